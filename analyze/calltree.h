@@ -1,0 +1,68 @@
+/* calltree.h -- a weighted tree of frames (what a flame graph draws), built from stacks.
+ * Knows nothing about traces, GPUs or pictures. Nodes are 32 bytes and live in one array; node 0 is the root.
+ *
+ *     struct gp_calltree ct = {0};
+ *     uint32_t node = gp_calltree_child(&ct, GP_CALLTREE_ROOT, frame_sid, GP_FRAME_OP);
+ *     gp_calltree_add(&ct, node, dur_ns);
+ *     gp_calltree_finish(&ct, &strings);
+ */
+#ifndef GP_ANALYZE_CALLTREE_H
+#define GP_ANALYZE_CALLTREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "formats/base/intern.h"
+#include "formats/base/vec.h"
+
+enum { GP_CALLTREE_ROOT = 0 };
+
+/* What a frame is: decides its colour and its group in the legend, never its place. */
+enum gp_frame_kind {
+    GP_FRAME_UNKNOWN, /* folded input: nothing is known but the name */
+    GP_FRAME_ROOT,    /* rank, process, device */
+    GP_FRAME_RANGE,   /* NVTX, user annotation, step */
+    GP_FRAME_MODULE,  /* nn.Module */
+    GP_FRAME_PYTHON,
+    GP_FRAME_OP,
+    GP_FRAME_API,
+    GP_FRAME_COMPUTE, /* GPU work by class: GEMM and convolution, attention, ... are told apart by the sub-kind */
+    GP_FRAME_GEMM,
+    GP_FRAME_ATTENTION,
+    GP_FRAME_ELEMENTWISE,
+    GP_FRAME_REDUCTION, /* reductions and normalisations */
+    GP_FRAME_COMMUNICATION,
+    GP_FRAME_MEMCPY,
+    GP_FRAME_MEMSET,
+    GP_FRAME_UNATTRIBUTED,
+    GP_FRAME_OTHER, /* "N more" */
+    GP_FRAME_KIND_COUNT
+};
+
+struct gp_calltree_node {
+    gp_sid name;
+    uint32_t parent;
+    uint32_t first_child, next_sibling; /* 0: none */
+    int64_t self;                       /* weight that ends here */
+    uint32_t count;                     /* how many additions ended here (saturates) */
+    uint32_t kind;                      /* enum gp_frame_kind */
+};
+
+struct gp_calltree {
+    GP_VEC(struct gp_calltree_node) nodes;
+    uint32_t *slots; /* hash of (parent, name, kind) -> node, open addressing */
+    size_t mask;
+    int64_t *total; /* by node, self and below; filled by finish */
+};
+
+/* The child of PARENT with that name and kind; added when new. O(1). */
+uint32_t gp_calltree_child(struct gp_calltree *ct, uint32_t parent, gp_sid name, enum gp_frame_kind kind);
+/* Count WEIGHT (>= 0) once at NODE. */
+void gp_calltree_add(struct gp_calltree *ct, uint32_t node, int64_t weight);
+/* Compute the totals and put siblings in order of their names (bytewise), so that the result does not depend on the
+ * order of the input. O(n log n). */
+void gp_calltree_finish(struct gp_calltree *ct, const struct gp_strings *strings);
+/* A tree with leaves first: every stack reversed, weights moved to match; as `--invert` draws. */
+void gp_calltree_invert(const struct gp_calltree *ct, struct gp_calltree *to);
+void gp_calltree_release(struct gp_calltree *ct);
+
+#endif

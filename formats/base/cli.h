@@ -1,0 +1,108 @@
+/* cli.h -- what the mains of all tools share: one option table from which parsing, --help and the test against the man
+ * page are made, the messages, and the exit status. Only files named like a tool include this.
+ *
+ *     static const struct gp_option options[] = {
+ *         GP_OPTIONS_COMMON("svg|folded|speedscope", "svg"),
+ *         {0, "max-depth", "N", "draw at most N levels", GP_OPT_UINT, offsetof(struct opts, max_depth)},
+ *         {0},
+ *     };
+ *     struct gp_tool tool = {.name = "trace2flame", .options = options, .operands = "[FILE...]", ...};
+ *     if (gp_cli_parse(&tool, argc, argv, &opts)) return tool.status;
+ */
+#ifndef GP_BASE_CLI_H
+#define GP_BASE_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "formats/base/err.h"
+#include "formats/base/progress.h"
+
+enum { GP_EXIT_OK = 0, GP_EXIT_FINDING = 1, GP_EXIT_ERROR = 2, GP_EXIT_INCOMPARABLE = 3 };
+
+enum gp_opt_kind {
+    GP_OPT_END = 0,
+    GP_OPT_FLAG,     /* bool, set to true */
+    GP_OPT_STRING,   /* const char * into argv */
+    GP_OPT_UINT,     /* uint64_t; "64M" and "2k" are accepted (powers of 1024 for K, M, G) */
+    GP_OPT_DURATION, /* int64_t ns; "10us", "1.5ms", "2s", a bare number is ns */
+    GP_OPT_PERCENT,  /* double, in percent; "5%" or "5" */
+    GP_OPT_CHOICE,   /* const char *, one of the words in `arg`, separated by '|' */
+};
+
+struct gp_option {
+    char letter;        /* short form, 0 for none */
+    const char *name;   /* long form */
+    const char *arg;    /* "N", "FILE", "a|b|c"; NULL for flags */
+    const char *help;   /* one line, lower case; the default is named in it */
+    enum gp_opt_kind kind;
+    size_t offset;      /* of the member in the tool's options struct */
+};
+
+/* The options that every filter has; the first member of each tool's options struct. */
+struct gp_common_opts {
+    const char *output;   /* NULL: standard output */
+    const char *format;   /* NULL: the tool's default */
+    const char *color;    /* "auto" */
+    const char *progress; /* "auto" */
+    bool quiet, verbose, strict;
+    uint64_t threads; /* 0: as many as there are */
+};
+
+/* FORMATS is the choice list of --format. `common` must be the name of the struct gp_common_opts member and the first. */
+#define GP_OPTIONS_COMMON(formats, dflt)                                                                            \
+    {'o', "output", "FILE", "write to FILE instead of standard output", GP_OPT_STRING,                              \
+     offsetof(struct gp_common_opts, output)},                                                                      \
+        {'f', "format", formats, "output format (default: " dflt ")", GP_OPT_CHOICE,                                \
+         offsetof(struct gp_common_opts, format)},                                                                  \
+        {'q', "quiet", NULL, "print errors only", GP_OPT_FLAG, offsetof(struct gp_common_opts, quiet)},             \
+        {'v', "verbose", NULL, "say more about the input and the work", GP_OPT_FLAG,                                \
+         offsetof(struct gp_common_opts, verbose)},                                                                 \
+        {0, "color", "auto|always|never", "colour messages and text (default: auto)", GP_OPT_CHOICE,                \
+         offsetof(struct gp_common_opts, color)},                                                                   \
+        {0, "progress", "auto|always|never", "show progress on standard error (default: auto)", GP_OPT_CHOICE,      \
+         offsetof(struct gp_common_opts, progress)},                                                                \
+        {0, "strict", NULL, "treat damaged input as an error", GP_OPT_FLAG,                                         \
+         offsetof(struct gp_common_opts, strict)},                                                                  \
+    {                                                                                                               \
+        0, "threads", "N", "use N threads (default: as many as there are processors, at most 8)", GP_OPT_UINT,      \
+            offsetof(struct gp_common_opts, threads)                                                                \
+    }
+
+struct gp_tool {
+    const char *name;     /* "trace2flame" */
+    const char *summary;  /* one line for --help */
+    const char *operands; /* "[FILE...]" */
+    const char *example;  /* one or more command lines for --help, each ending in a newline */
+    const struct gp_option *options;
+    int min_operands, max_operands; /* max -1: any number */
+    bool stdin_default;   /* no operand means standard input; a terminal there is then a usage error */
+    bool stop_at_operand; /* options end at the first operand (gpuprof-collect CMD ARG...) */
+    int error_status;     /* status of a usage error; 0 means GP_EXIT_ERROR */
+    /* filled by gp_cli_parse */
+    const char *const *args; /* the operands */
+    int nargs;
+    int status; /* what main returns when gp_cli_parse says to stop */
+};
+
+/* Parse ARGV into OPTS (zeroed by the caller, defaults put in by the caller). -h/--help and -V/--version are handled for
+ * every tool: printed to standard output. 0: go on. -1: stop and return tool->status. Long options may be cut as long
+ * as they are unique; "--name=value" and "--name value" both work; "--" ends options. Misuse prints one line and
+ * "Try 'TOOL --help'" to standard error. */
+GP_MUST_CHECK int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts);
+
+/* "TOOL: MESSAGE" on standard error, one line. */
+void gp_cli_error(const struct gp_tool *tool, const struct gp_err *err);
+void gp_cli_warn(const struct gp_tool *tool, const char *fmt, ...) GP_PRINTF(2, 3);
+
+/* Should coloured text go to the stream with descriptor FD? Obeys --color, NO_COLOR, TERM=dumb and isatty(). */
+bool gp_cli_color(const struct gp_common_opts *c, int fd);
+/* Set up progress reporting on standard error as --progress and --quiet say. */
+void gp_cli_progress(const struct gp_tool *tool, const struct gp_common_opts *c, struct gp_progress *p);
+
+/* Parse a person's number; 0, or -1 with ERR filled. Exposed for tests. */
+GP_MUST_CHECK int gp_parse_duration(const char *s, int64_t *ns, struct gp_err *err);
+GP_MUST_CHECK int gp_parse_size(const char *s, uint64_t *bytes, struct gp_err *err);
+GP_MUST_CHECK int gp_parse_percent(const char *s, double *pct, struct gp_err *err);
+
+#endif

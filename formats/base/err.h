@@ -1,0 +1,48 @@
+/* err.h -- the one error value that functions which can fail hand back.
+ * Knows nothing about traces. Nothing here prints.
+ *
+ *     struct gp_err err = {0};
+ *     if (gp_trace_read(&trace, path, &opts, &err)) { ... err.msg ... }
+ */
+#ifndef GP_BASE_ERR_H
+#define GP_BASE_ERR_H
+
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define GP_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define GP_MUST_CHECK        __attribute__((warn_unused_result))
+#define GP_LIKELY(x)         __builtin_expect(!!(x), 1)
+#define GP_UNLIKELY(x)       __builtin_expect(!!(x), 0)
+#else
+#define GP_PRINTF(fmt, args)
+#define GP_MUST_CHECK
+#define GP_LIKELY(x)   (x)
+#define GP_UNLIKELY(x) (x)
+#endif
+
+/* What kind of thing went wrong; tests match on it, people read the message. */
+enum gp_err_code {
+    GP_E_NONE = 0,
+    GP_E_IO,     /* the system refused: open, read, write */
+    GP_E_FORMAT, /* not a format that we read */
+    GP_E_SYNTAX, /* the format is right, the bytes are not */
+    GP_E_LIMIT,  /* larger than a named limit of ours */
+    GP_E_USAGE,  /* the caller asked for something that does not exist */
+};
+
+/* A zeroed struct is "no error". `offset` is the byte position in the (decompressed) input, -1 where none applies. */
+struct gp_err {
+    enum gp_err_code code;
+    int64_t offset;
+    char msg[400];
+};
+
+/* Fill ERR (may be NULL) with CODE, OFFSET and a printf-style message; long messages are cut. Always returns -1, so
+ * that a function can say `return gp_fail(err, ...)`. The message has no trailing newline and starts lower case. */
+int gp_fail(struct gp_err *err, enum gp_err_code code, int64_t offset, const char *fmt, ...) GP_PRINTF(4, 5);
+
+/* Put "PREFIX: " before the message of ERR (may be NULL). Always returns -1. */
+int gp_err_context(struct gp_err *err, const char *fmt, ...) GP_PRINTF(2, 3);
+
+#endif

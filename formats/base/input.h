@@ -1,0 +1,42 @@
+/* input.h -- a sequential byte source: a file, a pipe or memory, plain, gzip (several members too) or zstd, found from
+ * the first bytes. Decompression runs on a thread of its own, beside whoever reads.
+ *
+ *     struct gp_input *in = gp_input_open("-", &err);
+ *     size_t n;
+ *     while ((n = gp_input_read(in, buf, sizeof buf)) > 0) ...
+ *     gp_input_close(in);
+ */
+#ifndef GP_BASE_INPUT_H
+#define GP_BASE_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "formats/base/err.h"
+
+struct gp_input;
+
+/* Open PATH; "-" or NULL is standard input. NULL with ERR filled when it cannot be opened or is a directory. THREADS 1
+ * decompresses on the caller's thread. */
+struct gp_input *gp_input_open(const char *path, int threads, struct gp_err *err) GP_MUST_CHECK;
+/* Read N bytes at DATA, which are borrowed until close. */
+struct gp_input *gp_input_memory(const void *data, size_t n, int threads) GP_MUST_CHECK;
+/* The next bytes without consuming them: sets *N to how many there are, at least WANT unless the input is shorter.
+ * WANT is at most 64 KiB. The pointer is valid until the next read. */
+const uint8_t *gp_input_peek(struct gp_input *in, size_t want, size_t *n);
+/* Read up to N decompressed bytes; fills the buffer unless the input ends or is damaged. 0 at the end. */
+size_t gp_input_read(struct gp_input *in, void *to, size_t n);
+/* "none", "gzip" or "zstd". */
+const char *gp_input_compression(const struct gp_input *in);
+/* The path as given ("-" for standard input, "" for memory). */
+const char *gp_input_path(const struct gp_input *in);
+/* For plain regular files: the descriptor for pread() by several threads and the file's size; -1 otherwise. What
+ * gp_input_read returns is not affected. */
+int gp_input_fd(const struct gp_input *in, uint64_t *size);
+/* After the end: was the compressed stream cut or damaged, or did the system fail to read? 0 no; -1 yes, with ERR
+ * telling how and at which offset of the compressed input. */
+int gp_input_status(const struct gp_input *in, struct gp_err *err);
+/* Stops reading; may be called before the end. Accepts NULL. */
+void gp_input_close(struct gp_input *in);
+
+#endif

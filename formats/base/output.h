@@ -1,0 +1,26 @@
+/* output.h -- where a tool's result goes: standard output, or a file that is written beside its name and renamed when
+ * all went well, so that a failed run leaves no half file.
+ *
+ *     struct gp_output *out = gp_output_open("flame.svg", &err);      // NULL or "-": standard output
+ *     gp_output_write(out, data, n);                                  // errors are remembered
+ *     if (gp_output_close(out, true, &err)) ...                       // commits
+ */
+#ifndef GP_BASE_OUTPUT_H
+#define GP_BASE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "formats/base/err.h"
+
+struct gp_output;
+
+struct gp_output *gp_output_open(const char *path, struct gp_err *err) GP_MUST_CHECK;
+/* Buffered. After a failed write further ones do nothing; the failure is told by close. */
+void gp_output_write(struct gp_output *out, const void *data, size_t n);
+/* True once a write has failed. */
+bool gp_output_failed(const struct gp_output *out);
+/* Flush and close. With COMMIT the file gets its name; without, it is removed. 0, or -1 with ERR filled when any write,
+ * the flush or the rename failed (the file is then removed). Frees OUT. */
+int gp_output_close(struct gp_output *out, bool commit, struct gp_err *err) GP_MUST_CHECK;
+
+#endif

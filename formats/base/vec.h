@@ -1,0 +1,46 @@
+/* vec.h -- growable arrays of any type: `GP_VEC(struct gp_track) tracks;`, zeroed is empty.
+ * Growth doubles the capacity and may move the elements: keep indices, not pointers.
+ *
+ *     GP_VEC(int) v = {0};
+ *     GP_VEC_PUSH(&v, 7);
+ *     for (size_t i = 0; i < v.n; i++) use(v.at[i]);
+ *     GP_VEC_FREE(&v);
+ */
+#ifndef GP_BASE_VEC_H
+#define GP_BASE_VEC_H
+
+#include <stdlib.h>
+#include "formats/base/mem.h"
+
+#define GP_VEC(type)                                                                                                \
+    struct {                                                                                                        \
+        type *at;                                                                                                   \
+        size_t n, cap;                                                                                              \
+    }
+
+/* Make room for at least WANT elements in all. */
+#define GP_VEC_RESERVE(v, want)                                                                                     \
+    do {                                                                                                            \
+        if ((v)->cap < (want)) {                                                                                    \
+            size_t gp_cap_ = (v)->cap ? (v)->cap * 2 : 8;                                                           \
+            while (gp_cap_ < (want)) gp_cap_ *= 2;                                                                  \
+            (v)->at = gp_realloc((v)->at, gp_cap_ * sizeof *(v)->at);                                               \
+            (v)->cap = gp_cap_;                                                                                     \
+        }                                                                                                           \
+    } while (0)
+
+#define GP_VEC_PUSH(v, ...)                                                                                         \
+    do {                                                                                                            \
+        GP_VEC_RESERVE((v), (v)->n + 1);                                                                            \
+        (v)->at[(v)->n++] = (__VA_ARGS__);                                                                          \
+    } while (0)
+
+/* Free the elements and leave the vector empty. */
+#define GP_VEC_FREE(v)                                                                                              \
+    do {                                                                                                            \
+        free((v)->at);                                                                                              \
+        (v)->at = NULL;                                                                                             \
+        (v)->n = (v)->cap = 0;                                                                                      \
+    } while (0)
+
+#endif

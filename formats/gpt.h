@@ -1,0 +1,42 @@
+/* gpt.h -- the fixed numbers of the suite's binary trace, shared by its reader, its writer and the collector's launcher,
+ * which forwards whole blocks without decoding them. The full description is schemas/gpt-1.md. Little endian.
+ */
+#ifndef GP_FORMATS_GPT_H
+#define GP_FORMATS_GPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GP_GPT_MAGIC "\x89GPT\r\n\x1a\n" /* 8 bytes; a text-mode transfer breaks it visibly */
+
+enum {
+    GP_GPT_MAJOR = 1,
+    GP_GPT_MINOR = 0,
+    GP_GPT_HEADER_SIZE = 16, /* magic[8] u8 major, u8 minor, u16 header length, u32 flags */
+    GP_GPT_BLOCK_HEADER_SIZE = 40,
+    GP_GPT_MAX_PAYLOAD = 64 << 20, /* a block that claims more is damaged */
+};
+#define GP_GPT_SYNC 0x4B425047u /* "GPBK" */
+
+/* The header of a block, as decoded. On disk, in this order: u32 sync, u32 payload_len, u32 raw_len, u16 kind, u8 codec,
+ * u8 flags, u32 nrec, u32 seq, u32 producer, u64 base_ns, u32 crc32c over header[0..35] and payload. */
+struct gp_gpt_block_header {
+    uint32_t payload_len, raw_len;
+    uint16_t kind;
+    uint8_t codec, flags;
+    uint32_t nrec, seq, producer;
+    uint64_t base_ns;
+    uint32_t crc;
+};
+
+/* Decode P (GP_GPT_BLOCK_HEADER_SIZE bytes). False when the sync word or the lengths are impossible. */
+bool gp_gpt_get_header(const uint8_t *p, struct gp_gpt_block_header *h);
+/* CRC-32C of N bytes, going on from CRC (0 to begin). Hardware instruction where there is one. */
+uint32_t gp_crc32c(uint32_t crc, const void *data, size_t n);
+/* Does the checksum of the whole block at P (header and payload) match? */
+bool gp_gpt_block_ok(const uint8_t *p, const struct gp_gpt_block_header *h);
+/* Give the block at P another producer number or sequence number and set its checksum anew. */
+void gp_gpt_patch(uint8_t *p, uint32_t producer, uint32_t seq);
+
+#endif

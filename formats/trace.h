@@ -1,0 +1,357 @@
+/* trace.h -- THE model: one in-memory trace that every filter works on, whatever file it came from.
+ *
+ * Events live in tables (struct gp_events), one a kind of event, each a structure of arrays. Columns that no event of a
+ * table uses stay NULL and cost nothing. Times are int64 nanoseconds on the clock of the file, never rebased; names are
+ * interned (gp_sid); tracks, processes, launch configurations and devices are small arrays that events point into by
+ * index. Everything belongs to the trace and dies with gp_trace_release(). The model knows nothing about file formats.
+ *
+ * Life of a trace: gp_trace_init -> a reader fills it -> gp_trace_finish (sorts, then it is read only) -> release.
+ *
+ *     const struct gp_events *gpu = &trace.events[GP_GPU];
+ *     for (size_t i = 0; i < gpu->n; i++)
+ *         total_ns += gpu->dur_ns[i];
+ */
+#ifndef GP_FORMATS_TRACE_H
+#define GP_FORMATS_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "formats/base/err.h"
+#include "formats/base/intern.h"
+#include "formats/base/vec.h"
+
+/* The tables. The second member is the name in files and messages, the third the Chrome category that its events have
+ * unless their `cat` column says otherwise. */
+#define GP_TABLES(X)                                                                                                \
+    X(GP_GPU, "gpu", "")                      /* kernels, copies, sets: what the config's kind says */              \
+    X(GP_API, "api", "cuda_runtime")          /* runtime and driver calls */                                        \
+    X(GP_OP, "op", "cpu_op")                  /* framework operators */                                             \
+    X(GP_PYTHON, "python", "python_function") /* Python frames, nn.Module calls among them */                       \
+    X(GP_RANGE, "range", "user_annotation")   /* NVTX and framework ranges on host threads */                       \
+    X(GP_GPU_RANGE, "gpu_range", "gpu_user_annotation") /* ranges as projected on streams */                        \
+    X(GP_SYNC, "sync", "cuda_sync")           /* synchronisation records */                                         \
+    X(GP_OVERHEAD, "overhead", "overhead")    /* what the profiler itself cost */                                   \
+    X(GP_MEMORY, "memory", "cpu_instant_event") /* allocations (bytes > 0) and frees (bytes < 0); no duration */    \
+    X(GP_COUNTER, "counter", "")              /* one row a series and sample: name, series, value */                \
+    X(GP_FLOW, "flow", "ac2g")                /* arrows; phase is 's', 't' or 'f' */                                \
+    X(GP_MARK, "mark", "")                    /* instants */                                                        \
+    X(GP_OTHER, "other", "")                  /* spans of unknown category, async and object events; see phase */
+
+enum gp_table {
+#define X(id, name, cat) id,
+    GP_TABLES(X)
+#undef X
+    GP_TABLE_COUNT
+};
+
+#define GP_NO_ID UINT64_MAX /* "the event has no such id" in the u64 id columns */
+
+/* The columns. Every table has the first four; the others are NULL until some event differs from the default.
+ * X(enum, member, C type, default, file name) -- all types are 4 or 8 bytes wide. */
+#define GP_COLUMNS(X)                                                                                               \
+    X(GP_COL_START, start_ns, int64_t, 0, "start_ns")                                                               \
+    X(GP_COL_DUR, dur_ns, int64_t, 0, "dur_ns") /* never negative */                                                \
+    X(GP_COL_TRACK, track, uint32_t, 0, "track") /* index into trace->tracks */                                     \
+    X(GP_COL_NAME, name, gp_sid, 0, "name")                                                                         \
+    X(GP_COL_CONFIG, config, uint32_t, 0, "config") /* GP_GPU only: index into trace->configs */                    \
+    X(GP_COL_CAT, cat, gp_sid, 0, "cat") /* category where it is not the table's own; 0: the table's own */         \
+    X(GP_COL_CORR, corr, uint64_t, GP_NO_ID, "corr") /* correlation id: launch call <-> GPU work, sync */           \
+    X(GP_COL_EXT, ext, uint64_t, GP_NO_ID, "ext") /* Kineto's External id: the operator that was running */         \
+    X(GP_COL_BYTES, bytes, int64_t, 0, "bytes") /* copied, set, allocated (freed: negative) */                      \
+    X(GP_COL_GRAPH, graph, uint64_t, GP_NO_ID, "graph") /* CUDA graph id */                                         \
+    X(GP_COL_NODE, node, uint64_t, GP_NO_ID, "node") /* CUDA graph node id */                                       \
+    X(GP_COL_SEQ, seq, uint64_t, GP_NO_ID, "seq") /* autograd Sequence number: joins backward to forward */         \
+    X(GP_COL_RECFN, recfn, uint64_t, GP_NO_ID, "recfn") /* Record function id */                                    \
+    X(GP_COL_PYID, py_id, uint64_t, GP_NO_ID, "py_id") /* Python id */                                              \
+    X(GP_COL_PYPARENT, py_parent, uint64_t, GP_NO_ID, "py_parent") /* Python parent id */                           \
+    X(GP_COL_PYMODULE, py_module, uint64_t, GP_NO_ID, "py_module") /* Python module id: the nn.Module instance */   \
+    X(GP_COL_ID, id, uint64_t, GP_NO_ID, "id") /* flow, async or object id */                                       \
+    X(GP_COL_ID_TEXT, id_text, gp_sid, 0, "id_text") /* the id as written, where it is no plain u64 */              \
+    X(GP_COL_PHASE, phase, uint32_t, 0, "phase") /* Chrome phase character where the table does not imply it */     \
+    X(GP_COL_SERIES, series, gp_sid, 0, "series") /* GP_COUNTER: which series of the counter */                     \
+    X(GP_COL_VALUE, value, double, 0, "value") /* GP_COUNTER */                                                     \
+    X(GP_COL_ADDR, addr, uint64_t, 0, "addr") /* GP_MEMORY */                                                       \
+    X(GP_COL_TOTAL, total, int64_t, 0, "total") /* GP_MEMORY: allocated in all after this event, bytes */           \
+    X(GP_COL_RESERVED, reserved, int64_t, 0, "reserved") /* GP_MEMORY: reserved in all after this event, bytes */   \
+    X(GP_COL_RET, ret, int32_t, 0, "ret") /* GP_API: return value, 0 = success */                                   \
+    X(GP_COL_EXTRA, extra, gp_sid, 0, "extra") /* further args: text of a JSON object "{...}", 0 = none */
+
+enum gp_column {
+#define X(id, member, type, dflt, name) id,
+    GP_COLUMNS(X)
+#undef X
+    GP_COLUMN_COUNT
+};
+
+/* One table. Rows are 0..n-1; after gp_trace_finish they are sorted by start, then longer first, then file order. */
+struct gp_events {
+    size_t n, cap;
+#define X(id, member, type, dflt, name) type *member;
+    GP_COLUMNS(X)
+#undef X
+};
+
+enum gp_gpu_kind { GP_KERNEL, GP_MEMCPY, GP_MEMSET };
+
+/* What was recorded of a launch configuration. */
+enum { GP_HAS_GRID = 1, GP_HAS_BLOCK = 2, GP_HAS_CLUSTER = 4, GP_HAS_REGS = 8, GP_HAS_SHARED = 16 };
+
+/* What a GPU event runs; equal ones are stored once. Zero the struct before filling it: it is compared as bytes. */
+struct gp_config {
+    gp_sid name;                  /* kernel name as recorded (mangled for CUPTI), "Memcpy HtoD (...)" */
+    uint32_t kind;                /* enum gp_gpu_kind */
+    uint32_t has;                 /* GP_HAS_* */
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t registers;           /* per thread */
+    uint32_t shared_bytes;        /* per block, static and dynamic together */
+    uint32_t shared_static_bytes; /* per block, where known */
+    uint32_t local_bytes;         /* per thread, where known */
+    uint32_t copy_kind;           /* GP_MEMCPY: CUPTI_ACTIVITY_MEMCPY_KIND_*, 0 = unknown */
+    uint32_t src_kind, dst_kind;  /* GP_MEMCPY/GP_MEMSET (dst): CUPTI_ACTIVITY_MEMORY_KIND_*, 0 = unknown */
+    gp_sid cat;                   /* category as written where it is not the usual one of the kind */
+    gp_sid extra;                 /* further args that depend on the configuration alone, JSON object text */
+};
+
+enum gp_track_kind {
+    GP_TRACK_THREAD, /* a host thread */
+    GP_TRACK_STREAM, /* a stream of a device */
+    GP_TRACK_OTHER,  /* anything else a file has rows for: "Spans", "Traces" */
+};
+
+/* A process, or a Chrome row group that stands for a device. */
+struct gp_process {
+    int64_t pid;
+    gp_sid pid_text; /* the pid as written where it is no integer; then pid means nothing */
+    gp_sid name;     /* process_name */
+    gp_sid labels;   /* process_labels */
+    int64_t sort_index;
+    bool has_sort_index;
+    int32_t rank;      /* -1 unknown */
+    uint32_t producer; /* which writer of a merged trace; correlation ids and device numbers are unique in one */
+};
+
+struct gp_track {
+    uint32_t kind;    /* enum gp_track_kind */
+    uint32_t process; /* index into trace->processes */
+    int64_t tid;
+    gp_sid tid_text; /* the tid as written where it is no integer */
+    int64_t device;  /* GP_TRACK_STREAM: ordinal; -1 unknown */
+    int64_t context; /* -1 unknown */
+    int64_t stream;  /* -1 unknown */
+    gp_sid name;     /* thread_name, or the stream's */
+    int64_t sort_index;
+    bool has_sort_index;
+};
+
+struct gp_device {
+    uint32_t producer; /* as in gp_process */
+    int64_t id;        /* ordinal */
+    gp_sid name;
+    int32_t cc_major, cc_minor; /* compute capability */
+    int32_t sms;                /* multiprocessors */
+    int32_t warp_size;
+    int32_t max_threads_per_sm, max_threads_per_block;
+    int64_t regs_per_sm, regs_per_block;
+    int64_t shared_per_sm, shared_per_block, shared_per_block_optin; /* bytes */
+    int64_t memory_bytes, l2_bytes;
+    int64_t core_clock_khz, memory_clock_khz, memory_bandwidth_bps; /* bytes per second */
+    gp_sid extra;                                                    /* the properties as written, JSON object text */
+};
+
+/* A top-level field of the file or a fact about the run: `value` is JSON text ("\"x\"", "3", "{...}"). */
+struct gp_meta {
+    gp_sid key, value;
+};
+
+/* Events that the collector knows it did not record. */
+struct gp_loss {
+    gp_sid what;   /* "activity records", "blocks", ... */
+    gp_sid reason; /* "buffer pool full", ... */
+    uint64_t count;
+    uint32_t process; /* index into trace->processes, UINT32_MAX unknown */
+};
+
+/* Two clocks read together, for lining up machines. */
+struct gp_clock {
+    int64_t trace_ns;    /* on the clock of the events (CLOCK_MONOTONIC for our collector) */
+    int64_t realtime_ns; /* CLOCK_REALTIME */
+    uint32_t producer;
+};
+
+/* Data quality: what was wrong with the input. X(enum, name in JSON, what a person reads). */
+#define GP_ISSUES(X)                                                                                                \
+    X(GP_Q_TRUNCATED, "truncated", "the input ends early")                                                          \
+    X(GP_Q_COMPRESSION, "compression", "the compressed stream is damaged")                                          \
+    X(GP_Q_SYNTAX, "syntax", "events skipped because they are not valid JSON")                                      \
+    X(GP_Q_REPAIRED_TEXT, "repaired_text", "strings with raw control characters, bad escapes or bad UTF-8")         \
+    X(GP_Q_BAD_TIME, "bad_time", "events skipped because their time is missing or no number")                       \
+    X(GP_Q_BAD_DURATION, "bad_duration", "durations that are missing, negative or no number, taken as 0")           \
+    X(GP_Q_BAD_VALUE, "bad_value", "fields dropped because their value has the wrong type")                         \
+    X(GP_Q_UNKNOWN_PHASE, "unknown_phase", "events skipped because their phase is unknown")                         \
+    X(GP_Q_UNMATCHED_BEGIN, "unmatched_begin", "begin events that never end, closed at the end of the trace")       \
+    X(GP_Q_UNMATCHED_END, "unmatched_end", "end events that nothing began")                                         \
+    X(GP_Q_DUPLICATE_KEY, "duplicate_key", "events with the same field twice, the last one counts")                 \
+    X(GP_Q_BAD_BLOCK, "bad_block", "blocks lost to damage")                                                         \
+    X(GP_Q_MISSING_BLOCK, "missing_block", "blocks that are not there")                                             \
+    X(GP_Q_LIMIT, "limit", "events skipped because they pass a limit")                                              \
+    X(GP_Q_NO_CORRELATION, "no_correlation", "GPU events without a usable launch record")                           \
+    X(GP_Q_BEFORE_LAUNCH, "before_launch", "GPU events that start before their launch")                             \
+    X(GP_Q_OUTLIER_TIME, "outlier_time", "GPU events whose time cannot be right")                                   \
+    X(GP_Q_OUTLIER_DURATION, "outlier_duration", "GPU events whose duration cannot be right")                       \
+    X(GP_Q_LOSS, "loss", "events the collector says it lost")
+
+enum gp_issue_kind {
+#define X(id, name, text) id,
+    GP_ISSUES(X)
+#undef X
+    GP_ISSUE_COUNT
+};
+
+struct gp_issue {
+    uint64_t count;
+    int64_t first_offset; /* in the decompressed input, -1 where there is no place */
+};
+
+/* Where a trace came from; filled by gp_trace_read(). Strings are static or owned by the trace. */
+struct gp_input_info {
+    const char *path;        /* as given; "-" for standard input */
+    const char *format;      /* "gpuprof", "chrome", "folded" */
+    const char *compression; /* "none", "gzip", "zstd" */
+    uint64_t bytes;          /* decompressed bytes read */
+    uint64_t events;         /* events in the input, those that were not needed or skipped included */
+};
+
+/* What the caller wants: one bit a table, 1u << GP_GPU and so on, and GP_NEED_EXTRA for the `extra` columns. Readers
+ * skip the rest, so that what is not asked for costs neither time nor memory. */
+#define GP_NEED(table) (1u << (table))
+#define GP_NEED_EXTRA  (1u << 30)
+#define GP_NEED_ALL    0x7fffffffu
+
+struct gp_trace {
+    uint32_t need; /* set by gp_trace_init */
+    struct gp_strings strings;
+    struct gp_events events[GP_TABLE_COUNT];
+    GP_VEC(struct gp_config) configs;
+    GP_VEC(struct gp_process) processes;
+    GP_VEC(struct gp_track) tracks;
+    GP_VEC(struct gp_device) devices;
+    GP_VEC(struct gp_meta) meta;
+    GP_VEC(struct gp_loss) losses;
+    GP_VEC(struct gp_clock) clocks;
+    struct gp_issue issues[GP_ISSUE_COUNT];
+    int32_t rank;       /* of the whole trace, from metadata; -1 unknown */
+    int32_t world_size; /* -1 unknown */
+    struct gp_input_info input;
+    struct gp_trace_index *index; /* private to trace.c: hashes for the small arrays */
+};
+
+/* ---- building ---- */
+
+/* A trace with no events that will hold what NEED asks for. Any content of T is overwritten. */
+void gp_trace_init(struct gp_trace *t, uint32_t need);
+/* Frees everything. Accepts a zeroed trace. */
+void gp_trace_release(struct gp_trace *t);
+/* Removes all events and issues but keeps strings, tracks, configs and the rest, and all memory: for writers that flush
+ * again and again. */
+void gp_trace_clear_events(struct gp_trace *t);
+
+/* Append an event; returns its row. Amortised O(1). DUR_NS must not be negative, TRACK must exist. */
+size_t gp_events_add(struct gp_events *e, int64_t start_ns, int64_t dur_ns, uint32_t track, gp_sid name);
+/* Make sure that column COL has memory for all rows; fills it with the default. Inline setters below call it. */
+void gp_events_materialise(struct gp_events *e, enum gp_column col);
+/* Make room for CAP rows in every column that has memory. */
+void gp_events_reserve(struct gp_events *e, size_t cap);
+/* Move all rows of FROM behind those of TO; strings, tracks and configs are taken as they are. FROM is empty after. */
+void gp_events_append(struct gp_events *to, struct gp_events *from);
+void gp_events_release(struct gp_events *e);
+
+/* Set one cell: gp_set_corr(e, row, 7). A value equal to the default touches nothing when the column is NULL. */
+#define X(id, member, type, dflt, fname)                                                                            \
+    static inline void gp_set_##member(struct gp_events *e, size_t row, type v)                                     \
+    {                                                                                                               \
+        if (!e->member) {                                                                                           \
+            if (v == (type)(dflt)) return;                                                                          \
+            gp_events_materialise(e, id);                                                                           \
+        }                                                                                                           \
+        e->member[row] = v;                                                                                         \
+    }                                                                                                               \
+    /* Read one cell, the default when no event has the column: gp_get_corr(e, row). */                             \
+    static inline type gp_get_##member(const struct gp_events *e, size_t row)                                       \
+    {                                                                                                               \
+        return e->member ? e->member[row] : (type)(dflt);                                                           \
+    }
+GP_COLUMNS(X)
+#undef X
+
+/* Index of an equal config, process, track; added when it is new. O(1). Equality is on the identifying fields alone:
+ * (producer, pid, pid_text); (kind, process, tid, tid_text, device, context, stream); every byte of a config. Names
+ * and sort indices of a known process or track are left as they are. */
+uint32_t gp_trace_config(struct gp_trace *t, const struct gp_config *c);
+uint32_t gp_trace_process(struct gp_trace *t, const struct gp_process *p);
+uint32_t gp_trace_track(struct gp_trace *t, const struct gp_track *k);
+/* Fresh structs with every "unknown" filled in (-1, GP_NO_ID, 0). */
+struct gp_process gp_process_unknown(void);
+struct gp_track gp_track_unknown(void);
+struct gp_device gp_device_unknown(void);
+
+gp_sid gp_trace_intern(struct gp_trace *t, const char *s, size_t n);
+/* Record metadata; an earlier value of KEY is replaced. VALUE is JSON text. */
+void gp_trace_set_meta(struct gp_trace *t, const char *key, const char *value, size_t n);
+/* JSON text of KEY, or NULL. */
+const char *gp_trace_get_meta(const struct gp_trace *t, const char *key);
+
+/* Count N more issues of KIND; OFFSET (-1: none) is kept when it is the lowest so far. */
+void gp_trace_issue(struct gp_trace *t, enum gp_issue_kind kind, uint64_t n, int64_t offset);
+
+/* Sort every table by (start, longer first, insertion order). Call once, when all events are in. O(n) for sorted
+ * tables, O(n log n) otherwise. */
+void gp_trace_finish(struct gp_trace *t);
+
+/* ---- reading ---- */
+
+static inline const char *gp_trace_str(const struct gp_trace *t, gp_sid sid)
+{
+    return gp_string(&t->strings, sid);
+}
+
+/* Kind and name of a GPU event. ROW < t->events[GP_GPU].n. */
+static inline const struct gp_config *gp_gpu_config(const struct gp_trace *t, size_t row)
+{
+    return &t->configs.at[t->events[GP_GPU].config[row]];
+}
+
+const char *gp_table_name(enum gp_table table);     /* "gpu" */
+const char *gp_table_category(enum gp_table table); /* "cuda_runtime"; "" where there is no single one */
+const char *gp_issue_name(enum gp_issue_kind kind); /* "bad_duration" */
+const char *gp_issue_text(enum gp_issue_kind kind); /* what a person reads */
+/* Chrome category of a GPU event's kind: "kernel", "gpu_memcpy", "gpu_memset". */
+const char *gp_gpu_kind_category(enum gp_gpu_kind kind);
+
+/* Static description of a column, for code that treats all columns alike (writers, readers, the checker). */
+struct gp_column_info {
+    const char *name;
+    size_t offset;    /* of the pointer in struct gp_events */
+    uint32_t width;   /* bytes a cell: 4 or 8 */
+    uint64_t dflt;    /* default, as bits */
+};
+extern const struct gp_column_info gp_column_infos[GP_COLUMN_COUNT];
+/* The cells of COL, or NULL. */
+static inline void *gp_events_column(const struct gp_events *e, enum gp_column col)
+{
+    void *p;
+    memcpy(&p, (const char *)e + gp_column_infos[col].offset, sizeof p);
+    return p;
+}
+
+/* Events that were read but could not be used, and whether the input was cut: the sums that reports print. */
+uint64_t gp_trace_skipped(const struct gp_trace *t);
+bool gp_trace_truncated(const struct gp_trace *t);
+/* "clean", "repaired" or, with no events where the input had some, "unusable". */
+const char *gp_trace_verdict(const struct gp_trace *t);
+
+/* Check the invariants that every filter relies on: indices in range, durations not negative, tables sorted,
+ * sids known. 0, or -1 with ERR telling the first that does not hold. O(n); for tests, fuzzers and --check. */
+GP_MUST_CHECK int gp_trace_check(const struct gp_trace *t, struct gp_err *err);
+
+#endif
