@@ -1,7 +1,7 @@
 /* input.h -- a sequential byte source: a file, a pipe or memory, plain, gzip (several members too) or zstd, found from
  * the first bytes. Decompression runs on a thread of its own, beside whoever reads.
  *
- *     struct gp_input *in = gp_input_open("-", &err);
+ *     struct gp_input *in = gp_input_open("-", 0, &err);
  *     size_t n;
  *     while ((n = gp_input_read(in, buf, sizeof buf)) > 0) ...
  *     gp_input_close(in);

@@ -1,0 +1,445 @@
+#include "formats/base/cli.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "formats/base/buf.h"
+
+enum { HELP_WIDTH = 79, HELP_INDENT = 30, SUGGESTIONS = 160 };
+
+/* ---- numbers ---- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static int not_a(struct gp_err *err, const char *s, const char *what, const char *like)
+{
+    return gp_fail(err, GP_E_USAGE, -1, "'%s' is not a %s, such as %s", s, what, like);
+}
+
+static int too_large(struct gp_err *err, const char *s)
+{
+    return gp_fail(err, GP_E_USAGE, -1, "'%s' is too large", s);
+}
+
+/* Digits at *S into *V; *S moves past them. False when there are none or they overflow (then *S is unmoved).
+ */
+static bool digits(const char **s, uint64_t *v)
+{
+    const char *p = *s;
+    uint64_t sum = 0;
+    for (; is_digit(*p); p++) {
+        unsigned d = (unsigned)(*p - '0');
+        if (sum > (UINT64_MAX - d) / 10) return false;
+        sum = sum * 10 + d;
+    }
+    if (p == *s) return false;
+    *v = sum;
+    *s = p;
+    return true;
+}
+
+int gp_parse_duration(const char *s, int64_t *ns, struct gp_err *err)
+{
+    static const struct {
+        const char *name;
+        uint64_t ns;
+    } units[] = {{"", 1},
+                 {"ns", 1},
+                 {"us", 1000},
+                 {"ms", 1000000},
+                 {"s", 1000000000},
+                 {"m", UINT64_C(60000000000)},
+                 {"min", UINT64_C(60000000000)},
+                 {"h", UINT64_C(3600000000000)}};
+    const char *p = s, *like = "10us, 1.5ms or 2s";
+    uint64_t whole;
+    if (!is_digit(*p)) return not_a(err, s, "duration", like);
+    if (!digits(&p, &whole)) return too_large(err, s);
+    const char *fraction = NULL;
+    if (*p == '.') {
+        fraction = ++p;
+        if (!is_digit(*p)) return not_a(err, s, "duration", like);
+        while (is_digit(*p)) p++;
+    }
+    uint64_t unit = 0;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (!strcmp(p, units[i].name)) unit = units[i].ns;
+    if (unit == 0) return not_a(err, s, "duration", like);
+    if (whole > (uint64_t)INT64_MAX / unit) return too_large(err, s);
+    uint64_t sum = whole * unit;
+    for (uint64_t place = unit / 10; fraction && is_digit(*fraction); fraction++, place /= 10)
+        sum += (uint64_t)(*fraction - '0') * place; /* below a nanosecond nothing counts */
+    if (sum > INT64_MAX) return too_large(err, s);
+    *ns = (int64_t)sum;
+    return 0;
+}
+
+int gp_parse_size(const char *s, uint64_t *bytes, struct gp_err *err)
+{
+    static const char letters[] = "KMGT";
+    const char *p = s;
+    uint64_t v;
+    if (!is_digit(*p)) return not_a(err, s, "number", "10, 64K or 2M");
+    if (!digits(&p, &v)) return too_large(err, s);
+    int shift = 0;
+    if (*p) {
+        char upper = *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p;
+        const char *l = strchr(letters, upper);
+        if (!l || p[1]) return not_a(err, s, "number", "10, 64K or 2M");
+        shift = 10 * (int)(l - letters + 1);
+    }
+    if (v > UINT64_MAX >> shift) return too_large(err, s);
+    *bytes = v << shift;
+    return 0;
+}
+
+int gp_parse_percent(const char *s, double *pct, struct gp_err *err)
+{
+    /* strtod() obeys the locale and takes "nan" and "0x1p3", so the digits are read here. */
+    const char *p = s;
+    double v = 0;
+    if (!is_digit(*p)) return not_a(err, s, "percentage", "5% or 0.5%");
+    for (; is_digit(*p); p++) v = v * 10 + (*p - '0');
+    if (*p == '.') {
+        if (!is_digit(*++p)) return not_a(err, s, "percentage", "5% or 0.5%");
+        double part = 0, scale = 1;
+        for (; is_digit(*p) && scale < 1e15; p++, scale *= 10) part = part * 10 + (*p - '0');
+        while (is_digit(*p)) p++;
+        v += part / scale;
+    }
+    if (*p == '%') p++;
+    if (*p) return not_a(err, s, "percentage", "5% or 0.5%");
+    if (!isfinite(v)) return too_large(err, s);
+    *pct = v;
+    return 0;
+}
+
+/* ---- messages ---- */
+
+/* Control characters could make a terminal do things. */
+static void print_line(const char *tool, const char *msg)
+{
+    struct gp_buf b = {0};
+    gp_buf_printf(&b, "%s: ", tool);
+    for (; *msg; msg++) gp_buf_putc(&b, (unsigned char)*msg < 0x20 || *msg == 0x7f ? '?' : *msg);
+    gp_buf_putc(&b, '\n');
+    fwrite(b.data, 1, b.n, stderr);
+    gp_buf_release(&b);
+}
+
+void gp_cli_error(const struct gp_tool *tool, const struct gp_err *err)
+{
+    print_line(tool->name, err->msg[0] ? err->msg : "failed");
+}
+
+void gp_cli_warn(const struct gp_tool *tool, const char *fmt, ...)
+{
+    char msg[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(msg, sizeof msg, fmt, ap);
+    va_end(ap);
+    print_line(tool->name, msg);
+}
+
+static int misuse(struct gp_tool *tool, const char *fmt, ...) GP_PRINTF(2, 3);
+
+static int misuse(struct gp_tool *tool, const char *fmt, ...)
+{
+    char msg[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(msg, sizeof msg, fmt, ap);
+    va_end(ap);
+    print_line(tool->name, msg);
+    fprintf(stderr, "Try '%s --help' for more information.\n", tool->name);
+    tool->status = tool->error_status ? tool->error_status : GP_EXIT_ERROR;
+    return -1;
+}
+
+/* ---- help ---- */
+
+static const struct gp_option always[] = {
+    {'h', "help", NULL, "print this help and exit", GP_OPT_FLAG, 0},
+    {'V', "version", NULL, "print the version and exit", GP_OPT_FLAG, 0},
+};
+
+static void print_usage(const struct gp_tool *tool, FILE *to)
+{
+    fprintf(to, "usage: %s [OPTION]...%s%s\n", tool->name, tool->operands && *tool->operands ? " " : "",
+            tool->operands ? tool->operands : "");
+}
+
+/* TEXT from column COLUMN on, broken at spaces, continued at column INDENT. */
+static void print_wrapped(struct gp_buf *b, const char *text, int column, int indent)
+{
+    while (*text) {
+        int word = (int)strcspn(text, " ");
+        if (column > indent && column + 1 + word > HELP_WIDTH) {
+            gp_buf_printf(b, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            gp_buf_putc(b, ' ');
+            column++;
+        }
+        gp_buf_put(b, text, (size_t)word);
+        column += word;
+        text += word;
+        text += strspn(text, " ");
+    }
+    gp_buf_putc(b, '\n');
+}
+
+static void print_option(struct gp_buf *b, const struct gp_option *o)
+{
+    size_t start = b->n;
+    if (o->letter) gp_buf_printf(b, "  -%c, --%s", o->letter, o->name);
+    else gp_buf_printf(b, "      --%s", o->name);
+    if (o->arg) gp_buf_printf(b, "=%s", o->arg);
+    int column = (int)(b->n - start);
+    if (column > HELP_INDENT - 2) {
+        gp_buf_putc(b, '\n');
+        column = 0;
+    }
+    gp_buf_printf(b, "%*s", HELP_INDENT - column, "");
+    print_wrapped(b, o->help, HELP_INDENT, HELP_INDENT);
+}
+
+static void print_help(const struct gp_tool *tool)
+{
+    struct gp_buf b = {0};
+    print_usage(tool, stdout);
+    if (tool->summary) print_wrapped(&b, tool->summary, 0, 0);
+    gp_buf_puts(&b, "\noptions:\n");
+    for (const struct gp_option *o = tool->options; o->name; o++) print_option(&b, o);
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) print_option(&b, &always[i]);
+    if (tool->example && *tool->example)
+        gp_buf_puts(&b, strchr(tool->example, '\n') == strrchr(tool->example, '\n') ? "\nexample:\n"
+                                                                                    : "\nexamples:\n");
+    for (const char *line = tool->example; line && *line;) {
+        size_t n = strcspn(line, "\n");
+        gp_buf_printf(&b, "  %.*s\n", (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+    fwrite(b.data, 1, b.n, stdout);
+    gp_buf_release(&b);
+}
+
+/* Stop with what was written to standard output; a full disk is an error here, too. */
+static int stop_after_printing(struct gp_tool *tool)
+{
+    tool->status = GP_EXIT_OK;
+    if (fflush(stdout) || ferror(stdout)) {
+        print_line(tool->name, "standard output: write failed");
+        tool->status = tool->error_status ? tool->error_status : GP_EXIT_ERROR;
+    }
+    return -1;
+}
+
+static int help(struct gp_tool *tool)
+{
+    print_help(tool);
+    return stop_after_printing(tool);
+}
+
+static int version(struct gp_tool *tool)
+{
+    printf("%s (gpuprof) %s\n", tool->name, GP_VERSION);
+    return stop_after_printing(tool);
+}
+
+/* ---- parsing ---- */
+
+/* Is VALUE one of the words in CHOICES? The word is returned: VALUE itself. */
+static bool is_choice(const char *choices, const char *value)
+{
+    size_t n = strlen(value);
+    for (const char *c = choices; *c;) {
+        size_t k = strcspn(c, "|");
+        if (k == n && !memcmp(c, value, n)) return true;
+        c += k + (c[k] == '|');
+    }
+    return false;
+}
+
+static int store(struct gp_tool *tool, const struct gp_option *o, const char *value, void *opts)
+{
+    void *at = (char *)opts + o->offset;
+    struct gp_err err = {0};
+    int bad = 0;
+    switch (o->kind) {
+    case GP_OPT_FLAG:
+        *(bool *)at = true;
+        break;
+    case GP_OPT_STRING:
+        *(const char **)at = value;
+        break;
+    case GP_OPT_UINT:
+        bad = gp_parse_size(value, at, &err);
+        break;
+    case GP_OPT_DURATION:
+        bad = gp_parse_duration(value, at, &err);
+        break;
+    case GP_OPT_PERCENT:
+        bad = gp_parse_percent(value, at, &err);
+        break;
+    case GP_OPT_CHOICE:
+        if (!is_choice(o->arg, value))
+            bad = gp_fail(&err, GP_E_USAGE, -1, "'%s' is not one of %s", value, o->arg);
+        else *(const char **)at = value;
+        break;
+    case GP_OPT_END:
+        break;
+    }
+    return bad ? misuse(tool, "--%s: %s", o->name, err.msg) : 0;
+}
+
+static const struct gp_option *next_option(const struct gp_tool *tool, size_t i, size_t *n_own)
+{
+    *n_own = 0;
+    while (tool->options[*n_own].name) ++*n_own;
+    if (i < *n_own) return &tool->options[i];
+    i -= *n_own;
+    return i < sizeof always / sizeof always[0] ? &always[i] : NULL;
+}
+
+/* The option whose long name is, or begins with, N bytes at NAME; NULL after a message. */
+static const struct gp_option *find_long(struct gp_tool *tool, const char *name, size_t n)
+{
+    const struct gp_option *found = NULL, *o;
+    struct gp_buf all = {0};
+    int matches = 0;
+    size_t n_own;
+    for (size_t i = 0; (o = next_option(tool, i, &n_own)); i++) {
+        if (strncmp(o->name, name, n)) continue;
+        found = o;
+        if (!o->name[n]) {
+            matches = 1;
+            break;
+        }
+        matches++;
+        if (all.n < SUGGESTIONS) gp_buf_printf(&all, "%s--%s", all.n ? ", " : "", o->name);
+    }
+    if (matches == 0 || n == 0) misuse(tool, "unknown option '--%.*s'", (int)n, name);
+    else if (matches > 1) misuse(tool, "option '--%.*s' could be %s", (int)n, name, gp_buf_str(&all));
+    gp_buf_release(&all);
+    return matches == 1 && n > 0 ? found : NULL;
+}
+
+static const struct gp_option *find_letter(struct gp_tool *tool, char letter)
+{
+    const struct gp_option *o;
+    size_t n_own;
+    for (size_t i = 0; (o = next_option(tool, i, &n_own)); i++)
+        if (o->letter == letter) return o;
+    misuse(tool, "unknown option '-%c'", letter);
+    return NULL;
+}
+
+static int apply(struct gp_tool *tool, const struct gp_option *o, const char *value, void *opts)
+{
+    if (o == &always[0]) return help(tool);
+    if (o == &always[1]) return version(tool);
+    return store(tool, o, value, opts);
+}
+
+/* "--name", "--name=value", "--name value". *I moves past a value that is an argument of its own. */
+static int parse_long(struct gp_tool *tool, int argc, char **argv, int *i, void *opts)
+{
+    const char *name = argv[*i] + 2;
+    size_t n = strcspn(name, "=");
+    const struct gp_option *o = find_long(tool, name, n);
+    if (!o) return -1;
+    const char *value = name[n] == '=' ? name + n + 1 : NULL;
+    if (!o->arg && value) return misuse(tool, "option '--%s' takes no value", o->name);
+    if (o->arg && !value) {
+        if (*i + 1 >= argc) return misuse(tool, "option '--%s' needs a value (%s)", o->name, o->arg);
+        value = argv[++*i];
+    }
+    return apply(tool, o, value, opts);
+}
+
+/* "-q", "-qv", "-fsvg", "-f svg". */
+static int parse_short(struct gp_tool *tool, int argc, char **argv, int *i, void *opts)
+{
+    for (const char *p = argv[*i] + 1; *p; p++) {
+        const struct gp_option *o = find_letter(tool, *p);
+        if (!o) return -1;
+        if (!o->arg) {
+            if (apply(tool, o, NULL, opts)) return -1;
+            continue;
+        }
+        const char *value = p[1] ? p + 1 : NULL;
+        if (!value) {
+            if (*i + 1 >= argc) return misuse(tool, "option '-%c' needs a value (%s)", *p, o->arg);
+            value = argv[++*i];
+        }
+        return apply(tool, o, value, opts);
+    }
+    return 0;
+}
+
+static int check_operands(struct gp_tool *tool)
+{
+    if (tool->nargs == 0 && tool->stdin_default && isatty(STDIN_FILENO)) {
+        print_usage(tool, stderr);
+        return misuse(tool, "no input: name a file, or pipe one in");
+    }
+    if (tool->nargs < tool->min_operands)
+        return misuse(tool, tool->nargs ? "too few operands: expected %s" : "nothing to work on: expected %s",
+                      tool->operands);
+    if (tool->max_operands >= 0 && tool->nargs > tool->max_operands)
+        return misuse(tool, "unexpected operand '%s'", tool->args[tool->max_operands]);
+    return 0;
+}
+
+int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts)
+{
+    /* Operands are gathered at the front of argv, in their order. */
+    int n = 0;
+    char **args = argv + (argc > 0);
+    for (int i = 1; i < argc; i++) {
+        char *a = argv[i];
+        bool ends = !strcmp(a, "--");
+        if (ends || (tool->stop_at_operand && (a[0] != '-' || !a[1]))) {
+            for (i += ends; i < argc; i++) args[n++] = argv[i];
+            break;
+        }
+        if (a[0] != '-' || !a[1]) {
+            args[n++] = a;
+            continue;
+        }
+        if (a[1] == '-' ? parse_long(tool, argc, argv, &i, opts) : parse_short(tool, argc, argv, &i, opts))
+            return -1;
+    }
+    tool->args = (const char *const *)args;
+    tool->nargs = n;
+    return check_operands(tool);
+}
+
+/* ---- terminals ---- */
+
+bool gp_cli_color(const struct gp_common_opts *c, int fd)
+{
+    if (c->color && !strcmp(c->color, "always")) return true;
+    if (c->color && !strcmp(c->color, "never")) return false;
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    if ((no && *no) || (term && !strcmp(term, "dumb"))) return false;
+    return isatty(fd);
+}
+
+void gp_cli_progress(const struct gp_tool *tool, const struct gp_common_opts *c, struct gp_progress *p)
+{
+    *p = (struct gp_progress){.tool = tool->name};
+    if (c->progress && !strcmp(c->progress, "always")) p->enabled = true;
+    else if ((c->progress && !strcmp(c->progress, "never")) || c->quiet) p->enabled = false;
+    else p->enabled = isatty(STDERR_FILENO);
+}

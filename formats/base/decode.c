@@ -1,0 +1,284 @@
+#include "formats/base/input_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+#ifdef GP_HAVE_ISAL
+#include <isa-l/igzip_lib.h>
+#else
+#include <zlib.h>
+#endif
+#include "formats/base/mem.h"
+
+enum { MOST_AT_ONCE = 1 << 30 /* the libraries count in 32 bits */ };
+
+static int cut(struct gp_err *err, const struct gp_raw *raw, const char *what)
+{
+    if (raw->error) return -1; /* the reason is the system's, which input.c tells */
+    return gp_fail(err, GP_E_SYNTAX, (int64_t)raw->offset, "the %s data is cut short at byte %llu", what,
+                   (unsigned long long)raw->offset);
+}
+
+static int damaged(struct gp_err *err, const struct gp_raw *raw, const char *what, const char *how)
+{
+    return gp_fail(err, GP_E_SYNTAX, (int64_t)raw->offset, "the %s data is damaged near byte %llu: %s", what,
+                   (unsigned long long)raw->offset, how);
+}
+
+/* What follows a finished gzip member or zstd frame? Zero bytes are padding (of tapes and of block devices)
+ * and are skipped. True when another member begins; at anything else the data ends, which ERR tells. */
+static bool another_follows(struct gp_raw *raw, bool (*matches)(const uint8_t *, size_t), const char *what,
+                            struct gp_err *err)
+{
+    while (gp_raw_need(raw, 8) > 0) {
+        size_t zeros = 0;
+        while (zeros < raw->n && raw->at[zeros] == 0) zeros++;
+        if (zeros == 0) {
+            if (matches(raw->at, raw->n)) return true;
+            gp_fail(err, GP_E_SYNTAX, (int64_t)raw->offset,
+                    "the %s data ends at byte %llu and something else follows it", what,
+                    (unsigned long long)raw->offset);
+            return false;
+        }
+        gp_raw_skip(raw, zeros);
+    }
+    return false;
+}
+
+/* ---- gzip ---- */
+
+static bool gzip_matches(const uint8_t *head, size_t n)
+{
+    return n >= 3 && head[0] == 0x1f && head[1] == 0x8b && head[2] == 8;
+}
+
+#ifdef GP_HAVE_ISAL
+
+struct gzip {
+    struct inflate_state s;
+    bool between; /* members; nothing of the next one was read */
+    bool ended;
+};
+
+static void *gzip_open(void)
+{
+    struct gzip *g = gp_alloc(sizeof *g);
+    isal_inflate_init(&g->s);
+    g->s.crc_flag = ISAL_GZIP;
+    g->between = g->ended = false;
+    return g;
+}
+
+static const char *gzip_reason(int r)
+{
+    switch (r) {
+    case ISAL_INVALID_BLOCK:
+        return "invalid block";
+    case ISAL_INVALID_SYMBOL:
+        return "invalid symbol";
+    case ISAL_INVALID_LOOKBACK:
+        return "invalid distance";
+    case ISAL_INVALID_WRAPPER:
+        return "invalid header";
+    case ISAL_UNSUPPORTED_METHOD:
+        return "unknown method";
+    case ISAL_INCORRECT_CHECKSUM:
+        return "wrong checksum";
+    default:
+        return "invalid data";
+    }
+}
+
+/* One call of the library. False when nothing more comes. */
+static bool gzip_step(struct gzip *g, struct gp_raw *raw, struct gp_err *err)
+{
+    gp_raw_need(raw, 1);
+    uint32_t give = raw->n < MOST_AT_ONCE ? (uint32_t)raw->n : MOST_AT_ONCE, room = g->s.avail_out;
+    g->s.next_in = (uint8_t *)(uintptr_t)raw->at; /* only read from */
+    g->s.avail_in = give;
+    int r = isal_inflate(&g->s);
+    bool moved = g->s.avail_in != give || g->s.avail_out != room;
+    gp_raw_skip(raw, give - g->s.avail_in);
+    if (r < 0 || r == ISAL_NEED_DICT) {
+        damaged(err, raw, "gzip", gzip_reason(r));
+        return false;
+    }
+    if (g->s.block_state == ISAL_BLOCK_FINISH) {
+        g->between = true;
+    } else if (!moved) {
+        if (raw->n > 0) damaged(err, raw, "gzip", gzip_reason(r));
+        else cut(err, raw, "gzip");
+        return false;
+    }
+    return true;
+}
+
+static size_t gzip_run(void *state, struct gp_raw *raw, uint8_t *to, size_t n, struct gp_err *err)
+{
+    struct gzip *g = state;
+    if (n > MOST_AT_ONCE) n = MOST_AT_ONCE;
+    g->s.next_out = to;
+    g->s.avail_out = (uint32_t)n;
+    while (!g->ended && g->s.avail_out > 0) {
+        if (g->between) {
+            if (!another_follows(raw, gzip_matches, "gzip", err)) {
+                g->ended = true;
+                break;
+            }
+            isal_inflate_reset(&g->s);
+            g->s.crc_flag = ISAL_GZIP;
+            g->between = false;
+        }
+        g->ended = !gzip_step(g, raw, err);
+    }
+    return n - g->s.avail_out;
+}
+
+static void gzip_close(void *state)
+{
+    free(state);
+}
+
+#else
+
+struct gzip {
+    z_stream s;
+    bool between, ended;
+};
+
+static void *gzip_open(void)
+{
+    struct gzip *g = gp_zalloc(sizeof *g);
+    if (inflateInit2(&g->s, 15 + 16) != Z_OK) gp_out_of_memory(sizeof g->s);
+    return g;
+}
+
+static bool gzip_step(struct gzip *g, struct gp_raw *raw, struct gp_err *err)
+{
+    gp_raw_need(raw, 1);
+    uInt give = raw->n < MOST_AT_ONCE ? (uInt)raw->n : MOST_AT_ONCE, room = g->s.avail_out;
+    g->s.next_in = (Bytef *)(uintptr_t)raw->at; /* only read from */
+    g->s.avail_in = give;
+    int r = inflate(&g->s, Z_NO_FLUSH);
+    bool moved = g->s.avail_in != give || g->s.avail_out != room;
+    gp_raw_skip(raw, give - g->s.avail_in);
+    if (r == Z_STREAM_END) {
+        g->between = true;
+        return true;
+    }
+    if (r == Z_MEM_ERROR) gp_out_of_memory(sizeof g->s);
+    if (r != Z_OK && r != Z_BUF_ERROR) {
+        damaged(err, raw, "gzip", g->s.msg ? g->s.msg : "invalid data");
+        return false;
+    }
+    if (!moved) cut(err, raw, "gzip");
+    return moved;
+}
+
+static size_t gzip_run(void *state, struct gp_raw *raw, uint8_t *to, size_t n, struct gp_err *err)
+{
+    struct gzip *g = state;
+    if (n > MOST_AT_ONCE) n = MOST_AT_ONCE;
+    g->s.next_out = to;
+    g->s.avail_out = (uInt)n;
+    while (!g->ended && g->s.avail_out > 0) {
+        if (g->between) {
+            if (!another_follows(raw, gzip_matches, "gzip", err)) {
+                g->ended = true;
+                break;
+            }
+            inflateReset(&g->s);
+            g->between = false;
+        }
+        g->ended = !gzip_step(g, raw, err);
+    }
+    return n - g->s.avail_out;
+}
+
+static void gzip_close(void *state)
+{
+    struct gzip *g = state;
+    inflateEnd(&g->s);
+    free(g);
+}
+
+#endif
+
+/* ---- zstd ---- */
+
+struct zstd {
+    ZSTD_DStream *s;
+    bool between, ended;
+};
+
+/* Frames, and the skippable ones that pzstd and seekable zstd put around them. */
+static bool zstd_matches(const uint8_t *head, size_t n)
+{
+    if (n < 4) return false;
+    if (head[0] == 0x28 && head[1] == 0xb5 && head[2] == 0x2f && head[3] == 0xfd) return true;
+    return (head[0] & 0xf0) == 0x50 && head[1] == 0x2a && head[2] == 0x4d && head[3] == 0x18;
+}
+
+static void *zstd_open(void)
+{
+    struct zstd *z = gp_zalloc(sizeof *z);
+    z->s = ZSTD_createDStream();
+    if (!z->s) gp_out_of_memory(sizeof z->s);
+    return z;
+}
+
+static bool zstd_step(struct zstd *z, struct gp_raw *raw, ZSTD_outBuffer *out, struct gp_err *err)
+{
+    gp_raw_need(raw, 1);
+    ZSTD_inBuffer in = {.src = raw->at, .size = raw->n};
+    size_t before = out->pos;
+    size_t r = ZSTD_decompressStream(z->s, out, &in);
+    bool moved = in.pos > 0 || out->pos != before;
+    gp_raw_skip(raw, in.pos);
+    if (ZSTD_isError(r)) {
+        damaged(err, raw, "zstd", ZSTD_getErrorName(r));
+        return false;
+    }
+    if (r == 0) {
+        z->between = true;
+        return true;
+    }
+    if (!moved) cut(err, raw, "zstd");
+    return moved;
+}
+
+static size_t zstd_run(void *state, struct gp_raw *raw, uint8_t *to, size_t n, struct gp_err *err)
+{
+    struct zstd *z = state;
+    ZSTD_outBuffer out = {.dst = to, .size = n};
+    while (!z->ended && out.pos < n) {
+        if (z->between && !another_follows(raw, zstd_matches, "zstd", err)) {
+            z->ended = true;
+            break;
+        }
+        z->between = false;
+        z->ended = !zstd_step(z, raw, &out, err);
+    }
+    return out.pos;
+}
+
+static void zstd_close(void *state)
+{
+    struct zstd *z = state;
+    ZSTD_freeDStream(z->s);
+    free(z);
+}
+
+/* ---- */
+
+static const struct gp_decoder decoders[] = {
+    {"gzip", gzip_matches, gzip_open, gzip_run, gzip_close},
+    {"zstd", zstd_matches, zstd_open, zstd_run, zstd_close},
+};
+
+const struct gp_decoder *gp_decoder_find(const uint8_t *head, size_t n)
+{
+    for (size_t i = 0; i < sizeof decoders / sizeof decoders[0]; i++)
+        if (decoders[i].matches(head, n)) return &decoders[i];
+    return NULL;
+}

@@ -1,0 +1,397 @@
+#include "formats/base/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "formats/base/input_priv.h"
+#include "formats/base/mem.h"
+
+enum {
+    RAW_BYTES = 256 << 10,
+    PEEK_MOST = 64 << 10,
+    SLOT_BYTES = 1 << 20,
+    SLOTS = 4,
+    PRODUCE_MOST = 1 << 28, /* at once; the decoders count in 32 bits */
+};
+
+/* What the decompressing thread hands over: slots are filled in turn by it and emptied in turn by the reader.
+ */
+struct ring {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    uint8_t *data[SLOTS];
+    size_t n[SLOTS];
+    unsigned filled, emptied; /* slots, counted from the start */
+    bool ended;               /* after the last filled slot nothing comes */
+    bool stop;                /* the reader has gone */
+    int wake[2];              /* a pipe: its closing ends a read that waits */
+};
+
+struct gp_input {
+    char *path;
+    bool close_fd, regular;
+    uint64_t size; /* of a regular file */
+    struct gp_raw raw;
+    const struct gp_decoder *decoder; /* NULL: plain */
+    void *state;
+    struct gp_err err; /* how the input ended; written by the thread before it says `ended` */
+    struct ring *ring; /* NULL: the reader's thread does it all */
+    bool slot_held;    /* `at` points into the oldest filled slot */
+    uint8_t *buf;      /* decompressed here when there is no ring */
+    uint8_t *peeked;   /* a peek that spans two slots or buffers is joined here */
+    const uint8_t *at; /* decompressed, unread */
+    size_t n;
+    bool ended;
+};
+
+/* ---- bytes from the system ---- */
+
+/* Waits until a read would not block. False when the reader has gone. */
+static bool wait_readable(const struct gp_raw *raw)
+{
+    if (raw->wake_fd < 0) return true;
+    struct pollfd p[2] = {{.fd = raw->fd, .events = POLLIN}, {.fd = raw->wake_fd, .events = POLLIN}};
+    while (poll(p, 2, -1) < 0)
+        if (errno != EINTR && errno != EAGAIN) return true;
+    return p[1].revents == 0;
+}
+
+size_t gp_raw_read(struct gp_raw *raw, void *to, size_t n)
+{
+    if (raw->fd < 0 || raw->ended) {
+        raw->ended = true;
+        return 0;
+    }
+    ssize_t got = -1;
+    while (wait_readable(raw)) {
+        got = read(raw->fd, to, n);
+        if (got >= 0) break;
+        if (errno == EAGAIN || errno == EWOULDBLOCK) { /* somebody left the descriptor non-blocking */
+            struct pollfd p = {.fd = raw->fd, .events = POLLIN};
+            poll(&p, 1, -1);
+        } else if (errno != EINTR) {
+            raw->error = errno;
+            break;
+        }
+    }
+    if (got <= 0) raw->ended = true;
+    return got > 0 ? (size_t)got : 0;
+}
+
+size_t gp_raw_need(struct gp_raw *raw, size_t want)
+{
+    if (raw->n >= want || raw->ended || raw->fd < 0) return raw->n;
+    if (raw->n > 0) memmove(raw->buf, raw->at, raw->n);
+    raw->at = raw->buf;
+    while (raw->n < want && !raw->ended) raw->n += gp_raw_read(raw, raw->buf + raw->n, raw->cap - raw->n);
+    return raw->n;
+}
+
+void gp_raw_skip(struct gp_raw *raw, size_t n)
+{
+    raw->at += n;
+    raw->n -= n;
+    raw->offset += n;
+}
+
+/* ---- decompressed bytes ---- */
+
+/* Plain bytes: what is buffered, then straight from the system. */
+static size_t read_plain(struct gp_raw *raw, uint8_t *to, size_t n)
+{
+    size_t done = 0;
+    while (done < n) {
+        size_t got = raw->n < n - done ? raw->n : n - done;
+        if (got > 0) {
+            memcpy(to + done, raw->at, got);
+            gp_raw_skip(raw, got);
+        } else {
+            got = gp_raw_read(raw, to + done, n - done);
+            if (got == 0) break;
+            raw->offset += got;
+        }
+        done += got;
+    }
+    return done;
+}
+
+/* Fewer than N: the end. */
+static size_t produce(struct gp_input *in, uint8_t *to, size_t n)
+{
+    size_t got =
+        in->decoder ? in->decoder->run(in->state, &in->raw, to, n, &in->err) : read_plain(&in->raw, to, n);
+    if (got < n && in->raw.error && in->err.code == GP_E_NONE) {
+        char why[128] = "";
+        if (strerror_r(in->raw.error, why, sizeof why)) why[0] = '\0';
+        gp_fail(&in->err, GP_E_IO, (int64_t)in->raw.offset, "reading failed at byte %llu: %s",
+                (unsigned long long)in->raw.offset, why);
+    }
+    return got;
+}
+
+static void *decompress(void *arg)
+{
+    struct gp_input *in = arg;
+    struct ring *r = in->ring;
+    for (bool go = true; go;) {
+        pthread_mutex_lock(&r->lock);
+        while (r->filled - r->emptied == SLOTS && !r->stop) pthread_cond_wait(&r->changed, &r->lock);
+        go = !r->stop;
+        unsigned slot = r->filled % SLOTS;
+        pthread_mutex_unlock(&r->lock);
+        if (!go) break;
+        size_t n = produce(in, r->data[slot], SLOT_BYTES);
+        go = n == SLOT_BYTES;
+        pthread_mutex_lock(&r->lock);
+        r->n[slot] = n;
+        r->filled++;
+        r->ended = !go;
+        pthread_cond_broadcast(&r->changed);
+        pthread_mutex_unlock(&r->lock);
+    }
+    return NULL;
+}
+
+static void free_ring(struct ring *r)
+{
+    for (int i = 0; i < SLOTS; i++) free(r->data[i]);
+    for (int i = 0; i < 2; i++)
+        if (r->wake[i] >= 0) close(r->wake[i]);
+    pthread_cond_destroy(&r->changed);
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+/* Where no thread or pipe is to be had, the reader's own thread does the work. */
+static void start_ring(struct gp_input *in)
+{
+    struct ring *r = gp_zalloc(sizeof *r);
+    for (int i = 0; i < SLOTS; i++) r->data[i] = gp_alloc(SLOT_BYTES);
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->changed, NULL);
+    r->wake[0] = r->wake[1] = -1;
+    bool may_wait = in->raw.fd >= 0 && !in->regular;
+    if (may_wait && pipe(r->wake)) {
+        free_ring(r);
+        return;
+    }
+    for (int i = 0; i < 2 && may_wait; i++) fcntl(r->wake[i], F_SETFD, FD_CLOEXEC);
+    in->raw.wake_fd = r->wake[0];
+    in->ring = r;
+    if (pthread_create(&r->thread, NULL, decompress, in)) {
+        in->ring = NULL;
+        in->raw.wake_fd = -1;
+        free_ring(r);
+    }
+}
+
+static void stop_ring(struct gp_input *in)
+{
+    struct ring *r = in->ring;
+    pthread_mutex_lock(&r->lock);
+    r->stop = true;
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+    if (r->wake[1] >= 0) {
+        close(r->wake[1]);
+        r->wake[1] = -1;
+    }
+    pthread_join(r->thread, NULL);
+    free_ring(r);
+}
+
+static void refill_from_ring(struct gp_input *in)
+{
+    struct ring *r = in->ring;
+    pthread_mutex_lock(&r->lock);
+    if (in->slot_held) {
+        r->emptied++;
+        in->slot_held = false;
+        pthread_cond_broadcast(&r->changed);
+    }
+    while (r->filled == r->emptied && !r->ended) pthread_cond_wait(&r->changed, &r->lock);
+    if (r->filled != r->emptied) {
+        in->slot_held = true;
+        in->at = r->data[r->emptied % SLOTS];
+        in->n = r->n[r->emptied % SLOTS];
+        if (in->n == 0) in->ended = true;
+    } else {
+        in->ended = true;
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* Get more when nothing is unread. */
+static void refill(struct gp_input *in)
+{
+    if (in->ended) return;
+    if (in->ring) {
+        refill_from_ring(in);
+        return;
+    }
+    size_t cap = in->decoder ? SLOT_BYTES : PEEK_MOST;
+    if (!in->buf) in->buf = gp_alloc(cap);
+    in->at = in->buf;
+    in->n = produce(in, in->buf, cap);
+    if (in->n < cap) in->ended = true;
+}
+
+const uint8_t *gp_input_peek(struct gp_input *in, size_t want, size_t *n)
+{
+    if (want > PEEK_MOST) want = PEEK_MOST;
+    if (in->n == 0) refill(in);
+    if (in->n < want && !in->ended) {
+        /* Join what is left with what comes next; the rest of a long next one stays where it is until asked
+         * for. */
+        uint8_t *joined = gp_alloc(PEEK_MOST + SLOT_BYTES);
+        size_t have = 0;
+        for (;;) {
+            if (in->n > 0) memcpy(joined + have, in->at, in->n);
+            have += in->n;
+            in->n = 0;
+            if (have >= want || in->ended) break;
+            refill(in);
+        }
+        free(in->peeked);
+        in->peeked = joined;
+        in->at = joined;
+        in->n = have;
+    }
+    *n = in->n;
+    return in->at;
+}
+
+size_t gp_input_read(struct gp_input *in, void *to, size_t n)
+{
+    uint8_t *out = to;
+    size_t done = 0;
+    while (done < n) {
+        if (in->n == 0) {
+            if (in->ended) break;
+            if (!in->ring && n - done >= PEEK_MOST) { /* no copy when it is large */
+                size_t want = n - done < PRODUCE_MOST ? n - done : PRODUCE_MOST;
+                size_t got = produce(in, out + done, want);
+                if (got < want) in->ended = true;
+                done += got;
+                continue;
+            }
+            refill(in);
+        }
+        size_t k = in->n < n - done ? in->n : n - done;
+        if (k > 0) memcpy(out + done, in->at, k);
+        in->at += k;
+        in->n -= k;
+        done += k;
+    }
+    return done;
+}
+
+/* ---- opening and closing ---- */
+
+static char *copy_string(const char *s)
+{
+    size_t n = strlen(s) + 1;
+    return memcpy(gp_alloc(n), s, n);
+}
+
+static struct gp_input *begin(struct gp_input *in, int threads)
+{
+    in->decoder = gp_decoder_find(in->raw.at, gp_raw_need(&in->raw, 8));
+    if (in->decoder) {
+        in->state = in->decoder->open();
+        if (threads != 1) start_ring(in);
+    }
+    return in;
+}
+
+static int open_path(const char *path, struct gp_err *err)
+{
+    int fd;
+    do fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0) {
+        char why[128] = "";
+        if (strerror_r(errno, why, sizeof why)) why[0] = '\0';
+        gp_fail(err, GP_E_IO, -1, "%s: cannot open: %s", path, why);
+    }
+    return fd;
+}
+
+struct gp_input *gp_input_open(const char *path, int threads, struct gp_err *err)
+{
+    bool is_stdin = !path || !strcmp(path, "-");
+    int fd = is_stdin ? STDIN_FILENO : open_path(path, err);
+    if (fd < 0) return NULL;
+    struct stat st;
+    const char *name = is_stdin ? "standard input" : path;
+    if (fstat(fd, &st)) {
+        gp_fail(err, GP_E_IO, -1, "%s: cannot read: the descriptor is closed", name);
+        if (!is_stdin) close(fd);
+        return NULL;
+    }
+    if (S_ISDIR(st.st_mode)) {
+        gp_fail(err, GP_E_IO, -1, "%s: is a directory", name);
+        if (!is_stdin) close(fd);
+        return NULL;
+    }
+    struct gp_input *in = gp_zalloc(sizeof *in);
+    in->path = copy_string(is_stdin ? "-" : path);
+    in->close_fd = !is_stdin;
+    in->regular = S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) == 0;
+    in->size = in->regular ? (uint64_t)st.st_size : 0;
+    if (S_ISREG(st.st_mode)) posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    in->raw = (struct gp_raw){.fd = fd, .wake_fd = -1, .cap = RAW_BYTES, .buf = gp_alloc(RAW_BYTES)};
+    in->raw.at = in->raw.buf;
+    return begin(in, threads);
+}
+
+struct gp_input *gp_input_memory(const void *data, size_t n, int threads)
+{
+    struct gp_input *in = gp_zalloc(sizeof *in);
+    in->path = copy_string("");
+    in->raw = (struct gp_raw){.fd = -1, .wake_fd = -1, .at = data, .n = n};
+    return begin(in, threads);
+}
+
+const char *gp_input_compression(const struct gp_input *in)
+{
+    return in->decoder ? in->decoder->name : "none";
+}
+
+const char *gp_input_path(const struct gp_input *in)
+{
+    return in->path;
+}
+
+int gp_input_fd(const struct gp_input *in, uint64_t *size)
+{
+    if (!in->regular || in->decoder) return -1;
+    *size = in->size;
+    return in->raw.fd;
+}
+
+int gp_input_status(const struct gp_input *in, struct gp_err *err)
+{
+    if (!in->ended || in->err.code == GP_E_NONE) return 0;
+    if (err) *err = in->err;
+    return -1;
+}
+
+void gp_input_close(struct gp_input *in)
+{
+    if (!in) return;
+    if (in->ring) stop_ring(in);
+    if (in->decoder) in->decoder->close(in->state);
+    if (in->close_fd) close(in->raw.fd);
+    free(in->raw.buf);
+    free(in->buf);
+    free(in->peeked);
+    free(in->path);
+    free(in);
+}

@@ -1,0 +1,146 @@
+#include "formats/base/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "formats/base/mem.h"
+
+enum { BUFFER_BYTES = 256 << 10, TEMP_NAMES = 10000 };
+
+struct gp_output {
+    int fd;
+    char *path;   /* for messages; NULL: standard output */
+    char *target; /* the file that gets its name on commit; NULL: written directly */
+    char *temp;   /* what it is called until then */
+    int error;    /* errno of the first failed write */
+    size_t n;
+    char buf[BUFFER_BYTES];
+};
+
+static int fail_with_errno(struct gp_err *err, const char *path, const char *what, int number)
+{
+    char why[128] = "";
+    if (strerror_r(number, why, sizeof why)) why[0] = '\0';
+    return gp_fail(err, GP_E_IO, -1, "%s: %s: %s", path ? path : "standard output", what, why);
+}
+
+static char *copy_string(const char *s)
+{
+    size_t n = strlen(s) + 1;
+    return memcpy(gp_alloc(n), s, n);
+}
+
+/* Create a file beside TARGET with a name that nobody has; `temp` and `fd` are set. -1 with errno. */
+static int create_beside(struct gp_output *out, const char *target)
+{
+    size_t room = strlen(target) + 40;
+    char *name = gp_alloc(room);
+    for (int i = 0; i < TEMP_NAMES; i++) {
+        snprintf(name, room, "%s.%ld-%d.tmp", target, (long)getpid(), i);
+        do out->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        while (out->fd < 0 && errno == EINTR);
+        if (out->fd >= 0) {
+            out->temp = name;
+            out->target = copy_string(target);
+            return 0;
+        }
+        if (errno != EEXIST) break;
+    }
+    free(name);
+    return -1;
+}
+
+/* Devices, pipes and symbolic links are written where they are: renaming would put a file in their place. */
+static int open_file(struct gp_output *out, const char *path)
+{
+    struct stat st;
+    bool exists = lstat(path, &st) == 0;
+    if (!exists || S_ISREG(st.st_mode)) {
+        if (exists && access(path, W_OK)) return -1; /* a rename would get round a file that is protected */
+        if (create_beside(out, path) == 0) {
+            if (exists && fchmod(out->fd, st.st_mode & 0777)) errno = 0; /* the mode is a courtesy */
+            return 0;
+        }
+        if (errno != EACCES || !exists)
+            return -1; /* a writable file in a folder that is not: write it directly */
+    }
+    do out->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    while (out->fd < 0 && errno == EINTR);
+    return out->fd < 0 ? -1 : 0;
+}
+
+struct gp_output *gp_output_open(const char *path, struct gp_err *err)
+{
+    struct gp_output *out = gp_alloc(sizeof *out);
+    memset(out, 0, offsetof(struct gp_output, buf));
+    out->fd = STDOUT_FILENO;
+    if (!path || !strcmp(path, "-")) return out;
+    if (open_file(out, path)) {
+        fail_with_errno(err, path, "cannot write", errno);
+        free(out);
+        return NULL;
+    }
+    out->path = copy_string(path);
+    return out;
+}
+
+static void write_all(struct gp_output *out, const char *data, size_t n)
+{
+    while (n > 0 && !out->error) {
+        ssize_t k = write(out->fd, data, n);
+        if (k >= 0) {
+            data += k;
+            n -= (size_t)k;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) { /* somebody left the descriptor non-blocking */
+            struct pollfd p = {.fd = out->fd, .events = POLLOUT};
+            poll(&p, 1, -1);
+        } else if (errno != EINTR) {
+            out->error = errno;
+        }
+    }
+}
+
+static void flush(struct gp_output *out)
+{
+    write_all(out, out->buf, out->n);
+    out->n = 0;
+}
+
+void gp_output_write(struct gp_output *out, const void *data, size_t n)
+{
+    if (n >= BUFFER_BYTES) {
+        flush(out);
+        write_all(out, data, n);
+        return;
+    }
+    if (n > BUFFER_BYTES - out->n) flush(out);
+    if (n > 0) memcpy(out->buf + out->n, data, n);
+    out->n += n;
+}
+
+bool gp_output_failed(const struct gp_output *out)
+{
+    return out->error != 0;
+}
+
+int gp_output_close(struct gp_output *out, bool commit, struct gp_err *err)
+{
+    if (commit || !out->target) flush(out);
+    int result = 0;
+    if (close(out->fd) && !out->error && errno != EINTR) out->error = errno;
+    if (out->error) result = fail_with_errno(err, out->path, "write failed", out->error);
+    if (out->target && commit && !out->error && rename(out->temp, out->target))
+        result = fail_with_errno(err, out->path, "cannot rename the finished file", errno);
+    if (out->target && (!commit || result)) unlink(out->temp);
+    free(out->temp);
+    free(out->target);
+    free(out->path);
+    free(out);
+    return result;
+}
