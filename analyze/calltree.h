@@ -25,7 +25,8 @@ enum gp_frame_kind {
     GP_FRAME_PYTHON,
     GP_FRAME_OP,
     GP_FRAME_API,
-    GP_FRAME_COMPUTE, /* GPU work by class: GEMM and convolution, attention, ... are told apart by the sub-kind */
+    GP_FRAME_COMPUTE, /* GPU work by class: GEMM and convolution, attention, ... are told apart by the
+                         sub-kind */
     GP_FRAME_GEMM,
     GP_FRAME_ATTENTION,
     GP_FRAME_ELEMENTWISE,
@@ -34,7 +35,7 @@ enum gp_frame_kind {
     GP_FRAME_MEMCPY,
     GP_FRAME_MEMSET,
     GP_FRAME_UNATTRIBUTED,
-    GP_FRAME_OTHER, /* "N more" */
+    GP_FRAME_OTHER, /* "N more", "[shorter than 10 us]" */
     GP_FRAME_KIND_COUNT
 };
 
@@ -43,8 +44,8 @@ struct gp_calltree_node {
     uint32_t parent;
     uint32_t first_child, next_sibling; /* 0: none */
     int64_t self;                       /* weight that ends here */
-    uint32_t count;                     /* how many additions ended here (saturates) */
-    uint32_t kind;                      /* enum gp_frame_kind */
+    uint32_t count; /* how many additions ended here (saturates); GP_FRAME_OTHER: the N of "N more" */
+    uint32_t kind;  /* enum gp_frame_kind */
 };
 
 struct gp_calltree {
@@ -58,11 +59,11 @@ struct gp_calltree {
 uint32_t gp_calltree_child(struct gp_calltree *ct, uint32_t parent, gp_sid name, enum gp_frame_kind kind);
 /* Count WEIGHT (>= 0) once at NODE. */
 void gp_calltree_add(struct gp_calltree *ct, uint32_t node, int64_t weight);
-/* Compute the totals and put siblings in order of their names (bytewise), so that the result does not depend on the
- * order of the input. O(n log n). */
+/* The same for COUNT additions at once. */
+void gp_calltree_add_many(struct gp_calltree *ct, uint32_t node, int64_t weight, uint64_t count);
+/* Compute the totals and put siblings in order of their names (bytewise), so that the result does not depend
+ * on the order of the input. O(n log n). */
 void gp_calltree_finish(struct gp_calltree *ct, const struct gp_strings *strings);
-/* A tree with leaves first: every stack reversed, weights moved to match; as `--invert` draws. */
-void gp_calltree_invert(const struct gp_calltree *ct, struct gp_calltree *to);
 void gp_calltree_release(struct gp_calltree *ct);
 
 #endif
