@@ -1,0 +1,33 @@
+/* early.cu -- programs do not always end by returning from main.
+ *
+ *     early [return|exit|_exit|abort|kill [KERNELS [WAIT_MS]]]        (default return, 2000 kernels, 0 ms)
+ *
+ * Launches KERNELS kernels, waits for them, waits WAIT_MS more, and goes the way it was told: the first three
+ * with status 7, abort() with SIGABRT, kill with SIGKILL. `expect` is what a trace holds after an orderly
+ * end, `expect_most` what it can hold at most after the others. */
+#include <csignal>
+#include <cstring>
+#include <unistd.h>
+#include "sample.h"
+
+__global__ void last_words() {}
+
+int main(int argc, char **argv)
+{
+    const char *way = argc > 1 ? argv[1] : "return";
+    long kernels = operand(argc, argv, 2, 2000), wait_ms = argc > 3 ? std::strtol(argv[3], NULL, 10) : 0;
+    bool orderly = !std::strcmp(way, "return") || !std::strcmp(way, "exit");
+    for (long i = 0; i < kernels; i++) last_words<<<1, 32>>>();
+    CHECK(cudaGetLastError());
+    CHECK(cudaDeviceSynchronize());
+    std::printf("%s kernels=%ld memcpy=0 memset=0 processes=1\n", orderly ? "expect" : "expect_most",
+                kernels);
+    std::fflush(stdout);
+    usleep((useconds_t)wait_ms * 1000);
+
+    if (!std::strcmp(way, "exit")) std::exit(7);
+    if (!std::strcmp(way, "_exit")) _exit(7);
+    if (!std::strcmp(way, "abort")) std::abort();
+    if (!std::strcmp(way, "kill")) kill(getpid(), SIGKILL);
+    return 7;
+}
