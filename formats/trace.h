@@ -68,7 +68,8 @@ enum gp_table {
     X(GP_COL_PYMODULE, py_module, uint64_t, GP_NO_ID, "py_module") /* Python module id: the nn.Module instance */   \
     X(GP_COL_ID, id, uint64_t, GP_NO_ID, "id") /* flow, async or object id */                                       \
     X(GP_COL_ID_TEXT, id_text, gp_sid, 0, "id_text") /* the id as written, where it is no plain u64 */              \
-    X(GP_COL_PHASE, phase, uint32_t, 0, "phase") /* Chrome phase character where the table does not imply it */     \
+    X(GP_COL_PHASE, phase, uint32_t, 0, "phase") /* Chrome phase character where the table does not imply it; \
+                                                   GP_MARK: | scope << 8, scope 'g' or 'p', 0 = thread */           \
     X(GP_COL_SERIES, series, gp_sid, 0, "series") /* GP_COUNTER: which series of the counter */                     \
     X(GP_COL_VALUE, value, double, 0, "value") /* GP_COUNTER */                                                     \
     X(GP_COL_ADDR, addr, uint64_t, 0, "addr") /* GP_MEMORY */                                                       \
@@ -318,7 +319,7 @@ static inline const char *gp_trace_str(const struct gp_trace *t, gp_sid sid)
 /* Kind and name of a GPU event. ROW < t->events[GP_GPU].n. */
 static inline const struct gp_config *gp_gpu_config(const struct gp_trace *t, size_t row)
 {
-    return &t->configs.at[t->events[GP_GPU].config[row]];
+    return &t->configs.at[gp_get_config(&t->events[GP_GPU], row)]; /* no column when all rows have config 0 */
 }
 
 const char *gp_table_name(enum gp_table table);     /* "gpu" */

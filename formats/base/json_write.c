@@ -1,0 +1,272 @@
+#include "formats/base/json_write.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "formats/base/utf8.h"
+
+enum { MAX_DEPTH = 64 };
+
+/* ---- strings ---- */
+
+/* What a byte is inside a JSON string. */
+enum { PLAIN, ESCAPED, HIGH };
+
+static int byte_class(unsigned char c)
+{
+    if (c >= 0x80) return HIGH;
+    return c < 0x20 || c == '"' || c == '\\' || c == 0x7f ? ESCAPED : PLAIN;
+}
+
+/* Length of the well-formed UTF-8 character at S (N > 0 bytes), or minus the length of the longest piece that could have
+ * begun one. */
+static int utf8_length(const char *s, size_t n)
+{
+    size_t used;
+    bool bad = gp_utf8_next(s, n, &used) == GP_UTF8_BAD;
+    bool encoded = used == 3 && (unsigned char)*s == 0xef; /* U+FFFD itself */
+    return bad && !encoded ? -(int)used : (int)used;
+}
+
+bool gp_json_is_clean(const char *s, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    for (size_t i = 0; i < n;) {
+        int class = byte_class(p[i]);
+        if (class == ESCAPED) return false;
+        int len = class == HIGH ? utf8_length(s + i, n - i) : 1;
+        if (len < 0) return false;
+        i += (size_t)len;
+    }
+    return true;
+}
+
+static void put_escape(struct gp_buf *b, unsigned char c)
+{
+    static const char hex[] = "0123456789abcdef";
+    char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+    switch (c) {
+    case '"':
+        gp_buf_put(b, "\\\"", 2);
+        break;
+    case '\\':
+        gp_buf_put(b, "\\\\", 2);
+        break;
+    case '\n':
+        gp_buf_put(b, "\\n", 2);
+        break;
+    case '\t':
+        gp_buf_put(b, "\\t", 2);
+        break;
+    case '\r':
+        gp_buf_put(b, "\\r", 2);
+        break;
+    default:
+        gp_buf_put(b, text, sizeof text);
+    }
+}
+
+void gp_json_put_string(struct gp_buf *b, const char *s, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    size_t done = 0, i = 0;
+    gp_buf_putc(b, '"');
+    while (i < n) {
+        int class = byte_class(p[i]);
+        int len = class == HIGH ? utf8_length(s + i, n - i) : 1;
+        if (class != ESCAPED && len > 0) {
+            i += (size_t)len;
+            continue;
+        }
+        gp_buf_put(b, s + done, i - done);
+        if (class == ESCAPED) put_escape(b, p[i++]);
+        else {
+            gp_buf_put(b, "\xef\xbf\xbd", 3);
+            i += (size_t)-len;
+        }
+        done = i;
+    }
+    gp_buf_put(b, s + done, n - done);
+    gp_buf_putc(b, '"');
+}
+
+/* ---- numbers ---- */
+
+void gp_json_put_us(struct gp_buf *b, int64_t ns)
+{
+    uint64_t v = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    unsigned frac = (unsigned)(v % 1000);
+    if (ns < 0) gp_buf_putc(b, '-');
+    gp_buf_put_u64(b, v / 1000);
+    if (!frac) return;
+    char text[4] = {'.', (char)('0' + frac / 100), (char)('0' + frac / 10 % 10), (char)('0' + frac % 10)};
+    gp_buf_put(b, text, sizeof text);
+}
+
+void gp_json_put_double(struct gp_buf *b, double v)
+{
+    char text[40];
+    if (!isfinite(v)) {
+        gp_buf_put(b, "null", 4);
+        return;
+    }
+    if (v < 9007199254740992.0 && v > -9007199254740992.0 && v == (double)(int64_t)v) {
+        if (v == 0 && signbit(v))
+            gp_buf_put(b, "-0.0", 4); /* a reader that sees integers would lose the sign of "-0" */
+        else gp_buf_put_i64(b, (int64_t)v);
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        if (strtod(text, NULL) == v) break;
+    }
+    for (char *p = text; *p; p++)
+        if (*p == ',') *p = '.'; /* a locale's decimal point */
+    gp_buf_puts(b, text);
+}
+
+/* ---- checking ---- */
+
+struct scan {
+    const char *p, *end;
+};
+
+static void skip_space(struct scan *s)
+{
+    while (s->p < s->end && (*s->p == ' ' || *s->p == '\n' || *s->p == '\t' || *s->p == '\r')) s->p++;
+}
+
+static bool is_digit(const struct scan *s)
+{
+    return s->p < s->end && *s->p >= '0' && *s->p <= '9';
+}
+
+static bool take(struct scan *s, char c)
+{
+    if (s->p == s->end || *s->p != c) return false;
+    s->p++;
+    return true;
+}
+
+static bool take_escape(struct scan *s)
+{
+    if (s->p == s->end) return false;
+    char c = *s->p++;
+    if (c != 'u') return c && strchr("\"\\/bfnrt", c);
+    for (int i = 0; i < 4; i++, s->p++)
+        if (s->p == s->end || !*s->p || !strchr("0123456789abcdefABCDEF", *s->p)) return false;
+    return true;
+}
+
+static bool take_string(struct scan *s)
+{
+    if (!take(s, '"')) return false;
+    while (s->p < s->end) {
+        unsigned char c = (unsigned char)*s->p;
+        if (c == '"') return take(s, '"');
+        if (c < 0x20) return false;
+        int len = c < 0x80 ? 1 : utf8_length(s->p, (size_t)(s->end - s->p));
+        if (len < 0) return false;
+        s->p += len;
+        if (c == '\\' && !take_escape(s)) return false;
+    }
+    return false;
+}
+
+static bool take_digits(struct scan *s)
+{
+    if (!is_digit(s)) return false;
+    while (is_digit(s)) s->p++;
+    return true;
+}
+
+static bool take_number(struct scan *s)
+{
+    take(s, '-');
+    if (!take(s, '0') && !take_digits(s)) return false;
+    if (take(s, '.') && !take_digits(s)) return false;
+    if (take(s, 'e') || take(s, 'E')) {
+        if (!take(s, '+')) take(s, '-');
+        return take_digits(s);
+    }
+    return true;
+}
+
+static bool take_word(struct scan *s, const char *word)
+{
+    size_t n = strlen(word);
+    if ((size_t)(s->end - s->p) < n || memcmp(s->p, word, n)) return false;
+    s->p += n;
+    return true;
+}
+
+static bool take_scalar(struct scan *s)
+{
+    if (s->p == s->end) return false;
+    switch (*s->p) {
+    case '"':
+        return take_string(s);
+    case 't':
+        return take_word(s, "true");
+    case 'f':
+        return take_word(s, "false");
+    case 'n':
+        return take_word(s, "null");
+    default:
+        return take_number(s);
+    }
+}
+
+/* A value and the white space around it. */
+static bool take_value(struct scan *s, int depth)
+{
+    skip_space(s);
+    bool object = s->p < s->end && *s->p == '{';
+    bool array = s->p < s->end && *s->p == '[';
+    if (!object && !array) {
+        if (!take_scalar(s)) return false;
+        skip_space(s);
+        return true;
+    }
+    char close = object ? '}' : ']';
+    if (depth == MAX_DEPTH) return false;
+    s->p++;
+    skip_space(s);
+    if (!take(s, close)) {
+        do {
+            skip_space(s);
+            if (object) {
+                if (!take_string(s)) return false;
+                skip_space(s);
+                if (!take(s, ':')) return false;
+            }
+            if (!take_value(s, depth + 1)) return false;
+        } while (take(s, ','));
+        if (!take(s, close)) return false;
+    }
+    skip_space(s);
+    return true;
+}
+
+bool gp_json_is_valid(const char *s, size_t n)
+{
+    struct scan scan = {s, s + n};
+    return n && take_value(&scan, 0) && scan.p == scan.end;
+}
+
+const char *gp_json_members(const char *s, size_t n, size_t *len)
+{
+    *len = 0;
+    if (!gp_json_is_valid(s, n)) return NULL;
+    struct scan scan = {s, s + n};
+    skip_space(&scan);
+    if (*scan.p != '{') return NULL;
+    scan.p++;
+    skip_space(&scan);
+    const char *end = s + n;
+    while (*--end != '}') {
+    }
+    while (end > scan.p && strchr(" \n\t\r", end[-1])) end--;
+    *len = (size_t)(end - scan.p);
+    return scan.p;
+}

@@ -1,0 +1,57 @@
+/* chrome_rows.h -- which pid and tid a track of the model gets in a Chrome trace, where all there is to tell
+ * rows apart is (pid, tid) and all there is to join events by is a number. Knows nothing about JSON.
+ *
+ * The rule. A track with a row of its own (everything that was read from a Chrome trace, and host threads)
+ * keeps pid and tid. A stream that was recorded without one -- tid 0 though it is not stream 0, or in a
+ * process that also has threads, as our collector records it -- gets the row that Kineto would give it: pid =
+ * device ordinal, tid = stream. Where that number is taken (another process, another producer's device,
+ * another context's stream), 10,000,000 is added until it is free: system pids stay below 2^22. Of several
+ * producers, the first one in the file keeps its correlation ids; the K-th after it has K * 2^32 added to
+ * them.
+ *
+ *     struct gp_chrome_rows rows;
+ *     gp_chrome_rows_make(&rows, &trace);
+ *     printf("%lld\n", (long long)rows.tracks[e->track[i]].tid);
+ *     gp_chrome_rows_release(&rows);
+ */
+#ifndef GP_FORMATS_CHROME_ROWS_H
+#define GP_FORMATS_CHROME_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "formats/trace.h"
+
+#define GP_CHROME_ROW_STEP 10000000
+#define GP_CHROME_NO_TRACK UINT32_MAX
+
+struct gp_chrome_row {
+    int64_t pid, tid;
+    gp_sid pid_text, tid_text; /* 0: the number counts */
+    uint32_t producer;         /* 0, 1, ...: in order of first appearance */
+    bool placed_here;          /* the stream had no row of its own */
+};
+
+/* A row group for a device that stands in no process of the trace. */
+struct gp_chrome_device {
+    uint32_t producer, process; /* dense producer number; the process whose streams they are */
+    int64_t device, pid;
+};
+
+struct gp_chrome_rows {
+    struct gp_chrome_row *tracks; /* by index of the trace's tracks */
+    int64_t *process_pids;        /* by index of the trace's processes; nothing where the pid is text */
+    GP_VEC(struct gp_chrome_device) devices;
+    uint32_t producers; /* how many there are */
+};
+
+/* Give every track of T its row. O(tracks + processes). */
+void gp_chrome_rows_make(struct gp_chrome_rows *r, const struct gp_trace *t);
+void gp_chrome_rows_release(struct gp_chrome_rows *r);
+
+/* A correlation or External id that is unique in the file. GP_NO_ID stays what it is. */
+static inline uint64_t gp_chrome_unique_id(const struct gp_chrome_row *row, uint64_t id)
+{
+    return id == GP_NO_ID ? id : id + ((uint64_t)row->producer << 32);
+}
+
+#endif

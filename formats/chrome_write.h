@@ -1,0 +1,31 @@
+/* chrome_write.h -- writes a trace as Chrome trace-event JSON, in the dialect of PyTorch's Kineto, so that
+ * viewers (Perfetto, chrome://tracing) and programs made for Kineto's files read it. Knows nothing about
+ * files and compression: the text goes to a callback, piece by piece, and memory stays bounded whatever the
+ * size of the trace.
+ *
+ *     if (gp_chrome_write(&trace, sink, ctx)) ...     // the sink said stop
+ *
+ * What becomes of what (formats/README.md has the table of columns and arg names):
+ *   - one object: metadata as recorded, deviceProperties, "traceEvents" with one event a line;
+ *   - spans are X events, times in exact decimal microseconds; what a column holds is an arg under Kineto's
+ * name, `extra` args follow as they were written; allocations are "[memory]" instants, the rows of one
+ * counter sample one C event, flows s, t and f events, f with "bp":"e";
+ *   - pid and tid are those of chrome_rows.h. When a stream had no row of its own (our collector's traces)
+ * and the trace has no flows, ac2g flows from launch to GPU event are made from the correlation ids;
+ *   - losses are told under "gpuprofLosses"; the first clock pair gives baseTimeNanoseconds where none was
+ * recorded. Strings are escaped, bytes that are no UTF-8 become U+FFFD, and `extra` text that is no JSON
+ * object is written as the string arg "extra": the output is valid JSON whatever the trace holds.
+ */
+#ifndef GP_FORMATS_CHROME_WRITE_H
+#define GP_FORMATS_CHROME_WRITE_H
+
+#include "formats/base/err.h"
+#include "formats/trace.h"
+
+/* Takes N bytes of text. Returns 0, or -1 to stop. */
+typedef int gp_chrome_sink(void *ctx, const void *data, size_t n);
+
+/* Writes all of T, which is finished. Same trace, same bytes. -1 when the sink said stop. */
+GP_MUST_CHECK int gp_chrome_write(const struct gp_trace *t, gp_chrome_sink *sink, void *ctx);
+
+#endif

@@ -1,0 +1,155 @@
+// JSON text: escaping, UTF-8 repair, exact times, numbers, the check of foreign text.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include "formats/base/json_write.h"
+
+static void check_string(const char *bytes, size_t n, const char *want)
+{
+    struct gp_buf b = {0};
+    gp_json_put_string(&b, bytes, n);
+    assert_string_equal(gp_buf_str(&b), want);
+    assert_int_equal(gp_json_is_clean(bytes, n), b.n == n + 2 && !memcmp(b.data + 1, bytes, n));
+    gp_buf_release(&b);
+}
+
+#define CHECK_STRING(bytes, want) check_string(bytes, sizeof(bytes) - 1, want)
+
+static void strings_are_escaped_where_json_demands_it(void **state)
+{
+    (void)state;
+    CHECK_STRING("", "\"\"");
+    CHECK_STRING("plain </script>", "\"plain </script>\"");
+    CHECK_STRING("a\"b\\c", "\"a\\\"b\\\\c\"");
+    CHECK_STRING("\n\t\r", "\"\\n\\t\\r\"");
+    CHECK_STRING("\x01\x1f\x7f", "\"\\u0001\\u001f\\u007f\"");
+    CHECK_STRING("a\0b", "\"a\\u0000b\"");
+}
+
+/* The examples of the Unicode standard, 3.9 (table 3-8 to 3-11): one replacement for each maximal subpart. */
+static void bytes_that_are_no_utf8_are_replaced(void **state)
+{
+    (void)state;
+    CHECK_STRING("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"");
+#define R "\xef\xbf\xbd"
+    CHECK_STRING("\x61\xf1\x80\x80\xe1\x80\xc2\x62\x80\x63\x80\xbf\x64", "\"a" R R R "b" R "c" R R "d\"");
+    CHECK_STRING("\xc0\xaf\xe0\x80\xbf\xf0\x81\x82\x41", "\"" R R R R R R R R "A\"");
+    CHECK_STRING("\xed\xa0\x80", "\"" R R R "\"");       /* a surrogate */
+    CHECK_STRING("\xf4\x90\x80\x80", "\"" R R R R "\""); /* above U+10FFFF */
+    CHECK_STRING("\xe2\x82", "\"" R "\"");               /* cut off */
+#undef R
+}
+
+static void check_us(int64_t ns, const char *want)
+{
+    struct gp_buf b = {0};
+    gp_json_put_us(&b, ns);
+    assert_string_equal(gp_buf_str(&b), want);
+    gp_buf_release(&b);
+}
+
+static void times_are_exact_decimals(void **state)
+{
+    (void)state;
+    check_us(0, "0");
+    check_us(123456, "123.456");
+    check_us(5000, "5");
+    check_us(5100, "5.100");
+    check_us(7, "0.007");
+    check_us(-1, "-0.001");
+    check_us(-2500, "-2.500");
+    check_us(INT64_MAX, "9223372036854775.807");
+    check_us(INT64_MIN, "-9223372036854775.808");
+}
+
+static void check_double(double v, const char *want)
+{
+    struct gp_buf b = {0};
+    gp_json_put_double(&b, v);
+    assert_string_equal(gp_buf_str(&b), want);
+    gp_buf_release(&b);
+}
+
+static void doubles_read_back_as_they_were(void **state)
+{
+    (void)state;
+    check_double(0, "0");
+    check_double(-0.0, "-0.0");
+    check_double(12, "12");
+    check_double(-3.5, "-3.5");
+    check_double(0.1, "0.1");
+    check_double(1.0 / 3, "0.3333333333333333");
+    check_double(1e300, "1e+300");
+    check_double(NAN, "null");
+    check_double(-INFINITY, "null");
+}
+
+static void valid_json_is_told_from_the_rest(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"{}", " [1, -0.5e+3, true, false, null] ", "\"\\u00e4\\n\"",
+                                       "0",  "{\"a\": {\"b\": [[], {}]}}",        "\"\xc3\xa4\""};
+    static const char *const bad[] = {"",    "{",     "{\"a\"}",  "[1,]",      "{\"a\":1,}", "01",     "1.",
+                                      "+1",  "nul",   "\"\\x\"",  "\"\\u12\"", "\"a",        "\"\n\"", "1 2",
+                                      "NaN", "{a:1}", "\"\xff\"", "[1}",       "\"\\",       "-"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_true(gp_json_is_valid(good[i], strlen(good[i])));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(gp_json_is_valid(bad[i], strlen(bad[i])));
+}
+
+static void nesting_without_end_is_no_valid_json(void **state)
+{
+    (void)state;
+    char text[200];
+    memset(text, '[', 64);
+    memset(text + 64, ']', 64);
+    assert_true(gp_json_is_valid(text, 128));
+    memset(text, '[', 65);
+    memset(text + 65, ']', 65);
+    assert_false(gp_json_is_valid(text, 130));
+}
+
+static void check_members(const char *text, const char *want)
+{
+    size_t n = 99;
+    const char *p = gp_json_members(text, strlen(text), &n);
+    if (!want) {
+        assert_null(p);
+        return;
+    }
+    assert_non_null(p);
+    assert_int_equal(n, strlen(want));
+    assert_memory_equal(p, want, n);
+}
+
+static void the_members_of_an_object_are_found(void **state)
+{
+    (void)state;
+    check_members("{\"a\": 1}", "\"a\": 1");
+    check_members(" { \"a\": {\"b\": 2} } ", "\"a\": {\"b\": 2}");
+    check_members("{}", "");
+    check_members("{ }", "");
+    check_members("[1]", NULL);
+    check_members("{\"a\": }", NULL);
+    check_members("", NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strings_are_escaped_where_json_demands_it),
+        cmocka_unit_test(bytes_that_are_no_utf8_are_replaced),
+        cmocka_unit_test(times_are_exact_decimals),
+        cmocka_unit_test(doubles_read_back_as_they_were),
+        cmocka_unit_test(valid_json_is_told_from_the_rest),
+        cmocka_unit_test(nesting_without_end_is_no_valid_json),
+        cmocka_unit_test(the_members_of_an_object_are_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
