@@ -208,6 +208,7 @@ static void gzip_close(void *state)
 
 struct zstd {
     ZSTD_DStream *s;
+    size_t hint; /* input that the next step wants: the rest of a block */
     bool between, ended;
 };
 
@@ -224,13 +225,15 @@ static void *zstd_open(void)
     struct zstd *z = gp_zalloc(sizeof *z);
     z->s = ZSTD_createDStream();
     if (!z->s) gp_out_of_memory(sizeof z->s);
+    z->hint = ZSTD_initDStream(z->s);
     return z;
 }
 
 static bool zstd_step(struct zstd *z, struct gp_raw *raw, ZSTD_outBuffer *out, struct gp_err *err)
 {
     gp_raw_need(raw, 1);
-    ZSTD_inBuffer in = {.src = raw->at, .size = raw->n};
+    /* With more than one block at once, an error in the second would take the first along. */
+    ZSTD_inBuffer in = {.src = raw->at, .size = raw->n < z->hint ? raw->n : z->hint};
     size_t before = out->pos;
     size_t r = ZSTD_decompressStream(z->s, out, &in);
     bool moved = in.pos > 0 || out->pos != before;
@@ -239,6 +242,7 @@ static bool zstd_step(struct zstd *z, struct gp_raw *raw, ZSTD_outBuffer *out, s
         damaged(err, raw, "zstd", ZSTD_getErrorName(r));
         return false;
     }
+    z->hint = r > 0 ? r : ZSTD_initDStream(z->s);
     if (r == 0) {
         z->between = true;
         return true;

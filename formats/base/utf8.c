@@ -1,0 +1,134 @@
+#include "formats/base/utf8.h"
+
+struct range {
+    uint32_t first, last;
+};
+
+/* Marks that are drawn onto the character before them, and characters that are not drawn. Blocks, not a
+ * complete table: what traces hold is code and messages. */
+static const struct range zero_wide[] = {
+    {0x0000, 0x001f}, {0x007f, 0x009f},   {0x0300, 0x036f},   {0x0483, 0x0489}, {0x0591, 0x05bd},
+    {0x0610, 0x061a}, {0x064b, 0x065f},   {0x0900, 0x0902},   {0x0941, 0x0948}, {0x0e31, 0x0e31},
+    {0x0e34, 0x0e3a}, {0x0e47, 0x0e4e},   {0x1ab0, 0x1aff},   {0x1dc0, 0x1dff}, {0x200b, 0x200f},
+    {0x202a, 0x202e}, {0x2060, 0x2064},   {0x20d0, 0x20ff},   {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f},
+    {0xfeff, 0xfeff}, {0x1f3fb, 0x1f3ff}, {0xe0001, 0xe01ef},
+};
+
+static const struct range two_wide[] = {
+    {0x1100, 0x115f},   {0x231a, 0x231b},   {0x23e9, 0x23ec},   {0x25fd, 0x25fe},   {0x2614, 0x2615},
+    {0x26a1, 0x26a1},   {0x2705, 0x2705},   {0x2728, 0x2728},   {0x274c, 0x274c},   {0x2e80, 0x303e},
+    {0x3041, 0x33ff},   {0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xa000, 0xa4cf},   {0xa960, 0xa97f},
+    {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},
+    {0x1f300, 0x1f3fa}, {0x1f400, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd},
+};
+
+static bool in_ranges(const struct range *r, size_t n, uint32_t c)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (c > r[mid].last) low = mid + 1;
+        else high = mid;
+    }
+    return low < n && c >= r[low].first;
+}
+
+uint32_t gp_utf8_next(const char *s, size_t n, size_t *used)
+{
+    const uint8_t *p = (const uint8_t *)s;
+    *used = 1;
+    if (p[0] < 0x80) return p[0];
+    /* Only the second byte's range depends on the first. */
+    uint8_t low = 0x80, high = 0xbf;
+    size_t more;
+    uint32_t c;
+    if (p[0] >= 0xc2 && p[0] <= 0xdf) {
+        more = 1;
+        c = p[0] & 0x1f;
+    } else if (p[0] >= 0xe0 && p[0] <= 0xef) {
+        more = 2;
+        c = p[0] & 0x0f;
+        if (p[0] == 0xe0) low = 0xa0;  /* overlong below */
+        if (p[0] == 0xed) high = 0x9f; /* surrogates above */
+    } else if (p[0] >= 0xf0 && p[0] <= 0xf4) {
+        more = 3;
+        c = p[0] & 0x07;
+        if (p[0] == 0xf0) low = 0x90;
+        if (p[0] == 0xf4) high = 0x8f; /* beyond U+10FFFF above */
+    } else {
+        return GP_UTF8_BAD;
+    }
+    for (size_t i = 1; i <= more; i++) {
+        if (i >= n || p[i] < low || p[i] > high) return GP_UTF8_BAD;
+        c = c << 6 | (p[i] & 0x3f);
+        low = 0x80;
+        high = 0xbf;
+        *used = i + 1;
+    }
+    return c;
+}
+
+/* A bad sequence decodes to the same value as a good U+FFFD does. */
+static bool is_bad(const char *s, uint32_t c, size_t used)
+{
+    return c == GP_UTF8_BAD && (used != 3 || memcmp(s, "\xef\xbf\xbd", 3) != 0);
+}
+
+bool gp_utf8_valid(const char *s, size_t n)
+{
+    for (size_t i = 0, used; i < n; i += used) {
+        uint32_t c = gp_utf8_next(s + i, n - i, &used);
+        if (is_bad(s + i, c, used)) return false;
+    }
+    return true;
+}
+
+void gp_utf8_repair(struct gp_buf *to, const char *s, size_t n)
+{
+    for (size_t i = 0, used; i < n; i += used) {
+        uint32_t c = gp_utf8_next(s + i, n - i, &used);
+        if (is_bad(s + i, c, used)) gp_buf_put(to, "\xef\xbf\xbd", 3);
+        else gp_buf_put(to, s + i, used);
+    }
+}
+
+int gp_utf8_columns_of(uint32_t c)
+{
+    if (c >= 0x20 && c < 0x7f) return 1;
+    if (in_ranges(zero_wide, sizeof zero_wide / sizeof zero_wide[0], c)) return 0;
+    return in_ranges(two_wide, sizeof two_wide / sizeof two_wide[0], c) ? 2 : 1;
+}
+
+size_t gp_utf8_width(const char *s, size_t n)
+{
+    size_t columns = 0;
+    for (size_t i = 0, used; i < n; i += used)
+        columns += (size_t)gp_utf8_columns_of(gp_utf8_next(s + i, n - i, &used));
+    return columns;
+}
+
+size_t gp_utf8_fit(const char *s, size_t n, size_t max, size_t *columns)
+{
+    size_t i = 0, filled = 0;
+    while (i < n) {
+        size_t used, wide = (size_t)gp_utf8_columns_of(gp_utf8_next(s + i, n - i, &used));
+        if (filled + wide > max) break;
+        filled += wide;
+        i += used;
+    }
+    if (columns) *columns = filled;
+    return i;
+}
+
+size_t gp_utf8_fit_bytes(const char *s, size_t n, size_t max)
+{
+    if (n <= max) return n;
+    size_t i = max, back = 0;
+    while (i > 0 && back < 3 && ((uint8_t)s[i] & 0xc0) == 0x80) {
+        i--;
+        back++;
+    }
+    size_t used;
+    gp_utf8_next(s + i, n - i, &used);
+    return i + used > max ? i : max; /* stray continuation bytes belong to nothing and can be parted */
+}

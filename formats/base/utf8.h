@@ -1,0 +1,37 @@
+/* utf8.h -- reading, checking and cutting UTF-8. Names come from traces, so any byte can occur; nothing here
+ * trusts that text is valid, and nothing depends on the locale.
+ *
+ *     struct gp_buf b = {0};
+ *     if (!gp_utf8_valid(name, n)) gp_utf8_repair(&b, name, n);       // bad bytes become U+FFFD
+ *     size_t keep = gp_utf8_fit(name, n, 20, &columns);               // bytes that fill at most 20 columns
+ */
+#ifndef GP_BASE_UTF8_H
+#define GP_BASE_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "formats/base/buf.h"
+
+enum { GP_UTF8_BAD = 0xfffd }; /* the replacement character */
+
+/* The code point at S, which has N > 0 bytes; *USED becomes its length in bytes (1 to 4). For bytes that are
+ * not valid UTF-8 (overlong forms, surrogates, beyond U+10FFFF, cut sequences) it is GP_UTF8_BAD, and *USED
+ * the length of the longest start of a valid sequence, at least 1, as Unicode recommends for replacing. */
+uint32_t gp_utf8_next(const char *s, size_t n, size_t *used);
+/* Is all of it valid? An encoded U+FFFD is valid. */
+bool gp_utf8_valid(const char *s, size_t n);
+/* Append N bytes at S to TO with U+FFFD for what is not valid. */
+void gp_utf8_repair(struct gp_buf *to, const char *s, size_t n);
+/* Columns of a terminal or a monospaced picture: 2 for East Asian wide characters and emoji, 0 for combining
+ * marks and control characters, else 1. */
+int gp_utf8_columns_of(uint32_t code_point);
+/* Columns of N bytes at S; a bad sequence counts 1. */
+size_t gp_utf8_width(const char *s, size_t n);
+/* How many of the N bytes at S can be kept so that they fill at most MAX columns, never cutting a code point
+ * nor leaving its combining marks behind. *COLUMNS (may be NULL) becomes what they fill. */
+size_t gp_utf8_fit(const char *s, size_t n, size_t max, size_t *columns);
+/* How many of the N bytes at S can be kept in at most MAX bytes without cutting a code point. */
+size_t gp_utf8_fit_bytes(const char *s, size_t n, size_t max);
+
+#endif
