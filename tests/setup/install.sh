@@ -1,0 +1,66 @@
+#!/bin/sh
+# usage: tests/setup/install.sh [GROUP...]
+# Installs those packages of tests/setup/packages.txt that are missing; GROUP is build, test or optional (default: build
+# test). Debian 12 or newer, Ubuntu 24.04 or newer; elsewhere it only says what is needed.
+set -eu
+LC_ALL=C
+export LC_ALL
+here=$(cd "$(dirname "$0")" && pwd)
+[ $# -gt 0 ] || set -- build test
+
+wanted=$(for group; do awk -v g="$group" '$1 == g { print $2 }' "$here/packages.txt"; done)
+if [ -z "$wanted" ]; then
+    echo "install.sh: no such group: $*" >&2
+    exit 2
+fi
+
+is_installed() {
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+check_cmake() {
+    have=$(cmake --version 2>/dev/null | awk 'NR == 1 { print $3 }')
+    major=${have%%.*}
+    rest=${have#*.}
+    minor=${rest%%.*}
+    if [ -z "$have" ] || [ "$major" -lt 3 ] || { [ "$major" -eq 3 ] && [ "$minor" -lt 25 ]; }; then
+        cat >&2 <<END
+install.sh: gpuprof needs CMake 3.25 or newer and this system has ${have:-none}.
+Ubuntu 22.04 comes with 3.22. A newer one is had from https://apt.kitware.com/ or by
+  pip install --user 'cmake>=3.25' && export PATH="\$HOME/.local/bin:\$PATH"
+END
+        exit 1
+    fi
+}
+
+if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then
+    echo "install.sh: not a Debian or Ubuntu system; what is needed, by its Debian names:" $wanted >&2
+    check_cmake
+    exit 0
+fi
+
+missing=
+for p in $wanted; do is_installed "$p" || missing="$missing $p"; done
+if [ -n "$missing" ]; then
+    sudo=
+    if [ "$(id -u)" -ne 0 ]; then
+        sudo=sudo
+        if ! command -v sudo >/dev/null 2>&1; then
+            echo "install.sh: as root, run: apt-get install$missing" >&2
+            exit 1
+        fi
+    fi
+    echo "installing:$missing"
+    apt="$sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0"
+    known=yes
+    for p in $missing; do
+        apt-cache policy "$p" 2>/dev/null | grep -q 'Candidate: [0-9]' || known=no
+    done
+    # The package lists are fetched only when they are missing, or too old to install from.
+    [ "$known" = yes ] || $apt update
+    if ! $apt install --no-install-recommends $missing </dev/null; then
+        $apt update
+        $apt install --no-install-recommends $missing </dev/null
+    fi
+fi
+check_cmake
