@@ -61,6 +61,10 @@ static int open_file(struct gp_output *out, const char *path)
 {
     struct stat st;
     bool exists = lstat(path, &st) == 0;
+    if (!*path) {
+        errno = ENOENT;
+        return -1;
+    }
     if (!exists || S_ISREG(st.st_mode)) {
         if (exists && access(path, W_OK)) return -1; /* a rename would get round a file that is protected */
         if (create_beside(out, path) == 0) {

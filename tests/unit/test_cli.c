@@ -1,0 +1,398 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "formats/base/cli.h"
+
+struct opts {
+    struct gp_common_opts common;
+    uint64_t depth;
+    int64_t shortest;
+    double share;
+    const char *weight;
+};
+
+static const struct gp_option options[] = {
+    GP_OPTIONS_COMMON("svg|folded", "svg"),
+    {'d', "max-depth", "N", "draw at most N levels", GP_OPT_UINT, offsetof(struct opts, depth)},
+    {0, "min-duration", "TIME", "leave out what is shorter than TIME", GP_OPT_DURATION,
+     offsetof(struct opts, shortest)},
+    {0, "min-share", "PERCENT", "leave out smaller shares", GP_OPT_PERCENT, offsetof(struct opts, share)},
+    {0, "weight", "gpu|cpu", "what counts", GP_OPT_CHOICE, offsetof(struct opts, weight)},
+    {0},
+};
+
+/* What a run of gp_cli_parse left behind. */
+static struct run {
+    struct gp_tool tool;
+    struct opts opts;
+    int result;
+    char out[4000], err[2000];
+} r;
+
+static FILE *begin_capture(FILE *stream, int *saved)
+{
+    fflush(stream);
+    FILE *f = tmpfile();
+    assert_non_null(f);
+    *saved = dup(fileno(stream));
+    dup2(fileno(f), fileno(stream));
+    return f;
+}
+
+static void end_capture(FILE *stream, FILE *f, int saved, char *to, size_t room)
+{
+    fflush(stream);
+    dup2(saved, fileno(stream));
+    close(saved);
+    rewind(f);
+    to[fread(to, 1, room - 1, f)] = '\0';
+    fclose(f);
+}
+
+/* Parse the words of LINE (at most 15, split at spaces) as the arguments of a tool made from BASE. */
+static void parse_with(struct gp_tool base, const char *line)
+{
+    static char words[400];
+    static char name[] = "trace2flame";
+    char *argv[17] = {name};
+    int argc = 1, saved_out, saved_err;
+    snprintf(words, sizeof words, "%s", line);
+    for (char *w = strtok(words, " "); w && argc < 16; w = strtok(NULL, " ")) argv[argc++] = w;
+    memset(&r, 0, sizeof r);
+    base.name = "trace2flame";
+    base.options = options;
+    if (!base.operands) base.operands = "[FILE...]";
+    r.tool = base;
+    FILE *out = begin_capture(stdout, &saved_out), *err = begin_capture(stderr, &saved_err);
+    r.result = gp_cli_parse(&r.tool, argc, argv, &r.opts);
+    end_capture(stderr, err, saved_err, r.err, sizeof r.err);
+    end_capture(stdout, out, saved_out, r.out, sizeof r.out);
+}
+
+static void parse(const char *line)
+{
+    parse_with((struct gp_tool){.max_operands = -1, .summary = "draw a flame graph", .example = "a | b\n"},
+               line);
+}
+
+static void assert_misuse(const char *line, const char *message)
+{
+    char want[500];
+    parse(line);
+    snprintf(want, sizeof want, "trace2flame: %s\nTry 'trace2flame --help' for more information.\n", message);
+    assert_string_equal(r.err, want);
+    assert_string_equal(r.out, "");
+    assert_int_equal(r.result, -1);
+    assert_int_equal(r.tool.status, 2);
+}
+
+static void all_spellings_of_an_option_are_one(void **state)
+{
+    (void)state;
+    static const char *const spellings[] = {"-f folded",       "-ffolded",           "--format folded",
+                                            "--format=folded", "--form folded",      "--fo=folded",
+                                            "-qvffolded",      "-q -f svg -f folded"};
+    for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++) {
+        parse(spellings[i]);
+        assert_int_equal(r.result, 0);
+        assert_string_equal(r.opts.common.format, "folded");
+        assert_int_equal(r.tool.nargs, 0);
+    }
+}
+
+static void flags_are_bundled(void **state)
+{
+    (void)state;
+    parse("-qv --strict");
+    assert_int_equal(r.result, 0);
+    assert_true(r.opts.common.quiet && r.opts.common.verbose && r.opts.common.strict);
+    parse("");
+    assert_false(r.opts.common.quiet || r.opts.common.verbose || r.opts.common.strict);
+}
+
+static void values_of_every_kind_are_stored(void **state)
+{
+    (void)state;
+    parse("-o - --max-depth 2k --min-duration=1.5ms --min-share 2.5% --weight cpu");
+    assert_int_equal(r.result, 0);
+    assert_string_equal(r.opts.common.output, "-");
+    assert_int_equal(r.opts.depth, 2048);
+    assert_int_equal(r.opts.shortest, 1500000);
+    assert_true(r.opts.share == 2.5);
+    assert_string_equal(r.opts.weight, "cpu");
+}
+
+static void operands_keep_their_order_among_options(void **state)
+{
+    (void)state;
+    parse("a -q b - --weight gpu c -- -v d");
+    assert_int_equal(r.result, 0);
+    static const char *const want[] = {"a", "b", "-", "c", "-v", "d"};
+    assert_int_equal(r.tool.nargs, 6);
+    for (int i = 0; i < 6; i++) assert_string_equal(r.tool.args[i], want[i]);
+    assert_false(r.opts.common.verbose);
+}
+
+static void options_of_a_command_are_not_ours(void **state)
+{
+    (void)state;
+    struct gp_tool collect = {
+        .max_operands = -1, .min_operands = 1, .stop_at_operand = true, .error_status = 125};
+    parse_with(collect, "-q python3 -v --weight x");
+    assert_int_equal(r.result, 0);
+    assert_true(r.opts.common.quiet);
+    assert_false(r.opts.common.verbose);
+    assert_int_equal(r.tool.nargs, 4);
+    assert_string_equal(r.tool.args[1], "-v");
+    parse_with(collect, "-q -- --odd -v");
+    assert_int_equal(r.tool.nargs, 2);
+    assert_string_equal(r.tool.args[0], "--odd");
+    parse_with(collect, "--nonsense ls");
+    assert_int_equal(r.result, -1);
+    assert_int_equal(r.tool.status, 125);
+    parse_with(collect, "-q");
+    assert_int_equal(r.tool.status, 125);
+}
+
+static void misuse_is_told_in_one_line(void **state)
+{
+    (void)state;
+    assert_misuse("--nonsense=3", "unknown option '--nonsense'");
+    assert_misuse("-qx", "unknown option '-x'");
+    assert_misuse("--max-depth", "option '--max-depth' needs a value (N)");
+    assert_misuse("-d", "option '-d' needs a value (N)");
+    assert_misuse("--quiet=yes", "option '--quiet' takes no value");
+    assert_misuse("--min 3", "option '--min' could be --min-duration, --min-share");
+    assert_misuse("--=3", "unknown option '--'");
+    assert_misuse("-f png", "--format: 'png' is not one of svg|folded");
+    assert_misuse("-f sv", "--format: 'sv' is not one of svg|folded");
+    assert_misuse("-f svg|folded", "--format: 'svg|folded' is not one of svg|folded");
+    assert_misuse("--max-depth x", "--max-depth: 'x' is not a number, such as 10, 64K or 2M");
+    assert_misuse("--threads=-1", "--threads: '-1' is not a number, such as 10, 64K or 2M");
+    assert_misuse("--min-duration 5q", "--min-duration: '5q' is not a duration, such as 10us, 1.5ms or 2s");
+    assert_misuse("--min-share x", "--min-share: 'x' is not a percentage, such as 5% or 0.5%");
+}
+
+static void the_number_of_operands_is_checked(void **state)
+{
+    (void)state;
+    struct gp_tool two = {.min_operands = 2, .max_operands = 2, .operands = "BASE CUR"};
+    parse_with(two, "a b");
+    assert_int_equal(r.result, 0);
+    parse_with(two, "a");
+    assert_int_equal(r.result, -1);
+    assert_non_null(strstr(r.err, "too few operands: expected BASE CUR\n"));
+    parse_with(two, "a b c");
+    assert_non_null(strstr(r.err, "unexpected operand 'c'\n"));
+    parse_with(two, "");
+    assert_non_null(strstr(r.err, "nothing to work on: expected BASE CUR\n"));
+}
+
+static void help_tells_every_option_within_80_columns(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {"-h", "--help", "--h", "-q --help --nonsense"};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        parse(ways[i]);
+        assert_int_equal(r.result, -1);
+        assert_int_equal(r.tool.status, 0);
+        assert_string_equal(r.err, "");
+        assert_int_equal(strncmp(r.out, "usage: trace2flame [OPTION]... [FILE...]\ndraw a flame graph\n", 59),
+                         0);
+        for (const struct gp_option *o = options; o->name; o++) assert_non_null(strstr(r.out, o->name));
+        assert_non_null(strstr(r.out, "  -d, --max-depth=N           draw at most N levels\n"));
+        assert_non_null(strstr(r.out, "      --weight=gpu|cpu        what counts\n"));
+        assert_non_null(strstr(r.out, "  -V, --version"));
+        assert_non_null(strstr(r.out, "\nexample:\n  a | b\n"));
+        for (char *line = strtok(r.out, "\n"); line; line = strtok(NULL, "\n"))
+            assert_true(strlen(line) < 80);
+    }
+}
+
+static void version_names_the_tool_and_the_suite(void **state)
+{
+    (void)state;
+    parse("-V");
+    assert_string_equal(r.out, "trace2flame (gpuprof) " GP_VERSION "\n");
+    assert_int_equal(r.result, -1);
+    assert_int_equal(r.tool.status, 0);
+}
+
+static void durations_are_exact(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t ns;
+    } good[] = {
+        {"0", 0},
+        {"7", 7},
+        {"7ns", 7},
+        {"10us", 10000},
+        {"1.5ms", 1500000},
+        {"2s", 2000000000},
+        {"0.000000001s", 1},
+        {"1.0000000019s", 1000000001},
+        {"3.7ns", 3},
+        {"1m", 60000000000},
+        {"2h", 7200000000000},
+        {"9223372036854775807", INT64_MAX},
+        {"9223372036.854775807s", INT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        int64_t ns = -1;
+        assert_int_equal(gp_parse_duration(good[i].text, &ns, NULL), 0);
+        assert_true(ns == good[i].ns);
+    }
+    static const char *const bad[] = {"",
+                                      "us",
+                                      "-1us",
+                                      "+1",
+                                      " 1",
+                                      "1 us",
+                                      "1,5ms",
+                                      "1.ms",
+                                      ".5s",
+                                      "1e3",
+                                      "1.5.2s",
+                                      "0x10",
+                                      "nan",
+                                      "1us ",
+                                      "9223372036854775808",
+                                      "9223372036.854775808s",
+                                      "99999999999999999999",
+                                      "18446744073709551616s"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        int64_t ns = 77;
+        struct gp_err err = {0};
+        assert_int_equal(gp_parse_duration(bad[i], &ns, &err), -1);
+        assert_int_equal(err.code, GP_E_USAGE);
+        assert_int_equal(ns, 77);
+    }
+}
+
+static void sizes_are_exact(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } good[] = {{"0", 0},
+                {"12", 12},
+                {"1k", 1024},
+                {"64M", 67108864},
+                {"2G", 2147483648},
+                {"1T", 1099511627776},
+                {"18446744073709551615", UINT64_MAX},
+                {"17179869183G", 17179869183u * (UINT64_C(1) << 30)}};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        uint64_t v = 1;
+        assert_int_equal(gp_parse_size(good[i].text, &v, NULL), 0);
+        assert_true(v == good[i].bytes);
+    }
+    static const char *const bad[] = {
+        "", "K", "-1", "1.5K", "1KB", "1 K", "18446744073709551616", "17179869184G"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        uint64_t v = 77;
+        assert_int_equal(gp_parse_size(bad[i], &v, NULL), -1);
+        assert_int_equal(v, 77);
+    }
+}
+
+static void percentages_are_plain_decimals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double pct;
+    } good[] = {{"5%", 5}, {"5", 5}, {"0.5%", 0.5}, {"12.25", 12.25}, {"250%", 250}, {"0", 0}};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        double v = -1;
+        assert_int_equal(gp_parse_percent(good[i].text, &v, NULL), 0);
+        assert_true(v == good[i].pct);
+    }
+    static const char *const bad[] = {"",    "%",   "-5%",   "5%%",  "5 %", "nan",
+                                      "inf", "1e9", "0x1p3", "1,5%", "5."};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        double v = 77;
+        assert_int_equal(gp_parse_percent(bad[i], &v, NULL), -1);
+        assert_true(v == 77);
+    }
+}
+
+static void messages_are_one_line_whatever_is_in_them(void **state)
+{
+    (void)state;
+    int saved;
+    char text[200];
+    FILE *f = begin_capture(stderr, &saved);
+    gp_cli_warn(&(struct gp_tool){.name = "trace2flame"}, "%s: odd", "a\nb\033[31m\t");
+    end_capture(stderr, f, saved, text, sizeof text);
+    assert_string_equal(text, "trace2flame: a?b?[31m?: odd\n");
+}
+
+static void colour_obeys_the_option_then_the_environment(void **state)
+{
+    (void)state;
+    setenv("NO_COLOR", "1", 1);
+    assert_true(gp_cli_color(&(struct gp_common_opts){.color = "always"}, -1));
+    assert_false(gp_cli_color(&(struct gp_common_opts){.color = "never"}, -1));
+    assert_false(gp_cli_color(&(struct gp_common_opts){.color = "auto"}, -1));
+    assert_false(gp_cli_color(&(struct gp_common_opts){0}, -1));
+}
+
+static void progress_waits_and_wipes_itself(void **state)
+{
+    (void)state;
+    int saved;
+    char text[400];
+    struct gp_progress p;
+    struct gp_tool tool = {.name = "trace2flame"};
+    FILE *f = begin_capture(stderr, &saved);
+    gp_cli_progress(&tool, &(struct gp_common_opts){.progress = "always"}, &p);
+    gp_progress_bytes(&p, 1); /* too early to say anything */
+    fflush(stderr);
+    fseek(f, 0, SEEK_END);
+    long early = ftell(f);
+    p.began_ns -= 2000 * INT64_C(1000000000); /* long ago, so that a slow machine does not change the rate */
+    gp_progress_bytes(&p, 300000000000);
+    p.last_ns += 3600 * INT64_C(1000000000);
+    gp_progress_bytes(&p, 310000000000); /* too soon after */
+    gp_progress_end(&p);
+    gp_progress_end(&p);
+    end_capture(stderr, f, saved, text, sizeof text);
+    assert_int_equal(early, 0);
+    assert_string_equal(text, "\rtrace2flame: 300000 MB, 150 MB/s\033[K\r\033[K");
+    gp_cli_progress(&tool, &(struct gp_common_opts){.progress = "never"}, &p);
+    assert_false(p.enabled);
+    gp_cli_progress(&tool, &(struct gp_common_opts){.progress = "auto", .quiet = true}, &p);
+    assert_false(p.enabled);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_spellings_of_an_option_are_one),
+        cmocka_unit_test(flags_are_bundled),
+        cmocka_unit_test(values_of_every_kind_are_stored),
+        cmocka_unit_test(operands_keep_their_order_among_options),
+        cmocka_unit_test(options_of_a_command_are_not_ours),
+        cmocka_unit_test(misuse_is_told_in_one_line),
+        cmocka_unit_test(the_number_of_operands_is_checked),
+        cmocka_unit_test(help_tells_every_option_within_80_columns),
+        cmocka_unit_test(version_names_the_tool_and_the_suite),
+        cmocka_unit_test(durations_are_exact),
+        cmocka_unit_test(sizes_are_exact),
+        cmocka_unit_test(percentages_are_plain_decimals),
+        cmocka_unit_test(messages_are_one_line_whatever_is_in_them),
+        cmocka_unit_test(colour_obeys_the_option_then_the_environment),
+        cmocka_unit_test(progress_waits_and_wipes_itself),
+    };
+    return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
+}
