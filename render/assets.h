@@ -1,0 +1,11 @@
+/* assets.h -- the files of render/assets as bytes in the program; made by render/embed.cmake at build time.
+ */
+#ifndef GP_RENDER_ASSETS_H
+#define GP_RENDER_ASSETS_H
+
+#include <stddef.h>
+
+extern const char gp_asset_flame_css[], gp_asset_flame_js[];
+extern const size_t gp_asset_flame_css_len, gp_asset_flame_js_len;
+
+#endif

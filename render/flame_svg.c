@@ -1,0 +1,493 @@
+#include "render/flame_svg.h"
+
+#include <string.h>
+#include "render/assets.h"
+#include "render/canvas_svg.h"
+#include "render/flame_layout.h"
+#include "render/palette.h"
+#include "render/text.h"
+
+/* The grid, in pixels. */
+enum {
+    DEFAULT_WIDTH = 1200,
+    MIN_WIDTH = 320,
+    MARGIN = 16,
+    TITLE_Y = 34,
+    SUBTITLE_Y = 56,
+    LEGEND_Y = 70,
+    LEGEND_ROW = 22,
+    LEGEND_TEXT_X = 18,
+    LEGEND_GAP = 18,
+    ROW = 20,
+    RECT = 19,
+    TEXT_Y = 14,
+    FOOT = 44,
+    EMPTY_HEIGHT = 150,
+};
+
+/* Advance widths in hundredths of a pixel: of the 12 px fixed-width font in frames (0.602 em in the widest of
+ * the usual ones), and a mean for the proportional font of the legend. */
+enum { MONO = 725, PROPORTIONAL = 730, TITLE_ADVANCE = 1050, SUBTITLE_ADVANCE = 720 };
+
+enum { MAX_TOOLTIP_NAME = 4000 };
+
+/* One entry of the legend, in pixels. */
+struct entry {
+    enum gp_frame_kind kind;
+    int x, y;
+};
+
+struct picture {
+    struct gp_svg svg;
+    const struct gp_flame *flame;
+    const struct gp_flame_svg_opts *opts;
+    struct gp_flame_layout layout;
+    struct gp_buf text; /* scratch */
+    int width, height, chart_y;
+    struct entry entries[GP_FRAME_KIND_COUNT];
+    int entry_count;
+};
+
+/* An attribute with the scratch text, which is empty after. */
+static void attr_scratch(struct picture *p, const char *name)
+{
+    gp_svg_attr_n(&p->svg, name, p->text.data, p->text.n);
+    p->text.n = 0;
+}
+
+static const char *measure_of(const struct gp_flame_svg_opts *o)
+{
+    return o->measure ? o->measure : "GPU time";
+}
+
+static void put_weight(struct picture *p, int64_t weight)
+{
+    gp_scale_put(&p->text, p->opts->unit, weight);
+    if (p->opts->unit == GP_UNIT_COUNT) {
+        gp_buf_putc(&p->text, ' ');
+        gp_buf_puts(&p->text, measure_of(p->opts));
+    }
+}
+
+static void put_events(struct gp_buf *b, uint64_t count)
+{
+    gp_scale_put_count(b, count);
+    gp_buf_puts(b, count == 1 ? " event" : " events");
+}
+
+#define DOT " \xC2\xB7 " /* middle dot */
+
+/* Is the number of events told beside the weight? Not when it is the weight. */
+static bool tells_events(const struct gp_flame_svg_opts *o)
+{
+    return o->events && o->unit != GP_UNIT_COUNT;
+}
+
+static void put_subtitle(struct picture *p)
+{
+    if (p->opts->unit != GP_UNIT_COUNT) {
+        gp_buf_puts(&p->text, measure_of(p->opts));
+        gp_buf_putc(&p->text, ' ');
+    }
+    put_weight(p, p->layout.total);
+    if (tells_events(p->opts)) {
+        gp_buf_puts(&p->text, DOT);
+        put_events(&p->text, p->layout.events);
+    }
+    if (p->opts->note) {
+        gp_buf_puts(&p->text, DOT);
+        gp_buf_puts(&p->text, p->opts->note);
+    }
+    if (p->opts->input) {
+        gp_buf_puts(&p->text, DOT);
+        gp_buf_puts(&p->text, p->opts->input);
+    }
+}
+
+static void put_title(struct picture *p)
+{
+    if (p->opts->title) {
+        gp_buf_puts(&p->text, p->opts->title);
+    } else {
+        gp_buf_puts(&p->text, measure_of(p->opts));
+        gp_buf_puts(&p->text, " by stack");
+    }
+}
+
+/* A text element with the scratch text, cut to the page. */
+static void draw_line(struct picture *p, const char *class, int64_t x, int64_t y, int advance)
+{
+    struct gp_buf cut = {0};
+    int64_t room = (int64_t)(p->width - 2 * MARGIN) * 100 / advance;
+    gp_text_fit(&cut, p->text.data, p->text.n, room > 0 ? (size_t)room : 0);
+    gp_svg_open(&p->svg, "text");
+    gp_svg_attr(&p->svg, "class", class);
+    gp_svg_int(&p->svg, "x", x);
+    gp_svg_int(&p->svg, "y", y);
+    gp_svg_text(&p->svg, cut.data, cut.n);
+    gp_svg_close(&p->svg);
+    gp_svg_newline(&p->svg);
+    gp_buf_release(&cut);
+    p->text.n = 0;
+}
+
+static void put_color(struct gp_buf *b, struct gp_color c)
+{
+    gp_buf_printf(b, "#%02x%02x%02x", c.r, c.g, c.b);
+}
+
+/* The rules for the kinds that are in the picture, for one theme. */
+static void put_kind_rules(struct gp_buf *css, const bool *seen, enum gp_theme theme)
+{
+    for (int k = 0; k < GP_FRAME_KIND_COUNT; k++) {
+        if ((!seen[k] && k != GP_FRAME_ROOT) || k == GP_FRAME_OTHER) continue;
+        const char *class = gp_palette_class((enum gp_frame_kind)k);
+        for (int shade = 0; shade < GP_PALETTE_SHADES; shade++) {
+            struct gp_color fill = gp_palette_fill((enum gp_frame_kind)k, shade, theme);
+            gp_buf_printf(css, ".gpf .%s.s%d rect{fill:", class, shade);
+            put_color(css, fill);
+            gp_buf_puts(css, "}\n");
+            if (shade) continue;
+            gp_buf_printf(css, ".gpf .%s text{fill:", class);
+            put_color(css, gp_palette_text(fill));
+            gp_buf_puts(css, "}\n");
+        }
+    }
+}
+
+static void draw_style(struct picture *p)
+{
+    struct gp_buf css = {0};
+    gp_buf_put(&css, gp_asset_flame_css, gp_asset_flame_css_len);
+    put_kind_rules(&css, p->layout.kind_seen, GP_THEME_LIGHT);
+    gp_buf_puts(&css, "@media screen and (prefers-color-scheme:dark){\n");
+    put_kind_rules(&css, p->layout.kind_seen, GP_THEME_DARK);
+    gp_buf_puts(&css, "}\n");
+    gp_svg_style(&p->svg, css.data, css.n);
+    gp_buf_release(&css);
+}
+
+/* The hatching of what was grouped together. */
+static void draw_defs(struct picture *p)
+{
+    struct gp_svg *s = &p->svg;
+    gp_svg_open(s, "defs");
+    gp_svg_open(s, "pattern");
+    gp_svg_attr(s, "id", "gpf-more");
+    gp_svg_attr(s, "patternUnits", "userSpaceOnUse");
+    gp_svg_attr(s, "patternTransform", "rotate(45)");
+    gp_svg_int(s, "width", 6);
+    gp_svg_int(s, "height", 6);
+    gp_svg_open(s, "rect");
+    gp_svg_attr(s, "class", "hatch-page");
+    gp_svg_int(s, "width", 6);
+    gp_svg_int(s, "height", 6);
+    gp_svg_close(s);
+    gp_svg_open(s, "rect");
+    gp_svg_attr(s, "class", "hatch-line");
+    gp_svg_int(s, "width", 2);
+    gp_svg_int(s, "height", 6);
+    gp_svg_close(s);
+    gp_svg_close(s);
+    gp_svg_close(s);
+    gp_svg_newline(s);
+}
+
+/* ---- legend ---- */
+
+static bool in_legend(const struct picture *p, enum gp_frame_kind k)
+{
+    return k != GP_FRAME_UNKNOWN && k != GP_FRAME_OTHER && p->layout.kind_seen[k];
+}
+
+/* Where each entry goes: work on the GPU first, with its shares; then what leads to it. */
+static void place_legend(struct picture *p)
+{
+    int x = MARGIN, y = LEGEND_Y;
+    for (int i = 0; i < GP_FRAME_KIND_COUNT; i++) {
+        enum gp_frame_kind k = gp_palette_legend(i);
+        if (!in_legend(p, k)) continue;
+        int chars = (int)strlen(gp_palette_label(k)) + (p->layout.kind_self[k] > 0 ? 6 : 0);
+        int width = LEGEND_TEXT_X + chars * PROPORTIONAL / 100;
+        if (x > MARGIN && x + width > p->width - MARGIN) {
+            x = MARGIN;
+            y += LEGEND_ROW;
+        }
+        p->entries[p->entry_count++] = (struct entry){k, x, y};
+        x += width + LEGEND_GAP;
+    }
+    p->chart_y = p->entry_count ? y + LEGEND_ROW + 8 : LEGEND_Y + 4;
+}
+
+static void draw_entry(struct picture *p, const struct entry *e)
+{
+    struct gp_svg *s = &p->svg;
+    const char *label = gp_palette_label(e->kind);
+    bool weighs = p->layout.kind_self[e->kind] > 0;
+    gp_buf_printf(&p->text, "translate(%d %d)", e->x, e->y);
+    gp_svg_open(s, "g");
+    gp_svg_attr(s, "class", weighs ? "entry" : "entry way");
+    gp_svg_attr(s, "data-k", gp_palette_class(e->kind));
+    attr_scratch(p, "transform");
+    gp_buf_printf(&p->text, "%s s0", gp_palette_class(e->kind));
+    gp_svg_open(s, "g");
+    attr_scratch(p, "class");
+    gp_svg_open(s, "rect");
+    gp_svg_box(s, 0, 300, 1200, 1200);
+    gp_svg_attr(s, "rx", "2");
+    gp_svg_close(s);
+    gp_svg_close(s);
+    gp_svg_open(s, "text");
+    gp_svg_int(s, "x", LEGEND_TEXT_X);
+    gp_svg_int(s, "y", 13);
+    gp_svg_text(s, label, strlen(label));
+    if (weighs) {
+        gp_scale_put_share(&p->text, p->layout.kind_self[e->kind], p->layout.total);
+        gp_svg_open(s, "tspan");
+        gp_svg_attr(s, "dx", "5");
+        gp_svg_text(s, p->text.data, p->text.n);
+        gp_svg_close(s);
+        p->text.n = 0;
+    }
+    gp_svg_close(s);
+    gp_svg_close(s);
+}
+
+static void draw_legend(struct picture *p)
+{
+    gp_svg_open(&p->svg, "g");
+    gp_svg_attr(&p->svg, "class", "legend");
+    for (int i = 0; i < p->entry_count; i++) draw_entry(p, &p->entries[i]);
+    gp_svg_close(&p->svg);
+    gp_svg_newline(&p->svg);
+}
+
+/* ---- frames ---- */
+
+struct name {
+    const char *at;
+    size_t n;
+};
+
+static struct name label_of(const struct picture *p, uint32_t node)
+{
+    gp_sid sid = p->flame->tree.nodes.at[node].name;
+    struct name label = {gp_string(&p->flame->strings, sid), gp_string_len(&p->flame->strings, sid)};
+    if (!label.n) label = node == GP_CALLTREE_ROOT ? (struct name){"all", 3} : (struct name){"(no name)", 9};
+    return label;
+}
+
+/* What the tooltip calls it: the name as recorded, where the label is shorter. */
+static struct name full_name_of(const struct picture *p, uint32_t node, uint32_t *variants)
+{
+    gp_sid sid = p->flame->tree.nodes.at[node].name;
+    *variants = 1;
+    if (sid >= p->flame->full_n || !p->flame->full[sid]) return label_of(p, node);
+    *variants = p->flame->full_count[sid];
+    gp_sid full = p->flame->full[sid];
+    return (struct name){gp_string(&p->flame->strings, full), gp_string_len(&p->flame->strings, full)};
+}
+
+/* First line the full name, then the figures, then what else there is to say. */
+static void draw_tooltip(struct picture *p, const struct gp_flame_frame *f, struct name name,
+                         uint32_t variants)
+{
+    const struct gp_flame_frame *parent = &p->layout.frames.at[f->parent];
+    gp_svg_open(&p->svg, "title");
+    gp_text_fit(&p->text, name.at, name.n, MAX_TOOLTIP_NAME);
+    gp_svg_text(&p->svg, p->text.data, p->text.n);
+    p->text.n = 0;
+    gp_svg_newline(&p->svg);
+    put_weight(p, f->weight);
+    gp_buf_puts(&p->text, DOT);
+    gp_scale_put_share(&p->text, f->weight, p->layout.total);
+    gp_buf_puts(&p->text, " of all");
+    if (f != parent) {
+        gp_buf_puts(&p->text, DOT);
+        gp_scale_put_share(&p->text, f->weight, parent->weight);
+        gp_buf_puts(&p->text, " of parent");
+    }
+    if (tells_events(p->opts)) {
+        gp_buf_puts(&p->text, DOT);
+        put_events(&p->text, f->count);
+    }
+    gp_svg_text(&p->svg, p->text.data, p->text.n);
+    p->text.n = 0;
+    if (f->more) {
+        gp_svg_newline(&p->svg);
+        gp_buf_puts(&p->text, "too narrow to be drawn one by one");
+    } else if (variants > 1) {
+        gp_svg_newline(&p->svg);
+        gp_buf_puts(&p->text, "one of ");
+        gp_scale_put_count(&p->text, variants);
+        gp_buf_puts(&p->text, " full names with this label");
+    }
+    gp_svg_text(&p->svg, p->text.data, p->text.n);
+    p->text.n = 0;
+    gp_svg_close(&p->svg);
+}
+
+/* Left edge of WEIGHT in hundredths of a pixel of the chart. */
+static int64_t position(const struct picture *p, int64_t weight)
+{
+    int64_t width = (int64_t)(p->width - 2 * MARGIN) * 100, total = p->layout.total;
+    while (total > INT64_MAX / width) { /* bits that no pixel can show */
+        total /= 2;
+        weight /= 2;
+    }
+    return weight * width / total;
+}
+
+static void draw_box(struct picture *p, const struct gp_flame_frame *f, struct name label)
+{
+    int64_t x = position(p, f->start), w = position(p, f->start + f->weight) - x;
+    int64_t gap = w > 300 ? 100 : w / 3; /* a hairline between neighbours, narrower between slivers */
+    gp_svg_open(&p->svg, "rect");
+    gp_svg_box(&p->svg, x, (int64_t)f->depth * ROW * 100, w - gap, RECT * 100);
+    gp_svg_close(&p->svg);
+    int64_t columns = (w - 900) / MONO;
+    if (columns < 3) return;
+    gp_text_fit(&p->text, label.at, label.n, (size_t)columns);
+    if (p->text.n) {
+        gp_svg_open(&p->svg, "text");
+        gp_svg_px(&p->svg, "x", x + 400);
+        gp_svg_int(&p->svg, "y", (int64_t)f->depth * ROW + TEXT_Y);
+        gp_svg_text(&p->svg, p->text.data, p->text.n);
+        gp_svg_close(&p->svg);
+    }
+    p->text.n = 0;
+}
+
+static enum gp_frame_kind kind_of(const struct picture *p, const struct gp_flame_frame *f)
+{
+    if (f->more) return GP_FRAME_OTHER;
+    return f->node == GP_CALLTREE_ROOT ? GP_FRAME_ROOT : p->flame->tree.nodes.at[f->node].kind;
+}
+
+static void draw_frame(struct picture *p, const struct gp_flame_frame *f)
+{
+    enum gp_frame_kind kind = kind_of(p, f);
+    uint32_t variants = 1;
+    struct name label, full;
+    struct gp_buf more = {0};
+    if (f->more) {
+        gp_scale_put_count(&more, f->more);
+        gp_buf_puts(&more, " more");
+        label = full = (struct name){more.data, more.n};
+    } else {
+        label = label_of(p, f->node);
+        full = full_name_of(p, f->node, &variants);
+    }
+    gp_svg_open(&p->svg, "g");
+    gp_buf_printf(&p->text, "%s s%d", gp_palette_class(kind), gp_palette_shade(label.at, label.n));
+    attr_scratch(p, "class");
+    gp_svg_int(&p->svg, "data-d", f->depth);
+    gp_svg_attr_i64(&p->svg, "data-v", f->weight);
+    if (label.at != full.at) gp_svg_attr_n(&p->svg, "data-l", label.at, label.n);
+    draw_tooltip(p, f, full, variants);
+    draw_box(p, f, label);
+    gp_svg_close(&p->svg);
+    gp_svg_newline(&p->svg);
+    gp_buf_release(&more);
+}
+
+static void draw_frames(struct picture *p)
+{
+    gp_svg_open(&p->svg, "svg");
+    gp_svg_attr(&p->svg, "class", "view");
+    gp_svg_int(&p->svg, "x", MARGIN);
+    gp_svg_int(&p->svg, "y", p->chart_y);
+    gp_svg_int(&p->svg, "width", p->width - 2 * MARGIN);
+    gp_svg_int(&p->svg, "height", (int64_t)p->layout.depth * ROW);
+    gp_svg_open(&p->svg, "g");
+    gp_svg_attr(&p->svg, "class", "frames");
+    gp_svg_newline(&p->svg);
+    for (size_t i = 0; i < p->layout.frames.n; i++) draw_frame(p, &p->layout.frames.at[i]);
+    gp_svg_close(&p->svg);
+    gp_svg_close(&p->svg);
+    gp_svg_newline(&p->svg);
+}
+
+static void draw_foot(struct picture *p)
+{
+    gp_scale_put_count(&p->text, p->layout.shown);
+    gp_buf_puts(&p->text, p->layout.shown == 1 ? " frame" : " frames");
+    if (p->layout.hidden) {
+        gp_buf_puts(&p->text, " of ");
+        gp_scale_put_count(&p->text, p->layout.shown + p->layout.hidden);
+        gp_buf_puts(&p->text, "; the narrowest are told as \xE2\x80\x9CN more\xE2\x80\x9D");
+    }
+    gp_buf_puts(&p->text, DOT "root on top, widest first" DOT "gpuprof " GP_VERSION);
+    draw_line(p, "foot", MARGIN, p->height - 18, SUBTITLE_ADVANCE);
+}
+
+static void draw_empty(struct picture *p)
+{
+    gp_buf_puts(&p->text, p->opts->empty ? p->opts->empty : "no GPU events in this trace");
+    draw_line(p, "empty", p->width / 2, p->chart_y + 44, TITLE_ADVANCE);
+    if (!p->opts->hint) return;
+    gp_buf_puts(&p->text, p->opts->hint);
+    draw_line(p, "empty hint", p->width / 2, p->chart_y + 70, SUBTITLE_ADVANCE);
+}
+
+/* ---- page ---- */
+
+static void draw_head(struct picture *p)
+{
+    struct gp_svg *s = &p->svg;
+    put_title(p);
+    gp_svg_begin(s, p->width, p->height, gp_buf_str(&p->text));
+    gp_svg_attr(s, "class", "gpf");
+    gp_svg_attr(s, "data-measure", p->opts->unit == GP_UNIT_COUNT ? measure_of(p->opts) : "");
+    if (!p->opts->width) gp_svg_attr(s, "data-fluid", "1");
+    gp_svg_newline(s);
+    gp_svg_open(s, "title");
+    gp_svg_text(s, p->text.data, p->text.n);
+    p->text.n = 0;
+    gp_svg_close(s);
+    gp_svg_open(s, "desc");
+    gp_buf_puts(&p->text, "Flame graph. ");
+    put_subtitle(p);
+    gp_buf_puts(&p->text,
+                ". Each box is a frame; its width is its share, boxes below it are what it led to.");
+    gp_svg_text(s, p->text.data, p->text.n);
+    p->text.n = 0;
+    gp_svg_close(s);
+    gp_svg_newline(s);
+    draw_style(p);
+    draw_defs(p);
+    gp_svg_open(s, "rect");
+    gp_svg_attr(s, "class", "page");
+    gp_svg_attr(s, "width", "100%");
+    gp_svg_attr(s, "height", "100%");
+    gp_svg_close(s);
+    gp_svg_newline(s);
+    put_title(p);
+    draw_line(p, "h1", MARGIN, TITLE_Y, TITLE_ADVANCE);
+    put_subtitle(p);
+    draw_line(p, "h2", MARGIN, SUBTITLE_Y, SUBTITLE_ADVANCE);
+}
+
+void gp_flame_svg_write(struct gp_buf *out, const struct gp_flame *flame,
+                        const struct gp_flame_svg_opts *opts)
+{
+    struct picture p = {.svg = {.out = out}, .flame = flame, .opts = opts};
+    p.width = !opts->width ? DEFAULT_WIDTH : opts->width < MIN_WIDTH ? MIN_WIDTH : opts->width;
+    gp_flame_layout_init(&p.layout, &flame->tree, &flame->strings,
+                         &(struct gp_flame_layout_opts){.max_frames = opts->max_frames});
+    place_legend(&p);
+    bool empty = p.layout.frames.n == 0;
+    p.height = p.chart_y + (empty ? EMPTY_HEIGHT : (int)p.layout.depth * ROW + FOOT);
+    draw_head(&p);
+    if (empty) {
+        draw_empty(&p);
+    } else {
+        draw_legend(&p);
+        draw_frames(&p);
+        draw_foot(&p);
+        gp_svg_script(&p.svg, gp_asset_flame_js, gp_asset_flame_js_len);
+    }
+    gp_svg_end(&p.svg);
+    gp_flame_layout_release(&p.layout);
+    gp_buf_release(&p.text);
+}

@@ -1,0 +1,38 @@
+/* text.h -- names from traces made fit for a reader: valid UTF-8, nothing invisible, cut to a number of
+ * columns. Knows nothing about any output syntax (escaping is done by canvas_svg, folded_write and
+ * speedscope_write).
+ *
+ *     for (size_t i = 0; i < n;) {
+ *         struct gp_char c = gp_text_next(s + i, n - i);
+ *         i += c.len;                                      // c.cp is never a control character
+ *     }
+ */
+#ifndef GP_RENDER_TEXT_H
+#define GP_RENDER_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "formats/base/buf.h"
+
+/* One character of the input: LEN bytes (at least 1) that are shown as the code point CP. */
+struct gp_char {
+    uint32_t cp;
+    uint32_t len;
+};
+
+/* The next character of the N > 0 bytes at S, as it may be shown. A byte that is not UTF-8 becomes U+FFFD, an
+ * ASCII control character its picture (U+2400 and on), other controls, noncharacters, line separators and
+ * everything that reorders text (bidirectional controls) U+FFFD. */
+struct gp_char gp_text_next(const char *s, size_t n);
+/* Append CP as UTF-8. */
+void gp_text_put(struct gp_buf *b, uint32_t cp);
+/* Append the N bytes at S, cleaned as above. */
+void gp_text_clean(struct gp_buf *b, const char *s, size_t n);
+/* Columns of the N bytes at S. O(n). */
+size_t gp_text_width(const char *s, size_t n);
+/* Append the N bytes at S, cleaned, cut to at most COLUMNS columns with an ellipsis in the middle (at the end
+ * when fewer than 12 columns are left, where a middle cut tells less). Appends nothing when not even two
+ * characters and the ellipsis fit. */
+void gp_text_fit(struct gp_buf *b, const char *s, size_t n, size_t columns);
+
+#endif
