@@ -16,7 +16,7 @@ case $arch in '' | *[!0-9]*) arch=90 ;; esac
 mkdir -p "$out" || exit 2
 pids=
 for name; do
-    [ "$out/$name" -nt "$here/$name.cu" ] && [ "$out/$name" -nt "$here/sample.h" ] && continue
+    if [ -x "$out/$name" ] && [ -z "$(find "$here/$name.cu" "$here/sample.h" -newer "$out/$name")" ]; then continue; fi
     "$nvcc" -O2 -std=c++17 -arch="sm_$arch" -cudart static -o "$out/$name" "$here/$name.cu" -ldl &
     pids="$pids $!"
 done

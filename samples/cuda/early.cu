@@ -3,8 +3,8 @@
  *     early [return|exit|_exit|abort|kill [KERNELS [WAIT_MS]]]        (default return, 2000 kernels, 0 ms)
  *
  * Launches KERNELS kernels, waits for them, waits WAIT_MS more, and goes the way it was told: the first three
- * with status 7, abort() with SIGABRT, kill with SIGKILL. `expect` is what a trace holds after an orderly
- * end, `expect_most` what it can hold at most after the others. */
+ * with status 7, abort() with SIGABRT, kill with SIGKILL. A trace holds exactly `kernels` after an orderly
+ * end, and at most `kernels_most` after the others. */
 #include <csignal>
 #include <cstring>
 #include <unistd.h>
@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     for (long i = 0; i < kernels; i++) last_words<<<1, 32>>>();
     CHECK(cudaGetLastError());
     CHECK(cudaDeviceSynchronize());
-    std::printf("%s kernels=%ld memcpy=0 memset=0 processes=1\n", orderly ? "expect" : "expect_most",
+    std::printf("expect %s=%ld memcpy=0 memset=0 processes=1\n", orderly ? "kernels" : "kernels_most",
                 kernels);
     std::fflush(stdout);
     usleep((useconds_t)wait_ms * 1000);

@@ -1,0 +1,22 @@
+#!/bin/sh
+# bundle.sh DIR: copy the tools, the injected library and the shared libraries that they need into DIR, to be carried
+# to a machine where nothing can be installed. There: LD_LIBRARY_PATH=DIR/lib DIR/bin/gpuprof-collect ...
+set -eu
+[ $# -eq 1 ] || { echo "usage: bundle.sh DIR" >&2; exit 2; }
+here=$(cd "$(dirname "$0")" && pwd)
+bin=${GPUPROF_BIN:-$here/../build/release/bin}
+
+mkdir -p "$1/bin" "$1/lib"
+for file in "$bin"/*; do
+    if [ -f "$file" ] && [ -x "$file" ]; then cp "$file" "$1/bin/"; fi
+done
+for file in "$bin"/../lib/*.so; do
+    if [ -f "$file" ]; then cp "$file" "$1/lib/"; fi
+done
+# The C and C++ run times are left to the other machine.
+for file in "$1"/bin/* "$1"/lib/*.so; do
+    ldd "$file" 2>/dev/null
+done | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
+    grep -Ev '/(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)\.so' |
+    while read -r library; do cp -L "$library" "$1/lib/"; done
+ls "$1/bin" "$1/lib"

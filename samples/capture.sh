@@ -1,0 +1,331 @@
+#!/bin/bash
+# capture.sh OUTDIR [STEP...]: run every sample on the GPUs of this machine, check what was collected, measure what
+# collecting costs, and leave the results in OUTDIR. A step that fails is reported and the next one runs.
+#
+# Steps, in this order by default: machine programs collect pipe ends eager decode ddp storm compiled steptime long
+# OUTDIR: report.txt (the table), cost.tsv, traces.tar.gz (binary traces), kineto.tar.gz, pictures.tar.gz, logs.tar.gz
+#
+# GPUPROF_BIN      where the tools are         (default: build/release/bin beside this folder)
+# CAPTURE_LIBS     shared libraries for them   (default: none)
+# CAPTURE_SECONDS  stop starting things after  (default: 560)
+# CAPTURE_ROUNDS   rounds of a measurement     (default: 5)
+# PYTHON           a python3 with PyTorch      (default: python3)
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+[ $# -ge 1 ] || { sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+out=$1
+shift
+[ $# -gt 0 ] || set -- machine programs collect pipe ends eager decode ddp storm compiled steptime long
+
+mkdir -p "$out" || exit 2
+out=$(cd "$out" && pwd)
+bin=$(cd "${GPUPROF_BIN:-$here/../build/release/bin}" && pwd) || exit 2
+export GPUPROF_BIN=$bin
+[ -z "${CAPTURE_LIBS:-}" ] || export LD_LIBRARY_PATH=$CAPTURE_LIBS${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export PYTHONDONTWRITEBYTECODE=1 NCCL_NVLS_ENABLE=0
+python=${PYTHON:-python3} rounds=${CAPTURE_ROUNDS:-5} deadline=$((SECONDS + ${CAPTURE_SECONDS:-560}))
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/logs" "$work/traces" "$work/kineto" "$work/pictures" "$work/tmp"
+app=$work/app
+: >"$out/report.txt"
+: >"$out/cost.tsv"
+
+# row NAME VERDICT TEXT: a line of the report.
+row() { printf '%-20s %-4s %s\n' "$@" | tee -a "$out/report.txt"; }
+
+# run NAME LIMIT COMMAND...: run it for at most LIMIT seconds with its output in logs; sets $status. 199: no time left.
+run() {
+    local name=$1 limit=$2 left=$((deadline - SECONDS))
+    shift 2
+    status=199
+    [ "$left" -ge 5 ] || { echo "no time left" >"$work/logs/$name.err"; : >"$work/logs/$name.out"; return 199; }
+    [ "$limit" -le "$left" ] || limit=$left
+    timeout -k 5 "$limit" "$@" >"$work/logs/$name.out" 2>"$work/logs/$name.err" </dev/null
+    status=$?
+    return $status
+}
+
+# said NAME: what the collector said at the end of a run, on one line.
+said() { grep -h '^gpuprof-collect:' "$work/logs/$1.err" | tail -n 1; }
+
+# counts NAME: the trace of that name against what its program printed.
+counts() {
+    local verdict
+    cat "$work/logs/$1.out" "$work/logs/$1.err" >"$work/tmp/$1.expect"
+    verdict=$(timeout 120 "$python" "$here/check_counts.py" --bin "$bin" --expect "$work/tmp/$1.expect" \
+        "$work/traces/$1.trace" 2>"$work/logs/$1.check")
+    row "$1" "${verdict%% *}" "${verdict#* }"
+}
+
+# collect NAME STATUS LIMIT COMMAND...: collect into a file; the command must end with STATUS and its counts must fit.
+collect() {
+    local name=$1 want=$2 limit=$3 begin=$SECONDS
+    shift 3
+    run "$name" "$limit" "$bin/gpuprof-collect" -o "$work/traces/$name.trace" -- "$@"
+    if [ "$status" -ne "$want" ]; then
+        row "$name" BAD "status $status, not $want: $(tail -n 1 "$work/logs/$name.err")"
+    fi
+    [ ! -s "$work/traces/$name.trace" ] || counts "$name"
+    row "" "" "$((SECONDS - begin)) s, $(stat -c %s "$work/traces/$name.trace" 2>/dev/null) bytes; $(said "$name")"
+}
+
+# kineto NAME LIMIT SCRIPT...: record with torch.profiler; the file must survive the way through our format.
+kineto() {
+    local name=$1 limit=$2 file verdict
+    shift 2
+    run "kineto_$name" "$limit" "$python" "$@" --kineto "$work/kineto/$name.json.gz"
+    [ "$status" -eq 0 ] || row "kineto_$name" BAD "status $status: $(tail -n 1 "$work/logs/kineto_$name.err")"
+    for file in "$work/kineto/$name".*json.gz; do
+        [ -f "$file" ] || continue
+        "$bin/trace-convert" --to gpuprof -o "$work/tmp/$name.trace" "$file" 2>>"$work/logs/kineto_$name.err"
+        verdict=$("$python" "$here/check_counts.py" --bin "$bin" --same "$file" "$work/tmp/$name.trace" 2>&1 | tail -n 1)
+        row "kineto_$name" "${verdict%% *}" "$(basename "$file") and back: ${verdict#* }"
+        draw "kineto_$(basename "$file" .json.gz)" "$file"
+    done
+}
+
+# draw NAME TRACE: a flame graph as a picture and as text.
+draw() {
+    "$bin/trace2flame" -o "$work/pictures/$1.svg" "$2" 2>>"$work/logs/$1.draw" || row "$1" BAD "no picture"
+    "$bin/trace2flame" -f folded -o "$work/pictures/$1.folded" "$2" 2>>"$work/logs/$1.draw"
+}
+
+step_machine() {
+    {
+        nvidia-smi -L
+        nvidia-smi --query-gpu=driver_version,clocks.sm,clocks.max.sm --format=csv
+        uname -srm
+        echo "processors: $(nproc), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"
+        nvcc --version | tail -n 2
+        "$python" -c 'import sys, torch, triton; print(sys.version); print("torch", torch.__version__, "triton", triton.__version__)'
+        "$bin/gpuprof-collect" --version
+        find_nsys && "$nsys" --version
+    } >"$work/logs/machine.out" 2>&1
+    row machine ok "$(nvidia-smi -L 2>&1 | head -n 1 | cut -c 1-60), $(nvidia-smi -L 2>/dev/null | wc -l) GPUs"
+    row "" "" "$("$bin/gpuprof-collect" --version 2>&1 | head -n 1); $(grep '^torch' "$work/logs/machine.out")"
+    run plain_true 30 "$bin/gpuprof-collect" -o "$work/tmp/true.trace" -- true
+    row no_cuda "$([ "$status" -eq 0 ] && echo ok || echo BAD)" "status $status; $(said plain_true)"
+    run plain_false 30 "$bin/gpuprof-collect" -o "$work/tmp/false.trace" -- false
+    row status "$([ "$status" -eq 1 ] && echo ok || echo BAD)" "of false: $status"
+}
+
+step_programs() {
+    local name
+    run build 240 "$here/cuda/build.sh" "$app"
+    row programs "$([ "$status" -eq 0 ] && echo ok || echo BAD)" "compiled; $(tail -n 1 "$work/logs/build.err")"
+    for name in streams graph ranges storm twoproc early; do
+        if [ ! -x "$app/$name" ] && [ -x "$here/../build/samples/$name" ]; then cp "$here/../build/samples/$name" "$app/"; fi
+    done
+}
+
+step_collect() {
+    collect streams 0 60 "$app/streams"
+    collect graph 0 60 "$app/graph"
+    collect ranges 0 60 "$app/ranges"
+    collect storm 0 60 "$app/storm" 2000 2
+    collect twoproc_exec 0 60 "$app/twoproc" exec
+    collect twoproc_fork 0 60 "$app/twoproc" fork
+    collect twoproc_idle 0 60 "$app/twoproc" idle
+}
+
+# The pipe itself: two ways out of it, and a reader that goes away.
+step_pipe() {
+    local name
+    for name in streams graph ranges; do
+        timeout 60 "$bin/gpuprof-collect" "$app/$name" 2>"$work/logs/pipe_$name.err" |
+            timeout 60 "$bin/trace2flame" >"$work/pictures/$name.svg" 2>>"$work/logs/pipe_$name.err"
+        row "pipe_$name" "$([ "${PIPESTATUS[*]}" = "0 0" ] && echo ok || echo BAD)" \
+            "$(stat -c %s "$work/pictures/$name.svg") bytes of SVG; $(said "pipe_$name")"
+        "$bin/trace2flame" -f folded -o "$work/pictures/$name.folded" "$work/traces/$name.trace" \
+            2>>"$work/logs/pipe_$name.err"
+    done
+    timeout 60 "$bin/gpuprof-collect" "$app/storm" 20000 1 2>"$work/logs/reader_gone.err" | head -c 1000 >/dev/null
+    row reader_gone "$(grep -q '^expect' "$work/logs/reader_gone.err" && echo ok || echo BAD)" \
+        "status ${PIPESTATUS[0]}; $(said reader_gone)"
+}
+
+step_ends() {
+    collect early_return 7 30 "$app/early" return
+    collect early_exit 7 30 "$app/early" exit
+    collect early__exit 7 30 "$app/early" _exit
+    collect early_abort 134 30 "$app/early" abort
+    collect early_kill 137 30 "$app/early" kill
+    collect early_kill_wait 137 30 "$app/early" kill 2000 1000
+}
+
+step_eager() {
+    local verdict
+    collect eager 0 120 "$python" "$here/pytorch/train_eager.py"
+    kineto eager 120 "$here/pytorch/train_eager.py"
+    verdict=$("$python" "$here/check_counts.py" --bin "$bin" --like "$work/traces/eager.trace" \
+        "$work/kineto/eager.json.gz" 2>&1 | tail -n 1)
+    row eager_two_ways "${verdict%% *}" "gpuprof-collect and torch.profiler: ${verdict#* }"
+    draw eager "$work/traces/eager.trace"
+}
+
+step_decode() {
+    collect decode 0 90 "$python" "$here/pytorch/decode.py"
+    kineto decode 90 "$here/pytorch/decode.py"
+    collect decode_graph 0 90 "$python" "$here/pytorch/decode.py" --graph
+    kineto decode_graph 90 "$here/pytorch/decode.py" --graph
+    draw decode "$work/traces/decode.trace"
+    draw decode_graph "$work/traces/decode_graph.trace"
+    run both 90 "$bin/gpuprof-collect" -o "$work/tmp/both.trace" -- \
+        "$python" "$here/pytorch/decode.py" --kineto "$work/tmp/both.json.gz"
+    row two_profilers "$([ "$status" -eq 0 ] && echo ok || echo BAD)" "status $status; $(said both)"
+}
+
+step_compiled() {
+    collect compiled 0 180 "$python" "$here/pytorch/train_compiled.py"
+    kineto compiled 120 "$here/pytorch/train_compiled.py"
+    draw compiled "$work/traces/compiled.trace"
+}
+
+step_ddp() {
+    if [ "$(nvidia-smi -L 2>/dev/null | wc -l)" -lt 2 ]; then
+        row ddp skip "needs two GPUs"
+        return
+    fi
+    collect ddp 0 150 "$python" "$here/pytorch/train_ddp.py"
+    kineto ddp 120 "$here/pytorch/train_ddp.py"
+    draw ddp "$work/traces/ddp.trace"
+}
+
+find_nsys() {
+    nsys=$(command -v nsys || find /opt/nvidia -name nsys -type f -perm -u+x 2>/dev/null | sort | tail -n 1)
+    [ -n "$nsys" ]
+}
+
+# The bare counting injection: as it was built with the tests, or compiled here.
+find_bare_cupti() {
+    local cuda=${CUDA_HOME:-/usr/local/cuda}
+    bare_cupti=$(find "$bin/.." -name 'libbare_cupti.so' 2>/dev/null | head -n 1)
+    [ -n "$bare_cupti" ] && bare_cupti=$(cd "$(dirname "$bare_cupti")" && pwd)/libbare_cupti.so && return
+    bare_cupti=$work/tmp/libbare_cupti.so
+    run bare_cupti 60 cc -O2 -D_GNU_SOURCE -shared -fPIC -I "$cuda/extras/CUPTI/include" -I "$cuda/include" -o "$bare_cupti" \
+        "$here/../tests/bench/bare_cupti.c" -ldl -lpthread
+}
+
+# once VARIANT NAME LIMIT COMMAND...: run COMMAND bare or under a collector.
+once() {
+    local variant=$1 name=$2 limit=$3
+    shift 3
+    case $variant in
+    bare) run "$name" "$limit" "$@" ;;
+    gpuprof) run "$name" "$limit" "$bin/gpuprof-collect" -o "$work/tmp/once.trace" -- "$@" ;;
+    gpuprof_piped)
+        # shellcheck disable=SC2016 # the inner shell expands it
+        run "$name" "$limit" bash -c 'bin=$1; shift; "$bin/gpuprof-collect" "$@" | "$bin/trace2flame" >/dev/null' sh "$bin" "$@"
+        ;;
+    bare_cupti) run "$name" "$limit" env CUDA_INJECTION64_PATH="$bare_cupti" "$@" ;;
+    nsys)
+        run "$name" "$limit" "$nsys" profile -t cuda -s none --cpuctxsw=none --cuda-graph-trace=node \
+            --force-overwrite true -o "$work/tmp/once" "$@"
+        ;;
+    torch_profiler) run "$name" "$limit" "$@" --kineto "$work/tmp/once.json.gz" ;;
+    esac
+}
+
+# numbers WHAT VARIANT ROUND NAME: the key=value pairs that the program printed, as lines of cost.tsv.
+numbers() {
+    cat "$work/logs/$4.out" "$work/logs/$4.err" | awk -v what="$1" -v variant="$2" -v round="$3" '
+        /^(storm|decode) / {
+            mode = what
+            for (i = 2; i <= NF; i++) {
+                split($i, kv, "=")
+                if (kv[1] == "mode") mode = kv[2]
+                else if (kv[1] ~ /_ns$/) print mode "\t" variant "\t" round "\t" kv[1] "\t" kv[2]
+            }
+        }' >>"$out/cost.tsv"
+}
+
+# costs MODE METRIC: best and median over the rounds for every variant, and what it adds to the bare run.
+costs() {
+    sort -t "$(printf '\t')" -k 5,5n "$out/cost.tsv" 2>/dev/null | awk -F '\t' -v mode="$1" -v metric="$2" '
+        $1 == mode && $4 == metric { v[$2, ++n[$2]] = $5 }
+        END {
+            split("bare bare_cupti gpuprof gpuprof_piped nsys torch_profiler", order, " ")
+            for (i = 1; i in order; i++) {
+                k = order[i]
+                if (!n[k]) continue
+                best = v[k, 1]
+                median = n[k] % 2 ? v[k, (n[k] + 1) / 2] : (v[k, n[k] / 2] + v[k, n[k] / 2 + 1]) / 2
+                if (k == "bare") { bare_best = best; bare_median = median }
+                printf "  %-7s %-16s %-15s best %10.1f (+%.1f)  median %10.1f (+%.1f)  of %d\n", mode, metric, k, best,
+                    best - bare_best, median, median - bare_median, n[k]
+            }
+        }' | tee -a "$out/report.txt"
+}
+
+# measure WHAT ROUNDS LIMIT VARIANTS COMMAND...: interleaved rounds of every variant; one that fails is dropped.
+measure() {
+    local what=$1 times=$2 limit=$3 variants=$4 round variant name
+    shift 4
+    for ((round = 1; round <= times; round++)); do
+        for variant in $variants; do
+            name=cost_${what}_${variant}_$round
+            once "$variant" "$name" "$limit" "$@"
+            if ! grep -qsE '^(storm|decode) ' "$work/logs/$name.out" "$work/logs/$name.err"; then
+                row "cost_$what" BAD "$variant: status $status: $(tail -n 1 "$work/logs/$name.err")"
+                [ "$status" -eq 199 ] || variants=$(printf '%s\n' "$variants" | sed "s/\b$variant\b//")
+                continue
+            fi
+            numbers "$what" "$variant" "$round" "$name"
+        done
+    done
+}
+
+step_storm() {
+    local variants="bare gpuprof gpuprof_piped" metric mode
+    if find_bare_cupti; then variants="bare bare_cupti gpuprof gpuprof_piped"; else row storm BAD "no bare CUPTI injection"; fi
+    if find_nsys; then variants="$variants nsys"; else row storm skip "nsys is not here"; fi
+    measure storm "$rounds" 60 "$variants" "$app/storm"
+    for mode in launch graph; do
+        for metric in host_best_ns host_median_ns wall_best_ns wall_median_ns; do costs $mode $metric; done
+    done
+}
+
+step_steptime() {
+    local what
+    measure eager 3 60 "bare gpuprof torch_profiler" "$python" "$here/pytorch/decode.py" --tokens 50 --repeats 4
+    measure replay 3 60 "bare gpuprof torch_profiler" "$python" "$here/pytorch/decode.py" --tokens 50 --repeats 4 --graph
+    for what in eager replay; do
+        costs $what step_best_ns
+        costs $what step_median_ns
+    done
+}
+
+# Many millions of kernels through the pipe: nothing may be lost, and the GPU's memory must not grow with them.
+step_long() {
+    local want have top
+    (while sleep 1; do nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits; done) >"$work/tmp/memory" 2>/dev/null &
+    local watcher=$!
+    # shellcheck disable=SC2016 # the inner shell expands it
+    run long 180 bash -c '"$1/gpuprof-collect" "$2" 3000000 1 | "$1/trace2flame" -f folded --weight count' sh "$bin" "$app/storm"
+    kill "$watcher" 2>/dev/null
+    wait "$watcher" 2>/dev/null
+    want=$(sed -n 's/^expect kernels=\([0-9]*\).*/\1/p' "$work/logs/long.err")
+    have=$(awk '{ n += $NF } END { printf "%d", n }' "$work/logs/long.out")
+    top=$(sort -n "$work/tmp/memory" | tail -n 1)
+    row long "$([ -n "$want" ] && [ "$want" = "$have" ] && echo ok || echo BAD)" \
+        "$have of ${want:-?} kernels; at most $top MiB of GPU memory; $(said long)"
+}
+
+# Packed after every step, so that a run that is cut off leaves what it had.
+pack() {
+    local folder
+    find "$work/traces" "$work/kineto" -size +8M -exec sh -c 'echo "too large to keep: $*"; rm "$@"' sh {} + \
+        >>"$out/report.txt"
+    for folder in traces kineto pictures logs; do
+        tar -C "$work" -czf "$work/tmp/pack.tar.gz" "$folder" && mv "$work/tmp/pack.tar.gz" "$out/$folder.tar.gz"
+    done
+}
+
+for step; do
+    echo "== $step ($((deadline - SECONDS)) s left)" | tee -a "$out/report.txt"
+    if declare -F "step_$step" >/dev/null; then "step_$step"; else row "$step" BAD "no such step"; fi
+    pack
+done
+echo "== done in $SECONDS s: $(grep -c ' ok ' "$out/report.txt") ok, $(grep -c ' BAD ' "$out/report.txt") bad" | tee -a "$out/report.txt"
+! grep -q ' BAD ' "$out/report.txt"
