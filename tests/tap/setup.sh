@@ -1,0 +1,39 @@
+# setup.sh -- sourced by every *.t of tests/cli and tests/pipe, after test_description is set:
+#
+#     test_description='trace2flame: command line'
+#     . "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+#
+# Gives sharness's functions, the tools in PATH, an empty scratch directory to work in, and
+#   GP_BIN      where the tools are (CTest says so; build/release/bin otherwise)
+#   GP_LIB      where the injected library is
+#   GP_SOURCE   the root of the repository
+#   samples     its samples folder
+#   status_of   see below
+GP_SOURCE=$(cd "${GP_SOURCE:-$(dirname "$0")/../..}" && pwd) || exit 1
+GP_BIN=$(cd "${GP_BIN:-$GP_SOURCE/build/release/bin}" && pwd) || {
+    echo "Bail out! no tools: build them first (cmake --workflow --preset release)"
+    exit 1
+}
+GP_LIB=${GP_LIB:-$GP_BIN/../lib}
+samples=$GP_SOURCE/samples
+export GP_SOURCE GP_BIN GP_LIB samples
+
+# Scratch directories belong to the build: two builds can be tested at the same time.
+SHARNESS_BUILD_DIRECTORY=$GP_BIN
+SHARNESS_TEST_DIRECTORY=${GP_BIN%/bin}/tests/scratch
+SHARNESS_TEST_OUTDIR=$SHARNESS_TEST_DIRECTORY
+mkdir -p "$SHARNESS_TEST_DIRECTORY" || exit 1
+export SHARNESS_BUILD_DIRECTORY SHARNESS_TEST_DIRECTORY SHARNESS_TEST_OUTDIR
+
+if [ ! -r /usr/share/sharness/sharness.sh ]; then
+    echo "Bail out! sharness is missing; tests/setup/install.sh installs it"
+    exit 1
+fi
+. /usr/share/sharness/sharness.sh
+
+# status_of COMMAND ARG... -- run it, its output and messages to the files `out` and `err`, its exit status to the
+# variable `status`; succeeds whatever happens, so that a test can then look at all three.
+status_of() {
+    status=0
+    "$@" >out 2>err || status=$?
+}
