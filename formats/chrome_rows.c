@@ -56,10 +56,9 @@ static bool *processes_with_threads(const struct gp_trace *t)
     return threads;
 }
 
-static bool has_no_row(const struct gp_track *k, const bool *threads)
+static bool stands_in_process(const struct gp_trace *t, const struct gp_track *k, const bool *threads)
 {
-    return k->kind == GP_TRACK_STREAM && !k->tid && !k->tid_text && k->device >= 0 &&
-           (k->stream > 0 || threads[k->process]);
+    return t->clocks.n && k->kind == GP_TRACK_STREAM && k->device >= 0 && threads[k->process];
 }
 
 struct placer {
@@ -93,7 +92,7 @@ void gp_chrome_rows_make(struct gp_chrome_rows *r, const struct gp_trace *t)
         const struct gp_track *k = &t->tracks.at[i];
         struct gp_chrome_row *row = &r->tracks[i];
         row->producer = producers[k->process];
-        row->placed_here = has_no_row(k, threads);
+        row->placed_here = stands_in_process(t, k, threads);
         if (row->placed_here) {
             row->pid = device_pid(&p, row->producer, k);
             row->tid = take_free(&p.tids, (uint64_t)row->pid, k->stream);

@@ -1,13 +1,12 @@
 /* chrome_rows.h -- which pid and tid a track of the model gets in a Chrome trace, where all there is to tell
  * rows apart is (pid, tid) and all there is to join events by is a number. Knows nothing about JSON.
  *
- * The rule. A track with a row of its own (everything that was read from a Chrome trace, and host threads)
- * keeps pid and tid. A stream that was recorded without one -- tid 0 though it is not stream 0, or in a
- * process that also has threads, as our collector records it -- gets the row that Kineto would give it: pid =
- * device ordinal, tid = stream. Where that number is taken (another process, another producer's device,
- * another context's stream), 10,000,000 is added until it is free: system pids stay below 2^22. Of several
- * producers, the first one in the file keeps its correlation ids; the K-th after it has K * 2^32 added to
- * them.
+ * The rule. A track that was read from a Chrome trace keeps its pid and tid, and so does every host thread. A
+ * stream that our collector recorded stands in the process that used it (such a trace has clock pairs, and a
+ * process of it threads and streams); it gets the row that Kineto would give it: pid = device ordinal, tid =
+ * stream. Where that number is taken (another process, another producer's device, another context's stream),
+ * 10,000,000 is added until it is free: system pids stay below 2^22. Of several producers, the first one in
+ * the file keeps its correlation ids; the K-th after it has K * 2^32 added to them.
  *
  *     struct gp_chrome_rows rows;
  *     gp_chrome_rows_make(&rows, &trace);
@@ -28,7 +27,7 @@ struct gp_chrome_row {
     int64_t pid, tid;
     gp_sid pid_text, tid_text; /* 0: the number counts */
     uint32_t producer;         /* 0, 1, ...: in order of first appearance */
-    bool placed_here;          /* the stream had no row of its own */
+    bool placed_here;          /* the stream stood in its process */
 };
 
 /* A row group for a device that stands in no process of the trace. */

@@ -479,6 +479,7 @@ static void put_track(struct writer *w, size_t i)
         begin_row_fact(w, "thread_name", row->pid, row->pid_text, row->tid, row->tid_text);
         PUT(w, "\"name\":");
         if (k->name) put_string(w, k->name);
+        else if (k->stream < 0) PUT(w, "\"no stream\"");
         else gp_buf_printf(&w->b, "\"stream %lld\"", (long long)k->stream);
         end_row_fact(w);
     }

@@ -51,17 +51,30 @@ static gp_sid name(struct gp_trace *t, const char *s)
     return gp_trace_intern(t, s, strlen(s));
 }
 
-static uint32_t thread(struct gp_trace *t, int64_t pid, int64_t tid)
+static uint32_t thread_of(struct gp_trace *t, uint32_t producer, int64_t pid, int64_t tid)
 {
     struct gp_process p = gp_process_unknown();
     p.pid = pid;
+    p.producer = producer;
     struct gp_track k = gp_track_unknown();
     k.process = gp_trace_process(t, &p);
     k.tid = tid;
     return gp_trace_track(t, &k);
 }
 
-/* A stream; TID 0 as our collector records it, in the process PID. */
+static uint32_t thread(struct gp_trace *t, int64_t pid, int64_t tid)
+{
+    return thread_of(t, 0, pid, tid);
+}
+
+/* As our collector leaves a trace: with a clock pair. */
+static void collected(struct gp_trace *t)
+{
+    struct gp_clock clock = {1000, 1700000000000000000, 0};
+    GP_VEC_PUSH(&t->clocks, clock);
+}
+
+/* A stream in the process PID. */
 static uint32_t stream(struct gp_trace *t, uint32_t producer, int64_t pid, int64_t tid, int64_t device,
                        int64_t number)
 {
@@ -308,12 +321,13 @@ static void a_collected_stream_gets_the_row_of_its_device(void **state)
     (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
+    collected(&t);
     struct gp_events *api = &t.events[GP_API], *gpu = &t.events[GP_GPU];
     gp_events_add(api, 1000, 500, thread(&t, 4242, 4243), name(&t, "cudaLaunchKernel"));
     gp_set_corr(api, 0, 11);
     gp_events_add(api, 9000, 500, thread(&t, 4242, 4243), name(&t, "cudaFree"));
     gp_set_corr(api, 1, 12);
-    size_t row = kernel(&t, stream(&t, 0, 4242, 0, 1, 13), 2500, 100, "k");
+    size_t row = kernel(&t, stream(&t, 0, 4242, 13, 1, 13), 2500, 100, "k");
     gp_set_corr(gpu, row, 11);
     struct gp_buf b = written(&t);
     assert_non_null(strstr(
@@ -340,10 +354,12 @@ static void processes_that_share_numbers_do_not_collide(void **state)
     (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
+    collected(&t);
     /* Two producers with the same pid (containers), the same device, stream and correlation id. */
     for (uint32_t producer = 3; producer < 5; producer++) {
+        thread_of(&t, producer, 1, 1);
         size_t row =
-            kernel(&t, stream(&t, producer, 1, 0, 0, 7), 1000, 1000, producer == 3 ? "first" : "second");
+            kernel(&t, stream(&t, producer, 1, 7, 0, 7), 1000, 1000, producer == 3 ? "first" : "second");
         gp_set_corr(&t.events[GP_GPU], row, 5);
     }
     /* 4294967301 = 5 + 2^32 */
@@ -359,8 +375,9 @@ static void a_device_gives_way_to_a_process_with_its_number(void **state)
     (void)state;
     struct gp_trace t;
     gp_trace_init(&t, GP_NEED_ALL);
+    collected(&t);
     thread(&t, 1, 1); /* pid 1, as in a container */
-    uint32_t a = stream(&t, 0, 1, 0, 1, 7), b = stream(&t, 0, 1, 0, 0, 7);
+    uint32_t a = stream(&t, 0, 1, 7, 1, 7), b = stream(&t, 0, 1, 7, 0, 7);
     struct gp_track other_context = t.tracks.at[b];
     other_context.context = 2;
     uint32_t c = gp_trace_track(&t, &other_context);
@@ -373,6 +390,22 @@ static void a_device_gives_way_to_a_process_with_its_number(void **state)
     assert_int_equal(rows.tracks[c].tid, 10000007);
     gp_chrome_rows_release(&rows);
     gp_trace_release(&t);
+}
+
+static void what_was_read_from_a_chrome_trace_keeps_its_row(void **state)
+{
+    (void)state;
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL);
+    thread(&t, 30, 31);
+    struct gp_events *gpu = &t.events[GP_GPU];
+    gp_set_corr(gpu, kernel(&t, stream(&t, 0, 30, 7, 2, 7), 0, 1, "k"), 4);
+    gp_events_add(&t.events[GP_API], 0, 1, thread(&t, 30, 31), name(&t, "launch"));
+    gp_set_corr(&t.events[GP_API], 0, 4);
+    struct gp_buf b = written(&t);
+    assert_non_null(strstr(gp_buf_str(&b), "\"name\":\"k\",\"pid\":30,\"tid\":7,"));
+    assert_null(strstr(gp_buf_str(&b), "ac2g")); /* nothing is added to what was recorded */
+    gp_buf_release(&b);
 }
 
 static void metadata_devices_and_losses_are_told(void **state)
@@ -392,8 +425,7 @@ static void metadata_devices_and_losses_are_told(void **state)
     GP_VEC_PUSH(&t.devices, d);
     struct gp_loss loss = {name(&t, "activity records"), name(&t, "buffer pool full"), 12, UINT32_MAX};
     GP_VEC_PUSH(&t.losses, loss);
-    struct gp_clock clock = {1000, 1700000000000000000, 0};
-    GP_VEC_PUSH(&t.clocks, clock);
+    collected(&t);
     t.rank = 3;
     expect_text(
         &t,
@@ -449,6 +481,7 @@ int main(void)
         cmocka_unit_test(a_collected_stream_gets_the_row_of_its_device),
         cmocka_unit_test(processes_that_share_numbers_do_not_collide),
         cmocka_unit_test(a_device_gives_way_to_a_process_with_its_number),
+        cmocka_unit_test(what_was_read_from_a_chrome_trace_keeps_its_row),
         cmocka_unit_test(metadata_devices_and_losses_are_told),
         cmocka_unit_test(a_sink_that_says_stop_is_not_called_again),
     };
