@@ -19,6 +19,17 @@ enum {
 };
 #define GP_GPT_SYNC 0x4B425047u /* "GPBK" */
 
+enum {
+    GP_GPT_CRITICAL = 2, /* block flag: a reader that does not know the kind must not go on */
+    /* Limits that keep memory in proportion to input: a block has at most GP_GPT_MAX_ROWS rows, and at most
+     * GP_GPT_FREE_ROWS + GP_GPT_ROWS_PER_BYTE rows a byte of payload as stored; raw_len is at most GP_GPT_MAX_RATIO
+     * times payload_len. */
+    GP_GPT_MAX_ROWS = 1 << 16,
+    GP_GPT_FREE_ROWS = 16,
+    GP_GPT_ROWS_PER_BYTE = 2,
+    GP_GPT_MAX_RATIO = 1024,
+};
+
 /* The header of a block, as decoded. On disk, in this order: u32 sync, u32 payload_len, u32 raw_len, u16 kind, u8 codec,
  * u8 flags, u32 nrec, u32 seq, u32 producer, u64 base_ns, u32 crc32c over header[0..35] and payload. */
 struct gp_gpt_block_header {
@@ -36,6 +47,10 @@ bool gp_gpt_get_header(const uint8_t *p, struct gp_gpt_block_header *h);
 uint32_t gp_crc32c(uint32_t crc, const void *data, size_t n);
 /* Does the checksum of the whole block at P (header and payload) match? */
 bool gp_gpt_block_ok(const uint8_t *p, const struct gp_gpt_block_header *h);
+/* Write H at P and seal it with the checksum; the payload must already lie behind it (h->crc is ignored). */
+void gp_gpt_put_header(uint8_t *p, const struct gp_gpt_block_header *h);
+/* The header of a file of this version. */
+void gp_gpt_file_header(uint8_t p[GP_GPT_HEADER_SIZE]);
 /* Give the block at P another producer number or sequence number and set its checksum anew. */
 void gp_gpt_patch(uint8_t *p, uint32_t producer, uint32_t seq);
 

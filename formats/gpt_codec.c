@@ -1,0 +1,498 @@
+#include "formats/gpt_codec.h"
+
+#include <string.h>
+#include "formats/base/mem.h"
+
+/* The encoder looks at values through a histogram with a few bins an octave: exact below 8, then the top two
+ * bits. */
+enum { BIN_COUNT = 8 + 61 * 2, MAX_BUCKETS = 1 << GP_STREAM_MAX_BITS, FAST_WIDTH = 56 };
+
+struct bucket {
+    uint64_t base, mask;
+    uint32_t width;
+};
+
+struct bins {
+    uint32_t count[BIN_COUNT];
+    uint64_t min, max;
+    size_t nonzero;
+};
+
+static unsigned bit_length(uint64_t v)
+{
+    return v ? 64 - (unsigned)__builtin_clzll(v) : 0;
+}
+
+static unsigned varint_size(uint64_t v)
+{
+    return (bit_length(v | 1) + 6) / 7;
+}
+
+/* ---- varints ---- */
+
+static size_t varint_write(uint8_t *p, uint64_t v)
+{
+    size_t n = 0;
+    for (; v >= 0x80; v >>= 7) p[n++] = (uint8_t)(v | 0x80);
+    p[n++] = (uint8_t)v;
+    return n;
+}
+
+void gp_varint_put(struct gp_buf *b, uint64_t v)
+{
+    b->n += varint_write((uint8_t *)gp_buf_reserve(b, GP_VARINT_MAX), v);
+}
+
+uint64_t gp_cursor_varint(struct gp_cursor *c)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0; shift < 64 && c->p < c->end; shift += 7) {
+        uint8_t byte = *c->p++;
+        if (shift == 63 && byte > 1) break;
+        v |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80)) return v;
+    }
+    c->bad = true;
+    c->p = c->end;
+    return 0;
+}
+
+const uint8_t *gp_cursor_bytes(struct gp_cursor *c, uint64_t n)
+{
+    const uint8_t *p = c->p;
+    if (n > (uint64_t)(c->end - c->p)) {
+        c->bad = true;
+        c->p = c->end;
+        return NULL;
+    }
+    c->p += n;
+    return p;
+}
+
+uint8_t gp_cursor_u8(struct gp_cursor *c)
+{
+    const uint8_t *p = gp_cursor_bytes(c, 1);
+    return p ? *p : 0;
+}
+
+/* ---- the encoder's view of the values ---- */
+
+static unsigned bin_of(uint64_t v)
+{
+    if (v < 8) return (unsigned)v;
+    unsigned e = bit_length(v) - 1;
+    return 8 + (e - 3) * 2 + (unsigned)(v >> (e - 1) & 1);
+}
+
+static uint64_t bin_low(unsigned bin)
+{
+    if (bin < 8) return bin;
+    return (uint64_t)(2 + (bin - 8) % 2) << (2 + (bin - 8) / 2);
+}
+
+static uint64_t bin_high(unsigned bin)
+{
+    return bin + 1 < BIN_COUNT ? bin_low(bin + 1) - 1 : UINT64_MAX;
+}
+
+static void count_bins(struct bins *b, const uint64_t *v, size_t n)
+{
+    memset(b, 0, sizeof *b);
+    b->min = UINT64_MAX;
+    for (size_t i = 0; i < n; i++) {
+        b->count[bin_of(v[i])]++;
+        if (v[i] < b->min) b->min = v[i];
+        if (v[i] > b->max) b->max = v[i];
+    }
+    b->nonzero = n - b->count[0];
+}
+
+/* ---- buckets: the best partition of the occupied bins ---- */
+
+struct plan {
+    unsigned k; /* code bits */
+    unsigned n; /* buckets used, at most 1 << k */
+    struct bucket bucket[MAX_BUCKETS];
+    uint8_t code_of_bin[BIN_COUNT];
+    uint64_t bits; /* size of the stream */
+};
+
+/* best[m][j]: payload bits of the first j occupied bins in m + 1 buckets; from[m][j]: where the last of them
+ * begins. */
+struct search {
+    unsigned nbins;
+    uint8_t bin[BIN_COUNT];
+    uint64_t low[BIN_COUNT], high[BIN_COUNT];
+    uint64_t sum[BIN_COUNT + 1];
+    uint64_t best[MAX_BUCKETS][BIN_COUNT + 1];
+    uint8_t from[MAX_BUCKETS][BIN_COUNT + 1];
+};
+
+static void search_fill(struct search *s, const struct bins *b)
+{
+    s->nbins = 0;
+    s->sum[0] = 0;
+    for (unsigned i = 0; i < BIN_COUNT; i++) {
+        if (!b->count[i]) continue;
+        unsigned k = s->nbins++;
+        s->bin[k] = (uint8_t)i;
+        s->low[k] = bin_low(i) > b->min ? bin_low(i) : b->min;
+        s->high[k] = bin_high(i) < b->max ? bin_high(i) : b->max;
+        s->sum[k + 1] = s->sum[k] + b->count[i];
+    }
+}
+
+static uint64_t bucket_bits(const struct search *s, unsigned i, unsigned j)
+{
+    return (s->sum[j] - s->sum[i]) * bit_length(s->high[j - 1] - s->low[i]);
+}
+
+static void search_level(struct search *s, unsigned m)
+{
+    for (unsigned j = 1; j <= s->nbins; j++) {
+        uint64_t best = UINT64_MAX;
+        unsigned from = 0;
+        for (unsigned i = m; i < j; i++) {
+            uint64_t bits = s->best[m - 1][i] + bucket_bits(s, i, j);
+            if (bits < best) best = bits, from = i;
+        }
+        s->best[m][j] = m < j ? best : s->best[m - 1][j];
+        s->from[m][j] = (uint8_t)from;
+    }
+}
+
+static void plan_from_search(struct plan *p, const struct search *s, unsigned buckets)
+{
+    unsigned j = s->nbins;
+    p->n = buckets;
+    for (unsigned m = buckets; m-- > 0;) {
+        unsigned i = m ? s->from[m][j] : 0;
+        unsigned width = bit_length(s->high[j - 1] - s->low[i]);
+        p->bucket[m] =
+            (struct bucket){s->low[i], width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX, width};
+        for (unsigned b = i; b < j; b++) p->code_of_bin[s->bin[b]] = (uint8_t)m;
+        j = i;
+    }
+}
+
+/* Size in bits of the stream with 1 << K codes, its table of at most BUCKETS entries included. */
+static uint64_t plan_bits(const struct search *s, unsigned k, unsigned buckets, size_t n)
+{
+    uint64_t table = 16 + 16 * (UINT64_C(1) << k);
+    for (unsigned m = 0; m < buckets; m++) table += 8;
+    return s->best[buckets - 1][s->nbins] + (uint64_t)n * k + table;
+}
+
+static void plan_make(struct plan *p, const struct bins *b, size_t n)
+{
+    struct search s;
+    search_fill(&s, b);
+    s.best[0][0] = 0;
+    for (unsigned j = 1; j <= s.nbins; j++) s.best[0][j] = bucket_bits(&s, 0, j);
+    unsigned done = 1, best_buckets = 1;
+    p->k = 0;
+    p->bits = plan_bits(&s, 0, 1, n);
+    unsigned max_k = n < 64 ? 1 : n < 256 ? 2 : n < 1024 ? 3 : GP_STREAM_MAX_BITS;
+    for (unsigned k = 1; k <= max_k && s.nbins > 1u << (k - 1); k++) {
+        unsigned buckets = s.nbins < 1u << k ? s.nbins : 1u << k;
+        while (done < buckets) search_level(&s, done++);
+        uint64_t bits = plan_bits(&s, k, buckets, n);
+        if (bits >= p->bits) continue;
+        p->bits = bits;
+        p->k = k;
+        best_buckets = buckets;
+    }
+    plan_from_search(p, &s, best_buckets);
+}
+
+/* ---- encoding ---- */
+
+static void store64(uint8_t *p, uint64_t v)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    memcpy(p, &v, 8);
+}
+
+struct bit_writer {
+    uint8_t *p;
+    uint64_t acc;
+    unsigned fill; /* below 8 after each put */
+};
+
+static void put_bits32(struct bit_writer *w, uint64_t v, unsigned width)
+{
+    w->acc |= v << w->fill;
+    w->fill += width;
+    store64(w->p, w->acc);
+    w->p += w->fill >> 3;
+    w->acc >>= w->fill & ~7u;
+    w->fill &= 7;
+}
+
+/* V < 2^WIDTH, WIDTH <= 64. */
+static void put_bits(struct bit_writer *w, uint64_t v, unsigned width)
+{
+    if (width > 32) {
+        put_bits32(w, v & 0xffffffff, 32);
+        v >>= 32;
+        width -= 32;
+    }
+    put_bits32(w, v, width);
+}
+
+static void finish_bits(struct bit_writer *w)
+{
+    if (w->fill) *w->p++ = (uint8_t)w->acc;
+    w->acc = 0;
+    w->fill = 0;
+}
+
+static void encode_bucket(struct gp_buf *b, const struct plan *plan, const uint64_t *v, size_t n)
+{
+    gp_buf_putc(b, GP_STREAM_BUCKET);
+    gp_buf_putc(b, (char)plan->k);
+    for (unsigned i = 0; i < 1u << plan->k; i++) {
+        gp_buf_putc(b, i < plan->n ? (char)plan->bucket[i].width : 0);
+        gp_varint_put(b, i < plan->n ? plan->bucket[i].base : 0);
+    }
+    char *start = gp_buf_reserve(b, (size_t)(plan->bits / 8) + 2 * n + 64);
+    struct bit_writer w = {(uint8_t *)start, 0, 0};
+    if (plan->k) {
+        for (size_t i = 0; i < n; i++) put_bits32(&w, plan->code_of_bin[bin_of(v[i])], plan->k);
+        finish_bits(&w);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct bucket *u = &plan->bucket[plan->k ? plan->code_of_bin[bin_of(v[i])] : 0];
+        put_bits(&w, v[i] - u->base, u->width);
+    }
+    finish_bits(&w);
+    b->n += (size_t)((char *)w.p - start);
+}
+
+static void encode_leb(struct gp_buf *b, const uint64_t *v, size_t n)
+{
+    gp_buf_putc(b, GP_STREAM_LEB);
+    uint8_t *p = (uint8_t *)gp_buf_reserve(b, n * GP_VARINT_MAX);
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) used += varint_write(p + used, v[i]);
+    b->n += used;
+}
+
+static void encode_sparse(struct gp_buf *b, const uint64_t *v, size_t n, size_t nonzero)
+{
+    gp_buf_putc(b, GP_STREAM_SPARSE);
+    gp_varint_put(b, nonzero);
+    size_t next = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!v[i]) continue;
+        gp_varint_put(b, i - next);
+        gp_varint_put(b, v[i]);
+        next = i + 1;
+    }
+}
+
+static uint64_t leb_bytes(const struct bins *b)
+{
+    uint64_t bytes = 1;
+    for (unsigned i = 0; i < BIN_COUNT; i++) bytes += (uint64_t)b->count[i] * varint_size(bin_low(i));
+    return bytes;
+}
+
+/* An upper bound that is close: every gap up to 127 takes one byte. */
+static uint64_t sparse_bytes(const struct bins *b, size_t n)
+{
+    uint64_t bytes = 3 + n / 128;
+    for (unsigned i = 1; i < BIN_COUNT; i++) bytes += (uint64_t)b->count[i] * (1 + varint_size(bin_low(i)));
+    return bytes;
+}
+
+void gp_stream_encode(struct gp_buf *b, const uint64_t *v, size_t n)
+{
+    struct bins bins;
+    count_bins(&bins, v, n);
+    if (!n || !bins.max) {
+        gp_buf_putc(b, GP_STREAM_ZERO);
+    } else if (bins.min == bins.max) {
+        gp_buf_putc(b, GP_STREAM_CONST);
+        gp_varint_put(b, bins.max);
+    } else {
+        struct plan plan;
+        plan_make(&plan, &bins, n);
+        uint64_t leb = leb_bytes(&bins), sparse = sparse_bytes(&bins, n), bucket = (plan.bits + 7) / 8;
+        if (sparse < leb && sparse < bucket) encode_sparse(b, v, n, bins.nonzero);
+        else if (leb <= bucket) encode_leb(b, v, n);
+        else encode_bucket(b, &plan, v, n);
+    }
+}
+
+bool gp_stream_encode_as(struct gp_buf *b, enum gp_stream_kind kind, const uint64_t *v, size_t n)
+{
+    struct bins bins;
+    struct plan plan;
+    count_bins(&bins, v, n);
+    switch (kind) {
+    case GP_STREAM_ZERO:
+        if (n && bins.max) return false;
+        gp_buf_putc(b, GP_STREAM_ZERO);
+        return true;
+    case GP_STREAM_CONST:
+        if (n && bins.min != bins.max) return false;
+        gp_buf_putc(b, GP_STREAM_CONST);
+        gp_varint_put(b, bins.max);
+        return true;
+    case GP_STREAM_LEB:
+        encode_leb(b, v, n);
+        return true;
+    case GP_STREAM_SPARSE:
+        encode_sparse(b, v, n, bins.nonzero);
+        return true;
+    case GP_STREAM_BUCKET:
+        if (!n) return false;
+        plan_make(&plan, &bins, n);
+        encode_bucket(b, &plan, v, n);
+        return true;
+    default:
+        return false;
+    }
+}
+
+uint64_t gp_stream_cost(const uint64_t *v, size_t n)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < n; i++) bits += bit_length(v[i]);
+    return bits;
+}
+
+/* ---- decoding ---- */
+
+static uint64_t load64(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    return v;
+}
+
+/* WIDTH bits at bit POS, which lie within the data; reads up to 8 bytes behind it. */
+static uint64_t get_bits(const uint8_t *p, uint64_t pos, unsigned width)
+{
+    uint64_t v = load64(p + (pos >> 3)) >> (pos & 7);
+    if (width <= FAST_WIDTH) return width ? v & (UINT64_MAX >> (64 - width)) : 0;
+    unsigned low = 64 - (unsigned)(pos & 7);
+    if (low < width) v |= (uint64_t)p[(pos >> 3) + 8] << low;
+    return v & (UINT64_MAX >> (64 - width));
+}
+
+/* All values of one width, whose data is known to be long enough. */
+static void decode_fixed(uint64_t *out, size_t n, const uint8_t *p, const struct bucket *b)
+{
+    uint64_t pos = 0;
+    unsigned width = b->width;
+    if (width > FAST_WIDTH) {
+        for (size_t i = 0; i < n; i++, pos += width) out[i] = b->base + get_bits(p, pos, width);
+        return;
+    }
+    for (size_t i = 0; i < n; i++, pos += width)
+        out[i] = b->base + (load64(p + (pos >> 3)) >> (pos & 7) & b->mask);
+}
+
+/* Values I.. of a stream with codes, one by one, with every bound checked. */
+static int decode_careful(uint64_t *out, size_t i, size_t n, const uint8_t *codes, unsigned k,
+                          const uint8_t *p, uint64_t pos, uint64_t bits, const struct bucket *b)
+{
+    for (; i < n; i++) {
+        const struct bucket *u = &b[get_bits(codes, (uint64_t)i * k, k)];
+        if (u->width > bits - pos) return -1;
+        out[i] = u->base + get_bits(p, pos, u->width);
+        pos += u->width;
+    }
+    return bits - pos < 8 ? 0 : -1;
+}
+
+static int decode_codes(uint64_t *out, size_t n, const uint8_t *codes, unsigned k, const uint8_t *p,
+                        uint64_t bits, const struct bucket *b)
+{
+    unsigned widest = 0;
+    for (unsigned i = 0; i < 1u << k; i++)
+        if (b[i].width > widest) widest = b[i].width;
+    uint64_t pos = 0, mask = (1u << k) - 1;
+    size_t i = 0;
+    if (widest <= FAST_WIDTH) {
+        for (; i + 8 <= n && pos + 8 * widest <= bits; i += 8) {
+            uint64_t c = load64(codes + i / 8 * k);
+            for (unsigned j = 0; j < 8; j++, c >>= k) {
+                const struct bucket *u = &b[c & mask];
+                out[i + j] = u->base + (load64(p + (pos >> 3)) >> (pos & 7) & u->mask);
+                pos += u->width;
+            }
+        }
+    }
+    return decode_careful(out, i, n, codes, k, p, pos, bits, b);
+}
+
+static int decode_bucket(uint64_t *out, size_t n, struct gp_cursor *c)
+{
+    struct bucket table[MAX_BUCKETS];
+    unsigned k = gp_cursor_u8(c);
+    if (k > GP_STREAM_MAX_BITS) return -1;
+    for (unsigned i = 0; i < 1u << k; i++) {
+        unsigned width = gp_cursor_u8(c);
+        if (width > 64) return -1;
+        table[i] =
+            (struct bucket){gp_cursor_varint(c), width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX, width};
+    }
+    const uint8_t *codes = gp_cursor_bytes(c, ((uint64_t)n * k + 7) / 8);
+    if (c->bad) return -1;
+    uint64_t bits = (uint64_t)(c->end - c->p) * 8;
+    if (k) return decode_codes(out, n, codes, k, c->p, bits, table);
+    if ((n * table[0].width + 7) / 8 * 8 != bits) return -1;
+    decode_fixed(out, n, c->p, &table[0]);
+    return 0;
+}
+
+static int decode_leb(uint64_t *out, size_t n, struct gp_cursor *c)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (GP_LIKELY(c->p < c->end && *c->p < 0x80)) out[i] = *c->p++;
+        else out[i] = gp_cursor_varint(c);
+    }
+    return c->bad || c->p != c->end ? -1 : 0;
+}
+
+static int decode_sparse(uint64_t *out, size_t n, struct gp_cursor *c)
+{
+    memset(out, 0, n * sizeof *out);
+    uint64_t count = gp_cursor_varint(c), at = 0;
+    for (; count && !c->bad; count--) {
+        uint64_t skip = gp_cursor_varint(c), v = gp_cursor_varint(c);
+        if (at >= n || skip >= n - at) return -1;
+        at += skip;
+        out[at++] = v;
+    }
+    return c->bad || c->p != c->end ? -1 : 0;
+}
+
+int gp_stream_decode(uint64_t *out, size_t n, const uint8_t *p, size_t len)
+{
+    struct gp_cursor c = {p, p + len, false};
+    uint64_t v = 0;
+    switch (gp_cursor_u8(&c)) {
+    case GP_STREAM_CONST:
+        v = gp_cursor_varint(&c); /* fall through */
+    case GP_STREAM_ZERO:
+        for (size_t i = 0; i < n; i++) out[i] = v;
+        return len && !c.bad && c.p == c.end ? 0 : -1;
+    case GP_STREAM_LEB:
+        return decode_leb(out, n, &c);
+    case GP_STREAM_SPARSE:
+        return decode_sparse(out, n, &c);
+    case GP_STREAM_BUCKET:
+        return decode_bucket(out, n, &c);
+    default:
+        return -1;
+    }
+}

@@ -1,0 +1,316 @@
+#include "formats/gpt_write.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "formats/base/buf.h"
+#include "formats/base/mem.h"
+#include "formats/gpt.h"
+#include "formats/gpt_encode.h"
+
+enum {
+    DEFAULT_ROWS = 4096,
+    STRINGS_PER_BLOCK = 1 << 16,
+    STRING_BYTES_PER_BLOCK = 1 << 20, /* a block may pass it by one string */
+    DICT_PER_BLOCK = 1 << 14,
+};
+
+/* What has been written of one of the small arrays: entries that change later are written again. */
+struct shadow {
+    char *at;
+    size_t n, cap;
+};
+
+struct gp_gpt_writer {
+    struct gp_gpt_write_opts opts;
+    gp_gpt_sink *sink;
+    void *ctx;
+    bool stopped;
+    uint32_t seq;
+    uint32_t strings;
+    bool schema_done, info_done;
+    int32_t rank, world_size;
+    struct shadow processes, tracks, configs, devices, meta, losses, clocks;
+    uint64_t rows[GP_GPT_TABLE_COUNT];
+    struct gp_gpt_stats stats;
+    struct gp_buf block, packed;
+    struct gp_block_encoder *encoder;
+    uint32_t *order[2], *pair; /* rows of the GPU and API tables to write alone, and pairs */
+    size_t order_cap[2];
+};
+
+struct gp_gpt_writer *gp_gpt_writer_new(const struct gp_gpt_write_opts *opts, gp_gpt_sink *sink, void *ctx)
+{
+    struct gp_gpt_writer *w = gp_zalloc(sizeof *w);
+    if (opts) w->opts = *opts;
+    if (!w->opts.rows_per_block) w->opts.rows_per_block = DEFAULT_ROWS;
+    if (w->opts.rows_per_block > GP_GPT_MAX_ROWS) w->opts.rows_per_block = GP_GPT_MAX_ROWS;
+    w->sink = sink;
+    w->ctx = ctx;
+    w->encoder = gp_block_encoder_new(w->opts.rows_per_block);
+    return w;
+}
+
+static void shadow_release(struct shadow *s)
+{
+    free(s->at);
+}
+
+void gp_gpt_writer_free(struct gp_gpt_writer *w)
+{
+    if (!w) return;
+    struct shadow *all[] = {&w->processes, &w->tracks, &w->configs, &w->devices,
+                            &w->meta,      &w->losses, &w->clocks};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) shadow_release(all[i]);
+    gp_buf_release(&w->block);
+    gp_buf_release(&w->packed);
+    gp_block_encoder_free(w->encoder);
+    free(w->order[0]);
+    free(w->order[1]);
+    free(w->pair);
+    free(w);
+}
+
+const struct gp_gpt_stats *gp_gpt_writer_stats(const struct gp_gpt_writer *w)
+{
+    return &w->stats;
+}
+
+/* ---- blocks ---- */
+
+static int emit(struct gp_gpt_writer *w, const void *data, size_t n)
+{
+    if (!w->stopped && w->sink(w->ctx, data, n)) w->stopped = true;
+    if (!w->stopped) w->stats.bytes += n;
+    return w->stopped ? -1 : 0;
+}
+
+int gp_gpt_begin(struct gp_gpt_writer *w)
+{
+    uint8_t header[GP_GPT_HEADER_SIZE];
+    gp_gpt_file_header(header);
+    return emit(w, header, sizeof header);
+}
+
+/* Begin a block: room for the header, then the caller appends the payload to the buffer. */
+static struct gp_buf *block_begin(struct gp_gpt_writer *w)
+{
+    w->block.n = 0;
+    gp_buf_reserve(&w->block, GP_GPT_BLOCK_HEADER_SIZE);
+    w->block.n = GP_GPT_BLOCK_HEADER_SIZE;
+    return &w->block;
+}
+
+/* A block with many rows in few bytes is made longer: readers refuse what would grow out of proportion. */
+static void pad_block(struct gp_buf *b, uint32_t nrec)
+{
+    size_t need = nrec > GP_GPT_FREE_ROWS ? (nrec - GP_GPT_FREE_ROWS + 1) / GP_GPT_ROWS_PER_BYTE : 0;
+    size_t have = b->n - GP_GPT_BLOCK_HEADER_SIZE;
+    if (have >= need) return;
+    gp_buf_putc(b, GP_GPT_PAD);
+    gp_buf_putc(b, GP_PRED_PLAIN);
+    gp_varint_put(b, need - have);
+    memset(gp_buf_reserve(b, need - have), 0, need - have);
+    b->n += need - have;
+}
+
+static int block_end(struct gp_gpt_writer *w, uint16_t kind, uint32_t nrec, uint64_t base)
+{
+    pad_block(&w->block, nrec);
+    struct gp_buf *b = gp_block_compress(&w->block, &w->packed, w->opts.codec, nrec);
+    struct gp_gpt_block_header h = {
+        .payload_len = (uint32_t)(b->n - GP_GPT_BLOCK_HEADER_SIZE),
+        .raw_len = (uint32_t)(w->block.n - GP_GPT_BLOCK_HEADER_SIZE),
+        .kind = kind,
+        .codec = b == &w->block ? GP_GPT_PLAIN : (uint8_t)w->opts.codec,
+        .nrec = nrec,
+        .seq = w->seq++,
+        .producer = w->opts.producer,
+        .base_ns = base,
+    };
+    gp_gpt_put_header((uint8_t *)b->data, &h);
+    w->stats.blocks++;
+    if (kind == GP_GPT_LAUNCH || kind == GP_GPT_EVENTS) w->stats.launch_bytes += b->n;
+    return emit(w, b->data, b->n);
+}
+
+/* ---- dictionaries ---- */
+
+/* Entries [from, to) of the array AT; numbers go from FROM. */
+static void put_dict(struct gp_gpt_writer *w, const struct gp_gpt_dict *d, const char *at, size_t from,
+                     size_t to)
+{
+    while (from < to) {
+        size_t n = to - from < DICT_PER_BLOCK ? to - from : DICT_PER_BLOCK;
+        gp_block_put_dict(w->encoder, block_begin(w), d, at + from * d->size, n);
+        block_end(w, d->kind, (uint32_t)n, from);
+        from += n;
+    }
+}
+
+/* Write what is new or changed in the N structs at AT. */
+static void put_changes(struct gp_gpt_writer *w, const struct gp_gpt_dict *d, struct shadow *s,
+                        const void *at, size_t n)
+{
+    const char *now = at;
+    for (size_t i = 0; i < s->n && i < n; i++) {
+        if (!memcmp(s->at + i * d->size, now + i * d->size, d->size)) continue;
+        size_t j = i + 1;
+        while (j < s->n && memcmp(s->at + j * d->size, now + j * d->size, d->size)) j++;
+        put_dict(w, d, now, i, j);
+        memcpy(s->at + i * d->size, now + i * d->size, (j - i) * d->size);
+        i = j - 1;
+    }
+    if (n <= s->n) return;
+    put_dict(w, d, now, s->n, n);
+    if (n > s->cap) {
+        s->cap = n + n / 2;
+        s->at = gp_realloc(s->at, s->cap * d->size);
+    }
+    memcpy(s->at + s->n * d->size, now + s->n * d->size, (n - s->n) * d->size);
+    s->n = n;
+}
+
+static void put_strings(struct gp_gpt_writer *w, const struct gp_strings *s)
+{
+    while (w->strings < s->n) {
+        uint32_t n = 0;
+        size_t bytes = 0;
+        while (w->strings + n < s->n && n < STRINGS_PER_BLOCK && bytes < STRING_BYTES_PER_BLOCK)
+            bytes += s->len[w->strings + n++];
+        if (bytes > GP_GPT_MAX_PAYLOAD / 2 && n > 1) n--;
+        gp_block_put_strings(w->encoder, block_begin(w), s, w->strings, n);
+        block_end(w, GP_GPT_STRINGS, n, w->strings);
+        w->strings += n;
+    }
+}
+
+static void put_info(struct gp_gpt_writer *w, const struct gp_trace *t)
+{
+    if (w->info_done && w->rank == t->rank && w->world_size == t->world_size) return;
+    w->info_done = true;
+    w->rank = t->rank;
+    w->world_size = t->world_size;
+    gp_block_put_info(block_begin(w), t);
+    block_end(w, GP_GPT_INFO, 1, 0);
+}
+
+static void put_dictionaries(struct gp_gpt_writer *w, const struct gp_trace *t)
+{
+    if (!w->schema_done) {
+        uint32_t n = gp_block_put_schema(block_begin(w));
+        block_end(w, GP_GPT_SCHEMA, n, 0);
+        w->schema_done = true;
+    }
+    put_info(w, t);
+    put_strings(w, &t->strings);
+    put_changes(w, &gp_gpt_process_dict, &w->processes, t->processes.at, t->processes.n);
+    put_changes(w, &gp_gpt_track_dict, &w->tracks, t->tracks.at, t->tracks.n);
+    put_changes(w, &gp_gpt_config_dict, &w->configs, t->configs.at, t->configs.n);
+    put_changes(w, &gp_gpt_device_dict, &w->devices, t->devices.at, t->devices.n);
+    put_changes(w, &gp_gpt_meta_dict, &w->meta, t->meta.at, t->meta.n);
+    put_changes(w, &gp_gpt_loss_dict, &w->losses, t->losses.at, t->losses.n);
+    put_changes(w, &gp_gpt_clock_dict, &w->clocks, t->clocks.at, t->clocks.n);
+}
+
+/* ---- events ---- */
+
+/* Rows of E in order of (start, longer first, row). */
+static const uint32_t *sorted_rows(struct gp_gpt_writer *w, int slot, const struct gp_events *e)
+{
+    if (e->n > w->order_cap[slot]) {
+        w->order_cap[slot] = e->n + e->n / 2;
+        free(w->order[slot]);
+        w->order[slot] = gp_alloc(w->order_cap[slot] * sizeof *w->order[slot]);
+        if (!slot) {
+            free(w->pair);
+            w->pair = gp_alloc(2 * w->order_cap[0] * sizeof *w->pair);
+        }
+    }
+    gp_rows_sort(e, w->order[slot]);
+    return w->order[slot];
+}
+
+static void put_rows(struct gp_gpt_writer *w, const struct gp_trace *t, enum gp_table table,
+                     const uint32_t *rows, size_t n)
+{
+    const struct gp_events *e = &t->events[table];
+    size_t step = w->opts.rows_per_block;
+    for (size_t i = 0; i < n && !w->stopped; i += step) {
+        uint32_t count = (uint32_t)(n - i < step ? n - i : step);
+        uint64_t base = (uint64_t)e->start_ns[rows[i]];
+        gp_block_put_events(w->encoder, block_begin(w), t, table, rows + i, count);
+        block_end(w, (uint16_t)(GP_GPT_EVENTS + gp_gpt_table_number[table]), count, base);
+    }
+    w->rows[gp_gpt_table_number[table]] += n;
+}
+
+static void put_pairs(struct gp_gpt_writer *w, const struct gp_trace *t, const uint32_t *gpu,
+                      const uint32_t *api, size_t n)
+{
+    size_t step = w->opts.rows_per_block;
+    for (size_t i = 0; i < n && !w->stopped; i += step) {
+        uint32_t count = (uint32_t)(n - i < step ? n - i : step);
+        uint64_t base = (uint64_t)t->events[GP_GPU].start_ns[gpu[i]];
+        gp_block_put_launches(w->encoder, block_begin(w), t, gpu + i, api + i, count);
+        block_end(w, GP_GPT_LAUNCH, count, base);
+    }
+    w->rows[gp_gpt_table_number[GP_GPU]] += n;
+    w->rows[gp_gpt_table_number[GP_API]] += n;
+    w->stats.launched += n;
+}
+
+/* GPU and API events: the first GPU event of each call goes with it. */
+static void put_gpu(struct gp_gpt_writer *w, const struct gp_trace *t)
+{
+    const struct gp_events *gpu = &t->events[GP_GPU], *api = &t->events[GP_API];
+    sorted_rows(w, 0, gpu);
+    sorted_rows(w, 1, api);
+    uint32_t *grows = w->order[0], *arows = w->order[1];
+    size_t ngpu = 0, napi = 0, npairs = 0;
+    if (gpu->n) {
+        uint32_t *pair_gpu = w->pair, *pair_api = w->pair + gpu->n;
+        uint32_t *call = gp_match_launches(gpu, grows, api);
+        uint8_t *taken = gp_zalloc(api->n);
+        for (size_t i = 0; i < gpu->n; i++) {
+            if (call[i] != UINT32_MAX && !taken[call[i]]) {
+                taken[call[i]] = 1;
+                pair_gpu[npairs] = grows[i];
+                pair_api[npairs++] = call[i];
+            } else {
+                grows[ngpu++] = grows[i];
+            }
+        }
+        for (size_t i = 0; i < api->n; i++)
+            if (!taken[arows[i]]) arows[napi++] = arows[i];
+        put_pairs(w, t, pair_gpu, pair_api, npairs);
+        free(call);
+        free(taken);
+    } else {
+        napi = api->n;
+    }
+    put_rows(w, t, GP_GPU, grows, ngpu);
+    put_rows(w, t, GP_API, arows, napi);
+    w->stats.gpu_events += gpu->n;
+}
+
+int gp_gpt_flush(struct gp_gpt_writer *w, struct gp_trace *t)
+{
+    if (w->stopped) return -1;
+    put_dictionaries(w, t);
+    put_gpu(w, t);
+    for (int i = 0; i < GP_TABLE_COUNT; i++) {
+        if (i == GP_GPU || i == GP_API || !t->events[i].n) continue;
+        put_rows(w, t, (enum gp_table)i, sorted_rows(w, 1, &t->events[i]), t->events[i].n);
+    }
+    return w->stopped ? -1 : 0;
+}
+
+int gp_gpt_end(struct gp_gpt_writer *w, struct gp_trace *t)
+{
+    if (gp_gpt_flush(w, t)) return -1;
+    uint32_t n = gp_block_put_issues(block_begin(w), t);
+    if (n) block_end(w, GP_GPT_ISSUE, n, 0);
+    n = gp_block_put_totals(block_begin(w), w->rows);
+    block_end(w, GP_GPT_END, n, 0);
+    return w->stopped ? -1 : 0;
+}
