@@ -1,0 +1,92 @@
+#!/bin/sh
+# usage: samples/demo.sh [--no-gpu]
+# The main job, from a fresh clone to a picture: installs what is missing, builds gpuprof, collects a small CUDA program
+# and draws where its GPU time went. Without an NVIDIA GPU and nvcc (or with --no-gpu) the trace comes from samples/h200,
+# captured on an H200. Everything that is made lies in build/.
+set -eu
+cd "$(dirname "$0")/.."
+unset CDPATH
+
+gpu=maybe
+case ${1:-} in
+-h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p;}' "samples/$(basename "$0")"; exit 0 ;;
+--no-gpu) gpu=no ;;
+'') ;;
+*) echo "demo.sh: unknown argument '$1'; see samples/demo.sh --help" >&2; exit 2 ;;
+esac
+
+bin=build/release/bin
+out=build/demo
+captured=samples/h200
+mkdir -p "$out"
+
+# quietly LOG COMMAND...: its output goes to LOG, which is shown when it fails.
+quietly() {
+    log=$1
+    shift
+    "$@" >"$log" 2>&1 || { cat "$log" >&2; echo "demo.sh: failed: $*" >&2; exit 2; }
+}
+
+has_gpu() {
+    [ "$gpu" = maybe ] && nvidia-smi -L 2>/dev/null | grep -q '^GPU ' &&
+        { command -v nvcc || [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ]; } >/dev/null
+}
+
+# top TRACE: the GPU frames that took longest, from folded stacks and the usual filters.
+top() {
+    "$bin/trace2flame" -q -f folded "$1" | awk '
+        {
+            ns = $NF
+            sub(/ [0-9]+$/, "")
+            sub(/.*;/, "")
+            by[$0] += ns
+            all += ns
+        }
+        END { for (name in by) printf "%12.3f ms %6.1f%%  %s\n", by[name] / 1e6, 100 * by[name] / all, name }' |
+        LC_ALL=C sort -rn | awk 'NR <= 8 { print substr($0, 1, 100) }'
+}
+
+echo "1. packages"
+tests/setup/install.sh build
+
+echo "2. build (the log: $out/build.log)"
+jobs=$(nproc 2>/dev/null || echo 2)
+quietly "$out/configure.log" cmake --preset release
+quietly "$out/build.log" cmake --build --preset release -j "$jobs"
+
+status=0
+trace=$captured/ranges.trace
+if has_gpu; then
+    echo "3. collect samples/cuda/ranges.cu on $(nvidia-smi -L | sed -n '1s/ (UUID.*//p')"
+    quietly "$out/nvcc.log" samples/cuda/build.sh build/samples ranges
+    echo "   \$ gpuprof-collect ./ranges | tee ranges.trace | trace2flame > flame.svg"
+    { "$bin/gpuprof-collect" build/samples/ranges; echo $? >"$out/status"; } |
+        tee "$out/ranges.trace" | "$bin/trace2flame" >"$out/flame.svg"
+    if [ "$(cat "$out/status")" = 0 ]; then
+        trace=$out/ranges.trace
+    else
+        echo "   that failed; the pictures below are of the trace captured on an H200, $trace"
+        status=1
+    fi
+else
+    echo "3. no GPU with nvcc is used here: this is the trace of samples/cuda/ranges.cu captured on an H200, $trace"
+fi
+if [ "$trace" = "$captured/ranges.trace" ]; then
+    echo "   \$ cat ranges.trace | trace2flame > flame.svg"
+    # shellcheck disable=SC2002 # shows the pipe
+    cat "$trace" | "$bin/trace2flame" >"$out/flame.svg"
+fi
+
+echo "4. a PyTorch training step, recorded by torch.profiler on an H200, $captured/eager.json.gz"
+echo "   \$ trace2flame eager.json.gz > pytorch.svg"
+"$bin/trace2flame" -o "$out/pytorch.svg" "$captured/eager.json.gz"
+
+for shown in "$trace" "$captured/eager.json.gz"; do
+    echo
+    echo "GPU time in $shown (trace2flame -f folded | awk | sort)"
+    top "$shown"
+done
+echo
+echo "The pictures, for any browser:"
+for picture in flame pytorch; do echo "  $(pwd)/$out/$picture.svg"; done
+exit $status
