@@ -6,6 +6,8 @@
  * domain of its own; one start/end range a step begins on the main thread and ends on the loader. The last
  * line on standard output says what a trace of the run has to hold. */
 #include <thread>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <nvtx3/nvToolsExt.h>
 #include "sample.h"
 
@@ -79,7 +81,7 @@ int main(int argc, char **argv)
     cudaStream_t compute, copy;
     float *x, *batch;
     nvtxDomainHandle_t domain = nvtxDomainCreateA("loader");
-    nvtxNameOsThreadA(0, "main");
+    nvtxNameOsThreadA((uint32_t)syscall(SYS_gettid), "main");
     CHECK(cudaStreamCreateWithFlags(&compute, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&copy, cudaStreamNonBlocking));
     CHECK(cudaMalloc(&x, bytes));
