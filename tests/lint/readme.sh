@@ -1,0 +1,67 @@
+#!/bin/sh
+# What README.md and the other pages tell people to type, and to read, exists.
+. "$(dirname "$0")/lib.sh"
+
+# The lines of code blocks that hold commands: those marked sh or console.
+commands_of() {
+    awk '/^```(sh|bash|shell|console)/ { on = 1; next } /^```/ { on = 0 } on { sub(/^\$ /, ""); print FILENAME ":" FNR ": " $0 }' "$@"
+}
+
+# Programs and scripts of ours that do not exist, options of our tools that --help does not know.
+bad_commands() {
+    commands_of "$@" | while IFS= read -r line; do
+        where=${line%%: *}
+        text=$(printf '%s\n' "${line#*: }" | sed 's/#.*//')
+        for word in $text; do
+            case $word in
+            samples/*.sh | tests/*.sh | .ci/run | ./samples/*.sh | ./tests/*.sh)
+                [ -x "$word" ] || echo "$where: no such script: $word" ;;
+            esac
+        done
+        printf '%s\n' "$text" | tr '|;&' '\n\n\n' | while read -r program rest; do
+            program=${program##*/}
+            tools | grep -qxF -- "$program" || continue
+            [ -x "$GP_BIN/$program" ] || { echo "$where: $program is not built"; continue; }
+            help=$("$GP_BIN/$program" --help </dev/null)
+            for option in $rest; do
+                case $option in
+                --) break ;;
+                --?*) printf '%s\n' "$help" | grep -qE -- "${option%%=*}([= ,]|\$)" ||
+                    echo "$where: $program has no option ${option%%=*}" ;;
+                -*) ;;
+                *) [ "$program" != gpuprof-collect ] || break ;; # what follows are the program's own words
+                esac
+            done
+        done
+    done
+}
+
+bad_links() {
+    for page; do
+        grep -noE '\]\([^)#: ]+[)#]' "$page" | sed 's/^\([0-9]*\):\](\(.*\).$/\1 \2/' | while read -r line target; do
+            [ -e "$(dirname "$page")/$target" ] || echo "$page:$line: no such file: $target"
+        done
+    done
+}
+
+pages() {
+    our_files | grep -E '\.md$'
+}
+
+plant() {
+    cat >"$scratch/p.md" <<'END'
+See [this](nowhere.md) and [that](https://example.org/).
+```sh
+samples/no-such.sh --fast
+```
+END
+    bad_commands "$scratch/p.md"
+    bad_links "$scratch/p.md"
+}
+
+clean "commands on our pages exist" eval 'bad_commands $(pages)'
+clean "links on our pages lead somewhere" eval 'bad_links $(pages)'
+finds "planted: a script that is not there" "p.md:3: no such script" plant
+finds "planted: a link to nothing" "p.md:1: no such file: nowhere.md" plant
+clean "links to elsewhere are left alone" eval 'plant | grep https; :'
+done_checking

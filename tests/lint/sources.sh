@@ -1,0 +1,76 @@
+#!/bin/sh
+# Nothing lies around: every source is built, every test is run, every test script can be executed.
+. "$(dirname "$0")/lib.sh"
+
+mentioned() {
+    name=$1
+    shift
+    grep -qE -- "(^|[^A-Za-z0-9_.-])$name([^A-Za-z0-9_]|\$)" "$@" 2>/dev/null
+}
+
+unbuilt() {
+    for layer in formats analyze render collect; do
+        for c in $(cd "$layer" && find . -name '*.c' -type f | sed 's|^\./||' | sort); do
+            stem=${c%.c}
+            mentioned "$c" "$layer/CMakeLists.txt" || mentioned "gp_tool\($stem" "$layer/CMakeLists.txt" ||
+                echo "$layer/$c is in no target"
+        done
+    done
+}
+
+unregistered() {
+    for t in tests/unit/test_*.c; do
+        [ -f "$t" ] || continue
+        stem=${t##*/test_}
+        mentioned "gp_unit\(${stem%.c}" tests/CMakeLists.txt || mentioned "${t##*/}" tests/CMakeLists.txt ||
+            echo "$t is not in tests/CMakeLists.txt"
+    done
+    for t in tests/cli/*.t tests/pipe/*.t tests/schema/*.t tests/lint/*.sh tests/fuzz/fuzz_*.c; do
+        [ -f "$t" ] && [ "${t##*/}" != lib.sh ] || continue
+        stem=${t##*/}
+        mentioned "${stem%.*}" tests/CMakeLists.txt || echo "$t is not in tests/CMakeLists.txt"
+    done
+}
+
+not_executable() {
+    for t in tests/cli/*.t tests/pipe/*.t tests/schema/*.t tests/lint/*.sh tests/run.sh tests/setup/install.sh \
+        samples/*.sh .ci/run; do
+        [ -f "$t" ] && [ "${t##*/}" != lib.sh ] || continue
+        [ -x "$t" ] || echo "$t is not executable"
+    done
+}
+
+broken_scripts() {
+    our_files | grep -E '\.(sh|t)$' | while IFS= read -r f; do
+        case $(head -n 1 "$f") in
+        *bash*) command -v bash >/dev/null && bash -n "$f" ;;
+        *) sh -n "$f" ;;
+        esac
+    done 2>&1
+}
+
+plant() {
+    mkdir -p "$scratch/tree/formats" "$scratch/tree/tests/unit" "$scratch/tree/tests/cli"
+    cd "$scratch/tree" || exit 1
+    echo 'gp_layer(gp_formats SOURCES trace.c my_lost.c)' >formats/CMakeLists.txt
+    : >formats/trace.c
+    : >formats/lost.c
+    echo 'gp_unit(base gp_base)' >tests/CMakeLists.txt
+    : >tests/unit/test_base.c
+    : >tests/unit/test_lost.c
+    : >tests/cli/lost.t
+    unbuilt 2>/dev/null
+    unregistered
+    not_executable
+}
+
+clean "every source is in a target" unbuilt
+clean "every test is registered" unregistered
+clean "scripts can be executed" not_executable
+clean "scripts parse" broken_scripts
+finds "planted: a source in no target" "formats/lost.c is in no target" eval '(plant)'
+finds "planted: a unit test that is not run" "test_lost.c is not in" eval '(plant)'
+finds "planted: a script that is not run" "cli/lost.t is not in" eval '(plant)'
+finds "planted: a script that cannot be run" "cli/lost.t is not executable" eval '(plant)'
+clean "what is built and run is not reported" eval '(plant | grep -E "trace|base"; :)'
+done_checking
