@@ -2,9 +2,10 @@
 # What README.md and the other pages tell people to type, and to read, exists.
 . "$(dirname "$0")/lib.sh"
 
-# The lines of code blocks that hold commands: those marked sh or console.
+# The lines of code blocks that hold commands: all where the block is marked sh, those that begin with "$ " elsewhere.
 commands_of() {
-    awk '/^```(sh|bash|shell|console)/ { on = 1; next } /^```/ { on = 0 } on { sub(/^\$ /, ""); print FILENAME ":" FNR ": " $0 }' "$@"
+    awk '/^```/ { in_block = !in_block; all = in_block && /^```sh/; next }
+        in_block && (all || /^\$ /) { sub(/^\$ /, ""); print FILENAME ":" FNR ": " $0 }' "$@"
 }
 
 # Programs and scripts of ours that do not exist, options of our tools that --help does not know.
@@ -54,6 +55,10 @@ See [this](nowhere.md) and [that](https://example.org/).
 ```sh
 samples/no-such.sh --fast
 ```
+```
+not a command: samples/other.sh
+$ samples/no-such-2.sh   # samples/in-a-comment.sh
+```
 END
     bad_commands "$scratch/p.md"
     bad_links "$scratch/p.md"
@@ -62,6 +67,8 @@ END
 clean "commands on our pages exist" eval 'bad_commands $(pages)'
 clean "links on our pages lead somewhere" eval 'bad_links $(pages)'
 finds "planted: a script that is not there" "p.md:3: no such script" plant
+finds "planted: a script that is not there, after a prompt" "p.md:7: no such script" plant
+clean "what is no command is left alone" eval 'plant | grep -E "other|comment"; :'
 finds "planted: a link to nothing" "p.md:1: no such file: nowhere.md" plant
 clean "links to elsewhere are left alone" eval 'plant | grep https; :'
 done_checking
