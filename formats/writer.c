@@ -1,0 +1,57 @@
+#include "formats/writer.h"
+
+#include <string.h>
+#include "formats/chrome_write.h"
+#include "formats/gpt_write.h"
+#include "formats/pack.h"
+
+static int to_output(void *ctx, const void *data, size_t n)
+{
+    gp_output_write(ctx, data, n);
+    return gp_output_failed(ctx) ? -1 : 0;
+}
+
+static void write_gpt(struct gp_trace *t, const char *compression, struct gp_output *out)
+{
+    struct gp_gpt_write_opts opts = {.codec = GP_GPT_PLAIN};
+    if (!strcmp(compression, "zstd")) opts.codec = GP_GPT_ZSTD;
+    if (!strcmp(compression, "zlib")) opts.codec = GP_GPT_ZLIB;
+    struct gp_gpt_writer *w = gp_gpt_writer_new(&opts, to_output, out);
+    /* a failure is remembered by OUT */
+    if (!gp_gpt_begin(w) && !gp_gpt_flush(w, t) && gp_gpt_end(w, t)) {
+    }
+    gp_gpt_writer_free(w);
+}
+
+static void write_chrome(struct gp_trace *t, const char *compression, struct gp_output *out)
+{
+    enum gp_packing packing = GP_PACK_NONE;
+    if (!strcmp(compression, "gzip")) packing = GP_PACK_GZIP;
+    if (!strcmp(compression, "zstd")) packing = GP_PACK_ZSTD;
+    struct gp_pack *pack = gp_pack_new(packing, to_output, out);
+    if (!gp_chrome_write(t, gp_pack_write, pack)) gp_pack_end(pack);
+    gp_pack_free(pack);
+}
+
+static const struct gp_writer gpuprof = {"gpuprof", "none|zstd|zlib", true, write_gpt};
+static const struct gp_writer chrome = {"chrome", "none|gzip|zstd", false, write_chrome};
+
+const struct gp_writer *const gp_writers[] = {&gpuprof, &chrome, NULL};
+
+const struct gp_writer *gp_writer_find(const char *name)
+{
+    for (const struct gp_writer *const *w = gp_writers; *w; w++)
+        if (!strcmp((*w)->name, name)) return *w;
+    return NULL;
+}
+
+bool gp_writer_accepts(const struct gp_writer *w, const char *compression)
+{
+    size_t n = strlen(compression);
+    for (const char *p = w->compression; *p;) {
+        size_t len = strcspn(p, "|");
+        if (len == n && !memcmp(p, compression, n)) return true;
+        p += len + (p[len] == '|');
+    }
+    return false;
+}
