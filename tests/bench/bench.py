@@ -1,0 +1,172 @@
+"""bench.py -- what run.sh runs: makes the inputs, measures, prints. usage: bench.py SCRATCH [OPTIONS] [BIN_DIR]"""
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+
+from measure import compare, machine
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+MEGABYTES = 150
+FOLDED_LINES = 1000000
+
+
+class Bench:
+    def __init__(self, options):
+        self.scratch = options.scratch
+        self.bin = os.path.abspath(options.bin)
+        self.rounds = options.rounds
+        self.sample = options.trace or self.find_sample()
+        self.made = {}
+
+    def find_sample(self):
+        """The largest committed Kineto trace."""
+        found = []
+        for folder, _, names in os.walk(os.path.join(ROOT, 'samples')):
+            found += [os.path.join(folder, n) for n in names if n.endswith(('.json', '.json.gz'))]
+        found = [f for f in found if '/broken/' not in f]
+        return max(found, key=os.path.getsize) if found else None
+
+    def tool(self, name):
+        path = os.path.join(self.bin, name)
+        return path if os.access(path, os.X_OK) else None
+
+    def peer(self, name, variable=None):
+        path = os.environ.get(variable or '', '') or shutil.which(name) or os.path.join(self.scratch, name)
+        return path if os.path.exists(path) else None
+
+    def file(self, name, command):
+        """SCRATCH/NAME, made by COMMAND, in which OUT stands for it; or from its output."""
+        path = os.path.join(self.scratch, name)
+        if name not in self.made:
+            self.made[name] = path
+            if 'OUT' in command:
+                subprocess.run([path if word == 'OUT' else word for word in command], check=True)
+            else:
+                with open(path, 'wb') as out:
+                    subprocess.run(command, check=True, stdout=out)
+        return path
+
+    def json(self):
+        return self.file('big.json', [sys.executable, os.path.join(HERE, 'enlarge.py'), self.sample, 'OUT',
+                                      str(MEGABYTES)])
+
+    def trace(self):
+        return self.file('big.trace', [self.tool('trace-convert'), '-q', '-o', 'OUT', self.json()])
+
+    def events(self):
+        said = subprocess.run([self.tool('trace-convert'), '-v', '-o', '/dev/null', self.json()], check=True,
+                              stderr=subprocess.PIPE, text=True).stderr
+        return int(said.split(' bytes, ')[1].split(' events')[0])
+
+
+def shown(command):
+    return '    $ ' + ' '.join(os.path.basename(word) if '/' in word else word for word in command)
+
+
+def seconds(figure):
+    return '%.3f s (fastest %.3f)' % (figure.seconds, figure.fastest)
+
+
+def report(name, ours, peers, aim):
+    """OURS and PEERS: (command, figure). Prints the figures and the ratio to the first peer."""
+    print('%s: %s, peak %.0f MB' % (name, seconds(ours[1]), ours[1].peak_bytes / 1e6))
+    print(shown(ours[0]))
+    for command, figure in peers:
+        print('  peer %s, peak %.0f MB: ratio %.3f%s' % (seconds(figure), figure.peak_bytes / 1e6,
+                                                       ours[1].seconds / figure.seconds, aim))
+        print(shown(command))
+
+
+def run_against(bench, name, ours, peers, aim):
+    figures = compare([ours] + peers, bench.rounds)
+    report(name, (ours, figures[0]), list(zip(peers, figures[1:])), aim)
+    return figures
+
+
+def bench_convert(bench):
+    ours = [bench.tool('trace-convert'), '--to', 'gpuprof', '-o', os.path.join(bench.scratch, 'out.trace'), bench.json()]
+    peer = bench.peer('simdjson_walk')
+    figures = run_against(bench, 'convert', ours, [[peer, bench.json()]] if peer else [], ' (aim: at most 0.5)')
+    events = bench.events()
+    size = os.path.getsize(bench.json())
+    print('  %d bytes, %d events, %.2f GB/s; peak memory %.1f bytes an event (aim: at most 100)' %
+          (size, events, size / figures[0].seconds / 1e9, figures[0].peak_bytes / events))
+
+
+def bench_gzip(bench):
+    packed = bench.file('big.json.gz', ['gzip', '-c', bench.json()])
+    ours = [bench.tool('trace-convert'), '--to', 'gpuprof', '-o', os.path.join(bench.scratch, 'out.trace'), packed]
+    run_against(bench, 'gzip', ours, [['gzip', '-dc', packed]], '')
+
+
+def bench_write(bench):
+    out = os.path.join(bench.scratch, 'back.json')
+    ours = [bench.tool('trace-convert'), '--to', 'chrome', '-o', out, bench.trace()]
+    figures = run_against(bench, 'write', ours, [], '')
+    size = os.path.getsize(out)
+    print('  %d bytes, %.2f GB/s' % (size, size / figures[0].seconds / 1e9))
+    os.unlink(out)
+
+
+def bench_decode(bench):
+    ours, peer = bench.tool('bench_gpt'), bench.peer('simdjson_walk')
+    if not ours or not peer:
+        print('skipped: decode (needs bench_gpt and simdjson_walk)')
+        return
+    times = {}
+    for _ in range(max(1, bench.rounds // 2)):  # in turn; each runs several times by itself
+        for name, command in (('ours', [ours, bench.trace(), '10']), ('peer', [peer, bench.json(), '4'])):
+            said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+            times.setdefault(name, []).extend(float(word) for word in said.split() if word[:1].isdigit())
+    a, b = statistics.median(times['ours']), statistics.median(times['peer'])
+    print('decode: %.3f ms, peer %.3f ms: %.1f times as fast (aim: at least 40)' % (a, b, b / a))
+
+
+def bench_flame(bench):
+    ours = bench.tool('trace2flame')
+    if not ours:
+        print('skipped: flame (no trace2flame)')
+        return
+    folded = bench.file('stacks.folded', [sys.executable, os.path.join(HERE, 'make_folded.py'), str(FOLDED_LINES)])
+    peers = []
+    for name, variable in (('inferno-flamegraph', None), ('flamegraph.pl', 'FLAMEGRAPH_PL')):
+        path = bench.peer(name, variable)
+        if path:
+            peers.append([path, folded])
+        else:
+            print('skipped: %s is missing' % name)
+    slow = bench.rounds
+    if any(p[0].endswith('.pl') for p in peers):
+        bench.rounds = 1  # it takes minutes
+    run_against(bench, 'flame', [ours, '-o', os.path.join(bench.scratch, 'out.svg'), folded], peers,
+                ' (aim: at most 1.5 s and 400 MB)')
+    bench.rounds = slow
+
+
+BENCHES = {'convert': bench_convert, 'gzip': bench_gzip, 'write': bench_write, 'decode': bench_decode,
+           'flame': bench_flame}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog='tests/bench/run.sh')
+    parser.add_argument('scratch', help=argparse.SUPPRESS)
+    parser.add_argument('--rounds', type=int, default=7, help='runs of every command (default: 7)')
+    parser.add_argument('--only', default=','.join(BENCHES), help='which of them, separated by commas')
+    parser.add_argument('--trace', help='the Kineto trace that is enlarged (default: the largest in samples)')
+    parser.add_argument('bin', nargs='?', default=os.path.join(ROOT, 'build/release/bin'), help='the built tools')
+    options = parser.parse_args()
+    bench = Bench(options)
+    if not bench.tool('trace-convert') or not bench.sample:
+        raise SystemExit('%s: no tools, or no sample to enlarge' % bench.bin)
+    print(machine())
+    print('input: %s, enlarged to %d MB; median of %d rounds in turn' % (os.path.basename(bench.sample), MEGABYTES,
+                                                                        bench.rounds))
+    for name in options.only.split(','):
+        BENCHES[name](bench)
+
+
+main()

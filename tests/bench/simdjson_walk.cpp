@@ -1,0 +1,74 @@
+/* simdjson_walk.cpp -- the peer of the benchmarks: simdjson's DOM over a Kineto trace, and one walk over its events.
+ *
+ *     simdjson_walk FILE          load, parse, walk once: what a program that reads a trace must at least do
+ *     simdjson_walk FILE N        load once, then parse N times in memory; prints each time in ms
+ */
+#include <simdjson.h>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+using namespace simdjson;
+
+struct sums {
+    size_t events = 0, name_bytes = 0, arg_bytes = 0;
+    double time = 0;
+};
+
+static void walk_event(const dom::object &event, sums &s)
+{
+    s.events++;
+    for (dom::key_value_pair field : event) {
+        if (field.key == "ts" || field.key == "dur") {
+            double t;
+            if (!field.value.get(t)) s.time += t;
+        } else if (field.key == "name") {
+            std::string_view name;
+            if (!field.value.get(name)) s.name_bytes += name.size();
+        } else if (field.key == "args") {
+            dom::object args;
+            if (!field.value.get(args))
+                for (dom::key_value_pair arg : args) s.arg_bytes += arg.key.size();
+        }
+    }
+}
+
+static int load_and_walk(const char *path)
+{
+    dom::parser parser;
+    dom::element root;
+    if (auto error = parser.load(path).get(root)) {
+        fprintf(stderr, "simdjson_walk: %s: %s\n", path, error_message(error));
+        return 2;
+    }
+    dom::array events;
+    if (root.is_object()) events = root["traceEvents"];
+    else events = root;
+    sums s;
+    for (dom::element event : events) walk_event(dom::object(event), s);
+    printf("%zu events, names %zu bytes, arg names %zu bytes, times %g\n", s.events, s.name_bytes, s.arg_bytes, s.time);
+    return 0;
+}
+
+static int parse_again_and_again(const char *path, int rounds)
+{
+    padded_string text = padded_string::load(path);
+    dom::parser parser;
+    for (int i = 0; i < rounds; i++) {
+        auto begin = std::chrono::steady_clock::now();
+        dom::element root;
+        if (parser.parse(text).get(root)) return 2;
+        auto end = std::chrono::steady_clock::now();
+        printf("%.4f\n", std::chrono::duration<double, std::milli>(end - begin).count());
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fputs("usage: simdjson_walk FILE [ROUNDS]\n", stderr);
+        return 2;
+    }
+    return argc > 2 ? parse_again_and_again(argv[1], atoi(argv[2])) : load_and_walk(argv[1]);
+}
