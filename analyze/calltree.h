@@ -25,8 +25,7 @@ enum gp_frame_kind {
     GP_FRAME_PYTHON,
     GP_FRAME_OP,
     GP_FRAME_API,
-    GP_FRAME_COMPUTE, /* GPU work by class: GEMM and convolution, attention, ... are told apart by the
-                         sub-kind */
+    GP_FRAME_COMPUTE, /* GPU work that is none of the next four */
     GP_FRAME_GEMM,
     GP_FRAME_ATTENTION,
     GP_FRAME_ELEMENTWISE,
@@ -35,7 +34,7 @@ enum gp_frame_kind {
     GP_FRAME_MEMCPY,
     GP_FRAME_MEMSET,
     GP_FRAME_UNATTRIBUTED,
-    GP_FRAME_OTHER, /* "N more", "[shorter than 10 us]" */
+    GP_FRAME_OTHER, /* "N more" */
     GP_FRAME_KIND_COUNT
 };
 

@@ -1,0 +1,53 @@
+/* host_stack.h -- which host event was inside which: ranges, Python frames, operators and runtime calls of
+ * each thread, nested by time. Knows nothing of names, GPUs or weights.
+ *
+ *     struct gp_host_stack hs;
+ *     gp_host_stack_build(&hs, &trace);
+ *     uint32_t node = gp_host_node(&hs, GP_API, row);            // then: for (; node != GP_HOST_NONE; ...)
+ *     node = hs.nodes[node].parent;                              // ... the frames, innermost first
+ *     gp_host_stack_release(&hs);
+ *
+ * Events of a thread are taken by (start, longer first, outer table first, row). An event lies in the
+ * innermost earlier one that has not ended. When it ends after that one, by at most max(1 us, 2 ulp of a
+ * double holding microseconds), it is a child whose time ends with its parent's, for layout only: profilers
+ * round. When it ends later than that, the two truly cross: it becomes a sibling, the time they share counts
+ * for the one that began later, and it is counted in `overlapping`. Nothing is ever left out.
+ */
+#ifndef GP_ANALYZE_HOST_STACK_H
+#define GP_ANALYZE_HOST_STACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "formats/trace.h"
+
+#define GP_HOST_NONE UINT32_MAX
+
+struct gp_host_event {
+    int64_t start_ns, end_ns; /* as laid out: clamped to the parent's end */
+    int64_t self_ns; /* time in it and in nothing inside it; the sum over a thread is the time covered */
+    uint32_t parent; /* index into nodes, always smaller than the own; GP_HOST_NONE: outermost */
+    uint32_t row;    /* in its table */
+    uint32_t table;  /* GP_RANGE, GP_PYTHON, GP_OP or GP_API */
+    uint32_t track;
+};
+
+struct gp_host_stack {
+    struct gp_host_event *nodes; /* by track, then in the order described above */
+    uint32_t n;
+    uint32_t *first;                   /* by track: its first node; one more than there are tracks */
+    uint32_t *node_of[GP_TABLE_COUNT]; /* by row: index into nodes, GP_HOST_NONE: not on a host thread */
+    uint64_t overlapping, clamped;
+};
+
+/* Nest all host events of T, which is finished. Rows on tracks that are no threads are left out. O(n) for the
+ * rows and the tracks together: the tables are sorted already. */
+void gp_host_stack_build(struct gp_host_stack *hs, const struct gp_trace *t);
+void gp_host_stack_release(struct gp_host_stack *hs);
+
+/* The node of a row; GP_HOST_NONE where there is none. */
+uint32_t gp_host_node(const struct gp_host_stack *hs, enum gp_table table, size_t row);
+/* The innermost event of TRACK that covers AT_NS, GP_HOST_NONE when there is none. O(log n + depth). */
+uint32_t gp_host_at(const struct gp_host_stack *hs, uint32_t track, int64_t at_ns);
+
+#endif
