@@ -59,14 +59,15 @@ static void heap_push(struct candidate *h, size_t n, struct candidate c)
     h[i] = c;
 }
 
-/* The MAX heaviest nodes, heaviest first. Totals never grow on the way down, so every prefix of the list is
+/* The MAX heaviest nodes, heaviest first, without those that stand for several already: they are told
+ * together with what else is not shown. Totals never grow on the way down, so every prefix of the list is
  * connected to the root. */
 static void find_heaviest(struct work *w, size_t max)
 {
     w->heap = gp_alloc(max * sizeof *w->heap);
     for (size_t i = 0; i < w->tree->nodes.n; i++) {
         struct candidate c = {w->tree->total[i], (uint32_t)i};
-        if (c.total <= 0) continue;
+        if (c.total <= 0 || w->tree->nodes.at[i].kind == GP_FRAME_OTHER) continue;
         if (w->n < max) heap_push(w->heap, w->n++, c);
         else if (before(c, w->heap[0])) heap_replace_top(w->heap, max, c);
     }
@@ -88,8 +89,9 @@ static size_t fit(const struct work *w, size_t max)
         if (i) {
             const uint32_t *p = gp_map_get(&place, w->tree->nodes.at[node].parent);
             assert(p && "a child outweighs its parent");
-            left[*p] -= w->heap[i].total;
-            if (left[*p] == 0) rects--;
+            bool open = left[*p] > 0;
+            left[*p] -= w->heap[i].total < left[*p] ? w->heap[i].total : left[*p];
+            if (open && left[*p] == 0) rects--;
         }
         if (rects <= max) best = i + 1;
     }
@@ -157,8 +159,6 @@ static int compare_siblings(const void *va, const void *vb)
     if (a_root != b_root) return a_root ? -1 : 1;
     int c = a_root ? gp_flame_name_compare(a->name, a->len, b->name, b->len) : 0;
     if (c) return c;
-    bool a_other = a->kind == GP_FRAME_OTHER, b_other = b->kind == GP_FRAME_OTHER;
-    if (a_other != b_other) return a_other ? 1 : -1;
     if (a->total != b->total) return a->total > b->total ? -1 : 1;
     c = compare_bytes(a, b);
     if (c) return c;
@@ -196,7 +196,7 @@ static void add_more(struct gp_flame_layout *l, const struct work *w, uint32_t p
     const struct gp_calltree_node *nodes = w->tree->nodes.at;
     uint64_t children = 0;
     for (uint32_t c = nodes[parent.node].first_child; c; c = nodes[c].next_sibling)
-        if (w->tree->total[c] > 0) children++;
+        if (w->tree->total[c] > 0) children += nodes[c].kind == GP_FRAME_OTHER ? nodes[c].count : 1;
     uint64_t own = nodes[parent.node].count;
     GP_VEC_PUSH(&l->frames, (struct gp_flame_frame){.node = parent.node,
                                                     .parent = p,
@@ -209,16 +209,19 @@ static void add_more(struct gp_flame_layout *l, const struct work *w, uint32_t p
     if (parent.depth + 2 > l->depth) l->depth = parent.depth + 2;
 }
 
+/* Sums of weights stop at the largest number (calltree.h), so a child is never drawn wider than the ROOM it
+ * has. */
 static uint32_t add_frame(struct gp_flame_layout *l, const struct work *w, uint32_t node, uint32_t parent,
-                          int64_t start)
+                          int64_t start, int64_t room)
 {
     uint32_t at = (uint32_t)l->frames.n;
     uint32_t depth = at ? l->frames.at[parent].depth + 1 : 0;
+    int64_t total = w->tree->total[node];
     GP_VEC_PUSH(&l->frames, (struct gp_flame_frame){.node = node,
                                                     .parent = parent,
                                                     .depth = depth,
                                                     .start = start,
-                                                    .weight = w->tree->total[node],
+                                                    .weight = total < room ? total : room,
                                                     .count = w->counts[node]});
     if (at) l->kind_seen[w->tree->nodes.at[node].kind] = true;
     if (depth + 1 > l->depth) l->depth = depth + 1;
@@ -256,21 +259,22 @@ static void place_frames(struct gp_flame_layout *l, const struct work *w, size_t
     struct gp_map group = {0};
     index_groups(s, n, &group);
     GP_VEC(struct open) path = {0};
-    add_frame(l, w, GP_CALLTREE_ROOT, 0, 0);
+    add_frame(l, w, GP_CALLTREE_ROOT, 0, 0, INT64_MAX);
     GP_VEC_PUSH(&path, open_frame(l, 0, &group, n));
     while (path.n) {
         struct open *o = &path.at[path.n - 1];
+        const struct gp_flame_frame *f = &l->frames.at[o->frame];
+        int64_t room = f->start + f->weight - o->at;
         if (o->next < n && s[o->next].parent == o->node) {
-            uint32_t frame = add_frame(l, w, s[o->next].node, o->frame, o->at);
-            o->at += s[o->next].total;
+            uint32_t frame = add_frame(l, w, s[o->next].node, o->frame, o->at, room);
+            o->at += l->frames.at[frame].weight;
             o->count += l->frames.at[frame].count;
             o->shown++;
             o->next++;
             GP_VEC_PUSH(&path, open_frame(l, frame, &group, n));
             continue;
         }
-        const struct gp_flame_frame *f = &l->frames.at[o->frame];
-        int64_t left = f->start + f->weight - w->tree->nodes.at[o->node].self - o->at;
+        int64_t left = room - w->tree->nodes.at[o->node].self;
         if (left > 0) add_more(l, w, o->frame, o->at, left, o->shown, o->count);
         path.n--;
     }
@@ -286,10 +290,12 @@ static void sum_up(struct gp_flame_layout *l, struct work *w)
     w->counts = gp_zalloc(n * sizeof *w->counts);
     for (size_t i = n; i-- > 0;) {
         const struct gp_calltree_node *node = &w->tree->nodes.at[i];
-        w->counts[i] += node->count;
+        if (node->kind != GP_FRAME_OTHER) w->counts[i] += node->count; /* there it counts frames */
         if (i) w->counts[node->parent] += w->counts[i];
-        l->kind_self[node->kind] += node->self;
-        weighing += w->tree->total[i] > 0;
+        int64_t *self = &l->kind_self[node->kind];
+        *self = *self > INT64_MAX - node->self ? INT64_MAX : *self + node->self;
+        if (node->kind == GP_FRAME_OTHER) l->grouped = true;
+        else weighing += w->tree->total[i] > 0;
     }
     l->events = w->counts[0];
     l->hidden = weighing;

@@ -27,7 +27,7 @@ struct gp_flame_frame {
     uint32_t more;   /* 0: a frame of the tree; N: stands for N children of `node` that are not shown */
     int64_t start;   /* weight to the left of it; the root begins at 0 */
     int64_t weight;  /* of the subtree, > 0 */
-    uint64_t count;  /* events in the subtree */
+    uint64_t count;  /* events in the subtree; means nothing when the layout says `grouped` */
 };
 
 struct gp_flame_layout {
@@ -35,7 +35,9 @@ struct gp_flame_layout {
     frames;         /* parents first, siblings in drawing order; empty when nothing weighs */
     uint32_t depth; /* levels, 0 when empty */
     int64_t total;
-    uint64_t events;                        /* in the whole tree */
+    bool grouped;    /* some frames of the tree stand for several already (GP_FRAME_OTHER), so events are not
+                        known */
+    uint64_t events; /* in the whole tree */
     size_t shown, hidden;                   /* nodes of the tree that weigh something */
     int64_t kind_self[GP_FRAME_KIND_COUNT]; /* weight that ends in frames of that kind; sums to total */
     bool kind_seen[GP_FRAME_KIND_COUNT];    /* among the shown frames but the root */

@@ -77,10 +77,10 @@ static void put_events(struct gp_buf *b, uint64_t count)
 
 #define DOT " \xC2\xB7 " /* middle dot */
 
-/* Is the number of events told beside the weight? Not when it is the weight. */
-static bool tells_events(const struct gp_flame_svg_opts *o)
+/* Is the number of events told beside the weight? Not when it is the weight, or not known. */
+static bool tells_events(const struct picture *p)
 {
-    return o->events && o->unit != GP_UNIT_COUNT;
+    return p->opts->events && p->opts->unit != GP_UNIT_COUNT && !p->layout.grouped;
 }
 
 static void put_subtitle(struct picture *p)
@@ -90,7 +90,7 @@ static void put_subtitle(struct picture *p)
         gp_buf_putc(&p->text, ' ');
     }
     put_weight(p, p->layout.total);
-    if (tells_events(p->opts)) {
+    if (tells_events(p)) {
         gp_buf_puts(&p->text, DOT);
         put_events(&p->text, p->layout.events);
     }
@@ -197,7 +197,8 @@ static void draw_defs(struct picture *p)
 
 static bool in_legend(const struct picture *p, enum gp_frame_kind k)
 {
-    return k != GP_FRAME_UNKNOWN && k != GP_FRAME_OTHER && p->layout.kind_seen[k];
+    if (k == GP_FRAME_OTHER) return p->entry_count && p->layout.kind_self[k] > 0;
+    return k != GP_FRAME_UNKNOWN && p->layout.kind_seen[k];
 }
 
 /* Where each entry goes: work on the GPU first, with its shares; then what leads to it. */
@@ -307,7 +308,7 @@ static void draw_tooltip(struct picture *p, const struct gp_flame_frame *f, stru
         gp_scale_put_share(&p->text, f->weight, parent->weight);
         gp_buf_puts(&p->text, " of parent");
     }
-    if (tells_events(p->opts)) {
+    if (tells_events(p)) {
         gp_buf_puts(&p->text, DOT);
         put_events(&p->text, f->count);
     }
@@ -412,11 +413,12 @@ static void draw_foot(struct picture *p)
 {
     gp_scale_put_count(&p->text, p->layout.shown);
     gp_buf_puts(&p->text, p->layout.shown == 1 ? " frame" : " frames");
-    if (p->layout.hidden) {
+    if (p->layout.hidden && !p->layout.grouped) {
         gp_buf_puts(&p->text, " of ");
         gp_scale_put_count(&p->text, p->layout.shown + p->layout.hidden);
-        gp_buf_puts(&p->text, "; the narrowest are told as \xE2\x80\x9CN more\xE2\x80\x9D");
     }
+    if (p->layout.kind_seen[GP_FRAME_OTHER])
+        gp_buf_puts(&p->text, "; what is too narrow is told as \xE2\x80\x9CN more\xE2\x80\x9D");
     gp_buf_puts(&p->text, DOT "root on top, widest first" DOT "gpuprof " GP_VERSION);
     draw_line(p, "foot", MARGIN, p->height - 18, SUBTITLE_ADVANCE);
 }

@@ -1,0 +1,353 @@
+/* trace2flame -- any GPU trace, or folded stacks, in; a flame graph out. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/classify.h"
+#include "analyze/stacks.h"
+#include "formats/base/buf.h"
+#include "formats/base/cli.h"
+#include "formats/base/input.h"
+#include "formats/base/output.h"
+#include "formats/folded_read.h"
+#include "formats/reader.h"
+#include "render/flame_svg.h"
+#include "render/folded_write.h"
+#include "render/speedscope_write.h"
+
+enum {
+    SNIFF = 4096,
+    MAX_PROFILES = 3,
+    MAX_CLASSES_FILE = 1 << 20,
+    DEFAULT_FRAMES = 5000,
+    MOST_FRAMES = 1000000
+};
+enum { MIN_WIDTH = 320, MAX_WIDTH = 32768 };
+
+struct opts {
+    struct gp_common_opts common;
+    const char *weight, *filter, *classes, *title;
+    int64_t min_duration_ns;
+    double group_small_pct;
+    uint64_t max_depth, max_frames, width;
+    bool ignore_case, invert, raw, api, glue;
+};
+
+static const struct gp_option options[] = {
+    {'w', "weight", "gpu|cpu|count|bytes",
+     "width of a frame: GPU time, CPU time, number of GPU events, bytes moved (default: gpu)", GP_OPT_CHOICE,
+     offsetof(struct opts, weight)},
+    {0, "filter", "REGEX", "only stacks with a frame that matches (POSIX extended)", GP_OPT_STRING,
+     offsetof(struct opts, filter)},
+    {'i', "ignore-case", NULL, "the filter ignores case", GP_OPT_FLAG, offsetof(struct opts, ignore_case)},
+    {0, "min-duration", "TIME", "group GPU events shorter than TIME, such as 10us", GP_OPT_DURATION,
+     offsetof(struct opts, min_duration_ns)},
+    {0, "max-depth", "N", "draw at most N levels; deeper frames count for the last one", GP_OPT_UINT,
+     offsetof(struct opts, max_depth)},
+    {0, "group-small", "PCT", "group siblings below PCT percent of the whole", GP_OPT_PERCENT,
+     offsetof(struct opts, group_small_pct)},
+    {0, "invert", NULL, "leaves first: which stacks lead to each kernel", GP_OPT_FLAG,
+     offsetof(struct opts, invert)},
+    {0, "raw", NULL, "names as recorded, and every Python frame", GP_OPT_FLAG, offsetof(struct opts, raw)},
+    {0, "show-api", NULL, "show runtime calls (cudaLaunchKernel and the like) as frames", GP_OPT_FLAG,
+     offsetof(struct opts, api)},
+    {0, "show-glue", NULL, "show Python frames that only pass on calls", GP_OPT_FLAG,
+     offsetof(struct opts, glue)},
+    {0, "classes", "FILE", "rules that say which kernels are of which class: lines of REGEX CLASS",
+     GP_OPT_STRING, offsetof(struct opts, classes)},
+    {0, "title", "TEXT", "heading of the picture", GP_OPT_STRING, offsetof(struct opts, title)},
+    {0, "width", "PIXELS", "width of the picture (default: 1200, fitted to the window where scripts run)",
+     GP_OPT_UINT, offsetof(struct opts, width)},
+    {0, "max-frames", "N", "draw at most N boxes, the widest (default: 5000)", GP_OPT_UINT,
+     offsetof(struct opts, max_frames)},
+    GP_OPTIONS_COMMON("svg|folded|speedscope", "svg"),
+    {0},
+};
+
+struct job {
+    const struct gp_tool *tool;
+    const struct opts *opts;
+    struct gp_read_opts read;
+    struct gp_classes classes;
+    struct gp_stacks *stacks[MAX_PROFILES];
+    enum gp_weight weights[MAX_PROFILES];
+    size_t profiles;
+    size_t traces, folded; /* inputs */
+    bool damaged;
+};
+
+static enum gp_weight weight_of(const char *name)
+{
+    for (int w = 0; w < GP_WEIGHT_COUNT_; w++)
+        if (!strcmp(gp_weight_name((enum gp_weight)w), name)) return (enum gp_weight)w;
+    return GP_WEIGHT_GPU;
+}
+
+static enum gp_unit unit_of(enum gp_weight weight)
+{
+    return weight == GP_WEIGHT_BYTES ? GP_UNIT_BYTES : weight == GP_WEIGHT_COUNT ? GP_UNIT_COUNT : GP_UNIT_NS;
+}
+
+/* ---- reading ---- */
+
+static int read_classes(struct job *j, struct gp_err *err)
+{
+    struct gp_input *in = gp_input_open(j->opts->classes, 1, err);
+    if (!in) return -1;
+    char *text = gp_alloc(MAX_CLASSES_FILE);
+    size_t n = gp_input_read(in, text, MAX_CLASSES_FILE);
+    int failed = gp_input_status(in, err);
+    gp_input_close(in);
+    if (!failed && n == MAX_CLASSES_FILE)
+        failed = gp_fail(err, GP_E_LIMIT, -1, "longer than %d bytes", MAX_CLASSES_FILE - 1);
+    if (!failed) failed = gp_classes_parse(&j->classes, text, n, err);
+    free(text);
+    return failed ? gp_err_context(err, "%s", j->opts->classes) : 0;
+}
+
+/* One set of stacks for each weight that is asked for: a speedscope file has them all unless one is named. */
+static int open_stacks(struct job *j, struct gp_err *err)
+{
+    static const enum gp_weight all[MAX_PROFILES] = {GP_WEIGHT_GPU, GP_WEIGHT_COUNT, GP_WEIGHT_BYTES};
+    const struct opts *o = j->opts;
+    bool several = !o->weight && !strcmp(o->common.format, "speedscope");
+    if (o->classes && read_classes(j, err)) return -1;
+    j->profiles = several ? MAX_PROFILES : 1;
+    for (size_t i = 0; i < j->profiles; i++) {
+        j->weights[i] = several ? all[i] : weight_of(o->weight ? o->weight : "gpu");
+        struct gp_stacks_opts so = {.weight = j->weights[i],
+                                    .min_duration_ns = o->min_duration_ns,
+                                    .max_depth =
+                                        o->max_depth < UINT32_MAX ? (uint32_t)o->max_depth : UINT32_MAX,
+                                    .group_small_pct = o->group_small_pct,
+                                    .filter = o->filter,
+                                    .filter_ignore_case = o->ignore_case,
+                                    .invert = o->invert,
+                                    .raw = o->raw,
+                                    .show_api = o->api,
+                                    .show_python_glue = o->glue,
+                                    .classes = o->classes ? &j->classes : NULL};
+        j->stacks[i] = gp_stacks_new(&so, err);
+        if (!j->stacks[i]) return -1;
+    }
+    return 0;
+}
+
+/* What was wrong with the input, in one line. */
+static void tell_quality(struct job *j, const struct gp_trace *t)
+{
+    struct gp_buf b = {0};
+    for (int kind = 0; kind < GP_ISSUE_COUNT; kind++) {
+        const struct gp_issue *q = &t->issues[kind];
+        if (!q->count) continue;
+        gp_buf_printf(&b, "%s%s: %" PRIu64, b.n ? "; " : "", gp_issue_text((enum gp_issue_kind)kind),
+                      q->count);
+        if (q->first_offset >= 0) gp_buf_printf(&b, " (first at byte %" PRId64 ")", q->first_offset);
+    }
+    if (b.n && !j->opts->common.quiet) gp_cli_warn(j->tool, "%s: %s", t->input.path, gp_buf_str(&b));
+    j->damaged |= b.n > 0;
+    gp_buf_release(&b);
+}
+
+static int add_trace(struct job *j, struct gp_input *in, struct gp_err *err)
+{
+    struct gp_trace t;
+    if (gp_trace_read_input(&t, in, &j->read, err)) return -1;
+    tell_quality(j, &t);
+    int failed = 0;
+    if (!strcmp(gp_trace_verdict(&t), "unusable"))
+        failed = gp_fail(err, GP_E_FORMAT, -1, "%s: nothing in it can be used", t.input.path);
+    for (size_t i = 0; i < j->profiles && !failed; i++)
+        gp_stacks_add_trace(j->stacks[i], &t, j->tool->nargs > 1);
+    j->traces++;
+    gp_trace_release(&t);
+    return failed;
+}
+
+static void on_stack(void *ctx, const char *stack, size_t n, int64_t weight)
+{
+    gp_stacks_add_folded(ctx, stack, n, weight);
+}
+
+static int add_folded(struct job *j, struct gp_input *in, struct gp_err *err)
+{
+    struct gp_folded_stats st;
+    const char *path = gp_input_path(in);
+    if (gp_folded_read(in, on_stack, j->stacks[0], j->read.progress, j->read.progress_ctx, &st, err))
+        return -1;
+    j->folded++;
+    struct gp_err damage = {0};
+    bool cut = gp_input_status(in, &damage) != 0;
+    if (!cut && !st.bad) return 0;
+    j->damaged = true;
+    if (j->read.strict && cut) return gp_fail(err, damage.code, damage.offset, "%s: %s", path, damage.msg);
+    if (j->read.strict)
+        return gp_fail(err, GP_E_SYNTAX, st.first_bad, "%s: lines that are no folded stack: %" PRIu64, path,
+                       st.bad);
+    if (j->opts->common.quiet) return 0;
+    if (cut) gp_cli_warn(j->tool, "%s: %s", path, damage.msg);
+    if (st.bad)
+        gp_cli_warn(j->tool, "%s: lines that are no folded stack: %" PRIu64 " (first at byte %" PRId64 ")",
+                    path, st.bad, st.first_bad);
+    return 0;
+}
+
+static int add_input(struct job *j, const char *path, struct gp_err *err)
+{
+    struct gp_input *in = gp_input_open(path, j->read.threads, err);
+    if (!in) return -1;
+    size_t n;
+    const uint8_t *head = gp_input_peek(in, SNIFF, &n);
+    int failed = gp_folded_sniff(head, n) ? add_folded(j, in, err) : add_trace(j, in, err);
+    gp_input_close(in);
+    return failed;
+}
+
+static int read_inputs(struct job *j, struct gp_err *err)
+{
+    struct gp_progress progress;
+    gp_cli_progress(j->tool, &j->opts->common, &progress);
+    j->read =
+        (struct gp_read_opts){.need = GP_STACKS_NEED,
+                              .threads = j->opts->common.threads < 64 ? (int)j->opts->common.threads : 64,
+                              .strict = j->opts->common.strict,
+                              .progress = gp_progress_bytes,
+                              .progress_ctx = &progress};
+    int failed = j->tool->nargs ? 0 : add_input(j, "-", err);
+    for (int i = 0; i < j->tool->nargs && !failed; i++) failed = add_input(j, j->tool->args[i], err);
+    gp_progress_end(&progress);
+    return failed;
+}
+
+/* ---- writing ---- */
+
+/* The inputs as they were given, for people. */
+static void put_inputs(struct gp_buf *b, const struct gp_tool *tool)
+{
+    if (!tool->nargs) gp_buf_puts(b, "standard input");
+    for (int i = 0; i < tool->nargs; i++) {
+        if (i) gp_buf_puts(b, ", ");
+        gp_buf_puts(b, strcmp(tool->args[i], "-") ? tool->args[i] : "standard input");
+    }
+}
+
+static void write_svg(const struct job *j, const struct gp_flame *flame, struct gp_output *out)
+{
+    struct gp_buf svg = {0}, inputs = {0}, note = {0};
+    const struct gp_stacks_stats *st = &flame->stats;
+    bool folded = j->folded && !j->traces;
+    put_inputs(&inputs, j->tool);
+    if (st->unattributed_weight > 0) {
+        gp_scale_put_share(&note, st->unattributed_weight, flame->tree.total[GP_CALLTREE_ROOT]);
+        gp_buf_puts(&note, " without a launch record");
+    }
+    if (j->damaged) gp_buf_puts(&note, note.n ? ", input damaged" : "input damaged");
+    struct gp_flame_svg_opts so = {
+        .title = j->opts->title,
+        .measure = folded && !j->opts->weight ? "samples" : gp_weight_text(flame->weight),
+        .unit = folded && !j->opts->weight ? GP_UNIT_COUNT : unit_of(flame->weight),
+        .input = gp_buf_str(&inputs),
+        .note = note.n ? gp_buf_str(&note) : NULL,
+        .empty = st->filtered ? "no stack matches the filter"
+                 : folded     ? "no stack weighs anything"
+                              : NULL,
+        .hint = st->filtered || folded || flame->weight != GP_WEIGHT_GPU
+                    ? NULL
+                    : "trace2flame --weight cpu shows the host's time",
+        .events = j->traces && flame->weight != GP_WEIGHT_CPU,
+        .width = (int)j->opts->width,
+        .max_frames = (uint32_t)j->opts->max_frames,
+    };
+    gp_flame_svg_write(&svg, flame, &so);
+    gp_output_write(out, svg.data, svg.n);
+    gp_buf_release(&svg);
+    gp_buf_release(&inputs);
+    gp_buf_release(&note);
+}
+
+static void write_speedscope(const struct job *j, const struct gp_flame *flames, struct gp_output *out)
+{
+    struct gp_speedscope_profile profiles[MAX_PROFILES];
+    struct gp_buf name = {0};
+    size_t n = 0;
+    bool folded = j->folded && !j->traces && !j->opts->weight;
+    for (size_t i = 0; i < j->profiles; i++) {
+        if (i && flames[i].tree.total[GP_CALLTREE_ROOT] == 0) continue;
+        profiles[n++] = (struct gp_speedscope_profile){folded ? "samples" : gp_weight_text(j->weights[i]),
+                                                       folded ? GP_UNIT_COUNT : unit_of(j->weights[i]),
+                                                       &flames[i].tree, &flames[i].strings};
+    }
+    if (j->opts->title) gp_buf_puts(&name, j->opts->title);
+    else put_inputs(&name, j->tool);
+    gp_speedscope_write(out, gp_buf_str(&name), profiles, n);
+    gp_buf_release(&name);
+}
+
+static void write_flames(const struct job *j, const struct gp_flame *flames, struct gp_output *out)
+{
+    if (!strcmp(j->opts->common.format, "folded")) gp_folded_write(out, &flames[0].tree, &flames[0].strings);
+    else if (!strcmp(j->opts->common.format, "speedscope")) write_speedscope(j, flames, out);
+    else write_svg(j, &flames[0], out);
+}
+
+static void tell_stacks(const struct job *j, const struct gp_flame *flame)
+{
+    const struct gp_stacks_stats *st = &flame->stats;
+    gp_cli_warn(j->tool,
+                "GPU events: %" PRIu64 ", without a launch record: %" PRIu64 ", filtered out: %" PRIu64
+                ", host events that cross others: %" PRIu64 ", launch records seen twice: %" PRIu64
+                ", frames: %zu",
+                st->gpu_events, st->unattributed, st->filtered, st->overlapping, st->duplicate_corr,
+                flame->tree.nodes.n ? flame->tree.nodes.n - 1 : 0);
+}
+
+static int draw(struct job *j, struct gp_err *err)
+{
+    struct gp_flame flames[MAX_PROFILES];
+    bool svg = !strcmp(j->opts->common.format, "svg");
+    if (open_stacks(j, err) || read_inputs(j, err)) return -1;
+    struct gp_output *out = gp_output_open(j->opts->common.output, err);
+    if (!out) return -1;
+    for (size_t i = 0; i < j->profiles; i++) {
+        gp_stacks_finish(j->stacks[i], svg ? (size_t)j->opts->max_frames : 0, &flames[i]);
+        j->stacks[i] = NULL;
+    }
+    if (j->opts->common.verbose) tell_stacks(j, &flames[0]);
+    write_flames(j, flames, out);
+    int failed = gp_output_close(out, true, err);
+    for (size_t i = 0; i < j->profiles; i++) gp_flame_release(&flames[i]);
+    return failed;
+}
+
+static int check_opts(const struct opts *o, struct gp_err *err)
+{
+    if (o->width && (o->width < MIN_WIDTH || o->width > MAX_WIDTH))
+        return gp_fail(err, GP_E_USAGE, -1, "--width: from %d to %d", MIN_WIDTH, MAX_WIDTH);
+    if (o->max_frames < 2 || o->max_frames > MOST_FRAMES)
+        return gp_fail(err, GP_E_USAGE, -1, "--max-frames: from 2 to %d", MOST_FRAMES);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct gp_tool tool = {
+        .name = "trace2flame",
+        .summary = "draw a GPU trace as a flame graph",
+        .operands = "[FILE...]",
+        .example = "gpuprof-collect ./app | trace2flame > flame.svg\n"
+                   "trace2flame --weight count -o launches.svg kineto.json.gz\n"
+                   "trace2flame -f folded rank0.trace rank1.trace | sort -t' ' -k2 -n\n",
+        .options = options,
+        .max_operands = -1,
+        .stdin_default = true,
+    };
+    struct opts o = {.common.format = "svg", .max_frames = DEFAULT_FRAMES};
+    if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
+    struct job j = {.tool = &tool, .opts = &o};
+    struct gp_err err = {0};
+    int failed = check_opts(&o, &err) || draw(&j, &err);
+    for (size_t i = 0; i < j.profiles; i++) gp_stacks_free(j.stacks[i]);
+    gp_classes_release(&j.classes);
+    if (!failed) return GP_EXIT_OK;
+    gp_cli_error(&tool, &err);
+    return GP_EXIT_ERROR;
+}

@@ -1,0 +1,102 @@
+// page.js -- a page in headless Chromium, driven over the debugging pipe; needs nothing but Node and Chromium.
+//
+//     const page = await open(url, {width: 1200, height: 800});
+//     await page.eval("document.title");       // JSON of the value, promises awaited
+//     await page.key("/");  await page.click(x, y);  await page.screenshot("a.png");
+//     await page.close();
+"use strict";
+const { spawn } = require("node:child_process");
+const fs = require("node:fs"), os = require("node:os"), path = require("node:path");
+
+function findBrowser() {
+  const names = [process.env.CHROMIUM, "chromium", "chromium-browser", "google-chrome"].filter(Boolean);
+  for (const name of names)
+    for (const dir of path.isAbsolute(name) ? [""] : process.env.PATH.split(":"))
+      if (fs.existsSync(path.join(dir, name))) return path.join(dir, name);
+  return null;
+}
+
+async function open(url, { width = 1200, height = 800, dark = false, reducedMotion = true } = {}) {
+  const profile = fs.mkdtempSync(path.join(os.tmpdir(), "gpuprof-browser-"));
+  const child = spawn(findBrowser(), ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+    `--user-data-dir=${profile}`, "--remote-debugging-pipe", `--window-size=${width},${height}`, "about:blank"],
+  { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+  const waiting = new Map(), events = [];
+  let last = 0, text = "";
+  child.stdio[4].setEncoding("utf8").on("data", (chunk) => {
+    const parts = (text + chunk).split("\0");
+    text = parts.pop();
+    for (const part of parts) {
+      const m = JSON.parse(part);
+      if (!m.id) { events.push(m); continue; }
+      const [yes, no] = waiting.get(m.id);
+      waiting.delete(m.id);
+      if (m.error) no(new Error(m.error.message)); else yes(m.result);
+    }
+  });
+  child.stdio[3].on("error", () => {});
+  const send = (method, params = {}, sessionId) => new Promise((yes, no) => {
+    waiting.set(++last, [yes, no]);
+    child.stdio[3].write(JSON.stringify({ id: last, method, params, sessionId }) + "\0");
+  });
+  const { targetInfos } = await send("Target.getTargets");
+  const { sessionId } = await send("Target.attachToTarget",
+    { targetId: targetInfos.find((t) => t.type === "page").targetId, flatten: true });
+  const call = (method, params) => send(method, params, sessionId);
+  await call("Page.enable");
+  await call("Runtime.enable");
+  await call("Emulation.setEmulatedMedia", { features: [
+    { name: "prefers-color-scheme", value: dark ? "dark" : "light" },
+    { name: "prefers-reduced-motion", value: reducedMotion ? "reduce" : "no-preference" }] });
+  await call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });
+
+  const page = {
+    call, events,
+    async go(to) {
+      const seen = events.length;
+      await call("Page.navigate", { url: to });
+      for (let i = 0; i < 400; i++) {
+        if (events.slice(seen).some((e) => e.method === "Page.loadEventFired")) return;
+        await page.sleep(25);
+      }
+      throw new Error("the page did not load");
+    },
+    sleep: (ms) => new Promise((r) => setTimeout(r, ms)),
+    async eval(expression) {
+      const r = await call("Runtime.evaluate", { expression, returnByValue: true, awaitPromise: true, userGesture: true });
+      if (r.exceptionDetails) throw new Error(r.exceptionDetails.exception?.description || r.exceptionDetails.text);
+      return r.result.value;
+    },
+    async key(key, modifiers = 0) {
+      const special = { Enter: "\r", Escape: "", ArrowUp: "", ArrowDown: "", ArrowLeft: "", ArrowRight: "" };
+      const text = key in special ? special[key] : key;
+      await call("Input.dispatchKeyEvent", { type: text ? "keyDown" : "rawKeyDown", key, text, modifiers });
+      await call("Input.dispatchKeyEvent", { type: "keyUp", key, modifiers });
+    },
+    async type(text) { for (const c of text) await page.key(c); },
+    async move(x, y) { await call("Input.dispatchMouseEvent", { type: "mouseMoved", x, y }); },
+    async click(x, y) {
+      await page.move(x, y);
+      for (const type of ["mousePressed", "mouseReleased"])
+        await call("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: 1 });
+    },
+    async screenshot(file) {
+      fs.writeFileSync(file, Buffer.from((await call("Page.captureScreenshot", { format: "png" })).data, "base64"));
+    },
+    // What went wrong on the page: exceptions and dialogs (a name that ran as a script would open one).
+    problems: () => events.filter((e) => ["Runtime.exceptionThrown", "Page.javascriptDialogOpening"].includes(e.method)),
+    async close() {
+      const gone = new Promise((r) => child.once("exit", r));
+      send("Browser.close").catch(() => {});
+      const timer = setTimeout(() => child.kill("SIGKILL"), 5000);
+      await gone;
+      clearTimeout(timer);
+      fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    },
+  };
+  await page.go(url);
+  return page;
+}
+
+module.exports = { open, findBrowser };
