@@ -44,9 +44,10 @@ mkdir -p "$all"
 for preset in $presets; do
     prefix=
     [ "$preset" = release ] || prefix=$preset.
-    mkdir "$all/$preset"
-    sed -E "s/^(add_test|set_tests_properties)\(((\[=*\[|\")?)/\1(\2$prefix/" \
-        "build/$preset/tests/CTestTestfile.cmake" >"$all/$preset/CTestTestfile.cmake"
+    (cd "build/$preset" && find . -name CTestTestfile.cmake) | while IFS= read -r f; do
+        mkdir -p "$all/$preset/${f%/*}"
+        sed -E "s/^(add_test|set_tests_properties)\(((\[=*\[|\")?)/\1(\2$prefix/" "build/$preset/$f" >"$all/$preset/$f"
+    done
     echo "subdirs(\"$preset\")" >>"$all/CTestTestfile.cmake"
 done
 

@@ -38,7 +38,7 @@ done_checking() {
 }
 
 skip_all() {
-    echo "1..0 # SKIP skipped: $1"
+    echo "1..0 # SKIP $1"
     exit 0
 }
 
@@ -54,6 +54,6 @@ our_files() {
         git -c core.quotePath=off ls-files --cached --others --exclude-standard | sort -u |
             while IFS= read -r f; do [ -f "$f" ] && printf '%s\n' "$f"; done
     else
-        find . -name build -prune -o -type f -print | sed 's|^\./||' | sort
+        find . \( -name build -o -name .git \) -prune -o -type f -print | sed 's|^\./||' | sort
     fi
 }
