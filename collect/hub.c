@@ -1,0 +1,231 @@
+#include "collect/hub.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "formats/base/mem.h"
+#include "formats/base/vec.h"
+#include "formats/gpt.h"
+
+enum { READ_BYTES = 1 << 18, MAX_FRAME = GP_GPT_MAX_PAYLOAD + GP_GPT_BLOCK_HEADER_SIZE };
+
+struct conn {
+    int fd; /* -1 when closed */
+    uint32_t producer;
+    bool greeted, said_bye;
+    uint8_t *buf;
+    size_t n, cap;
+    struct gp_wire_stats stats;
+};
+
+struct gp_hub {
+    int listen_fd;
+    bool stopped;
+    struct gp_wire_welcome welcome;
+    gp_hub_block *on_block;
+    void *ctx;
+    uint32_t refused;
+    uint32_t producers;
+    GP_VEC(struct conn) conns;
+};
+
+struct gp_hub *gp_hub_new(int listen_fd, const struct gp_wire_welcome *welcome, gp_hub_block *on_block,
+                          void *ctx)
+{
+    struct gp_hub *hub = gp_zalloc(sizeof *hub);
+    hub->listen_fd = listen_fd;
+    hub->welcome = *welcome;
+    hub->on_block = on_block;
+    hub->ctx = ctx;
+    return hub;
+}
+
+static void close_conn(struct conn *c)
+{
+    close(c->fd);
+    c->fd = -1;
+    free(c->buf);
+    c->buf = NULL;
+    c->n = c->cap = 0;
+}
+
+/* The address is visible to everybody on the machine, so only our own user (and root) may send. */
+static bool peer_allowed(int fd)
+{
+    struct ucred cred;
+    socklen_t len = sizeof cred;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len)) return false;
+    return cred.uid == geteuid() || cred.uid == getuid() || cred.uid == 0;
+}
+
+static void accept_all(struct gp_hub *hub)
+{
+    for (;;) {
+        int fd = accept(hub->listen_fd, NULL, NULL);
+        if (fd < 0 && errno == EINTR) continue;
+        if (fd < 0) return;
+        if (hub->stopped || !peer_allowed(fd)) {
+            hub->refused++;
+            close(fd);
+            continue;
+        }
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+        GP_VEC_PUSH(&hub->conns, (struct conn){.fd = fd});
+    }
+}
+
+static bool greet(struct gp_hub *hub, struct conn *c, const uint8_t *p, size_t n)
+{
+    struct gp_wire_hello hello;
+    if (n != sizeof hello) return false;
+    memcpy(&hello, p, sizeof hello);
+    if (hello.version != GP_WIRE_VERSION) return false;
+    struct gp_wire_welcome w = hub->welcome;
+    w.version = GP_WIRE_VERSION;
+    w.producer = c->producer = ++hub->producers;
+    c->greeted = true;
+    return !gp_wire_send(c->fd, GP_WIRE_WELCOME, &w, sizeof w);
+}
+
+static bool take_block(struct gp_hub *hub, struct conn *c, uint8_t *p, size_t n)
+{
+    struct gp_gpt_block_header h;
+    if (n < GP_GPT_BLOCK_HEADER_SIZE || !gp_gpt_get_header(p, &h)) return false;
+    if (n != GP_GPT_BLOCK_HEADER_SIZE + (size_t)h.payload_len) return false;
+    if (h.producer != c->producer) gp_gpt_patch(p, c->producer, h.seq);
+    hub->on_block(hub->ctx, p, n);
+    return true;
+}
+
+/* False when the frame makes no sense: this is no client of ours, or it is broken beyond use. */
+static bool take_frame(struct gp_hub *hub, struct conn *c, uint32_t type, uint8_t *p, size_t n)
+{
+    if (!c->greeted) return type == GP_WIRE_HELLO && greet(hub, c, p, n);
+    switch (type) {
+    case GP_WIRE_BLOCK:
+        return take_block(hub, c, p, n);
+    case GP_WIRE_STATS:
+        if (n != sizeof c->stats) return false;
+        memcpy(&c->stats, p, n);
+        return true;
+    case GP_WIRE_BYE:
+        c->said_bye = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Take whole frames from the front of the buffer. */
+static bool take_frames(struct gp_hub *hub, struct conn *c)
+{
+    size_t at = 0;
+    struct gp_wire_head head;
+    while (c->n - at >= sizeof head) {
+        memcpy(&head, c->buf + at, sizeof head);
+        if (head.len > MAX_FRAME) return false;
+        if (c->n - at - sizeof head < head.len) break;
+        if (!take_frame(hub, c, head.type, c->buf + at + sizeof head, head.len)) return false;
+        at += sizeof head + head.len;
+    }
+    if (at) memmove(c->buf, c->buf + at, c->n - at);
+    c->n -= at;
+    return true;
+}
+
+static void read_conn(struct gp_hub *hub, struct conn *c)
+{
+    if (c->cap - c->n < READ_BYTES) {
+        c->cap = c->cap * 2 < c->n + READ_BYTES ? c->n + READ_BYTES : c->cap * 2;
+        c->buf = gp_realloc(c->buf, c->cap);
+    }
+    ssize_t k = recv(c->fd, c->buf + c->n, c->cap - c->n, 0);
+    if (k < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (k > 0) c->n += (size_t)k;
+    if (k <= 0 || !take_frames(hub, c)) {
+        if (!c->greeted) hub->refused++;
+        close_conn(c);
+    }
+}
+
+size_t gp_hub_poll_size(const struct gp_hub *hub)
+{
+    return hub->conns.n + 1;
+}
+
+size_t gp_hub_poll_fds(const struct gp_hub *hub, struct pollfd *fds, bool reading)
+{
+    size_t n = 0;
+    fds[n++] = (struct pollfd){.fd = hub->listen_fd, .events = POLLIN};
+    for (size_t i = 0; i < hub->conns.n; i++) {
+        const struct conn *c = &hub->conns.at[i];
+        if (c->fd >= 0 && (reading || !c->greeted)) fds[n++] = (struct pollfd){.fd = c->fd, .events = POLLIN};
+    }
+    return n;
+}
+
+static struct conn *find_conn(struct gp_hub *hub, int fd, size_t *from)
+{
+    for (; *from < hub->conns.n; (*from)++)
+        if (hub->conns.at[*from].fd == fd) return &hub->conns.at[*from];
+    return NULL;
+}
+
+void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n)
+{
+    size_t from = 0; /* the entries are in the order of the connections */
+    for (size_t i = 1; i < n; i++) {
+        struct conn *c = find_conn(hub, fds[i].fd, &from);
+        if (c && fds[i].revents) read_conn(hub, c);
+    }
+    if (n && fds[0].revents) accept_all(hub);
+}
+
+void gp_hub_stop(struct gp_hub *hub)
+{
+    hub->stopped = true;
+    for (size_t i = 0; i < hub->conns.n; i++) {
+        struct conn *c = &hub->conns.at[i];
+        if (c->fd < 0) continue;
+        c->said_bye = true; /* it is us who end this */
+        close_conn(c);
+    }
+}
+
+struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub)
+{
+    struct gp_hub_totals t = {.refused = hub->refused};
+    for (size_t i = 0; i < hub->conns.n; i++) {
+        const struct conn *c = &hub->conns.at[i];
+        const struct gp_wire_stats *s = &c->stats;
+        t.live += c->fd >= 0;
+        if (!c->greeted) continue;
+        t.processes++;
+        t.cut += c->fd < 0 && !c->said_bye;
+        t.stats.kernels += s->kernels;
+        t.stats.copies += s->copies;
+        t.stats.sets += s->sets;
+        t.stats.calls += s->calls;
+        t.stats.ranges += s->ranges;
+        t.stats.dropped += s->dropped;
+        t.stats.bad_time += s->bad_time;
+        t.stats.inversions += s->inversions;
+        t.stats.cpu_ns += s->cpu_ns;
+        if (s->worst_inversion_ns > t.stats.worst_inversion_ns)
+            t.stats.worst_inversion_ns = s->worst_inversion_ns;
+    }
+    return t;
+}
+
+void gp_hub_free(struct gp_hub *hub)
+{
+    if (!hub) return;
+    for (size_t i = 0; i < hub->conns.n; i++)
+        if (hub->conns.at[i].fd >= 0) close_conn(&hub->conns.at[i]);
+    GP_VEC_FREE(&hub->conns);
+    free(hub);
+}

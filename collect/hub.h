@@ -1,0 +1,46 @@
+/* hub.h -- the launcher's end of all connections: lets processes in, numbers them, takes their frames apart
+ * and hands whole trace blocks on. A process that breaks off in the middle of a frame loses that frame alone.
+ * Does not decode blocks and knows nothing about the command that is traced.
+ *
+ *     struct gp_hub *hub = gp_hub_new(listen_fd, &welcome, on_block, ctx);
+ *     n = gp_hub_poll_fds(hub, fds, cap, reading);   // then poll()
+ *     gp_hub_serve(hub, fds, n);
+ *     gp_hub_free(hub);
+ */
+#ifndef GP_COLLECT_HUB_H
+#define GP_COLLECT_HUB_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "collect/wire.h"
+
+struct gp_hub;
+
+/* Takes one whole block of N bytes, whose producer number is right. */
+typedef void gp_hub_block(void *ctx, const void *block, size_t n);
+
+struct gp_hub_totals {
+    struct gp_wire_stats stats; /* sums over all processes; worst_inversion_ns is the largest */
+    uint32_t processes;         /* that connected */
+    uint32_t cut;               /* that ended without saying BYE */
+    uint32_t live;              /* still connected */
+    uint32_t refused;           /* connections turned away: another user's, or no client of ours */
+};
+
+/* LISTEN_FD stays the caller's. WELCOME is what each process is told, its producer number filled in. */
+struct gp_hub *gp_hub_new(int listen_fd, const struct gp_wire_welcome *welcome, gp_hub_block *on_block,
+                          void *ctx);
+/* How many struct pollfd gp_hub_poll_fds() may fill. */
+size_t gp_hub_poll_size(const struct gp_hub *hub);
+/* Fill FDS with what to wait for; without READING, new connections alone, so that the senders wait. */
+size_t gp_hub_poll_fds(const struct gp_hub *hub, struct pollfd *fds, bool reading);
+/* Handle what poll() reported for the N entries filled by the call before. */
+void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n);
+/* Close every connection, which tells the processes to stop tracing. No new ones are let in after that. */
+void gp_hub_stop(struct gp_hub *hub);
+struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub);
+void gp_hub_free(struct gp_hub *hub);
+
+#endif

@@ -1,0 +1,107 @@
+#include "collect/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* High enough to be out of the way of programs that expect small descriptors or close the first few. */
+enum { LOWEST_FD = 200 };
+
+static int fill_address(struct sockaddr_un *a, socklen_t *len, const char *name)
+{
+    size_t n = name ? strlen(name) : 0;
+    memset(a, 0, sizeof *a);
+    a->sun_family = AF_UNIX;
+    if (!n || n >= sizeof a->sun_path) {
+        errno = EINVAL;
+        return -1;
+    }
+    memcpy(a->sun_path, name, n);
+    if (name[0] == '@') a->sun_path[0] = 0;
+    *len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n);
+    return 0;
+}
+
+int gp_wire_listen(const char *name, struct gp_err *err)
+{
+    struct sockaddr_un a;
+    socklen_t len;
+    if (fill_address(&a, &len, name)) return gp_fail(err, GP_E_IO, -1, "bad socket name");
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && !bind(fd, (struct sockaddr *)&a, len) && !listen(fd, 128)) return fd;
+    gp_fail(err, GP_E_IO, -1, "socket: %s", strerror(errno));
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+int gp_wire_connect(const char *name)
+{
+    struct sockaddr_un a;
+    socklen_t len;
+    if (fill_address(&a, &len, name)) return -1;
+    int low = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (low < 0) return -1;
+    int fd = fcntl(low, F_DUPFD_CLOEXEC, LOWEST_FD);
+    if (fd < 0) fd = low;
+    else close(low);
+    int size = 4 << 20; /* what fits in here survives the death of the process; the system caps it */
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    int rc;
+    do rc = connect(fd, (struct sockaddr *)&a, len);
+    while (rc && errno == EINTR);
+    if (!rc) return fd;
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
+}
+
+int gp_wire_send(int fd, enum gp_wire_type type, const void *data, size_t n)
+{
+    struct gp_wire_head head = {(uint32_t)type, (uint32_t)n};
+    struct iovec iov[2] = {{&head, sizeof head}, {(void *)(uintptr_t)data, n}};
+    struct msghdr msg = {.msg_iov = iov, .msg_iovlen = n ? 2 : 1};
+    while (msg.msg_iovlen) {
+        ssize_t done = sendmsg(fd, &msg, MSG_NOSIGNAL);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return -1;
+        while (msg.msg_iovlen && (size_t)done >= msg.msg_iov->iov_len) {
+            done -= (ssize_t)msg.msg_iov->iov_len;
+            msg.msg_iov++;
+            msg.msg_iovlen--;
+        }
+        if (msg.msg_iovlen) {
+            msg.msg_iov->iov_base = (char *)msg.msg_iov->iov_base + done;
+            msg.msg_iov->iov_len -= (size_t)done;
+        }
+    }
+    return 0;
+}
+
+static int receive_bytes(int fd, void *to, size_t n, int timeout_ms)
+{
+    for (size_t got = 0; got < n;) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        int ready = poll(&p, 1, timeout_ms);
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready <= 0) return -1;
+        ssize_t k = recv(fd, (char *)to + got, n - got, 0);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return -1;
+        got += (size_t)k;
+    }
+    return 0;
+}
+
+int gp_wire_receive(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms)
+{
+    struct gp_wire_head head;
+    if (receive_bytes(fd, &head, sizeof head, timeout_ms)) return -1;
+    if (head.type != (uint32_t)type || head.len != n) return -1;
+    return receive_bytes(fd, to, n, timeout_ms);
+}

@@ -1,0 +1,68 @@
+/* wire.h -- what a traced process and the launcher say to each other over a Unix stream socket: frames of a
+ * small head and a payload, in the byte order of the machine that both run on. The process says HELLO, is
+ * answered by WELCOME (its producer number and the options), then sends BLOCKs of the binary trace and, after
+ * each flush, cumulative STATS; BYE says that it ended in order. The launcher closing its end means "stop
+ * tracing". Knows nothing about CUPTI.
+ *
+ *     int fd = gp_wire_connect(getenv(GP_ENV_SOCKET));
+ *     gp_wire_send(fd, GP_WIRE_HELLO, &hello, sizeof hello);
+ *     gp_wire_receive(fd, GP_WIRE_WELCOME, &welcome, sizeof welcome, 2000);
+ */
+#ifndef GP_COLLECT_WIRE_H
+#define GP_COLLECT_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "formats/base/err.h"
+
+#define GP_ENV_SOCKET                                                                                        \
+    "GPUPROF_SOCKET" /* set by the launcher: where it listens; "@name" is an abstract address */
+#define GP_ENV_DEBUG    "GPUPROF_DEBUG"    /* not empty and not 0: say on standard error what happens */
+#define GP_ENV_INJECT   "GPUPROF_INJECT"   /* path of the injected library */
+#define GP_ENV_LIBCUPTI "GPUPROF_LIBCUPTI" /* path of the libcupti to use */
+
+enum { GP_WIRE_VERSION = 1 };
+
+enum gp_wire_type { GP_WIRE_HELLO = 1, GP_WIRE_WELCOME, GP_WIRE_BLOCK, GP_WIRE_STATS, GP_WIRE_BYE };
+
+/* Which API calls are recorded; each level holds those before it. */
+enum gp_api_level { GP_API_LEVEL_NONE, GP_API_LEVEL_LAUNCH, GP_API_LEVEL_SYNC, GP_API_LEVEL_ALL };
+
+struct gp_wire_head {
+    uint32_t type, len; /* LEN bytes of payload follow */
+};
+
+struct gp_wire_hello {
+    uint32_t version;
+    int32_t pid;
+};
+
+struct gp_wire_welcome {
+    uint32_t version;
+    uint32_t producer;     /* for the blocks of this process */
+    uint32_t api;          /* enum gp_api_level */
+    uint32_t buffer_bytes; /* size of one activity buffer */
+    int64_t flush_ns;      /* how often to flush */
+};
+
+/* What a process has done since it connected. */
+struct gp_wire_stats {
+    uint64_t kernels, copies, sets, calls, ranges;
+    uint64_t dropped;    /* records that CUPTI or we had to drop */
+    uint64_t bad_time;   /* GPU records without a usable time */
+    uint64_t inversions; /* kernels that seem to start before their launch */
+    int64_t worst_inversion_ns;
+    int64_t cpu_ns; /* of the collector's own thread */
+};
+
+/* A listening socket, non-blocking and close-on-exec, at the abstract address NAME ("@..."). -1 with ERR
+ * filled. */
+int gp_wire_listen(const char *name, struct gp_err *err) GP_MUST_CHECK;
+/* A connected socket, close-on-exec and with a high number; -1 with errno set. NAME may be NULL. */
+int gp_wire_connect(const char *name) GP_MUST_CHECK;
+/* Send one frame, whole; blocks. -1 when the other side is gone. Never raises SIGPIPE. */
+int gp_wire_send(int fd, enum gp_wire_type type, const void *data, size_t n) GP_MUST_CHECK;
+/* Receive one frame of exactly this type and size within TIMEOUT_MS. -1 when that does not come. */
+int gp_wire_receive(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms) GP_MUST_CHECK;
+
+#endif
