@@ -1,0 +1,134 @@
+#include "collect/ranges.h"
+
+#include <string.h>
+#include "formats/base/buf.h"
+
+enum { MAX_EARLY_STOPS = 4096 };
+
+static gp_sid range_name(struct gp_ranges *g, const struct gp_note *note)
+{
+    struct gp_trace *t = &g->records->trace;
+    const char *text = gp_note_text(note);
+    if (!*note->domain) return gp_intern_cstr(&t->strings, text);
+    struct gp_buf b = {0};
+    gp_buf_puts(&b, note->domain);
+    gp_buf_putc(&b, ':');
+    gp_buf_puts(&b, text);
+    gp_sid sid = gp_intern(&t->strings, b.data, b.n);
+    gp_buf_release(&b);
+    return sid;
+}
+
+static size_t thread_index(struct gp_ranges *g, int64_t tid)
+{
+    uint32_t *slot = gp_map_put(&g->threads, (uint64_t)tid, UINT32_MAX);
+    if (*slot == UINT32_MAX) {
+        *slot = (uint32_t)g->list.n;
+        GP_VEC_PUSH(&g->list, (struct gp_range_thread){.track = gp_records_thread(g->records, tid)});
+    }
+    return *slot;
+}
+
+static size_t write_range(struct gp_ranges *g, const struct gp_open_range *o, int64_t end_ns)
+{
+    struct gp_events *e = &g->records->trace.events[GP_RANGE];
+    int64_t dur = end_ns > o->start_ns ? end_ns - o->start_ns : 0;
+    g->records->stats.ranges++;
+    return gp_events_add(e, o->start_ns, dur, o->track, o->name);
+}
+
+static void flag_range(struct gp_ranges *g, size_t row, const char *extra)
+{
+    struct gp_trace *t = &g->records->trace;
+    gp_set_extra(&t->events[GP_RANGE], row, gp_intern_cstr(&t->strings, extra));
+}
+
+static void pop_range(struct gp_ranges *g, struct gp_range_thread *thread, const struct gp_note *note)
+{
+    for (size_t i = thread->open.n; i-- > 0;) {
+        struct gp_open_range o = thread->open.at[i];
+        if (o.domain != note->domain && strcmp(o.domain, note->domain))
+            continue; /* each domain has its own stack */
+        memmove(&thread->open.at[i], &thread->open.at[i + 1], (thread->open.n - i - 1) * sizeof o);
+        thread->open.n--;
+        write_range(g, &o, note->time_ns);
+        return;
+    }
+    g->unmatched++;
+}
+
+static const char START_END[] = "{\"nvtx\":\"start/end\"}";
+
+static void stop_range(struct gp_ranges *g, const struct gp_note *note)
+{
+    for (size_t i = g->started.n; i-- > 0;) {
+        if (g->started.at[i].id != note->id) continue;
+        flag_range(g, write_range(g, &g->started.at[i], note->time_ns), START_END);
+        g->started.at[i] = g->started.at[--g->started.n];
+        return;
+    }
+    if (g->stopped.n < MAX_EARLY_STOPS)
+        GP_VEC_PUSH(&g->stopped, (struct gp_early_stop){note->id, note->time_ns});
+    else g->unmatched++;
+}
+
+static void start_range(struct gp_ranges *g, struct gp_open_range *o)
+{
+    for (size_t i = 0; i < g->stopped.n; i++) {
+        if (g->stopped.at[i].id != o->id) continue;
+        flag_range(g, write_range(g, o, g->stopped.at[i].end_ns), START_END);
+        g->stopped.at[i] = g->stopped.at[--g->stopped.n];
+        return;
+    }
+    GP_VEC_PUSH(&g->started, *o);
+}
+
+void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note)
+{
+    size_t index = thread_index(g, tid);
+    struct gp_range_thread *thread = &g->list.at[index];
+    struct gp_open_range o = {
+        .domain = note->domain, .start_ns = note->time_ns, .id = note->id, .track = thread->track};
+    switch (note->op) {
+    case GP_NOTE_PUSH:
+        o.name = range_name(g, note);
+        GP_VEC_PUSH(&thread->open, o);
+        break;
+    case GP_NOTE_POP:
+        pop_range(g, thread, note);
+        break;
+    case GP_NOTE_START:
+        o.name = range_name(g, note);
+        start_range(g, &o);
+        break;
+    case GP_NOTE_STOP:
+        stop_range(g, note);
+        break;
+    case GP_NOTE_MARK:
+        gp_events_add(&g->records->trace.events[GP_MARK], o.start_ns, 0, o.track, range_name(g, note));
+        break;
+    default:
+        break;
+    }
+}
+
+void gp_ranges_close(struct gp_ranges *g, int64_t end_ns)
+{
+    for (size_t i = 0; i < g->list.n; i++) {
+        struct gp_range_thread *thread = &g->list.at[i];
+        while (thread->open.n)
+            flag_range(g, write_range(g, &thread->open.at[--thread->open.n], end_ns), "{\"open\":true}");
+    }
+    for (size_t i = 0; i < g->started.n; i++)
+        flag_range(g, write_range(g, &g->started.at[i], end_ns), "{\"nvtx\":\"start/end\",\"open\":true}");
+    g->started.n = 0;
+}
+
+void gp_ranges_release(struct gp_ranges *g)
+{
+    for (size_t i = 0; i < g->list.n; i++) GP_VEC_FREE(&g->list.at[i].open);
+    GP_VEC_FREE(&g->list);
+    GP_VEC_FREE(&g->started);
+    GP_VEC_FREE(&g->stopped);
+    gp_map_release(&g->threads);
+}

@@ -1,0 +1,47 @@
+/* ranges.h -- turns the NVTX notes of all threads into rows: push/pop and start/end ranges into GP_RANGE,
+ * marks into GP_MARK, on the track of the thread that began them. Ranges that are still open at the end are
+ * closed there and say so. Names carry their domain unless it is the default one. One caller at a time.
+ *
+ *     gp_ranges_note(&ranges, tid, note);       // for every note, each thread's in order
+ *     gp_ranges_close(&ranges, now_ns);         // at the end
+ */
+#ifndef GP_COLLECT_RANGES_H
+#define GP_COLLECT_RANGES_H
+
+#include <stdint.h>
+#include "collect/records.h"
+#include "collect/ring.h"
+
+struct gp_open_range {
+    const char *domain;
+    int64_t start_ns;
+    uint64_t id;
+    gp_sid name;
+    uint32_t track;
+};
+
+struct gp_range_thread {
+    uint32_t track;
+    GP_VEC(struct gp_open_range) open;
+};
+
+struct gp_early_stop {
+    uint64_t id;
+    int64_t end_ns;
+};
+
+/* Zero it, then set records. */
+struct gp_ranges {
+    struct gp_records *records; /* borrowed: its trace gets the rows */
+    struct gp_map threads;      /* tid -> index of the thread */
+    GP_VEC(struct gp_range_thread) list;
+    GP_VEC(struct gp_open_range) started; /* start/end ranges that have not ended */
+    GP_VEC(struct gp_early_stop) stopped; /* ends that came before their start, from another thread's ring */
+    uint64_t unmatched;                   /* pops without a push */
+};
+
+void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note);
+void gp_ranges_close(struct gp_ranges *g, int64_t end_ns);
+void gp_ranges_release(struct gp_ranges *g);
+
+#endif

@@ -1,0 +1,619 @@
+#include "collect/records.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "formats/base/buf.h"
+
+enum { MAX_CBID = 4096, HOLD_TICKS = 1, INVALID_ID32 = -1 };
+static const int64_t SURELY_RETURNED_NS =
+    20000000; /* a runtime call ends so soon after the driver call inside it */
+
+#define AT(type, rec, field) get_##type((rec), GP_AT_##field)
+
+static uint64_t get_u64(const void *rec, size_t at)
+{
+    uint64_t v;
+    memcpy(&v, (const char *)rec + at, sizeof v);
+    return v;
+}
+
+static uint32_t get_u32(const void *rec, size_t at)
+{
+    uint32_t v;
+    memcpy(&v, (const char *)rec + at, sizeof v);
+    return v;
+}
+
+static uint32_t get_u16(const void *rec, size_t at)
+{
+    uint16_t v;
+    memcpy(&v, (const char *)rec + at, sizeof v);
+    return v;
+}
+
+static uint32_t get_u8(const void *rec, size_t at)
+{
+    return ((const uint8_t *)rec)[at];
+}
+
+static const char *get_text(const void *rec, size_t at)
+{
+    const char *p;
+    memcpy(&p, (const char *)rec + at, sizeof p);
+    return p;
+}
+
+/* ---- API calls ---- */
+
+size_t gp_call_name_length(const char *name)
+{
+    size_t n = strlen(name), digits = 0;
+    while (digits < n && name[n - 1 - digits] >= '0' && name[n - 1 - digits] <= '9') digits++;
+    bool versioned = digits >= 4 && digits <= 5 && n > digits + 2 && name[n - digits - 1] == 'v' &&
+                     name[n - digits - 2] == '_';
+    return versioned ? n - digits - 2 : n;
+}
+
+static bool has(const char *name, const char *part)
+{
+    return strstr(name, part) != NULL;
+}
+
+enum gp_call_class gp_call_classify(const char *name)
+{
+    if (has(name, "GraphLaunch")) return GP_CALL_LAUNCH;
+    if (has(name, "Graph")) return GP_CALL_OTHER; /* builds a graph, starts nothing */
+    if (has(name, "HostFunc") || has(name, "Attribute")) return GP_CALL_OTHER;
+    if (has(name, "cudaLaunch") || has(name, "cuLaunch")) return GP_CALL_LAUNCH;
+    if (has(name, "cudaMemcpy") || has(name, "cuMemcpy")) return GP_CALL_COPY;
+    if (has(name, "cudaMemset") || has(name, "cuMemset")) return GP_CALL_COPY;
+    if (has(name, "Prefetch")) return GP_CALL_COPY;
+    if (has(name, "Synchronize") || has(name, "StreamWaitEvent")) return GP_CALL_SYNC;
+    return GP_CALL_OTHER;
+}
+
+bool gp_call_wanted(enum gp_call_class cls, enum gp_api_level level)
+{
+    switch (cls) {
+    case GP_CALL_LAUNCH:
+    case GP_CALL_COPY:
+        return level >= GP_API_LEVEL_LAUNCH;
+    case GP_CALL_SYNC:
+        return level >= GP_API_LEVEL_SYNC;
+    default:
+        return level >= GP_API_LEVEL_ALL;
+    }
+}
+
+static struct gp_call_info call_info(struct gp_records *r, bool driver, uint32_t cbid)
+{
+    if (cbid >= MAX_CBID) cbid = MAX_CBID - 1;
+    while (r->call_infos[driver].n <= cbid) GP_VEC_PUSH(&r->call_infos[driver], (struct gp_call_info){0});
+    struct gp_call_info *info = &r->call_infos[driver].at[cbid];
+    if (info->name) return *info;
+    const char *name = r->opts.call_name ? r->opts.call_name(r->opts.ctx, driver, cbid) : NULL;
+    char fallback[40];
+    if (!name) {
+        snprintf(fallback, sizeof fallback, "%s call %u", driver ? "driver" : "runtime", (unsigned)cbid);
+        name = fallback;
+    }
+    info->cls = (uint8_t)gp_call_classify(name);
+    info->name = gp_trace_intern(&r->trace, name, gp_call_name_length(name));
+    return *info;
+}
+
+static void add_call(struct gp_records *r, const void *rec, bool driver)
+{
+    struct gp_held_call c = {
+        .start_ns = (int64_t)AT(u64, rec, CALL_start),
+        .end_ns = (int64_t)AT(u64, rec, CALL_end),
+        .corr = AT(u32, rec, CALL_correlationId),
+        .tid = AT(u32, rec, CALL_threadId),
+        .cbid = AT(u32, rec, CALL_cbid),
+        .ret = (int32_t)AT(u32, rec, CALL_returnValue),
+        .tick = r->tick,
+        .driver = driver,
+    };
+    if (!gp_call_wanted((enum gp_call_class)call_info(r, driver, c.cbid).cls, r->opts.api)) return;
+    if (c.start_ns <= 0 || c.end_ns < c.start_ns) {
+        gp_records_lose(r, "API calls", "no usable time", 1);
+        return;
+    }
+    GP_VEC_PUSH(&r->calls, c);
+}
+
+/* ---- tracks ---- */
+
+uint32_t gp_records_thread(struct gp_records *r, int64_t tid)
+{
+    uint32_t *slot = gp_map_put(&r->threads, (uint64_t)tid, UINT32_MAX);
+    if (*slot != UINT32_MAX) return *slot;
+    char name[64] = "";
+    if (r->opts.thread_name) r->opts.thread_name(r->opts.ctx, tid, name, sizeof name);
+    struct gp_track k = gp_track_unknown();
+    k.kind = GP_TRACK_THREAD;
+    k.process = r->process;
+    k.tid = tid;
+    k.name = gp_trace_intern(&r->trace, name, strlen(name));
+    return *slot = gp_trace_track(&r->trace, &k);
+}
+
+static uint32_t stream_track(struct gp_records *r, uint32_t device, uint32_t context, uint32_t stream)
+{
+    uint64_t key = (uint64_t)context << 32 | stream;
+    if (r->last_track != UINT32_MAX && r->last_stream == key && r->last_device == device)
+        return r->last_track;
+    struct gp_track k = gp_track_unknown();
+    k.kind = GP_TRACK_STREAM;
+    k.process = r->process;
+    if (device != (uint32_t)INVALID_ID32) k.device = device;
+    if (context != (uint32_t)INVALID_ID32) k.context = context;
+    char name[32] = "";
+    if (stream != (uint32_t)INVALID_ID32) {
+        k.tid = k.stream = stream;
+        snprintf(name, sizeof name, "stream %u", (unsigned)stream);
+    } else {
+        k.tid = -1;
+    }
+    k.name = gp_trace_intern(&r->trace, name, strlen(name));
+    r->last_stream = key;
+    r->last_device = device;
+    return r->last_track = gp_trace_track(&r->trace, &k);
+}
+
+/* ---- GPU work ---- */
+
+static gp_sid kernel_name(struct gp_records *r, const char *name)
+{
+    if (!name) return gp_intern_cstr(&r->trace.strings, "[unnamed kernel]");
+    uint32_t *sid = gp_map_put(&r->names, (uint64_t)(uintptr_t)name, UINT32_MAX);
+    /* A module may have been unloaded and another name put at its place, so the bytes decide. */
+    if (*sid == UINT32_MAX || strcmp(gp_trace_str(&r->trace, *sid), name))
+        *sid = gp_trace_intern(&r->trace, name, strlen(name));
+    return *sid;
+}
+
+static void hold_work(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c)
+{
+    if (w->start_ns <= 0 || w->end_ns < w->start_ns) {
+        r->stats.bad_time++;
+        gp_records_lose(r, "GPU events", "no usable time", 1);
+        return;
+    }
+    w->config = gp_trace_config(&r->trace, c);
+    w->tick = r->tick;
+    GP_VEC_PUSH(&r->work, *w);
+    if (c->kind == GP_KERNEL) r->stats.kernels++;
+    else if (c->kind == GP_MEMCPY) r->stats.copies++;
+    else r->stats.sets++;
+}
+
+static void set_graph(struct gp_held_work *w, uint32_t graph, uint64_t node)
+{
+    w->graph = graph ? graph : GP_NO_ID;
+    w->node = node ? node : GP_NO_ID;
+}
+
+static void add_kernel(struct gp_records *r, const void *rec)
+{
+    struct gp_config c;
+    memset(&c, 0, sizeof c);
+    c.name = kernel_name(r, get_text(rec, GP_AT_KERNEL_name));
+    c.kind = GP_KERNEL;
+    c.has = GP_HAS_GRID | GP_HAS_BLOCK | GP_HAS_REGS | GP_HAS_SHARED;
+    for (size_t i = 0; i < 3; i++) {
+        c.grid[i] = get_u32(rec, GP_AT_KERNEL_gridX + 4 * i);
+        c.block[i] = get_u32(rec, GP_AT_KERNEL_blockX + 4 * i);
+        c.cluster[i] = get_u32(rec, GP_AT_KERNEL_clusterX + 4 * i);
+    }
+    if (c.cluster[0]) c.has |= GP_HAS_CLUSTER;
+    c.registers = AT(u16, rec, KERNEL_registersPerThread);
+    c.shared_static_bytes = AT(u32, rec, KERNEL_staticSharedMemory);
+    c.shared_bytes = c.shared_static_bytes + AT(u32, rec, KERNEL_dynamicSharedMemory);
+    c.local_bytes = AT(u32, rec, KERNEL_localMemoryPerThread);
+    struct gp_held_work w = {
+        .start_ns = (int64_t)AT(u64, rec, KERNEL_start),
+        .end_ns = (int64_t)AT(u64, rec, KERNEL_end),
+        .corr = AT(u32, rec, KERNEL_correlationId),
+        .track = stream_track(r, AT(u32, rec, KERNEL_deviceId), AT(u32, rec, KERNEL_contextId),
+                              AT(u32, rec, KERNEL_streamId)),
+    };
+    set_graph(&w, AT(u32, rec, KERNEL_graphId), AT(u64, rec, KERNEL_graphNodeId));
+    hold_work(r, &w, &c);
+}
+
+static const char *copy_kind_name(uint32_t kind)
+{
+    static const char *const names[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
+                                        "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+    return kind && kind < sizeof names / sizeof *names ? names[kind] : "Unknown";
+}
+
+static const char *memory_kind_name(uint32_t kind)
+{
+    static const char *const names[] = {"Unknown", "Pageable", "Pinned",        "Device",
+                                        "Array",   "Managed",  "Device Static", "Managed Static"};
+    return kind < sizeof names / sizeof *names ? names[kind] : "Unknown";
+}
+
+static struct gp_config copy_config(struct gp_records *r, const void *rec)
+{
+    struct gp_config c;
+    char name[80];
+    memset(&c, 0, sizeof c);
+    c.kind = GP_MEMCPY;
+    c.copy_kind = AT(u8, rec, MEMCPY_copyKind);
+    c.src_kind = AT(u8, rec, MEMCPY_srcKind);
+    c.dst_kind = AT(u8, rec, MEMCPY_dstKind);
+    snprintf(name, sizeof name, "Memcpy %s (%s -> %s)", copy_kind_name(c.copy_kind),
+             memory_kind_name(c.src_kind), memory_kind_name(c.dst_kind));
+    c.name = gp_intern_cstr(&r->trace.strings, name);
+    return c;
+}
+
+static void add_copy(struct gp_records *r, const void *rec)
+{
+    struct gp_config c = copy_config(r, rec);
+    struct gp_held_work w = {
+        .start_ns = (int64_t)AT(u64, rec, MEMCPY_start),
+        .end_ns = (int64_t)AT(u64, rec, MEMCPY_end),
+        .bytes = (int64_t)AT(u64, rec, MEMCPY_bytes),
+        .corr = AT(u32, rec, MEMCPY_correlationId),
+        .track = stream_track(r, AT(u32, rec, MEMCPY_deviceId), AT(u32, rec, MEMCPY_contextId),
+                              AT(u32, rec, MEMCPY_streamId)),
+    };
+    set_graph(&w, AT(u32, rec, MEMCPY_graphId), AT(u64, rec, MEMCPY_graphNodeId));
+    hold_work(r, &w, &c);
+}
+
+static void add_peer_copy(struct gp_records *r, const void *rec)
+{
+    struct gp_config c = copy_config(r, rec);
+    char extra[80];
+    int n = snprintf(extra, sizeof extra, "{\"fromDevice\":%u,\"toDevice\":%u}",
+                     (unsigned)AT(u32, rec, PEER_srcDeviceId), (unsigned)AT(u32, rec, PEER_dstDeviceId));
+    c.extra = gp_trace_intern(&r->trace, extra, (size_t)n);
+    struct gp_held_work w = {
+        .start_ns = (int64_t)AT(u64, rec, PEER_start),
+        .end_ns = (int64_t)AT(u64, rec, PEER_end),
+        .bytes = (int64_t)AT(u64, rec, PEER_bytes),
+        .corr = AT(u32, rec, PEER_correlationId),
+        .track = stream_track(r, AT(u32, rec, PEER_deviceId), AT(u32, rec, PEER_contextId),
+                              AT(u32, rec, PEER_streamId)),
+    };
+    set_graph(&w, AT(u32, rec, PEER_graphId), AT(u64, rec, PEER_graphNodeId));
+    hold_work(r, &w, &c);
+}
+
+static void add_set(struct gp_records *r, const void *rec)
+{
+    struct gp_config c;
+    char name[40];
+    memset(&c, 0, sizeof c);
+    c.kind = GP_MEMSET;
+    c.dst_kind = AT(u16, rec, MEMSET_memoryKind);
+    snprintf(name, sizeof name, "Memset (%s)", memory_kind_name(c.dst_kind));
+    c.name = gp_intern_cstr(&r->trace.strings, name);
+    struct gp_held_work w = {
+        .start_ns = (int64_t)AT(u64, rec, MEMSET_start),
+        .end_ns = (int64_t)AT(u64, rec, MEMSET_end),
+        .bytes = (int64_t)AT(u64, rec, MEMSET_bytes),
+        .corr = AT(u32, rec, MEMSET_correlationId),
+        .track = stream_track(r, AT(u32, rec, MEMSET_deviceId), AT(u32, rec, MEMSET_contextId),
+                              AT(u32, rec, MEMSET_streamId)),
+    };
+    set_graph(&w, AT(u32, rec, MEMSET_graphId), AT(u64, rec, MEMSET_graphNodeId));
+    hold_work(r, &w, &c);
+}
+
+/* ---- the rest ---- */
+
+static void add_sync(struct gp_records *r, const void *rec)
+{
+    static const char *const names[] = {"Unknown Sync", "Event Sync", "Stream Wait Event", "Stream Sync",
+                                        "Context Sync"};
+    uint32_t type = AT(u32, rec, SYNC_type), context = AT(u32, rec, SYNC_contextId);
+    int64_t start = (int64_t)AT(u64, rec, SYNC_start), end = (int64_t)AT(u64, rec, SYNC_end);
+    if (start <= 0 || end < start) return;
+    const uint32_t *device = gp_map_get(&r->contexts, context);
+    uint32_t track =
+        stream_track(r, device ? *device : (uint32_t)INVALID_ID32, context, AT(u32, rec, SYNC_streamId));
+    struct gp_events *e = &r->trace.events[GP_SYNC];
+    gp_sid name = gp_intern_cstr(&r->trace.strings, names[type < 5 ? type : 0]);
+    size_t row = gp_events_add(e, start, end - start, track, name);
+    gp_set_corr(e, row, AT(u32, rec, SYNC_correlationId));
+}
+
+static const char *overhead_name(uint32_t kind)
+{
+    static const char *const cupti[] = {"",
+                                        "Buffer Flush",
+                                        "Instrumentation",
+                                        "Resource",
+                                        "Runtime Triggered Module Loading",
+                                        "Lazy Function Loading",
+                                        "Command Buffer Full",
+                                        "Activity Buffer Request",
+                                        "UVM Activity Init"};
+    if (kind == 1) return "Driver Compiler";
+    kind >>= 16;
+    return kind && kind < sizeof cupti / sizeof *cupti ? cupti[kind] : "Unknown Overhead";
+}
+
+static void add_overhead(struct gp_records *r, const void *rec)
+{
+    enum { OBJECT_THREAD = 2, KIND_COMMAND_BUFFER_FULL = 6 << 16 };
+    int64_t start = (int64_t)AT(u64, rec, OVERHEAD_start), end = (int64_t)AT(u64, rec, OVERHEAD_end);
+    uint32_t kind = AT(u32, rec, OVERHEAD_overheadKind);
+    if (r->opts.owns && kind == KIND_COMMAND_BUFFER_FULL)
+        free((void *)(uintptr_t)AT(u64, rec, OVERHEAD_overheadData));
+    if (start <= 0 || end < start) return;
+    int64_t tid = r->opts.pid;
+    if (AT(u32, rec, OVERHEAD_objectKind) == OBJECT_THREAD) tid = get_u32(rec, GP_AT_OVERHEAD_objectId + 4);
+    gp_sid name = gp_intern_cstr(&r->trace.strings, overhead_name(kind));
+    gp_events_add(&r->trace.events[GP_OVERHEAD], start, end - start, gp_records_thread(r, tid), name);
+}
+
+static gp_sid device_extra(struct gp_records *r, const uint8_t *uuid)
+{
+    struct gp_buf b = {0};
+    gp_buf_puts(&b, "{\"uuid\":\"GPU-");
+    for (int i = 0; i < 16; i++)
+        gp_buf_printf(&b, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+    gp_buf_puts(&b, "\"}");
+    gp_sid sid = gp_trace_intern(&r->trace, b.data, b.n);
+    gp_buf_release(&b);
+    return sid;
+}
+
+static void add_device(struct gp_records *r, const void *rec)
+{
+    const char *name = get_text(rec, GP_AT_DEVICE_name);
+    struct gp_device d = gp_device_unknown();
+    d.producer = r->opts.producer;
+    d.id = AT(u32, rec, DEVICE_id);
+    d.name = name ? gp_intern_cstr(&r->trace.strings, name) : 0;
+    if (r->opts.owns) free((void *)(uintptr_t)name);
+    for (size_t i = 0; i < r->trace.devices.n; i++)
+        if (r->trace.devices.at[i].id == d.id) return;
+    d.cc_major = (int32_t)AT(u32, rec, DEVICE_computeCapabilityMajor);
+    d.cc_minor = (int32_t)AT(u32, rec, DEVICE_computeCapabilityMinor);
+    d.sms = (int32_t)AT(u32, rec, DEVICE_numMultiprocessors);
+    d.warp_size = (int32_t)AT(u32, rec, DEVICE_numThreadsPerWarp);
+    d.max_threads_per_sm = (int32_t)AT(u32, rec, DEVICE_maxWarpsPerMultiprocessor) * d.warp_size;
+    d.max_threads_per_block = (int32_t)AT(u32, rec, DEVICE_maxThreadsPerBlock);
+    d.regs_per_sm = AT(u32, rec, DEVICE_maxRegistersPerMultiprocessor);
+    d.regs_per_block = AT(u32, rec, DEVICE_maxRegistersPerBlock);
+    d.shared_per_sm = AT(u32, rec, DEVICE_maxSharedMemoryPerMultiprocessor);
+    d.shared_per_block = AT(u32, rec, DEVICE_maxSharedMemoryPerBlock);
+    d.memory_bytes = (int64_t)AT(u64, rec, DEVICE_globalMemorySize);
+    d.l2_bytes = AT(u32, rec, DEVICE_l2CacheSize);
+    d.core_clock_khz = AT(u32, rec, DEVICE_coreClockRate);
+    d.memory_bandwidth_bps = (int64_t)AT(u64, rec, DEVICE_globalMemoryBandwidth) * 1000; /* given in kB/s */
+    d.extra = device_extra(r, (const uint8_t *)rec + GP_AT_DEVICE_uuid);
+    GP_VEC_PUSH(&r->trace.devices, d);
+}
+
+void gp_records_add(struct gp_records *r, const void *rec)
+{
+    switch (get_u32(rec, 0)) {
+    case GP_ACTIVITY_KERNEL:
+    case GP_ACTIVITY_CONCURRENT_KERNEL:
+        add_kernel(r, rec);
+        break;
+    case GP_ACTIVITY_MEMCPY:
+        add_copy(r, rec);
+        break;
+    case GP_ACTIVITY_MEMCPY2:
+        add_peer_copy(r, rec);
+        break;
+    case GP_ACTIVITY_MEMSET:
+        add_set(r, rec);
+        break;
+    case GP_ACTIVITY_RUNTIME:
+        add_call(r, rec, false);
+        break;
+    case GP_ACTIVITY_DRIVER:
+        add_call(r, rec, true);
+        break;
+    case GP_ACTIVITY_SYNCHRONIZATION:
+        add_sync(r, rec);
+        break;
+    case GP_ACTIVITY_OVERHEAD:
+        add_overhead(r, rec);
+        break;
+    case GP_ACTIVITY_DEVICE:
+        add_device(r, rec);
+        break;
+    case GP_ACTIVITY_CONTEXT:
+        *gp_map_put(&r->contexts, AT(u32, rec, CONTEXT_contextId), 0) = AT(u32, rec, CONTEXT_deviceId);
+        break;
+    case GP_ACTIVITY_STREAM:
+        break; /* streams get their track with their first event */
+    default:
+        r->unknown++;
+        break;
+    }
+}
+
+void gp_records_lose(struct gp_records *r, const char *what, const char *reason, uint64_t count)
+{
+    if (!count) return;
+    struct gp_loss l = {gp_intern_cstr(&r->trace.strings, what), gp_intern_cstr(&r->trace.strings, reason),
+                        count, r->process};
+    GP_VEC_PUSH(&r->trace.losses, l);
+}
+
+/* ---- bringing calls and their work together ---- */
+
+static uint32_t *corr_slot(struct gp_records *r, uint32_t corr, bool insert)
+{
+    uint64_t key = (uint64_t)r->generation << 32 | corr;
+    uint32_t i = (corr * 2654435761u) & r->corr_mask;
+    while (r->corr_keys[i] >> 32 == r->generation) {
+        if (r->corr_keys[i] == key) return &r->corr_at[i];
+        i = (i + 1) & r->corr_mask;
+    }
+    if (!insert) return NULL;
+    r->corr_keys[i] = key;
+    r->corr_at[i] = UINT32_MAX;
+    return &r->corr_at[i];
+}
+
+static void corr_reset(struct gp_records *r, size_t n)
+{
+    size_t size = (size_t)r->corr_mask + 1;
+    if (!r->corr_keys || size < 2 * n || r->generation == UINT32_MAX) {
+        while (size < 2 * n || size < 1024) size *= 2;
+        free(r->corr_keys);
+        free(r->corr_at);
+        r->corr_keys = gp_zalloc(size * sizeof *r->corr_keys);
+        r->corr_at = gp_alloc(size * sizeof *r->corr_at);
+        r->corr_mask = (uint32_t)(size - 1);
+        r->generation = 0;
+    }
+    r->generation++; /* makes every entry a free one */
+}
+
+/* Index the calls; of a runtime call and the driver call inside it the driver call goes. */
+static void index_calls(struct gp_records *r)
+{
+    corr_reset(r, r->calls.n);
+    for (size_t i = 0; i < r->calls.n; i++) {
+        struct gp_held_call *c = &r->calls.at[i];
+        c->mate = false;
+        uint32_t *slot = corr_slot(r, c->corr, true);
+        struct gp_held_call *other = *slot == UINT32_MAX ? NULL : &r->calls.at[*slot];
+        if (!other) *slot = (uint32_t)i;
+        else if (c->driver && !other->driver) c->drop = true;
+        else if (!c->driver && other->driver) other->drop = true, *slot = (uint32_t)i;
+    }
+}
+
+static void join_work(struct gp_records *r)
+{
+    for (size_t i = 0; i < r->work.n; i++) {
+        struct gp_held_work *w = &r->work.at[i];
+        uint32_t *slot = w->corr ? corr_slot(r, w->corr, false) : NULL;
+        w->call = slot ? *slot : UINT32_MAX;
+        if (slot) r->calls.at[*slot].mate = true;
+    }
+}
+
+static bool call_ready(struct gp_records *r, const struct gp_held_call *c, bool all)
+{
+    uint32_t age = r->tick - c->tick;
+    if (all || age >= HOLD_TICKS) return true;
+    /* The runtime call around a driver call may come with the next flush. */
+    if (c->driver && r->tick_ns - c->end_ns < SURELY_RETURNED_NS) return false;
+    uint8_t cls = call_info(r, c->driver, c->cbid).cls;
+    return c->mate || (cls != GP_CALL_LAUNCH && cls != GP_CALL_COPY);
+}
+
+static bool work_ready(struct gp_records *r, const struct gp_held_work *w, bool all)
+{
+    if (all || r->opts.api == GP_API_LEVEL_NONE || !w->corr || r->tick - w->tick >= HOLD_TICKS) return true;
+    return w->call != UINT32_MAX && call_ready(r, &r->calls.at[w->call], all);
+}
+
+static void note_inversion(struct gp_records *r, const struct gp_held_work *w)
+{
+    if (w->call == UINT32_MAX) return;
+    int64_t early = r->calls.at[w->call].start_ns - w->start_ns;
+    if (early <= 0) return;
+    r->stats.inversions++;
+    if (early > r->stats.worst_inversion_ns) r->stats.worst_inversion_ns = early;
+}
+
+static void write_work(struct gp_records *r, bool all)
+{
+    struct gp_events *e = &r->trace.events[GP_GPU];
+    size_t kept = 0;
+    for (size_t i = 0; i < r->work.n; i++) {
+        const struct gp_held_work *w = &r->work.at[i];
+        if (!work_ready(r, w, all)) {
+            r->work.at[kept++] = *w;
+            continue;
+        }
+        note_inversion(r, w);
+        const struct gp_config *c = &r->trace.configs.at[w->config];
+        size_t row = gp_events_add(e, w->start_ns, w->end_ns - w->start_ns, w->track, c->name);
+        gp_set_config(e, row, w->config);
+        if (w->corr) gp_set_corr(e, row, w->corr);
+        gp_set_bytes(e, row, w->bytes);
+        gp_set_graph(e, row, w->graph);
+        gp_set_node(e, row, w->node);
+    }
+    r->work.n = kept;
+}
+
+static void write_calls(struct gp_records *r, bool all)
+{
+    struct gp_events *e = &r->trace.events[GP_API];
+    gp_sid driver_cat = gp_intern_cstr(&r->trace.strings, "cuda_driver");
+    size_t kept = 0;
+    for (size_t i = 0; i < r->calls.n; i++) {
+        const struct gp_held_call *c = &r->calls.at[i];
+        if (c->drop) continue;
+        if (!call_ready(r, c, all)) {
+            r->calls.at[kept++] = *c;
+            continue;
+        }
+        gp_sid name = call_info(r, c->driver, c->cbid).name;
+        size_t row =
+            gp_events_add(e, c->start_ns, c->end_ns - c->start_ns, gp_records_thread(r, c->tid), name);
+        if (c->corr) gp_set_corr(e, row, c->corr);
+        if (c->driver) gp_set_cat(e, row, driver_cat);
+        gp_set_ret(e, row, c->ret);
+        r->stats.calls++;
+    }
+    r->calls.n = kept;
+}
+
+void gp_records_commit(struct gp_records *r, bool all)
+{
+    if (!r->calls.n && !r->work.n) return;
+    index_calls(r);
+    join_work(r);
+    write_work(r, all); /* first, while the indices of the calls still hold */
+    write_calls(r, all);
+}
+
+void gp_records_tick(struct gp_records *r, int64_t now_ns)
+{
+    r->tick++;
+    r->tick_ns = now_ns;
+}
+
+/* ---- life ---- */
+
+void gp_records_init(struct gp_records *r, const struct gp_records_opts *opts)
+{
+    memset(r, 0, sizeof *r);
+    r->opts = *opts;
+    r->last_track = UINT32_MAX;
+    gp_trace_init(&r->trace, GP_NEED_ALL);
+    char name[64] = "";
+    if (opts->thread_name) opts->thread_name(opts->ctx, opts->pid, name, sizeof name);
+    struct gp_process p = gp_process_unknown();
+    p.pid = opts->pid;
+    p.rank = opts->rank;
+    p.producer = opts->producer;
+    p.name = gp_trace_intern(&r->trace, name, strlen(name));
+    r->process = gp_trace_process(&r->trace, &p);
+}
+
+void gp_records_release(struct gp_records *r)
+{
+    gp_trace_release(&r->trace);
+    GP_VEC_FREE(&r->calls);
+    GP_VEC_FREE(&r->work);
+    GP_VEC_FREE(&r->call_infos[0]);
+    GP_VEC_FREE(&r->call_infos[1]);
+    gp_map_release(&r->names);
+    gp_map_release(&r->threads);
+    gp_map_release(&r->contexts);
+    free(r->corr_keys);
+    free(r->corr_at);
+}

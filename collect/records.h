@@ -1,0 +1,221 @@
+/* records.h -- turns CUPTI's activity records into rows of a gp_trace. Fields are read at fixed offsets,
+ * which are the same in CUPTI 12 and 13 (the structs only grow at their end), so that no CUDA header is
+ * needed here; tracer.c checks the offsets against the headers it is built with. Knows nothing about buffers,
+ * sockets or threads: one caller at a time.
+ *
+ * API calls and the GPU work that they launched come in different buffers. Both are held back for up to one
+ * tick until they can be written together; a driver call inside a runtime call, which has the same
+ * correlation id, is left out.
+ *
+ *     gp_records_init(&r, &opts);
+ *     gp_records_add(&r, record);                     // for every record
+ *     gp_records_tick(&r, now_ns); gp_records_commit(&r, false);
+ *     gp_gpt_flush(writer, &r.trace); gp_trace_clear_events(&r.trace);
+ */
+#ifndef GP_COLLECT_RECORDS_H
+#define GP_COLLECT_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "collect/wire.h"
+#include "formats/base/map.h"
+#include "formats/trace.h"
+
+/* The activity kinds that are understood, by CUPTI's numbers. */
+enum gp_activity {
+    GP_ACTIVITY_MEMCPY = 1,
+    GP_ACTIVITY_MEMSET = 2,
+    GP_ACTIVITY_KERNEL = 3,
+    GP_ACTIVITY_DRIVER = 4,
+    GP_ACTIVITY_RUNTIME = 5,
+    GP_ACTIVITY_DEVICE = 8,
+    GP_ACTIVITY_CONTEXT = 9,
+    GP_ACTIVITY_CONCURRENT_KERNEL = 10,
+    GP_ACTIVITY_OVERHEAD = 17,
+    GP_ACTIVITY_MEMCPY2 = 22,
+    GP_ACTIVITY_STREAM = 37,
+    GP_ACTIVITY_SYNCHRONIZATION = 38,
+};
+
+/* What an API call does, as far as recording it goes. */
+enum gp_call_class {
+    GP_CALL_OTHER,
+    GP_CALL_LAUNCH, /* puts kernels on the GPU */
+    GP_CALL_COPY,   /* copies or sets memory */
+    GP_CALL_SYNC,   /* waits */
+};
+
+/* The class of the call that CUPTI names NAME ("cudaLaunchKernel_v7000", "cuMemcpyHtoD_v2"). */
+enum gp_call_class gp_call_classify(const char *name);
+/* Is a call of that class recorded at LEVEL? */
+bool gp_call_wanted(enum gp_call_class cls, enum gp_api_level level);
+/* Length of NAME without the version suffix of runtime calls ("_v7000"); other names are kept whole. */
+size_t gp_call_name_length(const char *name);
+
+struct gp_records_opts {
+    uint32_t producer;
+    int64_t pid;
+    int32_t rank;          /* -1 unknown */
+    enum gp_api_level api; /* which calls are kept; unless none, GPU work waits for its call */
+    bool owns;             /* names of devices and data of overhead records are ours to free (CUPTI 13 on) */
+    /* CUPTI's name of API call CBID; NULL when it has none. */
+    const char *(*call_name)(void *ctx, bool driver, uint32_t cbid);
+    /* Fill NAME with the name of thread TID, or of the process when TID is the process's id. */
+    void (*thread_name)(void *ctx, int64_t tid, char *name, size_t size);
+    void *ctx;
+};
+
+struct gp_held_call {
+    int64_t start_ns, end_ns;
+    uint32_t corr, tid, cbid;
+    int32_t ret;
+    uint32_t tick;
+    bool driver, mate, drop;
+};
+
+struct gp_held_work {
+    int64_t start_ns, end_ns, bytes;
+    uint64_t graph, node;
+    uint32_t corr, track, config, tick;
+    uint32_t call; /* index of the call that launched it, UINT32_MAX not found */
+};
+
+struct gp_call_info {
+    gp_sid name; /* 0: not asked for yet */
+    uint8_t cls;
+};
+
+struct gp_records {
+    struct gp_trace trace;
+    struct gp_records_opts opts;
+    struct gp_wire_stats stats;
+    uint64_t unknown; /* records of other kinds */
+    uint32_t process; /* ours, in trace.processes */
+    uint32_t tick;
+    int64_t tick_ns;
+    GP_VEC(struct gp_held_call) calls;
+    GP_VEC(struct gp_held_work) work;
+    GP_VEC(struct gp_call_info) call_infos[2]; /* by cbid: runtime, driver */
+    struct gp_map names;                       /* address of a kernel name -> sid */
+    struct gp_map threads;                     /* tid -> track */
+    struct gp_map contexts;                    /* context id -> device */
+    uint64_t *corr_keys; /* generation << 32 | correlation id, for the commit under way */
+    uint32_t *corr_at, corr_mask, generation;
+    uint64_t last_stream; /* one-entry cache in front of the tracks */
+    uint32_t last_device, last_track;
+};
+
+void gp_records_init(struct gp_records *r, const struct gp_records_opts *opts);
+void gp_records_release(struct gp_records *r);
+/* Take in one record, which starts with its kind. Nothing is kept of it but what is copied. */
+void gp_records_add(struct gp_records *r, const void *record);
+/* A flush began at NOW_NS, on the clock of the records: everything held is one tick older. */
+void gp_records_tick(struct gp_records *r, int64_t now_ns);
+/* Move what is ready into the trace's tables; with ALL everything. O(held). */
+void gp_records_commit(struct gp_records *r, bool all);
+/* The track of thread TID, made and named when it is new. */
+uint32_t gp_records_thread(struct gp_records *r, int64_t tid);
+/* Note that COUNT events were lost. Strings are copied. */
+void gp_records_lose(struct gp_records *r, const char *what, const char *reason, uint64_t count);
+
+/* Where the fields are: X(record, field, offset). */
+#define GP_OFFSETS(X)                                                                                        \
+    X(KERNEL, registersPerThread, 6)                                                                         \
+    X(KERNEL, start, 16)                                                                                     \
+    X(KERNEL, end, 24)                                                                                       \
+    X(KERNEL, deviceId, 40)                                                                                  \
+    X(KERNEL, contextId, 44)                                                                                 \
+    X(KERNEL, streamId, 48)                                                                                  \
+    X(KERNEL, gridX, 52)                                                                                     \
+    X(KERNEL, blockX, 64)                                                                                    \
+    X(KERNEL, staticSharedMemory, 76)                                                                        \
+    X(KERNEL, dynamicSharedMemory, 80)                                                                       \
+    X(KERNEL, localMemoryPerThread, 84)                                                                      \
+    X(KERNEL, correlationId, 92)                                                                             \
+    X(KERNEL, name, 104)                                                                                     \
+    X(KERNEL, graphNodeId, 144)                                                                              \
+    X(KERNEL, graphId, 156)                                                                                  \
+    X(KERNEL, clusterX, 176)                                                                                 \
+    X(MEMCPY, copyKind, 4)                                                                                   \
+    X(MEMCPY, srcKind, 5)                                                                                    \
+    X(MEMCPY, dstKind, 6)                                                                                    \
+    X(MEMCPY, bytes, 8)                                                                                      \
+    X(MEMCPY, start, 16)                                                                                     \
+    X(MEMCPY, end, 24)                                                                                       \
+    X(MEMCPY, deviceId, 32)                                                                                  \
+    X(MEMCPY, contextId, 36)                                                                                 \
+    X(MEMCPY, streamId, 40)                                                                                  \
+    X(MEMCPY, correlationId, 44)                                                                             \
+    X(MEMCPY, graphNodeId, 64)                                                                               \
+    X(MEMCPY, graphId, 72)                                                                                   \
+    X(PEER, copyKind, 4)                                                                                     \
+    X(PEER, srcKind, 5)                                                                                      \
+    X(PEER, dstKind, 6)                                                                                      \
+    X(PEER, bytes, 8)                                                                                        \
+    X(PEER, start, 16)                                                                                       \
+    X(PEER, end, 24)                                                                                         \
+    X(PEER, deviceId, 32)                                                                                    \
+    X(PEER, contextId, 36)                                                                                   \
+    X(PEER, streamId, 40)                                                                                    \
+    X(PEER, srcDeviceId, 44)                                                                                 \
+    X(PEER, dstDeviceId, 52)                                                                                 \
+    X(PEER, correlationId, 60)                                                                               \
+    X(PEER, graphNodeId, 72)                                                                                 \
+    X(PEER, graphId, 80)                                                                                     \
+    X(MEMSET, value, 4)                                                                                      \
+    X(MEMSET, bytes, 8)                                                                                      \
+    X(MEMSET, start, 16)                                                                                     \
+    X(MEMSET, end, 24)                                                                                       \
+    X(MEMSET, deviceId, 32)                                                                                  \
+    X(MEMSET, contextId, 36)                                                                                 \
+    X(MEMSET, streamId, 40)                                                                                  \
+    X(MEMSET, correlationId, 44)                                                                             \
+    X(MEMSET, memoryKind, 50)                                                                                \
+    X(MEMSET, graphNodeId, 64)                                                                               \
+    X(MEMSET, graphId, 72)                                                                                   \
+    X(CALL, cbid, 4)                                                                                         \
+    X(CALL, start, 8)                                                                                        \
+    X(CALL, end, 16)                                                                                         \
+    X(CALL, threadId, 28)                                                                                    \
+    X(CALL, correlationId, 32)                                                                               \
+    X(CALL, returnValue, 36)                                                                                 \
+    X(SYNC, type, 4)                                                                                         \
+    X(SYNC, start, 8)                                                                                        \
+    X(SYNC, end, 16)                                                                                         \
+    X(SYNC, correlationId, 24)                                                                               \
+    X(SYNC, contextId, 28)                                                                                   \
+    X(SYNC, streamId, 32)                                                                                    \
+    X(OVERHEAD, overheadKind, 4)                                                                             \
+    X(OVERHEAD, objectKind, 8)                                                                               \
+    X(OVERHEAD, objectId, 12)                                                                                \
+    X(OVERHEAD, start, 24)                                                                                   \
+    X(OVERHEAD, end, 32)                                                                                     \
+    X(OVERHEAD, overheadData, 48)                                                                            \
+    X(CONTEXT, contextId, 4)                                                                                 \
+    X(CONTEXT, deviceId, 8)                                                                                  \
+    X(DEVICE, globalMemoryBandwidth, 8)                                                                      \
+    X(DEVICE, globalMemorySize, 16)                                                                          \
+    X(DEVICE, l2CacheSize, 28)                                                                               \
+    X(DEVICE, numThreadsPerWarp, 32)                                                                         \
+    X(DEVICE, coreClockRate, 36)                                                                             \
+    X(DEVICE, numMultiprocessors, 44)                                                                        \
+    X(DEVICE, maxWarpsPerMultiprocessor, 52)                                                                 \
+    X(DEVICE, maxSharedMemoryPerMultiprocessor, 60)                                                          \
+    X(DEVICE, maxRegistersPerMultiprocessor, 64)                                                             \
+    X(DEVICE, maxRegistersPerBlock, 68)                                                                      \
+    X(DEVICE, maxSharedMemoryPerBlock, 72)                                                                   \
+    X(DEVICE, maxThreadsPerBlock, 76)                                                                        \
+    X(DEVICE, computeCapabilityMajor, 104)                                                                   \
+    X(DEVICE, computeCapabilityMinor, 108)                                                                   \
+    X(DEVICE, id, 112)                                                                                       \
+    X(DEVICE, uuid, 120)                                                                                     \
+    X(DEVICE, name, 136)
+
+enum gp_offset {
+#define X(record, field, offset) GP_AT_##record##_##field = (offset),
+    GP_OFFSETS(X)
+#undef X
+};
+
+#endif

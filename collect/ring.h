@@ -1,0 +1,53 @@
+/* ring.h -- notes from one thread to the flush thread: a byte ring with one writer and one reader, without
+ * locks. A note that does not fit is refused, never waited for; room for the ends of accepted begins is kept
+ * back by the caller's RESERVE, so that ends always fit. Pages are touched only as they are used.
+ *
+ *     struct gp_ring *r = gp_ring_new(1 << 20);
+ *     gp_ring_put(r, &note, text, n, 0);                                  // the one writer
+ *     while ((note = gp_ring_peek(r))) { use(note); gp_ring_pop(r, note); } // the one reader
+ */
+#ifndef GP_COLLECT_RING_H
+#define GP_COLLECT_RING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum gp_note_op { GP_NOTE_PAD, GP_NOTE_PUSH, GP_NOTE_POP, GP_NOTE_START, GP_NOTE_STOP, GP_NOTE_MARK };
+
+/* What happened; the text, when TEXT is NULL, follows the struct, NUL-terminated. */
+struct gp_note {
+    uint32_t size; /* with the text, a multiple of 8; set by gp_ring_put */
+    uint32_t op;   /* enum gp_note_op */
+    int64_t time_ns;
+    const char *domain; /* name of the NVTX domain, "" for the default one; lives for ever */
+    const char *text;   /* a registered string, which lives for ever, or NULL */
+    uint64_t id;        /* GP_NOTE_START and GP_NOTE_STOP: which range */
+};
+
+struct gp_ring {
+    uint8_t *data;
+    size_t size;                 /* a power of two */
+    _Atomic uint64_t head, tail; /* bytes ever written, read */
+    _Atomic uint64_t refused;
+};
+
+/* SIZE is a power of two. NULL when the system has no memory. */
+struct gp_ring *gp_ring_new(size_t size);
+/* Append NOTE and N bytes of TEXT (unless note->text is set), leaving RESERVE bytes free. False when there is
+ * no room. */
+bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, const char *text, size_t n, size_t reserve);
+/* The oldest note, or NULL. */
+const struct gp_note *gp_ring_peek(struct gp_ring *r);
+void gp_ring_pop(struct gp_ring *r, const struct gp_note *note);
+/* More than half of it is in use. */
+bool gp_ring_half_full(struct gp_ring *r);
+void gp_ring_free(struct gp_ring *r);
+
+static inline const char *gp_note_text(const struct gp_note *n)
+{
+    return n->text ? n->text : (const char *)(n + 1);
+}
+
+#endif
