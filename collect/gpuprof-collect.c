@@ -1,0 +1,372 @@
+/* gpuprof-collect -- runs a command and writes what it does on the GPU as a binary trace. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "collect/hub.h"
+#include "collect/launch.h"
+#include "collect/sink.h"
+#include "collect/wire.h"
+#include "formats/base/buf.h"
+#include "formats/base/cli.h"
+#include "formats/base/json_write.h"
+#include "formats/gpt_write.h"
+#include "formats/trace.h"
+
+enum { LOWEST_FD = 100, MIN_BUFFER = 64 << 10, MAX_BUFFER = 64 << 20 };
+static const int64_t ORPHANS_NS = 5000000000; /* how long processes that outlive the command are waited for */
+
+struct opts {
+    const char *output, *api;
+    bool quiet, verbose, no_nvtx;
+    int64_t flush_ns;
+    uint64_t buffer_bytes;
+};
+
+static const struct gp_option options[] = {
+    {'o', "output", "FILE", "write the trace to FILE; the command keeps its standard output", GP_OPT_STRING,
+     offsetof(struct opts, output)},
+    {'q', "quiet", NULL, "print errors only", GP_OPT_FLAG, offsetof(struct opts, quiet)},
+    {'v', "verbose", NULL, "say more about what was collected", GP_OPT_FLAG, offsetof(struct opts, verbose)},
+    {0, "api", "none|launch|sync|all",
+     "API calls to record: launches and copies, also waits, or all (default: sync)", GP_OPT_CHOICE,
+     offsetof(struct opts, api)},
+    {0, "no-nvtx", NULL, "do not record NVTX ranges", GP_OPT_FLAG, offsetof(struct opts, no_nvtx)},
+    {0, "flush-interval", "DURATION", "flush this often, at most so much is lost in a crash (default: 200ms)",
+     GP_OPT_DURATION, offsetof(struct opts, flush_ns)},
+    {0, "buffer-size", "SIZE", "size of one activity buffer (default: 1M)", GP_OPT_UINT,
+     offsetof(struct opts, buffer_bytes)},
+    {0},
+};
+
+static struct gp_tool tool = {
+    .name = "gpuprof-collect",
+    .summary = "run a command and write what it does on the GPU as a binary trace to standard output",
+    .operands = "[--] CMD [ARG...]",
+    .example = "gpuprof-collect ./app | trace2flame > flame.svg\n"
+               "gpuprof-collect -o train.trace python3 train.py\n",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = -1,
+    .stop_at_operand = true,
+    .error_status = GP_LAUNCH_FAILED,
+};
+
+struct collect {
+    struct opts opts;
+    struct gp_launch launch;
+    struct gp_sink *sink;
+    struct gp_hub *hub;
+    struct gp_trace trace; /* what the launcher itself knows */
+    struct gp_gpt_writer *writer;
+    int trace_fd, listen_fd, wake[2];
+};
+
+static int64_t now_ns(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- set-up ---- */
+
+/* The trace goes where our standard output goes, by a descriptor that the command does not inherit. */
+static int take_stdout(struct collect *c, struct gp_err *err)
+{
+    if (c->opts.output && strcmp(c->opts.output, "-") != 0) return 0;
+    c->opts.output = NULL;
+    if (isatty(STDOUT_FILENO))
+        return gp_fail(err, GP_E_USAGE, -1, "standard output is a terminal: redirect it or use -o FILE");
+    c->trace_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, LOWEST_FD);
+    return c->trace_fd < 0 ? gp_fail(err, GP_E_IO, -1, "standard output: %s", strerror(errno)) : 0;
+}
+
+/* The injected library: from the environment, or in a library folder beside the one that this program is in.
+ */
+static int find_library(struct gp_buf *path, struct gp_err *err)
+{
+    static const char *const places[] = {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"};
+    const char *chosen = getenv(GP_ENV_INJECT);
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = 0;
+    for (int i = 0; i < 2; i++) { /* off with the name, then with "bin" */
+        char *slash = strrchr(self, '/');
+        if (slash) *slash = 0;
+    }
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        path->n = 0;
+        if (chosen && *chosen) gp_buf_puts(path, chosen);
+        else gp_buf_printf(path, "%s/%s/libgpuprof-inject.so", self, places[i]);
+        if (!access(gp_buf_str(path), R_OK)) return 0;
+    }
+    if (!chosen || !*chosen)
+        return gp_fail(err, GP_E_IO, -1,
+                       "%s/lib/libgpuprof-inject.so: not there: built without CUPTI's headers?", self);
+    return gp_fail(err, GP_E_IO, -1, "%s: %s", chosen, strerror(errno));
+}
+
+static void set_variable(const char *name, const char *value)
+{
+    const char *old = getenv(name);
+    if (old && *old && strcmp(old, value) != 0)
+        gp_cli_warn(&tool, "%s: was '%s': that tool is replaced for this run", name, old);
+    setenv(name, value, 1);
+}
+
+static int listen_for_processes(struct collect *c, struct gp_err *err)
+{
+    char name[96];
+    uint64_t random = 0;
+    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, &random, sizeof random) != (ssize_t)sizeof random)
+        random = (uint64_t)now_ns(CLOCK_REALTIME);
+    if (fd >= 0) close(fd);
+    snprintf(name, sizeof name, "@gpuprof-%ld-%016llx", (long)getpid(), (unsigned long long)random);
+    c->listen_fd = gp_wire_listen(name, err);
+    if (c->listen_fd < 0) return -1;
+    setenv(GP_ENV_SOCKET, name, 1);
+    return 0;
+}
+
+static enum gp_api_level api_level(const char *word)
+{
+    static const char *const words[] = {"none", "launch", "sync", "all"};
+    for (unsigned i = 0; i < 4; i++)
+        if (!strcmp(word, words[i])) return (enum gp_api_level)i;
+    return GP_API_LEVEL_SYNC;
+}
+
+static int check_opts(const struct opts *o, struct gp_err *err)
+{
+    if (o->flush_ns < 1000000 || o->flush_ns > 60000000000)
+        return gp_fail(err, GP_E_USAGE, -1, "--flush-interval: must be between 1ms and 60s");
+    if (o->buffer_bytes < MIN_BUFFER || o->buffer_bytes > MAX_BUFFER)
+        return gp_fail(err, GP_E_USAGE, -1, "--buffer-size: must be between 64K and 64M");
+    return 0;
+}
+
+/* ---- the launcher's own part of the trace ---- */
+
+static int write_block(void *ctx, const void *data, size_t n)
+{
+    struct collect *c = ctx;
+    gp_sink_put(c->sink, data, n);
+    return 0;
+}
+
+static void on_block(void *ctx, const void *data, size_t n)
+{
+    write_block(ctx, data, n);
+}
+
+static void put_text(struct gp_buf *b, const char *text)
+{
+    gp_json_put_string(b, text, strlen(text));
+}
+
+static void set_meta(struct gp_trace *t, const char *key, struct gp_buf *json)
+{
+    gp_trace_set_meta(t, key, json->data, json->n);
+    json->n = 0;
+}
+
+static void note_clock(struct gp_trace *t)
+{
+    struct gp_clock c = {now_ns(CLOCK_MONOTONIC), now_ns(CLOCK_REALTIME), 0};
+    GP_VEC_PUSH(&t->clocks, c);
+}
+
+static void begin_trace(struct collect *c)
+{
+    struct gp_buf b = {0};
+    gp_trace_init(&c->trace, GP_NEED_ALL);
+    c->writer = gp_gpt_writer_new(NULL, write_block, c);
+    put_text(&b, "gpuprof-collect " GP_VERSION);
+    set_meta(&c->trace, "collector", &b);
+    gp_buf_putc(&b, '[');
+    for (int i = 0; i < tool.nargs; i++) {
+        if (i) gp_buf_putc(&b, ',');
+        put_text(&b, tool.args[i]);
+    }
+    gp_buf_putc(&b, ']');
+    set_meta(&c->trace, "command", &b);
+    put_text(&b, c->opts.api);
+    set_meta(&c->trace, "api_level", &b);
+    gp_buf_put_i64(&b, c->opts.flush_ns);
+    set_meta(&c->trace, "flush_interval_ns", &b);
+    gp_buf_put_i64(&b, now_ns(CLOCK_REALTIME));
+    set_meta(&c->trace, "start_realtime_ns", &b);
+    gp_buf_release(&b);
+    note_clock(&c->trace);
+    gp_gpt_begin(c->writer);
+    gp_gpt_flush(c->writer, &c->trace);
+}
+
+static void end_trace(struct collect *c, const struct gp_hub_totals *t)
+{
+    struct gp_buf b = {0};
+    gp_buf_printf(&b, "%d", c->launch.status);
+    set_meta(&c->trace, "exit_status", &b);
+    gp_buf_printf(&b, "%u", t->processes);
+    set_meta(&c->trace, "traced_processes", &b);
+    gp_buf_put_i64(&b, t->stats.cpu_ns);
+    set_meta(&c->trace, "collector_cpu_ns", &b);
+    gp_buf_release(&b);
+    if (t->cut) {
+        struct gp_loss l = {gp_intern_cstr(&c->trace.strings, "ends of processes"),
+                            gp_intern_cstr(&c->trace.strings,
+                                           "killed or ended by _exit: up to one flush interval is missing"),
+                            t->cut, UINT32_MAX};
+        GP_VEC_PUSH(&c->trace.losses, l);
+    }
+    note_clock(&c->trace);
+    gp_gpt_end(c->writer, &c->trace);
+}
+
+/* ---- running ---- */
+
+/* One round: wait for something to happen, at most until DUE_NS (0: for ever). */
+static void turn(struct collect *c, struct pollfd **fds, size_t *cap, int64_t due_ns)
+{
+    enum { OURS = 3 };
+    size_t want = gp_hub_poll_size(c->hub) + OURS;
+    if (*cap < want) {
+        *cap = want * 2;
+        *fds = gp_realloc(*fds, *cap * sizeof **fds);
+    }
+    struct pollfd *p = *fds;
+    p[0] = (struct pollfd){.fd = c->launch.events_fd, .events = POLLIN};
+    p[1] = (struct pollfd){.fd = c->wake[0], .events = POLLIN};
+    p[2] = (struct pollfd){.fd = c->opts.output ? -1 : c->trace_fd,
+                           .events = 0}; /* tells when the reader goes */
+    if (gp_sink_failed(c->sink)) p[2].fd = -1;
+    size_t n = gp_hub_poll_fds(c->hub, p + OURS, !gp_sink_full(c->sink));
+    int timeout = -1;
+    if (due_ns) {
+        int64_t left = due_ns - now_ns(CLOCK_MONOTONIC);
+        timeout = left > 0 ? (int)(left / 1000000 + 1) : 0;
+    }
+    if (poll(p, (nfds_t)(n + OURS), timeout) < 0) return;
+    if (p[0].revents) gp_launch_events(&c->launch);
+    if (p[1].revents) {
+        char drop[256];
+        ssize_t rc = read(c->wake[0], drop, sizeof drop);
+        (void)rc;
+    }
+    if (p[2].revents & POLLERR || gp_sink_failed(c->sink)) gp_hub_stop(c->hub);
+    gp_hub_serve(c->hub, p + OURS, n);
+}
+
+static void run(struct collect *c)
+{
+    struct pollfd *fds = NULL;
+    size_t cap = 0;
+    while (!c->launch.ended) turn(c, &fds, &cap, 0);
+    /* What the command left in the sockets, and processes that it left behind. */
+    int64_t due_ns = now_ns(CLOCK_MONOTONIC) + ORPHANS_NS;
+    turn(c, &fds, &cap, 1); /* lets in those that connected and ended at once */
+    while (gp_hub_totals(c->hub).live && !c->launch.nudges) {
+        if (gp_sink_full(c->sink))
+            due_ns = now_ns(CLOCK_MONOTONIC) + ORPHANS_NS; /* the reader is what is slow */
+        if (now_ns(CLOCK_MONOTONIC) > due_ns) break;
+        turn(c, &fds, &cap, due_ns);
+    }
+    free(fds);
+}
+
+static void report(struct collect *c, const struct gp_hub_totals *t, bool reader_left)
+{
+    const struct gp_wire_stats *s = &t->stats;
+    if (c->opts.quiet) return;
+    struct gp_buf b = {0};
+    gp_buf_printf(&b, "gpuprof-collect: %llu kernels, %llu copies, %llu sets, %u %s, %llu lost",
+                  (unsigned long long)s->kernels, (unsigned long long)s->copies, (unsigned long long)s->sets,
+                  t->processes, t->processes == 1 ? "process" : "processes",
+                  (unsigned long long)(s->dropped + s->bad_time));
+    if (c->opts.verbose)
+        gp_buf_printf(&b, " (%llu dropped, %llu without a time), %llu calls, %llu ranges",
+                      (unsigned long long)s->dropped, (unsigned long long)s->bad_time,
+                      (unsigned long long)s->calls, (unsigned long long)s->ranges);
+    if (t->cut) gp_buf_printf(&b, ", %u ended early", t->cut);
+    if (t->live) gp_buf_printf(&b, ", %u still running", t->live);
+    if (reader_left) gp_buf_puts(&b, ", stopped when the reader went away");
+    gp_buf_printf(&b, ", %llu clock inversions", (unsigned long long)s->inversions);
+    if (s->inversions) gp_buf_printf(&b, " (max %lld ns)", (long long)s->worst_inversion_ns);
+    gp_buf_printf(&b, ", collector CPU %.3f s\n", (double)s->cpu_ns / 1e9);
+    fputs(gp_buf_str(&b), stderr);
+    gp_buf_release(&b);
+}
+
+static int set_up(struct collect *c, struct gp_buf *library, struct gp_err *err)
+{
+    if (check_opts(&c->opts, err) || take_stdout(c, err) || find_library(library, err)) return -1;
+    if (pipe(c->wake)) return gp_fail(err, GP_E_IO, -1, "pipe: %s", strerror(errno));
+    for (int i = 0; i < 2; i++) {
+        fcntl(c->wake[i], F_SETFD, FD_CLOEXEC);
+        fcntl(c->wake[i], F_SETFL, O_NONBLOCK);
+    }
+    if (listen_for_processes(c, err)) return -1;
+    c->sink = gp_sink_open(c->opts.output, c->trace_fd, c->wake[1], err);
+    return c->sink ? 0 : -1;
+}
+
+/* The command line as execvp() wants it. */
+static char **copy_args(void)
+{
+    char **argv = gp_zalloc(((size_t)tool.nargs + 1) * sizeof *argv);
+    for (int i = 0; i < tool.nargs; i++) argv[i] = (char *)(uintptr_t)tool.args[i];
+    return argv;
+}
+
+static int collect(struct collect *c, struct gp_err *err)
+{
+    struct gp_wire_welcome w = {.api = api_level(c->opts.api),
+                                .buffer_bytes = (uint32_t)c->opts.buffer_bytes,
+                                .flush_ns = c->opts.flush_ns};
+    c->hub = gp_hub_new(c->listen_fd, &w, on_block, c);
+    begin_trace(c);
+    char **argv = copy_args();
+    int rc = gp_launch_start(&c->launch, argv, !c->opts.output, err);
+    free(argv);
+    if (!rc) run(c);
+    struct gp_hub_totals totals = gp_hub_totals(c->hub);
+    gp_hub_stop(c->hub);
+    end_trace(c, &totals);
+    bool reader_left = gp_sink_failed(c->sink) == EPIPE;
+    if (!rc) report(c, &totals, reader_left);
+    gp_hub_free(c->hub);
+    gp_gpt_writer_free(c->writer);
+    gp_trace_release(&c->trace);
+    struct gp_err write_err = {0};
+    if (!gp_sink_close(c->sink, !rc, &write_err) || rc) return rc;
+    *err = write_err;
+    return -1;
+}
+
+int main(int argc, char **argv)
+{
+    struct collect c = {.opts = {.api = "sync", .flush_ns = 200000000, .buffer_bytes = 1 << 20},
+                        .trace_fd = -1};
+    struct gp_buf library = {0};
+    struct gp_err err = {0};
+    if (gp_cli_parse(&tool, argc, argv, &c.opts)) return tool.status;
+    if (set_up(&c, &library, &err)) {
+        gp_cli_error(&tool, &err);
+        return GP_LAUNCH_FAILED;
+    }
+    set_variable("CUDA_INJECTION64_PATH", gp_buf_str(&library));
+    if (!c.opts.no_nvtx) set_variable("NVTX_INJECTION64_PATH", gp_buf_str(&library));
+    gp_buf_release(&library);
+    if (collect(&c, &err)) {
+        gp_cli_error(&tool, &err);
+        return c.launch.status ? c.launch.status : GP_LAUNCH_FAILED;
+    }
+    return c.launch.status;
+}

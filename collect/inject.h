@@ -1,0 +1,66 @@
+/* inject.h -- what the parts of the injected library share: its life (inject.c), CUPTI (tracer.c) and NVTX
+ * (nvtx.c). Unlike everything else here these parts live inside somebody else's program: they have state of
+ * their own, read the environment, and print only to say that something is wrong, or, with GPUPROF_DEBUG,
+ * what they do.
+ */
+#ifndef GP_COLLECT_INJECT_H
+#define GP_COLLECT_INJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "collect/pool.h"
+#include "collect/ranges.h"
+#include "collect/records.h"
+#include "collect/wire.h"
+
+#define GP_EXPORT __attribute__((visibility("default")))
+
+/* "gpuprof-collect: pid N: MESSAGE" on standard error. gp_debug() only with GPUPROF_DEBUG. */
+void gp_say(const char *fmt, ...) GP_PRINTF(1, 2);
+void gp_debug(const char *fmt, ...) GP_PRINTF(1, 2);
+/* CLOCK_MONOTONIC. */
+int64_t gp_now_ns(void);
+
+/* ---- inject.c ---- */
+
+/* Registers the fork handlers, once. */
+void gp_inject_once(void);
+/* Wake the flush thread before its time: buffers wait, or a ring is half full; with WRITE what they hold is
+ * written at once, because the program may be about to end. Cheap, callable from any thread. */
+void gp_inject_wake(bool write);
+
+/* ---- tracer.c: everything that calls CUPTI ---- */
+
+struct gp_tracer_opts {
+    enum gp_api_level api;
+    struct gp_pool *pool;
+};
+
+/* Find and open libcupti, subscribe, enable. False, having said why, when the program must run untraced. */
+bool gp_tracer_start(const struct gp_tracer_opts *opts);
+/* cuptiGetVersion(). */
+uint32_t gp_tracer_version(void);
+/* The CUDA version of the driver (13000), 0 unknown. */
+int gp_tracer_driver_version(void);
+/* Ask CUPTI for the buffers that it has; with FORCED those with unfinished records, too. */
+void gp_tracer_flush(bool forced);
+/* Call TAKE for every record in a buffer. Returns how many; with TAKE NULL it only counts. */
+uint64_t gp_tracer_read(uint8_t *data, size_t valid, void (*take)(void *ctx, const void *record), void *ctx);
+/* Records that CUPTI dropped since the last call. */
+uint64_t gp_tracer_dropped(void);
+/* CUPTI's name of an API call, or NULL. */
+const char *gp_tracer_call_name(bool driver, uint32_t cbid);
+/* Take no more records, without asking anything of CUPTI: the process is ending. */
+void gp_tracer_mute(void);
+/* Switch everything off: the reader went away. */
+void gp_tracer_stop(void);
+
+/* ---- nvtx.c ---- */
+
+/* Hand the notes of all threads to RANGES. Returns how many were refused since the last call. */
+uint64_t gp_nvtx_drain(struct gp_ranges *ranges);
+/* In a fork child: forget the parent's threads; with OFF record nothing any more. */
+void gp_nvtx_forked(bool off);
+void gp_nvtx_off(void);
+
+#endif

@@ -1,0 +1,112 @@
+#include "collect/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Handlers can only reach the child and the pipe through these; see launch.h about "one at a time". */
+static volatile sig_atomic_t child_pid;
+static volatile sig_atomic_t wake_fd = -1;
+
+static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+    (void)context;
+    int saved = errno;
+    bool sent_by_process = info->si_code <= 0; /* else by the kernel, to the whole foreground group */
+    if (sig != SIGCHLD && sent_by_process && child_pid > 0) kill((pid_t)child_pid, sig);
+    char c = (char)sig;
+    ssize_t rc = write((int)wake_fd, &c, 1);
+    (void)rc;
+    errno = saved;
+}
+
+static void set_handlers(void)
+{
+    struct sigaction sa = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART}, old;
+    sigfillset(&sa.sa_mask);
+    sigaction(SIGCHLD, &sa, NULL);
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
+        if (!sigaction(passed_on[i], NULL, &old) && old.sa_handler != SIG_IGN)
+            sigaction(passed_on[i], &sa, NULL);
+}
+
+/* In the child: become the command. Returns only with errno set. */
+static void become(char *const argv[], bool stdout_to_stderr, const sigset_t *mask,
+                   const struct sigaction *pipe_action)
+{
+    if (stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return;
+    sigaction(SIGPIPE, pipe_action, NULL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    execvp(argv[0], argv);
+}
+
+static int fail_start(struct gp_launch *l, int status, int error, const char *what, struct gp_err *err)
+{
+    l->status = status;
+    l->ended = true;
+    return gp_fail(err, GP_E_IO, -1, "%s: %s", what, strerror(error));
+}
+
+/* The child tells through FD why it could not become the command; the end of file says that it could. */
+static int await_exec(struct gp_launch *l, int fd, const char *name, struct gp_err *err)
+{
+    int error = 0;
+    ssize_t n;
+    do n = read(fd, &error, sizeof error);
+    while (n < 0 && errno == EINTR);
+    close(fd);
+    if (n != (ssize_t)sizeof error) return 0;
+    while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR) continue;
+    return fail_start(l, error == ENOENT ? GP_LAUNCH_NOT_FOUND : GP_LAUNCH_NOT_EXECUTABLE, error, name, err);
+}
+
+int gp_launch_start(struct gp_launch *l, char *const argv[], bool stdout_to_stderr, struct gp_err *err)
+{
+    int events[2], told[2];
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, pipe_action;
+    sigset_t all, mask;
+    memset(l, 0, sizeof *l);
+    if (pipe(events) || pipe(told)) return fail_start(l, GP_LAUNCH_FAILED, errno, "pipe", err);
+    for (int i = 0; i < 2; i++) {
+        fcntl(events[i], F_SETFD, FD_CLOEXEC);
+        fcntl(events[i], F_SETFL, O_NONBLOCK);
+        fcntl(told[i], F_SETFD, FD_CLOEXEC);
+    }
+    l->events_fd = events[0];
+    wake_fd = events[1];
+    sigaction(SIGPIPE, &ignore, &pipe_action);
+    sigfillset(&all); /* no signal may be lost between the fork and the handlers knowing the child */
+    sigprocmask(SIG_BLOCK, &all, &mask);
+    set_handlers();
+    pid_t pid = fork();
+    if (!pid) {
+        become(argv, stdout_to_stderr, &mask, &pipe_action);
+        int error = errno;
+        ssize_t rc = write(told[1], &error, sizeof error);
+        (void)rc;
+        _exit(GP_LAUNCH_NOT_FOUND);
+    }
+    l->pid = pid;
+    if (pid > 0) child_pid = pid;
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    close(told[1]);
+    if (pid < 0) return fail_start(l, GP_LAUNCH_FAILED, errno, "fork", err);
+    return await_exec(l, told[0], argv[0], err);
+}
+
+void gp_launch_events(struct gp_launch *l)
+{
+    char c[64];
+    ssize_t n = read(l->events_fd, c, sizeof c);
+    for (ssize_t i = 0; i < n; i++) l->nudges += l->ended && c[i] != SIGCHLD;
+    int status;
+    if (l->ended || waitpid(l->pid, &status, WNOHANG) != l->pid) return;
+    child_pid = 0; /* the number may be given to somebody else now */
+    l->ended = true;
+    l->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -1,0 +1,424 @@
+/* NVTX injection: one ring of notes a thread, drained by the flush thread. A process that uses NVTX but not
+ * CUDA only fills its rings, which is cheap, and stops at the first one that is full. */
+#include "collect/inject.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#define NVTX_NO_IMPL
+#include "nvtx3/nvToolsExt.h"
+
+enum { RING_BYTES = 4 << 20, POP_BYTES = 2 * sizeof(struct gp_note), MAX_TEXT = 4096 };
+
+/* One thread's ring. The thread writes, the flush thread reads and, when the thread is gone, frees. */
+struct nvtx_thread {
+    struct nvtx_thread *next;
+    struct gp_ring *ring;
+    int64_t tid;
+    unsigned epoch;    /* of the process this was made in: a fork child must not use its parent's */
+    uint32_t open;     /* pushes that were accepted and not popped */
+    uint32_t skipped;  /* pushes that were refused and not popped */
+    _Atomic bool woke; /* the flush thread has been told that this is half full */
+    _Atomic bool gone; /* the thread has ended */
+};
+
+struct nvtx_string {
+    const char *text;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct nvtx_thread *threads; /* under lock */
+    pthread_key_t key;
+    pthread_once_t once;
+    _Atomic bool off;
+    _Atomic unsigned epoch;
+    _Atomic uint64_t next_id;
+    uint64_t refused_gone; /* by threads that were freed; flush thread only */
+    uint64_t refused_told;
+} nvtx = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+
+static _Thread_local struct nvtx_thread *this_thread;
+
+static void thread_ends(void *arg)
+{
+    struct nvtx_thread *t = arg;
+    this_thread = NULL;
+    atomic_store(&t->gone, true);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&nvtx.key, thread_ends);
+}
+
+static struct nvtx_thread *new_thread(void)
+{
+    pthread_once(&nvtx.once, make_key);
+    struct nvtx_thread *t = calloc(1, sizeof *t);
+    if (t) t->ring = gp_ring_new(RING_BYTES);
+    if (!t || !t->ring) {
+        free(t);
+        return NULL;
+    }
+    t->tid = syscall(SYS_gettid);
+    t->epoch = atomic_load(&nvtx.epoch);
+    pthread_setspecific(nvtx.key, t);
+    pthread_mutex_lock(&nvtx.lock);
+    t->next = nvtx.threads;
+    nvtx.threads = t;
+    pthread_mutex_unlock(&nvtx.lock);
+    return this_thread = t;
+}
+
+static struct nvtx_thread *get_thread(void)
+{
+    if (atomic_load_explicit(&nvtx.off, memory_order_relaxed)) return NULL;
+    struct nvtx_thread *t = this_thread;
+    if (GP_LIKELY(t && t->epoch == atomic_load_explicit(&nvtx.epoch, memory_order_relaxed))) return t;
+    return new_thread();
+}
+
+static bool put(struct nvtx_thread *t, const struct gp_note *note, const char *text, size_t reserve)
+{
+    size_t n = note->text ? 0 : strlen(text);
+    bool ok = gp_ring_put(t->ring, note, text, n < MAX_TEXT ? n : MAX_TEXT, reserve);
+    if (GP_UNLIKELY(gp_ring_half_full(t->ring)) && !atomic_exchange(&t->woke, true)) gp_inject_wake(false);
+    return ok;
+}
+
+/* ---- messages ---- */
+
+static void to_utf8(char *to, size_t size, const wchar_t *from)
+{
+    size_t n = 0;
+    for (; *from && n + 5 < size; from++) {
+        uint32_t c = (uint32_t)*from;
+        if (c < 0x80) {
+            to[n++] = (char)c;
+        } else if (c < 0x800) {
+            to[n++] = (char)(0xc0 | c >> 6);
+            to[n++] = (char)(0x80 | (c & 0x3f));
+        } else if (c < 0x10000) {
+            to[n++] = (char)(0xe0 | c >> 12);
+            to[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+            to[n++] = (char)(0x80 | (c & 0x3f));
+        } else {
+            to[n++] = (char)(0xf0 | (c >> 18 & 7));
+            to[n++] = (char)(0x80 | (c >> 12 & 0x3f));
+            to[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+            to[n++] = (char)(0x80 | (c & 0x3f));
+        }
+    }
+    to[n] = 0;
+}
+
+static const char *domain_name(nvtxDomainHandle_t d)
+{
+    return d ? (const char *)d : "";
+}
+
+/* Put a note with the message of ATTR; room for RESERVE bytes stays. */
+static bool put_event(struct nvtx_thread *t, struct gp_note *note, const nvtxEventAttributes_t *attr,
+                      size_t reserve)
+{
+    char wide[MAX_TEXT];
+    const char *text = "";
+    if (attr && attr->messageType == NVTX_MESSAGE_TYPE_ASCII && attr->message.ascii) {
+        text = attr->message.ascii;
+    } else if (attr && attr->messageType == NVTX_MESSAGE_TYPE_REGISTERED && attr->message.registered) {
+        note->text = ((const struct nvtx_string *)(const void *)attr->message.registered)->text;
+    } else if (attr && attr->messageType == NVTX_MESSAGE_TYPE_UNICODE && attr->message.unicode) {
+        to_utf8(wide, sizeof wide, attr->message.unicode);
+        text = wide;
+    }
+    return put(t, note, text, reserve);
+}
+
+static nvtxEventAttributes_t ascii_event(const char *message)
+{
+    nvtxEventAttributes_t a;
+    memset(&a, 0, sizeof a);
+    a.messageType = NVTX_MESSAGE_TYPE_ASCII;
+    a.message.ascii = message;
+    return a;
+}
+
+static nvtxEventAttributes_t wide_event(const wchar_t *message)
+{
+    nvtxEventAttributes_t a;
+    memset(&a, 0, sizeof a);
+    a.messageType = NVTX_MESSAGE_TYPE_UNICODE;
+    a.message.unicode = message;
+    return a;
+}
+
+/* ---- the calls ---- */
+
+static int NVTX_API push(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
+{
+    struct nvtx_thread *t = get_thread();
+    if (!t) return NVTX_NO_PUSH_POP_TRACKING;
+    struct gp_note note = {.op = GP_NOTE_PUSH, .time_ns = gp_now_ns(), .domain = domain_name(d)};
+    int depth = (int)(t->open + t->skipped);
+    if (t->skipped) { /* what lies inside a refused range is refused, too, so that the pops still match */
+        t->skipped++;
+        atomic_fetch_add(&t->ring->refused, 1);
+    } else if (put_event(t, &note, attr, (size_t)(t->open + 1) * POP_BYTES)) {
+        t->open++;
+    } else {
+        t->skipped++;
+    }
+    return depth;
+}
+
+static int NVTX_API pop(nvtxDomainHandle_t d)
+{
+    struct nvtx_thread *t = get_thread();
+    if (!t) return NVTX_NO_PUSH_POP_TRACKING;
+    if (t->skipped) {
+        t->skipped--;
+    } else if (t->open) {
+        struct gp_note note = {
+            .op = GP_NOTE_POP, .time_ns = gp_now_ns(), .domain = domain_name(d), .text = ""};
+        put(t, &note, "", 0);
+        t->open--;
+    } else {
+        return -1;
+    }
+    return (int)(t->open + t->skipped);
+}
+
+static nvtxRangeId_t NVTX_API start(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
+{
+    nvtxRangeId_t id = atomic_fetch_add(&nvtx.next_id, 1) + 1;
+    struct nvtx_thread *t = get_thread();
+    if (!t) return id;
+    struct gp_note note = {.op = GP_NOTE_START, .time_ns = gp_now_ns(), .domain = domain_name(d), .id = id};
+    put_event(t, &note, attr, (size_t)(t->open + 1) * POP_BYTES);
+    return id;
+}
+
+static void NVTX_API stop(nvtxDomainHandle_t d, nvtxRangeId_t id)
+{
+    struct nvtx_thread *t = get_thread();
+    if (!t) return;
+    struct gp_note note = {
+        .op = GP_NOTE_STOP, .time_ns = gp_now_ns(), .domain = domain_name(d), .text = "", .id = id};
+    put(t, &note, "", (size_t)(t->open + 1) * POP_BYTES);
+}
+
+static void NVTX_API mark(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
+{
+    struct nvtx_thread *t = get_thread();
+    if (!t) return;
+    struct gp_note note = {.op = GP_NOTE_MARK, .time_ns = gp_now_ns(), .domain = domain_name(d)};
+    put_event(t, &note, attr, (size_t)(t->open + 1) * POP_BYTES);
+}
+
+static void NVTX_API mark_ex(const nvtxEventAttributes_t *attr)
+{
+    mark(NULL, attr);
+}
+
+static void NVTX_API mark_ascii(const char *message)
+{
+    nvtxEventAttributes_t a = ascii_event(message);
+    mark(NULL, &a);
+}
+
+static void NVTX_API mark_wide(const wchar_t *message)
+{
+    nvtxEventAttributes_t a = wide_event(message);
+    mark(NULL, &a);
+}
+
+static nvtxRangeId_t NVTX_API start_ex(const nvtxEventAttributes_t *attr)
+{
+    return start(NULL, attr);
+}
+
+static nvtxRangeId_t NVTX_API start_ascii(const char *message)
+{
+    nvtxEventAttributes_t a = ascii_event(message);
+    return start(NULL, &a);
+}
+
+static nvtxRangeId_t NVTX_API start_wide(const wchar_t *message)
+{
+    nvtxEventAttributes_t a = wide_event(message);
+    return start(NULL, &a);
+}
+
+static void NVTX_API stop_default(nvtxRangeId_t id)
+{
+    stop(NULL, id);
+}
+
+static int NVTX_API push_ex(const nvtxEventAttributes_t *attr)
+{
+    return push(NULL, attr);
+}
+
+static int NVTX_API push_ascii(const char *message)
+{
+    nvtxEventAttributes_t a = ascii_event(message);
+    return push(NULL, &a);
+}
+
+static int NVTX_API push_wide(const wchar_t *message)
+{
+    nvtxEventAttributes_t a = wide_event(message);
+    return push(NULL, &a);
+}
+
+static int NVTX_API pop_default(void)
+{
+    return pop(NULL);
+}
+
+/* Domains and registered strings are few, and notes point at them, so they are never freed. */
+static nvtxDomainHandle_t NVTX_API create_domain(const char *name)
+{
+    return (nvtxDomainHandle_t)(void *)strdup(name ? name : "");
+}
+
+static nvtxDomainHandle_t NVTX_API create_domain_wide(const wchar_t *name)
+{
+    char text[MAX_TEXT];
+    to_utf8(text, sizeof text, name ? name : L"");
+    return create_domain(text);
+}
+
+static nvtxStringHandle_t NVTX_API register_string(nvtxDomainHandle_t d, const char *text)
+{
+    (void)d;
+    struct nvtx_string *s = malloc(sizeof *s);
+    char *copy = strdup(text ? text : "");
+    if (!s || !copy) {
+        free(s);
+        free(copy);
+        return NULL;
+    }
+    s->text = copy;
+    return (nvtxStringHandle_t)(void *)s;
+}
+
+static nvtxStringHandle_t NVTX_API register_string_wide(nvtxDomainHandle_t d, const wchar_t *text)
+{
+    char utf8[MAX_TEXT];
+    to_utf8(utf8, sizeof utf8, text ? text : L"");
+    return register_string(d, utf8);
+}
+
+/* ---- set-up ---- */
+
+struct entry {
+    unsigned id;
+    NvtxFunctionPointer function;
+};
+
+#define CORE(name, function)                                                                                 \
+    {                                                                                                        \
+        NVTX_CBID_CORE_##name, (NvtxFunctionPointer)(function)                                               \
+    }
+#define CORE2(name, function)                                                                                \
+    {                                                                                                        \
+        NVTX_CBID_CORE2_##name, (NvtxFunctionPointer)(function)                                              \
+    }
+
+static void attach(const NvtxExportTableCallbacks *cb, NvtxCallbackModule module, const struct entry *entries,
+                   size_t n)
+{
+    NvtxFunctionTable table = NULL;
+    unsigned size = 0;
+    if (!cb->GetModuleFunctionTable(module, &table, &size) || !table) return;
+    for (size_t i = 0; i < n; i++)
+        if (entries[i].id < size && table[entries[i].id]) *table[entries[i].id] = entries[i].function;
+}
+
+GP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
+
+GP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
+{
+    static const struct entry core[] = {
+        CORE(MarkEx, mark_ex),        CORE(MarkA, mark_ascii),        CORE(MarkW, mark_wide),
+        CORE(RangeStartEx, start_ex), CORE(RangeStartA, start_ascii), CORE(RangeStartW, start_wide),
+        CORE(RangeEnd, stop_default), CORE(RangePushEx, push_ex),     CORE(RangePushA, push_ascii),
+        CORE(RangePushW, push_wide),  CORE(RangePop, pop_default),
+    };
+    static const struct entry core2[] = {
+        CORE2(DomainMarkEx, mark),
+        CORE2(DomainRangeStartEx, start),
+        CORE2(DomainRangeEnd, stop),
+        CORE2(DomainRangePushEx, push),
+        CORE2(DomainRangePop, pop),
+        CORE2(DomainRegisterStringA, register_string),
+        CORE2(DomainRegisterStringW, register_string_wide),
+        CORE2(DomainCreateA, create_domain),
+        CORE2(DomainCreateW, create_domain_wide),
+    };
+    gp_inject_once();
+    const NvtxExportTableCallbacks *cb = get_table(NVTX_ETID_CALLBACKS);
+    if (!cb) return 0;
+    attach(cb, NVTX_CB_MODULE_CORE, core, sizeof core / sizeof *core);
+    attach(cb, NVTX_CB_MODULE_CORE2, core2, sizeof core2 / sizeof *core2);
+    gp_debug("NVTX attached");
+    return 1;
+}
+
+/* ---- the reading side ---- */
+
+static void drain_thread(struct nvtx_thread *t, struct gp_ranges *ranges)
+{
+    atomic_store(&t->woke, false);
+    for (const struct gp_note *note; (note = gp_ring_peek(t->ring));) {
+        gp_ranges_note(ranges, t->tid, note);
+        gp_ring_pop(t->ring, note);
+    }
+}
+
+uint64_t gp_nvtx_drain(struct gp_ranges *ranges)
+{
+    pthread_mutex_lock(&nvtx.lock);
+    struct nvtx_thread *first = nvtx.threads;
+    pthread_mutex_unlock(&nvtx.lock);
+    uint64_t refused = nvtx.refused_gone;
+    struct nvtx_thread *before = NULL;
+    for (struct nvtx_thread *t = first, *next; t; t = next) {
+        bool gone = atomic_load(&t->gone); /* read before draining, so that nothing is written after */
+        next = t->next;
+        drain_thread(t, ranges);
+        uint64_t n = atomic_load(&t->ring->refused);
+        refused += n;
+        if (gone && before) { /* the first one stays: a new thread may be linking to it now */
+            nvtx.refused_gone += n;
+            before->next = next;
+            gp_ring_free(t->ring);
+            free(t);
+        } else {
+            before = t;
+        }
+    }
+    uint64_t fresh = refused - nvtx.refused_told;
+    nvtx.refused_told = refused;
+    return fresh;
+}
+
+void gp_nvtx_off(void)
+{
+    atomic_store(&nvtx.off, true);
+}
+
+void gp_nvtx_forked(bool off)
+{
+    pthread_mutex_init(&nvtx.lock, NULL); /* some other thread of the parent may have held it */
+    nvtx.threads = NULL;
+    atomic_fetch_add(&nvtx.epoch, 1);
+    if (off) gp_nvtx_off();
+}

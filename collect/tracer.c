@@ -1,0 +1,460 @@
+/* CUPTI: found and opened at run time, so that one build serves every version from 12 on. Only this file
+ * knows it. */
+#include "collect/inject.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cupti.h>
+
+/* ---- the records as the headers have them must be where records.c reads them ---- */
+
+#if CUPTI_API_VERSION >= 130000
+#define STRUCT_KERNEL   CUpti_ActivityKernel10
+#define STRUCT_MEMCPY   CUpti_ActivityMemcpy6
+#define STRUCT_PEER     CUpti_ActivityMemcpyPtoP4
+#define STRUCT_MEMSET   CUpti_ActivityMemset4
+#define STRUCT_CALL     CUpti_ActivityAPI
+#define STRUCT_SYNC     CUpti_ActivitySynchronization2
+#define STRUCT_OVERHEAD CUpti_ActivityOverhead3
+#define STRUCT_CONTEXT  CUpti_ActivityContext3
+#define STRUCT_DEVICE   CUpti_ActivityDevice5
+#define X(record, field, offset)                                                                             \
+    _Static_assert(offsetof(STRUCT_##record, field) == (offset), #record "." #field " has moved");
+GP_OFFSETS(X)
+#undef X
+#endif
+_Static_assert((int)GP_ACTIVITY_CONCURRENT_KERNEL == (int)CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kind");
+_Static_assert((int)GP_ACTIVITY_SYNCHRONIZATION == (int)CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "kind");
+_Static_assert((int)GP_ACTIVITY_OVERHEAD == (int)CUPTI_ACTIVITY_KIND_OVERHEAD, "kind");
+
+enum { MAX_CBID = 2048, MAX_GAP = 200, ATTR_PER_THREAD_BUFFER = 9 };
+
+/* The calls that we cannot do without, and those that some versions lack. */
+#define NEEDED(X)                                                                                            \
+    X(cuptiSubscribe)                                                                                        \
+    X(cuptiEnableCallback)                                                                                   \
+    X(cuptiGetVersion)                                                                                       \
+    X(cuptiGetCallbackName)                                                                                  \
+    X(cuptiActivitySetAttribute)                                                                             \
+    X(cuptiActivityRegisterCallbacks)                                                                        \
+    X(cuptiActivityEnable)                                                                                   \
+    X(cuptiActivityDisable)                                                                                  \
+    X(cuptiActivityFlushAll)                                                                                 \
+    X(cuptiActivityGetNextRecord)                                                                            \
+    X(cuptiActivityGetNumDroppedRecords)
+#define OPTIONAL(X)                                                                                          \
+    X(cuptiSetThreadIdType)                                                                                  \
+    X(cuptiActivityRegisterTimestampCallback)                                                                \
+    X(cuptiActivityEnableRuntimeApi)                                                                         \
+    X(cuptiActivityEnableDriverApi)                                                                          \
+    X(cuptiUnsubscribe)                                                                                      \
+    X(cuptiGetResultString)
+
+typedef CUptiResult(CUPTIAPI *subscribe_v2_fn)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *, void *);
+
+/* What cuptiSubscribe_v2 takes; declared here because the headers of CUPTI 12 do not have it. */
+struct subscriber_params {
+    size_t size;
+    const char *name;
+    char *old_name;
+    size_t old_name_size;
+};
+
+static struct {
+#define X(fn) __typeof__(&(fn)) fn;
+    NEEDED(X)
+    OPTIONAL(X)
+#undef X
+    subscribe_v2_fn subscribe_v2;
+    CUpti_SubscriberHandle subscriber;
+    uint32_t version;
+    struct gp_pool *pool;
+    enum gp_api_level api;
+    _Atomic bool stopped;
+} cupti;
+
+static const char *result_text(CUptiResult rc)
+{
+    const char *text = NULL;
+    if (cupti.cuptiGetResultString) cupti.cuptiGetResultString(rc, &text);
+    return text ? text : "";
+}
+
+/* ---- finding the library ---- */
+
+enum { MAX_CANDIDATES = 64 };
+
+struct candidates {
+    char *path[MAX_CANDIDATES];
+    size_t n, mapped; /* the first MAPPED are in the process already */
+};
+
+static void add_candidate(struct candidates *c, const char *dir, size_t dir_len, const char *name)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%.*s%s", (int)dir_len, dir, name);
+    if (n <= 0 || (size_t)n >= sizeof path || c->n == MAX_CANDIDATES) return;
+    for (size_t i = 0; i < c->n; i++)
+        if (!strcmp(c->path[i], path)) return;
+    char *copy = strdup(path);
+    if (copy) c->path[c->n++] = copy;
+}
+
+static int find_mapped(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    (void)size;
+    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    if (slash && !strncmp(slash, "/libcupti.so", 12))
+        add_candidate(ctx, info->dlpi_name, strlen(info->dlpi_name), "");
+    return 0;
+}
+
+/* Python wheels: .../site-packages/{torch/lib,nvidia/cuda_runtime/lib,nvidia/cu13/lib}/libX.so is mapped, and
+ * CUPTI lies in .../site-packages/nvidia/. */
+static int find_wheel(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    (void)size;
+    const char *path = info->dlpi_name;
+    const char *at = path ? strstr(path, "/nvidia/cu") : NULL;
+    if (!at && path) at = strstr(path, "/torch/lib/");
+    if (!at) return 0;
+    size_t n = (size_t)(at - path);
+    add_candidate(ctx, path, n, "/nvidia/cu13/lib/libcupti.so.13");
+    add_candidate(ctx, path, n, "/nvidia/cuda_cupti/lib/libcupti.so.13");
+    add_candidate(ctx, path, n, "/nvidia/cuda_cupti/lib/libcupti.so.12");
+    return 0;
+}
+
+static void add_toolkit(struct candidates *c, const char *home)
+{
+    static const char *const names[] = {
+        "/lib64/libcupti.so.13",
+        "/lib/libcupti.so.13",
+        "/extras/CUPTI/lib64/libcupti.so.13",
+        "/targets/x86_64-linux/lib/libcupti.so.13",
+        "/targets/sbsa-linux/lib/libcupti.so.13",
+        "/lib64/libcupti.so.12",
+        "/extras/CUPTI/lib64/libcupti.so.12",
+        "/targets/x86_64-linux/lib/libcupti.so.12",
+    };
+    if (!home || !*home) return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) add_candidate(c, home, strlen(home), names[i]);
+}
+
+static void list_candidates(struct candidates *c)
+{
+    const char *chosen = getenv(GP_ENV_LIBCUPTI);
+    memset(c, 0, sizeof *c);
+    dl_iterate_phdr(find_mapped, c);
+    c->mapped = c->n;
+    if (chosen && *chosen) add_candidate(c, chosen, strlen(chosen), "");
+    dl_iterate_phdr(find_wheel, c);
+    add_toolkit(c, getenv("CUDA_HOME"));
+    add_toolkit(c, getenv("CUDA_PATH"));
+    add_toolkit(c, "/usr/local/cuda");
+    add_candidate(c, "libcupti.so.13", strlen("libcupti.so.13"), "");
+    add_candidate(c, "libcupti.so.12", strlen("libcupti.so.12"), "");
+}
+
+static void load_symbol(void *lib, const char *name, void *to)
+{
+    void *p = dlsym(lib, name);
+    memcpy(to, &p, sizeof p);
+}
+
+static bool load_symbols(void *lib, const char *path)
+{
+#define X(fn) load_symbol(lib, #fn, &cupti.fn);
+    NEEDED(X)
+    OPTIONAL(X)
+#undef X
+    load_symbol(lib, "cuptiSubscribe_v2", &cupti.subscribe_v2);
+#define X(fn)                                                                                                \
+    if (!cupti.fn) {                                                                                         \
+        gp_debug("%s: has no %s", path, #fn);                                                                \
+        return false;                                                                                        \
+    }
+    NEEDED(X)
+#undef X
+    return cupti.cuptiGetVersion(&cupti.version) == CUPTI_SUCCESS;
+}
+
+/* ---- callbacks ---- */
+
+static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+    *buffer = gp_pool_take(cupti.pool);
+    *size = *buffer ? gp_pool_buffer_bytes(cupti.pool) : 0;
+    *max_records = 0;
+}
+
+static void CUPTIAPI buffer_completed(CUcontext ctx, uint32_t stream, uint8_t *buffer, size_t size,
+                                      size_t valid)
+{
+    (void)ctx;
+    (void)stream;
+    if (!buffer) return;
+    if (!valid || atomic_load(&cupti.stopped)) {
+        gp_pool_give(cupti.pool, buffer, valid ? size : 0);
+        return;
+    }
+    gp_pool_fill(cupti.pool, buffer, valid < size ? valid : size);
+    gp_inject_wake(false);
+}
+
+static uint64_t CUPTIAPI timestamp(void)
+{
+    return (uint64_t)gp_now_ns();
+}
+
+/* The calls after which records may be out of reach: have them delivered before. */
+static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+                                 const void *data)
+{
+    (void)userdata;
+    (void)cbid;
+    if (domain != CUPTI_CB_DOMAIN_RESOURCE) {
+        const CUpti_CallbackData *cb = data;
+        if (cb->callbackSite != CUPTI_API_ENTER) return;
+    }
+    if (atomic_load(&cupti.stopped)) return;
+    cupti.cuptiActivityFlushAll(0);
+    gp_inject_wake(true);
+}
+
+/* ---- subscribing ---- */
+
+static CUptiResult subscribe(char *holder, size_t size)
+{
+    if (!cupti.subscribe_v2) return cupti.cuptiSubscribe(&cupti.subscriber, on_callback, NULL);
+    struct subscriber_params p = {sizeof p, "gpuprof", holder, size};
+    CUptiResult rc = cupti.subscribe_v2(&cupti.subscriber, on_callback, NULL, &p);
+    if (rc == CUPTI_ERROR_INVALID_PARAMETER) rc = cupti.cuptiSubscribe(&cupti.subscriber, on_callback, NULL);
+    return rc;
+}
+
+struct search {
+    void *tried[MAX_CANDIDATES]; /* several paths lead to one library */
+    size_t n;
+    char why[200]; /* the last failure */
+};
+
+static bool tried_before(struct search *s, void *lib)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->tried[i] == lib) return true;
+    if (s->n < MAX_CANDIDATES) s->tried[s->n++] = lib;
+    return false;
+}
+
+/* 1: it is ours; 0: try another; -1: somebody else holds CUPTI. */
+static int try_library(struct search *s, const char *path, bool mapped)
+{
+    char holder[128] = "";
+    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL | (mapped ? RTLD_NOLOAD : 0));
+    /* What is not used stays open: unloading CUPTI is not safe. */
+    if (!lib || tried_before(s, lib) || !load_symbols(lib, path)) return 0;
+    CUptiResult rc = subscribe(holder, sizeof holder);
+    holder[sizeof holder - 1] = 0;
+    gp_debug("%s: CUPTI version %u%s, subscribe: %d %s", path, (unsigned)cupti.version,
+             mapped ? ", already mapped" : "", (int)rc, result_text(rc));
+    if (rc == CUPTI_SUCCESS) return 1;
+    if (rc == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+        gp_say("CUPTI is held by %s: this process runs untraced", *holder ? holder : "another tool");
+        return -1;
+    }
+    snprintf(s->why, sizeof s->why, "%s (%d) from %s", result_text(rc), (int)rc, path);
+    return 0;
+}
+
+static bool open_cupti(void)
+{
+    struct candidates c;
+    struct search s = {.n = 0};
+    list_candidates(&c);
+    int rc = 0;
+    for (size_t i = 0; i < c.n && !rc; i++) rc = try_library(&s, c.path[i], i < c.mapped);
+    for (size_t i = 0; i < c.n; i++) free(c.path[i]);
+    if (!rc && *s.why) gp_say("cannot subscribe to CUPTI: %s: this process runs untraced", s.why);
+    else if (!rc) gp_say("no libcupti found (set %s): this process runs untraced", GP_ENV_LIBCUPTI);
+    return rc > 0;
+}
+
+/* ---- enabling ---- */
+
+static void set_attribute(CUpti_ActivityAttribute attr, uint64_t value, size_t size)
+{
+    CUptiResult rc = cupti.cuptiActivitySetAttribute(attr, &size, &value);
+    if (rc != CUPTI_SUCCESS) gp_debug("attribute %d: %d %s", (int)attr, (int)rc, result_text(rc));
+}
+
+static CUptiResult enable_kind(CUpti_ActivityKind kind)
+{
+    CUptiResult rc = cupti.cuptiActivityEnable(kind);
+    if (rc != CUPTI_SUCCESS) gp_debug("activity kind %d: %d %s", (int)kind, (int)rc, result_text(rc));
+    return rc;
+}
+
+static bool ends_a_phase(const char *name)
+{
+    static const char *const names[] = {"cudaDeviceReset", "cudaProfilerStop", "cuProfilerStop",
+                                        "cuDevicePrimaryCtxReset"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strncmp(name, names[i], strlen(names[i]))) return true;
+    return false;
+}
+
+/* Go through the calls that this CUPTI knows, by name, so that those of later versions are found as well. */
+static unsigned enable_calls(bool driver)
+{
+    CUpti_CallbackDomain domain = driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
+    __typeof__(&cuptiActivityEnableRuntimeApi) enable =
+        driver ? cupti.cuptiActivityEnableDriverApi : cupti.cuptiActivityEnableRuntimeApi;
+    bool each = enable && cupti.api != GP_API_LEVEL_ALL && cupti.api != GP_API_LEVEL_NONE;
+    unsigned enabled = 0, gap = 0;
+    for (uint32_t cbid = 1; cbid < MAX_CBID && gap < MAX_GAP; cbid++) {
+        const char *name = gp_tracer_call_name(driver, cbid);
+        gap = name ? 0 : gap + 1;
+        if (!name) continue;
+        if (ends_a_phase(name)) cupti.cuptiEnableCallback(1, cupti.subscriber, domain, cbid);
+        if (each && gp_call_wanted(gp_call_classify(name), cupti.api))
+            enabled += enable(cbid, 1) == CUPTI_SUCCESS;
+    }
+    if (cupti.api != GP_API_LEVEL_NONE && !each)
+        enable_kind(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME);
+    return enabled;
+}
+
+/* Copies and sets go with kernels always: graphs hold all three, and records that nobody asked for have been
+ * seen to fill CUPTI's device buffers. */
+static bool enable_all(void)
+{
+    static const CUpti_ActivityKind others[] = {
+        CUPTI_ACTIVITY_KIND_MEMCPY,          CUPTI_ACTIVITY_KIND_MEMCPY2,  CUPTI_ACTIVITY_KIND_MEMSET,
+        CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_OVERHEAD,
+    };
+    set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1, sizeof(uint8_t));
+    set_attribute((CUpti_ActivityAttribute)ATTR_PER_THREAD_BUFFER, 1, sizeof(uint8_t));
+    if (cupti.cuptiSetThreadIdType) cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+    CUptiResult rc = CUPTI_ERROR_UNKNOWN;
+    if (cupti.cuptiActivityRegisterTimestampCallback)
+        rc = cupti.cuptiActivityRegisterTimestampCallback(timestamp);
+    if (rc != CUPTI_SUCCESS) gp_say("CUPTI keeps its own clock: %s (%d)", result_text(rc), (int)rc);
+    rc = cupti.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
+    if (rc != CUPTI_SUCCESS) {
+        gp_say("cannot register buffers: %s (%d): this process runs untraced", result_text(rc), (int)rc);
+        return false;
+    }
+    enable_kind(CUPTI_ACTIVITY_KIND_DEVICE);
+    enable_kind(CUPTI_ACTIVITY_KIND_CONTEXT);
+    enable_kind(CUPTI_ACTIVITY_KIND_STREAM);
+    rc = enable_kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    if (rc != CUPTI_SUCCESS) {
+        gp_say("cannot trace kernels: %s (%d): this process runs untraced", result_text(rc), (int)rc);
+        return false;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) enable_kind(others[i]);
+    unsigned runtime = enable_calls(false), driver = enable_calls(true);
+    cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                              CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+    gp_debug("enabled: %u runtime calls, %u driver calls", runtime, driver);
+    return true;
+}
+
+bool gp_tracer_start(const struct gp_tracer_opts *opts)
+{
+    cupti.pool = opts->pool;
+    cupti.api = opts->api;
+    if (!open_cupti()) return false;
+    if (enable_all()) return true;
+    atomic_store(&cupti.stopped, true);
+    if (cupti.cuptiUnsubscribe) cupti.cuptiUnsubscribe(cupti.subscriber);
+    return false;
+}
+
+/* ---- the rest ---- */
+
+uint32_t gp_tracer_version(void)
+{
+    return cupti.version;
+}
+
+int gp_tracer_driver_version(void)
+{
+    int (*get_version)(int *) = NULL;
+    int version = 0;
+    void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (lib) load_symbol(lib, "cuDriverGetVersion", &get_version);
+    return get_version && !get_version(&version) ? version : 0;
+}
+
+void gp_tracer_flush(bool forced)
+{
+    CUptiResult rc = cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+    if (rc != CUPTI_SUCCESS) gp_debug("flush: %d %s", (int)rc, result_text(rc));
+}
+
+uint64_t gp_tracer_read(uint8_t *data, size_t valid, void (*take)(void *ctx, const void *record), void *ctx)
+{
+    CUpti_Activity *record = NULL;
+    uint64_t n = 0;
+    /* Ends with MAX_LIMIT_REACHED, or with INVALID_KIND where the rest of the buffer was never filled. */
+    while (cupti.cuptiActivityGetNextRecord(data, valid, &record) == CUPTI_SUCCESS) {
+        if (take) take(ctx, record);
+        n++;
+    }
+    return n;
+}
+
+uint64_t gp_tracer_dropped(void)
+{
+    size_t n = 0;
+    return cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &n) == CUPTI_SUCCESS ? n : 0;
+}
+
+const char *gp_tracer_call_name(bool driver, uint32_t cbid)
+{
+    const char *name = NULL;
+    CUptiResult rc = cupti.cuptiGetCallbackName(
+        driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API, cbid, &name);
+    return rc == CUPTI_SUCCESS ? name : NULL;
+}
+
+void gp_tracer_mute(void)
+{
+    atomic_store(&cupti.stopped, true);
+}
+
+void gp_tracer_stop(void)
+{
+    static const CUpti_ActivityKind kinds[] = {
+        CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+        CUPTI_ACTIVITY_KIND_MEMCPY,
+        CUPTI_ACTIVITY_KIND_MEMCPY2,
+        CUPTI_ACTIVITY_KIND_MEMSET,
+        CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+        CUPTI_ACTIVITY_KIND_OVERHEAD,
+        CUPTI_ACTIVITY_KIND_RUNTIME,
+        CUPTI_ACTIVITY_KIND_DRIVER,
+        CUPTI_ACTIVITY_KIND_DEVICE,
+        CUPTI_ACTIVITY_KIND_CONTEXT,
+        CUPTI_ACTIVITY_KIND_STREAM,
+    };
+    atomic_store(&cupti.stopped, true);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) cupti.cuptiActivityDisable(kinds[i]);
+    for (int driver = 0; driver < 2; driver++) {
+        __typeof__(&cuptiActivityEnableRuntimeApi) enable =
+            driver ? cupti.cuptiActivityEnableDriverApi : cupti.cuptiActivityEnableRuntimeApi;
+        for (uint32_t cbid = 1; enable && cbid < MAX_CBID; cbid++) {
+            const char *name = gp_tracer_call_name(driver, cbid);
+            if (name && gp_call_wanted(gp_call_classify(name), cupti.api)) enable(cbid, 0);
+        }
+    }
+    gp_debug("tracing stopped");
+}
