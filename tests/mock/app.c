@@ -1,0 +1,265 @@
+/* A program that uses the pretended GPU of mock.h, in ways whose record counts follow from the arguments. */
+#include "mock.h"
+
+#include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static unsigned arg(int argc, char **argv, int i, unsigned dflt)
+{
+    return i < argc ? (unsigned)strtoul(argv[i], NULL, 10) : dflt;
+}
+
+static void rest(unsigned ms)
+{
+    struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
+    while (nanosleep(&t, &t)) continue;
+}
+
+static void launch(unsigned n, unsigned streams)
+{
+    static const char *const names[] = {"_Z4gemmPf", "_Z4reluPf", "ncclDevKernel_AllReduce"};
+    for (unsigned i = 0; i < n; i++) {
+        struct mock_event e = {
+            .op = MOCK_LAUNCH, .stream = 7 + i % streams, .kernel = names[i % 3], .grid = 1 + i % 5};
+        if (mock_do(&e)) exit(9);
+    }
+}
+
+static void once(enum mock_op op, uint64_t bytes, uint32_t count)
+{
+    struct mock_event e = {.op = op, .stream = 7, .kernel = "_Z4nodePf", .bytes = bytes, .count = count};
+    if (mock_do(&e)) exit(9);
+}
+
+struct work {
+    unsigned n, streams;
+};
+
+static void *launch_thread(void *ctx)
+{
+    const struct work *w = ctx;
+    launch(w->n, w->streams);
+    return NULL;
+}
+
+/* launch N T S: N launches by each of T threads over S streams. */
+static int do_launch(int argc, char **argv)
+{
+    struct work w = {arg(argc, argv, 2, 100), arg(argc, argv, 4, 1)};
+    unsigned threads = arg(argc, argv, 3, 1);
+    pthread_t t[64];
+    cuInit(0);
+    for (unsigned i = 0; i < threads && i < 64; i++) pthread_create(&t[i], NULL, launch_thread, &w);
+    for (unsigned i = 0; i < threads && i < 64; i++) pthread_join(t[i], NULL);
+    return 0;
+}
+
+/* mix: 3 copies of 1000 bytes, 1 peer copy, 2 sets of 50 bytes, 4 waits, 5 allocations, 2 graphs of 10 nodes,
+ * 6 driver launches, 1 kernel that starts early, 1 without times. */
+static int do_mix(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    cuInit(0);
+    for (int i = 0; i < 3; i++) once(MOCK_COPY, 1000, 0);
+    once(MOCK_PEER_COPY, 500, 0);
+    for (int i = 0; i < 2; i++) once(MOCK_SET, 50, 0);
+    for (int i = 0; i < 4; i++) once(MOCK_SYNC, 0, 0);
+    for (int i = 0; i < 5; i++) once(MOCK_MALLOC, 0, 0);
+    for (int i = 0; i < 2; i++) once(MOCK_GRAPH, 0, 10);
+    for (int i = 0; i < 6; i++) once(MOCK_DRIVER_LAUNCH, 0, 0);
+    once(MOCK_EARLY, 0, 0);
+    once(MOCK_BAD_TIME, 0, 0);
+    return 0;
+}
+
+/* die HOW N MS: N launches, then MS of rest, then the end by HOW. */
+static int do_die(int argc, char **argv)
+{
+    const char *how = argc > 2 ? argv[2] : "";
+    cuInit(0);
+    launch(arg(argc, argv, 3, 100), 1);
+    rest(arg(argc, argv, 4, 0));
+    if (!strcmp(how, "_exit")) _exit(3);
+    if (!strcmp(how, "exit")) exit(4);
+    if (!strcmp(how, "abort")) abort();
+    if (!strcmp(how, "kill")) kill(getpid(), SIGKILL);
+    if (!strcmp(how, "term")) kill(getpid(), SIGTERM);
+    return 5;
+}
+
+/* stuck N: N launches and one whose kernel never ends. */
+static int do_stuck(int argc, char **argv)
+{
+    cuInit(0);
+    launch(arg(argc, argv, 2, 10), 1);
+    once(MOCK_STUCK, 0, 0);
+    return 0;
+}
+
+static int wait_for(pid_t pid)
+{
+    int status;
+    if (waitpid(pid, &status, 0) != pid) return 99;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
+}
+
+/* fork HOW N: the parent uses CUDA, then a child that does nothing ("idle"), pushes ranges ("nvtx") or
+ * becomes another program that uses CUDA ("exec"); "first": the child is made before either of them uses
+ * CUDA, and both do. */
+static int do_fork(int argc, char **argv)
+{
+    const char *how = argc > 2 ? argv[2] : "idle";
+    unsigned n = arg(argc, argv, 3, 10);
+    if (!strcmp(how, "first")) {
+        nvtxRangePushA("before");
+        nvtxRangePop();
+    } else {
+        cuInit(0);
+        launch(n, 1);
+    }
+    pid_t pid = fork();
+    if (!pid && !strcmp(how, "exec")) {
+        execl("/proc/self/exe", "app", "launch", "30", "1", "1", (char *)NULL);
+        _exit(97);
+    }
+    if (!pid && !strcmp(how, "nvtx")) {
+        nvtxRangePushA("child");
+        nvtxRangePop();
+    }
+    if (!pid && !strcmp(how, "first")) {
+        cuInit(0);
+        launch(n, 1);
+    }
+    if (!pid) exit(0);
+    int rc = wait_for(pid);
+    if (!strcmp(how, "first")) cuInit(0);
+    launch(n, 1);
+    return rc;
+}
+
+static void *stop_elsewhere(void *ctx)
+{
+    const nvtxRangeId_t *id = ctx;
+    nvtxRangeEnd(*id);
+    return NULL;
+}
+
+/* nvtx: outer{ inner x3 } with launches, one in a domain with a registered string, one in wide characters,
+ * one start/end range that ends on another thread, a mark, and one push that is never popped. */
+static int do_nvtx(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    nvtxRangePushA("outer"); /* before CUDA is there */
+    cuInit(0);
+    for (int i = 0; i < 3; i++) {
+        nvtxRangePushA("inner");
+        launch(2, 1);
+        nvtxRangePop();
+    }
+    nvtxDomainHandle_t d = nvtxDomainCreateA("lib");
+    nvtxEventAttributes_t a = {.version = NVTX_VERSION,
+                               .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                               .messageType = NVTX_MESSAGE_TYPE_REGISTERED};
+    a.message.registered = nvtxDomainRegisterStringA(d, "step");
+    nvtxDomainRangePushEx(d, &a);
+    nvtxDomainRangePop(d);
+    nvtxRangePushW(L"gr\u00f6\u00dfe");
+    nvtxRangePop();
+    nvtxRangeId_t id = nvtxRangeStartA("span");
+    pthread_t t;
+    pthread_create(&t, NULL, stop_elsewhere, &id);
+    pthread_join(t, NULL);
+    nvtxMarkA("here");
+    nvtxRangePop();
+    nvtxRangePushA("left open");
+    return 0;
+}
+
+/* ranges N: N nested pairs of ranges as fast as they go; tells how long one took. */
+static int do_ranges(int argc, char **argv)
+{
+    unsigned n = arg(argc, argv, 2, 1000);
+    struct timespec a, b;
+    cuInit(0);
+    nvtxRangePushA("warm up");
+    nvtxRangePop();
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    for (unsigned i = 0; i < n; i++) {
+        nvtxRangePushA("one of many");
+        nvtxRangePop();
+    }
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    double ns = (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec);
+    fprintf(stderr, "app: %.1f ns a pair\n", ns / n);
+    return 0;
+}
+
+/* none: CUDA is never touched. */
+static int do_none(int argc, char **argv)
+{
+    if (argc > 2) puts(argv[2]);
+    return 7;
+}
+
+/* long MS: launches all the time. */
+static int do_long(int argc, char **argv)
+{
+    cuInit(0);
+    for (unsigned ms = arg(argc, argv, 2, 1000); ms; ms--) {
+        launch(20, 1);
+        rest(1);
+    }
+    puts("done");
+    return 6;
+}
+
+/* reset: launches, cudaDeviceReset(), then _exit() at once: what came before the reset must be there. */
+static int do_reset(int argc, char **argv)
+{
+    cuInit(0);
+    launch(arg(argc, argv, 2, 10), 1);
+    once(MOCK_RESET, 0, 0);
+    rest(100);
+    _exit(0);
+}
+
+/* closefds: a program that closes every descriptor and opens a file of its own. */
+static int do_closefds(int argc, char **argv)
+{
+    cuInit(0);
+    launch(10, 1);
+    rest(200);
+    for (int fd = 3; fd < 1024; fd++) close(fd);
+    for (int fd = 3; fd < 1000; fd++) {
+        FILE *f = fopen(argc > 2 ? argv[2] : "/dev/null", "a");
+        if (!f) break;
+    }
+    launch(10, 1);
+    rest(200);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*run)(int argc, char **argv);
+    } modes[] = {
+        {"launch", do_launch}, {"mix", do_mix},           {"die", do_die},       {"stuck", do_stuck},
+        {"fork", do_fork},     {"nvtx", do_nvtx},         {"none", do_none},     {"long", do_long},
+        {"reset", do_reset},   {"closefds", do_closefds}, {"ranges", do_ranges},
+    };
+    for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
+        if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);
+    fprintf(stderr, "usage: app MODE [ARG...]\n");
+    return 2;
+}

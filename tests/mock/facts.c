@@ -1,0 +1,85 @@
+/* What a trace holds, as lines "what count", for tests to compare with what they know must be there. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "formats/base/map.h"
+#include "formats/reader.h"
+
+/* How often each name of a table occurs. */
+static void print_names(const struct gp_trace *t, enum gp_table table)
+{
+    const struct gp_events *e = &t->events[table];
+    struct gp_map counts = {0};
+    for (size_t i = 0; i < e->n; i++) ++*gp_map_put(&counts, e->name[i], 0);
+    for (gp_sid sid = 0; sid < t->strings.n; sid++) {
+        const uint32_t *n = gp_map_get(&counts, sid);
+        if (n) printf("%s:%s %u\n", gp_table_name(table), gp_string(&t->strings, sid), (unsigned)*n);
+    }
+    gp_map_release(&counts);
+}
+
+/* Every range must lie inside what its thread does, and GPU work must join its call. */
+static void print_joins(const struct gp_trace *t)
+{
+    const struct gp_events *gpu = &t->events[GP_GPU], *api = &t->events[GP_API];
+    struct gp_map calls = {0};
+    uint64_t joined = 0, bytes = 0, graph = 0;
+    for (size_t i = 0; i < api->n; i++) {
+        uint64_t process = t->tracks.at[api->track[i]].process;
+        gp_map_put(&calls, process << 40 | gp_get_corr(api, i), 0);
+    }
+    for (size_t i = 0; i < gpu->n; i++) {
+        uint64_t process = t->tracks.at[gpu->track[i]].process;
+        joined += gp_map_get(&calls, process << 40 | gp_get_corr(gpu, i)) != NULL;
+        bytes += (uint64_t)gp_get_bytes(gpu, i);
+        graph += gp_get_node(gpu, i) != GP_NO_ID;
+    }
+    printf("joined %" PRIu64 "\nbytes %" PRIu64 "\ngraph_nodes %" PRIu64 "\n", joined, bytes, graph);
+    gp_map_release(&calls);
+}
+
+static void print_small(const struct gp_trace *t)
+{
+    uint64_t lost = 0, streams = 0, threads = 0;
+    for (size_t i = 0; i < t->losses.n; i++) {
+        const struct gp_loss *l = &t->losses.at[i];
+        printf("lost:%s:%s %" PRIu64 "\n", gp_trace_str(t, l->what), gp_trace_str(t, l->reason), l->count);
+        lost += l->count;
+    }
+    for (size_t i = 0; i < t->tracks.n; i++) {
+        streams += t->tracks.at[i].kind == GP_TRACK_STREAM;
+        threads += t->tracks.at[i].kind == GP_TRACK_THREAD;
+    }
+    for (size_t i = 0; i < t->processes.n; i++)
+        if (t->processes.at[i].rank >= 0) printf("rank %d\n", (int)t->processes.at[i].rank);
+    for (size_t i = 0; i < t->devices.n; i++)
+        printf("device:%s:%d_sms:%" PRId64 "_bytes_per_s 1\n", gp_trace_str(t, t->devices.at[i].name),
+               (int)t->devices.at[i].sms, t->devices.at[i].memory_bandwidth_bps);
+    printf("lost %" PRIu64 "\nstreams %" PRIu64 "\nthreads %" PRIu64 "\nprocesses %zu\n", lost, streams,
+           threads, t->processes.n);
+}
+
+int main(int argc, char **argv)
+{
+    struct gp_trace t;
+    struct gp_err err = {0};
+    struct gp_read_opts opts = {.need = GP_NEED_ALL};
+    if (gp_trace_read(&t, argc > 1 ? argv[1] : "-", &opts, &err)) {
+        fprintf(stderr, "facts: %s\n", err.msg);
+        return 2;
+    }
+    for (int i = 0; i < GP_TABLE_COUNT; i++) {
+        printf("%s %zu\n", gp_table_name((enum gp_table)i), t.events[i].n);
+        if (i == GP_API || i == GP_RANGE || i == GP_MARK || i == GP_SYNC || i == GP_OVERHEAD)
+            print_names(&t, (enum gp_table)i);
+    }
+    print_joins(&t);
+    print_small(&t);
+    printf("verdict:%s 1\n", gp_trace_verdict(&t));
+    for (int i = 0; i < GP_ISSUE_COUNT; i++)
+        if (t.issues[i].count)
+            printf("issue:%s %" PRIu64 "\n", gp_issue_name((enum gp_issue_kind)i), t.issues[i].count);
+    if (gp_trace_check(&t, &err)) printf("broken:%s 1\n", err.msg);
+    gp_trace_release(&t);
+    return 0;
+}

@@ -1,0 +1,52 @@
+/* mock.h -- a pretended GPU for tests of the collector: what tests/mock/app.c calls instead of CUDA.
+ * mock_cuda.c is built as libcuda.so.1 and loads the injected library in cuInit() as the driver does;
+ * mock_cupti.c is built as libcupti.so.13 and turns these calls into activity records.
+ *
+ * The environment makes CUPTI misbehave:
+ *   MOCK_CUPTI_VERSION=24  say so, and use the record layouts of CUDA 12
+ *   MOCK_CUPTI_HOLDER=X    refuse to subscribe: tool X is there already
+ *   MOCK_CUPTI_DROP=N      report N dropped records, once
+ *   MOCK_CUPTI_TAIL=1      hand out whole buffers whose rest was never filled
+ *   MOCK_CUPTI_CUT=1       hand out buffers whose last record is cut
+ *   MOCK_CUPTI_HANG=1      never return from the forced flush
+ */
+#ifndef GP_TESTS_MOCK_H
+#define GP_TESTS_MOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum mock_op {
+    MOCK_LAUNCH,        /* a runtime launch with the driver launch inside it, and a kernel */
+    MOCK_DRIVER_LAUNCH, /* the driver launch alone, and a kernel */
+    MOCK_COPY,
+    MOCK_PEER_COPY,
+    MOCK_SET,
+    MOCK_GRAPH, /* a graph launch with COUNT kernels */
+    MOCK_SYNC,
+    MOCK_MALLOC,   /* an API call that is recorded with --api all alone */
+    MOCK_STUCK,    /* a launch whose kernel never ends */
+    MOCK_BAD_TIME, /* a launch whose kernel has no times */
+    MOCK_EARLY,    /* a launch whose kernel starts 500 ns before it */
+    MOCK_RESET,    /* cudaDeviceReset() */
+};
+
+struct mock_event {
+    enum mock_op op;
+    uint32_t stream;
+    const char *kernel;
+    uint32_t grid;
+    uint32_t count;
+    uint64_t bytes;
+};
+
+/* Exported by libcuda.so.1. 0, or a CUDA error. */
+#ifndef MOCK_HAVE_CUDA_H
+int cuInit(unsigned flags);
+int cuDriverGetVersion(int *version);
+#endif
+int mock_do(const struct mock_event *e);
+/* For libcupti.so.13: where events go. */
+void mock_attach(void (*sink)(const struct mock_event *e));
+
+#endif

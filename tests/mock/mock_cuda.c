@@ -1,0 +1,63 @@
+/* The part of libcuda that matters to an injected library. */
+#include "mock.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pid_t owner; /* the process that initialised CUDA; its fork children cannot */
+static void (*_Atomic sink)(const struct mock_event *e);
+
+void mock_attach(void (*to)(const struct mock_event *e))
+{
+    sink = to;
+}
+
+static void inject(void)
+{
+    const char *path = getenv("CUDA_INJECTION64_PATH");
+    if (!path || !*path) return;
+    void *lib = dlopen(path, RTLD_NOW);
+    if (!lib) {
+        fprintf(stderr, "mock libcuda: %s\n", dlerror());
+        return;
+    }
+    int (*initialize)(void);
+    void *p = dlsym(lib, "InitializeInjection");
+    memcpy(&initialize, &p, sizeof initialize);
+    if (!initialize || !initialize()) fprintf(stderr, "mock libcuda: the injected library failed\n");
+}
+
+int cuInit(unsigned flags)
+{
+    (void)flags;
+    pthread_mutex_lock(&lock);
+    int rc = 0;
+    if (owner && owner != getpid()) {
+        rc = 3;
+    } else if (!owner) {
+        owner = getpid();
+        inject();
+    }
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+int cuDriverGetVersion(int *version)
+{
+    *version = 13000;
+    return 0;
+}
+
+int mock_do(const struct mock_event *e)
+{
+    if (owner != getpid()) return 3;
+    void (*to)(const struct mock_event *) = sink;
+    if (to) to(e);
+    return 0;
+}

@@ -1,0 +1,543 @@
+/* The part of libcupti that the collector uses, driven by mock_cuda.c. It keeps CUPTI's promises as its
+ * headers state them: buffers per thread, requested on the launch path, handed back when full or flushed;
+ * records that are not finished held back until a forced flush. */
+#define MOCK_HAVE_CUDA_H
+#include "mock.h"
+
+#include <cupti.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_KIND = 64, MAX_CBID = 1024 };
+
+struct thread_buffer {
+    struct thread_buffer *next;
+    pthread_mutex_t lock;
+    uint8_t *data;
+    size_t size, used;
+    bool unfinished;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct thread_buffer *threads;
+    bool subscribed;
+    CUpti_CallbackFunc callback;
+    CUpti_BuffersCallbackRequestFunc requested;
+    CUpti_BuffersCallbackCompleteFunc completed;
+    CUpti_TimestampCallbackFunc clock;
+    _Atomic bool kinds[MAX_KIND];
+    _Atomic bool calls[2][MAX_CBID];
+    bool callbacks[CUPTI_CB_DOMAIN_SIZE][MAX_CBID];
+    _Atomic uint32_t correlation;
+    _Atomic size_t dropped;
+    bool device_told;
+} mock = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local struct thread_buffer *mine;
+
+static const struct {
+    bool driver;
+    uint32_t cbid;
+    const char *name;
+} calls[] = {
+    {false, 20, "cudaMalloc_v3020"},
+    {false, 41, "cudaMemcpyAsync_v3020"},
+    {false, 51, "cudaMemsetAsync_v3020"},
+    {false, 131, "cudaStreamSynchronize_v3020"},
+    {false, 161, "cudaMemcpyPeerAsync_v4000"},
+    {false, 164, "cudaDeviceReset_v3020"},
+    {false, 211, "cudaLaunchKernel_v7000"},
+    {false, 311, "cudaGraphLaunch_v10000"},
+    {false, 505, "__cudaLaunchKernel_v13000"},
+    {true, 60, "cuMemcpyHtoDAsync"},
+    {true, 126, "cuStreamSynchronize"},
+    {true, 307, "cuLaunchKernel"},
+    {true, 514, "cuGraphLaunch"},
+};
+
+static long setting(const char *name)
+{
+    const char *v = getenv(name);
+    return v ? strtol(v, NULL, 10) : 0;
+}
+
+static uint32_t version(void)
+{
+    long v = setting("MOCK_CUPTI_VERSION");
+    return v ? (uint32_t)v : 130001;
+}
+
+static uint64_t now(void)
+{
+    if (mock.clock) return mock.clock();
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ---- buffers ---- */
+
+static size_t record_size(CUpti_ActivityKind kind)
+{
+    bool old = version() < 130000;
+    switch (kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+        return old ? sizeof(CUpti_ActivityKernel9) : sizeof(CUpti_ActivityKernel10);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+        return old ? sizeof(CUpti_ActivityMemcpy5) : sizeof(CUpti_ActivityMemcpy6);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+        return sizeof(CUpti_ActivityMemcpyPtoP4);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+        return sizeof(CUpti_ActivityMemset4);
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+        return sizeof(CUpti_ActivityAPI);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+        return old ? sizeof(CUpti_ActivitySynchronization) : sizeof(CUpti_ActivitySynchronization2);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+        return old ? sizeof(CUpti_ActivityOverhead) : sizeof(CUpti_ActivityOverhead3);
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+        return old ? sizeof(CUpti_ActivityDevice4) : sizeof(CUpti_ActivityDevice5);
+    case CUPTI_ACTIVITY_KIND_CONTEXT:
+        return sizeof(CUpti_ActivityContext3);
+    case CUPTI_ACTIVITY_KIND_STREAM:
+        return sizeof(CUpti_ActivityStream);
+    default:
+        return 0;
+    }
+}
+
+static struct thread_buffer *my_buffer(void)
+{
+    if (mine) return mine;
+    mine = calloc(1, sizeof *mine);
+    pthread_mutex_init(&mine->lock, NULL);
+    pthread_mutex_lock(&mock.lock);
+    mine->next = mock.threads;
+    mock.threads = mine;
+    pthread_mutex_unlock(&mock.lock);
+    return mine;
+}
+
+static void hand_back(struct thread_buffer *b)
+{
+    uint8_t *data = b->data;
+    size_t valid = b->used;
+    if (!data) return;
+    b->data = NULL;
+    b->unfinished = false;
+    if (setting("MOCK_CUPTI_TAIL")) valid = b->size;
+    if (setting("MOCK_CUPTI_CUT") && valid > 8) valid -= 8;
+    mock.completed(NULL, 0, data, b->size, valid);
+}
+
+static void put(const void *record, bool unfinished)
+{
+    CUpti_ActivityKind kind;
+    memcpy(&kind, record, sizeof kind);
+    if (!mock.kinds[kind] && kind != CUPTI_ACTIVITY_KIND_RUNTIME && kind != CUPTI_ACTIVITY_KIND_DRIVER)
+        return;
+    size_t size = record_size(kind), max_records = 0;
+    struct thread_buffer *b = my_buffer();
+    pthread_mutex_lock(&b->lock);
+    if (b->data && b->size - b->used < size) hand_back(b);
+    if (!b->data) {
+        mock.requested(&b->data, &b->size, &max_records);
+        b->used = 0;
+    }
+    if (b->data && b->size >= size) {
+        memcpy(b->data + b->used, record, size);
+        b->used += size;
+        b->unfinished |= unfinished;
+    } else {
+        mock.dropped++;
+    }
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* ---- records ---- */
+
+static void put_call(bool driver, uint32_t cbid, uint32_t correlation, uint64_t start, uint64_t end)
+{
+    CUpti_ActivityKind kind = driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
+    CUpti_ActivityAPI a;
+    if (!mock.kinds[kind] && !mock.calls[driver][cbid]) return;
+    memset(&a, 0, sizeof a);
+    a.kind = kind;
+    a.cbid = cbid;
+    a.start = start;
+    a.end = end;
+    a.processId = (uint32_t)getpid();
+    a.threadId = (uint32_t)syscall(SYS_gettid);
+    a.correlationId = correlation;
+    put(&a, false);
+}
+
+static void put_kernel(const struct mock_event *e, uint32_t correlation, uint64_t start, uint64_t end,
+                       uint32_t node)
+{
+    CUpti_ActivityKernel10 k; /* Kernel9 is its beginning */
+    memset(&k, 0, sizeof k);
+    k.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+    k.start = start;
+    k.end = end;
+    k.contextId = 1;
+    k.streamId = e->stream;
+    k.gridX = e->grid ? (int32_t)e->grid : 1;
+    k.gridY = k.gridZ = 1;
+    k.blockX = 128;
+    k.blockY = k.blockZ = 1;
+    k.registersPerThread = 32;
+    k.staticSharedMemory = 16;
+    k.dynamicSharedMemory = 1024;
+    k.correlationId = correlation;
+    k.name = e->kernel ? e->kernel : "kernel";
+    if (node) {
+        k.graphId = 5;
+        k.graphNodeId = (uint64_t)5 << 32 | node;
+    }
+    put(&k, !end);
+}
+
+static void put_copy(const struct mock_event *e, uint32_t correlation, uint64_t start)
+{
+    CUpti_ActivityMemcpy6 m;
+    memset(&m, 0, sizeof m);
+    m.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+    m.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+    m.srcKind = CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
+    m.dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+    m.bytes = e->bytes;
+    m.start = start;
+    m.end = start + 2000;
+    m.contextId = 1;
+    m.streamId = e->stream;
+    m.correlationId = correlation;
+    put(&m, false);
+}
+
+static void put_peer_copy(const struct mock_event *e, uint32_t correlation, uint64_t start)
+{
+    CUpti_ActivityMemcpyPtoP4 m;
+    memset(&m, 0, sizeof m);
+    m.kind = CUPTI_ACTIVITY_KIND_MEMCPY2;
+    m.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
+    m.srcKind = m.dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+    m.bytes = e->bytes;
+    m.start = start;
+    m.end = start + 2000;
+    m.contextId = 1;
+    m.streamId = e->stream;
+    m.dstDeviceId = 1;
+    m.correlationId = correlation;
+    put(&m, false);
+}
+
+static void put_set(const struct mock_event *e, uint32_t correlation, uint64_t start)
+{
+    CUpti_ActivityMemset4 m;
+    memset(&m, 0, sizeof m);
+    m.kind = CUPTI_ACTIVITY_KIND_MEMSET;
+    m.bytes = e->bytes;
+    m.start = start;
+    m.end = start + 1000;
+    m.contextId = 1;
+    m.streamId = e->stream;
+    m.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+    m.correlationId = correlation;
+    put(&m, false);
+}
+
+static void put_sync(const struct mock_event *e, uint32_t correlation, uint64_t start)
+{
+    CUpti_ActivitySynchronization2 s;
+    memset(&s, 0, sizeof s);
+    s.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+    s.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE;
+    s.start = start;
+    s.end = start + 300;
+    s.contextId = 1;
+    s.streamId = e->stream;
+    s.correlationId = correlation;
+    put(&s, false);
+}
+
+static void put_overhead(uint64_t start)
+{
+    CUpti_ActivityOverhead3 o;
+    memset(&o, 0, sizeof o);
+    o.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+    o.overheadKind = CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL;
+    o.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+    o.objectId.pt.processId = (uint32_t)getpid();
+    o.objectId.pt.threadId = (uint32_t)syscall(SYS_gettid);
+    o.start = start;
+    o.end = start + 100;
+    if (version() >= 130000) o.overheadData = calloc(1, sizeof(CUpti_ActivityOverheadCommandBufferFullData));
+    put(&o, false);
+}
+
+static void put_device(void)
+{
+    CUpti_ActivityDevice5 d;
+    CUpti_ActivityContext3 c;
+    memset(&d, 0, sizeof d);
+    d.kind = CUPTI_ACTIVITY_KIND_DEVICE;
+    d.globalMemoryBandwidth = 4800000000u / 1000; /* kB/s */
+    d.globalMemorySize = (uint64_t)141 << 30;
+    d.numMultiprocessors = 132;
+    d.numThreadsPerWarp = 32;
+    d.maxWarpsPerMultiprocessor = 64;
+    d.computeCapabilityMajor = 9;
+    d.coreClockRate = 1980000;
+    d.name = version() >= 130000 ? strdup("Mock H200") : "Mock H200";
+    put(&d, false);
+    memset(&c, 0, sizeof c);
+    c.kind = CUPTI_ACTIVITY_KIND_CONTEXT;
+    c.contextId = 1;
+    put(&c, false);
+    put_overhead(now());
+}
+
+static void on_reset(uint32_t correlation)
+{
+    CUpti_CallbackData data;
+    memset(&data, 0, sizeof data);
+    data.callbackSite = CUPTI_API_ENTER;
+    data.correlationId = correlation;
+    if (mock.callback && mock.callbacks[CUPTI_CB_DOMAIN_RUNTIME_API][164])
+        mock.callback(NULL, CUPTI_CB_DOMAIN_RUNTIME_API, 164, &data);
+}
+
+static void on_event(const struct mock_event *e)
+{
+    pthread_mutex_lock(&mock.lock);
+    bool first = !mock.device_told;
+    mock.device_told = true;
+    pthread_mutex_unlock(&mock.lock);
+    if (first) put_device();
+    uint32_t c = ++mock.correlation;
+    uint64_t t = now();
+    switch (e->op) {
+    case MOCK_LAUNCH:
+    case MOCK_STUCK:
+    case MOCK_BAD_TIME:
+    case MOCK_EARLY:
+        put_call(true, 307, c, t + 100, t + 900);
+        put_call(false, 505, c, t, t + 1000);
+        put_kernel(e, c,
+                   e->op == MOCK_BAD_TIME ? 0
+                   : e->op == MOCK_EARLY  ? t - 500
+                                          : t + 1500,
+                   e->op == MOCK_STUCK || e->op == MOCK_BAD_TIME ? 0 : t + 2500, 0);
+        break;
+    case MOCK_DRIVER_LAUNCH:
+        put_call(true, 307, c, t, t + 1000);
+        put_kernel(e, c, t + 1500, t + 2500, 0);
+        break;
+    case MOCK_COPY:
+        put_call(false, 41, c, t, t + 1000);
+        put_copy(e, c, t + 1200);
+        break;
+    case MOCK_PEER_COPY:
+        put_call(false, 161, c, t, t + 1000);
+        put_peer_copy(e, c, t + 1200);
+        break;
+    case MOCK_SET:
+        put_call(false, 51, c, t, t + 1000);
+        put_set(e, c, t + 1200);
+        break;
+    case MOCK_GRAPH:
+        put_call(true, 514, c, t + 100, t + 900);
+        put_call(false, 311, c, t, t + 1000);
+        for (uint32_t i = 0; i < e->count; i++)
+            put_kernel(e, c, t + 1500 + 100 * i, t + 1590 + 100 * i, i + 1);
+        break;
+    case MOCK_SYNC:
+        put_call(true, 126, c, t + 50, t + 350);
+        put_call(false, 131, c, t, t + 400);
+        put_sync(e, c, t + 60);
+        break;
+    case MOCK_MALLOC:
+        put_call(false, 20, c, t, t + 700);
+        break;
+    case MOCK_RESET:
+        on_reset(c);
+        put_call(false, 164, c, t, t + 700);
+        break;
+    }
+}
+
+/* ---- what the collector calls ---- */
+
+__attribute__((constructor)) static void attach(void)
+{
+    void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    void (*to_cuda)(void (*)(const struct mock_event *));
+    void *p = lib ? dlsym(lib, "mock_attach") : NULL;
+    memcpy(&to_cuda, &p, sizeof to_cuda);
+    if (to_cuda) to_cuda(on_event);
+    mock.dropped = (size_t)setting("MOCK_CUPTI_DROP");
+}
+
+CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *userdata)
+{
+    (void)userdata;
+    if (getenv("MOCK_CUPTI_HOLDER") || mock.subscribed) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+    mock.subscribed = true;
+    mock.callback = callback;
+    *subscriber = (CUpti_SubscriberHandle)(void *)&mock;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *userdata,
+                              CUpti_SubscriberParams *params)
+{
+    const char *holder = getenv("MOCK_CUPTI_HOLDER");
+    if (params && params->structSize < CUpti_SubscriberParams_STRUCT_SIZE)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (holder && params && params->oldSubscriberName && params->oldSubscriberSize)
+        strncpy(params->oldSubscriberName, holder, params->oldSubscriberSize - 1);
+    return cuptiSubscribe(subscriber, callback, userdata);
+}
+
+CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
+{
+    (void)subscriber;
+    mock.subscribed = false;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetVersion(uint32_t *v)
+{
+    *v = version();
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetResultString(CUptiResult result, const char **text)
+{
+    *text = result == CUPTI_SUCCESS ? "CUPTI_SUCCESS" : "CUPTI_ERROR";
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, const char **name)
+{
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (calls[i].driver != (domain == CUPTI_CB_DOMAIN_DRIVER_API) || calls[i].cbid != cbid) continue;
+        *name = calls[i].name;
+        return CUPTI_SUCCESS;
+    }
+    return CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
+                                CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+{
+    (void)subscriber;
+    if (cbid >= MAX_CBID) return CUPTI_ERROR_INVALID_PARAMETER;
+    mock.callbacks[domain][cbid] = enable;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
+{
+    return type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *size, void *value)
+{
+    (void)attr;
+    return *size && value ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc f)
+{
+    mock.clock = f;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requested,
+                                           CUpti_BuffersCallbackCompleteFunc completed)
+{
+    mock.requested = requested;
+    mock.completed = completed;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+    if ((int)kind >= MAX_KIND) return CUPTI_ERROR_INVALID_KIND;
+    mock.kinds[kind] = true;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+    if ((int)kind >= MAX_KIND) return CUPTI_ERROR_INVALID_KIND;
+    mock.kinds[kind] = false;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable)
+{
+    if (cbid >= MAX_CBID) return CUPTI_ERROR_INVALID_PARAMETER;
+    mock.calls[0][cbid] = enable;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable)
+{
+    if (cbid >= MAX_CBID) return CUPTI_ERROR_INVALID_PARAMETER;
+    mock.calls[1][cbid] = enable;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityFlushAll(uint32_t flag)
+{
+    bool forced = flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED;
+    if (forced && setting("MOCK_CUPTI_HANG"))
+        for (;;) pause();
+    pthread_mutex_lock(&mock.lock);
+    struct thread_buffer *b = mock.threads;
+    pthread_mutex_unlock(&mock.lock);
+    for (; b; b = b->next) {
+        pthread_mutex_lock(&b->lock);
+        if (forced || !b->unfinished) hand_back(b);
+        pthread_mutex_unlock(&b->lock);
+    }
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+{
+    uint8_t *at = buffer;
+    if (*record) {
+        CUpti_ActivityKind kind;
+        memcpy(&kind, *record, sizeof kind);
+        at = (uint8_t *)*record + record_size(kind);
+    }
+    size_t left = valid - (size_t)(at - buffer);
+    if (left < sizeof(CUpti_ActivityKind)) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    CUpti_ActivityKind kind;
+    memcpy(&kind, at, sizeof kind);
+    if (!record_size(kind)) return CUPTI_ERROR_INVALID_KIND;
+    if (left < record_size(kind)) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    *record = (CUpti_Activity *)(void *)at;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *dropped)
+{
+    (void)context;
+    (void)stream;
+    *dropped = atomic_exchange(&mock.dropped, 0);
+    return CUPTI_SUCCESS;
+}
