@@ -13,10 +13,10 @@ done
 for file in "$bin"/../lib/*.so; do
     if [ -f "$file" ]; then cp "$file" "$1/lib/"; fi
 done
-# The C and C++ run times are left to the other machine.
+# What every distribution has is left to the other machine: its programs are run with our lib folder in their path.
 for file in "$1"/bin/* "$1"/lib/*.so; do
     ldd "$file" 2>/dev/null
 done | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
-    grep -Ev '/(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)\.so' |
+    grep -Ev '/(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|libz|libzstd)\.so' |
     while read -r library; do cp -L "$library" "$1/lib/"; done
 ls "$1/bin" "$1/lib"
