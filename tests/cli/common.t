@@ -6,6 +6,8 @@ test_description='every tool: help, version, misuse, unusable input, exit status
 tools=$(cd "$GP_SOURCE" && sed -n 's/^ *gp_tool(\([A-Za-z0-9-]*\).*/\1/p' */CMakeLists.txt)
 own_status() { case $1 in gpuprof-collect) echo 125 ;; *) echo 2 ;; esac }
 
+command -v python3 >/dev/null && test_set_prereq PYTHON
+
 test_expect_success 'there are tools' 'test -n "$tools"'
 
 for tool in $tools; do
@@ -85,6 +87,79 @@ for tool in $tools; do
         status_of $tool -o kept text text && test $status = 2 &&
         echo precious >expect && test_cmp expect kept &&
         ! ls | grep "\.tmp$"
+    '
+done
+
+# One kernel, launched from one call: as small as a trace of PyTorch's profiler gets.
+cat >one.json <<'END'
+{"traceEvents": [
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 10.5, "dur": 4.25,
+ "args": {"correlation": 7}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 20.125, "dur": 30.001,
+ "args": {"device": 0, "stream": 7, "correlation": 7}}
+]}
+END
+gzip -nk one.json
+zstd -q one.json
+sed 's/^{"traceEvents": //; s/^\]}$/]/' one.json >array.json
+
+for tool in $tools; do
+    case $tool in
+    gpuprof-collect | trace-diff) continue ;; # neither is a filter of one trace
+    trace-convert) options='-f chrome' ;; # text can be told from rubbish with the naked eye
+    *) options= ;;
+    esac
+
+    test_expect_success "$tool: standard input, a dash and a file are the same input" '
+        $tool $options one.json >by_name 2>err && test -s by_name && test_must_be_empty err &&
+        $tool $options <one.json >stdin && $tool $options - <one.json >dash && test_cmp stdin dash &&
+        cat one.json | $tool $options >pipe && test_cmp stdin pipe
+    '
+
+    test_expect_success "$tool: the same output from plain, gzip, zstd and a bare array" '
+        $tool $options <one.json >plain &&
+        for f in one.json.gz one.json.zst array.json; do
+            $tool $options <$f >other && test_cmp plain other || return 1
+        done
+    '
+
+    test_expect_success "$tool: the same output with one thread and with eight, and every time" '
+        $tool $options <one.json >plain &&
+        for threads in 0 1 2 8; do
+            $tool $options --threads $threads <one.json.gz >other && test_cmp plain other || return 1
+        done
+    '
+
+    test_expect_success "$tool -o: the file holds what standard output would" '
+        $tool $options -o result one.json >out && test_must_be_empty out &&
+        $tool $options one.json >expect && test_cmp expect result &&
+        $tool $options --output=- one.json >again && test_cmp expect again &&
+        ! ls | grep "\.tmp$"
+    '
+
+    test_expect_success "$tool: a full disk is an error" '
+        test_expect_code 2 sh -c "$tool $options one.json >/dev/full 2>err" &&
+        grep "^$tool: standard output: write failed" err &&
+        status_of $tool $options -o /dev/full one.json && test $status = 2 &&
+        grep "^$tool: /dev/full: write failed" err
+    '
+
+    test_expect_success "$tool: an output folder that is not there" '
+        status_of $tool $options -o nowhere/result one.json && test $status = 2 &&
+        grep "^$tool: nowhere/result: " err && test $(wc -l <err) = 1
+    '
+
+    test_expect_success "$tool: a cut file is used, and told; with --strict it is an error" '
+        head -c 330 one.json >cut.json &&
+        $tool $options cut.json >out 2>err && test -s out && grep "^$tool: cut.json: " err &&
+        status_of $tool $options --strict -o strict cut.json && test $status = 2 &&
+        grep "^$tool: cut.json: " err && ! test -e strict &&
+        $tool $options -q cut.json >out 2>err && test_must_be_empty err
+    '
+
+    test_expect_success PYTHON "$tool: a terminal as standard input gives a hint instead of waiting" '
+        status_of "$GP_SOURCE/tests/tap/on_terminal.py" 0 $tool $options && test $status = 2 &&
+        test_must_be_empty out && head -n 1 err | grep "^usage: $tool"
     '
 done
 
