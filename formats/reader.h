@@ -33,6 +33,7 @@ struct gp_reader {
     int (*read)(struct gp_trace *t, struct gp_input *in, const struct gp_read_opts *opts, struct gp_err *err);
 };
 
+extern const struct gp_reader gp_reader_gpt, gp_reader_chrome;
 /* All formats that hold traces, in the order they are tried; ends with a NULL. */
 extern const struct gp_reader *const gp_readers[];
 

@@ -1,0 +1,16 @@
+/* chrome_spans.h -- private to the Chrome reader: what can only be said of the whole input. Spans from B and E events,
+ * and what the members of the outer object mean.
+ */
+#ifndef GP_FORMATS_CHROME_SPANS_H
+#define GP_FORMATS_CHROME_SPANS_H
+
+#include "formats/trace.h"
+
+/* Makes spans of the B and E events in OPEN (see struct gp_chrome_chunk) and adds them to T. On each track an E without
+ * name ends the span that began last, one with a name the last one of that name. What never ends, ends at LAST_NS. */
+void gp_chrome_pair_spans(struct gp_trace *t, const struct gp_events *open, int64_t last_ns);
+
+/* A member of the outer object: devices, rank, or metadata as it stands. VALUE is valid JSON. */
+void gp_chrome_take_meta(struct gp_trace *t, const char *key, const char *value, size_t n);
+
+#endif

@@ -1,0 +1,83 @@
+#include "formats/reader.h"
+
+#include <string.h>
+#include "formats/base/input.h"
+
+enum { HEAD = 4096 };
+
+const struct gp_reader *const gp_readers[] = {&gp_reader_gpt, &gp_reader_chrome, NULL};
+
+static const struct gp_reader *find_reader(struct gp_input *in, struct gp_err *err)
+{
+    size_t n;
+    const uint8_t *head = gp_input_peek(in, HEAD, &n);
+    for (int i = 0; gp_readers[i]; i++)
+        if (gp_readers[i]->sniff(head, n)) return gp_readers[i];
+    if (!n && gp_input_status(in, err)) return NULL;
+    if (!n) gp_fail(err, GP_E_FORMAT, 0, "empty input");
+    else gp_fail(err, GP_E_FORMAT, 0, "not a trace: neither our binary format nor Chrome trace JSON");
+    return NULL;
+}
+
+static uint64_t issue_count(const struct gp_trace *t)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < GP_ISSUE_COUNT; i++) n += t->issues[i].count;
+    return n;
+}
+
+/* With --strict the first issue is an error. */
+static int refuse_damage(const struct gp_trace *t, struct gp_err *err)
+{
+    for (int i = 0; i < GP_ISSUE_COUNT; i++) {
+        const struct gp_issue *q = &t->issues[i];
+        if (!q->count) continue;
+        return q->first_offset < 0
+                   ? gp_fail(err, GP_E_SYNTAX, -1, "%s", gp_issue_text((enum gp_issue_kind)i))
+                   : gp_fail(err, GP_E_SYNTAX, q->first_offset, "byte %lld: %s", (long long)q->first_offset,
+                             gp_issue_text((enum gp_issue_kind)i));
+    }
+    return 0;
+}
+
+static int fill(struct gp_trace *t, struct gp_input *in, const struct gp_read_opts *opts, struct gp_err *err)
+{
+    const struct gp_reader *reader = find_reader(in, err);
+    if (!reader) return -1;
+    t->input.format = reader->name;
+    t->input.compression = gp_input_compression(in);
+    const char *path = gp_input_path(in);
+    t->input.path = gp_trace_str(t, gp_trace_intern(t, path, strlen(path)));
+    if (reader->read(t, in, opts, err)) return -1;
+    struct gp_err damage = {0};
+    if (gp_input_status(in, &damage)) gp_trace_issue(t, GP_Q_COMPRESSION, 1, damage.offset);
+    gp_trace_finish(t);
+    return opts->strict && issue_count(t) ? refuse_damage(t, err) : 0;
+}
+
+int gp_trace_read_input(struct gp_trace *t, struct gp_input *in, const struct gp_read_opts *opts,
+                        struct gp_err *err)
+{
+    gp_trace_init(t, opts->need ? opts->need : GP_NEED_ALL);
+    int failed = fill(t, in, opts, err);
+    if (failed) gp_trace_release(t);
+    return failed;
+}
+
+int gp_trace_read(struct gp_trace *t, const char *path, const struct gp_read_opts *opts, struct gp_err *err)
+{
+    struct gp_input *in = gp_input_open(path, opts->threads, err);
+    if (!in) return -1;
+    int failed = gp_trace_read_input(t, in, opts, err);
+    gp_input_close(in);
+    return failed ? gp_err_context(err, "%s", path ? path : "-") : 0;
+}
+
+int gp_trace_read_memory(struct gp_trace *t, const void *data, size_t n, const struct gp_read_opts *opts,
+                         struct gp_err *err)
+{
+    struct gp_input *in = gp_input_memory(data, n, opts->threads);
+    int failed = gp_trace_read_input(t, in, opts, err);
+    gp_input_close(in);
+    return failed;
+}
