@@ -129,16 +129,25 @@ step_collect() {
     collect twoproc_idle 0 60 "$app/twoproc" idle
 }
 
-# The pipe itself: two ways out of it, and a reader that goes away.
+# piped NAME LIMIT COMMAND...: the main job, gpuprof-collect COMMAND | trace2flame > NAME.svg.
+piped() {
+    local name=$1
+    # shellcheck disable=SC2016 # the inner shell expands it
+    run "pipe_$name" "$2" bash -c '
+        bin=$1 picture=$2
+        shift 2
+        "$bin/gpuprof-collect" "$@" | "$bin/trace2flame" >"$picture"
+        echo "${PIPESTATUS[*]}"' sh "$bin" "$work/pictures/$name.svg" "${@:3}"
+    row "pipe_$name" "$([ "$(cat "$work/logs/pipe_$name.out")" = "0 0" ] && echo ok || echo BAD)" \
+        "$(stat -c %s "$work/pictures/$name.svg") bytes of SVG; $(said "pipe_$name")"
+}
+
+# The pipe itself, and a reader that goes away.
 step_pipe() {
     local name
     for name in streams graph ranges; do
-        timeout 60 "$bin/gpuprof-collect" "$app/$name" 2>"$work/logs/pipe_$name.err" |
-            timeout 60 "$bin/trace2flame" >"$work/pictures/$name.svg" 2>>"$work/logs/pipe_$name.err"
-        row "pipe_$name" "$([ "${PIPESTATUS[*]}" = "0 0" ] && echo ok || echo BAD)" \
-            "$(stat -c %s "$work/pictures/$name.svg") bytes of SVG; $(said "pipe_$name")"
-        "$bin/trace2flame" -f folded -o "$work/pictures/$name.folded" "$work/traces/$name.trace" \
-            2>>"$work/logs/pipe_$name.err"
+        piped "$name" 60 "$app/$name"
+        "$bin/trace2flame" -f folded -o "$work/pictures/$name.folded" "$work/traces/$name.trace" 2>"$work/logs/$name.draw"
     done
     timeout 60 "$bin/gpuprof-collect" "$app/storm" 20000 1 2>"$work/logs/reader_gone.err" | head -c 1000 >/dev/null
     row reader_gone "$(grep -q '^expect' "$work/logs/reader_gone.err" && echo ok || echo BAD)" \
@@ -161,7 +170,8 @@ step_eager() {
     verdict=$("$python" "$here/check_counts.py" --bin "$bin" --like "$work/traces/eager.trace" \
         "$work/kineto/eager.json.gz" 2>&1 | tail -n 1)
     row eager_two_ways "${verdict%% *}" "gpuprof-collect and torch.profiler: ${verdict#* }"
-    draw eager "$work/traces/eager.trace"
+    piped eager 120 "$python" "$here/pytorch/train_eager.py"
+    "$bin/trace2flame" -f folded -o "$work/pictures/eager.folded" "$work/traces/eager.trace" 2>"$work/logs/eager.draw"
 }
 
 step_decode() {
