@@ -178,18 +178,19 @@
   /* How much of what is on the page lies under matches; a match inside a match counts once. */
   function count() {
     if (!pattern && !kind) { matched = 0; answer.textContent = ""; return; }
-    let weight = 0, unseen = 0;
+    let weight = 0, unseen = 0, seen = 0;
     for (const f of frames) {
       if (f.d < zoom.d || f.x < zoom.x || f.x >= zoom.x + zoom.weight) continue;
-      if (f === zoom && f.inHit) { weight = f.weight; break; }
-      if (f.parent && f.parent.inHit) continue;
-      if (f.hit) weight += f.weight;
+      if (f.hit) seen++;
+      if (f !== zoom && f.parent && f.parent.inHit) continue;
+      if (f.inHit) weight += f.weight;
       else if (f.kind === "more") unseen += f.weight;
     }
     matched = weight;
-    const place = hitAt < 0 ? "" : (hitAt + 1) + "/";
-    answer.textContent = share(weight, zoom.weight) + (zoom === root ? "" : " of view") + " in " + place + hits.length +
-      (hits.length === 1 ? " frame" : " frames") + (unseen > zoom.weight / 1000 ? ", " + share(unseen, zoom.weight) + " not drawn" : "");
+    const place = hitAt < 0 ? "" : (hitAt + 1) + " of ";
+    answer.textContent = share(weight, zoom.weight) + (zoom === root ? " in " : " of view in ") + place +
+      (hitAt < 0 ? seen : hits.length) + (seen === 1 ? " frame" : " frames") +
+      (unseen > zoom.weight / 1000 ? ", " + share(unseen, zoom.weight) + " not drawn" : "");
   }
 
   function search(text) {
