@@ -1,5 +1,6 @@
-/* gpt.h -- the fixed numbers of the suite's binary trace, shared by its reader, its writer and the collector's launcher,
- * which forwards whole blocks without decoding them. The full description is schemas/gpt-1.md. Little endian.
+/* gpt.h -- the fixed numbers of the suite's binary trace, shared by its reader, its writer and the
+ * collector's launcher, which forwards whole blocks without decoding them. The full description is
+ * schemas/gpt-1.md. Little endian.
  */
 #ifndef GP_FORMATS_GPT_H
 #define GP_FORMATS_GPT_H
@@ -22,16 +23,17 @@ enum {
 enum {
     GP_GPT_CRITICAL = 2, /* block flag: a reader that does not know the kind must not go on */
     /* Limits that keep memory in proportion to input: a block has at most GP_GPT_MAX_ROWS rows, and at most
-     * GP_GPT_FREE_ROWS + GP_GPT_ROWS_PER_BYTE rows a byte of payload as stored; raw_len is at most GP_GPT_MAX_RATIO
-     * times payload_len. */
+     * GP_GPT_FREE_ROWS + GP_GPT_ROWS_PER_BYTE rows a byte of payload as stored; raw_len is at most
+     * GP_GPT_MAX_RATIO times payload_len. */
     GP_GPT_MAX_ROWS = 1 << 16,
     GP_GPT_FREE_ROWS = 16,
     GP_GPT_ROWS_PER_BYTE = 2,
-    GP_GPT_MAX_RATIO = 1024,
+    GP_GPT_MAX_RATIO = 64,
 };
 
-/* The header of a block, as decoded. On disk, in this order: u32 sync, u32 payload_len, u32 raw_len, u16 kind, u8 codec,
- * u8 flags, u32 nrec, u32 seq, u32 producer, u64 base_ns, u32 crc32c over header[0..35] and payload. */
+/* The header of a block, as decoded. On disk, in this order: u32 sync, u32 payload_len, u32 raw_len, u16
+ * kind, u8 codec, u8 flags, u32 nrec, u32 seq, u32 producer, u64 base_ns, u32 crc32c over header[0..35] and
+ * payload. */
 struct gp_gpt_block_header {
     uint32_t payload_len, raw_len;
     uint16_t kind;

@@ -54,7 +54,7 @@ static const struct gp_gpt_field process_fields[] = {
     FIELD(1, GP_GPT_INT, gp_process, pid, 0),        FIELD(2, GP_GPT_STRING, gp_process, pid_text, 0),
     FIELD(3, GP_GPT_STRING, gp_process, name, 0),    FIELD(4, GP_GPT_STRING, gp_process, labels, 0),
     FIELD(5, GP_GPT_INT, gp_process, sort_index, 0), FIELD(6, GP_GPT_UINT, gp_process, has_sort_index, 0),
-    FIELD(7, GP_GPT_INT, gp_process, rank, MINUS_1),
+    FIELD(7, GP_GPT_INT, gp_process, rank, MINUS_1), FIELD(8, GP_GPT_UINT, gp_process, producer, 0),
 };
 const struct gp_gpt_dict gp_gpt_process_dict = DICT(GP_GPT_PROCESS, "process", gp_process, process_fields);
 
@@ -112,6 +112,7 @@ static const struct gp_gpt_field device_fields[] = {
     FIELD(17, GP_GPT_INT, gp_device, memory_clock_khz, 0),
     FIELD(18, GP_GPT_INT, gp_device, memory_bandwidth_bps, 0),
     FIELD(19, GP_GPT_STRING, gp_device, extra, 0),
+    FIELD(20, GP_GPT_UINT, gp_device, producer, 0),
 };
 const struct gp_gpt_dict gp_gpt_device_dict = DICT(GP_GPT_DEVICE, "device", gp_device, device_fields);
 
@@ -132,6 +133,7 @@ const struct gp_gpt_dict gp_gpt_loss_dict = DICT(GP_GPT_LOSS, "loss", gp_loss, l
 static const struct gp_gpt_field clock_fields[] = {
     FIELD(1, GP_GPT_INT, gp_clock, trace_ns, 0),
     FIELD(2, GP_GPT_INT, gp_clock, realtime_ns, 0),
+    FIELD(3, GP_GPT_UINT, gp_clock, producer, 0),
 };
 const struct gp_gpt_dict gp_gpt_clock_dict = DICT(GP_GPT_CLOCK, "clock", gp_clock, clock_fields);
 

@@ -147,15 +147,24 @@ static void put_dict(struct gp_gpt_writer *w, const struct gp_gpt_dict *d, const
     }
 }
 
+/* Do two structs say the same? Their padding may differ. */
+static bool same_entry(const struct gp_gpt_dict *d, const char *a, const char *b)
+{
+    if (!memcmp(a, b, d->size)) return true;
+    for (size_t f = 0; f < d->nfields; f++)
+        if (gp_gpt_field_get(&d->fields[f], a) != gp_gpt_field_get(&d->fields[f], b)) return false;
+    return true;
+}
+
 /* Write what is new or changed in the N structs at AT. */
 static void put_changes(struct gp_gpt_writer *w, const struct gp_gpt_dict *d, struct shadow *s,
                         const void *at, size_t n)
 {
     const char *now = at;
     for (size_t i = 0; i < s->n && i < n; i++) {
-        if (!memcmp(s->at + i * d->size, now + i * d->size, d->size)) continue;
+        if (same_entry(d, s->at + i * d->size, now + i * d->size)) continue;
         size_t j = i + 1;
-        while (j < s->n && memcmp(s->at + j * d->size, now + j * d->size, d->size)) j++;
+        while (j < s->n && j < n && !same_entry(d, s->at + j * d->size, now + j * d->size)) j++;
         put_dict(w, d, now, i, j);
         memcpy(s->at + i * d->size, now + i * d->size, (j - i) * d->size);
         i = j - 1;
