@@ -50,7 +50,9 @@ static void put_string(struct writer *w, gp_sid sid)
 
 static void put_number_or_string(struct writer *w, int64_t number, gp_sid text)
 {
-    if (text) put_string(w, text);
+    /* the model has no empty text here; the reader keeps "" as a blank */
+    if (text && !strcmp(gp_trace_str(w->t, text), " ")) PUT(w, "\"\"");
+    else if (text) put_string(w, text);
     else gp_buf_put_i64(&w->b, number);
 }
 
@@ -132,12 +134,13 @@ static void arg_members(struct args *a, gp_sid sid)
     gp_buf_put(&w->b, members, len);
 }
 
-static void stream_args(struct args *a, const struct gp_track *k)
+/* Kineto writes -1 where a synchronisation concerns no stream. */
+static void stream_args(struct args *a, const struct gp_track *k, enum gp_table table)
 {
     if (k->kind != GP_TRACK_STREAM) return;
     if (k->device >= 0) arg_i64(a, "device", k->device);
     if (k->context >= 0) arg_i64(a, "context", k->context);
-    if (k->stream >= 0) arg_i64(a, "stream", k->stream);
+    if (k->stream >= 0 || table == GP_SYNC) arg_i64(a, "stream", k->stream);
 }
 
 static void config_args(struct args *a, const struct gp_config *c)
@@ -173,7 +176,7 @@ static void memory_args(struct args *a, const struct gp_events *e, size_t i)
     if (e->total) arg_i64(a, "Total Allocated", e->total[i]);
     if (e->reserved) arg_i64(a, "Total Reserved", e->reserved[i]);
     arg_i64(a, "Bytes", gp_get_bytes(e, i));
-    if (e->addr) arg_u64(a, "Addr", e->addr[i]);
+    if (gp_get_addr(e, i)) arg_u64(a, "Addr", e->addr[i]);
 }
 
 static void put_args(struct writer *w, enum gp_table table, size_t i)
@@ -181,7 +184,7 @@ static void put_args(struct writer *w, enum gp_table table, size_t i)
     const struct gp_events *e = &w->t->events[table];
     struct args a = {w, false};
     column_args(&a, e, i, &w->rows.tracks[e->track[i]]);
-    if (table == GP_GPU || table == GP_SYNC) stream_args(&a, &w->t->tracks.at[e->track[i]]);
+    if (table == GP_GPU || table == GP_SYNC) stream_args(&a, &w->t->tracks.at[e->track[i]], table);
     if (table == GP_MEMORY) memory_args(&a, e, i);
     else if (gp_get_bytes(e, i)) arg_i64(&a, "bytes", gp_get_bytes(e, i));
     if (table == GP_GPU) config_args(&a, gp_gpu_config(w->t, i));
