@@ -643,7 +643,9 @@ static int get_dictionary(const struct gp_block_job *job, const struct gp_gpt_di
         if (job->header.kind == GP_GPT_CONFIG && field->id == 1)
             for (size_t i = 0; i < n; i++)
                 map_set(&job->names->config_names, job->header.base_ns + i, (uint32_t)v[i]);
-        if (columns[field->id].p) map_values(&mapper, field->type, v, n);
+        /* A column that is left out holds the producer's process 0, which need not be the trace's. */
+        bool process = field->type == GP_GPT_PROCESS_REF;
+        if (columns[field->id].p || process) map_values(&mapper, field->type, v, n);
         for (size_t i = 0; i < n; i++) gp_gpt_field_set(field, entries + i * dict->size, v[i]);
     }
     for (size_t i = 0; !rc && i < n; i++)
