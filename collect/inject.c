@@ -104,12 +104,14 @@ static const char *call_name(void *ctx, bool driver, uint32_t cbid)
     return gp_tracer_call_name(driver, cbid);
 }
 
+/* A thread that is gone by now most likely had the name that threads have by default: the process's. */
 static void thread_name(void *ctx, int64_t tid, char *name, size_t size)
 {
     (void)ctx;
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%lld/comm", (long long)tid);
     FILE *f = fopen(path, "re");
+    if (!f) f = fopen("/proc/self/comm", "re");
     if (!f) return;
     if (fgets(name, (int)size, f)) name[strcspn(name, "\n")] = 0;
     fclose(f);
@@ -169,7 +171,7 @@ static void note_clock(bool now)
 {
     int64_t t = gp_now_ns();
     if (!now && t - self.last_clock_ns < CLOCK_NS) return;
-    struct gp_clock c = {t, clock_ns(CLOCK_REALTIME), self.opts.producer};
+    struct gp_clock c = {t, clock_ns(CLOCK_REALTIME), 0};
     self.last_clock_ns = t;
     GP_VEC_PUSH(&self.records.trace.clocks, c);
 }
@@ -257,6 +259,7 @@ static void finish(void)
     note_clock(true);
     gp_ranges_close(&self.ranges, gp_now_ns());
     write_rows(true);
+    if (!self.broken && gp_gpt_end(self.writer, &self.records.trace)) self.broken = true;
     if (!self.broken) send_frame(GP_WIRE_BYE, NULL, 0);
     gp_debug("finished: %llu kernels, %llu calls, %zu buffers",
              (unsigned long long)self.records.stats.kernels, (unsigned long long)self.records.stats.calls,
@@ -393,7 +396,6 @@ static uint64_t count_records(uint8_t *data, size_t valid)
 static void start_records(void)
 {
     struct gp_records_opts r = {
-        .producer = self.opts.producer,
         .pid = self.pid,
         .rank = rank_from_environment(),
         .api = (enum gp_api_level)self.opts.api,

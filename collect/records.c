@@ -371,7 +371,6 @@ static void add_device(struct gp_records *r, const void *rec)
 {
     const char *name = get_text(rec, GP_AT_DEVICE_name);
     struct gp_device d = gp_device_unknown();
-    d.producer = r->opts.producer;
     d.id = AT(u32, rec, DEVICE_id);
     d.name = name ? gp_intern_cstr(&r->trace.strings, name) : 0;
     if (r->opts.owns) free((void *)(uintptr_t)name);
@@ -599,7 +598,6 @@ void gp_records_init(struct gp_records *r, const struct gp_records_opts *opts)
     struct gp_process p = gp_process_unknown();
     p.pid = opts->pid;
     p.rank = opts->rank;
-    p.producer = opts->producer;
     p.name = gp_trace_intern(&r->trace, name, strlen(name));
     r->process = gp_trace_process(&r->trace, &p);
 }

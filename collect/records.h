@@ -53,8 +53,8 @@ bool gp_call_wanted(enum gp_call_class cls, enum gp_api_level level);
 /* Length of NAME without the version suffix of runtime calls ("_v7000"); other names are kept whole. */
 size_t gp_call_name_length(const char *name);
 
+/* Producer numbers are 0 throughout: readers add that of the blocks the rows come in. */
 struct gp_records_opts {
-    uint32_t producer;
     int64_t pid;
     int32_t rank;          /* -1 unknown */
     enum gp_api_level api; /* which calls are kept; unless none, GPU work waits for its call */

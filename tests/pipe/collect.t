@@ -1,0 +1,218 @@
+#!/bin/sh
+# The collector on a GPU that is not there: what the mock application does decides what the trace must hold.
+test_description='gpuprof-collect: whole runs with mock libcuda and libcupti'
+. "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+
+mock=${GP_BIN%/bin}/tests/mock
+if [ ! -x "$mock/app" ]; then
+    skip_all='built without the headers of CUDA'
+    test_done
+fi
+GPUPROF_LIBCUPTI=$mock/libcupti.so.13
+export GPUPROF_LIBCUPTI
+unset RANK LOCAL_RANK SLURM_PROCID OMPI_COMM_WORLD_RANK PMI_RANK GPUPROF_DEBUG CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH
+collect='gpuprof-collect --flush-interval 50ms'
+app=$mock/app
+
+# facts FILE -- what is in the trace, as "what count" lines in the file `facts`.
+facts() { "$mock/facts" "$1" >facts; }
+# has WHAT COUNT -- the trace holds so many.
+has() { grep -Fx "$1 $2" facts >/dev/null || { echo "expected: $1 $2"; cat facts; return 1; }; }
+# lacks WHAT -- nothing of the kind.
+lacks() { ! grep -F "$1" facts; }
+
+# ---- counts ----
+
+test_expect_success 'launches of one thread: one kernel and one call each, driver calls inside are not counted' '
+    $collect $app launch 100 1 1 >t 2>err && facts t &&
+    has gpu 100 && has api 100 && has api:__cudaLaunchKernel 100 && has joined 100 &&
+    has streams 1 && has threads 1 && has processes 1 && has verdict:clean 1 && has lost 0
+'
+
+test_expect_success 'launches of 4 threads over 3 streams, with buffers that fill up' '
+    $collect --buffer-size 64K $app launch 5000 4 3 >t 2>err && facts t &&
+    has gpu 20000 && has api 20000 && has joined 20000 && has streams 3 && has threads 4 && has lost 0 &&
+    has verdict:clean 1
+'
+
+test_expect_success 'every kind of record' '
+    $collect $app mix >t 2>err && facts t &&
+    has gpu 33 && has joined 33 && has bytes 3600 && has graph_nodes 20 &&
+    has api 20 && has api:cudaMemcpyAsync 3 && has api:cudaMemcpyPeerAsync 1 && has api:cudaMemsetAsync 2 &&
+    has api:cudaStreamSynchronize 4 && has api:cudaGraphLaunch 2 && has api:cuLaunchKernel 6 &&
+    has "sync:Stream Sync" 4 && has "overhead:Command Buffer Full" 1 &&
+    has "device:Mock H200:132_sms:4800000000_bytes_per_s" 1
+'
+
+test_expect_success 'a kernel without times is lost and counted; one that starts before its launch is told' '
+    has "lost:GPU events:no usable time" 1 && has issue:loss 1 &&
+    grep "^gpuprof-collect: 27 kernels, 4 copies, 2 sets, 1 process, 1 lost, 1 clock inversions (max 500 ns), " err
+'
+
+test_expect_success '--api: none, launch and all' '
+    $collect --api none $app mix >t 2>err && facts t && has gpu 33 && has api 0 && has "sync:Stream Sync" 4 &&
+    $collect --api launch $app mix >t 2>err && facts t && has gpu 33 && has api 16 && lacks api:cudaStreamSync &&
+    $collect --api all $app mix >t 2>err && facts t && has gpu 33 && has api 25 && has api:cudaMalloc 5
+'
+
+test_expect_success 'the record layouts of CUDA 12' '
+    MOCK_CUPTI_VERSION=24 $collect $app mix >t 2>err && facts t &&
+    has gpu 33 && has joined 33 && has bytes 3600 && has graph_nodes 20 && has api 20 && has "sync:Stream Sync" 4 &&
+    has "device:Mock H200:132_sms:4800000000_bytes_per_s" 1
+'
+
+# ---- NVTX ----
+
+test_expect_success 'ranges: nested, before CUDA, in domains, wide, across threads, left open' '
+    $collect $app nvtx >t 2>err && facts t &&
+    has range 8 && has range:outer 1 && has range:inner 3 && has range:lib:step 1 && has range:größe 1 &&
+    has range:span 1 && has "range:left open" 1 && has mark:here 1 && has gpu 6
+'
+
+test_expect_success '--no-nvtx' '
+    $collect --no-nvtx $app nvtx >t 2>err && facts t && has range 0 && has mark 0 && has gpu 6
+'
+
+test_expect_success 'a hundred thousand ranges in a storm: recorded or counted as lost' '
+    $collect $app ranges 100000 >t 2>err && facts t &&
+    awk "/^range /{n=\$2} /^lost:ranges/{n+=\$NF} END{exit n!=100001}" facts
+'
+
+# ---- buffers ----
+
+test_expect_success 'buffers whose rest was never filled' '
+    MOCK_CUPTI_TAIL=1 $collect $app launch 1000 1 1 >t 2>err && facts t && has gpu 1000 && has api 1000
+'
+
+test_expect_success 'a buffer whose last record is cut: that record alone is missing' '
+    MOCK_CUPTI_CUT=1 $collect --flush-interval 10s $app launch 10 1 1 >t 2>err && facts t && has gpu 9 && has api 10
+'
+
+test_expect_success 'records that CUPTI dropped are in the trace and in the last line' '
+    MOCK_CUPTI_DROP=12 $collect $app launch 10 1 1 >t 2>err && facts t &&
+    has gpu 10 && has "lost:activity records:dropped by CUPTI" 12 && has lost 12 && grep ", 12 lost, " err
+'
+
+test_expect_success 'a kernel that never ends is left out, the rest is there' '
+    $collect $app stuck 10 >t 2>err && facts t && has gpu 10 && has api 11 && has "lost:GPU events:no usable time" 1
+'
+
+test_expect_success 'a flush that hangs at the end: the program ends all the same, and what was flushed is there' '
+    MOCK_CUPTI_HANG=1 status_of $collect -o t $app die return 100 200 && test $status = 5 &&
+    facts t && has gpu 100 && has api 100 && grep "the last flush does not end" err
+'
+
+# ---- ends ----
+
+for how in _exit:3 abort:134 kill:137 term:143 exit:4; do
+    test_expect_success "the program ends by ${how%:*}: its status is passed on, nothing before the last flush is lost" '
+        status_of $collect -o t $app die ${how%:*} 100 300 && test $status = ${how#*:} &&
+        facts t && has gpu 100 && has api 100
+    '
+done
+
+test_expect_success 'a process that is killed is told of, one that ends in order is not' '
+    status_of $collect -o t $app die kill 10 200 && grep ", 1 ended early, " err && facts t &&
+    grep "^lost:ends of processes" facts && has issue:truncated 1 &&
+    status_of $collect -o t $app die exit 10 0 && ! grep "ended early" err && facts t && has verdict:clean 1
+'
+
+test_expect_success 'killed at once: a valid trace' '
+    status_of $collect -o t $app die kill 10 0 && test $status = 137 && facts t && lacks broken:
+'
+
+test_expect_success 'cudaDeviceReset and then _exit: what came before is there' '
+    $collect --flush-interval 10s $app reset 10 >t 2>err && facts t && has gpu 10
+'
+
+test_expect_success 'a program that never touches CUDA: untouched, an empty trace' '
+    status_of $collect $app none hello && test $status = 7 && grep -x hello err && cp out t && facts t &&
+    has gpu 0 && has processes 0 && has verdict:clean 1 &&
+    status_of $collect -q -o t $app none hello && test $status = 7 && test_must_be_empty err &&
+    echo hello >expect && test_cmp expect out
+'
+
+# ---- several processes ----
+
+test_expect_success 'a child that does nothing, or uses NVTX alone, adds nothing' '
+    $collect $app fork idle 10 >t 2>err && facts t && has gpu 20 && has processes 1 && has verdict:clean 1 &&
+    $collect $app fork nvtx 10 >t 2>err && facts t && has gpu 20 && has processes 1 && has range 0
+'
+
+test_expect_success 'two processes, one trace: fork before CUDA, and another program' '
+    $collect $app fork first 10 >t 2>err && facts t && has gpu 20 && has joined 20 && has processes 2 && has range 1 &&
+    has verdict:clean 1 &&
+    $collect $app fork exec 10 >t 2>err && facts t && has gpu 50 && has joined 50 && has processes 2 && has streams 2
+'
+
+test_expect_success 'two processes at once from a shell, with their ranks' '
+    $collect sh -c "RANK=0 $app launch 500 2 1 & RANK=1 $app launch 700 2 1 & wait" >t 2>err && facts t &&
+    has gpu 2400 && has joined 2400 && has rank 0 && has rank 1 && has processes 2 && has threads 4
+'
+
+test_expect_success 'a process that outlives the command is waited for' '
+    $collect sh -c "$app die exit 50 800 >/dev/null 2>&1 & sleep 0.3" >t 2>err && facts t && has gpu 50 && has verdict:clean 1
+'
+
+# ---- readers ----
+
+test_expect_success 'a reader that goes away ends the tracing, not the program' '
+    { $collect $app long 600 2>err; echo $? >status; } | head -c 100 >t &&
+    echo 6 >expect && test_cmp expect status && grep -x done err && grep "stopped when the reader went away" err
+'
+
+test_expect_success 'a slow reader gets everything' '
+    $collect $app launch 20000 2 1 2>err | { sleep 1; cat; } >t && facts t && has gpu 40000 && has lost 0
+'
+
+test_expect_success 'a full disk: told, and the status says so' '
+    status_of sh -c "$collect $app launch 1000 1 1 >/dev/full" && test $status = 125 &&
+    grep "^gpuprof-collect: standard output: No space left on device" err &&
+    status_of sh -c "$collect $app die exit 10 0 >/dev/full" && test $status = 4
+'
+
+# ---- neighbours ----
+
+test_expect_success 'another tool holds CUPTI: it is named, the program runs untraced' '
+    MOCK_CUPTI_HOLDER="Nsight Systems" $collect $app launch 10 1 1 >t 2>err &&
+    grep "CUPTI is held by Nsight Systems: this process runs untraced" err && facts t && has gpu 0
+'
+
+test_expect_success 'another injected library is named in a warning' '
+    CUDA_INJECTION64_PATH=/other/tool.so $collect $app launch 10 1 1 >t 2>err &&
+    grep "/other/tool.so" err && facts t && has gpu 10
+'
+
+test_expect_success 'no libcupti: said so once, the program runs' '
+    GPUPROF_LIBCUPTI=/nonexistent CUDA_HOME=/nonexistent $collect $app launch 10 1 1 >t 2>err &&
+    test 1 = $(grep -c "runs untraced" err) && facts t && has gpu 0
+'
+
+test_expect_success 'a program that closes every descriptor gets none of our bytes in its files' '
+    $collect $app closefds own >t 2>err && facts t && has gpu 10 && test_must_be_empty own
+'
+
+# ---- status and command line ----
+
+test_expect_success 'exit status of our own failures' '
+    status_of $collect /nonexistent/program && test $status = 127 && grep "^gpuprof-collect: /nonexistent/program: " err &&
+    echo text >file && chmod -x file && status_of $collect ./file && test $status = 126 &&
+    status_of $collect && test $status = 125 &&
+    status_of $collect --flush-interval 1us true && test $status = 125 &&
+    status_of $collect -o /nonexistent/t true && test $status = 125
+'
+
+test_expect_success 'a command that cannot run leaves no file' '
+    status_of $collect -o never /nonexistent/program && test ! -e never && test -z "$(ls | grep partial)"
+'
+
+test_expect_success 'options of the command are its own' '
+    $collect -o t -- sh -c "echo \$1" sh -q >out && echo -- "-q" | sed "s/-- //" >expect && test_cmp expect out
+'
+
+test_expect_success 'signals sent to the collector reach the command, and the trace is finished' '
+    { $collect -o t $app long 20000 >out 2>err & } && pid=$! && sleep 1 && kill -TERM $pid &&
+    { wait $pid; test $? = 143; } && facts t && grep "^gpu [1-9]" facts
+'
+
+test_done
