@@ -208,7 +208,7 @@ void gp_chrome_take_meta(struct gp_trace *t, const char *key, const char *value,
     memcpy(p, value, n);
     memset(p + n, 0, GP_JSON_PAD);
     if (!strcmp(key, "distributedInfo")) take_distributed(t, p, p + n);
-    if (strcmp(key, "deviceProperties") || !take_devices(t, p, p + n, &text))
+    if (strcmp(key, "deviceProperties") || !take_devices(t, p, p + n, &text) || !t->devices.n)
         gp_trace_set_meta(t, key, value, n);
     gp_buf_release(&padded);
     gp_buf_release(&text);

@@ -47,7 +47,8 @@ static int fill(struct gp_trace *t, struct gp_input *in, const struct gp_read_op
     t->input.format = reader->name;
     t->input.compression = gp_input_compression(in);
     const char *path = gp_input_path(in);
-    t->input.path = gp_trace_str(t, gp_trace_intern(t, path, strlen(path)));
+    /* beside the strings, not among them: a writer writes those, and the same content must give the same bytes */
+    t->input.path = gp_arena_strndup(&t->strings.bytes, path, strlen(path));
     if (reader->read(t, in, opts, err)) return -1;
     struct gp_err damage = {0};
     if (gp_input_status(in, &damage)) gp_trace_issue(t, GP_Q_COMPRESSION, 1, damage.offset);

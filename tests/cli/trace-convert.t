@@ -1,0 +1,225 @@
+#!/bin/sh
+test_description='trace-convert: any trace in, any format out, nothing lost on the way'
+. "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+
+data=$GP_SOURCE/tests/cli/data
+same=$GP_SOURCE/tests/cli/same_events.py
+command -v python3 >/dev/null && test_set_prereq PYTHON
+
+# in_terminal COMMAND: run it with a terminal as standard input and output; what it says goes to `out`.
+in_terminal() {
+    python3 - "$@" >out <<'EOF'
+import os, pty, sys
+said = b''
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+while True:
+    try:
+        piece = os.read(fd, 4096)
+    except OSError:
+        break
+    if not piece:
+        break
+    said += piece
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+sys.stdout.buffer.write(said.replace(b'\r\n', b'\n'))
+print('status', status)
+EOF
+}
+
+test_expect_success PYTHON 'every kind of event comes back from the binary format' '
+    trace-convert "$data/every_kind.json" >every.trace &&
+    trace-convert --to chrome every.trace >every.json &&
+    python3 "$same" "$data/every_kind.json" every.json
+'
+
+test_expect_success PYTHON 'chrome to chrome keeps every event, too' '
+    trace-convert -f chrome "$data/every_kind.json" >direct.json &&
+    python3 "$same" "$data/every_kind.json" direct.json
+'
+
+test_expect_success PYTHON 'a bare array and a file without devices come back' '
+    echo "[{\"ph\": \"X\", \"name\": \"a\", \"pid\": 1, \"tid\": 2, \"ts\": 0.5, \"dur\": 1}]" >bare.json &&
+    echo "{\"deviceProperties\": [], \"traceEvents\": []}" >nothing.json &&
+    for f in bare nothing; do
+        trace-convert "$f.json" | trace-convert --to chrome >back.json &&
+        python3 "$same" "$f.json" back.json || return 1
+    done
+'
+
+test_expect_success 'a file that was written is written again byte for byte' '
+    trace-convert --to chrome every.json >again.json &&
+    test_cmp every.json again.json &&
+    trace-convert --to gpuprof every.trace >again.trace &&
+    trace-convert --to chrome again.trace >again.json &&
+    test_cmp every.json again.json
+'
+
+test_expect_success PYTHON 'every committed sample comes back' '
+    for f in "$samples"/*/*.json "$samples"/*/*.json.gz; do
+        case $f in */broken/*|*"*"*) continue ;; esac &&
+        trace-convert "$f" | trace-convert --to chrome >sample.json &&
+        python3 "$same" "$f" sample.json || { echo "not the same: $f"; return 1; }
+    done
+'
+
+test_expect_success 'gpuprof is the default format' '
+    trace-convert --to gpuprof every.json >named.trace &&
+    trace-convert every.json >unnamed.trace &&
+    test_cmp named.trace unnamed.trace
+'
+
+test_expect_success 'a pipe, a dash and a file read alike' '
+    trace-convert every.json >file.trace &&
+    trace-convert <every.json >redirected.trace &&
+    cat every.json | trace-convert - >piped.trace &&
+    test_cmp file.trace redirected.trace &&
+    test_cmp file.trace piped.trace
+'
+
+test_expect_success 'compressed input gives the same bytes' '
+    gzip -c every.json >every.json.gz &&
+    zstd -qc every.json >every.json.zst &&
+    cat every.json.gz | trace-convert >gz.trace &&
+    trace-convert every.json.zst >zst.trace &&
+    test_cmp file.trace gz.trace &&
+    test_cmp file.trace zst.trace
+'
+
+test_expect_success 'the output does not depend on the number of threads' '
+    trace-convert --threads 1 every.json >one.trace &&
+    trace-convert --threads 4 every.json >four.trace &&
+    test_cmp one.trace four.trace
+'
+
+test_expect_success 'chrome output is compressed as a whole' '
+    trace-convert --to chrome --compress gzip every.trace >packed.gz &&
+    gzip -dc packed.gz >unpacked.json &&
+    test_cmp every.json unpacked.json &&
+    trace-convert --to chrome --compress zstd every.trace | zstd -dc >unpacked.json &&
+    test_cmp every.json unpacked.json
+'
+
+test_expect_success 'gpuprof output is compressed by block' '
+    for how in zstd zlib; do
+        trace-convert --compress "$how" every.json >packed.trace &&
+        ! cmp -s packed.trace every.trace &&
+        trace-convert --to chrome packed.trace >packed.json &&
+        test_cmp every.json packed.json || return 1
+    done
+'
+
+test_expect_success 'a format that cannot be compressed that way is refused' '
+    status_of trace-convert --compress gzip every.json &&
+    test "$status" = 2 &&
+    echo "trace-convert: gpuprof, compression gzip: this format cannot be compressed that way" >expect &&
+    test_cmp expect err &&
+    test ! -s out &&
+    status_of trace-convert --to chrome --compress zlib every.json &&
+    test "$status" = 2
+'
+
+test_expect_success '-o writes the file, and --output, too' '
+    trace-convert -o named.trace every.json >out &&
+    test ! -s out &&
+    test_cmp file.trace named.trace &&
+    trace-convert --output=other.trace every.json &&
+    test_cmp file.trace other.trace
+'
+
+test_expect_success 'damaged input is used as far as it goes' '
+    head -c 4000 "$data/every_kind.json" >cut.json &&
+    status_of trace-convert --to chrome cut.json &&
+    test "$status" = 0 &&
+    grep -q "\"name\":\"aten::mm\"" out &&
+    grep -q "^trace-convert: cut.json: the input ends early: 1, first at byte 4000$" err &&
+    status_of trace-convert -q cut.json &&
+    test "$status" = 0 &&
+    test ! -s err
+'
+
+test_expect_success 'with --strict damaged input is an error and leaves no file' '
+    status_of trace-convert --strict -o strict.trace cut.json &&
+    test "$status" = 2 &&
+    test ! -e strict.trace &&
+    test ! -s out &&
+    test "$(wc -l <err)" = 1 &&
+    grep -q "^trace-convert: cut.json: " err
+'
+
+test_expect_success 'a flipped bit in a binary trace loses a block and says so' '
+    size=$(wc -c <every.trace) &&
+    { head -c $((size / 2)) every.trace && printf "\377\377\377\377" && tail -c +$((size / 2 + 5)) every.trace; } >flip &&
+    status_of trace-convert --to chrome flip &&
+    test "$status" = 0 &&
+    grep -q "^trace-convert: flip: blocks lost to damage: 1, first at byte [0-9]*$" err
+'
+
+test_expect_success 'what is no trace is refused' '
+    echo "hello, world" >text &&
+    : >empty &&
+    mkdir folder &&
+    for f in text empty folder missing; do
+        status_of trace-convert "$f" &&
+        test "$status" = 2 &&
+        test ! -s out &&
+        test "$(wc -l <err)" = 1 &&
+        grep -q "^trace-convert: $f: " err || return 1
+    done
+'
+
+test_expect_success 'misuse is told in one line and a hint' '
+    for args in "--to perfetto every.json" "--compress lzma every.json" "--no-such-option" "every.json every.json"; do
+        status_of trace-convert $args &&
+        test "$status" = 2 &&
+        test ! -s out &&
+        test "$(wc -l <err)" = 2 || return 1
+    done
+'
+
+test_expect_success 'a full disk is an error' '
+    test -w /dev/full || return 0
+    for format in gpuprof chrome; do
+        status=0 && { trace-convert --to "$format" every.json >/dev/full 2>err || status=$?; } &&
+        test "$status" = 2 &&
+        test "$(wc -l <err)" = 1 &&
+        grep -q "^trace-convert: standard output: " err || return 1
+    done
+'
+
+test_expect_success 'a folder that cannot be written is an error' '
+    status_of trace-convert -o no/such/folder/x.trace every.json &&
+    test "$status" = 2 &&
+    grep -q "^trace-convert: no/such/folder/x.trace: " err
+'
+
+test_expect_success 'a reader that goes away ends it without a word' '
+    trace-convert --to chrome every.json 2>err | head -c 1 >out &&
+    test ! -s err
+'
+
+test_expect_success '-v tells what was read' '
+    status_of trace-convert -v -o quiet.trace "$data/every_kind.json" &&
+    test "$status" = 0 &&
+    grep -q "every_kind.json: gpu: 5$" err &&
+    grep -q "every_kind.json: memory: 2$" err &&
+    grep -q ", clean$" err
+'
+
+test_expect_success PYTHON 'no binary for a terminal' '
+    in_terminal trace-convert every.json &&
+    grep -q "^trace-convert: gpuprof, compression none: not written to a terminal" out &&
+    grep -q "^status 2$" out &&
+    in_terminal trace-convert --to chrome --compress gzip every.json &&
+    grep -q "^status 2$" out &&
+    in_terminal trace-convert --to chrome every.json &&
+    grep -q "^status 0$" out
+'
+
+test_expect_success PYTHON 'no operand at a terminal does not hang' '
+    in_terminal trace-convert --to chrome &&
+    grep -q "^status 2$" out
+'
+
+test_done
