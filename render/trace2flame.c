@@ -151,11 +151,11 @@ static void tell_quality(struct job *j, const struct gp_trace *t)
 static int add_trace(struct job *j, struct gp_input *in, struct gp_err *err)
 {
     struct gp_trace t;
-    if (gp_trace_read_input(&t, in, &j->read, err)) return -1;
+    if (gp_trace_read_input(&t, in, &j->read, err)) return gp_err_context(err, "%s", gp_input_path(in));
     tell_quality(j, &t);
     int failed = 0;
     if (!strcmp(gp_trace_verdict(&t), "unusable"))
-        failed = gp_fail(err, GP_E_FORMAT, -1, "%s: nothing in it can be used", t.input.path);
+        failed = gp_fail(err, GP_E_FORMAT, -1, "nothing in it can be used");
     for (size_t i = 0; i < j->profiles && !failed; i++)
         gp_stacks_add_trace(j->stacks[i], &t, j->tool->nargs > 1);
     j->traces++;
@@ -179,10 +179,10 @@ static int add_folded(struct job *j, struct gp_input *in, struct gp_err *err)
     bool cut = gp_input_status(in, &damage) != 0;
     if (!cut && !st.bad) return 0;
     j->damaged = true;
-    if (j->read.strict && cut) return gp_fail(err, damage.code, damage.offset, "%s: %s", path, damage.msg);
+    if (j->read.strict && cut) return gp_fail(err, damage.code, damage.offset, "%s", damage.msg);
     if (j->read.strict)
-        return gp_fail(err, GP_E_SYNTAX, st.first_bad, "%s: lines that are no folded stack: %" PRIu64, path,
-                       st.bad);
+        return gp_fail(err, GP_E_SYNTAX, st.first_bad,
+                       "byte %" PRId64 ": lines that are no folded stack: %" PRIu64, st.first_bad, st.bad);
     if (j->opts->common.quiet) return 0;
     if (cut) gp_cli_warn(j->tool, "%s: %s", path, damage.msg);
     if (st.bad)
@@ -199,7 +199,7 @@ static int add_input(struct job *j, const char *path, struct gp_err *err)
     const uint8_t *head = gp_input_peek(in, SNIFF, &n);
     int failed = gp_folded_sniff(head, n) ? add_folded(j, in, err) : add_trace(j, in, err);
     gp_input_close(in);
-    return failed;
+    return failed ? gp_err_context(err, "%s", path) : 0;
 }
 
 static int read_inputs(struct job *j, struct gp_err *err)
@@ -335,7 +335,7 @@ int main(int argc, char **argv)
         .operands = "[FILE...]",
         .example = "gpuprof-collect ./app | trace2flame > flame.svg\n"
                    "trace2flame --weight count -o launches.svg kineto.json.gz\n"
-                   "trace2flame -f folded rank0.trace rank1.trace | sort -t' ' -k2 -n\n",
+                   "trace2flame -f folded rank0.trace rank1.trace > stacks.folded\n",
         .options = options,
         .max_operands = -1,
         .stdin_default = true,
