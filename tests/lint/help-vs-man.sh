@@ -19,7 +19,8 @@ differences() {
 compare() {
     man=$(ls formats/"$1".1 analyze/"$1".1 render/"$1".1 collect/"$1".1 2>/dev/null)
     [ -n "$man" ] || { echo "$1 has no man page"; return; }
-    mandoc -Tlint -Wwarning "$man"
+    # A page without a date is what we want: the same source gives the same bytes, whenever it is installed.
+    mandoc -Tlint -Wwarning "$man" | grep -v 'missing date'
     "$GP_BIN/$1" --help >"$scratch/help" </dev/null || echo "$1 --help failed"
     [ -s "$scratch/help.options" ] && rm "$scratch/help.options"
     differences "$scratch/help" "$man"
