@@ -151,7 +151,7 @@ static void tell_quality(struct job *j, const struct gp_trace *t)
 static int add_trace(struct job *j, struct gp_input *in, struct gp_err *err)
 {
     struct gp_trace t;
-    if (gp_trace_read_input(&t, in, &j->read, err)) return gp_err_context(err, "%s", gp_input_path(in));
+    if (gp_trace_read_input(&t, in, &j->read, err)) return -1;
     tell_quality(j, &t);
     int failed = 0;
     if (!strcmp(gp_trace_verdict(&t), "unusable"))
