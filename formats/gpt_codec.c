@@ -361,7 +361,7 @@ bool gp_stream_encode_as(struct gp_buf *b, enum gp_stream_kind kind, const uint6
 uint64_t gp_stream_cost(const uint64_t *v, size_t n)
 {
     uint64_t bits = 0;
-    for (size_t i = 0; i < n; i++) bits += bit_length(v[i]);
+    for (size_t i = 0; i < n; i++) bits += v[i] ? bit_length(v[i]) + 3 : 0;
     return bits;
 }
 

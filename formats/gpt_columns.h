@@ -103,7 +103,10 @@ enum gp_gpt_predictor {
     GP_PRED_TRACK_START = 7, /* start: start of the latest row of the track + zz(s) */
     GP_PRED_LAUNCH = 8, /* start: the later of (end on the track + g, start of the API call + l), + zz(s) */
     GP_PRED_FLOAT = 9,  /* bits of the double of (integer of the latest row with the same key + zz(s)) */
-    GP_PRED_CONFIG_NAME = 10, /* name of the row's config + zz(s) */
+    GP_PRED_CONFIG_NAME = 10,  /* name of the row's config + zz(s) */
+    GP_PRED_DICT_KEYED = 11,   /* a dictionary, predicted from the latest row with the same key */
+    GP_PRED_DICT_CONFIG = 12,  /* launch blocks: the same with the config of the GPU event as key */
+    GP_PRED_KEYED_CONFIG = 13, /* launch blocks: GP_PRED_KEYED with the config of the GPU event as key */
     GP_PRED_COUNT,
     GP_PRED_QUANTUM = 64, /* flag: zz(s) is zz(a) * quantum + zz(b), a and b in streams of their own */
 };

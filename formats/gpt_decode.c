@@ -7,7 +7,7 @@
 #include "formats/gpt_codec.h"
 #include "formats/gpt_predict.h"
 
-enum { WIDE = 8, NARROW = 4, MAX_FIELDS = 32 };
+enum { WIDE = 9, NARROW = 4, MAX_FIELDS = 32 };
 #define MISSING UINT32_MAX
 
 struct column {
@@ -24,6 +24,9 @@ struct side {
     struct column column[GP_GPT_COLUMN_END];
     uint32_t *track, *key; /* local numbers */
     uint32_t ntracks, nkeys;
+    const uint32_t
+        *config; /* API calls of a launch block: local number of the GPU event's config; else NULL */
+    uint32_t nconfigs;
     uint64_t *start, *dur;
 };
 
@@ -37,7 +40,7 @@ struct gp_block_decoder {
     struct gp_trace *trace;
     size_t n;
     bool define, missing;
-    uint64_t *values, *extra, *state, *dict; /* = wide[4..] */
+    uint64_t *values, *extra, *state, *dict, *other; /* = wide[4..] */
     uint32_t *succ, *local;
 };
 
@@ -82,6 +85,7 @@ static void make_room(struct gp_block_decoder *d, size_t n)
     d->extra = d->wide[5];
     d->state = d->wide[6];
     d->dict = d->wide[7];
+    d->other = d->wide[8];
 }
 
 void gp_gpt_names_release(struct gp_gpt_names *names)
@@ -262,45 +266,84 @@ static int get_differences(struct gp_block_decoder *d, struct gp_cursor *c, bool
 }
 
 /* Decode a dictionary column: local numbers, and how many there are; the values of the file go to d->dict. */
-static int get_dict(struct gp_block_decoder *d, const struct column *col, uint32_t *local, uint32_t *ndict)
+static int get_dict(struct gp_block_decoder *d, const struct side *s, const struct column *col,
+                    uint32_t *local, uint32_t *ndict)
 {
+    const uint32_t *context = NULL;
+    if (col->pred != GP_PRED_DICT) {
+        context = col->pred == GP_PRED_DICT_KEYED ? s->key : s->config;
+        if (!context || context == local) return -1;
+    }
     struct gp_cursor c = {col->p, col->p + col->len, false};
     uint64_t n = gp_cursor_varint(&c), last = 0;
     if (c.bad || !n || n > d->n || inner_stream(&c, d->dict, (size_t)n)) return -1;
     for (uint64_t i = 0; i < n; i++) d->dict[i] = last += (uint64_t)gp_unzigzag(d->dict[i]);
     if (gp_stream_decode(d->extra, d->n, c.p, (size_t)(c.end - c.p))) return -1;
     *ndict = (uint32_t)n;
-    return gp_dict_inverse(d->extra, d->n, *ndict, local, d->succ);
+    return gp_dict_inverse(d->extra, d->n, *ndict, context, local, d->succ, d->n + 1);
 }
 
-/* Decode any column into V, as the numbers of the file. R holds what the predictors need besides. */
-static int get_column(struct gp_block_decoder *d, const struct column *col, struct gp_pred_rows *r,
-                      uint64_t *v)
+static bool is_dict(unsigned pred)
+{
+    return pred == GP_PRED_DICT || pred == GP_PRED_DICT_KEYED || pred == GP_PRED_DICT_CONFIG;
+}
+
+/* Has the block what the predictor refers to? Sets the key that it goes by. */
+static bool predictor_fits(const struct side *s, enum gp_gpt_predictor pred, struct gp_pred_rows *r)
+{
+    switch (pred) {
+    case GP_PRED_KEYED:
+    case GP_PRED_FLOAT:
+        r->key = s->key;
+        r->nstate = s->nkeys;
+        return true;
+    case GP_PRED_KEYED_CONFIG:
+        r->key = s->config;
+        r->nstate = s->nconfigs;
+        return s->config;
+    case GP_PRED_OTHER:
+    case GP_PRED_CONFIG_NAME:
+        return r->other;
+    case GP_PRED_TRACK_END:
+    case GP_PRED_TRACK_START:
+        return r->track && r->dur;
+    case GP_PRED_LAUNCH:
+        return r->track && r->dur && r->launch;
+    default:
+        return pred < GP_PRED_COUNT;
+    }
+}
+
+/* Decode any column of side S into V, as the numbers of the file. R: what else the predictors may need. */
+static int get_column(struct gp_block_decoder *d, const struct side *s, const struct column *col,
+                      struct gp_pred_rows *r, uint64_t *v)
 {
     struct gp_cursor c = {col->p, col->p + col->len, false};
     enum gp_gpt_predictor pred = col->pred & ~GP_PRED_QUANTUM;
-    if (pred >= GP_PRED_COUNT) return -1;
-    if (pred == GP_PRED_DICT) {
+    r->n = d->n;
+    r->state = d->state;
+    if (is_dict(col->pred)) {
         uint32_t ndict;
-        if (get_dict(d, col, d->local, &ndict)) return -1;
+        if (get_dict(d, s, col, d->local, &ndict)) return -1;
         for (size_t i = 0; i < d->n; i++) v[i] = d->dict[d->local[i]];
         return 0;
     }
+    if (!predictor_fits(s, pred, r)) return -1;
     if (pred == GP_PRED_LAUNCH) {
         r->gap = gp_unzigzag(gp_cursor_varint(&c));
         r->latency = gp_unzigzag(gp_cursor_varint(&c));
     }
-    bool keyed = pred == GP_PRED_KEYED || pred == GP_PRED_FLOAT;
-    r->state = d->state;
-    if (keyed ? !r->key : pred == GP_PRED_OTHER || pred == GP_PRED_CONFIG_NAME ? !r->other : false) return -1;
-    if (pred >= GP_PRED_TRACK_END && pred <= GP_PRED_LAUNCH && (!r->track || !r->dur)) return -1;
-    if (pred == GP_PRED_LAUNCH && !r->launch) return -1;
     if (get_differences(d, &c, gp_pred_is_signed(pred), col->pred & GP_PRED_QUANTUM, v)) return -1;
     gp_pred_inverse(pred, r, v, v);
     return 0;
 }
 
 /* ---- rows ---- */
+
+static uint64_t default_of(enum gp_column col)
+{
+    return gp_column_infos[col].width == 8 ? gp_column_infos[col].dflt : (uint32_t)gp_column_infos[col].dflt;
+}
 
 static void store(const struct side *s, enum gp_column col, const uint64_t *v, size_t n)
 {
@@ -339,15 +382,15 @@ static int get_reference(struct gp_block_decoder *d, struct side *s, enum gp_col
         store_same(s, col, none, d->n);
         return 0;
     }
-    if (c->pred != GP_PRED_DICT) {
-        struct gp_pred_rows r = {.n = d->n};
-        if (local || get_column(d, c, &r, d->values)) return -1;
+    if (!is_dict(c->pred)) {
+        struct gp_pred_rows r = {0};
+        if (local || get_column(d, s, c, &r, d->values)) return -1;
         map_values(d, type, d->values, d->n);
         store(s, col, d->values, d->n);
         return 0;
     }
     if (!local) local = d->local;
-    if (get_dict(d, c, local, nlocal)) return -1;
+    if (get_dict(d, s, c, local, nlocal)) return -1;
     map_values(d, type, d->dict, *nlocal);
     void *cells = s->to ? gp_events_column(s->to, col) : NULL;
     if (!cells) return 0;
@@ -358,10 +401,10 @@ static int get_reference(struct gp_block_decoder *d, struct side *s, enum gp_col
 
 static int get_times(struct gp_block_decoder *d, struct side *s, const uint64_t *launch)
 {
-    struct gp_pred_rows r = {.n = d->n, .key = s->key, .nstate = s->nkeys};
+    struct gp_pred_rows r = {0};
     const struct column *c = &s->column[2];
     if (!c->p) memset(s->dur, 0, d->n * sizeof *s->dur);
-    else if (get_column(d, c, &r, s->dur)) return -1;
+    else if (get_column(d, s, c, &r, s->dur)) return -1;
     for (size_t i = 0; i < d->n; i++)
         if ((int64_t)s->dur[i] < 0) return -1;
     store(s, GP_COL_DUR, s->dur, d->n);
@@ -370,7 +413,7 @@ static int get_times(struct gp_block_decoder *d, struct side *s, const uint64_t 
         .n = d->n, .first = base, .track = s->track, .nstate = s->ntracks, .dur = s->dur, .launch = launch};
     c = &s->column[1];
     if (c->p) {
-        if (get_column(d, c, &r, s->start)) return -1;
+        if (get_column(d, s, c, &r, s->start)) return -1;
     } else {
         for (size_t i = 0; i < d->n; i++) s->start[i] = base;
     }
@@ -394,7 +437,7 @@ static int get_gpu_names(struct gp_block_decoder *d, struct side *s)
     const struct column *cc = &s->column[5];
     uint32_t ndict;
     if (cc->p) {
-        if (get_dict(d, cc, d->local, &ndict)) return -1;
+        if (get_dict(d, s, cc, d->local, &ndict)) return -1;
         for (size_t i = 0; i < d->n; i++) d->values[i] = d->dict[d->local[i]];
     } else {
         memset(d->values, 0, d->n * sizeof *d->values);
@@ -406,8 +449,8 @@ static int get_gpu_names(struct gp_block_decoder *d, struct side *s)
         lost[i] = name == MISSING;
         other[i] = lost[i] ? 0 : name;
     }
-    struct gp_pred_rows r = {.n = d->n, .other = other};
-    if (get_column(d, c, &r, d->values)) return -1;
+    struct gp_pred_rows r = {.other = other};
+    if (get_column(d, s, c, &r, d->values)) return -1;
     map_values(d, GP_GPT_STRING, d->values, d->n);
     store(s, GP_COL_NAME, d->values, d->n);
     for (size_t i = 0; i < d->n; i++)
@@ -415,36 +458,36 @@ static int get_gpu_names(struct gp_block_decoder *d, struct side *s)
     return 0;
 }
 
-/* A column of numbers that no other depends on. */
+/* A column of numbers that no other depends on. On the GPU side of a launch block, correlation and external ids are
+ * those of the call where nothing else is said. */
 static int get_number(struct gp_block_decoder *d, struct side *s, const struct side *api, enum gp_column col)
 {
     const struct column *c = &s->column[gp_gpt_column_id[col]];
-    uint64_t dflt =
-        gp_column_infos[col].width == 8 ? gp_column_infos[col].dflt : (uint32_t)gp_column_infos[col].dflt;
-    if (!c->p) {
-        store_same(s, col, dflt, d->n);
-        return 0;
+    struct gp_pred_rows r = {.dflt = default_of(col)};
+    bool shared = api && (col == GP_COL_CORR || col == GP_COL_EXT);
+    if (shared || (api && (c->pred & ~GP_PRED_QUANTUM) == GP_PRED_OTHER)) {
+        const struct column *other = &api->column[gp_gpt_column_id[col]];
+        if (other->p && get_column(d, api, other, &r, d->other)) return -1;
+        for (size_t i = 0; !other->p && i < d->n; i++) d->other[i] = default_of(col);
+        r.other = d->other;
     }
-    uint64_t *values = d->values, *other = NULL;
-    if ((c->pred & ~GP_PRED_QUANTUM) == GP_PRED_OTHER && api) {
-        struct side from = *api;
-        const struct column *ac = &from.column[gp_gpt_column_id[col]];
-        struct gp_pred_rows ar = {.n = d->n, .dflt = dflt, .key = api->key, .nstate = api->nkeys};
-        other = d->side[1].start; /* nobody needs the starts of the calls any more */
-        if (!ac->p) return -1;
-        if (get_column(d, ac, &ar, other)) return -1;
-    }
-    struct gp_pred_rows r = {.n = d->n, .dflt = dflt, .key = s->key, .nstate = s->nkeys, .other = other};
-    if (get_column(d, c, &r, values)) return -1;
-    store(s, col, values, d->n);
+    if (!c->p && shared) store(s, col, d->other, d->n);
+    else if (!c->p) store_same(s, col, default_of(col), d->n);
+    if (!c->p) return 0;
+    if (get_column(d, s, c, &r, d->values)) return -1;
+    store(s, col, d->values, d->n);
     return 0;
+}
+
+static int get_key(struct gp_block_decoder *d, struct side *s)
+{
+    return get_reference(d, s, s->table == GP_GPU ? GP_COL_CONFIG : GP_COL_NAME, s->key, &s->nkeys);
 }
 
 static int get_side(struct gp_block_decoder *d, struct side *s, const struct side *api)
 {
-    enum gp_column key = s->table == GP_GPU ? GP_COL_CONFIG : GP_COL_NAME;
+    if (!api && get_key(d, s)) return -1;
     if (get_reference(d, s, GP_COL_TRACK, s->track, &s->ntracks)) return -1;
-    if (get_reference(d, s, key, s->key, &s->nkeys)) return -1;
     if (get_times(d, s, api ? api->start : NULL)) return -1;
     if (!s->to) return 0;
     if (s->table == GP_GPU && get_gpu_names(d, s)) return -1;
@@ -465,6 +508,7 @@ static void side_init(struct gp_block_decoder *d, int i, enum gp_table table)
     s->to = needed ? &d->trace->events[table] : NULL;
     s->table = table;
     s->row = d->job->row[i];
+    s->config = NULL;
 }
 
 enum gp_block_result gp_block_get_events(struct gp_block_decoder *d, const struct gp_block_job *job,
@@ -484,6 +528,9 @@ enum gp_block_result gp_block_get_events(struct gp_block_decoder *d, const struc
     if (launch) {
         side_init(d, 1, GP_API);
         memcpy(d->side[1].column, columns[1], sizeof columns[1]);
+        if (get_key(d, &d->side[0])) return GP_BLOCK_BAD;
+        d->side[1].config = d->side[0].key;
+        d->side[1].nconfigs = d->side[0].nkeys;
         if (get_side(d, &d->side[1], NULL)) return GP_BLOCK_BAD;
     }
     if (get_side(d, &d->side[0], launch ? &d->side[1] : NULL)) return GP_BLOCK_BAD;

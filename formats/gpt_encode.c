@@ -20,6 +20,9 @@ struct side {
     uint64_t *start, *dur;
     uint32_t *track, *key; /* local numbers */
     uint32_t ntracks, nkeys;
+    const uint32_t
+        *config; /* API calls of a launch block: local number of the GPU event's config; else NULL */
+    uint32_t nconfigs;
 };
 
 struct gp_block_encoder {
@@ -28,7 +31,7 @@ struct gp_block_encoder {
     struct gp_buf body;
     struct side side[2];
     uint64_t *v, *d, *best, *state, *other, *dict, *a, *b;
-    uint32_t *slots, *succ, *local;
+    uint32_t *slots, *next, *local;
 };
 
 struct gp_block_encoder *gp_block_encoder_new(uint32_t max_rows)
@@ -42,7 +45,7 @@ struct gp_block_encoder *gp_block_encoder_new(uint32_t max_rows)
         &e->v, &e->d, &e->best,          &e->state,       &e->other,         &e->dict,
         &e->a, &e->b, &e->side[0].start, &e->side[0].dur, &e->side[1].start, &e->side[1].dur};
     for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) *wide[i] = gp_alloc(n * sizeof **wide[i]);
-    uint32_t **narrow[] = {&e->succ,        &e->local,         &e->side[0].track,
+    uint32_t **narrow[] = {&e->next,        &e->local,         &e->side[0].track,
                            &e->side[0].key, &e->side[1].track, &e->side[1].key};
     for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++)
         *narrow[i] = gp_alloc(n * sizeof **narrow[i]);
@@ -56,7 +59,7 @@ void gp_block_encoder_free(struct gp_block_encoder *e)
     uint64_t *wide[] = {e->v, e->d, e->best,          e->state,       e->other,         e->dict,
                         e->a, e->b, e->side[0].start, e->side[0].dur, e->side[1].start, e->side[1].dur};
     for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) free(wide[i]);
-    uint32_t *narrow[] = {e->succ,        e->local,         e->side[0].track,
+    uint32_t *narrow[] = {e->next,        e->local,         e->side[0].track,
                           e->side[0].key, e->side[1].track, e->side[1].key};
     for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++) free(narrow[i]);
     free(e->slots);
@@ -130,13 +133,23 @@ static uint64_t default_of(enum gp_column col)
     return gp_column_infos[col].width == 8 ? gp_column_infos[col].dflt : (uint32_t)gp_column_infos[col].dflt;
 }
 
-/* Write V as a dictionary column and leave the local numbers in LOCAL. */
+/* Write V as a dictionary column and leave the local numbers in LOCAL. CONTEXT, as predictor PRED, is what the
+ * numbers may depend on; NULL if there is nothing. */
 static uint32_t put_dict_column(struct gp_block_encoder *e, struct gp_buf *b, uint8_t id, const uint64_t *v,
-                                size_t n, uint32_t *local)
+                                size_t n, uint32_t *local, enum gp_gpt_predictor pred,
+                                const uint32_t *context)
 {
     size_t nslots = 64;
     while (nslots < 2 * n) nslots *= 2;
-    uint32_t ndict = gp_dict_forward(v, n, e->d, local, e->dict, e->slots, nslots, e->succ);
+    uint32_t ndict = gp_dict_number(v, n, local, e->dict, e->slots, nslots);
+    size_t misses = gp_dict_forward(local, n, NULL, e->d, e->next, n + 1);
+    if (context && gp_dict_forward(local, n, context, e->a, e->next, n + 1) <= misses) {
+        uint64_t *swap = e->d;
+        e->d = e->a;
+        e->a = swap;
+    } else {
+        pred = GP_PRED_DICT;
+    }
     uint64_t last = 0;
     for (uint32_t i = 0; i < ndict; i++) {
         e->a[i] = gp_zigzag((int64_t)(e->dict[i] - last));
@@ -146,21 +159,28 @@ static uint32_t put_dict_column(struct gp_block_encoder *e, struct gp_buf *b, ui
     gp_varint_put(&e->body, ndict);
     put_inner_stream(&e->body, e->a, ndict);
     gp_stream_encode(&e->body, e->d, n);
-    put_column(b, id, GP_PRED_DICT, &e->body);
+    put_column(b, id, (uint8_t)pred, &e->body);
     return ndict;
 }
 
-/* Track, and the key: the config of GPU events, else the name. */
-static void put_references(struct gp_block_encoder *e, struct gp_buf *b, struct side *s)
+/* The key: the config of GPU events, else the name. */
+static void put_key(struct gp_block_encoder *e, struct gp_buf *b, struct side *s)
 {
     enum gp_column key = s->table == GP_GPU ? GP_COL_CONFIG : GP_COL_NAME;
-    memset(s->track, 0, s->n * sizeof *s->track);
+    uint8_t id = (uint8_t)(gp_gpt_column_id[key] + s->add);
     memset(s->key, 0, s->n * sizeof *s->key);
-    s->ntracks = s->nkeys = 1;
-    if (gather(s, GP_COL_TRACK, e->v) && !all_equal(e->v, s->n, 0))
-        s->ntracks = put_dict_column(e, b, (uint8_t)(3 + s->add), e->v, s->n, s->track);
-    if (gather(s, key, e->v) && !all_equal(e->v, s->n, 0))
-        s->nkeys = put_dict_column(e, b, (uint8_t)(gp_gpt_column_id[key] + s->add), e->v, s->n, s->key);
+    s->nkeys = 1;
+    if (!gather(s, key, e->v) || all_equal(e->v, s->n, 0)) return;
+    s->nkeys = put_dict_column(e, b, id, e->v, s->n, s->key, GP_PRED_DICT_CONFIG, s->config);
+}
+
+static void put_track(struct gp_block_encoder *e, struct gp_buf *b, struct side *s)
+{
+    memset(s->track, 0, s->n * sizeof *s->track);
+    s->ntracks = 1;
+    if (!gather(s, GP_COL_TRACK, e->v) || all_equal(e->v, s->n, 0)) return;
+    s->ntracks =
+        put_dict_column(e, b, (uint8_t)(3 + s->add), e->v, s->n, s->track, GP_PRED_DICT_KEYED, s->key);
 }
 
 /* ---- times ---- */
@@ -249,7 +269,53 @@ static void put_dur(struct gp_block_encoder *e, struct gp_buf *b, struct side *s
     memcpy(e->v, s->dur, s->n * sizeof *e->v);
     try_predictor(e, GP_PRED_PLAIN, &r, &best);
     try_predictor(e, GP_PRED_KEYED, &r, &best);
+    struct gp_pred_rows by_config = {.n = s->n, .key = s->config, .state = e->state, .nstate = s->nconfigs};
+    if (s->config) try_predictor(e, GP_PRED_KEYED_CONFIG, &by_config, &best);
     put_chosen(e, b, (uint8_t)(2 + s->add), s->n, &best, &r);
+}
+
+static int compare_signed(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* What is at PART of the N numbers at V when they are sorted; 0 when there are none. */
+static int64_t quantile(int64_t *v, size_t n, double part)
+{
+    if (!n) return 0;
+    qsort(v, n, sizeof *v, compare_signed);
+    return v[(size_t)((double)(n - 1) * part)];
+}
+
+/* g and l of GP_PRED_LAUNCH from a sample of the rows: the usual gap where a kernel waits for the one before it, the
+ * usual latency where it waits for its launch. Which of both it is, is told with a first guess at each. */
+static void find_launch_constants(struct gp_block_encoder *e, const struct side *s, const struct side *api,
+                                  struct gp_pred_rows *r)
+{
+    enum { SAMPLE = 256 };
+    int64_t gap[SAMPLE], latency[SAMPLE], sorted[SAMPLE], bound[SAMPLE];
+    size_t n = 0, step = s->n / SAMPLE + 1, waits = 0;
+    for (uint32_t i = 0; i < s->ntracks; i++) e->state[i] = s->base;
+    for (size_t i = 0; i < s->n; i++) {
+        uint64_t *end = &e->state[s->track[i]];
+        if (i % step == 0) {
+            gap[n] = (int64_t)(s->start[i] - *end);
+            latency[n++] = (int64_t)(s->start[i] - api->start[i]);
+        }
+        *end = s->start[i] + s->dur[i];
+    }
+    memcpy(sorted, gap, n * sizeof *gap);
+    int64_t g = quantile(sorted, n, 0.2);
+    memcpy(sorted, latency, n * sizeof *gap);
+    int64_t l = quantile(sorted, n, 0.2);
+    for (size_t i = 0; i < n; i++)
+        if (gap[i] - g < latency[i] - l) bound[waits++] = gap[i];
+    r->gap = waits ? quantile(bound, waits, 0.5) : g;
+    waits = 0;
+    for (size_t i = 0; i < n; i++)
+        if (gap[i] - g >= latency[i] - l) bound[waits++] = latency[i];
+    r->latency = waits ? quantile(bound, waits, 0.5) : l;
 }
 
 static void put_start(struct gp_block_encoder *e, struct gp_buf *b, struct side *s, const struct side *api)
@@ -266,7 +332,11 @@ static void put_start(struct gp_block_encoder *e, struct gp_buf *b, struct side 
     memcpy(e->v, s->start, s->n * sizeof *e->v);
     try_predictor(e, GP_PRED_TRACK_END, &r, &best);
     try_predictor(e, GP_PRED_TRACK_START, &r, &best);
-    try_predictor(e, GP_PRED_DELTA, &r, &best);
+    if (!api) try_predictor(e, GP_PRED_DELTA, &r, &best);
+    if (api) {
+        find_launch_constants(e, s, api, &r);
+        try_predictor(e, GP_PRED_LAUNCH, &r, &best);
+    }
     put_chosen(e, b, (uint8_t)(1 + s->add), s->n, &best, &r);
 }
 
@@ -292,11 +362,14 @@ static void put_number_column(struct gp_block_encoder *e, struct gp_buf *b, cons
     put_chosen(e, b, (uint8_t)(gp_gpt_column_id[col] + s->add), s->n, &best, &r);
 }
 
-/* Columns of the GPU side of a launch block that are those of the API call. */
+/* Columns of the GPU side of a launch block that are those of the API call: they are written only where they differ. */
 static bool put_shared_column(struct gp_block_encoder *e, struct gp_buf *b, const struct side *s,
                               const struct side *api, enum gp_column col)
 {
-    if (!api || (col != GP_COL_CORR && col != GP_COL_EXT) || !gather(api, col, e->other)) return false;
+    if (!api || (col != GP_COL_CORR && col != GP_COL_EXT)) return false;
+    if (!gather(api, col, e->other))
+        for (uint32_t i = 0; i < s->n; i++) e->other[i] = default_of(col);
+    if (!memcmp(e->v, e->other, s->n * sizeof *e->v)) return true;
     struct choice best = {.cost = UINT64_MAX};
     struct gp_pred_rows r = {.n = s->n, .other = e->other};
     try_predictor(e, GP_PRED_OTHER, &r, &best);
@@ -321,15 +394,19 @@ static void put_gpu_name(struct gp_block_encoder *e, struct gp_buf *b, const str
 static void put_side(struct gp_block_encoder *e, struct gp_buf *b, const struct gp_trace *t, struct side *s,
                      const struct side *api)
 {
-    put_references(e, b, s);
+    if (!api) put_key(e, b, s);
+    put_track(e, b, s);
     put_dur(e, b, s);
     put_start(e, b, s, api);
     if (s->table == GP_GPU) put_gpu_name(e, b, t, s);
     for (int id = 6; id < GP_GPT_COLUMN_END; id++) {
         enum gp_column col = (enum gp_column)gp_gpt_model_column[id];
-        if (!gather(s, col, e->v) || all_equal(e->v, s->n, default_of(col))) continue;
+        if (!gather(s, col, e->v))
+            for (uint32_t i = 0; i < s->n; i++) e->v[i] = default_of(col);
         if (put_shared_column(e, b, s, api, col)) continue;
-        if (is_reference(col)) put_dict_column(e, b, (uint8_t)(id + s->add), e->v, s->n, e->local);
+        if (all_equal(e->v, s->n, default_of(col))) continue;
+        if (is_reference(col))
+            put_dict_column(e, b, (uint8_t)(id + s->add), e->v, s->n, e->local, GP_PRED_DICT_KEYED, s->key);
         else put_number_column(e, b, s, col);
     }
 }
@@ -343,6 +420,7 @@ static struct side *side_init(struct gp_block_encoder *e, int i, const struct gp
     s->rows = rows;
     s->n = n;
     s->add = i ? GP_GPT_SIDE : 0;
+    s->config = NULL;
     return s;
 }
 
@@ -359,6 +437,9 @@ void gp_block_put_launches(struct gp_block_encoder *e, struct gp_buf *b, const s
 {
     struct side *g = side_init(e, 0, t, GP_GPU, gpu, n), *a = side_init(e, 1, t, GP_API, api, n);
     g->base = a->base = (uint64_t)g->events->start_ns[gpu[0]];
+    put_key(e, b, g);
+    a->config = g->key;
+    a->nconfigs = g->nkeys;
     put_side(e, b, t, a, NULL);
     put_side(e, b, t, g, a);
 }

@@ -77,7 +77,8 @@ static void launch_forward(const struct gp_pred_rows *r, const uint64_t *v, uint
 bool gp_pred_forward(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, const uint64_t *v, uint64_t *d)
 {
     uint64_t last = r->first;
-    clear_state(r, pred == GP_PRED_KEYED || pred == GP_PRED_FLOAT ? 0 : r->first);
+    clear_state(r, pred == GP_PRED_KEYED || pred == GP_PRED_KEYED_CONFIG || pred == GP_PRED_FLOAT ? 0
+                                                                                                  : r->first);
     switch (pred) {
     case GP_PRED_DELTA:
         for (size_t i = 0; i < r->n; i++) d[i] = v[i] - last, last = v[i];
@@ -85,6 +86,7 @@ bool gp_pred_forward(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, c
     case GP_PRED_LAST:
         return last_forward(r, v, d);
     case GP_PRED_KEYED:
+    case GP_PRED_KEYED_CONFIG:
         for (size_t i = 0; i < r->n; i++) {
             d[i] = v[i] - r->state[r->key[i]];
             r->state[r->key[i]] = v[i];
@@ -155,7 +157,8 @@ static void launch_inverse(const struct gp_pred_rows *r, const uint64_t *d, uint
 void gp_pred_inverse(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, const uint64_t *d, uint64_t *v)
 {
     uint64_t last = r->first;
-    clear_state(r, pred == GP_PRED_KEYED || pred == GP_PRED_FLOAT ? 0 : r->first);
+    clear_state(r, pred == GP_PRED_KEYED || pred == GP_PRED_KEYED_CONFIG || pred == GP_PRED_FLOAT ? 0
+                                                                                                  : r->first);
     switch (pred) {
     case GP_PRED_DELTA:
         for (size_t i = 0; i < r->n; i++) v[i] = last += d[i];
@@ -164,6 +167,7 @@ void gp_pred_inverse(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, c
         last_inverse(r, d, v);
         break;
     case GP_PRED_KEYED:
+    case GP_PRED_KEYED_CONFIG:
         for (size_t i = 0; i < r->n; i++) v[i] = r->state[r->key[i]] += d[i];
         break;
     case GP_PRED_OTHER:
@@ -192,42 +196,51 @@ void gp_pred_inverse(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, c
 
 /* ---- dictionaries ---- */
 
-uint32_t gp_dict_forward(const uint64_t *v, size_t n, uint64_t *codes, uint32_t *local, uint64_t *dict,
-                         uint32_t *slots, size_t nslots, uint32_t *succ)
+uint32_t gp_dict_number(const uint64_t *v, size_t n, uint32_t *local, uint64_t *dict, uint32_t *slots,
+                        size_t nslots)
 {
-    uint32_t ndict = 0, before = 0;
+    uint32_t ndict = 0;
     memset(slots, 0, nslots * sizeof *slots);
     for (size_t i = 0; i < n; i++) {
         uint64_t h = v[i] * UINT64_C(0x9e3779b97f4a7c15);
         size_t at = (size_t)(h >> 32) & (nslots - 1);
         while (slots[at] && dict[slots[at] - 1] != v[i]) at = (at + 1) & (nslots - 1);
-        uint32_t now = slots[at] - 1;
         if (!slots[at]) {
-            now = ndict++;
-            slots[at] = ndict;
-            dict[now] = v[i];
-            succ[now] = 0;
-            codes[i] = 1;
-        } else {
-            codes[i] = succ[before] == now ? 0 : now + 2;
+            dict[ndict] = v[i];
+            slots[at] = ++ndict;
         }
-        succ[before] = now;
-        local[i] = before = now;
+        local[i] = slots[at] - 1;
     }
     return ndict;
 }
 
-int gp_dict_inverse(const uint64_t *codes, size_t n, uint32_t ndict, uint32_t *local, uint32_t *succ)
+size_t gp_dict_forward(const uint32_t *local, size_t n, const uint32_t *context, uint64_t *codes,
+                       uint32_t *next, size_t nnext)
 {
-    if (!ndict || codes[0] != 1) return -1;
-    uint32_t before = 0, fresh = 0, bad = 0;
-    memset(succ, 0, ndict * sizeof *succ);
+    uint32_t before = 0, fresh = 0;
+    size_t misses = 0;
+    memset(next, 0, nnext * sizeof *next);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t now = local[i], *guess = &next[context ? context[i] : before];
+        if (now == fresh) codes[i] = 1, fresh++;
+        else codes[i] = *guess == now ? 0 : now + 2;
+        misses += codes[i] != 0;
+        *guess = before = now;
+    }
+    return misses;
+}
+
+int gp_dict_inverse(const uint64_t *codes, size_t n, uint32_t ndict, const uint32_t *context, uint32_t *local,
+                    uint32_t *next, size_t nnext)
+{
+    uint32_t before = 0, fresh = 0, bad = !ndict;
+    memset(next, 0, nnext * sizeof *next);
     for (size_t i = 0; i < n; i++) {
         uint64_t code = codes[i];
-        uint64_t now = code ? code == 1 ? fresh++ : code - 2 : succ[before];
+        uint32_t *guess = &next[context ? context[i] : before];
+        uint64_t now = code ? code == 1 ? fresh++ : code - 2 : *guess;
         if (now >= ndict) now = 0, bad = 1;
-        succ[before] = (uint32_t)now;
-        local[i] = before = (uint32_t)now;
+        local[i] = before = *guess = (uint32_t)now;
     }
     return bad ? -1 : 0;
 }

@@ -36,12 +36,17 @@ void gp_pred_inverse(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, c
 /* Is the number in the stream zigzag of the difference (else the difference itself)? */
 bool gp_pred_is_signed(enum gp_gpt_predictor pred);
 
-/* GP_PRED_DICT: values V to CODES and to LOCAL, the number of each row's value in DICT, which gets the values
- * in order of appearance. SLOTS is scratch of at least 2 * n cells, a power of two, SUCC of n + 1. Returns
- * how many values differ. */
-uint32_t gp_dict_forward(const uint64_t *v, size_t n, uint64_t *codes, uint32_t *local, uint64_t *dict,
-                         uint32_t *slots, size_t nslots, uint32_t *succ);
-/* CODES to LOCAL, numbers below NDICT. SUCC: scratch of NDICT cells. -1 when the codes are impossible. */
-int gp_dict_inverse(const uint64_t *codes, size_t n, uint32_t ndict, uint32_t *local, uint32_t *succ);
+/* Dictionaries. Number the values of V in order of appearance: LOCAL gets the numbers, DICT the values. SLOTS is scratch
+ * of NSLOTS cells, a power of two and at least 2 * n. Returns how many values there are. */
+uint32_t gp_dict_number(const uint64_t *v, size_t n, uint32_t *local, uint64_t *dict, uint32_t *slots,
+                        size_t nslots);
+/* The numbers as codes: 0 is what followed last time, 1 the first number not used yet, else the number + 2. What
+ * follows is told from the number before it, or, with CONTEXT, from CONTEXT[i]. NEXT is scratch of at least as many
+ * cells as there are numbers and contexts, and 1. Returns how many codes are not 0. */
+size_t gp_dict_forward(const uint32_t *local, size_t n, const uint32_t *context, uint64_t *codes,
+                       uint32_t *next, size_t nnext);
+/* Codes to LOCAL, numbers below NDICT. -1 when the codes are impossible. */
+int gp_dict_inverse(const uint64_t *codes, size_t n, uint32_t ndict, const uint32_t *context, uint32_t *local,
+                    uint32_t *next, size_t nnext);
 
 #endif

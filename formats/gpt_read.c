@@ -273,6 +273,7 @@ static size_t lay_out(struct reader *r)
         k->job.payload = k->raw ? k->raw : r->store + k->at;
         k->job.names = &r->producers.at[k->producer].names;
         if (!gp_block_columns(&k->job, mask)) k->result = GP_BLOCK_BAD;
+        if (k->job.header.kind == GP_GPT_LAUNCH) mask[0] |= mask[1] & (1u << GP_COL_CORR | 1u << GP_COL_EXT);
         for (int s = 0, n = sides_of(k, table); s < n; s++) {
             k->job.row[s] = rows[table[s]];
             if (!(t->need & GP_NEED(table[s]))) continue;
