@@ -89,7 +89,7 @@ int main(int argc, char **argv)
         .summary = "turn a GPU trace of any format into another format",
         .operands = "[FILE]",
         .example = "trace-convert --to gpuprof kineto.json.gz > run.trace\n"
-                   "gpuprof-collect ./app | trace-convert --to chrome --compress gzip -o app.json.gz\n",
+                   "gpuprof-collect ./app | trace-convert --to chrome > app.json\n",
         .options = options,
         .max_operands = 1,
         .stdin_default = true,
