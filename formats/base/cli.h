@@ -31,12 +31,12 @@ enum gp_opt_kind {
 };
 
 struct gp_option {
-    char letter;        /* short form, 0 for none */
-    const char *name;   /* long form */
-    const char *arg;    /* "N", "FILE", "a|b|c"; NULL for flags */
-    const char *help;   /* one line, lower case; the default is named in it */
+    char letter;      /* short form, 0 for none */
+    const char *name; /* long form */
+    const char *arg;  /* "N", "FILE", "a|b|c"; NULL for flags */
+    const char *help; /* one line, lower case; the default is named in it */
     enum gp_opt_kind kind;
-    size_t offset;      /* of the member in the tool's options struct */
+    size_t offset; /* of the member in the tool's options struct */
 };
 
 /* The options that every filter has; the first member of each tool's options struct. */
@@ -50,23 +50,35 @@ struct gp_common_opts {
 };
 
 /* FORMATS is the choice list of --format. `common` must be the name of the struct gp_common_opts member and the first. */
-#define GP_OPTIONS_COMMON(formats, dflt)                                                                            \
-    {'o', "output", "FILE", "write to FILE instead of standard output", GP_OPT_STRING,                              \
-     offsetof(struct gp_common_opts, output)},                                                                      \
-        {'f', "format", formats, "output format (default: " dflt ")", GP_OPT_CHOICE,                                \
-         offsetof(struct gp_common_opts, format)},                                                                  \
-        {'q', "quiet", NULL, "print errors only", GP_OPT_FLAG, offsetof(struct gp_common_opts, quiet)},             \
-        {'v', "verbose", NULL, "say more about the input and the work", GP_OPT_FLAG,                                \
-         offsetof(struct gp_common_opts, verbose)},                                                                 \
-        {0, "color", "auto|always|never", "colour messages and text (default: auto)", GP_OPT_CHOICE,                \
-         offsetof(struct gp_common_opts, color)},                                                                   \
-        {0, "progress", "auto|always|never", "show progress on standard error (default: auto)", GP_OPT_CHOICE,      \
-         offsetof(struct gp_common_opts, progress)},                                                                \
-        {0, "strict", NULL, "treat damaged input as an error", GP_OPT_FLAG,                                         \
-         offsetof(struct gp_common_opts, strict)},                                                                  \
-    {                                                                                                               \
-        0, "threads", "N", "use N threads (default: as many as there are processors, at most 8)", GP_OPT_UINT,      \
-            offsetof(struct gp_common_opts, threads)                                                                \
+#define GP_OPTIONS_COMMON(formats, dflt)                                                                     \
+    {'o',           "output",                                                                                \
+     "FILE",        "write to FILE instead of standard output",                                              \
+     GP_OPT_STRING, offsetof(struct gp_common_opts, output)},                                                \
+        {'f',           "format",                                                                            \
+         formats,       "output format (default: " dflt ")",                                                 \
+         GP_OPT_CHOICE, offsetof(struct gp_common_opts, format)},                                            \
+        {'q', "quiet", NULL, "print errors only", GP_OPT_FLAG, offsetof(struct gp_common_opts, quiet)},      \
+        {'v',         "verbose",                                                                             \
+         NULL,        "say more about the input and the work",                                               \
+         GP_OPT_FLAG, offsetof(struct gp_common_opts, verbose)},                                             \
+        {0,                                                                                                  \
+         "color",                                                                                            \
+         "auto|always|never",                                                                                \
+         "colour messages and text (default: auto)",                                                         \
+         GP_OPT_CHOICE,                                                                                      \
+         offsetof(struct gp_common_opts, color)},                                                            \
+        {0,                                                                                                  \
+         "progress",                                                                                         \
+         "auto|always|never",                                                                                \
+         "show progress on standard error (default: auto)",                                                  \
+         GP_OPT_CHOICE,                                                                                      \
+         offsetof(struct gp_common_opts, progress)},                                                         \
+        {0,           "strict",                                                                              \
+         NULL,        "treat damaged input as an error",                                                     \
+         GP_OPT_FLAG, offsetof(struct gp_common_opts, strict)},                                              \
+    {                                                                                                        \
+        0, "threads", "N", "use N threads (default: as many as there are processors, at most 8)",            \
+            GP_OPT_UINT, offsetof(struct gp_common_opts, threads)                                            \
     }
 
 struct gp_tool {
