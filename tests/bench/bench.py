@@ -34,9 +34,17 @@ class Bench:
         path = os.path.join(self.bin, name)
         return path if os.access(path, os.X_OK) else None
 
-    def peer(self, name, variable=None):
-        path = os.environ.get(variable or '', '') or shutil.which(name) or os.path.join(self.scratch, name)
-        return path if os.path.exists(path) else None
+    def own(self, name):
+        """A program of ours that is no tool; it is built beside the unit tests."""
+        path = os.path.join(os.path.dirname(self.bin), 'tests', name)
+        return path if os.access(path, os.X_OK) else None
+
+    def peer(self, name, variable=None, elsewhere=''):
+        for path in (os.environ.get(variable or ''), shutil.which(name), os.path.join(self.scratch, name), elsewhere):
+            if path and os.access(path, os.X_OK):
+                return path
+        print('skipped: %s is missing' % name)
+        return None
 
     def file(self, name, command):
         """SCRATCH/NAME, made by COMMAND, in which OUT stands for it; or from its output."""
@@ -81,8 +89,8 @@ def report(name, ours, peers, aim):
         print(shown(command))
 
 
-def run_against(bench, name, ours, peers, aim):
-    figures = compare([ours] + peers, bench.rounds)
+def run_against(bench, name, ours, peers, aim, rounds=None):
+    figures = compare([ours] + peers, rounds or bench.rounds, warm_up=rounds is None)
     report(name, (ours, figures[0]), list(zip(peers, figures[1:])), aim)
     return figures
 
@@ -113,42 +121,52 @@ def bench_write(bench):
 
 
 def bench_decode(bench):
-    ours, peer = bench.tool('bench_gpt'), bench.peer('simdjson_walk')
+    ours, peer = bench.own('bench_gpt'), bench.peer('simdjson_walk')
+    if not ours:
+        print('skipped: bench_gpt is missing')
     if not ours or not peer:
-        print('skipped: decode (needs bench_gpt and simdjson_walk)')
         return
+    commands = [[ours, bench.trace(), '10'], [peer, bench.json(), '4']]
     times = {}
-    for _ in range(max(1, bench.rounds // 2)):  # in turn; each runs several times by itself
-        for name, command in (('ours', [ours, bench.trace(), '10']), ('peer', [peer, bench.json(), '4'])):
+    for _ in range(max(1, bench.rounds // 2)):  # in turn; each decodes several times in its process
+        for command in commands:
             said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-            times.setdefault(name, []).extend(float(word) for word in said.split() if word[:1].isdigit())
-    a, b = statistics.median(times['ours']), statistics.median(times['peer'])
-    print('decode: %.3f ms, peer %.3f ms: %.1f times as fast (aim: at least 40)' % (a, b, b / a))
+            for line in said.splitlines():
+                what, ms, _ = line.split()
+                times.setdefault(what, []).append(float(ms))
+    decode, fresh, hot = (statistics.median(times[what]) for what in ('decode', 'fresh', 'hot'))
+    print('decode: %.3f ms in memory that is new every time\n%s' % (decode, shown(commands[0])))
+    print('  peer %.1f ms with a new parser: %.1f times as fast (aim: at least 40); %.1f ms with one that has its '
+          'memory: %.1f times\n%s' % (fresh, fresh / decode, hot, hot / decode, shown(commands[1])))
+
+
+def bench_size(bench):
+    ours = bench.own('bench_gpt')
+    if not ours:
+        print('skipped: bench_gpt is missing')
+        return
+    command = [ours, '-s', bench.sample]
+    said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    print('size: %s (aim: at most 12 B/launch)\n%s' % (' '.join(said.split()), shown(command)))
 
 
 def bench_flame(bench):
     ours = bench.tool('trace2flame')
     if not ours:
-        print('skipped: flame (no trace2flame)')
+        print('skipped: trace2flame is missing')
         return
     folded = bench.file('stacks.folded', [sys.executable, os.path.join(HERE, 'make_folded.py'), str(FOLDED_LINES)])
-    peers = []
-    for name, variable in (('inferno-flamegraph', None), ('flamegraph.pl', 'FLAMEGRAPH_PL')):
-        path = bench.peer(name, variable)
-        if path:
-            peers.append([path, folded])
-        else:
-            print('skipped: %s is missing' % name)
-    slow = bench.rounds
-    if any(p[0].endswith('.pl') for p in peers):
-        bench.rounds = 1  # it takes minutes
-    run_against(bench, 'flame', [ours, '-o', os.path.join(bench.scratch, 'out.svg'), folded], peers,
-                ' (aim: at most 1.5 s and 400 MB)')
-    bench.rounds = slow
+    command = [ours, '-o', os.path.join(bench.scratch, 'out.svg'), folded]
+    inferno = bench.peer('inferno-flamegraph')
+    run_against(bench, 'flame', command, [[inferno, folded]] if inferno else [], '')
+    script = bench.peer('flamegraph.pl', 'FLAMEGRAPH_PL', '/usr/share/perl5/Devel/NYTProf/flamegraph.pl')
+    if script:
+        run_against(bench, 'flame against flamegraph.pl, once', command, [[script, folded]], '', rounds=1)
+    print('  (aim: at most 1.5 s and 400 MB)')
 
 
 BENCHES = {'convert': bench_convert, 'gzip': bench_gzip, 'write': bench_write, 'decode': bench_decode,
-           'flame': bench_flame}
+           'size': bench_size, 'flame': bench_flame}
 
 
 def main():
@@ -158,7 +176,7 @@ def main():
     parser.add_argument('--only', default=','.join(BENCHES), help='which of them, separated by commas')
     parser.add_argument('--trace', help='the Kineto trace that is enlarged (default: the largest in samples)')
     parser.add_argument('bin', nargs='?', default=os.path.join(ROOT, 'build/release/bin'), help='the built tools')
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     bench = Bench(options)
     if not bench.tool('trace-convert') or not bench.sample:
         raise SystemExit('%s: no tools, or no sample to enlarge' % bench.bin)

@@ -34,12 +34,13 @@ def run_once(command, stdin=None):
     return seconds, usage.ru_maxrss * 1024
 
 
-def compare(commands, rounds):
+def compare(commands, rounds, warm_up=True):
     """A Figure for each command. All run once in turn in every round, so that a busy machine slows all of them."""
     seconds = [[] for _ in commands]
     peaks = [[] for _ in commands]
-    for command in commands:
-        run_once(command)  # the file comes into the page cache
+    if warm_up:
+        for command in commands:
+            run_once(command)  # the file comes into the page cache
     for _ in range(rounds):
         for i, command in enumerate(commands):
             wall, peak = run_once(command)
