@@ -109,7 +109,10 @@ static void put_title(struct picture *p)
     if (p->opts->title) {
         gp_buf_puts(&p->text, p->opts->title);
     } else {
-        gp_buf_puts(&p->text, measure_of(p->opts));
+        const char *measure = measure_of(p->opts);
+        bool lower = measure[0] >= 'a' && measure[0] <= 'z';
+        gp_buf_putc(&p->text, (char)(lower ? measure[0] - 'a' + 'A' : measure[0]));
+        gp_buf_puts(&p->text, measure + 1);
         gp_buf_puts(&p->text, " by stack");
     }
 }
@@ -348,7 +351,7 @@ static void draw_box(struct picture *p, const struct gp_flame_frame *f, struct n
     gp_svg_close(&p->svg);
     int64_t columns = (w - 900) / MONO;
     if (columns < 3) return;
-    gp_text_fit(&p->text, label.at, label.n, (size_t)columns);
+    gp_text_fit_name(&p->text, label.at, label.n, (size_t)columns);
     if (p->text.n) {
         gp_svg_open(&p->svg, "text");
         gp_svg_px(&p->svg, "x", x + 400);
@@ -425,7 +428,7 @@ static void draw_foot(struct picture *p)
 
 static void draw_empty(struct picture *p)
 {
-    gp_buf_puts(&p->text, p->opts->empty ? p->opts->empty : "no GPU events in this trace");
+    gp_buf_puts(&p->text, p->opts->empty ? p->opts->empty : "No GPU events in this trace");
     draw_line(p, "empty", p->width / 2, p->chart_y + 44, TITLE_ADVANCE);
     if (!p->opts->hint) return;
     gp_buf_puts(&p->text, p->opts->hint);

@@ -19,11 +19,11 @@
  * and are escaped. */
 struct gp_flame_svg_opts {
     const char *title;   /* heading; NULL: "GPU time by stack" after `measure` */
-    const char *measure; /* what the weight is: "GPU time", "samples"; NULL: "GPU time" */
+    const char *measure; /* what the weight is: "GPU time", "samples"; not empty; NULL: "GPU time" */
     enum gp_unit unit;   /* of the weight */
     const char *input;   /* where it came from, as given by the user; NULL: not told */
     const char *note;    /* further words for the line below the title; NULL: none */
-    const char *empty;   /* what to say when nothing weighs anything; NULL: "no GPU events in this trace" */
+    const char *empty;   /* what to say when nothing weighs anything; NULL: "No GPU events in this trace" */
     const char *hint;    /* and below it, what to do about it; NULL: nothing */
     bool events;         /* the counts of the tree's nodes are events: tell them */
     int width;           /* pixels; 0: 1200, and the script fits the picture to the window */

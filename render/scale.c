@@ -97,15 +97,17 @@ void gp_scale_put_share(struct gp_buf *b, int64_t part, int64_t whole)
         whole /= 2;
         part /= 2;
     }
-    int64_t basis = part > whole ? 10000 : (part * 20000 / whole + 1) / 2; /* hundredths of a percent */
-    if (basis == 0) {
+    /* rounded once, to what is printed */
+    int64_t hundredths = part > whole ? 10000 : (part * 20000 / whole + 1) / 2;
+    int64_t tenths = part > whole ? 1000 : (part * 2000 / whole + 1) / 2;
+    if (hundredths == 0) {
         gp_buf_puts(b, "<0.01%");
     } else if (part == whole) {
         gp_buf_puts(b, "100%");
-    } else if (basis < 1000) {
-        gp_buf_printf(b, "%d.%02d%%", (int)(basis / 100), (int)(basis % 100));
+    } else if (hundredths < 1000) {
+        gp_buf_printf(b, "%d.%02d%%", (int)(hundredths / 100), (int)(hundredths % 100));
     } else {
-        if (basis > 9994) basis = 9994; /* only the whole is 100% */
-        gp_buf_printf(b, "%d.%d%%", (int)((basis + 5) / 100), (int)((basis + 5) / 10 % 10));
+        if (tenths > 999) tenths = 999; /* only the whole is 100% */
+        gp_buf_printf(b, "%d.%d%%", (int)(tenths / 10), (int)(tenths % 10));
     }
 }

@@ -1,6 +1,7 @@
 #include "render/text.h"
 
 #include <stdbool.h>
+#include <string.h>
 #include "formats/base/utf8.h"
 
 enum { ELLIPSIS = 0x2026, CONTROL_PICTURES = 0x2400, MIN_MIDDLE_CUT = 12 };
@@ -101,4 +102,23 @@ void gp_text_fit(struct gp_buf *b, const char *s, size_t n, size_t columns)
     put_columns(b, s, n, 0, columns - 1 - tail);
     gp_text_put(b, ELLIPSIS);
     put_columns(b, s, n, width - tail, width);
+}
+
+/* Where the last part of a name begins: after the last "::" or ": " that is not in brackets. */
+static size_t last_part(const char *s, size_t n)
+{
+    size_t at = 0;
+    int depth = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        if (memchr("<([{", s[i], 4)) depth++;
+        else if (memchr(">)]}", s[i], 4)) depth -= depth > 0;
+        else if (s[i] == ':' && !depth && (s[i + 1] == ':' || s[i + 1] == ' ') && i + 2 < n) at = i + 2;
+    }
+    return at;
+}
+
+void gp_text_fit_name(struct gp_buf *b, const char *s, size_t n, size_t columns)
+{
+    size_t skip = gp_text_width(s, n) > columns ? last_part(s, n) : 0;
+    gp_text_fit(b, s + skip, n - skip, columns);
 }

@@ -34,5 +34,8 @@ size_t gp_text_width(const char *s, size_t n);
  * when fewer than 12 columns are left, where a middle cut tells less). Appends nothing when not even two
  * characters and the ellipsis fit. */
 void gp_text_fit(struct gp_buf *b, const char *s, size_t n, size_t columns);
+/* The same for the name of a frame: where it is too long, what leads to its last part goes first, so that
+ * "aten::linear" and "torch/nn/linear.py(12): forward" become "linear" and "forward" before anything is cut. */
+void gp_text_fit_name(struct gp_buf *b, const char *s, size_t n, size_t columns);
 
 #endif

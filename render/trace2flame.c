@@ -247,12 +247,12 @@ static void write_svg(const struct job *j, const struct gp_flame *flame, struct 
         .unit = folded && !j->opts->weight ? GP_UNIT_COUNT : unit_of(flame->weight),
         .input = gp_buf_str(&inputs),
         .note = note.n ? gp_buf_str(&note) : NULL,
-        .empty = st->filtered ? "no stack matches the filter"
-                 : folded     ? "no stack weighs anything"
+        .empty = st->filtered ? "No stack matches the filter"
+                 : folded     ? "No stack weighs anything"
                               : NULL,
         .hint = st->filtered || folded || flame->weight != GP_WEIGHT_GPU
                     ? NULL
-                    : "trace2flame --weight cpu shows the host's time",
+                    : "trace2flame --weight cpu shows the time of the host",
         .events = j->traces && flame->weight != GP_WEIGHT_CPU,
         .width = (int)j->opts->width,
         .max_frames = (uint32_t)j->opts->max_frames,

@@ -75,8 +75,21 @@
     return chars.slice(0, columns - 1 - tail).join("") + "\u2026" + (tail ? chars.slice(-tail).join("") : "");
   }
 
+  /* Where it is too long, what leads to the last part of a name goes first: "aten::linear" becomes "linear". */
+  function cutName(text, columns) {
+    if (text.length <= columns) return text;
+    let at = 0, depth = 0;
+    for (let i = 0; i + 2 < text.length; i++) {
+      const c = text[i];
+      if ("<([{".includes(c)) depth++;
+      else if (">)]}".includes(c)) depth -= depth > 0;
+      else if (c === ":" && !depth && (text[i + 1] === ":" || text[i + 1] === " ")) at = i + 2;
+    }
+    return cut(text.slice(at), columns);
+  }
+
   function drawLabel(f, x, w) {
-    const text = w > 30 ? cut(labelOf(f), Math.floor((w - 9) / advance)) : "";
+    const text = w > 30 ? cutName(labelOf(f), Math.floor((w - 9) / advance)) : "";
     if (text === f.cut && (!text || f.textX === x)) return;
     if (!f.text) {
       if (!text) return;

@@ -144,7 +144,7 @@ static void nothing_to_draw_is_a_friendly_page(void **state)
     (void)state;
     struct gp_flame f = {0};
     char *svg = picture(&f, &(struct gp_flame_svg_opts){.hint = "--weight cpu shows the host's time"});
-    assert_non_null(strstr(svg, ">no GPU events in this trace</text>"));
+    assert_non_null(strstr(svg, ">No GPU events in this trace</text>"));
     assert_non_null(strstr(svg, ">--weight cpu shows the host&#39;s time</text>"));
     assert_null(strstr(svg, "<script>"));
     free(svg);

@@ -72,6 +72,8 @@ static void shares_say_what_they_are_small_or_whole(void **state)
     expect_share(2, 3, "66.7%");
     expect_share(1, 20, "5.00%");
     expect_share(1, 8, "12.5%");
+    expect_share(30500, 32500, "93.8%"); // 93.846: rounding twice, over 93.85, would give 93.9
+    expect_share(9996, 100000, "10.0%");
     expect_share(1, 10000, "0.01%");
     expect_share(1, 30000, "<0.01%");
     expect_share(99999, 100000, "99.9%"); // only the whole is 100%

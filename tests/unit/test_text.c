@@ -70,12 +70,33 @@ static void wide_characters_take_two_columns(void **state)
     expect_fit("\xE6\xB7\xB1\xE5\xBA\xA6\xE5\xAD\xA6", 4, "\xE6\xB7\xB1\xE2\x80\xA6");
 }
 
+static void expect_fit_name(const char *s, size_t columns, const char *shown)
+{
+    struct gp_buf b = {0};
+    gp_text_fit_name(&b, s, strlen(s), columns);
+    assert_string_equal(gp_buf_str(&b), shown);
+    gp_buf_release(&b);
+}
+
+static void names_lose_what_leads_to_their_last_part_first(void **state)
+{
+    (void)state;
+    expect_fit_name("aten::linear", 12, "aten::linear");
+    expect_fit_name("aten::linear", 11, "linear");
+    expect_fit_name("aten::linear", 5, "line\xE2\x80\xA6");
+    expect_fit_name("torch/nn/linear.py(12): forward", 20, "forward");
+    expect_fit_name("a::reduce<b::Sum>", 13,
+                    "reduce<b\xE2\x80\xA6Sum>"); // 13 = 8 + 1 + 4; nothing is dropped inside brackets
+    expect_fit_name("a::", 3, "a::");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(control_characters_become_pictures),
         cmocka_unit_test(what_is_not_utf8_or_reorders_text_is_replaced),
         cmocka_unit_test(long_names_are_cut_in_the_middle),
+        cmocka_unit_test(names_lose_what_leads_to_their_last_part_first),
         cmocka_unit_test(wide_characters_take_two_columns),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
