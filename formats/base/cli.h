@@ -49,37 +49,24 @@ struct gp_common_opts {
     uint64_t threads; /* 0: as many as there are */
 };
 
+// clang-format off: rows of a table
 /* FORMATS is the choice list of --format. `common` must be the name of the struct gp_common_opts member and the first. */
 #define GP_OPTIONS_COMMON(formats, dflt)                                                                     \
-    {'o',           "output",                                                                                \
-     "FILE",        "write to FILE instead of standard output",                                              \
-     GP_OPT_STRING, offsetof(struct gp_common_opts, output)},                                                \
-        {'f',           "format",                                                                            \
-         formats,       "output format (default: " dflt ")",                                                 \
-         GP_OPT_CHOICE, offsetof(struct gp_common_opts, format)},                                            \
-        {'q', "quiet", NULL, "print errors only", GP_OPT_FLAG, offsetof(struct gp_common_opts, quiet)},      \
-        {'v',         "verbose",                                                                             \
-         NULL,        "say more about the input and the work",                                               \
-         GP_OPT_FLAG, offsetof(struct gp_common_opts, verbose)},                                             \
-        {0,                                                                                                  \
-         "color",                                                                                            \
-         "auto|always|never",                                                                                \
-         "colour messages and text (default: auto)",                                                         \
-         GP_OPT_CHOICE,                                                                                      \
-         offsetof(struct gp_common_opts, color)},                                                            \
-        {0,                                                                                                  \
-         "progress",                                                                                         \
-         "auto|always|never",                                                                                \
-         "show progress on standard error (default: auto)",                                                  \
-         GP_OPT_CHOICE,                                                                                      \
-         offsetof(struct gp_common_opts, progress)},                                                         \
-        {0,           "strict",                                                                              \
-         NULL,        "treat damaged input as an error",                                                     \
-         GP_OPT_FLAG, offsetof(struct gp_common_opts, strict)},                                              \
-    {                                                                                                        \
-        0, "threads", "N", "use N threads (default: as many as there are processors, at most 8)",            \
-            GP_OPT_UINT, offsetof(struct gp_common_opts, threads)                                            \
-    }
+    {'o', "output", "FILE", "write to FILE instead of standard output", GP_OPT_STRING,                       \
+        offsetof(struct gp_common_opts, output)},                                                            \
+    {'f', "format", formats, "output format (default: " dflt ")", GP_OPT_CHOICE,                             \
+        offsetof(struct gp_common_opts, format)},                                                            \
+    {'q', "quiet", NULL, "print errors only", GP_OPT_FLAG, offsetof(struct gp_common_opts, quiet)},          \
+    {'v', "verbose", NULL, "say more about the input and the work", GP_OPT_FLAG,                             \
+        offsetof(struct gp_common_opts, verbose)},                                                           \
+    {0, "color", "auto|always|never", "colour messages and text (default: auto)", GP_OPT_CHOICE,             \
+        offsetof(struct gp_common_opts, color)},                                                             \
+    {0, "progress", "auto|always|never", "show progress on standard error (default: auto)", GP_OPT_CHOICE,   \
+        offsetof(struct gp_common_opts, progress)},                                                          \
+    {0, "strict", NULL, "treat damaged input as an error", GP_OPT_FLAG, offsetof(struct gp_common_opts, strict)}, \
+    {0, "threads", "N", "use N threads (default: as many as there are processors, at most 8)", GP_OPT_UINT,  \
+        offsetof(struct gp_common_opts, threads)}
+// clang-format on
 
 struct gp_tool {
     const char *name;     /* "trace2flame" */
