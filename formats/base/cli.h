@@ -49,7 +49,7 @@ struct gp_common_opts {
     uint64_t threads; /* 0: as many as there are */
 };
 
-// clang-format off: rows of a table
+// clang-format off
 /* FORMATS is the choice list of --format. `common` must be the name of the struct gp_common_opts member and the first. */
 #define GP_OPTIONS_COMMON(formats, dflt)                                                                     \
     {'o', "output", "FILE", "write to FILE instead of standard output", GP_OPT_STRING,                       \
