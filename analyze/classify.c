@@ -60,6 +60,7 @@ static const struct pattern {
     {"sendrecv", GP_FRAME_COMMUNICATION},
     {"send_recv", GP_FRAME_COMMUNICATION},
 
+    {"routing", GP_FRAME_COMPUTE}, /* of experts: histograms, scores, sorting */
     {"reshape_and_cache", GP_FRAME_ELEMENTWISE},
     {"rotary", GP_FRAME_ELEMENTWISE},
     {"flash_fwd", GP_FRAME_ATTENTION},
@@ -159,11 +160,25 @@ static const struct pattern {
     {"add_tensor", GP_FRAME_ELEMENTWISE},
 };
 
-/* Shells whose own name says less than what they run: the label, which holds that, is asked first. */
+/* Functions whose own name says less than what they run: the label, which holds that, is asked first. */
 static bool is_shell(const char *function)
 {
-    return strstr(function, "cutlass") || strstr(function, "kernel_agent") ||
-           strstr(function, "device_kernel");
+    static const char *const words[] = {"kernel",        "kernel2",       "kentry",
+                                        "device_kernel", "_kernel_agent", "globalkernel"};
+    const char *word = function;
+    for (const char *p; (p = strstr(word, "::"));) word = p + 2;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(word, words[i])) return true;
+    return false;
+}
+
+/* Names of libraries that would be taken for what their functions do. */
+static const char *without_library(const char *function)
+{
+    static const char *const libraries[] = {"fbgemm_gpu::", "flashinfer::"};
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (!strncmp(function, libraries[i], strlen(libraries[i]))) return function + strlen(libraries[i]);
+    return function;
 }
 
 static bool find(const char *text, enum gp_frame_kind *kind)
@@ -190,10 +205,8 @@ static enum gp_frame_kind classify_kernel(const char *plain, size_t n)
     enum gp_frame_kind kind = GP_FRAME_COMPUTE;
     gp_name_kernel_function(&function, plain, n);
     gp_name_kernel_label(&label, plain, n);
-    const char *f = lower(&function), *l = lower(&label);
-    bool found = is_shell(f) && find(l, &kind);
-    if (!found) found = find(f, &kind);
-    if (!found) find(l, &kind);
+    const char *f = without_library(lower(&function)), *l = without_library(lower(&label));
+    if (!is_shell(f) || !find(l, &kind)) find(f, &kind);
     gp_buf_release(&function);
     gp_buf_release(&label);
     return kind;

@@ -90,16 +90,27 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '~' || (unsigned char)c >= 0x80;
 }
 
-/* The place after the bracket that closes the one at I; the end of the text when none does. */
+/* Deeper nesting than this is no name that a person would read. */
+enum { NESTING_MAX = 250 };
+
+/* The place after the bracket that closes the one at I; the end of the text when none does. Angle brackets are also
+ * comparisons, which other brackets then enclose: "enable_if<((8)>(0)), void>". */
 static size_t skip_nested(struct span t, size_t i)
 {
+    char open[NESTING_MAX];
     size_t depth = 0;
     for (; i < t.n; i++) {
         char c = t.s[i];
-        if (c == '<' || c == '(' || c == '{' || c == '[') depth++;
-        else if (c == ')' || c == '}' || c == ']' || (c == '>' && t.s[i - 1] != '-')) {
-            if (!--depth) return i + 1;
-        }
+        if (c == '<' || c == '(' || c == '{' || c == '[') {
+            if (depth == NESTING_MAX) return t.n;
+            open[depth++] = c;
+        } else if (c == '>') {
+            if (depth && open[depth - 1] == '<' && t.s[i - 1] != '-') depth--;
+        } else if (c == ')' || c == '}' || c == ']') {
+            while (depth && open[depth - 1] == '<') depth--;
+            if (depth) depth--;
+        } else continue;
+        if (!depth) return i + 1;
     }
     return t.n;
 }
@@ -295,10 +306,20 @@ static bool is_dull(struct span word)
         "NullType",
         "PassThrough",
         "NoOp",
+        "__hip_bfloat16",
+        "CUDAGeneratorImpl",
+        "VSMemHelper",
+        "InputValue",
+        "identity_decomposer_t",
+        "adamMode_t",
+        "TensorDescriptor",
+        "cublasGemvTensorStridedBatched",
+        "Kargs",
     };
-    static const char *const tails[] = {"Policy",    "Iterator", "Metadata", "Calculator", "Accessor",
-                                        "Traits",    "Params",   "State",    "Storage",    "Tag",
-                                        "_iterator", "_ptr",     "Type",     "policy_hub"};
+    static const char *const tails[] = {"Policy",    "Iterator",  "Metadata", "Calculator",   "Accessor",
+                                        "Traits",    "Params",    "State",    "Storage",      "Tag",
+                                        "_iterator", "_tag",      "_traits",  "StridedBatch", "_ptr",
+                                        "Type",      "policy_hub"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (equals(word, words[i])) return true;
     while (word.n && isdigit((unsigned char)word.s[word.n - 1])) word.n--; /* Policy800 */
@@ -427,9 +448,10 @@ static size_t skip_digits(struct span t, size_t i)
 /* Does the text before I end in a word whose number is worth nothing to somebody who adds up? */
 static bool counts_something(struct span t, size_t i)
 {
-    static const char *const words[] = {"step",  "iter",  "iteration",  "epoch",   "batch",   "microbatch",
-                                        "layer", "block", "generation", "context", "request", "req"};
-    while (i && strchr(" #_:=-.(", t.s[i - 1])) i--;
+    static const char *const words[] = {"step",       "iter",    "iteration", "epoch",      "batch",
+                                        "microbatch", "layer",   "block",     "generation", "context",
+                                        "execute",    "request", "req"};
+    while (i && strchr(" #_:=-.", t.s[i - 1])) i--;
     size_t begin = i;
     while (begin && isalpha((unsigned char)t.s[begin - 1])) begin--;
     char word[16];
@@ -443,21 +465,49 @@ static bool counts_something(struct span t, size_t i)
     return false;
 }
 
+/* The place after a "(...)" at I that holds digits and no space: "(888_788544)". I itself when there is none. */
+static size_t skip_counts(struct span t, size_t i)
+{
+    bool digits = false;
+    if (i >= t.n || t.s[i] != '(') return i;
+    for (size_t k = i + 1; k < t.n && t.s[k] != ' ' && t.s[k] != '('; k++) {
+        if (t.s[k] == ')') return digits ? k + 1 : i;
+        digits |= isdigit((unsigned char)t.s[k]) != 0;
+    }
+    return i;
+}
+
 void gp_name_range_label(struct gp_buf *to, const char *name, size_t n)
 {
     struct span t = span_of(name, n);
     size_t begin = to->n;
     for (size_t i = 0; i < n;) {
-        bool number = isdigit((unsigned char)name[i]) && (!i || !isdigit((unsigned char)name[i - 1]));
-        if (!number || !(counts_something(t, i) || name[i - (i > 0)] == '#')) {
+        bool number = isdigit((unsigned char)name[i]) && i && !isalnum((unsigned char)name[i - 1]);
+        if (!number || !(counts_something(t, i) || name[i - 1] == '#')) {
             gp_buf_putc(to, name[i++]);
             continue;
         }
         while (to->n > begin && strchr(" #_:=-.", to->data[to->n - 1])) to->n--;
         i = skip_digits(t, i);
         if (i + 1 < n && name[i] == '/' && isdigit((unsigned char)name[i + 1])) i = skip_digits(t, i + 1);
+        i = skip_counts(t, i);
     }
     if (to->n == begin) gp_buf_put(to, name, n);
+}
+
+/* ---- operators ---- */
+
+static const char BACKWARD[] = "autograd::engine::evaluate_function: ";
+
+bool gp_name_is_backward(const char *name, size_t n)
+{
+    return n > strlen(BACKWARD) && starts(span_of(name, n), BACKWARD);
+}
+
+void gp_name_op_label(struct gp_buf *to, const char *name, size_t n)
+{
+    size_t skip = gp_name_is_backward(name, n) ? strlen(BACKWARD) : 0;
+    gp_buf_put(to, name + skip, n - skip);
 }
 
 /* ---- Python ---- */

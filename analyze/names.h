@@ -34,9 +34,14 @@ void gp_name_kernel_function(struct gp_buf *to, const char *name, size_t n);
  * functions do. */
 void gp_name_kernel_label(struct gp_buf *to, const char *name, size_t n);
 
-/* The label of a range: numbers of steps, iterations, epochs, batches and layers go: "ProfilerStep#12" ->
- * "ProfilerStep", "iter_3" -> "iter", "step 17/100" -> "step". */
+/* The label of a range: numbers of steps, iterations, epochs, batches and layers go, and so do lists of numbers in
+ * parentheses after them: "ProfilerStep#12" -> "ProfilerStep", "iter_3" -> "iter", "step 17/100" -> "step". */
 void gp_name_range_label(struct gp_buf *to, const char *name, size_t n);
+
+/* The label of an operator: the autograd engine's "evaluate_function: MulBackward0" is "MulBackward0". */
+void gp_name_op_label(struct gp_buf *to, const char *name, size_t n);
+/* Is this operator the autograd engine at work on one node of the backward pass? */
+bool gp_name_is_backward(const char *name, size_t n);
 
 /* The label of a Python frame: the number of an nn.Module's instance goes, as do addresses of objects and
  * what comes before the package in a path. */

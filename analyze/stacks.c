@@ -210,6 +210,7 @@ static gp_sid label_of_host(struct walk *w, enum gp_table table, gp_sid name)
     if (w->b->opts.raw) gp_buf_put(&label, text, n);
     else if (table == GP_RANGE) gp_name_range_label(&label, text, n);
     else if (table == GP_PYTHON) gp_name_python_label(&label, text, n);
+    else if (table == GP_OP) gp_name_op_label(&label, text, n);
     else gp_buf_put(&label, text, n);
     if (!label.n) gp_buf_puts(&label, "[no name]");
     gp_sid sid = add_label(w->b, label.data, label.n, text, n);
@@ -258,6 +259,28 @@ static uint32_t start_of_track(const struct walk *w, uint32_t track)
     return node == NO_NODE ? w->device_top : node;
 }
 
+/* A frame below NODE. Something that calls itself by the same name is one frame, unless all is shown as recorded. */
+static uint32_t frame_below(struct walk *w, uint32_t node, gp_sid label, enum gp_frame_kind kind)
+{
+    const struct gp_calltree *tree = &w->b->tree;
+    if (!w->b->opts.raw && node < tree->nodes.n && tree->nodes.at[node].name == label &&
+        tree->nodes.at[node].kind == (uint32_t)kind && node != GP_CALLTREE_ROOT)
+        return node;
+    return gp_calltree_child(&w->b->tree, node, label, kind);
+}
+
+/* The frame of a host event below NODE; NODE itself for one that is not shown. The backward pass has its own threads,
+ * where no range of the program's tells what it is: "backward" does. */
+static uint32_t frame_of_event(struct walk *w, uint32_t node, const struct gp_host_event *ev)
+{
+    gp_sid name = w->t->events[ev->table].name[ev->row];
+    if (is_hidden(w, ev, name)) return node;
+    if (ev->table == GP_OP && !w->b->opts.raw &&
+        gp_name_is_backward(gp_trace_str(w->t, name), gp_string_len(&w->t->strings, name)))
+        node = frame_below(w, node, plain_label(w->b, "backward", strlen("backward")), GP_FRAME_RANGE);
+    return frame_below(w, node, label_of_host(w, (enum gp_table)ev->table, name), kind_of_host(w, ev, name));
+}
+
 /* The tree node of a host event: those of the events around it first. */
 static uint32_t place_event(struct walk *w, uint32_t id)
 {
@@ -271,12 +294,7 @@ static uint32_t place_event(struct walk *w, uint32_t id)
     uint32_t node = w->place[top] == NO_NODE ? start_of_track(w, w->hs.nodes[top].track) : w->place[top];
     while (w->chain.n) {
         uint32_t k = w->chain.at[--w->chain.n];
-        const struct gp_host_event *ev = &w->hs.nodes[k];
-        gp_sid name = w->t->events[ev->table].name[ev->row];
-        if (!is_hidden(w, ev, name))
-            node = gp_calltree_child(&w->b->tree, node, label_of_host(w, (enum gp_table)ev->table, name),
-                                     kind_of_host(w, ev, name));
-        w->place[k] = node;
+        node = w->place[k] = frame_of_event(w, node, &w->hs.nodes[k]);
     }
     return node;
 }

@@ -418,6 +418,34 @@ static void glue_between_python_frames_is_left_out(void **state)
     }
 }
 
+static void the_backward_pass_is_told_as_such(void **state)
+{
+    (void)state;
+    for (int raw = 0; raw < 2; raw++) {
+        struct made m = make();
+        mk_host(&m.t, GP_OP, m.thread, 0, 1000, "autograd::engine::evaluate_function: MulBackward0");
+        mk_host(&m.t, GP_OP, m.thread, 10, 900, "MulBackward0");
+        mk_host(&m.t, GP_OP, m.thread, 20, 800, "aten::mul");
+        mk_call(&m.t, m.thread, 50, 60, "cudaLaunchKernel", 5);
+        mk_kernel(&m.t, m.stream, 2000, 2005, "k", 5);
+        expect(&m.t, (struct gp_stacks_opts){.raw = raw},
+               raw ? "autograd::engine::evaluate_function: MulBackward0;MulBackward0;aten::mul;k 5\n"
+                   : "backward;MulBackward0;aten::mul;k 5\n");
+    }
+}
+
+static void frames_that_hold_themselves_are_one(void **state)
+{
+    (void)state;
+    struct made m = make();
+    mk_host(&m.t, GP_RANGE, m.thread, 0, 1000, "step 1");
+    mk_host(&m.t, GP_RANGE, m.thread, 1, 999, "step 2");
+    mk_host(&m.t, GP_OP, m.thread, 10, 900, "step"); /* another kind of frame */
+    mk_call(&m.t, m.thread, 50, 60, "cudaLaunchKernel", 5);
+    mk_kernel(&m.t, m.stream, 2000, 2005, "k", 5);
+    expect(&m.t, PLAIN, "step;step;k 5\n");
+}
+
 static void a_user_decides_what_a_kernel_is(void **state)
 {
     (void)state;
@@ -557,6 +585,8 @@ int main(void)
         cmocka_unit_test(two_traces_add_up_below_their_ranks),
         cmocka_unit_test(several_devices_of_one_process_have_frames),
         cmocka_unit_test(glue_between_python_frames_is_left_out),
+        cmocka_unit_test(the_backward_pass_is_told_as_such),
+        cmocka_unit_test(frames_that_hold_themselves_are_one),
         cmocka_unit_test(a_user_decides_what_a_kernel_is),
         cmocka_unit_test(ten_thousand_events_with_one_id_take_no_time),
         cmocka_unit_test(folded_text_is_drawn_as_it_is),
