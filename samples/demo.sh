@@ -60,7 +60,7 @@ if has_gpu; then
     echo "3. collect samples/cuda/ranges.cu on $(nvidia-smi -L | sed -n '1s/ (UUID.*//p')"
     quietly "$out/nvcc.log" samples/cuda/build.sh build/samples ranges
     echo "   \$ gpuprof-collect ./ranges | tee ranges.trace | trace2flame > flame.svg"
-    { "$bin/gpuprof-collect" build/samples/ranges; echo $? >"$out/status"; } |
+    { code=0; "$bin/gpuprof-collect" build/samples/ranges || code=$?; echo $code >"$out/status"; } |
         tee "$out/ranges.trace" | "$bin/trace2flame" >"$out/flame.svg"
     if [ "$(cat "$out/status")" = 0 ]; then
         trace=$out/ranges.trace
