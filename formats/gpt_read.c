@@ -265,7 +265,7 @@ static size_t lay_out(struct reader *r)
     struct gp_trace *t = r->t;
     uint32_t columns[GP_TABLE_COUNT] = {0};
     size_t rows[GP_TABLE_COUNT], total = 0;
-    for (int i = 0; i < GP_TABLE_COUNT; i++) rows[i] = t->events[i].n;
+    for (int i = 0; i < GP_TABLE_COUNT; i++) rows[i] = 0;
     for (size_t i = 0; i < r->blocks.n; i++) {
         struct kept *k = &r->blocks.at[i];
         enum gp_table table[2];
@@ -283,16 +283,9 @@ static size_t lay_out(struct reader *r)
         }
     }
     columns[GP_GPU] |= 1u << GP_COL_CONFIG;
-    for (int i = 0; i < GP_TABLE_COUNT; i++) {
-        struct gp_events *e = &t->events[i];
-        if (rows[i] == e->n) continue;
-        for (int col = GP_COL_NAME + 1; col < GP_COLUMN_COUNT; col++) {
-            bool wanted = col != GP_COL_EXTRA || t->need & GP_NEED_EXTRA;
-            if (wanted && columns[i] >> col & 1) gp_events_materialise(e, (enum gp_column)col);
-        }
-        gp_events_reserve(e, rows[i]);
-        e->n = rows[i];
-    }
+    for (int i = 0; i < GP_TABLE_COUNT; i++)
+        if (!(t->need & GP_NEED_EXTRA)) columns[i] &= ~(1u << GP_COL_EXTRA);
+    gp_trace_allocate(t, rows, columns);
     return total;
 }
 

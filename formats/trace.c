@@ -5,7 +5,8 @@
 #include "formats/base/map.h"
 
 const struct gp_column_info gp_column_infos[GP_COLUMN_COUNT] = {
-#define X(id, member, type, dflt, name) {name, offsetof(struct gp_events, member), sizeof(type), (uint64_t)(dflt)},
+#define X(id, member, type, dflt, name)                                                                      \
+    {name, offsetof(struct gp_events, member), sizeof(type), (uint64_t)(dflt)},
     GP_COLUMNS(X)
 #undef X
 };
@@ -82,15 +83,49 @@ static void fill_default(void *cells, int col, size_t from, size_t to)
     }
 }
 
+static bool is_shared(const struct gp_events *e, int col)
+{
+    return e->shared >> col & 1;
+}
+
+static void free_column(struct gp_events *e, int col)
+{
+    if (!is_shared(e, col)) free(*column_slot(e, col));
+}
+
 void gp_events_reserve(struct gp_events *e, size_t cap)
 {
     if (cap <= e->cap) return;
     for (int col = 0; col < GP_COLUMN_COUNT; col++) {
         void **slot = column_slot(e, col);
+        size_t w = gp_column_infos[col].width;
         if (col > GP_COL_NAME && !*slot) continue;
-        *slot = gp_realloc(*slot, cap * gp_column_infos[col].width);
+        if (is_shared(e, col)) *slot = memcpy(gp_alloc(cap * w), *slot, e->n * w);
+        else *slot = gp_realloc(*slot, cap * w);
     }
+    e->shared = 0;
     e->cap = cap;
+}
+
+void gp_trace_allocate(struct gp_trace *t, const size_t rows[GP_TABLE_COUNT],
+                       const uint32_t columns[GP_TABLE_COUNT])
+{
+    enum { ALIGN = 64, ALWAYS = (1 << (GP_COL_NAME + 1)) - 1 };
+    size_t total = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass) t->slab = gp_alloc_large(total);
+        total = 0;
+        for (int i = 0; i < GP_TABLE_COUNT; i++) {
+            struct gp_events *e = &t->events[i];
+            for (int col = 0; col < GP_COLUMN_COUNT; col++) {
+                if (!rows[i] || !((columns[i] | ALWAYS) >> col & 1)) continue;
+                if (pass) *column_slot(e, col) = (char *)t->slab + total;
+                if (pass) e->shared |= 1u << col;
+                total += (rows[i] * gp_column_infos[col].width + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+            }
+            e->n = e->cap = rows[i];
+        }
+    }
 }
 
 void gp_events_materialise(struct gp_events *e, enum gp_column col)
@@ -110,7 +145,7 @@ size_t gp_events_add(struct gp_events *e, int64_t start_ns, int64_t dur_ns, uint
     e->dur_ns[row] = dur_ns;
     e->track[row] = track;
     e->name[row] = name;
-#define X(id, member, type, dflt, fname)                                                                            \
+#define X(id, member, type, dflt, fname)                                                                     \
     if (id > GP_COL_NAME && e->member) e->member[row] = (type)(dflt);
     GP_COLUMNS(X)
 #undef X
@@ -144,7 +179,7 @@ void gp_events_append(struct gp_events *to, struct gp_events *from)
 
 void gp_events_release(struct gp_events *e)
 {
-    for (int col = 0; col < GP_COLUMN_COUNT; col++) free(*column_slot(e, col));
+    for (int col = 0; col < GP_COLUMN_COUNT; col++) free_column(e, col);
     memset(e, 0, sizeof *e);
 }
 
@@ -163,7 +198,8 @@ static uint64_t hash_process(const struct gp_process *p)
 
 static uint64_t hash_track(const struct gp_track *k)
 {
-    int64_t key[7] = {k->kind, k->process, k->tid_text ? 0 : k->tid, k->tid_text, k->device, k->context, k->stream};
+    int64_t key[7] = {k->kind,    k->process, k->tid_text ? 0 : k->tid, k->tid_text, k->device,
+                      k->context, k->stream};
     return gp_hash_bytes(key, sizeof key);
 }
 
@@ -180,15 +216,15 @@ static bool same_track(const struct gp_track *a, const struct gp_track *b)
 }
 
 /* Walk the chain of HASH in C and return the first index for which SAME holds; else push ITEM on VEC. */
-#define FIND_OR_PUSH(chain_, vec_, item_, hash_, same_)                                                             \
-    do {                                                                                                            \
-        uint32_t *gp_first_ = gp_map_put(&(chain_)->first, (hash_), UINT32_MAX);                                    \
-        for (uint32_t gp_i_ = *gp_first_; gp_i_ != UINT32_MAX; gp_i_ = (chain_)->next.at[gp_i_])                    \
-            if (same_(&(vec_)->at[gp_i_], (item_))) return gp_i_;                                                   \
-        GP_VEC_PUSH(&(chain_)->next, *gp_first_);                                                                   \
-        *gp_first_ = (uint32_t)(vec_)->n;                                                                           \
-        GP_VEC_PUSH((vec_), *(item_));                                                                              \
-        return (uint32_t)((vec_)->n - 1);                                                                           \
+#define FIND_OR_PUSH(chain_, vec_, item_, hash_, same_)                                                      \
+    do {                                                                                                     \
+        uint32_t *gp_first_ = gp_map_put(&(chain_)->first, (hash_), UINT32_MAX);                             \
+        for (uint32_t gp_i_ = *gp_first_; gp_i_ != UINT32_MAX; gp_i_ = (chain_)->next.at[gp_i_])             \
+            if (same_(&(vec_)->at[gp_i_], (item_))) return gp_i_;                                            \
+        GP_VEC_PUSH(&(chain_)->next, *gp_first_);                                                            \
+        *gp_first_ = (uint32_t)(vec_)->n;                                                                    \
+        GP_VEC_PUSH((vec_), *(item_));                                                                       \
+        return (uint32_t)((vec_)->n - 1);                                                                    \
     } while (0)
 
 static bool same_config(const struct gp_config *a, const struct gp_config *b)
@@ -301,6 +337,7 @@ void gp_trace_release(struct gp_trace *t)
     GP_VEC_FREE(&t->losses);
     GP_VEC_FREE(&t->clocks);
     gp_strings_release(&t->strings);
+    free(t->slab);
     if (t->index) {
         chain_release(&t->index->configs);
         chain_release(&t->index->processes);
@@ -320,13 +357,28 @@ void gp_trace_clear_events(struct gp_trace *t)
 
 static bool in_order(const struct gp_events *e, size_t a, size_t b)
 {
-    return e->start_ns[a] < e->start_ns[b] || (e->start_ns[a] == e->start_ns[b] && e->dur_ns[a] >= e->dur_ns[b]);
+    return e->start_ns[a] < e->start_ns[b] ||
+           (e->start_ns[a] == e->start_ns[b] && e->dur_ns[a] >= e->dur_ns[b]);
+}
+
+/* The first of the sorted ORDER[lo..hi) that must come after ROW, which is behind them all in the file. */
+static size_t first_behind(const struct gp_events *e, const uint32_t *order, size_t lo, size_t hi,
+                           uint32_t row)
+{
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (in_order(e, order[mid], row)) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
 }
 
 /* Stable merge of the runs ORDER[lo..mid) and ORDER[mid..hi) through TMP. */
-static void merge_runs(const struct gp_events *e, uint32_t *order, uint32_t *tmp, size_t lo, size_t mid, size_t hi)
+static void merge_runs(const struct gp_events *e, uint32_t *order, uint32_t *tmp, size_t lo, size_t mid,
+                       size_t hi)
 {
     if (in_order(e, order[mid - 1], order[mid])) return;
+    lo = first_behind(e, order, lo, mid, order[mid]);
     memcpy(tmp, order + lo, (mid - lo) * sizeof *tmp);
     size_t i = 0, n = mid - lo, j = mid, k = lo;
     while (i < n && j < hi) order[k++] = in_order(e, tmp[i], order[j]) ? tmp[i++] : order[j++];
@@ -355,20 +407,19 @@ static void sort_order(const struct gp_events *e, uint32_t *order)
     free(tmp);
 }
 
-static void permute(struct gp_events *e, int col, const uint32_t *order)
+/* TMP holds a column: what is new memory costs more to touch than to copy. */
+static void permute(struct gp_events *e, int col, const uint32_t *order, size_t from, size_t to, void *tmp)
 {
     void **slot = column_slot(e, col);
     if (!*slot) return;
     if (gp_column_infos[col].width == 8) {
-        uint64_t *to = gp_alloc(e->n * sizeof *to), *from = *slot;
-        for (size_t i = 0; i < e->n; i++) to[i] = from[order[i]];
-        free(from);
-        *slot = to;
+        uint64_t *cells = *slot, *sorted = tmp;
+        for (size_t i = from; i < to; i++) sorted[i - from] = cells[order[i]];
+        memcpy(cells + from, sorted, (to - from) * sizeof *cells);
     } else {
-        uint32_t *to = gp_alloc(e->n * sizeof *to), *from = *slot;
-        for (size_t i = 0; i < e->n; i++) to[i] = from[order[i]];
-        free(from);
-        *slot = to;
+        uint32_t *cells = *slot, *sorted = tmp;
+        for (size_t i = from; i < to; i++) sorted[i - from] = cells[order[i]];
+        memcpy(cells + from, sorted, (to - from) * sizeof *cells);
     }
 }
 
@@ -380,8 +431,12 @@ static void sort_table(struct gp_events *e)
     uint32_t *order = gp_alloc(e->n * sizeof *order);
     for (i = 0; i < e->n; i++) order[i] = (uint32_t)i;
     sort_order(e, order);
-    for (int col = 0; col < GP_COLUMN_COUNT; col++) permute(e, col, order);
-    e->cap = e->n;
+    size_t from = 0, to = e->n;
+    while (from < to && order[from] == from) from++;
+    while (from < to && order[to - 1] == to - 1) to--;
+    uint64_t *tmp = gp_alloc((to - from) * sizeof *tmp);
+    for (int col = 0; col < GP_COLUMN_COUNT; col++) permute(e, col, order, from, to, tmp);
+    free(tmp);
     free(order);
 }
 
@@ -397,8 +452,9 @@ void gp_trace_finish(struct gp_trace *t)
 
 uint64_t gp_trace_skipped(const struct gp_trace *t)
 {
-    return t->issues[GP_Q_SYNTAX].count + t->issues[GP_Q_BAD_TIME].count + t->issues[GP_Q_UNKNOWN_PHASE].count +
-           t->issues[GP_Q_UNMATCHED_END].count + t->issues[GP_Q_LIMIT].count;
+    return t->issues[GP_Q_SYNTAX].count + t->issues[GP_Q_BAD_TIME].count +
+           t->issues[GP_Q_UNKNOWN_PHASE].count + t->issues[GP_Q_UNMATCHED_END].count +
+           t->issues[GP_Q_LIMIT].count;
 }
 
 bool gp_trace_truncated(const struct gp_trace *t)
@@ -426,7 +482,8 @@ static int check_indices(const struct gp_trace *t, enum gp_table table, size_t i
     const struct gp_events *e = &t->events[table];
     const char *what = gp_table_name(table);
     if (e->dur_ns[i] < 0) return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: negative duration", what, i);
-    if (e->track[i] >= t->tracks.n) return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such track", what, i);
+    if (e->track[i] >= t->tracks.n)
+        return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such track", what, i);
     if (e->name[i] >= t->strings.n) return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such name", what, i);
     if (gp_get_extra(e, i) >= t->strings.n || gp_get_cat(e, i) >= t->strings.n ||
         gp_get_series(e, i) >= t->strings.n || gp_get_id_text(e, i) >= t->strings.n)

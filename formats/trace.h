@@ -88,6 +88,7 @@ enum gp_column {
 /* One table. Rows are 0..n-1; after gp_trace_finish they are sorted by start, then longer first, then file order. */
 struct gp_events {
     size_t n, cap;
+    uint32_t shared; /* private to trace.c: one bit a column whose memory is part of the trace's slab */
 #define X(id, member, type, dflt, name) type *member;
     GP_COLUMNS(X)
 #undef X
@@ -245,6 +246,7 @@ struct gp_trace {
     int32_t world_size; /* -1 unknown */
     struct gp_input_info input;
     struct gp_trace_index *index; /* private to trace.c: hashes for the small arrays */
+    void *slab;                   /* private to trace.c: see gp_trace_allocate */
 };
 
 /* ---- building ---- */
@@ -263,6 +265,11 @@ size_t gp_events_add(struct gp_events *e, int64_t start_ns, int64_t dur_ns, uint
 void gp_events_materialise(struct gp_events *e, enum gp_column col);
 /* Make room for CAP rows in every column that has memory. */
 void gp_events_reserve(struct gp_events *e, size_t cap);
+/* Give every table of T, which must have no events yet, ROWS[i] rows whose content is undefined, with the columns of
+ * which COLUMNS[i] has bit 1u << GP_COL_x besides the four that every table has. One piece of memory serves them all,
+ * which is much cheaper to touch than many. Once a trace. */
+void gp_trace_allocate(struct gp_trace *t, const size_t rows[GP_TABLE_COUNT],
+                       const uint32_t columns[GP_TABLE_COUNT]);
 /* Move all rows of FROM behind those of TO; strings, tracks and configs are taken as they are. FROM is empty after. */
 void gp_events_append(struct gp_events *to, struct gp_events *from);
 void gp_events_release(struct gp_events *e);

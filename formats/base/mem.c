@@ -1,11 +1,13 @@
+#define _DEFAULT_SOURCE /* madvise */
 #include "formats/base/mem.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20 };
+enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20, HUGE_PAGE = 2 << 20 };
 
 struct gp_arena_block {
     struct gp_arena_block *next;
@@ -37,6 +39,18 @@ void *gp_realloc(void *p, size_t size)
     void *q = realloc(p, size ? size : 1);
     if (!q) gp_out_of_memory(size);
     return q;
+}
+
+void *gp_alloc_large(size_t size)
+{
+    if (size < 2 * HUGE_PAGE || size > SIZE_MAX - HUGE_PAGE) return gp_alloc(size);
+    size = (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+    void *p = aligned_alloc(HUGE_PAGE, size);
+    if (!p) gp_out_of_memory(size);
+#ifdef MADV_HUGEPAGE
+    madvise(p, size, MADV_HUGEPAGE); /* a wish: failure changes nothing */
+#endif
+    return p;
 }
 
 static void add_block(struct gp_arena *a, size_t need)
