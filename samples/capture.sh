@@ -49,6 +49,9 @@ run() {
 # said NAME: what the collector said at the end of a run, on one line.
 said() { grep -h '^gpuprof-collect:' "$work/logs/$1.err" | tail -n 1; }
 
+# complaint NAME: the last line on standard error that is not the collector's summary.
+complaint() { grep -v '^gpuprof-collect: [0-9]' "$work/logs/$1.err" | tail -n 1 | cut -c 1-150; }
+
 # counts NAME: the trace of that name against what its program printed.
 counts() {
     local verdict
@@ -64,7 +67,7 @@ collect() {
     shift 3
     run "$name" "$limit" "$bin/gpuprof-collect" -o "$work/traces/$name.trace" -- "$@"
     if [ "$status" -ne "$want" ]; then
-        row "$name" BAD "status $status, not $want: $(tail -n 1 "$work/logs/$name.err")"
+        row "$name" BAD "status $status, not $want: $(complaint "$name")"
     fi
     [ ! -s "$work/traces/$name.trace" ] || counts "$name"
     row "" "" "$((SECONDS - begin)) s, $(stat -c %s "$work/traces/$name.trace" 2>/dev/null) bytes; $(said "$name")"
@@ -75,7 +78,7 @@ kineto() {
     local name=$1 limit=$2 file verdict
     shift 2
     run "kineto_$name" "$limit" "$python" "$@" --kineto "$work/kineto/$name.json.gz"
-    [ "$status" -eq 0 ] || row "kineto_$name" BAD "status $status: $(tail -n 1 "$work/logs/kineto_$name.err")"
+    [ "$status" -eq 0 ] || row "kineto_$name" BAD "status $status: $(complaint "kineto_$name")"
     for file in "$work/kineto/$name".*json.gz; do
         [ -f "$file" ] || continue
         "$bin/trace-convert" --to gpuprof -o "$work/tmp/$name.trace" "$file" 2>>"$work/logs/kineto_$name.err"
@@ -102,7 +105,7 @@ step_machine() {
         "$bin/gpuprof-collect" --version
         find_nsys && "$nsys" --version
     } >"$work/logs/machine.out" 2>&1
-    row machine ok "$(nvidia-smi -L 2>&1 | head -n 1 | cut -c 1-60), $(nvidia-smi -L 2>/dev/null | wc -l) GPUs"
+    row machine ok "$(nvidia-smi -L 2>/dev/null | head -n 1 | cut -c 1-60), $(nvidia-smi -L 2>/dev/null | wc -l) GPUs"
     row "" "" "$("$bin/gpuprof-collect" --version 2>&1 | head -n 1); $(grep '^torch' "$work/logs/machine.out")"
     run plain_true 30 "$bin/gpuprof-collect" -o "$work/tmp/true.trace" -- true
     row no_cuda "$([ "$status" -eq 0 ] && echo ok || echo BAD)" "status $status; $(said plain_true)"
@@ -277,7 +280,7 @@ measure() {
             name=cost_${what}_${variant}_$round
             once "$variant" "$name" "$limit" "$@"
             if ! grep -qsE '^(storm|decode) ' "$work/logs/$name.out" "$work/logs/$name.err"; then
-                row "cost_$what" BAD "$variant: status $status: $(tail -n 1 "$work/logs/$name.err")"
+                row "cost_$what" BAD "$variant: status $status: $(complaint "$name")"
                 [ "$status" -eq 199 ] || variants=$(printf '%s\n' "$variants" | sed "s/\b$variant\b//")
                 continue
             fi
