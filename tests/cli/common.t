@@ -6,7 +6,7 @@ test_description='every tool: help, version, misuse, unusable input, exit status
 tools=$(cd "$GP_SOURCE" && sed -n 's/^ *gp_tool(\([A-Za-z0-9-]*\).*/\1/p' */CMakeLists.txt)
 own_status() { case $1 in gpuprof-collect) echo 125 ;; *) echo 2 ;; esac }
 
-command -v python3 >/dev/null && test_set_prereq PYTHON
+"$GP_SOURCE/tests/tap/on_terminal.py" 0 true 2>/dev/null && test_set_prereq TERMINAL
 
 test_expect_success 'there are tools' 'test -n "$tools"'
 
@@ -158,7 +158,7 @@ for tool in $tools; do
         $tool $options -q cut.json >out 2>err && test_must_be_empty err
     '
 
-    test_expect_success PYTHON "$tool: a terminal as standard input gives a hint instead of waiting" '
+    test_expect_success TERMINAL "$tool: a terminal as standard input gives a hint instead of waiting" '
         status_of "$GP_SOURCE/tests/tap/on_terminal.py" 0 $tool $options && test $status = 2 &&
         test_must_be_empty out && head -n 1 err | grep "^usage: $tool"
     '

@@ -32,7 +32,9 @@ unregistered() {
     done
     for t in tests/cli/*.t tests/pipe/*.t tests/schema/*.t tests/lint/*.sh; do
         [ -f "$t" ] && [ "${t##*/}" != lib.sh ] || continue
-        grep -q "/$t\"" "$scratch/registered" || echo "$t is not run"
+        # What needs a library that was not built here is at least in CMakeLists.txt.
+        grep -q "/$t\"" "$scratch/registered" || grep -qF "/${t#tests/}" tests/CMakeLists.txt 2>/dev/null ||
+            echo "$t is not run"
     done
     for t in tests/fuzz/fuzz_*.c; do
         [ -f "$t" ] || continue
