@@ -16,8 +16,8 @@ struct gp_input; /* formats/base/input.h */
 
 struct gp_read_opts {
     uint32_t need; /* GP_NEED(...) bits; 0 means GP_NEED_ALL */
-    int threads;   /* 0: as many as the machine has, at most 8; 1: none beside the caller's. The result is the same. */
-    bool strict;   /* damaged input is an error */
+    int threads; /* 0: as many as the machine has, at most 8; 1: none beside the caller's. The result is the same. */
+    bool strict; /* damaged input is an error */
     /* Called now and then with the decompressed bytes read so far; may be NULL. */
     void (*progress)(void *ctx, uint64_t bytes);
     void *progress_ctx;
@@ -49,7 +49,7 @@ GP_MUST_CHECK int gp_trace_read_memory(struct gp_trace *t, const void *data, siz
 
 /* The same from an open input, whose format is found by peeking; the caller closes IN. For tools that also accept
  * other content on the same operand (trace2flame looks for folded stacks first). */
-GP_MUST_CHECK int gp_trace_read_input(struct gp_trace *t, struct gp_input *in, const struct gp_read_opts *opts,
-                                      struct gp_err *err);
+GP_MUST_CHECK int gp_trace_read_input(struct gp_trace *t, struct gp_input *in,
+                                      const struct gp_read_opts *opts, struct gp_err *err);
 
 #endif

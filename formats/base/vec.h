@@ -12,35 +12,35 @@
 #include <stdlib.h>
 #include "formats/base/mem.h"
 
-#define GP_VEC(type)                                                                                                \
-    struct {                                                                                                        \
-        type *at;                                                                                                   \
-        size_t n, cap;                                                                                              \
+#define GP_VEC(type)                                                                                         \
+    struct {                                                                                                 \
+        type *at;                                                                                            \
+        size_t n, cap;                                                                                       \
     }
 
 /* Make room for at least WANT elements in all. */
-#define GP_VEC_RESERVE(v, want)                                                                                     \
-    do {                                                                                                            \
-        if ((v)->cap < (want)) {                                                                                    \
-            size_t gp_cap_ = (v)->cap ? (v)->cap * 2 : 8;                                                           \
-            while (gp_cap_ < (want)) gp_cap_ *= 2;                                                                  \
-            (v)->at = gp_realloc((v)->at, gp_cap_ * sizeof *(v)->at);                                               \
-            (v)->cap = gp_cap_;                                                                                     \
-        }                                                                                                           \
+#define GP_VEC_RESERVE(v, want)                                                                              \
+    do {                                                                                                     \
+        if ((v)->cap < (want)) {                                                                             \
+            size_t gp_cap_ = (v)->cap ? (v)->cap * 2 : 8;                                                    \
+            while (gp_cap_ < (want)) gp_cap_ *= 2;                                                           \
+            (v)->at = gp_realloc((v)->at, gp_cap_ * sizeof *(v)->at);                                        \
+            (v)->cap = gp_cap_;                                                                              \
+        }                                                                                                    \
     } while (0)
 
-#define GP_VEC_PUSH(v, ...)                                                                                         \
-    do {                                                                                                            \
-        GP_VEC_RESERVE((v), (v)->n + 1);                                                                            \
-        (v)->at[(v)->n++] = (__VA_ARGS__);                                                                          \
+#define GP_VEC_PUSH(v, ...)                                                                                  \
+    do {                                                                                                     \
+        GP_VEC_RESERVE((v), (v)->n + 1);                                                                     \
+        (v)->at[(v)->n++] = (__VA_ARGS__);                                                                   \
     } while (0)
 
 /* Free the elements and leave the vector empty. */
-#define GP_VEC_FREE(v)                                                                                              \
-    do {                                                                                                            \
-        free((v)->at);                                                                                              \
-        (v)->at = NULL;                                                                                             \
-        (v)->n = (v)->cap = 0;                                                                                      \
+#define GP_VEC_FREE(v)                                                                                       \
+    do {                                                                                                     \
+        free((v)->at);                                                                                       \
+        (v)->at = NULL;                                                                                      \
+        (v)->n = (v)->cap = 0;                                                                               \
     } while (0)
 
 #endif
