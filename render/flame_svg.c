@@ -17,6 +17,7 @@ enum {
     LEGEND_Y = 70,
     LEGEND_ROW = 22,
     LEGEND_TEXT_X = 18,
+    LEGEND_SHARE = 50,
     LEGEND_GAP = 18,
     ROW = 20,
     RECT = 19,
@@ -27,7 +28,7 @@ enum {
 
 /* Advance widths in hundredths of a pixel: of the 12 px fixed-width font in frames (0.602 em in the widest of
  * the usual ones), and a mean for the proportional font of the legend. */
-enum { MONO = 725, PROPORTIONAL = 730, TITLE_ADVANCE = 1050, SUBTITLE_ADVANCE = 720 };
+enum { MONO = 725, PROPORTIONAL = 620, TITLE_ADVANCE = 1050, SUBTITLE_ADVANCE = 720 };
 
 enum { MAX_TOOLTIP_NAME = 4000 };
 
@@ -211,8 +212,9 @@ static void place_legend(struct picture *p)
     for (int i = 0; i < GP_FRAME_KIND_COUNT; i++) {
         enum gp_frame_kind k = gp_palette_legend(i);
         if (!in_legend(p, k)) continue;
-        int chars = (int)strlen(gp_palette_label(k)) + (p->layout.kind_self[k] > 0 ? 6 : 0);
-        int width = LEGEND_TEXT_X + chars * PROPORTIONAL / 100;
+        int chars = (int)strlen(gp_palette_label(k));
+        int width =
+            LEGEND_TEXT_X + chars * PROPORTIONAL / 100 + (p->layout.kind_self[k] > 0 ? LEGEND_SHARE : 0);
         if (x > MARGIN && x + width > p->width - MARGIN) {
             x = MARGIN;
             y += LEGEND_ROW;

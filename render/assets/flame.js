@@ -268,7 +268,7 @@
 
   /* ---- controls ---- */
 
-  const panel = make(svg, SVG, "foreignObject", { class: "panel", y: 14, height: 56, width: 420 });
+  const panel = make(svg, SVG, "foreignObject", { class: "panel", height: 56, width: 420 });
   const form = make(panel, HTML, "div", { class: "controls" });
   const row = make(form, HTML, "div", { class: "row" });
   const box = make(row, HTML, "input", { type: "search", placeholder: "Search (regular expression)", spellcheck: "false",
@@ -315,17 +315,20 @@
 
   /* ---- the page: its width, and what follows the window ---- */
 
+  /* No room for the controls beside the title: they go below it. */
+  const narrow = () => width < 760;
+
   /* The legend wraps, and what stands below it moves. Returns where the chart begins. */
   function flow() {
     const items = legend ? legend.children : [];
-    let x = MARGIN, y = 70;
+    let x = MARGIN, y = narrow() ? 126 : 70;
     for (const e of items) {
       e.w = e.w || e.getBBox().width;
       if (x > MARGIN && x + e.w > width - MARGIN) { x = MARGIN; y += 22; }
       e.setAttribute("transform", "translate(" + x + " " + y + ")");
       x += e.w + 20;
     }
-    return items.length ? y + 30 : 74;
+    return items.length ? y + 30 : y + 4;
   }
 
   function fit() {
@@ -342,8 +345,9 @@
     svg.setAttribute("viewBox", "0 0 " + width + " " + height);
     const foot = svg.querySelector(".foot");
     if (foot) foot.setAttribute("y", y + rows + 26);
-    panel.setAttribute("x", width - MARGIN - 420);
-    svg.classList.toggle("narrow", width < 860);
+    panel.setAttribute("x", narrow() ? MARGIN : width - MARGIN - 420);
+    panel.setAttribute("y", narrow() ? 66 : 14);
+    svg.classList.toggle("narrow", narrow());
     barBack.setAttribute("width", width);
     barFigures.setAttribute("x", width - MARGIN);
     layout();
