@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/attribute.h"
+#include "analyze/backward.h"
 #include "analyze/calltree_shape.h"
 #include "analyze/classify.h"
 #include "analyze/host_stack.h"
@@ -162,14 +163,16 @@ struct walk {
     const struct gp_trace *t;
     struct gp_host_stack hs;
     struct gp_attribution at;
-    uint32_t top;            /* the node that everything of this trace lies below */
-    uint32_t *place;         /* by host event: its node in the tree, NO_NODE: not made yet */
-    struct leaf *leaves;     /* by config */
-    struct gp_map labels;    /* table << 32 | name -> label */
-    uint32_t *process_frame; /* by process: its node below top; NULL: no process frames */
-    bool by_device;          /* several devices in one process: a frame for each */
-    uint32_t device_top;     /* the node of the device at hand, or top */
-    GP_VEC(uint32_t) chain;  /* scratch of place_event */
+    struct gp_backward backward;
+    uint32_t top;             /* the node that everything of this trace lies below */
+    uint32_t *place;          /* by host event: its node in the tree, NO_NODE: not made yet */
+    struct leaf *leaves;      /* by config */
+    struct gp_map labels;     /* table << 32 | name -> label */
+    uint32_t *process_frame;  /* by process: its node below top; NULL: no process frames */
+    bool by_device;           /* several devices in one process: a frame for each */
+    uint32_t device_top;      /* the node of the device at hand, or top */
+    GP_VEC(uint32_t) chain;   /* scratch of place_event */
+    GP_VEC(uint32_t) modules; /* scratch of frames_of_modules */
 };
 
 #define NO_NODE UINT32_MAX
@@ -269,15 +272,39 @@ static uint32_t frame_below(struct walk *w, uint32_t node, gp_sid label, enum gp
     return gp_calltree_child(&w->b->tree, node, label, kind);
 }
 
-/* The frame of a host event below NODE; NODE itself for one that is not shown. The backward pass has its own threads,
- * where no range of the program's tells what it is: "backward" does. */
-static uint32_t frame_of_event(struct walk *w, uint32_t node, const struct gp_host_event *ev)
+/* The modules around a host event, outermost first. */
+static uint32_t frames_of_modules(struct walk *w, uint32_t node, uint32_t id)
 {
+    size_t begin = w->modules.n;
+    for (; id != GP_HOST_NONE; id = w->hs.nodes[id].parent)
+        if (w->hs.nodes[id].table == GP_PYTHON) GP_VEC_PUSH(&w->modules, id);
+    while (w->modules.n > begin) {
+        const struct gp_host_event *ev = &w->hs.nodes[w->modules.at[--w->modules.n]];
+        gp_sid name = w->t->events[GP_PYTHON].name[ev->row];
+        if (kind_of_host(w, ev, name) == GP_FRAME_MODULE)
+            node = frame_below(w, node, label_of_host(w, GP_PYTHON, name), GP_FRAME_MODULE);
+    }
+    return node;
+}
+
+/* The backward pass has its own threads, where neither ranges nor modules tell what it is: "backward" does, and the
+ * modules of the forward operator. */
+static uint32_t frames_of_backward(struct walk *w, uint32_t node, uint32_t id)
+{
+    node = frame_below(w, node, plain_label(w->b, "backward", strlen("backward")), GP_FRAME_RANGE);
+    uint32_t forward = gp_backward_origin(&w->backward, id);
+    return forward == GP_HOST_NONE ? node : frames_of_modules(w, node, forward);
+}
+
+/* The frame of a host event below NODE; NODE itself for one that is not shown. */
+static uint32_t frame_of_event(struct walk *w, uint32_t node, uint32_t id)
+{
+    const struct gp_host_event *ev = &w->hs.nodes[id];
     gp_sid name = w->t->events[ev->table].name[ev->row];
     if (is_hidden(w, ev, name)) return node;
     if (ev->table == GP_OP && !w->b->opts.raw &&
         gp_name_is_backward(gp_trace_str(w->t, name), gp_string_len(&w->t->strings, name)))
-        node = frame_below(w, node, plain_label(w->b, "backward", strlen("backward")), GP_FRAME_RANGE);
+        node = frames_of_backward(w, node, id);
     return frame_below(w, node, label_of_host(w, (enum gp_table)ev->table, name), kind_of_host(w, ev, name));
 }
 
@@ -294,7 +321,7 @@ static uint32_t place_event(struct walk *w, uint32_t id)
     uint32_t node = w->place[top] == NO_NODE ? start_of_track(w, w->hs.nodes[top].track) : w->place[top];
     while (w->chain.n) {
         uint32_t k = w->chain.at[--w->chain.n];
-        node = w->place[k] = frame_of_event(w, node, &w->hs.nodes[k]);
+        node = w->place[k] = frame_of_event(w, node, k);
     }
     return node;
 }
@@ -478,6 +505,7 @@ void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool sev
     struct walk w = {.b = b, .t = t};
     gp_host_stack_build(&w.hs, t);
     gp_attribute(&w.at, t, &w.hs);
+    gp_backward_build(&w.backward, t, &w.hs);
     w.top = w.device_top = several ? frame_of_trace(b, t) : GP_CALLTREE_ROOT;
     w.place = gp_alloc(w.hs.n * sizeof *w.place);
     w.leaves = gp_zalloc((t->configs.n + 1) * sizeof *w.leaves);
@@ -487,10 +515,12 @@ void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool sev
     else add_gpu(&w);
     b->stats.overlapping += w.hs.overlapping;
     b->stats.duplicate_corr += w.at.duplicate_corr;
+    gp_backward_release(&w.backward);
     gp_attribution_release(&w.at);
     gp_host_stack_release(&w.hs);
     gp_map_release(&w.labels);
     GP_VEC_FREE(&w.chain);
+    GP_VEC_FREE(&w.modules);
     free(w.place);
     free(w.leaves);
     free(w.process_frame);

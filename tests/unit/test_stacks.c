@@ -434,6 +434,32 @@ static void the_backward_pass_is_told_as_such(void **state)
     }
 }
 
+static void the_backward_pass_lies_below_the_modules_of_the_forward_pass(void **state)
+{
+    (void)state;
+    for (int clash = 0; clash < 2; clash++) {
+        struct made m = make();
+        uint32_t engine = mk_thread(&m.t, m.process, 200), other = mk_thread(&m.t, m.process, 300);
+        struct gp_events *op = &m.t.events[GP_OP];
+        mk_host(&m.t, GP_PYTHON, m.thread, 0, 1000, "nn.Module: Net_0");
+        mk_host(&m.t, GP_PYTHON, m.thread, 5, 20, "nn.Module: Norm_0");
+        mk_host(&m.t, GP_PYTHON, m.thread, 30, 900, "nn.Module: Linear_0");
+        mk_host(&m.t, GP_PYTHON, m.thread, 40, 800, "linear.py(3): forward");
+        gp_set_seq(op, mk_host(&m.t, GP_OP, m.thread, 10, 15, "aten::view"), 7); /* made no node: 7 again */
+        gp_set_seq(op, mk_host(&m.t, GP_OP, m.thread, 50, 700, "aten::linear"), 7);
+        gp_set_seq(
+            op, mk_host(&m.t, GP_OP, engine, 2000, 3000, "autograd::engine::evaluate_function: MmBackward0"),
+            7);
+        gp_set_seq(op, mk_host(&m.t, GP_OP, engine, 2010, 2900, "aten::mm"), 7);
+        if (clash) gp_set_seq(op, mk_host(&m.t, GP_OP, other, 100, 200, "aten::mul"), 7);
+        mk_call(&m.t, engine, 2050, 2060, "cudaLaunchKernel", 5);
+        mk_kernel(&m.t, m.stream, 5000, 5005, "k", 5);
+        expect(&m.t, PLAIN,
+               clash ? "backward;MmBackward0;aten::mm;k 5\n"
+                     : "backward;nn.Module: Net;nn.Module: Linear;MmBackward0;aten::mm;k 5\n");
+    }
+}
+
 static void frames_that_hold_themselves_are_one(void **state)
 {
     (void)state;
@@ -586,6 +612,7 @@ int main(void)
         cmocka_unit_test(several_devices_of_one_process_have_frames),
         cmocka_unit_test(glue_between_python_frames_is_left_out),
         cmocka_unit_test(the_backward_pass_is_told_as_such),
+        cmocka_unit_test(the_backward_pass_lies_below_the_modules_of_the_forward_pass),
         cmocka_unit_test(frames_that_hold_themselves_are_one),
         cmocka_unit_test(a_user_decides_what_a_kernel_is),
         cmocka_unit_test(ten_thousand_events_with_one_id_take_no_time),
