@@ -1,0 +1,423 @@
+/* hta.h -- holistic trace analysis: the answer of trace-hta as plain structs, built up trace by trace and mergeable.
+ * Knows nothing about files, text or pictures. All times are integer ns, all sizes bytes; what a figure means stands
+ * beside it here and, with its formula, in analyze/README.md.
+ *
+ *     struct gp_hta h;
+ *     gp_hta_init(&h, &opts);
+ *     gp_hta_add_trace(&h, &trace);        // as often as there are ranks; the trace may go after
+ *     gp_hta_finish(&h);                   // what needs all ranks: matching, stragglers, findings, order
+ *     ... h.devices.at[0].busy_ns ...; gp_hta_release(&h);
+ *
+ * Each part lives in a module of its own, which fills its part from a gp_view and merges two of them:
+ * breakdown.c (devices, streams), idle.c (causes), kernel_stats.c (kernels, operators, ranges), launches.c, graphs.c,
+ * steps.c, collectives.c, copies.c (copies, memory), critical_path.c, findings.c. hta.c only calls them in order.
+ */
+#ifndef GP_ANALYZE_HTA_H
+#define GP_ANALYZE_HTA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "analyze/classify.h"
+#include "analyze/view.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
+#include "formats/base/intern.h"
+#include "formats/base/vec.h"
+#include "formats/trace.h"
+
+/* ---- options ---- */
+
+enum gp_repair {
+    GP_REPAIR_CLIP, /* impossible durations end where the next event of the stream begins; wrong times are dropped */
+    GP_REPAIR_DROP, /* events with impossible times or durations are left out */
+    GP_REPAIR_NONE, /* everything counts as recorded */
+};
+
+/* A zeroed struct is the default. */
+struct gp_hta_opts {
+    enum gp_repair repair;            /* trace-hta's default is GP_REPAIR_NONE: report, change nothing */
+    const struct gp_classes *classes; /* the user's; NULL: built in. Borrowed. */
+    const char
+        *step_marker; /* POSIX extended regular expression for ranges that are steps; NULL: find them */
+    bool per_step;    /* figures of every step, not only their spread */
+};
+
+/* The tables that gp_hta_add_trace looks at. */
+#define GP_HTA_NEED                                                                                          \
+    (GP_NEED(GP_GPU) | GP_NEED(GP_API) | GP_NEED(GP_OP) | GP_NEED(GP_PYTHON) | GP_NEED(GP_RANGE) |           \
+     GP_NEED(GP_SYNC) | GP_NEED(GP_OVERHEAD) | GP_NEED(GP_MEMORY) | GP_NEED(GP_FLOW) | GP_NEED_EXTRA)
+
+/* ---- a distribution that merges exactly ---- */
+
+/* Count, sum, extremes, and a histogram with 8 buckets a power of two (values below 16 exact), from which quantiles are
+ * read with at most 1/16 relative error. Zeroed is empty. Negative values count as 0 in the histogram. */
+enum { GP_DIST_BUCKETS = 496 };
+struct gp_dist {
+    uint64_t n;
+    int64_t sum, min, max;
+    double mean, m2;   /* running (Welford / Chan), for the standard deviation */
+    uint32_t *buckets; /* GP_DIST_BUCKETS, NULL until needed */
+};
+void gp_dist_add(struct gp_dist *d, int64_t v);
+void gp_dist_merge(struct gp_dist *to, const struct gp_dist *from);
+/* 0 for fewer than two values (population formula: divided by n). */
+double gp_dist_stddev(const struct gp_dist *d);
+/* The value at quantile Q (0..1): min and max are exact. 0 when empty. */
+int64_t gp_dist_quantile(const struct gp_dist *d, double q);
+void gp_dist_release(struct gp_dist *d);
+
+/* ---- 1. where the time of a device went (breakdown.c) ---- */
+
+struct gp_breakdown {
+    int64_t begin_ns, end_ns;                        /* first GPU event's start, last GPU event's end */
+    int64_t span_ns;                                 /* end - begin */
+    int64_t busy_ns, idle_ns;                        /* union of all GPU events; span - busy */
+    int64_t compute_ns, communication_ns, memory_ns; /* unions over streams, each on its own */
+    int64_t exposed_communication_ns;                /* communication not under compute */
+    int64_t exposed_memory_ns;                       /* memory not under compute or communication */
+    int64_t overlap_ns;                              /* communication under compute */
+    uint64_t gpu_events;
+    int64_t gpu_ns; /* sum of durations */
+};
+/* compute_ns + exposed_communication_ns + exposed_memory_ns + idle_ns == span_ns, always. */
+
+struct gp_hta_stream {
+    int64_t stream; /* number, -1 unknown */
+    gp_sid name;
+    struct gp_breakdown b; /* of this stream alone */
+};
+
+/* ---- 2. why a device was idle (idle.c) ---- */
+
+/* X(enum, JSON name without _ns, what a person reads). Every idle ns of a device has exactly one cause. */
+#define GP_IDLE_CAUSES(X)                                                                                    \
+    X(GP_IDLE_HOST, "host", "the host had launched nothing")                                                 \
+    X(GP_IDLE_SYNC, "synchronisation", "the host waited in a synchronising call, then had to launch again")  \
+    X(GP_IDLE_LAUNCH, "launch_latency", "launched, on its way to the GPU")                                   \
+    X(GP_IDLE_DEPENDENCY, "dependency", "queued behind another stream or event")                             \
+    X(GP_IDLE_DATA, "data_loading", "the host was loading data")                                             \
+    X(GP_IDLE_ALLOCATION, "blocking_call", "the host was in a blocking allocation, free or copy")            \
+    X(GP_IDLE_QUEUED, "kernel_gap", "between kernels that were queued already")                              \
+    X(GP_IDLE_UNKNOWN, "unknown", "no launch record tells")
+
+enum gp_idle_cause {
+#define X(id, name, text) id,
+    GP_IDLE_CAUSES(X)
+#undef X
+        GP_IDLE_CAUSE_COUNT
+};
+const char *gp_idle_cause_name(enum gp_idle_cause c);
+const char *gp_idle_cause_text(enum gp_idle_cause c);
+
+/* What the host was doing while a device was idle: the innermost named frame of each kind. */
+struct gp_idle_culprit {
+    uint32_t cause;                /* enum gp_idle_cause */
+    gp_sid range, python, op, api; /* labels as in flame graphs; 0: none was open */
+    int64_t idle_ns, longest_ns;
+    uint64_t gaps;
+    int64_t longest_at_ns; /* where the longest begins, on the clock of the trace */
+};
+
+struct gp_hta_device {
+    int32_t rank;
+    uint32_t producer;
+    int64_t device;
+    gp_sid name; /* "NVIDIA H200" */
+    int32_t sms; /* 0 unknown */
+    struct gp_breakdown b;
+    GP_VEC(struct gp_hta_stream) streams;
+    int64_t idle_cause_ns[GP_IDLE_CAUSE_COUNT]; /* sums to b.idle_ns */
+    struct gp_dist gaps;                        /* lengths of the idle gaps */
+    GP_VEC(struct gp_idle_culprit) culprits;    /* most idle time first */
+    /* What tb_plugin told (kernel_stats.c). Sums over kernels weighted by their time; *_known_ns is the kernel time for
+     * which the figure is known, the denominator. */
+    int64_t tensor_core_ns, gemm_ns; /* kernels that use Tensor Cores by name; that could */
+    int64_t kernel_ns;               /* sum of kernel durations without copies and sets */
+    double occupancy_ns;             /* sum of estimated occupancy (0..1) x duration */
+    int64_t occupancy_known_ns;
+    double sm_ns; /* estimated SM efficiency: integral over busy time of min(1, blocks/SM) */
+};
+
+/* ---- 3. kernels and what launched them (kernel_stats.c) ---- */
+
+struct gp_kernel_stat {
+    gp_sid name;   /* full name, demangled; Memcpy/Memset names as recorded */
+    uint32_t kind; /* enum gp_frame_kind; its class is gp_class_of() */
+    struct gp_dist dur;
+    bool tensor_core;
+    int64_t bytes;                 /* copies and sets */
+    double occupancy_ns, waves_ns; /* x duration; waves: blocks / (SMs x blocks that fit an SM) */
+    int64_t occupancy_known_ns;
+    uint64_t grid_blocks_min, grid_blocks_max;
+};
+
+/* GPU time by what launched it: operators, ranges, modules (innermost of its sort). */
+enum gp_owner_sort { GP_OWNER_OP, GP_OWNER_RANGE, GP_OWNER_MODULE, GP_OWNER_SORTS };
+struct gp_owner_stat {
+    uint32_t sort;  /* enum gp_owner_sort */
+    gp_sid name;    /* label; 0: launched outside any */
+    uint64_t calls; /* host events of that label that launched something */
+    uint64_t gpu_events;
+    int64_t gpu_ns;       /* sums over the owners of one sort to the trace's GPU time */
+    int64_t host_ns;      /* summed duration of those host events */
+    struct gp_dist delay; /* end of the launching call to the GPU event's start, where not negative */
+};
+
+/* ---- 4. launches (launches.c) and graphs (graphs.c) ---- */
+
+struct gp_api_stat {
+    gp_sid name;
+    struct gp_dist dur;
+    uint64_t launches; /* GPU events they started */
+    uint64_t outliers; /* longer than 50 us and than 10 times the median of that call */
+};
+
+struct gp_hta_launches {
+    uint64_t gpu_events;                /* all */
+    uint64_t linked;                    /* with a launch record */
+    uint64_t calls;                     /* launching calls; a graph launch is one */
+    uint64_t graph_calls, graph_events; /* graph launches and the GPU events they started */
+    struct gp_dist delay; /* max(0, GPU start - call end), per GPU event started by itself (not by a graph) */
+    struct gp_dist api_dur; /* of launching calls */
+    uint64_t short_kernels; /* kernels shorter than the call that launched them */
+    int64_t short_kernel_ns;
+    uint64_t before_launch; /* GPU events that start before their launch call does */
+    int64_t worst_before_ns;
+    uint64_t max_queue; /* most GPU events launched and not started, on one stream */
+    int64_t
+        queue_full_ns; /* time with 1024 or more on some stream, union over the streams of a device, summed */
+    struct gp_dist queue_len; /* queue length seen by each launch on its stream */
+};
+
+struct gp_graph_stat {
+    int32_t rank;
+    uint64_t graph; /* id; GP_NO_ID: graph launches without ids */
+    uint64_t launches;
+    uint64_t gpu_events; /* over all launches */
+    uint64_t nodes;      /* distinct node ids, or events of the fullest launch where there are none */
+    struct gp_dist span; /* first GPU start to last GPU end of one launch */
+    struct gp_dist busy; /* sum of durations of one launch */
+    uint64_t worst_node; /* the node whose duration spreads most between launches; GP_NO_ID unknown */
+    gp_sid worst_node_name;
+    int64_t worst_node_min_ns, worst_node_max_ns;
+};
+
+/* ---- 5. steps (steps.c) ---- */
+
+enum gp_step_source { GP_STEPS_NONE, GP_STEPS_MARKER, GP_STEPS_GRAPH, GP_STEPS_PERIOD };
+const char *gp_step_source_name(enum gp_step_source s); /* "none", "marker", "graph", "period" */
+
+/* One step on one device. A GPU event belongs to the step in which it was LAUNCHED. The GPU window of a step goes from
+ * its first GPU event to the first one of the next step (the last step: to its last GPU event's end). */
+struct gp_hta_step {
+    int32_t rank;
+    uint32_t producer;
+    int64_t device;
+    gp_sid name;     /* "ProfilerStep#12"; "period 3" */
+    uint32_t source; /* enum gp_step_source */
+    bool partial;    /* cut by the trace's edge: first or last of a periodic trace, or the last marker */
+    int64_t host_begin_ns, host_end_ns; /* the marker's range, or first launch to last launch */
+    int64_t begin_ns, end_ns;           /* GPU window */
+    struct gp_breakdown b; /* inside the GPU window; span_ns = end - begin: idle counts at both ends */
+    uint64_t launches;
+};
+
+/* ---- 6. communication (collectives.c) ---- */
+
+struct gp_collective {
+    int32_t rank;
+    int64_t device, stream;
+    gp_sid op; /* "all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv", ... */
+    gp_sid group;        /* process group name; 0 unknown */
+    gp_sid kernel;       /* full kernel name */
+    gp_sid dtype;        /* as recorded; 0 unknown */
+    uint64_t seq;        /* sequence number in its group as recorded, GP_NO_ID: none */
+    uint32_t order;      /* its place among the rank's collectives of that group */
+    uint32_t group_size; /* 0 unknown */
+    int64_t bytes;       /* the full message: what algorithm bandwidth is computed on; -1 unknown */
+    int64_t start_ns, end_ns;
+};
+
+/* The same collective seen by several ranks. */
+struct gp_collective_match {
+    gp_sid op, group, dtype;
+    uint64_t seq; /* recorded, or the order */
+    bool by_seq;
+    uint32_t ranks; /* that have it */
+    int64_t bytes;
+    int64_t start_skew_ns; /* last start - first start, after the clock offsets */
+    int64_t end_skew_ns;
+    int64_t duration_ns;           /* shortest duration over the ranks: the time the transfer itself took */
+    int64_t wait_ns;               /* sum over ranks of (last start - own start) */
+    int32_t last_rank;             /* who came last */
+    double algbw_gbps, busbw_gbps; /* 10^9 bytes a second, of duration_ns; 0 unknown */
+};
+
+/* By operation, group, type and size class. */
+struct gp_collective_stat {
+    gp_sid op, group, dtype;
+    uint32_t group_size;
+    uint64_t count;
+    int64_t bytes; /* in all, where known */
+    struct gp_dist dur;
+    struct gp_dist skew;           /* start skew, matched ones */
+    double algbw_gbps, busbw_gbps; /* of the median-duration one; 0 unknown */
+};
+
+struct gp_rank_offset {
+    int32_t rank;
+    int64_t offset_ns; /* to be added to this rank's clock to match the lowest rank's */
+    int64_t error_ns;  /* median absolute deviation */
+    uint32_t pairs;    /* collectives it was estimated from; 0: not estimated, offset 0 */
+};
+
+struct gp_straggler {
+    int32_t rank;
+    uint64_t matched; /* collectives it took part in */
+    uint64_t times_last;
+    int64_t lateness_ns;    /* sum over them of (own start - median start) where positive */
+    int64_t caused_wait_ns; /* waiting of the others in those where it was last */
+};
+
+/* ---- 7. copies and memory (copies.c) ---- */
+
+struct gp_copy_stat {
+    gp_sid name; /* "Memcpy HtoD (Pinned -> Device)" */
+    uint64_t count;
+    int64_t bytes;
+    int64_t dur_ns; /* sum; bandwidth = bytes / dur_ns, 10^9 bytes a second */
+    struct gp_dist size;
+    bool pageable;
+    uint64_t sync_calls; /* started by a call that blocks the host */
+};
+
+struct gp_memory_stat {
+    int32_t rank;
+    int64_t device; /* -1: host */
+    uint64_t allocations, frees;
+    int64_t allocated_bytes;        /* in all */
+    int64_t peak_bytes, peak_at_ns; /* of the allocator's total, where recorded, else of the running sum */
+    int64_t peak_reserved_bytes;
+    gp_sid peak_op; /* what was running at the peak: label of the innermost operator */
+};
+
+/* ---- 8. the critical path (critical_path.c) ---- */
+
+/* X(enum, JSON name, what a person reads): what bounds a piece of the path. */
+#define GP_PATH_BOUNDS(X)                                                                                    \
+    X(GP_PATH_HOST, "host", "host code")                                                                     \
+    X(GP_PATH_LAUNCH, "launch", "launch latency")                                                            \
+    X(GP_PATH_COMPUTE, "compute", "computing kernels")                                                       \
+    X(GP_PATH_COMMUNICATION, "communication", "communication kernels")                                       \
+    X(GP_PATH_MEMORY, "memory", "copies and sets")                                                           \
+    X(GP_PATH_KERNEL_GAP, "kernel_gap", "gaps between queued kernels")                                       \
+    X(GP_PATH_SYNC, "sync", "waiting for the end of a synchronisation")
+
+enum gp_path_bound {
+#define X(id, name, text) id,
+    GP_PATH_BOUNDS(X)
+#undef X
+        GP_PATH_BOUND_COUNT
+};
+const char *gp_path_bound_name(enum gp_path_bound b);
+const char *gp_path_bound_text(enum gp_path_bound b);
+
+/* One piece of the path; pieces follow each other without gap or overlap. */
+struct gp_path_piece {
+    int64_t begin_ns, end_ns;
+    uint32_t bound; /* enum gp_path_bound */
+    gp_sid name;    /* label of the event that it lies in */
+    gp_sid full;    /* full name, 0: the same */
+    int64_t stream; /* GPU pieces; -1 for host pieces */
+    int64_t tid;    /* host pieces */
+};
+
+struct gp_hta_path {
+    int32_t rank;
+    uint32_t producer;
+    gp_sid window; /* name of the step; 0: the whole trace */
+    int64_t begin_ns, end_ns;
+    int64_t bound_ns[GP_PATH_BOUND_COUNT]; /* sums to end - begin */
+    GP_VEC(struct gp_path_piece) pieces;
+};
+
+/* ---- 9. findings (findings.c) ---- */
+
+struct gp_finding {
+    gp_sid id;        /* stable word: "idle_host", "exposed_communication", "short_kernels", ... */
+    int32_t rank;     /* -1: all */
+    int64_t time_ns;  /* what it concerns; never more than could be won */
+    double share_pct; /* of the span of the devices concerned */
+    gp_sid text;      /* one sentence with the numbers */
+    gp_sid where;     /* where to look: op, range, Python frame, kernel; 0: none */
+};
+
+/* ---- inputs and quality ---- */
+
+struct gp_hta_input {
+    gp_sid path, format, compression;
+    int32_t rank; /* -1 unknown */
+    uint64_t events, gpu_events;
+    bool truncated;
+    uint64_t skipped;
+    struct gp_issue issues[GP_ISSUE_COUNT];
+    gp_sid verdict; /* "clean", "repaired", "unusable" */
+};
+
+/* ---- all of it ---- */
+
+struct gp_hta {
+    struct gp_hta_opts opts;
+    struct gp_strings strings; /* all sids above */
+    GP_VEC(struct gp_hta_input) inputs;
+    GP_VEC(struct gp_hta_device) devices;  /* by (rank, producer, device) after finish */
+    GP_VEC(struct gp_kernel_stat) kernels; /* by total, then name, after finish */
+    GP_VEC(struct gp_owner_stat) owners;   /* by sort, then total */
+    GP_VEC(struct gp_api_stat) api;        /* by total */
+    struct gp_hta_launches launches;
+    GP_VEC(struct gp_graph_stat) graphs;
+    GP_VEC(struct gp_hta_step) steps;         /* by (rank, producer, device, begin) */
+    GP_VEC(struct gp_collective) collectives; /* of every rank; by (rank, start) after finish */
+    GP_VEC(struct gp_collective_match) matches;
+    GP_VEC(struct gp_collective_stat) collective_stats;
+    GP_VEC(struct gp_rank_offset) offsets;
+    GP_VEC(struct gp_straggler) stragglers;                 /* worst first */
+    uint64_t unmatched_collectives, mismatched_collectives; /* seen by one rank alone; order contradicts */
+    GP_VEC(struct gp_copy_stat) copies;
+    GP_VEC(struct gp_memory_stat) memory;
+    GP_VEC(struct gp_hta_path) paths;   /* one a rank: the median step, or the whole trace */
+    GP_VEC(struct gp_finding) findings; /* largest first */
+    GP_VEC(int32_t) missing_ranks, repeated_ranks;
+    int32_t world_size;       /* -1 unknown */
+    struct gp_hta_maps *maps; /* private: where equal names are found while adding */
+};
+
+/* OPTS is copied; may be NULL. */
+void gp_hta_init(struct gp_hta *h, const struct gp_hta_opts *opts);
+/* Add everything of a finished trace T. With opts.repair, T's GPU events are changed first, and sorted again.
+ * -1 when the step marker is no regular expression. */
+GP_MUST_CHECK int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err);
+/* Move everything of FROM, not finished either, behind what TO has. FROM is empty after. Adding traces to two and
+ * merging them in the same order gives the same as adding them to one. */
+void gp_hta_merge(struct gp_hta *to, struct gp_hta *from);
+/* Work out what needs all ranks, and put everything in order. Once, last. */
+void gp_hta_finish(struct gp_hta *h);
+void gp_hta_release(struct gp_hta *h);
+
+/* What was added so far, before finish, as bytes; and back. Load fails on damaged bytes and on other versions. */
+void gp_hta_save(struct gp_hta *h, struct gp_buf *to);
+GP_MUST_CHECK int gp_hta_load(struct gp_hta *h, const void *data, size_t n, struct gp_err *err);
+
+/* Is A / B in percent; 0 when B is 0. */
+static inline double gp_pct(int64_t a, int64_t b)
+{
+    return b ? 100.0 * (double)a / (double)b : 0;
+}
+
+static inline const char *gp_hta_str(const struct gp_hta *h, gp_sid sid)
+{
+    return gp_string(&h->strings, sid);
+}
+
+#endif

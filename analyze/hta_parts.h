@@ -1,0 +1,84 @@
+/* hta_parts.h -- private to analyze/: what hta.c calls, in this order, and the module that each part lives in. Every
+ * gp_hta_add_X looks at the view of one trace and adds to H; every merge moves FROM's part behind TO's, whose strings
+ * differ (map with gp_hta_take()); every finish sorts and works out what needs all ranks. gp_hta_xfer_X saves or loads.
+ */
+#ifndef GP_ANALYZE_HTA_PARTS_H
+#define GP_ANALYZE_HTA_PARTS_H
+
+#include "analyze/hta.h"
+#include "analyze/intervals.h"
+#include "analyze/view.h"
+#include "analyze/xfer.h"
+#include "formats/base/map.h"
+
+/* Where the row for a key is found again while adding: key is a hash of sids, value an index into the vector. */
+struct gp_hta_maps {
+    struct gp_map kernels, owners, api, culprits, copies;
+};
+
+/* The sid in H of string SID of the trace or of another result. */
+gp_sid gp_hta_take(struct gp_hta *h, const struct gp_strings *from, gp_sid sid);
+
+/* repair.c: counts GP_Q_NO_CORRELATION, GP_Q_BEFORE_LAUNCH, GP_Q_OUTLIER_TIME, GP_Q_OUTLIER_DURATION in T's issues and,
+ * unless REPAIR is GP_REPAIR_NONE, mends or removes what cannot be. T is finished, before and after. */
+void gp_hta_repair(struct gp_trace *t, enum gp_repair repair);
+
+/* breakdown.c: adds one gp_hta_device for each device of the view, in the view's order; the others find theirs at
+ * FIRST_DEVICE + index. */
+void gp_hta_add_devices(struct gp_hta *h, const struct gp_view *v);
+/* The breakdown of some GPU events (rows by start), clipped to [BEGIN, END) when END > BEGIN; then span = end - begin. */
+void gp_breakdown_rows(struct gp_breakdown *b, const struct gp_view *v, const uint32_t *rows, size_t n,
+                       int64_t begin_ns, int64_t end_ns);
+/* The union of all GPU events of a device, normal. */
+void gp_breakdown_busy(const struct gp_view *v, uint32_t device, struct gp_intervals *out);
+
+void gp_hta_add_idle(struct gp_hta *h, const struct gp_view *v, size_t first_device);
+void gp_hta_add_kernels(struct gp_hta *h, const struct gp_view *v, size_t first_device); /* kernels, owners */
+void gp_hta_add_launches(struct gp_hta *h, const struct gp_view *v);                     /* launches, api */
+void gp_hta_add_graphs(struct gp_hta *h, const struct gp_view *v);
+int gp_hta_add_steps(struct gp_hta *h, const struct gp_view *v, struct gp_err *err);
+void gp_hta_add_collectives(struct gp_hta *h, const struct gp_view *v);
+void gp_hta_add_copies(struct gp_hta *h, const struct gp_view *v); /* copies, memory */
+/* STEPS: the slice of h->steps of this trace, n 0 when it has none. */
+void gp_hta_add_path(struct gp_hta *h, const struct gp_view *v, size_t first_step);
+
+void gp_hta_merge_devices(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_kernels(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_launches(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_graphs(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_steps(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_collectives(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_copies(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_paths(struct gp_hta *to, struct gp_hta *from);
+
+void gp_hta_finish_devices(struct gp_hta *h);
+void gp_hta_finish_kernels(struct gp_hta *h);
+void gp_hta_finish_launches(struct gp_hta *h);
+void gp_hta_finish_graphs(struct gp_hta *h);
+void gp_hta_finish_steps(struct gp_hta *h);
+void gp_hta_finish_collectives(struct gp_hta *h); /* offsets, matches, stats, stragglers */
+void gp_hta_finish_copies(struct gp_hta *h);
+void gp_hta_finish_paths(struct gp_hta *h);
+void gp_hta_finish_findings(struct gp_hta *h); /* last: reads all the others */
+
+void gp_dist_xfer(struct gp_xfer *x, struct gp_dist *d);
+void gp_hta_xfer_devices(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_kernels(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_launches(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_graphs(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_steps(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_collectives(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_copies(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_paths(struct gp_xfer *x, struct gp_hta *h);
+
+/* Free what the vectors of that part own (the vectors themselves too). */
+void gp_hta_release_devices(struct gp_hta *h);
+void gp_hta_release_kernels(struct gp_hta *h);
+void gp_hta_release_launches(struct gp_hta *h);
+void gp_hta_release_graphs(struct gp_hta *h);
+void gp_hta_release_steps(struct gp_hta *h);
+void gp_hta_release_collectives(struct gp_hta *h);
+void gp_hta_release_copies(struct gp_hta *h);
+void gp_hta_release_paths(struct gp_hta *h);
+
+#endif

@@ -1,0 +1,51 @@
+/* xfer.h -- saves and loads results: one function a struct does both directions, so that they cannot drift apart.
+ * Little-endian varints in a buffer; a damaged buffer never crashes, it fails. Knows nothing about what it carries.
+ *
+ *     static void xfer_device(struct gp_xfer *x, struct gp_hta_device *d)
+ *     {
+ *         gp_xfer_i64(x, &d->span_ns);             // writes it when saving, fills it when loading
+ *         gp_xfer_str(x, &d->name);
+ *     }
+ */
+#ifndef GP_ANALYZE_XFER_H
+#define GP_ANALYZE_XFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "formats/base/buf.h"
+#include "formats/base/intern.h"
+#include "formats/base/vec.h"
+
+struct gp_xfer {
+    struct gp_buf *save;        /* saving: bytes go here; NULL when loading */
+    const uint8_t *load, *end;  /* loading: what is left */
+    struct gp_strings *strings; /* of the result that is saved or filled */
+    bool failed;                /* loading: the bytes made no sense; everything after is zero */
+};
+
+void gp_xfer_u64(struct gp_xfer *x, uint64_t *v);
+void gp_xfer_i64(struct gp_xfer *x, int64_t *v);
+void gp_xfer_u32(struct gp_xfer *x, uint32_t *v);
+void gp_xfer_i32(struct gp_xfer *x, int32_t *v);
+void gp_xfer_bool(struct gp_xfer *x, bool *v);
+void gp_xfer_double(struct gp_xfer *x, double *v); /* by bits */
+/* A string of x->strings, by its bytes. */
+void gp_xfer_str(struct gp_xfer *x, gp_sid *v);
+/* The number of elements that follow: writes N, or returns what was saved. At least MIN_BYTES must be left for each
+ * element, so that a damaged count cannot ask for more memory than the input is long (times the element's size). */
+size_t gp_xfer_count(struct gp_xfer *x, size_t n, size_t min_bytes);
+
+/* The elements of a GP_VEC, each by FN(x, &element). */
+#define GP_XFER_VEC(x, vec, fn)                                                                              \
+    do {                                                                                                     \
+        size_t gp_n_ = gp_xfer_count((x), (vec)->n, 1);                                                      \
+        if (!(x)->save) {                                                                                    \
+            GP_VEC_RESERVE((vec), gp_n_);                                                                    \
+            if (gp_n_) memset((vec)->at, 0, gp_n_ * sizeof *(vec)->at);                                      \
+            (vec)->n = gp_n_;                                                                                \
+        }                                                                                                    \
+        for (size_t gp_i_ = 0; gp_i_ < (vec)->n; gp_i_++) fn((x), &(vec)->at[gp_i_]);                        \
+    } while (0)
+
+#endif
