@@ -9,8 +9,14 @@ enum { BIN_COUNT = 8 + 61 * 2, MAX_BUCKETS = 1 << GP_STREAM_MAX_BITS, FAST_WIDTH
 
 struct bucket {
     uint64_t base, mask;
-    uint32_t width;
+    uint64_t width;
+    uint64_t unused; /* makes the size a power of two */
 };
+
+static struct bucket make_bucket(uint64_t base, unsigned width)
+{
+    return (struct bucket){base, width ? UINT64_MAX >> (64 - width) : 0, width, 0};
+}
 
 struct bins {
     uint32_t count[BIN_COUNT];
@@ -168,8 +174,7 @@ static void plan_from_search(struct plan *p, const struct search *s, unsigned bu
     for (unsigned m = buckets; m-- > 0;) {
         unsigned i = m ? s->from[m][j] : 0;
         unsigned width = bit_length(s->high[j - 1] - s->low[i]);
-        p->bucket[m] =
-            (struct bucket){s->low[i], width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX, width};
+        p->bucket[m] = make_bucket(s->low[i], width);
         for (unsigned b = i; b < j; b++) p->code_of_bin[s->bin[b]] = (uint8_t)m;
         j = i;
     }
@@ -265,7 +270,7 @@ static void encode_bucket(struct gp_buf *b, const struct plan *plan, const uint6
     }
     for (size_t i = 0; i < n; i++) {
         const struct bucket *u = &plan->bucket[plan->k ? plan->code_of_bin[bin_of(v[i])] : 0];
-        put_bits(&w, v[i] - u->base, u->width);
+        put_bits(&w, v[i] - u->base, (unsigned)u->width);
     }
     finish_bits(&w);
     b->n += (size_t)((char *)w.p - start);
@@ -391,7 +396,7 @@ static uint64_t get_bits(const uint8_t *p, uint64_t pos, unsigned width)
 static void decode_fixed(uint64_t *out, size_t n, const uint8_t *p, const struct bucket *b)
 {
     uint64_t pos = 0;
-    unsigned width = b->width;
+    unsigned width = (unsigned)b->width;
     if (width > FAST_WIDTH) {
         for (size_t i = 0; i < n; i++, pos += width) out[i] = b->base + get_bits(p, pos, width);
         return;
@@ -400,38 +405,82 @@ static void decode_fixed(uint64_t *out, size_t n, const uint8_t *p, const struct
         out[i] = b->base + (load64(p + (pos >> 3)) >> (pos & 7) & b->mask);
 }
 
-/* Values I.. of a stream with codes, one by one, with every bound checked. */
-static int decode_careful(uint64_t *out, size_t i, size_t n, const uint8_t *codes, unsigned k,
-                          const uint8_t *p, uint64_t pos, uint64_t bits, const struct bucket *b)
+/* Offsets that are packed behind codes, as they are decoded. */
+struct packed {
+    const uint8_t *codes, *p;
+    uint64_t bits; /* of data at p */
+    const struct bucket *table;
+    unsigned widest;
+};
+
+/* Values I.. of N, one by one, with every bound checked. POS: bit of the first one's offset. */
+static int decode_careful(uint64_t *out, size_t i, size_t n, const struct packed *s, unsigned k, uint64_t pos)
 {
     for (; i < n; i++) {
-        const struct bucket *u = &b[get_bits(codes, (uint64_t)i * k, k)];
-        if (u->width > bits - pos) return -1;
-        out[i] = u->base + get_bits(p, pos, u->width);
+        uint64_t code = load64(s->codes + (i * k >> 3)) >> (i * k & 7) & ((1u << k) - 1);
+        const struct bucket *u = &s->table[code];
+        if (u->width > s->bits - pos) return -1;
+        uint64_t v = load64(s->p + (pos >> 3)) >> (pos & 7);
+        if (GP_UNLIKELY(u->width > FAST_WIDTH)) v = get_bits(s->p, pos, (unsigned)u->width);
+        out[i] = u->base + (v & u->mask);
         pos += u->width;
     }
-    return bits - pos < 8 ? 0 : -1;
+    return s->bits - pos < 8 ? 0 : -1;
 }
 
-static int decode_codes(uint64_t *out, size_t n, const uint8_t *codes, unsigned k, const uint8_t *p,
-                        uint64_t bits, const struct bucket *b)
+/* Eight at a time as long as no bound can be passed. With K known to the compiler this is a dozen instructions a
+ * value, and the only thing that waits for the value before is the position. */
+static inline __attribute__((always_inline)) int decode_codes_k(uint64_t *out, size_t n,
+                                                                const struct packed *s, const unsigned k)
 {
-    unsigned widest = 0;
-    for (unsigned i = 0; i < 1u << k; i++)
-        if (b[i].width > widest) widest = b[i].width;
-    uint64_t pos = 0, mask = (1u << k) - 1;
+    uint64_t pos = 0;
     size_t i = 0;
-    if (widest <= FAST_WIDTH) {
-        for (; i + 8 <= n && pos + 8 * widest <= bits; i += 8) {
-            uint64_t c = load64(codes + i / 8 * k);
-            for (unsigned j = 0; j < 8; j++, c >>= k) {
-                const struct bucket *u = &b[c & mask];
-                out[i + j] = u->base + (load64(p + (pos >> 3)) >> (pos & 7) & u->mask);
-                pos += u->width;
-            }
+    const uint64_t safe = s->widest <= FAST_WIDTH && s->bits >= 8 * s->widest ? s->bits - 8 * s->widest : 0;
+    for (; i + 8 <= n && pos < safe; i += 8) {
+        uint64_t c = load64(s->codes + i / 8 * k);
+        for (unsigned j = 0; j < 8; j++) {
+            const struct bucket *u = &s->table[c >> (j * k) & ((1u << k) - 1)];
+            out[i + j] = u->base + (load64(s->p + (pos >> 3)) >> (pos & 7) & u->mask);
+            pos += u->width;
         }
     }
-    return decode_careful(out, i, n, codes, k, p, pos, bits, b);
+    return decode_careful(out, i, n, s, k, pos);
+}
+
+static inline __attribute__((always_inline)) int decode_codes_any(uint64_t *out, size_t n,
+                                                                  const struct packed *s, unsigned k)
+{
+    switch (k) {
+    case 1:
+        return decode_codes_k(out, n, s, 1);
+    case 2:
+        return decode_codes_k(out, n, s, 2);
+    case 3:
+        return decode_codes_k(out, n, s, 3);
+    default:
+        return decode_codes_k(out, n, s, 4);
+    }
+}
+
+#if defined(__x86_64__)
+/* The same with shifts that take their count from any register. */
+__attribute__((target("bmi,bmi2"))) static int decode_codes_bmi2(uint64_t *out, size_t n,
+                                                                 const struct packed *s, unsigned k)
+{
+    return decode_codes_any(out, n, s, k);
+}
+#endif
+
+static int decode_codes(uint64_t *out, size_t n, const uint8_t *codes, unsigned k, const uint8_t *p,
+                        uint64_t bits, const struct bucket *table)
+{
+    struct packed s = {codes, p, bits, table, 0};
+    for (unsigned i = 0; i < 1u << k; i++)
+        if (table[i].width > s.widest) s.widest = table[i].width;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("bmi2")) return decode_codes_bmi2(out, n, &s, k);
+#endif
+    return decode_codes_any(out, n, &s, k);
 }
 
 static int decode_bucket(uint64_t *out, size_t n, struct gp_cursor *c)
@@ -442,8 +491,7 @@ static int decode_bucket(uint64_t *out, size_t n, struct gp_cursor *c)
     for (unsigned i = 0; i < 1u << k; i++) {
         unsigned width = gp_cursor_u8(c);
         if (width > 64) return -1;
-        table[i] =
-            (struct bucket){gp_cursor_varint(c), width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX, width};
+        table[i] = make_bucket(gp_cursor_varint(c), width);
     }
     const uint8_t *codes = gp_cursor_bytes(c, ((uint64_t)n * k + 7) / 8);
     if (c->bad) return -1;

@@ -76,8 +76,6 @@ static void make_room(struct gp_block_decoder *d, size_t n)
     d->succ = gp_alloc((d->cap + 1) * sizeof *d->succ);
     d->local = gp_alloc((d->cap + 1) * sizeof *d->local);
     for (int i = 0; i < 2; i++) {
-        d->side[i].start = d->wide[2 * i];
-        d->side[i].dur = d->wide[2 * i + 1];
         d->side[i].track = d->narrow[2 * i];
         d->side[i].key = d->narrow[2 * i + 1];
     }
@@ -236,11 +234,6 @@ bool gp_block_columns(const struct gp_block_job *job, uint32_t mask[2])
     return true;
 }
 
-static void unzigzag_all(uint64_t *v, size_t n)
-{
-    for (size_t i = 0; i < n; i++) v[i] = (uint64_t)gp_unzigzag(v[i]);
-}
-
 static int inner_stream(struct gp_cursor *c, uint64_t *v, size_t n)
 {
     uint64_t len = gp_cursor_varint(c);
@@ -248,20 +241,16 @@ static int inner_stream(struct gp_cursor *c, uint64_t *v, size_t n)
     return p ? gp_stream_decode(v, n, p, len) : -1;
 }
 
-/* The streams of a column to differences in V. */
-static int get_differences(struct gp_block_decoder *d, struct gp_cursor *c, bool is_signed, bool split,
-                           uint64_t *v)
+/* The two streams of a quantised column to differences in V. */
+static int get_split(struct gp_block_decoder *d, struct gp_cursor *c, bool is_signed, uint64_t *v)
 {
-    uint64_t quantum = 1;
-    if (split) {
-        quantum = gp_cursor_varint(c);
-        if (inner_stream(c, v, d->n)) return -1;
-        if (gp_stream_decode(d->extra, d->n, c->p, (size_t)(c->end - c->p))) return -1;
-    } else if (c->bad || gp_stream_decode(v, d->n, c->p, (size_t)(c->end - c->p))) {
-        return -1;
+    uint64_t quantum = gp_cursor_varint(c);
+    if (inner_stream(c, v, d->n)) return -1;
+    if (gp_stream_decode(d->extra, d->n, c->p, (size_t)(c->end - c->p))) return -1;
+    for (size_t i = 0; i < d->n; i++) {
+        uint64_t whole = is_signed ? (uint64_t)gp_unzigzag(v[i]) : v[i];
+        v[i] = whole * quantum + (uint64_t)gp_unzigzag(d->extra[i]);
     }
-    if (is_signed) unzigzag_all(v, d->n);
-    for (size_t i = 0; split && i < d->n; i++) v[i] = v[i] * quantum + (uint64_t)gp_unzigzag(d->extra[i]);
     return 0;
 }
 
@@ -278,8 +267,12 @@ static int get_dict(struct gp_block_decoder *d, const struct side *s, const stru
     uint64_t n = gp_cursor_varint(&c), last = 0;
     if (c.bad || !n || n > d->n || inner_stream(&c, d->dict, (size_t)n)) return -1;
     for (uint64_t i = 0; i < n; i++) d->dict[i] = last += (uint64_t)gp_unzigzag(d->dict[i]);
-    if (gp_stream_decode(d->extra, d->n, c.p, (size_t)(c.end - c.p))) return -1;
     *ndict = (uint32_t)n;
+    if (n == 1) {
+        memset(local, 0, d->n * sizeof *local);
+        return 0;
+    }
+    if (gp_stream_decode(d->extra, d->n, c.p, (size_t)(c.end - c.p))) return -1;
     return gp_dict_inverse(d->extra, d->n, *ndict, context, local, d->succ, d->n + 1);
 }
 
@@ -333,8 +326,11 @@ static int get_column(struct gp_block_decoder *d, const struct side *s, const st
         r->gap = gp_unzigzag(gp_cursor_varint(&c));
         r->latency = gp_unzigzag(gp_cursor_varint(&c));
     }
-    if (get_differences(d, &c, gp_pred_is_signed(pred), col->pred & GP_PRED_QUANTUM, v)) return -1;
-    gp_pred_inverse(pred, r, v, v);
+    bool zigzag = gp_pred_is_signed(pred), split = col->pred & GP_PRED_QUANTUM;
+    if (c.bad || (split && pred == GP_PRED_LAST)) return -1;
+    if (split ? get_split(d, &c, zigzag, v) : gp_stream_decode(v, d->n, c.p, (size_t)(c.end - c.p)))
+        return -1;
+    gp_pred_inverse(pred, r, v, v, zigzag && !split);
     return 0;
 }
 
@@ -392,6 +388,10 @@ static int get_reference(struct gp_block_decoder *d, struct side *s, enum gp_col
     if (!local) local = d->local;
     if (get_dict(d, s, c, local, nlocal)) return -1;
     map_values(d, type, d->dict, *nlocal);
+    if (*nlocal == 1) {
+        store_same(s, col, d->dict[0], d->n);
+        return 0;
+    }
     void *cells = s->to ? gp_events_column(s->to, col) : NULL;
     if (!cells) return 0;
     uint32_t *to = (uint32_t *)cells + s->row;
@@ -399,25 +399,31 @@ static int get_reference(struct gp_block_decoder *d, struct side *s, enum gp_col
     return 0;
 }
 
+/* Where the cells of an 8-byte column go, so that they are decoded in place: the table, or SCRATCH. */
+static uint64_t *place(const struct side *s, enum gp_column col, uint64_t *scratch)
+{
+    uint64_t *cells = s->to ? gp_events_column(s->to, col) : NULL;
+    return cells ? cells + s->row : scratch;
+}
+
 static int get_times(struct gp_block_decoder *d, struct side *s, const uint64_t *launch)
 {
     struct gp_pred_rows r = {0};
     const struct column *c = &s->column[2];
+    int i = (int)(s - d->side);
+    s->start = place(s, GP_COL_START, d->wide[2 * i]);
+    s->dur = place(s, GP_COL_DUR, d->wide[2 * i + 1]);
     if (!c->p) memset(s->dur, 0, d->n * sizeof *s->dur);
     else if (get_column(d, s, c, &r, s->dur)) return -1;
-    for (size_t i = 0; i < d->n; i++)
-        if ((int64_t)s->dur[i] < 0) return -1;
-    store(s, GP_COL_DUR, s->dur, d->n);
+    uint64_t signs = 0;
+    for (size_t k = 0; k < d->n; k++) signs |= s->dur[k];
+    if (signs >> 63) return -1;
     uint64_t base = d->job->header.base_ns;
     r = (struct gp_pred_rows){
-        .n = d->n, .first = base, .track = s->track, .nstate = s->ntracks, .dur = s->dur, .launch = launch};
+        .first = base, .track = s->track, .nstate = s->ntracks, .dur = s->dur, .launch = launch};
     c = &s->column[1];
-    if (c->p) {
-        if (get_column(d, s, c, &r, s->start)) return -1;
-    } else {
-        for (size_t i = 0; i < d->n; i++) s->start[i] = base;
-    }
-    store(s, GP_COL_START, s->start, d->n);
+    if (c->p) return get_column(d, s, c, &r, s->start);
+    for (size_t k = 0; k < d->n; k++) s->start[k] = base;
     return 0;
 }
 
@@ -458,6 +464,18 @@ static int get_gpu_names(struct gp_block_decoder *d, struct side *s)
     return 0;
 }
 
+/* Do all rows of a column have one value, as can be told without decoding it? */
+static bool is_uniform(const struct column *c, uint64_t dflt, uint64_t *value)
+{
+    bool zero = c->len == 1 && c->p[0] == GP_STREAM_ZERO;
+    struct gp_cursor cursor = {c->p + 1, c->p + c->len, false};
+    *value = c->pred == GP_PRED_LAST ? dflt : 0;
+    if (zero) return c->pred == GP_PRED_PLAIN || c->pred == GP_PRED_LAST || c->pred == GP_PRED_KEYED;
+    if (c->pred != GP_PRED_PLAIN || c->len < 2 || c->p[0] != GP_STREAM_CONST) return false;
+    *value = gp_cursor_varint(&cursor);
+    return !cursor.bad && cursor.p == cursor.end;
+}
+
 /* A column of numbers that no other depends on. On the GPU side of a launch block, correlation and external ids are
  * those of the call where nothing else is said. */
 static int get_number(struct gp_block_decoder *d, struct side *s, const struct side *api, enum gp_column col)
@@ -474,8 +492,14 @@ static int get_number(struct gp_block_decoder *d, struct side *s, const struct s
     if (!c->p && shared) store(s, col, d->other, d->n);
     else if (!c->p) store_same(s, col, default_of(col), d->n);
     if (!c->p) return 0;
-    if (get_column(d, s, c, &r, d->values)) return -1;
-    store(s, col, d->values, d->n);
+    uint64_t same;
+    if (is_uniform(c, r.dflt, &same)) {
+        store_same(s, col, same, d->n);
+        return 0;
+    }
+    uint64_t *to = gp_column_infos[col].width == 8 ? place(s, col, d->values) : d->values;
+    if (get_column(d, s, c, &r, to)) return -1;
+    if (to == d->values) store(s, col, to, d->n);
     return 0;
 }
 

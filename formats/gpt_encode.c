@@ -143,7 +143,7 @@ static uint32_t put_dict_column(struct gp_block_encoder *e, struct gp_buf *b, ui
     while (nslots < 2 * n) nslots *= 2;
     uint32_t ndict = gp_dict_number(v, n, local, e->dict, e->slots, nslots);
     size_t misses = gp_dict_forward(local, n, NULL, e->d, e->next, n + 1);
-    if (context && gp_dict_forward(local, n, context, e->a, e->next, n + 1) <= misses) {
+    if (context && ndict > 1 && gp_dict_forward(local, n, context, e->a, e->next, n + 1) < misses) {
         uint64_t *swap = e->d;
         e->d = e->a;
         e->a = swap;

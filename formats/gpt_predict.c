@@ -17,6 +17,11 @@ static void clear_state(const struct gp_pred_rows *r, uint64_t to)
     for (uint32_t i = 0; i < r->nstate; i++) r->state[i] = to;
 }
 
+static bool starts_at_zero(enum gp_gpt_predictor pred)
+{
+    return pred == GP_PRED_KEYED || pred == GP_PRED_KEYED_CONFIG || pred == GP_PRED_FLOAT;
+}
+
 /* ---- doubles that are integers ---- */
 
 static uint64_t double_bits(double x)
@@ -121,77 +126,77 @@ bool gp_pred_forward(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, c
 
 /* ---- backwards ---- */
 
-static void last_inverse(const struct gp_pred_rows *r, const uint64_t *d, uint64_t *v)
+static void last_inverse(const struct gp_pred_rows *r, const uint64_t *s, uint64_t *v)
 {
-    uint64_t last = r->first;
+    uint64_t last = r->first, dflt = r->dflt;
     for (size_t i = 0; i < r->n; i++) {
-        uint64_t s = d[i] - 1;
-        if (!d[i]) {
-            v[i] = r->dflt;
-            continue;
-        }
-        last += s >> 1 ^ -(s & 1);
-        v[i] = last;
+        uint64_t step = s[i] - 1;
+        uint64_t now = last + (step >> 1 ^ -(step & 1));
+        bool none = !s[i];
+        last = none ? last : now;
+        v[i] = none ? dflt : now;
     }
 }
 
-static void float_inverse(const struct gp_pred_rows *r, const uint64_t *d, uint64_t *v)
+/* Undo the zigzag where there is one. ZZ is known to the compiler. */
+static inline uint64_t difference(uint64_t s, const bool zz)
 {
-    for (size_t i = 0; i < r->n; i++) {
-        uint64_t k = r->state[r->key[i]] + d[i];
-        r->state[r->key[i]] = k;
-        v[i] = double_bits((double)(int64_t)k);
-    }
+    return zz ? s >> 1 ^ -(s & 1) : s;
 }
 
-static void launch_inverse(const struct gp_pred_rows *r, const uint64_t *d, uint64_t *v)
+static inline __attribute__((always_inline)) void inverse(enum gp_gpt_predictor pred,
+                                                          const struct gp_pred_rows *r, const uint64_t *s,
+                                                          uint64_t *v, const bool zz)
 {
+    uint64_t last = r->first, *state = r->state;
     uint64_t g = (uint64_t)r->gap, l = (uint64_t)r->latency;
-    for (size_t i = 0; i < r->n; i++) {
-        uint64_t *end = &r->state[r->track[i]];
-        v[i] = d[i] + later(*end + g, r->launch[i] + l);
-        *end = v[i] + r->dur[i];
-    }
-}
-
-void gp_pred_inverse(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, const uint64_t *d, uint64_t *v)
-{
-    uint64_t last = r->first;
-    clear_state(r, pred == GP_PRED_KEYED || pred == GP_PRED_KEYED_CONFIG || pred == GP_PRED_FLOAT ? 0
-                                                                                                  : r->first);
+    const size_t n = r->n;
     switch (pred) {
     case GP_PRED_DELTA:
-        for (size_t i = 0; i < r->n; i++) v[i] = last += d[i];
-        break;
-    case GP_PRED_LAST:
-        last_inverse(r, d, v);
+        for (size_t i = 0; i < n; i++) v[i] = last += difference(s[i], zz);
         break;
     case GP_PRED_KEYED:
     case GP_PRED_KEYED_CONFIG:
-        for (size_t i = 0; i < r->n; i++) v[i] = r->state[r->key[i]] += d[i];
+        for (size_t i = 0; i < n; i++) v[i] = state[r->key[i]] += difference(s[i], zz);
         break;
     case GP_PRED_OTHER:
     case GP_PRED_CONFIG_NAME:
-        for (size_t i = 0; i < r->n; i++) v[i] = d[i] + r->other[i];
+        for (size_t i = 0; i < n; i++) v[i] = r->other[i] + difference(s[i], zz);
         break;
     case GP_PRED_TRACK_END:
-        for (size_t i = 0; i < r->n; i++) {
-            v[i] = d[i] + r->state[r->track[i]];
-            r->state[r->track[i]] = v[i] + r->dur[i];
+        for (size_t i = 0; i < n; i++) {
+            v[i] = state[r->track[i]] + difference(s[i], zz);
+            state[r->track[i]] = v[i] + r->dur[i];
         }
         break;
     case GP_PRED_TRACK_START:
-        for (size_t i = 0; i < r->n; i++) v[i] = r->state[r->track[i]] += d[i];
+        for (size_t i = 0; i < n; i++) v[i] = state[r->track[i]] += difference(s[i], zz);
         break;
     case GP_PRED_LAUNCH:
-        launch_inverse(r, d, v);
+        for (size_t i = 0; i < n; i++) {
+            v[i] = later(state[r->track[i]] + g, r->launch[i] + l) + difference(s[i], zz);
+            state[r->track[i]] = v[i] + r->dur[i];
+        }
         break;
     case GP_PRED_FLOAT:
-        float_inverse(r, d, v);
+        for (size_t i = 0; i < n; i++) {
+            uint64_t k = state[r->key[i]] += difference(s[i], zz);
+            v[i] = double_bits((double)(int64_t)k);
+        }
         break;
     default:
-        if (v != d) memcpy(v, d, r->n * sizeof *v);
+        break;
     }
+}
+
+void gp_pred_inverse(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, const uint64_t *s, uint64_t *v,
+                     bool zigzag)
+{
+    clear_state(r, starts_at_zero(pred) ? 0 : r->first);
+    if (pred == GP_PRED_LAST) last_inverse(r, s, v);
+    else if (pred == GP_PRED_PLAIN) memmove(v, s, v == s ? 0 : r->n * sizeof *v);
+    else if (zigzag) inverse(pred, r, s, v, true);
+    else inverse(pred, r, s, v, false);
 }
 
 /* ---- dictionaries ---- */
@@ -230,17 +235,63 @@ size_t gp_dict_forward(const uint32_t *local, size_t n, const uint32_t *context,
     return misses;
 }
 
+static bool eight_zeros(const uint64_t *v)
+{
+    return !(v[0] | v[1] | v[2] | v[3] | v[4] | v[5] | v[6] | v[7]);
+}
+
+/* One code to a number. No branches: which of the three kinds of code it is cannot be foretold. */
+static inline uint32_t decode_code(uint64_t code, uint32_t guess, uint32_t ndict, uint32_t *fresh,
+                                   uint32_t *bad)
+{
+    uint64_t now = code ? code - 2 : guess;
+    now = code == 1 ? *fresh : now;
+    *fresh += code == 1;
+    *bad |= now >= ndict;
+    return now < ndict ? (uint32_t)now : 0;
+}
+
+static uint32_t inverse_by_context(const uint64_t *codes, size_t n, uint32_t ndict, const uint32_t *context,
+                                   uint32_t *local, uint32_t *next)
+{
+    uint32_t fresh = 0, bad = 0;
+    for (size_t i = 0; i < n;) {
+        size_t end = i + 8 < n ? i + 8 : n;
+        if (end - i == 8 && eight_zeros(codes + i)) { /* nothing is learned: the eight are independent */
+            for (; i < end; i++) local[i] = next[context[i]];
+            continue;
+        }
+        for (; i < end; i++)
+            local[i] = next[context[i]] = decode_code(codes[i], next[context[i]], ndict, &fresh, &bad);
+    }
+    return bad;
+}
+
+static uint32_t inverse_by_order(const uint64_t *codes, size_t n, uint32_t ndict, uint32_t *local,
+                                 uint32_t *next)
+{
+    uint32_t before = 0, fresh = 0, bad = 0;
+    for (size_t i = 0; i < n;) {
+        size_t end = i + 8 < n ? i + 8 : n;
+        if (next[before] == before && end - i == 8 && eight_zeros(codes + i)) { /* a run goes on */
+            for (; i < end; i++) local[i] = before;
+            continue;
+        }
+        for (; i < end; i++) {
+            uint32_t now = decode_code(codes[i], next[before], ndict, &fresh, &bad);
+            next[before] = now;
+            local[i] = before = now;
+        }
+    }
+    return bad;
+}
+
 int gp_dict_inverse(const uint64_t *codes, size_t n, uint32_t ndict, const uint32_t *context, uint32_t *local,
                     uint32_t *next, size_t nnext)
 {
-    uint32_t before = 0, fresh = 0, bad = !ndict;
+    if (!ndict) return -1;
     memset(next, 0, nnext * sizeof *next);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t code = codes[i];
-        uint32_t *guess = &next[context ? context[i] : before];
-        uint64_t now = code ? code == 1 ? fresh++ : code - 2 : *guess;
-        if (now >= ndict) now = 0, bad = 1;
-        local[i] = before = *guess = (uint32_t)now;
-    }
+    uint32_t bad = context ? inverse_by_context(codes, n, ndict, context, local, next)
+                           : inverse_by_order(codes, n, ndict, local, next);
     return bad ? -1 : 0;
 }

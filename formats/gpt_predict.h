@@ -29,9 +29,9 @@ struct gp_pred_rows {
  */
 bool gp_pred_forward(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, const uint64_t *v,
                      uint64_t *d);
-/* Differences D to values V; may be the same array. */
-void gp_pred_inverse(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, const uint64_t *d,
-                     uint64_t *v);
+/* Back to values V from S, which may be the same array and holds the differences, or, with ZIGZAG, their zigzag. */
+void gp_pred_inverse(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, const uint64_t *s, uint64_t *v,
+                     bool zigzag);
 
 /* Is the number in the stream zigzag of the difference (else the difference itself)? */
 bool gp_pred_is_signed(enum gp_gpt_predictor pred);
