@@ -60,7 +60,8 @@ static void parse_with(struct gp_tool base, const char *line)
 {
     static char words[400];
     static char name[] = "trace2flame";
-    char *argv[17] = {name};
+    static char *argv[17]; /* the operands outlive this call */
+    argv[0] = name;
     int argc = 1, saved_out, saved_err;
     snprintf(words, sizeof words, "%s", line);
     for (char *w = strtok(words, " "); w && argc < 16; w = strtok(NULL, " ")) argv[argc++] = w;
