@@ -167,9 +167,9 @@ struct walk {
     uint32_t top;             /* the node that everything of this trace lies below */
     uint32_t *place;          /* by host event: its node in the tree, NO_NODE: not made yet */
     struct leaf *leaves;      /* by config */
+    struct gp_map named;      /* record kind << 32 | name -> the first config with both */
     struct gp_map labels;     /* table << 32 | name -> label */
     uint32_t *process_frame;  /* by process: its node below top; NULL: no process frames */
-    bool by_device;           /* several devices in one process: a frame for each */
     uint32_t device_top;      /* the node of the device at hand, or top */
     GP_VEC(uint32_t) chain;   /* scratch of place_event */
     GP_VEC(uint32_t) modules; /* scratch of frames_of_modules */
@@ -190,16 +190,21 @@ static gp_sid label_of_config(struct walk *w, const struct gp_config *c)
     return sid;
 }
 
+/* Launch configurations are many, names are few: grids make no difference to a leaf. */
 static const struct leaf *leaf_of(struct walk *w, size_t row)
 {
     uint32_t config = w->t->events[GP_GPU].config ? w->t->events[GP_GPU].config[row] : 0;
+    const struct gp_config *c = &w->t->configs.at[config];
     struct leaf *leaf = &w->leaves[config];
     if (leaf->known) return leaf;
-    const struct gp_config *c = &w->t->configs.at[config];
-    leaf->label = label_of_config(w, c);
-    leaf->kind = gp_classify(w->b->opts.classes, (enum gp_gpu_kind)c->kind, gp_trace_str(w->t, c->name),
-                             gp_string_len(&w->t->strings, c->name));
-    leaf->known = true;
+    uint32_t first = *gp_map_put(&w->named, (uint64_t)c->kind << 32 | c->name, config);
+    if (first != config) *leaf = w->leaves[first];
+    else {
+        leaf->label = label_of_config(w, c);
+        leaf->kind = gp_classify(w->b->opts.classes, (enum gp_gpu_kind)c->kind, gp_trace_str(w->t, c->name),
+                                 gp_string_len(&w->t->strings, c->name));
+        leaf->known = true;
+    }
     return leaf;
 }
 
@@ -492,9 +497,8 @@ static void frame_processes(struct walk *w)
 static uint32_t frame_of_trace(struct gp_stacks *b, const struct gp_trace *t)
 {
     struct gp_buf label = {0};
-    const char *path = t->input.path ? t->input.path : "", *slash = strrchr(path, '/');
     if (t->rank >= 0) put_number(&label, "rank ", t->rank);
-    else gp_buf_puts(&label, slash ? slash + 1 : *path ? path : "trace");
+    else gp_buf_puts(&label, t->input.path ? t->input.path : "trace");
     uint32_t node = labelled_child(b, GP_CALLTREE_ROOT, &label, GP_FRAME_ROOT);
     gp_buf_release(&label);
     return node;
@@ -519,6 +523,7 @@ void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool sev
     gp_attribution_release(&w.at);
     gp_host_stack_release(&w.hs);
     gp_map_release(&w.labels);
+    gp_map_release(&w.named);
     GP_VEC_FREE(&w.chain);
     GP_VEC_FREE(&w.modules);
     free(w.place);
