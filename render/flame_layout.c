@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/classify.h"
 #include "formats/base/map.h"
 
 enum { DEFAULT_FRAMES = 5000 };
@@ -283,22 +284,42 @@ static void place_frames(struct gp_flame_layout *l, const struct work *w, size_t
     free(s);
 }
 
-/* Events by subtree, and weight by the kind that it ends in. */
-static void sum_up(struct gp_flame_layout *l, struct work *w)
+static void add_saturated(int64_t *sum, int64_t v)
 {
-    size_t n = w->tree->nodes.n, weighing = 0;
+    *sum = *sum > INT64_MAX - v ? INT64_MAX : *sum + v;
+}
+
+/* Events by subtree, from the tips. */
+static void sum_events(struct gp_flame_layout *l, struct work *w)
+{
+    size_t n = w->tree->nodes.n;
     w->counts = gp_zalloc(n * sizeof *w->counts);
     for (size_t i = n; i-- > 0;) {
         const struct gp_calltree_node *node = &w->tree->nodes.at[i];
-        if (node->kind != GP_FRAME_OTHER) w->counts[i] += node->count; /* there it counts frames */
+        if (node->kind == GP_FRAME_OTHER) l->grouped = true; /* there the count is of frames */
+        else {
+            w->counts[i] += node->count;
+            l->hidden += w->tree->total[i] > 0;
+        }
         if (i) w->counts[node->parent] += w->counts[i];
-        int64_t *self = &l->kind_self[node->kind];
-        *self = *self > INT64_MAX - node->self ? INT64_MAX : *self + node->self;
-        if (node->kind == GP_FRAME_OTHER) l->grouped = true;
-        else weighing += w->tree->total[i] > 0;
     }
     l->events = w->counts[0];
-    l->hidden = weighing;
+}
+
+/* What the weight is for: below the first frame of GPU work on the way from the root all of it is for that, whichever
+ * end of the stacks the root is. */
+static void sum_kinds(struct gp_flame_layout *l, const struct work *w)
+{
+    size_t n = w->tree->nodes.n;
+    bool *taken = gp_zalloc(n * sizeof *taken);
+    for (size_t i = 0; i < n; i++) {
+        const struct gp_calltree_node *node = &w->tree->nodes.at[i];
+        taken[i] = i && taken[node->parent];
+        if (taken[i]) continue;
+        taken[i] = gp_frame_kind_word((enum gp_frame_kind)node->kind) != NULL;
+        add_saturated(&l->kind_weight[node->kind], taken[i] ? w->tree->total[i] : node->self);
+    }
+    free(taken);
 }
 
 void gp_flame_layout_init(struct gp_flame_layout *l, const struct gp_calltree *tree,
@@ -310,7 +331,8 @@ void gp_flame_layout_init(struct gp_flame_layout *l, const struct gp_calltree *t
     if (max < 2) max = 2;
     struct work w = {.tree = tree, .strings = strings};
     l->total = tree->total[GP_CALLTREE_ROOT];
-    sum_up(l, &w);
+    sum_events(l, &w);
+    sum_kinds(l, &w);
     find_heaviest(&w, max < tree->nodes.n ? max : tree->nodes.n);
     l->shown = fit(&w, max);
     l->hidden -= l->shown;

@@ -38,9 +38,10 @@ struct gp_flame_layout {
     bool grouped;    /* some frames of the tree stand for several already (GP_FRAME_OTHER), so events are not
                         known */
     uint64_t events; /* in the whole tree */
-    size_t shown, hidden;                   /* nodes of the tree that weigh something */
-    int64_t kind_self[GP_FRAME_KIND_COUNT]; /* weight that ends in frames of that kind; sums to total */
-    bool kind_seen[GP_FRAME_KIND_COUNT];    /* among the shown frames but the root */
+    size_t shown, hidden; /* nodes of the tree that weigh something */
+    /* What the weight is for, by kind: GPU work has all of its stacks, other kinds what no GPU work has. Sums to total. */
+    int64_t kind_weight[GP_FRAME_KIND_COUNT];
+    bool kind_seen[GP_FRAME_KIND_COUNT]; /* among the shown frames but the root */
 };
 
 /* Lay out a finished tree, in which a parent's index is below its children's. Siblings come heaviest first,

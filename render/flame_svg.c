@@ -201,7 +201,7 @@ static void draw_defs(struct picture *p)
 
 static bool in_legend(const struct picture *p, enum gp_frame_kind k)
 {
-    if (k == GP_FRAME_OTHER) return p->entry_count && p->layout.kind_self[k] > 0;
+    if (k == GP_FRAME_OTHER) return p->entry_count && p->layout.kind_weight[k] > 0;
     return k != GP_FRAME_UNKNOWN && p->layout.kind_seen[k];
 }
 
@@ -214,7 +214,7 @@ static void place_legend(struct picture *p)
         if (!in_legend(p, k)) continue;
         int chars = (int)strlen(gp_palette_label(k));
         int width =
-            LEGEND_TEXT_X + chars * PROPORTIONAL / 100 + (p->layout.kind_self[k] > 0 ? LEGEND_SHARE : 0);
+            LEGEND_TEXT_X + chars * PROPORTIONAL / 100 + (p->layout.kind_weight[k] > 0 ? LEGEND_SHARE : 0);
         if (x > MARGIN && x + width > p->width - MARGIN) {
             x = MARGIN;
             y += LEGEND_ROW;
@@ -229,7 +229,7 @@ static void draw_entry(struct picture *p, const struct entry *e)
 {
     struct gp_svg *s = &p->svg;
     const char *label = gp_palette_label(e->kind);
-    bool weighs = p->layout.kind_self[e->kind] > 0;
+    bool weighs = p->layout.kind_weight[e->kind] > 0;
     gp_buf_printf(&p->text, "translate(%d %d)", e->x, e->y);
     gp_svg_open(s, "g");
     gp_svg_attr(s, "class", weighs ? "entry" : "entry way");
@@ -248,7 +248,7 @@ static void draw_entry(struct picture *p, const struct entry *e)
     gp_svg_int(s, "y", 13);
     gp_svg_text(s, label, strlen(label));
     if (weighs) {
-        gp_scale_put_share(&p->text, p->layout.kind_self[e->kind], p->layout.total);
+        gp_scale_put_share(&p->text, p->layout.kind_weight[e->kind], p->layout.total);
         gp_svg_open(s, "tspan");
         gp_svg_attr(s, "dx", "5");
         gp_svg_text(s, p->text.data, p->text.n);

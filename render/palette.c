@@ -53,11 +53,6 @@ const char *gp_palette_label(enum gp_frame_kind kind)
     return ink_of(kind)->label;
 }
 
-bool gp_palette_is_gpu(enum gp_frame_kind kind)
-{
-    return kind >= GP_FRAME_COMPUTE && kind <= GP_FRAME_MEMSET;
-}
-
 enum gp_frame_kind gp_palette_legend(int position)
 {
     return legend[position];

@@ -11,7 +11,6 @@
 #ifndef GP_RENDER_PALETTE_H
 #define GP_RENDER_PALETTE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/calltree.h"
@@ -27,8 +26,6 @@ struct gp_color {
 const char *gp_palette_class(enum gp_frame_kind kind);
 /* What a person reads: "matrix multiply, convolution". */
 const char *gp_palette_label(enum gp_frame_kind kind);
-/* Is it work on the GPU (and not something on the way to it)? */
-bool gp_palette_is_gpu(enum gp_frame_kind kind);
 /* Order of a legend: position 0..GP_FRAME_KIND_COUNT-1 to kind, GPU work first. */
 enum gp_frame_kind gp_palette_legend(int position);
 /* 0..GP_PALETTE_SHADES-1 from the N bytes at NAME. */

@@ -94,7 +94,7 @@ static void siblings_are_drawn_heaviest_first_and_equal_ones_by_name(void **stat
                         "@0+85 .a@0+45 ..heavy@0+30 ...k@0+30 ..light@30+10 .b@45+20 .c@65+20 ");
     assert_int_equal(x.layout.depth, 4);
     assert_int_equal(x.layout.events, 5);
-    assert_int_equal(x.layout.kind_self[GP_FRAME_OP], 85);
+    assert_int_equal(x.layout.kind_weight[GP_FRAME_OP], 85);
     assert_sums_close(&x);
     release(&x);
 }
@@ -109,6 +109,30 @@ static void ranks_come_in_the_order_of_their_numbers(void **state)
     add(&x, "rank 0", 20, GP_FRAME_ROOT);
     lay_out(&x, 0);
     assert_string_equal(drawn(&x, text, sizeof text), "@0+60 .rank 0@0+20 .rank 9@20+10 .rank 10@30+30 ");
+    release(&x);
+}
+
+// A stack of frames of different kinds.
+static void add_kinds(struct fixture *x, const enum gp_frame_kind *kinds, size_t n, int64_t weight)
+{
+    uint32_t node = GP_CALLTREE_ROOT;
+    for (size_t i = 0; i < n; i++)
+        node = gp_calltree_child(&x->tree, node, gp_intern(&x->strings, "abcdef" + i, 1), kinds[i]);
+    gp_calltree_add(&x->tree, node, weight);
+}
+
+static void the_legend_counts_gpu_work_from_either_end(void **state)
+{
+    (void)state;
+    struct fixture x = {0};
+    add_kinds(&x, (enum gp_frame_kind[]){GP_FRAME_OP, GP_FRAME_GEMM}, 2, 10);
+    add_kinds(&x, (enum gp_frame_kind[]){GP_FRAME_MEMCPY, GP_FRAME_OP, GP_FRAME_RANGE}, 3, 7); // turned over
+    add_kinds(&x, (enum gp_frame_kind[]){GP_FRAME_OP}, 1, 2); // cut by --max-depth
+    lay_out(&x, 0);
+    assert_int_equal(x.layout.kind_weight[GP_FRAME_GEMM], 10);
+    assert_int_equal(x.layout.kind_weight[GP_FRAME_MEMCPY], 7);
+    assert_int_equal(x.layout.kind_weight[GP_FRAME_OP], 2);
+    assert_int_equal(x.layout.kind_weight[GP_FRAME_RANGE], 0);
     release(&x);
 }
 
@@ -187,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(siblings_are_drawn_heaviest_first_and_equal_ones_by_name),
         cmocka_unit_test(ranks_come_in_the_order_of_their_numbers),
+        cmocka_unit_test(the_legend_counts_gpu_work_from_either_end),
         cmocka_unit_test(what_does_not_fit_is_one_frame_that_says_how_many),
         cmocka_unit_test(the_number_of_frames_is_never_above_the_limit),
         cmocka_unit_test(a_tree_that_weighs_nothing_has_no_frames),
