@@ -60,6 +60,12 @@ static void heap_push(struct candidate *h, size_t n, struct candidate c)
     h[i] = c;
 }
 
+/* Is it the "N more" of its parent? Its count is N then, not of events. */
+static bool is_more(const struct gp_calltree_node *node)
+{
+    return node->kind == GP_FRAME_OTHER && !node->first_child;
+}
+
 /* The MAX heaviest nodes, heaviest first, without those that stand for several already: they are told
  * together with what else is not shown. Totals never grow on the way down, so every prefix of the list is
  * connected to the root. */
@@ -68,7 +74,7 @@ static void find_heaviest(struct work *w, size_t max)
     w->heap = gp_alloc(max * sizeof *w->heap);
     for (size_t i = 0; i < w->tree->nodes.n; i++) {
         struct candidate c = {w->tree->total[i], (uint32_t)i};
-        if (c.total <= 0 || w->tree->nodes.at[i].kind == GP_FRAME_OTHER) continue;
+        if (c.total <= 0 || is_more(&w->tree->nodes.at[i])) continue;
         if (w->n < max) heap_push(w->heap, w->n++, c);
         else if (before(c, w->heap[0])) heap_replace_top(w->heap, max, c);
     }
@@ -197,7 +203,7 @@ static void add_more(struct gp_flame_layout *l, const struct work *w, uint32_t p
     const struct gp_calltree_node *nodes = w->tree->nodes.at;
     uint64_t children = 0;
     for (uint32_t c = nodes[parent.node].first_child; c; c = nodes[c].next_sibling)
-        if (w->tree->total[c] > 0) children += nodes[c].kind == GP_FRAME_OTHER ? nodes[c].count : 1;
+        if (w->tree->total[c] > 0) children += is_more(&nodes[c]) ? nodes[c].count : 1;
     uint64_t own = nodes[parent.node].count;
     GP_VEC_PUSH(&l->frames, (struct gp_flame_frame){.node = parent.node,
                                                     .parent = p,
@@ -296,8 +302,9 @@ static void sum_events(struct gp_flame_layout *l, struct work *w)
     w->counts = gp_zalloc(n * sizeof *w->counts);
     for (size_t i = n; i-- > 0;) {
         const struct gp_calltree_node *node = &w->tree->nodes.at[i];
-        if (node->kind == GP_FRAME_OTHER) l->grouped = true; /* there the count is of frames */
-        else {
+        if (is_more(node)) {
+            l->grouped = true;
+        } else {
             w->counts[i] += node->count;
             l->hidden += w->tree->total[i] > 0;
         }

@@ -154,6 +154,26 @@ static void what_does_not_fit_is_one_frame_that_says_how_many(void **state)
     release(&x);
 }
 
+static void what_was_grouped_before_is_counted_with_what_does_not_fit(void **state)
+{
+    (void)state;
+    struct fixture x = {0};
+    char text[500];
+    add(&x, "a", 50, GP_FRAME_OP);
+    add(&x, "b", 4, GP_FRAME_OP);
+    uint32_t more =
+        gp_calltree_child(&x.tree, GP_CALLTREE_ROOT, gp_intern_cstr(&x.strings, "7 more"), GP_FRAME_OTHER);
+    gp_calltree_add(&x.tree, more, 6);
+    x.tree.nodes.at[more].count = 7; // frames
+    lay_out(&x, 3);
+    assert_string_equal(drawn(&x, text, sizeof text), "@0+60 .a@0+50 .8 more@50+10 ");
+    assert_true(x.layout.grouped);
+    gp_flame_layout_release(&x.layout);
+    lay_out(&x, 0);
+    assert_string_equal(drawn(&x, text, sizeof text), "@0+60 .a@0+50 .b@50+4 .7 more@54+6 ");
+    release(&x);
+}
+
 static void the_number_of_frames_is_never_above_the_limit(void **state)
 {
     (void)state;
@@ -213,6 +233,7 @@ int main(void)
         cmocka_unit_test(ranks_come_in_the_order_of_their_numbers),
         cmocka_unit_test(the_legend_counts_gpu_work_from_either_end),
         cmocka_unit_test(what_does_not_fit_is_one_frame_that_says_how_many),
+        cmocka_unit_test(what_was_grouped_before_is_counted_with_what_does_not_fit),
         cmocka_unit_test(the_number_of_frames_is_never_above_the_limit),
         cmocka_unit_test(a_tree_that_weighs_nothing_has_no_frames),
         cmocka_unit_test(weights_that_pass_the_largest_number_stay_inside),
