@@ -32,15 +32,25 @@ static int64_t add_saturated(int64_t a, int64_t b)
 
 /* ---- all of it ---- */
 
+/* Folded text is mostly sorted: what a stack shares with the one before needs no search. */
 static void expand_all(const struct gp_stackset *set, struct gp_calltree *ct)
 {
+    GP_VEC(uint32_t) path = {0}; /* nodes of the stack before */
+    const gp_sid *before = NULL;
     for (uint32_t i = 0; i < set->lines.n; i++) {
         const gp_sid *f = set->frames.at + set->lines.at[i].first;
-        uint32_t node = GP_CALLTREE_ROOT;
-        for (size_t k = 0, n = length(set, i); k < n; k++)
+        size_t n = length(set, i), k = 0;
+        while (k < n && k < path.n && f[k] == before[k]) k++;
+        uint32_t node = k ? path.at[k - 1] : GP_CALLTREE_ROOT;
+        path.n = k;
+        for (; k < n; k++) {
             node = gp_calltree_child(ct, node, f[k], GP_FRAME_UNKNOWN);
+            GP_VEC_PUSH(&path, node);
+        }
         gp_calltree_add(ct, node, set->lines.at[i].weight);
+        before = f;
     }
+    GP_VEC_FREE(&path);
 }
 
 /* ---- the heaviest frames ---- */
