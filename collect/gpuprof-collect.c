@@ -358,6 +358,7 @@ int main(int argc, char **argv)
     struct gp_err err = {0};
     if (gp_cli_parse(&tool, argc, argv, &c.opts)) return tool.status;
     if (set_up(&c, &library, &err)) {
+        gp_buf_release(&library);
         gp_cli_error(&tool, &err);
         return GP_LAUNCH_FAILED;
     }

@@ -418,7 +418,7 @@ static bool start_thread(void)
     self.state = RUNNING;
     int rc = pthread_create(&self.thread, NULL, flush_thread, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!rc) return true;
+    if (!rc) return !pthread_detach(self.thread);
     gp_say("cannot start a thread: %s: this process runs untraced", strerror(rc));
     gp_tracer_stop();
     self.state = DISABLED;
