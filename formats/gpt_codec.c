@@ -254,6 +254,21 @@ static void finish_bits(struct bit_writer *w)
     w->fill = 0;
 }
 
+static void put_codes(struct bit_writer *w, const struct plan *plan, const uint64_t *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) put_bits32(w, plan->code_of_bin[bin_of(v[i])], plan->k);
+    finish_bits(w);
+}
+
+static void put_offsets(struct bit_writer *w, const struct plan *plan, const uint64_t *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct bucket *u = &plan->bucket[plan->code_of_bin[bin_of(v[i])]];
+        put_bits(w, v[i] - u->base, (unsigned)u->width);
+    }
+    finish_bits(w);
+}
+
 static void encode_bucket(struct gp_buf *b, const struct plan *plan, const uint64_t *v, size_t n)
 {
     gp_buf_putc(b, GP_STREAM_BUCKET);
@@ -264,15 +279,8 @@ static void encode_bucket(struct gp_buf *b, const struct plan *plan, const uint6
     }
     char *start = gp_buf_reserve(b, (size_t)(plan->bits / 8) + 2 * n + 64);
     struct bit_writer w = {(uint8_t *)start, 0, 0};
-    if (plan->k) {
-        for (size_t i = 0; i < n; i++) put_bits32(&w, plan->code_of_bin[bin_of(v[i])], plan->k);
-        finish_bits(&w);
-    }
-    for (size_t i = 0; i < n; i++) {
-        const struct bucket *u = &plan->bucket[plan->k ? plan->code_of_bin[bin_of(v[i])] : 0];
-        put_bits(&w, v[i] - u->base, (unsigned)u->width);
-    }
-    finish_bits(&w);
+    if (plan->k) put_codes(&w, plan, v, n);
+    put_offsets(&w, plan, v, n);
     b->n += (size_t)((char *)w.p - start);
 }
 

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
-#include "formats/base/map.h"
 #include "formats/base/mem.h"
 #include "formats/gpt.h"
 #include "formats/gpt_predict.h"
@@ -30,7 +29,7 @@ struct gp_block_encoder {
     size_t nslots;
     struct gp_buf body;
     struct side side[2];
-    uint64_t *v, *d, *best, *state, *other, *dict, *a, *b;
+    uint64_t *v, *d, *state, *other, *dict, *a, *b;
     uint32_t *slots, *next, *local;
 };
 
@@ -41,9 +40,9 @@ struct gp_block_encoder *gp_block_encoder_new(uint32_t max_rows)
     e->max_rows = max_rows;
     e->nslots = 64;
     while (e->nslots < 2 * n) e->nslots *= 2;
-    uint64_t **wide[] = {
-        &e->v, &e->d, &e->best,          &e->state,       &e->other,         &e->dict,
-        &e->a, &e->b, &e->side[0].start, &e->side[0].dur, &e->side[1].start, &e->side[1].dur};
+    uint64_t **wide[] = {&e->v,          &e->d, &e->state,         &e->other,       &e->dict,
+                         &e->a,          &e->b, &e->side[0].start, &e->side[0].dur, &e->side[1].start,
+                         &e->side[1].dur};
     for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) *wide[i] = gp_alloc(n * sizeof **wide[i]);
     uint32_t **narrow[] = {&e->next,        &e->local,         &e->side[0].track,
                            &e->side[0].key, &e->side[1].track, &e->side[1].key};
@@ -56,8 +55,9 @@ struct gp_block_encoder *gp_block_encoder_new(uint32_t max_rows)
 void gp_block_encoder_free(struct gp_block_encoder *e)
 {
     if (!e) return;
-    uint64_t *wide[] = {e->v, e->d, e->best,          e->state,       e->other,         e->dict,
-                        e->a, e->b, e->side[0].start, e->side[0].dur, e->side[1].start, e->side[1].dur};
+    uint64_t *wide[] = {e->v,          e->d, e->state,         e->other,       e->dict,
+                        e->a,          e->b, e->side[0].start, e->side[0].dur, e->side[1].start,
+                        e->side[1].dur};
     for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) free(wide[i]);
     uint32_t *narrow[] = {e->next,        e->local,         e->side[0].track,
                           e->side[0].key, e->side[1].track, e->side[1].key};
@@ -185,20 +185,35 @@ static void put_track(struct gp_block_encoder *e, struct gp_buf *b, struct side 
 
 /* ---- times ---- */
 
-/* A candidate way to code a column. */
+/* The best way found so far to code the column in e->v. */
 struct choice {
     enum gp_gpt_predictor pred;
-    uint64_t quantum;
+    struct gp_pred_rows rows;
     uint64_t cost;
 };
 
+/* How many rows decide between predictors; the first half of them only warms up what is learned on the way. */
+enum { SAMPLE_ROWS = 1024 };
+
+static void try_predictor(struct gp_block_encoder *e, enum gp_gpt_predictor pred,
+                          const struct gp_pred_rows *r, struct choice *best)
+{
+    struct gp_pred_rows some = *r;
+    if (some.n > SAMPLE_ROWS) some.n = SAMPLE_ROWS;
+    if (!gp_pred_forward(pred, &some, e->v, e->d)) return;
+    size_t from = r->n > SAMPLE_ROWS ? SAMPLE_ROWS / 2 : 0;
+    if (gp_pred_is_signed(pred)) zigzag_all(e->d + from, some.n - from);
+    uint64_t cost = gp_stream_cost(e->d + from, some.n - from);
+    if (cost < best->cost) *best = (struct choice){pred, *r, cost};
+}
+
+/* Split the differences D into whole quanta and the rest, which is at most half a quantum either way. */
 static void split(const uint64_t *d, size_t n, uint64_t q, uint64_t *a, uint64_t *b)
 {
     int64_t half = (int64_t)(q / 2), step = (int64_t)q;
     for (size_t i = 0; i < n; i++) {
         int64_t v = (int64_t)d[i];
-        int64_t whole = v >= 0 ? v / step : -(-v / step);
-        int64_t rest = v - whole * step;
+        int64_t whole = v / step, rest = v % step;
         if (rest > half) whole++, rest -= step;
         if (rest < -half) whole--, rest += step;
         a[i] = (uint64_t)whole;
@@ -206,57 +221,49 @@ static void split(const uint64_t *d, size_t n, uint64_t q, uint64_t *a, uint64_t
     }
 }
 
-/* Try PRED on the values in e->v; keep the differences in e->best when they are cheaper than what is there.
- */
-static void try_predictor(struct gp_block_encoder *e, enum gp_gpt_predictor pred,
-                          const struct gp_pred_rows *r, struct choice *best)
-{
-    if (!gp_pred_forward(pred, r, e->v, e->d)) return;
-    if (gp_pred_is_signed(pred)) zigzag_all(e->d, r->n);
-    uint64_t cost = gp_stream_cost(e->d, r->n);
-    if (cost >= best->cost) return;
-    *best = (struct choice){pred, 1, cost};
-    uint64_t *swap = e->best;
-    e->best = e->d;
-    e->d = swap;
-}
-
-static bool worth_splitting(const uint64_t *d, size_t n, bool is_signed, uint64_t q)
+static bool worth_splitting(const uint64_t *d, size_t n, uint64_t q)
 {
     size_t near = 0, used = 0, step = n / 256 + 1;
     for (size_t i = 0; i < n; i += step, used++) {
-        uint64_t v = is_signed ? (uint64_t)llabs(gp_unzigzag(d[i])) : d[i];
+        uint64_t v = (int64_t)d[i] < 0 ? -d[i] : d[i];
         uint64_t rest = v % q;
         near += rest <= q / 16 || rest >= q - q / 16;
     }
     return near * 2 > used;
 }
 
-static void put_chosen(struct gp_block_encoder *e, struct gp_buf *b, uint8_t id, size_t n,
-                       const struct choice *c, const struct gp_pred_rows *r)
+/* Write the column in e->v as was found best. FALLBACK holds any values. */
+static void put_chosen(struct gp_block_encoder *e, struct gp_buf *b, uint8_t id, const struct choice *c,
+                       enum gp_gpt_predictor fallback)
 {
     static const uint64_t quanta[] = {1000, 32};
-    bool is_signed = gp_pred_is_signed(c->pred);
+    const struct gp_pred_rows *r = &c->rows;
+    enum gp_gpt_predictor pred = c->pred;
+    size_t n = r->n;
+    if (!gp_pred_forward(pred, r, e->v, e->d)) {
+        pred = fallback;
+        gp_pred_forward(pred, r, e->v, e->d);
+    }
     uint64_t quantum = 1;
-    bool time = id % GP_GPT_SIDE <= 2;
+    bool is_signed = gp_pred_is_signed(pred), time = id % GP_GPT_SIDE <= 2;
     for (size_t i = 0; time && n >= 16 && i < 2 && quantum == 1; i++)
-        if (worth_splitting(e->best, n, is_signed, quanta[i])) quantum = quanta[i];
+        if (worth_splitting(e->d, n, quanta[i])) quantum = quanta[i];
     e->body.n = 0;
-    if (c->pred == GP_PRED_LAUNCH) {
+    if (pred == GP_PRED_LAUNCH) {
         gp_varint_put(&e->body, gp_zigzag(r->gap));
         gp_varint_put(&e->body, gp_zigzag(r->latency));
     }
     if (quantum > 1) {
-        for (size_t i = 0; is_signed && i < n; i++) e->best[i] = (uint64_t)gp_unzigzag(e->best[i]);
-        split(e->best, n, quantum, e->a, e->b);
+        split(e->d, n, quantum, e->a, e->b);
         if (is_signed) zigzag_all(e->a, n);
         gp_varint_put(&e->body, quantum);
         put_inner_stream(&e->body, e->a, n);
         gp_stream_encode(&e->body, e->b, n);
-        put_column(b, id, (uint8_t)(c->pred | GP_PRED_QUANTUM), &e->body);
+        put_column(b, id, (uint8_t)(pred | GP_PRED_QUANTUM), &e->body);
     } else {
-        gp_stream_encode(&e->body, e->best, n);
-        put_column(b, id, (uint8_t)c->pred, &e->body);
+        if (is_signed) zigzag_all(e->d, n);
+        gp_stream_encode(&e->body, e->d, n);
+        put_column(b, id, (uint8_t)pred, &e->body);
     }
 }
 
@@ -271,7 +278,7 @@ static void put_dur(struct gp_block_encoder *e, struct gp_buf *b, struct side *s
     try_predictor(e, GP_PRED_KEYED, &r, &best);
     struct gp_pred_rows by_config = {.n = s->n, .key = s->config, .state = e->state, .nstate = s->nconfigs};
     if (s->config) try_predictor(e, GP_PRED_KEYED_CONFIG, &by_config, &best);
-    put_chosen(e, b, (uint8_t)(2 + s->add), s->n, &best, &r);
+    put_chosen(e, b, (uint8_t)(2 + s->add), &best, GP_PRED_PLAIN);
 }
 
 static int compare_signed(const void *a, const void *b)
@@ -286,6 +293,12 @@ static int64_t quantile(int64_t *v, size_t n, double part)
     if (!n) return 0;
     qsort(v, n, sizeof *v, compare_signed);
     return v[(size_t)((double)(n - 1) * part)];
+}
+
+/* A - B < C - D, whatever they are. */
+static bool is_below(int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b) < (int64_t)((uint64_t)c - (uint64_t)d);
 }
 
 /* g and l of GP_PRED_LAUNCH from a sample of the rows: the usual gap where a kernel waits for the one before it, the
@@ -310,11 +323,11 @@ static void find_launch_constants(struct gp_block_encoder *e, const struct side 
     memcpy(sorted, latency, n * sizeof *gap);
     int64_t l = quantile(sorted, n, 0.2);
     for (size_t i = 0; i < n; i++)
-        if (gap[i] - g < latency[i] - l) bound[waits++] = gap[i];
+        if (is_below(gap[i], g, latency[i], l)) bound[waits++] = gap[i];
     r->gap = waits ? quantile(bound, waits, 0.5) : g;
     waits = 0;
     for (size_t i = 0; i < n; i++)
-        if (gap[i] - g >= latency[i] - l) bound[waits++] = latency[i];
+        if (!is_below(gap[i], g, latency[i], l)) bound[waits++] = latency[i];
     r->latency = waits ? quantile(bound, waits, 0.5) : l;
 }
 
@@ -337,7 +350,7 @@ static void put_start(struct gp_block_encoder *e, struct gp_buf *b, struct side 
         find_launch_constants(e, s, api, &r);
         try_predictor(e, GP_PRED_LAUNCH, &r, &best);
     }
-    put_chosen(e, b, (uint8_t)(1 + s->add), s->n, &best, &r);
+    put_chosen(e, b, (uint8_t)(1 + s->add), &best, GP_PRED_TRACK_END);
 }
 
 /* ---- everything else ---- */
@@ -359,7 +372,7 @@ static void put_number_column(struct gp_block_encoder *e, struct gp_buf *b, cons
     try_predictor(e, GP_PRED_LAST, &r, &best);
     try_predictor(e, GP_PRED_KEYED, &r, &best);
     if (col == GP_COL_VALUE) try_predictor(e, GP_PRED_FLOAT, &r, &best);
-    put_chosen(e, b, (uint8_t)(gp_gpt_column_id[col] + s->add), s->n, &best, &r);
+    put_chosen(e, b, (uint8_t)(gp_gpt_column_id[col] + s->add), &best, GP_PRED_KEYED);
 }
 
 /* Columns of the GPU side of a launch block that are those of the API call: they are written only where they differ. */
@@ -373,7 +386,7 @@ static bool put_shared_column(struct gp_block_encoder *e, struct gp_buf *b, cons
     struct choice best = {.cost = UINT64_MAX};
     struct gp_pred_rows r = {.n = s->n, .other = e->other};
     try_predictor(e, GP_PRED_OTHER, &r, &best);
-    put_chosen(e, b, gp_gpt_column_id[col], s->n, &best, &r);
+    put_chosen(e, b, gp_gpt_column_id[col], &best, GP_PRED_OTHER);
     return true;
 }
 
@@ -388,7 +401,7 @@ static void put_gpu_name(struct gp_block_encoder *e, struct gp_buf *b, const str
     struct choice best = {.cost = UINT64_MAX};
     struct gp_pred_rows r = {.n = s->n, .other = e->other};
     try_predictor(e, GP_PRED_CONFIG_NAME, &r, &best);
-    put_chosen(e, b, gp_gpt_column_id[GP_COL_NAME], s->n, &best, &r);
+    put_chosen(e, b, gp_gpt_column_id[GP_COL_NAME], &best, GP_PRED_CONFIG_NAME);
 }
 
 static void put_side(struct gp_block_encoder *e, struct gp_buf *b, const struct gp_trace *t, struct side *s,
@@ -593,59 +606,4 @@ struct gp_buf *gp_block_compress(struct gp_buf *from, struct gp_buf *to, enum gp
     if (n > (uint64_t)got * GP_GPT_MAX_RATIO) return from;
     to->n = GP_GPT_BLOCK_HEADER_SIZE + got;
     return to;
-}
-
-/* ---- order and launches ---- */
-
-static bool in_order(const struct gp_events *e, uint32_t a, uint32_t b)
-{
-    return e->start_ns[a] < e->start_ns[b] ||
-           (e->start_ns[a] == e->start_ns[b] && e->dur_ns[a] >= e->dur_ns[b]);
-}
-
-static void merge(const struct gp_events *e, uint32_t *order, uint32_t *tmp, size_t mid, size_t n)
-{
-    if (in_order(e, order[mid - 1], order[mid])) return;
-    memcpy(tmp, order, mid * sizeof *tmp);
-    size_t i = 0, j = mid, k = 0;
-    while (i < mid && j < n) order[k++] = in_order(e, tmp[i], order[j]) ? tmp[i++] : order[j++];
-    memcpy(order + k, tmp + i, (mid - i) * sizeof *tmp);
-}
-
-static void sort_range(const struct gp_events *e, uint32_t *order, uint32_t *tmp, size_t n)
-{
-    if (n < 2) return;
-    sort_range(e, order, tmp, n / 2);
-    sort_range(e, order + n / 2, tmp, n - n / 2);
-    merge(e, order, tmp, n / 2, n);
-}
-
-void gp_rows_sort(const struct gp_events *e, uint32_t *order)
-{
-    bool sorted = true;
-    for (size_t i = 0; i < e->n; i++) {
-        order[i] = (uint32_t)i;
-        if (i && sorted && !in_order(e, (uint32_t)i - 1, (uint32_t)i)) sorted = false;
-    }
-    if (sorted) return;
-    uint32_t *tmp = gp_alloc(e->n * sizeof *tmp);
-    sort_range(e, order, tmp, e->n);
-    free(tmp);
-}
-
-uint32_t *gp_match_launches(const struct gp_events *gpu, const uint32_t *rows, const struct gp_events *api)
-{
-    uint32_t *call = gp_alloc(gpu->n * sizeof *call);
-    struct gp_map by_corr = {0};
-    memset(call, 0xff, gpu->n * sizeof *call);
-    if (!api->corr || !gpu->corr) return call;
-    for (size_t i = 0; i < api->n; i++)
-        if (api->corr[i] != GP_NO_ID) gp_map_put(&by_corr, api->corr[i], (uint32_t)i);
-    for (size_t i = 0; i < gpu->n; i++) {
-        uint64_t corr = gpu->corr[rows[i]];
-        const uint32_t *row = corr != GP_NO_ID ? gp_map_get(&by_corr, corr) : NULL;
-        if (row) call[i] = *row;
-    }
-    gp_map_release(&by_corr);
-    return call;
 }

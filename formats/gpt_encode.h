@@ -42,10 +42,4 @@ uint32_t gp_block_put_totals(struct gp_buf *b, const uint64_t rows[GP_GPT_TABLE_
 struct gp_buf *gp_block_compress(struct gp_buf *from, struct gp_buf *to, enum gp_gpt_codec codec,
                                  uint32_t nrec);
 
-/* ORDER[0..e->n): the rows of E by (start, longer first, row). */
-void gp_rows_sort(const struct gp_events *e, uint32_t *order);
-/* For each i < gpu->n the row of API with the correlation id of GPU row ROWS[i], or UINT32_MAX. To be freed.
- */
-uint32_t *gp_match_launches(const struct gp_events *gpu, const uint32_t *rows, const struct gp_events *api);
-
 #endif

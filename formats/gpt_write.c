@@ -6,6 +6,7 @@
 #include "formats/base/mem.h"
 #include "formats/gpt.h"
 #include "formats/gpt_encode.h"
+#include "formats/gpt_pairs.h"
 
 enum {
     DEFAULT_ROWS = 4096,
@@ -34,8 +35,9 @@ struct gp_gpt_writer {
     struct gp_gpt_stats stats;
     struct gp_buf block, packed;
     struct gp_block_encoder *encoder;
-    uint32_t *order[2], *pair; /* rows of the GPU and API tables to write alone, and pairs */
-    size_t order_cap[2];
+    struct gp_pairs pairs;
+    uint32_t *order;
+    size_t order_cap;
 };
 
 struct gp_gpt_writer *gp_gpt_writer_new(const struct gp_gpt_write_opts *opts, gp_gpt_sink *sink, void *ctx)
@@ -64,9 +66,8 @@ void gp_gpt_writer_free(struct gp_gpt_writer *w)
     gp_buf_release(&w->block);
     gp_buf_release(&w->packed);
     gp_block_encoder_free(w->encoder);
-    free(w->order[0]);
-    free(w->order[1]);
-    free(w->pair);
+    gp_pairs_release(&w->pairs);
+    free(w->order);
     free(w);
 }
 
@@ -224,19 +225,15 @@ static void put_dictionaries(struct gp_gpt_writer *w, const struct gp_trace *t)
 /* ---- events ---- */
 
 /* Rows of E in order of (start, longer first, row). */
-static const uint32_t *sorted_rows(struct gp_gpt_writer *w, int slot, const struct gp_events *e)
+static const uint32_t *sorted_rows(struct gp_gpt_writer *w, const struct gp_events *e)
 {
-    if (e->n > w->order_cap[slot]) {
-        w->order_cap[slot] = e->n + e->n / 2;
-        free(w->order[slot]);
-        w->order[slot] = gp_alloc(w->order_cap[slot] * sizeof *w->order[slot]);
-        if (!slot) {
-            free(w->pair);
-            w->pair = gp_alloc(2 * w->order_cap[0] * sizeof *w->pair);
-        }
+    if (e->n > w->order_cap) {
+        w->order_cap = e->n + e->n / 2;
+        free(w->order);
+        w->order = gp_alloc(w->order_cap * sizeof *w->order);
     }
-    gp_rows_sort(e, w->order[slot]);
-    return w->order[slot];
+    gp_rows_sort(e, w->order);
+    return w->order;
 }
 
 static void put_rows(struct gp_gpt_writer *w, const struct gp_trace *t, enum gp_table table,
@@ -271,35 +268,12 @@ static void put_pairs(struct gp_gpt_writer *w, const struct gp_trace *t, const u
 /* GPU and API events: the first GPU event of each call goes with it. */
 static void put_gpu(struct gp_gpt_writer *w, const struct gp_trace *t)
 {
-    const struct gp_events *gpu = &t->events[GP_GPU], *api = &t->events[GP_API];
-    sorted_rows(w, 0, gpu);
-    sorted_rows(w, 1, api);
-    uint32_t *grows = w->order[0], *arows = w->order[1];
-    size_t ngpu = 0, napi = 0, npairs = 0;
-    if (gpu->n) {
-        uint32_t *pair_gpu = w->pair, *pair_api = w->pair + gpu->n;
-        uint32_t *call = gp_match_launches(gpu, grows, api);
-        uint8_t *taken = gp_zalloc(api->n);
-        for (size_t i = 0; i < gpu->n; i++) {
-            if (call[i] != UINT32_MAX && !taken[call[i]]) {
-                taken[call[i]] = 1;
-                pair_gpu[npairs] = grows[i];
-                pair_api[npairs++] = call[i];
-            } else {
-                grows[ngpu++] = grows[i];
-            }
-        }
-        for (size_t i = 0; i < api->n; i++)
-            if (!taken[arows[i]]) arows[napi++] = arows[i];
-        put_pairs(w, t, pair_gpu, pair_api, npairs);
-        free(call);
-        free(taken);
-    } else {
-        napi = api->n;
-    }
-    put_rows(w, t, GP_GPU, grows, ngpu);
-    put_rows(w, t, GP_API, arows, napi);
-    w->stats.gpu_events += gpu->n;
+    struct gp_pairs *p = &w->pairs;
+    gp_pairs_find(p, &t->events[GP_GPU], &t->events[GP_API]);
+    put_pairs(w, t, p->gpu, p->api, p->n);
+    put_rows(w, t, GP_GPU, p->lone_gpu, p->nlone_gpu);
+    put_rows(w, t, GP_API, p->lone_api, p->nlone_api);
+    w->stats.gpu_events += t->events[GP_GPU].n;
 }
 
 int gp_gpt_flush(struct gp_gpt_writer *w, struct gp_trace *t)
@@ -309,7 +283,7 @@ int gp_gpt_flush(struct gp_gpt_writer *w, struct gp_trace *t)
     put_gpu(w, t);
     for (int i = 0; i < GP_TABLE_COUNT; i++) {
         if (i == GP_GPU || i == GP_API || !t->events[i].n) continue;
-        put_rows(w, t, (enum gp_table)i, sorted_rows(w, 1, &t->events[i]), t->events[i].n);
+        put_rows(w, t, (enum gp_table)i, sorted_rows(w, &t->events[i]), t->events[i].n);
     }
     return w->stopped ? -1 : 0;
 }

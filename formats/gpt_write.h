@@ -20,18 +20,20 @@ typedef int gp_gpt_sink(void *ctx, const void *data, size_t n);
 enum gp_gpt_codec { GP_GPT_PLAIN = 0, GP_GPT_ZSTD = 1, GP_GPT_ZLIB = 2 };
 
 struct gp_gpt_write_opts {
-    uint32_t producer;        /* which process of a merged stream wrote the blocks */
-    enum gp_gpt_codec codec;  /* per block; GP_GPT_PLAIN is the default and the fastest */
-    uint32_t rows_per_block;  /* 0: 4096 */
+    uint32_t producer;       /* which process of a merged stream wrote the blocks */
+    enum gp_gpt_codec codec; /* per block; GP_GPT_PLAIN is the default and the fastest */
+    uint32_t rows_per_block; /* 0: 4096 */
 };
 
 struct gp_gpt_writer;
 
 /* Statistics of what was written, by block kind and in all; for benchmarks and the collector's last line. */
 struct gp_gpt_stats {
-    uint64_t blocks, bytes;       /* everything */
-    uint64_t launch_bytes;        /* payload and header bytes of the blocks that hold GPU events and their launches */
-    uint64_t gpu_events, launched; /* GPU events written; those among them written together with their launch */
+    uint64_t blocks, bytes; /* everything */
+    uint64_t
+        launch_bytes; /* payload and header bytes of the blocks that hold GPU events and their launches */
+    uint64_t gpu_events,
+        launched; /* GPU events written; those among them written together with their launch */
 };
 
 /* Never NULL. OPTS may be NULL. */
