@@ -146,6 +146,11 @@ static const struct device_field device_fields[] = {
     WIDE("sharedMemPerBlock", shared_per_block),
     WIDE("sharedMemPerBlockOptin", shared_per_block_optin),
     WIDE("totalGlobalMem", memory_bytes),
+    /* Kineto has no names for these; chrome_write.c writes them */
+    WIDE("l2CacheSize", l2_bytes),
+    WIDE("coreClockKHz", core_clock_khz),
+    WIDE("memoryClockKHz", memory_clock_khz),
+    WIDE("memoryBandwidthBytesPerSecond", memory_bandwidth_bps),
 };
 
 static void set_device_field(struct gp_device *d, const struct gp_json_value *key, int64_t v)

@@ -12,6 +12,11 @@ enum { FLUSH_SIZE = 128 << 10 };
 /* What is known about a string of the trace; found out when it is first written. */
 enum { UNKNOWN, COPY, ESCAPE, MEMBERS, NO_MEMBERS, NO_JSON };
 
+/* Where a plain name lies. */
+struct plain {
+    size_t at, n;
+};
+
 struct writer {
     const struct gp_trace *t;
     struct gp_chrome_rows rows;
@@ -19,7 +24,11 @@ struct writer {
     gp_chrome_sink *sink;
     void *ctx;
     uint8_t *as_text, *as_object; /* by sid: the states above */
-    bool first;                   /* no event written yet */
+    gp_chrome_plain_name *plain_name;
+    struct gp_map plain_at; /* sid of a kernel's name -> index in `plains` */
+    GP_VEC(struct plain) plains;
+    struct gp_buf plain; /* their text, as JSON strings */
+    bool first;          /* no event written yet */
     bool stopped;
 };
 
@@ -46,6 +55,24 @@ static void put_string(struct writer *w, gp_sid sid)
     memcpy(to + 1, text, n);
     to[n + 1] = '"';
     w->b.n += n + 2;
+}
+
+/* The plain form of a kernel's name, which may be mangled. Traces have few names and many events. */
+static void put_plain_name(struct writer *w, gp_sid sid)
+{
+    uint32_t *at = gp_map_put(&w->plain_at, sid, UINT32_MAX);
+    if (*at == UINT32_MAX) {
+        struct gp_buf name = {0};
+        struct plain p = {.at = w->plain.n};
+        w->plain_name(&name, gp_trace_str(w->t, sid), gp_string_len(&w->t->strings, sid));
+        gp_json_put_string(&w->plain, name.data, name.n);
+        gp_buf_release(&name);
+        p.n = w->plain.n - p.at;
+        *at = (uint32_t)w->plains.n;
+        GP_VEC_PUSH(&w->plains, p);
+    }
+    const struct plain *p = &w->plains.at[*at];
+    gp_buf_put(&w->b, w->plain.data + p->at, p->n);
 }
 
 static void put_number_or_string(struct writer *w, int64_t number, gp_sid text)
@@ -238,11 +265,13 @@ static void put_category(struct writer *w, enum gp_table table, size_t i)
 static void put_head(struct writer *w, enum gp_table table, size_t i, char phase)
 {
     const struct gp_events *e = &w->t->events[table];
+    const struct gp_chrome_row *row = &w->rows.tracks[e->track[i]];
     begin_event(w, phase);
     put_category(w, table, i);
     PUT(w, ",\"name\":");
-    put_string(w, e->name[i]);
-    put_row(w, &w->rows.tracks[e->track[i]]);
+    if (table == GP_GPU && row->placed_here && w->plain_name) put_plain_name(w, e->name[i]);
+    else put_string(w, e->name[i]);
+    put_row(w, row);
     PUT(w, ",\"ts\":");
     gp_json_put_us(&w->b, e->start_ns[i]);
 }
@@ -530,11 +559,13 @@ static void put_property(struct writer *w, const char *name, int64_t v)
     if (v > 0) gp_buf_printf(&w->b, ",\"%s\":%lld", name, (long long)v);
 }
 
+/* `extra` holds all properties as they were written (then it says "id", too), or those that have no field. */
 static void put_device(struct writer *w, const struct gp_device *d)
 {
     const char *extra = gp_trace_str(w->t, d->extra);
-    size_t n = gp_string_len(&w->t->strings, d->extra), len;
-    if (d->extra && gp_json_members(extra, n, &len)) {
+    size_t n = gp_string_len(&w->t->strings, d->extra), len = 0;
+    const char *members = d->extra ? gp_json_members(extra, n, &len) : NULL;
+    if (members && strstr(extra, "\"id\"")) {
         gp_buf_put(&w->b, extra, n);
         return;
     }
@@ -555,7 +586,9 @@ static void put_device(struct writer *w, const struct gp_device *d)
     put_property(w, "l2CacheSize", d->l2_bytes);
     put_property(w, "coreClockKHz", d->core_clock_khz);
     put_property(w, "memoryClockKHz", d->memory_clock_khz);
-    put_property(w, "memoryBandwidth", d->memory_bandwidth_bps);
+    put_property(w, "memoryBandwidthBytesPerSecond", d->memory_bandwidth_bps);
+    if (len) gp_buf_putc(&w->b, ',');
+    gp_buf_put(&w->b, members, len);
     gp_buf_putc(&w->b, '}');
 }
 
@@ -622,13 +655,14 @@ static void put_metadata(struct writer *w)
     }
 }
 
-int gp_chrome_write(const struct gp_trace *t, gp_chrome_sink *sink, void *ctx)
+int gp_chrome_write(const struct gp_trace *t, gp_chrome_plain_name *plain_name, gp_chrome_sink *sink,
+                    void *ctx)
 {
     /* At equal times viewers nest what comes first around what comes later. */
     static const enum gp_table order[] = {GP_OTHER,   GP_RANGE,    GP_PYTHON,    GP_OP,  GP_API,
                                           GP_SYNC,    GP_OVERHEAD, GP_GPU_RANGE, GP_GPU, GP_MEMORY,
                                           GP_COUNTER, GP_MARK,     GP_FLOW};
-    struct writer w = {.t = t, .sink = sink, .ctx = ctx, .first = true};
+    struct writer w = {.t = t, .plain_name = plain_name, .sink = sink, .ctx = ctx, .first = true};
     w.as_text = gp_zalloc(t->strings.n + 1);
     w.as_object = gp_zalloc(t->strings.n + 1);
     gp_chrome_rows_make(&w.rows, t);
@@ -642,6 +676,9 @@ int gp_chrome_write(const struct gp_trace *t, gp_chrome_sink *sink, void *ctx)
     flush(&w);
     gp_chrome_rows_release(&w.rows);
     gp_buf_release(&w.b);
+    gp_buf_release(&w.plain);
+    gp_map_release(&w.plain_at);
+    GP_VEC_FREE(&w.plains);
     free(w.as_text);
     free(w.as_object);
     return w.stopped ? -1 : 0;

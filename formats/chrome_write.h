@@ -3,7 +3,7 @@
  * files and compression: the text goes to a callback, piece by piece, and memory stays bounded whatever the
  * size of the trace.
  *
- *     if (gp_chrome_write(&trace, sink, ctx)) ...     // the sink said stop
+ *     if (gp_chrome_write(&trace, NULL, sink, ctx)) ...     // the sink said stop
  *
  * What becomes of what (formats/README.md has the table of columns and arg names):
  *   - one object: metadata as recorded, deviceProperties, "traceEvents" with one event a line;
@@ -12,6 +12,7 @@
  * counter sample one C event, flows s, t and f events, f with "bp":"e";
  *   - pid and tid are those of chrome_rows.h. When a stream had no row of its own (our collector's traces)
  * and the trace has no flows, ac2g flows from launch to GPU event are made from the correlation ids;
+ *   - mangled kernel names of such traces are made plain, as Kineto does, where the caller says how;
  *   - losses are told under "gpuprofLosses"; the first clock pair gives baseTimeNanoseconds where none was
  * recorded. Strings are escaped, bytes that are no UTF-8 become U+FFFD, and `extra` text that is no JSON
  * object is written as the string arg "extra": the output is valid JSON whatever the trace holds.
@@ -22,10 +23,17 @@
 #include "formats/base/err.h"
 #include "formats/trace.h"
 
+struct gp_buf;
+
+/* Appends the plain form of a mangled name to TO, or the name itself. */
+typedef void gp_chrome_plain_name(struct gp_buf *to, const char *name, size_t n);
+
 /* Takes N bytes of text. Returns 0, or -1 to stop. */
 typedef int gp_chrome_sink(void *ctx, const void *data, size_t n);
 
-/* Writes all of T, which is finished. Same trace, same bytes. -1 when the sink said stop. */
-GP_MUST_CHECK int gp_chrome_write(const struct gp_trace *t, gp_chrome_sink *sink, void *ctx);
+/* Writes all of T, which is finished. PLAIN_NAME may be NULL: names as recorded. Same trace, same bytes. -1 when the sink
+ * said stop. */
+GP_MUST_CHECK int gp_chrome_write(const struct gp_trace *t, gp_chrome_plain_name *plain_name,
+                                  gp_chrome_sink *sink, void *ctx);
 
 #endif

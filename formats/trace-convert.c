@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
+#include "analyze/names.h"
 #include "formats/base/cli.h"
 #include "formats/base/output.h"
 #include "formats/reader.h"
@@ -76,7 +77,8 @@ static int convert(const struct gp_tool *tool, const struct opts *o, const struc
     if (o->common.verbose) tell_input(tool, &t);
     if (!o->common.quiet) tell_issues(tool, &t);
     struct gp_output *out = gp_output_open(o->common.output, err);
-    if (out) w->write(&t, o->compress, out);
+    struct gp_write_opts write_opts = {.compression = o->compress, .plain_name = gp_name_demangle};
+    if (out) w->write(&t, &write_opts, out);
     failed = !out || gp_output_close(out, true, err);
     gp_trace_release(&t);
     return failed ? -1 : 0;

@@ -11,23 +11,23 @@ static int to_output(void *ctx, const void *data, size_t n)
     return gp_output_failed(ctx) ? -1 : 0;
 }
 
-static void write_gpt(struct gp_trace *t, const char *compression, struct gp_output *out)
+static void write_gpt(struct gp_trace *t, const struct gp_write_opts *wanted, struct gp_output *out)
 {
     struct gp_gpt_write_opts opts = {.codec = GP_GPT_PLAIN};
-    if (!strcmp(compression, "zstd")) opts.codec = GP_GPT_ZSTD;
-    if (!strcmp(compression, "zlib")) opts.codec = GP_GPT_ZLIB;
+    if (!strcmp(wanted->compression, "zstd")) opts.codec = GP_GPT_ZSTD;
+    if (!strcmp(wanted->compression, "zlib")) opts.codec = GP_GPT_ZLIB;
     struct gp_gpt_writer *w = gp_gpt_writer_new(&opts, to_output, out);
     if (!gp_gpt_begin(w)) gp_gpt_end(w, t); /* OUT remembers a failure */
     gp_gpt_writer_free(w);
 }
 
-static void write_chrome(struct gp_trace *t, const char *compression, struct gp_output *out)
+static void write_chrome(struct gp_trace *t, const struct gp_write_opts *wanted, struct gp_output *out)
 {
     enum gp_packing packing = GP_PACK_NONE;
-    if (!strcmp(compression, "gzip")) packing = GP_PACK_GZIP;
-    if (!strcmp(compression, "zstd")) packing = GP_PACK_ZSTD;
+    if (!strcmp(wanted->compression, "gzip")) packing = GP_PACK_GZIP;
+    if (!strcmp(wanted->compression, "zstd")) packing = GP_PACK_ZSTD;
     struct gp_pack *pack = gp_pack_new(packing, to_output, out);
-    if (!gp_chrome_write(t, gp_pack_write, pack)) gp_pack_end(pack);
+    if (!gp_chrome_write(t, wanted->plain_name, gp_pack_write, pack)) gp_pack_end(pack);
     gp_pack_free(pack);
 }
 

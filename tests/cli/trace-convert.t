@@ -222,4 +222,35 @@ test_expect_success PYTHON 'no operand at a terminal does not hang' '
     grep -q "^status 2$" out
 '
 
+mock=${GP_BIN%/bin}/tests/mock
+[ ! -x "$mock/app" ] || test_set_prereq MOCK
+
+# Two processes with the same device, stream and correlation ids: in Chrome only numbers tell things apart.
+test_expect_success PYTHON,MOCK 'a trace of two processes keeps its kernels apart in chrome' '
+    cat >check.py <<-\EOF &&
+	import collections, json
+	events = json.load(open("two.json"))["traceEvents"]
+	kernels = [e for e in events if e.get("cat") == "kernel"]
+	calls = [e for e in events if e.get("cat") == "cuda_runtime"]
+	assert len(kernels) == len(calls) == 20
+	launches = {e["args"]["correlation"]: e for e in calls}
+	assert len(launches) == 20
+	rows = collections.defaultdict(set)
+	for k in kernels:
+	    rows[k["pid"], k["tid"]].add(launches[k["args"]["correlation"]]["pid"])
+	assert len(rows) == 2 and all(len(pids) == 1 for pids in rows.values()), rows
+	flows = collections.Counter((e["ph"], e["id"]) for e in events if e.get("cat") == "ac2g")
+	assert flows == {(ph, c): 1 for ph in "sf" for c in launches}, flows
+	assert sum(k["name"] == "gemm(float*)" for k in kernels) == 8
+	EOF
+    GPUPROF_LIBCUPTI=$mock/libcupti.so.13 gpuprof-collect -o two.trace "$mock/app" fork first 10 &&
+    trace-convert --to chrome two.trace >two.json &&
+    python3 check.py &&
+    trace-convert -o back.trace two.json &&
+    "$mock/facts" two.trace | grep "^gpu\|^api\|^device:\|^streams\|^threads" >before &&
+    "$mock/facts" back.trace | grep "^gpu\|^api\|^device:\|^streams\|^threads" >after &&
+    grep -Fx "gpu 20" before &&
+    test_cmp before after
+'
+
 test_done

@@ -17,12 +17,19 @@ static int to_buf(void *ctx, const void *data, size_t n)
     return 0;
 }
 
+/* Stands for a demangler. */
+static void plain(struct gp_buf *to, const char *text, size_t n)
+{
+    if (n > 2 && !memcmp(text, "_Z", 2)) gp_buf_puts(to, "plain ");
+    gp_buf_put(to, text, n);
+}
+
 /* The text of T, which is finished and released. The caller frees the buffer. */
 static struct gp_buf written(struct gp_trace *t)
 {
     struct gp_buf b = {0};
     gp_trace_finish(t);
-    assert_int_equal(gp_chrome_write(t, to_buf, &b), 0);
+    assert_int_equal(gp_chrome_write(t, plain, to_buf, &b), 0);
     gp_buf_str(&b);
     assert_true(gp_json_is_valid(b.data, b.n));
     gp_trace_release(t);
@@ -408,6 +415,22 @@ static void what_was_read_from_a_chrome_trace_keeps_its_row(void **state)
     gp_buf_release(&b);
 }
 
+static void mangled_kernel_names_are_made_plain_where_we_recorded_them(void **state)
+{
+    (void)state;
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL);
+    collected(&t);
+    gp_events_add(&t.events[GP_OP], 0, 1, thread(&t, 1, 1), name(&t, "_Zop"));
+    kernel(&t, stream(&t, 0, 1, 7, 0, 7), 0, 1, "_Z1k\"");
+    kernel(&t, stream(&t, 0, 1, 7, 0, 7), 5, 1, "_Z1k\"");
+    EXPECT(&t, "\"name\":\"_Zop\",", "\"name\":\"plain _Z1k\\\"\",\"pid\":0,\"tid\":7,\"ts\":0,",
+           "\"name\":\"plain _Z1k\\\"\",\"pid\":0,\"tid\":7,\"ts\":0.005,");
+    gp_trace_init(&t, GP_NEED_ALL);
+    kernel(&t, stream(&t, 0, 1, 7, 0, 7), 0, 1, "_Z1k");
+    EXPECT(&t, "\"name\":\"_Z1k\",");
+}
+
 static void metadata_devices_and_losses_are_told(void **state)
 {
     (void)state;
@@ -419,6 +442,7 @@ static void metadata_devices_and_losses_are_told(void **state)
     struct gp_device d = gp_device_unknown();
     d.name = name(&t, "NVIDIA H200");
     d.sms = 132;
+    d.extra = name(&t, "{\"uuid\":\"GPU-0\"}");
     GP_VEC_PUSH(&t.devices, d);
     d.id = 1;
     d.extra = name(&t, "{\"id\": 1, \"x\": 2}");
@@ -430,7 +454,8 @@ static void metadata_devices_and_losses_are_told(void **state)
     expect_text(
         &t,
         "{\"schemaVersion\":1,\n"
-        "\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA H200\",\"numSms\":132},\n{\"id\": 1, \"x\": 2}],\n"
+        "\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA "
+        "H200\",\"numSms\":132,\"uuid\":\"GPU-0\"},\n{\"id\": 1, \"x\": 2}],\n"
         "\"distributedInfo\":{\"rank\":3},\n"
         "\"baseTimeNanoseconds\":1699999999999999000,\n"
         "\"gpuprofLosses\":[{\"what\":\"activity records\",\"reason\":\"buffer pool full\",\"count\":12}],\n"
@@ -458,7 +483,7 @@ static void a_sink_that_says_stop_is_not_called_again(void **state)
     for (int i = 0; i < 10000; i++) kernel(&t, stream(&t, 0, 0, 7, 0, 7), i, 1, "k");
     gp_trace_finish(&t);
     struct stopping_sink s = {0};
-    assert_int_equal(gp_chrome_write(&t, stop, &s), -1);
+    assert_int_equal(gp_chrome_write(&t, NULL, stop, &s), -1);
     assert_int_equal(s.calls, 1);
     gp_trace_release(&t);
 }
@@ -482,6 +507,7 @@ int main(void)
         cmocka_unit_test(processes_that_share_numbers_do_not_collide),
         cmocka_unit_test(a_device_gives_way_to_a_process_with_its_number),
         cmocka_unit_test(what_was_read_from_a_chrome_trace_keeps_its_row),
+        cmocka_unit_test(mangled_kernel_names_are_made_plain_where_we_recorded_them),
         cmocka_unit_test(metadata_devices_and_losses_are_told),
         cmocka_unit_test(a_sink_that_says_stop_is_not_called_again),
     };
