@@ -56,16 +56,18 @@ static bool gzip_matches(const uint8_t *head, size_t n)
 
 struct gzip {
     struct inflate_state s;
-    bool between; /* members; nothing of the next one was read */
+    bool between; /* members: nothing of the next one, or the first, was read */
     bool ended;
 };
+
+enum { HEADER_BYTES = 10, HEADER_CRC = 2, EXTRA = 4, NAME = 8, COMMENT = 16, RESERVED = 0xe0 /* flags */ };
 
 static void *gzip_open(void)
 {
     struct gzip *g = gp_alloc(sizeof *g);
     isal_inflate_init(&g->s);
-    g->s.crc_flag = ISAL_GZIP;
-    g->between = g->ended = false;
+    g->between = true;
+    g->ended = false;
     return g;
 }
 
@@ -113,25 +115,54 @@ static bool gzip_step(struct gzip *g, struct gp_raw *raw, struct gp_err *err)
     return true;
 }
 
-static size_t gzip_run(void *state, struct gp_raw *raw, uint8_t *to, size_t n, struct gp_err *err)
+static bool header_cut(struct gp_raw *raw, struct gp_err *err)
 {
-    struct gzip *g = state;
-    if (n > MOST_AT_ONCE) n = MOST_AT_ONCE;
-    g->s.next_out = to;
-    g->s.avail_out = (uint32_t)n;
-    while (!g->ended && g->s.avail_out > 0) {
-        if (g->between) {
-            if (!another_follows(raw, gzip_matches, "gzip", err)) {
-                g->ended = true;
-                break;
-            }
-            isal_inflate_reset(&g->s);
-            g->s.crc_flag = ISAL_GZIP;
-            g->between = false;
-        }
-        g->ended = !gzip_step(g, raw, err);
+    gp_raw_skip(raw, raw->n);
+    cut(err, raw, "gzip");
+    return false;
+}
+
+static bool skip_text(struct gp_raw *raw)
+{
+    while (gp_raw_need(raw, 1) > 0) {
+        const uint8_t *end = memchr(raw->at, 0, raw->n);
+        gp_raw_skip(raw, end ? (size_t)(end - raw->at) + 1 : raw->n);
+        if (end) return true;
     }
-    return n - g->s.avail_out;
+    return false;
+}
+
+static bool skip_bytes(struct gp_raw *raw, size_t n)
+{
+    while (n > 0 && gp_raw_need(raw, 1) > 0) {
+        size_t k = raw->n < n ? raw->n : n;
+        gp_raw_skip(raw, k);
+        n -= k;
+    }
+    return n == 0;
+}
+
+/* ISA-L reads headers, too, but loses its place when one comes in pieces and has a name, extra bytes or a checksum. */
+static bool gzip_begin(struct gzip *g, struct gp_raw *raw, struct gp_err *err)
+{
+    isal_inflate_reset(&g->s);
+    g->s.crc_flag = ISAL_GZIP_NO_HDR_VER; /* the trailer's checksum and length are verified */
+    if (gp_raw_need(raw, HEADER_BYTES) < HEADER_BYTES) return header_cut(raw, err);
+    unsigned flags = raw->at[3];
+    if (flags & RESERVED) {
+        damaged(err, raw, "gzip", "unknown header flags");
+        return false;
+    }
+    gp_raw_skip(raw, HEADER_BYTES);
+    if (flags & EXTRA) {
+        if (gp_raw_need(raw, 2) < 2) return header_cut(raw, err);
+        size_t n = raw->at[0] | (size_t)raw->at[1] << 8;
+        if (!skip_bytes(raw, 2 + n)) return header_cut(raw, err);
+    }
+    if ((flags & NAME) && !skip_text(raw)) return header_cut(raw, err);
+    if ((flags & COMMENT) && !skip_text(raw)) return header_cut(raw, err);
+    if ((flags & HEADER_CRC) && !skip_bytes(raw, 2)) return header_cut(raw, err);
+    return true;
 }
 
 static void gzip_close(void *state)
@@ -150,6 +181,7 @@ static void *gzip_open(void)
 {
     struct gzip *g = gp_zalloc(sizeof *g);
     if (inflateInit2(&g->s, 15 + 16) != Z_OK) gp_out_of_memory(sizeof g->s);
+    g->between = true;
     return g;
 }
 
@@ -175,24 +207,11 @@ static bool gzip_step(struct gzip *g, struct gp_raw *raw, struct gp_err *err)
     return moved;
 }
 
-static size_t gzip_run(void *state, struct gp_raw *raw, uint8_t *to, size_t n, struct gp_err *err)
+static bool gzip_begin(struct gzip *g, struct gp_raw *raw, struct gp_err *err)
 {
-    struct gzip *g = state;
-    if (n > MOST_AT_ONCE) n = MOST_AT_ONCE;
-    g->s.next_out = to;
-    g->s.avail_out = (uInt)n;
-    while (!g->ended && g->s.avail_out > 0) {
-        if (g->between) {
-            if (!another_follows(raw, gzip_matches, "gzip", err)) {
-                g->ended = true;
-                break;
-            }
-            inflateReset(&g->s);
-            g->between = false;
-        }
-        g->ended = !gzip_step(g, raw, err);
-    }
-    return n - g->s.avail_out;
+    (void)raw;
+    (void)err; /* zlib reads the header itself */
+    return inflateReset(&g->s) == Z_OK;
 }
 
 static void gzip_close(void *state)
@@ -203,6 +222,22 @@ static void gzip_close(void *state)
 }
 
 #endif
+
+/* Both libraries call the members next_out and avail_out. */
+static size_t gzip_run(void *state, struct gp_raw *raw, uint8_t *to, size_t n, struct gp_err *err)
+{
+    struct gzip *g = state;
+    if (n > MOST_AT_ONCE) n = MOST_AT_ONCE;
+    g->s.next_out = to;
+    g->s.avail_out = (uint32_t)n;
+    while (!g->ended && g->s.avail_out > 0) {
+        if (g->between)
+            g->ended = !another_follows(raw, gzip_matches, "gzip", err) || !gzip_begin(g, raw, err);
+        g->between = false;
+        if (!g->ended) g->ended = !gzip_step(g, raw, err);
+    }
+    return n - g->s.avail_out;
+}
 
 /* ---- zstd ---- */
 

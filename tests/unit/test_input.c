@@ -50,6 +50,30 @@ static void put_gzip(struct gp_buf *to, const void *data, size_t n, int level)
     deflateEnd(&s);
 }
 
+/* A member whose header has all that there can be in one. */
+static void put_gzip_with_header(struct gp_buf *to, const void *data, size_t n)
+{
+    z_stream s = {0};
+    static Bytef extra[3000], name[] = "a rather long name.json", comment[] = "and a comment";
+    gz_header h = {.text = 1,
+                   .time = 12345,
+                   .extra = extra,
+                   .extra_len = sizeof extra,
+                   .name = name,
+                   .comment = comment,
+                   .hcrc = 1};
+    assert_int_equal(deflateInit2(&s, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflateSetHeader(&s, &h), Z_OK);
+    s.next_in = (Bytef *)(uintptr_t)data;
+    s.avail_in = (uInt)n;
+    size_t room = 10000 + 2 * n;
+    s.next_out = (Bytef *)gp_buf_reserve(to, room);
+    s.avail_out = (uInt)room;
+    assert_int_equal(deflate(&s, Z_FINISH), Z_STREAM_END);
+    to->n += s.total_out;
+    deflateEnd(&s);
+}
+
 static void put_zstd(struct gp_buf *to, const void *data, size_t n, int level)
 {
     ZSTD_CCtx *c = ZSTD_createCCtx();
@@ -495,6 +519,34 @@ static void closing_early_ends_a_thread_that_is_far_ahead(void **state)
     gp_buf_release(&text);
 }
 
+static void headers_with_everything_in_them_are_skipped(void **state)
+{
+    (void)state;
+    struct gp_buf packed = {0};
+    put_gzip_with_header(&packed, "hello", 5);
+    put_gzip_with_header(&packed, " again", 6);
+    assert_reads_as(&packed, "hello again", 11, "gzip");
+    for (size_t most = 1; most < 3000; most = most * 5 + 2) {
+        int fds[2], saved;
+        assert_int_equal(pipe(fds), 0);
+        with_stdin(fds[0], &saved);
+        struct feed f = {fds[1], &packed, most};
+        pthread_t t;
+        assert_int_equal(pthread_create(&t, NULL, feed, &f), 0);
+        struct gp_input *in = gp_input_open("-", 1, NULL);
+        assert_non_null(in);
+        struct gp_buf got = read_all(in, 100);
+        assert_same(&got, "hello again", 11);
+        assert_int_equal(gp_input_status(in, NULL), 0);
+        pthread_join(t, NULL);
+        gp_buf_release(&got);
+        gp_input_close(in);
+        restore_stdin(saved);
+        close(fds[0]);
+    }
+    gp_buf_release(&packed);
+}
+
 /* ---- files and what is none ---- */
 
 static void a_plain_file_lends_its_descriptor(void **state)
@@ -591,6 +643,7 @@ int main(void)
         cmocka_unit_test(damage_deep_inside_gives_what_is_before_it),
         cmocka_unit_test(peeking_shows_what_reading_then_gives),
         cmocka_unit_test(a_pipe_with_short_reads_gives_the_same),
+        cmocka_unit_test(headers_with_everything_in_them_are_skipped),
         cmocka_unit_test(a_fifo_is_read_like_a_pipe),
         cmocka_unit_test(closing_early_ends_a_thread_that_waits_for_input),
         cmocka_unit_test(closing_early_ends_a_thread_that_is_far_ahead),
