@@ -329,18 +329,27 @@ static void put_process(struct gp_buf *to, const struct gp_trace *t, const struc
     else gp_buf_put_i64(to, p->pid);
 }
 
-/* Give processes frames when host events of more than one are there. */
+/* Mark the processes whose host events launched GPU work or, with the CPU weight, are there. */
+static void mark_processes(const struct walk *w, uint32_t *frame)
+{
+    if (w->b->opts.weight == GP_WEIGHT_CPU) {
+        for (size_t k = 0; k < w->t->tracks.n; k++)
+            if (w->hs.first[k + 1] > w->hs.first[k]) frame[w->t->tracks.at[k].process] = GP_CALLTREE_ROOT;
+        return;
+    }
+    for (size_t i = 0; i < w->t->events[GP_GPU].n; i++)
+        if (w->at.node[i] != GP_HOST_NONE)
+            frame[w->t->tracks.at[w->hs.nodes[w->at.node[i]].track].process] = GP_CALLTREE_ROOT;
+}
+
+/* Give processes frames when the stacks come from more than one. */
 static void frame_processes(struct walk *w)
 {
     size_t n = w->t->processes.n, used = 0;
     uint32_t *frame = gp_alloc(n * sizeof *frame);
     memset(frame, 0xff, n * sizeof *frame);
-    for (size_t k = 0; k < w->t->tracks.n; k++) {
-        uint32_t process = w->t->tracks.at[k].process;
-        if (w->hs.first[k + 1] == w->hs.first[k] || frame[process] != NO_NODE) continue;
-        frame[process] = GP_CALLTREE_ROOT;
-        used++;
-    }
+    mark_processes(w, frame);
+    for (size_t i = 0; i < n; i++) used += frame[i] != NO_NODE;
     if (used < 2) {
         free(frame);
         return;

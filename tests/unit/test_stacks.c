@@ -171,6 +171,27 @@ static void equal_ids_of_two_producers_are_two_launches(void **state)
     expect(&m.t, PLAIN, "process 100;a;k 10\nprocess 200;b;k 3\n");
 }
 
+static struct made two_ops(void)
+{
+    struct made m = make();
+    mk_host(&m.t, GP_OP, m.thread, 0, 100, "a");
+    mk_call(&m.t, m.thread, 20, 30, "cudaLaunchKernel", 1);
+    mk_host(&m.t, GP_OP, m.thread, 200, 300, "b");
+    mk_call(&m.t, m.thread, 220, 230, "cudaLaunchKernel", 2);
+    mk_kernel(&m.t, m.stream, 1000, 1990, "void ns::k<int>(int*)", 1);
+    mk_kernel(&m.t, m.stream, 2000, 2010, "other", 2);
+    return m;
+}
+
+static void a_process_that_launches_nothing_makes_no_difference(void **state)
+{
+    (void)state;
+    struct made m = two_ops();
+    uint32_t other = mk_thread(&m.t, mk_process(&m.t, 200, 0), 200);
+    mk_host(&m.t, GP_OP, other, 0, 1000, "c");
+    expect(&m.t, PLAIN, "a;ns::k 990\nb;other 10\n");
+}
+
 static void of_several_calls_with_one_id_the_last_before_the_kernel_counts(void **state)
 {
     (void)state;
@@ -287,18 +308,6 @@ static void a_depth_limit_counts_deeper_frames_for_their_ancestor(void **state)
     mk_call(&m.t, m.thread, 20, 30, "cudaLaunchKernel", 1);
     mk_kernel(&m.t, m.stream, 100, 107, "k", 1);
     expect(&m.t, (struct gp_stacks_opts){.max_depth = 2}, "a;b 7\n");
-}
-
-static struct made two_ops(void)
-{
-    struct made m = make();
-    mk_host(&m.t, GP_OP, m.thread, 0, 100, "a");
-    mk_call(&m.t, m.thread, 20, 30, "cudaLaunchKernel", 1);
-    mk_host(&m.t, GP_OP, m.thread, 200, 300, "b");
-    mk_call(&m.t, m.thread, 220, 230, "cudaLaunchKernel", 2);
-    mk_kernel(&m.t, m.stream, 1000, 1990, "void ns::k<int>(int*)", 1);
-    mk_kernel(&m.t, m.stream, 2000, 2010, "other", 2);
-    return m;
 }
 
 static void a_filter_keeps_stacks_with_a_matching_frame(void **state)
@@ -594,6 +603,7 @@ int main(void)
         cmocka_unit_test(all_kernels_of_a_graph_lie_below_its_launch),
         cmocka_unit_test(runtime_calls_are_frames_when_asked_for),
         cmocka_unit_test(equal_ids_of_two_producers_are_two_launches),
+        cmocka_unit_test(a_process_that_launches_nothing_makes_no_difference),
         cmocka_unit_test(of_several_calls_with_one_id_the_last_before_the_kernel_counts),
         cmocka_unit_test(without_a_call_the_operator_with_the_external_id_counts),
         cmocka_unit_test(without_either_an_arrow_counts),
