@@ -51,7 +51,11 @@ def load(path, tools):
 
 def folded_sum(path, tools, weight):
     command = [os.path.join(tools, "trace2flame"), "-q", "-f", "folded", "--weight", weight, path]
-    lines = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.splitlines()
+    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if run.returncode == 2 and b"nothing in it can be used" in run.stderr:
+        return 0  # a program that died before the first flush
+    run.check_returncode()
+    lines = run.stdout.splitlines()
     return sum(int(line.rsplit(b" ", 1)[1]) for line in lines)
 
 
