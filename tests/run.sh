@@ -31,8 +31,8 @@ jobs=$(nproc 2>/dev/null || echo 2)
 for preset in $presets; do
     echo "== building: $preset"
     mkdir -p build
-    cmake --preset "$preset" >"build/$preset.log" 2>&1 || { cat "build/$preset.log"; exit 1; }
-    cmake --build --preset "$preset" -j "$jobs" >>"build/$preset.log" 2>&1 || { cat "build/$preset.log"; exit 1; }
+    cmake --preset "$preset" >"build/$preset.log" 2>&1 || { tail -n 60 "build/$preset.log"; exit 1; }
+    cmake --build --preset "$preset" -j "$jobs" >>"build/$preset.log" 2>&1 || { tail -n 60 "build/$preset.log"; exit 1; }
     grep -E 'warning:|^-- .*(not built|with zlib)' "build/$preset.log" || :
 done
 
