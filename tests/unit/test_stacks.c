@@ -512,6 +512,58 @@ static void ten_thousand_events_with_one_id_take_no_time(void **state)
     expect(&m.t, PLAIN, want);
 }
 
+/* The next of a fixed series of numbers below N. */
+static uint64_t series;
+static int64_t below(int64_t n)
+{
+    series = series * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((series >> 33) % (uint64_t)n);
+}
+
+enum { TICKS = 400, TICK_NS = 10000 };
+
+/* Random host events, crossing each other as they like, at whole ticks of 10 us, so that none ends a little late. Marks
+ * the ticks that each of three threads covers. */
+static void add_random_host(struct made *m, const uint32_t *threads, bool (*covered)[TICKS])
+{
+    static const enum gp_table tables[] = {GP_RANGE, GP_PYTHON, GP_OP, GP_API};
+    for (int i = 0; i < 200; i++) {
+        int64_t thread = below(3), start = below(TICKS), end = start + below(TICKS - start);
+        enum gp_table table = tables[below(4)];
+        size_t row =
+            mk_host(&m->t, table, threads[thread], start * TICK_NS, end * TICK_NS, i % 2 ? "f" : "g");
+        if (table == GP_API) gp_set_corr(&m->t.events[GP_API], row, (uint64_t)below(40));
+        for (int64_t k = start; k < end; k++) covered[thread][k] = true;
+    }
+}
+
+static void sums_close_whatever_the_events(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 100; round++) {
+        bool covered[3][TICKS] = {{false}};
+        struct made m = make();
+        uint32_t threads[3] = {m.thread, mk_thread(&m.t, m.process, 101), mk_thread(&m.t, m.process, 102)};
+        add_random_host(&m, threads, covered);
+        int64_t gpu_ns = 0, cpu_ns = 0;
+        for (int i = 0; i < 100; i++) {
+            int64_t start = below(TICKS * TICK_NS), dur = below(5000);
+            mk_kernel(&m.t, m.stream, start, start + dur, "k", (uint64_t)below(60));
+            gpu_ns += dur;
+        }
+        for (int t = 0; t < 3; t++)
+            for (int k = 0; k < TICKS; k++) cpu_ns += covered[t][k] ? TICK_NS : 0;
+        struct gp_flame f =
+            flame_of(&m.t, (struct gp_stacks_opts){.min_duration_ns = 1000, .group_small_pct = 3});
+        assert_int_equal(f.tree.total[GP_CALLTREE_ROOT], gpu_ns);
+        gp_flame_release(&f);
+        f = flame_of(&m.t, (struct gp_stacks_opts){.weight = GP_WEIGHT_CPU, .invert = true, .max_depth = 3});
+        assert_int_equal(f.tree.total[GP_CALLTREE_ROOT], cpu_ns);
+        gp_flame_release(&f);
+        gp_trace_release(&m.t);
+    }
+}
+
 static void folded_text_is_drawn_as_it_is(void **state)
 {
     (void)state;
@@ -626,6 +678,7 @@ int main(void)
         cmocka_unit_test(frames_that_hold_themselves_are_one),
         cmocka_unit_test(a_user_decides_what_a_kernel_is),
         cmocka_unit_test(ten_thousand_events_with_one_id_take_no_time),
+        cmocka_unit_test(sums_close_whatever_the_events),
         cmocka_unit_test(folded_text_is_drawn_as_it_is),
         cmocka_unit_test(of_many_folded_stacks_the_heaviest_frames_are_kept),
         cmocka_unit_test(folded_text_can_be_filtered_cut_and_turned),
