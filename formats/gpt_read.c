@@ -236,6 +236,7 @@ static int read_header(struct reader *r, struct gp_err *err)
 {
     if (!fetch(r, GP_GPT_HEADER_SIZE)) {
         gp_trace_issue(r->t, GP_Q_TRUNCATED, 1, (int64_t)r->n);
+        r->pos = r->n;
         return 0;
     }
     const uint8_t *p = r->store;
