@@ -59,9 +59,14 @@ uint8_t *gp_pool_take(struct gp_pool *p)
     return data ? data : make_buffer(p, false);
 }
 
+/* CUPTI may have begun records behind those that it calls valid. */
+enum { BEYOND_BYTES = 64 << 10 };
+
 void gp_pool_give(struct gp_pool *p, uint8_t *data, size_t valid)
 {
-    memset(data, 0, valid < p->opts.buffer_bytes ? valid : p->opts.buffer_bytes);
+    if (valid)
+        memset(data, 0,
+               valid + BEYOND_BYTES < p->opts.buffer_bytes ? valid + BEYOND_BYTES : p->opts.buffer_bytes);
     pthread_mutex_lock(&p->lock);
     bool keep = p->ready.n < 2 * p->opts.ready;
     if (keep) p->ready.at[p->ready.n++] = data;

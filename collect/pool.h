@@ -32,7 +32,7 @@ uint8_t *gp_pool_take(struct gp_pool *p);
 size_t gp_pool_fill(struct gp_pool *p, uint8_t *data, size_t valid);
 /* The oldest filled buffer; false when none waits. */
 bool gp_pool_next(struct gp_pool *p, uint8_t **data, size_t *valid);
-/* Zero the first VALID bytes and put the buffer back. */
+/* Zero the first VALID bytes (and some more; none when VALID is 0) and put the buffer back. */
 void gp_pool_give(struct gp_pool *p, uint8_t *data, size_t valid);
 /* Make up to MORE buffers, touching their pages; call it from a thread that may wait. True while too few are
  * ready. */

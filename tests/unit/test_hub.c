@@ -1,0 +1,273 @@
+// The launcher's end: frames from processes that behave, break off or make no sense; buffers and the sink behind it.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "collect/hub.h"
+#include "collect/pool.h"
+#include "collect/sink.h"
+#include "formats/base/buf.h"
+#include "formats/gpt.h"
+#include "formats/gpt_write.h"
+
+struct fixture {
+    char name[64];
+    int listen_fd;
+    struct gp_hub *hub;
+    struct gp_buf got;
+    unsigned blocks;
+};
+
+static void on_block(void *ctx, const void *block, size_t n)
+{
+    struct fixture *f = ctx;
+    gp_buf_put(&f->got, block, n);
+    f->blocks++;
+}
+
+static void begin(struct fixture *f)
+{
+    static int serial;
+    struct gp_err err = {0};
+    struct gp_wire_welcome w = {.api = GP_API_LEVEL_SYNC, .buffer_bytes = 4096, .flush_ns = 5};
+    memset(f, 0, sizeof *f);
+    snprintf(f->name, sizeof f->name, "@gpuprof-test-%ld-%d", (long)getpid(), serial++);
+    f->listen_fd = gp_wire_listen(f->name, &err);
+    assert_true(f->listen_fd >= 0);
+    f->hub = gp_hub_new(f->listen_fd, &w, on_block, f);
+}
+
+static void end(struct fixture *f)
+{
+    gp_hub_free(f->hub);
+    gp_buf_release(&f->got);
+    close(f->listen_fd);
+}
+
+static void serve(struct fixture *f)
+{
+    struct pollfd fds[16];
+    for (int i = 0; i < 6; i++) {
+        size_t n = gp_hub_poll_fds(f->hub, fds, true);
+        if (poll(fds, (nfds_t)n, 20) > 0) gp_hub_serve(f->hub, fds, n);
+    }
+}
+
+static int join(struct fixture *f, struct gp_wire_welcome *w)
+{
+    struct gp_wire_hello hello = {GP_WIRE_VERSION, 1};
+    int fd = gp_wire_connect(f->name);
+    assert_true(fd >= 0);
+    assert_int_equal(gp_wire_send(fd, GP_WIRE_HELLO, &hello, sizeof hello), 0);
+    serve(f);
+    assert_int_equal(gp_wire_receive(fd, GP_WIRE_WELCOME, w, sizeof *w, 1000), 0);
+    return fd;
+}
+
+/* One block as the writer makes them, sent as producer 0. */
+static int send_block(void *ctx, const void *data, size_t n)
+{
+    return gp_wire_send(*(int *)ctx, GP_WIRE_BLOCK, data, n);
+}
+
+static void send_trace(int fd)
+{
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL);
+    struct gp_gpt_writer *w = gp_gpt_writer_new(NULL, send_block, &fd);
+    gp_gpt_flush(w, &t);
+    gp_gpt_writer_free(w);
+    gp_trace_release(&t);
+}
+
+static void processes_are_numbered_and_their_blocks_marked(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gp_wire_welcome a, b;
+    begin(&f);
+    int fa = join(&f, &a), fb = join(&f, &b);
+    assert_int_equal(a.producer, 1);
+    assert_int_equal(b.producer, 2);
+    assert_int_equal(a.flush_ns, 5);
+    send_trace(fb);
+    serve(&f);
+    assert_true(f.blocks > 0);
+    struct gp_gpt_block_header h;
+    assert_true(gp_gpt_get_header((const uint8_t *)f.got.data, &h));
+    assert_int_equal(h.producer, 2);
+    assert_true(gp_gpt_block_ok((const uint8_t *)f.got.data, &h));
+    close(fa);
+    close(fb);
+    serve(&f);
+    assert_int_equal(gp_hub_totals(f.hub).live, 0);
+    assert_int_equal(gp_hub_totals(f.hub).cut, 2);
+    end(&f);
+}
+
+static void a_process_that_says_bye_is_not_cut_and_its_sums_count(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gp_wire_welcome w;
+    struct gp_wire_stats s = {.kernels = 10, .dropped = 3, .worst_inversion_ns = 7};
+    begin(&f);
+    int fd = join(&f, &w);
+    assert_int_equal(gp_wire_send(fd, GP_WIRE_STATS, &s, sizeof s), 0);
+    s.kernels = 12; /* sums are cumulative: the last one counts */
+    assert_int_equal(gp_wire_send(fd, GP_WIRE_STATS, &s, sizeof s), 0);
+    assert_int_equal(gp_wire_send(fd, GP_WIRE_BYE, NULL, 0), 0);
+    close(fd);
+    serve(&f);
+    struct gp_hub_totals t = gp_hub_totals(f.hub);
+    assert_int_equal(t.stats.kernels, 12);
+    assert_int_equal(t.stats.dropped, 3);
+    assert_int_equal(t.processes, 1);
+    assert_int_equal(t.cut, 0);
+    end(&f);
+}
+
+static void half_a_frame_is_dropped_the_whole_ones_stay(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gp_wire_welcome w;
+    struct gp_wire_head half = {GP_WIRE_BLOCK, 1000};
+    begin(&f);
+    int fd = join(&f, &w);
+    send_trace(fd);
+    serve(&f);
+    unsigned before = f.blocks;
+    assert_int_equal(send(fd, &half, sizeof half, 0), sizeof half);
+    assert_int_equal(send(fd, "half", 4, 0), 4);
+    close(fd);
+    serve(&f);
+    assert_int_equal(f.blocks, before);
+    assert_int_equal(gp_hub_totals(f.hub).cut, 1);
+    end(&f);
+}
+
+static void nonsense_is_turned_away(void **state)
+{
+    (void)state;
+    static const struct gp_wire_head heads[] = {
+        {99, 0}, {GP_WIRE_BLOCK, 0}, {GP_WIRE_HELLO, 0xffffffffu}, {0, 0}};
+    struct fixture f;
+    begin(&f);
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        int fd = gp_wire_connect(f.name);
+        char c;
+        assert_int_equal(send(fd, &heads[i], sizeof heads[i], 0), sizeof heads[i]);
+        serve(&f);
+        assert_int_equal(recv(fd, &c, 1, MSG_DONTWAIT), 0); /* closed by the other side */
+        close(fd);
+    }
+    assert_int_equal(gp_hub_totals(f.hub).refused, 4);
+    assert_int_equal(gp_hub_totals(f.hub).processes, 0);
+    assert_int_equal(f.blocks, 0);
+    end(&f);
+}
+
+static void a_stopped_hub_closes_and_lets_nobody_in(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gp_wire_welcome w;
+    char c;
+    begin(&f);
+    int fd = join(&f, &w);
+    gp_hub_stop(f.hub);
+    assert_int_equal(recv(fd, &c, 1, 0), 0);
+    int late = gp_wire_connect(f.name);
+    serve(&f);
+    assert_int_equal(recv(late, &c, 1, 0), 0);
+    assert_int_equal(gp_hub_totals(f.hub).cut, 0);
+    close(fd);
+    close(late);
+    end(&f);
+}
+
+static uint64_t count_bytes(uint8_t *data, size_t valid)
+{
+    return data[0] + valid;
+}
+
+static void the_pool_hands_out_zeroed_buffers_and_bounds_what_waits(void **state)
+{
+    (void)state;
+    struct gp_pool_opts o = {.buffer_bytes = 1 << 18, .ready = 2, .max_waiting = 2, .count = count_bytes};
+    struct gp_pool *p = gp_pool_new(&o);
+    assert_true(gp_pool_prepare(p, 1));
+    assert_false(gp_pool_prepare(p, 5));
+    assert_int_equal(gp_pool_buffers(p), 2);
+    uint8_t *b[3];
+    for (int i = 0; i < 3; i++) {
+        b[i] = gp_pool_take(p); /* the third one is made on the spot */
+        memset(b[i], 1, 1000);
+    }
+    assert_int_equal(gp_pool_buffers(p), 3);
+    assert_int_equal(gp_pool_fill(p, b[0], 1000), 1);
+    assert_int_equal(gp_pool_fill(p, b[1], 1000), 2);
+    assert_int_equal(gp_pool_fill(p, b[2], 1000), 0); /* dropped, and counted by the callback: 1 + 1000 */
+    assert_int_equal(gp_pool_dropped(p), 1001);
+    uint8_t *data;
+    size_t valid;
+    assert_true(gp_pool_next(p, &data, &valid));
+    assert_ptr_equal(data, b[0]);
+    assert_int_equal(valid, 1000);
+    gp_pool_give(p, data, valid);
+    assert_int_equal(gp_pool_take(p)[999], 0);
+    assert_true(gp_pool_next(p, &data, &valid));
+    assert_ptr_equal(data, b[1]);
+    assert_false(gp_pool_next(p, &data, &valid));
+    gp_pool_free(p);
+}
+
+static void the_sink_writes_beside_and_renames(void **state)
+{
+    (void)state;
+    char path[64];
+    struct gp_err err = {0};
+    int wake[2];
+    assert_int_equal(pipe(wake), 0);
+    snprintf(path, sizeof path, "/tmp/gpuprof-sink-%ld", (long)getpid());
+    struct gp_sink *s = gp_sink_open(path, -1, wake[1], &err);
+    assert_non_null(s);
+    gp_sink_put(s, "abc", 3);
+    gp_sink_put(s, "def", 3);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_equal(gp_sink_close(s, true, &err), 0);
+    char text[16] = "";
+    int fd = open(path, O_RDONLY);
+    assert_int_equal(read(fd, text, sizeof text), 6);
+    assert_string_equal(text, "abcdef");
+    close(fd);
+    unlink(path);
+    s = gp_sink_open(path, -1, wake[1], &err);
+    gp_sink_put(s, "abc", 3);
+    assert_int_equal(gp_sink_close(s, false, &err), 0);
+    assert_int_not_equal(access(path, F_OK), 0);
+    close(wake[0]);
+    close(wake[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(processes_are_numbered_and_their_blocks_marked),
+        cmocka_unit_test(a_process_that_says_bye_is_not_cut_and_its_sums_count),
+        cmocka_unit_test(half_a_frame_is_dropped_the_whole_ones_stay),
+        cmocka_unit_test(nonsense_is_turned_away),
+        cmocka_unit_test(a_stopped_hub_closes_and_lets_nobody_in),
+        cmocka_unit_test(the_pool_hands_out_zeroed_buffers_and_bounds_what_waits),
+        cmocka_unit_test(the_sink_writes_beside_and_renames),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

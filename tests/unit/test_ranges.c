@@ -1,0 +1,196 @@
+// NVTX notes: the ring that carries them from thread to thread, and the rows they become.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <pthread.h>
+#include <cmocka.h>
+
+#include "collect/ranges.h"
+
+static struct gp_note note(enum gp_note_op op, int64_t time_ns, const char *text)
+{
+    return (struct gp_note){.op = op, .time_ns = time_ns, .domain = "", .text = text};
+}
+
+static void what_goes_in_comes_out_in_order(void **state)
+{
+    (void)state;
+    struct gp_ring *r = gp_ring_new(4096);
+    unsigned in = 0, out = 0;
+    char text[64];
+    for (int round = 0; round < 1000; round++) {
+        struct gp_note n = note(GP_NOTE_PUSH, 0, NULL);
+        for (unsigned k = 0; k < 5; k++, in++) {
+            n.time_ns = in;
+            int len = snprintf(text, sizeof text, "%*u", (int)(1 + in % 40), in);
+            assert_true(gp_ring_put(r, &n, text, (size_t)len, 0));
+        }
+        for (const struct gp_note *p; (p = gp_ring_peek(r)); gp_ring_pop(r, p), out++) {
+            snprintf(text, sizeof text, "%*u", (int)(1 + out % 40), out);
+            assert_string_equal(gp_note_text(p), text);
+            assert_int_equal(p->time_ns, out);
+        }
+        assert_int_equal(in, out);
+    }
+    gp_ring_free(r);
+}
+
+static void a_full_ring_refuses_and_counts_but_keeps_its_reserve(void **state)
+{
+    (void)state;
+    struct gp_ring *r = gp_ring_new(4096);
+    struct gp_note push = note(GP_NOTE_PUSH, 1, "x"), pop = note(GP_NOTE_POP, 2, "");
+    unsigned pushed = 0, popped = 0;
+    while (gp_ring_put(r, &push, NULL, 0, 2 * sizeof push * (pushed + 1))) pushed++;
+    assert_true(pushed > 10);
+    assert_int_equal(atomic_load(&r->refused), 1);
+    while (popped < pushed && gp_ring_put(r, &pop, NULL, 0, 0)) popped++;
+    assert_int_equal(popped, pushed);
+    gp_ring_free(r);
+}
+
+static void *write_notes(void *ctx)
+{
+    struct gp_ring *r = ctx;
+    for (int64_t i = 0; i < 20000;) {
+        struct gp_note n = note(GP_NOTE_MARK, i, NULL);
+        if (gp_ring_put(r, &n, "mark", 4, 0)) i++;
+    }
+    return NULL;
+}
+
+static void two_threads_agree(void **state)
+{
+    (void)state;
+    struct gp_ring *r = gp_ring_new(8192);
+    pthread_t t;
+    assert_int_equal(pthread_create(&t, NULL, write_notes, r), 0);
+    for (int64_t i = 0; i < 20000;) {
+        const struct gp_note *p = gp_ring_peek(r);
+        if (!p) continue;
+        assert_int_equal(p->time_ns, i++);
+        gp_ring_pop(r, p);
+    }
+    pthread_join(t, NULL);
+    gp_ring_free(r);
+}
+
+/* Records and ranges over them; T is the trace. */
+struct fixture {
+    struct gp_records records;
+    struct gp_ranges ranges;
+};
+
+static void begin(struct fixture *f)
+{
+    struct gp_records_opts o = {.pid = 1, .rank = -1};
+    memset(f, 0, sizeof *f);
+    gp_records_init(&f->records, &o);
+    f->ranges.records = &f->records;
+}
+
+static void end(struct fixture *f)
+{
+    gp_ranges_release(&f->ranges);
+    gp_records_release(&f->records);
+}
+
+static void say(struct fixture *f, int64_t tid, enum gp_note_op op, int64_t time_ns, const char *text,
+                uint64_t id)
+{
+    struct gp_note n = note(op, time_ns, text);
+    n.id = id;
+    gp_ranges_note(&f->ranges, tid, &n);
+}
+
+static void check_range(struct fixture *f, size_t row, const char *name, int64_t start, int64_t dur)
+{
+    const struct gp_events *e = &f->records.trace.events[GP_RANGE];
+    assert_true(row < e->n);
+    assert_string_equal(gp_trace_str(&f->records.trace, e->name[row]), name);
+    assert_int_equal(e->start_ns[row], start);
+    assert_int_equal(e->dur_ns[row], dur);
+}
+
+static void ranges_nest_on_their_own_thread(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    say(&f, 1, GP_NOTE_PUSH, 10, "outer", 0);
+    say(&f, 2, GP_NOTE_PUSH, 15, "other", 0);
+    say(&f, 1, GP_NOTE_PUSH, 20, "inner", 0);
+    say(&f, 1, GP_NOTE_POP, 30, "", 0);
+    say(&f, 1, GP_NOTE_POP, 40, "", 0);
+    say(&f, 2, GP_NOTE_POP, 50, "", 0);
+    say(&f, 2, GP_NOTE_POP, 60, "", 0);
+    check_range(&f, 0, "inner", 20, 10);
+    check_range(&f, 1, "outer", 10, 30);
+    check_range(&f, 2, "other", 15, 35);
+    assert_int_equal(f.ranges.unmatched, 1);
+    end(&f);
+}
+
+static void each_domain_has_its_own_stack(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    struct gp_note lib = note(GP_NOTE_PUSH, 10, "a"), lib_pop = note(GP_NOTE_POP, 30, "");
+    lib.domain = lib_pop.domain = "lib";
+    gp_ranges_note(&f.ranges, 1, &lib);
+    say(&f, 1, GP_NOTE_PUSH, 20, "b", 0);
+    gp_ranges_note(&f.ranges, 1, &lib_pop);
+    say(&f, 1, GP_NOTE_POP, 40, "", 0);
+    check_range(&f, 0, "lib:a", 10, 20);
+    check_range(&f, 1, "b", 20, 20);
+    end(&f);
+}
+
+static void a_range_may_end_on_another_thread_that_is_read_first(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    say(&f, 2, GP_NOTE_STOP, 90, "", 7);
+    say(&f, 1, GP_NOTE_START, 10, "span", 7);
+    say(&f, 1, GP_NOTE_START, 20, "next", 8);
+    say(&f, 2, GP_NOTE_STOP, 50, "", 8);
+    check_range(&f, 0, "span", 10, 80);
+    check_range(&f, 1, "next", 20, 30);
+    assert_string_equal(gp_trace_str(&f.records.trace, gp_get_extra(&f.records.trace.events[GP_RANGE], 0)),
+                        "{\"nvtx\":\"start/end\"}");
+    end(&f);
+}
+
+static void open_ranges_end_with_the_trace_and_say_so(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    say(&f, 1, GP_NOTE_PUSH, 10, "outer", 0);
+    say(&f, 1, GP_NOTE_PUSH, 20, "inner", 0);
+    gp_ranges_close(&f.ranges, 100);
+    check_range(&f, 0, "inner", 20, 80);
+    check_range(&f, 1, "outer", 10, 90);
+    assert_string_equal(gp_trace_str(&f.records.trace, gp_get_extra(&f.records.trace.events[GP_RANGE], 1)),
+                        "{\"open\":true}");
+    end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_goes_in_comes_out_in_order),
+        cmocka_unit_test(a_full_ring_refuses_and_counts_but_keeps_its_reserve),
+        cmocka_unit_test(two_threads_agree),
+        cmocka_unit_test(ranges_nest_on_their_own_thread),
+        cmocka_unit_test(each_domain_has_its_own_stack),
+        cmocka_unit_test(a_range_may_end_on_another_thread_that_is_read_first),
+        cmocka_unit_test(open_ranges_end_with_the_trace_and_say_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
