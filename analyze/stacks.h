@@ -53,7 +53,7 @@ struct gp_stacks_opts {
     enum gp_weight weight;
     int64_t min_duration_ns; /* shorter GPU events become one leaf "[shorter than 10 us]" of their stack and
                               * class, so that sums still close; with the CPU weight shorter frames are left
-                              * out and their time is the parent's */
+                              * out and their time is the parent's, or "[not shown]" */
     uint32_t max_depth;      /* deeper frames count for their ancestor at this depth; 0: no limit */
     double group_small_pct;  /* siblings below this share of the whole become one leaf "N more"; 0: none */
     const char *filter; /* POSIX extended regular expression: only stacks with a matching frame; NULL: all */

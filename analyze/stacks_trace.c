@@ -307,11 +307,18 @@ static void add_gpu(struct walk *w)
     for (size_t i = 0; i < gpu->n; i++) add_gpu_event(w, i);
 }
 
+/* Time in frames that are not shown is their ancestor's; where there is none it has a frame of its own. */
 static void add_cpu(struct walk *w)
 {
-    for (uint32_t i = 0; i < w->hs.n; i++)
-        if (w->hs.nodes[i].self_ns > 0)
-            gp_calltree_add(&w->b->tree, place_event(w, i), w->hs.nodes[i].self_ns);
+    for (uint32_t i = 0; i < w->hs.n; i++) {
+        if (w->hs.nodes[i].self_ns <= 0) continue;
+        uint32_t node = place_event(w, i);
+        if (node == start_of_track(w, w->hs.nodes[i].track))
+            node = gp_calltree_child(&w->b->tree, node,
+                                     gp_stacks_plain_label(w->b, "[not shown]", strlen("[not shown]")),
+                                     GP_FRAME_UNATTRIBUTED);
+        gp_calltree_add(&w->b->tree, node, w->hs.nodes[i].self_ns);
+    }
 }
 
 /* ---- frames for ranks and processes ---- */

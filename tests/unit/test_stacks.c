@@ -265,6 +265,17 @@ static void short_host_frames_give_their_time_to_the_frame_around(void **state)
            "r 5000\nr;op 3000\n");
 }
 
+static void time_of_hidden_frames_is_never_lost(void **state)
+{
+    (void)state;
+    struct made m = make();
+    mk_host(&m.t, GP_PYTHON, m.thread, 0, 100, "<built-in function len>");
+    mk_host(&m.t, GP_PYTHON, m.thread, 200, 1000, "train.py(3): main");
+    mk_host(&m.t, GP_PYTHON, m.thread, 300, 400, "<built-in function len>");
+    expect(&m.t, (struct gp_stacks_opts){.weight = GP_WEIGHT_CPU},
+           "[not shown] 100\ntrain.py(3): main 800\n");
+}
+
 static void count_and_bytes_weigh_events_and_copies(void **state)
 {
     (void)state;
@@ -661,6 +672,7 @@ int main(void)
         cmocka_unit_test(without_either_an_arrow_counts),
         cmocka_unit_test(cpu_weight_is_the_time_in_a_frame_itself),
         cmocka_unit_test(short_host_frames_give_their_time_to_the_frame_around),
+        cmocka_unit_test(time_of_hidden_frames_is_never_lost),
         cmocka_unit_test(count_and_bytes_weigh_events_and_copies),
         cmocka_unit_test(short_gpu_events_are_told_together_and_sums_close),
         cmocka_unit_test(a_depth_limit_counts_deeper_frames_for_their_ancestor),
