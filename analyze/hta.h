@@ -56,11 +56,13 @@ enum { GP_DIST_BUCKETS = 496 };
 struct gp_dist {
     uint64_t n;
     int64_t sum, min, max;
-    double mean, m2;   /* running (Welford / Chan), for the standard deviation */
-    uint32_t *buckets; /* GP_DIST_BUCKETS, NULL until needed */
+    uint64_t sq_hi, sq_lo; /* sum of squares, 128 bits: exact, whatever the order of adding and merging */
+    uint32_t *buckets;     /* GP_DIST_BUCKETS, NULL until needed */
 };
 void gp_dist_add(struct gp_dist *d, int64_t v);
 void gp_dist_merge(struct gp_dist *to, const struct gp_dist *from);
+/* 0 when empty. */
+double gp_dist_mean(const struct gp_dist *d);
 /* 0 for fewer than two values (population formula: divided by n). */
 double gp_dist_stddev(const struct gp_dist *d);
 /* The value at quantile Q (0..1): min and max are exact. 0 when empty. */
@@ -123,8 +125,9 @@ struct gp_hta_device {
     int32_t rank;
     uint32_t producer;
     int64_t device;
-    gp_sid name; /* "NVIDIA H200" */
-    int32_t sms; /* 0 unknown */
+    uint32_t input; /* index into inputs */
+    gp_sid name;    /* "NVIDIA H200" */
+    int32_t sms;    /* 0 unknown */
     struct gp_breakdown b;
     GP_VEC(struct gp_hta_stream) streams;
     int64_t idle_cause_ns[GP_IDLE_CAUSE_COUNT]; /* sums to b.idle_ns */

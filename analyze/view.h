@@ -22,7 +22,7 @@
 /* A device as one process sees it: ordinals are unique within a producer only. */
 struct gp_view_device {
     uint32_t producer;
-    int64_t device; /* ordinal; where no event says one, the number of the row group; -1 unknown */
+    int64_t device; /* ordinal; where no event says one, the number of the row group (its pid); -1 unknown */
     int32_t rank;   /* of the process, or of the trace; -1 unknown */
     const struct gp_device *props;  /* NULL when the trace has none */
     size_t first, n;                /* slice of view->rows: its GPU events by start */
@@ -56,7 +56,7 @@ void gp_view_release(struct gp_view *v);
 /* Finer kind and class of a GPU event. */
 static inline enum gp_frame_kind gp_view_kind(const struct gp_view *v, uint32_t row)
 {
-    return (enum gp_frame_kind)v->kind_of_config[v->t->events[GP_GPU].config[row]];
+    return (enum gp_frame_kind)v->kind_of_config[gp_get_config(&v->t->events[GP_GPU], row)];
 }
 static inline enum gp_class gp_view_class(const struct gp_view *v, uint32_t row)
 {
