@@ -37,8 +37,7 @@ static void collectives_of_every_library_are_communication(void **state)
         "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*)",
         "void c10d::symmetric_memory::two_shot_all_reduce_kernel_inplace<float, 16, 8>(float**)",
         "one_shot_all_reduce_kernel",
-        "void tensorrt_llm::kernels::oneShotAllReduceKernel<__half, "
-        "8>(tensorrt_llm::kernels::AllReduceParams)",
+        "void tensorrt_llm::kernels::oneShotAllReduceKernel<__half, 8>(AllReduceParams)",
         "void tensorrt_llm::kernels::ar_fusion::allreduce_fusion_kernel_oneshot_lamport<1>(int)",
         "mscclKernel_Sum_float_Simple_true(ncclDevComm*)",
         "void moeA2A::moeAlltoAllKernel<1>(int)",
@@ -105,8 +104,7 @@ static void reductions_and_normalisations(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float> > "
-        ">(x)",
+        "void at::native::reduce_kernel<512, 1, ReduceOp<float, at::native::MeanOps<float> > >(x)",
         "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float, false>(int)",
         "void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, false, false>(float*)",
         "void at::native::(anonymous namespace)::cunn_SoftMaxForward<4, float, float, float, x>(float*)",
@@ -124,8 +122,7 @@ static void elementwise_whatever_the_arguments_say(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "void at::native::vectorized_elementwise_kernel<4, at::native::ReduceAdd, at::detail::Array<char*, "
-        "3> >(int)",
+        "void at::native::vectorized_elementwise_kernel<4, at::native::ReduceAdd, Array<char*, 3> >(int)",
         "void at::native::vectorized_elementwise_kernel<4, batch_norm_calc_invstd, x>(int)",
         "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<AttentionGemmReduce> >(int)",
         "void at::native::(anonymous namespace)::CatArrayBatchedCopy<long, unsigned int, 2, 128, 1>(long*)",
