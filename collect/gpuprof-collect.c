@@ -65,6 +65,7 @@ struct collect {
     struct gp_trace trace; /* what the launcher itself knows */
     struct gp_gpt_writer *writer;
     int trace_fd, listen_fd, wake[2];
+    bool reader_left;
 };
 
 static int64_t now_ns(clockid_t id)
@@ -246,7 +247,7 @@ static void turn(struct collect *c, struct pollfd **fds, size_t *cap, int64_t du
     p[1] = (struct pollfd){.fd = c->wake[0], .events = POLLIN};
     p[2] = (struct pollfd){.fd = c->opts.output ? -1 : c->trace_fd,
                            .events = 0}; /* tells when the reader goes */
-    if (gp_sink_failed(c->sink)) p[2].fd = -1;
+    if (c->reader_left) p[2].fd = -1;
     size_t n = gp_hub_poll_fds(c->hub, p + OURS, !gp_sink_full(c->sink));
     int timeout = -1;
     if (due_ns) {
@@ -260,7 +261,8 @@ static void turn(struct collect *c, struct pollfd **fds, size_t *cap, int64_t du
         ssize_t rc = read(c->wake[0], drop, sizeof drop);
         (void)rc;
     }
-    if (p[2].revents & POLLERR || gp_sink_failed(c->sink)) gp_hub_stop(c->hub);
+    if (p[2].revents & POLLERR || gp_sink_failed(c->sink) == EPIPE) c->reader_left = true;
+    if (c->reader_left || gp_sink_failed(c->sink)) gp_hub_stop(c->hub);
     gp_hub_serve(c->hub, p + OURS, n);
 }
 
@@ -281,7 +283,7 @@ static void run(struct collect *c)
     free(fds);
 }
 
-static void report(struct collect *c, const struct gp_hub_totals *t, bool reader_left)
+static void report(struct collect *c, const struct gp_hub_totals *t)
 {
     const struct gp_wire_stats *s = &t->stats;
     if (c->opts.quiet) return;
@@ -296,7 +298,7 @@ static void report(struct collect *c, const struct gp_hub_totals *t, bool reader
                       (unsigned long long)s->calls, (unsigned long long)s->ranges);
     if (t->cut) gp_buf_printf(&b, ", %u ended early", t->cut);
     if (t->live) gp_buf_printf(&b, ", %u still running", t->live);
-    if (reader_left) gp_buf_puts(&b, ", stopped when the reader went away");
+    if (c->reader_left) gp_buf_puts(&b, ", stopped when the reader went away");
     gp_buf_printf(&b, ", %llu clock inversions", (unsigned long long)s->inversions);
     if (s->inversions) gp_buf_printf(&b, " (max %lld ns)", (long long)s->worst_inversion_ns);
     gp_buf_printf(&b, ", collector CPU %.3f s\n", (double)s->cpu_ns / 1e9);
@@ -339,8 +341,7 @@ static int collect(struct collect *c, struct gp_err *err)
     struct gp_hub_totals totals = gp_hub_totals(c->hub);
     gp_hub_stop(c->hub);
     end_trace(c, &totals);
-    bool reader_left = gp_sink_failed(c->sink) == EPIPE;
-    if (!rc) report(c, &totals, reader_left);
+    if (!rc) report(c, &totals);
     gp_hub_free(c->hub);
     gp_gpt_writer_free(c->writer);
     gp_trace_release(&c->trace);

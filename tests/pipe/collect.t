@@ -13,7 +13,8 @@ export GPUPROF_LIBCUPTI
 unset RANK LOCAL_RANK SLURM_PROCID OMPI_COMM_WORLD_RANK PMI_RANK GPUPROF_DEBUG CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH
 collect='gpuprof-collect --flush-interval 50ms'
 # The pretended programs end as they like, which is no leak; and a leak check after fork can wait for ever.
-app="env ASAN_OPTIONS=detect_leaks=0 $mock/app"
+app_file=$mock/app
+app="env ASAN_OPTIONS=detect_leaks=0 $app_file"
 
 # facts FILE -- what is in the trace, as "what count" lines in the file `facts`.
 facts() { "$mock/facts" "$1" >facts; }
@@ -21,6 +22,9 @@ facts() { "$mock/facts" "$1" >facts; }
 has() { grep -Fx "$1 $2" facts >/dev/null || { echo "expected: $1 $2"; cat facts; return 1; }; }
 # lacks WHAT -- nothing of the kind.
 lacks() { ! grep -F "$1" facts; }
+
+# A sanitizer wants to be the first library of a program, and Python is built without.
+preload=$(ldd "$app_file" | sed -n 's/.*=> \(.*lib[at]san\.so[^ ]*\) .*/\1/p' | head -n 1)
 
 # ---- counts ----
 
@@ -191,6 +195,22 @@ test_expect_success 'no libcupti: said so once, the program runs' '
 
 test_expect_success 'a program that closes every descriptor gets none of our bytes in its files' '
     TSAN_OPTIONS=exitcode=0 $collect $app closefds own >t 2>err && facts t && has gpu 10 && test_must_be_empty own
+'
+
+test_expect_success 'a Python program' '
+    cat >train.py <<-\EOF &&
+	import ctypes, os, sys
+	class Event(ctypes.Structure):
+	    _fields_ = [("op", ctypes.c_int), ("stream", ctypes.c_uint32), ("kernel", ctypes.c_char_p),
+	                ("grid", ctypes.c_uint32), ("count", ctypes.c_uint32), ("bytes", ctypes.c_uint64)]
+	cuda = ctypes.CDLL(sys.argv[1])
+	cuda.cuInit(0)
+	for i in range(25):
+	    cuda.mock_do(ctypes.byref(Event(0, 7, b"python_kernel", 1, 0, 0)))
+	print("trained")
+	EOF
+    $collect -o t env ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$preload" python3 train.py $mock/libcuda.so.1 >out 2>err &&
+    echo trained >expect && test_cmp expect out && facts t && has gpu 25 && has joined 25 && has verdict:clean 1
 '
 
 # ---- status and command line ----
