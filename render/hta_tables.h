@@ -1,0 +1,49 @@
+/* hta_tables.h -- the answer of trace-hta as a report: which figures stand in which table, what the verdict says.
+ * Measures nothing and knows no output syntax.
+ *
+ *     struct gp_report r = {0};
+ *     gp_hta_report(&r, &hta, &(struct gp_hta_report_opts){.top = 10});
+ *     gp_report_csv_write(&buf, gp_report_find(&r, "kernels"));
+ *
+ * Tables that have nothing to tell are not there. The others, in this order (CSV and HTML alone: *):
+ *   findings            the bottlenecks: finding, time_ns, share_pct, rank, where
+ *   devices             a row a device: the exclusive partition of its span, and what tb_plugin told
+ *   streams *           the same of each stream alone
+ *   idle                a row a device and cause: rank, device, cause, meaning, idle_ns, share_pct (of that idle)
+ *   culprits            what the host was doing while devices were idle
+ *   kernels             a row a name and class
+ *   operators, ranges, modules    GPU time by what launched it
+ *   launches            figures: figure, value, unit
+ *   api                 runtime calls
+ *   graphs              CUDA graphs
+ *   steps               spread over the steps of a device
+ *   step_list *         a row a step (needs .steps)
+ *   collectives         by operation, group, type
+ *   collective_list *   a row a collective matched over ranks
+ *   stragglers, offsets ranks
+ *   copies, memory      transfers, allocator
+ *   critical_path       a row a rank and bound
+ *   critical_pieces *   the pieces of the path
+ *   inputs, quality *   what was read, what was wrong with it
+ */
+#ifndef GP_RENDER_HTA_TABLES_H
+#define GP_RENDER_HTA_TABLES_H
+
+#include "analyze/hta.h"
+#include "render/report.h"
+
+/* A zeroed struct shows everything. */
+struct gp_hta_report_opts {
+    size_t top; /* rows of tables that grow with the number of names; 0: all */
+    bool steps; /* a row for each step */
+};
+
+/* Fill R, which is empty, from H, which is finished; R holds copies and H may go. */
+void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_report_opts *o);
+
+/* The ids of all tables that there can be, in the order of the list above; NULL at the end. */
+extern const char *const gp_hta_table_ids[];
+/* "rank 3, " or "GPU 0 of rank 3" ...: a device in words, for sentences. MANY: there are several ranks. */
+void gp_hta_device_put(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_device *d);
+
+#endif

@@ -1,0 +1,133 @@
+/* report.h -- a result ready to be shown: a verdict in sentences, what is wrong with the input, and tables of typed cells
+ * with units. Built once, then consumed by the writers of text, CSV and HTML, which decide how numbers look. Knows
+ * nothing about traces nor about any output syntax.
+ *
+ *     struct gp_report r = {0};
+ *     struct gp_report_table *t = gp_report_add(&r, "kernels", "Kernels");
+ *     gp_report_column(t, "name", "Kernel", GP_CELL_NAME, 0, "full name");
+ *     gp_report_column(t, "total_ns", "Total", GP_CELL_NS, 0, "sum of durations");
+ *     gp_report_put_name(&r, t, full, n); gp_report_put(t, 1234567);       // cells go in from left to right
+ *     gp_report_text_write(&buf, &r, &opts); gp_report_release(&r);
+ */
+#ifndef GP_RENDER_REPORT_H
+#define GP_RENDER_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "formats/base/buf.h"
+#include "formats/base/mem.h"
+#include "formats/base/vec.h"
+
+/* What a cell holds, and so how it is shown: "1.23 ms", "1,234", "40.5%". In CSV all numbers are raw. */
+enum gp_cell_type {
+    GP_CELL_NAME,  /* a name from a trace, which is cut to fit; the label is shown, the full name is kept */
+    GP_CELL_TEXT,  /* words of ours, never cut: wrapped where they are the last column */
+    GP_CELL_ID,    /* an integer that is no quantity: a rank, a device, a stream */
+    GP_CELL_COUNT, /* an integer with thousands separators */
+    GP_CELL_NS,    /* integer nanoseconds */
+    GP_CELL_BYTES, /* integer bytes */
+    GP_CELL_PCT,   /* real, percent */
+    GP_CELL_GBPS,  /* real, 10^9 bytes a second */
+    GP_CELL_REAL,  /* real, without unit */
+};
+
+struct gp_cell {
+    uint8_t type; /* enum gp_cell_type; the column's unless the table mixes (figures) */
+    bool none;    /* unknown or meaningless: "-" in text, empty in CSV */
+    uint32_t label_len, text_len;
+    union {
+        int64_t i;        /* ID, COUNT, NS, BYTES */
+        double d;         /* PCT, GBPS, REAL */
+        const char *text; /* NAME: the full name; TEXT. NUL-terminated, but may hold NULs */
+    };
+    const char *label; /* NAME: what is shown; the text itself when no shorter one was given */
+};
+
+/* Columns that text leaves out: what is there for CSV and HTML alone. */
+enum { GP_COLUMN_WIDE = 1 };
+
+struct gp_report_column {
+    const char *id;      /* "total_ns": snake_case, ends in its unit; CSV's header */
+    const char *heading; /* "Total" */
+    const char *help;    /* its definition in one line; NULL when the heading says it all */
+    uint8_t type;        /* enum gp_cell_type */
+    uint8_t flags;       /* GP_COLUMN_* */
+};
+
+struct gp_report_table {
+    const char *id;    /* "kernels": for --table and as anchor */
+    const char *title; /* "Kernels" */
+    const char *note;  /* a sentence below the title; NULL */
+    const char *more;  /* what was left out of the rows: "and 34 more, 1.23 ms in all"; NULL */
+    bool detail;       /* too long for text: CSV and HTML alone */
+    GP_VEC(struct gp_report_column) columns;
+    GP_VEC(struct gp_cell) cells; /* row after row */
+    GP_VEC(uint8_t)
+    classes; /* by row: 0, or 1 + a colour class (enum gp_class for kernels); may be shorter */
+};
+
+/* A line that a reader must see, and how bad it is. */
+enum gp_tone { GP_TONE_PLAIN, GP_TONE_GOOD, GP_TONE_WARN, GP_TONE_BAD };
+struct gp_report_line {
+    const char *text;
+    uint8_t tone;
+};
+
+/* A zeroed report is empty. All strings live in its arena, or are static. */
+struct gp_report {
+    struct gp_arena mem;
+    const char *title;                     /* "trace-hta: a.json, b.json" */
+    GP_VEC(struct gp_report_line) quality; /* before any number; empty for clean input */
+    GP_VEC(struct gp_report_line) verdict; /* two or three sentences with the numbers that matter */
+    GP_VEC(struct gp_report_table *) tables;
+};
+
+void gp_report_release(struct gp_report *r);
+
+/* A new table behind the others; valid until release. ID and TITLE are borrowed (static). */
+struct gp_report_table *gp_report_add(struct gp_report *r, const char *id, const char *title);
+/* A new column on the right; all come before the first cell. Strings are borrowed (static). */
+void gp_report_column(struct gp_report_table *t, const char *id, const char *heading, enum gp_cell_type type,
+                      unsigned flags, const char *help);
+
+/* Append the next cell: of the column's type, which must be an integer for put and a real number for put_real. */
+void gp_report_put(struct gp_report_table *t, int64_t v);
+void gp_report_put_real(struct gp_report_table *t, double v);
+void gp_report_put_none(struct gp_report_table *t);
+/* N bytes are copied; a NAME's LABEL is what is shown of it. */
+void gp_report_put_text(struct gp_report *r, struct gp_report_table *t, const char *s);
+void gp_report_put_name(struct gp_report *r, struct gp_report_table *t, const char *s, size_t n,
+                        const char *label, size_t label_n);
+/* An integer of another type than the column's. */
+void gp_report_put_as(struct gp_report_table *t, enum gp_cell_type type, int64_t v);
+void gp_report_put_real_as(struct gp_report_table *t, enum gp_cell_type type, double v);
+
+/* A copy of S in the report's memory. */
+const char *gp_report_str(struct gp_report *r, const char *s, size_t n);
+/* Append a printed line to one of the two lists, told by where it stands: gp_report_say(r, true, ...) is the verdict. */
+void gp_report_say(struct gp_report *r, bool verdict, enum gp_tone tone, const char *fmt, ...)
+    GP_PRINTF(4, 5);
+
+/* Complete rows so far. */
+static inline size_t gp_report_rows(const struct gp_report_table *t)
+{
+    return t->columns.n ? t->cells.n / t->columns.n : 0;
+}
+static inline const struct gp_cell *gp_report_cell(const struct gp_report_table *t, size_t row, size_t column)
+{
+    return &t->cells.at[row * t->columns.n + column];
+}
+/* The table with that id, and the index of the column with that id; NULL and -1 when there is none. */
+const struct gp_report_table *gp_report_find(const struct gp_report *r, const char *id);
+int gp_report_column_find(const struct gp_report_table *t, const char *id);
+
+/* Append a cell as a person reads it: "1.23 ms", "1,234", "40.5%", "-"; a NAME's label, cleaned but not cut. */
+void gp_cell_put(struct gp_buf *b, const struct gp_cell *c);
+/* Is it a number, and so aligned to the right? */
+static inline bool gp_cell_is_number(enum gp_cell_type type)
+{
+    return type > GP_CELL_TEXT;
+}
+
+#endif
