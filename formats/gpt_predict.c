@@ -45,7 +45,7 @@ static bool integer_of_bits(uint64_t bits, int64_t *k)
 
 static bool last_forward(const struct gp_pred_rows *r, const uint64_t *v, uint64_t *d)
 {
-    uint64_t last = r->first;
+    uint64_t last = 0;
     for (size_t i = 0; i < r->n; i++) {
         d[i] = 0;
         if (v[i] == r->dflt) continue;
@@ -128,7 +128,7 @@ bool gp_pred_forward(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, c
 
 static void last_inverse(const struct gp_pred_rows *r, const uint64_t *s, uint64_t *v)
 {
-    uint64_t last = r->first, dflt = r->dflt;
+    uint64_t last = 0, dflt = r->dflt;
     for (size_t i = 0; i < r->n; i++) {
         uint64_t step = s[i] - 1;
         uint64_t now = last + (step >> 1 ^ -(step & 1));

@@ -113,4 +113,166 @@ static inline const char *rest_differs(const struct gp_trace *a, const struct gp
     return NULL;
 }
 
+/* ---- traces ---- */
+
+static inline uint64_t pick(uint64_t *seed, uint64_t n)
+{
+    return next_random(seed) % n;
+}
+
+/* Sometimes none, often near LAST, now and then anything. */
+static inline uint64_t some_id(uint64_t *seed, uint64_t *last)
+{
+    switch (pick(seed, 8)) {
+    case 0:
+        return GP_NO_ID;
+    case 1:
+        return next_random(seed);
+    case 2:
+        return next_random(seed) >> 40;
+    default:
+        return *last += pick(seed, 4);
+    }
+}
+
+/* Every column of every table holds something else than its default in some rows. */
+static inline void fill_row(struct gp_trace *t, struct gp_events *e, size_t row, uint64_t *seed,
+                            uint64_t *last)
+{
+    static const double doubles[] = {0.0, -0.0, 1.5, -3.0, 1e300, 4503599627370497.0};
+    gp_set_config(e, row, e == &t->events[GP_GPU] ? (uint32_t)pick(seed, t->configs.n) : 0);
+    gp_set_corr(e, row, some_id(seed, last));
+    gp_set_ext(e, row, some_id(seed, last));
+    gp_set_graph(e, row, some_id(seed, last));
+    gp_set_node(e, row, some_id(seed, last));
+    gp_set_seq(e, row, some_id(seed, last));
+    gp_set_recfn(e, row, some_id(seed, last));
+    gp_set_py_id(e, row, some_id(seed, last));
+    gp_set_py_parent(e, row, some_id(seed, last));
+    gp_set_py_module(e, row, some_id(seed, last));
+    gp_set_id(e, row, some_id(seed, last));
+    gp_set_addr(e, row, next_random(seed) >> pick(seed, 64));
+    gp_set_bytes(e, row, (int64_t)(next_random(seed) >> pick(seed, 64)));
+    gp_set_total(e, row, (int64_t)next_random(seed));
+    gp_set_reserved(e, row, -(int64_t)pick(seed, 1000));
+    gp_set_cat(e, row, (gp_sid)pick(seed, t->strings.n));
+    gp_set_id_text(e, row, (gp_sid)pick(seed, t->strings.n));
+    gp_set_series(e, row, (gp_sid)pick(seed, t->strings.n));
+    gp_set_extra(e, row, (gp_sid)pick(seed, t->strings.n));
+    gp_set_phase(e, row, (uint32_t)pick(seed, 2) * 's');
+    gp_set_ret(e, row, (int32_t)next_random(seed));
+    gp_set_value(e, row, pick(seed, 2) ? doubles[pick(seed, 6)] : (double)pick(seed, 100));
+}
+
+static inline void add_names(struct gp_trace *t)
+{
+    char text[40];
+    for (int i = 1; i < 50; i++)
+        gp_trace_intern(t, text, (size_t)snprintf(text, sizeof text, "name %d%.*s", i * i, i % 7, "abcdefg"));
+    gp_trace_intern(t, "a\0b", 3);
+}
+
+static inline void add_tracks(struct gp_trace *t)
+{
+    for (int i = 0; i < 3; i++) {
+        struct gp_process p = gp_process_unknown();
+        p.pid = i * 1000000007LL - 5;
+        p.name = 3;
+        p.rank = i;
+        p.has_sort_index = i == 1;
+        p.sort_index = i == 1 ? -7 : 0;
+        uint32_t process = gp_trace_process(t, &p);
+        for (int j = 0; j < 4; j++) {
+            struct gp_track k = gp_track_unknown();
+            k.kind = j % 2 ? GP_TRACK_STREAM : GP_TRACK_THREAD;
+            k.process = process;
+            k.tid = j == 3 ? INT64_MIN : j;
+            k.stream = j % 2 ? j + 6 : -1;
+            k.device = j % 2 ? i : -1;
+            k.tid_text = j == 2 ? 9 : 0;
+            gp_trace_track(t, &k);
+        }
+    }
+}
+
+static inline void add_rest(struct gp_trace *t)
+{
+    for (uint32_t i = 0; i < 30; i++) {
+        struct gp_config c;
+        memset(&c, 0, sizeof c);
+        c.name = 1 + i % 20;
+        c.kind = i % 3;
+        c.grid[0] = i * 1000 + UINT32_MAX / 2;
+        c.block[2] = 64;
+        c.extra = i == 5 ? 11 : 0;
+        gp_trace_config(t, &c);
+    }
+    struct gp_device d = gp_device_unknown();
+    d.id = 1;
+    d.name = 4;
+    d.memory_bytes = 150754820096;
+    GP_VEC_PUSH(&t->devices, d);
+    gp_trace_set_meta(t, "key", "{\"a\":1}", 7);
+    struct gp_loss loss;
+    memset(&loss, 0, sizeof loss); /* the padding, too: entries are compared as bytes */
+    loss.what = 5;
+    loss.reason = 6;
+    loss.count = 1234567890123;
+    loss.process = UINT32_MAX;
+    GP_VEC_PUSH(&t->losses, loss);
+    loss.process = 1;
+    GP_VEC_PUSH(&t->losses, loss);
+    struct gp_clock clock;
+    memset(&clock, 0, sizeof clock);
+    clock.trace_ns = -1;
+    clock.realtime_ns = INT64_MAX;
+    GP_VEC_PUSH(&t->clocks, clock);
+    t->rank = 3;
+}
+
+/* ROWS rows in every table; with LAUNCHES, GPU events and API calls share correlation ids. */
+static inline void random_trace(struct gp_trace *t, uint64_t seed, size_t rows)
+{
+    uint64_t last = 100;
+    gp_trace_init(t, GP_NEED_ALL);
+    add_names(t);
+    add_tracks(t);
+    add_rest(t);
+    for (int table = 0; table < GP_TABLE_COUNT; table++) {
+        struct gp_events *e = &t->events[table];
+        int64_t now = (int64_t)1 << 60;
+        for (size_t i = 0; i < rows; i++) {
+            now += (int64_t)(next_random(&seed) >> (44 + pick(&seed, 20))) - 100;
+            int64_t dur = (int64_t)(next_random(&seed) >> (1 + pick(&seed, 63)));
+            size_t row = gp_events_add(e, now, dur, (uint32_t)pick(&seed, t->tracks.n),
+                                       (gp_sid)pick(&seed, t->strings.n));
+            fill_row(t, e, row, &seed, &last);
+            if (table <= GP_API) gp_set_corr(e, row, 1000 + i * 3 / 2 + pick(&seed, 2));
+        }
+    }
+    gp_trace_finish(t);
+    memset(t->issues, 0, sizeof t->issues);
+}
+
+/* A small program: NEACH launches and their kernels on two streams. */
+static inline void launch_trace(struct gp_trace *t, int neach)
+{
+    gp_trace_init(t, GP_NEED_ALL);
+    add_names(t);
+    add_tracks(t);
+    add_rest(t);
+    for (int i = 0; i < neach; i++) {
+        int64_t call = 1000000 + i * 10000;
+        size_t row = gp_events_add(&t->events[GP_API], call, 3000 + i % 7, 0, 2);
+        gp_set_corr(&t->events[GP_API], row, (uint64_t)i + 1);
+        gp_set_ext(&t->events[GP_API], row, (uint64_t)i / 3);
+        row = gp_events_add(&t->events[GP_GPU], call + 5000 + i % 3 * 32, 4000 + i % 5 * 32, i % 2 ? 1 : 3,
+                            t->configs.at[i % 4].name);
+        gp_set_corr(&t->events[GP_GPU], row, (uint64_t)i + 1);
+        gp_set_ext(&t->events[GP_GPU], row, (uint64_t)i / 3);
+        gp_set_config(&t->events[GP_GPU], row, (uint32_t)i % 4);
+    }
+    gp_trace_finish(t);
+}
+
 #endif

@@ -1,0 +1,45 @@
+#!/bin/sh
+test_description='the binary trace as described: a reader written from schemas/gpt-1.md alone sees what the C reader sees'
+. "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+
+dump=$GP_BIN/../tests/gpt_dump
+read=$GP_SOURCE/schemas/gpt_read.py
+command -v python3 >/dev/null && test_set_prereq PYTHON
+
+# agree FILE EVENTS: both readers print the same events, at least so many, and no issue
+agree() {
+    "$dump" "$1" >by_c &&
+    python3 "$read" "$1" >by_python &&
+    test_cmp by_c by_python &&
+    test "$(wc -l <by_c)" -ge "$2"
+}
+
+for seed in 1 3 5; do
+    test_expect_success PYTHON "random columns, seed $seed" "
+        '$dump' -g $seed 700 random.trace &&
+        agree random.trace 9100
+    "
+done
+
+test_expect_success PYTHON 'launches' "
+    '$dump' -g 2 2000 launches.trace &&
+    agree launches.trace 4000
+"
+
+test_expect_success PYTHON 'events of every kind, in compressed blocks' "
+    '$dump' -w '$GP_SOURCE/tests/cli/data/every_kind.json' kinds.trace &&
+    agree kinds.trace 20
+"
+
+test_expect_success PYTHON 'a damaged block is told and left out' "
+    '$dump' -g 2 2000 hurt.trace &&
+    size=\$(wc -c <hurt.trace) &&
+    printf X | dd of=hurt.trace bs=1 seek=\$((size / 2)) conv=notrunc 2>/dev/null &&
+    python3 '$read' hurt.trace >out &&
+    grep '^issue bad_block' out &&
+    '$dump' hurt.trace >by_c &&
+    grep -v '^issue' out >by_python &&
+    test_cmp by_c by_python
+"
+
+test_done

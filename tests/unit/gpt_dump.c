@@ -1,0 +1,121 @@
+/* gpt_dump.c -- prints a trace in the form of schemas/gpt_read.py, as the C reader sees it: gpt_dump FILE. It also writes
+ * binary traces, in small blocks: "gpt_dump -w IN OUT" of any trace, "gpt_dump -g SEED ROWS OUT" of a random one with
+ * all columns, and of a program with launches. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include "tests/unit/gpt_util.h"
+
+static void print_text(const struct gp_trace *t, gp_sid sid)
+{
+    const char *s = gp_trace_str(t, sid);
+    for (size_t i = 0, n = gp_string_len(&t->strings, sid); i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c > 32 && c < 127 && c != '\\') putchar(c);
+        else printf("\\%02x", c);
+    }
+}
+
+static void print_track(const struct gp_trace *t, uint32_t track)
+{
+    const struct gp_track *k = &t->tracks.at[track];
+    printf("%" PRId64 ":%u:%" PRId64 ":%" PRId64 ":%" PRId64 ":%" PRId64, t->processes.at[k->process].pid,
+           k->kind, k->tid, k->device, k->context, k->stream);
+}
+
+static void print_config(const struct gp_trace *t, uint32_t config)
+{
+    const struct gp_config *c = &t->configs.at[config];
+    printf("%u,%u,", c->kind, c->has);
+    for (int i = 0; i < 3; i++) printf("%u,", c->grid[i]);
+    for (int i = 0; i < 3; i++) printf("%u,", c->block[i]);
+    for (int i = 0; i < 3; i++) printf("%u,", c->cluster[i]);
+    printf("%u,%u,%u,%u,%u,%u,%u,", c->registers, c->shared_bytes, c->shared_static_bytes, c->local_bytes,
+           c->copy_kind, c->src_kind, c->dst_kind);
+    print_text(t, c->extra);
+}
+
+static void print_cell(const struct gp_trace *t, enum gp_table table, enum gp_column col, size_t row)
+{
+    const struct gp_events *e = &t->events[table];
+    const char *cells = gp_events_column(e, col);
+    uint64_t v = gp_column_infos[col].dflt;
+    uint32_t narrow = (uint32_t)v;
+    if (gp_column_infos[col].width == 8 && cells) memcpy(&v, cells + 8 * row, 8);
+    if (gp_column_infos[col].width == 4 && cells) memcpy(&narrow, cells + 4 * row, 4);
+    if (gp_column_infos[col].width == 4) v = narrow;
+    putchar(' ');
+    switch (col) {
+    case GP_COL_TRACK:
+        print_track(t, narrow);
+        break;
+    case GP_COL_CONFIG:
+        if (table == GP_GPU) print_config(t, narrow);
+        break;
+    case GP_COL_NAME:
+    case GP_COL_CAT:
+    case GP_COL_ID_TEXT:
+    case GP_COL_SERIES:
+    case GP_COL_EXTRA:
+        print_text(t, narrow);
+        break;
+    default:
+        printf("%" PRIu64, v);
+    }
+}
+
+static int to_file(void *ctx, const void *data, size_t n)
+{
+    return fwrite(data, 1, n, ctx) == n ? 0 : -1;
+}
+
+static int write_small_blocks(struct gp_trace *t, const char *path, enum gp_gpt_codec codec)
+{
+    FILE *f = fopen(path, "wb");
+    if (!f) return 2;
+    struct gp_gpt_write_opts opts = {.rows_per_block = 500, .codec = codec};
+    struct gp_gpt_writer *w = gp_gpt_writer_new(&opts, to_file, f);
+    int failed = gp_gpt_begin(w) || gp_gpt_end(w, t);
+    gp_gpt_writer_free(w);
+    return fclose(f) || failed ? 2 : 0;
+}
+
+static int generate(char **argv)
+{
+    struct gp_trace t;
+    uint64_t seed = strtoull(argv[0], NULL, 10);
+    if (seed % 2) random_trace(&t, seed, strtoul(argv[1], NULL, 10));
+    else launch_trace(&t, atoi(argv[1]));
+    int status = write_small_blocks(&t, argv[2], GP_GPT_PLAIN);
+    gp_trace_release(&t);
+    return status;
+}
+
+static void print_all(const struct gp_trace *t)
+{
+    for (int table = 0; table < GP_TABLE_COUNT; table++)
+        for (size_t i = 0; i < t->events[table].n; i++) {
+            fputs(gp_table_name((enum gp_table)table), stdout);
+            for (int col = 0; col < GP_COLUMN_COUNT; col++)
+                print_cell(t, (enum gp_table)table, (enum gp_column)col, i);
+            putchar('\n');
+        }
+}
+
+int main(int argc, char **argv)
+{
+    struct gp_trace t;
+    struct gp_read_opts opts = {.threads = 1};
+    struct gp_err err = {0};
+    bool writes = argc == 4 && !strcmp(argv[1], "-w");
+    if (argc == 5 && !strcmp(argv[1], "-g")) return generate(argv + 2);
+    if (argc != 2 && !writes) return 2;
+    if (gp_trace_read(&t, argv[writes ? 2 : 1], &opts, &err)) {
+        fprintf(stderr, "gpt_dump: %s\n", err.msg);
+        return 2;
+    }
+    int status = 0;
+    if (writes) status = write_small_blocks(&t, argv[3], GP_GPT_ZLIB);
+    else print_all(&t);
+    gp_trace_release(&t);
+    return status;
+}
