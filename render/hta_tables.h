@@ -6,14 +6,17 @@
  *     gp_report_csv_write(&buf, gp_report_find(&r, "kernels"));
  *
  * Tables that have nothing to tell are not there. The others, in this order (CSV and HTML alone: *):
- *   findings            the bottlenecks: finding, time_ns, share_pct, rank, where
- *   devices             a row a device: the exclusive partition of its span, and what tb_plugin told
+ *   findings            the bottlenecks: time_ns, share_pct, rank, finding, where
+ *   breakdown           the exclusive parts of each device's span: a row a device and part
+ *   devices             a row a device: all its figures
  *   streams *           the same of each stream alone
- *   idle                a row a device and cause: rank, device, cause, meaning, idle_ns, share_pct (of that idle)
- *   culprits            what the host was doing while devices were idle
+ *   idle                by cause, all devices together
+ *   idle_list *         a row a device and cause
+ *   culprits            what the host was doing while devices were idle, all devices together
  *   kernels             a row a name and class
  *   operators, ranges, modules    GPU time by what launched it
  *   launches            figures: figure, value, unit
+ *   launch_times        distributions: launch delay, launching calls, queue length
  *   api                 runtime calls
  *   graphs              CUDA graphs
  *   steps               spread over the steps of a device
@@ -23,8 +26,9 @@
  *   stragglers, offsets ranks
  *   copies, memory      transfers, allocator
  *   critical_path       a row a rank and bound
+ *   critical_names      what the path consists of, by name
  *   critical_pieces *   the pieces of the path
- *   inputs, quality *   what was read, what was wrong with it
+ *   inputs *, quality * what was read, what was wrong with it
  */
 #ifndef GP_RENDER_HTA_TABLES_H
 #define GP_RENDER_HTA_TABLES_H
@@ -43,7 +47,5 @@ void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_
 
 /* The ids of all tables that there can be, in the order of the list above; NULL at the end. */
 extern const char *const gp_hta_table_ids[];
-/* "rank 3, " or "GPU 0 of rank 3" ...: a device in words, for sentences. MANY: there are several ranks. */
-void gp_hta_device_put(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_device *d);
 
 #endif

@@ -21,8 +21,8 @@
 
 /* What a cell holds, and so how it is shown: "1.23 ms", "1,234", "40.5%". In CSV all numbers are raw. */
 enum gp_cell_type {
-    GP_CELL_NAME,  /* a name from a trace, which is cut to fit; the label is shown, the full name is kept */
-    GP_CELL_TEXT,  /* words of ours, never cut: wrapped where they are the last column */
+    GP_CELL_NAME, /* a name from a trace, which is cut to fit; the label is shown, the full name is kept */
+    GP_CELL_TEXT, /* words of ours, never cut: text wraps them where they are the last column; may have a label, too */
     GP_CELL_ID,    /* an integer that is no quantity: a rank, a device, a stream */
     GP_CELL_COUNT, /* an integer with thousands separators */
     GP_CELL_NS,    /* integer nanoseconds */
@@ -44,15 +44,20 @@ struct gp_cell {
     const char *label; /* NAME: what is shown; the text itself when no shorter one was given */
 };
 
-/* Columns that text leaves out: what is there for CSV and HTML alone. */
-enum { GP_COLUMN_WIDE = 1 };
+/* How a column is shown. */
+enum {
+    GP_COLUMN_WIDE = 1,  /* CSV and HTML alone: text has no room for it */
+    GP_COLUMN_BAR = 2,   /* a share: text and HTML draw it as a bar as well */
+    GP_COLUMN_BELOW = 4, /* text puts it on a line of its own, below the row */
+    GP_COLUMN_SPARE = 8, /* the first to go where a line gets too long */
+};
 
 struct gp_report_column {
     const char *id;      /* "total_ns": snake_case, ends in its unit; CSV's header */
     const char *heading; /* "Total" */
     const char *help;    /* its definition in one line; NULL when the heading says it all */
     uint8_t type;        /* enum gp_cell_type */
-    uint8_t flags;       /* GP_COLUMN_* */
+    uint8_t flags;       /* GP_COLUMN_... */
 };
 
 struct gp_report_table {
@@ -95,7 +100,7 @@ void gp_report_column(struct gp_report_table *t, const char *id, const char *hea
 void gp_report_put(struct gp_report_table *t, int64_t v);
 void gp_report_put_real(struct gp_report_table *t, double v);
 void gp_report_put_none(struct gp_report_table *t);
-/* N bytes are copied; a NAME's LABEL is what is shown of it. */
+/* N bytes are copied; LABEL is what people are shown of it, NULL: the same. */
 void gp_report_put_text(struct gp_report *r, struct gp_report_table *t, const char *s);
 void gp_report_put_name(struct gp_report *r, struct gp_report_table *t, const char *s, size_t n,
                         const char *label, size_t label_n);
