@@ -35,6 +35,7 @@ static struct {
     pid_t pid;
     _Atomic uint64_t progress; /* changes while the flush thread gets anything done */
     _Atomic bool forked;
+    _Atomic unsigned handlers; /* how often our exit handler was registered */
     int fd;
     dev_t fd_dev; /* of the socket: programs that close every descriptor must not get our bytes in their files
                    */
@@ -75,8 +76,12 @@ void gp_say(const char *fmt, ...)
 
 void gp_debug(const char *fmt, ...)
 {
-    const char *v = getenv(GP_ENV_DEBUG);
-    if (!v || !*v || !strcmp(v, "0")) return;
+    static _Atomic int on; /* 0 not known yet, 1 no, 2 yes */
+    if (!on) {
+        const char *v = getenv(GP_ENV_DEBUG);
+        on = v && *v && strcmp(v, "0") != 0 ? 2 : 1;
+    }
+    if (on != 2) return;
     va_list ap;
     va_start(ap, fmt);
     print_line(fmt, ap);
@@ -197,7 +202,10 @@ static void drain(void)
     uint8_t *data;
     size_t valid;
     for (unsigned n = 1; gp_pool_next(self.pool, &data, &valid); n++) {
-        gp_tracer_read(data, valid, take_record, &self.records);
+        uint64_t count = gp_tracer_read(data, valid, take_record, &self.records);
+        gp_debug("buffer: %zu bytes, %llu records; so far %llu kernels, %llu of unknown kind", valid,
+                 (unsigned long long)count, (unsigned long long)self.records.stats.kernels,
+                 (unsigned long long)self.records.unknown);
         gp_pool_give(self.pool, data, valid);
         atomic_fetch_add(&self.progress, 1);
         if (n % BUFFERS_PER_WRITE == 0) write_rows(false);
@@ -335,6 +343,16 @@ static void on_exit_wait(void)
     pthread_mutex_unlock(&self.lock);
 }
 
+/* Exit handlers run in the reverse order, and CUDA registers its own in cuInit() and with the first context. Being
+ * called twice does no harm. */
+void gp_inject_outlast(void)
+{
+    enum { ENOUGH = 3 };
+    if (atomic_fetch_add(&self.handlers, 1) >= ENOUGH || getpid() != self.pid) return;
+    if (atexit(on_exit_wait) || at_quick_exit(on_exit_wait))
+        gp_debug("no exit handler: the last flush may be missing");
+}
+
 /* A child of a process that uses CUDA cannot use it, so it is none of ours; before cuInit() it starts afresh.
  */
 static void in_child(void)
@@ -452,7 +470,7 @@ GP_EXPORT int InitializeInjection(void)
         return 1;
     }
     start_records();
-    if (start_thread() && atexit(on_exit_wait)) gp_debug("no exit handler: the last flush may be missing");
+    if (start_thread()) gp_inject_outlast();
     gp_debug("tracing as producer %u, flush every %lld ms", (unsigned)self.opts.producer,
              (long long)(self.opts.flush_ns / 1000000));
     return 1;

@@ -29,6 +29,9 @@ void gp_inject_once(void);
  * written at once, because the program may be about to end. Cheap, callable from any thread. */
 void gp_inject_wake(bool write);
 
+/* CUDA is up now: make sure that our exit handler runs before those that CUDA has registered by now. */
+void gp_inject_outlast(void);
+
 /* ---- tracer.c: everything that calls CUPTI ---- */
 
 struct gp_tracer_opts {

@@ -213,17 +213,19 @@ static uint64_t CUPTIAPI timestamp(void)
     return (uint64_t)gp_now_ns();
 }
 
-/* The calls after which records may be out of reach: have them delivered before. */
+/* Things that happen to CUDA at which we have to act: it is up, or records may soon be out of reach. */
 static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
                                  const void *data)
 {
     (void)userdata;
-    (void)cbid;
-    if (domain != CUPTI_CB_DOMAIN_RESOURCE) {
-        const CUpti_CallbackData *cb = data;
-        if (cb->callbackSite != CUPTI_API_ENTER) return;
-    }
     if (atomic_load(&cupti.stopped)) return;
+    if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid != CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
+        gp_inject_outlast();
+        return;
+    }
+    if (domain != CUPTI_CB_DOMAIN_RESOURCE &&
+        ((const CUpti_CallbackData *)data)->callbackSite != CUPTI_API_ENTER)
+        return;
     cupti.cuptiActivityFlushAll(0);
     gp_inject_wake(true);
 }
@@ -339,6 +341,11 @@ static bool enable_all(void)
         CUPTI_ACTIVITY_KIND_MEMCPY,          CUPTI_ACTIVITY_KIND_MEMCPY2,  CUPTI_ACTIVITY_KIND_MEMSET,
         CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_OVERHEAD,
     };
+    static const CUpti_CallbackId events[] = {
+        CUPTI_CBID_RESOURCE_CU_INIT_FINISHED,
+        CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+        CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+    };
     set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1, sizeof(uint8_t));
     set_attribute((CUpti_ActivityAttribute)ATTR_PER_THREAD_BUFFER, 1, sizeof(uint8_t));
     if (cupti.cuptiSetThreadIdType) cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
@@ -361,8 +368,8 @@ static bool enable_all(void)
     }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) enable_kind(others[i]);
     unsigned runtime = enable_calls(false), driver = enable_calls(true);
-    cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
-                              CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE, events[i]);
     gp_debug("enabled: %u runtime calls, %u driver calls", runtime, driver);
     return true;
 }

@@ -46,7 +46,7 @@ int cuInit(unsigned flags);
 int cuDriverGetVersion(int *version);
 #endif
 int mock_do(const struct mock_event *e);
-/* For libcupti.so.13: where events go. */
-void mock_attach(void (*sink)(const struct mock_event *e));
+/* For libcupti.so.13: where events go; what to call when cuInit() is done, and when the driver goes down at exit. */
+void mock_attach(void (*sink)(const struct mock_event *e), void (*on_up)(void), void (*on_down)(void));
 
 #endif

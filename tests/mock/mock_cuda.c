@@ -12,10 +12,21 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pid_t owner; /* the process that initialised CUDA; its fork children cannot */
 static void (*_Atomic sink)(const struct mock_event *e);
+static void (*up)(void), (*down)(void);
 
-void mock_attach(void (*to)(const struct mock_event *e))
+void mock_attach(void (*to)(const struct mock_event *e), void (*on_up)(void), void (*on_down)(void))
 {
     sink = to;
+    up = on_up;
+    down = on_down;
+}
+
+/* The driver goes down before handlers that were registered before cuInit() was done. */
+static void go_down(void)
+{
+    void (*nobody)(const struct mock_event *) = NULL;
+    sink = nobody;
+    if (down) down();
 }
 
 static void inject(void)
@@ -43,6 +54,8 @@ int cuInit(unsigned flags)
     } else if (!owner) {
         owner = getpid();
         inject();
+        atexit(go_down);
+        if (up) up();
     }
     pthread_mutex_unlock(&lock);
     return rc;

@@ -39,6 +39,7 @@ static struct {
     _Atomic uint32_t correlation;
     _Atomic size_t dropped;
     bool device_told;
+    _Atomic bool down;
 } mock = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local struct thread_buffer *mine;
@@ -376,15 +377,27 @@ static void on_event(const struct mock_event *e)
     }
 }
 
+static void on_up(void)
+{
+    if (mock.callback && mock.callbacks[CUPTI_CB_DOMAIN_RESOURCE][CUPTI_CBID_RESOURCE_CU_INIT_FINISHED])
+        mock.callback(NULL, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, NULL);
+}
+
+/* Whatever has not been flushed by now is gone. */
+static void on_down(void)
+{
+    mock.down = true;
+}
+
 /* ---- what the collector calls ---- */
 
 __attribute__((constructor)) static void attach(void)
 {
     void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    void (*to_cuda)(void (*)(const struct mock_event *));
+    void (*to_cuda)(void (*)(const struct mock_event *), void (*)(void), void (*)(void));
     void *p = lib ? dlsym(lib, "mock_attach") : NULL;
     memcpy(&to_cuda, &p, sizeof to_cuda);
-    if (to_cuda) to_cuda(on_event);
+    if (to_cuda) to_cuda(on_event, on_up, on_down);
     mock.dropped = (size_t)setting("MOCK_CUPTI_DROP");
 }
 
@@ -505,6 +518,7 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
     bool forced = flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED;
     if (forced && setting("MOCK_CUPTI_HANG"))
         for (;;) pause();
+    if (mock.down) return CUPTI_ERROR_NOT_INITIALIZED;
     pthread_mutex_lock(&mock.lock);
     struct thread_buffer *b = mock.threads;
     pthread_mutex_unlock(&mock.lock);

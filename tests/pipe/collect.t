@@ -209,7 +209,7 @@ test_expect_success 'a Python program' '
 	    cuda.mock_do(ctypes.byref(Event(0, 7, b"python_kernel", 1, 0, 0)))
 	print("trained")
 	EOF
-    $collect -o t env ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$preload" python3 train.py $mock/libcuda.so.1 >out 2>err &&
+    $collect -o t env ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=exitcode=0 LD_PRELOAD="$preload" python3 train.py $mock/libcuda.so.1 >out 2>err &&
     echo trained >expect && test_cmp expect out && facts t && has gpu 25 && has joined 25 && has verdict:clean 1
 '
 
