@@ -19,9 +19,12 @@ struct gp_hta_maps {
 /* The sid in H of string SID of the trace or of another result. */
 gp_sid gp_hta_take(struct gp_hta *h, const struct gp_strings *from, gp_sid sid);
 
-/* repair.c: counts GP_Q_NO_CORRELATION, GP_Q_BEFORE_LAUNCH, GP_Q_OUTLIER_TIME, GP_Q_OUTLIER_DURATION in T's issues and,
- * unless REPAIR is GP_REPAIR_NONE, mends or removes what cannot be. T is finished, before and after. */
+/* repair.c: counts GP_Q_OUTLIER_TIME and GP_Q_OUTLIER_DURATION in T's issues and, unless REPAIR is GP_REPAIR_NONE, mends
+ * or removes what cannot be. T is finished, before and after. Whatever REPAIR is, all times are then within
+ * INT64_MAX / 2 of 0, so that no difference of two overflows. */
 void gp_hta_repair(struct gp_trace *t, enum gp_repair repair);
+/* repair.c: counts GP_Q_NO_CORRELATION and GP_Q_BEFORE_LAUNCH in T's issues, of what is left after repair. */
+void gp_hta_count_launches(struct gp_trace *t, const struct gp_view *v);
 
 /* breakdown.c: adds one gp_hta_device for each device of the view, in the view's order; the others find theirs at
  * FIRST_DEVICE + index. */
