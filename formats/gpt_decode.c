@@ -7,7 +7,7 @@
 #include "formats/gpt_codec.h"
 #include "formats/gpt_predict.h"
 
-enum { WIDE = 9, NARROW = 4, MAX_FIELDS = 32 };
+enum { WIDE = 9, NARROW = 5, MAX_FIELDS = 32 };
 #define MISSING UINT32_MAX
 
 struct column {
@@ -427,6 +427,12 @@ static int get_times(struct gp_block_decoder *d, struct side *s, const uint64_t 
     return 0;
 }
 
+/* While entries are missing, a config may be a number that stands for nothing. */
+static gp_sid config_name(const struct gp_trace *t, uint32_t config)
+{
+    return config < t->configs.n ? t->configs.at[config].name : 0;
+}
+
 /* Names of GPU events: those of their configs, where nothing else is said. Needs the local config numbers. */
 static int get_gpu_names(struct gp_block_decoder *d, struct side *s)
 {
@@ -435,8 +441,7 @@ static int get_gpu_names(struct gp_block_decoder *d, struct side *s)
     if (!e) return 0;
     const uint32_t *config = e->config + s->row;
     if (!c->p) {
-        for (size_t i = 0; i < d->n; i++)
-            e->name[s->row + i] = config[i] < d->trace->configs.n ? d->trace->configs.at[config[i]].name : 0;
+        for (size_t i = 0; i < d->n; i++) e->name[s->row + i] = config_name(d->trace, config[i]);
         return 0;
     }
     /* the names of the configs as numbers of the file */
@@ -448,8 +453,8 @@ static int get_gpu_names(struct gp_block_decoder *d, struct side *s)
     } else {
         memset(d->values, 0, d->n * sizeof *d->values);
     }
-    uint64_t *other = d->state; /* no keyed predictor is in use with it */
-    uint32_t *lost = d->succ;   /* nor a dictionary after this; 1: the name cannot be known */
+    uint64_t *other = d->other;
+    uint32_t *lost = d->narrow[4]; /* 1: the name cannot be known */
     for (size_t i = 0; i < d->n; i++) {
         uint32_t name = map_get(&d->job->names->config_names, d->values[i]);
         lost[i] = name == MISSING;
@@ -459,8 +464,9 @@ static int get_gpu_names(struct gp_block_decoder *d, struct side *s)
     if (get_column(d, s, c, &r, d->values)) return -1;
     map_values(d, GP_GPT_STRING, d->values, d->n);
     store(s, GP_COL_NAME, d->values, d->n);
-    for (size_t i = 0; i < d->n; i++)
-        if (lost[i]) e->name[s->row + i] = d->trace->configs.at[config[i]].name;
+    bool from_config = (c->pred & ~GP_PRED_QUANTUM) == GP_PRED_CONFIG_NAME;
+    for (size_t i = 0; from_config && i < d->n; i++)
+        if (lost[i]) e->name[s->row + i] = config_name(d->trace, config[i]);
     return 0;
 }
 
@@ -652,6 +658,15 @@ static int get_info(const struct column *columns, struct gp_trace *t)
         }                                                                                                    \
     } while (0)
 
+/* A kind that this version does not know, or that nobody ever will. */
+static void bound_kind(const struct gp_block_job *job, uint32_t *kind, uint32_t most, uint32_t instead,
+                       struct gp_trace *t)
+{
+    if (*kind <= most) return;
+    *kind = instead;
+    gp_trace_issue(t, GP_Q_BAD_VALUE, 1, job->offset);
+}
+
 /* Put one decoded struct into the trace and remember its number. */
 static void add_entry(const struct gp_block_job *job, uint64_t id, void *entry, struct gp_trace *t)
 {
@@ -667,6 +682,7 @@ static void add_entry(const struct gp_block_job *job, uint64_t id, void *entry, 
         break;
     }
     case GP_GPT_TRACK:
+        bound_kind(job, &((struct gp_track *)entry)->kind, GP_TRACK_OTHER, GP_TRACK_OTHER, t);
         at = gp_trace_track(t, entry);
         t->tracks.at[at] = *(struct gp_track *)entry;
         map_set(&names->tracks, id, at);
