@@ -166,6 +166,12 @@ test_expect_success 'a reader that goes away ends the tracing, not the program' 
     echo 6 >expect && test_cmp expect status && grep -x done err && grep "stopped when the reader went away" err
 '
 
+test_expect_success 'the collector is killed: the program runs on, what was written is there and can be read' '
+    { $collect -o killed $app long 800 >out 2>err & } && pid=$! && sleep 0.5 && kill -KILL $pid &&
+    { wait $pid; test $? = 137; } && test ! -e killed && facts killed.partial-* && grep "^gpu [1-9]" facts &&
+    has issue:truncated 1 && sleep 1 && grep -x done out
+'
+
 test_expect_success 'a slow reader gets everything' '
     $collect $app launch 20000 2 1 2>err | { sleep 1; cat; } >t && facts t && has gpu 40000 && has lost 0
 '
@@ -224,7 +230,7 @@ test_expect_success 'exit status of our own failures' '
 '
 
 test_expect_success 'a command that cannot run leaves no file' '
-    status_of $collect -o never /nonexistent/program && test ! -e never && test -z "$(ls | grep partial)"
+    status_of $collect -o never /nonexistent/program && test ! -e never && test -z "$(ls | grep never)"
 '
 
 test_expect_success 'options of the command are its own' '
