@@ -72,6 +72,8 @@ static struct {
     OPTIONAL(X)
 #undef X
     subscribe_v2_fn subscribe_v2;
+    CUptiResult(CUPTIAPI *enable_all_syncs)(
+        uint8_t enable); /* cuptiActivityEnableAllSyncRecords, not in all headers */
     CUpti_SubscriberHandle subscriber;
     uint32_t version;
     struct gp_pool *pool;
@@ -175,6 +177,7 @@ static bool load_symbols(void *lib, const char *path)
     OPTIONAL(X)
 #undef X
     load_symbol(lib, "cuptiSubscribe_v2", &cupti.subscribe_v2);
+    load_symbol(lib, "cuptiActivityEnableAllSyncRecords", &cupti.enable_all_syncs);
 #define X(fn)                                                                                                \
     if (!cupti.fn) {                                                                                         \
         gp_debug("%s: has no %s", path, #fn);                                                                \
@@ -358,6 +361,7 @@ static bool enable_all(void)
         gp_say("cannot register buffers: %s (%d): this process runs untraced", result_text(rc), (int)rc);
         return false;
     }
+    if (cupti.enable_all_syncs) cupti.enable_all_syncs(0); /* no records of queries that find nothing done */
     enable_kind(CUPTI_ACTIVITY_KIND_DEVICE);
     enable_kind(CUPTI_ACTIVITY_KIND_CONTEXT);
     enable_kind(CUPTI_ACTIVITY_KIND_STREAM);

@@ -39,6 +39,7 @@ static struct {
     _Atomic uint32_t correlation;
     _Atomic size_t dropped;
     bool device_told;
+    _Atomic bool no_queries; /* records of queries that found nothing done are switched off */
     _Atomic bool down;
 } mock = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -269,6 +270,8 @@ static void put_sync(const struct mock_event *e, uint32_t correlation, uint64_t 
     s.streamId = e->stream;
     s.correlationId = correlation;
     put(&s, false);
+    s.returnValue = 600; /* CUDA_ERROR_NOT_READY: cuStreamQuery() */
+    if (!mock.no_queries) put(&s, false);
 }
 
 static void put_overhead(uint64_t start)
@@ -489,6 +492,12 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
     if ((int)kind >= MAX_KIND) return CUPTI_ERROR_INVALID_KIND;
     mock.kinds[kind] = true;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable)
+{
+    mock.no_queries = !enable;
     return CUPTI_SUCCESS;
 }
 
