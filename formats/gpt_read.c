@@ -290,23 +290,54 @@ static size_t lay_out(struct reader *r)
     return total;
 }
 
+/* Each thread begins with a part of its own, far from the others': neighbouring blocks go to the same pages of memory,
+ * and two threads that touch a new page at once both pay for it. Who is done helps the others. */
 struct work {
     struct reader *r;
-    atomic_size_t next;
+    size_t parts;
+    struct {
+        atomic_size_t next;
+        size_t end;
+    } part[THREADS_MOST];
+};
+
+struct worker {
+    struct work *w;
+    size_t first;
 };
 
 static void *decode_some(void *arg)
 {
-    struct work *w = arg;
+    const struct worker *me = arg;
+    struct work *w = me->w;
     struct gp_block_decoder *d = gp_block_decoder_new();
-    for (;;) {
-        size_t i = atomic_fetch_add(&w->next, 1);
-        if (i >= w->r->blocks.n) break;
-        struct kept *k = &w->r->blocks.at[i];
-        if (k->result != GP_BLOCK_BAD) k->result = gp_block_get_events(d, &k->job, w->r->t, false);
+    for (size_t p = 0; p < w->parts; p++) {
+        size_t part = (me->first + p) % w->parts, i;
+        while ((i = atomic_fetch_add(&w->part[part].next, 1)) < w->part[part].end) {
+            struct kept *k = &w->r->blocks.at[i];
+            if (k->result != GP_BLOCK_BAD) k->result = gp_block_get_events(d, &k->job, w->r->t, false);
+        }
     }
     gp_block_decoder_free(d);
     return NULL;
+}
+
+/* Parts of about as many rows each. */
+static void share_out(struct work *w, size_t rows)
+{
+    size_t done = 0, part = 0;
+    const struct reader *r = w->r;
+    atomic_init(&w->part[0].next, 0);
+    for (size_t i = 0; i < r->blocks.n; i++) {
+        if (part + 1 < w->parts && done >= rows * (part + 1) / w->parts) {
+            w->part[part++].end = i;
+            atomic_init(&w->part[part].next, i);
+        }
+        const struct gp_gpt_block_header *h = &r->blocks.at[i].job.header;
+        done += (size_t)h->nrec * (h->kind == GP_GPT_LAUNCH ? 2 : 1);
+    }
+    w->part[part].end = r->blocks.n;
+    w->parts = part + 1;
 }
 
 static int thread_count(const struct gp_read_opts *opts, size_t rows)
@@ -320,12 +351,15 @@ static int thread_count(const struct gp_read_opts *opts, size_t rows)
 
 static void decode_all(struct reader *r, size_t rows)
 {
-    struct work w = {.r = r};
     pthread_t thread[THREADS_MOST];
-    int n = thread_count(r->opts, rows), started = 0;
-    while (started < n - 1 && !pthread_create(&thread[started], NULL, decode_some, &w)) started++;
-    decode_some(&w);
-    for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
+    struct worker worker[THREADS_MOST];
+    int n = thread_count(r->opts, rows), started = 1;
+    struct work w = {.r = r, .parts = (size_t)n};
+    share_out(&w, rows);
+    for (int i = 0; i < n; i++) worker[i] = (struct worker){&w, (size_t)i};
+    while (started < n && !pthread_create(&thread[started], NULL, decode_some, &worker[started])) started++;
+    decode_some(&worker[0]);
+    for (int i = 1; i < started; i++) pthread_join(thread[i], NULL);
     struct gp_block_decoder *d = gp_block_decoder_new();
     for (size_t i = 0; i < r->blocks.n; i++) {
         struct kept *k = &r->blocks.at[i];
