@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include "analyze/stacks.h"
 #include "formats/base/buf.h"
-#include "render/scale.h"
+#include "formats/base/scale.h"
 
 /* A zeroed struct is the default. Strings are borrowed during the call, may come from a trace or a person,
  * and are escaped. */

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "render/scale.h"
+#include "formats/base/scale.h"
 #include "render/text.h"
 
 enum { LINE_BYTES = 1024 };

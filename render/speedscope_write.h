@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include "analyze/calltree.h"
 #include "formats/base/intern.h"
-#include "render/scale.h"
+#include "formats/base/scale.h"
 
 struct gp_output; /* formats/base/output.h */
 

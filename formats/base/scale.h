@@ -4,8 +4,8 @@
  *     gp_scale_put(&buf, GP_UNIT_NS, 1234567);            // "1.23 ms"
  *     gp_scale_put_share(&buf, part, whole);              // "40.5%"
  */
-#ifndef GP_RENDER_SCALE_H
-#define GP_RENDER_SCALE_H
+#ifndef GP_BASE_SCALE_H
+#define GP_BASE_SCALE_H
 
 #include <stdint.h>
 #include "formats/base/buf.h"

@@ -1,4 +1,4 @@
-#include "render/scale.h"
+#include "formats/base/scale.h"
 
 #include <stdbool.h>
 
