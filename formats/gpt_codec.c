@@ -226,7 +226,8 @@ struct bit_writer {
     unsigned fill; /* below 8 after each put */
 };
 
-static void put_bits32(struct bit_writer *w, uint64_t v, unsigned width)
+/* WIDTH <= FAST_WIDTH, V < 2^WIDTH. */
+static inline void put_few_bits(struct bit_writer *w, uint64_t v, unsigned width)
 {
     w->acc |= v << w->fill;
     w->fill += width;
@@ -240,11 +241,11 @@ static void put_bits32(struct bit_writer *w, uint64_t v, unsigned width)
 static void put_bits(struct bit_writer *w, uint64_t v, unsigned width)
 {
     if (width > 32) {
-        put_bits32(w, v & 0xffffffff, 32);
+        put_few_bits(w, v & 0xffffffff, 32);
         v >>= 32;
         width -= 32;
     }
-    put_bits32(w, v, width);
+    put_few_bits(w, v, width);
 }
 
 static void finish_bits(struct bit_writer *w)
@@ -254,19 +255,36 @@ static void finish_bits(struct bit_writer *w)
     w->fill = 0;
 }
 
-static void put_codes(struct bit_writer *w, const struct plan *plan, const uint64_t *v, size_t n)
+enum { CHUNK = 256 }; /* values whose codes are looked up at once; a multiple of 8 */
+
+static void look_up(const struct plan *plan, const uint64_t *v, size_t n, uint8_t *code)
 {
-    for (size_t i = 0; i < n; i++) put_bits32(w, plan->code_of_bin[bin_of(v[i])], plan->k);
-    finish_bits(w);
+    for (size_t i = 0; i < n; i++) code[i] = plan->code_of_bin[bin_of(v[i])];
 }
 
-static void put_offsets(struct bit_writer *w, const struct plan *plan, const uint64_t *v, size_t n)
+/* Codes of K bits; eight of them are K whole bytes. */
+static void put_codes(struct bit_writer *w, const uint8_t *code, size_t n, unsigned k)
 {
-    for (size_t i = 0; i < n; i++) {
-        const struct bucket *u = &plan->bucket[plan->code_of_bin[bin_of(v[i])]];
-        put_bits(w, v[i] - u->base, (unsigned)u->width);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t eight = 0;
+        for (unsigned j = 0; j < 8; j++) eight |= (uint64_t)code[i + j] << (j * k);
+        put_few_bits(w, eight, 8 * k);
     }
-    finish_bits(w);
+    for (; i < n; i++) put_few_bits(w, code[i], k);
+}
+
+static void put_offsets(struct bit_writer *w, const struct plan *plan, const uint64_t *v, size_t n,
+                        const uint8_t *code)
+{
+    struct bit_writer o = *w;
+    for (size_t i = 0; i < n; i++) {
+        const struct bucket *u = &plan->bucket[code[i]];
+        uint64_t offset = v[i] - u->base;
+        if (GP_LIKELY(u->width <= FAST_WIDTH)) put_few_bits(&o, offset, (unsigned)u->width);
+        else put_bits(&o, offset, (unsigned)u->width);
+    }
+    *w = o;
 }
 
 static void encode_bucket(struct gp_buf *b, const struct plan *plan, const uint64_t *v, size_t n)
@@ -279,8 +297,20 @@ static void encode_bucket(struct gp_buf *b, const struct plan *plan, const uint6
     }
     char *start = gp_buf_reserve(b, (size_t)(plan->bits / 8) + 2 * n + 64);
     struct bit_writer w = {(uint8_t *)start, 0, 0};
-    if (plan->k) put_codes(&w, plan, v, n);
-    put_offsets(&w, plan, v, n);
+    uint8_t code[CHUNK];
+    for (size_t i = 0, count; plan->k && i < n; i += count) {
+        count = n - i < CHUNK ? n - i : CHUNK;
+        look_up(plan, v + i, count, code);
+        put_codes(&w, code, count, plan->k);
+    }
+    finish_bits(&w);
+    memset(code, 0, sizeof code);
+    for (size_t i = 0, count; i < n; i += count) {
+        count = n - i < CHUNK ? n - i : CHUNK;
+        if (plan->k) look_up(plan, v + i, count, code);
+        put_offsets(&w, plan, v + i, count, code);
+    }
+    finish_bits(&w);
     b->n += (size_t)((char *)w.p - start);
 }
 

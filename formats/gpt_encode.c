@@ -13,6 +13,7 @@ struct side {
     const struct gp_events *events;
     const uint32_t *rows;
     uint32_t n;
+    bool contiguous; /* rows[i] is rows[0] + i */
     enum gp_table table;
     uint8_t add; /* to column ids */
     uint64_t base;
@@ -113,6 +114,14 @@ static void zigzag_all(uint64_t *d, size_t n)
     for (size_t i = 0; i < n; i++) d[i] = gp_zigzag((int64_t)d[i]);
 }
 
+/* Are the rows one run of the table? Then columns need no gathering. */
+static bool in_a_row(const struct side *s)
+{
+    uint32_t apart = 0;
+    for (uint32_t i = 0; i < s->n; i++) apart |= s->rows[i] ^ (s->rows[0] + i);
+    return !apart;
+}
+
 /* The cells of COL of the side's rows; false when the table does not have the column. */
 static bool gather(const struct side *s, enum gp_column col, uint64_t *to)
 {
@@ -120,10 +129,12 @@ static bool gather(const struct side *s, enum gp_column col, uint64_t *to)
     if (!cells) return false;
     if (gp_column_infos[col].width == 8) {
         const uint64_t *from = cells;
-        for (uint32_t i = 0; i < s->n; i++) to[i] = from[s->rows[i]];
+        if (s->contiguous) memcpy(to, from + s->rows[0], s->n * sizeof *to);
+        for (uint32_t i = 0; !s->contiguous && i < s->n; i++) to[i] = from[s->rows[i]];
     } else {
-        const uint32_t *from = cells;
-        for (uint32_t i = 0; i < s->n; i++) to[i] = from[s->rows[i]];
+        const uint32_t *from = cells, *run = from + s->rows[0];
+        for (uint32_t i = 0; s->contiguous && i < s->n; i++) to[i] = run[i];
+        for (uint32_t i = 0; !s->contiguous && i < s->n; i++) to[i] = from[s->rows[i]];
     }
     return true;
 }
@@ -414,8 +425,10 @@ static void put_side(struct gp_block_encoder *e, struct gp_buf *b, const struct 
     if (s->table == GP_GPU) put_gpu_name(e, b, t, s);
     for (int id = 6; id < GP_GPT_COLUMN_END; id++) {
         enum gp_column col = (enum gp_column)gp_gpt_model_column[id];
-        if (!gather(s, col, e->v))
+        if (!gather(s, col, e->v)) {
+            if (!api || !gp_events_column(api->events, col)) continue;
             for (uint32_t i = 0; i < s->n; i++) e->v[i] = default_of(col);
+        }
         if (put_shared_column(e, b, s, api, col)) continue;
         if (all_equal(e->v, s->n, default_of(col))) continue;
         if (is_reference(col))
@@ -434,6 +447,7 @@ static struct side *side_init(struct gp_block_encoder *e, int i, const struct gp
     s->n = n;
     s->add = i ? GP_GPT_SIDE : 0;
     s->config = NULL;
+    s->contiguous = in_a_row(s);
     return s;
 }
 
