@@ -5,7 +5,7 @@
 
 /* The encoder looks at values through a histogram with a few bins an octave: exact below 8, then the top two
  * bits. */
-enum { BIN_COUNT = 8 + 61 * 2, MAX_BUCKETS = 1 << GP_STREAM_MAX_BITS, FAST_WIDTH = 56 };
+enum { BIN_COUNT = 8 + 61 * 2, MAX_BUCKETS = 1 << GP_STREAM_MAX_BITS, FAST_WIDTH = 56, KEPT = 4096 };
 
 struct bucket {
     uint64_t base, mask;
@@ -22,6 +22,7 @@ struct bins {
     uint32_t count[BIN_COUNT];
     uint64_t min, max;
     size_t nonzero;
+    uint8_t of[KEPT]; /* bin of each value, if there are no more than KEPT of them */
 };
 
 static unsigned bit_length(uint64_t v)
@@ -103,13 +104,28 @@ static uint64_t bin_high(unsigned bin)
 
 static void count_bins(struct bins *b, const uint64_t *v, size_t n)
 {
-    memset(b, 0, sizeof *b);
-    b->min = UINT64_MAX;
-    for (size_t i = 0; i < n; i++) {
-        b->count[bin_of(v[i])]++;
-        if (v[i] < b->min) b->min = v[i];
-        if (v[i] > b->max) b->max = v[i];
+    uint32_t other[BIN_COUNT] = {0}; /* two counts, so that equal neighbours do not wait for each other */
+    uint64_t min = UINT64_MAX, max = 0;
+    memset(b->count, 0, sizeof b->count);
+    size_t i = 0;
+    for (; i + 2 <= n; i += 2) {
+        unsigned x = bin_of(v[i]), y = bin_of(v[i + 1]);
+        b->count[x]++;
+        other[y]++;
+        if (n <= KEPT) b->of[i] = (uint8_t)x, b->of[i + 1] = (uint8_t)y;
     }
+    if (i < n) {
+        unsigned x = bin_of(v[i]);
+        b->count[x]++;
+        if (n <= KEPT) b->of[i] = (uint8_t)x;
+    }
+    for (i = 0; i < n; i++) {
+        min = v[i] < min ? v[i] : min;
+        max = v[i] > max ? v[i] : max;
+    }
+    for (unsigned k = 0; k < BIN_COUNT; k++) b->count[k] += other[k];
+    b->min = min;
+    b->max = max;
     b->nonzero = n - b->count[0];
 }
 
@@ -257,9 +273,12 @@ static void finish_bits(struct bit_writer *w)
 
 enum { CHUNK = 256 }; /* values whose codes are looked up at once; a multiple of 8 */
 
-static void look_up(const struct plan *plan, const uint64_t *v, size_t n, uint8_t *code)
+/* Codes of the values FROM.. of N. */
+static void look_up(const struct plan *plan, const struct bins *bins, const uint64_t *v, size_t from,
+                    size_t count, size_t n, uint8_t *code)
 {
-    for (size_t i = 0; i < n; i++) code[i] = plan->code_of_bin[bin_of(v[i])];
+    for (size_t i = 0; n > KEPT && i < count; i++) code[i] = plan->code_of_bin[bin_of(v[from + i])];
+    for (size_t i = 0; n <= KEPT && i < count; i++) code[i] = plan->code_of_bin[bins->of[from + i]];
 }
 
 /* Codes of K bits; eight of them are K whole bytes. */
@@ -287,7 +306,8 @@ static void put_offsets(struct bit_writer *w, const struct plan *plan, const uin
     *w = o;
 }
 
-static void encode_bucket(struct gp_buf *b, const struct plan *plan, const uint64_t *v, size_t n)
+static void encode_bucket(struct gp_buf *b, const struct plan *plan, const struct bins *bins,
+                          const uint64_t *v, size_t n)
 {
     gp_buf_putc(b, GP_STREAM_BUCKET);
     gp_buf_putc(b, (char)plan->k);
@@ -300,14 +320,14 @@ static void encode_bucket(struct gp_buf *b, const struct plan *plan, const uint6
     uint8_t code[CHUNK];
     for (size_t i = 0, count; plan->k && i < n; i += count) {
         count = n - i < CHUNK ? n - i : CHUNK;
-        look_up(plan, v + i, count, code);
+        look_up(plan, bins, v, i, count, n, code);
         put_codes(&w, code, count, plan->k);
     }
     finish_bits(&w);
     memset(code, 0, sizeof code);
     for (size_t i = 0, count; i < n; i += count) {
         count = n - i < CHUNK ? n - i : CHUNK;
-        if (plan->k) look_up(plan, v + i, count, code);
+        if (plan->k) look_up(plan, bins, v, i, count, n, code);
         put_offsets(&w, plan, v + i, count, code);
     }
     finish_bits(&w);
@@ -366,7 +386,7 @@ void gp_stream_encode(struct gp_buf *b, const uint64_t *v, size_t n)
         uint64_t leb = leb_bytes(&bins), sparse = sparse_bytes(&bins, n), bucket = (plan.bits + 7) / 8;
         if (sparse < leb && sparse < bucket) encode_sparse(b, v, n, bins.nonzero);
         else if (leb <= bucket) encode_leb(b, v, n);
-        else encode_bucket(b, &plan, v, n);
+        else encode_bucket(b, &plan, &bins, v, n);
     }
 }
 
@@ -394,7 +414,7 @@ bool gp_stream_encode_as(struct gp_buf *b, enum gp_stream_kind kind, const uint6
     case GP_STREAM_BUCKET:
         if (!n) return false;
         plan_make(&plan, &bins, n);
-        encode_bucket(b, &plan, v, n);
+        encode_bucket(b, &plan, &bins, v, n);
         return true;
     default:
         return false;
