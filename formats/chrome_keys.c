@@ -90,5 +90,5 @@ const char *gp_keys_learn(struct gp_keys *k, const char *p, const char *end, uin
     uint16_t node = odd ? GP_KEYS_NONE : node_of(k, begin, (size_t)(p - begin), m);
     remember(k, *at, kind, node);
     *at = node;
-    return p;
+    return gp_json_space(p);
 }

@@ -19,12 +19,14 @@
 #include <emmintrin.h>
 #endif
 #include "formats/base/err.h"
+#include "formats/json_scan.h"
 
 /* Known keys. X(enum, text) */
 #define GP_KEYS(X)                                                                                           \
     X(PH, "ph")                                                                                              \
-    X(CAT, "cat") X(NAME, "name") X(PID, "pid") X(TID, "tid") X(TS, "ts") X(DUR, "dur") X(ID, "id")          \
-        X(ID2, "id2") X(SCOPE, "s") X(ARGS, "args") /* args */                                               \
+    X(CAT, "cat")                                                                                            \
+    X(NAME, "name") X(PID, "pid") X(TID, "tid") X(TS, "ts") X(DUR, "dur") X(ID, "id") X(ID2, "id2")          \
+        X(SCOPE, "s") X(ARGS, "args") /* args */                                                             \
         X(CORR, "correlation") X(EXT, "External id") X(EXT_OLD, "external id") X(SEQ, "Sequence number") X(  \
             RECFN, "Record function id") X(PYID, "Python id") X(PYPARENT, "Python parent id")                \
             X(PYMODULE, "Python module id") X(BYTES, "bytes") X(GRAPH, "graph id") X(NODE, "graph node id")  \
@@ -32,8 +34,7 @@
                     BLOCK, "block") X(CLUSTER, "cluster") X(REGISTERS, "registers per thread")               \
                     X(SHARED, "shared memory") X(ADDR, "Addr") X(SHARED_STATIC, "static shared memory") X(   \
                         LOCAL, "local memory per thread") X(RETURN, "return value") X(MEM_BYTES, "Bytes")    \
-                        X(TOTAL,                                                                             \
-                          "Total Allocated") X(RESERVED, "Total Reserved") X(LABELS, "labels")               \
+                        X(TOTAL, "Total Allocated") X(RESERVED, "Total Reserved") X(LABELS, "labels")        \
                             X(SORT_INDEX,                                                                    \
                               "sort_index") /* args of a GPU event that depend on what was launched alone */ \
         X(QUEUED, "queued") X(PRIORITY, "priority") X(BLOCKS_PER_SM, "blocks per SM")                        \
@@ -125,7 +126,7 @@ static inline const char *gp_keys_next(struct gp_keys *k, const char *p, const c
             m->key = (enum gp_key)node->key;
             m->p = p + node->key_at;
             m->n = node->key_n;
-            return p + node->n;
+            return gp_json_space(p + node->n); /* another writer may put more space here */
         }
     }
     return gp_keys_learn(k, p, end, at, kind, m, fail);
