@@ -7,7 +7,7 @@
 #include "formats/gpt_codec.h"
 #include "formats/gpt_predict.h"
 
-enum { WIDE = 9, NARROW = 5, MAX_FIELDS = 32 };
+enum { LOST_MOST = 10000, WIDE = 9, NARROW = 5, MAX_FIELDS = 32 };
 #define MISSING UINT32_MAX
 
 struct column {
@@ -119,51 +119,53 @@ static void map_set(struct gp_id_map *m, uint64_t id, uint32_t to)
 
 /* ---- entries that nothing defines ---- */
 
-static gp_sid lost_name(struct gp_trace *t, const char *what, uint64_t id)
+/* "[lost name 7]"; after many of them, which damage can make at no cost, just "[lost name]". */
+static gp_sid lost_name(struct gp_trace *t, struct gp_gpt_names *names, const char *what, uint64_t id)
 {
     struct gp_buf b = {0};
-    gp_buf_printf(&b, "[lost %s %llu]", what, (unsigned long long)id);
+    if (names->lost++ < LOST_MOST) gp_buf_printf(&b, "[lost %s %llu]", what, (unsigned long long)id);
+    else gp_buf_printf(&b, "[lost %s]", what);
     gp_sid sid = gp_trace_intern(t, b.data, b.n);
     gp_buf_release(&b);
     return sid;
 }
 
-static uint32_t lost_process(struct gp_trace *t, const struct gp_gpt_names *names, uint64_t id)
+static uint32_t lost_process(struct gp_trace *t, struct gp_gpt_names *names, uint64_t id)
 {
     struct gp_process p = gp_process_unknown();
     p.producer = names->producer;
-    p.pid_text = p.name = lost_name(t, "process", id);
+    p.pid_text = p.name = lost_name(t, names, "process", id);
     return gp_trace_process(t, &p);
 }
 
-static uint32_t lost_track(struct gp_trace *t, const struct gp_gpt_names *names, uint64_t id)
+static uint32_t lost_track(struct gp_trace *t, struct gp_gpt_names *names, uint64_t id)
 {
     struct gp_track k = gp_track_unknown();
     k.kind = GP_TRACK_OTHER;
     k.process = lost_process(t, names, 0);
-    k.tid_text = k.name = lost_name(t, "track", id);
+    k.tid_text = k.name = lost_name(t, names, "track", id);
     return gp_trace_track(t, &k);
 }
 
-static uint32_t lost_config(struct gp_trace *t, uint64_t id)
+static uint32_t lost_config(struct gp_trace *t, struct gp_gpt_names *names, uint64_t id)
 {
     struct gp_config c;
     memset(&c, 0, sizeof c);
-    c.name = lost_name(t, "config", id);
+    c.name = lost_name(t, names, "config", id);
     return gp_trace_config(t, &c);
 }
 
-static uint32_t lost_entry(struct gp_trace *t, const struct gp_gpt_names *names, int type, uint64_t id)
+static uint32_t lost_entry(struct gp_trace *t, struct gp_gpt_names *names, int type, uint64_t id)
 {
     switch (type) {
     case GP_GPT_TRACK_REF:
         return lost_track(t, names, id);
     case GP_GPT_CONFIG_REF:
-        return lost_config(t, id);
+        return lost_config(t, names, id);
     case GP_GPT_PROCESS_REF:
         return lost_process(t, names, id);
     default:
-        return lost_name(t, "name", id);
+        return lost_name(t, names, "name", id);
     }
 }
 
@@ -186,7 +188,7 @@ static const struct gp_id_map *map_of(const struct gp_gpt_names *names, int type
 /* Numbers of the file to numbers of the trace, in place. Files need not define the empty string. */
 static void map_values(struct gp_block_decoder *d, int type, uint64_t *v, size_t n)
 {
-    const struct gp_gpt_names *names = d->job->names;
+    struct gp_gpt_names *names = d->job->names;
     const struct gp_id_map *m = map_of(names, type);
     for (size_t i = 0; m && i < n; i++) {
         uint64_t id = v[i];

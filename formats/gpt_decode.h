@@ -23,6 +23,7 @@ struct gp_gpt_names {
     uint32_t producer;
     struct gp_id_map strings, processes, tracks, configs, devices, losses, clocks;
     struct gp_id_map config_names; /* by config, the name as a number of the file */
+    uint32_t lost;                 /* entries that were made up because nothing defines them */
 };
 
 void gp_gpt_names_release(struct gp_gpt_names *names);

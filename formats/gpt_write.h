@@ -30,10 +30,9 @@ struct gp_gpt_writer;
 /* Statistics of what was written, by block kind and in all; for benchmarks and the collector's last line. */
 struct gp_gpt_stats {
     uint64_t blocks, bytes; /* everything */
-    uint64_t
-        launch_bytes; /* payload and header bytes of the blocks that hold GPU events and their launches */
-    uint64_t gpu_events,
-        launched; /* GPU events written; those among them written together with their launch */
+    uint64_t launch_bytes;  /* whole blocks that hold GPU events, alone or with their launches */
+    uint64_t gpu_events;    /* written */
+    uint64_t launched;      /* those among them that were written together with their launch */
 };
 
 /* Never NULL. OPTS may be NULL. */
