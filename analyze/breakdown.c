@@ -113,7 +113,7 @@ void gp_hta_add_devices(struct gp_hta *h, const struct gp_view *v)
         d.rank = from->rank;
         d.producer = from->producer;
         d.device = from->device;
-        d.input = (uint32_t)h->inputs.n - 1;
+        d.input = h->inputs.n ? (uint32_t)h->inputs.n - 1 : 0;
         if (from->props) {
             d.name = gp_hta_take(h, &v->t->strings, from->props->name);
             d.sms = from->props->sms > 0 ? from->props->sms : 0;
@@ -230,6 +230,7 @@ static void xfer_device(struct gp_xfer *x, struct gp_hta_device *d)
     xfer_breakdown(x, &d->b);
     GP_XFER_VEC(x, &d->streams, xfer_stream);
     for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) gp_xfer_i64(x, &d->idle_cause_ns[i]);
+    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) gp_xfer_i64(x, &d->culprit_rest_ns[i]);
     gp_dist_xfer(x, &d->gaps);
     GP_XFER_VEC(x, &d->culprits, xfer_culprit);
     gp_xfer_i64(x, &d->tensor_core_ns);
@@ -238,6 +239,7 @@ static void xfer_device(struct gp_xfer *x, struct gp_hta_device *d)
     gp_xfer_double(x, &d->occupancy_ns);
     gp_xfer_i64(x, &d->occupancy_known_ns);
     gp_xfer_double(x, &d->sm_ns);
+    gp_xfer_i64(x, &d->sm_known_ns);
 }
 
 void gp_hta_xfer_devices(struct gp_xfer *x, struct gp_hta *h)

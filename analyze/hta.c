@@ -28,6 +28,7 @@ static void release_maps(struct gp_hta_maps *m)
 void gp_hta_release(struct gp_hta *h)
 {
     gp_hta_release_devices(h);
+    gp_hta_release_kernels(h);
     GP_VEC_FREE(&h->inputs);
     GP_VEC_FREE(&h->findings);
     GP_VEC_FREE(&h->missing_ranks);
@@ -96,6 +97,7 @@ int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err)
     add_input(h, t);
     gp_view_init(&v, t, h->opts.classes);
     gp_hta_add_devices(h, &v);
+    gp_hta_add_kernels(h, &v, first_device);
     judge_input(h, t, &v, first_device);
     gp_view_release(&v);
     return 0;
@@ -120,6 +122,7 @@ void gp_hta_merge(struct gp_hta *to, struct gp_hta *from)
 {
     struct gp_hta_opts opts = from->opts;
     gp_hta_merge_devices(to, from);
+    gp_hta_merge_kernels(to, from);
     merge_inputs(to, from);
     gp_hta_release(from);
     gp_hta_init(from, &opts);
@@ -140,10 +143,10 @@ static int32_t *find_ranks(const struct gp_hta *h, size_t *n)
     *n = 0;
     for (size_t i = 0; i < h->inputs.n; i++)
         if (h->inputs.at[i].rank >= 0) ranks[(*n)++] = h->inputs.at[i].rank;
-    for (size_t i = 0; i < h->devices.n;
-         i++) { /* sorted: equal ones of an input need not be next to each other */
+    /* Devices are sorted by rank: what an input says again is near. */
+    for (size_t i = 0; i < h->devices.n; i++) {
         const struct gp_hta_device *d = &h->devices.at[i];
-        bool counted = d->rank < 0 || d->rank == h->inputs.at[d->input].rank;
+        bool counted = d->rank < 0 || d->input >= h->inputs.n || d->rank == h->inputs.at[d->input].rank;
         for (size_t k = i; k-- > 0 && !counted && h->devices.at[k].rank == d->rank;)
             counted = h->devices.at[k].input == d->input;
         if (!counted) ranks[(*n)++] = d->rank;
@@ -177,6 +180,7 @@ static void check_ranks(struct gp_hta *h)
 void gp_hta_finish(struct gp_hta *h)
 {
     gp_hta_finish_devices(h);
+    gp_hta_finish_kernels(h);
     check_ranks(h);
 }
 
@@ -207,6 +211,7 @@ static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
     GP_XFER_VEC(x, &h->inputs, xfer_input);
     gp_xfer_i32(x, &h->world_size);
     gp_hta_xfer_devices(x, h);
+    gp_hta_xfer_kernels(x, h);
 }
 
 /* The beginning of what is saved: magic, version of the content, length and hash of what follows; little endian. The

@@ -101,7 +101,7 @@ struct gp_hta_stream {
     X(GP_IDLE_DATA, "data_loading", "the host was loading data")                                             \
     X(GP_IDLE_ALLOCATION, "blocking_call", "the host was in a blocking allocation, free or copy")            \
     X(GP_IDLE_QUEUED, "kernel_gap", "between kernels that were queued already")                              \
-    X(GP_IDLE_UNKNOWN, "unknown", "no launch record tells")
+    X(GP_IDLE_UNKNOWN, "unknown", "nothing that was recorded tells")
 
 enum gp_idle_cause {
 #define X(id, name, text) id,
@@ -132,14 +132,16 @@ struct gp_hta_device {
     GP_VEC(struct gp_hta_stream) streams;
     int64_t idle_cause_ns[GP_IDLE_CAUSE_COUNT]; /* sums to b.idle_ns */
     struct gp_dist gaps;                        /* lengths of the idle gaps */
-    GP_VEC(struct gp_idle_culprit) culprits;    /* most idle time first */
+    GP_VEC(struct gp_idle_culprit) culprits;    /* most idle time first; the 100 largest */
+    int64_t culprit_rest_ns[GP_IDLE_CAUSE_COUNT]; /* idle time that no culprit in the list has */
     /* What tb_plugin told (kernel_stats.c). Sums over kernels weighted by their time; *_known_ns is the kernel time for
      * which the figure is known, the denominator. */
     int64_t tensor_core_ns, gemm_ns; /* kernels that use Tensor Cores by name; that could */
     int64_t kernel_ns;               /* sum of kernel durations without copies and sets */
     double occupancy_ns;             /* sum of estimated occupancy (0..1) x duration */
     int64_t occupancy_known_ns;
-    double sm_ns; /* estimated SM efficiency: integral over busy time of min(1, blocks/SM) */
+    double sm_ns;        /* estimated SM efficiency: integral over busy time of min(1, blocks/SM) */
+    int64_t sm_known_ns; /* kernel time for which the number of blocks is known; 0: sm_ns tells nothing */
 };
 
 /* ---- 3. kernels and what launched them (kernel_stats.c) ---- */
@@ -196,6 +198,7 @@ struct gp_hta_launches {
 struct gp_graph_stat {
     int32_t rank;
     uint64_t graph; /* id; GP_NO_ID: graph launches without ids */
+    gp_sid api;     /* name of the call that launched it; 0: no launch record */
     uint64_t launches;
     uint64_t gpu_events; /* over all launches */
     uint64_t nodes;      /* distinct node ids, or events of the fullest launch where there are none */
