@@ -1,0 +1,36 @@
+/* fuzz_chrome.c -- hostile JSON. The first byte chooses the size of the chunks. Reading with one thread and with three must
+ * give the same, and what is read must keep the promises of the model. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "formats/base/input.h"
+#include "formats/chrome_read.h"
+#include "tests/unit/trace_same.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int read_with(struct gp_trace *t, const uint8_t *data, size_t size, int threads, size_t chunk)
+{
+    struct gp_read_opts opts = {.threads = threads, .need = GP_NEED_ALL};
+    struct gp_err err = {0};
+    struct gp_input *in = gp_input_memory(data, size, 1);
+    gp_trace_init(t, GP_NEED_ALL);
+    int failed = gp_chrome_read_chunked(t, in, &opts, chunk, &err);
+    gp_input_close(in);
+    gp_trace_finish(t);
+    if (!gp_trace_check(t, &err)) return failed;
+    fprintf(stderr, "fuzz_chrome: %s\n", err.msg);
+    abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct gp_trace one, three;
+    size_t chunk = size ? GP_CHROME_CHUNK_LEAST + data[0] * 4u : GP_CHROME_CHUNK;
+    if (size) data++, size--;
+    int a = read_with(&one, data, size, 1, chunk), b = read_with(&three, data, size, 3, chunk);
+    if (a != b || !trace_same(&one, &three)) abort();
+    gp_trace_release(&one);
+    gp_trace_release(&three);
+    return 0;
+}
