@@ -158,22 +158,9 @@ static int compare_devices(const void *a, const void *b)
     return 0;
 }
 
-static int compare_culprits(const void *a, const void *b)
-{
-    const struct gp_idle_culprit *x = a, *y = b;
-    COMPARE(y->idle_ns, x->idle_ns);
-    COMPARE(x->longest_at_ns, y->longest_at_ns); /* where it begins tells gaps apart */
-    COMPARE(x->cause, y->cause);
-    return 0;
-}
-
 void gp_hta_finish_devices(struct gp_hta *h)
 {
     if (h->devices.n) qsort(h->devices.at, h->devices.n, sizeof *h->devices.at, compare_devices);
-    for (size_t i = 0; i < h->devices.n; i++) {
-        struct gp_hta_device *d = &h->devices.at[i];
-        if (d->culprits.n) qsort(d->culprits.at, d->culprits.n, sizeof *d->culprits.at, compare_culprits);
-    }
 }
 
 /* ---- saving ---- */
@@ -233,6 +220,7 @@ static void xfer_device(struct gp_xfer *x, struct gp_hta_device *d)
     for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) gp_xfer_i64(x, &d->culprit_rest_ns[i]);
     gp_dist_xfer(x, &d->gaps);
     GP_XFER_VEC(x, &d->culprits, xfer_culprit);
+    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) gp_xfer_i64(x, &d->culprit_rest_ns[i]);
     gp_xfer_i64(x, &d->tensor_core_ns);
     gp_xfer_i64(x, &d->gemm_ns);
     gp_xfer_i64(x, &d->kernel_ns);

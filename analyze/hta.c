@@ -29,6 +29,8 @@ void gp_hta_release(struct gp_hta *h)
 {
     gp_hta_release_devices(h);
     gp_hta_release_kernels(h);
+    gp_hta_release_copies(h);
+    gp_hta_release_paths(h);
     GP_VEC_FREE(&h->inputs);
     GP_VEC_FREE(&h->findings);
     GP_VEC_FREE(&h->missing_ranks);
@@ -93,11 +95,14 @@ int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err)
 {
     (void)err;
     struct gp_view v;
-    size_t first_device = h->devices.n;
+    size_t first_device = h->devices.n, first_step = h->steps.n;
     add_input(h, t);
     gp_view_init(&v, t, h->opts.classes);
     gp_hta_add_devices(h, &v);
+    gp_hta_add_idle(h, &v, first_device);
     gp_hta_add_kernels(h, &v, first_device);
+    gp_hta_add_copies(h, &v);
+    gp_hta_add_path(h, &v, first_step);
     judge_input(h, t, &v, first_device);
     gp_view_release(&v);
     return 0;
@@ -123,6 +128,8 @@ void gp_hta_merge(struct gp_hta *to, struct gp_hta *from)
     struct gp_hta_opts opts = from->opts;
     gp_hta_merge_devices(to, from);
     gp_hta_merge_kernels(to, from);
+    gp_hta_merge_copies(to, from);
+    gp_hta_merge_paths(to, from);
     merge_inputs(to, from);
     gp_hta_release(from);
     gp_hta_init(from, &opts);
@@ -181,6 +188,8 @@ void gp_hta_finish(struct gp_hta *h)
 {
     gp_hta_finish_devices(h);
     gp_hta_finish_kernels(h);
+    gp_hta_finish_copies(h);
+    gp_hta_finish_paths(h);
     check_ranks(h);
 }
 
@@ -212,6 +221,8 @@ static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
     gp_xfer_i32(x, &h->world_size);
     gp_hta_xfer_devices(x, h);
     gp_hta_xfer_kernels(x, h);
+    gp_hta_xfer_copies(x, h);
+    gp_hta_xfer_paths(x, h);
 }
 
 /* The beginning of what is saved: magic, version of the content, length and hash of what follows; little endian. The
