@@ -25,8 +25,9 @@
 #define GP_KEYS(X)                                                                                           \
     X(PH, "ph")                                                                                              \
     X(CAT, "cat")                                                                                            \
-    X(NAME, "name") X(PID, "pid") X(TID, "tid") X(TS, "ts") X(DUR, "dur") X(ID, "id") X(ID2, "id2")          \
-        X(SCOPE, "s") X(ARGS, "args") /* args */                                                             \
+    X(NAME, "name")                                                                                          \
+    X(PID, "pid") X(TID, "tid") X(TS, "ts") X(DUR, "dur") X(ID, "id") X(ID2, "id2") X(SCOPE, "s")            \
+        X(ARGS, "args") /* args */                                                                           \
         X(CORR, "correlation") X(EXT, "External id") X(EXT_OLD, "external id") X(SEQ, "Sequence number") X(  \
             RECFN, "Record function id") X(PYID, "Python id") X(PYPARENT, "Python parent id")                \
             X(PYMODULE, "Python module id") X(BYTES, "bytes") X(GRAPH, "graph id") X(NODE, "graph node id")  \
@@ -90,16 +91,26 @@ void gp_keys_init(struct gp_keys *k);
 const char *gp_keys_learn(struct gp_keys *k, const char *p, const char *end, uint16_t *at, unsigned kind,
                           struct gp_member *m, const char **fail);
 
+#if defined(__SSE2__)
+/* Bit i: are the bytes i of both equal? */
+static inline uint32_t equal32(const char *a, const char *b)
+{
+    __m128i a0 = _mm_loadu_si128((const __m128i *)(const void *)a),
+            a1 = _mm_loadu_si128((const __m128i *)(const void *)(a + 16));
+    __m128i b0 = _mm_loadu_si128((const __m128i *)(const void *)b),
+            b1 = _mm_loadu_si128((const __m128i *)(const void *)(b + 16));
+    uint32_t low = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(a0, b0));
+    return low | (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(a1, b1)) << 16;
+}
+#endif
+
 static inline bool gp_keys_match(const struct gp_keys_node *node, const char *p)
 {
 #if defined(__SSE2__)
-    uint64_t same = 0;
-    for (int i = 3; i >= 0; i--) {
-        __m128i a = _mm_loadu_si128((const __m128i *)(const void *)(p + i * 16));
-        __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(node->literal + i * 16));
-        same = same << 16 | (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(a, b));
-    }
-    return (same | node->rest) == UINT64_MAX;
+    uint32_t low = equal32(p, node->literal);
+    if ((low | (uint32_t)node->rest) != UINT32_MAX) return false;
+    if (GP_LIKELY(node->n <= 32)) return true;
+    return (equal32(p + 32, node->literal + 32) | (uint32_t)(node->rest >> 32)) == UINT32_MAX;
 #else
     for (unsigned i = 0; i < node->n; i++)
         if (p[i] != node->literal[i]) return false;
