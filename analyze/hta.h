@@ -236,11 +236,13 @@ struct gp_collective {
     int64_t device, stream;
     gp_sid op; /* "all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv", ... */
     gp_sid group;        /* process group name; 0 unknown */
+    gp_sid ranks;        /* of the group, as recorded: "[0, 1]"; 0 unknown */
     gp_sid kernel;       /* full kernel name */
     gp_sid dtype;        /* as recorded; 0 unknown */
     uint64_t seq;        /* sequence number in its group as recorded, GP_NO_ID: none */
     uint32_t order;      /* its place among the rank's collectives of that group */
     uint32_t group_size; /* 0 unknown */
+    int32_t src_rank, dst_rank; /* of a send or a receive, where recorded; -1 unknown */
     int64_t bytes;       /* the full message: what algorithm bandwidth is computed on; -1 unknown */
     int64_t start_ns, end_ns;
 };

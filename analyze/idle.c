@@ -1,0 +1,259 @@
+/* What gp_idle_walk() tells, added up for each device: by cause, and by what the host was doing. */
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/hta_parts.h"
+#include "analyze/idle_walk.h"
+#include "analyze/names.h"
+
+const char *gp_idle_cause_name(enum gp_idle_cause c)
+{
+    static const char *const names[] = {
+#define X(id, name, text) name,
+        GP_IDLE_CAUSES(X)
+#undef X
+    };
+    return names[c];
+}
+
+const char *gp_idle_cause_text(enum gp_idle_cause c)
+{
+    static const char *const texts[] = {
+#define X(id, name, text) text,
+        GP_IDLE_CAUSES(X)
+#undef X
+    };
+    return texts[c];
+}
+
+/* ---- the innermost frames of each sort ---- */
+
+enum sort { SORT_RANGE, SORT_PYTHON, SORT_OP, SORT_API, SORT_COUNT };
+
+/* A host stack as far as a culprit tells it: names in the trace, innermost of their sort. Number 0 is the empty one. */
+struct stack {
+    gp_sid name[SORT_COUNT];
+};
+
+struct sum {
+    struct gp_idle_culprit c; /* labels are not filled in yet */
+    uint32_t stack;
+    int64_t gap_begin_ns; /* the gap that was counted last, and its share of it */
+    int64_t gap_ns, gap_at_ns;
+};
+
+struct adder {
+    struct gp_hta *h;
+    const struct gp_view *v;
+    size_t first_device;
+    uint32_t *stack_of; /* by host event: number of its stack, NO_STACK: not known yet */
+    GP_VEC(struct stack) stacks;
+    struct gp_map inner;     /* hash of a stack -> its number */
+    GP_VEC(struct sum) sums; /* of the device at hand */
+    struct gp_map sum_of;    /* stack << 3 | cause -> sum */
+    uint32_t device;
+    int64_t gap_begin_ns; /* the gap at hand */
+    bool in_gap;
+    uint8_t *glue; /* by name: 1 it is not, 2 it is glue; 0: not looked at */
+};
+
+#define NO_STACK UINT32_MAX
+
+static bool is_glue(struct adder *a, gp_sid name)
+{
+    if (!a->glue[name])
+        a->glue[name] =
+            gp_name_is_glue(gp_trace_str(a->v->t, name), gp_string_len(&a->v->t->strings, name)) ? 2 : 1;
+    return a->glue[name] == 2;
+}
+
+/* The stack of a host event inside stack AROUND. */
+static uint32_t stack_inside(struct adder *a, uint32_t id, uint32_t around)
+{
+    const struct gp_host_event *ev = &a->v->hs.nodes[id];
+    gp_sid name = a->v->t->events[ev->table].name[ev->row];
+    enum sort sort = ev->table == GP_RANGE    ? SORT_RANGE
+                     : ev->table == GP_PYTHON ? SORT_PYTHON
+                     : ev->table == GP_OP     ? SORT_OP
+                                              : SORT_API;
+    if (!name || (sort == SORT_PYTHON && is_glue(a, name))) return around;
+    if (a->stacks.at[around].name[sort] == name) return around;
+    struct stack s = a->stacks.at[around];
+    s.name[sort] = name;
+    uint64_t key = 0;
+    for (int i = 0; i < SORT_COUNT; i++) key = (key ^ s.name[i]) * 0x9e3779b97f4a7c15u, key ^= key >> 29;
+    for (;; key++) { /* hashes that meet go to the next key */
+        uint32_t known = *gp_map_put(&a->inner, key, (uint32_t)a->stacks.n);
+        if (known == a->stacks.n) GP_VEC_PUSH(&a->stacks, s);
+        if (!memcmp(&a->stacks.at[known], &s, sizeof s)) return known;
+    }
+}
+
+static uint32_t stack_of(struct adder *a, uint32_t id)
+{
+    const struct gp_host_event *nodes = a->v->hs.nodes;
+    if (id == GP_HOST_NONE) return 0;
+    if (a->stack_of[id] != NO_STACK) return a->stack_of[id];
+    GP_VEC(uint32_t) chain = {0};
+    uint32_t top = id;
+    for (; top != GP_HOST_NONE && a->stack_of[top] == NO_STACK; top = nodes[top].parent)
+        GP_VEC_PUSH(&chain, top);
+    uint32_t stack = top == GP_HOST_NONE ? 0 : a->stack_of[top];
+    while (chain.n) {
+        top = chain.at[--chain.n];
+        stack = a->stack_of[top] = stack_inside(a, top, stack);
+    }
+    GP_VEC_FREE(&chain);
+    return stack;
+}
+
+/* ---- sums ---- */
+
+static void close_gap_of(struct sum *s)
+{
+    if (s->gap_ns <= s->c.longest_ns) return;
+    s->c.longest_ns = s->gap_ns;
+    s->c.longest_at_ns = s->gap_at_ns;
+}
+
+static void add_to_culprit(struct adder *a, const struct gp_idle_piece *p)
+{
+    uint32_t stack = stack_of(a, p->node);
+    uint32_t *known = gp_map_put(&a->sum_of, (uint64_t)stack << 3 | p->cause, (uint32_t)a->sums.n);
+    if (*known == a->sums.n) {
+        struct sum fresh = {.stack = stack, .gap_begin_ns = INT64_MIN};
+        fresh.c.cause = p->cause;
+        GP_VEC_PUSH(&a->sums, fresh);
+    }
+    struct sum *s = &a->sums.at[*known];
+    if (s->gap_begin_ns != p->gap_begin_ns) {
+        close_gap_of(s);
+        s->gap_begin_ns = p->gap_begin_ns;
+        s->gap_ns = 0;
+        s->gap_at_ns = p->begin_ns;
+        s->c.gaps++;
+    }
+    s->gap_ns += p->end_ns - p->begin_ns;
+    s->c.idle_ns += p->end_ns - p->begin_ns;
+}
+
+static gp_sid label_of(struct adder *a, enum sort sort, gp_sid name)
+{
+    if (!name) return 0;
+    const char *text = gp_trace_str(a->v->t, name);
+    size_t n = gp_string_len(&a->v->t->strings, name);
+    struct gp_buf label = {0};
+    if (sort == SORT_RANGE) gp_name_range_label(&label, text, n);
+    else if (sort == SORT_PYTHON) gp_name_python_label(&label, text, n);
+    else if (sort == SORT_OP) gp_name_op_label(&label, text, n);
+    else gp_buf_put(&label, text, n);
+    gp_sid sid = gp_intern(&a->h->strings, label.n ? label.data : text, label.n ? label.n : n);
+    gp_buf_release(&label);
+    return sid;
+}
+
+static int compare_labels(const struct gp_idle_culprit *x, const struct gp_idle_culprit *y)
+{
+    const gp_sid lx[] = {x->cause, x->range, x->python, x->op, x->api};
+    const gp_sid ly[] = {y->cause, y->range, y->python, y->op, y->api};
+    return memcmp(lx, ly, sizeof lx);
+}
+
+static int by_label(const void *a, const void *b)
+{
+    return compare_labels(a, b);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct gp_idle_culprit *x = a, *y = b;
+    if (x->idle_ns != y->idle_ns) return x->idle_ns > y->idle_ns ? -1 : 1;
+    if (x->longest_at_ns != y->longest_at_ns) return x->longest_at_ns < y->longest_at_ns ? -1 : 1;
+    return x->cause < y->cause ? -1 : x->cause > y->cause;
+}
+
+/* Different names can have one label. A gap that several of them share is counted for each. */
+static void join_equal(struct gp_idle_culprit *c, size_t *n)
+{
+    size_t kept = 0;
+    qsort(c, *n, sizeof *c, by_label);
+    for (size_t i = 0; i < *n; i++) {
+        struct gp_idle_culprit *last = kept ? &c[kept - 1] : NULL;
+        if (!last || compare_labels(last, &c[i])) {
+            c[kept++] = c[i];
+            continue;
+        }
+        bool longer = c[i].longest_ns > last->longest_ns ||
+                      (c[i].longest_ns == last->longest_ns && c[i].longest_at_ns < last->longest_at_ns);
+        if (longer) {
+            last->longest_ns = c[i].longest_ns;
+            last->longest_at_ns = c[i].longest_at_ns;
+        }
+        last->idle_ns += c[i].idle_ns;
+        last->gaps += c[i].gaps;
+    }
+    *n = kept;
+}
+
+enum { MOST_CULPRITS = 100 };
+
+/* What was added up for the device at hand becomes its culprits. */
+static void finish_device(struct adder *a)
+{
+    if (!a->sums.n) return;
+    struct gp_hta_device *d = &a->h->devices.at[a->first_device + a->device];
+    struct gp_idle_culprit *c = gp_alloc(a->sums.n * sizeof *c);
+    size_t n = a->sums.n;
+    for (size_t i = 0; i < n; i++) {
+        struct sum *s = &a->sums.at[i];
+        const struct stack *stack = &a->stacks.at[s->stack];
+        close_gap_of(s);
+        c[i] = s->c;
+        c[i].range = label_of(a, SORT_RANGE, stack->name[SORT_RANGE]);
+        c[i].python = label_of(a, SORT_PYTHON, stack->name[SORT_PYTHON]);
+        c[i].op = label_of(a, SORT_OP, stack->name[SORT_OP]);
+        c[i].api = label_of(a, SORT_API, stack->name[SORT_API]);
+    }
+    join_equal(c, &n);
+    qsort(c, n, sizeof *c, by_time);
+    for (size_t i = 0; i < n; i++) {
+        if (i < MOST_CULPRITS) GP_VEC_PUSH(&d->culprits, c[i]);
+        else d->culprit_rest_ns[c[i].cause] += c[i].idle_ns;
+    }
+    free(c);
+    a->sums.n = 0;
+    gp_map_release(&a->sum_of);
+}
+
+static void add_piece(void *ctx, const struct gp_idle_piece *p)
+{
+    struct adder *a = ctx;
+    if (p->device != a->device) {
+        finish_device(a);
+        a->device = p->device;
+        a->in_gap = false;
+    }
+    struct gp_hta_device *d = &a->h->devices.at[a->first_device + p->device];
+    if (!a->in_gap || a->gap_begin_ns != p->gap_begin_ns)
+        gp_dist_add(&d->gaps, p->gap_end_ns - p->gap_begin_ns);
+    a->in_gap = true;
+    a->gap_begin_ns = p->gap_begin_ns;
+    d->idle_cause_ns[p->cause] += p->end_ns - p->begin_ns;
+    add_to_culprit(a, p);
+}
+
+void gp_hta_add_idle(struct gp_hta *h, const struct gp_view *v, size_t first_device)
+{
+    struct adder a = {.h = h, .v = v, .first_device = first_device};
+    a.stack_of = gp_alloc(((size_t)v->hs.n + 1) * sizeof *a.stack_of);
+    memset(a.stack_of, 0xff, ((size_t)v->hs.n + 1) * sizeof *a.stack_of);
+    a.glue = gp_zalloc((size_t)v->t->strings.n + 1);
+    GP_VEC_PUSH(&a.stacks, (struct stack){{0}});
+    gp_idle_walk(v, add_piece, &a);
+    finish_device(&a);
+    free(a.stack_of);
+    free(a.glue);
+    GP_VEC_FREE(&a.stacks);
+    GP_VEC_FREE(&a.sums);
+    gp_map_release(&a.inner);
+    gp_map_release(&a.sum_of);
+}
