@@ -1,7 +1,7 @@
 #include "render/hta_sums.h"
 
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void add_breakdown(struct gp_breakdown *to, const struct gp_breakdown *b)
 {
@@ -54,15 +54,20 @@ static struct gp_step_spread spread_of(const struct gp_hta_step *first, size_t n
         const struct gp_hta_step *st = &first[i];
         if (st->partial && whole) continue;
         wall[s.used++] = st->b.span_ns;
-        gp_dist_add(&s.wall, st->b.span_ns);
         add_breakdown(&s.sum, &st->b);
         if (!s.fastest || st->b.span_ns < s.fastest->b.span_ns) s.fastest = st;
         if (!s.slowest || st->b.span_ns > s.slowest->b.span_ns) s.slowest = st;
     }
     qsort(wall, s.used, sizeof *wall, by_value);
     s.median_ns = wall[(s.used - 1) / 2];
+    s.mean_ns = (double)s.sum.span_ns / (double)s.used;
+    double squares = 0;
+    for (size_t i = 0; i < s.used; i++) {
+        double off = (double)wall[i] - s.mean_ns;
+        squares += off * off;
+    }
+    s.stddev_ns = sqrt(squares / (double)s.used);
     free(wall);
-    gp_dist_release(&s.wall);
     return s;
 }
 

@@ -22,8 +22,8 @@ struct gp_hta_totals gp_hta_totals(const struct gp_hta *h);
 struct gp_step_spread {
     const struct gp_hta_step *first; /* of COUNT in a row: all steps of the device */
     size_t count, used;              /* all; whole ones */
-    struct gp_dist wall;             /* GPU window; its buckets are freed */
-    int64_t median_ns;               /* exact: the lower one of two */
+    int64_t median_ns;               /* of the GPU windows; the lower one of two */
+    double mean_ns, stddev_ns;       /* divided by the number of steps */
     const struct gp_hta_step *fastest, *slowest;
     struct gp_breakdown sum; /* of the used ones */
 };
