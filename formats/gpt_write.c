@@ -1,5 +1,7 @@
 #include "formats/gpt_write.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
@@ -10,6 +12,7 @@
 
 enum {
     DEFAULT_ROWS = 4096,
+    THREADS_MOST = 8,
     STRINGS_PER_BLOCK = 1 << 16,
     STRING_BYTES_PER_BLOCK = 1 << 20, /* a block may pass it by one string */
     DICT_PER_BLOCK = 1 << 14,
@@ -34,7 +37,7 @@ struct gp_gpt_writer {
     uint64_t rows[GP_GPT_TABLE_COUNT];
     struct gp_gpt_stats stats;
     struct gp_buf block, packed;
-    struct gp_block_encoder *encoder;
+    struct gp_block_encoder *encoders[THREADS_MOST]; /* made when they are needed, but the first */
     struct gp_pairs pairs;
     uint32_t *order;
     size_t order_cap;
@@ -48,7 +51,7 @@ struct gp_gpt_writer *gp_gpt_writer_new(const struct gp_gpt_write_opts *opts, gp
     if (w->opts.rows_per_block > GP_GPT_MAX_ROWS) w->opts.rows_per_block = GP_GPT_MAX_ROWS;
     w->sink = sink;
     w->ctx = ctx;
-    w->encoder = gp_block_encoder_new(w->opts.rows_per_block);
+    w->encoders[0] = gp_block_encoder_new(w->opts.rows_per_block);
     return w;
 }
 
@@ -65,7 +68,7 @@ void gp_gpt_writer_free(struct gp_gpt_writer *w)
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) shadow_release(all[i]);
     gp_buf_release(&w->block);
     gp_buf_release(&w->packed);
-    gp_block_encoder_free(w->encoder);
+    for (int i = 0; i < THREADS_MOST; i++) gp_block_encoder_free(w->encoders[i]);
     gp_pairs_release(&w->pairs);
     free(w->order);
     free(w);
@@ -93,12 +96,17 @@ int gp_gpt_begin(struct gp_gpt_writer *w)
 }
 
 /* Begin a block: room for the header, then the caller appends the payload to the buffer. */
+static struct gp_buf *buf_begin(struct gp_buf *b)
+{
+    b->n = 0;
+    gp_buf_reserve(b, GP_GPT_BLOCK_HEADER_SIZE);
+    b->n = GP_GPT_BLOCK_HEADER_SIZE;
+    return b;
+}
+
 static struct gp_buf *block_begin(struct gp_gpt_writer *w)
 {
-    w->block.n = 0;
-    gp_buf_reserve(&w->block, GP_GPT_BLOCK_HEADER_SIZE);
-    w->block.n = GP_GPT_BLOCK_HEADER_SIZE;
-    return &w->block;
+    return buf_begin(&w->block);
 }
 
 /* A block with many rows in few bytes is made longer: readers refuse what would grow out of proportion. */
@@ -114,15 +122,16 @@ static void pad_block(struct gp_buf *b, uint32_t nrec)
     b->n += need - have;
 }
 
-static int block_end(struct gp_gpt_writer *w, uint16_t kind, uint32_t nrec, uint64_t base)
+/* Seal the block in RAW and hand it to the sink. */
+static int buf_end(struct gp_gpt_writer *w, struct gp_buf *raw, uint16_t kind, uint32_t nrec, uint64_t base)
 {
-    pad_block(&w->block, nrec);
-    struct gp_buf *b = gp_block_compress(&w->block, &w->packed, w->opts.codec, nrec);
+    pad_block(raw, nrec);
+    struct gp_buf *b = gp_block_compress(raw, &w->packed, w->opts.codec, nrec);
     struct gp_gpt_block_header h = {
         .payload_len = (uint32_t)(b->n - GP_GPT_BLOCK_HEADER_SIZE),
-        .raw_len = (uint32_t)(w->block.n - GP_GPT_BLOCK_HEADER_SIZE),
+        .raw_len = (uint32_t)(raw->n - GP_GPT_BLOCK_HEADER_SIZE),
         .kind = kind,
-        .codec = b == &w->block ? GP_GPT_PLAIN : (uint8_t)w->opts.codec,
+        .codec = b == raw ? GP_GPT_PLAIN : (uint8_t)w->opts.codec,
         .nrec = nrec,
         .seq = w->seq++,
         .producer = w->opts.producer,
@@ -134,6 +143,11 @@ static int block_end(struct gp_gpt_writer *w, uint16_t kind, uint32_t nrec, uint
     return emit(w, b->data, b->n);
 }
 
+static int block_end(struct gp_gpt_writer *w, uint16_t kind, uint32_t nrec, uint64_t base)
+{
+    return buf_end(w, &w->block, kind, nrec, base);
+}
+
 /* ---- dictionaries ---- */
 
 /* Entries [from, to) of the array AT; numbers go from FROM. */
@@ -142,7 +156,7 @@ static void put_dict(struct gp_gpt_writer *w, const struct gp_gpt_dict *d, const
 {
     while (from < to) {
         size_t n = to - from < DICT_PER_BLOCK ? to - from : DICT_PER_BLOCK;
-        gp_block_put_dict(w->encoder, block_begin(w), d, at + from * d->size, n);
+        gp_block_put_dict(w->encoders[0], block_begin(w), d, at + from * d->size, n);
         block_end(w, d->kind, (uint32_t)n, from);
         from += n;
     }
@@ -188,7 +202,7 @@ static void put_strings(struct gp_gpt_writer *w, const struct gp_strings *s)
         while (w->strings + n < s->n && n < STRINGS_PER_BLOCK && bytes < STRING_BYTES_PER_BLOCK)
             bytes += s->len[w->strings + n++];
         if (bytes > GP_GPT_MAX_PAYLOAD / 2 && n > 1) n--;
-        gp_block_put_strings(w->encoder, block_begin(w), s, w->strings, n);
+        gp_block_put_strings(w->encoders[0], block_begin(w), s, w->strings, n);
         block_end(w, GP_GPT_STRINGS, n, w->strings);
         w->strings += n;
     }
@@ -236,30 +250,89 @@ static const uint32_t *sorted_rows(struct gp_gpt_writer *w, const struct gp_even
     return w->order;
 }
 
+/* Rows of a table, or pairs of GPU events and calls, on their way into blocks. */
+struct batch {
+    const struct gp_trace *t;
+    enum gp_table table;
+    const uint32_t *rows, *api; /* API is NULL but for pairs */
+    size_t n, step;
+    struct gp_buf *blocks; /* one each, when several threads make them */
+    size_t nblocks;
+    atomic_size_t next;
+};
+
+struct helper {
+    struct batch *batch;
+    struct gp_block_encoder *encoder;
+};
+
+static uint32_t rows_of(const struct batch *k, size_t block)
+{
+    size_t left = k->n - block * k->step;
+    return (uint32_t)(left < k->step ? left : k->step);
+}
+
+static void encode_block(const struct batch *k, size_t block, struct gp_block_encoder *e, struct gp_buf *b)
+{
+    size_t from = block * k->step;
+    if (k->api) gp_block_put_launches(e, b, k->t, k->rows + from, k->api + from, rows_of(k, block));
+    else gp_block_put_events(e, b, k->t, k->table, k->rows + from, rows_of(k, block));
+}
+
+static void *encode_blocks(void *arg)
+{
+    const struct helper *h = arg;
+    struct batch *k = h->batch;
+    for (size_t i; (i = atomic_fetch_add(&k->next, 1)) < k->nblocks;)
+        encode_block(k, i, h->encoder, buf_begin(&k->blocks[i]));
+    return NULL;
+}
+
+/* Make all blocks of a batch with several threads. */
+static void encode_together(struct gp_gpt_writer *w, struct batch *k)
+{
+    pthread_t thread[THREADS_MOST];
+    struct helper helper[THREADS_MOST];
+    int n = w->opts.threads < THREADS_MOST ? w->opts.threads : THREADS_MOST, started = 1;
+    k->blocks = gp_zalloc(k->nblocks * sizeof *k->blocks);
+    atomic_init(&k->next, 0);
+    for (int i = 0; i < n; i++) {
+        if (!w->encoders[i]) w->encoders[i] = gp_block_encoder_new(w->opts.rows_per_block);
+        helper[i] = (struct helper){k, w->encoders[i]};
+    }
+    while (started < n && !pthread_create(&thread[started], NULL, encode_blocks, &helper[started])) started++;
+    encode_blocks(&helper[0]);
+    for (int i = 1; i < started; i++) pthread_join(thread[i], NULL);
+}
+
+static void put_batch(struct gp_gpt_writer *w, struct batch *k, uint16_t kind)
+{
+    k->step = w->opts.rows_per_block;
+    k->nblocks = (k->n + k->step - 1) / k->step;
+    if (w->opts.threads > 1 && k->nblocks >= 2 * (size_t)w->opts.threads) encode_together(w, k);
+    for (size_t i = 0; i < k->nblocks; i++) {
+        struct gp_buf *b = k->blocks ? &k->blocks[i] : block_begin(w);
+        uint64_t base = (uint64_t)k->t->events[k->table].start_ns[k->rows[i * k->step]];
+        if (!k->blocks && !w->stopped) encode_block(k, i, w->encoders[0], b);
+        if (!w->stopped) buf_end(w, b, kind, rows_of(k, i), base);
+        if (k->blocks) gp_buf_release(b);
+    }
+    free(k->blocks);
+}
+
 static void put_rows(struct gp_gpt_writer *w, const struct gp_trace *t, enum gp_table table,
                      const uint32_t *rows, size_t n)
 {
-    const struct gp_events *e = &t->events[table];
-    size_t step = w->opts.rows_per_block;
-    for (size_t i = 0; i < n && !w->stopped; i += step) {
-        uint32_t count = (uint32_t)(n - i < step ? n - i : step);
-        uint64_t base = (uint64_t)e->start_ns[rows[i]];
-        gp_block_put_events(w->encoder, block_begin(w), t, table, rows + i, count);
-        block_end(w, (uint16_t)(GP_GPT_EVENTS + gp_gpt_table_number[table]), count, base);
-    }
+    struct batch k = {.t = t, .table = table, .rows = rows, .n = n};
+    put_batch(w, &k, (uint16_t)(GP_GPT_EVENTS + gp_gpt_table_number[table]));
     w->rows[gp_gpt_table_number[table]] += n;
 }
 
 static void put_pairs(struct gp_gpt_writer *w, const struct gp_trace *t, const uint32_t *gpu,
                       const uint32_t *api, size_t n)
 {
-    size_t step = w->opts.rows_per_block;
-    for (size_t i = 0; i < n && !w->stopped; i += step) {
-        uint32_t count = (uint32_t)(n - i < step ? n - i : step);
-        uint64_t base = (uint64_t)t->events[GP_GPU].start_ns[gpu[i]];
-        gp_block_put_launches(w->encoder, block_begin(w), t, gpu + i, api + i, count);
-        block_end(w, GP_GPT_LAUNCH, count, base);
-    }
+    struct batch k = {.t = t, .table = GP_GPU, .rows = gpu, .api = api, .n = n};
+    put_batch(w, &k, GP_GPT_LAUNCH);
     w->rows[gp_gpt_table_number[GP_GPU]] += n;
     w->rows[gp_gpt_table_number[GP_API]] += n;
     w->stats.launched += n;

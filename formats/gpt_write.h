@@ -23,6 +23,7 @@ struct gp_gpt_write_opts {
     uint32_t producer;       /* which process of a merged stream wrote the blocks */
     enum gp_gpt_codec codec; /* per block; GP_GPT_PLAIN is the default and the fastest */
     uint32_t rows_per_block; /* 0: 4096 */
+    int threads; /* that make blocks, the caller's included; 0 or 1: it alone. The bytes are the same. */
 };
 
 struct gp_gpt_writer;

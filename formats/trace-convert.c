@@ -77,7 +77,9 @@ static int convert(const struct gp_tool *tool, const struct opts *o, const struc
     if (o->common.verbose) tell_input(tool, &t);
     if (!o->common.quiet) tell_issues(tool, &t);
     struct gp_output *out = gp_output_open(o->common.output, err);
-    struct gp_write_opts write_opts = {.compression = o->compress, .plain_name = gp_name_demangle};
+    struct gp_write_opts write_opts = {.compression = o->compress,
+                                       .plain_name = gp_name_demangle,
+                                       .threads = o->common.threads < 64 ? (int)o->common.threads : 64};
     if (out) w->write(&t, &write_opts, out);
     failed = !out || gp_output_close(out, true, err);
     gp_trace_release(&t);

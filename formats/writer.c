@@ -1,6 +1,7 @@
 #include "formats/writer.h"
 
 #include <string.h>
+#include <unistd.h>
 #include "formats/chrome_write.h"
 #include "formats/gpt_write.h"
 #include "formats/pack.h"
@@ -13,7 +14,8 @@ static int to_output(void *ctx, const void *data, size_t n)
 
 static void write_gpt(struct gp_trace *t, const struct gp_write_opts *wanted, struct gp_output *out)
 {
-    struct gp_gpt_write_opts opts = {.codec = GP_GPT_PLAIN};
+    struct gp_gpt_write_opts opts = {.codec = GP_GPT_PLAIN, .threads = wanted->threads};
+    if (!opts.threads) opts.threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (!strcmp(wanted->compression, "zstd")) opts.codec = GP_GPT_ZSTD;
     if (!strcmp(wanted->compression, "zlib")) opts.codec = GP_GPT_ZLIB;
     struct gp_gpt_writer *w = gp_gpt_writer_new(&opts, to_output, out);

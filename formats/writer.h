@@ -18,6 +18,7 @@ struct gp_write_opts {
     const char *compression; /* one of the writer's `compression` */
     /* How mangled kernel names are made plain, in formats where people expect that (chrome); NULL: they stay. */
     void (*plain_name)(struct gp_buf *to, const char *name, size_t n);
+    int threads; /* where a format can use several; 0: as many as the machine has, at most 8. The bytes are the same. */
 };
 
 /* One format. */

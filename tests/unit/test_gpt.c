@@ -121,6 +121,11 @@ static void threads_change_nothing(void **state)
     assert_int_equal(read_trace_need(&four, file.data, file.n, 4, GP_NEED_ALL, NULL), 0);
     assert_same(&one, &four);
     assert_same(&one, &t);
+    struct gp_buf again = {0};
+    write_trace(&t, &(struct gp_gpt_write_opts){.threads = 2}, &again, NULL);
+    assert_int_equal(again.n, file.n);
+    assert_memory_equal(again.data, file.data, file.n);
+    gp_buf_release(&again);
     gp_trace_release(&t);
     gp_trace_release(&one);
     gp_trace_release(&four);
