@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-extern const char gp_asset_flame_css[], gp_asset_flame_js[];
-extern const size_t gp_asset_flame_css_len, gp_asset_flame_js_len;
+extern const char gp_asset_flame_css[], gp_asset_flame_js[], gp_asset_report_css[], gp_asset_report_js[];
+extern const size_t gp_asset_flame_css_len, gp_asset_flame_js_len, gp_asset_report_css_len,
+    gp_asset_report_js_len;
 
 #endif

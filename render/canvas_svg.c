@@ -70,11 +70,12 @@ void gp_svg_close(struct gp_svg *s)
 {
     assert(s->depth > 0);
     const char *name = s->stack[--s->depth];
-    if (s->in_tag) {
+    if (s->in_tag && !s->html) {
         gp_buf_puts(s->out, "/>");
         s->in_tag = false;
         return;
     }
+    end_tag(s);
     gp_buf_puts(s->out, "</");
     gp_buf_puts(s->out, name);
     gp_buf_putc(s->out, '>');

@@ -1,0 +1,208 @@
+// report.js -- what a report's page can do where scripts run: tables that sort, filter and copy, a theme to choose.
+// Reads the page it stands in, loads nothing, and only ever puts names in as text. Without it everything is still there.
+(() => {
+"use strict";
+const root = document.documentElement;
+const make = (tag, props, ...inside) => {
+  const e = Object.assign(document.createElement(tag), props);
+  e.append(...inside);
+  return e;
+};
+
+// ---- tables ----
+
+// What a cell is sorted by: its exact value, its words; nothing sorts last.
+const valueOf = (cell) => cell.dataset.v !== undefined ? Number(cell.dataset.v) : cell.classList.contains("n") ? null : cell.textContent;
+// What a cell is copied as: exact values, full names.
+const exactOf = (cell) => cell.dataset.v !== undefined ? cell.dataset.v
+  : cell.classList.contains("n") ? "" : (cell.dataset.full || cell.title || cell.textContent).replace(/[\t\r\n]+/g, " ");
+
+const words = new Intl.Collator("en", { numeric: true });
+
+function compare(a, b) {
+  if (a === null || b === null) return 0;
+  return typeof a === "number" && typeof b === "number" ? a - b : words.compare(a, b);
+}
+
+function sortBy(table, column, direction) {
+  const body = table.tBodies[0];
+  const keyed = [...body.rows].map((row) => [valueOf(row.cells[column]), row]);
+  const sign = direction === "ascending" ? 1 : -1;
+  keyed.sort(([a], [b]) => a === null || b === null ? (a === null) - (b === null) : sign * compare(a, b));
+  body.append(...keyed.map(([, row]) => row));
+  for (const th of table.tHead.rows[0].cells) th.removeAttribute("aria-sort");
+  table.tHead.rows[0].cells[column].setAttribute("aria-sort", direction);
+}
+
+function makeSortable(table) {
+  [...table.tHead.rows[0].cells].forEach((th, column) => {
+    const button = make("button", { type: "button", textContent: th.textContent });
+    button.addEventListener("click", () => {
+      const first = th.classList.contains("n") ? "descending" : "ascending";
+      const other = first === "descending" ? "ascending" : "descending";
+      sortBy(table, column, th.getAttribute("aria-sort") === first ? other : first);
+    });
+    th.replaceChildren(button);
+  });
+}
+
+// Rows that have every word of the query somewhere, in labels or full names.
+function filterRows(table, query) {
+  const wanted = query.toLowerCase().split(/\s+/).filter(Boolean);
+  let shown = 0;
+  for (const row of table.tBodies[0].rows) {
+    row.haystack ??= [...row.cells].map((c) => c.textContent + " " + (c.dataset.full || c.title)).join(" ").toLowerCase();
+    row.hidden = !wanted.every((w) => row.haystack.includes(w));
+    shown += !row.hidden;
+  }
+  return shown;
+}
+
+function asTsv(table) {
+  const lines = [[...table.tHead.rows[0].cells].map((th) => th.dataset.id).join("\t")];
+  for (const row of table.tBodies[0].rows) if (!row.hidden) lines.push([...row.cells].map(exactOf).join("\t"));
+  return lines.join("\n") + "\n";
+}
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = make("textarea", { value: text, style: "position:fixed;opacity:0" });
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}
+
+// Full names in place of the short ones, and back.
+function showNames(table, full) {
+  for (const cell of table.querySelectorAll("td[title], td[data-full]")) {
+    cell.dataset.full ??= cell.title;
+    const span = cell.querySelector("span");
+    span.dataset.short ??= span.textContent;
+    span.textContent = full ? cell.dataset.full : span.dataset.short;
+    cell.title = full ? "" : cell.dataset.full;
+  }
+}
+
+function makeTools(section, table) {
+  const rows = table.tBodies[0].rows.length;
+  const tools = make("div", { className: "tools" });
+  const said = make("output");
+  said.setAttribute("aria-live", "polite");
+  if (rows > 5) {
+    const filter = make("input", { type: "search", placeholder: "filter rows", spellcheck: false, autocomplete: "off" });
+    filter.setAttribute("aria-label", "Filter the rows of " + section.querySelector("h3").textContent);
+    filter.addEventListener("input", () => {
+      const shown = filterRows(table, filter.value);
+      said.textContent = filter.value.trim() ? `${shown} of ${rows} rows` : "";
+    });
+    filter.addEventListener("keydown", (e) => {
+      if (e.key !== "Escape" || !filter.value) return;
+      filter.value = "";
+      filter.dispatchEvent(new Event("input"));
+    });
+    tools.append(filter);
+  }
+  if (table.querySelector("td[title]")) {
+    const names = make("button", { type: "button", textContent: "Full names" });
+    names.setAttribute("aria-pressed", "false");
+    names.addEventListener("click", () => {
+      const full = names.getAttribute("aria-pressed") === "false";
+      showNames(table, full);
+      names.setAttribute("aria-pressed", String(full));
+      names.textContent = full ? "Short names" : "Full names";
+    });
+    tools.append(names);
+  }
+  const button = make("button", { type: "button", textContent: "Copy TSV", title: "exact values, full names; the rows that are shown" });
+  button.addEventListener("click", async () => {
+    said.textContent = await copy(asTsv(table)) ? "copied" : "copying is not allowed here";
+  });
+  tools.append(button, said);
+  section.querySelector(".scroll").before(tools);
+}
+
+// A click on a name tells it in full, a second one folds it.
+function unfold(event) {
+  const cell = event.target.closest("td[title], td[data-full]");
+  if (!cell || String(getSelection())) return;
+  cell.dataset.full ??= cell.title;
+  const span = cell.querySelector("span");
+  span.dataset.short ??= span.textContent;
+  span.textContent = span.textContent === cell.dataset.full ? span.dataset.short : cell.dataset.full;
+}
+
+for (const section of document.querySelectorAll("details.table")) {
+  const table = section.querySelector("table");
+  makeSortable(table);
+  makeTools(section, table);
+  table.addEventListener("click", unfold);
+}
+
+// ---- the page ----
+
+const isDark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+const stored = { // not every page may store
+  get() { try { return localStorage.getItem("gpuprof-theme"); } catch { return null; } },
+  set(v) { try { localStorage.setItem("gpuprof-theme", v); } catch { /* then it is for this page alone */ } },
+};
+
+function makePageTools() {
+  const theme = make("button", { type: "button", className: "theme-choice" });
+  const say = () => { theme.textContent = isDark() ? "Light" : "Dark"; };
+  theme.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    stored.set(root.dataset.theme);
+    say();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", say);
+  say();
+  const tools = make("div", { className: "page-tools" }, theme);
+  const data = document.getElementById("gpuprof-answer");
+  if (data) {
+    const save = make("button", { type: "button", textContent: "JSON", title: "save the answer for programs" });
+    save.addEventListener("click", () => {
+      const url = URL.createObjectURL(new Blob([data.textContent], { type: "application/json" }));
+      make("a", { href: url, download: document.title.replace(/[^\w.-]+/g, "_") + ".json" }).click();
+      setTimeout(() => URL.revokeObjectURL(url), 1000);
+    });
+    tools.append(save);
+  }
+  tools.append(make("button", { type: "button", textContent: "Print", onclick: () => print() }));
+  document.querySelector("main").prepend(tools);
+}
+
+const asked = stored.get();
+if (asked === "dark" || asked === "light") root.dataset.theme = asked;
+makePageTools();
+
+// The address may name a table that is folded.
+function unfoldAddressed() {
+  const it = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (it && it.tagName === "DETAILS") it.open = true;
+}
+addEventListener("hashchange", unfoldAddressed);
+unfoldAddressed();
+
+// On paper everything is unfolded.
+let folded = [];
+addEventListener("beforeprint", () => {
+  folded = [...document.querySelectorAll("details:not([open])")];
+  for (const d of folded) d.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const d of folded) d.open = false;
+});
+
+// Which theme of the page is being read.
+const links = new Map([...document.querySelectorAll("nav a")].map((a) => [a.hash.slice(1), a]));
+const seen = new IntersectionObserver((entries) => {
+  for (const e of entries) links.get(e.target.id)?.classList.toggle("here", e.isIntersecting);
+}, { rootMargin: "-20% 0px -75% 0px" });
+for (const id of links.keys()) seen.observe(document.getElementById(id));
+})();

@@ -1,0 +1,126 @@
+#include "render/page_html.h"
+
+#include <string.h>
+#include "render/assets.h"
+#include "render/palette.h"
+
+/* Nothing is ever loaded, whatever a name might try. */
+#define POLICY                                                                                               \
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; "           \
+    "form-action 'none'"
+
+static void put_rules(struct gp_buf *css, const char *scope, enum gp_theme theme)
+{
+    for (int i = 0; i < GP_FRAME_KIND_COUNT; i++) {
+        enum gp_frame_kind kind = gp_palette_legend(i);
+        if (kind < GP_FRAME_COMPUTE || kind > GP_FRAME_MEMSET) continue;
+        struct gp_color c = gp_palette_fill(kind, 0, theme);
+        gp_buf_printf(css, "%s.k-%s{fill:#%02x%02x%02x}\n", scope, gp_palette_class(kind), c.r, c.g, c.b);
+    }
+}
+
+static void put_style(struct gp_buf *out)
+{
+    gp_buf_puts(out, "<style>\n");
+    gp_buf_put(out, gp_asset_report_css, gp_asset_report_css_len);
+    put_rules(out, "", GP_THEME_LIGHT);
+    gp_buf_puts(out, "@media screen and (prefers-color-scheme:dark){\n");
+    put_rules(out, ":root:not([data-theme=light]) ", GP_THEME_DARK);
+    gp_buf_puts(out, "}\n@media screen{\n");
+    put_rules(out, ":root[data-theme=dark] ", GP_THEME_DARK);
+    gp_buf_puts(out, "}\n</style>\n");
+}
+
+/* The hatching of idle time, for all pictures of the page. */
+static void put_hatch(struct gp_buf *out)
+{
+    gp_buf_puts(out,
+                "<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\" focusable=\"false\"><defs>"
+                "<pattern id=\"gp-hatch\" patternUnits=\"userSpaceOnUse\" width=\"6\" height=\"6\" "
+                "patternTransform=\"rotate(45)\"><rect class=\"hatch-page\" width=\"6\" height=\"6\"></rect>"
+                "<rect class=\"hatch-line\" width=\"2\" height=\"6\"></rect></pattern></defs></svg>\n");
+}
+
+void gp_page_begin(struct gp_svg *w, struct gp_buf *out, const char *title)
+{
+    *w = (struct gp_svg){.out = out, .html = true};
+    gp_buf_puts(out, "<!DOCTYPE html>\n");
+    gp_page_open(w, "html", NULL);
+    gp_svg_attr(w, "lang", "en");
+    gp_page_open(w, "head", NULL);
+    gp_svg_text(w, "", 0);
+    gp_buf_puts(out, "\n<meta charset=\"utf-8\">\n"
+                     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+                     "<meta name=\"color-scheme\" content=\"light dark\">\n"
+                     "<meta name=\"generator\" content=\"gpuprof " GP_VERSION "\">\n"
+                     "<meta http-equiv=\"Content-Security-Policy\" content=\"" POLICY "\">\n");
+    gp_page_element(w, "title", NULL, title, strlen(title));
+    gp_svg_newline(w);
+    put_style(out);
+    gp_svg_close(w);
+    gp_svg_newline(w);
+    gp_page_open(w, "body", NULL);
+    gp_svg_newline(w);
+    put_hatch(out);
+}
+
+void gp_page_end(struct gp_svg *w)
+{
+    while (w->depth > 2) gp_svg_close(w);
+    gp_buf_puts(w->out, "\n<script>\n");
+    gp_buf_put(w->out, gp_asset_report_js, gp_asset_report_js_len);
+    gp_buf_puts(w->out, "</script>\n");
+    gp_svg_end(w);
+}
+
+void gp_page_open(struct gp_svg *w, const char *element, const char *class)
+{
+    gp_svg_open(w, element);
+    if (class) gp_svg_attr(w, "class", class);
+}
+
+void gp_page_element(struct gp_svg *w, const char *element, const char *class, const char *text, size_t n)
+{
+    gp_page_open(w, element, class);
+    gp_svg_text(w, text, n);
+    gp_svg_close(w);
+}
+
+void gp_page_text(struct gp_svg *w, const char *text)
+{
+    gp_svg_text(w, text, strlen(text));
+}
+
+void gp_page_swatch(struct gp_svg *w, const char *k)
+{
+    gp_page_open(w, "svg", "swatch");
+    gp_svg_int(w, "width", 12);
+    gp_svg_int(w, "height", 12);
+    gp_svg_attr(w, "aria-hidden", "true");
+    gp_svg_open(w, "rect");
+    char class[40] = "k-";
+    strncat(class, k, sizeof class - 3);
+    gp_svg_attr(w, "class", class);
+    gp_svg_box(w, 0, 0, 1200, 1200);
+    gp_svg_attr(w, "rx", "2");
+    gp_svg_close(w);
+    gp_svg_close(w);
+}
+
+void gp_page_json(struct gp_svg *w, const char *id, const char *json, size_t n)
+{
+    gp_page_open(w, "script", NULL);
+    gp_svg_attr(w, "type", "application/json");
+    gp_svg_attr(w, "id", id);
+    gp_svg_text(w, "", 0);
+    /* '<' is found within strings alone, where it may be written like this */
+    for (size_t from = 0; from < n;) {
+        const char *less = memchr(json + from, '<', n - from);
+        size_t to = less ? (size_t)(less - json) : n;
+        gp_buf_put(w->out, json + from, to - from);
+        if (less) gp_buf_puts(w->out, "\\u003c");
+        from = to + (less != NULL);
+    }
+    gp_svg_close(w);
+    gp_svg_newline(w);
+}
