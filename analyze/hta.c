@@ -97,10 +97,13 @@ int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err)
     struct gp_view v;
     size_t first_device = h->devices.n, first_step = h->steps.n;
     add_input(h, t);
+    gp_hta_repair(t, h->opts.repair);
     gp_view_init(&v, t, h->opts.classes);
     gp_hta_add_devices(h, &v);
     gp_hta_add_idle(h, &v, first_device);
     gp_hta_add_kernels(h, &v, first_device);
+    gp_hta_add_launches(h, &v);
+    gp_hta_add_graphs(h, &v);
     gp_hta_add_copies(h, &v);
     gp_hta_add_path(h, &v, first_step);
     judge_input(h, t, &v, first_device);
@@ -128,6 +131,8 @@ void gp_hta_merge(struct gp_hta *to, struct gp_hta *from)
     struct gp_hta_opts opts = from->opts;
     gp_hta_merge_devices(to, from);
     gp_hta_merge_kernels(to, from);
+    gp_hta_merge_launches(to, from);
+    gp_hta_merge_graphs(to, from);
     gp_hta_merge_copies(to, from);
     gp_hta_merge_paths(to, from);
     merge_inputs(to, from);
@@ -188,6 +193,8 @@ void gp_hta_finish(struct gp_hta *h)
 {
     gp_hta_finish_devices(h);
     gp_hta_finish_kernels(h);
+    gp_hta_finish_launches(h);
+    gp_hta_finish_graphs(h);
     gp_hta_finish_copies(h);
     gp_hta_finish_paths(h);
     check_ranks(h);

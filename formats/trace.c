@@ -423,7 +423,7 @@ static void permute(struct gp_events *e, int col, const uint32_t *order, size_t 
     }
 }
 
-static void sort_table(struct gp_events *e)
+void gp_events_sort(struct gp_events *e)
 {
     size_t i = 1;
     while (i < e->n && in_order(e, i - 1, i)) i++;
@@ -440,9 +440,23 @@ static void sort_table(struct gp_events *e)
     free(order);
 }
 
+void gp_events_keep(struct gp_events *e, const uint8_t *keep)
+{
+    size_t n = 0;
+    for (int col = 0; col < GP_COLUMN_COUNT; col++) {
+        char *cells = *column_slot(e, col);
+        size_t w = gp_column_infos[col].width;
+        if (!cells) continue;
+        n = 0;
+        for (size_t i = 0; i < e->n; i++)
+            if (keep[i]) memmove(cells + n++ * w, cells + i * w, w);
+    }
+    e->n = n;
+}
+
 void gp_trace_finish(struct gp_trace *t)
 {
-    for (int i = 0; i < GP_TABLE_COUNT; i++) sort_table(&t->events[i]);
+    for (int i = 0; i < GP_TABLE_COUNT; i++) gp_events_sort(&t->events[i]);
     uint64_t lost = 0;
     for (size_t i = 0; i < t->losses.n; i++) lost += t->losses.at[i].count;
     gp_trace_issue(t, GP_Q_LOSS, lost, -1);

@@ -272,6 +272,10 @@ void gp_trace_allocate(struct gp_trace *t, const size_t rows[GP_TABLE_COUNT],
                        const uint32_t columns[GP_TABLE_COUNT]);
 /* Move all rows of FROM behind those of TO; strings, tracks and configs are taken as they are. FROM is empty after. */
 void gp_events_append(struct gp_events *to, struct gp_events *from);
+/* Remove the rows with KEEP[row] 0; the others stay in order. */
+void gp_events_keep(struct gp_events *e, const uint8_t *keep);
+/* Sort by (start, longer first, row): for those who changed times after gp_trace_finish, which calls it. */
+void gp_events_sort(struct gp_events *e);
 void gp_events_release(struct gp_events *e);
 
 /* Set one cell: gp_set_corr(e, row, 7). A value equal to the default touches nothing when the column is NULL. */
