@@ -29,6 +29,8 @@ void gp_hta_release(struct gp_hta *h)
 {
     gp_hta_release_devices(h);
     gp_hta_release_kernels(h);
+    gp_hta_release_launches(h);
+    gp_hta_release_graphs(h);
     gp_hta_release_copies(h);
     gp_hta_release_paths(h);
     GP_VEC_FREE(&h->inputs);
@@ -228,6 +230,8 @@ static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
     gp_xfer_i32(x, &h->world_size);
     gp_hta_xfer_devices(x, h);
     gp_hta_xfer_kernels(x, h);
+    gp_hta_xfer_launches(x, h);
+    gp_hta_xfer_graphs(x, h);
     gp_hta_xfer_copies(x, h);
     gp_hta_xfer_paths(x, h);
 }
