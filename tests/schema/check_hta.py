@@ -1,0 +1,145 @@
+"""check_hta.py -- is the JSON of trace-hta what its schema describes, and does it add up?
+
+usage: check_hta.py SCHEMA REPORT [TRACE...]
+
+The schema must accept the report and describe every member of it; the identities of the contract must hold; and with
+TRACE, the Chrome traces that the report with --top 0 was made of, its kernels must be those of the traces, summed here
+from their text. Prints what is wrong and exits with 1.
+"""
+import gzip
+import json
+import sys
+from decimal import Decimal
+
+import jsonschema
+
+CATEGORIES = ('kernel', 'gpu_memcpy', 'gpu_memset')
+
+
+class Check:
+    def __init__(self, schema):
+        self.schema = schema
+        self.wrong = []
+
+    def complain(self, text):
+        self.wrong.append(text)
+
+    def equal(self, what, left, right):
+        if left != right:
+            self.complain('%s: %s, but %s' % (what, left, right))
+
+    # ---- the schema ----
+
+    def parts(self, node):
+        """NODE and all that it refers to."""
+        if '$ref' in node:
+            yield from self.parts(self.schema['$defs'][node['$ref'].rsplit('/', 1)[1]])
+        for part in node.get('allOf', []):
+            yield from self.parts(part)
+        yield node
+
+    def described(self, node, value, where):
+        """Every member of VALUE is in the schema, though readers must accept others."""
+        if isinstance(value, dict):
+            properties = {}
+            for part in self.parts(node):
+                properties.update(part.get('properties', {}))
+            for key, member in value.items():
+                if key in properties:
+                    self.described(properties[key], member, '%s.%s' % (where, key))
+                else:
+                    self.complain('%s.%s is not in the schema' % (where, key))
+        elif isinstance(value, list):
+            items = [part['items'] for part in self.parts(node) if 'items' in part]
+            for i, member in enumerate(value):
+                self.described(items[0], member, '%s[%d]' % (where, i))
+
+    def valid(self, report):
+        jsonschema.Draft202012Validator.check_schema(self.schema)
+        for error in jsonschema.Draft202012Validator(self.schema).iter_errors(report):
+            self.complain('%s: %s' % ('.'.join(map(str, error.absolute_path)), error.message[:200]))
+        self.described(self.schema, report, 'report')
+
+    # ---- what must add up ----
+
+    def breakdown(self, where, b):
+        parts = b['compute_ns'] + b['exposed_communication_ns'] + b['exposed_memory_ns'] + b['idle_ns']
+        self.equal(where + ': the parts sum to the span', parts, b['span_ns'])
+        self.equal(where + ': busy and idle', b['busy_ns'] + b['idle_ns'], b['span_ns'])
+        for part in ('compute', 'exposed_communication', 'exposed_memory', 'idle'):
+            share = 100 * b[part + '_ns'] / b['span_ns'] if b['span_ns'] else 0
+            if abs(share - b[part + '_pct']) > 1e-9:
+                self.complain('%s: %s_pct is %r, not %r' % (where, part, b[part + '_pct'], share))
+        if (b['overlap_pct'] is None) != (b['communication_ns'] == 0):
+            self.complain('%s: overlap without communication' % where)
+
+    def device(self, where, d):
+        self.breakdown(where, d)
+        self.equal(where + ': causes sum to idle', sum(d['idle'].values()), d['idle_ns'])
+        self.equal(where + ': gaps sum to idle', d['idle_gaps']['total_ns'], d['idle_ns'])
+        self.equal(where + ': events of streams', sum(s['gpu_events'] for s in d['streams']), d['gpu_events'])
+        self.equal(where + ': time of streams', sum(s['gpu_ns'] for s in d['streams']), d['gpu_ns'])
+        for stream in d['streams']:
+            self.breakdown('%s stream %s' % (where, stream['stream']), stream)
+
+    def identities(self, report):
+        for i, d in enumerate(report['devices']):
+            self.device('devices[%d]' % i, d)
+        for step in report['steps']:
+            for each in step.get('each', []):
+                self.breakdown('step %s' % each['name'], each)
+        for i, path in enumerate(report['critical_path']['paths']):
+            self.equal('paths[%d]: bounds sum to the length' % i, sum(path['bound'].values()), path['length_ns'])
+            self.equal('paths[%d]: length' % i, path['length_ns'], path['end_ns'] - path['begin_ns'])
+        quality = sum(issue['count'] for issue in report['quality']['issues'])
+        self.equal('issues', quality, sum(x['count'] for i in report['inputs'] for x in i['issues']))
+
+    def everything(self, report):
+        """What must hold with --top 0."""
+        count = sum(d['gpu_events'] for d in report['devices'])
+        time = sum(d['gpu_ns'] for d in report['devices'])
+        self.equal('kernels: count', sum(k['count'] for k in report['kernels']), count)
+        self.equal('kernels: time', sum(k['total_ns'] for k in report['kernels']), time)
+        self.equal('inputs: GPU events', sum(i['gpu_events'] for i in report['inputs']), count)
+        for owner in ('operators', 'ranges', 'modules'):
+            if report[owner]:
+                self.equal(owner + ': time', sum(o['gpu_ns'] for o in report[owner]), time)
+                self.equal(owner + ': events', sum(o['gpu_events'] for o in report[owner]), count)
+        for path in report['critical_path']['paths']:
+            self.equal('path: names sum to the length', sum(n['total_ns'] for n in path['names']), path['length_ns'])
+
+    def against(self, report, traces):
+        """The kernels, summed from the text of TRACES."""
+        sums = {}
+        for path in traces:
+            with (gzip.open if path.endswith('.gz') else open)(path, 'rt') as f:
+                data = json.load(f, parse_float=Decimal, parse_int=Decimal)
+            for event in data['traceEvents'] if isinstance(data, dict) else data:
+                if event.get('ph') == 'X' and event.get('cat') in CATEGORIES:
+                    entry = sums.setdefault(event['name'], [0, 0])
+                    entry[0] += 1
+                    entry[1] += int(event['dur'] * 1000)
+        ours = {}
+        for k in report['kernels']:
+            entry = ours.setdefault(k['name'], [0, 0])
+            entry[0] += k['count']
+            entry[1] += k['total_ns']
+        for name in sorted(set(sums) | set(ours)):
+            self.equal('kernel %s' % name, ours.get(name), sums.get(name))
+
+
+def main():
+    schema, report = (json.load(open(path)) for path in sys.argv[1:3])
+    check = Check(schema)
+    check.valid(report)
+    if not check.wrong:
+        check.identities(report)
+    if not check.wrong and len(sys.argv) > 3:
+        check.everything(report)
+        check.against(report, [t for t in sys.argv[3:] if t != '-'])
+    for text in check.wrong[:20]:
+        print(text)
+    sys.exit(1 if check.wrong else 0)
+
+
+main()
