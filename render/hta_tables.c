@@ -44,6 +44,7 @@ struct make {
     struct gp_report *r;
     const struct gp_hta *h;
     size_t top;
+    bool merged; /* device numbers repeat: several processes' traces were merged */
     struct gp_buf label;
 };
 
@@ -124,15 +125,22 @@ static void say_more(struct make *m, struct gp_report_table *t, size_t left, int
 static void rank_columns(struct gp_report_table *t)
 {
     COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "process", "Process", GP_CELL_ID, GP_COLUMN_WIDE,
-           "which writer of a merged trace; device numbers are unique in one");
+    COLUMN(t, "process", "Proc.", GP_CELL_ID, 0,
+           "which process of a merged trace; device numbers are its own");
     COLUMN(t, "device", "GPU", GP_CELL_ID, 0, "ordinal of the device");
 }
 
-static void put_place(struct gp_report_table *t, int32_t rank, uint32_t producer, int64_t device)
+static void put_process(const struct make *m, struct gp_report_table *t, uint32_t producer)
+{
+    if (m->merged) gp_report_put(t, producer);
+    else gp_report_put_none(t);
+}
+
+static void put_place(const struct make *m, struct gp_report_table *t, int32_t rank, uint32_t producer,
+                      int64_t device)
 {
     put_rank(t, rank);
-    gp_report_put(t, producer);
+    put_process(m, t, producer);
     put_device(t, device);
 }
 
@@ -183,7 +191,7 @@ static void add_breakdown(struct make *m, const struct gp_hta_totals *all)
                                    d->b.idle_ns};
         for (int p = 0; p < PARTS; p++) {
             if (!possible[p]) continue;
-            put_place(t, d->rank, d->producer, d->device);
+            put_place(m, t, d->rank, d->producer, d->device);
             gp_report_put_text(m->r, t, names[p]);
             gp_report_put(t, ns[p]);
             gp_report_put_real(t, gp_pct(ns[p], d->b.span_ns));
@@ -258,7 +266,7 @@ static void add_devices(struct make *m)
            "time of kernels that use Tensor Cores, by name, of all kernel time");
     for (size_t i = 0; i < m->h->devices.n; i++) {
         const struct gp_hta_device *d = &m->h->devices.at[i];
-        put_place(t, d->rank, d->producer, d->device);
+        put_place(m, t, d->rank, d->producer, d->device);
         put_sid(m, t, d->name);
         put_breakdown(t, &d->b);
         put_part(t, d->sm_ns, d->sms ? d->b.span_ns : 0);
@@ -279,7 +287,7 @@ static void add_streams(struct make *m)
     for (size_t i = 0; i < m->h->devices.n; i++) {
         const struct gp_hta_device *d = &m->h->devices.at[i];
         for (size_t j = 0; j < d->streams.n; j++) {
-            put_place(t, d->rank, d->producer, d->device);
+            put_place(m, t, d->rank, d->producer, d->device);
             put_device(t, d->streams.at[j].stream);
             put_sid(m, t, d->streams.at[j].name);
             put_breakdown(t, &d->streams.at[j].b);
@@ -324,7 +332,7 @@ static void add_idle_list(struct make *m, const struct gp_hta_totals *all)
     for (size_t i = 0; i < m->h->devices.n; i++) {
         const struct gp_hta_device *d = &m->h->devices.at[i];
         for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
-            put_place(t, d->rank, d->producer, d->device);
+            put_place(m, t, d->rank, d->producer, d->device);
             gp_report_put_text(m->r, t, gp_idle_cause_name((enum gp_idle_cause)c));
             gp_report_put_text(m->r, t, gp_idle_cause_text((enum gp_idle_cause)c));
             gp_report_put(t, d->idle_cause_ns[c]);
@@ -661,7 +669,7 @@ static void add_steps(struct make *m)
         COLUMN(t, "slowest", "Slowest", GP_CELL_NAME, GP_COLUMN_SPARE, NULL);
         for (size_t i = 0; i < all.n; i++) {
             const struct gp_step_spread *s = &all.at[i];
-            put_place(t, s->first->rank, s->first->producer, s->first->device);
+            put_place(m, t, s->first->rank, s->first->producer, s->first->device);
             gp_report_put_text(m->r, t, gp_step_source_name((enum gp_step_source)s->first->source));
             gp_report_put(t, (int64_t)s->count);
             gp_report_put(t, (int64_t)(s->count - s->used));
@@ -693,7 +701,7 @@ static void add_step_list(struct make *m)
     COLUMN(t, "cut", "Cut", GP_CELL_TEXT, GP_COLUMN_WIDE, "by the trace's edge");
     for (size_t i = 0; i < h->steps.n; i++) {
         const struct gp_hta_step *s = &h->steps.at[i];
-        put_place(t, s->rank, s->producer, s->device);
+        put_place(m, t, s->rank, s->producer, s->device);
         put_sid(m, t, s->name);
         put_breakdown(t, &s->b);
         gp_report_put(t, (int64_t)s->launches);
@@ -924,6 +932,7 @@ static void add_path_bounds(struct make *m)
     struct gp_report_table *t = gp_report_add(m->r, "critical_path", "What bounds the time");
     t->note = "Along the critical path: work that had to happen before the last event could end.";
     COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
+    COLUMN(t, "process", "Proc.", GP_CELL_ID, 0, NULL);
     COLUMN(t, "window", "Window", GP_CELL_NAME, GP_COLUMN_SPARE, "step, or none for the whole trace");
     COLUMN(t, "bound", "Bound", GP_CELL_TEXT, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "what", "Bound by", GP_CELL_TEXT, 0, NULL);
@@ -934,6 +943,7 @@ static void add_path_bounds(struct make *m)
         for (int b = 0; b < GP_PATH_BOUND_COUNT; b++) {
             if (!p->bound_ns[b]) continue;
             put_rank(t, p->rank);
+            put_process(m, t, p->producer);
             put_sid(m, t, p->window);
             gp_report_put_text(m->r, t, gp_path_bound_name((enum gp_path_bound)b));
             gp_report_put_text(m->r, t, gp_path_bound_text((enum gp_path_bound)b));
@@ -948,6 +958,10 @@ static void put_path_name(struct make *m, struct gp_report_table *t, gp_sid name
 {
     const struct gp_strings *s = &m->h->strings;
     gp_sid whole = full ? full : name;
+    if (!gp_string_len(s, name)) {
+        gp_report_put_name(m->r, t, "", 0, "(nothing recorded)", strlen("(nothing recorded)"));
+        return;
+    }
     gp_report_put_name(m->r, t, gp_string(s, whole), gp_string_len(s, whole), gp_string(s, name),
                        gp_string_len(s, name));
 }
@@ -960,6 +974,7 @@ static void add_path_names(struct make *m, const struct gp_hta_path *p, struct g
     for (size_t i = 0; i < n; i++) {
         const struct gp_path_sum *s = &sums.at[i];
         put_rank(t, p->rank);
+        put_process(m, t, p->producer);
         put_path_name(m, t, s->name, s->full);
         gp_report_put_text(m->r, t, gp_path_bound_name((enum gp_path_bound)s->bound));
         gp_report_put(t, (int64_t)s->count);
@@ -978,6 +993,7 @@ static void add_path_name_table(struct make *m)
     struct gp_report_table *t = gp_report_add(m->r, "critical_names", "On the critical path");
     t->detail = h->paths.n > 1;
     COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
+    COLUMN(t, "process", "Proc.", GP_CELL_ID, 0, NULL);
     COLUMN(t, "name", "Name", GP_CELL_NAME, 0, NULL);
     COLUMN(t, "bound", "Bound by", GP_CELL_TEXT, 0, NULL);
     COLUMN(t, "count", "Pieces", GP_CELL_COUNT, 0, NULL);
@@ -994,6 +1010,7 @@ static void add_path_pieces(struct make *m)
     struct gp_report_table *t = gp_report_add(m->r, "critical_pieces", "The critical path, piece by piece");
     t->detail = true;
     COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
+    COLUMN(t, "process", "Proc.", GP_CELL_ID, 0, NULL);
     COLUMN(t, "begin_ns", "Begin", GP_CELL_ID, 0, "on the clock of the trace, ns");
     COLUMN(t, "duration_ns", "Duration", GP_CELL_NS, 0, NULL);
     COLUMN(t, "bound", "Bound by", GP_CELL_TEXT, 0, NULL);
@@ -1005,6 +1022,7 @@ static void add_path_pieces(struct make *m)
         for (size_t j = 0; j < p->pieces.n; j++) {
             const struct gp_path_piece *q = &p->pieces.at[j];
             put_rank(t, p->rank);
+            put_process(m, t, p->producer);
             gp_report_put(t, q->begin_ns);
             gp_report_put(t, q->end_ns - q->begin_ns);
             gp_report_put_text(m->r, t, gp_path_bound_name((enum gp_path_bound)q->bound));
@@ -1072,6 +1090,7 @@ void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_
 {
     struct make m = {.r = r, .h = h, .top = o->top};
     struct gp_hta_totals all = gp_hta_totals(h);
+    for (size_t i = 0; i < h->devices.n; i++) m.merged |= h->devices.at[i].producer > 0;
     gp_hta_say(r, h, &all);
     add_findings(&m);
     if (h->devices.n) {

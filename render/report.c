@@ -146,7 +146,8 @@ static void put_percent(struct gp_buf *b, double pct)
 
 static void put_real(struct gp_buf *b, double v)
 {
-    gp_buf_printf(b, fabs(v) < 9.995 ? "%.2f" : fabs(v) < 99.95 ? "%.1f" : "%.0f", v);
+    if (v > 0 && v < 0.005) gp_buf_puts(b, "<0.01");
+    else gp_buf_printf(b, fabs(v) < 9.995 ? "%.2f" : fabs(v) < 99.95 ? "%.1f" : "%.0f", v);
 }
 
 void gp_cell_put(struct gp_buf *b, const struct gp_cell *c)
