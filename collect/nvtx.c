@@ -12,6 +12,7 @@
 
 #define NVTX_NO_IMPL
 #include "nvtx3/nvToolsExt.h"
+#include "nvtx3/nvToolsExtPayload.h"
 
 enum { RING_BYTES = 4 << 20, POP_BYTES = 2 * sizeof(struct gp_note), MAX_TEXT = 4096 };
 
@@ -31,9 +32,18 @@ struct nvtx_string {
     const char *text;
 };
 
+/* A registered kind of payload. */
+struct nvtx_schema {
+    struct nvtx_schema *next;
+    const char *name;
+    uint64_t id;
+};
+
 static struct {
     pthread_mutex_t lock;
     struct nvtx_thread *threads; /* under lock */
+    struct nvtx_schema *schemas; /* under lock; and next_schema */
+    uint64_t next_schema;
     pthread_key_t key;
     pthread_once_t once;
     _Atomic bool off;
@@ -316,7 +326,139 @@ static nvtxStringHandle_t NVTX_API register_string_wide(nvtxDomainHandle_t d, co
     return register_string(d, utf8);
 }
 
+/* ---- the payload extension ----
+ * NCCL pushes its ranges with the plain calls and pops them with nvtxRangePopPayload: without these entry points such
+ * ranges would never end. What the payloads hold is not recorded; an event that has no other message is called by the
+ * name of its payload's schema. */
+
+static nvtxEventAttributes_t payload_event(const nvtxPayloadData_t *payload, size_t n)
+{
+    const char *name = "";
+    uint64_t id = n && payload ? payload->schemaId : 0;
+    if (id >= NVTX_PAYLOAD_SCHEMA_ID_STATIC_START) {
+        pthread_mutex_lock(&nvtx.lock);
+        for (const struct nvtx_schema *s = nvtx.schemas; s; s = s->next)
+            if (s->id == id) name = s->name;
+        pthread_mutex_unlock(&nvtx.lock);
+    }
+    return ascii_event(name);
+}
+
+/* Schemas and enumerations share their numbers; few are made, and they live as long as the process. */
+static uint64_t register_schema(nvtxDomainHandle_t d, const nvtxPayloadSchemaAttr_t *attr)
+{
+    (void)d;
+    if (!attr) return 0;
+    struct nvtx_schema *s = malloc(sizeof *s);
+    char *name = strdup(attr->name ? attr->name : "");
+    if (!s || !name) {
+        free(s);
+        free(name);
+        return 0;
+    }
+    pthread_mutex_lock(&nvtx.lock);
+    *s = (struct nvtx_schema){nvtx.schemas, name, attr->schemaId};
+    if (!s->id) s->id = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START + nvtx.next_schema++;
+    nvtx.schemas = s;
+    pthread_mutex_unlock(&nvtx.lock);
+    return s->id;
+}
+
+static uint64_t register_number(void)
+{
+    pthread_mutex_lock(&nvtx.lock);
+    uint64_t id = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START + nvtx.next_schema++;
+    pthread_mutex_unlock(&nvtx.lock);
+    return id;
+}
+
+static uint64_t register_enum(nvtxDomainHandle_t d, const nvtxPayloadEnumAttr_t *attr)
+{
+    (void)d;
+    return attr && attr->schemaId ? attr->schemaId : register_number();
+}
+
+static uint64_t register_scope(nvtxDomainHandle_t d, const nvtxScopeAttr_t *attr)
+{
+    (void)d;
+    return attr && attr->scopeId ? attr->scopeId : register_number();
+}
+
+static void mark_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
+{
+    nvtxEventAttributes_t a = payload_event(payload, n);
+    mark(d, &a);
+}
+
+static int push_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
+{
+    nvtxEventAttributes_t a = payload_event(payload, n);
+    return push(d, &a);
+}
+
+static int pop_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
+{
+    (void)payload;
+    (void)n;
+    return pop(d);
+}
+
+static nvtxRangeId_t start_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
+{
+    nvtxEventAttributes_t a = payload_event(payload, n);
+    return start(d, &a);
+}
+
+static void stop_payload(nvtxDomainHandle_t d, nvtxRangeId_t id, const nvtxPayloadData_t *payload, size_t n)
+{
+    (void)payload;
+    (void)n;
+    stop(d, id);
+}
+
+static uint8_t domain_is_enabled(nvtxDomainHandle_t d)
+{
+    (void)d;
+    return 1;
+}
+
 /* ---- set-up ---- */
+
+struct slot {
+    size_t id;
+    intptr_t function;
+};
+
+#define PAYLOAD(name, function)                                                                              \
+    {                                                                                                        \
+        NVTX3EXT_CBID_##name, (intptr_t)(function)                                                           \
+    }
+
+GP_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module);
+
+GP_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
+{
+    static const struct slot slots[] = {
+        PAYLOAD(nvtxPayloadSchemaRegister, register_schema),
+        PAYLOAD(nvtxPayloadEnumRegister, register_enum),
+        PAYLOAD(nvtxMarkPayload, mark_payload),
+        PAYLOAD(nvtxRangePushPayload, push_payload),
+        PAYLOAD(nvtxRangePopPayload, pop_payload),
+        PAYLOAD(nvtxRangeStartPayload, start_payload),
+        PAYLOAD(nvtxRangeEndPayload, stop_payload),
+        PAYLOAD(nvtxDomainIsEnabled, domain_is_enabled),
+        PAYLOAD(nvtxScopeRegister, register_scope),
+    };
+    if (!module || module->moduleId != NVTX_EXT_PAYLOAD_MODULEID || !module->segmentsCount ||
+        !module->segments)
+        return 0;
+    gp_inject_once();
+    const nvtxExtModuleSegment_t *segment = &module->segments[0];
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
+        if (slots[i].id < segment->slotCount) segment->functionSlots[slots[i].id] = slots[i].function;
+    gp_debug("NVTX payloads attached");
+    return 1;
+}
 
 struct entry {
     unsigned id;

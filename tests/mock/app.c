@@ -2,6 +2,7 @@
 #include "mock.h"
 
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -184,6 +185,37 @@ static int do_nvtx(int argc, char **argv)
     return 0;
 }
 
+/* payload: two ranges after each other, with launches, popped as NCCL does it; the second has no name but its schema's. */
+static int do_payload(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    cuInit(0);
+    nvtxDomainHandle_t d = nvtxDomainCreateA("lib");
+    const nvtxPayloadSchemaEntry_t entry = {.type = NVTX_PAYLOAD_ENTRY_TYPE_INT64, .name = "bytes"};
+    const nvtxPayloadSchemaAttr_t schema = {
+        .fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES,
+        .name = "message size",
+        .type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC,
+        .entries = &entry,
+        .numEntries = 1,
+    };
+    int64_t bytes = 4096;
+    const nvtxPayloadData_t payload = {nvtxPayloadSchemaRegister(d, &schema), sizeof bytes, &bytes};
+    nvtxEventAttributes_t a = {.version = NVTX_VERSION,
+                               .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                               .messageType = NVTX_MESSAGE_TYPE_ASCII};
+    a.message.ascii = "all reduce";
+    nvtxDomainRangePushEx(d, &a);
+    launch(2, 1);
+    nvtxRangePopPayload(d, &payload, 1);
+    nvtxRangePushPayload(d, &payload, 1);
+    launch(3, 1);
+    nvtxRangePopPayload(d, NULL, 0);
+    return 0;
+}
+
 /* ranges N: N nested pairs of ranges as fast as they go; tells how long one took. */
 static int do_ranges(int argc, char **argv)
 {
@@ -254,9 +286,9 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(int argc, char **argv);
     } modes[] = {
-        {"launch", do_launch}, {"mix", do_mix},           {"die", do_die},       {"stuck", do_stuck},
-        {"fork", do_fork},     {"nvtx", do_nvtx},         {"none", do_none},     {"long", do_long},
-        {"reset", do_reset},   {"closefds", do_closefds}, {"ranges", do_ranges},
+        {"launch", do_launch}, {"mix", do_mix},     {"die", do_die},           {"stuck", do_stuck},
+        {"fork", do_fork},     {"nvtx", do_nvtx},   {"payload", do_payload},   {"none", do_none},
+        {"long", do_long},     {"reset", do_reset}, {"closefds", do_closefds}, {"ranges", do_ranges},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);

@@ -74,6 +74,12 @@ test_expect_success 'ranges: nested, before CUDA, in domains, wide, across threa
     has range:span 1 && has "range:left open" 1 && has mark:here 1 && has gpu 6
 '
 
+test_expect_success 'ranges that are popped with a payload end there' '
+    $collect $app payload >t 2>err && trace2flame -f folded --weight count t >stacks &&
+    awk -F ";" "{split(\$2, k, \" \"); if (NF != 2) bad++; n[\$1] += k[2]}
+        END {exit bad || n[\"lib:all reduce\"] != 2 || n[\"lib:message size\"] != 3}" stacks
+'
+
 test_expect_success '--no-nvtx' '
     $collect --no-nvtx $app nvtx >t 2>err && facts t && has range 0 && has mark 0 && has gpu 6
 '
