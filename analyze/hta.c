@@ -31,6 +31,9 @@ void gp_hta_release(struct gp_hta *h)
     gp_hta_release_kernels(h);
     gp_hta_release_launches(h);
     gp_hta_release_graphs(h);
+    gp_hta_release_launches(h);
+    gp_hta_release_graphs(h);
+    gp_hta_release_collectives(h);
     gp_hta_release_copies(h);
     gp_hta_release_paths(h);
     GP_VEC_FREE(&h->inputs);
@@ -106,6 +109,9 @@ int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err)
     gp_hta_add_kernels(h, &v, first_device);
     gp_hta_add_launches(h, &v);
     gp_hta_add_graphs(h, &v);
+    gp_hta_add_launches(h, &v);
+    gp_hta_add_graphs(h, &v);
+    gp_hta_add_collectives(h, &v);
     gp_hta_add_copies(h, &v);
     gp_hta_add_path(h, &v, first_step);
     judge_input(h, t, &v, first_device);
@@ -135,6 +141,9 @@ void gp_hta_merge(struct gp_hta *to, struct gp_hta *from)
     gp_hta_merge_kernels(to, from);
     gp_hta_merge_launches(to, from);
     gp_hta_merge_graphs(to, from);
+    gp_hta_merge_launches(to, from);
+    gp_hta_merge_graphs(to, from);
+    gp_hta_merge_collectives(to, from);
     gp_hta_merge_copies(to, from);
     gp_hta_merge_paths(to, from);
     merge_inputs(to, from);
@@ -197,6 +206,9 @@ void gp_hta_finish(struct gp_hta *h)
     gp_hta_finish_kernels(h);
     gp_hta_finish_launches(h);
     gp_hta_finish_graphs(h);
+    gp_hta_finish_launches(h);
+    gp_hta_finish_graphs(h);
+    gp_hta_finish_collectives(h);
     gp_hta_finish_copies(h);
     gp_hta_finish_paths(h);
     check_ranks(h);
@@ -232,6 +244,9 @@ static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
     gp_hta_xfer_kernels(x, h);
     gp_hta_xfer_launches(x, h);
     gp_hta_xfer_graphs(x, h);
+    gp_hta_xfer_launches(x, h);
+    gp_hta_xfer_graphs(x, h);
+    gp_hta_xfer_collectives(x, h);
     gp_hta_xfer_copies(x, h);
     gp_hta_xfer_paths(x, h);
 }
