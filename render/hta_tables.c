@@ -1086,6 +1086,17 @@ static void add_quality(struct make *m)
     }
 }
 
+static void drop_empty(struct gp_report *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->tables.n; i++) {
+        struct gp_report_table *t = r->tables.at[i];
+        if (gp_report_rows(t)) r->tables.at[n++] = t;
+        else GP_VEC_FREE(&t->columns);
+    }
+    r->tables.n = n;
+}
+
 void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_report_opts *o)
 {
     struct make m = {.r = r, .h = h, .top = o->top};
@@ -1122,5 +1133,6 @@ void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_
     add_path_pieces(&m);
     add_inputs(&m);
     add_quality(&m);
+    drop_empty(r);
     gp_buf_release(&m.label);
 }
