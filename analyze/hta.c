@@ -31,8 +31,6 @@ void gp_hta_release(struct gp_hta *h)
     gp_hta_release_kernels(h);
     gp_hta_release_launches(h);
     gp_hta_release_graphs(h);
-    gp_hta_release_launches(h);
-    gp_hta_release_graphs(h);
     gp_hta_release_collectives(h);
     gp_hta_release_copies(h);
     gp_hta_release_paths(h);
@@ -109,8 +107,6 @@ int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err)
     gp_hta_add_kernels(h, &v, first_device);
     gp_hta_add_launches(h, &v);
     gp_hta_add_graphs(h, &v);
-    gp_hta_add_launches(h, &v);
-    gp_hta_add_graphs(h, &v);
     gp_hta_add_collectives(h, &v);
     gp_hta_add_copies(h, &v);
     gp_hta_add_path(h, &v, first_step);
@@ -139,8 +135,6 @@ void gp_hta_merge(struct gp_hta *to, struct gp_hta *from)
     struct gp_hta_opts opts = from->opts;
     gp_hta_merge_devices(to, from);
     gp_hta_merge_kernels(to, from);
-    gp_hta_merge_launches(to, from);
-    gp_hta_merge_graphs(to, from);
     gp_hta_merge_launches(to, from);
     gp_hta_merge_graphs(to, from);
     gp_hta_merge_collectives(to, from);
@@ -206,8 +200,6 @@ void gp_hta_finish(struct gp_hta *h)
     gp_hta_finish_kernels(h);
     gp_hta_finish_launches(h);
     gp_hta_finish_graphs(h);
-    gp_hta_finish_launches(h);
-    gp_hta_finish_graphs(h);
     gp_hta_finish_collectives(h);
     gp_hta_finish_copies(h);
     gp_hta_finish_paths(h);
@@ -242,8 +234,6 @@ static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
     gp_xfer_i32(x, &h->world_size);
     gp_hta_xfer_devices(x, h);
     gp_hta_xfer_kernels(x, h);
-    gp_hta_xfer_launches(x, h);
-    gp_hta_xfer_graphs(x, h);
     gp_hta_xfer_launches(x, h);
     gp_hta_xfer_graphs(x, h);
     gp_hta_xfer_collectives(x, h);
