@@ -1,0 +1,50 @@
+#!/bin/sh
+# The traces in samples/ are what a stranger tries first, and the only real captures that every machine has.
+test_description='every committed capture: counts of its program, sums, and the way through our format and back'
+. "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+
+if ! command -v python3 >/dev/null; then
+    skip_all='needs python3'
+    test_done
+fi
+samples=$GP_SOURCE/samples
+check="python3 $samples/check_counts.py --bin $GP_BIN"
+same="python3 $GP_SOURCE/tests/cli/same_events.py"
+
+# counted NAME WORDS: the trace of that name holds what its program prints; see samples/cuda.
+counted() {
+    name=$1
+    shift
+    words=$*
+    test_expect_success "$name.trace holds what the program did" '
+        echo "expect $words" >expect && $check --expect expect "$samples/h200/$name.trace"
+    '
+}
+
+# By construction of the programs, at their default arguments.
+counted streams kernels=144 memcpy=120 memset=48 processes=1
+counted graph kernels=240 graph_kernels=200 memcpy=10 memset=10 graph_launches=10 processes=1
+counted ranges kernels=65 memcpy=5 memset=5 ranges=60 unranged_kernels=0 processes=1
+counted twoproc_exec kernels=600 memcpy=0 memset=0 processes=2
+
+# check_counts.py adds up the durations itself, from the Chrome form, and compares with the stacks.
+for trace in "$samples"/h200/*; do
+    test_expect_success "sums of stacks close: ${trace##*/}" '$check "$trace"'
+done
+
+for trace in "$samples"/h200/*.json.gz; do
+    test_expect_success "there and back: ${trace##*/}" '
+        trace-convert --to gpuprof -o there.trace "$trace" && trace-convert --to chrome -o back.json there.trace &&
+        $same "$trace" back.json
+    '
+done
+
+for trace in "$samples"/h200/*.trace; do
+    test_expect_success "written again, it is the same trace: ${trace##*/}" '
+        trace-convert --to gpuprof -o again.trace "$trace" &&
+        trace-convert --to chrome -o one.json "$trace" && trace-convert --to chrome -o two.json again.trace &&
+        cmp one.json two.json
+    '
+done
+
+test_done
