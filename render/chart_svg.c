@@ -7,7 +7,8 @@
 /* The grid, in pixels. Pages show charts at about this width, so that text has its size. */
 enum {
     WIDTH = 640,
-    LABEL = 176, /* rows: room for the labels */
+    LABEL_MIN = 60, /* rows: room for the labels */
+    LABEL_MAX = 276,
     VALUE = 112, /* and for the text on the right */
     ROW = 24,
     BAR = 16,
@@ -19,12 +20,13 @@ enum {
     AXIS_WORDS = 18, /* below that */
     MAX_TICKS = 5,
 };
-enum { ADVANCE = 660 }; /* mean width of a character, hundredths of a pixel */
+enum { ADVANCE = 720 }; /* mean width of a character in a wide font, hundredths of a pixel */
 
 struct plot {
     struct gp_svg *w;
     const struct gp_chart *c;
     int64_t top; /* value at the upper edge */
+    int label;   /* room for the labels of rows */
     struct gp_buf text;
 };
 
@@ -44,11 +46,16 @@ static int64_t scaled(int64_t v, int64_t whole, int64_t room)
     return whole > 0 ? v * room / whole : 0;
 }
 
+static int64_t plus(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
 static int64_t sum_of(const struct gp_chart *c, const struct gp_chart_row *row)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < c->series_n; i++)
-        if (row->values[i] > 0 && sum < INT64_MAX - row->values[i]) sum += row->values[i];
+        if (row->values[i] > 0) sum = plus(sum, row->values[i]);
     return sum;
 }
 
@@ -159,7 +166,7 @@ static void draw_tooltip(struct plot *p, const struct gp_chart_row *row)
 
 static void draw_row(struct plot *p, const struct gp_chart_row *row, int y)
 {
-    int64_t room = (WIDTH - LABEL - VALUE) * 100;
+    int64_t room = (WIDTH - p->label - VALUE) * 100;
     int64_t whole = p->c->each ? sum_of(p->c, row) : p->top, before = 0;
     gp_svg_open(p->w, "g");
     draw_tooltip(p, row);
@@ -168,26 +175,38 @@ static void draw_row(struct plot *p, const struct gp_chart_row *row, int y)
     gp_svg_box(p->w, 0, y * 100, WIDTH * 100, ROW * 100);
     gp_svg_close(p->w);
     gp_buf_puts(&p->text, row->label);
-    draw_text(p, "label", LABEL - 10, y + (ROW - BAR) / 2 + TEXT_DY, LABEL - 14);
+    draw_text(p, "label", p->label - 10, y + (ROW - BAR) / 2 + TEXT_DY, p->label - 14);
     for (size_t i = 0; i < p->c->series_n; i++) {
         if (row->values[i] <= 0) continue;
-        int64_t x = scaled(before, whole, room), width = scaled(before + row->values[i], whole, room) - x;
-        before += row->values[i];
+        int64_t x = scaled(before, whole, room),
+                width = scaled(plus(before, row->values[i]), whole, room) - x;
+        before = plus(before, row->values[i]);
         if (width < 60) width = 60; /* what is there is seen */
-        draw_box(p, row, i, LABEL * 100 + x, (y + (ROW - BAR) / 2) * 100, width, BAR * 100);
+        draw_box(p, row, i, p->label * 100 + x, (y + (ROW - BAR) / 2) * 100, width, BAR * 100);
     }
     if (row->text) {
         gp_buf_puts(&p->text, row->text);
-        int64_t at = LABEL + scaled(p->c->each ? whole : before, whole, room) / 100 + 8;
+        int64_t at = p->label + scaled(p->c->each ? whole : before, whole, room) / 100 + 8;
         draw_text(p, "value", at, y + (ROW - BAR) / 2 + TEXT_DY, 0);
     }
     gp_svg_close(p->w);
     gp_svg_newline(p->w);
 }
 
+static int label_room(const struct gp_chart *c)
+{
+    size_t widest = 0;
+    for (size_t i = 0; i < c->rows_n; i++) {
+        size_t n = gp_text_width(c->rows[i].label, strlen(c->rows[i].label));
+        if (n > widest) widest = n;
+    }
+    if (widest * ADVANCE / 100 + 16 > LABEL_MAX) return LABEL_MAX;
+    return widest * ADVANCE / 100 + 16 < LABEL_MIN ? LABEL_MIN : (int)widest * ADVANCE / 100 + 16;
+}
+
 void gp_chart_rows(struct gp_svg *w, const struct gp_chart *c)
 {
-    struct plot p = {.w = w, .c = c, .top = greatest_sum(c)};
+    struct plot p = {.w = w, .c = c, .top = greatest_sum(c), .label = label_room(c)};
     begin(&p, (int)c->rows_n * ROW + 4);
     for (size_t i = 0; i < c->rows_n; i++) draw_row(&p, &c->rows[i], 2 + (int)i * ROW);
     end(&p);
@@ -213,7 +232,7 @@ static int64_t height_of(const struct plot *p, int64_t v)
 static void begin_axis(struct plot *p, int64_t most)
 {
     int64_t step = tick_step(most > 0 ? most : 1);
-    p->top = (most / step + (most % step != 0)) * step;
+    p->top = most > INT64_MAX - step ? INT64_MAX : (most / step + (most % step != 0)) * step;
     if (p->top <= 0) p->top = step;
     begin(p, PLOT_TOP + PLOT_HEIGHT + AXIS + (p->c->x_axis ? AXIS_WORDS : 0));
     for (int64_t v = 0;; v += step) {
@@ -291,8 +310,8 @@ void gp_chart_columns(struct gp_svg *w, const struct gp_chart *c)
         for (size_t j = 0; j < c->series_n; j++) {
             int64_t v = c->rows[i].values[j];
             if (v <= 0) continue;
-            int64_t low = height_of(&p, before), high = height_of(&p, before + v);
-            before += v;
+            int64_t low = height_of(&p, before), high = height_of(&p, plus(before, v));
+            before = plus(before, v);
             draw_box(&p, &c->rows[i], j, x + gap, (PLOT_TOP + PLOT_HEIGHT) * 100 - high, width - 2 * gap,
                      high - low);
         }

@@ -1,5 +1,7 @@
 #include "render/table_html.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "formats/base/scale.h"
 #include "render/page_html.h"
@@ -24,13 +26,23 @@ static bool is_number(const struct gp_report_column *c)
     return gp_cell_is_number((enum gp_cell_type)c->type);
 }
 
-static void put_head(struct gp_svg *w, const struct gp_report_table *t)
+/* Has the column anything to tell? Ranks, say, are known of few traces. */
+static bool is_used(const struct gp_report_table *t, size_t column)
+{
+    for (size_t row = 0; row < gp_report_rows(t); row++)
+        if (!gp_report_cell(t, row, column)->none) return true;
+    return false;
+}
+
+static void put_head(struct gp_svg *w, const struct gp_report_table *t, const bool *used)
 {
     gp_page_open(w, "thead", NULL);
     gp_page_open(w, "tr", NULL);
     for (size_t i = 0; i < t->columns.n; i++) {
         const struct gp_report_column *c = &t->columns.at[i];
-        gp_page_open(w, "th", is_number(c) ? "n" : NULL);
+        if (!used[i]) continue;
+        bool wide = c->flags & GP_COLUMN_WIDE;
+        gp_page_open(w, "th", is_number(c) ? (wide ? "n wide" : "n") : wide ? "wide" : NULL);
         gp_svg_attr(w, "scope", "col");
         gp_svg_attr(w, "data-id", c->id);
         if (c->help) gp_svg_attr(w, "title", c->help);
@@ -67,6 +79,19 @@ static void put_bar(struct gp_svg *w, struct gp_buf *text, const struct gp_cell 
     text->n = 0;
 }
 
+static bool is_time(const struct gp_report_column *c)
+{
+    size_t n = strlen(c->id);
+    return n > 3 && !strcmp(c->id + n - 3, "_ns");
+}
+
+/* A mean or a deviation: of times, but no whole nanoseconds. */
+static void put_time(struct gp_buf *b, double ns)
+{
+    if (ns < 0) gp_buf_putc(b, '-');
+    gp_scale_put(b, GP_UNIT_NS, (int64_t)(fabs(ns) < 9e18 ? fabs(ns) + 0.5 : 9e18));
+}
+
 static void put_number(struct gp_svg *w, struct gp_buf *text, const struct gp_report_column *column,
                        const struct gp_cell *c)
 {
@@ -74,7 +99,8 @@ static void put_number(struct gp_svg *w, struct gp_buf *text, const struct gp_re
     gp_page_open(w, "td", bar ? "n bar" : "n");
     if (!c->none) put_value(w, text, c);
     if (bar) put_bar(w, text, c);
-    gp_cell_put(text, c);
+    if (c->type == GP_CELL_REAL && !c->none && is_time(column)) put_time(text, c->d);
+    else gp_cell_put(text, c);
     gp_svg_text(w, text->data, text->n);
     text->n = 0;
     gp_svg_close(w);
@@ -95,13 +121,14 @@ static void put_words(struct gp_svg *w, struct gp_buf *text, const struct gp_cel
 }
 
 static void put_row(struct gp_svg *w, struct gp_buf *text, const struct gp_report_table *t, size_t row,
-                    const struct gp_table_html_opts *o)
+                    const bool *used, const struct gp_table_html_opts *o)
 {
     int class = row < t->classes.n ? t->classes.at[row] : 0;
     const char *swatch = class && o->swatch ? o->swatch(class) : NULL;
     gp_page_open(w, "tr", NULL);
     for (size_t i = 0; i < t->columns.n; i++) {
         const struct gp_cell *c = gp_report_cell(t, row, i);
+        if (!used[i]) continue;
         if (gp_cell_is_number((enum gp_cell_type)c->type)) {
             put_number(w, text, &t->columns.at[i], c);
         } else {
@@ -113,17 +140,17 @@ static void put_row(struct gp_svg *w, struct gp_buf *text, const struct gp_repor
     gp_svg_newline(w);
 }
 
-static void put_definitions(struct gp_svg *w, const struct gp_report_table *t)
+static void put_definitions(struct gp_svg *w, const struct gp_report_table *t, const bool *used)
 {
     size_t n = 0;
-    for (size_t i = 0; i < t->columns.n; i++) n += t->columns.at[i].help != NULL;
+    for (size_t i = 0; i < t->columns.n; i++) n += used[i] && t->columns.at[i].help;
     if (!n) return;
     gp_page_open(w, "details", "definitions");
     gp_page_element(w, "summary", NULL, "What the columns mean", 21);
     gp_page_open(w, "dl", NULL);
     for (size_t i = 0; i < t->columns.n; i++) {
         const struct gp_report_column *c = &t->columns.at[i];
-        if (!c->help) continue;
+        if (!used[i] || !c->help) continue;
         gp_page_element(w, "dt", NULL, c->heading, strlen(c->heading));
         gp_page_element(w, "dd", NULL, c->help, strlen(c->help));
     }
@@ -154,6 +181,8 @@ void gp_table_html_write(struct gp_svg *w, const struct gp_report_table *t,
     struct gp_buf text = {0};
     size_t rows = gp_report_rows(t), most = o->max_rows ? o->max_rows : GP_TABLE_HTML_ROWS;
     size_t shown = rows < most ? rows : most;
+    bool *used = gp_alloc(t->columns.n * sizeof *used);
+    for (size_t i = 0; i < t->columns.n; i++) used[i] = is_used(t, i);
     gp_page_open(w, "details", "table");
     gp_svg_attr(w, "id", t->id);
     if (o->open) gp_svg_attr(w, "open", "");
@@ -165,15 +194,16 @@ void gp_table_html_write(struct gp_svg *w, const struct gp_report_table *t,
     gp_page_open(w, "div", "scroll");
     gp_page_open(w, "table", NULL);
     gp_svg_attr(w, "aria-label", t->title);
-    put_head(w, t);
+    put_head(w, t, used);
     gp_page_open(w, "tbody", NULL);
-    for (size_t i = 0; i < shown; i++) put_row(w, &text, t, i, o);
+    for (size_t i = 0; i < shown; i++) put_row(w, &text, t, i, used, o);
     gp_svg_close(w);
     gp_svg_close(w);
     gp_svg_close(w);
     put_rest(w, &text, t, rows, shown);
-    put_definitions(w, t);
+    put_definitions(w, t, used);
     gp_svg_close(w);
     gp_svg_newline(w);
+    free(used);
     gp_buf_release(&text);
 }

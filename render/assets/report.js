@@ -89,6 +89,29 @@ function showNames(table, full) {
   }
 }
 
+// Columns that only matter to some stand back where there is no room, until asked for.
+function makeColumns(section, table, tools) {
+  const wide = [...table.tHead.rows[0].cells].map((th) => th.classList.contains("wide"));
+  if (!wide.includes(true)) return;
+  for (const row of table.tBodies[0].rows) wide.forEach((yes, i) => yes && row.cells[i].classList.add("wide"));
+  const button = make("button", { type: "button" });
+  const show = (all) => {
+    table.classList.toggle("compact", !all);
+    button.setAttribute("aria-pressed", String(all));
+    button.textContent = all ? "Fewer columns" : "All columns";
+  };
+  button.addEventListener("click", () => show(table.classList.contains("compact")));
+  const fit = () => {
+    if (!section.open) return;
+    section.removeEventListener("toggle", fit);
+    if (table.offsetWidth <= table.parentElement.clientWidth) return;
+    show(false);
+    tools.append(button);
+  };
+  section.addEventListener("toggle", fit);
+  fit();
+}
+
 function makeTools(section, table) {
   const rows = table.tBodies[0].rows.length;
   const tools = make("div", { className: "tools" });
@@ -125,6 +148,7 @@ function makeTools(section, table) {
   });
   tools.append(button, said);
   section.querySelector(".scroll").before(tools);
+  makeColumns(section, table, tools);
 }
 
 // A click on a name tells it in full, a second one folds it.
