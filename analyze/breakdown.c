@@ -46,7 +46,7 @@ static void measure(struct gp_breakdown *b, const struct covers *c)
 
 static void add_time(struct gp_breakdown *b, int64_t ns)
 {
-    b->gpu_ns = b->gpu_ns > INT64_MAX - ns ? INT64_MAX : b->gpu_ns + ns;
+    b->gpu_ns = gp_add_saturated(b->gpu_ns, ns);
     b->gpu_events++;
 }
 

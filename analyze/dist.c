@@ -34,13 +34,6 @@ static void add_wide(struct gp_dist *d, struct wide w)
     d->sq_lo = over ? UINT64_MAX : sum.lo;
 }
 
-static int64_t add_saturated(int64_t a, int64_t b)
-{
-    if (b > 0 && a > INT64_MAX - b) return INT64_MAX;
-    if (b < 0 && a < INT64_MIN - b) return INT64_MIN;
-    return a + b;
-}
-
 /* ---- the histogram ---- */
 
 /* 0..15 for the values themselves, then 8 for each power of two from 16 on. */
@@ -86,7 +79,7 @@ void gp_dist_add(struct gp_dist *d, int64_t v)
     if (!d->n || v < d->min) d->min = v;
     if (!d->n || v > d->max) d->max = v;
     d->n++;
-    d->sum = add_saturated(d->sum, v);
+    d->sum = gp_add_saturated(d->sum, v);
     uint64_t m = magnitude(v);
     add_wide(d, m <= UINT32_MAX ? (struct wide){0, m * m} : multiply(m, m));
 }
@@ -103,7 +96,7 @@ void gp_dist_merge(struct gp_dist *to, const struct gp_dist *from)
     if (!to->n || from->min < to->min) to->min = from->min;
     if (!to->n || from->max > to->max) to->max = from->max;
     to->n += from->n;
-    to->sum = add_saturated(to->sum, from->sum);
+    to->sum = gp_add_saturated(to->sum, from->sum);
     add_wide(to, (struct wide){from->sq_hi, from->sq_lo});
 }
 
@@ -124,7 +117,7 @@ double gp_dist_stddev(const struct gp_dist *d)
     int64_t n = (int64_t)d->n, q = d->sum / n, r = d->sum % n;
     if (r < 0) q--, r += n;
     int64_t factor =
-        add_saturated(d->sum, r); /* sum (v - q)^2 = sum v^2 - q (2 sum - n q), 2 sum - n q = sum + r */
+        gp_add_saturated(d->sum, r); /* sum (v - q)^2 = sum v^2 - q (2 sum - n q), 2 sum - n q = sum + r */
     struct wide p = multiply(magnitude(q), magnitude(factor)), s = {d->sq_hi, d->sq_lo};
     if ((q < 0) != (factor < 0)) p = (struct wide){~p.hi + !p.lo, 0 - p.lo};
     s.hi -= p.hi + (s.lo < p.lo);

@@ -16,6 +16,14 @@ struct gp_hta_maps {
     struct gp_map kernels, owners, api, culprits, copies;
 };
 
+/* A + B; what does not fit stays at the limit. Sums of damaged times must not become small again. */
+static inline int64_t gp_add_saturated(int64_t a, int64_t b)
+{
+    if (b > 0 && a > INT64_MAX - b) return INT64_MAX;
+    if (b < 0 && a < INT64_MIN - b) return INT64_MIN;
+    return a + b;
+}
+
 /* The sid in H of string SID of the trace or of another result. */
 gp_sid gp_hta_take(struct gp_hta *h, const struct gp_strings *from, gp_sid sid);
 

@@ -7,11 +7,6 @@
 
 #define NONE UINT32_MAX
 
-static int64_t add_saturated(int64_t a, int64_t b)
-{
-    return a > INT64_MAX - b ? INT64_MAX : a + b;
-}
-
 /* A share of a time, in whole ns: sums of whole numbers do not depend on their order. */
 static double whole_ns(double share, int64_t dur_ns)
 {
@@ -108,20 +103,20 @@ static void add_event(struct adder *a, struct gp_hta_device *d, const struct con
     const struct gp_occupancy *o = &u->occupancy;
     gp_dist_add(&k->dur, dur);
     if (gp_gpu_config(a->v->t, row)->kind != GP_KERNEL) {
-        if (bytes > 0) k->bytes = add_saturated(k->bytes, bytes);
+        if (bytes > 0) k->bytes = gp_add_saturated(k->bytes, bytes);
         return;
     }
-    d->kernel_ns = add_saturated(d->kernel_ns, dur);
-    if (u->matrix) d->tensor_core_ns = add_saturated(d->tensor_core_ns, dur);
-    if (u->could_matrix) d->gemm_ns = add_saturated(d->gemm_ns, dur);
+    d->kernel_ns = gp_add_saturated(d->kernel_ns, dur);
+    if (u->matrix) d->tensor_core_ns = gp_add_saturated(d->tensor_core_ns, dur);
+    if (u->could_matrix) d->gemm_ns = gp_add_saturated(d->gemm_ns, dur);
     count_blocks(k, o->blocks);
     if (!o->known) return;
     double occupied = whole_ns(o->achieved, dur);
     k->occupancy_ns += occupied;
     k->waves_ns += whole_ns(o->waves, dur);
-    k->occupancy_known_ns = add_saturated(k->occupancy_known_ns, dur);
+    k->occupancy_known_ns = gp_add_saturated(k->occupancy_known_ns, dur);
     d->occupancy_ns += occupied;
-    d->occupancy_known_ns = add_saturated(d->occupancy_known_ns, dur);
+    d->occupancy_known_ns = gp_add_saturated(d->occupancy_known_ns, dur);
 }
 
 /* ---- estimated SM efficiency ---- */
@@ -196,7 +191,7 @@ static void add_device(struct adder *a, uint32_t device, struct gp_hta_device *d
         add_event(a, d, u, row);
         int64_t dur = gpu->dur_ns[row];
         if (u->occupancy.blocks_per_sm <= 0) continue;
-        d->sm_known_ns = add_saturated(d->sm_known_ns, dur);
+        d->sm_known_ns = gp_add_saturated(d->sm_known_ns, dur);
         start_kernel(&s, gpu->start_ns[row], gpu->start_ns[row] + dur, u->occupancy.blocks_per_sm);
     }
     advance_and_end(&s, INT64_MAX / 2); /* nothing runs any more at the end */
@@ -293,7 +288,7 @@ static void see_event(struct owners *o, struct gp_owner_stat *s, uint32_t event)
     if (o->seen[event / 8] & bit) return;
     o->seen[event / 8] |= bit;
     s->calls++;
-    s->host_ns = add_saturated(s->host_ns, o->v->t->events[o->table].dur_ns[o->v->hs.nodes[event].row]);
+    s->host_ns = gp_add_saturated(s->host_ns, o->v->t->events[o->table].dur_ns[o->v->hs.nodes[event].row]);
 }
 
 static void add_owned(struct owners *o, uint32_t row, uint32_t nobody)
@@ -306,7 +301,7 @@ static void add_owned(struct owners *o, uint32_t row, uint32_t nobody)
     struct gp_owner_stat *s = &o->h->owners.at[owner];
     if (event != NONE) see_event(o, s, event);
     s->gpu_events++;
-    s->gpu_ns = add_saturated(s->gpu_ns, gpu->dur_ns[row]);
+    s->gpu_ns = gp_add_saturated(s->gpu_ns, gpu->dur_ns[row]);
     uint32_t call = gp_view_launch(o->v, row);
     if (call == UINT32_MAX) return;
     int64_t delay = gpu->start_ns[row] - (api->start_ns[call] + api->dur_ns[call]);
@@ -357,10 +352,10 @@ static void merge_kernel(struct gp_kernel_stat *to, const struct gp_kernel_stat 
 {
     gp_dist_merge(&to->dur, &from->dur);
     to->tensor_core |= from->tensor_core;
-    to->bytes = add_saturated(to->bytes, from->bytes);
+    to->bytes = gp_add_saturated(to->bytes, from->bytes);
     to->occupancy_ns += from->occupancy_ns;
     to->waves_ns += from->waves_ns;
-    to->occupancy_known_ns = add_saturated(to->occupancy_known_ns, from->occupancy_known_ns);
+    to->occupancy_known_ns = gp_add_saturated(to->occupancy_known_ns, from->occupancy_known_ns);
     count_blocks(to, from->grid_blocks_min);
     count_blocks(to, from->grid_blocks_max);
 }
@@ -369,8 +364,8 @@ static void merge_owner(struct gp_owner_stat *to, const struct gp_owner_stat *fr
 {
     to->calls += from->calls;
     to->gpu_events += from->gpu_events;
-    to->gpu_ns = add_saturated(to->gpu_ns, from->gpu_ns);
-    to->host_ns = add_saturated(to->host_ns, from->host_ns);
+    to->gpu_ns = gp_add_saturated(to->gpu_ns, from->gpu_ns);
+    to->host_ns = gp_add_saturated(to->host_ns, from->host_ns);
     gp_dist_merge(&to->delay, &from->delay);
 }
 
