@@ -15,6 +15,7 @@
 #include "render/hta_tables.h"
 #include "render/hta_verdict.h"
 #include "render/report_csv.h"
+#include "render/report_html.h"
 #include "render/report_text.h"
 
 enum {
@@ -24,6 +25,7 @@ enum {
     AHEAD =
         2, /* traces per worker that may be read and not merged, so that a slow one does not pile up others */
     TOP = 10,
+    TOP_HTML = 100,
 };
 #define MAX_PARTIAL ((size_t)1 << 32)
 #define TOP_UNSET   UINT64_MAX
@@ -36,7 +38,7 @@ struct opts {
 };
 
 static const struct gp_option options[] = {
-    {'n', "top", "N", "rows of long tables, 0 for all (default: 10; CSV: all)", GP_OPT_UINT,
+    {'n', "top", "N", "rows of long tables, 0 for all (default: 10; HTML: 100; CSV: all)", GP_OPT_UINT,
      offsetof(struct opts, top)},
     {'t', "table", "NAME", "one table alone; \"help\" lists them (default of CSV: kernels)", GP_OPT_STRING,
      offsetof(struct opts, table)},
@@ -51,7 +53,7 @@ static const struct gp_option options[] = {
     {0, "save-partial", "FILE", "save what was read for --merge, and report nothing", GP_OPT_STRING,
      offsetof(struct opts, save_partial)},
     {0, "merge", NULL, "the operands are files of --save-partial", GP_OPT_FLAG, offsetof(struct opts, merge)},
-    GP_OPTIONS_COMMON("text|json|csv", "text"),
+    GP_OPTIONS_COMMON("text|json|csv|html", "text"),
     {0},
 };
 
@@ -303,6 +305,33 @@ static void write_report(const struct job *j, struct gp_buf *b)
     gp_report_release(&r);
 }
 
+/* The options that the answer depends on, as typed. */
+static void put_options(struct gp_buf *b, const struct opts *o)
+{
+    if (o->top != TOP_UNSET) gp_buf_printf(b, " --top %" PRIu64, o->top);
+    if (o->step_marker) gp_buf_printf(b, " --step-marker %s", o->step_marker);
+    if (strcmp(o->repair, "none") != 0) gp_buf_printf(b, " --repair %s", o->repair);
+    if (o->classes) gp_buf_printf(b, " --classes %s", o->classes);
+}
+
+static void write_page(const struct job *j, struct gp_buf *b)
+{
+    const struct opts *o = j->opts;
+    size_t top = o->top != TOP_UNSET ? (size_t)o->top : TOP_HTML;
+    struct gp_report r = {0};
+    struct gp_buf json = {0}, typed = {0};
+    gp_hta_report(&r, &j->h, &(struct gp_hta_report_opts){.top = top, .steps = true});
+    gp_hta_json_write(&json, &j->h,
+                      &(struct gp_hta_json_opts){.version = GP_VERSION, .top = top, .steps = o->steps});
+    put_options(&typed, o);
+    gp_report_html_write(
+        b, &j->h, &r,
+        &(struct gp_report_html_opts){.json = json.data, .json_n = json.n, .options = gp_buf_str(&typed)});
+    gp_buf_release(&json);
+    gp_buf_release(&typed);
+    gp_report_release(&r);
+}
+
 static int write_result(struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
@@ -315,6 +344,8 @@ static int write_result(struct job *j, struct gp_err *err)
         struct gp_hta_json_opts jo = {
             .version = GP_VERSION, .top = o->top != TOP_UNSET ? (size_t)o->top : TOP, .steps = o->steps};
         gp_hta_json_write(&b, &j->h, &jo);
+    } else if (!strcmp(o->common.format, "html")) {
+        write_page(j, &b);
     } else {
         write_report(j, &b);
     }
@@ -362,7 +393,7 @@ static int list_tables(struct gp_err *err)
 static int check_opts(const struct opts *o, struct gp_err *err)
 {
     if (o->table && check_table(o->table, err)) return -1;
-    if (o->table && !strcmp(o->common.format, "json"))
+    if (o->table && (!strcmp(o->common.format, "json") || !strcmp(o->common.format, "html")))
         return gp_fail(err, GP_E_USAGE, -1, "--table: for text and csv alone");
     if (o->save_partial && o->common.output)
         return gp_fail(err, GP_E_USAGE, -1,
