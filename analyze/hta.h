@@ -130,9 +130,9 @@ struct gp_hta_device {
     int32_t sms;    /* 0 unknown */
     struct gp_breakdown b;
     GP_VEC(struct gp_hta_stream) streams;
-    int64_t idle_cause_ns[GP_IDLE_CAUSE_COUNT]; /* sums to b.idle_ns */
-    struct gp_dist gaps;                        /* lengths of the idle gaps */
-    GP_VEC(struct gp_idle_culprit) culprits;    /* most idle time first; the 100 largest */
+    int64_t idle_cause_ns[GP_IDLE_CAUSE_COUNT];   /* sums to b.idle_ns */
+    struct gp_dist gaps;                          /* lengths of the idle gaps */
+    GP_VEC(struct gp_idle_culprit) culprits;      /* most idle time first; the 100 largest */
     int64_t culprit_rest_ns[GP_IDLE_CAUSE_COUNT]; /* idle time that no culprit in the list has */
     /* What tb_plugin told (kernel_stats.c). Sums over kernels weighted by their time; *_known_ns is the kernel time for
      * which the figure is known, the denominator. */
@@ -235,15 +235,15 @@ struct gp_collective {
     int32_t rank;
     int64_t device, stream;
     gp_sid op; /* "all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv", ... */
-    gp_sid group;        /* process group name; 0 unknown */
-    gp_sid ranks;        /* of the group, as recorded: "[0, 1]"; 0 unknown */
-    gp_sid kernel;       /* full kernel name */
-    gp_sid dtype;        /* as recorded; 0 unknown */
-    uint64_t seq;        /* sequence number in its group as recorded, GP_NO_ID: none */
-    uint32_t order;      /* its place among the rank's collectives of that group */
-    uint32_t group_size; /* 0 unknown */
+    gp_sid group;               /* process group name; 0 unknown */
+    gp_sid ranks;               /* of the group, as recorded: "[0, 1]"; 0 unknown */
+    gp_sid kernel;              /* full kernel name */
+    gp_sid dtype;               /* as recorded; 0 unknown */
+    uint64_t seq;               /* sequence number in its group as recorded, GP_NO_ID: none */
+    uint32_t order;             /* its place among the rank's collectives of that group */
+    uint32_t group_size;        /* 0 unknown */
     int32_t src_rank, dst_rank; /* of a send or a receive, where recorded; -1 unknown */
-    int64_t bytes;       /* the full message: what algorithm bandwidth is computed on; -1 unknown */
+    int64_t bytes;              /* the full message: what algorithm bandwidth is computed on; -1 unknown */
     int64_t start_ns, end_ns;
 };
 
