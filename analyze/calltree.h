@@ -35,6 +35,7 @@ enum gp_frame_kind {
     GP_FRAME_MEMSET,
     GP_FRAME_UNATTRIBUTED,
     GP_FRAME_OTHER, /* "N more" */
+    GP_FRAME_IDLE,  /* why a device did nothing */
     GP_FRAME_KIND_COUNT
 };
 

@@ -9,7 +9,7 @@
  *
  * Order of frames, outermost first: rank or file (several traces) > process (several in one trace) > ranges,
  * Python frames, modules and operators as they enclose each other in time > runtime call (optional) > GPU
- * work.
+ * work. Idle time: rank or file > process, device (several) > cause > the host stack that was running.
  */
 #ifndef GP_ANALYZE_STACKS_H
 #define GP_ANALYZE_STACKS_H
@@ -27,7 +27,8 @@
     X(GP_WEIGHT_GPU, "gpu", "ns", "GPU time") /* durations of GPU events */                                  \
     X(GP_WEIGHT_CPU, "cpu", "ns", "CPU time") /* host time in a frame and not in a frame below it */         \
     X(GP_WEIGHT_COUNT, "count", "events", "GPU events") /* how many kernels, copies and sets */              \
-    X(GP_WEIGHT_BYTES, "bytes", "bytes", "bytes copied and set")
+    X(GP_WEIGHT_BYTES, "bytes", "bytes", "bytes copied and set")                                             \
+    X(GP_WEIGHT_IDLE, "idle", "ns", "GPU idle time") /* time in which a device did nothing */
 
 enum gp_weight {
 #define X(id, name, unit, text) id,
@@ -43,7 +44,7 @@ const char *gp_weight_text(enum gp_weight w); /* "GPU time" */
 /* The tables that add_trace looks at: pass it as `need` to the reader. */
 #define GP_STACKS_NEED                                                                                       \
     (GP_NEED(GP_GPU) | GP_NEED(GP_API) | GP_NEED(GP_OP) | GP_NEED(GP_PYTHON) | GP_NEED(GP_RANGE) |           \
-     GP_NEED(GP_FLOW))
+     GP_NEED(GP_SYNC) | GP_NEED(GP_FLOW))
 
 struct gp_classes; /* analyze/classify.h */
 
@@ -53,7 +54,8 @@ struct gp_stacks_opts {
     enum gp_weight weight;
     int64_t min_duration_ns; /* shorter GPU events become one leaf "[shorter than 10 us]" of their stack and
                               * class, so that sums still close; with the CPU weight shorter frames are left
-                              * out and their time is the parent's, or "[not shown]" */
+                              * out and their time is the parent's, or "[not shown]"; with the idle weight
+                              * shorter gaps become one leaf of their cause */
     uint32_t max_depth;      /* deeper frames count for their ancestor at this depth; 0: no limit */
     double group_small_pct;  /* siblings below this share of the whole become one leaf "N more"; 0: none */
     const char *filter; /* POSIX extended regular expression: only stacks with a matching frame; NULL: all */

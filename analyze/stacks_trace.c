@@ -6,8 +6,10 @@
 #include "analyze/backward.h"
 #include "analyze/classify.h"
 #include "analyze/host_stack.h"
+#include "analyze/idle_walk.h"
 #include "analyze/names.h"
 #include "analyze/stacks_priv.h"
+#include "analyze/view.h"
 #include "formats/base/buf.h"
 
 /* ---- GPU events ---- */
@@ -25,15 +27,16 @@ struct walk {
     struct gp_host_stack hs;
     struct gp_attribution at;
     struct gp_backward backward;
-    uint32_t top;             /* the node that everything of this trace lies below */
-    uint32_t *place;          /* by host event: its node in the tree, NO_NODE: not made yet */
-    struct leaf *leaves;      /* by config */
-    struct gp_map named;      /* record kind << 32 | name -> the first config with both */
-    struct gp_map labels;     /* table << 32 | name -> label */
-    uint32_t *process_frame;  /* by process: its node below top; NULL: no process frames */
-    uint32_t device_top;      /* the node of the device at hand, or top */
+    uint32_t top;            /* the node that everything of this trace lies below */
+    uint32_t *place;         /* by host event: its node in the tree, NO_NODE: not made yet */
+    struct leaf *leaves;     /* by config */
+    struct gp_map named;     /* record kind << 32 | name -> the first config with both */
+    struct gp_map labels;    /* table << 32 | name -> label */
+    uint32_t *process_frame; /* by process: its node below top; NULL: no process frames */
+    uint32_t device_top; /* the node of the device at hand, or top; with the idle weight that of the cause */
     GP_VEC(uint32_t) chain;   /* scratch of place_event */
     GP_VEC(uint32_t) modules; /* scratch of frames_of_modules */
+    struct idle *idle;        /* with the idle weight */
 };
 
 #define NO_NODE UINT32_MAX
@@ -100,7 +103,9 @@ static bool is_hidden(const struct walk *w, const struct gp_host_event *ev, gp_s
     const char *text = gp_trace_str(w->t, name);
     if (o->weight == GP_WEIGHT_CPU) {
         if (w->t->events[ev->table].dur_ns[ev->row] < o->min_duration_ns) return true;
-    } else if (ev->table == GP_API) return !o->show_api && !launches_graph(text);
+    } else if (ev->table == GP_API && o->weight != GP_WEIGHT_IDLE) {
+        return !o->show_api && !launches_graph(text);
+    }
     return ev->table == GP_PYTHON && !o->raw && !o->show_python_glue &&
            gp_name_is_glue(text, gp_string_len(&w->t->strings, name));
 }
@@ -371,6 +376,99 @@ static void frame_processes(struct walk *w)
     w->process_frame = frame;
 }
 
+/* ---- idle time ---- */
+
+/* Places of the same host event differ by cause. */
+struct idle {
+    const struct gp_view *v;
+    uint32_t device, top;                 /* the device at hand, and its node */
+    uint32_t causes[GP_IDLE_CAUSE_COUNT]; /* nodes below it, NO_NODE: not made yet */
+    uint32_t *places[GP_IDLE_CAUSE_COUNT];
+};
+
+/* The process that launched work on a device, UINT32_MAX when none is known. */
+static uint32_t process_of_device(const struct walk *w, const struct gp_view_device *d)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        uint32_t node = w->at.node[w->idle->v->rows[d->first + i]];
+        if (node != GP_HOST_NONE) return w->t->tracks.at[w->hs.nodes[node].track].process;
+    }
+    return UINT32_MAX;
+}
+
+static void put_producer(const struct walk *w, const struct gp_view_device *d, struct gp_buf *to)
+{
+    uint32_t process = process_of_device(w, d);
+    if (process != UINT32_MAX) put_process(to, w->t, &w->t->processes.at[process]);
+    else put_number(to, "process ", d->producer);
+}
+
+/* Frames for the device: of its process, where there are several, and of itself. */
+static void start_idle_device(struct walk *w, uint32_t device)
+{
+    const struct gp_view *v = w->idle->v;
+    const struct gp_view_device *d = &v->devices.at[device];
+    bool several = false;
+    for (size_t i = 1; i < v->devices.n; i++)
+        several |= v->devices.at[i].producer != v->devices.at[0].producer;
+    struct gp_buf label = {0};
+    w->idle->device = device;
+    w->idle->top = w->top;
+    if (several) {
+        put_producer(w, d, &label);
+        w->idle->top = labelled_child(w->b, w->idle->top, &label, GP_FRAME_ROOT);
+        label.n = 0;
+    }
+    if (v->devices.n > 1) {
+        put_number(&label, "GPU ", d->device);
+        w->idle->top = labelled_child(w->b, w->idle->top, &label, GP_FRAME_ROOT);
+    }
+    gp_buf_release(&label);
+    memset(w->idle->causes, 0xff, sizeof w->idle->causes);
+}
+
+/* The node of a cause; the stacks of the device at hand start below it. */
+static uint32_t place_cause(struct walk *w, enum gp_idle_cause cause)
+{
+    struct idle *idle = w->idle;
+    if (idle->causes[cause] == NO_NODE) {
+        struct gp_buf label = {0};
+        const char *text = gp_idle_cause_text(cause);
+        gp_buf_puts(&label, "idle: ");
+        for (const char *c = gp_idle_cause_name(cause); *c; c++) gp_buf_putc(&label, *c == '_' ? ' ' : *c);
+        gp_sid sid = gp_stacks_label(w->b, label.data, label.n, text, strlen(text));
+        idle->causes[cause] = gp_calltree_child(&w->b->tree, idle->top, sid, GP_FRAME_IDLE);
+        gp_buf_release(&label);
+        if (!idle->places[cause]) idle->places[cause] = gp_alloc(w->hs.n * sizeof *w->place);
+        memset(idle->places[cause], 0xff, w->hs.n * sizeof *w->place);
+    }
+    w->place = idle->places[cause];
+    w->device_top = idle->causes[cause];
+    return w->device_top;
+}
+
+static void add_idle_piece(void *ctx, const struct gp_idle_piece *p)
+{
+    struct walk *w = ctx;
+    if (p->device != w->idle->device) start_idle_device(w, p->device);
+    uint32_t node = place_cause(w, p->cause);
+    bool is_short = p->gap_end_ns - p->gap_begin_ns < w->b->opts.min_duration_ns;
+    if (is_short) node = gp_calltree_child(&w->b->tree, node, w->b->short_label, GP_FRAME_IDLE);
+    else if (p->node != GP_HOST_NONE) node = place_event(w, p->node);
+    gp_calltree_add(&w->b->tree, node, p->end_ns - p->begin_ns);
+}
+
+static void add_idle(struct walk *w, const struct gp_view *v)
+{
+    struct idle idle = {.v = v, .device = UINT32_MAX};
+    uint32_t *place = w->place;
+    w->idle = &idle;
+    gp_idle_walk(v, add_idle_piece, w);
+    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) free(idle.places[i]);
+    w->place = place;
+    w->idle = NULL;
+}
+
 static uint32_t frame_of_trace(struct gp_stacks *b, const struct gp_trace *t)
 {
     struct gp_buf label = {0};
@@ -384,21 +482,34 @@ static uint32_t frame_of_trace(struct gp_stacks *b, const struct gp_trace *t)
 void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool several)
 {
     struct walk w = {.b = b, .t = t};
-    gp_host_stack_build(&w.hs, t);
-    gp_attribute(&w.at, t, &w.hs);
+    struct gp_view v; /* which costs more than what it has in common with the other weights */
+    bool idle = b->opts.weight == GP_WEIGHT_IDLE;
+    if (idle) {
+        gp_view_init(&v, t, b->opts.classes);
+        w.hs = v.hs;
+        w.at = v.at;
+    } else {
+        gp_host_stack_build(&w.hs, t);
+        gp_attribute(&w.at, t, &w.hs);
+    }
     gp_backward_build(&w.backward, t, &w.hs);
     w.top = w.device_top = several ? frame_of_trace(b, t) : GP_CALLTREE_ROOT;
     w.place = gp_alloc(w.hs.n * sizeof *w.place);
     w.leaves = gp_zalloc((t->configs.n + 1) * sizeof *w.leaves);
     forget_places(&w);
-    frame_processes(&w);
-    if (b->opts.weight == GP_WEIGHT_CPU) add_cpu(&w);
+    if (!idle) frame_processes(&w);
+    if (idle) add_idle(&w, &v);
+    else if (b->opts.weight == GP_WEIGHT_CPU) add_cpu(&w);
     else add_gpu(&w);
     b->stats.overlapping += w.hs.overlapping;
     b->stats.duplicate_corr += w.at.duplicate_corr;
     gp_backward_release(&w.backward);
-    gp_attribution_release(&w.at);
-    gp_host_stack_release(&w.hs);
+    if (idle) {
+        gp_view_release(&v);
+    } else {
+        gp_attribution_release(&w.at);
+        gp_host_stack_release(&w.hs);
+    }
     gp_map_release(&w.labels);
     gp_map_release(&w.named);
     GP_VEC_FREE(&w.chain);

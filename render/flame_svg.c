@@ -140,11 +140,17 @@ static void put_color(struct gp_buf *b, struct gp_color c)
     gp_buf_printf(b, "#%02x%02x%02x", c.r, c.g, c.b);
 }
 
+/* What is no work has no colour of its own: see draw_defs. */
+static bool is_hatched(enum gp_frame_kind k)
+{
+    return k == GP_FRAME_OTHER || k == GP_FRAME_IDLE;
+}
+
 /* The rules for the kinds that are in the picture, for one theme. */
 static void put_kind_rules(struct gp_buf *css, const bool *seen, enum gp_theme theme)
 {
     for (int k = 0; k < GP_FRAME_KIND_COUNT; k++) {
-        if ((!seen[k] && k != GP_FRAME_ROOT) || k == GP_FRAME_OTHER) continue;
+        if ((!seen[k] && k != GP_FRAME_ROOT) || is_hatched((enum gp_frame_kind)k)) continue;
         const char *class = gp_palette_class((enum gp_frame_kind)k);
         for (int shade = 0; shade < GP_PALETTE_SHADES; shade++) {
             struct gp_color fill = gp_palette_fill((enum gp_frame_kind)k, shade, theme);
@@ -171,28 +177,36 @@ static void draw_style(struct picture *p)
     gp_buf_release(&css);
 }
 
-/* The hatching of what was grouped together. */
-static void draw_defs(struct picture *p)
+/* Stripes: PAGE and LINE are the classes of their two colours. */
+static void draw_hatch(struct gp_svg *s, const char *id, const char *turn, const char *page, const char *line)
 {
-    struct gp_svg *s = &p->svg;
-    gp_svg_open(s, "defs");
     gp_svg_open(s, "pattern");
-    gp_svg_attr(s, "id", "gpf-more");
+    gp_svg_attr(s, "id", id);
     gp_svg_attr(s, "patternUnits", "userSpaceOnUse");
-    gp_svg_attr(s, "patternTransform", "rotate(45)");
+    gp_svg_attr(s, "patternTransform", turn);
     gp_svg_int(s, "width", 6);
     gp_svg_int(s, "height", 6);
     gp_svg_open(s, "rect");
-    gp_svg_attr(s, "class", "hatch-page");
+    gp_svg_attr(s, "class", page);
     gp_svg_int(s, "width", 6);
     gp_svg_int(s, "height", 6);
     gp_svg_close(s);
     gp_svg_open(s, "rect");
-    gp_svg_attr(s, "class", "hatch-line");
+    gp_svg_attr(s, "class", line);
     gp_svg_int(s, "width", 2);
     gp_svg_int(s, "height", 6);
     gp_svg_close(s);
     gp_svg_close(s);
+}
+
+/* The hatching of what was grouped together, and that of idle time, which leans to the other side. */
+static void draw_defs(struct picture *p)
+{
+    struct gp_svg *s = &p->svg;
+    gp_svg_open(s, "defs");
+    draw_hatch(s, "gpf-more", "rotate(45)", "hatch-page", "hatch-line");
+    if (p->layout.kind_seen[GP_FRAME_IDLE])
+        draw_hatch(s, "gpf-idle", "rotate(-45)", "idle-page", "idle-line");
     gp_svg_close(s);
     gp_svg_newline(s);
 }
@@ -205,6 +219,12 @@ static bool in_legend(const struct picture *p, enum gp_frame_kind k)
     return k != GP_FRAME_UNKNOWN && p->layout.kind_seen[k];
 }
 
+/* Has a class a share of its own in the legend? Idle time is not the frame's that it ends in. */
+static bool has_share(const struct picture *p, enum gp_frame_kind k)
+{
+    return p->layout.kind_weight[k] > 0 && !p->layout.kind_seen[GP_FRAME_IDLE];
+}
+
 /* Where each entry goes: work on the GPU first, with its shares; then what leads to it. */
 static void place_legend(struct picture *p)
 {
@@ -213,8 +233,7 @@ static void place_legend(struct picture *p)
         enum gp_frame_kind k = gp_palette_legend(i);
         if (!in_legend(p, k)) continue;
         int chars = (int)strlen(gp_palette_label(k));
-        int width =
-            LEGEND_TEXT_X + chars * PROPORTIONAL / 100 + (p->layout.kind_weight[k] > 0 ? LEGEND_SHARE : 0);
+        int width = LEGEND_TEXT_X + chars * PROPORTIONAL / 100 + (has_share(p, k) ? LEGEND_SHARE : 0);
         if (x > MARGIN && x + width > p->width - MARGIN) {
             x = MARGIN;
             y += LEGEND_ROW;
@@ -229,10 +248,10 @@ static void draw_entry(struct picture *p, const struct entry *e)
 {
     struct gp_svg *s = &p->svg;
     const char *label = gp_palette_label(e->kind);
-    bool weighs = p->layout.kind_weight[e->kind] > 0;
+    bool weighs = has_share(p, e->kind);
     gp_buf_printf(&p->text, "translate(%d %d)", e->x, e->y);
     gp_svg_open(s, "g");
-    gp_svg_attr(s, "class", weighs ? "entry" : "entry way");
+    gp_svg_attr(s, "class", weighs || e->kind == GP_FRAME_IDLE ? "entry" : "entry way");
     gp_svg_attr(s, "data-k", gp_palette_class(e->kind));
     attr_scratch(p, "transform");
     gp_buf_printf(&p->text, "%s s0", gp_palette_class(e->kind));

@@ -29,13 +29,14 @@ static const struct ink inks[GP_FRAME_KIND_COUNT] = {
     [GP_FRAME_MEMSET] = {"memset", "memory set", 0xF0E442, 0xF0E442, 8, 8},
     [GP_FRAME_UNATTRIBUTED] = {"unattributed", "unattributed", 0xD9D5D5, 0x454040, -2, 2},
     [GP_FRAME_OTHER] = {"more", "grouped small frames", 0xEEF0F3, 0x2A2E35, 0, 0},
+    [GP_FRAME_IDLE] = {"idle", "why the GPU was idle", 0xDDE1E6, 0x363D47, 0, 0},
 };
 
 static const uint8_t legend[GP_FRAME_KIND_COUNT] = {
-    GP_FRAME_GEMM,          GP_FRAME_ATTENTION, GP_FRAME_ELEMENTWISE, GP_FRAME_REDUCTION, GP_FRAME_COMPUTE,
-    GP_FRAME_COMMUNICATION, GP_FRAME_MEMCPY,    GP_FRAME_MEMSET,      GP_FRAME_UNKNOWN,   GP_FRAME_ROOT,
-    GP_FRAME_RANGE,         GP_FRAME_MODULE,    GP_FRAME_PYTHON,      GP_FRAME_OP,        GP_FRAME_API,
-    GP_FRAME_UNATTRIBUTED,  GP_FRAME_OTHER,
+    GP_FRAME_GEMM,          GP_FRAME_ATTENTION,    GP_FRAME_ELEMENTWISE, GP_FRAME_REDUCTION, GP_FRAME_COMPUTE,
+    GP_FRAME_COMMUNICATION, GP_FRAME_MEMCPY,       GP_FRAME_MEMSET,      GP_FRAME_IDLE,      GP_FRAME_UNKNOWN,
+    GP_FRAME_ROOT,          GP_FRAME_RANGE,        GP_FRAME_MODULE,      GP_FRAME_PYTHON,    GP_FRAME_OP,
+    GP_FRAME_API,           GP_FRAME_UNATTRIBUTED, GP_FRAME_OTHER,
 };
 
 static const struct ink *ink_of(enum gp_frame_kind kind)

@@ -19,7 +19,8 @@ enum {
     MAX_PROFILES = 3,
     MAX_CLASSES_FILE = 1 << 20,
     DEFAULT_FRAMES = 5000,
-    MOST_FRAMES = 1000000
+    MOST_FRAMES = 1000000,
+    MAX_CAUSES = 16
 };
 enum { MIN_WIDTH = 320, MAX_WIDTH = 32768 };
 
@@ -33,9 +34,10 @@ struct opts {
 };
 
 static const struct gp_option options[] = {
-    {'w', "weight", "gpu|cpu|count|bytes",
-     "width of a frame: GPU time, CPU time, number of GPU events, bytes moved (default: gpu)", GP_OPT_CHOICE,
-     offsetof(struct opts, weight)},
+    {'w', "weight", "gpu|cpu|count|bytes|idle",
+     "width of a frame: GPU time, CPU time, number of GPU events, bytes moved, GPU idle time by cause "
+     "(default: gpu)",
+     GP_OPT_CHOICE, offsetof(struct opts, weight)},
     {0, "filter", "REGEX", "only stacks with a frame that matches (POSIX extended)", GP_OPT_STRING,
      offsetof(struct opts, filter)},
     {'i', "ignore-case", NULL, "the filter ignores case", GP_OPT_FLAG, offsetof(struct opts, ignore_case)},
@@ -230,6 +232,40 @@ static void put_inputs(struct gp_buf *b, const struct gp_tool *tool)
     }
 }
 
+/* The causes of idle time and their shares, the largest first; equal ones of several devices together. */
+static void put_causes(struct gp_buf *b, const struct gp_flame *flame)
+{
+    struct {
+        gp_sid name;
+        int64_t weight;
+    } causes[MAX_CAUSES];
+    int n = 0;
+    for (size_t i = 1; i < flame->tree.nodes.n; i++) {
+        const struct gp_calltree_node *node = &flame->tree.nodes.at[i];
+        const char *name = gp_string(&flame->strings, node->name);
+        if (node->kind != GP_FRAME_IDLE || strncmp(name, "idle: ", strlen("idle: "))) continue;
+        int k = 0;
+        while (k < n && causes[k].name != node->name) k++;
+        if (k == n && n == MAX_CAUSES) continue;
+        if (k == n) causes[n].name = node->name, causes[n++].weight = 0;
+        causes[k].weight += flame->tree.total[i];
+    }
+    for (int i = 1; i < n; i++) /* the largest first; few */
+        for (int k = i; k > 0 && causes[k].weight > causes[k - 1].weight; k--) {
+            gp_sid name = causes[k].name;
+            int64_t weight = causes[k].weight;
+            causes[k] = causes[k - 1];
+            causes[k - 1].name = name;
+            causes[k - 1].weight = weight;
+        }
+    for (int i = 0; i < n; i++) {
+        if (i) gp_buf_puts(b, ", ");
+        gp_buf_puts(b, gp_string(&flame->strings, causes[i].name) + strlen("idle: "));
+        gp_buf_putc(b, ' ');
+        gp_scale_put_share(b, causes[i].weight, flame->tree.total[GP_CALLTREE_ROOT]);
+    }
+}
+
 static void write_svg(const struct job *j, const struct gp_flame *flame, struct gp_output *out)
 {
     struct gp_buf svg = {0}, inputs = {0}, note = {0};
@@ -240,6 +276,7 @@ static void write_svg(const struct job *j, const struct gp_flame *flame, struct 
         gp_scale_put_share(&note, st->unattributed_weight, flame->tree.total[GP_CALLTREE_ROOT]);
         gp_buf_puts(&note, " without a launch record");
     }
+    if (flame->weight == GP_WEIGHT_IDLE && flame->tree.nodes.n) put_causes(&note, flame);
     if (j->damaged) gp_buf_puts(&note, note.n ? ", input damaged" : "input damaged");
     struct gp_flame_svg_opts so = {
         .title = j->opts->title,
@@ -247,13 +284,14 @@ static void write_svg(const struct job *j, const struct gp_flame *flame, struct 
         .unit = folded && !j->opts->weight ? GP_UNIT_COUNT : unit_of(flame->weight),
         .input = gp_buf_str(&inputs),
         .note = note.n ? gp_buf_str(&note) : NULL,
-        .empty = st->filtered ? "No stack matches the filter"
-                 : folded     ? "No stack weighs anything"
-                              : NULL,
+        .empty = st->filtered                                   ? "No stack matches the filter"
+                 : flame->weight == GP_WEIGHT_IDLE && j->traces ? "No device was idle between its GPU events"
+                 : folded                                       ? "No stack weighs anything"
+                                                                : NULL,
         .hint = st->filtered || folded || flame->weight != GP_WEIGHT_GPU
                     ? NULL
                     : "trace2flame --weight cpu shows the time of the host",
-        .events = j->traces && flame->weight != GP_WEIGHT_CPU,
+        .events = j->traces && flame->weight != GP_WEIGHT_CPU && flame->weight != GP_WEIGHT_IDLE,
         .width = (int)j->opts->width,
         .max_frames = (uint32_t)j->opts->max_frames,
     };

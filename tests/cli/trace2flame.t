@@ -31,6 +31,32 @@ test_expect_success 'the other weights' '
     trace2flame -f folded -w cpu tiny.json >out && test_cmp expect out
 '
 
+# Between the kernel's end at 80.5 and the copy's start at 90 us nothing is known; a second kernel, launched at 150 and
+# running from 160, leaves 92..150 to the host, of which 92..100 is the step's, and 10 us to the launch.
+test_expect_success 'idle time by cause' '
+    sed "\$s/\]\$/,/" tiny.json >idle.json &&
+    cat >>idle.json <<-\END &&
+	{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":150,"dur":4,"args":{"correlation":2}},
+	{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":160,"dur":1,"args":{"stream":7,"correlation":2}}]
+	END
+    { echo "idle: host 50000"; echo "idle: host;ProfilerStep 8000"
+      echo "idle: launch latency;cudaLaunchKernel 10000"; echo "idle: unknown 9500"; } >expect &&
+    trace2flame -f folded --weight idle idle.json >out && test_cmp expect out &&
+    { echo "idle: host;[shorter than 1 ms] 58000"; echo "idle: launch latency;[shorter than 1 ms] 10000"
+      echo "idle: unknown;[shorter than 1 ms] 9500"; } >expect &&
+    trace2flame -f folded --weight idle --min-duration 1ms idle.json >out && test_cmp expect out &&
+    trace2flame --weight idle idle.json >idle.svg && well_formed idle.svg &&
+    grep "idle time 77.5 .* host 74.8%, launch latency 12.9%, unknown 12.3%" idle.svg &&
+    grep "url(#gpf-idle)" idle.svg && grep "<pattern id=\"gpf-idle\"" idle.svg &&
+    trace2flame plain.folded >plain.svg && ! grep "<pattern id=\"gpf-idle\"" plain.svg
+'
+
+test_expect_success 'a device that is never idle says so' '
+    echo "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":1}]" >busy.json &&
+    trace2flame --weight idle busy.json | grep "No device was idle" &&
+    trace2flame -f folded --weight idle busy.json >out && test_must_be_empty out
+'
+
 test_expect_success 'names as recorded, and runtime calls' '
     { echo "ProfilerStep#1;aten::mm;cudaLaunchKernel;void gemm<float, 128>(float*) 30500"; echo "$copy 2000"; } >expect &&
     trace2flame -f folded --raw --show-api tiny.json >out && test_cmp expect out
