@@ -16,7 +16,7 @@ function findBrowser() {
   return null;
 }
 
-async function open(url, { width = 1200, height = 800, dark = false, reducedMotion = true } = {}) {
+async function open(url, { width = 1200, height = 800, dark = false, reducedMotion = true, scripts = true } = {}) {
   const profile = fs.mkdtempSync(path.join(os.tmpdir(), "gpuprof-browser-"));
   const child = spawn(findBrowser(), ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
@@ -50,6 +50,8 @@ async function open(url, { width = 1200, height = 800, dark = false, reducedMoti
     { name: "prefers-color-scheme", value: dark ? "dark" : "light" },
     { name: "prefers-reduced-motion", value: reducedMotion ? "reduce" : "no-preference" }] });
   await call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });
+
+  if (!scripts) await call("Emulation.setScriptExecutionDisabled", { value: true });
 
   const page = {
     call, events,

@@ -1,0 +1,201 @@
+// report.js -- the page of trace-hta in a real browser, as TAP. usage: node report.js DIRECTORY
+// The directory holds pages that tests/browser/report.t made.
+"use strict";
+const path = require("node:path");
+const { open } = require("./page.js");
+
+const where = path.resolve(process.argv[2]);
+const EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'";
+let number = 0, failed = 0;
+
+function ok(yes, what, why = "") {
+  console.log((yes ? "ok " : "not ok ") + ++number + " - " + what);
+  if (!yes) {
+    failed++;
+    console.log("# " + why);
+  }
+}
+const is = (got, expected, what) => ok(got === expected, what, `got ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
+
+// What the tests ask of a page; runs in it.
+const helpers = `
+  window.table = (id) => document.getElementById(id).querySelector("table");
+  window.heads = (id) => [...table(id).tHead.rows[0].cells];
+  window.columnOf = (id, name) => heads(id).findIndex((th) => th.dataset.id === name);
+  window.head = (id, name) => heads(id)[columnOf(id, name)];
+  window.column = (id, name) => [...table(id).tBodies[0].rows].filter((r) => !r.hidden).map((r) => r.cells[columnOf(id, name)]);
+  window.exact = (id, name) => column(id, name).map((c) => Number(c.dataset.v)).join(" ");
+  window.centre = (e) => { e.scrollIntoView({ block: "center" }); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; };
+  window.byText = (id, text) => [...document.getElementById(id).querySelectorAll("button")].find((b) => b.textContent === text);
+`;
+
+async function withPage(name, options, run) {
+  const page = await open("file://" + path.join(where, name) + (options.hash || ""), options);
+  try {
+    await page.call("Log.enable");
+    if (options.scripts !== false) await page.eval(helpers);
+    await run(page);
+    is(JSON.stringify(page.problems().map((e) => e.method)), "[]", `${name}: no exception and no dialog`);
+    const said = page.events.filter((e) => e.method === "Log.entryAdded" || e.method === "Runtime.consoleAPICalled");
+    is(JSON.stringify(said.map((e) => e.params.entry?.text || e.params.type)), "[]", `${name}: the console is silent`);
+  } finally {
+    await page.close();
+  }
+}
+
+async function clickOn(page, expression) {
+  const [x, y] = await page.eval(`centre(${expression})`);
+  await page.click(x, y);
+}
+
+// Three calls each of 1 to 11 us: 3 to 33 us in all; the longest has the name that attacks.
+const FALLING = [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1].map((k) => k * 3000).join(" ");
+const RISING = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((k) => k * 3000).join(" ");
+
+async function sorting(page) {
+  is(await page.eval("exact('kernels', 'total_ns')"), FALLING, "kernels come with the longest first");
+  is(await page.eval("document.querySelectorAll('th[aria-sort]').length"), 0, "no column claims to sort at first");
+  await clickOn(page, "head('kernels', 'total_ns').querySelector('button')");
+  is(await page.eval("head('kernels', 'total_ns').getAttribute('aria-sort') + ' ' + exact('kernels', 'total_ns')"),
+    "descending " + FALLING, "a click on a number sorts from the largest");
+  await clickOn(page, "head('kernels', 'total_ns').querySelector('button')");
+  is(await page.eval("head('kernels', 'total_ns').getAttribute('aria-sort') + ' ' + exact('kernels', 'total_ns')"),
+    "ascending " + RISING, "a second click from the smallest");
+  await page.eval("head('kernels', 'name').querySelector('button').focus()");
+  await page.key("Enter");
+  is(await page.eval("head('kernels', 'name').getAttribute('aria-sort') + head('kernels', 'total_ns').getAttribute('aria-sort')"),
+    "ascendingnull", "Enter sorts, too, and only one column is the sorted one");
+  is(await page.eval("column('kernels', 'name').map((c) => c.textContent).filter((t) => t.includes('kernel_')).map((t) => t.match(/kernel_(\\d+)/)[1]).join(' ')"),
+    "0 1 2 3 4 5 6 7 8 9", "names sort by their words");
+}
+
+async function filtering(page) {
+  await page.eval("document.getElementById('kernels').querySelector('input').focus()");
+  await page.type("KERNEL_3");
+  is(await page.eval("column('kernels', 'name').length"), 1, "the filter leaves the rows that match, case ignored");
+  is(await page.eval("document.getElementById('kernels').querySelector('output').textContent"), "1 of 11 rows", "and says how many");
+  await page.key("Escape");
+  is(await page.eval("column('kernels', 'name').length"), 11, "Escape brings all back");
+  await page.type("float, 4>(int");
+  is(await page.eval("column('kernels', 'name').length"), 10, "full names are searched as well");
+  await page.key("Escape");
+}
+
+async function names(page) {
+  const label = "column('kernels', 'name').find((c) => c.textContent.includes('kernel_3'))";
+  is(await page.eval(`${label}.textContent`), "space::kernel_3", "names are short");
+  is(await page.eval(`${label}.title`), "void space::kernel_3<float, 4>(int, float*)", "and full under the pointer");
+  await clickOn(page, `${label}.querySelector("span")`);
+  is(await page.eval(`${label}.textContent`), "void space::kernel_3<float, 4>(int, float*)", "a click unfolds one");
+  await clickOn(page, `${label}.querySelector("span")`);
+  await page.eval("byText('kernels', 'Full names').focus()");
+  await page.key("Enter");
+  is(await page.eval("column('kernels', 'name').filter((c) => c.textContent.includes('(int, float*)')).length"), 10,
+    "the button unfolds all");
+  is(await page.eval("byText('kernels', 'Short names').getAttribute('aria-pressed')"), "true", "and says so");
+}
+
+async function copying(page) {
+  await page.eval("window.copied = ''; navigator.clipboard.writeText = async (t) => { copied = t; }");
+  await clickOn(page, "byText('kernels', 'Copy TSV')");
+  await page.sleep(50);
+  const lines = (await page.eval("copied")).trimEnd().split("\n").map((l) => l.split("\t"));
+  const name = lines[0].indexOf("name"), total = lines[0].indexOf("total_ns");
+  is(lines.length, 12, "a heading and all rows are copied");
+  is(lines[1][total], "33000", "with exact values");
+  is(lines[1][name], EVIL, "and full names");
+  ok(lines.every((l) => l.length === lines[0].length), "every line has all columns");
+}
+
+async function attacks(page) {
+  is(await page.eval("document.querySelectorAll('script').length"), 2, "no script came from a name");
+  is(await page.eval("document.querySelectorAll('img').length"), 0, "and no picture");
+  is(await page.eval("column('kernels', 'name')[0].textContent.length > 10"), true, "the name is told");
+  is(await page.eval("JSON.parse(document.getElementById('gpuprof-answer').textContent).kernels[0].name"), EVIL,
+    "the data for programs have it as it is");
+  is(await page.eval("JSON.parse(document.getElementById('gpuprof-answer').textContent).schema"), "gpuprof/trace-hta/1", "and say what they are");
+  is(await page.eval("performance.getEntriesByType('resource').length"), 0, "nothing is loaded");
+}
+
+const pageColour = "getComputedStyle(document.documentElement).backgroundColor";
+
+async function theme(page) {
+  is(await page.eval(pageColour), "rgb(255, 255, 255)", "light by itself");
+  await clickOn(page, "document.querySelector('.theme-choice')");
+  is(await page.eval(pageColour), "rgb(20, 23, 28)", "dark when asked for");
+  is(await page.eval("document.querySelector('.theme-choice').textContent"), "Light", "and back is offered");
+  await page.call("Emulation.setEmulatedMedia", { media: "print" });
+  is(await page.eval(pageColour), "rgb(255, 255, 255)", "paper is white whatever was chosen");
+}
+
+// Contrast of all text on its page, from WCAG 2.
+const contrasts = `(() => {
+  const lum = (c) => { const [r, g, b] = c.map((v) => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+  const parse = (s) => s.match(/[\\d.]+/g).map(Number);
+  const over = (top, under) => { const a = top[3] ?? 1; return [0, 1, 2].map((i) => top[i] * a + under[i] * (1 - a)); };
+  const behind = (e) => { const up = []; for (let x = e; x; x = x.parentElement) up.unshift(parse(getComputedStyle(x).backgroundColor));
+    return up.reduce((under, top) => over(top, under), [255, 255, 255]); };
+  let worst = 99, who = "";
+  for (const e of document.querySelectorAll("body *")) {
+    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) || ["SCRIPT", "STYLE", "title"].includes(e.tagName)) continue;
+    const style = getComputedStyle(e), svg = e.closest("svg");
+    const ink = parse(svg ? style.fill : style.color), page = behind(svg ? svg.parentElement : e);
+    const a = lum(over(ink, page)), b = lum(page), c = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    if (c < worst) { worst = c; who = e.tagName + "." + (e.getAttribute("class") || "") + " " + e.textContent.slice(0, 30); }
+  }
+  return [worst, who]; })()`;
+
+async function readable(page, theme) {
+  const [worst, who] = await page.eval(contrasts);
+  ok(worst >= 4.5, `${theme}: all text has a contrast of 4.5 at least`, `${worst.toFixed(2)} of ${who}`);
+}
+
+async function printing(page) {
+  await page.eval("dispatchEvent(new Event('beforeprint'))");
+  is(await page.eval("document.querySelectorAll('details:not([open])').length"), 0, "printing unfolds everything");
+  await page.call("Emulation.setEmulatedMedia", { media: "print" });
+  is(await page.eval("[...document.querySelectorAll('nav, .tools, .page-tools')].filter((e) => getComputedStyle(e).display !== 'none').length"),
+    0, "there is nothing to press on paper");
+  is(await page.eval("[...document.querySelectorAll('.scroll')].filter((e) => getComputedStyle(e).overflow !== 'visible').length"), 0,
+    "no table is cut");
+  await page.call("Emulation.setEmulatedMedia", { media: "" });
+  await page.eval("dispatchEvent(new Event('afterprint'))");
+  ok(await page.eval("document.querySelectorAll('details:not([open])').length") > 0, "and folds it again");
+  const { data } = await page.call("Page.printToPDF", {});
+  ok(Buffer.from(data, "base64").length > 20000, "it prints");
+}
+
+async function still(page) {
+  const text = await page.eval("document.body.innerText");
+  for (const part of ["GPU busy", "Idle by cause", "space::kernel_3", "Where the time went"])
+    ok(text.includes(part), `without scripts there is "${part}"`);
+  is(await page.eval("document.querySelectorAll('button, input').length"), 0, "and nothing that does nothing");
+  ok(await page.eval("document.querySelectorAll('svg.chart rect').length") > 10, "the charts are drawn");
+}
+
+async function narrow(page) {
+  is(await page.eval("document.documentElement.scrollWidth"), 420, "a narrow window needs no scrolling sideways");
+}
+
+(async () => {
+  await withPage("names.html", { width: 1400 }, async (page) => {
+    await attacks(page);
+    await copying(page);
+    await sorting(page);
+    await filtering(page);
+    await names(page);
+  });
+  await withPage("names.html", {}, theme);
+  await withPage("names.html", {}, (page) => readable(page, "light"));
+  await withPage("names.html", { dark: true }, (page) => readable(page, "dark"));
+  await withPage("names.html", {}, printing);
+  await withPage("names.html", { scripts: false }, still);
+  await withPage("names.html", { width: 420 }, narrow);
+  await withPage("again.html", { hash: "#devices" }, async (page) =>
+    is(await page.eval("document.getElementById('devices').open"), true, "the address unfolds the table that it names"));
+  console.log("1.." + number);
+  process.exit(failed ? 1 : 0);
+})().catch((e) => {
+  console.log("Bail out! " + e.stack.replace(/\n/g, "\n# "));
+  process.exit(1);
+});
