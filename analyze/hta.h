@@ -147,7 +147,7 @@ struct gp_hta_device {
 /* ---- 3. kernels and what launched them (kernel_stats.c) ---- */
 
 struct gp_kernel_stat {
-    gp_sid name;   /* full name, demangled; Memcpy/Memset names as recorded */
+    gp_sid name;   /* full name as recorded; of our collector's traces demangled */
     uint32_t kind; /* enum gp_frame_kind; its class is gp_class_of() */
     struct gp_dist dur;
     bool tensor_core;

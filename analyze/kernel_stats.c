@@ -53,13 +53,18 @@ static bool could_use_matrix(enum gp_frame_kind kind, enum gp_matrix_use use, co
     return (kind == GP_FRAME_GEMM || kind == GP_FRAME_ATTENTION) && strncmp(name, "triton_", 7) != 0;
 }
 
+/* Our collector, which alone records clocks, has names as the driver tells them, mangled. Those of other profilers stay
+ * as they are, also the few that are mangled: their users know them so, and other tools sum by them. */
 static void name_kernel(struct adder *a, struct config_use *u, const struct gp_config *c,
                         enum gp_frame_kind kind)
 {
     const struct gp_trace *t = a->v->t;
     struct gp_buf full = {0};
-    gp_name_demangle(&full, gp_trace_str(t, c->name), gp_string_len(&t->strings, c->name));
-    gp_sid name = gp_intern(&a->h->strings, full.n ? full.data : "", full.n);
+    const char *recorded = gp_trace_str(t, c->name);
+    size_t n = gp_string_len(&t->strings, c->name);
+    gp_name_demangle(&full, recorded, n);
+    gp_sid name = t->clocks.n ? gp_intern(&a->h->strings, full.n ? full.data : "", full.n)
+                              : gp_intern(&a->h->strings, recorded, n);
     struct gp_kernel_stat *k = kernel_of(a->h, kind, name);
     if (kind == GP_FRAME_COMPUTE || kind == GP_FRAME_GEMM || kind == GP_FRAME_ATTENTION) {
         enum gp_matrix_use use = gp_matrix_use_of(full.n ? full.data : "", full.n);

@@ -94,6 +94,19 @@ static size_t launch(struct made *m, uint32_t track, int64_t start, int64_t stop
     return row;
 }
 
+static void test_names_of_other_profilers_stay(void **state)
+{
+    (void)state;
+    struct made m;
+    begin(&m);
+    mk_kernel(&m.t, m.s7, 0, 10, "_Z1av", 0);
+    mk_kernel(&m.t, m.s7, 20, 30, "a()", 0);
+    look(&m);
+    assert_int_equal(m.h.kernels.n, 2);
+    assert_string_equal(gp_hta_str(&m.h, m.h.kernels.at[0].name), "_Z1av");
+    end(&m);
+}
+
 static void test_by_name_and_kind(void **state)
 {
     (void)state;
@@ -104,6 +117,7 @@ static void test_by_name_and_kind(void **state)
     mk_kernel(&m.t, m.s9, 25, 45, "b", 0); /* 10, 30, 20: mean 20, deviation sqrt(200 / 3) */
     mk_kernel(&m.t, m.s7, 60, 100, "_Z1av", 0);
     mk_kernel(&m.t, m.s7, 100, 120, "a()", 0);                     /* the same, demangled by the profiler */
+    GP_VEC_PUSH(&m.t.clocks, (struct gp_clock){0, 0, 0});          /* our collector's */
     size_t copy = mk_gpu(&m.t, m.s7, 130, 140, GP_MEMCPY, "b", 0); /* the same name, another kind */
     gp_set_bytes(&m.t.events[GP_GPU], copy, 4096);
     look(&m);
@@ -331,6 +345,7 @@ static void test_tensor_core_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_of_other_profilers_stay),
         cmocka_unit_test(test_by_name_and_kind),
         cmocka_unit_test(test_innermost_owners),
         cmocka_unit_test(test_module_of_the_backward_pass),
