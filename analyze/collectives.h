@@ -26,7 +26,7 @@ uint32_t gp_dtype_bytes(const char *name, size_t n);
 /* 10^9 bytes a second; 0 where either is unknown. */
 double gp_collective_bandwidth(int64_t bytes, int64_t ns);
 
-enum { GP_NO_MATCH = UINT32_MAX };
+#define GP_NO_MATCH UINT32_MAX
 
 /* Fill h->matches, offsets, stragglers and the counts of what could not be matched, and the `order` of every
  * collective. h->collectives must be sorted by (rank, start). Returns, by collective, the index of its match or

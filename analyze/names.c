@@ -220,7 +220,7 @@ static struct span put_function(struct gp_buf *to, struct span t, size_t i)
 /* Is this plain C++ that was taken apart with nothing left over but qualifiers? */
 static bool has_cxx(const char *name, size_t n)
 {
-    return memchr(name, '<', n) || memchr(name, '(', n) || memchr(name, ':', n);
+    return n && (memchr(name, '<', n) || memchr(name, '(', n) || memchr(name, ':', n)); /* NAME may be NULL */
 }
 
 static struct span function_of(struct gp_buf *to, struct span t)
