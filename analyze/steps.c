@@ -1,0 +1,421 @@
+#include "analyze/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/hta_parts.h"
+
+const char *gp_step_source_name(enum gp_step_source s)
+{
+    static const char *const names[] = {"none", "marker", "graph", "period"};
+    return names[s];
+}
+
+/* ---- programs ---- */
+
+struct programs {
+    GP_VEC(struct gp_steps_program) v;
+    struct gp_map of_producer;
+    uint32_t *rows, *ranges; /* of all programs */
+};
+
+static uint32_t program_of(struct programs *p, uint32_t producer)
+{
+    uint32_t at = *gp_map_put(&p->of_producer, producer, (uint32_t)p->v.n);
+    if (at == p->v.n) GP_VEC_PUSH(&p->v, ((struct gp_steps_program){.producer = producer}));
+    return at;
+}
+
+struct launch {
+    int64_t at_ns;
+    uint32_t row;
+};
+
+static int compare_launches(const void *a, const void *b)
+{
+    const struct launch *x = a, *y = b;
+    if (x->at_ns != y->at_ns) return x->at_ns < y->at_ns ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Rows by the time of their launch, into TO; returns how many there are. Calls are sorted by time, so that counting
+ * does it where every launch is a call. */
+static size_t sort_by_launch(const struct gp_view *v, uint32_t *to)
+{
+    size_t n = v->t->events[GP_GPU].n, calls = v->t->events[GP_API].n, linked = 0, known = 0;
+    const uint32_t *call = v->at.api_row;
+    for (size_t i = 0; i < n; i++) {
+        linked += call[i] != UINT32_MAX;
+        known += call[i] != UINT32_MAX || v->at.node[i] != GP_HOST_NONE;
+    }
+    if (linked == known) {
+        uint32_t *first = gp_zalloc((calls + 1) * sizeof *first);
+        for (size_t i = 0; i < n; i++)
+            if (call[i] != UINT32_MAX) first[call[i] + 1]++;
+        for (size_t i = 0; i < calls; i++) first[i + 1] += first[i];
+        for (uint32_t i = 0; i < n; i++)
+            if (call[i] != UINT32_MAX) to[first[call[i]]++] = i;
+        free(first);
+        return known;
+    }
+    struct launch *launches = gp_alloc((known + 1) * sizeof *launches);
+    size_t k = 0;
+    int64_t end;
+    for (uint32_t i = 0; i < n; i++) {
+        launches[k].row = i;
+        k += gp_steps_launch_time(v, i, false, &launches[k].at_ns, &end);
+        if (k == known) break;
+    }
+    qsort(launches, known, sizeof *launches, compare_launches);
+    for (size_t i = 0; i < known; i++) to[i] = launches[i].row;
+    free(launches);
+    return known;
+}
+
+/* Deal SORTED rows out to the programs, in their order. */
+static void deal_rows(struct programs *ps, const struct gp_view *v, const uint32_t *program_of_device,
+                      const uint32_t *sorted, size_t n)
+{
+    size_t *first = gp_zalloc((ps->v.n + 1) * sizeof *first);
+    for (size_t i = 0; i < n; i++) first[program_of_device[v->device_of_row[sorted[i]]] + 1]++;
+    for (size_t i = 0; i < ps->v.n; i++) {
+        first[i + 1] += first[i];
+        ps->v.at[i].rows = ps->rows + first[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t at = program_of_device[v->device_of_row[sorted[i]]];
+        ps->rows[first[at] + ps->v.at[at].n++] = sorted[i];
+    }
+    free(first);
+}
+
+/* A program whose launches are hardly known has all its GPU events, by time. ALL counts the GPU events by program. */
+static void use_gpu_time(struct programs *ps, const struct gp_view *v, const uint32_t *program_of_device,
+                         const size_t *all)
+{
+    size_t n = v->t->events[GP_GPU].n;
+    bool any = false;
+    for (size_t i = 0; i < ps->v.n; i++) any |= ps->v.at[i].by_gpu_time = ps->v.at[i].n * 2 < all[i];
+    if (!any) return;
+    uint32_t *rows = gp_alloc((n + 1) * sizeof *rows), *to = rows;
+    for (size_t i = 0; i < ps->v.n; i++) {
+        struct gp_steps_program *p = &ps->v.at[i];
+        if (p->n) memcpy(to, p->rows, p->n * sizeof *to);
+        p->rows = to;
+        to += p->by_gpu_time ? all[i] : p->n;
+        if (p->by_gpu_time) p->n = 0;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct gp_steps_program *p = &ps->v.at[program_of_device[v->device_of_row[i]]];
+        if (p->by_gpu_time) rows[(size_t)(p->rows - rows) + p->n++] = i;
+    }
+    free(ps->rows);
+    ps->rows = rows;
+}
+
+static void find_rows(struct programs *ps, const struct gp_view *v)
+{
+    size_t n = v->t->events[GP_GPU].n;
+    uint32_t *sorted = gp_alloc((n + 1) * sizeof *sorted);
+    uint32_t *program_of_device = gp_alloc((v->devices.n + 1) * sizeof *program_of_device);
+    for (size_t i = 0; i < v->devices.n; i++)
+        program_of_device[i] = program_of(ps, v->devices.at[i].producer);
+    size_t *all = gp_zalloc((ps->v.n + 1) * sizeof *all);
+    for (size_t i = 0; i < v->devices.n; i++) all[program_of_device[i]] += v->devices.at[i].n;
+    ps->rows = gp_alloc((n + 1) * sizeof *ps->rows);
+    deal_rows(ps, v, program_of_device, sorted, sort_by_launch(v, sorted));
+    free(sorted);
+    use_gpu_time(ps, v, program_of_device, all);
+    free(program_of_device);
+    free(all);
+}
+
+/* Ranges on threads, by program and start. Programs without GPU events have no steps. */
+static void find_ranges(struct programs *ps, const struct gp_view *v)
+{
+    const struct gp_trace *t = v->t;
+    const struct gp_events *e = &t->events[GP_RANGE];
+    uint32_t *program_of_track = gp_alloc((t->tracks.n + 1) * sizeof *program_of_track);
+    for (uint32_t i = 0; i < t->tracks.n; i++) {
+        const uint32_t *at = gp_map_get(&ps->of_producer, gp_track_producer(t, i));
+        program_of_track[i] = at && t->tracks.at[i].kind == GP_TRACK_THREAD ? *at : UINT32_MAX;
+    }
+    size_t *first = gp_zalloc((ps->v.n + 1) * sizeof *first);
+    for (size_t i = 0; i < e->n; i++)
+        if (program_of_track[e->track[i]] != UINT32_MAX) first[program_of_track[e->track[i]] + 1]++;
+    ps->ranges = gp_alloc((e->n + 1) * sizeof *ps->ranges);
+    for (size_t i = 0; i < ps->v.n; i++) {
+        first[i + 1] += first[i];
+        ps->v.at[i].ranges = ps->ranges + first[i];
+    }
+    for (uint32_t i = 0; i < e->n; i++) {
+        uint32_t at = program_of_track[e->track[i]];
+        if (at != UINT32_MAX) ps->ranges[first[at] + ps->v.at[at].n_ranges++] = i;
+    }
+    free(first);
+    free(program_of_track);
+}
+
+static int find_windows(struct gp_hta *h, const struct gp_view *v, struct gp_steps_program *p,
+                        struct gp_err *err)
+{
+    if (gp_steps_by_marker(p, v, h->opts.step_marker, err)) return -1;
+    if (!p->windows.n && !h->opts.step_marker) gp_steps_by_launches(p, v);
+    return 0;
+}
+
+/* ---- steps of a device ---- */
+
+/* What a window means for one device. */
+struct share {
+    int64_t begin_ns, last_ns; /* start of its first GPU event, end of its last one to end */
+    uint64_t events, launches;
+};
+
+static size_t window_at(const struct gp_steps_program *p, int64_t at_ns, size_t hint)
+{
+    if (hint < p->windows.n && at_ns >= p->windows.at[hint].begin_ns && at_ns < p->windows.at[hint].end_ns)
+        return hint;
+    size_t lo = 0, hi = p->windows.n;
+    while (lo < hi) { /* the first that begins later */
+        size_t mid = lo + (hi - lo) / 2;
+        if (p->windows.at[mid].begin_ns <= at_ns) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo && at_ns < p->windows.at[lo - 1].end_ns ? lo - 1 : p->windows.n;
+}
+
+/* SEEN has a bit for each call: one that starts several GPU events is one launch. */
+static struct share *share_out(const struct gp_view *v, const struct gp_view_device *d,
+                               const struct gp_steps_program *p)
+{
+    const struct gp_events *gpu = &v->t->events[GP_GPU];
+    struct share *shares = gp_zalloc((p->windows.n + 1) * sizeof *shares);
+    uint8_t *seen = gp_zalloc(v->t->events[GP_API].n / 8 + 1);
+    size_t w = 0;
+    for (size_t i = d->first; i < d->first + d->n; i++) {
+        uint32_t row = v->rows[i], call = gp_view_launch(v, row);
+        int64_t begin, end, start = gpu->start_ns[row], stop = start + gpu->dur_ns[row];
+        if (!gp_steps_launch_time(v, row, p->by_gpu_time, &begin, &end)) continue;
+        if ((w = window_at(p, begin, w)) == p->windows.n) continue;
+        struct share *s = &shares[w];
+        if (!s->events++) {
+            s->begin_ns = start;
+            s->last_ns = stop;
+        }
+        if (stop > s->last_ns) s->last_ns = stop;
+        if (call == UINT32_MAX || seen[call / 8] & 1 << call % 8) continue;
+        seen[call / 8] |= (uint8_t)(1 << call % 8);
+        s->launches++;
+    }
+    free(seen);
+    return shares;
+}
+
+/* GPU events that are still running where a step ends go on into the next one. */
+struct running {
+    GP_VEC(uint32_t) rows;
+    size_t next; /* of the device's */
+};
+
+enum { RUNNING_MOST = 64 };
+
+/* Keep what runs past AT_NS. No GPU runs very many at once: of more than that, only those that end last of their
+ * class, so that damaged times cost no quadratic time; the unions stay exact. */
+static void keep_running(struct running *r, const struct gp_view *v, int64_t at_ns)
+{
+    const struct gp_events *gpu = &v->t->events[GP_GPU];
+    size_t n = 0;
+    for (size_t i = 0; i < r->rows.n; i++) {
+        uint32_t row = r->rows.at[i];
+        if (gpu->start_ns[row] + gpu->dur_ns[row] > at_ns) r->rows.at[n++] = row;
+    }
+    r->rows.n = n;
+    if (n <= RUNNING_MOST) return;
+    uint32_t last[GP_CLASS_COUNT];
+    bool any[GP_CLASS_COUNT] = {false};
+    for (size_t i = 0; i < n; i++) {
+        uint32_t row = r->rows.at[i];
+        enum gp_class k = gp_view_class(v, row);
+        if (any[k] && gpu->start_ns[last[k]] + gpu->dur_ns[last[k]] >= gpu->start_ns[row] + gpu->dur_ns[row])
+            continue;
+        any[k] = true;
+        last[k] = row;
+    }
+    r->rows.n = 0;
+    for (int k = 0; k < GP_CLASS_COUNT; k++)
+        if (any[k]) r->rows.at[r->rows.n++] = last[k];
+}
+
+static void measure(struct gp_breakdown *b, struct running *r, const struct gp_view *v,
+                    const struct gp_view_device *d, int64_t begin_ns, int64_t end_ns)
+{
+    const struct gp_events *gpu = &v->t->events[GP_GPU];
+    for (; r->next < d->n; r->next++) {
+        uint32_t row = v->rows[d->first + r->next];
+        if (gpu->start_ns[row] >= begin_ns) break;
+        if (gpu->start_ns[row] + gpu->dur_ns[row] > begin_ns) GP_VEC_PUSH(&r->rows, row);
+    }
+    keep_running(r, v, begin_ns);
+    for (; r->next < d->n && gpu->start_ns[v->rows[d->first + r->next]] < end_ns; r->next++)
+        GP_VEC_PUSH(&r->rows, v->rows[d->first + r->next]);
+    if (end_ns > begin_ns) {
+        gp_breakdown_rows(b, v, r->rows.at, r->rows.n, begin_ns, end_ns);
+    } else {
+        memset(b, 0, sizeof *b);
+        b->begin_ns = b->end_ns = begin_ns;
+    }
+    keep_running(r, v, end_ns);
+}
+
+static gp_sid name_step(struct gp_hta *h, const struct gp_view *v, const struct gp_steps_program *p,
+                        const struct gp_step_window *w)
+{
+    if (w->marker) return gp_hta_take(h, &v->t->strings, w->marker);
+    struct gp_buf name = {0};
+    gp_buf_printf(&name, "%s %u", p->source == GP_STEPS_GRAPH ? "replay" : "period", w->number);
+    gp_sid sid = gp_intern(&h->strings, name.data, name.n);
+    gp_buf_release(&name);
+    return sid;
+}
+
+static void add_steps(struct gp_hta *h, const struct gp_view *v, const struct gp_view_device *d,
+                      const struct gp_steps_program *p)
+{
+    struct share *shares = share_out(v, d, p);
+    size_t first = h->steps.n;
+    GP_VEC(int64_t) lasts = {0};
+    for (size_t i = 0; i < p->windows.n; i++) {
+        const struct gp_step_window *w = &p->windows.at[i];
+        if (!shares[i].events) continue;
+        struct gp_hta_step s;
+        memset(&s, 0, sizeof s);
+        s.rank = d->rank;
+        s.producer = d->producer;
+        s.device = d->device;
+        s.name = name_step(h, v, p, w);
+        s.source = p->source;
+        s.partial = w->partial;
+        s.host_begin_ns = w->begin_ns;
+        s.host_end_ns = w->host_end_ns;
+        s.begin_ns = shares[i].begin_ns;
+        if (h->steps.n > first &&
+            h->steps.at[h->steps.n - 1].begin_ns > s.begin_ns) /* overtaken on the GPU */
+            s.begin_ns = h->steps.at[h->steps.n - 1].begin_ns;
+        s.launches = shares[i].launches;
+        GP_VEC_PUSH(&h->steps, s);
+        GP_VEC_PUSH(&lasts, shares[i].last_ns);
+    }
+    struct running running = {0};
+    for (size_t i = first; i < h->steps.n; i++) {
+        struct gp_hta_step *s = &h->steps.at[i];
+        bool last = i + 1 == h->steps.n;
+        s->end_ns = last ? lasts.at[i - first] : h->steps.at[i + 1].begin_ns;
+        if (s->end_ns < s->begin_ns) s->end_ns = s->begin_ns;
+        s->partial |= last;
+        measure(&s->b, &running, v, d, s->begin_ns, s->end_ns);
+    }
+    GP_VEC_FREE(&lasts);
+    GP_VEC_FREE(&running.rows);
+    free(shares);
+}
+
+/* ---- the part ---- */
+
+int gp_hta_add_steps(struct gp_hta *h, const struct gp_view *v, struct gp_err *err)
+{
+    struct programs ps;
+    int status = 0;
+    memset(&ps, 0, sizeof ps);
+    find_rows(&ps, v);
+    find_ranges(&ps, v);
+    if (!ps.v.n) { /* nothing to find, but the marker is wrong all the same */
+        struct gp_steps_program none = {0};
+        status = gp_steps_by_marker(&none, v, h->opts.step_marker, err);
+    }
+    for (size_t i = 0; i < ps.v.n && !status; i++) status = find_windows(h, v, &ps.v.at[i], err);
+    for (size_t i = 0; i < v->devices.n && !status; i++) {
+        const struct gp_view_device *d = &v->devices.at[i];
+        add_steps(h, v, d, &ps.v.at[*gp_map_get(&ps.of_producer, d->producer)]);
+    }
+    for (size_t i = 0; i < ps.v.n; i++) GP_VEC_FREE(&ps.v.at[i].windows);
+    GP_VEC_FREE(&ps.v);
+    gp_map_release(&ps.of_producer);
+    free(ps.rows);
+    free(ps.ranges);
+    return status;
+}
+
+void gp_hta_merge_steps(struct gp_hta *to, struct gp_hta *from)
+{
+    for (size_t i = 0; i < from->steps.n; i++) {
+        struct gp_hta_step s = from->steps.at[i];
+        s.name = gp_hta_take(to, &from->strings, s.name);
+        GP_VEC_PUSH(&to->steps, s);
+    }
+    gp_hta_release_steps(from);
+}
+
+#define COMPARE(a, b)                                                                                        \
+    if ((a) != (b)) return (a) < (b) ? -1 : 1
+
+static int compare_steps(const void *a, const void *b)
+{
+    const struct gp_hta_step *x = a, *y = b;
+    COMPARE(x->rank, y->rank);
+    COMPARE(x->producer, y->producer);
+    COMPARE(x->device, y->device);
+    COMPARE(x->begin_ns, y->begin_ns);
+    COMPARE(x->host_begin_ns, y->host_begin_ns);
+    COMPARE(x->end_ns, y->end_ns);
+    COMPARE(x->b.gpu_events, y->b.gpu_events);
+    COMPARE(x->b.gpu_ns, y->b.gpu_ns);
+    return 0;
+}
+
+void gp_hta_finish_steps(struct gp_hta *h)
+{
+    if (h->steps.n) qsort(h->steps.at, h->steps.n, sizeof *h->steps.at, compare_steps);
+}
+
+static void xfer_step(struct gp_xfer *x, struct gp_hta_step *s)
+{
+    struct gp_breakdown *b = &s->b;
+    gp_xfer_i32(x, &s->rank);
+    gp_xfer_u32(x, &s->producer);
+    gp_xfer_i64(x, &s->device);
+    gp_xfer_str(x, &s->name);
+    gp_xfer_u32(x, &s->source);
+    if (s->source > GP_STEPS_PERIOD) {
+        x->failed = true;
+        s->source = GP_STEPS_NONE;
+    }
+    gp_xfer_bool(x, &s->partial);
+    gp_xfer_i64(x, &s->host_begin_ns);
+    gp_xfer_i64(x, &s->host_end_ns);
+    gp_xfer_i64(x, &s->begin_ns);
+    gp_xfer_i64(x, &s->end_ns);
+    gp_xfer_u64(x, &s->launches);
+    gp_xfer_i64(x, &b->span_ns);
+    gp_xfer_i64(x, &b->busy_ns);
+    gp_xfer_i64(x, &b->idle_ns);
+    gp_xfer_i64(x, &b->compute_ns);
+    gp_xfer_i64(x, &b->communication_ns);
+    gp_xfer_i64(x, &b->memory_ns);
+    gp_xfer_i64(x, &b->exposed_communication_ns);
+    gp_xfer_i64(x, &b->exposed_memory_ns);
+    gp_xfer_i64(x, &b->overlap_ns);
+    gp_xfer_u64(x, &b->gpu_events);
+    gp_xfer_i64(x, &b->gpu_ns);
+    b->begin_ns = s->begin_ns;
+    b->end_ns = s->end_ns;
+}
+
+void gp_hta_xfer_steps(struct gp_xfer *x, struct gp_hta *h)
+{
+    GP_XFER_VEC(x, &h->steps, xfer_step);
+}
+
+void gp_hta_release_steps(struct gp_hta *h)
+{
+    GP_VEC_FREE(&h->steps);
+}
