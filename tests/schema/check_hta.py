@@ -1,10 +1,11 @@
 """check_hta.py -- is the JSON of trace-hta what its schema describes, and does it add up?
 
-usage: check_hta.py SCHEMA REPORT [TRACE...]
+usage: check_hta.py SCHEMA REPORT [TRACE... | -]
+       check_hta.py SCHEMA <LIST, whose lines are: REPORT [TRACE... | -], separated by tabs
 
 The schema must accept the report and describe every member of it; the identities of the contract must hold; and with
 TRACE, the Chrome traces that the report with --top 0 was made of, its kernels must be those of the traces, summed here
-from their text. Prints what is wrong and exits with 1.
+from their text; "-" stands for traces that Python cannot read. Prints what is wrong and exits with 1.
 """
 import gzip
 import json
@@ -55,7 +56,6 @@ class Check:
                 self.described(items[0], member, '%s[%d]' % (where, i))
 
     def valid(self, report):
-        jsonschema.Draft202012Validator.check_schema(self.schema)
         for error in jsonschema.Draft202012Validator(self.schema).iter_errors(report):
             self.complain('%s: %s' % ('.'.join(map(str, error.absolute_path)), error.message[:200]))
         self.described(self.schema, report, 'report')
@@ -101,6 +101,7 @@ class Check:
         self.equal('kernels: count', sum(k['count'] for k in report['kernels']), count)
         self.equal('kernels: time', sum(k['total_ns'] for k in report['kernels']), time)
         self.equal('inputs: GPU events', sum(i['gpu_events'] for i in report['inputs']), count)
+        self.equal('launches: GPU events', report['launches']['gpu_events'], count)
         for owner in ('operators', 'ranges', 'modules'):
             if report[owner]:
                 self.equal(owner + ': time', sum(o['gpu_ns'] for o in report[owner]), time)
@@ -128,18 +129,31 @@ class Check:
             self.equal('kernel %s' % name, ours.get(name), sums.get(name))
 
 
-def main():
-    schema, report = (json.load(open(path)) for path in sys.argv[1:3])
+def wrong_with(schema, report, traces):
     check = Check(schema)
+    with open(report) as f:
+        report = json.load(f)
     check.valid(report)
     if not check.wrong:
         check.identities(report)
-    if not check.wrong and len(sys.argv) > 3:
+    if not check.wrong and traces:
         check.everything(report)
-        check.against(report, [t for t in sys.argv[3:] if t != '-'])
-    for text in check.wrong[:20]:
-        print(text)
-    sys.exit(1 if check.wrong else 0)
+        if traces != ['-']:
+            check.against(report, traces)
+    return check.wrong[:20]
+
+
+def main():
+    with open(sys.argv[1]) as f:
+        schema = json.load(f)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jobs = [sys.argv[2:]] if len(sys.argv) > 2 else [line.rstrip('\n').split('\t') for line in sys.stdin]
+    failed = False
+    for report, *traces in jobs:
+        for text in wrong_with(schema, report, traces):
+            print('%s: %s' % (report, text))
+            failed = True
+    sys.exit(failed)
 
 
 main()

@@ -1,0 +1,170 @@
+#!/bin/sh
+test_description='trace-hta: what it tells, in which form, and how it ends'
+. "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+
+# A kernel of 40 us from 100 on, communication of 30 us from 130 on, of which 10 are under the kernel, nothing for 35 us,
+# and a copy of 5 us: the span is 100 us = 40 compute + 20 exposed communication + 5 exposed memory + 35 idle. Of the gap
+# the host had launched nothing until 190, where the call of the copy begins: 30 us, and 5 us of launch latency.
+trace() {
+    cat <<EOT
+{"distributedInfo": {"rank": $1, "world_size": $2}, "traceEvents": [
+{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":0,"dur":4,"args":{"External id":1}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":1,"dur":2,"args":{"correlation":1}},
+{"ph":"X","cat":"cuda_runtime","name":"cuLaunchKernelEx","pid":1,"tid":1,"ts":5,"dur":2,"args":{"correlation":3}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaMemcpyAsync","pid":1,"tid":1,"ts":190,"dur":3,"args":{"correlation":2}},
+{"ph":"X","cat":"kernel","name":"void gemm<float, 128>(float*)","pid":0,"tid":7,"ts":100,"dur":40,
+ "args":{"device":0,"stream":7,"correlation":1}},
+{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum_f32_RING_LL()","pid":0,"tid":9,"ts":130,"dur":30,
+ "args":{"device":0,"stream":9,"correlation":3}},
+{"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Pinned -> Device)","pid":0,"tid":7,"ts":195,"dur":5,
+ "args":{"device":0,"stream":7,"correlation":2,"bytes":4096}}]}
+EOT
+}
+trace 0 2 >zero.json
+trace 1 2 >one.json
+trace 0 1 >alone.json
+
+test_expect_success 'the text begins with the verdict' '
+    trace-hta alone.json >out 2>err && test_must_be_empty err &&
+    head -n 1 out | grep -F "The GPU over 100 µs: computing 40.0%, communicating with nothing else to do" &&
+    grep -E "^ +0 +0  compute +40.0 µs  40.0%" out &&
+    grep -E "^ +exposed communication +20.0 µs  20.0%" out &&
+    grep -E "^ +exposed memory +5.00 µs  5.00%" out &&
+    grep -E "^ +idle +35.0 µs  35.0%" out &&
+    grep -E "^  gemm  " out
+'
+
+test_expect_success 'the same figures in JSON' '
+    trace-hta -f json alone.json >out &&
+    jq -e ".devices[0] | .span_ns == 100000 and .busy_ns == 65000 and .compute_ns == 40000
+        and .communication_ns == 30000 and .memory_ns == 5000 and .exposed_communication_ns == 20000
+        and .exposed_memory_ns == 5000 and .idle_ns == 35000 and .rank == 0 and .device == 0
+        and (.streams | length) == 2 and (.idle | add) == 35000" out &&
+    jq -e ".devices[0].idle | .host_ns == 30000 and .launch_latency_ns == 5000" out &&
+    jq -e "[.kernels[] | [.name, .class, .count, .total_ns]] ==
+        [[\"void gemm<float, 128>(float*)\", \"compute\", 1, 40000],
+         [\"ncclDevKernel_AllReduce_Sum_f32_RING_LL()\", \"communication\", 1, 30000],
+         [\"Memcpy HtoD (Pinned -> Device)\", \"memory\", 1, 5000]]" out
+'
+
+test_expect_success 'no line of text is longer than 80 columns, whatever the names' '
+    trace-hta alone.json >out && test -z "$(awk "{ gsub(/[^ -~]/, \"\") } length > 80" out)" &&
+    { printf "[{\"ph\":\"X\",\"cat\":\"kernel\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":1,\"args\":{\"stream\":7},\"name\":\"" &&
+      head -c 5000 /dev/zero | tr "\0" x && printf "\"}]"; } >long.json &&
+    trace-hta long.json >out && test -z "$(awk "{ gsub(/[^ -~]/, \"\") } length > 80" out)"
+'
+
+test_expect_success 'one table as CSV, with full names and raw integers' '
+    trace-hta -f csv --table kernels alone.json | tr -d "\r" >out &&
+    head -n 1 out | grep "^name,class,count,total_ns,share_pct,mean_ns,min_ns,max_ns," &&
+    grep -F "\"void gemm<float, 128>(float*)\",compute,1,40000," out &&
+    trace-hta -f csv alone.json | tr -d "\r" >again && test_cmp out again &&
+    trace-hta -f csv --table devices alone.json | tr -d "\r" | grep "^0,,0,,100000,40," &&
+    trace-hta -f csv --table streams alone.json >out && test "$(wc -l <out)" -eq 3
+'
+
+test_expect_success 'tables by name' '
+    trace-hta --table help >out && grep -x kernels out && grep -x critical_path out &&
+    for t in $(cat out); do trace-hta -q -f csv -t "$t" alone.json >/dev/null || return 1; done &&
+    trace-hta --table kernels alone.json >out && grep gemm out && ! grep "Where the time went" out &&
+    status_of trace-hta --table kernel alone.json && test "$status" -eq 2 && grep "no table \"kernel\"" err &&
+    status_of trace-hta -f json --table kernels alone.json && test "$status" -eq 2
+'
+
+test_expect_success '--top cuts lists and says what is left' '
+    trace-hta -n 1 alone.json >out && grep "and 2 more, together 35.0 µs" out &&
+    trace-hta -f json -n 1 alone.json >out && test "$(jq ".kernels | length" out)" -eq 1 &&
+    trace-hta -f json -n 0 alone.json >out && test "$(jq ".kernels | length" out)" -eq 3
+'
+
+test_expect_success 'several ranks, in any number of threads, are the same bytes' '
+    for n in 1 2 3 4 5 6 7; do trace $n 8 >"r$n.json" || return 1; done &&
+    trace-hta -f json --threads 1 r?.json >one 2>err1 && trace-hta -f json --threads 4 r?.json >four 2>err4 &&
+    test_cmp one four && test_cmp err1 err4 &&
+    test "$(jq "[.devices[].rank] | join(\" \")" one)" = "\"1 2 3 4 5 6 7\""
+'
+
+test_expect_success 'ranks that are missing or repeat are told, and work goes on' '
+    trace-hta r1.json r2.json r2.json r5.json >out 2>err &&
+    grep -x "trace-hta: rank that is there more than once: 2" err &&
+    grep -x "trace-hta: missing ranks of 8: 0, 3 to 4, 6 to 7" err && grep "^! missing ranks" out &&
+    trace-hta -q r1.json r2.json r2.json >out 2>err && test_must_be_empty err
+'
+
+test_expect_success 'partial results merge to the same answer' '
+    trace-hta -f json -n 0 r?.json >all 2>err &&
+    trace-hta --save-partial a.part r1.json r2.json r3.json && trace-hta --save-partial b.part r4.json &&
+    trace-hta --save-partial c.part r5.json r6.json r7.json >out && test_must_be_empty out &&
+    trace-hta --merge -f json -n 0 a.part b.part c.part >merged 2>err && test_cmp all merged &&
+    trace-hta --merge --save-partial d.part a.part b.part &&
+    trace-hta --merge -f json -n 0 d.part c.part >merged 2>err && test_cmp all merged &&
+    trace-hta --merge -f json -n 0 - <a.part >merged 2>err &&
+    trace-hta -f json -n 0 r1.json r2.json r3.json >three 2>err && test_cmp three merged
+'
+
+test_expect_success 'what is no partial result is said to be none' '
+    status_of trace-hta --merge r1.json && test "$status" -eq 2 &&
+    grep "^trace-hta: r1.json: not a saved partial result" err &&
+    head -c 100 a.part >cut.part && status_of trace-hta --merge cut.part && test "$status" -eq 2 &&
+    grep "^trace-hta: cut.part: " err &&
+    status_of trace-hta a.part && test "$status" -eq 2
+'
+
+test_expect_success 'partial results of samples merge to the same answer' '
+    ls "$samples"/h200/ddp.rank*.json.gz >list && test -s list &&
+    trace-hta -f json -n 0 -s $(cat list) >all &&
+    i=0 && for f in $(cat list); do i=$((i + 1)); trace-hta --save-partial "$i.part" "$f" || return 1; done &&
+    trace-hta --merge -f json -n 0 -s 1.part 2.part >merged && test_cmp all merged
+'
+
+test_expect_success 'no GPU events are an error unless they are allowed' '
+    echo "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":1}]" >cpu.json &&
+    status_of trace-hta cpu.json && test "$status" -eq 2 && test_must_be_empty out &&
+    grep -x "trace-hta: cpu.json: no GPU events" err &&
+    trace-hta --allow-empty cpu.json >out && grep "There are no GPU events" out &&
+    trace-hta --allow-empty -f json cpu.json >out && jq -e ".devices == []" out &&
+    trace-hta cpu.json alone.json >out && grep gemm out
+'
+
+test_expect_success 'damage is told before any number, with its place' '
+    head -c $(($(wc -c <alone.json) - 60)) alone.json >cut.json &&
+    trace-hta cut.json >out 2>err && head -n 1 out | grep "^! cut.json: the input ends early" &&
+    grep "^trace-hta: cut.json: the input ends early" err &&
+    trace-hta -f json cut.json 2>err >out && jq -e ".quality | .verdict == \"repaired\" and .truncated" out &&
+    status_of trace-hta --strict cut.json && test "$status" -eq 2 && test_must_be_empty out
+'
+
+test_expect_success 'classes of the user' '
+    echo "gemm communication" >classes &&
+    trace-hta -f json --classes classes alone.json >out && jq -e ".devices[0].compute_ns == 0" out &&
+    echo "gemm nonsense" >classes && status_of trace-hta --classes classes alone.json && test "$status" -eq 2 &&
+    grep "^trace-hta: classes: " err
+'
+
+test_expect_success 'wrong use' '
+    status_of trace-hta --step-marker "(" alone.json && test "$status" -eq 2 &&
+    status_of trace-hta --repair maybe alone.json && test "$status" -eq 2 &&
+    status_of trace-hta nowhere.json && test "$status" -eq 2 && grep "^trace-hta: nowhere.json: " err &&
+    status_of trace-hta alone.json nowhere.json one.json && test "$status" -eq 2 && test_must_be_empty out &&
+    status_of trace-hta --save-partial p -o q alone.json && test "$status" -eq 2 && test ! -e q
+'
+
+test_expect_success 'output goes where it is wanted, whole or not at all' '
+    trace-hta -o report.txt alone.json >out && test_must_be_empty out && grep gemm report.txt &&
+    status_of trace-hta -o nowhere/report.txt alone.json && test "$status" -eq 2 &&
+    if test -e /dev/full; then status_of trace-hta -o /dev/stdout alone.json >/dev/full; fi &&
+    trace-hta <alone.json >out && grep gemm out
+'
+
+test_expect_success 'colour only where it is wanted' '
+    trace-hta alone.json >out && ! grep "$(printf "\033")" out &&
+    NO_COLOR= trace-hta --color always alone.json >out && grep "$(printf "\033")" out
+'
+
+test_expect_success 'the input may be compressed, piped or ours' '
+    gzip -c alone.json >alone.json.gz && trace-hta -f csv alone.json.gz >gz && trace-hta -f csv alone.json >plain &&
+    test_cmp plain gz && trace-convert -q -o alone.trace alone.json && trace-hta -f csv alone.trace >ours &&
+    test_cmp plain ours && trace-hta -f csv - <alone.trace >ours && test_cmp plain ours
+'
+
+test_done
