@@ -31,6 +31,7 @@ void gp_hta_release(struct gp_hta *h)
     gp_hta_release_kernels(h);
     gp_hta_release_launches(h);
     gp_hta_release_graphs(h);
+    gp_hta_release_steps(h);
     gp_hta_release_collectives(h);
     gp_hta_release_copies(h);
     gp_hta_release_paths(h);
@@ -96,7 +97,6 @@ static void judge_input(struct gp_hta *h, struct gp_trace *t, const struct gp_vi
 
 int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err)
 {
-    (void)err;
     struct gp_view v;
     size_t first_device = h->devices.n, first_step = h->steps.n;
     add_input(h, t);
@@ -107,12 +107,13 @@ int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err)
     gp_hta_add_kernels(h, &v, first_device);
     gp_hta_add_launches(h, &v);
     gp_hta_add_graphs(h, &v);
+    int failed = gp_hta_add_steps(h, &v, err);
     gp_hta_add_collectives(h, &v);
     gp_hta_add_copies(h, &v);
     gp_hta_add_path(h, &v, first_step);
     judge_input(h, t, &v, first_device);
     gp_view_release(&v);
-    return 0;
+    return failed;
 }
 
 /* ---- merging ---- */
@@ -137,6 +138,7 @@ void gp_hta_merge(struct gp_hta *to, struct gp_hta *from)
     gp_hta_merge_kernels(to, from);
     gp_hta_merge_launches(to, from);
     gp_hta_merge_graphs(to, from);
+    gp_hta_merge_steps(to, from);
     gp_hta_merge_collectives(to, from);
     gp_hta_merge_copies(to, from);
     gp_hta_merge_paths(to, from);
@@ -200,10 +202,12 @@ void gp_hta_finish(struct gp_hta *h)
     gp_hta_finish_kernels(h);
     gp_hta_finish_launches(h);
     gp_hta_finish_graphs(h);
+    gp_hta_finish_steps(h);
     gp_hta_finish_collectives(h);
     gp_hta_finish_copies(h);
     gp_hta_finish_paths(h);
     check_ranks(h);
+    gp_hta_finish_findings(h); /* looks at all the others */
 }
 
 /* ---- saving ---- */
@@ -236,6 +240,7 @@ static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
     gp_hta_xfer_kernels(x, h);
     gp_hta_xfer_launches(x, h);
     gp_hta_xfer_graphs(x, h);
+    gp_hta_xfer_steps(x, h);
     gp_hta_xfer_collectives(x, h);
     gp_hta_xfer_copies(x, h);
     gp_hta_xfer_paths(x, h);
