@@ -49,7 +49,7 @@ struct adder {
     GP_VEC(struct stack) stacks;
     struct gp_map inner;     /* hash of a stack -> its number */
     GP_VEC(struct sum) sums; /* of the device at hand */
-    struct gp_map sum_of;    /* stack << 3 | cause -> sum */
+    GP_VEC(uint32_t) sum_of; /* by stack << 3 | cause: 1 + its sum, 0: none */
     uint32_t device;
     int64_t gap_begin_ns; /* the gap at hand */
     bool in_gap;
@@ -118,13 +118,20 @@ static void close_gap_of(struct sum *s)
 static void add_to_culprit(struct adder *a, const struct gp_idle_piece *p)
 {
     uint32_t stack = stack_of(a, p->node);
-    uint32_t *known = gp_map_put(&a->sum_of, (uint64_t)stack << 3 | p->cause, (uint32_t)a->sums.n);
-    if (*known == a->sums.n) {
+    size_t key = (size_t)stack << 3 | p->cause;
+    if (key >= a->sum_of.n) {
+        GP_VEC_RESERVE(&a->sum_of, key + 1);
+        memset(a->sum_of.at + a->sum_of.n, 0, (a->sum_of.cap - a->sum_of.n) * sizeof *a->sum_of.at);
+        a->sum_of.n = a->sum_of.cap;
+    }
+    uint32_t *known = &a->sum_of.at[key];
+    if (!*known) {
         struct sum fresh = {.stack = stack, .gap_begin_ns = INT64_MIN};
         fresh.c.cause = p->cause;
         GP_VEC_PUSH(&a->sums, fresh);
+        *known = (uint32_t)a->sums.n;
     }
-    struct sum *s = &a->sums.at[*known];
+    struct sum *s = &a->sums.at[*known - 1];
     if (s->gap_begin_ns != p->gap_begin_ns) {
         close_gap_of(s);
         s->gap_begin_ns = p->gap_begin_ns;
@@ -195,6 +202,7 @@ static void join_equal(struct gp_idle_culprit *c, size_t *n)
 }
 
 enum { MOST_CULPRITS = 100 };
+_Static_assert(GP_IDLE_CAUSE_COUNT <= 8, "three bits hold a cause");
 
 /* What was added up for the device at hand becomes its culprits. */
 static void finish_device(struct adder *a)
@@ -220,8 +228,9 @@ static void finish_device(struct adder *a)
         else d->culprit_rest_ns[c[i].cause] += c[i].idle_ns;
     }
     free(c);
+    for (size_t i = 0; i < a->sums.n; i++)
+        a->sum_of.at[(size_t)a->sums.at[i].stack << 3 | a->sums.at[i].c.cause] = 0;
     a->sums.n = 0;
-    gp_map_release(&a->sum_of);
 }
 
 static void add_piece(void *ctx, const struct gp_idle_piece *p)
@@ -255,5 +264,5 @@ void gp_hta_add_idle(struct gp_hta *h, const struct gp_view *v, size_t first_dev
     GP_VEC_FREE(&a.stacks);
     GP_VEC_FREE(&a.sums);
     gp_map_release(&a.inner);
-    gp_map_release(&a.sum_of);
+    GP_VEC_FREE(&a.sum_of);
 }

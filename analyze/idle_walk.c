@@ -117,6 +117,7 @@ struct walk {
     uint32_t threads[2];     /* the two threads that launched last on the device, UINT32_MAX: none */
     struct gp_dist latency, queue_gap;
     int64_t latency_ns, latency_limit_ns, queue_limit_ns;
+    uint32_t *cursor; /* by track: see next_node */
     uint64_t steps_left;
     struct gp_idle_piece piece; /* the gap at hand */
 };
@@ -207,15 +208,23 @@ static enum gp_idle_cause cause_of_node(struct walk *w, uint32_t id)
     return cause;
 }
 
-/* Index of the first node of TRACK that begins after AT. */
-static uint32_t next_node(const struct gp_host_stack *hs, uint32_t track, int64_t at_ns)
+/* Index of the first node of TRACK that begins after AT. Gaps come in order of time, so it is mostly near the one that
+ * was found before. */
+static uint32_t next_node(struct walk *w, uint32_t track, int64_t at_ns)
 {
-    uint32_t lo = hs->first[track], hi = hs->first[track + 1];
+    const struct gp_host_stack *hs = &w->v->hs;
+    uint32_t lo = hs->first[track], hi = hs->first[track + 1], from = w->cursor[track], step = 1;
+    if (from > lo && hs->nodes[from - 1].start_ns <= at_ns) {
+        for (lo = from; lo < hi && step < hi - lo && hs->nodes[lo + step].start_ns <= at_ns; step *= 2)
+            lo += step;
+        if (step < hi - lo) hi = lo + step;
+    }
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
         if (hs->nodes[mid].start_ns <= at_ns) lo = mid + 1;
         else hi = mid;
     }
+    w->cursor[track] = lo;
     return lo;
 }
 
@@ -246,7 +255,8 @@ static void tell_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t
         tell_node(w, end_ns, gp_host_at(hs, track, at + (end_ns - at) / 2), other);
         return;
     }
-    uint32_t node = gp_host_at(hs, track, at), next = next_node(hs, track, at), last = hs->first[track + 1];
+    uint32_t next = next_node(w, track, at), last = hs->first[track + 1];
+    uint32_t node = next > hs->first[track] ? next - 1 : GP_HOST_NONE; /* or one around it: see gp_host_at */
     while (at < end_ns) {
         while (node != GP_HOST_NONE && hs->nodes[node].end_ns <= at) node = hs->nodes[node].parent;
         int64_t until = node == GP_HOST_NONE ? end_ns : min_of(end_ns, hs->nodes[node].end_ns);
@@ -264,54 +274,6 @@ static void tell_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t
 
 /* ---- the launch ---- */
 
-static bool is_wait_record(const struct gp_trace *t, uint32_t row)
-{
-    return strstr(gp_trace_str(t, t->events[GP_SYNC].name[row]), "Wait") != NULL;
-}
-
-/* Is there a record that the stream of ROW was ordered to wait for an event, in [FROM, TO]? */
-static bool wait_recorded(const struct walk *w, uint32_t row, int64_t from_ns, int64_t to_ns)
-{
-    const struct gp_trace *t = w->v->t;
-    const struct gp_events *sync = &t->events[GP_SYNC];
-    size_t lo = 0, hi = sync->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (sync->start_ns[mid] < from_ns) lo = mid + 1;
-        else hi = mid;
-    }
-    enum { MOST = 64 }; /* there are one or two between launches */
-    for (size_t i = lo; i < sync->n && i < lo + MOST && sync->start_ns[i] <= to_ns; i++)
-        if (sync->track[i] == t->events[GP_GPU].track[row] && is_wait_record(t, (uint32_t)i)) return true;
-    return false;
-}
-
-/* Did the launching thread order a wait just before the launch? Looks back as far as the launch before. */
-static bool waited_for_event(struct walk *w, uint32_t row)
-{
-    const struct gp_host_stack *hs = &w->v->hs;
-    uint32_t node = w->v->at.node[row];
-    if (node == GP_HOST_NONE) return false;
-    enum { MOST = 256 };
-    uint32_t first = hs->first[hs->nodes[node].track], steps = 0;
-    int64_t from_ns = hs->nodes[node].start_ns;
-    for (uint32_t i = node; i-- > first && steps++ < MOST;) {
-        const struct gp_host_event *ev = &hs->nodes[i];
-        if (ev->table != GP_API) continue;
-        gp_sid name = w->v->t->events[GP_API].name[ev->row];
-        if (look_at_name(w, GP_API, name) & AS_CALL_WAITS) return true;
-        from_ns = ev->start_ns;
-        const char *text = gp_trace_str(w->v->t, name);
-        if (strstr(text, "Launch") || strstr(text, "Memcpy") || strstr(text, "Memset")) break;
-    }
-    return wait_recorded(w, row, from_ns, hs->nodes[node].end_ns);
-}
-
-static enum gp_idle_cause cause_of_stall(struct walk *w, uint32_t row)
-{
-    return waited_for_event(w, row) ? GP_IDLE_DEPENDENCY : GP_IDLE_UNKNOWN;
-}
-
 /* Where the time of the launching call lies. */
 struct call {
     int64_t begin_ns, end_ns;
@@ -328,6 +290,57 @@ static bool call_of(const struct walk *w, uint32_t row, struct call *c)
     c->node = gp_host_node(&w->v->hs, GP_API, api);
     c->thread = c->node == GP_HOST_NONE ? UINT32_MAX : w->v->hs.nodes[c->node].track;
     return true;
+}
+
+static bool is_wait_record(const struct gp_trace *t, uint32_t row)
+{
+    return strstr(gp_trace_str(t, t->events[GP_SYNC].name[row]), "Wait") != NULL;
+}
+
+/* Is there a record that the stream of ROW was ordered to wait for an event, in [FROM, TO]? */
+static bool wait_recorded(const struct walk *w, uint32_t row, int64_t from_ns, int64_t to_ns)
+{
+    const struct gp_trace *t = w->v->t;
+    const struct gp_events *sync = &t->events[GP_SYNC];
+    size_t lo = 0, hi = sync->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (sync->start_ns[mid] < from_ns) lo = mid + 1;
+        else hi = mid;
+    }
+    enum { MOST = 256 }; /* there are one or two between launches */
+    for (size_t i = lo; i < sync->n && i < lo + MOST && sync->start_ns[i] <= to_ns; i++)
+        if (sync->track[i] == t->events[GP_GPU].track[row] && is_wait_record(t, (uint32_t)i)) return true;
+    return false;
+}
+
+/* Did the launching thread order a wait just before the launch, which begins at node ID? Looks back as far as the launch
+ * before. */
+static bool ordered_wait(struct walk *w, uint32_t id)
+{
+    const struct gp_host_stack *hs = &w->v->hs;
+    enum { MOST = 256 };
+    uint32_t first = hs->first[hs->nodes[id].track], steps = 0;
+    for (uint32_t i = id; i-- > first && steps++ < MOST;) {
+        const struct gp_host_event *ev = &hs->nodes[i];
+        if (ev->table != GP_API) continue;
+        gp_sid name = w->v->t->events[GP_API].name[ev->row];
+        if (look_at_name(w, GP_API, name) & AS_CALL_WAITS) return true;
+        const char *text = gp_trace_str(w->v->t, name);
+        if (strstr(text, "Launch") || strstr(text, "Memcpy") || strstr(text, "Memset")) break;
+    }
+    return false;
+}
+
+/* What explains that work which was launched and had nothing before it still did not start. */
+static enum gp_idle_cause cause_of_stall(struct walk *w, const struct gap *g, const struct call *c)
+{
+    struct call before;
+    if (c->node != GP_HOST_NONE && ordered_wait(w, c->node)) return GP_IDLE_DEPENDENCY;
+    bool known =
+        g->stream_row != UINT32_MAX && call_of(w, g->stream_row, &before) && before.begin_ns <= c->begin_ns;
+    int64_t from_ns = known ? before.begin_ns : c->begin_ns - w->latency_limit_ns;
+    return wait_recorded(w, g->row, from_ns, c->end_ns) ? GP_IDLE_DEPENDENCY : GP_IDLE_UNKNOWN;
 }
 
 static bool same_call(const struct walk *w, uint32_t a, uint32_t b)
@@ -364,7 +377,7 @@ static void tell_launch(struct walk *w, const struct gap *g, const struct call *
     tell_call(w, c);
     tell(w, max_of(w->piece.begin_ns, min_of(c->end_ns, g->end_ns)) + w->latency_limit_ns, GP_IDLE_LAUNCH,
          c->node);
-    if (w->piece.begin_ns < g->end_ns) tell(w, g->end_ns, cause_of_stall(w, g->row), c->node);
+    if (w->piece.begin_ns < g->end_ns) tell(w, g->end_ns, cause_of_stall(w, g, c), c->node);
 }
 
 /* It was in its stream's queue. */
@@ -375,7 +388,7 @@ static void tell_queue(struct walk *w, const struct gap *g, const struct call *c
     if (in_order || g->end_ns - g->stream_end <= w->queue_limit_ns)
         tell(w, max_of(g->stream_end, g->begin_ns) + w->queue_limit_ns, GP_IDLE_QUEUED, c->node);
     else tell(w, g->begin_ns + w->latency_limit_ns, GP_IDLE_DEPENDENCY, c->node);
-    if (w->piece.begin_ns < g->end_ns) tell(w, g->end_ns, cause_of_stall(w, g->row), c->node);
+    if (w->piece.begin_ns < g->end_ns) tell(w, g->end_ns, cause_of_stall(w, g, c), c->node);
 }
 
 static void tell_gap(struct walk *w, const struct gap *g)
@@ -481,6 +494,7 @@ void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx)
     w.of_name = gp_zalloc(t->strings.n + 1);
     w.of_node = gp_zalloc((size_t)v->hs.n + 1);
     w.stream_of = gp_zalloc((t->tracks.n + 1) * sizeof *w.stream_of);
+    w.cursor = gp_zalloc((t->tracks.n + 1) * sizeof *w.cursor);
     w.last = gp_alloc((v->streams.n + 1) * sizeof *w.last);
     w.steps_left = 16 * ((uint64_t)v->hs.n + t->events[GP_GPU].n) + 1024;
     for (uint32_t s = 0; s < v->streams.n; s++)
@@ -490,5 +504,6 @@ void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx)
     free(w.of_name);
     free(w.of_node);
     free(w.stream_of);
+    free(w.cursor);
     free(w.last);
 }

@@ -148,9 +148,9 @@ static int by_launch(const void *a, const void *b)
 }
 
 /* The launches of a stream in order of time, and their starts in the order of the stream. Events without a launch, or
- * that began before it, say nothing about a queue. */
-static size_t collect(const struct adder *a, const struct gp_view_stream *s, struct entry *entries,
-                      int64_t *starts)
+ * that began before it, say nothing about a queue. CALLS_ONLY: of the events of a call, a graph's, the first alone. */
+static size_t collect(const struct adder *a, const struct gp_view_stream *s, bool calls_only,
+                      struct entry *entries, int64_t *starts)
 {
     const struct gp_events *gpu = &a->v->t->events[GP_GPU], *api = &a->v->t->events[GP_API];
     size_t n = 0;
@@ -158,6 +158,7 @@ static size_t collect(const struct adder *a, const struct gp_view_stream *s, str
     for (size_t i = 0; i < s->n; i++) {
         uint32_t row = a->v->stream_rows[s->first + i], call = gp_view_launch(a->v, row);
         if (call == UINT32_MAX || api->start_ns[call] > gpu->start_ns[row]) continue;
+        if (calls_only && n && entries[n - 1].call == call) continue;
         entries[n] = (struct entry){api->start_ns[call], call};
         starts[n] = gpu->start_ns[row];
         if (n && by_launch(&entries[n - 1], &entries[n]) > 0) sorted = false;
@@ -167,25 +168,30 @@ static size_t collect(const struct adder *a, const struct gp_view_stream *s, str
     return n;
 }
 
-static void measure_queue(struct adder *a, const struct entry *entries, const int64_t *starts, size_t n,
-                          struct gp_intervals *full)
+/* The GPU events that wait, as each launch finds them. */
+static void measure_queue(struct adder *a, const struct entry *entries, const int64_t *starts, size_t n)
 {
     struct gp_hta_launches *l = &a->h->launches;
     size_t started = 0;
-    int64_t full_since = 0;
     for (size_t i = 0; i < n;) {
         int64_t at = entries[i].launched_ns;
-        for (; started < n && starts[started] < at; started++)
-            if (i - started == QUEUE_FULL) gp_intervals_add(full, full_since, starts[started]);
+        while (started < n && starts[started] < at) started++;
         gp_dist_add(&l->queue_len, (int64_t)(i - started));
         size_t end = i;
         while (end < n && entries[end].launched_ns == at && entries[end].call == entries[i].call) end++;
-        if (i - started < QUEUE_FULL && end - started >= QUEUE_FULL) full_since = at;
         if (end - started > l->max_queue) l->max_queue = end - started;
         i = end;
     }
-    for (; started < n; started++)
-        if (n - started == QUEUE_FULL) gp_intervals_add(full, full_since, starts[started]);
+}
+
+/* When the queue holds QUEUE_FULL entries or more. */
+static void find_full(const struct entry *entries, const int64_t *starts, size_t n, struct gp_intervals *full)
+{
+    for (size_t i = QUEUE_FULL - 1; i < n; i++) {
+        /* This launch fills it until as many have started as leave one less, unless they have already. */
+        int64_t until = starts[i - (QUEUE_FULL - 1)];
+        gp_intervals_add(full, entries[i].launched_ns, until);
+    }
 }
 
 static void measure_queues(struct adder *a)
@@ -199,8 +205,9 @@ static void measure_queues(struct adder *a)
     for (size_t d = 0; d < a->v->devices.n; d++) {
         const struct gp_view_device *dev = &a->v->devices.at[d];
         for (size_t i = dev->first_stream; i < dev->first_stream + dev->n_streams; i++) {
-            size_t n = collect(a, &a->v->streams.at[i], entries, starts);
-            measure_queue(a, entries, starts, n, &full);
+            const struct gp_view_stream *s = &a->v->streams.at[i];
+            measure_queue(a, entries, starts, collect(a, s, false, entries, starts));
+            if (s->n >= QUEUE_FULL) find_full(entries, starts, collect(a, s, true, entries, starts), &full);
         }
         gp_intervals_normalise(&full);
         a->h->launches.queue_full_ns += gp_intervals_length(&full);

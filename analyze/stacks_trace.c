@@ -409,17 +409,19 @@ static void start_idle_device(struct walk *w, uint32_t device)
     const struct gp_view *v = w->idle->v;
     const struct gp_view_device *d = &v->devices.at[device];
     bool several = false;
-    for (size_t i = 1; i < v->devices.n; i++)
+    for (size_t i = 1; i < v->devices.n && v->devices.n <= MOST_DEVICES; i++)
         several |= v->devices.at[i].producer != v->devices.at[0].producer;
     struct gp_buf label = {0};
+    bool first = w->idle->device == UINT32_MAX;
     w->idle->device = device;
+    if (!first && v->devices.n > MOST_DEVICES) return;
     w->idle->top = w->top;
     if (several) {
         put_producer(w, d, &label);
         w->idle->top = labelled_child(w->b, w->idle->top, &label, GP_FRAME_ROOT);
         label.n = 0;
     }
-    if (v->devices.n > 1) {
+    if (v->devices.n > 1 && v->devices.n <= MOST_DEVICES) {
         put_number(&label, "GPU ", d->device);
         w->idle->top = labelled_child(w->b, w->idle->top, &label, GP_FRAME_ROOT);
     }

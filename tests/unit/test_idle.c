@@ -434,6 +434,23 @@ static void test_names_of_data_loading(void **state)
             fail_msg("%s", names[i].name);
 }
 
+/* A damaged file can name any number of devices, whose gaps all span the whole file. */
+static void test_many_devices_take_bounded_time(void **state)
+{
+    struct scene *s = *state;
+    for (int i = 0; i < 20000; i++) mk_host(&s->t, GP_OP, s->main, i * 100, i * 100 + 50, "op");
+    for (uint64_t i = 0; i < 5000; i++) {
+        uint32_t stream = mk_stream(&s->t, s->process, (int64_t)i + 10, 7);
+        mk_kernel(&s->t, stream, 0, 10, "a", 0);
+        mk_call(&s->t, s->main, 2000000 + (int64_t)i * 10, 2000005 + (int64_t)i * 10, "cudaLaunchKernel",
+                i + 1);
+        mk_kernel(&s->t, stream, 2100000, 2100010, "b", i + 1);
+    }
+    run(s); /* 5000 times 20000 steps would take seconds */
+    assert_int_equal(s->h.devices.n, 5000);
+    assert_int_equal(s->h.devices.at[4999].b.idle_ns, 2099990);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
@@ -461,6 +478,7 @@ int main(void)
         T(test_two_devices),
         T(test_of_events_that_start_together_the_first_stream_tells),
         T(test_overlap_on_a_stream_is_no_gap),
+        T(test_many_devices_take_bounded_time),
         cmocka_unit_test(test_names_of_calls),
         cmocka_unit_test(test_names_of_data_loading),
     };

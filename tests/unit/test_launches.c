@@ -177,6 +177,16 @@ static void test_time_on_a_full_queue_of_any_stream(void **state) /* the last st
     assert_int_equal(s->h.launches.queue_full_ns, 5060 - 1023); /* together, not twice */
 }
 
+static void test_a_graph_is_one_entry_of_a_full_queue(void **state)
+{
+    struct scene *s = *state;
+    mk_call(&s->t, s->main, 0, 50, "cudaGraphLaunch", 1);
+    for (int i = 0; i < 2000; i++) mk_kernel(&s->t, s->s7, 100 + i, 101 + i, "node", 1);
+    run(s);
+    assert_int_equal(s->h.launches.max_queue, 2000);
+    assert_int_equal(s->h.launches.queue_full_ns, 0);
+}
+
 static void graph_launch(struct scene *s, int64_t at, uint64_t corr, uint64_t graph, int64_t second_dur)
 {
     mk_call(&s->t, s->main, at, at + 50, "cudaGraphLaunch", corr);
@@ -309,6 +319,7 @@ int main(void)
         T(test_correlation_0_joins_nothing),
         T(test_queue_of_each_stream),
         T(test_time_on_a_full_queue_of_any_stream),
+        T(test_a_graph_is_one_entry_of_a_full_queue),
         T(test_graph_launches),
         T(test_graph_without_ids),
         T(test_graph_without_launch_record),
