@@ -8,5 +8,8 @@
 extern const char gp_asset_flame_css[], gp_asset_flame_js[], gp_asset_report_css[], gp_asset_report_js[];
 extern const size_t gp_asset_flame_css_len, gp_asset_flame_js_len, gp_asset_report_css_len,
     gp_asset_report_js_len;
+/* In base64, for a content security policy: the page may run this script and no other. */
+extern const char gp_asset_flame_css_sha256[], gp_asset_flame_js_sha256[], gp_asset_report_css_sha256[],
+    gp_asset_report_js_sha256[];
 
 #endif

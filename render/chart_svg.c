@@ -20,6 +20,7 @@ enum {
     AXIS_WORDS = 18, /* below that */
     MAX_TICKS = 5,
 };
+enum { WIDEST = 9000 }; /* hundredths of a pixel: few columns are no walls */
 enum { ADVANCE = 720 }; /* mean width of a character in a wide font, hundredths of a pixel */
 
 struct plot {
@@ -281,6 +282,7 @@ static void end_axis(struct plot *p)
 /* How much of the width of a column stays free on each side. */
 static int64_t gap_of(int64_t width)
 {
+    if (width > WIDEST) return (width - WIDEST) / 2 + 400;
     return width > 3000 ? 400 : width > 400 ? width / 8 : 0;
 }
 

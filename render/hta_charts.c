@@ -16,6 +16,7 @@ enum {
     TOP_KERNELS = 12,
     TOP_CULPRITS = 8,
     TOP_RANKS = 16,
+    TOP_PATHS = 8,
 };
 
 enum { PARTS = 4 };
@@ -446,16 +447,25 @@ void gp_hta_chart_skew(struct gp_svg *w, const struct gp_hta *h)
 
 /* ---- ranks ---- */
 
+static void put_remark(struct figure *f)
+{
+    gp_page_element(f->w, "p", "more", f->text.data, f->text.n);
+    f->text.n = 0;
+}
+
 void gp_hta_chart_stragglers(struct gp_svg *w, const struct gp_hta *h)
 {
     static const struct gp_chart_series series = {"waiting of the others", "communication"};
-    if (!h->stragglers.n) return;
     struct figure f = {0};
+    size_t causes = 0;
+    for (size_t i = 0; i < h->stragglers.n; i++) causes += h->stragglers.at[i].caused_wait_ns > 0;
+    if (!causes) return;
     begin_figure(&f, w, "Who the others wait for", "summed waiting in collectives where the rank came last");
-    for (size_t i = 0; i < h->stragglers.n && i < TOP_RANKS; i++) {
+    for (size_t i = 0; i < h->stragglers.n && f.rows.n < TOP_RANKS; i++) {
         const struct gp_straggler *s = &h->stragglers.at[i];
+        if (s->caused_wait_ns <= 0) continue;
         struct gp_chart_row *row = add_row(&f, 1);
-        values_of(&f, i)[0] = s->caused_wait_ns;
+        values_of(&f, f.rows.n - 1)[0] = s->caused_wait_ns;
         gp_buf_printf(&f.text, "rank %d, last %llu of %llu", s->rank, (unsigned long long)s->times_last,
                       (unsigned long long)s->matched);
         row->label = keep(&f);
@@ -463,11 +473,13 @@ void gp_hta_chart_stragglers(struct gp_svg *w, const struct gp_hta *h)
         row->text = keep(&f);
     }
     draw_bars(&f, "Waiting caused by each rank", &series);
-    if (h->stragglers.n > TOP_RANKS) {
-        gp_buf_printf(&f.text, "The worst %d of ", TOP_RANKS);
-        gp_scale_put_count(&f.text, h->stragglers.n);
-        gp_buf_puts(&f.text, " ranks.");
-        gp_page_element(w, "p", "more", f.text.data, f.text.n);
+    if (causes > f.rows.n) {
+        gp_buf_printf(&f.text, "The worst %zu of %zu ranks that others waited for.", f.rows.n, causes);
+        put_remark(&f);
+    } else if (causes < h->stragglers.n) {
+        size_t none = h->stragglers.n - causes;
+        gp_buf_printf(&f.text, "Nobody waited for the other %zu rank%s.", none, none == 1 ? "" : "s");
+        put_remark(&f);
     }
     end_figure(&f);
 }
@@ -585,7 +597,7 @@ void gp_hta_chart_path(struct gp_svg *w, const struct gp_hta *h)
     for (int b = 0; b < GP_PATH_BOUND_COUNT; b++)
         series[b] = (struct gp_chart_series){gp_path_bound_text((enum gp_path_bound)b), colours[b]};
     struct figure f = {0};
-    for (size_t i = 0; i < h->paths.n && i < MAX_ROWS; i++) {
+    for (size_t i = 0; i < h->paths.n && i < TOP_PATHS; i++) {
         const struct gp_hta_path *p = &h->paths.at[i];
         struct gp_chart_row *row = add_row(&f, GP_PATH_BOUND_COUNT);
         for (int b = 0; b < GP_PATH_BOUND_COUNT; b++) {
@@ -609,6 +621,10 @@ void gp_hta_chart_path(struct gp_svg *w, const struct gp_hta *h)
                                             .series_n = GP_PATH_BOUND_COUNT,
                                             .rows = f.rows.at,
                                             .rows_n = f.rows.n});
+        if (h->paths.n > TOP_PATHS) {
+            gp_buf_printf(&f.text, "The first %d of %zu.", TOP_PATHS, h->paths.n);
+            put_remark(&f);
+        }
         end_figure(&f);
         return;
     }

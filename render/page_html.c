@@ -4,10 +4,15 @@
 #include "render/assets.h"
 #include "render/palette.h"
 
-/* Nothing is ever loaded, whatever a name might try. */
-#define POLICY                                                                                               \
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; "           \
-    "form-action 'none'"
+/* Nothing is ever loaded, and no script runs but ours, whatever a name might try. */
+static void put_policy(struct gp_buf *out)
+{
+    gp_buf_printf(out,
+                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+                  "'unsafe-inline'; "
+                  "script-src 'sha256-%s'; base-uri 'none'; form-action 'none'\">\n",
+                  gp_asset_report_js_sha256);
+}
 
 static void put_rules(struct gp_buf *css, const char *scope, enum gp_theme theme)
 {
@@ -52,8 +57,8 @@ void gp_page_begin(struct gp_svg *w, struct gp_buf *out, const char *title)
     gp_buf_puts(out, "\n<meta charset=\"utf-8\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
                      "<meta name=\"color-scheme\" content=\"light dark\">\n"
-                     "<meta name=\"generator\" content=\"gpuprof " GP_VERSION "\">\n"
-                     "<meta http-equiv=\"Content-Security-Policy\" content=\"" POLICY "\">\n");
+                     "<meta name=\"generator\" content=\"gpuprof " GP_VERSION "\">\n");
+    put_policy(out);
     gp_page_element(w, "title", NULL, title, strlen(title));
     gp_svg_newline(w);
     put_style(out);
@@ -67,7 +72,7 @@ void gp_page_begin(struct gp_svg *w, struct gp_buf *out, const char *title)
 void gp_page_end(struct gp_svg *w)
 {
     while (w->depth > 2) gp_svg_close(w);
-    gp_buf_puts(w->out, "\n<script>\n");
+    gp_buf_puts(w->out, "\n<script>");
     gp_buf_put(w->out, gp_asset_report_js, gp_asset_report_js_len);
     gp_buf_puts(w->out, "</script>\n");
     gp_svg_end(w);

@@ -8,6 +8,8 @@
 
 /* Labels up to this many bytes need no tooltip to be read in full. */
 enum { SHORT_NAME = 32 };
+/* More rows than this do not all go on paper. */
+enum { PAPER_ROWS = 40 };
 
 static void put_count(struct gp_svg *w, struct gp_buf *text, size_t rows, size_t shown)
 {
@@ -183,7 +185,7 @@ void gp_table_html_write(struct gp_svg *w, const struct gp_report_table *t,
     size_t shown = rows < most ? rows : most;
     bool *used = gp_alloc(t->columns.n * sizeof *used);
     for (size_t i = 0; i < t->columns.n; i++) used[i] = is_used(t, i);
-    gp_page_open(w, "details", "table");
+    gp_page_open(w, "details", shown > PAPER_ROWS ? "table long" : "table");
     gp_svg_attr(w, "id", t->id);
     if (o->open) gp_svg_attr(w, "open", "");
     gp_page_open(w, "summary", NULL);

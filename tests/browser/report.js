@@ -1,7 +1,7 @@
 // report.js -- the page of trace-hta in a real browser, as TAP. usage: node report.js DIRECTORY
 // The directory holds pages that tests/browser/report.t made.
 "use strict";
-const path = require("node:path");
+const fs = require("node:fs"), path = require("node:path");
 const { open } = require("./page.js");
 
 const where = path.resolve(process.argv[2]);
@@ -37,7 +37,8 @@ async function withPage(name, options, run) {
     await run(page);
     is(JSON.stringify(page.problems().map((e) => e.method)), "[]", `${name}: no exception and no dialog`);
     const said = page.events.filter((e) => e.method === "Log.entryAdded" || e.method === "Runtime.consoleAPICalled");
-    is(JSON.stringify(said.map((e) => e.params.entry?.text || e.params.type)), "[]", `${name}: the console is silent`);
+    if (!options.noisy)
+      is(JSON.stringify(said.map((e) => e.params.entry?.text || e.params.type)), "[]", `${name}: the console is silent`);
   } finally {
     await page.close();
   }
@@ -117,6 +118,23 @@ async function attacks(page) {
   is(await page.eval("performance.getEntriesByType('resource').length"), 0, "nothing is loaded");
 }
 
+// Even if a name became markup: no other script runs.
+async function policy(page) {
+  await page.eval("document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = 1' }))");
+  await page.eval("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.ran = 2\">')");
+  await page.sleep(100);
+  is(await page.eval("typeof ran"), "undefined", "scripts that are not ours do not run");
+}
+
+async function saving(page) {
+  await page.call("Page.setDownloadBehavior", { behavior: "allow", downloadPath: where });
+  await clickOn(page, "[...document.querySelectorAll('.page-tools button')].find((b) => b.textContent === 'JSON')");
+  const made = () => fs.readdirSync(where).find((f) => /^trace-hta.*\.json$/.test(f));
+  for (let i = 0; i < 100 && !made(); i++) await page.sleep(20);
+  const text = made() ? fs.readFileSync(path.join(where, made()), "utf8") : "{}";
+  is(JSON.parse(text).tool, "trace-hta", "the data are saved as a file");
+}
+
 const pageColour = "getComputedStyle(document.documentElement).backgroundColor";
 
 async function theme(page) {
@@ -185,6 +203,8 @@ async function narrow(page) {
     await filtering(page);
     await names(page);
   });
+  await withPage("names.html", { noisy: true }, policy);
+  await withPage("names.html", {}, saving);
   await withPage("names.html", {}, theme);
   await withPage("names.html", {}, (page) => readable(page, "light"));
   await withPage("names.html", { dark: true }, (page) => readable(page, "dark"));
