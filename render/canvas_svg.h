@@ -23,7 +23,7 @@ struct gp_svg {
     const char *stack[GP_SVG_DEPTH]; /* open elements; names are borrowed and must be literals */
     int depth;
     bool in_tag; /* attributes may still be added to the innermost element */
-    bool html;   /* within an HTML page: empty elements have an end tag, too. Void elements are not for here */
+    bool html; /* within an HTML page: empty elements have an end tag, too. Void elements are not for here */
 };
 
 /* XML declaration and the root element of WIDTH x HEIGHT pixels with role="img", labelled LABEL. Attributes
