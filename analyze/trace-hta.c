@@ -293,7 +293,9 @@ static void write_report(const struct job *j, struct gp_buf *b)
     struct gp_hta_report_opts ro = {.top = o->top != TOP_UNSET ? (size_t)o->top
                                            : csv               ? 0
                                                                : TOP,
-                                    .steps = o->steps || (table && !strcmp(table, "step_list"))};
+                                    .steps = o->steps || (table && !strcmp(table, "step_list")),
+                                    .brief = true,
+                                    .only = table};
     struct gp_report_text_opts to = {.color =
                                          gp_cli_color(&o->common, o->common.output ? -1 : STDOUT_FILENO)};
     gp_hta_report(&r, &j->h, &ro);
@@ -374,8 +376,8 @@ static int analyze(struct job *j, struct gp_err *err)
 
 static int check_table(const char *name, struct gp_err *err)
 {
-    for (size_t i = 0; gp_hta_table_ids[i]; i++)
-        if (!strcmp(gp_hta_table_ids[i], name)) return 0;
+    for (size_t i = 0; gp_hta_table_id(i); i++)
+        if (!strcmp(gp_hta_table_id(i), name)) return 0;
     return gp_fail(err, GP_E_USAGE, -1, "--table: no table \"%s\"; --table help lists them", name);
 }
 
@@ -383,8 +385,8 @@ static int list_tables(struct gp_err *err)
 {
     struct gp_output *out = gp_output_open(NULL, err);
     if (!out) return -1;
-    for (size_t i = 0; gp_hta_table_ids[i]; i++) {
-        gp_output_write(out, gp_hta_table_ids[i], strlen(gp_hta_table_ids[i]));
+    for (size_t i = 0; gp_hta_table_id(i); i++) {
+        gp_output_write(out, gp_hta_table_id(i), strlen(gp_hta_table_id(i)));
         gp_output_write(out, "\n", 1);
     }
     return gp_output_close(out, true, err);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include "formats/base/map.h"
 
 static void add_breakdown(struct gp_breakdown *to, const struct gp_breakdown *b)
 {
@@ -131,48 +132,29 @@ void gp_hta_culprit_sums(const struct gp_hta *h, gp_idle_culprits *out)
 
 /* ---- the critical path ---- */
 
-static int compare_piece(const struct gp_path_sum *x, const struct gp_path_sum *y)
-{
-    const uint32_t a[] = {x->bound, x->name, x->full}, b[] = {y->bound, y->name, y->full};
-    for (int i = 0; i < 3; i++)
-        if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
-    return 0;
-}
-
-static int by_piece(const void *a, const void *b)
-{
-    return compare_piece(a, b);
-}
-
 static int by_total(const void *a, const void *b)
 {
     const struct gp_path_sum *x = a, *y = b;
     if (x->total_ns != y->total_ns) return x->total_ns > y->total_ns ? -1 : 1;
-    return compare_piece(x, y);
+    if (x->bound != y->bound) return x->bound < y->bound ? -1 : 1;
+    if (x->name != y->name) return x->name < y->name ? -1 : 1;
+    return (x->full > y->full) - (x->full < y->full);
 }
 
 void gp_hta_path_sums(const struct gp_hta_path *p, gp_path_sums *out)
 {
-
+    struct gp_map rows[GP_PATH_BOUND_COUNT] = {{0}}; /* name and full name -> row of OUT */
     for (size_t i = 0; i < p->pieces.n; i++) {
         const struct gp_path_piece *q = &p->pieces.at[i];
         int64_t ns = q->end_ns - q->begin_ns;
-        GP_VEC_PUSH(out, (struct gp_path_sum){q->bound, q->name, q->full, 1, ns, ns});
-    }
-    if (!out->n) return;
-    qsort(out->at, out->n, sizeof *out->at, by_piece);
-    size_t n = 0;
-    for (size_t i = 0; i < out->n; i++) {
-        const struct gp_path_sum *s = &out->at[i];
-        if (!n || compare_piece(&out->at[n - 1], s)) {
-            out->at[n++] = *s;
-            continue;
-        }
-        struct gp_path_sum *to = &out->at[n - 1];
+        uint32_t *row = gp_map_put(&rows[q->bound], (uint64_t)q->name << 32 | q->full, (uint32_t)out->n);
+        if (*row == out->n)
+            GP_VEC_PUSH(out, (struct gp_path_sum){.bound = q->bound, .name = q->name, .full = q->full});
+        struct gp_path_sum *to = &out->at[*row];
         to->count++;
-        to->total_ns += s->total_ns;
-        if (s->longest_ns > to->longest_ns) to->longest_ns = s->longest_ns;
+        to->total_ns += ns;
+        if (ns > to->longest_ns) to->longest_ns = ns;
     }
-    out->n = n;
-    qsort(out->at, n, sizeof *out->at, by_total);
+    for (int b = 0; b < GP_PATH_BOUND_COUNT; b++) gp_map_release(&rows[b]);
+    if (out->n) qsort(out->at, out->n, sizeof *out->at, by_total);
 }

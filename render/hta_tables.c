@@ -7,44 +7,13 @@
 #include "render/hta_verdict.h"
 #include "formats/base/scale.h"
 
-const char *const gp_hta_table_ids[] = {
-    "findings",
-    "breakdown",
-    "devices",
-    "streams",
-    "idle",
-    "idle_list",
-    "culprits",
-    "kernels",
-    "operators",
-    "ranges",
-    "modules",
-    "launches",
-    "launch_times",
-    "api",
-    "graphs",
-    "steps",
-    "step_list",
-    "collectives",
-    "collective_list",
-    "stragglers",
-    "offsets",
-    "copies",
-    "memory",
-    "critical_path",
-    "critical_names",
-    "critical_pieces",
-    "inputs",
-    "quality",
-    NULL,
-};
-
 /* What all builders need. */
 struct make {
     struct gp_report *r;
     const struct gp_hta *h;
     size_t top;
     bool merged; /* device numbers repeat: several processes' traces were merged */
+    struct gp_hta_totals all;
     struct gp_buf label;
 };
 
@@ -174,7 +143,7 @@ static void add_findings(struct make *m)
 
 enum { PARTS = 4, BREAKDOWN_DEVICES = 4 };
 
-static void add_breakdown(struct make *m, const struct gp_hta_totals *all)
+static void add_breakdown(struct make *m)
 {
     static const char *const names[PARTS] = {"compute", "exposed communication", "exposed memory", "idle"};
     struct gp_report_table *t = gp_report_add(m->r, "breakdown", "Where the time went");
@@ -186,7 +155,7 @@ static void add_breakdown(struct make *m, const struct gp_hta_totals *all)
     COLUMN(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the device's span");
     for (size_t i = 0; i < m->h->devices.n; i++) {
         const struct gp_hta_device *d = &m->h->devices.at[i];
-        const bool possible[PARTS] = {true, all->b.communication_ns != 0, all->b.memory_ns != 0, true};
+        const bool possible[PARTS] = {true, m->all.b.communication_ns != 0, m->all.b.memory_ns != 0, true};
         const int64_t ns[PARTS] = {d->b.compute_ns, d->b.exposed_communication_ns, d->b.exposed_memory_ns,
                                    d->b.idle_ns};
         for (int p = 0; p < PARTS; p++) {
@@ -297,9 +266,9 @@ static void add_streams(struct make *m)
 
 /* ---- idle ---- */
 
-static void add_idle(struct make *m, const struct gp_hta_totals *all)
+static void add_idle(struct make *m)
 {
-    if (!all->b.idle_ns) return;
+    if (!m->all.b.idle_ns) return;
     struct gp_report_table *t = gp_report_add(m->r, "idle", "Why devices were idle");
     COLUMN(t, "cause", "Cause", GP_CELL_TEXT, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "why", "Why", GP_CELL_TEXT, 0, NULL);
@@ -309,19 +278,19 @@ static void add_idle(struct make *m, const struct gp_hta_totals *all)
     for (int k = 0; k < GP_IDLE_CAUSE_COUNT; k++) { /* the largest that is left */
         int c = -1;
         for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++)
-            if (!done[i] && (c < 0 || all->idle_cause_ns[i] > all->idle_cause_ns[c])) c = i;
+            if (!done[i] && (c < 0 || m->all.idle_cause_ns[i] > m->all.idle_cause_ns[c])) c = i;
         done[c] = true;
-        if (!all->idle_cause_ns[c]) break;
+        if (!m->all.idle_cause_ns[c]) break;
         gp_report_put_text(m->r, t, gp_idle_cause_name((enum gp_idle_cause)c));
         gp_report_put_text(m->r, t, gp_hta_cause_brief((enum gp_idle_cause)c));
-        gp_report_put(t, all->idle_cause_ns[c]);
-        gp_report_put_real(t, gp_pct(all->idle_cause_ns[c], all->b.idle_ns));
+        gp_report_put(t, m->all.idle_cause_ns[c]);
+        gp_report_put_real(t, gp_pct(m->all.idle_cause_ns[c], m->all.b.idle_ns));
     }
 }
 
-static void add_idle_list(struct make *m, const struct gp_hta_totals *all)
+static void add_idle_list(struct make *m)
 {
-    if (!all->b.idle_ns) return;
+    if (!m->all.b.idle_ns) return;
     struct gp_report_table *t = gp_report_add(m->r, "idle_list", "Idle time by device and cause");
     t->detail = true;
     rank_columns(t);
@@ -1086,6 +1055,64 @@ static void add_quality(struct make *m)
     }
 }
 
+static void add_operators(struct make *m)
+{
+    add_owners(m, GP_OWNER_OP, "operators", "GPU time by operator");
+}
+
+static void add_ranges(struct make *m)
+{
+    add_owners(m, GP_OWNER_RANGE, "ranges", "GPU time by range");
+}
+
+static void add_modules(struct make *m)
+{
+    add_owners(m, GP_OWNER_MODULE, "modules", "GPU time by module");
+}
+
+/* All tables, in their order. */
+struct builder {
+    const char *id;
+    bool detail; /* not for text */
+    void (*build)(struct make *m);
+};
+
+static const struct builder builders[] = {
+    {"findings", false, add_findings},
+    {"breakdown", false, add_breakdown},
+    {"devices", false, add_devices},
+    {"streams", true, add_streams},
+    {"idle", false, add_idle},
+    {"idle_list", true, add_idle_list},
+    {"culprits", false, add_culprits},
+    {"kernels", false, add_kernels},
+    {"operators", false, add_operators},
+    {"ranges", false, add_ranges},
+    {"modules", false, add_modules},
+    {"launches", false, add_launches},
+    {"launch_times", false, add_launch_times},
+    {"api", false, add_api},
+    {"graphs", false, add_graphs},
+    {"steps", false, add_steps},
+    {"step_list", false, add_step_list},
+    {"collectives", false, add_collectives},
+    {"collective_list", true, add_matches},
+    {"stragglers", false, add_stragglers},
+    {"offsets", false, add_offsets},
+    {"copies", false, add_copies},
+    {"memory", false, add_memory},
+    {"critical_path", false, add_path_bounds},
+    {"critical_names", false, add_path_name_table},
+    {"critical_pieces", true, add_path_pieces},
+    {"inputs", true, add_inputs},
+    {"quality", true, add_quality},
+};
+
+const char *gp_hta_table_id(size_t i)
+{
+    return i < sizeof builders / sizeof *builders ? builders[i].id : NULL;
+}
+
 static void drop_empty(struct gp_report *r)
 {
     size_t n = 0;
@@ -1100,39 +1127,14 @@ static void drop_empty(struct gp_report *r)
 void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_report_opts *o)
 {
     struct make m = {.r = r, .h = h, .top = o->top};
-    struct gp_hta_totals all = gp_hta_totals(h);
+    m.all = gp_hta_totals(h);
     for (size_t i = 0; i < h->devices.n; i++) m.merged |= h->devices.at[i].producer > 0;
-    gp_hta_say(r, h, &all);
-    add_findings(&m);
-    if (h->devices.n) {
-        add_breakdown(&m, &all);
-        add_devices(&m);
-        add_streams(&m);
+    gp_hta_say(r, h, &m.all);
+    for (size_t i = 0; i < sizeof builders / sizeof *builders; i++) {
+        const struct builder *b = &builders[i];
+        if (o->only ? strcmp(o->only, b->id) != 0 : b->detail && o->brief) continue;
+        if (strcmp(b->id, "step_list") != 0 || o->steps) b->build(&m);
     }
-    add_idle(&m, &all);
-    add_idle_list(&m, &all);
-    add_culprits(&m);
-    add_kernels(&m);
-    add_owners(&m, GP_OWNER_OP, "operators", "GPU time by operator");
-    add_owners(&m, GP_OWNER_RANGE, "ranges", "GPU time by range");
-    add_owners(&m, GP_OWNER_MODULE, "modules", "GPU time by module");
-    add_launches(&m);
-    add_launch_times(&m);
-    add_api(&m);
-    add_graphs(&m);
-    add_steps(&m);
-    if (o->steps) add_step_list(&m);
-    add_collectives(&m);
-    add_matches(&m);
-    add_stragglers(&m);
-    add_offsets(&m);
-    add_copies(&m);
-    add_memory(&m);
-    add_path_bounds(&m);
-    add_path_name_table(&m);
-    add_path_pieces(&m);
-    add_inputs(&m);
-    add_quality(&m);
     drop_empty(r);
     gp_buf_release(&m.label);
 }

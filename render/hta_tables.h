@@ -38,14 +38,16 @@
 
 /* A zeroed struct shows everything. */
 struct gp_hta_report_opts {
-    size_t top; /* rows of tables that grow with the number of names; 0: all */
-    bool steps; /* a row for each step */
+    size_t top;       /* rows of tables that grow with the number of names; 0: all */
+    bool steps;       /* a row for each step */
+    bool brief;       /* without the tables that text leaves out (*) */
+    const char *only; /* this table alone; NULL: all */
 };
 
 /* Fill R, which is empty, from H, which is finished; R holds copies and H may go. */
 void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_report_opts *o);
 
-/* The ids of all tables that there can be, in the order of the list above; NULL at the end. */
-extern const char *const gp_hta_table_ids[];
+/* The id of the I-th table of the list above; NULL behind the last. */
+const char *gp_hta_table_id(size_t i);
 
 #endif
