@@ -216,19 +216,33 @@ static int64_t median_gap(const struct calls *c, size_t first, size_t step, size
     return k ? gaps[k / 2] : INT64_MIN;
 }
 
-/* A step begins where the host pauses longest before it launches on. */
-static size_t best_phase(const struct calls *c, const struct gp_period *period)
+static int compare_gaps(const void *a, const void *b)
 {
-    size_t best = 0;
-    int64_t longest = INT64_MIN;
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Layers of one step repeat as steps do. What tells steps is that the host pauses between them, or that they are long:
+ * on traces whose steps are known the pause was at least 50 times the median gap between two calls, between layers at
+ * most 4 times. */
+enum { PAUSE = 5, PAUSE_LEAST_NS = 1000, LONG_CALLS = 256 };
+
+/* A step begins where the host pauses longest before it launches on. False when these are no steps. */
+static bool find_phase(const struct calls *c, const struct gp_period *period, size_t *phase)
+{
+    int64_t *gaps = gp_alloc(period->length * sizeof *gaps);
+    *phase = 0;
     for (size_t i = 0; i < period->length; i++) {
         size_t n = (period->end - period->first - i - 1) / period->length + 1;
-        int64_t gap = median_gap(c, period->first + i, period->length, n);
-        if (gap <= longest) continue;
-        longest = gap;
-        best = i;
+        gaps[i] = median_gap(c, period->first + i, period->length, n);
+        if (gaps[i] > gaps[*phase]) *phase = i;
     }
-    return best;
+    int64_t longest = gaps[*phase];
+    qsort(gaps, period->length, sizeof *gaps, compare_gaps);
+    int64_t usual = gaps[(period->length - 1) / 2];
+    free(gaps);
+    if (usual < PAUSE_LEAST_NS) usual = PAUSE_LEAST_NS;
+    return period->length >= LONG_CALLS || longest / PAUSE >= usual;
 }
 
 static void by_period(struct gp_steps_program *p, const struct calls *c)
@@ -238,8 +252,10 @@ static void by_period(struct gp_steps_program *p, const struct calls *c)
     for (size_t i = 0; i < c->v_.n; i++) symbols[i] = c->v_.at[i].symbol;
     bool found = gp_period_find(&period, symbols, c->v_.n, 2);
     free(symbols);
+    size_t phase;
     if (!found || (period.end - period.first) / period.length > GP_STEPS_MOST) return;
-    size_t at = period.first + best_phase(c, &period);
+    if (!find_phase(c, &period, &phase)) return;
+    size_t at = period.first + phase;
     if (at > period.first) add_window(p, c, period.first, at, number, true);
     for (; at + period.length <= period.end; at += period.length)
         add_window(p, c, at, at + period.length, ++number, false);

@@ -305,20 +305,32 @@ static void test_periodic_launches(void **state)
     launch(&m, 10, 15, 18, "init2");
     int64_t at = 100;
     for (int i = 0; i < 20; i++) {
-        if (i % 4 == 2) at += 500;
+        if (i % 4 == 2) at += 5000;
         launch(&m, at, at + 5, at + 9, kernels[i % 4]);
         at += 10;
     }
-    /* a b | c d a b | c d a b | c d a b | c d a b | c d: at 100, 620, 1160, 1700, 2240, 2780 */
+    /* a b | c d a b | c d a b | c d a b | c d a b | c d: at 100, 5120, 10160, 15200, 20240, 25280 */
     struct gp_hta h = finish(&m, NULL);
     assert_int_equal(h.steps.n, 6);
     assert_int_equal(h.steps.at[0].source, GP_STEPS_PERIOD);
-    assert_step(&h, 0, "period 0", 105, 625, 2, true);
-    assert_step(&h, 1, "period 1", 625, 1165, 4, false);
-    assert_step(&h, 4, "period 4", 2245, 2785, 4, false);
-    assert_step(&h, 5, "period 5", 2785, 2799, 2, true);
-    assert_int_equal(h.steps.at[1].host_begin_ns, 620);
-    assert_int_equal(h.steps.at[1].host_end_ns, 652); /* b of the next pair: 650 and the call's 2 */
+    assert_step(&h, 0, "period 0", 105, 5125, 2, true);
+    assert_step(&h, 1, "period 1", 5125, 10165, 4, false);
+    assert_step(&h, 4, "period 4", 20245, 25285, 4, false);
+    assert_step(&h, 5, "period 5", 25285, 25299, 2, true);
+    assert_int_equal(h.steps.at[1].host_begin_ns, 5120);
+    assert_int_equal(h.steps.at[1].host_end_ns, 5152); /* b of the next pair: 5150 and the call's 2 */
+    release(&h);
+}
+
+/* The same calls without a pause anywhere may as well be the layers of one step. */
+static void test_layers_are_no_steps(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = {"a", "b", "c", "d"};
+    struct maker m = begin();
+    for (int i = 0; i < 48; i++) launch(&m, i * 10, i * 10 + 5, i * 10 + 9, kernels[i % 4]);
+    struct gp_hta h = finish(&m, NULL);
+    assert_int_equal(h.steps.n, 0);
     release(&h);
 }
 
@@ -349,12 +361,12 @@ static void test_no_launch_records(void **state)
     static const char *const kernels[] = {"a", "b", "c"};
     struct maker m = begin();
     for (int i = 0; i < 12; i++) {
-        int64_t at = i * 10 + i / 3 * 100;
+        int64_t at = i * 10 + i / 3 * 10000;
         mk_kernel(&m.t, m.stream, at, at + 8, kernels[i % 3], 0);
     }
     struct gp_hta h = finish(&m, NULL);
     assert_int_equal(h.steps.n, 4);
-    assert_step(&h, 1, "period 2", 130, 260, 0, false);
+    assert_step(&h, 1, "period 2", 10030, 20060, 0, false);
     release(&h);
 }
 
@@ -433,6 +445,7 @@ int main(void)
         cmocka_unit_test(test_graph_replays),
         cmocka_unit_test(test_graphs_in_turn),
         cmocka_unit_test(test_periodic_launches),
+        cmocka_unit_test(test_layers_are_no_steps),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_no_launch_records),
         cmocka_unit_test(test_nothing),
