@@ -119,7 +119,8 @@ struct walk {
     int64_t latency_ns, latency_limit_ns, queue_limit_ns;
     uint32_t *cursor; /* by track: see next_node */
     uint64_t steps_left;
-    struct gp_idle_piece piece; /* the gap at hand */
+    struct gp_idle_piece piece;   /* the gap at hand: begins where it has been told to */
+    struct gp_idle_piece pending; /* told and not handed over: what follows may be the same */
 };
 
 static int64_t start_of(const struct walk *w, uint32_t row)
@@ -144,16 +145,25 @@ static int64_t max_of(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Hand over what was told last. */
+static void flush(struct walk *w)
+{
+    if (w->pending.end_ns > w->pending.begin_ns) w->fn(w->ctx, &w->pending);
+    w->pending.end_ns = w->pending.begin_ns;
+}
+
 /* The next piece of the gap at hand, which ends at END; nothing when that is not later. */
 static void tell(struct walk *w, int64_t end_ns, enum gp_idle_cause cause, uint32_t node)
 {
     struct gp_idle_piece *p = &w->piece;
     if (end_ns > p->gap_end_ns) end_ns = p->gap_end_ns;
     if (end_ns <= p->begin_ns) return;
-    p->end_ns = end_ns;
-    p->cause = cause;
-    p->node = node;
-    w->fn(w->ctx, p);
+    if (w->pending.end_ns > w->pending.begin_ns && (w->pending.cause != cause || w->pending.node != node))
+        flush(w);
+    if (w->pending.end_ns <= w->pending.begin_ns) w->pending = *p;
+    w->pending.end_ns = end_ns;
+    w->pending.cause = cause;
+    w->pending.node = node;
     p->begin_ns = end_ns;
 }
 
@@ -362,11 +372,13 @@ static void tell_host(struct walk *w, const struct call *c, int64_t end_ns)
     else tell_thread(w, c->thread, end_ns, other);
 }
 
-/* The call itself, from its begin or that of the gap: all but the last of a long one is the host's. */
+/* The call itself, from its begin or that of the gap: all but the last of a long one is the host's, and all of one that
+ * blocks. */
 static void tell_call(struct walk *w, const struct call *c)
 {
     int64_t end = min_of(c->end_ns, w->piece.gap_end_ns);
-    tell_host(w, c, end - w->latency_limit_ns);
+    bool blocks = c->node != GP_HOST_NONE && cause_of_node(w, c->node) == GP_IDLE_ALLOCATION;
+    tell_host(w, c, blocks ? end : end - w->latency_limit_ns);
     tell(w, end, GP_IDLE_LAUNCH, c->node);
 }
 
@@ -408,6 +420,7 @@ static void tell_gap(struct walk *w, const struct gap *g)
         }
         tell_queue(w, g, &c);
     }
+    flush(w);
 }
 
 /* ---- gaps ---- */

@@ -313,6 +313,51 @@ static void test_slow_launch_call_is_the_hosts(void **state)
     assert_string_equal(label(s, culprit(s, 0)->api), "cudaLaunchKernel");
 }
 
+static void test_a_blocking_copy_is_no_launch_on_its_way(void **state)
+{
+    struct scene *s = *state;
+    first_kernel(s);
+    mk_call(&s->t, s->main, 15000, 90000, "cudaMemcpy", 2); /* stages pageable memory, copies, waits */
+    mk_gpu(&s->t, s->s7, 40000, 80000, GP_MEMCPY, "Memcpy HtoD", 2);
+    run(s);
+    assert_int_equal(cause(s, GP_IDLE_HOST), 5000);
+    assert_int_equal(cause(s, GP_IDLE_ALLOCATION), 25000);
+}
+
+struct told {
+    struct gp_idle_piece at[16];
+    int n;
+};
+
+static void note(void *ctx, const struct gp_idle_piece *p)
+{
+    struct told *t = ctx;
+    assert_true(t->n < 16);
+    t->at[t->n++] = *p;
+}
+
+static void test_pieces_follow_each_other_and_differ(void **state)
+{
+    struct scene *s = *state;
+    struct told told = {.n = 0};
+    first_kernel(s);
+    mk_host(&s->t, GP_OP, s->main, 12000, 13000, "op");
+    mk_host(&s->t, GP_OP, s->main, 13000, 14000, "op"); /* another call of it: another piece */
+    launch(s, s->main, 20000, s->s7, 29000, 2);         /* in the call until 24000, and after it: one piece */
+    run(s);
+    gp_idle_walk(&s->v, note, &told);
+    static const int64_t ends[] = {12000, 13000, 14000, 20000, 29000};
+    assert_int_equal(told.n, 5);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(told.at[i].begin_ns, i ? ends[i - 1] : 10000);
+        assert_int_equal(told.at[i].end_ns, ends[i]);
+        assert_int_equal(told.at[i].gap_begin_ns, 10000);
+        assert_int_equal(told.at[i].gap_end_ns, 29000);
+    }
+    assert_int_equal(told.at[3].node, GP_HOST_NONE);
+    assert_int_equal(told.at[4].cause, GP_IDLE_LAUNCH);
+}
+
 static void test_long_after_a_launch_on_an_idle_device(void **state)
 {
     struct scene *s = *state;
@@ -472,6 +517,8 @@ int main(void)
         T(test_data_loading),
         T(test_graph_launch),
         T(test_slow_launch_call_is_the_hosts),
+        T(test_a_blocking_copy_is_no_launch_on_its_way),
+        T(test_pieces_follow_each_other_and_differ),
         T(test_long_after_a_launch_on_an_idle_device),
         T(test_no_launch_record),
         T(test_launch_after_its_kernel_tells_nothing),
