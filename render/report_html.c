@@ -55,7 +55,7 @@ static const struct theme themes[] = {
      "What the GPUs did",
      {gp_hta_chart_kernels, gp_hta_chart_durations},
      {"kernels", "operators", "ranges", "modules"},
-     "kernel tensor gemm occupancy"},
+     "kernel tensor gemm occupancy grid"},
     {"launching",
      "Launches",
      {NULL},
@@ -85,26 +85,29 @@ static bool is_there(const struct page *p, const struct theme *t)
     return false;
 }
 
-/* The theme whose words the id of a finding has, most telling words first; NULL. */
-static const struct theme *theme_of(const struct page *p, const char *finding)
+/* Where in ID the first of the blank-separated WORDS begins; SIZE_MAX: none is in it. */
+static size_t first_word(const char *id, const char *words)
+{
+    size_t first = SIZE_MAX;
+    while (*words) {
+        size_t n = strcspn(words, " ");
+        for (const char *at = id; *at; at++)
+            if (!strncmp(at, words, n) && (size_t)(at - id) < first) first = (size_t)(at - id);
+        words += n + (words[n] == ' ');
+    }
+    return first;
+}
+
+/* The theme that a finding belongs to, told by the first known word in its id; NULL. */
+static const struct theme *theme_of(const struct page *p, const char *id)
 {
     const struct theme *best = NULL;
-    size_t best_n = 0;
+    size_t best_at = SIZE_MAX;
     for (int i = 0; i < THEMES; i++) {
-        if (!is_there(p, &themes[i])) continue;
-        for (const char *at = themes[i].findings; *at;) {
-            size_t n = strcspn(at, " ");
-            char word[32];
-            if (n < sizeof word) {
-                memcpy(word, at, n);
-                word[n] = 0;
-                if (n > best_n && strstr(finding, word)) {
-                    best = &themes[i];
-                    best_n = n;
-                }
-            }
-            at += n + (at[n] == ' ');
-        }
+        size_t at = is_there(p, &themes[i]) ? first_word(id, themes[i].findings) : SIZE_MAX;
+        if (at >= best_at) continue;
+        best = &themes[i];
+        best_at = at;
     }
     return best;
 }
@@ -319,8 +322,11 @@ static void put_steps(struct page *p)
                     "from its first GPU event to the first of the next step, on the slowest device");
         put_time(p, slow->median_ns);
         put_scratch(p, "b", NULL);
-        gp_buf_printf(&p->text, "of %zu step%s; the slowest ", slow->used, plural(slow->used));
-        put_time(p, slow->slowest->b.span_ns);
+        gp_buf_printf(&p->text, "of %zu step%s", slow->used, plural(slow->used));
+        if (slow->used > 1) {
+            gp_buf_puts(&p->text, "; the slowest ");
+            put_time(p, slow->slowest->b.span_ns);
+        }
         close_figure(p);
     }
     GP_VEC_FREE(&spreads);
@@ -386,6 +392,7 @@ static void put_finding(struct page *p, const struct gp_finding *f)
     }
     const struct theme *t = theme_of(p, gp_hta_str(h, f->id));
     if (t) {
+        if (f->where || f->rank >= 0) gp_page_text(&p->w, "\xC2\xB7 ");
         gp_page_open(&p->w, "a", NULL);
         gp_buf_printf(&p->text, "#%s", t->id);
         gp_svg_attr_n(&p->w, "href", p->text.data, p->text.n);
