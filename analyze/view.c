@@ -108,11 +108,23 @@ static size_t find_places(const struct gp_trace *t, struct place *places)
     return n;
 }
 
-static const struct gp_device *find_props(const struct gp_trace *t, uint32_t producer, int64_t device)
+static uint64_t device_key(uint32_t producer, int64_t device)
 {
-    for (size_t i = 0; i < t->devices.n; i++)
-        if (t->devices.at[i].producer == producer && t->devices.at[i].id == device) return &t->devices.at[i];
-    return NULL;
+    return (uint64_t)device * 0x9e3779b97f4a7c15u + producer;
+}
+
+static void index_props(struct gp_map *props, const struct gp_trace *t)
+{
+    for (uint32_t i = 0; i < t->devices.n; i++)
+        gp_map_put(props, device_key(t->devices.at[i].producer, t->devices.at[i].id), i);
+}
+
+static const struct gp_device *find_props(const struct gp_map *props, const struct gp_trace *t,
+                                          const struct place *p)
+{
+    const uint32_t *i = gp_map_get(props, device_key(p->producer, p->device));
+    const struct gp_device *d = i ? &t->devices.at[*i] : NULL;
+    return d && d->producer == p->producer && d->id == p->device ? d : NULL;
 }
 
 /* Two places are one stream when they have its number and do not name two contexts; a place that names none comes
@@ -127,24 +139,27 @@ static bool same_stream(const struct place *x, const struct place *y)
 static void name_streams(struct gp_view *v, uint32_t *stream_of)
 {
     struct place *places = gp_alloc((v->t->tracks.n + 1) * sizeof *places);
+    struct gp_map props = {0};
     size_t n = find_places(v->t, places);
+    index_props(&props, v->t);
     for (size_t i = 0; i < n; i++) {
         const struct place *p = &places[i], *last = i ? p - 1 : NULL;
         bool new_device = !last || last->rank != p->rank || compare_devices(last, p);
         if (new_device) {
-            struct gp_view_device d = {
-                p->producer, p->device, p->rank,      find_props(v->t, p->producer, p->device),
-                0,           0,         v->streams.n, 0};
+            struct gp_view_device d = {.producer = p->producer, .device = p->device, .rank = p->rank};
+            d.props = find_props(&props, v->t, p);
+            d.first_stream = v->streams.n;
             GP_VEC_PUSH(&v->devices, d);
         }
         if (new_device || !same_stream(last, p)) {
-            struct gp_view_stream s = {(uint32_t)v->devices.n - 1, p->track, p->no_stream ? -1 : p->stream, 0,
-                                       0};
+            struct gp_view_stream s = {.device = (uint32_t)v->devices.n - 1, .track = p->track};
+            s.stream = p->no_stream ? -1 : p->stream;
             GP_VEC_PUSH(&v->streams, s);
             v->devices.at[v->devices.n - 1].n_streams++;
         }
         stream_of[p->track] = (uint32_t)v->streams.n - 1;
     }
+    gp_map_release(&props);
     free(places);
 }
 
