@@ -265,7 +265,12 @@ static void name_culprit(struct figure *f, const struct gp_hta *h, const struct 
         gp_buf_puts(&f->text, gp_hta_str(h, frames[i]));
     }
     row->full = keep(f);
-    row->label = inner ? gp_hta_str(h, inner) : "nothing recorded";
+    gp_buf_puts(&f->text, inner ? gp_hta_str(h, inner) : "nothing recorded");
+    if (c->cause != GP_IDLE_HOST) { /* the usual one goes without saying */
+        gp_buf_puts(&f->text, ", ");
+        gp_buf_puts(&f->text, short_cause((enum gp_idle_cause)c->cause));
+    }
+    row->label = keep(f);
 }
 
 void gp_hta_chart_culprits(struct gp_svg *w, const struct gp_hta *h)

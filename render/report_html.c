@@ -386,7 +386,7 @@ static void put_finding(struct page *p, const struct gp_finding *f)
         put_scratch(p, "span", NULL);
     }
     if (f->where) {
-        gp_page_text(&p->w, "look at ");
+        gp_page_text(&p->w, f->rank >= 0 ? "\xC2\xB7 look at " : "look at ");
         gp_page_element(&p->w, "code", NULL, gp_hta_str(h, f->where), gp_string_len(&h->strings, f->where));
         gp_svg_text(&p->w, " ", 1);
     }
