@@ -41,8 +41,11 @@ struct calls {
     const struct gp_steps_program *p;
     GP_VEC(struct call) v_;
     size_t graphs, graph_events;
-    struct gp_map of_name;  /* kernel name -> sid in labels */
-    struct gp_map is_graph; /* name of a call -> whether it launches graphs */
+    struct gp_map of_name;      /* kernel name -> sid in labels */
+    uint32_t *symbol_of_config; /* 0: not looked at */
+    struct gp_map is_graph;     /* name of a call -> whether it launches graphs */
+    gp_sid last_call;           /* the name that was looked up last, and what was found */
+    bool last_is_graph;
     struct gp_strings labels;
 };
 
@@ -67,9 +70,11 @@ static bool launches_graphs(struct calls *c, uint32_t row)
     if (gp_get_graph(&c->v->t->events[GP_GPU], row) != GP_NO_ID) return true;
     if (api == UINT32_MAX) return false;
     gp_sid name = c->v->t->events[GP_API].name[api];
-    const uint32_t *known = gp_map_get(&c->is_graph, name);
-    if (known) return *known;
-    return *gp_map_put(&c->is_graph, name, strstr(gp_trace_str(c->v->t, name), "GraphLaunch") != NULL);
+    if (name == c->last_call) return c->last_is_graph;
+    uint32_t *known = gp_map_put(&c->is_graph, name, UINT32_MAX);
+    if (*known == UINT32_MAX) *known = strstr(gp_trace_str(c->v->t, name), "GraphLaunch") != NULL;
+    c->last_call = name;
+    return c->last_is_graph = *known;
 }
 
 static uint32_t mix(uint32_t h, uint64_t v)
@@ -78,12 +83,18 @@ static uint32_t mix(uint32_t h, uint64_t v)
     return (uint32_t)(m >> 32);
 }
 
+static uint32_t symbol_of(struct calls *c, uint32_t row)
+{
+    uint32_t *symbol = &c->symbol_of_config[gp_get_config(&c->v->t->events[GP_GPU], row)];
+    if (*symbol) return *symbol;
+    const struct gp_config *config = gp_gpu_config(c->v->t, row);
+    return *symbol = mix(config->kind, label_of(c, config->name)) | 1;
+}
+
 static void add_call(struct calls *c, uint32_t first, uint32_t n)
 {
     uint32_t row = c->p->rows[first];
-    const struct gp_config *config = gp_gpu_config(c->v->t, row);
-    struct call call = {first, n, 0, !c->p->by_gpu_time && launches_graphs(c, row)};
-    call.symbol = mix(config->kind, label_of(c, config->name));
+    struct call call = {first, n, symbol_of(c, row), !c->p->by_gpu_time && launches_graphs(c, row)};
     if (call.graph) {
         uint64_t id = gp_get_graph(&c->v->t->events[GP_GPU], row);
         call.symbol = mix(id == GP_NO_ID ? call.symbol ^ n : 1, id);
@@ -266,6 +277,8 @@ static void by_period(struct gp_steps_program *p, const struct calls *c)
 void gp_steps_by_launches(struct gp_steps_program *p, const struct gp_view *v)
 {
     struct calls c = {.v = v, .p = p};
+    c.symbol_of_config = gp_zalloc((v->t->configs.n + 1) * sizeof *c.symbol_of_config);
+    GP_VEC_RESERVE(&c.v_, p->n);
     find_calls(&c);
     bool mostly_graphs = c.graphs >= 3 && c.graph_events >= p->n / 2;
     if (mostly_graphs) by_graphs(p, &c);
@@ -274,5 +287,6 @@ void gp_steps_by_launches(struct gp_steps_program *p, const struct gp_view *v)
     GP_VEC_FREE(&c.v_);
     gp_map_release(&c.of_name);
     gp_map_release(&c.is_graph);
+    free(c.symbol_of_config);
     gp_strings_release(&c.labels);
 }
