@@ -227,6 +227,8 @@ static void test_autograd_thread_launches_while_main_waits(void **state)
     first_kernel(s);
     mk_host(&s->t, GP_RANGE, s->main, 5000, 200000, "backward");
     mk_host(&s->t, GP_PYTHON, s->main, 6000, 200000, "torch/autograd/graph.py(1): run");
+    mk_call(&s->t, s->other, 1000, 1500, "cudaLaunchKernel", 3); /* main is not who launched last */
+    mk_kernel(&s->t, s->s9, 2000, 3000, "c", 3);
     mk_host(&s->t, GP_OP, s->other, 40000, 90000, "MmBackward0");
     launch(s, s->other, 60000, s->s7, 66000, 2);
     run(s);
@@ -288,7 +290,8 @@ static void test_graph_launch(void **state)
 {
     struct scene *s = *state;
     first_kernel(s);
-    mk_call(&s->t, s->main, 50000, 58000, "cudaGraphLaunch", 2);
+    mk_call(&s->t, s->main, 50000, 66000, "cudaGraphLaunch",
+            2); /* still in the call: it is delivered all the same */
     mk_kernel(&s->t, s->s7, 60000, 61000, "n0", 2);
     mk_kernel(&s->t, s->s7, 62000, 63000, "n1", 2);
     mk_kernel(&s->t, s->s9, 64000, 65000, "n2", 2); /* another branch */
@@ -426,7 +429,7 @@ static void test_overlap_on_a_stream_is_no_gap(void **state)
     struct scene *s = *state;
     first_kernel(s);
     mk_call(&s->t, s->main, -900, -800, "cudaLaunchKernel", 2);
-    mk_kernel(&s->t, s->s7, 2000, 3000, "inside a", 2);
+    mk_kernel(&s->t, s->s7, 200, 400, "inside a", 2); /* longer than K before the gap ends */
     mk_call(&s->t, s->main, -700, -600, "cudaLaunchKernel", 3);
     mk_kernel(&s->t, s->s7, 11000, 12000, "after a", 3);
     run(s);
@@ -479,6 +482,39 @@ static void test_names_of_data_loading(void **state)
             fail_msg("%s", names[i].name);
 }
 
+static void check_node(void *ctx, const struct gp_idle_piece *p)
+{
+    const struct scene *s = ctx;
+    if (p->cause != GP_IDLE_HOST) return;
+    assert_int_equal(gp_host_at(&s->v.hs, s->main, p->begin_ns), p->node);
+    assert_int_equal(gp_host_at(&s->v.hs, s->main, p->end_ns - 1), p->node);
+}
+
+/* Gaps of 0.3 to 90 us over operators that nest four deep, found one by one by another way. */
+static void test_each_piece_is_told_by_what_was_open(void **state)
+{
+    struct scene *s = *state;
+    int64_t at = 0;
+    for (uint64_t i = 1; i <= 400; i++) {
+        int64_t gap = 300 + (int64_t)(i * i * 7919 % 90000);
+        for (int64_t k = 0; k < gap / 500; k++)
+            mk_host(&s->t, GP_OP, s->main, at + k * 500, at + k * 500 + 100 + (k * 37 % 11) * 180, "op");
+        at += gap;
+        mk_call(&s->t, s->main, at, at + 5, "cudaLaunchKernel", i);
+        mk_kernel(&s->t, s->s7, at + 10, at + 2000, "k", i);
+        at += 2000;
+    }
+    run(s);
+    gp_idle_walk(&s->v, check_node, s);
+    assert_true(cause(s, GP_IDLE_HOST) > 0);
+}
+
+static void count(void *ctx, const struct gp_idle_piece *p)
+{
+    (void)p;
+    ++*(size_t *)ctx;
+}
+
 /* A damaged file can name any number of devices, whose gaps all span the whole file. */
 static void test_many_devices_take_bounded_time(void **state)
 {
@@ -491,7 +527,10 @@ static void test_many_devices_take_bounded_time(void **state)
                 i + 1);
         mk_kernel(&s->t, stream, 2100000, 2100010, "b", i + 1);
     }
-    run(s); /* 5000 times 20000 steps would take seconds */
+    run(s);
+    size_t pieces = 0; /* 5000 times 40000, one a step, without a bound */
+    gp_idle_walk(&s->v, count, &pieces);
+    assert_in_range(pieces, 10000, 1000000); /* 16 x 35000, the walk that passes it, two for each gap after */
     assert_int_equal(s->h.devices.n, 5000);
     assert_int_equal(s->h.devices.at[4999].b.idle_ns, 2099990);
 }
@@ -525,6 +564,7 @@ int main(void)
         T(test_two_devices),
         T(test_of_events_that_start_together_the_first_stream_tells),
         T(test_overlap_on_a_stream_is_no_gap),
+        T(test_each_piece_is_told_by_what_was_open),
         T(test_many_devices_take_bounded_time),
         cmocka_unit_test(test_names_of_calls),
         cmocka_unit_test(test_names_of_data_loading),

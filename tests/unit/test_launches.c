@@ -77,18 +77,19 @@ static const struct gp_api_stat *api(const struct scene *s, const char *name)
 static void test_delay_and_short_kernels(void **state)
 {
     struct scene *s = *state;
-    launch(s, 0, 4000, s->s7, 6000, 1000, 1);      /* delay 2000; kernel shorter than its call */
-    launch(s, 10000, 4000, s->s7, 12000, 4000, 2); /* starts in the call: delay 0; as long: not shorter */
-    launch(s, 20000, 4000, s->s7, 19000, 9000, 3); /* 1000 before its call */
+    launch(s, 0, 4000, s->s7, 6000, 1000, 1);        /* delay 2000; kernel shorter than its call */
+    launch(s, 10000, 4000, s->s7, 12000, 4000, 2);   /* starts in the call: delay 0; as long: not shorter */
+    launch(s, 20000, 4000, s->s7, 19000, 9000, 3);   /* 1000 before its call */
+    launch(s, 100000, 4000, s->s7, 100000, 5000, 5); /* at the very begin of its call */
     mk_kernel(&s->t, s->s7, 50000, 51000, "nobody's", 99);
     run(s);
     const struct gp_hta_launches *l = &s->h.launches;
-    assert_int_equal(l->gpu_events, 4);
-    assert_int_equal(l->linked, 3);
-    assert_int_equal(l->calls, 3);
-    assert_int_equal(l->delay.n, 3);
+    assert_int_equal(l->gpu_events, 5);
+    assert_int_equal(l->linked, 4);
+    assert_int_equal(l->calls, 4);
+    assert_int_equal(l->delay.n, 4);
     assert_int_equal(l->delay.sum, 2000);
-    assert_int_equal(l->api_dur.sum, 12000);
+    assert_int_equal(l->api_dur.sum, 16000);
     assert_int_equal(l->short_kernels, 1);
     assert_int_equal(l->short_kernel_ns, 1000);
     assert_int_equal(l->before_launch, 1);
@@ -161,6 +162,17 @@ static void test_queue_of_each_stream(void **state)
     assert_int_equal(s->h.launches.queue_full_ns, 0);
 }
 
+static void test_queue_of_launches_that_overtake(void **state)
+{
+    struct scene *s = *state;
+    launch(s, 0, 5, s->s7, 200, 50, 1);  /* nobody before it */
+    launch(s, 150, 5, s->s7, 160, 5, 2); /* behind the first */
+    launch(s, 170, 5, s->s7, 180, 5, 3); /* the same: the second has started */
+    run(s);
+    assert_int_equal(s->h.launches.queue_len.sum, 2);
+    assert_int_equal(s->h.launches.max_queue, 2);
+}
+
 /* N launches a ns apart from FROM; the first starts at START, then one each 10 ns. */
 static void fill(struct scene *s, uint32_t stream, int64_t from, int64_t start, int n, uint64_t corr)
 {
@@ -170,8 +182,8 @@ static void fill(struct scene *s, uint32_t stream, int64_t from, int64_t start, 
 static void test_time_on_a_full_queue_of_any_stream(void **state) /* the last stream alone in another tool */
 {
     struct scene *s = *state;
-    fill(s, s->s7, 0, 5000, 1030, 1);        /* 1024 at 1023; 1023 left when the 7th starts, at 5060 */
-    fill(s, s->s9, 3000, 5030, 1025, 10000); /* 1024 at 4023; 1023 left when the 2nd starts, at 5040 */
+    fill(s, s->s9, 0, 5000, 1030, 1);        /* 1024 at 1023; 1023 left when the 7th starts, at 5060 */
+    fill(s, s->s7, 3000, 5030, 1025, 10000); /* 1024 at 4023; 1023 left when the 2nd starts, at 5040 */
     run(s);
     assert_int_equal(s->h.launches.max_queue, 1030);
     assert_int_equal(s->h.launches.queue_full_ns, 5060 - 1023); /* together, not twice */
@@ -206,28 +218,29 @@ static void test_graph_launches(void **state) /* 0 rows in another tool */
     graph_launch(s, 0, 1, 5, 20);
     graph_launch(s, 1000, 2, 5, 25);
     graph_launch(s, 2000, 3, 6, 7);
+    graph_launch(s, 2500, 5, 5, 22);
     launch(s, 3000, 10, s->s7, 3100, 5, 4);
     run(s);
     const struct gp_hta_launches *l = &s->h.launches;
-    assert_int_equal(l->linked, 7);
-    assert_int_equal(l->calls, 4);
-    assert_int_equal(l->graph_calls, 3);
-    assert_int_equal(l->graph_events, 6);
+    assert_int_equal(l->linked, 9);
+    assert_int_equal(l->calls, 5);
+    assert_int_equal(l->graph_calls, 4);
+    assert_int_equal(l->graph_events, 8);
     assert_int_equal(l->delay.n, 1); /* nodes wait for each other, not for the call */
     assert_int_equal(l->delay.sum, 90);
     assert_int_equal(l->short_kernels, 1);
     assert_int_equal(l->max_queue, 2); /* one call, two kernels */
-    assert_int_equal(l->queue_len.n, 4);
-    assert_int_equal(api(s, "cudaGraphLaunch")->launches, 6);
+    assert_int_equal(l->queue_len.n, 5);
+    assert_int_equal(api(s, "cudaGraphLaunch")->launches, 8);
     assert_int_equal(s->h.graphs.n, 2);
-    const struct gp_graph_stat *g = &s->h.graphs.at[0]; /* the busiest first: 75, then 17 */
+    const struct gp_graph_stat *g = &s->h.graphs.at[0]; /* the busiest first: 97, then 17 */
     assert_int_equal(g->graph, 5);
-    assert_int_equal(g->launches, 2);
-    assert_int_equal(g->gpu_events, 4);
+    assert_int_equal(g->launches, 3);
+    assert_int_equal(g->gpu_events, 6);
     assert_int_equal(g->nodes, 2);
     assert_int_equal(g->span.min, 40); /* 100..140 */
     assert_int_equal(g->span.max, 45);
-    assert_int_equal(g->busy.sum, 30 + 35);
+    assert_int_equal(g->busy.sum, 30 + 35 + 32);
     assert_int_equal(g->worst_node, 502);
     assert_string_equal(gp_hta_str(&s->h, g->worst_node_name), "second");
     assert_int_equal(g->worst_node_min_ns, 20);
@@ -241,14 +254,19 @@ static void test_graph_without_ids(void **state)
     struct scene *s = *state;
     graph_launch(s, 0, 1, GP_NO_ID, 20);
     graph_launch(s, 1000, 2, GP_NO_ID, 50);
+    mk_call(&s->t, s->main, 3000, 3050, "cudaGraphLaunch", 3);
+    mk_kernel(&s->t, s->s7, 3100, 3200, "first", 3);
+    mk_kernel(&s->t, s->s9, 3110, 3120, "second", 3); /* beside it, and done before */
     run(s);
     assert_int_equal(s->h.graphs.n, 1);
     const struct gp_graph_stat *g = &s->h.graphs.at[0];
     assert_int_equal(g->graph, GP_NO_ID);
-    assert_int_equal(g->launches, 2);
+    assert_int_equal(g->launches, 3);
+    assert_int_equal(g->span.max, 100);
     assert_int_equal(g->nodes, 2); /* by their place */
     assert_int_equal(g->worst_node, GP_NO_ID);
-    assert_int_equal(g->worst_node_max_ns, 50);
+    assert_int_equal(g->worst_node_min_ns, 10); /* the first: 10, 10, 100; the second: 20, 50, 10 */
+    assert_int_equal(g->worst_node_max_ns, 100);
     assert_string_equal(gp_hta_str(&s->h, g->api), "cudaGraphLaunch");
 }
 
@@ -299,6 +317,8 @@ static void test_merging_and_saving_change_nothing(void **state)
     gp_hta_finish_graphs(&s->h);
     assert_int_equal(s->h.launches.gpu_events, 9);
     assert_int_equal(s->h.launches.calls, 6);
+    assert_int_equal(s->h.launches.graph_calls, 3);
+    assert_int_equal(s->h.launches.graph_events, 6);
     assert_int_equal(s->h.launches.delay.sum, 3 * 2000);
     assert_int_equal(s->h.launches.max_queue, 2);
     assert_int_equal(s->h.api.n, 2);
@@ -318,6 +338,7 @@ int main(void)
         T(test_outliers),
         T(test_correlation_0_joins_nothing),
         T(test_queue_of_each_stream),
+        T(test_queue_of_launches_that_overtake),
         T(test_time_on_a_full_queue_of_any_stream),
         T(test_a_graph_is_one_entry_of_a_full_queue),
         T(test_graph_launches),
