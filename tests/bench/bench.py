@@ -150,6 +150,25 @@ def bench_size(bench):
     print('size: %s (aim: at most 12 B/launch)\n%s' % (' '.join(said.split()), shown(command)))
 
 
+def bench_hta(bench):
+    ours, peer = bench.tool('trace-hta'), bench.peer('simdjson_walk')
+    if not ours:
+        print('skipped: trace-hta is missing')
+        return
+    out = os.path.join(bench.scratch, 'hta.txt')
+    peers = [[peer, bench.json()]] if peer else []
+    figures = run_against(bench, 'hta', [ours, '-q', '-o', out, bench.json()], peers, ' (aim: at most 0.6)')
+    print('  peak memory %.1f bytes an event (aim: at most 60)' % (figures[0].peak_bytes / bench.events()))
+    run_against(bench, 'hta of the binary trace', [ours, '-q', '-o', out, bench.trace()], peers,
+                ' (aim: at most %.3f)' % (1 / 15))
+    small = bench.file('small.json', [sys.executable, os.path.join(HERE, 'enlarge.py'), bench.sample, 'OUT',
+                                      str(MEGABYTES // 10)])
+    one, ten = compare([[ours, '-q', '-o', out, path] for path in (small, bench.json())], bench.rounds)
+    times = os.path.getsize(bench.json()) / os.path.getsize(small)
+    print('hta of %.1f times the events: %s against %s: %.1f times the time (aim: at most 11 for 10)' %
+          (times, seconds(ten), seconds(one), ten.seconds / one.seconds))
+
+
 def bench_flame(bench):
     ours = bench.tool('trace2flame')
     if not ours:
@@ -166,7 +185,7 @@ def bench_flame(bench):
 
 
 BENCHES = {'convert': bench_convert, 'gzip': bench_gzip, 'write': bench_write, 'decode': bench_decode,
-           'size': bench_size, 'flame': bench_flame}
+           'size': bench_size, 'hta': bench_hta, 'flame': bench_flame}
 
 
 def main():
