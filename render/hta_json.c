@@ -375,7 +375,7 @@ static void put_devices(struct out *o)
         put_window(o, &d->b);
         put_dist(o, "idle_gaps", &d->gaps, "_ns");
         put_culprits(o, d);
-        put_share(o, "sm_efficiency_pct", d->sm_ns, d->sms ? d->b.span_ns : 0);
+        put_share(o, "sm_efficiency_pct", d->sm_ns, d->sm_known_ns ? d->b.span_ns : 0);
         put_share(o, "occupancy_pct", d->occupancy_ns, d->occupancy_known_ns);
         put_share(o, "tensor_core_pct", (double)d->tensor_core_ns, d->kernel_ns);
         end(o, '}');

@@ -115,6 +115,13 @@ static void put_place(const struct make *m, struct gp_report_table *t, int32_t r
 
 /* ---- findings ---- */
 
+static bool is_kernel(const struct gp_hta *h, gp_sid name)
+{
+    for (size_t i = 0; i < h->kernels.n; i++)
+        if (h->kernels.at[i].name == name) return true;
+    return false;
+}
+
 static void add_findings(struct make *m)
 {
     const struct gp_hta *h = m->h;
@@ -134,7 +141,8 @@ static void add_findings(struct make *m)
         put_rank(t, f->rank);
         put_sid(m, t, f->id);
         put_sid(m, t, f->text);
-        put_sid(m, t, f->where);
+        if (is_kernel(h, f->where)) put_kernel(m, t, f->where);
+        else put_sid(m, t, f->where);
     }
     say_more(m, t, h->findings.n - n, 0);
 }
@@ -238,7 +246,7 @@ static void add_devices(struct make *m)
         put_place(m, t, d->rank, d->producer, d->device);
         put_sid(m, t, d->name);
         put_breakdown(t, &d->b);
-        put_part(t, d->sm_ns, d->sms ? d->b.span_ns : 0);
+        put_part(t, d->sm_ns, d->sm_known_ns ? d->b.span_ns : 0);
         put_part(t, d->occupancy_ns, d->occupancy_known_ns);
         put_part(t, (double)d->tensor_core_ns, d->kernel_ns);
     }
@@ -705,7 +713,8 @@ static void add_collectives(struct make *m)
     COLUMN(t, "group_size", "Ranks", GP_CELL_ID, 0, "of the group");
     COLUMN(t, "type", "Type", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "count", "Count", GP_CELL_COUNT, 0, NULL);
-    COLUMN(t, "bytes", "Bytes", GP_CELL_BYTES, 0, "in all, where known");
+    COLUMN(t, "mean_bytes", "Each", GP_CELL_BYTES, 0, "mean size, where known");
+    COLUMN(t, "bytes", "Bytes", GP_CELL_BYTES, GP_COLUMN_WIDE, "in all, where known");
     COLUMN(t, "total_ns", "Total", GP_CELL_NS, 0, "sum of durations, waiting included");
     COLUMN(t, "mean_ns", "Mean", GP_CELL_NS, GP_COLUMN_SPARE, NULL);
     COLUMN(t, "max_ns", "Max", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
@@ -728,6 +737,7 @@ static void add_collectives(struct make *m)
         else gp_report_put_none(t);
         put_sid(m, t, c->dtype);
         gp_report_put(t, (int64_t)c->count);
+        put_bytes(t, c->bytes > 0 && c->count ? c->bytes / (int64_t)c->count : c->bytes);
         put_bytes(t, c->bytes);
         gp_report_put(t, c->dur.sum);
         put_mean(t, &c->dur);

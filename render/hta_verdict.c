@@ -249,6 +249,7 @@ static void say_steps(struct gp_report *r, const struct gp_hta *h, struct gp_buf
 
 static void say_straggler(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
 {
+    if (h->findings.n) return; /* it is one of them where it matters */
     if (h->stragglers.n < 2 || !h->stragglers.at[0].times_last || !h->stragglers.at[0].caused_wait_ns) return;
     const struct gp_straggler *s = &h->stragglers.at[0];
     if (s->times_last * h->stragglers.n <= s->matched) return; /* no more often than its share */

@@ -119,8 +119,7 @@ static void every_table_is_complete_and_known(void **state)
         const struct gp_report_table *t = r.tables.at[i];
         assert_int_equal(t->cells.n, gp_report_rows(t) * t->columns.n);
         assert_true(gp_report_rows(t) > 0);
-        while (gp_hta_table_id(k) && strcmp(gp_hta_table_id(k), t->id) != 0)
-            k++; // in the order of the list
+        while (gp_hta_table_id(k) && strcmp(gp_hta_table_id(k), t->id) != 0) k++; // in the order of the list
         assert_non_null(gp_hta_table_id(k));
     }
     gp_report_release(&r);
