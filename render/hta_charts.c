@@ -105,13 +105,18 @@ static void put_legend(struct figure *f, const struct gp_chart_series *series, s
     gp_svg_close(f->w);
 }
 
+/* As much of rank, process and GPU as it takes to tell it from the others. */
 static void put_device(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_device *d)
 {
-    bool alone = true; /* the rank's only device */
-    for (size_t i = 0; i < h->devices.n; i++)
-        alone = alone && (&h->devices.at[i] == d || h->devices.at[i].rank != d->rank);
-    if (d->rank >= 0) gp_buf_printf(b, "rank %d", d->rank);
-    if (d->rank >= 0 && !alone) gp_buf_puts(b, ", ");
+    bool alone = true, twin = false; /* the rank's only device; two processes use one */
+    for (size_t i = 0; i < h->devices.n; i++) {
+        const struct gp_hta_device *other = &h->devices.at[i];
+        if (other == d || other->rank != d->rank) continue;
+        alone = false;
+        twin = twin || other->device == d->device;
+    }
+    if (d->rank >= 0) gp_buf_printf(b, "rank %d%s", d->rank, alone ? "" : ", ");
+    if (twin) gp_buf_printf(b, "process %u, ", d->producer);
     if (d->rank < 0 || !alone) gp_buf_printf(b, "GPU %lld", (long long)d->device);
 }
 
