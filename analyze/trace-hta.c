@@ -14,6 +14,7 @@
 #include "render/hta_json.h"
 #include "render/hta_tables.h"
 #include "render/hta_verdict.h"
+#include "render/path_dot.h"
 #include "render/report_csv.h"
 #include "render/report_html.h"
 #include "render/report_text.h"
@@ -53,7 +54,7 @@ static const struct gp_option options[] = {
     {0, "save-partial", "FILE", "save what was read for --merge, and report nothing", GP_OPT_STRING,
      offsetof(struct opts, save_partial)},
     {0, "merge", NULL, "the operands are files of --save-partial", GP_OPT_FLAG, offsetof(struct opts, merge)},
-    GP_OPTIONS_COMMON("text|json|csv|html", "text"),
+    GP_OPTIONS_COMMON("text|json|csv|html|dot", "text"),
     {0},
 };
 
@@ -268,6 +269,20 @@ static void tell_quality(const struct job *j)
     gp_report_release(&r);
 }
 
+static void tell_inputs(const struct job *j)
+{
+    const struct gp_hta *h = &j->h;
+    for (size_t i = 0; i < h->inputs.n; i++) {
+        const struct gp_hta_input *in = &h->inputs.at[i];
+        struct gp_buf rank = {0};
+        if (in->rank >= 0) gp_buf_printf(&rank, ", rank %" PRId32, in->rank);
+        gp_cli_warn(j->tool, "%s: %s, compression %s%s: %" PRIu64 " events, %" PRIu64 " of the GPU, %s",
+                    gp_hta_str(h, in->path), gp_hta_str(h, in->format), gp_hta_str(h, in->compression),
+                    gp_buf_str(&rank), in->events, in->gpu_events, gp_hta_str(h, in->verdict));
+        gp_buf_release(&rank);
+    }
+}
+
 static uint64_t gpu_events(const struct gp_hta *h)
 {
     uint64_t n = 0;
@@ -348,6 +363,8 @@ static int write_result(struct job *j, struct gp_err *err)
         gp_hta_json_write(&b, &j->h, &jo);
     } else if (!strcmp(o->common.format, "html")) {
         write_page(j, &b);
+    } else if (!strcmp(o->common.format, "dot")) {
+        gp_path_dot(&b, &j->h, NULL);
     } else {
         write_report(j, &b);
     }
@@ -361,6 +378,7 @@ static int analyze(struct job *j, struct gp_err *err)
     if (j->opts->classes && read_classes(j, err)) return -1;
     gp_hta_init(&j->h, &j->hta_opts);
     int failed = read_inputs(j, err);
+    if (!failed && j->opts->common.verbose) tell_inputs(j);
     if (!failed && !j->opts->save_partial) {
         gp_hta_finish(&j->h);
         tell_quality(j);
@@ -395,7 +413,7 @@ static int list_tables(struct gp_err *err)
 static int check_opts(const struct opts *o, struct gp_err *err)
 {
     if (o->table && check_table(o->table, err)) return -1;
-    if (o->table && (!strcmp(o->common.format, "json") || !strcmp(o->common.format, "html")))
+    if (o->table && strcmp(o->common.format, "text") != 0 && strcmp(o->common.format, "csv") != 0)
         return gp_fail(err, GP_E_USAGE, -1, "--table: for text and csv alone");
     if (o->save_partial && o->common.output)
         return gp_fail(err, GP_E_USAGE, -1,

@@ -161,6 +161,20 @@ test_expect_success 'colour only where it is wanted' '
     NO_COLOR= trace-hta --color always alone.json >out && grep "$(printf "\033")" out
 '
 
+test_expect_success 'the critical path as a graph' '
+    trace-hta -f dot alone.json >out && head -n 1 out | grep digraph &&
+    if command -v dot >/dev/null; then dot -Tsvg out >out.svg && grep "<svg" out.svg; fi
+'
+
+test_expect_success 'the page is HTML and has the figures' '
+    trace-hta -f html alone.json >out && head -c 15 out | grep -i "<!doctype html>" && grep -q "ncclDevKernel" out
+'
+
+test_expect_success '--verbose tells what was read' '
+    trace-hta -v alone.json >out 2>err &&
+    grep -x "trace-hta: alone.json: chrome, compression none, rank 0: 7 events, 3 of the GPU, clean" err
+'
+
 test_expect_success 'the input may be compressed, piped or ours' '
     gzip -c alone.json >alone.json.gz && trace-hta -f csv alone.json.gz >gz && trace-hta -f csv alone.json >plain &&
     test_cmp plain gz && trace-convert -q -o alone.trace alone.json && trace-hta -f csv alone.trace >ours &&
