@@ -637,8 +637,11 @@ static void judge_row(struct matching *m, const struct row *row, struct gp_strag
     }
     match.start_skew_ns = distance(last_start, first_start);
     match.end_skew_ns = distance(last_end, first_end);
-    for (size_t i = 0; i < row->n; i++)
-        match.wait_ns = add_saturated(match.wait_ns, distance(last_start, starts[i]));
+    for (size_t i = 0; i < row->n; i++) { /* who is done before the last one comes does not wait for it */
+        const struct gp_collective *c = collective(m, &e[i]);
+        int64_t lag = distance(last_start, starts[i]), own = c->end_ns - c->start_ns;
+        match.wait_ns = add_saturated(match.wait_ns, lag < own ? lag : own);
+    }
     match.algbw_gbps = gp_collective_bandwidth(match.bytes, match.duration_ns);
     match.busbw_gbps = match.algbw_gbps * gp_collective_bus_factor(op_of(m, first), group_size);
     GP_VEC_PUSH(&m->h->matches, match);

@@ -256,9 +256,9 @@ struct gp_collective_match {
     int64_t bytes;
     int64_t start_skew_ns; /* last start - first start, after the clock offsets */
     int64_t end_skew_ns;
-    int64_t duration_ns;           /* shortest duration over the ranks: the time the transfer itself took */
-    int64_t wait_ns;               /* sum over ranks of (last start - own start) */
-    int32_t last_rank;             /* who came last */
+    int64_t duration_ns; /* shortest duration over the ranks: the time the transfer itself took */
+    int64_t wait_ns;     /* sum over ranks of (last start - own start), no more than the own duration */
+    int32_t last_rank;   /* who came last */
     double algbw_gbps, busbw_gbps; /* 10^9 bytes a second, of duration_ns; 0 unknown */
 };
 

@@ -320,6 +320,27 @@ static void test_stragglers_by_name_alone(void **state)
     release(&h);
 }
 
+/* The root of a broadcast is done after 10 us and waits for nobody; rank 1, which comes 100 us later, is last. */
+static void test_the_root_does_not_wait(void **state)
+{
+    (void)state;
+    static const char args[] =
+        "{\"Collective name\":\"broadcast\",\"In msg nelems\":10,\"dtype\":\"Float\",\"Seq\":1,"
+        "\"Process Group Name\":\"0\",\"Process Group Ranks\":\"[0, 1]\"}";
+    struct maker a = begin(0), b = begin(1);
+    put_reduce(&a, 0, 50 * US, 10, 0); /* ties the clocks */
+    put_reduce(&b, 0, 50 * US, 10, 0);
+    put(&a, 100 * US, 110 * US, "ncclDevKernel_Broadcast_RING_LL(x)", args);
+    put(&b, 200 * US, 205 * US, "ncclDevKernel_Broadcast_RING_LL(x)", args);
+    struct gp_hta h = finish(&a, &b);
+    assert_int_equal(h.matches.n, 2);
+    assert_int_equal(h.offsets.at[1].pairs, 1); /* its ends say nothing about clocks */
+    assert_int_equal(h.matches.at[1].start_skew_ns, 100 * US);
+    assert_int_equal(h.matches.at[1].wait_ns, 10 * US);
+    assert_int_equal(h.matches.at[1].last_rank, 1);
+    release(&h);
+}
+
 /* Ranks 0 and 1 share one group, 1 and 2 another: the clock of 2 is known by way of 1. */
 static void test_clocks_by_way_of_others(void **state)
 {
@@ -427,6 +448,7 @@ int main(void)
         cmocka_unit_test(test_lost_record),
         cmocka_unit_test(test_numbers_that_contradict),
         cmocka_unit_test(test_stragglers_by_name_alone),
+        cmocka_unit_test(test_the_root_does_not_wait),
         cmocka_unit_test(test_clocks_by_way_of_others),
         cmocka_unit_test(test_no_communication),
         cmocka_unit_test(test_merging_is_adding),
