@@ -450,7 +450,7 @@ static bool counts_something(struct span t, size_t i)
 {
     static const char *const words[] = {"step",       "iter",    "iteration", "epoch",      "batch",
                                         "microbatch", "layer",   "block",     "generation", "context",
-                                        "execute",    "request", "req"};
+                                        "execute",    "request", "req",       "token"};
     while (i && strchr(" #_:=-.", t.s[i - 1])) i--;
     size_t begin = i;
     while (begin && isalpha((unsigned char)t.s[begin - 1])) begin--;

@@ -17,7 +17,7 @@ const char *gp_hta_cause_brief(enum gp_idle_cause c)
         [GP_IDLE_DATA] = "the host loaded data",
         [GP_IDLE_ALLOCATION] = "blocking allocation or copy",
         [GP_IDLE_QUEUED] = "between queued kernels",
-        [GP_IDLE_UNKNOWN] = "no launch record tells",
+        [GP_IDLE_UNKNOWN] = "nothing recorded tells",
     };
     return (unsigned)c < GP_IDLE_CAUSE_COUNT ? brief[c] : "";
 }

@@ -173,6 +173,7 @@ static void step_numbers_of_ranges_go(void **state)
     expect(f, "train epoch=3", "train epoch");
     expect(f, "layer_11", "layer");
     expect(f, "warmup#4", "warmup");
+    expect(f, "token 12", "token");
     expect(f, "execute_context_1(888_788544)_generation_0(0)", "execute_context_generation");
 }
 
