@@ -36,7 +36,7 @@ static struct whole sum_devices(struct gp_hta *h)
         w.kernel_ns += d->kernel_ns;
         w.gemm_ns += d->gemm_ns;
         w.tensor_core_ns += d->tensor_core_ns;
-        if (d->sms > 0) {
+        if (d->sm_known_ns > 0) {
             w.sm_ns += d->sm_ns;
             w.sm_span_ns += d->b.compute_ns;
         }
@@ -197,10 +197,18 @@ static bool misses_tensor_cores(const struct gp_kernel_stat *k)
     return k->kind == GP_FRAME_GEMM && !k->tensor_core;
 }
 
+/* The names of kernels of other vendors do not tell whether they use matrix units. */
+static bool is_hip(const struct gp_hta *h)
+{
+    for (size_t i = 0; i < h->api.n; i++)
+        if (!strncmp(gp_hta_str(h, h->api.at[i].name), "hip", 3)) return true;
+    return false;
+}
+
 static void find_tensor_cores(struct whole *w)
 {
     int64_t without_ns = w->gemm_ns > w->tensor_core_ns ? w->gemm_ns - w->tensor_core_ns : 0;
-    if (!worth(w, without_ns)) return;
+    if (!worth(w, without_ns) || is_hip(w->h)) return;
     const struct gp_kernel_stat *k = largest_kernel(w->h, misses_tensor_cores);
     if (!k) return;
     struct gp_buf text = {0};

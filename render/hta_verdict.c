@@ -106,7 +106,7 @@ void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h)
         gp_hta_ranks_put(b, h->repeated_ranks.at, h->repeated_ranks.n);
         say(r, false, GP_TONE_WARN, b);
     }
-    if (h->missing_ranks.n) {
+    if (h->missing_ranks.n && h->inputs.n > 1) { /* one rank alone was chosen, not left over */
         gp_buf_printf(b, "missing rank%s", h->missing_ranks.n > 1 ? "s" : "");
         if (h->world_size > 0) gp_buf_printf(b, " of %" PRId32, h->world_size);
         gp_buf_puts(b, ": ");
@@ -124,7 +124,10 @@ static void put_span(struct gp_buf *b, const struct gp_hta *h, const struct gp_h
     for (size_t i = 1; i < h->devices.n; i++)
         if (h->devices.at[i].name != h->devices.at[0].name) name = "";
     if (all->devices == 1) {
-        gp_buf_puts(b, *name ? name : "The GPU");
+        bool ranked = h->inputs.n == 1 && h->world_size > 1 && h->devices.at[0].rank >= 0;
+        if (ranked)
+            gp_buf_printf(b, "Rank %" PRId32 " of %" PRId32 ", ", h->devices.at[0].rank, h->world_size);
+        gp_buf_puts(b, *name ? name : ranked ? "one GPU" : "The GPU");
         gp_buf_puts(b, " over ");
         gp_scale_put(b, GP_UNIT_NS, all->b.span_ns);
         return;

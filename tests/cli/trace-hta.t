@@ -88,7 +88,8 @@ test_expect_success 'ranks that are missing or repeat are told, and work goes on
     trace-hta r1.json r2.json r2.json r5.json >out 2>err &&
     grep -x "trace-hta: rank that is there more than once: 2" err &&
     grep -x "trace-hta: missing ranks of 8: 0, 3 to 4, 6 to 7" err && grep "^! missing ranks" out &&
-    trace-hta -q r1.json r2.json r2.json >out 2>err && test_must_be_empty err
+    trace-hta -q r1.json r2.json r2.json >out 2>err && test_must_be_empty err &&
+    trace-hta r1.json >out 2>err && test_must_be_empty err && head -n 1 out | grep "^Rank 1 of 8, one GPU over"
 '
 
 test_expect_success 'partial results merge to the same answer' '
