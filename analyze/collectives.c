@@ -312,6 +312,7 @@ static int compare_collectives(const void *a, const void *b)
     COMPARE(x->rank, y->rank);
     COMPARE(x->start_ns, y->start_ns);
     COMPARE(x->order, y->order);
+    COMPARE(x->device, y->device);
     return 0;
 }
 
@@ -399,13 +400,39 @@ static void add_stats(struct gp_hta *h, const uint32_t *match_of)
     free(match_seen);
 }
 
+/* Processes of one trace that do not know their ranks, each with a device of its own. */
+static bool devices_are_ranks(const struct gp_hta *h)
+{
+    struct gp_map seen = {0};
+    bool distinct = h->devices.n > 1;
+    for (size_t i = 0; i < h->devices.n && distinct; i++) {
+        const struct gp_hta_device *d = &h->devices.at[i];
+        distinct = d->rank < 0 && d->input == h->devices.at[0].input && d->device >= 0 &&
+                   d->device <= INT32_MAX && !gp_map_get(&seen, (uint64_t)d->device);
+        gp_map_put(&seen, (uint64_t)d->device, 0);
+    }
+    gp_map_release(&seen);
+    return distinct;
+}
+
+static void sort_collectives(struct gp_hta *h)
+{
+    qsort(h->collectives.at, h->collectives.n, sizeof *h->collectives.at, compare_collectives);
+}
+
 void gp_hta_finish_collectives(struct gp_hta *h)
 {
     if (!h->collectives.n) return;
-    qsort(h->collectives.at, h->collectives.n, sizeof *h->collectives.at, compare_collectives);
+    bool by_device = devices_are_ranks(h);
+    for (size_t i = 0; i < h->collectives.n && by_device; i++)
+        h->collectives.at[i].rank = (int32_t)h->collectives.at[i].device;
+    sort_collectives(h);
     uint32_t *match_of = gp_collectives_match(h);
     add_stats(h, match_of);
     free(match_of);
+    if (!by_device) return;
+    for (size_t i = 0; i < h->collectives.n; i++) h->collectives.at[i].rank = -1;
+    sort_collectives(h);
 }
 
 /* ---- saving ---- */

@@ -346,10 +346,11 @@ static bool shift_agrees(const struct matching *m, const struct list *ref, const
     return true;
 }
 
-/* Only what ends for all ranks together tells about time; kernels of no known group may be that. */
+/* Only what ends for all ranks together tells about time. Kernels that send and receive may be an all_to_all. */
 static bool ends_together(const struct matching *m, const struct gp_collective *c)
 {
-    return !c->group || gp_collective_is_symmetric(op_of(m, c));
+    const char *op = op_of(m, c);
+    return gp_collective_is_symmetric(op) || (!c->group && !strcmp(op, "send_recv"));
 }
 
 static void measure_shift(const struct matching *m, const struct list *ref, const struct list *list,

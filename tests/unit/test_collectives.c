@@ -369,6 +369,27 @@ static void test_clocks_by_way_of_others(void **state)
     release(&h);
 }
 
+/* Two processes in one trace that do not know their ranks: their devices tell them apart. */
+static void test_devices_for_ranks(void **state)
+{
+    (void)state;
+    struct gp_hta h;
+    gp_hta_init(&h, NULL);
+    for (int device = 0; device < 2; device++) {
+        struct maker m = begin(-1);
+        m.stream = mk_stream(&m.t, mk_process(&m.t, 2, 0), device, 17);
+        put(&m, device * 5 * US, 100 * US, all_reduce, NULL);
+        add(&h, &m);
+        GP_VEC_PUSH(&h.devices, ((struct gp_hta_device){.rank = -1, .device = device}));
+    }
+    gp_hta_finish_collectives(&h);
+    assert_int_equal(h.matches.n, 1);
+    assert_int_equal(h.matches.at[0].last_rank, 1);
+    assert_int_equal(h.matches.at[0].start_skew_ns, 5 * US);
+    assert_int_equal(h.collectives.at[0].rank, -1); /* that is not recorded */
+    release(&h);
+}
+
 static void test_no_communication(void **state)
 {
     (void)state;
@@ -450,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_stragglers_by_name_alone),
         cmocka_unit_test(test_the_root_does_not_wait),
         cmocka_unit_test(test_clocks_by_way_of_others),
+        cmocka_unit_test(test_devices_for_ranks),
         cmocka_unit_test(test_no_communication),
         cmocka_unit_test(test_merging_is_adding),
     };
