@@ -80,6 +80,7 @@ async function copy(text) {
 
 // Full names in place of the short ones, and back.
 function showNames(table, full) {
+  table.classList.toggle("full", full);
   for (const cell of table.querySelectorAll("td[title], td[data-full]")) {
     cell.dataset.full ??= cell.title;
     const span = cell.querySelector("span");
@@ -106,7 +107,7 @@ function makeColumns(section, table, tools) {
     section.removeEventListener("toggle", fit);
     if (table.offsetWidth <= table.parentElement.clientWidth) return;
     show(false);
-    tools.append(button);
+    tools.querySelector("output").before(button);
   };
   section.addEventListener("toggle", fit);
   fit();
