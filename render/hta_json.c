@@ -387,9 +387,10 @@ static void put_devices(struct out *o)
 
 static void put_kernel(struct out *o, const struct gp_kernel_stat *k, int64_t all_ns)
 {
-    struct gp_buf label = {0};
+    struct gp_buf label = {0}, plain = {0};
     enum gp_class class = gp_class_of((enum gp_frame_kind)k->kind);
-    gp_name_kernel_label(&label, gp_hta_str(o->h, k->name), gp_string_len(&o->h->strings, k->name));
+    gp_name_demangle(&plain, gp_hta_str(o->h, k->name), gp_string_len(&o->h->strings, k->name));
+    gp_name_kernel_label(&label, plain.n ? plain.data : "", plain.n);
     begin_element(o);
     put_str(o, "name", k->name);
     put_cstr(o, "class", gp_class_name(class));
@@ -414,6 +415,7 @@ static void put_kernel(struct out *o, const struct gp_kernel_stat *k, int64_t al
     put_i64(o, "bytes", k->bytes);
     end(o, '}');
     gp_buf_release(&label);
+    gp_buf_release(&plain);
 }
 
 static void put_kernels(struct out *o)

@@ -14,7 +14,7 @@ struct make {
     size_t top;
     bool merged; /* device numbers repeat: several processes' traces were merged */
     struct gp_hta_totals all;
-    struct gp_buf label;
+    struct gp_buf label, plain;
 };
 
 #define COLUMN gp_report_column
@@ -49,8 +49,9 @@ static void put_kernel(struct make *m, struct gp_report_table *t, gp_sid sid)
 {
     const char *s = gp_hta_str(m->h, sid);
     size_t n = gp_string_len(&m->h->strings, sid);
-    m->label.n = 0;
-    gp_name_kernel_label(&m->label, s, n);
+    m->label.n = m->plain.n = 0;
+    gp_name_demangle(&m->plain, s, n);
+    gp_name_kernel_label(&m->label, m->plain.n ? m->plain.data : "", m->plain.n);
     gp_report_put_name(m->r, t, s, n, m->label.data, m->label.n);
 }
 
@@ -1147,4 +1148,5 @@ void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_
     }
     drop_empty(r);
     gp_buf_release(&m.label);
+    gp_buf_release(&m.plain);
 }
