@@ -155,6 +155,20 @@ static void devices_that_differ_are_named(void **state)
     gp_hta_release(&h);
 }
 
+static void one_device_of_two_processes_is_not_two_devices(void **state)
+{
+    (void)state;
+    struct gp_hta h;
+    make(&h, -1);
+    add_device(&h, -1);
+    h.devices.at[1].producer = 1;
+    expect_verdict(
+        &h, 0,
+        "NVIDIA H200 in 2 processes over 1.00 \xC2\xB5s each: computing 50.0%, communicating with nothing "
+        "else to do 10.0%, only copying 5.00%, idle 35.0% (350 ns each).");
+    gp_hta_release(&h);
+}
+
 static void damage_is_told_with_its_place(void **state)
 {
     (void)state;
@@ -294,6 +308,7 @@ int main(void)
         cmocka_unit_test(every_table_is_complete_and_known),
         cmocka_unit_test(the_verdict_tells_the_shares),
         cmocka_unit_test(devices_that_differ_are_named),
+        cmocka_unit_test(one_device_of_two_processes_is_not_two_devices),
         cmocka_unit_test(damage_is_told_with_its_place),
         cmocka_unit_test(missing_ranks_are_told_in_runs),
         cmocka_unit_test(the_rest_of_a_long_table_is_counted),
