@@ -461,7 +461,7 @@ static void add_owners(struct make *m, enum gp_owner_sort sort, const char *id, 
            "mean from the end of the launch to the start");
     for (size_t i = 0; i < h->owners.n; i++) {
         const struct gp_owner_stat *o = &h->owners.at[i];
-        if (o->sort != (uint32_t)sort) continue;
+        if (o->sort != (uint32_t)sort || !o->gpu_events) continue;
         if (m->top && rows++ >= m->top) {
             left += o->gpu_ns;
             continue;
@@ -1139,7 +1139,7 @@ void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_
 {
     struct make m = {.r = r, .h = h, .top = o->top};
     m.all = gp_hta_totals(h);
-    for (size_t i = 0; i < h->devices.n; i++) m.merged |= h->devices.at[i].producer > 0;
+    for (size_t i = 0; i < h->devices.n; i++) m.merged |= h->devices.at[i].producer != h->devices.at[0].producer;
     gp_hta_say(r, h, &m.all);
     for (size_t i = 0; i < sizeof builders / sizeof *builders; i++) {
         const struct builder *b = &builders[i];
