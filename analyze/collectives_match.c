@@ -15,6 +15,7 @@ enum {
     SAMPLES = 128,      /* pairs whose ends are compared to judge a shift */
     CERTAIN_NS = 50000, /* ends of the same collective spread by that much anyway */
     SPREAD_MOST_NS = 1000000,
+    LOOKS_MOST = 1 << 25, /* at collectives, for clocks: long chains of ranks stop there, with no offset */
 };
 
 /* A collective in its group. */
@@ -38,9 +39,10 @@ struct matching {
     struct gp_hta *h;
     GP_VEC(struct entry) entries;
     GP_VEC(struct row) rows;
-    GP_VEC(bool) by_seq;   /* by group */
-    GP_VEC(int32_t) ranks; /* of all inputs, sorted */
-    int64_t *offset_ns;    /* by rank's index in ranks */
+    GP_VEC(bool) by_seq;    /* by group */
+    GP_VEC(int32_t) ranks;  /* of all inputs, sorted */
+    int64_t *offset_ns;     /* by rank's index in ranks */
+    struct gp_map partners; /* text of the ranks of a group -> are two of them among the inputs? */
 };
 
 #define COMPARE(a, b)                                                                                        \
@@ -124,13 +126,10 @@ static size_t rank_index(const struct matching *m, int32_t rank)
     return at ? (size_t)(at - m->ranks.at) : m->ranks.n;
 }
 
-/* Are there two ranks of this group among the inputs, so that its collectives should have a partner? Where its ranks
- * are not recorded, or not all of them, yes. */
-static bool has_partner(const struct matching *m, const struct gp_collective *c)
+/* Are two of the ranks in this text among the inputs? */
+static bool names_two_ranks(const struct matching *m, const char *p)
 {
-    const char *p = gp_hta_str(m->h, c->ranks);
     size_t found = 0;
-    if (!*p || strchr(p, '.')) return m->ranks.n > 1;
     while (*p && found < 2) {
         size_t digits = strspn(p, "0123456789");
         uint64_t rank;
@@ -143,6 +142,18 @@ static bool has_partner(const struct matching *m, const struct gp_collective *c)
         p += digits;
     }
     return found > 1;
+}
+
+/* Should this collective have a partner? Where the ranks of the group are not recorded, or not all of them, yes. */
+static bool has_partner(struct matching *m, const struct gp_collective *c)
+{
+    enum { UNKNOWN = 2 };
+    uint32_t *known = gp_map_put(&m->partners, c->ranks, UNKNOWN);
+    if (*known == UNKNOWN) {
+        const char *text = gp_hta_str(m->h, c->ranks);
+        *known = !*text || strchr(text, '.') ? m->ranks.n > 1 : names_two_ranks(m, text);
+    }
+    return *known;
 }
 
 /* ---- groups ---- */
@@ -233,19 +244,24 @@ static int compare_entries(const void *a, const void *b)
     return 0;
 }
 
+/* How many a rank had so far of a group. */
+struct count {
+    int32_t rank;
+    uint32_t n;
+};
+
 /* Fill entries, by (group, rank, start), and the order of each collective. */
 static void find_groups(struct matching *m)
 {
     struct gp_hta *h = m->h;
     GP_VEC(struct group_key) keys = {0};
-    GP_VEC(uint32_t) counts = {0}; /* of the rank, by group */
+    GP_VEC(struct count) counts = {0}; /* by group */
     struct gp_map groups = {0};
     place_vec places = {0};
     for (uint32_t i = 0; i < h->collectives.n; i++) {
         struct gp_collective *c = &h->collectives.at[i];
         if (!i || c->rank != h->collectives.at[i - 1].rank) {
             find_places(h, i, &places);
-            for (size_t k = 0; k < counts.n; k++) counts.at[k] = 0;
         }
         struct group_key key = key_of(m, c, &places);
         uint64_t hash = hash_key(&key);
@@ -255,10 +271,12 @@ static void find_groups(struct matching *m)
         uint32_t group = *at;
         if (group == keys.n) {
             GP_VEC_PUSH(&keys, key);
-            GP_VEC_PUSH(&counts, 0);
+            GP_VEC_PUSH(&counts, ((struct count){c->rank, 0}));
             GP_VEC_PUSH(&m->by_seq, key.by_seq);
         }
-        c->order = counts.at[group]++;
+        struct count *count = &counts.at[group];
+        if (count->rank != c->rank) *count = (struct count){c->rank, 0};
+        c->order = count->n++;
         if (c->rank >= 0) GP_VEC_PUSH(&m->entries, ((struct entry){group, i, c->rank, NO_KEY}));
     }
     if (m->entries.n) qsort(m->entries.at, m->entries.n, sizeof *m->entries.at, compare_entries);
@@ -597,7 +615,9 @@ static void find_offsets(struct matching *m)
         GP_VEC_PUSH(&m->h->offsets, ((struct gp_rank_offset){.rank = m->ranks.at[r]}));
     known[0] = true;
     /* Each pass reaches the neighbours of those that are known. */
-    while (spread_offsets(m, known, true) || spread_offsets(m, known, false)) continue;
+    uint64_t looked_at = 0;
+    while (looked_at < LOOKS_MOST && (spread_offsets(m, known, true) || spread_offsets(m, known, false)))
+        looked_at += m->entries.n + m->ranks.n;
     free(known);
 }
 
@@ -708,5 +728,6 @@ uint32_t *gp_collectives_match(struct gp_hta *h)
     GP_VEC_FREE(&m.by_seq);
     GP_VEC_FREE(&m.ranks);
     free(m.offset_ns);
+    gp_map_release(&m.partners);
     return match_of;
 }

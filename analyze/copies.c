@@ -13,21 +13,6 @@ static bool contains(const char *s, const char *what)
     return strstr(s, what) != NULL;
 }
 
-static bool is_pageable(const struct gp_config *c, const char *name)
-{
-    return c->src_kind == KIND_PAGEABLE || c->dst_kind == KIND_PAGEABLE || contains(name, "Pageable");
-}
-
-/* Does a call of this name wait for the copy that it starts? Copies inside a device never wait, sets do not either,
- * and an asynchronous copy from a device to pageable memory does. */
-static bool call_blocks(const struct gp_config *c, const char *name, const char *call)
-{
-    if (c->kind != GP_MEMCPY || c->copy_kind == KIND_DTOD || contains(name, "DtoD")) return false;
-    if (!contains(call, "Memcpy")) return false;
-    if (!contains(call, "Async")) return true;
-    return is_pageable(c, name) && contains(name, "DtoH");
-}
-
 static struct gp_copy_stat *copy_of(struct gp_hta *h, gp_sid name)
 {
     uint32_t *at = gp_map_put(&h->maps->copies, name, (uint32_t)h->copies.n);
@@ -45,22 +30,73 @@ static int64_t add_saturated(int64_t a, int64_t b)
     return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-static void add_copy(struct gp_hta *h, const struct gp_view *v, uint32_t row)
+/* What the name of a copy says, and where its row is. */
+struct copy_name {
+    uint32_t index;
+    bool pageable, inside, to_host;
+};
+
+/* Names are looked at once: there are few, and they may be long. */
+struct copy_names {
+    struct gp_map of_copy, of_call; /* name -> index into names; name -> enum call_kind */
+    GP_VEC(struct copy_name) names;
+};
+
+enum call_kind { CALL_OTHER, CALL_COPIES, CALL_COPIES_ASYNC, CALL_UNKNOWN };
+
+static const struct copy_name *read_copy_name(struct copy_names *names, struct gp_hta *h,
+                                              const struct gp_trace *t, gp_sid name)
+{
+    uint32_t *at = gp_map_put(&names->of_copy, name, (uint32_t)names->names.n);
+    if (*at == names->names.n) {
+        const char *s = gp_trace_str(t, name);
+        struct copy_name c = {0, contains(s, "Pageable"), contains(s, "DtoD"), contains(s, "DtoH")};
+        c.index = (uint32_t)(copy_of(h, gp_hta_take(h, &t->strings, name)) - h->copies.at);
+        GP_VEC_PUSH(&names->names, c);
+    }
+    return &names->names.at[*at];
+}
+
+static enum call_kind read_call_name(struct copy_names *names, const struct gp_trace *t, gp_sid name)
+{
+    uint32_t *kind = gp_map_put(&names->of_call, name, CALL_UNKNOWN);
+    if (*kind == CALL_UNKNOWN) {
+        const char *s = gp_trace_str(t, name);
+        *kind = !contains(s, "Memcpy") ? CALL_OTHER : contains(s, "Async") ? CALL_COPIES_ASYNC : CALL_COPIES;
+    }
+    return (enum call_kind) * kind;
+}
+
+static void add_copy(struct copy_names *names, struct gp_hta *h, const struct gp_view *v, uint32_t row)
 {
     const struct gp_trace *t = v->t;
     const struct gp_events *gpu = &t->events[GP_GPU];
     const struct gp_config *c = gp_gpu_config(t, row);
-    const char *name = gp_trace_str(t, c->name);
-    struct gp_copy_stat *s = copy_of(h, gp_hta_take(h, &t->strings, c->name));
+    const struct copy_name *name = read_copy_name(names, h, t, c->name);
+    bool pageable = name->pageable || c->src_kind == KIND_PAGEABLE || c->dst_kind == KIND_PAGEABLE;
+    struct gp_copy_stat *s = &h->copies.at[name->index];
     int64_t bytes = gp_get_bytes(gpu, row);
     uint32_t call = gp_view_launch(v, row);
     s->count++;
     s->bytes = add_saturated(s->bytes, bytes > 0 ? bytes : 0);
     s->dur_ns = add_saturated(s->dur_ns, gpu->dur_ns[row]);
     gp_dist_add(&s->size, bytes > 0 ? bytes : 0);
-    s->pageable |= is_pageable(c, name);
-    if (call != UINT32_MAX)
-        s->sync_calls += call_blocks(c, name, gp_trace_str(t, t->events[GP_API].name[call]));
+    s->pageable |= pageable;
+    /* Copies inside a device never wait, sets do not either; an asynchronous copy to pageable memory does. */
+    if (call == UINT32_MAX || c->kind != GP_MEMCPY || c->copy_kind == KIND_DTOD || name->inside) return;
+    enum call_kind kind = read_call_name(names, t, t->events[GP_API].name[call]);
+    s->sync_calls += kind == CALL_COPIES || (kind == CALL_COPIES_ASYNC && pageable && name->to_host);
+}
+
+static void add_all_copies(struct gp_hta *h, const struct gp_view *v)
+{
+    struct copy_names names;
+    memset(&names, 0, sizeof names);
+    for (uint32_t row = 0; row < v->t->events[GP_GPU].n; row++)
+        if (gp_gpu_config(v->t, row)->kind != GP_KERNEL) add_copy(&names, h, v, row);
+    gp_map_release(&names.of_copy);
+    gp_map_release(&names.of_call);
+    GP_VEC_FREE(&names.names);
 }
 
 /* ---- memory ---- */
@@ -171,8 +207,7 @@ static void add_memory(struct gp_hta *h, const struct gp_view *v)
 
 void gp_hta_add_copies(struct gp_hta *h, const struct gp_view *v)
 {
-    for (uint32_t row = 0; row < v->t->events[GP_GPU].n; row++)
-        if (gp_gpu_config(v->t, row)->kind != GP_KERNEL) add_copy(h, v, row);
+    add_all_copies(h, v);
     add_memory(h, v);
 }
 

@@ -184,31 +184,64 @@ static size_t window_at(const struct gp_steps_program *p, int64_t at_ns, size_t 
     return lo && at_ns < p->windows.at[lo - 1].end_ns ? lo - 1 : p->windows.n;
 }
 
-/* SEEN has a bit for each call: one that starts several GPU events is one launch. */
-static struct share *share_out(const struct gp_view *v, const struct gp_view_device *d,
-                               const struct gp_steps_program *p)
+/* The shares of one device after the other. Kept from device to device, so that many devices with a few GPU events
+ * each do not look at all windows each. */
+struct sharing {
+    GP_VEC(struct share) of_window; /* all zero but the touched ones */
+    GP_VEC(uint32_t) touched;       /* windows, in order */
+    uint8_t *seen; /* a bit for each call: one that starts several GPU events is one launch */
+};
+
+static int compare_windows(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void share_event(struct sharing *sh, const struct gp_view *v, uint32_t row, size_t w)
 {
     const struct gp_events *gpu = &v->t->events[GP_GPU];
-    struct share *shares = gp_zalloc((p->windows.n + 1) * sizeof *shares);
-    uint8_t *seen = gp_zalloc(v->t->events[GP_API].n / 8 + 1);
-    size_t w = 0;
-    for (size_t i = d->first; i < d->first + d->n; i++) {
-        uint32_t row = v->rows[i], call = gp_view_launch(v, row);
-        int64_t begin, end, start = gpu->start_ns[row], stop = start + gpu->dur_ns[row];
-        if (!gp_steps_launch_time(v, row, p->by_gpu_time, &begin, &end)) continue;
-        if ((w = window_at(p, begin, w)) == p->windows.n) continue;
-        struct share *s = &shares[w];
-        if (!s->events++) {
-            s->begin_ns = start;
-            s->last_ns = stop;
-        }
-        if (stop > s->last_ns) s->last_ns = stop;
-        if (call == UINT32_MAX || seen[call / 8] & 1 << call % 8) continue;
-        seen[call / 8] |= (uint8_t)(1 << call % 8);
-        s->launches++;
+    int64_t start = gpu->start_ns[row], end = start + gpu->dur_ns[row];
+    struct share *s = &sh->of_window.at[w];
+    uint32_t call = gp_view_launch(v, row);
+    if (!s->events++) {
+        s->begin_ns = start;
+        s->last_ns = end;
+        GP_VEC_PUSH(&sh->touched, (uint32_t)w);
     }
-    free(seen);
-    return shares;
+    if (end > s->last_ns) s->last_ns = end;
+    if (call == UINT32_MAX || sh->seen[call / 8] & 1 << call % 8) return;
+    sh->seen[call / 8] |= (uint8_t)(1 << call % 8);
+    s->launches++;
+}
+
+static void share_out(struct sharing *sh, const struct gp_view *v, const struct gp_view_device *d,
+                      const struct gp_steps_program *p)
+{
+    size_t w = 0, n = sh->of_window.n;
+    if (n < p->windows.n) {
+        GP_VEC_RESERVE(&sh->of_window, p->windows.n);
+        memset(sh->of_window.at + n, 0, (p->windows.n - n) * sizeof *sh->of_window.at);
+        sh->of_window.n = p->windows.n;
+    }
+    for (size_t i = d->first; i < d->first + d->n; i++) {
+        int64_t begin, end;
+        if (!gp_steps_launch_time(v, v->rows[i], p->by_gpu_time, &begin, &end)) continue;
+        w = window_at(p, begin, w);
+        if (w < p->windows.n) share_event(sh, v, v->rows[i], w);
+    }
+    if (sh->touched.n) qsort(sh->touched.at, sh->touched.n, sizeof *sh->touched.at, compare_windows);
+}
+
+static void forget_shares(struct sharing *sh, const struct gp_view *v, const struct gp_view_device *d)
+{
+    for (size_t i = 0; i < sh->touched.n; i++)
+        memset(&sh->of_window.at[sh->touched.at[i]], 0, sizeof *sh->of_window.at);
+    sh->touched.n = 0;
+    for (size_t i = d->first; i < d->first + d->n; i++) {
+        uint32_t call = gp_view_launch(v, v->rows[i]);
+        if (call != UINT32_MAX) sh->seen[call / 8] = 0;
+    }
 }
 
 /* GPU events that are still running where a step ends go on into the next one. */
@@ -279,14 +312,13 @@ static gp_sid name_step(struct gp_hta *h, const struct gp_view *v, const struct 
 }
 
 static void add_steps(struct gp_hta *h, const struct gp_view *v, const struct gp_view_device *d,
-                      const struct gp_steps_program *p)
+                      const struct gp_steps_program *p, struct sharing *sh)
 {
-    struct share *shares = share_out(v, d, p);
     size_t first = h->steps.n;
-    GP_VEC(int64_t) lasts = {0};
-    for (size_t i = 0; i < p->windows.n; i++) {
-        const struct gp_step_window *w = &p->windows.at[i];
-        if (!shares[i].events) continue;
+    share_out(sh, v, d, p);
+    for (size_t i = 0; i < sh->touched.n; i++) {
+        const struct gp_step_window *w = &p->windows.at[sh->touched.at[i]];
+        const struct share *share = &sh->of_window.at[sh->touched.at[i]];
         struct gp_hta_step s;
         memset(&s, 0, sizeof s);
         s.rank = d->rank;
@@ -297,26 +329,24 @@ static void add_steps(struct gp_hta *h, const struct gp_view *v, const struct gp
         s.partial = w->partial;
         s.host_begin_ns = w->begin_ns;
         s.host_end_ns = w->host_end_ns;
-        s.begin_ns = shares[i].begin_ns;
-        if (h->steps.n > first &&
-            h->steps.at[h->steps.n - 1].begin_ns > s.begin_ns) /* overtaken on the GPU */
+        s.begin_ns = share->begin_ns;
+        if (i && h->steps.at[h->steps.n - 1].begin_ns > s.begin_ns) /* overtaken on the GPU */
             s.begin_ns = h->steps.at[h->steps.n - 1].begin_ns;
-        s.launches = shares[i].launches;
+        s.end_ns = share->last_ns;
+        s.launches = share->launches;
         GP_VEC_PUSH(&h->steps, s);
-        GP_VEC_PUSH(&lasts, shares[i].last_ns);
     }
+    forget_shares(sh, v, d);
     struct running running = {0};
     for (size_t i = first; i < h->steps.n; i++) {
         struct gp_hta_step *s = &h->steps.at[i];
         bool last = i + 1 == h->steps.n;
-        s->end_ns = last ? lasts.at[i - first] : h->steps.at[i + 1].begin_ns;
+        if (!last) s->end_ns = h->steps.at[i + 1].begin_ns;
         if (s->end_ns < s->begin_ns) s->end_ns = s->begin_ns;
         s->partial |= last;
         measure(&s->b, &running, v, d, s->begin_ns, s->end_ns);
     }
-    GP_VEC_FREE(&lasts);
     GP_VEC_FREE(&running.rows);
-    free(shares);
 }
 
 /* ---- the part ---- */
@@ -333,10 +363,16 @@ int gp_hta_add_steps(struct gp_hta *h, const struct gp_view *v, struct gp_err *e
         status = gp_steps_by_marker(&none, v, h->opts.step_marker, err);
     }
     for (size_t i = 0; i < ps.v.n && !status; i++) status = find_windows(h, v, &ps.v.at[i], err);
+    struct sharing sharing;
+    memset(&sharing, 0, sizeof sharing);
+    sharing.seen = gp_zalloc(v->t->events[GP_API].n / 8 + 1);
     for (size_t i = 0; i < v->devices.n && !status; i++) {
         const struct gp_view_device *d = &v->devices.at[i];
-        add_steps(h, v, d, &ps.v.at[*gp_map_get(&ps.of_producer, d->producer)]);
+        add_steps(h, v, d, &ps.v.at[*gp_map_get(&ps.of_producer, d->producer)], &sharing);
     }
+    GP_VEC_FREE(&sharing.of_window);
+    GP_VEC_FREE(&sharing.touched);
+    free(sharing.seen);
     for (size_t i = 0; i < ps.v.n; i++) GP_VEC_FREE(&ps.v.at[i].windows);
     GP_VEC_FREE(&ps.v);
     gp_map_release(&ps.of_producer);
