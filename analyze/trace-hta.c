@@ -264,7 +264,7 @@ static void tell_quality(const struct job *j)
 {
     struct gp_report r = {0};
     if (j->opts->common.quiet || says_itself(j)) return;
-    gp_hta_say_quality(&r, &j->h);
+    gp_hta_say_quality(&r, &j->h, true);
     for (size_t i = 0; i < r.quality.n; i++) gp_cli_warn(j->tool, "%s", r.quality.at[i].text);
     gp_report_release(&r);
 }

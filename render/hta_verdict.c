@@ -83,19 +83,20 @@ static void say_input(struct gp_report *r, const struct gp_hta *h, const struct 
     say(r, false, strcmp(gp_hta_str(h, in->verdict), "unusable") ? GP_TONE_WARN : GP_TONE_BAD, b);
 }
 
-static bool is_clean(const struct gp_hta_input *in)
+static bool is_clean(const struct gp_hta *h, const struct gp_hta_input *in, bool damage)
 {
+    if (damage && !strcmp(gp_hta_str(h, in->verdict), "clean")) return true;
     for (int k = 0; k < GP_ISSUE_COUNT; k++)
         if (in->issues[k].count) return false;
     return true;
 }
 
-void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h)
+void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h, bool damage)
 {
     struct gp_buf out = {0}, *b = &out;
     size_t damaged = 0;
     for (size_t i = 0; i < h->inputs.n; i++) {
-        if (is_clean(&h->inputs.at[i])) continue;
+        if (is_clean(h, &h->inputs.at[i], damage)) continue;
         if (++damaged <= QUALITY_LINES) say_input(r, h, &h->inputs.at[i], b);
     }
     if (damaged > QUALITY_LINES)
@@ -288,7 +289,7 @@ static void say_straggler(struct gp_report *r, const struct gp_hta *h, struct gp
 void gp_hta_say(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all)
 {
     struct gp_buf b = {0};
-    gp_hta_say_quality(r, h);
+    gp_hta_say_quality(r, h, false);
     if (!h->devices.n) {
         gp_report_say(r, true, GP_TONE_BAD, "There are no GPU events.");
     } else {

@@ -9,8 +9,9 @@
 #include "render/hta_sums.h"
 #include "render/report.h"
 
-/* What was wrong with the inputs, line by line, into R's quality. */
-void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h);
+/* What was wrong with the inputs, line by line, into R's quality. With DAMAGE only those that could not be read as they
+ * are, without what was never recorded, such as launches. */
+void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h, bool damage);
 /* That, and the verdict. */
 void gp_hta_say(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all);
 /* An idle cause in at most 30 columns. */

@@ -100,7 +100,7 @@ static void expect_verdict(const struct gp_hta *h, size_t i, const char *text)
 static void expect_quality(const struct gp_hta *h, const char *text)
 {
     struct gp_report r = {0};
-    gp_hta_say_quality(&r, h);
+    gp_hta_say_quality(&r, h, false);
     assert_int_equal(r.quality.n, 1);
     assert_string_equal(r.quality.at[0].text, text);
     gp_report_release(&r);
