@@ -280,17 +280,20 @@ static uint32_t config_of(struct gp_chrome_parser *c, struct gp_chrome_fields *f
     return gp_trace_config(&c->local, &k);
 }
 
-static void set_ids(struct gp_events *e, size_t row, const struct gp_chrome_fields *f)
+static void set_ids(const struct gp_chrome_parser *c, struct gp_events *e, size_t row,
+                    const struct gp_chrome_fields *f)
 {
     gp_set_corr(e, row, f->corr);
     gp_set_ext(e, row, f->ext);
     gp_set_graph(e, row, f->graph);
     gp_set_node(e, row, f->node);
     gp_set_seq(e, row, f->seq);
-    gp_set_recfn(e, row, f->recfn);
-    gp_set_py_id(e, row, f->py_id);
-    gp_set_py_parent(e, row, f->py_parent);
-    gp_set_py_module(e, row, f->py_module);
+    if (c->need & GP_NEED_IDS) {
+        gp_set_recfn(e, row, f->recfn);
+        gp_set_py_id(e, row, f->py_id);
+        gp_set_py_parent(e, row, f->py_parent);
+        gp_set_py_module(e, row, f->py_module);
+    }
     gp_set_bytes(e, row, f->bytes);
 }
 
@@ -319,7 +322,7 @@ static size_t add_row(struct gp_chrome_parser *c, struct gp_chrome_fields *f, gp
     if (f->table != GP_GPU) gp_set_cat(e, row, category_cell(c, f));
     gp_set_phase(e, row, phase_cell(f));
     set_id(c, e, row, f);
-    set_ids(e, row, f);
+    set_ids(c, e, row, f);
     if (open) {
         gp_set_ret(e, row, (int32_t)f->table);
         gp_set_addr(e, row, (uint64_t)f->offset);
@@ -359,7 +362,7 @@ static void add_span(struct gp_chrome_parser *c, struct gp_chrome_fields *f, gp_
         e->config[row] = config_of(c, f, name, config_text);
     }
     if (f->table == GP_MEMORY) {
-        gp_set_addr(e, row, f->addr);
+        if (c->need & GP_NEED_IDS) gp_set_addr(e, row, f->addr);
         gp_set_total(e, row, f->total);
         gp_set_reserved(e, row, f->reserved);
     }

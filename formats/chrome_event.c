@@ -335,6 +335,13 @@ static void forget_arg(struct gp_chrome_parser *c, const struct gp_member *m)
     c->args.n--;
 }
 
+/* An event that ends another need not say again what it is. */
+static bool needs_arg(const struct gp_chrome_parser *c, const struct gp_chrome_fields *f)
+{
+    if (f->table == GP_COUNTER) return true;
+    return gp_needs_extra(c->need, f->table) || (c->need & GP_NEED_EXTRA_WORK && f->phase == 'E');
+}
+
 static const char *read_arg(struct gp_chrome_parser *c, struct gp_chrome_fields *f, const struct gp_member *m,
                             const char *p)
 {
@@ -351,7 +358,7 @@ static const char *read_arg(struct gp_chrome_parser *c, struct gp_chrome_fields 
         if (f->table != GP_COUNTER && (q = read_known_arg(c, f, m->key, p))) return q;
     }
     if (!(q = value(c, p, &v))) return NULL;
-    if (c->need & GP_NEED_EXTRA || f->table == GP_COUNTER) keep_arg(c, f, m, &v);
+    if (needs_arg(c, f)) keep_arg(c, f, m, &v);
     return q;
 }
 

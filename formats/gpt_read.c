@@ -260,6 +260,15 @@ static int sides_of(const struct kept *k, enum gp_table table[2])
     return 1;
 }
 
+static uint32_t wanted_columns(uint32_t need, enum gp_table table)
+{
+    const uint32_t ids = 1u << GP_COL_RECFN | 1u << GP_COL_PYID | 1u << GP_COL_PYPARENT |
+                         1u << GP_COL_PYMODULE | 1u << GP_COL_ADDR;
+    uint32_t unwanted = need & GP_NEED_IDS ? 0 : ids;
+    if (!gp_needs_extra(need, table)) unwanted |= 1u << GP_COL_EXTRA;
+    return ~unwanted;
+}
+
 /* Give every block its rows, and the tables their memory. */
 static size_t lay_out(struct reader *r)
 {
@@ -284,8 +293,7 @@ static size_t lay_out(struct reader *r)
         }
     }
     columns[GP_GPU] |= 1u << GP_COL_CONFIG;
-    for (int i = 0; i < GP_TABLE_COUNT; i++)
-        if (!(t->need & GP_NEED_EXTRA)) columns[i] &= ~(1u << GP_COL_EXTRA);
+    for (int i = 0; i < GP_TABLE_COUNT; i++) columns[i] &= wanted_columns(t->need, (enum gp_table)i);
     gp_trace_allocate(t, rows, columns);
     return total;
 }

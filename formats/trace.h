@@ -229,6 +229,16 @@ struct gp_input_info {
 #define GP_NEED(table) (1u << (table))
 #define GP_NEED_EXTRA  (1u << 30)
 #define GP_NEED_ALL    0x7fffffffu
+/* Of the `extra` columns those of GPU events, their configs and allocations alone. */
+#define GP_NEED_EXTRA_WORK (1u << 29)
+/* The columns that only tools of other profilers read: recfn, py_id, py_parent, py_module, addr. */
+#define GP_NEED_IDS (1u << 28)
+
+/* Does NEED ask for further args of events of TABLE? */
+static inline bool gp_needs_extra(uint32_t need, enum gp_table table)
+{
+    return need & GP_NEED_EXTRA || (need & GP_NEED_EXTRA_WORK && (table == GP_GPU || table == GP_MEMORY));
+}
 
 struct gp_trace {
     uint32_t need; /* set by gp_trace_init */

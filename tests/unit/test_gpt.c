@@ -140,7 +140,8 @@ static void only_what_is_needed_is_read(void **state)
     random_trace(&t, 3, 200);
     write_trace(&t, NULL, &file, NULL);
     for (int table = 0; table < GP_TABLE_COUNT; table++) {
-        assert_int_equal(read_trace_need(&back, file.data, file.n, 1, GP_NEED(table), NULL), 0);
+        uint32_t need = GP_NEED(table) | GP_NEED_IDS;
+        assert_int_equal(read_trace_need(&back, file.data, file.n, 1, need, NULL), 0);
         for (int other = 0; other < GP_TABLE_COUNT; other++)
             assert_int_equal(back.events[other].n, other == table ? 200 : 0);
         const struct gp_events *e = &back.events[table];
@@ -149,6 +150,13 @@ static void only_what_is_needed_is_read(void **state)
             for (int col = 0; col < GP_COL_EXTRA; col++)
                 assert_int_equal(cell(e, col, i), cell(&t.events[table], col, i));
         assert_int_equal(back.input.events, 200 * GP_TABLE_COUNT);
+        gp_trace_release(&back);
+        need = GP_NEED(table) | GP_NEED_EXTRA_WORK;
+        assert_int_equal(read_trace_need(&back, file.data, file.n, 1, need, NULL), 0);
+        assert_int_equal(back.events[table].extra != NULL, table == GP_GPU || table == GP_MEMORY);
+        assert_null(back.events[table].recfn);
+        assert_null(back.events[table].addr);
+        assert_non_null(back.events[table].seq);
         gp_trace_release(&back);
     }
     gp_trace_release(&t);
