@@ -44,7 +44,7 @@ const char *gp_weight_text(enum gp_weight w); /* "GPU time" */
 /* The tables that add_trace looks at: pass it as `need` to the reader. */
 #define GP_STACKS_NEED                                                                                       \
     (GP_NEED(GP_GPU) | GP_NEED(GP_API) | GP_NEED(GP_OP) | GP_NEED(GP_PYTHON) | GP_NEED(GP_RANGE) |           \
-     GP_NEED(GP_SYNC) | GP_NEED(GP_FLOW))
+     GP_NEED(GP_SYNC) | GP_NEED(GP_FLOW) | GP_NEED_FEW_ARROWS)
 
 struct gp_classes; /* analyze/classify.h */
 

@@ -322,6 +322,8 @@ void gp_chrome_merge_end(struct gp_chrome_merge *m)
         remap_tracks(m->t->events[i].track, m->first_row[i], m->t->events[i].n, p.final);
     remap_tracks(m->open.track, 0, m->open.n, p.final);
     gp_chrome_pair_spans(m->t, &m->open, m->last_ns);
+    if (m->t->need & GP_NEED_FEW_ARROWS && gp_trace_knows_calls(m->t))
+        gp_events_release(&m->t->events[GP_FLOW]);
     pairs_release(&p);
     gp_events_release(&m->open);
     gp_trace_release(&m->tracks);

@@ -464,6 +464,49 @@ void gp_trace_finish(struct gp_trace *t)
 
 /* ---- reading ---- */
 
+/* The ids of calls as bits from FIRST_ID on; profilers count them up. NULL: one is on no thread, or they are far apart.
+ */
+static uint8_t *ids_of_calls(const struct gp_trace *t, uint64_t *first_id, uint64_t *n)
+{
+    enum { IDS_PER_CALL = 64 };
+    const struct gp_events *api = &t->events[GP_API];
+    uint64_t lo = UINT64_MAX, hi = 0;
+    for (size_t i = 0; i < api->n; i++) {
+        uint64_t id = api->corr[i];
+        if (t->tracks.at[api->track[i]].kind != GP_TRACK_THREAD) return NULL;
+        if (!id || id == GP_NO_ID) continue;
+        if (id < lo) lo = id;
+        if (id > hi) hi = id;
+    }
+    if (lo > hi || hi - lo >= (uint64_t)api->n * IDS_PER_CALL) return NULL;
+    *first_id = lo;
+    *n = hi - lo + 1;
+    uint8_t *ids = gp_zalloc(*n / 8 + 1);
+    for (size_t i = 0; i < api->n; i++) {
+        uint64_t at = api->corr[i] - lo;
+        if (at < *n) ids[at / 8] |= (uint8_t)(1 << at % 8);
+    }
+    return ids;
+}
+
+bool gp_trace_knows_calls(const struct gp_trace *t)
+{
+    const struct gp_events *gpu = &t->events[GP_GPU];
+    uint64_t first_id, n;
+    if (!gpu->n) return true;
+    if (!gpu->corr || !t->events[GP_API].corr) return false;
+    for (size_t i = 1; i < t->processes.n; i++) /* ids are of one producer only */
+        if (t->processes.at[i].producer != t->processes.at[0].producer) return false;
+    uint8_t *ids = ids_of_calls(t, &first_id, &n);
+    bool known = ids;
+    for (size_t i = 0; known && i < gpu->n; i++) {
+        uint64_t at = gpu->corr[i] - first_id;
+        known = at < n && ids[at / 8] >> at % 8 & 1;
+    }
+    free(ids);
+    return known;
+}
+
 uint64_t gp_trace_skipped(const struct gp_trace *t)
 {
     return t->issues[GP_Q_SYNTAX].count + t->issues[GP_Q_BAD_TIME].count +

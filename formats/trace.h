@@ -233,6 +233,8 @@ struct gp_input_info {
 #define GP_NEED_EXTRA_WORK (1u << 29)
 /* The columns that only tools of other profilers read: recfn, py_id, py_parent, py_module, addr. */
 #define GP_NEED_IDS (1u << 28)
+/* Less, not more, and no part of GP_NEED_ALL: no arrows where gp_trace_knows_calls(). */
+#define GP_NEED_FEW_ARROWS (1u << 31)
 
 /* Does NEED ask for further args of events of TABLE? */
 static inline bool gp_needs_extra(uint32_t need, enum gp_table table)
@@ -349,6 +351,10 @@ const char *gp_issue_name(enum gp_issue_kind kind); /* "bad_duration" */
 const char *gp_issue_text(enum gp_issue_kind kind); /* what a person reads */
 /* Chrome category of a GPU event's kind: "kernel", "gpu_memcpy", "gpu_memset". */
 const char *gp_gpu_kind_category(enum gp_gpu_kind kind);
+
+/* Has every GPU event the correlation id of a call on a host thread? Then arrows tell nothing new about launches. False
+ * where that would be dear to find out. T need not be finished. O(n). */
+bool gp_trace_knows_calls(const struct gp_trace *t);
 
 /* Static description of a column, for code that treats all columns alike (writers, readers, the checker). */
 struct gp_column_info {

@@ -204,6 +204,58 @@ static size_t count_events(const struct gp_trace *t)
     return n;
 }
 
+/* A call with id 7, a GPU event with id CORR, and the arrow between them. */
+static void write_arrow(struct gp_buf *file, uint64_t corr)
+{
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL);
+    struct gp_process p = gp_process_unknown();
+    struct gp_track thread = gp_track_unknown(), stream = gp_track_unknown();
+    thread.process = stream.process = gp_trace_process(&t, &p);
+    thread.kind = GP_TRACK_THREAD;
+    stream.kind = GP_TRACK_STREAM;
+    uint32_t from = gp_trace_track(&t, &thread), to = gp_trace_track(&t, &stream);
+    gp_set_corr(&t.events[GP_API], gp_events_add(&t.events[GP_API], 100, 10, from, 0), 7);
+    struct gp_config c;
+    memset(&c, 0, sizeof c);
+    size_t row = gp_events_add(&t.events[GP_GPU], 200, 10, to, 0);
+    gp_set_config(&t.events[GP_GPU], row, gp_trace_config(&t, &c));
+    gp_set_corr(&t.events[GP_GPU], row, corr);
+    for (int end = 0; end < 2; end++) {
+        struct gp_events *flow = &t.events[GP_FLOW];
+        row = gp_events_add(flow, end ? 200 : 105, 0, end ? to : from, 0);
+        gp_set_phase(flow, row, end ? 'f' : 's');
+        gp_set_id(flow, row, 55);
+    }
+    write_trace(&t, NULL, file, NULL);
+    gp_trace_release(&t);
+}
+
+static void arrows_are_read_where_ids_do_not_tell(void **state)
+{
+    (void)state;
+    static const uint64_t corr[] = {7, 8, 0, GP_NO_ID};
+    for (int i = 0; i < 4; i++) {
+        struct gp_buf file = {0};
+        struct gp_trace t;
+        write_arrow(&file, corr[i]);
+        uint32_t need = (GP_NEED_ALL & ~GP_NEED_IDS) | GP_NEED_FEW_ARROWS;
+        assert_int_equal(read_trace_need(&t, file.data, file.n, 1, need, NULL), 0);
+        const struct gp_events *flow = &t.events[GP_FLOW];
+        assert_int_equal(gp_trace_knows_calls(&t), i == 0);
+        assert_int_equal(flow->n, i ? 2 : 0);
+        if (i) {
+            assert_int_equal(flow->start_ns[0], 105);
+            assert_int_equal(gp_get_phase(flow, 0), 's');
+            assert_int_equal(gp_get_phase(flow, 1), 'f');
+            assert_int_equal(gp_get_id(flow, 1), 55);
+            assert_int_equal(t.tracks.at[flow->track[1]].kind, GP_TRACK_STREAM);
+        }
+        gp_trace_release(&t);
+        gp_buf_release(&file);
+    }
+}
+
 static void a_cut_file_gives_what_is_before_the_cut(void **state)
 {
     (void)state;
@@ -511,6 +563,7 @@ int main(void)
         cmocka_unit_test(compressed_blocks_survive),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(only_what_is_needed_is_read),
+        cmocka_unit_test(arrows_are_read_where_ids_do_not_tell),
         cmocka_unit_test(a_cut_file_gives_what_is_before_the_cut),
         cmocka_unit_test(a_flipped_bit_loses_one_block),
         cmocka_unit_test(a_block_that_is_not_there_is_missed),
