@@ -83,8 +83,8 @@ struct nest {
 
 static void give_self(struct nest *n, int64_t until_ns)
 {
-    if (n->open.n && until_ns > n->at_ns)
-        n->hs->nodes[n->open.at[n->open.n - 1]].self_ns += until_ns - n->at_ns;
+    if (!n->hs->self_ns) return;
+    if (n->open.n && until_ns > n->at_ns) n->hs->self_ns[n->open.at[n->open.n - 1]] += until_ns - n->at_ns;
     n->at_ns = until_ns;
 }
 
@@ -127,7 +127,7 @@ static void nest_track(struct nest *n, struct cursor *c, uint32_t track)
     for (struct cursor *cur; (cur = next_cursor(c)); cur->row++) {
         uint32_t row = *cur->row, id = hs->n++;
         hs->nodes[id] = (struct gp_host_event){
-            start_of(cur->e, row), end_of(cur->e, row), 0, GP_HOST_NONE, row, cur->table, track};
+            start_of(cur->e, row), end_of(cur->e, row), GP_HOST_NONE, row, cur->table, track};
         hs->node_of[cur->table][row] = id;
         if (!n->open.n) n->at_ns = hs->nodes[id].start_ns;
         open_event(n, id);
@@ -135,7 +135,7 @@ static void nest_track(struct nest *n, struct cursor *c, uint32_t track)
     close_until(n, INT64_MAX);
 }
 
-void gp_host_stack_build(struct gp_host_stack *hs, const struct gp_trace *t)
+static void build(struct gp_host_stack *hs, const struct gp_trace *t, bool self)
 {
     memset(hs, 0, sizeof *hs);
     size_t tracks = t->tracks.n, total = 0;
@@ -151,6 +151,7 @@ void gp_host_stack_build(struct gp_host_stack *hs, const struct gp_trace *t)
     }
     if (total >= GP_HOST_NONE) gp_out_of_memory(total);
     hs->nodes = gp_alloc(total * sizeof *hs->nodes);
+    if (self) hs->self_ns = gp_zalloc(total * sizeof *hs->self_ns);
     hs->first = gp_alloc((tracks + 1) * sizeof *hs->first);
     struct nest nest = {.hs = hs};
     for (uint32_t k = 0; k < tracks; k++) {
@@ -170,9 +171,20 @@ void gp_host_stack_build(struct gp_host_stack *hs, const struct gp_trace *t)
     }
 }
 
+void gp_host_stack_build(struct gp_host_stack *hs, const struct gp_trace *t)
+{
+    build(hs, t, false);
+}
+
+void gp_host_stack_build_self(struct gp_host_stack *hs, const struct gp_trace *t)
+{
+    build(hs, t, true);
+}
+
 void gp_host_stack_release(struct gp_host_stack *hs)
 {
     free(hs->nodes);
+    free(hs->self_ns);
     free(hs->first);
     for (int i = 0; i < GP_TABLE_COUNT; i++) free(hs->node_of[i]);
     memset(hs, 0, sizeof *hs);

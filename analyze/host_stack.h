@@ -25,17 +25,18 @@
 
 struct gp_host_event {
     int64_t start_ns, end_ns; /* as laid out: clamped to the parent's end */
-    int64_t self_ns; /* time in it and in nothing inside it; the sum over a thread is the time covered */
-    uint32_t parent; /* index into nodes, always smaller than the own; GP_HOST_NONE: outermost */
-    uint32_t row;    /* in its table */
-    uint32_t table;  /* GP_RANGE, GP_PYTHON, GP_OP or GP_API */
+    uint32_t parent;          /* index into nodes, always smaller than the own; GP_HOST_NONE: outermost */
+    uint32_t row;             /* in its table */
+    uint32_t table;           /* GP_RANGE, GP_PYTHON, GP_OP or GP_API */
     uint32_t track;
 };
 
 struct gp_host_stack {
     struct gp_host_event *nodes; /* by track, then in the order described above */
     uint32_t n;
-    uint32_t *first;                   /* by track: its first node; one more than there are tracks */
+    int64_t *self_ns; /* by node: time in it and in nothing inside it; the sum over a thread is the time
+                       * covered. NULL when not asked for. */
+    uint32_t *first;  /* by track: its first node; one more than there are tracks */
     uint32_t *node_of[GP_TABLE_COUNT]; /* by row: index into nodes, GP_HOST_NONE: not on a host thread */
     uint64_t overlapping, clamped;
 };
@@ -43,6 +44,8 @@ struct gp_host_stack {
 /* Nest all host events of T, which is finished. Rows on tracks that are no threads are left out. O(n) for the
  * rows and the tracks together: the tables are sorted already. */
 void gp_host_stack_build(struct gp_host_stack *hs, const struct gp_trace *t);
+/* The same, with self_ns. */
+void gp_host_stack_build_self(struct gp_host_stack *hs, const struct gp_trace *t);
 void gp_host_stack_release(struct gp_host_stack *hs);
 
 /* The node of a row; GP_HOST_NONE where there is none. */

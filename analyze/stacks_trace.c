@@ -316,13 +316,13 @@ static void add_gpu(struct walk *w)
 static void add_cpu(struct walk *w)
 {
     for (uint32_t i = 0; i < w->hs.n; i++) {
-        if (w->hs.nodes[i].self_ns <= 0) continue;
+        if (w->hs.self_ns[i] <= 0) continue;
         uint32_t node = place_event(w, i);
         if (node == start_of_track(w, w->hs.nodes[i].track))
             node = gp_calltree_child(&w->b->tree, node,
                                      gp_stacks_plain_label(w->b, "[not shown]", strlen("[not shown]")),
                                      GP_FRAME_UNATTRIBUTED);
-        gp_calltree_add(&w->b->tree, node, w->hs.nodes[i].self_ns);
+        gp_calltree_add(&w->b->tree, node, w->hs.self_ns[i]);
     }
 }
 
@@ -491,7 +491,8 @@ void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool sev
         w.hs = v.hs;
         w.at = v.at;
     } else {
-        gp_host_stack_build(&w.hs, t);
+        if (b->opts.weight == GP_WEIGHT_CPU) gp_host_stack_build_self(&w.hs, t);
+        else gp_host_stack_build(&w.hs, t);
         gp_attribute(&w.at, t, &w.hs);
     }
     gp_backward_build(&w.backward, t, &w.hs);

@@ -27,7 +27,7 @@ static struct made make(void)
 static void build(struct made *m)
 {
     gp_trace_finish(&m->t);
-    gp_host_stack_build(&m->hs, &m->t);
+    gp_host_stack_build_self(&m->hs, &m->t);
 }
 
 static void done(struct made *m)
@@ -55,7 +55,7 @@ static void expect_inside(const struct made *m, const char *child, const char *p
 
 static int64_t self_of(const struct made *m, const char *name)
 {
-    return m->hs.nodes[node_of(m, name)].self_ns;
+    return m->hs.self_ns[node_of(m, name)];
 }
 
 static void events_lie_in_the_innermost_one_around_them(void **state)
@@ -216,7 +216,7 @@ static void a_hundred_thousand_levels_are_no_problem(void **state)
     for (int i = 0; i < N; i++) mk_host(&m.t, GP_PYTHON, m.thread, i, 3 * N - i, "f");
     build(&m);
     for (uint32_t i = 1; i < N; i++) assert_int_equal(m.hs.nodes[i].parent, i - 1);
-    assert_int_equal(m.hs.nodes[0].self_ns, 2);
+    assert_int_equal(m.hs.self_ns[0], 2);
     done(&m);
 }
 
@@ -230,8 +230,8 @@ static void a_hundred_thousand_crossings_take_no_time(void **state)
     build(&m);
     assert_int_equal(m.hs.overlapping, N - 1);
     /* every one has the nanosecond until the next begins; the last all the rest */
-    assert_int_equal(m.hs.nodes[7].self_ns, 1);
-    assert_true(m.hs.nodes[N - 1].self_ns == (int64_t)(2 * N - 1) * 5000 - (N - 1));
+    assert_int_equal(m.hs.self_ns[7], 1);
+    assert_true(m.hs.self_ns[N - 1] == (int64_t)(2 * N - 1) * 5000 - (N - 1));
     done(&m);
 }
 
