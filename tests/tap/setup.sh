@@ -18,9 +18,10 @@ GP_LIB=${GP_LIB:-$GP_BIN/../lib}
 samples=$GP_SOURCE/samples
 export GP_SOURCE GP_BIN GP_LIB samples
 
-# Scratch directories belong to the build: two builds can be tested at the same time.
+# Scratch directories belong to the build and to the folder of the test: two builds can be tested at the same time, and
+# so can cli/trace-hta.t and schema/trace-hta.t.
 SHARNESS_BUILD_DIRECTORY=$GP_BIN
-SHARNESS_TEST_DIRECTORY=${GP_BIN%/bin}/tests/scratch
+SHARNESS_TEST_DIRECTORY=${GP_BIN%/bin}/tests/scratch/$(basename "$(cd "$(dirname "$0")" && pwd)")
 SHARNESS_TEST_OUTDIR=$SHARNESS_TEST_DIRECTORY
 mkdir -p "$SHARNESS_TEST_DIRECTORY" || exit 1
 export SHARNESS_BUILD_DIRECTORY SHARNESS_TEST_DIRECTORY SHARNESS_TEST_OUTDIR
@@ -30,6 +31,8 @@ if [ ! -r /usr/share/sharness/sharness.sh ]; then
     exit 1
 fi
 . /usr/share/sharness/sharness.sh
+# With --verbose, what a test prints is no TAP, whatever it looks like.
+[ "$verbose" != t ] || exec 3>&2
 
 # status_of COMMAND ARG... -- run it, its output and messages to the files `out` and `err`, its exit status to the
 # variable `status`; succeeds whatever happens, so that a test can then look at all three.
