@@ -51,16 +51,20 @@ if [ -n "$missing" ]; then
         fi
     fi
     echo "installing:$missing"
-    apt="$sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0"
+    log=$(mktemp)
+    trap 'rm -f "$log"' EXIT
+    # A list that is missing or too old to install from is fetched, and only then. What apt says is shown when it fails.
     known=yes
     for p in $missing; do
         apt-cache policy "$p" 2>/dev/null | grep -q 'Candidate: [0-9]' || known=no
     done
-    # The package lists are fetched only when they are missing, or too old to install from.
-    [ "$known" = yes ] || $apt update
-    if ! $apt install --no-install-recommends $missing </dev/null; then
-        $apt update
-        $apt install --no-install-recommends $missing </dev/null
+    apt() {
+        $sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 "$@" </dev/null >"$log" 2>&1
+    }
+    [ "$known" = yes ] || apt update || :
+    if ! apt install --no-install-recommends $missing; then
+        apt update || :
+        apt install --no-install-recommends $missing || { cat "$log"; exit 1; }
     fi
 fi
 check_cmake
