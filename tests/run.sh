@@ -25,6 +25,8 @@ while [ $# -gt 0 ]; do
 done
 
 tests/setup/install.sh build test
+# Not every system has a browser that works without a desktop.
+tests/setup/install.sh browser || echo "run.sh: no browser: the tests of pages and pictures are skipped"
 
 jobs=$(nproc 2>/dev/null || echo 2)
 [ "$jobs" -le 8 ] || jobs=8

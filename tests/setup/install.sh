@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: tests/setup/install.sh [GROUP...]
-# Installs those packages of tests/setup/packages.txt that are missing; GROUP is build, test or optional (default: build
-# test). Debian 12 or newer, Ubuntu 24.04 or newer; elsewhere it only says what is needed.
+# Installs those packages of tests/setup/packages.txt that are missing; GROUP is build, test, browser, bench or optional
+# (default: build test). Debian 12 or newer, Ubuntu 24.04 or newer; elsewhere it only says what is needed.
 set -eu
 LC_ALL=C
 export LC_ALL
