@@ -1,0 +1,112 @@
+/* stat_test.h -- is a difference between two sets of durations real, and how large is it? Tests and intervals that
+ * assume nothing about how durations are distributed, exact for the few steps that people record.
+ * Knows nothing of traces, operations or verdicts. Durations are integer ns.
+ *
+ *     struct gp_stat_p t = gp_stat_mann_whitney(base, n, cur, m);       // steps of two runs, in no order
+ *     struct gp_stat_ratio r = gp_stat_ratio(base, n, cur, m, 0.05);    // how much: cur / base
+ *     p[op] = t.p;
+ *     gp_stat_adjust(p, q, ops);                                        // q <= 0.05 after looking at all ops
+ *     if (q[op] <= 0.05 && r.low > 1.01) ... slower by 100 * (r.estimate - 1) percent ...
+ *
+ * All functions are pure: no state, the same result for the same values in any order (pairs stay pairs). Arrays are
+ * only read and may be NULL when their number is 0. Memory is taken inside a call and given back before it returns:
+ * 16 bytes a value, and half a megabyte for an exact test.
+ *
+ * "Pairs" are values of the same position on both sides: call 7 of a step with call 7 of the other side's step. They
+ * find with 3 steps what whole steps need 20 for, but only tell something when positions mean the same.
+ *
+ * Ratios are of values of at least 1 ns: smaller ones count as 1 ns.
+ */
+#ifndef GP_ANALYZE_STAT_TEST_H
+#define GP_ANALYZE_STAT_TEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Up to these numbers of values p is exact, ties and all; beyond it is a normal approximation with a correction for
+ * ties and for continuity, which is then close. */
+enum { GP_STAT_RANKS_EXACT = 50 /* both sides together */, GP_STAT_PAIRS_EXACT = 40 /* that differ */ };
+
+/* ---- tests ---- */
+
+enum gp_stat_how { GP_STAT_NONE, GP_STAT_EXACT, GP_STAT_NORMAL };
+
+struct gp_stat_p {
+    double p;             /* two-sided, 0 < p <= 1; 1 when there is nothing to test */
+    double p_more;        /* one-sided: that a current side which is no larger would look this much larger */
+    double p_less;        /* the mirror of p_more */
+    enum gp_stat_how how; /* GP_STAT_NONE: a side is empty, all values are equal */
+    size_t n, m;          /* values that were used, per side; pairs without a difference are not */
+};
+
+/* "exact", "normal", "none" */
+const char *gp_stat_how_word(enum gp_stat_how how);
+
+/* Mann-Whitney: do values of B tend to be larger or smaller than those of A? The sides may have any sizes.
+ * O(N log N), and at most about N^4 / 100 steps when exact (0.5 ms for N = 50). */
+struct gp_stat_p gp_stat_mann_whitney(const int64_t *a, size_t n, const int64_t *b, size_t m);
+
+/* Wilcoxon's signed ranks of the N differences b[i] - a[i]; equal pairs are left out. Long calls weigh more than short
+ * ones. O(N log N). */
+struct gp_stat_p gp_stat_signed_rank(const int64_t *a, const int64_t *b, size_t n);
+/* The same of the N ratios b[i] / a[i]: every pair weighs the same, and the interval of gp_stat_ratio_paired leaves
+ * 1 out when this finds something. Ratios are compared exactly. */
+struct gp_stat_p gp_stat_signed_rank_ratio(const int64_t *a, const int64_t *b, size_t n);
+
+/* ---- sizes of effects ---- */
+
+/* How many times as large B is, with an interval. A low above 1 means slower when values are durations. */
+struct gp_stat_ratio {
+    double estimate; /* Hodges-Lehmann: the geometric median of the ratios; 1 when a side is empty */
+    double low, high;
+    double
+        confidence; /* that the interval covers the true ratio: at least 1 - alpha where the number of values
+                          allows it, else that of the widest interval there is; 0 when a side is empty */
+};
+
+/* All n * m ratios b[j] / a[i]; the interval is the k-th smallest and the k-th largest, k from the distribution of U
+ * (exact up to GP_STAT_RANKS_EXACT values). The ratios are not stored: O((n + m) log(n + m)). 0 < ALPHA < 1. */
+struct gp_stat_ratio gp_stat_ratio(const int64_t *a, size_t n, const int64_t *b, size_t m, double alpha);
+/* Of the n (n + 1) / 2 geometric means of two of the ratios b[i] / a[i] (each with itself, too). O(n log n). */
+struct gp_stat_ratio gp_stat_ratio_paired(const int64_t *a, const int64_t *b, size_t n, double alpha);
+
+/* The middle value; the mean of the two middle ones of an even number. 0 of none. O(n log n). */
+double gp_stat_median(const int64_t *v, size_t n);
+/* The median distance from the median, as it is (1.4826 times that estimates a standard deviation). */
+double gp_stat_mad(const int64_t *v, size_t n);
+
+/* ---- many tests ---- */
+
+/* Benjamini-Hochberg: q[i] is the least rate of false findings at which test I is one. NaN in P is "not tested": it
+ * stays NaN in Q and does not count. P and Q may be the same array. O(n log n). */
+void gp_stat_adjust(const double *p, double *q, size_t n);
+
+/* The smallest p that there can be with N and M values, or with N pairs: 2 / C(N + M, N), 2 / 2^N; at most 1. */
+double gp_stat_least_p(size_t n, size_t m);
+double gp_stat_least_p_pairs(size_t n);
+/* The fewest values a side (pairs) with which one of TESTS tests can be significant at ALPHA, whatever the others say:
+ * the smallest n with gp_stat_least_p(n, n) <= ALPHA / TESTS. TESTS 0 counts as 1. 0 < ALPHA < 1. */
+size_t gp_stat_least_n(double alpha, size_t tests);
+size_t gp_stat_least_pairs(double alpha, size_t tests);
+/* About how many values a side it takes to see, nine times of ten, that one side is RATIO times the other, when values
+ * vary by SPREAD (a standard deviation as a part of the median: 0.01). At least gp_stat_least_n; 0 when RATIO is 1 or
+ * no number of values below a million would do. */
+size_t gp_stat_enough_n(double ratio, double spread, double alpha, size_t tests);
+
+/* ---- what durations are made of ---- */
+
+/* The tick of the clock that durations were taken with, in ns: the largest of 1, 4, 8, 10, 16, 32, 64, 100, 1000 such
+ * that nearly all values lie within 1 ns of a multiple. 1 when there are too few different values to tell (fewer than
+ * 16 values, or than 8 different ones). O(n). */
+int64_t gp_stat_tick(const int64_t *v, size_t n);
+
+/* The ratio of means, mean(B) / mean(A), of two series in order of time, with a percentile interval from GP_STAT_DRAWS
+ * resamplings of circular blocks of ceil(sqrt(n)) neighbours: what is next to each other may depend on each other. The
+ * same SEED gives the same interval. An interval, not a test: one run a side says nothing about the next run.
+ * `confidence` is 1 - ALPHA, or 0 when a side has fewer than 2 values (then low = high = estimate).
+ * O(GP_STAT_DRAWS * (sqrt n + sqrt m)). */
+enum { GP_STAT_DRAWS = 2000 };
+struct gp_stat_ratio gp_stat_ratio_of_means(const int64_t *a, size_t n, const int64_t *b, size_t m,
+                                            double alpha, uint64_t seed);
+
+#endif
