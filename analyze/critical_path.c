@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/hta_parts.h"
 #include "analyze/names.h"
+#include "analyze/waits.h"
 
 const char *gp_path_bound_name(enum gp_path_bound b)
 {
@@ -27,19 +28,6 @@ const char *gp_path_bound_text(enum gp_path_bound b)
 
 #define NONE UINT32_MAX
 
-/* A call that really waited: its thread went on when GPU event `row` had ended. */
-struct blocking {
-    uint32_t track;
-    int64_t begin_ns, end_ns;
-    uint32_t row;
-    gp_sid name; /* of the trace */
-};
-
-struct ended {
-    int64_t end_ns;
-    uint32_t row;
-};
-
 struct walk {
     const struct gp_view *v;
     struct gp_hta *h;
@@ -47,10 +35,9 @@ struct walk {
     int64_t begin_ns;         /* of the window */
     int64_t at_ns;            /* explained from here to the end */
     uint32_t *previous;       /* by row of GP_GPU: the one before it on its stream */
-    GP_VEC(struct ended) by_end;
-    GP_VEC(struct blocking) blocking; /* by (track, end) */
-    GP_VEC(uint32_t) threads;         /* tracks with host events */
-    struct gp_map labels;             /* (table, sid of the trace) -> sid of the result */
+    struct gp_waits waits;
+    GP_VEC(uint32_t) threads; /* tracks with host events */
+    struct gp_map labels;     /* (table, sid of the trace) -> sid of the result */
 };
 
 /* ---- labels ---- */
@@ -153,122 +140,30 @@ static int64_t gpu_end(const struct walk *w, uint32_t row)
     return gpu_start(w, row) + w->v->t->events[GP_GPU].dur_ns[row];
 }
 
-static int by_end(const void *a, const void *b)
-{
-    const struct ended *x = a, *y = b;
-    if (x->end_ns != y->end_ns) return x->end_ns < y->end_ns ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
-static void index_gpu(struct walk *w, uint32_t producer, int64_t end_ns)
+static void index_streams(struct walk *w)
 {
     const struct gp_view *v = w->v;
-    size_t n = v->t->events[GP_GPU].n;
-    w->previous = gp_alloc(n * sizeof *w->previous);
+    w->previous = gp_alloc(v->t->events[GP_GPU].n * sizeof *w->previous);
     for (size_t s = 0; s < v->streams.n; s++) {
         const struct gp_view_stream *stream = &v->streams.at[s];
-        bool ours = v->devices.at[stream->device].producer == producer;
-        for (size_t i = 0; i < stream->n; i++) {
-            uint32_t row = v->stream_rows[stream->first + i];
-            w->previous[row] = i ? v->stream_rows[stream->first + i - 1] : NONE;
-            if (ours && gpu_end(w, row) > w->begin_ns && gpu_start(w, row) <= end_ns)
-                GP_VEC_PUSH(&w->by_end, (struct ended){gpu_end(w, row), row});
-        }
+        for (size_t i = 0; i < stream->n; i++)
+            w->previous[v->stream_rows[stream->first + i]] = i ? v->stream_rows[stream->first + i - 1] : NONE;
     }
-    if (w->by_end.n) qsort(w->by_end.at, w->by_end.n, sizeof *w->by_end.at, by_end);
-}
-
-/* How many of by_end end no later than AT. */
-static size_t ended_by(const struct walk *w, int64_t at_ns)
-{
-    size_t lo = 0, hi = w->by_end.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (w->by_end.at[mid].end_ns <= at_ns) lo = mid + 1;
-        else hi = mid;
-    }
-    return lo;
 }
 
 /* ---- which calls waited ---- */
 
-/* Profilers round both ends of both clocks: an event may seem to end this much after the call that waited for it. */
-enum { CLOCK_SLACK_NS = 2000, LOOK_BACK = 256 };
-
-/* The event that CALL, which synchronises, waited for: of those launched before it, on STREAM where that is known, the
- * last that ended inside it. */
-static uint32_t waited_for(const struct walk *w, int64_t begin_ns, int64_t end_ns, uint32_t stream)
-{
-    const struct gp_events *gpu = &w->v->t->events[GP_GPU], *api = &w->v->t->events[GP_API];
-    size_t i = ended_by(w, end_ns + CLOCK_SLACK_NS);
-    for (int tries = 0; i-- && tries < LOOK_BACK && w->by_end.at[i].end_ns > begin_ns; tries++) {
-        uint32_t row = w->by_end.at[i].row, launch = gp_view_launch(w->v, row);
-        if (stream != NONE && track_of(w, gpu->track[row])->stream != track_of(w, stream)->stream) continue;
-        if (launch == NONE || api->start_ns[launch] < begin_ns) return row;
-    }
-    return NONE;
-}
-
-static bool synchronises(const char *name)
-{
-    return strstr(name, "Synchronize") != NULL;
-}
-
-static int by_track_and_end(const void *a, const void *b)
-{
-    const struct blocking *x = a, *y = b;
-    if (x->track != y->track) return x->track < y->track ? -1 : 1;
-    if (x->end_ns != y->end_ns) return x->end_ns < y->end_ns ? -1 : 1;
-    if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns ? -1 : 1;
-    return 0;
-}
-
-static void add_blocking(struct walk *w, size_t call, uint32_t row)
-{
-    const struct gp_events *api = &w->v->t->events[GP_API];
-    int64_t begin = api->start_ns[call], end = begin + api->dur_ns[call];
-    if (row == NONE || gpu_end(w, row) <= begin) return;
-    GP_VEC_PUSH(&w->blocking, (struct blocking){api->track[call], begin, end, row, api->name[call]});
-}
-
-/* Calls named ...Synchronize, and calls that end after the work that they started: copies that block. */
-static void find_blocking(struct walk *w, uint32_t producer, int64_t end_ns)
-{
-    const struct gp_trace *t = w->v->t;
-    const struct gp_events *api = &t->events[GP_API], *sync = &t->events[GP_SYNC];
-    struct gp_map stream_of = {0}; /* correlation id -> track of its "Stream Sync" record */
-    for (size_t i = 0; i < sync->n; i++)
-        if (gp_track_producer(t, sync->track[i]) == producer && gp_get_corr(sync, i) != GP_NO_ID &&
-            !strcmp(gp_trace_str(t, sync->name[i]), "Stream Sync"))
-            *gp_map_put(&stream_of, gp_get_corr(sync, i), NONE) = sync->track[i];
-    for (size_t i = 0; i < api->n; i++) {
-        int64_t end = api->start_ns[i] + api->dur_ns[i];
-        if (end <= w->begin_ns || api->start_ns[i] >= end_ns) continue;
-        if (gp_track_producer(t, api->track[i]) != producer || !synchronises(gp_trace_str(t, api->name[i])))
-            continue;
-        const uint32_t *stream = gp_map_get(&stream_of, gp_get_corr(api, i));
-        add_blocking(w, i, waited_for(w, api->start_ns[i], end, stream ? *stream : NONE));
-    }
-    gp_map_release(&stream_of);
-    for (size_t i = 0; i < w->by_end.n; i++) {
-        uint32_t row = w->by_end.at[i].row, call = gp_view_launch(w->v, row);
-        if (call != NONE && gpu_end(w, row) <= api->start_ns[call] + api->dur_ns[call])
-            add_blocking(w, call, row);
-    }
-    if (w->blocking.n) qsort(w->blocking.at, w->blocking.n, sizeof *w->blocking.at, by_track_and_end);
-}
-
 /* The last call of TRACK that waited and was over by AT. */
-static const struct blocking *last_blocking(const struct walk *w, uint32_t track, int64_t at_ns)
+static const struct gp_wait *last_blocking(const struct walk *w, uint32_t track, int64_t at_ns)
 {
-    size_t lo = 0, hi = w->blocking.n;
+    size_t lo = 0, hi = w->waits.calls.n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        const struct blocking *b = &w->blocking.at[mid];
+        const struct gp_wait *b = &w->waits.calls.at[mid];
         if (b->track < track || (b->track == track && b->end_ns <= at_ns)) lo = mid + 1;
         else hi = mid;
     }
-    return lo && w->blocking.at[lo - 1].track == track ? &w->blocking.at[lo - 1] : NULL;
+    return lo && w->waits.calls.at[lo - 1].track == track ? &w->waits.calls.at[lo - 1] : NULL;
 }
 
 /* ---- the host's side ---- */
@@ -321,7 +216,7 @@ static uint32_t busiest_thread(const struct walk *w, int64_t at_ns, struct doing
 static uint32_t walk_host(struct walk *w, uint32_t track)
 {
     while (w->at_ns > w->begin_ns) {
-        const struct blocking *b = last_blocking(w, track, w->at_ns);
+        const struct gp_wait *b = last_blocking(w, track, w->at_ns);
         struct doing d = doing_before(w, track, w->at_ns);
         int64_t waited_until = b ? b->end_ns : INT64_MIN;
         if (d.node == GP_HOST_NONE && waited_until < w->at_ns) track = busiest_thread(w, w->at_ns, &d);
@@ -335,7 +230,8 @@ static uint32_t walk_host(struct walk *w, uint32_t track)
         }
         if (b && b->track == track && b->end_ns == w->at_ns) {
             int64_t end = gpu_end(w, b->row) < b->end_ns ? gpu_end(w, b->row) : b->end_ns;
-            explain_host(w, end, track, label_of(w, GP_API, b->name), GP_PATH_SYNC);
+            explain_host(w, end, track, label_of(w, GP_API, w->v->t->events[GP_API].name[b->call]),
+                         GP_PATH_SYNC);
             return b->row;
         }
     }
@@ -345,16 +241,16 @@ static uint32_t walk_host(struct walk *w, uint32_t track)
 /* ---- from one GPU event to what it waited for ---- */
 
 /* Kernels that follow each other on a stream are this far apart at most; a longer wait has another reason. */
-enum { KERNEL_GAP_NS = 5000 };
+enum { KERNEL_GAP_NS = 5000, LOOK_BACK = 256 };
 
 /* An event of another stream of the device that ended between AFTER and the start of ROW: what ROW waited for when neither
  * its stream nor its launch tells. */
 static uint32_t other_stream(const struct walk *w, uint32_t row, int64_t after_ns)
 {
     const struct gp_events *gpu = &w->v->t->events[GP_GPU];
-    size_t i = ended_by(w, gpu_start(w, row));
-    for (int tries = 0; i-- && tries < LOOK_BACK && w->by_end.at[i].end_ns > after_ns; tries++) {
-        uint32_t other = w->by_end.at[i].row;
+    size_t i = gp_waits_ended_by(&w->waits, gpu_start(w, row));
+    for (int tries = 0; i-- && tries < LOOK_BACK && w->waits.by_end.at[i].end_ns > after_ns; tries++) {
+        uint32_t other = w->waits.by_end.at[i].row;
         if (w->v->device_of_row[other] == w->v->device_of_row[row] && gpu->track[other] != gpu->track[row] &&
             gpu_start(w, other) < gpu_start(w, row))
             return other;
@@ -495,8 +391,8 @@ static void add_path(struct gp_hta *h, const struct gp_view *v, const struct gp_
         if (end > path.end_ns) path.end_ns = end;
     }
     struct walk w = {.v = v, .h = h, .path = &path, .begin_ns = path.begin_ns, .at_ns = path.end_ns};
-    index_gpu(&w, d->producer, path.end_ns);
-    find_blocking(&w, d->producer, path.end_ns);
+    index_streams(&w);
+    gp_waits_find(&w.waits, v, d->producer, path.begin_ns, path.end_ns);
     find_threads(&w, d->producer);
     bool inside;
     uint32_t row = last_event(v, d, path.end_ns, &inside);
@@ -504,8 +400,7 @@ static void add_path(struct gp_hta *h, const struct gp_view *v, const struct gp_
     reverse(&path);
     GP_VEC_PUSH(&h->paths, path);
     free(w.previous);
-    GP_VEC_FREE(&w.by_end);
-    GP_VEC_FREE(&w.blocking);
+    gp_waits_release(&w.waits);
     GP_VEC_FREE(&w.threads);
     gp_map_release(&w.labels);
 }
