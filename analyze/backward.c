@@ -11,7 +11,7 @@ static bool key_of(const struct gp_backward *bw, uint32_t node, uint64_t *key)
     const struct gp_host_event *ev = &bw->hs->nodes[node];
     const struct gp_events *op = &bw->t->events[GP_OP];
     uint64_t seq = ev->table == GP_OP ? gp_get_seq(op, ev->row) : GP_NO_ID;
-    uint64_t process = bw->t->tracks.at[ev->track].process;
+    uint64_t process = bw->t->tracks.at[gp_host_track(bw->hs, node)].process;
     if (seq >> SEQ_BITS || process >> (64 - SEQ_BITS)) return false;
     *key = process << SEQ_BITS | seq;
     return true;
@@ -36,7 +36,7 @@ void gp_backward_build(struct gp_backward *bw, const struct gp_trace *t, const s
         if (inside[i] || !key_of(bw, i, &key)) continue;
         uint32_t *origin = gp_map_put(&bw->origin, key, i);
         if (*origin == GP_HOST_NONE) continue;
-        *origin = hs->nodes[*origin].track == ev->track ? i : GP_HOST_NONE;
+        *origin = gp_host_track(hs, *origin) == gp_host_track(hs, i) ? i : GP_HOST_NONE;
     }
     free(inside);
 }

@@ -6,20 +6,19 @@
 /* Outermost first: of events with the same times the one of the earlier table holds the other. */
 static const enum gp_table host_tables[] = {GP_RANGE, GP_PYTHON, GP_OP, GP_API};
 enum { HOST_TABLES = sizeof host_tables / sizeof host_tables[0] };
+enum { MOST_ROWS = (1 << 29) - 1 }; /* what struct gp_host_event holds */
 
 /* Damaged input can hold any time; within these bounds no difference of two overflows. */
 static const int64_t EARLIEST = -(INT64_MAX / 2), LATEST = INT64_MAX / 2;
 
-static int64_t start_of(const struct gp_events *e, size_t row)
+static int64_t start_of(int64_t start_ns)
 {
-    int64_t s = e->start_ns[row];
-    return s < EARLIEST ? EARLIEST : s > LATEST ? LATEST : s;
+    return start_ns < EARLIEST ? EARLIEST : start_ns > LATEST ? LATEST : start_ns;
 }
 
-static int64_t end_of(const struct gp_events *e, size_t row)
+static int64_t end_of(int64_t start_ns, int64_t dur_ns)
 {
-    int64_t s = start_of(e, row);
-    return e->dur_ns[row] > LATEST - s ? LATEST : s + e->dur_ns[row];
+    return dur_ns > LATEST - start_ns ? LATEST : start_ns + dur_ns;
 }
 
 /* How far a child may end after its parent and still be one. Times that went through a double in microseconds
@@ -33,79 +32,97 @@ static int64_t tolerance(int64_t end_ns)
 
 /* ---- the events of each thread in order ---- */
 
-/* Rows of one table grouped by track, in row order: a counting sort. Returns the rows; FIRST gets where each
- * track begins. */
-static uint32_t *group_rows(const struct gp_events *e, size_t tracks, uint32_t *first)
-{
-    uint32_t *rows = gp_alloc(e->n * sizeof *rows);
-    memset(first, 0, (tracks + 1) * sizeof *first);
-    for (size_t i = 0; i < e->n; i++) first[e->track[i] + 1]++;
-    for (size_t k = 0; k < tracks; k++) first[k + 1] += first[k];
-    uint32_t *next = gp_alloc((tracks + 1) * sizeof *next);
-    memcpy(next, first, (tracks + 1) * sizeof *next);
-    for (size_t i = 0; i < e->n; i++) rows[next[e->track[i]]++] = (uint32_t)i;
-    free(next);
-    return rows;
-}
-
+/* Where a table has come to; the key of the row is kept at hand. */
 struct cursor {
     const struct gp_events *e;
-    const uint32_t *row, *end;
-    enum gp_table table;
+    int64_t start_ns, dur_ns;
+    uint32_t row;
+    uint32_t table;
 };
+
+static void load(struct cursor *c)
+{
+    c->start_ns = c->e->start_ns[c->row];
+    c->dur_ns = c->e->dur_ns[c->row];
+}
 
 static bool comes_before(const struct cursor *a, const struct cursor *b)
 {
-    int64_t sa = a->e->start_ns[*a->row], sb = b->e->start_ns[*b->row];
-    if (sa != sb) return sa < sb;
-    return a->e->dur_ns[*a->row] > b->e->dur_ns[*b->row];
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
+    return a->dur_ns > b->dur_ns;
 }
 
-/* The cursor whose row is next, NULL when all are done. Ties go to the outer table. */
-static struct cursor *next_cursor(struct cursor *c)
+/* The tables that have rows, outer ones first. */
+static int open_cursors(struct cursor *c, const struct gp_trace *t)
 {
-    struct cursor *best = NULL;
-    for (int i = 0; i < HOST_TABLES; i++)
-        if (c[i].row < c[i].end && (!best || comes_before(&c[i], best))) best = &c[i];
+    int n = 0;
+    for (int i = 0; i < HOST_TABLES; i++) {
+        if (!t->events[host_tables[i]].n) continue;
+        c[n] = (struct cursor){.e = &t->events[host_tables[i]], .table = host_tables[i]};
+        load(&c[n++]);
+    }
+    return n;
+}
+
+/* The cursor whose row is next. Ties go to the outer table. */
+static int next_cursor(const struct cursor *c, int n)
+{
+    int best = 0;
+    for (int i = 1; i < n; i++)
+        if (comes_before(&c[i], &c[best])) best = i;
     return best;
+}
+
+/* On to the next row of cursor I of N; what is done goes. Returns how many are left. */
+static int advance(struct cursor *c, int n, int i)
+{
+    if (++c[i].row < c[i].e->n) {
+        load(&c[i]);
+        return n;
+    }
+    memmove(c + i, c + i + 1, (size_t)(n - i - 1) * sizeof *c);
+    return n - 1;
 }
 
 /* ---- nesting ---- */
 
-/* The open events of a thread, outermost first. Each ends no later than the one below it: an event that ends
- * later than open ones closes them, for whatever comes after and lies in one of those lies in it, too, and it
+/* The open events of a thread are the innermost one and its parents. Each ends no later than the one around it: an event
+ * that ends later than open ones closes them, for whatever comes after and lies in one of those lies in it, too, and it
  * began later. */
 struct nest {
     struct gp_host_stack *hs;
-    GP_VEC(uint32_t) open;
-    int64_t at_ns; /* time up to which self times have been given out */
+    uint32_t *open; /* by track: the innermost open event, GP_HOST_NONE: none */
+    uint32_t *next; /* by track: its next node */
+    int64_t *at_ns; /* by track: time up to which self times have been given out; NULL when not asked for */
 };
 
-static void give_self(struct nest *n, int64_t until_ns)
+static void give_self(struct nest *n, uint32_t track, int64_t until_ns)
 {
-    if (!n->hs->self_ns) return;
-    if (n->open.n && until_ns > n->at_ns) n->hs->self_ns[n->open.at[n->open.n - 1]] += until_ns - n->at_ns;
-    n->at_ns = until_ns;
+    if (!n->at_ns) return;
+    if (n->open[track] != GP_HOST_NONE && until_ns > n->at_ns[track])
+        n->hs->self_ns[n->open[track]] += until_ns - n->at_ns[track];
+    n->at_ns[track] = until_ns;
 }
 
-static void close_until(struct nest *n, int64_t at_ns)
+static void close_until(struct nest *n, uint32_t track, int64_t at_ns)
 {
-    while (n->open.n) {
-        const struct gp_host_event *top = &n->hs->nodes[n->open.at[n->open.n - 1]];
+    while (n->open[track] != GP_HOST_NONE) {
+        const struct gp_host_event *top = &n->hs->nodes[n->open[track]];
         if (top->end_ns > at_ns) break;
-        give_self(n, top->end_ns);
-        n->open.n--;
+        give_self(n, track, top->end_ns);
+        n->open[track] = top->parent;
     }
 }
 
-static void open_event(struct nest *n, uint32_t id)
+static void open_event(struct nest *n, uint32_t track, uint32_t id)
 {
     struct gp_host_event *ev = &n->hs->nodes[id];
-    close_until(n, ev->start_ns);
-    give_self(n, ev->start_ns);
+    close_until(n, track, ev->start_ns);
+    give_self(n, track, ev->start_ns);
+    uint32_t around = n->open[track];
     bool crossed = false;
-    while (n->open.n) {
-        const struct gp_host_event *top = &n->hs->nodes[n->open.at[n->open.n - 1]];
+    while (around != GP_HOST_NONE) {
+        const struct gp_host_event *top = &n->hs->nodes[around];
         if (ev->end_ns <= top->end_ns) break;
         if (ev->end_ns - top->end_ns <= tolerance(ev->end_ns)) {
             ev->end_ns = top->end_ns;
@@ -113,62 +130,74 @@ static void open_event(struct nest *n, uint32_t id)
             break;
         }
         crossed = true;
-        n->open.n--;
+        around = top->parent;
     }
     n->hs->overlapping += crossed;
-    ev->parent = n->open.n ? n->open.at[n->open.n - 1] : GP_HOST_NONE;
-    GP_VEC_PUSH(&n->open, id);
+    ev->parent = around;
+    n->open[track] = id;
 }
 
-static void nest_track(struct nest *n, struct cursor *c, uint32_t track)
+/* All events in order of time, each laid out on its track. */
+static void nest_all(struct nest *n, const struct gp_trace *t)
 {
     struct gp_host_stack *hs = n->hs;
-    n->open.n = 0;
-    for (struct cursor *cur; (cur = next_cursor(c)); cur->row++) {
-        uint32_t row = *cur->row, id = hs->n++;
-        hs->nodes[id] = (struct gp_host_event){
-            start_of(cur->e, row), end_of(cur->e, row), GP_HOST_NONE, row, cur->table, track};
-        hs->node_of[cur->table][row] = id;
-        if (!n->open.n) n->at_ns = hs->nodes[id].start_ns;
-        open_event(n, id);
+    struct cursor c[HOST_TABLES];
+    for (int left = open_cursors(c, t); left;) {
+        int i = next_cursor(c, left);
+        uint32_t row = c[i].row, track = c[i].e->track[row];
+        if (t->tracks.at[track].kind == GP_TRACK_THREAD) {
+            uint32_t id = n->next[track]++;
+            struct gp_host_event *ev = &hs->nodes[id];
+            ev->start_ns = start_of(c[i].start_ns);
+            ev->end_ns = end_of(ev->start_ns, c[i].dur_ns);
+            ev->table = c[i].table & 7;
+            ev->row = row & MOST_ROWS;
+            if (c[i].table == GP_API) hs->node_of_call[row] = id;
+            open_event(n, track, id);
+        }
+        left = advance(c, left, i);
     }
-    close_until(n, INT64_MAX);
+    for (uint32_t k = 0; k < t->tracks.n; k++) close_until(n, k, INT64_MAX);
+}
+
+/* Give each track its slice of the nodes. */
+static void count_nodes(struct gp_host_stack *hs, const struct gp_trace *t)
+{
+    size_t total = 0;
+    hs->first = gp_zalloc((t->tracks.n + 1) * sizeof *hs->first);
+    for (int i = 0; i < HOST_TABLES; i++) {
+        const struct gp_events *e = &t->events[host_tables[i]];
+        total += e->n;
+        if (e->n > MOST_ROWS || total >= GP_HOST_NONE) gp_out_of_memory(total);
+        for (size_t k = 0; k < e->n; k++) hs->first[e->track[k] + 1]++;
+    }
+    for (size_t k = 0; k < t->tracks.n; k++) {
+        if (t->tracks.at[k].kind != GP_TRACK_THREAD) hs->first[k + 1] = 0;
+        hs->first[k + 1] += hs->first[k];
+    }
+    hs->n = hs->first[t->tracks.n];
 }
 
 static void build(struct gp_host_stack *hs, const struct gp_trace *t, bool self)
 {
     memset(hs, 0, sizeof *hs);
-    size_t tracks = t->tracks.n, total = 0;
-    uint32_t *rows[HOST_TABLES], *first[HOST_TABLES];
-    for (int i = 0; i < HOST_TABLES; i++) {
-        const struct gp_events *e = &t->events[host_tables[i]];
-        first[i] = gp_alloc((tracks + 1) * sizeof **first);
-        rows[i] = group_rows(e, tracks, first[i]);
-        total += e->n;
-        uint32_t *node_of = gp_alloc(e->n * sizeof *node_of);
-        memset(node_of, 0xff, e->n * sizeof *node_of);
-        hs->node_of[host_tables[i]] = node_of;
-    }
-    if (total >= GP_HOST_NONE) gp_out_of_memory(total);
-    hs->nodes = gp_alloc(total * sizeof *hs->nodes);
-    if (self) hs->self_ns = gp_zalloc(total * sizeof *hs->self_ns);
-    hs->first = gp_alloc((tracks + 1) * sizeof *hs->first);
+    size_t tracks = t->tracks.n, calls = t->events[GP_API].n;
+    hs->t = t;
+    count_nodes(hs, t);
+    hs->node_of_call = gp_alloc(calls * sizeof *hs->node_of_call);
+    memset(hs->node_of_call, 0xff, calls * sizeof *hs->node_of_call);
+    hs->nodes = gp_alloc_large(hs->n * sizeof *hs->nodes);
+    if (self) hs->self_ns = gp_zalloc(hs->n * sizeof *hs->self_ns);
     struct nest nest = {.hs = hs};
-    for (uint32_t k = 0; k < tracks; k++) {
-        hs->first[k] = hs->n;
-        if (t->tracks.at[k].kind != GP_TRACK_THREAD) continue;
-        struct cursor c[HOST_TABLES];
-        for (int i = 0; i < HOST_TABLES; i++)
-            c[i] = (struct cursor){&t->events[host_tables[i]], rows[i] + first[i][k],
-                                   rows[i] + first[i][k + 1], host_tables[i]};
-        nest_track(&nest, c, k);
-    }
-    hs->first[tracks] = hs->n;
-    GP_VEC_FREE(&nest.open);
-    for (int i = 0; i < HOST_TABLES; i++) {
-        free(rows[i]);
-        free(first[i]);
-    }
+    nest.next = gp_alloc((tracks + 1) * sizeof *nest.next);
+    memcpy(nest.next, hs->first, (tracks + 1) * sizeof *nest.next);
+    nest.open = gp_alloc((tracks + 1) * sizeof *nest.open);
+    memset(nest.open, 0xff, (tracks + 1) * sizeof *nest.open);
+    if (self) nest.at_ns = gp_zalloc((tracks + 1) * sizeof *nest.at_ns);
+    nest_all(&nest, t);
+    free(nest.next);
+    free(nest.open);
+    free(nest.at_ns);
 }
 
 void gp_host_stack_build(struct gp_host_stack *hs, const struct gp_trace *t)
@@ -186,13 +215,35 @@ void gp_host_stack_release(struct gp_host_stack *hs)
     free(hs->nodes);
     free(hs->self_ns);
     free(hs->first);
-    for (int i = 0; i < GP_TABLE_COUNT; i++) free(hs->node_of[i]);
+    free(hs->node_of_call);
     memset(hs, 0, sizeof *hs);
+}
+
+/* Does node ID come before row ROW of TABLE, in the order that nodes are in? */
+static bool node_is_before(const struct gp_host_stack *hs, uint32_t id, enum gp_table table, size_t row)
+{
+    const struct gp_host_event *ev = &hs->nodes[id];
+    const struct gp_events *a = &hs->t->events[ev->table], *b = &hs->t->events[table];
+    if (a->start_ns[ev->row] != b->start_ns[row]) return a->start_ns[ev->row] < b->start_ns[row];
+    if (a->dur_ns[ev->row] != b->dur_ns[row]) return a->dur_ns[ev->row] > b->dur_ns[row];
+    for (int i = 0; i < HOST_TABLES && ev->table != (unsigned)table; i++) {
+        if (host_tables[i] == table) return false;
+        if (ev->table == (unsigned)host_tables[i]) return true;
+    }
+    return ev->row < row;
 }
 
 uint32_t gp_host_node(const struct gp_host_stack *hs, enum gp_table table, size_t row)
 {
-    return hs->node_of[table] ? hs->node_of[table][row] : GP_HOST_NONE;
+    if (table == GP_API) return hs->node_of_call[row];
+    uint32_t track = hs->t->events[table].track[row], lo = hs->first[track], end = hs->first[track + 1];
+    for (uint32_t hi = end; lo < hi;) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (node_is_before(hs, mid, table, row)) lo = mid + 1;
+        else hi = mid;
+    }
+    bool found = lo < end && hs->nodes[lo].table == (unsigned)table && hs->nodes[lo].row == row;
+    return found ? lo : GP_HOST_NONE;
 }
 
 uint32_t gp_host_at(const struct gp_host_stack *hs, uint32_t track, int64_t at_ns)

@@ -26,30 +26,36 @@
 struct gp_host_event {
     int64_t start_ns, end_ns; /* as laid out: clamped to the parent's end */
     uint32_t parent;          /* index into nodes, always smaller than the own; GP_HOST_NONE: outermost */
-    uint32_t row;             /* in its table */
-    uint32_t table;           /* GP_RANGE, GP_PYTHON, GP_OP or GP_API */
-    uint32_t track;
+    uint32_t table : 3;       /* GP_RANGE, GP_PYTHON, GP_OP or GP_API */
+    uint32_t row : 29;        /* in its table */
 };
 
 struct gp_host_stack {
+    const struct gp_trace *t;
     struct gp_host_event *nodes; /* by track, then in the order described above */
     uint32_t n;
-    int64_t *self_ns; /* by node: time in it and in nothing inside it; the sum over a thread is the time
+    int64_t *self_ns;       /* by node: time in it and in nothing inside it; the sum over a thread is the time
                        * covered. NULL when not asked for. */
-    uint32_t *first;  /* by track: its first node; one more than there are tracks */
-    uint32_t *node_of[GP_TABLE_COUNT]; /* by row: index into nodes, GP_HOST_NONE: not on a host thread */
+    uint32_t *first;        /* by track: its first node; one more than there are tracks */
+    uint32_t *node_of_call; /* by row of GP_API: index into nodes, GP_HOST_NONE: not on a host thread */
     uint64_t overlapping, clamped;
 };
 
-/* Nest all host events of T, which is finished. Rows on tracks that are no threads are left out. O(n) for the
- * rows and the tracks together: the tables are sorted already. */
+/* Nest all host events of T, which is finished and outlives HS. Rows on tracks that are no threads are left out. O(n)
+ * for the rows and the tracks together: the tables are sorted already. */
 void gp_host_stack_build(struct gp_host_stack *hs, const struct gp_trace *t);
 /* The same, with self_ns. */
 void gp_host_stack_build_self(struct gp_host_stack *hs, const struct gp_trace *t);
 void gp_host_stack_release(struct gp_host_stack *hs);
 
-/* The node of a row; GP_HOST_NONE where there is none. */
+/* The node of a row of a host table; GP_HOST_NONE where there is none. O(1) for GP_API, O(log n) for the others. */
 uint32_t gp_host_node(const struct gp_host_stack *hs, enum gp_table table, size_t row);
+/* The thread of a node: index into the trace's tracks. */
+static inline uint32_t gp_host_track(const struct gp_host_stack *hs, uint32_t node)
+{
+    const struct gp_host_event *ev = &hs->nodes[node];
+    return hs->t->events[ev->table].track[ev->row];
+}
 /* The innermost event of TRACK that covers AT_NS, GP_HOST_NONE when there is none. O(log n + depth). */
 uint32_t gp_host_at(const struct gp_host_stack *hs, uint32_t track, int64_t at_ns);
 

@@ -298,7 +298,7 @@ static bool call_of(const struct walk *w, uint32_t row, struct call *c)
     c->begin_ns = min_of(max_of(e->start_ns[api], EARLIEST), LATEST);
     c->end_ns = e->dur_ns[api] > LATEST - c->begin_ns ? LATEST : c->begin_ns + e->dur_ns[api];
     c->node = gp_host_node(&w->v->hs, GP_API, api);
-    c->thread = c->node == GP_HOST_NONE ? UINT32_MAX : w->v->hs.nodes[c->node].track;
+    c->thread = c->node == GP_HOST_NONE ? UINT32_MAX : gp_host_track(&w->v->hs, c->node);
     return true;
 }
 
@@ -330,7 +330,7 @@ static bool ordered_wait(struct walk *w, uint32_t id)
 {
     const struct gp_host_stack *hs = &w->v->hs;
     enum { MOST = 256 };
-    uint32_t first = hs->first[hs->nodes[id].track], steps = 0;
+    uint32_t first = hs->first[gp_host_track(hs, id)], steps = 0;
     for (uint32_t i = id; i-- > first && steps++ < MOST;) {
         const struct gp_host_event *ev = &hs->nodes[i];
         if (ev->table != GP_API) continue;
@@ -438,7 +438,7 @@ static void note_thread(struct walk *w, uint32_t row)
 {
     uint32_t node = w->v->at.node[row];
     if (node == GP_HOST_NONE) return;
-    uint32_t track = w->v->hs.nodes[node].track;
+    uint32_t track = gp_host_track(&w->v->hs, node);
     if (track == w->threads[0]) return;
     w->threads[1] = w->threads[0];
     w->threads[0] = track;

@@ -189,7 +189,7 @@ static uint32_t place_event(struct walk *w, uint32_t id)
         if (w->hs.nodes[top].parent == GP_HOST_NONE) break;
         top = w->hs.nodes[top].parent;
     }
-    uint32_t node = w->place[top] == NO_NODE ? start_of_track(w, w->hs.nodes[top].track) : w->place[top];
+    uint32_t node = w->place[top] == NO_NODE ? start_of_track(w, gp_host_track(&w->hs, top)) : w->place[top];
     while (w->chain.n) {
         uint32_t k = w->chain.at[--w->chain.n];
         node = w->place[k] = frame_of_event(w, node, k);
@@ -318,7 +318,7 @@ static void add_cpu(struct walk *w)
     for (uint32_t i = 0; i < w->hs.n; i++) {
         if (w->hs.self_ns[i] <= 0) continue;
         uint32_t node = place_event(w, i);
-        if (node == start_of_track(w, w->hs.nodes[i].track))
+        if (node == start_of_track(w, gp_host_track(&w->hs, i)))
             node = gp_calltree_child(&w->b->tree, node,
                                      gp_stacks_plain_label(w->b, "[not shown]", strlen("[not shown]")),
                                      GP_FRAME_UNATTRIBUTED);
@@ -351,7 +351,7 @@ static void mark_processes(const struct walk *w, uint32_t *frame)
     }
     for (size_t i = 0; i < w->t->events[GP_GPU].n; i++)
         if (w->at.node[i] != GP_HOST_NONE)
-            frame[w->t->tracks.at[w->hs.nodes[w->at.node[i]].track].process] = GP_CALLTREE_ROOT;
+            frame[w->t->tracks.at[gp_host_track(&w->hs, w->at.node[i])].process] = GP_CALLTREE_ROOT;
 }
 
 /* Give processes frames when the stacks come from more than one. */
@@ -391,7 +391,7 @@ static uint32_t process_of_device(const struct walk *w, const struct gp_view_dev
 {
     for (size_t i = 0; i < d->n; i++) {
         uint32_t node = w->at.node[w->idle->v->rows[d->first + i]];
-        if (node != GP_HOST_NONE) return w->t->tracks.at[w->hs.nodes[node].track].process;
+        if (node != GP_HOST_NONE) return w->t->tracks.at[gp_host_track(&w->hs, node)].process;
     }
     return UINT32_MAX;
 }

@@ -191,6 +191,29 @@ static void threads_are_nested_on_their_own(void **state)
     done(&m);
 }
 
+/* All of one time: tables are told apart by what holds what, rows of one table by their order. */
+static void rows_of_equal_times_have_their_own_nodes(void **state)
+{
+    (void)state;
+    struct made m = make();
+    mk_host(&m.t, GP_OP, m.thread, 0, 100, "op 0");
+    mk_host(&m.t, GP_OP, m.thread, 0, 100, "op 1");
+    mk_host(&m.t, GP_RANGE, m.thread, 0, 100, "range");
+    mk_host(&m.t, GP_PYTHON, m.thread, 0, 100, "python");
+    mk_host(&m.t, GP_API, m.thread, 0, 100, "call");
+    mk_host(&m.t, GP_OP, m.thread, 0, 50, "shorter");
+    build(&m);
+    assert_int_equal(gp_host_node(&m.hs, GP_RANGE, 0), 0);
+    assert_int_equal(gp_host_node(&m.hs, GP_PYTHON, 0), 1);
+    assert_int_equal(gp_host_node(&m.hs, GP_OP, 0), 2);
+    assert_int_equal(gp_host_node(&m.hs, GP_OP, 1), 3);
+    assert_int_equal(gp_host_node(&m.hs, GP_API, 0), 4);
+    assert_int_equal(gp_host_node(&m.hs, GP_OP, 2), 5);
+    assert_int_equal(gp_host_track(&m.hs, 5), m.thread);
+    expect_inside(&m, "shorter", "call");
+    done(&m);
+}
+
 static void the_innermost_event_at_a_time_is_found(void **state)
 {
     (void)state;
@@ -269,6 +292,7 @@ int main(void)
         cmocka_unit_test(the_tolerance_is_just_a_microsecond),
         cmocka_unit_test(events_without_duration_are_children_and_hold_nothing),
         cmocka_unit_test(threads_are_nested_on_their_own),
+        cmocka_unit_test(rows_of_equal_times_have_their_own_nodes),
         cmocka_unit_test(the_innermost_event_at_a_time_is_found),
         cmocka_unit_test(a_hundred_thousand_levels_are_no_problem),
         cmocka_unit_test(a_hundred_thousand_crossings_take_no_time),
