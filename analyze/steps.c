@@ -12,13 +12,7 @@ const char *gp_step_source_name(enum gp_step_source s)
 
 /* ---- programs ---- */
 
-struct programs {
-    GP_VEC(struct gp_steps_program) v;
-    struct gp_map of_producer;
-    uint32_t *rows, *ranges; /* of all programs */
-};
-
-static uint32_t program_of(struct programs *p, uint32_t producer)
+static uint32_t program_of(struct gp_steps *p, uint32_t producer)
 {
     uint32_t at = *gp_map_put(&p->of_producer, producer, (uint32_t)p->v.n);
     if (at == p->v.n) GP_VEC_PUSH(&p->v, ((struct gp_steps_program){.producer = producer}));
@@ -72,7 +66,7 @@ static size_t sort_by_launch(const struct gp_view *v, uint32_t *to)
 }
 
 /* Deal SORTED rows out to the programs, in their order. */
-static void deal_rows(struct programs *ps, const struct gp_view *v, const uint32_t *program_of_device,
+static void deal_rows(struct gp_steps *ps, const struct gp_view *v, const uint32_t *program_of_device,
                       const uint32_t *sorted, size_t n)
 {
     size_t *first = gp_zalloc((ps->v.n + 1) * sizeof *first);
@@ -89,7 +83,7 @@ static void deal_rows(struct programs *ps, const struct gp_view *v, const uint32
 }
 
 /* A program whose launches are hardly known has all its GPU events, by time. ALL counts the GPU events by program. */
-static void use_gpu_time(struct programs *ps, const struct gp_view *v, const uint32_t *program_of_device,
+static void use_gpu_time(struct gp_steps *ps, const struct gp_view *v, const uint32_t *program_of_device,
                          const size_t *all)
 {
     size_t n = v->t->events[GP_GPU].n;
@@ -112,7 +106,7 @@ static void use_gpu_time(struct programs *ps, const struct gp_view *v, const uin
     ps->rows = rows;
 }
 
-static void find_rows(struct programs *ps, const struct gp_view *v)
+static void find_rows(struct gp_steps *ps, const struct gp_view *v)
 {
     size_t n = v->t->events[GP_GPU].n;
     uint32_t *sorted = gp_alloc((n + 1) * sizeof *sorted);
@@ -130,7 +124,7 @@ static void find_rows(struct programs *ps, const struct gp_view *v)
 }
 
 /* Ranges on threads, by program and start. Programs without GPU events have no steps. */
-static void find_ranges(struct programs *ps, const struct gp_view *v)
+static void find_ranges(struct gp_steps *ps, const struct gp_view *v)
 {
     const struct gp_trace *t = v->t;
     const struct gp_events *e = &t->events[GP_RANGE];
@@ -155,12 +149,40 @@ static void find_ranges(struct programs *ps, const struct gp_view *v)
     free(program_of_track);
 }
 
-static int find_windows(struct gp_hta *h, const struct gp_view *v, struct gp_steps_program *p,
+static int find_windows(struct gp_steps_program *p, const struct gp_view *v, const char *marker,
                         struct gp_err *err)
 {
-    if (gp_steps_by_marker(p, v, h->opts.step_marker, err)) return -1;
-    if (!p->windows.n && !h->opts.step_marker) gp_steps_by_launches(p, v);
+    if (gp_steps_by_marker(p, v, marker, err)) return -1;
+    if (!p->windows.n && !marker) gp_steps_by_launches(p, v);
     return 0;
+}
+
+int gp_steps_find(struct gp_steps *s, const struct gp_view *v, const char *marker, struct gp_err *err)
+{
+    int status = 0;
+    memset(s, 0, sizeof *s);
+    find_rows(s, v);
+    find_ranges(s, v);
+    if (!s->v.n) { /* nothing to find, but the marker is wrong all the same */
+        struct gp_steps_program none = {0};
+        status = gp_steps_by_marker(&none, v, marker, err);
+    }
+    for (size_t i = 0; i < s->v.n && !status; i++) status = find_windows(&s->v.at[i], v, marker, err);
+    return status;
+}
+
+void gp_steps_release(struct gp_steps *s)
+{
+    for (size_t i = 0; i < s->v.n; i++) GP_VEC_FREE(&s->v.at[i].windows);
+    GP_VEC_FREE(&s->v);
+    gp_map_release(&s->of_producer);
+    free(s->rows);
+    free(s->ranges);
+}
+
+const struct gp_steps_program *gp_steps_of(const struct gp_steps *s, uint32_t producer)
+{
+    return &s->v.at[*gp_map_get(&s->of_producer, producer)];
 }
 
 /* ---- steps of a device ---- */
@@ -171,7 +193,7 @@ struct share {
     uint64_t events, launches;
 };
 
-static size_t window_at(const struct gp_steps_program *p, int64_t at_ns, size_t hint)
+size_t gp_steps_window_at(const struct gp_steps_program *p, int64_t at_ns, size_t hint)
 {
     if (hint < p->windows.n && at_ns >= p->windows.at[hint].begin_ns && at_ns < p->windows.at[hint].end_ns)
         return hint;
@@ -227,7 +249,7 @@ static void share_out(struct sharing *sh, const struct gp_view *v, const struct 
     for (size_t i = d->first; i < d->first + d->n; i++) {
         int64_t begin, end;
         if (!gp_steps_launch_time(v, v->rows[i], p->by_gpu_time, &begin, &end)) continue;
-        w = window_at(p, begin, w);
+        w = gp_steps_window_at(p, begin, w);
         if (w < p->windows.n) share_event(sh, v, v->rows[i], w);
     }
     if (sh->touched.n) qsort(sh->touched.at, sh->touched.n, sizeof *sh->touched.at, compare_windows);
@@ -353,31 +375,19 @@ static void add_steps(struct gp_hta *h, const struct gp_view *v, const struct gp
 
 int gp_hta_add_steps(struct gp_hta *h, const struct gp_view *v, struct gp_err *err)
 {
-    struct programs ps;
-    int status = 0;
-    memset(&ps, 0, sizeof ps);
-    find_rows(&ps, v);
-    find_ranges(&ps, v);
-    if (!ps.v.n) { /* nothing to find, but the marker is wrong all the same */
-        struct gp_steps_program none = {0};
-        status = gp_steps_by_marker(&none, v, h->opts.step_marker, err);
-    }
-    for (size_t i = 0; i < ps.v.n && !status; i++) status = find_windows(h, v, &ps.v.at[i], err);
+    struct gp_steps steps;
     struct sharing sharing;
+    int status = gp_steps_find(&steps, v, h->opts.step_marker, err);
     memset(&sharing, 0, sizeof sharing);
     sharing.seen = gp_zalloc(v->t->events[GP_API].n / 8 + 1);
     for (size_t i = 0; i < v->devices.n && !status; i++) {
         const struct gp_view_device *d = &v->devices.at[i];
-        add_steps(h, v, d, &ps.v.at[*gp_map_get(&ps.of_producer, d->producer)], &sharing);
+        add_steps(h, v, d, gp_steps_of(&steps, d->producer), &sharing);
     }
     GP_VEC_FREE(&sharing.of_window);
     GP_VEC_FREE(&sharing.touched);
     free(sharing.seen);
-    for (size_t i = 0; i < ps.v.n; i++) GP_VEC_FREE(&ps.v.at[i].windows);
-    GP_VEC_FREE(&ps.v);
-    gp_map_release(&ps.of_producer);
-    free(ps.rows);
-    free(ps.ranges);
+    gp_steps_release(&steps);
     return status;
 }
 

@@ -1,9 +1,10 @@
-/* steps.h -- private to steps*.c: the steps of one program (what one producer wrote), as windows on its host's clock.
- * Knows nothing of devices and figures.
+/* steps.h -- the steps of each program (what one producer wrote), as windows on its host's clock. Knows nothing of
+ * figures.
  *
- *     struct gp_steps_program p = {.calls = rows, ...};
- *     gp_steps_by_marker(&p, v, &markers);
- *     if (!p.windows.n) gp_steps_by_launches(&p, v);
+ *     struct gp_steps s;
+ *     int failed = gp_steps_find(&s, &view, NULL, &err);
+ *     const struct gp_steps_program *p = gp_steps_of(&s, view.devices.at[0].producer);
+ *     ... gp_steps_window_at(p, launched_at_ns, 0) ...; gp_steps_release(&s);
  */
 #ifndef GP_ANALYZE_STEPS_H
 #define GP_ANALYZE_STEPS_H
@@ -12,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/hta.h"
+#include "formats/base/map.h"
 
 /* More windows than that are no steps. */
 enum { GP_STEPS_MOST = 100000 };
@@ -36,9 +38,26 @@ struct gp_steps_program {
     GP_VEC(struct gp_step_window) windows;
 };
 
+struct gp_steps {
+    GP_VEC(struct gp_steps_program) v;
+    struct gp_map of_producer; /* -> index into v */
+    uint32_t *rows, *ranges;   /* of all programs */
+};
+
+/* Find the steps of all programs of a view. MARKER as below, or NULL. On failure, -1, S is to be released as well. */
+GP_MUST_CHECK int gp_steps_find(struct gp_steps *s, const struct gp_view *v, const char *marker,
+                                struct gp_err *err);
+void gp_steps_release(struct gp_steps *s);
+/* The program of a device of the view. */
+const struct gp_steps_program *gp_steps_of(const struct gp_steps *s, uint32_t producer);
+/* The window that holds AT_NS, windows.n for none. HINT is tried first. */
+size_t gp_steps_window_at(const struct gp_steps_program *p, int64_t at_ns, size_t hint);
+
 /* When GPU event ROW was launched. False: nobody knows. */
 bool gp_steps_launch_time(const struct gp_view *v, uint32_t row, bool by_gpu_time, int64_t *begin_ns,
                           int64_t *end_ns);
+
+/* ---- private to steps*.c ---- */
 
 /* Fill the windows from ranges: those that MARKER matches where it is given, else those that look like steps. -1 when
  * MARKER is no regular expression. */
