@@ -5,11 +5,15 @@
 
 #include <stddef.h>
 
-extern const char gp_asset_flame_css[], gp_asset_flame_js[], gp_asset_report_css[], gp_asset_report_js[];
-extern const size_t gp_asset_flame_css_len, gp_asset_flame_js_len, gp_asset_report_css_len,
-    gp_asset_report_js_len;
-/* In base64, for a content security policy: the page may run this script and no other. */
-extern const char gp_asset_flame_css_sha256[], gp_asset_flame_js_sha256[], gp_asset_report_css_sha256[],
-    gp_asset_report_js_sha256[];
+struct gp_asset {
+    const char *data; /* NUL-terminated */
+    size_t n;
+    const char
+        *sha256; /* in base64, for a content security policy: the page may run this script and no other */
+};
+
+extern const struct gp_asset gp_asset_flame_css, gp_asset_flame_js; /* of the picture, which stands alone */
+extern const struct gp_asset gp_asset_shell_css, gp_asset_shell_js; /* of every page */
+extern const struct gp_asset gp_asset_report_css, gp_asset_report_js;
 
 #endif

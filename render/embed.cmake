@@ -20,6 +20,5 @@ foreach(from RANGE 0 60 6)
 endforeach()
 string(SUBSTRING ${base64} 0 43 base64)
 file(WRITE ${OUT} "#include \"render/assets.h\"\n
-const char gp_asset_${NAME}[] = {\n${bytes}0};
-const size_t gp_asset_${NAME}_len = ${len};
-const char gp_asset_${NAME}_sha256[] = \"${base64}=\";\n")
+static const char data[] = {\n${bytes}0};
+const struct gp_asset gp_asset_${NAME} = {data, ${len}, \"${base64}=\"};\n")

@@ -168,7 +168,7 @@ static void put_kind_rules(struct gp_buf *css, const bool *seen, enum gp_theme t
 static void draw_style(struct picture *p)
 {
     struct gp_buf css = {0};
-    gp_buf_put(&css, gp_asset_flame_css, gp_asset_flame_css_len);
+    gp_buf_put(&css, gp_asset_flame_css.data, gp_asset_flame_css.n);
     put_kind_rules(&css, p->layout.kind_seen, GP_THEME_LIGHT);
     gp_buf_puts(&css, "@media screen and (prefers-color-scheme:dark){\n");
     put_kind_rules(&css, p->layout.kind_seen, GP_THEME_DARK);
@@ -511,7 +511,7 @@ void gp_flame_svg_write(struct gp_buf *out, const struct gp_flame *flame,
         draw_legend(&p);
         draw_frames(&p);
         draw_foot(&p);
-        gp_svg_script(&p.svg, gp_asset_flame_js, gp_asset_flame_js_len);
+        gp_svg_script(&p.svg, gp_asset_flame_js.data, gp_asset_flame_js.n);
     }
     gp_svg_end(&p.svg);
     gp_flame_layout_release(&p.layout);

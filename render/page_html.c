@@ -4,36 +4,56 @@
 #include "render/assets.h"
 #include "render/palette.h"
 
+const struct gp_page_parts gp_page_report = {&gp_asset_report_css, &gp_asset_report_js};
+
 /* Nothing is ever loaded, and no script runs but ours, whatever a name might try. */
-static void put_policy(struct gp_buf *out)
+static void put_policy(struct gp_buf *out, const struct gp_page_parts *parts)
 {
     gp_buf_printf(out,
                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-                  "'unsafe-inline'; "
-                  "script-src 'sha256-%s'; base-uri 'none'; form-action 'none'\">\n",
-                  gp_asset_report_js_sha256);
+                  "'unsafe-inline'; script-src 'sha256-%s' 'sha256-%s'; base-uri 'none'; form-action "
+                  "'none'\">\n",
+                  gp_asset_shell_js.sha256, parts->js->sha256);
 }
 
-static void put_rules(struct gp_buf *css, const char *scope, enum gp_theme theme)
+static void put_color(struct gp_buf *b, struct gp_color c)
+{
+    gp_buf_printf(b, "#%02x%02x%02x", c.r, c.g, c.b);
+}
+
+static bool is_hatched(enum gp_frame_kind kind)
+{
+    return kind == GP_FRAME_OTHER || kind == GP_FRAME_IDLE;
+}
+
+/* The palette as variables, and as fills of shapes. */
+static void put_palette(struct gp_buf *css)
 {
     for (int i = 0; i < GP_FRAME_KIND_COUNT; i++) {
         enum gp_frame_kind kind = gp_palette_legend(i);
-        if (kind < GP_FRAME_COMPUTE || kind > GP_FRAME_MEMSET) continue;
-        struct gp_color c = gp_palette_fill(kind, 0, theme);
-        gp_buf_printf(css, "%s.k-%s{fill:#%02x%02x%02x}\n", scope, gp_palette_class(kind), c.r, c.g, c.b);
+        const char *class = gp_palette_class(kind);
+        struct gp_color light = gp_palette_fill(kind, 0, GP_THEME_LIGHT);
+        struct gp_color dark = gp_palette_fill(kind, 0, GP_THEME_DARK);
+        gp_buf_printf(css, ":root{--k-%s:light-dark(", class);
+        put_color(css, light);
+        gp_buf_putc(css, ',');
+        put_color(css, dark);
+        gp_buf_printf(css, ");--k-%s-ink:light-dark(", class);
+        put_color(css, gp_palette_text(light));
+        gp_buf_putc(css, ',');
+        put_color(css, gp_palette_text(dark));
+        gp_buf_puts(css, ")}\n");
+        if (!is_hatched(kind)) gp_buf_printf(css, ".k-%s{fill:var(--k-%s)}\n", class, class);
     }
 }
 
-static void put_style(struct gp_buf *out)
+static void put_style(struct gp_buf *out, const struct gp_page_parts *parts)
 {
     gp_buf_puts(out, "<style>\n");
-    gp_buf_put(out, gp_asset_report_css, gp_asset_report_css_len);
-    put_rules(out, "", GP_THEME_LIGHT);
-    gp_buf_puts(out, "@media screen and (prefers-color-scheme:dark){\n");
-    put_rules(out, ":root:not([data-theme=light]) ", GP_THEME_DARK);
-    gp_buf_puts(out, "}\n@media screen{\n");
-    put_rules(out, ":root[data-theme=dark] ", GP_THEME_DARK);
-    gp_buf_puts(out, "}\n</style>\n");
+    gp_buf_put(out, gp_asset_shell_css.data, gp_asset_shell_css.n);
+    put_palette(out);
+    gp_buf_put(out, parts->css->data, parts->css->n);
+    gp_buf_puts(out, "</style>\n");
 }
 
 /* The hatching of idle time, for all pictures of the page. */
@@ -46,7 +66,7 @@ static void put_hatch(struct gp_buf *out)
                 "<rect class=\"hatch-line\" width=\"2\" height=\"6\"></rect></pattern></defs></svg>\n");
 }
 
-void gp_page_begin(struct gp_svg *w, struct gp_buf *out, const char *title)
+void gp_page_begin(struct gp_svg *w, struct gp_buf *out, const char *title, const struct gp_page_parts *parts)
 {
     *w = (struct gp_svg){.out = out, .html = true};
     gp_buf_puts(out, "<!DOCTYPE html>\n");
@@ -58,10 +78,10 @@ void gp_page_begin(struct gp_svg *w, struct gp_buf *out, const char *title)
                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
                      "<meta name=\"color-scheme\" content=\"light dark\">\n"
                      "<meta name=\"generator\" content=\"gpuprof " GP_VERSION "\">\n");
-    put_policy(out);
+    put_policy(out, parts);
     gp_page_element(w, "title", NULL, title, strlen(title));
     gp_svg_newline(w);
-    put_style(out);
+    put_style(out, parts);
     gp_svg_close(w);
     gp_svg_newline(w);
     gp_page_open(w, "body", NULL);
@@ -69,12 +89,19 @@ void gp_page_begin(struct gp_svg *w, struct gp_buf *out, const char *title)
     put_hatch(out);
 }
 
-void gp_page_end(struct gp_svg *w)
+static void put_script(struct gp_buf *out, const struct gp_asset *js)
+{
+    gp_buf_puts(out, "\n<script>");
+    gp_buf_put(out, js->data, js->n);
+    gp_buf_puts(out, "</script>");
+}
+
+void gp_page_end(struct gp_svg *w, const struct gp_page_parts *parts)
 {
     while (w->depth > 2) gp_svg_close(w);
-    gp_buf_puts(w->out, "\n<script>");
-    gp_buf_put(w->out, gp_asset_report_js, gp_asset_report_js_len);
-    gp_buf_puts(w->out, "</script>\n");
+    put_script(w->out, &gp_asset_shell_js);
+    put_script(w->out, parts->js);
+    gp_svg_newline(w);
     gp_svg_end(w);
 }
 
@@ -128,4 +155,29 @@ void gp_page_json(struct gp_svg *w, const char *id, const char *json, size_t n)
     }
     gp_svg_close(w);
     gp_svg_newline(w);
+}
+
+/* [["gemm", [[light shades], ink], [[dark shades], ink], "label"], ...]; hatched ones have their ground as fill. */
+void gp_page_palette(struct gp_svg *w)
+{
+    struct gp_buf json = {0};
+    for (int i = 0; i < GP_FRAME_KIND_COUNT; i++) {
+        enum gp_frame_kind kind = gp_palette_legend(i);
+        gp_buf_printf(&json, "%s[\"%s\"", i ? ",\n" : "[", gp_palette_class(kind));
+        for (int theme = GP_THEME_LIGHT; theme <= GP_THEME_DARK; theme++) {
+            gp_buf_puts(&json, ",[[");
+            for (int shade = 0; shade < GP_PALETTE_SHADES; shade++) {
+                gp_buf_puts(&json, shade ? ",\"" : "\"");
+                put_color(&json, gp_palette_fill(kind, shade, (enum gp_theme)theme));
+                gp_buf_putc(&json, '"');
+            }
+            gp_buf_puts(&json, "],\"");
+            put_color(&json, gp_palette_text(gp_palette_fill(kind, 0, (enum gp_theme)theme)));
+            gp_buf_puts(&json, "\"]");
+        }
+        gp_buf_printf(&json, ",\"%s\"]", gp_palette_label(kind));
+    }
+    gp_buf_puts(&json, "]");
+    gp_page_json(w, "gp-palette", json.data, json.n);
+    gp_buf_release(&json);
 }

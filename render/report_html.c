@@ -368,6 +368,42 @@ static void put_figures(struct page *p)
 
 /* ---- findings ---- */
 
+static bool has_part(const char *s, size_t n, const char *part, size_t part_n)
+{
+    for (size_t i = 0; part_n && i + part_n <= n; i++)
+        if (!memcmp(s + i, part, part_n)) return true;
+    return false;
+}
+
+/* Has a row of the table NAME in it, so that its filter would leave that row? */
+static bool tells(const struct gp_report_table *t, const char *name, size_t n)
+{
+    for (size_t i = 0; t && i < t->cells.n; i++) {
+        const struct gp_cell *c = &t->cells.at[i];
+        if (c->type != GP_CELL_NAME || c->none) continue;
+        if (has_part(c->text, c->text_len, name, n) || has_part(c->label, c->label_len, name, n)) return true;
+    }
+    return false;
+}
+
+/* The name that a finding is about; where a table of its theme has rows with it, a link that leaves these. */
+static void put_where(struct page *p, const struct theme *t, const char *name, size_t n)
+{
+    const char *table = NULL;
+    for (int i = 0; t && !table && i < MAX_TABLES && t->tables[i]; i++)
+        if (tells(gp_report_find(p->r, t->tables[i]), name, n)) table = t->tables[i];
+    if (table) {
+        gp_buf_printf(&p->text, "#%s=", table);
+        for (size_t i = 0; i < n; i++) gp_buf_printf(&p->text, "%%%02x", (unsigned char)name[i]);
+        gp_page_open(&p->w, "a", NULL);
+        gp_svg_attr_n(&p->w, "href", p->text.data, p->text.n);
+        p->text.n = 0;
+    }
+    gp_page_element(&p->w, "code", NULL, name, n);
+    if (table) gp_svg_close(&p->w);
+    gp_svg_text(&p->w, " ", 1);
+}
+
 static void put_finding(struct page *p, const struct gp_finding *f)
 {
     const struct gp_hta *h = p->h;
@@ -380,6 +416,7 @@ static void put_finding(struct page *p, const struct gp_finding *f)
     gp_svg_close(&p->w);
     gp_page_open(&p->w, "div", NULL);
     gp_page_element(&p->w, "p", NULL, gp_hta_str(h, f->text), gp_string_len(&h->strings, f->text));
+    const struct theme *t = theme_of(p, gp_hta_str(h, f->id));
     gp_page_open(&p->w, "p", "at");
     if (f->rank >= 0) {
         gp_buf_printf(&p->text, "rank %d ", f->rank);
@@ -387,10 +424,8 @@ static void put_finding(struct page *p, const struct gp_finding *f)
     }
     if (f->where) {
         gp_page_text(&p->w, f->rank >= 0 ? "\xC2\xB7 look at " : "look at ");
-        gp_page_element(&p->w, "code", NULL, gp_hta_str(h, f->where), gp_string_len(&h->strings, f->where));
-        gp_svg_text(&p->w, " ", 1);
+        put_where(p, t, gp_hta_str(h, f->where), gp_string_len(&h->strings, f->where));
     }
-    const struct theme *t = theme_of(p, gp_hta_str(h, f->id));
     if (t) {
         if (f->where || f->rank >= 0) gp_page_text(&p->w, "\xC2\xB7 ");
         gp_page_open(&p->w, "a", NULL);
@@ -495,7 +530,7 @@ void gp_report_html_write(struct gp_buf *out, const struct gp_hta *h, const stru
                           const struct gp_report_html_opts *o)
 {
     struct page p = {.h = h, .r = r, .o = o, .all = gp_hta_totals(h)};
-    gp_page_begin(&p.w, out, r->title ? r->title : "trace-hta");
+    gp_page_begin(&p.w, out, r->title ? r->title : "trace-hta", &gp_page_report);
     gp_page_open(&p.w, "main", NULL);
     put_header(&p);
     put_quality(&p);
@@ -507,6 +542,6 @@ void gp_report_html_write(struct gp_buf *out, const struct gp_hta *h, const stru
     put_footer(&p);
     gp_svg_close(&p.w);
     if (o->json) gp_page_json(&p.w, "gpuprof-answer", o->json, o->json_n);
-    gp_page_end(&p.w);
+    gp_page_end(&p.w, &gp_page_report);
     gp_buf_release(&p.text);
 }

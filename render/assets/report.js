@@ -1,13 +1,8 @@
-// report.js -- what a report's page can do where scripts run: tables that sort, filter and copy, a theme to choose.
-// Reads the page it stands in, loads nothing, and only ever puts names in as text. Without it everything is still there.
-(() => {
+// report.js -- what a report's page can do where scripts run: tables that sort, filter and copy, a search over all of them.
+// Reads the page it stands in and only ever puts names in as text. Without it everything is still there.
 "use strict";
-const root = document.documentElement;
-const make = (tag, props, ...inside) => {
-  const e = Object.assign(document.createElement(tag), props);
-  e.append(...inside);
-  return e;
-};
+(() => {
+const { make } = gp;
 
 // ---- tables ----
 
@@ -64,20 +59,6 @@ function asTsv(table) {
   return lines.join("\n") + "\n";
 }
 
-async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const area = make("textarea", { value: text, style: "position:fixed;opacity:0" });
-    document.body.append(area);
-    area.select();
-    const done = document.execCommand("copy");
-    area.remove();
-    return done;
-  }
-}
-
 // Full names in place of the short ones, and back.
 function showNames(table, full) {
   table.classList.toggle("full", full);
@@ -124,6 +105,7 @@ function makeTools(section, table) {
     filter.addEventListener("input", () => {
       const shown = filterRows(table, filter.value);
       said.textContent = filter.value.trim() ? `${shown} of ${rows} rows` : "";
+      gp.hash.set({ [section.id]: filter.value });
     });
     filter.addEventListener("keydown", (e) => {
       if (e.key !== "Escape" || !filter.value) return;
@@ -145,7 +127,7 @@ function makeTools(section, table) {
   }
   const button = make("button", { type: "button", textContent: "Copy TSV", title: "exact values, full names; the rows that are shown" });
   button.addEventListener("click", async () => {
-    said.textContent = await copy(asTsv(table)) ? "copied" : "copying is not allowed here";
+    said.textContent = await gp.copy(asTsv(table)) ? "copied" : "copying is not allowed here";
   });
   tools.append(button, said);
   section.querySelector(".scroll").before(tools);
@@ -171,48 +153,66 @@ for (const section of document.querySelectorAll("details.table")) {
 
 // ---- the page ----
 
-const isDark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-const stored = { // not every page may store
-  get() { try { return localStorage.getItem("gpuprof-theme"); } catch { return null; } },
-  set(v) { try { localStorage.setItem("gpuprof-theme", v); } catch { /* then it is for this page alone */ } },
-};
-
-function makePageTools() {
-  const theme = make("button", { type: "button", className: "theme-choice" });
-  const say = () => { theme.textContent = isDark() ? "Light" : "Dark"; };
-  theme.addEventListener("click", () => {
-    root.dataset.theme = isDark() ? "light" : "dark";
-    stored.set(root.dataset.theme);
-    say();
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", say);
-  say();
-  const tools = make("div", { className: "page-tools" }, theme);
+function jsonButton() {
   const data = document.getElementById("gpuprof-answer");
-  if (data) {
-    const save = make("button", { type: "button", textContent: "JSON", title: "save the answer for programs" });
-    save.addEventListener("click", () => {
-      const url = URL.createObjectURL(new Blob([data.textContent], { type: "application/json" }));
-      make("a", { href: url, download: document.title.replace(/[^\w.-]+/g, "_") + ".json" }).click();
-      setTimeout(() => URL.revokeObjectURL(url), 1000);
-    });
-    tools.append(save);
+  if (!data) return null;
+  return make("button", { type: "button", textContent: "JSON", title: "save the answer for programs",
+    onclick: () => gp.save(gp.fileName(".json"), "application/json", data.textContent) });
+}
+const tools = gp.pageTools(jsonButton());
+document.querySelector("main").prepend(tools);
+
+// ---- search: rows of all tables, and findings ----
+
+const targets = [...document.querySelectorAll(".findings li, .table tbody tr")];
+let hits = [], at = -1;
+
+function find(pattern) {
+  for (const e of hits) e.classList.remove("hit", "current");
+  at = -1;
+  hits = !pattern ? [] : targets.filter((e) => {
+    e.words ??= [...e.cells || [e]].flatMap((c) => [c.textContent, c.dataset.full || c.title]);
+    return e.words.some((w) => pattern.test(w));
+  });
+  for (const e of hits) e.classList.add("hit");
+  const places = new Set(hits.map((e) => e.closest("section, details")));
+  return hits.length ? `${hits.length} in ${places.size} place${places.size === 1 ? "" : "s"}` : "nothing matches";
+}
+
+function step(by) {
+  const shown = hits.filter((e) => !e.hidden);
+  if (!shown.length) return undefined;
+  shown[at]?.classList.remove("current");
+  at = at < 0 ? (by > 0 ? 0 : shown.length - 1) : (at + by + shown.length) % shown.length;
+  const e = shown[at], section = e.closest("details.table");
+  if (section) section.open = true;
+  e.classList.add("current");
+  e.scrollIntoView({ block: "center" });
+  gp.say(e.textContent);
+  return `${at + 1} of ${shown.length}`;
+}
+const search = gp.search({ find, step, placeholder: "Search the page", label: "search tables and findings by regular expression" });
+tools.append(search.element);
+// Whoever searches keeps the box in sight.
+const float = () => search.element.classList.toggle("floating", scrollY > 90 && (search.text !== "" || document.activeElement === search.box));
+for (const type of ["focus", "blur", "input"]) search.box.addEventListener(type, float);
+addEventListener("scroll", float, { passive: true });
+
+// The address names what to look at: #kernels unfolds that table, #kernels=flash leaves the rows with that word.
+gp.hash.on((h) => {
+  search.set(h.s || "");
+  for (const [id, words] of Object.entries(h)) {
+    const it = id !== "s" && document.getElementById(id);
+    if (!it) continue;
+    if (it.tagName === "DETAILS") it.open = true;
+    const filter = it.tagName === "DETAILS" && it.querySelector(".tools input");
+    if (filter && filter.value !== words) {
+      filter.value = words;
+      filter.dispatchEvent(new Event("input"));
+    }
+    it.scrollIntoView();
   }
-  tools.append(make("button", { type: "button", textContent: "Print", onclick: () => print() }));
-  document.querySelector("main").prepend(tools);
-}
-
-const asked = stored.get();
-if (asked === "dark" || asked === "light") root.dataset.theme = asked;
-makePageTools();
-
-// The address may name a table that is folded.
-function unfoldAddressed() {
-  const it = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (it && it.tagName === "DETAILS") it.open = true;
-}
-addEventListener("hashchange", unfoldAddressed);
-unfoldAddressed();
+});
 
 // On paper everything is unfolded.
 let folded = [];

@@ -109,7 +109,7 @@ async function copying(page) {
 }
 
 async function attacks(page) {
-  is(await page.eval("document.querySelectorAll('script').length"), 2, "no script came from a name");
+  is(await page.eval("document.querySelectorAll('script').length"), 3, "no script came from a name");
   is(await page.eval("document.querySelectorAll('img').length"), 0, "and no picture");
   is(await page.eval("column('kernels', 'name')[0].textContent.length > 10"), true, "the name is told");
   is(await page.eval("JSON.parse(document.getElementById('gpuprof-answer').textContent).kernels[0].name"), EVIL,
@@ -137,13 +137,46 @@ async function saving(page) {
 
 const pageColour = "getComputedStyle(document.documentElement).backgroundColor";
 
+async function choose(page, name) {
+  await page.eval(`(() => { const s = document.querySelector(".theme-choice"); s.value = ${JSON.stringify(name)}; s.dispatchEvent(new Event("change")); })()`);
+}
+
 async function theme(page) {
   is(await page.eval(pageColour), "rgb(255, 255, 255)", "light by itself");
-  await clickOn(page, "document.querySelector('.theme-choice')");
+  await choose(page, "dark");
   is(await page.eval(pageColour), "rgb(20, 23, 28)", "dark when asked for");
-  is(await page.eval("document.querySelector('.theme-choice').textContent"), "Light", "and back is offered");
+  await choose(page, "contrast");
+  is(await page.eval(pageColour), "rgb(0, 0, 0)", "or of high contrast");
+  await readable(page, "high contrast", 7);
+  await page.call("Page.reload");
+  await page.sleep(400);
+  is(await page.eval(pageColour), "rgb(0, 0, 0)", "which is remembered");
   await page.call("Emulation.setEmulatedMedia", { media: "print" });
   is(await page.eval(pageColour), "rgb(255, 255, 255)", "paper is white whatever was chosen");
+  await page.call("Emulation.setEmulatedMedia", { media: "" });
+  await choose(page, "");
+  is(await page.eval(pageColour), "rgb(255, 255, 255)", "automatic is what the reader's machine wants");
+}
+
+async function searching(page) {
+  const said = "document.querySelector('.search output').textContent", current = "document.querySelector('.hit.current')";
+  await page.key("/");
+  await page.type("KERNEL_[34]$");
+  is(await page.eval("document.querySelectorAll('#kernels tr.hit').length"), 2, "the search finds rows by regular expression, case ignored");
+  is(await page.eval("location.hash"), "#s=KERNEL_%5B34%5D%24", "and is in the address");
+  await page.key("Enter");
+  ok((await page.eval(said)).startsWith("1 of "), "Enter goes to the first match");
+  ok(await page.eval(`${current}.getBoundingClientRect().top < innerHeight && ${current}.getBoundingClientRect().top >= 0`), "which is brought into sight");
+  ok(await page.eval(`${current}.closest("details")?.open !== false`), "and unfolded");
+  await page.key("Escape");
+  is(await page.eval("document.querySelectorAll('.hit').length + location.hash"), "0", "Escape ends it");
+  await page.key("Escape");
+  await page.key("?");
+  ok(await page.eval("[...document.querySelectorAll('dialog dt')].some((e) => e.textContent === '/')"), "? lists the keys");
+  await page.key("?");
+  is(await page.eval("document.querySelectorAll('dialog').length"), 0, "and closes the list");
+  await page.type("(");
+  is(await page.eval("document.querySelectorAll('.hit').length"), 0, "what is typed beside the box does nothing");
 }
 
 // Contrast of all text on its page, from WCAG 2.
@@ -163,9 +196,9 @@ const contrasts = `(() => {
   }
   return [worst, who]; })()`;
 
-async function readable(page, theme) {
+async function readable(page, theme, least = 4.5) {
   const [worst, who] = await page.eval(contrasts);
-  ok(worst >= 4.5, `${theme}: all text has a contrast of 4.5 at least`, `${worst.toFixed(2)} of ${who}`);
+  ok(worst >= least, `${theme}: all text has a contrast of ${least} at least`, `${worst.toFixed(2)} of ${who}`);
 }
 
 async function printing(page) {
@@ -206,6 +239,7 @@ async function narrow(page) {
   await withPage("names.html", { noisy: true }, policy);
   await withPage("names.html", {}, saving);
   await withPage("names.html", {}, theme);
+  await withPage("names.html", { height: 600 }, searching);
   await withPage("names.html", {}, (page) => readable(page, "light"));
   await withPage("names.html", { dark: true }, (page) => readable(page, "dark"));
   await withPage("names.html", {}, printing);
@@ -213,6 +247,8 @@ async function narrow(page) {
   await withPage("names.html", { width: 420 }, narrow);
   await withPage("again.html", { hash: "#devices" }, async (page) =>
     is(await page.eval("document.getElementById('devices').open"), true, "the address unfolds the table that it names"));
+  await withPage("names.html", { hash: "#kernels=kernel_3" }, async (page) =>
+    is(await page.eval("column('kernels', 'name').length"), 1, "and filters it"));
   console.log("1.." + number);
   process.exit(failed ? 1 : 0);
 })().catch((e) => {
