@@ -311,6 +311,13 @@ static void label_tracks(struct gp_chrome_merge *m, struct pairs *p)
     }
 }
 
+/* What tells a launch where correlation ids do not. */
+static void drop_links(struct gp_trace *t)
+{
+    gp_events_release(&t->events[GP_FLOW]);
+    for (int i = 0; i < GP_TABLE_COUNT; i++) gp_events_drop(&t->events[i], GP_COL_EXT);
+}
+
 void gp_chrome_merge_end(struct gp_chrome_merge *m)
 {
     struct pairs p;
@@ -322,8 +329,7 @@ void gp_chrome_merge_end(struct gp_chrome_merge *m)
         remap_tracks(m->t->events[i].track, m->first_row[i], m->t->events[i].n, p.final);
     remap_tracks(m->open.track, 0, m->open.n, p.final);
     gp_chrome_pair_spans(m->t, &m->open, m->last_ns);
-    if (m->t->need & GP_NEED_FEW_ARROWS && gp_trace_knows_calls(m->t))
-        gp_events_release(&m->t->events[GP_FLOW]);
+    if (m->t->need & GP_NEED_FEW_ARROWS && gp_trace_knows_calls(m->t)) drop_links(m->t);
     pairs_release(&p);
     gp_events_release(&m->open);
     gp_trace_release(&m->tracks);

@@ -31,7 +31,6 @@ struct kept {
     size_t at;    /* of the payload in the store; of no use when raw is set */
     uint8_t *raw; /* decompressed */
     size_t producer;
-    bool later; /* arrows: decoded when the launches are known, if they tell more */
     enum gp_block_result result;
 };
 
@@ -46,8 +45,7 @@ struct reader {
     bool ended;
     uint64_t bad_unseen; /* damaged blocks whose sequence numbers have not been missed yet */
     bool any_end;
-    size_t arrows; /* rows in the blocks that are for later, and their columns */
-    uint32_t arrow_columns;
+    bool few_links; /* no arrows and no External ids for now: correlation ids may tell all */
     GP_VEC(struct producer) producers;
     GP_VEC(struct kept) blocks;
 };
@@ -263,12 +261,14 @@ static int sides_of(const struct kept *k, enum gp_table table[2])
     return 1;
 }
 
-static uint32_t wanted_columns(uint32_t need, enum gp_table table)
+static uint32_t wanted_columns(const struct reader *r, enum gp_table table)
 {
+    uint32_t need = r->t->need;
     const uint32_t ids = 1u << GP_COL_RECFN | 1u << GP_COL_PYID | 1u << GP_COL_PYPARENT |
                          1u << GP_COL_PYMODULE | 1u << GP_COL_ADDR;
     uint32_t unwanted = need & GP_NEED_IDS ? 0 : ids;
     if (!gp_needs_extra(need, table)) unwanted |= 1u << GP_COL_EXTRA;
+    if (r->few_links) unwanted |= 1u << GP_COL_EXT;
     return ~unwanted;
 }
 
@@ -290,18 +290,13 @@ static size_t lay_out(struct reader *r)
         for (int s = 0, n = sides_of(k, table); s < n; s++) {
             k->job.row[s] = rows[table[s]];
             if (!(t->need & GP_NEED(table[s]))) continue;
-            k->later = table[s] == GP_FLOW && t->need & GP_NEED_FEW_ARROWS;
-            if (k->later) k->job.row[s] = r->arrows;
-            if (k->later) r->arrow_columns |= mask[s];
-            if (k->later) r->arrows += k->job.header.nrec;
-            if (k->later) continue;
             rows[table[s]] += k->job.header.nrec;
             total += k->job.header.nrec;
             columns[table[s]] |= mask[s];
         }
     }
     columns[GP_GPU] |= 1u << GP_COL_CONFIG;
-    for (int i = 0; i < GP_TABLE_COUNT; i++) columns[i] &= wanted_columns(t->need, (enum gp_table)i);
+    for (int i = 0; i < GP_TABLE_COUNT; i++) columns[i] &= wanted_columns(r, (enum gp_table)i);
     gp_trace_allocate(t, rows, columns);
     return total;
 }
@@ -331,7 +326,7 @@ static void *decode_some(void *arg)
         size_t part = (me->first + p) % w->parts, i;
         while ((i = atomic_fetch_add(&w->part[part].next, 1)) < w->part[part].end) {
             struct kept *k = &w->r->blocks.at[i];
-            if (k->result != GP_BLOCK_BAD && !k->later)
+            if (k->result != GP_BLOCK_BAD && is_needed(w->r->t, k->job.header.kind))
                 k->result = gp_block_get_events(d, &k->job, w->r->t, false);
         }
     }
@@ -397,36 +392,40 @@ static void cut_rows(struct gp_events *e, size_t row, size_t n)
     e->n -= n;
 }
 
-static void cut_bad_blocks(struct reader *r, bool later)
+static void cut_bad_blocks(struct reader *r)
 {
     for (size_t i = r->blocks.n; i-- > 0;) {
         const struct kept *k = &r->blocks.at[i];
         enum gp_table table[2];
-        if (k->result == GP_BLOCK_OK || k->later != later) continue;
+        if (k->result == GP_BLOCK_OK) continue;
         for (int s = 0, n = sides_of(k, table); s < n; s++)
             if (r->t->need & GP_NEED(table[s]))
                 cut_rows(&r->t->events[table[s]], k->job.row[s], k->job.header.nrec);
     }
 }
 
-static void decode_arrows(struct reader *r)
+static void decode_once(struct reader *r)
 {
-    struct gp_events *e = &r->t->events[GP_FLOW];
-    if (!r->arrows || gp_trace_knows_calls(r->t)) return;
-    gp_events_reserve(e, r->arrows);
-    for (int col = 0; col < GP_COLUMN_COUNT; col++)
-        if (r->arrow_columns >> col & 1 & wanted_columns(r->t->need, GP_FLOW) >> col)
-            gp_events_materialise(e, (enum gp_column)col);
-    e->n = r->arrows;
-    struct gp_block_decoder *d = gp_block_decoder_new();
-    for (size_t i = 0; i < r->blocks.n; i++) {
-        struct kept *k = &r->blocks.at[i];
-        if (!k->later || k->result == GP_BLOCK_BAD) continue;
-        k->result = gp_block_get_events(d, &k->job, r->t, true);
-        if (k->result != GP_BLOCK_OK) gp_trace_issue(r->t, GP_Q_BAD_BLOCK, 1, k->job.offset);
-    }
-    gp_block_decoder_free(d);
-    cut_bad_blocks(r, true);
+    for (size_t i = 0; i < r->blocks.n; i++) r->blocks.at[i].result = GP_BLOCK_OK;
+    decode_all(r, lay_out(r));
+    cut_bad_blocks(r);
+}
+
+/* First without what tells launches beside correlation ids; in the few traces that need it, all over again. */
+static void decode(struct reader *r)
+{
+    struct gp_trace *t = r->t;
+    uint32_t need = t->need;
+    struct gp_issue bad = t->issues[GP_Q_BAD_BLOCK];
+    r->few_links = need & GP_NEED_FEW_ARROWS;
+    if (r->few_links) t->need &= ~GP_NEED(GP_FLOW);
+    decode_once(r);
+    t->need = need;
+    if (!r->few_links || gp_trace_knows_calls(t)) return;
+    t->issues[GP_Q_BAD_BLOCK] = bad;
+    gp_trace_deallocate(t);
+    r->few_links = false;
+    decode_once(r);
 }
 
 /* An input that stops between two blocks tells so by the END blocks that are not there. */
@@ -446,9 +445,7 @@ static int read_gpt(struct gp_trace *t, struct gp_input *in, const struct gp_rea
     int rc = read_header(&r, err);
     if (!rc) rc = scan(&r, err);
     if (!rc) {
-        decode_all(&r, lay_out(&r));
-        cut_bad_blocks(&r, false);
-        decode_arrows(&r);
+        decode(&r);
         check_end(&r);
         t->input.bytes = (uint64_t)offset_of(&r, r.n);
     }

@@ -128,6 +128,13 @@ void gp_trace_allocate(struct gp_trace *t, const size_t rows[GP_TABLE_COUNT],
     }
 }
 
+void gp_trace_deallocate(struct gp_trace *t)
+{
+    for (int i = 0; i < GP_TABLE_COUNT; i++) gp_events_release(&t->events[i]);
+    free(t->slab);
+    t->slab = NULL;
+}
+
 void gp_events_materialise(struct gp_events *e, enum gp_column col)
 {
     void **slot = column_slot(e, col);
@@ -135,6 +142,13 @@ void gp_events_materialise(struct gp_events *e, enum gp_column col)
     size_t cap = e->cap ? e->cap : 1;
     *slot = gp_alloc(cap * gp_column_infos[col].width);
     fill_default(*slot, col, 0, e->n);
+}
+
+void gp_events_drop(struct gp_events *e, enum gp_column col)
+{
+    free_column(e, col);
+    *column_slot(e, col) = NULL;
+    e->shared &= ~(1u << col);
 }
 
 size_t gp_events_add(struct gp_events *e, int64_t start_ns, int64_t dur_ns, uint32_t track, gp_sid name)

@@ -233,7 +233,7 @@ struct gp_input_info {
 #define GP_NEED_EXTRA_WORK (1u << 29)
 /* The columns that only tools of other profilers read: recfn, py_id, py_parent, py_module, addr. */
 #define GP_NEED_IDS (1u << 28)
-/* Less, not more, and no part of GP_NEED_ALL: no arrows where gp_trace_knows_calls(). */
+/* Less, not more, and no part of GP_NEED_ALL: no arrows and no External ids where gp_trace_knows_calls(). */
 #define GP_NEED_FEW_ARROWS (1u << 31)
 
 /* Does NEED ask for further args of events of TABLE? */
@@ -275,6 +275,8 @@ void gp_trace_clear_events(struct gp_trace *t);
 size_t gp_events_add(struct gp_events *e, int64_t start_ns, int64_t dur_ns, uint32_t track, gp_sid name);
 /* Make sure that column COL has memory for all rows; fills it with the default. Inline setters below call it. */
 void gp_events_materialise(struct gp_events *e, enum gp_column col);
+/* Forget column COL, none of the first four: every row has the default again. */
+void gp_events_drop(struct gp_events *e, enum gp_column col);
 /* Make room for CAP rows in every column that has memory. */
 void gp_events_reserve(struct gp_events *e, size_t cap);
 /* Give every table of T, which must have no events yet, ROWS[i] rows whose content is undefined, with the columns of
@@ -282,6 +284,8 @@ void gp_events_reserve(struct gp_events *e, size_t cap);
  * which is much cheaper to touch than many. Once a trace. */
 void gp_trace_allocate(struct gp_trace *t, const size_t rows[GP_TABLE_COUNT],
                        const uint32_t columns[GP_TABLE_COUNT]);
+/* The tables of T are empty again, and can be allocated once more. */
+void gp_trace_deallocate(struct gp_trace *t);
 /* Move all rows of FROM behind those of TO; strings, tracks and configs are taken as they are. FROM is empty after. */
 void gp_events_append(struct gp_events *to, struct gp_events *from);
 /* Remove the rows with KEEP[row] 0; the others stay in order. */

@@ -390,14 +390,14 @@ static void refused(const char *text, const char *message)
     if (!strstr(err.msg, message)) fail_msg("%s", err.msg);
 }
 
-static void arrows_are_kept_where_ids_do_not_tell(void **state)
+static void links_are_kept_where_ids_do_not_tell(void **state)
 {
     (void)state;
     static const char format[] =
         "[{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"launch\",\"pid\":1,\"tid\":1,\"ts\":1,"
         "\"dur\":2,\"args\":{\"correlation\":7,\"cbid\":211}},"
         "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":9,\"dur\":2,"
-        "\"args\":{\"device\":0,\"stream\":7,\"correlation\":%d,\"queued\":0}},"
+        "\"args\":{\"device\":0,\"stream\":7,\"correlation\":%d,\"External id\":33,\"queued\":0}},"
         "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":5,\"pid\":1,\"tid\":1,\"ts\":1},"
         "{\"ph\":\"f\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":5,\"pid\":0,\"tid\":7,\"ts\":9}]";
     for (int corr = 7; corr <= 8; corr++) {
@@ -409,6 +409,7 @@ static void arrows_are_kept_where_ids_do_not_tell(void **state)
         int n = snprintf(text, sizeof text, format, corr);
         assert_int_equal(gp_trace_read_memory(&t, text, (size_t)n, &opts, NULL), 0);
         assert_int_equal(t.events[GP_FLOW].n, corr == 7 ? 0 : 2);
+        assert_true(gp_get_ext(&t.events[GP_GPU], 0) == (corr == 7 ? GP_NO_ID : 33));
         assert_int_equal(t.input.events, 4);
         assert_null(t.events[GP_API].extra); /* the args of GPU work alone */
         assert_int_equal(gp_gpu_config(&t, 0)->extra || t.events[GP_GPU].extra, 1);
@@ -591,7 +592,7 @@ int main(void)
         cmocka_unit_test(rows_of_one_pair_share_the_stream),
         cmocka_unit_test(the_outer_object_is_kept),
         cmocka_unit_test(what_is_not_needed_is_not_kept),
-        cmocka_unit_test(arrows_are_kept_where_ids_do_not_tell),
+        cmocka_unit_test(links_are_kept_where_ids_do_not_tell),
         cmocka_unit_test(what_is_no_trace_is_refused),
         cmocka_unit_test(threads_do_not_change_the_result),
         cmocka_unit_test(chunks_do_not_change_the_result_of_sound_input),

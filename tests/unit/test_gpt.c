@@ -204,7 +204,8 @@ static size_t count_events(const struct gp_trace *t)
     return n;
 }
 
-/* A call with id 7, a GPU event with id CORR, and the arrow between them. */
+/* A call with id 7 in an operator with External id 33, a GPU event with the ids CORR and 33, and the arrow between call
+ * and GPU event. */
 static void write_arrow(struct gp_buf *file, uint64_t corr)
 {
     struct gp_trace t;
@@ -216,11 +217,13 @@ static void write_arrow(struct gp_buf *file, uint64_t corr)
     stream.kind = GP_TRACK_STREAM;
     uint32_t from = gp_trace_track(&t, &thread), to = gp_trace_track(&t, &stream);
     gp_set_corr(&t.events[GP_API], gp_events_add(&t.events[GP_API], 100, 10, from, 0), 7);
+    gp_set_ext(&t.events[GP_OP], gp_events_add(&t.events[GP_OP], 90, 30, from, 0), 33);
     struct gp_config c;
     memset(&c, 0, sizeof c);
     size_t row = gp_events_add(&t.events[GP_GPU], 200, 10, to, 0);
     gp_set_config(&t.events[GP_GPU], row, gp_trace_config(&t, &c));
     gp_set_corr(&t.events[GP_GPU], row, corr);
+    gp_set_ext(&t.events[GP_GPU], row, 33);
     for (int end = 0; end < 2; end++) {
         struct gp_events *flow = &t.events[GP_FLOW];
         row = gp_events_add(flow, end ? 200 : 105, 0, end ? to : from, 0);
@@ -231,7 +234,7 @@ static void write_arrow(struct gp_buf *file, uint64_t corr)
     gp_trace_release(&t);
 }
 
-static void arrows_are_read_where_ids_do_not_tell(void **state)
+static void links_are_read_where_ids_do_not_tell(void **state)
 {
     (void)state;
     static const uint64_t corr[] = {7, 8, 0, GP_NO_ID};
@@ -244,6 +247,10 @@ static void arrows_are_read_where_ids_do_not_tell(void **state)
         const struct gp_events *flow = &t.events[GP_FLOW];
         assert_int_equal(gp_trace_knows_calls(&t), i == 0);
         assert_int_equal(flow->n, i ? 2 : 0);
+        assert_int_equal(t.events[GP_OP].n, 1);
+        assert_int_equal(t.events[GP_GPU].n, 1);
+        assert_true(gp_get_ext(&t.events[GP_OP], 0) == (i ? 33 : GP_NO_ID));
+        assert_true(gp_get_ext(&t.events[GP_GPU], 0) == (i ? 33 : GP_NO_ID));
         if (i) {
             assert_int_equal(flow->start_ns[0], 105);
             assert_int_equal(gp_get_phase(flow, 0), 's');
@@ -563,7 +570,7 @@ int main(void)
         cmocka_unit_test(compressed_blocks_survive),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(only_what_is_needed_is_read),
-        cmocka_unit_test(arrows_are_read_where_ids_do_not_tell),
+        cmocka_unit_test(links_are_read_where_ids_do_not_tell),
         cmocka_unit_test(a_cut_file_gives_what_is_before_the_cut),
         cmocka_unit_test(a_flipped_bit_loses_one_block),
         cmocka_unit_test(a_block_that_is_not_there_is_missed),
