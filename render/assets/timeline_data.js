@@ -57,3 +57,706 @@
 // data.find(id)                  the track of that id, or undefined
 // data.at(track, lane, i)        {name, label, kind, t0, t1, dur, track, lane, i}
 "use strict";
+const timeline = (() => {
+const BLOCK = 64; // events that share an entry of the sums
+const AHEAD = 4;  // segments that are unpacked at a time: inflating runs beside reading
+
+// ---- reading ----
+
+// A cursor over LEB128 numbers: `at` and the bytes stay in one object, so that long loops can keep them in variables.
+class Bytes {
+  constructor(data) { this.data = data; this.at = 0; }
+  u() {
+    let v = this.data[this.at++];
+    if (v < 128) return v;
+    v &= 127;
+    for (let scale = 128; ; scale *= 128) {
+      const b = this.data[this.at++];
+      v += (b & 127) * scale;
+      if (b < 128) return v;
+    }
+  }
+  i() { const v = this.u(); return v % 2 ? -(v + 1) / 2 : v / 2; }
+  text() {
+    const n = this.u();
+    return new TextDecoder().decode(this.data.subarray(this.at, this.at += n));
+  }
+}
+
+// N unsigned numbers at `at` to out[from...]; returns where the next begins. The loops over all events of a trace are these.
+function readColumn(data, at, out, from, n) {
+  for (let k = from, to = from + n; k < to; k++) {
+    let v = data[at++];
+    if (v > 127) {
+      let b = data[at++];
+      v = v & 127 | (b & 127) << 7;
+      if (b > 127) {
+        b = data[at++];
+        v |= (b & 127) << 14;
+        if (b > 127) {
+          b = data[at++];
+          v |= (b & 127) << 21;
+          if (b > 127) {
+            for (let scale = 2 ** 28; ; scale *= 128) {
+              b = data[at++];
+              v += (b & 127) * scale;
+              if (b < 128) break;
+            }
+          }
+        }
+      }
+    }
+    out[k] = v;
+  }
+  return at;
+}
+
+// Starts are stored as the distance from the end of the event before in the lane, which may be negative.
+function starts(raw, dur, start, n, before) {
+  for (let k = 0; k < n; k++) {
+    const v = raw[k];
+    const s = before + (v % 2 ? -(v + 1) / 2 : v / 2);
+    start[k] = s;
+    before = s + dur[k];
+  }
+}
+
+// ---- lanes ----
+
+// Sums of durations and the strongest kind of every block of events, by which dense columns are answered.
+function index(lane, kindOf, kinds) {
+  const { n, start, dur, name } = lane, blocks = Math.ceil(n / BLOCK);
+  const sums = lane.sums = new Float64Array(blocks + 1), strongest = lane.strongest = new Uint8Array(blocks);
+  const of = new Float64Array(kinds);
+  let sum = 0;
+  for (let b = 0, i = 0; b < blocks; b++) {
+    of.fill(0);
+    let best = 0, most = -1;
+    for (const to = Math.min(n, i + BLOCK); i < to; i++) {
+      let d = dur[i];
+      if (i + 1 < n && start[i] + d > start[i + 1]) d = start[i + 1] - start[i];
+      sum += d;
+      const kind = kindOf[name[i]], w = of[kind] += d + 1e-3;
+      if (w > most) { most = w; best = kind; }
+    }
+    strongest[b] = best;
+    sums[b + 1] = sum;
+  }
+}
+
+// The first event that begins at or after T, from FROM on: by leaps that double, for the answer is mostly near.
+function firstFrom(start, t, from, n) {
+  let step = 1, lo = from;
+  while (lo < n && start[lo] < t) { from = lo + 1; lo += step; step *= 2; }
+  let hi = Math.min(lo, n);
+  lo = from;
+  while (lo < hi) {
+    const mid = lo + hi >>> 1;
+    if (start[mid] < t) lo = mid + 1; else hi = mid;
+  }
+  return lo;
+}
+
+function search(start, t, n) {
+  let lo = 0, hi = n;
+  while (lo < hi) {
+    const mid = lo + hi >>> 1;
+    if (start[mid] < t) lo = mid + 1; else hi = mid;
+  }
+  return lo;
+}
+
+function reach(lane, i) { // where event I ends as far as its lane is concerned
+  const end = lane.start[i] + lane.dur[i];
+  return i + 1 < lane.n && lane.start[i + 1] < end ? lane.start[i + 1] : end;
+}
+
+// Sum of the durations of the events before I.
+function before(lane, i) {
+  let sum = lane.sums[Math.floor(i / BLOCK)];
+  for (let k = i - i % BLOCK; k < i; k++) sum += reach(lane, k) - lane.start[k];
+  return sum;
+}
+
+// Time of [t0, t1) that events of the lane cover.
+function covered(lane, t0, t1) {
+  const i = search(lane.start, t0, lane.n), j = search(lane.start, t1, lane.n);
+  let sum = j > i ? before(lane, j) - before(lane, i) : 0;
+  if (i > 0) sum += Math.max(0, Math.min(t1, reach(lane, i - 1)) - t0);
+  if (j > i) sum -= Math.max(0, reach(lane, j - 1) - t1);
+  return sum;
+}
+
+// ---- the data ----
+
+class Data {
+  // What the page says of itself, before any event is there.
+  constructor(head) {
+    this.head = head;
+    this.begin = BigInt(head.begin_ns);
+    for (const key of ["span", "events", "shown", "windows", "notes", "input", "quality", "kinds", "names", "groups",
+      "devices", "causes", "steps", "findings"]) this[key] = head[key];
+    this.view = head.view || [0, head.span];
+    this.labels = head.labels.map((text, i) => text === 0 ? head.names[i] : text);
+    this.kindOf = Uint8Array.from(head.kind_of);
+    this.cause = new Map(head.cause_of);
+    this.lanes = [];
+    let first = 0;
+    this.tracks = head.tracks.map((t, at) => {
+      const track = { index: at, ...t };
+      if (t.sort === "counter") return track;
+      track.lanes = t.lanes.map(([n, wide], k) => {
+        const lane = { n, first, track: at, lane: k, crowded: t.crowded > 0 && k === t.lanes.length - 1,
+          start: new Float64Array(n), dur: wide ? new Float64Array(n) : new Uint32Array(n),
+          name: head.names.length > 65536 ? new Uint32Array(n) : new Uint16Array(n) };
+        first += n;
+        this.lanes.push(lane);
+        return lane;
+      });
+      return track;
+    });
+    this.ids = new Map(this.tracks.map((t) => [t.id, t]));
+    this.sections = new Map();
+  }
+
+  // ---- unpacking ----
+
+  async unpackEvents(progress) {
+    const { segment } = this.head, count = Math.ceil(this.shown / segment);
+    const raw = new Float64Array(Math.min(segment, this.shown));
+    const waiting = [];
+    let lane = 0, next = 0;
+    for (let s = 0; s < count; s++) {
+      while (next < count && next < s + AHEAD) waiting.push(gp.unpack("events." + next++));
+      const data = await waiting.shift();
+      lane = this.readSegment(data, raw, s * segment, Math.min(this.shown, (s + 1) * segment), lane);
+      if (progress) progress((s + 1) / count);
+    }
+    for (const l of this.lanes) index(l, this.kindOf, this.kinds.length);
+  }
+
+  // Three columns, one after the other: starts, durations, names. A lane may go on in the next segment.
+  readSegment(data, raw, from, to, firstLane) {
+    let at = readColumn(data, 0, raw, 0, to - from), l = firstLane;
+    for (const what of ["dur", "name"])
+      this.eachPiece(firstLane, from, to, (lane, i, n) => { at = readColumn(data, at, lane[what], i, n); });
+    this.eachPiece(firstLane, from, to, (lane, i, n, k) => {
+      const end = i ? lane.start[i - 1] + lane.dur[i - 1] : 0;
+      starts(raw.subarray(k, k + n), lane.dur.subarray(i, i + n), lane.start.subarray(i, i + n), n, end);
+    });
+    while (l < this.lanes.length && this.lanes[l].first + this.lanes[l].n <= to) l++;
+    return l;
+  }
+
+  eachPiece(l, from, to, use) {
+    for (let at = from; at < to; l++) {
+      const lane = this.lanes[l], i = at - lane.first, n = Math.min(lane.n - i, to - at);
+      if (n > 0) use(lane, i, n, at - from);
+      at += Math.max(n, 0);
+    }
+  }
+
+  async unpackCounters() {
+    const counters = this.tracks.filter((t) => t.sort === "counter");
+    if (!counters.length) return;
+    const r = new Bytes(await gp.unpack("counters"));
+    for (const c of counters) {
+      c.start = new Float64Array(c.n);
+      c.value = new Float64Array(c.n);
+      for (let i = 0, t = 0; i < c.n; i++) c.start[i] = t += r.u();
+      for (let i = 0, v = 0; i < c.n; i++) c.value[i] = (v += r.i()) / c.scale;
+      c.min = c.max = c.n ? c.value[0] : 0;
+      for (const v of c.value) { if (v < c.min) c.min = v; if (v > c.max) c.max = v; }
+    }
+  }
+
+  // Busy shares and kinds by time, of lanes whose events are not all there.
+  async unpackOverview() {
+    if (!this.windows) return;
+    const data = await gp.unpack("overview"), { buckets } = this.head;
+    this.lanes.forEach((lane, l) => {
+      const at = 2 * l * buckets;
+      lane.busy = data.subarray(at, at + buckets);
+      lane.most = data.subarray(at + buckets, at + 2 * buckets);
+    });
+  }
+
+  section(id, read) {
+    if (!this.sections.has(id)) this.sections.set(id, gp.unpack(id).then((data) => read.call(this, new Bytes(data))));
+    return this.sections.get(id);
+  }
+
+  // ---- positions ----
+
+  at(track, lane, i) {
+    const l = this.tracks[track].lanes[lane], name = l.name[i];
+    return { name: this.names[name], label: this.labels[name], kind: this.kindOf[name], nameId: name, t0: l.start[i],
+      t1: l.start[i] + l.dur[i], dur: l.dur[i], track, lane, i };
+  }
+  find(id) { return this.ids.get(id); }
+  causeOf(name) { return this.cause.has(name) ? this.cause.get(name) : -1; }
+  bounds(lane, t0, t1) {
+    let i = search(lane.start, t0, lane.n);
+    if (i > 0 && lane.start[i - 1] + lane.dur[i - 1] > t0) i--;
+    if (lane.crowded) while (i > 0 && lane.start[i - 1] + lane.dur[i - 1] > t0) i--;
+    return [i, firstFrom(lane.start, t1, i, lane.n)];
+  }
+  laneAt(global) {
+    let lo = 0, hi = this.lanes.length;
+    while (hi - lo > 1) {
+      const mid = lo + hi >>> 1;
+      if (this.lanes[mid].first <= global) lo = mid; else hi = mid;
+    }
+    return lo;
+  }
+  position(global) {
+    const l = this.lanes[this.laneAt(global)];
+    return { track: l.track, lane: l.lane, i: global - l.first };
+  }
+
+  // ---- pictures ----
+
+  columns(lane, t0, t1, w, busy, kind, hidden) {
+    if (this.windows) return this.overviewColumns(lane, t0, t1, w, busy, kind, hidden);
+    return this.exactColumns(lane, t0, t1, w, busy, kind, hidden, 0);
+  }
+
+  // Column FIRST of the window [t0, t1) and the ones after it.
+  exactColumns(lane, t0, t1, w, busy, kind, hidden) {
+    const { start, dur, name, n } = lane, { kindOf } = this, dt = (t1 - t0) / w, of = new Float64Array(this.kinds.length);
+    let i = search(start, t0, n), any = false;
+    for (let c = 0; c < w; c++) {
+      const a = t0 + c * dt, b = c + 1 === w ? t1 : a + dt;
+      const from = i;
+      i = firstFrom(start, b, i, n);
+      busy[c] = 0;
+      let best = -1, most = 0, sum = 0;
+      const add = (k, d) => {
+        const K = kindOf[name[k]];
+        if (d < 0 || hidden && hidden[K]) return;
+        sum += d;
+        if ((of[K] += d + 1e-3) > most) { most = of[K]; best = K; }
+      };
+      if (from > 0) { // what reaches in from before
+        const end = Math.min(b, start[from - 1] + dur[from - 1], from < n ? start[from] : Infinity);
+        if (end > a) add(from - 1, end - a);
+      }
+      if (i - from <= 2 * BLOCK) {
+        for (let k = from; k < i; k++) add(k, Math.min(b, reach(lane, k)) - start[k]);
+      } else {
+        let k = from;
+        for (; k % BLOCK; k++) add(k, reach(lane, k) - start[k]);
+        for (; k + BLOCK < i; k += BLOCK) {
+          const at = k / BLOCK, K = lane.strongest[at];
+          if (hidden && hidden[K]) continue;
+          const d = lane.sums[at + 1] - lane.sums[at];
+          sum += d;
+          if ((of[K] += d + 1e-3) > most) { most = of[K]; best = K; }
+        }
+        for (; k < i; k++) add(k, Math.min(b, reach(lane, k)) - start[k]);
+      }
+      if (best >= 0) {
+        busy[c] = Math.min(1, Math.max(sum / (b - a), 1e-6));
+        kind[c] = best;
+        any = true;
+        of.fill(0);
+      } else if (i === n) {
+        busy.fill(0, c, w);
+        if (c && n && start[n - 1] + dur[n - 1] > b) continue;
+        break;
+      }
+    }
+    return any;
+  }
+
+  // From the buckets where columns are as wide as they are, or where no events are; else from the events.
+  overviewColumns(lane, t0, t1, w, busy, kind, hidden) {
+    const { buckets } = this.head, per = this.span / buckets, dt = (t1 - t0) / w;
+    const inside = this.windows.some(([a, b]) => a < t1 && b > t0);
+    let any = inside && dt < 4 * per && this.exactColumns(lane, t0, t1, w, busy, kind, hidden);
+    if (!any) busy.fill(0, 0, w);
+    for (let c = 0; c < w; c++) {
+      const a = t0 + c * dt, b = a + dt;
+      if (dt < 4 * per && this.windows.some(([x, y]) => x <= a && y >= b)) continue;
+      const from = Math.max(0, Math.floor(a / per)), to = Math.min(buckets, Math.max(from + 1, Math.ceil(b / per)));
+      let sum = 0, best = 0;
+      for (let k = from; k < to; k++) {
+        if (!lane.busy[k] || hidden && hidden[lane.most[k]]) continue;
+        sum += lane.busy[k];
+        if (lane.busy[k] > best) { best = lane.busy[k]; kind[c] = lane.most[k]; }
+      }
+      busy[c] = sum / (255 * (to - from));
+      if (sum) any = true;
+    }
+    return any;
+  }
+
+  // ---- search ----
+
+  search(pattern, ignoreCase) {
+    let re;
+    try { re = new RegExp(pattern, ignoreCase ? "iu" : "u"); } catch (e) { return { error: e.message }; }
+    const match = new Uint8Array(this.names.length);
+    this.names.forEach((name, i) => { if (re.test(name) || re.test(this.labels[i])) match[i] = 1; });
+    const found = { data: this, match, total: 0, ns: 0, lanes: [], share: 0 };
+    const gpu = this.kinds.map((k) => k.gpu);
+    let all = 0, hit = 0;
+    for (const lane of this.lanes) {
+      const { n, name, dur } = lane, isGpu = this.tracks[lane.track].sort === "slices";
+      const blocks = new Uint8Array(Math.ceil(n / BLOCK));
+      let count = 0, ns = 0;
+      for (let i = 0; i < n; i++) {
+        const yes = match[name[i]];
+        if (yes) { count++; ns += dur[i]; blocks[Math.floor(i / BLOCK)] = 1; }
+        if (isGpu && gpu[this.kindOf[name[i]]]) { all += dur[i]; if (yes) hit += dur[i]; }
+      }
+      if (!count) continue;
+      found.lanes.push({ lane, n: count, ns, blocks });
+      found.total += count;
+      found.ns += ns;
+    }
+    found.share = all ? hit / all : 0;
+    found.next = (at, dir) => this.nextMatch(found, at, dir);
+    found.index = (at) => this.matchIndex(found, at);
+    return found;
+  }
+
+  // The match nearest in time after AT (before it, DIR -1); equal times by track and lane.
+  nextMatch(found, at, dir) {
+    let best = null, bestT = 0;
+    const here = at && this.at(at.track, at.lane, at.i).t0;
+    const own = at && this.tracks[at.track].lanes[at.lane];
+    for (const { lane, blocks } of found.lanes) {
+      let i;
+      if (!at) i = dir > 0 ? 0 : lane.n - 1;
+      else if (lane === own) i = at.i + dir;
+      else {
+        const later = lane.first > own.first; // at the same time: comes after
+        i = search(lane.start, here, lane.n);
+        if (later === dir < 0) while (i < lane.n && lane.start[i] === here) i++;
+        if (dir < 0) i--;
+      }
+      i = this.stepMatch(found, lane, blocks, i, dir);
+      if (i < 0 || i >= lane.n) continue;
+      const t = lane.start[i];
+      if (!best || (dir > 0 ? t < bestT : t >= bestT)) {
+        bestT = t;
+        best = { track: lane.track, lane: lane.lane, i };
+      }
+    }
+    return best;
+  }
+
+  stepMatch(found, lane, blocks, i, dir) {
+    while (i >= 0 && i < lane.n) {
+      if (!blocks[Math.floor(i / BLOCK)]) { i = dir > 0 ? i - i % BLOCK + BLOCK : i - i % BLOCK - 1; continue; }
+      if (found.match[lane.name[i]]) return i;
+      i += dir;
+    }
+    return i;
+  }
+
+  matchIndex(found, at) {
+    const here = this.at(at.track, at.lane, at.i).t0, own = this.tracks[at.track].lanes[at.lane];
+    let sum = 0;
+    for (const { lane } of found.lanes) {
+      let to = lane === own ? at.i : search(lane.start, here, lane.n);
+      if (lane.first < own.first) while (to < lane.n && lane.start[to] === here) to++;
+      for (let i = 0; i < to; i++) sum += found.match[lane.name[i]];
+    }
+    return sum;
+  }
+
+  marks(found, lane, t0, t1, w, out) {
+    out.fill(0, 0, w);
+    const hit = found.lanes && found.lanes.find((h) => h.lane === lane);
+    if (!hit) return false;
+    const [from, to] = this.bounds(lane, t0, t1), scale = w / (t1 - t0);
+    let any = false;
+    for (let i = this.stepMatch(found, lane, hit.blocks, from, 1); i < to;
+      i = this.stepMatch(found, lane, hit.blocks, i, 1)) {
+      const a = Math.max(0, Math.floor((lane.start[i] - t0) * scale));
+      const b = Math.min(w - 1, Math.floor((lane.start[i] + lane.dur[i] - t0) * scale));
+      for (let c = a; c <= b; c++) out[c] = 1;
+      any = true;
+      // on to the first event that begins in a later column
+      i = firstFrom(lane.start, t0 + (Math.max(b, a) + 1) / scale, i + 1, lane.n);
+    }
+    return any;
+  }
+
+  // ---- a range of time ----
+
+  aggregate(t0, t1) {
+    const found = { span: t1 - t0, tracks: [], counters: [], exact: true };
+    if (this.windows) found.exact = this.windows.some(([a, b]) => a <= t0 && b >= t1);
+    for (const track of this.tracks) {
+      if (track.sort === "counter") { found.counters.push(this.counterIn(track, t0, t1)); continue; }
+      let busy = 0, count = 0;
+      for (const lane of track.lanes) {
+        const [i, j] = this.bounds(lane, t0, t1);
+        count += j - i;
+        if (lane.lane === 0) busy = found.exact ? covered(lane, t0, t1) : this.roughly(lane, t0, t1);
+      }
+      found.tracks.push({ track: track.index, busy, count });
+    }
+    found.devices = this.devices.map((d, at) => this.deviceIn(d, at, t0, t1, found.exact));
+    return found;
+  }
+
+  roughly(lane, t0, t1) {
+    const { buckets } = this.head, per = this.span / buckets;
+    let sum = 0;
+    for (let k = Math.max(0, Math.floor(t0 / per)); k < buckets && k * per < t1; k++)
+      sum += lane.busy[k] / 255 * (Math.min(t1, (k + 1) * per) - Math.max(t0, k * per));
+    return sum;
+  }
+
+  deviceIn(d, at, t0, t1, exact) {
+    const inside = Math.max(0, Math.min(t1, d.t1) - Math.max(t0, d.t0));
+    const r = { name: d.name, device: at, busy: inside, idle: 0, outside: t1 - t0 - inside, causes: [] };
+    if (d.idle !== null) {
+      const lane = this.tracks[d.idle].lanes[0];
+      const by = this.byName([lane], t0, t1);
+      for (const [name, ns, count] of by) {
+        const cause = this.causes[this.causeOf(name)];
+        r.causes.push({ name: cause.name, text: cause.text, ns, count });
+      }
+      r.idle = exact ? covered(lane, t0, t1) : Math.min(inside, this.roughly(lane, t0, t1));
+    }
+    r.busy = Math.max(0, inside - r.idle);
+    const lanes = d.streams.flatMap((t) => this.tracks[t].lanes), kinds = new Map();
+    r.kernels = this.byName(lanes, t0, t1).map(([name, ns, count]) => {
+      const kind = this.kindOf[name], k = kinds.get(kind) || { kind, ns: 0, count: 0 };
+      k.ns += ns;
+      k.count += count;
+      kinds.set(kind, k);
+      return { name, ns, count };
+    });
+    r.kinds = [...kinds.values()].sort((a, b) => b.ns - a.ns);
+    return r;
+  }
+
+  // [name, ns, count] of what lies in the range, the longest first.
+  byName(lanes, t0, t1) {
+    const ns = new Float64Array(this.names.length), count = new Uint32Array(this.names.length);
+    for (const lane of lanes) {
+      const [i, j] = this.bounds(lane, t0, t1);
+      this.addNames(lane, i, j, ns, count);
+      const cut = (k, by) => { if (by > 0) ns[lane.name[k]] -= by; };
+      for (let k = i; k < j && lane.start[k] < t0; k++) cut(k, Math.min(t0, lane.start[k] + lane.dur[k]) - lane.start[k]);
+      for (let k = j - 1, steps = 0; k >= i && steps < (lane.crowded ? j - i : 2); k--, steps++)
+        cut(k, lane.start[k] + lane.dur[k] - Math.max(t1, lane.start[k]));
+    }
+    const all = [];
+    for (let k = 0; k < ns.length; k++) if (count[k]) all.push([k, Math.max(0, ns[k]), count[k]]);
+    return all.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+  }
+
+  // Adds events I to J: long stretches from sums that are made when they are first asked for.
+  addNames(lane, i, j, ns, count) {
+    const { dur, name } = lane, table = j - i > 1 << 17 ? this.checkpoints(lane) : null;
+    let a = i, b = j;
+    if (table) {
+      const from = Math.ceil(i / table.every), to = Math.floor(j / table.every), { names } = table;
+      if (to > from) {
+        for (let k = 0; k < names.length; k++) {
+          ns[names[k]] += table.ns[to * names.length + k] - table.ns[from * names.length + k];
+          count[names[k]] += table.count[to * names.length + k] - table.count[from * names.length + k];
+        }
+        for (a = i; a < from * table.every; a++) { ns[name[a]] += dur[a]; count[name[a]]++; }
+        a = to * table.every;
+      }
+    }
+    for (; a < b; a++) { ns[name[a]] += dur[a]; count[name[a]]++; }
+  }
+
+  checkpoints(lane) {
+    if (lane.table !== undefined) return lane.table;
+    const { n, dur, name } = lane, used = new Uint8Array(this.names.length), slot = new Uint32Array(this.names.length);
+    for (let i = 0; i < n; i++) used[name[i]] = 1;
+    const names = [];
+    used.forEach((yes, k) => { if (yes) { slot[k] = names.length; names.push(k); } });
+    let every = 1 << 14;
+    while (n / every * names.length * 12 > n * 0.5) every *= 2; // memory: half a byte an event
+    if (every > n / 4) return lane.table = null;
+    const rows = Math.floor(n / every) + 1;
+    const t = { every, names, ns: new Float64Array(rows * names.length), count: new Uint32Array(rows * names.length) };
+    const ns = new Float64Array(names.length), count = new Uint32Array(names.length);
+    for (let i = 0, row = 0; row < rows; i++) {
+      if (i === row * every) {
+        t.ns.set(ns, row * names.length);
+        t.count.set(count, row++ * names.length);
+        if (row === rows) break;
+      }
+      ns[slot[name[i]]] += dur[i];
+      count[slot[name[i]]]++;
+    }
+    return lane.table = t;
+  }
+
+  counterIn(c, t0, t1) {
+    let i = search(c.start, t0, c.n);
+    if (i > 0 && (i === c.n || c.start[i] > t0)) i--;
+    const r = { track: c.index, min: null, max: null, mean: null };
+    let sum = 0, time = 0;
+    for (; i < c.n && c.start[i] < t1; i++) {
+      const v = c.value[i], d = Math.min(t1, i + 1 < c.n ? c.start[i + 1] : t1) - Math.max(t0, c.start[i]);
+      if (r.min === null || v < r.min) r.min = v;
+      if (r.max === null || v > r.max) r.max = v;
+      sum += v * d;
+      time += d;
+    }
+    if (time > 0) r.mean = sum / time;
+    return r;
+  }
+
+  // ---- what belongs together ----
+
+  // What each event of a segment refers to, as global numbers + 1: of GPU work its launch, of idle time what the host was in.
+  refs(segment) {
+    if (!this.head.refs.includes(segment)) return null;
+    return this.section("refs." + segment, function (r) {
+      const from = segment * this.head.segment, n = Math.min(this.shown, from + this.head.segment) - from;
+      const lane = new Float64Array(n), out = new Uint32Array(n), next = new Map();
+      r.at = readColumn(r.data, 0, lane, 0, n);
+      for (let i = 0; i < n; i++) {
+        if (!lane[i]) continue;
+        const l = lane[i] - 1, k = (next.get(l) || 0) + r.i();
+        next.set(l, k + 1);
+        out[i] = this.lanes[l].first + k + 1;
+      }
+      return out;
+    });
+  }
+
+  async arrows(track, lane, i) {
+    const l = this.tracks[track].lanes[lane], me = l.first + i, { segment } = this.head, own = { track, lane, i }, all = [];
+    const mine = await this.refs(Math.floor(me / segment));
+    const to = mine && mine[me % segment];
+    if (to && this.tracks[track].sort === "idle") all.push({ what: "cause", from: this.position(to - 1), to: own });
+    else if (to) all.push({ what: "launch", from: this.position(to - 1), to: own });
+    if (!this.kinds[this.kindOf[l.name[i]]].gpu && this.tracks[track].sort === "slices") {
+      for (const s of this.head.refs) {
+        const refs = await this.refs(s);
+        for (let k = refs.indexOf(me + 1); k >= 0; k = refs.indexOf(me + 1, k + 1)) {
+          const p = this.position(s * segment + k);
+          if (this.tracks[p.track].sort !== "idle") all.push({ what: "launch", from: own, to: p });
+        }
+      }
+      for (const [a, b] of await this.pairs())
+        if (a === me || b === me) all.push({ what: "backward", from: this.position(a), to: this.position(b) });
+    }
+    return all;
+  }
+
+  async pairs() {
+    if (!this.head.pairs) return [];
+    return this.section("pairs", function (r) {
+      const out = [];
+      for (let k = 0, a = 0, b = 0; k < this.head.pairs; k++) out.push([a += r.i(), b += r.i()]);
+      return out;
+    });
+  }
+
+  // ---- args ----
+
+  async details(track, lane, i) {
+    if (!this.head.args) return [];
+    const l = this.tracks[track].lanes[lane], me = l.first + i, { block } = this.head, b = Math.floor(me / block);
+    if (!this.head.args.includes(b)) return [];
+    const configs = await this.configs();
+    const rows = await this.section("args." + b, this.readArgs);
+    const all = [];
+    for (const [key, value] of rows[me % block] || []) {
+      if (key === "config") all.push(...configs[value]);
+      else if (key === "extra") all.push(...value);
+      else all.push([key, value]);
+    }
+    return all;
+  }
+
+  configs() {
+    return this.section("configs", function (r) {
+      const all = JSON.parse(new TextDecoder().decode(r.data));
+      return all.map((list) => list.map(([k, v]) => [k, String(v)]));
+    });
+  }
+
+  // For every event of a block: which fields it has, then their values, numbers as the difference to the last one of the field.
+  readArgs(r) {
+    const fields = this.head.fields, last = fields.map(() => 0n), rows = [];
+    while (r.at < r.data.length) {
+      const row = [];
+      for (let bits = r.u(), f = 0; bits; bits = Math.floor(bits / 2), f++) {
+        if (bits % 2 === 0) continue;
+        const field = fields[f];
+        if (field === "extra") { row.push([field, extras(r.text())]); continue; }
+        last[f] = BigInt.asIntN(64, last[f] + bigInt(r));
+        row.push([field, field === "config" ? Number(last[f]) :
+          String(this.head.signed.includes(field) ? last[f] : BigInt.asUintN(64, last[f]))]);
+      }
+      rows.push(row);
+    }
+    return rows;
+  }
+
+  // ---- jumps ----
+
+  gaps(n, device) {
+    const all = [];
+    this.devices.forEach((d, at) => {
+      if (d.idle === null || device !== undefined && device !== at) return;
+      const lane = this.tracks[d.idle].lanes[0];
+      for (let i = 0, k; i < lane.n; i = k) {
+        k = i + 1;
+        while (k < lane.n && lane.start[k] <= lane.start[k - 1] + lane.dur[k - 1]) k++;
+        const t0 = lane.start[i], t1 = lane.start[k - 1] + lane.dur[k - 1];
+        if (all.length < 4 * n + 64 || t1 - t0 > all.least) all.push({ t0, t1, device: at, i, k, lane });
+        if (all.length > 8 * n + 128) {
+          all.sort((a, b) => b.t1 - b.t0 - (a.t1 - a.t0));
+          all.length = n;
+          all.least = n ? all[n - 1].t1 - all[n - 1].t0 : Infinity;
+        }
+      }
+    });
+    all.sort((a, b) => b.t1 - b.t0 - (a.t1 - a.t0) || a.t0 - b.t0);
+    return all.slice(0, n).map((g) => {
+      const causes = this.byName([g.lane], g.t0, g.t1).map(([name, ns]) => ({ ...this.causes[this.causeOf(name)], ns }));
+      return { t0: g.t0, t1: g.t1, device: g.device, causes, at: { track: g.lane.track, lane: 0, i: g.i } };
+    });
+  }
+
+  slowest() {
+    let best = null;
+    for (const s of this.steps) if (!s.partial && (!best || s.t1 - s.t0 > best.t1 - best.t0)) best = s;
+    return best;
+  }
+}
+
+function bigInt(r) {
+  let v = 0n, shift = 0n, b;
+  do {
+    b = r.data[r.at++];
+    v |= BigInt(b & 127) << shift;
+    shift += 7n;
+  } while (b > 127);
+  return v & 1n ? -(v + 1n >> 1n) : v >> 1n;
+}
+
+// The members of a JSON object as recorded; what is no object is told whole.
+function extras(text) {
+  try {
+    return Object.entries(JSON.parse(text)).map(([k, v]) => [k, typeof v === "string" ? v : JSON.stringify(v)]);
+  } catch { return [["extra", text]]; }
+}
+
+async function open(progress) {
+  const head = JSON.parse(new TextDecoder().decode(await gp.unpack("timeline")));
+  const data = new Data(head);
+  await Promise.all([data.unpackEvents(progress), data.unpackCounters(), data.unpackOverview()]);
+  return data;
+}
+
+return { open };
+})();
