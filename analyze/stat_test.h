@@ -49,8 +49,8 @@ struct gp_stat_p gp_stat_mann_whitney(const int64_t *a, size_t n, const int64_t 
 /* Wilcoxon's signed ranks of the N differences b[i] - a[i]; equal pairs are left out. Long calls weigh more than short
  * ones. O(N log N). */
 struct gp_stat_p gp_stat_signed_rank(const int64_t *a, const int64_t *b, size_t n);
-/* The same of the N ratios b[i] / a[i]: every pair weighs the same, and the interval of gp_stat_ratio_paired leaves
- * 1 out when this finds something. Ratios are compared exactly. */
+/* The same of the N ratios b[i] / a[i]: every pair weighs the same, and the interval of gp_stat_ratio_paired goes with
+ * it. Ratios are compared exactly. */
 struct gp_stat_p gp_stat_signed_rank_ratio(const int64_t *a, const int64_t *b, size_t n);
 
 /* ---- sizes of effects ---- */
