@@ -72,6 +72,20 @@ void gp_calltree_add(struct gp_calltree *ct, uint32_t node, int64_t weight)
     gp_calltree_add_many(ct, node, weight, 1);
 }
 
+void gp_calltree_add_extra(struct gp_calltree *ct, uint32_t node, struct gp_calltree_extra extra)
+{
+    if (node >= ct->extra.n) {
+        ensure_root(ct);
+        assert(node < ct->nodes.n && extra.events >= 0 && extra.bytes >= 0);
+        GP_VEC_RESERVE(&ct->extra, ct->nodes.n);
+        memset(ct->extra.at + ct->extra.n, 0, (ct->nodes.n - ct->extra.n) * sizeof *ct->extra.at);
+        ct->extra.n = ct->nodes.n;
+    }
+    struct gp_calltree_extra *x = &ct->extra.at[node];
+    x->events = add_saturated(x->events, extra.events);
+    x->bytes = add_saturated(x->bytes, extra.bytes);
+}
+
 /* ---- finishing ---- */
 
 struct named {
@@ -163,6 +177,7 @@ void gp_calltree_finish(struct gp_calltree *ct, const struct gp_strings *strings
 void gp_calltree_release(struct gp_calltree *ct)
 {
     GP_VEC_FREE(&ct->nodes);
+    GP_VEC_FREE(&ct->extra);
     free(ct->slots);
     free(ct->total);
     memset(ct, 0, sizeof *ct);

@@ -48,9 +48,15 @@ struct gp_calltree_node {
     uint32_t kind;  /* enum gp_frame_kind */
 };
 
+/* What else is counted at a node, for those who ask. */
+struct gp_calltree_extra {
+    int64_t events, bytes;
+};
+
 struct gp_calltree {
     GP_VEC(struct gp_calltree_node) nodes;
-    uint32_t *slots; /* hash of (parent, name, kind) -> node, open addressing */
+    GP_VEC(struct gp_calltree_extra) extra; /* by node, what ends here; may be shorter: the rest is 0 */
+    uint32_t *slots;                        /* hash of (parent, name, kind) -> node, open addressing */
     size_t mask;
     int64_t *total; /* by node, self and below; filled by finish */
 };
@@ -61,6 +67,12 @@ uint32_t gp_calltree_child(struct gp_calltree *ct, uint32_t parent, gp_sid name,
 void gp_calltree_add(struct gp_calltree *ct, uint32_t node, int64_t weight);
 /* The same for COUNT additions at once. */
 void gp_calltree_add_many(struct gp_calltree *ct, uint32_t node, int64_t weight, uint64_t count);
+/* Count EXTRA (>= 0) at NODE, beside its weight. */
+void gp_calltree_add_extra(struct gp_calltree *ct, uint32_t node, struct gp_calltree_extra extra);
+static inline struct gp_calltree_extra gp_calltree_extra_of(const struct gp_calltree *ct, uint32_t node)
+{
+    return node < ct->extra.n ? ct->extra.at[node] : (struct gp_calltree_extra){0};
+}
 /* Compute the totals and put siblings in order of their names (bytewise), so that the result does not depend
  * on the order of the input. O(n log n). */
 void gp_calltree_finish(struct gp_calltree *ct, const struct gp_strings *strings);

@@ -40,8 +40,8 @@ uint64_t gp_calltree_reshape(const struct gp_calltree *from, const struct gp_sha
 void gp_calltree_group_small(const struct gp_calltree *from, double share_pct, struct gp_strings *strings,
                              struct gp_calltree *to);
 
-/* The child "N more" of PARENT, with that weight. */
-void gp_calltree_add_more(struct gp_calltree *ct, uint32_t parent, struct gp_strings *strings, int64_t weight,
-                          uint64_t n);
+/* The child "N more" of PARENT, with that weight. Returns it. */
+uint32_t gp_calltree_add_more(struct gp_calltree *ct, uint32_t parent, struct gp_strings *strings,
+                              int64_t weight, uint64_t n);
 
 #endif

@@ -60,9 +60,10 @@ struct gp_stacks_opts {
     double group_small_pct;  /* siblings below this share of the whole become one leaf "N more"; 0: none */
     const char *filter; /* POSIX extended regular expression: only stacks with a matching frame; NULL: all */
     bool filter_ignore_case;
-    bool invert;           /* leaves first */
-    bool raw;              /* names as recorded (only _Z... is demangled) and every Python frame */
-    bool show_api;         /* cudaLaunchKernel and the like as frames */
+    bool invert;   /* leaves first */
+    bool raw;      /* names as recorded (only _Z... is demangled) and every Python frame */
+    bool show_api; /* cudaLaunchKernel and the like as frames */
+    bool extra;    /* also count the events and the bytes of GPU work beside the weight, in tree.extra */
     bool show_python_glue; /* _call_impl, built-ins, launcher frames */
     const struct gp_classes
         *classes; /* the user's classes; NULL: the built-in table. Borrowed until finish. */
@@ -98,6 +99,10 @@ struct gp_stacks *gp_stacks_new(const struct gp_stacks_opts *opts, struct gp_err
 /* Add the stacks of a finished trace T, which may be released after. SEVERAL: T is one of several, so put
  * "rank R" (or the file's name where the rank is not known) above its stacks. O(n) for sorted host events. */
 void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool several);
+
+/* The same for N sets at once, which differ in their weights, say: what is inside what and who launched what is worked out
+ * once. All have the same classes. */
+void gp_stacks_add_trace_to(struct gp_stacks *const *b, size_t n, const struct gp_trace *t, bool several);
 
 /* Add one folded stack: N bytes "frame;frame;frame" at LINE. WEIGHT >= 0. Frame kinds are GP_FRAME_UNKNOWN
  * and names are taken as they are, except that with !raw nothing is changed either: folded text has been made

@@ -24,9 +24,9 @@ struct leaf {
 struct walk {
     struct gp_stacks *b;
     const struct gp_trace *t;
-    struct gp_host_stack hs;
-    struct gp_attribution at;
-    struct gp_backward backward;
+    const struct gp_host_stack *hs;
+    const struct gp_attribution *at;
+    const struct gp_backward *backward;
     uint32_t top;            /* the node that everything of this trace lies below */
     uint32_t *place;         /* by host event: its node in the tree, NO_NODE: not made yet */
     struct leaf *leaves;     /* by config */
@@ -147,10 +147,10 @@ static uint32_t frame_below(struct walk *w, uint32_t node, gp_sid label, enum gp
 static uint32_t frames_of_modules(struct walk *w, uint32_t node, uint32_t id)
 {
     size_t begin = w->modules.n;
-    for (; id != GP_HOST_NONE; id = w->hs.nodes[id].parent)
-        if (w->hs.nodes[id].table == GP_PYTHON) GP_VEC_PUSH(&w->modules, id);
+    for (; id != GP_HOST_NONE; id = w->hs->nodes[id].parent)
+        if (w->hs->nodes[id].table == GP_PYTHON) GP_VEC_PUSH(&w->modules, id);
     while (w->modules.n > begin) {
-        const struct gp_host_event *ev = &w->hs.nodes[w->modules.at[--w->modules.n]];
+        const struct gp_host_event *ev = &w->hs->nodes[w->modules.at[--w->modules.n]];
         gp_sid name = w->t->events[GP_PYTHON].name[ev->row];
         if (kind_of_host(w, ev, name) == GP_FRAME_MODULE)
             node = frame_below(w, node, label_of_host(w, GP_PYTHON, name), GP_FRAME_MODULE);
@@ -163,14 +163,14 @@ static uint32_t frames_of_modules(struct walk *w, uint32_t node, uint32_t id)
 static uint32_t frames_of_backward(struct walk *w, uint32_t node, uint32_t id)
 {
     node = frame_below(w, node, gp_stacks_plain_label(w->b, "backward", strlen("backward")), GP_FRAME_RANGE);
-    uint32_t forward = gp_backward_origin(&w->backward, id);
+    uint32_t forward = gp_backward_origin(w->backward, id);
     return forward == GP_HOST_NONE ? node : frames_of_modules(w, node, forward);
 }
 
 /* The frame of a host event below NODE; NODE itself for one that is not shown. */
 static uint32_t frame_of_event(struct walk *w, uint32_t node, uint32_t id)
 {
-    const struct gp_host_event *ev = &w->hs.nodes[id];
+    const struct gp_host_event *ev = &w->hs->nodes[id];
     gp_sid name = w->t->events[ev->table].name[ev->row];
     if (is_hidden(w, ev, name)) return node;
     if (ev->table == GP_OP && !w->b->opts.raw &&
@@ -186,10 +186,10 @@ static uint32_t place_event(struct walk *w, uint32_t id)
     uint32_t top = id;
     while (w->place[top] == NO_NODE) {
         GP_VEC_PUSH(&w->chain, top);
-        if (w->hs.nodes[top].parent == GP_HOST_NONE) break;
-        top = w->hs.nodes[top].parent;
+        if (w->hs->nodes[top].parent == GP_HOST_NONE) break;
+        top = w->hs->nodes[top].parent;
     }
-    uint32_t node = w->place[top] == NO_NODE ? start_of_track(w, gp_host_track(&w->hs, top)) : w->place[top];
+    uint32_t node = w->place[top] == NO_NODE ? start_of_track(w, gp_host_track(w->hs, top)) : w->place[top];
     while (w->chain.n) {
         uint32_t k = w->chain.at[--w->chain.n];
         node = w->place[k] = frame_of_event(w, node, k);
@@ -252,7 +252,7 @@ static void add_gpu_event(struct walk *w, size_t row)
     struct gp_stacks *b = w->b;
     const struct leaf *leaf = leaf_of(w, row);
     int64_t weight = weight_of_gpu(w, row);
-    uint32_t host = w->at.node[row], node;
+    uint32_t host = w->at->node[row], node;
     if (host != GP_HOST_NONE) node = place_event(w, host);
     else {
         node = place_unattributed(w, row);
@@ -263,12 +263,16 @@ static void add_gpu_event(struct walk *w, size_t row)
     if (is_short) node = gp_calltree_child(&b->tree, node, b->short_label, kind_of_short(leaf->kind));
     else node = gp_calltree_child(&b->tree, node, leaf->label, (enum gp_frame_kind)leaf->kind);
     gp_calltree_add(&b->tree, node, weight);
+    if (b->opts.extra) {
+        int64_t bytes = gp_get_bytes(&w->t->events[GP_GPU], row);
+        gp_calltree_add_extra(&b->tree, node, (struct gp_calltree_extra){1, bytes > 0 ? bytes : 0});
+    }
     b->stats.gpu_events++;
 }
 
 static void forget_places(struct walk *w)
 {
-    memset(w->place, 0xff, w->hs.n * sizeof *w->place);
+    memset(w->place, 0xff, w->hs->n * sizeof *w->place);
 }
 
 static int64_t device_of(const struct walk *w, size_t row)
@@ -315,14 +319,14 @@ static void add_gpu(struct walk *w)
 /* Time in frames that are not shown is their ancestor's; where there is none it has a frame of its own. */
 static void add_cpu(struct walk *w)
 {
-    for (uint32_t i = 0; i < w->hs.n; i++) {
-        if (w->hs.self_ns[i] <= 0) continue;
+    for (uint32_t i = 0; i < w->hs->n; i++) {
+        if (w->hs->self_ns[i] <= 0) continue;
         uint32_t node = place_event(w, i);
-        if (node == start_of_track(w, gp_host_track(&w->hs, i)))
+        if (node == start_of_track(w, gp_host_track(w->hs, i)))
             node = gp_calltree_child(&w->b->tree, node,
                                      gp_stacks_plain_label(w->b, "[not shown]", strlen("[not shown]")),
                                      GP_FRAME_UNATTRIBUTED);
-        gp_calltree_add(&w->b->tree, node, w->hs.self_ns[i]);
+        gp_calltree_add(&w->b->tree, node, w->hs->self_ns[i]);
     }
 }
 
@@ -346,12 +350,12 @@ static void mark_processes(const struct walk *w, uint32_t *frame)
 {
     if (w->b->opts.weight == GP_WEIGHT_CPU) {
         for (size_t k = 0; k < w->t->tracks.n; k++)
-            if (w->hs.first[k + 1] > w->hs.first[k]) frame[w->t->tracks.at[k].process] = GP_CALLTREE_ROOT;
+            if (w->hs->first[k + 1] > w->hs->first[k]) frame[w->t->tracks.at[k].process] = GP_CALLTREE_ROOT;
         return;
     }
     for (size_t i = 0; i < w->t->events[GP_GPU].n; i++)
-        if (w->at.node[i] != GP_HOST_NONE)
-            frame[w->t->tracks.at[gp_host_track(&w->hs, w->at.node[i])].process] = GP_CALLTREE_ROOT;
+        if (w->at->node[i] != GP_HOST_NONE)
+            frame[w->t->tracks.at[gp_host_track(w->hs, w->at->node[i])].process] = GP_CALLTREE_ROOT;
 }
 
 /* Give processes frames when the stacks come from more than one. */
@@ -390,8 +394,8 @@ struct idle {
 static uint32_t process_of_device(const struct walk *w, const struct gp_view_device *d)
 {
     for (size_t i = 0; i < d->n; i++) {
-        uint32_t node = w->at.node[w->idle->v->rows[d->first + i]];
-        if (node != GP_HOST_NONE) return w->t->tracks.at[gp_host_track(&w->hs, node)].process;
+        uint32_t node = w->at->node[w->idle->v->rows[d->first + i]];
+        if (node != GP_HOST_NONE) return w->t->tracks.at[gp_host_track(w->hs, node)].process;
     }
     return UINT32_MAX;
 }
@@ -441,8 +445,8 @@ static uint32_t place_cause(struct walk *w, enum gp_idle_cause cause)
         gp_sid sid = gp_stacks_label(w->b, label.data, label.n, text, strlen(text));
         idle->causes[cause] = gp_calltree_child(&w->b->tree, idle->top, sid, GP_FRAME_IDLE);
         gp_buf_release(&label);
-        if (!idle->places[cause]) idle->places[cause] = gp_alloc(w->hs.n * sizeof *w->place);
-        memset(idle->places[cause], 0xff, w->hs.n * sizeof *w->place);
+        if (!idle->places[cause]) idle->places[cause] = gp_alloc(w->hs->n * sizeof *w->place);
+        memset(idle->places[cause], 0xff, w->hs->n * sizeof *w->place);
     }
     w->place = idle->places[cause];
     w->device_top = idle->causes[cause];
@@ -481,38 +485,53 @@ static uint32_t frame_of_trace(struct gp_stacks *b, const struct gp_trace *t)
     return node;
 }
 
-void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool several)
+/* What is known of a trace, for all weights. */
+struct known {
+    struct gp_view
+        view; /* of which the host stack and the attribution are used, unless somebody asks for idle time */
+    struct gp_backward backward;
+    bool whole; /* the view is */
+};
+
+static void known_init(struct known *k, struct gp_stacks *const *b, size_t n, const struct gp_trace *t)
 {
-    struct walk w = {.b = b, .t = t};
-    struct gp_view v; /* which costs more than what it has in common with the other weights */
-    bool idle = b->opts.weight == GP_WEIGHT_IDLE;
-    if (idle) {
-        gp_view_init(&v, t, b->opts.classes);
-        w.hs = v.hs;
-        w.at = v.at;
-    } else {
-        if (b->opts.weight == GP_WEIGHT_CPU) gp_host_stack_build_self(&w.hs, t);
-        else gp_host_stack_build(&w.hs, t);
-        gp_attribute(&w.at, t, &w.hs);
+    bool idle = false, self = false;
+    for (size_t i = 0; i < n; i++) {
+        idle |= b[i]->opts.weight == GP_WEIGHT_IDLE;
+        self |= b[i]->opts.weight == GP_WEIGHT_CPU;
     }
-    gp_backward_build(&w.backward, t, &w.hs);
+    k->whole = idle;
+    if (self) gp_host_stack_build_self(&k->view.hs, t);
+    else gp_host_stack_build(&k->view.hs, t);
+    if (idle) gp_view_init_on(&k->view, t, b[0]->opts.classes);
+    else gp_attribute(&k->view.at, t, &k->view.hs);
+    gp_backward_build(&k->backward, t, &k->view.hs);
+}
+
+static void known_release(struct known *k)
+{
+    gp_backward_release(&k->backward);
+    if (k->whole) {
+        gp_view_release(&k->view);
+    } else {
+        gp_attribution_release(&k->view.at);
+        gp_host_stack_release(&k->view.hs);
+    }
+}
+
+static void add_known(struct gp_stacks *b, const struct gp_trace *t, const struct known *k, bool several)
+{
+    struct walk w = {.b = b, .t = t, .hs = &k->view.hs, .at = &k->view.at, .backward = &k->backward};
     w.top = w.device_top = several ? frame_of_trace(b, t) : GP_CALLTREE_ROOT;
-    w.place = gp_alloc(w.hs.n * sizeof *w.place);
+    w.place = gp_alloc(w.hs->n * sizeof *w.place);
     w.leaves = gp_zalloc((t->configs.n + 1) * sizeof *w.leaves);
     forget_places(&w);
-    if (!idle) frame_processes(&w);
-    if (idle) add_idle(&w, &v);
+    if (b->opts.weight != GP_WEIGHT_IDLE) frame_processes(&w);
+    if (b->opts.weight == GP_WEIGHT_IDLE) add_idle(&w, &k->view);
     else if (b->opts.weight == GP_WEIGHT_CPU) add_cpu(&w);
     else add_gpu(&w);
-    b->stats.overlapping += w.hs.overlapping;
-    b->stats.duplicate_corr += w.at.duplicate_corr;
-    gp_backward_release(&w.backward);
-    if (idle) {
-        gp_view_release(&v);
-    } else {
-        gp_attribution_release(&w.at);
-        gp_host_stack_release(&w.hs);
-    }
+    b->stats.overlapping += w.hs->overlapping;
+    b->stats.duplicate_corr += w.at->duplicate_corr;
     gp_map_release(&w.labels);
     gp_map_release(&w.named);
     GP_VEC_FREE(&w.chain);
@@ -520,4 +539,18 @@ void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool sev
     free(w.place);
     free(w.leaves);
     free(w.process_frame);
+}
+
+void gp_stacks_add_trace_to(struct gp_stacks *const *b, size_t n, const struct gp_trace *t, bool several)
+{
+    if (!n) return;
+    struct known k;
+    known_init(&k, b, n, t);
+    for (size_t i = 0; i < n; i++) add_known(b[i], t, &k, several);
+    known_release(&k);
+}
+
+void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool several)
+{
+    gp_stacks_add_trace_to(&b, 1, t, several);
 }

@@ -193,9 +193,16 @@ static void deal_rows(struct gp_view *v, const uint32_t *stream_of)
 
 void gp_view_init(struct gp_view *v, const struct gp_trace *t, const struct gp_classes *classes)
 {
+    gp_host_stack_build(&v->hs, t);
+    gp_view_init_on(v, t, classes);
+}
+
+void gp_view_init_on(struct gp_view *v, const struct gp_trace *t, const struct gp_classes *classes)
+{
+    struct gp_host_stack hs = v->hs;
     memset(v, 0, sizeof *v);
     v->t = t;
-    gp_host_stack_build(&v->hs, t);
+    v->hs = hs;
     gp_attribute(&v->at, t, &v->hs);
     classify_configs(v, classes);
     uint32_t *stream_of = gp_zalloc((t->tracks.n + 1) * sizeof *stream_of);

@@ -51,6 +51,8 @@ struct gp_view {
 /* T must be finished and outlive the view. CLASSES are the user's, or NULL. Any content of V is overwritten.
  * O(n log n). */
 void gp_view_init(struct gp_view *v, const struct gp_trace *t, const struct gp_classes *classes);
+/* The same where V->hs holds the host stack of T already (which may have self times); all else of V is overwritten. */
+void gp_view_init_on(struct gp_view *v, const struct gp_trace *t, const struct gp_classes *classes);
 void gp_view_release(struct gp_view *v);
 
 /* Finer kind and class of a GPU event. */

@@ -295,6 +295,82 @@ static void count_and_bytes_weigh_events_and_copies(void **state)
     }
 }
 
+// "a;b;c events bytes" a line, of what is counted beside the weight.
+static void put_extra(struct gp_buf *b, const struct gp_flame *f, uint32_t node)
+{
+    struct gp_calltree_extra x = gp_calltree_extra_of(&f->tree, node);
+    if (x.events) {
+        put_path(b, f, node);
+        gp_buf_printf(b, " %d %d\n", (int)x.events, (int)x.bytes);
+    }
+    for (uint32_t c = f->tree.nodes.at[node].first_child; c; c = f->tree.nodes.at[c].next_sibling)
+        put_extra(b, f, c);
+}
+
+static void expect_extra(struct gp_stacks_opts opts, const char *lines)
+{
+    struct made m = make();
+    mk_host(&m.t, GP_OP, m.thread, 10, 60, "op");
+    mk_call(&m.t, m.thread, 20, 30, "cudaMemcpyAsync", 1);
+    mk_call(&m.t, m.thread, 40, 50, "cudaLaunchKernel", 2);
+    size_t c = mk_gpu(&m.t, m.stream, 100, 200, GP_MEMCPY, "Memcpy HtoD (Pageable -> Device)", 1);
+    gp_set_bytes(&m.t.events[GP_GPU], c, 4096);
+    mk_kernel(&m.t, m.stream, 200, 201, "k", 2);
+    mk_kernel(&m.t, m.stream, 201, 202, "k", 2);
+    mk_kernel(&m.t, m.stream, 202, 203, "l", 2);
+    opts.extra = true;
+    struct gp_flame f = flame_of(&m.t, opts);
+    struct gp_buf b = {0};
+    put_extra(&b, &f, GP_CALLTREE_ROOT);
+    assert_string_equal(gp_buf_str(&b), lines);
+    gp_buf_release(&b);
+    gp_flame_release(&f);
+    gp_trace_release(&m.t);
+}
+
+static void events_and_bytes_are_counted_beside_the_time_whatever_is_done_to_the_tree(void **state)
+{
+    (void)state;
+    expect_extra(PLAIN, "op;Memcpy HtoD (Pageable -> Device) 1 4096\nop;k 2 0\nop;l 1 0\n");
+    expect_extra((struct gp_stacks_opts){.invert = true},
+                 "Memcpy HtoD (Pageable -> Device);op 1 4096\nk;op 2 0\nl;op 1 0\n");
+    expect_extra((struct gp_stacks_opts){.max_depth = 1}, "op 4 4096\n");
+    // all of 103 ns: k has 2, l has 1, both less than a tenth
+    expect_extra((struct gp_stacks_opts){.group_small_pct = 10},
+                 "op;Memcpy HtoD (Pageable -> Device) 1 4096\nop;2 more 3 0\n");
+}
+
+static void several_sets_from_one_look_at_a_trace_are_those_of_many(void **state)
+{
+    (void)state;
+    static const enum gp_weight weights[] = {GP_WEIGHT_GPU, GP_WEIGHT_CPU, GP_WEIGHT_IDLE};
+    struct made m = make();
+    mk_host(&m.t, GP_OP, m.thread, 10, 250, "op");
+    mk_call(&m.t, m.thread, 20, 30, "cudaLaunchKernel", 1);
+    mk_call(&m.t, m.thread, 240, 245, "cudaLaunchKernel", 2);
+    mk_kernel(&m.t, m.stream, 100, 200, "k", 1);
+    mk_kernel(&m.t, m.stream, 300, 301, "k", 2);
+    gp_trace_finish(&m.t);
+    struct gp_stacks *sets[3];
+    for (int i = 0; i < 3; i++) sets[i] = gp_stacks_new(&(struct gp_stacks_opts){.weight = weights[i]}, NULL);
+    gp_stacks_add_trace_to(sets, 3, &m.t, true);
+    for (int i = 0; i < 3; i++) {
+        struct gp_stacks *alone = gp_stacks_new(&(struct gp_stacks_opts){.weight = weights[i]}, NULL);
+        gp_stacks_add_trace(alone, &m.t, true);
+        struct gp_flame a, b;
+        gp_stacks_finish(alone, 0, &a);
+        gp_stacks_finish(sets[i], 0, &b);
+        struct gp_buf want = {0};
+        gp_buf_puts(&want, folded(&a));
+        assert_true(want.n > 0);
+        assert_string_equal(folded(&b), gp_buf_str(&want));
+        gp_buf_release(&want);
+        gp_flame_release(&a);
+        gp_flame_release(&b);
+    }
+    gp_trace_release(&m.t);
+}
+
 static void short_gpu_events_are_told_together_and_sums_close(void **state)
 {
     (void)state;
@@ -674,6 +750,8 @@ int main(void)
         cmocka_unit_test(short_host_frames_give_their_time_to_the_frame_around),
         cmocka_unit_test(time_of_hidden_frames_is_never_lost),
         cmocka_unit_test(count_and_bytes_weigh_events_and_copies),
+        cmocka_unit_test(events_and_bytes_are_counted_beside_the_time_whatever_is_done_to_the_tree),
+        cmocka_unit_test(several_sets_from_one_look_at_a_trace_are_those_of_many),
         cmocka_unit_test(short_gpu_events_are_told_together_and_sums_close),
         cmocka_unit_test(a_depth_limit_counts_deeper_frames_for_their_ancestor),
         cmocka_unit_test(a_filter_keeps_stacks_with_a_matching_frame),
