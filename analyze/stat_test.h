@@ -29,7 +29,7 @@ enum { GP_STAT_RANKS_EXACT = 50 /* both sides together */, GP_STAT_PAIRS_EXACT =
 
 /* ---- tests ---- */
 
-enum gp_stat_how { GP_STAT_NONE, GP_STAT_EXACT, GP_STAT_NORMAL };
+enum gp_stat_how { GP_STAT_NONE, GP_STAT_EXACT, GP_STAT_NORMAL, GP_STAT_T };
 
 struct gp_stat_p {
     double p;             /* two-sided, 0 < p <= 1; 1 when there is nothing to test */
@@ -39,7 +39,7 @@ struct gp_stat_p {
     size_t n, m;          /* values that were used, per side; pairs without a difference are not */
 };
 
-/* "exact", "normal", "none" */
+/* "none", "exact", "normal", "t" */
 const char *gp_stat_how_word(enum gp_stat_how how);
 
 /* Mann-Whitney: do values of B tend to be larger or smaller than those of A? The sides may have any sizes.
@@ -52,6 +52,11 @@ struct gp_stat_p gp_stat_signed_rank(const int64_t *a, const int64_t *b, size_t 
 /* The same of the N ratios b[i] / a[i]: every pair weighs the same, and the interval of gp_stat_ratio_paired goes with
  * it. Ratios are compared exactly. */
 struct gp_stat_p gp_stat_signed_rank_ratio(const int64_t *a, const int64_t *b, size_t n);
+
+/* Welch's t test of the means of logarithms: for sums of many kernels, which are near enough to normal, and for few of
+ * them, of which ranks can tell nothing. Each side needs 2 values, of at least 1 ns, that are not all equal on both
+ * sides. */
+struct gp_stat_p gp_stat_welch(const int64_t *a, size_t n, const int64_t *b, size_t m);
 
 /* ---- sizes of effects ---- */
 
@@ -69,6 +74,9 @@ struct gp_stat_ratio {
 struct gp_stat_ratio gp_stat_ratio(const int64_t *a, size_t n, const int64_t *b, size_t m, double alpha);
 /* Of the n (n + 1) / 2 geometric means of two of the ratios b[i] / a[i] (each with itself, too). O(n log n). */
 struct gp_stat_ratio gp_stat_ratio_paired(const int64_t *a, const int64_t *b, size_t n, double alpha);
+/* Of geometric means, with the interval that goes with gp_stat_welch; confidence 0 where that has nothing to test. */
+struct gp_stat_ratio gp_stat_ratio_welch(const int64_t *a, size_t n, const int64_t *b, size_t m,
+                                         double alpha);
 
 /* The middle value; the mean of the two middle ones of an even number. 0 of none. O(n log n). */
 double gp_stat_median(const int64_t *v, size_t n);

@@ -485,6 +485,56 @@ static void medians_and_deviations(void **state)
     assert_true(gp_stat_median(NULL, 0) == 0 && gp_stat_mad(NULL, 0) == 0);
 }
 
+// ---- Welch ----
+
+/* scipy.stats.ttest_ind(log b, log a, equal_var=False); the interval from its quantile at 4.357890608681024 degrees. */
+static void the_t_test_equals_another_implementation(void **state)
+{
+    (void)state;
+    static const int64_t a[] = {100000, 101000, 99500}, b[] = {104000, 105500, 103800, 104700};
+    struct gp_stat_p t = gp_stat_welch(a, 3, b, 4);
+    assert_int_equal(t.how, GP_STAT_T);
+    close_to(t.p, 0.0012728380317176334, 1e-9);
+    close_to(t.p_more, 0.0006364190158588167, 1e-9);
+    close_to(t.p_less, 0.9993635809841412, 1e-9);
+    struct gp_stat_ratio r = gp_stat_ratio_welch(a, 3, b, 4, 0.05);
+    close_to(r.estimate, 1.0432602020044497, 1e-12);
+    close_to(r.low, 1.0272989661642404, 1e-11);
+    close_to(r.high, 1.0594694289922586, 1e-11);
+    assert_true(r.confidence == 0.95);
+    int64_t x[60], y[50];
+    for (int i = 0; i < 60; i++) x[i] = 1000 + i * 37 % 101;
+    for (int i = 0; i < 50; i++) y[i] = 1003 + i * 53 % 97;
+    close_to(gp_stat_welch(x, 60, y, 50).p, 0.8244823530821863, 1e-9);
+    static const int64_t two[] = {100, 101}, more[] = {200, 220};
+    close_to(gp_stat_welch(two, 2, more, 2).p, 0.03917116827177179, 1e-9);
+}
+
+/* Student's table: of 2 against 2 with equal variances, df = 2, t = 4.3027 is 0.05. Logarithms 0, 2h against d, d + 2h have
+ * the variance h * h of their means each: t = d / (sqrt(2) h). */
+static void the_t_test_equals_the_table(void **state)
+{
+    (void)state;
+    const double big = 1e12, h = 0.01, d = 4.302653 * sqrt(2) * h;
+    int64_t a[] = {(int64_t)big, (int64_t)(big * exp(2 * h))};
+    int64_t b[] = {(int64_t)(big * exp(d)), (int64_t)(big * exp(d + 2 * h))};
+    close_to(gp_stat_welch(a, 2, b, 2).p, 0.05, 1e-6);
+    close_to(gp_stat_ratio_welch(a, 2, b, 2, 0.05).low, 1, 1e-7);
+}
+
+static void the_t_test_needs_two_values_that_differ(void **state)
+{
+    (void)state;
+    static const int64_t same[] = {777, 777, 777}, other[] = {800, 800, 800};
+    assert_int_equal(gp_stat_welch(same, 3, other, 3).how, GP_STAT_NONE);
+    assert_int_equal(gp_stat_welch(same, 1, other, 3).how, GP_STAT_NONE);
+    struct gp_stat_ratio r = gp_stat_ratio_welch(same, 3, other, 3, 0.05);
+    close_to(r.estimate, 800. / 777, 1e-12);
+    assert_true(r.confidence == 0 && r.low == r.high);
+    close_to(gp_stat_ratio_welch(same, 1, other, 1, 0.05).estimate, 800. / 777, 1e-12);
+    assert_true(gp_stat_ratio_welch(NULL, 0, other, 1, 0.05).estimate == 1);
+}
+
 // ---- many tests ----
 
 /* Benjamini and Hochberg 1995, section 5: of these 15 the first 4 are found at 0.05. */
@@ -610,6 +660,9 @@ int main(void)
         cmocka_unit_test(many_values_get_a_narrow_interval_soon),
         cmocka_unit_test(intervals_cover_the_truth),
         cmocka_unit_test(medians_and_deviations),
+        cmocka_unit_test(the_t_test_equals_another_implementation),
+        cmocka_unit_test(the_t_test_equals_the_table),
+        cmocka_unit_test(the_t_test_needs_two_values_that_differ),
         cmocka_unit_test(many_tests_are_adjusted_as_published),
         cmocka_unit_test(how_many_steps_it_takes),
         cmocka_unit_test(ticks_of_clocks_are_found),
