@@ -3,7 +3,9 @@
 # collecting costs, and leave the results in OUTDIR. A step that fails is reported and the next one runs.
 #
 # Steps, in this order by default: machine programs collect pipe ends eager decode ddp storm compiled steptime long
-# OUTDIR: report.txt (the table), cost.tsv, traces.tar.gz (binary traces), kineto.tar.gz, pictures.tar.gz, logs.tar.gz
+# Steps to be asked for: pairs (pytorch/variants.py, one GPU, about 5 minutes), ddp_pairs (two GPUs)
+# OUTDIR: report.txt (the table), cost.tsv, traces.tar.gz (binary traces), kineto.tar.gz, pairs.tar.gz,
+# pictures.tar.gz, logs.tar.gz
 #
 # GPUPROF_BIN      where the tools are         (default: build/release/bin beside this folder)
 # CAPTURE_LIBS     shared libraries for them   (default: none)
@@ -12,7 +14,7 @@
 # PYTHON           a python3 with PyTorch      (default: python3)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -ge 1 ] || { sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] || { sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 out=$1
 shift
 [ $# -gt 0 ] || set -- machine programs collect pipe ends eager decode ddp storm compiled steptime long
@@ -26,7 +28,7 @@ export PYTHONDONTWRITEBYTECODE=1 NCCL_NVLS_ENABLE=0
 python=${PYTHON:-python3} rounds=${CAPTURE_ROUNDS:-5} deadline=$((SECONDS + ${CAPTURE_SECONDS:-560}))
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/logs" "$work/traces" "$work/kineto" "$work/pictures" "$work/tmp"
+mkdir "$work/logs" "$work/traces" "$work/kineto" "$work/pairs" "$work/pictures" "$work/tmp"
 app=$work/app
 : >"$out/report.txt"
 : >"$out/cost.tsv"
@@ -205,6 +207,64 @@ step_ddp() {
     draw ddp "$work/traces/ddp.trace"
 }
 
+# pair NAME collect|kineto LIMIT SCRIPT...: one side of a pair, collected or recorded with torch.profiler, into pairs; what
+# the script measured goes to pairs/steps.tsv.
+pair() {
+    local name=$1 how=$2 limit=$3 begin=$SECONDS verdict file sizes=
+    shift 3
+    if [ "$how" = collect ]; then
+        run "pair_$name" "$limit" "$bin/gpuprof-collect" -o "$work/pairs/$name.trace" -- "$python" "$@"
+        set -- "$work/pairs/$name.trace"
+    else
+        run "pair_kineto_$name" "$limit" "$python" "$@" --kineto "$work/pairs/$name.json.gz"
+        set -- "$work/pairs/$name".*json.gz
+        name=kineto_$name
+    fi
+    if [ "$status" -ne 0 ] || [ ! -s "$1" ]; then
+        row "$name" BAD "status $status: $(complaint "pair_$name")"
+        rm -f "$@"
+        return
+    fi
+    sed -n "s/^pairs /$name\t/p" "$work/logs/pair_$name.out" >>"$work/pairs/steps.tsv"
+    for file; do
+        sizes="$sizes $(stat -c %s "$file")"
+        grep -h '^expect' "$work/logs/pair_$name.out" >"$work/tmp/expect"
+        # Each rank has a file of its own here, and the script says what all of them hold together.
+        case $file in *.rank*) : >"$work/tmp/expect" ;; esac
+        verdict=$(timeout 60 "$python" "$here/check_counts.py" --bin "$bin" --expect "$work/tmp/expect" "$file" 2>&1 | tail -n 1)
+        case $file in *.rank*) verdict="ok ${verdict#* }" ;; esac
+        row "$name" "${verdict%% *}" "${verdict#* }"
+    done
+    row "" "" "$((SECONDS - begin)) s,$sizes bytes; $(grep -h '^pairs' "$work/logs/pair_$name.out" | tail -n 1)"
+}
+
+# The most useful variants first, since the time may not be enough for all.
+step_pairs() {
+    local variant script=$here/pytorch/pairs.py
+    for variant in $("$python" "$here/pytorch/variants.py"); do
+        pair "$variant" collect 100 "$script" --variant "$variant" --steps 10
+    done
+    for variant in small small_compiled decode decode_graph train train_item mlp_pageable mlp_pinned fp32 tf32 bf16 math flash \
+        small_forloop small_fused train_double small_break gemm; do
+        pair "$variant" kineto 100 "$script" --variant "$variant" --steps 4
+    done
+    row pairs ok "$(du -cb "$work/pairs"/* | tail -n 1 | cut -f 1) bytes in all"
+}
+
+# The same training with its gradients reduced in many small buckets and in few large ones.
+step_ddp_pairs() {
+    local bucket
+    if [ "$(nvidia-smi -L 2>/dev/null | wc -l)" -lt 2 ]; then
+        row ddp_pairs skip "needs two GPUs"
+        return
+    fi
+    set -- "$here/pytorch/train_ddp.py" --warmup 3 --layers 4 --width 1024 --batch 32 --length 256
+    for bucket in 1 25; do
+        pair "ddp_bucket$bucket" collect 100 "$@" --steps 10 --bucket-mb "$bucket"
+        pair "ddp_bucket$bucket" kineto 100 "$@" --steps 3 --bucket-mb "$bucket"
+    done
+}
+
 find_nsys() {
     nsys=$(command -v nsys || find /opt/nvidia -name nsys -type f -perm -u+x 2>/dev/null | sort | tail -n 1)
     [ -n "$nsys" ]
@@ -328,9 +388,9 @@ step_long() {
 # Packed after every step, so that a run that is cut off leaves what it had.
 pack() {
     local folder
-    find "$work/traces" "$work/kineto" -size +8M -exec sh -c 'echo "too large to keep: $*"; rm "$@"' sh {} + \
+    find "$work/traces" "$work/kineto" "$work/pairs" -size +8M -exec sh -c 'echo "too large to keep: $*"; rm "$@"' sh {} + \
         >>"$out/report.txt"
-    for folder in traces kineto pictures logs; do
+    for folder in traces kineto pairs pictures logs; do
         tar -C "$work" -czf "$work/tmp/pack.tar.gz" "$folder" && mv "$work/tmp/pack.tar.gz" "$out/$folder.tar.gz"
     done
 }

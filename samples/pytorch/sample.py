@@ -65,6 +65,40 @@ class GPT(nn.Module):
         return self.head(self.norm(x))
 
 
+class Decoder:
+    """Generates one sequence: the last token, its place and the caches stay where they are, for a graph to be replayed."""
+
+    def __init__(self, model, device, context=256, width=512, heads=8):
+        self.context = context
+        shape = (1, heads, context, width // heads)
+        self.model = model
+        self.caches = [
+            (torch.zeros(shape, device=device, dtype=torch.bfloat16), torch.zeros(shape, device=device, dtype=torch.bfloat16))
+            for _ in model.blocks
+        ]
+        self.token = torch.zeros(1, 1, device=device, dtype=torch.long)
+        self.position = torch.zeros(1, device=device, dtype=torch.long)
+        self.replay = None
+
+    def step(self):
+        logits = self.model(self.token, self.caches, self.position)
+        self.token.copy_(logits[:, -1].argmax(-1, keepdim=True))
+        self.position.add_(1).remainder_(self.context)
+
+    def capture(self):
+        side = torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            self.step()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.step()
+        self.replay = graph.replay
+
+    def advance(self):
+        (self.replay or self.step)()
+
+
 class Ranges:
     """Counts the ranges that were opened, so that a script can say what a trace has to hold."""
 

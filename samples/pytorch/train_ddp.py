@@ -5,6 +5,7 @@ FILE.rankN.json.gz.
 """
 
 import os
+import time
 
 import torch
 import torch.distributed as dist
@@ -31,23 +32,29 @@ def work(rank, world, args):
     dist.init_process_group("nccl" if cuda else "gloo", rank=rank, world_size=world)
     torch.manual_seed(rank)
     model = torch.nn.parallel.DistributedDataParallel(
-        GPT().to(device, torch.bfloat16 if cuda else torch.float32), device_ids=[rank] if cuda else None, bucket_cap_mb=8
+        GPT(width=args.width, heads=args.width // 64, layers=args.layers).to(device, torch.bfloat16 if cuda else torch.float32),
+        device_ids=[rank] if cuda else None,
+        bucket_cap_mb=args.bucket_mb,
     )
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, foreach=True)
-    train_step(model, optimizer, 0)
+    for step in range(args.warmup):
+        train_step(model, optimizer, step, args.batch, args.length)
     synchronize()
     dist.barrier()
     with recording(rank_file(args.kineto, rank), record_shapes=True):
-        for step in range(1, args.steps + 1):
-            loss = train_step(model, optimizer, step)
+        begin = time.perf_counter_ns()
+        for step in range(args.warmup, args.warmup + args.steps):
+            loss = train_step(model, optimizer, step, args.batch, args.length)
         synchronize()
-    print(f"rank {rank}: steps {args.steps} after 1, loss {check_loss(loss):.3f}, ranges {Ranges.opened}", flush=True)
+        elapsed = time.perf_counter_ns() - begin
+    print(f"pairs rank={rank} bucket_mb={args.bucket_mb} steps={args.steps} step_mean_ns={elapsed // args.steps}")
+    print(f"rank {rank}: steps {args.steps} after {args.warmup}, loss {check_loss(loss):.3f}, ranges {Ranges.opened}", flush=True)
     dist.destroy_process_group()
     return Ranges.opened
 
 
 if __name__ == "__main__":
-    args = arguments(__doc__, world=0)
+    args = arguments(__doc__, world=0, warmup=1, layers=2, width=512, batch=8, length=128, bucket_mb=8)
     if "RANK" in os.environ:
         work(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), args)
     else:
@@ -56,4 +63,5 @@ if __name__ == "__main__":
         os.environ.setdefault("MASTER_PORT", "29531")
         mp.spawn(work, (world, args), nprocs=world)
         # Five ranges a step: the step, load, forward, backward and optimizer.
-        print(f"expect steps={world * (args.steps + 1)} ranges_least={5 * world * (args.steps + 1)} processes={world}")
+        steps = world * (args.steps + args.warmup)
+        print(f"expect steps={steps} ranges_least={5 * steps} processes={world}")

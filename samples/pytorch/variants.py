@@ -1,0 +1,93 @@
+"""The programs of pairs.py: small workloads, and variants of them that differ in one thing each.
+
+Run by itself it prints the names of the variants, or with --pairs the pairs: before, after, and what was changed.
+"""
+
+import sys
+
+# What a variant is made of unless it says otherwise.
+PLAIN = {
+    "work": "train",  # train: a GPT; mlp: a perceptron with wide inputs; decode: text token by token; gemm: products
+    "layers": 2,
+    "batch": 8,
+    "length": 128,  # tokens of a sequence
+    "width": 512,
+    "dtype": "bf16",  # fp32, tf32 (fp32 weights, products in TF32), amp (fp32 weights, autocast), bf16
+    "attention": "",  # math, flash, or what PyTorch chooses
+    "optimizer": "foreach",  # forloop: a kernel a parameter and operation; foreach: many parameters a kernel; fused
+    "compiled": False,  # through torch.compile
+    "broken": False,  # with a graph break in every block
+    "graph": False,  # each step the replay of one CUDA graph
+    "wait": "",  # item: read the result each step; previous: wait for the step before
+    "shuffle": 0,  # samples that the host shuffles to choose a batch: time of the host that is no launch
+    "pinned": True,  # inputs in pinned memory, copied without waiting; otherwise pageable
+    "memory": False,  # torch.profiler records allocations too
+}
+
+# The GPU has more to do than the host here ...
+TRAIN = {"batch": 128, "length": 512, "optimizer": "fused", "shuffle": 200_000, "memory": True}
+PRECISION = {"batch": 16, "length": 512, "width": 1024, "optimizer": "fused"}
+ATTENTION = {"batch": 16, "length": 1024, "optimizer": "fused"}
+MLP = {"work": "mlp", "layers": 3, "batch": 4096, "width": 4096, "optimizer": "fused"}
+# ... and the host more than the GPU here.
+SMALL = {}
+DECODE = {"work": "decode", "layers": 4}
+
+VARIANTS = {
+    "small": SMALL,
+    "small_compiled": {**SMALL, "compiled": True},
+    "small_break": {**SMALL, "compiled": True, "broken": True},
+    "decode": DECODE,
+    "decode_graph": {**DECODE, "graph": True},
+    "train": TRAIN,
+    "train_item": {**TRAIN, "wait": "item"},
+    "train_double": {**TRAIN, "batch": 2 * TRAIN["batch"]},
+    "small_forloop": {**SMALL, "optimizer": "forloop"},
+    "small_fused": {**SMALL, "optimizer": "fused"},
+    "mlp_pageable": {**MLP, "pinned": False},
+    "mlp_pinned": MLP,
+    "fp32": {**PRECISION, "dtype": "fp32"},
+    "tf32": {**PRECISION, "dtype": "tf32"},
+    "amp": {**PRECISION, "dtype": "amp"},
+    "bf16": PRECISION,
+    "math": {**ATTENTION, "attention": "math"},
+    "flash": {**ATTENTION, "attention": "flash"},
+    "train_previous": {**TRAIN, "wait": "previous"},
+    "decode_item": {**DECODE, "wait": "item"},
+    "decode_compiled_graph": {**DECODE, "compiled": True, "graph": True},
+    "gemm": {"work": "gemm", "layers": 10, "width": 4096},
+}
+
+PAIRS = [
+    ("small", "small_compiled", "through torch.compile"),
+    ("small_compiled", "small_break", "a graph break in every block"),
+    ("small_forloop", "small", "AdamW with many parameters a kernel, not a kernel a parameter"),
+    ("small", "small_fused", "AdamW in one fused kernel"),
+    ("small_forloop", "small_fused", "AdamW in one fused kernel, not a kernel a parameter and operation"),
+    ("decode", "decode_graph", "every token by the replay of one CUDA graph"),
+    ("decode", "decode_item", "every token read by the host"),
+    ("decode_graph", "decode_compiled_graph", "the graph captured from a compiled model"),
+    ("train", "train_item", "the loss read each step: the GPU waits while the host prepares the next one"),
+    ("train", "train_previous", "a wait for the step before, which costs nothing"),
+    ("train", "train_double", "twice the batch"),
+    ("mlp_pageable", "mlp_pinned", "inputs from pinned memory, without waiting"),
+    ("fp32", "tf32", "matrix products in TF32"),
+    ("fp32", "amp", "autocast to bf16: casts come with it"),
+    ("fp32", "bf16", "weights and activations in bf16"),
+    ("math", "flash", "attention by one flash kernel"),
+]
+
+# Nothing in these is worth a suggestion.
+CONTROLS = ["decode_compiled_graph", "gemm", "train_previous"]
+
+
+def settings(name):
+    return {**PLAIN, **VARIANTS[name]}
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--pairs"]:
+        for before, after, change in PAIRS:
+            print(before, after, change, sep="\t")
+    else:
+        print("\n".join(VARIANTS))
