@@ -40,7 +40,7 @@ static void end_tag(struct gp_svg *s)
 
 void gp_svg_begin(struct gp_svg *s, int width, int height, const char *label)
 {
-    gp_buf_puts(s->out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    if (!s->html) gp_buf_puts(s->out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     gp_svg_open(s, "svg");
     gp_svg_attr(s, "xmlns", "http://www.w3.org/2000/svg");
     gp_svg_int(s, "width", width);

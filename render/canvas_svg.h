@@ -26,7 +26,7 @@ struct gp_svg {
     bool html; /* within an HTML page: empty elements have an end tag, too. Void elements are not for here */
 };
 
-/* XML declaration and the root element of WIDTH x HEIGHT pixels with role="img", labelled LABEL. Attributes
+/* XML declaration (not within HTML) and the root element of WIDTH x HEIGHT pixels with role="img", labelled LABEL. Attributes
  * may follow. */
 void gp_svg_begin(struct gp_svg *s, int width, int height, const char *label);
 /* Closes what is open. */

@@ -228,7 +228,7 @@ static bool has_share(const struct picture *p, enum gp_frame_kind k)
 /* Where each entry goes: work on the GPU first, with its shares; then what leads to it. */
 static void place_legend(struct picture *p)
 {
-    int x = MARGIN, y = LEGEND_Y;
+    int x = MARGIN, top = p->opts->still ? 4 : LEGEND_Y, y = top;
     for (int i = 0; i < GP_FRAME_KIND_COUNT; i++) {
         enum gp_frame_kind k = gp_palette_legend(i);
         if (!in_legend(p, k)) continue;
@@ -241,7 +241,7 @@ static void place_legend(struct picture *p)
         p->entries[p->entry_count++] = (struct entry){k, x, y};
         x += width + LEGEND_GAP;
     }
-    p->chart_y = p->entry_count ? y + LEGEND_ROW + 8 : LEGEND_Y + 4;
+    p->chart_y = p->entry_count ? y + LEGEND_ROW + 8 : top + 4;
 }
 
 static void draw_entry(struct picture *p, const struct entry *e)
@@ -488,6 +488,7 @@ static void draw_head(struct picture *p)
     gp_svg_attr(s, "height", "100%");
     gp_svg_close(s);
     gp_svg_newline(s);
+    if (p->opts->still) return; /* the page has a heading */
     put_title(p);
     draw_line(p, "h1", MARGIN, TITLE_Y, TITLE_ADVANCE);
     put_subtitle(p);
@@ -497,7 +498,7 @@ static void draw_head(struct picture *p)
 void gp_flame_svg_write(struct gp_buf *out, const struct gp_flame *flame,
                         const struct gp_flame_svg_opts *opts)
 {
-    struct picture p = {.svg = {.out = out}, .flame = flame, .opts = opts};
+    struct picture p = {.svg = {.out = out, .html = opts->still}, .flame = flame, .opts = opts};
     p.width = !opts->width ? DEFAULT_WIDTH : opts->width < MIN_WIDTH ? MIN_WIDTH : opts->width;
     gp_flame_layout_init(&p.layout, &flame->tree, &flame->strings,
                          &(struct gp_flame_layout_opts){.max_frames = opts->max_frames});
@@ -511,7 +512,7 @@ void gp_flame_svg_write(struct gp_buf *out, const struct gp_flame *flame,
         draw_legend(&p);
         draw_frames(&p);
         draw_foot(&p);
-        gp_svg_script(&p.svg, gp_asset_flame_js.data, gp_asset_flame_js.n);
+        if (!opts->still) gp_svg_script(&p.svg, gp_asset_flame_js.data, gp_asset_flame_js.n);
     }
     gp_svg_end(&p.svg);
     gp_flame_layout_release(&p.layout);

@@ -25,6 +25,7 @@ struct gp_flame_svg_opts {
     const char *note;    /* further words for the line below the title; NULL: none */
     const char *empty;   /* what to say when nothing weighs anything; NULL: "No GPU events in this trace" */
     const char *hint;    /* and below it, what to do about it; NULL: nothing */
+    bool still;          /* to stand in a page: no declaration, no heading, no script */
     bool events;         /* the counts of the tree's nodes are events: tell them */
     int width;           /* pixels; 0: 1200, and the script fits the picture to the window */
     uint32_t max_frames; /* rectangles; 0: 5000 */
