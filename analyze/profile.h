@@ -11,7 +11,7 @@
  * A lane is one device of one process. A GPU event belongs to the step of its lane in which it was LAUNCHED; the window
  * of a step on the GPU goes from its first GPU event to the first one of the next step (steps.h, hta.h). Within a window
  * every ns is either shared out among the GPU events that run in it (in equal integer parts; what is left over goes to
- * those that started first), or idle time with one cause (idle_walk.h): shares and idle time sum to the window.
+ * the one that started first), or idle time with one cause (idle_walk.h): shares and idle time sum to the window.
  */
 #ifndef GP_ANALYZE_PROFILE_H
 #define GP_ANALYZE_PROFILE_H
@@ -44,13 +44,16 @@ struct gp_profile_kernel {
     gp_sid name;                /* full name, demangled */
     uint32_t kind;              /* enum gp_frame_kind; its class is gp_class_of() */
     uint32_t grid[3], block[3]; /* 0: not recorded */
-    int64_t bytes;              /* of copies and sets of one size; 0 otherwise */
+                                /* of copies and sets of one size; 0 otherwise */
 };
 
-/* Where an event was launched: the innermost operator and range, and all frames around it. */
+/* Where an event was launched: a frame of the host and what it lies in. Place 0 is outside everything that is known;
+ * the others come after what they lie in. */
 struct gp_profile_place {
-    gp_sid op, range; /* labels; 0: outside any */
-    gp_sid stack;     /* labels "outer;inner" as in folded stacks; 0: no host event is known */
+    uint32_t parent;  /* index into places */
+    uint32_t kind;    /* enum gp_frame_kind */
+    gp_sid label;     /* as in flame graphs */
+    gp_sid op, range; /* labels of the innermost operator and range, itself or around it; 0: none */
 };
 
 /* One GPU event. Events are sorted by lane, then in the order of launches. */
@@ -67,8 +70,8 @@ struct gp_profile_event {
     int64_t bytes; /* copied or set; 0 else */
 };
 
-/* The part of an event's share that lies in the window of a step, for those events whose share does not lie wholly in
- * the window of their own step. By event, then step. */
+/* The part of an event's share that lies outside the window of its own step: in that of another step, or in none
+ * (GP_PROFILE_NONE). What is left of share_ns lies in its own step's. By event; an event may have several. */
 struct gp_profile_spill {
     uint32_t event, step;
     int64_t share_ns;
@@ -99,6 +102,8 @@ struct gp_profile_step {
     int64_t busy_ns;           /* union of GPU events in the window */
     int64_t gpu_ns;            /* sum of durations of the events that it launched */
     int64_t idle_ns[GP_IDLE_CAUSE_COUNT]; /* sums to wall_ns - busy_ns */
+    int64_t
+        other_ns; /* busy time that no event's share says: damaged traces alone, where too many run at once */
     struct gp_profile_host host;
 };
 

@@ -110,3 +110,56 @@ size_t gp_xfer_count(struct gp_xfer *x, size_t n, size_t min_bytes)
     }
     return x->failed ? 0 : (size_t)u;
 }
+
+/* ---- files ---- */
+
+static void put_number(uint8_t *to, uint64_t v, int width)
+{
+    for (int i = 0; i < width; i++) to[i] = (uint8_t)(v >> 8 * i);
+}
+
+static uint64_t get_number(const uint8_t *from, int width)
+{
+    uint64_t v = 0;
+    for (int i = 0; i < width; i++) v |= (uint64_t)from[i] << 8 * i;
+    return v;
+}
+
+size_t gp_xfer_begin(struct gp_buf *to)
+{
+    gp_buf_reserve(to, GP_XFER_HEAD);
+    to->n += GP_XFER_HEAD;
+    return to->n - GP_XFER_HEAD;
+}
+
+void gp_xfer_end(struct gp_buf *to, size_t start, const struct gp_xfer_head *head)
+{
+    uint8_t *p = (uint8_t *)to->data + start;
+    uint64_t size = to->n - start - GP_XFER_HEAD;
+    memcpy(p, head->magic, sizeof head->magic);
+    put_number(p + 8, head->version, 4);
+    put_number(p + 12, size, 8);
+    put_number(p + 20, gp_hash_bytes(p + GP_XFER_HEAD, size), 8);
+}
+
+int gp_xfer_open(struct gp_xfer *x, const void *data, size_t n, const struct gp_xfer_head *head,
+                 struct gp_err *err)
+{
+    const uint8_t *p = data;
+    if (n < sizeof head->magic || memcmp(p, head->magic, sizeof head->magic))
+        return gp_fail(err, GP_E_FORMAT, 0, "not a saved %s", head->what);
+    if (n < GP_XFER_HEAD) return gp_fail(err, GP_E_SYNTAX, (int64_t)n, "the %s ends early", head->what);
+    uint64_t version = get_number(p + 8, 4), size = get_number(p + 12, 8);
+    if (version != head->version)
+        return gp_fail(err, GP_E_FORMAT, 8, "a %s of version %llu, expected %u", head->what,
+                       (unsigned long long)version, head->version);
+    if (size > n - GP_XFER_HEAD)
+        return gp_fail(err, GP_E_SYNTAX, (int64_t)n, "the %s ends early", head->what);
+    if (size < n - GP_XFER_HEAD)
+        return gp_fail(err, GP_E_SYNTAX, (int64_t)(GP_XFER_HEAD + size), "bytes behind the %s", head->what);
+    if (gp_hash_bytes(p + GP_XFER_HEAD, size) != get_number(p + 20, 8))
+        return gp_fail(err, GP_E_SYNTAX, GP_XFER_HEAD, "the %s is damaged", head->what);
+    x->load = p + GP_XFER_HEAD;
+    x->end = p + n;
+    return 0;
+}

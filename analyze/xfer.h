@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "formats/base/buf.h"
+#include "formats/base/err.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
 
@@ -35,6 +36,20 @@ void gp_xfer_str(struct gp_xfer *x, gp_sid *v);
 /* The number of elements that follow: writes N, or returns what was saved. At least MIN_BYTES must be left for each
  * element, so that a damaged count cannot ask for more memory than the input is long (times the element's size). */
 size_t gp_xfer_count(struct gp_xfer *x, size_t n, size_t min_bytes);
+
+/* What stands before saved bytes in a file: magic, version, length and hash of what follows; little endian. */
+struct gp_xfer_head {
+    char magic[8];
+    uint32_t version; /* changes with any struct that is saved */
+    const char *what; /* for messages: "partial result" */
+};
+enum { GP_XFER_HEAD = 8 + 4 + 8 + 8 };
+/* Make room for the head in TO; returns where. When all is saved behind it, gp_xfer_end() writes it. */
+size_t gp_xfer_begin(struct gp_buf *to);
+void gp_xfer_end(struct gp_buf *to, size_t start, const struct gp_xfer_head *head);
+/* Check the head of N bytes and what follows against it, and set X to load that. */
+GP_MUST_CHECK int gp_xfer_open(struct gp_xfer *x, const void *data, size_t n, const struct gp_xfer_head *head,
+                               struct gp_err *err);
 
 /* The elements of a GP_VEC, each by FN(x, &element). */
 #define GP_XFER_VEC(x, vec, fn)                                                                              \
