@@ -4,127 +4,111 @@
 #include <string.h>
 #include "formats/base/map.h"
 
-#define NO_ROW UINT32_MAX
-
 static bool is_id(uint64_t id)
 {
     return id != 0 && id != GP_NO_ID;
 }
 
-/* ---- (producer, id) -> first row ---- */
+/* ---- rows by (producer, id) ---- */
 
-struct id_index {
-    struct gp_map producers;           /* -> index into maps; producers are few */
-    GP_VEC(struct gp_map) by_producer; /* id -> row */
-};
-
-static struct gp_map *map_of(struct id_index *x, uint32_t producer)
-{
-    uint32_t i = *gp_map_put(&x->producers, producer, (uint32_t)x->by_producer.n);
-    if (i == x->by_producer.n) GP_VEC_PUSH(&x->by_producer, (struct gp_map){0});
-    return &x->by_producer.at[i];
-}
-
-static uint32_t lookup(const struct id_index *x, uint32_t producer, uint64_t id)
-{
-    const uint32_t *i = gp_map_get(&x->producers, producer);
-    const uint32_t *row = i ? gp_map_get(&x->by_producer.at[*i], id) : NULL;
-    return row ? *row : NO_ROW;
-}
-
-static void release_index(struct id_index *x)
-{
-    for (size_t i = 0; i < x->by_producer.n; i++) gp_map_release(&x->by_producer.at[i]);
-    GP_VEC_FREE(&x->by_producer);
-    gp_map_release(&x->producers);
-}
-
-/* ---- calls by correlation id ---- */
-
-/* A call whose id others have, too. */
-struct twin {
-    uint64_t corr;
-    int64_t start_ns;
+struct id_row {
+    uint64_t id;
     uint32_t producer, row;
 };
 
-struct calls {
-    struct id_index first;
-    GP_VEC(struct twin) twins; /* all calls of shared ids, sorted */
+/* Sorted by (producer, id, row). Profilers count ids up, so that rows in order of time mostly are, and one id is found
+ * near the one that was found before. */
+struct id_index {
+    GP_VEC(struct id_row) rows;
+    size_t hint;
 };
 
-static int compare_twins(const void *a, const void *b)
+static int compare_ids(const void *a, const void *b)
 {
-    const struct twin *x = a, *y = b;
+    const struct id_row *x = a, *y = b;
     if (x->producer != y->producer) return x->producer < y->producer ? -1 : 1;
-    if (x->corr != y->corr) return x->corr < y->corr ? -1 : 1;
-    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->id != y->id) return x->id < y->id ? -1 : 1;
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static struct twin twin_of(const struct gp_trace *t, uint32_t row)
+/* All rows of E with an id, IDS[row]. */
+static void index_ids(struct id_index *x, const struct gp_trace *t, const struct gp_events *e,
+                      const uint64_t *ids)
 {
-    const struct gp_events *api = &t->events[GP_API];
-    return (struct twin){api->corr[row], api->start_ns[row], gp_track_producer(t, api->track[row]), row};
-}
-
-static uint64_t index_calls(struct calls *c, const struct gp_trace *t)
-{
-    const struct gp_events *api = &t->events[GP_API];
-    uint64_t duplicates = 0;
-    if (!api->corr) return 0;
-    struct id_index shared = {0};
-    for (uint32_t i = 0; i < api->n; i++) {
-        if (!is_id(api->corr[i])) continue;
-        uint32_t producer = gp_track_producer(t, api->track[i]);
-        uint32_t first = *gp_map_put(map_of(&c->first, producer), api->corr[i], i);
-        if (first == i) continue;
-        duplicates++;
-        if (*gp_map_put(map_of(&shared, producer), api->corr[i], i) == i)
-            GP_VEC_PUSH(&c->twins, twin_of(t, first));
-        GP_VEC_PUSH(&c->twins, twin_of(t, i));
+    bool sorted = true;
+    GP_VEC_RESERVE(&x->rows, e->n);
+    for (uint32_t i = 0; i < e->n; i++) {
+        if (!is_id(ids[i])) continue;
+        struct id_row *to = &x->rows.at[x->rows.n++];
+        *to = (struct id_row){ids[i], gp_track_producer(t, e->track[i]), i};
+        sorted &= x->rows.n == 1 || compare_ids(to - 1, to) < 0;
     }
-    release_index(&shared);
-    if (c->twins.n) qsort(c->twins.at, c->twins.n, sizeof *c->twins.at, compare_twins);
-    return duplicates;
+    if (!sorted) qsort(x->rows.at, x->rows.n, sizeof *x->rows.at, compare_ids);
 }
 
-/* Among the calls that share the id of FIRST, the last that began no later than AT_NS. FIRST when none did,
- * or when it is alone. */
-static uint32_t pick_twin(const struct calls *c, const struct gp_trace *t, uint32_t first, int64_t at_ns)
+static bool is_before(const struct id_row *r, uint32_t producer, uint64_t id)
 {
-    if (!c->twins.n) return first;
-    struct twin key = twin_of(t, first);
-    key.start_ns = at_ns;
-    key.row = NO_ROW;
-    size_t lo = 0, hi = c->twins.n;
+    return r->producer != producer ? r->producer < producer : r->id < id;
+}
+
+/* The first entry with that id, NULL when there is none. */
+static const struct id_row *find_id(struct id_index *x, uint32_t producer, uint64_t id)
+{
+    const struct id_row *r = x->rows.at;
+    size_t lo = 0, hi = x->rows.n, at = x->hint, step = 1;
+    if (at < hi && is_before(&r[at], producer, id)) {
+        for (lo = at + 1; step < hi - lo && is_before(&r[lo + step - 1], producer, id); step *= 2) lo += step;
+        if (step < hi - lo) hi = lo + step;
+    } else {
+        hi = at;
+        if (at && is_before(&r[at - 1], producer, id)) lo = at;
+    }
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (compare_twins(&c->twins.at[mid], &key) <= 0) lo = mid + 1;
+        if (is_before(&r[mid], producer, id)) lo = mid + 1;
         else hi = mid;
     }
-    if (!lo) return first;
-    const struct twin *found = &c->twins.at[lo - 1];
-    return found->corr == key.corr && found->producer == key.producer ? found->row : first;
+    x->hint = lo;
+    return lo < x->rows.n && r[lo].producer == producer && r[lo].id == id ? &r[lo] : NULL;
+}
+
+static bool same_id(const struct id_row *a, const struct id_row *b)
+{
+    return a->producer == b->producer && a->id == b->id;
+}
+
+/* Among the calls with the id of FIRST, the last that began no later than AT_NS. FIRST when none did. */
+static uint32_t pick_call(const struct id_index *x, const struct id_row *first, const int64_t *start_ns,
+                          int64_t at_ns)
+{
+    const struct id_row *lo = first, *hi = x->rows.at + x->rows.n;
+    if (hi - lo < 2 || !same_id(first, first + 1)) return first->row;
+    while (hi - lo > 1) {
+        const struct id_row *mid = lo + (hi - lo) / 2;
+        if (same_id(mid, first) && start_ns[mid->row] <= at_ns) lo = mid;
+        else hi = mid;
+    }
+    return lo->row;
 }
 
 static void by_correlation(struct gp_attribution *a, const struct gp_trace *t, const struct gp_host_stack *hs)
 {
-    const struct gp_events *gpu = &t->events[GP_GPU];
-    if (!gpu->corr) return;
-    struct calls calls = {0};
-    a->duplicate_corr = index_calls(&calls, t);
+    const struct gp_events *gpu = &t->events[GP_GPU], *api = &t->events[GP_API];
+    if (!gpu->corr || !api->corr) return;
+    struct id_index calls = {.hint = 0};
+    index_ids(&calls, t, api, api->corr);
+    for (size_t i = 1; i < calls.rows.n; i++)
+        a->duplicate_corr += same_id(&calls.rows.at[i - 1], &calls.rows.at[i]);
     for (size_t i = 0; i < gpu->n; i++) {
         if (!is_id(gpu->corr[i])) continue;
-        uint32_t row = lookup(&calls.first, gp_track_producer(t, gpu->track[i]), gpu->corr[i]);
-        if (row == NO_ROW) continue;
-        row = pick_twin(&calls, t, row, gpu->start_ns[i]);
+        const struct id_row *first = find_id(&calls, gp_track_producer(t, gpu->track[i]), gpu->corr[i]);
+        if (!first) continue;
+        uint32_t row = pick_call(&calls, first, api->start_ns, gpu->start_ns[i]);
         a->api_row[i] = row;
         a->node[i] = gp_host_node(hs, GP_API, row);
         if (a->node[i] != GP_HOST_NONE) a->how[i] = GP_BY_CORRELATION;
     }
-    release_index(&calls.first);
-    GP_VEC_FREE(&calls.twins);
+    GP_VEC_FREE(&calls.rows);
 }
 
 /* ---- operators by External id ---- */
@@ -133,19 +117,18 @@ static void by_external_id(struct gp_attribution *a, const struct gp_trace *t, c
 {
     const struct gp_events *gpu = &t->events[GP_GPU], *op = &t->events[GP_OP];
     if (!gpu->ext || !op->ext) return;
-    struct id_index ops = {0};
+    struct id_index ops = {.hint = 0};
+    bool indexed = false;
     for (size_t i = 0; i < gpu->n; i++) {
         if (a->how[i] != GP_BY_NOTHING || !is_id(gpu->ext[i])) continue;
-        if (!ops.by_producer.n)
-            for (uint32_t k = 0; k < op->n; k++)
-                if (is_id(op->ext[k]))
-                    gp_map_put(map_of(&ops, gp_track_producer(t, op->track[k])), op->ext[k], k);
-        uint32_t row = lookup(&ops, gp_track_producer(t, gpu->track[i]), gpu->ext[i]);
-        if (row == NO_ROW) continue;
-        a->node[i] = gp_host_node(hs, GP_OP, row);
+        if (!indexed) index_ids(&ops, t, op, op->ext);
+        indexed = true;
+        const struct id_row *first = find_id(&ops, gp_track_producer(t, gpu->track[i]), gpu->ext[i]);
+        if (!first) continue;
+        a->node[i] = gp_host_node(hs, GP_OP, first->row);
         if (a->node[i] != GP_HOST_NONE) a->how[i] = GP_BY_EXTERNAL_ID;
     }
-    release_index(&ops);
+    GP_VEC_FREE(&ops.rows);
 }
 
 /* ---- arrows ---- */
@@ -165,18 +148,21 @@ static void index_arrows(const struct gp_trace *t, struct id_index *from, struct
 {
     const struct gp_events *flow = &t->events[GP_FLOW];
     for (uint32_t i = 0; i < flow->n; i++) {
-        if (is_launch_arrow(flow, i, 's'))
-            gp_map_put(map_of(from, gp_track_producer(t, flow->track[i])), flow->id[i], i);
-        else if (is_launch_arrow(flow, i, 'f'))
+        if (is_launch_arrow(flow, i, 's')) {
+            struct id_row r = {flow->id[i], gp_track_producer(t, flow->track[i]), i};
+            GP_VEC_PUSH(&from->rows, r);
+        } else if (is_launch_arrow(flow, i, 'f')) {
             gp_map_put(to, place_key(flow->track[i], flow->start_ns[i]), i);
+        }
     }
+    if (from->rows.n) qsort(from->rows.at, from->rows.n, sizeof *from->rows.at, compare_ids);
 }
 
 static void by_flow(struct gp_attribution *a, const struct gp_trace *t, const struct gp_host_stack *hs)
 {
     const struct gp_events *gpu = &t->events[GP_GPU], *flow = &t->events[GP_FLOW];
     if (!flow->id) return;
-    struct id_index from = {0};
+    struct id_index from = {.hint = 0};
     struct gp_map to = {0};
     bool indexed = false;
     for (size_t i = 0; i < gpu->n; i++) {
@@ -185,12 +171,12 @@ static void by_flow(struct gp_attribution *a, const struct gp_trace *t, const st
         indexed = true;
         const uint32_t *end = gp_map_get(&to, place_key(gpu->track[i], gpu->start_ns[i]));
         if (!end || flow->track[*end] != gpu->track[i] || flow->start_ns[*end] != gpu->start_ns[i]) continue;
-        uint32_t begin = lookup(&from, gp_track_producer(t, gpu->track[i]), flow->id[*end]);
-        if (begin == NO_ROW) continue;
-        a->node[i] = gp_host_at(hs, flow->track[begin], flow->start_ns[begin]);
+        const struct id_row *begin = find_id(&from, gp_track_producer(t, gpu->track[i]), flow->id[*end]);
+        if (!begin) continue;
+        a->node[i] = gp_host_at(hs, flow->track[begin->row], flow->start_ns[begin->row]);
         if (a->node[i] != GP_HOST_NONE) a->how[i] = GP_BY_FLOW;
     }
-    release_index(&from);
+    GP_VEC_FREE(&from.rows);
     gp_map_release(&to);
 }
 

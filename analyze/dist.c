@@ -40,10 +40,7 @@ static void add_wide(struct gp_dist *d, struct wide w)
 static unsigned bucket_of(int64_t v)
 {
     if (v < 16) return v < 0 ? 0 : (unsigned)v;
-    unsigned e = 0; /* the power of two in V */
-    uint64_t u = (uint64_t)v;
-    for (unsigned step = 32; step; step >>= 1)
-        if (u >> step) e += step, u >>= step;
+    unsigned e = 63 - (unsigned)__builtin_clzll((uint64_t)v); /* the power of two in V */
     return 16 + (e - 4) * 8 + (unsigned)((uint64_t)v >> (e - 3) & 7);
 }
 

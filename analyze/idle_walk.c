@@ -112,6 +112,7 @@ struct walk {
     void *ctx;
     uint8_t *of_name;        /* by sid: AS_* */
     uint8_t *of_node;        /* by host event: 1 + cause of time in it; 0: not looked at yet */
+    GP_VEC(uint32_t) chain;  /* for cause_of_node(); empty */
     uint32_t *stream_of;     /* by track: index into view->streams */
     struct last_event *last; /* by stream */
     uint32_t threads[2];     /* the two threads that launched last on the device, UINT32_MAX: none */
@@ -203,18 +204,19 @@ static enum gp_idle_cause cause_inside(struct walk *w, uint32_t id, enum gp_idle
 static enum gp_idle_cause cause_of_node(struct walk *w, uint32_t id)
 {
     const struct gp_host_event *nodes = w->v->hs.nodes;
-    uint32_t top = id;
+    uint32_t top;
     if (id == GP_HOST_NONE) return GP_IDLE_HOST;
     if (w->of_node[id]) return (enum gp_idle_cause)(w->of_node[id] - 1);
-    GP_VEC(uint32_t) chain = {0};
-    for (; top != GP_HOST_NONE && !w->of_node[top]; top = nodes[top].parent) GP_VEC_PUSH(&chain, top);
+    for (top = nodes[id].parent; top != GP_HOST_NONE && !w->of_node[top]; top = nodes[top].parent)
+        GP_VEC_PUSH(&w->chain, top);
     enum gp_idle_cause cause = top == GP_HOST_NONE ? GP_IDLE_HOST : (enum gp_idle_cause)(w->of_node[top] - 1);
-    while (chain.n) {
-        top = chain.at[--chain.n];
+    while (w->chain.n) {
+        top = w->chain.at[--w->chain.n];
         cause = cause_inside(w, top, cause);
         w->of_node[top] = (uint8_t)(1 + cause);
     }
-    GP_VEC_FREE(&chain);
+    cause = cause_inside(w, id, cause);
+    w->of_node[id] = (uint8_t)(1 + cause);
     return cause;
 }
 
@@ -516,6 +518,7 @@ void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx)
     for (uint32_t d = 0; d < v->devices.n; d++) walk_device(&w, d);
     free(w.of_name);
     free(w.of_node);
+    GP_VEC_FREE(&w.chain);
     free(w.stream_of);
     free(w.cursor);
     free(w.last);

@@ -226,8 +226,10 @@ struct owners {
     const struct gp_view *v;
     enum gp_owner_sort sort;
     enum gp_table table;
-    uint8_t *module;     /* by name of the trace: 1 no nn.Module, 2 one, 0 not looked at */
-    uint32_t *inner;     /* by host event: the innermost one of the sort, itself or around it; NONE */
+    uint8_t *module; /* by name of the trace: 1 no nn.Module, 2 one, 0 not looked at */
+    bool any;        /* there are events of the sort */
+    uint32_t *
+        inner; /* by host event: the innermost one of the sort, itself or around it; NONE. NULL: not needed yet */
     uint8_t *seen;       /* by host event: it has launched something */
     struct gp_map named; /* name in the trace -> owner */
     struct gp_backward backward;
@@ -244,17 +246,33 @@ static bool is_of_sort(struct owners *o, const struct gp_host_event *ev)
     return *known == 2;
 }
 
-static void find_inner(struct owners *o)
+static void find_all_inner(struct owners *o)
 {
     const struct gp_host_stack *hs = &o->v->hs;
+    o->inner = gp_alloc(hs->n * sizeof *o->inner);
     for (uint32_t i = 0; i < hs->n; i++) { /* parents come first */
         const struct gp_host_event *ev = &hs->nodes[i];
         o->inner[i] = is_of_sort(o, ev) ? i : ev->parent == GP_HOST_NONE ? NONE : o->inner[ev->parent];
     }
 }
 
+/* The innermost event of the sort, NODE or around it; NONE. It is mostly near. */
+static uint32_t inner_of(struct owners *o, uint32_t node)
+{
+    enum { NEAR = 32 };
+    const struct gp_host_stack *hs = &o->v->hs;
+    if (!o->any || node == GP_HOST_NONE) return NONE;
+    for (int i = 0; i < NEAR && !o->inner; i++) {
+        if (is_of_sort(o, &hs->nodes[node])) return node;
+        node = hs->nodes[node].parent;
+        if (node == GP_HOST_NONE) return NONE;
+    }
+    if (!o->inner) find_all_inner(o);
+    return o->inner[node];
+}
+
 /* The threads of the backward pass run no modules: the forward operator of the node was in one. */
-static uint32_t module_of_backward(const struct owners *o, uint32_t node)
+static uint32_t module_of_backward(struct owners *o, uint32_t node)
 {
     const struct gp_host_stack *hs = &o->v->hs;
     const struct gp_trace *t = o->v->t;
@@ -263,7 +281,7 @@ static uint32_t module_of_backward(const struct owners *o, uint32_t node)
         gp_sid name = t->events[GP_OP].name[hs->nodes[node].row];
         if (!gp_name_is_backward(gp_trace_str(t, name), gp_string_len(&t->strings, name))) continue;
         uint32_t forward = gp_backward_origin(&o->backward, node);
-        return forward == GP_HOST_NONE ? NONE : o->inner[forward];
+        return inner_of(o, forward);
     }
     return NONE;
 }
@@ -300,8 +318,8 @@ static void add_owned(struct owners *o, uint32_t row, uint32_t nobody)
 {
     const struct gp_trace *t = o->v->t;
     const struct gp_events *gpu = &t->events[GP_GPU], *api = &t->events[GP_API];
-    uint32_t node = o->v->at.node[row], event = o->inner && node != GP_HOST_NONE ? o->inner[node] : NONE;
-    if (event == NONE && o->inner && o->sort == GP_OWNER_MODULE) event = module_of_backward(o, node);
+    uint32_t node = o->v->at.node[row], event = inner_of(o, node);
+    if (event == NONE && o->any && o->sort == GP_OWNER_MODULE) event = module_of_backward(o, node);
     uint32_t owner = event == NONE ? nobody : owner_of_event(o, event); /* which may move the owners */
     struct gp_owner_stat *s = &o->h->owners.at[owner];
     if (event != NONE) see_event(o, s, event);
@@ -318,17 +336,13 @@ static void add_owners(struct gp_hta *h, const struct gp_view *v, enum gp_owner_
 {
     const struct gp_trace *t = v->t;
     struct owners o = {.h = h, .v = v, .sort = sort, .table = table};
-    bool any = t->events[table].n && v->hs.n;
-    bool modules = any && sort == GP_OWNER_MODULE;
-    if (any) {
-        o.inner = gp_alloc(v->hs.n * sizeof *o.inner);
-        o.seen = gp_zalloc(v->hs.n / 8 + 1);
-    }
+    o.any = t->events[table].n && v->hs.n;
+    bool modules = o.any && sort == GP_OWNER_MODULE;
+    if (o.any) o.seen = gp_zalloc(v->hs.n / 8 + 1);
     if (modules) {
         o.module = gp_zalloc(t->strings.n);
         gp_backward_build(&o.backward, t, &v->hs);
     }
-    if (any) find_inner(&o);
     uint32_t nobody = t->events[GP_GPU].n ? owner_of(h, sort, 0) : 0;
     for (uint32_t i = 0; i < t->events[GP_GPU].n; i++) add_owned(&o, i, nobody);
     if (modules) gp_backward_release(&o.backward);
