@@ -41,6 +41,7 @@ struct gp_hta_opts {
     const char
         *step_marker; /* POSIX extended regular expression for ranges that are steps; NULL: find them */
     bool per_step;    /* figures of every step, not only their spread */
+    int threads;      /* that adding a trace may use, 0 and 1: the caller's alone; changes nothing in the result */
 };
 
 /* The tables that gp_hta_add_trace looks at. */

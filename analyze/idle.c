@@ -28,6 +28,7 @@ const char *gp_idle_cause_text(enum gp_idle_cause c)
 /* ---- the innermost frames of each sort ---- */
 
 enum sort { SORT_RANGE, SORT_PYTHON, SORT_OP, SORT_API, SORT_COUNT };
+enum { SORT_BITS = 2 };
 
 /* A host stack as far as a culprit tells it: names in the trace, innermost of their sort. Number 0 is the empty one. */
 struct stack {
@@ -44,10 +45,11 @@ struct sum {
 struct adder {
     struct gp_hta *h;
     const struct gp_view *v;
-    size_t first_device;
     uint32_t *stack_of; /* by host event: number of its stack, NO_STACK: not known yet */
     GP_VEC(struct stack) stacks;
+    GP_VEC(uint32_t) chain;  /* for stack_of(); empty */
     struct gp_map inner;     /* hash of a stack -> its number */
+    struct gp_map inside;    /* stack, sort and name of an event inside it -> the stack of that */
     GP_VEC(struct sum) sums; /* of the device at hand */
     GP_VEC(uint32_t) sum_of; /* by stack << 3 | cause: 1 + its sum, 0: none */
     uint32_t device;
@@ -66,17 +68,9 @@ static bool is_glue(struct adder *a, gp_sid name)
     return a->glue[name] == 2;
 }
 
-/* The stack of a host event inside stack AROUND. */
-static uint32_t stack_inside(struct adder *a, uint32_t id, uint32_t around)
+/* The number of stack AROUND with NAME in place of its own of that sort. */
+static uint32_t number_of(struct adder *a, uint32_t around, enum sort sort, gp_sid name)
 {
-    const struct gp_host_event *ev = &a->v->hs.nodes[id];
-    gp_sid name = a->v->t->events[ev->table].name[ev->row];
-    enum sort sort = ev->table == GP_RANGE    ? SORT_RANGE
-                     : ev->table == GP_PYTHON ? SORT_PYTHON
-                     : ev->table == GP_OP     ? SORT_OP
-                                              : SORT_API;
-    if (!name || (sort == SORT_PYTHON && is_glue(a, name))) return around;
-    if (a->stacks.at[around].name[sort] == name) return around;
     struct stack s = a->stacks.at[around];
     s.name[sort] = name;
     uint64_t key = 0;
@@ -88,22 +82,37 @@ static uint32_t stack_inside(struct adder *a, uint32_t id, uint32_t around)
     }
 }
 
+/* The stack of a host event inside stack AROUND. */
+static uint32_t stack_inside(struct adder *a, uint32_t id, uint32_t around)
+{
+    const struct gp_host_event *ev = &a->v->hs.nodes[id];
+    gp_sid name = a->v->t->events[ev->table].name[ev->row];
+    enum sort sort = ev->table == GP_RANGE    ? SORT_RANGE
+                     : ev->table == GP_PYTHON ? SORT_PYTHON
+                     : ev->table == GP_OP     ? SORT_OP
+                                              : SORT_API;
+    if (!name || (sort == SORT_PYTHON && is_glue(a, name))) return around;
+    if (a->stacks.at[around].name[sort] == name) return around;
+    if (around >> (32 - SORT_BITS)) return number_of(a, around, sort, name);
+    uint32_t *known = gp_map_put(&a->inside, (uint64_t)(around << SORT_BITS | sort) << 32 | name, NO_STACK);
+    if (*known == NO_STACK) *known = number_of(a, around, sort, name);
+    return *known;
+}
+
 static uint32_t stack_of(struct adder *a, uint32_t id)
 {
     const struct gp_host_event *nodes = a->v->hs.nodes;
     if (id == GP_HOST_NONE) return 0;
     if (a->stack_of[id] != NO_STACK) return a->stack_of[id];
-    GP_VEC(uint32_t) chain = {0};
-    uint32_t top = id;
+    uint32_t top = nodes[id].parent;
     for (; top != GP_HOST_NONE && a->stack_of[top] == NO_STACK; top = nodes[top].parent)
-        GP_VEC_PUSH(&chain, top);
+        GP_VEC_PUSH(&a->chain, top);
     uint32_t stack = top == GP_HOST_NONE ? 0 : a->stack_of[top];
-    while (chain.n) {
-        top = chain.at[--chain.n];
+    while (a->chain.n) {
+        top = a->chain.at[--a->chain.n];
         stack = a->stack_of[top] = stack_inside(a, top, stack);
     }
-    GP_VEC_FREE(&chain);
-    return stack;
+    return a->stack_of[id] = stack_inside(a, id, stack);
 }
 
 /* ---- sums ---- */
@@ -208,7 +217,7 @@ _Static_assert(GP_IDLE_CAUSE_COUNT <= 8, "three bits hold a cause");
 static void finish_device(struct adder *a)
 {
     if (!a->sums.n) return;
-    struct gp_hta_device *d = &a->h->devices.at[a->first_device + a->device];
+    struct gp_hta_device *d = &a->h->devices.at[a->device];
     struct gp_idle_culprit *c = gp_alloc(a->sums.n * sizeof *c);
     size_t n = a->sums.n;
     for (size_t i = 0; i < n; i++) {
@@ -241,7 +250,7 @@ static void add_piece(void *ctx, const struct gp_idle_piece *p)
         a->device = p->device;
         a->in_gap = false;
     }
-    struct gp_hta_device *d = &a->h->devices.at[a->first_device + p->device];
+    struct gp_hta_device *d = &a->h->devices.at[p->device];
     if (!a->in_gap || a->gap_begin_ns != p->gap_begin_ns)
         gp_dist_add(&d->gaps, p->gap_end_ns - p->gap_begin_ns);
     a->in_gap = true;
@@ -250,9 +259,11 @@ static void add_piece(void *ctx, const struct gp_idle_piece *p)
     add_to_culprit(a, p);
 }
 
-void gp_hta_add_idle(struct gp_hta *h, const struct gp_view *v, size_t first_device)
+static void *add_idle(void *arg)
 {
-    struct adder a = {.h = h, .v = v, .first_device = first_device};
+    struct gp_hta_idle *idle = arg;
+    const struct gp_view *v = idle->v;
+    struct adder a = {.h = &idle->h, .v = v};
     a.stack_of = gp_alloc(((size_t)v->hs.n + 1) * sizeof *a.stack_of);
     memset(a.stack_of, 0xff, ((size_t)v->hs.n + 1) * sizeof *a.stack_of);
     a.glue = gp_zalloc((size_t)v->t->strings.n + 1);
@@ -263,6 +274,48 @@ void gp_hta_add_idle(struct gp_hta *h, const struct gp_view *v, size_t first_dev
     free(a.glue);
     GP_VEC_FREE(&a.stacks);
     GP_VEC_FREE(&a.sums);
+    GP_VEC_FREE(&a.chain);
     gp_map_release(&a.inner);
+    gp_map_release(&a.inside);
     GP_VEC_FREE(&a.sum_of);
+    return NULL;
+}
+
+/* ---- beside the other parts ---- */
+
+void gp_hta_start_idle(struct gp_hta_idle *idle, const struct gp_hta_opts *opts, const struct gp_view *v)
+{
+    enum { WORTH_A_THREAD = 1000 /* GPU events */ };
+    memset(idle, 0, sizeof *idle);
+    idle->v = v;
+    gp_hta_init(&idle->h, opts);
+    GP_VEC_RESERVE(&idle->h.devices, v->devices.n);
+    idle->h.devices.n = v->devices.n;
+    if (v->devices.n) memset(idle->h.devices.at, 0, v->devices.n * sizeof *idle->h.devices.at);
+    bool wanted = opts->threads > 1 && v->t->events[GP_GPU].n >= WORTH_A_THREAD;
+    idle->started = wanted && !pthread_create(&idle->thread, NULL, add_idle, idle);
+}
+
+static void take_culprit(struct gp_hta *h, const struct gp_hta *from, struct gp_idle_culprit c,
+                         struct gp_hta_device *to)
+{
+    c.range = gp_hta_take(h, &from->strings, c.range);
+    c.python = gp_hta_take(h, &from->strings, c.python);
+    c.op = gp_hta_take(h, &from->strings, c.op);
+    c.api = gp_hta_take(h, &from->strings, c.api);
+    GP_VEC_PUSH(&to->culprits, c);
+}
+
+void gp_hta_finish_idle(struct gp_hta_idle *idle, struct gp_hta *h, size_t first_device)
+{
+    if (idle->started) pthread_join(idle->thread, NULL);
+    else add_idle(idle);
+    for (size_t i = 0; i < idle->h.devices.n; i++) {
+        struct gp_hta_device *from = &idle->h.devices.at[i], *to = &h->devices.at[first_device + i];
+        memcpy(to->idle_cause_ns, from->idle_cause_ns, sizeof to->idle_cause_ns);
+        memcpy(to->culprit_rest_ns, from->culprit_rest_ns, sizeof to->culprit_rest_ns);
+        gp_dist_merge(&to->gaps, &from->gaps);
+        for (size_t k = 0; k < from->culprits.n; k++) take_culprit(h, &idle->h, from->culprits.at[k], to);
+    }
+    gp_hta_release(&idle->h);
 }

@@ -245,6 +245,7 @@ static int read_inputs(struct job *j, struct gp_err *err)
     j->paths = j->tool->nargs ? j->tool->args : standard_input;
     j->n = j->tool->nargs ? (size_t)j->tool->nargs : 1;
     share_threads(j);
+    j->hta_opts.threads = j->threads;
     gp_cli_progress(j->tool, &j->opts->common, &j->progress);
     int failed = read_operands(j, err);
     gp_progress_end(&j->progress);

@@ -84,6 +84,14 @@ test_expect_success 'several ranks, in any number of threads, are the same bytes
     test "$(jq "[.devices[].rank] | join(\" \")" one)" = "\"1 2 3 4 5 6 7\""
 '
 
+test_expect_success 'the parts of one trace, in any number of threads, are the same bytes' '
+    for format in json html; do
+        trace-hta -f $format --top 0 --threads 1 "$samples/h200/decode.json.gz" >one &&
+        trace-hta -f $format --top 0 --threads 3 "$samples/h200/decode.json.gz" >three &&
+        test_cmp one three || return 1
+    done
+'
+
 test_expect_success 'ranks that are missing or repeat are told, and work goes on' '
     trace-hta r1.json r2.json r2.json r5.json >out 2>err &&
     grep -x "trace-hta: rank that is there more than once: 2" err &&
