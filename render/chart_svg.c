@@ -37,8 +37,7 @@ static void put_value(const struct plot *p, struct gp_buf *b, int64_t v)
     else gp_scale_put(b, p->c->unit, v);
 }
 
-/* V of WHOLE mapped to 0..ROOM, without overflow. */
-static int64_t scaled(int64_t v, int64_t whole, int64_t room)
+int64_t gp_chart_scaled(int64_t v, int64_t whole, int64_t room)
 {
     while (whole > INT64_MAX / 1000000) {
         whole /= 2;
@@ -179,15 +178,15 @@ static void draw_row(struct plot *p, const struct gp_chart_row *row, int y)
     draw_text(p, "label", p->label - 10, y + (ROW - BAR) / 2 + TEXT_DY, p->label - 14);
     for (size_t i = 0; i < p->c->series_n; i++) {
         if (row->values[i] <= 0) continue;
-        int64_t x = scaled(before, whole, room),
-                width = scaled(plus(before, row->values[i]), whole, room) - x;
+        int64_t x = gp_chart_scaled(before, whole, room),
+                width = gp_chart_scaled(plus(before, row->values[i]), whole, room) - x;
         before = plus(before, row->values[i]);
         if (width < 60) width = 60; /* what is there is seen */
         draw_box(p, row, i, p->label * 100 + x, (y + (ROW - BAR) / 2) * 100, width, BAR * 100);
     }
     if (row->text) {
         gp_buf_puts(&p->text, row->text);
-        int64_t at = p->label + scaled(p->c->each ? whole : before, whole, room) / 100 + 8;
+        int64_t at = p->label + gp_chart_scaled(p->c->each ? whole : before, whole, room) / 100 + 8;
         draw_text(p, "value", at, y + (ROW - BAR) / 2 + TEXT_DY, 0);
     }
     gp_svg_close(p->w);
@@ -215,8 +214,7 @@ void gp_chart_rows(struct gp_svg *w, const struct gp_chart *c)
 
 /* ---- the axis of the others ---- */
 
-/* The least of 1, 2, 5, 10, 20, 50 ... that needs at most MAX_TICKS steps. */
-static int64_t tick_step(int64_t most)
+int64_t gp_chart_tick_step(int64_t most)
 {
     static const int mantissas[] = {1, 2, 5};
     for (int64_t power = 1; power < INT64_MAX / 100; power *= 10)
@@ -227,12 +225,12 @@ static int64_t tick_step(int64_t most)
 
 static int64_t height_of(const struct plot *p, int64_t v)
 {
-    return scaled(v, p->top, PLOT_HEIGHT * 100);
+    return gp_chart_scaled(v, p->top, PLOT_HEIGHT * 100);
 }
 
 static void begin_axis(struct plot *p, int64_t most)
 {
-    int64_t step = tick_step(most > 0 ? most : 1);
+    int64_t step = gp_chart_tick_step(most > 0 ? most : 1);
     p->top = most > INT64_MAX - step ? INT64_MAX : (most / step + (most % step != 0)) * step;
     if (p->top <= 0) p->top = step;
     begin(p, PLOT_TOP + PLOT_HEIGHT + AXIS + (p->c->x_axis ? AXIS_WORDS : 0));

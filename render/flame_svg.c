@@ -1,5 +1,6 @@
 #include "render/flame_svg.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "render/assets.h"
 #include "render/canvas_svg.h"
@@ -32,6 +33,14 @@ enum { MONO = 725, PROPORTIONAL = 620, TITLE_ADVANCE = 1050, SUBTITLE_ADVANCE = 
 
 enum { MAX_TOOLTIP_NAME = 4000 };
 
+/* The scale of a comparison. */
+enum {
+    SCALE_STEP = 26,
+    SCALE_WIDTH = SCALE_STEP * (2 * GP_PALETTE_CHANGES + 1),
+    SCALE_ROW = 30,
+    CLAMP_PERCENT = 98
+};
+
 /* One entry of the legend, in pixels. */
 struct entry {
     enum gp_frame_kind kind;
@@ -47,6 +56,7 @@ struct picture {
     int width, height, chart_y;
     struct entry entries[GP_FRAME_KIND_COUNT];
     int entry_count;
+    int64_t clamp; /* comparisons: a change like this has the strongest colour */
 };
 
 /* An attribute with the scratch text, which is empty after. */
@@ -165,14 +175,50 @@ static void put_kind_rules(struct gp_buf *css, const bool *seen, enum gp_theme t
     }
 }
 
+/* What says how much a frame changed: a level of the scale, or its pattern. */
+struct change_class {
+    char name[8];
+};
+static struct change_class class_of_level(int level)
+{
+    return (struct change_class){{'d', level < 0 ? 'm' : 'p', (char)('0' + (level < 0 ? -level : level))}};
+}
+
+/* Pages choose their theme, so both colours stand in one rule; the first is for programs that know no such rule. */
+static void put_change_rules(struct gp_buf *css)
+{
+    for (int level = -GP_PALETTE_CHANGES; level <= GP_PALETTE_CHANGES; level++) {
+        struct gp_color light = gp_palette_change(level, GP_THEME_LIGHT);
+        struct gp_color dark = gp_palette_change(level, GP_THEME_DARK);
+        const struct {
+            const char *what;
+            struct gp_color light, dark;
+        } rules[] = {{"rect", light, dark}, {"text", gp_palette_text(light), gp_palette_text(dark)}};
+        for (int i = 0; i < 2; i++) {
+            gp_buf_printf(css, ".gpf .%s %s{fill:", class_of_level(level).name, rules[i].what);
+            put_color(css, rules[i].light);
+            gp_buf_puts(css, ";fill:light-dark(");
+            put_color(css, rules[i].light);
+            gp_buf_putc(css, ',');
+            put_color(css, rules[i].dark);
+            gp_buf_puts(css, ")}\n");
+        }
+    }
+}
+
 static void draw_style(struct picture *p)
 {
     struct gp_buf css = {0};
     gp_buf_put(&css, gp_asset_flame_css.data, gp_asset_flame_css.n);
-    put_kind_rules(&css, p->layout.kind_seen, GP_THEME_LIGHT);
-    gp_buf_puts(&css, "@media screen and (prefers-color-scheme:dark){\n");
-    put_kind_rules(&css, p->layout.kind_seen, GP_THEME_DARK);
-    gp_buf_puts(&css, "}\n");
+    if (p->opts->diff) {
+        gp_buf_put(&css, gp_asset_flame_diff_css.data, gp_asset_flame_diff_css.n);
+        put_change_rules(&css);
+    } else {
+        put_kind_rules(&css, p->layout.kind_seen, GP_THEME_LIGHT);
+        gp_buf_puts(&css, "@media screen and (prefers-color-scheme:dark){\n");
+        put_kind_rules(&css, p->layout.kind_seen, GP_THEME_DARK);
+        gp_buf_puts(&css, "}\n");
+    }
     gp_svg_style(&p->svg, css.data, css.n);
     gp_buf_release(&css);
 }
@@ -199,6 +245,28 @@ static void draw_hatch(struct gp_svg *s, const char *id, const char *turn, const
     gp_svg_close(s);
 }
 
+/* Dots, for frames that the baseline does not have. */
+static void draw_dots(struct gp_svg *s)
+{
+    gp_svg_open(s, "pattern");
+    gp_svg_attr(s, "id", "gpf-new");
+    gp_svg_attr(s, "patternUnits", "userSpaceOnUse");
+    gp_svg_int(s, "width", 6);
+    gp_svg_int(s, "height", 6);
+    gp_svg_open(s, "rect");
+    gp_svg_attr(s, "class", "new-page");
+    gp_svg_int(s, "width", 6);
+    gp_svg_int(s, "height", 6);
+    gp_svg_close(s);
+    gp_svg_open(s, "circle");
+    gp_svg_attr(s, "class", "new-dot");
+    gp_svg_int(s, "cx", 3);
+    gp_svg_int(s, "cy", 3);
+    gp_svg_px(s, "r", 130);
+    gp_svg_close(s);
+    gp_svg_close(s);
+}
+
 /* The hatching of what was grouped together, and that of idle time, which leans to the other side. */
 static void draw_defs(struct picture *p)
 {
@@ -207,6 +275,9 @@ static void draw_defs(struct picture *p)
     draw_hatch(s, "gpf-more", "rotate(45)", "hatch-page", "hatch-line");
     if (p->layout.kind_seen[GP_FRAME_IDLE])
         draw_hatch(s, "gpf-idle", "rotate(-45)", "idle-page", "idle-line");
+    if (p->opts->diff && p->opts->diff->tree_is_base)
+        draw_hatch(s, "gpf-gone", "rotate(-45)", "gone-page", "gone-line");
+    else if (p->opts->diff) draw_dots(s);
     gp_svg_close(s);
     gp_svg_newline(s);
 }
@@ -228,6 +299,10 @@ static bool has_share(const struct picture *p, enum gp_frame_kind k)
 /* Where each entry goes: work on the GPU first, with its shares; then what leads to it. */
 static void place_legend(struct picture *p)
 {
+    if (p->opts->diff) {
+        p->chart_y = (p->opts->still ? 4 : LEGEND_Y) + SCALE_ROW + 8;
+        return;
+    }
     int x = MARGIN, top = p->opts->still ? 4 : LEGEND_Y, y = top;
     for (int i = 0; i < GP_FRAME_KIND_COUNT; i++) {
         enum gp_frame_kind k = gp_palette_legend(i);
@@ -287,6 +362,132 @@ static void draw_legend(struct picture *p)
     gp_svg_newline(&p->svg);
 }
 
+/* ---- comparisons: how much a frame changed, and the scale of it ---- */
+
+static int64_t magnitude(int64_t v)
+{
+    return v < 0 ? -v : v;
+}
+
+/* Current minus baseline; sums of weights stay below half of what fits. */
+static int64_t change_of(const struct picture *p, const struct gp_flame_frame *f)
+{
+    const struct gp_flame_svg_diff *diff = p->opts->diff;
+    int64_t more = f->weight - diff->other[f->node];
+    return diff->tree_is_base ? -more : more;
+}
+
+static int least_first(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The change that is larger than almost all: single outliers must not make everything else look the same. */
+static void find_clamp(struct picture *p)
+{
+    int64_t *all = gp_alloc((p->layout.frames.n + 1) * sizeof *all);
+    size_t n = 0;
+    for (size_t i = 0; i < p->layout.frames.n; i++) {
+        const struct gp_flame_frame *f = &p->layout.frames.at[i];
+        if (!f->more && p->opts->diff->other[f->node]) all[n++] = magnitude(change_of(p, f));
+    }
+    qsort(all, n, sizeof *all, least_first);
+    p->clamp = n ? all[(n - 1) * CLAMP_PERCENT / 100] : 0;
+    if (p->clamp <= 0) p->clamp = 1;
+    free(all);
+}
+
+static struct change_class change_class_of(const struct picture *p, const struct gp_flame_frame *f)
+{
+    if (!p->opts->diff->other[f->node])
+        return p->opts->diff->tree_is_base ? (struct change_class){"gone"} : (struct change_class){"new"};
+    int64_t change = change_of(p, f), part = magnitude(change);
+    if (part > p->clamp) part = p->clamp;
+    int level = (int)((double)part / (double)p->clamp * GP_PALETTE_CHANGES + 0.5);
+    return class_of_level(change < 0 ? -level : level);
+}
+
+static void put_signed(struct gp_buf *b, enum gp_unit unit, int64_t v)
+{
+    gp_buf_puts(b, v < 0 ? "\xE2\x88\x92" : v > 0 ? "+" : "");
+    gp_scale_put(b, unit, magnitude(v));
+}
+
+static int64_t base_total(const struct picture *p)
+{
+    return p->opts->diff->tree_is_base ? p->layout.total : p->opts->diff->other[GP_CALLTREE_ROOT];
+}
+
+static void put_tick(struct picture *p, int64_t v)
+{
+    put_signed(&p->text, p->opts->unit, v);
+    if (!v || base_total(p) <= 0) return;
+    gp_buf_puts(&p->text, v < 0 ? " (\xE2\x88\x92" : " (+");
+    gp_scale_put_share(&p->text, magnitude(v), base_total(p));
+    gp_buf_putc(&p->text, ')');
+}
+
+static void draw_tick(struct picture *p, const char *class, int x, int64_t v)
+{
+    put_tick(p, v);
+    gp_svg_open(&p->svg, "text");
+    gp_svg_attr(&p->svg, "class", class);
+    gp_svg_int(&p->svg, "x", x);
+    gp_svg_int(&p->svg, "y", 24);
+    gp_svg_text(&p->svg, p->text.data, p->text.n);
+    gp_svg_close(&p->svg);
+    p->text.n = 0;
+}
+
+static void draw_swatch(struct picture *p, const char *class, int x, int width)
+{
+    gp_svg_open(&p->svg, "g");
+    gp_svg_attr(&p->svg, "class", class);
+    gp_svg_open(&p->svg, "rect");
+    gp_svg_box(&p->svg, x * 100, 0, width * 100, 1100);
+    gp_svg_close(&p->svg);
+    gp_svg_close(&p->svg);
+}
+
+/* A pattern or a plain colour with its words, X pixels from the left edge of the legend. */
+static void draw_meaning(struct picture *p, const char *class, const char *words, int x)
+{
+    gp_svg_open(&p->svg, "g");
+    gp_svg_attr(&p->svg, "class", "entry");
+    gp_svg_attr(&p->svg, "data-k", class);
+    gp_buf_printf(&p->text, "translate(%d %d)", x, p->chart_y - SCALE_ROW - 8);
+    attr_scratch(p, "transform");
+    draw_swatch(p, class, 0, 22);
+    gp_svg_open(&p->svg, "text");
+    gp_svg_int(&p->svg, "x", 28);
+    gp_svg_int(&p->svg, "y", 10);
+    gp_svg_text(&p->svg, words, strlen(words));
+    gp_svg_close(&p->svg);
+    gp_svg_close(&p->svg);
+}
+
+static void draw_scale(struct picture *p)
+{
+    gp_svg_open(&p->svg, "g");
+    gp_svg_attr(&p->svg, "class", "legend");
+    gp_svg_open(&p->svg, "g");
+    gp_svg_attr(&p->svg, "class", "scale");
+    gp_buf_printf(&p->text, "translate(%d %d)", MARGIN, p->chart_y - SCALE_ROW - 8);
+    attr_scratch(p, "transform");
+    for (int level = -GP_PALETTE_CHANGES; level <= GP_PALETTE_CHANGES; level++)
+        draw_swatch(p, class_of_level(level).name, (level + GP_PALETTE_CHANGES) * SCALE_STEP, SCALE_STEP);
+    draw_tick(p, "low", 0, -p->clamp);
+    draw_tick(p, "mid", SCALE_WIDTH / 2, 0);
+    draw_tick(p, "high", SCALE_WIDTH, p->clamp);
+    gp_svg_close(&p->svg);
+    if (p->opts->diff->tree_is_base)
+        draw_meaning(p, "gone", "gone: only in the baseline", MARGIN + SCALE_WIDTH + 24);
+    else draw_meaning(p, "new", "new: only in the current trace", MARGIN + SCALE_WIDTH + 24);
+    gp_svg_close(&p->svg);
+    gp_svg_newline(&p->svg);
+}
+
 /* ---- frames ---- */
 
 struct name {
@@ -313,6 +514,23 @@ static struct name full_name_of(const struct picture *p, uint32_t node, uint32_t
     return (struct name){gp_string(&p->flame->strings, full), gp_string_len(&p->flame->strings, full)};
 }
 
+/* " . was 1.2 ms . +0.3 ms (25%)", behind the weight. */
+static void put_comparison(struct picture *p, const struct gp_flame_frame *f)
+{
+    int64_t other = p->opts->diff->other[f->node], change = change_of(p, f);
+    bool is_base = p->opts->diff->tree_is_base;
+    gp_buf_puts(&p->text, is_base ? DOT "now " : DOT "was ");
+    put_weight(p, other);
+    if (!other) {
+        gp_buf_puts(&p->text, is_base ? DOT "gone" : DOT "new");
+        return;
+    }
+    gp_buf_puts(&p->text, DOT);
+    put_signed(&p->text, p->opts->unit, change);
+    if (!change) return;
+    gp_buf_printf(&p->text, " (%+.1f%%)", 100 * (double)change / (double)(is_base ? f->weight : other));
+}
+
 /* First line the full name, then the figures, then what else there is to say. */
 static void draw_tooltip(struct picture *p, const struct gp_flame_frame *f, struct name name,
                          uint32_t variants)
@@ -327,6 +545,7 @@ static void draw_tooltip(struct picture *p, const struct gp_flame_frame *f, stru
     gp_buf_puts(&p->text, DOT);
     gp_scale_put_share(&p->text, f->weight, p->layout.total);
     gp_buf_puts(&p->text, " of all");
+    if (p->opts->diff && !f->more) put_comparison(p, f);
     if (f != parent) {
         gp_buf_puts(&p->text, DOT);
         gp_scale_put_share(&p->text, f->weight, parent->weight);
@@ -404,7 +623,8 @@ static void draw_frame(struct picture *p, const struct gp_flame_frame *f)
         full = full_name_of(p, f->node, &variants);
     }
     gp_svg_open(&p->svg, "g");
-    gp_buf_printf(&p->text, "%s s%d", gp_palette_class(kind), gp_palette_shade(label.at, label.n));
+    if (p->opts->diff && !f->more) gp_buf_puts(&p->text, change_class_of(p, f).name);
+    else gp_buf_printf(&p->text, "%s s%d", gp_palette_class(kind), gp_palette_shade(label.at, label.n));
     attr_scratch(p, "class");
     gp_svg_int(&p->svg, "data-d", f->depth);
     gp_svg_attr_i64(&p->svg, "data-v", f->weight);
@@ -504,12 +724,14 @@ void gp_flame_svg_write(struct gp_buf *out, const struct gp_flame *flame,
                          &(struct gp_flame_layout_opts){.max_frames = opts->max_frames});
     place_legend(&p);
     bool empty = p.layout.frames.n == 0;
+    if (opts->diff) find_clamp(&p);
     p.height = p.chart_y + (empty ? EMPTY_HEIGHT : (int)p.layout.depth * ROW + FOOT);
     draw_head(&p);
     if (empty) {
         draw_empty(&p);
     } else {
-        draw_legend(&p);
+        if (opts->diff) draw_scale(&p);
+        else draw_legend(&p);
         draw_frames(&p);
         draw_foot(&p);
         if (!opts->still) gp_svg_script(&p.svg, gp_asset_flame_js.data, gp_asset_flame_js.n);

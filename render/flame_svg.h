@@ -15,6 +15,15 @@
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 
+/* The other side of a comparison: colours then tell what became of each frame (blue: less, orange: more, patterns: not
+ * there on the other side), in place of what it is. Frames that only the other side has are not drawn: draw both
+ * directions to see all. */
+struct gp_flame_svg_diff {
+    const int64_t
+        *other; /* by node of the tree: what the subtree weighs on the other side; 0: it is not there */
+    bool tree_is_base; /* the tree has the baseline's weights, OTHER the current ones; else the reverse */
+};
+
 /* A zeroed struct is the default. Strings are borrowed during the call, may come from a trace or a person,
  * and are escaped. */
 struct gp_flame_svg_opts {
@@ -29,6 +38,7 @@ struct gp_flame_svg_opts {
     bool events;         /* the counts of the tree's nodes are events: tell them */
     int width;           /* pixels; 0: 1200, and the script fits the picture to the window */
     uint32_t max_frames; /* rectangles; 0: 5000 */
+    const struct gp_flame_svg_diff *diff; /* NULL: no comparison */
 };
 
 /* Append the picture to OUT. Equal input gives equal bytes. At most some 2 KB a rectangle. */

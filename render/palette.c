@@ -82,6 +82,22 @@ struct gp_color gp_palette_fill(enum gp_frame_kind kind, int shade, enum gp_them
     return (struct gp_color){mix(rgb >> 16, pct), mix(rgb >> 8 & 0xFF, pct), mix(rgb & 0xFF, pct)};
 }
 
+struct gp_color gp_palette_change(int level, enum gp_theme theme)
+{
+    static const struct {
+        uint32_t same, slower, faster; /* 0xRRGGBB */
+    } scale[] = {
+        [GP_THEME_LIGHT] = {0xE9ECF0, 0xD55E00, 0x0072B2}, [GP_THEME_DARK] = {0x343B46, 0xE8741A, 0x3B9BE0}};
+    int part = level < 0 ? -level : level;
+    uint32_t from = scale[theme].same, to = level < 0 ? scale[theme].faster : scale[theme].slower;
+    uint8_t v[3];
+    for (int i = 0; i < 3; i++) {
+        int a = (int)(from >> (16 - 8 * i) & 0xFF), b = (int)(to >> (16 - 8 * i) & 0xFF);
+        v[i] = (uint8_t)(a + (b - a) * part / GP_PALETTE_CHANGES);
+    }
+    return (struct gp_color){v[0], v[1], v[2]};
+}
+
 static double linear(uint8_t v)
 {
     double c = v / 255.0;

@@ -150,6 +150,22 @@ static void put_real(struct gp_buf *b, double v)
     else gp_buf_printf(b, fabs(v) < 9.995 ? "%.2f" : fabs(v) < 99.95 ? "%.1f" : "%.0f", v);
 }
 
+/* "1,234.567": sums of what is printed are sums. */
+static void put_us(struct gp_buf *b, int64_t ns)
+{
+    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    if (ns < 0) gp_buf_putc(b, '-');
+    gp_scale_put_count(b, size / 1000);
+    gp_buf_printf(b, ".%03u", (unsigned)(size % 1000));
+}
+
+static void put_change_pct(struct gp_buf *b, double pct)
+{
+    double size = fabs(pct);
+    if (size < 0.005) gp_buf_puts(b, "0%");
+    else gp_buf_printf(b, size < 9.995 ? "%+.2f%%" : size < 99.95 ? "%+.1f%%" : "%+.0f%%", pct);
+}
+
 void gp_cell_put(struct gp_buf *b, const struct gp_cell *c)
 {
     if (c->none) {
@@ -184,6 +200,18 @@ void gp_cell_put(struct gp_buf *b, const struct gp_cell *c)
         break;
     case GP_CELL_REAL:
         put_real(b, c->d);
+        break;
+    case GP_CELL_CHANGE_US:
+    case GP_CELL_US:
+        if (c->type == GP_CELL_CHANGE_US && c->i > 0) gp_buf_putc(b, '+');
+        put_us(b, c->i);
+        break;
+    case GP_CELL_CHANGE_NS:
+        if (c->i > 0) gp_buf_putc(b, '+');
+        put_ns(b, c->i);
+        break;
+    case GP_CELL_CHANGE_PCT:
+        put_change_pct(b, c->d);
         break;
     }
 }

@@ -23,13 +23,17 @@
 enum gp_cell_type {
     GP_CELL_NAME, /* a name from a trace, which is cut to fit; the label is shown, the full name is kept */
     GP_CELL_TEXT, /* words of ours, never cut: text wraps them where they are the last column; may have a label, too */
-    GP_CELL_ID,    /* an integer that is no quantity: a rank, a device, a stream */
-    GP_CELL_COUNT, /* an integer with thousands separators */
-    GP_CELL_NS,    /* integer nanoseconds */
-    GP_CELL_BYTES, /* integer bytes */
-    GP_CELL_PCT,   /* real, percent */
-    GP_CELL_GBPS,  /* real, 10^9 bytes a second */
-    GP_CELL_REAL,  /* real, without unit */
+    GP_CELL_ID,        /* an integer that is no quantity: a rank, a device, a stream */
+    GP_CELL_COUNT,     /* an integer with thousands separators */
+    GP_CELL_NS,        /* integer nanoseconds */
+    GP_CELL_BYTES,     /* integer bytes */
+    GP_CELL_PCT,       /* real, percent */
+    GP_CELL_GBPS,      /* real, 10^9 bytes a second */
+    GP_CELL_REAL,      /* real, without unit */
+    GP_CELL_US,        /* integer nanoseconds, exactly in microseconds: "1,234.567" */
+    GP_CELL_CHANGE_NS, /* the same three with their sign: "+1.23 ms" */
+    GP_CELL_CHANGE_US,
+    GP_CELL_CHANGE_PCT,
 };
 
 struct gp_cell {
@@ -37,7 +41,7 @@ struct gp_cell {
     bool none;    /* unknown or meaningless: "-" in text, empty in CSV */
     uint32_t label_len, text_len;
     union {
-        int64_t i;        /* ID, COUNT, NS, BYTES */
+        int64_t i;        /* ID, COUNT, NS, US, BYTES */
         double d;         /* PCT, GBPS, REAL */
         const char *text; /* NAME: the full name; TEXT. NUL-terminated, but may hold NULs */
     };

@@ -37,10 +37,14 @@ static void put_cell(struct gp_buf *b, const struct gp_cell *c)
     case GP_CELL_ID:
     case GP_CELL_COUNT:
     case GP_CELL_NS:
+    case GP_CELL_US:
+    case GP_CELL_CHANGE_NS:
+    case GP_CELL_CHANGE_US:
     case GP_CELL_BYTES:
         gp_buf_put_i64(b, c->i);
         break;
     case GP_CELL_PCT:
+    case GP_CELL_CHANGE_PCT:
     case GP_CELL_GBPS:
     case GP_CELL_REAL:
         gp_json_put_double(b, c->d);

@@ -118,10 +118,14 @@ static bool is_empty(const struct gp_report_table *t, size_t column)
             return false;
         case GP_CELL_COUNT:
         case GP_CELL_NS:
+        case GP_CELL_US:
+        case GP_CELL_CHANGE_NS:
+        case GP_CELL_CHANGE_US:
         case GP_CELL_BYTES:
             if (c->i) return false;
             break;
         case GP_CELL_PCT:
+        case GP_CELL_CHANGE_PCT:
         case GP_CELL_GBPS:
         case GP_CELL_REAL:
             if (c->d != 0) return false;

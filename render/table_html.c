@@ -61,6 +61,7 @@ static void put_value(struct gp_svg *w, struct gp_buf *text, const struct gp_cel
 {
     switch ((enum gp_cell_type)c->type) {
     case GP_CELL_PCT:
+    case GP_CELL_CHANGE_PCT:
     case GP_CELL_GBPS:
     case GP_CELL_REAL:
         gp_buf_printf(text, "%.6g", c->d);
