@@ -52,47 +52,52 @@ gp_sid gp_hta_take(struct gp_hta *h, const struct gp_strings *from, gp_sid sid)
 
 /* ---- inputs ---- */
 
-static gp_sid take_text(struct gp_hta *h, const char *s)
+static gp_sid take_text(struct gp_strings *strings, const char *s)
 {
-    return gp_intern_cstr(&h->strings, s ? s : "");
+    return gp_intern_cstr(strings, s ? s : "");
+}
+
+void gp_hta_read_input(struct gp_hta_input *in, struct gp_strings *strings, const struct gp_trace *t)
+{
+    memset(in, 0, sizeof *in);
+    in->path = take_text(strings, t->input.path);
+    in->format = take_text(strings, t->input.format);
+    in->compression = take_text(strings, t->input.compression);
+    in->rank = t->rank;
+    in->events = t->input.events;
+    in->gpu_events = t->events[GP_GPU].n;
 }
 
 static void add_input(struct gp_hta *h, const struct gp_trace *t)
 {
     struct gp_hta_input in;
-    memset(&in, 0, sizeof in);
-    in.path = take_text(h, t->input.path);
-    in.format = take_text(h, t->input.format);
-    in.compression = take_text(h, t->input.compression);
-    in.rank = t->rank;
-    in.events = t->input.events;
-    in.gpu_events = t->events[GP_GPU].n;
+    gp_hta_read_input(&in, &h->strings, t);
     GP_VEC_PUSH(&h->inputs, in);
     if (t->world_size > h->world_size) h->world_size = t->world_size;
 }
 
 /* A trace that does not say its rank has the one that all its devices have. */
-static int32_t rank_of_devices(const struct gp_hta *h, size_t first_device)
+static int32_t rank_of_devices(const struct gp_view *v)
 {
     int32_t rank = -1;
-    for (size_t i = first_device; i < h->devices.n; i++) {
-        if (rank >= 0 && h->devices.at[i].rank != rank) return -1;
-        rank = h->devices.at[i].rank;
+    for (size_t i = 0; i < v->devices.n; i++) {
+        if (rank >= 0 && v->devices.at[i].rank != rank) return -1;
+        rank = v->devices.at[i].rank;
     }
     return rank;
 }
 
 /* Launches that are not recorded, or later than their kernels, are no damage: they count as issues, not against the
  * verdict. */
-static void judge_input(struct gp_hta *h, struct gp_trace *t, const struct gp_view *v, size_t first_device)
+void gp_hta_judge_input(struct gp_hta_input *in, struct gp_strings *strings, struct gp_trace *t,
+                        const struct gp_view *v)
 {
-    struct gp_hta_input *in = &h->inputs.at[h->inputs.n - 1];
-    in->verdict = take_text(h, in->gpu_events ? gp_trace_verdict(t) : "unusable");
+    in->verdict = take_text(strings, in->gpu_events ? gp_trace_verdict(t) : "unusable");
     gp_hta_count_launches(t, v);
     memcpy(in->issues, t->issues, sizeof in->issues);
     in->truncated = gp_trace_truncated(t);
     in->skipped = gp_trace_skipped(t);
-    if (in->rank < 0) in->rank = rank_of_devices(h, first_device);
+    if (in->rank < 0) in->rank = rank_of_devices(v);
 }
 
 int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err)
@@ -113,7 +118,7 @@ int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err)
     gp_hta_add_copies(h, &v);
     gp_hta_add_path(h, &v, first_step);
     gp_hta_finish_idle(&idle, h, first_device);
-    judge_input(h, t, &v, first_device);
+    gp_hta_judge_input(&h->inputs.at[h->inputs.n - 1], &h->strings, t, &v);
     gp_view_release(&v);
     return failed;
 }
@@ -220,7 +225,7 @@ static void xfer_issue(struct gp_xfer *x, struct gp_issue *issue)
     gp_xfer_i64(x, &issue->first_offset);
 }
 
-static void xfer_input(struct gp_xfer *x, struct gp_hta_input *in)
+void gp_hta_xfer_input(struct gp_xfer *x, struct gp_hta_input *in)
 {
     gp_xfer_str(x, &in->path);
     gp_xfer_str(x, &in->format);
@@ -236,7 +241,7 @@ static void xfer_input(struct gp_xfer *x, struct gp_hta_input *in)
 
 static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
 {
-    GP_XFER_VEC(x, &h->inputs, xfer_input);
+    GP_XFER_VEC(x, &h->inputs, gp_hta_xfer_input);
     gp_xfer_i32(x, &h->world_size);
     gp_hta_xfer_devices(x, h);
     gp_hta_xfer_kernels(x, h);
@@ -248,64 +253,24 @@ static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
     gp_hta_xfer_paths(x, h);
 }
 
-/* The beginning of what is saved: magic, version of the content, length and hash of what follows; little endian. The
- * version changes with any struct that is saved. */
-static const char magic[8] = {'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a};
-enum { VERSION = 1, HEAD_SIZE = 8 + 4 + 8 + 8 };
-
-static void put_number(uint8_t *to, uint64_t v, int width)
-{
-    for (int i = 0; i < width; i++) to[i] = (uint8_t)(v >> 8 * i);
-}
-
-static uint64_t get_number(const uint8_t *from, int width)
-{
-    uint64_t v = 0;
-    for (int i = 0; i < width; i++) v |= (uint64_t)from[i] << 8 * i;
-    return v;
-}
+static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 1, "partial result"};
 
 void gp_hta_save(struct gp_hta *h, struct gp_buf *to)
 {
-    size_t start = to->n;
-    gp_buf_reserve(to, HEAD_SIZE);
-    to->n += HEAD_SIZE;
+    size_t start = gp_xfer_begin(to);
     struct gp_xfer x = {.save = to, .strings = &h->strings};
     xfer_all(&x, h);
-    uint8_t *head = (uint8_t *)to->data + start;
-    uint64_t size = to->n - start - HEAD_SIZE;
-    memcpy(head, magic, sizeof magic);
-    put_number(head + 8, VERSION, 4);
-    put_number(head + 12, size, 8);
-    put_number(head + 20, gp_hash_bytes(head + HEAD_SIZE, size), 8);
-}
-
-static int check_head(const uint8_t *p, size_t n, struct gp_err *err)
-{
-    if (n < sizeof magic || memcmp(p, magic, sizeof magic))
-        return gp_fail(err, GP_E_FORMAT, 0, "not a saved partial result");
-    if (n < HEAD_SIZE) return gp_fail(err, GP_E_SYNTAX, (int64_t)n, "the partial result ends early");
-    uint64_t version = get_number(p + 8, 4), size = get_number(p + 12, 8);
-    if (version != VERSION)
-        return gp_fail(err, GP_E_FORMAT, 8, "a partial result of version %llu, expected %d",
-                       (unsigned long long)version, VERSION);
-    if (size > n - HEAD_SIZE) return gp_fail(err, GP_E_SYNTAX, (int64_t)n, "the partial result ends early");
-    if (size < n - HEAD_SIZE)
-        return gp_fail(err, GP_E_SYNTAX, (int64_t)(HEAD_SIZE + size), "bytes behind the partial result");
-    if (gp_hash_bytes(p + HEAD_SIZE, size) != get_number(p + 20, 8))
-        return gp_fail(err, GP_E_SYNTAX, HEAD_SIZE, "the partial result is damaged");
-    return 0;
+    gp_xfer_end(to, start, &head);
 }
 
 int gp_hta_load(struct gp_hta *h, const void *data, size_t n, struct gp_err *err)
 {
-    const uint8_t *p = data;
-    if (check_head(p, n, err)) return -1;
     struct gp_hta_opts opts = h->opts;
-    struct gp_xfer x = {.load = p + HEAD_SIZE, .end = p + n, .strings = &h->strings};
+    struct gp_xfer x = {.strings = &h->strings};
+    if (gp_xfer_open(&x, data, n, &head, err)) return -1;
     xfer_all(&x, h);
     if (!x.failed && x.load == x.end) return 0;
     gp_hta_release(h);
     gp_hta_init(h, &opts);
-    return gp_fail(err, GP_E_SYNTAX, HEAD_SIZE, "the partial result makes no sense");
+    return gp_fail(err, GP_E_SYNTAX, GP_XFER_HEAD, "the partial result makes no sense");
 }

@@ -28,6 +28,12 @@ static inline int64_t gp_add_saturated(int64_t a, int64_t b)
 /* The sid in H of string SID of the trace or of another result. */
 gp_sid gp_hta_take(struct gp_hta *h, const struct gp_strings *from, gp_sid sid);
 
+/* hta.c: what a trace says about the input that it was read from; then, with a view, what is wrong with it. */
+void gp_hta_read_input(struct gp_hta_input *in, struct gp_strings *strings, const struct gp_trace *t);
+void gp_hta_judge_input(struct gp_hta_input *in, struct gp_strings *strings, struct gp_trace *t,
+                        const struct gp_view *v);
+void gp_hta_xfer_input(struct gp_xfer *x, struct gp_hta_input *in);
+
 /* repair.c: counts GP_Q_OUTLIER_TIME and GP_Q_OUTLIER_DURATION in T's issues and, unless REPAIR is GP_REPAIR_NONE, mends
  * or removes what cannot be. T is finished, before and after. Whatever REPAIR is, all times are then within
  * INT64_MAX / 2 of 0, so that no difference of two overflows. */
@@ -61,6 +67,8 @@ void gp_hta_add_graphs(struct gp_hta *h, const struct gp_view *v);
 int gp_hta_add_steps(struct gp_hta *h, const struct gp_view *v, struct gp_err *err);
 void gp_hta_add_collectives(struct gp_hta *h, const struct gp_view *v);
 void gp_hta_add_copies(struct gp_hta *h, const struct gp_view *v); /* copies, memory */
+/* The device of a row of GP_MEMORY, by its further args; -1: the host. */
+int64_t gp_memory_device(const char *args);
 /* STEPS: the slice of h->steps of this trace, n 0 when it has none. */
 void gp_hta_add_path(struct gp_hta *h, const struct gp_view *v, size_t first_step);
 
