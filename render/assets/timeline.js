@@ -1,24 +1,516 @@
-/* timeline.js -- the timeline page where scripts run: it puts the view, the panel and the keys together.
- * Names and args come from traces: they are only ever put in as text. Nothing is loaded.
- *
- * What the view asks of the data (timeline_data.js); times are Numbers, ns since the first event of the trace:
- *
- *   data.span          ns, the whole trace
- *   data.names[id]     full name;  data.labels[id] short label (the same text where it is short already)
- *   data.kindOf[id]    Uint8Array: index into data.kinds, [{id: "gemm", label: "matrix multiply, convolution", gpu: true}]
- *   data.tracks[]      in the order of the page: {id, name, group, sort, lanes, count, total}
- *       id     stable, of names and numbers as recorded: "gpu 0/stream 7"; used in the address
- *       group  text of its heading: "GPU 0, NVIDIA H200", "process 4711 python"
- *       sort   "slices", "steps", "idle" (one lane of gaps, name = cause), "counter"
- *       lanes  [{n, start: Float64Array, dur, name}] of events that do not overlap, by start: the outermost first
- *       a counter has n, start, value (Float64Array), min, max, unit instead of lanes
- *   data.columns(lane, t0, t1, w, busy, kind)   for each of W columns of [t0, t1): busy share 0..1 and the kind that
- *                      has most of it; from the mip where that is exact enough. Returns false when nothing is there.
- *   data.search(pattern) -> {total, gpuShare, hits: [{track, lane, index: Uint32Array}]}
- *   data.aggregate(t0, t1) -> {span, devices: [{name, busy, idle, causes: [{name, text, ns}], kinds: [{kind, ns}],
- *                      kernels: [{name, count, ns}]}], tracks: [{track, busy, count}], counters: [...]}
- *   data.details(track, lane, i) -> promise of [[key, text], ...] as recorded
- *   data.arrows(track, lane, i) -> [{what: "launch" | "backward", from: {track, lane, i}, to: {track, lane, i}}]
- *   data.findings[]    {id, text, t0, t1}; data.steps[] {name, t0, t1}; data.gaps() longest idle gaps first
+/* timeline.js -- the timeline page where scripts run: puts the data, the view, the pictures and the keys together, and keeps
+ * in the address what is being looked at. Names and args come from traces: they are only ever put in as text.
  */
 "use strict";
+(() => {
+const { make } = gp;
+const main = document.querySelector("main");
+
+/* ---- the page ---- */
+
+function build() {
+  const canvas = (className, label) => make("canvas", { className, "aria-hidden": label ? null : "true", "aria-label": label });
+  const e = { map: canvas("map"), ruler: canvas("ruler"), tracks: canvas("tracks"), over: canvas("over") };
+  e.span = make("div", { className: "span" });
+  e.whole = make("div", { className: "corner", textContent: "whole trace" });
+  e.rows = make("div", { className: "rows", role: "group", "aria-label": "tracks" });
+  e.bar = make("i", { className: "thumb", "aria-hidden": "true" });
+  e.stage = make("div", { className: "stage", tabIndex: 0, role: "application", "aria-label": "timeline: arrow keys go from event to event, w a s d move, ? tells all keys",
+    "aria-roledescription": "timeline" }, e.tracks, e.over, e.bar);
+  e.picture = make("div", { className: "picture" }, e.whole, e.map, e.span, e.ruler, e.rows, e.stage);
+  e.legend = make("div", { className: "legend-bar", role: "group", "aria-label": "classes" });
+  e.ways = make("div", { className: "jumps" });
+  e.split = make("div", { className: "split", role: "separator", tabIndex: 0, "aria-orientation": "horizontal", "aria-label": "height of the figures" });
+  e.foot = make("div", { className: "foot" });
+  return e;
+}
+
+const asMs = (ns) => String(Number((ns / 1e6).toFixed(6))) + "ms";
+function readTime(text) {
+  const m = /^(-?[\d.]+)(ns|us|ms|s)?$/.exec(text || "");
+  return m ? Math.round(Number(m[1]) * { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[m[2] || "ns"]) : NaN;
+}
+function readRange(text) {
+  const m = /^(.+?)-(.+)$/.exec(text || ""), t0 = m && readTime(m[1]), t1 = m && readTime(m[2]);
+  return m && t1 >= t0 ? [t0, t1] : null;
+}
+const readList = (text) => text ? text.split(",").map(decodeURIComponent) : [];
+const asList = (list) => [...list].map(encodeURIComponent).join(",");
+
+async function start() {
+  const progress = make("p", { className: "opening", role: "status", textContent: "Unpacking the trace\u2026" });
+  main.append(progress);
+  const data = await timeline.open((share) => { progress.textContent = `Unpacking the trace, ${Math.round(share * 100)}%`; });
+  progress.remove();
+  run(data);
+}
+
+function run(data) {
+  const e = build(), view = gp.timelineView(data), draw = gp.timelineDraw(e.tracks, data, view), over = gp.timelineOver(e, data, view, draw);
+  const state = { chosen: null, hover: null, hit: null, range: null, arrows: [], search: null, off: new Uint8Array(data.kinds.length), turn: 0 };
+  const present = new Uint8Array(data.kinds.length);
+  for (const k of data.kindOf) present[k] = 1;
+  const whole = () => [data.view[0], data.view[1]];
+
+  /* ---- drawing: once a frame, whatever happened ---- */
+
+  let wanted = 0, frames = { last: 0, most: 0 };
+  const TRACKS = 1, OVER = 2;
+  function want(what) {
+    if (!wanted) requestAnimationFrame(paint);
+    wanted |= what;
+  }
+  function paint() {
+    const what = wanted, began = performance.now();
+    wanted = 0;
+    if (what & TRACKS) {
+      draw.paint(state);
+      showRows();
+      e.span.textContent = gp.ns(Math.round(view.t1 - view.t0));
+      const part = view.height / view.total;
+      e.bar.hidden = part >= 1;
+      e.bar.style.height = Math.max(24, part * view.height) + "px";
+      e.bar.style.transform = `translateY(${view.scroll / Math.max(1, view.total - view.height) * (view.height - Math.max(24, part * view.height))}px)`;
+    }
+    over.marks(state);
+    over.ruler(state);
+    over.map(state);
+    frames.last = performance.now() - began;
+    frames.most = Math.max(frames.most, frames.last);
+  }
+
+  let settle = 0;
+  function moved(quiet) {
+    want(TRACKS | OVER);
+    clearTimeout(settle);
+    settle = setTimeout(() => {
+      figure();
+      tables.update();
+      if (quiet !== true) remember();
+    }, 140);
+  }
+
+  /* ---- going somewhere ---- */
+
+  let turn = 0;
+  function go(t0, t1, then) {
+    const mine = ++turn, a0 = view.t0, a1 = view.t1;
+    const began = performance.now();
+    if (gp.calm.matches) {
+      view.show(t0, t1);
+      moved();
+      return then && then();
+    }
+    view.show(t0, t1);
+    const b0 = view.t0, b1 = view.t1;
+    const step = (now) => {
+      if (mine !== turn) return;
+      const p = Math.min(1, Math.max(0, (now - began) / 170)), s = p * p * (3 - 2 * p);
+      const span = (a1 - a0) * Math.pow((b1 - b0) / (a1 - a0), s);
+      const part = Math.abs(b1 - b0 - a1 + a0) > 1 ? (span - (a1 - a0)) / (b1 - b0 - a1 + a0) : s;
+      view.show(a0 + (b0 - a0) * part, a0 + (b0 - a0) * part + span);
+      if (p === 1) view.show(b0, b1);
+      moved();
+      if (p < 1) requestAnimationFrame(step); else if (then) then();
+    };
+    requestAnimationFrame(step);
+  }
+  const stop = () => { turn++; };
+
+  /* ---- what is chosen ---- */
+
+  const words = (at) => {
+    const x = data.at(at.track, at.lane, at.i);
+    return `${x.label}, ${gp.ns(x.dur)}, at ${gp.tickLabel(x.t0, 1000)}, ${data.tracks[at.track].name}`;
+  };
+
+  function choose(at, show = true, quiet = false) {
+    state.chosen = at;
+    state.arrows = [];
+    state.hit = null;
+    gp.tip.hide();
+    if (at) {
+      about.event(at);
+      if (show) bring(at);
+      gp.say(words(at));
+    } else {
+      about.ways();
+    }
+    want(OVER);
+    if (!quiet) remember(true);
+  }
+  /* Bring an event into sight; the window only moves or widens where it must. */
+  function bring(at) {
+    const x = data.at(at.track, at.lane, at.i), span = view.t1 - view.t0;
+    view.reveal(at.track, at.lane);
+    if (x.t0 < view.t1 && x.t1 > view.t0 && (x.t0 >= view.t0 || x.t1 <= view.t1 || x.dur > span)) return want(TRACKS | OVER);
+    const middle = x.dur > span ? x.t0 + span / 2 - span / 10 : (x.t0 + x.t1) / 2;
+    go(middle - span / 2, middle + span / 2);
+  }
+  /* Close enough that it can be told from its neighbours. */
+  function closeTo(t0, t1, part = 3) {
+    const wide = Math.max(20, t1 - t0) * (part - 1) / 2;
+    go(t0 - wide, t1 + wide);
+  }
+
+  function select(range, quiet = false) {
+    state.range = range && range[1] > range[0] ? range : null;
+    figure();
+    want(OVER);
+    if (!quiet) remember();
+    if (state.range) gp.say(`selected ${gp.ns(Math.round(range[1] - range[0]))}`);
+  }
+  function figure() {
+    if (e.foot.hidden) return;
+    if (state.range) figures.show("Selection", state.range[0], state.range[1], true);
+    else figures.show(view.isWhole() ? "Whole trace" : "In view", view.t0, view.t1, false);
+  }
+
+  let gapAt = -1, gaps = null, stepAt = -1, slowSteps = null;
+  const acts = {
+    choose, select,
+    arrows(at, list) {
+      if (!gp.samePosition(at, state.chosen)) return;
+      state.arrows = list.slice(0, 200);
+      want(OVER);
+    },
+    fit() {
+      if (state.chosen) { const x = data.at(state.chosen.track, state.chosen.lane, state.chosen.i); closeTo(x.t0, x.t1, 1.4); }
+      else if (state.range) closeTo(state.range[0], state.range[1], 1.1);
+      else go(...whole());
+    },
+    mark() {
+      if (!state.chosen) return;
+      const x = data.at(state.chosen.track, state.chosen.lane, state.chosen.i);
+      if (x.dur > 0) select([x.t0, x.t1]);
+    },
+    look(t0, t1, text) {
+      closeTo(t0, t1, 1.6);
+      select([t0, Math.max(t1, t0 + 1)]);
+      if (text) gp.say(text);
+    },
+    gap(by) {
+      gaps ??= data.gaps(200);
+      if (!gaps.length) return void gp.say("the GPU was never idle");
+      gapAt = (gapAt + by + gaps.length) % gaps.length;
+      const g = gaps[gapAt];
+      closeTo(g.t0, g.t1);
+      select([g.t0, g.t1], true);
+      if (g.at) { view.reveal(g.at.track, g.at.lane); choose(g.at, false); }
+      gp.say(`idle gap ${gapAt + 1} of ${gaps.length}, ${gp.ns(g.t1 - g.t0)}${g.causes.length ? ", " + g.causes[0].text : ""}`);
+    },
+    slow(by) {
+      slowSteps ??= data.steps.filter((s) => !s.partial).sort((a, b) => b.t1 - b.t0 - a.t1 + a.t0);
+      if (!slowSteps.length) return void gp.say("no steps were found");
+      stepAt = (stepAt + by + slowSteps.length) % slowSteps.length;
+      const s = slowSteps[stepAt];
+      acts.look(s.t0, s.t1, `${s.name}, ${gp.ns(s.t1 - s.t0)}, ${stepAt + 1} of ${slowSteps.length} from the slowest`);
+    },
+    find(name) {
+      search.set("^" + name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$");
+      gp.hash.set({ s: search.text });
+    },
+    close(group) {
+      if (!view.closed.delete(group.id)) view.closed.add(group.id);
+      view.layout();
+      moved();
+    },
+    fold(track) {
+      const t = data.tracks[track];
+      if (t.sort === "idle" || t.sort !== "counter" && t.lanes.length < 2) return;
+      view.folds.set(t.id, !view.isFolded(t));
+      view.layout();
+      moved();
+    },
+  };
+  const about = gp.timelineAbout(data, acts), figures = gp.timelineFigures(data, acts), tables = gp.timelineTables(data, view, acts);
+  const showRows = gp.timelineRows(e.rows, data, view, acts);
+
+  /* ---- search ---- */
+
+  const search = gp.search({
+    placeholder: "Search names (regular expression)",
+    find(pattern) {
+      const answer = pattern && data.search(pattern, true);
+      state.search = answer && !answer.error ? answer : null;
+      state.hit = null;
+      state.turn++;
+      want(TRACKS | OVER);
+      if (!state.search) return "";
+      return state.search.total ? `${gp.share(state.search.share, 1)} of GPU time in ${gp.count(state.search.total)}` : "no match";
+    },
+    step(by) {
+      if (!state.search || !state.search.total) return "no match";
+      const from = state.hit || state.chosen, next = state.search.next(from, by) || state.search.next(null, by);
+      if (!next) return "no match";
+      choose(next, true, true);
+      state.hit = next;
+      remember(true);
+      return `${gp.count(state.search.index(next) + 1)} of ${gp.count(state.search.total)}`;
+    },
+  });
+
+  /* ---- the legend ---- */
+
+  const entries = [];
+  function legend() {
+    data.kinds.forEach((k, i) => {
+      if (!present[i] || k.id === "idle") return;
+      const mark = make("i", { className: "swatch-box", "aria-hidden": "true" });
+      mark.style.background = `var(--k-${k.id})`;
+      const b = make("button", { type: "button", title: `${k.label}: click for this class alone, Shift and click to hide it` }, mark, k.label);
+      b.addEventListener("click", (ev) => filter(i, ev.shiftKey));
+      entries[i] = b;
+      e.legend.append(b);
+    });
+  }
+  /* Alone among its like: GPU work, or what leads to it. */
+  function filter(kind, hide) {
+    const like = [...data.kinds.keys()].filter((i) => present[i] && !data.kinds[i].gpu === !data.kinds[kind].gpu && data.kinds[i].id !== "idle");
+    if (hide) {
+      state.off[kind] ^= 1;
+    } else {
+      const alone = !state.off[kind] && like.every((i) => i === kind || state.off[i]);
+      for (const i of like) state.off[i] = alone || i === kind ? 0 : 1;
+    }
+    filtered();
+    remember();
+  }
+  function filtered() {
+    state.turn++;
+    entries.forEach((b, i) => b && b.setAttribute("aria-pressed", String(!state.off[i])));
+    e.legend.classList.toggle("choosing", state.off.some((x) => x));
+    want(TRACKS | OVER);
+  }
+
+  /* ---- the address ---- */
+
+  const keyOf = (at) => {
+    const x = data.at(at.track, at.lane, at.i);
+    return `${encodeURIComponent(data.tracks[at.track].id)}@${asMs(x.t0)}@${gp.pathHash("", x.name)}`;
+  };
+  function eventOf(text) {
+    const [id, when, name] = (text || "").split("@"), track = text && data.find(decodeURIComponent(id)), t = readTime(when);
+    if (!track || !(t >= 0) || !track.lanes) return null;
+    for (let l = 0; l < track.lanes.length; l++) {
+      const lane = track.lanes[l];
+      for (let i = gp.firstFrom(lane, t); i < lane.n && lane.start[i] === t; i++)
+        if (gp.pathHash("", data.names[lane.name[i]]) === name) return { track: track.index, lane: l, i };
+    }
+    return null;
+  }
+  let later = 0;
+  function write(step) {
+    clearTimeout(later);
+    const top = view.rows.find((r) => r.track && r.y + r.h > view.scroll + 1), [w0, w1] = whole();
+    gp.hash.set({
+      t: view.t0 === w0 && view.t1 === w1 ? "" : asMs(Math.round(view.t0)) + "-" + asMs(Math.round(view.t1)),
+      r: state.range ? asMs(state.range[0]) + "-" + asMs(state.range[1]) : "",
+      e: state.chosen ? keyOf(state.chosen) : "",
+      off: asList(data.kinds.filter((k, i) => state.off[i]).map((k) => k.id)),
+      x: asList(view.closed),
+      f: asList([...view.folds].map(([id, yes]) => (yes ? "-" : "+") + id)),
+      y: view.scroll > 0 && top ? encodeURIComponent(top.track.id) : "",
+    }, step);
+  }
+  function remember(step) {
+    if (step === true) return write(true);
+    clearTimeout(later);
+    later = setTimeout(() => write(false), 250);
+  }
+  function recall(h) {
+    const window = readRange(h.t), off = new Set(readList(h.off));
+    data.kinds.forEach((k, i) => { state.off[i] = off.has(k.id) ? 1 : 0; });
+    view.closed = new Set(readList(h.x));
+    view.folds = new Map(readList(h.f).map((f) => [f.slice(1), f[0] === "-"]));
+    view.layout();
+    stop();
+    view.show(...(window || whole()));
+    const range = readRange(h.r), at = eventOf(h.e), top = h.y && data.find(decodeURIComponent(h.y));
+    search.set(h.s || "");
+    if (range) select(range, true); else state.range = null;
+    if (!gp.samePosition(at, state.chosen) || !at) choose(at, false, true);
+    if (top && view.rowOf.get(top.index)) view.scrollTo(view.rowOf.get(top.index).y);
+    filtered();
+    moved(true);
+  }
+
+  /* ---- keys ---- */
+
+  const centre = () => state.pointer >= 0 ? state.pointer : view.width / 2;
+  function zoomBy(factor) {
+    const x = centre(), t = view.t(x), span = (view.t1 - view.t0) * factor;
+    go(t - x / view.width * span, t - x / view.width * span + span);
+  }
+  const panBy = (part) => go(view.t0 + part * (view.t1 - view.t0), view.t1 + part * (view.t1 - view.t0));
+
+  /* The event of a lane that is nearest to time T. */
+  function nearest(track, lane, t) {
+    const l = data.tracks[track].lanes[lane], i = gp.firstFrom(l, t);
+    if (!l.n) return null;
+    const before = i > 0 && (i >= l.n || l.start[i - 1] + l.dur[i - 1] > t || t - l.start[i - 1] - l.dur[i - 1] < l.start[i] - t);
+    return { track, lane, i: before ? i - 1 : Math.min(i, l.n - 1) };
+  }
+  function first() {
+    const row = view.rows.find((r) => r.track && r.track.sort === "slices" && view.isVisible(r)) || view.rows.find((r) => r.track && r.lanes);
+    return row ? nearest(row.track.index, 0, (view.t0 + view.t1) / 2) : null;
+  }
+  function beside(by) {
+    const c = state.chosen;
+    if (!c) return choose(first());
+    const n = data.tracks[c.track].lanes[c.lane].n, i = c.i + by;
+    if (i >= 0 && i < n) choose({ ...c, i });
+  }
+  function across(by) {
+    const c = state.chosen;
+    if (!c) return choose(first());
+    const x = data.at(c.track, c.lane, c.i), lanes = data.tracks[c.track].lanes;
+    const lane = c.lane + by, rowAt = view.rows.findIndex((r) => r.track && r.track.index === c.track);
+    if (lane >= 0 && lane < lanes.length) {
+      const other = nearest(c.track, lane, by > 0 ? x.t0 : (x.t0 + x.t1) / 2);
+      if (other) return choose(other);
+    }
+    for (let r = rowAt + by; r >= 0 && r < view.rows.length; r += by) {
+      const t = view.rows[r].track;
+      if (!t || !t.lanes || !t.lanes.length) continue;
+      const other = nearest(t.index, by > 0 ? 0 : t.lanes.length - 1, x.t0);
+      if (other) return choose(other);
+    }
+  }
+  function follow(out) {
+    const c = state.chosen, a = c && state.arrows.find((v) => gp.samePosition(out ? v.from : v.to, c));
+    if (a) choose(out ? a.to : a.from);
+  }
+  /* Arrow keys scroll what can be scrolled where the focus is in words. */
+  const onPicture = (f) => (ev) => ev.target.closest && ev.target.closest(".foot, .tables") ? false : f(ev);
+
+  function toggleTables() {
+    tables.element.hidden = !tables.element.hidden;
+    e.picture.hidden = !tables.element.hidden;
+    showTable.setAttribute("aria-pressed", String(!tables.element.hidden));
+    if (tables.element.hidden) { resize(); e.stage.focus({ preventScroll: true }); }
+    else { tables.follow(); tables.element.focus(); }
+  }
+  function toggleFoot() {
+    e.foot.hidden = e.split.hidden = !e.foot.hidden;
+    resize();
+    figure();
+  }
+  gp.keys.add([
+    ["w s", "nearer, further (where the pointer is)", (ev) => zoomBy(ev.key === "w" ? 0.5 : 2)],
+    ["a d", "earlier, later", (ev) => panBy(ev.key === "a" ? -0.25 : 0.25)],
+    ["+ -", "nearer, further", (ev) => zoomBy(ev.key === "+" ? 0.5 : 2)],
+    ["0", "the whole trace", () => go(...whole())],
+    ["Home End", "to the beginning, to the end", (ev) => { const s = view.t1 - view.t0; go(ev.key === "Home" ? 0 : data.span - s, ev.key === "Home" ? s : data.span); }],
+    ["ArrowLeft ArrowRight", "the event before, after", onPicture((ev) => beside(ev.key === "ArrowLeft" ? -1 : 1))],
+    ["ArrowUp ArrowDown", "the lane above, below", onPicture((ev) => across(ev.key === "ArrowUp" ? -1 : 1))],
+    ["PageUp PageDown", "scroll the tracks", (ev) => { view.scrollTo(view.scroll + (ev.key === "PageUp" ? -0.8 : 0.8) * view.height); moved(); }],
+    ["f Enter", "fill the window with what is chosen or selected", acts.fit],
+    ["m", "figures of the time that the chosen event took", acts.mark],
+    [", .", "along the arrow: to what launched it, to what it launched", (ev) => follow(ev.key === ".")],
+    ["g G", "longest idle gap, the next longest; back", (ev) => acts.gap(ev.key === "g" ? 1 : -1)],
+    ["x X", "slowest step, the next slowest; back", (ev) => acts.slow(ev.key === "x" ? 1 : -1)],
+    ["c", "copy the name", () => { if (state.chosen) gp.copy(data.at(state.chosen.track, state.chosen.lane, state.chosen.i).name).then(() => gp.say("name copied")); }],
+    ["t", "the same as tables", () => toggleTables()],
+    ["p", "show or hide the figures", toggleFoot],
+  ], "Timeline");
+  gp.keys.onEscape(() => { if (view.isWhole()) return false; go(...whole()); return true; });
+  gp.keys.onEscape(() => { if (!state.range) return false; select(null); return true; });
+  gp.keys.onEscape(() => { if (!state.chosen) return false; choose(null); return true; });
+
+  /* ---- the pointer ---- */
+
+  state.pointer = -1;
+  gp.timelineInput({ stage: e.stage, ruler: e.ruler, map: e.map }, view, {
+    moved() { stop(); gp.tip.hide(); moved(); },
+    window(t0, t1) {
+      stop();
+      const span = t1 - t0;
+      view.show(gp.clamp(t0, 0, Math.max(0, data.span - span)), gp.clamp(t0, 0, Math.max(0, data.span - span)) + span);
+      moved();
+    },
+    range(t0, t1, done) { stop(); select([t0, t1], !done); },
+    hover(x, y, ev) {
+      state.pointer = ev ? x : -1;
+      const at = ev && draw.at(x, y), before = state.hover;
+      state.hover = at;
+      if (!gp.samePosition(before, at)) want(OVER);
+      if (!at) return gp.tip.hide();
+      point(at, ev);
+    },
+    press(x, y, twice) {
+      const at = draw.at(x, y), row = view.rowAt(y);
+      e.stage.focus({ preventScroll: true });
+      if (!at && row && !row.track) return acts.close(row.group);
+      if (at && at.lane < 0) return;
+      choose(at, false);
+      if (twice && at) acts.fit();
+    },
+  });
+  function point(at, ev) {
+    const track = data.tracks[at.track];
+    if (at.lane < 0) {
+      const v = track.value[at.i], unit = { bytes: gp.bytes, percent: (x) => x.toFixed(1) + "%", gbps: (x) => x.toFixed(2) + " GB/s" }[track.unit] || gp.count;
+      return gp.tip.show(ev.clientX, ev.clientY, `${track.name}: ${unit(v)}`, [`since ${gp.tickLabel(track.start[at.i], 1000)}`, `highest ${unit(track.max)}`]);
+    }
+    const x = data.at(at.track, at.lane, at.i);
+    gp.tip.show(ev.clientX, ev.clientY, x.name, [`${gp.ns(x.dur)} at ${gp.tickLabel(x.t0, 1000)}`, `${data.kinds[x.kind].label}, ${data.groups[track.group].name} \u203a ${track.name}`]);
+  }
+
+  /* ---- sizes ---- */
+
+  function resize() {
+    const r = e.stage.getBoundingClientRect();
+    if (r.width < 1) return;
+    view.resize(Math.floor(r.width), Math.floor(r.height));
+    state.turn++;
+    want(TRACKS | OVER);
+  }
+  function footHeight(px) {
+    const h = gp.clamp(px, 90, Math.max(120, innerHeight - 320));
+    e.foot.style.height = h + "px";
+    resize();
+  }
+  e.split.addEventListener("pointerdown", (ev) => {
+    e.split.setPointerCapture(ev.pointerId);
+    const from = ev.clientY, was = e.foot.offsetHeight;
+    e.split.onpointermove = (m) => footHeight(was + from - m.clientY);
+    e.split.onpointerup = e.split.onpointercancel = () => { e.split.onpointermove = null; };
+  });
+  e.split.addEventListener("keydown", (ev) => {
+    const by = { ArrowUp: 24, ArrowDown: -24 }[ev.key];
+    if (!by) return;
+    footHeight(e.foot.offsetHeight + by);
+    ev.preventDefault();
+  });
+
+  /* ---- begin ---- */
+
+  const showTable = make("button", { type: "button", textContent: "Table", title: "the same as tables (t)", "aria-pressed": "false", onclick: toggleTables });
+  const jump = (text, title, onclick) => make("button", { type: "button", textContent: text, title, onclick });
+  e.ways.append(jump("Fit", "the whole trace (0)", () => go(...whole())));
+  if (data.devices.some((d) => d.idle !== null)) e.ways.append(jump("Longest gap", "the longest idle gap; again for the next (g)", () => acts.gap(1)));
+  if (data.steps.length) e.ways.append(jump("Slowest step", "the slowest step; again for the next (x)", () => acts.slow(1)));
+  e.ways.append(showTable);
+  const header = main.querySelector("header");
+  header.append(search.element, gp.pageTools());
+  if (data.notes.length) header.after(make("p", { className: "notes", textContent: data.notes.join(" ") }));
+  e.foot.append(about.element, figures.element);
+  main.append(make("div", { className: "bar" }, e.legend, e.ways), e.picture, tables.element, e.split, e.foot);
+  document.body.classList.add("live");
+  draw.theme();
+  gp.theme.on(() => { draw.theme(); state.turn++; want(TRACKS | OVER); });
+  legend();
+  new ResizeObserver(resize).observe(e.stage);
+  about.ways();
+  resize();
+  gp.hash.on(recall);
+  Object.assign(gp, { page: { data, view, state, draw, acts, frames, paint: () => { wanted |= TRACKS; paint(); return frames.last; } } });
+  document.body.dataset.ready = "1";
+}
+
+start().catch((err) => {
+  main.append(gp.make("p", { className: "opening bad", role: "alert", textContent: "The trace in this page cannot be read: " + err.message }));
+  throw err;
+});
+})();

@@ -1,0 +1,303 @@
+/* timeline_draw.js -- the tracks as a picture. A lane is one line of pixels, made once and repeated over its height, so
+ * that a frame costs what is on the page, not what is in the trace; words come last. Knows no keys and changes nothing.
+ *
+ *   const draw = gp.timelineDraw(canvas, data, view);
+ *   draw.theme();  draw.paint({ search: answer of data.search or null, off: Uint8Array by kind, 1 = not shown });
+ */
+"use strict";
+(() => {
+const LABEL_FROM = 22, FADE = 205, FAINTEST = 84; // of 256: how far what does not match fades, how faint a column may be
+const HATCH = 8;
+
+/* ---- colours: as the canvas has them in memory, 0xAABBGGRR ---- */
+
+function parse(text) {
+  const hex = /^#([0-9a-f]{6})$/i.exec(text);
+  const [r, g, b] = hex ? [0, 2, 4].map((i) => parseInt(hex[1].slice(i, i + 2), 16)) : (text.match(/[\d.]+/g) || [0, 0, 0]).map(Number);
+  return (0xff000000 | b << 16 | g << 8 | r) >>> 0;
+}
+
+/* F/256 of the way from A to B. */
+function mix(a, b, f) {
+  const rb = ((a & 0xff00ff) * (256 - f) + (b & 0xff00ff) * f) / 256 & 0xff00ff;
+  const g = ((a & 0xff00) * (256 - f) + (b & 0xff00) * f) / 256 & 0xff00;
+  return (0xff000000 | rb | g) >>> 0;
+}
+
+/* The first event of a lane, or sample of a counter, that starts at or after T. */
+function firstFrom(lane, t) {
+  let low = 0, high = lane.n;
+  while (low < high) {
+    const middle = low + high >>> 1;
+    if (lane.start[middle] < t) low = middle + 1; else high = middle;
+  }
+  return low;
+}
+
+function timelineDraw(canvas, data, view) {
+  const ctx = canvas.getContext("2d", { alpha: false });
+  const c = {};      // colours of the theme
+  const cuts = new Map();
+  let scale = 1, w = 0, h = 0, image = null, px = null, line = null, blank = null;
+  let busy = null, best = null, tone = null, columnKind = null, columnBusy = null;
+  let advance = 6.65, labels = [], faded = null, columnMark = null, heading = null;
+
+  function theme() {
+    const palette = gp.palette();
+    for (const [name, variable] of Object.entries({ page: "--page", soft: "--soft", line: "--line", ink: "--ink", dim: "--dim",
+      hatch: "--hatch", hatchPage: "--hatch-page", count: "--meter", hit: "--focus" })) {
+      c[name + "Text"] = gp.colour(variable);
+      c[name] = parse(c[name + "Text"]);
+    }
+    c.grid = mix(c.page, c.line, 110);
+    c.fill = new Uint32Array(data.names.length);
+    c.kind = Uint32Array.from(data.kinds, (k) => parse((palette[k.id] || palette.frame).fill[0]));
+    c.ink = data.kinds.map((k) => (palette[k.id] || palette.frame).ink);
+    for (let i = 0; i < c.fill.length; i++) {
+      const of = palette[data.kinds[data.kindOf[i]].id] || palette.frame;
+      c.fill[i] = parse(of.fill[gp.shade(data.names[i], of.fill.length)]);
+    }
+    faded = null;
+  }
+
+  function resize() {
+    scale = Math.min(3, globalThis.devicePixelRatio || 1);
+    const nextW = Math.max(1, Math.round(view.width * scale)), nextH = Math.max(1, Math.round(view.height * scale));
+    if (nextW === w && nextH === h) return;
+    canvas.width = w = nextW;
+    canvas.height = h = nextH;
+    canvas.style.width = view.width + "px";
+    canvas.style.height = view.height + "px";
+    image = ctx.createImageData(w, h);
+    px = new Uint32Array(image.data.buffer);
+    line = new Uint32Array(w);
+    blank = new Uint32Array(w);
+    busy = new Float32Array(w);
+    best = new Float32Array(w);
+    tone = new Uint32Array(w);
+    columnBusy = new Float32Array(w);
+    columnKind = new Uint8Array(w);
+    columnMark = new Uint8Array(w);
+    heading = new Uint32Array(w);
+    ctx.font = font();
+    advance = ctx.measureText("MMMMMMMMMM").width / 10 / scale || 6.65;
+    cuts.clear();
+  }
+  const font = () => 11 * scale + "px " + (getComputedStyle(canvas).getPropertyValue("--mono") || "monospace");
+
+  /* ---- lines of pixels ---- */
+
+  function put(from, y, high) {
+    const top = Math.max(0, y), end = Math.min(h, y + high);
+    for (let r = top; r < end; r++) px.set(from, r * w);
+  }
+  /* The same where some of the line is hatched: those pixels are 0 in it. */
+  function putHatched(from, y, high) {
+    const top = Math.max(0, y), end = Math.min(h, y + high), size = Math.round(HATCH * scale), wide = Math.round(2.6 * scale);
+    for (let r = top; r < end; r++) {
+      const row = r * w;
+      for (let x = 0; x < w; x++) px[row + x] = from[x] || ((x + r) % size < wide ? c.hatch : c.hatchPage);
+    }
+  }
+
+  /* While something is searched, all other colours stand back. */
+  function fades(search) {
+    faded = search && Uint32Array.from(c.fill, (v, i) => search.match[i] ? v : mix(v, c.page, FADE));
+  }
+
+  /* From the columns of the data: how busy, and with what; matches above all. */
+  function lineOfColumns(lane, { search, off }) {
+    if (!data.columns(lane, view.t0, view.t1, w, columnBusy, columnKind, off)) return;
+    for (let x = 0; x < w; x++) {
+      if (!(columnBusy[x] > 0)) continue;
+      const share = Math.max(FAINTEST, Math.min(256, columnBusy[x] * 256));
+      line[x] = mix(line[x], c.kind[columnKind[x]], search ? share * (256 - FADE) / 256 : share);
+    }
+    if (!search) return;
+    data.marks(search, lane, view.t0, view.t1, w, columnMark);
+    for (let x = 0; x < w; x++) if (columnMark[x]) line[x] = c.hit;
+  }
+
+  /* Event by event. What is narrower than a pixel and a half goes into columns, the longest of one gives the colour. */
+  function lineOfEvents(lane, from, to, { search, off }, y, text) {
+    const { start, dur, name } = lane, t0 = view.t0, k = w / (view.t1 - t0), fill = faded || c.fill, match = search && search.match;
+    let narrow = false;
+    for (let i = from; i < to; i++) {
+      const id = name[i];
+      if (off[data.kindOf[id]]) continue;
+      const x0 = (start[i] - t0) * k, wide = dur[i] * k;
+      if (wide < 1.5) {
+        const x = Math.max(0, Math.min(w - 1, x0 | 0)), weight = match && match[id] ? wide + 2 : wide;
+        if (!narrow) { busy.fill(0); best.fill(-1); narrow = true; }
+        busy[x] += match && match[id] ? 1 : wide;
+        if (weight > best[x]) { best[x] = weight; tone[x] = fill[id]; }
+        continue;
+      }
+      const a = Math.max(0, Math.round(x0));
+      let b = Math.min(w, Math.round(x0 + wide));
+      if (b - a >= 4 && b < w) b--;
+      line.fill(fill[id], a, b);
+      if (text && b - a >= LABEL_FROM * scale) label(id, a, b, y, !match || match[id]);
+    }
+    if (!narrow) return;
+    for (let x = 0; x < w; x++) {
+      if (best[x] >= 0) line[x] = mix(line[x], tone[x], Math.max(FAINTEST, Math.min(256, busy[x] * 256)));
+    }
+  }
+
+  function label(id, a, b, y, strong) {
+    labels.push(id, a, b, y, strong ? 1 : 0);
+  }
+
+  function paintLane(lane, y, high, marks, text) {
+    if (y >= h || y + high <= 0) return;
+    line.set(blank);
+    const [from, to] = data.bounds(lane, view.t0, view.t1);
+    if (data.windows || to - from > 2 * w) lineOfColumns(lane, marks);
+    if (to - from <= 2 * w) lineOfEvents(lane, from, to, marks, y, text);
+    put(line, y, high);
+  }
+
+  /* Idle time: hatched, never a colour; its cause is written where there is room. */
+  function paintGaps(lane, y, high) {
+    line.set(blank);
+    const [from, to] = data.bounds(lane, view.t0, view.t1), k = w / (view.t1 - view.t0);
+    if (to - from > 2 * w && data.columns(lane, view.t0, view.t1, w, columnBusy, columnKind)) {
+      for (let x = 0; x < w; x++) if (columnBusy[x] > 0.5) line[x] = 0;
+      else if (columnBusy[x] > 0) line[x] = mix(line[x], c.hatch, 100);
+    } else {
+      for (let i = from; i < to; i++) {
+        const a = Math.max(0, Math.round((lane.start[i] - view.t0) * k)), b = Math.min(w, Math.round((lane.start[i] + lane.dur[i] - view.t0) * k));
+        if (b > a) line.fill(0, a, b);
+        else if (a < w) line[a] = c.hatch;
+        if (b - a >= 60 * scale) label(-1 - lane.name[i], a, b, y, true);
+      }
+    }
+    putHatched(line, y, high);
+  }
+
+  /* A counter: in each column from its smallest to its largest value, filled to the ground. */
+  function paintCounter(track, y, high) {
+    const { start, value, n } = track, k = (view.t1 - view.t0) / w, ground = y + high - 1;
+    const low = Math.min(0, track.min), span = track.max - low || 1, level = (v) => ground - Math.round((v - low) / span * (high - 2));
+    const edge = c.count, tint = mix(c.page, c.count, 60);
+    let i = firstFrom(track, view.t0), v = i > 0 ? value[i - 1] : NaN;
+    for (let x = 0; x < w; x++) {
+      const end = view.t0 + (x + 1) * k;
+      let min = v, max = v;
+      for (; i < n && start[i] < end; i++) {
+        v = value[i];
+        if (!(v >= min)) min = v;
+        if (!(v <= max)) max = v;
+      }
+      if (!(max >= min)) continue;
+      const top = level(max), bottom = level(min);
+      for (let r = Math.max(0, top); r <= Math.min(h - 1, ground); r++) px[r * w + x] = r <= Math.max(bottom, top + scale - 1) ? edge : tint;
+    }
+  }
+
+  /* A row that is folded away still shows where something happens. */
+  function paintHeading(row, marks) {
+    const y = Math.round((row.y - view.scroll) * scale), high = Math.round(row.h * scale);
+    heading.fill(c.soft);
+    put(heading, y, high);
+    if (row.closed) {
+      const tracks = row.tracks.filter((t) => t.lanes && t.lanes.length && t.sort !== "idle"), n = Math.min(tracks.length, 6);
+      const pitch = Math.floor((high - 8 * scale) / Math.max(1, n));
+      const kept = blank;
+      blank = heading;
+      for (let i = 0; i < n; i++) paintLane(tracks[i].lanes[0], y + Math.round(4 * scale) + i * pitch, Math.max(1, pitch - 1), marks, false);
+      blank = kept;
+    }
+    const rule = Math.min(h - 1, y + high - 1);
+    if (rule >= 0) px.fill(c.line, rule * w, rule * w + w);
+  }
+  function paintTrack(row, marks) {
+    const top = Math.round((row.y - view.scroll + 2) * scale), track = row.track;
+    if (track.sort === "counter") return paintCounter(track, top, Math.round((row.h - 5) * scale));
+    for (let l = 0; l < row.lanes; l++) {
+      const y = Math.round((row.y - view.scroll + 2 + l * row.pitch) * scale);
+      const end = Math.round((row.y - view.scroll + 2 + (l + 1) * row.pitch) * scale);
+      const high = Math.max(1, end - y - (row.pitch >= 5 ? Math.max(1, Math.round(scale)) : 0));
+      if (track.sort === "idle") paintGaps(track.lanes[l], y, high);
+      else paintLane(track.lanes[l], y, high, marks, row.pitch >= 14);
+    }
+  }
+
+  /* ---- words ---- */
+
+  function cutLabel(id, columns) {
+    const key = id * 1024 + Math.min(columns, 1023);
+    let text = cuts.get(key);
+    if (text === undefined) cuts.set(key, text = gp.cutName(data.labels[id], columns));
+    return text;
+  }
+
+  function writeLabels() {
+    ctx.font = font();
+    ctx.textBaseline = "middle";
+    const pad = 4 * scale, middle = (row) => row + 9 * scale;
+    let ink = "";
+    for (let i = 0; i < labels.length; i += 5) {
+      const id = labels[i], a = labels[i + 1], b = labels[i + 2], y = labels[i + 3];
+      const columns = Math.floor((b - a - 1.6 * pad) / (advance * scale));
+      if (id < 0) { writeGap(-1 - id, a, b, y, columns); ink = ""; continue; }
+      const text = columns >= 3 ? cutLabel(id, columns) : "";
+      if (!text) continue;
+      const want = labels[i + 4] ? c.ink[data.kindOf[id]] : c.dimText;
+      if (want !== ink) ctx.fillStyle = ink = want;
+      ctx.fillText(text, a + pad, middle(y));
+    }
+  }
+  function writeGap(id, a, b, y, columns) {
+    const text = gp.cut(data.labels[id], columns - 2);
+    if (!text) return;
+    const wide = text.length * advance * scale, x = Math.round((a + b - wide) / 2);
+    ctx.fillStyle = c.hatchPageText;
+    ctx.fillRect(x - 4 * scale, y + scale, wide + 8 * scale, 13 * scale);
+    ctx.fillStyle = c.inkText;
+    ctx.fillText(text, x, y + 8 * scale);
+  }
+
+  function paint(marks) {
+    resize();
+    fades(marks.search);
+    labels = [];
+    const step = gp.tickStep(view, 110);
+    blank.fill(c.page);
+    for (let t = Math.ceil(view.t0 / step) * step; t < view.t1; t += step) {
+      const x = Math.round(view.x(t) * scale);
+      if (x >= 0 && x < w) blank[x] = c.grid;
+    }
+    put(blank, 0, h);
+    for (const row of view.rows) if (view.isVisible(row)) { if (row.track) paintTrack(row, marks); else paintHeading(row, marks); }
+    ctx.putImageData(image, 0, 0);
+    writeLabels();
+  }
+
+  /* What is at a point: the event there, or the longest one within two pixels. Returns a position of the data, or null; lane -1: a counter. */
+  function at(x, y) {
+    const row = view.rowAt(y);
+    if (!row || !row.track) return null;
+    if (row.track.sort === "counter") {
+      const i = firstFrom(row.track, view.t(x)) - 1;
+      return i >= 0 ? { track: row.track.index, lane: -1, i } : null;
+    }
+    const l = view.laneAt(row, y - 2), lane = row.track.lanes[l];
+    if (!lane) return null;
+    const slack = 2 * (view.t1 - view.t0) / view.width, t = view.t(x);
+    const [from, end] = data.bounds(lane, t - slack, t + slack), to = Math.min(end, from + 4000);
+    let found = -1, over = -1;
+    for (let i = from; i < to; i++) {
+      if (lane.start[i] <= t && t < lane.start[i] + lane.dur[i] && (over < 0 || lane.dur[i] > lane.dur[over])) over = i;
+      if (found < 0 || lane.dur[i] > lane.dur[found]) found = i;
+    }
+    const i = over >= 0 ? over : found;
+    return i >= 0 ? { track: row.track.index, lane: l, i } : null;
+  }
+
+  return { theme, paint, at, colours: c, get scale() { return scale; } };
+}
+
+Object.assign(gp, { timelineDraw, firstFrom });
+})();
