@@ -45,7 +45,7 @@ struct reader {
     bool ended;
     uint64_t bad_unseen; /* damaged blocks whose sequence numbers have not been missed yet */
     bool any_end;
-    bool few_links; /* no arrows and no External ids for now: correlation ids may tell all */
+    bool few_links; /* neither arrows nor External ids: correlation ids may tell all */
     GP_VEC(struct producer) producers;
     GP_VEC(struct kept) blocks;
 };
