@@ -37,8 +37,9 @@ static const struct gp_option options[] = {
      "API calls to record: launches and copies, also waits, or all (default: sync)", GP_OPT_CHOICE,
      offsetof(struct opts, api)},
     {0, "no-nvtx", NULL, "do not record NVTX ranges", GP_OPT_FLAG, offsetof(struct opts, no_nvtx)},
-    {0, "flush-interval", "DURATION", "flush this often, at most so much is lost in a crash (default: 200ms)",
-     GP_OPT_DURATION, offsetof(struct opts, flush_ns)},
+    {0, "flush-interval", "DURATION",
+     "flush this often, at most twice that is lost in a crash (default: 100ms)", GP_OPT_DURATION,
+     offsetof(struct opts, flush_ns)},
     {0, "buffer-size", "SIZE", "size of one activity buffer (default: 1M)", GP_OPT_UINT,
      offsetof(struct opts, buffer_bytes)},
     {0},
@@ -210,23 +211,37 @@ static void begin_trace(struct collect *c)
     gp_gpt_flush(c->writer, &c->trace);
 }
 
+/* Processes that did not end in order: who, and how as far as we can know, which is for our own child alone. */
+static void note_cuts(struct collect *c)
+{
+    int32_t pid;
+    for (size_t i = 0; (pid = gp_hub_next_cut(c->hub, &i)) >= 0;) {
+        char how[40] = "was killed or ended by _exit", why[120];
+        if (pid == c->launch.pid && c->launch.signal)
+            snprintf(how, sizeof how, "was ended by signal %d", c->launch.signal);
+        else if (pid == c->launch.pid && c->launch.ended) snprintf(how, sizeof how, "ended by _exit");
+        snprintf(why, sizeof why, "process %ld %s: up to two flush intervals are missing", (long)pid, how);
+        struct gp_loss l = {gp_intern_cstr(&c->trace.strings, "ends of processes"),
+                            gp_intern_cstr(&c->trace.strings, why), 1, UINT32_MAX};
+        GP_VEC_PUSH(&c->trace.losses, l);
+    }
+}
+
 static void end_trace(struct collect *c, const struct gp_hub_totals *t)
 {
     struct gp_buf b = {0};
     gp_buf_printf(&b, "%d", c->launch.status);
     set_meta(&c->trace, "exit_status", &b);
+    if (c->launch.signal) {
+        gp_buf_printf(&b, "%d", c->launch.signal);
+        set_meta(&c->trace, "exit_signal", &b);
+    }
     gp_buf_printf(&b, "%u", t->processes);
     set_meta(&c->trace, "traced_processes", &b);
     gp_buf_put_i64(&b, t->stats.cpu_ns);
     set_meta(&c->trace, "collector_cpu_ns", &b);
     gp_buf_release(&b);
-    if (t->cut) {
-        struct gp_loss l = {gp_intern_cstr(&c->trace.strings, "ends of processes"),
-                            gp_intern_cstr(&c->trace.strings,
-                                           "killed or ended by _exit: up to one flush interval is missing"),
-                            t->cut, UINT32_MAX};
-        GP_VEC_PUSH(&c->trace.losses, l);
-    }
+    note_cuts(c);
     note_clock(&c->trace);
     gp_gpt_end(c->writer, &c->trace);
 }
@@ -353,7 +368,7 @@ static int collect(struct collect *c, struct gp_err *err)
 
 int main(int argc, char **argv)
 {
-    struct collect c = {.opts = {.api = "sync", .flush_ns = 200000000, .buffer_bytes = 1 << 20},
+    struct collect c = {.opts = {.api = "sync", .flush_ns = 100000000, .buffer_bytes = 1 << 20},
                         .trace_fd = -1};
     struct gp_buf library = {0};
     struct gp_err err = {0};

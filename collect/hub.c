@@ -15,6 +15,7 @@ enum { READ_BYTES = 1 << 18, MAX_FRAME = GP_GPT_MAX_PAYLOAD + GP_GPT_BLOCK_HEADE
 struct conn {
     int fd; /* -1 when closed */
     uint32_t producer;
+    int32_t pid;
     bool greeted, said_bye;
     uint8_t *buf;
     size_t n, cap;
@@ -87,6 +88,7 @@ static bool greet(struct gp_hub *hub, struct conn *c, const uint8_t *p, size_t n
     struct gp_wire_welcome w = hub->welcome;
     w.version = GP_WIRE_VERSION;
     w.producer = c->producer = ++hub->producers;
+    c->pid = hello.pid;
     c->greeted = true;
     return !gp_wire_send(c->fd, GP_WIRE_WELCOME, &w, sizeof w);
 }
@@ -219,6 +221,15 @@ struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub)
             t.stats.worst_inversion_ns = s->worst_inversion_ns;
     }
     return t;
+}
+
+int32_t gp_hub_next_cut(const struct gp_hub *hub, size_t *from)
+{
+    while (*from < hub->conns.n) {
+        const struct conn *c = &hub->conns.at[(*from)++];
+        if (c->greeted && c->fd < 0 && !c->said_bye) return c->pid;
+    }
+    return -1;
 }
 
 void gp_hub_free(struct gp_hub *hub)

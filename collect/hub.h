@@ -41,6 +41,9 @@ void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n);
 /* Close every connection, which tells the processes to stop tracing. No new ones are let in after that. */
 void gp_hub_stop(struct gp_hub *hub);
 struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub);
+/* The process id of the next process that ended without saying BYE, and *FROM moved behind it (begin with 0); -1 when
+ * there is none left. */
+int32_t gp_hub_next_cut(const struct gp_hub *hub, size_t *from);
 void gp_hub_free(struct gp_hub *hub);
 
 #endif

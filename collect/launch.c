@@ -108,5 +108,6 @@ void gp_launch_events(struct gp_launch *l)
     if (l->ended || waitpid(l->pid, &status, WNOHANG) != l->pid) return;
     child_pid = 0; /* the number may be given to somebody else now */
     l->ended = true;
-    l->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    l->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    l->status = l->signal ? 128 + l->signal : WEXITSTATUS(status);
 }

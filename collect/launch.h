@@ -20,6 +20,7 @@ struct gp_launch {
     int events_fd; /* readable when a signal came or the command ended */
     bool ended;
     int status;      /* exit status of the command, 128+N for signal N; or one of the three above */
+    int signal;      /* that ended the command, or 0 */
     unsigned nudges; /* signals that came after the end */
 };
 

@@ -1,6 +1,7 @@
 /* A program that uses the pretended GPU of mock.h, in ways whose record counts follow from the arguments. */
 #include "mock.h"
 
+#include <limits.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 #include <pthread.h>
@@ -94,6 +95,53 @@ static int do_die(int argc, char **argv)
     if (!strcmp(how, "kill")) kill(getpid(), SIGKILL);
     if (!strcmp(how, "term")) kill(getpid(), SIGTERM);
     return 5;
+}
+
+enum { MAX_TIMES = 1 << 18 };
+static const int64_t MAY_LOSE_NS = 250000000;
+static int64_t launch_ns[MAX_TIMES];
+static _Atomic unsigned launched;
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Kills the process after MS, having told how many launches are older than what may be lost. Where this thread itself
+ * is woken late, others are, too, and that much more may be missing. */
+static void *killer(void *ctx)
+{
+    int64_t due = now_ns() + *(const unsigned *)ctx * INT64_C(1000000), late = 0;
+    for (int64_t before = now_ns(); before < due; before = now_ns()) {
+        rest(5);
+        int64_t slept = now_ns() - before - 5000000;
+        if (slept > late) late = slept;
+    }
+    int64_t oldest = now_ns() - MAY_LOSE_NS - 3 * late;
+    unsigned n = 0, all = launched;
+    while (n < all && launch_ns[n] <= oldest) n++;
+    fprintf(stderr, "app: kept %u of %u\n", n, all);
+    kill(getpid(), SIGKILL);
+    return NULL;
+}
+
+/* killed MS: launches all the time, and is killed after MS. */
+static int do_killed(int argc, char **argv)
+{
+    unsigned ms = arg(argc, argv, 2, 100);
+    pthread_t t;
+    cuInit(0);
+    pthread_create(&t, NULL, killer, &ms);
+    while (launched < UINT_MAX) {
+        launch(1, 1);
+        unsigned n = launched;
+        if (n < MAX_TIMES) launch_ns[n] = now_ns();
+        launched = n < MAX_TIMES ? n + 1 : n;
+        if (n % 4 == 0) rest(1);
+    }
+    return 0;
 }
 
 /* stuck N: N launches and one whose kernel never ends. */
@@ -289,6 +337,7 @@ int main(int argc, char **argv)
         {"launch", do_launch}, {"mix", do_mix},     {"die", do_die},           {"stuck", do_stuck},
         {"fork", do_fork},     {"nvtx", do_nvtx},   {"payload", do_payload},   {"none", do_none},
         {"long", do_long},     {"reset", do_reset}, {"closefds", do_closefds}, {"ranges", do_ranges},
+        {"killed", do_killed},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);

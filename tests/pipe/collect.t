@@ -128,6 +128,27 @@ test_expect_success 'a process that is killed is told of, one that ends in order
     status_of $collect -o t $app die exit 10 0 && ! grep "ended early" err && facts t && has verdict:clean 1
 '
 
+# kill_one MS: a run that is killed after MS; the trace opens, holds all but the last 250 ms, and says what happened.
+kill_one() {
+    gpuprof-collect -o killed$1.trace $app killed $1 2>killed$1.err
+    test $? = 137 && "$mock/facts" killed$1.trace >killed$1.facts &&
+        grep "process [0-9]* was ended by signal 9" killed$1.facts &&
+        ! grep broken: killed$1.facts &&
+        awk "/^gpu /{gpu=\$2} /^api /{api=\$2} /^joined /{joined=\$2} /^app: kept /{kept=\$3; told=1}
+            END {exit !(told && gpu >= kept && api >= kept && joined >= kept)}" killed$1.facts killed$1.err
+}
+
+test_expect_success '50 kills at random times: every trace opens, loses at most the last 250 ms, and says so' '
+    awk "BEGIN {srand(); for (i = 0; i < 50; i++) print 12 * i + int(rand() * 12)}" >times &&
+    for first in 0 5 10 15 20 25 30 35 40 45; do
+        for ms in $(sed -n "$((first + 1)),$((first + 5))p" times); do
+            { kill_one $ms >out$ms 2>&1 || { echo "after $ms ms"; cat killed$ms.err; } >>failed; } &
+        done
+        wait
+    done
+    if test -e failed; then cat failed; false; fi
+'
+
 test_expect_success 'killed at once: a valid trace' '
     status_of $collect -o t $app die kill 10 0 && test $status = 137 && facts t && lacks broken:
 '

@@ -109,6 +109,10 @@ static void processes_are_numbered_and_their_blocks_marked(void **state)
     serve(&f);
     assert_int_equal(gp_hub_totals(f.hub).live, 0);
     assert_int_equal(gp_hub_totals(f.hub).cut, 2);
+    size_t from = 0;
+    assert_int_equal(gp_hub_next_cut(f.hub, &from), 1); /* what join() says that it is */
+    assert_int_equal(gp_hub_next_cut(f.hub, &from), 1);
+    assert_int_equal(gp_hub_next_cut(f.hub, &from), -1);
     end(&f);
 }
 
@@ -131,6 +135,8 @@ static void a_process_that_says_bye_is_not_cut_and_its_sums_count(void **state)
     assert_int_equal(t.stats.dropped, 3);
     assert_int_equal(t.processes, 1);
     assert_int_equal(t.cut, 0);
+    size_t from = 0;
+    assert_int_equal(gp_hub_next_cut(f.hub, &from), -1);
     end(&f);
 }
 
