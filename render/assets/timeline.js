@@ -34,8 +34,11 @@ function readRange(text) {
   const m = /^(.+?)-(.+)$/.exec(text || ""), t0 = m && readTime(m[1]), t1 = m && readTime(m[2]);
   return m && t1 >= t0 ? [t0, t1] : null;
 }
-const readList = (text) => text ? text.split(",").map(decodeURIComponent) : [];
-const asList = (list) => [...list].map(encodeURIComponent).join(",");
+/* Ids come from names: what separates them is written differently within. */
+const escaped = (id) => id.replace(/[%,@]/g, (c) => "%" + c.charCodeAt(0).toString(16));
+const unescaped = (text) => text.replace(/%(25|2c|40)/gi, (m, hex) => String.fromCharCode(parseInt(hex, 16)));
+const readList = (text) => text ? text.split(",").map(unescaped) : [];
+const asList = (list) => [...list].map(escaped).join(",");
 
 async function start() {
   const progress = make("p", { className: "opening", role: "status", textContent: "Unpacking the trace\u2026" });
@@ -229,7 +232,6 @@ function run(data) {
   /* ---- search ---- */
 
   const search = gp.search({
-    placeholder: "Search names (regular expression)",
     find(pattern) {
       const answer = pattern && data.search(pattern, true);
       state.search = answer && !answer.error ? answer : null;
@@ -258,7 +260,7 @@ function run(data) {
       if (!present[i] || k.id === "idle") return;
       const mark = make("i", { className: "swatch-box", "aria-hidden": "true" });
       mark.style.background = `var(--k-${k.id})`;
-      const b = make("button", { type: "button", title: `${k.label}: click for this class alone, Shift and click to hide it` }, mark, k.label);
+      const b = make("button", { type: "button", title: `${k.label}: click for this class alone, Shift and click to hide it` }, mark, gp.briefly(k.label));
       b.addEventListener("click", (ev) => filter(i, ev.shiftKey));
       entries[i] = b;
       e.legend.append(b);
@@ -287,10 +289,10 @@ function run(data) {
 
   const keyOf = (at) => {
     const x = data.at(at.track, at.lane, at.i);
-    return `${encodeURIComponent(data.tracks[at.track].id)}@${asMs(x.t0)}@${gp.pathHash("", x.name)}`;
+    return `${escaped(data.tracks[at.track].id)}@${asMs(x.t0)}@${gp.pathHash("", x.name)}`;
   };
   function eventOf(text) {
-    const [id, when, name] = (text || "").split("@"), track = text && data.find(decodeURIComponent(id)), t = readTime(when);
+    const [id, when, name] = (text || "").split("@"), track = text && data.find(unescaped(id)), t = readTime(when);
     if (!track || !(t >= 0) || !track.lanes) return null;
     for (let l = 0; l < track.lanes.length; l++) {
       const lane = track.lanes[l];
@@ -310,7 +312,7 @@ function run(data) {
       off: asList(data.kinds.filter((k, i) => state.off[i]).map((k) => k.id)),
       x: asList(view.closed),
       f: asList([...view.folds].map(([id, yes]) => (yes ? "-" : "+") + id)),
-      y: view.scroll > 0 && top ? encodeURIComponent(top.track.id) : "",
+      y: view.scroll > 0 && top ? top.track.id : "",
     }, step);
   }
   function remember(step) {
@@ -326,7 +328,7 @@ function run(data) {
     view.layout();
     stop();
     view.show(...(window || whole()));
-    const range = readRange(h.r), at = eventOf(h.e), top = h.y && data.find(decodeURIComponent(h.y));
+    const range = readRange(h.r), at = eventOf(h.e), top = h.y && data.find(h.y);
     search.set(h.s || "");
     if (range) select(range, true); else state.range = null;
     if (!gp.samePosition(at, state.chosen) || !at) choose(at, false, true);

@@ -19,6 +19,7 @@ function parse(text) {
 
 /* F/256 of the way from A to B. */
 function mix(a, b, f) {
+  f = Math.round(f);
   const rb = ((a & 0xff00ff) * (256 - f) + (b & 0xff00ff) * f) / 256 & 0xff00ff;
   const g = ((a & 0xff00) * (256 - f) + (b & 0xff00) * f) / 256 & 0xff00;
   return (0xff000000 | rb | g) >>> 0;
@@ -51,12 +52,15 @@ function timelineDraw(canvas, data, view) {
     }
     c.grid = mix(c.page, c.line, 110);
     c.fill = new Uint32Array(data.names.length);
-    c.kind = Uint32Array.from(data.kinds, (k) => parse((palette[k.id] || palette.frame).fill[0]));
+    /* what leads to GPU work is nearly grey: a little darker, it stays apart from the page, and more so where lanes are thin */
+    const APART = gp.theme.dark ? 34 : 14, THIN = gp.theme.dark ? 90 : 56, apart = (k, v, by) => k.gpu ? v : mix(v, c.ink, by);
+    c.kind = Uint32Array.from(data.kinds, (k) => apart(k, parse((palette[k.id] || palette.frame).fill[0]), APART));
     c.ink = data.kinds.map((k) => (palette[k.id] || palette.frame).ink);
     for (let i = 0; i < c.fill.length; i++) {
       const of = palette[data.kinds[data.kindOf[i]].id] || palette.frame;
-      c.fill[i] = parse(of.fill[gp.shade(data.names[i], of.fill.length)]);
+      c.fill[i] = apart(data.kinds[data.kindOf[i]], parse(of.fill[gp.shade(data.names[i], of.fill.length)]), APART);
     }
+    c.thin = { fill: c.fill.map((v, i) => data.kinds[data.kindOf[i]].gpu ? v : mix(v, c.ink, THIN)), kind: c.kind.map((v, i) => apart(data.kinds[i], v, THIN)) };
     faded = null;
   }
 
@@ -91,12 +95,12 @@ function timelineDraw(canvas, data, view) {
     const top = Math.max(0, y), end = Math.min(h, y + high);
     for (let r = top; r < end; r++) px.set(from, r * w);
   }
-  /* The same where some of the line is hatched: those pixels are 0 in it. */
-  function putHatched(from, y, high) {
+  /* A line that is hatched: STRIPE where the stripes are. */
+  function putHatched(from, stripe, y, high) {
     const top = Math.max(0, y), end = Math.min(h, y + high), size = Math.round(HATCH * scale), wide = Math.round(2.6 * scale);
     for (let r = top; r < end; r++) {
       const row = r * w;
-      for (let x = 0; x < w; x++) px[row + x] = from[x] || ((x + r) % size < wide ? c.hatch : c.hatchPage);
+      for (let x = 0; x < w; x++) px[row + x] = (x + r) % size < wide ? stripe[x] : from[x];
     }
   }
 
@@ -106,12 +110,12 @@ function timelineDraw(canvas, data, view) {
   }
 
   /* From the columns of the data: how busy, and with what; matches above all. */
-  function lineOfColumns(lane, { search, off }) {
+  function lineOfColumns(lane, { search, off }, kinds) {
     if (!data.columns(lane, view.t0, view.t1, w, columnBusy, columnKind, off)) return;
     for (let x = 0; x < w; x++) {
       if (!(columnBusy[x] > 0)) continue;
       const share = Math.max(FAINTEST, Math.min(256, columnBusy[x] * 256));
-      line[x] = mix(line[x], c.kind[columnKind[x]], search ? share * (256 - FADE) / 256 : share);
+      line[x] = mix(line[x], kinds[columnKind[x]], search ? share * (256 - FADE) / 256 : share);
     }
     if (!search) return;
     data.marks(search, lane, view.t0, view.t1, w, columnMark);
@@ -119,8 +123,8 @@ function timelineDraw(canvas, data, view) {
   }
 
   /* Event by event. What is narrower than a pixel and a half goes into columns, the longest of one gives the colour. */
-  function lineOfEvents(lane, from, to, { search, off }, y, text) {
-    const { start, dur, name } = lane, t0 = view.t0, k = w / (view.t1 - t0), fill = faded || c.fill, match = search && search.match;
+  function lineOfEvents(lane, from, to, { search, off }, y, text, colours) {
+    const { start, dur, name } = lane, t0 = view.t0, k = w / (view.t1 - t0), fill = faded || colours, match = search && search.match;
     let narrow = false;
     for (let i = from; i < to; i++) {
       const id = name[i];
@@ -153,27 +157,32 @@ function timelineDraw(canvas, data, view) {
     if (y >= h || y + high <= 0) return;
     line.set(blank);
     const [from, to] = data.bounds(lane, view.t0, view.t1);
-    if (data.windows || to - from > 2 * w) lineOfColumns(lane, marks);
-    if (to - from <= 2 * w) lineOfEvents(lane, from, to, marks, y, text);
+    const colours = high < 6 * scale ? c.thin : c;
+    if (data.windows || to - from > 2 * w) lineOfColumns(lane, marks, colours.kind);
+    if (to - from <= 2 * w) lineOfEvents(lane, from, to, marks, y, text, colours.fill);
     put(line, y, high);
   }
 
   /* Idle time: hatched, never a colour; its cause is written where there is room. */
-  function paintGaps(lane, y, high) {
+  function paintGaps(lane, y, high, marks) {
+    if (y >= h || y + high <= 0) return;
     line.set(blank);
-    const [from, to] = data.bounds(lane, view.t0, view.t1), k = w / (view.t1 - view.t0);
-    if (to - from > 2 * w && data.columns(lane, view.t0, view.t1, w, columnBusy, columnKind)) {
-      for (let x = 0; x < w; x++) if (columnBusy[x] > 0.5) line[x] = 0;
-      else if (columnBusy[x] > 0) line[x] = mix(line[x], c.hatch, 100);
-    } else {
-      for (let i = from; i < to; i++) {
-        const a = Math.max(0, Math.round((lane.start[i] - view.t0) * k)), b = Math.min(w, Math.round((lane.start[i] + lane.dur[i] - view.t0) * k));
-        if (b > a) line.fill(0, a, b);
-        else if (a < w) line[a] = c.hatch;
-        if (b - a >= 60 * scale) label(-1 - lane.name[i], a, b, y, true);
+    tone.set(blank);
+    const [from, to] = data.bounds(lane, view.t0, view.t1), k = w / (view.t1 - view.t0), match = marks.search && marks.search.match;
+    if (data.columns(lane, view.t0, view.t1, w, columnBusy, columnKind)) {
+      for (let x = 0; x < w; x++) {
+        if (!(columnBusy[x] > 0)) continue;
+        const share = Math.max(FAINTEST, Math.min(256, columnBusy[x] * 256));
+        line[x] = mix(line[x], c.hatchPage, share);
+        tone[x] = mix(tone[x], c.hatch, share);
       }
     }
-    putHatched(line, y, high);
+    for (let i = from; i < to && to - from <= 2 * w; i++) {
+      const a = Math.max(0, Math.round((lane.start[i] - view.t0) * k)), b = Math.min(w, Math.round((lane.start[i] + lane.dur[i] - view.t0) * k));
+      if (match && match[lane.name[i]]) tone.fill(c.hit, a, Math.max(a + 1, b));
+      if (b - a >= 60 * scale) label(-1 - lane.name[i], a, b, y, true);
+    }
+    putHatched(line, tone, y, high);
   }
 
   /* A counter: in each column from its smallest to its largest value, filled to the ground. */
@@ -213,13 +222,15 @@ function timelineDraw(canvas, data, view) {
     if (rule >= 0) px.fill(c.line, rule * w, rule * w + w);
   }
   function paintTrack(row, marks) {
+    const rule = Math.round((row.y + row.h - view.scroll) * scale) - 1;
+    if (rule >= 0 && rule < h) px.fill(c.grid, rule * w, rule * w + w);
     const top = Math.round((row.y - view.scroll + 2) * scale), track = row.track;
     if (track.sort === "counter") return paintCounter(track, top, Math.round((row.h - 5) * scale));
     for (let l = 0; l < row.lanes; l++) {
       const y = Math.round((row.y - view.scroll + 2 + l * row.pitch) * scale);
       const end = Math.round((row.y - view.scroll + 2 + (l + 1) * row.pitch) * scale);
       const high = Math.max(1, end - y - (row.pitch >= 5 ? Math.max(1, Math.round(scale)) : 0));
-      if (track.sort === "idle") paintGaps(track.lanes[l], y, high);
+      if (track.sort === "idle") paintGaps(track.lanes[l], y, high, marks);
       else paintLane(track.lanes[l], y, high, marks, row.pitch >= 14);
     }
   }

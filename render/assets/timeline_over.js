@@ -216,7 +216,7 @@ function timelineRows(element, data, view, acts) {
     return b;
   }
 
-  return function show() {
+  return () => {
     const now = new Set();
     let before = null;
     for (const row of view.rows) {

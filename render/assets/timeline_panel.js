@@ -20,6 +20,8 @@ function swatch(kind) {
   return i;
 }
 const button = (text, title, onclick, className) => make("button", { type: "button", textContent: text, title, onclick, className });
+/* "matrix multiply" of "matrix multiply, convolution" */
+const briefly = (label) => label.split(",")[0];
 /* A row of figures: a word, then numbers. */
 const line = (mark, word, title, ...numbers) => make("div", { className: "line" }, mark,
   make("span", { className: "word", textContent: word, title }), ...numbers.map((textContent) => make("span", { className: "n", textContent })));
@@ -53,11 +55,11 @@ function timelineAbout(data, acts) {
     const mine = ++turn, { name } = data.at(at.track, at.lane, at.i);
     const shut = button("\u00d7", "close (Esc)", () => acts.choose(null));
     shut.setAttribute("aria-label", "close the details");
-    const head = make("header", {}, make("h2", { className: "name", textContent: name }), make("div", { className: "do" },
+    const head = make("header", {}, make("h2", { textContent: "Event" }), make("div", { className: "do" },
       gp.copyButton("Copy", () => name, "copy the name (c)"), button("Zoom", "fill the window with it (f)", acts.fit),
       button("Range", "figures of the time it took (m)", acts.mark), shut));
     const list = make("dl", {}, ...facts(at).map(term)), ways = make("div", { className: "ways" });
-    element.replaceChildren(head, make("div", { className: "scroll" }, ways, list));
+    element.replaceChildren(head, make("div", { className: "scroll" }, make("p", { className: "name", textContent: name }), ways, list));
     const [args, arrows] = await Promise.all([data.details(at.track, at.lane, at.i), data.arrows(at.track, at.lane, at.i)]);
     if (mine !== turn) return;
     list.append(...args.map(term));
@@ -152,11 +154,12 @@ function timelineFigures(data, acts) {
     const kinds = summed(answer.devices, "kinds", "kind"), kernels = summed(answer.devices, "kernels", "name");
     const work = kernels.reduce((a, k) => a + k.ns, 0);
     const classes = make("div", { className: "column classes" }, make("h3", { textContent: "GPU time by class" }),
-      ...kinds.map((k) => line(swatch(data.kinds[k.kind].id), data.kinds[k.kind].label, data.kinds[k.kind].label, gp.ns(Math.round(k.ns)), gp.share(k.ns, work))));
+      ...kinds.map((k) => line(swatch(data.kinds[k.kind].id), briefly(data.kinds[k.kind].label), data.kinds[k.kind].label, gp.ns(Math.round(k.ns)), gp.share(k.ns, work))));
+    const room = Math.max(12, Math.floor((body.clientWidth * 0.41 - 224) / 7.4)); // columns of the names of kernels
     const top = make("div", { className: "column kernels" }, make("h3", { textContent: "Top kernels" }));
     for (const k of kernels.slice(0, 30)) {
       const row = line(swatch(data.kinds[data.kindOf[k.name]].id), "", data.names[k.name], gp.count(k.count) + "\u00d7", gp.ns(Math.round(k.ns)), gp.share(k.ns, work));
-      row.querySelector(".word").append(button(gp.cutName(data.labels[k.name], 44), data.names[k.name], () => acts.find(data.names[k.name]), "link"));
+      row.querySelector(".word").append(button(gp.cutName(data.labels[k.name], room), data.names[k.name], () => acts.find(data.names[k.name]), "link"));
       top.append(row);
     }
     if (kernels.length > 30) top.append(make("p", { className: "hint", textContent: `and ${kernels.length - 30} more; Copy TSV has all` }));
@@ -225,5 +228,5 @@ function timelineTables(data, view, acts) {
   return { element, update, follow() { from = 0; update(); }, choose(track) { chosen = track; from = 0; } };
 }
 
-Object.assign(gp, { timelineAbout, timelineFigures, timelineTables });
+Object.assign(gp, { briefly, timelineAbout, timelineFigures, timelineTables });
 })();

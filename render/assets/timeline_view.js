@@ -125,6 +125,7 @@ function tickStep(view, pixels) {
 
 /* A point in time with the decimals that STEP needs: "12.345 ms". */
 function tickLabel(t, step) {
+  if (t === 0) return "0";
   const [ns, unit] = UNITS.find(([ns]) => Math.max(t, step) >= ns) || UNITS[3];
   const decimals = Math.max(0, Math.ceil(Math.log10(ns / step) - 1e-9));
   return (t / ns).toFixed(Math.min(9, decimals)) + " " + unit;
