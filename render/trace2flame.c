@@ -10,6 +10,7 @@
 #include "formats/base/output.h"
 #include "formats/folded_read.h"
 #include "formats/reader.h"
+#include "render/flame_html.h"
 #include "render/flame_svg.h"
 #include "render/folded_write.h"
 #include "render/speedscope_write.h"
@@ -22,11 +23,12 @@ enum {
     MOST_FRAMES = 1000000,
     MAX_CAUSES = 16
 };
+#define NOT_GIVEN UINT64_MAX
 enum { MIN_WIDTH = 320, MAX_WIDTH = 32768 };
 
 struct opts {
     struct gp_common_opts common;
-    const char *weight, *filter, *classes, *title;
+    const char *weight, *filter, *classes, *title; /* NULL: not given */
     int64_t min_duration_ns;
     double group_small_pct;
     uint64_t max_depth, max_frames, width;
@@ -59,9 +61,9 @@ static const struct gp_option options[] = {
     {0, "title", "TEXT", "heading of the picture", GP_OPT_STRING, offsetof(struct opts, title)},
     {0, "width", "PIXELS", "width of the picture (default: 1200, fitted to the window where scripts run)",
      GP_OPT_UINT, offsetof(struct opts, width)},
-    {0, "max-frames", "N", "draw at most N boxes, the widest (default: 5000)", GP_OPT_UINT,
-     offsetof(struct opts, max_frames)},
-    GP_OPTIONS_COMMON("svg|folded|speedscope", "svg"),
+    {0, "max-frames", "N", "draw at most N boxes, the widest (default: 5000; on paper with html: 1000)",
+     GP_OPT_UINT, offsetof(struct opts, max_frames)},
+    GP_OPTIONS_COMMON("svg|html|folded|speedscope", "svg"),
     {0},
 };
 
@@ -82,6 +84,11 @@ static enum gp_weight weight_of(const char *name)
     for (int w = 0; w < GP_WEIGHT_COUNT_; w++)
         if (!strcmp(gp_weight_name((enum gp_weight)w), name)) return (enum gp_weight)w;
     return GP_WEIGHT_GPU;
+}
+
+static uint64_t max_frames(const struct opts *o)
+{
+    return o->max_frames == NOT_GIVEN ? DEFAULT_FRAMES : o->max_frames;
 }
 
 static enum gp_unit unit_of(enum gp_weight weight)
@@ -106,16 +113,33 @@ static int read_classes(struct job *j, struct gp_err *err)
     return failed ? gp_err_context(err, "%s", j->opts->classes) : 0;
 }
 
-/* One set of stacks for each weight that is asked for: a speedscope file has them all unless one is named. */
+static bool is_format(const struct opts *o, const char *name)
+{
+    return !strcmp(o->common.format, name);
+}
+
+/* The weights of the sets of stacks: one, or those that the format has room for. A page has them all, for events and
+ * bytes stand beside the GPU time; a speedscope file has one alone where it is named. */
+static void choose_weights(struct job *j)
+{
+    static const enum gp_weight page[] = {GP_WEIGHT_GPU, GP_WEIGHT_CPU, GP_WEIGHT_IDLE};
+    static const enum gp_weight speedscope[] = {GP_WEIGHT_GPU, GP_WEIGHT_COUNT, GP_WEIGHT_BYTES};
+    const struct opts *o = j->opts;
+    const enum gp_weight *several = is_format(o, "html")                       ? page
+                                    : !o->weight && is_format(o, "speedscope") ? speedscope
+                                                                               : NULL;
+    j->profiles = several ? MAX_PROFILES : 1;
+    for (size_t i = 0; i < j->profiles; i++)
+        j->weights[i] = several ? several[i] : weight_of(o->weight ? o->weight : "gpu");
+}
+
 static int open_stacks(struct job *j, struct gp_err *err)
 {
-    static const enum gp_weight all[MAX_PROFILES] = {GP_WEIGHT_GPU, GP_WEIGHT_COUNT, GP_WEIGHT_BYTES};
     const struct opts *o = j->opts;
-    bool several = !o->weight && !strcmp(o->common.format, "speedscope");
+    bool html = is_format(o, "html");
     if (o->classes && read_classes(j, err)) return -1;
-    j->profiles = several ? MAX_PROFILES : 1;
+    choose_weights(j);
     for (size_t i = 0; i < j->profiles; i++) {
-        j->weights[i] = several ? all[i] : weight_of(o->weight ? o->weight : "gpu");
         struct gp_stacks_opts so = {.weight = j->weights[i],
                                     .min_duration_ns = o->min_duration_ns,
                                     .max_depth =
@@ -123,7 +147,8 @@ static int open_stacks(struct job *j, struct gp_err *err)
                                     .group_small_pct = o->group_small_pct,
                                     .filter = o->filter,
                                     .filter_ignore_case = o->ignore_case,
-                                    .invert = o->invert,
+                                    .invert = o->invert && !html, /* a page turns them over itself */
+                                    .extra = html && j->weights[i] == GP_WEIGHT_GPU,
                                     .raw = o->raw,
                                     .show_api = o->api,
                                     .show_python_glue = o->glue,
@@ -158,8 +183,7 @@ static int add_trace(struct job *j, struct gp_input *in, struct gp_err *err)
     int failed = 0;
     if (!strcmp(gp_trace_verdict(&t), "unusable"))
         failed = gp_fail(err, GP_E_FORMAT, -1, "nothing in it can be used");
-    for (size_t i = 0; i < j->profiles && !failed; i++)
-        gp_stacks_add_trace(j->stacks[i], &t, j->tool->nargs > 1);
+    if (!failed) gp_stacks_add_trace_to(j->stacks, j->profiles, &t, j->tool->nargs > 1);
     j->traces++;
     gp_trace_release(&t);
     return failed;
@@ -266,38 +290,83 @@ static void put_causes(struct gp_buf *b, const struct gp_flame *flame)
     }
 }
 
+/* What else there is to say of a tree, in a few words. */
+static void put_note(const struct job *j, const struct gp_flame *flame, struct gp_buf *note)
+{
+    const struct gp_stacks_stats *st = &flame->stats;
+    if (st->unattributed_weight > 0) {
+        gp_scale_put_share(note, st->unattributed_weight, flame->tree.total[GP_CALLTREE_ROOT]);
+        gp_buf_puts(note, " without a launch record");
+    }
+    if (flame->weight == GP_WEIGHT_IDLE && flame->tree.nodes.n) put_causes(note, flame);
+    if (j->damaged) gp_buf_puts(note, note->n ? ", input damaged" : "input damaged");
+}
+
+/* What to say instead of a picture. */
+static const char *empty_text(const struct job *j, const struct gp_flame *flame)
+{
+    return flame->stats.filtered                          ? "No stack matches the filter"
+           : flame->weight == GP_WEIGHT_IDLE && j->traces ? "No device was idle between its GPU events"
+           : j->folded && !j->traces                      ? "No stack weighs anything"
+                                                          : NULL;
+}
+
+/* Folded stacks whose numbers nobody has named. */
+static bool is_samples(const struct job *j)
+{
+    return j->folded && !j->traces && !j->opts->weight;
+}
+
 static void write_svg(const struct job *j, const struct gp_flame *flame, struct gp_output *out)
 {
     struct gp_buf svg = {0}, inputs = {0}, note = {0};
-    const struct gp_stacks_stats *st = &flame->stats;
     bool folded = j->folded && !j->traces;
     put_inputs(&inputs, j->tool);
-    if (st->unattributed_weight > 0) {
-        gp_scale_put_share(&note, st->unattributed_weight, flame->tree.total[GP_CALLTREE_ROOT]);
-        gp_buf_puts(&note, " without a launch record");
-    }
-    if (flame->weight == GP_WEIGHT_IDLE && flame->tree.nodes.n) put_causes(&note, flame);
-    if (j->damaged) gp_buf_puts(&note, note.n ? ", input damaged" : "input damaged");
+    put_note(j, flame, &note);
     struct gp_flame_svg_opts so = {
         .title = j->opts->title,
-        .measure = folded && !j->opts->weight ? "samples" : gp_weight_text(flame->weight),
-        .unit = folded && !j->opts->weight ? GP_UNIT_COUNT : unit_of(flame->weight),
+        .measure = is_samples(j) ? "samples" : gp_weight_text(flame->weight),
+        .unit = is_samples(j) ? GP_UNIT_COUNT : unit_of(flame->weight),
         .input = gp_buf_str(&inputs),
         .note = note.n ? gp_buf_str(&note) : NULL,
-        .empty = st->filtered                                   ? "No stack matches the filter"
-                 : flame->weight == GP_WEIGHT_IDLE && j->traces ? "No device was idle between its GPU events"
-                 : folded                                       ? "No stack weighs anything"
-                                                                : NULL,
-        .hint = st->filtered || folded || flame->weight != GP_WEIGHT_GPU
+        .empty = empty_text(j, flame),
+        .hint = flame->stats.filtered || folded || flame->weight != GP_WEIGHT_GPU
                     ? NULL
                     : "trace2flame --weight cpu shows the time of the host",
         .events = j->traces && flame->weight != GP_WEIGHT_CPU && flame->weight != GP_WEIGHT_IDLE,
         .width = (int)j->opts->width,
-        .max_frames = (uint32_t)j->opts->max_frames,
+        .max_frames = (uint32_t)max_frames(j->opts),
     };
     gp_flame_svg_write(&svg, flame, &so);
     gp_output_write(out, svg.data, svg.n);
     gp_buf_release(&svg);
+    gp_buf_release(&inputs);
+    gp_buf_release(&note);
+}
+
+/* The numbers of folded stacks are what the user says they are, and there is nothing else to see. */
+static void write_html(const struct job *j, struct gp_flame *flames, struct gp_output *out)
+{
+    struct gp_buf html = {0}, inputs = {0}, note = {0};
+    bool folded = j->folded && !j->traces;
+    enum gp_weight opened = weight_of(j->opts->weight ? j->opts->weight : "gpu");
+    put_inputs(&inputs, j->tool);
+    put_note(j, &flames[0], &note);
+    if (folded) flames[0].weight = opened;
+    struct gp_flame_html_opts so = {
+        .title = j->opts->title,
+        .input = gp_buf_str(&inputs),
+        .note = note.n ? gp_buf_str(&note) : NULL,
+        .opened = opened,
+        .inverted = j->opts->invert,
+        .samples = is_samples(j),
+        .empty = empty_text(j, &flames[0]),
+        .width = (int)j->opts->width,
+        .still_frames = j->opts->max_frames == NOT_GIVEN ? 0 : (uint32_t)j->opts->max_frames,
+    };
+    gp_flame_html_write(&html, flames, folded ? 1 : j->profiles, &so);
+    gp_output_write(out, html.data, html.n);
+    gp_buf_release(&html);
     gp_buf_release(&inputs);
     gp_buf_release(&note);
 }
@@ -307,7 +376,7 @@ static void write_speedscope(const struct job *j, const struct gp_flame *flames,
     struct gp_speedscope_profile profiles[MAX_PROFILES];
     struct gp_buf name = {0};
     size_t n = 0;
-    bool folded = j->folded && !j->traces && !j->opts->weight;
+    bool folded = is_samples(j);
     for (size_t i = 0; i < j->profiles; i++) {
         if (i && flames[i].tree.total[GP_CALLTREE_ROOT] == 0) continue;
         profiles[n++] = (struct gp_speedscope_profile){folded ? "samples" : gp_weight_text(j->weights[i]),
@@ -320,10 +389,11 @@ static void write_speedscope(const struct job *j, const struct gp_flame *flames,
     gp_buf_release(&name);
 }
 
-static void write_flames(const struct job *j, const struct gp_flame *flames, struct gp_output *out)
+static void write_flames(const struct job *j, struct gp_flame *flames, struct gp_output *out)
 {
-    if (!strcmp(j->opts->common.format, "folded")) gp_folded_write(out, &flames[0].tree, &flames[0].strings);
-    else if (!strcmp(j->opts->common.format, "speedscope")) write_speedscope(j, flames, out);
+    if (is_format(j->opts, "folded")) gp_folded_write(out, &flames[0].tree, &flames[0].strings);
+    else if (is_format(j->opts, "speedscope")) write_speedscope(j, flames, out);
+    else if (is_format(j->opts, "html")) write_html(j, flames, out);
     else write_svg(j, &flames[0], out);
 }
 
@@ -341,12 +411,12 @@ static void tell_stacks(const struct job *j, const struct gp_flame *flame)
 static int draw(struct job *j, struct gp_err *err)
 {
     struct gp_flame flames[MAX_PROFILES];
-    bool svg = !strcmp(j->opts->common.format, "svg");
+    bool svg = is_format(j->opts, "svg");
     if (open_stacks(j, err) || read_inputs(j, err)) return -1;
     struct gp_output *out = gp_output_open(j->opts->common.output, err);
     if (!out) return -1;
     for (size_t i = 0; i < j->profiles; i++) {
-        gp_stacks_finish(j->stacks[i], svg ? (size_t)j->opts->max_frames : 0, &flames[i]);
+        gp_stacks_finish(j->stacks[i], svg ? (size_t)max_frames(j->opts) : 0, &flames[i]);
         j->stacks[i] = NULL;
     }
     if (j->opts->common.verbose) tell_stacks(j, &flames[0]);
@@ -360,7 +430,7 @@ static int check_opts(const struct opts *o, struct gp_err *err)
 {
     if (o->width && (o->width < MIN_WIDTH || o->width > MAX_WIDTH))
         return gp_fail(err, GP_E_USAGE, -1, "--width: from %d to %d", MIN_WIDTH, MAX_WIDTH);
-    if (o->max_frames < 2 || o->max_frames > MOST_FRAMES)
+    if (max_frames(o) < 2 || max_frames(o) > MOST_FRAMES)
         return gp_fail(err, GP_E_USAGE, -1, "--max-frames: from 2 to %d", MOST_FRAMES);
     return 0;
 }
@@ -378,7 +448,7 @@ int main(int argc, char **argv)
         .max_operands = -1,
         .stdin_default = true,
     };
-    struct opts o = {.common.format = "svg", .max_frames = DEFAULT_FRAMES};
+    struct opts o = {.common.format = "svg", .max_frames = NOT_GIVEN};
     if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
     struct job j = {.tool = &tool, .opts = &o};
     struct gp_err err = {0};

@@ -159,9 +159,6 @@ function jsonButton() {
   return make("button", { type: "button", textContent: "JSON", title: "save the answer for programs",
     onclick: () => gp.save(gp.fileName(".json"), "application/json", data.textContent) });
 }
-const tools = gp.pageTools(jsonButton());
-document.querySelector("main").prepend(tools);
-
 // ---- search: rows of all tables, and findings ----
 
 const targets = [...document.querySelectorAll(".findings li, .table tbody tr")];
@@ -192,7 +189,7 @@ function step(by) {
   return `${at + 1} of ${shown.length}`;
 }
 const search = gp.search({ find, step, placeholder: "Search the page", label: "search tables and findings by regular expression" });
-tools.append(search.element);
+document.querySelector("main").prepend(make("div", { className: "top" }, search.element, gp.pageTools(jsonButton())));
 // Whoever searches keeps the box in sight.
 const float = () => search.element.classList.toggle("floating", scrollY > 90 && (search.text !== "" || document.activeElement === search.box));
 for (const type of ["focus", "blur", "input"]) search.box.addEventListener(type, float);

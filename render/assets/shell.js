@@ -94,6 +94,15 @@ function pathHash(before, name) {
   return (a >>> 0).toString(36) + (b >>> 0).toString(36);
 }
 
+// A small square of a colour class, for legends.
+function swatch(k) {
+  const SVG = "http://www.w3.org/2000/svg", svg = document.createElementNS(SVG, "svg"), rect = document.createElementNS(SVG, "rect");
+  for (const [n, v] of [["class", "swatch"], ["width", 12], ["height", 12], ["aria-hidden", "true"]]) svg.setAttribute(n, v);
+  for (const [n, v] of [["class", "k-" + k], ["width", 12], ["height", 12], ["rx", 2]]) rect.setAttribute(n, v);
+  svg.append(rect);
+  return svg;
+}
+
 // ---- what is said, to those who listen and those who look ----
 
 const spoken = make("div", { className: "spoken", "aria-live": "polite", role: "status" });
@@ -414,6 +423,7 @@ function fromBase64(text) {
 }
 
 // Reads bytes one column after the other: unsigned LEB128 numbers, up to 2^53 exactly.
+const utf8 = new TextDecoder();
 function reader(data) {
   let at = 0;
   const next = () => {
@@ -429,7 +439,7 @@ function reader(data) {
   return {
     next,
     signed() { const v = next(); return v % 2 ? -(v + 1) / 2 : v / 2; },
-    text() { const n = next(), s = new TextDecoder().decode(data.subarray(at, at + n)); at += n; return s; },
+    text() { const n = next(), s = n ? utf8.decode(data.subarray(at, at + n)) : ""; at += n; return s; },
     fill(array) { for (let i = 0; i < array.length; i++) array[i] = next(); return array; },
     get done() { return at >= data.length; },
   };
@@ -447,6 +457,6 @@ function pageTools(...more) {
     make("button", { type: "button", textContent: "?", title: "keys (?)", "aria-label": "keys", onclick: help }));
 }
 
-return { make, ns, bytes, count, exactly, share, cut, cutName, pathHash, say, copy, copyButton, save, fileName, theme, colour, palette, shade, hash,
+return { make, swatch, ns, bytes, count, exactly, share, cut, cutName, pathHash, say, copy, copyButton, save, fileName, theme, colour, palette, shade, hash,
   keys, help, search, choice, tip, panel, unpack, reader, pageTools, calm };
 })();
