@@ -30,7 +30,7 @@ static inline struct gp_span gp_span_of(const char *s, size_t n)
 /* The bytes FROM to TO of T. */
 static inline struct gp_span gp_span_cut(struct gp_span t, size_t from, size_t to)
 {
-    return (struct gp_span){t.s + from, to - from};
+    return (struct gp_span){from ? t.s + from : t.s, to - from}; /* T may be NULL */
 }
 
 /* T without blanks around it. */
@@ -55,7 +55,7 @@ static inline bool gp_span_ends(struct gp_span t, const char *with)
 
 static inline bool gp_span_equals(struct gp_span t, const char *with)
 {
-    return t.n == strlen(with) && !memcmp(t.s, with, t.n);
+    return t.n == strlen(with) && (!t.n || !memcmp(t.s, with, t.n));
 }
 
 /* ---- names ---- */
