@@ -67,8 +67,8 @@ static void add_busy(struct gp_lanes_build *b, uint32_t group, uint32_t device)
     }
     int64_t width = end > begin ? (end - begin - 1) / BUSY_BUCKETS + 1 : 0;
     if (width) {
-        struct gp_lanes_counter *c =
-            &l->counters.at[add_counter(b, group, "busy", "GPU busy", 8, GP_LANES_PERCENT)];
+        uint32_t number = add_counter(b, group, "busy", "GPU busy", 8, GP_LANES_PERCENT);
+        struct gp_lanes_counter *c = &l->counters.at[number];
         for (int64_t at = begin; at < end; at += width) {
             int64_t to = end - at < width ? end : at + width, ns = gp_intervals_within(&busy, at, to);
             add_sample(c, at, (double)(ns * 1000 / (to - at)) / 10);
@@ -158,8 +158,8 @@ static void add_copies(struct gp_lanes_build *b, uint32_t group, uint32_t device
         GP_VEC_PUSH(&changes, ((struct change){start + dur, -gbps, -1}));
     }
     if (changes.n) {
-        struct gp_lanes_counter *c =
-            &b->l->counters.at[add_counter(b, group, "copies", "copy bandwidth", 14, GP_LANES_GBPS)];
+        uint32_t number = add_counter(b, group, "copies", "copy bandwidth", 14, GP_LANES_GBPS);
+        struct gp_lanes_counter *c = &b->l->counters.at[number];
         qsort(changes.at, changes.n, sizeof *changes.at, by_time);
         double sum = 0;
         int64_t copies = 0;

@@ -18,9 +18,9 @@ void gp_pack_text(struct gp_buf *b, const char *s, size_t n)
 }
 
 /* Bytes of base64 in one element: a multiple of 4, far below the longest string of any browser. */
-enum { PART = 1 << 26, PIECE = 3 << 14 };
+enum { PART = 1 << 26, PIECE = 3 << 14, LEVEL = 6 };
 
-/* What has been deflated but not written, and where it goes. */
+/* What was deflated and is being written, and where it goes. */
 struct pack {
     struct gp_svg *w;
     const char *id;
@@ -65,13 +65,28 @@ static void flush(struct pack *p)
     p->n = 0;
 }
 
-void gp_page_pack(struct gp_svg *w, const char *id, const void *data, size_t n)
+void gp_page_packed(struct gp_svg *w, const char *id, const void *deflated, size_t n)
 {
     struct pack *p = gp_zalloc(sizeof *p);
     p->w = w;
     p->id = id;
+    const uint8_t *from = deflated;
+    do {
+        p->n = n < PIECE ? n : PIECE;
+        if (p->n) memcpy(p->piece, from, p->n);
+        from += p->n;
+        n -= p->n;
+        flush(p);
+    } while (n);
+    gp_svg_close(w);
+    gp_svg_newline(w);
+    free(p);
+}
+
+void gp_page_deflate(struct gp_buf *to, const void *data, size_t n)
+{
     z_stream z = {0};
-    if (deflateInit(&z, 6) != Z_OK) gp_out_of_memory(n);
+    if (deflateInit(&z, LEVEL) != Z_OK) gp_out_of_memory(n);
     const uint8_t *from = data;
     int status = Z_OK;
     while (status != Z_STREAM_END) {
@@ -82,15 +97,18 @@ void gp_page_pack(struct gp_svg *w, const char *id, const void *data, size_t n)
             from += most;
             n -= most;
         }
-        z.next_out = p->piece + p->n;
-        z.avail_out = (uInt)(PIECE - p->n);
+        z.next_out = (Bytef *)gp_buf_reserve(to, PIECE);
+        z.avail_out = PIECE;
         status = deflate(&z, n ? Z_NO_FLUSH : Z_FINISH);
-        p->n = PIECE - z.avail_out;
-        if (p->n == PIECE) flush(p);
+        to->n += PIECE - z.avail_out;
     }
-    if (p->n || !p->parts) flush(p);
     deflateEnd(&z);
-    gp_svg_close(w);
-    gp_svg_newline(w);
-    free(p);
+}
+
+void gp_page_pack(struct gp_svg *w, const char *id, const void *data, size_t n)
+{
+    struct gp_buf deflated = {0};
+    gp_page_deflate(&deflated, data, n);
+    gp_page_packed(w, id, deflated.data, deflated.n);
+    gp_buf_release(&deflated);
 }

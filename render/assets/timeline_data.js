@@ -662,7 +662,6 @@ class Data {
   // ---- args ----
 
   async details(track, lane, i) {
-    if (!this.head.args) return [];
     const l = this.tracks[track].lanes[lane], me = l.first + i, { block } = this.head, b = Math.floor(me / block);
     if (!this.head.args.includes(b)) return [];
     const configs = await this.configs();
@@ -679,7 +678,7 @@ class Data {
   configs() {
     return this.section("configs", function (r) {
       const all = JSON.parse(new TextDecoder().decode(r.data));
-      return all.map((list) => list.map(([k, v]) => [k, String(v)]));
+      return all.map((c) => [...c.list.map(([k, v]) => [k, String(v)]), ...c.extra ? extras(c.extra) : []]);
     });
   }
 

@@ -1,0 +1,33 @@
+#include "render/timeline_html.h"
+
+#include <string.h>
+#include "render/page_html.h"
+#include "render/page_pack.h"
+
+static const struct gp_page_parts parts = {&gp_asset_timeline_css, &gp_asset_timeline_js};
+
+static void flush(struct gp_buf *b, struct gp_output *out)
+{
+    gp_output_write(out, b->data, b->n);
+    b->n = 0;
+}
+
+void gp_timeline_html_write(const struct gp_timeline *tl, const char *title, struct gp_output *out)
+{
+    struct gp_svg w;
+    struct gp_buf b = {0};
+    gp_page_begin(&w, &b, title, &parts);
+    gp_page_open(&w, "main", "timeline");
+    gp_page_element(&w, "h1", NULL, title, strlen(title));
+    gp_svg_close(&w);
+    gp_svg_newline(&w);
+    gp_page_palette(&w);
+    for (size_t i = 0; i < tl->sections.n; i++) {
+        const struct gp_timeline_section *s = &tl->sections.at[i];
+        gp_page_packed(&w, s->id, s->bytes.data, s->bytes.n);
+        flush(&b, out);
+    }
+    gp_page_end(&w, &parts);
+    flush(&b, out);
+    gp_buf_release(&b);
+}
