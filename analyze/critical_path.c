@@ -243,6 +243,9 @@ static uint32_t walk_host(struct walk *w, uint32_t track)
 /* Kernels that follow each other on a stream are this far apart at most; a longer wait has another reason. */
 enum { KERNEL_GAP_NS = 5000, LOOK_BACK = 256 };
 
+/* Of a launching call that is longer, only this much at its end is launching. */
+enum { LAUNCH_CALL_NS = 10000 };
+
 /* An event of another stream of the device that ended between AFTER and the start of ROW: what ROW waited for when neither
  * its stream nor its launch tells. */
 static uint32_t other_stream(const struct walk *w, uint32_t row, int64_t after_ns)
@@ -258,16 +261,46 @@ static uint32_t other_stream(const struct walk *w, uint32_t row, int64_t after_n
     return NONE;
 }
 
+/* The call that launched ROW: the host had not come to its end when the stream was free, so ROW cannot have been queued.
+ * The nodes of a graph, but the first, have one call and wait for each other. */
+struct launch {
+    uint32_t call;            /* row of GP_API; NONE */
+    int64_t begin_ns, end_ns; /* no later than the start of ROW */
+    bool late;
+};
+
+static struct launch launch_of(const struct walk *w, uint32_t row, int64_t free_since_ns)
+{
+    const struct gp_events *api = &w->v->t->events[GP_API];
+    int64_t start = gpu_start(w, row);
+    struct launch l = {gp_view_launch(w->v, row), INT64_MIN, INT64_MIN, false};
+    if (l.call == NONE) return l;
+    l.begin_ns = api->start_ns[l.call] < start ? api->start_ns[l.call] : start;
+    l.end_ns = api->dur_ns[l.call] < start - l.begin_ns ? l.begin_ns + api->dur_ns[l.call] : start;
+    uint32_t previous = w->previous[row];
+    bool same = previous != NONE && gp_view_launch(w->v, previous) == l.call;
+    l.late = l.begin_ns >= free_since_ns || (!same && l.end_ns > free_since_ns);
+    return l;
+}
+
+static void explain_launch(struct walk *w, const struct launch *l)
+{
+    const struct gp_events *api = &w->v->t->events[GP_API];
+    gp_sid label = label_of(w, GP_API, api->name[l->call]);
+    int64_t from = l->end_ns - l->begin_ns > LAUNCH_CALL_NS ? l->end_ns - LAUNCH_CALL_NS : l->begin_ns;
+    explain_host(w, from, api->track[l->call], label, GP_PATH_LAUNCH);
+    explain_host(w, l->begin_ns, api->track[l->call], label, GP_PATH_HOST);
+}
+
 /* Explain the time before ROW began, and say what to look at next: a GPU event, or NONE with *TRACK set to the thread that
  * launched it. */
 static uint32_t before(struct walk *w, uint32_t row, uint32_t *track)
 {
-    const struct gp_events *api = &w->v->t->events[GP_API];
-    int64_t start = gpu_start(w, row), launched = INT64_MIN, free_since = INT64_MIN;
-    uint32_t launch = gp_view_launch(w->v, row), previous = w->previous[row];
-    if (launch != NONE) launched = api->start_ns[launch] < start ? api->start_ns[launch] : start;
+    int64_t start = gpu_start(w, row), free_since = INT64_MIN;
+    uint32_t previous = w->previous[row];
     if (previous != NONE) free_since = gpu_end(w, previous) < start ? gpu_end(w, previous) : start;
-    int64_t ready = launched > free_since ? launched : free_since;
+    struct launch launch = launch_of(w, row, free_since);
+    int64_t ready = launch.begin_ns > free_since ? launch.begin_ns : free_since;
     if (ready == INT64_MIN || start - ready > KERNEL_GAP_NS) {
         uint32_t other = other_stream(w, row, ready);
         if (other != NONE) {
@@ -275,9 +308,9 @@ static uint32_t before(struct walk *w, uint32_t row, uint32_t *track)
             return other;
         }
     }
-    if (launch != NONE && launched >= free_since) {
-        explain_host(w, launched, api->track[launch], label_of(w, GP_API, api->name[launch]), GP_PATH_LAUNCH);
-        *track = api->track[launch];
+    if (launch.late) {
+        explain_launch(w, &launch);
+        *track = w->v->t->events[GP_API].track[launch.call];
         return NONE;
     }
     if (previous != NONE) explain_gpu(w, free_since, row, GP_PATH_KERNEL_GAP);

@@ -94,6 +94,62 @@ static void queued_kernels_lead_to_each_other(void **state)
     end(&f);
 }
 
+// Another tool knows no graph launches. The call leads to the first node, each node to the next.
+static void a_graph_launch_leads_to_its_nodes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    mk_kernel(&f.t, f.stream, 0, 5, "before", GP_NO_ID);
+    mk_host(&f.t, GP_OP, f.main, 0, 200, "replay");
+    mk_call(&f.t, f.main, 20, 125, "cudaGraphLaunch", 1);
+    mk_kernel(&f.t, f.stream, 100, 110, "node 1", 1);
+    mk_kernel(&f.t, f.stream, 120, 140, "node 2", 1);
+    const struct gp_hta_path *p = path_of(&f);
+    // 0..20 in replay, 20..100 the launch, 100..110 node 1, 110..120 between them, 120..140 node 2
+    assert_int_equal(p->bound_ns[GP_PATH_HOST], 20);
+    assert_int_equal(p->bound_ns[GP_PATH_LAUNCH], 80);
+    assert_int_equal(p->bound_ns[GP_PATH_COMPUTE], 30);
+    assert_int_equal(p->bound_ns[GP_PATH_KERNEL_GAP], 10);
+    assert_string_equal(gp_hta_str(&f.h, p->pieces.at[1].name), "cudaGraphLaunch");
+    end(&f);
+}
+
+// The call of the second kernel begins while the first runs, but ends after it: nothing was queued.
+static void a_kernel_whose_call_ends_late_was_not_queued(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    mk_call(&f.t, f.main, 0, 10, "cudaLaunchKernel", 1);
+    mk_call(&f.t, f.main, 15, 30, "cudaLaunchKernel", 2);
+    mk_kernel(&f.t, f.stream, 12, 20, "first", 1);
+    mk_kernel(&f.t, f.stream, 35, 40, "second", 2);
+    const struct gp_hta_path *p = path_of(&f);
+    // 12..15 between the calls, 15..35 from the second call to its kernel, 35..40 that
+    assert_int_equal(p->bound_ns[GP_PATH_HOST], 3);
+    assert_int_equal(p->bound_ns[GP_PATH_LAUNCH], 20);
+    assert_int_equal(p->bound_ns[GP_PATH_COMPUTE], 5);
+    end(&f);
+}
+
+// A call that loads a module first, say: only its last 10 us are launching.
+static void most_of_a_long_launching_call_is_host_time(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    mk_kernel(&f.t, f.stream, 0, 1000, "before", GP_NO_ID);
+    mk_call(&f.t, f.main, 2000, 902000, "cudaLaunchKernel", 1);
+    mk_kernel(&f.t, f.stream, 905000, 906000, "first", 1);
+    const struct gp_hta_path *p = path_of(&f);
+    // 0..2000 nothing recorded, 2000..892000 in the call, 892000..905000 launching
+    assert_int_equal(p->bound_ns[GP_PATH_HOST], 2000 + 890000);
+    assert_int_equal(p->bound_ns[GP_PATH_LAUNCH], 13000);
+    assert_int_equal(p->bound_ns[GP_PATH_COMPUTE], 1000);
+    end(&f);
+}
+
 static void overlapping_kernels_of_one_stream_count_once(void **state)
 {
     (void)state;
@@ -255,6 +311,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kernel_that_the_host_was_late_for_leads_to_the_host),
         cmocka_unit_test(queued_kernels_lead_to_each_other),
+        cmocka_unit_test(a_graph_launch_leads_to_its_nodes),
+        cmocka_unit_test(a_kernel_whose_call_ends_late_was_not_queued),
+        cmocka_unit_test(most_of_a_long_launching_call_is_host_time),
         cmocka_unit_test(overlapping_kernels_of_one_stream_count_once),
         cmocka_unit_test(a_synchronising_call_leads_to_what_it_waited_for),
         cmocka_unit_test(a_synchronising_call_that_did_not_wait_is_host_time),

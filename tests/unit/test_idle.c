@@ -165,6 +165,22 @@ static void test_one_stall_among_queued_kernels_is_unknown(void **state)
     assert_int_equal(cause(s, GP_IDLE_UNKNOWN), 490000);
 }
 
+/* Kernels follow each other after 1 us, but one after 20: at most 10 of these are what queued kernels cost. A fixed
+ * limit of 30 us, as another tool has it, would call all of them so. */
+static void test_a_gap_of_20_us_is_no_gap_between_queued_kernels(void **state)
+{
+    struct scene *s = *state;
+    int64_t at = 0;
+    for (int i = 0; i < 7; i++) {
+        mk_call(&s->t, s->main, -90000 + i * 4000, -88000 + i * 4000, "cudaLaunchKernel", (uint64_t)i + 1);
+        mk_kernel(&s->t, s->s7, at, at + 10000, "k", (uint64_t)i + 1);
+        at += i == 3 ? 30000 : 11000;
+    }
+    run(s);
+    assert_int_equal(cause(s, GP_IDLE_QUEUED), 5 * 1000 + 10000);
+    assert_int_equal(cause(s, GP_IDLE_UNKNOWN), 10000);
+}
+
 static void test_queued_behind_another_stream(void **state)
 {
     struct scene *s = *state;
@@ -547,6 +563,7 @@ int main(void)
         T(test_item_is_an_operator_around_a_sync),
         T(test_queued_kernels_20us_apart),
         T(test_one_stall_among_queued_kernels_is_unknown),
+        T(test_a_gap_of_20_us_is_no_gap_between_queued_kernels),
         T(test_queued_behind_another_stream),
         T(test_ordered_wait_explains_a_long_stall),
         T(test_a_wait_record_of_the_stream_tells_too),
