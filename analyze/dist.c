@@ -140,6 +140,16 @@ int64_t gp_dist_quantile(const struct gp_dist *d, double q)
     return d->max;
 }
 
+int64_t gp_dist_sum_upto(const struct gp_dist *d, int64_t limit)
+{
+    if (!d->n || limit < d->min) return 0;
+    if (limit >= d->max || !d->buckets) return d->sum;
+    double sum = 0;
+    for (unsigned b = 0; b < GP_DIST_BUCKETS && bucket_middle(b) <= limit; b++)
+        sum += (double)bucket_middle(b) * d->buckets[b];
+    return sum < (double)d->sum ? (int64_t)sum : d->sum;
+}
+
 /* ---- saving, releasing ---- */
 
 void gp_dist_xfer(struct gp_xfer *x, struct gp_dist *d)

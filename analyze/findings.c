@@ -36,9 +36,10 @@ static struct whole sum_devices(struct gp_hta *h)
         w.kernel_ns += d->kernel_ns;
         w.gemm_ns += d->gemm_ns;
         w.tensor_core_ns += d->tensor_core_ns;
-        if (d->sm_known_ns > 0) {
+        /* Communication is meant to be small: where it is much, the average says nothing about the rest. */
+        if (gp_sm_known(d) && d->b.exposed_communication_ns <= d->b.compute_ns / 4) {
             w.sm_ns += d->sm_ns;
-            w.sm_span_ns += d->b.compute_ns;
+            w.sm_span_ns += d->b.compute_ns + d->b.exposed_communication_ns;
         }
         for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) w.idle_cause_ns[c] += d->idle_cause_ns[c];
     }
@@ -52,11 +53,27 @@ static void put_time(struct gp_buf *b, int64_t ns)
     gp_scale_put(b, GP_UNIT_NS, ns);
 }
 
-static void put_time_and_share(struct gp_buf *b, int64_t ns, int64_t whole)
+/* Are the devices one and the same number, of several processes? They may be one GPU, and may not. */
+static bool only_processes(const struct gp_hta *h)
+{
+    for (size_t i = 1; i < h->devices.n; i++)
+        if (h->devices.at[i].rank != h->devices.at[0].rank ||
+            h->devices.at[i].device != h->devices.at[0].device)
+            return false;
+    return h->devices.n > 1;
+}
+
+/* A time of the devices and its share of theirs: "3 ms (5%)", "3 ms (5% of the time of 2 GPUs)". */
+static void put_part(struct gp_buf *b, const struct whole *w, int64_t ns)
 {
     put_time(b, ns);
     gp_buf_puts(b, " (");
-    gp_scale_put_share(b, ns, whole);
+    gp_scale_put_share(b, ns, w->span_ns);
+    if (w->h->devices.n > 1) {
+        gp_buf_puts(b, " of the time of ");
+        gp_scale_put_count(b, w->h->devices.n);
+        gp_buf_puts(b, only_processes(w->h) ? " processes" : " GPUs");
+    }
     gp_buf_puts(b, ")");
 }
 
@@ -81,6 +98,18 @@ static bool worth(const struct whole *w, int64_t ns)
 }
 
 /* ---- idle ---- */
+
+/* The longest that a gap had of that cause while the host did one thing. */
+static int64_t longest_gap(const struct whole *w, uint32_t cause)
+{
+    int64_t longest = 0;
+    for (size_t i = 0; i < w->h->devices.n; i++)
+        for (size_t k = 0; k < w->h->devices.at[i].culprits.n; k++) {
+            const struct gp_idle_culprit *c = &w->h->devices.at[i].culprits.at[k];
+            if (c->cause == cause && c->longest_ns > longest) longest = c->longest_ns;
+        }
+    return longest;
+}
 
 /* What idle time of that cause lies in, most of all: "aten::item in forward", the operator and the range. */
 static gp_sid worst_culprit(struct whole *w, uint32_t cause)
@@ -109,9 +138,18 @@ static void find_idle(struct whole *w)
     for (uint32_t c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
         if (!worth(w, w->idle_cause_ns[c])) continue;
         struct gp_buf text = {0}, id = {0};
-        gp_buf_puts(&text, "The GPU was idle for ");
-        put_time_and_share(&text, w->idle_cause_ns[c], w->span_ns);
-        gp_buf_printf(&text, ": %s.", gp_idle_cause_text((enum gp_idle_cause)c));
+        int64_t longest = longest_gap(w, c);
+        gp_buf_puts(&text, only_processes(w->h)  ? "The GPU ran nothing of its process for "
+                           : w->h->devices.n > 1 ? "The GPUs were idle for "
+                                                 : "The GPU was idle for ");
+        put_part(&text, w, w->idle_cause_ns[c]);
+        gp_buf_printf(&text, ": %s", gp_idle_cause_text((enum gp_idle_cause)c));
+        if (longest * 4 >= w->idle_cause_ns[c]) {
+            gp_buf_puts(&text, longest == w->idle_cause_ns[c] ? "; all" : "; ");
+            if (longest < w->idle_cause_ns[c]) put_time(&text, longest);
+            gp_buf_puts(&text, " of it in one gap");
+        }
+        gp_buf_putc(&text, '.');
         gp_buf_printf(&id, "idle_%s", gp_idle_cause_name((enum gp_idle_cause)c));
         add(w, gp_buf_str(&id), w->idle_cause_ns[c], worst_culprit(w, c), &text);
         gp_buf_release(&id);
@@ -146,7 +184,7 @@ static void find_exposed_communication(struct whole *w)
     const struct gp_kernel_stat *k = largest_kernel(w->h, is_communication);
     struct gp_buf text = {0};
     gp_buf_puts(&text, "Communication with no computation beside it took ");
-    put_time_and_share(&text, w->exposed_communication_ns, w->span_ns);
+    put_part(&text, w, w->exposed_communication_ns);
     gp_buf_puts(&text, "; ");
     gp_scale_put_share(&text, w->overlap_ns, w->overlap_ns + w->exposed_communication_ns);
     gp_buf_puts(&text, " of all communication was hidden.");
@@ -162,7 +200,7 @@ static void find_exposed_memory(struct whole *w)
         if (w->h->copies.at[i].pageable) pageable_ns += w->h->copies.at[i].dur_ns;
     struct gp_buf text = {0};
     gp_buf_puts(&text, "Copies and sets with nothing beside them took ");
-    put_time_and_share(&text, w->exposed_memory_ns, w->span_ns);
+    put_part(&text, w, w->exposed_memory_ns);
     if (pageable_ns) {
         gp_buf_puts(&text, "; copies from or to pageable memory took ");
         put_time(&text, pageable_ns);
@@ -174,19 +212,37 @@ static void find_exposed_memory(struct whole *w)
 
 /* ---- launches ---- */
 
+/* Idle time that comes from one launch after the other, not from the few long gaps for which there are other reasons. */
+static int64_t usual_gaps(const struct whole *w, int64_t *limit_ns)
+{
+    enum { USUAL_TIMES = 10 };
+    struct gp_dist all = {0};
+    for (size_t i = 0; i < w->h->devices.n; i++) gp_dist_merge(&all, &w->h->devices.at[i].gaps);
+    int64_t median = gp_dist_quantile(&all, 0.5);
+    *limit_ns = median < INT64_MAX / USUAL_TIMES ? USUAL_TIMES * median : INT64_MAX;
+    int64_t sum = gp_dist_sum_upto(&all, *limit_ns);
+    gp_dist_release(&all);
+    return sum;
+}
+
 /* Short kernels matter where the GPU waits for launches: elsewhere they run as fast as they can. */
 static void find_short_kernels(struct whole *w)
 {
     const struct gp_hta_launches *l = &w->h->launches;
-    int64_t waiting_ns = w->idle_cause_ns[GP_IDLE_HOST] + w->idle_cause_ns[GP_IDLE_LAUNCH];
+    int64_t limit_ns, waiting_ns = w->idle_cause_ns[GP_IDLE_HOST] + w->idle_cause_ns[GP_IDLE_LAUNCH];
     if (!l->linked || l->short_kernels * 2 < l->linked || gp_pct(waiting_ns, w->span_ns) < 10) return;
+    int64_t gaps_ns = usual_gaps(w, &limit_ns);
+    if (gaps_ns < waiting_ns) waiting_ns = gaps_ns;
+    if (!worth(w, waiting_ns)) return;
     struct gp_buf text = {0};
     gp_scale_put_count(&text, l->short_kernels);
     gp_buf_puts(&text, " of ");
     gp_scale_put_count(&text, l->linked);
-    gp_buf_puts(&text, " launched GPU events ran shorter than their launch call took, while the GPU waited ");
-    put_time_and_share(&text, waiting_ns, w->span_ns);
-    gp_buf_puts(&text, " for launches.");
+    gp_buf_puts(&text, " launched GPU events ran shorter than their launch call took; idle gaps of up to ");
+    put_time(&text, limit_ns);
+    gp_buf_puts(&text, " each add up to ");
+    put_part(&text, w, waiting_ns);
+    gp_buf_putc(&text, '.');
     add(w, "short_kernels", waiting_ns, 0, &text);
 }
 
@@ -194,7 +250,7 @@ static void find_short_kernels(struct whole *w)
 
 static bool misses_tensor_cores(const struct gp_kernel_stat *k)
 {
-    return k->kind == GP_FRAME_GEMM && !k->tensor_core;
+    return k->kind == GP_FRAME_GEMM && k->tensor_core == 0;
 }
 
 /* The names of kernels of other vendors do not tell whether they use matrix units. */
@@ -213,7 +269,7 @@ static void find_tensor_cores(struct whole *w)
     if (!k) return;
     struct gp_buf text = {0};
     gp_buf_puts(&text, "Matrix multiplications and convolutions without Tensor Cores, by their names, took ");
-    put_time_and_share(&text, without_ns, w->span_ns);
+    put_part(&text, w, without_ns);
     gp_buf_puts(&text, ".");
     add(w, "no_tensor_cores", without_ns, k->name, &text);
 }

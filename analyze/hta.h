@@ -41,7 +41,7 @@ struct gp_hta_opts {
     const char
         *step_marker; /* POSIX extended regular expression for ranges that are steps; NULL: find them */
     bool per_step;    /* figures of every step, not only their spread */
-    int threads;      /* that adding a trace may use, 0 and 1: the caller's alone; changes nothing in the result */
+    int threads; /* that adding a trace may use, 0 and 1: the caller's alone; changes nothing in the result */
 };
 
 /* The tables that gp_hta_add_trace looks at. */
@@ -69,6 +69,8 @@ double gp_dist_mean(const struct gp_dist *d);
 double gp_dist_stddev(const struct gp_dist *d);
 /* The value at quantile Q (0..1): min and max are exact. 0 when empty. */
 int64_t gp_dist_quantile(const struct gp_dist *d, double q);
+/* Sum of the values that are no greater than LIMIT, within 1/16; never more than the sum of all. */
+int64_t gp_dist_sum_upto(const struct gp_dist *d, int64_t limit);
 void gp_dist_release(struct gp_dist *d);
 
 /* ---- 1. where the time of a device went (breakdown.c) ---- */
@@ -138,13 +140,20 @@ struct gp_hta_device {
     int64_t culprit_rest_ns[GP_IDLE_CAUSE_COUNT]; /* idle time that no culprit in the list has */
     /* What tb_plugin told (kernel_stats.c). Sums over kernels weighted by their time; *_known_ns is the kernel time for
      * which the figure is known, the denominator. */
-    int64_t tensor_core_ns, gemm_ns; /* kernels that use Tensor Cores by name; that could */
-    int64_t kernel_ns;               /* sum of kernel durations without copies and sets */
-    double occupancy_ns;             /* sum of estimated occupancy (0..1) x duration */
+    int64_t tensor_core_ns,
+        gemm_ns;         /* kernels that use Tensor Cores by name; those and the ones that could */
+    int64_t kernel_ns;   /* sum of kernel durations without copies and sets */
+    double occupancy_ns; /* sum of estimated occupancy (0..1) x duration */
     int64_t occupancy_known_ns;
     double sm_ns;        /* estimated SM efficiency: integral over busy time of min(1, blocks/SM) */
     int64_t sm_known_ns; /* kernel time for which the number of blocks is known; 0: sm_ns tells nothing */
 };
+
+/* Is the number of blocks known for 90% of the device's kernel time? If not, sm_ns says nothing about it. */
+static inline bool gp_sm_known(const struct gp_hta_device *d)
+{
+    return d->sm_known_ns > 0 && d->sm_known_ns >= d->kernel_ns - d->kernel_ns / 10;
+}
 
 /* ---- 3. kernels and what launched them (kernel_stats.c) ---- */
 
@@ -152,7 +161,7 @@ struct gp_kernel_stat {
     gp_sid name;   /* full name as recorded; of our collector's traces demangled */
     uint32_t kind; /* enum gp_frame_kind; its class is gp_class_of() */
     struct gp_dist dur;
-    bool tensor_core;
+    int32_t tensor_core;           /* 1: uses them, 0: does not, -1: neither name nor kind tell */
     int64_t bytes;                 /* copies and sets */
     double occupancy_ns, waves_ns; /* x duration; waves: blocks / (SMs x blocks that fit an SM) */
     int64_t occupancy_known_ns;

@@ -46,11 +46,13 @@ struct adder {
     struct gp_map names; /* kind << 32 | name in the trace -> config that has it looked up */
 };
 
-/* Triton's names tell what was fused, not how products are computed. */
-static bool could_use_matrix(enum gp_frame_kind kind, enum gp_matrix_use use, const char *name)
+/* What is no product of matrices has none to compute. Of others only the name tells; that of most written by hand, or
+ * by Triton, does not. */
+static int32_t uses_matrix(enum gp_frame_kind kind, enum gp_matrix_use use)
 {
-    if (use == GP_MATRIX_YES) return true;
-    return (kind == GP_FRAME_GEMM || kind == GP_FRAME_ATTENTION) && strncmp(name, "triton_", 7) != 0;
+    bool may = kind == GP_FRAME_COMPUTE || kind == GP_FRAME_GEMM || kind == GP_FRAME_ATTENTION;
+    if (use == GP_MATRIX_YES && may) return 1;
+    return use == GP_MATRIX_UNKNOWN && may ? -1 : 0;
 }
 
 /* Our collector, which alone records clocks, has names as the driver tells them, mangled. Those of other profilers stay
@@ -68,8 +70,9 @@ static void name_kernel(struct adder *a, struct config_use *u, const struct gp_c
     struct gp_kernel_stat *k = kernel_of(a->h, kind, name);
     if (kind == GP_FRAME_COMPUTE || kind == GP_FRAME_GEMM || kind == GP_FRAME_ATTENTION) {
         enum gp_matrix_use use = gp_matrix_use_of(full.n ? full.data : "", full.n);
-        k->tensor_core = u->matrix = use == GP_MATRIX_YES;
-        u->could_matrix = could_use_matrix(kind, use, gp_buf_str(&full));
+        u->matrix = use == GP_MATRIX_YES;
+        u->could_matrix = u->matrix || use == GP_MATRIX_NO;
+        k->tensor_core = uses_matrix(kind, use);
     }
     u->kernel = (uint32_t)(k - a->h->kernels.at);
     gp_buf_release(&full);
@@ -370,7 +373,7 @@ void gp_hta_add_kernels(struct gp_hta *h, const struct gp_view *v, size_t first_
 static void merge_kernel(struct gp_kernel_stat *to, const struct gp_kernel_stat *from)
 {
     gp_dist_merge(&to->dur, &from->dur);
-    to->tensor_core |= from->tensor_core;
+    to->tensor_core = from->tensor_core; /* of one name and kind: the same, or fresh */
     to->bytes = gp_add_saturated(to->bytes, from->bytes);
     to->occupancy_ns += from->occupancy_ns;
     to->waves_ns += from->waves_ns;
@@ -476,7 +479,7 @@ static void xfer_kernel(struct gp_xfer *x, struct gp_kernel_stat *k)
         k->kind = GP_FRAME_UNKNOWN;
     }
     gp_dist_xfer(x, &k->dur);
-    gp_xfer_bool(x, &k->tensor_core);
+    gp_xfer_i32(x, &k->tensor_core);
     gp_xfer_i64(x, &k->bytes);
     gp_xfer_double(x, &k->occupancy_ns);
     gp_xfer_double(x, &k->waves_ns);

@@ -122,16 +122,16 @@ static const struct token {
     {"sm100_mma", GP_MATRIX_YES},
     {"nvjet", GP_MATRIX_YES}, /* cuBLAS for Hopper and Blackwell */
 
-    {"splitkv_combine", GP_MATRIX_NO}, /* around FlashAttention, not it */
-    {"dot_do_o", GP_MATRIX_NO},
-    {"convert_dq", GP_MATRIX_NO},
-    {"convert_dkv", GP_MATRIX_NO},
-    {"clear_dkvaccum", GP_MATRIX_NO},
-    {"flash_bwd_preprocess", GP_MATRIX_NO},
-    {"flash_bwd_postprocess", GP_MATRIX_NO},
-    {"flashattnbwdpreprocess", GP_MATRIX_NO},
-    {"flashattnbwdpostprocess", GP_MATRIX_NO},
-    {"flashattnfwdcombine", GP_MATRIX_NO},
+    {"splitkv_combine", GP_MATRIX_NEVER}, /* around FlashAttention, not it */
+    {"dot_do_o", GP_MATRIX_NEVER},
+    {"convert_dq", GP_MATRIX_NEVER},
+    {"convert_dkv", GP_MATRIX_NEVER},
+    {"clear_dkvaccum", GP_MATRIX_NEVER},
+    {"flash_bwd_preprocess", GP_MATRIX_NEVER},
+    {"flash_bwd_postprocess", GP_MATRIX_NEVER},
+    {"flashattnbwdpreprocess", GP_MATRIX_NEVER},
+    {"flashattnbwdpostprocess", GP_MATRIX_NEVER},
+    {"flashattnfwdcombine", GP_MATRIX_NEVER},
 
     {"_ffma_", GP_MATRIX_NO}, /* cuBLAS: sm80_xmma_gemm_..._ffma_...: plain arithmetic in spite of xmma */
     {"_dfma_", GP_MATRIX_NO},
@@ -177,7 +177,12 @@ static const struct token {
     {"sm90_bf16_gemm", GP_MATRIX_YES},
     {"sm100_fp8_gemm", GP_MATRIX_YES},
     {"sm100_bf16_gemm", GP_MATRIX_YES},
-    {"bmm_e4m3", GP_MATRIX_YES}, /* TensorRT-LLM for Blackwell */
+    {"bmm_mx", GP_MATRIX_YES}, /* TensorRT-LLM for Blackwell: type of the result, of the operands, ... */
+    {"gemm_mx", GP_MATRIX_YES},
+    {"bmm_fp16", GP_MATRIX_YES},
+    {"gemm_fp16_", GP_MATRIX_YES},
+    {"gemm_bfloat16_", GP_MATRIX_YES},
+    {"bmm_e4m3", GP_MATRIX_YES},
     {"bmm_e2m1", GP_MATRIX_YES},
     {"bmm_bfloat16", GP_MATRIX_YES},
     {"gemm_e4m3", GP_MATRIX_YES},
@@ -186,7 +191,7 @@ static const struct token {
     {"sgemm", GP_MATRIX_NO}, /* cuBLAS and cuDNN without a shape in the name */
     {"dgemm", GP_MATRIX_NO},
     {"scudnn", GP_MATRIX_NO},
-    {"gemv", GP_MATRIX_NO},
+    {"gemv", GP_MATRIX_NEVER},
     {"winograd", GP_MATRIX_NO},
 };
 

@@ -34,8 +34,9 @@ void gp_occupancy_of(struct gp_occupancy *o, const struct gp_trace *t, const str
 /* What a kernel's full name tells about matrix units (Tensor Cores, Matrix Cores). */
 enum gp_matrix_use {
     GP_MATRIX_UNKNOWN, /* the name says nothing */
-    GP_MATRIX_NO,      /* plain arithmetic, by its name */
+    GP_MATRIX_NO,      /* products of matrices in plain arithmetic, by its name */
     GP_MATRIX_YES,
+    GP_MATRIX_NEVER, /* there is nothing in it that they could do */
 };
 enum gp_matrix_use gp_matrix_use_of(const char *name, size_t n);
 

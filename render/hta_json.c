@@ -184,7 +184,7 @@ static void put_devices(struct out *o)
         put_window(o, &d->b);
         put_dist(o, "idle_gaps", &d->gaps, "_ns");
         put_culprits(o, d);
-        put_share(o, "sm_efficiency_pct", d->sm_ns, d->sm_known_ns ? d->b.span_ns : 0);
+        put_share(o, "sm_efficiency_pct", d->sm_ns, gp_sm_known(d) ? d->b.span_ns : 0);
         put_share(o, "occupancy_pct", d->occupancy_ns, d->occupancy_known_ns);
         put_share(o, "tensor_core_pct", (double)d->tensor_core_ns, d->kernel_ns);
         gp_doc_end(&o->d, '}');
@@ -215,7 +215,8 @@ static void put_kernel(struct out *o, const struct gp_kernel_stat *k, int64_t al
     gp_doc_key(&o->d, "label");
     gp_json_put_string(o->d.b, label.data, label.n);
     gp_doc_cstr(&o->d, "kind", gp_frame_kind_word((enum gp_frame_kind)k->kind));
-    gp_doc_bool(&o->d, "tensor_core", k->tensor_core);
+    if (k->tensor_core < 0) gp_doc_null(&o->d, "tensor_core");
+    else gp_doc_bool(&o->d, "tensor_core", k->tensor_core > 0);
     put_share(o, "occupancy_pct", k->occupancy_ns, k->occupancy_known_ns);
     if (k->occupancy_known_ns) gp_doc_real(&o->d, "waves", k->waves_ns / (double)k->occupancy_known_ns);
     else gp_doc_null(&o->d, "waves");

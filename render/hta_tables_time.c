@@ -86,7 +86,7 @@ void gp_ht_add_devices(struct gp_ht *m)
         gp_ht_put_place(m, t, d->rank, d->producer, d->device);
         gp_ht_put_sid(m, t, d->name);
         gp_ht_put_breakdown(t, &d->b);
-        gp_ht_put_part(t, d->sm_ns, d->sm_known_ns ? d->b.span_ns : 0);
+        gp_ht_put_part(t, d->sm_ns, gp_sm_known(d) ? d->b.span_ns : 0);
         gp_ht_put_part(t, d->occupancy_ns, d->occupancy_known_ns);
         gp_ht_put_part(t, (double)d->tensor_core_ns, d->kernel_ns);
     }

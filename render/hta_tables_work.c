@@ -27,7 +27,7 @@ static void kernel_columns(struct gp_report_table *t)
     COLUMN(t, "p50_ns", "Median", GP_CELL_NS, GP_COLUMN_WIDE, "within 1/16");
     COLUMN(t, "p99_ns", "p99", GP_CELL_NS, GP_COLUMN_WIDE, "within 1/16");
     COLUMN(t, "kind", "Kind", GP_CELL_TEXT, GP_COLUMN_WIDE, "gemm, attention, elementwise, ...");
-    COLUMN(t, "tensor_core", "Tensor Cores", GP_CELL_TEXT, GP_COLUMN_WIDE, "by name");
+    COLUMN(t, "tensor_core", "Tensor Cores", GP_CELL_TEXT, GP_COLUMN_WIDE, "by name; none: it does not tell");
     COLUMN(t, "occupancy_pct", "Occupancy", GP_CELL_PCT, GP_COLUMN_WIDE, "estimated, weighted by time");
     COLUMN(t, "waves", "Waves", GP_CELL_REAL, GP_COLUMN_WIDE,
            "blocks / blocks that fit at once, weighted by time");
@@ -52,7 +52,7 @@ static void put_kernel_row(struct gp_ht *m, struct gp_report_table *t, const str
     gp_report_put(t, gp_dist_quantile(&k->dur, 0.5));
     gp_report_put(t, gp_dist_quantile(&k->dur, 0.99));
     gp_report_put_text(m->r, t, gp_frame_kind_word((enum gp_frame_kind)k->kind));
-    if (class == GP_CLASS_MEMORY) gp_report_put_none(t);
+    if (class == GP_CLASS_MEMORY || k->tensor_core < 0) gp_report_put_none(t);
     else gp_report_put_text(m->r, t, k->tensor_core ? "yes" : "no");
     gp_ht_put_part(t, k->occupancy_ns, k->occupancy_known_ns);
     if (k->occupancy_known_ns) gp_report_put_real(t, k->waves_ns / (double)k->occupancy_known_ns);

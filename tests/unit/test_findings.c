@@ -98,11 +98,55 @@ static void short_kernels_matter_only_where_the_gpu_waits(void **state)
     h.launches.short_kernels = 900;
     gp_hta_finish_findings(&h);
     assert_null(find(&h, "short_kernels"));
-    d->idle_cause_ns[GP_IDLE_HOST] = 60000;
+    d->idle_cause_ns[GP_IDLE_HOST] = 460000;
     d->idle_cause_ns[GP_IDLE_LAUNCH] = 40000;
+    for (int i = 0; i < 7; i++) gp_dist_add(&d->gaps, 14); // below 16 the histogram is exact
+    gp_dist_add(&d->gaps, 400000);                         // a gap of its own kind
+    gp_hta_finish_findings(&h);
+    assert_null(find(&h, "short_kernels")); // 98 ns
+    for (int i = 0; i < 7993; i++) gp_dist_add(&d->gaps, 14);
     gp_hta_finish_findings(&h);
     assert_non_null(find(&h, "short_kernels"));
-    assert_int_equal(find(&h, "short_kernels")->time_ns, 100000);
+    assert_int_equal(find(&h, "short_kernels")->time_ns, 8000 * 14);
+    assert_string_equal(
+        gp_hta_str(&h, find(&h, "short_kernels")->text),
+        "900 of 1,000 launched GPU events ran shorter than their launch call took; idle gaps of up "
+        "to 140 ns each add up to 112 µs (11.2%).");
+    gp_dist_release(&d->gaps);
+    gp_hta_release(&h);
+}
+
+// A quarter of the blocks that the device could hold, of all kernel time or of half of it.
+static void small_grids_are_told_where_blocks_are_known(void **state)
+{
+    (void)state;
+    for (int known = 0; known <= 2; known++) {
+        struct gp_hta h;
+        struct gp_hta_device *d = begin(&h);
+        d->kernel_ns = 1000000;
+        d->sm_known_ns = known * 500000;
+        d->sm_ns = known * 125000.0;
+        gp_hta_finish_findings(&h);
+        const struct gp_finding *f = find(&h, "small_grids");
+        assert_int_equal(f != NULL, known == 2);
+        if (f) assert_int_equal(f->time_ns, 750000);
+        if (f) assert_non_null(strstr(gp_hta_str(&h, f->text), "only 25.0% of the multiprocessors"));
+        gp_hta_release(&h);
+    }
+}
+
+// NCCL's kernels are small on purpose: of 1 ms of computing and 1 ms of communication nobody can tell.
+static void small_grids_are_not_told_of_communication(void **state)
+{
+    (void)state;
+    struct gp_hta h;
+    struct gp_hta_device *d = begin(&h);
+    d->b.span_ns = 2000000;
+    d->b.communication_ns = d->b.exposed_communication_ns = 1000000;
+    d->kernel_ns = d->sm_known_ns = 2000000;
+    d->sm_ns = 500000;
+    gp_hta_finish_findings(&h);
+    assert_null(find(&h, "small_grids"));
     gp_hta_release(&h);
 }
 
@@ -157,6 +201,8 @@ int main(void)
         cmocka_unit_test(idle_time_is_told_by_cause_largest_first),
         cmocka_unit_test(hidden_communication_is_no_finding_and_exposed_is),
         cmocka_unit_test(short_kernels_matter_only_where_the_gpu_waits),
+        cmocka_unit_test(small_grids_are_told_where_blocks_are_known),
+        cmocka_unit_test(small_grids_are_not_told_of_communication),
         cmocka_unit_test(a_rank_that_is_often_last_is_named),
         cmocka_unit_test(one_slow_step_of_a_device_is_named),
     };

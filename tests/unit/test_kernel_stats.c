@@ -285,6 +285,21 @@ static void test_sm_efficiency(void **state)
     end(&m);
 }
 
+/* 100 of 110 ns are known: that will do. 100 of 200 will not. */
+static void test_too_little_is_known_of_blocks(void **state)
+{
+    (void)state;
+    for (int64_t other = 10; other <= 100; other += 90) {
+        struct made m;
+        begin(&m); /* no properties: what the profiler wrote */
+        launch(&m, m.s7, 0, 100, "k", 10, 256, "{\"blocks per SM\":0.25}");
+        launch(&m, m.s7, 100, 100 + other, "l", 10, 256, "");
+        look(&m);
+        assert_int_equal(gp_sm_known(&m.h.devices.at[0]), other == 10);
+        end(&m);
+    }
+}
+
 static void expect_matrix(const char *name, enum gp_matrix_use use)
 {
     if (gp_matrix_use_of(name, strlen(name)) != use) fail_msg("%s is not %d", name, (int)use);
@@ -311,19 +326,28 @@ static void test_tensor_core_names(void **state)
         "cutlass::gemm::MainloopSm100TmaUmmaWarpSpecialized<4, 2, 2> > > >",
         "void deep_gemm::sm90_fp8_gemm_1d2d_impl<...>(...)",
         "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x192x64_MI16x16x1_SN",
+        "bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t128x16x256u2_s3_et128x16_m128x16x32_cga1x1x1_16dp256b_rM_TN_sm100f",
+        "bmm_Bfloat16_MxE2m1MxE4m3_Fp32_t128x16x256u2_s3_et128x16_m128x16x32_cga1x1x1_16dp256b_rM_TN_sm100f",
     };
     static const char *const no[] = {
         "ampere_sgemm_128x64_nn",
         "void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>(...)",
         "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4",
+    };
+    static const char *const never[] = {
         "void flash_fwd_splitkv_combine_kernel<Flash_fwd_kernel_traits<64, 64, 256, 4> >(...)",
         "void flash_bwd_dot_do_o_kernel<true, Flash_bwd_kernel_traits<64> >(...)",
         "void gemv2T_kernel_val<int, int, float>(...)",
     };
+    static const char *const unknown[] = {
+        "triton_tem_fused_mm_4", "matmul_kernel", "fused_moe_kernel",
+        "gemm(long long)",       "_fwd_kernel",   "void at::native::summary_kernel<command>(...)",
+    };
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) expect_matrix(yes[i], GP_MATRIX_YES);
     for (size_t i = 0; i < sizeof no / sizeof *no; i++) expect_matrix(no[i], GP_MATRIX_NO);
-    expect_matrix("triton_tem_fused_mm_4", GP_MATRIX_UNKNOWN);
-    expect_matrix("void at::native::summary_kernel<command>(...)", GP_MATRIX_UNKNOWN);
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++) expect_matrix(never[i], GP_MATRIX_NEVER);
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        expect_matrix(unknown[i], GP_MATRIX_UNKNOWN);
 }
 
 static void test_tensor_core_time(void **state)
@@ -334,11 +358,15 @@ static void test_tensor_core_time(void **state)
     mk_kernel(&m.t, m.s7, 0, 10, "nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_TNT", 0);
     mk_kernel(&m.t, m.s7, 10, 40, "ampere_sgemm_128x64_nn", 0);
     mk_kernel(&m.t, m.s7, 40, 90, "triton_tem_fused_mm_4", 0); /* nobody knows */
+    mk_kernel(&m.t, m.s7, 190, 290, "matmul_kernel", 0);       /* nor here */
     mk_kernel(&m.t, m.s7, 90, 190, "void at::native::vectorized_elementwise_kernel<4>()", 0);
     look(&m);
     assert_int_equal(m.h.devices.at[0].tensor_core_ns, 10);
     assert_int_equal(m.h.devices.at[0].gemm_ns, 40);
-    assert_true(kernel(&m, "nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_TNT")->tensor_core);
+    assert_int_equal(kernel(&m, "nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_TNT")->tensor_core, 1);
+    assert_int_equal(kernel(&m, "ampere_sgemm_128x64_nn")->tensor_core, 0);
+    assert_int_equal(kernel(&m, "matmul_kernel")->tensor_core, -1);
+    assert_int_equal(kernel(&m, "void at::native::vectorized_elementwise_kernel<4>()")->tensor_core, 0);
     end(&m);
 }
 
@@ -353,6 +381,7 @@ int main(void)
         cmocka_unit_test(test_occupancy_of_kernels),
         cmocka_unit_test(test_what_the_profiler_worked_out),
         cmocka_unit_test(test_sm_efficiency),
+        cmocka_unit_test(test_too_little_is_known_of_blocks),
         cmocka_unit_test(test_tensor_core_names),
         cmocka_unit_test(test_tensor_core_time),
     };
