@@ -69,7 +69,8 @@ static void say_input(struct gp_report *r, const struct gp_hta *h, const struct 
         gp_buf_puts(b, first ? "" : "; ");
         first = false;
         gp_buf_puts(b, gp_issue_text((enum gp_issue_kind)k));
-        if (q->count > 1) {
+        bool once = k == GP_Q_TRUNCATED || k == GP_Q_COMPRESSION; /* there is one end */
+        if (q->count > 1 || !once) {
             gp_buf_puts(b, ": ");
             gp_scale_put_count(b, q->count);
         }
@@ -223,8 +224,8 @@ static void say_idle(struct gp_report *r, const struct gp_hta *h, const struct g
     gp_buf_puts(b, "Largest cause of idle time: ");
     gp_buf_puts(b, gp_hta_cause_brief((enum gp_idle_cause)worst));
     gp_buf_puts(b, ", ");
-    gp_scale_put(b, GP_UNIT_NS, all->idle_cause_ns[worst]);
-    gp_buf_puts(b, " (");
+    gp_scale_put(b, GP_UNIT_NS, all->idle_cause_ns[worst] / (int64_t)all->devices);
+    gp_buf_puts(b, all->devices > 1 ? " each (" : " (");
     gp_scale_put_share(b, all->idle_cause_ns[worst], all->b.idle_ns);
     gp_buf_puts(b, " of it)");
     gp_idle_culprits sums = {0};
@@ -252,7 +253,12 @@ static void say_steps(struct gp_report *r, const struct gp_hta *h, struct gp_buf
     const struct gp_step_spread *s = NULL;
     for (size_t i = 0; i < all.n; i++)
         if (!s || all.at[i].median_ns > s->median_ns) s = &all.at[i];
-    if (s && s->used > 1) {
+    if (s && s->used == 2) {
+        gp_buf_puts(b, "Steps take ");
+        gp_scale_put(b, GP_UNIT_NS, s->fastest->b.span_ns);
+        gp_buf_puts(b, " and ");
+        gp_scale_put(b, GP_UNIT_NS, s->slowest->b.span_ns);
+    } else if (s && s->used > 2) {
         gp_buf_puts(b, "A step takes ");
         gp_scale_put(b, GP_UNIT_NS, s->median_ns);
         gp_buf_puts(b, " (median of ");
@@ -262,6 +268,8 @@ static void say_steps(struct gp_report *r, const struct gp_hta *h, struct gp_buf
         gp_buf_puts(b, " to ");
         gp_scale_put(b, GP_UNIT_NS, s->slowest->b.span_ns);
         gp_buf_puts(b, ")");
+    }
+    if (b->n) {
         if (all.n > 1 && s->first->rank >= 0)
             gp_buf_printf(b, " on rank %" PRId32 ", the slowest", s->first->rank);
         gp_buf_puts(b, ".");
