@@ -1,0 +1,44 @@
+/* lcs.h -- a longest common subsequence of two sequences of symbols, at a cost that is bounded for any input. Knows
+ * nothing of what symbols stand for.
+ *
+ *     struct gp_lcs l = {.budget = 1 << 24, .edits = 512};
+ *     gp_lcs_match(&l, a, na, b, nb);
+ *     for (size_t i = 0; i < l.pairs.n; i++) same(l.pairs.at[i].a, l.pairs.at[i].b);     // ascending on both sides
+ *     gp_lcs_release(&l);
+ *
+ * Common beginnings and ends are taken off, symbols that the other side does not have are left out, and the rest is
+ * searched as Myers (1986) describes, which takes as long as there are differences. Where there are more than `edits`, the
+ * search is cut into parts: at symbols that occur once on both sides and in the same order, or else where it has come
+ * furthest. Then the subsequence need not be a longest one, and `bounded` is set; so it is when the budget is spent, after
+ * which nothing more is matched but beginnings and ends.
+ */
+#ifndef GP_ANALYZE_LCS_H
+#define GP_ANALYZE_LCS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "formats/base/vec.h"
+
+struct gp_lcs_pair {
+    uint32_t a, b;
+};
+
+struct gp_lcs {
+    int64_t budget; /* steps that are left; a call takes what it needs */
+    uint32_t edits; /* at most this many differences at a time; at least 1 */
+    bool bounded;
+    GP_VEC(struct gp_lcs_pair) pairs; /* of the latest call */
+    /* Memory of the search, kept from call to call: a row of it for each number of differences. */
+    GP_VEC(int32_t) reached;
+    GP_VEC(struct gp_lcs_pair) path;
+    struct gp_lcs_count *counts; /* by symbol */
+    size_t n_counts;
+};
+
+/* Fill l->pairs. Symbols are small numbers, 0 .. n - 1 for n different ones: memory goes with the largest. At most
+ * INT32_MAX of them a side. */
+void gp_lcs_match(struct gp_lcs *l, const uint32_t *a, size_t na, const uint32_t *b, size_t nb);
+void gp_lcs_release(struct gp_lcs *l);
+
+#endif
