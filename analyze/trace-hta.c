@@ -87,27 +87,10 @@ struct job {
 
 /* ---- small files ---- */
 
-/* All of PATH, at most MAX bytes, to be freed with the buffer. */
-static int read_all(const char *path, size_t max, struct gp_buf *to, struct gp_err *err)
-{
-    enum { CHUNK = 1 << 16 };
-    struct gp_input *in = gp_input_open(path, 1, err);
-    if (!in) return -1;
-    size_t n = 1;
-    while (n && to->n <= max) {
-        n = gp_input_read(in, gp_buf_reserve(to, CHUNK), CHUNK);
-        to->n += n;
-    }
-    int failed = gp_input_status(in, err);
-    gp_input_close(in);
-    if (!failed && to->n > max) failed = gp_fail(err, GP_E_LIMIT, -1, "longer than %zu bytes", max);
-    return failed ? gp_err_context(err, "%s", path) : 0;
-}
-
 static int read_classes(struct job *j, struct gp_err *err)
 {
     struct gp_buf text = {0};
-    int failed = read_all(j->opts->classes, MAX_CLASSES_FILE, &text, err);
+    int failed = gp_input_all(j->opts->classes, MAX_CLASSES_FILE, &text, err);
     if (!failed && gp_classes_parse(&j->classes, text.n ? text.data : "", text.n, err))
         failed = gp_err_context(err, "%s", j->opts->classes);
     gp_buf_release(&text);
@@ -150,7 +133,7 @@ static int add_trace(struct job *j, const char *path, struct gp_hta *h, struct g
 static int add_partial(const char *path, struct gp_hta *h, struct gp_err *err)
 {
     struct gp_buf bytes = {0};
-    if (read_all(path, MAX_PARTIAL, &bytes, err)) return -1;
+    if (gp_input_all(path, MAX_PARTIAL, &bytes, err)) return -1;
     int failed = gp_hta_load(h, bytes.n ? bytes.data : "", bytes.n, err);
     gp_buf_release(&bytes);
     return failed ? gp_err_context(err, "%s", path) : 0;

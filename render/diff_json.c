@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include "analyze/classify.h"
 #include "formats/base/json_write.h"
+#include "render/diff_verdict.h"
 #include "render/json_doc.h"
 
 static const char *const side_names[GP_DIFF_SIDES] = {"baseline", "current"};
@@ -313,18 +314,11 @@ static void put_gate(struct gp_doc *o, const struct gp_diff *d, const struct gp_
     gp_doc_end(o, '}');
 }
 
-/* "met" when the change lies between both values; beyond them it is less or more than was promised. */
-static const char *outcome(const struct gp_diff_expect *e)
-{
-    if (e->value != e->value) return "unknown";
-    return e->holds ? "met" : e->value < e->low ? "better" : "worse";
-}
-
 static void put_prediction(struct gp_doc *o, const struct gp_diff_expect *e)
 {
     gp_doc_element(o);
     gp_doc_sid(o, "subject", e->subject);
-    gp_doc_cstr(o, "outcome", outcome(e));
+    gp_doc_cstr(o, "outcome", gp_diff_outcome(e));
     gp_doc_real(o, e->percent ? "low_pct" : "low", e->low);
     gp_doc_real(o, e->percent ? "high_pct" : "high", e->high);
     gp_doc_real(o, e->percent ? "value_pct" : "value", e->value);

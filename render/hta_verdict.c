@@ -56,10 +56,10 @@ static void say(struct gp_report *r, bool verdict, enum gp_tone tone, struct gp_
 
 /* ---- quality ---- */
 
-static void say_input(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_input *in,
+static void say_input(struct gp_report *r, const struct gp_strings *s, const struct gp_hta_input *in,
                       struct gp_buf *b)
 {
-    const char *path = gp_hta_str(h, in->path);
+    const char *path = gp_string(s, in->path);
     gp_text_clean(b, path, strlen(path));
     gp_buf_puts(b, ": ");
     bool first = true;
@@ -80,28 +80,36 @@ static void say_input(struct gp_report *r, const struct gp_hta *h, const struct 
             gp_buf_putc(b, ')');
         }
     }
-    if (first) gp_buf_puts(b, gp_hta_str(h, in->verdict));
-    say(r, false, strcmp(gp_hta_str(h, in->verdict), "unusable") ? GP_TONE_WARN : GP_TONE_BAD, b);
+    if (first) gp_buf_puts(b, gp_string(s, in->verdict));
+    say(r, false, strcmp(gp_string(s, in->verdict), "unusable") ? GP_TONE_WARN : GP_TONE_BAD, b);
 }
 
-static bool is_clean(const struct gp_hta *h, const struct gp_hta_input *in, bool damage)
+static bool is_clean(const struct gp_strings *s, const struct gp_hta_input *in, bool damage)
 {
-    if (damage && !strcmp(gp_hta_str(h, in->verdict), "clean")) return true;
+    if (damage && !strcmp(gp_string(s, in->verdict), "clean")) return true;
     for (int k = 0; k < GP_ISSUE_COUNT; k++)
         if (in->issues[k].count) return false;
     return true;
 }
 
-void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h, bool damage)
+void gp_inputs_say(struct gp_report *r, const struct gp_strings *s, const struct gp_hta_input *inputs,
+                   size_t n, bool damage)
 {
-    struct gp_buf out = {0}, *b = &out;
+    struct gp_buf b = {0};
     size_t damaged = 0;
-    for (size_t i = 0; i < h->inputs.n; i++) {
-        if (is_clean(h, &h->inputs.at[i], damage)) continue;
-        if (++damaged <= QUALITY_LINES) say_input(r, h, &h->inputs.at[i], b);
+    for (size_t i = 0; i < n; i++) {
+        if (is_clean(s, &inputs[i], damage)) continue;
+        if (++damaged <= QUALITY_LINES) say_input(r, s, &inputs[i], &b);
     }
     if (damaged > QUALITY_LINES)
         gp_report_say(r, false, GP_TONE_WARN, "and %zu more inputs like these", damaged - QUALITY_LINES);
+    gp_buf_release(&b);
+}
+
+void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h, bool damage)
+{
+    struct gp_buf out = {0}, *b = &out;
+    gp_inputs_say(r, &h->strings, h->inputs.at, h->inputs.n, damage);
     if (h->repeated_ranks.n) {
         gp_buf_puts(b, h->repeated_ranks.n > 1 ? "ranks that are there more than once: "
                                                : "rank that is there more than once: ");

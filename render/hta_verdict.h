@@ -9,6 +9,9 @@
 #include "render/hta_sums.h"
 #include "render/report.h"
 
+/* What was wrong with N inputs, whose sids are of S, into R's quality; DAMAGE as below. For all tools. */
+void gp_inputs_say(struct gp_report *r, const struct gp_strings *s, const struct gp_hta_input *inputs,
+                   size_t n, bool damage);
 /* What was wrong with the inputs, line by line, into R's quality. With DAMAGE only those that could not be read as they
  * are, without what was never recorded, such as launches. */
 void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h, bool damage);

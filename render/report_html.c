@@ -7,6 +7,7 @@
 #include "render/hta_sums.h"
 #include "render/hta_verdict.h"
 #include "render/page_html.h"
+#include "render/page_report.h"
 #include "render/table_html.h"
 
 struct page {
@@ -147,40 +148,6 @@ static void put_header(struct page *p)
     p->text.n = 0;
     gp_svg_close(&p->w);
     put_facts(p);
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
-}
-
-static const char *tone_class(uint8_t tone)
-{
-    return tone == GP_TONE_GOOD ? "good" : tone == GP_TONE_WARN ? "warn" : tone == GP_TONE_BAD ? "bad" : NULL;
-}
-
-static void put_quality(struct page *p)
-{
-    if (!p->r->quality.n) return;
-    gp_page_open(&p->w, "section", "quality");
-    gp_svg_attr(&p->w, "aria-label", "Quality of the input");
-    gp_page_element(&p->w, "h2", NULL, "Before you trust the numbers", 28);
-    gp_page_open(&p->w, "ul", NULL);
-    for (size_t i = 0; i < p->r->quality.n; i++) {
-        const struct gp_report_line *l = &p->r->quality.at[i];
-        gp_page_element(&p->w, "li", tone_class(l->tone), l->text, strlen(l->text));
-    }
-    gp_svg_close(&p->w);
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
-}
-
-static void put_verdict(struct page *p)
-{
-    if (!p->r->verdict.n) return;
-    gp_page_open(&p->w, "section", "verdict");
-    gp_svg_attr(&p->w, "aria-label", "Verdict");
-    for (size_t i = 0; i < p->r->verdict.n; i++) {
-        const struct gp_report_line *l = &p->r->verdict.at[i];
-        gp_page_element(&p->w, "p", tone_class(l->tone), l->text, strlen(l->text));
-    }
     gp_svg_close(&p->w);
     gp_svg_newline(&p->w);
 }
@@ -428,12 +395,7 @@ static void put_finding(struct page *p, const struct gp_finding *f)
     }
     if (t) {
         if (f->where || f->rank >= 0) gp_page_text(&p->w, "\xC2\xB7 ");
-        gp_page_open(&p->w, "a", NULL);
-        gp_buf_printf(&p->text, "#%s", t->id);
-        gp_svg_attr_n(&p->w, "href", p->text.data, p->text.n);
-        p->text.n = 0;
-        gp_page_text(&p->w, t->title);
-        gp_svg_close(&p->w);
+        gp_page_link(&p->w, t->id, t->title);
     }
     gp_svg_close(&p->w);
     gp_svg_close(&p->w);
@@ -462,12 +424,7 @@ static void put_contents(struct page *p)
     gp_svg_attr(&p->w, "aria-label", "Contents");
     for (int i = 0; i < THEMES; i++) {
         if (!is_there(p, &themes[i])) continue;
-        gp_page_open(&p->w, "a", NULL);
-        gp_buf_printf(&p->text, "#%s", themes[i].id);
-        gp_svg_attr_n(&p->w, "href", p->text.data, p->text.n);
-        p->text.n = 0;
-        gp_page_text(&p->w, themes[i].title);
-        gp_svg_close(&p->w);
+        gp_page_link(&p->w, themes[i].id, themes[i].title);
         gp_svg_newline(&p->w);
     }
     gp_svg_close(&p->w);
@@ -533,8 +490,8 @@ void gp_report_html_write(struct gp_buf *out, const struct gp_hta *h, const stru
     gp_page_begin(&p.w, out, r->title ? r->title : "trace-hta", &gp_page_report);
     gp_page_open(&p.w, "main", NULL);
     put_header(&p);
-    put_quality(&p);
-    put_verdict(&p);
+    gp_page_quality(&p.w, r);
+    gp_page_verdict(&p.w, r);
     put_figures(&p);
     put_findings(&p);
     put_contents(&p);

@@ -128,6 +128,7 @@ static bool is_empty(const struct gp_report_table *t, size_t column)
         case GP_CELL_CHANGE_PCT:
         case GP_CELL_GBPS:
         case GP_CELL_REAL:
+        case GP_CELL_NS_REAL:
             if (c->d != 0) return false;
             break;
         }
@@ -372,10 +373,16 @@ void gp_report_text_table(struct gp_buf *b, const struct gp_report_table *t,
 void gp_report_text_write(struct gp_buf *b, const struct gp_report *r, const struct gp_report_text_opts *o)
 {
     struct pen p = pen_for(b, o);
-    put_lines(&p, r->quality.at, r->quality.n, "! ");
-    if (r->quality.n) gp_buf_putc(b, '\n');
+    if (!o->verdict_first) {
+        put_lines(&p, r->quality.at, r->quality.n, "! ");
+        if (r->quality.n) gp_buf_putc(b, '\n');
+    }
     put_lines(&p, r->verdict.at, r->verdict.n, "");
     for (size_t i = 0; i < r->tables.n; i++)
         if (!r->tables.at[i]->detail && gp_report_rows(r->tables.at[i])) put_table(&p, r->tables.at[i]);
+    if (o->verdict_first && r->quality.n) {
+        gp_buf_putc(b, '\n');
+        put_lines(&p, r->quality.at, r->quality.n, "! ");
+    }
     gp_buf_release(&p.cell);
 }

@@ -9,8 +9,9 @@
 #include "render/report.h"
 
 struct gp_report_text_opts {
-    bool color;   /* ANSI escapes */
-    size_t width; /* columns; 0: 80 */
+    bool color;         /* ANSI escapes */
+    size_t width;       /* columns; 0: 80 */
+    bool verdict_first; /* quality comes behind the tables: for logs of which the first line is read */
 };
 
 void gp_report_text_write(struct gp_buf *b, const struct gp_report *r, const struct gp_report_text_opts *o);

@@ -4,7 +4,7 @@
 #include "render/page_html.h"
 #include "render/page_pack.h"
 
-static const struct gp_page_parts parts = {&gp_asset_timeline_css, &gp_asset_timeline_js};
+static const struct gp_page_parts parts = {.css = &gp_asset_timeline_css, .js = &gp_asset_timeline_js};
 
 static void flush(struct gp_buf *b, struct gp_output *out)
 {

@@ -296,6 +296,10 @@ static int store(struct gp_tool *tool, const struct gp_option *o, const char *va
             bad = gp_fail(&err, GP_E_USAGE, -1, "'%s' is not one of %s", value, o->arg);
         else *(const char **)at = value;
         break;
+    case GP_OPT_LIST:
+    case GP_OPT_FILES:
+        GP_VEC_PUSH((struct gp_opt_list *)at, value);
+        break;
     case GP_OPT_END:
         break;
     }
@@ -351,8 +355,10 @@ static int apply(struct gp_tool *tool, const struct gp_option *o, const char *va
     return store(tool, o, value, opts);
 }
 
-/* "--name", "--name=value", "--name value". *I moves past a value that is an argument of its own. */
-static int parse_long(struct gp_tool *tool, int argc, char **argv, int *i, void *opts)
+/* "--name", "--name=value", "--name value". *I moves past a value that is an argument of its own. *FILES becomes the list
+ * that operands go to from here on, NULL for that of the tool. */
+static int parse_long(struct gp_tool *tool, int argc, char **argv, int *i, void *opts,
+                      struct gp_opt_list **files)
 {
     const char *name = argv[*i] + 2;
     size_t n = strcspn(name, "=");
@@ -364,6 +370,7 @@ static int parse_long(struct gp_tool *tool, int argc, char **argv, int *i, void 
         if (*i + 1 >= argc) return misuse(tool, "option '--%s' needs a value (%s)", o->name, o->arg);
         value = argv[++*i];
     }
+    if (o->kind == GP_OPT_FILES) *files = (struct gp_opt_list *)(void *)((char *)opts + o->offset);
     return apply(tool, o, value, opts);
 }
 
@@ -406,6 +413,7 @@ int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts)
     /* Operands are gathered at the front of argv, in their order. */
     int n = 0;
     char **args = argv + (argc > 0);
+    struct gp_opt_list *files = NULL;
     for (int i = 1; i < argc; i++) {
         char *a = argv[i];
         bool ends = !strcmp(a, "--");
@@ -414,10 +422,13 @@ int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts)
             break;
         }
         if (a[0] != '-' || !a[1]) {
-            args[n++] = a;
+            if (files) GP_VEC_PUSH(files, a);
+            else args[n++] = a;
             continue;
         }
-        if (a[1] == '-' ? parse_long(tool, argc, argv, &i, opts) : parse_short(tool, argc, argv, &i, opts))
+        files = NULL;
+        if (a[1] == '-' ? parse_long(tool, argc, argv, &i, opts, &files)
+                        : parse_short(tool, argc, argv, &i, opts))
             return -1;
     }
     tool->args = (const char *const *)args;

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include "formats/base/err.h"
 #include "formats/base/progress.h"
+#include "formats/base/vec.h"
 
 enum { GP_EXIT_OK = 0, GP_EXIT_FINDING = 1, GP_EXIT_ERROR = 2, GP_EXIT_INCOMPARABLE = 3 };
 
@@ -28,6 +29,14 @@ enum gp_opt_kind {
     GP_OPT_DURATION, /* int64_t ns; "10us", "1.5ms", "2s", a bare number is ns */
     GP_OPT_PERCENT,  /* double, in percent; "5%" or "5" */
     GP_OPT_CHOICE,   /* const char *, one of the words in `arg`, separated by '|' */
+    GP_OPT_LIST,     /* struct gp_opt_list: each time it is given, one more */
+    GP_OPT_FILES,    /* struct gp_opt_list: its value and all operands up to the next option */
+};
+
+/* Strings of argv; GP_VEC_FREE() when done. */
+struct gp_opt_list {
+    const char **at;
+    size_t n, cap;
 };
 
 struct gp_option {

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "formats/base/buf.h"
 #include "formats/base/err.h"
 
 struct gp_input;
@@ -36,6 +37,9 @@ int gp_input_fd(const struct gp_input *in, uint64_t *size);
 /* After the end: was the compressed stream cut or damaged, or did the system fail to read? 0 no; -1 yes, with ERR
  * telling how and at which offset of the compressed input. */
 int gp_input_status(const struct gp_input *in, struct gp_err *err);
+/* All of PATH, decompressed, behind what TO has. -1 with ERR naming PATH when it cannot be read or is longer than MAX
+ * bytes. */
+int gp_input_all(const char *path, size_t max, struct gp_buf *to, struct gp_err *err) GP_MUST_CHECK;
 /* Stops reading; may be called before the end. Accepts NULL. */
 void gp_input_close(struct gp_input *in);
 
