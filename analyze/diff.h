@@ -254,12 +254,13 @@ struct gp_diff_metric {
     struct gp_diff_decision d;
 };
 
-/* One term of the change of the step's wall time. */
-enum gp_cause_sort { GP_CAUSE_OP, GP_CAUSE_IDLE };
+/* One term of the change of the step's wall time. GP_CAUSE_OTHER: work of steps that are not compared and that ran into
+ * the time of those that are; it is there only when there is some. */
+enum gp_cause_sort { GP_CAUSE_OP, GP_CAUSE_IDLE, GP_CAUSE_OTHER };
 struct gp_diff_cause {
     uint32_t sort;  /* enum gp_cause_sort */
-    uint32_t index; /* into ops; enum gp_idle_cause */
-    gp_sid name;    /* label of the operation; "idle: host" */
+    uint32_t index; /* into ops; enum gp_idle_cause; 0 */
+    gp_sid name;    /* label of the operation; "idle: host"; "work of other steps" */
     int64_t side_ns[GP_DIFF_SIDES];
     int64_t change_ns; /* the sum of all is step.change_ns, exactly */
 };

@@ -56,6 +56,9 @@ struct gp_profile_place {
     gp_sid op, range; /* labels of the innermost operator and range, itself or around it; 0: none */
 };
 
+/* The event is the first that its host event launched: counting them counts calls. */
+enum { GP_PROFILE_FIRST_OF_OP = 1, GP_PROFILE_FIRST_OF_RANGE = 2 };
+
 /* One GPU event. Events are sorted by lane, then in the order of launches. */
 struct gp_profile_event {
     uint32_t kernel; /* index into kernels */
@@ -64,6 +67,7 @@ struct gp_profile_event {
     uint32_t
         launch; /* number of the launching call within the lane: equal for the events of one graph launch;
                       * GP_PROFILE_NONE: not known */
+    uint32_t firsts; /* GP_PROFILE_FIRST_OF_* */
     int64_t dur_ns;
     int64_t
         share_ns; /* its part of the busy time of the lane, all windows together; dur_ns where it ran alone */

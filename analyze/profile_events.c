@@ -21,6 +21,7 @@ struct maker {
     GP_VEC(uint32_t) chain; /* scratch of place_of_host */
     uint32_t *dealt;        /* rows by lane */
     uint8_t *seen;          /* by row: its launch is known */
+    uint8_t *launched;      /* by host event: it launched something already */
 };
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -146,6 +147,22 @@ static uint32_t place_of_host(struct maker *m, uint32_t node)
     return place;
 }
 
+/* The innermost host event of TABLE around NODE launches now; was it the first time? */
+static bool is_first(struct maker *m, uint32_t node, enum gp_table table)
+{
+    const struct gp_host_event *nodes = m->v->hs.nodes;
+    while (node != GP_HOST_NONE && nodes[node].table != (uint32_t)table) node = nodes[node].parent;
+    if (node == GP_HOST_NONE || m->launched[node]) return false;
+    m->launched[node] = 1;
+    return true;
+}
+
+static uint32_t firsts_of(struct maker *m, uint32_t node)
+{
+    uint32_t op = is_first(m, node, GP_OP) ? GP_PROFILE_FIRST_OF_OP : 0;
+    return op | (is_first(m, node, GP_RANGE) ? GP_PROFILE_FIRST_OF_RANGE : 0);
+}
+
 /* ---- the order of launches ---- */
 
 /* Nodes of a graph start on several streams in an order that changes from launch to launch: their numbers do not. */
@@ -213,6 +230,7 @@ static void add_event(struct maker *m, uint32_t row, uint32_t launch)
         .place = place_of_host(m, m->v->at.node[row]),
         .step = NONE,
         .launch = launch,
+        .firsts = firsts_of(m, m->v->at.node[row]),
         .dur_ns = gpu->dur_ns[row],
         .bytes = bytes > 0 ? bytes : 0,
     };
@@ -313,6 +331,7 @@ void gp_profile_make_events(struct gp_profile_job *j)
     memset(m.kernel_of_config, 0xff, (j->t->configs.n + 1) * sizeof *m.kernel_of_config);
     m.place_of = gp_alloc(((size_t)j->v->hs.n + 1) * sizeof *m.place_of);
     memset(m.place_of, 0xff, ((size_t)j->v->hs.n + 1) * sizeof *m.place_of);
+    m.launched = gp_zalloc((size_t)j->v->hs.n + 1);
     m.dealt = gp_alloc((n + 1) * sizeof *m.dealt);
     m.seen = gp_zalloc(n + 1);
     size_t *known = gp_zalloc((j->v->devices.n + 1) * sizeof *known);
@@ -330,6 +349,7 @@ void gp_profile_make_events(struct gp_profile_job *j)
     }
     free(known);
     free(m.seen);
+    free(m.launched);
     free(m.dealt);
     free(m.kernel_of_config);
     free(m.place_of);

@@ -105,7 +105,7 @@ static void xfer_near(struct gp_xfer *x, uint32_t *v, uint32_t *last)
 
 static void xfer_events(struct gp_xfer *x, struct gp_profile *p)
 {
-    size_t n = gp_xfer_count(x, p->events.n, 7);
+    size_t n = gp_xfer_count(x, p->events.n, 8);
     struct gp_profile_event last;
     memset(&last, 0, sizeof last);
     if (!x->save) {
@@ -120,6 +120,7 @@ static void xfer_events(struct gp_xfer *x, struct gp_profile *p)
         xfer_near(x, &e->place, &last.place);
         xfer_near(x, &e->step, &last.step);
         xfer_near(x, &e->launch, &last.launch);
+        gp_xfer_u32(x, &e->firsts);
         gp_xfer_i64(x, &e->dur_ns);
         gp_xfer_i64(x, &hidden);
         gp_xfer_i64(x, &e->bytes);
