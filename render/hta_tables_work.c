@@ -23,7 +23,7 @@ static void kernel_columns(struct gp_report_table *t)
     COLUMN(t, "mean_ns", "Mean", GP_CELL_NS, 0, "total_ns / count");
     COLUMN(t, "min_ns", "Min", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "max_ns", "Max", GP_CELL_NS, GP_COLUMN_SPARE, NULL);
-    COLUMN(t, "stddev_ns", "Std. dev.", GP_CELL_REAL, GP_COLUMN_WIDE, "divided by count; ns");
+    COLUMN(t, "stddev_ns", "Std. dev.", GP_CELL_NS_REAL, GP_COLUMN_WIDE, "divided by count");
     COLUMN(t, "p50_ns", "Median", GP_CELL_NS, GP_COLUMN_WIDE, "within 1/16");
     COLUMN(t, "p99_ns", "p99", GP_CELL_NS, GP_COLUMN_WIDE, "within 1/16");
     COLUMN(t, "kind", "Kind", GP_CELL_TEXT, GP_COLUMN_WIDE, "gemm, attention, elementwise, ...");
@@ -257,7 +257,7 @@ void gp_ht_add_graphs(struct gp_ht *m)
     COLUMN(t, "span_mean_ns", "Mean", GP_CELL_NS, 0, "of one launch, first start to last end");
     COLUMN(t, "span_min_ns", "Min", GP_CELL_NS, 0, NULL);
     COLUMN(t, "span_max_ns", "Max", GP_CELL_NS, 0, NULL);
-    COLUMN(t, "span_stddev_ns", "Std. dev.", GP_CELL_REAL, GP_COLUMN_WIDE, "ns");
+    COLUMN(t, "span_stddev_ns", "Std. dev.", GP_CELL_NS_REAL, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "busy_mean_ns", "Busy", GP_CELL_NS, GP_COLUMN_SPARE, "mean sum of durations of one launch");
     COLUMN(t, "worst_node", "Worst node", GP_CELL_ID, GP_COLUMN_WIDE, "whose duration spreads most");
     COLUMN(t, "worst_node_name", "Its kernel", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);

@@ -201,6 +201,9 @@ void gp_cell_put(struct gp_buf *b, const struct gp_cell *c)
     case GP_CELL_REAL:
         put_real(b, c->d);
         break;
+    case GP_CELL_NS_REAL:
+        put_ns(b, (int64_t)(fabs(c->d) < 9e18 ? c->d + (c->d < 0 ? -0.5 : 0.5) : c->d < 0 ? -9e18 : 9e18));
+        break;
     case GP_CELL_CHANGE_US:
     case GP_CELL_US:
         if (c->type == GP_CELL_CHANGE_US && c->i > 0) gp_buf_putc(b, '+');

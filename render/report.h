@@ -30,6 +30,7 @@ enum gp_cell_type {
     GP_CELL_PCT,       /* real, percent */
     GP_CELL_GBPS,      /* real, 10^9 bytes a second */
     GP_CELL_REAL,      /* real, without unit */
+    GP_CELL_NS_REAL,   /* real nanoseconds: a mean or a deviation of times, shown as a time */
     GP_CELL_US,        /* integer nanoseconds, exactly in microseconds: "1,234.567" */
     GP_CELL_CHANGE_NS, /* the same three with their sign: "+1.23 ms" */
     GP_CELL_CHANGE_US,
@@ -42,7 +43,7 @@ struct gp_cell {
     uint32_t label_len, text_len;
     union {
         int64_t i;        /* ID, COUNT, NS, US, BYTES */
-        double d;         /* PCT, GBPS, REAL */
+        double d;         /* PCT, GBPS, REAL, NS_REAL */
         const char *text; /* NAME: the full name; TEXT. NUL-terminated, but may hold NULs */
     };
     const char *label; /* NAME: what is shown; the text itself when no shorter one was given */

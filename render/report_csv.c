@@ -47,6 +47,7 @@ static void put_cell(struct gp_buf *b, const struct gp_cell *c)
     case GP_CELL_CHANGE_PCT:
     case GP_CELL_GBPS:
     case GP_CELL_REAL:
+    case GP_CELL_NS_REAL:
         gp_json_put_double(b, c->d);
         break;
     }

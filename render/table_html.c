@@ -64,6 +64,7 @@ static void put_value(struct gp_svg *w, struct gp_buf *text, const struct gp_cel
     case GP_CELL_CHANGE_PCT:
     case GP_CELL_GBPS:
     case GP_CELL_REAL:
+    case GP_CELL_NS_REAL:
         gp_buf_printf(text, "%.6g", c->d);
         break;
     default:
@@ -82,19 +83,6 @@ static void put_bar(struct gp_svg *w, struct gp_buf *text, const struct gp_cell 
     text->n = 0;
 }
 
-static bool is_time(const struct gp_report_column *c)
-{
-    size_t n = strlen(c->id);
-    return n > 3 && !strcmp(c->id + n - 3, "_ns");
-}
-
-/* A mean or a deviation: of times, but no whole nanoseconds. */
-static void put_time(struct gp_buf *b, double ns)
-{
-    if (ns < 0) gp_buf_putc(b, '-');
-    gp_scale_put(b, GP_UNIT_NS, (int64_t)(fabs(ns) < 9e18 ? fabs(ns) + 0.5 : 9e18));
-}
-
 static void put_number(struct gp_svg *w, struct gp_buf *text, const struct gp_report_column *column,
                        const struct gp_cell *c)
 {
@@ -102,8 +90,7 @@ static void put_number(struct gp_svg *w, struct gp_buf *text, const struct gp_re
     gp_page_open(w, "td", bar ? "n bar" : "n");
     if (!c->none) put_value(w, text, c);
     if (bar) put_bar(w, text, c);
-    if (c->type == GP_CELL_REAL && !c->none && is_time(column)) put_time(text, c->d);
-    else gp_cell_put(text, c);
+    gp_cell_put(text, c);
     gp_svg_text(w, text->data, text->n);
     text->n = 0;
     gp_svg_close(w);
