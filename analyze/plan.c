@@ -274,11 +274,12 @@ static void measure_latencies(struct build *b)
     for (size_t s = 0; s < b->v->streams.n; s++)
         if (b->free_ns[s] > any_until) any_until = b->free_ns[s];
     for (uint32_t i = 0; i < p->items.n; i++) {
-        const struct gp_plan_item *item = &p->items.at[i];
+        struct gp_plan_item *item = &p->items.at[i];
         int64_t *free_ns = &b->free_ns[b->stream_of_row[item->row]];
         int64_t begin = b->api->start_ns[p->calls.at[item->call].row], start = item->start_ns;
         bool first = i == p->replay.calls.at[item->call].first;
         if (first && any_until <= begin) {
+            item->drained = true;
             p->drained++;
             if (start >= begin && start - begin < SANE_NS) GP_VEC_PUSH(&launch, start - begin);
         } else if (start >= *free_ns && start - *free_ns <= JITTER_NS) {

@@ -31,6 +31,7 @@ struct gp_plan_step {
 struct gp_plan_item {
     uint32_t row; /* of GP_GPU */
     uint32_t call, step;
+    bool drained;     /* no stream of the program had anything to do when it was launched */
     int64_t start_ns; /* on the clock of the trace */
 };
 
@@ -54,7 +55,7 @@ struct gp_plan {
     uint32_t warm_up;      /* whole steps left out because they were not like the others yet */
     int64_t begin_ns;      /* of the first step */
     int64_t recorded_ns;   /* what the replay of no change should give */
-    size_t drained;        /* items that found the GPU idle when they were launched */
+    size_t drained;        /* items that are */
     int64_t graph_gap_ns;  /* between kernels of one graph; of single kernels where no graph is there */
 };
 

@@ -112,18 +112,40 @@ static void add_synchronising(struct gp_waits *w, const struct gp_view *v, uint3
     gp_map_release(&stream_of);
 }
 
+/* The call that started ROW, if it ended after it. */
+static uint32_t outlasting(const struct gp_view *v, uint32_t row)
+{
+    const struct gp_events *api = &v->t->events[GP_API];
+    uint32_t call = gp_view_launch(v, row);
+    return call != NONE && gpu_end(v, row) <= api->start_ns[call] + api->dur_ns[call] ? call : NONE;
+}
+
+/* A short kernel may be over before its launching call is, which has not waited for it; unless nearly all are, as with
+ * CUDA_LAUNCH_BLOCKING. */
+static void add_blocking(struct gp_waits *w, const struct gp_view *v)
+{
+    size_t kernels = 0, outlasted = 0;
+    for (size_t i = 0; i < w->by_end.n; i++) {
+        uint32_t row = w->by_end.at[i].row;
+        if (gp_gpu_config(v->t, row)->kind != GP_KERNEL) continue;
+        kernels++;
+        outlasted += outlasting(v, row) != NONE;
+    }
+    for (size_t i = 0; i < w->by_end.n; i++) {
+        uint32_t row = w->by_end.at[i].row, call = outlasting(v, row);
+        if (call == NONE) continue;
+        if (gp_gpu_config(v->t, row)->kind == GP_MEMCPY || outlasted * 10 > kernels * 9)
+            add_call(w, v, call, row, true);
+    }
+}
+
 void gp_waits_find(struct gp_waits *w, const struct gp_view *v, uint32_t producer, int64_t begin_ns,
                    int64_t end_ns)
 {
-    const struct gp_events *api = &v->t->events[GP_API];
     memset(w, 0, sizeof *w);
     index_ends(w, v, producer, begin_ns, end_ns);
     add_synchronising(w, v, producer, begin_ns, end_ns);
-    for (size_t i = 0; i < w->by_end.n; i++) {
-        uint32_t row = w->by_end.at[i].row, call = gp_view_launch(v, row);
-        if (call != NONE && gpu_end(v, row) <= api->start_ns[call] + api->dur_ns[call])
-            add_call(w, v, call, row, true);
-    }
+    add_blocking(w, v);
     if (w->calls.n) qsort(w->calls.at, w->calls.n, sizeof *w->calls.at, by_track_and_end);
 }
 

@@ -33,8 +33,8 @@ struct gp_waits {
 };
 
 /* The calls of PRODUCER that touch the window [BEGIN, END): those named ...Synchronize, which waited for the last event
- * that ended inside them of those launched before (on their stream, where a record tells which), and those that end
- * after the work that they started. Profilers round, so that an event may seem to end 2 us after the call that waited.
+ * that ended inside them of those launched before (on their stream, where a record tells which), and copies whose call
+ * ends after them; kernels' calls only where nearly all of them do. Profilers round, so that an event may seem to end 2 us after the call that waited.
  * Any content of W is overwritten. O(n log n). */
 void gp_waits_find(struct gp_waits *w, const struct gp_view *v, uint32_t producer, int64_t begin_ns,
                    int64_t end_ns);

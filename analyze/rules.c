@@ -1,0 +1,203 @@
+// The table of all rules, and what they have in common.
+#include "analyze/rules.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "analyze/names.h"
+#include "analyze/rules_table.h"
+#include "formats/base/scale.h"
+
+#define X(rule) &gp_rule_##rule,
+const struct gp_rule *const gp_rules[] = {GP_RULES(X) NULL};
+#undef X
+
+const struct gp_rule *gp_rule_find(const char *name)
+{
+    for (size_t i = 0; gp_rules[i]; i++)
+        if (!strcmp(gp_rules[i]->name, name)) return gp_rules[i];
+    return NULL;
+}
+
+struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c)
+{
+    GP_VEC_PUSH(&c->s->suggestions, ((struct gp_suggestion){.rule = c->rule}));
+    return &c->s->suggestions.at[c->s->suggestions.n - 1];
+}
+
+int64_t gp_rule_per_step(const struct gp_rule_ctx *c, int64_t total)
+{
+    int64_t n = c->n_steps ? (int64_t)c->n_steps : 1;
+    return (total + (total < 0 ? -n / 2 : n / 2)) / n;
+}
+
+/* ---- text ---- */
+
+gp_sid gp_rule_text(struct gp_rule_ctx *c, const char *format, ...)
+{
+    char small[512];
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(small, sizeof small, format, args);
+    va_end(args);
+    gp_sid sid = 0;
+    if (n >= 0 && (size_t)n < sizeof small) {
+        sid = gp_intern(&c->s->strings, small, (size_t)n);
+    } else if (n >= 0) {
+        char *large = gp_alloc((size_t)n + 1);
+        vsnprintf(large, (size_t)n + 1, format, again);
+        sid = gp_intern(&c->s->strings, large, (size_t)n);
+        free(large);
+    }
+    va_end(again);
+    return sid;
+}
+
+const char *gp_rule_ns(struct gp_rule_ctx *c, int64_t ns)
+{
+    struct gp_buf b = {0};
+    gp_scale_put(&b, GP_UNIT_NS, ns > 0 ? ns : 0);
+    const char *text = gp_suggest_str(c->s, gp_intern(&c->s->strings, b.data, b.n));
+    gp_buf_release(&b);
+    return text;
+}
+
+gp_sid gp_rule_label(struct gp_rule_ctx *c, enum gp_table table, gp_sid name)
+{
+    struct gp_buf plain = {0}, label = {0};
+    const char *s = gp_trace_str(c->t, name);
+    size_t n = gp_string_len(&c->t->strings, name);
+    if (table == GP_GPU) {
+        gp_name_demangle(&plain, s, n);
+        gp_name_kernel_label(&label, plain.data, plain.n);
+    } else if (table == GP_OP) {
+        gp_name_op_label(&label, s, n);
+    } else if (table == GP_RANGE) {
+        gp_name_range_label(&label, s, n);
+    } else if (table == GP_PYTHON) {
+        gp_name_python_label(&label, s, n);
+    } else {
+        gp_buf_put(&label, s, n);
+    }
+    gp_sid sid = gp_intern(&c->s->strings, label.n ? label.data : s, label.n ? label.n : n);
+    gp_buf_release(&plain);
+    gp_buf_release(&label);
+    return sid;
+}
+
+gp_sid gp_rule_item_label(struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_config *config = gp_gpu_config(c->t, c->p->items.at[item].row);
+    if (config->kind == GP_KERNEL) return gp_rule_label(c, GP_GPU, config->name);
+    return gp_intern_cstr(&c->s->strings, gp_trace_str(c->t, config->name));
+}
+
+/* ---- the host ---- */
+
+static bool matched_outside(const struct gp_rule_ctx *c, uint32_t node, enum gp_table table,
+                            gp_rule_match *match)
+{
+    for (node = c->v->hs.nodes[node].parent; node != GP_HOST_NONE; node = c->v->hs.nodes[node].parent) {
+        const struct gp_host_event *e = &c->v->hs.nodes[node];
+        gp_sid name = c->t->events[e->table].name[e->row];
+        if (e->table == (uint32_t)table &&
+            match(gp_trace_str(c->t, name), gp_string_len(&c->t->strings, name)))
+            return true;
+    }
+    return false;
+}
+
+/* The first call that begins at AT or later. */
+static uint32_t call_from(const struct gp_rule_ctx *c, int64_t at_ns)
+{
+    const struct gp_events *api = &c->t->events[GP_API];
+    uint32_t lo = 0, hi = (uint32_t)c->p->calls.n;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (api->start_ns[c->p->calls.at[mid].row] < at_ns) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
+/* Deal the time [BEGIN, END) of the host out to the calls that it lies before. */
+static int64_t deal_out(const struct gp_rule_ctx *c, int64_t begin_ns, int64_t end_ns, int64_t *by_call)
+{
+    const struct gp_events *api = &c->t->events[GP_API];
+    int64_t sum = 0;
+    for (uint32_t k = call_from(c, begin_ns); k < c->p->calls.n; k++) {
+        int64_t until = api->start_ns[c->p->calls.at[k].row], since = until - c->calls[k].before_ns;
+        if (since >= end_ns) break;
+        int64_t from = since > begin_ns ? since : begin_ns, to = until < end_ns ? until : end_ns;
+        if (from >= to) continue;
+        by_call[k] += to - from;
+        sum += to - from;
+    }
+    return sum;
+}
+
+int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_rule_match *match,
+                          int64_t *by_call, int64_t *count)
+{
+    const struct gp_events *e = &c->t->events[table];
+    int64_t sum = 0, begin = c->p->begin_ns, end = c->p->steps.at[c->p->steps.n - 1].end_ns;
+    for (size_t i = 0; i < e->n && e->start_ns[i] < end; i++) {
+        if (e->start_ns[i] + e->dur_ns[i] <= begin || !c->launches_here[e->track[i]]) continue;
+        if (!match(gp_trace_str(c->t, e->name[i]), gp_string_len(&c->t->strings, e->name[i]))) continue;
+        uint32_t node = gp_host_node(&c->v->hs, table, i);
+        if (node != GP_HOST_NONE && matched_outside(c, node, table, match)) continue;
+        int64_t time = deal_out(c, e->start_ns[i], e->start_ns[i] + e->dur_ns[i], by_call);
+        if (count) *count += time > 0;
+        sum += time;
+    }
+    return sum;
+}
+
+void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, const int64_t *by_call)
+{
+    for (uint32_t k = 0; k < c->p->calls.n; k++) {
+        if (by_call[k] <= 0) continue;
+        struct gp_edit edit = {GP_EDIT_BEFORE, k,
+                               by_call[k] < c->calls[k].before_ns ? c->calls[k].before_ns - by_call[k] : 0};
+        GP_VEC_PUSH(&s->low, edit);
+        GP_VEC_PUSH(&s->high, edit);
+        GP_VEC_PUSH(&s->free, edit);
+    }
+}
+
+double gp_rule_host_bound_pct(const struct gp_rule_ctx *c)
+{
+    int64_t idle = c->busy_ns;
+    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) idle += c->idle_ns[i];
+    return gp_pct(c->idle_ns[GP_IDLE_HOST] + c->idle_ns[GP_IDLE_LAUNCH], idle);
+}
+
+/* ---- evidence ---- */
+
+void gp_rule_evidence_ns(struct gp_suggestion *s, const char *name, int64_t ns)
+{
+    GP_VEC_PUSH(&s->evidence, ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_NS, .value = ns}));
+}
+
+void gp_rule_evidence_count(struct gp_suggestion *s, const char *name, int64_t count)
+{
+    GP_VEC_PUSH(&s->evidence,
+                ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_COUNT, .value = count}));
+}
+
+void gp_rule_evidence_bytes(struct gp_suggestion *s, const char *name, int64_t bytes)
+{
+    GP_VEC_PUSH(&s->evidence,
+                ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_BYTES, .value = bytes}));
+}
+
+void gp_rule_evidence_pct(struct gp_suggestion *s, const char *name, double pct)
+{
+    GP_VEC_PUSH(&s->evidence, ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_PCT, .pct = pct}));
+}
+
+void gp_rule_evidence_text(struct gp_suggestion *s, const char *name, gp_sid text)
+{
+    GP_VEC_PUSH(&s->evidence, ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_TEXT, .text = text}));
+}

@@ -1,0 +1,86 @@
+/* rules.h -- private to suggest.c and rules_*.c: what a rule can ask, and how it says something. A rule looks at facts
+ * about the steps that are replayed, decides, and adds a suggestion with the edits of its low and its high end; the
+ * replay, the priority and the order are not its business.
+ *
+ *     static void run(struct gp_rule_ctx *c)
+ *     {
+ *         if (gp_pct(c->waited_ns, c->plan_ns) < 2) return;
+ *         struct gp_suggestion *s = gp_rule_suggest(c);
+ *         GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_NO_WAIT, call, 0}));
+ *         s->description = gp_rule_text(c, "...");
+ *     }
+ */
+#ifndef GP_ANALYZE_RULES_H
+#define GP_ANALYZE_RULES_H
+
+#include "analyze/plan.h"
+#include "analyze/suggest.h"
+
+/* What is known of a GPU event of the plan. */
+struct gp_rule_item {
+    uint32_t kind;     /* enum gp_frame_kind */
+    uint32_t config;   /* index into trace->configs: equal ones run the same */
+    uint32_t op;       /* row of GP_OP: the innermost operator that launched it; UINT32_MAX */
+    uint32_t position; /* in its step, in order of launches */
+    bool backward;     /* launched by the autograd engine */
+};
+
+/* What is known of a call of the plan. */
+struct gp_rule_call {
+    const char *name;
+    uint32_t node;     /* of the view's host stack; GP_HOST_NONE */
+    uint32_t op;       /* row of GP_OP around it; UINT32_MAX */
+    int64_t before_ns; /* host time since the call before, not negative */
+};
+
+struct gp_rule_ctx {
+    const struct gp_rule *rule; /* that is asked */
+    struct gp_suggest *s;
+    const struct gp_trace *t;
+    const struct gp_view *v;
+    const struct gp_plan *p;
+    struct gp_rule_item *items;    /* by item of the plan */
+    struct gp_rule_call *calls;    /* by call of the plan */
+    const struct gp_device *props; /* of the device; NULL unknown */
+    size_t n_steps;
+    int64_t plan_ns;   /* length of all steps as recorded */
+    int64_t replay_ns; /* of all steps without change */
+    /* Of the device that works most, over all steps. */
+    int64_t busy_ns, gpu_ns, idle_ns[GP_IDLE_CAUSE_COUNT];
+    uint8_t *launches_here; /* by track: a thread that launches items */
+    bool same_steps;        /* every step runs the same kernels with the same grids in the same order */
+};
+
+/* A new suggestion of the rule that is asked. The pointer holds until the next one is made. */
+struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c);
+
+/* Is what a host event is called what the rule looks for? */
+typedef bool gp_rule_match(const char *name, size_t n);
+/* Host time on the launching threads inside events of TABLE whose names match, as far as it lies before a call of the
+ * plan: added to BY_CALL, which has one for each call. Of matching events inside each other the outermost counts. *COUNT
+ * grows by the events. Returns the sum. O(rows of the table). */
+int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_rule_match *match,
+                          int64_t *by_call, int64_t *count);
+/* Edits that take BY_CALL from the host time before each call. */
+void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, const int64_t *by_call);
+/* Is most of the time lost because the host is late? In percent of the replayed time. */
+double gp_rule_host_bound_pct(const struct gp_rule_ctx *c);
+
+/* Text as printf makes it, interned. */
+gp_sid gp_rule_text(struct gp_rule_ctx *c, const char *format, ...) GP_PRINTF(2, 3);
+/* NS as a person reads it, in one of a few buffers of C that are used in turn: for the arguments of one text. */
+const char *gp_rule_ns(struct gp_rule_ctx *c, int64_t ns);
+/* TOTAL over all steps, divided by their number, rounded. */
+int64_t gp_rule_per_step(const struct gp_rule_ctx *c, int64_t total);
+
+void gp_rule_evidence_ns(struct gp_suggestion *s, const char *name, int64_t ns);
+void gp_rule_evidence_count(struct gp_suggestion *s, const char *name, int64_t count);
+void gp_rule_evidence_bytes(struct gp_suggestion *s, const char *name, int64_t bytes);
+void gp_rule_evidence_pct(struct gp_suggestion *s, const char *name, double pct);
+void gp_rule_evidence_text(struct gp_suggestion *s, const char *name, gp_sid text);
+
+/* Label of a kernel, operator or range, as in flame graphs, in the strings of the answer. */
+gp_sid gp_rule_label(struct gp_rule_ctx *c, enum gp_table table, gp_sid name);
+gp_sid gp_rule_item_label(struct gp_rule_ctx *c, uint32_t item);
+
+#endif

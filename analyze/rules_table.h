@@ -1,0 +1,20 @@
+/* rules_table.h -- private: the names of all rules, in the order in which they are asked. A rule is one `const struct
+ * gp_rule gp_rule_NAME` in the rules_*.c of its family, and one X here. */
+#ifndef GP_ANALYZE_RULES_TABLE_H
+#define GP_ANALYZE_RULES_TABLE_H
+
+#include "analyze/suggest.h"
+
+/* clang-format off */
+#define GP_RULES(X)                                                                                          \
+    /* rules_launch.c */ X(compile) X(cuda_graph) X(small_graphs) X(graph_breaks) X(python_gap)              \
+    /* rules_sync.c */ X(scalar_read) X(blocking_sync)                                                       \
+    /* rules_copy.c */ X(pageable_copy) X(copy_overlap) X(small_copies)                                      \
+    /* rules_host.c */ X(allocation) X(module_load) X(recompilation) X(input_stall)
+/* clang-format on */
+
+#define X(rule) extern const struct gp_rule gp_rule_##rule;
+GP_RULES(X)
+#undef X
+
+#endif
