@@ -6,6 +6,7 @@
 #include "analyze/classify.h"
 #include "formats/base/scale.h"
 #include "render/diff_verdict.h"
+#include "render/hta_verdict.h"
 
 #define COLUMN gp_report_column
 
@@ -63,7 +64,12 @@ size_t gp_diff_terms(const struct gp_diff *d, size_t top, struct gp_diff_term te
 void gp_diff_put_term(struct gp_buf *b, const struct gp_diff *d, const struct gp_diff_term *t)
 {
     if (t->cause < d->causes.n) {
-        gp_sid name = d->causes.at[t->cause].name;
+        const struct gp_diff_cause *c = &d->causes.at[t->cause];
+        gp_sid name = c->name;
+        if (c->sort == GP_CAUSE_IDLE) {
+            gp_buf_printf(b, "idle: %s", gp_hta_cause_brief((enum gp_idle_cause)c->index));
+            return;
+        }
         gp_buf_put(b, gp_diff_str(d, name), gp_string_len(&d->strings, name));
         return;
     }
@@ -228,8 +234,8 @@ static void operation_columns(struct gp_report_table *t, bool type)
     COLUMN(t, "change_pct", "in %", GP_CELL_CHANGE_PCT, 0, "change / baseline");
     COLUMN(t, "interval", "interval", GP_CELL_TEXT, GP_COLUMN_SPARE,
            "in which the true change of a call lies");
-    COLUMN(t, "baseline_ns", "was", GP_CELL_NS, GP_COLUMN_SPARE, "GPU time in the baseline");
-    COLUMN(t, "current_ns", "is", GP_CELL_NS, 0, "GPU time in the current trace");
+    COLUMN(t, "baseline_ns", "was", GP_CELL_NS, 0, "GPU time in the baseline");
+    COLUMN(t, "current_ns", "is", GP_CELL_NS, GP_COLUMN_SPARE, "GPU time in the current trace");
     COLUMN(t, "baseline_count", "calls were", GP_CELL_REAL, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "current_count", "calls are", GP_CELL_REAL, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "baseline_mean_ns", "mean was", GP_CELL_REAL, GP_COLUMN_WIDE, "of one call");
@@ -574,6 +580,10 @@ void gp_diff_report(struct gp_report *r, const struct gp_diff *d, const struct g
     if (d->comparable) add_waterfall(r, d, o->top);
     add_gates(r, d);
     add_predictions(r, d);
+    if (!d->comparable && o->brief) {
+        add_metrics(r, d);
+        return;
+    }
     add_operations(r, d, "regressions", "Slower", GP_CHANGE_REGRESSION, o->top);
     add_operations(r, d, "improvements", "Faster", GP_CHANGE_IMPROVEMENT, o->top);
     add_operations(r, d, "others", "New, gone, fused or undecided", GP_CHANGE_COUNT, o->top);
