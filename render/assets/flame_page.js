@@ -101,23 +101,42 @@ const node = (frame, total, parent, rest) => ({ frame, total, parent, depth: par
 
 // Children as an ordered list of keys; nodes only of those that are asked for.
 function kidsFrom(of, keys, frameOf, totalOf, restOf) {
-  if (order !== "first") keys.sort((a, b) => compare(frameOf(a), totalOf(a), frameOf(b), totalOf(b)));
+  if (order !== "first" && keys.length > 1) {
+    const few = keys.length < 1000 || tree.kindSeen[rootKind]; // very many are not compared by name as well
+    keys.sort(few ? (a, b) => compare(frameOf(a), totalOf(a), frameOf(b), totalOf(b)) : (a, b) => totalOf(b) - totalOf(a) || a - b);
+  }
   let sum = 0;
   for (const k of keys) sum += totalOf(k);
   const made = [];
   return { n: keys.length, sum, total: (i) => totalOf(keys[i]), node: (i) => made[i] ??= Object.assign(node(frameOf(keys[i]), totalOf(keys[i]), of, restOf(keys[i])), { index: i }) };
 }
 
-// Groups by frame: each { frame, total, list, weights }.
-function grouped(of, groups, rest) {
-  return kidsFrom(of, [...groups.values()], (g) => g.frame, (g) => g.total, rest);
-}
-function addTo(groups, frame, at, weight) {
-  let g = groups.get(frame);
-  if (!g) groups.set(frame, g = { frame, total: 0, list: [], weights: [] });
-  g.total += weight;
-  g.list.push(at);
-  g.weights.push(weight);
+// Groups by key of nodes AT with WEIGHT: as columns, for there may be very many. add(key, at, weight), then kids(of, rest).
+function grouping() {
+  const group = new Map(), keys = [], totals = [], ats = [], weights = [], groups = [];
+  return {
+    add(key, at, weight) {
+      let k = group.get(key);
+      if (k === undefined) {
+        group.set(key, k = keys.length);
+        keys.push(key);
+        totals.push(0);
+      }
+      totals[k] += weight;
+      groups.push(k);
+      ats.push(at);
+      weights.push(weight);
+    },
+    kids(of, rest) {
+      const first = new Uint32Array(keys.length + 1), list = new Uint32Array(ats.length), weight = new Float64Array(ats.length);
+      for (const k of groups) first[k + 1]++;
+      for (let k = 0; k < keys.length; k++) first[k + 1] += first[k];
+      const next = first.slice();
+      groups.forEach((k, i) => { list[next[k]] = ats[i]; weight[next[k]++] = weights[i]; });
+      const part = (k) => rest({ list: list.subarray(first[k], first[k + 1]), weights: weight.subarray(first[k], first[k + 1]) });
+      return kidsFrom(of, Uint32Array.from(keys.keys()), (k) => keys[k], (k) => totals[k], part);
+    },
+  };
 }
 
 // A node of the tree as it is.
@@ -131,43 +150,43 @@ function plainKids(of) {
 // Several nodes of the tree in one: what they call.
 const merged = (g) => ({ list: g.list, expand: mergedKids });
 function mergedKids(of) {
-  const groups = new Map(), { end, frame } = tree, total = measure.total;
+  const groups = grouping(), { end, frame } = tree, total = measure.total;
   for (const at of of.list)
-    for (let c = at + 1; c < end[at]; c = end[c]) if (total[c] > 0) addTo(groups, frame[c], c, total[c]);
-  return grouped(of, groups, merged);
+    for (let c = at + 1; c < end[at]; c = end[c]) if (total[c] > 0) groups.add(frame[c], c, total[c]);
+  return groups.kids(of, merged);
 }
 
 // Several nodes with weights: who calls them.
 const above = (g) => ({ list: g.list, weights: g.weights, expand: aboveKids });
 function aboveKids(of) {
-  const groups = new Map(), { parent, frame } = tree;
-  of.list.forEach((at, k) => { if (parent[at]) addTo(groups, frame[parent[at]], parent[at], of.weights[k]); });
-  return grouped(of, groups, above);
+  const groups = grouping(), { parent, frame } = tree;
+  of.list.forEach((at, k) => { if (parent[at]) groups.add(frame[parent[at]], parent[at], of.weights[k]); });
+  return groups.kids(of, above);
 }
 
-function endsOf(by) {
-  const groups = new Map(), self = selves(measure), { frame, n } = tree;
-  for (let i = 1; i < n; i++) if (self[i] > 0) addTo(groups, by(frame[i]), i, self[i]);
+function endsBy(keyOf) {
+  const groups = grouping(), self = selves(measure), { frame, n } = tree;
+  for (let i = 1; i < n; i++) if (self[i] > 0) groups.add(keyOf(frame[i]), i, self[i]);
   return groups;
 }
-const invertedKids = (of) => grouped(of, endsOf((f) => f), above);
+const invertedKids = (of) => endsBy((f) => f).kids(of, above);
 
 // By class, by name, and below that the stacks from their outer end.
-const classesKids = (of) => grouped(of, endsOf((f) => ROOT + 1 + kindOf[f]), (g) => ({ ends: g.list, weights: g.weights, expand: namesKids }));
+const classesKids = (of) => endsBy((f) => ROOT + 1 + kindOf[f]).kids(of, (g) => ({ ends: g.list, weights: g.weights, expand: namesKids }));
 function namesKids(of) {
-  const groups = new Map();
-  of.ends.forEach((at, k) => addTo(groups, tree.frame[at], at, of.weights[k]));
-  return grouped(of, groups, (g) => ({ ends: g.list, weights: g.weights, level: 0, expand: wayKids }));
+  const groups = grouping();
+  of.ends.forEach((at, k) => groups.add(tree.frame[at], at, of.weights[k]));
+  return groups.kids(of, (g) => ({ ends: g.list, weights: g.weights, level: 0, expand: wayKids }));
 }
 function wayKids(of) {
-  const groups = new Map(), level = of.level + 1, { parent, depth, frame } = tree;
+  const groups = grouping(), level = of.level + 1, { parent, depth, frame } = tree;
   of.ends.forEach((end, k) => {
     let at = end;
     if (depth[end] <= level) return;
     while (depth[at] > level) at = parent[at];
-    addTo(groups, frame[at], end, of.weights[k]);
+    groups.add(frame[at], end, of.weights[k]);
   });
-  return grouped(of, groups, (g) => ({ ends: g.list, weights: g.weights, level, expand: wayKids }));
+  return groups.kids(of, (g) => ({ ends: g.list, weights: g.weights, level, expand: wayKids }));
 }
 
 const kidsOf = (of) => of.kids ??= of.expand(of);
@@ -175,12 +194,14 @@ const nameOf = (of) => of.frame === MORE ? gp.count(of.more) + " more" : label[o
 const fullOf = (of) => of.frame === MORE ? nameOf(of) : full[of.frame];
 const cssOf = (of) => of.frame === MORE ? "more" : meta.kinds[kindOf[of.frame]];
 
-// The children of OF from the index on, as one box.
-function moreOf(of, from, to, total) {
-  const all = kidsOf(of);
-  const it = node(MORE, total, of, { more: to - from, expand: (self) => ({ n: to - from, sum: total, total: (i) => all.total(from + i),
-    node: (i) => { const k = all.node(from + i); return self.made[i] ??= { ...k, parent: self, depth: self.depth + 1, index: i }; } }), made: [] });
-  return it;
+// The children of OF from one index to another as one box; looked at closer, very many are some boxes of fewer.
+function moreOf(of, from, to, total, parent = of) {
+  const all = kidsOf(of), n = to - from, chunk = n > 200 ? Math.ceil(n / 100) : 1, made = [];
+  const sum = (i) => { let w = 0; for (let k = from + i * chunk; k < Math.min(to, from + (i + 1) * chunk); k++) w += all.total(k); return w; };
+  const one = (self, i) => chunk > 1 ? moreOf(of, from + i * chunk, Math.min(to, from + (i + 1) * chunk), sum(i), self)
+    : { ...all.node(from + i), parent: self, depth: self.depth + 1, kids: null, rest: null };
+  return node(MORE, total, parent, { more: n, expand: (self) => ({ n: Math.ceil(n / chunk), sum: total, total: chunk > 1 ? sum : (i) => all.total(from + i),
+    node: (i) => made[i] ??= Object.assign(one(self, i), { index: i }) }) });
 }
 
 // The two sides of the picture: what hangs down from its root, and in a sandwich what stands above it.
@@ -251,8 +272,9 @@ function mark() {
   if (!pattern && !kind) return;
   stands = new Uint8Array(label.length);
   const k = meta.kinds.indexOf(kind);
-  for (let f = 0; f < label.length; f++)
+  for (let f = 0; f < frames; f++) // of what was added, only classes, and by class
     stands[f] = (!kind || kindOf[f] === k) && (!pattern || pattern.test(label[f]) || (full[f] !== label[f] && pattern.test(full[f]))) ? 1 : 0;
+  if (kind && !pattern) stands[ROOT + 1 + k] = 1;
 }
 
 function markedAbove() {
@@ -363,10 +385,16 @@ function layoutSide(s, baseRow) {
       if (order !== "first") { weight = Math.max(0, kids.sum - (at - x) / scale); i = kids.n; }
       else for (; i < kids.n && kids.total(i) * scale < LEAST; i++) weight += kids.total(i);
       wide = weight * scale;
-      if (wide >= LEAST && of.frame !== MORE) put((of.more ??= new Map()).get(from) || of.more.set(from, moreOf(of, from, i, weight)).get(from), at, wide, false);
+      if (wide >= LEAST && (of.frame !== MORE || from)) put(restOf(of, from, i, weight), at, wide, false);
       at += wide;
     }
   }
+}
+
+function restOf(of, from, to, weight) {
+  of.rest ??= new Map();
+  if (!of.rest.has(from)) of.rest.set(from, moreOf(of, from, to, weight));
+  return of.rest.get(from);
 }
 
 // How many rows stand above the root: of callers, as far as they are wide enough to be drawn.
@@ -596,21 +624,22 @@ let sortBy = "self";
 // [frame, self, total] of every name in view; a name within itself counts once.
 function nameRows() {
   const zoom = sides[0].zoom, at = !sandwich && !arranged && zoom.at !== undefined ? zoom.at : 0;
-  const self = selves(measure), { end, frame } = tree, total = measure.total, byFrame = new Map();
+  const self = selves(measure), { end, frame } = tree, total = measure.total, n = label.length;
+  const own = new Float64Array(n), all = new Float64Array(n), until = new Uint32Array(n), list = [];
   for (let i = Math.max(at, 1); i < end[at]; i++) {
-    if (total[i] <= 0) continue;
-    let r = byFrame.get(frame[i]);
-    if (!r) byFrame.set(frame[i], r = { frame: frame[i], self: 0, total: 0, until: 0 });
-    r.self += self[i];
-    if (i >= r.until) { r.total += total[i]; r.until = end[i]; }
+    const f = frame[i];
+    if (total[i] <= 0 || (stands && !stands[f])) continue;
+    if (!all[f]) list.push(f);
+    own[f] += self[i];
+    if (i >= until[f]) { all[f] += total[i]; until[f] = end[i]; }
   }
-  return [[...byFrame.values()].filter((r) => !stands || stands[r.frame]), measure.total[at], at];
+  return [list.map((f) => ({ frame: f, self: own[f], total: all[f] })), measure.total[at], at];
 }
 
 function fillTable() {
   if (!asTable) return;
   const [list, whole, at] = nameRows();
-  list.sort((a, b) => sortBy === "name" ? bytewise(label[a.frame], label[b.frame]) : b[sortBy] - a[sortBy] || bytewise(label[a.frame], label[b.frame]));
+  list.sort((a, b) => sortBy === "name" ? bytewise(label[a.frame], label[b.frame]) : b[sortBy] - a[sortBy] || a.frame - b.frame);
   const head = (id, text, title, n) => {
     const th = make("th", { scope: "col", title, className: n ? "n" : "" }, make("button", { type: "button", textContent: text, onclick: () => { sortBy = id; fillTable(); } }));
     if (sortBy === id) th.setAttribute("aria-sort", id === "name" ? "ascending" : "descending");

@@ -270,7 +270,7 @@ function help() {
 addEventListener("keydown", (e) => {
   if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented) return;
   if (sheet) {
-    if (e.key === "?") { help(); e.preventDefault(); }
+    if (e.key === "?" || e.key === "Escape") { sheet.close(); e.preventDefault(); }
     return;
   }
   if (typing(e)) return;
