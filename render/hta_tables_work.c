@@ -5,12 +5,12 @@
 /* ---- kernels ---- */
 
 /* The class of a kernel, and the colour of the row. */
-static void put_class(struct gp_ht *m, struct gp_report_table *t, enum gp_class c)
+static void put_class(struct gp_ht *m, struct gp_report_table *t, enum gp_class c, uint32_t kind)
 {
     static const char *const brief[GP_CLASS_COUNT] = {"compute", "comm.", "memory"};
     const char *name = gp_class_name(c);
     gp_report_put_name(m->r, t, name, strlen(name), brief[c], strlen(brief[c]));
-    GP_VEC_PUSH(&t->classes, (uint8_t)(1 + c));
+    GP_VEC_PUSH(&t->classes, gp_row_of_kind(kind, c));
 }
 
 static void kernel_columns(struct gp_report_table *t)
@@ -41,7 +41,7 @@ static void put_kernel_row(struct gp_ht *m, struct gp_report_table *t, const str
 {
     const enum gp_class class = gp_class_of((enum gp_frame_kind)k->kind);
     gp_ht_put_kernel(m, t, k->name);
-    put_class(m, t, class);
+    put_class(m, t, class, k->kind);
     gp_report_put(t, (int64_t)k->dur.n);
     gp_report_put(t, k->dur.sum);
     gp_report_put_real(t, gp_pct(k->dur.sum, all_ns));

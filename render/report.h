@@ -74,8 +74,26 @@ struct gp_report_table {
     GP_VEC(struct gp_report_column) columns;
     GP_VEC(struct gp_cell) cells; /* row after row */
     GP_VEC(uint8_t)
-    classes; /* by row: 0, or 1 + a colour class (enum gp_class for kernels); may be shorter */
+    classes; /* by row: 0, 1 + a colour class (enum gp_class), gp_row_of_kind(); may be shorter */
 };
+
+/* The colour of a row about GPU events of KIND (enum gp_frame_kind), which are of CLASS (enum gp_class): text tells
+ * classes apart, the page kinds. */
+enum { GP_ROW_HAS_KIND = 0x80 };
+static inline uint8_t gp_row_of_kind(unsigned kind, unsigned class)
+{
+    return (uint8_t)(GP_ROW_HAS_KIND | (kind & 31) << 2 | (class & 3));
+}
+/* 1 + the class of such a row; other numbers are as they are. */
+static inline unsigned gp_row_class(unsigned number)
+{
+    return number & GP_ROW_HAS_KIND ? 1 + (number & 3) : number;
+}
+/* The kind of such a row. */
+static inline unsigned gp_row_kind(unsigned number)
+{
+    return number >> 2 & 31;
+}
 
 /* A line that a reader must see, and how bad it is. */
 enum gp_tone { GP_TONE_PLAIN, GP_TONE_GOOD, GP_TONE_WARN, GP_TONE_BAD };

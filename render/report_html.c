@@ -7,6 +7,7 @@
 #include "render/hta_sums.h"
 #include "render/hta_verdict.h"
 #include "render/page_html.h"
+#include "render/palette.h"
 #include "render/page_report.h"
 #include "render/table_html.h"
 
@@ -433,6 +434,7 @@ static void put_contents(struct page *p)
 
 static const char *class_swatch(int class)
 {
+    if (class & GP_ROW_HAS_KIND) return gp_palette_class((enum gp_frame_kind)gp_row_kind((unsigned)class));
     static const char *const k[] = {[GP_CLASS_COMPUTE] = "gemm",
                                     [GP_CLASS_COMMUNICATION] = "communication",
                                     [GP_CLASS_MEMORY] = "memcpy"};

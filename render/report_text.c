@@ -277,7 +277,7 @@ static void put_row(struct pen *p, const struct gp_report_table *t, const struct
 {
     static const char *const tones[] = {NULL, "\033[36m", "\033[33m", "\033[35m", "\033[2m"};
     size_t line = p->b->n;
-    uint8_t class = row < t->classes.n ? t->classes.at[row] : 0;
+    unsigned class = gp_row_class(row < t->classes.n ? t->classes.at[row] : 0);
     spaces(p, INDENT);
     for (size_t i = 0; i < l->n; i++) {
         size_t n;
