@@ -321,7 +321,8 @@ static void write_page(const struct job *j, struct gp_buf *b)
     size_t top = o->top != TOP_UNSET ? (size_t)o->top : TOP_HTML;
     struct gp_report r = {0};
     struct gp_buf json = {0}, typed = {0};
-    gp_hta_report(&r, &j->h, &(struct gp_hta_report_opts){.top = top, .steps = true});
+    gp_hta_report(&r, &j->h,
+                  &(struct gp_hta_report_opts){.top = top, .steps = true, .step_rows = o->steps ? 0 : top});
     gp_hta_json_write(&json, &j->h,
                       &(struct gp_hta_json_opts){.version = GP_VERSION, .top = top, .steps = o->steps});
     put_options(&typed, o);

@@ -158,3 +158,53 @@ void gp_hta_path_sums(const struct gp_hta_path *p, gp_path_sums *out)
     for (int b = 0; b < GP_PATH_BOUND_COUNT; b++) gp_map_release(&rows[b]);
     if (out->n) qsort(out->at, out->n, sizeof *out->at, by_total);
 }
+
+/* ---- runs of short pieces ---- */
+
+static int64_t length(const struct gp_path_piece *p)
+{
+    return p->end_ns - p->begin_ns;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x > y ? -1 : x < y;
+}
+
+/* The length from which on a piece stands alone, so that with the runs between them there are at most MAX. */
+static int64_t threshold(const struct gp_hta_path *p, size_t max)
+{
+    if (!max || p->pieces.n <= max) return 0;
+    int64_t *lengths = gp_alloc(p->pieces.n * sizeof *lengths);
+    for (size_t i = 0; i < p->pieces.n; i++) lengths[i] = length(&p->pieces.at[i]);
+    qsort(lengths, p->pieces.n, sizeof *lengths, longest_first);
+    int64_t least = lengths[(max - 1) / 2] + 1; /* (max - 1) / 2 longer ones at most, and a run around each */
+    free(lengths);
+    return least;
+}
+
+static struct gp_path_run run_of(const struct gp_hta_path *p, size_t first, size_t end)
+{
+    struct gp_path_run run = {first, end, 0, GP_PATH_HOST};
+    int64_t ns[GP_PATH_BOUND_COUNT] = {0};
+    for (size_t i = first; i < end; i++) {
+        ns[p->pieces.at[i].bound] += length(&p->pieces.at[i]);
+        run.total_ns += length(&p->pieces.at[i]);
+    }
+    for (int b = 0; b < GP_PATH_BOUND_COUNT; b++)
+        if (ns[b] > ns[run.bound]) run.bound = (enum gp_path_bound)b;
+    return run;
+}
+
+void gp_hta_path_fold(const struct gp_hta_path *p, size_t max, gp_path_runs *out)
+{
+    int64_t least = threshold(p, max);
+    for (size_t i = 0; i < p->pieces.n;) {
+        size_t end = i + 1;
+        if (length(&p->pieces.at[i]) < least)
+            while (end < p->pieces.n && length(&p->pieces.at[end]) < least) end++;
+        GP_VEC_PUSH(out, run_of(p, i, end));
+        i = end;
+    }
+}

@@ -45,4 +45,15 @@ struct gp_path_sum {
 typedef GP_VEC(struct gp_path_sum) gp_path_sums;
 void gp_hta_path_sums(const struct gp_hta_path *p, gp_path_sums *out);
 
+/* The pieces FIRST..END-1 of a path as one. */
+struct gp_path_run {
+    size_t first, end;
+    int64_t total_ns;
+    enum gp_path_bound bound; /* of most of that time */
+};
+typedef GP_VEC(struct gp_path_run) gp_path_runs;
+/* Append at most MAX (3 or more; 0: any number) runs that have all pieces of P between them, in order: the longest
+ * pieces alone, the shorter ones between them together. */
+void gp_hta_path_fold(const struct gp_hta_path *p, size_t max, gp_path_runs *out);
+
 #endif

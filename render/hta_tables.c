@@ -262,7 +262,7 @@ static void drop_empty(struct gp_report *r)
 
 void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_report_opts *o)
 {
-    struct gp_ht m = {.r = r, .h = h, .top = o->top};
+    struct gp_ht m = {.r = r, .h = h, .top = o->top, .step_rows = o->step_rows};
     m.all = gp_hta_totals(h);
     for (size_t i = 0; i < h->devices.n; i++)
         m.merged |= h->devices.at[i].producer != h->devices.at[0].producer;

@@ -40,6 +40,7 @@
 struct gp_hta_report_opts {
     size_t top;       /* rows of tables that grow with the number of names; 0: all */
     bool steps;       /* a row for each step */
+    size_t step_rows; /* ... of the longest ones, as many at most; 0: all */
     bool brief;       /* without the tables that text leaves out (*) */
     const char *only; /* this table alone; NULL: all */
 };

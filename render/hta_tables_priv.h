@@ -9,7 +9,7 @@
 struct gp_ht {
     struct gp_report *r;
     const struct gp_hta *h;
-    size_t top;
+    size_t top, step_rows;
     bool merged; /* device numbers repeat: several processes' traces were merged */
     struct gp_hta_totals all;
     struct gp_buf label, plain; /* scratch */

@@ -40,10 +40,31 @@ void gp_ht_add_steps(struct gp_ht *m)
     GP_VEC_FREE(&all);
 }
 
+static int longest_first(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x > y ? -1 : x < y;
+}
+
+/* The length from which on a step is listed: no more than m->step_rows steps are longer. */
+static int64_t least_length(const struct gp_ht *m)
+{
+    const struct gp_hta *h = m->h;
+    if (!m->step_rows || m->step_rows >= h->steps.n) return INT64_MIN;
+    int64_t *lengths = gp_alloc(h->steps.n * sizeof *lengths);
+    for (size_t i = 0; i < h->steps.n; i++) lengths[i] = h->steps.at[i].b.span_ns;
+    qsort(lengths, h->steps.n, sizeof *lengths, longest_first);
+    int64_t least = lengths[m->step_rows - 1];
+    free(lengths);
+    return least;
+}
+
 void gp_ht_add_step_list(struct gp_ht *m)
 {
     const struct gp_hta *h = m->h;
     if (!h->steps.n) return;
+    int64_t least = least_length(m), left_ns = 0;
+    size_t rows = 0, left = 0;
     struct gp_report_table *t = gp_report_add(m->r, "step_list", "Each step");
     gp_ht_rank_columns(t);
     COLUMN(t, "name", "Step", GP_CELL_NAME, 0, NULL);
@@ -56,6 +77,12 @@ void gp_ht_add_step_list(struct gp_ht *m)
     COLUMN(t, "cut", "Cut", GP_CELL_TEXT, GP_COLUMN_WIDE, "by the trace's edge");
     for (size_t i = 0; i < h->steps.n; i++) {
         const struct gp_hta_step *s = &h->steps.at[i];
+        if (s->b.span_ns < least || (m->step_rows && rows == m->step_rows)) {
+            left++;
+            left_ns += s->b.span_ns;
+            continue;
+        }
+        rows++;
         gp_ht_put_place(m, t, s->rank, s->producer, s->device);
         gp_ht_put_sid(m, t, s->name);
         gp_ht_put_breakdown(t, &s->b);
@@ -65,6 +92,8 @@ void gp_ht_add_step_list(struct gp_ht *m)
         gp_report_put(t, s->host_end_ns - s->host_begin_ns);
         gp_report_put_text(m->r, t, s->partial ? "yes" : "no");
     }
+    if (left) t->note = "The longest ones, in order of time; --steps lists all.";
+    gp_ht_say_more(m, t, left, left_ns);
 }
 
 /* ---- communication ---- */
@@ -283,6 +312,24 @@ void gp_ht_add_path_name_table(struct gp_ht *m)
     for (size_t i = 0; i < h->paths.n; i++) add_path_names(m, &h->paths.at[i], t);
 }
 
+static void put_run(struct gp_ht *m, struct gp_report_table *t, const struct gp_hta_path *p,
+                    const struct gp_path_run *run)
+{
+    const struct gp_path_piece *q = &p->pieces.at[run->first];
+    bool alone = run->end - run->first == 1;
+    gp_ht_put_rank(t, p->rank);
+    gp_ht_put_process(m, t, p->producer);
+    gp_report_put(t, q->begin_ns);
+    gp_report_put(t, run->total_ns);
+    gp_report_put_text(m->r, t, gp_path_bound_name(run->bound));
+    if (alone) put_path_name(m, t, q->name, q->full);
+    else gp_report_put_name(m->r, t, "", 0, "(short pieces)", strlen("(short pieces)"));
+    gp_ht_put_device(t, alone ? q->stream : -1);
+    if (alone && q->stream < 0) gp_report_put(t, q->tid);
+    else gp_report_put_none(t);
+    gp_report_put(t, (int64_t)(run->end - run->first));
+}
+
 void gp_ht_add_path_pieces(struct gp_ht *m)
 {
     const struct gp_hta *h = m->h;
@@ -297,19 +344,12 @@ void gp_ht_add_path_pieces(struct gp_ht *m)
     COLUMN(t, "name", "Name", GP_CELL_NAME, 0, NULL);
     COLUMN(t, "stream", "Stream", GP_CELL_ID, 0, "GPU pieces");
     COLUMN(t, "thread", "Thread", GP_CELL_ID, 0, "host pieces");
+    COLUMN(t, "pieces", "Pieces", GP_CELL_COUNT, GP_COLUMN_WIDE,
+           "in this row: short ones are together in one");
     for (size_t i = 0; i < h->paths.n; i++) {
-        const struct gp_hta_path *p = &h->paths.at[i];
-        for (size_t j = 0; j < p->pieces.n; j++) {
-            const struct gp_path_piece *q = &p->pieces.at[j];
-            gp_ht_put_rank(t, p->rank);
-            gp_ht_put_process(m, t, p->producer);
-            gp_report_put(t, q->begin_ns);
-            gp_report_put(t, q->end_ns - q->begin_ns);
-            gp_report_put_text(m->r, t, gp_path_bound_name((enum gp_path_bound)q->bound));
-            put_path_name(m, t, q->name, q->full);
-            gp_ht_put_device(t, q->stream);
-            if (q->stream < 0) gp_report_put(t, q->tid);
-            else gp_report_put_none(t);
-        }
+        gp_path_runs runs = {0};
+        gp_hta_path_fold(&h->paths.at[i], m->top ? 2 * m->top + 1 : 0, &runs);
+        for (size_t j = 0; j < runs.n; j++) put_run(m, t, &h->paths.at[i], &runs.at[j]);
+        GP_VEC_FREE(&runs);
     }
 }

@@ -3,70 +3,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "formats/base/scale.h"
+#include "render/hta_sums.h"
 #include "render/palette.h"
 #include "render/text.h"
 
 enum { DEFAULT_NODES = 120, LABEL_COLUMNS = 36 };
 
-/* A node: the pieces FIRST..END-1 of a path. */
-struct node {
-    size_t first, end;
-};
-typedef GP_VEC(struct node) nodes;
-
-static int64_t length(const struct gp_path_piece *p)
-{
-    return p->end_ns - p->begin_ns;
-}
-
-/* ---- which pieces are nodes of their own ---- */
-
-static int longest_first(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x > y ? -1 : x < y;
-}
-
-/* The length from which on a piece stands alone, so that with the runs between them there are at most MAX nodes. */
-static int64_t threshold(const struct gp_hta_path *p, uint32_t max)
-{
-    if (p->pieces.n <= max) return 0;
-    int64_t *lengths = gp_alloc(p->pieces.n * sizeof *lengths);
-    for (size_t i = 0; i < p->pieces.n; i++) lengths[i] = length(&p->pieces.at[i]);
-    qsort(lengths, p->pieces.n, sizeof *lengths, longest_first);
-    int64_t least = lengths[(max - 1) / 2] + 1; // (max - 1) / 2 longer ones at most, and a run around each
-    free(lengths);
-    return least;
-}
-
-static void fold(const struct gp_hta_path *p, uint32_t max, nodes *out)
-{
-    int64_t least = threshold(p, max);
-    for (size_t i = 0; i < p->pieces.n;) {
-        size_t end = i + 1;
-        if (length(&p->pieces.at[i]) < least)
-            while (end < p->pieces.n && length(&p->pieces.at[end]) < least) end++;
-        GP_VEC_PUSH(out, (struct node){i, end});
-        i = end;
-    }
-}
-
 /* ---- what a node shows ---- */
-
-/* What most of the node's time is bound by. */
-static enum gp_path_bound main_bound(const struct gp_hta_path *p, struct node n, int64_t *total)
-{
-    int64_t ns[GP_PATH_BOUND_COUNT] = {0};
-    enum gp_path_bound most = GP_PATH_HOST;
-    *total = 0;
-    for (size_t i = n.first; i < n.end; i++) {
-        ns[p->pieces.at[i].bound] += length(&p->pieces.at[i]);
-        *total += length(&p->pieces.at[i]);
-    }
-    for (int b = 0; b < GP_PATH_BOUND_COUNT; b++)
-        if (ns[b] > ns[most]) most = (enum gp_path_bound)b;
-    return most;
-}
 
 static enum gp_frame_kind kind_of(enum gp_path_bound b)
 {
@@ -128,10 +71,11 @@ static void put_lane(struct gp_buf *b, const struct gp_path_piece *p)
     else gp_buf_puts(b, "host");
 }
 
-static void put_label(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_path *p, struct node n)
+static void put_label(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_path *p,
+                      struct gp_path_run n)
 {
-    int64_t ns;
-    enum gp_path_bound bound = main_bound(p, n, &ns);
+    enum gp_path_bound bound = n.bound;
+    int64_t ns = n.total_ns;
     const struct gp_path_piece *piece = &p->pieces.at[n.first];
     if (n.end - n.first > 1) {
         gp_scale_put_count(b, n.end - n.first);
@@ -150,7 +94,8 @@ static void put_label(struct gp_buf *b, const struct gp_hta *h, const struct gp_
     gp_buf_puts(b, ")");
 }
 
-static void put_tooltip(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_path *p, struct node n)
+static void put_tooltip(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_path *p,
+                        struct gp_path_run n)
 {
     const struct gp_path_piece *first = &p->pieces.at[n.first];
     if (n.end - n.first == 1) {
@@ -165,12 +110,10 @@ static void put_tooltip(struct gp_buf *b, const struct gp_hta *h, const struct g
     put_time(b, p->pieces.at[n.end - 1].end_ns - p->begin_ns);
 }
 
-static void put_node(struct gp_buf *b, const struct gp_hta *h, size_t path, size_t i, struct node n)
+static void put_node(struct gp_buf *b, const struct gp_hta *h, size_t path, size_t i, struct gp_path_run n)
 {
     const struct gp_hta_path *p = &h->paths.at[path];
-    int64_t ns;
-    enum gp_path_bound bound = main_bound(p, n, &ns);
-    struct gp_color fill = gp_palette_fill(kind_of(bound), 2, GP_THEME_LIGHT);
+    struct gp_color fill = gp_palette_fill(kind_of(n.bound), 2, GP_THEME_LIGHT);
     gp_buf_printf(b, "    p%zu_%zu [label=\"", path, i);
     put_label(b, h, p, n);
     gp_buf_puts(b, "\", tooltip=\"");
@@ -214,8 +157,8 @@ static void put_title(struct gp_buf *b, const struct gp_hta *h, const struct gp_
 
 static void put_path(struct gp_buf *b, const struct gp_hta *h, size_t path, uint32_t max_nodes)
 {
-    nodes all = {0};
-    fold(&h->paths.at[path], max_nodes, &all);
+    gp_path_runs all = {0};
+    gp_hta_path_fold(&h->paths.at[path], max_nodes, &all);
     gp_buf_printf(b, "  subgraph cluster_%zu {\n    label=\"", path);
     put_title(b, h, &h->paths.at[path]);
     gp_buf_puts(b, "\";\n");

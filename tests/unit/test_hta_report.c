@@ -212,6 +212,75 @@ static void the_rest_of_a_long_table_is_counted(void **state)
     gp_hta_release(&h);
 }
 
+/* As in the chart above the table, and as classes where a terminal shows it. */
+static void rows_of_kernels_have_the_colour_of_their_kind(void **state)
+{
+    (void)state;
+    struct gp_hta h;
+    struct gp_report r = {0};
+    gp_hta_init(&h, NULL);
+    add_kernel(&h, "softmax", GP_FRAME_REDUCTION, 3);
+    add_kernel(&h, "ncclDevKernel_AllReduce", GP_FRAME_COMMUNICATION, 2);
+    add_kernel(&h, "Memset (Device)", GP_FRAME_MEMSET, 1);
+    gp_hta_report(&r, &h, &(struct gp_hta_report_opts){.only = "kernels"});
+    const struct gp_report_table *t = gp_report_find(&r, "kernels");
+    static const enum gp_frame_kind kinds[] = {GP_FRAME_REDUCTION, GP_FRAME_COMMUNICATION, GP_FRAME_MEMSET};
+    static const enum gp_class classes[] = {GP_CLASS_COMPUTE, GP_CLASS_COMMUNICATION, GP_CLASS_MEMORY};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(gp_row_kind(t->classes.at[i]), kinds[i]);
+        assert_int_equal(gp_row_class(t->classes.at[i]), 1 + classes[i]);
+    }
+    gp_report_release(&r);
+    gp_hta_release(&h);
+}
+
+/* 1000 pieces of 1 ns, and 3 of 100 among them: these stand alone, the others between them together. */
+static void a_long_path_is_folded_and_sums_stay(void **state)
+{
+    (void)state;
+    struct gp_hta_path p = {.rank = 0};
+    int64_t at = 0;
+    for (int i = 0; i < 1003; i++) {
+        int64_t end = at + (i == 0 || i == 500 || i == 501 ? 100 : 1);
+        GP_VEC_PUSH(&p.pieces,
+                    (struct gp_path_piece){at, end, i % 3 ? GP_PATH_HOST : GP_PATH_LAUNCH, 0, 0, -1, 7});
+        at = end;
+    }
+    gp_path_runs runs = {0};
+    gp_hta_path_fold(&p, 7, &runs);
+    static const int64_t want[] = {100, 499, 100, 100, 501};
+    assert_int_equal(runs.n, 5);
+    for (size_t i = 0; i < 5; i++) assert_int_equal(runs.at[i].total_ns, want[i]);
+    assert_int_equal(runs.at[1].bound, GP_PATH_HOST);
+    assert_int_equal(runs.at[1].end - runs.at[1].first, 499);
+    GP_VEC_FREE(&runs);
+    gp_hta_path_fold(&p, 0, &runs);
+    assert_int_equal(runs.n, 1003);
+    GP_VEC_FREE(&runs);
+    GP_VEC_FREE(&p.pieces);
+}
+
+/* Steps of 10, 20, ... 50 ns: the two longest are listed, in order of time, the others counted. */
+static void the_longest_steps_are_listed(void **state)
+{
+    (void)state;
+    struct gp_hta h;
+    struct gp_report r = {0};
+    gp_hta_init(&h, NULL);
+    for (int i = 0; i < 5; i++) {
+        struct gp_hta_step s;
+        memset(&s, 0, sizeof s);
+        s.b.span_ns = 10 * (5 - i);
+        GP_VEC_PUSH(&h.steps, s);
+    }
+    gp_hta_report(&r, &h, &(struct gp_hta_report_opts){.steps = true, .step_rows = 2});
+    const struct gp_report_table *t = gp_report_find(&r, "step_list");
+    assert_int_equal(gp_report_rows(t), 2);
+    assert_non_null(strstr(t->more, "and 3 more, together 60 ns"));
+    gp_report_release(&r);
+    gp_hta_release(&h);
+}
+
 static void cut_steps_do_not_count_for_the_spread(void **state)
 {
     (void)state;
@@ -312,6 +381,9 @@ int main(void)
         cmocka_unit_test(damage_is_told_with_its_place),
         cmocka_unit_test(missing_ranks_are_told_in_runs),
         cmocka_unit_test(the_rest_of_a_long_table_is_counted),
+        cmocka_unit_test(rows_of_kernels_have_the_colour_of_their_kind),
+        cmocka_unit_test(a_long_path_is_folded_and_sums_stay),
+        cmocka_unit_test(the_longest_steps_are_listed),
         cmocka_unit_test(cut_steps_do_not_count_for_the_spread),
         cmocka_unit_test(culprits_of_all_devices_are_summed),
         cmocka_unit_test(json_begins_as_the_contract_says),
