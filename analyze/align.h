@@ -27,8 +27,8 @@
 #include "formats/base/vec.h"
 
 enum {
-    GP_ALIGN_EDITS = 512,      /* differences that are searched through at a time */
-    GP_ALIGN_BUDGET = 1 << 24, /* steps of search in all */
+    GP_ALIGN_EDITS = 1024,     /* differences that are searched through at a time */
+    GP_ALIGN_BUDGET = 1 << 22, /* steps of search in all */
 };
 
 /* One kernel. Ids mean the same on both sides; numbers themselves carry no meaning but that 0 is "unknown" for all but
@@ -45,9 +45,10 @@ struct gp_align_item {
 
 /* X(enum, word) */
 #define GP_ALIGN_CHANGES(X)                                                                                  \
-    X(GP_ALIGN_FUSED, "fused")         /* several became fewer, of which one is fused or has their roles */  \
-    X(GP_ALIGN_DEFUSED, "defused")     /* the mirror image */                                                \
-    X(GP_ALIGN_RETILED, "retiled")     /* one for one of the same family or role */                          \
+    X(GP_ALIGN_FUSED, "fused")     /* several became fewer, of which one is fused or has their roles */      \
+    X(GP_ALIGN_DEFUSED, "defused") /* the mirror image */                                                    \
+    X(GP_ALIGN_RETILED,                                                                                      \
+      "retiled") /* one for one: the same family or role, or alone between the same barriers */              \
     X(GP_ALIGN_ADDED, "added")         /* nothing on side A */                                               \
     X(GP_ALIGN_REMOVED, "removed")     /* nothing on side B */                                               \
     X(GP_ALIGN_REORDERED, "reordered") /* the same kernels in another order */                               \
@@ -64,7 +65,8 @@ struct gp_align_pair {
     uint32_t a, b; /* indices; equal keys */
 };
 
-/* The elements a .. a + na - 1 of A stand where b .. b + nb - 1 of B do; not both are empty. */
+/* The elements a .. a + na - 1 of A stand where b .. b + nb - 1 of B do; not both are empty. Of what moved within a segment
+ * there are two reordered blocks, one empty on side B and one on side A. */
 struct gp_align_block {
     uint32_t a, na, b, nb;
     uint32_t change;  /* enum gp_align_change */
@@ -77,7 +79,7 @@ struct gp_align_block {
 struct gp_align_group {
     uint32_t change;
     bool whole;
-    uint32_t times;
+    uint32_t times;  /* blocks; of two that say that something moved, one counts */
     uint32_t first;  /* block */
     uint64_t na, nb; /* elements of all its blocks */
     int64_t a_ns, b_ns;
