@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "collect/control.h"
 #include "collect/hub.h"
 #include "collect/launch.h"
 #include "collect/sink.h"
@@ -22,9 +23,9 @@ enum { LOWEST_FD = 100, MIN_BUFFER = 64 << 10, MAX_BUFFER = 64 << 20 };
 static const int64_t ORPHANS_NS = 5000000000; /* how long processes that outlive the command are waited for */
 
 struct opts {
-    const char *output, *api;
+    const char *output, *api, *start, *stop;
     bool quiet, verbose, no_nvtx;
-    int64_t flush_ns;
+    int64_t flush_ns, duration_ns;
     uint64_t buffer_bytes;
 };
 
@@ -37,6 +38,13 @@ static const struct gp_option options[] = {
      "API calls to record: launches and copies, also waits, or all (default: sync)", GP_OPT_CHOICE,
      offsetof(struct opts, api)},
     {0, "no-nvtx", NULL, "do not record NVTX ranges", GP_OPT_FLAG, offsetof(struct opts, no_nvtx)},
+    {0, "start", "WHEN",
+     "record from then on: profiler, range:NAME[@N], launch:N, SIGUSR1, SIGUSR2, or a time after the start",
+     GP_OPT_STRING, offsetof(struct opts, start)},
+    {0, "stop", "WHEN", "record until then; by default the end of what --start names", GP_OPT_STRING,
+     offsetof(struct opts, stop)},
+    {0, "duration", "DURATION", "record each process for so long at most", GP_OPT_DURATION,
+     offsetof(struct opts, duration_ns)},
     {0, "flush-interval", "DURATION",
      "flush this often, at most twice that is lost in a crash (default: 100ms)", GP_OPT_DURATION,
      offsetof(struct opts, flush_ns)},
@@ -61,6 +69,7 @@ static struct gp_tool tool = {
 struct collect {
     struct opts opts;
     struct gp_launch launch;
+    struct gp_control control;
     struct gp_sink *sink;
     struct gp_hub *hub;
     struct gp_trace trace; /* what the launcher itself knows */
@@ -154,6 +163,34 @@ static int check_opts(const struct opts *o, struct gp_err *err)
     return 0;
 }
 
+static int parse_trigger(const char *option, const char *text, struct gp_trigger *t, struct gp_err *err)
+{
+    struct gp_err ignored = {0};
+    memset(t, 0, sizeof *t);
+    if (!text || gp_trigger_parse(text, t)) return 0;
+    t->when = GP_WHEN_TIME;
+    if (!gp_parse_duration(text, &t->time_ns, &ignored) && t->time_ns > 0) return 0;
+    return gp_fail(err, GP_E_USAGE, -1,
+                   "%s: '%s' is none of profiler, range:NAME, launch:N, SIGUSR1, SIGUSR2 and a time", option,
+                   text);
+}
+
+static int set_control(struct collect *c, struct gp_err *err)
+{
+    struct gp_trigger start, stop;
+    if (parse_trigger("--start", c->opts.start, &start, err) ||
+        parse_trigger("--stop", c->opts.stop, &stop, err))
+        return -1;
+    if (c->opts.duration_ns < 0 ||
+        (c->opts.no_nvtx && (start.when == GP_WHEN_RANGE || stop.when == GP_WHEN_RANGE)))
+        return gp_fail(err, GP_E_USAGE, -1,
+                       c->opts.duration_ns < 0 ? "--duration: must not be negative"
+                                               : "a range cannot start or stop with --no-nvtx");
+    gp_control_init(&c->control, &start, &stop, c->opts.duration_ns);
+    c->launch.kept = gp_control_signals(&c->control);
+    return 0;
+}
+
 /* ---- the launcher's own part of the trace ---- */
 
 static int write_block(void *ctx, const void *data, size_t n)
@@ -203,6 +240,18 @@ static void begin_trace(struct collect *c)
     set_meta(&c->trace, "api_level", &b);
     gp_buf_put_i64(&b, c->opts.flush_ns);
     set_meta(&c->trace, "flush_interval_ns", &b);
+    if (c->opts.start) {
+        put_text(&b, c->opts.start);
+        set_meta(&c->trace, "start", &b);
+    }
+    if (c->opts.stop) {
+        put_text(&b, c->opts.stop);
+        set_meta(&c->trace, "stop", &b);
+    }
+    if (c->opts.duration_ns) {
+        gp_buf_put_i64(&b, c->opts.duration_ns);
+        set_meta(&c->trace, "duration_ns", &b);
+    }
     gp_buf_put_i64(&b, now_ns(CLOCK_REALTIME));
     set_meta(&c->trace, "start_realtime_ns", &b);
     gp_buf_release(&b);
@@ -265,12 +314,18 @@ static void turn(struct collect *c, struct pollfd **fds, size_t *cap, int64_t du
     if (c->reader_left) p[2].fd = -1;
     size_t n = gp_hub_poll_fds(c->hub, p + OURS, !gp_sink_full(c->sink));
     int timeout = -1;
+    int64_t control_ns = gp_control_due(&c->control);
+    if (control_ns && (!due_ns || control_ns < due_ns)) due_ns = control_ns;
     if (due_ns) {
         int64_t left = due_ns - now_ns(CLOCK_MONOTONIC);
         timeout = left > 0 ? (int)(left / 1000000 + 1) : 0;
     }
-    if (poll(p, (nfds_t)(n + OURS), timeout) < 0) return;
+    if (poll(p, (nfds_t)(n + OURS), timeout) < 0)
+        return; /* a signal; what it is about comes through events_fd */
     if (p[0].revents) gp_launch_events(&c->launch);
+    if (gp_control_turn(&c->control, c->launch.arrived, now_ns(CLOCK_MONOTONIC)))
+        gp_hub_record(c->hub, c->control.gate.open);
+    c->launch.arrived = 0;
     if (p[1].revents) {
         char drop[256];
         ssize_t rc = read(c->wake[0], drop, sizeof drop);
@@ -323,7 +378,8 @@ static void report(struct collect *c, const struct gp_hub_totals *t)
 
 static int set_up(struct collect *c, struct gp_buf *library, struct gp_err *err)
 {
-    if (check_opts(&c->opts, err) || take_stdout(c, err) || find_library(library, err)) return -1;
+    if (check_opts(&c->opts, err) || set_control(c, err) || take_stdout(c, err) || find_library(library, err))
+        return -1;
     if (pipe(c->wake)) return gp_fail(err, GP_E_IO, -1, "pipe: %s", strerror(errno));
     for (int i = 0; i < 2; i++) {
         fcntl(c->wake[i], F_SETFD, FD_CLOEXEC);
@@ -346,12 +402,14 @@ static int collect(struct collect *c, struct gp_err *err)
 {
     struct gp_wire_welcome w = {.api = api_level(c->opts.api),
                                 .buffer_bytes = (uint32_t)c->opts.buffer_bytes,
-                                .flush_ns = c->opts.flush_ns};
+                                .flush_ns = c->opts.flush_ns,
+                                .gate = c->control.gate};
     c->hub = gp_hub_new(c->listen_fd, &w, on_block, c);
     begin_trace(c);
     char **argv = copy_args();
     int rc = gp_launch_start(&c->launch, argv, !c->opts.output, err);
     free(argv);
+    gp_control_begin(&c->control, now_ns(CLOCK_MONOTONIC));
     if (!rc) run(c);
     struct gp_hub_totals totals = gp_hub_totals(c->hub);
     gp_hub_stop(c->hub);

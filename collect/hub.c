@@ -187,6 +187,17 @@ void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n)
     if (n && fds[0].revents) accept_all(hub);
 }
 
+void gp_hub_record(struct gp_hub *hub, bool open)
+{
+    struct gp_wire_record r = {open, 0};
+    hub->welcome.gate.open = open;
+    for (size_t i = 0; i < hub->conns.n; i++) {
+        const struct conn *c = &hub->conns.at[i];
+        /* One that cannot take so few bytes is about to be found closed. */
+        if (c->fd >= 0 && c->greeted && gp_wire_send(c->fd, GP_WIRE_RECORD, &r, sizeof r)) continue;
+    }
+}
+
 void gp_hub_stop(struct gp_hub *hub)
 {
     hub->stopped = true;

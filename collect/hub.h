@@ -38,6 +38,8 @@ size_t gp_hub_poll_size(const struct gp_hub *hub);
 size_t gp_hub_poll_fds(const struct gp_hub *hub, struct pollfd *fds, bool reading);
 /* Handle what poll() reported for the N entries filled by the call before. */
 void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n);
+/* Tell all processes, and those that are yet to come, to record from now on, or no longer. */
+void gp_hub_record(struct gp_hub *hub, bool open);
 /* Close every connection, which tells the processes to stop tracing. No new ones are let in after that. */
 void gp_hub_stop(struct gp_hub *hub);
 struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub);

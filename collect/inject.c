@@ -21,6 +21,7 @@ enum {
     WAITING_BYTES = 160 << 20, /* filled buffers that wait, at most */
     BUFFERS_PER_WRITE = 16,    /* rows are written after so many buffers, which bounds the memory for rows */
     WELCOME_MS = 10000,
+    HEAR_MS = 1000, /* for the rest of a frame that has begun to arrive */
 };
 static const int64_t GIVE_UP_NS = 3000000000, CLOCK_NS = 1000000000;
 
@@ -197,6 +198,20 @@ static void take_record(void *ctx, const void *record)
     gp_records_add(ctx, record);
 }
 
+/* What the launcher has to say. That it is gone shows when we send. */
+static void hear(void)
+{
+    struct gp_wire_record r;
+    while (!self.broken && socket_is_ours() && gp_wire_readable(self.fd)) {
+        if (gp_wire_receive(self.fd, GP_WIRE_RECORD, &r, sizeof r, HEAR_MS)) {
+            gp_debug("the launcher is gone");
+            self.broken = true;
+        } else {
+            gp_inject_gate_set(r.open);
+        }
+    }
+}
+
 static void drain(void)
 {
     uint8_t *data;
@@ -212,6 +227,7 @@ static void drain(void)
     }
     uint64_t refused = gp_nvtx_drain(&self.ranges);
     gp_records_lose(&self.records, "ranges", "too many at once", refused);
+    gp_inject_gate_marks(&self.records);
     self.records.stats.dropped += refused;
 }
 
@@ -284,9 +300,12 @@ static void *flush_thread(void *arg)
     bool preparing = true;
     while (!self.broken) {
         enum state state;
-        unsigned work = wait_for_work(preparing ? gp_now_ns() : due_ns, &state);
+        int64_t gate_ns = gp_inject_gate_due(), wait_ns = gate_ns && gate_ns < due_ns ? gate_ns : due_ns;
+        unsigned work = wait_for_work(preparing ? gp_now_ns() : wait_ns, &state);
         if (state != RUNNING) break;
         int64_t now_ns = gp_now_ns();
+        gp_inject_gate_tick(now_ns);
+        hear();
         bool due = now_ns >= due_ns;
         if (due) {
             gp_tracer_flush(false);
@@ -364,6 +383,7 @@ static void in_child(void)
     pthread_mutex_init(&self.lock, NULL);
     if (traced) self.state = DISABLED;
     gp_nvtx_forked(traced);
+    gp_inject_gate_forked();
 }
 
 static void init_once(void)
@@ -386,7 +406,7 @@ void gp_inject_once(void)
 
 static bool connect_launcher(void)
 {
-    struct gp_wire_hello hello = {GP_WIRE_VERSION, (int32_t)getpid()};
+    struct gp_wire_hello hello = {GP_WIRE_VERSION, (int32_t)getpid(), rank_from_environment(), 0};
     struct stat st;
     int fd = gp_wire_connect(getenv(GP_ENV_SOCKET));
     if (fd < 0) {
@@ -425,6 +445,7 @@ static void start_records(void)
     gp_records_init(&self.records, &r);
     self.records.trace.rank = r.rank;
     self.ranges.records = &self.records;
+    self.ranges.clip = gp_inject_clip;
     self.writer = gp_gpt_writer_new(&w, send_block, NULL);
 }
 
@@ -469,6 +490,7 @@ GP_EXPORT int InitializeInjection(void)
         self.fd = -1;
         return 1;
     }
+    gp_inject_gate_start(&self.opts.gate);
     start_records();
     if (start_thread()) gp_inject_outlast();
     gp_debug("tracing as producer %u, flush every %lld ms", (unsigned)self.opts.producer,

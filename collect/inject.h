@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "collect/gate.h"
 #include "collect/pool.h"
 #include "collect/ranges.h"
 #include "collect/records.h"
@@ -32,6 +33,27 @@ void gp_inject_wake(bool write);
 /* CUDA is up now: make sure that our exit handler runs before those that CUDA has registered by now. */
 void gp_inject_outlast(void);
 
+/* ---- inject_gate.c ---- */
+
+/* From now on the process is recorded as OPTS say. CUPTI is switched by whatever moves the gate, at once. */
+void gp_inject_gate_start(const struct gp_gate_opts *opts);
+void gp_inject_profiler(bool start);
+void gp_inject_launch(bool begins); /* or else it has ended */
+void gp_inject_gate_set(bool open);
+/* Must ranges be told? Cheap. */
+bool gp_inject_watches_ranges(void);
+/* See gp_gate_range_begins(). */
+bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns);
+void gp_inject_range_ends(unsigned which, int64_t ns);
+/* When gp_inject_gate_tick() is to be called, 0: no need. */
+int64_t gp_inject_gate_due(void);
+void gp_inject_gate_tick(int64_t now_ns);
+/* For gp_ranges. */
+bool gp_inject_clip(void *ctx, int64_t *start_ns, int64_t *end_ns);
+/* Mark in the trace where recording started and stopped; flush thread alone. */
+void gp_inject_gate_marks(struct gp_records *r);
+void gp_inject_gate_forked(void);
+
 /* ---- tracer.c: everything that calls CUPTI ---- */
 
 struct gp_tracer_opts {
@@ -39,8 +61,13 @@ struct gp_tracer_opts {
     struct gp_pool *pool;
 };
 
-/* Find and open libcupti, subscribe, enable. False, having said why, when the program must run untraced. */
+/* Find and open libcupti, subscribe, get ready; nothing is recorded yet. False, having said why, when the program
+ * must run untraced. */
 bool gp_tracer_start(const struct gp_tracer_opts *opts);
+/* Record from now on, or no longer, having asked for what there is. One caller at a time. */
+void gp_tracer_record(bool on);
+/* Call gp_inject_launch() at both ends of each launch, or no longer. */
+void gp_tracer_count_launches(bool on);
 /* cuptiGetVersion(). */
 uint32_t gp_tracer_version(void);
 /* The CUDA version of the driver (13000), 0 unknown. */

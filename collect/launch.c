@@ -10,6 +10,7 @@
 /* Handlers can only reach the child and the pipe through these; see launch.h about "one at a time". */
 static volatile sig_atomic_t child_pid;
 static volatile sig_atomic_t wake_fd = -1;
+static volatile uint64_t kept_signals; /* set before there are handlers */
 
 static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
@@ -18,7 +19,8 @@ static void on_signal(int sig, siginfo_t *info, void *context)
     (void)context;
     int saved = errno;
     bool sent_by_process = info->si_code <= 0; /* else by the kernel, to the whole foreground group */
-    if (sig != SIGCHLD && sent_by_process && child_pid > 0) kill((pid_t)child_pid, sig);
+    bool ours = sig == SIGCHLD || kept_signals >> sig & 1;
+    if (!ours && sent_by_process && child_pid > 0) kill((pid_t)child_pid, sig);
     char c = (char)sig;
     ssize_t rc = write((int)wake_fd, &c, 1);
     (void)rc;
@@ -31,7 +33,8 @@ static void set_handlers(void)
     sigfillset(&sa.sa_mask);
     sigaction(SIGCHLD, &sa, NULL);
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
-        if (!sigaction(passed_on[i], NULL, &old) && old.sa_handler != SIG_IGN)
+        if (kept_signals >> passed_on[i] & 1 ||
+            (!sigaction(passed_on[i], NULL, &old) && old.sa_handler != SIG_IGN))
             sigaction(passed_on[i], &sa, NULL);
 }
 
@@ -70,7 +73,9 @@ int gp_launch_start(struct gp_launch *l, char *const argv[], bool stdout_to_stde
     int events[2], told[2];
     struct sigaction ignore = {.sa_handler = SIG_IGN}, pipe_action;
     sigset_t all, mask;
+    kept_signals = l->kept;
     memset(l, 0, sizeof *l);
+    l->kept = kept_signals;
     if (pipe(events) || pipe(told)) return fail_start(l, GP_LAUNCH_FAILED, errno, "pipe", err);
     for (int i = 0; i < 2; i++) {
         fcntl(events[i], F_SETFD, FD_CLOEXEC);
@@ -103,7 +108,11 @@ void gp_launch_events(struct gp_launch *l)
 {
     char c[64];
     ssize_t n = read(l->events_fd, c, sizeof c);
-    for (ssize_t i = 0; i < n; i++) l->nudges += l->ended && c[i] != SIGCHLD;
+    for (ssize_t i = 0; i < n; i++) {
+        uint64_t bit = UINT64_C(1) << c[i] & l->kept;
+        l->arrived |= bit;
+        l->nudges += l->ended && !bit && c[i] != SIGCHLD;
+    }
     int status;
     if (l->ended || waitpid(l->pid, &status, WNOHANG) != l->pid) return;
     child_pid = 0; /* the number may be given to somebody else now */

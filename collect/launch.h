@@ -10,6 +10,7 @@
 #define GP_COLLECT_LAUNCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include "formats/base/err.h"
 
@@ -22,6 +23,9 @@ struct gp_launch {
     int status;      /* exit status of the command, 128+N for signal N; or one of the three above */
     int signal;      /* that ended the command, or 0 */
     unsigned nudges; /* signals that came after the end */
+    uint64_t
+        kept; /* signals (bits 1 << number) that are for us, not for the command; to be set before the start */
+    uint64_t arrived; /* those of them that came; the caller clears it */
 };
 
 /* Start ARGV. With STDOUT_TO_STDERR its standard output goes where its standard error goes. 0, or -1 with

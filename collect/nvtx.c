@@ -16,16 +16,23 @@
 
 enum { RING_BYTES = 4 << 20, POP_BYTES = 2 * sizeof(struct gp_note), MAX_TEXT = 4096 };
 
+/* A range of this thread whose end somebody waits for. */
+struct nvtx_watch {
+    const char *domain; /* NULL: none */
+    uint32_t nested;    /* ranges of that domain that were pushed inside */
+};
+
 /* One thread's ring. The thread writes, the flush thread reads and, when the thread is gone, frees. */
 struct nvtx_thread {
     struct nvtx_thread *next;
     struct gp_ring *ring;
     int64_t tid;
-    unsigned epoch;    /* of the process this was made in: a fork child must not use its parent's */
-    uint32_t open;     /* pushes that were accepted and not popped */
-    uint32_t skipped;  /* pushes that were refused and not popped */
-    _Atomic bool woke; /* the flush thread has been told that this is half full */
-    _Atomic bool gone; /* the thread has ended */
+    unsigned epoch;             /* of the process this was made in: a fork child must not use its parent's */
+    uint32_t open;              /* pushes that were accepted and not popped */
+    uint32_t skipped;           /* pushes that were refused and not popped */
+    struct nvtx_watch watch[2]; /* by GP_GATE_START and GP_GATE_STOP */
+    _Atomic bool woke;          /* the flush thread has been told that this is half full */
+    _Atomic bool gone;          /* the thread has ended */
 };
 
 struct nvtx_string {
@@ -51,6 +58,7 @@ static struct {
     _Atomic uint64_t next_id;
     uint64_t refused_gone; /* by threads that were freed; flush thread only */
     uint64_t refused_told;
+    _Atomic uint64_t watched_id[2]; /* start/end ranges whose end somebody waits for */
 } nvtx = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 static _Thread_local struct nvtx_thread *this_thread;
@@ -133,19 +141,70 @@ static const char *domain_name(nvtxDomainHandle_t d)
     return d ? (const char *)d : "";
 }
 
+/* The message of ATTR, maybe in WIDE; a registered one becomes the note's. */
+static const char *message_of(const nvtxEventAttributes_t *attr, struct gp_note *note, char wide[MAX_TEXT])
+{
+    if (attr && attr->messageType == NVTX_MESSAGE_TYPE_ASCII && attr->message.ascii)
+        return attr->message.ascii;
+    if (attr && attr->messageType == NVTX_MESSAGE_TYPE_REGISTERED && attr->message.registered)
+        return note->text = ((const struct nvtx_string *)(const void *)attr->message.registered)->text;
+    if (!attr || attr->messageType != NVTX_MESSAGE_TYPE_UNICODE || !attr->message.unicode) return "";
+    to_utf8(wide, MAX_TEXT, attr->message.unicode);
+    return wide;
+}
+
+/* A range was pushed: the gate may want to know when it ends. One that lies in a watched one is counted alone. */
+static void watch_push(struct nvtx_thread *t, const struct gp_note *note, const char *text)
+{
+    for (unsigned which = 0; which < 2; which++) {
+        struct nvtx_watch *w = &t->watch[which];
+        if (w->domain) w->nested += !strcmp(w->domain, note->domain);
+        else if (gp_inject_range_begins(which, note->domain, text, note->time_ns))
+            *w = (struct nvtx_watch){note->domain, 0};
+    }
+}
+
+static void watch_pop(struct nvtx_thread *t, const struct gp_note *note)
+{
+    for (unsigned which = 0; which < 2; which++) {
+        struct nvtx_watch *w = &t->watch[which];
+        if (!w->domain || strcmp(w->domain, note->domain)) continue;
+        if (w->nested) {
+            w->nested--;
+        } else {
+            w->domain = NULL;
+            gp_inject_range_ends(which, note->time_ns);
+        }
+    }
+}
+
+/* The same for ranges that may end on another thread. */
+static void watch_start(const struct gp_note *note, const char *text)
+{
+    for (unsigned which = 0; which < 2; which++)
+        if (!atomic_load(&nvtx.watched_id[which]) &&
+            gp_inject_range_begins(which, note->domain, text, note->time_ns))
+            atomic_store(&nvtx.watched_id[which], note->id);
+}
+
+static void watch_stop(const struct gp_note *note)
+{
+    for (unsigned which = 0; which < 2; which++) {
+        uint64_t expected = note->id;
+        if (atomic_compare_exchange_strong(&nvtx.watched_id[which], &expected, 0))
+            gp_inject_range_ends(which, note->time_ns);
+    }
+}
+
 /* Put a note with the message of ATTR; room for RESERVE bytes stays. */
 static bool put_event(struct nvtx_thread *t, struct gp_note *note, const nvtxEventAttributes_t *attr,
                       size_t reserve)
 {
     char wide[MAX_TEXT];
-    const char *text = "";
-    if (attr && attr->messageType == NVTX_MESSAGE_TYPE_ASCII && attr->message.ascii) {
-        text = attr->message.ascii;
-    } else if (attr && attr->messageType == NVTX_MESSAGE_TYPE_REGISTERED && attr->message.registered) {
-        note->text = ((const struct nvtx_string *)(const void *)attr->message.registered)->text;
-    } else if (attr && attr->messageType == NVTX_MESSAGE_TYPE_UNICODE && attr->message.unicode) {
-        to_utf8(wide, sizeof wide, attr->message.unicode);
-        text = wide;
+    const char *text = message_of(attr, note, wide);
+    if (GP_UNLIKELY(gp_inject_watches_ranges())) {
+        if (note->op == GP_NOTE_PUSH) watch_push(t, note, text);
+        if (note->op == GP_NOTE_START) watch_start(note, text);
     }
     return put(t, note, text, reserve);
 }
@@ -177,6 +236,8 @@ static int NVTX_API push(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr
     struct gp_note note = {.op = GP_NOTE_PUSH, .time_ns = gp_now_ns(), .domain = domain_name(d)};
     int depth = (int)(t->open + t->skipped);
     if (t->skipped) { /* what lies inside a refused range is refused, too, so that the pops still match */
+        char wide[MAX_TEXT];
+        if (gp_inject_watches_ranges()) watch_push(t, &note, message_of(attr, &note, wide));
         t->skipped++;
         atomic_fetch_add(&t->ring->refused, 1);
     } else if (put_event(t, &note, attr, (size_t)(t->open + 1) * POP_BYTES)) {
@@ -191,16 +252,16 @@ static int NVTX_API pop(nvtxDomainHandle_t d)
 {
     struct nvtx_thread *t = get_thread();
     if (!t) return NVTX_NO_PUSH_POP_TRACKING;
+    struct gp_note note = {.op = GP_NOTE_POP, .time_ns = gp_now_ns(), .domain = domain_name(d), .text = ""};
     if (t->skipped) {
         t->skipped--;
     } else if (t->open) {
-        struct gp_note note = {
-            .op = GP_NOTE_POP, .time_ns = gp_now_ns(), .domain = domain_name(d), .text = ""};
         put(t, &note, "", 0);
         t->open--;
     } else {
         return -1;
     }
+    if (GP_UNLIKELY(gp_inject_watches_ranges())) watch_pop(t, &note);
     return (int)(t->open + t->skipped);
 }
 
@@ -221,6 +282,7 @@ static void NVTX_API stop(nvtxDomainHandle_t d, nvtxRangeId_t id)
     struct gp_note note = {
         .op = GP_NOTE_STOP, .time_ns = gp_now_ns(), .domain = domain_name(d), .text = "", .id = id};
     put(t, &note, "", (size_t)(t->open + 1) * POP_BYTES);
+    if (GP_UNLIKELY(gp_inject_watches_ranges())) watch_stop(&note);
 }
 
 static void NVTX_API mark(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)

@@ -1,5 +1,6 @@
 #include "collect/ranges.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "formats/base/buf.h"
 
@@ -29,18 +30,20 @@ static size_t thread_index(struct gp_ranges *g, int64_t tid)
     return *slot;
 }
 
-static size_t write_range(struct gp_ranges *g, const struct gp_open_range *o, int64_t end_ns)
-{
-    struct gp_events *e = &g->records->trace.events[GP_RANGE];
-    int64_t dur = end_ns > o->start_ns ? end_ns - o->start_ns : 0;
-    g->records->stats.ranges++;
-    return gp_events_add(e, o->start_ns, dur, o->track, o->name);
-}
-
-static void flag_range(struct gp_ranges *g, size_t row, const char *extra)
+/* FLAGS is what is to be known about it beside that, as the inside of a JSON object. */
+static void write_range(struct gp_ranges *g, const struct gp_open_range *o, int64_t end_ns, const char *flags)
 {
     struct gp_trace *t = &g->records->trace;
-    gp_set_extra(&t->events[GP_RANGE], row, gp_intern_cstr(&t->strings, extra));
+    struct gp_events *e = &t->events[GP_RANGE];
+    int64_t start = o->start_ns, end = end_ns > start ? end_ns : start;
+    if (g->clip && !g->clip(g->ctx, &start, &end)) return;
+    bool cut = start != o->start_ns || (end != end_ns && end_ns > o->start_ns);
+    size_t row = gp_events_add(e, start, end - start, o->track, o->name);
+    g->records->stats.ranges++;
+    if (!cut && !*flags) return;
+    char extra[80];
+    snprintf(extra, sizeof extra, "{%s%s%s}", flags, cut && *flags ? "," : "", cut ? "\"cut\":true" : "");
+    gp_set_extra(e, row, gp_intern_cstr(&t->strings, extra));
 }
 
 static void pop_range(struct gp_ranges *g, struct gp_range_thread *thread, const struct gp_note *note)
@@ -51,19 +54,19 @@ static void pop_range(struct gp_ranges *g, struct gp_range_thread *thread, const
             continue; /* each domain has its own stack */
         memmove(&thread->open.at[i], &thread->open.at[i + 1], (thread->open.n - i - 1) * sizeof o);
         thread->open.n--;
-        write_range(g, &o, note->time_ns);
+        write_range(g, &o, note->time_ns, "");
         return;
     }
     g->unmatched++;
 }
 
-static const char START_END[] = "{\"nvtx\":\"start/end\"}";
+static const char START_END[] = "\"nvtx\":\"start/end\"";
 
 static void stop_range(struct gp_ranges *g, const struct gp_note *note)
 {
     for (size_t i = g->started.n; i-- > 0;) {
         if (g->started.at[i].id != note->id) continue;
-        flag_range(g, write_range(g, &g->started.at[i], note->time_ns), START_END);
+        write_range(g, &g->started.at[i], note->time_ns, START_END);
         g->started.at[i] = g->started.at[--g->started.n];
         return;
     }
@@ -76,11 +79,18 @@ static void start_range(struct gp_ranges *g, struct gp_open_range *o)
 {
     for (size_t i = 0; i < g->stopped.n; i++) {
         if (g->stopped.at[i].id != o->id) continue;
-        flag_range(g, write_range(g, o, g->stopped.at[i].end_ns), START_END);
+        write_range(g, o, g->stopped.at[i].end_ns, START_END);
         g->stopped.at[i] = g->stopped.at[--g->stopped.n];
         return;
     }
     GP_VEC_PUSH(&g->started, *o);
+}
+
+static void write_mark(struct gp_ranges *g, const struct gp_open_range *o, const struct gp_note *note)
+{
+    int64_t start = o->start_ns, end = start;
+    if (g->clip && !g->clip(g->ctx, &start, &end)) return;
+    gp_events_add(&g->records->trace.events[GP_MARK], o->start_ns, 0, o->track, range_name(g, note));
 }
 
 void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note)
@@ -105,7 +115,7 @@ void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note
         stop_range(g, note);
         break;
     case GP_NOTE_MARK:
-        gp_events_add(&g->records->trace.events[GP_MARK], o.start_ns, 0, o.track, range_name(g, note));
+        write_mark(g, &o, note);
         break;
     default:
         break;
@@ -116,11 +126,10 @@ void gp_ranges_close(struct gp_ranges *g, int64_t end_ns)
 {
     for (size_t i = 0; i < g->list.n; i++) {
         struct gp_range_thread *thread = &g->list.at[i];
-        while (thread->open.n)
-            flag_range(g, write_range(g, &thread->open.at[--thread->open.n], end_ns), "{\"open\":true}");
+        while (thread->open.n) write_range(g, &thread->open.at[--thread->open.n], end_ns, "\"open\":true");
     }
     for (size_t i = 0; i < g->started.n; i++)
-        flag_range(g, write_range(g, &g->started.at[i], end_ns), "{\"nvtx\":\"start/end\",\"open\":true}");
+        write_range(g, &g->started.at[i], end_ns, "\"nvtx\":\"start/end\",\"open\":true");
     g->started.n = 0;
 }
 

@@ -38,6 +38,9 @@ struct gp_ranges {
     GP_VEC(struct gp_open_range) started; /* start/end ranges that have not ended */
     GP_VEC(struct gp_early_stop) stopped; /* ends that came before their start, from another thread's ring */
     uint64_t unmatched;                   /* pops without a push */
+    /* Cut a range down to when it was to be recorded; false: not at all. NULL: ranges are kept as they are. */
+    bool (*clip)(void *ctx, int64_t *start_ns, int64_t *end_ns);
+    void *ctx;
 };
 
 void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note);

@@ -78,8 +78,18 @@ static struct {
     uint32_t version;
     struct gp_pool *pool;
     enum gp_api_level api;
+    uint8_t hooks[2][MAX_CBID]; /* enum hook; runtime, driver */
+    bool wanted[2][MAX_CBID];   /* calls that are recorded one by one */
     _Atomic bool stopped;
 } cupti;
+
+/* Calls at which we have something to do. */
+enum hook { HOOK_NONE, HOOK_RESET, HOOK_PROFILER_START, HOOK_PROFILER_STOP, HOOK_LAUNCH };
+
+static CUpti_CallbackDomain domain_of(bool driver)
+{
+    return driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
+}
 
 static const char *result_text(CUptiResult rc)
 {
@@ -226,9 +236,14 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
         gp_inject_outlast();
         return;
     }
-    if (domain != CUPTI_CB_DOMAIN_RESOURCE &&
-        ((const CUpti_CallbackData *)data)->callbackSite != CUPTI_API_ENTER)
-        return;
+    if (domain != CUPTI_CB_DOMAIN_RESOURCE) {
+        bool enter = ((const CUpti_CallbackData *)data)->callbackSite == CUPTI_API_ENTER;
+        uint8_t hook = cbid < MAX_CBID ? cupti.hooks[domain == CUPTI_CB_DOMAIN_DRIVER_API][cbid] : HOOK_NONE;
+        if (hook == HOOK_PROFILER_START && !enter) gp_inject_profiler(true);
+        if (hook == HOOK_PROFILER_STOP && enter) gp_inject_profiler(false);
+        if (hook == HOOK_LAUNCH) gp_inject_launch(enter);
+        if ((hook != HOOK_PROFILER_STOP && hook != HOOK_RESET) || !enter) return;
+    }
     cupti.cuptiActivityFlushAll(0);
     gp_inject_wake(true);
 }
@@ -299,51 +314,94 @@ static void set_attribute(CUpti_ActivityAttribute attr, uint64_t value, size_t s
     if (rc != CUPTI_SUCCESS) gp_debug("attribute %d: %d %s", (int)attr, (int)rc, result_text(rc));
 }
 
-static CUptiResult enable_kind(CUpti_ActivityKind kind)
+static void switch_kind(CUpti_ActivityKind kind, bool on)
 {
-    CUptiResult rc = cupti.cuptiActivityEnable(kind);
+    CUptiResult rc = on ? cupti.cuptiActivityEnable(kind) : cupti.cuptiActivityDisable(kind);
     if (rc != CUPTI_SUCCESS) gp_debug("activity kind %d: %d %s", (int)kind, (int)rc, result_text(rc));
-    return rc;
 }
 
-static bool ends_a_phase(const char *name)
+static enum hook find_hook(bool driver, const char *name)
 {
-    static const char *const names[] = {"cudaDeviceReset", "cudaProfilerStop", "cuProfilerStop",
-                                        "cuDevicePrimaryCtxReset"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strncmp(name, names[i], strlen(names[i]))) return true;
-    return false;
+    static const struct {
+        const char *name;
+        enum hook hook;
+    } hooks[] = {{"cudaDeviceReset", HOOK_RESET},
+                 {"cuDevicePrimaryCtxReset", HOOK_RESET},
+                 {"cudaProfilerStart", HOOK_PROFILER_START},
+                 {"cuProfilerStart", HOOK_PROFILER_START},
+                 {"cudaProfilerStop", HOOK_PROFILER_STOP},
+                 {"cuProfilerStop", HOOK_PROFILER_STOP}};
+    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++)
+        if (!strncmp(name, hooks[i].name, strlen(hooks[i].name))) return hooks[i].hook;
+    /* Every launch of the runtime goes through one of the driver. */
+    return driver && gp_call_classify(name) == GP_CALL_LAUNCH ? HOOK_LAUNCH : HOOK_NONE;
 }
 
 /* Go through the calls that this CUPTI knows, by name, so that those of later versions are found as well. */
-static unsigned enable_calls(bool driver)
+static void find_calls(bool driver)
 {
-    CUpti_CallbackDomain domain = driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
-    __typeof__(&cuptiActivityEnableRuntimeApi) enable =
-        driver ? cupti.cuptiActivityEnableDriverApi : cupti.cuptiActivityEnableRuntimeApi;
-    bool each = enable && cupti.api != GP_API_LEVEL_ALL && cupti.api != GP_API_LEVEL_NONE;
-    unsigned enabled = 0, gap = 0;
+    unsigned gap = 0;
     for (uint32_t cbid = 1; cbid < MAX_CBID && gap < MAX_GAP; cbid++) {
         const char *name = gp_tracer_call_name(driver, cbid);
         gap = name ? 0 : gap + 1;
         if (!name) continue;
-        if (ends_a_phase(name)) cupti.cuptiEnableCallback(1, cupti.subscriber, domain, cbid);
-        if (each && gp_call_wanted(gp_call_classify(name), cupti.api))
-            enabled += enable(cbid, 1) == CUPTI_SUCCESS;
+        cupti.hooks[driver][cbid] = (uint8_t)find_hook(driver, name);
+        cupti.wanted[driver][cbid] = gp_call_wanted(gp_call_classify(name), cupti.api);
+        if (cupti.hooks[driver][cbid] != HOOK_NONE && cupti.hooks[driver][cbid] != HOOK_LAUNCH)
+            cupti.cuptiEnableCallback(1, cupti.subscriber, domain_of(driver), cbid);
     }
-    if (cupti.api != GP_API_LEVEL_NONE && !each)
-        enable_kind(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME);
-    return enabled;
+}
+
+/* Switch the records of API calls; returns how many calls are switched one by one. */
+static unsigned switch_calls(bool driver, bool on)
+{
+    __typeof__(&cuptiActivityEnableRuntimeApi) enable =
+        driver ? cupti.cuptiActivityEnableDriverApi : cupti.cuptiActivityEnableRuntimeApi;
+    unsigned n = 0;
+    if (cupti.api == GP_API_LEVEL_NONE) return 0;
+    if (!enable || cupti.api == GP_API_LEVEL_ALL) {
+        switch_kind(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME, on);
+        return 0;
+    }
+    for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
+        if (cupti.wanted[driver][cbid]) n += enable(cbid, on) == CUPTI_SUCCESS;
+    return n;
+}
+
+void gp_tracer_count_launches(bool on)
+{
+    for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
+        if (cupti.hooks[1][cbid] == HOOK_LAUNCH)
+            cupti.cuptiEnableCallback(on, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, cbid);
 }
 
 /* Copies and sets go with kernels always: graphs hold all three, and records that nobody asked for have been
  * seen to fill CUPTI's device buffers. */
-static bool enable_all(void)
+static const CUpti_ActivityKind recorded_kinds[] = {
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+    CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,   CUPTI_ACTIVITY_KIND_OVERHEAD,
+};
+
+/* What the records refer to. */
+static const CUpti_ActivityKind always[] = {
+    CUPTI_ACTIVITY_KIND_DEVICE,
+    CUPTI_ACTIVITY_KIND_CONTEXT,
+    CUPTI_ACTIVITY_KIND_STREAM,
+};
+
+void gp_tracer_record(bool on)
 {
-    static const CUpti_ActivityKind others[] = {
-        CUPTI_ACTIVITY_KIND_MEMCPY,          CUPTI_ACTIVITY_KIND_MEMCPY2,  CUPTI_ACTIVITY_KIND_MEMSET,
-        CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_OVERHEAD,
-    };
+    if (atomic_load(&cupti.stopped)) return;
+    if (!on) gp_tracer_flush(false);
+    for (size_t i = 0; i < sizeof recorded_kinds / sizeof *recorded_kinds; i++)
+        switch_kind(recorded_kinds[i], on);
+    unsigned runtime = switch_calls(false, on), driver = switch_calls(true, on);
+    gp_debug("%s: %u runtime calls, %u driver calls", on ? "enabled" : "disabled", runtime, driver);
+}
+
+static bool get_ready(void)
+{
     static const CUpti_CallbackId events[] = {
         CUPTI_CBID_RESOURCE_CU_INIT_FINISHED,
         CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
@@ -362,19 +420,17 @@ static bool enable_all(void)
         return false;
     }
     if (cupti.enable_all_syncs) cupti.enable_all_syncs(0); /* no records of queries that find nothing done */
-    enable_kind(CUPTI_ACTIVITY_KIND_DEVICE);
-    enable_kind(CUPTI_ACTIVITY_KIND_CONTEXT);
-    enable_kind(CUPTI_ACTIVITY_KIND_STREAM);
-    rc = enable_kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++) switch_kind(always[i], true);
+    rc = cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
     if (rc != CUPTI_SUCCESS) {
         gp_say("cannot trace kernels: %s (%d): this process runs untraced", result_text(rc), (int)rc);
         return false;
     }
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) enable_kind(others[i]);
-    unsigned runtime = enable_calls(false), driver = enable_calls(true);
+    cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL); /* until it is to be recorded */
+    find_calls(false);
+    find_calls(true);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE, events[i]);
-    gp_debug("enabled: %u runtime calls, %u driver calls", runtime, driver);
     return true;
 }
 
@@ -383,7 +439,7 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts)
     cupti.pool = opts->pool;
     cupti.api = opts->api;
     if (!open_cupti()) return false;
-    if (enable_all()) return true;
+    if (get_ready()) return true;
     atomic_store(&cupti.stopped, true);
     if (cupti.cuptiUnsubscribe) cupti.cuptiUnsubscribe(cupti.subscriber);
     return false;
@@ -444,28 +500,11 @@ void gp_tracer_mute(void)
 
 void gp_tracer_stop(void)
 {
-    static const CUpti_ActivityKind kinds[] = {
-        CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-        CUPTI_ACTIVITY_KIND_MEMCPY,
-        CUPTI_ACTIVITY_KIND_MEMCPY2,
-        CUPTI_ACTIVITY_KIND_MEMSET,
-        CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
-        CUPTI_ACTIVITY_KIND_OVERHEAD,
-        CUPTI_ACTIVITY_KIND_RUNTIME,
-        CUPTI_ACTIVITY_KIND_DRIVER,
-        CUPTI_ACTIVITY_KIND_DEVICE,
-        CUPTI_ACTIVITY_KIND_CONTEXT,
-        CUPTI_ACTIVITY_KIND_STREAM,
-    };
-    atomic_store(&cupti.stopped, true);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) cupti.cuptiActivityDisable(kinds[i]);
-    for (int driver = 0; driver < 2; driver++) {
-        __typeof__(&cuptiActivityEnableRuntimeApi) enable =
-            driver ? cupti.cuptiActivityEnableDriverApi : cupti.cuptiActivityEnableRuntimeApi;
-        for (uint32_t cbid = 1; enable && cbid < MAX_CBID; cbid++) {
-            const char *name = gp_tracer_call_name(driver, cbid);
-            if (name && gp_call_wanted(gp_call_classify(name), cupti.api)) enable(cbid, 0);
-        }
-    }
+    if (atomic_exchange(&cupti.stopped, true)) return;
+    for (size_t i = 0; i < sizeof recorded_kinds / sizeof *recorded_kinds; i++)
+        switch_kind(recorded_kinds[i], false);
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++) switch_kind(always[i], false);
+    switch_calls(false, false);
+    switch_calls(true, false);
     gp_debug("tracing stopped");
 }

@@ -98,6 +98,12 @@ static int receive_bytes(int fd, void *to, size_t n, int timeout_ms)
     return 0;
 }
 
+bool gp_wire_readable(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    return poll(&p, 1, 0) > 0;
+}
+
 int gp_wire_receive(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms)
 {
     struct gp_wire_head head;

@@ -1,8 +1,8 @@
 /* wire.h -- what a traced process and the launcher say to each other over a Unix stream socket: frames of a
  * small head and a payload, in the byte order of the machine that both run on. The process says HELLO, is
  * answered by WELCOME (its producer number and the options), then sends BLOCKs of the binary trace and, after
- * each flush, cumulative STATS; BYE says that it ended in order. The launcher closing its end means "stop
- * tracing". Knows nothing about CUPTI.
+ * each flush, cumulative STATS; BYE says that it ended in order. The launcher may send RECORD at any time; its
+ * closing its end means "stop tracing". Knows nothing about CUPTI.
  *
  *     int fd = gp_wire_connect(getenv(GP_ENV_SOCKET));
  *     gp_wire_send(fd, GP_WIRE_HELLO, &hello, sizeof hello);
@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "collect/gate.h"
 #include "formats/base/err.h"
 
 #define GP_ENV_SOCKET                                                                                        \
@@ -21,9 +22,16 @@
 #define GP_ENV_INJECT   "GPUPROF_INJECT"   /* path of the injected library */
 #define GP_ENV_LIBCUPTI "GPUPROF_LIBCUPTI" /* path of the libcupti to use */
 
-enum { GP_WIRE_VERSION = 1 };
+enum { GP_WIRE_VERSION = 2 };
 
-enum gp_wire_type { GP_WIRE_HELLO = 1, GP_WIRE_WELCOME, GP_WIRE_BLOCK, GP_WIRE_STATS, GP_WIRE_BYE };
+enum gp_wire_type {
+    GP_WIRE_HELLO = 1,
+    GP_WIRE_WELCOME,
+    GP_WIRE_BLOCK,
+    GP_WIRE_STATS,
+    GP_WIRE_BYE,
+    GP_WIRE_RECORD
+};
 
 /* Which API calls are recorded; each level holds those before it. */
 enum gp_api_level { GP_API_LEVEL_NONE, GP_API_LEVEL_LAUNCH, GP_API_LEVEL_SYNC, GP_API_LEVEL_ALL };
@@ -35,6 +43,8 @@ struct gp_wire_head {
 struct gp_wire_hello {
     uint32_t version;
     int32_t pid;
+    int32_t rank; /* from the environment, -1 unknown */
+    uint32_t reserved;
 };
 
 struct gp_wire_welcome {
@@ -43,6 +53,12 @@ struct gp_wire_welcome {
     uint32_t api;          /* enum gp_api_level */
     uint32_t buffer_bytes; /* size of one activity buffer */
     int64_t flush_ns;      /* how often to flush */
+    struct gp_gate_opts gate;
+};
+
+/* From the launcher, whenever it likes: record from now on, or no longer. */
+struct gp_wire_record {
+    uint32_t open, reserved;
 };
 
 /* What a process has done since it connected. */
@@ -62,6 +78,8 @@ int gp_wire_listen(const char *name, struct gp_err *err) GP_MUST_CHECK;
 int gp_wire_connect(const char *name) GP_MUST_CHECK;
 /* Send one frame, whole; blocks. -1 when the other side is gone. Never raises SIGPIPE. */
 int gp_wire_send(int fd, enum gp_wire_type type, const void *data, size_t n) GP_MUST_CHECK;
+/* Is there anything to receive, or the other side gone? Does not wait. */
+bool gp_wire_readable(int fd);
 /* Receive one frame of exactly this type and size within TIMEOUT_MS. -1 when that does not come. */
 int gp_wire_receive(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms) GP_MUST_CHECK;
 

@@ -153,6 +153,36 @@ static int do_stuck(int argc, char **argv)
     return 0;
 }
 
+/* gate: phases of launches, 63 in all: 10, 20 between cudaProfilerStart() and Stop(), 5, 8 in a range "train" of which 1
+ * in "inner", 3, 11 in another "train", 2 in a start/end range "span", and 4 after cudaProfilerStart() again. */
+static int do_gate(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    cuInit(0);
+    launch(10, 1);
+    once(MOCK_PROFILER_START, 0, 0);
+    launch(20, 1);
+    once(MOCK_PROFILER_STOP, 0, 0);
+    launch(5, 1);
+    nvtxRangePushA("train");
+    launch(7, 1);
+    nvtxRangePushA("inner");
+    launch(1, 1);
+    nvtxRangePop();
+    nvtxRangePop();
+    launch(3, 1);
+    nvtxRangePushA("train");
+    launch(11, 1);
+    nvtxRangePop();
+    nvtxRangeId_t id = nvtxRangeStartA("span");
+    launch(2, 1);
+    nvtxRangeEnd(id);
+    once(MOCK_PROFILER_START, 0, 0);
+    launch(4, 1);
+    return 0;
+}
+
 static int wait_for(pid_t pid)
 {
     int status;
@@ -337,7 +367,7 @@ int main(int argc, char **argv)
         {"launch", do_launch}, {"mix", do_mix},     {"die", do_die},           {"stuck", do_stuck},
         {"fork", do_fork},     {"nvtx", do_nvtx},   {"payload", do_payload},   {"none", do_none},
         {"long", do_long},     {"reset", do_reset}, {"closefds", do_closefds}, {"ranges", do_ranges},
-        {"killed", do_killed},
+        {"killed", do_killed}, {"gate", do_gate},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);

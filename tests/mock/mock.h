@@ -24,11 +24,13 @@ enum mock_op {
     MOCK_SET,
     MOCK_GRAPH, /* a graph launch with COUNT kernels */
     MOCK_SYNC,
-    MOCK_MALLOC,   /* an API call that is recorded with --api all alone */
-    MOCK_STUCK,    /* a launch whose kernel never ends */
-    MOCK_BAD_TIME, /* a launch whose kernel has no times */
-    MOCK_EARLY,    /* a launch whose kernel starts 500 ns before it */
-    MOCK_RESET,    /* cudaDeviceReset() */
+    MOCK_MALLOC,         /* an API call that is recorded with --api all alone */
+    MOCK_STUCK,          /* a launch whose kernel never ends */
+    MOCK_BAD_TIME,       /* a launch whose kernel has no times */
+    MOCK_EARLY,          /* a launch whose kernel starts 500 ns before it */
+    MOCK_RESET,          /* cudaDeviceReset() */
+    MOCK_PROFILER_START, /* cudaProfilerStart() */
+    MOCK_PROFILER_STOP,
 };
 
 struct mock_event {

@@ -35,7 +35,7 @@ static struct {
     CUpti_TimestampCallbackFunc clock;
     _Atomic bool kinds[MAX_KIND];
     _Atomic bool calls[2][MAX_CBID];
-    bool callbacks[CUPTI_CB_DOMAIN_SIZE][MAX_CBID];
+    _Atomic bool callbacks[CUPTI_CB_DOMAIN_SIZE][MAX_CBID];
     _Atomic uint32_t correlation;
     _Atomic size_t dropped;
     bool device_told;
@@ -53,6 +53,8 @@ static const struct {
     {false, 20, "cudaMalloc_v3020"},
     {false, 41, "cudaMemcpyAsync_v3020"},
     {false, 51, "cudaMemsetAsync_v3020"},
+    {false, 70, "cudaProfilerStart_v4000"},
+    {false, 71, "cudaProfilerStop_v4000"},
     {false, 131, "cudaStreamSynchronize_v3020"},
     {false, 161, "cudaMemcpyPeerAsync_v4000"},
     {false, 164, "cudaDeviceReset_v3020"},
@@ -311,14 +313,23 @@ static void put_device(void)
     put_overhead(now());
 }
 
-static void on_reset(uint32_t correlation)
+static void call_back(bool driver, uint32_t cbid, uint32_t correlation, CUpti_ApiCallbackSite site)
 {
+    CUpti_CallbackDomain domain = driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
     CUpti_CallbackData data;
     memset(&data, 0, sizeof data);
-    data.callbackSite = CUPTI_API_ENTER;
+    data.callbackSite = site;
     data.correlationId = correlation;
-    if (mock.callback && mock.callbacks[CUPTI_CB_DOMAIN_RUNTIME_API][164])
-        mock.callback(NULL, CUPTI_CB_DOMAIN_RUNTIME_API, 164, &data);
+    if (mock.callback && mock.callbacks[domain][cbid]) mock.callback(NULL, domain, cbid, &data);
+}
+
+/* A launch by the driver: is its kernel recorded? That is settled when the launch begins, for the call when it ends. */
+static bool launch_by_driver(uint32_t cbid, uint32_t correlation)
+{
+    call_back(true, cbid, correlation, CUPTI_API_ENTER);
+    bool recorded = mock.kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL];
+    call_back(true, cbid, correlation, CUPTI_API_EXIT);
+    return recorded;
 }
 
 static void on_event(const struct mock_event *e)
@@ -330,13 +341,16 @@ static void on_event(const struct mock_event *e)
     if (first) put_device();
     uint32_t c = ++mock.correlation;
     uint64_t t = now();
+    bool recorded;
     switch (e->op) {
     case MOCK_LAUNCH:
     case MOCK_STUCK:
     case MOCK_BAD_TIME:
     case MOCK_EARLY:
+        recorded = launch_by_driver(307, c);
         put_call(true, 307, c, t + 100, t + 900);
         put_call(false, 505, c, t, t + 1000);
+        if (!recorded) break;
         put_kernel(e, c,
                    e->op == MOCK_BAD_TIME ? 0
                    : e->op == MOCK_EARLY  ? t - 500
@@ -344,8 +358,9 @@ static void on_event(const struct mock_event *e)
                    e->op == MOCK_STUCK || e->op == MOCK_BAD_TIME ? 0 : t + 2500, 0);
         break;
     case MOCK_DRIVER_LAUNCH:
+        recorded = launch_by_driver(307, c);
         put_call(true, 307, c, t, t + 1000);
-        put_kernel(e, c, t + 1500, t + 2500, 0);
+        if (recorded) put_kernel(e, c, t + 1500, t + 2500, 0);
         break;
     case MOCK_COPY:
         put_call(false, 41, c, t, t + 1000);
@@ -360,9 +375,10 @@ static void on_event(const struct mock_event *e)
         put_set(e, c, t + 1200);
         break;
     case MOCK_GRAPH:
+        recorded = launch_by_driver(514, c);
         put_call(true, 514, c, t + 100, t + 900);
         put_call(false, 311, c, t, t + 1000);
-        for (uint32_t i = 0; i < e->count; i++)
+        for (uint32_t i = 0; recorded && i < e->count; i++)
             put_kernel(e, c, t + 1500 + 100 * i, t + 1590 + 100 * i, i + 1);
         break;
     case MOCK_SYNC:
@@ -374,9 +390,17 @@ static void on_event(const struct mock_event *e)
         put_call(false, 20, c, t, t + 700);
         break;
     case MOCK_RESET:
-        on_reset(c);
+        call_back(false, 164, c, CUPTI_API_ENTER);
         put_call(false, 164, c, t, t + 700);
         break;
+    case MOCK_PROFILER_START:
+    case MOCK_PROFILER_STOP: {
+        uint32_t cbid = e->op == MOCK_PROFILER_START ? 70 : 71;
+        call_back(false, cbid, c, CUPTI_API_ENTER);
+        call_back(false, cbid, c, CUPTI_API_EXIT);
+        put_call(false, cbid, c, t, t + 700);
+        break;
+    }
     }
 }
 

@@ -89,6 +89,67 @@ test_expect_success 'a hundred thousand ranges in a storm: recorded or counted a
     awk "/^range /{n=\$2} /^lost:ranges/{n+=\$NF} END{exit n!=100001}" facts
 '
 
+# ---- starting and stopping ----
+
+# gated OPTIONS... -- a run of the phases of `gate`.
+gated() { $collect "$@" $app gate >t 2>err && facts t && has verdict:clean 1; }
+
+test_expect_success '--start profiler: between cudaProfilerStart and Stop, as often as they come' '
+    gated --start profiler && has gpu 24 && has api 24 && has joined 24 && has range 0 &&
+    has "mark:recording starts" 2 && has "mark:recording stops" 1 &&
+    gated --stop profiler && has gpu 30 && has range 0 &&
+    gated && has gpu 63 && has range 4 && has mark 0
+'
+
+test_expect_success '--start range:NAME: in every range of that name, in the N-th alone, by name and domain' '
+    gated --start range:train && has gpu 19 && has joined 19 && has range:train 2 && has range:inner 1 && has range 3 &&
+    gated --start range:train@2 && has gpu 11 && has range:train 1 && has range 1 &&
+    gated --start range:span && has gpu 2 && has range:span 1 && has range 1 &&
+    gated --start range:inner --stop range:train@2 && has gpu 15 && has range:train 2 &&
+    gated --start range:nothing && has gpu 0 && has api 0 && has range 0 && has mark 0 &&
+    $collect --start range:lib:step $app nvtx >t 2>err && facts t && has range:lib:step 1 && has range:outer 1 && has range 2
+'
+
+test_expect_success 'ranges that reach out of the recording are cut there and say so' '
+    gated --start range:inner && trace-convert --to chrome t >t.json &&
+    python3 -c "
+import json
+ranges = {e[\"name\"]: e for e in json.load(open(\"t.json\"))[\"traceEvents\"] if e.get(\"cat\") == \"user_annotation\" or \"nvtx\" in e.get(\"cat\", \"\")}
+assert ranges[\"train\"][\"ts\"] == ranges[\"inner\"][\"ts\"] and ranges[\"train\"][\"dur\"] == ranges[\"inner\"][\"dur\"], ranges
+assert ranges[\"train\"][\"args\"][\"cut\"] is True and \"cut\" not in ranges[\"inner\"].get(\"args\", {}), ranges"
+'
+
+test_expect_success '--start launch:N and --stop launch:N count launches from the beginning' '
+    gated --start launch:30 && has gpu 33 && has joined 33 &&
+    gated --start launch:30 --stop launch:40 && has gpu 10 && has joined 10 &&
+    gated --stop launch:15 && has gpu 15 && has api 15 && has joined 15 &&
+    gated --start profiler --stop launch:15 && has gpu 9
+'
+
+test_expect_success 'a signal starts and stops, and does not reach the command' '
+    { $collect --start SIGUSR1 --stop SIGUSR1 $app long 1500 >t 2>err & } && pid=$! &&
+    sleep 0.5 && kill -USR1 $pid && sleep 0.4 && kill -USR1 $pid && { wait $pid; test $? = 6; } && grep -x done err &&
+    facts t && has "mark:recording starts" 1 && has "mark:recording stops" 1 &&
+    awk "/^gpu /{n=\$2} END{exit !(n >= 20 && n <= 29000)}" facts
+'
+
+test_expect_success 'times start and stop, and --duration' '
+    status_of $collect --start 300ms --duration 200ms -o t $app long 1000 && test $status = 6 && facts t &&
+    has "mark:recording starts" 1 && has "mark:recording stops" 1 &&
+    awk "/^gpu /{n=\$2} END{exit !(n >= 20 && n <= 19000)}" facts &&
+    status_of $collect --stop 300ms -o t $app long 1000 && test $status = 6 && facts t && has "mark:recording stops" 1 &&
+    awk "/^gpu /{n=\$2} END{exit !(n >= 20 && n <= 19000)}" facts &&
+    $collect --start 3600s $app launch 10 1 1 >t 2>err && facts t && has gpu 0
+'
+
+test_expect_success 'what cannot start or stop anything is refused' '
+    for when in never range: range:@3 launch: launch:0 launch:x SIGKILL -5s 0s; do
+        status_of $collect --start=$when true && test $status = 125 && grep "^gpuprof-collect: --start" err || return 1
+    done &&
+    status_of $collect --no-nvtx --start range:x true && test $status = 125 &&
+    status_of $collect --duration=-1s true && test $status = 125
+'
+
 # ---- buffers ----
 
 test_expect_success 'buffers whose rest was never filled' '

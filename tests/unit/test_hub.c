@@ -62,7 +62,7 @@ static void serve(struct fixture *f)
 
 static int join(struct fixture *f, struct gp_wire_welcome *w)
 {
-    struct gp_wire_hello hello = {GP_WIRE_VERSION, 1};
+    struct gp_wire_hello hello = {GP_WIRE_VERSION, 1, -1, 0};
     int fd = gp_wire_connect(f->name);
     assert_true(fd >= 0);
     assert_int_equal(gp_wire_send(fd, GP_WIRE_HELLO, &hello, sizeof hello), 0);

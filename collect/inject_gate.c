@@ -1,0 +1,138 @@
+/* The gate of this process: what the program does moves it, on whatever thread, and CUPTI is switched at once, so that a
+ * process that is not being recorded pays for nothing. */
+#include "collect/inject.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static struct {
+    pthread_mutex_t lock;
+    struct gp_gate gate;      /* under lock */
+    size_t told;              /* windows whose edges are marked in the trace; flush thread only */
+    bool told_start;          /* so is the start of the one after them */
+    _Atomic bool up, ranges;  /* there is a gate; it asks for ranges */
+    _Atomic int64_t due_ns;   /* when it wants to be looked at */
+    _Atomic bool over_launch; /* launches need not be counted any more */
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Under the lock: do what the gate says, if it CHANGED. */
+static void follow(bool changed)
+{
+    atomic_store(&self.due_ns, self.gate.over ? 0 : self.gate.due_ns);
+    if (!changed) return;
+    gp_tracer_record(self.gate.open);
+    gp_debug("recording %s", self.gate.open ? "starts" : "stops");
+}
+
+/* Lock, call FN(&gate, ...), unlock; what was recorded by the time that the gate closed is written soon. */
+#define MOVE(call)                                                                                           \
+    do {                                                                                                     \
+        if (!atomic_load(&self.up)) break;                                                                   \
+        pthread_mutex_lock(&self.lock);                                                                      \
+        bool changed_ = (call);                                                                              \
+        follow(changed_);                                                                                    \
+        bool closed_ = changed_ && !self.gate.open;                                                          \
+        pthread_mutex_unlock(&self.lock);                                                                    \
+        if (closed_) gp_inject_wake(true);                                                                   \
+    } while (0)
+
+void gp_inject_gate_start(const struct gp_gate_opts *opts)
+{
+    bool launches = opts->start.when == GP_WHEN_LAUNCH || opts->stop.when == GP_WHEN_LAUNCH;
+    pthread_mutex_lock(&self.lock);
+    gp_gate_init(&self.gate, opts, gp_now_ns());
+    atomic_store(&self.ranges, opts->start.when == GP_WHEN_RANGE || opts->stop.when == GP_WHEN_RANGE);
+    atomic_store(&self.up, true);
+    follow(self.gate.open);
+    pthread_mutex_unlock(&self.lock);
+    if (launches) gp_tracer_count_launches(true);
+}
+
+void gp_inject_profiler(bool start)
+{
+    MOVE(gp_gate_profiler(&self.gate, start, gp_now_ns()));
+}
+
+/* The last launch that matters ends the counting, but not from inside its callback. */
+void gp_inject_launch(bool begins)
+{
+    if (begins) {
+        MOVE(gp_gate_launch_begins(&self.gate, gp_now_ns()));
+        return;
+    }
+    bool more = true, changed = false;
+    MOVE((changed = gp_gate_launch_ends(&self.gate, gp_now_ns()), more = gp_gate_counts_launches(&self.gate),
+          changed));
+    if (!more) atomic_store(&self.over_launch, true);
+}
+
+void gp_inject_gate_set(bool open)
+{
+    MOVE(gp_gate_set(&self.gate, open, gp_now_ns()));
+}
+
+bool gp_inject_watches_ranges(void)
+{
+    return atomic_load_explicit(&self.ranges, memory_order_relaxed);
+}
+
+bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns)
+{
+    bool mine = false, changed = false;
+    MOVE((mine = gp_gate_range_begins(&self.gate, which, domain, text, ns, &changed), changed));
+    return mine;
+}
+
+void gp_inject_range_ends(unsigned which, int64_t ns)
+{
+    MOVE(gp_gate_range_ends(&self.gate, which, ns));
+}
+
+int64_t gp_inject_gate_due(void)
+{
+    return atomic_load(&self.due_ns);
+}
+
+void gp_inject_gate_tick(int64_t now_ns)
+{
+    MOVE(gp_gate_tick(&self.gate, now_ns));
+    if (atomic_exchange(&self.over_launch, false)) gp_tracer_count_launches(false);
+}
+
+bool gp_inject_clip(void *ctx, int64_t *start_ns, int64_t *end_ns)
+{
+    (void)ctx;
+    pthread_mutex_lock(&self.lock);
+    bool any = gp_gate_clip(&self.gate, start_ns, end_ns);
+    pthread_mutex_unlock(&self.lock);
+    return any;
+}
+
+static void mark(struct gp_records *r, const char *name, int64_t ns)
+{
+    gp_sid sid = gp_intern_cstr(&r->trace.strings, name);
+    gp_events_add(&r->trace.events[GP_MARK], ns, 0, gp_records_thread(r, r->opts.pid), sid);
+}
+
+void gp_inject_gate_marks(struct gp_records *r)
+{
+    pthread_mutex_lock(&self.lock);
+    const struct gp_gate *g = &self.gate;
+    while (self.told < g->windows.n) {
+        struct gp_window w = g->windows.at[self.told];
+        if (!self.told_start && w.start_ns != INT64_MIN) mark(r, "recording starts", w.start_ns);
+        self.told_start = true;
+        if (w.end_ns == INT64_MAX) break;
+        mark(r, "recording stops", w.end_ns);
+        self.told_start = false;
+        self.told++;
+    }
+    pthread_mutex_unlock(&self.lock);
+}
+
+void gp_inject_gate_forked(void)
+{
+    pthread_mutex_init(&self.lock, NULL);
+    atomic_store(&self.up, false);
+    atomic_store(&self.ranges, false);
+}
