@@ -54,6 +54,8 @@ function run(data) {
   const present = new Uint8Array(data.kinds.length);
   for (const k of data.kindOf) present[k] = 1;
   const whole = () => [data.view[0], data.view[1]];
+  /* gaps are called what caused them, in full */
+  data.kindOf.forEach((k, id) => { if (data.kinds[k].id === "idle") data.names[id] = data.causes[data.causeOf(id)]?.text || data.names[id]; });
 
   /* ---- drawing: once a frame, whatever happened ---- */
 
@@ -256,7 +258,9 @@ function run(data) {
 
   const entries = [];
   function legend() {
-    data.kinds.forEach((k, i) => {
+    const order = [...data.kinds.keys()].sort((a, b) => !data.kinds[a].gpu - !data.kinds[b].gpu || a - b);
+    order.forEach((i) => {
+      const k = data.kinds[i];
       if (!present[i] || k.id === "idle") return;
       const mark = make("i", { className: "swatch-box", "aria-hidden": "true" });
       mark.style.background = `var(--k-${k.id})`;
@@ -494,7 +498,8 @@ function run(data) {
   if (data.devices.some((d) => d.idle !== null)) e.ways.append(jump("Longest gap", "the longest idle gap; again for the next (g)", () => acts.gap(1)));
   if (data.steps.length) e.ways.append(jump("Slowest step", "the slowest step; again for the next (x)", () => acts.slow(1)));
   e.ways.append(showTable);
-  const header = main.querySelector("header");
+  const header = main.querySelector("header") || make("header", {}, main.querySelector("h1"));
+  main.prepend(header);
   header.append(search.element, gp.pageTools());
   if (data.notes.length) header.after(make("p", { className: "notes", textContent: data.notes.join(" ") }));
   e.foot.append(about.element, figures.element);

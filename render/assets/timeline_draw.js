@@ -240,7 +240,11 @@ function timelineDraw(canvas, data, view) {
   function cutLabel(id, columns) {
     const key = id * 1024 + Math.min(columns, 1023);
     let text = cuts.get(key);
-    if (text === undefined) cuts.set(key, text = gp.cutName(data.labels[id], columns));
+    if (text === undefined) {
+      text = gp.cutName(data.labels[id], columns);
+      if (text.endsWith("\u2026") && text.length < 6) text = ""; // tells nothing
+      cuts.set(key, text);
+    }
     return text;
   }
 
@@ -261,7 +265,7 @@ function timelineDraw(canvas, data, view) {
     }
   }
   function writeGap(id, a, b, y, columns) {
-    const text = gp.cut(data.labels[id], columns - 2);
+    const full = data.names[id], text = full.length <= columns - 2 ? full : gp.cut(data.labels[id], columns - 2);
     if (!text) return;
     const wide = text.length * advance * scale, x = Math.round((a + b - wide) / 2);
     ctx.fillStyle = c.hatchPageText;

@@ -102,53 +102,57 @@ function timelineOver(canvas, data, view, draw) {
     }
     ctx.font = sans(11);
     ctx.textBaseline = "middle";
-    const small = step / 5;
+    const small = step / 5, pill = state.range && pillOf(ctx, state.range);
     for (let i = Math.ceil(view.t0 / small); i * small <= view.t1; i++) {
       const x = view.x(i * small), large = i % 5 === 0;
       ctx.fillStyle = gp.colour(large ? "--dim" : "--line");
       ctx.fillRect(Math.round(x), large ? height - 8 : height - 5, 1, large ? 8 : 5);
       if (!large) continue;
       const text = gp.tickLabel(i * small, step), wide = ctx.measureText(text).width;
-      if (x + wide + 8 > view.width) continue;
+      if (x + wide + 8 > view.width || pill && x + wide + 8 > pill.x && x < pill.x + pill.wide + 4) continue;
       ctx.fillStyle = gp.colour("--dim");
       ctx.fillText(text, x + 4, 10);
     }
-    if (state.range) rangeLabel(ctx, state.range, height);
-  }
-  function rangeLabel(ctx, [t0, t1], height) {
-    const a = gp.clamp(view.x(t0), 0, view.width), b = gp.clamp(view.x(t1), 0, view.width), text = gp.ns(Math.round(t1 - t0));
+    if (!pill) return;
     ctx.font = "600 " + sans(11);
-    const wide = ctx.measureText(text).width + 12;
-    if (b <= 0 || a >= view.width) return;
-    const x = gp.clamp((a + b) / 2 - wide / 2, 0, view.width - wide);
     ctx.fillStyle = gp.colour("--focus");
     ctx.beginPath();
-    ctx.roundRect(x, 3, wide, height - 9, 4);
+    ctx.roundRect(pill.x, 3, pill.wide, height - 9, 4);
     ctx.fill();
     ctx.fillStyle = gp.colour("--page");
-    ctx.fillText(text, x + 6, 12);
+    ctx.fillText(pill.text, pill.x + 6, 12);
+  }
+  /* How long the selection is, in its middle; null where it is out of sight. */
+  function pillOf(ctx, [t0, t1]) {
+    const a = gp.clamp(view.x(t0), 0, view.width), b = gp.clamp(view.x(t1), 0, view.width), text = gp.ns(Math.round(t1 - t0));
+    if (view.x(t1) <= 0 || view.x(t0) >= view.width) return null;
+    ctx.font = "600 " + sans(11);
+    const wide = ctx.measureText(text).width + 12;
+    ctx.font = sans(11);
+    return { text, wide, x: gp.clamp((a + b) / 2 - wide / 2, 0, view.width - wide) };
   }
 
   /* ---- the whole trace, small ---- */
 
   let base = null, baseKey = "";
 
+  /* A strip for every device, and a thin one of the outermost lanes of all host tracks. */
   function strips() {
-    const of = data.devices.map((d) => d.streams.flatMap((t) => data.tracks[t].lanes));
-    if (of.some((l) => l.length)) return of;
-    return [data.tracks.filter((t) => t.sort === "slices" && t.lanes.length).map((t) => t.lanes[0])];
+    const of = data.devices.map((d) => d.streams.flatMap((t) => data.tracks[t].lanes)).filter((l) => l.length);
+    const host = data.tracks.filter((t) => t.sort === "slices" && t.lanes.length && data.groups[t.group].device < 0).map((t) => t.lanes[0]);
+    return [of, host];
   }
 
   function paintBase(width, height, state) {
-    const kinds = draw.colours.kind, all = strips(), w = width, out = document.createElement("canvas");
+    const [devices, host] = strips(), w = width, out = document.createElement("canvas");
     out.width = w;
     out.height = height;
     const ctx = out.getContext("2d"), image = ctx.createImageData(w, height), px = new Uint32Array(image.data.buffer);
     const busy = new Float32Array(w), kind = new Uint8Array(w), mark = new Uint8Array(w), any = new Uint8Array(w);
     const sum = new Float32Array(w), most = new Float32Array(w), tone = new Uint32Array(w);
-    const high = (height - 5) / all.length;
-    all.forEach((lanes, s) => {
-      sum.fill(0); most.fill(0);
+    function strip(lanes, ground, high, kinds) {
+      sum.fill(0);
+      most.fill(0);
       for (const lane of lanes) {
         if (!data.columns(lane, 0, data.span, w, busy, kind, state.off)) continue;
         for (let x = 0; x < w; x++) {
@@ -156,11 +160,13 @@ function timelineOver(canvas, data, view, draw) {
           if (busy[x] > most[x]) { most[x] = busy[x]; tone[x] = kinds[kind[x]]; }
         }
       }
-      const ground = Math.round((s + 1) * high), full = Math.max(1, Math.round(high) - 2);
-      for (let x = 0; x < w; x++) if (sum[x] > 0) {
-        for (let y = ground - Math.max(1, Math.round(Math.min(1, sum[x]) * full)); y < ground; y++) px[y * w + x] = tone[x];
+      for (let x = 0; x < w; x++) if (sum[x] > 0) { // the square root: a little work is seen as well
+        for (let y = Math.round(ground - Math.max(1.5, Math.sqrt(Math.min(1, sum[x])) * high)); y < ground; y++) px[y * w + x] = tone[x];
       }
-    });
+    }
+    const low = devices.length && host.length ? 8 : host.length ? height - 7 : 0, part = (height - 7 - low) / Math.max(1, devices.length);
+    devices.forEach((lanes, i) => strip(lanes, Math.round(2 + (i + 1) * part), Math.max(1.5, part - 2), draw.colours.kind));
+    if (low) strip(host, height - 5, low - 1, draw.colours.thin.kind);
     if (state.search) {
       any.fill(0);
       for (const { lane } of state.search.lanes) {
@@ -211,7 +217,7 @@ function timelineRows(element, data, view, acts) {
   function track(row) {
     const t = row.track, counted = t.sort === "counter" ? "" : `, ${gp.count(t.count)} events, ${gp.ns(Math.round(t.total))} in all`;
     const b = make("button", { type: "button", className: "track", title: t.name + counted, onclick: () => acts.fold(t.index) });
-    if (t.sort === "idle" || t.lanes.length === 1) b.classList.add("flat");
+    if (t.sort === "idle" || t.lanes && t.lanes.length < 2) b.classList.add("flat");
     b.append(make("i", { "aria-hidden": "true" }), make("span", { textContent: t.name }));
     return b;
   }
@@ -234,7 +240,7 @@ function timelineRows(element, data, view, acts) {
       e.style.transform = `translateY(${row.y - view.scroll}px)`;
       e.style.height = row.h + "px";
       if (row.track) {
-        if (row.track.sort !== "idle" && (row.track.lanes.length > 1 || row.track.sort === "counter")) e.setAttribute("aria-expanded", String(!row.folded));
+        if (!e.classList.contains("flat")) e.setAttribute("aria-expanded", String(!row.folded));
       } else {
         e.setAttribute("aria-expanded", String(!row.closed));
         e.lastChild.textContent = row.closed ? `${row.tracks.length} ${row.tracks.length === 1 ? "track" : "tracks"}` : "";

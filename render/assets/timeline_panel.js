@@ -155,7 +155,7 @@ function timelineFigures(data, acts) {
     const work = kernels.reduce((a, k) => a + k.ns, 0);
     const classes = make("div", { className: "column classes" }, make("h3", { textContent: "GPU time by class" }),
       ...kinds.map((k) => line(swatch(data.kinds[k.kind].id), briefly(data.kinds[k.kind].label), data.kinds[k.kind].label, gp.ns(Math.round(k.ns)), gp.share(k.ns, work))));
-    const room = Math.max(12, Math.floor((body.clientWidth * 0.41 - 224) / 7.4)); // columns of the names of kernels
+    const room = Math.max(12, Math.floor(((body.clientWidth - 44) * 0.44 - 196) / 7.3)); // columns of the names of kernels
     const top = make("div", { className: "column kernels" }, make("h3", { textContent: "Top kernels" }));
     for (const k of kernels.slice(0, 30)) {
       const row = line(swatch(data.kinds[data.kindOf[k.name]].id), "", data.names[k.name], gp.count(k.count) + "\u00d7", gp.ns(Math.round(k.ns)), gp.share(k.ns, work));

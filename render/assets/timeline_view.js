@@ -8,7 +8,7 @@
  */
 "use strict";
 (() => {
-const LANE = 18, HEADER = 24, COUNTER = 40, IDLE = 16, PAD = 5;
+const LANE = 18, HEADER = 24, COUNTER = 32, IDLE = 16, PAD = 5;
 const COMPACT_FROM = 9, COMPACT_HEIGHT = 30, NARROWEST = 20;
 
 const clamp = (v, low, high) => Math.max(low, Math.min(high, v));
