@@ -232,8 +232,8 @@ void gp_lcs_match(struct gp_lcs *l, const uint32_t *a, size_t na, const uint32_t
     for (size_t i = 0; i < nb; i++) symbols = b[i] >= symbols ? (size_t)b[i] + 1 : symbols;
     if (symbols > l->n_counts) {
         free(l->counts);
-        l->counts = gp_zalloc(symbols * sizeof *l->counts);
-        l->n_counts = symbols;
+        l->n_counts = symbols > 2 * l->n_counts ? symbols : 2 * l->n_counts;
+        l->counts = gp_zalloc(l->n_counts * sizeof *l->counts);
     }
     l->pairs.n = 0;
     match(l, (struct part){.a = a, .b = b, .na = (uint32_t)na, .nb = (uint32_t)nb}, 0);
