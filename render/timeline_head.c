@@ -158,8 +158,8 @@ static void put_track(struct gp_buf *b, const struct gp_timeline *tl, const stru
         open_list(b, "lanes");
         for (size_t i = k->first_lane; i < k->first_lane + k->lanes; i++) {
             next_item(b, "[");
-            gp_buf_printf(b, "%zu,%d]", tl->first[i + 1] - tl->first[i],
-                          l->lanes.at[i].longest_ns > UINT32_MAX);
+            gp_buf_printf(b, "%zu,%d,%" PRId64 "]", tl->first[i + 1] - tl->first[i],
+                          l->lanes.at[i].longest_ns > UINT32_MAX, tl->units[i]);
         }
         gp_buf_putc(b, ']');
     }

@@ -43,21 +43,61 @@ static size_t lane_of(const struct gp_timeline *tl, size_t event)
     return lo;
 }
 
+/* LEB128 numbers with their first bytes together, then their second bytes, and so on: bytes that are alike lie side by
+ * side, which deflates better. */
+enum { PLANES = 10 };
+struct planes {
+    struct gp_buf of[PLANES];
+};
+
+static void put_number(struct planes *p, uint64_t v)
+{
+    int k = 0;
+    for (; v > 127; v >>= 7) gp_buf_putc(&p->of[k++], (char)(v | 128));
+    gp_buf_putc(&p->of[k], (char)v);
+}
+
+/* How many planes, how long each is, and the planes. P is empty after. */
+static void put_planes(struct planes *p, struct gp_buf *b)
+{
+    int n = 0;
+    while (n < PLANES && p->of[n].n) n++;
+    gp_pack_u64(b, (uint64_t)n);
+    for (int k = 0; k < n; k++) gp_pack_u64(b, p->of[k].n);
+    for (int k = 0; k < n; k++) {
+        gp_buf_put(b, p->of[k].data, p->of[k].n);
+        p->of[k].n = 0;
+    }
+}
+
 static void put_events(const struct gp_timeline *tl, size_t from, size_t to, struct gp_buf *b)
 {
     const struct gp_lanes *l = tl->l;
-    size_t lane = lane_of(tl, from);
-    for (size_t i = from; i < to; i++) {
-        while (i >= tl->first[lane + 1]) lane++;
-        int64_t before = l->begin_ns;
+    struct planes starts = {0}, durs = {0};
+    size_t i = from;
+    for (size_t lane = lane_of(tl, from); i < to; lane++) {
+        int64_t end = l->begin_ns, unit = tl->units[lane];
         if (i > tl->first[lane]) {
             size_t last = gp_timeline_event(tl, i - 1);
-            before = gp_lanes_start(l, last) + gp_lanes_dur(l, last);
+            end = gp_lanes_start(l, last) + gp_lanes_dur(l, last);
         }
-        gp_pack_i64(b, gp_lanes_start(l, gp_timeline_event(tl, i)) - before);
+        for (; i < to && i < tl->first[lane + 1]; i++) {
+            size_t event = gp_timeline_event(tl, i);
+            int64_t start = gp_lanes_start(l, event), dur = gp_lanes_dur(l, event),
+                    gap = (start - end) / unit;
+            put_number(&starts, (uint64_t)gap << 1 ^ (gap < 0 ? UINT64_MAX : 0));
+            put_number(&durs, (uint64_t)(dur / unit));
+            end = start + dur;
+        }
     }
-    for (size_t i = from; i < to; i++) gp_pack_u64(b, (uint64_t)gp_lanes_dur(l, gp_timeline_event(tl, i)));
-    for (size_t i = from; i < to; i++) gp_pack_u64(b, l->name[gp_timeline_event(tl, i)]);
+    put_planes(&starts, b);
+    put_planes(&durs, b);
+    for (i = from; i < to; i++) put_number(&starts, l->name[gp_timeline_event(tl, i)]);
+    put_planes(&starts, b);
+    for (int k = 0; k < PLANES; k++) {
+        gp_buf_release(&starts.of[k]);
+        gp_buf_release(&durs.of[k]);
+    }
 }
 
 /* The event of the page that caused event I of it; SIZE_MAX: none. */
@@ -238,6 +278,15 @@ static void add_counters(struct gp_timeline *tl)
 
 /* ---- all ---- */
 
+/* Are all times of the lane whole microseconds after the first? Profilers that write such are common. */
+static int64_t unit_of(const struct gp_lanes *l, const struct gp_lane *lane)
+{
+    enum { US = 1000 };
+    for (size_t i = lane->first; i < lane->first + lane->n; i++)
+        if ((gp_lanes_start(l, i) - l->begin_ns) % US || gp_lanes_dur(l, i) % US) return 1;
+    return US;
+}
+
 static void show_all(struct gp_timeline *tl)
 {
     tl->n = tl->l->n;
@@ -271,6 +320,8 @@ void gp_timeline_pack(struct gp_timeline *tl, const struct gp_lanes *l, const st
     tl->l = l;
     tl->opts = *opts;
     tl->first = gp_zalloc((l->lanes.n + 1) * sizeof *tl->first);
+    tl->units = gp_zalloc((l->lanes.n + 1) * sizeof *tl->units);
+    for (size_t i = 0; i < l->lanes.n; i++) tl->units[i] = unit_of(l, &l->lanes.at[i]);
     show_all(tl);
     add_counters(tl);
     pack_sort(tl, EVENTS, room_of(tl));
@@ -292,5 +343,6 @@ void gp_timeline_release(struct gp_timeline *tl)
     free(tl->shown);
     free(tl->number);
     free(tl->first);
+    free(tl->units);
     memset(tl, 0, sizeof *tl);
 }

@@ -9,8 +9,9 @@
  *
  * Sections, all deflated; numbers are LEB128, "signed" ones zigzag:
  *   timeline    the head: JSON, see timeline_head.c
- *   events.N    GP_TIMELINE_SEGMENT events in the order of the lanes: a column of starts (signed, from the end of the event
- *               before in the lane, or from time 0), one of durations, one of names
+ *   events.N    GP_TIMELINE_SEGMENT events in the order of the lanes: starts (signed, from the end of the event before in
+ *               the lane, or from time 0), durations, both in the unit of the lane, and names. Each is a column of planes:
+ *               how many, how many bytes each has, then the first bytes of all numbers, the second bytes, and so on
  *   refs.N      of the same events: a column of the lane + 1 that holds the event's cause, 0 none; for those that have one
  *               the signed distance from the cause after the last one in that lane
  *   pairs       forward and backward operators: events, signed distances
@@ -61,6 +62,7 @@ struct gp_timeline {
     uint32_t *number;              /* by event of the lanes: 1 + event of the page, 0: left out; NULL: all */
     size_t n;                      /* events of the page */
     size_t *first;                 /* by lane: its first event of the page; one more than there are lanes */
+    int64_t *units;   /* by lane: ns that all its times are multiples of, 1 or 1000 */
     GP_VEC(uint32_t) refs, blocks; /* numbers of the sections that are there */
     size_t pairs;
     size_t buckets; /* of the overview; 0: none */

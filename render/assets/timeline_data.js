@@ -83,39 +83,47 @@ class Bytes {
   }
 }
 
-// N unsigned numbers at `at` to out[from...]; returns where the next begins. The loops over all events of a trace are these.
-function readColumn(data, at, out, from, n) {
-  for (let k = from, to = from + n; k < to; k++) {
-    let v = data[at++];
-    if (v > 127) {
-      let b = data[at++];
-      v = v & 127 | (b & 127) << 7;
-      if (b > 127) {
-        b = data[at++];
-        v |= (b & 127) << 14;
-        if (b > 127) {
-          b = data[at++];
-          v |= (b & 127) << 21;
-          if (b > 127) {
-            for (let scale = 2 ** 28; ; scale *= 128) {
-              b = data[at++];
-              v += (b & 127) * scale;
-              if (b < 128) break;
+// Columns of numbers: the first bytes of all of them, then the second bytes, and so on. The loops over all events of a trace
+// are these two.
+class Column {
+  constructor(r) {
+    const planes = r.u(), sizes = Array.from({ length: planes }, () => r.u());
+    this.data = r.data;
+    this.at = sizes.map((size) => (r.at += size) - size);
+  }
+  // The next N numbers times UNIT to out[from...].
+  read(out, from, n, unit) {
+    const { data, at } = this;
+    let [a = 0, b = 0, c = 0, d = 0] = at;
+    for (let k = from, to = from + n; k < to; k++) {
+      let v = data[a++];
+      if (v > 127) {
+        let x = data[b++];
+        v = v & 127 | (x & 127) << 7;
+        if (x > 127) {
+          x = data[c++];
+          v |= (x & 127) << 14;
+          if (x > 127) {
+            x = data[d++];
+            v |= (x & 127) << 21;
+            for (let p = 4, scale = 2 ** 28; x > 127; scale *= 128) {
+              x = data[at[p++]++];
+              v += (x & 127) * scale;
             }
           }
         }
       }
+      out[k] = v * unit;
     }
-    out[k] = v;
+    [a, b, c, d].forEach((x, p) => { if (p < at.length) at[p] = x; });
   }
-  return at;
 }
 
 // Starts are stored as the distance from the end of the event before in the lane, which may be negative.
-function starts(raw, dur, start, n, before) {
-  for (let k = 0; k < n; k++) {
-    const v = raw[k];
-    const s = before + (v % 2 ? -(v + 1) / 2 : v / 2);
+function starts(start, dur, from, n, unit) {
+  let before = from ? start[from - 1] + dur[from - 1] : 0;
+  for (let k = from, to = from + n; k < to; k++) {
+    const v = start[k], s = before + (v % 2 ? -(v + 1) / 2 : v / 2) * unit;
     start[k] = s;
     before = s + dur[k];
   }
@@ -205,8 +213,8 @@ class Data {
     this.tracks = head.tracks.map((t, at) => {
       const track = { index: at, ...t };
       if (t.sort === "counter") return track;
-      track.lanes = t.lanes.map(([n, wide], k) => {
-        const lane = { n, first, track: at, lane: k, crowded: t.crowded > 0 && k === t.lanes.length - 1,
+      track.lanes = t.lanes.map(([n, wide, unit], k) => {
+        const lane = { n, unit, first, track: at, lane: k, crowded: t.crowded > 0 && k === t.lanes.length - 1,
           start: new Float64Array(n), dur: wide ? new Float64Array(n) : new Uint32Array(n),
           name: head.names.length > 65536 ? new Uint32Array(n) : new Uint16Array(n) };
         first += n;
@@ -223,27 +231,27 @@ class Data {
 
   async unpackEvents(progress) {
     const { segment } = this.head, count = Math.ceil(this.shown / segment);
-    const raw = new Float64Array(Math.min(segment, this.shown));
     const waiting = [];
     let lane = 0, next = 0;
     for (let s = 0; s < count; s++) {
       while (next < count && next < s + AHEAD) waiting.push(gp.unpack("events." + next++));
       const data = await waiting.shift();
-      lane = this.readSegment(data, raw, s * segment, Math.min(this.shown, (s + 1) * segment), lane);
+      lane = this.readSegment(data, s * segment, Math.min(this.shown, (s + 1) * segment), lane);
       if (progress) progress((s + 1) / count);
     }
     for (const l of this.lanes) index(l, this.kindOf, this.kinds.length);
   }
 
   // Three columns, one after the other: starts, durations, names. A lane may go on in the next segment.
-  readSegment(data, raw, from, to, firstLane) {
-    let at = readColumn(data, 0, raw, 0, to - from), l = firstLane;
-    for (const what of ["dur", "name"])
-      this.eachPiece(firstLane, from, to, (lane, i, n) => { at = readColumn(data, at, lane[what], i, n); });
-    this.eachPiece(firstLane, from, to, (lane, i, n, k) => {
-      const end = i ? lane.start[i - 1] + lane.dur[i - 1] : 0;
-      starts(raw.subarray(k, k + n), lane.dur.subarray(i, i + n), lane.start.subarray(i, i + n), n, end);
-    });
+  readSegment(data, from, to, firstLane) {
+    const r = new Bytes(data);
+    for (const what of ["start", "dur", "name"]) {
+      const column = new Column(r);
+      this.eachPiece(firstLane, from, to, (lane, i, n) =>
+        column.read(lane[what], i, n, what === "dur" ? lane.unit : 1));
+    }
+    this.eachPiece(firstLane, from, to, (lane, i, n) => starts(lane.start, lane.dur, i, n, lane.unit));
+    let l = firstLane;
     while (l < this.lanes.length && this.lanes[l].first + this.lanes[l].n <= to) l++;
     return l;
   }
@@ -251,7 +259,7 @@ class Data {
   eachPiece(l, from, to, use) {
     for (let at = from; at < to; l++) {
       const lane = this.lanes[l], i = at - lane.first, n = Math.min(lane.n - i, to - at);
-      if (n > 0) use(lane, i, n, at - from);
+      if (n > 0) use(lane, i, n);
       at += Math.max(n, 0);
     }
   }
@@ -618,8 +626,7 @@ class Data {
     if (!this.head.refs.includes(segment)) return null;
     return this.section("refs." + segment, function (r) {
       const from = segment * this.head.segment, n = Math.min(this.shown, from + this.head.segment) - from;
-      const lane = new Float64Array(n), out = new Uint32Array(n), next = new Map();
-      r.at = readColumn(r.data, 0, lane, 0, n);
+      const lane = Array.from({ length: n }, () => r.u()), out = new Uint32Array(n), next = new Map();
       for (let i = 0; i < n; i++) {
         if (!lane[i]) continue;
         const l = lane[i] - 1, k = (next.get(l) || 0) + r.i();
