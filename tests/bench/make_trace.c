@@ -42,10 +42,8 @@ static void make_names(struct maker *m)
     for (int i = 0; i < OPS; i++) m->ops[i] = name(m, "aten::op_", i, "");
     for (int i = 0; i < KERNELS; i++) {
         m->kernels[i] =
-            name(m,
-                 i % 3 ? "void at::native::vectorized_elementwise_kernel<%d, Functor%d<float>>(int, Args<%d>)"
-                       : "sm90_gemm_f16f16_f16_f32_%dx%dx%d_tn",
-                 i);
+            i % 3 ? name(m, "void at::native::vectorized_elementwise_kernel<4, F", i, "<float>>(int)")
+                  : name(m, "sm90_gemm_f16f16_f16_f32_", i, "x128x64_tn");
         struct gp_config c;
         memset(&c, 0, sizeof c);
         c.name = m->kernels[i];
