@@ -68,6 +68,7 @@ const char *gp_change_text(enum gp_change c);
     X(GP_BY_WILCOXON, "wilcoxon_paired")  /* call i of a step against call i, signed ranks */                \
     X(GP_BY_MANN_WHITNEY, "mann_whitney") /* samples of one side against those of the other */               \
     X(GP_BY_WELCH, "welch")               /* t test on logarithms, for sums of many kernels */               \
+    X(GP_BY_MODERATED, "moderated_t")     /* the same with what all operations say of the spread */          \
     X(GP_BY_THRESHOLD, "threshold")       /* --mode simple: no test */
 
 enum gp_diff_test {

@@ -75,8 +75,6 @@ int64_t gp_diff_apportion(const int64_t *parts, const char *const *keys, size_t 
 /* SUM / N to the nearest, halves up. */
 int64_t gp_diff_mean(int64_t sum, uint64_t n);
 
-/* P(|T| > T0) of Student's t with DF degrees of freedom. */
-double gp_diff_student_p(double t0, double df);
 /* Values of a metric by sample, for those samples that have one; returns how many. TO has room for all samples. */
 size_t gp_diff_metric_values(const struct gp_diff_work *w, int side, enum gp_metric_id m, int64_t *to);
 

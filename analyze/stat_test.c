@@ -497,8 +497,7 @@ static double gamma_step(double a)
     return step * sqrt(a) * series;
 }
 
-/* The part of Student's distribution above T >= 0 with DF degrees of freedom. */
-static double t_above(double t, double df)
+double gp_stat_t_above(double t, double df)
 {
     double x = df / (df + t * t), a = df / 2, b = 0.5;
     if (!(t > 0)) return 0.5;
@@ -508,14 +507,14 @@ static double t_above(double t, double df)
     return (1 - front * beta_fraction(b, a, 1 - x) / b) / 2;
 }
 
-static double t_quantile(double p, double df)
+double gp_stat_t_quantile(double p, double df)
 {
     double low = 0, high = 1;
-    while (t_above(high, df) > p && high < 1e300) high *= 2;
+    while (gp_stat_t_above(high, df) > p && high < 1e300) high *= 2;
     for (;;) {
         double mid = low + (high - low) / 2;
         if (mid <= low || mid >= high) return mid;
-        if (t_above(mid, df) > p) low = mid;
+        if (gp_stat_t_above(mid, df) > p) low = mid;
         else high = mid;
     }
 }
@@ -555,7 +554,7 @@ struct gp_stat_p gp_stat_welch(const int64_t *a, size_t n, const int64_t *b, siz
 {
     struct welch w = welch_of(a, n, b, m);
     if (!(w.df > 0)) return nothing(n, m);
-    double above = t_above(fabs(w.off / w.error), w.df), below = 1 - above;
+    double above = gp_stat_t_above(fabs(w.off / w.error), w.df), below = 1 - above;
     double more = w.off > 0 ? above : below, less = w.off > 0 ? below : above;
     return (struct gp_stat_p){two_sided(less, more), more, less, GP_STAT_T, n, m};
 }
@@ -566,7 +565,7 @@ struct gp_stat_ratio gp_stat_ratio_welch(const int64_t *a, size_t n, const int64
     struct welch w = welch_of(a, n, b, m);
     double off = n > 1 && m > 1 ? w.off : mean_of_logs(b, m).at - mean_of_logs(a, n).at;
     if (!(w.df > 0)) return (struct gp_stat_ratio){exp(off), exp(off), exp(off), 0};
-    double half = t_quantile(alpha / 2, w.df) * w.error;
+    double half = gp_stat_t_quantile(alpha / 2, w.df) * w.error;
     return (struct gp_stat_ratio){exp(off), exp(off - half), exp(off + half), 1 - alpha};
 }
 

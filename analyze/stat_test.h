@@ -58,6 +58,11 @@ struct gp_stat_p gp_stat_signed_rank_ratio(const int64_t *a, const int64_t *b, s
  * sides. */
 struct gp_stat_p gp_stat_welch(const int64_t *a, size_t n, const int64_t *b, size_t m);
 
+/* The part of Student's distribution with DF > 0 degrees of freedom that lies above T >= 0; and the T above which P of it
+ * lies, 0 < P <= 0.5. */
+double gp_stat_t_above(double t, double df);
+double gp_stat_t_quantile(double p, double df);
+
 /* ---- sizes of effects ---- */
 
 /* How many times as large B is, with an interval. A low above 1 means slower when values are durations. */
