@@ -81,6 +81,7 @@ function timelineView(data) {
 
   /* Show [t0, t1), as far as the trace goes. */
   view.show = (t0, t1) => {
+    if (!(t1 >= t0)) return;
     const span = clamp(t1 - t0, Math.min(NARROWEST, data.span), data.span);
     const middle = (t0 + t1) / 2;
     view.t0 = clamp(t1 - t0 === span ? t0 : middle - span / 2, 0, data.span - span);
