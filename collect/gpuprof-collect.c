@@ -11,6 +11,7 @@
 #include "collect/control.h"
 #include "collect/hub.h"
 #include "collect/launch.h"
+#include "collect/recorder.h"
 #include "collect/sink.h"
 #include "collect/wire.h"
 #include "formats/base/buf.h"
@@ -19,13 +20,13 @@
 #include "formats/gpt_write.h"
 #include "formats/trace.h"
 
-enum { LOWEST_FD = 100, MIN_BUFFER = 64 << 10, MAX_BUFFER = 64 << 20 };
+enum { LOWEST_FD = 100, MIN_BUFFER = 64 << 10, MAX_BUFFER = 64 << 20, KEPT_BYTES = 256 << 20 };
 static const int64_t ORPHANS_NS = 5000000000; /* how long processes that outlive the command are waited for */
 
 struct opts {
-    const char *output, *api, *start, *stop;
+    const char *output, *api, *start, *stop, *dump;
     bool quiet, verbose, no_nvtx;
-    int64_t flush_ns, duration_ns;
+    int64_t flush_ns, duration_ns, last_ns;
     uint64_t buffer_bytes;
 };
 
@@ -45,6 +46,12 @@ static const struct gp_option options[] = {
      offsetof(struct opts, stop)},
     {0, "duration", "DURATION", "record each process for so long at most", GP_OPT_DURATION,
      offsetof(struct opts, duration_ns)},
+    {0, "last", "DURATION", "keep the last DURATION alone, until the command ends or --dump", GP_OPT_DURATION,
+     offsetof(struct opts, last_ns)},
+    {0, "dump", "WHEN",
+     "write what --last has kept: at SIGUSR1 or SIGUSR2, or idle:DURATION, when no GPU work has ended for so "
+     "long",
+     GP_OPT_STRING, offsetof(struct opts, dump)},
     {0, "flush-interval", "DURATION",
      "flush this often, at most twice that is lost in a crash (default: 100ms)", GP_OPT_DURATION,
      offsetof(struct opts, flush_ns)},
@@ -72,7 +79,11 @@ struct collect {
     struct gp_control control;
     struct gp_sink *sink;
     struct gp_hub *hub;
-    struct gp_trace trace; /* what the launcher itself knows */
+    struct gp_recorder *recorder; /* NULL without --last */
+    int64_t idle_ns;              /* --dump idle:... */
+    int64_t idle_since_ns;        /* what was dumped for being idle since then */
+    uint64_t dump_signal;         /* as a bit */
+    struct gp_trace trace;        /* what the launcher itself knows */
     struct gp_gpt_writer *writer;
     int trace_fd, listen_fd, wake[2];
     bool reader_left;
@@ -191,6 +202,27 @@ static int set_control(struct collect *c, struct gp_err *err)
     return 0;
 }
 
+static int set_recorder(struct collect *c, struct gp_err *err)
+{
+    const char *dump = c->opts.dump;
+    struct gp_trigger t;
+    struct gp_err ignored = {0};
+    if (c->opts.last_ns < 0) return gp_fail(err, GP_E_USAGE, -1, "--last: must not be negative");
+    if (!dump) return 0;
+    if (!c->opts.last_ns) return gp_fail(err, GP_E_USAGE, -1, "--dump needs --last");
+    if (gp_trigger_parse(dump, &t) && t.when == GP_WHEN_SIGNAL) {
+        c->dump_signal = UINT64_C(1) << t.signal;
+        if (!(c->dump_signal & c->launch.kept)) {
+            c->launch.kept |= c->dump_signal;
+            return 0;
+        }
+        return gp_fail(err, GP_E_USAGE, -1, "--dump: %s starts or stops already", dump);
+    }
+    if (!strncmp(dump, "idle:", 5) && !gp_parse_duration(dump + 5, &c->idle_ns, &ignored) && c->idle_ns > 0)
+        return 0;
+    return gp_fail(err, GP_E_USAGE, -1, "--dump: '%s' is none of SIGUSR1, SIGUSR2 and idle:DURATION", dump);
+}
+
 /* ---- the launcher's own part of the trace ---- */
 
 static int write_block(void *ctx, const void *data, size_t n)
@@ -200,9 +232,16 @@ static int write_block(void *ctx, const void *data, size_t n)
     return 0;
 }
 
-static void on_block(void *ctx, const void *data, size_t n)
+static void to_sink(void *ctx, const void *data, size_t n)
 {
     write_block(ctx, data, n);
+}
+
+static void on_block(void *ctx, const void *data, size_t n)
+{
+    struct collect *c = ctx;
+    if (c->recorder) gp_recorder_put(c->recorder, data, n, now_ns(CLOCK_MONOTONIC));
+    else write_block(ctx, data, n);
 }
 
 static void put_text(struct gp_buf *b, const char *text)
@@ -252,12 +291,23 @@ static void begin_trace(struct collect *c)
         gp_buf_put_i64(&b, c->opts.duration_ns);
         set_meta(&c->trace, "duration_ns", &b);
     }
+    if (c->opts.last_ns) {
+        gp_buf_put_i64(&b, c->opts.last_ns);
+        set_meta(&c->trace, "last_ns", &b);
+    }
     gp_buf_put_i64(&b, now_ns(CLOCK_REALTIME));
     set_meta(&c->trace, "start_realtime_ns", &b);
     gp_buf_release(&b);
     note_clock(&c->trace);
     gp_gpt_begin(c->writer);
     gp_gpt_flush(c->writer, &c->trace);
+}
+
+static void note_loss(struct collect *c, const char *what, const char *why, uint64_t count)
+{
+    struct gp_loss l = {gp_intern_cstr(&c->trace.strings, what), gp_intern_cstr(&c->trace.strings, why),
+                        count, UINT32_MAX};
+    if (count) GP_VEC_PUSH(&c->trace.losses, l);
 }
 
 /* Processes that did not end in order: who, and how as far as we can know, which is for our own child alone. */
@@ -270,9 +320,7 @@ static void note_cuts(struct collect *c)
             snprintf(how, sizeof how, "was ended by signal %d", c->launch.signal);
         else if (pid == c->launch.pid && c->launch.ended) snprintf(how, sizeof how, "ended by _exit");
         snprintf(why, sizeof why, "process %ld %s: up to two flush intervals are missing", (long)pid, how);
-        struct gp_loss l = {gp_intern_cstr(&c->trace.strings, "ends of processes"),
-                            gp_intern_cstr(&c->trace.strings, why), 1, UINT32_MAX};
-        GP_VEC_PUSH(&c->trace.losses, l);
+        note_loss(c, "ends of processes", why, 1);
     }
 }
 
@@ -291,11 +339,41 @@ static void end_trace(struct collect *c, const struct gp_hub_totals *t)
     set_meta(&c->trace, "collector_cpu_ns", &b);
     gp_buf_release(&b);
     note_cuts(c);
+    if (c->recorder) {
+        gp_recorder_end(c->recorder);
+        note_loss(c, "blocks of events", "--last keeps so much memory at most",
+                  gp_recorder_crowded_out(c->recorder));
+    }
     note_clock(&c->trace);
     gp_gpt_end(c->writer, &c->trace);
 }
 
 /* ---- running ---- */
+
+/* When no GPU work has come for so long, once for each such time; 0: never. */
+static int64_t idle_due(const struct collect *c)
+{
+    int64_t last_ns = c->idle_ns ? gp_recorder_gpu_ns(c->recorder) : 0;
+    return last_ns && last_ns != c->idle_since_ns ? last_ns + c->idle_ns : 0;
+}
+
+/* Write what the recorder has kept if it is time to. */
+static void maybe_dump(struct collect *c)
+{
+    int64_t due_ns = idle_due(c);
+    bool idle = due_ns && now_ns(CLOCK_MONOTONIC) >= due_ns, asked = c->launch.arrived & c->dump_signal;
+    if (!idle && !asked) return;
+    gp_recorder_dump(c->recorder);
+    if (idle) c->idle_since_ns = gp_recorder_gpu_ns(c->recorder);
+    if (!c->opts.quiet)
+        fprintf(stderr, "gpuprof-collect: %s: what was kept is written\n",
+                idle ? "no GPU work has ended for a while" : "asked by a signal");
+}
+
+static void sooner(int64_t *due_ns, int64_t other_ns)
+{
+    if (other_ns && (!*due_ns || other_ns < *due_ns)) *due_ns = other_ns;
+}
 
 /* One round: wait for something to happen, at most until DUE_NS (0: for ever). */
 static void turn(struct collect *c, struct pollfd **fds, size_t *cap, int64_t due_ns)
@@ -314,8 +392,8 @@ static void turn(struct collect *c, struct pollfd **fds, size_t *cap, int64_t du
     if (c->reader_left) p[2].fd = -1;
     size_t n = gp_hub_poll_fds(c->hub, p + OURS, !gp_sink_full(c->sink));
     int timeout = -1;
-    int64_t control_ns = gp_control_due(&c->control);
-    if (control_ns && (!due_ns || control_ns < due_ns)) due_ns = control_ns;
+    sooner(&due_ns, gp_control_due(&c->control));
+    sooner(&due_ns, idle_due(c));
     if (due_ns) {
         int64_t left = due_ns - now_ns(CLOCK_MONOTONIC);
         timeout = left > 0 ? (int)(left / 1000000 + 1) : 0;
@@ -325,6 +403,7 @@ static void turn(struct collect *c, struct pollfd **fds, size_t *cap, int64_t du
     if (p[0].revents) gp_launch_events(&c->launch);
     if (gp_control_turn(&c->control, c->launch.arrived, now_ns(CLOCK_MONOTONIC)))
         gp_hub_record(c->hub, c->control.gate.open);
+    maybe_dump(c);
     c->launch.arrived = 0;
     if (p[1].revents) {
         char drop[256];
@@ -366,6 +445,7 @@ static void report(struct collect *c, const struct gp_hub_totals *t)
         gp_buf_printf(&b, " (%llu dropped, %llu without a time), %llu calls, %llu ranges",
                       (unsigned long long)s->dropped, (unsigned long long)s->bad_time,
                       (unsigned long long)s->calls, (unsigned long long)s->ranges);
+    if (c->recorder) gp_buf_printf(&b, ", the last %g s kept", (double)c->opts.last_ns / 1e9);
     if (t->cut) gp_buf_printf(&b, ", %u ended early", t->cut);
     if (t->live) gp_buf_printf(&b, ", %u still running", t->live);
     if (c->reader_left) gp_buf_puts(&b, ", stopped when the reader went away");
@@ -378,7 +458,8 @@ static void report(struct collect *c, const struct gp_hub_totals *t)
 
 static int set_up(struct collect *c, struct gp_buf *library, struct gp_err *err)
 {
-    if (check_opts(&c->opts, err) || set_control(c, err) || take_stdout(c, err) || find_library(library, err))
+    if (check_opts(&c->opts, err) || set_control(c, err) || set_recorder(c, err) || take_stdout(c, err) ||
+        find_library(library, err))
         return -1;
     if (pipe(c->wake)) return gp_fail(err, GP_E_IO, -1, "pipe: %s", strerror(errno));
     for (int i = 0; i < 2; i++) {
@@ -405,6 +486,7 @@ static int collect(struct collect *c, struct gp_err *err)
                                 .flush_ns = c->opts.flush_ns,
                                 .gate = c->control.gate};
     c->hub = gp_hub_new(c->listen_fd, &w, on_block, c);
+    if (c->opts.last_ns) c->recorder = gp_recorder_new(c->opts.last_ns, KEPT_BYTES, to_sink, c);
     begin_trace(c);
     char **argv = copy_args();
     int rc = gp_launch_start(&c->launch, argv, !c->opts.output, err);
@@ -416,6 +498,7 @@ static int collect(struct collect *c, struct gp_err *err)
     end_trace(c, &totals);
     if (!rc) report(c, &totals);
     gp_hub_free(c->hub);
+    gp_recorder_free(c->recorder);
     gp_gpt_writer_free(c->writer);
     gp_trace_release(&c->trace);
     struct gp_err write_err = {0};

@@ -150,6 +150,49 @@ test_expect_success 'what cannot start or stop anything is refused' '
     status_of $collect --duration=-1s true && test $status = 125
 '
 
+# ---- the flight recorder ----
+
+# span FILE -- milliseconds from the first kernel to the end of the last.
+span() {
+    trace-convert --to chrome $1 | python3 -c "
+import json, sys
+e = [x for x in json.load(sys.stdin)[\"traceEvents\"] if x.get(\"cat\") == \"kernel\"]
+print(int((max(x[\"ts\"] + x[\"dur\"] for x in e) - min(x[\"ts\"] for x in e)) / 1000) if e else 0)"
+}
+
+test_expect_success '--last: the end of the run alone, whole and in order' '
+    status_of $collect --last 300ms -o t $app long 1000 && test $status = 6 && facts t && has verdict:clean 1 && has lost 0 &&
+    grep ", the last 0.3 s kept, " err && ms=$(span t) && test $ms -ge 100 && test $ms -le 600 &&
+    awk "/^gpu /{n=\$2} /^joined /{m=\$2} END{exit !(n >= 100 && n == m)}" facts
+'
+
+test_expect_success '--last: a crash leaves what came before it' '
+    status_of $collect --last 10s -o t $app die kill 100 300 && test $status = 137 && facts t && has gpu 100 &&
+    grep "was ended by signal 9" facts
+'
+
+test_expect_success '--dump SIGUSR2: what is kept is written at once, and the command does not get the signal' '
+    mkfifo pipe && { cat pipe >t & } && { $collect --last 10s --dump SIGUSR2 $app long 1500 >pipe 2>err & } && pid=$! &&
+    sleep 0.6 && kill -USR2 $pid && sleep 0.3 && cp t early && { wait $pid; test $? = 6; } && wait &&
+    grep "asked by a signal: what was kept is written" err &&
+    facts early && grep "^gpu [1-9]" facts && has issue:truncated 1 && facts t && has verdict:clean 1 &&
+    awk "/^gpu /{n=\$2} END{exit n != 30000}" facts
+'
+
+test_expect_success '--dump idle:DURATION: written when the GPU has nothing to do for so long' '
+    rm -f pipe && mkfifo pipe && { cat pipe >t & } && { $collect --last 10s --dump idle:200ms $app die exit 40 900 >pipe 2>err & } &&
+    pid=$! && sleep 0.8 && cp t early && { wait $pid; test $? = 4; } && wait &&
+    grep "no GPU work has ended for a while: what was kept is written" err && facts early && has gpu 40 &&
+    facts t && has gpu 40 && has verdict:clean 1
+'
+
+test_expect_success 'a recorder that cannot work is refused' '
+    for options in "--last=-1s" "--dump=SIGUSR1" "--last=1s --dump=profiler" "--last=1s --dump=idle:" \
+        "--last=1s --start=SIGUSR1 --dump=SIGUSR1"; do
+        status_of $collect $options true && test $status = 125 || return 1
+    done
+'
+
 # ---- buffers ----
 
 test_expect_success 'buffers whose rest was never filled' '

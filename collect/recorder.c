@@ -1,0 +1,148 @@
+#include "collect/recorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "formats/base/mem.h"
+#include "formats/base/vec.h"
+#include "formats/gpt.h"
+#include "formats/gpt_columns.h"
+
+struct kept {
+    struct kept *next;
+    int64_t at_ns;
+    size_t n;
+    uint8_t data[];
+};
+
+struct producer {
+    uint32_t id, seq; /* the next number that goes on */
+    bool ended;
+};
+
+struct gp_recorder {
+    int64_t last_ns, gpu_ns;
+    size_t max_bytes, bytes;
+    uint64_t crowded_out;
+    struct kept *head, **tail;
+    gp_hub_block *out;
+    void *ctx;
+    GP_VEC(struct producer) producers;
+};
+
+struct gp_recorder *gp_recorder_new(int64_t last_ns, size_t max_bytes, gp_hub_block *out, void *ctx)
+{
+    struct gp_recorder *r = gp_zalloc(sizeof *r);
+    r->last_ns = last_ns;
+    r->max_bytes = max_bytes;
+    r->tail = &r->head;
+    r->out = out;
+    r->ctx = ctx;
+    return r;
+}
+
+static struct producer *find_producer(struct gp_recorder *r, uint32_t id)
+{
+    for (size_t i = 0; i < r->producers.n; i++)
+        if (r->producers.at[i].id == id) return &r->producers.at[i];
+    GP_VEC_PUSH(&r->producers, (struct producer){.id = id});
+    return &r->producers.at[r->producers.n - 1];
+}
+
+/* Numbers are given anew, so that what was forgotten does not look lost. */
+static void send_on(struct gp_recorder *r, uint8_t *block, size_t n)
+{
+    struct gp_gpt_block_header h;
+    if (!gp_gpt_get_header(block, &h)) return;
+    gp_gpt_patch(block, h.producer, find_producer(r, h.producer)->seq++);
+    r->out(r->ctx, block, n);
+}
+
+static struct kept *take_oldest(struct gp_recorder *r)
+{
+    struct kept *k = r->head;
+    r->head = k->next;
+    if (!r->head) r->tail = &r->head;
+    r->bytes -= k->n;
+    return k;
+}
+
+static void forget(struct gp_recorder *r, int64_t now_ns)
+{
+    while (r->head) {
+        bool old = now_ns - r->head->at_ns > r->last_ns;
+        if (!old && r->bytes <= r->max_bytes) return;
+        r->crowded_out += !old;
+        free(take_oldest(r));
+    }
+}
+
+static void keep(struct gp_recorder *r, const void *block, size_t n, int64_t now_ns)
+{
+    struct kept *k = gp_alloc(sizeof *k + n);
+    k->next = NULL;
+    k->at_ns = now_ns;
+    k->n = n;
+    memcpy(k->data, block, n);
+    *r->tail = k;
+    r->tail = &k->next;
+    r->bytes += n;
+    forget(r, now_ns);
+}
+
+void gp_recorder_put(struct gp_recorder *r, const void *block, size_t n, int64_t now_ns)
+{
+    struct gp_gpt_block_header h;
+    if (n < GP_GPT_BLOCK_HEADER_SIZE || !gp_gpt_get_header(block, &h)) return;
+    bool events = h.kind == GP_GPT_LAUNCH || h.kind == GP_GPT_CLOCK ||
+                  (h.kind >= GP_GPT_EVENTS && h.kind < GP_GPT_EVENTS + GP_GPT_TABLE_COUNT);
+    if (h.kind == GP_GPT_LAUNCH || h.kind == GP_GPT_EVENTS + GP_GPU) r->gpu_ns = now_ns;
+    if (h.kind == GP_GPT_END) {
+        find_producer(r, h.producer)->ended = true; /* its totals would be those of everything */
+    } else if (events) {
+        keep(r, block, n, now_ns);
+    } else {
+        uint8_t *copy = gp_alloc(n);
+        memcpy(copy, block, n);
+        send_on(r, copy, n);
+        free(copy);
+    }
+}
+
+void gp_recorder_dump(struct gp_recorder *r)
+{
+    while (r->head) {
+        struct kept *k = take_oldest(r);
+        send_on(r, k->data, k->n);
+        free(k);
+    }
+}
+
+void gp_recorder_end(struct gp_recorder *r)
+{
+    gp_recorder_dump(r);
+    for (size_t i = 0; i < r->producers.n; i++) {
+        uint8_t block[GP_GPT_BLOCK_HEADER_SIZE];
+        struct gp_gpt_block_header h = {.kind = GP_GPT_END, .producer = r->producers.at[i].id};
+        if (!r->producers.at[i].ended) continue;
+        gp_gpt_put_header(block, &h);
+        send_on(r, block, sizeof block);
+    }
+}
+
+int64_t gp_recorder_gpu_ns(const struct gp_recorder *r)
+{
+    return r->gpu_ns;
+}
+
+uint64_t gp_recorder_crowded_out(const struct gp_recorder *r)
+{
+    return r->crowded_out;
+}
+
+void gp_recorder_free(struct gp_recorder *r)
+{
+    if (!r) return;
+    while (r->head) free(take_oldest(r));
+    GP_VEC_FREE(&r->producers);
+    free(r);
+}

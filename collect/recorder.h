@@ -1,0 +1,33 @@
+/* recorder.h -- a flight recorder between the hub and the sink: blocks of events are kept for a while and then forgotten,
+ * unless something asks for them first. Blocks of names and the like go straight on, since later events need them; what
+ * comes out is a valid trace at any time. Knows no processes, files or signals.
+ *
+ *     struct gp_recorder *r = gp_recorder_new(30000000000, 256 << 20, to_sink, ctx);
+ *     gp_recorder_put(r, block, n, now_ns);
+ *     gp_recorder_dump(r);                        // something happened
+ *     gp_recorder_end(r);
+ */
+#ifndef GP_COLLECT_RECORDER_H
+#define GP_COLLECT_RECORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "collect/hub.h"
+
+struct gp_recorder;
+
+/* Keep what arrived in the last LAST_NS, and MAX_BYTES of it at most. OUT takes each block that goes on. */
+struct gp_recorder *gp_recorder_new(int64_t last_ns, size_t max_bytes, gp_hub_block *out, void *ctx);
+/* A whole block of N bytes arrived at NOW_NS, which never goes back. */
+void gp_recorder_put(struct gp_recorder *r, const void *block, size_t n, int64_t now_ns);
+/* Everything that is kept goes on, oldest first, and is forgotten here. */
+void gp_recorder_dump(struct gp_recorder *r);
+/* The same, and then the ends of the processes that ended in order. */
+void gp_recorder_end(struct gp_recorder *r);
+/* When GPU work arrived last, 0: never. */
+int64_t gp_recorder_gpu_ns(const struct gp_recorder *r);
+/* Blocks that were forgotten before their time, for lack of room. */
+uint64_t gp_recorder_crowded_out(const struct gp_recorder *r);
+void gp_recorder_free(struct gp_recorder *r);
+
+#endif
