@@ -69,6 +69,20 @@ gp_sid gp_stacks_plain_label(struct gp_stacks *b, const char *text, size_t n)
     return gp_stacks_label(b, text, n, text, n);
 }
 
+gp_sid gp_stacks_place(struct gp_stacks *b, int32_t rank, int64_t device, int64_t stream)
+{
+    char text[100];
+    int n = snprintf(text, sizeof text, "rank %" PRId32 ", GPU %" PRId64 ", stream %" PRId64, rank, device,
+                     stream);
+    gp_sid name = gp_intern(&b->strings, text, (size_t)n);
+    uint32_t *at = gp_map_put(&b->place_of, name, UINT32_MAX);
+    if (*at == UINT32_MAX) {
+        *at = (uint32_t)b->places.n;
+        GP_VEC_PUSH(&b->places, (struct gp_flame_place){name, rank, device, stream});
+    }
+    return name;
+}
+
 static void put_duration(char *to, size_t n, int64_t ns)
 {
     if (ns % 1000000000 == 0) snprintf(to, n, "%" PRId64 " s", ns / 1000000000);
@@ -115,6 +129,8 @@ void gp_stacks_free(struct gp_stacks *b)
     gp_map_release(&b->pairs);
     gp_stackset_release(&b->folded);
     GP_VEC_FREE(&b->names);
+    GP_VEC_FREE(&b->places);
+    gp_map_release(&b->place_of);
     free(b);
 }
 
@@ -202,6 +218,8 @@ void gp_stacks_finish(struct gp_stacks *b, size_t max_nodes, struct gp_flame *ou
     out->strings = b->strings;
     out->weight = b->opts.weight;
     out->stats = b->stats;
+    memcpy(&out->places, &b->places, sizeof out->places);
+    memset(&b->places, 0, sizeof b->places);
     memset(&b->tree, 0, sizeof b->tree);
     memset(&b->strings, 0, sizeof b->strings);
     gp_stacks_free(b);
@@ -213,5 +231,6 @@ void gp_flame_release(struct gp_flame *f)
     gp_strings_release(&f->strings);
     free(f->full);
     free(f->full_count);
+    GP_VEC_FREE(&f->places);
     memset(f, 0, sizeof *f);
 }

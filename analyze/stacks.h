@@ -20,6 +20,7 @@
 #include "analyze/calltree.h"
 #include "formats/base/err.h"
 #include "formats/base/intern.h"
+#include "formats/base/vec.h"
 #include "formats/trace.h"
 
 /* What a stack weighs. X(enum, name on command lines, unit, what a person reads) */
@@ -64,6 +65,7 @@ struct gp_stacks_opts {
     bool raw;      /* names as recorded (only _Z... is demangled) and every Python frame */
     bool show_api; /* cudaLaunchKernel and the like as frames */
     bool extra;    /* also count the events and the bytes of GPU work beside the weight, in tree.extra */
+    bool places;   /* a last node in each stack says where the work ran, see gp_flame.places */
     bool show_python_glue; /* _call_impl, built-ins, launcher frames */
     const struct gp_classes
         *classes; /* the user's classes; NULL: the built-in table. Borrowed until finish. */
@@ -79,6 +81,13 @@ struct gp_stacks_stats {
     uint64_t filtered;       /* stacks that the filter left out, counted by event */
 };
 
+/* Where work ran; -1: not known. */
+struct gp_flame_place {
+    gp_sid name; /* of the nodes that stand for it, which are leaves of kind GP_FRAME_ROOT */
+    int32_t rank;
+    int64_t device, stream; /* numbers as recorded; -1 for the host */
+};
+
 /* The result. Everything belongs to it and borrows from nothing else. */
 struct gp_flame {
     struct gp_calltree tree;   /* finished: totals are there and siblings sorted by name */
@@ -86,6 +95,8 @@ struct gp_flame {
     gp_sid *full;              /* by label: the full name for tooltips; 0: the label is the full name */
     uint32_t *full_count; /* by label: how many different full names share it (1 or more where full != 0) */
     uint32_t full_n;      /* elements of both arrays; labels at or beyond it have no other full name */
+    GP_VEC(struct gp_flame_place)
+    places; /* by rank, device, stream in order of appearance; empty unless asked for */
     enum gp_weight weight;
     struct gp_stacks_stats stats;
 };

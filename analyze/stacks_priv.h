@@ -35,12 +35,16 @@ struct gp_stacks {
     struct gp_map pairs;              /* label << 32 | full name: met before */
     struct gp_stackset folded;
     GP_VEC(gp_sid) names; /* scratch of add_folded */
-    gp_sid short_label;   /* "[shorter than 10 us]", 0: no limit */
+    GP_VEC(struct gp_flame_place) places;
+    struct gp_map place_of; /* name -> index into places */
+    gp_sid short_label;     /* "[shorter than 10 us]", 0: no limit */
     struct gp_stacks_stats stats;
 };
 
 /* The label for N bytes at TEXT. FULL is the name that it was made from: it is kept, and the filter asked about both. */
 gp_sid gp_stacks_label(struct gp_stacks *b, const char *text, size_t n, const char *full, size_t full_n);
+/* The name of a place; -1: not known. The filter is not asked about it. */
+gp_sid gp_stacks_place(struct gp_stacks *b, int32_t rank, int64_t device, int64_t stream);
 /* The label for a text that is its own full name. */
 gp_sid gp_stacks_plain_label(struct gp_stacks *b, const char *text, size_t n);
 

@@ -27,12 +27,13 @@ struct walk {
     const struct gp_host_stack *hs;
     const struct gp_attribution *at;
     const struct gp_backward *backward;
-    uint32_t top;            /* the node that everything of this trace lies below */
-    uint32_t *place;         /* by host event: its node in the tree, NO_NODE: not made yet */
-    struct leaf *leaves;     /* by config */
-    struct gp_map named;     /* record kind << 32 | name -> the first config with both */
-    struct gp_map labels;    /* table << 32 | name -> label */
-    uint32_t *process_frame; /* by process: its node below top; NULL: no process frames */
+    uint32_t top;                 /* the node that everything of this trace lies below */
+    uint32_t *place;              /* by host event: its node in the tree, NO_NODE: not made yet */
+    struct leaf *leaves;          /* by config */
+    struct gp_map named;          /* record kind << 32 | name -> the first config with both */
+    struct gp_map labels;         /* table << 32 | name -> label */
+    struct gp_map place_of_track; /* track -> name of where it is, with places */
+    uint32_t *process_frame;      /* by process: its node below top; NULL: no process frames */
     uint32_t device_top; /* the node of the device at hand, or top; with the idle weight that of the cause */
     GP_VEC(uint32_t) chain;   /* scratch of place_event */
     GP_VEC(uint32_t) modules; /* scratch of frames_of_modules */
@@ -247,6 +248,26 @@ static enum gp_frame_kind kind_of_short(uint32_t kind)
     return GP_FRAME_COMPUTE;
 }
 
+/* What is known of where the work of a track ran, as a name; NO_NODE for nothing. */
+static gp_sid name_of_place(struct walk *w, uint32_t track)
+{
+    const struct gp_track *k = &w->t->tracks.at[track];
+    int32_t rank = w->t->processes.at[k->process].rank;
+    if (rank < 0) rank = w->t->rank;
+    bool gpu = k->kind == GP_TRACK_STREAM;
+    if (rank < 0 && !gpu) return NO_NODE;
+    return gp_stacks_place(w->b, rank < 0 ? -1 : rank, gpu ? k->device : -1, gpu ? k->stream : -1);
+}
+
+/* The node below NODE that says where the work of a track ran; NODE itself where nothing is known. */
+static uint32_t place_of_work(struct walk *w, uint32_t node, uint32_t track)
+{
+    enum { NOT_ASKED = INT32_MAX };
+    uint32_t *name = gp_map_put(&w->place_of_track, track, NOT_ASKED);
+    if (*name == NOT_ASKED) *name = name_of_place(w, track);
+    return *name == NO_NODE ? node : gp_calltree_child(&w->b->tree, node, *name, GP_FRAME_ROOT);
+}
+
 static void add_gpu_event(struct walk *w, size_t row)
 {
     struct gp_stacks *b = w->b;
@@ -262,6 +283,7 @@ static void add_gpu_event(struct walk *w, size_t row)
     bool is_short = w->t->events[GP_GPU].dur_ns[row] < b->opts.min_duration_ns;
     if (is_short) node = gp_calltree_child(&b->tree, node, b->short_label, kind_of_short(leaf->kind));
     else node = gp_calltree_child(&b->tree, node, leaf->label, (enum gp_frame_kind)leaf->kind);
+    if (b->opts.places) node = place_of_work(w, node, w->t->events[GP_GPU].track[row]);
     gp_calltree_add(&b->tree, node, weight);
     if (b->opts.extra) {
         int64_t bytes = gp_get_bytes(&w->t->events[GP_GPU], row);
@@ -326,6 +348,7 @@ static void add_cpu(struct walk *w)
             node = gp_calltree_child(&w->b->tree, node,
                                      gp_stacks_plain_label(w->b, "[not shown]", strlen("[not shown]")),
                                      GP_FRAME_UNATTRIBUTED);
+        if (w->b->opts.places) node = place_of_work(w, node, gp_host_track(w->hs, i));
         gp_calltree_add(&w->b->tree, node, w->hs->self_ns[i]);
     }
 }
@@ -533,6 +556,7 @@ static void add_known(struct gp_stacks *b, const struct gp_trace *t, const struc
     b->stats.overlapping += w.hs->overlapping;
     b->stats.duplicate_corr += w.at->duplicate_corr;
     gp_map_release(&w.labels);
+    gp_map_release(&w.place_of_track);
     gp_map_release(&w.named);
     GP_VEC_FREE(&w.chain);
     GP_VEC_FREE(&w.modules);

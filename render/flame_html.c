@@ -265,7 +265,8 @@ static void put_still(struct writer *x)
 void gp_flame_html_write(struct gp_buf *out, const struct gp_flame *flames, size_t n,
                          const struct gp_flame_html_opts *opts)
 {
-    static const struct gp_page_parts parts = {.css = &gp_asset_flame_page_css, .js = &gp_asset_flame_page_js};
+    static const struct gp_page_parts parts = {.css = &gp_asset_flame_page_css,
+                                               .js = &gp_asset_flame_page_js};
     struct writer x = {.flames = flames, .n = n, .o = opts};
     const char *heading = opts->title ? opts->title : opts->input ? opts->input : "Flame graph";
     gp_buf_printf(&x.text, "trace2flame: %s", heading);

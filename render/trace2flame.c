@@ -13,6 +13,7 @@
 #include "render/flame_html.h"
 #include "render/flame_svg.h"
 #include "render/folded_write.h"
+#include "render/pprof_write.h"
 #include "render/speedscope_write.h"
 
 enum {
@@ -63,7 +64,7 @@ static const struct gp_option options[] = {
      GP_OPT_UINT, offsetof(struct opts, width)},
     {0, "max-frames", "N", "draw at most N boxes, the widest (default: 5000; on paper with html: 1000)",
      GP_OPT_UINT, offsetof(struct opts, max_frames)},
-    GP_OPTIONS_COMMON("svg|html|folded|speedscope", "svg"),
+    GP_OPTIONS_COMMON("svg|html|folded|speedscope|pprof", "svg"),
     {0},
 };
 
@@ -118,25 +119,27 @@ static bool is_format(const struct opts *o, const char *name)
     return !strcmp(o->common.format, name);
 }
 
-/* The weights of the sets of stacks: one, or those that the format has room for. A page has them all, for events and
- * bytes stand beside the GPU time; a speedscope file has one alone where it is named. */
+/* The weights of the sets of stacks: one, or those that the format has room for. Where events and bytes stand beside the
+ * GPU time there are three sets for a page and two for a profile. */
 static void choose_weights(struct job *j)
 {
     static const enum gp_weight page[] = {GP_WEIGHT_GPU, GP_WEIGHT_CPU, GP_WEIGHT_IDLE};
+    static const enum gp_weight profile[] = {GP_WEIGHT_GPU, GP_WEIGHT_CPU};
     static const enum gp_weight speedscope[] = {GP_WEIGHT_GPU, GP_WEIGHT_COUNT, GP_WEIGHT_BYTES};
     const struct opts *o = j->opts;
-    const enum gp_weight *several = is_format(o, "html")                       ? page
-                                    : !o->weight && is_format(o, "speedscope") ? speedscope
-                                                                               : NULL;
-    j->profiles = several ? MAX_PROFILES : 1;
-    for (size_t i = 0; i < j->profiles; i++)
-        j->weights[i] = several ? several[i] : weight_of(o->weight ? o->weight : "gpu");
+    j->weights[0] = weight_of(o->weight ? o->weight : "gpu");
+    const enum gp_weight *several = j->weights;
+    j->profiles = 1;
+    if (is_format(o, "html")) several = page, j->profiles = 3;
+    else if (is_format(o, "pprof") && j->weights[0] != GP_WEIGHT_IDLE) several = profile, j->profiles = 2;
+    else if (is_format(o, "speedscope") && !o->weight) several = speedscope, j->profiles = 3;
+    for (size_t i = 0; i < j->profiles; i++) j->weights[i] = several[i];
 }
 
 static int open_stacks(struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
-    bool html = is_format(o, "html");
+    bool html = is_format(o, "html"), pprof = is_format(o, "pprof");
     if (o->classes && read_classes(j, err)) return -1;
     choose_weights(j);
     for (size_t i = 0; i < j->profiles; i++) {
@@ -148,7 +151,8 @@ static int open_stacks(struct job *j, struct gp_err *err)
                                     .filter = o->filter,
                                     .filter_ignore_case = o->ignore_case,
                                     .invert = o->invert && !html, /* a page turns them over itself */
-                                    .extra = html && j->weights[i] == GP_WEIGHT_GPU,
+                                    .extra = (html || pprof) && j->weights[i] == GP_WEIGHT_GPU,
+                                    .places = pprof,
                                     .raw = o->raw,
                                     .show_api = o->api,
                                     .show_python_glue = o->glue,
@@ -389,11 +393,25 @@ static void write_speedscope(const struct job *j, const struct gp_flame *flames,
     gp_buf_release(&name);
 }
 
+static void write_pprof(const struct job *j, struct gp_flame *flames, struct gp_output *out)
+{
+    struct gp_buf inputs = {0};
+    bool folded = j->folded && !j->traces;
+    put_inputs(&inputs, j->tool);
+    if (folded) flames[0].weight = weight_of(j->opts->weight ? j->opts->weight : "gpu");
+    struct gp_pprof_opts po = {.comment = j->opts->title ? j->opts->title : gp_buf_str(&inputs),
+                               .opened = weight_of(j->opts->weight ? j->opts->weight : "gpu"),
+                               .samples = is_samples(j)};
+    gp_pprof_write(out, flames, folded ? 1 : j->profiles, &po);
+    gp_buf_release(&inputs);
+}
+
 static void write_flames(const struct job *j, struct gp_flame *flames, struct gp_output *out)
 {
     if (is_format(j->opts, "folded")) gp_folded_write(out, &flames[0].tree, &flames[0].strings);
     else if (is_format(j->opts, "speedscope")) write_speedscope(j, flames, out);
     else if (is_format(j->opts, "html")) write_html(j, flames, out);
+    else if (is_format(j->opts, "pprof")) write_pprof(j, flames, out);
     else write_svg(j, &flames[0], out);
 }
 
@@ -432,6 +450,8 @@ static int check_opts(const struct opts *o, struct gp_err *err)
         return gp_fail(err, GP_E_USAGE, -1, "--width: from %d to %d", MIN_WIDTH, MAX_WIDTH);
     if (max_frames(o) < 2 || max_frames(o) > MOST_FRAMES)
         return gp_fail(err, GP_E_USAGE, -1, "--max-frames: from 2 to %d", MOST_FRAMES);
+    if (o->group_small_pct > 0 && is_format(o, "pprof"))
+        return gp_fail(err, GP_E_USAGE, -1, "--group-small: not with --format pprof, whose viewers group");
     return 0;
 }
 

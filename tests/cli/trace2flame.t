@@ -117,14 +117,67 @@ test_expect_success 'speedscope: what its format asks for, and the same sums' '
     echo "bytes copied and set bytes 4096" >expect && test_cmp expect out
 '
 
+check_pprof() { python3 "$GP_SOURCE/tests/cli/check_pprof.py" "$@"; }
+test_expect_success 'pprof: what its format asks for, all weights, and where the work ran' '
+    sed "1s/^\[/{\"distributedInfo\":{\"rank\":3},\"traceEvents\":[/; \$s/\$/}/" tiny.json >placed.json &&
+    trace2flame -f pprof placed.json >tiny.pb.gz && check_pprof tiny.pb.gz >out &&
+    # 100 us of the step on the host; the copy has no launch record
+    printf "%s\n" "gpu_time nanoseconds 32500" "cpu_time nanoseconds 100000" "launches count 2" "bytes bytes 4096" \
+        "labels rank=3 stream=7" "function ProfilerStep ProfilerStep#1  0" "function gemm void gemm<float, 128>(float*)  0" >expect &&
+    test_cmp expect out &&
+    check_pprof tiny.pb.gz gpu_time >out &&
+    { echo "ProfilerStep;aten::mm;gemm 30500"; echo "[unattributed];stream 7;Memcpy HtoD (Pageable -> Device) 2000"; } >expect &&
+    test_cmp expect out &&
+    check_pprof tiny.pb.gz cpu_time >out && trace2flame -f folded -w cpu tiny.json >expect && test_cmp expect out &&
+    trace2flame -f pprof plain.folded >plain.pb.gz && check_pprof plain.pb.gz >out &&
+    printf "%s\n" "samples count 40" "labels" >expect && test_cmp expect out &&
+    trace2flame -f pprof -w cpu plain.folded >cpu.pb.gz && check_pprof cpu.pb.gz >out &&
+    printf "%s\n" "cpu_time nanoseconds 40" "labels" >expect && test_cmp expect out &&
+    trace2flame -f pprof -w idle placed.json >idle.pb.gz && check_pprof idle.pb.gz | grep "^idle_time nanoseconds 9500" &&
+    status_of trace2flame -f pprof --group-small 1% tiny.json && test $status = 2 && test_must_be_empty out
+'
+
+test_expect_success 'pprof: a Python frame has its file and line, and shaped stacks keep their sums' '
+    sed "1s/^\[/[{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"a b\/net.py(12): forward\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":90},/" \
+        tiny.json >python.json &&
+    trace2flame -f pprof --raw python.json >python.pb.gz && check_pprof python.pb.gz >out &&
+    grep "^function a b/net.py(12): forward  a b/net.py 12$" out &&
+    for how in --invert "--max-depth 1" "--filter aten" "--min-duration 10us"; do
+        trace2flame -f pprof $how python.json >shaped.pb.gz && check_pprof shaped.pb.gz gpu_time | sed "s/stream /stream_/" >out &&
+        trace2flame -f folded $how python.json | sort >sorted && sort out >expect && test_cmp expect sorted || return 1
+    done
+'
+
+test_expect_success 'pprof: every sample has the stacks that the other formats have' '
+    for sample in "$GP_SOURCE"/samples/h200/*.trace "$GP_SOURCE"/samples/h200/*.json.gz; do
+        trace2flame -q -f pprof "$sample" >sample.pb.gz || return 1
+        for pair in gpu=gpu_time cpu=cpu_time count=launches bytes=bytes; do
+            check_pprof sample.pb.gz ${pair#*=} >got &&
+            trace2flame -q -f folded -w ${pair%=*} "$sample" >want || return 1
+            # in folded text the space before a number is an underscore, and equal stacks of two kinds are two lines
+            python3 -c "
+import re, sys
+def sums(path, fix):
+    out = {}
+    for line in open(path):
+        stack, n = line.rstrip(chr(10)).rsplit(\" \", 1)
+        if fix: stack = \";\".join(re.sub(r\" +(?=[0-9.]+\$)\", lambda m: \"_\" * len(m.group()), f) for f in stack.split(\";\"))
+        out[stack] = out.get(stack, 0) + int(n)
+    return out
+sys.exit(sums(\"got\", True) != sums(\"want\", False))" || return 1
+        done
+    done
+'
+
 cat >evil.json <<'END'
 [{"ph":"X","cat":"kernel","name":"</title></script><script>alert(1)</script>]]>\u0001\n\u202e\ud800\"';b 7","pid":0,"tid":7,
   "ts":1,"dur":2,"args":{"stream":7}}]
 END
 test_expect_success 'names cannot break out of any format' '
-    for format in svg speedscope folded; do trace2flame -q -f $format evil.json >evil.$format || return 1; done &&
+    for format in svg html speedscope folded pprof; do trace2flame -q -f $format evil.json >evil.$format || return 1; done &&
     well_formed evil.svg && test $(grep -c "<script" evil.svg) = 1 && test $(grep -c "]]>" evil.svg) = 2 &&
-    python3 "$GP_SOURCE/tests/cli/check_speedscope.py" evil.speedscope &&
+    python3 "$GP_SOURCE/tests/cli/check_speedscope.py" evil.speedscope && check_pprof evil.pprof &&
+    test $(grep -c "<script" evil.html) = 6 && test $(grep -c "alert(1)</script>" evil.html) = 0 &&
     test $(wc -l <evil.folded) = 1 && ! grep -a "$(printf "\001")" evil.folded &&
     grep -a ":b_7 2000$" evil.folded
 '
@@ -154,6 +207,16 @@ test_expect_success 'misuse' '
     done
 '
 
+test_expect_success 'the page: nothing is loaded, and names stay text' '
+    trace2flame -f html --title "My <run>" tiny.json >tiny.html &&
+    grep "<title>trace2flame: My &lt;run&gt;</title>" tiny.html && grep "default-src .none." tiny.html &&
+    ! grep -E "<link|<img|(src|href)=\"(https?:|//)" tiny.html &&
+    grep "GPU time 32.5 .*s in 2 events .* CPU time 100 .*s .* 6.15% without a launch record .* tiny.json</p>" tiny.html &&
+    test $(wc -c <tiny.html) -lt 150000 &&
+    test $(trace2flame -f html --max-frames 2 tiny.json | grep -c "data-d=") = 2 &&
+    echo "{\"traceEvents\":[]}" | trace2flame -f html | grep "No GPU events in this trace"
+'
+
 test_expect_success 'the number of boxes is limited and sums still close' '
     awk "BEGIN { for (i = 0; i < 20000; i++) print \"all;op\" i % 100 \";k\" i, i % 37 + 1 }" >many.folded &&
     trace2flame --max-frames 300 many.folded >many.svg && well_formed many.svg &&
@@ -169,7 +232,7 @@ test_expect_success 'user classes colour kernels' '
 '
 
 test_expect_success 'equal input gives equal bytes, whatever the threads' '
-    for format in svg folded speedscope; do
+    for format in svg html folded speedscope pprof; do
         trace2flame -f $format --threads 1 tiny.json >one && trace2flame -f $format --threads 4 tiny.json >four &&
         test_cmp one four || return 1
     done

@@ -340,6 +340,29 @@ static void events_and_bytes_are_counted_beside_the_time_whatever_is_done_to_the
                  "op;Memcpy HtoD (Pageable -> Device) 1 4096\nop;2 more 3 0\n");
 }
 
+static void places_say_where_work_ran_as_the_last_node_of_a_stack(void **state)
+{
+    (void)state;
+    struct made m = make();
+    m.t.rank = 3;
+    mk_host(&m.t, GP_OP, m.thread, 10, 60, "op");
+    mk_call(&m.t, m.thread, 20, 30, "cudaLaunchKernel", 1);
+    mk_kernel(&m.t, m.stream, 100, 150, "k", 1);
+    struct gp_flame f = flame_of(&m.t, (struct gp_stacks_opts){.places = true});
+    assert_int_equal(f.places.n, 1);
+    assert_int_equal(f.places.at[0].rank, 3);
+    assert_int_equal(f.places.at[0].device, m.t.tracks.at[m.stream].device);
+    assert_int_equal(f.places.at[0].stream, m.t.tracks.at[m.stream].stream);
+    char want[200];
+    snprintf(want, sizeof want, "op;k;%s 50\n", gp_string(&f.strings, f.places.at[0].name));
+    assert_string_equal(folded(&f), want);
+    gp_flame_release(&f);
+    f = flame_of(&m.t, (struct gp_stacks_opts){.places = true, .filter = "stream"}); // which is no frame
+    assert_string_equal(folded(&f), "");
+    gp_flame_release(&f);
+    gp_trace_release(&m.t);
+}
+
 static void several_sets_from_one_look_at_a_trace_are_those_of_many(void **state)
 {
     (void)state;
@@ -751,6 +774,7 @@ int main(void)
         cmocka_unit_test(time_of_hidden_frames_is_never_lost),
         cmocka_unit_test(count_and_bytes_weigh_events_and_copies),
         cmocka_unit_test(events_and_bytes_are_counted_beside_the_time_whatever_is_done_to_the_tree),
+        cmocka_unit_test(places_say_where_work_ran_as_the_last_node_of_a_stack),
         cmocka_unit_test(several_sets_from_one_look_at_a_trace_are_those_of_many),
         cmocka_unit_test(short_gpu_events_are_told_together_and_sums_close),
         cmocka_unit_test(a_depth_limit_counts_deeper_frames_for_their_ancestor),
