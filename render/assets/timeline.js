@@ -513,7 +513,7 @@ function run(data) {
   resize();
   gp.hash.on(recall);
   Object.assign(gp, { page: { data, view, state, draw, acts, frames, paint: () => { wanted |= TRACKS; paint(); return frames.last; } } });
-  document.body.dataset.ready = "1";
+  document.body.dataset.ready = String(Math.round(performance.now())); // ms since the page was asked for
 }
 
 start().catch((err) => {
