@@ -53,8 +53,7 @@ static void put_time(struct gp_buf *b, int64_t ns)
     gp_scale_put(b, GP_UNIT_NS, ns);
 }
 
-/* Are the devices one and the same number, of several processes? They may be one GPU, and may not. */
-static bool only_processes(const struct gp_hta *h)
+bool gp_hta_only_processes(const struct gp_hta *h)
 {
     for (size_t i = 1; i < h->devices.n; i++)
         if (h->devices.at[i].rank != h->devices.at[0].rank ||
@@ -72,7 +71,7 @@ static void put_part(struct gp_buf *b, const struct whole *w, int64_t ns)
     if (w->h->devices.n > 1) {
         gp_buf_puts(b, " of the time of ");
         gp_scale_put_count(b, w->h->devices.n);
-        gp_buf_puts(b, only_processes(w->h) ? " processes" : " GPUs");
+        gp_buf_puts(b, gp_hta_only_processes(w->h) ? " processes" : " GPUs");
     }
     gp_buf_puts(b, ")");
 }
@@ -139,9 +138,9 @@ static void find_idle(struct whole *w)
         if (!worth(w, w->idle_cause_ns[c])) continue;
         struct gp_buf text = {0}, id = {0};
         int64_t longest = longest_gap(w, c);
-        gp_buf_puts(&text, only_processes(w->h)  ? "The GPU ran nothing of its process for "
-                           : w->h->devices.n > 1 ? "The GPUs were idle for "
-                                                 : "The GPU was idle for ");
+        gp_buf_puts(&text, gp_hta_only_processes(w->h) ? "The GPU ran nothing of its process for "
+                           : w->h->devices.n > 1       ? "The GPUs were idle for "
+                                                       : "The GPU was idle for ");
         put_part(&text, w, w->idle_cause_ns[c]);
         gp_buf_printf(&text, ": %s", gp_idle_cause_text((enum gp_idle_cause)c));
         if (longest * 4 >= w->idle_cause_ns[c]) {

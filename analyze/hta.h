@@ -428,6 +428,9 @@ void gp_hta_release(struct gp_hta *h);
 void gp_hta_save(struct gp_hta *h, struct gp_buf *to);
 GP_MUST_CHECK int gp_hta_load(struct gp_hta *h, const void *data, size_t n, struct gp_err *err);
 
+/* Are its devices, two or more, one number of one rank that several processes use? That may be one GPU, and may not. */
+bool gp_hta_only_processes(const struct gp_hta *h);
+
 /* Is A / B in percent; 0 when B is 0. */
 static inline double gp_pct(int64_t a, int64_t b)
 {

@@ -42,6 +42,13 @@ void gp_ht_put_kernel(struct gp_ht *m, struct gp_report_table *t, gp_sid sid)
     gp_report_put_name(m->r, t, s, n, m->label.data, m->label.n);
 }
 
+void gp_ht_put_word(struct gp_ht *m, struct gp_report_table *t, const char *word)
+{
+    m->label.n = 0;
+    for (const char *s = word; *s; s++) gp_buf_putc(&m->label, *s == '_' ? ' ' : *s);
+    gp_report_put_name(m->r, t, word, strlen(word), m->label.data, m->label.n);
+}
+
 void gp_ht_put_mean(struct gp_report_table *t, const struct gp_dist *d)
 {
     if (!d->n) gp_report_put_none(t);

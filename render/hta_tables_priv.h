@@ -24,6 +24,8 @@ size_t gp_ht_shown(const struct gp_ht *m, size_t n);
 void gp_ht_put_rank(struct gp_report_table *t, int32_t rank);
 void gp_ht_put_device(struct gp_report_table *t, int64_t device);
 void gp_ht_put_sid(struct gp_ht *m, struct gp_report_table *t, gp_sid sid);
+/* A word of ours as JSON has it, "launch_latency"; a person reads blanks. */
+void gp_ht_put_word(struct gp_ht *m, struct gp_report_table *t, const char *word);
 /* The name of a kernel, whose label is shown. */
 void gp_ht_put_kernel(struct gp_ht *m, struct gp_report_table *t, gp_sid sid);
 void gp_ht_put_mean(struct gp_report_table *t, const struct gp_dist *d);

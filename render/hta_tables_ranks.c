@@ -243,7 +243,7 @@ void gp_ht_add_path_bounds(struct gp_ht *m)
     COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
     COLUMN(t, "process", "Proc.", GP_CELL_ID, 0, NULL);
     COLUMN(t, "window", "Window", GP_CELL_NAME, GP_COLUMN_SPARE, "step, or none for the whole trace");
-    COLUMN(t, "bound", "Bound", GP_CELL_TEXT, GP_COLUMN_WIDE, NULL);
+    COLUMN(t, "bound", "Bound", GP_CELL_TEXT, GP_COLUMN_RAW, NULL);
     COLUMN(t, "what", "Bound by", GP_CELL_TEXT, 0, NULL);
     COLUMN(t, "time_ns", "Time", GP_CELL_NS, 0, "sums to the length of the path");
     COLUMN(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the length of the path");
@@ -285,7 +285,7 @@ static void add_path_names(struct gp_ht *m, const struct gp_hta_path *p, struct 
         gp_ht_put_rank(t, p->rank);
         gp_ht_put_process(m, t, p->producer);
         put_path_name(m, t, s->name, s->full);
-        gp_report_put_text(m->r, t, gp_path_bound_name((enum gp_path_bound)s->bound));
+        gp_ht_put_word(m, t, gp_path_bound_name((enum gp_path_bound)s->bound));
         gp_report_put(t, (int64_t)s->count);
         gp_report_put(t, s->total_ns);
         gp_report_put_real(t, gp_pct(s->total_ns, p->end_ns - p->begin_ns));
@@ -321,7 +321,7 @@ static void put_run(struct gp_ht *m, struct gp_report_table *t, const struct gp_
     gp_ht_put_process(m, t, p->producer);
     gp_report_put(t, q->begin_ns);
     gp_report_put(t, run->total_ns);
-    gp_report_put_text(m->r, t, gp_path_bound_name(run->bound));
+    gp_ht_put_word(m, t, gp_path_bound_name(run->bound));
     if (alone) put_path_name(m, t, q->name, q->full);
     else gp_report_put_name(m->r, t, "", 0, "(short pieces)", strlen("(short pieces)"));
     gp_ht_put_device(t, alone ? q->stream : -1);

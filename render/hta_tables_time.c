@@ -118,7 +118,7 @@ void gp_ht_add_idle(struct gp_ht *m)
 {
     if (!m->all.b.idle_ns) return;
     struct gp_report_table *t = gp_report_add(m->r, "idle", "Why devices were idle");
-    COLUMN(t, "cause", "Cause", GP_CELL_TEXT, GP_COLUMN_WIDE, NULL);
+    COLUMN(t, "cause", "Cause", GP_CELL_TEXT, GP_COLUMN_RAW, NULL);
     COLUMN(t, "why", "Why", GP_CELL_TEXT, 0, NULL);
     COLUMN(t, "idle_ns", "Idle", GP_CELL_NS, 0, "sum over the devices; the causes sum to their idle time");
     COLUMN(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of all idle time");
@@ -142,7 +142,7 @@ void gp_ht_add_idle_list(struct gp_ht *m)
     struct gp_report_table *t = gp_report_add(m->r, "idle_list", "Idle time by device and cause");
     t->detail = true;
     gp_ht_rank_columns(t);
-    COLUMN(t, "cause", "Cause", GP_CELL_TEXT, 0, NULL);
+    COLUMN(t, "cause", "Cause", GP_CELL_TEXT, GP_COLUMN_RAW, NULL);
     COLUMN(t, "why", "Why", GP_CELL_TEXT, 0, NULL);
     COLUMN(t, "idle_ns", "Idle", GP_CELL_NS, 0, "sums to the device's idle time");
     COLUMN(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the device's idle time");
@@ -190,8 +190,7 @@ void gp_ht_add_culprits(struct gp_ht *m)
                 continue;
             }
             put_host(m, t, c);
-            const char *cause = gp_idle_cause_name((enum gp_idle_cause)c->cause);
-            gp_report_put_text(m->r, t, cause);
+            gp_ht_put_word(m, t, gp_idle_cause_name((enum gp_idle_cause)c->cause));
             gp_report_put(t, c->idle_ns);
             gp_report_put(t, (int64_t)c->gaps);
             gp_report_put(t, c->longest_ns);

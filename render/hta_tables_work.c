@@ -154,7 +154,7 @@ void gp_ht_add_launches(struct gp_ht *m)
     struct gp_report_table *t = gp_report_add(m->r, "launches", "Launches");
     COLUMN(t, "figure", "Figure", GP_CELL_TEXT, 0, NULL);
     COLUMN(t, "value", "Value", GP_CELL_COUNT, 0, NULL);
-    COLUMN(t, "unit", "Unit", GP_CELL_TEXT, GP_COLUMN_WIDE, NULL);
+    COLUMN(t, "unit", "Unit", GP_CELL_TEXT, GP_COLUMN_RAW, NULL);
     put_figure(m, t, "launching calls", GP_CELL_COUNT, (int64_t)l->calls, "calls");
     put_figure(m, t, "GPU events with a launch record", GP_CELL_COUNT, (int64_t)l->linked, "events");
     if (l->linked < l->gpu_events)
@@ -204,7 +204,7 @@ void gp_ht_add_launch_times(struct gp_ht *m)
     COLUMN(t, "p90", "p90", GP_CELL_NS, GP_COLUMN_SPARE, "within 1/16");
     COLUMN(t, "p99", "p99", GP_CELL_NS, 0, "within 1/16");
     COLUMN(t, "max", "Max", GP_CELL_NS, 0, NULL);
-    COLUMN(t, "unit", "Unit", GP_CELL_TEXT, GP_COLUMN_WIDE, NULL);
+    COLUMN(t, "unit", "Unit", GP_CELL_TEXT, GP_COLUMN_RAW, NULL);
     put_dist(m, t, "the call itself", GP_CELL_NS, &l->api_dur);
     put_dist(m, t, "end of call to start on GPU", GP_CELL_NS, &l->delay);
     put_dist(m, t, "queued before it", GP_CELL_COUNT, &l->queue_len);

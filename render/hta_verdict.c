@@ -128,16 +128,6 @@ void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h, bool damage
 
 /* ---- verdict ---- */
 
-/* Devices of one rank with one number: the same GPU, or one that several processes call so. */
-static bool is_one_number(const struct gp_hta *h)
-{
-    for (size_t i = 1; i < h->devices.n; i++)
-        if (h->devices.at[i].rank != h->devices.at[0].rank ||
-            h->devices.at[i].device != h->devices.at[0].device)
-            return false;
-    return true;
-}
-
 static void put_span(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_totals *all)
 {
     const char *name = gp_hta_str(h, h->devices.at[0].name);
@@ -152,7 +142,7 @@ static void put_span(struct gp_buf *b, const struct gp_hta *h, const struct gp_h
         gp_scale_put(b, GP_UNIT_NS, all->b.span_ns);
         return;
     }
-    if (is_one_number(h)) {
+    if (gp_hta_only_processes(h)) {
         gp_buf_puts(b, *name ? name : "The GPU");
         gp_buf_puts(b, " in ");
         gp_scale_put_count(b, all->devices);

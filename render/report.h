@@ -51,10 +51,11 @@ struct gp_cell {
 
 /* How a column is shown. */
 enum {
-    GP_COLUMN_WIDE = 1,  /* CSV and HTML alone: text has no room for it */
-    GP_COLUMN_BAR = 2,   /* a share: text and HTML draw it as a bar as well */
-    GP_COLUMN_BELOW = 4, /* text puts it on a line of its own, below the row */
-    GP_COLUMN_SPARE = 8, /* the first to go where a line gets too long */
+    GP_COLUMN_WIDE = 1,                  /* CSV and HTML alone: text has no room for it */
+    GP_COLUMN_BAR = 2,                   /* a share: text and HTML draw it as a bar as well */
+    GP_COLUMN_BELOW = 4,                 /* text puts it on a line of its own, below the row */
+    GP_COLUMN_SPARE = 8,                 /* the first to go where a line gets too long */
+    GP_COLUMN_RAW = 16 | GP_COLUMN_WIDE, /* CSV alone: what another column says in words */
 };
 
 struct gp_report_column {

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "analyze/classify.h"
+#include "analyze/names.h"
 #include "formats/base/scale.h"
 #include "render/hta_charts.h"
 #include "render/hta_sums.h"
@@ -120,7 +121,8 @@ static void put_facts(struct page *p)
 {
     const struct gp_hta *h = p->h;
     if (p->all.ranks > 1) gp_buf_printf(&p->text, "%zu ranks \xC2\xB7 ", p->all.ranks);
-    gp_buf_printf(&p->text, "%zu GPU%s", p->all.devices, plural(p->all.devices));
+    if (gp_hta_only_processes(h)) gp_buf_printf(&p->text, "%zu processes", p->all.devices);
+    else gp_buf_printf(&p->text, "%zu GPU%s", p->all.devices, plural(p->all.devices));
     gp_sid name = h->devices.n ? h->devices.at[0].name : 0;
     for (size_t i = 1; i < h->devices.n; i++)
         if (h->devices.at[i].name != name) name = 0;
@@ -200,7 +202,9 @@ static void put_busy(struct page *p)
     put_time(p, b->busy_ns);
     gp_buf_puts(&p->text, " of ");
     put_time(p, b->span_ns);
-    if (p->all.devices > 1) gp_buf_printf(&p->text, " on %zu GPUs", p->all.devices);
+    if (p->all.devices > 1)
+        gp_buf_printf(&p->text, gp_hta_only_processes(p->h) ? " in %zu processes" : " on %zu GPUs",
+                      p->all.devices);
     close_figure(p);
 }
 
@@ -273,8 +277,8 @@ static void put_tensor_cores(struct page *p)
     gp_buf_puts(&p->text, "of ");
     put_time(p, kernels);
     gp_buf_puts(&p->text, " kernel time; ");
-    put_time(p, gemm);
-    gp_buf_puts(&p->text, " could use them");
+    if (gemm > tensor) put_time(p, gemm - tensor);
+    gp_buf_puts(&p->text, gemm > tensor ? " more could use them" : "told by name");
     close_figure(p);
 }
 
@@ -354,6 +358,20 @@ static bool tells(const struct gp_report_table *t, const char *name, size_t n)
     return false;
 }
 
+/* The name of a kernel is its label; others are theirs already. */
+static void put_label(struct page *p, const char *name, size_t n)
+{
+    struct gp_buf plain = {0}, label = {0};
+    gp_sid sid = gp_intern_find(&p->h->strings, name, n);
+    bool kernel = false;
+    for (size_t i = 0; i < p->h->kernels.n && !kernel; i++) kernel = p->h->kernels.at[i].name == sid;
+    if (kernel) gp_name_demangle(&plain, name, n);
+    if (kernel) gp_name_kernel_label(&label, plain.data, plain.n);
+    gp_page_element(&p->w, "code", NULL, label.n ? label.data : name, label.n ? label.n : n);
+    gp_buf_release(&plain);
+    gp_buf_release(&label);
+}
+
 /* The name that a finding is about; where a table of its theme has rows with it, a link that leaves these. */
 static void put_where(struct page *p, const struct theme *t, const char *name, size_t n)
 {
@@ -367,7 +385,7 @@ static void put_where(struct page *p, const struct theme *t, const char *name, s
         gp_svg_attr_n(&p->w, "href", p->text.data, p->text.n);
         p->text.n = 0;
     }
-    gp_page_element(&p->w, "code", NULL, name, n);
+    put_label(p, name, n);
     if (table) gp_svg_close(&p->w);
     gp_svg_text(&p->w, " ", 1);
 }

@@ -31,6 +31,7 @@ static bool is_number(const struct gp_report_column *c)
 /* Has the column anything to tell? Ranks, say, are known of few traces. */
 static bool is_used(const struct gp_report_table *t, size_t column)
 {
+    if ((t->columns.at[column].flags & GP_COLUMN_RAW) == GP_COLUMN_RAW) return false;
     for (size_t row = 0; row < gp_report_rows(t); row++)
         if (!gp_report_cell(t, row, column)->none) return true;
     return false;
