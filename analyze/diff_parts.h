@@ -53,6 +53,8 @@ void gp_diff_sum(struct gp_diff_work *w);
 void gp_diff_share(struct gp_diff_work *w);
 void gp_diff_compare(struct gp_diff_work *w);
 void gp_diff_decide(struct gp_diff_work *w);
+/* What became of what, and which operations that explains: after operations are in order. */
+void gp_diff_blocks(struct gp_diff_work *w);
 /* Folded stacks of both sides. */
 void gp_diff_stacks(struct gp_diff_work *w);
 void gp_diff_gates(struct gp_diff_work *w);
