@@ -219,8 +219,9 @@ static void nothing_is_loaded_and_the_shell_is_small(void **state)
     make(&s);
     const char *page = page_of(&s, &b, NULL);
     assert_non_null(strstr(page, "default-src 'none'"));
-    assert_null(strstr(page, "http:"));
-    assert_null(strstr(page, "https:"));
+    static const char svg[] = "http://www.w3.org/2000/svg"; // a namespace, never asked for
+    for (const char *at = page; (at = strstr(at, "http")); at++)
+        assert_true(!strncmp(at, svg, strlen(svg)) || (at[4] != ':' && at[4] != 's'));
     assert_null(strstr(page, "<link"));
     assert_null(strstr(page, "@import"));
     assert_true(b.n < 150000);
