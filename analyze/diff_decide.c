@@ -292,6 +292,16 @@ static void judge_count(struct gp_decider *t, uint32_t i)
     else op->change = GP_CHANGE_INCONCLUSIVE;
 }
 
+/* It is no chance, but a guard does not hold. */
+static gp_sid why_little(struct gp_decider *t, const struct gp_diff_op *op)
+{
+    if (llabs(op->change_ns) < t->least_ns)
+        return gp_diff_text(t->d, "changed by less than %g%% of the GPU time", t->d->guard_share_pct);
+    if (op->relaunched)
+        return gp_diff_text(t->d, "graphs launch without a pause: so little a call comes from that");
+    return gp_diff_text(t->d, "changed by less than %d ns a call", (int)least_percall(t, op));
+}
+
 static void judge_tested(struct gp_decider *t, uint32_t i)
 {
     struct gp_diff_op *op = &t->d->ops.at[i];
@@ -305,9 +315,7 @@ static void judge_tested(struct gp_decider *t, uint32_t i)
         e->why = gp_diff_text(t->d, "too little time to matter");
     } else if (real) {
         op->change = GP_CHANGE_NONE;
-        e->why = op->relaunched
-                     ? gp_diff_text(t->d, "graphs launch without a pause: so little a call comes from that")
-                     : gp_diff_text(t->d, "too little a call to matter");
+        e->why = why_little(t, op);
     } else if (is_same(t, op)) {
         op->change = GP_CHANGE_NONE;
     } else {

@@ -15,7 +15,7 @@ enum {
     NOISE_STEPS = 4,        /* steps of a side whose halves tell of the noise of all operations together */
     OWN_NOISE_STEPS = 8,    /* ... of one operation */
     MANY_CALLS = 1000,      /* a step: even a few ns each are something */
-    LEAST_PERCALL = 100,    /* ns */
+    LEAST_PERCALL = 200,    /* ns: kernels of 2 us differ by up to that from one minute to the next */
     LEAST_RELAUNCHED = 500, /* ns a call: less comes from graphs launching without a pause */
 };
 
