@@ -12,7 +12,7 @@
 #include "collect/hub.h"
 #include "collect/launch.h"
 #include "collect/recorder.h"
-#include "collect/sink.h"
+#include "collect/output.h"
 #include "collect/wire.h"
 #include "formats/base/buf.h"
 #include "formats/base/cli.h"
@@ -31,8 +31,8 @@ struct opts {
 };
 
 static const struct gp_option options[] = {
-    {'o', "output", "FILE", "write the trace to FILE; the command keeps its standard output", GP_OPT_STRING,
-     offsetof(struct opts, output)},
+    {'o', "output", "FILE", "write the trace to FILE; %r, %p and %h in it: one a process, by rank, pid, host",
+     GP_OPT_STRING, offsetof(struct opts, output)},
     {'q', "quiet", NULL, "print errors only", GP_OPT_FLAG, offsetof(struct opts, quiet)},
     {'v', "verbose", NULL, "say more about what was collected", GP_OPT_FLAG, offsetof(struct opts, verbose)},
     {0, "api", "none|launch|sync|all",
@@ -77,14 +77,14 @@ struct collect {
     struct opts opts;
     struct gp_launch launch;
     struct gp_control control;
-    struct gp_sink *sink;
+    struct gp_outputs outs;
     struct gp_hub *hub;
     struct gp_recorder *recorder; /* NULL without --last */
     int64_t idle_ns;              /* --dump idle:... */
     int64_t idle_since_ns;        /* what was dumped for being idle since then */
     uint64_t dump_signal;         /* as a bit */
-    struct gp_trace trace;        /* what the launcher itself knows */
-    struct gp_gpt_writer *writer;
+    bool pattern;                 /* a trace for each process */
+    struct gp_err output_err;     /* why one of them could not be made */
     int trace_fd, listen_fd, wake[2];
     bool reader_left;
 };
@@ -101,7 +101,11 @@ static int64_t now_ns(clockid_t id)
 /* The trace goes where our standard output goes, by a descriptor that the command does not inherit. */
 static int take_stdout(struct collect *c, struct gp_err *err)
 {
-    if (c->opts.output && strcmp(c->opts.output, "-") != 0) return 0;
+    if (c->opts.output && strcmp(c->opts.output, "-") != 0) {
+        int pattern = gp_output_is_pattern(c->opts.output, err);
+        c->pattern = pattern > 0;
+        return pattern < 0 ? -1 : 0;
+    }
     c->opts.output = NULL;
     if (isatty(STDOUT_FILENO))
         return gp_fail(err, GP_E_USAGE, -1, "standard output is a terminal: redirect it or use -o FILE");
@@ -225,23 +229,17 @@ static int set_recorder(struct collect *c, struct gp_err *err)
 
 /* ---- the launcher's own part of the trace ---- */
 
-static int write_block(void *ctx, const void *data, size_t n)
+static void to_outputs(void *ctx, const void *data, size_t n)
 {
     struct collect *c = ctx;
-    gp_sink_put(c->sink, data, n);
-    return 0;
-}
-
-static void to_sink(void *ctx, const void *data, size_t n)
-{
-    write_block(ctx, data, n);
+    gp_outputs_put(&c->outs, data, n);
 }
 
 static void on_block(void *ctx, const void *data, size_t n)
 {
     struct collect *c = ctx;
     if (c->recorder) gp_recorder_put(c->recorder, data, n, now_ns(CLOCK_MONOTONIC));
-    else write_block(ctx, data, n);
+    else gp_outputs_put(&c->outs, data, n);
 }
 
 static void put_text(struct gp_buf *b, const char *text)
@@ -261,91 +259,99 @@ static void note_clock(struct gp_trace *t)
     GP_VEC_PUSH(&t->clocks, c);
 }
 
-static void begin_trace(struct collect *c)
+static void begin_trace(const struct collect *c, struct gp_output *o)
 {
     struct gp_buf b = {0};
-    gp_trace_init(&c->trace, GP_NEED_ALL);
-    c->writer = gp_gpt_writer_new(NULL, write_block, c);
     put_text(&b, "gpuprof-collect " GP_VERSION);
-    set_meta(&c->trace, "collector", &b);
+    set_meta(&o->trace, "collector", &b);
     gp_buf_putc(&b, '[');
     for (int i = 0; i < tool.nargs; i++) {
         if (i) gp_buf_putc(&b, ',');
         put_text(&b, tool.args[i]);
     }
     gp_buf_putc(&b, ']');
-    set_meta(&c->trace, "command", &b);
+    set_meta(&o->trace, "command", &b);
     put_text(&b, c->opts.api);
-    set_meta(&c->trace, "api_level", &b);
+    set_meta(&o->trace, "api_level", &b);
     gp_buf_put_i64(&b, c->opts.flush_ns);
-    set_meta(&c->trace, "flush_interval_ns", &b);
+    set_meta(&o->trace, "flush_interval_ns", &b);
     if (c->opts.start) {
         put_text(&b, c->opts.start);
-        set_meta(&c->trace, "start", &b);
+        set_meta(&o->trace, "start", &b);
     }
     if (c->opts.stop) {
         put_text(&b, c->opts.stop);
-        set_meta(&c->trace, "stop", &b);
+        set_meta(&o->trace, "stop", &b);
     }
     if (c->opts.duration_ns) {
         gp_buf_put_i64(&b, c->opts.duration_ns);
-        set_meta(&c->trace, "duration_ns", &b);
+        set_meta(&o->trace, "duration_ns", &b);
     }
     if (c->opts.last_ns) {
         gp_buf_put_i64(&b, c->opts.last_ns);
-        set_meta(&c->trace, "last_ns", &b);
+        set_meta(&o->trace, "last_ns", &b);
     }
     gp_buf_put_i64(&b, now_ns(CLOCK_REALTIME));
-    set_meta(&c->trace, "start_realtime_ns", &b);
+    set_meta(&o->trace, "start_realtime_ns", &b);
     gp_buf_release(&b);
-    note_clock(&c->trace);
-    gp_gpt_begin(c->writer);
-    gp_gpt_flush(c->writer, &c->trace);
+    note_clock(&o->trace);
+    gp_gpt_begin(o->writer);
+    gp_gpt_flush(o->writer, &o->trace);
 }
 
-static void note_loss(struct collect *c, const char *what, const char *why, uint64_t count)
+static void note_loss(struct gp_output *o, const char *what, const char *why, uint64_t count)
 {
-    struct gp_loss l = {gp_intern_cstr(&c->trace.strings, what), gp_intern_cstr(&c->trace.strings, why),
+    struct gp_loss l = {gp_intern_cstr(&o->trace.strings, what), gp_intern_cstr(&o->trace.strings, why),
                         count, UINT32_MAX};
-    if (count) GP_VEC_PUSH(&c->trace.losses, l);
+    if (count) GP_VEC_PUSH(&o->trace.losses, l);
 }
 
 /* Processes that did not end in order: who, and how as far as we can know, which is for our own child alone. */
-static void note_cuts(struct collect *c)
+static void note_cuts(const struct collect *c, struct gp_output *o)
 {
     int32_t pid;
     for (size_t i = 0; (pid = gp_hub_next_cut(c->hub, &i)) >= 0;) {
+        if (o->process.producer && pid != o->process.pid) continue;
         char how[40] = "was killed or ended by _exit", why[120];
         if (pid == c->launch.pid && c->launch.signal)
             snprintf(how, sizeof how, "was ended by signal %d", c->launch.signal);
         else if (pid == c->launch.pid && c->launch.ended) snprintf(how, sizeof how, "ended by _exit");
         snprintf(why, sizeof why, "process %ld %s: up to two flush intervals are missing", (long)pid, how);
-        note_loss(c, "ends of processes", why, 1);
+        note_loss(o, "ends of processes", why, 1);
     }
 }
 
-static void end_trace(struct collect *c, const struct gp_hub_totals *t)
+static void end_trace(const struct collect *c, struct gp_output *o, const struct gp_hub_totals *t)
 {
     struct gp_buf b = {0};
     gp_buf_printf(&b, "%d", c->launch.status);
-    set_meta(&c->trace, "exit_status", &b);
+    set_meta(&o->trace, "exit_status", &b);
     if (c->launch.signal) {
         gp_buf_printf(&b, "%d", c->launch.signal);
-        set_meta(&c->trace, "exit_signal", &b);
+        set_meta(&o->trace, "exit_signal", &b);
     }
     gp_buf_printf(&b, "%u", t->processes);
-    set_meta(&c->trace, "traced_processes", &b);
+    set_meta(&o->trace, "traced_processes",
+             &b); /* of the command, also where each has its own trace; so with the CPU */
     gp_buf_put_i64(&b, t->stats.cpu_ns);
-    set_meta(&c->trace, "collector_cpu_ns", &b);
+    set_meta(&o->trace, "collector_cpu_ns", &b);
     gp_buf_release(&b);
-    note_cuts(c);
-    if (c->recorder) {
-        gp_recorder_end(c->recorder);
-        note_loss(c, "blocks of events", "--last keeps so much memory at most",
+    note_cuts(c, o);
+    if (c->recorder)
+        note_loss(o, "blocks of events", "--last keeps so much memory at most",
                   gp_recorder_crowded_out(c->recorder));
-    }
-    note_clock(&c->trace);
-    gp_gpt_end(c->writer, &c->trace);
+    note_clock(&o->trace);
+    gp_gpt_end(o->writer, &o->trace);
+}
+
+/* A process has come that gets a trace of its own. */
+static void on_joined(void *ctx, const struct gp_hub_process *process)
+{
+    struct collect *c = ctx;
+    struct gp_err err = {0};
+    struct gp_output *o = gp_outputs_add(&c->outs, c->opts.output, process, &err);
+    if (o) begin_trace(c, o);
+    else if (!c->output_err.code) c->output_err = err;
 }
 
 /* ---- running ---- */
@@ -390,7 +396,7 @@ static void turn(struct collect *c, struct pollfd **fds, size_t *cap, int64_t du
     p[2] = (struct pollfd){.fd = c->opts.output ? -1 : c->trace_fd,
                            .events = 0}; /* tells when the reader goes */
     if (c->reader_left) p[2].fd = -1;
-    size_t n = gp_hub_poll_fds(c->hub, p + OURS, !gp_sink_full(c->sink));
+    size_t n = gp_hub_poll_fds(c->hub, p + OURS, !gp_outputs_full(&c->outs));
     int timeout = -1;
     sooner(&due_ns, gp_control_due(&c->control));
     sooner(&due_ns, idle_due(c));
@@ -410,8 +416,8 @@ static void turn(struct collect *c, struct pollfd **fds, size_t *cap, int64_t du
         ssize_t rc = read(c->wake[0], drop, sizeof drop);
         (void)rc;
     }
-    if (p[2].revents & POLLERR || gp_sink_failed(c->sink) == EPIPE) c->reader_left = true;
-    if (c->reader_left || gp_sink_failed(c->sink)) gp_hub_stop(c->hub);
+    if (p[2].revents & POLLERR || gp_outputs_failed(&c->outs) == EPIPE) c->reader_left = true;
+    if (c->reader_left || gp_outputs_failed(&c->outs)) gp_hub_stop(c->hub);
     gp_hub_serve(c->hub, p + OURS, n);
 }
 
@@ -424,7 +430,7 @@ static void run(struct collect *c)
     int64_t due_ns = now_ns(CLOCK_MONOTONIC) + ORPHANS_NS;
     turn(c, &fds, &cap, 1); /* lets in those that connected and ended at once */
     while (gp_hub_totals(c->hub).live && !c->launch.nudges) {
-        if (gp_sink_full(c->sink))
+        if (gp_outputs_full(&c->outs))
             due_ns = now_ns(CLOCK_MONOTONIC) + ORPHANS_NS; /* the reader is what is slow */
         if (now_ns(CLOCK_MONOTONIC) > due_ns) break;
         turn(c, &fds, &cap, due_ns);
@@ -467,8 +473,14 @@ static int set_up(struct collect *c, struct gp_buf *library, struct gp_err *err)
         fcntl(c->wake[i], F_SETFL, O_NONBLOCK);
     }
     if (listen_for_processes(c, err)) return -1;
-    c->sink = gp_sink_open(c->opts.output, c->trace_fd, c->wake[1], err);
-    return c->sink ? 0 : -1;
+    c->outs.wake_fd = c->wake[1];
+    if (c->pattern) return 0;
+    struct gp_buf path = {0};
+    struct gp_hub_process nobody = {0, 0, -1};
+    if (c->opts.output) gp_output_expand(&path, c->opts.output, &nobody);
+    bool ok = gp_outputs_open(&c->outs, c->opts.output ? gp_buf_str(&path) : NULL, c->trace_fd, err) != NULL;
+    gp_buf_release(&path);
+    return ok ? 0 : -1;
 }
 
 /* The command line as execvp() wants it. */
@@ -486,8 +498,9 @@ static int collect(struct collect *c, struct gp_err *err)
                                 .flush_ns = c->opts.flush_ns,
                                 .gate = c->control.gate};
     c->hub = gp_hub_new(c->listen_fd, &w, on_block, c);
-    if (c->opts.last_ns) c->recorder = gp_recorder_new(c->opts.last_ns, KEPT_BYTES, to_sink, c);
-    begin_trace(c);
+    if (c->opts.last_ns) c->recorder = gp_recorder_new(c->opts.last_ns, KEPT_BYTES, to_outputs, c);
+    if (c->pattern) gp_hub_on_joined(c->hub, on_joined);
+    else begin_trace(c, c->outs.list.at[0]);
     char **argv = copy_args();
     int rc = gp_launch_start(&c->launch, argv, !c->opts.output, err);
     free(argv);
@@ -495,15 +508,15 @@ static int collect(struct collect *c, struct gp_err *err)
     if (!rc) run(c);
     struct gp_hub_totals totals = gp_hub_totals(c->hub);
     gp_hub_stop(c->hub);
-    end_trace(c, &totals);
+    if (c->recorder) gp_recorder_end(c->recorder);
+    for (size_t i = 0; i < c->outs.list.n; i++) end_trace(c, c->outs.list.at[i], &totals);
     if (!rc) report(c, &totals);
     gp_hub_free(c->hub);
     gp_recorder_free(c->recorder);
-    gp_gpt_writer_free(c->writer);
-    gp_trace_release(&c->trace);
     struct gp_err write_err = {0};
-    if (!gp_sink_close(c->sink, !rc, &write_err) || rc) return rc;
-    *err = write_err;
+    int closed = gp_outputs_close(&c->outs, !rc, &write_err);
+    if (rc || (!closed && !c->output_err.code)) return rc;
+    *err = c->output_err.code ? c->output_err : write_err;
     return -1;
 }
 

@@ -27,6 +27,7 @@ struct gp_hub {
     bool stopped;
     struct gp_wire_welcome welcome;
     gp_hub_block *on_block;
+    gp_hub_joined *on_joined;
     void *ctx;
     uint32_t refused;
     uint32_t producers;
@@ -42,6 +43,11 @@ struct gp_hub *gp_hub_new(int listen_fd, const struct gp_wire_welcome *welcome, 
     hub->on_block = on_block;
     hub->ctx = ctx;
     return hub;
+}
+
+void gp_hub_on_joined(struct gp_hub *hub, gp_hub_joined *joined)
+{
+    hub->on_joined = joined;
 }
 
 static void close_conn(struct conn *c)
@@ -89,6 +95,8 @@ static bool greet(struct gp_hub *hub, struct conn *c, const uint8_t *p, size_t n
     w.version = GP_WIRE_VERSION;
     w.producer = c->producer = ++hub->producers;
     c->pid = hello.pid;
+    struct gp_hub_process joined = {c->producer, hello.pid, hello.rank};
+    if (hub->on_joined) hub->on_joined(hub->ctx, &joined);
     c->greeted = true;
     return !gp_wire_send(c->fd, GP_WIRE_WELCOME, &w, sizeof w);
 }

@@ -21,6 +21,13 @@ struct gp_hub;
 /* Takes one whole block of N bytes, whose producer number is right. */
 typedef void gp_hub_block(void *ctx, const void *block, size_t n);
 
+/* A process that has connected. */
+struct gp_hub_process {
+    uint32_t producer; /* of its blocks */
+    int32_t pid, rank; /* rank: -1 unknown */
+};
+typedef void gp_hub_joined(void *ctx, const struct gp_hub_process *process);
+
 struct gp_hub_totals {
     struct gp_wire_stats stats; /* sums over all processes; worst_inversion_ns is the largest */
     uint32_t processes;         /* that connected */
@@ -32,6 +39,8 @@ struct gp_hub_totals {
 /* LISTEN_FD stays the caller's. WELCOME is what each process is told, its producer number filled in. */
 struct gp_hub *gp_hub_new(int listen_fd, const struct gp_wire_welcome *welcome, gp_hub_block *on_block,
                           void *ctx);
+/* Have JOINED called, with the context of gp_hub_new(), for every process before its first block comes. */
+void gp_hub_on_joined(struct gp_hub *hub, gp_hub_joined *joined);
 /* How many struct pollfd gp_hub_poll_fds() may fill. */
 size_t gp_hub_poll_size(const struct gp_hub *hub);
 /* Fill FDS with what to wait for; without READING, new connections alone, so that the senders wait. */

@@ -286,6 +286,32 @@ test_expect_success 'two processes at once from a shell, with their ranks' '
     has gpu 2400 && has joined 2400 && has rank 0 && has rank 1 && has processes 2 && has threads 4
 '
 
+test_expect_success '-o with %r and %p: a trace for each process, named after it' '
+    $collect -o "own.%r.%p" sh -c "RANK=0 $app launch 500 2 1 & RANK=1 $app launch 700 2 1 & wait" 2>err &&
+    test 2 = $(ls own.* | wc -l) && grep ": 2400 kernels, 0 copies, 0 sets, 2 processes" err &&
+    facts own.0.[0-9]* && has gpu 1000 && has joined 1000 && has rank 0 && has processes 1 && has verdict:clean 1 &&
+    facts own.1.[0-9]* && has gpu 1400 && has joined 1400 && has rank 1 && has processes 1 && has verdict:clean 1
+'
+
+test_expect_success '-o: names that come twice, no rank, a percent sign, no process at all' '
+    $collect -o "twice.%r" sh -c "$app launch 5 1 1; $app launch 6 1 1" 2>err &&
+    facts twice.none && has gpu 5 && facts twice.none.2 && has gpu 6 &&
+    $collect -o "100%%.trace" $app launch 5 1 1 2>err && facts 100%.trace && has gpu 5 &&
+    status_of $collect -o "nobody.%p" $app none hello && test $status = 7 && test -z "$(ls | grep nobody)" &&
+    status_of $collect -o "bad.%x" true && test $status = 125 && grep "means nothing" err
+'
+
+test_expect_success '-o: a process that is killed has that in its own trace; a folder that is not there is told' '
+    $collect -o "kill.%r" sh -c "RANK=0 $app die kill 100 300; RANK=1 $app launch 10 1 1" 2>err &&
+    facts kill.0 && has gpu 100 && grep "^lost:ends of processes" facts && facts kill.1 && has gpu 10 && has lost 0 &&
+    status_of $collect -o "nowhere/%p" $app launch 10 1 1 && test $status = 125 && grep "^gpuprof-collect: nowhere/" err
+'
+
+test_expect_success 'the flight recorder with a trace for each process' '
+    $collect --last 10s -o "last.%r" sh -c "RANK=0 $app launch 50 1 1; RANK=1 $app launch 60 1 1" 2>err &&
+    facts last.0 && has gpu 50 && has verdict:clean 1 && facts last.1 && has gpu 60 && has verdict:clean 1
+'
+
 test_expect_success 'a process that outlives the command is waited for' '
     $collect sh -c "$app die exit 50 800 >/dev/null 2>&1 & sleep 0.3" >t 2>err && facts t && has gpu 50 && has verdict:clean 1
 '
