@@ -501,7 +501,8 @@ function run(data) {
   const header = main.querySelector("header") || make("header", {}, main.querySelector("h1"));
   main.prepend(header);
   header.append(search.element, gp.pageTools());
-  if (data.notes.length) header.after(make("p", { className: "notes", textContent: data.notes.join(" ") }));
+  const notes = [...data.notes, ...data.quality.map((q) => `${q.text}: ${gp.count(q.count)}.`)].join(" ");
+  if (notes) header.after(make("p", { className: "notes", textContent: notes, title: notes }));
   e.foot.append(about.element, figures.element);
   main.append(make("div", { className: "bar" }, e.legend, e.ways), e.picture, tables.element, e.split, e.foot);
   document.body.classList.add("live");

@@ -53,7 +53,7 @@ function timelineDraw(canvas, data, view) {
     c.grid = mix(c.page, c.line, 110);
     c.fill = new Uint32Array(data.names.length);
     /* what leads to GPU work is nearly grey: a little darker, it stays apart from the page, and more so where lanes are thin */
-    const APART = gp.theme.dark ? 34 : 14, THIN = gp.theme.dark ? 90 : 56, apart = (k, v, by) => k.gpu ? v : mix(v, c.ink, by);
+    const APART = document.documentElement.dataset.theme === "contrast" ? 60 : gp.theme.dark ? 34 : 14, THIN = gp.theme.dark ? 90 : 56, apart = (k, v, by) => k.gpu ? v : mix(v, c.ink, by);
     c.kind = Uint32Array.from(data.kinds, (k) => apart(k, parse((palette[k.id] || palette.frame).fill[0]), APART));
     c.ink = data.kinds.map((k) => (palette[k.id] || palette.frame).ink);
     for (let i = 0; i < c.fill.length; i++) {

@@ -130,7 +130,7 @@ function timelineFigures(data, acts) {
   const body = make("div", { className: "columns" });
   const element = make("section", { className: "figures", "aria-label": "figures of the range" },
     make("header", {}, title, when, make("div", { className: "do" }, zoom, clear, copy)), body);
-  let last = null;
+  let last = null, paper = null, shown = [];
 
   function asTsv() {
     const rows = [["what", "name", "count", "ns"]];
@@ -148,6 +148,7 @@ function timelineFigures(data, acts) {
   function show(words, t0, t1, chosen) {
     const span = t1 - t0, answer = data.aggregate(t0, t1);
     last = answer;
+    shown = [words, t0, t1, chosen];
     title.textContent = words;
     when.textContent = `${gp.ns(Math.round(span))}, ${gp.tickLabel(t0, Math.max(1, span / 100))} to ${gp.tickLabel(t1, Math.max(1, span / 100))}`;
     zoom.hidden = clear.hidden = !chosen;
@@ -155,7 +156,7 @@ function timelineFigures(data, acts) {
     const work = kernels.reduce((a, k) => a + k.ns, 0);
     const classes = make("div", { className: "column classes" }, make("h3", { textContent: "GPU time by class" }),
       ...kinds.map((k) => line(swatch(data.kinds[k.kind].id), briefly(data.kinds[k.kind].label), data.kinds[k.kind].label, gp.ns(Math.round(k.ns)), gp.share(k.ns, work))));
-    const room = Math.max(12, Math.floor(((body.clientWidth - 44) * 0.44 - 196) / 7.3)); // columns of the names of kernels
+    const room = paper || Math.max(12, Math.floor(((body.clientWidth - 44) * 0.44 - 196) / 7.3)); // columns of the names of kernels
     const top = make("div", { className: "column kernels" }, make("h3", { textContent: "Top kernels" }));
     for (const k of kernels.slice(0, 30)) {
       const row = line(swatch(data.kinds[data.kindOf[k.name]].id), "", data.names[k.name], gp.count(k.count) + "\u00d7", gp.ns(Math.round(k.ns)), gp.share(k.ns, work));
@@ -167,7 +168,10 @@ function timelineFigures(data, acts) {
     const columns = answer.devices.length ? [devices, classes, top] : [make("p", { className: "hint", textContent: "No GPU work was recorded." })];
     body.replaceChildren(...columns);
   }
-  return { element, show, get answer() { return last; } };
+  /* There is room for names in full on paper. */
+  addEventListener("beforeprint", () => { paper = 110; if (last) show(...shown); });
+  addEventListener("afterprint", () => { paper = null; if (last) show(...shown); });
+  return { element, show };
 }
 
 /* ---- the same as tables ---- */
