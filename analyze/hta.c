@@ -100,25 +100,31 @@ void gp_hta_judge_input(struct gp_hta_input *in, struct gp_strings *strings, str
     if (in->rank < 0) in->rank = rank_of_devices(v);
 }
 
-int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err)
+int gp_hta_add_viewed(struct gp_hta *h, struct gp_trace *t, struct gp_view *v, struct gp_err *err)
 {
-    struct gp_view v;
     struct gp_hta_idle idle;
     size_t first_device = h->devices.n, first_step = h->steps.n;
     add_input(h, t);
     gp_hta_repair(t, h->opts.repair);
-    gp_view_init(&v, t, h->opts.classes);
-    gp_hta_start_idle(&idle, &h->opts, &v);
-    gp_hta_add_devices(h, &v);
-    gp_hta_add_kernels(h, &v, first_device);
-    gp_hta_add_launches(h, &v);
-    gp_hta_add_graphs(h, &v);
-    int failed = gp_hta_add_steps(h, &v, err);
-    gp_hta_add_collectives(h, &v);
-    gp_hta_add_copies(h, &v);
-    gp_hta_add_path(h, &v, first_step);
+    gp_view_init(v, t, h->opts.classes);
+    gp_hta_start_idle(&idle, &h->opts, v);
+    gp_hta_add_devices(h, v);
+    gp_hta_add_kernels(h, v, first_device);
+    gp_hta_add_launches(h, v);
+    gp_hta_add_graphs(h, v);
+    int failed = gp_hta_add_steps(h, v, err);
+    gp_hta_add_collectives(h, v);
+    gp_hta_add_copies(h, v);
+    gp_hta_add_path(h, v, first_step);
     gp_hta_finish_idle(&idle, h, first_device);
-    gp_hta_judge_input(&h->inputs.at[h->inputs.n - 1], &h->strings, t, &v);
+    gp_hta_judge_input(&h->inputs.at[h->inputs.n - 1], &h->strings, t, v);
+    return failed;
+}
+
+int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err)
+{
+    struct gp_view v;
+    int failed = gp_hta_add_viewed(h, t, &v, err);
     gp_view_release(&v);
     return failed;
 }

@@ -417,6 +417,10 @@ void gp_hta_init(struct gp_hta *h, const struct gp_hta_opts *opts);
 /* Add everything of a finished trace T. With opts.repair, T's GPU events are changed first, and sorted again.
  * -1 when the step marker is no regular expression. */
 GP_MUST_CHECK int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err);
+/* The same, and V, which is overwritten, becomes the view of T that all was worked out from; also on failure it is the
+ * caller's to release. */
+GP_MUST_CHECK int gp_hta_add_viewed(struct gp_hta *h, struct gp_trace *t, struct gp_view *v,
+                                    struct gp_err *err);
 /* Move everything of FROM, not finished either, behind what TO has. FROM is empty after. Adding traces to two and
  * merging them in the same order gives the same as adding them to one. */
 void gp_hta_merge(struct gp_hta *to, struct gp_hta *from);

@@ -58,6 +58,15 @@ bool gp_lanes_touches(const struct gp_lanes_build *b, int64_t start_ns, int64_t 
     return start >= b->from_ns || dur_ns > b->from_ns - start;
 }
 
+int64_t gp_lanes_origin(const struct gp_trace *t)
+{
+    int64_t first = INT64_MAX;
+    for (int i = 0; i < GP_TABLE_COUNT; i++)
+        if (i != GP_COUNTER && i != GP_FLOW && t->events[i].n && t->events[i].start_ns[0] < first)
+            first = t->events[i].start_ns[0];
+    return first == INT64_MAX ? 0 : bounded(first);
+}
+
 /* ---- strings ---- */
 
 gp_sid gp_lanes_intern(struct gp_lanes_build *b, const struct gp_buf *text, bool unique)
@@ -325,7 +334,6 @@ static void lay_out(struct gp_lanes_build *b, struct gp_lanes_track *k, bool rou
         lane->n++;
         if (dur > lane->longest_ns) lane->longest_ns = dur;
         k->total_ns = dur > INT64_MAX - k->total_ns ? INT64_MAX : k->total_ns + dur;
-        if (start < l->begin_ns) l->begin_ns = start;
         if (start + dur > l->end_ns) l->end_ns = start + dur;
     }
     k->count = b->items.n;
@@ -671,13 +679,11 @@ void gp_lanes_build(struct gp_lanes *l, const struct gp_view *v, const struct gp
     memset(l, 0, sizeof *l);
     l->v = v;
     l->hta = h;
-    l->begin_ns = INT64_MAX;
-    l->end_ns = INT64_MIN;
+    l->begin_ns = l->end_ns = gp_lanes_origin(v->t);
     begin_build(&b, l, opts);
     add_devices(&b);
     add_processes(&b);
     gp_lanes_recorded_counters(&b);
-    if (!l->n) l->begin_ns = l->end_ns = 0;
     sort_names(&b);
     for (int i = 0; i < GP_TABLE_COUNT; i++) {
         free(b.rows[i]);

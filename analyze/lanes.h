@@ -101,7 +101,7 @@ struct gp_lanes {
     const struct gp_view *v;   /* borrowed */
     const struct gp_hta *hta;  /* borrowed */
     struct gp_strings strings; /* of tracks and groups */
-    int64_t begin_ns, end_ns;  /* first start and last end of what is there */
+    int64_t begin_ns, end_ns;  /* time 0 of the trace; the last end of what is there */
     GP_VEC(struct gp_lanes_group) groups;
     GP_VEC(struct gp_lanes_track) tracks; /* in the order of the page: devices, then processes */
     GP_VEC(struct gp_lane) lanes;         /* by track, the outermost first */
@@ -122,6 +122,8 @@ void gp_lanes_build(struct gp_lanes *l, const struct gp_view *v, const struct gp
                     const struct gp_lanes_opts *opts);
 void gp_lanes_release(struct gp_lanes *l);
 
+/* Time 0 of every timeline of T: the first start of anything that can be on one. 0 where there is nothing. */
+int64_t gp_lanes_origin(const struct gp_trace *t);
 /* When event I began, bounded so that no difference of two overflows. */
 int64_t gp_lanes_start(const struct gp_lanes *l, size_t i);
 /* How long it lasted, as recorded, bounded in the same way. */

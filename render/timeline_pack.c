@@ -296,9 +296,26 @@ static void show_all(struct gp_timeline *tl)
 
 static uint64_t room_of(const struct gp_timeline *tl)
 {
-    uint64_t used = bytes_of(tl);
+    uint64_t used = bytes_of(tl) + tl->reserved;
     if (!tl->opts.max_bytes) return UINT64_MAX;
     return used < tl->opts.max_bytes ? tl->opts.max_bytes - used : 0;
+}
+
+static void add_head(struct gp_timeline *tl)
+{
+    struct gp_buf head = {0};
+    gp_timeline_put_head(tl, &head);
+    gp_timeline_add(tl, "timeline", head.data, head.n);
+    gp_buf_release(&head);
+}
+
+/* What the page takes besides its events: script, style, still picture, and the head, which is made twice for this. */
+static void reserve(struct gp_timeline *tl)
+{
+    enum { PAGE = 400000 };
+    add_head(tl);
+    tl->reserved = bytes_of(tl) + PAGE;
+    drop_sections(tl, 0);
 }
 
 static void add_args(struct gp_timeline *tl)
@@ -313,9 +330,31 @@ static void add_args(struct gp_timeline *tl)
     tl->args_left_out = true;
 }
 
+static bool add_events(struct gp_timeline *tl)
+{
+    size_t before = tl->sections.n;
+    tl->refs.n = 0;
+    if (pack_sort(tl, EVENTS, room_of(tl)) && pack_sort(tl, REFS, room_of(tl))) return true;
+    drop_sections(tl, before);
+    tl->refs.n = 0;
+    return false;
+}
+
+/* An overview of all, and the events of as many windows as there is room for, the dearest first. */
+static void add_parts(struct gp_timeline *tl)
+{
+    size_t n = tl->opts.windows_n;
+    tl->overview = true;
+    gp_timeline_add_overview(tl);
+    for (;;) {
+        gp_timeline_keep_windows(tl, n);
+        if (add_events(tl) || !n) break;
+        n = n > 8 ? n - n / 4 : n - 1;
+    }
+}
+
 void gp_timeline_pack(struct gp_timeline *tl, const struct gp_lanes *l, const struct gp_timeline_opts *opts)
 {
-    struct gp_buf head = {0};
     memset(tl, 0, sizeof *tl);
     tl->l = l;
     tl->opts = *opts;
@@ -323,14 +362,12 @@ void gp_timeline_pack(struct gp_timeline *tl, const struct gp_lanes *l, const st
     tl->units = gp_zalloc((l->lanes.n + 1) * sizeof *tl->units);
     for (size_t i = 0; i < l->lanes.n; i++) tl->units[i] = unit_of(l, &l->lanes.at[i]);
     show_all(tl);
+    reserve(tl);
     add_counters(tl);
-    pack_sort(tl, EVENTS, room_of(tl));
+    if (!add_events(tl)) add_parts(tl);
     add_pairs(tl);
-    pack_sort(tl, REFS, room_of(tl));
     if (opts->args) add_args(tl);
-    gp_timeline_put_head(tl, &head);
-    gp_timeline_add(tl, "timeline", head.data, head.n);
-    gp_buf_release(&head);
+    add_head(tl);
 }
 
 void gp_timeline_release(struct gp_timeline *tl)

@@ -62,10 +62,11 @@ struct gp_timeline {
     uint32_t *number;              /* by event of the lanes: 1 + event of the page, 0: left out; NULL: all */
     size_t n;                      /* events of the page */
     size_t *first;                 /* by lane: its first event of the page; one more than there are lanes */
-    int64_t *units;   /* by lane: ns that all its times are multiples of, 1 or 1000 */
+    int64_t *units;                /* by lane: ns that all its times are multiples of, 1 or 1000 */
     GP_VEC(uint32_t) refs, blocks; /* numbers of the sections that are there */
     size_t pairs;
-    size_t buckets; /* of the overview; 0: none */
+    size_t buckets;    /* of the overview; 0: none */
+    uint64_t reserved; /* bytes of the page that are no events */
     bool overview, args_left_out;
 };
 

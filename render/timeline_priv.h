@@ -23,6 +23,11 @@ void gp_timeline_put_args(const struct gp_timeline *tl, size_t from, size_t to, 
 void gp_timeline_put_configs(const struct gp_timeline *tl, struct gp_buf *b);
 void gp_timeline_put_fields(struct gp_buf *b); /* JSON: their names; then those that are signed */
 
+/* timeline_overview.c: only events that touch one of the first WINDOWS windows of the options stay; the section that shows
+ * what is left out. */
+void gp_timeline_keep_windows(struct gp_timeline *tl, size_t windows);
+void gp_timeline_add_overview(struct gp_timeline *tl);
+
 /* timeline_head.c: the JSON object that tells what the page holds. */
 void gp_timeline_put_head(const struct gp_timeline *tl, struct gp_buf *b);
 /* What a counter's values are multiplied with to be integers. */
