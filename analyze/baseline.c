@@ -92,6 +92,7 @@ static int load_one(gp_baseline_profiles *to, const char *path, struct gp_err *e
         gp_buf_release(&bytes);
         return -1;
     }
+    gp_profile_init(&p, NULL);
     int failed = gp_profile_load(&p, bytes.n ? bytes.data : "", bytes.n, err);
     gp_buf_release(&bytes);
     if (failed) return gp_err_context(err, "%s", path);

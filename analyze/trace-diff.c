@@ -224,7 +224,7 @@ static void on_bytes(void *ctx, uint64_t bytes)
     pthread_mutex_unlock(&r->job->lock);
 }
 
-static int read_saved(struct gp_input *in, struct part *part)
+static int read_saved(const struct job *j, struct gp_input *in, struct part *part)
 {
     enum { PIECE = 1 << 16 };
     struct gp_buf bytes = {0};
@@ -234,6 +234,7 @@ static int read_saved(struct gp_input *in, struct part *part)
         bytes.n += n;
     }
     int failed = gp_input_status(in, &part->err);
+    gp_profile_init(&part->p, &j->profile_opts);
     if (!failed) failed = gp_profile_load(&part->p, bytes.n ? bytes.data : "", bytes.n, &part->err);
     gp_buf_release(&bytes);
     return failed ? gp_err_context(&part->err, "%s", part->path) : 0;
@@ -263,7 +264,7 @@ static void read_part(struct job *j, struct part *part)
     part->failed = !in;
     if (!in) return;
     const uint8_t *head = gp_input_peek(in, 64, &n);
-    part->failed = gp_profile_is_saved(head, n) ? read_saved(in, part) : read_trace(j, in, part);
+    part->failed = gp_profile_is_saved(head, n) ? read_saved(j, in, part) : read_trace(j, in, part);
     gp_input_close(in);
 }
 

@@ -11,7 +11,7 @@
 #include "render/volcano_svg.h"
 #include "render/waterfall_svg.h"
 
-enum { TERMS = 14, DOTS = 5000, MARGIN = 16, HEAD = 78, FOOT = 30, TITLE_COLUMNS = 92 };
+enum { TERMS = 14, DOTS = 5000, MARGIN = 24, HEAD = 78, FOOT = 30, TITLE_COLUMNS = 110 };
 
 /* ---- the waterfall ---- */
 
@@ -56,12 +56,26 @@ static void fill_bar(struct falls *w, const struct gp_diff *d, const struct gp_d
     gp_buf_release(&b);
 }
 
+/* How many terms can be seen at all; the rest goes into the sums. */
+static size_t worth_a_bar(const struct gp_diff *d, const int64_t ends[GP_DIFF_SIDES])
+{
+    int64_t longer = ends[GP_DIFF_BASE] > ends[GP_DIFF_CUR] ? ends[GP_DIFF_BASE] : ends[GP_DIFF_CUR];
+    int64_t all = ends[GP_DIFF_CUR] - ends[GP_DIFF_BASE];
+    int64_t range = all < 0 ? -all : all, least = (range > longer / 50 ? range : longer / 50) / 100;
+    size_t n = 0;
+    while (n < d->causes.n && n < TERMS &&
+           (d->causes.at[n].change_ns > least || d->causes.at[n].change_ns < -least))
+        n++;
+    return n > 3 ? n : 3;
+}
+
+/* At most TOP single terms; 0: as many as can be seen. */
 static void fill(struct falls *w, const struct gp_diff *d, size_t top)
 {
     struct gp_diff_term terms[GP_DIFF_TERMS];
     int64_t ends[GP_DIFF_SIDES];
-    size_t n = gp_diff_terms(d, top, terms);
     gp_diff_term_ends(d, ends);
+    size_t n = gp_diff_terms(d, top ? top : worth_a_bar(d, ends), terms);
     memset(w, 0, sizeof *w);
     for (size_t i = 0; i < n; i++) fill_bar(w, d, &terms[i], &w->bars[i]);
     w->f = (struct gp_waterfall){
@@ -99,7 +113,7 @@ static void open_figure(struct gp_svg *w, const char *title, const char *words)
 void gp_diff_chart_waterfall(struct gp_svg *w, const struct gp_diff *d, size_t top)
 {
     struct falls falls;
-    fill(&falls, d, top ? top : TERMS);
+    fill(&falls, d, top);
     bool step = d->unit == GP_DIFF_PER_STEP;
     open_figure(w,
                 step ? "From the baseline's step to the current one"
@@ -146,9 +160,10 @@ void gp_diff_waterfall_svg(struct gp_buf *out, const struct gp_diff *d, size_t t
     struct falls falls;
     struct gp_svg s = {.out = out};
     struct gp_buf text = {0}, css = {0};
-    fill(&falls, d, top ? top : TERMS);
+    fill(&falls, d, top);
     int width = GP_WATERFALL_WIDTH + 2 * MARGIN, height = HEAD + gp_waterfall_height(&falls.f) + FOOT;
     gp_svg_begin(&s, width, height, falls.f.label);
+    gp_svg_attr(&s, "style", "max-width:100%;height:auto");
     gp_svg_newline(&s);
     gp_buf_put(&css, gp_asset_change_svg_css.data, gp_asset_change_svg_css.n);
     gp_buf_put(&css, gp_asset_change_css.data, gp_asset_change_css.n);
@@ -162,7 +177,7 @@ void gp_diff_waterfall_svg(struct gp_buf *out, const struct gp_diff *d, size_t t
     put_subtitle(&text, d, &falls.f, input);
     draw_text(&s, "h2", MARGIN, 58, text.data, text.n, TITLE_COLUMNS + 10);
     gp_svg_open(&s, "g");
-    gp_svg_attr(&s, "transform", "translate(16 78)");
+    gp_svg_attr(&s, "transform", "translate(24 78)");
     gp_waterfall_svg(&s, &falls.f);
     gp_svg_close(&s);
     draw_text(&s, "foot", MARGIN, height - 12, foot, sizeof foot - 1, TITLE_COLUMNS);

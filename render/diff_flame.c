@@ -8,7 +8,18 @@
 struct both {
     struct gp_flame flame;
     GP_VEC(int64_t) other;
+    bool no_python; /* one side has Python frames and the other could not: nothing would be alike */
 };
+
+/* A frame that is there only where the recording has Python stacks: "file.py(12): name", "nn.Module: Name". */
+static bool is_python(const char *s, size_t n)
+{
+    static const char module[] = "nn.Module: ", file[] = ".py(";
+    if (n > sizeof module - 1 && !memcmp(s, module, sizeof module - 1)) return true;
+    for (size_t i = 0; i + sizeof file <= n; i++)
+        if (!memcmp(s + i, file, sizeof file - 1)) return true;
+    return false;
+}
 
 /* The node of the stack's last frame, made where it is new. */
 static uint32_t node_of(struct both *b, const char *stack, size_t n, enum gp_frame_kind leaf)
@@ -18,7 +29,10 @@ static uint32_t node_of(struct both *b, const char *stack, size_t n, enum gp_fra
         const char *semicolon = memchr(stack + at, ';', n - at);
         size_t len = semicolon ? (size_t)(semicolon - stack) - at : n - at;
         enum gp_frame_kind kind = at + len == n ? leaf : GP_FRAME_OP;
-        node = gp_calltree_child(&b->flame.tree, node, gp_intern(&b->flame.strings, stack + at, len), kind);
+        bool skip = b->no_python && at + len < n && is_python(stack + at, len);
+        if (!skip)
+            node =
+                gp_calltree_child(&b->flame.tree, node, gp_intern(&b->flame.strings, stack + at, len), kind);
         at += len + (semicolon != NULL);
     }
     return node;
@@ -36,6 +50,7 @@ static void add_stack(struct both *b, const struct gp_diff *d, const struct gp_d
 
 static void build(struct both *b, const struct gp_diff *d, int side)
 {
+    b->no_python = d->side[GP_DIFF_BASE].env.has_python != d->side[GP_DIFF_CUR].env.has_python;
     for (size_t i = 0; i < d->stacks.n; i++) add_stack(b, d, &d->stacks.at[i], side);
     gp_calltree_finish(&b->flame.tree, &b->flame.strings);
     while (b->other.n < b->flame.tree.nodes.n) GP_VEC_PUSH(&b->other, 0);

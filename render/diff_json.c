@@ -233,18 +233,17 @@ static void put_metric(struct gp_doc *o, const struct gp_diff_metric *m)
 
 static void put_cause(struct gp_doc *o, const struct gp_diff *d, const struct gp_diff_cause *c)
 {
+    static const char *const sorts[] = {
+        [GP_CAUSE_OP] = "operation", [GP_CAUSE_IDLE] = "idle", [GP_CAUSE_OTHER] = "other"};
     gp_doc_element(o);
     gp_doc_sid(o, "cause", c->name);
     gp_doc_i64(o, "change_ns", c->change_ns);
-    gp_doc_cstr(o, "sort", c->sort == GP_CAUSE_IDLE ? "idle" : "operation");
-    if (c->sort == GP_CAUSE_IDLE) {
+    gp_doc_cstr(o, "sort", sorts[c->sort]);
+    if (c->sort == GP_CAUSE_IDLE)
         gp_doc_cstr(o, "idle_cause", gp_idle_cause_name((enum gp_idle_cause)c->index));
-        gp_doc_null(o, "operation");
-    } else {
-        gp_doc_null(o, "idle_cause");
-        if (c->index < d->ops.n) gp_doc_sid(o, "operation", d->ops.at[c->index].name);
-        else gp_doc_null(o, "operation");
-    }
+    else gp_doc_null(o, "idle_cause");
+    if (c->sort == GP_CAUSE_OP && c->index < d->ops.n) gp_doc_sid(o, "operation", d->ops.at[c->index].name);
+    else gp_doc_null(o, "operation");
     gp_doc_i64(o, "baseline_ns", c->side_ns[GP_DIFF_BASE]);
     gp_doc_i64(o, "current_ns", c->side_ns[GP_DIFF_CUR]);
     gp_doc_end(o, '}');

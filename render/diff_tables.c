@@ -135,29 +135,6 @@ static void add_waterfall(struct gp_report *r, const struct gp_diff *d, size_t t
 
 /* ---- gates and predictions ---- */
 
-/* A value or limit: "5%", "1.2 ms", "12". */
-static void put_limit(struct gp_buf *b, bool percent, uint32_t metric, double v, bool sign)
-{
-    if (isnan(v)) {
-        gp_buf_puts(b, "not known");
-        return;
-    }
-    if (percent) {
-        gp_buf_printf(b, sign ? "%+.4g%%" : "%.4g%%", v);
-        return;
-    }
-    const char *unit = metric < GP_METRIC_COUNT ? gp_metric_unit((enum gp_metric_id)metric) : "ns";
-    int64_t i = v > 9e18 ? INT64_MAX : v < -9e18 ? -INT64_MAX : (int64_t)llround(v);
-    if (!sign && i >= 0) { /* a limit has no sign of its own */
-        struct gp_buf signless = {0};
-        gp_diff_put_change(&signless, unit, i);
-        gp_buf_put(b, signless.data + (i > 0), signless.n - (i > 0));
-        gp_buf_release(&signless);
-        return;
-    }
-    gp_diff_put_change(b, unit, i);
-}
-
 static void add_gates(struct gp_report *r, const struct gp_diff *d)
 {
     struct gp_report_table *t = gp_report_add(r, "gates", "Gates");
@@ -175,9 +152,9 @@ static void add_gates(struct gp_report *r, const struct gp_diff *d)
                            : g->undecided    ? "undecided"
                            : isnan(g->value) ? "not known"
                                              : "holds");
-        put_limit(&b, !g->absolute, g->metric, g->value, true);
+        gp_diff_put_limit(&b, !g->absolute, g->metric, g->value, true);
         put_scratch(r, t, &b);
-        put_limit(&b, !g->absolute, g->metric, g->limit, false);
+        gp_diff_put_limit(&b, !g->absolute, g->metric, g->limit, false);
         put_scratch(r, t, &b);
         if (g->op < d->ops.n) put_sid(r, t, d, d->ops.at[g->op].name, d->ops.at[g->op].label);
         else gp_report_put_none(t);
@@ -205,7 +182,7 @@ static void add_predictions(struct gp_report *r, const struct gp_diff *d)
         gp_report_put_text(r, t, gp_diff_outcome(e));
         const double values[] = {e->value, e->low, e->high};
         for (int v = 0; v < 3; v++) {
-            put_limit(&b, e->percent, metric, values[v], true);
+            gp_diff_put_limit(&b, e->percent, metric, values[v], true);
             put_scratch(r, t, &b);
         }
     }

@@ -18,6 +18,28 @@ void gp_diff_put_change(struct gp_buf *b, const char *unit, int64_t change)
     put_value(b, unit, change);
 }
 
+void gp_diff_put_limit(struct gp_buf *b, bool percent, uint32_t metric, double v, bool sign)
+{
+    if (isnan(v)) {
+        gp_buf_puts(b, "not known");
+        return;
+    }
+    if (percent) {
+        gp_buf_printf(b, sign ? "%+.4g%%" : "%.4g%%", v);
+        return;
+    }
+    const char *unit = metric < GP_METRIC_COUNT ? gp_metric_unit((enum gp_metric_id)metric) : "ns";
+    int64_t i = v > 9e18 ? INT64_MAX : v < -9e18 ? -INT64_MAX : (int64_t)llround(v);
+    if (!sign && i >= 0) { /* a limit has no sign of its own */
+        struct gp_buf signless = {0};
+        gp_diff_put_change(&signless, unit, i);
+        gp_buf_put(b, signless.data + (i > 0), signless.n - (i > 0));
+        gp_buf_release(&signless);
+        return;
+    }
+    gp_diff_put_change(b, unit, i);
+}
+
 const char *gp_diff_verdict_word(const struct gp_diff *d)
 {
     if (!d->comparable) return "NOT COMPARABLE";
@@ -140,6 +162,11 @@ static void say_gates(struct gp_report *r, const struct gp_diff *d, struct gp_bu
         if (!g->broken) continue;
         gp_buf_printf(b, "Gate %s is broken", gp_diff_str(d, g->text));
         if (g->why) gp_buf_printf(b, ": %s", gp_diff_str(d, g->why));
+        if (!isnan(g->value)) {
+            gp_buf_puts(b, " (");
+            gp_diff_put_limit(b, !g->absolute, g->metric, g->value, true);
+            gp_buf_putc(b, ')');
+        }
         say(r, GP_TONE_BAD, b);
     }
     for (size_t i = 0; i < d->expects.n; i++) {

@@ -6,7 +6,7 @@
 #include "render/text.h"
 
 /* The grid, in pixels. */
-enum { LEFT = 46, RIGHT = 18, TOP = 14, BOTTOM = 44, LABELS = 8, LABEL_COLUMNS = 28, LINE = 14 };
+enum { LEFT = 46, RIGHT = 18, TOP = 14, BOTTOM = 44, PAD = 12, LABELS = 8, LABEL_COLUMNS = 28, LINE = 14 };
 enum { PLOT_WIDTH = GP_VOLCANO_WIDTH - LEFT - RIGHT, PLOT_HEIGHT = GP_VOLCANO_HEIGHT - TOP - BOTTOM };
 enum { ADVANCE = 6 };                                 /* mean width of a character of a label */
 static const double LEAST_PCT = 6, MOST_PCT = 300;    /* the range of changes that is drawn */
@@ -62,7 +62,7 @@ static int x_of(const struct plot *p, double change_pct)
 
 static int y_of(const struct plot *p, double q)
 {
-    return TOP + PLOT_HEIGHT - (int)lround(sureness(q) / p->sure * PLOT_HEIGHT);
+    return TOP + PLOT_HEIGHT - PAD - (int)lround(sureness(q) / p->sure * (PLOT_HEIGHT - PAD));
 }
 
 static struct spot spot_of(const struct plot *p, const struct gp_volcano_dot *d)
@@ -175,13 +175,26 @@ static void draw_dot(struct plot *p, const struct gp_volcano_dot *d)
     gp_svg_newline(p->w);
 }
 
-static bool is_free(const struct box *taken, size_t n, struct box b)
+static bool is_apart(struct box a, struct box b)
+{
+    return a.x >= b.x + b.width || b.x >= a.x + a.width || a.y - b.y >= LINE || b.y - a.y >= LINE;
+}
+
+static bool is_named(const struct gp_volcano_dot *d)
+{
+    return !strcmp(d->k, "worse") || !strcmp(d->k, "better");
+}
+
+/* Neither on other names, nor on dots that count. */
+static bool is_free(const struct plot *p, const struct box *taken, size_t n, struct box b)
 {
     if (b.x < LEFT || b.x + b.width > LEFT + PLOT_WIDTH || b.y < TOP + LINE) return false;
     for (size_t i = 0; i < n; i++)
-        if (b.x < taken[i].x + taken[i].width && taken[i].x < b.x + b.width && b.y - taken[i].y < LINE &&
-            taken[i].y - b.y < LINE)
-            return false;
+        if (!is_apart(b, taken[i])) return false;
+    for (size_t i = 0; i < p->v->dots_n; i++) {
+        struct spot s = spot_of(p, &p->v->dots[i]);
+        if (is_named(&p->v->dots[i]) && !is_apart(b, (struct box){s.x - s.r, s.y + 4, 2 * s.r})) return false;
+    }
     return true;
 }
 
@@ -192,13 +205,13 @@ static void draw_labels(struct plot *p)
     size_t n = 0;
     for (size_t i = 0; i < p->v->dots_n && n < LABELS; i++) {
         const struct gp_volcano_dot *d = &p->v->dots[i];
-        if (strcmp(d->k, "worse") != 0 && strcmp(d->k, "better") != 0) continue;
+        if (!is_named(d)) continue;
         struct spot s = spot_of(p, d);
         gp_text_fit_name(&p->text, d->label, strlen(d->label), LABEL_COLUMNS);
         int width = (int)gp_text_width(p->text.data ? p->text.data : "", p->text.n) * ADVANCE + 8;
         struct box right = {s.x + s.r + 4, s.y + 4, width}, left = {s.x - s.r - 4 - width, s.y + 4, width};
-        bool is_right = is_free(taken, n, right);
-        if (is_right || is_free(taken, n, left)) {
+        bool is_right = is_free(p, taken, n, right);
+        if (is_right || is_free(p, taken, n, left)) {
             taken[n++] = is_right ? right : left;
             draw_text(p, is_right ? "halo" : "halo end", is_right ? right.x : s.x - s.r - 4, s.y + 4);
         }

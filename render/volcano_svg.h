@@ -28,7 +28,7 @@ struct gp_volcano {
     double floor_pct; /* dots between -floor and +floor are within the noise */
 };
 
-enum { GP_VOLCANO_WIDTH = 760, GP_VOLCANO_HEIGHT = 340 };
+enum { GP_VOLCANO_WIDTH = 960, GP_VOLCANO_HEIGHT = 400 };
 
 /* An element <svg class="chart volcano"> at the top left of what is open; its style is assets/change.css. */
 void gp_volcano_svg(struct gp_svg *w, const struct gp_volcano *v);

@@ -6,7 +6,7 @@
 
 /* The grid, in pixels. */
 enum {
-    LABEL = 270,                        /* room on the left */
+    LABEL = 320,                        /* room on the left */
     VALUE = 158,                        /* and on the right */
     CHANGE_X = GP_WATERFALL_WIDTH - 62, /* where the absolute change ends; behind it, in percent */
     TOP = 4,
@@ -149,6 +149,10 @@ static void draw_total(struct plot *p, size_t row, const char *name, int64_t v)
 static void put_share(struct plot *p, int64_t change)
 {
     if (p->f->from <= 0) return;
+    if (!change || (change > -p->f->from / 20000 && change < p->f->from / 20000)) {
+        gp_buf_puts(&p->text, change ? "<0.01%" : "0%");
+        return;
+    }
     gp_buf_puts(&p->text, change < 0 ? "\xE2\x88\x92" : change > 0 ? "+" : "");
     int64_t size = change < 0 ? -change : change;
     if (size <= p->f->from) gp_scale_put_share(&p->text, size, p->f->from);

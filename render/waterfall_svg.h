@@ -32,7 +32,7 @@ struct gp_waterfall {
 };
 
 /* In pixels. */
-enum { GP_WATERFALL_WIDTH = 760 };
+enum { GP_WATERFALL_WIDTH = 960 };
 int gp_waterfall_height(const struct gp_waterfall *f);
 
 /* An element <svg class="chart waterfall"> at the top left of what is open; its style is assets/change.css. */

@@ -1,0 +1,298 @@
+#!/bin/sh
+test_description='trace-diff: what it tells, in which form, and how it ends'
+. "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+
+# trace STEPS GEMM RELU [EXTRA] -- steps of 1000 us, in which kernels of so many us follow each other from 100 us on. So the
+# window of a step is 1000 us, and what is not under a kernel is idle because the host launches nothing more.
+trace() {
+    awk -v steps="$1" -v gemm="$2" -v relu="$3" -v extra="$4" 'BEGIN {
+        print "{\"traceEvents\": ["
+        for (i = 0; i < steps; i++) {
+            t = 1000 * i; id = 10 * i; at = t + 100
+            printf "%s{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#%d\",", i ? "," : "", i
+            printf "\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":900}\n", t
+            n = split("gemm " gemm " relu " relu (extra ? " extra " extra : ""), w, " ")
+            for (k = 1; k < n; k += 2) {
+                id++
+                printf ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,"
+                printf "\"ts\":%d,\"dur\":5,\"args\":{\"correlation\":%d}}\n", t + 10 * k, id
+                printf ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":7,\"ts\":%.3f,\"dur\":%.3f,", w[k], at, w[k + 1]
+                printf "\"args\":{\"device\":0,\"stream\":7,\"correlation\":%d}}\n", id
+                at += w[k + 1]
+            }
+        }
+        print "]}"
+    }'
+}
+trace 10 100 50 >base.json
+trace 10 120 50 >slow.json
+trace 10 100 50 30 >more.json
+trace 10 100.2 50.1 >same.json
+echo '[{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":0,"dur":4}]' >cpu.json
+
+test_expect_success 'a slower kernel: found, sized, and part of an exact sum' '
+    status_of trace-diff -f json base.json slow.json && test "$status" -eq 1 &&
+    jq -e ".total == {unit: \"step\", baseline_ns: 150000, current_ns: 170000, change_ns: 20000,
+                      change_pct: .total.change_pct} and (.total.change_pct - 13.3333 | fabs) < 0.001" out &&
+    jq -e "[.operations[] | [.name, .change_type, .change_ns, .baseline.total_ns, .current.total_ns, .significant]] ==
+        [[\"gemm\", \"regression\", 20000, 100000, 120000, true], [\"relu\", \"no_change\", 0, 50000, 50000, false]]" out &&
+    jq -e ".operations[0] | .percall_effect_ns == 20000 and .count_effect_ns == 0 and .overlap_effect_ns == 0
+           and (.change_pct - 20 | fabs) < 0.001 and .baseline.count == 1 and .p_value < 0.001" out &&
+    jq -e "[.attribution[] | select(.change_ns != 0) | [.sort, .operation, .idle_cause, .change_ns]] ==
+        [[\"operation\", \"gemm\", null, 20000], [\"idle\", null, \"host\", -20000]]" out &&
+    jq -e ".baseline.step_ns == 1000000 and .current.step_ns == 1000000 and .residual_ns == 0
+           and .baseline.busy_ns == 150000 and .summary.verdict == \"regression\" and .summary.exit_status == 1" out
+'
+
+test_expect_success 'the other way round every sign is the other one' '
+    trace-diff -f json slow.json base.json >out &&
+    jq -e ".total.change_ns == -20000 and .operations[0].change_ns == -20000
+           and .operations[0].change_type == \"improvement\" and .summary.verdict == \"improvement\"" out &&
+    jq -e "[.attribution[] | select(.change_ns != 0) | .change_ns] == [-20000, 20000]" out
+'
+
+test_expect_success 'a trace against itself: nothing changed' '
+    trace-diff base.json base.json >out 2>err && test_must_be_empty err && head -n 1 out | grep "^NO CHANGE: " &&
+    trace-diff -f json base.json base.json >out &&
+    jq -e ".identical and .summary.verdict == \"no_change\" and ([.operations[].change_ns, .attribution[].change_ns,
+           .total.change_ns] | all(. == 0))" out
+'
+
+test_expect_success 'what is within the noise is no change' '
+    trace-diff -f json base.json same.json >out &&
+    jq -e ".summary | .regressions == 0 and .no_change == 2 and .verdict == \"no_change\"" out
+'
+
+test_expect_success 'a kernel that is new, or gone' '
+    status_of trace-diff -f json --gate none base.json more.json && test "$status" -eq 0 &&
+    jq -e ".operations[0] | .name == \"extra\" and .change_type == \"new\" and .baseline == null and .change_ns == 30000
+           and .change_pct == null" out &&
+    trace-diff -f json --gate none more.json base.json >out &&
+    jq -e ".operations[0] | .name == \"extra\" and .change_type == \"removed\" and .current == null
+           and .change_ns == -30000 and (.change_pct == -100)" out
+'
+
+test_expect_success 'the text begins with the verdict, and its sums are sums' '
+    status_of trace-diff base.json slow.json && test "$status" -eq 1 && test_must_be_empty err &&
+    head -n 1 out | grep "^REGRESSION: .*150 µs -> 170 µs (+13.3%)" &&
+    grep -E "^  gemm +\+20.000 +\+2.00% +1,020.000$" out &&
+    grep -E "^  idle: the host had launched nothing +-20.000 +-2.00% +1,000.000$" out &&
+    grep -E "^  current +0.000 +0% +1,000.000$" out &&
+    grep -E "^  gemm +\+20.0 µs +\+20.0% .* 100 µs" out
+'
+
+test_expect_success 'no line of text is longer than 80 columns, whatever is compared' '
+    for pair in "small small_compiled" "small_forloop small_fused" "decode decode_graph" "fp32 tf32" "math decode"; do
+        set -- $pair &&
+        status_of trace-diff -q "$samples/pairs/$1.trace" "$samples/pairs/$2.trace" &&
+        test -z "$(LC_ALL=C sed "s/[\\x80-\\xbf]//g" out | awk "length > 80")" || return 1
+    done
+'
+
+# ---- gates ----
+
+test_expect_success 'gates: which one is broken is told, and the exit status is 1' '
+    status_of trace-diff --gate op:5% base.json slow.json && test "$status" -eq 1 &&
+    grep "^Gate op:5% is broken: gemm is slower (+20%)" out && grep -E "^  op:5% +BROKEN +\+20% +gemm" out &&
+    status_of trace-diff --gate busy:3% base.json slow.json && test "$status" -eq 1 && grep "^Gate busy:3% is broken" out &&
+    status_of trace-diff --gate gpu_time:10us base.json slow.json && test "$status" -eq 1 &&
+    grep "^Gate gpu_time:10us is broken" out &&
+    status_of trace-diff --gate launches:0 base.json more.json && test "$status" -eq 1 &&
+    grep "^Gate launches:0 is broken" out &&
+    status_of trace-diff --gate gpu_events:0 base.json more.json && test "$status" -eq 1 &&
+    grep "^Gate gpu_events:0 is broken" out
+'
+
+test_expect_success 'gates that hold' '
+    trace-diff --gate op:30% --gate busy:20% --gate launches:0 --gate gpu_time:20us base.json slow.json >out &&
+    ! grep broken out && test "$(grep -c " holds " out)" -eq 4 &&
+    trace-diff --gate op:5% slow.json base.json >out &&
+    trace-diff --gate none base.json slow.json >out && head -n 1 out | grep "^REGRESSION"
+'
+
+test_expect_success 'one of several gates is enough; where text does not go, standard error tells it' '
+    status_of trace-diff -f json --gate op:30% --gate busy:3% base.json slow.json && test "$status" -eq 1 &&
+    jq -e "[.gates[] | [.gate, .broken]] == [[\"op:30%\", false], [\"busy:3%\", true]]" out &&
+    grep "^trace-diff: Gate busy:3% is broken" err && ! grep "op:30%" err
+'
+
+test_expect_success 'step time of one run a side breaks a gate only when it is asked to' '
+    sed "s/\"ts\":\([0-9]*\)/\"ts\":\1/" base.json >copy.json &&
+    trace-diff --gate step:1% base.json slow.json >out &&
+    trace 10 100 50 | awk "{ while (match(\$0, /\"ts\":[0-9.]+/)) { v = substr(\$0, RSTART + 5, RLENGTH - 5);
+        s = s substr(\$0, 1, RSTART - 1) \"\\\"ts\\\":\" (v * 1.5); \$0 = substr(\$0, RSTART + RLENGTH) } print s \$0; s = \"\" }" >late.json &&
+    trace-diff --gate step:10% base.json late.json >out && grep -E "^  step:10% +(undecided|not known|holds)" out &&
+    status_of trace-diff --gate step:10% --gate-wall-single base.json late.json && test "$status" -eq 1 &&
+    grep "^Gate step:10% is broken" out
+'
+
+test_expect_success '--mode simple is a threshold, and says that it is no test' '
+    status_of trace-diff --mode simple base.json slow.json && test "$status" -eq 1 && grep "no test" out &&
+    status_of trace-diff --mode simple --threshold 25% --gate op:25% base.json slow.json && test "$status" -eq 0 &&
+    trace-diff -f json --gate none --mode simple base.json slow.json >out &&
+    jq -e ".operations[0] | .test == \"threshold\" and .p_value == null" out
+'
+
+# ---- what cannot be compared ----
+
+test_expect_success 'an empty trace never passes, on either side' '
+    status_of trace-diff base.json cpu.json && test "$status" -eq 3 && head -n 1 out | grep "^NOT COMPARABLE: .*GPU events" &&
+    status_of trace-diff cpu.json base.json && test "$status" -eq 3 &&
+    status_of trace-diff cpu.json cpu.json && test "$status" -eq 3 &&
+    status_of trace-diff --gate none cpu.json base.json && test "$status" -eq 3 &&
+    status_of trace-diff --any-work --cross-gpu base.json cpu.json && test "$status" -eq 3 &&
+    status_of trace-diff -q -f json base.json cpu.json && test "$status" -eq 3 &&
+    jq -e ".comparable == false and .summary.verdict == \"not_comparable\" and .reasons[0].fatal" out &&
+    grep "^trace-diff: NOT COMPARABLE" err
+'
+
+on_gpu() { sed "s/^{\"traceEvents\"/{\"deviceProperties\": [{\"id\": 0, \"name\": \"$1\"}], \"traceEvents\"/" base.json; }
+
+test_expect_success 'another GPU, unless it is wanted' '
+    on_gpu "NVIDIA H200" >h200.json && on_gpu "NVIDIA A100" >a100.json &&
+    status_of trace-diff h200.json a100.json && test "$status" -eq 3 &&
+    head -n 1 out | grep "^NOT COMPARABLE: .*H200.*A100" &&
+    trace-diff --cross-gpu h200.json a100.json >out && trace-diff h200.json h200.json >out
+'
+
+test_expect_success 'other work, unless it is wanted' '
+    status_of trace-diff -q "$samples/pairs/math.trace" "$samples/pairs/decode.trace" && test "$status" -eq 3 &&
+    head -n 1 out | grep "^NOT COMPARABLE: other work" &&
+    status_of trace-diff -q --any-work --gate none "$samples/pairs/math.trace" "$samples/pairs/decode.trace" &&
+    test "$status" -eq 0
+'
+
+# ---- groups, baselines, predictions ----
+
+test_expect_success 'groups of traces' '
+    status_of trace-diff -f json --gate op:5% --base base.json base.json --current slow.json slow.json same.json &&
+    test "$status" -ne 2 && jq -e ".baseline.inputs == 2 and .current.inputs == 3" out &&
+    status_of trace-diff --base base.json --current slow.json --gate op:5% && test "$status" -eq 1 &&
+    status_of trace-diff --base base.json && test "$status" -eq 2 &&
+    status_of trace-diff --base base.json --gate op:5% slow.json --current slow.json && test "$status" -eq 2
+'
+
+test_expect_success 'baselines that are kept' '
+    trace-diff --baseline-dir kept --save main base.json >out 2>err && test_must_be_empty out && test_must_be_empty err &&
+    test "$(ls kept/main | wc -l)" -eq 1 && test "$(cat kept/main/* | wc -c)" -lt "$(wc -c <base.json)" &&
+    status_of trace-diff --baseline-dir kept --against main --gate op:5% slow.json && test "$status" -eq 1 &&
+    grep "^Gate op:5% is broken: gemm" out &&
+    trace-diff --baseline-dir kept --against main base.json >out && head -n 1 out | grep "^NO CHANGE" &&
+    status_of trace-diff -f json kept/main/*.profile slow.json && test "$status" -eq 1 &&
+    jq -e ".total.change_ns == 20000" out
+'
+
+test_expect_success 'what fails is not kept, and few are' '
+    status_of trace-diff --baseline-dir kept --against main --save main slow.json && test "$status" -eq 1 &&
+    test "$(ls kept/main | wc -l)" -eq 1 &&
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        trace-diff --baseline-dir kept --save main base.json || return 1
+    done &&
+    test "$(ls kept/main | wc -l)" -eq 10 && ls kept/main | head -n 1 | grep "^000004-" &&
+    status_of trace-diff --baseline-dir kept --save main cpu.json && test "$status" -eq 2 && grep "no GPU events" err &&
+    test "$(ls kept/main | wc -l)" -eq 10
+'
+
+test_expect_success 'names of baselines stay within their folder' '
+    for name in ../up a/b .hidden "" "a b" -x; do
+        status_of trace-diff --baseline-dir kept --save="$name" base.json && test "$status" -eq 2 || return 1
+        status_of trace-diff --baseline-dir kept --against="$name" base.json && test "$status" -eq 2 || return 1
+    done &&
+    test ! -e up && test "$(ls -A kept)" = main &&
+    status_of trace-diff --baseline-dir kept --against nothing base.json && test "$status" -eq 2 &&
+    grep "^trace-diff: kept/nothing: no baseline" err &&
+    status_of trace-diff --save main base.json && test "$status" -eq 2 && grep -e "--baseline-dir" err &&
+    head -c 100 kept/main/000004-* >kept/main/000001-0.profile &&
+    status_of trace-diff --baseline-dir kept --against main base.json && test "$status" -eq 2
+'
+
+expect() { printf '{"schema": "gpuprof/expect/1", "predictions": [%s]}\n' "$1"; }
+
+test_expect_success 'predictions: met, better, worse' '
+    expect "{\"metric\": \"gpu_time\", \"low_ns\": -25000, \"high_ns\": -15000},
+            {\"idle\": \"host\", \"low_ns\": 10000, \"high_ns\": 30000},
+            {\"operation\": \"gemm\", \"low_pct\": -20, \"high_pct\": -10}" >met.json &&
+    trace-diff -f json --expect met.json slow.json base.json >out &&
+    jq -e "[.predictions[].outcome] == [\"met\", \"met\", \"met\"]" out &&
+    expect "{\"operation\": \"gemm\", \"low_ns\": -90000, \"high_ns\": -50000}" >more_than.json &&
+    status_of trace-diff --expect more_than.json slow.json base.json && test "$status" -eq 1 &&
+    grep "prediction for .*gemm does not hold (worse)" out &&
+    expect "{\"operation\": \"gemm\", \"low_ns\": -9000, \"high_ns\": -5000}" >less_than.json &&
+    status_of trace-diff -f json --expect less_than.json slow.json base.json &&
+    jq -e "[.predictions[].outcome] == [\"better\"]" out
+'
+
+test_expect_success 'predictions that make no sense' '
+    for text in "" "{}" "[]" "{\"schema\": \"gpuprof/expect/1\"}" "$(expect "")" "$(expect 1)" \
+        "$(expect "{\"metric\": \"gpu_time\"}")" "$(expect "{\"metric\": \"speed\", \"low\": 1, \"high\": 2}")" \
+        "$(expect "{\"metric\": \"step\", \"low_ns\": 2, \"high_ns\": 1}")" \
+        "$(expect "{\"idle\": \"boredom\", \"low_ns\": 1, \"high_ns\": 2}")" \
+        "$(expect "{\"metric\": \"step\", \"idle\": \"host\", \"low_ns\": 1, \"high_ns\": 2}")"; do
+        printf "%s" "$text" >wrong.json &&
+        status_of trace-diff --expect wrong.json base.json slow.json && test "$status" -eq 2 &&
+        test_must_be_empty out && grep "^trace-diff: wrong.json: " err || return 1
+    done
+'
+
+# ---- forms ----
+
+test_expect_success 'folded stacks have two columns that sum to the sides' '
+    trace-diff -f folded --gate none base.json more.json >out &&
+    test "$(awk "{ b += \$(NF - 1); c += \$NF } END { print b, c }" out)" = "150000 180000" && grep "extra 0 30000$" out
+'
+
+test_expect_success 'pictures are well-formed' '
+    for view in waterfall flame flame-base; do
+        trace-diff -f svg --view $view --gate none base.json more.json >$view.svg &&
+        head -c 5 $view.svg | grep "<?xml" && grep "</svg>" $view.svg >/dev/null || return 1
+        if command -v xmllint >/dev/null; then xmllint --noout $view.svg || return 1; fi
+    done &&
+    grep "class=\"new\"" flame.svg >/dev/null && ! grep "class=\"new\"" flame-base.svg
+'
+
+test_expect_success 'the page has the figures, and the object for programs' '
+    trace-diff -f html --gate none base.json slow.json >out && head -c 15 out | grep -i "<!doctype html>" &&
+    grep -q "REGRESSION" out && grep -q "gpuprof/trace-diff/1" out
+'
+
+test_expect_success 'blocks as a graph' '
+    status_of trace-diff -q -f dot "$samples/pairs/small.trace" "$samples/pairs/small_compiled.trace" &&
+    head -n 1 out | grep "^digraph" &&
+    if command -v dot >/dev/null; then dot -Tsvg out >out.svg && grep "<svg" out.svg; fi
+'
+
+test_expect_success 'the same bytes with any number of threads, in any format of the input' '
+    trace-diff -f json --threads 1 --gate none base.json slow.json >one && gzip -kf slow.json &&
+    for n in 0 2 8; do
+        trace-diff -f json --threads $n --gate none base.json slow.json >other && test_cmp one other || return 1
+    done &&
+    trace-convert -q -o slow.trace slow.json && trace-diff -f folded --gate none base.json slow.json >plain &&
+    trace-diff -f folded --gate none base.json slow.trace >ours && test_cmp plain ours &&
+    trace-diff -f folded --gate none base.json - <slow.json.gz >gz && test_cmp plain gz
+'
+
+# ---- wrong use ----
+
+test_expect_success 'wrong use' '
+    for args in "" "base.json" "base.json base.json base.json" "- -" "--gate speed:3% base.json base.json" \
+        "--gate op base.json base.json" "--gate none --gate op:5% base.json base.json" "--alpha 2 base.json base.json" \
+        "--by stream base.json base.json" "--against main --base base.json --current base.json" "--step-marker ( base.json base.json"; do
+        status_of trace-diff --baseline-dir kept $args </dev/null && test "$status" -eq 2 && test_must_be_empty out || return 1
+    done &&
+    status_of trace-diff base.json nowhere.json && test "$status" -eq 2 && grep "^trace-diff: nowhere.json: " err
+'
+
+test_expect_success 'damage is told; with --strict it is an error' '
+    head -n $(($(wc -l <slow.json) - 3)) slow.json >cut.json &&
+    status_of trace-diff --gate none base.json cut.json && test "$status" -eq 0 &&
+    grep "^! cut.json: the input ends early" out && grep "^trace-diff: cut.json: " err &&
+    status_of trace-diff --strict -o result base.json cut.json && test "$status" -eq 2 && test ! -e result
+'
+
+test_expect_success '--verbose tells what was read' '
+    trace-diff -v base.json base.json >out 2>err &&
+    grep -x "trace-diff: baseline: base.json: chrome, compression none: 50 events, 20 of the GPU, clean" err &&
+    grep "^trace-diff: current: base.json: " err
+'
+
+test_done
