@@ -98,38 +98,67 @@ static bool worth(const struct whole *w, int64_t ns)
 
 /* ---- idle ---- */
 
-/* The longest that a gap had of that cause while the host did one thing. */
-static int64_t longest_gap(const struct whole *w, uint32_t cause)
+static const struct gp_idle_culprit *largest_culprit(const struct whole *w, uint32_t cause,
+                                                     bool (*less)(const struct gp_idle_culprit *,
+                                                                  const struct gp_idle_culprit *))
 {
-    int64_t longest = 0;
+    const struct gp_idle_culprit *largest = NULL;
     for (size_t i = 0; i < w->h->devices.n; i++)
         for (size_t k = 0; k < w->h->devices.at[i].culprits.n; k++) {
             const struct gp_idle_culprit *c = &w->h->devices.at[i].culprits.at[k];
-            if (c->cause == cause && c->longest_ns > longest) longest = c->longest_ns;
+            if (c->cause == cause && (!largest || less(largest, c))) largest = c;
         }
-    return longest;
+    return largest;
 }
 
-/* What idle time of that cause lies in, most of all: "aten::item in forward", the operator and the range. */
+static bool has_shorter_gap(const struct gp_idle_culprit *a, const struct gp_idle_culprit *b)
+{
+    return a->longest_ns < b->longest_ns;
+}
+
+static bool is_named(const struct gp_idle_culprit *c)
+{
+    return c->op || c->python || c->range || c->api;
+}
+
+/* What nothing is recorded of leads nowhere. */
+static bool is_less_telling(const struct gp_idle_culprit *a, const struct gp_idle_culprit *b)
+{
+    return is_named(a) == is_named(b) ? a->idle_ns < b->idle_ns : is_named(b);
+}
+
+/* "aten::item in forward", the operator and the range. */
+static void put_culprit(struct gp_buf *b, const struct gp_hta *h, const struct gp_idle_culprit *c)
+{
+    gp_sid inner = c->op ? c->op : c->python ? c->python : c->api;
+    if (inner) gp_buf_puts(b, gp_hta_str(h, inner));
+    if (inner && c->range) gp_buf_puts(b, " in ");
+    if (c->range) gp_buf_puts(b, gp_hta_str(h, c->range));
+}
+
+/* What idle time of that cause lies in, most of all. */
 static gp_sid worst_culprit(struct whole *w, uint32_t cause)
 {
-    const struct gp_idle_culprit *worst = NULL;
-    for (size_t i = 0; i < w->h->devices.n; i++)
-        for (size_t k = 0; k < w->h->devices.at[i].culprits.n; k++) {
-            const struct gp_idle_culprit *c = &w->h->devices.at[i].culprits.at[k];
-            if (c->cause == cause && (c->op || c->python || c->range || c->api) &&
-                (!worst || c->idle_ns > worst->idle_ns))
-                worst = c;
-        }
-    if (!worst) return 0;
-    gp_sid inner = worst->op ? worst->op : worst->python ? worst->python : worst->api;
+    const struct gp_idle_culprit *worst = largest_culprit(w, cause, is_less_telling);
+    if (!worst || !is_named(worst)) return 0;
     struct gp_buf b = {0};
-    if (inner) gp_buf_puts(&b, gp_hta_str(w->h, inner));
-    if (inner && worst->range) gp_buf_puts(&b, " in ");
-    if (worst->range) gp_buf_puts(&b, gp_hta_str(w->h, worst->range));
+    put_culprit(&b, w->h, worst);
     gp_sid where = gp_intern(&w->h->strings, b.data, b.n);
     gp_buf_release(&b);
     return where;
+}
+
+/* One gap that is a quarter of all time of its cause or more, with what the host did in it. */
+static void put_one_gap(struct gp_buf *text, const struct whole *w, uint32_t cause)
+{
+    const struct gp_idle_culprit *c = largest_culprit(w, cause, has_shorter_gap);
+    if (!c || !c->longest_ns || c->longest_ns < w->idle_cause_ns[cause] / 4) return;
+    gp_buf_puts(text, "; ");
+    if (c->longest_ns == w->idle_cause_ns[cause]) gp_buf_puts(text, "all");
+    else put_time(text, c->longest_ns);
+    gp_buf_puts(text, " of it in one gap");
+    gp_buf_puts(text, is_named(c) ? ", in " : " in which nothing is recorded of the host");
+    if (is_named(c)) put_culprit(text, w->h, c);
 }
 
 static void find_idle(struct whole *w)
@@ -137,17 +166,12 @@ static void find_idle(struct whole *w)
     for (uint32_t c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
         if (!worth(w, w->idle_cause_ns[c])) continue;
         struct gp_buf text = {0}, id = {0};
-        int64_t longest = longest_gap(w, c);
         gp_buf_puts(&text, gp_hta_only_processes(w->h) ? "The GPU ran nothing of its process for "
                            : w->h->devices.n > 1       ? "The GPUs were idle for "
                                                        : "The GPU was idle for ");
         put_part(&text, w, w->idle_cause_ns[c]);
         gp_buf_printf(&text, ": %s", gp_idle_cause_text((enum gp_idle_cause)c));
-        if (longest * 4 >= w->idle_cause_ns[c]) {
-            gp_buf_puts(&text, longest == w->idle_cause_ns[c] ? "; all" : "; ");
-            if (longest < w->idle_cause_ns[c]) put_time(&text, longest);
-            gp_buf_puts(&text, " of it in one gap");
-        }
+        put_one_gap(&text, w, c);
         gp_buf_putc(&text, '.');
         gp_buf_printf(&id, "idle_%s", gp_idle_cause_name((enum gp_idle_cause)c));
         add(w, gp_buf_str(&id), w->idle_cause_ns[c], worst_culprit(w, c), &text);

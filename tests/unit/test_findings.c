@@ -71,6 +71,34 @@ static void idle_time_is_told_by_cause_largest_first(void **state)
     gp_hta_release(&h);
 }
 
+// 700 of 1000 us idle, of which 400 in one gap without any record and 200 in one in forward.
+static void one_long_gap_is_named(void **state)
+{
+    (void)state;
+    for (int recorded = 0; recorded < 2; recorded++) {
+        struct gp_hta h;
+        struct gp_hta_device *d = begin(&h);
+        d->idle_cause_ns[GP_IDLE_HOST] = 700000;
+        struct gp_idle_culprit c = {.cause = GP_IDLE_HOST, .idle_ns = 250000, .longest_ns = 200000};
+        c.range = gp_intern_cstr(&h.strings, "forward");
+        GP_VEC_PUSH(&d->culprits, c);
+        c = (struct gp_idle_culprit){.cause = GP_IDLE_HOST, .idle_ns = 450000, .longest_ns = 400000};
+        if (recorded) c.op = gp_intern_cstr(&h.strings, "aten::mm");
+        GP_VEC_PUSH(&d->culprits, c);
+        gp_hta_finish_findings(&h);
+        const struct gp_finding *f = find(&h, "idle_host");
+        assert_string_equal(
+            gp_hta_str(&h, f->text),
+            recorded ? "The GPU was idle for 700 \xC2\xB5s (70.0%): the host had launched nothing; "
+                       "400 \xC2\xB5s of it in one gap, in aten::mm."
+                     : "The GPU was idle for 700 \xC2\xB5s (70.0%): the host had launched nothing; "
+                       "400 \xC2\xB5s of it in one gap in which nothing is recorded of the host.");
+        assert_string_equal(gp_hta_str(&h, f->where), recorded ? "aten::mm" : "forward");
+        GP_VEC_FREE(&d->culprits);
+        gp_hta_release(&h);
+    }
+}
+
 static void hidden_communication_is_no_finding_and_exposed_is(void **state)
 {
     (void)state;
@@ -199,6 +227,7 @@ int main(void)
         cmocka_unit_test(a_busy_device_has_no_findings),
         cmocka_unit_test(nothing_at_all_has_no_findings),
         cmocka_unit_test(idle_time_is_told_by_cause_largest_first),
+        cmocka_unit_test(one_long_gap_is_named),
         cmocka_unit_test(hidden_communication_is_no_finding_and_exposed_is),
         cmocka_unit_test(short_kernels_matter_only_where_the_gpu_waits),
         cmocka_unit_test(small_grids_are_told_where_blocks_are_known),
