@@ -292,6 +292,12 @@ static void judge_count(struct gp_decider *t, uint32_t i)
     else op->change = GP_CHANGE_INCONCLUSIVE;
 }
 
+/* The change may come from graphs, which launch without a pause: no number of steps will tell. */
+static bool is_relaunch(const struct gp_decider *t, const struct gp_diff_op *op)
+{
+    return op->relaunched && llabs(op->change_ns) >= t->least_ns;
+}
+
 /* It is no chance, but a guard does not hold. */
 static gp_sid why_little(struct gp_decider *t, const struct gp_diff_op *op)
 {
@@ -314,7 +320,7 @@ static void judge_tested(struct gp_decider *t, uint32_t i)
         op->change = GP_CHANGE_NONE;
         e->why = gp_diff_text(t->d, "too little time to matter");
     } else if (real) {
-        op->change = GP_CHANGE_NONE;
+        op->change = is_relaunch(t, op) ? GP_CHANGE_INCONCLUSIVE : GP_CHANGE_NONE;
         e->why = why_little(t, op);
     } else if (is_same(t, op)) {
         op->change = GP_CHANGE_NONE;

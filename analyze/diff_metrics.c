@@ -49,6 +49,15 @@ static int64_t structural_change(const struct gp_diff *d)
     return sum;
 }
 
+/* What may come from kernels being launched by graphs on one side alone. */
+static int64_t relaunched_ns(const struct gp_diff *d)
+{
+    double calls = 0;
+    for (size_t i = 0; i < d->ops.n; i++)
+        if (d->ops.at[i].relaunched) calls += d->ops.at[i].side[GP_DIFF_CUR].count;
+    return llround(calls * LEAST_RELAUNCHED);
+}
+
 static void judge_kernel_metric(struct gp_decider *t, struct gp_diff_metric *m, const int64_t *a, size_t n,
                                 const int64_t *b, size_t k)
 {
@@ -64,8 +73,13 @@ static void judge_kernel_metric(struct gp_decider *t, struct gp_diff_metric *m, 
         m->d.test = GP_BY_EQUALITY;
         m->d.why = gp_diff_text(t->d, "the kernels of a step are others");
     }
-    m->d.significant = m->verdict == GP_CHANGE_REGRESSION || m->verdict == GP_CHANGE_IMPROVEMENT;
     if (m->verdict == GP_CHANGE_INCONCLUSIVE) m->d.needed = STEPS_ENOUGH;
+    bool decided = m->verdict == GP_CHANGE_REGRESSION || m->verdict == GP_CHANGE_IMPROVEMENT;
+    if (decided && llabs(m->change) < relaunched_ns(t->d)) {
+        m->verdict = GP_CHANGE_INCONCLUSIVE;
+        m->d.why = gp_diff_text(t->d, "graphs launch without a pause: so little a kernel comes from that");
+    }
+    m->d.significant = m->verdict == GP_CHANGE_REGRESSION || m->verdict == GP_CHANGE_IMPROVEMENT;
 }
 
 /* No noise, unless the steps of a side differ among themselves. */

@@ -40,9 +40,9 @@ static bool say_host(struct gp_buf *b, const struct gp_diff *d)
     const struct gp_diff_metric *blocking = &d->metrics[GP_METRIC_BLOCKING];
     size_t before = b->n;
     if (!graphs->side[GP_DIFF_BASE] != !graphs->side[GP_DIFF_CUR])
-        gp_buf_printf(b, "; kernels are launched %s (%" PRId64 " launches instead of %" PRId64 ")",
-                      graphs->change > 0 ? "by CUDA graphs" : "one by one again", launches->side[GP_DIFF_CUR],
-                      launches->side[GP_DIFF_BASE]);
+        gp_buf_printf(b, "; kernels are launched %s (%" PRId64 " launch%s instead of %" PRId64 ")",
+                      graphs->change > 0 ? "by CUDA graphs" : "one by one", launches->side[GP_DIFF_CUR],
+                      launches->side[GP_DIFF_CUR] == 1 ? "" : "es", launches->side[GP_DIFF_BASE]);
     if (syncs->d.significant)
         gp_buf_printf(b, "; %+" PRId64 " synchronising call%s a %s", syncs->change,
                       llabs(syncs->change) == 1 ? "" : "s", gp_diff_unit_name((enum gp_diff_unit)d->unit));
@@ -77,19 +77,20 @@ static void say_kernels(struct gp_buf *b, const struct gp_diff *d)
     else if (events->change)
         gp_buf_printf(b, "; %" PRId64 " GPU events instead of %" PRId64, events->side[GP_DIFF_CUR],
                       events->side[GP_DIFF_BASE]);
-    if (reshaped * 2 > d->side[GP_DIFF_CUR].gpu_ns)
+    if (reshaped * 4 > d->side[GP_DIFF_CUR].gpu_ns && fabs(d->metrics[GP_METRIC_GPU].change_pct) > 20)
         gp_buf_puts(b, d->metrics[GP_METRIC_GPU].change > 0 ? "; the same kernels over larger grids"
                                                             : "; the same kernels over other grids");
 }
 
-/* The largest term, where it is a third of the whole change. */
+/* The largest term, where it is a sixth of the whole change or more. */
 static void say_cause(struct gp_buf *b, const struct gp_diff *d)
 {
     int64_t step = d->metrics[GP_METRIC_STEP].change;
     if (!step || !d->causes.n) return;
     const struct gp_diff_cause *c = &d->causes.at[0];
-    if (llabs(c->change_ns) * 3 < llabs(step) || (c->change_ns > 0) != (step > 0)) return;
-    gp_buf_puts(b, ": ");
+    int64_t part = llabs(c->change_ns), whole = llabs(step);
+    if (part < whole / 6 || (c->change_ns > 0) != (step > 0)) return;
+    gp_buf_puts(b, part < whole / 2 ? ", most by " : ": ");
     if (c->sort == GP_CAUSE_IDLE)
         gp_buf_printf(b, "idle because %s", gp_idle_cause_text((enum gp_idle_cause)c->index));
     else gp_buf_puts(b, gp_diff_str(d, c->name));
