@@ -1,0 +1,373 @@
+// timeline.js -- the page of trace2timeline in a real browser, as TAP. usage: node timeline.js DIRECTORY SAMPLES
+// The directory holds pages that tests/browser/timeline.t made, SAMPLES the traces that some were made from.
+"use strict";
+const fs = require("node:fs"), path = require("node:path"), zlib = require("node:zlib");
+const { open } = require("./page.js");
+
+const where = path.resolve(process.argv[2]), samples = path.resolve(process.argv[3]);
+let number = 0, failed = 0;
+
+function ok(yes, what, why = "") {
+  console.log((yes ? "ok " : "not ok ") + ++number + " - " + what);
+  if (!yes) {
+    failed++;
+    console.log("# " + String(why).replace(/\n/g, "\n# "));
+  }
+}
+const same = (got, expected, what) => ok(JSON.stringify(got) === JSON.stringify(expected), what, `got ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
+
+// What the tests ask of a page; runs in it.
+const helpers = `
+  window.P = gp.page; window.D = P.data;
+  window.us = (list) => list.map((t) => Math.round(t) / 1000);
+  window.shown = () => us([P.view.t0, P.view.t1]);
+  window.trackOf = (id) => D.tracks.find((t) => t.id.includes(id));
+  window.rest = () => new Promise((r) => setTimeout(r, 450)); // moving has ended, the address is written
+  window.tsv = () => { const b = document.querySelector(".figures .do button:last-child"); let got;
+    navigator.clipboard.writeText = async (t) => { got = t; }; b.click(); return got.trimEnd().split("\\n").map((l) => l.split("\\t")); };
+  window.figure = (what, name) => { const r = tsv().find((x) => x[0] === what && x[1] === name); return r ? Number(r[3]) : null; };
+  window.box = (selector) => { const r = document.querySelector(selector).getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; };
+  window.told = () => document.querySelector(".about .name")?.textContent ?? null;
+  // the middle of an event on the page
+  window.spot = (id, lane, i) => { const t = trackOf(id), row = P.view.rowOf.get(t.index), e = D.at(t.index, lane, i), b = box(".stage");
+    return [b[0] + P.view.x((e.t0 + e.t1) / 2), b[1] + P.view.laneBox(row, lane)[0] + 8]; };
+  // the colour of the picture there
+  window.colour = ([x, y]) => { const c = document.querySelector(".tracks"), b = box(".stage"), one = document.createElement("canvas"); one.width = one.height = 1;
+    const ctx = one.getContext("2d"); ctx.drawImage(c, Math.round(b[0] - x), Math.round(b[1] - y)); return [...ctx.getImageData(0, 0, 1, 1).data.slice(0, 3)]; };
+`;
+
+async function ready(page) {
+  for (let i = 0; i < 400; i++) {
+    if (await page.eval("document.body.dataset.ready || !!document.querySelector('.opening.bad')")) break;
+    await page.sleep(25);
+  }
+  await page.eval(helpers);
+}
+
+async function withPage(name, options, run) {
+  const page = await open("file://" + path.join(where, name) + (options.hash || ""), { width: 1280, ...options });
+  try {
+    await page.call("Log.enable");
+    await page.call("Network.enable");
+    if (options.scripts !== false) await ready(page);
+    await run(page);
+    same(page.problems().map((e) => e.params.exceptionDetails?.exception?.description || e.method), [], `${name}: no exception and no dialog`);
+    const said = page.events.filter((e) => e.method === "Log.entryAdded" || e.method === "Runtime.consoleAPICalled");
+    same(said.map((e) => e.params.entry?.text || e.params.type), [], `${name}: the console is silent`);
+    const asked = page.events.filter((e) => e.method === "Network.requestWillBeSent" && !/^(file|data|blob):/.test(e.params.request.url));
+    same(asked.map((e) => e.params.request.url), [], `${name}: nothing is asked of a network`);
+  } finally {
+    await page.close();
+  }
+}
+
+// ---- the small trace: every figure is computed by hand ----
+
+async function events(page) {
+  same(await page.eval("us([D.span])"), [400], "the trace lasts 400 us");
+  same(await page.eval("[trackOf('stream 7').count, trackOf('stream 7').total / 1000]"), [3, 220], "the stream has 3 events of 220 us");
+  same(await page.eval("[trackOf('thread 1').count, trackOf('thread 1').total / 1000]"), [6, 160], "the thread has 6 events of 160 us");
+  same(await page.eval("trackOf('thread 1').lanes.map((l) => [...l.dur].map((d) => d / 1000))"), [[50, 40, 40], [10, 10, 10]], "calls lie in the lane below their operators");
+  same(await page.eval("us([...trackOf('stream 7').lanes[0].start])"), [30, 140, 300], "kernels start where they started");
+  same(await page.eval("[...document.querySelectorAll('.rows .heading')].length >= 2"), true, "groups have headings");
+}
+
+async function figures(page) {
+  const all = await page.eval("tsv()");
+  const of = (what, name) => Number((all.find((r) => r[0] === what && r[1] === name) || [])[3]);
+  const device = all.find((r) => r[1] === "busy")[0];
+  same([of(device, "busy"), of(device, "idle"), of(device, "outside")], [220000, 150000, 30000], "whole trace: 220 us busy, 150 us idle, 30 us before the first kernel");
+  same(all.filter((r) => r[0] === device && r[1].startsWith("idle: ")).reduce((a, r) => a + Number(r[3]), 0), 150000, "the causes of idle time sum to it");
+  same(of(device, "ampere_sgemm_128x64_nn"), 100000, "kernels have their time");
+  const text = await page.eval("document.querySelector('.device').innerText");
+  ok(/220 µs\s+55\.0%/.test(text) && /150 µs\s+37\.5%/.test(text), "and shares of the range", text);
+
+  // select from 100 us to 200 us by a drag on the ruler
+  const [x, y, w] = await page.eval("box('.ruler')");
+  const drag = async (type, at) => page.call("Input.dispatchMouseEvent", { type, x: x + at * w, y: y + 12, button: "left", buttons: 1, clickCount: 1 });
+  await drag("mousePressed", 0.25);
+  await drag("mouseMoved", 0.4);
+  await drag("mouseMoved", 0.5);
+  await drag("mouseReleased", 0.5);
+  const [a, b] = await page.eval("us(P.state.range)");
+  ok(Math.abs(a - 100) < 0.5 && Math.abs(b - 200) < 0.5, "a drag on the ruler selects time", `${a} ${b}`);
+  same(await page.eval("document.querySelector('.figures h2').textContent"), "Selection", "the figures are those of the selection");
+  await page.eval("P.acts.select([100000, 200000])");
+  same(await page.eval(`['busy', 'idle', 'outside'].map((n) => figure(${JSON.stringify(device)}, n))`), [50000, 50000, 0], "from 100 to 200 us: 50 us busy, 50 us idle");
+  same(await page.eval(`figure(${JSON.stringify(device)}, 'ampere_sgemm_128x64_nn')`), 30000, "of the first kernel the part that lies in it");
+  same(await page.eval(`tsv().filter((r) => r[0] === ${JSON.stringify(device)} && r[2] !== '' && !r[1].startsWith('idle')).length`), 4, "two classes, two kernels");
+  await page.eval("rest()");
+  same(await page.eval("new URLSearchParams(location.hash.slice(1)).get('r')"), "0.1ms-0.2ms", "the selection is in the address");
+  await page.key("Escape");
+  same(await page.eval("P.state.range"), null, "Esc ends the selection");
+}
+
+async function pointing(page) {
+  const spot = await page.eval("spot('stream 7', 0, 0)");
+  await page.move(...spot);
+  ok((await page.eval("document.querySelector('.tip').innerText")).startsWith("ampere_sgemm_128x64_nn"), "what is pointed at is told");
+  await page.click(...spot);
+  await page.sleep(100);
+  same(await page.eval("told()"), "ampere_sgemm_128x64_nn", "a click chooses");
+  const details = await page.eval("document.querySelector('.about').innerText");
+  ok(/100 µs \(100,000 ns\)/.test(details), "with its exact duration", details);
+  ok(/grid/i.test(details) && /4/.test(details), "and what was recorded of it", details);
+  ok(/launched by\s*cudaLaunchKernel/.test(details), "and what launched it", details);
+  same(await page.eval("P.state.arrows.length"), 1, "an arrow leads there");
+  await page.key(",");
+  await page.sleep(100);
+  same(await page.eval("told()"), "cudaLaunchKernel", "a key follows it");
+  await page.key(".");
+  await page.sleep(100);
+  same(await page.eval("told()"), "ampere_sgemm_128x64_nn", "and comes back");
+  await page.key("Escape");
+  same(await page.eval("told()"), null, "Esc ends that");
+}
+
+async function keyboard(page) {
+  await page.eval("document.querySelector('.stage').focus()");
+  await page.key("ArrowRight");
+  const first = await page.eval("told()");
+  ok(first !== null, "an arrow key chooses an event");
+  await page.eval("P.acts.choose({ track: trackOf('stream 7').index, lane: 0, i: 0 })");
+  await page.key("ArrowRight");
+  same(await page.eval("[P.state.chosen.lane, P.state.chosen.i]"), [0, 1], "right: the next event");
+  await page.key("ArrowLeft");
+  same(await page.eval("P.state.chosen.i"), 0, "left: the one before");
+  ok((await page.eval("document.querySelector('.spoken').textContent")).includes("ampere_sgemm"), "it is said");
+  await page.eval("P.acts.choose({ track: trackOf('thread 1').index, lane: 0, i: 1 })");
+  await page.key("ArrowDown");
+  same(await page.eval("told() + ' ' + P.state.chosen.i"), "cudaLaunchKernel 1", "down: what it called");
+  await page.key("ArrowUp");
+  same(await page.eval("told()"), "aten::gelu", "up: who called");
+  await page.key("f");
+  await page.eval("rest()");
+  const [t0, t1] = await page.eval("shown()");
+  ok(t0 <= 100 && t1 >= 140 && t1 - t0 < 80, "f fills the window with it", `${t0} ${t1}`);
+  await page.key("m");
+  same(await page.eval("us(P.state.range)"), [100, 140], "m selects its time");
+  await page.key("0");
+  await page.eval("rest()");
+  same(await page.eval("shown()"), [0, 400], "0: the whole trace");
+  await page.key("w");
+  await page.eval("rest()");
+  same(await page.eval("shown()"), [100, 300], "w zooms in, about the middle");
+  await page.key("d");
+  await page.eval("rest()");
+  same(await page.eval("shown()"), [150, 350], "d moves on by a quarter");
+  await page.key("a");
+  await page.key("s");
+  await page.eval("rest()");
+  same(await page.eval("shown()"), [0, 400], "a and s go back");
+  await page.key("g");
+  await page.eval("rest()");
+  same(await page.eval("us(P.state.range)"), [160, 300], "g: the longest idle gap");
+  await page.key("g");
+  await page.eval("rest()");
+  same(await page.eval("us(P.state.range)"), [130, 140], "g again: the next longest");
+  await page.key("?");
+  same(await page.eval("document.querySelector('dialog.keys').open"), true, "? tells the keys");
+  await page.key("?");
+}
+
+async function mouse(page) {
+  await page.eval("P.acts.choose(null), P.acts.select(null)");
+  await page.key("0");
+  await page.eval("rest()");
+  const [x, y, w] = await page.eval("box('.stage')");
+  await page.call("Input.dispatchMouseEvent", { type: "mouseWheel", x: x + w / 2, y: y + 60, deltaX: 0, deltaY: -120, modifiers: 2 });
+  await page.eval("rest()");
+  const [t0, t1] = await page.eval("shown()");
+  ok(t1 - t0 < 380 && Math.abs(t0 + t1 - 400) < 1, "Ctrl and the wheel zoom about the pointer", `${t0} ${t1}`);
+  const drag = (type, dx) => page.call("Input.dispatchMouseEvent", { type, x: x + w / 2 + dx, y: y + 150, button: "left", buttons: 1, clickCount: 1 });
+  await drag("mousePressed", 0);
+  await drag("mouseMoved", -30);
+  await drag("mouseMoved", -60);
+  await drag("mouseReleased", -60);
+  await page.eval("rest()");
+  const [u0, u1] = await page.eval("shown()");
+  ok(Math.abs(u0 - t0 - 60 * (t1 - t0) / w) < 0.5 && Math.abs(u1 - u0 - t1 + t0) < 0.01, "a drag moves", `${t0} to ${u0}`);
+  const touch = (type, points) => page.call("Input.dispatchTouchEvent", { type, touchPoints: points.map(([px, py], id) => ({ x: px, y: py, id })) });
+  await touch("touchStart", [[x + w / 2 - 50, y + 150]]);
+  await touch("touchStart", [[x + w / 2 - 50, y + 150], [x + w / 2 + 50, y + 150]]);
+  await touch("touchMove", [[x + w / 2 - 100, y + 150], [x + w / 2 + 100, y + 150]]);
+  await touch("touchEnd", []);
+  await page.eval("rest()");
+  const [v0, v1] = await page.eval("shown()");
+  ok(Math.abs((v1 - v0) / (u1 - u0) - 0.5) < 0.02, "two fingers zoom", `${u1 - u0} to ${v1 - v0}`);
+  await page.key("0");
+}
+
+async function searching(page) {
+  const before = await page.eval("colour(spot('stream 7', 0, 0))");
+  await page.key("/");
+  await page.type("sgemm|gelu");
+  await page.sleep(100);
+  same(await page.eval("P.state.search.total"), 3, "a search finds names by regular expression, case ignored");
+  // 100 us and 20 us of 220 us
+  same(await page.eval("document.querySelector('.search output').textContent"), "54.5% of GPU time in 3", "and tells their share of GPU time");
+  same(await page.eval("colour(spot('stream 7', 0, 0))"), before, "matches keep their colour");
+  const faded = await page.eval("colour(spot('stream 7', 0, 2))");
+  ok(Math.min(...faded) > 190, "the others stand back", faded);
+  await page.key("Enter");
+  await page.sleep(50);
+  same(await page.eval("[told(), document.querySelector('.search output').textContent]"), ["ampere_sgemm_128x64_nn", "1 of 3"], "Enter: the first match");
+  await page.key("Enter");
+  await page.sleep(50);
+  same(await page.eval("[told(), document.querySelector('.search output').textContent]"), ["aten::gelu", "2 of 3"], "again: the next in time");
+  await page.key("Escape");
+  same(await page.eval("P.state.search"), null, "Esc ends the search");
+  await page.key("/");
+  await page.type("(");
+  same(await page.eval("document.querySelector('.search output').textContent"), "not a regular expression", "what is none is told");
+  await page.key("Escape");
+  await page.key("Escape");
+}
+
+async function legend(page) {
+  const button = (text) => `[...document.querySelectorAll('.legend-bar button')].find((b) => b.textContent === ${JSON.stringify(text)})`;
+  const before = await page.eval("colour(spot('stream 7', 0, 1))");
+  await page.eval(`${button("matrix multiply")}.click(), rest()`);
+  const white = (c) => c.every((v) => v > 225);
+  ok(!white(before) && white(await page.eval("colour(spot('stream 7', 0, 1))")), "a class alone: the others are not drawn");
+  ok(!white(await page.eval("colour(spot('stream 7', 0, 0))")), "it is");
+  same(await page.eval(`${button("elementwise")}.getAttribute("aria-pressed")`), "false", "and the legend says so");
+  await page.eval(`${button("matrix multiply")}.click(), rest()`);
+  same(await page.eval("colour(spot('stream 7', 0, 1))"), before, "a second click brings all back");
+}
+
+async function restored(page) {
+  await page.eval("P.acts.choose({ track: trackOf('thread 1').index, lane: 0, i: 1 }), P.acts.select([100000, 200000])");
+  await page.key("/");
+  await page.type("gelu");
+  await page.key("Enter");
+  await page.eval("document.querySelector('.stage').focus()");
+  await page.key("w");
+  await page.eval("rest()");
+  await page.eval("document.querySelector('.rows .heading').click(), rest()");
+  const state = "JSON.stringify([shown(), P.state.range, told(), P.state.search && P.state.search.total, [...P.view.closed]])";
+  const before = await page.eval(state);
+  await page.go((await page.eval("location.href")).replace("#", "?#"));
+  await ready(page);
+  same(await page.eval(state), before, "the address brings back window, selection, event, search and folds");
+  ok(/gelu/i.test(before), "(and they were there)", before);
+}
+
+async function table(page) {
+  await page.key("t");
+  same(await page.eval("[...document.querySelectorAll('.tables table')].length"), 2, "t: tables in place of the picture");
+  const tracks = await page.eval("[...document.querySelector('.tables table').tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent))");
+  ok(tracks.some((r) => /stream 7/.test(r[1]) && r[2] === "3" && /^220 µs/.test(r[4])), "all tracks are there", JSON.stringify(tracks));
+  await page.eval("[...document.querySelectorAll('.tables button')].find((b) => /stream 7/.test(b.textContent)).click()");
+  const rows = await page.eval("[...document.querySelectorAll('.tables table')[1].tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent))");
+  same(rows.map((r) => r[4]), ["100 µs", "20.0 µs", "100 µs"], "and the events of one");
+  await page.key("t");
+}
+
+async function attacks(page) {
+  same(await page.eval("document.querySelectorAll('img').length"), 0, "no picture came from a name");
+  same(await page.eval("[...document.querySelectorAll('script')].filter((s) => !s.type).length"), 2, "and no script");
+  for (const at of ["{ track: trackOf('thread 1').index, lane: 0, i: 2 }", "{ track: trackOf('stream 7').index, lane: 0, i: 2 }"]) {
+    await page.eval(`P.acts.choose(${at})`);
+    await page.sleep(120);
+    ok((await page.eval("told()")).startsWith("</script><script>alert("), "a name full of markup is told as it is");
+  }
+  await page.eval("P.acts.choose({ track: trackOf('thread 1').index, lane: 0, i: 2 })");
+  await page.sleep(120);
+  ok((await page.eval("document.querySelector('.about').innerText")).includes("alert(4)"), "and so are its args");
+  await page.key("t");
+  await page.move(...await page.eval("[640, 300]"));
+  await page.key("t");
+  await page.move(...await page.eval("spot('stream 7', 0, 2)"));
+  await page.sleep(50);
+  same(await page.eval("document.querySelectorAll('img').length"), 0, "nowhere it becomes markup");
+  same(await page.eval("performance.getEntriesByType('resource').length"), 0, "nothing is loaded");
+}
+
+const PAGE = "colour([box('.stage')[0] + 300, box('.stage')[1] + box('.stage')[3] - 3])";
+async function themes(page, dark) {
+  same(await page.eval(PAGE), dark ? [20, 23, 28] : [255, 255, 255], (dark ? "dark" : "light") + " as the system is");
+  await page.eval("gp.theme.set('contrast'), rest()");
+  same(await page.eval(PAGE), [0, 0, 0], "high contrast when asked for");
+  await page.eval("gp.theme.set(''), rest()");
+}
+
+async function paper(page) {
+  await page.call("Emulation.setEmulatedMedia", { media: "print" });
+  same(await page.eval("['.picture', '.search', '.page-tools', '.jumps'].filter((s) => getComputedStyle(document.querySelector(s)).display !== 'none')"), [], "on paper there is nothing to press");
+  ok(await page.eval("!!document.querySelector('.still svg') && getComputedStyle(document.querySelector('.still')).display !== 'none'"), "there is the picture that stands still");
+  const { data } = await page.call("Page.printToPDF", { printBackground: true });
+  ok(Buffer.from(data, "base64").length > 8000, "it prints");
+}
+
+async function still(page) {
+  ok(await page.eval("document.querySelectorAll('.still svg rect').length") >= 9, "without scripts there is a picture of all events");
+  same(await page.eval("document.querySelectorAll('button, input, canvas').length"), 0, "and nothing that does nothing");
+  same(await page.eval("document.querySelectorAll('img').length"), 0, "and no markup from names");
+}
+
+// ---- the samples: what the page has is what the trace has ----
+
+// Spans and instants of a Chrome trace by what they are, counted by a program of its own.
+function counted(file) {
+  const trace = JSON.parse(zlib.gunzipSync(fs.readFileSync(file)).toString("utf8").replace(/[\u0000-\u001f]/g, " "));
+  const list = Array.isArray(trace) ? trace : trace.traceEvents, gpu = { n: 0, ns: 0 }, host = { n: 0, ns: 0 };
+  for (const e of list) {
+    if (e.ph !== "X" || e.tid === "PyTorch Profiler") continue;
+    const to = ["kernel", "gpu_memcpy", "gpu_memset"].includes(e.cat) ? gpu : ["cpu_op", "user_annotation", "cuda_runtime", "cuda_driver", "python_function"].includes(e.cat) ? host : null;
+    if (!to) continue;
+    to.n++;
+    to.ns += Math.round(e.dur * 1000);
+  }
+  return { gpu, host };
+}
+
+const totals = `(() => {
+  const gpu = { n: 0, ns: 0 };
+  for (const d of D.devices) for (const t of d.streams) for (const l of D.tracks[t].lanes) for (let i = 0; i < l.n; i++) if (D.kinds[D.kindOf[l.name[i]]].gpu) { gpu.n++; gpu.ns += l.dur[i]; }
+  const lanes = D.tracks.filter((t) => t.lanes).every((t) => { let n = 0, ns = 0; for (const l of t.lanes) { n += l.n; for (let i = 0; i < l.n; i++) ns += l.dur[i]; } return n === t.count && ns === t.total; });
+  return { gpu, lanes, events: D.events, shown: D.shown, names: D.names.length };
+})()`;
+
+async function sample(page, file) {
+  const has = await page.eval(totals);
+  ok(has.lanes, "every track has as many events, and as much time, as it says");
+  same(has.shown, has.events, "none is left out");
+  if (file.endsWith(".json.gz")) same(has.gpu, counted(path.join(samples, file)).gpu, "GPU events and their time are those of the trace");
+  ok(await page.eval("[...document.querySelectorAll('.rows .track')].length") > 0, "tracks have names");
+  for (const key of ["g", "x", "0"]) { await page.key(key); await page.eval("rest()"); }
+  ok(await page.eval("P.paint()") < 250, "a frame is drawn in no time");
+}
+
+(async () => {
+  const small = (run, options = {}) => withPage("small.html", options, run);
+  await small(async (page) => {
+    await events(page);
+    await attacks(page);
+    await page.eval("P.acts.choose(null)");
+    await figures(page);
+    await pointing(page);
+    await searching(page);
+    await legend(page);
+    await table(page);
+  });
+  await small(async (page) => {
+    await keyboard(page);
+    await mouse(page);
+  });
+  await small(restored);
+  await small((page) => themes(page, false));
+  await small((page) => themes(page, true), { dark: true });
+  await small(paper);
+  await small(still, { scripts: false });
+  await small(async (page) => same(await page.eval("document.documentElement.scrollWidth"), 420, "a narrow window needs no scrolling sideways"), { width: 420 });
+  if (fs.existsSync(path.join(where, "empty.html"))) await withPage("empty.html", {}, async (page) => same(await page.eval("D.tracks.length"), 0, "a trace of nothing has a page"));
+  for (const file of fs.readdirSync(samples).filter((f) => /\.(trace|json\.gz)$/.test(f)).sort()) {
+    await withPage(file + ".html", {}, (page) => sample(page, file));
+  }
+  console.log("1.." + number);
+  process.exit(failed ? 1 : 0);
+})().catch((e) => {
+  console.log("Bail out! " + e.stack.replace(/\n/g, "\n# "));
+  process.exit(1);
+});

@@ -1,0 +1,37 @@
+#!/bin/sh
+# The page of trace2timeline in headless Chromium. Skipped where there is no browser.
+here=$(cd "$(dirname "$0")" && pwd)
+for need in node chromium; do
+    command -v $need >/dev/null 2>&1 || { echo "1..0 # SKIP $need is missing"; exit 0; }
+done
+timeline=${GP_BIN:-$here/../../build/release/bin}/trace2timeline
+samples=$here/../../samples
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+
+# Three operators that launch one kernel each. The last of them is called like an attack. In us: the trace begins at 100;
+# the kernels run from 130 to 230, from 240 to 260, from 400 to 500.
+cat >small.json <<'END'
+[{"ph":"M","name":"process_name","pid":1,"args":{"name":"python"}},
+ {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":100,"dur":50,"args":{"Input Dims":[[64,32],[32,16]]}},
+ {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":110,"dur":10,"args":{"correlation":1}},
+ {"ph":"X","cat":"cpu_op","name":"aten::gelu","pid":1,"tid":1,"ts":200,"dur":40},
+ {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":210,"dur":10,"args":{"correlation":2}},
+ {"ph":"X","cat":"cpu_op","name":"</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'\u0007\n","pid":1,"tid":1,"ts":300,"dur":40,
+  "args":{"</script><script>alert(3)</script>":"<img src=x onerror=alert(4)>"}},
+ {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":310,"dur":10,"args":{"correlation":3}},
+ {"ph":"X","cat":"kernel","name":"ampere_sgemm_128x64_nn","pid":0,"tid":7,"ts":130,"dur":100,
+  "args":{"device":0,"stream":7,"correlation":1,"grid":[4,2,1],"block":[128,1,1]}},
+ {"ph":"X","cat":"kernel","name":"void at::native::vectorized_elementwise_kernel<4, at::native::GeluFunctor>(int, float*)","pid":0,"tid":7,"ts":240,"dur":20,
+  "args":{"device":0,"stream":7,"correlation":2}},
+ {"ph":"X","cat":"kernel","name":"</script><script>alert(5)</script><img src=x onerror=alert(6)>","pid":0,"tid":7,"ts":400,"dur":100,
+  "args":{"device":0,"stream":7,"correlation":3}}]
+END
+"$timeline" -q small.json >small.html || exit 1
+for sample in "$samples"/h200/*.json.gz "$samples"/h200/*.trace; do
+    "$timeline" -q "$sample" >"$(basename "$sample").html" || exit 1
+done
+echo '[]' | "$timeline" -q >empty.html 2>/dev/null || rm -f empty.html
+
+node "$here/timeline.js" "$scratch" "$samples/h200"
