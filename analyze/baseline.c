@@ -8,10 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 #include "formats/base/input.h"
 #include "formats/base/output.h"
 
-enum { DIGITS = 6, MOST_FILES = 100000 };
+enum { DIGITS = 6, MOST_FILES = 100000, LEVEL = 9 };
 #define MAX_PROFILE ((size_t)1 << 32)
 static const char suffix[] = ".profile";
 
@@ -132,15 +133,26 @@ static int make_folder(const char *path, struct gp_err *err)
     return gp_fail(err, GP_E_IO, -1, "%s: %s", path, strerror(errno));
 }
 
+/* Compressed: what is read is decompressed whatever it is called. */
+static int pack(struct gp_buf *to, struct gp_profile *p, struct gp_err *err)
+{
+    struct gp_buf bytes = {0};
+    gp_profile_save(p, &bytes);
+    size_t room = ZSTD_compressBound(bytes.n);
+    size_t n = ZSTD_compress(gp_buf_reserve(to, room), room, bytes.data, bytes.n, LEVEL);
+    gp_buf_release(&bytes);
+    if (ZSTD_isError(n)) return gp_fail(err, GP_E_LIMIT, -1, "cannot be compressed");
+    to->n = n;
+    return 0;
+}
+
 static int write_file(const char *path, struct gp_profile *p, struct gp_err *err)
 {
     struct gp_buf bytes = {0};
-    struct gp_output *out = gp_output_open(path, err);
-    if (!out) return -1;
-    gp_profile_save(p, &bytes);
-    gp_output_write(out, bytes.data, bytes.n);
+    struct gp_output *out = pack(&bytes, p, err) ? NULL : gp_output_open(path, err);
+    if (out) gp_output_write(out, bytes.data, bytes.n);
     gp_buf_release(&bytes);
-    return gp_output_close(out, true, err);
+    return out ? gp_output_close(out, true, err) : -1;
 }
 
 /* That an old file stays is no failure: the next save tries again. */

@@ -133,6 +133,15 @@ test_expect_success '--mode simple is a threshold, and says that it is no test' 
     jq -e ".operations[0] | .test == \"threshold\" and .p_value == null" out
 '
 
+test_expect_success 'the example of README fails a build as README shows it' '
+    command=$(sed -n "s/^\$ \(trace-diff .*samples\/pairs.*\)/\1/p" "$GP_SOURCE/README.md") && test -n "$command" &&
+    (cd "$GP_SOURCE" && test_expect_code 1 $command) >out 2>err &&
+    grep -Fx "$(head -n 1 out)" "$GP_SOURCE/README.md" &&
+    for gate in gpu_time:3% launches:0; do
+        grep -Fx "$(grep "^Gate $gate is broken" out)" "$GP_SOURCE/README.md" || return 1
+    done
+'
+
 # ---- what cannot be compared ----
 
 test_expect_success 'an empty trace never passes, on either side' '
