@@ -11,6 +11,7 @@ struct side {
     const struct gp_align_item *item;
     uint32_t n;
     uint32_t *symbol;  /* keys, numbered from 0 on both sides together */
+    uint32_t *form;    /* families, likewise; each unknown one is a number of its own */
     uint32_t *barrier; /* places of barriers */
     uint32_t n_barriers;
 };
@@ -19,8 +20,10 @@ struct side {
 struct run {
     struct gp_align *al;
     struct side a, b;
-    struct gp_lcs lcs;
+    struct gp_lcs lcs;                 /* by symbol, or by form where symbols say little */
+    struct gp_lcs inner;               /* by form, within what lcs has left */
     GP_VEC(struct gp_align_pair) cuts; /* barriers that begin a segment on both sides */
+    uint8_t *form_on_a, *form_on_b;    /* by form: does that side have it? */
     struct gp_map block_groups, segment_groups;
     uint32_t at_a, at_b; /* all before is in pairs and blocks */
     uint32_t segment;    /* that is being worked on */
@@ -240,6 +243,21 @@ static bool one_for_one(const struct run *r, const struct gp_align_block *k)
     return true;
 }
 
+static bool has_kind(const struct side *s, uint32_t from, uint32_t n, uint32_t kind)
+{
+    for (uint32_t i = from; i < from + n; i++)
+        if (s->item[i].kind == kind) return true;
+    return false;
+}
+
+/* Attention in place of products, and what stood between them, is those in one. */
+static bool is_attention_of(const struct side *s, uint32_t from, uint32_t n, const struct side *t,
+                            uint32_t of, uint32_t m)
+{
+    return m > n && has_kind(s, from, n, GP_FRAME_ATTENTION) && !has_kind(t, of, m, GP_FRAME_ATTENTION) &&
+           has_kind(t, of, m, GP_FRAME_GEMM);
+}
+
 /* CLAIMS: what is fused may be said. */
 static enum gp_align_change classify(const struct run *r, const struct gp_align_block *k, bool claims)
 {
@@ -248,6 +266,8 @@ static enum gp_align_change classify(const struct run *r, const struct gp_align_
     if (k->na == k->nb && multiset(&r->a, k->a, k->na) == multiset(&r->b, k->b, k->nb))
         return GP_ALIGN_REORDERED;
     if (one_for_one(r, k)) return GP_ALIGN_RETILED;
+    if (is_attention_of(&r->b, k->b, k->nb, &r->a, k->a, k->na)) return GP_ALIGN_FUSED;
+    if (is_attention_of(&r->a, k->a, k->na, &r->b, k->b, k->nb)) return GP_ALIGN_DEFUSED;
     if (!claims) return GP_ALIGN_CHANGED;
     if (k->na == 1 && k->nb == 1)
         return GP_ALIGN_RETILED; /* what else could it be, between the same barriers */
@@ -328,7 +348,7 @@ static void put_block(struct run *r, struct gp_align_block k)
 }
 
 /* A block of all that lies before (a, b). */
-static void flush(struct run *r, uint32_t a, uint32_t b, bool claims)
+static void put_rest(struct run *r, uint32_t a, uint32_t b, bool claims)
 {
     struct gp_align_block k = {.a = r->at_a, .na = a - r->at_a, .b = r->at_b, .nb = b - r->at_b};
     if (!k.na && !k.nb) return;
@@ -344,20 +364,86 @@ static void put_pair(struct run *r, uint32_t a, uint32_t b)
     r->at_a = a + 1, r->at_b = b + 1;
 }
 
-/* The pairs of the latest match, which began at (a, b), and blocks between them up to (end_a, end_b). */
+/* Two that stand for each other. */
+static void put_one(struct run *r, uint32_t a, uint32_t b)
+{
+    if (r->a.symbol[a] == r->b.symbol[b]) put_pair(r, a, b);
+    else put_block(r, (struct gp_align_block){.a = a, .na = 1, .b = b, .nb = 1, .change = GP_ALIGN_RETILED});
+}
+
+static uint32_t next_barrier(const struct side *s, uint32_t i, uint32_t end)
+{
+    while (i < end && !is_barrier(&s->item[i])) i++;
+    return i;
+}
+
+/* Are both barriers of one kind, and neither of a form that the other side has anywhere? Then neither can have moved. */
+static bool replaces(const struct run *r, uint32_t a, uint32_t b)
+{
+    return r->a.item[a].kind == r->b.item[b].kind && !r->form_on_b[r->a.form[a]] &&
+           !r->form_on_a[r->b.form[b]];
+}
+
+/* Do the barriers before (a, b) replace each other, one by one? */
+static bool all_replaced(const struct run *r, uint32_t a, uint32_t b)
+{
+    uint32_t i = next_barrier(&r->a, r->at_a, a), j = next_barrier(&r->b, r->at_b, b);
+    for (; i < a && j < b; i = next_barrier(&r->a, i + 1, a), j = next_barrier(&r->b, j + 1, b))
+        if (!replaces(r, i, j)) return false;
+    return i == a && j == b;
+}
+
+/* A block of all that lies before (a, b), or several, cut at barriers that replace each other. */
+static void put_replaced(struct run *r, uint32_t a, uint32_t b, bool claims)
+{
+    if (!claims && all_replaced(r, a, b)) {
+        for (;;) {
+            uint32_t i = next_barrier(&r->a, r->at_a, a), j = next_barrier(&r->b, r->at_b, b);
+            if (i == a) break;
+            put_rest(r, i, j, false);
+            put_one(r, i, j);
+        }
+    }
+    put_rest(r, a, b, claims);
+}
+
+/* Blocks of all that lies before (a, b): those of one family that are in the same order are told one by one. */
+static void put_before(struct run *r, uint32_t a, uint32_t b, bool claims)
+{
+    uint32_t from_a = r->at_a, from_b = r->at_b;
+    if (a > from_a && b > from_b && r->inner.budget > 0) {
+        uint32_t na = a - from_a, nb = b - from_b;
+        gp_lcs_match(&r->inner, r->a.form + from_a, na, r->b.form + from_b, nb);
+        bool mostly =
+            r->inner.pairs.n * 2 > (na > nb ? na : nb); /* or else what is fused would be torn apart */
+        for (size_t i = 0; mostly && i < r->inner.pairs.n; i++) {
+            struct gp_lcs_pair p = r->inner.pairs.at[i];
+            put_replaced(r, from_a + p.a, from_b + p.b, claims);
+            put_one(r, from_a + p.a, from_b + p.b);
+        }
+    }
+    put_replaced(r, a, b, claims);
+}
+
+/* What the latest match, which began at (a, b), has found, and blocks between, up to (end_a, end_b). */
 static void put_matched(struct run *r, uint32_t a, uint32_t b, uint32_t end_a, uint32_t end_b, bool claims)
 {
     for (size_t i = 0; i < r->lcs.pairs.n; i++) {
         struct gp_lcs_pair p = r->lcs.pairs.at[i];
-        flush(r, a + p.a, b + p.b, claims);
-        put_pair(r, a + p.a, b + p.b);
+        put_before(r, a + p.a, b + p.b, claims);
+        put_one(r, a + p.a, b + p.b);
     }
-    flush(r, end_a, end_b, claims);
+    put_before(r, end_a, end_b, claims);
 }
 
 static void match(struct run *r, uint32_t a, uint32_t end_a, uint32_t b, uint32_t end_b)
 {
     gp_lcs_match(&r->lcs, r->a.symbol + a, end_a - a, r->b.symbol + b, end_b - b);
+}
+
+static void match_forms(struct run *r, uint32_t a, uint32_t end_a, uint32_t b, uint32_t end_b)
+{
+    gp_lcs_match(&r->lcs, r->a.form + a, end_a - a, r->b.form + b, end_b - b);
 }
 
 /* ---- segments ---- */
@@ -396,6 +482,32 @@ static bool in_one_order(const struct run *r, struct barriers a, struct barriers
     return false;
 }
 
+/* Do no two barriers of the sides have that id? */
+static bool are_foreign(const struct run *r, struct barriers a, struct barriers b, enum level level)
+{
+    struct gp_map of_a = {0};
+    bool foreign = true;
+    for (uint32_t i = 0; i < a.n; i++) *gp_map_put(&of_a, id_at(&r->a.item[a.at[i]], level), 0) = 1;
+    for (uint32_t i = 0; i < b.n && foreign; i++) {
+        uint64_t id = id_at(&r->b.item[b.at[i]], level);
+        foreign = !id || !gp_map_get(&of_a, id);
+    }
+    gp_map_release(&of_a);
+    return foreign;
+}
+
+/* Other libraries, or another type of data, leave nothing to tell an order by but the kinds; and nothing that says that it
+ * is another. */
+static bool in_order_of_kinds(const struct run *r, struct barriers a, struct barriers b)
+{
+    if (a.n != b.n) return false;
+    for (enum level level = BY_KEY; level < LEVELS; level++)
+        if (!are_foreign(r, a, b, level)) return false;
+    for (uint32_t i = 0; i < a.n; i++)
+        if (r->a.item[a.at[i]].kind != r->b.item[b.at[i]].kind) return false;
+    return true;
+}
+
 /* Between one barrier and the next. */
 static void refine(struct run *r, const struct gp_align_segment *s, struct barriers a, struct barriers b)
 {
@@ -405,20 +517,18 @@ static void refine(struct run *r, const struct gp_align_segment *s, struct barri
         match(r, from_a, end_a, from_b, end_b);
         put_matched(r, from_a, from_b, end_a, end_b, true);
         if (i == a.n) return;
-        if (r->a.symbol[end_a] == r->b.symbol[end_b]) put_pair(r, end_a, end_b);
-        else
-            put_block(r, (struct gp_align_block){
-                             .a = end_a, .na = 1, .b = end_b, .nb = 1, .change = GP_ALIGN_RETILED});
+        put_one(r, end_a, end_b);
     }
 }
 
-/* No order to go by: what is the same in it, if that is at least half of the smaller side; else common beginnings and ends,
- * and one block. */
+/* No order to go by: what is the same in it, or of the same family, if that is at least half of the smaller side; else
+ * common beginnings and ends, and one block. */
 static void compare(struct run *r, const struct gp_align_segment *s)
 {
-    uint32_t end_a = s->a + s->na, end_b = s->b + s->nb;
+    uint32_t end_a = s->a + s->na, end_b = s->b + s->nb, smaller = s->na < s->nb ? s->na : s->nb;
     match(r, s->a, end_a, s->b, end_b);
-    if (r->lcs.pairs.n * 2 >= (s->na < s->nb ? s->na : s->nb) || !s->na || !s->nb) {
+    if (r->lcs.pairs.n * 2 < smaller) match_forms(r, s->a, end_a, s->b, end_b);
+    if (r->lcs.pairs.n * 2 >= smaller) {
         put_matched(r, s->a, s->b, end_a, end_b, false);
         return;
     }
@@ -457,7 +567,7 @@ static void align_segments(struct run *r)
         if (!s.na && !s.nb) continue;
         struct barriers a = barriers_in(&r->a, s.a, s.na), b = barriers_in(&r->b, s.b, s.nb);
         s.same_work = a.n == b.n && work_of(&r->a, s.a, s.na) == work_of(&r->b, s.b, s.nb);
-        s.same_order = s.same_work && in_one_order(r, a, b);
+        s.same_order = s.same_work && (in_one_order(r, a, b) || in_order_of_kinds(r, a, b));
         s.group = segment_group(r, a, b);
         s.a_ns = sum_ns(&r->a, s.a, s.na), s.b_ns = sum_ns(&r->b, s.b, s.nb);
         r->segment = (uint32_t)r->al->segments.n;
@@ -471,16 +581,30 @@ static void align_segments(struct run *r)
 
 /* ---- sides ---- */
 
-/* Keys as numbers from 0 on, and the places of barriers. */
-static void prepare(struct side *s, const struct gp_align_item *item, size_t n, struct gp_map *number)
+/* Numbers from 0 on for keys and families, which are the same on both sides. */
+struct numbers {
+    struct gp_map key, family;
+};
+
+static void prepare(struct side *s, const struct gp_align_item *item, size_t n, struct numbers *of)
 {
     *s = (struct side){.item = item, .n = (uint32_t)n};
-    s->symbol = gp_alloc((n ? n : 1) * sizeof *s->symbol);
-    s->barrier = gp_alloc((n ? n : 1) * sizeof *s->barrier);
+    s->symbol = gp_alloc((n + 1) * sizeof *s->symbol);
+    s->form = gp_alloc((n + 1) * sizeof *s->form);
+    s->barrier = gp_alloc((n + 1) * sizeof *s->barrier);
     for (uint32_t i = 0; i < n; i++) {
-        s->symbol[i] = *gp_map_put(number, item[i].key, (uint32_t)number->n);
+        uint64_t family = item[i].family ? item[i].family : UINT64_C(1) << 32 | of->family.n;
+        s->symbol[i] = *gp_map_put(&of->key, item[i].key, (uint32_t)of->key.n);
+        s->form[i] = *gp_map_put(&of->family, family, (uint32_t)of->family.n);
         if (is_barrier(&item[i])) s->barrier[s->n_barriers++] = i;
     }
+}
+
+static uint8_t *forms_of(const struct side *s, size_t forms)
+{
+    uint8_t *has = gp_zalloc(forms + 1);
+    for (uint32_t i = 0; i < s->n; i++) has[s->form[i]] = 1;
+    return has;
 }
 
 /* Which side is taken for A: of mirror images only one may be worked on, because searches have their preferences. */
@@ -582,25 +706,33 @@ void gp_align_run(struct gp_align *al, const struct gp_align_item *a, size_t na,
                   const struct gp_align_item *b, size_t nb)
 {
     bool swap = order_of_sides(a, na, b, nb) > 0;
-    struct run r = {.al = al, .lcs = {.budget = GP_ALIGN_BUDGET, .edits = GP_ALIGN_EDITS}};
-    struct gp_map number = {0};
-    prepare(&r.a, swap ? b : a, swap ? nb : na, &number);
-    prepare(&r.b, swap ? a : b, swap ? na : nb, &number);
+    struct gp_lcs search = {.budget = GP_ALIGN_BUDGET, .edits = GP_ALIGN_EDITS};
+    struct run r = {.al = al, .lcs = search, .inner = search};
+    struct numbers of = {0};
+    prepare(&r.a, swap ? b : a, swap ? nb : na, &of);
+    prepare(&r.b, swap ? a : b, swap ? na : nb, &of);
+    r.form_on_a = forms_of(&r.a, of.family.n);
+    r.form_on_b = forms_of(&r.b, of.family.n);
     choose_cuts(&r);
     align_segments(&r);
-    al->bounded = r.lcs.bounded;
+    al->bounded = r.lcs.bounded || r.inner.bounded;
     if (swap) mirror(al);
     sort_groups(al);
     struct side *sides[] = {&r.a, &r.b};
     for (size_t i = 0; i < 2; i++) {
         free(sides[i]->symbol);
+        free(sides[i]->form);
         free(sides[i]->barrier);
     }
-    gp_map_release(&number);
+    free(r.form_on_a);
+    free(r.form_on_b);
+    gp_map_release(&of.key);
+    gp_map_release(&of.family);
     gp_map_release(&r.block_groups);
     gp_map_release(&r.segment_groups);
     GP_VEC_FREE(&r.cuts);
     gp_lcs_release(&r.lcs);
+    gp_lcs_release(&r.inner);
 }
 
 void gp_align_release(struct gp_align *al)

@@ -23,8 +23,8 @@ struct keys {
 
 /* A kernel's keys, as sids of `keys`. */
 struct kernel_keys {
-    uint32_t code, family;
-    bool fused;
+    uint32_t code, form;
+    bool fused, helper;
 };
 
 /* One side: its step that stands for all. */
@@ -96,12 +96,12 @@ static uint32_t key_of(struct keys *k, const struct gp_buf *text)
 static struct kernel_keys keys_of_kernel(struct keys *k, const char *name, size_t n)
 {
     struct gp_buf text = {0};
-    struct kernel_keys keys = {.fused = gp_kernel_is_fused(name, n)};
+    struct kernel_keys keys = {.fused = gp_kernel_is_fused(name, n), .helper = gp_kernel_is_helper(name, n)};
     gp_kernel_code(&text, name, n);
     keys.code = key_of(k, &text);
     text.n = 0;
-    gp_kernel_family(&text, name, n);
-    keys.family = key_of(k, &text);
+    gp_kernel_form(&text, name, n);
+    keys.form = key_of(k, &text);
     gp_buf_release(&text);
     return keys;
 }
@@ -147,9 +147,9 @@ static void make_items(struct blocks *b, struct side *s)
         uint32_t *role = gp_map_put(&roles, (uint64_t)e->place << 8 | kernel->kind, NONE);
         if (*role == NONE) *role = role_of(&b->keys, s->p, e);
         s->item[i] = (struct gp_align_item){.key = keys->code,
-                                            .family = keys->family,
+                                            .family = keys->form,
                                             .role = *role,
-                                            .kind = kernel->kind,
+                                            .kind = keys->helper ? GP_FRAME_COMPUTE : kernel->kind,
                                             .fused = keys->fused,
                                             .dur_ns = e->dur_ns};
     }

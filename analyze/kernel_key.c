@@ -586,6 +586,64 @@ void gp_kernel_family(struct gp_buf *to, const char *name, size_t n)
     gp_buf_release(&code);
 }
 
+/* ---- form ---- */
+
+/* Words of libraries that say which types they compute with. */
+static bool is_type_word(struct gp_span word)
+{
+    static const char types[] =
+        "f16 f32 f64 bf16 tf32 fp16 fp32 fp64 fp8 e4m3 e5m2 c64 c128 f8e4m3 f8e5m2 f16f16 f16f32 f32f32 "
+        "bf16bf16 bf16f32 tf32f32 half float double tst hsh sss tss hss ttt hhh ddd qqtst i8 i32 i64";
+    return is_listed(word, types);
+}
+
+/* "sgemm", "hgemm", "dgemm" and so on are gemm. */
+static struct gp_span without_precision(struct gp_span word)
+{
+    bool one = word.n == strlen("sgemm") && strchr("sdhcz", word.s[0]) && gp_span_ends(word, "gemm");
+    return one ? gp_span_cut(word, 1, word.n) : word;
+}
+
+static void put_form(struct gp_buf *to, struct gp_span family)
+{
+    size_t end = 0, begin = to->n;
+    while (end < family.n && family.s[end] != '<') end++;
+    for (size_t i = 0, stop; i <= end; i = stop + 1) {
+        for (stop = i; stop < end && family.s[stop] != '_';) stop++;
+        struct gp_span word = gp_span_cut(family, i, stop);
+        if (i && is_type_word(word)) continue;
+        if (i) gp_buf_putc(to, '_');
+        put(to, without_precision(word));
+    }
+    if (end == family.n || to->n == begin) return;
+    struct gp_span rest = gp_span_cut(family, end + 1, family.n - (family.s[family.n - 1] == '>')), arg;
+    bool any = false;
+    while (gp_cxx_next(&rest, &arg))
+        if (!is_type_word(arg) && !find_type(arg)) put_item(to, arg, &any);
+    if (any) gp_buf_putc(to, '>');
+}
+
+void gp_kernel_form(struct gp_buf *to, const char *name, size_t n)
+{
+    struct gp_buf family = {0};
+    gp_kernel_family(&family, name, n);
+    size_t begin = to->n;
+    if (family.n) put_form(to, gp_span_of(family.data, family.n));
+    if (to->n == begin) gp_buf_put(to, family.data, family.n);
+    gp_buf_release(&family);
+}
+
+bool gp_kernel_is_helper(const char *name, size_t n)
+{
+    static const char *const words[] = {"splitKreduce",  "ReduceSplitK",  "computeOffsets", "OffsetsKernel",
+                                        "nchwToNhwc",    "nhwcToNchw",    "im2col",         "col2im",
+                                        "splitk_reduce", "split_k_reduce"};
+    struct gp_span t = gp_span_of(name, n);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (contains(t, words[i])) return true;
+    return false;
+}
+
 /* ---- role ---- */
 
 const char *gp_phase_word(enum gp_phase phase)

@@ -10,6 +10,7 @@
  * | code | the same source: other builds, other launch parameters, other numbering | triton_poi_fused_add_mul |
  * | family | what a library or an autotuner takes in place of each other: tiles, stages, vector widths, split-k,
  *   algorithms of collectives, variants for small and large inputs | ampere_sgemm_nn |
+ * | form | the same for another type of data | ampere_gemm_nn |
  * | role | the same purpose: class, operator and phase | gemm addmm backward |
  *
  * A looser key is a function of the stricter ones: names of one code have one family. Several kernels of a step may have
@@ -31,6 +32,9 @@
  * compiler gives go; the functors and the type of the data stay. */
 void gp_kernel_code(struct gp_buf *to, const char *name, size_t n);
 void gp_kernel_family(struct gp_buf *to, const char *name, size_t n);
+/* The family without types of data: for float and bfloat16 runs of one program. Libraries of matrix products take other
+ * kernels for other types, of which only some have one form. */
+void gp_kernel_form(struct gp_buf *to, const char *name, size_t n);
 
 enum gp_phase { GP_PHASE_UNKNOWN, GP_PHASE_FORWARD, GP_PHASE_BACKWARD, GP_PHASE_OPTIMIZER };
 /* "", "forward", "backward", "optimizer" */
@@ -41,6 +45,9 @@ const char *gp_phase_word(enum gp_phase phase);
 void gp_kernel_role(struct gp_buf *to, enum gp_frame_kind kind, const char *op, size_t n,
                     enum gp_phase phase);
 
+/* Is this a helper of a matrix product or convolution: the sum of its parts, offsets, another layout of its input? Which of
+ * them there are changes with the tile. */
+bool gp_kernel_is_helper(const char *name, size_t n);
 /* Does the compiler that made this kernel join operations in one (Triton's "fused" names, nvFuser, XLA)? */
 bool gp_kernel_is_fused(const char *name, size_t n);
 

@@ -122,6 +122,42 @@ static void other_work_is_another_family(void **state)
         assert_false(same(gp_kernel_family, pairs[i][0], pairs[i][1]));
 }
 
+static void other_types_of_data_are_one_form(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
+         "std::array<char*, 3ul> >(int)",
+         "void at::native::vectorized_elementwise_kernel<8, at::native::CUDAFunctor_add<c10::BFloat16>, "
+         "std::array<char*, 3ul> >(int)"},
+        {"nvjet_sm90_tst_128x128_64x6_2x1_v_bz_NNT", "nvjet_sm90_hsh_192x128_64x5_1x2_h_bz_coopB_NNT"},
+        {"ncclDevKernel_AllReduce_Sum_f32_RING_LL", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"},
+        {"ampere_sgemm_128x64_nn", "ampere_hgemm_64x64_nn"},
+        {"void softmax_warp_forward<float, float, float, 10, true, false>(int)",
+         "void softmax_warp_forward<c10::Half, c10::Half, float, 10, true, false>(int)"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        assert_true(same(gp_kernel_form, pairs[i][0], pairs[i][1]));
+        assert_false(same(gp_kernel_family, pairs[i][0], pairs[i][1]));
+    }
+    assert_false(same(gp_kernel_form, "ampere_sgemm_128x64_nn", "ampere_sgemm_128x64_nt"));
+    expect(gp_kernel_form, "void axpy<float>(int)", "axpy");
+    expect(gp_kernel_form, "f32", "f32");
+    expect(gp_kernel_form, "", "");
+}
+
+static void helpers_of_products_are_known(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"void splitKreduce_kernel<32, 16, int, float>(int)",
+                                        "void cutlass::Kernel<cutlass::reduction::ReduceSplitK<int>>(int)",
+                                        "cask_cudnn_train::computeWgradSplitKOffsetsKernel(int)"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_true(gp_kernel_is_helper(names[i], strlen(names[i])));
+    assert_false(gp_kernel_is_helper("nvjet_sm90_tst_192x192_64x3_2x1_v_bz_coopB_splitK_NNN", 53));
+    assert_false(gp_kernel_is_helper("", 0));
+}
+
 static void numbers_that_compilers_give_go(void **state)
 {
     (void)state;
@@ -226,6 +262,10 @@ static void any_bytes_have_keys(void **state)
         }
         gp_kernel_code(&code, name.data, name.n);
         gp_kernel_family(&family, name.data, name.n);
+        struct gp_buf form = {0};
+        gp_kernel_form(&form, name.data, name.n);
+        assert_true(form.n && form.n <= family.n + 16);
+        gp_buf_release(&form);
         if (!family.n || family.n > code.n + 16)
             fail_msg("%s: %s: %s", gp_buf_str(&name), gp_buf_str(&code), gp_buf_str(&family));
         assert_true(code.n && code.n <= 2 * name.n + 64);
@@ -266,6 +306,8 @@ int main(void)
         cmocka_unit_test(cut_mangled_names_keep_what_can_be_read),
         cmocka_unit_test(tiles_and_stages_are_one_family),
         cmocka_unit_test(other_work_is_another_family),
+        cmocka_unit_test(other_types_of_data_are_one_form),
+        cmocka_unit_test(helpers_of_products_are_known),
         cmocka_unit_test(numbers_that_compilers_give_go),
         cmocka_unit_test(roles_join_a_class_an_operator_and_a_phase),
         cmocka_unit_test(kernels_of_several_operations_are_known),
