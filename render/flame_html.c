@@ -28,7 +28,8 @@ struct writer {
     struct gp_strings names;
     GP_VEC(struct frame) frames;
     struct gp_map by_name; /* label << 8 | kind -> index into frames */
-    struct gp_buf text;    /* scratch */
+    uint32_t *last;     /* by name of the tree at hand: 1 + the frame that it was found to be; 0: none yet */
+    struct gp_buf text; /* scratch */
 };
 
 /* ---- the trees as columns ---- */
@@ -38,8 +39,8 @@ static gp_sid take_name(struct writer *x, const struct gp_flame *f, gp_sid sid)
     return gp_intern(&x->names, gp_string(&f->strings, sid), gp_string_len(&f->strings, sid));
 }
 
-/* Index of the frame that is called SID in F. */
-static uint32_t frame_of(struct writer *x, const struct gp_flame *f, gp_sid sid, uint32_t kind)
+/* Index of the frame that is called SID in F; made when it is new. */
+static uint32_t find_frame(struct writer *x, const struct gp_flame *f, gp_sid sid, uint32_t kind)
 {
     gp_sid label =
         gp_string_len(&f->strings, sid) ? take_name(x, f, sid) : gp_intern_cstr(&x->names, "(no name)");
@@ -53,6 +54,14 @@ static uint32_t frame_of(struct writer *x, const struct gp_flame *f, gp_sid sid,
     }
     GP_VEC_PUSH(&x->frames, frame);
     return (uint32_t)x->frames.n - 1;
+}
+
+static uint32_t frame_of(struct writer *x, const struct gp_flame *f, const struct gp_calltree_node *node)
+{
+    uint32_t *last = &x->last[node->name];
+    if (!*last || x->frames.at[*last - 1].kind != node->kind)
+        *last = find_frame(x, f, node->name, node->kind) + 1;
+    return *last - 1;
 }
 
 /* The children of each node in the order in which they were made, which is that of the trace. */
@@ -91,21 +100,26 @@ static uint32_t next_node(const struct gp_calltree *tree, const struct order *o,
     return node == GP_CALLTREE_ROOT ? 0 : o->next[node];
 }
 
-enum column { COLUMN_UP, COLUMN_FRAME, COLUMN_SELF, COLUMN_EVENTS, COLUMN_BYTES };
+enum column { COLUMN_UP, COLUMN_FRAME, COLUMN_SELF, COLUMN_EVENTS, COLUMN_BYTES, COLUMNS };
 
-/* One number for each node but the root (of which only what it weighs itself is told). */
-static void pack_column(struct writer *x, const struct gp_flame *f, const struct order *o, enum column column,
-                        struct gp_buf *to)
+/* One number for each node in each column; the root, which has no frame, is in those of the weights alone. */
+static void pack_columns(struct writer *x, const struct gp_flame *f, const struct order *o,
+                         struct gp_buf *columns)
 {
     const struct gp_calltree *tree = &f->tree;
     uint32_t node = GP_CALLTREE_ROOT, up = 0;
     do {
         const struct gp_calltree_node *n = &tree->nodes.at[node];
-        if (column == COLUMN_SELF) gp_pack_u64(to, (uint64_t)n->self);
-        else if (column == COLUMN_EVENTS) gp_pack_u64(to, (uint64_t)gp_calltree_extra_of(tree, node).events);
-        else if (column == COLUMN_BYTES) gp_pack_u64(to, (uint64_t)gp_calltree_extra_of(tree, node).bytes);
-        else if (node && column == COLUMN_UP) gp_pack_u64(to, up);
-        else if (node) gp_pack_u64(to, frame_of(x, f, n->name, n->kind));
+        gp_pack_u64(&columns[COLUMN_SELF], (uint64_t)n->self);
+        if (tree->extra.n) {
+            struct gp_calltree_extra extra = gp_calltree_extra_of(tree, node);
+            gp_pack_u64(&columns[COLUMN_EVENTS], (uint64_t)extra.events);
+            gp_pack_u64(&columns[COLUMN_BYTES], (uint64_t)extra.bytes);
+        }
+        if (node != GP_CALLTREE_ROOT) {
+            gp_pack_u64(&columns[COLUMN_UP], up);
+            gp_pack_u64(&columns[COLUMN_FRAME], frame_of(x, f, n));
+        }
         node = next_node(tree, o, node, &up);
     } while (node);
 }
@@ -116,9 +130,15 @@ static void pack_tree(struct writer *x, const struct gp_flame *f, struct gp_buf 
     gp_pack_u64(to, f->tree.nodes.n);
     if (!f->tree.nodes.n) return;
     struct order o = order_of(&f->tree);
-    for (int column = COLUMN_UP; column <= (f->tree.extra.n ? COLUMN_BYTES : COLUMN_SELF); column++)
-        pack_column(x, f, &o, (enum column)column, to);
+    struct gp_buf columns[COLUMNS] = {{0}};
+    x->last = gp_zalloc(((size_t)f->strings.n + 1) * sizeof *x->last);
+    pack_columns(x, f, &o, columns);
+    for (int i = 0; i < COLUMNS; i++) {
+        gp_buf_put(to, columns[i].data, columns[i].n);
+        gp_buf_release(&columns[i]);
+    }
     free_order(&o);
+    free(x->last);
 }
 
 static void pack_frames(const struct writer *x, struct gp_buf *to)

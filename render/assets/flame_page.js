@@ -57,12 +57,15 @@ function unpackTree(r, measures, rootFrame) {
   });
 }
 
+const unpacking = make("p", { className: "facts", role: "status", textContent: "The interactive view is being unpacked \u2026" });
+main.querySelector("header").append(unpacking);
 const frames = await unpackFrames(), ROOT = frames;
 const measures = [];
 {
   const r = gp.reader(await gp.unpack("flame-trees"));
   for (const t of meta.trees) measures.push(...unpackTree(r, t.measures, ROOT));
 }
+unpacking.remove();
 const weighed = measures.filter((m) => m.whole > 0);
 if (!weighed.length) return; // the still picture says what there is to say
 const opened = weighed.find((m) => m.id === meta.opened) || weighed[0];
@@ -778,7 +781,7 @@ function folded() {
   return parts;
 }
 
-const saveButton = make("button", { type: "button", textContent: "Stacks", title: "save all stacks with this weight as folded text",
+const saveButton = make("button", { type: "button", textContent: "Save stacks", title: "save all stacks with this weight as folded text",
   onclick: () => gp.save(gp.fileName(`.${measure.id}.folded`), "text/plain", ...folded()) });
 
 // ---- the mouse ----
@@ -837,8 +840,8 @@ const whole = () => { for (const s of [...sides].reverse()) if (s.zoom !== s.roo
 const toArranged = (id) => setView({ arranged: arranged === id ? "" : id, sandwich: "" });
 
 gp.keys.add([
-  ["ArrowUp", "to the parent", () => go("out")], ["ArrowDown", "to the widest child", () => go("in")],
-  ["ArrowLeft", "to the neighbour on the left", () => go("left")], ["ArrowRight", "to the neighbour on the right", () => go("right")],
+  ["ArrowUp ArrowDown", "to the parent, to the widest child", (e) => go(e.key === "ArrowUp" ? "out" : "in")],
+  ["ArrowLeft ArrowRight", "to the neighbours", (e) => go(e.key === "ArrowLeft" ? "left" : "right")],
   ["Enter", "zoom to the selected frame (or click it)", () => { if (current) { const of = current; zoomTo(of); select(of); } }],
   ["0", "back to the whole picture", whole],
   ["i", "inverted, and back", () => toArranged("inverted")], ["k", "by kernel or name, and back", () => toArranged("names")],
@@ -846,7 +849,7 @@ gp.keys.add([
   ["o", "widest first, or as met", () => setView({ order: order ? "" : "first" })],
   ["t", "table of names", () => setTable(!asTable)],
   ["c", "copy the name of the selected frame", async () => { if (current) gp.say(await gp.copy(fullOf(current)) ? "copied" : "copying is not allowed here"); }],
-  ...weighed.map((m, i) => [String(i + 1), m.text, () => setView({ measure: m })]),
+  [weighed.map((m, i) => i + 1).join(" "), weighed.map((m) => m.text).join(", "), (e) => setView({ measure: weighed[e.key - 1] })],
 ], "Flame graph");
 gp.keys.onEscape(() => { if (sides.every((s) => s.zoom === s.root)) return false; whole(); return true; });
 gp.keys.onEscape(() => { if (!sandwich || current) return false; setView({ sandwich: "" }); return true; });

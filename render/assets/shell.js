@@ -375,7 +375,7 @@ document.body.append(tipBox);
 const tip = {
   // name in full, then lines of figures; near the point x, y of the window
   show(x, y, name, lines) {
-    tipBox.replaceChildren(make("b", { textContent: cut(name, 600) }), ...lines.filter(Boolean).map((textContent) => make("span", { textContent })));
+    tipBox.replaceChildren(make("b", { textContent: cut(name, 360) }), ...lines.filter(Boolean).map((textContent) => make("span", { textContent })));
     tipBox.hidden = false;
     const w = tipBox.offsetWidth, h = tipBox.offsetHeight;
     tipBox.style.left = Math.max(4, Math.min(x + 14, innerWidth - w - 6)) + "px";
@@ -452,6 +452,7 @@ function pageTools(...more) {
     ...THEMES.map(([value, text]) => make("option", { value, textContent: text })));
   select.value = asked;
   select.addEventListener("change", () => theme.set(select.value));
+  theme.on(() => { select.value = asked; });
   return make("div", { className: "page-tools" }, ...more, select,
     make("button", { type: "button", textContent: "Print", onclick: () => print() }),
     make("button", { type: "button", textContent: "?", title: "keys (?)", "aria-label": "keys", onclick: help }));

@@ -26,7 +26,7 @@ const helpers = `
   window.pixel = (part, row) => { const c = document.querySelector("canvas"), g = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
     g.drawImage(c, -Math.round(c.width * part), -(4 + 20 * row + 2)); return [...g.getImageData(0, 0, 1, 1).data].slice(0, 3).join(); };
   window.press = (label) => [...document.querySelectorAll("button")].find((b) => b.textContent === label).click();
-  window.saved = () => { let all = null; const save = gp.save; gp.save = (name, type, ...parts) => { all = parts.join(""); }; press("Stacks"); gp.save = save; return all; };
+  window.saved = () => { let all = null; const save = gp.save; gp.save = (name, type, ...parts) => { all = parts.join(""); }; press("Save stacks"); gp.save = save; return all; };
 `;
 
 async function ready(page) {
