@@ -93,9 +93,13 @@ gp_sid gp_lanes_intern(struct gp_lanes_build *b, const struct gp_buf *text, bool
     return sid;
 }
 
+/* Without blanks at the end, which profilers leave. */
 static void put_sid(struct gp_buf *to, const struct gp_trace *t, gp_sid sid)
 {
-    gp_buf_put(to, gp_trace_str(t, sid), gp_string_len(&t->strings, sid));
+    const char *s = gp_trace_str(t, sid);
+    size_t n = gp_string_len(&t->strings, sid);
+    while (n && s[n - 1] == ' ') n--;
+    gp_buf_put(to, s, n);
 }
 
 /* ---- groups and tracks ---- */
@@ -203,6 +207,21 @@ static enum gp_frame_kind kind_of(const struct gp_lanes *l, uint32_t table, uint
     }
 }
 
+static uint32_t find_name(struct gp_lanes_build *b, uint32_t table, uint32_t row, gp_sid sid, uint64_t key)
+{
+    struct gp_lanes *l = b->l;
+    uint32_t id = *gp_map_put(&b->names, key, UINT32_MAX);
+    if (id != UINT32_MAX) return id;
+    uint8_t kind = (uint8_t)kind_of(l, table, row);
+    uint64_t same = (uint64_t)(64 + kind) << 33 | (uint64_t)(table == GP_LANES_STEP) << 32 | sid;
+    id = *gp_map_put(&b->names, same, (uint32_t)l->names.n);
+    if (id == l->names.n) {
+        GP_VEC_PUSH(&l->names, ((struct gp_lanes_name){sid, kind, table == GP_LANES_STEP}));
+        GP_VEC_PUSH(&b->uses, 0);
+    }
+    return *gp_map_put(&b->names, key, 0) = id;
+}
+
 /* Equal names of one kind are one; the kind of a Python frame follows from its name. */
 static uint32_t name_of(struct gp_lanes_build *b, uint32_t table, uint32_t row)
 {
@@ -211,19 +230,11 @@ static uint32_t name_of(struct gp_lanes_build *b, uint32_t table, uint32_t row)
                  : table == GP_LANES_STEP ? l->hta->steps.at[row].name
                                           : l->v->t->events[table].name[row];
     uint32_t sort = table == GP_GPU ? GP_TABLE_COUNT + 2 + (uint32_t)gp_view_kind(l->v, row) : table;
-    uint32_t id = *gp_map_put(&b->names, (uint64_t)sort << 32 | sid, UINT32_MAX);
-    if (id == UINT32_MAX) {
-        uint8_t kind = (uint8_t)kind_of(l, table, row);
-        uint64_t key = (uint64_t)(64 + kind) << 33 | (uint64_t)(table == GP_LANES_STEP) << 32 | sid;
-        id = *gp_map_put(&b->names, key, (uint32_t)l->names.n);
-        if (id == l->names.n) {
-            GP_VEC_PUSH(&l->names, ((struct gp_lanes_name){sid, kind, table == GP_LANES_STEP}));
-            GP_VEC_PUSH(&b->uses, 0);
-        }
-        *gp_map_put(&b->names, (uint64_t)sort << 32 | sid, 0) = id;
-    }
-    b->uses.at[id]++;
-    return id;
+    struct gp_lanes_seen *seen = &b->seen[(sid * 31 + sort) % GP_LANES_SEEN];
+    uint64_t key = (uint64_t)(sort + 1) << 32 | sid;
+    if (seen->key != key) *seen = (struct gp_lanes_seen){key, find_name(b, table, row, sid, key)};
+    b->uses.at[seen->name]++;
+    return seen->name;
 }
 
 struct use {
@@ -540,6 +551,12 @@ struct order {
     uint32_t track;
 };
 
+/* "Spans", "Traces" and the process -1 of profilers are no processes: they come after those that are. */
+static bool is_aside(const struct gp_process *p)
+{
+    return p->pid_text != 0 || p->pid < 0;
+}
+
 #define COMPARE(a, b)                                                                                        \
     if ((a) != (b)) return (a) < (b) ? -1 : 1
 
@@ -548,6 +565,7 @@ static int by_place(const void *a, const void *b)
     const struct order *x = a, *y = b;
     const struct gp_track *kx = &x->t->tracks.at[x->track], *ky = &y->t->tracks.at[y->track];
     const struct gp_process *px = &x->t->processes.at[kx->process], *py = &y->t->processes.at[ky->process];
+    COMPARE(is_aside(px), is_aside(py));
     COMPARE(px->has_sort_index ? px->sort_index : 0, py->has_sort_index ? py->sort_index : 0);
     COMPARE(px->rank, py->rank);
     COMPARE(px->pid_text != 0, py->pid_text != 0);
@@ -653,6 +671,7 @@ static void begin_build(struct gp_lanes_build *b, struct gp_lanes *l, const stru
     b->from_ns = opts ? bounded(opts->begin_ns) : 0;
     b->to_ns = opts ? bounded(opts->end_ns) : 0;
     b->ranks = has_ranks(l->v);
+    b->seen = gp_zalloc(GP_LANES_SEEN * sizeof *b->seen);
     for (int i = 0; i < GP_TABLE_COUNT; i++)
         if (i != GP_GPU && i != GP_COUNTER && i != GP_FLOW) group_rows(b, (enum gp_table)i);
     static const enum gp_table placed[] = {GP_GPU, GP_RANGE, GP_PYTHON, GP_OP, GP_API};
@@ -694,6 +713,7 @@ void gp_lanes_build(struct gp_lanes *l, const struct gp_view *v, const struct gp
     GP_VEC_FREE(&b.uses);
     GP_VEC_FREE(&b.items);
     free(b.stream_of);
+    free(b.seen);
 }
 
 void gp_lanes_release(struct gp_lanes *l)

@@ -11,6 +11,12 @@ struct gp_lanes_item {
     uint8_t table, lane;
 };
 
+enum { GP_LANES_SEEN = 4096 };
+struct gp_lanes_seen {
+    uint64_t key; /* 0: nothing yet */
+    uint32_t name;
+};
+
 struct gp_lanes_build {
     struct gp_lanes *l;
     int64_t from_ns, to_ns;             /* only what touches it; equal: all */
@@ -18,6 +24,7 @@ struct gp_lanes_build {
     uint32_t *first[GP_TABLE_COUNT];    /* by track: slice of rows */
     struct gp_map ids;                  /* by sid of an id: how many have it */
     struct gp_map names;                /* by (table, kind, sid): index into l->names */
+    struct gp_lanes_seen *seen;         /* what was looked up in it lately, by the low bits of the sid */
     GP_VEC(uint64_t) uses;              /* by name */
     GP_VEC(struct gp_lanes_item) items; /* of the track at hand */
     size_t cap;                         /* of the arrays by event */

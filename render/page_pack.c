@@ -83,10 +83,10 @@ void gp_page_packed(struct gp_svg *w, const char *id, const void *deflated, size
     free(p);
 }
 
-void gp_page_deflate(struct gp_buf *to, const void *data, size_t n)
+void gp_page_deflate(struct gp_buf *to, const void *data, size_t n, int level)
 {
     z_stream z = {0};
-    if (deflateInit(&z, LEVEL) != Z_OK) gp_out_of_memory(n);
+    if (deflateInit(&z, level) != Z_OK) gp_out_of_memory(n);
     const uint8_t *from = data;
     int status = Z_OK;
     while (status != Z_STREAM_END) {
@@ -108,7 +108,7 @@ void gp_page_deflate(struct gp_buf *to, const void *data, size_t n)
 void gp_page_pack(struct gp_svg *w, const char *id, const void *data, size_t n)
 {
     struct gp_buf deflated = {0};
-    gp_page_deflate(&deflated, data, n);
+    gp_page_deflate(&deflated, data, n, LEVEL);
     gp_page_packed(w, id, deflated.data, deflated.n);
     gp_buf_release(&deflated);
 }

@@ -8,13 +8,16 @@
 #include "render/page_pack.h"
 #include "render/timeline_priv.h"
 
+/* Higher levels take a third more time for every percent of events. */
+enum { LEVEL = 4, SMALL_LEVEL = 6 };
+
 /* ---- sections ---- */
 
 void gp_timeline_add(struct gp_timeline *tl, const char *id, const void *data, size_t n)
 {
     struct gp_timeline_section s = {0};
     snprintf(s.id, sizeof s.id, "%s", id);
-    gp_page_deflate(&s.bytes, data ? data : "", n);
+    gp_page_deflate(&s.bytes, data ? data : "", n, SMALL_LEVEL);
     GP_VEC_PUSH(&tl->sections, s);
 }
 
@@ -167,7 +170,7 @@ static void *work(void *arg)
         raw.n = 0;
         sorts[j->what].put(j->tl, from, to, &raw);
         if (!raw.n) continue;
-        gp_page_deflate(&j->done[i], raw.data, raw.n);
+        gp_page_deflate(&j->done[i], raw.data, raw.n, LEVEL);
         uint64_t need = (j->done[i].n + 2) / 3 * 4;
         pthread_mutex_lock(&j->lock);
         j->full |= need > j->room;

@@ -236,7 +236,8 @@ static void draw_axis(struct picture *p, int bottom)
         gp_svg_box(&p->svg, x, (HEAD + AXIS - 4) * 100, 100, (bottom - HEAD - AXIS + 4) * 100);
         gp_svg_close(&p->svg);
         p->text.n = 0;
-        gp_scale_put(&p->text, GP_UNIT_NS, at);
+        if (at) gp_scale_put(&p->text, GP_UNIT_NS, at);
+        else gp_buf_putc(&p->text, '0');
         put_words(p, "d", x, HEAD + AXIS - 8,
                   at + step > offset + span && p->width * 100 - x < 4000 ? "end" : "middle", p->text.data,
                   p->text.n);

@@ -143,37 +143,55 @@ static int longest_first(const void *a, const void *b)
     return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
 }
 
-/* Append the N longest, with an eighth of their length at both sides. */
-static void take_longest(struct job *j, struct gp_timeline_window *all, size_t have, uint64_t n)
+/* The longest of many: now and then all but the N longest of what was taken go. */
+struct longest {
+    GP_VEC(struct gp_timeline_window) all;
+    size_t n;
+};
+
+static void keep_longest(struct longest *g)
 {
-    if (have) qsort(all, have, sizeof *all, longest_first);
-    for (size_t i = 0; i < have && i < n && j->windows.n < MOST_WINDOWS; i++) {
-        int64_t more = (all[i].end_ns - all[i].begin_ns) / 8;
-        GP_VEC_PUSH(&j->windows, ((struct gp_timeline_window){all[i].begin_ns - more, all[i].end_ns + more}));
+    if (g->all.n) qsort(g->all.at, g->all.n, sizeof *g->all.at, longest_first);
+    if (g->all.n > g->n) g->all.n = g->n;
+}
+
+static void consider(struct longest *g, int64_t begin_ns, int64_t end_ns)
+{
+    if (end_ns <= begin_ns) return;
+    GP_VEC_PUSH(&g->all, ((struct gp_timeline_window){begin_ns, end_ns}));
+    if (g->all.n > 8 * g->n + 1024) keep_longest(g);
+}
+
+/* Append them, with an eighth of their length at both sides. */
+static void take_longest(struct job *j, struct longest *g)
+{
+    keep_longest(g);
+    for (size_t i = 0; i < g->all.n && j->windows.n < MOST_WINDOWS; i++) {
+        const struct gp_timeline_window *w = &g->all.at[i];
+        int64_t more = (w->end_ns - w->begin_ns) / 8;
+        GP_VEC_PUSH(&j->windows, ((struct gp_timeline_window){w->begin_ns - more, w->end_ns + more}));
     }
-    free(all);
+    GP_VEC_FREE(&g->all);
 }
 
 static void take_steps(struct job *j, uint64_t n)
 {
-    struct gp_timeline_window *all = gp_alloc((j->h.steps.n + 1) * sizeof *all);
-    size_t have = 0;
+    struct longest g = {.n = (size_t)n};
     for (size_t i = 0; i < j->h.steps.n; i++)
-        if (!j->h.steps.at[i].partial)
-            all[have++] = (struct gp_timeline_window){j->h.steps.at[i].begin_ns, j->h.steps.at[i].end_ns};
-    take_longest(j, all, have, n);
+        if (!j->h.steps.at[i].partial) consider(&g, j->h.steps.at[i].begin_ns, j->h.steps.at[i].end_ns);
+    take_longest(j, &g);
 }
 
 static void take_gaps(struct job *j, uint64_t n)
 {
-    struct gp_timeline_window *all = gp_alloc((j->l.gaps.n + 1) * sizeof *all);
-    size_t have = 0;
-    for (size_t i = 0; i < j->l.gaps.n; i++) { /* pieces that touch are one gap */
-        const struct gp_lanes_gap *g = &j->l.gaps.at[i];
-        if (have && all[have - 1].end_ns == g->begin_ns) all[have - 1].end_ns = g->end_ns;
-        else all[have++] = (struct gp_timeline_window){g->begin_ns, g->end_ns};
+    struct longest g = {.n = (size_t)n};
+    const struct gp_lanes_gap *gaps = j->l.gaps.at;
+    for (size_t i = 0, next; i < j->l.gaps.n; i = next) { /* pieces that touch are one gap */
+        for (next = i + 1; next < j->l.gaps.n && gaps[next].begin_ns == gaps[next - 1].end_ns; next++)
+            continue;
+        consider(&g, gaps[i].begin_ns, gaps[next - 1].end_ns);
     }
-    take_longest(j, all, have, n);
+    take_longest(j, &g);
 }
 
 /* WORD is "steps:" or "gaps:"; what follows must be a number. */
