@@ -25,7 +25,7 @@ static const int64_t ORPHANS_NS = 5000000000; /* how long processes that outlive
 
 struct opts {
     const char *output, *api, *start, *stop, *dump;
-    bool quiet, verbose, no_nvtx;
+    bool quiet, verbose, no_nvtx, memory;
     int64_t flush_ns, duration_ns, last_ns;
     uint64_t buffer_bytes;
 };
@@ -39,6 +39,8 @@ static const struct gp_option options[] = {
      "API calls to record: launches and copies, also waits, or all (default: sync)", GP_OPT_CHOICE,
      offsetof(struct opts, api)},
     {0, "no-nvtx", NULL, "do not record NVTX ranges", GP_OPT_FLAG, offsetof(struct opts, no_nvtx)},
+    {0, "memory", NULL, "record allocations and frees with sizes and addresses", GP_OPT_FLAG,
+     offsetof(struct opts, memory)},
     {0, "start", "WHEN",
      "record from then on: profiler, range:NAME[@N], launch:N, SIGUSR1, SIGUSR2, or a time after the start",
      GP_OPT_STRING, offsetof(struct opts, start)},
@@ -452,6 +454,7 @@ static void report(struct collect *c, const struct gp_hub_totals *t)
                       (unsigned long long)s->dropped, (unsigned long long)s->bad_time,
                       (unsigned long long)s->calls, (unsigned long long)s->ranges);
     if (c->recorder) gp_buf_printf(&b, ", the last %g s kept", (double)c->opts.last_ns / 1e9);
+    if (c->opts.memory) gp_buf_printf(&b, ", %llu allocations", (unsigned long long)s->allocations);
     if (t->cut) gp_buf_printf(&b, ", %u ended early", t->cut);
     if (t->live) gp_buf_printf(&b, ", %u still running", t->live);
     if (c->reader_left) gp_buf_puts(&b, ", stopped when the reader went away");
@@ -496,6 +499,7 @@ static int collect(struct collect *c, struct gp_err *err)
     struct gp_wire_welcome w = {.api = api_level(c->opts.api),
                                 .buffer_bytes = (uint32_t)c->opts.buffer_bytes,
                                 .flush_ns = c->opts.flush_ns,
+                                .memory = c->opts.memory,
                                 .gate = c->control.gate};
     c->hub = gp_hub_new(c->listen_fd, &w, on_block, c);
     if (c->opts.last_ns) c->recorder = gp_recorder_new(c->opts.last_ns, KEPT_BYTES, to_outputs, c);

@@ -232,6 +232,7 @@ struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub)
         t.stats.sets += s->sets;
         t.stats.calls += s->calls;
         t.stats.ranges += s->ranges;
+        t.stats.allocations += s->allocations;
         t.stats.dropped += s->dropped;
         t.stats.bad_time += s->bad_time;
         t.stats.inversions += s->inversions;

@@ -437,6 +437,7 @@ static void start_records(void)
         .pid = self.pid,
         .rank = rank_from_environment(),
         .api = (enum gp_api_level)self.opts.api,
+        .memory = self.opts.memory,
         .owns = gp_tracer_version() >= 130000,
         .call_name = call_name,
         .thread_name = thread_name,
@@ -481,7 +482,7 @@ GP_EXPORT int InitializeInjection(void)
     };
     self.pool = gp_pool_new(&p);
     gp_pool_prepare(self.pool, FIRST_BUFFERS);
-    struct gp_tracer_opts t = {(enum gp_api_level)self.opts.api, self.pool};
+    struct gp_tracer_opts t = {(enum gp_api_level)self.opts.api, self.opts.memory, self.pool};
     if (!gp_tracer_start(&t)) {
         gp_nvtx_off();
         self.state = DISABLED;

@@ -58,6 +58,7 @@ void gp_inject_gate_forked(void);
 
 struct gp_tracer_opts {
     enum gp_api_level api;
+    bool memory; /* allocations as well */
     struct gp_pool *pool;
 };
 

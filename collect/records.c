@@ -69,13 +69,17 @@ enum gp_call_class gp_call_classify(const char *name)
     if (has(name, "cudaMemcpy") || has(name, "cuMemcpy")) return GP_CALL_COPY;
     if (has(name, "cudaMemset") || has(name, "cuMemset")) return GP_CALL_COPY;
     if (has(name, "Prefetch")) return GP_CALL_COPY;
+    if (has(name, "Malloc") || has(name, "MemAlloc") || has(name, "HostAlloc")) return GP_CALL_MEMORY;
+    if (has(name, "cudaFree") || has(name, "cuMemFree")) return GP_CALL_MEMORY;
     if (has(name, "Synchronize") || has(name, "StreamWaitEvent")) return GP_CALL_SYNC;
     return GP_CALL_OTHER;
 }
 
-bool gp_call_wanted(enum gp_call_class cls, enum gp_api_level level)
+bool gp_call_wanted(enum gp_call_class cls, enum gp_api_level level, bool memory)
 {
     switch (cls) {
+    case GP_CALL_MEMORY:
+        return level >= (memory ? GP_API_LEVEL_LAUNCH : GP_API_LEVEL_ALL);
     case GP_CALL_LAUNCH:
     case GP_CALL_COPY:
         return level >= GP_API_LEVEL_LAUNCH;
@@ -115,7 +119,8 @@ static void add_call(struct gp_records *r, const void *rec, bool driver)
         .tick = r->tick,
         .driver = driver,
     };
-    if (!gp_call_wanted((enum gp_call_class)call_info(r, driver, c.cbid).cls, r->opts.api)) return;
+    if (!gp_call_wanted((enum gp_call_class)call_info(r, driver, c.cbid).cls, r->opts.api, r->opts.memory))
+        return;
     if (c.start_ns <= 0 || c.end_ns < c.start_ns) {
         gp_records_lose(r, "API calls", "no usable time", 1);
         return;
@@ -325,6 +330,60 @@ static void add_sync(struct gp_records *r, const void *rec)
     gp_set_corr(e, row, AT(u32, rec, SYNC_correlationId));
 }
 
+/* ---- memory ---- */
+
+/* The size of what lies at an address; not every release tells it. */
+static int64_t *size_at(struct gp_records *r, uint64_t address)
+{
+    uint32_t *at = gp_map_put(&r->addresses, address, (uint32_t)r->sizes.n);
+    if (*at == r->sizes.n) GP_VEC_PUSH(&r->sizes, 0);
+    return &r->sizes.at[*at];
+}
+
+static gp_sid memory_extra(struct gp_records *r, const void *rec, uint64_t pool)
+{
+    enum { KIND_PAGEABLE = 1, KIND_PINNED = 2 };
+    uint32_t kind = AT(u32, rec, MEMORY_memoryKind), device = AT(u32, rec, MEMORY_deviceId);
+    bool host = kind == KIND_PAGEABLE || kind == KIND_PINNED;
+    char text[160];
+    int n = snprintf(text, sizeof text, "{\"Device Type\":%d,\"Device Id\":%d,\"Memory\":\"%s\"", !host,
+                     host ? -1 : (int)device, memory_kind_name(kind));
+    if (pool) n += snprintf(text + n, sizeof text - (size_t)n, ",\"Pool\":%llu", (unsigned long long)pool);
+    if (AT(u32, rec, MEMORY_isAsync)) n += snprintf(text + n, sizeof text - (size_t)n, ",\"Async\":true");
+    n += snprintf(text + n, sizeof text - (size_t)n, "}");
+    return gp_trace_intern(&r->trace, text, (size_t)n);
+}
+
+static void add_memory(struct gp_records *r, const void *rec)
+{
+    enum {
+        RELEASE = 2,
+        POOL_LOCAL = 1,
+        POOL_ADDRESS = GP_AT_MEMORY_memoryPoolConfig + 8,
+        POOL_SIZE = GP_AT_MEMORY_memoryPoolConfig + 24
+    };
+    struct gp_held_memory m = {
+        .at_ns = (int64_t)AT(u64, rec, MEMORY_timestamp),
+        .bytes = (int64_t)AT(u64, rec, MEMORY_bytes),
+        .address = AT(u64, rec, MEMORY_address),
+        .corr = AT(u32, rec, MEMORY_correlationId),
+        .tick = r->tick,
+    };
+    bool pool = AT(u32, rec, MEMORY_memoryPoolConfig) == POOL_LOCAL;
+    m.reserved = pool ? (int64_t)get_u64(rec, POOL_SIZE) : 0;
+    m.extra = memory_extra(r, rec, pool ? get_u64(rec, POOL_ADDRESS) : 0);
+    int64_t *size = size_at(r, m.address);
+    bool release = AT(u32, rec, MEMORY_memoryOperationType) == RELEASE;
+    if (release && !m.bytes) m.bytes = *size;
+    *size = release ? 0 : m.bytes;
+    if (m.at_ns <= 0 || m.bytes < 0) {
+        gp_records_lose(r, "allocations", "no usable time or size", 1);
+        return;
+    }
+    if (release) m.bytes = -m.bytes;
+    GP_VEC_PUSH(&r->memory, m);
+}
+
 static const char *overhead_name(uint32_t kind)
 {
     static const char *const cupti[] = {"",
@@ -422,6 +481,9 @@ void gp_records_add(struct gp_records *r, const void *rec)
     case GP_ACTIVITY_OVERHEAD:
         add_overhead(r, rec);
         break;
+    case GP_ACTIVITY_MEMORY2:
+        add_memory(r, rec);
+        break;
     case GP_ACTIVITY_DEVICE:
         add_device(r, rec);
         break;
@@ -507,7 +569,8 @@ static bool call_ready(struct gp_records *r, const struct gp_held_call *c, bool 
     /* The runtime call around a driver call may come with the next flush. */
     if (c->driver && r->tick_ns - c->end_ns < SURELY_RETURNED_NS) return false;
     uint8_t cls = call_info(r, c->driver, c->cbid).cls;
-    return c->mate || (cls != GP_CALL_LAUNCH && cls != GP_CALL_COPY);
+    bool waits = cls == GP_CALL_LAUNCH || cls == GP_CALL_COPY || (cls == GP_CALL_MEMORY && r->opts.memory);
+    return c->mate || !waits;
 }
 
 static bool work_ready(struct gp_records *r, const struct gp_held_work *w, bool all)
@@ -570,11 +633,38 @@ static void write_calls(struct gp_records *r, bool all)
     r->calls.n = kept;
 }
 
+/* On the track of the thread that made the call. */
+static void write_memory(struct gp_records *r, bool all)
+{
+    struct gp_events *e = &r->trace.events[GP_MEMORY];
+    size_t kept = 0;
+    for (size_t i = 0; i < r->memory.n; i++) {
+        const struct gp_held_memory *m = &r->memory.at[i];
+        uint32_t *slot = m->corr ? corr_slot(r, m->corr, false) : NULL;
+        if (!slot && !all && m->corr && r->opts.api != GP_API_LEVEL_NONE && r->tick - m->tick < HOLD_TICKS) {
+            r->memory.at[kept++] = *m;
+            continue;
+        }
+        int64_t tid = slot ? (int64_t)r->calls.at[*slot].tid : r->opts.pid;
+        if (slot) r->calls.at[*slot].mate = true;
+        size_t row = gp_events_add(e, m->at_ns, 0, gp_records_thread(r, tid),
+                                   gp_intern_cstr(&r->trace.strings, "[memory]"));
+        if (m->corr) gp_set_corr(e, row, m->corr);
+        gp_set_bytes(e, row, m->bytes);
+        gp_set_addr(e, row, m->address);
+        gp_set_reserved(e, row, m->reserved);
+        gp_set_extra(e, row, m->extra);
+        r->stats.allocations += m->bytes > 0;
+    }
+    r->memory.n = kept;
+}
+
 void gp_records_commit(struct gp_records *r, bool all)
 {
-    if (!r->calls.n && !r->work.n) return;
+    if (!r->calls.n && !r->work.n && !r->memory.n) return;
     index_calls(r);
     join_work(r);
+    write_memory(r, all);
     write_work(r, all); /* first, while the indices of the calls still hold */
     write_calls(r, all);
 }
@@ -607,6 +697,9 @@ void gp_records_release(struct gp_records *r)
     gp_trace_release(&r->trace);
     GP_VEC_FREE(&r->calls);
     GP_VEC_FREE(&r->work);
+    GP_VEC_FREE(&r->memory);
+    GP_VEC_FREE(&r->sizes);
+    gp_map_release(&r->addresses);
     GP_VEC_FREE(&r->call_infos[0]);
     GP_VEC_FREE(&r->call_infos[1]);
     gp_map_release(&r->names);

@@ -36,6 +36,7 @@ enum gp_activity {
     GP_ACTIVITY_MEMCPY2 = 22,
     GP_ACTIVITY_STREAM = 37,
     GP_ACTIVITY_SYNCHRONIZATION = 38,
+    GP_ACTIVITY_MEMORY2 = 49,
 };
 
 /* What an API call does, as far as recording it goes. */
@@ -44,12 +45,13 @@ enum gp_call_class {
     GP_CALL_LAUNCH, /* puts kernels on the GPU */
     GP_CALL_COPY,   /* copies or sets memory */
     GP_CALL_SYNC,   /* waits */
+    GP_CALL_MEMORY, /* allocates or frees */
 };
 
 /* The class of the call that CUPTI names NAME ("cudaLaunchKernel_v7000", "cuMemcpyHtoD_v2"). */
 enum gp_call_class gp_call_classify(const char *name);
-/* Is a call of that class recorded at LEVEL? */
-bool gp_call_wanted(enum gp_call_class cls, enum gp_api_level level);
+/* Is a call of that class recorded at LEVEL? With MEMORY those that allocate and free are, unless none are. */
+bool gp_call_wanted(enum gp_call_class cls, enum gp_api_level level, bool memory);
 /* Length of NAME without the version suffix of runtime calls ("_v7000"); other names are kept whole. */
 size_t gp_call_name_length(const char *name);
 
@@ -58,6 +60,7 @@ struct gp_records_opts {
     int64_t pid;
     int32_t rank;          /* -1 unknown */
     enum gp_api_level api; /* which calls are kept; unless none, GPU work waits for its call */
+    bool memory;           /* allocations are recorded, so their calls are kept as well */
     bool owns;             /* names of devices and data of overhead records are ours to free (CUPTI 13 on) */
     /* CUPTI's name of API call CBID; NULL when it has none. */
     const char *(*call_name)(void *ctx, bool driver, uint32_t cbid);
@@ -81,6 +84,14 @@ struct gp_held_work {
     uint32_t call; /* index of the call that launched it, UINT32_MAX not found */
 };
 
+/* An allocation or, with negative bytes, a free; the call that made it tells the thread. */
+struct gp_held_memory {
+    int64_t at_ns, bytes, reserved;
+    uint64_t address;
+    uint32_t corr, tick;
+    gp_sid extra;
+};
+
 struct gp_call_info {
     gp_sid name; /* 0: not asked for yet */
     uint8_t cls;
@@ -96,6 +107,9 @@ struct gp_records {
     int64_t tick_ns;
     GP_VEC(struct gp_held_call) calls;
     GP_VEC(struct gp_held_work) work;
+    GP_VEC(struct gp_held_memory) memory;
+    struct gp_map addresses;                   /* address -> index of its size */
+    GP_VEC(int64_t) sizes;                     /* of what is allocated there, 0 nothing */
     GP_VEC(struct gp_call_info) call_infos[2]; /* by cbid: runtime, driver */
     struct gp_map names;                       /* address of a kernel name -> sid */
     struct gp_map threads;                     /* tid -> track */
@@ -180,6 +194,15 @@ void gp_records_lose(struct gp_records *r, const char *what, const char *reason,
     X(CALL, threadId, 28)                                                                                    \
     X(CALL, correlationId, 32)                                                                               \
     X(CALL, returnValue, 36)                                                                                 \
+    X(MEMORY, memoryOperationType, 4)                                                                        \
+    X(MEMORY, memoryKind, 8)                                                                                 \
+    X(MEMORY, correlationId, 12)                                                                             \
+    X(MEMORY, address, 16)                                                                                   \
+    X(MEMORY, bytes, 24)                                                                                     \
+    X(MEMORY, timestamp, 32)                                                                                 \
+    X(MEMORY, deviceId, 52)                                                                                  \
+    X(MEMORY, isAsync, 72)                                                                                   \
+    X(MEMORY, memoryPoolConfig, 80)                                                                          \
     X(SYNC, type, 4)                                                                                         \
     X(SYNC, start, 8)                                                                                        \
     X(SYNC, end, 16)                                                                                         \

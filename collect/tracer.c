@@ -19,6 +19,7 @@
 #define STRUCT_MEMCPY   CUpti_ActivityMemcpy6
 #define STRUCT_PEER     CUpti_ActivityMemcpyPtoP4
 #define STRUCT_MEMSET   CUpti_ActivityMemset4
+#define STRUCT_MEMORY   CUpti_ActivityMemory4
 #define STRUCT_CALL     CUpti_ActivityAPI
 #define STRUCT_SYNC     CUpti_ActivitySynchronization2
 #define STRUCT_OVERHEAD CUpti_ActivityOverhead3
@@ -31,6 +32,7 @@ GP_OFFSETS(X)
 #endif
 _Static_assert((int)GP_ACTIVITY_CONCURRENT_KERNEL == (int)CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kind");
 _Static_assert((int)GP_ACTIVITY_SYNCHRONIZATION == (int)CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "kind");
+_Static_assert((int)GP_ACTIVITY_MEMORY2 == (int)CUPTI_ACTIVITY_KIND_MEMORY2, "kind");
 _Static_assert((int)GP_ACTIVITY_OVERHEAD == (int)CUPTI_ACTIVITY_KIND_OVERHEAD, "kind");
 
 enum { MAX_CBID = 2048, MAX_GAP = 200, ATTR_PER_THREAD_BUFFER = 9 };
@@ -78,6 +80,7 @@ static struct {
     uint32_t version;
     struct gp_pool *pool;
     enum gp_api_level api;
+    bool memory;
     uint8_t hooks[2][MAX_CBID]; /* enum hook; runtime, driver */
     bool wanted[2][MAX_CBID];   /* calls that are recorded one by one */
     _Atomic bool stopped;
@@ -346,7 +349,7 @@ static void find_calls(bool driver)
         gap = name ? 0 : gap + 1;
         if (!name) continue;
         cupti.hooks[driver][cbid] = (uint8_t)find_hook(driver, name);
-        cupti.wanted[driver][cbid] = gp_call_wanted(gp_call_classify(name), cupti.api);
+        cupti.wanted[driver][cbid] = gp_call_wanted(gp_call_classify(name), cupti.api, cupti.memory);
         if (cupti.hooks[driver][cbid] != HOOK_NONE && cupti.hooks[driver][cbid] != HOOK_LAUNCH)
             cupti.cuptiEnableCallback(1, cupti.subscriber, domain_of(driver), cbid);
     }
@@ -390,12 +393,18 @@ static const CUpti_ActivityKind always[] = {
     CUPTI_ACTIVITY_KIND_STREAM,
 };
 
+static void switch_kinds(bool on)
+{
+    for (size_t i = 0; i < sizeof recorded_kinds / sizeof *recorded_kinds; i++)
+        switch_kind(recorded_kinds[i], on);
+    if (cupti.memory) switch_kind(CUPTI_ACTIVITY_KIND_MEMORY2, on);
+}
+
 void gp_tracer_record(bool on)
 {
     if (atomic_load(&cupti.stopped)) return;
     if (!on) gp_tracer_flush(false);
-    for (size_t i = 0; i < sizeof recorded_kinds / sizeof *recorded_kinds; i++)
-        switch_kind(recorded_kinds[i], on);
+    switch_kinds(on);
     unsigned runtime = switch_calls(false, on), driver = switch_calls(true, on);
     gp_debug("%s: %u runtime calls, %u driver calls", on ? "enabled" : "disabled", runtime, driver);
 }
@@ -438,6 +447,7 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts)
 {
     cupti.pool = opts->pool;
     cupti.api = opts->api;
+    cupti.memory = opts->memory;
     if (!open_cupti()) return false;
     if (get_ready()) return true;
     atomic_store(&cupti.stopped, true);
@@ -501,8 +511,7 @@ void gp_tracer_mute(void)
 void gp_tracer_stop(void)
 {
     if (atomic_exchange(&cupti.stopped, true)) return;
-    for (size_t i = 0; i < sizeof recorded_kinds / sizeof *recorded_kinds; i++)
-        switch_kind(recorded_kinds[i], false);
+    switch_kinds(false);
     for (size_t i = 0; i < sizeof always / sizeof *always; i++) switch_kind(always[i], false);
     switch_calls(false, false);
     switch_calls(true, false);

@@ -53,6 +53,8 @@ struct gp_wire_welcome {
     uint32_t api;          /* enum gp_api_level */
     uint32_t buffer_bytes; /* size of one activity buffer */
     int64_t flush_ns;      /* how often to flush */
+    uint32_t memory;       /* record allocations */
+    uint32_t reserved;
     struct gp_gate_opts gate;
 };
 
@@ -63,7 +65,7 @@ struct gp_wire_record {
 
 /* What a process has done since it connected. */
 struct gp_wire_stats {
-    uint64_t kernels, copies, sets, calls, ranges;
+    uint64_t kernels, copies, sets, calls, ranges, allocations;
     uint64_t dropped;    /* records that CUPTI or we had to drop */
     uint64_t bad_time;   /* GPU records without a usable time */
     uint64_t inversions; /* kernels that seem to start before their launch */

@@ -153,6 +153,31 @@ static int do_stuck(int argc, char **argv)
     return 0;
 }
 
+static void *allocate_elsewhere(void *ctx)
+{
+    (void)ctx;
+    once(MOCK_MALLOC_ASYNC, 200, 4096);
+    return NULL;
+}
+
+/* memory: 3 times 1000 bytes on the device, 500 pinned, 200 from a pool of 4096 on another thread; the first and, by a
+ * record without a size, the second are freed. */
+static int do_memory(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    pthread_t t;
+    cuInit(0);
+    for (int i = 0; i < 3; i++) once(MOCK_MALLOC, 1000, 0);
+    once(MOCK_MALLOC_HOST, 500, 0);
+    pthread_create(&t, NULL, allocate_elsewhere, NULL);
+    pthread_join(t, NULL);
+    once(MOCK_FREE, 1000, 1);
+    once(MOCK_FREE, 0, 2);
+    launch(5, 1);
+    return 0;
+}
+
 /* gate: phases of launches, 63 in all: 10, 20 between cudaProfilerStart() and Stop(), 5, 8 in a range "train" of which 1
  * in "inner", 3, 11 in another "train", 2 in a start/end range "span", and 4 after cudaProfilerStart() again. */
 static int do_gate(int argc, char **argv)
@@ -367,7 +392,7 @@ int main(int argc, char **argv)
         {"launch", do_launch}, {"mix", do_mix},     {"die", do_die},           {"stuck", do_stuck},
         {"fork", do_fork},     {"nvtx", do_nvtx},   {"payload", do_payload},   {"none", do_none},
         {"long", do_long},     {"reset", do_reset}, {"closefds", do_closefds}, {"ranges", do_ranges},
-        {"killed", do_killed}, {"gate", do_gate},
+        {"killed", do_killed}, {"gate", do_gate},   {"memory", do_memory},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);

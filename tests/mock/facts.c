@@ -38,6 +38,16 @@ static void print_joins(const struct gp_trace *t)
     gp_map_release(&calls);
 }
 
+/* Bytes allocated and freed, by thread and by the further args of the row. */
+static void print_memory(const struct gp_trace *t)
+{
+    const struct gp_events *e = &t->events[GP_MEMORY];
+    for (size_t i = 0; i < e->n; i++)
+        printf("memory:%s:%" PRIx64 ":%" PRId64 ":thread%u %" PRId64 "\n",
+               gp_trace_str(t, gp_get_extra(e, i)), gp_get_addr(e, i), gp_get_reserved(e, i),
+               (unsigned)e->track[i], gp_get_bytes(e, i));
+}
+
 static void print_small(const struct gp_trace *t)
 {
     uint64_t lost = 0, streams = 0, threads = 0;
@@ -74,6 +84,7 @@ int main(int argc, char **argv)
             print_names(&t, (enum gp_table)i);
     }
     print_joins(&t);
+    print_memory(&t);
     print_small(&t);
     printf("verdict:%s 1\n", gp_trace_verdict(&t));
     for (int i = 0; i < GP_ISSUE_COUNT; i++)

@@ -51,6 +51,9 @@ static const struct {
     const char *name;
 } calls[] = {
     {false, 20, "cudaMalloc_v3020"},
+    {false, 22, "cudaFree_v3020"},
+    {false, 27, "cudaHostAlloc_v3020"},
+    {false, 400, "cudaMallocAsync_v11020"},
     {false, 41, "cudaMemcpyAsync_v3020"},
     {false, 51, "cudaMemsetAsync_v3020"},
     {false, 70, "cudaProfilerStart_v4000"},
@@ -63,6 +66,7 @@ static const struct {
     {false, 505, "__cudaLaunchKernel_v13000"},
     {true, 60, "cuMemcpyHtoDAsync"},
     {true, 126, "cuStreamSynchronize"},
+    {true, 243, "cuMemAlloc_v2"},
     {true, 307, "cuLaunchKernel"},
     {true, 514, "cuGraphLaunch"},
 };
@@ -110,6 +114,8 @@ static size_t record_size(CUpti_ActivityKind kind)
         return old ? sizeof(CUpti_ActivityOverhead) : sizeof(CUpti_ActivityOverhead3);
     case CUPTI_ACTIVITY_KIND_DEVICE:
         return old ? sizeof(CUpti_ActivityDevice4) : sizeof(CUpti_ActivityDevice5);
+    case CUPTI_ACTIVITY_KIND_MEMORY2:
+        return old ? sizeof(CUpti_ActivityMemory3) : sizeof(CUpti_ActivityMemory4);
     case CUPTI_ACTIVITY_KIND_CONTEXT:
         return sizeof(CUpti_ActivityContext3);
     case CUPTI_ACTIVITY_KIND_STREAM:
@@ -276,6 +282,30 @@ static void put_sync(const struct mock_event *e, uint32_t correlation, uint64_t 
     if (!mock.no_queries) put(&s, false);
 }
 
+static void put_memory(const struct mock_event *e, uint32_t correlation, uint64_t time)
+{
+    static _Atomic uint64_t allocated;
+    bool release = e->op == MOCK_FREE, host = e->op == MOCK_MALLOC_HOST, async = e->op == MOCK_MALLOC_ASYNC;
+    CUpti_ActivityMemory4 m; /* Memory3 is its beginning */
+    memset(&m, 0, sizeof m);
+    m.kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+    m.memoryOperationType = release ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE
+                                    : CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
+    m.memoryKind = host ? CUPTI_ACTIVITY_MEMORY_KIND_PINNED : CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+    m.correlationId = correlation;
+    m.address = 0x7f0000000000 + 0x1000 * (release ? e->count : ++allocated);
+    m.bytes = e->bytes;
+    m.timestamp = time;
+    m.processId = (uint32_t)getpid();
+    m.isAsync = async;
+    if (async) {
+        m.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+        m.memoryPoolConfig.address = 0x1234;
+        m.memoryPoolConfig.pool.size = e->count;
+    }
+    put(&m, false);
+}
+
 static void put_overhead(uint64_t start)
 {
     CUpti_ActivityOverhead3 o;
@@ -387,7 +417,15 @@ static void on_event(const struct mock_event *e)
         put_sync(e, c, t + 60);
         break;
     case MOCK_MALLOC:
+        put_call(true, 243, c, t + 100, t + 600);
         put_call(false, 20, c, t, t + 700);
+        put_memory(e, c, t + 200);
+        break;
+    case MOCK_FREE:
+    case MOCK_MALLOC_HOST:
+    case MOCK_MALLOC_ASYNC:
+        put_call(false, e->op == MOCK_FREE ? 22 : e->op == MOCK_MALLOC_HOST ? 27 : 400, c, t, t + 700);
+        put_memory(e, c, t + 200);
         break;
     case MOCK_RESET:
         call_back(false, 164, c, CUPTI_API_ENTER);

@@ -66,6 +66,28 @@ test_expect_success 'the record layouts of CUDA 12' '
     has "device:Mock H200:132_sms:4800000000_bytes_per_s" 1
 '
 
+# ---- memory ----
+
+test_expect_success '--memory: allocations and frees with sizes, addresses, kinds and pools, on the thread that made them' '
+    $collect --memory $app memory >t 2>err && facts t && has verdict:clean 1 && has memory 7 && has gpu 5 &&
+    sed -n "s/^memory://p" facts >rows && device="{\"Device Type\":1,\"Device Id\":0,\"Memory\":\"Device\"" &&
+    for n in 1 2 3; do grep -F "$device}:7f000000${n}000:0:thread" rows | grep " 1000$" || return 1; done &&
+    grep -F "{\"Device Type\":0,\"Device Id\":-1,\"Memory\":\"Pinned\"}:7f0000004000:0:thread" rows | grep " 500$" &&
+    grep -F "$device,\"Pool\":4660,\"Async\":true}:7f0000005000:4096:thread" rows | grep " 200$" &&
+    grep -F "$device}:7f0000001000:0:thread" rows | grep " -1000$" &&
+    grep -F "$device}:7f0000002000:0:thread" rows | grep " -1000$" &&
+    test 2 = $(sed "s/.*:thread\([0-9]*\) .*/\1/" rows | sort -u | wc -l) &&
+    has api:cudaMalloc 3 && has api:cudaFree 2 && has api:cudaHostAlloc 1 && has api:cudaMallocAsync 1 &&
+    grep ", 5 allocations, " err
+'
+
+test_expect_success 'no --memory, no allocations; --memory without calls; the record layouts of CUDA 12' '
+    $collect $app memory >t 2>err && facts t && has memory 0 && lacks api:cudaMalloc && ! grep allocations err &&
+    $collect --memory --api none $app memory >t 2>err && facts t && has memory 7 && has api 0 &&
+    MOCK_CUPTI_VERSION=24 $collect --memory $app memory >t 2>err && facts t && has memory 7 && has api:cudaMalloc 3 &&
+    $collect --memory --start range:nothing $app memory >t 2>err && facts t && has memory 0
+'
+
 # ---- NVTX ----
 
 test_expect_success 'ranges: nested, before CUDA, in domains, wide, across threads, left open' '

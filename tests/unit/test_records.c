@@ -71,6 +71,21 @@ static void add_copy(struct gp_records *r, uint8_t kind, uint8_t src, uint8_t ds
     gp_records_add(r, rec);
 }
 
+static void add_memory(struct gp_records *r, uint32_t operation, uint32_t corr, uint64_t address,
+                       int64_t bytes, int64_t at)
+{
+    uint8_t rec[128] = {0};
+    PUT(rec, 0, uint32_t, GP_ACTIVITY_MEMORY2);
+    PUT(rec, GP_AT_MEMORY_memoryOperationType, uint32_t, operation);
+    PUT(rec, GP_AT_MEMORY_memoryKind, uint32_t, 3); /* device */
+    PUT(rec, GP_AT_MEMORY_correlationId, uint32_t, corr);
+    PUT(rec, GP_AT_MEMORY_address, uint64_t, address);
+    PUT(rec, GP_AT_MEMORY_bytes, int64_t, bytes);
+    PUT(rec, GP_AT_MEMORY_timestamp, int64_t, at);
+    PUT(rec, GP_AT_MEMORY_deviceId, uint32_t, 1);
+    gp_records_add(r, rec);
+}
+
 static void names_lose_the_version_of_runtime_calls_alone(void **state)
 {
     (void)state;
@@ -94,12 +109,67 @@ static void calls_are_told_apart_by_name(void **state)
     assert_int_equal(gp_call_classify("cudaMemcpyAsync_v3020"), GP_CALL_COPY);
     assert_int_equal(gp_call_classify("cuMemsetD8Async"), GP_CALL_COPY);
     assert_int_equal(gp_call_classify("cudaEventSynchronize_v3020"), GP_CALL_SYNC);
-    assert_int_equal(gp_call_classify("cudaMalloc_v3020"), GP_CALL_OTHER);
-    assert_false(gp_call_wanted(GP_CALL_LAUNCH, GP_API_LEVEL_NONE));
-    assert_true(gp_call_wanted(GP_CALL_COPY, GP_API_LEVEL_LAUNCH));
-    assert_false(gp_call_wanted(GP_CALL_SYNC, GP_API_LEVEL_LAUNCH));
-    assert_true(gp_call_wanted(GP_CALL_SYNC, GP_API_LEVEL_SYNC));
-    assert_true(gp_call_wanted(GP_CALL_OTHER, GP_API_LEVEL_ALL));
+    static const char *const memory[] = {
+        "cudaMalloc_v3020", "cudaMallocAsync_v11020", "cudaMallocHost_v3020", "cudaHostAlloc_v3020",
+        "cudaFree_v3020",   "cudaFreeAsync_v11020",   "cuMemAlloc_v2",        "cuMemAllocAsync",
+        "cuMemFree_v2",     "cuMemHostAlloc"};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        assert_int_equal(gp_call_classify(memory[i]), GP_CALL_MEMORY);
+    assert_int_equal(gp_call_classify("cudaGraphAddMemAllocNode_v11040"), GP_CALL_OTHER);
+    assert_false(gp_call_wanted(GP_CALL_LAUNCH, GP_API_LEVEL_NONE, true));
+    assert_true(gp_call_wanted(GP_CALL_COPY, GP_API_LEVEL_LAUNCH, false));
+    assert_false(gp_call_wanted(GP_CALL_SYNC, GP_API_LEVEL_LAUNCH, false));
+    assert_true(gp_call_wanted(GP_CALL_SYNC, GP_API_LEVEL_SYNC, false));
+    assert_true(gp_call_wanted(GP_CALL_OTHER, GP_API_LEVEL_ALL, false));
+    assert_true(gp_call_wanted(GP_CALL_MEMORY, GP_API_LEVEL_LAUNCH, true));
+    assert_false(gp_call_wanted(GP_CALL_MEMORY, GP_API_LEVEL_SYNC, false));
+    assert_false(gp_call_wanted(GP_CALL_MEMORY, GP_API_LEVEL_NONE, true));
+}
+
+static void an_allocation_is_on_the_thread_of_its_call(void **state)
+{
+    (void)state;
+    struct gp_records r = records(GP_API_LEVEL_SYNC);
+    r.opts.memory = true;
+    add_memory(&r, 1, 5, 0xa000, 64, 1500); /* its call comes with the next flush */
+    add_memory(&r, 1, 6, 0xb000, 32, 1600); /* its call never comes */
+    gp_records_commit(&r, false);
+    const struct gp_events *e = &r.trace.events[GP_MEMORY];
+    assert_int_equal(e->n, 0);
+    add_call(&r, false, 8, 5, 1000, 2000);
+    gp_records_commit(&r, false);
+    assert_int_equal(e->n, 1);
+    assert_int_equal(r.trace.tracks.at[e->track[0]].tid, 101);
+    assert_int_equal(gp_get_bytes(e, 0), 64);
+    assert_int_equal(gp_get_addr(e, 0), 0xa000);
+    assert_string_equal(gp_trace_str(&r.trace, gp_get_extra(e, 0)),
+                        "{\"Device Type\":1,\"Device Id\":1,\"Memory\":\"Device\"}");
+    gp_records_tick(&r, 3000);
+    gp_records_commit(&r, false);
+    assert_int_equal(e->n, 2);
+    assert_int_equal(r.trace.tracks.at[e->track[1]].tid, 100); /* the process's */
+    assert_int_equal(r.stats.allocations, 2);
+    gp_records_release(&r);
+}
+
+static void a_free_has_the_size_of_what_was_there(void **state)
+{
+    (void)state;
+    struct gp_records r = records(GP_API_LEVEL_NONE);
+    r.opts.memory = true;
+    add_memory(&r, 1, 1, 0xa000, 64, 10);
+    add_memory(&r, 2, 2, 0xa000, 0, 20);
+    add_memory(&r, 1, 3, 0xa000, 96, 30); /* the address again */
+    add_memory(&r, 2, 4, 0xa000, 96, 40);
+    add_memory(&r, 2, 5, 0xc000, 0, 50); /* allocated before we looked */
+    add_memory(&r, 1, 6, 0xd000, 8, 0);  /* no time */
+    gp_records_commit(&r, true);
+    const struct gp_events *e = &r.trace.events[GP_MEMORY];
+    static const int64_t bytes[] = {64, -64, 96, -96, 0};
+    assert_int_equal(e->n, 5);
+    for (size_t i = 0; i < 5; i++) assert_int_equal(gp_get_bytes(e, i), bytes[i]);
+    assert_int_equal(r.trace.losses.n, 1);
+    gp_records_release(&r);
 }
 
 static void a_kernel_and_its_call_come_out_together(void **state)
@@ -278,6 +348,8 @@ int main(void)
         cmocka_unit_test(a_kernel_before_its_launch_is_told),
         cmocka_unit_test(another_name_at_the_same_address_is_another_kernel),
         cmocka_unit_test(copies_are_named_by_direction_and_memory),
+        cmocka_unit_test(an_allocation_is_on_the_thread_of_its_call),
+        cmocka_unit_test(a_free_has_the_size_of_what_was_there),
         cmocka_unit_test(unknown_records_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
