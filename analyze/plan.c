@@ -11,6 +11,7 @@ enum {
     CALL_NS = 2000,    /* what a call that waits takes at least */
     JITTER_NS = 5000,  /* a start later than this after everything known has a reason of its own */
     SANE_NS = 1000000, /* latencies and gaps longer than this are none */
+    GAP_NS = 1000,     /* between queued kernels where none were */
     LOOK_BACK = 1024,
 };
 
@@ -217,8 +218,7 @@ static void add_waits(struct build *b)
         uint32_t k = b->call_of_row[w->call], item = p->item_of_row[w->row];
         if (k == NONE || item == NONE) continue;
         struct gp_replay_call *call = &p->replay.calls.at[k];
-        int64_t least = w->own ? b->gpu->start_ns[w->row] - w->begin_ns : CALL_NS;
-        if (least < 0) least = 0;
+        int64_t least = CALL_NS;
         if (least > w->end_ns - w->begin_ns) least = w->end_ns - w->begin_ns;
         call->own_ns = least;
         call->waits_for = item;
@@ -258,46 +258,66 @@ static void begin_streams(struct build *b)
         GP_VEC_PUSH(&b->p->replay.free_ns, b->free_ns[s] == INT64_MIN ? 0 : b->free_ns[s] - b->p->begin_ns);
 }
 
+/* Is item I the first that its call launches? */
+static bool is_first(const struct gp_plan *p, uint32_t i)
+{
+    return i == p->replay.calls.at[p->items.at[i].call].first;
+}
+
 /* Does the call that launches item I launch several? */
 static bool many(const struct gp_plan *p, uint32_t i)
 {
     return p->replay.calls.at[p->items.at[i].call].n > 1;
 }
 
-static void measure_latencies(struct build *b)
+/* From the begin of a call to the start of its item, where the program's streams had nothing else to do. */
+static void measure_launches(struct build *b)
 {
     struct gp_plan *p = b->p;
-    /* of kernels launched by themselves, of the first of a graph, of those inside one */
-    struct numbers launch = {0}, gap = {0}, graph_first = {0}, graph_gap = {0};
+    struct numbers launch = {0};
     int64_t any_until = INT64_MIN; /* something runs, on whatever stream */
     forget_times(b);
     for (size_t s = 0; s < b->v->streams.n; s++)
         if (b->free_ns[s] > any_until) any_until = b->free_ns[s];
     for (uint32_t i = 0; i < p->items.n; i++) {
         struct gp_plan_item *item = &p->items.at[i];
-        int64_t *free_ns = &b->free_ns[b->stream_of_row[item->row]];
         int64_t begin = b->api->start_ns[p->calls.at[item->call].row], start = item->start_ns;
-        bool first = i == p->replay.calls.at[item->call].first;
-        if (first && any_until <= begin) {
+        if (is_first(p, i) && any_until <= begin) {
             item->drained = true;
             p->drained++;
             if (start >= begin && start - begin < SANE_NS) GP_VEC_PUSH(&launch, start - begin);
-        } else if (start >= *free_ns && start - *free_ns <= JITTER_NS) {
-            struct numbers *of = !first ? &graph_gap : many(p, i) ? &graph_first : &gap;
-            GP_VEC_PUSH(of, start - *free_ns);
         }
-        if (gpu_end(b, item->row) > *free_ns) *free_ns = gpu_end(b, item->row);
         if (gpu_end(b, item->row) > any_until) any_until = gpu_end(b, item->row);
     }
-    int64_t between = median(&gap, 1000);
     p->replay.launch_ns = median(&launch, 0);
+    GP_VEC_FREE(&launch);
+}
+
+/* Between items of a stream of which the later one was there in time. */
+static void measure_gaps(struct build *b)
+{
+    struct gp_plan *p = b->p;
+    /* before kernels launched by themselves, the first of a graph, those inside one */
+    struct numbers gap = {0}, graph_first = {0}, graph_gap = {0};
+    forget_times(b);
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        int64_t *free_ns = &b->free_ns[p->replay.items.at[i].stream], start = p->items.at[i].start_ns;
+        int64_t ready = b->api->start_ns[p->calls.at[p->items.at[i].call].row] + p->replay.launch_ns;
+        bool graph = is_first(p, i) && many(p, i);
+        int64_t most = graph ? SANE_NS : JITTER_NS; /* graphs take their time to begin */
+        if (*free_ns >= ready && start >= *free_ns && start - *free_ns <= most) {
+            struct numbers *of = graph ? &graph_first : is_first(p, i) ? &gap : &graph_gap;
+            GP_VEC_PUSH(of, start - *free_ns);
+        }
+        if (gpu_end(b, p->items.at[i].row) > *free_ns) *free_ns = gpu_end(b, p->items.at[i].row);
+    }
+    int64_t between = median(&gap, GAP_NS);
     p->graph_gap_ns = median(&graph_gap, between);
     int64_t between_graphs = median(&graph_first, between);
-    for (uint32_t i = 0; i < p->items.n; i++) {
-        bool first = i == p->replay.calls.at[p->items.at[i].call].first;
-        p->replay.items.at[i].gap_ns = !first ? p->graph_gap_ns : many(p, i) ? between_graphs : between;
-    }
-    GP_VEC_FREE(&launch);
+    for (uint32_t i = 0; i < p->items.n; i++)
+        p->replay.items.at[i].gap_ns = !is_first(p, i) ? p->graph_gap_ns
+                                       : many(p, i)    ? between_graphs
+                                                       : between;
     GP_VEC_FREE(&gap);
     GP_VEC_FREE(&graph_first);
     GP_VEC_FREE(&graph_gap);
@@ -372,7 +392,8 @@ static void build(struct build *b)
     add_calls(b);
     add_waits(b);
     begin_streams(b);
-    measure_latencies(b);
+    measure_launches(b);
+    measure_gaps(b);
     find_delays(b);
     number_steps(p, b->api);
     p->recorded_ns = recorded(b);

@@ -86,6 +86,16 @@ gp_sid gp_rule_label(struct gp_rule_ctx *c, enum gp_table table, gp_sid name)
     return sid;
 }
 
+gp_sid gp_rule_full_name(struct gp_rule_ctx *c, uint32_t item)
+{
+    gp_sid name = gp_gpu_config(c->t, c->p->items.at[item].row)->name;
+    struct gp_buf plain = {0};
+    gp_name_demangle(&plain, gp_trace_str(c->t, name), gp_string_len(&c->t->strings, name));
+    gp_sid sid = gp_intern(&c->s->strings, plain.data, plain.n);
+    gp_buf_release(&plain);
+    return sid;
+}
+
 gp_sid gp_rule_item_label(struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_config *config = gp_gpu_config(c->t, c->p->items.at[item].row);

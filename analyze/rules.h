@@ -46,7 +46,9 @@ struct gp_rule_ctx {
     int64_t plan_ns;   /* length of all steps as recorded */
     int64_t replay_ns; /* of all steps without change */
     /* Of the device that works most, over all steps. */
+    uint32_t device; /* index into view->devices */
     int64_t busy_ns, gpu_ns, idle_ns[GP_IDLE_CAUSE_COUNT];
+    int64_t compute_ns, exposed_communication_ns, exposed_memory_ns; /* as in struct gp_breakdown */
     uint8_t *launches_here; /* by track: a thread that launches items */
     bool same_steps;        /* every step runs the same kernels with the same grids in the same order */
 };
@@ -81,6 +83,7 @@ void gp_rule_evidence_text(struct gp_suggestion *s, const char *name, gp_sid tex
 
 /* Label of a kernel, operator or range, as in flame graphs, in the strings of the answer. */
 gp_sid gp_rule_label(struct gp_rule_ctx *c, enum gp_table table, gp_sid name);
+gp_sid gp_rule_full_name(struct gp_rule_ctx *c, uint32_t item); /* demangled */
 gp_sid gp_rule_item_label(struct gp_rule_ctx *c, uint32_t item);
 
 #endif

@@ -103,12 +103,12 @@ static void ask_pageable_copy(struct gp_rule_ctx *c)
     s->resource_low_ns = s->current_ns - gp_rule_per_step(c, bytes * 1000 / low);
     s->resource_high_ns = s->current_ns - gp_rule_per_step(c, bytes * 1000 / high);
     if (s->resource_low_ns < 0) s->resource_low_ns = 0;
+    int64_t times = gp_rule_per_step(c, count);
     s->description =
-        gp_rule_text(c,
-                     "%lld copies a step come from or go to pageable memory: %.2f GB/s, %s a step, and the "
-                     "host is held up for %s",
-                     (long long)gp_rule_per_step(c, count), copy_ns ? (double)bytes / (double)copy_ns : 0,
-                     gp_rule_ns(c, s->current_ns), gp_rule_ns(c, gp_rule_per_step(c, blocked_ns)));
+        gp_rule_text(c, "Pageable memory is copied %lld %s a step: %.2f GB/s, %s%s%s", (long long)times,
+                     times == 1 ? "time" : "times", copy_ns ? (double)bytes / (double)copy_ns : 0,
+                     gp_rule_ns(c, s->current_ns), blocked_ns ? ", and the host is held up for " : "",
+                     blocked_ns ? gp_rule_ns(c, gp_rule_per_step(c, blocked_ns)) : "");
     s->action = gp_rule_text(
         c, "pin the memory (pin_memory=True in the DataLoader, tensor.pin_memory()) and copy with "
            "non_blocking=True");

@@ -20,11 +20,16 @@ enum {
 
 /* ---- chains of kernels that a compiler fuses ---- */
 
+static bool is_compiled(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return !strncmp(gp_trace_str(c->t, gp_gpu_config(c->t, c->p->items.at[item].row)->name), "triton_", 7);
+}
+
 /* Kernels of the optimizer take many tensors at once, and no compiled model has them. */
 static bool is_model_work(const struct gp_rule_ctx *c, uint32_t item)
 {
     const char *name = gp_trace_str(c->t, gp_gpu_config(c->t, c->p->items.at[item].row)->name);
-    return strncmp(name, "triton_", 7) != 0 && !strstr(name, "multi_tensor_apply");
+    return !is_compiled(c, item) && !strstr(name, "multi_tensor_apply");
 }
 
 static bool is_fusible(const struct gp_rule_ctx *c, uint32_t item)
@@ -42,7 +47,7 @@ static int64_t idle_before(const struct gp_rule_ctx *c, uint32_t item, uint32_t 
 }
 
 struct chains {
-    int64_t members, launches_saved, host_ns;
+    int64_t members, launches_saved, host_ns, compiled;
 };
 
 /* Can I become part of the kernel that ran before it, for sure? A reduction reads what an elementwise kernel wrote and the
@@ -61,6 +66,7 @@ static struct chains edit_chains(struct gp_rule_ctx *c, struct gp_suggestion *s)
     struct chains sum = {0};
     uint32_t previous = UINT32_MAX;
     for (uint32_t i = 0; i < p->items.n; i++) {
+        sum.compiled += is_compiled(c, i);
         if (!is_fusible(c, i)) {
             previous = UINT32_MAX;
             continue;
@@ -100,6 +106,7 @@ static void ask_compile(struct gp_rule_ctx *c)
     double late = gp_rule_host_bound_pct(c);
     if (late < HOST_BOUND_PCT || c->p->drained * 2 < c->p->items.n) return;
     struct chains sum = edit_chains(c, NULL);
+    if (sum.compiled * 10 >= (int64_t)c->p->items.n) return;
     if (sum.launches_saved < (int64_t)(2 * c->n_steps)) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     edit_chains(c, s);
@@ -134,7 +141,7 @@ const struct gp_rule gp_rule_compile = {
     .summary = "the host is late, and many launches are of kernels that a compiler fuses",
     .needs = "kernels with their launch calls",
     .threshold = "idle for the host 20% of the time, half of the kernels find the GPU idle",
-    .guard = "kernels that Triton fused already do not count",
+    .guard = "a tenth of the kernels come from a compiler already",
     .run = ask_compile,
 };
 

@@ -8,7 +8,12 @@
 #include "analyze/names.h"
 #include "analyze/rules.h"
 
-enum { TRUSTED_PCT = 2, STEPS_FEW = 3 };
+enum {
+    TRUSTED_PCT = 2,
+    STEPS_FEW = 3,
+    EMPTY_NS = 2000,
+    MODEL_PCT = 5 /* what a replay of a change may be off, besides */
+};
 
 const char *gp_suggest_type_name(enum gp_suggest_type t)
 {
@@ -46,6 +51,7 @@ void gp_suggest_release(struct gp_suggest *s)
     for (size_t i = 0; i < s->suggestions.n; i++) release_suggestion(&s->suggestions.at[i]);
     GP_VEC_FREE(&s->suggestions);
     GP_VEC_FREE(&s->notes);
+    GP_VEC_FREE(&s->kernels);
     gp_strings_release(&s->strings);
     memset(s, 0, sizeof *s);
 }
@@ -144,6 +150,7 @@ static void know_device(struct gp_rule_ctx *c)
     const struct gp_events *gpu = &c->t->events[GP_GPU];
     struct idle_sum sum = {c, d, INT64_MAX, INT64_MIN};
     struct gp_breakdown b;
+    c->device = d;
     c->props = c->v->devices.at[d].props;
     c->s->step.rank = c->v->devices.at[d].rank;
     for (size_t i = 0; i < c->p->items.n; i++) {
@@ -158,6 +165,9 @@ static void know_device(struct gp_rule_ctx *c)
     gp_breakdown_rows(&b, c->v, c->v->rows + c->v->devices.at[d].first, c->v->devices.at[d].n, sum.begin_ns,
                       sum.end_ns);
     c->busy_ns = b.busy_ns;
+    c->compute_ns = b.compute_ns;
+    c->exposed_communication_ns = b.exposed_communication_ns;
+    c->exposed_memory_ns = b.exposed_memory_ns;
     gp_idle_walk(c->v, add_idle, &sum);
 }
 
@@ -232,6 +242,81 @@ static void tell_step(struct gp_rule_ctx *c)
     s->trusted = s->replay_error_pct <= TRUSTED_PCT && s->replay_error_pct >= -TRUSTED_PCT;
 }
 
+/* ---- regimes ---- */
+
+static int compare_kernels(const void *a, const void *b)
+{
+    const struct gp_suggest_kernel *x = a, *y = b;
+    if (x->total_ns != y->total_ns) return x->total_ns > y->total_ns ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/* What an empty kernel takes: no more than the shortest that is there, nor than one does on any current device. */
+static int64_t shortest_kernel(const struct gp_rule_ctx *c)
+{
+    int64_t shortest = INT64_MAX;
+    for (uint32_t i = 0; i < c->p->items.n; i++)
+        if (gp_class_of((enum gp_frame_kind)c->items[i].kind) == GP_CLASS_COMPUTE &&
+            c->p->replay.items.at[i].dur_ns < shortest)
+            shortest = c->p->replay.items.at[i].dur_ns;
+    return shortest < EMPTY_NS ? shortest : EMPTY_NS;
+}
+
+static void tell_kernels(struct gp_rule_ctx *c)
+{
+    struct gp_suggest *s = c->s;
+    struct gp_map at = {0}; /* name in the trace -> index into kernels */
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        const struct gp_config *config = gp_gpu_config(c->t, c->p->items.at[i].row);
+        uint32_t *k = gp_map_put(&at, config->name, UINT32_MAX);
+        if (*k == UINT32_MAX) {
+            *k = (uint32_t)s->kernels.n;
+            GP_VEC_PUSH(&s->kernels, ((struct gp_suggest_kernel){.name = gp_rule_full_name(c, i),
+                                                                 .label = gp_rule_item_label(c, i),
+                                                                 .kind = c->items[i].kind}));
+        }
+        s->kernels.at[*k].count++;
+        s->kernels.at[*k].total_ns =
+            gp_add_saturated(s->kernels.at[*k].total_ns, c->p->replay.items.at[i].dur_ns);
+    }
+    gp_map_release(&at);
+    for (size_t k = 0; k < s->kernels.n; k++) {
+        struct gp_suggest_kernel *one = &s->kernels.at[k];
+        one->regime = gp_regime_of_kernel(one->kind, one->total_ns / (int64_t)one->count, s->empty_ns);
+    }
+    if (s->kernels.n) qsort(s->kernels.at, s->kernels.n, sizeof *s->kernels.at, compare_kernels);
+}
+
+/* Time on the device that works most; what overlaps counts once: for kernels that compute, as far as their class goes. */
+static void tell_regime(struct gp_rule_ctx *c)
+{
+    struct gp_suggest *s = c->s;
+    struct gp_regime_step *parts = &s->regime_parts;
+    int64_t by[GP_REGIME_COUNT] = {0}, computing = 0;
+    s->empty_ns = shortest_kernel(c);
+    tell_kernels(c);
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (c->v->device_of_row[c->p->items.at[i].row] != c->device) continue;
+        int64_t dur = c->p->replay.items.at[i].dur_ns;
+        by[gp_regime_of_kernel(c->items[i].kind, dur, s->empty_ns)] += dur;
+    }
+    for (int r = 0; r < GP_REGIME_COUNT; r++)
+        if (r != GP_REGIME_COMMUNICATION && r != GP_REGIME_TRANSFER) computing += by[r];
+    double scale = computing ? (double)c->compute_ns / (double)computing : 0; /* streams side by side */
+    parts->whole_ns = c->busy_ns;
+    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) {
+        parts->whole_ns += c->idle_ns[i];
+        if (i != GP_IDLE_DEPENDENCY) parts->idle_ns += c->idle_ns[i];
+    }
+    parts->communication_ns = c->exposed_communication_ns;
+    parts->transfer_ns = c->exposed_memory_ns;
+    parts->latency_ns = (int64_t)((double)by[GP_REGIME_OVERHEAD] * scale);
+    parts->compute_ns = (int64_t)((double)by[GP_REGIME_COMPUTE] * scale);
+    parts->memory_ns = (int64_t)((double)by[GP_REGIME_MEMORY] * scale);
+    parts->unknown_ns = (int64_t)((double)by[GP_REGIME_UNKNOWN] * scale);
+    s->regime = gp_regime_of_step(parts);
+}
+
 /* ---- savings ---- */
 
 static int64_t saved(const struct gp_rule_ctx *c, const struct gp_edit *edits, size_t n)
@@ -256,14 +341,22 @@ static enum gp_priority priority_of(const struct gp_suggest_step *step, const st
     return low >= 0.3 || high >= 1 ? GP_PRIORITY_LOW : GP_PRIORITY_NONE;
 }
 
+/* The interval of the replays, and what the model itself may be off. */
+static void widen(const struct gp_suggest_step *step, int64_t a, int64_t b, int64_t *low, int64_t *high)
+{
+    *low = a / 100 * (100 - MODEL_PCT);
+    *high = b / 100 * (100 + MODEL_PCT);
+    if (*high > step->step_ns) *high = step->step_ns;
+    if (*low > *high) *low = *high;
+}
+
 static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
     const struct gp_suggest_step *step = &c->s->step;
     s->speedup_low = s->speedup_high = 1;
     if (!step->trusted) return;
     int64_t a = saved(c, s->low.at, s->low.n), b = saved(c, s->high.at, s->high.n);
-    s->saving_low_ns = a < b ? a : b;
-    s->saving_high_ns = a < b ? b : a;
+    widen(step, a < b ? a : b, a < b ? b : a, &s->saving_low_ns, &s->saving_high_ns);
     s->ceiling_ns = saved(c, s->free.at, s->free.n);
     if (s->ceiling_ns < s->saving_high_ns) s->ceiling_ns = s->saving_high_ns;
     s->speedup_low = speedup(step->step_ns, s->saving_low_ns);
@@ -302,15 +395,15 @@ static void value_all(struct gp_rule_ctx *c)
             release_suggestion(one);
             continue;
         }
-        for (size_t k = 0; k < one->low.n; k++) GP_VEC_PUSH(&low, one->low.at[k]);
-        for (size_t k = 0; k < one->high.n; k++) GP_VEC_PUSH(&high, one->high.at[k]);
+        bool worth = one->priority != GP_PRIORITY_NONE;
+        for (size_t k = 0; k < one->low.n && worth; k++) GP_VEC_PUSH(&low, one->low.at[k]);
+        for (size_t k = 0; k < one->high.n && worth; k++) GP_VEC_PUSH(&high, one->high.at[k]);
         s->suggestions.at[kept++] = *one;
     }
     s->suggestions.n = kept;
-    if (s->step.trusted) {
-        s->joint_low_ns = saved(c, low.at, low.n);
-        s->joint_high_ns = saved(c, high.at, high.n);
-    }
+    if (s->step.trusted)
+        widen(&s->step, saved(c, low.at, low.n), saved(c, high.at, high.n), &s->joint_low_ns,
+              &s->joint_high_ns);
     if (kept) qsort(s->suggestions.at, kept, sizeof *s->suggestions.at, compare_suggestions);
     GP_VEC_FREE(&low);
     GP_VEC_FREE(&high);
@@ -339,14 +432,17 @@ static void note_capture(struct gp_rule_ctx *c)
     else if (s->steps < STEPS_FEW)
         note(c, gp_rule_text(c, "only %u whole %s recorded: record five or more", s->steps,
                              s->steps == 1 ? "step is" : "steps are"));
-    if (flag(c->t, "with_stack") || flag(c->t, "record_shapes") || flag(c->t, "profile_memory"))
+    struct gp_buf flags = {0};
+    static const char *const keys[] = {"with_stack", "record_shapes", "profile_memory"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (flag(c->t, keys[i])) gp_buf_printf(&flags, "%s%s", flags.n ? ", " : "", keys[i]);
+    if (flags.n)
         note(c, gp_rule_text(
                     c,
-                    "the recording itself slowed the host down (%s%s%s): savings of host time are those "
-                    "of the recorded run, and smaller without it",
-                    flag(c->t, "with_stack") ? " with_stack" : "",
-                    flag(c->t, "record_shapes") ? " record_shapes" : "",
-                    flag(c->t, "profile_memory") ? " profile_memory" : ""));
+                    "the recording itself slowed the host down (%s): savings of host time are those of the "
+                    "recorded run, and smaller without it",
+                    gp_buf_str(&flags)));
+    gp_buf_release(&flags);
     if (!s->trusted)
         note(c, gp_rule_text(c,
                              "replaying the steps without any change misses the recorded time by %.1f%%: no "
@@ -386,6 +482,7 @@ static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const st
     know_device(&c);
     c.same_steps = all_steps_equal(&c);
     tell_step(&c);
+    tell_regime(&c);
     note_capture(&c);
     ask_rules(&c);
     value_all(&c);

@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include "analyze/classify.h"
 #include "analyze/hta.h"
+#include "analyze/regime.h"
 #include "analyze/replay.h"
 #include "formats/base/err.h"
 #include "formats/base/intern.h"
@@ -149,12 +150,25 @@ struct gp_suggest_step {
     bool trusted; /* the replay is within 2 % and may claim wall time */
 };
 
+/* What bounds a kernel, of all its launches together. Times a step. */
+struct gp_suggest_kernel {
+    gp_sid name, label; /* full name; as in flame graphs */
+    uint32_t kind;      /* enum gp_frame_kind */
+    uint32_t regime;    /* enum gp_regime */
+    uint64_t count;     /* over all steps */
+    int64_t total_ns;   /* over all steps */
+};
+
 struct gp_suggest {
     struct gp_suggest_opts opts;
     struct gp_strings strings; /* all sids */
     struct gp_hta_input input;
     struct gp_suggest_step step;
-    GP_VEC(struct gp_suggestion) suggestions; /* by saving, the low end first */
+    uint32_t regime;                          /* enum gp_regime, of the step */
+    struct gp_regime_step regime_parts;       /* that it was decided on; over all steps */
+    int64_t empty_ns;                         /* what an empty kernel takes here, at most */
+    GP_VEC(struct gp_suggest_kernel) kernels; /* by total, then name */
+    GP_VEC(struct gp_suggestion) suggestions; /* by priority, then saving */
     GP_VEC(gp_sid) notes;                     /* what keeps from saying more: capture flags, steps, losses */
     int64_t joint_low_ns, joint_high_ns;      /* all suggestions together, replayed once */
 };

@@ -43,51 +43,13 @@ static void spaces(struct pen *p, size_t n)
 
 /* ---- sentences ---- */
 
-/* A number and the short word after it, "1.23 ms", stay on one line. */
-static bool is_glued(const char *s, size_t n, size_t space)
-{
-    enum { UNIT = 4 };
-    size_t end = space + 1;
-    while (end < n && s[end] != ' ') end++;
-    return space && s[space - 1] >= '0' && s[space - 1] <= '9' && end - space - 1 <= UNIT;
-}
-
-/* S in lines of at most WIDTH columns from column INDENT on; the cursor stands there already. */
-static void wrap(struct pen *p, const char *s, size_t n, size_t indent)
-{
-    size_t room = p->width > indent + NAME_MIN ? p->width - indent : NAME_MIN, used = 0;
-    for (size_t i = 0; i < n;) {
-        size_t end = i;
-        while (end < n && (s[end] != ' ' || is_glued(s, n, end))) end++;
-        size_t w = gp_text_width(s + i, end - i);
-        if (used && used + 1 + w > room) {
-            gp_buf_putc(p->b, '\n');
-            spaces(p, indent);
-            used = 0;
-        }
-        if (used) {
-            gp_buf_putc(p->b, ' ');
-            used++;
-        }
-        if (w > room) {
-            gp_text_fit(p->b, s + i, end - i, room);
-            used = room;
-        } else {
-            gp_text_clean(p->b, s + i, end - i);
-            used += w;
-        }
-        while (end < n && s[end] == ' ') end++;
-        i = end;
-    }
-}
-
 static void put_lines(struct pen *p, const struct gp_report_line *lines, size_t n, const char *mark)
 {
     static const char *const tones[] = {NULL, GREEN, YELLOW, RED};
     for (size_t i = 0; i < n; i++) {
         style(p, tones[lines[i].tone & 3]);
         gp_buf_puts(p->b, mark);
-        wrap(p, lines[i].text, strlen(lines[i].text), strlen(mark));
+        gp_text_wrap(p->b, lines[i].text, strlen(lines[i].text), strlen(mark), p->width);
         if (lines[i].tone) style(p, RESET);
         gp_buf_putc(p->b, '\n');
     }
@@ -227,7 +189,7 @@ static void put_cell(struct pen *p, const struct layout *l, size_t i, const char
     size_t width = l->at[i].width, at = p->b->n;
     size_t w = gp_text_width(s, n);
     if (w > width && !name && !right) {
-        wrap(p, s, n, line_width(l) - width);
+        gp_text_wrap(p->b, s, n, line_width(l) - width, p->width);
         return;
     }
     if (right) spaces(p, w < width ? width - w : 0);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "formats/base/utf8.h"
 
-enum { ELLIPSIS = 0x2026, CONTROL_PICTURES = 0x2400, MIN_MIDDLE_CUT = 12 };
+enum { ELLIPSIS = 0x2026, CONTROL_PICTURES = 0x2400, MIN_MIDDLE_CUT = 12, ROOM_LEAST = 16 };
 
 struct range {
     uint32_t first, last;
@@ -121,4 +121,41 @@ void gp_text_fit_name(struct gp_buf *b, const char *s, size_t n, size_t columns)
 {
     size_t skip = gp_text_width(s, n) > columns ? last_part(s, n) : 0;
     gp_text_fit(b, s + skip, n - skip, columns);
+}
+
+/* A number and the short word after it, "1.23 ms", stay on one line. */
+static bool is_glued(const char *s, size_t n, size_t space)
+{
+    enum { UNIT = 4 };
+    size_t end = space + 1;
+    while (end < n && s[end] != ' ') end++;
+    return space && s[space - 1] >= '0' && s[space - 1] <= '9' && end - space - 1 <= UNIT;
+}
+
+void gp_text_wrap(struct gp_buf *b, const char *s, size_t n, size_t indent, size_t width)
+{
+    size_t room = width > indent + ROOM_LEAST ? width - indent : ROOM_LEAST, used = 0;
+    for (size_t i = 0; i < n;) {
+        size_t end = i;
+        while (end < n && (s[end] != ' ' || is_glued(s, n, end))) end++;
+        size_t w = gp_text_width(s + i, end - i);
+        if (used && used + 1 + w > room) {
+            gp_buf_putc(b, '\n');
+            for (size_t k = 0; k < indent; k++) gp_buf_putc(b, ' ');
+            used = 0;
+        }
+        if (used) {
+            gp_buf_putc(b, ' ');
+            used++;
+        }
+        if (w > room) {
+            gp_text_fit(b, s + i, end - i, room);
+            used = room;
+        } else {
+            gp_text_clean(b, s + i, end - i);
+            used += w;
+        }
+        while (end < n && s[end] == ' ') end++;
+        i = end;
+    }
 }

@@ -156,8 +156,8 @@ static void a_copy_that_blocks_is_waited_for_by_its_own_call(void **state)
     mk_gpu(&f.t, f.stream, 10000, 45000, GP_MEMCPY, "Memcpy HtoD (Pageable -> Device)", 1);
     assert_true(planned(&f));
     assert_int_equal(f.p.calls.at[0].waited_for, 0);
-    assert_int_equal(f.p.replay.calls.at[0].own_ns, 10000); // until the copy began
-    assert_int_equal(f.p.calls.at[0].waited_ns, 40000);
+    assert_int_equal(f.p.replay.calls.at[0].own_ns, 2000);
+    assert_int_equal(f.p.calls.at[0].waited_ns, 48000);
     assert_int_equal(f.p.replay.wake_ns, 5000);
     // half the time for the copy: 10..27.5 us, and back at 32.5
     struct gp_edit half = {GP_EDIT_DUR, 0, 17500};

@@ -1,0 +1,183 @@
+#include "render/suggest_text.h"
+
+#include <string.h>
+#include "formats/base/scale.h"
+#include "render/hta_verdict.h"
+#include "render/report_text.h"
+#include "render/text.h"
+
+enum { WIDTH = 80, INDENT = 4 };
+
+static const char *unit_of(const struct gp_suggest *s)
+{
+    return s->step.found ? "a step" : "in all";
+}
+
+/* ---- sentences ---- */
+
+static void put_ns(struct gp_buf *b, int64_t ns)
+{
+    gp_scale_put(b, GP_UNIT_NS, ns);
+}
+
+static void put_speedup(struct gp_buf *b, double low, double high)
+{
+    gp_buf_printf(b, "%.2fx", low);
+    if (high - low >= 0.005) gp_buf_printf(b, " to %.2fx", high);
+}
+
+static void put_interval(struct gp_buf *b, int64_t low, int64_t high)
+{
+    if (low <= 0) {
+        gp_buf_puts(b, "up to ");
+        put_ns(b, high);
+        return;
+    }
+    put_ns(b, low);
+    if (low == high) return;
+    gp_buf_puts(b, " to ");
+    put_ns(b, high);
+}
+
+void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one)
+{
+    gp_buf_puts(b, "saves ");
+    put_interval(b, one->saving_low_ns, one->saving_high_ns);
+    gp_buf_puts(b, " of ");
+    put_ns(b, s->step.step_ns);
+    gp_buf_printf(b, " %s (", unit_of(s));
+    put_speedup(b, one->speedup_low, one->speedup_high);
+    gp_buf_puts(b, ")");
+}
+
+static void tell_step(struct gp_report *r, const struct gp_suggest *s)
+{
+    struct gp_buf b = {0};
+    const struct gp_regime_step *p = &s->regime_parts;
+    if (s->step.found) {
+        gp_buf_puts(&b, "A step takes ");
+        put_ns(&b, s->step.step_ns);
+        gp_buf_printf(&b, " (the mean of %u%s)", s->step.steps,
+                      s->step.warm_up ? ", without the warm-up" : "");
+    } else {
+        gp_buf_puts(&b, "All of it takes ");
+        put_ns(&b, s->step.step_ns);
+    }
+    gp_buf_printf(&b, " and is bound by %s: ", gp_regime_text((enum gp_regime)s->regime));
+    gp_scale_put_share(&b, p->idle_ns, p->whole_ns);
+    gp_buf_puts(&b, " idle, ");
+    gp_scale_put_share(&b, p->compute_ns, p->whole_ns);
+    gp_buf_puts(&b, " in kernels of arithmetic, ");
+    gp_scale_put_share(&b, p->memory_ns, p->whole_ns);
+    gp_buf_puts(&b, " in kernels of memory bandwidth, ");
+    gp_scale_put_share(&b, p->latency_ns, p->whole_ns);
+    gp_buf_puts(&b, " in kernels too short for either.");
+    gp_report_say(r, true, GP_TONE_PLAIN, "%s", gp_buf_str(&b));
+    gp_buf_release(&b);
+}
+
+static size_t worth_doing(const struct gp_suggest *s)
+{
+    size_t n = 0;
+    while (n < s->suggestions.n && s->suggestions.at[n].priority != GP_PRIORITY_NONE) n++;
+    return n;
+}
+
+static void tell_joint(struct gp_report *r, const struct gp_suggest *s)
+{
+    size_t n = worth_doing(s);
+    struct gp_buf b = {0};
+    if (!s->step.trusted) return;
+    if (!n) {
+        gp_report_say(r, true, GP_TONE_GOOD, "Nothing that is known here would make it shorter by 0.3%%.");
+    } else if (n > 1) {
+        if (n == 2) gp_buf_puts(&b, "Both suggestions together save ");
+        else gp_buf_printf(&b, "All %zu suggestions together save ", n);
+        put_interval(&b, s->joint_low_ns, s->joint_high_ns);
+        gp_buf_printf(&b, " %s: less than their sum, as they save the same time.", unit_of(s));
+        gp_report_say(r, true, GP_TONE_PLAIN, "%s", gp_buf_str(&b));
+    }
+    gp_buf_release(&b);
+}
+
+void gp_suggest_tell(struct gp_report *r, const struct gp_suggest *s)
+{
+    gp_inputs_say(r, &s->strings, &s->input, 1, true);
+    for (size_t i = 0; i < s->notes.n; i++)
+        gp_report_say(r, false, GP_TONE_WARN, "%s", gp_suggest_str(s, s->notes.at[i]));
+    if (!s->step.steps) return;
+    tell_step(r, s);
+    tell_joint(r, s);
+}
+
+/* ---- suggestions ---- */
+
+static const char *color_of(enum gp_priority p)
+{
+    static const char *const codes[] = {"\033[2m", "\033[0m", "\033[33m", "\033[1;33m", "\033[1;31m"};
+    return codes[p];
+}
+
+/* "    Do: text", wrapped behind its own indent. */
+static void put_part(struct gp_buf *b, const char *head, const char *text)
+{
+    if (!*text) return;
+    size_t indent = INDENT + strlen(head);
+    for (int i = 0; i < INDENT; i++) gp_buf_putc(b, ' ');
+    gp_buf_puts(b, head);
+    gp_text_wrap(b, text, strlen(text), indent, WIDTH);
+    gp_buf_putc(b, '\n');
+}
+
+static void put_suggestion(struct gp_buf *b, const struct gp_suggest *s, size_t i,
+                           const struct gp_suggest_text_opts *o)
+{
+    const struct gp_suggestion *one = &s->suggestions.at[i];
+    struct gp_buf head = {0};
+    gp_buf_printf(b, "\n%2zu. ", i + 1);
+    if (o->color) gp_buf_puts(b, color_of(one->priority));
+    gp_buf_puts(b, gp_priority_name(one->priority));
+    if (o->color) gp_buf_puts(b, "\033[0m");
+    gp_buf_printf(&head, "%s: ", one->rule->name);
+    gp_suggest_put_saving(&head, s, one);
+    size_t indent = INDENT + strlen(gp_priority_name(one->priority)) + 1;
+    gp_buf_putc(b, ' ');
+    gp_text_wrap(b, head.data, head.n, indent, WIDTH);
+    gp_buf_putc(b, '\n');
+    gp_buf_release(&head);
+    put_part(b, "", gp_suggest_str(s, one->description));
+    if (one->operation) put_part(b, "Where: ", gp_suggest_str(s, one->operation));
+    put_part(b, "Do: ", gp_suggest_str(s, one->action));
+    if (!o->verbose) return;
+    put_part(b, "Saving: ", gp_suggest_str(s, one->formula));
+    put_part(b, "If: ", gp_suggest_str(s, one->assumes));
+    put_part(b, "Check: ", gp_suggest_str(s, one->check));
+}
+
+/* What takes time but would not shorten the step, or is not known to. */
+static void put_rest(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_text_opts *o)
+{
+    size_t n = worth_doing(s);
+    if (n == s->suggestions.n) return;
+    gp_buf_puts(b, s->step.trusted ? "\nWould not make it shorter\n"
+                                   : "\nSeen; what it would save is not known\n");
+    for (; n < s->suggestions.n; n++) {
+        const struct gp_suggestion *one = &s->suggestions.at[n];
+        struct gp_buf head = {0};
+        gp_buf_printf(&head, "%s: ", one->rule->name);
+        put_part(b, gp_buf_str(&head), gp_suggest_str(s, one->description));
+        if (o->verbose) put_part(b, "Do: ", gp_suggest_str(s, one->action));
+        gp_buf_release(&head);
+    }
+}
+
+void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_text_opts *o)
+{
+    struct gp_report r = {0};
+    struct gp_report_text_opts to = {.color = o->color};
+    gp_suggest_tell(&r, s);
+    gp_report_text_write(b, &r, &to);
+    gp_report_release(&r);
+    for (size_t i = 0; i < worth_doing(s); i++) put_suggestion(b, s, i, o);
+    put_rest(b, s, o);
+}

@@ -1,0 +1,76 @@
+#!/bin/sh
+test_description='trace-suggest: what it says, in which form, and how it ends'
+. "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+
+pairs=$samples/pairs
+
+test_expect_success 'the most valuable comes first, with what to do' '
+    trace-suggest "$pairs/decode.trace" >out 2>err && test_must_be_empty err &&
+    grep -E "^A step takes 1\.59 ms .*bound by overhead" out &&
+    grep -E "^ 1\. critical cuda_graph: saves " out && grep "Do: capture the step as a CUDA graph" out &&
+    ! grep -E "Saving:|If:|Check:" out
+'
+
+test_expect_success 'lines fit a terminal' '
+    for f in "$pairs"/*.trace; do trace-suggest -v "$f" || return 1; done >out &&
+    ! LC_ALL=C.UTF-8 grep -E "^.{81}" out
+'
+
+test_expect_success '-v tells why to believe it' '
+    trace-suggest -v "$pairs/decode.trace" >out && grep "Saving: one launch instead of 77" out && grep "If: " out &&
+    grep "Check: record again and run trace-diff" out
+'
+
+test_expect_success 'what is as good as it gets is told nothing' '
+    for f in gemm decode_compiled_graph; do
+        trace-suggest "$pairs/$f.trace" >out && grep "^Nothing that is known here" out &&
+        trace-suggest -f json "$pairs/$f.trace" >json && jq -e ".suggestions == []" json || return 1
+    done
+'
+
+test_expect_success 'a wait that costs nothing is no suggestion' '
+    trace-suggest -f json "$pairs/train_previous.trace" >out &&
+    jq -e "[.suggestions[].rule] | index(\"blocking_sync\") == null" out &&
+    jq -e ".not_worth_it[] | select(.rule == \"blocking_sync\") | .saving_high_ns == 0 and .current_ns > 1000000" out
+'
+
+test_expect_success '--fail-on decides by priority' '
+    test_expect_code 1 trace-suggest --fail-on critical "$pairs/decode.trace" >out && test -s out &&
+    test_expect_code 1 trace-suggest --fail-on low "$pairs/decode.trace" >out &&
+    trace-suggest --fail-on high "$pairs/train_previous.trace" >out &&
+    test_expect_code 1 trace-suggest --fail-on high "$pairs/train_item.trace" >out
+'
+
+test_expect_success '--rule asks one, --min-saving leaves out' '
+    trace-suggest -f json --rule compile "$pairs/decode.trace" >out && jq -e "[.suggestions[].rule] == [\"compile\"]" out &&
+    trace-suggest -f json --min-saving 1ms "$pairs/decode.trace" >out &&
+    jq -e "[.suggestions[].rule] == [\"cuda_graph\"]" out &&
+    test_must_fail trace-suggest --rule nothing "$pairs/decode.trace" 2>err && grep "no rule \"nothing\"" err
+'
+
+test_expect_success '--list-rules has them all' '
+    trace-suggest --list-rules >out && grep "^cuda_graph (launch)" out && grep "speaks from" out &&
+    test "$(grep -c "^[a-z]" out)" -ge 14
+'
+
+test_expect_success '--expect writes what trace-diff reads' '
+    trace-suggest -q --expect expect.json "$pairs/decode.trace" >out &&
+    jq -e ".schema == \"gpuprof/expect/1\" and .predictions[0].metric == \"step\"
+        and .predictions[0].low_ns < .predictions[0].high_ns and .predictions[0].high_ns < 0" expect.json
+'
+
+test_expect_success 'no GPU events are an error unless they are allowed' '
+    test_expect_code 2 trace-suggest "$samples/broken/no_events.json" >out 2>err && test_must_be_empty out &&
+    echo "[]" >empty.json && test_expect_code 2 trace-suggest empty.json 2>err && grep "no GPU events" err &&
+    trace-suggest --allow-empty empty.json >out
+'
+
+test_expect_success 'piped, compressed and ours: the same' '
+    trace-suggest -f json "$pairs/small.json.gz" | sed "/\"path\"/d" >one &&
+    gzip -dc "$pairs/small.json.gz" | trace-suggest -f json - | sed "/\"path\"/d; s/\"none\"/\"gzip\"/" >two &&
+    sed "s/.*\"inputs\".*//; /\"compression\"/d" one >a && sed "s/.*\"inputs\".*//; /\"compression\"/d" two >b && test_cmp a b &&
+    trace-suggest -f json --threads 1 "$pairs/small.json.gz" >c && trace-suggest -f json --threads 4 "$pairs/small.json.gz" >d &&
+    test_cmp c d
+'
+
+test_done

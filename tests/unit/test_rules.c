@@ -1,0 +1,549 @@
+// Every rule on a trace that makes it speak, and on one that nearly does.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyze/suggest.h"
+#include "tests/unit/trace_make.h"
+
+/* A program that is written call by call: the host's clock moves on, a kernel starts 7 us after its call or when the one
+ * before it is over. */
+struct program {
+    struct gp_trace t;
+    uint32_t main, stream;
+    int64_t now, gpu_free;
+    uint64_t corr;
+    int steps;
+    struct gp_suggest s;
+};
+
+enum { US = 1000, MS = 1000000 };
+
+static void begin(struct program *p)
+{
+    memset(p, 0, sizeof *p);
+    gp_trace_init(&p->t, GP_NEED_ALL);
+    uint32_t process = mk_process(&p->t, 1, 0);
+    p->main = mk_thread(&p->t, process, 100);
+    p->stream = mk_stream(&p->t, process, 0, 7);
+}
+
+static void host(struct program *p, int64_t ns)
+{
+    p->now += ns;
+}
+
+static int64_t enqueue(struct program *p, int64_t dur, enum gp_gpu_kind kind, const char *name, int64_t bytes)
+{
+    int64_t start = p->now + 7 * US;
+    if (start < p->gpu_free + 1 * US) start = p->gpu_free + 1 * US;
+    size_t row = mk_gpu(&p->t, p->stream, start, start + dur, kind, name, p->corr);
+    if (bytes) gp_set_bytes(&p->t.events[GP_GPU], row, bytes);
+    p->gpu_free = start + dur;
+    return p->gpu_free;
+}
+
+static void kernel(struct program *p, const char *name, int64_t dur)
+{
+    p->corr++;
+    enqueue(p, dur, GP_KERNEL, name, 0);
+    mk_call(&p->t, p->main, p->now, p->now + 4 * US, "cudaLaunchKernel", p->corr);
+    host(p, 4 * US);
+}
+
+/* The call returns at once, or when the copy is over. */
+static void copy(struct program *p, const char *name, int64_t dur, int64_t bytes, bool blocks)
+{
+    p->corr++;
+    int64_t over = enqueue(p, dur, GP_MEMCPY, name, bytes);
+    int64_t back = blocks ? over + 3 * US : p->now + 5 * US;
+    mk_call(&p->t, p->main, p->now, back, "cudaMemcpyAsync", p->corr);
+    p->now = back;
+}
+
+static void wait(struct program *p, const char *name)
+{
+    int64_t back = p->gpu_free + 3 * US > p->now + 2 * US ? p->gpu_free + 3 * US : p->now + 2 * US;
+    mk_call(&p->t, p->main, p->now, back, name, ++p->corr);
+    p->now = back;
+}
+
+static void call(struct program *p, const char *name, int64_t dur)
+{
+    mk_call(&p->t, p->main, p->now, p->now + dur, name, ++p->corr);
+    host(p, dur);
+}
+
+/* Ten steps, each written by STEP. */
+static void run(struct program *p, void (*step)(struct program *))
+{
+    begin(p);
+    for (p->steps = 0; p->steps < 10; p->steps++) {
+        char name[32];
+        int64_t from = p->now;
+        snprintf(name, sizeof name, "ProfilerStep#%d", p->steps);
+        step(p);
+        mk_host(&p->t, GP_RANGE, p->main, from, p->now, name);
+    }
+    struct gp_err err;
+    gp_trace_finish(&p->t);
+    gp_suggest_init(&p->s, NULL);
+    assert_int_equal(gp_suggest_run(&p->s, &p->t, &err), 0);
+    assert_true(p->s.step.found);
+    assert_true(p->s.step.trusted);
+}
+
+static void end(struct program *p)
+{
+    gp_suggest_release(&p->s);
+    gp_trace_release(&p->t);
+}
+
+static const struct gp_suggestion *said(const struct program *p, const char *rule)
+{
+    assert_non_null(gp_rule_find(rule));
+    for (size_t i = 0; i < p->s.suggestions.n; i++)
+        if (!strcmp(p->s.suggestions.at[i].rule->name, rule)) return &p->s.suggestions.at[i];
+    return NULL;
+}
+
+/* STEP makes RULE say that LOW to HIGH ns of each step are saved; the model's own 5 % on both sides are added here. */
+static void speaks(void (*step)(struct program *), const char *rule, int64_t low, int64_t high)
+{
+    struct program p;
+    run(&p, step);
+    const struct gp_suggestion *s = said(&p, rule);
+    assert_non_null(s);
+    assert_in_range(s->saving_low_ns, low ? low * 95 / 100 - 200 : 0, low * 95 / 100 + 200);
+    assert_in_range(s->saving_high_ns, high * 105 / 100 - 200, high * 105 / 100 + 200);
+    assert_true(s->saving_low_ns <= s->saving_high_ns && s->saving_high_ns <= s->ceiling_ns * 106 / 100);
+    assert_true(*gp_suggest_str(&p.s, s->description) && *gp_suggest_str(&p.s, s->action) &&
+                *gp_suggest_str(&p.s, s->formula) && *gp_suggest_str(&p.s, s->check));
+    assert_true(s->evidence.n > 0);
+    end(&p);
+}
+
+static void is_silent(void (*step)(struct program *), const char *rule)
+{
+    struct program p;
+    run(&p, step);
+    assert_null(said(&p, rule));
+    end(&p);
+}
+
+#define ELEMENTWISE "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>()"
+#define GEMM        "sm90_xmma_gemm_f32f32_tn"
+
+// ---- compile ----
+
+// The host takes 30 us for each kernel of 2 us: four in a row between two products.
+static void late_chain(struct program *p)
+{
+    host(p, 30 * US), kernel(p, GEMM, 10 * US);
+    for (int i = 0; i < 4; i++) host(p, 30 * US), kernel(p, ELEMENTWISE, 2 * US);
+    p->steps & 1                      ? host(p, 26 * US),
+        kernel(p, GEMM "_2", 10 * US) : (host(p, 26 * US), kernel(p, GEMM, 10 * US));
+}
+
+static void chain_behind_a_busy_gpu(struct program *p)
+{
+    kernel(p, GEMM, 900 * US);
+    for (int i = 0; i < 4; i++) host(p, 30 * US), kernel(p, ELEMENTWISE, 2 * US);
+    host(p, 600 * US);
+}
+
+static void chain_of_a_compiler(struct program *p)
+{
+    host(p, 30 * US), kernel(p, GEMM, 10 * US);
+    for (int i = 0; i < 3; i++) host(p, 30 * US), kernel(p, ELEMENTWISE, 2 * US);
+    host(p, 30 * US), kernel(p, "triton_poi_fused_add_0", 2 * US);
+}
+
+static void a_chain_that_the_host_is_late_for_is_compiled(void **state)
+{
+    (void)state;
+    // Of the four, three join the first. Before each the stream is idle from the end of the one before it, 2 us after its
+    // start, to the own start: a launch every 34 us leaves 32 us. The host has 30 us before it: low and high take all of
+    // that, high the call's 4 us as well.
+    speaks(late_chain, "compile", 3 * 30 * US, 3 * 34 * US);
+    is_silent(chain_behind_a_busy_gpu, "compile");
+    is_silent(chain_of_a_compiler, "compile");
+}
+
+// ---- cuda_graph ----
+
+static void same_step(struct program *p)
+{
+    for (int i = 0; i < 10; i++) host(p, 30 * US), kernel(p, ELEMENTWISE, 2 * US);
+}
+
+static void changing_step(struct program *p)
+{
+    char name[32];
+    snprintf(name, sizeof name, "kernel_%d", p->steps % 2);
+    for (int i = 0; i < 10; i++) host(p, 30 * US), kernel(p, i == 5 ? name : ELEMENTWISE, 2 * US);
+}
+
+static void step_that_waits_inside(struct program *p)
+{
+    for (int i = 0; i < 10; i++) {
+        host(p, 30 * US), kernel(p, ELEMENTWISE, 2 * US);
+        if (i == 4) wait(p, "cudaStreamSynchronize");
+    }
+}
+
+static void equal_steps_become_a_graph(void **state)
+{
+    (void)state;
+    // A step takes 340 us. At best the host has 30 + 4 us left for its one launch, and the GPU needs 10 * 2 us: 306 us
+    // less. At worst the launch takes 10 us, and its first kernel starts 60 us later than others: 7 + 60 + 10 * 2 + 9 * 1.5
+    // = 100.5 us, but the next launch comes 30 us after this one returned, so that the GPU is the slower one:
+    // 20 + 13.5 us + 60 us of start = 93.5 us a step from the second on, and the gap of 1.5 us is taken before each graph
+    // as it was recorded. The last step's tail counts once. What the replay gives lies between these.
+    struct program p;
+    run(&p, same_step);
+    const struct gp_suggestion *s = said(&p, "cuda_graph");
+    assert_non_null(s);
+    assert_int_equal(s->priority, GP_PRIORITY_CRITICAL);
+    assert_in_range(s->saving_high_ns, 300 * US, 322 * US);
+    assert_in_range(s->saving_low_ns, 220 * US, 245 * US);
+    end(&p);
+    is_silent(changing_step, "cuda_graph");
+    is_silent(step_that_waits_inside, "cuda_graph");
+}
+
+// ---- scalar_read ----
+
+// 500 us of work; the value is read; the host then takes 100 us before it launches again.
+static void read_each_step(struct program *p)
+{
+    host(p, 100 * US), kernel(p, GEMM, 500 * US);
+    copy(p, "Memcpy DtoH (Device -> Pageable)", 1 * US, 4, true);
+}
+
+static void read_of_much(struct program *p)
+{
+    host(p, 100 * US), kernel(p, GEMM, 500 * US);
+    copy(p, "Memcpy DtoH (Device -> Pageable)", 1 * US, 4096, true);
+}
+
+static void a_value_that_is_read_each_step_holds_the_host_up(void **state)
+{
+    (void)state;
+    // A step: 100 us of the host, then the kernel from +107 to +607, the copy from 608 to 609, back at 612: 6120 us for ten.
+    // Without the waits the first kernel starts at 107, and then nothing but 1 us lies between what runs:
+    // 107 + 10 * (500 + 1) + 19 = 5136 us.
+    speaks(read_each_step, "scalar_read", 98400, 98400);
+    is_silent(read_of_much, "scalar_read");
+}
+
+// ---- blocking_sync ----
+
+static void wait_each_step(struct program *p)
+{
+    host(p, 100 * US), kernel(p, GEMM, 500 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void wait_for_little(struct program *p)
+{
+    host(p, 500 * US), kernel(p, GEMM, 1 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void a_wait_each_step_holds_the_host_up(void **state)
+{
+    (void)state;
+    // A step: kernel from +107 to +607, back at 610: 6100 us. Without: 107 + 10 * 500 + 9 = 5116 us.
+    speaks(wait_each_step, "blocking_sync", 98400, 98400);
+    // 9 us of 513 are waited, of which 2 us are the call itself: less than 2 %
+    is_silent(wait_for_little, "blocking_sync");
+}
+
+// ---- pageable_copy ----
+
+static void pageable_step(struct program *p)
+{
+    copy(p, "Memcpy HtoD (Pageable -> Device)", 1000 * US, 10 * MS, true); // 10 GB/s
+    kernel(p, GEMM, 500 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void small_pageable_step(struct program *p)
+{
+    copy(p, "Memcpy HtoD (Pageable -> Device)", 10 * US, 65536, true);
+    kernel(p, GEMM, 500 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void pinned_step(struct program *p)
+{
+    copy(p, "Memcpy HtoD (Pinned -> Device)", 1000 * US, 50 * MS, false);
+    kernel(p, GEMM, 500 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void pageable_memory_is_pinned(void **state)
+{
+    (void)state;
+    // A step: the copy from +7 to +1007, back at 1010; the kernel from 1017 to 1517; back at 1520. Pinned, 10 MB take
+    // 500 us at 20 GB/s and 181.8 at 55, the host goes on after 2 us, and the kernel follows 1 us after the copy:
+    // 7 + 500 + 1 + 500 + 3 = 1011 us, or 692.8.
+    speaks(pageable_step, "pageable_copy", 1520000 - 1011000, 1520000 - 692818);
+    is_silent(small_pageable_step, "pageable_copy");
+    is_silent(pinned_step, "pageable_copy");
+}
+
+// ---- copy_overlap ----
+
+static void pinned_and_pageable_step(struct program *p)
+{
+    copy(p, "Memcpy HtoD (Pinned -> Device)", 5 * US, 50 * MS, false);
+    kernel(p, GEMM, 500 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void copies_run_beside_kernels(void **state)
+{
+    (void)state;
+    // A step: copy from +7 to +1007, kernel from 1008 to 1508, back at 1511. With half of the copy hidden 500 us less; with
+    // all of it the kernel runs from its own launch on, 5 + 7 us: but the next step's wait is for the kernel alone, so the
+    // copy of 1000 us, which starts at 7, is over long after the kernel; on its own stream it may. 512 + 3 = 515 us a step,
+    // and the last copy ends 1007 us after its step began: 9 * 515 + 1007 = 5642 of 15110 us.
+    speaks(pinned_step, "copy_overlap", 500 * US, (15110 - 5642) * US / 10);
+    is_silent(pinned_and_pageable_step, "copy_overlap"); // 5 us of 511: less than 2 %
+    is_silent(pageable_step, "copy_overlap");
+}
+
+// ---- small_copies ----
+
+static void eleven_copies(struct program *p)
+{
+    for (int i = 0; i < 11; i++)
+        host(p, 1 * US), copy(p, "Memcpy HtoD (Pinned -> Device)", 2 * US, 1024, false);
+    kernel(p, GEMM, 100 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void ten_copies(struct program *p)
+{
+    for (int i = 0; i < 10; i++)
+        host(p, 1 * US), copy(p, "Memcpy HtoD (Pinned -> Device)", 2 * US, 1024, false);
+    kernel(p, GEMM, 100 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void many_small_copies_become_one(void **state)
+{
+    (void)state;
+    // A copy every 6 us, 66 us until the kernel's call, which starts it 7 us later. Without ten of the copies nothing comes
+    // earlier; without their calls' 5 us, too, the call comes 50 us earlier.
+    struct program p;
+    run(&p, eleven_copies);
+    const struct gp_suggestion *s = said(&p, "small_copies");
+    assert_non_null(s);
+    assert_int_equal(s->saving_low_ns, 0);
+    assert_in_range(s->saving_high_ns, 52 * US, 53 * US); // 50 us and 5 %
+    end(&p);
+    is_silent(ten_copies, "small_copies");
+}
+
+// ---- small_graphs ----
+
+static void graphs_of(struct program *p, int graphs, int nodes)
+{
+    for (int g = 0; g < graphs; g++) {
+        host(p, 20 * US);
+        p->corr++;
+        mk_call(&p->t, p->main, p->now, p->now + 8 * US, "cudaGraphLaunch", p->corr);
+        for (int i = 0; i < nodes; i++) enqueue(p, 1 * US, GP_KERNEL, ELEMENTWISE, 0);
+        host(p, 8 * US);
+    }
+}
+
+static void four_small_graphs(struct program *p)
+{
+    graphs_of(p, 4, 3);
+}
+
+static void four_graphs_of_20(struct program *p)
+{
+    graphs_of(p, 4, 20);
+}
+
+static void small_graphs_become_one(void **state)
+{
+    (void)state;
+    // The last call of all begins at 40 * 28 - 8 = 1112 us, and its kernels run from 1119 to 1124 us. When three of four
+    // calls take no time, 30 * 8 us less, the host is through at 880 us, and the kernels at 880 + 7 + 5. When the host time
+    // before them goes, too, the host is through at 280 us: the first graph of the last step is launched at 272 and runs
+    // from 279 to 284, the other three at 280, from 287 to 292, 293 to 298 and 299 to 304.
+    speaks(four_small_graphs, "small_graphs", (1124 - 892) * US / 10, (1124 - 304) * US / 10);
+    is_silent(four_graphs_of_20, "small_graphs");
+}
+
+// ---- graph_breaks ----
+
+static void region(struct program *p, const char *name, int64_t before)
+{
+    host(p, before);
+    int64_t from = p->now;
+    host(p, 10 * US), kernel(p, "triton_poi_fused_add_0", 5 * US);
+    mk_host(&p->t, GP_OP, p->main, from, p->now, name);
+}
+
+static void two_regions(struct program *p)
+{
+    region(p, "Torch-Compiled Region: 0/0", 20 * US);
+    region(p, "Torch-Compiled Region: 1/0", 100 * US);
+}
+
+static void one_region(struct program *p)
+{
+    region(p, "Torch-Compiled Region: 0/0", 120 * US);
+}
+
+static void a_step_in_two_regions_has_a_break(void **state)
+{
+    (void)state;
+    // Between the launches lie 100 us, and 10 inside the second region. The last kernel's call begins at 10 * 148 - 4 us, and
+    // it ends 7 + 5 us later, at 1488. Ten times 55 us less; or 110, which leave 380 us for the host and, from 37 us on, 20
+    // kernels with launches 4 and 34 us apart for the GPU, which then ends 7 + 1 + 5 + 5 us after the last pair's first
+    // call, at 372 + 18 = 390.
+    speaks(two_regions, "graph_breaks", 55 * US, (1488 - 390) * US / 10);
+    is_silent(one_region, "graph_breaks");
+}
+
+// ---- python_gap ----
+
+static void op(struct program *p, int64_t before)
+{
+    host(p, before);
+    int64_t from = p->now;
+    host(p, 2 * US), kernel(p, ELEMENTWISE, 2 * US);
+    mk_host(&p->t, GP_OP, p->main, from, p->now, "aten::add");
+}
+
+static void unseen_each_step(struct program *p)
+{
+    op(p, 5 * US), op(p, 50 * US), op(p, 5 * US);
+}
+
+static void unseen_now_and_then(struct program *p)
+{
+    op(p, 5 * US), op(p, p->steps % 2 ? 50 * US : 60 * US);
+    op(p, 5 * US);
+    if (p->steps % 2) host(p, 10 * US);
+}
+
+static void unseen_by_turns(struct program *p)
+{
+    op(p, 5 * US), op(p, p->steps % 2 ? 50 * US : 5 * US);
+    op(p, p->steps % 2 ? 5 * US : 50 * US);
+}
+
+static void time_that_nobody_saw_is_told(void **state)
+{
+    (void)state;
+    speaks(unseen_each_step, "python_gap", 0, 50 * US);
+    speaks(unseen_now_and_then, "python_gap", 0, 55 * US);
+    is_silent(unseen_by_turns, "python_gap");
+}
+
+// ---- what the host does in steps ----
+
+static void allocating_step(struct program *p)
+{
+    call(p, "cudaMalloc", 100 * US);
+    host(p, 10 * US), kernel(p, GEMM, 50 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void allocating_in_order(struct program *p)
+{
+    call(p, "cudaMallocAsync", 100 * US);
+    host(p, 10 * US), kernel(p, GEMM, 50 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void loading_step(struct program *p)
+{
+    if (p->steps == 5) call(p, "cuModuleLoadData", 400 * US);
+    host(p, 400 * US), kernel(p, GEMM, 50 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void loading_before_steps(struct program *p)
+{
+    if (p->steps == 0) call(p, "cuModuleLoadData", 2 * MS);
+    host(p, 400 * US), kernel(p, GEMM, 50 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void in_python(struct program *p, const char *name)
+{
+    mk_host(&p->t, GP_PYTHON, p->main, p->now, p->now + 200 * US, name);
+    host(p, 200 * US), kernel(p, GEMM, 50 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void compiling_step(struct program *p)
+{
+    in_python(p, "torch/_dynamo/convert_frame.py(560): compile_inner");
+}
+
+static void data_step(struct program *p)
+{
+    mk_host(&p->t, GP_RANGE, p->main, p->now, p->now + 200 * US,
+            "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+    host(p, 200 * US), kernel(p, GEMM, 50 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void data_behind_a_busy_gpu(struct program *p)
+{
+    mk_host(&p->t, GP_RANGE, p->main, p->now, p->now + 200 * US,
+            "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+    host(p, 200 * US), kernel(p, GEMM, 900 * US);
+}
+
+static void other_python_step(struct program *p)
+{
+    in_python(p, "train.py(12): step");
+}
+
+static void host_work_inside_steps_is_saved(void **state)
+{
+    (void)state;
+    speaks(allocating_step, "allocation", 100 * US, 100 * US);
+    is_silent(allocating_in_order, "allocation");
+    speaks(loading_step, "module_load", 40 * US, 40 * US); // 400 us in ten steps
+    is_silent(loading_before_steps, "module_load");        // the first step warms up
+    speaks(compiling_step, "recompilation", 200 * US, 200 * US);
+    is_silent(other_python_step, "recompilation");
+    speaks(data_step, "input_stall", 200 * US, 200 * US);
+    is_silent(data_behind_a_busy_gpu, "input_stall");
+    is_silent(other_python_step, "input_stall");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chain_that_the_host_is_late_for_is_compiled),
+        cmocka_unit_test(equal_steps_become_a_graph),
+        cmocka_unit_test(a_value_that_is_read_each_step_holds_the_host_up),
+        cmocka_unit_test(a_wait_each_step_holds_the_host_up),
+        cmocka_unit_test(pageable_memory_is_pinned),
+        cmocka_unit_test(copies_run_beside_kernels),
+        cmocka_unit_test(many_small_copies_become_one),
+        cmocka_unit_test(small_graphs_become_one),
+        cmocka_unit_test(a_step_in_two_regions_has_a_break),
+        cmocka_unit_test(time_that_nobody_saw_is_told),
+        cmocka_unit_test(host_work_inside_steps_is_saved),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
