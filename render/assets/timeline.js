@@ -171,7 +171,7 @@ function run(data) {
     else figures.show(view.isWhole() ? "Whole trace" : "In view", view.t0, view.t1, false);
   }
 
-  let gapAt = -1, gaps = null, stepAt = -1, slowSteps = null;
+  let gapAt = -1, gaps = null, stepAt = -1, slowSteps = null, foundAt = -1;
   const acts = {
     choose, select,
     arrows(at, list) {
@@ -210,6 +210,12 @@ function run(data) {
       stepAt = (stepAt + by + slowSteps.length) % slowSteps.length;
       const s = slowSteps[stepAt];
       acts.look(s.t0, s.t1, `${s.name}, ${gp.ns(s.t1 - s.t0)}, ${stepAt + 1} of ${slowSteps.length} from the slowest`);
+    },
+    finding(by) {
+      const found = data.findings.filter((f) => f.t0 !== null);
+      if (!found.length) return void gp.say("no finding has a place of its own");
+      foundAt = (foundAt + by + found.length) % found.length;
+      acts.look(found[foundAt].t0, found[foundAt].t1, found[foundAt].text);
     },
     find(name) {
       search.set("^" + name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$");
@@ -367,6 +373,14 @@ function run(data) {
     const n = data.tracks[c.track].lanes[c.lane].n, i = c.i + by;
     if (i >= 0 && i < n) choose({ ...c, i });
   }
+  /* With Shift the selection grows by the event that is gone to. */
+  function extend(by) {
+    const c = state.chosen, x = c && data.at(c.track, c.lane, c.i);
+    beside(by);
+    if (!x) return;
+    const y = data.at(state.chosen.track, state.chosen.lane, state.chosen.i), [r0, r1] = state.range || [x.t0, x.t1];
+    select([Math.min(r0, y.t0), Math.max(r1, y.t1)]);
+  }
   function across(by) {
     const c = state.chosen;
     if (!c) return choose(first());
@@ -408,14 +422,16 @@ function run(data) {
     ["+ -", "nearer, further", (ev) => zoomBy(ev.key === "+" ? 0.5 : 2)],
     ["0", "the whole trace", () => go(...whole())],
     ["Home End", "to the beginning, to the end", (ev) => { const s = view.t1 - view.t0; go(ev.key === "Home" ? 0 : data.span - s, ev.key === "Home" ? s : data.span); }],
-    ["ArrowLeft ArrowRight", "the event before, after", onPicture((ev) => beside(ev.key === "ArrowLeft" ? -1 : 1))],
+    ["ArrowLeft ArrowRight", "the event before, after; with Shift selected together", onPicture((ev) => (ev.shiftKey ? extend : beside)(ev.key === "ArrowLeft" ? -1 : 1))],
     ["ArrowUp ArrowDown", "the lane above, below", onPicture((ev) => across(ev.key === "ArrowUp" ? -1 : 1))],
     ["PageUp PageDown", "scroll the tracks", (ev) => { view.scrollTo(view.scroll + (ev.key === "PageUp" ? -0.8 : 0.8) * view.height); moved(); }],
     ["f Enter", "fill the window with what is chosen or selected", acts.fit],
     ["m", "figures of the time that the chosen event took", acts.mark],
+    ["r", "select the time that is in view", () => select([Math.round(view.t0), Math.round(view.t1)])],
     [", .", "along the arrow: to what launched it, to what it launched", (ev) => follow(ev.key === ".")],
     ["g G", "longest idle gap, the next longest; back", (ev) => acts.gap(ev.key === "g" ? 1 : -1)],
     ["x X", "slowest step, the next slowest; back", (ev) => acts.slow(ev.key === "x" ? 1 : -1)],
+    ["i I", "what was found: the next place, back", (ev) => acts.finding(ev.key === "i" ? 1 : -1)],
     ["c", "copy the name", () => { if (state.chosen) gp.copy(data.at(state.chosen.track, state.chosen.lane, state.chosen.i).name).then(() => gp.say("name copied")); }],
     ["t", "the same as tables", () => toggleTables()],
     ["p", "show or hide the figures", toggleFoot],

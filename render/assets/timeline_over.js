@@ -211,7 +211,7 @@ function timelineRows(element, data, view, acts) {
 
   function heading(row) {
     const b = make("button", { type: "button", className: "heading", onclick: () => acts.close(row.group) });
-    b.append(make("i", { "aria-hidden": "true" }), make("span", { textContent: row.group.name || "(without a name)" }), make("small"));
+    b.append(make("i", { "aria-hidden": "true" }), make("span", { textContent: row.group.name.trim() || "(without a name)" }), make("small"));
     return b;
   }
   function track(row) {

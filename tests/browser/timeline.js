@@ -134,6 +134,9 @@ async function keyboard(page) {
   same(await page.eval("[P.state.chosen.lane, P.state.chosen.i]"), [0, 1], "right: the next event");
   await page.key("ArrowLeft");
   same(await page.eval("P.state.chosen.i"), 0, "left: the one before");
+  await page.key("ArrowRight", 8);
+  same(await page.eval("[P.state.chosen.i, ...us(P.state.range)]"), [1, 30, 160], "with Shift both are selected");
+  await page.key("ArrowLeft");
   ok((await page.eval("document.querySelector('.spoken').textContent")).includes("ampere_sgemm"), "it is said");
   await page.eval("P.acts.choose({ track: trackOf('thread 1').index, lane: 0, i: 1 })");
   await page.key("ArrowDown");
@@ -152,6 +155,8 @@ async function keyboard(page) {
   await page.key("w");
   await page.eval("rest()");
   same(await page.eval("shown()"), [100, 300], "w zooms in, about the middle");
+  await page.key("r");
+  same(await page.eval("us(P.state.range)"), [100, 300], "r selects what is in view");
   await page.key("d");
   await page.eval("rest()");
   same(await page.eval("shown()"), [150, 350], "d moves on by a quarter");
