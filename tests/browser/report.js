@@ -3,6 +3,7 @@
 "use strict";
 const fs = require("node:fs"), path = require("node:path");
 const { open } = require("./page.js");
+const { contrasts } = require("./look.js");
 
 const where = path.resolve(process.argv[2]);
 const EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'";
@@ -178,23 +179,6 @@ async function searching(page) {
   await page.type("(");
   is(await page.eval("document.querySelectorAll('.hit').length"), 0, "what is typed beside the box does nothing");
 }
-
-// Contrast of all text on its page, from WCAG 2.
-const contrasts = `(() => {
-  const lum = (c) => { const [r, g, b] = c.map((v) => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
-  const parse = (s) => s.match(/[\\d.]+/g).map(Number);
-  const over = (top, under) => { const a = top[3] ?? 1; return [0, 1, 2].map((i) => top[i] * a + under[i] * (1 - a)); };
-  const behind = (e) => { const up = []; for (let x = e; x; x = x.parentElement) up.unshift(parse(getComputedStyle(x).backgroundColor));
-    return up.reduce((under, top) => over(top, under), [255, 255, 255]); };
-  let worst = 99, who = "";
-  for (const e of document.querySelectorAll("body *")) {
-    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) || ["SCRIPT", "STYLE", "title"].includes(e.tagName)) continue;
-    const style = getComputedStyle(e), svg = e.closest("svg");
-    const ink = parse(svg ? style.fill : style.color), page = behind(svg ? svg.parentElement : e);
-    const a = lum(over(ink, page)), b = lum(page), c = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
-    if (c < worst) { worst = c; who = e.tagName + "." + (e.getAttribute("class") || "") + " " + e.textContent.slice(0, 30); }
-  }
-  return [worst, who]; })()`;
 
 async function readable(page, theme, least = 4.5) {
   const [worst, who] = await page.eval(contrasts);
