@@ -131,24 +131,20 @@ struct gp_gate {
 /* Parse "METRIC:LIMIT". -1 names what is wrong, and the metrics there are. "wall" is "step". */
 GP_MUST_CHECK int gp_gate_parse(struct gp_gate *g, const char *text, struct gp_err *err);
 
-/* A prediction: the change of something lies between two values. One a line of a text, which trace-suggest writes:
- * "METRIC LOW HIGH", METRIC as in GP_METRICS or "idle.CAUSE" or "op NAME" (the rest of the line is the name), in the
- * metric's unit (with suffix) or percent: "step -13ms -11ms", "idle.host -80% -60%", "launches -600 -500". */
+/* A prediction: the change of something lies between two values, in the metric's unit or percent. */
 struct gp_expect {
-    gp_sid subject; /* text, in the gp_expects' strings */
+    gp_sid subject; /* what people read, in the gp_expects' strings */
     uint32_t
         metric; /* enum gp_metric_id; GP_METRIC_COUNT: an operation; GP_METRIC_COUNT + 1 + cause: idle time */
-    gp_sid op;
+    gp_sid op;  /* full name, label or key of the operation */
     bool percent;
     double low, high;
-    uint32_t line;
+    uint32_t line; /* which one of the file */
 };
 struct gp_expects {
     struct gp_strings strings;
     GP_VEC(struct gp_expect) at;
 };
-/* Lines that are empty or begin with '#' are skipped. On failure, -1 with ERR naming the line, nothing is added. */
-GP_MUST_CHECK int gp_expects_parse(struct gp_expects *e, const char *text, size_t n, struct gp_err *err);
 void gp_expects_release(struct gp_expects *e);
 
 /* A zeroed struct is the default, but for alpha and threshold: 0 means 0.05 and 5. */

@@ -56,6 +56,10 @@ static const struct {
  * number of ns or bytes nobody means, but 0. */
 static bool read_amount(const char *text, size_t n, const char *unit, double *value, bool *percent)
 {
+    if (n && *text == '+') { /* changes may be written with their sign */
+        text++;
+        n--;
+    }
     size_t end = n;
     while (end && strchr("0123456789.", text[end - 1]) == NULL) end--;
     if (!end || !gp_double_from_text(text, end, value) || !isfinite(*value)) return false;
@@ -100,91 +104,6 @@ int gp_gate_parse(struct gp_gate *g, const char *text, struct gp_err *err)
         return gp_fail(err, GP_E_USAGE, -1, "gate '%s': '%s' is no limit in percent or %s", text, colon + 1,
                        unit_of(g->metric));
     g->absolute = !percent;
-    return 0;
-}
-
-/* ---- predictions ---- */
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-/* The next word of [*AT, END). */
-static size_t next_word(const char **at, const char *end, const char **word)
-{
-    while (*at < end && is_blank(**at)) ++*at;
-    *word = *at;
-    while (*at < end && !is_blank(**at)) ++*at;
-    return (size_t)(*at - *word);
-}
-
-static bool find_idle_cause(const char *name, size_t n, uint32_t *cause)
-{
-    for (uint32_t c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
-        const char *known = gp_idle_cause_name((enum gp_idle_cause)c);
-        if (strlen(known) != n || memcmp(known, name, n) != 0) continue;
-        *cause = c;
-        return true;
-    }
-    return false;
-}
-
-static bool read_expect(struct gp_expects *e, struct gp_expect *x, const char *at, const char *end)
-{
-    const char *word, *low, *high;
-    size_t n = next_word(&at, end, &word), n_low = next_word(&at, end, &low),
-           n_high = next_word(&at, end, &high);
-    bool low_pct, high_pct;
-    uint32_t cause = 0;
-    if (n > 5 && !memcmp(word, "idle.", 5)) {
-        if (!find_idle_cause(word + 5, n - 5, &cause)) return false;
-        x->metric = GP_METRIC_COUNT + 1 + cause;
-    } else if (!find_metric(word, n, &x->metric)) {
-        return false;
-    }
-    while (at < end && is_blank(*at)) at++;
-    while (end > at && is_blank(end[-1])) end--;
-    const char *unit = unit_of(x->metric);
-    if (!read_amount(low, n_low, unit, &x->low, &low_pct) ||
-        !read_amount(high, n_high, unit, &x->high, &high_pct))
-        return false;
-    x->percent = low_pct;
-    if (low_pct != high_pct || x->low > x->high || (x->metric == GP_METRIC_COUNT) != (at < end)) return false;
-    struct gp_buf subject = {0};
-    gp_buf_put(&subject, word, n);
-    if (at < end) {
-        x->op = gp_intern(&e->strings, at, (size_t)(end - at));
-        gp_buf_putc(&subject, ' ');
-        gp_buf_put(&subject, at, (size_t)(end - at));
-    }
-    x->subject = gp_intern(&e->strings, subject.data, subject.n);
-    gp_buf_release(&subject);
-    return true;
-}
-
-int gp_expects_parse(struct gp_expects *e, const char *text, size_t n, struct gp_err *err)
-{
-    const char *at = text, *stop = text + n;
-    size_t before = e->at.n;
-    for (uint32_t line = 1; at < stop; line++) {
-        const char *end = memchr(at, '\n', (size_t)(stop - at)), *first = at;
-        struct gp_expect x;
-        memset(&x, 0, sizeof x);
-        x.line = line;
-        if (!end) end = stop;
-        while (first < end && is_blank(*first)) first++;
-        if (first < end && *first != '#') {
-            if (!read_expect(e, &x, first, end)) {
-                e->at.n = before;
-                return gp_fail(err, GP_E_SYNTAX, first - text,
-                               "line %" PRIu32 " is no prediction: METRIC LOW HIGH, or op LOW HIGH NAME",
-                               line);
-            }
-            GP_VEC_PUSH(&e->at, x);
-        }
-        at = end + 1;
-    }
     return 0;
 }
 
@@ -278,7 +197,8 @@ static void find_expected(struct gp_diff *d, const struct gp_expect *e, const ch
     } else {
         for (size_t i = 0; i < d->ops.n && isnan(x->value); i++) {
             const struct gp_diff_op *o = &d->ops.at[i];
-            if (!strcmp(gp_diff_str(d, o->name), op) || !strcmp(gp_diff_str(d, o->label), op))
+            bool named = !strcmp(gp_diff_str(d, o->name), op) || !strcmp(gp_diff_str(d, o->label), op);
+            if (named || !strcmp(gp_diff_str(d, o->key), op))
                 x->value = value_of(!e->percent, o->change_ns, o->change_pct);
         }
     }
