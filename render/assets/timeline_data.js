@@ -718,7 +718,7 @@ class Data {
         k = i + 1;
         while (k < lane.n && lane.start[k] <= lane.start[k - 1] + lane.dur[k - 1]) k++;
         const t0 = lane.start[i], t1 = lane.start[k - 1] + lane.dur[k - 1];
-        if (all.length < 4 * n + 64 || t1 - t0 > all.least) all.push({ t0, t1, device: at, i, k, lane });
+        if (!(t1 - t0 <= all.least)) all.push({ t0, t1, device: at, i, k, lane });
         if (all.length > 8 * n + 128) {
           all.sort((a, b) => b.t1 - b.t0 - (a.t1 - a.t0));
           all.length = n;

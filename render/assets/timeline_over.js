@@ -102,6 +102,7 @@ function timelineOver(canvas, data, view, draw) {
     }
     ctx.font = sans(11);
     ctx.textBaseline = "middle";
+    windows(ctx, view.t0, view.t1, height - 3);
     const small = step / 5, pill = state.range && pillOf(ctx, state.range);
     for (let i = Math.ceil(view.t0 / small); i * small <= view.t1; i++) {
       const x = view.x(i * small), large = i % 5 === 0;
@@ -121,6 +122,12 @@ function timelineOver(canvas, data, view, draw) {
     ctx.fill();
     ctx.fillStyle = gp.colour("--page");
     ctx.fillText(pill.text, pill.x + 6, 12);
+  }
+  /* Where every event is in the page, and not an overview alone. */
+  function windows(ctx, t0, t1, y) {
+    ctx.fillStyle = gp.colour("--good-line");
+    const k = view.width / (t1 - t0);
+    for (const [a, b] of data.windows || []) if (b > t0 && a < t1) ctx.fillRect((a - t0) * k, y, Math.max(1.5, (b - a) * k), 3);
   }
   /* How long the selection is, in its middle; null where it is out of sight. */
   function pillOf(ctx, [t0, t1]) {
@@ -186,6 +193,7 @@ function timelineOver(canvas, data, view, draw) {
       baseKey = key;
     }
     ctx.drawImage(base, 0, 0, width, height);
+    windows(ctx, 0, data.span, height - 3);
     const k = width / data.span, x0 = view.t0 * k, x1 = Math.max(x0 + 2, view.t1 * k);
     if (!view.isWhole()) {
       ctx.fillStyle = gp.colour("--shade");

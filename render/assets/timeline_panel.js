@@ -165,6 +165,7 @@ function timelineFigures(data, acts) {
     }
     if (kernels.length > 30) top.append(make("p", { className: "hint", textContent: `and ${kernels.length - 30} more; Copy TSV has all` }));
     const devices = make("div", { className: "column devices" }, ...answer.devices.map((d) => device(data, d, span)));
+    if (answer.exact === false) classes.append(make("p", { className: "hint", textContent: "Classes and kernels: of the windows alone in which every event is here (green in the ruler)." }));
     const columns = answer.devices.length ? [devices, classes, top] : [make("p", { className: "hint", textContent: "No GPU work was recorded." })];
     body.replaceChildren(...columns);
   }

@@ -340,6 +340,7 @@ async function sample(page, file) {
   same(has.shown, has.events, "none is left out");
   if (file.endsWith(".json.gz")) same(has.gpu, counted(path.join(samples, file)).gpu, "GPU events and their time are those of the trace");
   ok(await page.eval("[...document.querySelectorAll('.rows .track')].length") > 0, "tracks have names");
+  same(await page.eval("D.gaps(1).map((g) => g.t1 - g.t0)"), await page.eval("D.gaps(1e6).map((g) => g.t1 - g.t0).slice(0, 1)"), "the longest gap is the longest of all");
   for (const key of ["g", "x", "0"]) { await page.key(key); await page.eval("rest()"); }
   ok(await page.eval("P.paint()") < 250, "a frame is drawn in no time");
 }
