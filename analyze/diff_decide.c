@@ -21,10 +21,16 @@ static int64_t time_of(const struct gp_diff_op *op)
     return larger(op->side[GP_DIFF_BASE].total_ns, op->side[GP_DIFF_CUR].total_ns);
 }
 
+/* The kernels of collectives wait for other ranks: their time says what those did. */
+static bool waits(const struct gp_decider *t, const struct gp_diff_op *op)
+{
+    return t->w->waits[op - t->d->ops.at];
+}
+
 /* Whether an operation is tested depends on its size alone, not on how it changed. */
 static bool is_candidate(const struct gp_decider *t, const struct gp_diff_op *op)
 {
-    return gp_decide_on_both(op) && !op->count_changed && time_of(op) >= t->least_ns;
+    return gp_decide_on_both(op) && !op->count_changed && !waits(t, op) && time_of(op) >= t->least_ns;
 }
 
 static size_t fewest_steps(const struct gp_decider *t)
@@ -340,6 +346,9 @@ static void judge_op(struct gp_decider *t, uint32_t i)
         op->d.significant = llabs(op->change_ns) >= t->least_ns;
     } else if (t->d->identical) {
         op->change = GP_CHANGE_NONE;
+    } else if (waits(t, op)) {
+        op->change = llabs(op->change_ns) < t->least_ns ? GP_CHANGE_NONE : GP_CHANGE_INCONCLUSIVE;
+        op->d.why = gp_diff_text(t->d, "its kernels wait for other ranks");
     } else if (op->count_changed) {
         judge_count(t, i);
     } else {

@@ -79,6 +79,11 @@ static void judge_kernel_metric(struct gp_decider *t, struct gp_diff_metric *m, 
         m->verdict = GP_CHANGE_INCONCLUSIVE;
         m->d.why = gp_diff_text(t->d, "graphs launch without a pause: so little a kernel comes from that");
     }
+    int64_t waiting = t->d->metrics[GP_METRIC_COMMUNICATION].change;
+    if (decided && total && llabs(waiting) > llabs(m->change - waiting)) {
+        m->verdict = GP_CHANGE_INCONCLUSIVE;
+        m->d.why = gp_diff_text(t->d, "most of it is communication, whose kernels wait for other ranks");
+    }
     m->d.significant = m->verdict == GP_CHANGE_REGRESSION || m->verdict == GP_CHANGE_IMPROVEMENT;
 }
 

@@ -39,7 +39,9 @@ static bool say_host(struct gp_buf *b, const struct gp_diff *d)
     const struct gp_diff_metric *syncs = &d->metrics[GP_METRIC_SYNCS];
     const struct gp_diff_metric *blocking = &d->metrics[GP_METRIC_BLOCKING];
     size_t before = b->n;
-    if (!graphs->side[GP_DIFF_BASE] != !graphs->side[GP_DIFF_CUR])
+    bool fewer = launches->side[GP_DIFF_CUR] * 2 < launches->side[GP_DIFF_BASE];
+    bool more = launches->side[GP_DIFF_BASE] * 2 < launches->side[GP_DIFF_CUR];
+    if ((fewer && graphs->change > 0) || (more && graphs->change < 0))
         gp_buf_printf(b, "; kernels are launched %s (%" PRId64 " launch%s instead of %" PRId64 ")",
                       graphs->change > 0 ? "by CUDA graphs" : "one by one", launches->side[GP_DIFF_CUR],
                       launches->side[GP_DIFF_CUR] == 1 ? "" : "es", launches->side[GP_DIFF_BASE]);
@@ -173,12 +175,13 @@ static void note_runs(struct gp_diff *d)
                  d->side[GP_DIFF_CUR].runs == 1 && d->side[GP_DIFF_BASE].runs == 1 ? "" : "s");
 }
 
+/* Where a tenth of the GPU time is concerned. */
 static void note_relaunched(struct gp_diff *d)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < d->ops.n; i++)
-        if (d->ops.at[i].relaunched) sum += llabs(d->ops.at[i].change_ns);
-    if (!sum) return;
+        if (d->ops.at[i].relaunched) sum += d->ops.at[i].side[GP_DIFF_CUR].total_ns;
+    if (!sum || sum < d->side[GP_DIFF_CUR].gpu_ns / 10) return;
     gp_diff_note(d, "relaunched",
                  "graphs launch kernels without a pause, which alone makes short ones a few "
                  "percent longer or shorter");

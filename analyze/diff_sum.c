@@ -110,6 +110,33 @@ static void sum_launches(struct gp_diff_work *w, int side, uint8_t *by_graph)
     free(bytes);
 }
 
+/* Operations most of whose time is communication. */
+static void find_waits(struct gp_diff_work *w)
+{
+    size_t n_ops = w->d->ops.n;
+    int64_t *waits = gp_zalloc((n_ops + 1) * sizeof *waits);
+    for (int side = 0; side < GP_DIFF_SIDES; side++) {
+        const struct gp_diff_group *g = &w->side[side];
+        for (size_t i = 0; i < g->samples.n; i++) {
+            const struct gp_diff_sample *s = &g->samples.at[i];
+            const struct gp_profile *p = g->profiles[s->profile];
+            for (uint32_t k = s->s->first; k < s->s->first + s->s->n; k++) {
+                const struct gp_profile_event *e = &p->events.at[k];
+                if (p->kernels.at[e->kernel].kind != GP_FRAME_COMMUNICATION) continue;
+                int64_t *sum = &waits[gp_diff_op_of(w, side, s->profile, e)];
+                *sum = gp_add_saturated(*sum, e->dur_ns);
+            }
+        }
+    }
+    w->waits = gp_zalloc(n_ops + 1);
+    for (size_t i = 0; i < n_ops; i++) {
+        const struct gp_diff_op *op = &w->d->ops.at[i];
+        w->waits[i] =
+            waits[i] / 2 > gp_add_saturated(op->side[GP_DIFF_BASE].sum_ns, op->side[GP_DIFF_CUR].sum_ns) / 4;
+    }
+    free(waits);
+}
+
 /* GPU time per step of the operations, which sums to that of the side. */
 static void give_totals(struct gp_diff_work *w, int side)
 {
@@ -274,6 +301,7 @@ void gp_diff_sum(struct gp_diff_work *w)
         sum_launches(w, side, by_graph + (size_t)side * d->ops.n);
         give_totals(w, side);
     }
+    find_waits(w);
     gp_diff_share(w);
     for (uint32_t i = 0; i < d->ops.n; i++) {
         struct gp_diff_op *op = &d->ops.at[i];

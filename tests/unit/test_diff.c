@@ -344,6 +344,23 @@ static void test_one_step_a_side_decides_nothing(void **state)
     gp_diff_release(&d);
 }
 
+/* What a collective takes says what the other ranks did. */
+static void test_communication_is_not_decided(void **state)
+{
+    (void)state;
+    struct program base = noisy, cur = noisy;
+    base.steps = cur.steps = 8;
+    base.kernels[4] = (struct kernel){"ncclDevKernel_AllReduce_Sum_f32_RING_LL", 1, 50000, {0}};
+    cur.kernels[4] = (struct kernel){"ncclDevKernel_AllReduce_Sum_f32_RING_LL", 1, 90000, {0}};
+    struct gp_diff d = compare(&base, &cur, NULL);
+    assert_int_equal(op_of(&d, "ncclDevKernel_AllReduce_Sum_f32_RING_LL")->change, GP_CHANGE_INCONCLUSIVE);
+    assert_int_equal(d.metrics[GP_METRIC_GPU].verdict, GP_CHANGE_INCONCLUSIVE);
+    assert_int_equal(d.metrics[GP_METRIC_COMMUNICATION].change, 40000);
+    assert_int_equal(gp_diff_status(&d), 0);
+    assert_sums(&d);
+    gp_diff_release(&d);
+}
+
 static void test_simple_mode(void **state)
 {
     (void)state;
@@ -614,6 +631,7 @@ int main(void)
         cmocka_unit_test(test_many_steps_are_ranked),
         cmocka_unit_test(test_little_a_call_is_not_real),
         cmocka_unit_test(test_one_step_a_side_decides_nothing),
+        cmocka_unit_test(test_communication_is_not_decided),
         cmocka_unit_test(test_simple_mode),
         cmocka_unit_test(test_other_steps_are_left_out),
         cmocka_unit_test(test_wall_needs_runs),
