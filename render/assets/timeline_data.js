@@ -441,7 +441,7 @@ class Data {
       else {
         const later = lane.first > own.first; // at the same time: comes after
         i = search(lane.start, here, lane.n);
-        if (later === dir < 0) while (i < lane.n && lane.start[i] === here) i++;
+        if (!later) while (i < lane.n && lane.start[i] === here) i++;
         if (dir < 0) i--;
       }
       i = this.stepMatch(found, lane, blocks, i, dir);
@@ -481,14 +481,19 @@ class Data {
     if (!hit) return false;
     const [from, to] = this.bounds(lane, t0, t1), scale = w / (t1 - t0);
     let any = false;
-    for (let i = this.stepMatch(found, lane, hit.blocks, from, 1); i < to;
-      i = this.stepMatch(found, lane, hit.blocks, i, 1)) {
+    const mark = (i) => {
       const a = Math.max(0, Math.floor((lane.start[i] - t0) * scale));
       const b = Math.min(w - 1, Math.floor((lane.start[i] + lane.dur[i] - t0) * scale));
       for (let c = a; c <= b; c++) out[c] = 1;
       any = true;
-      // on to the first event that begins in a later column
-      i = firstFrom(lane.start, t0 + (Math.max(b, a) + 1) / scale, i + 1, lane.n);
+      return Math.max(a, b);
+    };
+    for (let i = this.stepMatch(found, lane, hit.blocks, from, 1); i < to;
+      i = this.stepMatch(found, lane, hit.blocks, i, 1)) {
+      // on to the first event that begins in a later column; only the one before it can reach further than this one
+      const next = firstFrom(lane.start, t0 + (mark(i) + 1) / scale, i + 1, lane.n);
+      if (next - 1 > i && next - 1 < to && found.match[lane.name[next - 1]]) mark(next - 1);
+      i = next;
     }
     return any;
   }
