@@ -292,6 +292,22 @@ static void put_activity(const struct job *j, struct gp_buf *b)
     put_share(b, ", both ", a.both_ns, &a);
 }
 
+static void tell_lanes(const struct job *j)
+{
+    const struct gp_lanes *l = &j->l;
+    uint64_t crossed = 0, clamped = 0, crowded = 0;
+    for (size_t i = 0; i < l->tracks.n; i++) {
+        crossed += l->tracks.at[i].crossed;
+        clamped += l->tracks.at[i].clamped;
+        crowded += l->tracks.at[i].crowded;
+    }
+    gp_cli_warn(j->tool,
+                "events: %zu, tracks: %zu, lanes: %zu, names: %zu, events that cross others: %" PRIu64
+                ", that end with what holds them but for rounding: %" PRIu64
+                ", without a free lane: %" PRIu64,
+                l->n, l->tracks.n, l->lanes.n, l->names.n, crossed, clamped, crowded);
+}
+
 static int write_html(struct job *j, const char *facts, struct gp_err *err)
 {
     struct gp_timeline tl;
@@ -376,6 +392,7 @@ static int write_all(struct job *j, struct gp_err *err)
         return -1;
     gp_lanes_build(&j->l, &j->v, &j->h, &(struct gp_lanes_opts){j->view.begin_ns, j->view.end_ns});
     put_activity(j, &facts);
+    if (j->opts->common.verbose) tell_lanes(j);
     int failed = 0;
     if (!strcmp(j->opts->common.format, "html")) failed = write_html(j, gp_buf_str(&facts), err);
     else if (!strcmp(j->opts->common.format, "svg")) failed = write_svg(j, gp_buf_str(&facts), err);
