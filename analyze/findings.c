@@ -148,7 +148,8 @@ static gp_sid worst_culprit(struct whole *w, uint32_t cause)
     return where;
 }
 
-/* One gap that is a quarter of all time of its cause or more, with what the host did in it. */
+/* One gap that is a quarter of all time of its cause or more, with what the host did in it, unless the line below says
+ * so. */
 static void put_one_gap(struct gp_buf *text, const struct whole *w, uint32_t cause)
 {
     const struct gp_idle_culprit *c = largest_culprit(w, cause, has_shorter_gap);
@@ -157,6 +158,7 @@ static void put_one_gap(struct gp_buf *text, const struct whole *w, uint32_t cau
     if (c->longest_ns == w->idle_cause_ns[cause]) gp_buf_puts(text, "all");
     else put_time(text, c->longest_ns);
     gp_buf_puts(text, " of it in one gap");
+    if (c == largest_culprit(w, cause, is_less_telling) && is_named(c)) return;
     gp_buf_puts(text, is_named(c) ? ", in " : " in which nothing is recorded of the host");
     if (is_named(c)) put_culprit(text, w->h, c);
 }
