@@ -23,7 +23,7 @@ struct run {
     struct gp_lcs lcs;                 /* by symbol, or by form where symbols say little */
     struct gp_lcs inner;               /* by form, within what lcs has left */
     GP_VEC(struct gp_align_pair) cuts; /* barriers that begin a segment on both sides */
-    uint8_t *form_on_a, *form_on_b;    /* by form: does that side have it? */
+    uint8_t *left_on_a, *left_on_b;    /* by form: is one left over on that side, in this segment? */
     struct gp_map block_groups, segment_groups;
     uint32_t at_a, at_b; /* all before is in pairs and blocks */
     uint32_t segment;    /* that is being worked on */
@@ -377,11 +377,11 @@ static uint32_t next_barrier(const struct side *s, uint32_t i, uint32_t end)
     return i;
 }
 
-/* Are both barriers of one kind, and neither of a form that the other side has anywhere? Then neither can have moved. */
+/* Are both barriers of one kind, and neither of a form of which the other side has one left over? Then neither has moved. */
 static bool replaces(const struct run *r, uint32_t a, uint32_t b)
 {
-    return r->a.item[a].kind == r->b.item[b].kind && !r->form_on_b[r->a.form[a]] &&
-           !r->form_on_a[r->b.form[b]];
+    return r->a.item[a].kind == r->b.item[b].kind && !r->left_on_b[r->a.form[a]] &&
+           !r->left_on_a[r->b.form[b]];
 }
 
 /* Do the barriers before (a, b) replace each other, one by one? */
@@ -521,6 +521,20 @@ static void refine(struct run *r, const struct gp_align_segment *s, struct barri
     }
 }
 
+/* Which forms the latest match, of all of a segment, has left over. */
+static void note_left(struct run *r, const struct gp_align_segment *s, uint8_t is_left)
+{
+    size_t i = 0, j = 0;
+    for (uint32_t k = 0; k < s->na; k++) {
+        if (i < r->lcs.pairs.n && r->lcs.pairs.at[i].a == k) i++;
+        else r->left_on_a[r->a.form[s->a + k]] = is_left;
+    }
+    for (uint32_t k = 0; k < s->nb; k++) {
+        if (j < r->lcs.pairs.n && r->lcs.pairs.at[j].b == k) j++;
+        else r->left_on_b[r->b.form[s->b + k]] = is_left;
+    }
+}
+
 /* No order to go by: what is the same in it, or of the same family, if that is at least half of the smaller side; else
  * common beginnings and ends, and one block. */
 static void compare(struct run *r, const struct gp_align_segment *s)
@@ -529,7 +543,9 @@ static void compare(struct run *r, const struct gp_align_segment *s)
     match(r, s->a, end_a, s->b, end_b);
     if (r->lcs.pairs.n * 2 < smaller) match_forms(r, s->a, end_a, s->b, end_b);
     if (r->lcs.pairs.n * 2 >= smaller) {
+        note_left(r, s, 1);
         put_matched(r, s->a, s->b, end_a, end_b, false);
+        note_left(r, s, 0);
         return;
     }
     uint32_t tail = 0;
@@ -598,13 +614,6 @@ static void prepare(struct side *s, const struct gp_align_item *item, size_t n, 
         s->form[i] = *gp_map_put(&of->family, family, (uint32_t)of->family.n);
         if (is_barrier(&item[i])) s->barrier[s->n_barriers++] = i;
     }
-}
-
-static uint8_t *forms_of(const struct side *s, size_t forms)
-{
-    uint8_t *has = gp_zalloc(forms + 1);
-    for (uint32_t i = 0; i < s->n; i++) has[s->form[i]] = 1;
-    return has;
 }
 
 /* Which side is taken for A: of mirror images only one may be worked on, because searches have their preferences. */
@@ -711,8 +720,8 @@ void gp_align_run(struct gp_align *al, const struct gp_align_item *a, size_t na,
     struct numbers of = {0};
     prepare(&r.a, swap ? b : a, swap ? nb : na, &of);
     prepare(&r.b, swap ? a : b, swap ? na : nb, &of);
-    r.form_on_a = forms_of(&r.a, of.family.n);
-    r.form_on_b = forms_of(&r.b, of.family.n);
+    r.left_on_a = gp_zalloc(of.family.n + 1);
+    r.left_on_b = gp_zalloc(of.family.n + 1);
     choose_cuts(&r);
     align_segments(&r);
     al->bounded = r.lcs.bounded || r.inner.bounded;
@@ -724,8 +733,8 @@ void gp_align_run(struct gp_align *al, const struct gp_align_item *a, size_t na,
         free(sides[i]->form);
         free(sides[i]->barrier);
     }
-    free(r.form_on_a);
-    free(r.form_on_b);
+    free(r.left_on_a);
+    free(r.left_on_b);
     gp_map_release(&of.key);
     gp_map_release(&of.family);
     gp_map_release(&r.block_groups);

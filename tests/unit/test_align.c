@@ -177,8 +177,8 @@ static void attention_is_fused_of_products(void **state)
     expect("pKqAtK", "pKqGrsGtK", "===(A|GrsG defused)==");
 }
 
-/* Other products stand where products stood, and more kernels than before: neither can have moved, as the other side has
- * none of its family. */
+/* Other products stand where products stood, though there is one more elsewhere: they have not moved, as of their family
+ * the other side has none left over. */
 static void foreign_products_replace_each_other(void **state)
 {
     (void)state;
@@ -188,10 +188,11 @@ static void foreign_products_replace_each_other(void **state)
     size_t n = items_of(x, "pGqrKstGGuv", 100), m = items_of(y, "pGyqrKsktGuv", 200);
     for (size_t i = 0; i < m; i++)
         if (y[i].kind == GP_FRAME_GEMM) y[i].key += 1000, y[i].family += 1000;
-    y[9] = item_of('G', 0); // so that the first G is not foreign: it may have moved
+    y[9] = item_of('G', 0); // as the second or third of A
     gp_align_run(&al, x, n, y, m);
     put_result(&got, &al, "pGqrKstGGuv", "pGyqrKsktGuv");
-    assert_string_equal(gp_buf_str(&got), "=(G|Gy changed)==(K|K retiled)=(|k added)=(G| removed)===");
+    assert_string_equal(gp_buf_str(&got),
+                        "=(G|G retiled)(|y added)==(K|K retiled)=(|k added)=(G| removed)===");
     gp_buf_release(&got);
     gp_align_release(&al);
 }
@@ -377,7 +378,7 @@ static void any_two_sequences_close_and_mirror(void **state)
     static struct gp_align_item a[MOST], b[MOST];
     uint64_t seed = 1;
     size_t seen[GP_ALIGN_CHANGED + 1] = {0}, whole = 0;
-    for (int round = 0; round < 4000; round++) {
+    for (int round = 0; round < 2000; round++) {
         size_t n = random_step(a, &seed);
         size_t m = round % 4 ? random_edits(b, a, n, &seed) : random_step(b, &seed);
         struct gp_align al = {0}, back = {0};
@@ -403,7 +404,7 @@ static void any_two_sequences_close_and_mirror(void **state)
 static void hostile_sequences_are_bounded(void **state)
 {
     (void)state;
-    enum { N = 100000 };
+    enum { N = 40000 };
     struct gp_align_item *a = calloc(N, sizeof *a), *b = calloc(N, sizeof *b);
     for (int kind = 0; kind < 5; kind++) {
         uint64_t seed = 3;
