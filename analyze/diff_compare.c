@@ -148,7 +148,7 @@ static void check_steps(struct gp_diff *d)
 /* Calls per step whose number does not depend on how the program was compiled: products, attention, collectives. */
 struct work {
     double calls[GP_DIFF_SIDES];
-    double shared[GP_DIFF_SIDES]; /* part of the GPU time in operations that both sides have */
+    double shared[GP_DIFF_SIDES]; /* part of the GPU time in operations that both sides run equally often */
 };
 
 /* Kinds are those of kernels, also where operations are other things. */
@@ -166,8 +166,8 @@ static void count_work(struct gp_diff_work *w, int side, struct work *work)
             const struct gp_diff_op *op = &w->d->ops.at[gp_diff_op_of(w, side, s->profile, e)];
             n += kind == GP_FRAME_GEMM || kind == GP_FRAME_ATTENTION || kind == GP_FRAME_COMMUNICATION;
             all = gp_add_saturated(all, e->dur_ns);
-            if (op->side[GP_DIFF_BASE].present && op->side[GP_DIFF_CUR].present)
-                shared = gp_add_saturated(shared, e->dur_ns);
+            bool both = op->side[GP_DIFF_BASE].present && op->side[GP_DIFF_CUR].present;
+            if (both && !op->count_changed) shared = gp_add_saturated(shared, e->dur_ns);
         }
     }
     work->calls[side] = g->samples.n ? (double)n / (double)g->samples.n : 0;
@@ -186,9 +186,9 @@ static void check_work(struct gp_diff_work *w)
     double more = a > b ? a : b, less = a > b ? b : a;
     bool other_calls = more >= FEW && less * 2 < more;
     bool nothing_shared = work.shared[GP_DIFF_BASE] < 0.1 && work.shared[GP_DIFF_CUR] < 0.1;
-    if (other_calls || (more < FEW && nothing_shared)) {
+    if (other_calls || (nothing_shared && (more < FEW || less * 4 < more * 3))) {
         gp_sid text =
-            other_calls
+            more >= FEW
                 ? gp_diff_text(d, "other work: %.4g and %.4g products, attentions and collectives a %s", a, b,
                                gp_diff_unit_name((enum gp_diff_unit)d->unit))
                 : gp_diff_text(d, "other work: hardly any operation is on both sides");

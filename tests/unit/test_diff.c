@@ -480,6 +480,10 @@ static void test_refusals(void **state)
     struct program base = many;
     many.kernels[0].count = 9;
     assert_refused(&base, &many, "work");
+    /* 5 products instead of 8 are not half, but nothing else is the same either */
+    struct program eight = {.steps = 4, .gap = 500, .kernels = {{"ampere_sgemm_32x128_nn", 8, 10000, {0}}}};
+    struct program five = {.steps = 4, .gap = 500, .kernels = {{"ampere_hgemm_32x128_tn", 5, 10000, {0}}}};
+    assert_refused(&eight, &five, "work");
 }
 
 static void test_other_settings_keep_host_times_out(void **state)
