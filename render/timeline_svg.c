@@ -15,6 +15,7 @@ enum {
     NAMES = 190,
     RIGHT = 12,
     HEAD = 52,
+    STILL_HEAD = 26,
     AXIS = 22,
     LANE = 14,
     GAP = 5,
@@ -24,14 +25,17 @@ enum {
 };
 enum { RECTS = 5000, MOST_LANES = 90, DEEPEST = 6, LEVELS = 4, LEAST_COLUMNS = 24, LABEL_FROM = 28 };
 
+struct strip;
 struct picture {
     struct gp_svg svg;
     const struct gp_lanes *l;
     const struct gp_timeline_svg_opts *o;
     int64_t begin_ns, end_ns;
-    int width, plot, y;
-    size_t lanes, columns; /* drawn lanes; columns of each */
-    size_t left_out;       /* lanes that are not drawn */
+    int width, plot, head, y;
+    size_t lanes;         /* that are drawn */
+    struct strip *strips; /* of each of them */
+    int group;            /* columns that are put together */
+    size_t left_out;      /* lanes that are not drawn */
     struct gp_buf text;
 };
 
@@ -117,77 +121,134 @@ static void put_piece(struct picture *p, const struct piece *r)
 
 /* ---- a lane ---- */
 
-struct column {
-    double busy; /* ns */
-    double of[GP_FRAME_KIND_COUNT];
-    uint32_t events;
+/* What a lane looks like in columns a pixel wide; or its events by name while they are few. */
+struct strip {
+    const struct gp_lane *lane;
+    bool few;
+    size_t shown;
+    float *busy;  /* by column: share that is busy */
+    int8_t *kind; /* by column: what has most of it, -1: nothing is there */
 };
 
-static void add_time(struct picture *p, struct column *columns, int64_t start, int64_t end, int kind)
+static bool is_shown(const struct picture *p, size_t event, int64_t *start, int64_t *end)
 {
-    double per = (double)(p->end_ns - p->begin_ns) / (double)p->columns;
-    double from = (double)(start - p->begin_ns), to = (double)(end - p->begin_ns);
-    size_t i = from > 0 ? (size_t)(from / per) : 0;
-    if (i >= p->columns) i = p->columns - 1;
-    columns[i].events++;
-    for (; i < p->columns && (double)i * per <= to; i++) {
-        double a = (double)i * per, b = a + per;
-        double ns = (to < b ? to : b) - (from > a ? from : a);
-        columns[i].busy += ns > 0 ? ns : 0;
+    *start = gp_lanes_start(p->l, event);
+    *end = *start + gp_lanes_dur(p->l, event);
+    if (*start >= p->end_ns || *end < p->begin_ns) return false;
+    if (*start < p->begin_ns) *start = p->begin_ns;
+    if (*end > p->end_ns) *end = p->end_ns;
+    return true;
+}
+
+/* Time of a column by kind, while a lane is gone through; events come in order of their starts. */
+struct column {
+    double busy, of[GP_FRAME_KIND_COUNT];
+};
+
+static void add_time(const struct picture *p, struct column *columns, double from, double to, int kind)
+{
+    double per = (double)(p->end_ns - p->begin_ns) / p->plot;
+    int i = (int)(from / per);
+    if (i >= p->plot) i = p->plot - 1;
+    for (; i < p->plot && i * per <= to; i++) {
+        double a = i * per, b = a + per, ns = (to < b ? to : b) - (from > a ? from : a);
+        columns[i].busy += ns > 0 ? ns / per : 0;
         columns[i].of[kind] += (ns > 0 ? ns : 0) + 1e-3; /* instants have a colour, too */
     }
 }
 
-static int kind_of(const struct column *c)
+static void fill_strip(const struct picture *p, struct strip *s, struct column *columns)
 {
-    int most = -1;
-    for (int k = 0; k < GP_FRAME_KIND_COUNT; k++)
-        if (c->of[k] > 0 && (most < 0 || c->of[k] > c->of[most])) most = k;
-    return most;
+    int64_t start, end;
+    memset(columns, 0, (size_t)p->plot * sizeof *columns);
+    s->busy = gp_alloc((size_t)p->plot * sizeof *s->busy);
+    s->kind = gp_alloc((size_t)p->plot);
+    for (size_t i = s->lane->first; i < s->lane->first + s->lane->n; i++)
+        if (is_shown(p, i, &start, &end))
+            add_time(p, columns, (double)(start - p->begin_ns), (double)(end - p->begin_ns),
+                     p->l->names.at[p->l->name[i]].kind);
+    for (int i = 0; i < p->plot; i++) {
+        int most = -1;
+        for (int k = 0; k < GP_FRAME_KIND_COUNT; k++)
+            if (columns[i].of[k] > 0 && (most < 0 || columns[i].of[k] > columns[i].of[most])) most = k;
+        s->busy[i] = (float)columns[i].busy;
+        s->kind[i] = (int8_t)most;
+    }
 }
 
-static void put_columns(struct picture *p, const struct column *columns)
+static void count_shown(const struct picture *p, struct strip *s)
 {
-    double per = (double)(p->end_ns - p->begin_ns) / (double)p->columns;
+    int64_t start, end;
+    for (size_t i = s->lane->first; i < s->lane->first + s->lane->n; i++)
+        s->shown += is_shown(p, i, &start, &end);
+}
+
+/* The runs of a lane whose columns are put together GROUP at a time; drawn, or only counted. */
+static size_t put_runs(struct picture *p, const struct strip *s, int group, bool draw)
+{
     struct piece run = {.kind = -1, .name = UINT32_MAX};
-    for (size_t i = 0; i <= p->columns; i++) {
-        int kind = i < p->columns ? kind_of(&columns[i]) : -1, level = 0;
-        if (kind >= 0) level = 1 + (int)(columns[i].busy / per * LEVELS - 0.001);
+    size_t n = 0;
+    for (int i = 0; i <= p->plot; i += group) {
+        int kind = -1, level = 0;
+        float busy = 0, most = -1;
+        for (int k = i; k < i + group && k < p->plot; k++) {
+            if (s->kind[k] < 0) continue;
+            busy += s->busy[k];
+            if (s->busy[k] > most) most = s->busy[k], kind = s->kind[k];
+        }
+        if (kind >= 0) level = 1 + (int)(busy / (float)group * LEVELS - 0.001f);
         if (level > LEVELS) level = LEVELS;
-        int64_t x = NAMES * 100 + (int64_t)i * p->plot * 100 / (int64_t)p->columns;
-        if (kind == run.kind && level == run.level) continue;
+        if (kind == run.kind && level == run.level && i < p->plot) continue;
+        int64_t x = (NAMES + (i < p->plot ? i : p->plot)) * 100;
         run.width = x - run.x;
-        if (run.kind >= 0) put_piece(p, &run);
+        n += run.kind >= 0;
+        if (draw && run.kind >= 0) put_piece(p, &run);
         run = (struct piece){.x = x, .kind = kind, .level = level, .name = UINT32_MAX};
     }
+    if (draw && run.kind >= 0) {
+        run.width = (NAMES + p->plot) * 100 - run.x;
+        if (run.width > 0) put_piece(p, &run);
+    }
+    return n + (run.kind >= 0);
 }
 
-/* Events by name while they are few; or else columns. */
-static void draw_lane(struct picture *p, const struct gp_lane *lane, struct column *columns)
+static void draw_strip(struct picture *p, const struct strip *s)
 {
-    const struct gp_lanes *l = p->l;
-    size_t shown = 0;
-    for (size_t i = lane->first; i < lane->first + lane->n; i++) {
-        int64_t start = gp_lanes_start(l, i), end = start + gp_lanes_dur(l, i);
-        shown += start < p->end_ns && end >= p->begin_ns;
+    int64_t start, end;
+    if (!s->few) put_runs(p, s, p->group, true);
+    for (size_t i = s->lane->first; s->few && i < s->lane->first + s->lane->n; i++) {
+        if (!is_shown(p, i, &start, &end)) continue;
+        struct piece r = {x_of(p, start), x_of(p, end) - x_of(p, start), p->l->names.at[p->l->name[i]].kind,
+                          LEVELS, p->l->name[i]};
+        put_piece(p, &r);
     }
-    bool few = shown <= p->columns / 2;
-    if (!few) memset(columns, 0, p->columns * sizeof *columns);
-    for (size_t i = lane->first; i < lane->first + lane->n && shown; i++) {
-        int64_t start = gp_lanes_start(l, i), end = start + gp_lanes_dur(l, i);
-        int kind = l->names.at[l->name[i]].kind;
-        if (start >= p->end_ns || end < p->begin_ns) continue;
-        if (start < p->begin_ns) start = p->begin_ns;
-        if (end > p->end_ns) end = p->end_ns;
-        if (few) {
-            struct piece r = {x_of(p, start), x_of(p, end) - x_of(p, start), kind, LEVELS, l->name[i]};
-            put_piece(p, &r);
-        } else {
-            add_time(p, columns, start, end, kind);
+    p->y += LANE;
+}
+
+/* Look at every lane, and put as many columns together as it takes to stay below RECTS. */
+static void make_strips(struct picture *p, size_t tracks, uint32_t rects)
+{
+    struct column *columns = gp_alloc((size_t)p->plot * sizeof *columns);
+    size_t n = 0, fixed = 0, runs = SIZE_MAX;
+    p->strips = gp_zalloc((p->lanes + 1) * sizeof *p->strips);
+    for (size_t i = 0; i < tracks; i++) {
+        const struct gp_lanes_track *k = &p->l->tracks.at[i];
+        for (size_t j = 0; is_drawn(k) && j < depth_of(k); j++) {
+            struct strip *s = &p->strips[n++];
+            s->lane = &p->l->lanes.at[k->first_lane + j];
+            count_shown(p, s);
+            s->few = s->shown <= rects / p->lanes / 2;
+            if (s->few) fixed += s->shown;
+            else fill_strip(p, s, columns);
         }
     }
-    if (!few) put_columns(p, columns);
-    p->y += LANE;
+    for (p->group = 1; p->group < p->plot / LEAST_COLUMNS; p->group++) {
+        runs = fixed;
+        for (size_t i = 0; i < n; i++)
+            if (!p->strips[i].few) runs += put_runs(p, &p->strips[i], p->group, false);
+        if (runs <= rects) break;
+    }
+    free(columns);
 }
 
 /* ---- tracks ---- */
@@ -204,7 +265,7 @@ static void draw_tracks(struct picture *p, size_t tracks)
 {
     const struct gp_lanes *l = p->l;
     uint32_t group = UINT32_MAX;
-    struct column *columns = gp_alloc((p->columns + 1) * sizeof *columns);
+    size_t n = 0;
     for (size_t i = 0; i < tracks; i++) {
         const struct gp_lanes_track *k = &l->tracks.at[i];
         if (!is_drawn(k)) continue;
@@ -215,10 +276,9 @@ static void draw_tracks(struct picture *p, size_t tracks)
             p->y += LANE + 2;
         }
         put_name(p, "d", 20, (NAMES - 28) / ADVANCE, k->name);
-        for (size_t j = 0; j < depth_of(k); j++) draw_lane(p, &l->lanes.at[k->first_lane + j], columns);
+        for (size_t j = 0; j < depth_of(k); j++) draw_strip(p, &p->strips[n++]);
         p->y += GAP;
     }
-    free(columns);
 }
 
 /* ---- the frame ---- */
@@ -233,12 +293,12 @@ static void draw_axis(struct picture *p, int bottom)
         int64_t x = x_of(p, at + p->l->begin_ns);
         gp_svg_open(&p->svg, "rect");
         gp_svg_attr(&p->svg, "class", "tick");
-        gp_svg_box(&p->svg, x, (HEAD + AXIS - 4) * 100, 100, (bottom - HEAD - AXIS + 4) * 100);
+        gp_svg_box(&p->svg, x, (p->head + AXIS - 4) * 100, 100, (bottom - p->head - AXIS + 4) * 100);
         gp_svg_close(&p->svg);
         p->text.n = 0;
         if (at) gp_scale_put(&p->text, GP_UNIT_NS, at);
         else gp_buf_putc(&p->text, '0');
-        put_words(p, "d", x, HEAD + AXIS - 8,
+        put_words(p, "d", x, p->head + AXIS - 8,
                   at + step > offset + span && p->width * 100 - x < 4000 ? "end" : "middle", p->text.data,
                   p->text.n);
         if (at > INT64_MAX - step) break;
@@ -316,13 +376,13 @@ static void put_head(struct picture *p)
     gp_scale_put(&p->text, GP_UNIT_NS, p->end_ns - p->l->begin_ns);
     if (o->note) gp_buf_printf(&p->text, " \xC2\xB7 %s", o->note);
     if (p->left_out) gp_buf_printf(&p->text, " \xC2\xB7 %zu lanes more are not drawn", p->left_out);
-    put_words(p, "d", 1200, o->title ? 40 : 22, NULL, p->text.data, p->text.n);
+    put_words(p, "d", 1200, o->title ? 40 : 16, NULL, p->text.data, p->text.n);
 }
 
 /* Height of everything, from the same steps as drawing. */
 static int height_of(const struct picture *p, size_t tracks)
 {
-    int y = HEAD + AXIS;
+    int y = p->head + AXIS;
     uint32_t group = UINT32_MAX;
     for (size_t i = 0; i < tracks; i++) {
         const struct gp_lanes_track *k = &p->l->tracks.at[i];
@@ -340,17 +400,15 @@ void gp_timeline_svg_write(struct gp_buf *out, const struct gp_lanes *l, const s
                         .l = l,
                         .o = o,
                         .width = o->width ? o->width : WIDTH,
-                        .y = HEAD + AXIS};
+                        .head = o->title ? HEAD : STILL_HEAD};
     size_t tracks;
+    p.y = p.head + AXIS;
     p.plot = p.width - NAMES - RIGHT;
     p.begin_ns = o->end_ns > o->begin_ns ? o->begin_ns : l->begin_ns;
     p.end_ns = o->end_ns > o->begin_ns ? o->end_ns : l->end_ns;
     if (p.end_ns <= p.begin_ns) p.end_ns = p.begin_ns + 1;
     p.lanes = count_lanes(&p, &tracks);
-    uint32_t rects = o->max_rects ? o->max_rects : RECTS;
-    p.columns = p.lanes ? rects / p.lanes : LEAST_COLUMNS;
-    if (p.columns < LEAST_COLUMNS) p.columns = LEAST_COLUMNS;
-    if (p.columns > (size_t)p.plot) p.columns = (size_t)p.plot;
+    make_strips(&p, tracks, o->max_rects ? o->max_rects : RECTS);
     int height = height_of(&p, tracks);
     if (o->still) {
         char box[64];
@@ -375,5 +433,10 @@ void gp_timeline_svg_write(struct gp_buf *out, const struct gp_lanes *l, const s
     draw_tracks(&p, tracks);
     draw_legend(&p);
     gp_svg_end(&p.svg);
+    for (size_t i = 0; i < p.lanes; i++) {
+        free(p.strips[i].busy);
+        free(p.strips[i].kind);
+    }
+    free(p.strips);
     gp_buf_release(&p.text);
 }
