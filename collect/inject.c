@@ -483,7 +483,9 @@ GP_EXPORT int InitializeInjection(void)
     self.pool = gp_pool_new(&p);
     gp_pool_prepare(self.pool, FIRST_BUFFERS);
     struct gp_tracer_opts t = {(enum gp_api_level)self.opts.api, self.opts.memory, self.pool};
-    if (!gp_tracer_start(&t)) {
+    bool ready = gp_tracer_start(&t), ok = ready && gp_inject_gate_start(&self.opts.gate);
+    if (!ok) {
+        if (ready) gp_tracer_stop();
         gp_nvtx_off();
         self.state = DISABLED;
         if (send_frame(GP_WIRE_BYE, NULL, 0)) gp_debug("no farewell");
@@ -491,7 +493,6 @@ GP_EXPORT int InitializeInjection(void)
         self.fd = -1;
         return 1;
     }
-    gp_inject_gate_start(&self.opts.gate);
     start_records();
     if (start_thread()) gp_inject_outlast();
     gp_debug("tracing as producer %u, flush every %lld ms", (unsigned)self.opts.producer,

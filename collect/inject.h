@@ -35,8 +35,9 @@ void gp_inject_outlast(void);
 
 /* ---- inject_gate.c ---- */
 
-/* From now on the process is recorded as OPTS say. CUPTI is switched by whatever moves the gate, at once. */
-void gp_inject_gate_start(const struct gp_gate_opts *opts);
+/* From now on the process is recorded as OPTS say. CUPTI is switched by whatever moves the gate, at once.
+ * False when the process must run untraced. */
+bool gp_inject_gate_start(const struct gp_gate_opts *opts);
 void gp_inject_profiler(bool start);
 void gp_inject_launch(bool begins); /* or else it has ended */
 void gp_inject_gate_set(bool open);
@@ -65,8 +66,9 @@ struct gp_tracer_opts {
 /* Find and open libcupti, subscribe, get ready; nothing is recorded yet. False, having said why, when the program
  * must run untraced. */
 bool gp_tracer_start(const struct gp_tracer_opts *opts);
-/* Record from now on, or no longer, having asked for what there is. One caller at a time. */
-void gp_tracer_record(bool on);
+/* Record from now on, or no longer, having asked for what there is. False, having said why, when kernels cannot be
+ * recorded. One caller at a time. */
+bool gp_tracer_record(bool on);
 /* Call gp_inject_launch() at both ends of each launch, or no longer. */
 void gp_tracer_count_launches(bool on);
 /* cuptiGetVersion(). */

@@ -16,12 +16,12 @@ static struct {
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Under the lock: do what the gate says, if it CHANGED. */
-static void follow(bool changed)
+static bool follow(bool changed)
 {
     atomic_store(&self.due_ns, self.gate.over ? 0 : self.gate.due_ns);
-    if (!changed) return;
-    gp_tracer_record(self.gate.open);
+    if (!changed) return true;
     gp_debug("recording %s", self.gate.open ? "starts" : "stops");
+    return gp_tracer_record(self.gate.open);
 }
 
 /* Lock, call FN(&gate, ...), unlock; what was recorded by the time that the gate closed is written soon. */
@@ -36,16 +36,17 @@ static void follow(bool changed)
         if (closed_) gp_inject_wake(true);                                                                   \
     } while (0)
 
-void gp_inject_gate_start(const struct gp_gate_opts *opts)
+bool gp_inject_gate_start(const struct gp_gate_opts *opts)
 {
     bool launches = opts->start.when == GP_WHEN_LAUNCH || opts->stop.when == GP_WHEN_LAUNCH;
     pthread_mutex_lock(&self.lock);
     gp_gate_init(&self.gate, opts, gp_now_ns());
     atomic_store(&self.ranges, opts->start.when == GP_WHEN_RANGE || opts->stop.when == GP_WHEN_RANGE);
     atomic_store(&self.up, true);
-    follow(self.gate.open);
+    bool ok = follow(self.gate.open);
     pthread_mutex_unlock(&self.lock);
     if (launches) gp_tracer_count_launches(true);
+    return ok;
 }
 
 void gp_inject_profiler(bool start)

@@ -317,10 +317,11 @@ static void set_attribute(CUpti_ActivityAttribute attr, uint64_t value, size_t s
     if (rc != CUPTI_SUCCESS) gp_debug("attribute %d: %d %s", (int)attr, (int)rc, result_text(rc));
 }
 
-static void switch_kind(CUpti_ActivityKind kind, bool on)
+static CUptiResult switch_kind(CUpti_ActivityKind kind, bool on)
 {
     CUptiResult rc = on ? cupti.cuptiActivityEnable(kind) : cupti.cuptiActivityDisable(kind);
     if (rc != CUPTI_SUCCESS) gp_debug("activity kind %d: %d %s", (int)kind, (int)rc, result_text(rc));
+    return rc;
 }
 
 static enum hook find_hook(bool driver, const char *name)
@@ -380,10 +381,9 @@ void gp_tracer_count_launches(bool on)
 
 /* Copies and sets go with kernels always: graphs hold all three, and records that nobody asked for have been
  * seen to fill CUPTI's device buffers. */
-static const CUpti_ActivityKind recorded_kinds[] = {
-    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-    CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
-    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,   CUPTI_ACTIVITY_KIND_OVERHEAD,
+static const CUpti_ActivityKind beside_kernels[] = {
+    CUPTI_ACTIVITY_KIND_MEMCPY,          CUPTI_ACTIVITY_KIND_MEMCPY2,  CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_OVERHEAD,
 };
 
 /* What the records refer to. */
@@ -393,20 +393,28 @@ static const CUpti_ActivityKind always[] = {
     CUPTI_ACTIVITY_KIND_STREAM,
 };
 
-static void switch_kinds(bool on)
+static CUptiResult switch_kinds(bool on)
 {
-    for (size_t i = 0; i < sizeof recorded_kinds / sizeof *recorded_kinds; i++)
-        switch_kind(recorded_kinds[i], on);
+    CUptiResult rc = switch_kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on);
+    if (rc != CUPTI_SUCCESS && on) return rc;
+    for (size_t i = 0; i < sizeof beside_kernels / sizeof *beside_kernels; i++)
+        switch_kind(beside_kernels[i], on);
     if (cupti.memory) switch_kind(CUPTI_ACTIVITY_KIND_MEMORY2, on);
+    return rc;
 }
 
-void gp_tracer_record(bool on)
+bool gp_tracer_record(bool on)
 {
-    if (atomic_load(&cupti.stopped)) return;
+    if (atomic_load(&cupti.stopped)) return true;
     if (!on) gp_tracer_flush(false);
-    switch_kinds(on);
+    CUptiResult rc = switch_kinds(on);
+    if (rc != CUPTI_SUCCESS && on) {
+        gp_say("cannot trace kernels: %s (%d): this process runs untraced", result_text(rc), (int)rc);
+        return false;
+    }
     unsigned runtime = switch_calls(false, on), driver = switch_calls(true, on);
     gp_debug("%s: %u runtime calls, %u driver calls", on ? "enabled" : "disabled", runtime, driver);
+    return true;
 }
 
 static bool get_ready(void)
@@ -430,12 +438,6 @@ static bool get_ready(void)
     }
     if (cupti.enable_all_syncs) cupti.enable_all_syncs(0); /* no records of queries that find nothing done */
     for (size_t i = 0; i < sizeof always / sizeof *always; i++) switch_kind(always[i], true);
-    rc = cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-    if (rc != CUPTI_SUCCESS) {
-        gp_say("cannot trace kernels: %s (%d): this process runs untraced", result_text(rc), (int)rc);
-        return false;
-    }
-    cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL); /* until it is to be recorded */
     find_calls(false);
     find_calls(true);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)

@@ -553,6 +553,8 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
     if ((int)kind >= MAX_KIND) return CUPTI_ERROR_INVALID_KIND;
+    if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && setting("MOCK_CUPTI_REFUSE"))
+        return CUPTI_ERROR_NOT_COMPATIBLE;
     mock.kinds[kind] = true;
     return CUPTI_SUCCESS;
 }

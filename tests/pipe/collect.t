@@ -368,6 +368,12 @@ test_expect_success 'another tool holds CUPTI: it is named, the program runs unt
     grep "CUPTI is held by Nsight Systems: this process runs untraced" err && facts t && has gpu 0
 '
 
+test_expect_success 'CUPTI records no kernels: said so once, the program runs' '
+    MOCK_CUPTI_REFUSE=1 $collect $app launch 10 1 1 >t 2>err && test 1 = $(grep -c "runs untraced" err) &&
+    facts t && has gpu 0 && has api 0 &&
+    MOCK_CUPTI_REFUSE=1 $collect --start profiler $app gate >t 2>err && grep "cannot trace kernels" err && facts t && has gpu 0
+'
+
 test_expect_success 'another injected library is named in a warning' '
     CUDA_INJECTION64_PATH=/other/tool.so $collect $app launch 10 1 1 >t 2>err &&
     grep "/other/tool.so" err && facts t && has gpu 10
