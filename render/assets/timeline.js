@@ -53,7 +53,7 @@ function run(data) {
   const state = { chosen: null, hover: null, hit: null, range: null, arrows: [], search: null, off: new Uint8Array(data.kinds.length), turn: 0 };
   const present = new Uint8Array(data.kinds.length);
   for (const k of data.kindOf) present[k] = 1;
-  const whole = () => [data.view[0], data.view[1]];
+  const whole = () => data.span < view.span ? [0, view.span] : [data.view[0], data.view[1]];
   /* gaps are called what caused them, in full */
   data.kindOf.forEach((k, id) => { if (data.kinds[k].id === "idle") data.names[id] = data.causes[data.causeOf(id)]?.text || data.names[id]; });
 
@@ -247,7 +247,7 @@ function run(data) {
       state.turn++;
       want(TRACKS | OVER);
       if (!state.search) return "";
-      return state.search.total ? `${gp.share(state.search.share, 1)} of GPU time in ${gp.count(state.search.total)}` : "no match";
+      return state.search.total ? `${gp.share(state.search.share, 1)} of ${data.windows ? "the windows' " : ""}GPU time in ${gp.count(state.search.total)}` : "no match";
     },
     step(by) {
       if (!state.search || !state.search.total) return "no match";
@@ -421,7 +421,7 @@ function run(data) {
     ["a d", "earlier, later", (ev) => panBy(ev.key === "a" ? -0.25 : 0.25)],
     ["+ -", "nearer, further", (ev) => zoomBy(ev.key === "+" ? 0.5 : 2)],
     ["0", "the whole trace", () => go(...whole())],
-    ["Home End", "to the beginning, to the end", (ev) => { const s = view.t1 - view.t0; go(ev.key === "Home" ? 0 : data.span - s, ev.key === "Home" ? s : data.span); }],
+    ["Home End", "to the beginning, to the end", (ev) => { const s = view.t1 - view.t0; go(ev.key === "Home" ? 0 : view.span - s, ev.key === "Home" ? s : view.span); }],
     ["ArrowLeft ArrowRight", "the event before, after; with Shift selected together", onPicture((ev) => (ev.shiftKey ? extend : beside)(ev.key === "ArrowLeft" ? -1 : 1))],
     ["ArrowUp ArrowDown", "the lane above, below", onPicture((ev) => across(ev.key === "ArrowUp" ? -1 : 1))],
     ["PageUp PageDown", "scroll the tracks", (ev) => { view.scrollTo(view.scroll + (ev.key === "PageUp" ? -0.8 : 0.8) * view.height); moved(); }],
@@ -448,7 +448,7 @@ function run(data) {
     window(t0, t1) {
       stop();
       const span = t1 - t0;
-      view.show(gp.clamp(t0, 0, Math.max(0, data.span - span)), gp.clamp(t0, 0, Math.max(0, data.span - span)) + span);
+      view.show(gp.clamp(t0, 0, Math.max(0, view.span - span)), gp.clamp(t0, 0, Math.max(0, view.span - span)) + span);
       moved();
     },
     range(t0, t1, done) { stop(); select([t0, t1], !done); },

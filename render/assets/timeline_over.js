@@ -161,7 +161,7 @@ function timelineOver(canvas, data, view, draw) {
       sum.fill(0);
       most.fill(0);
       for (const lane of lanes) {
-        if (!data.columns(lane, 0, data.span, w, busy, kind, state.off)) continue;
+        if (!data.columns(lane, 0, view.span, w, busy, kind, state.off)) continue;
         for (let x = 0; x < w; x++) {
           sum[x] += busy[x];
           if (busy[x] > most[x]) { most[x] = busy[x]; tone[x] = kinds[kind[x]]; }
@@ -177,7 +177,7 @@ function timelineOver(canvas, data, view, draw) {
     if (state.search) {
       any.fill(0);
       for (const { lane } of state.search.lanes) {
-        data.marks(state.search, lane, 0, data.span, w, mark);
+        data.marks(state.search, lane, 0, view.span, w, mark);
         for (let x = 0; x < w; x++) any[x] |= mark[x];
       }
       for (let x = 0; x < w; x++) if (any[x]) for (let y = height - 4; y < height; y++) px[y * w + x] = draw.colours.hit;
@@ -193,8 +193,8 @@ function timelineOver(canvas, data, view, draw) {
       baseKey = key;
     }
     ctx.drawImage(base, 0, 0, width, height);
-    windows(ctx, 0, data.span, height - 3);
-    const k = width / data.span, x0 = view.t0 * k, x1 = Math.max(x0 + 2, view.t1 * k);
+    windows(ctx, 0, view.span, height - 3);
+    const k = width / view.span, x0 = view.t0 * k, x1 = Math.max(x0 + 2, view.t1 * k);
     if (!view.isWhole()) {
       ctx.fillStyle = gp.colour("--shade");
       ctx.fillRect(0, 0, x0, height);

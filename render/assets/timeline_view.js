@@ -23,8 +23,9 @@ function rowOfTrack(track, folded) {
 }
 
 function timelineView(data) {
+  const whole = Math.max(NARROWEST, data.span); // what happened in an instant has room, too
   const view = {
-    span: data.span, t0: 0, t1: data.span, width: 800, height: 400, scroll: 0, rows: [], total: 0,
+    span: whole, t0: 0, t1: whole, width: 800, height: 400, scroll: 0, rows: [], total: 0,
     closed: new Set(), // ids of groups that are folded away
     folds: new Map(),  // id of a track -> whether it is folded, where that was chosen
   };
@@ -77,26 +78,26 @@ function timelineView(data) {
 
   view.x = (t) => (t - view.t0) * view.width / (view.t1 - view.t0);
   view.t = (x) => view.t0 + x * (view.t1 - view.t0) / view.width;
-  view.isWhole = () => view.t0 <= 0 && view.t1 >= data.span;
+  view.isWhole = () => view.t0 <= 0 && view.t1 >= whole;
 
   /* Show [t0, t1), as far as the trace goes. */
   view.show = (t0, t1) => {
     if (!(t1 >= t0)) return;
-    const span = clamp(t1 - t0, Math.min(NARROWEST, data.span), data.span);
+    const span = clamp(t1 - t0, NARROWEST, whole);
     const middle = (t0 + t1) / 2;
-    view.t0 = clamp(t1 - t0 === span ? t0 : middle - span / 2, 0, data.span - span);
+    view.t0 = clamp(t1 - t0 === span ? t0 : middle - span / 2, 0, whole - span);
     view.t1 = view.t0 + span;
   };
   /* Times FACTOR as much as now, with what is at X staying there. */
   view.zoom = (x, factor) => {
-    const t = view.t(x), span = clamp((view.t1 - view.t0) * factor, Math.min(NARROWEST, data.span), data.span);
-    const t0 = clamp(t - x * span / view.width, 0, data.span - span);
+    const t = view.t(x), span = clamp((view.t1 - view.t0) * factor, NARROWEST, whole);
+    const t0 = clamp(t - x * span / view.width, 0, whole - span);
     view.t0 = t0;
     view.t1 = t0 + span;
   };
   view.pan = (dx) => {
     const span = view.t1 - view.t0;
-    view.t0 = clamp(view.t0 + dx * span / view.width, 0, data.span - span);
+    view.t0 = clamp(view.t0 + dx * span / view.width, 0, whole - span);
     view.t1 = view.t0 + span;
   };
   /* Bring a row of a track into sight: opens its group, scrolls no further than needed. */

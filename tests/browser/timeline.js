@@ -367,7 +367,12 @@ async function sample(page, file) {
   await small(paper);
   await small(still, { scripts: false });
   await small(async (page) => same(await page.eval("document.documentElement.scrollWidth"), 420, "a narrow window needs no scrolling sideways"), { width: 420 });
-  if (fs.existsSync(path.join(where, "empty.html"))) await withPage("empty.html", {}, async (page) => same(await page.eval("D.tracks.length"), 0, "a trace of nothing has a page"));
+  await withPage("empty.html", {}, async (page) => same(await page.eval("D.tracks.length"), 0, "a trace of nothing has a page"));
+  await withPage("instant.html", {}, async (page) => {
+    for (const key of ["ArrowRight", "f", "w", "s", "0"]) { await page.key(key); await page.eval("rest()"); }
+    same(await page.eval("[told(), P.view.t1 > P.view.t0]"), ["k", true], "an event without a duration can be reached");
+    ok(Math.max(...await page.eval("colour([box('.stage')[0] + 0.5, spot('stream 7', 0, 0)[1]])")) < 250, "and is seen");
+  });
   for (const file of fs.readdirSync(samples).filter((f) => /\.(trace|json\.gz)$/.test(f)).sort()) {
     await withPage(file + ".html", {}, (page) => sample(page, file));
   }

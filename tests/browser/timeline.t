@@ -32,6 +32,8 @@ END
 for sample in "$samples"/h200/*.json.gz "$samples"/h200/*.trace; do
     "$timeline" -q "$sample" >"$(basename "$sample").html" || exit 1
 done
-echo '[]' | "$timeline" -q >empty.html 2>/dev/null || rm -f empty.html
+echo '[]' | "$timeline" -q >empty.html || exit 1
+echo '[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":5,"dur":0,"args":{"device":0,"stream":7}}]' |
+    "$timeline" -q >instant.html || exit 1
 
 node "$here/timeline.js" "$scratch" "$samples/h200"
