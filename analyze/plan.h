@@ -66,6 +66,9 @@ void gp_plan_release(struct gp_plan *p);
 
 /* The replay without change, in ns. */
 int64_t gp_plan_length(const struct gp_plan *p);
+/* A step of the replay with N edits, in ns: from one step's first item to the next one's, the mean; of one step alone, all
+ * of it. So that what begins before the first step and ends after the last one does not count. */
+int64_t gp_plan_step_ns(const struct gp_plan *p, const struct gp_edit *edits, size_t n);
 /* How far the replay without change misses what was recorded, in percent of that. */
 double gp_plan_error_pct(const struct gp_plan *p);
 

@@ -12,8 +12,8 @@ struct run {
     struct gp_replay_item *items;
     struct gp_replay_call *calls;
     uint8_t *item_edits, *call_edits;
-    int64_t *end_ns;  /* by item */
-    int64_t *free_ns; /* by stream */
+    int64_t *end_ns, *start_ns; /* by item */
+    int64_t *free_ns;           /* by stream */
 };
 
 static void set(int64_t *value, uint8_t *edits, uint8_t bit, int64_t ns)
@@ -57,13 +57,14 @@ static void run_item(struct run *run, uint32_t i, int64_t ready_ns)
     const struct gp_replay_item *item = &run->items[i];
     int64_t *free_ns = &run->free_ns[item->stream];
     if (run->item_edits[i] & GONE) {
-        run->end_ns[i] = *free_ns;
+        run->start_ns[i] = run->end_ns[i] = *free_ns;
         return;
     }
     int64_t start = ready_ns;
     if (!(run->item_edits[i] & ASIDE)) start = later(start, *free_ns ? *free_ns + item->gap_ns : 0);
     if (item->after != GP_REPLAY_NONE) start = later(start, run->end_ns[item->after]);
-    run->end_ns[i] = start + item->delay_ns + item->dur_ns;
+    run->start_ns[i] = start + item->delay_ns;
+    run->end_ns[i] = run->start_ns[i] + item->dur_ns;
     if (!(run->item_edits[i] & ASIDE)) *free_ns = run->end_ns[i];
 }
 
@@ -90,21 +91,28 @@ static void *copy(const void *from, size_t n, size_t size)
     return to;
 }
 
-int64_t gp_replay_run(const struct gp_replay *r, const struct gp_edit *edits, size_t n)
+int64_t gp_replay_run(const struct gp_replay *r, const struct gp_edit *edits, size_t n,
+                      struct gp_replay_marks *marks)
 {
     struct run run = {.items = copy(r->items.at, r->items.n, sizeof *r->items.at),
                       .calls = copy(r->calls.at, r->calls.n, sizeof *r->calls.at),
                       .item_edits = gp_zalloc(r->items.n + 1),
                       .call_edits = gp_zalloc(r->calls.n + 1),
                       .end_ns = gp_zalloc((r->items.n + 1) * sizeof *run.end_ns),
+                      .start_ns = gp_zalloc((r->items.n + 1) * sizeof *run.start_ns),
                       .free_ns = copy(r->free_ns.at, r->free_ns.n, sizeof *r->free_ns.at)};
     for (size_t i = 0; i < n; i++) apply(&run, &edits[i]);
     int64_t length = run_all(&run, r);
+    if (marks) {
+        marks->from_ns = run.start_ns[marks->from];
+        marks->to_ns = run.start_ns[marks->to];
+    }
     free(run.items);
     free(run.calls);
     free(run.item_edits);
     free(run.call_edits);
     free(run.end_ns);
+    free(run.start_ns);
     free(run.free_ns);
     return length;
 }

@@ -3,7 +3,7 @@
  * rules or text; plan.h makes one from a trace.
  *
  *     struct gp_edit half = {GP_EDIT_DUR, item, 500};
- *     int64_t before = gp_replay_run(&r, NULL, 0), after = gp_replay_run(&r, &half, 1);
+ *     int64_t before = gp_replay_run(&r, NULL, 0, NULL), after = gp_replay_run(&r, &half, 1, NULL);
  *
  * One host clock goes through the calls in order: `before_ns` of other work, then the call, which takes `own_ns` and, if
  * it waits, lasts until `wake_ns` after the end of the item that it waits for. An item starts when it is launched and
@@ -65,9 +65,18 @@ struct gp_edit {
     int64_t ns;
 };
 
+/* When two items begin, as wanted: the first items of the first and the last step, so that steps can be measured from one to
+ * the next. */
+struct gp_replay_marks {
+    uint32_t from, to;
+    int64_t from_ns, to_ns;
+};
+
 /* Run R with N edits; what several edits want of one thing, the smallest value gets. Returns the length: when host and
- * GPU have both finished. R is not changed. Its indices must be in range. O(items + calls + edits), and as much memory. */
-int64_t gp_replay_run(const struct gp_replay *r, const struct gp_edit *edits, size_t n);
+ * GPU have both finished. The times in MARKS, which may be NULL, are filled in. R is not changed. Its indices must be in
+ * range. O(items + calls + edits), and as much memory. */
+int64_t gp_replay_run(const struct gp_replay *r, const struct gp_edit *edits, size_t n,
+                      struct gp_replay_marks *marks);
 void gp_replay_release(struct gp_replay *r);
 
 #endif

@@ -43,8 +43,9 @@ struct gp_rule_ctx {
     struct gp_rule_call *calls;    /* by call of the plan */
     const struct gp_device *props; /* of the device; NULL unknown */
     size_t n_steps;
-    int64_t plan_ns;   /* length of all steps as recorded */
-    int64_t replay_ns; /* of all steps without change */
+    int64_t plan_ns;        /* length of all steps as recorded */
+    int64_t replay_ns;      /* of all steps without change */
+    int64_t replay_step_ns; /* of one, from its first item to the next one's */
     /* Of the device that works most, over all steps. */
     uint32_t device; /* index into view->devices */
     int64_t busy_ns, gpu_ns, idle_ns[GP_IDLE_CAUSE_COUNT];

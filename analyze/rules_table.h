@@ -10,7 +10,9 @@
     /* rules_launch.c */ X(compile) X(cuda_graph) X(small_graphs) X(graph_breaks) X(python_gap)              \
     /* rules_sync.c */ X(scalar_read) X(blocking_sync)                                                       \
     /* rules_copy.c */ X(pageable_copy) X(copy_overlap) X(small_copies)                                      \
-    /* rules_host.c */ X(allocation) X(module_load) X(recompilation) X(input_stall)
+    /* rules_host.c */ X(allocation) X(module_load) X(recompilation) X(input_stall)                         \
+    /* rules_kernel.c */ X(tensor_cores) X(attention) X(optimizer)                                            \
+    /* rules_comm.c */ X(exposed_communication) X(small_collectives)
 /* clang-format on */
 
 #define X(rule) extern const struct gp_rule gp_rule_##rule;

@@ -237,7 +237,7 @@ static void tell_step(struct gp_rule_ctx *c)
     s->queue_p50_ns = median_queue(c);
     s->launch_ns = p->replay.launch_ns;
     s->gap_ns = p->graph_gap_ns;
-    s->replay_ns = gp_rule_per_step(c, c->replay_ns);
+    s->replay_ns = c->replay_step_ns;
     s->replay_error_pct = c->plan_ns ? 100.0 * (double)(c->replay_ns - c->plan_ns) / (double)c->plan_ns : 0;
     s->trusted = s->replay_error_pct <= TRUSTED_PCT && s->replay_error_pct >= -TRUSTED_PCT;
 }
@@ -322,8 +322,8 @@ static void tell_regime(struct gp_rule_ctx *c)
 static int64_t saved(const struct gp_rule_ctx *c, const struct gp_edit *edits, size_t n)
 {
     if (!n) return 0;
-    int64_t total = c->replay_ns - gp_replay_run(&c->p->replay, edits, n);
-    return total > 0 ? gp_rule_per_step(c, total) : 0;
+    int64_t less = c->replay_step_ns - gp_plan_step_ns(c->p, edits, n);
+    return less > 0 ? less : 0;
 }
 
 static double speedup(int64_t step_ns, int64_t saving_ns)
@@ -477,6 +477,7 @@ static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const st
     c.n_steps = p->steps.n;
     c.plan_ns = p->recorded_ns;
     c.replay_ns = gp_plan_length(p);
+    c.replay_step_ns = gp_plan_step_ns(p, NULL, 0);
     know_items(&c);
     know_calls(&c);
     know_device(&c);

@@ -59,6 +59,10 @@ test_expect_success '--expect writes what trace-diff reads' '
         and .predictions[0].low_ns < .predictions[0].high_ns and .predictions[0].high_ns < 0" expect.json
 '
 
+test_expect_success 'eight in ten measured savings lie inside what was predicted' '
+    python3 "$samples/score.py" "$GP_BIN" >out && grep "inside; critical ones that gained less than 1%: 0" out
+'
+
 test_expect_success 'no GPU events are an error unless they are allowed' '
     test_expect_code 2 trace-suggest "$samples/broken/no_events.json" >out 2>err && test_must_be_empty out &&
     echo "[]" >empty.json && test_expect_code 2 trace-suggest empty.json 2>err && grep "no GPU events" err &&

@@ -105,7 +105,7 @@ static void a_wait_that_is_left_out_lets_the_host_go_on(void **state)
     struct gp_edit edits[4];
     for (uint32_t s = 0; s < 4; s++) edits[s] = (struct gp_edit){GP_EDIT_NO_WAIT, 3 * s + 2, 0};
     // each step: the call ends at 13 + 2 us instead of 32
-    assert_int_equal(gp_replay_run(&f.p.replay, edits, 4), 400000 - 4 * 17000);
+    assert_int_equal(gp_replay_run(&f.p.replay, edits, 4, NULL), 400000 - 4 * 17000);
     end(&f);
 }
 
@@ -161,7 +161,7 @@ static void a_copy_that_blocks_is_waited_for_by_its_own_call(void **state)
     assert_int_equal(f.p.replay.wake_ns, 5000);
     // half the time for the copy: 10..27.5 us, and back at 32.5
     struct gp_edit half = {GP_EDIT_DUR, 0, 17500};
-    assert_int_equal(gp_replay_run(&f.p.replay, &half, 1), 32500);
+    assert_int_equal(gp_replay_run(&f.p.replay, &half, 1, NULL), 32500);
     end(&f);
 }
 

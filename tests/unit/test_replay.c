@@ -27,7 +27,7 @@ static void late_host(struct gp_replay *r)
 static int64_t with(const struct gp_replay *r, enum gp_edit_kind kind, uint32_t index, int64_t ns)
 {
     struct gp_edit e = {kind, index, ns};
-    return gp_replay_run(r, &e, 1);
+    return gp_replay_run(r, &e, 1, NULL);
 }
 
 static void a_late_host_hides_what_kernels_take(void **state)
@@ -36,7 +36,7 @@ static void a_late_host_hides_what_kernels_take(void **state)
     struct gp_replay r;
     late_host(&r);
     // calls 30..50 and 80..100; kernels 35..45 and 85..95; the host ends last
-    assert_int_equal(gp_replay_run(&r, NULL, 0), 100);
+    assert_int_equal(gp_replay_run(&r, NULL, 0, NULL), 100);
     assert_int_equal(with(&r, GP_EDIT_DUR, 0, 0), 100);
     assert_int_equal(with(&r, GP_EDIT_GONE, 1, 0), 100);
     assert_int_equal(with(&r, GP_EDIT_BEFORE, 1, 10), 80);
@@ -53,7 +53,7 @@ static void a_busy_gpu_hides_what_the_host_takes(void **state)
     late_host(&r);
     r.items.at[0].dur_ns = r.items.at[1].dur_ns = 100;
     // kernels 35..135 and 136..236
-    assert_int_equal(gp_replay_run(&r, NULL, 0), 236);
+    assert_int_equal(gp_replay_run(&r, NULL, 0, NULL), 236);
     assert_int_equal(with(&r, GP_EDIT_BEFORE, 1, 0), 236);
     assert_int_equal(with(&r, GP_EDIT_GAP, 1, 0), 235);
     assert_int_equal(with(&r, GP_EDIT_DUR, 1, 40), 176);
@@ -61,7 +61,7 @@ static void a_busy_gpu_hides_what_the_host_takes(void **state)
     assert_int_equal(with(&r, GP_EDIT_GONE, 1, 0), 135);
     // what ran before ends at 60: 61..161, 162..262
     r.free_ns.at[0] = 60;
-    assert_int_equal(gp_replay_run(&r, NULL, 0), 262);
+    assert_int_equal(gp_replay_run(&r, NULL, 0, NULL), 262);
     gp_replay_release(&r);
 }
 
@@ -74,12 +74,12 @@ static void a_call_that_waits_holds_up_the_host(void **state)
     GP_VEC_PUSH(&r.calls, ((struct gp_replay_call){0, 3, 2, 0, 1}));
     r.tail_ns = 7;
     // kernels 35..135, 136..146; the wait ends at 148, the host at 155
-    assert_int_equal(gp_replay_run(&r, NULL, 0), 155);
+    assert_int_equal(gp_replay_run(&r, NULL, 0, NULL), 155);
     // without: the host is through at 100 + 3 + 7, the GPU at 146
     assert_int_equal(with(&r, GP_EDIT_NO_WAIT, 2, 0), 146);
     // the first call waits for its own kernel: until 137; then 167..187, kernel 172..182, wait until 190, 197
     r.calls.at[0].waits_for = 0;
-    assert_int_equal(gp_replay_run(&r, NULL, 0), 197);
+    assert_int_equal(gp_replay_run(&r, NULL, 0, NULL), 197);
     gp_replay_release(&r);
 }
 
@@ -92,11 +92,11 @@ static void streams_wait_for_each_other_where_something_says_so(void **state)
     r.items.at[0].dur_ns = 100;
     r.items.at[1].stream = 1;
     // 35..135 beside 85..95
-    assert_int_equal(gp_replay_run(&r, NULL, 0), 135);
+    assert_int_equal(gp_replay_run(&r, NULL, 0, NULL), 135);
     // 85 -> 135 + delay of 4: 149
     r.items.at[1].after = 0;
     r.items.at[1].delay_ns = 4;
-    assert_int_equal(gp_replay_run(&r, NULL, 0), 149);
+    assert_int_equal(gp_replay_run(&r, NULL, 0, NULL), 149);
     assert_int_equal(with(&r, GP_EDIT_DELAY, 1, 0), 145);
     // what it waits for is gone: 85 + 4 + 10, and the host ends at 100
     assert_int_equal(with(&r, GP_EDIT_GONE, 0, 0), 100);
@@ -110,7 +110,7 @@ static void an_item_aside_holds_nothing_up(void **state)
     late_host(&r);
     r.items.at[0].dur_ns = 100;
     // 35..135 then 136..146; aside: 35..135 beside 85..95
-    assert_int_equal(gp_replay_run(&r, NULL, 0), 146);
+    assert_int_equal(gp_replay_run(&r, NULL, 0, NULL), 146);
     assert_int_equal(with(&r, GP_EDIT_ASIDE, 0, 0), 135);
     gp_replay_release(&r);
 }
@@ -122,7 +122,7 @@ static void of_several_edits_the_smallest_counts(void **state)
     late_host(&r);
     struct gp_edit edits[] = {{GP_EDIT_DUR, 0, 300}, {GP_EDIT_DUR, 0, 200}, {GP_EDIT_DUR, 0, 250}};
     // 35..235, 236..246
-    assert_int_equal(gp_replay_run(&r, edits, 3), 246);
+    assert_int_equal(gp_replay_run(&r, edits, 3, NULL), 246);
     assert_int_equal(r.items.at[0].dur_ns, 10);
     gp_replay_release(&r);
 }
@@ -134,7 +134,7 @@ static void another_thread_may_begin_before_the_last_call_is_over(void **state)
     late_host(&r);
     r.calls.at[1].before_ns = -10;
     // 30..50 and 40..60; kernels 35..45, 46..56
-    assert_int_equal(gp_replay_run(&r, NULL, 0), 60);
+    assert_int_equal(gp_replay_run(&r, NULL, 0, NULL), 60);
     gp_replay_release(&r);
 }
 

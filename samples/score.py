@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""What trace-suggest predicted of one variant, against what was recorded of the other: the table of the README.
+
+usage: samples/score.py [BIN_DIR]
+
+For each pair of samples that a rule is about, the prediction is made from the first trace alone; the step of the
+second one is measured there. Prints a table, and exits with 1 when fewer than eight in ten measured savings lie inside the
+predicted interval, or a critical suggestion gained less than 1%.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+# before, after, rule, what was changed
+PAIRS = [
+    ("decode", "decode_graph", "cuda_graph", "each token by one CUDA graph"),
+    ("../h200/decode", "../h200/decode_graph", "cuda_graph", "the same, another program"),
+    ("small", "small_compiled", "compile", "torch.compile"),
+    ("../h200/eager", "../h200/compiled", "compile", "the same, another program"),
+    ("small", "small_fused", "optimizer", "fused AdamW instead of foreach"),
+    ("small_forloop", "small_fused", "optimizer", "fused AdamW instead of a loop"),
+    ("mlp_pageable", "mlp_pinned", "pageable_copy", "pinned input, non_blocking"),
+    ("train_item", "train", "scalar_read", "the loss is not read each step"),
+    ("fp32", "tf32", "tensor_cores", "TF32 products"),
+    ("math", "flash", "attention", "flash attention"),
+    ("ddp_bucket1", "ddp_bucket25", "small_collectives", "25 MB buckets instead of 1 MB"),
+]
+
+
+def answer(tool, path, *options):
+    return json.loads(subprocess.run([tool, "-q", "-f", "json", *options, path], check=True, capture_output=True).stdout)
+
+
+def main():
+    tool = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else HERE / "../build/release/bin") / "trace-suggest"
+    inside = scored = false_alarms = 0
+    print("| change | rule | priority | predicted | recorded | inside |")
+    print("|---|---|---|---|---|---|")
+    for before, after, rule, what in PAIRS:
+        for kind in ("trace", "json.gz"):
+            first, second = (HERE / "pairs" / f"{name}.{kind}" for name in (before, after))
+            if not (first.exists() and second.exists()):
+                continue
+            report = answer(tool, first, "--rule", rule)
+            found = report["suggestions"] + report["not_worth_it"]
+            step = report["step"]["step_ns"]
+            saved = step - answer(tool, second)["step"]["step_ns"]
+            low, high = (found[0]["saving_low_ns"], found[0]["saving_high_ns"]) if found else (0, 0)
+            # What is not suggested is predicted to save less than what is worth a word.
+            margin = step // 100 if high == 0 else 0
+            good = low - margin <= saved <= high + margin
+            priority = found[0].get("priority", "none") if found else "none"
+            scored += 1
+            inside += good
+            false_alarms += priority == "critical" and saved < step // 100
+            print(f"| {what} ({'gpuprof' if kind == 'trace' else 'Kineto'}) | `{rule}` | {priority} "
+                  f"| {low / 1e6:.2f} to {high / 1e6:.2f} ms | {saved / 1e6:.2f} of {step / 1e6:.2f} ms "
+                  f"| {'yes' if good else 'no'} |")
+    print(f"\n{inside} of {scored} inside; critical ones that gained less than 1%: {false_alarms}")
+    return 1 if inside * 10 < scored * 8 or false_alarms else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
