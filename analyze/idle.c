@@ -30,13 +30,14 @@ const char *gp_idle_cause_text(enum gp_idle_cause c)
 enum sort { SORT_RANGE, SORT_PYTHON, SORT_OP, SORT_API, SORT_COUNT };
 enum { SORT_BITS = 2 };
 
-/* A host stack as far as a culprit tells it: names in the trace, innermost of their sort. Number 0 is the empty one. */
+/* A host stack as far as a culprit tells it: labels, in the result's strings, innermost of their sort. Number 0 is the
+ * empty one. Steps and tokens have many names and one label. */
 struct stack {
-    gp_sid name[SORT_COUNT];
+    gp_sid label[SORT_COUNT];
 };
 
 struct sum {
-    struct gp_idle_culprit c; /* labels are not filled in yet */
+    struct gp_idle_culprit c; /* its labels are those of the stack, which it gets last */
     uint32_t stack;
     int64_t gap_begin_ns; /* the gap that was counted last, and its share of it */
     int64_t gap_ns, gap_at_ns;
@@ -55,26 +56,43 @@ struct adder {
     uint32_t device;
     int64_t gap_begin_ns; /* the gap at hand */
     bool in_gap;
-    uint8_t *glue; /* by name: 1 it is not, 2 it is glue; 0: not looked at */
+    gp_sid *label_of[SORT_COUNT]; /* by name: its label, NOT_SHOWN; 0: not looked at */
 };
 
 #define NO_STACK UINT32_MAX
 
-static bool is_glue(struct adder *a, gp_sid name)
+#define NOT_SHOWN UINT32_MAX
+
+static gp_sid make_label(struct adder *a, enum sort sort, gp_sid name)
 {
-    if (!a->glue[name])
-        a->glue[name] =
-            gp_name_is_glue(gp_trace_str(a->v->t, name), gp_string_len(&a->v->t->strings, name)) ? 2 : 1;
-    return a->glue[name] == 2;
+    const char *text = gp_trace_str(a->v->t, name);
+    size_t n = gp_string_len(&a->v->t->strings, name);
+    struct gp_buf label = {0};
+    if (!name || (sort == SORT_PYTHON && gp_name_is_glue(text, n))) return NOT_SHOWN;
+    if (sort == SORT_RANGE) gp_name_range_label(&label, text, n);
+    else if (sort == SORT_PYTHON) gp_name_python_label(&label, text, n);
+    else if (sort == SORT_OP) gp_name_op_label(&label, text, n);
+    else gp_buf_put(&label, text, n);
+    gp_sid sid = gp_intern(&a->h->strings, label.n ? label.data : text, label.n ? label.n : n);
+    gp_buf_release(&label);
+    return sid ? sid : NOT_SHOWN;
 }
 
-/* The number of stack AROUND with NAME in place of its own of that sort. */
-static uint32_t number_of(struct adder *a, uint32_t around, enum sort sort, gp_sid name)
+static gp_sid label_of(struct adder *a, enum sort sort, gp_sid name)
+{
+    if (!a->label_of[sort]) a->label_of[sort] = gp_zalloc(((size_t)a->v->t->strings.n + 1) * sizeof name);
+    gp_sid *known = &a->label_of[sort][name];
+    if (!*known) *known = make_label(a, sort, name);
+    return *known;
+}
+
+/* The number of stack AROUND with LABEL in place of its own of that sort. */
+static uint32_t number_of(struct adder *a, uint32_t around, enum sort sort, gp_sid label)
 {
     struct stack s = a->stacks.at[around];
-    s.name[sort] = name;
+    s.label[sort] = label;
     uint64_t key = 0;
-    for (int i = 0; i < SORT_COUNT; i++) key = (key ^ s.name[i]) * 0x9e3779b97f4a7c15u, key ^= key >> 29;
+    for (int i = 0; i < SORT_COUNT; i++) key = (key ^ s.label[i]) * 0x9e3779b97f4a7c15u, key ^= key >> 29;
     for (;; key++) { /* hashes that meet go to the next key */
         uint32_t known = *gp_map_put(&a->inner, key, (uint32_t)a->stacks.n);
         if (known == a->stacks.n) GP_VEC_PUSH(&a->stacks, s);
@@ -86,16 +104,15 @@ static uint32_t number_of(struct adder *a, uint32_t around, enum sort sort, gp_s
 static uint32_t stack_inside(struct adder *a, uint32_t id, uint32_t around)
 {
     const struct gp_host_event *ev = &a->v->hs.nodes[id];
-    gp_sid name = a->v->t->events[ev->table].name[ev->row];
     enum sort sort = ev->table == GP_RANGE    ? SORT_RANGE
                      : ev->table == GP_PYTHON ? SORT_PYTHON
                      : ev->table == GP_OP     ? SORT_OP
                                               : SORT_API;
-    if (!name || (sort == SORT_PYTHON && is_glue(a, name))) return around;
-    if (a->stacks.at[around].name[sort] == name) return around;
-    if (around >> (32 - SORT_BITS)) return number_of(a, around, sort, name);
-    uint32_t *known = gp_map_put(&a->inside, (uint64_t)(around << SORT_BITS | sort) << 32 | name, NO_STACK);
-    if (*known == NO_STACK) *known = number_of(a, around, sort, name);
+    gp_sid label = label_of(a, sort, a->v->t->events[ev->table].name[ev->row]);
+    if (label == NOT_SHOWN || a->stacks.at[around].label[sort] == label) return around;
+    if (around >> (32 - SORT_BITS)) return number_of(a, around, sort, label);
+    uint32_t *known = gp_map_put(&a->inside, (uint64_t)(around << SORT_BITS | sort) << 32 | label, NO_STACK);
+    if (*known == NO_STACK) *known = number_of(a, around, sort, label);
     return *known;
 }
 
@@ -152,62 +169,12 @@ static void add_to_culprit(struct adder *a, const struct gp_idle_piece *p)
     s->c.idle_ns += p->end_ns - p->begin_ns;
 }
 
-static gp_sid label_of(struct adder *a, enum sort sort, gp_sid name)
-{
-    if (!name) return 0;
-    const char *text = gp_trace_str(a->v->t, name);
-    size_t n = gp_string_len(&a->v->t->strings, name);
-    struct gp_buf label = {0};
-    if (sort == SORT_RANGE) gp_name_range_label(&label, text, n);
-    else if (sort == SORT_PYTHON) gp_name_python_label(&label, text, n);
-    else if (sort == SORT_OP) gp_name_op_label(&label, text, n);
-    else gp_buf_put(&label, text, n);
-    gp_sid sid = gp_intern(&a->h->strings, label.n ? label.data : text, label.n ? label.n : n);
-    gp_buf_release(&label);
-    return sid;
-}
-
-static int compare_labels(const struct gp_idle_culprit *x, const struct gp_idle_culprit *y)
-{
-    const gp_sid lx[] = {x->cause, x->range, x->python, x->op, x->api};
-    const gp_sid ly[] = {y->cause, y->range, y->python, y->op, y->api};
-    return memcmp(lx, ly, sizeof lx);
-}
-
-static int by_label(const void *a, const void *b)
-{
-    return compare_labels(a, b);
-}
-
 static int by_time(const void *a, const void *b)
 {
     const struct gp_idle_culprit *x = a, *y = b;
     if (x->idle_ns != y->idle_ns) return x->idle_ns > y->idle_ns ? -1 : 1;
     if (x->longest_at_ns != y->longest_at_ns) return x->longest_at_ns < y->longest_at_ns ? -1 : 1;
     return x->cause < y->cause ? -1 : x->cause > y->cause;
-}
-
-/* Different names can have one label. A gap that several of them share is counted for each. */
-static void join_equal(struct gp_idle_culprit *c, size_t *n)
-{
-    size_t kept = 0;
-    qsort(c, *n, sizeof *c, by_label);
-    for (size_t i = 0; i < *n; i++) {
-        struct gp_idle_culprit *last = kept ? &c[kept - 1] : NULL;
-        if (!last || compare_labels(last, &c[i])) {
-            c[kept++] = c[i];
-            continue;
-        }
-        bool longer = c[i].longest_ns > last->longest_ns ||
-                      (c[i].longest_ns == last->longest_ns && c[i].longest_at_ns < last->longest_at_ns);
-        if (longer) {
-            last->longest_ns = c[i].longest_ns;
-            last->longest_at_ns = c[i].longest_at_ns;
-        }
-        last->idle_ns += c[i].idle_ns;
-        last->gaps += c[i].gaps;
-    }
-    *n = kept;
 }
 
 enum { MOST_CULPRITS = 100 };
@@ -225,12 +192,11 @@ static void finish_device(struct adder *a)
         const struct stack *stack = &a->stacks.at[s->stack];
         close_gap_of(s);
         c[i] = s->c;
-        c[i].range = label_of(a, SORT_RANGE, stack->name[SORT_RANGE]);
-        c[i].python = label_of(a, SORT_PYTHON, stack->name[SORT_PYTHON]);
-        c[i].op = label_of(a, SORT_OP, stack->name[SORT_OP]);
-        c[i].api = label_of(a, SORT_API, stack->name[SORT_API]);
+        c[i].range = stack->label[SORT_RANGE];
+        c[i].python = stack->label[SORT_PYTHON];
+        c[i].op = stack->label[SORT_OP];
+        c[i].api = stack->label[SORT_API];
     }
-    join_equal(c, &n);
     qsort(c, n, sizeof *c, by_time);
     for (size_t i = 0; i < n; i++) {
         if (i < MOST_CULPRITS) GP_VEC_PUSH(&d->culprits, c[i]);
@@ -266,12 +232,11 @@ static void *add_idle(void *arg)
     struct adder a = {.h = &idle->h, .v = v};
     a.stack_of = gp_alloc(((size_t)v->hs.n + 1) * sizeof *a.stack_of);
     memset(a.stack_of, 0xff, ((size_t)v->hs.n + 1) * sizeof *a.stack_of);
-    a.glue = gp_zalloc((size_t)v->t->strings.n + 1);
     GP_VEC_PUSH(&a.stacks, (struct stack){{0}});
     gp_idle_walk(v, add_piece, &a);
     finish_device(&a);
     free(a.stack_of);
-    free(a.glue);
+    for (int i = 0; i < SORT_COUNT; i++) free(a.label_of[i]);
     GP_VEC_FREE(&a.stacks);
     GP_VEC_FREE(&a.sums);
     GP_VEC_FREE(&a.chain);

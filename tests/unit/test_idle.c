@@ -290,6 +290,21 @@ static void test_stack_changes_split_the_gap(void **state)
     assert_int_equal(culprit(s, 1)->gaps, 1);
 }
 
+/* The gap from 10000 to 85000 lies in two steps, which have one label: it is one gap, and its longest is all of both. */
+static void test_names_with_one_label_are_one(void **state)
+{
+    struct scene *s = *state;
+    first_kernel(s);
+    mk_host(&s->t, GP_RANGE, s->main, 5000, 40000, "step 1");
+    mk_host(&s->t, GP_RANGE, s->main, 40000, 80000, "step 2");
+    launch(s, s->main, 80000, s->s7, 85000, 2);
+    run(s);
+    assert_string_equal(label(s, culprit(s, 0)->range), "step");
+    assert_int_equal(culprit(s, 0)->idle_ns, 70000);
+    assert_int_equal(culprit(s, 0)->longest_ns, 70000);
+    assert_int_equal(culprit(s, 0)->gaps, 1);
+}
+
 static void test_data_loading(void **state)
 {
     struct scene *s = *state;
@@ -572,6 +587,7 @@ int main(void)
         T(test_autograd_thread_launches_while_main_waits),
         T(test_a_thread_that_merely_waits_is_not_asked),
         T(test_stack_changes_split_the_gap),
+        T(test_names_with_one_label_are_one),
         T(test_data_loading),
         T(test_graph_launch),
         T(test_slow_launch_call_is_the_hosts),
