@@ -33,7 +33,7 @@ enum {
 
 struct opts {
     struct gp_common_opts common;
-    const char *table, *step_marker, *repair, *classes, *save_partial;
+    const char *table, *step_marker, *repair, *classes, *save_partial, *flame, *timeline;
     uint64_t top;
     bool steps, allow_empty, merge;
 };
@@ -50,6 +50,10 @@ static const struct gp_option options[] = {
      GP_OPT_CHOICE, offsetof(struct opts, repair)},
     {0, "classes", "FILE", "rules that say which kernels are of which class: lines of REGEX CLASS",
      GP_OPT_STRING, offsetof(struct opts, classes)},
+    {0, "flame", "FILE", "page of trace2flame that the findings of an HTML report link to", GP_OPT_STRING,
+     offsetof(struct opts, flame)},
+    {0, "timeline", "FILE", "page of trace2timeline that they link to", GP_OPT_STRING,
+     offsetof(struct opts, timeline)},
     {0, "allow-empty", NULL, "no GPU events are no error", GP_OPT_FLAG, offsetof(struct opts, allow_empty)},
     {0, "save-partial", "FILE", "save what was read for --merge, and report nothing", GP_OPT_STRING,
      offsetof(struct opts, save_partial)},
@@ -326,9 +330,12 @@ static void write_page(const struct job *j, struct gp_buf *b)
     gp_hta_json_write(&json, &j->h,
                       &(struct gp_hta_json_opts){.version = GP_VERSION, .top = top, .steps = o->steps});
     put_options(&typed, o);
-    gp_report_html_write(
-        b, &j->h, &r,
-        &(struct gp_report_html_opts){.json = json.data, .json_n = json.n, .options = gp_buf_str(&typed)});
+    gp_report_html_write(b, &j->h, &r,
+                         &(struct gp_report_html_opts){.json = json.data,
+                                                       .json_n = json.n,
+                                                       .options = gp_buf_str(&typed),
+                                                       .flame = j->opts->flame,
+                                                       .timeline = j->opts->timeline});
     gp_buf_release(&json);
     gp_buf_release(&typed);
     gp_report_release(&r);
@@ -400,6 +407,8 @@ static int check_opts(const struct opts *o, struct gp_err *err)
     if (o->table && check_table(o->table, err)) return -1;
     if (o->table && strcmp(o->common.format, "text") != 0 && strcmp(o->common.format, "csv") != 0)
         return gp_fail(err, GP_E_USAGE, -1, "--table: for text and csv alone");
+    if ((o->flame || o->timeline) && strcmp(o->common.format, "html") != 0)
+        return gp_fail(err, GP_E_USAGE, -1, "--flame and --timeline: for html alone");
     if (o->save_partial && o->common.output)
         return gp_fail(err, GP_E_USAGE, -1,
                        "--save-partial: writes no report, so there is nothing for --output");

@@ -372,6 +372,18 @@ static void put_label(struct page *p, const char *name, size_t n)
     gp_buf_release(&label);
 }
 
+/* Append N bytes as part of an address; SAFE are marks that stay. */
+static void put_encoded(struct gp_buf *b, const char *s, size_t n, const char *safe)
+{
+    for (size_t i = 0; i < n; i++) {
+        char c = s[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     (c && strchr(safe, c));
+        if (plain) gp_buf_putc(b, c);
+        else gp_buf_printf(b, "%%%02x", (unsigned char)c);
+    }
+}
+
 /* The name that a finding is about; where a table of its theme has rows with it, a link that leaves these. */
 static void put_where(struct page *p, const struct theme *t, const char *name, size_t n)
 {
@@ -380,7 +392,7 @@ static void put_where(struct page *p, const struct theme *t, const char *name, s
         if (tells(gp_report_find(p->r, t->tables[i]), name, n)) table = t->tables[i];
     if (table) {
         gp_buf_printf(&p->text, "#%s=", table);
-        for (size_t i = 0; i < n; i++) gp_buf_printf(&p->text, "%%%02x", (unsigned char)name[i]);
+        put_encoded(&p->text, name, n, "-._~");
         gp_page_open(&p->w, "a", NULL);
         gp_svg_attr_n(&p->w, "href", p->text.data, p->text.n);
         p->text.n = 0;
@@ -388,6 +400,32 @@ static void put_where(struct page *p, const struct theme *t, const char *name, s
     put_label(p, name, n);
     if (table) gp_svg_close(&p->w);
     gp_svg_text(&p->w, " ", 1);
+}
+
+/* A link to PAGE with a search for the name of what a finding is about, which ends where it is told what that is in. */
+static void put_evidence(struct page *p, const char *page, const char *text, const char *view,
+                         const char *name)
+{
+    static const char special[] = "\\^$.|?*+()[]{}";
+    const char *in = strstr(name, " in "), *below = strstr(name, " > ");
+    size_t n = in ? (size_t)(in - name) : strlen(name);
+    if (below && (size_t)(below - name) < n) n = (size_t)(below - name);
+    struct gp_buf pattern = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (strchr(special, name[i])) gp_buf_putc(&pattern, '\\');
+        gp_buf_putc(&pattern, name[i]);
+    }
+    gp_page_text(&p->w, " \xC2\xB7 ");
+    gp_page_open(&p->w, "a", NULL);
+    if (page[0] != '/') gp_buf_puts(&p->text, "./");
+    put_encoded(&p->text, page, strlen(page), "/-._~");
+    gp_buf_printf(&p->text, "#%ss=", view);
+    put_encoded(&p->text, pattern.data, pattern.n, "-._~");
+    gp_svg_attr_n(&p->w, "href", p->text.data, p->text.n);
+    p->text.n = 0;
+    gp_page_text(&p->w, text);
+    gp_svg_close(&p->w);
+    gp_buf_release(&pattern);
 }
 
 static void put_finding(struct page *p, const struct gp_finding *f)
@@ -416,6 +454,10 @@ static void put_finding(struct page *p, const struct gp_finding *f)
         if (f->where || f->rank >= 0) gp_page_text(&p->w, "\xC2\xB7 ");
         gp_page_link(&p->w, t->id, t->title);
     }
+    bool idle = t && !strcmp(t->id, "why-idle");
+    if (f->where && p->o->flame)
+        put_evidence(p, p->o->flame, "flame graph", idle ? "v=idle&" : "", gp_hta_str(h, f->where));
+    if (f->where && p->o->timeline) put_evidence(p, p->o->timeline, "timeline", "", gp_hta_str(h, f->where));
     gp_svg_close(&p->w);
     gp_svg_close(&p->w);
     gp_svg_close(&p->w);

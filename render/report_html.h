@@ -16,7 +16,9 @@ struct gp_report_html_opts {
     const char *json; /* the same answer for programs, which becomes part of the page; NULL: none */
     size_t json_n;
     const char *options; /* the options it was made with, as typed: "--top 20"; NULL or empty: defaults */
-    size_t max_rows;     /* of a table; 0: GP_TABLE_HTML_ROWS */
+    const char *flame,
+        *timeline;   /* pages of the same traces that findings link to, as paths from this page; NULL: none */
+    size_t max_rows; /* of a table; 0: GP_TABLE_HTML_ROWS */
 };
 
 /* Append the page to OUT. H is finished, R was made from it (gp_hta_report). Equal input gives equal bytes. */

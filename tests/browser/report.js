@@ -233,6 +233,17 @@ async function narrow(page) {
     is(await page.eval("document.getElementById('devices').open"), true, "the address unfolds the table that it names"));
   await withPage("names.html", { hash: "#kernels=kernel_3" }, async (page) =>
     is(await page.eval("column('kernels', 'name').length"), 1, "and filters it"));
+  await withPage("linked.html", {}, async (page) => {
+    const links = await page.eval("[...document.querySelectorAll('.findings a')].filter((a) => a.textContent === 'flame graph').map((a) => a.href)");
+    ok(links.length > 0, "findings link to the flame graph");
+    for (const link of links) {
+      await page.go("about:blank");
+      await page.go(link);
+      for (let i = 0; i < 100 && !await page.eval("document.documentElement.classList.contains('live')"); i++) await page.sleep(20);
+      ok(/^[\d.]+% in \d+ frame/.test(await page.eval("document.querySelector('.search output').textContent")), "which finds what they are about",
+        link + " " + await page.eval("document.querySelector('.search output').textContent"));
+    }
+  });
   console.log("1.." + number);
   process.exit(failed ? 1 : 0);
 })().catch((e) => {

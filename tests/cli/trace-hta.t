@@ -179,6 +179,13 @@ test_expect_success 'the page is HTML and has the figures' '
     trace-hta -f html alone.json >out && head -c 15 out | grep -i "<!doctype html>" && grep -q "ncclDevKernel" out
 '
 
+test_expect_success 'findings lead to pages of the same traces' '
+    trace-hta -f html --flame "a b/flame.html" --timeline time.html alone.json >out &&
+    grep -q "href=\"./a%20b/flame.html#[^\"]*s=[^\"]*\">flame graph</a>" out && grep -q "href=\"./time.html#s=[^\"]*\">timeline</a>" out &&
+    trace-hta -f html alone.json >out && ! grep -q ">flame graph</a>" out &&
+    status_of trace-hta --flame flame.html alone.json && test $status = 2 && test_must_be_empty out
+'
+
 test_expect_success '--verbose tells what was read' '
     trace-hta -v alone.json >out 2>err &&
     grep -x "trace-hta: alone.json: chrome, compression none, rank 0: 7 events, 3 of the GPU, clean" err
