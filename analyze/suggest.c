@@ -346,7 +346,7 @@ static void widen(const struct gp_suggest_step *step, int64_t a, int64_t b, int6
 {
     *low = a / 100 * (100 - MODEL_PCT);
     *high = b / 100 * (100 + MODEL_PCT);
-    if (*high > step->step_ns) *high = step->step_ns;
+    if (*high >= step->step_ns) *high = step->step_ns > 0 ? step->step_ns - 1 : 0; /* nothing takes no time */
     if (*low > *high) *low = *high;
 }
 

@@ -94,7 +94,10 @@ static void tell_joint(struct gp_report *r, const struct gp_suggest *s)
         if (n == 2) gp_buf_puts(&b, "Both suggestions together save ");
         else gp_buf_printf(&b, "All %zu suggestions together save ", n);
         put_interval(&b, s->joint_low_ns, s->joint_high_ns);
-        gp_buf_printf(&b, " %s: less than their sum, as they save the same time.", unit_of(s));
+        int64_t sum = 0;
+        for (size_t i = 0; i < n; i++) sum += s->suggestions.at[i].saving_high_ns;
+        gp_buf_printf(&b, " %s%s.", unit_of(s),
+                      s->joint_high_ns < sum ? ": less than their sum, as they save the same time" : "");
         gp_report_say(r, true, GP_TONE_PLAIN, "%s", gp_buf_str(&b));
     }
     gp_buf_release(&b);
