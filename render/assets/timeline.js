@@ -171,6 +171,14 @@ function run(data) {
     else figures.show(view.isWhole() ? "Whole trace" : "In view", view.t0, view.t1, false);
   }
 
+  /* A gap may have several causes, one after the other. */
+  function longestIn(gap) {
+    const { start, dur, n } = data.tracks[gap.at.track].lanes[gap.at.lane];
+    let best = gap.at.i;
+    for (let i = best; i < n && start[i] < gap.t1; i++) if (dur[i] > dur[best]) best = i;
+    return { ...gap.at, i: best };
+  }
+
   let gapAt = -1, gaps = null, stepAt = -1, slowSteps = null, foundAt = -1;
   const acts = {
     choose, select,
@@ -201,7 +209,8 @@ function run(data) {
       const g = gaps[gapAt];
       closeTo(g.t0, g.t1);
       select([g.t0, g.t1], true);
-      if (g.at) { view.reveal(g.at.track, g.at.lane); choose(g.at, false); }
+      view.reveal(g.at.track, g.at.lane);
+      choose(longestIn(g), false);
       gp.say(`idle gap ${gapAt + 1} of ${gaps.length}, ${gp.ns(g.t1 - g.t0)}${g.causes.length ? ", " + g.causes[0].text : ""}`);
     },
     slow(by) {
