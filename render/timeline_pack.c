@@ -350,8 +350,9 @@ static void add_parts(struct gp_timeline *tl)
     tl->overview = true;
     gp_timeline_add_overview(tl);
     for (;;) {
+        enum { LEAST = 2 }; /* bytes of base64 an event: what would not fit even so is not tried */
         gp_timeline_keep_windows(tl, n);
-        if (add_events(tl) || !n) break;
+        if (!n || (tl->n * LEAST <= room_of(tl) && add_events(tl))) break;
         n = n > 8 ? n - n / 4 : n - 1;
     }
 }

@@ -38,7 +38,7 @@ static const struct gp_option options[] = {
      offsetof(struct opts, step_marker)},
     {0, "max-size", "SIZE", "largest page; what passes it is told by an overview (default: 64M)", GP_OPT_UINT,
      offsetof(struct opts, max_size)},
-    {0, "detail", "LIST", "where all events stay then: steps:N, gaps:N, FROM-TO (default: steps:3,gaps:20)",
+    {0, "detail", "LIST", "where all events stay then: steps:N, gaps:N, FROM-TO (default: steps:20,gaps:200)",
      GP_OPT_STRING, offsetof(struct opts, detail)},
     {0, "no-args", NULL, "leave out what was recorded beside names and times", GP_OPT_FLAG,
      offsetof(struct opts, no_args)},
@@ -445,7 +445,7 @@ int main(int argc, char **argv)
         .max_operands = 1,
         .stdin_default = true,
     };
-    struct opts o = {.common.format = "html", .max_size = (uint64_t)64 << 20, .detail = "steps:3,gaps:20"};
+    struct opts o = {.common.format = "html", .max_size = (uint64_t)64 << 20, .detail = "steps:20,gaps:200"};
     if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
     struct job j = {.tool = &tool, .opts = &o, .path = tool.nargs ? tool.args[0] : "-"};
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);

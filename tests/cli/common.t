@@ -108,6 +108,7 @@ for tool in $tools; do
     case $tool in
     gpuprof-collect | trace-diff) continue ;; # neither is a filter of one trace
     trace-convert) options='-f chrome' ;; # text can be told from rubbish with the naked eye
+    trace2timeline) options=-q ;; # its summary goes to standard error
     *) options= ;;
     esac
 
