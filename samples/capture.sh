@@ -2,7 +2,7 @@
 # capture.sh OUTDIR [STEP...]: run every sample on the GPUs of this machine, check what was collected, measure what
 # collecting costs, and leave the results in OUTDIR. A step that fails is reported and the next one runs.
 #
-# Steps, in this order by default: machine programs collect pipe ends eager decode ddp storm compiled steptime long
+# Steps, in this order by default: machine programs collect control pipe ends eager decode ddp storm compiled steptime long
 # Steps to be asked for: pairs (pytorch/variants.py, one GPU, about 5 minutes), ddp_pairs (two GPUs)
 # OUTDIR: report.txt (the table), cost.tsv, traces.tar.gz (binary traces), kineto.tar.gz, pairs.tar.gz,
 # pictures.tar.gz, logs.tar.gz
@@ -17,7 +17,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ $# -ge 1 ] || { sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 out=$1
 shift
-[ $# -gt 0 ] || set -- machine programs collect pipe ends eager decode ddp storm compiled steptime long
+[ $# -gt 0 ] || set -- machine programs collect control pipe ends eager decode ddp storm compiled steptime long
 
 mkdir -p "$out" || exit 2
 out=$(cd "$out" && pwd)
@@ -119,7 +119,7 @@ step_programs() {
     local name
     run build 240 "$here/cuda/build.sh" "$app"
     row programs "$([ "$status" -eq 0 ] && echo ok || echo BAD)" "compiled; $(tail -n 1 "$work/logs/build.err")"
-    for name in streams graph ranges storm twoproc early; do
+    for name in streams graph ranges storm twoproc early phases; do
         if [ ! -x "$app/$name" ] && [ -x "$here/../build/samples/$name" ]; then cp "$here/../build/samples/$name" "$app/"; fi
     done
 }
@@ -132,6 +132,38 @@ step_collect() {
     collect twoproc_exec 0 60 "$app/twoproc" exec
     collect twoproc_fork 0 60 "$app/twoproc" fork
     collect twoproc_idle 0 60 "$app/twoproc" idle
+}
+
+# controlled NAME EXPECT OPTION...: the phases of that program, recorded as the options say; the trace must hold EXPECT.
+controlled() {
+    local name=control_$1 expect=$2 verdict
+    shift 2
+    run "$name" 30 "$bin/gpuprof-collect" -o "$work/traces/$name.trace" "$@" -- "$app/phases"
+    echo "expect $expect processes_most=1" >"$work/tmp/$name.expect"
+    verdict=$("$python" "$here/check_counts.py" --bin "$bin" --expect "$work/tmp/$name.expect" "$work/traces/$name.trace" 2>&1 |
+        tail -n 1)
+    [ "$status" -eq 0 ] || verdict="BAD status $status: $(complaint "$name")"
+    row "$name" "${verdict%% *}" "$*: ${verdict#* }; $(said "$name")"
+}
+
+step_control() {
+    local name allocations
+    controlled all "kernels=63 ranges=4"
+    controlled profiler "kernels=20 ranges=0" --start profiler
+    controlled until_stop "kernels=30 ranges=0" --stop profiler
+    controlled range "kernels=19 ranges=3" --start range:train
+    controlled range_2 "kernels=11 ranges=1" --start range:train@2
+    controlled span "kernels=2 ranges=1" --start range:span
+    controlled from_launch "kernels=33" --start launch:30
+    controlled launches "kernels=10" --start launch:30 --stop launch:40
+    controlled last "kernels=63 ranges=4" --last 60s
+    controlled memory "kernels=63 ranges=4" --memory
+    allocations=$(said control_memory | sed -n 's/.*, \([0-9]*\) allocations.*/\1/p')
+    row allocations "$([ "${allocations:-0}" -ge 5 ] && echo ok || echo BAD)" "${allocations:-none} of at least 5"
+    rm -f "$work/traces/control_own."*
+    run control_own 30 "$bin/gpuprof-collect" -o "$work/traces/control_own.%p" -- "$app/phases"
+    name=$(find "$work/traces" -name 'control_own.[0-9]*' | head -n 1)
+    row own_trace "$([ -n "$name" ] && echo ok || echo BAD)" "$(basename "${name:-none}"); $(said control_own)"
 }
 
 # piped NAME LIMIT COMMAND...: the main job, gpuprof-collect COMMAND | trace2flame > NAME.svg.
