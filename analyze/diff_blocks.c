@@ -134,13 +134,13 @@ static uint32_t role_of(struct keys *k, const struct gp_profile *p, const struct
 
 static void make_items(struct blocks *b, struct side *s)
 {
-    struct kernel_keys *of_kernel = gp_zalloc((s->p->kernels.n + 1) * sizeof *of_kernel);
+    struct kernel_keys *of_name = gp_zalloc((s->p->strings.n + 1) * sizeof *of_name);
     struct gp_map roles = {0}; /* place << 8 | kind */
     s->item = gp_zalloc(((size_t)s->n + 1) * sizeof *s->item);
     for (uint32_t i = 0; i < s->n; i++) {
         const struct gp_profile_event *e = &s->event[i];
         const struct gp_profile_kernel *kernel = &s->p->kernels.at[e->kernel];
-        struct kernel_keys *keys = &of_kernel[e->kernel];
+        struct kernel_keys *keys = &of_name[kernel->name];
         if (!keys->code)
             *keys = keys_of_kernel(&b->keys, gp_profile_str(s->p, kernel->name),
                                    gp_string_len(&s->p->strings, kernel->name));
@@ -154,7 +154,7 @@ static void make_items(struct blocks *b, struct side *s)
                                             .dur_ns = e->dur_ns};
     }
     gp_map_release(&roles);
-    free(of_kernel);
+    free(of_name);
 }
 
 struct ranked {
