@@ -585,7 +585,9 @@ void gp_hta_chart_steps(struct gp_svg *w, const struct gp_hta *h)
         else gp_buf_puts(&f.text, "whole ones alone");
         begin_figure(&f, w, "Step times", one ? keep(&f) : "median over the GPUs, from fastest to slowest");
         f.text.n = 0;
-        if (one) put_legend(&f, parts, PARTS, NULL);
+        int64_t sums[PARTS] = {0};
+        if (one) parts_of(&spreads.at[0].sum, sums);
+        if (one) put_legend(&f, parts, PARTS, sums);
         if (one) steps_of_one(&f, h, &spreads.at[0], each);
         else steps_of_many(&f, &spreads, each);
         end_figure(&f);
