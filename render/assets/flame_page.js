@@ -653,8 +653,8 @@ function fillTable() {
     if (bar) td.style.setProperty("--p", Math.min(100, 100 * v / whole).toFixed(1) + "%");
     return td;
   };
-  const rowsShown = list.slice(0, 1000).map((r) => make("tr", {}, make("td", { className: "name", title: full[r.frame] }, gp.swatch(meta.kinds[kindOf[r.frame]]),
-    make("button", { type: "button", textContent: label[r.frame], title: "sandwich: who calls it and what it calls", onclick: () => { setTable(false); setSandwich(label[r.frame]); } })),
+  const rowsShown = list.slice(0, 1000).map((r) => make("tr", {}, make("td", { className: "name", title: full[r.frame] }, make("div", {}, gp.swatch(meta.kinds[kindOf[r.frame]]),
+    make("button", { type: "button", textContent: label[r.frame], title: "sandwich: who calls it and what it calls", onclick: () => { setTable(false); setSandwich(label[r.frame]); } }))),
   make("td", { textContent: gp.palette()[meta.kinds[kindOf[r.frame]]].label }), number(r.self, true), number(r.self), number(r.total, true), number(r.total)));
   const tsv = () => "name\tclass\tself\ttotal\n" + list.map((r) => [full[r.frame], meta.kinds[kindOf[r.frame]], r.self, r.total].join("\t")).join("\n") + "\n";
   table.replaceChildren(make("p", {}, `${measure.text} by name, ${at ? "below " + label[tree.frame[at]] : "of all"}: ${gp.count(list.length)} names` +
