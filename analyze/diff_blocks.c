@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/align.h"
 #include "analyze/diff_parts.h"
+#include "analyze/hta_parts.h"
 #include "analyze/kernel_key.h"
 #include "analyze/names.h"
 #include "formats/base/map.h"
@@ -12,6 +13,7 @@
 enum {
     NAMES_MOST = 200, /* of one side of a block; more are no sequence that anybody reads */
     LABEL_NAMES = 3,
+    LEVELS_MOST = 256, /* that are looked at, from a launch upwards */
 };
 
 /* The texts of keys, and the numbers that stand for them: in the order of bytes, so that they do not depend on which side
@@ -106,11 +108,11 @@ static struct kernel_keys keys_of_kernel(struct keys *k, const char *name, size_
     return keys;
 }
 
-/* Where in a training step: said by what the launch lies in. */
+/* Where in a training step: said by what the launch lies in, as far up as that tells something. */
 static enum gp_phase phase_of(const struct gp_profile *p, uint32_t place)
 {
     bool op = false;
-    for (; place; place = p->places.at[place].parent) {
+    for (int up = 0; place && up < LEVELS_MOST; up++, place = p->places.at[place].parent) {
         const char *label = gp_profile_str(p, p->places.at[place].label);
         if (strstr(label, "Backward")) return GP_PHASE_BACKWARD;
         if (!strncmp(label, "Optimizer.", strlen("Optimizer."))) return GP_PHASE_OPTIMIZER;
@@ -186,7 +188,8 @@ static void rank_keys(struct blocks *b)
         }
 }
 
-/* The durations of a step are those of all samples with its sequence, place by place: the mean, to the nearest ns. */
+/* The durations of a step are those of all samples with its sequence, place by place: the mean, to the nearest ns. Damaged
+ * ones are cut so that sums fit: to hours, for as many kernels as a step has. */
 static void average(struct side *s)
 {
     int64_t *sum = gp_zalloc(((size_t)s->n + 1) * sizeof *sum);
@@ -195,10 +198,14 @@ static void average(struct side *s)
         const struct gp_diff_sample *other = &s->g->samples.at[i];
         if (other->s->sequence != s->sample->s->sequence || other->s->n != s->n) continue;
         const struct gp_profile_event *e = s->g->profiles[other->profile]->events.at + other->s->first;
-        for (uint32_t k = 0; k < s->n; k++) sum[k] += e[k].dur_ns;
+        for (uint32_t k = 0; k < s->n; k++) sum[k] = gp_add_saturated(sum[k], e[k].dur_ns);
         steps++;
     }
-    for (uint32_t k = 0; k < s->n; k++) s->item[k].dur_ns = gp_diff_mean(sum[k], steps);
+    int64_t most = INT64_MAX / 4 / ((int64_t)s->n + 1);
+    for (uint32_t k = 0; k < s->n; k++) {
+        int64_t mean = gp_diff_mean(sum[k], steps);
+        s->item[k].dur_ns = mean < most ? mean : most;
+    }
     free(sum);
 }
 

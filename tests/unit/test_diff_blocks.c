@@ -203,6 +203,25 @@ static void equal_steps_have_no_blocks(void **state)
     release(&x);
 }
 
+/* Durations of years: sums of blocks stay sums, of durations that were cut. */
+static void damaged_durations_do_no_harm(void **state)
+{
+    (void)state;
+    static const struct launch years[] = {
+        {FLASH, GP_FRAME_ATTENTION, 900},
+        {ADD, GP_FRAME_ELEMENTWISE, INT64_MAX / 8},
+        {MUL, GP_FRAME_ELEMENTWISE, INT64_MAX / 8},
+    };
+    static const struct launch short_ones[] = {{FLASH, GP_FRAME_ATTENTION, 901},
+                                               {FUSED, GP_FRAME_REDUCTION, 1}};
+    struct pair x = {0};
+    compare(&x, years, COUNT(years), short_ones, COUNT(short_ones));
+    assert_int_equal(x.d.blocks.n, 1);
+    assert_int_equal(x.d.blocks.at[0].change, GP_CHANGE_FUSED);
+    assert_int_equal(x.d.blocks.at[0].side_ns[GP_DIFF_BASE], 2 * (INT64_MAX / 4 / 4));
+    release(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +230,7 @@ int main(void)
         cmocka_unit_test(swapped_sides_mirror_blocks),
         cmocka_unit_test(what_only_one_side_has_is_new_or_removed),
         cmocka_unit_test(equal_steps_have_no_blocks),
+        cmocka_unit_test(damaged_durations_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
