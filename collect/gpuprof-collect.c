@@ -24,7 +24,7 @@ enum { LOWEST_FD = 100, MIN_BUFFER = 64 << 10, MAX_BUFFER = 64 << 20, KEPT_BYTES
 static const int64_t ORPHANS_NS = 5000000000; /* how long processes that outlive the command are waited for */
 
 struct opts {
-    const char *output, *api, *start, *stop, *dump;
+    const char *output, *api, *start, *stop, *dump, *filter;
     bool quiet, verbose, no_nvtx, memory;
     int64_t flush_ns, duration_ns, last_ns;
     uint64_t buffer_bytes;
@@ -41,6 +41,9 @@ static const struct gp_option options[] = {
     {0, "no-nvtx", NULL, "do not record NVTX ranges", GP_OPT_FLAG, offsetof(struct opts, no_nvtx)},
     {0, "memory", NULL, "record allocations and frees with sizes and addresses", GP_OPT_FLAG,
      offsetof(struct opts, memory)},
+    {0, "filter", "WHAT",
+     "record only rank:LIST (0,2-3), kernel:PATTERN (*gemm*), or both with a space between", GP_OPT_STRING,
+     offsetof(struct opts, filter)},
     {0, "start", "WHEN",
      "record from then on: profiler, range:NAME[@N], launch:N, SIGUSR1, SIGUSR2, or a time after the start",
      GP_OPT_STRING, offsetof(struct opts, start)},
@@ -79,6 +82,7 @@ struct collect {
     struct opts opts;
     struct gp_launch launch;
     struct gp_control control;
+    struct gp_filter filter;
     struct gp_outputs outs;
     struct gp_hub *hub;
     struct gp_recorder *recorder; /* NULL without --last */
@@ -289,6 +293,10 @@ static void begin_trace(const struct collect *c, struct gp_output *o)
         gp_buf_put_i64(&b, c->opts.duration_ns);
         set_meta(&o->trace, "duration_ns", &b);
     }
+    if (c->opts.filter) {
+        put_text(&b, c->opts.filter);
+        set_meta(&o->trace, "filter", &b);
+    }
     if (c->opts.last_ns) {
         gp_buf_put_i64(&b, c->opts.last_ns);
         set_meta(&o->trace, "last_ns", &b);
@@ -346,14 +354,17 @@ static void end_trace(const struct collect *c, struct gp_output *o, const struct
     gp_gpt_end(o->writer, &o->trace);
 }
 
-/* A process has come that gets a trace of its own. */
-static void on_joined(void *ctx, const struct gp_hub_process *process)
+/* A process has come: is it to be recorded, and in a trace of its own? */
+static bool on_joined(void *ctx, const struct gp_hub_process *process)
 {
     struct collect *c = ctx;
     struct gp_err err = {0};
+    if (!gp_filter_rank(&c->filter, process->rank)) return false;
+    if (!c->pattern) return true;
     struct gp_output *o = gp_outputs_add(&c->outs, c->opts.output, process, &err);
     if (o) begin_trace(c, o);
     else if (!c->output_err.code) c->output_err = err;
+    return true;
 }
 
 /* ---- running ---- */
@@ -467,8 +478,8 @@ static void report(struct collect *c, const struct gp_hub_totals *t)
 
 static int set_up(struct collect *c, struct gp_buf *library, struct gp_err *err)
 {
-    if (check_opts(&c->opts, err) || set_control(c, err) || set_recorder(c, err) || take_stdout(c, err) ||
-        find_library(library, err))
+    if (check_opts(&c->opts, err) || set_control(c, err) || set_recorder(c, err) ||
+        gp_filter_parse(&c->filter, c->opts.filter, err) || take_stdout(c, err) || find_library(library, err))
         return -1;
     if (pipe(c->wake)) return gp_fail(err, GP_E_IO, -1, "pipe: %s", strerror(errno));
     for (int i = 0; i < 2; i++) {
@@ -501,10 +512,11 @@ static int collect(struct collect *c, struct gp_err *err)
                                 .flush_ns = c->opts.flush_ns,
                                 .memory = c->opts.memory,
                                 .gate = c->control.gate};
+    memcpy(w.kernel, c->filter.kernel, sizeof w.kernel);
     c->hub = gp_hub_new(c->listen_fd, &w, on_block, c);
     if (c->opts.last_ns) c->recorder = gp_recorder_new(c->opts.last_ns, KEPT_BYTES, to_outputs, c);
-    if (c->pattern) gp_hub_on_joined(c->hub, on_joined);
-    else begin_trace(c, c->outs.list.at[0]);
+    gp_hub_on_joined(c->hub, on_joined);
+    if (!c->pattern) begin_trace(c, c->outs.list.at[0]);
     char **argv = copy_args();
     int rc = gp_launch_start(&c->launch, argv, !c->opts.output, err);
     free(argv);

@@ -92,11 +92,11 @@ static bool greet(struct gp_hub *hub, struct conn *c, const uint8_t *p, size_t n
     memcpy(&hello, p, sizeof hello);
     if (hello.version != GP_WIRE_VERSION) return false;
     struct gp_wire_welcome w = hub->welcome;
+    struct gp_hub_process joined = {hub->producers + 1, hello.pid, hello.rank};
+    if (hub->on_joined && !hub->on_joined(hub->ctx, &joined)) return false;
     w.version = GP_WIRE_VERSION;
     w.producer = c->producer = ++hub->producers;
     c->pid = hello.pid;
-    struct gp_hub_process joined = {c->producer, hello.pid, hello.rank};
-    if (hub->on_joined) hub->on_joined(hub->ctx, &joined);
     c->greeted = true;
     return !gp_wire_send(c->fd, GP_WIRE_WELCOME, &w, sizeof w);
 }

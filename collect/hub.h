@@ -26,7 +26,8 @@ struct gp_hub_process {
     uint32_t producer; /* of its blocks */
     int32_t pid, rank; /* rank: -1 unknown */
 };
-typedef void gp_hub_joined(void *ctx, const struct gp_hub_process *process);
+/* False: it is turned away, and runs untraced. */
+typedef bool gp_hub_joined(void *ctx, const struct gp_hub_process *process);
 
 struct gp_hub_totals {
     struct gp_wire_stats stats; /* sums over all processes; worst_inversion_ns is the largest */

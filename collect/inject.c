@@ -438,6 +438,7 @@ static void start_records(void)
         .rank = rank_from_environment(),
         .api = (enum gp_api_level)self.opts.api,
         .memory = self.opts.memory,
+        .kernel = self.opts.kernel,
         .owns = gp_tracer_version() >= 130000,
         .call_name = call_name,
         .thread_name = thread_name,
@@ -472,7 +473,11 @@ GP_EXPORT int InitializeInjection(void);
 GP_EXPORT int InitializeInjection(void)
 {
     gp_inject_once();
-    if (self.state != IDLE || !connect_launcher()) return 1;
+    if (self.state != IDLE) return 1;
+    if (!connect_launcher()) {
+        gp_nvtx_off(); /* nobody will ever read what it notes */
+        return 1;
+    }
     self.pid = getpid();
     struct gp_pool_opts p = {
         .buffer_bytes = self.opts.buffer_bytes,

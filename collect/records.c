@@ -200,11 +200,24 @@ static void set_graph(struct gp_held_work *w, uint32_t graph, uint64_t node)
     w->node = node ? node : GP_NO_ID;
 }
 
+static bool is_wanted(struct gp_records *r, gp_sid name)
+{
+    if (!r->opts.kernel || !*r->opts.kernel) return true;
+    uint32_t *fits = gp_map_put(&r->fits, name, UINT32_MAX);
+    if (*fits == UINT32_MAX) *fits = gp_filter_name(r->opts.kernel, gp_trace_str(&r->trace, name));
+    return *fits;
+}
+
 static void add_kernel(struct gp_records *r, const void *rec)
 {
     struct gp_config c;
     memset(&c, 0, sizeof c);
     c.name = kernel_name(r, get_text(rec, GP_AT_KERNEL_name));
+    if (!is_wanted(r, c.name)) {
+        r->left_out++;
+        GP_VEC_PUSH(&r->unwanted, (struct gp_unwanted){AT(u32, rec, KERNEL_correlationId), r->tick});
+        return;
+    }
     c.kind = GP_KERNEL;
     c.has = GP_HAS_GRID | GP_HAS_BLOCK | GP_HAS_REGS | GP_HAS_SHARED;
     for (size_t i = 0; i < 3; i++) {
@@ -562,6 +575,21 @@ static void join_work(struct gp_records *r)
     }
 }
 
+/* A call is left out with the kernels that it launched, unless one of them is kept. */
+static void mark_unwanted(struct gp_records *r, bool all)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->unwanted.n; i++) {
+        struct gp_unwanted u = r->unwanted.at[i];
+        uint32_t *slot = u.corr ? corr_slot(r, u.corr, false) : NULL;
+        if (slot && !r->calls.at[*slot].mate) r->calls.at[*slot].unwanted = true;
+        else if (!slot && !all && r->tick - u.tick < HOLD_TICKS) r->unwanted.at[kept++] = u;
+    }
+    r->unwanted.n = kept;
+    gp_records_lose(r, "kernels", "left out by --filter", r->left_out);
+    r->left_out = 0;
+}
+
 static bool call_ready(struct gp_records *r, const struct gp_held_call *c, bool all)
 {
     uint32_t age = r->tick - c->tick;
@@ -617,7 +645,7 @@ static void write_calls(struct gp_records *r, bool all)
     size_t kept = 0;
     for (size_t i = 0; i < r->calls.n; i++) {
         const struct gp_held_call *c = &r->calls.at[i];
-        if (c->drop) continue;
+        if (c->drop || c->unwanted) continue;
         if (!call_ready(r, c, all)) {
             r->calls.at[kept++] = *c;
             continue;
@@ -661,9 +689,10 @@ static void write_memory(struct gp_records *r, bool all)
 
 void gp_records_commit(struct gp_records *r, bool all)
 {
-    if (!r->calls.n && !r->work.n && !r->memory.n) return;
+    if (!r->calls.n && !r->work.n && !r->memory.n && !r->unwanted.n) return;
     index_calls(r);
     join_work(r);
+    mark_unwanted(r, all);
     write_memory(r, all);
     write_work(r, all); /* first, while the indices of the calls still hold */
     write_calls(r, all);
@@ -700,6 +729,8 @@ void gp_records_release(struct gp_records *r)
     GP_VEC_FREE(&r->memory);
     GP_VEC_FREE(&r->sizes);
     gp_map_release(&r->addresses);
+    GP_VEC_FREE(&r->unwanted);
+    gp_map_release(&r->fits);
     GP_VEC_FREE(&r->call_infos[0]);
     GP_VEC_FREE(&r->call_infos[1]);
     gp_map_release(&r->names);

@@ -61,7 +61,8 @@ struct gp_records_opts {
     int32_t rank;          /* -1 unknown */
     enum gp_api_level api; /* which calls are kept; unless none, GPU work waits for its call */
     bool memory;           /* allocations are recorded, so their calls are kept as well */
-    bool owns;             /* names of devices and data of overhead records are ours to free (CUPTI 13 on) */
+    const char *kernel; /* pattern of the kernels that are kept, NULL or "" all of them; stays the caller's */
+    bool owns;          /* names of devices and data of overhead records are ours to free (CUPTI 13 on) */
     /* CUPTI's name of API call CBID; NULL when it has none. */
     const char *(*call_name)(void *ctx, bool driver, uint32_t cbid);
     /* Fill NAME with the name of thread TID, or of the process when TID is the process's id. */
@@ -74,7 +75,7 @@ struct gp_held_call {
     uint32_t corr, tid, cbid;
     int32_t ret;
     uint32_t tick;
-    bool driver, mate, drop;
+    bool driver, mate, drop, unwanted; /* unwanted: what it launched is left out */
 };
 
 struct gp_held_work {
@@ -92,6 +93,11 @@ struct gp_held_memory {
     gp_sid extra;
 };
 
+/* A kernel that is left out, for its call to be left out as well. */
+struct gp_unwanted {
+    uint32_t corr, tick;
+};
+
 struct gp_call_info {
     gp_sid name; /* 0: not asked for yet */
     uint8_t cls;
@@ -107,6 +113,9 @@ struct gp_records {
     int64_t tick_ns;
     GP_VEC(struct gp_held_call) calls;
     GP_VEC(struct gp_held_work) work;
+    GP_VEC(struct gp_unwanted) unwanted;
+    struct gp_map fits; /* name of a kernel -> 1 when it is kept, else 0 */
+    uint64_t left_out;  /* kernels, since the last commit */
     GP_VEC(struct gp_held_memory) memory;
     struct gp_map addresses;                   /* address -> index of its size */
     GP_VEC(int64_t) sizes;                     /* of what is allocated there, 0 nothing */

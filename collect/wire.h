@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "collect/filter.h"
 #include "collect/gate.h"
 #include "formats/base/err.h"
 
@@ -56,6 +57,7 @@ struct gp_wire_welcome {
     uint32_t memory;       /* record allocations */
     uint32_t reserved;
     struct gp_gate_opts gate;
+    char kernel[GP_FILTER_NAME]; /* see gp_filter_name() */
 };
 
 /* From the launcher, whenever it likes: record from now on, or no longer. */

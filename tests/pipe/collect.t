@@ -88,6 +88,28 @@ test_expect_success 'no --memory, no allocations; --memory without calls; the re
     $collect --memory --start range:nothing $app memory >t 2>err && facts t && has memory 0
 '
 
+# ---- leaving out ----
+
+test_expect_success '--filter kernel:PATTERN: other kernels and their calls are left out and counted' '
+    $collect --filter "kernel:*gemm*" $app launch 300 1 1 >t 2>err && facts t && has gpu 100 && has api 100 && has joined 100 &&
+    grep "^lost:kernels:left out by --filter" facts && awk "/^lost:kernels/{n+=\$NF} END{exit n != 200}" facts &&
+    $collect --filter "kernel:*" $app mix >t 2>err && facts t && has gpu 33 && has api 20 &&
+    $collect --filter "kernel:nothing" $app mix >t 2>err && facts t && has gpu 6 && has api 10
+'
+
+test_expect_success '--filter rank:LIST: the other processes run untraced' '
+    $collect --filter "rank:1,3-4" sh -c "for r in 0 1 2 3; do RANK=\$r $app launch 1\$r 1 1; done; $app launch 9 1 1" >t 2>err &&
+    facts t && has gpu 24 && has processes 2 && has rank 1 && has rank 3 && has verdict:clean 1 &&
+    $collect --filter rank:0 -o "only.%r" sh -c "for r in 0 1; do RANK=\$r $app launch 10 1 1; done" 2>err &&
+    test "$(ls | grep "^only")" = only.0 && facts only.0 && has gpu 10
+'
+
+test_expect_success 'a filter that says nothing is refused' '
+    for what in gemm rank: rank:x kernel: "rank:0 rank:1"; do
+        status_of $collect --filter "$what" true && test $status = 125 && grep "^gpuprof-collect: --filter: " err || return 1
+    done
+'
+
 # ---- NVTX ----
 
 test_expect_success 'ranges: nested, before CUDA, in domains, wide, across threads, left open' '

@@ -140,6 +140,34 @@ static void a_process_that_says_bye_is_not_cut_and_its_sums_count(void **state)
     end(&f);
 }
 
+static bool odd_ranks(void *ctx, const struct gp_hub_process *process)
+{
+    (void)ctx;
+    return process->rank % 2 == 1;
+}
+
+static void a_process_that_is_not_wanted_is_turned_away(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gp_wire_welcome w;
+    struct gp_wire_hello even = {GP_WIRE_VERSION, 1, 4, 0}, odd = {GP_WIRE_VERSION, 1, 5, 0};
+    begin(&f);
+    gp_hub_on_joined(f.hub, odd_ranks);
+    int fa = gp_wire_connect(f.name), fb = gp_wire_connect(f.name);
+    assert_int_equal(gp_wire_send(fa, GP_WIRE_HELLO, &even, sizeof even), 0);
+    assert_int_equal(gp_wire_send(fb, GP_WIRE_HELLO, &odd, sizeof odd), 0);
+    serve(&f);
+    assert_int_equal(gp_wire_receive(fa, GP_WIRE_WELCOME, &w, sizeof w, 1000), -1);
+    assert_int_equal(gp_wire_receive(fb, GP_WIRE_WELCOME, &w, sizeof w, 1000), 0);
+    assert_int_equal(w.producer, 1);
+    assert_int_equal(gp_hub_totals(f.hub).processes, 1);
+    assert_int_equal(gp_hub_totals(f.hub).refused, 1);
+    close(fa);
+    close(fb);
+    end(&f);
+}
+
 static void half_a_frame_is_dropped_the_whole_ones_stay(void **state)
 {
     (void)state;
@@ -269,6 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_are_numbered_and_their_blocks_marked),
         cmocka_unit_test(a_process_that_says_bye_is_not_cut_and_its_sums_count),
+        cmocka_unit_test(a_process_that_is_not_wanted_is_turned_away),
         cmocka_unit_test(half_a_frame_is_dropped_the_whole_ones_stay),
         cmocka_unit_test(nonsense_is_turned_away),
         cmocka_unit_test(a_stopped_hub_closes_and_lets_nobody_in),
