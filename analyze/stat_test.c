@@ -124,12 +124,6 @@ static struct gp_stat_p normally(double off, double variance, size_t n, size_t m
     return (struct gp_stat_p){two_sided(less, more), more, less, GP_STAT_NORMAL, n, m};
 }
 
-const char *gp_stat_how_word(enum gp_stat_how how)
-{
-    static const char *const words[] = {"none", "exact", "normal", "t"};
-    return words[how];
-}
-
 /* ---- Mann-Whitney ---- */
 
 struct item {

@@ -39,9 +39,6 @@ struct gp_stat_p {
     size_t n, m;          /* values that were used, per side; pairs without a difference are not */
 };
 
-/* "none", "exact", "normal", "t" */
-const char *gp_stat_how_word(enum gp_stat_how how);
-
 /* Mann-Whitney: do values of B tend to be larger or smaller than those of A? The sides may have any sizes.
  * O(N log N), and at most about N^4 / 100 steps when exact (0.5 ms for N = 50). */
 struct gp_stat_p gp_stat_mann_whitney(const int64_t *a, size_t n, const int64_t *b, size_t m);
