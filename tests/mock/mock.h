@@ -25,8 +25,8 @@ enum mock_op {
     MOCK_SET,
     MOCK_GRAPH, /* a graph launch with COUNT kernels */
     MOCK_SYNC,
-    MOCK_MALLOC,         /* cudaMalloc() of BYTES; every allocation has an address of its own */
-    MOCK_FREE,           /* cudaFree() of the COUNT-th allocation, of BYTES, or 0 where the record does not say */
+    MOCK_MALLOC, /* cudaMalloc() of BYTES; every allocation has an address of its own */
+    MOCK_FREE,   /* cudaFree() of the COUNT-th allocation, of BYTES, or 0 where the record does not say */
     MOCK_MALLOC_HOST,    /* cudaHostAlloc() */
     MOCK_MALLOC_ASYNC,   /* cudaMallocAsync() from a pool that has COUNT bytes then */
     MOCK_STUCK,          /* a launch whose kernel never ends */
