@@ -184,8 +184,28 @@ def bench_flame(bench):
     print('  (aim: at most 1.5 s and 400 MB)')
 
 
+def bench_timeline(bench):
+    ours, make, hta = bench.tool('trace2timeline'), bench.own('make_trace'), bench.tool('trace-hta')
+    if not ours or not make or not hta:
+        print('skipped: trace2timeline, trace-hta or make_trace is missing')
+        return
+    for events in (1000000, 10000000):
+        trace = bench.file('%d.trace' % events, [make, str(events)])
+        page = os.path.join(bench.scratch, '%d.html' % events)
+        command = [ours, '-q', '--no-args', '-o', page, trace]
+        peer = [hta, '-q', '-o', os.path.join(bench.scratch, 'hta.txt'), trace]
+        mine, other = compare([command, peer], 3)
+        report('timeline', (command, mine), [(peer, other)], ' (aim: at most 1.5, and 0.3 s a million events)')
+        print('  that would be %.3f s' % (1.5 * other.seconds + 0.3 * events / 1e6))
+        print('  %.2f bytes an event (aim: at most 6)' % (os.path.getsize(page) / events))
+        if bench.peer('node') and bench.peer('chromium'):
+            said = subprocess.run(['node', os.path.join(HERE, 'timeline.js'), page], check=True, stdout=subprocess.PIPE, text=True)
+            print('  ' + said.stdout.strip().replace('\n', '\n  '))
+    print('  (aim for ten million: ready after 4 s, 400 MB, a frame of the whole 100 ms, of a part 20 ms)')
+
+
 BENCHES = {'convert': bench_convert, 'gzip': bench_gzip, 'write': bench_write, 'decode': bench_decode,
-           'size': bench_size, 'hta': bench_hta, 'flame': bench_flame}
+           'size': bench_size, 'hta': bench_hta, 'flame': bench_flame, 'timeline': bench_timeline}
 
 
 def main():

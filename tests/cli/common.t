@@ -108,12 +108,12 @@ for tool in $tools; do
     case $tool in
     gpuprof-collect | trace-diff) continue ;; # neither is a filter of one trace
     trace-convert) options='-f chrome' ;; # text can be told from rubbish with the naked eye
-    trace2timeline) options=-q ;; # its summary goes to standard error
     *) options= ;;
     esac
+    case $tool in trace2timeline) silent=-q ;; *) silent= ;; esac # its summary goes to standard error
 
     test_expect_success "$tool: standard input, a dash and a file are the same input" '
-        $tool $options one.json >by_name 2>err && test -s by_name && test_must_be_empty err &&
+        $tool $options $silent one.json >by_name 2>err && test -s by_name && test_must_be_empty err &&
         $tool $options <one.json >stdin && $tool $options - <one.json >dash && test_cmp stdin dash &&
         cat one.json | $tool $options >pipe && test_cmp stdin pipe
     '
