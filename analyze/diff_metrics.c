@@ -38,13 +38,13 @@ static enum gp_change judge_interval(const struct gp_diff_decision *e, double al
 }
 
 /* Work that came, went, or is done another number of times: no chance. Positive: more time. */
-static int64_t structural_change(const struct gp_diff *d)
+static double structural_change(const struct gp_diff *d)
 {
-    int64_t sum = 0;
+    double sum = 0;
     for (size_t i = 0; i < d->ops.n; i++) {
         const struct gp_diff_op *op = &d->ops.at[i];
-        if (!gp_decide_on_both(op)) sum += op->change_ns;
-        else if (op->count_changed) sum += op->count_effect_ns;
+        if (!gp_decide_on_both(op)) sum += (double)op->change_ns;
+        else if (op->count_changed) sum += (double)op->count_effect_ns;
     }
     return sum;
 }
@@ -64,11 +64,11 @@ static void judge_kernel_metric(struct gp_decider *t, struct gp_diff_metric *m, 
     test_sums(t, &m->d, a, n, b, k);
     m->verdict = judge_interval(&m->d, t->d->opts.alpha, t->eps);
     bool small = fabs(m->change_pct) <= 100 * t->eps;
-    int64_t structure = structural_change(t->d);
+    double structure = structural_change(t->d);
     bool total = m->id == GP_METRIC_GPU || m->id == GP_METRIC_BUSY;
     /* The program does other work, and every step shows it: that needs no chance to explain. */
     if (total && m->verdict == GP_CHANGE_INCONCLUSIVE && !small && gp_decide_apart(a, n, b, k, 1 + t->eps) &&
-        llabs(structure) >= llabs(m->change) / 2 && (structure > 0) == (m->change > 0)) {
+        fabs(structure) >= fabs((double)m->change) / 2 && (structure > 0) == (m->change > 0)) {
         m->verdict = gp_decide_direction(m->change);
         m->d.test = GP_BY_EQUALITY;
         m->d.why = gp_diff_text(t->d, "the kernels of a step are others");
@@ -80,7 +80,7 @@ static void judge_kernel_metric(struct gp_decider *t, struct gp_diff_metric *m, 
         m->d.why = gp_diff_text(t->d, "graphs launch without a pause: so little a kernel comes from that");
     }
     int64_t waiting = t->d->metrics[GP_METRIC_COMMUNICATION].change;
-    if (decided && total && llabs(waiting) > llabs(m->change - waiting)) {
+    if (decided && total && fabs((double)waiting) > fabs((double)m->change - (double)waiting)) {
         m->verdict = GP_CHANGE_INCONCLUSIVE;
         m->d.why = gp_diff_text(t->d, "most of it is communication, whose kernels wait for other ranks");
     }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/diff_decide.h"
+#include "analyze/hta_parts.h"
 
 static int by_shape(const void *a, const void *b)
 {
@@ -102,7 +103,7 @@ static void find_medians(struct gp_decider *t, int side, uint32_t op, size_t cou
     for (size_t k = 0; k < count; k++) {
         for (size_t i = 0; i < n; i++) t->sums[side][i] = calls_of(g, op, i, count)[k].dur_ns;
         qsort(t->sums[side], n, sizeof *t->sums[side], compare_ns);
-        GP_VEC_PUSH(&t->pairs[side], t->sums[side][(n - 1) / 2] + t->sums[side][n / 2]);
+        GP_VEC_PUSH(&t->pairs[side], gp_add_saturated(t->sums[side][(n - 1) / 2], t->sums[side][n / 2]));
     }
 }
 

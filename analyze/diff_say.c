@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/diff_parts.h"
+#include "analyze/hta_parts.h"
 #include "formats/base/scale.h"
 
 /* ---- numbers ---- */
@@ -39,8 +40,8 @@ static bool say_host(struct gp_buf *b, const struct gp_diff *d)
     const struct gp_diff_metric *syncs = &d->metrics[GP_METRIC_SYNCS];
     const struct gp_diff_metric *blocking = &d->metrics[GP_METRIC_BLOCKING];
     size_t before = b->n;
-    bool fewer = launches->side[GP_DIFF_CUR] * 2 < launches->side[GP_DIFF_BASE];
-    bool more = launches->side[GP_DIFF_BASE] * 2 < launches->side[GP_DIFF_CUR];
+    bool fewer = launches->side[GP_DIFF_CUR] < launches->side[GP_DIFF_BASE] / 2;
+    bool more = launches->side[GP_DIFF_BASE] < launches->side[GP_DIFF_CUR] / 2;
     if ((fewer && graphs->change > 0) || (more && graphs->change < 0))
         gp_buf_printf(b, "; kernels are launched %s (%" PRId64 " launch%s instead of %" PRId64 ")",
                       graphs->change > 0 ? "by CUDA graphs" : "one by one", launches->side[GP_DIFF_CUR],
@@ -60,7 +61,7 @@ static int64_t reshaped_ns(const struct gp_diff *d)
     int64_t sum = 0;
     for (size_t i = 0; i < d->ops.n; i++)
         if (d->ops.at[i].reshaped && !d->ops.at[i].count_changed)
-            sum += d->ops.at[i].side[GP_DIFF_CUR].total_ns;
+            sum = gp_add_saturated(sum, d->ops.at[i].side[GP_DIFF_CUR].total_ns);
     return sum;
 }
 
@@ -79,7 +80,7 @@ static void say_kernels(struct gp_buf *b, const struct gp_diff *d)
     else if (events->change)
         gp_buf_printf(b, "; %" PRId64 " GPU events instead of %" PRId64, events->side[GP_DIFF_CUR],
                       events->side[GP_DIFF_BASE]);
-    if (reshaped * 4 > d->side[GP_DIFF_CUR].gpu_ns && fabs(d->metrics[GP_METRIC_GPU].change_pct) > 20)
+    if (reshaped > d->side[GP_DIFF_CUR].gpu_ns / 4 && fabs(d->metrics[GP_METRIC_GPU].change_pct) > 20)
         gp_buf_puts(b, d->metrics[GP_METRIC_GPU].change > 0 ? "; the same kernels over larger grids"
                                                             : "; the same kernels over other grids");
 }
@@ -103,7 +104,7 @@ static void say_cause(struct gp_buf *b, const struct gp_diff *d)
 static bool wall_counts(const struct gp_diff *d)
 {
     const struct gp_diff_metric *m = &d->metrics[GP_METRIC_STEP];
-    return m->known && !m->refused && m->side[GP_DIFF_BASE] && llabs(m->change) * 50 > m->side[GP_DIFF_BASE];
+    return m->known && !m->refused && m->side[GP_DIFF_BASE] && llabs(m->change) > m->side[GP_DIFF_BASE] / 50;
 }
 
 static void say_headline(struct gp_diff *d)
@@ -180,7 +181,7 @@ static void note_relaunched(struct gp_diff *d)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < d->ops.n; i++)
-        if (d->ops.at[i].relaunched) sum += d->ops.at[i].side[GP_DIFF_CUR].total_ns;
+        if (d->ops.at[i].relaunched) sum = gp_add_saturated(sum, d->ops.at[i].side[GP_DIFF_CUR].total_ns);
     if (!sum || sum < d->side[GP_DIFF_CUR].gpu_ns / 10) return;
     gp_diff_note(d, "relaunched",
                  "graphs launch kernels without a pause, which alone makes short ones a few "

@@ -8,6 +8,13 @@
 
 #define NONE GP_PROFILE_NONE
 
+/* A - B. Sums of damaged times stay at the limit, so that what is left of them may be anything: it wraps around. */
+static int64_t minus(int64_t a, int64_t b)
+{
+    uint64_t d = (uint64_t)a - (uint64_t)b;
+    return d <= INT64_MAX ? (int64_t)d : -(int64_t)(UINT64_MAX - d) - 1;
+}
+
 /* ---- means that add up ---- */
 
 int64_t gp_diff_mean(int64_t sum, uint64_t n)
@@ -43,7 +50,7 @@ int64_t gp_diff_apportion(const int64_t *parts, const char *const *keys, size_t 
     for (size_t i = 0; i < n_parts; i++) {
         out[i] = parts[i] / d;
         rests[i] = (struct part){parts[i] % d, keys[i], i};
-        missing -= out[i];
+        missing = minus(missing, out[i]);
     }
     if (missing > 0 && n_parts) qsort(rests, n_parts, sizeof *rests, compare_parts);
     for (size_t i = 0; i < n_parts && missing > 0; i++, missing--) out[rests[i].index]++;
@@ -65,8 +72,8 @@ static void add_share(struct shares *s, uint32_t profile, uint32_t event, int64_
 {
     const struct gp_profile *p = s->w->side[s->side].profiles[profile];
     uint32_t op = gp_diff_op_of(s->w, s->side, profile, &p->events.at[event]);
-    if (op == NONE) s->other_ns += ns;
-    else s->op_ns[op] += ns;
+    int64_t *sum = op == NONE ? &s->other_ns : &s->op_ns[op];
+    *sum = gp_add_saturated(*sum, ns);
 }
 
 /* The windows that are used of one profile. */
@@ -117,8 +124,9 @@ static void add_shares(struct shares *s)
         const struct gp_diff_sample *sample = &g->samples.at[i];
         if (!sample->window) continue;
         s->wall_ns = gp_add_saturated(s->wall_ns, sample->s->wall_ns);
-        s->other_ns += sample->s->other_ns;
-        for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) s->idle_ns[c] += sample->s->idle_ns[c];
+        s->other_ns = gp_add_saturated(s->other_ns, sample->s->other_ns);
+        for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++)
+            s->idle_ns[c] = gp_add_saturated(s->idle_ns[c], sample->s->idle_ns[c]);
     }
 }
 
@@ -173,7 +181,7 @@ static void give_means(struct shares *s)
         if (c->sort == GP_CAUSE_OP) d->ops.at[c->index].side[s->side].share_ns = out[i];
         if (c->sort != GP_CAUSE_IDLE) continue;
         side->idle_ns[c->index] = out[i];
-        side->busy_ns -= out[i];
+        side->busy_ns = minus(side->busy_ns, out[i]);
     }
     free(parts);
     free(keys);
@@ -186,12 +194,13 @@ static void split_effect(struct gp_diff_op *op)
     const struct gp_diff_figure *a = &op->side[GP_DIFF_BASE], *b = &op->side[GP_DIFF_CUR];
     int64_t total = b->total_ns - a->total_ns;
     if (a->present && b->present) {
-        op->count_effect_ns = llround((b->count - a->count) * (a->mean_ns + b->mean_ns) / 2);
-        op->percall_effect_ns = total - op->count_effect_ns;
+        double count = (b->count - a->count) * (a->mean_ns + b->mean_ns) / 2;
+        op->count_effect_ns = fabs(count) < 0x1p62 ? llround(count) : 0;
+        op->percall_effect_ns = minus(total, op->count_effect_ns);
     } else {
         op->count_effect_ns = total;
     }
-    op->overlap_effect_ns = b->share_ns - a->share_ns - total;
+    op->overlap_effect_ns = minus(b->share_ns - a->share_ns, total);
 }
 
 struct sorted {
@@ -215,7 +224,7 @@ static void finish_causes(struct gp_diff *d)
     for (size_t i = 0; i < d->causes.n; i++) {
         struct gp_diff_cause *c = &d->causes.at[i];
         c->change_ns = c->side_ns[GP_DIFF_CUR] - c->side_ns[GP_DIFF_BASE];
-        d->residual_ns -= c->change_ns;
+        d->residual_ns = minus(d->residual_ns, c->change_ns);
         sorted[i] = (struct sorted){*c, cause_key(d, c)};
     }
     if (d->causes.n) qsort(sorted, d->causes.n, sizeof *sorted, compare_causes);

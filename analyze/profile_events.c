@@ -1,6 +1,7 @@
 /* From rows of a trace to events in the order of launches: what each runs, where it was launched, which step it is of. */
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta_parts.h"
 #include "analyze/names.h"
 #include "analyze/profile_parts.h"
 #include "formats/base/map.h"
@@ -286,7 +287,7 @@ static void add_lane_events(struct maker *m, const struct gp_steps_program *prog
         struct gp_profile_step *s = &p->steps.at[p->steps.n - 1];
         p->events.at[p->events.n - 1].step = (uint32_t)p->steps.n - 1;
         s->n++;
-        s->gpu_ns += m->t->events[GP_GPU].dur_ns[row];
+        s->gpu_ns = gp_add_saturated(s->gpu_ns, m->t->events[GP_GPU].dur_ns[row]);
     }
 }
 
@@ -310,7 +311,7 @@ static void finish_lane(struct gp_profile *p, uint32_t lane)
     l->whole.n = l->n_events;
     l->whole.open = true;
     for (uint32_t i = l->first_event; i < l->first_event + l->n_events; i++)
-        l->whole.gpu_ns += p->events.at[i].dur_ns;
+        l->whole.gpu_ns = gp_add_saturated(l->whole.gpu_ns, p->events.at[i].dur_ns);
     l->whole.sequence = hash_slice(p, l->first_event, l->n_events);
     for (uint32_t i = l->first_step; i < l->first_step + l->n_steps; i++)
         p->steps.at[i].sequence = hash_slice(p, p->steps.at[i].first, p->steps.at[i].n);

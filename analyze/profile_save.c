@@ -175,10 +175,40 @@ static bool slice_fits(uint32_t first, uint32_t n, size_t size)
     return first <= size && n <= size - first;
 }
 
+static bool host_fits(const struct gp_profile_host *h)
+{
+    bool counts = h->launches <= UINT32_MAX && h->graph_launches <= UINT32_MAX && h->syncs <= UINT32_MAX &&
+                  h->blocking <= UINT32_MAX && h->allocations <= UINT32_MAX;
+    return counts && h->sync_ns >= 0 && h->allocated_bytes >= 0 && h->peak_bytes >= 0 &&
+           h->peak_reserved_bytes >= 0;
+}
+
 static bool step_fits(const struct gp_profile *p, const struct gp_profile_step *s)
 {
-    bool times = s->wall_ns >= 0 && s->busy_ns >= 0 && s->busy_ns <= s->wall_ns && s->gpu_ns >= 0;
-    return s->lane < p->lanes.n && slice_fits(s->first, s->n, p->events.n) && times;
+    bool times = s->wall_ns >= 0 && s->busy_ns >= 0 && s->gpu_ns >= 0 && s->other_ns >= 0;
+    int64_t left = s->wall_ns - s->busy_ns;
+    for (int c = 0; c < GP_IDLE_CAUSE_COUNT && times; c++) {
+        times = s->idle_ns[c] >= 0 && s->idle_ns[c] <= left;
+        left -= times ? s->idle_ns[c] : 0;
+    }
+    return times && !left && s->other_ns <= s->busy_ns && s->lane < p->lanes.n &&
+           slice_fits(s->first, s->n, p->events.n) && host_fits(&s->host);
+}
+
+/* Spills come by event, and leave each something. */
+static bool spills_fit(const struct gp_profile *p)
+{
+    int64_t left = 0;
+    for (size_t i = 0; i < p->spills.n; i++) {
+        const struct gp_profile_spill *s = &p->spills.at[i];
+        bool fresh = !i || s->event != p->spills.at[i - 1].event;
+        if (s->event >= p->events.n || (i && s->event < p->spills.at[i - 1].event)) return false;
+        if (fresh) left = p->events.at[s->event].share_ns;
+        if ((s->step != GP_PROFILE_NONE && s->step >= p->steps.n) || s->share_ns < 0 || s->share_ns > left)
+            return false;
+        left -= s->share_ns;
+    }
+    return true;
 }
 
 static bool holds(const struct gp_profile *p)
@@ -195,13 +225,10 @@ static bool holds(const struct gp_profile *p)
     for (size_t i = 0; i < p->events.n; i++) {
         const struct gp_profile_event *e = &p->events.at[i];
         bool step = e->step == GP_PROFILE_NONE || e->step < p->steps.n;
-        if (e->kernel >= p->kernels.n || e->place >= p->places.n || !step || e->dur_ns < 0) return false;
+        if (e->kernel >= p->kernels.n || e->place >= p->places.n || !step) return false;
+        if (e->dur_ns < 0 || e->share_ns < 0 || e->bytes < 0) return false;
     }
-    for (size_t i = 0; i < p->spills.n; i++) {
-        const struct gp_profile_spill *s = &p->spills.at[i];
-        bool step = s->step == GP_PROFILE_NONE || s->step < p->steps.n;
-        if (s->event >= p->events.n || !step || s->share_ns < 0) return false;
-    }
+    if (p->tick_ns < 1 || p->tick_ns > 1000 || !spills_fit(p)) return false;
     return p->step_source <= GP_STEPS_PERIOD;
 }
 
