@@ -46,20 +46,35 @@ function judge(page, name) {
   is(JSON.stringify(loaded.map((e) => e.params.request.url)), "[]", `${name}: nothing is loaded`);
 }
 
-async function withPage(name, options, run) {
-  const page = await open("file://" + path.join(where, name) + (options.hash || ""), options);
-  try {
-    await page.call("Log.enable");
-    await page.call("Network.enable");
-    if (options.still) await page.eval(helpers);
-    else if (options.scripts !== false) await ready(page);
-    page.under = async (part, row) => { await page.move(...await page.eval(`point(${part}, ${row})`)); return page.eval("tip()"); };
-    page.press = async (part, row) => { await page.click(...await page.eval(`point(${part}, ${row})`)); };
-    await run(page);
-    judge(page, name);
-  } finally {
-    await page.close();
+// One browser shows all pages, one after the other.
+let browser = null;
+async function show(name, { width = 1200, height = 800, dark = false, reducedMotion = true, scripts = true, hash = "" }) {
+  const url = "file://" + path.join(where, name) + hash;
+  if (!browser) {
+    browser = await open("about:blank");
+    await browser.call("Log.enable");
+    await browser.call("Network.enable");
   }
+  await browser.call("Emulation.setEmulatedMedia", { media: "", features: [
+    { name: "prefers-color-scheme", value: dark ? "dark" : "light" },
+    { name: "prefers-reduced-motion", value: reducedMotion ? "reduce" : "no-preference" }] });
+  await browser.call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });
+  await browser.call("Emulation.setScriptExecutionDisabled", { value: !scripts });
+  await browser.go("about:blank");
+  browser.events.length = 0;
+  await browser.go(url);
+  return browser;
+}
+
+async function withPage(name, options, run) {
+  const page = await show(name, options);
+  if (options.still) await page.eval(helpers);
+  else if (options.scripts !== false) await ready(page);
+  page.under = async (part, row) => { await page.move(...await page.eval(`point(${part}, ${row})`)); return page.eval("tip()"); };
+  page.press = async (part, row) => { await page.click(...await page.eval(`point(${part}, ${row})`)); };
+  await run(page);
+  judge(page, name);
+  await page.eval("localStorage.clear()");
 }
 
 // ---- every sample: the page has the stacks that the tool writes ----
@@ -277,15 +292,7 @@ async function narrow(page) {
 
 (async () => {
   const samples = fs.readdirSync(where).filter((f) => f.startsWith("sample-") && f.endsWith(".html")).sort();
-  await withPage(samples[0], { width: 1280 }, async (page) => {
-    for (const file of samples) {
-      if (file !== samples[0]) await page.go("file://" + path.join(where, file));
-      await ready(page);
-      await sample(page, file.slice(0, -5));
-      judge(page, file);
-      page.events.length = 0;
-    }
-  });
+  for (const file of samples) await withPage(file, { width: 1280 }, (page) => sample(page, file.slice(0, -5)));
   let hash = "";
   await withPage("plain.html", {}, async (page) => { hash = await mouse(page); });
   await withPage("plain.html", { hash }, async (page) => {
@@ -316,6 +323,7 @@ async function narrow(page) {
     await page.sleep(600);
     is(await page.under(0.9, 3), "gelu", "the moving zoom ends where the still one does");
   });
+  await browser.close();
   console.log("1.." + number);
   process.exit(failed ? 1 : 0);
 })().catch((e) => {
