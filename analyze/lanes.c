@@ -325,7 +325,7 @@ static void reserve_events(struct gp_lanes_build *b, size_t more)
     struct gp_lanes *l = b->l;
     if (l->n + more <= b->cap) return;
     if (l->n + more >= UINT32_MAX) gp_out_of_memory(l->n + more);
-    while (b->cap < l->n + more) b->cap = b->cap ? b->cap * 2 : 1024;
+    b->cap = l->n + more > b->cap * 2 ? l->n + more : b->cap * 2;
     l->row = gp_realloc(l->row, b->cap * sizeof *l->row);
     l->table = gp_realloc(l->table, b->cap);
     l->name = gp_realloc(l->name, b->cap * sizeof *l->name);
@@ -528,6 +528,9 @@ static void add_devices(struct gp_lanes_build *b)
     const struct gp_view *v = l->v;
     struct gaps gaps = {l, gp_zalloc((v->devices.n + 1) * sizeof *gaps.n)};
     gp_idle_walk(v, take_gap, &gaps);
+    size_t most = l->gaps.n + l->hta->steps.n;
+    for (int i = 0; i < GP_TABLE_COUNT; i++) most += i != GP_COUNTER && i != GP_FLOW ? v->t->events[i].n : 0;
+    reserve_events(b, most);
     uint32_t first = 0;
     for (uint32_t d = 0; d < v->devices.n; d++) {
         const struct gp_view_device *dev = &v->devices.at[d];
