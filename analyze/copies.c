@@ -181,7 +181,8 @@ static void add_memory(struct gp_hta *h, const struct gp_view *v)
     GP_VEC(struct memory) all = {0};
     for (uint32_t row = 0; row < e->n; row++) {
         uint32_t *known = gp_map_put(&devices, gp_get_extra(e, row), (uint32_t)numbers.n);
-        if (*known == numbers.n) GP_VEC_PUSH(&numbers, gp_memory_device(gp_trace_str(t, gp_get_extra(e, row))));
+        if (*known == numbers.n)
+            GP_VEC_PUSH(&numbers, gp_memory_device(gp_trace_str(t, gp_get_extra(e, row))));
         int64_t device = numbers.at[*known];
         uint32_t process = t->tracks.at[e->track[row]].process;
         uint32_t *at = gp_map_put(&found, (uint64_t)process << 32 | (uint32_t)device, (uint32_t)all.n);
