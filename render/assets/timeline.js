@@ -538,6 +538,7 @@ function run(data) {
   about.ways();
   resize();
   gp.hash.on(recall);
+  // for tests and benchmarks
   Object.assign(gp, { page: { data, view, state, draw, acts, frames, paint: () => { wanted |= TRACKS; paint(); return frames.last; } } });
   document.body.dataset.ready = String(Math.round(performance.now())); // ms since the page was asked for
 }

@@ -150,7 +150,7 @@ function timelineOver(canvas, data, view, draw) {
     return [of, host];
   }
 
-  function paintBase(width, height, state) {
+  function paintBase(width, height, s, state) {
     const [devices, host] = strips(), w = width, out = document.createElement("canvas");
     out.width = w;
     out.height = height;
@@ -168,19 +168,19 @@ function timelineOver(canvas, data, view, draw) {
         }
       }
       for (let x = 0; x < w; x++) if (sum[x] > 0) { // the square root: a little work is seen as well
-        for (let y = Math.round(ground - Math.max(1.5, Math.sqrt(Math.min(1, sum[x])) * high)); y < ground; y++) px[y * w + x] = tone[x];
+        for (let y = Math.round(ground - Math.max(1.5 * s, Math.sqrt(Math.min(1, sum[x])) * high)); y < ground; y++) px[y * w + x] = tone[x];
       }
     }
-    const low = devices.length && host.length ? 8 : host.length ? height - 7 : 0, part = (height - 7 - low) / Math.max(1, devices.length);
-    devices.forEach((lanes, i) => strip(lanes, Math.round(2 + (i + 1) * part), Math.max(1.5, part - 2), draw.colours.kind));
-    if (low) strip(host, height - 5, low - 1, draw.colours.thin.kind);
+    const low = devices.length && host.length ? 8 * s : host.length ? height - 7 * s : 0, part = (height - 7 * s - low) / Math.max(1, devices.length);
+    devices.forEach((lanes, i) => strip(lanes, Math.round(2 * s + (i + 1) * part), Math.max(1.5 * s, part - 2 * s), draw.colours.kind));
+    if (low) strip(host, Math.round(height - 5 * s), low - s, draw.colours.thin.kind);
     if (state.search) {
       any.fill(0);
       for (const { lane } of state.search.lanes) {
         data.marks(state.search, lane, 0, view.span, w, mark);
         for (let x = 0; x < w; x++) any[x] |= mark[x];
       }
-      for (let x = 0; x < w; x++) if (any[x]) for (let y = height - 4; y < height; y++) px[y * w + x] = draw.colours.hit;
+      for (let x = 0; x < w; x++) if (any[x]) for (let y = Math.round(height - 4 * s); y < height; y++) px[y * w + x] = draw.colours.hit;
     }
     ctx.putImageData(image, 0, 0);
     return out;
@@ -189,7 +189,7 @@ function timelineOver(canvas, data, view, draw) {
   function map(state) {
     const width = view.width, height = 46, ctx = fit(canvas.map, width, height), key = [width, state.turn].join();
     if (key !== baseKey) {
-      base = paintBase(Math.round(width), height, state);
+      base = paintBase(canvas.map.width, canvas.map.height, canvas.map.height / height, state);
       baseKey = key;
     }
     ctx.drawImage(base, 0, 0, width, height);
