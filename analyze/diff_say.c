@@ -107,6 +107,20 @@ static bool wall_counts(const struct gp_diff *d)
     return m->known && !m->refused && m->side[GP_DIFF_BASE] && llabs(m->change) > m->side[GP_DIFF_BASE] / 50;
 }
 
+/* One operation is slower while all of them together are not: that comes first. */
+static void say_worst(struct gp_buf *b, const struct gp_diff *d)
+{
+    if (d->summary.verdict != GP_CHANGE_REGRESSION || d->metrics[GP_METRIC_GPU].change > 0) return;
+    for (size_t i = 0; i < d->ops.n; i++) {
+        const struct gp_diff_op *op = &d->ops.at[i];
+        if (op->change != GP_CHANGE_REGRESSION) continue;
+        gp_buf_printf(b, "%s ", gp_diff_str(d, op->label));
+        put_change(b, op->change_ns);
+        gp_buf_puts(b, ", while ");
+        return;
+    }
+}
+
 static void say_headline(struct gp_diff *d)
 {
     struct gp_buf b = {0};
@@ -115,6 +129,7 @@ static void say_headline(struct gp_diff *d)
         gp_buf_puts(&b, "both sides hold the same measurements");
     } else {
         bool wall = wall_counts(d);
+        say_worst(&b, d);
         if (wall) {
             gp_buf_printf(&b, "%s time ", gp_diff_unit_name((enum gp_diff_unit)d->unit));
             put_both(&b, &d->metrics[GP_METRIC_STEP]);
