@@ -138,6 +138,23 @@ static void other_orders_of_barriers_make_no_claims(void **state)
     expect("AGpqrsKxA", "AK1G2rsxA", "=(|K1 added)=(pq|2 changed)==(K| removed)==");
 }
 
+/* The same names, but the first product is of another shape: other work, of which it is not known what was fused. */
+static void other_shapes_of_barriers_make_no_claims(void **state)
+{
+    (void)state;
+    struct gp_align_item x[8], y[8];
+    struct gp_align al = {0};
+    size_t n = items_of(x, "GpqrGs", 100), m = items_of(y, "G1Gs", 200);
+    for (int shapes = 0; shapes < 2; shapes++) {
+        x[4].work = y[2].work = 6, x[0].work = 5, y[0].work = shapes ? 7 : 5;
+        gp_align_run(&al, x, n, y, m);
+        assert_int_equal(al.blocks.n, 1);
+        assert_int_equal(al.blocks.at[0].change, shapes ? GP_ALIGN_CHANGED : GP_ALIGN_FUSED);
+        assert_true(al.segments.at[al.blocks.at[0].segment].same_work == !shapes);
+        gp_align_release(&al);
+    }
+}
+
 /* Half of a segment is the same: what is not is told piece by piece; less than half: as a whole. */
 static void segments_with_little_in_common_stay_whole(void **state)
 {
@@ -436,6 +453,7 @@ int main(void)
         cmocka_unit_test(variants_of_one_kernel_are_retiled),
         cmocka_unit_test(what_moved_within_a_segment_is_reordered),
         cmocka_unit_test(other_orders_of_barriers_make_no_claims),
+        cmocka_unit_test(other_shapes_of_barriers_make_no_claims),
         cmocka_unit_test(segments_with_little_in_common_stay_whole),
         cmocka_unit_test(what_is_all_foreign_goes_by_kinds),
         cmocka_unit_test(families_divide_what_is_left),

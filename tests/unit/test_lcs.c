@@ -100,6 +100,24 @@ static void a_moved_symbol_does_not_hide_the_rest(void **state)
     gp_lcs_release(&l);
 }
 
+/* Nor where there are more differences than are searched through at a time: of the symbols that occur once most have changed
+ * places, so that they are no places to cut at. */
+static void moved_symbols_are_no_places_to_cut(void **state)
+{
+    (void)state;
+    enum { N = 4000, MOVED = 3 };
+    static uint32_t a[N], b[N];
+    uint64_t seed = 4;
+    for (uint32_t i = 0; i < N; i++)
+        a[i] = (uint32_t)random_below(&seed, 3), b[i] = (uint32_t)random_below(&seed, 3);
+    for (uint32_t i = 0; i < MOVED; i++) a[i] = 10 + i, b[N - 1 - i] = 10 + i;
+    struct gp_lcs l = {.edits = 512, .budget = 1 << 24};
+    gp_lcs_match(&l, a, N, b, N);
+    assert_common(&l, a, N, b, N);
+    assert_true(l.pairs.n > N / 2); // random sequences of three symbols have about 0.7 N in common
+    gp_lcs_release(&l);
+}
+
 /* More differences than are searched through at a time, between symbols that occur once. */
 static void single_symbols_cut_long_sequences(void **state)
 {
@@ -174,6 +192,7 @@ int main(void)
         cmocka_unit_test(small_sequences_have_a_longest_one),
         cmocka_unit_test(cut_searches_stay_right),
         cmocka_unit_test(a_moved_symbol_does_not_hide_the_rest),
+        cmocka_unit_test(moved_symbols_are_no_places_to_cut),
         cmocka_unit_test(single_symbols_cut_long_sequences),
         cmocka_unit_test(no_input_costs_more_than_the_budget),
         cmocka_unit_test(empty_sides_have_nothing_in_common),
