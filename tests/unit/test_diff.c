@@ -397,6 +397,85 @@ static void test_other_steps_are_left_out(void **state)
     gp_profile_release(&p);
 }
 
+/* The first of eight steps is twice as long as the others, the second is not. */
+static void test_warm_up_is_left_out(void **state)
+{
+    (void)state;
+    struct program p = plain;
+    p.steps = 8;
+    struct gp_profile a = record(&p);
+    const struct gp_profile *side = &a;
+    struct gp_diff d;
+    a.steps.at[0].wall_ns *= 2;
+    a.steps.at[0].idle_ns[GP_IDLE_HOST] += a.steps.at[0].wall_ns / 2;
+    gp_diff_init(&d, NULL);
+    gp_diff_run(&d, &side, 1, &side, 1);
+    assert_true(d.side[GP_DIFF_BASE].steps_warm == 1 && d.side[GP_DIFF_BASE].steps_used == 7);
+    assert_int_equal(d.side[GP_DIFF_BASE].step_ns, 23500);
+    gp_diff_release(&d);
+    gp_profile_release(&a);
+}
+
+static void test_cut_steps_are_left_out(void **state)
+{
+    (void)state;
+    struct gp_profile a = record(&plain);
+    const struct gp_profile *side = &a;
+    struct gp_diff d;
+    a.steps.at[0].cut = true;
+    gp_diff_init(&d, NULL);
+    gp_diff_run(&d, &side, 1, &side, 1);
+    assert_true(d.side[GP_DIFF_BASE].steps_cut == 1 && d.side[GP_DIFF_BASE].steps_used == 3);
+    assert_string_equal(gp_diff_str(&d, d.steps.at[0].why), "cut off by the edge of the trace");
+    gp_diff_release(&d);
+    gp_profile_release(&a);
+}
+
+/* A side without steps: both are taken whole, 4 steps of 23000 and the idle time between them. */
+static void test_whole_traces(void **state)
+{
+    (void)state;
+    struct gp_profile a = record(&plain), b = record(&plain);
+    const struct gp_profile *pa = &a, *pb = &b;
+    struct gp_diff d;
+    b.steps.n = b.lanes.at[0].n_steps = 0;
+    for (size_t i = 0; i < b.events.n; i++) b.events.at[i].step = GP_PROFILE_NONE;
+    gp_diff_init(&d, NULL);
+    gp_diff_run(&d, &pa, 1, &pb, 1);
+    assert_true(d.unit == GP_DIFF_PER_TRACE && d.comparable && !reason(&d, "no_steps")->fatal);
+    for (int side = 0; side < GP_DIFF_SIDES; side++) {
+        assert_int_equal(d.side[side].gpu_ns, 4 * 23000);
+        assert_int_equal(d.side[side].step_ns, 4 * 23000 + 3 * 500);
+        assert_int_equal(d.side[side].steps_used, 1);
+    }
+    assert_false(d.metrics[GP_METRIC_HOST].known);
+    assert_sums(&d);
+    gp_diff_release(&d);
+    gp_profile_release(&a);
+    gp_profile_release(&b);
+}
+
+/* By operator and by range: nothing is known of either here. */
+static void test_by_op(void **state)
+{
+    (void)state;
+    struct gp_diff_opts opts = {.by = GP_DIFF_BY_OP};
+    struct program more = plain;
+    more.kernels[0].dur = 12000;
+    struct gp_diff d = compare(&plain, &more, &opts);
+    assert_int_equal(d.ops.n, 1);
+    assert_string_equal(gp_diff_str(&d, d.ops.at[0].name), "[no operator]");
+    assert_int_equal(d.ops.at[0].change_ns, 4000);
+    assert_sums(&d);
+    gp_diff_release(&d);
+    opts.by = GP_DIFF_BY_RANGE;
+    d = compare(&plain, &more, &opts);
+    assert_string_equal(gp_diff_str(&d, d.ops.at[0].name), "ProfilerStep");
+    assert_true(d.ops.at[0].side[GP_DIFF_BASE].host_count == 1);
+    assert_sums(&d);
+    gp_diff_release(&d);
+}
+
 /* ---- runs ---- */
 
 static void test_wall_needs_runs(void **state)
@@ -638,6 +717,10 @@ int main(void)
         cmocka_unit_test(test_communication_is_not_decided),
         cmocka_unit_test(test_simple_mode),
         cmocka_unit_test(test_other_steps_are_left_out),
+        cmocka_unit_test(test_warm_up_is_left_out),
+        cmocka_unit_test(test_cut_steps_are_left_out),
+        cmocka_unit_test(test_whole_traces),
+        cmocka_unit_test(test_by_op),
         cmocka_unit_test(test_wall_needs_runs),
         cmocka_unit_test(test_ranks_are_one_run),
         cmocka_unit_test(test_refusals),
