@@ -187,7 +187,8 @@ static void draw_rules(struct plot *p, size_t rows)
     int64_t origin = p->low > 0 ? p->f->from : 0;
     int64_t first = (p->low - origin) / step;
     if (origin + first * step < p->low) first++;
-    for (int64_t i = first; origin + i * step <= p->high; i++) {
+    int64_t last = (p->high - origin) / step;
+    for (int64_t i = first; i <= last; i++) {
         int64_t x = x_of(p, origin + i * step);
         draw_line(p, i || origin ? "rule" : "base", x, TOP, row_y(rows));
         if (p->low > 0 && !i) gp_buf_puts(&p->text, p->f->from_name);
