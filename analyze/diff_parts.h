@@ -19,7 +19,8 @@
 struct gp_diff_sample {
     uint32_t profile; /* index into the group's profiles */
     const struct gp_profile_step *s;
-    bool window; /* its time on the GPU is known, too */
+    bool window;  /* its time on the GPU is known, too */
+    uint32_t nth; /* of the lane's */
 };
 
 /* An event of a sample, in the list of its operation. */
@@ -34,7 +35,7 @@ struct gp_diff_group {
     const struct gp_profile *const *profiles;
     size_t n;
     uint32_t *run_of;                      /* by profile */
-    GP_VEC(struct gp_diff_sample) samples; /* by profile, lane, time */
+    GP_VEC(struct gp_diff_sample) samples; /* the first of each lane, the second, ...: by profile and lane */
     uint32_t windows;
     uint32_t **op_of;           /* by profile, then by kernel or place: index into d->ops */
     uint32_t **shape_of;        /* by profile, then by kernel */

@@ -136,9 +136,9 @@ static void leave_out_warm_up(struct choice *c)
     c->left.n -= first;
 }
 
-static void add_sample(struct choice *c, const struct gp_profile_step *s, bool window)
+static void add_sample(struct choice *c, const struct gp_profile_step *s, bool window, uint32_t nth)
 {
-    GP_VEC_PUSH(&c->g->samples, ((struct gp_diff_sample){c->profile, s, window}));
+    GP_VEC_PUSH(&c->g->samples, ((struct gp_diff_sample){c->profile, s, window, nth}));
     c->g->windows += window;
     note_step(c, s, true, NULL);
     c->d->steps.at[c->d->steps.n - 1].has_window = window;
@@ -149,10 +149,10 @@ static void use_steps(struct choice *c)
 {
     bool closed = false;
     for (size_t i = 0; i < c->left.n; i++) closed |= !step_of(c, c->left.at[i])->open;
-    for (size_t i = 0; i < c->left.n; i++) {
+    for (uint32_t i = 0; i < c->left.n; i++) {
         const struct gp_profile_step *s = step_of(c, c->left.at[i]);
         c->d->side[c->side].steps_open += s->open && closed;
-        add_sample(c, s, !s->open || !closed);
+        add_sample(c, s, !s->open || !closed, i);
     }
 }
 
@@ -184,7 +184,21 @@ static void each_lane(struct gp_diff_work *w, int side, void (*fn)(struct choice
 
 static void use_whole(struct choice *c)
 {
-    if (c->lane->n_events) add_sample(c, &c->lane->whole, true);
+    if (c->lane->n_events) add_sample(c, &c->lane->whole, true, 0);
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+    const struct gp_diff_sample *x = a, *y = b;
+    if (x->nth != y->nth) return x->nth < y->nth ? -1 : 1;
+    if (x->profile != y->profile) return x->profile < y->profile ? -1 : 1;
+    return x->s->lane < y->s->lane ? -1 : x->s->lane > y->s->lane;
+}
+
+/* In the order of time over all lanes: the halves of a side are then early and late, not one device and the other. */
+static void order_samples(struct gp_diff_group *g)
+{
+    if (g->samples.n) qsort(g->samples.at, g->samples.n, sizeof *g->samples.at, compare_samples);
 }
 
 static void forget(struct gp_diff_work *w, int side)
@@ -216,6 +230,7 @@ void gp_diff_choose_steps(struct gp_diff_work *w)
         }
     }
     for (int side = 0; side < GP_DIFF_SIDES; side++) {
+        order_samples(&w->side[side]);
         d->side[side].steps_used = (uint32_t)w->side[side].samples.n;
         d->side[side].windows = w->side[side].windows;
     }
