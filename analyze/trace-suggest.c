@@ -199,6 +199,7 @@ int main(int argc, char **argv)
                    "trace-suggest --rule cuda_graph --expect graph.json before.trace\n",
         .options = options,
         .max_operands = 1,
+        .stdin_default = true,
     };
     struct opts o = {.common.format = "text", .top = TOP};
     struct gp_err err = {0};
