@@ -8,7 +8,7 @@
 
 #include "formats/reader.h"
 
-enum { GP_CHROME_CHUNK = 1 << 20, GP_CHROME_CHUNK_LEAST = 64 };
+enum { GP_CHROME_CHUNK = 1 << 19, GP_CHROME_CHUNK_LEAST = 64 };
 
 /* As gp_reader_chrome.read, with chunks of CHUNK bytes (at least GP_CHROME_CHUNK_LEAST). The result does not depend on
  * the number of threads; on damaged input it can depend on the size of the chunks. */

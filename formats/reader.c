@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "formats/base/input.h"
+#include "formats/base/mem.h"
 
 enum { HEAD = 4096 };
 
@@ -69,8 +70,10 @@ int gp_trace_read(struct gp_trace *t, const char *path, const struct gp_read_opt
 {
     struct gp_input *in = gp_input_open(path, opts->threads, err);
     if (!in) return -1;
+    enum { MUCH = 1 << 24 };
     int failed = gp_trace_read_input(t, in, opts, err);
     gp_input_close(in);
+    if (!failed && t->input.bytes > MUCH) gp_mem_trim(); /* of readers and their threads */
     return failed ? gp_err_context(err, "%s", path ? path : "-") : 0;
 }
 

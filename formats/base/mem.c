@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20, HUGE_PAGE = 2 << 20 };
 
@@ -53,6 +56,13 @@ void *gp_alloc_large(size_t size)
     madvise(p, huge, MADV_HUGEPAGE); /* a wish: failure changes nothing */
 #endif
     return p;
+}
+
+void gp_mem_trim(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }
 
 static void add_block(struct gp_arena *a, size_t need)

@@ -19,6 +19,9 @@ void *gp_realloc(void *p, size_t size);
  * touching new memory. Freed with free(), not for gp_realloc. */
 void *gp_alloc_large(size_t size);
 
+/* Give memory that was freed back to the system, where that is known how: for after much work in many small pieces. */
+void gp_mem_trim(void);
+
 /* Ends the program because WHAT could not be allocated. */
 _Noreturn void gp_out_of_memory(size_t size);
 
