@@ -111,6 +111,25 @@ static void add_group(struct gp_lanes_build *b, const struct gp_buf *id, const s
     GP_VEC_PUSH(&b->l->groups, g);
 }
 
+static uint64_t device_key(uint32_t who, int64_t device)
+{
+    return (uint64_t)device * 0x9e3779b97f4a7c15u + who;
+}
+
+uint32_t gp_lanes_device_group(const struct gp_lanes_build *b, uint32_t producer, int64_t device)
+{
+    const uint32_t *group = gp_map_get(&b->device_groups, device_key(producer, device));
+    if (!group) return UINT32_MAX;
+    const struct gp_view_device *d = &b->l->v->devices.at[b->l->groups.at[*group].device];
+    return d->producer == producer && d->device == device ? *group : UINT32_MAX;
+}
+
+static void put_process(struct gp_buf *to, const struct gp_trace *t, const struct gp_process *p)
+{
+    if (p->pid_text) put_sid(to, t, p->pid_text);
+    else gp_buf_put_i64(to, p->pid);
+}
+
 static uint32_t add_device_group(struct gp_lanes_build *b, uint32_t device)
 {
     const struct gp_view_device *d = &b->l->v->devices.at[device];
@@ -129,7 +148,17 @@ static uint32_t add_device_group(struct gp_lanes_build *b, uint32_t device)
         gp_buf_puts(&name, ", ");
         put_sid(&name, b->l->v->t, d->props->name);
     }
+    /* where several processes use what may be one device, each has a group of its own */
+    if (*gp_map_put(&b->sharers, device_key((uint32_t)d->rank, d->device), 0) > 1) {
+        const struct gp_trace *t = b->l->v->t;
+        uint32_t track = b->l->v->streams.at[d->first_stream].track;
+        gp_buf_puts(&id, " process ");
+        gp_buf_puts(&name, ", process ");
+        put_process(&id, t, &t->processes.at[t->tracks.at[track].process]);
+        put_process(&name, t, &t->processes.at[t->tracks.at[track].process]);
+    }
     add_group(b, &id, &name, device);
+    gp_map_put(&b->device_groups, device_key(d->producer, d->device), (uint32_t)b->l->groups.n - 1);
     gp_buf_release(&id);
     gp_buf_release(&name);
     return (uint32_t)b->l->groups.n - 1;
@@ -146,11 +175,9 @@ uint32_t gp_lanes_process_group(struct gp_lanes_build *b, uint32_t process)
         gp_buf_printf(&name, "Rank %" PRId32 ", ", p->rank);
     }
     gp_buf_puts(&id, "process ");
-    if (p->pid_text) put_sid(&id, t, p->pid_text);
-    else gp_buf_put_i64(&id, p->pid);
+    put_process(&id, t, p);
     gp_buf_puts(&name, p->pid_text ? "" : "process ");
-    if (p->pid_text) put_sid(&name, t, p->pid_text);
-    else gp_buf_put_i64(&name, p->pid);
+    put_process(&name, t, p);
     if (p->name && p->name != p->pid_text) {
         gp_buf_puts(&name, ", ");
         put_sid(&name, t, p->name);
@@ -487,12 +514,25 @@ static void add_notes(struct gp_lanes_build *b, uint32_t group, uint32_t track)
     }
 }
 
+static bool step_before(const struct gp_hta_step *s, const struct gp_view_device *d)
+{
+    if (s->rank != d->rank) return s->rank < d->rank;
+    if (s->producer != d->producer) return s->producer < d->producer;
+    return s->device < d->device;
+}
+
 static void add_steps(struct gp_lanes_build *b, uint32_t group, const struct gp_view_device *d)
 {
     const struct gp_hta *h = b->l->hta;
-    for (uint32_t i = 0; i < h->steps.n; i++) {
+    size_t lo = 0, hi = h->steps.n; /* steps lie by device, in the order of the view */
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (step_before(&h->steps.at[mid], d)) lo = mid + 1;
+        else hi = mid;
+    }
+    for (uint32_t i = (uint32_t)lo; i < h->steps.n; i++) {
         const struct gp_hta_step *s = &h->steps.at[i];
-        if (s->producer != d->producer || s->device != d->device || s->rank != d->rank) continue;
+        if (s->producer != d->producer || s->device != d->device || s->rank != d->rank) break;
         if (s->end_ns < s->begin_ns || !gp_lanes_touches(b, s->begin_ns, s->end_ns - s->begin_ns)) continue;
         GP_VEC_PUSH(&b->items, ((struct gp_lanes_item){i, GP_LANES_STEP, 0}));
     }
@@ -532,6 +572,8 @@ static void add_devices(struct gp_lanes_build *b)
     for (int i = 0; i < GP_TABLE_COUNT; i++) most += i != GP_COUNTER && i != GP_FLOW ? v->t->events[i].n : 0;
     reserve_events(b, most);
     uint32_t first = 0;
+    for (size_t d = 0; d < v->devices.n; d++)
+        ++*gp_map_put(&b->sharers, device_key((uint32_t)v->devices.at[d].rank, v->devices.at[d].device), 0);
     for (uint32_t d = 0; d < v->devices.n; d++) {
         const struct gp_view_device *dev = &v->devices.at[d];
         uint32_t group = add_device_group(b, d);
@@ -619,25 +661,12 @@ static void add_thread(struct gp_lanes_build *b, uint32_t track)
     }
 }
 
-/* Rows of a device that ran no work, but have a device's number, stay with it. */
-static uint32_t group_of_idle_stream(const struct gp_lanes_build *b, uint32_t track)
-{
-    const struct gp_view *v = b->l->v;
-    const struct gp_track *k = &v->t->tracks.at[track];
-    if (k->kind != GP_TRACK_STREAM) return UINT32_MAX;
-    for (uint32_t g = 0; g < b->l->groups.n; g++) {
-        const struct gp_lanes_group *group = &b->l->groups.at[g];
-        if (group->device == UINT32_MAX) continue;
-        const struct gp_view_device *d = &v->devices.at[group->device];
-        if (d->producer == v->t->processes.at[k->process].producer && d->device == k->device) return g;
-    }
-    return UINT32_MAX;
-}
-
-/* True where TRACK belongs to a device, whose group then has what lies on it. */
+/* Rows that ran no work, but have a device's number, stay with it. True where TRACK is one. */
 static bool add_idle_stream(struct gp_lanes_build *b, uint32_t track)
 {
-    uint32_t group = group_of_idle_stream(b, track);
+    const struct gp_track *k = &b->l->v->t->tracks.at[track];
+    if (k->kind != GP_TRACK_STREAM) return false;
+    uint32_t group = gp_lanes_device_group(b, b->l->v->t->processes.at[k->process].producer, k->device);
     if (group != UINT32_MAX) add_notes(b, group, track);
     return group != UINT32_MAX;
 }
@@ -713,6 +742,8 @@ void gp_lanes_build(struct gp_lanes *l, const struct gp_view *v, const struct gp
     }
     gp_map_release(&b.ids);
     gp_map_release(&b.names);
+    gp_map_release(&b.device_groups);
+    gp_map_release(&b.sharers);
     GP_VEC_FREE(&b.uses);
     GP_VEC_FREE(&b.items);
     free(b.stream_of);

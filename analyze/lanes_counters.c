@@ -185,13 +185,9 @@ void gp_lanes_device_counters(struct gp_lanes_build *b, uint32_t device, uint32_
 /* The group of a process's device, or of the process. */
 static uint32_t memory_group(struct gp_lanes_build *b, uint32_t process, int64_t device)
 {
-    const struct gp_view *v = b->l->v;
-    for (uint32_t g = 0; g < b->l->groups.n && device >= 0; g++) {
-        uint32_t i = b->l->groups.at[g].device;
-        if (i != UINT32_MAX && v->devices.at[i].device == device &&
-            v->devices.at[i].producer == v->t->processes.at[process].producer)
-            return g;
-    }
+    uint32_t producer = b->l->v->t->processes.at[process].producer;
+    uint32_t group = device >= 0 ? gp_lanes_device_group(b, producer, device) : UINT32_MAX;
+    if (group != UINT32_MAX) return group;
     return gp_lanes_process_group(b, process);
 }
 

@@ -30,6 +30,8 @@ struct gp_lanes_build {
     size_t cap;                         /* of the arrays by event */
     uint32_t *stream_of;                /* by track: stream of the view, UINT32_MAX: none */
     uint32_t *group_of_process;         /* UINT32_MAX: none yet */
+    struct gp_map device_groups;        /* by (producer, device): the group */
+    struct gp_map sharers;              /* by (rank, device): how many processes know such a device */
     bool ranks;                         /* several: they are part of ids */
 };
 
@@ -39,6 +41,8 @@ bool gp_lanes_touches(const struct gp_lanes_build *b, int64_t start_ns, int64_t 
 gp_sid gp_lanes_intern(struct gp_lanes_build *b, const struct gp_buf *text, bool unique);
 /* The group of a process, made when it is not there. */
 uint32_t gp_lanes_process_group(struct gp_lanes_build *b, uint32_t process);
+/* The group of DEVICE as PRODUCER knows it; UINT32_MAX: no such device ran work. */
+uint32_t gp_lanes_device_group(const struct gp_lanes_build *b, uint32_t producer, int64_t device);
 /* Append a track without events; NAME alone is its last part, the group's id comes before it in the id. */
 struct gp_lanes_track *gp_lanes_add_track(struct gp_lanes_build *b, uint32_t group, enum gp_lanes_sort sort,
                                           const char *id, const char *name, size_t name_n);

@@ -185,14 +185,14 @@ static void put_tracks(struct gp_buf *b, const struct gp_timeline *tl)
     gp_buf_putc(b, ']');
 }
 
-/* First and last event of a device, as far as they are there. */
-static void put_extent(struct gp_buf *b, const struct gp_timeline *tl, uint32_t group)
+/* First and last event of a device, which has tracks FROM to TO, as far as they are there. */
+static void put_extent(struct gp_buf *b, const struct gp_timeline *tl, size_t from, size_t to)
 {
     const struct gp_lanes *l = tl->l;
     int64_t begin = INT64_MAX, end = INT64_MIN;
-    for (size_t i = 0; i < l->tracks.n; i++) {
+    for (size_t i = from; i < to; i++) {
         const struct gp_lanes_track *k = &l->tracks.at[i];
-        if (k->group != group || !(k->gpu || k->sort == GP_LANES_GAPS)) continue;
+        if (!k->gpu && k->sort != GP_LANES_GAPS) continue;
         for (size_t j = k->first_lane; j < k->first_lane + k->lanes; j++) {
             const struct gp_lane *lane = &l->lanes.at[j];
             for (size_t e = lane->first; e < lane->first + lane->n; e++) {
@@ -207,32 +207,38 @@ static void put_extent(struct gp_buf *b, const struct gp_timeline *tl, uint32_t 
     put_time(b, "t1", tl, end);
 }
 
-static void put_devices(struct gp_buf *b, const struct gp_timeline *tl)
+/* The tracks of a device's work stand together: from FROM on. Returns where those of the next one begin. */
+static size_t put_device(struct gp_buf *b, const struct gp_timeline *tl, uint32_t g, size_t from)
 {
     const struct gp_lanes *l = tl->l;
-    open_list(b, "devices");
-    for (uint32_t g = 0; g < l->groups.n; g++) {
-        if (l->groups.at[g].device == UINT32_MAX) continue;
-        next_item(b, "{");
-        put_words(b, "name", &l->strings, l->groups.at[g].name);
-        put_i64(b, "group", g);
-        put_key(b, "idle");
-        size_t idle = 0;
-        while (idle < l->tracks.n &&
-               (l->tracks.at[idle].group != g || l->tracks.at[idle].sort != GP_LANES_GAPS))
-            idle++;
-        if (idle < l->tracks.n) gp_buf_printf(b, "%zu", idle);
-        else gp_buf_puts(b, "null");
-        open_list(b, "streams");
-        for (size_t i = 0; i < l->tracks.n; i++)
-            if (l->tracks.at[i].group == g && l->tracks.at[i].gpu) {
-                next_item(b, "");
-                gp_buf_printf(b, "%zu", i);
-            }
-        gp_buf_putc(b, ']');
-        put_extent(b, tl, g);
-        gp_buf_putc(b, '}');
+    size_t to = from, idle = SIZE_MAX;
+    while (to < l->tracks.n && l->tracks.at[to].group == g) to++;
+    for (size_t i = from; i < to; i++)
+        if (l->tracks.at[i].sort == GP_LANES_GAPS) idle = i;
+    next_item(b, "{");
+    put_words(b, "name", &l->strings, l->groups.at[g].name);
+    put_i64(b, "group", g);
+    put_key(b, "idle");
+    if (idle < SIZE_MAX) gp_buf_printf(b, "%zu", idle);
+    else gp_buf_puts(b, "null");
+    open_list(b, "streams");
+    for (size_t i = from; i < to; i++) {
+        if (!l->tracks.at[i].gpu) continue;
+        next_item(b, "");
+        gp_buf_printf(b, "%zu", i);
     }
+    gp_buf_putc(b, ']');
+    put_extent(b, tl, from, to);
+    gp_buf_putc(b, '}');
+    return to;
+}
+
+static void put_devices(struct gp_buf *b, const struct gp_timeline *tl)
+{
+    size_t from = 0;
+    open_list(b, "devices");
+    for (uint32_t g = 0; g < tl->l->groups.n; g++)
+        if (tl->l->groups.at[g].device != UINT32_MAX) from = put_device(b, tl, g, from);
     gp_buf_putc(b, ']');
 }
 
@@ -242,12 +248,12 @@ static void put_steps(struct gp_buf *b, const struct gp_timeline *tl)
 {
     const struct gp_lanes *l = tl->l;
     int64_t device = -1;
+    uint32_t group = 0; /* groups below it have been counted in DEVICE */
     open_list(b, "steps");
     for (size_t i = 0; i < l->tracks.n; i++) {
         const struct gp_lanes_track *k = &l->tracks.at[i];
         if (k->sort != GP_LANES_STEPS) continue;
-        device = -1;
-        for (uint32_t g = 0; g <= k->group; g++) device += l->groups.at[g].device != UINT32_MAX;
+        for (; group <= k->group; group++) device += l->groups.at[group].device != UINT32_MAX;
         for (size_t j = k->first_lane; j < k->first_lane + k->lanes; j++)
             for (size_t e = l->lanes.at[j].first; e < l->lanes.at[j].first + l->lanes.at[j].n; e++) {
                 const struct gp_hta_step *s = &l->hta->steps.at[l->row[e]];

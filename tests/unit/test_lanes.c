@@ -278,6 +278,18 @@ static void test_ids_differ(void **state)
     track(s, "process 5 (3)/thread 9");
 }
 
+/* Two processes that use a device each know it as number 0: it may be one, and their work lies apart. */
+static void test_one_device_of_two_processes(void **state)
+{
+    struct scene *s = *state;
+    uint32_t other = mk_process(&s->t, 2, 1);
+    mk_kernel(&s->t, s->s7, 0, 1000, "k", 1);
+    mk_kernel(&s->t, mk_stream(&s->t, other, 0, 7), 500, 1500, "k", 1);
+    run(s);
+    assert_string_equal(lanes_of(s, track(s, "gpu 0 process 1/stream 7")), "k");
+    assert_string_equal(lanes_of(s, track(s, "gpu 0 process 2/stream 7")), "k");
+}
+
 /* Host 0..30000 (an operator) and 50000..60000; GPU 20000..55000. */
 static void test_activity(void **state)
 {
@@ -311,12 +323,19 @@ int main(void)
 {
 #define SCENE(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        SCENE(test_nesting),          SCENE(test_crossing),
-        SCENE(test_rounding),         SCENE(test_overlapping_kernels),
-        SCENE(test_too_many_at_once), SCENE(test_nothing_is_lost),
-        SCENE(test_window),           SCENE(test_queue_and_cause),
-        SCENE(test_long_counters),    SCENE(test_ids_differ),
-        SCENE(test_activity),         SCENE(test_empty),
+        SCENE(test_nesting),
+        SCENE(test_crossing),
+        SCENE(test_rounding),
+        SCENE(test_overlapping_kernels),
+        SCENE(test_too_many_at_once),
+        SCENE(test_nothing_is_lost),
+        SCENE(test_window),
+        SCENE(test_queue_and_cause),
+        SCENE(test_long_counters),
+        SCENE(test_ids_differ),
+        SCENE(test_one_device_of_two_processes),
+        SCENE(test_activity),
+        SCENE(test_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
