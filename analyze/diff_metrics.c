@@ -54,7 +54,8 @@ static int64_t relaunched_ns(const struct gp_diff *d)
 {
     double calls = 0;
     for (size_t i = 0; i < d->ops.n; i++)
-        if (d->ops.at[i].relaunched) calls += d->ops.at[i].side[GP_DIFF_CUR].count;
+        if (d->ops.at[i].relaunched)
+            calls += fmax(d->ops.at[i].side[GP_DIFF_BASE].count, d->ops.at[i].side[GP_DIFF_CUR].count);
     return llround(calls * LEAST_RELAUNCHED);
 }
 
