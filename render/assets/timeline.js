@@ -89,6 +89,7 @@ function run(data) {
     want(TRACKS | OVER);
     clearTimeout(settle);
     settle = setTimeout(() => {
+      settle = 0;
       figure();
       tables.update();
       if (quiet !== true) remember();
@@ -323,6 +324,7 @@ function run(data) {
   let later = 0;
   function write(step) {
     clearTimeout(later);
+    later = 0;
     const top = view.rows.find((r) => r.track && r.y + r.h > view.scroll + 1), [w0, w1] = whole();
     gp.hash.set({
       t: view.t0 === w0 && view.t1 === w1 ? "" : asMs(Math.round(view.t0)) + "-" + asMs(Math.round(view.t1)),
@@ -539,7 +541,7 @@ function run(data) {
   resize();
   gp.hash.on(recall);
   // for tests and benchmarks
-  Object.assign(gp, { page: { data, view, state, draw, acts, frames, paint: () => { wanted |= TRACKS; paint(); return frames.last; } } });
+  Object.assign(gp, { page: { data, view, state, draw, acts, frames, paint: () => { wanted |= TRACKS; paint(); return frames.last; }, get quiet() { return !wanted && !settle && !later; } } });
   document.body.dataset.ready = String(Math.round(performance.now())); // ms since the page was asked for
 }
 

@@ -22,7 +22,8 @@ const helpers = `
   window.us = (list) => list.map((t) => Math.round(t) / 1000);
   window.shown = () => us([P.view.t0, P.view.t1]);
   window.trackOf = (id) => D.tracks.find((t) => t.id.includes(id));
-  window.rest = () => new Promise((r) => setTimeout(r, 450)); // moving has ended, the address is written
+  // moving has ended, the address is written
+  window.rest = async () => { do await new Promise((r) => setTimeout(r, 30)); while (!P.quiet); };
   window.tsv = () => { const b = document.querySelector(".figures .do button:last-child"); let got;
     navigator.clipboard.writeText = async (t) => { got = t; }; b.click(); return got.trimEnd().split("\\n").map((l) => l.split("\\t")); };
   window.figure = (what, name) => { const r = tsv().find((x) => x[0] === what && x[1] === name); return r ? Number(r[3]) : null; };
@@ -342,7 +343,7 @@ async function sample(page, file) {
   ok(await page.eval("[...document.querySelectorAll('.rows .track')].length") > 0, "tracks have names");
   same(await page.eval("D.gaps(1).map((g) => g.t1 - g.t0)"), await page.eval("D.gaps(1e6).map((g) => g.t1 - g.t0).slice(0, 1)"), "the longest gap is the longest of all");
   for (const key of ["g", "x", "0"]) { await page.key(key); await page.eval("rest()"); }
-  ok(await page.eval("P.paint()") < 250, "a frame is drawn in no time");
+  ok(await page.eval("Math.min(...[1, 2, 3, 4, 5].map(() => P.paint()))") < 100, "a frame is drawn in no time");
 }
 
 (async () => {
