@@ -249,7 +249,7 @@ static int read_trace(struct job *j, struct gp_input *in, struct part *part)
                              .strict = j->opts->common.strict,
                              .progress = j->progress.enabled ? on_bytes : NULL,
                              .progress_ctx = &r};
-    if (gp_trace_read_input(&t, in, &o, &part->err)) return -1;
+    if (gp_trace_read_input(&t, in, &o, &part->err)) return gp_err_context(&part->err, "%s", part->path);
     gp_profile_init(&part->p, &j->profile_opts);
     int failed = gp_profile_add_trace(&part->p, &t, &part->err);
     gp_trace_release(&t);

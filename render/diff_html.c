@@ -98,15 +98,10 @@ static const char *change_swatch(int class)
 {
     switch (class - 1) {
     case GP_CHANGE_REGRESSION:
-    case GP_CHANGE_NEW:
-    case GP_CHANGE_DEFUSED:
         return "worse";
     case GP_CHANGE_IMPROVEMENT:
-    case GP_CHANGE_REMOVED:
-    case GP_CHANGE_FUSED:
         return "better";
     case GP_CHANGE_NONE:
-    case GP_CHANGE_RETILED:
         return "same";
     default:
         return "unsure";

@@ -241,6 +241,14 @@ static void put_real_of(struct gp_report_table *t, const struct gp_diff_figure *
     else gp_report_put_none(t);
 }
 
+/* Longer or shorter, whatever it is called; what is undecided is neither. */
+static uint8_t class_of(const struct gp_diff_op *op)
+{
+    if (op->change == GP_CHANGE_NONE || op->change == GP_CHANGE_INCONCLUSIVE)
+        return (uint8_t)(1 + op->change);
+    return (uint8_t)(1 + (op->change_ns > 0 ? GP_CHANGE_REGRESSION : GP_CHANGE_IMPROVEMENT));
+}
+
 static void put_operation(struct gp_report *r, struct gp_report_table *t, const struct gp_diff *d,
                           const struct gp_diff_op *op, bool type)
 {
@@ -264,7 +272,7 @@ static void put_operation(struct gp_report *r, struct gp_report_table *t, const 
     gp_report_put(t, op->overlap_effect_ns);
     if (op->d.why) put_sid(r, t, d, op->d.why, 0);
     else gp_report_put_none(t);
-    GP_VEC_PUSH(&t->classes, (uint8_t)(1 + op->change));
+    GP_VEC_PUSH(&t->classes, class_of(op));
     gp_buf_release(&b);
 }
 
@@ -357,7 +365,8 @@ static void put_block(struct gp_report *r, struct gp_report_table *t, const stru
         put_names(b, d, k, s);
         put_scratch(r, t, b);
     }
-    GP_VEC_PUSH(&t->classes, (uint8_t)(1 + k->change));
+    GP_VEC_PUSH(&t->classes,
+                (uint8_t)(1 + (k->change_ns > 0 ? GP_CHANGE_REGRESSION : GP_CHANGE_IMPROVEMENT)));
 }
 
 static void add_blocks(struct gp_report *r, const struct gp_diff *d, size_t top)
@@ -566,7 +575,10 @@ void gp_diff_report(struct gp_report *r, const struct gp_diff *d, const struct g
     add_operations(r, d, "others", "New, gone, fused or undecided", GP_CHANGE_COUNT, o->top);
     add_blocks(r, d, o->top);
     add_metrics(r, d);
-    if (o->brief) return;
+    if (o->brief) { /* text has other colours, and none of what changed */
+        for (size_t i = 0; i < r->tables.n; i++) GP_VEC_FREE(&r->tables.at[i]->classes);
+        return;
+    }
     add_all_operations(r, d);
     add_sides(r, d);
     add_steps(r, d);
