@@ -534,7 +534,7 @@ function zoomTo(of, quiet = false) {
   else show();
   if (!quiet) {
     hash.set({ z: of === s.root || sandwich ? "" : pathHash(of) }, true);
-    search.again();
+    search.say(matchedText());
     fillTable();
   }
 }
@@ -743,8 +743,7 @@ function setView(change, remember = true) {
   draw();
   if (remember) {
     hash.set({ v: measure === opened ? "" : measure.id, a: arranged === defaultArranged ? "" : arranged || "stack", o: order, n: sandwich, z: zoom ? zoomed : "" }, true);
-    search.again();
-    if (kind && !pattern) search.say(matchedText());
+    search.say(matchedText());
   }
   fillTable();
 }
@@ -876,8 +875,7 @@ function recall(h) {
   const zoom = h.z && !sandwich ? findPath(h.z) : null;
   if (zoom) zoomTo(zoom, true);
   search.set(h.s || "");
-  search.again();
-  if (kind && !pattern) search.say(matchedText());
+  search.say(matchedText());
 }
 hash.on(recall);
 addEventListener("resize", resize);

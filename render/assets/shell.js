@@ -246,8 +246,12 @@ const keys = {
 };
 
 let sheet = null;
+function closeHelp() {
+  sheet?.remove();
+  sheet = null;
+}
 function help() {
-  if (sheet) return void sheet.close();
+  if (sheet) return closeHelp();
   sheet = make("dialog", { className: "keys", "aria-label": "Keys" });
   const groups = new Map();
   for (const [group, list] of [...bindings].reverse()) groups.set(group, [...list, ...(groups.get(group) || [])]);
@@ -260,9 +264,9 @@ function help() {
     }
     sheet.append(make("h2", { textContent: group }), dl);
   }
-  sheet.append(make("button", { type: "button", textContent: "Close", onclick: () => sheet.close() }));
-  sheet.addEventListener("close", () => { sheet.remove(); sheet = null; });
-  sheet.addEventListener("click", (e) => { if (e.target === sheet) sheet.close(); });
+  sheet.append(make("button", { type: "button", textContent: "Close", onclick: closeHelp }));
+  sheet.addEventListener("close", closeHelp);
+  sheet.addEventListener("click", (e) => { if (e.target === sheet) closeHelp(); });
   document.body.append(sheet);
   sheet.showModal();
 }
@@ -270,7 +274,7 @@ function help() {
 addEventListener("keydown", (e) => {
   if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented) return;
   if (sheet) {
-    if (e.key === "?" || e.key === "Escape") { sheet.close(); e.preventDefault(); }
+    if (e.key === "?" || e.key === "Escape") { closeHelp(); e.preventDefault(); }
     return;
   }
   if (typing(e)) return;
@@ -327,13 +331,12 @@ function search({ find, step, placeholder = "Search (regular expression)", label
   next.addEventListener("click", () => move(1));
   keys.onEscape(clear);
   keys.add([["/", "search", () => { box.focus(); box.select(); }], ["n", "next match", () => move(1)], ["N", "previous match", () => move(-1)],
-    ["Esc", "end the search, the selection, the zoom, one after the other"]], "Everywhere");
+    ["Esc", "end the selection, the zoom, the search, one after the other"]], "Everywhere");
   return {
     element, box,
     get pattern() { return pattern; },
     get text() { return text; },
     set(t) { if (t !== text) { box.value = text = t; apply(false); } },
-    again() { if (pattern) apply(false); }, // the page shows something else now
     say(t) { answer.textContent = t; },
   };
 }

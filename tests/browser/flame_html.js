@@ -225,14 +225,19 @@ async function kinds(page) {
   await page.eval(`${entry("communication")}.click()`);
   is(await page.eval("answer()"), "30.0% in 1 frame", "a click leaves one class");
   is(await page.eval("location.hash"), "#c=communication", "and is in the address");
+  await page.press(0.5, 2);
+  is(await page.eval("answer()"), "30.0% of view in 1 frame", "which a zoom counts anew");
+  await page.key("0");
   await page.eval(`${entry("communication")}.click()`);
   is(await page.eval("answer() + location.hash"), "", "a second click brings all back");
   await page.eval("document.querySelector('[data-id=bytes]').click()");
   is(await page.under(0.5, 3), "Memcpy HtoD (Pageable -> Device)", "by bytes there is the copy alone");
   ok((await page.eval("text('.tip')")).includes("4.10 kB"), "with its bytes");
   await page.key("1");
+  await page.key("Escape");
   await page.key("ArrowDown");
-  ok((await page.eval("text('.panel dl')")).includes("GPU events3"), "the other weights are told beside");
+  const figures = await page.eval("text('.panel h2') + text('.panel dl')");
+  ok(figures.includes("GPU events3"), "the other weights are told beside", figures);
 }
 
 const pageColour = "getComputedStyle(document.documentElement).backgroundColor";
