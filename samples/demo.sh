@@ -80,6 +80,10 @@ fi
 echo "4. a PyTorch training step, recorded by torch.profiler on an H200, $captured/eager.json.gz"
 echo "   \$ trace2flame eager.json.gz > pytorch.svg"
 "$bin/trace2flame" -o "$out/pytorch.svg" "$captured/eager.json.gz"
+echo "   \$ trace2timeline eager.json.gz > timeline.html"
+"$bin/trace2timeline" -q -o "$out/timeline.html" "$captured/eager.json.gz"
+echo "   \$ trace-hta -f html eager.json.gz > report.html"
+"$bin/trace-hta" -q -f html -o "$out/report.html" "$captured/eager.json.gz"
 
 for shown in "$trace" "$captured/eager.json.gz"; do
     echo
@@ -87,6 +91,8 @@ for shown in "$trace" "$captured/eager.json.gz"; do
     top "$shown"
 done
 echo
+echo "What to do about the training step (trace-suggest | head):"
+"$bin/trace-suggest" -q "$captured/eager.json.gz" | sed -n '/^ 1\./,/^$/p'
 echo "The pictures, for any browser:"
-for picture in flame pytorch; do echo "  $(pwd)/$out/$picture.svg"; done
+for picture in flame.svg pytorch.svg timeline.html report.html; do echo "  $(pwd)/$out/$picture"; done
 exit $status
