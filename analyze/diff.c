@@ -298,13 +298,23 @@ static bool decide_by(struct gp_diff *d, enum gp_change change)
     return true;
 }
 
+/* Does the step take so much more or less time that nobody would call it the same, though too few runs can decide? */
+static bool step_moved(const struct gp_diff *d)
+{
+    const struct gp_diff_metric *step = &d->metrics[GP_METRIC_STEP];
+    double most = d->opts.threshold_pct > 0 ? d->opts.threshold_pct : 5;
+    return step->known && step->verdict == GP_CHANGE_INCONCLUSIVE && fabs(step->change_pct) > most;
+}
+
 static void summarise(struct gp_diff *d)
 {
     for (size_t i = 0; i < d->ops.n; i++) count_op(&d->summary, &d->ops.at[i]);
     if (decide_by(d, GP_CHANGE_REGRESSION) || decide_by(d, GP_CHANGE_IMPROVEMENT)) return;
     enum gp_change gpu = (enum gp_change)d->metrics[GP_METRIC_GPU].verdict;
-    d->summary.verdict = d->identical || gpu == GP_CHANGE_NONE ? GP_CHANGE_NONE : GP_CHANGE_INCONCLUSIVE;
-    d->summary.verdict_why = gp_intern_cstr(&d->strings, gp_metric_text(GP_METRIC_GPU));
+    enum gp_metric_id why = gpu != GP_CHANGE_NONE || !step_moved(d) ? GP_METRIC_GPU : GP_METRIC_STEP;
+    bool same = d->identical || (gpu == GP_CHANGE_NONE && why == GP_METRIC_GPU);
+    d->summary.verdict = same ? GP_CHANGE_NONE : GP_CHANGE_INCONCLUSIVE;
+    d->summary.verdict_why = gp_intern_cstr(&d->strings, gp_metric_text(why));
 }
 
 int gp_diff_status(const struct gp_diff *d)
