@@ -103,9 +103,15 @@ bool gp_gate_tick(struct gp_gate *g, int64_t now_ns)
 
 static bool is_called(const struct gp_trigger *t, const char *domain, const char *text)
 {
-    size_t n = strlen(domain);
     if (!strcmp(t->name, text)) return true;
+    size_t n = strlen(domain);
     return n && !strncmp(t->name, domain, n) && t->name[n] == ':' && !strcmp(t->name + n + 1, text);
+}
+
+bool gp_gate_range_matters(const struct gp_gate *g, unsigned which, const char *domain, const char *text)
+{
+    const struct gp_trigger *t = which == GP_GATE_START ? &g->opts.start : &g->opts.stop;
+    return t->when == GP_WHEN_RANGE && is_called(t, domain, text);
 }
 
 bool gp_gate_range_begins(struct gp_gate *g, unsigned which, const char *domain, const char *text,
@@ -113,7 +119,7 @@ bool gp_gate_range_begins(struct gp_gate *g, unsigned which, const char *domain,
 {
     const struct gp_trigger *t = which == GP_GATE_START ? &g->opts.start : &g->opts.stop;
     *changed = false;
-    if (t->when != GP_WHEN_RANGE || !is_called(t, domain, text)) return false;
+    if (!gp_gate_range_matters(g, which, domain, text)) return false;
     uint64_t n = ++g->begun[which];
     if (t->n && t->n != n) return false;
     if (which == GP_GATE_START) *changed = gp_gate_set(g, true, now_ns);

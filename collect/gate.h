@@ -68,6 +68,8 @@ bool gp_gate_launch_ends(struct gp_gate *g, int64_t now_ns);
 /* Do launches still matter? */
 bool gp_gate_counts_launches(const struct gp_gate *g);
 bool gp_gate_tick(struct gp_gate *g, int64_t now_ns);
+/* Does trigger WHICH wait for a range of that name? Reads nothing that ever changes, so that it needs no turn. */
+bool gp_gate_range_matters(const struct gp_gate *g, unsigned which, const char *domain, const char *text);
 /* A range begins. Is it one whose end must be told to gp_gate_range_ends() for trigger WHICH? *CHANGED as above. */
 bool gp_gate_range_begins(struct gp_gate *g, unsigned which, const char *domain, const char *text,
                           int64_t now_ns, bool *changed);

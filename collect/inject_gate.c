@@ -80,6 +80,7 @@ bool gp_inject_watches_ranges(void)
 bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns)
 {
     bool mine = false, changed = false;
+    if (!gp_gate_range_matters(&self.gate, which, domain, text)) return false;
     MOVE((mine = gp_gate_range_begins(&self.gate, which, domain, text, ns, &changed), changed));
     return mine;
 }
