@@ -147,17 +147,19 @@ static int longest_first(const void *a, const void *b)
 struct longest {
     GP_VEC(struct gp_timeline_window) all;
     size_t n;
+    int64_t least_ns; /* what is no longer does not belong to them */
 };
 
 static void keep_longest(struct longest *g)
 {
     if (g->all.n) qsort(g->all.at, g->all.n, sizeof *g->all.at, longest_first);
     if (g->all.n > g->n) g->all.n = g->n;
+    if (g->all.n && g->all.n == g->n) g->least_ns = g->all.at[g->n - 1].end_ns - g->all.at[g->n - 1].begin_ns;
 }
 
 static void consider(struct longest *g, int64_t begin_ns, int64_t end_ns)
 {
-    if (end_ns <= begin_ns) return;
+    if (end_ns - begin_ns <= g->least_ns) return;
     GP_VEC_PUSH(&g->all, ((struct gp_timeline_window){begin_ns, end_ns}));
     if (g->all.n > 8 * g->n + 1024) keep_longest(g);
 }
