@@ -140,6 +140,36 @@ static void operands_keep_their_order_among_options(void **state)
     assert_false(r.opts.common.verbose);
 }
 
+static void lists_grow_and_files_go_to_the_list_before_them(void **state)
+{
+    (void)state;
+    static const struct gp_option lists[] = {
+        {0, "gate", "G", "a gate", GP_OPT_LIST, 0},
+        {0, "base", "FILE...", "files", GP_OPT_FILES, sizeof(struct gp_opt_list)},
+        {'q', "quiet", NULL, "nothing", GP_OPT_FLAG, 2 * sizeof(struct gp_opt_list)},
+        {0},
+    };
+    struct {
+        struct gp_opt_list gates, base;
+        bool quiet;
+    } o = {0};
+    static char *argv[] = {"t",        "x", "--base", "a", "b",         "-",  "--gate", "g1", "y",
+                           "--base=c", "d", "-q",     "z", "--gate=g2", "--", "w",      NULL};
+    struct gp_tool tool = {.name = "t", .options = lists, .max_operands = -1};
+    assert_int_equal(gp_cli_parse(&tool, 16, argv, &o), 0);
+    static const char *const base[] = {"a", "b", "-", "c", "d"}, *const rest[] = {"x", "y", "z", "w"};
+    assert_int_equal(o.base.n, 5);
+    for (int i = 0; i < 5; i++) assert_string_equal(o.base.at[i], base[i]);
+    assert_int_equal(tool.nargs, 4);
+    for (int i = 0; i < 4; i++) assert_string_equal(tool.args[i], rest[i]);
+    assert_int_equal(o.gates.n, 2);
+    assert_string_equal(o.gates.at[0], "g1");
+    assert_string_equal(o.gates.at[1], "g2");
+    assert_true(o.quiet);
+    GP_VEC_FREE(&o.base);
+    GP_VEC_FREE(&o.gates);
+}
+
 static void options_of_a_command_are_not_ours(void **state)
 {
     (void)state;
@@ -383,6 +413,7 @@ int main(void)
         cmocka_unit_test(flags_are_bundled),
         cmocka_unit_test(values_of_every_kind_are_stored),
         cmocka_unit_test(operands_keep_their_order_among_options),
+        cmocka_unit_test(lists_grow_and_files_go_to_the_list_before_them),
         cmocka_unit_test(options_of_a_command_are_not_ours),
         cmocka_unit_test(misuse_is_told_in_one_line),
         cmocka_unit_test(the_number_of_operands_is_checked),
