@@ -153,10 +153,12 @@ static void lists_grow_and_files_go_to_the_list_before_them(void **state)
         struct gp_opt_list gates, base;
         bool quiet;
     } o = {0};
-    static char *argv[] = {"t",        "x", "--base", "a", "b",         "-",  "--gate", "g1", "y",
-                           "--base=c", "d", "-q",     "z", "--gate=g2", "--", "w",      NULL};
+    static char line[] = "t x --base a b - --gate g1 y --base=c d -q z --gate=g2 -- w";
+    char *argv[17];
+    int argc = 0;
+    for (char *w = strtok(line, " "); w; w = strtok(NULL, " ")) argv[argc++] = w;
     struct gp_tool tool = {.name = "t", .options = lists, .max_operands = -1};
-    assert_int_equal(gp_cli_parse(&tool, 16, argv, &o), 0);
+    assert_int_equal(gp_cli_parse(&tool, argc, argv, &o), 0);
     static const char *const base[] = {"a", "b", "-", "c", "d"}, *const rest[] = {"x", "y", "z", "w"};
     assert_int_equal(o.base.n, 5);
     for (int i = 0; i < 5; i++) assert_string_equal(o.base.at[i], base[i]);
