@@ -195,7 +195,7 @@ static void test_equal_steps_have_equal_sequences(void **state)
     (void)state;
     struct maker m = begin();
     for (int i = 0; i < 3; i++) {
-        char name[20];
+        char name[32];
         snprintf(name, sizeof name, "ProfilerStep#%d", i);
         step(&m, i * 1000, i * 1000 + 900, name);
         launch(&m, 0, i * 1000 + 10, i * 1000 + 100, i * 1000 + 200 + i, "a");
@@ -382,7 +382,7 @@ static void test_random_intervals(void **state)
             uint32_t r[4];
             for (int k = 0; k < 4; k++) r[k] = (seed = seed * 1664525 + 1013904223) >> 16;
             if (i % 8 == 0) {
-                char name[20];
+                char name[32];
                 snprintf(name, sizeof name, "ProfilerStep#%d", i / 8);
                 step(&m, at, at + 100, name);
             }
