@@ -12,7 +12,9 @@
     /* rules_copy.c */ X(pageable_copy) X(copy_overlap) X(small_copies)                                      \
     /* rules_host.c */ X(allocation) X(module_load) X(recompilation) X(input_stall)                         \
     /* rules_kernel.c */ X(tensor_cores) X(attention) X(optimizer)                                            \
-    /* rules_comm.c */ X(exposed_communication) X(small_collectives)
+    /* rules_shape.c */ X(small_grid) X(wave_quantisation) X(contention)                                   \
+    /* rules_comm.c */ X(exposed_communication) X(small_collectives)                              \
+    /* rules_fusion.c */ X(fusion) X(epilogue) X(cast_churn) X(layout_churn) X(zero_fill)
 /* clang-format on */
 
 #define X(rule) extern const struct gp_rule gp_rule_##rule;

@@ -1,0 +1,332 @@
+// Kernels whose launch shape wastes multiprocessors, and kernels that share the device with communication.
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/args.h"
+#include "analyze/occupancy.h"
+#include "analyze/rules.h"
+#include "analyze/rules_table.h"
+
+static const double SHAPE_PCT = 5;  /* of the busy time, lost at most */
+static const double WAVES_MOST = 3; /* later, the last wave hardly counts */
+static const double WAVE_FILLED = 0.3;
+static const double SLOWER = 1.2; /* beside communication */
+static const double CONTENTION_PCT = 1;
+
+enum {
+    SHORT_NS = 10000,   /* what takes less is bound by its launch, not by its grid */
+    COMPARED_LEAST = 5, /* launches on each side */
+};
+
+static int64_t dur_of(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return c->p->replay.items.at[item].dur_ns;
+}
+
+static bool computes(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return gp_class_of((enum gp_frame_kind)c->items[item].kind) == GP_CLASS_COMPUTE;
+}
+
+/* By row of GP_GPU: does it run while another event of CLASS runs on the device that works most? Rows of the device come
+ * by start, so that one way finds what began before it, and the way back what began after it. */
+static uint8_t *rows_beside(const struct gp_rule_ctx *c, enum gp_class class)
+{
+    const struct gp_events *gpu = &c->t->events[GP_GPU];
+    const struct gp_view_device *d = &c->v->devices.at[c->device];
+    const uint32_t *rows = c->v->rows + d->first;
+    uint8_t *beside = gp_zalloc(gpu->n + 1);
+    int64_t over = INT64_MIN, next = INT64_MAX;
+    for (size_t i = 0; i < d->n; i++) {
+        int64_t start = gpu->start_ns[rows[i]], end = start + gpu->dur_ns[rows[i]];
+        if (start < over) beside[rows[i]] = 1;
+        if (gp_view_class(c->v, rows[i]) == class && end > over) over = end;
+    }
+    for (size_t i = d->n; i-- > 0;) {
+        int64_t start = gpu->start_ns[rows[i]], end = start + gpu->dur_ns[rows[i]];
+        if (next < end) beside[rows[i]] = 1;
+        if (gp_view_class(c->v, rows[i]) == class) next = start;
+    }
+    return beside;
+}
+
+static struct gp_occupancy occupancy_of(const struct gp_rule_ctx *c, uint32_t item)
+{
+    struct gp_occupancy o;
+    gp_occupancy_of(&o, c->t, &c->t->configs.at[c->items[item].config], c->props);
+    return o;
+}
+
+/* ---- what the shape of a launch costs ---- */
+
+/* At most how much of an item's time its shape costs, ns. */
+typedef int64_t lost_by_shape(const struct gp_rule_ctx *c, uint32_t item);
+
+struct shapes {
+    int64_t count, total_ns, lost_ns;
+    uint32_t worst; /* item; UINT32_MAX none */
+};
+
+/* Items that have the device to themselves, on the device that works most. */
+static struct shapes find_shapes(const struct gp_rule_ctx *c, lost_by_shape *lost, struct gp_suggestion *s)
+{
+    struct shapes sum = {.worst = UINT32_MAX};
+    uint8_t *beside = rows_beside(c, GP_CLASS_COMPUTE);
+    int64_t most = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        uint32_t row = c->p->items.at[i].row;
+        if (c->v->device_of_row[row] != c->device || beside[row]) continue;
+        int64_t ns = computes(c, i) && dur_of(c, i) > SHORT_NS ? lost(c, i) : 0;
+        if (ns <= 0) continue;
+        sum.count++;
+        sum.total_ns += dur_of(c, i);
+        sum.lost_ns += ns;
+        if (ns > most) most = ns, sum.worst = i;
+        if (!s) continue;
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, dur_of(c, i) - ns}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+    }
+    free(beside);
+    return sum;
+}
+
+/* The suggestion with all that needs no words; NULL where too little is lost. */
+static struct gp_suggestion *suggest_shape(struct gp_rule_ctx *c, lost_by_shape *lost, struct shapes *sum)
+{
+    *sum = find_shapes(c, lost, NULL);
+    if (sum->worst == UINT32_MAX || gp_pct(sum->lost_ns, c->busy_ns) < SHAPE_PCT) return NULL;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    find_shapes(c, lost, s);
+    s->operation = gp_rule_item_label(c, sum->worst);
+    s->current_ns = gp_rule_per_step(c, sum->total_ns);
+    s->resource_high_ns = gp_rule_per_step(c, sum->lost_ns);
+    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum->count));
+    gp_rule_evidence_ns(s, "kernels", s->current_ns);
+    gp_rule_evidence_count(s, "blocks", (int64_t)occupancy_of(c, sum->worst).blocks);
+    gp_rule_evidence_count(s, "multiprocessors", c->props->sms);
+    return s;
+}
+
+/* ---- fewer blocks than multiprocessors ---- */
+
+static int64_t lost_to_small_grid(const struct gp_rule_ctx *c, uint32_t item)
+{
+    struct gp_occupancy o = occupancy_of(c, item);
+    if (!c->props || c->props->sms <= 0 || !o.blocks || o.blocks >= (uint64_t)c->props->sms) return 0;
+    int64_t dur = dur_of(c, item);
+    return dur - (int64_t)((double)dur * (double)o.blocks / c->props->sms);
+}
+
+static void ask_small_grid(struct gp_rule_ctx *c)
+{
+    struct shapes sum;
+    struct gp_suggestion *s = suggest_shape(c, lost_to_small_grid, &sum);
+    if (!s) return;
+    s->description =
+        gp_rule_text(c,
+                     "%lld kernels a step, %s, run alone on the device with fewer blocks than its %d "
+                     "multiprocessors; the worst one has %lld",
+                     (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), c->props->sms,
+                     (long long)occupancy_of(c, sum.worst).blocks);
+    s->action = gp_rule_text(
+        c,
+        "larger batches, split-K or split reductions, or independent kernels beside them on other streams");
+    s->formula = gp_rule_text(
+        c, "nothing, up to the share of each kernel's time that idle multiprocessors could have done");
+    s->assumes = gp_rule_text(c, "the work of a block can be split; it is not one long chain of loads");
+    s->check = gp_rule_text(c, "record again and run trace-diff: larger grids, shorter kernels");
+}
+
+const struct gp_rule gp_rule_small_grid = {
+    .name = "small_grid",
+    .type = GP_SUGGEST_PARALLELIZATION,
+    .summary = "kernels with fewer blocks than the device has multiprocessors",
+    .needs = "grids, the device's number of multiprocessors",
+    .threshold = "kernels above 10 us that leave multiprocessors without a block; 5% of the busy time lost",
+    .guard = "kernels beside others; whether they can be split nobody knows: the low end is nothing",
+    .run = ask_small_grid,
+};
+
+/* ---- a last wave that is nearly empty ---- */
+
+/* Blocks that wait for memory finish one by one, and no wave holds the next one up. */
+static bool runs_in_waves(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_config *config = &c->t->configs.at[c->items[item].config];
+    bool clusters = config->has & GP_HAS_CLUSTER &&
+                    (config->cluster[0] > 1 || config->cluster[1] > 1 || config->cluster[2] > 1);
+    return (c->items[item].kind == GP_FRAME_GEMM || c->items[item].kind == GP_FRAME_ATTENTION) && !clusters;
+}
+
+static int64_t lost_to_last_wave(const struct gp_rule_ctx *c, uint32_t item)
+{
+    if (!runs_in_waves(c, item)) return 0;
+    double waves = occupancy_of(c, item).waves;
+    if (waves <= 1 || waves >= WAVES_MOST) return 0;
+    int64_t whole = (int64_t)waves;
+    double filled = waves - (double)whole;
+    if (filled <= 0 || filled >= WAVE_FILLED) return 0;
+    int64_t dur = dur_of(c, item);
+    return dur - (int64_t)((double)dur * waves / (double)(whole + 1));
+}
+
+static void ask_wave_quantisation(struct gp_rule_ctx *c)
+{
+    struct shapes sum;
+    struct gp_suggestion *s = suggest_shape(c, lost_to_last_wave, &sum);
+    if (!s) return;
+    double waves = occupancy_of(c, sum.worst).waves;
+    s->description =
+        gp_rule_text(c,
+                     "%lld products or attention kernels a step, %s, need another wave of blocks that is "
+                     "nearly empty; the worst one runs %.2f waves",
+                     (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), waves);
+    s->action = gp_rule_text(
+        c, "another batch size or tile (max-autotune) whose blocks fill whole waves, or split-K");
+    s->formula = gp_rule_text(
+        c, "nothing, up to the empty part of the waves: waves / whole waves of each kernel's time is left");
+    s->assumes = gp_rule_text(c, "all blocks take the same time");
+    s->check = gp_rule_text(c, "record again and run trace-diff: other grids, shorter products");
+}
+
+const struct gp_rule gp_rule_wave_quantisation = {
+    .name = "wave_quantisation",
+    .type = GP_SUGGEST_PARALLELIZATION,
+    .summary = "products whose last wave of blocks is nearly empty",
+    .needs = "grids, blocks, registers and shared memory, the device's properties",
+    .threshold = "1 to 3 waves, the last one filled below 30%; 5% of the busy time lost",
+    .guard = "clusters; kernels that wait for memory; kernels beside others",
+    .run = ask_wave_quantisation,
+};
+
+/* ---- kernels that communication slows down ---- */
+
+/* A number for the sizes of what the operator of an item was given; 0 where they are not recorded. One kernel with one
+ * grid takes longer for a product that is deeper. */
+static uint64_t sizes_of(const struct gp_rule_ctx *c, uint32_t item)
+{
+    struct gp_arg a;
+    uint64_t hash = 0;
+    if (c->items[item].op == UINT32_MAX) return 0;
+    const char *at = gp_trace_str(c->t, gp_get_extra(&c->t->events[GP_OP], c->items[item].op));
+    while (gp_args_next(&at, &a)) {
+        if (!gp_arg_is(&a, "Input Dims")) continue;
+        for (size_t i = 0; i < a.n; i++) hash = (hash ^ (unsigned char)a.value[i]) * UINT64_C(0x100000001b3);
+        return hash;
+    }
+    return 0;
+}
+
+struct launch {
+    uint32_t config, item;
+    uint64_t sizes;
+    int64_t dur_ns;
+    bool beside; /* communication */
+};
+
+static int compare_launches(const void *a, const void *b)
+{
+    const struct launch *x = a, *y = b;
+    if (x->config != y->config) return x->config < y->config ? -1 : 1;
+    if (x->sizes != y->sizes) return x->sizes < y->sizes ? -1 : 1;
+    if (x->beside != y->beside) return x->beside ? 1 : -1;
+    if (x->dur_ns != y->dur_ns) return x->dur_ns < y->dur_ns ? -1 : 1;
+    return x->item < y->item ? -1 : x->item > y->item;
+}
+
+struct contention {
+    int64_t count, total_ns, excess_ns;
+    int64_t alone_ns, beside_ns, most_ns; /* of the worst kernel: medians, and its excess */
+    uint32_t worst;                       /* item; UINT32_MAX none */
+};
+
+/* N launches of one kernel with one grid, those that run alone first. */
+static void compare_one(const struct launch *at, size_t n, struct contention *sum, struct gp_suggestion *s)
+{
+    size_t alone = 0;
+    int64_t excess = 0;
+    while (alone < n && !at[alone].beside) alone++;
+    if (alone < COMPARED_LEAST || n - alone < COMPARED_LEAST) return;
+    /* Launches that differ alone already do not do the same work. */
+    if ((double)at[alone * 9 / 10].dur_ns >= SLOWER * (double)at[alone / 10].dur_ns) return;
+    int64_t before = at[alone / 2].dur_ns, with = at[alone + (n - alone) / 2].dur_ns;
+    if ((double)with < SLOWER * (double)before) return;
+    for (size_t i = alone; i < n; i++) {
+        if (at[i].dur_ns > before) excess += at[i].dur_ns - before;
+        sum->total_ns += at[i].dur_ns;
+        if (!s) continue;
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, at[i].item,
+                                                at[i].dur_ns < before ? at[i].dur_ns : before}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, at[i].item, 0}));
+    }
+    sum->count += (int64_t)(n - alone);
+    sum->excess_ns += excess;
+    if (sum->worst != UINT32_MAX && excess <= sum->most_ns) return;
+    sum->worst = at[alone].item;
+    sum->alone_ns = before;
+    sum->beside_ns = with;
+    sum->most_ns = excess;
+}
+
+static struct contention find_contention(const struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    struct contention sum = {.worst = UINT32_MAX};
+    struct launch *all = gp_alloc((c->p->items.n + 1) * sizeof *all);
+    uint8_t *computing = rows_beside(c, GP_CLASS_COMPUTE), *talking = rows_beside(c, GP_CLASS_COMMUNICATION);
+    size_t n = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        uint32_t row = c->p->items.at[i].row;
+        if (c->v->device_of_row[row] == c->device && computes(c, i) && !computing[row])
+            all[n++] = (struct launch){c->items[i].config, i, sizes_of(c, i), dur_of(c, i), talking[row]};
+    }
+    if (n) qsort(all, n, sizeof *all, compare_launches);
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from; to < n && all[to].config == all[from].config && all[to].sizes == all[from].sizes;)
+            to++;
+        compare_one(all + from, to - from, &sum, s);
+    }
+    free(all);
+    free(computing);
+    free(talking);
+    return sum;
+}
+
+static void ask_contention(struct gp_rule_ctx *c)
+{
+    struct contention sum = find_contention(c, NULL);
+    if (sum.worst == UINT32_MAX || gp_pct(sum.excess_ns, c->busy_ns) < CONTENTION_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    find_contention(c, s);
+    s->operation = gp_rule_item_label(c, sum.worst);
+    s->current_ns = gp_rule_per_step(c, sum.total_ns);
+    s->resource_high_ns = gp_rule_per_step(c, sum.excess_ns);
+    s->description = gp_rule_text(
+        c,
+        "%lld kernels a step are slower while the device communicates, by %s in all; the worst one "
+        "takes %s instead of %s",
+        (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->resource_high_ns),
+        gp_rule_ns(c, sum.beside_ns), gp_rule_ns(c, sum.alone_ns));
+    s->action = gp_rule_text(
+        c, "let communication take fewer multiprocessors (NCCL_MAX_CTAS, copy engines), or run it beside "
+           "kernels that need less");
+    s->formula = gp_rule_text(c, "nothing, up to the median time of the same launch without communication");
+    s->assumes = gp_rule_text(c, "the launches do the same work, as their grids say; communication that "
+                                 "takes less of the device is still fast "
+                                 "enough");
+    s->check = gp_rule_text(c, "record again and run trace-diff: these kernels are faster");
+    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
+    gp_rule_evidence_ns(s, "median_alone", sum.alone_ns);
+    gp_rule_evidence_ns(s, "median_beside", sum.beside_ns);
+}
+
+const struct gp_rule gp_rule_contention = {
+    .name = "contention",
+    .type = GP_SUGGEST_COMMUNICATION,
+    .summary = "kernels that are slower while the device communicates",
+    .needs = "kernel names and grids",
+    .threshold =
+        "a fifth slower than the same kernel with the same grid alone, five of each; 1% of the busy time",
+    .guard = "kernels whose time differs alone already; other sizes, where operators record them; less "
+             "communication may "
+             "take longer: the low end is nothing",
+    .run = ask_contention,
+};
