@@ -13,6 +13,7 @@
 #ifndef GP_ANALYZE_RULES_H
 #define GP_ANALYZE_RULES_H
 
+#include "analyze/chains.h"
 #include "analyze/plan.h"
 #include "analyze/suggest.h"
 
@@ -41,6 +42,7 @@ struct gp_rule_ctx {
     const struct gp_plan *p;
     struct gp_rule_item *items;    /* by item of the plan */
     struct gp_rule_call *calls;    /* by call of the plan */
+    const struct gp_chains *chains;
     const struct gp_device *props; /* of the device; NULL unknown */
     size_t n_steps;
     int64_t plan_ns;        /* length of all steps as recorded */

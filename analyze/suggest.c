@@ -485,8 +485,12 @@ static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const st
     tell_step(&c);
     tell_regime(&c);
     note_capture(&c);
+    struct gp_chains chains = {0};
+    gp_chains_find(&chains, &c);
+    c.chains = &chains;
     ask_rules(&c);
     value_all(&c);
+    gp_chains_release(&chains);
     free(c.items);
     free(c.calls);
     free(c.launches_here);

@@ -1,0 +1,32 @@
+/* pointwise.h -- how many elements and bytes an elementwise kernel of PyTorch moves, told by its name and its grid alone:
+ * no shapes are needed. Knows the kernels whose names say how many operands they have; of others it says nothing. Knows
+ * nothing of traces, times or rules.
+ *
+ *     struct gp_pointwise p;
+ *     if (gp_pointwise_of(&p, "void at::native::vectorized_elementwise_kernel<4, ...", 1024))
+ *         use(p.elements, p.inputs * p.in_size, p.out_size);
+ */
+#ifndef GP_ANALYZE_POINTWISE_H
+#define GP_ANALYZE_POINTWISE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The longest operand: what broadcasts is smaller than that, and read from the cache. */
+struct gp_pointwise {
+    int64_t elements;           /* at most; less than a block's too many */
+    uint32_t inputs;            /* 0: it fills */
+    uint32_t in_size, out_size; /* bytes of an element */
+};
+
+/* NAME is demangled, BLOCKS the size of the grid. False, and P zeroed, for kernels that are not known. */
+bool gp_pointwise_of(struct gp_pointwise *p, const char *name, uint32_t blocks);
+
+/* Of a plain name: does the kernel fill with a value; copy; copy into another type; copy between other orders of
+ * elements, or join tensors? */
+bool gp_pointwise_fills(const char *name);
+bool gp_pointwise_copies(const char *name);
+bool gp_pointwise_casts(const char *name);
+bool gp_pointwise_reorders(const char *name);
+
+#endif
