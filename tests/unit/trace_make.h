@@ -73,4 +73,21 @@ static inline size_t mk_kernel(struct gp_trace *t, uint32_t track, int64_t start
     return mk_gpu(t, track, start, end, GP_KERNEL, name, corr);
 }
 
+/* A kernel with a grid of BLOCKS in one dimension. */
+static inline size_t mk_grid(struct gp_trace *t, uint32_t track, int64_t start, int64_t end, const char *name,
+                             uint32_t blocks, uint64_t corr)
+{
+    struct gp_config c;
+    memset(&c, 0, sizeof c);
+    c.kind = GP_KERNEL;
+    c.name = mk_name(t, name);
+    c.grid[0] = blocks;
+    c.grid[1] = c.grid[2] = 1;
+    struct gp_events *gpu = &t->events[GP_GPU];
+    size_t row = gp_events_add(gpu, start, end - start, track, c.name);
+    gp_set_config(gpu, row, gp_trace_config(t, &c));
+    gp_set_corr(gpu, row, corr);
+    return row;
+}
+
 #endif

@@ -1,0 +1,158 @@
+/* program_make.h -- programs for the tests of rules: steps that are written call by call, and what trace-suggest's rules
+ * say of ten of them.
+ *
+ *     static void step(struct program *p) { host(p, 30 * US), kernel(p, "gemm", 10 * US); }
+ *     speaks(step, "compile", 90 * US, 102 * US);
+ */
+#ifndef GP_TESTS_PROGRAM_MAKE_H
+#define GP_TESTS_PROGRAM_MAKE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyze/suggest.h"
+#include "tests/unit/trace_make.h"
+
+/* A program that is written call by call: the host's clock moves on, a kernel starts 7 us after its call or when the one
+ * before it is over. */
+struct program {
+    struct gp_trace t;
+    uint32_t main, stream;
+    int64_t now, gpu_free;
+    uint64_t corr;
+    int steps;
+    struct gp_suggest s;
+};
+
+enum { US = 1000, MS = 1000000 };
+
+static inline void begin(struct program *p)
+{
+    memset(p, 0, sizeof *p);
+    gp_trace_init(&p->t, GP_NEED_ALL);
+    uint32_t process = mk_process(&p->t, 1, 0);
+    p->main = mk_thread(&p->t, process, 100);
+    p->stream = mk_stream(&p->t, process, 0, 7);
+}
+
+static inline void host(struct program *p, int64_t ns)
+{
+    p->now += ns;
+}
+
+static inline int64_t enqueue(struct program *p, int64_t dur, enum gp_gpu_kind kind, const char *name,
+                              int64_t bytes)
+{
+    int64_t start = p->now + 7 * US;
+    if (start < p->gpu_free + 1 * US) start = p->gpu_free + 1 * US;
+    size_t row = mk_gpu(&p->t, p->stream, start, start + dur, kind, name, p->corr);
+    if (bytes) gp_set_bytes(&p->t.events[GP_GPU], row, bytes);
+    p->gpu_free = start + dur;
+    return p->gpu_free;
+}
+
+static inline void kernel(struct program *p, const char *name, int64_t dur)
+{
+    p->corr++;
+    enqueue(p, dur, GP_KERNEL, name, 0);
+    mk_call(&p->t, p->main, p->now, p->now + 4 * US, "cudaLaunchKernel", p->corr);
+    host(p, 4 * US);
+}
+
+/* The same with a grid of BLOCKS. */
+static inline void kernel_of(struct program *p, const char *name, uint32_t blocks, int64_t dur)
+{
+    int64_t start = p->now + 7 * US;
+    if (start < p->gpu_free + 1 * US) start = p->gpu_free + 1 * US;
+    mk_grid(&p->t, p->stream, start, start + dur, name, blocks, ++p->corr);
+    p->gpu_free = start + dur;
+    mk_call(&p->t, p->main, p->now, p->now + 4 * US, "cudaLaunchKernel", p->corr);
+    host(p, 4 * US);
+}
+
+/* The call returns at once, or when the copy is over. */
+static inline void copy(struct program *p, const char *name, int64_t dur, int64_t bytes, bool blocks)
+{
+    p->corr++;
+    int64_t over = enqueue(p, dur, GP_MEMCPY, name, bytes);
+    int64_t back = blocks ? over + 3 * US : p->now + 5 * US;
+    mk_call(&p->t, p->main, p->now, back, "cudaMemcpyAsync", p->corr);
+    p->now = back;
+}
+
+static inline void wait(struct program *p, const char *name)
+{
+    int64_t back = p->gpu_free + 3 * US > p->now + 2 * US ? p->gpu_free + 3 * US : p->now + 2 * US;
+    mk_call(&p->t, p->main, p->now, back, name, ++p->corr);
+    p->now = back;
+}
+
+static inline void call(struct program *p, const char *name, int64_t dur)
+{
+    mk_call(&p->t, p->main, p->now, p->now + dur, name, ++p->corr);
+    host(p, dur);
+}
+
+/* Ten steps, each written by STEP. */
+static inline void run(struct program *p, void (*step)(struct program *))
+{
+    begin(p);
+    for (p->steps = 0; p->steps < 10; p->steps++) {
+        char name[32];
+        int64_t from = p->now;
+        snprintf(name, sizeof name, "ProfilerStep#%d", p->steps);
+        step(p);
+        mk_host(&p->t, GP_RANGE, p->main, from, p->now, name);
+    }
+    struct gp_err err;
+    gp_trace_finish(&p->t);
+    gp_suggest_init(&p->s, NULL);
+    assert_int_equal(gp_suggest_run(&p->s, &p->t, &err), 0);
+    assert_true(p->s.step.found);
+    assert_true(p->s.step.trusted);
+}
+
+static inline void end(struct program *p)
+{
+    gp_suggest_release(&p->s);
+    gp_trace_release(&p->t);
+}
+
+static inline const struct gp_suggestion *said(const struct program *p, const char *rule)
+{
+    assert_non_null(gp_rule_find(rule));
+    for (size_t i = 0; i < p->s.suggestions.n; i++)
+        if (!strcmp(p->s.suggestions.at[i].rule->name, rule)) return &p->s.suggestions.at[i];
+    return NULL;
+}
+
+/* STEP makes RULE say that LOW to HIGH ns of each step are saved; the model's own 5 % on both sides are added here. */
+static inline void speaks(void (*step)(struct program *), const char *rule, int64_t low, int64_t high)
+{
+    struct program p;
+    run(&p, step);
+    const struct gp_suggestion *s = said(&p, rule);
+    assert_non_null(s);
+    assert_in_range(s->saving_low_ns, low ? low * 95 / 100 - 200 : 0, low * 95 / 100 + 200);
+    assert_in_range(s->saving_high_ns, high * 105 / 100 - 200, high * 105 / 100 + 200);
+    assert_true(s->saving_low_ns <= s->saving_high_ns && s->saving_high_ns <= s->ceiling_ns * 106 / 100);
+    assert_true(*gp_suggest_str(&p.s, s->description) && *gp_suggest_str(&p.s, s->action) &&
+                *gp_suggest_str(&p.s, s->formula) && *gp_suggest_str(&p.s, s->check));
+    assert_true(s->evidence.n > 0);
+    end(&p);
+}
+
+static inline void is_silent(void (*step)(struct program *), const char *rule)
+{
+    struct program p;
+    run(&p, step);
+    assert_null(said(&p, rule));
+    end(&p);
+}
+
+#endif
