@@ -14,7 +14,9 @@
     /* rules_kernel.c */ X(tensor_cores) X(attention) X(optimizer)                                            \
     /* rules_shape.c */ X(small_grid) X(wave_quantisation) X(contention)                                   \
     /* rules_comm.c */ X(exposed_communication) X(small_collectives)                              \
-    /* rules_fusion.c */ X(fusion) X(epilogue) X(cast_churn) X(layout_churn) X(zero_fill)
+    /* rules_fusion.c */ X(fusion) X(epilogue) X(cast_churn) X(layout_churn) X(zero_fill)                    \
+    /* rules_seed.c, the last one looks at what the others said */ X(batching) X(routing) X(caching)           \
+    X(memory_peak) X(data_parallel) X(low_utilisation)
 /* clang-format on */
 
 #define X(rule) extern const struct gp_rule gp_rule_##rule;

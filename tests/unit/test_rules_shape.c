@@ -298,12 +298,257 @@ static void communication_slows_kernels_down(void **state)
     is_silent(other_sizes_beside, "contention");
 }
 
+// ---- batching ----
+
+static void row_of(struct program *p, int n, uint32_t blocks, bool between)
+{
+    for (int i = 0; i < n; i++) {
+        kernel(p, GEMM, blocks, 50 * US);
+        if (between) kernel(p, ELEMENTWISE, 100000, 5 * US);
+    }
+    kernel(p, ELEMENTWISE, 100000, 500 * US);
+}
+
+static void twelve_in_a_row(struct program *p)
+{
+    row_of(p, 12, 33, false);
+}
+
+static void nine_in_a_row(struct program *p)
+{
+    row_of(p, 9, 33, false);
+}
+
+static void twelve_with_others_between(struct program *p)
+{
+    row_of(p, 12, 33, true);
+}
+
+static void twelve_that_fill_the_device(struct program *p)
+{
+    row_of(p, 12, 264, false);
+}
+
+static void equal_kernels_in_a_row_are_one_launch(void **state)
+{
+    (void)state;
+    // 264 blocks fill the device (see above): a launch of 33 takes an eighth of it, and the 600 us of twelve 75 us
+    // together. Eleven gaps of 1 us go as well.
+    speaks(twelve_in_a_row, "batching", 525 * US + 11 * US);
+    is_silent(nine_in_a_row, "batching");
+    is_silent(twelve_with_others_between, "batching");
+    is_silent(twelve_that_fill_the_device, "batching");
+}
+
+// ---- routing ----
+
+static void operator_on_the_cpu(struct program *p, const char *name, int64_t dur, uint32_t thread, bool calls)
+{
+    mk_host(&p->t, GP_OP, thread, p->now, p->now + dur, name);
+    if (calls)
+        mk_call(&p->t, p->main, p->now + dur / 2, p->now + dur / 2 + 1 * US, "cudaStreamIsCapturing",
+                ++p->corr);
+    host(p, dur), kernel(p, GEMM, 100000, 1 * MS);
+    wait(p);
+}
+
+static void long_operator(struct program *p)
+{
+    operator_on_the_cpu(p, "torchvision::nms", 12 * MS, p->main, false);
+}
+
+static void shorter_operator(struct program *p)
+{
+    operator_on_the_cpu(p, "torchvision::nms", 9900 * US, p->main, false);
+}
+
+static void operator_that_calls(struct program *p)
+{
+    operator_on_the_cpu(p, "torchvision::nms", 12 * MS, p->main, true);
+}
+
+static void loader(struct program *p)
+{
+    operator_on_the_cpu(p, "enumerate(DataLoader)::__next__", 12 * MS, p->main, false);
+}
+
+static void operator_of_another_thread(struct program *p)
+{
+    operator_on_the_cpu(p, "torchvision::nms", 12 * MS, mk_thread(&p->t, 0, 200), false);
+}
+
+static void short_kernels(struct program *p)
+{
+    for (int i = 0; i < 20; i++) {
+        int64_t from = p->now;
+        host(p, 5 * US), kernel(p, ELEMENTWISE, 100000, 10 * US);
+        mk_host(&p->t, GP_OP, p->main, from, p->now, "aten::add");
+    }
+}
+
+static void long_work_of_the_cpu_may_move(void **state)
+{
+    (void)state;
+    speaks(long_operator, "routing", 12 * MS);
+    is_silent(shorter_operator, "routing");
+    is_silent(operator_that_calls, "routing");
+    is_silent(loader, "routing");
+    is_silent(operator_of_another_thread, "routing");
+    is_silent(short_kernels, "routing"); // all below 1 ms
+}
+
+// ---- caching ----
+
+static void constants(struct program *p, int n, const char *name, bool equal)
+{
+    for (int i = 0; i < n; i++) {
+        char args[64];
+        int64_t from = p->now;
+        host(p, 10 * US), kernel(p, "void elementwise_kernel_with_index<int>()", 1, 2 * US);
+        size_t row = mk_host(&p->t, GP_OP, p->main, from, p->now, name);
+        snprintf(args, sizeof args, "{\"Concrete Inputs\": [\"%d\", \"4\"]}", equal ? 128 : 128 + i);
+        gp_set_extra(&p->t.events[GP_OP], row, mk_name(&p->t, args));
+    }
+    host(p, 10 * US), kernel(p, GEMM, 100000, 500 * US);
+    wait(p);
+}
+
+static void many_constants(struct program *p)
+{
+    constants(p, 120, "aten::arange", true);
+}
+
+static void fewer_constants(struct program *p)
+{
+    constants(p, 99, "aten::arange", true);
+}
+
+static void different_constants(struct program *p)
+{
+    constants(p, 120, "aten::arange", false);
+}
+
+static void sums_of_tensors(struct program *p)
+{
+    constants(p, 120, "aten::add", true);
+}
+
+static void constants_are_made_once(void **state)
+{
+    (void)state;
+    speaks(many_constants, "caching", 119 * 14 * US); // the host's time for all but one; the GPU waits for it
+    is_silent(fewer_constants, "caching");
+    is_silent(different_constants, "caching");
+    is_silent(sums_of_tensors, "caching");
+}
+
+// ---- memory_peak ----
+
+static void allocate(struct program *p, int64_t total, const char *args)
+{
+    struct gp_events *m = &p->t.events[GP_MEMORY];
+    size_t row = gp_events_add(m, p->now, 0, p->main, mk_name(&p->t, "[memory]"));
+    gp_set_bytes(m, row, 1000);
+    gp_set_total(m, row, total);
+    gp_set_reserved(m, row, total + 1000000);
+    gp_set_extra(m, row, mk_name(&p->t, args));
+    host(p, 5 * US), kernel(p, GEMM, 100000, 100 * US);
+}
+
+static void nearly_full(struct program *p)
+{
+    allocate(p, 901000000, "{\"Device Type\": 1}");
+}
+
+static void not_so_full(struct program *p)
+{
+    allocate(p, 900000000, "{\"Device Type\": 1}");
+}
+
+static void full_of_the_host(struct program *p)
+{
+    allocate(p, 999000000, "{\"Device Type\": 0}");
+}
+
+static void a_full_memory_is_told_without_a_time(void **state)
+{
+    (void)state;
+    speaks(nearly_full, "memory_peak", 0); // of 1 GB
+    is_silent(not_so_full, "memory_peak");
+    is_silent(full_of_the_host, "memory_peak");
+}
+
+// ---- data_parallel ----
+
+static void forward(struct program *p, const char *name)
+{
+    int64_t from = p->now;
+    host(p, 5 * US), kernel(p, GEMM, 100000, 100 * US);
+    mk_host(&p->t, GP_RANGE, p->main, from, p->now, name);
+}
+
+static void one_process(struct program *p)
+{
+    forward(p, "DataParallel.forward");
+}
+
+static void many_processes(struct program *p)
+{
+    forward(p, "DistributedDataParallel.forward");
+}
+
+static void one_process_for_all_devices_is_told(void **state)
+{
+    (void)state;
+    speaks(one_process, "data_parallel", 0);
+    is_silent(many_processes, "data_parallel");
+}
+
+// ---- low_utilisation ----
+
+static void busy_for(struct program *p, int64_t idle, int64_t busy)
+{
+    mk_host(&p->t, GP_OP, p->main, p->now, p->now + idle, "mylib::work");
+    host(p, idle), kernel(p, p->steps % 2 ? GEMM : GEMM "_2", 100000, busy);
+}
+
+static void hardly_busy(struct program *p)
+{
+    busy_for(p, 900 * US, 100 * US);
+}
+
+static void busy_enough(struct program *p)
+{
+    busy_for(p, 500 * US, 300 * US);
+}
+
+static void hardly_busy_for_a_known_reason(struct program *p)
+{
+    mk_host(&p->t, GP_RANGE, p->main, p->now, p->now + 900 * US, "enumerate(DataLoader)#_Iter.__next__");
+    host(p, 900 * US), kernel(p, GEMM, 100000, 100 * US);
+}
+
+static void an_idle_device_is_told_with_its_largest_cause(void **state)
+{
+    (void)state;
+    // A step takes 904 us of the host: half of 900 us less, at most.
+    speaks(hardly_busy, "low_utilisation", 450 * US);
+    is_silent(busy_enough, "low_utilisation");
+    is_silent(hardly_busy_for_a_known_reason, "low_utilisation");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_grid_below_the_device_leaves_it_idle),
         cmocka_unit_test(a_last_wave_is_nearly_empty),
         cmocka_unit_test(communication_slows_kernels_down),
+        cmocka_unit_test(equal_kernels_in_a_row_are_one_launch),
+        cmocka_unit_test(long_work_of_the_cpu_may_move),
+        cmocka_unit_test(constants_are_made_once),
+        cmocka_unit_test(a_full_memory_is_told_without_a_time),
+        cmocka_unit_test(one_process_for_all_devices_is_told),
+        cmocka_unit_test(an_idle_device_is_told_with_its_largest_cause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
