@@ -24,6 +24,12 @@ const char *gp_regime_text(enum gp_regime r)
     return texts[r];
 }
 
+enum gp_regime gp_regime_classic(enum gp_regime r)
+{
+    if (r == GP_REGIME_TRANSFER || r == GP_REGIME_COMMUNICATION) return GP_REGIME_MEMORY;
+    return r == GP_REGIME_MEMORY || r == GP_REGIME_COMPUTE ? r : GP_REGIME_OVERHEAD;
+}
+
 enum gp_regime gp_regime_of_kernel(uint32_t kind, int64_t dur_ns, int64_t empty_ns)
 {
     enum gp_class class = gp_class_of((enum gp_frame_kind)kind);

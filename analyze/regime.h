@@ -29,6 +29,8 @@ enum gp_regime {
 };
 const char *gp_regime_name(enum gp_regime r);
 const char *gp_regime_text(enum gp_regime r);
+/* The classic three: what is too short is overhead, what is moved is memory, and what nobody knows is overhead, too. */
+enum gp_regime gp_regime_classic(enum gp_regime r);
 
 /* Of a GPU event of KIND (enum gp_frame_kind) that takes DUR, where an empty kernel takes EMPTY. All ns. */
 enum gp_regime gp_regime_of_kernel(uint32_t kind, int64_t dur_ns, int64_t empty_ns);

@@ -9,6 +9,7 @@
 #include "formats/base/input.h"
 #include "formats/base/output.h"
 #include "formats/reader.h"
+#include "render/suggest_html.h"
 #include "render/suggest_json.h"
 #include "render/suggest_text.h"
 
@@ -44,7 +45,7 @@ static const struct gp_option options[] = {
      offsetof(struct opts, top)},
     {0, "allow-empty", NULL, "a trace without GPU events is no error", GP_OPT_FLAG,
      offsetof(struct opts, allow_empty)},
-    GP_OPTIONS_COMMON("text|json", "text"),
+    GP_OPTIONS_COMMON("text|json|html", "text"),
     {0},
 };
 
@@ -127,15 +128,47 @@ static int put_file(const char *path, const struct gp_buf *b, struct gp_err *err
     return gp_output_close(out, true, err);
 }
 
+static void write_json(const struct job *j, struct gp_buf *b)
+{
+    gp_suggest_json_write(b, &j->suggest,
+                          &(struct gp_suggest_json_opts){.version = GP_VERSION,
+                                                         .top = (size_t)j->opts->top,
+                                                         .three_regimes = j->opts->three_regimes});
+}
+
+/* The options that the answer depends on, as typed. */
+static void put_options(const struct opts *o, struct gp_buf *b)
+{
+    for (size_t i = 0; i < o->rules.n; i++) gp_buf_printf(b, " --rule %s", o->rules.at[i]);
+    if (o->min_saving_ns) gp_buf_printf(b, " --min-saving %lldns", (long long)o->min_saving_ns);
+    if (o->step_marker) gp_buf_printf(b, " --step-marker %s", o->step_marker);
+    if (o->classes) gp_buf_printf(b, " --classes %s", o->classes);
+    if (o->three_regimes) gp_buf_puts(b, " --three-regimes");
+    if (o->top != TOP) gp_buf_printf(b, " --top %llu", (unsigned long long)o->top);
+}
+
+static void write_page(const struct job *j, struct gp_buf *b)
+{
+    struct gp_buf json = {0}, typed = {0};
+    const char *slash = strrchr(j->path, '/'), *name = slash && slash[1] ? slash + 1 : j->path;
+    write_json(j, &json);
+    put_options(j->opts, &typed);
+    gp_suggest_html_write(b, &j->suggest,
+                          &(struct gp_suggest_html_opts){.input = strcmp(name, "-") != 0 ? name : NULL,
+                                                         .options = gp_buf_str(&typed),
+                                                         .three_regimes = j->opts->three_regimes,
+                                                         .json = json.data,
+                                                         .json_n = json.n});
+    gp_buf_release(&json);
+    gp_buf_release(&typed);
+}
+
 static int write_answer(const struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
     struct gp_buf b = {0};
-    if (!strcmp(o->common.format, "json"))
-        gp_suggest_json_write(&b, &j->suggest,
-                              &(struct gp_suggest_json_opts){.version = GP_VERSION,
-                                                             .top = (size_t)o->top,
-                                                             .three_regimes = o->three_regimes});
+    if (!strcmp(o->common.format, "json")) write_json(j, &b);
+    else if (!strcmp(o->common.format, "html")) write_page(j, &b);
     else
         gp_suggest_text_write(&b, &j->suggest,
                               &(struct gp_suggest_text_opts){
@@ -196,6 +229,7 @@ int main(int argc, char **argv)
         .operands = "[FILE]",
         .example = "trace-suggest trace.json.gz\n"
                    "gpuprof-collect ./app | trace-suggest -v\n"
+                   "trace-suggest -f html -o suggestions.html app.trace\n"
                    "trace-suggest --rule cuda_graph --expect graph.json before.trace\n",
         .options = options,
         .max_operands = 1,

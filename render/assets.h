@@ -18,6 +18,7 @@ extern const struct gp_asset gp_asset_change_css, gp_asset_change_svg_css; /* of
 extern const struct gp_asset gp_asset_shell_css, gp_asset_shell_js;        /* of every page */
 extern const struct gp_asset gp_asset_report_css, gp_asset_report_js;
 extern const struct gp_asset gp_asset_flame_page_css, gp_asset_flame_page_js; /* of a flame graph's page */
+extern const struct gp_asset gp_asset_suggest_css;                            /* of cards of suggestions */
 extern const struct gp_asset gp_asset_timeline_css, gp_asset_timeline_js;
 
 #endif

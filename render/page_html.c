@@ -6,6 +6,8 @@
 
 const struct gp_page_parts gp_page_report = {&gp_asset_report_css, &gp_asset_report_js, NULL};
 const struct gp_page_parts gp_page_diff = {&gp_asset_report_css, &gp_asset_report_js, &gp_asset_change_css};
+const struct gp_page_parts gp_page_suggest = {&gp_asset_report_css, &gp_asset_report_js,
+                                              &gp_asset_suggest_css};
 
 /* Nothing is ever loaded, and no script runs but ours, whatever a name might try. */
 static void put_policy(struct gp_buf *out, const struct gp_page_parts *parts)

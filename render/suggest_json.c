@@ -87,12 +87,9 @@ static void put_step(struct gp_doc *d, const struct gp_suggest *s)
     gp_doc_end(d, '}');
 }
 
-/* The classic three: what is too short is overhead, what is moved is memory, and what nobody knows is overhead, too. */
 static enum gp_regime folded(enum gp_regime r, bool fold)
 {
-    if (!fold) return r;
-    if (r == GP_REGIME_TRANSFER || r == GP_REGIME_COMMUNICATION) return GP_REGIME_MEMORY;
-    return r == GP_REGIME_MEMORY || r == GP_REGIME_COMPUTE ? r : GP_REGIME_OVERHEAD;
+    return fold ? gp_regime_classic(r) : r;
 }
 
 static void put_regime(struct gp_doc *d, const struct gp_suggest *s, const struct gp_suggest_json_opts *o)

@@ -76,7 +76,7 @@ static void tell_step(struct gp_report *r, const struct gp_suggest *s)
     gp_buf_release(&b);
 }
 
-static size_t worth_doing(const struct gp_suggest *s)
+size_t gp_suggest_worth(const struct gp_suggest *s)
 {
     size_t n = 0;
     while (n < s->suggestions.n && s->suggestions.at[n].priority != GP_PRIORITY_NONE) n++;
@@ -85,7 +85,7 @@ static size_t worth_doing(const struct gp_suggest *s)
 
 static void tell_joint(struct gp_report *r, const struct gp_suggest *s)
 {
-    size_t n = worth_doing(s);
+    size_t n = gp_suggest_worth(s);
     struct gp_buf b = {0};
     if (!s->step.trusted) return;
     if (!n) {
@@ -160,7 +160,7 @@ static void put_suggestion(struct gp_buf *b, const struct gp_suggest *s, size_t 
 /* What takes time but would not shorten the step, or is not known to. */
 static void put_rest(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_text_opts *o)
 {
-    size_t n = worth_doing(s);
+    size_t n = gp_suggest_worth(s);
     if (n == s->suggestions.n) return;
     gp_buf_puts(b, s->step.trusted ? "\nWould not make it shorter\n"
                                    : "\nSeen; what it would save is not known\n");
@@ -181,6 +181,6 @@ void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s, const s
     gp_suggest_tell(&r, s);
     gp_report_text_write(b, &r, &to);
     gp_report_release(&r);
-    for (size_t i = 0; i < worth_doing(s); i++) put_suggestion(b, s, i, o);
+    for (size_t i = 0; i < gp_suggest_worth(s); i++) put_suggestion(b, s, i, o);
     put_rest(b, s, o);
 }

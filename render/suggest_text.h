@@ -21,6 +21,8 @@ void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s,
 /* The sentences that come first: the step, its regime, what all suggestions save together; and what is wrong with the
  * input and the recording. */
 void gp_suggest_tell(struct gp_report *r, const struct gp_suggest *s);
+/* How many suggestions would save something; they come before the others. */
+size_t gp_suggest_worth(const struct gp_suggest *s);
 /* "saves 0.79 to 1.22 ms of 3.96 ms a step (1.25x to 1.44x)" */
 void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one);
 

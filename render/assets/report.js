@@ -161,7 +161,7 @@ function jsonButton() {
 }
 // ---- search: rows of all tables, and findings ----
 
-const targets = [...document.querySelectorAll(".findings li, .table tbody tr")];
+const targets = [...document.querySelectorAll(".findings li, .card, .table tbody tr")];
 let hits = [], at = -1;
 
 function find(pattern) {

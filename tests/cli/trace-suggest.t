@@ -77,4 +77,14 @@ test_expect_success 'piped, compressed and ours: the same' '
     test_cmp c d
 '
 
+test_expect_success '-f html is one page that needs nothing, with the answer for programs in it' '
+    trace-suggest -f html "$pairs/decode.trace" >page && head -n 1 page | grep "^<!DOCTYPE html>" && tail -n 1 page | grep "</html>" &&
+    ! grep -E "(src|href)=.?(https?:|//)" page &&
+    sed -n "s/.*<script type=.application\/json. id=.gpuprof-answer.>//p" page | wc -l | grep -x 1 &&
+    sed -n "/id=.gpuprof-answer.>/,/<\/script>/p" page | sed "s/.*gpuprof-answer.>//; s/<\/script>.*//" >embedded &&
+    trace-suggest -f json "$pairs/decode.trace" >answer && jq -S . embedded >a && jq -S . answer >b && test_cmp a b &&
+    trace-suggest -f html --threads 1 "$pairs/decode.trace" >again && cmp page again &&
+    echo "[]" | trace-suggest -q --allow-empty -f html >empty && grep "</html>" empty
+'
+
 test_done

@@ -1,0 +1,111 @@
+// suggest.js -- the page of trace-suggest in a real browser, as TAP. usage: node suggest.js DIRECTORY
+// The directory holds what tests/browser/suggest.t made.
+"use strict";
+const fs = require("node:fs"), path = require("node:path");
+const { open } = require("./page.js");
+const { contrasts } = require("./look.js");
+
+const where = path.resolve(process.argv[2]);
+let number = 0, failed = 0;
+
+function ok(yes, what, why = "") {
+  console.log((yes ? "ok " : "not ok ") + ++number + " - " + what);
+  if (yes) return;
+  failed++;
+  console.log("# " + why);
+}
+const is = (got, expected, what) => ok(got === expected, what, `got ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
+
+async function withPage(name, options, run) {
+  const page = await open("file://" + path.join(where, name), { width: 1280, height: 800, ...options });
+  try {
+    await page.call("Log.enable");
+    await run(page);
+    is(JSON.stringify(page.problems().map((e) => e.method)), "[]", `${name}: no exception and no dialog`);
+    const said = page.events.filter((e) => e.method === "Log.entryAdded" || e.method === "Runtime.consoleAPICalled");
+    is(JSON.stringify(said.map((e) => e.params.entry?.text || e.params.type)), "[]", `${name}: the console is silent`);
+    if (options.scripts !== false) is(await page.eval("performance.getEntriesByType('resource').length"), 0, `${name}: nothing is loaded`);
+  } finally {
+    await page.close();
+  }
+}
+
+// What the picture of a card shows, in percent of the step: at least, at most, ceiling.
+const drawn = `[...document.querySelectorAll(".card")].map((card) => {
+  const box = card.querySelector(".bar .whole").getBoundingClientRect(), at = (e, side) => e ? 100 * (e.getBoundingClientRect()[side] - box.left) / box.width : 0;
+  const sure = card.querySelector(".bar .k-sure"), perhaps = card.querySelector(".bar .k-perhaps"), ceiling = card.querySelector(".bar .ceiling");
+  return [at(sure, "right"), at(perhaps || sure, "right"), at(ceiling, "left")]; })`;
+
+async function cards(page, name) {
+  const answer = JSON.parse(fs.readFileSync(path.join(where, name + ".json"), "utf8"));
+  const shown = await page.eval(drawn), step = answer.step.step_ns;
+  is(shown.length, answer.suggestions.length, `${name}: a card for each suggestion`);
+  answer.suggestions.forEach((s, i) => {
+    const expected = [s.saving_low_ns, s.saving_high_ns, s.ceiling_ns].map((ns) => Math.min(100, 100 * ns / step));
+    ok(expected.every((v, k) => Math.abs(v - shown[i][k]) < .3), `${name}: ${s.rule} is drawn to scale`, `${shown[i]}; expected ${expected}`);
+  });
+  is(await page.eval("[...document.querySelectorAll('.card .priority')].map((e) => e.textContent).join()"),
+    answer.suggestions.map((s) => s.priority).join(), `${name}: with its priority, in the same order`);
+  is(await page.eval("document.querySelectorAll('#rest .findings li').length"), answer.not_worth_it.length, `${name}: and what would not help`);
+  is(await page.eval("JSON.stringify(JSON.parse(document.getElementById('gpuprof-answer').textContent))"), JSON.stringify(answer),
+    `${name}: the answer for programs is the same`);
+}
+
+// The parts of the step's bar lie side by side from one end to the other.
+const gaps = `(() => {
+  const all = [...document.querySelectorAll(".step .bar rect")].map((e) => e.getBoundingClientRect());
+  const bar = document.querySelector(".step .bar").getBoundingClientRect();
+  return Math.max(Math.abs(all[0].left - bar.left), Math.abs(all.at(-1).right - bar.right), ...all.slice(1).map((b, i) => Math.abs(b.left - all[i].right))); })()`;
+
+async function names(page) {
+  is(await page.eval("document.querySelector('main > .verdict').previousElementSibling.tagName"), "HEADER", "the verdict comes first");
+  is(await page.eval("document.querySelectorAll('img').length"), 0, "no name became an element");
+  ok(await page.eval("document.querySelector('#kernels').textContent.includes('onerror=alert(2)')"), "it is shown as it is");
+  const order = (id) => page.eval(`(() => { const at = [...document.querySelectorAll('#kernels th')].findIndex((th) => th.dataset.id === '${id}');
+    document.querySelectorAll('#kernels th')[at].querySelector('button').click();
+    return [...document.querySelectorAll('#kernels tbody tr')].map((r) => Number(r.cells[at].dataset.v)).join(); })()`);
+  is(await order("mean_ns"), [18, 17, 16, 15, 14, 13, 12, 11, 10].map((us) => us * 1000).join(), "the table sorts by the mean, longest first");
+  is(await order("mean_ns"), [10, 11, 12, 13, 14, 15, 16, 17, 18].map((us) => us * 1000).join(), "and back");
+  await page.eval(`(() => { const f = document.querySelector('#kernels .tools input'); f.value = 'kernel_3'; f.dispatchEvent(new Event('input')); })()`);
+  is(await page.eval("[...document.querySelectorAll('#kernels tbody tr')].filter((r) => !r.hidden).length"), 1, "the filter leaves one");
+}
+
+async function readable(page, theme) {
+  const [worst, who] = await page.eval(contrasts);
+  ok(worst >= 4.5, `${theme}: all text has a contrast of 4.5 at least`, `${worst.toFixed(2)} of ${who}`);
+}
+
+(async () => {
+  await withPage("names.html", {}, names);
+  for (const name of ["decode", "ddp_bucket1", "gemm"])
+    await withPage(name + ".html", {}, async (page) => {
+      await cards(page, name);
+      ok(await page.eval(gaps) < .3, `${name}: the parts fill the step's bar`);
+      is(await page.eval("document.documentElement.scrollWidth"), 1280, `${name}: nothing is wider than the window`);
+      await readable(page, `${name}, light`);
+      await page.eval("document.documentElement.dataset.theme = 'contrast'");
+      await readable(page, `${name}, high contrast`);
+    });
+  await withPage("ddp_bucket1.html", { dark: true }, async (page) => {
+    await readable(page, "dark");
+    const colour = "getComputedStyle(document.querySelector('.bar .k-sure')).fill", dark = await page.eval(colour);
+    await page.call("Emulation.setEmulatedMedia", { media: "print" });
+    ok(await page.eval(colour) !== dark, "paper has the colours of the light theme");
+    const { data } = await page.call("Page.printToPDF", {});
+    ok(Buffer.from(data, "base64").length > 20000, "it prints");
+  });
+  await withPage("decode.html", { scripts: false }, async (page) => {
+    ok(await page.eval("document.body.innerText.includes('capture the step as a CUDA graph')"), "without scripts it says what to do");
+    ok(await page.eval("document.body.innerText.includes('one launch instead of 77')"), "and why to believe it");
+    is(await page.eval("document.querySelectorAll('button, input').length"), 0, "and has nothing that does nothing");
+  });
+  await withPage("ddp_bucket1.html", { width: 420 }, async (page) =>
+    is(await page.eval("document.documentElement.scrollWidth"), 420, "a narrow window needs no scrolling sideways"));
+  await withPage("empty.html", {}, async (page) =>
+    is(await page.eval("document.querySelectorAll('.card, .step').length"), 0, "of nothing there is a page without suggestions"));
+  console.log("1.." + number);
+  process.exit(failed ? 1 : 0);
+})().catch((e) => {
+  console.log("Bail out! " + e.stack.replace(/\n/g, "\n# "));
+  process.exit(1);
+});
