@@ -11,9 +11,12 @@ static const double WAVES_MOST = 3; /* later, the last wave hardly counts */
 static const double WAVE_FILLED = 0.3;
 static const double SLOWER = 1.2; /* beside communication */
 static const double CONTENTION_PCT = 1;
+static const double TINY_PCT = 30; /* of the kernels */
+static const double GAPS_PCT = 1;  /* of the time */
 
 enum {
-    SHORT_NS = 10000,   /* what takes less is bound by its launch, not by its grid */
+    SHORT_NS = 10000, /* what takes less is bound by its launch, not by its grid */
+    TINY_NS = 5000,
     COMPARED_LEAST = 5, /* launches on each side */
 };
 
@@ -329,4 +332,92 @@ const struct gp_rule gp_rule_contention = {
              "communication may "
              "take longer: the low end is nothing",
     .run = ask_contention,
+};
+
+/* ---- many tiny kernels in a full queue ---- */
+
+static bool is_tiny(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return computes(c, item) && dur_of(c, item) < TINY_NS;
+}
+
+/* A tiny one right behind another: what fuses them saves the gap between them for sure, if nothing else. */
+static bool follows_tiny(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_plan *p = c->p;
+    return item && is_tiny(c, item) && is_tiny(c, item - 1) &&
+           p->items.at[item].step == p->items.at[item - 1].step &&
+           p->replay.items.at[item].stream == p->replay.items.at[item - 1].stream;
+}
+
+static bool is_compiled(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return !strncmp(gp_trace_str(c->t, c->t->configs.at[c->items[item].config].name), "triton_", 7);
+}
+
+struct tiny {
+    int64_t count, following, gaps_ns, total_ns, compiled;
+    uint32_t longest; /* item; UINT32_MAX none */
+};
+
+static struct tiny find_tiny(const struct gp_rule_ctx *c)
+{
+    struct tiny sum = {.longest = UINT32_MAX};
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        sum.compiled += is_compiled(c, i);
+        if (!is_tiny(c, i)) continue;
+        sum.count++;
+        sum.total_ns += dur_of(c, i);
+        if (sum.longest == UINT32_MAX || dur_of(c, i) > dur_of(c, sum.longest)) sum.longest = i;
+        if (!follows_tiny(c, i)) continue;
+        sum.following++;
+        sum.gaps_ns += c->p->replay.items.at[i].gap_ns;
+    }
+    return sum;
+}
+
+static void ask_tiny_kernels(struct gp_rule_ctx *c)
+{
+    struct tiny sum = find_tiny(c);
+    int64_t items = (int64_t)c->p->items.n;
+    if (c->p->drained * 2 >= c->p->items.n || sum.compiled * 10 >= items) return;
+    if (gp_pct(sum.count, items) <= TINY_PCT || gp_pct(sum.gaps_ns, c->plan_ns) < GAPS_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (!follows_tiny(c, i)) continue;
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_GAP, i, 0}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+    }
+    s->operation = gp_rule_item_label(c, sum.longest);
+    s->current_ns = gp_rule_per_step(c, sum.total_ns);
+    s->resource_high_ns = gp_rule_per_step(c, sum.gaps_ns);
+    s->description = gp_rule_text(
+        c,
+        "%lld of %lld kernels of a step take less than 5 us each; the host is early enough, but the "
+        "GPU stops for %s between them",
+        (long long)gp_rule_per_step(c, sum.count), (long long)gp_rule_per_step(c, items),
+        gp_rule_ns(c, s->resource_high_ns));
+    s->action =
+        gp_rule_text(c, "fuse neighbours (torch.compile, or by hand), or let one kernel do several tensors");
+    s->formula =
+        gp_rule_text(c,
+                     "nothing, up to the gaps between %lld of them; what the kernels save themselves is "
+                     "not in it",
+                     (long long)gp_rule_per_step(c, sum.following));
+    s->assumes = gp_rule_text(c, "neighbours can be fused");
+    s->check = gp_rule_text(c, "record again and run trace-diff: less idle_kernel_gap, fewer kernels");
+    gp_rule_evidence_count(s, "tiny", gp_rule_per_step(c, sum.count));
+    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, items));
+    gp_rule_evidence_ns(s, "gaps", s->resource_high_ns);
+}
+
+const struct gp_rule gp_rule_tiny_kernels = {
+    .name = "tiny_kernels",
+    .type = GP_SUGGEST_FUSION,
+    .summary = "tiny kernels with gaps between them, though the host is early",
+    .needs = "kernels with their launch calls",
+    .threshold = "more than 30% of the kernels take less than 5 us; 1% of the time in gaps between them",
+    .guard =
+        "a late host, which compile and cuda_graph are about; a tenth of the kernels come from a compiler",
+    .run = ask_tiny_kernels,
 };

@@ -537,6 +537,50 @@ static void an_idle_device_is_told_with_its_largest_cause(void **state)
     is_silent(hardly_busy_for_a_known_reason, "low_utilisation");
 }
 
+// ---- tiny_kernels ----
+
+static void tiny(struct program *p, int n, const char *name, int64_t dur, int64_t before)
+{
+    kernel(p, GEMM, 100000, 400 * US);
+    for (int i = 0; i < n; i++) host(p, before), kernel(p, name, 100000, dur);
+}
+
+static void forty_tiny(struct program *p)
+{
+    tiny(p, 40, ELEMENTWISE, 3 * US, 0);
+}
+
+static void forty_longer(struct program *p)
+{
+    tiny(p, 40, ELEMENTWISE, 6 * US, 0);
+}
+
+static void forty_that_are_late(struct program *p)
+{
+    tiny(p, 40, ELEMENTWISE, 3 * US, 30 * US);
+}
+
+static void forty_of_a_compiler(struct program *p)
+{
+    tiny(p, 40, "triton_poi_fused_add_0", 3 * US, 0);
+}
+
+static void few_tiny(struct program *p)
+{
+    tiny(p, 10, ELEMENTWISE, 3 * US, 0);
+    for (int i = 0; i < 30; i++) kernel(p, ELEMENTWISE, 100000, 6 * US);
+}
+
+static void tiny_kernels_have_gaps(void **state)
+{
+    (void)state;
+    speaks(forty_tiny, "tiny_kernels", 39 * US); // all but the first are 1 us behind another
+    is_silent(forty_longer, "tiny_kernels");
+    is_silent(forty_that_are_late, "tiny_kernels");
+    is_silent(forty_of_a_compiler, "tiny_kernels");
+    is_silent(few_tiny, "tiny_kernels");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -549,6 +593,7 @@ int main(void)
         cmocka_unit_test(a_full_memory_is_told_without_a_time),
         cmocka_unit_test(one_process_for_all_devices_is_told),
         cmocka_unit_test(an_idle_device_is_told_with_its_largest_cause),
+        cmocka_unit_test(tiny_kernels_have_gaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
