@@ -3,27 +3,17 @@
 #include <inttypes.h>
 #include <math.h>
 #include "formats/base/scale.h"
+#include "render/dot.h"
 #include "render/palette.h"
 #include "render/text.h"
 
 enum { MOST = 40, NAMES = 6, NAME_COLUMNS = 44 };
 
-/* Cleaned text inside a DOT string. */
-static void put_text(struct gp_buf *b, const char *s, size_t n)
-{
-    for (size_t i = 0; i < n;) {
-        struct gp_char c = gp_text_next(s + i, n - i);
-        i += c.len;
-        if (c.cp == '"' || c.cp == '\\') gp_buf_putc(b, '\\');
-        gp_text_put(b, c.cp);
-    }
-}
-
 static void put_short(struct gp_buf *b, const struct gp_diff *d, gp_sid sid)
 {
     struct gp_buf fit = {0};
     gp_text_fit_name(&fit, gp_diff_str(d, sid), gp_string_len(&d->strings, sid), NAME_COLUMNS);
-    put_text(b, fit.data, fit.n);
+    gp_dot_text(b, fit.data, fit.n);
     gp_buf_release(&fit);
 }
 
@@ -31,11 +21,6 @@ static void put_change(struct gp_buf *b, int64_t ns)
 {
     gp_buf_puts(b, ns < 0 ? "\xE2\x88\x92" : ns > 0 ? "+" : "");
     gp_scale_put(b, GP_UNIT_NS, ns < 0 ? -ns : ns);
-}
-
-static void put_color(struct gp_buf *b, struct gp_color c)
-{
-    gp_buf_printf(b, "\"#%02x%02x%02x\"", c.r, c.g, c.b);
 }
 
 /* How strong the colour of a change is, beside the largest one. */
@@ -60,9 +45,9 @@ static void put_node(struct gp_buf *b, const struct gp_diff *d, size_t i, int si
     gp_buf_printf(b, "%g launch%s, ", k->kernels[side], k->kernels[side] == 1 ? "" : "es");
     gp_scale_put(b, GP_UNIT_NS, k->side_ns[side]);
     gp_buf_puts(b, "\\l\", fillcolor=");
-    put_color(b, fill);
+    gp_dot_color(b, fill);
     gp_buf_puts(b, ", fontcolor=");
-    put_color(b, gp_palette_text(fill));
+    gp_dot_color(b, gp_palette_text(fill));
     gp_buf_puts(b, "];\n");
 }
 
@@ -101,7 +86,7 @@ void gp_diff_dot(struct gp_buf *b, const struct gp_diff *d, size_t most)
                    "fontname=\"Helvetica\", label=\"What became of what");
     if (d->summary.headline) {
         gp_buf_puts(b, "\\l");
-        put_text(b, gp_diff_str(d, d->summary.headline), gp_string_len(&d->strings, d->summary.headline));
+        gp_dot_text(b, gp_diff_str(d, d->summary.headline), gp_string_len(&d->strings, d->summary.headline));
     }
     if (!d->blocks.n) gp_buf_puts(b, "\\lboth sides launch the same things");
     if (n < d->blocks.n) {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "formats/base/scale.h"
+#include "render/dot.h"
 #include "render/hta_sums.h"
 #include "render/palette.h"
 #include "render/text.h"
@@ -29,33 +30,17 @@ static enum gp_frame_kind kind_of(enum gp_path_bound b)
     }
 }
 
-/* Cleaned text inside a DOT string. */
-static void put_text(struct gp_buf *b, const char *s, size_t n)
-{
-    for (size_t i = 0; i < n;) {
-        struct gp_char c = gp_text_next(s + i, n - i);
-        i += c.len;
-        if (c.cp == '"' || c.cp == '\\') gp_buf_putc(b, '\\');
-        gp_text_put(b, c.cp);
-    }
-}
-
 static void put_sid(struct gp_buf *b, const struct gp_hta *h, gp_sid sid)
 {
-    put_text(b, gp_hta_str(h, sid), gp_string_len(&h->strings, sid));
+    gp_dot_text(b, gp_hta_str(h, sid), gp_string_len(&h->strings, sid));
 }
 
 static void put_short(struct gp_buf *b, const struct gp_hta *h, gp_sid sid)
 {
     struct gp_buf fit = {0};
     gp_text_fit_name(&fit, gp_hta_str(h, sid), gp_string_len(&h->strings, sid), LABEL_COLUMNS);
-    put_text(b, fit.data, fit.n);
+    gp_dot_text(b, fit.data, fit.n);
     gp_buf_release(&fit);
-}
-
-static void put_color(struct gp_buf *b, struct gp_color c)
-{
-    gp_buf_printf(b, "\"#%02x%02x%02x\"", c.r, c.g, c.b);
 }
 
 static void put_time(struct gp_buf *b, int64_t ns)
@@ -119,9 +104,9 @@ static void put_node(struct gp_buf *b, const struct gp_hta *h, size_t path, size
     gp_buf_puts(b, "\", tooltip=\"");
     put_tooltip(b, h, p, n);
     gp_buf_puts(b, "\", fillcolor=");
-    put_color(b, fill);
+    gp_dot_color(b, fill);
     gp_buf_puts(b, ", fontcolor=");
-    put_color(b, gp_palette_text(fill));
+    gp_dot_color(b, gp_palette_text(fill));
     if (n.end - n.first > 1) {
         gp_buf_puts(b, ", style=\"filled,dashed\"");
     } else {
