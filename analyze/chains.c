@@ -23,7 +23,7 @@ enum role { ROLE_STOP, ROLE_POINTWISE, ROLE_ROWS, ROLE_REDUCTION, ROLE_MOVE, ROL
 
 struct known {
     enum role role;
-    bool done, fills;
+    bool done, fills, copies, softmax;
     struct gp_pointwise size; /* zeroed: not known */
     uint32_t rows;            /* blocks of a kernel that has one a row, or a few rows */
 };
@@ -33,6 +33,7 @@ struct find {
     const struct gp_rule_ctx *c;
     struct known *known; /* by config */
     struct gp_buf name;
+    int64_t elements; /* of the member before; 0 not known */
 };
 
 /* ---- kernels ---- */
@@ -75,6 +76,8 @@ static const struct known *know(struct find *f, uint32_t item)
     const char *name = gp_buf_str(&f->name);
     k->role = role_of(f->c->items[item].kind, name);
     k->fills = gp_pointwise_fills(name);
+    k->copies = gp_pointwise_copies(name);
+    k->softmax = strstr(name, "SoftMax") || strstr(name, "softmax");
     k->rows = k->role == ROLE_ROWS ? config->grid[0] : 0;
     if (config->grid[1] <= 1 && config->grid[2] <= 1) gp_pointwise_of(&k->size, name, config->grid[0]);
     return k;
@@ -97,20 +100,27 @@ static int64_t bytes_read(const struct gp_pointwise *p)
 
 /* ---- chains ---- */
 
-/* What FROM writes and TO reads right behind it, where names and sizes make that sure: as many elements, or a row for each
- * block of a normalisation. Two of the same kernel may work on two tensors. */
-static int64_t passed(const struct known *from, const struct known *to)
+/* Has a kernel that works on rows, of so many elements that a pointwise one next to it has, a whole number of them, and no
+ * other size already? Casts next to a normalisation are as often of weights as of what it reads or writes. */
+static bool rows_fit(const struct known *rows, int64_t known_elements, const struct known *pointwise)
+{
+    int64_t n = pointwise->size.elements;
+    if (known_elements) return n == known_elements;
+    return rows->rows && n / rows->rows >= ROW_LEAST && (rows->softmax || !pointwise->copies);
+}
+
+/* What FROM, which works on ELEMENTS if these are not 0, writes and TO reads right behind it, where names and sizes make
+ * that sure. Two of the same kernel may work on two tensors. */
+static int64_t passed(const struct known *from, int64_t elements, const struct known *to)
 {
     const struct gp_pointwise *a = &from->size, *b = &to->size;
     if (from == to || from->fills || to->fills) return 0;
     if (from->role == ROLE_POINTWISE && to->role == ROLE_POINTWISE)
-        return a->elements && a->elements == b->elements && a->out_size == b->in_size
-                   ? a->elements * a->out_size
-                   : 0;
+        return a->elements == b->elements && a->out_size == b->in_size ? a->elements * a->out_size : 0;
     if (from->role == ROLE_POINTWISE && to->role == ROLE_ROWS)
-        return to->rows && a->elements / to->rows >= ROW_LEAST ? a->elements * a->out_size : 0;
+        return rows_fit(to, 0, from) ? a->elements * a->out_size : 0;
     if (from->role == ROLE_ROWS && to->role == ROLE_POINTWISE)
-        return from->rows && b->elements / from->rows >= ROW_LEAST ? b->elements * b->in_size : 0;
+        return rows_fit(from, elements, to) ? b->elements * b->in_size : 0;
     return 0;
 }
 
@@ -120,7 +130,9 @@ static void add_kernel(struct find *f, uint32_t item, const struct known *before
     struct gp_chain_kernel one = {.item = item, .elements = k->size.elements};
     one.read_bytes = bytes_read(&k->size);
     one.written_bytes = k->size.elements * k->size.out_size;
-    one.passed_bytes = before ? passed(before, k) : 0;
+    one.passed_bytes = before ? passed(before, f->elements, k) : 0;
+    bool learned = k->role == ROLE_ROWS && one.passed_bytes;
+    f->elements = learned ? before->size.elements : k->size.elements;
     GP_VEC_PUSH(&f->out->kernels, one);
 }
 

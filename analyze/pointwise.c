@@ -60,12 +60,12 @@ static uint32_t operands(const char *name)
     return n > 0 && n < 64 ? (uint32_t)n : 0;
 }
 
-/* A copy's lambda has the type that it copies into. */
+/* A copy's lambda has the type that it copies into; what else casts while it loads reads half of that at least, mostly. */
 static void set_sizes(struct gp_pointwise *p, const char *name, uint32_t size)
 {
     p->in_size = p->out_size = size;
     if (strstr(name, "float16_copy_kernel")) p->out_size = 2; /* and bfloat16 */
-    else if (gp_pointwise_casts(name)) p->in_size = size > 1 ? size / 2 : 1;
+    else if (strstr(name, "LoadWithCast")) p->in_size = size > 1 ? size / 2 : 1;
 }
 
 bool gp_pointwise_of(struct gp_pointwise *p, const char *name, uint32_t blocks)
