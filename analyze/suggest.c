@@ -52,6 +52,8 @@ void gp_suggest_release(struct gp_suggest *s)
     GP_VEC_FREE(&s->suggestions);
     GP_VEC_FREE(&s->notes);
     GP_VEC_FREE(&s->kernels);
+    GP_VEC_FREE(&s->chains);
+    GP_VEC_FREE(&s->chain_kernels);
     gp_strings_release(&s->strings);
     memset(s, 0, sizeof *s);
 }
@@ -317,6 +319,34 @@ static void tell_regime(struct gp_rule_ctx *c)
     s->regime = gp_regime_of_step(parts);
 }
 
+/* ---- chains ---- */
+
+static void tell_chains(struct gp_rule_ctx *c)
+{
+    struct gp_suggest *s = c->s;
+    for (size_t k = 0; k < c->chains->kinds.n; k++) {
+        const struct gp_chain_kind *kind = &c->chains->kinds.at[k];
+        const struct gp_chain *chain = &c->chains->all.at[kind->example];
+        struct gp_suggest_chain one = {.signature = kind->signature, .n = chain->n, .count = kind->count};
+        one.first = (uint32_t)s->chain_kernels.n;
+        one.counts = kind->counts;
+        one.total_ns = gp_rule_per_step(c, kind->total_ns);
+        one.saved_low_ns = gp_rule_per_step(c, kind->low_ns);
+        one.saved_high_ns = gp_rule_per_step(c, kind->high_ns);
+        GP_VEC_PUSH(&s->chains, one);
+        for (uint32_t i = chain->first; i < chain->first + chain->n; i++) {
+            const struct gp_chain_kernel *kernel = &c->chains->kernels.at[i];
+            GP_VEC_PUSH(&s->chain_kernels,
+                        ((struct gp_suggest_chain_kernel){.name = gp_rule_full_name(c, kernel->item),
+                                                          .label = gp_rule_item_label(c, kernel->item),
+                                                          .kind = c->items[kernel->item].kind,
+                                                          .ns = c->p->replay.items.at[kernel->item].dur_ns,
+                                                          .bytes = kernel->read_bytes + kernel->written_bytes,
+                                                          .passed_bytes = kernel->passed_bytes}));
+        }
+    }
+}
+
 /* ---- savings ---- */
 
 static int64_t saved(const struct gp_rule_ctx *c, const struct gp_edit *edits, size_t n)
@@ -488,6 +518,7 @@ static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const st
     struct gp_chains chains = {0};
     gp_chains_find(&chains, &c);
     c.chains = &chains;
+    tell_chains(&c);
     ask_rules(&c);
     value_all(&c);
     gp_chains_release(&chains);

@@ -159,6 +159,24 @@ struct gp_suggest_kernel {
     int64_t total_ns;   /* over all steps */
 };
 
+/* A kernel of a chain, as in its first run. */
+struct gp_suggest_chain_kernel {
+    gp_sid name, label; /* full name; as in flame graphs */
+    uint32_t kind;      /* enum gp_frame_kind */
+    int64_t ns;
+    int64_t bytes;        /* that it reads and writes; 0 not known */
+    int64_t passed_bytes; /* that it reads of what the one before it wrote; 0: none that is sure */
+};
+
+/* Chains of the same kernels with the same grids, which one kernel each could be. Times a step. */
+struct gp_suggest_chain {
+    uint64_t signature;                            /* the same in other traces */
+    uint32_t first, n;                             /* kernels, in chain_kernels */
+    uint64_t count;                                /* over all steps */
+    bool counts;                                   /* often or long enough to speak of */
+    int64_t total_ns, saved_low_ns, saved_high_ns; /* GPU time */
+};
+
 struct gp_suggest {
     struct gp_suggest_opts opts;
     struct gp_strings strings; /* all sids */
@@ -168,6 +186,8 @@ struct gp_suggest {
     struct gp_regime_step regime_parts;       /* that it was decided on; over all steps */
     int64_t empty_ns;                         /* what an empty kernel takes here, at most */
     GP_VEC(struct gp_suggest_kernel) kernels; /* by total, then name */
+    GP_VEC(struct gp_suggest_chain) chains;   /* by total, then signature */
+    GP_VEC(struct gp_suggest_chain_kernel) chain_kernels;
     GP_VEC(struct gp_suggestion) suggestions; /* by priority, then saving */
     GP_VEC(gp_sid) notes;                     /* what keeps from saying more: capture flags, steps, losses */
     int64_t joint_low_ns, joint_high_ns;      /* all suggestions together, replayed once */

@@ -9,6 +9,7 @@
 #include "formats/base/input.h"
 #include "formats/base/output.h"
 #include "formats/reader.h"
+#include "render/suggest_dot.h"
 #include "render/suggest_html.h"
 #include "render/suggest_json.h"
 #include "render/suggest_text.h"
@@ -45,7 +46,7 @@ static const struct gp_option options[] = {
      offsetof(struct opts, top)},
     {0, "allow-empty", NULL, "a trace without GPU events is no error", GP_OPT_FLAG,
      offsetof(struct opts, allow_empty)},
-    GP_OPTIONS_COMMON("text|json|html", "text"),
+    GP_OPTIONS_COMMON("text|json|html|dot", "text"),
     {0},
 };
 
@@ -169,6 +170,7 @@ static int write_answer(const struct job *j, struct gp_err *err)
     struct gp_buf b = {0};
     if (!strcmp(o->common.format, "json")) write_json(j, &b);
     else if (!strcmp(o->common.format, "html")) write_page(j, &b);
+    else if (!strcmp(o->common.format, "dot")) gp_suggest_dot_write(&b, &j->suggest, NULL);
     else
         gp_suggest_text_write(&b, &j->suggest,
                               &(struct gp_suggest_text_opts){
@@ -230,6 +232,7 @@ int main(int argc, char **argv)
         .example = "trace-suggest trace.json.gz\n"
                    "gpuprof-collect ./app | trace-suggest -v\n"
                    "trace-suggest -f html -o suggestions.html app.trace\n"
+                   "trace-suggest -f dot trace.json.gz | dot -Tsvg -o chains.svg\n"
                    "trace-suggest --rule cuda_graph --expect graph.json before.trace\n",
         .options = options,
         .max_operands = 1,

@@ -63,6 +63,26 @@ test_expect_success 'eight in ten measured savings lie inside what was predicted
     python3 "$samples/score.py" "$GP_BIN" >out && grep "inside; critical ones that gained less than 1%: 0" out
 '
 
+test_expect_success 'chains that one kernel could be are a graph for Graphviz' '
+    for f in "$pairs/train.trace" "$pairs/amp.trace" "$samples/h200/eager.json.gz"; do
+        trace-suggest -q -f dot "$f" >out.dot && head -n 1 out.dot | grep "^digraph fusion {" &&
+        trace-suggest -q -f dot --threads 1 "$f" >again && test_cmp out.dot again &&
+        test "$(grep -c fillcolor out.dot)" -le 250 && grep "a step; one kernel each saves" out.dot &&
+        if command -v dot >/dev/null; then dot -Tsvg out.dot >out.svg && grep "</svg>" out.svg; fi || return 1
+    done &&
+    trace-suggest -q -f dot "$pairs/train.trace" >out.dot &&
+    grep "vectorized_layer_norm_kernel" out.dot && grep "label=\"67.1 MB\"" out.dot && grep "style=dashed" out.dot &&
+    trace-suggest -q -f dot "$pairs/gemm.trace" >none && grep "no chains of kernels" none
+'
+
+test_expect_success 'fusing kernels is not said to help where the host is late' '
+    trace-suggest -q -f json --rule fusion "$samples/h200/eager.json.gz" >out && jq -e ".suggestions == []" out &&
+    trace-suggest -q -f json --rule fusion "$pairs/train.trace" >out &&
+    jq -e ".suggestions[0] | .priority == \"medium\" and .saving_low_ns > 0" out &&
+    trace-suggest -q "$pairs/train_previous.trace" >out && grep "fusion" out &&
+    trace-suggest -q --fail-on high "$pairs/train_previous.trace" >out
+'
+
 test_expect_success 'no GPU events are an error unless they are allowed' '
     test_expect_code 2 trace-suggest "$samples/broken/no_events.json" >out 2>err && test_must_be_empty out &&
     echo "[]" >empty.json && test_expect_code 2 trace-suggest empty.json 2>err && grep "no GPU events" err &&
