@@ -22,8 +22,8 @@ static void put_percent(struct gp_svg *w, const char *name, int64_t at)
 
 static int64_t clamped(int64_t v, int64_t whole)
 {
-    int64_t at = gp_chart_scaled(v, whole, WHOLE);
-    return at < 0 ? 0 : at > WHOLE ? WHOLE : at;
+    if (v <= 0 || whole <= 0) return 0;
+    return v < whole ? gp_chart_scaled(v, whole, WHOLE) : WHOLE;
 }
 
 static void open_bar(struct gp_svg *w, const char *class, int height, const char *label)
@@ -70,6 +70,7 @@ struct parts {
 
 static void add(struct parts *p, const char *name, const char *k, const char *full, int64_t ns)
 {
+    if (ns > INT64_MAX - p->whole_ns) ns = INT64_MAX - p->whole_ns;
     if (ns <= 0) return;
     p->at[p->n++] = (struct part){name, k, full, ns};
     p->whole_ns += ns;

@@ -105,11 +105,10 @@ static double percent(int64_t part, int64_t whole)
     return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
-/* "74 to 93%", "3.8 to 9.2%" */
+/* "74 to 93%", "3.8 to 41%": one digit after the point below ten */
 static void put_range(struct gp_buf *b, double low, double high)
 {
-    int digits = high < 9.95 ? 1 : 0;
-    gp_buf_printf(b, "%.*f to %.*f%%", digits, low, digits, high);
+    gp_buf_printf(b, "%.*f to %.*f%%", low < 9.95, low, high < 9.95, high);
 }
 
 static void put_figures(struct page *p)

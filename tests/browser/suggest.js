@@ -101,6 +101,8 @@ async function readable(page, theme) {
   });
   await withPage("ddp_bucket1.html", { width: 420 }, async (page) =>
     is(await page.eval("document.documentElement.scrollWidth"), 420, "a narrow window needs no scrolling sideways"));
+  await withPage("decode.html#s=capture the step", {}, async (page) =>
+    is(await page.eval("[...document.querySelectorAll('.hit')].map((e) => e.className.split(' ')[0]).join()"), "card", "the search finds suggestions"));
   await withPage("empty.html", {}, async (page) =>
     is(await page.eval("document.querySelectorAll('.card, .step').length"), 0, "of nothing there is a page without suggestions"));
   console.log("1.." + number);

@@ -148,6 +148,7 @@ static void the_worth_doing_are_cards_and_the_others_are_not(void **state)
     const char *page = page_of(&m, &b, &(struct gp_suggest_html_opts){0});
     assert_int_equal(count(page, "<li class=\"card critical\">"), 1);
     assert_int_equal(count(page, "<li class=\"card"), 1);
+    assert_non_null(strstr(page, "<b>20 to 40%</b>"));
     assert_non_null(strstr(page, "CUDA graph"));
     assert_non_null(strstr(page, "saves 200 \xC2\xB5s to 400 \xC2\xB5s of 1.00 ms a step (1.25x to 1.67x)"));
     assert_non_null(strstr(page, "<dt>host late</dt><dd>55.5%</dd>"));
@@ -211,6 +212,29 @@ static void bars_are_as_long_as_the_times(void **state)
     drop(&m);
 }
 
+static void times_beyond_all_bounds_fit(void **state)
+{
+    (void)state;
+    struct sample m;
+    struct gp_buf b = {0};
+    make(&m);
+    m.s.regime_parts.compute_ns = INT64_MAX;
+    m.s.step.idle_ns[GP_IDLE_HOST] = INT64_MAX;
+    m.s.step.idle_ns[GP_IDLE_SYNC] = INT64_MAX;
+    struct gp_svg w = {.out = &b, .html = true};
+    // the step's share of the greatest is 2^62 - 1 of 2^63 - 1, just below half; what follows ends with the greatest
+    gp_suggest_chart_step(&w, &m.s);
+    const char *svg = gp_buf_str(&b);
+    assert_non_null(strstr(svg, "class=\"k-gemm\" x=\"0.00%\" y=\"0\" width=\"49.99%\""));
+    assert_null(strstr(svg, "k-sync"));
+    assert_null(strstr(svg, "-0"));
+    b.n = 0;
+    gp_suggest_chart_saving(&w, &m.s, INT64_MIN, INT64_MAX, INT64_MAX);
+    assert_non_null(strstr(gp_buf_str(&b), "class=\"k-perhaps\" x=\"0.00%\" y=\"4\" width=\"100.00%\""));
+    gp_buf_release(&b);
+    drop(&m);
+}
+
 static void kernels_that_are_left_out_are_told_of(void **state)
 {
     (void)state;
@@ -250,6 +274,7 @@ int main(void)
         cmocka_unit_test(the_worth_doing_are_cards_and_the_others_are_not),
         cmocka_unit_test(what_is_not_trusted_is_only_seen),
         cmocka_unit_test(bars_are_as_long_as_the_times),
+        cmocka_unit_test(times_beyond_all_bounds_fit),
         cmocka_unit_test(kernels_that_are_left_out_are_told_of),
         cmocka_unit_test(nothing_is_a_page_too),
     };
