@@ -103,6 +103,29 @@ gp_sid gp_rule_item_label(struct gp_rule_ctx *c, uint32_t item)
     return gp_intern_cstr(&c->s->strings, gp_trace_str(c->t, config->name));
 }
 
+/* ---- the device ---- */
+
+/* Rows of the device come by start: one way finds what began before a row, the way back what began after it. */
+uint8_t *gp_rule_rows_beside(const struct gp_rule_ctx *c, enum gp_class class)
+{
+    const struct gp_events *gpu = &c->t->events[GP_GPU];
+    const struct gp_view_device *d = &c->v->devices.at[c->device];
+    const uint32_t *rows = c->v->rows + d->first;
+    uint8_t *beside = gp_zalloc(gpu->n + 1);
+    int64_t over = INT64_MIN, next = INT64_MAX;
+    for (size_t i = 0; i < d->n; i++) {
+        int64_t start = gpu->start_ns[rows[i]], end = start + gpu->dur_ns[rows[i]];
+        if (start < over) beside[rows[i]] = 1;
+        if (gp_view_class(c->v, rows[i]) == class && end > over) over = end;
+    }
+    for (size_t i = d->n; i-- > 0;) {
+        int64_t start = gpu->start_ns[rows[i]], end = start + gpu->dur_ns[rows[i]];
+        if (next < end) beside[rows[i]] = 1;
+        if (gp_view_class(c->v, rows[i]) == class) next = start;
+    }
+    return beside;
+}
+
 /* ---- the host ---- */
 
 static bool matched_outside(const struct gp_rule_ctx *c, uint32_t node, enum gp_table table,

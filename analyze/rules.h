@@ -59,6 +59,10 @@ struct gp_rule_ctx {
 /* A new suggestion of the rule that is asked. The pointer holds until the next one is made. */
 struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c);
 
+/* By row of GP_GPU: does it run while another event of CLASS runs on the device that works most? The caller frees it.
+ * O(rows of the device). */
+uint8_t *gp_rule_rows_beside(const struct gp_rule_ctx *c, enum gp_class class);
+
 /* Is what a host event is called what the rule looks for? */
 typedef bool gp_rule_match(const char *name, size_t n);
 /* Host time on the launching threads inside events of TABLE whose names match, as far as it lies before a call of the

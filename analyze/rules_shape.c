@@ -30,28 +30,6 @@ static bool computes(const struct gp_rule_ctx *c, uint32_t item)
     return gp_class_of((enum gp_frame_kind)c->items[item].kind) == GP_CLASS_COMPUTE;
 }
 
-/* By row of GP_GPU: does it run while another event of CLASS runs on the device that works most? Rows of the device come
- * by start, so that one way finds what began before it, and the way back what began after it. */
-static uint8_t *rows_beside(const struct gp_rule_ctx *c, enum gp_class class)
-{
-    const struct gp_events *gpu = &c->t->events[GP_GPU];
-    const struct gp_view_device *d = &c->v->devices.at[c->device];
-    const uint32_t *rows = c->v->rows + d->first;
-    uint8_t *beside = gp_zalloc(gpu->n + 1);
-    int64_t over = INT64_MIN, next = INT64_MAX;
-    for (size_t i = 0; i < d->n; i++) {
-        int64_t start = gpu->start_ns[rows[i]], end = start + gpu->dur_ns[rows[i]];
-        if (start < over) beside[rows[i]] = 1;
-        if (gp_view_class(c->v, rows[i]) == class && end > over) over = end;
-    }
-    for (size_t i = d->n; i-- > 0;) {
-        int64_t start = gpu->start_ns[rows[i]], end = start + gpu->dur_ns[rows[i]];
-        if (next < end) beside[rows[i]] = 1;
-        if (gp_view_class(c->v, rows[i]) == class) next = start;
-    }
-    return beside;
-}
-
 static struct gp_occupancy occupancy_of(const struct gp_rule_ctx *c, uint32_t item)
 {
     struct gp_occupancy o;
@@ -73,7 +51,7 @@ struct shapes {
 static struct shapes find_shapes(const struct gp_rule_ctx *c, lost_by_shape *lost, struct gp_suggestion *s)
 {
     struct shapes sum = {.worst = UINT32_MAX};
-    uint8_t *beside = rows_beside(c, GP_CLASS_COMPUTE);
+    uint8_t *beside = gp_rule_rows_beside(c, GP_CLASS_COMPUTE);
     int64_t most = 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         uint32_t row = c->p->items.at[i].row;
@@ -274,7 +252,8 @@ static struct contention find_contention(const struct gp_rule_ctx *c, struct gp_
 {
     struct contention sum = {.worst = UINT32_MAX};
     struct launch *all = gp_alloc((c->p->items.n + 1) * sizeof *all);
-    uint8_t *computing = rows_beside(c, GP_CLASS_COMPUTE), *talking = rows_beside(c, GP_CLASS_COMMUNICATION);
+    uint8_t *computing = gp_rule_rows_beside(c, GP_CLASS_COMPUTE),
+            *talking = gp_rule_rows_beside(c, GP_CLASS_COMMUNICATION);
     size_t n = 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         uint32_t row = c->p->items.at[i].row;

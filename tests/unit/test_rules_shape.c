@@ -581,6 +581,107 @@ static void tiny_kernels_have_gaps(void **state)
     is_silent(few_tiny, "tiny_kernels");
 }
 
+// ---- odd_dimensions, gemm_roof ----
+
+struct shape {
+    const char *op, *args;
+    int64_t dur;
+    bool beside; /* communication */
+};
+
+static void product_from(struct program *p, const struct shape *shape)
+{
+    if (shape->beside) kernel_on(p, 1, NCCL, 16, 20 * US);
+    int64_t from = p->now;
+    kernel(p, GEMM, 100000, shape->dur);
+    size_t row = mk_host(&p->t, GP_OP, p->main, from, p->now, shape->op);
+    gp_set_extra(&p->t.events[GP_OP], row, mk_name(&p->t, shape->args));
+    wait(p);
+}
+
+#define BF16       ", \"Input type\": [\"c10::BFloat16\", \"c10::BFloat16\", \"c10::BFloat16\"]}"
+#define SQUARE     "{\"Input Dims\": [[4096, 4096], [4096, 4096]]"
+#define VOCABULARY "{\"Input Dims\": [[50257], [4096, 1024], [1024, 50257], [], []]"
+
+static void odd_vocabulary(struct program *p)
+{
+    product_from(p, &(struct shape){"aten::addmm", VOCABULARY BF16, 1000 * US, false});
+}
+
+static void odd_vocabulary_at_the_roof(struct program *p)
+{
+    product_from(p, &(struct shape){"aten::addmm", VOCABULARY BF16, 530 * US, false});
+}
+
+static void odd_rows(struct program *p)
+{
+    product_from(p, &(struct shape){"aten::mm", "{\"Input Dims\": [[4095, 4096], [4096, 4096]]" BF16,
+                                    1000 * US, false});
+}
+
+static void odd_words(struct program *p)
+{
+    product_from(p, &(struct shape){"aten::addmm",
+                                    VOCABULARY ", \"Input type\": [\"float\", \"float\", \"float\"]}",
+                                    1000 * US, false});
+}
+
+static void slow_product(struct program *p)
+{
+    product_from(p, &(struct shape){"aten::mm", SQUARE BF16, 400 * US, false});
+}
+
+static void fast_product(struct program *p)
+{
+    product_from(p, &(struct shape){"aten::mm", SQUARE BF16, 280 * US, false});
+}
+
+static void slow_product_beside_communication(struct program *p)
+{
+    product_from(p, &(struct shape){"aten::mm", SQUARE BF16, 400 * US, true});
+}
+
+static void thin_product(struct program *p)
+{
+    product_from(
+        p, &(struct shape){"aten::mm", "{\"Input Dims\": [[16, 8192], [8192, 65536]]" BF16, 600 * US, false});
+}
+
+static void small_product(struct program *p)
+{
+    product_from(p, &(struct shape){"aten::mm", "{\"Input Dims\": [[1024, 1024], [1024, 1024]]" BF16,
+                                    100 * US, false});
+}
+
+static void product_of_unknown_sizes(struct program *p)
+{
+    product_from(p, &(struct shape){"aten::mm", "{\"Input Dims\": [[[4096, 4096], [4096, 4096]]]" BF16,
+                                    400 * US, false});
+}
+
+static void products_of_odd_sizes_are_padded(void **state)
+{
+    (void)state;
+    // 30 % of 1000 us. The roof: 2 * 4096 * 1024 * 50257 = 421.59 GFLOP at 0.8 * 989.4 TFLOP/s are 532.6 us.
+    speaks(odd_vocabulary, "odd_dimensions", 300 * US);
+    is_silent(odd_vocabulary_at_the_roof, "odd_dimensions");
+    is_silent(odd_rows, "odd_dimensions");
+    is_silent(odd_words, "odd_dimensions");
+}
+
+static void products_are_below_the_roof(void **state)
+{
+    (void)state;
+    // 2 * 4096^3 = 137.439 GFLOP at 0.8 * 989.4 TFLOP/s are 173.64 us: 60 % of 289.4 us.
+    speaks(slow_product, "gemm_roof", 226361);
+    is_silent(fast_product, "gemm_roof");
+    is_silent(slow_product_beside_communication, "gemm_roof");
+    // 8192 * 65536 * 2 bytes and 2.36 MB of the others at 0.8 * 3.35 TB/s are 401.5 us: memory bounds it
+    is_silent(thin_product, "gemm_roof");
+    is_silent(small_product, "gemm_roof"); // 2.7 us at the roof
+    is_silent(product_of_unknown_sizes, "gemm_roof");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -594,6 +695,8 @@ int main(void)
         cmocka_unit_test(one_process_for_all_devices_is_told),
         cmocka_unit_test(an_idle_device_is_told_with_its_largest_cause),
         cmocka_unit_test(tiny_kernels_have_gaps),
+        cmocka_unit_test(products_of_odd_sizes_are_padded),
+        cmocka_unit_test(products_are_below_the_roof),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
