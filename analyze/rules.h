@@ -40,8 +40,8 @@ struct gp_rule_ctx {
     const struct gp_trace *t;
     const struct gp_view *v;
     const struct gp_plan *p;
-    struct gp_rule_item *items;    /* by item of the plan */
-    struct gp_rule_call *calls;    /* by call of the plan */
+    struct gp_rule_item *items; /* by item of the plan */
+    struct gp_rule_call *calls; /* by call of the plan */
     const struct gp_chains *chains;
     const struct gp_device *props; /* of the device; NULL unknown */
     size_t n_steps;
