@@ -216,12 +216,13 @@ static void measure(struct find *f, struct gp_chain *chain)
         const struct gp_chain_kernel *k = &f->out->kernels.at[chain->first + i];
         int64_t dur = dur_of(f, k->item);
         chain->total_ns = gp_add_saturated(chain->total_ns, dur);
-        chain->low_ns += gp_chain_not_read(f->out, k, dur);
+        chain->low_ns = gp_add_saturated(chain->low_ns, gp_chain_not_read(f->out, k, dur));
         if (dur > longest) longest = dur;
         known = known && k->elements;
         bytes += k->read_bytes - k->passed_bytes + (i + 1 == chain->n ? k->written_bytes : 0);
     }
-    int64_t least = known ? (int64_t)((double)bytes / f->out->bytes_ns) : 0;
+    double moved = known ? (double)bytes / f->out->bytes_ns : 0;
+    int64_t least = moved < (double)chain->total_ns ? (int64_t)moved : chain->total_ns;
     if (least < longest) least = longest;
     chain->high_ns = chain->total_ns > least ? chain->total_ns - least : 0;
     if (chain->low_ns > chain->high_ns) chain->low_ns = chain->high_ns;

@@ -123,12 +123,13 @@ static void edit_chain(struct gp_rule_ctx *c, struct gp_suggestion *s, const str
 
 static void tell_chains(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t chains, int64_t kernels)
 {
-    s->description = gp_rule_text(c,
-                                  "%lld chains a step of kernels that only read, change and write memory: "
-                                  "%lld kernels, %s, where one for "
-                                  "each chain would do",
-                                  (long long)gp_rule_per_step(c, chains),
-                                  (long long)gp_rule_per_step(c, kernels), gp_rule_ns(c, s->current_ns));
+    long long n = (long long)gp_rule_per_step(c, chains);
+    s->description = gp_rule_text(
+        c,
+        "Kernels that only read, change and write memory run one after the other in %lld %s a step: %lld "
+        "kernels, %s, where one for each chain would do",
+        n, n == 1 ? "chain" : "chains", (long long)gp_rule_per_step(c, kernels),
+        gp_rule_ns(c, s->current_ns));
     s->action = gp_rule_text(c, "torch.compile(model), or one Triton kernel for a chain; --format dot shows "
                                 "them");
     s->formula = gp_rule_text(

@@ -112,6 +112,36 @@ static void sets_do_not_end_a_chain(void **state)
     end(&p);
 }
 
+static void chain_of_a_cast_and_rows(struct program *p)
+{
+    kernel(p, GEMM, 500 * US), kernel_of(p, TO_BF16, BLOCKS, 100 * US), kernel_of(p, NORM, 4096, 100 * US);
+}
+
+static void chain_into_rows_of_another_size(struct program *p)
+{
+    kernel(p, GEMM, 500 * US), kernel_of(p, ADD, BLOCKS, 100 * US), kernel_of(p, NORM, 4096, 100 * US);
+    kernel_of(p, GELU, BLOCKS / 2, 40 * US);
+}
+
+static int64_t not_read_again(void (*step)(struct program *))
+{
+    struct program p;
+    run(&p, step);
+    const struct gp_suggestion *s = said(&p, "fusion");
+    assert_non_null(s);
+    int64_t ns = s->resource_low_ns;
+    end(&p);
+    return ns;
+}
+
+static void only_what_is_sure_is_not_read_again(void **state)
+{
+    (void)state;
+    assert_int_equal(not_read_again(chain_of_a_cast_and_rows), 0); // it may cast weights
+    // ADD gave the norm its size, so that GELU works on something else: 33,333 ns of ADD to the norm alone
+    assert_in_range(not_read_again(chain_into_rows_of_another_size), 33332, 33334);
+}
+
 static void a_late_host_is_not_what_fusion_speaks_of(void **state)
 {
     (void)state;
@@ -232,6 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_are_one_kernel),
         cmocka_unit_test(sets_do_not_end_a_chain),
+        cmocka_unit_test(only_what_is_sure_is_not_read_again),
         cmocka_unit_test(a_late_host_is_not_what_fusion_speaks_of),
         cmocka_unit_test(what_follows_a_product_becomes_its_end),
         cmocka_unit_test(copies_may_go),
