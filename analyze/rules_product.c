@@ -91,12 +91,16 @@ static bool multiply(const struct operand *a, const struct operand *b, struct pr
     return true;
 }
 
-/* An operator that needs several products, or a split one, cannot be charged to one kernel. */
+/* An operator that needs several products, or a split one, cannot be charged to one kernel. Sets of a workspace to zero
+ * take no part. */
 static bool alone_in_operator(const struct gp_rule_ctx *c, uint32_t item)
 {
     uint32_t op = c->items[item].op;
-    if (item && c->items[item - 1].op == op) return false;
-    return item + 1 >= c->p->items.n || c->items[item + 1].op != op;
+    for (uint32_t i = item; i-- > 0 && c->items[i].op == op;)
+        if (c->items[i].kind != GP_FRAME_MEMSET) return false;
+    for (uint32_t i = item + 1; i < c->p->items.n && c->items[i].op == op; i++)
+        if (c->items[i].kind != GP_FRAME_MEMSET) return false;
+    return true;
 }
 
 /* The product that an item is; false where that is not known. */
