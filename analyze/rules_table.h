@@ -14,6 +14,7 @@
     /* rules_kernel.c */ X(tensor_cores) X(attention) X(optimizer)                                            \
     /* rules_shape.c */ X(small_grid) X(wave_quantisation) X(contention) X(tiny_kernels)                     \
     /* rules_product.c */ X(odd_dimensions) X(gemm_roof)                                                    \
+    /* rules_capture.c */ X(throttling)                                                                    \
     /* rules_comm.c */ X(exposed_communication) X(small_collectives)                              \
     /* rules_fusion.c */ X(fusion) X(epilogue) X(cast_churn) X(layout_churn) X(zero_fill)                    \
     /* rules_seed.c, the last one looks at what the others said */ X(batching) X(routing) X(caching)           \

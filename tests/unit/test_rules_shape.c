@@ -711,6 +711,40 @@ static void products_are_below_the_roof(void **state)
     is_silent(product_of_unknown_sizes, "gemm_roof");
 }
 
+// ---- throttling ----
+
+/* In the second half of the steps the two kernels take so many parts in a thousand longer. */
+static void slowing_down(struct program *p, int first, int second)
+{
+    bool late = p->steps >= 5;
+    kernel(p, GEMM, 100000, 500 * (1000 + (late ? first : 0)));
+    kernel(p, ELEMENTWISE, 100000, 300 * (1000 + (late ? second : 0)));
+}
+
+static void all_slower(struct program *p)
+{
+    slowing_down(p, 50, 50);
+}
+
+static void all_hardly_slower(struct program *p)
+{
+    slowing_down(p, 25, 25);
+}
+
+static void one_slower(struct program *p)
+{
+    slowing_down(p, 100, 0);
+}
+
+static void a_device_that_slows_down_is_told(void **state)
+{
+    (void)state;
+    // From the first step's begin to the tenth one's lie nine steps, of which four take 40 us longer.
+    speaks(all_slower, "throttling", 4 * 40 * US / 9);
+    is_silent(all_hardly_slower, "throttling");
+    is_silent(one_slower, "throttling"); // 6 % in all, but five eighths of the time alone
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -726,6 +760,7 @@ int main(void)
         cmocka_unit_test(tiny_kernels_have_gaps),
         cmocka_unit_test(products_of_odd_sizes_are_padded),
         cmocka_unit_test(products_are_below_the_roof),
+        cmocka_unit_test(a_device_that_slows_down_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
