@@ -162,7 +162,7 @@ static void put_rest(struct gp_buf *b, const struct gp_suggest *s, const struct 
 {
     size_t n = gp_suggest_worth(s);
     if (n == s->suggestions.n) return;
-    gp_buf_puts(b, s->step.trusted ? "\nWould not make it shorter\n"
+    gp_buf_puts(b, s->step.trusted ? "\nWould not make it shorter, as far as this recording tells\n"
                                    : "\nSeen; what it would save is not known\n");
     for (; n < s->suggestions.n; n++) {
         const struct gp_suggestion *one = &s->suggestions.at[n];
