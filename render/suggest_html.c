@@ -357,7 +357,8 @@ static void put_rest(struct page *p)
     if (p->worth == p->s->suggestions.n) return;
     bool trusted = p->s->step.trusted;
     open_section(p, "rest",
-                 trusted ? "What would not make it shorter" : "Seen; what it would save is not known");
+                 trusted ? "What would not make it shorter, as far as this recording tells"
+                         : "Seen; what it would save is not known");
     put(p, "p", "note",
         trusted
             ? "This takes time, but in a replay without it the step is as long as before, or hardly shorter."
