@@ -455,7 +455,7 @@ static bool find_shift(const struct matching *m, const struct list *ref, const s
  * when no shift holds. */
 static bool align(const struct matching *m, const struct list *ref, const struct list *list)
 {
-    struct shift s;
+    struct shift s = {0};
     if (!find_shift(m, ref, list, &s)) return false;
     int64_t limit = s.spread_ns > INT64_MAX / 8 ? INT64_MAX : 8 * s.spread_ns;
     if (limit < 2 * CERTAIN_NS) limit = 2 * CERTAIN_NS;
