@@ -1,0 +1,67 @@
+/* roofline.h -- what a roofline plot shows, as plain data: the ceilings of a device, and groups of kernels by how much
+ * arithmetic they do for each byte. Filled by suggest.c from work.h and ceilings.h, drawn by render/chart_roofline.h.
+ * Knows nothing of rules or of pictures.
+ *
+ *     for (size_t i = 0; i < r->points.n; i++)
+ *         plot(gp_roofline_intensity(&r->points.at[i]), gp_roofline_flops_per_s(&r->points.at[i]));
+ */
+#ifndef GP_ANALYZE_ROOFLINE_H
+#define GP_ANALYZE_ROOFLINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "formats/base/intern.h"
+#include "formats/base/vec.h"
+
+/* Where a ceiling comes from, best first. X(enum, name in JSON, what a person reads) */
+#define GP_CEILING_SOURCES(X)                                                                                \
+    X(GP_CEILING_FILE, "file", "the file of ceilings")                                                       \
+    X(GP_CEILING_TRACE, "trace", "the best kernels of this trace")                                           \
+    X(GP_CEILING_TABLE, "table", "the data sheet of the device")
+
+enum gp_ceiling_source {
+#define X(id, name, text) id,
+    GP_CEILING_SOURCES(X)
+#undef X
+};
+
+/* A ceiling: bytes per second of a memory, or floating point operations per second of a type. */
+struct gp_roof {
+    gp_sid name;     /* "memory", "L2 cache", "bf16", "tf32", "fp32", ... */
+    bool memory;     /* a slope; else a flat roof */
+    double per_s;    /* bytes or FLOP per second */
+    uint32_t source; /* enum gp_ceiling_source */
+};
+
+/* Kernels of one name and one type together, over all steps, whose work is known. */
+struct gp_roofline_point {
+    gp_sid label;
+    uint32_t kind;   /* enum gp_frame_kind */
+    uint32_t regime; /* enum gp_regime */
+    uint32_t roof;   /* the flat roof that holds for it, index into roofs; UINT32_MAX unknown */
+    uint64_t count;
+    int64_t total_ns;
+    double flops;
+    double bytes_low, bytes_high; /* what it must move, and what it may; equal where shapes tell it */
+};
+
+struct gp_roofline {
+    GP_VEC(struct gp_roof) roofs;            /* memory first, then flat, each from the highest down */
+    GP_VEC(struct gp_roofline_point) points; /* by total_ns, longest first, then label */
+    int64_t latency_ns; /* busy time of kernels hardly longer than an empty one: no points */
+    int64_t unknown_ns; /* busy time of kernels whose work nobody knows: no points */
+};
+
+/* FLOP per byte, of the middle of the bytes; 0 where there are no FLOPs or no bytes. */
+static inline double gp_roofline_intensity(const struct gp_roofline_point *p)
+{
+    double bytes = (p->bytes_low + p->bytes_high) / 2;
+    return bytes > 0 ? p->flops / bytes : 0;
+}
+
+static inline double gp_roofline_flops_per_s(const struct gp_roofline_point *p)
+{
+    return p->total_ns > 0 ? p->flops / (double)p->total_ns * 1e9 : 0;
+}
+
+#endif
