@@ -2,7 +2,7 @@
 # capture.sh OUTDIR [STEP...]: run every sample on the GPUs of this machine, check what was collected, measure what
 # collecting costs, and leave the results in OUTDIR. A step that fails is reported and the next one runs.
 #
-# Steps, in this order by default: machine programs collect control pipe ends eager decode ddp storm compiled steptime long
+# Steps, in this order by default: machine programs collect control pipe ends eager decode ddp storm compiled steptime sizes memory long
 # Steps to be asked for: pairs (pytorch/variants.py, one GPU, about 5 minutes), ddp_pairs (two GPUs)
 # OUTDIR: report.txt (the table), cost.tsv, traces.tar.gz (binary traces), kineto.tar.gz, pairs.tar.gz,
 # pictures.tar.gz, logs.tar.gz
@@ -17,7 +17,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ $# -ge 1 ] || { sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 out=$1
 shift
-[ $# -gt 0 ] || set -- machine programs collect control pipe ends eager decode ddp storm compiled steptime long
+[ $# -gt 0 ] || set -- machine programs collect control pipe ends eager decode ddp storm compiled steptime sizes memory long
 
 mkdir -p "$out" || exit 2
 out=$(cd "$out" && pwd)
@@ -119,7 +119,7 @@ step_programs() {
     local name
     run build 240 "$here/cuda/build.sh" "$app"
     row programs "$([ "$status" -eq 0 ] && echo ok || echo BAD)" "compiled; $(tail -n 1 "$work/logs/build.err")"
-    for name in streams graph ranges storm twoproc early phases; do
+    for name in streams graph ranges storm twoproc early phases pace peers; do
         if [ ! -x "$app/$name" ] && [ -x "$here/../build/samples/$name" ]; then cp "$here/../build/samples/$name" "$app/"; fi
     done
 }
@@ -132,6 +132,7 @@ step_collect() {
     collect twoproc_exec 0 60 "$app/twoproc" exec
     collect twoproc_fork 0 60 "$app/twoproc" fork
     collect twoproc_idle 0 60 "$app/twoproc" idle
+    collect peers 0 60 "$app/peers"
 }
 
 # controlled NAME EXPECT OPTION...: the phases of that program, recorded as the options say; the trace must hold EXPECT.
@@ -399,6 +400,56 @@ step_steptime() {
         costs $what step_best_ns
         costs $what step_median_ns
     done
+}
+
+# Bytes on disk for a kernel, ours and those of nsys, of the same program.
+step_sizes() {
+    local kernels ours theirs
+    find_nsys || { row sizes skip "nsys is not here"; return; }
+    run sizes_ours 60 "$bin/gpuprof-collect" -o "$work/tmp/sizes.trace" -- "$app/storm" 100000 2
+    kernels=$(sed -n 's/^expect kernels=\([0-9]*\).*/\1/p' "$work/logs/sizes_ours.out" "$work/logs/sizes_ours.err" | head -n 1)
+    run sizes_nsys 120 "$nsys" profile -t cuda -s none --cpuctxsw=none --cuda-graph-trace=node --force-overwrite true \
+        -o "$work/tmp/sizes" "$app/storm" 100000 2
+    ours=$(stat -c %s "$work/tmp/sizes.trace" 2>/dev/null) theirs=$(stat -c %s "$work/tmp/sizes.nsys-rep" 2>/dev/null)
+    awk -v n="${kernels:-0}" -v a="${ours:-0}" -v b="${theirs:-0}" 'BEGIN {
+        if (!n || !a || !b) { print "BAD nothing to compare"; exit }
+        printf "%s %.1f bytes a kernel, nsys %.1f, of %d kernels\n", (4 * a < b ? "ok" : "BAD"), a / n, b / n, n }' |
+        while read -r verdict text; do row sizes "$verdict" "$text"; done
+    rm -f "$work/tmp/sizes".*
+}
+
+# proportional PID...: memory of processes in KiB, what they share counted once.
+proportional() {
+    local pid
+    for pid; do awk '$1 == "Pss:" { print $2 }' "/proc/$pid/smaps_rollup" 2>/dev/null; done | awk '{ n += $1 } END { print n + 0 }'
+}
+
+# peak COMMAND...: the most that the processes of COMMAND had together, in KiB, sampled ten times a second.
+peak() {
+    "$@" >"$work/logs/peak.out" 2>"$work/logs/peak.err" </dev/null &
+    local pid=$! most=0 now
+    while kill -0 "$pid" 2>/dev/null; do
+        # shellcheck disable=SC2046 # a list of numbers
+        now=$(proportional "$pid" $(pgrep -P "$pid"))
+        [ "$now" -le "$most" ] || most=$now
+        sleep 0.1
+    done
+    wait "$pid"
+    echo "$most"
+}
+
+# What collecting 100,000 kernels a second adds to the memory of all processes together.
+step_memory() {
+    local bare ours
+    bare=$(peak "$app/pace" 100000 5)
+    ours=$(peak "$bin/gpuprof-collect" -o "$work/tmp/pace.trace" -- "$app/pace" 100000 5)
+    row memory "$([ "$bare" -gt 0 ] && [ "$ours" -gt 0 ] && [ $((ours - bare)) -lt 204800 ] && echo ok || echo BAD)" \
+        "$((bare / 1024)) MiB bare, $((ours / 1024)) MiB collected; $(grep -h '^pace' "$work/logs/peak.out" "$work/logs/peak.err" | tail -n 1)"
+    cp "$work/tmp/pace.trace" "$work/traces/pace.trace"
+    cp "$work/logs/peak.out" "$work/logs/pace.out"
+    cp "$work/logs/peak.err" "$work/logs/pace.err"
+    counts pace
+    rm -f "$work/traces/pace.trace"
 }
 
 # Many millions of kernels through the pipe: nothing may be lost, and the GPU's memory must not grow with them.

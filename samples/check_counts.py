@@ -86,7 +86,7 @@ def unranged(kernels, calls, spans):
 def measure(events):
     n = collections.Counter()
     calls, spans, kernels, gpu = {}, collections.defaultdict(list), [], []
-    pids = set()
+    pids, devices = set(), set()
     for e in events:
         phase, category, args = e.get("ph"), e.get("cat", ""), e.get("args") or {}
         if phase not in ("X", "b"):
@@ -101,6 +101,7 @@ def measure(events):
             elif args.get("graph node id") or args.get("graph id"):
                 n["graph_kernels"] += 1
             gpu.append((args.get("correlation"), start))
+            devices.add((e["pid"], args.get("device")))
             if key == "kernels":
                 kernels.append(args.get("correlation"))
         elif category in ("cuda_runtime", "cuda_driver"):
@@ -114,7 +115,7 @@ def measure(events):
             n["steps"] += e["name"].startswith("ProfilerStep#")
             if phase == "X":
                 spans[(e["pid"], e["tid"])].append((ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])))
-    n["processes"] = len(pids)
+    n["processes"], n["devices"] = len(pids), len(devices)
     n["unlaunched"] = sum(c not in calls for c, _ in gpu)
     n["early"] = sum(c in calls and start < calls[c][0] for c, start in gpu)
     n["unranged_kernels"] = unranged(kernels, calls, spans)
