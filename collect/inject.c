@@ -49,6 +49,7 @@ static struct {
     struct gp_gpt_writer *writer;
     int64_t last_clock_ns;
     uint64_t pool_dropped;
+    bool owns;   /* some of what records point at is ours to free */
     bool broken; /* the launcher is gone */
 } self = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
@@ -108,6 +109,12 @@ static const char *call_name(void *ctx, bool driver, uint32_t cbid)
 {
     (void)ctx;
     return gp_tracer_call_name(driver, cbid);
+}
+
+static const char *text_at(void *ctx, uint64_t address)
+{
+    (void)ctx;
+    return (const char *)(uintptr_t)address;
 }
 
 /* A thread that is gone by now most likely had the name that threads have by default: the process's. */
@@ -195,7 +202,9 @@ static void write_rows(bool all)
 
 static void take_record(void *ctx, const void *record)
 {
+    struct gp_record_pointer p;
     gp_records_add(ctx, record);
+    if (self.owns && gp_record_points(record, &p) && p.ours) free((void *)(uintptr_t)p.address);
 }
 
 /* What the launcher has to say. That it is gone shows when we send. */
@@ -439,11 +448,12 @@ static void start_records(void)
         .api = (enum gp_api_level)self.opts.api,
         .memory = self.opts.memory,
         .kernel = self.opts.kernel,
-        .owns = gp_tracer_version() >= 130000,
+        .text = text_at,
         .call_name = call_name,
         .thread_name = thread_name,
     };
     struct gp_gpt_write_opts w = {.producer = self.opts.producer};
+    self.owns = gp_tracer_version() >= 130000;
     gp_records_init(&self.records, &r);
     self.records.trace.rank = r.rank;
     self.ranges.records = &self.records;

@@ -37,11 +37,34 @@ static uint32_t get_u8(const void *rec, size_t at)
     return ((const uint8_t *)rec)[at];
 }
 
-static const char *get_text(const void *rec, size_t at)
+static const char *get_text(const struct gp_records *r, const void *rec, size_t at)
 {
-    const char *p;
-    memcpy(&p, (const char *)rec + at, sizeof p);
-    return p;
+    uint64_t address = get_u64(rec, at);
+    return address && r->opts.text ? r->opts.text(r->opts.ctx, address) : NULL;
+}
+
+/* ---- what records point at ---- */
+
+enum { COMMAND_BUFFER_FULL = 6 << 16 };
+
+bool gp_record_points(const void *rec, struct gp_record_pointer *p)
+{
+    switch (get_u32(rec, 0)) {
+    case GP_ACTIVITY_KERNEL:
+    case GP_ACTIVITY_CONCURRENT_KERNEL:
+        *p = (struct gp_record_pointer){AT(u64, rec, KERNEL_name), true, false};
+        break;
+    case GP_ACTIVITY_DEVICE:
+        *p = (struct gp_record_pointer){AT(u64, rec, DEVICE_name), true, true};
+        break;
+    case GP_ACTIVITY_OVERHEAD:
+        if (AT(u32, rec, OVERHEAD_overheadKind) != COMMAND_BUFFER_FULL) return false;
+        *p = (struct gp_record_pointer){AT(u64, rec, OVERHEAD_overheadData), false, true};
+        break;
+    default:
+        return false;
+    }
+    return p->address;
 }
 
 /* ---- API calls ---- */
@@ -169,10 +192,11 @@ static uint32_t stream_track(struct gp_records *r, uint32_t device, uint32_t con
 
 /* ---- GPU work ---- */
 
-static gp_sid kernel_name(struct gp_records *r, const char *name)
+static gp_sid kernel_name(struct gp_records *r, const void *rec)
 {
+    const char *name = get_text(r, rec, GP_AT_KERNEL_name);
     if (!name) return gp_intern_cstr(&r->trace.strings, "[unnamed kernel]");
-    uint32_t *sid = gp_map_put(&r->names, (uint64_t)(uintptr_t)name, UINT32_MAX);
+    uint32_t *sid = gp_map_put(&r->names, AT(u64, rec, KERNEL_name), UINT32_MAX);
     /* A module may have been unloaded and another name put at its place, so the bytes decide. */
     if (*sid == UINT32_MAX || strcmp(gp_trace_str(&r->trace, *sid), name))
         *sid = gp_trace_intern(&r->trace, name, strlen(name));
@@ -212,7 +236,7 @@ static void add_kernel(struct gp_records *r, const void *rec)
 {
     struct gp_config c;
     memset(&c, 0, sizeof c);
-    c.name = kernel_name(r, get_text(rec, GP_AT_KERNEL_name));
+    c.name = kernel_name(r, rec);
     if (!is_wanted(r, c.name)) {
         r->left_out++;
         GP_VEC_PUSH(&r->unwanted, (struct gp_unwanted){AT(u32, rec, KERNEL_correlationId), r->tick});
@@ -415,11 +439,9 @@ static const char *overhead_name(uint32_t kind)
 
 static void add_overhead(struct gp_records *r, const void *rec)
 {
-    enum { OBJECT_THREAD = 2, KIND_COMMAND_BUFFER_FULL = 6 << 16 };
+    enum { OBJECT_THREAD = 2 };
     int64_t start = (int64_t)AT(u64, rec, OVERHEAD_start), end = (int64_t)AT(u64, rec, OVERHEAD_end);
     uint32_t kind = AT(u32, rec, OVERHEAD_overheadKind);
-    if (r->opts.owns && kind == KIND_COMMAND_BUFFER_FULL)
-        free((void *)(uintptr_t)AT(u64, rec, OVERHEAD_overheadData));
     if (start <= 0 || end < start) return;
     int64_t tid = r->opts.pid;
     if (AT(u32, rec, OVERHEAD_objectKind) == OBJECT_THREAD) tid = get_u32(rec, GP_AT_OVERHEAD_objectId + 4);
@@ -441,11 +463,10 @@ static gp_sid device_extra(struct gp_records *r, const uint8_t *uuid)
 
 static void add_device(struct gp_records *r, const void *rec)
 {
-    const char *name = get_text(rec, GP_AT_DEVICE_name);
+    const char *name = get_text(r, rec, GP_AT_DEVICE_name);
     struct gp_device d = gp_device_unknown();
     d.id = AT(u32, rec, DEVICE_id);
     d.name = name ? gp_intern_cstr(&r->trace.strings, name) : 0;
-    if (r->opts.owns) free((void *)(uintptr_t)name);
     for (size_t i = 0; i < r->trace.devices.n; i++)
         if (r->trace.devices.at[i].id == d.id) return;
     d.cc_major = (int32_t)AT(u32, rec, DEVICE_computeCapabilityMajor);

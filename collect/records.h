@@ -55,6 +55,17 @@ bool gp_call_wanted(enum gp_call_class cls, enum gp_api_level level, bool memory
 /* Length of NAME without the version suffix of runtime calls ("_v7000"); other names are kept whole. */
 size_t gp_call_name_length(const char *name);
 
+/* What a record points at. */
+struct gp_record_pointer {
+    uint64_t address;
+    bool text; /* ends with NUL; or else data that nobody reads */
+    bool ours; /* to be freed, from CUPTI 13 on, by whoever takes the record from CUPTI */
+};
+
+/* False when REC, which starts with its kind, points at nothing. Every kind of record that holds a pointer that matters to
+ * us is known here and nowhere else. */
+bool gp_record_points(const void *rec, struct gp_record_pointer *p);
+
 /* Producer numbers are 0 throughout: readers add that of the blocks the rows come in. */
 struct gp_records_opts {
     int64_t pid;
@@ -62,7 +73,9 @@ struct gp_records_opts {
     enum gp_api_level api; /* which calls are kept; unless none, GPU work waits for its call */
     bool memory;           /* allocations are recorded, so their calls are kept as well */
     const char *kernel; /* pattern of the kernels that are kept, NULL or "" all of them; stays the caller's */
-    bool owns;          /* names of devices and data of overhead records are ours to free (CUPTI 13 on) */
+    /* The text at an address that a record holds (see gp_record_points()); NULL when it is not known. Records are read
+     * elsewhere than they were written, so an address is no more than a key. */
+    const char *(*text)(void *ctx, uint64_t address);
     /* CUPTI's name of API call CBID; NULL when it has none. */
     const char *(*call_name)(void *ctx, bool driver, uint32_t cbid);
     /* Fill NAME with the name of thread TID, or of the process when TID is the process's id. */

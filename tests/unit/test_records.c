@@ -17,10 +17,16 @@ static const char *call_name(void *ctx, bool driver, uint32_t cbid)
     return NULL;
 }
 
+static const char *text_at(void *ctx, uint64_t address)
+{
+    (void)ctx;
+    return (const char *)(uintptr_t)address;
+}
+
 static struct gp_records records(enum gp_api_level api)
 {
     struct gp_records r;
-    struct gp_records_opts o = {.pid = 100, .rank = 2, .api = api, .call_name = call_name};
+    struct gp_records_opts o = {.pid = 100, .rank = 2, .api = api, .text = text_at, .call_name = call_name};
     gp_records_init(&r, &o);
     return r;
 }
@@ -304,6 +310,55 @@ static void another_name_at_the_same_address_is_another_kernel(void **state)
     gp_records_release(&r);
 }
 
+static const char *knows_nothing(void *ctx, uint64_t address)
+{
+    (void)ctx;
+    (void)address;
+    return NULL;
+}
+
+static void a_kernel_whose_name_is_not_known_is_unnamed(void **state)
+{
+    (void)state;
+    struct gp_records r = records(GP_API_LEVEL_NONE);
+    add_kernel(&r, NULL, 1, 10, 20);
+    r.opts.text = knows_nothing;
+    add_kernel(&r, (const char *)(uintptr_t)0x10, 2, 30, 40); /* no address of ours */
+    gp_records_commit(&r, false);
+    const struct gp_events *e = &r.trace.events[GP_GPU];
+    assert_int_equal(e->n, 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_string_equal(gp_trace_str(&r.trace, e->name[i]), "[unnamed kernel]");
+    gp_records_release(&r);
+}
+
+static void what_records_point_at_is_told(void **state)
+{
+    (void)state;
+    struct gp_record_pointer p;
+    uint8_t rec[216] = {0};
+    PUT(rec, 0, uint32_t, GP_ACTIVITY_CONCURRENT_KERNEL);
+    assert_false(gp_record_points(rec, &p)); /* it has no name */
+    PUT(rec, GP_AT_KERNEL_name, uint64_t, 0x1234);
+    assert_true(gp_record_points(rec, &p));
+    assert_true(p.address == 0x1234 && p.text && !p.ours);
+    memset(rec, 0, sizeof rec);
+    PUT(rec, 0, uint32_t, GP_ACTIVITY_DEVICE);
+    PUT(rec, GP_AT_DEVICE_name, uint64_t, 0x5678);
+    assert_true(gp_record_points(rec, &p));
+    assert_true(p.address == 0x5678 && p.text && p.ours);
+    memset(rec, 0, sizeof rec);
+    PUT(rec, 0, uint32_t, GP_ACTIVITY_OVERHEAD);
+    PUT(rec, GP_AT_OVERHEAD_overheadData, uint64_t, 0x9abc);
+    assert_false(gp_record_points(rec, &p)); /* of another kind: nothing of ours */
+    PUT(rec, GP_AT_OVERHEAD_overheadKind, uint32_t, 6 << 16);
+    assert_true(gp_record_points(rec, &p));
+    assert_true(p.address == 0x9abc && !p.text && p.ours);
+    memset(rec, 0xff, sizeof rec);
+    PUT(rec, 0, uint32_t, GP_ACTIVITY_MEMCPY);
+    assert_false(gp_record_points(rec, &p));
+}
+
 static void copies_are_named_by_direction_and_memory(void **state)
 {
     (void)state;
@@ -347,6 +402,8 @@ int main(void)
         cmocka_unit_test(kernels_without_times_are_counted_not_written),
         cmocka_unit_test(a_kernel_before_its_launch_is_told),
         cmocka_unit_test(another_name_at_the_same_address_is_another_kernel),
+        cmocka_unit_test(a_kernel_whose_name_is_not_known_is_unnamed),
+        cmocka_unit_test(what_records_point_at_is_told),
         cmocka_unit_test(copies_are_named_by_direction_and_memory),
         cmocka_unit_test(an_allocation_is_on_the_thread_of_its_call),
         cmocka_unit_test(a_free_has_the_size_of_what_was_there),
