@@ -105,7 +105,7 @@ static struct nvtx_thread *get_thread(void)
 static bool put(struct nvtx_thread *t, const struct gp_note *note, const char *text, size_t reserve)
 {
     size_t n = note->text ? 0 : strlen(text);
-    bool ok = gp_ring_put(t->ring, note, text, n < MAX_TEXT ? n : MAX_TEXT, reserve);
+    bool ok = gp_ring_put(t->ring, note, text, n < MAX_TEXT ? n : MAX_TEXT, NULL, reserve);
     if (GP_UNLIKELY(gp_ring_half_full(t->ring)) && !atomic_exchange(&t->woke, true)) gp_inject_wake(false);
     return ok;
 }

@@ -1,6 +1,5 @@
 #include "collect/ranges.h"
 
-#include <stdio.h>
 #include <string.h>
 #include "formats/base/buf.h"
 
@@ -20,6 +19,11 @@ static gp_sid range_name(struct gp_ranges *g, const struct gp_note *note)
     return sid;
 }
 
+static gp_sid note_args(struct gp_ranges *g, const struct gp_note *note)
+{
+    return note->args_n ? gp_intern(&g->records->trace.strings, gp_note_args(note), note->args_n) : 0;
+}
+
 static size_t thread_index(struct gp_ranges *g, int64_t tid)
 {
     uint32_t *slot = gp_map_put(&g->threads, (uint64_t)tid, UINT32_MAX);
@@ -30,8 +34,25 @@ static size_t thread_index(struct gp_ranges *g, int64_t tid)
     return *slot;
 }
 
-/* FLAGS is what is to be known about it beside that, as the inside of a JSON object. */
-static void write_range(struct gp_ranges *g, const struct gp_open_range *o, int64_t end_ns, const char *flags)
+/* The parts that are not empty, each the inside of a JSON object, as one object. */
+static gp_sid join_args(struct gp_trace *t, const char *const *parts, size_t n)
+{
+    struct gp_buf b = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (!*parts[i]) continue;
+        gp_buf_putc(&b, b.n ? ',' : '{');
+        gp_buf_puts(&b, parts[i]);
+    }
+    if (!b.n) return 0;
+    gp_buf_putc(&b, '}');
+    gp_sid sid = gp_intern(&t->strings, b.data, b.n);
+    gp_buf_release(&b);
+    return sid;
+}
+
+/* FLAGS is what is to be known about it beside its args and those of its END, as the inside of a JSON object. */
+static void write_range(struct gp_ranges *g, const struct gp_open_range *o, int64_t end_ns, gp_sid end_args,
+                        const char *flags)
 {
     struct gp_trace *t = &g->records->trace;
     struct gp_events *e = &t->events[GP_RANGE];
@@ -40,10 +61,10 @@ static void write_range(struct gp_ranges *g, const struct gp_open_range *o, int6
     bool cut = start != o->start_ns || (end != end_ns && end_ns > o->start_ns);
     size_t row = gp_events_add(e, start, end - start, o->track, o->name);
     g->records->stats.ranges++;
-    if (!cut && !*flags) return;
-    char extra[80];
-    snprintf(extra, sizeof extra, "{%s%s%s}", flags, cut && *flags ? "," : "", cut ? "\"cut\":true" : "");
-    gp_set_extra(e, row, gp_intern_cstr(&t->strings, extra));
+    const char *parts[] = {gp_string(&t->strings, o->args), gp_string(&t->strings, end_args), flags,
+                           cut ? "\"cut\":true" : ""};
+    gp_sid extra = join_args(t, parts, sizeof parts / sizeof *parts);
+    if (extra) gp_set_extra(e, row, extra);
 }
 
 static void pop_range(struct gp_ranges *g, struct gp_range_thread *thread, const struct gp_note *note)
@@ -54,7 +75,7 @@ static void pop_range(struct gp_ranges *g, struct gp_range_thread *thread, const
             continue; /* each domain has its own stack */
         memmove(&thread->open.at[i], &thread->open.at[i + 1], (thread->open.n - i - 1) * sizeof o);
         thread->open.n--;
-        write_range(g, &o, note->time_ns, "");
+        write_range(g, &o, note->time_ns, note_args(g, note), "");
         return;
     }
     g->unmatched++;
@@ -66,12 +87,12 @@ static void stop_range(struct gp_ranges *g, const struct gp_note *note)
 {
     for (size_t i = g->started.n; i-- > 0;) {
         if (g->started.at[i].id != note->id) continue;
-        write_range(g, &g->started.at[i], note->time_ns, START_END);
+        write_range(g, &g->started.at[i], note->time_ns, note_args(g, note), START_END);
         g->started.at[i] = g->started.at[--g->started.n];
         return;
     }
     if (g->stopped.n < MAX_EARLY_STOPS)
-        GP_VEC_PUSH(&g->stopped, (struct gp_early_stop){note->id, note->time_ns});
+        GP_VEC_PUSH(&g->stopped, (struct gp_early_stop){note->id, note->time_ns, note_args(g, note)});
     else g->unmatched++;
 }
 
@@ -79,7 +100,7 @@ static void start_range(struct gp_ranges *g, struct gp_open_range *o)
 {
     for (size_t i = 0; i < g->stopped.n; i++) {
         if (g->stopped.at[i].id != o->id) continue;
-        write_range(g, o, g->stopped.at[i].end_ns, START_END);
+        write_range(g, o, g->stopped.at[i].end_ns, g->stopped.at[i].args, START_END);
         g->stopped.at[i] = g->stopped.at[--g->stopped.n];
         return;
     }
@@ -90,7 +111,11 @@ static void write_mark(struct gp_ranges *g, const struct gp_open_range *o, const
 {
     int64_t start = o->start_ns, end = start;
     if (g->clip && !g->clip(g->ctx, &start, &end)) return;
-    gp_events_add(&g->records->trace.events[GP_MARK], o->start_ns, 0, o->track, range_name(g, note));
+    struct gp_trace *t = &g->records->trace;
+    struct gp_events *e = &t->events[GP_MARK];
+    size_t row = gp_events_add(e, o->start_ns, 0, o->track, range_name(g, note));
+    const char *args = gp_string(&t->strings, o->args);
+    if (*args) gp_set_extra(e, row, join_args(t, &args, 1));
 }
 
 void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note)
@@ -99,6 +124,7 @@ void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note
     struct gp_range_thread *thread = &g->list.at[index];
     struct gp_open_range o = {
         .domain = note->domain, .start_ns = note->time_ns, .id = note->id, .track = thread->track};
+    if (note->op != GP_NOTE_POP && note->op != GP_NOTE_STOP) o.args = note_args(g, note);
     switch (note->op) {
     case GP_NOTE_PUSH:
         o.name = range_name(g, note);
@@ -126,10 +152,10 @@ void gp_ranges_close(struct gp_ranges *g, int64_t end_ns)
 {
     for (size_t i = 0; i < g->list.n; i++) {
         struct gp_range_thread *thread = &g->list.at[i];
-        while (thread->open.n) write_range(g, &thread->open.at[--thread->open.n], end_ns, "\"open\":true");
+        while (thread->open.n) write_range(g, &thread->open.at[--thread->open.n], end_ns, 0, "\"open\":true");
     }
     for (size_t i = 0; i < g->started.n; i++)
-        write_range(g, &g->started.at[i], end_ns, "\"nvtx\":\"start/end\",\"open\":true");
+        write_range(g, &g->started.at[i], end_ns, 0, "\"nvtx\":\"start/end\",\"open\":true");
     g->started.n = 0;
 }
 

@@ -1,6 +1,7 @@
 /* ranges.h -- turns the NVTX notes of all threads into rows: push/pop and start/end ranges into GP_RANGE,
  * marks into GP_MARK, on the track of the thread that began them. Ranges that are still open at the end are
- * closed there and say so. Names carry their domain unless it is the default one. One caller at a time.
+ * closed there and say so. Names carry their domain unless it is the default one; args of the note that began a range
+ * and of the one that ended it are the range's. One caller at a time.
  *
  *     gp_ranges_note(&ranges, tid, note);       // for every note, each thread's in order
  *     gp_ranges_close(&ranges, now_ns);         // at the end
@@ -17,6 +18,7 @@ struct gp_open_range {
     int64_t start_ns;
     uint64_t id;
     gp_sid name;
+    gp_sid args; /* inside of a JSON object, 0: none */
     uint32_t track;
 };
 
@@ -28,6 +30,7 @@ struct gp_range_thread {
 struct gp_early_stop {
     uint64_t id;
     int64_t end_ns;
+    gp_sid args;
 };
 
 /* Zero it, then set records. */

@@ -4,6 +4,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* How struct gp_note begins: all that there is of padding. */
+struct note_head {
+    uint32_t size;
+    uint16_t op, args_n;
+};
+
 struct gp_ring *gp_ring_new(size_t size)
 {
     struct gp_ring *r = calloc(1, sizeof *r);
@@ -26,10 +32,11 @@ static size_t room_needed(const struct gp_ring *r, uint64_t head, size_t n)
     return n <= to_end ? n : to_end + n;
 }
 
-bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, const char *text, size_t n, size_t reserve)
+bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, const char *text, size_t n, const char *args,
+                 size_t reserve)
 {
     size_t text_bytes = note->text ? 0 : n + 1;
-    size_t size = (sizeof *note + text_bytes + 7) & ~(size_t)7;
+    size_t size = (sizeof *note + text_bytes + note->args_n + 7) & ~(size_t)7;
     uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
     uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire);
     size_t need = room_needed(r, head, size);
@@ -38,8 +45,8 @@ bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, const char *text
         return false;
     }
     if (need != size) {
-        uint32_t pad[2] = {(uint32_t)(need - size), GP_NOTE_PAD};
-        memcpy(r->data + (head & (r->size - 1)), pad, sizeof pad);
+        struct note_head pad = {(uint32_t)(need - size), GP_NOTE_PAD, 0};
+        memcpy(r->data + (head & (r->size - 1)), &pad, sizeof pad);
         head += need - size;
     }
     uint8_t *to = r->data + (head & (r->size - 1));
@@ -50,6 +57,7 @@ bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, const char *text
         memcpy(to + sizeof copy, text, n);
         to[sizeof copy + n] = 0;
     }
+    if (note->args_n) memcpy(to + sizeof copy + text_bytes, args, note->args_n);
     atomic_store_explicit(&r->head, head + size, memory_order_release);
     return true;
 }
@@ -60,10 +68,10 @@ const struct gp_note *gp_ring_peek(struct gp_ring *r)
     uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
     while (tail != head) {
         const uint8_t *p = r->data + (tail & (r->size - 1));
-        uint32_t size_and_op[2];
-        memcpy(size_and_op, p, sizeof size_and_op);
-        if (size_and_op[1] != GP_NOTE_PAD) return (const struct gp_note *)(const void *)p;
-        tail += size_and_op[0];
+        struct note_head pad;
+        memcpy(&pad, p, sizeof pad);
+        if (pad.op != GP_NOTE_PAD) return (const struct gp_note *)(const void *)p;
+        tail += pad.size;
         atomic_store_explicit(&r->tail, tail, memory_order_release);
     }
     return NULL;

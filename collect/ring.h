@@ -3,7 +3,7 @@
  * back by the caller's RESERVE, so that ends always fit. Pages are touched only as they are used.
  *
  *     struct gp_ring *r = gp_ring_new(1 << 20);
- *     gp_ring_put(r, &note, text, n, 0);                                  // the one writer
+ *     gp_ring_put(r, &note, text, n, NULL, 0);                            // the one writer
  *     while ((note = gp_ring_peek(r))) { use(note); gp_ring_pop(r, note); } // the one reader
  */
 #ifndef GP_COLLECT_RING_H
@@ -13,13 +13,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum gp_note_op { GP_NOTE_PAD, GP_NOTE_PUSH, GP_NOTE_POP, GP_NOTE_START, GP_NOTE_STOP, GP_NOTE_MARK };
 
-/* What happened; the text, when TEXT is NULL, follows the struct, NUL-terminated. */
+/* What happened; the text, when TEXT is NULL, follows the struct, NUL-terminated, and then the args do. */
 struct gp_note {
-    uint32_t size; /* with the text, a multiple of 8; set by gp_ring_put */
-    uint32_t op;   /* enum gp_note_op */
+    uint32_t size;   /* with what follows, a multiple of 8; set by gp_ring_put */
+    uint16_t op;     /* enum gp_note_op */
+    uint16_t args_n; /* bytes of args, 0: none: what a payload holds, as the inside of a JSON object */
     int64_t time_ns;
     const char *domain; /* name of the NVTX domain, "" for the default one; lives for ever */
     const char *text;   /* a registered string, which lives for ever, or NULL */
@@ -35,9 +37,10 @@ struct gp_ring {
 
 /* SIZE is a power of two. NULL when the system has no memory. */
 struct gp_ring *gp_ring_new(size_t size);
-/* Append NOTE and N bytes of TEXT (unless note->text is set), leaving RESERVE bytes free. False when there is
- * no room. */
-bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, const char *text, size_t n, size_t reserve);
+/* Append NOTE, N bytes of TEXT (unless note->text is set) and note->args_n bytes of ARGS, leaving RESERVE bytes free.
+ * False when there is no room. */
+bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, const char *text, size_t n, const char *args,
+                 size_t reserve);
 /* The oldest note, or NULL. */
 const struct gp_note *gp_ring_peek(struct gp_ring *r);
 void gp_ring_pop(struct gp_ring *r, const struct gp_note *note);
@@ -48,6 +51,13 @@ void gp_ring_free(struct gp_ring *r);
 static inline const char *gp_note_text(const struct gp_note *n)
 {
     return n->text ? n->text : (const char *)(n + 1);
+}
+
+/* note->args_n bytes. */
+static inline const char *gp_note_args(const struct gp_note *n)
+{
+    const char *after = (const char *)(n + 1);
+    return n->text ? after : after + strlen(after) + 1;
 }
 
 #endif

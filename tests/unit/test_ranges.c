@@ -26,7 +26,7 @@ static void what_goes_in_comes_out_in_order(void **state)
         for (unsigned k = 0; k < 5; k++, in++) {
             n.time_ns = in;
             int len = snprintf(text, sizeof text, "%*u", (int)(1 + in % 40), in);
-            assert_true(gp_ring_put(r, &n, text, (size_t)len, 0));
+            assert_true(gp_ring_put(r, &n, text, (size_t)len, NULL, 0));
         }
         for (const struct gp_note *p; (p = gp_ring_peek(r)); gp_ring_pop(r, p), out++) {
             snprintf(text, sizeof text, "%*u", (int)(1 + out % 40), out);
@@ -44,10 +44,10 @@ static void a_full_ring_refuses_and_counts_but_keeps_its_reserve(void **state)
     struct gp_ring *r = gp_ring_new(4096);
     struct gp_note push = note(GP_NOTE_PUSH, 1, "x"), pop = note(GP_NOTE_POP, 2, "");
     unsigned pushed = 0, popped = 0;
-    while (gp_ring_put(r, &push, NULL, 0, 2 * sizeof push * (pushed + 1))) pushed++;
+    while (gp_ring_put(r, &push, NULL, 0, NULL, 2 * sizeof push * (pushed + 1))) pushed++;
     assert_true(pushed > 10);
     assert_int_equal(atomic_load(&r->refused), 1);
-    while (popped < pushed && gp_ring_put(r, &pop, NULL, 0, 0)) popped++;
+    while (popped < pushed && gp_ring_put(r, &pop, NULL, 0, NULL, 0)) popped++;
     assert_int_equal(popped, pushed);
     gp_ring_free(r);
 }
@@ -57,7 +57,7 @@ static void *write_notes(void *ctx)
     struct gp_ring *r = ctx;
     for (int64_t i = 0; i < 20000;) {
         struct gp_note n = note(GP_NOTE_MARK, i, NULL);
-        if (gp_ring_put(r, &n, "mark", 4, 0)) i++;
+        if (gp_ring_put(r, &n, "mark", 4, NULL, 0)) i++;
     }
     return NULL;
 }
@@ -181,6 +181,55 @@ static void open_ranges_end_with_the_trace_and_say_so(void **state)
     end(&f);
 }
 
+/* A note that came through a ring, with ARGS. */
+static void say_with(struct fixture *f, struct gp_ring *r, enum gp_note_op op, int64_t time_ns,
+                     const char *text, const char *args)
+{
+    struct gp_note n = note(op, time_ns, *text ? NULL : text);
+    n.id = 7;
+    n.args_n = (uint16_t)strlen(args);
+    assert_true(gp_ring_put(r, &n, text, strlen(text), args, 0));
+    const struct gp_note *p = gp_ring_peek(r);
+    assert_int_equal(p->args_n, strlen(args));
+    assert_memory_equal(gp_note_args(p), args, p->args_n);
+    gp_ranges_note(&f->ranges, 1, p);
+    gp_ring_pop(r, p);
+}
+
+static void check_args(struct fixture *f, enum gp_table table, size_t row, const char *args)
+{
+    const struct gp_events *e = &f->records.trace.events[table];
+    assert_true(row < e->n);
+    assert_string_equal(gp_trace_str(&f->records.trace, gp_get_extra(e, row)), args);
+}
+
+static void args_of_both_ends_are_the_ranges(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gp_ring *r = gp_ring_new(4096);
+    begin(&f);
+    for (unsigned i = 0; i < 100; i++) { /* so that the ring goes round */
+        say_with(&f, r, GP_NOTE_PUSH, 10, "a", "\"x\":1");
+        say_with(&f, r, GP_NOTE_POP, 20, "", "\"y\":[1,2]");
+    }
+    say_with(&f, r, GP_NOTE_PUSH, 10, "b", "");
+    say_with(&f, r, GP_NOTE_POP, 20, "", "\"y\":2");
+    say_with(&f, r, GP_NOTE_PUSH, 10, "c", "\"x\":1");
+    say_with(&f, r, GP_NOTE_POP, 20, "", "");
+    say_with(&f, r, GP_NOTE_STOP, 20, "", "\"y\":2");
+    say_with(&f, r, GP_NOTE_START, 10, "d", "\"x\":3");
+    say_with(&f, r, GP_NOTE_MARK, 10, "e", "\"x\":4");
+    check_args(&f, GP_RANGE, 0, "{\"x\":1,\"y\":[1,2]}");
+    check_args(&f, GP_RANGE, 99, "{\"x\":1,\"y\":[1,2]}");
+    check_args(&f, GP_RANGE, 100, "{\"y\":2}");
+    check_args(&f, GP_RANGE, 101, "{\"x\":1}");
+    check_args(&f, GP_RANGE, 102, "{\"x\":3,\"y\":2,\"nvtx\":\"start/end\"}");
+    check_args(&f, GP_MARK, 0, "{\"x\":4}");
+    end(&f);
+    gp_ring_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +240,7 @@ int main(void)
         cmocka_unit_test(each_domain_has_its_own_stack),
         cmocka_unit_test(a_range_may_end_on_another_thread_that_is_read_first),
         cmocka_unit_test(open_ranges_end_with_the_trace_and_say_so),
+        cmocka_unit_test(args_of_both_ends_are_the_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
