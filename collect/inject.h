@@ -90,6 +90,9 @@ void gp_tracer_stop(void);
 
 /* ---- nvtx.c ---- */
 
+/* This thread has created NODE of a CUDA graph, as a copy of node ORIGINAL unless that is 0. Remembered together with the
+ * ranges that are open; costs next to nothing in a process that has never used NVTX. */
+void gp_nvtx_node(uint64_t node, uint64_t original);
 /* Hand the notes of all threads to RANGES. Returns how many were refused since the last call. */
 uint64_t gp_nvtx_drain(struct gp_ranges *ranges);
 /* In a fork child: forget the parent's threads; with OFF record nothing any more. */

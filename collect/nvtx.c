@@ -54,6 +54,7 @@ static struct {
     pthread_key_t key;
     pthread_once_t once;
     _Atomic bool off;
+    _Atomic bool used; /* some thread has a ring */
     _Atomic unsigned epoch;
     _Atomic uint64_t next_id;
     uint64_t refused_gone; /* by threads that were freed; flush thread only */
@@ -91,6 +92,7 @@ static struct nvtx_thread *new_thread(void)
     t->next = nvtx.threads;
     nvtx.threads = t;
     pthread_mutex_unlock(&nvtx.lock);
+    atomic_store(&nvtx.used, true);
     return this_thread = t;
 }
 
@@ -386,6 +388,22 @@ static nvtxStringHandle_t NVTX_API register_string_wide(nvtxDomainHandle_t d, co
     char utf8[MAX_TEXT];
     to_utf8(utf8, sizeof utf8, text ? text : L"");
     return register_string(d, utf8);
+}
+
+/* ---- nodes of CUDA graphs ---- */
+
+void gp_nvtx_node(uint64_t node, uint64_t original)
+{
+    if (!atomic_load_explicit(&nvtx.used, memory_order_relaxed)) return;
+    struct nvtx_thread *t = get_thread();
+    if (!t) return;
+    struct gp_note note = {.op = original ? GP_NOTE_CLONE : GP_NOTE_NODE,
+                           .time_ns = gp_now_ns(),
+                           .domain = "",
+                           .text = "",
+                           .id = node,
+                           .other = original};
+    put(t, &note, "", (size_t)(t->open + 1) * POP_BYTES);
 }
 
 /* ---- the payload extension ----

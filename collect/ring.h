@@ -15,7 +15,16 @@
 #include <stdint.h>
 #include <string.h>
 
-enum gp_note_op { GP_NOTE_PAD, GP_NOTE_PUSH, GP_NOTE_POP, GP_NOTE_START, GP_NOTE_STOP, GP_NOTE_MARK };
+enum gp_note_op {
+    GP_NOTE_PAD,
+    GP_NOTE_PUSH,
+    GP_NOTE_POP,
+    GP_NOTE_START,
+    GP_NOTE_STOP,
+    GP_NOTE_MARK,
+    GP_NOTE_NODE,  /* node ID of a CUDA graph was created: the ranges that are open now are its own */
+    GP_NOTE_CLONE, /* node ID was made after node OTHER, whose ranges it has */
+};
 
 /* What happened; the text, when TEXT is NULL, follows the struct, NUL-terminated, and then the args do. */
 struct gp_note {
@@ -25,7 +34,8 @@ struct gp_note {
     int64_t time_ns;
     const char *domain; /* name of the NVTX domain, "" for the default one; lives for ever */
     const char *text;   /* a registered string, which lives for ever, or NULL */
-    uint64_t id;        /* GP_NOTE_START and GP_NOTE_STOP: which range */
+    uint64_t id; /* GP_NOTE_START and GP_NOTE_STOP: which range; GP_NOTE_NODE and GP_NOTE_CLONE: which node */
+    uint64_t other; /* GP_NOTE_CLONE: which node it was made after */
 };
 
 struct gp_ring {

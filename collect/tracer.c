@@ -56,6 +56,7 @@ enum { MAX_CBID = 2048, MAX_GAP = 200, ATTR_PER_THREAD_BUFFER = 9 };
     X(cuptiActivityEnableRuntimeApi)                                                                         \
     X(cuptiActivityEnableDriverApi)                                                                          \
     X(cuptiUnsubscribe)                                                                                      \
+    X(cuptiGetGraphNodeId)                                                                                   \
     X(cuptiGetResultString)
 
 typedef CUptiResult(CUPTIAPI *subscribe_v2_fn)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *, void *);
@@ -229,12 +230,30 @@ static uint64_t CUPTIAPI timestamp(void)
     return (uint64_t)gp_now_ns();
 }
 
+/* A node of a graph was created, or cloned from another: what an executable graph runs are clones of the nodes that were
+ * captured, and their ids are those in the records of its kernels. */
+static void on_graph_node(bool cloned, const CUpti_GraphData *graph)
+{
+    uint64_t node = 0, original = 0;
+    if (!graph || !graph->node || cupti.cuptiGetGraphNodeId(graph->node, &node) != CUPTI_SUCCESS) return;
+    if (cloned && (!graph->originalNode ||
+                   cupti.cuptiGetGraphNodeId(graph->originalNode, &original) != CUPTI_SUCCESS || !original))
+        return;
+    gp_nvtx_node(node, original);
+}
+
 /* Things that happen to CUDA at which we have to act: it is up, or records may soon be out of reach. */
 static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
                                  const void *data)
 {
     (void)userdata;
     if (atomic_load(&cupti.stopped)) return;
+    if (domain == CUPTI_CB_DOMAIN_RESOURCE &&
+        (cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED || cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)) {
+        on_graph_node(cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+                      ((const CUpti_ResourceData *)data)->resourceDescriptor);
+        return;
+    }
     if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid != CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
         gp_inject_outlast();
         return;
@@ -424,6 +443,11 @@ static bool get_ready(void)
         CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
         CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
     };
+    /* Whatever is recorded now: graphs are made early and replayed late. */
+    static const CUpti_CallbackId nodes[] = {
+        CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+        CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+    };
     set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1, sizeof(uint8_t));
     set_attribute((CUpti_ActivityAttribute)ATTR_PER_THREAD_BUFFER, 1, sizeof(uint8_t));
     if (cupti.cuptiSetThreadIdType) cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
@@ -442,6 +466,8 @@ static bool get_ready(void)
     find_calls(true);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE, events[i]);
+    for (size_t i = 0; cupti.cuptiGetGraphNodeId && i < sizeof nodes / sizeof *nodes; i++)
+        cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE, nodes[i]);
     return true;
 }
 
