@@ -3,7 +3,7 @@
 # collecting costs, and leave the results in OUTDIR. A step that fails is reported and the next one runs.
 #
 # Steps, in this order by default: machine programs collect control pipe ends eager decode ddp storm compiled steptime sizes memory long
-# Steps to be asked for: pairs (pytorch/variants.py, one GPU, about 5 minutes), ddp_pairs (two GPUs)
+# Steps to be asked for: pairs (pytorch/variants.py, one GPU, about 12 minutes), ddp_pairs (two GPUs)
 # OUTDIR: report.txt (the table), cost.tsv, traces.tar.gz (binary traces), kineto.tar.gz, pairs.tar.gz,
 # pictures.tar.gz, logs.tar.gz
 #
@@ -11,10 +11,11 @@
 # CAPTURE_LIBS     shared libraries for them   (default: none)
 # CAPTURE_SECONDS  stop starting things after  (default: 560)
 # CAPTURE_ROUNDS   rounds of a measurement     (default: 5)
+# CAPTURE_VARIANTS what pairs and ddp_pairs record (default: all)
 # PYTHON           a python3 with PyTorch      (default: python3)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -ge 1 ] || { sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] || { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 out=$1
 shift
 [ $# -gt 0 ] || set -- machine programs collect control pipe ends eager decode ddp storm compiled steptime sizes memory long
@@ -271,31 +272,50 @@ pair() {
     row "" "" "$((SECONDS - begin)) s,$sizes bytes; $(grep -h '^pairs' "$work/logs/pair_$name.out" | tail -n 1)"
 }
 
+# wanted NAME: is that variant to be recorded?
+wanted() {
+    case " ${CAPTURE_VARIANTS:-$1} " in *" $1 "*) return 0 ;; *) return 1 ;; esac
+}
+
 # The most useful variants first, since the time may not be enough for all.
 step_pairs() {
     local variant script=$here/pytorch/pairs.py
     for variant in $("$python" "$here/pytorch/variants.py"); do
-        pair "$variant" collect 100 "$script" --variant "$variant" --steps 10
+        ! wanted "$variant" || pair "$variant" collect 100 "$script" --variant "$variant" --steps 10
     done
-    for variant in small small_compiled decode decode_graph train train_item mlp_pageable mlp_pinned fp32 tf32 bf16 math flash \
-        small_forloop small_fused train_double small_break gemm; do
-        pair "$variant" kineto 100 "$script" --variant "$variant" --steps 4
+    for variant in $("$python" "$here/pytorch/variants.py" --kineto); do
+        ! wanted "$variant" || pair "$variant" kineto 100 "$script" --variant "$variant" --steps 4
     done
     row pairs ok "$(du -cb "$work/pairs"/* | tail -n 1 | cut -f 1) bytes in all"
 }
 
-# The same training with its gradients reduced in many small buckets and in few large ones.
+# ddp_pair NAME OPTION...: training on two GPUs, both ways.
+ddp_pair() {
+    local name=$1
+    shift
+    wanted "$name" || return
+    set -- "$here/pytorch/train_ddp.py" --warmup 3 "$@"
+    pair "$name" collect 100 "$@" --steps 10
+    pair "$name" kineto 100 "$@" --steps 3
+}
+
+# The same training with its gradients reduced in many small buckets and in few large ones; each by itself and all as one;
+# with batches of different and of equal size.
 step_ddp_pairs() {
-    local bucket
+    local small="--layers 8 --width 512 --batch 16 --length 128" large="--layers 4 --width 1024 --length 256"
     if [ "$(nvidia-smi -L 2>/dev/null | wc -l)" -lt 2 ]; then
         row ddp_pairs skip "needs two GPUs"
         return
     fi
-    set -- "$here/pytorch/train_ddp.py" --warmup 3 --layers 4 --width 1024 --batch 32 --length 256
-    for bucket in 1 25; do
-        pair "ddp_bucket$bucket" collect 100 "$@" --steps 10 --bucket-mb "$bucket"
-        pair "ddp_bucket$bucket" kineto 100 "$@" --steps 3 --bucket-mb "$bucket"
-    done
+    # shellcheck disable=SC2086 # options
+    {
+        ddp_pair ddp_bucket1 $large --batch 32 --bucket-mb 1
+        ddp_pair ddp_bucket25 $large --batch 32 --bucket-mb 25
+        ddp_pair ddp_each $small --reduce each
+        ddp_pair ddp_flat $small --reduce flat
+        ddp_pair ddp_skewed $large --batch 64 --skew 16
+        ddp_pair ddp_even $large --batch 64
+    }
 }
 
 find_nsys() {

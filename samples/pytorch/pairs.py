@@ -13,6 +13,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+import parts
 import sample
 from sample import GPT, Ranges, arguments, check_loss, recording, span, synchronize
 from variants import VARIANTS, settings
@@ -78,16 +79,27 @@ class Training:
             loss = self.loss(batch)
         with span("backward"):
             loss.backward()
+        if self.v["norms"]:
+            with span("norms"):
+                self.norms()
         with span("optimizer"):
             self.optimizer.step()
-            self.optimizer.zero_grad(set_to_none=True)
+            self.optimizer.zero_grad(set_to_none=not self.v["zeroed"])
         with span("wait"):
             self.wait(loss)
         return loss
 
+    def norms(self):
+        norms = [p.grad.norm() for p in self.optimizer.param_groups[0]["params"]]
+        self.largest = max(n.item() for n in norms) if self.v["norms"] == "read" else torch.stack(norms).max()
+
     def wait(self, loss):
         if self.v["wait"] == "item":
             loss.item()
+        elif self.v["wait"] == "synchronize":
+            synchronize()
+        elif self.v["wait"] == "empty_cache":
+            torch.cuda.empty_cache()
         elif self.v["wait"] == "previous":
             done = torch.cuda.Event()
             done.record()
@@ -124,10 +136,34 @@ class TrainPerceptron(Training):
         self.batches = [torch.randn(v["batch"], v["width"]) for _ in range(2)]
         if v["pinned"] and device == "cuda":
             self.batches = [batch.pin_memory() for batch in self.batches]
+        if v["prefetch"]:
+            self.side = torch.cuda.Stream()
+            # By turns: what the GPU computes with, and what the next batch is copied into.
+            self.inputs = [torch.empty_like(batch, device=device) for batch in self.batches]
+            self.done = torch.cuda.Event()
+            self.ready = self.copy_next()
 
     def batch(self):
         self.batches.reverse()
+        if self.v["prefetch"]:
+            return self.prefetched()
         return self.batches[0].to(self.device, non_blocking=self.v["pinned"])
+
+    def copy_next(self):
+        """Into the input that is not in use, once the step before has done with it."""
+        ready = torch.cuda.Event()
+        with torch.cuda.stream(self.side):
+            self.side.wait_event(self.done)
+            self.inputs[1].copy_(self.batches[1], non_blocking=True)
+            ready.record()
+        return ready
+
+    def prefetched(self):
+        torch.cuda.current_stream().wait_event(self.ready)
+        self.done.record()
+        self.inputs.reverse()
+        self.ready = self.copy_next()
+        return self.inputs[0]
 
     def loss(self, x):
         return self.model(x.to(torch.bfloat16)).float().square().mean()
@@ -166,7 +202,7 @@ class Products:
         return self.c[0, 0]
 
 
-WORK = {"train": TrainGPT, "mlp": TrainPerceptron, "decode": Decoding, "gemm": Products}
+WORK = {"train": TrainGPT, "mlp": TrainPerceptron, "decode": Decoding, "gemm": Products, **parts.WORK}
 
 
 def measured(steps, step):

@@ -178,7 +178,8 @@ def synchronize():
         torch.cuda.synchronize()
 
 
-def train_step(model, optimizer, step, batch=8, length=128, vocabulary=4096):
+def train_step(model, optimizer, step, batch=8, length=128, vocabulary=4096, reduce=None):
+    """REDUCE, which may be None, is called between the backward pass and the optimizer."""
     device = next(model.parameters()).device
     with span(f"ProfilerStep#{step}"):
         with span("load"):
@@ -188,6 +189,9 @@ def train_step(model, optimizer, step, batch=8, length=128, vocabulary=4096):
             loss = F.cross_entropy(logits.flatten(0, 1).float(), tokens[:, 1:].flatten())
         with span("backward"):
             loss.backward()
+        if reduce:
+            with span("reduce"):
+                reduce()
         with span("optimizer"):
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)

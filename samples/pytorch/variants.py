@@ -1,13 +1,16 @@
 """The programs of pairs.py: small workloads, and variants of them that differ in one thing each.
 
-Run by itself it prints the names of the variants, or with --pairs the pairs: before, after, and what was changed.
+Run by itself it prints the names of the variants, with --kineto of those that torch.profiler records too, or with --pairs
+the pairs: before, after, and what was changed.
 """
 
 import sys
 
 # What a variant is made of unless it says otherwise.
 PLAIN = {
-    "work": "train",  # train: a GPT; mlp: a perceptron with wide inputs; decode: text token by token; gemm: products
+    "work": "train",  # train: a GPT; mlp: a perceptron with wide inputs; decode: text token by token; gemm: products; or
+    # one of parts.py
+    "changed": False,  # of those in parts.py: the second side of their pair
     "layers": 2,
     "batch": 8,
     "length": 128,  # tokens of a sequence
@@ -18,9 +21,13 @@ PLAIN = {
     "compiled": False,  # through torch.compile
     "broken": False,  # with a graph break in every block
     "graph": False,  # each step the replay of one CUDA graph
-    "wait": "",  # item: read the result each step; previous: wait for the step before
+    "wait": "",  # item: read the result each step; previous: wait for the step before; synchronize: for everything;
+    # empty_cache: give cached memory back to the driver
+    "norms": "",  # of every gradient: kept on the GPU, or read one by one
+    "zeroed": False,  # gradients are filled with zeros, not taken away
     "shuffle": 0,  # samples that the host shuffles to choose a batch: time of the host that is no launch
     "pinned": True,  # inputs in pinned memory, copied without waiting; otherwise pageable
+    "prefetch": False,  # the next input is copied on a stream of its own meanwhile
     "memory": False,  # torch.profiler records allocations too
 }
 
@@ -32,6 +39,17 @@ MLP = {"work": "mlp", "layers": 3, "batch": 4096, "width": 4096, "optimizer": "f
 # ... and the host more than the GPU here.
 SMALL = {}
 DECODE = {"work": "decode", "layers": 4}
+# One thing each, see parts.py.
+POINTWISE = {"work": "pointwise", "layers": 4, "batch": 16384, "width": 4096}
+ACTIVATION = {"work": "activation", "layers": 4, "batch": 16384, "width": 2048}
+EPILOGUE = {"work": "epilogue", "layers": 4, "batch": 16384, "width": 1024}
+CASTS = {"work": "casts", "layers": 8, "batch": 2048, "width": 4096}
+PIECES = {"work": "pieces", "layers": 3, "batch": 256, "width": 4096}
+FEATURES = {"work": "features", "layers": 8, "batch": 4096, "width": 4096}
+CONV = {"work": "conv", "layers": 6, "batch": 64, "width": 256}
+HEADS = {"work": "heads", "width": 1024}
+CONSTANTS = {"work": "constants", "width": 1 << 20}
+LOADING = {"work": "loading", "layers": 16, "batch": 4096, "width": 2048}
 
 VARIANTS = {
     "small": SMALL,
@@ -56,6 +74,33 @@ VARIANTS = {
     "decode_item": {**DECODE, "wait": "item"},
     "decode_compiled_graph": {**DECODE, "compiled": True, "graph": True},
     "gemm": {"work": "gemm", "layers": 10, "width": 4096},
+    "pointwise": POINTWISE,
+    "pointwise_compiled": {**POINTWISE, "changed": True},
+    "activation": ACTIVATION,
+    "activation_compiled": {**ACTIVATION, "changed": True},
+    "epilogue": EPILOGUE,
+    "epilogue_fused": {**EPILOGUE, "changed": True},
+    "casts": CASTS,
+    "casts_none": {**CASTS, "changed": True},
+    "pieces": PIECES,
+    "pieces_async": {**PIECES, "changed": True},
+    "features": FEATURES,
+    "features_packed": {**FEATURES, "changed": True},
+    "conv": CONV,
+    "conv_last": {**CONV, "changed": True},
+    "heads": HEADS,
+    "heads_batched": {**HEADS, "changed": True},
+    "constants": CONSTANTS,
+    "constants_kept": {**CONSTANTS, "changed": True},
+    "loading": LOADING,
+    "loading_workers": {**LOADING, "changed": True},
+    "gemm_odd": {"work": "gemm", "layers": 10, "width": 4095},
+    "train_synchronize": {**TRAIN, "wait": "synchronize"},
+    "mlp_prefetch": {**MLP, "prefetch": True},
+    "mlp_norms_read": {**MLP, "norms": "read"},
+    "mlp_norms_kept": {**MLP, "norms": "kept"},
+    "mlp_zeroed": {**MLP, "zeroed": True},
+    "mlp_empty_cache": {**MLP, "wait": "empty_cache"},
 }
 
 PAIRS = [
@@ -75,10 +120,30 @@ PAIRS = [
     ("fp32", "amp", "autocast to bf16: casts come with it"),
     ("fp32", "bf16", "weights and activations in bf16"),
     ("math", "flash", "attention by one flash kernel"),
+    ("pointwise", "pointwise_compiled", "elementwise operators through torch.compile, these alone"),
+    ("activation", "activation_compiled", "the same in training"),
+    ("epilogue", "epilogue_fused", "GELU at the end of the product's kernel"),
+    ("casts", "casts_none", "weights in bf16, not cast each step"),
+    ("pieces", "pieces_async", "copies from pinned memory that the host does not wait for"),
+    ("features", "features_packed", "one copy instead of 64 small ones"),
+    ("conv", "conv_last", "channels_last"),
+    ("heads", "heads_batched", "one batch of 64 products"),
+    ("constants", "constants_kept", "a constant made once"),
+    ("loading", "loading_workers", "a DataLoader with four workers"),
+    ("gemm_odd", "gemm", "4096 rows and columns, not 4095"),
+    ("train_synchronize", "train", "no synchronisation at the end of each step"),
+    ("mlp_pinned", "mlp_prefetch", "the next input copied meanwhile, on a stream of its own"),
+    ("mlp_norms_read", "mlp_norms_kept", "norms of the gradients stay on the GPU"),
+    ("mlp_zeroed", "mlp_pinned", "gradients taken away, not filled with zeros"),
+    ("mlp_empty_cache", "mlp_pinned", "cached memory is kept"),
 ]
 
 # Nothing in these is worth a suggestion.
 CONTROLS = ["decode_compiled_graph", "gemm", "train_previous"]
+
+
+# Recorded by torch.profiler, too.
+KINETO = [name for name in VARIANTS if name not in ("amp", "train_previous", "decode_item", "decode_compiled_graph")]
 
 
 def settings(name):
@@ -90,4 +155,4 @@ if __name__ == "__main__":
         for before, after, change in PAIRS:
             print(before, after, change, sep="\t")
     else:
-        print("\n".join(VARIANTS))
+        print("\n".join(KINETO if sys.argv[1:] == ["--kineto"] else VARIANTS))
