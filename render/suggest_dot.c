@@ -80,6 +80,8 @@ static void put_node(struct gp_buf *b, const struct gp_suggest *s, const struct 
     gp_dot_color(b, fill);
     gp_buf_puts(b, ", fontcolor=");
     gp_dot_color(b, gp_palette_text(fill));
+    gp_buf_printf(b, ", class=\"k-%s\"",
+                  gp_palette_class(fold ? GP_FRAME_RANGE : (enum gp_frame_kind)k->kind));
     gp_buf_puts(b, fold ? ", style=\"filled,dashed\"];\n" : "];\n");
 }
 
@@ -182,11 +184,11 @@ static void put_clusters(struct gp_buf *b, const struct gp_suggest *s, const uin
         if (show[i]) put_cluster(b, s, &s->chains.at[i]);
 }
 
-void gp_suggest_dot_write(struct gp_buf *b, const struct gp_suggest *s,
-                          const struct gp_suggest_dot_opts *opts)
+size_t gp_suggest_dot_write(struct gp_buf *b, const struct gp_suggest *s,
+                            const struct gp_suggest_dot_opts *opts)
 {
     uint32_t room = opts && opts->max_nodes ? opts->max_nodes : DEFAULT_NODES;
-    size_t shown = 0, left = 0;
+    size_t shown = 0, left = 0, worth = 0;
     int64_t left_ns = 0;
     uint8_t *show = gp_zalloc(s->chains.n + 1);
     for (size_t i = 0; i < s->chains.n; i++) {
@@ -197,6 +199,7 @@ void gp_suggest_dot_write(struct gp_buf *b, const struct gp_suggest *s,
             shown++;
         } else {
             left++;
+            worth += c->counts;
             left_ns += c->total_ns;
         }
     }
@@ -212,4 +215,5 @@ void gp_suggest_dot_write(struct gp_buf *b, const struct gp_suggest *s,
     put_title(b, s, shown, left, left_ns);
     gp_buf_puts(b, "}\n");
     free(show);
+    return worth;
 }

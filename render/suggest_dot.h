@@ -7,6 +7,7 @@
 #ifndef GP_RENDER_SUGGEST_DOT_H
 #define GP_RENDER_SUGGEST_DOT_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include "analyze/suggest.h"
 #include "formats/base/buf.h"
@@ -16,9 +17,9 @@ struct gp_suggest_dot_opts {
 };
 
 /* Append one digraph of the chains of S that are worth a word, the longest first; what has no room is told in its label.
- * OPTS may be NULL. Names are escaped and cut; the tooltip of a node has its full name. Without chains the graph says
- * so. */
-void gp_suggest_dot_write(struct gp_buf *b, const struct gp_suggest *s,
-                          const struct gp_suggest_dot_opts *opts);
+ * OPTS may be NULL. Names are escaped and cut; the tooltip of a node has its full name, its class that of the page's
+ * palette. Without chains the graph says so. Returns how many that are worth a word had no room. */
+size_t gp_suggest_dot_write(struct gp_buf *b, const struct gp_suggest *s,
+                            const struct gp_suggest_dot_opts *opts);
 
 #endif

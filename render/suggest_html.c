@@ -7,6 +7,7 @@
 #include "render/page_html.h"
 #include "render/page_report.h"
 #include "render/palette.h"
+#include "render/suggest_chains.h"
 #include "render/suggest_charts.h"
 #include "render/suggest_text.h"
 #include "render/table_html.h"
@@ -18,7 +19,7 @@ struct page {
     const struct gp_suggest_html_opts *o;
     size_t worth; /* suggestions that would save something */
     struct gp_report r;
-    const struct gp_report_table *kernels; /* NULL: there are none */
+    const struct gp_report_table *kernels, *chains; /* NULL: there are none */
 };
 
 static void put(struct page *p, const char *element, const char *class, const char *text)
@@ -145,6 +146,8 @@ static void put_contents(struct page *p)
     gp_svg_newline(&p->w);
     if (p->worth < p->s->suggestions.n)
         gp_page_link(&p->w, "rest", p->s->step.trusted ? "What would not help" : "What was seen");
+    gp_svg_newline(&p->w);
+    if (p->chains) gp_page_link(&p->w, "fusion", "Chains of kernels");
     gp_svg_newline(&p->w);
     if (p->kernels) gp_page_link(&p->w, "regimes", "What bounds the kernels");
     close_line(p);
@@ -436,6 +439,14 @@ static void put_kernels(struct page *p)
     close_line(p);
 }
 
+static void put_chains(struct page *p)
+{
+    if (!p->chains) return;
+    open_section(p, "fusion", "Chains of kernels that one kernel each could be");
+    gp_suggest_chains_write(&p->w, p->s, p->chains);
+    close_line(p);
+}
+
 /* ---- all of it ---- */
 
 static void put_step(struct page *p)
@@ -474,6 +485,7 @@ void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest *s,
     gp_buf_printf(&title, "trace-suggest: %s", o->input ? o->input : "standard input");
     gp_suggest_tell(&p.r, s);
     collect_kernels(&p);
+    p.chains = gp_suggest_chains_tell(&p.r, s);
     gp_page_begin(&p.w, out, gp_buf_str(&title), &gp_page_suggest);
     gp_page_open(&p.w, "main", NULL);
     put_header(&p);
@@ -486,6 +498,7 @@ void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest *s,
     }
     put_suggestions(&p);
     put_rest(&p);
+    put_chains(&p);
     put_kernels(&p);
     put_footer(&p);
     gp_svg_close(&p.w);

@@ -1,7 +1,7 @@
 // look.js -- what a reader sees of a page: expressions to be evaluated in it.
 
-// [the worst contrast of all text on what lies behind it, from WCAG 2, whose]. The ground of a frame's text is the box
-// before it.
+// [the worst contrast of all text on what lies behind it, from WCAG 2, whose]. The ground of a frame's text is the last
+// box before it.
 const contrasts = `(() => {
   const lum = (c) => { const [r, g, b] = c.map((v) => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
   const parse = (s) => s.match(/[\\d.]+/g).map(Number);
@@ -12,7 +12,8 @@ const contrasts = `(() => {
   for (const e of document.querySelectorAll("body *")) {
     if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) || ["SCRIPT", "STYLE", "style", "title", "desc"].includes(e.tagName)) continue;
     const style = getComputedStyle(e), svg = e.closest("svg");
-    const box = e.closest(".frames") && e.previousElementSibling?.matches("rect") ? e.previousElementSibling : null;
+    let box = e.closest(".frames") && e.closest("text")?.previousElementSibling;
+    if (!box?.matches("rect")) box = null;
     if (box && getComputedStyle(box).fill.startsWith("url")) continue; // a pattern: its text has a halo
     const ink = parse(svg ? style.fill : style.color), page = box ? parse(getComputedStyle(box).fill) : behind(svg ? svg.parentElement : e);
     const a = lum(over(ink, page)), b = lum(page), c = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);

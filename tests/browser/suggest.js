@@ -3,7 +3,7 @@
 "use strict";
 const fs = require("node:fs"), path = require("node:path");
 const { open } = require("./page.js");
-const { contrasts } = require("./look.js");
+const { contrasts, overlaps } = require("./look.js");
 
 const where = path.resolve(process.argv[2]);
 let number = 0, failed = 0;
@@ -70,6 +70,22 @@ async function names(page) {
   is(await page.eval("[...document.querySelectorAll('#kernels tbody tr')].filter((r) => !r.hidden).length"), 1, "the filter leaves one");
 }
 
+// The graph of chains: a node for each kernel, its text inside, in the colours of the page; wide ones scroll.
+async function chains(page, width) {
+  const drawn = await page.eval("!!document.querySelector('#fusion .graph')");
+  ok(drawn || await page.eval("document.querySelector('#fusion .source').textContent.includes('digraph fusion')"), "chains are drawn, or there as text for Graphviz");
+  is(await page.eval("document.querySelectorAll('#chains tbody tr').length"), 10, "and all of them are in a table");
+  if (!drawn) return;
+  is(await page.eval("document.querySelectorAll('.graph .cluster').length"), 10, "all of them are drawn");
+  is(await page.eval(`[...document.querySelectorAll(".graph .node")].filter((g) => { const a = g.querySelector("rect").getBoundingClientRect(), b = g.querySelector("text").getBoundingClientRect();
+    return b.left < a.left - 1 || b.right > a.right + 1 || b.top < a.top - 1 || b.bottom > a.bottom + 1; }).map((g) => g.querySelector("text").textContent).join()`), "", "names fit into their boxes");
+  is(await page.eval(`[...document.querySelectorAll(".graph .node rect")].filter((r) => !/^k-[a-z]+$/.test(r.getAttribute("class")) ||
+    getComputedStyle(r).fill !== getComputedStyle(document.querySelector(".swatch ." + r.getAttribute("class")) || r).fill).length`), 0, "boxes have the colours of the legend");
+  is(await page.eval(overlaps("graph")), "", "no words lie on others");
+  is(await page.eval("document.documentElement.scrollWidth"), width, "the graph scrolls, not the page");
+  ok(await page.eval("(() => { const f = document.querySelector('.pan'); return f.scrollWidth > f.clientWidth && f.tabIndex === 0; })()"), "and keys can scroll it");
+}
+
 async function readable(page, theme) {
   const [worst, who] = await page.eval(contrasts);
   ok(worst >= 4.5, `${theme}: all text has a contrast of 4.5 at least`, `${worst.toFixed(2)} of ${who}`);
@@ -93,6 +109,16 @@ async function readable(page, theme) {
     ok(await page.eval(colour) !== dark, "paper has the colours of the light theme");
     const { data } = await page.call("Page.printToPDF", {});
     ok(Buffer.from(data, "base64").length > 20000, "it prints");
+  });
+  await withPage("train.html", { width: 900 }, async (page) => {
+    await chains(page, 900);
+    await readable(page, "chains, light");
+  });
+  await withPage("train.html", { width: 360, dark: true }, async (page) => {
+    await chains(page, 360);
+    await readable(page, "chains, dark");
+    await page.call("Emulation.setEmulatedMedia", { media: "print" });
+    ok(await page.eval("[...document.querySelectorAll('.graph')].every((g) => g.getBoundingClientRect().right <= innerWidth)"), "on paper the graph is as wide as the page");
   });
   await withPage("decode.html", { scripts: false }, async (page) => {
     ok(await page.eval("document.body.innerText.includes('capture the step as a CUDA graph')"), "without scripts it says what to do");

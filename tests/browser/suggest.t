@@ -29,7 +29,7 @@ awk 'BEGIN {
     print "]"
 }' >names.json
 "$suggest" -q -f html names.json >names.html || exit 1
-for sample in decode ddp_bucket1 gemm; do
+for sample in decode ddp_bucket1 gemm train; do
     "$suggest" -q -f html "$samples/pairs/$sample.trace" >$sample.html || exit 1
     "$suggest" -q -f json "$samples/pairs/$sample.trace" >$sample.json || exit 1
 done

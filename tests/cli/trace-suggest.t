@@ -107,4 +107,16 @@ test_expect_success '-f html is one page that needs nothing, with the answer for
     echo "[]" | trace-suggest -q --allow-empty -f html >empty && grep "</html>" empty
 '
 
+test_expect_success 'the page draws the chains, and says them in words' '
+    trace-suggest -q -f html "$pairs/train.trace" >page && grep "<section class=.theme. id=.fusion.>" page &&
+    grep "<details class=.table. id=.chains." page &&
+    if grep -q "<svg class=.graph." page; then
+        sed -n "/<svg class=.graph./,/<\/svg>/p" page | xmllint --noout - && ! grep "digraph" page
+    else
+        grep "digraph fusion" page
+    fi &&
+    for i in 1 2 3; do trace-suggest -q -f html "$pairs/train.trace" | cmp - page || return 1; done &&
+    trace-suggest -q -f html "$pairs/gemm.trace" >page && ! grep "id=.fusion." page
+'
+
 test_done
