@@ -1,6 +1,7 @@
 /* NVTX injection: one ring of notes a thread, drained by the flush thread. A process that uses NVTX but not
  * CUDA only fills its rings, which is cheap, and stops at the first one that is full. */
 #include "collect/inject.h"
+#include "collect/payload.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "nvtx3/nvToolsExt.h"
 #include "nvtx3/nvToolsExtPayload.h"
 
-enum { RING_BYTES = 4 << 20, POP_BYTES = 2 * sizeof(struct gp_note), MAX_TEXT = 4096 };
+enum { RING_BYTES = 4 << 20, POP_BYTES = 2 * sizeof(struct gp_note), MAX_TEXT = 4096, MAX_PAYLOADS = 8 };
 
 /* A range of this thread whose end somebody waits for. */
 struct nvtx_watch {
@@ -31,6 +32,7 @@ struct nvtx_thread {
     uint32_t open;              /* pushes that were accepted and not popped */
     uint32_t skipped;           /* pushes that were refused and not popped */
     struct nvtx_watch watch[2]; /* by GP_GATE_START and GP_GATE_STOP */
+    struct gp_buf args;         /* of the event at hand; never grows */
     _Atomic bool woke;          /* the flush thread has been told that this is half full */
     _Atomic bool gone;          /* the thread has ended */
 };
@@ -39,18 +41,25 @@ struct nvtx_string {
     const char *text;
 };
 
-/* A registered kind of payload. */
-struct nvtx_schema {
-    struct nvtx_schema *next;
-    const char *name;
-    uint64_t id;
+/* A domain; its address is its handle. */
+struct nvtx_domain {
+    struct nvtx_domain *next;
+    char *name;
+};
+
+struct nvtx_category {
+    struct nvtx_category *next;
+    const void *domain;
+    uint32_t id;
+    char *name;
 };
 
 static struct {
     pthread_mutex_t lock;
-    struct nvtx_thread *threads; /* under lock */
-    struct nvtx_schema *schemas; /* under lock; and next_schema */
-    uint64_t next_schema;
+    struct nvtx_thread *threads;              /* under lock */
+    struct nvtx_domain *domains;              /* under lock */
+    struct nvtx_category *_Atomic categories; /* added to under lock */
+    struct gp_payloads payloads;
     pthread_key_t key;
     pthread_once_t once;
     _Atomic bool off;
@@ -107,7 +116,7 @@ static struct nvtx_thread *get_thread(void)
 static bool put(struct nvtx_thread *t, const struct gp_note *note, const char *text, size_t reserve)
 {
     size_t n = note->text ? 0 : strlen(text);
-    bool ok = gp_ring_put(t->ring, note, text, n < MAX_TEXT ? n : MAX_TEXT, NULL, reserve);
+    bool ok = gp_ring_put(t->ring, note, text, n < MAX_TEXT ? n : MAX_TEXT, t->args.data, reserve);
     if (GP_UNLIKELY(gp_ring_half_full(t->ring)) && !atomic_exchange(&t->woke, true)) gp_inject_wake(false);
     return ok;
 }
@@ -140,7 +149,7 @@ static void to_utf8(char *to, size_t size, const wchar_t *from)
 
 static const char *domain_name(nvtxDomainHandle_t d)
 {
-    return d ? (const char *)d : "";
+    return d ? ((const struct nvtx_domain *)(const void *)d)->name : "";
 }
 
 /* The message of ATTR, maybe in WIDE; a registered one becomes the note's. */
@@ -198,9 +207,68 @@ static void watch_stop(const struct gp_note *note)
     }
 }
 
-/* Put a note with the message of ATTR; room for RESERVE bytes stays. */
-static bool put_event(struct nvtx_thread *t, struct gp_note *note, const nvtxEventAttributes_t *attr,
-                      size_t reserve)
+/* ---- what events carry beside their message ---- */
+
+/* Room for args, or NULL when there is no memory. */
+static struct gp_buf *new_args(struct nvtx_thread *t)
+{
+    if (!t->args.data) t->args.data = malloc(GP_PAYLOAD_ROOM);
+    if (!t->args.data) return NULL;
+    t->args.cap = GP_PAYLOAD_ROOM;
+    t->args.n = 0;
+    return &t->args;
+}
+
+static void add_payloads(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n,
+                         struct gp_buf *args)
+{
+    for (size_t i = 0; payload && i < n && i < MAX_PAYLOADS; i++)
+        gp_payload_put(&nvtx.payloads, d, payload[i].schemaId, payload[i].payload, payload[i].size, args);
+}
+
+static const char *category_name(nvtxDomainHandle_t d, uint32_t id)
+{
+    const struct nvtx_category *c = atomic_load_explicit(&nvtx.categories, memory_order_acquire);
+    while (c && (c->id != id || c->domain != d)) c = c->next;
+    return c ? c->name : NULL;
+}
+
+static void add_value(const nvtxEventAttributes_t *attr, struct gp_buf *args)
+{
+    static const uint8_t types[] = {
+        [NVTX_PAYLOAD_TYPE_UNSIGNED_INT64] = GP_PAYLOAD_UINT64,
+        [NVTX_PAYLOAD_TYPE_INT64] = GP_PAYLOAD_INT64,
+        [NVTX_PAYLOAD_TYPE_DOUBLE] = GP_PAYLOAD_DOUBLE,
+        [NVTX_PAYLOAD_TYPE_UNSIGNED_INT32] = GP_PAYLOAD_UINT32,
+        [NVTX_PAYLOAD_TYPE_INT32] = GP_PAYLOAD_INT32,
+        [NVTX_PAYLOAD_TYPE_FLOAT] = GP_PAYLOAD_FLOAT,
+    };
+    if (attr->payloadType <= 0 || (size_t)attr->payloadType >= sizeof types) return;
+    gp_payload_put_value("Payload", types[attr->payloadType], &attr->payload, args);
+}
+
+/* The args of ATTR become the note's. Most events have none, and pay for no more than finding out. */
+static void add_args(struct nvtx_thread *t, nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr,
+                     struct gp_note *note)
+{
+    struct gp_buf *args =
+        attr && (attr->payloadType || attr->category || attr->colorType) ? new_args(t) : NULL;
+    if (GP_LIKELY(!args)) return;
+    if (attr->payloadType == NVTX_PAYLOAD_TYPE_EXT)
+        add_payloads(d, (const nvtxPayloadData_t *)(uintptr_t)attr->payload.ullValue,
+                     attr->reserved0 > 0 ? (size_t)attr->reserved0 : 1, args);
+    else add_value(attr, args);
+    const char *category = attr->category ? category_name(d, attr->category) : NULL;
+    if (category) gp_payload_put_text("Category", category, args);
+    else if (attr->category) gp_payload_put_value("Category", GP_PAYLOAD_UINT32, &attr->category, args);
+    if (attr->colorType == NVTX_COLOR_ARGB)
+        gp_payload_put_value("Color", GP_PAYLOAD_COLOR, &attr->color, args);
+    note->args_n = (uint16_t)args->n;
+}
+
+/* Put a note with the message and the args of ATTR; room for RESERVE bytes stays. */
+static bool put_event(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
+                      const nvtxEventAttributes_t *attr, size_t reserve)
 {
     char wide[MAX_TEXT];
     const char *text = message_of(attr, note, wide);
@@ -208,7 +276,10 @@ static bool put_event(struct nvtx_thread *t, struct gp_note *note, const nvtxEve
         if (note->op == GP_NOTE_PUSH) watch_push(t, note, text);
         if (note->op == GP_NOTE_START) watch_start(note, text);
     }
-    return put(t, note, text, reserve);
+    add_args(t, d, attr, note);
+    bool ok = put(t, note, text, reserve);
+    if (!ok) gp_ring_refuse(t->ring);
+    return ok;
 }
 
 static nvtxEventAttributes_t ascii_event(const char *message)
@@ -241,8 +312,8 @@ static int NVTX_API push(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr
         char wide[MAX_TEXT];
         if (gp_inject_watches_ranges()) watch_push(t, &note, message_of(attr, &note, wide));
         t->skipped++;
-        atomic_fetch_add(&t->ring->refused, 1);
-    } else if (put_event(t, &note, attr, (size_t)(t->open + 1) * POP_BYTES)) {
+        gp_ring_refuse(t->ring);
+    } else if (put_event(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES)) {
         t->open++;
     } else {
         t->skipped++;
@@ -250,7 +321,17 @@ static int NVTX_API push(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr
     return depth;
 }
 
-static int NVTX_API pop(nvtxDomainHandle_t d)
+/* An end whose args find no room ends without them: its note must not be refused. */
+static void put_end(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
+                    const nvtxEventAttributes_t *attr, size_t reserve)
+{
+    add_args(t, d, attr, note);
+    if (note->args_n && put(t, note, "", reserve + POP_BYTES)) return;
+    note->args_n = 0;
+    if (!put(t, note, "", reserve)) gp_ring_refuse(t->ring);
+}
+
+static int pop_with(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
 {
     struct nvtx_thread *t = get_thread();
     if (!t) return NVTX_NO_PUSH_POP_TRACKING;
@@ -258,7 +339,7 @@ static int NVTX_API pop(nvtxDomainHandle_t d)
     if (t->skipped) {
         t->skipped--;
     } else if (t->open) {
-        put(t, &note, "", 0);
+        put_end(t, d, &note, attr, (size_t)(t->open - 1) * POP_BYTES);
         t->open--;
     } else {
         return -1;
@@ -267,24 +348,34 @@ static int NVTX_API pop(nvtxDomainHandle_t d)
     return (int)(t->open + t->skipped);
 }
 
+static int NVTX_API pop(nvtxDomainHandle_t d)
+{
+    return pop_with(d, NULL);
+}
+
 static nvtxRangeId_t NVTX_API start(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
 {
     nvtxRangeId_t id = atomic_fetch_add(&nvtx.next_id, 1) + 1;
     struct nvtx_thread *t = get_thread();
     if (!t) return id;
     struct gp_note note = {.op = GP_NOTE_START, .time_ns = gp_now_ns(), .domain = domain_name(d), .id = id};
-    put_event(t, &note, attr, (size_t)(t->open + 1) * POP_BYTES);
+    put_event(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES);
     return id;
 }
 
-static void NVTX_API stop(nvtxDomainHandle_t d, nvtxRangeId_t id)
+static void stop_with(nvtxDomainHandle_t d, nvtxRangeId_t id, const nvtxEventAttributes_t *attr)
 {
     struct nvtx_thread *t = get_thread();
     if (!t) return;
     struct gp_note note = {
         .op = GP_NOTE_STOP, .time_ns = gp_now_ns(), .domain = domain_name(d), .text = "", .id = id};
-    put(t, &note, "", (size_t)(t->open + 1) * POP_BYTES);
+    put_end(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES);
     if (GP_UNLIKELY(gp_inject_watches_ranges())) watch_stop(&note);
+}
+
+static void NVTX_API stop(nvtxDomainHandle_t d, nvtxRangeId_t id)
+{
+    stop_with(d, id, NULL);
 }
 
 static void NVTX_API mark(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
@@ -292,7 +383,7 @@ static void NVTX_API mark(nvtxDomainHandle_t d, const nvtxEventAttributes_t *att
     struct nvtx_thread *t = get_thread();
     if (!t) return;
     struct gp_note note = {.op = GP_NOTE_MARK, .time_ns = gp_now_ns(), .domain = domain_name(d)};
-    put_event(t, &note, attr, (size_t)(t->open + 1) * POP_BYTES);
+    put_event(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES);
 }
 
 static void NVTX_API mark_ex(const nvtxEventAttributes_t *attr)
@@ -356,10 +447,23 @@ static int NVTX_API pop_default(void)
     return pop(NULL);
 }
 
-/* Domains and registered strings are few, and notes point at them, so they are never freed. */
+/* Domains, strings and categories are few, and notes point at them, so they are never freed. The same name is the same
+ * domain, as what is registered in one may be used by all that call it so. */
 static nvtxDomainHandle_t NVTX_API create_domain(const char *name)
 {
-    return (nvtxDomainHandle_t)(void *)strdup(name ? name : "");
+    if (!name) name = "";
+    pthread_mutex_lock(&nvtx.lock);
+    struct nvtx_domain *d = nvtx.domains;
+    while (d && strcmp(d->name, name) != 0) d = d->next;
+    struct nvtx_domain *fresh = d ? NULL : calloc(1, sizeof *fresh);
+    if (fresh && (fresh->name = strdup(name))) {
+        fresh->next = nvtx.domains;
+        d = nvtx.domains = fresh;
+    } else {
+        free(fresh);
+    }
+    pthread_mutex_unlock(&nvtx.lock);
+    return (nvtxDomainHandle_t)(void *)d;
 }
 
 static nvtxDomainHandle_t NVTX_API create_domain_wide(const wchar_t *name)
@@ -390,6 +494,39 @@ static nvtxStringHandle_t NVTX_API register_string_wide(nvtxDomainHandle_t d, co
     return register_string(d, utf8);
 }
 
+static void NVTX_API name_category(nvtxDomainHandle_t d, uint32_t id, const char *name)
+{
+    struct nvtx_category *c = calloc(1, sizeof *c);
+    if (c) c->name = strdup(name ? name : "");
+    if (!c || !c->name) {
+        free(c);
+        return;
+    }
+    c->domain = d;
+    c->id = id;
+    pthread_mutex_lock(&nvtx.lock);
+    c->next = atomic_load_explicit(&nvtx.categories, memory_order_relaxed);
+    atomic_store_explicit(&nvtx.categories, c, memory_order_release);
+    pthread_mutex_unlock(&nvtx.lock);
+}
+
+static void NVTX_API name_category_wide(nvtxDomainHandle_t d, uint32_t id, const wchar_t *name)
+{
+    char text[MAX_TEXT];
+    to_utf8(text, sizeof text, name ? name : L"");
+    name_category(d, id, text);
+}
+
+static void NVTX_API name_default_category(uint32_t id, const char *name)
+{
+    name_category(NULL, id, name);
+}
+
+static void NVTX_API name_default_category_wide(uint32_t id, const wchar_t *name)
+{
+    name_category_wide(NULL, id, name);
+}
+
 /* ---- nodes of CUDA graphs ---- */
 
 void gp_nvtx_node(uint64_t node, uint64_t original)
@@ -403,97 +540,99 @@ void gp_nvtx_node(uint64_t node, uint64_t original)
                            .text = "",
                            .id = node,
                            .other = original};
-    put(t, &note, "", (size_t)(t->open + 1) * POP_BYTES);
+    if (!put(t, &note, "", (size_t)(t->open + 1) * POP_BYTES)) gp_ring_refuse(t->ring);
 }
 
 /* ---- the payload extension ----
- * NCCL pushes its ranges with the plain calls and pops them with nvtxRangePopPayload: without these entry points such
- * ranges would never end. What the payloads hold is not recorded; an event that has no other message is called by the
- * name of its payload's schema. */
+ * NCCL pushes its ranges with the plain calls and pops some with nvtxRangePopPayload: without these entry points such
+ * ranges would never end. An event that has no other message is called by the name of its payload's schema. */
 
-static nvtxEventAttributes_t payload_event(const nvtxPayloadData_t *payload, size_t n)
-{
-    const char *name = "";
-    uint64_t id = n && payload ? payload->schemaId : 0;
-    if (id >= NVTX_PAYLOAD_SCHEMA_ID_STATIC_START) {
-        pthread_mutex_lock(&nvtx.lock);
-        for (const struct nvtx_schema *s = nvtx.schemas; s; s = s->next)
-            if (s->id == id) name = s->name;
-        pthread_mutex_unlock(&nvtx.lock);
-    }
-    return ascii_event(name);
-}
-
-/* Schemas and enumerations share their numbers; few are made, and they live as long as the process. */
 static uint64_t register_schema(nvtxDomainHandle_t d, const nvtxPayloadSchemaAttr_t *attr)
 {
-    (void)d;
+    struct gp_payload_entry entries[GP_PAYLOAD_MAX_ENTRIES];
+    struct gp_payload_schema_def def = {.kind = GP_PAYLOAD_STATIC};
     if (!attr) return 0;
-    struct nvtx_schema *s = malloc(sizeof *s);
-    char *name = strdup(attr->name ? attr->name : "");
-    if (!s || !name) {
-        free(s);
-        free(name);
-        return 0;
+    uint64_t has = attr->fieldMask;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME) def.name = attr->name;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE) def.kind = attr->type;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE) def.bytes = attr->payloadStaticSize;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT) def.pack = attr->packAlign;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) def.id = attr->schemaId;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES && has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES &&
+        attr->entries)
+        def.n = attr->numEntries < GP_PAYLOAD_MAX_ENTRIES ? attr->numEntries : GP_PAYLOAD_MAX_ENTRIES;
+    for (size_t i = 0; i < def.n; i++) {
+        const nvtxPayloadSchemaEntry_t *e = &attr->entries[i];
+        entries[i] = (struct gp_payload_entry){e->flags, e->type, e->name, e->arrayOrUnionDetail, e->offset};
     }
-    pthread_mutex_lock(&nvtx.lock);
-    *s = (struct nvtx_schema){nvtx.schemas, name, attr->schemaId};
-    if (!s->id) s->id = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START + nvtx.next_schema++;
-    nvtx.schemas = s;
-    pthread_mutex_unlock(&nvtx.lock);
-    return s->id;
-}
-
-static uint64_t register_number(void)
-{
-    pthread_mutex_lock(&nvtx.lock);
-    uint64_t id = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START + nvtx.next_schema++;
-    pthread_mutex_unlock(&nvtx.lock);
-    return id;
+    def.entries = entries;
+    return gp_payload_register(&nvtx.payloads, d, &def);
 }
 
 static uint64_t register_enum(nvtxDomainHandle_t d, const nvtxPayloadEnumAttr_t *attr)
 {
-    (void)d;
-    return attr && attr->schemaId ? attr->schemaId : register_number();
+    struct gp_payload_value values[GP_PAYLOAD_MAX_VALUES];
+    struct gp_payload_enum_def def = {.values = values};
+    if (!attr) return 0;
+    uint64_t has = attr->fieldMask;
+    if (has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE) def.bytes = attr->sizeOfEnum;
+    if (has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID) def.id = attr->schemaId;
+    if (has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES && has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES &&
+        attr->entries)
+        def.n = attr->numEntries < GP_PAYLOAD_MAX_VALUES ? attr->numEntries : GP_PAYLOAD_MAX_VALUES;
+    for (size_t i = 0; i < def.n; i++) {
+        const nvtxPayloadEnum_t *e = &attr->entries[i];
+        values[i] = (struct gp_payload_value){e->name, e->value, e->isFlag != 0};
+    }
+    return gp_payload_register_enum(&nvtx.payloads, d, &def);
 }
 
 static uint64_t register_scope(nvtxDomainHandle_t d, const nvtxScopeAttr_t *attr)
 {
     (void)d;
-    return attr && attr->scopeId ? attr->scopeId : register_number();
+    return attr && attr->scopeId ? attr->scopeId : gp_payload_give_id(&nvtx.payloads);
+}
+
+/* As an event would carry it. */
+static nvtxEventAttributes_t payload_event(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
+{
+    bool any = payload && n;
+    nvtxEventAttributes_t a = ascii_event(any ? gp_payload_name(&nvtx.payloads, d, payload->schemaId) : "");
+    if (!any) return a;
+    a.payloadType = NVTX_PAYLOAD_TYPE_EXT;
+    a.reserved0 = n < MAX_PAYLOADS ? (int32_t)n : MAX_PAYLOADS;
+    a.payload.ullValue = (uintptr_t)payload;
+    return a;
 }
 
 static void mark_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
 {
-    nvtxEventAttributes_t a = payload_event(payload, n);
+    nvtxEventAttributes_t a = payload_event(d, payload, n);
     mark(d, &a);
 }
 
 static int push_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
 {
-    nvtxEventAttributes_t a = payload_event(payload, n);
+    nvtxEventAttributes_t a = payload_event(d, payload, n);
     return push(d, &a);
 }
 
 static int pop_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
 {
-    (void)payload;
-    (void)n;
-    return pop(d);
+    nvtxEventAttributes_t a = payload_event(d, payload, n);
+    return pop_with(d, &a);
 }
 
 static nvtxRangeId_t start_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
 {
-    nvtxEventAttributes_t a = payload_event(payload, n);
+    nvtxEventAttributes_t a = payload_event(d, payload, n);
     return start(d, &a);
 }
 
 static void stop_payload(nvtxDomainHandle_t d, nvtxRangeId_t id, const nvtxPayloadData_t *payload, size_t n)
 {
-    (void)payload;
-    (void)n;
-    stop(d, id);
+    nvtxEventAttributes_t a = payload_event(d, payload, n);
+    stop_with(d, id, &a);
 }
 
 static uint8_t domain_is_enabled(nvtxDomainHandle_t d)
@@ -569,10 +708,19 @@ GP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
 GP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 {
     static const struct entry core[] = {
-        CORE(MarkEx, mark_ex),        CORE(MarkA, mark_ascii),        CORE(MarkW, mark_wide),
-        CORE(RangeStartEx, start_ex), CORE(RangeStartA, start_ascii), CORE(RangeStartW, start_wide),
-        CORE(RangeEnd, stop_default), CORE(RangePushEx, push_ex),     CORE(RangePushA, push_ascii),
-        CORE(RangePushW, push_wide),  CORE(RangePop, pop_default),
+        CORE(MarkEx, mark_ex),
+        CORE(MarkA, mark_ascii),
+        CORE(MarkW, mark_wide),
+        CORE(RangeStartEx, start_ex),
+        CORE(RangeStartA, start_ascii),
+        CORE(RangeStartW, start_wide),
+        CORE(RangeEnd, stop_default),
+        CORE(RangePushEx, push_ex),
+        CORE(RangePushA, push_ascii),
+        CORE(RangePushW, push_wide),
+        CORE(RangePop, pop_default),
+        CORE(NameCategoryA, name_default_category),
+        CORE(NameCategoryW, name_default_category_wide),
     };
     static const struct entry core2[] = {
         CORE2(DomainMarkEx, mark),
@@ -584,6 +732,8 @@ GP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
         CORE2(DomainRegisterStringW, register_string_wide),
         CORE2(DomainCreateA, create_domain),
         CORE2(DomainCreateW, create_domain_wide),
+        CORE2(DomainNameCategoryA, name_category),
+        CORE2(DomainNameCategoryW, name_category_wide),
     };
     gp_inject_once();
     const NvtxExportTableCallbacks *cb = get_table(NVTX_ETID_CALLBACKS);
@@ -622,6 +772,7 @@ uint64_t gp_nvtx_drain(struct gp_ranges *ranges)
             nvtx.refused_gone += n;
             before->next = next;
             gp_ring_free(t->ring);
+            free(t->args.data);
             free(t);
         } else {
             before = t;

@@ -40,10 +40,7 @@ bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, const char *text
     uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
     uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire);
     size_t need = room_needed(r, head, size);
-    if (need + reserve > r->size - (size_t)(head - tail)) {
-        atomic_fetch_add_explicit(&r->refused, 1, memory_order_relaxed);
-        return false;
-    }
+    if (need + reserve > r->size - (size_t)(head - tail)) return false;
     if (need != size) {
         struct note_head pad = {(uint32_t)(need - size), GP_NOTE_PAD, 0};
         memcpy(r->data + (head & (r->size - 1)), &pad, sizeof pad);
@@ -60,6 +57,12 @@ bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, const char *text
     if (note->args_n) memcpy(to + sizeof copy + text_bytes, args, note->args_n);
     atomic_store_explicit(&r->head, head + size, memory_order_release);
     return true;
+}
+
+void gp_ring_refuse(struct gp_ring *r)
+{
+    uint64_t n = atomic_load_explicit(&r->refused, memory_order_relaxed); /* only the writer changes it */
+    atomic_store_explicit(&r->refused, n + 1, memory_order_relaxed);
 }
 
 const struct gp_note *gp_ring_peek(struct gp_ring *r)

