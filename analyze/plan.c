@@ -8,10 +8,11 @@
 #define NONE GP_REPLAY_NONE
 
 enum {
-    CALL_NS = 2000,    /* what a call that waits takes at least */
-    JITTER_NS = 5000,  /* a start later than this after everything known has a reason of its own */
-    SANE_NS = 1000000, /* latencies and gaps longer than this are none */
-    GAP_NS = 1000,     /* between queued kernels where none were */
+    CALL_NS = 2000,        /* what a call that waits takes at least */
+    JITTER_NS = 5000,      /* a start later than this after everything known has a reason of its own */
+    SANE_NS = 1000000,     /* latencies and gaps longer than this are none */
+    GAP_NS = 1000,         /* between queued kernels where none were */
+    CLOCK_SLACK_NS = 2000, /* the clocks of host and GPU may differ by */
     LOOK_BACK = 1024,
 };
 
@@ -236,6 +237,35 @@ static void add_waits(struct build *b)
             wait_for_what_was_over(b, k);
 }
 
+static bool synchronises_device(const char *name)
+{
+    return strstr(name, "DeviceSynchronize") || strstr(name, "CtxSynchronize") ||
+           strstr(name, "ContextSynchronize");
+}
+
+/* Calls that wait for a device wait for whatever is last on it, which a change may make another item; but for those that
+ * were over before something that had been launched already. */
+static void wait_for_devices(struct build *b)
+{
+    struct gp_plan *p = b->p;
+    int64_t *over_ns = gp_alloc((b->v->devices.n + 1) * sizeof *over_ns);
+    for (size_t d = 0; d < b->v->devices.n; d++) over_ns[d] = INT64_MIN;
+    for (uint32_t k = 0; k < p->calls.n; k++) {
+        struct gp_replay_call *call = &p->replay.calls.at[k];
+        for (uint32_t i = call->first; i < call->first + call->n; i++) {
+            int64_t *over = &over_ns[b->v->device_of_row[p->items.at[i].row]],
+                    end = gpu_end(b, p->items.at[i].row);
+            if (end > *over) *over = end;
+        }
+        uint32_t row = p->calls.at[k].row;
+        if (call->waits_for == NONE || !synchronises_device(gp_trace_str(b->v->t, b->api->name[row])))
+            continue;
+        uint32_t device = b->v->device_of_row[p->items.at[call->waits_for].row];
+        call->waits_for_all = over_ns[device] <= api_end(b, row) + CLOCK_SLACK_NS;
+    }
+    free(over_ns);
+}
+
 /* ---- streams ---- */
 
 /* What runs when the first step begins, by stream, on the clock of the trace; INT64_MIN: nothing. */
@@ -254,6 +284,8 @@ static void forget_times(struct build *b)
 static void begin_streams(struct build *b)
 {
     forget_times(b);
+    for (size_t s = 0; s < b->v->streams.n; s++)
+        GP_VEC_PUSH(&b->p->replay.device, b->v->streams.at[s].device);
     for (size_t s = 0; s < b->v->streams.n; s++)
         GP_VEC_PUSH(&b->p->replay.free_ns, b->free_ns[s] == INT64_MIN ? 0 : b->free_ns[s] - b->p->begin_ns);
 }
@@ -391,6 +423,7 @@ static void build(struct build *b)
     add_items(b);
     add_calls(b);
     add_waits(b);
+    wait_for_devices(b);
     begin_streams(b);
     measure_launches(b);
     measure_gaps(b);

@@ -14,6 +14,8 @@ struct run {
     uint8_t *item_edits, *call_edits;
     int64_t *end_ns, *start_ns; /* by item */
     int64_t *free_ns;           /* by stream */
+    const uint32_t *device;     /* by stream; NULL: there is one */
+    int64_t *over_ns;           /* by device: when all that was launched so far is over */
 };
 
 static void set(int64_t *value, uint8_t *edits, uint8_t bit, int64_t ns)
@@ -52,6 +54,11 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static int64_t *over_on_device(const struct run *run, uint32_t stream)
+{
+    return &run->over_ns[run->device ? run->device[stream] : 0];
+}
+
 static void run_item(struct run *run, uint32_t i, int64_t ready_ns)
 {
     const struct gp_replay_item *item = &run->items[i];
@@ -66,6 +73,16 @@ static void run_item(struct run *run, uint32_t i, int64_t ready_ns)
     run->start_ns[i] = start + item->delay_ns;
     run->end_ns[i] = run->start_ns[i] + item->dur_ns;
     if (!(run->item_edits[i] & ASIDE)) *free_ns = run->end_ns[i];
+    int64_t *over_ns = over_on_device(run, item->stream);
+    *over_ns = later(*over_ns, run->end_ns[i]);
+}
+
+/* When the call that waits can go on. */
+static int64_t waited_until(const struct run *run, const struct gp_replay_call *call)
+{
+    int64_t until = run->end_ns[call->waits_for];
+    return call->waits_for_all ? later(until, *over_on_device(run, run->items[call->waits_for].stream))
+                               : until;
 }
 
 static int64_t run_all(struct run *run, const struct gp_replay *r)
@@ -78,7 +95,7 @@ static int64_t run_all(struct run *run, const struct gp_replay *r)
             run_item(run, i, begin + r->launch_ns);
             end = later(end, run->end_ns[i]);
         }
-        if (call->waits_for != GP_REPLAY_NONE) over = later(over, run->end_ns[call->waits_for] + r->wake_ns);
+        if (call->waits_for != GP_REPLAY_NONE) over = later(over, waited_until(run, call) + r->wake_ns);
         host = later(host, over);
     }
     return later(host + r->tail_ns, end);
@@ -100,7 +117,9 @@ int64_t gp_replay_run(const struct gp_replay *r, const struct gp_edit *edits, si
                       .call_edits = gp_zalloc(r->calls.n + 1),
                       .end_ns = gp_zalloc((r->items.n + 1) * sizeof *run.end_ns),
                       .start_ns = gp_zalloc((r->items.n + 1) * sizeof *run.start_ns),
-                      .free_ns = copy(r->free_ns.at, r->free_ns.n, sizeof *r->free_ns.at)};
+                      .free_ns = copy(r->free_ns.at, r->free_ns.n, sizeof *r->free_ns.at),
+                      .device = r->device.n ? r->device.at : NULL,
+                      .over_ns = gp_zalloc((r->free_ns.n + 1) * sizeof *run.over_ns)};
     for (size_t i = 0; i < n; i++) apply(&run, &edits[i]);
     int64_t length = run_all(&run, r);
     if (marks) {
@@ -114,6 +133,7 @@ int64_t gp_replay_run(const struct gp_replay *r, const struct gp_edit *edits, si
     free(run.end_ns);
     free(run.start_ns);
     free(run.free_ns);
+    free(run.over_ns);
     return length;
 }
 
@@ -122,4 +142,5 @@ void gp_replay_release(struct gp_replay *r)
     GP_VEC_FREE(&r->items);
     GP_VEC_FREE(&r->calls);
     GP_VEC_FREE(&r->free_ns);
+    GP_VEC_FREE(&r->device);
 }

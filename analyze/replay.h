@@ -6,7 +6,8 @@
  *     int64_t before = gp_replay_run(&r, NULL, 0, NULL), after = gp_replay_run(&r, &half, 1, NULL);
  *
  * One host clock goes through the calls in order: `before_ns` of other work, then the call, which takes `own_ns` and, if
- * it waits, lasts until `wake_ns` after the end of the item that it waits for. An item starts when it is launched and
+ * it waits, lasts until `wake_ns` after the end of the item that it waits for, or of whatever runs on the item's device. An
+ * item starts when it is launched and
  * `launch_ns` have passed, when the one before it on its stream has ended and `gap_ns` have passed, and when the item
  * `after` has ended; and then `delay_ns` later. All times are ns.
  */
@@ -36,16 +37,18 @@ struct gp_replay_call {
     int64_t own_ns; /* without waiting */
     uint32_t first, n;  /* the items that it launches */
     uint32_t waits_for; /* item; GP_REPLAY_NONE: it does not wait */
+    bool waits_for_all; /* and for all that was launched before it on the device of that item */
 };
 
 struct gp_replay {
     GP_VEC(struct gp_replay_item) items; /* in the order of launches */
     GP_VEC(struct gp_replay_call) calls;
     GP_VEC(int64_t)
-    free_ns;           /* by stream: when what ran before is over, on the clock that begins at 0; most: 0 */
-    int64_t tail_ns;   /* host work after the last call */
-    int64_t launch_ns; /* from the begin of a call to the start of its item on an idle GPU */
-    int64_t wake_ns;   /* from the end of an item to the end of the call that waits for it */
+    free_ns; /* by stream: when what ran before is over, on the clock that begins at 0; most: 0 */
+    GP_VEC(uint32_t) device; /* by stream, no larger than the number of streams; empty: there is one device */
+    int64_t tail_ns;         /* host work after the last call */
+    int64_t launch_ns;       /* from the begin of a call to the start of its item on an idle GPU */
+    int64_t wake_ns;         /* from the end of an item to the end of the call that waits for it */
 };
 
 enum gp_edit_kind {

@@ -165,6 +165,38 @@ static void a_copy_that_blocks_is_waited_for_by_its_own_call(void **state)
     end(&f);
 }
 
+/* Two kernels side by side, and a call NAME that waits until END: does it wait for all? */
+static bool waits_for_all(const char *name, int64_t end_ns)
+{
+    struct fixture f;
+    begin(&f);
+    mk_call(&f.t, f.main, 0, 2000, "cudaLaunchKernel", 1);
+    mk_kernel(&f.t, f.stream, 7000, 40000, "a", 1);
+    mk_call(&f.t, f.main, 3000, 5000, "cudaLaunchKernel", 2);
+    mk_kernel(&f.t, f.other, 10000, 30000, "b", 2);
+    mk_call(&f.t, f.main, 6000, end_ns, name, 3);
+    mk_call(&f.t, f.main, 60000, 62000, "cudaLaunchKernel", 4);
+    mk_kernel(&f.t, f.stream, 67000, 70000, "c", 4);
+    assert_true(planned(&f));
+    assert_int_equal(f.p.calls.n, 4);
+    assert_int_equal(f.p.replay.calls.at[2].waits_for, end_ns > 40000 ? 0 : 1);
+    bool all = f.p.replay.calls.at[2].waits_for_all;
+    end(&f);
+    return all;
+}
+
+static void calls_that_wait_for_a_device_wait_for_all_of_it(void **state)
+{
+    (void)state;
+    assert_true(waits_for_all("cudaDeviceSynchronize", 43000));
+    assert_true(waits_for_all("hipDeviceSynchronize", 43000));
+    assert_true(waits_for_all("cuCtxSynchronize", 43000));
+    assert_false(waits_for_all("cudaStreamSynchronize", 43000));
+    assert_false(waits_for_all("cudaEventSynchronize", 43000));
+    // it went on while the other stream was at work: it was about another device, or something else is wrong
+    assert_false(waits_for_all("cudaDeviceSynchronize", 33000));
+}
+
 static void kernels_of_a_graph_follow_each_other(void **state)
 {
     (void)state;
@@ -201,6 +233,7 @@ int main(void)
         cmocka_unit_test(the_first_step_warms_up),
         cmocka_unit_test(a_kernel_waits_for_another_stream),
         cmocka_unit_test(a_copy_that_blocks_is_waited_for_by_its_own_call),
+        cmocka_unit_test(calls_that_wait_for_a_device_wait_for_all_of_it),
         cmocka_unit_test(kernels_of_a_graph_follow_each_other),
         cmocka_unit_test(without_launches_there_is_no_plan),
     };

@@ -20,7 +20,7 @@ static void late_host(struct gp_replay *r)
     GP_VEC_PUSH(&r->free_ns, 0);
     for (uint32_t i = 0; i < 2; i++) {
         GP_VEC_PUSH(&r->items, ((struct gp_replay_item){.dur_ns = 10, .gap_ns = 1, .after = NONE}));
-        GP_VEC_PUSH(&r->calls, ((struct gp_replay_call){30, 20, i, 1, NONE}));
+        GP_VEC_PUSH(&r->calls, ((struct gp_replay_call){30, 20, i, 1, NONE, false}));
     }
 }
 
@@ -71,7 +71,7 @@ static void a_call_that_waits_holds_up_the_host(void **state)
     struct gp_replay r;
     late_host(&r);
     r.items.at[0].dur_ns = 100;
-    GP_VEC_PUSH(&r.calls, ((struct gp_replay_call){0, 3, 2, 0, 1}));
+    GP_VEC_PUSH(&r.calls, ((struct gp_replay_call){0, 3, 2, 0, 1, false}));
     r.tail_ns = 7;
     // kernels 35..135, 136..146; the wait ends at 148, the host at 155
     assert_int_equal(gp_replay_run(&r, NULL, 0, NULL), 155);
@@ -80,6 +80,33 @@ static void a_call_that_waits_holds_up_the_host(void **state)
     // the first call waits for its own kernel: until 137; then 167..187, kernel 172..182, wait until 190, 197
     r.calls.at[0].waits_for = 0;
     assert_int_equal(gp_replay_run(&r, NULL, 0, NULL), 197);
+    gp_replay_release(&r);
+}
+
+static void a_wait_for_a_device_is_for_whatever_is_last_on_it(void **state)
+{
+    (void)state;
+    struct gp_replay r;
+    late_host(&r);
+    GP_VEC_PUSH(&r.free_ns, 0);
+    r.items.at[0].dur_ns = 200;
+    r.items.at[1].dur_ns = 100;
+    r.items.at[1].stream = 1;
+    GP_VEC_PUSH(&r.calls, ((struct gp_replay_call){0, 3, 2, 0, 0, true}));
+    // kernels 35..235 beside 85..185; the wait ends at 237
+    assert_int_equal(gp_replay_run(&r, NULL, 0, NULL), 237);
+    // the first shorter than the second: 187; gone, too
+    assert_int_equal(with(&r, GP_EDIT_DUR, 0, 10), 187);
+    assert_int_equal(with(&r, GP_EDIT_GONE, 0, 0), 187);
+    assert_int_equal(with(&r, GP_EDIT_DUR, 1, 500), 587);
+    // another device's stream is none of its business
+    GP_VEC_PUSH(&r.device, 0);
+    GP_VEC_PUSH(&r.device, 1);
+    r.tail_ns = 1000;
+    assert_int_equal(with(&r, GP_EDIT_DUR, 1, 500), 1237);
+    r.calls.at[2].waits_for_all = false;
+    r.device.n = 0;
+    assert_int_equal(with(&r, GP_EDIT_DUR, 1, 500), 1237);
     gp_replay_release(&r);
 }
 
@@ -144,6 +171,7 @@ int main(void)
         cmocka_unit_test(a_late_host_hides_what_kernels_take),
         cmocka_unit_test(a_busy_gpu_hides_what_the_host_takes),
         cmocka_unit_test(a_call_that_waits_holds_up_the_host),
+        cmocka_unit_test(a_wait_for_a_device_is_for_whatever_is_last_on_it),
         cmocka_unit_test(streams_wait_for_each_other_where_something_says_so),
         cmocka_unit_test(an_item_aside_holds_nothing_up),
         cmocka_unit_test(of_several_edits_the_smallest_counts),

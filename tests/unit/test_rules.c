@@ -179,8 +179,8 @@ static void copies_run_beside_kernels(void **state)
 {
     (void)state;
     // A step: copy from +7 to +1007, kernel from 1008 to 1508, back at 1511. With half of the copy hidden 500 us less; with
-    // all of it the kernel runs from its own launch on, 5 + 7 us to 512, and the host goes on at 515.
-    speaks(pinned_step, "copy_overlap", 500 * US, (1511 - 515) * US);
+    // all of it the kernel runs from its own launch on, 5 + 7 us to 512, and the host waits for the copy, until 1010.
+    speaks(pinned_step, "copy_overlap", 500 * US, (1511 - 1010) * US);
     is_silent(pinned_and_pageable_step, "copy_overlap"); // 5 us of 511: less than 2 %
     is_silent(pageable_step, "copy_overlap");
 }
