@@ -199,6 +199,25 @@ void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, con
     }
 }
 
+static bool crosses(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const char *name = gp_trace_str(c->t, gp_gpu_config(c->t, c->p->items.at[item].row)->name);
+    return c->items[item].kind == GP_FRAME_MEMCPY && (strstr(name, "HtoD") || strstr(name, "DtoH"));
+}
+
+uint32_t gp_rule_copy_waited_for(const struct gp_rule_ctx *c, uint32_t call)
+{
+    const struct gp_replay_call *calls = c->p->replay.calls.at;
+    const struct gp_events *api = &c->t->events[GP_API];
+    if (calls[call].waits_for == GP_REPLAY_NONE) return GP_REPLAY_NONE;
+    for (uint32_t k = call + 1; k-- && call - k < 2;) {
+        if (api->track[c->p->calls.at[k].row] != api->track[c->p->calls.at[call].row]) break;
+        for (uint32_t i = calls[k].first; i < calls[k].first + calls[k].n; i++)
+            if (crosses(c, i) && (k == call || calls[call].waits_for >= i)) return i;
+    }
+    return GP_REPLAY_NONE;
+}
+
 double gp_rule_host_bound_pct(const struct gp_rule_ctx *c)
 {
     int64_t idle = c->busy_ns;

@@ -75,6 +75,10 @@ void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, con
 /* Is most of the time lost because the host is late? In percent of the replayed time. */
 double gp_rule_host_bound_pct(const struct gp_rule_ctx *c);
 
+/* The copy between host and device that CALL of the plan waits for, where it waits and the copy is its own or that of the
+ * call right before it on its thread, as in a copy that does not say non_blocking; GP_REPLAY_NONE. */
+uint32_t gp_rule_copy_waited_for(const struct gp_rule_ctx *c, uint32_t call);
+
 /* Text as printf makes it, interned. */
 gp_sid gp_rule_text(struct gp_rule_ctx *c, const char *format, ...) GP_PRINTF(2, 3);
 /* NS as a person reads it, in one of a few buffers of C that are used in turn: for the arguments of one text. */

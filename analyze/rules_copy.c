@@ -1,4 +1,5 @@
-// Copies between host and device: pageable memory, copies that hold kernels up, many small ones.
+// Copies between host and device: pageable memory, copies that the host waits for, copies that hold kernels up, many small
+// ones.
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/rules.h"
@@ -13,7 +14,7 @@ enum {
     PINNED_HIGH_GBPS = 55,
 };
 
-static const double PAGEABLE_PCT = 0.5, EXPOSED_PCT = 2;
+static const double PAGEABLE_PCT = 0.5, WAIT_PCT = 1, EXPOSED_PCT = 2;
 
 static const char *name_of(const struct gp_rule_ctx *c, uint32_t item)
 {
@@ -131,6 +132,98 @@ const struct gp_rule gp_rule_pageable_copy = {
     .threshold = "0.5% of the time, or 50 us a step",
     .guard = "copies of at most 64 KB",
     .run = ask_pageable_copy,
+};
+
+/* ---- copies that the host waits for ---- */
+
+enum { SCALAR_BYTES = 16 };
+
+/* The copy that CALL waits for, where no other rule speaks of it: not of single values, nor of much pageable memory. */
+static uint32_t waited_copy(const struct gp_rule_ctx *c, uint32_t call)
+{
+    uint32_t item = gp_rule_copy_waited_for(c, call);
+    if (item == GP_REPLAY_NONE || is_pageable(c, item)) return GP_REPLAY_NONE;
+    bool to_host = strstr(name_of(c, item), "DtoH") != NULL;
+    return to_host && bytes_of(c, item) <= SCALAR_BYTES ? GP_REPLAY_NONE : item;
+}
+
+struct waited {
+    int64_t count, waited_ns, to_host, bytes;
+    uint32_t longest; /* call */
+};
+
+/* Add up the waits; their edits into S where it is given. What comes to the host is wanted there at some time: at least
+ * nothing is saved by those. */
+static struct waited find_waited(const struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    struct waited w = {.longest = UINT32_MAX};
+    for (uint32_t k = 0; k < c->p->calls.n; k++) {
+        uint32_t item = waited_copy(c, k);
+        if (item == GP_REPLAY_NONE) continue;
+        bool to_host = strstr(name_of(c, item), "DtoH") != NULL;
+        if (c->p->calls.at[k].waited_for != GP_REPLAY_NONE) {
+            w.count++;
+            w.to_host += to_host;
+            w.bytes += bytes_of(c, item);
+            w.waited_ns += c->p->calls.at[k].waited_ns;
+            if (w.longest == UINT32_MAX || c->p->calls.at[k].waited_ns > c->p->calls.at[w.longest].waited_ns)
+                w.longest = k;
+        }
+        if (!s) continue;
+        struct gp_edit edit = {GP_EDIT_NO_WAIT, k, 0};
+        if (!to_host) GP_VEC_PUSH(&s->low, edit);
+        GP_VEC_PUSH(&s->high, edit);
+        GP_VEC_PUSH(&s->free, edit);
+    }
+    return w;
+}
+
+static void ask_synchronous_copy(struct gp_rule_ctx *c)
+{
+    struct waited w = find_waited(c, NULL);
+    if (w.count * 2 < (int64_t)c->n_steps || !w.count || gp_pct(w.waited_ns, c->plan_ns) < WAIT_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    find_waited(c, s);
+    int64_t times = gp_rule_per_step(c, w.count);
+    s->operation = gp_rule_item_label(c, waited_copy(c, w.longest));
+    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, w.waited_ns);
+    s->description =
+        gp_rule_text(c,
+                     "The host launches nothing while it waits for copies, %lld %s a step of %lld bytes "
+                     "on average: %s a step",
+                     (long long)times, times == 1 ? "time" : "times", (long long)(w.bytes / w.count),
+                     gp_rule_ns(c, s->current_ns));
+    s->action = gp_rule_text(
+        c, w.to_host == w.count
+               ? "copy to pinned memory with non_blocking=True, and wait for an event where the "
+                 "bytes are needed, after the next launches"
+               : "copy from pinned memory with non_blocking=True (cudaMemcpyAsync without a wait "
+                 "behind it)");
+    s->formula = gp_rule_text(
+        c, w.to_host ? "the steps replayed without these waits; at least without those for copies "
+                       "to the GPU alone"
+                     : "the steps replayed without these waits: the host goes on launching "
+                       "meanwhile");
+    s->assumes = gp_rule_text(c, "nothing writes into the copied memory before the copy is over%s",
+                              w.to_host ? "; the host does not need the bytes at once" : "");
+    s->check =
+        gp_rule_text(c, "record again and run trace-diff: less idle_synchronisation and idle_blocking_call");
+    gp_rule_evidence_count(s, "copies", times);
+    gp_rule_evidence_count(s, "to_the_host", gp_rule_per_step(c, w.to_host));
+    gp_rule_evidence_ns(s, "waited", s->current_ns);
+    gp_rule_evidence_text(s, "longest_in", gp_intern_cstr(&c->s->strings, c->calls[w.longest].name));
+}
+
+const struct gp_rule gp_rule_synchronous_copy = {
+    .name = "synchronous_copy",
+    .type = GP_SUGGEST_SYNC,
+    .summary = "the host waits for copies that need not hold it up",
+    .needs = "copies with bytes and kind of memory, synchronising calls",
+    .threshold = "1% of the time, every second step",
+    .guard = "single values, which scalar_read is about; pageable memory above 64 KB; waits that cost "
+             "nothing in the "
+             "replay save nothing",
+    .run = ask_synchronous_copy,
 };
 
 /* ---- copies that nothing runs beside ---- */

@@ -19,14 +19,12 @@ static bool is_scalar(const struct gp_rule_ctx *c, uint32_t item)
            strstr(name, "DtoH");
 }
 
-/* The item whose value a call that waits brings: its own, or one that the call right before it launched. */
-static uint32_t read_by(const struct gp_rule_ctx *c, uint32_t call)
+/* Which calls that wait: those that bring a value or two, or those that no copy is behind, which are synchronous_copy's. */
+static bool is_about(const struct gp_rule_ctx *c, uint32_t call, bool scalars)
 {
-    const struct gp_replay_call *calls = c->p->replay.calls.at;
-    for (uint32_t k = call + 1; k-- && call - k < 2;)
-        for (uint32_t i = calls[k].first; i < calls[k].first + calls[k].n; i++)
-            if (is_scalar(c, i) && (k == call || calls[call].waits_for >= i)) return i;
-    return GP_REPLAY_NONE;
+    uint32_t copy = gp_rule_copy_waited_for(c, call);
+    if (scalars) return copy != GP_REPLAY_NONE && is_scalar(c, copy);
+    return copy == GP_REPLAY_NONE && gp_waits_synchronises(c->calls[call].name);
 }
 
 struct waits {
@@ -41,8 +39,7 @@ static struct waits find_waits(struct gp_rule_ctx *c, bool scalars, struct gp_su
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         const struct gp_plan_call *call = &c->p->calls.at[k];
         if (c->p->replay.calls.at[k].waits_for == GP_REPLAY_NONE) continue;
-        if ((read_by(c, k) != GP_REPLAY_NONE) != scalars) continue;
-        if (!scalars && !gp_waits_synchronises(c->calls[k].name)) continue;
+        if (!is_about(c, k, scalars)) continue;
         if (call->waited_for != GP_REPLAY_NONE) {
             w.count++;
             w.waited_ns += call->waited_ns;
@@ -132,6 +129,8 @@ const struct gp_rule gp_rule_blocking_sync = {
     .summary = "the host waits in synchronising calls",
     .needs = "synchronising calls",
     .threshold = "2% of the time, every second step",
-    .guard = "one wait at the end of the recording; waits that cost nothing in the replay save nothing",
+    .guard = "one wait at the end of the recording; waits right behind a copy, which synchronous_copy is "
+             "about; waits "
+             "that cost nothing in the replay save nothing",
     .run = ask_blocking_sync,
 };

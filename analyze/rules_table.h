@@ -9,7 +9,7 @@
 #define GP_RULES(X)                                                                                          \
     /* rules_launch.c */ X(compile) X(cuda_graph) X(small_graphs) X(graph_breaks) X(python_gap)              \
     /* rules_sync.c */ X(scalar_read) X(blocking_sync)                                                       \
-    /* rules_copy.c */ X(pageable_copy) X(copy_overlap) X(small_copies)                                      \
+    /* rules_copy.c */ X(pageable_copy) X(synchronous_copy) X(copy_overlap) X(small_copies)                                      \
     /* rules_host.c */ X(allocation) X(module_load) X(recompilation) X(input_stall)                         \
     /* rules_kernel.c */ X(tensor_cores) X(attention) X(optimizer)                                            \
     /* rules_shape.c */ X(small_grid) X(wave_quantisation) X(contention) X(tiny_kernels)                     \

@@ -166,6 +166,65 @@ static void pageable_memory_is_pinned(void **state)
     is_silent(pinned_step, "pageable_copy");
 }
 
+// ---- synchronous_copy ----
+
+/* Host work between a copy that NAME says, of BYTES, and a kernel. */
+static void copied(struct program *p, const char *name, int64_t bytes, bool blocks)
+{
+    copy(p, name, 200 * US, bytes, blocks);
+    host(p, 100 * US);
+    kernel(p, GEMM, 500 * US);
+}
+
+static void waited_copy(struct program *p)
+{
+    copied(p, "Memcpy HtoD (Pinned -> Device)", 10 * MS, true);
+}
+
+static void copy_and_wait(struct program *p)
+{
+    copy(p, "Memcpy HtoD (Pinned -> Device)", 200 * US, 10 * MS, false);
+    wait(p, "cudaStreamSynchronize");
+    host(p, 100 * US);
+    kernel(p, GEMM, 500 * US);
+}
+
+static void waited_copy_to_the_host(struct program *p)
+{
+    copied(p, "Memcpy DtoH (Device -> Pinned)", 10 * MS, true);
+}
+
+static void copy_beside_the_host(struct program *p)
+{
+    copied(p, "Memcpy HtoD (Pinned -> Device)", 10 * MS, false);
+}
+
+static void value_to_the_host(struct program *p)
+{
+    copied(p, "Memcpy DtoH (Device -> Pinned)", 16, true);
+}
+
+static void copy_in_every_third_step(struct program *p)
+{
+    if (p->steps % 3 == 1) waited_copy(p);
+    else copy_beside_the_host(p);
+}
+
+static void copies_that_the_host_waits_for(void **state)
+{
+    (void)state;
+    // A step: the copy begins 1 us after the kernel before, takes 200 us, 3 us to come back, 100 us of the host, and 7 us to
+    // the kernel of 500 us: 811. Without the wait: 500 + 1 + 200 + 1.
+    speaks(waited_copy, "synchronous_copy", (811 - 702) * US, (811 - 702) * US);
+    speaks(copy_and_wait, "synchronous_copy", (811 - 702) * US, (811 - 702) * US);
+    is_silent(copy_and_wait, "blocking_sync");
+    speaks(waited_copy_to_the_host, "synchronous_copy", 0, (811 - 702) * US);
+    is_silent(copy_beside_the_host, "synchronous_copy");
+    is_silent(value_to_the_host, "synchronous_copy");
+    is_silent(copy_in_every_third_step, "synchronous_copy");
+    is_silent(pageable_step, "synchronous_copy");
+}
+
 // ---- copy_overlap ----
 
 static void pinned_and_pageable_step(struct program *p)
@@ -523,6 +582,7 @@ int main(void)
         cmocka_unit_test(a_value_that_is_read_each_step_holds_the_host_up),
         cmocka_unit_test(a_wait_each_step_holds_the_host_up),
         cmocka_unit_test(pageable_memory_is_pinned),
+        cmocka_unit_test(copies_that_the_host_waits_for),
         cmocka_unit_test(copies_run_beside_kernels),
         cmocka_unit_test(many_small_copies_become_one),
         cmocka_unit_test(small_graphs_become_one),
