@@ -1,4 +1,4 @@
-/* collectives.h -- private to collectives*.c: what their operations are called, how much they move, and which of
+/* collectives.h -- private to collectives*.c and rules_ranks.c: what their operations are called, how much they move, and which of
  * several ranks' collectives are the same one. Knows nothing about traces.
  *
  *     const char *op = gp_collective_op("_allgather_base", 15);               // "all_gather"

@@ -16,6 +16,7 @@
     /* rules_product.c */ X(odd_dimensions) X(gemm_roof)                                                    \
     /* rules_capture.c */ X(throttling)                                                                    \
     /* rules_comm.c */ X(exposed_communication) X(small_collectives)                              \
+    /* rules_ranks.c */ X(straggler) X(gloo)                              \
     /* rules_fusion.c */ X(fusion) X(epilogue) X(cast_churn) X(layout_churn) X(zero_fill)                    \
     /* rules_seed.c, the last one looks at what the others said */ X(batching) X(routing) X(caching)           \
     X(memory_peak) X(data_parallel) X(low_utilisation)
