@@ -4,33 +4,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/element.h"
 
 enum { THREADS = 128, VECTORIZED = 1024, UNROLLED = 512 }; /* threads, and elements, of a block */
-
-static const struct {
-    const char *name;
-    uint32_t size;
-} types[] = {
-    {"c10::complex<double>", 16},
-    {"c10::complex<float>", 8},
-    {"c10::BFloat16", 2},
-    {"c10::Half", 2},
-    {"unsigned char", 1},
-    {"signed char", 1},
-    {"double", 8},
-    {"float", 4},
-    {"long", 8},
-    {"short", 2},
-    {"bool", 1},
-    {"int", 4},
-};
 
 /* Bytes of the type that TEXT begins with; 0: none. */
 static uint32_t type_at(const char *text)
 {
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (!strncmp(text, types[i].name, strlen(types[i].name))) return types[i].size;
-    return 0;
+    struct gp_element e;
+    return gp_element_at(&e, text, strnlen(text, 24)) ? e.size : 0;
 }
 
 /* The arguments of the function that is applied: the last lambda before END whose first one is a type, else the first type
