@@ -1,8 +1,15 @@
 #include "analyze/regime.h"
 
+#include <string.h>
 #include "analyze/classify.h"
 
 enum { OVERHEAD_PCT = 50, LARGE_PCT = 25, CLOSE_PCT = 10 };
+
+static const double POSSIBLE = 1.15, /* times its duration: more than that no model may say */
+    BOUND = 0.4,                     /* of the duration without t0, from when on a roof explains it */
+    SHORT = 0.25,                    /* of it, below which a small grid only waits for itself */
+    CACHE_FACTOR = 4;                /* times as fast as memory an L2 cache of unknown bandwidth may be */
+static const int64_t TICK_NS = 1000;
 
 const char *gp_regime_name(enum gp_regime r)
 {
@@ -24,18 +31,38 @@ const char *gp_regime_text(enum gp_regime r)
     return texts[r];
 }
 
-enum gp_regime gp_regime_classic(enum gp_regime r)
+const char *gp_inefficient_name(enum gp_inefficient i)
 {
+    static const char *const names[] = {
+#define X(id, name, text) name,
+        GP_INEFFICIENTS(X)
+#undef X
+    };
+    return names[i];
+}
+
+const char *gp_inefficient_text(enum gp_inefficient i)
+{
+    static const char *const texts[] = {
+#define X(id, name, text) text,
+        GP_INEFFICIENTS(X)
+#undef X
+    };
+    return texts[i];
+}
+
+enum gp_regime gp_regime_classic(enum gp_regime r, enum gp_regime roof)
+{
+    if (r == GP_REGIME_INEFFICIENT) r = roof;
     if (r == GP_REGIME_TRANSFER || r == GP_REGIME_COMMUNICATION) return GP_REGIME_MEMORY;
     return r == GP_REGIME_MEMORY || r == GP_REGIME_COMPUTE ? r : GP_REGIME_OVERHEAD;
 }
 
-enum gp_regime gp_regime_of_kernel(uint32_t kind, int64_t dur_ns, int64_t empty_ns)
+/* ---- kernels ---- */
+
+/* What the sort of kernel alone tells. */
+static enum gp_regime regime_of_kind(uint32_t kind)
 {
-    enum gp_class class = gp_class_of((enum gp_frame_kind)kind);
-    if (class == GP_CLASS_COMMUNICATION) return GP_REGIME_COMMUNICATION;
-    if (class == GP_CLASS_MEMORY) return GP_REGIME_TRANSFER;
-    if (dur_ns <= 2 * empty_ns + 1000) return GP_REGIME_OVERHEAD;
     switch (kind) {
     case GP_FRAME_GEMM:
     case GP_FRAME_ATTENTION:
@@ -48,6 +75,74 @@ enum gp_regime gp_regime_of_kernel(uint32_t kind, int64_t dur_ns, int64_t empty_
     }
 }
 
+/* Times at the roofs. False where a roof that matters is not known. */
+static bool know_roofs(struct gp_regime_answer *a, const struct gp_work *w, const struct gp_ceilings *c)
+{
+    if (c->memory.per_s <= 0) return false;
+    double top = w->arith < GP_ARITH_COUNT ? c->flops[w->arith].per_s : 0;
+    if (w->products && w->flops > 0 && top <= 0) return false;
+    a->compute_ns = top > 0 ? w->flops / top * 1e9 : 0;
+    a->memory_low_ns = w->bytes_low / c->memory.per_s * 1e9;
+    a->memory_high_ns = w->bytes_high / c->memory.per_s * 1e9;
+    a->fits_cache = w->bytes_high < c->l2_bytes;
+    double middle = (a->memory_low_ns + a->memory_high_ns) / 2;
+    a->roof = a->compute_ns >= middle ? GP_REGIME_COMPUTE : GP_REGIME_MEMORY;
+    return true;
+}
+
+/* The least that its bytes can take: as much as fits it comes from the cache. */
+static double fastest_memory_ns(const struct gp_work *w, const struct gp_ceilings *c)
+{
+    double cached = w->bytes_low < c->l2_bytes ? w->bytes_low : c->l2_bytes;
+    double cache = c->l2.per_s > 0 ? c->l2.per_s : CACHE_FACTOR * c->memory.per_s;
+    return ((w->bytes_low - cached) / c->memory.per_s + cached / cache) * 1e9;
+}
+
+static enum gp_inefficient reason_of(const struct gp_regime_answer *a, const struct gp_regime_kernel *k,
+                                     const struct gp_ceilings *c, double most)
+{
+    if (k->waves > 0 && k->waves < 1) return GP_INEFFICIENT_BLOCKS;
+    if (most < c->empty_ns) return GP_INEFFICIENT_LITTLE;
+    if (k->beside) return GP_INEFFICIENT_BESIDE;
+    return a->roof == GP_REGIME_MEMORY && !k->work->products ? GP_INEFFICIENT_ACCESS
+                                                             : GP_INEFFICIENT_ARITHMETIC;
+}
+
+/* The roofs are known, and the kernel is longer than an empty one. */
+static enum gp_regime regime_of_work(struct gp_regime_answer *a, const struct gp_regime_kernel *k,
+                                     const struct gp_ceilings *c)
+{
+    double fastest = fastest_memory_ns(k->work, c), left = (double)k->dur_ns - c->empty_ns;
+    if (a->compute_ns > fastest) fastest = a->compute_ns;
+    if (c->empty_ns + fastest > POSSIBLE * (double)k->dur_ns) {
+        a->impossible = true;
+        return GP_REGIME_UNKNOWN;
+    }
+    double most = a->compute_ns > a->memory_high_ns ? a->compute_ns : a->memory_high_ns;
+    if (most < SHORT * left && k->waves > 0 && k->waves < 1) return GP_REGIME_OVERHEAD;
+    if (a->roof == GP_REGIME_COMPUTE && a->compute_ns >= BOUND * left) return GP_REGIME_COMPUTE;
+    if (a->memory_high_ns >= BOUND * left) return GP_REGIME_MEMORY;
+    /* which kernel of the operator is to blame is sure only where no other one can have done most of the work */
+    if (k->part > 0 && most / k->part >= BOUND * left) return a->roof;
+    a->reason = reason_of(a, k, c, most);
+    return GP_REGIME_INEFFICIENT;
+}
+
+void gp_regime_of_kernel(struct gp_regime_answer *a, const struct gp_regime_kernel *k,
+                         const struct gp_ceilings *c)
+{
+    enum gp_class class = gp_class_of((enum gp_frame_kind)k->kind);
+    memset(a, 0, sizeof *a);
+    a->roof = GP_REGIME_UNKNOWN;
+    if (class == GP_CLASS_COMMUNICATION) a->regime = GP_REGIME_COMMUNICATION;
+    else if (class == GP_CLASS_MEMORY) a->regime = GP_REGIME_TRANSFER;
+    else if ((double)k->dur_ns <= 2 * c->empty_ns + (double)TICK_NS) a->regime = GP_REGIME_OVERHEAD;
+    else if (!k->work || !know_roofs(a, k->work, c)) a->regime = a->roof = regime_of_kind(k->kind);
+    else a->regime = regime_of_work(a, k, c);
+}
+
+/* ---- steps ---- */
+
 enum gp_regime gp_regime_of_step(const struct gp_regime_step *s)
 {
     if (s->whole_ns <= 0) return GP_REGIME_UNKNOWN;
@@ -56,11 +151,13 @@ enum gp_regime gp_regime_of_step(const struct gp_regime_step *s)
     int64_t most = s->communication_ns > s->transfer_ns ? s->communication_ns : s->transfer_ns;
     if (most >= large && most >= overhead)
         return s->communication_ns > s->transfer_ns ? GP_REGIME_COMMUNICATION : GP_REGIME_TRANSFER;
-    int64_t busy = s->compute_ns + s->memory_ns + s->unknown_ns;
+    /* what is below both roofs belongs to the nearer one */
+    int64_t memory = s->memory_ns + s->below_memory_ns;
+    int64_t compute = s->compute_ns + s->inefficient_ns - s->below_memory_ns;
+    int64_t busy = compute + memory + s->unknown_ns;
     if (overhead >= busy) return GP_REGIME_OVERHEAD;
-    if (s->unknown_ns > s->compute_ns && s->unknown_ns > s->memory_ns) return GP_REGIME_UNKNOWN;
-    int64_t apart =
-        s->compute_ns > s->memory_ns ? s->compute_ns - s->memory_ns : s->memory_ns - s->compute_ns;
+    if (s->unknown_ns > compute && s->unknown_ns > memory) return GP_REGIME_UNKNOWN;
+    int64_t apart = compute > memory ? compute - memory : memory - compute;
     if (apart * 100 <= busy * CLOSE_PCT) return GP_REGIME_MIXED;
-    return s->compute_ns > s->memory_ns ? GP_REGIME_COMPUTE : GP_REGIME_MEMORY;
+    return compute > memory ? GP_REGIME_COMPUTE : GP_REGIME_MEMORY;
 }

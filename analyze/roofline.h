@@ -17,7 +17,9 @@
 #define GP_CEILING_SOURCES(X)                                                                                \
     X(GP_CEILING_FILE, "file", "the file of ceilings")                                                       \
     X(GP_CEILING_TRACE, "trace", "the best kernels of this trace")                                           \
-    X(GP_CEILING_TABLE, "table", "the data sheet of the device")
+    X(GP_CEILING_TABLE, "table", "the data sheet of the device")                                             \
+    X(GP_CEILING_DEVICE, "device", "the recorded properties of the device")                                  \
+    X(GP_CEILING_ASSUMED, "assumed", "what any current device does")
 
 enum gp_ceiling_source {
 #define X(id, name, text) id,
@@ -33,7 +35,7 @@ struct gp_roof {
     uint32_t source; /* enum gp_ceiling_source */
 };
 
-/* Kernels of one name and one type together, over all steps, whose work is known. */
+/* Kernels of one name, one type and one regime together, over all steps, whose work is known. */
 struct gp_roofline_point {
     gp_sid label;
     uint32_t kind;   /* enum gp_frame_kind */

@@ -14,6 +14,7 @@
 #define GP_ANALYZE_RULES_H
 
 #include "analyze/chains.h"
+#include "analyze/item_work.h"
 #include "analyze/plan.h"
 #include "analyze/suggest.h"
 
@@ -42,6 +43,7 @@ struct gp_rule_ctx {
     const struct gp_plan *p;
     struct gp_rule_item *items; /* by item of the plan */
     struct gp_rule_call *calls; /* by call of the plan */
+    struct gp_item_work *work;  /* by item of the plan */
     const struct gp_chains *chains;
     const struct gp_device *props; /* of the device; NULL unknown */
     size_t n_steps;

@@ -7,11 +7,11 @@
 #include "analyze/idle_walk.h"
 #include "analyze/names.h"
 #include "analyze/rules.h"
+#include "analyze/suggest_regime.h"
 
 enum {
     TRUSTED_PCT = 2,
     STEPS_FEW = 3,
-    EMPTY_NS = 2000,
     MODEL_PCT = 5 /* what a replay of a change may be off, besides */
 };
 
@@ -52,6 +52,9 @@ void gp_suggest_release(struct gp_suggest *s)
     GP_VEC_FREE(&s->suggestions);
     GP_VEC_FREE(&s->notes);
     GP_VEC_FREE(&s->kernels);
+    GP_VEC_FREE(&s->ops);
+    GP_VEC_FREE(&s->roofline.roofs);
+    GP_VEC_FREE(&s->roofline.points);
     GP_VEC_FREE(&s->chains);
     GP_VEC_FREE(&s->chain_kernels);
     gp_strings_release(&s->strings);
@@ -242,81 +245,6 @@ static void tell_step(struct gp_rule_ctx *c)
     s->replay_ns = c->replay_step_ns;
     s->replay_error_pct = c->plan_ns ? 100.0 * (double)(c->replay_ns - c->plan_ns) / (double)c->plan_ns : 0;
     s->trusted = s->replay_error_pct <= TRUSTED_PCT && s->replay_error_pct >= -TRUSTED_PCT;
-}
-
-/* ---- regimes ---- */
-
-static int compare_kernels(const void *a, const void *b)
-{
-    const struct gp_suggest_kernel *x = a, *y = b;
-    if (x->total_ns != y->total_ns) return x->total_ns > y->total_ns ? -1 : 1;
-    return x->name < y->name ? -1 : x->name > y->name;
-}
-
-/* What an empty kernel takes: no more than the shortest that is there, nor than one does on any current device. */
-static int64_t shortest_kernel(const struct gp_rule_ctx *c)
-{
-    int64_t shortest = INT64_MAX;
-    for (uint32_t i = 0; i < c->p->items.n; i++)
-        if (gp_class_of((enum gp_frame_kind)c->items[i].kind) == GP_CLASS_COMPUTE &&
-            c->p->replay.items.at[i].dur_ns < shortest)
-            shortest = c->p->replay.items.at[i].dur_ns;
-    return shortest < EMPTY_NS ? shortest : EMPTY_NS;
-}
-
-static void tell_kernels(struct gp_rule_ctx *c)
-{
-    struct gp_suggest *s = c->s;
-    struct gp_map at = {0}; /* name in the trace -> index into kernels */
-    for (uint32_t i = 0; i < c->p->items.n; i++) {
-        const struct gp_config *config = gp_gpu_config(c->t, c->p->items.at[i].row);
-        uint32_t *k = gp_map_put(&at, config->name, UINT32_MAX);
-        if (*k == UINT32_MAX) {
-            *k = (uint32_t)s->kernels.n;
-            GP_VEC_PUSH(&s->kernels, ((struct gp_suggest_kernel){.name = gp_rule_full_name(c, i),
-                                                                 .label = gp_rule_item_label(c, i),
-                                                                 .kind = c->items[i].kind}));
-        }
-        s->kernels.at[*k].count++;
-        s->kernels.at[*k].total_ns =
-            gp_add_saturated(s->kernels.at[*k].total_ns, c->p->replay.items.at[i].dur_ns);
-    }
-    gp_map_release(&at);
-    for (size_t k = 0; k < s->kernels.n; k++) {
-        struct gp_suggest_kernel *one = &s->kernels.at[k];
-        one->regime = gp_regime_of_kernel(one->kind, one->total_ns / (int64_t)one->count, s->empty_ns);
-    }
-    if (s->kernels.n) qsort(s->kernels.at, s->kernels.n, sizeof *s->kernels.at, compare_kernels);
-}
-
-/* Time on the device that works most; what overlaps counts once: for kernels that compute, as far as their class goes. */
-static void tell_regime(struct gp_rule_ctx *c)
-{
-    struct gp_suggest *s = c->s;
-    struct gp_regime_step *parts = &s->regime_parts;
-    int64_t by[GP_REGIME_COUNT] = {0}, computing = 0;
-    s->empty_ns = shortest_kernel(c);
-    tell_kernels(c);
-    for (uint32_t i = 0; i < c->p->items.n; i++) {
-        if (c->v->device_of_row[c->p->items.at[i].row] != c->device) continue;
-        int64_t dur = c->p->replay.items.at[i].dur_ns;
-        by[gp_regime_of_kernel(c->items[i].kind, dur, s->empty_ns)] += dur;
-    }
-    for (int r = 0; r < GP_REGIME_COUNT; r++)
-        if (r != GP_REGIME_COMMUNICATION && r != GP_REGIME_TRANSFER) computing += by[r];
-    double scale = computing ? (double)c->compute_ns / (double)computing : 0; /* streams side by side */
-    parts->whole_ns = c->busy_ns;
-    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) {
-        parts->whole_ns += c->idle_ns[i];
-        if (i != GP_IDLE_DEPENDENCY) parts->idle_ns += c->idle_ns[i];
-    }
-    parts->communication_ns = c->exposed_communication_ns;
-    parts->transfer_ns = c->exposed_memory_ns;
-    parts->latency_ns = (int64_t)((double)by[GP_REGIME_OVERHEAD] * scale);
-    parts->compute_ns = (int64_t)((double)by[GP_REGIME_COMPUTE] * scale);
-    parts->memory_ns = (int64_t)((double)by[GP_REGIME_MEMORY] * scale);
-    parts->unknown_ns = (int64_t)((double)by[GP_REGIME_UNKNOWN] * scale);
-    s->regime = gp_regime_of_step(parts);
 }
 
 /* ---- chains ---- */
@@ -513,7 +441,8 @@ static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const st
     know_device(&c);
     c.same_steps = all_steps_equal(&c);
     tell_step(&c);
-    tell_regime(&c);
+    gp_item_work_find(&c);
+    gp_suggest_tell_regime(&c);
     note_capture(&c);
     struct gp_chains chains = {0};
     gp_chains_find(&chains, &c);
@@ -524,6 +453,7 @@ static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const st
     gp_chains_release(&chains);
     free(c.items);
     free(c.calls);
+    free(c.work);
     free(c.launches_here);
 }
 

@@ -16,10 +16,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "analyze/ceilings.h"
 #include "analyze/classify.h"
 #include "analyze/hta.h"
 #include "analyze/regime.h"
 #include "analyze/replay.h"
+#include "analyze/roofline.h"
 #include "formats/base/err.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
@@ -33,6 +35,8 @@ struct gp_suggest_opts {
     const char *step_marker;          /* POSIX extended regular expression; NULL: find the steps. Borrowed. */
     const char *const *rules;         /* names of the rules to ask; NULL: all. Borrowed. */
     size_t n_rules;
+    const struct gp_ceilings
+        *ceilings;         /* measured ones; what is 0 in them is found as without. NULL: none. Borrowed. */
     int64_t min_saving_ns; /* suggestions whose saving_high_ns is less are left out */
 };
 
@@ -150,13 +154,24 @@ struct gp_suggest_step {
     bool trusted; /* the replay is within 2 % and may claim wall time */
 };
 
-/* What bounds a kernel, of all its launches together. Times a step. */
+/* What bounds a kernel, or an operator, of all its launches together: what bounds most of its time. All figures are over
+ * all steps. */
 struct gp_suggest_kernel {
     gp_sid name, label; /* full name; as in flame graphs */
-    uint32_t kind;      /* enum gp_frame_kind */
+    uint32_t kind;      /* enum gp_frame_kind; of operators that of their longest kernel */
     uint32_t regime;    /* enum gp_regime */
-    uint64_t count;     /* over all steps */
-    int64_t total_ns;   /* over all steps */
+    uint32_t
+        roof; /* enum gp_regime: the nearer roof, where the regime is GP_REGIME_INEFFICIENT; else unknown */
+    uint32_t reason; /* enum gp_inefficient */
+    uint64_t count;  /* launches */
+    int64_t total_ns;
+    /* What it had to do, as far as that is known. */
+    uint32_t tier;         /* enum gp_work_tier, of most of its time */
+    uint32_t arith;        /* enum gp_arith, of most of its time */
+    int64_t known_ns;      /* of launches whose work is known */
+    int64_t impossible_ns; /* of those whose work cannot be right; not part of the sums below */
+    double flops, bytes_low, bytes_high;
+    bool fits_cache; /* what a launch moves may stay in the L2 cache */
 };
 
 /* A kernel of a chain, as in its first run. */
@@ -182,10 +197,14 @@ struct gp_suggest {
     struct gp_strings strings; /* all sids */
     struct gp_hta_input input;
     struct gp_suggest_step step;
-    uint32_t regime;                          /* enum gp_regime, of the step */
-    struct gp_regime_step regime_parts;       /* that it was decided on; over all steps */
-    int64_t empty_ns;                         /* what an empty kernel takes here, at most */
+    uint32_t regime;                    /* enum gp_regime, of the step */
+    struct gp_regime_step regime_parts; /* that it was decided on; over all steps */
+    int64_t empty_ns;                   /* what an empty kernel takes here, at most */
+    struct gp_ceilings ceilings;
+    struct gp_roofline roofline;
+    int64_t tier_ns[3];                       /* GPU time of kernels by enum gp_work_tier; over all steps */
     GP_VEC(struct gp_suggest_kernel) kernels; /* by total, then name */
+    GP_VEC(struct gp_suggest_kernel) ops;     /* operators that launched kernels, the same */
     GP_VEC(struct gp_suggest_chain) chains;   /* by total, then signature */
     GP_VEC(struct gp_suggest_chain_kernel) chain_kernels;
     GP_VEC(struct gp_suggestion) suggestions; /* by priority, then saving */

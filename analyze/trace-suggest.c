@@ -113,7 +113,7 @@ static void tell_notes(const struct job *j)
     const struct opts *o = j->opts;
     if (o->common.quiet || (!strcmp(o->common.format, "text") && !o->common.output && isatty(STDOUT_FILENO)))
         return;
-    gp_suggest_tell(&r, &j->suggest);
+    gp_suggest_tell(&r, &j->suggest, o->three_regimes);
     for (size_t i = 0; i + j->suggest.notes.n < r.quality.n; i++)
         gp_cli_warn(j->tool, "%s", r.quality.at[i].text);
     gp_report_release(&r);
@@ -175,7 +175,8 @@ static int write_answer(const struct job *j, struct gp_err *err)
         gp_suggest_text_write(&b, &j->suggest,
                               &(struct gp_suggest_text_opts){
                                   .color = gp_cli_color(&o->common, o->common.output ? -1 : STDOUT_FILENO),
-                                  .verbose = o->common.verbose});
+                                  .verbose = o->common.verbose,
+                                  .three_regimes = o->three_regimes});
     int failed = put_file(o->common.output, &b, err);
     b.n = 0;
     if (!failed && o->expect) {

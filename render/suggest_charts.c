@@ -102,6 +102,8 @@ static void collect(struct parts *p, const struct gp_suggest *s)
     memset(p, 0, sizeof *p);
     add(p, "Arithmetic", "gemm", "kernels that arithmetic bounds", r->compute_ns / steps);
     add(p, "Memory bandwidth", "elementwise", "kernels that memory bandwidth bounds", r->memory_ns / steps);
+    add(p, "Below both", "attention", "kernels far below what arithmetic and memory allow",
+        r->inefficient_ns / steps);
     add(p, "Too short for either", "reduction", "kernels hardly longer than an empty one",
         r->latency_ns / steps);
     add(p, "Other kernels", "compute", "kernels of which nobody knows what bounds them",

@@ -380,7 +380,7 @@ static void put_kernel_row(struct page *p, struct gp_report_table *t, const stru
                            int64_t all)
 {
     enum gp_regime regime = (enum gp_regime)k->regime;
-    if (p->o->three_regimes) regime = gp_regime_classic(regime);
+    if (p->o->three_regimes) regime = gp_regime_classic(regime, (enum gp_regime)k->roof);
     const struct gp_strings *names = &p->s->strings;
     gp_sid label = k->label ? k->label : k->name;
     unsigned class = (unsigned)gp_class_of((enum gp_frame_kind)k->kind);
@@ -483,7 +483,7 @@ void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest *s,
     struct page p = {.s = s, .o = o, .worth = gp_suggest_worth(s)};
     struct gp_buf title = {0};
     gp_buf_printf(&title, "trace-suggest: %s", o->input ? o->input : "standard input");
-    gp_suggest_tell(&p.r, s);
+    gp_suggest_tell(&p.r, s, o->three_regimes);
     collect_kernels(&p);
     p.chains = gp_suggest_chains_tell(&p.r, s);
     gp_page_begin(&p.w, out, gp_buf_str(&title), &gp_page_suggest);

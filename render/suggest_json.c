@@ -87,17 +87,99 @@ static void put_step(struct gp_doc *d, const struct gp_suggest *s)
     gp_doc_end(d, '}');
 }
 
-static enum gp_regime folded(enum gp_regime r, bool fold)
+static void put_regime_name(struct gp_doc *d, const char *key, uint32_t regime, uint32_t roof, bool fold)
 {
-    return fold ? gp_regime_classic(r) : r;
+    enum gp_regime r = (enum gp_regime)regime;
+    gp_doc_cstr(d, key, gp_regime_name(fold ? gp_regime_classic(r, (enum gp_regime)roof) : r));
+}
+
+static const char *const tiers[] = {"kind", "name and grid", "shapes"};
+
+static void put_ceiling(struct gp_doc *d, const char *key, const struct gp_ceiling *c, double unit)
+{
+    if (c->per_s <= 0) return;
+    gp_doc_object(d, key);
+    gp_doc_real(d, unit < 1e12 ? "gbps" : "tflops", c->per_s / unit);
+    gp_doc_cstr(d, "source", gp_ceiling_source_name((enum gp_ceiling_source)c->source));
+    gp_doc_end(d, '}');
+}
+
+static void put_ceilings(struct gp_doc *d, const struct gp_ceilings *c)
+{
+    gp_doc_object(d, "ceilings");
+    if (c->sheet) gp_doc_cstr(d, "data_sheet", c->sheet);
+    put_ceiling(d, "memory", &c->memory, 1e9);
+    put_ceiling(d, "l2", &c->l2, 1e9);
+    if (c->l2_bytes > 0) gp_doc_i64(d, "l2_bytes", (int64_t)c->l2_bytes);
+    for (int a = 0; a < GP_ARITH_COUNT; a++)
+        put_ceiling(d, gp_arith_name((enum gp_arith)a), &c->flops[a], 1e12);
+    gp_doc_end(d, '}');
+}
+
+/* Which roof is the nearer one, and how much of it was reached: undefined where the work is not known. */
+static void put_reached(struct gp_doc *d, const struct gp_suggest_kernel *k, const struct gp_ceilings *c)
+{
+    const struct gp_ceiling *flops = k->arith < GP_ARITH_COUNT ? &c->flops[k->arith] : NULL;
+    double s = (double)k->known_ns / 1e9, bytes = (k->bytes_low + k->bytes_high) / 2;
+    double compute = flops && flops->per_s > 0 ? k->flops / s / flops->per_s : 0;
+    double memory = c->memory.per_s > 0 ? bytes / s / c->memory.per_s : 0;
+    if (compute <= 0 && memory <= 0) return;
+    const struct gp_ceiling *roof = compute >= memory ? flops : &c->memory;
+    gp_doc_cstr(d, "roof", compute >= memory ? gp_arith_name((enum gp_arith)k->arith) : "memory");
+    gp_doc_real(d, "roof_pct", 100 * (compute >= memory ? compute : memory));
+    gp_doc_cstr(d, "roof_source", gp_ceiling_source_name((enum gp_ceiling_source)roof->source));
+}
+
+static void put_work(struct gp_doc *d, const struct gp_suggest_kernel *k, const struct gp_ceilings *c)
+{
+    gp_doc_cstr(d, "evidence", tiers[k->tier]);
+    if (k->impossible_ns > 0) gp_doc_i64(d, "impossible_ns", k->impossible_ns);
+    if (k->known_ns <= 0) return;
+    gp_doc_i64(d, "known_ns", k->known_ns);
+    gp_doc_real(d, "flops", k->flops);
+    gp_doc_real(d, "low_bytes", k->bytes_low);
+    gp_doc_real(d, "high_bytes", k->bytes_high);
+    if (k->arith != GP_ARITH_NONE) gp_doc_cstr(d, "arithmetic", gp_arith_name((enum gp_arith)k->arith));
+    gp_doc_real(d, "achieved_tflops", k->flops / (double)k->known_ns / 1e3);
+    gp_doc_real(d, "achieved_low_gbps", k->bytes_low / (double)k->known_ns);
+    gp_doc_real(d, "achieved_high_gbps", k->bytes_high / (double)k->known_ns);
+    gp_doc_bool(d, "fits_cache", k->fits_cache);
+    put_reached(d, k, c);
+}
+
+static void put_kernel(struct gp_doc *d, const struct gp_suggest *s, const struct gp_suggest_kernel *k,
+                       bool fold)
+{
+    gp_doc_element(d);
+    gp_doc_sid(d, "name", k->name);
+    gp_doc_cstr(d, "class", gp_class_name(gp_class_of((enum gp_frame_kind)k->kind)));
+    gp_doc_cstr(d, "kind", gp_frame_kind_word((enum gp_frame_kind)k->kind));
+    put_regime_name(d, "regime", k->regime, k->roof, fold);
+    if (k->regime == GP_REGIME_INEFFICIENT)
+        gp_doc_cstr(d, "reason", gp_inefficient_name((enum gp_inefficient)k->reason));
+    gp_doc_u64(d, "count", k->count);
+    gp_doc_i64(d, "total_ns", k->total_ns);
+    put_work(d, k, &s->ceilings);
+    gp_doc_end(d, '}');
+}
+
+/* What most of the time of kernels rests on. */
+static const char *evidence_of(const struct gp_suggest *s)
+{
+    int best = GP_WORK_SHAPES;
+    for (int i = GP_WORK_NAMES; i >= 0; i--)
+        if (s->tier_ns[i] > s->tier_ns[best]) best = i;
+    return tiers[best];
 }
 
 static void put_regime(struct gp_doc *d, const struct gp_suggest *s, const struct gp_suggest_json_opts *o)
 {
     const struct gp_regime_step *p = &s->regime_parts;
     gp_doc_object(d, "regime");
-    gp_doc_cstr(d, "step", gp_regime_name(folded((enum gp_regime)s->regime, o->three_regimes)));
-    gp_doc_cstr(d, "evidence", "name and duration");
+    put_regime_name(d, "step", s->regime, GP_REGIME_UNKNOWN, o->three_regimes);
+    gp_doc_cstr(d, "evidence", evidence_of(s));
+    gp_doc_i64(d, "from_shapes_ns", s->tier_ns[GP_WORK_SHAPES]);
+    gp_doc_i64(d, "from_names_ns", s->tier_ns[GP_WORK_NAMES]);
     gp_doc_i64(d, "whole_ns", p->whole_ns);
     gp_doc_i64(d, "idle_ns", p->idle_ns);
     gp_doc_i64(d, "latency_ns", p->latency_ns);
@@ -105,20 +187,20 @@ static void put_regime(struct gp_doc *d, const struct gp_suggest *s, const struc
     gp_doc_i64(d, "transfer_ns", p->transfer_ns);
     gp_doc_i64(d, "compute_ns", p->compute_ns);
     gp_doc_i64(d, "memory_ns", p->memory_ns);
+    gp_doc_i64(d, "inefficient_ns", p->inefficient_ns);
     gp_doc_i64(d, "unknown_ns", p->unknown_ns);
     gp_doc_i64(d, "empty_kernel_ns", s->empty_ns);
+    if (s->ceilings.empty_ns > 0)
+        gp_doc_cstr(d, "empty_kernel_source",
+                    gp_ceiling_source_name((enum gp_ceiling_source)s->ceilings.empty_source));
+    put_ceilings(d, &s->ceilings);
     gp_doc_list(d, "kernels");
-    for (size_t i = 0; i < s->kernels.n && (!o->top || i < o->top); i++) {
-        const struct gp_suggest_kernel *k = &s->kernels.at[i];
-        gp_doc_element(d);
-        gp_doc_sid(d, "name", k->name);
-        gp_doc_cstr(d, "class", gp_class_name(gp_class_of((enum gp_frame_kind)k->kind)));
-        gp_doc_cstr(d, "kind", gp_frame_kind_word((enum gp_frame_kind)k->kind));
-        gp_doc_cstr(d, "regime", gp_regime_name(folded((enum gp_regime)k->regime, o->three_regimes)));
-        gp_doc_u64(d, "count", k->count);
-        gp_doc_i64(d, "total_ns", k->total_ns);
-        gp_doc_end(d, '}');
-    }
+    for (size_t i = 0; i < s->kernels.n && (!o->top || i < o->top); i++)
+        put_kernel(d, s, &s->kernels.at[i], o->three_regimes);
+    gp_doc_end(d, ']');
+    gp_doc_list(d, "operators");
+    for (size_t i = 0; i < s->ops.n && (!o->top || i < o->top); i++)
+        put_kernel(d, s, &s->ops.at[i], o->three_regimes);
     gp_doc_end(d, ']');
     gp_doc_end(d, '}');
 }

@@ -50,7 +50,7 @@ void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const s
     gp_buf_puts(b, ")");
 }
 
-static void tell_step(struct gp_report *r, const struct gp_suggest *s)
+static void tell_step(struct gp_report *r, const struct gp_suggest *s, bool three_regimes)
 {
     struct gp_buf b = {0};
     const struct gp_regime_step *p = &s->regime_parts;
@@ -63,13 +63,19 @@ static void tell_step(struct gp_report *r, const struct gp_suggest *s)
         gp_buf_puts(&b, "All of it takes ");
         put_ns(&b, s->step.step_ns);
     }
-    gp_buf_printf(&b, " and is bound by %s: ", gp_regime_text((enum gp_regime)s->regime));
+    enum gp_regime regime = (enum gp_regime)s->regime;
+    if (three_regimes) regime = gp_regime_classic(regime, GP_REGIME_UNKNOWN);
+    gp_buf_printf(&b, " and is bound by %s: ", gp_regime_text(regime));
     gp_scale_put_share(&b, p->idle_ns, p->whole_ns);
     gp_buf_puts(&b, " idle, ");
     gp_scale_put_share(&b, p->compute_ns, p->whole_ns);
     gp_buf_puts(&b, " in kernels of arithmetic, ");
     gp_scale_put_share(&b, p->memory_ns, p->whole_ns);
     gp_buf_puts(&b, " in kernels of memory bandwidth, ");
+    if (p->inefficient_ns > 0) {
+        gp_scale_put_share(&b, p->inefficient_ns, p->whole_ns);
+        gp_buf_puts(&b, " in kernels far below both, ");
+    }
     gp_scale_put_share(&b, p->latency_ns, p->whole_ns);
     gp_buf_puts(&b, " in kernels too short for either.");
     gp_report_say(r, true, GP_TONE_PLAIN, "%s", gp_buf_str(&b));
@@ -103,13 +109,13 @@ static void tell_joint(struct gp_report *r, const struct gp_suggest *s)
     gp_buf_release(&b);
 }
 
-void gp_suggest_tell(struct gp_report *r, const struct gp_suggest *s)
+void gp_suggest_tell(struct gp_report *r, const struct gp_suggest *s, bool three_regimes)
 {
     gp_inputs_say(r, &s->strings, &s->input, 1, true);
     for (size_t i = 0; i < s->notes.n; i++)
         gp_report_say(r, false, GP_TONE_WARN, "%s", gp_suggest_str(s, s->notes.at[i]));
     if (!s->step.steps) return;
-    tell_step(r, s);
+    tell_step(r, s, three_regimes);
     tell_joint(r, s);
 }
 
@@ -178,7 +184,7 @@ void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s, const s
 {
     struct gp_report r = {0};
     struct gp_report_text_opts to = {.color = o->color};
-    gp_suggest_tell(&r, s);
+    gp_suggest_tell(&r, s, o->three_regimes);
     gp_report_text_write(b, &r, &to);
     gp_report_release(&r);
     for (size_t i = 0; i < gp_suggest_worth(s); i++) put_suggestion(b, s, i, o);

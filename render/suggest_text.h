@@ -12,15 +12,16 @@
 #include "render/report.h"
 
 struct gp_suggest_text_opts {
-    bool color;   /* ANSI escapes */
-    bool verbose; /* assumptions, formulas and how to check; and what is not worth doing, in full */
+    bool color;         /* ANSI escapes */
+    bool verbose;       /* assumptions, formulas and how to check; and what is not worth doing, in full */
+    bool three_regimes; /* overhead, memory and compute only */
 };
 
 void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s,
                            const struct gp_suggest_text_opts *o);
 /* The sentences that come first: the step, its regime, what all suggestions save together; and what is wrong with the
- * input and the recording. */
-void gp_suggest_tell(struct gp_report *r, const struct gp_suggest *s);
+ * input and the recording. THREE_REGIMES: tell overhead, memory and compute only. */
+void gp_suggest_tell(struct gp_report *r, const struct gp_suggest *s, bool three_regimes);
 /* How many suggestions would save something; they come before the others. */
 size_t gp_suggest_worth(const struct gp_suggest *s);
 /* "saves 0.79 to 1.22 ms of 3.96 ms a step (1.25x to 1.44x)" */

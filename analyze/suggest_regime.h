@@ -1,0 +1,14 @@
+/* suggest_regime.h -- private to suggest.c: from what bounds each item of a plan to what bounds its kernels, its operators
+ * and its step, and to the points of a roofline plot. Measures nothing.
+ *
+ *     gp_item_work_find(c);
+ *     gp_suggest_tell_regime(c);                    // fills regime, kernels, ops and roofline of c->s
+ */
+#ifndef GP_ANALYZE_SUGGEST_REGIME_H
+#define GP_ANALYZE_SUGGEST_REGIME_H
+
+struct gp_rule_ctx;
+
+void gp_suggest_tell_regime(struct gp_rule_ctx *c);
+
+#endif
