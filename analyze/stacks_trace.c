@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/attribute.h"
 #include "analyze/backward.h"
+#include "analyze/captured.h"
 #include "analyze/classify.h"
 #include "analyze/host_stack.h"
 #include "analyze/idle_walk.h"
@@ -33,7 +34,9 @@ struct walk {
     struct gp_map named;          /* record kind << 32 | name -> the first config with both */
     struct gp_map labels;         /* table << 32 | name -> label */
     struct gp_map place_of_track; /* track -> name of where it is, with places */
-    uint32_t *process_frame;      /* by process: its node below top; NULL: no process frames */
+    struct gp_captured captured;
+    struct gp_map place_of_captured; /* node << 32 | ranges of a capture -> node */
+    uint32_t *process_frame;         /* by process: its node below top; NULL: no process frames */
     uint32_t device_top; /* the node of the device at hand, or top; with the idle weight that of the cause */
     GP_VEC(uint32_t) chain;   /* scratch of place_event */
     GP_VEC(uint32_t) modules; /* scratch of frames_of_modules */
@@ -73,12 +76,8 @@ static const struct leaf *leaf_of(struct walk *w, size_t row)
     return leaf;
 }
 
-static gp_sid label_of_host(struct walk *w, enum gp_table table, gp_sid name)
+static gp_sid make_label(struct walk *w, enum gp_table table, const char *text, size_t n)
 {
-    uint32_t *known = gp_map_put(&w->labels, (uint64_t)table << 32 | name, NO_NODE);
-    if (*known != NO_NODE) return *known;
-    const char *text = gp_trace_str(w->t, name);
-    size_t n = gp_string_len(&w->t->strings, name);
     struct gp_buf label = {0};
     if (w->b->opts.raw) gp_buf_put(&label, text, n);
     else if (table == GP_RANGE) gp_name_range_label(&label, text, n);
@@ -87,9 +86,16 @@ static gp_sid label_of_host(struct walk *w, enum gp_table table, gp_sid name)
     else gp_buf_put(&label, text, n);
     if (!label.n) gp_buf_puts(&label, "[no name]");
     gp_sid sid = gp_stacks_label(w->b, label.data, label.n, text, n);
-    *gp_map_put(&w->labels, (uint64_t)table << 32 | name, NO_NODE) = sid;
     gp_buf_release(&label);
     return sid;
+}
+
+static gp_sid label_of_host(struct walk *w, enum gp_table table, gp_sid name)
+{
+    uint32_t *known = gp_map_put(&w->labels, (uint64_t)table << 32 | name, NO_NODE);
+    if (*known == NO_NODE)
+        *known = make_label(w, table, gp_trace_str(w->t, name), gp_string_len(&w->t->strings, name));
+    return *known;
 }
 
 /* A graph's launch is the only thing that its kernels have in common: it is always shown. */
@@ -225,6 +231,19 @@ static uint32_t place_unattributed(struct walk *w, size_t row)
     return node;
 }
 
+/* The node below NODE, which is that of HOST or of nobody, for the ranges that work of a graph was captured under. */
+static uint32_t place_captured(struct walk *w, uint32_t node, uint32_t host, gp_sid captured)
+{
+    uint64_t key = (uint64_t)node << 32 | captured;
+    uint32_t *known = gp_map_put(&w->place_of_captured, key, NO_NODE);
+    if (*known != NO_NODE) return *known;
+    const struct gp_captured_name *names;
+    size_t n = gp_captured_names(&w->captured, captured, &names);
+    for (size_t i = gp_captured_common(&w->captured, host, captured); i < n; i++)
+        node = frame_below(w, node, make_label(w, GP_RANGE, names[i].text, names[i].n), GP_FRAME_RANGE);
+    return *gp_map_put(&w->place_of_captured, key, NO_NODE) = node;
+}
+
 static int64_t weight_of_gpu(const struct walk *w, size_t row)
 {
     const struct gp_events *gpu = &w->t->events[GP_GPU];
@@ -280,6 +299,8 @@ static void add_gpu_event(struct walk *w, size_t row)
         b->stats.unattributed++;
         b->stats.unattributed_weight += weight <= INT64_MAX - b->stats.unattributed_weight ? weight : 0;
     }
+    gp_sid captured = gp_get_captured(&w->t->events[GP_GPU], row);
+    if (captured) node = place_captured(w, node, host, captured);
     bool is_short = w->t->events[GP_GPU].dur_ns[row] < b->opts.min_duration_ns;
     if (is_short) node = gp_calltree_child(&b->tree, node, b->short_label, kind_of_short(leaf->kind));
     else node = gp_calltree_child(&b->tree, node, leaf->label, (enum gp_frame_kind)leaf->kind);
@@ -545,6 +566,7 @@ static void known_release(struct known *k)
 static void add_known(struct gp_stacks *b, const struct gp_trace *t, const struct known *k, bool several)
 {
     struct walk w = {.b = b, .t = t, .hs = &k->view.hs, .at = &k->view.at, .backward = &k->backward};
+    gp_captured_init(&w.captured, w.hs);
     w.top = w.device_top = several ? frame_of_trace(b, t) : GP_CALLTREE_ROOT;
     w.place = gp_alloc(w.hs->n * sizeof *w.place);
     w.leaves = gp_zalloc((t->configs.n + 1) * sizeof *w.leaves);
@@ -557,6 +579,8 @@ static void add_known(struct gp_stacks *b, const struct gp_trace *t, const struc
     b->stats.duplicate_corr += w.at->duplicate_corr;
     gp_map_release(&w.labels);
     gp_map_release(&w.place_of_track);
+    gp_map_release(&w.place_of_captured);
+    gp_captured_release(&w.captured);
     gp_map_release(&w.named);
     GP_VEC_FREE(&w.chain);
     GP_VEC_FREE(&w.modules);

@@ -778,6 +778,7 @@ uint64_t gp_nvtx_drain(struct gp_ranges *ranges)
             before = t;
         }
     }
+    gp_ranges_settle(ranges);
     uint64_t fresh = refused - nvtx.refused_told;
     nvtx.refused_told = refused;
     return fresh;

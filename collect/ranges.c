@@ -1,5 +1,6 @@
 #include "collect/ranges.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
 
@@ -67,6 +68,89 @@ static void write_range(struct gp_ranges *g, const struct gp_open_range *o, int6
     if (extra) gp_set_extra(e, row, extra);
 }
 
+/* ---- nodes of graphs ---- */
+
+enum { MAX_PATH = 128 }; /* ranges; of more, which are never popped as it seems, the innermost count */
+
+/* The names of the open ranges of THREAD as one string. */
+static gp_sid path_of(struct gp_ranges *g, struct gp_range_thread *thread)
+{
+    if (thread->path_known) return thread->path;
+    struct gp_strings *strings = &g->records->trace.strings;
+    struct gp_buf b = {0};
+    for (size_t i = thread->open.n > MAX_PATH ? thread->open.n - MAX_PATH : 0; i < thread->open.n; i++) {
+        gp_sid name = thread->open.at[i].name;
+        const char *text = gp_string(strings, name);
+        size_t n = gp_string_len(strings, name);
+        if (b.n) gp_buf_putc(&b, GP_CAPTURED_END);
+        for (size_t k = 0; k < n; k++) gp_buf_putc(&b, text[k] == GP_CAPTURED_END ? ' ' : text[k]);
+    }
+    thread->path = gp_intern(strings, b.n ? b.data : "", b.n);
+    thread->path_known = true;
+    gp_buf_release(&b);
+    return thread->path;
+}
+
+static void note_node(struct gp_ranges *g, struct gp_range_thread *thread, const struct gp_note *note)
+{
+    bool clone = note->op == GP_NOTE_CLONE;
+    struct gp_noted_node n = {.id = note->id, .original = clone ? note->other : 0, .time_ns = note->time_ns};
+    if (!clone) n.path = path_of(g, thread);
+    GP_VEC_PUSH(&g->noted, n);
+}
+
+/* By id, clones last. */
+static int compare_ids(const void *a, const void *b)
+{
+    const struct gp_noted_node *x = a, *y = b;
+    if (x->id != y->id) return x->id < y->id ? -1 : 1;
+    return (x->original != 0) - (y->original != 0);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const struct gp_noted_node *x = a, *y = b;
+    if (x->time_ns != y->time_ns) return x->time_ns < y->time_ns ? -1 : 1;
+    return compare_ids(a, b);
+}
+
+/* A graph that is instantiated has nodes that CUDA first creates and then calls clones: the ranges around that do not
+ * count. */
+static void settle_originals(struct gp_ranges *g)
+{
+    struct gp_noted_node *at = g->noted.at;
+    size_t clones = 0;
+    qsort(at, g->noted.n, sizeof *at, compare_ids);
+    for (size_t i = 0; i < g->noted.n; i++) {
+        bool last = i + 1 == g->noted.n || at[i + 1].id != at[i].id;
+        if (at[i].original) at[clones++] = at[i];
+        else if (last) gp_nodes_set(&g->nodes, at[i].id, at[i].path);
+    }
+    g->noted.n = clones;
+}
+
+void gp_ranges_settle(struct gp_ranges *g)
+{
+    int64_t until_ns = INT64_MIN;
+    size_t young = 0;
+    if (!g->noted.n) return;
+    g->nodes.trace = &g->records->trace;
+    settle_originals(g);
+    qsort(g->noted.at, g->noted.n, sizeof *g->noted.at, compare_times);
+    for (size_t i = 0; i < g->noted.n; i++)
+        if (g->noted.at[i].old) until_ns = g->noted.at[i].time_ns;
+    for (size_t i = 0; i < g->noted.n; i++) {
+        struct gp_noted_node n = g->noted.at[i];
+        if (n.time_ns <= until_ns) gp_nodes_set(&g->nodes, n.id, gp_nodes_get(&g->nodes, n.original));
+        else n.old = true, g->noted.at[young++] = n;
+    }
+    g->noted.n = young;
+    gp_records_lose(g->records, "graph nodes", "too many that differ", g->nodes.refused);
+    g->nodes.refused = 0;
+}
+
+/* ---- ranges ---- */
+
 static void pop_range(struct gp_ranges *g, struct gp_range_thread *thread, const struct gp_note *note)
 {
     for (size_t i = thread->open.n; i-- > 0;) {
@@ -75,6 +159,7 @@ static void pop_range(struct gp_ranges *g, struct gp_range_thread *thread, const
             continue; /* each domain has its own stack */
         memmove(&thread->open.at[i], &thread->open.at[i + 1], (thread->open.n - i - 1) * sizeof o);
         thread->open.n--;
+        thread->path_known = false;
         write_range(g, &o, note->time_ns, note_args(g, note), "");
         return;
     }
@@ -129,6 +214,7 @@ void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note
     case GP_NOTE_PUSH:
         o.name = range_name(g, note);
         GP_VEC_PUSH(&thread->open, o);
+        thread->path_known = false;
         break;
     case GP_NOTE_POP:
         pop_range(g, thread, note);
@@ -143,6 +229,10 @@ void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note
     case GP_NOTE_MARK:
         write_mark(g, &o, note);
         break;
+    case GP_NOTE_NODE:
+    case GP_NOTE_CLONE:
+        note_node(g, thread, note);
+        break;
     default:
         break;
     }
@@ -150,6 +240,7 @@ void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note
 
 void gp_ranges_close(struct gp_ranges *g, int64_t end_ns)
 {
+    for (int i = 0; i < 2; i++) gp_ranges_settle(g);
     for (size_t i = 0; i < g->list.n; i++) {
         struct gp_range_thread *thread = &g->list.at[i];
         while (thread->open.n) write_range(g, &thread->open.at[--thread->open.n], end_ns, 0, "\"open\":true");
@@ -165,5 +256,7 @@ void gp_ranges_release(struct gp_ranges *g)
     GP_VEC_FREE(&g->list);
     GP_VEC_FREE(&g->started);
     GP_VEC_FREE(&g->stopped);
+    GP_VEC_FREE(&g->noted);
+    gp_nodes_release(&g->nodes);
     gp_map_release(&g->threads);
 }

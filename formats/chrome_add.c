@@ -280,6 +280,23 @@ static uint32_t config_of(struct gp_chrome_parser *c, struct gp_chrome_fields *f
     return gp_trace_config(&c->local, &k);
 }
 
+/* The names of a JSON array as the one string that the model has. */
+static gp_sid captured_of(struct gp_chrome_parser *c, struct gp_chrome_fields *f)
+{
+    if (f->captured.kind == GP_JSON_ABSENT) return 0;
+    const char *at = f->captured.p + 1;
+    struct gp_json_value name;
+    c->text.n = 0;
+    while (gp_json_next(&at, c->end, NULL, &name)) {
+        if (c->text.n) gp_buf_putc(&c->text, GP_CAPTURED_END);
+        size_t from = c->text.n;
+        if (gp_json_decode(&c->text, name.p, name.n)) f->repaired = true;
+        for (size_t i = from; i < c->text.n; i++)
+            if (c->text.data[i] == GP_CAPTURED_END) c->text.data[i] = ' ';
+    }
+    return intern(c, c->text.n ? c->text.data : "", c->text.n);
+}
+
 static void set_ids(const struct gp_chrome_parser *c, struct gp_events *e, size_t row,
                     const struct gp_chrome_fields *f)
 {
@@ -360,6 +377,7 @@ static void add_span(struct gp_chrome_parser *c, struct gp_chrome_fields *f, gp_
     if (f->table == GP_GPU) {
         gp_events_materialise(e, GP_COL_CONFIG); /* our config 0 need not be the trace's */
         e->config[row] = config_of(c, f, name, config_text);
+        gp_set_captured(e, row, captured_of(c, f));
     }
     if (f->table == GP_MEMORY) {
         if (c->need & GP_NEED_IDS) gp_set_addr(e, row, f->addr);

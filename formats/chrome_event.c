@@ -250,6 +250,23 @@ static const char *read_memory_arg(struct gp_chrome_fields *f, enum gp_key key, 
     }
 }
 
+/* An array of strings and nothing else. */
+static const char *read_names(struct gp_chrome_parser *c, struct gp_json_value *names, const char *p)
+{
+    struct gp_json_value array, name = {0};
+    const char *end = value(c, p, &array);
+    if (!end || array.kind != GP_JSON_ARRAY) return NULL;
+    p = array.p + 1;
+    do {
+        p = value(c, p, &name);
+        if (!p || !is_string(&name)) return NULL;
+        p = gp_json_space(p);
+    } while (*p++ == ',');
+    if (p != end) return NULL;
+    *names = array;
+    return end;
+}
+
 static const char *read_label_arg(struct gp_chrome_parser *c, struct gp_chrome_fields *f, enum gp_key key,
                                   const char *p)
 {
@@ -279,6 +296,8 @@ static const char *read_known_arg(struct gp_chrome_parser *c, struct gp_chrome_f
         return on_gpu(f) ? read_i64(p, &f->context) : NULL;
     case GP_KEY_STREAM:
         return on_gpu(f) ? read_i64(p, &f->stream) : NULL;
+    case GP_KEY_CAPTURED:
+        return f->table == GP_GPU ? read_names(c, &f->captured, p) : NULL;
     case GP_KEY_RETURN:
         if (f->table != GP_API || !(q = read_i64(p, &ret)) || ret != (int32_t)ret) return NULL;
         f->ret = ret;

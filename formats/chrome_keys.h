@@ -30,7 +30,7 @@
         X(ARGS, "args") /* args */                                                                           \
         X(CORR, "correlation") X(EXT, "External id") X(EXT_OLD, "external id") X(SEQ, "Sequence number") X(  \
             RECFN, "Record function id") X(PYID, "Python id") X(PYPARENT, "Python parent id")                \
-            X(PYMODULE, "Python module id") X(BYTES, "bytes") X(GRAPH, "graph id") X(NODE, "graph node id")  \
+            X(PYMODULE, "Python module id") X(BYTES, "bytes") X(GRAPH, "graph id") X(NODE, "graph node id") X(CAPTURED, "capture ranges")  \
                 X(DEVICE, "device") X(CONTEXT, "context") X(STREAM, "stream") X(GRID, "grid") X(             \
                     BLOCK, "block") X(CLUSTER, "cluster") X(REGISTERS, "registers per thread")               \
                     X(SHARED, "shared memory") X(ADDR, "Addr") X(SHARED_STATIC, "static shared memory") X(   \

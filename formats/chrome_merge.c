@@ -97,6 +97,7 @@ static enum meaning meaning_of(int col)
     case GP_COL_ID_TEXT:
     case GP_COL_SERIES:
     case GP_COL_EXTRA:
+    case GP_COL_CAPTURED:
         return STRINGS;
     case GP_COL_TRACK:
         return TRACKS;

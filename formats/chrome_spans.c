@@ -40,7 +40,10 @@ static void add_span(struct pairing *p, uint32_t begin, int64_t end_ns, gp_sid e
     if (end_ns > start_ns && !__builtin_sub_overflow(end_ns, start_ns, &dur_ns)) {
     }
     size_t row = gp_events_add(e, start_ns, dur_ns, o->track[begin], o->name[begin]);
-    if (table == GP_GPU) gp_set_config(e, row, gp_get_config(o, begin));
+    if (table == GP_GPU) {
+        gp_set_config(e, row, gp_get_config(o, begin));
+        gp_set_captured(e, row, gp_get_captured(o, begin));
+    }
     gp_set_cat(e, row, gp_get_cat(o, begin));
     gp_set_corr(e, row, gp_get_corr(o, begin));
     gp_set_ext(e, row, gp_get_ext(o, begin));

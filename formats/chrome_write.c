@@ -25,9 +25,10 @@ struct writer {
     void *ctx;
     uint8_t *as_text, *as_object; /* by sid: the states above */
     gp_chrome_plain_name *plain_name;
-    struct gp_map plain_at; /* sid of a kernel's name -> index in `plains` */
+    struct gp_map plain_at;    /* sid of a kernel's name -> index in `plains` */
+    struct gp_map captured_at; /* the same for ranges of a capture */
     GP_VEC(struct plain) plains;
-    struct gp_buf plain; /* their text, as JSON strings */
+    struct gp_buf plain; /* their text, as JSON strings and arrays */
     bool first;          /* no event written yet */
     bool stopped;
 };
@@ -72,6 +73,26 @@ static void put_plain_name(struct writer *w, gp_sid sid)
         GP_VEC_PUSH(&w->plains, p);
     }
     const struct plain *p = &w->plains.at[*at];
+    gp_buf_put(&w->b, w->plain.data + p->at, p->n);
+}
+
+/* The ranges of a capture as an array of names. */
+static void put_captured(struct writer *w, gp_sid sid)
+{
+    uint32_t *known = gp_map_put(&w->captured_at, sid, UINT32_MAX);
+    if (*known == UINT32_MAX) {
+        struct plain p = {.at = w->plain.n};
+        const char *at = gp_trace_str(w->t, sid), *end = at + gp_string_len(&w->t->strings, sid), *name;
+        for (size_t n; (name = gp_captured_next(&at, end, &n));) {
+            gp_buf_putc(&w->plain, w->plain.n == p.at ? '[' : ',');
+            gp_json_put_string(&w->plain, name, n);
+        }
+        gp_buf_putc(&w->plain, ']');
+        p.n = w->plain.n - p.at;
+        *known = (uint32_t)w->plains.n;
+        GP_VEC_PUSH(&w->plains, p);
+    }
+    const struct plain *p = &w->plains.at[*known];
     gp_buf_put(&w->b, w->plain.data + p->at, p->n);
 }
 
@@ -214,6 +235,10 @@ static void put_args(struct writer *w, enum gp_table table, size_t i)
     if (table == GP_GPU || table == GP_SYNC) stream_args(&a, &w->t->tracks.at[e->track[i]], table);
     if (table == GP_MEMORY) memory_args(&a, e, i);
     else if (gp_get_bytes(e, i)) arg_i64(&a, "bytes", gp_get_bytes(e, i));
+    if (table == GP_GPU && gp_get_captured(e, i)) {
+        ARG(&a, "capture ranges");
+        put_captured(w, e->captured[i]);
+    }
     if (table == GP_GPU) config_args(&a, gp_gpu_config(w->t, i));
     arg_members(&a, gp_get_extra(e, i));
     end_args(&a);
@@ -678,6 +703,7 @@ int gp_chrome_write(const struct gp_trace *t, gp_chrome_plain_name *plain_name, 
     gp_buf_release(&w.b);
     gp_buf_release(&w.plain);
     gp_map_release(&w.plain_at);
+    gp_map_release(&w.captured_at);
     GP_VEC_FREE(&w.plains);
     free(w.as_text);
     free(w.as_object);

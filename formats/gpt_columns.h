@@ -21,6 +21,7 @@ enum gp_gpt_kind {
     GP_GPT_LOSS = 9,
     GP_GPT_CLOCK = 10,
     GP_GPT_ISSUE = 11,
+    GP_GPT_NODES = 12,
     GP_GPT_LAUNCH = 16, /* GPU events, each with the API call that launched it */
     GP_GPT_EVENTS = 32, /* + the number of the table, see GP_GPT_TABLES */
     GP_GPT_END = 63,
@@ -83,9 +84,10 @@ enum gp_gpt_type {
     X(23, GP_COL_TOTAL, GP_GPT_INT)                                                                          \
     X(24, GP_COL_RESERVED, GP_GPT_INT)                                                                       \
     X(25, GP_COL_RET, GP_GPT_INT)                                                                            \
-    X(26, GP_COL_EXTRA, GP_GPT_STRING)
+    X(26, GP_COL_EXTRA, GP_GPT_STRING)                                                                       \
+    X(27, GP_COL_CAPTURED, GP_GPT_STRING)
 enum {
-    GP_GPT_COLUMN_END = 27, /* one more than the largest event column id */
+    GP_GPT_COLUMN_END = 28, /* one more than the largest event column id */
     GP_GPT_SIDE = 64,
     GP_GPT_PAD = 127, /* a column that only makes the block longer, see gpt-1.md "Limits" */
 };
@@ -132,7 +134,7 @@ struct gp_gpt_dict {
 };
 
 extern const struct gp_gpt_dict gp_gpt_process_dict, gp_gpt_track_dict, gp_gpt_config_dict,
-    gp_gpt_device_dict, gp_gpt_meta_dict, gp_gpt_loss_dict, gp_gpt_clock_dict;
+    gp_gpt_device_dict, gp_gpt_meta_dict, gp_gpt_loss_dict, gp_gpt_clock_dict, gp_gpt_nodes_dict;
 
 /* Model column of an event column id: index in the table by id; -1 where there is none. */
 extern const int8_t gp_gpt_model_column[GP_GPT_COLUMN_END];

@@ -96,6 +96,7 @@ void gp_gpt_names_release(struct gp_gpt_names *names)
     free(names->devices.at);
     free(names->losses.at);
     free(names->clocks.at);
+    free(names->nodes.at);
     memset(names, 0, sizeof *names);
 }
 
@@ -713,6 +714,12 @@ static void add_entry(const struct gp_block_job *job, uint64_t id, void *entry, 
         PUT_ENTRY(&t->clocks, &names->clocks, id, *c);
         break;
     }
+    case GP_GPT_NODES: {
+        struct gp_node_run *r = entry;
+        r->producer += names->producer;
+        PUT_ENTRY(&t->node_runs, &names->nodes, id, *r);
+        break;
+    }
     default:
         break;
     }
@@ -747,7 +754,7 @@ int gp_block_get_small(const struct gp_block_job *job, uint64_t limit, struct gp
 {
     static const struct gp_gpt_dict *const dicts[] = {
         &gp_gpt_process_dict, &gp_gpt_track_dict, &gp_gpt_config_dict, &gp_gpt_device_dict,
-        &gp_gpt_meta_dict,    &gp_gpt_loss_dict,  &gp_gpt_clock_dict};
+        &gp_gpt_meta_dict,    &gp_gpt_loss_dict,  &gp_gpt_clock_dict,  &gp_gpt_nodes_dict};
     struct column columns[MAX_FIELDS];
     uint64_t n = job->header.nrec;
     int rc = 0;

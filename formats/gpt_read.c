@@ -10,6 +10,7 @@
 #include "formats/gpt.h"
 #include "formats/gpt_codec.h"
 #include "formats/gpt_decode.h"
+#include "formats/nodes.h"
 #include "formats/reader.h"
 
 enum {
@@ -208,7 +209,7 @@ static bool take_block(struct reader *r, const struct gp_gpt_block_header *h)
 
 static bool is_known(uint16_t kind)
 {
-    return is_events(kind) || (kind >= GP_GPT_INFO && kind <= GP_GPT_ISSUE) || kind == GP_GPT_END;
+    return is_events(kind) || (kind >= GP_GPT_INFO && kind <= GP_GPT_NODES) || kind == GP_GPT_END;
 }
 
 static int scan(struct reader *r, struct gp_err *err)
@@ -446,6 +447,7 @@ static int read_gpt(struct gp_trace *t, struct gp_input *in, const struct gp_rea
     if (!rc) rc = scan(&r, err);
     if (!rc) {
         decode(&r);
+        gp_nodes_resolve(t);
         check_end(&r);
         t->input.bytes = (uint64_t)offset_of(&r, r.n);
     }

@@ -33,7 +33,7 @@ struct gp_gpt_writer {
     uint32_t strings;
     bool schema_done, info_done;
     int32_t rank, world_size;
-    struct shadow processes, tracks, configs, devices, meta, losses, clocks;
+    struct shadow processes, tracks, configs, devices, meta, losses, clocks, nodes;
     uint64_t rows[GP_GPT_TABLE_COUNT];
     struct gp_gpt_stats stats;
     struct gp_buf block, packed;
@@ -64,7 +64,7 @@ void gp_gpt_writer_free(struct gp_gpt_writer *w)
 {
     if (!w) return;
     struct shadow *all[] = {&w->processes, &w->tracks, &w->configs, &w->devices,
-                            &w->meta,      &w->losses, &w->clocks};
+                            &w->meta,      &w->losses, &w->clocks,  &w->nodes};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) shadow_release(all[i]);
     gp_buf_release(&w->block);
     gp_buf_release(&w->packed);
@@ -234,6 +234,7 @@ static void put_dictionaries(struct gp_gpt_writer *w, const struct gp_trace *t)
     put_changes(w, &gp_gpt_meta_dict, &w->meta, t->meta.at, t->meta.n);
     put_changes(w, &gp_gpt_loss_dict, &w->losses, t->losses.at, t->losses.n);
     put_changes(w, &gp_gpt_clock_dict, &w->clocks, t->clocks.at, t->clocks.n);
+    put_changes(w, &gp_gpt_nodes_dict, &w->nodes, t->node_runs.at, t->node_runs.n);
 }
 
 /* ---- events ---- */

@@ -350,6 +350,7 @@ void gp_trace_release(struct gp_trace *t)
     GP_VEC_FREE(&t->meta);
     GP_VEC_FREE(&t->losses);
     GP_VEC_FREE(&t->clocks);
+    GP_VEC_FREE(&t->node_runs);
     gp_strings_release(&t->strings);
     free(t->slab);
     if (t->index) {
@@ -557,7 +558,8 @@ static int check_indices(const struct gp_trace *t, enum gp_table table, size_t i
         return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such track", what, i);
     if (e->name[i] >= t->strings.n) return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such name", what, i);
     if (gp_get_extra(e, i) >= t->strings.n || gp_get_cat(e, i) >= t->strings.n ||
-        gp_get_series(e, i) >= t->strings.n || gp_get_id_text(e, i) >= t->strings.n)
+        gp_get_series(e, i) >= t->strings.n || gp_get_id_text(e, i) >= t->strings.n ||
+        gp_get_captured(e, i) >= t->strings.n)
         return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such string", what, i);
     if (table == GP_GPU && gp_get_config(e, i) >= t->configs.n)
         return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such config", what, i);
@@ -573,6 +575,9 @@ int gp_trace_check(const struct gp_trace *t, struct gp_err *err)
     for (size_t i = 0; i < t->configs.n; i++)
         if (t->configs.at[i].name >= t->strings.n || t->configs.at[i].kind > GP_MEMSET)
             return gp_fail(err, GP_E_SYNTAX, -1, "config %zu: no such name or kind", i);
+    for (size_t i = 0; i < t->node_runs.n; i++)
+        if (t->node_runs.at[i].captured >= t->strings.n)
+            return gp_fail(err, GP_E_SYNTAX, -1, "graph nodes %zu: no such string", i);
     for (int table = 0; table < GP_TABLE_COUNT; table++)
         for (size_t i = 0; i < t->events[table].n; i++)
             if (check_indices(t, (enum gp_table)table, i, err)) return -1;

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "formats/base/err.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
@@ -76,7 +77,9 @@ enum gp_table {
     X(GP_COL_TOTAL, total, int64_t, 0, "total") /* GP_MEMORY: allocated in all after this event, bytes */           \
     X(GP_COL_RESERVED, reserved, int64_t, 0, "reserved") /* GP_MEMORY: reserved in all after this event, bytes */   \
     X(GP_COL_RET, ret, int32_t, 0, "ret") /* GP_API: return value, 0 = success */                                   \
-    X(GP_COL_EXTRA, extra, gp_sid, 0, "extra") /* further args: text of a JSON object "{...}", 0 = none */
+    X(GP_COL_EXTRA, extra, gp_sid, 0, "extra") /* further args: text of a JSON object "{...}", 0 = none */          \
+    X(GP_COL_CAPTURED, captured, gp_sid, 0, "captured") /* GP_GPU, work of a CUDA graph: the ranges around the code \
+                                                      that captured it, see gp_captured_next */
 
 enum gp_column {
 #define X(id, member, type, dflt, name) id,
@@ -181,6 +184,14 @@ struct gp_clock {
     uint32_t producer;
 };
 
+/* Nodes FIRST, FIRST + 1, ... of CUDA graphs, COUNT of them, and the ranges that they were captured under. What a collector
+ * knows and events do not tell yet: see formats/nodes.h. */
+struct gp_node_run {
+    uint64_t first, count;
+    gp_sid captured; /* as in events; 0: none */
+    uint32_t producer;
+};
+
 /* Data quality: what was wrong with the input. X(enum, name in JSON, what a person reads). */
 #define GP_ISSUES(X)                                                                                                \
     X(GP_Q_TRUNCATED, "truncated", "the input ends early")                                                          \
@@ -253,6 +264,7 @@ struct gp_trace {
     GP_VEC(struct gp_meta) meta;
     GP_VEC(struct gp_loss) losses;
     GP_VEC(struct gp_clock) clocks;
+    GP_VEC(struct gp_node_run) node_runs; /* none in a trace that was read: they are in its events */
     struct gp_issue issues[GP_ISSUE_COUNT];
     int32_t rank;       /* of the whole trace, from metadata; -1 unknown */
     int32_t world_size; /* -1 unknown */
@@ -347,6 +359,23 @@ static inline const char *gp_trace_str(const struct gp_trace *t, gp_sid sid)
 static inline const struct gp_config *gp_gpu_config(const struct gp_trace *t, size_t row)
 {
     return &t->configs.at[gp_get_config(&t->events[GP_GPU], row)]; /* no column when all rows have config 0 */
+}
+
+/* Ranges as one string, outermost first: their names with GP_CAPTURED_END between them, which no name contains. Cuts the
+ * first name off [*AT, END): returns it with its length in *N, and moves *AT behind it; NULL when there is none left.
+ *
+ *     const char *at = gp_trace_str(t, sid), *end = at + gp_string_len(&t->strings, sid), *name;
+ *     for (size_t n; (name = gp_captured_next(&at, end, &n));) ... */
+#define GP_CAPTURED_END '\x1f'
+static inline const char *gp_captured_next(const char **at, const char *end, size_t *n)
+{
+    const char *name = *at;
+    if (name >= end) return NULL;
+    const char *stop = memchr(name, GP_CAPTURED_END, (size_t)(end - name));
+    if (!stop) stop = end;
+    *n = (size_t)(stop - name);
+    *at = stop + 1;
+    return name;
 }
 
 const char *gp_table_name(enum gp_table table);     /* "gpu" */

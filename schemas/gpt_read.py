@@ -6,6 +6,7 @@ usage: gpt_read.py FILE    prints every event as a line of text
 As a module: Trace(open(path, 'rb').read()) has .tables (name -> list of rows, a row is a dict of columns), the
 dictionaries of each producer, and .issues.
 """
+import bisect
 import struct
 import sys
 import zlib
@@ -20,7 +21,7 @@ COLUMNS = {1: ('start_ns', 0), 2: ('dur_ns', 0), 3: ('track', 0), 4: ('name', 0)
            8: ('ext', NONE), 9: ('bytes', 0), 10: ('graph', NONE), 11: ('node', NONE), 12: ('seq', NONE), 13: ('recfn', NONE),
            14: ('py_id', NONE), 15: ('py_parent', NONE), 16: ('py_module', NONE), 17: ('id', NONE), 18: ('id_text', 0),
            19: ('phase', 0), 20: ('series', 0), 21: ('value', 0), 22: ('addr', 0), 23: ('total', 0), 24: ('reserved', 0),
-           25: ('ret', 0), 26: ('extra', 0)}
+           25: ('ret', 0), 26: ('extra', 0), 27: ('captured', 0)}
 # kind: list of (name, type, default) from id 1 on; type i is zigzag, s a string, p a process
 DICTIONARIES = {
     4: [('pid', 'i', 0), ('pid_text', 's', 0), ('name', 's', 0), ('labels', 's', 0), ('sort_index', 'i', 0),
@@ -31,6 +32,7 @@ DICTIONARIES = {
        [(name + '_' + axis, 'u', 0) for name in ('grid', 'block', 'cluster') for axis in 'xyz'] +
        [(name, 'u', 0) for name in ('registers', 'shared_bytes', 'shared_static_bytes', 'local_bytes', 'copy_kind',
                                     'src_kind', 'dst_kind')] + [('cat', 's', 0), ('extra', 's', 0)],
+    12: [('first', 'u', 0), ('count', 'u', 1), ('captured', 's', 0), ('producer', 'u', 0)],
 }
 
 
@@ -258,7 +260,7 @@ class Side:
 class Producer:
     def __init__(self, number):
         self.number = number
-        self.strings, self.entries, self.seq, self.events, self.ended = {0: b''}, {4: {}, 5: {}, 6: {}}, 0, False, False
+        self.strings, self.entries, self.seq, self.events, self.ended = {0: b''}, {4: {}, 5: {}, 6: {}, 12: {}}, 0, False, False
 
     def string(self, number):
         return self.strings.get(number, b'[lost name %d]' % number)
@@ -274,6 +276,7 @@ class Trace:
             raise Damage('no trace of version 1')
         self.tables = {name: [] for name in TABLES}
         self.producers, self.issues, self.payload_bytes = {}, [], 0
+        self.gpu_tracks = []  # by row of the GPU events: producer, number of the track
         at = struct.unpack_from('<H', data, 10)[0]
         while at < len(data):
             block = self.block_at(data, at)
@@ -287,6 +290,7 @@ class Trace:
             at += 40 + block.stored
         if any(p.events and not p.ended for p in self.producers.values()) or not any(p.ended for p in self.producers.values()):
             self.issues.append(('truncated', len(data), ''))
+        self.tell_captured()
         for rows in self.tables.values():
             rows.sort(key=lambda row: (signed(row['start_ns']), -signed(row['dur_ns'])))  # stable
 
@@ -314,7 +318,7 @@ class Trace:
         if block.seq > p.seq:
             self.issues.append(('missing_block', block.seq - p.seq, ''))
         p.seq = max(p.seq, block.seq + 1)
-        known = 1 <= block.kind <= 11 or block.kind == 16 or 32 <= block.kind <= 44 or block.kind == 63
+        known = 1 <= block.kind <= 12 or block.kind == 16 or 32 <= block.kind <= 44 or block.kind == 63
         if not known and block.flags & 2:
             raise SystemExit('a block of kind %d needs a newer reader' % block.kind)
         if block.nrec > 65536 or block.nrec > 16 + 2 * block.stored:
@@ -360,6 +364,21 @@ class Trace:
         for i, entry in enumerate(entries):
             block.producer.entries[block.kind][block.base + i] = entry
 
+    def tell_captured(self):
+        """What runs of graph nodes say goes to the GPU events that do not say it themselves."""
+        runs = {}
+        for p in self.producers.values():
+            for run in p.entries[12].values():
+                runs.setdefault((p.number + run['producer']) & 0xffffffff, []).append(run)
+        for of in runs.values():
+            of.sort(key=lambda run: run['first'])
+        for row, (p, track) in zip(self.tables['gpu'], self.gpu_tracks):
+            process = p.entries[4].get(p.entries[5].get(track, {}).get('process'), {'producer': 0})
+            of = runs.get((p.number + process['producer']) & 0xffffffff, [])
+            at = bisect.bisect_right([run['first'] for run in of], row['node']) if row['node'] != NONE else 0
+            if at and not row['captured'] and row['node'] - of[at - 1]['first'] < of[at - 1]['count']:
+                row['captured'] = of[at - 1]['captured']
+
     def take_events(self, block, columns):
         p = block.producer
         p.events, p.ended = True, False
@@ -375,10 +394,12 @@ class Trace:
     def add_rows(self, table, side):
         p = side.block.producer
         values = {name: side.column(id) for id, (name, _) in COLUMNS.items()}
-        for name in ('name', 'cat', 'id_text', 'series', 'extra'):
+        for name in ('name', 'cat', 'id_text', 'series', 'extra', 'captured'):
             values[name] = [b'[lost name]' if v is None else p.string(v) for v in values[name]]
         for row in zip(*values.values()):
             row = dict(zip(values, row))
+            if table == 'gpu':
+                self.gpu_tracks.append((p, row['track']))
             row['track'] = self.track_text(p, row['track'])
             row['config'] = self.config_text(p, row['config']) if table == 'gpu' else ''
             self.tables[table].append(row)

@@ -305,6 +305,102 @@ static int do_nvtx(int argc, char **argv)
     return 0;
 }
 
+static void capture(uint32_t graph, const char *kernel)
+{
+    struct mock_event e = {.op = MOCK_CAPTURE, .count = graph, .kernel = kernel};
+    if (mock_do(&e)) exit(9);
+}
+
+static void instantiate(uint32_t graph, uint32_t from)
+{
+    once(MOCK_INSTANTIATE, from, graph);
+}
+
+/* Pretended calls take 1000 ns, during which nothing else may be done. */
+static void replay(uint32_t graph)
+{
+    int64_t end_ns = now_ns() + 5000;
+    once(MOCK_REPLAY, 0, graph);
+    while (now_ns() < end_ns) continue;
+}
+
+/* Graph 0: five nodes, of 100 to 500 ns, under "main" and what is inside; the last one under "main" alone. */
+static void capture_layers(void)
+{
+    nvtxRangePushA("warm-up");
+    for (int layer = 0; layer < 2; layer++) {
+        nvtxRangePushA(layer ? "layer 1" : "layer 0");
+        nvtxRangePushA("attention");
+        capture(0, "_Z4attnPf");
+        nvtxRangePop();
+        capture(0, "_Z3mlpPf");
+        nvtxRangePop();
+    }
+    nvtxRangePop();
+    capture(0, "_Z4headPf");
+}
+
+static void *replay_steps(void *ctx)
+{
+    const uint32_t *graph = ctx;
+    nvtxRangePushA("main");
+    for (int step = 0; step < 3; step++) {
+        nvtxRangePushA("step");
+        replay(*graph);
+        nvtxRangePop();
+    }
+    nvtxRangePop();
+    return NULL;
+}
+
+/* Graphs 2 and 3: a clone of 1, and a clone of that. */
+static void *clone_elsewhere(void *ctx)
+{
+    (void)ctx;
+    nvtxRangePushA("elsewhere");
+    instantiate(2, 1);
+    instantiate(3, 2);
+    nvtxRangePop();
+    return NULL;
+}
+
+/* graph HOW: five nodes are captured under nested ranges, and a graph made of them is replayed three times, in a step
+ * each, on another thread. "clones": of a clone of a clone that another thread makes; "late": between them recording
+ * is started; "kill": killed 300 ms after that; "many N": replays of N instantiations instead. */
+static int do_graph(int argc, char **argv)
+{
+    const char *how = argc > 2 ? argv[2] : "plain";
+    uint32_t graph = 1;
+    pthread_t t;
+    cuInit(0);
+    nvtxRangePushA("main");
+    capture_layers();
+    nvtxRangePushA("instantiate");
+    instantiate(1, 0);
+    nvtxRangePop();
+    nvtxRangePop();
+    if (!strcmp(how, "clones")) {
+        pthread_create(&t, NULL, clone_elsewhere, NULL);
+        pthread_join(t, NULL);
+        graph = 3;
+    }
+    if (!strcmp(how, "late")) {
+        rest(500);
+        once(MOCK_PROFILER_START, 0, 0);
+    }
+    pthread_create(&t, NULL, replay_steps, &graph);
+    pthread_join(t, NULL);
+    for (uint32_t i = 0; i < arg(argc, argv, 3, 0) && !strcmp(how, "many"); i++) {
+        instantiate(2 + i % 60, 0);
+        replay(2 + i % 60);
+    }
+    if (!strcmp(how, "kill")) {
+        rest(300);
+        kill(getpid(), SIGKILL);
+    }
+    return 0;
+}
+
 /* payload: two ranges after each other, with launches, popped as NCCL does it; the second has no name but its schema's. */
 static int do_payload(int argc, char **argv)
 {
@@ -409,7 +505,7 @@ int main(int argc, char **argv)
         {"launch", do_launch}, {"mix", do_mix},     {"die", do_die},           {"stuck", do_stuck},
         {"fork", do_fork},     {"nvtx", do_nvtx},   {"payload", do_payload},   {"none", do_none},
         {"long", do_long},     {"reset", do_reset}, {"closefds", do_closefds}, {"ranges", do_ranges},
-        {"killed", do_killed}, {"gate", do_gate},   {"memory", do_memory},
+        {"killed", do_killed}, {"gate", do_gate},   {"memory", do_memory},     {"graph", do_graph},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);

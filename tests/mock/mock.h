@@ -23,7 +23,10 @@ enum mock_op {
     MOCK_COPY,
     MOCK_PEER_COPY,
     MOCK_SET,
-    MOCK_GRAPH, /* a graph launch with COUNT kernels */
+    MOCK_GRAPH,       /* a graph launch with COUNT kernels */
+    MOCK_CAPTURE,     /* add a node that runs KERNEL to graph COUNT; what is no graph yet becomes one */
+    MOCK_INSTANTIATE, /* make graph COUNT out of graph BYTES: a clone of each of its nodes */
+    MOCK_REPLAY,      /* launch graph COUNT */
     MOCK_SYNC,
     MOCK_MALLOC, /* cudaMalloc() of BYTES; every allocation has an address of its own */
     MOCK_FREE,   /* cudaFree() of the COUNT-th allocation, of BYTES, or 0 where the record does not say */

@@ -192,7 +192,7 @@ static void put_call(bool driver, uint32_t cbid, uint32_t correlation, uint64_t 
 }
 
 static void put_kernel(const struct mock_event *e, uint32_t correlation, uint64_t start, uint64_t end,
-                       uint32_t node)
+                       uint64_t node)
 {
     CUpti_ActivityKernel10 k; /* Kernel9 is its beginning */
     memset(&k, 0, sizeof k);
@@ -211,8 +211,8 @@ static void put_kernel(const struct mock_event *e, uint32_t correlation, uint64_
     k.correlationId = correlation;
     k.name = e->kernel ? e->kernel : "kernel";
     if (node) {
-        k.graphId = 5;
-        k.graphNodeId = (uint64_t)5 << 32 | node;
+        k.graphId = (uint32_t)(node >> 32);
+        k.graphNodeId = node;
     }
     put(&k, !end);
 }
@@ -362,6 +362,71 @@ static bool launch_by_driver(uint32_t cbid, uint32_t correlation)
     return recorded;
 }
 
+/* ---- graphs ----
+ * As CUDA does it: whatever has nodes gives each of them an id of its own, a clone is created first and called one then,
+ * and the records of a replay have the ids of the graph that was launched. */
+
+enum { MAX_GRAPHS = 64, MAX_NODES = 4096 };
+
+static struct {
+    pthread_mutex_t lock;
+    struct graph {
+        uint32_t nodes;
+        const char *kernel[MAX_NODES];
+        uint64_t id[MAX_NODES];
+    } graph[MAX_GRAPHS];
+    uint64_t nodes; /* in all */
+} graphs = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void tell_node(CUpti_CallbackIdResource what, uint64_t *node, uint64_t *original)
+{
+    CUpti_GraphData data;
+    CUpti_ResourceData resource;
+    memset(&data, 0, sizeof data);
+    memset(&resource, 0, sizeof resource);
+    data.node = (CUgraphNode)(void *)node;
+    data.originalNode = (CUgraphNode)(void *)original;
+    resource.resourceDescriptor = &data;
+    if (mock.callback && mock.callbacks[CUPTI_CB_DOMAIN_RESOURCE][what])
+        mock.callback(NULL, CUPTI_CB_DOMAIN_RESOURCE, what, &resource);
+}
+
+static uint64_t *add_node(uint32_t graph, const char *kernel)
+{
+    pthread_mutex_lock(&graphs.lock);
+    struct graph *g = &graphs.graph[graph % MAX_GRAPHS];
+    uint32_t n = g->nodes < MAX_NODES ? g->nodes++ : MAX_NODES - 1;
+    g->kernel[n] = kernel;
+    g->id[n] = (uint64_t)(graph + 1) << 32 | ++graphs.nodes;
+    pthread_mutex_unlock(&graphs.lock);
+    tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, &g->id[n], NULL);
+    return &g->id[n];
+}
+
+static void capture(const struct mock_event *e)
+{
+    add_node(e->count, e->kernel);
+}
+
+static void instantiate(const struct mock_event *e)
+{
+    struct graph *from = &graphs.graph[e->bytes % MAX_GRAPHS];
+    for (uint32_t i = 0; i < from->nodes; i++)
+        tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, add_node(e->count, from->kernel[i]), &from->id[i]);
+}
+
+/* The kernels take 100, 200, 300, ... ns. */
+static void replay(const struct mock_event *e, uint32_t correlation, uint64_t start)
+{
+    const struct graph *g = &graphs.graph[e->count % MAX_GRAPHS];
+    for (uint32_t i = 0; i < g->nodes; i++) {
+        struct mock_event kernel = {.stream = e->stream, .kernel = g->kernel[i]};
+        uint64_t end = start + 100 * (i + 1);
+        put_kernel(&kernel, correlation, start, end, g->id[i]);
+        start = end + 50;
+    }
+}
+
 static void on_event(const struct mock_event *e)
 {
     pthread_mutex_lock(&mock.lock);
@@ -409,7 +474,19 @@ static void on_event(const struct mock_event *e)
         put_call(true, 514, c, t + 100, t + 900);
         put_call(false, 311, c, t, t + 1000);
         for (uint32_t i = 0; recorded && i < e->count; i++)
-            put_kernel(e, c, t + 1500 + 100 * i, t + 1590 + 100 * i, i + 1);
+            put_kernel(e, c, t + 1500 + 100 * i, t + 1590 + 100 * i, (uint64_t)5 << 32 | (i + 1));
+        break;
+    case MOCK_CAPTURE:
+        capture(e);
+        break;
+    case MOCK_INSTANTIATE:
+        instantiate(e);
+        break;
+    case MOCK_REPLAY:
+        recorded = launch_by_driver(514, c);
+        put_call(true, 514, c, t + 100, t + 900);
+        put_call(false, 311, c, t, t + 1000);
+        if (recorded) replay(e, c, t + 1500);
         break;
     case MOCK_SYNC:
         put_call(true, 126, c, t + 50, t + 350);
@@ -583,6 +660,13 @@ CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable)
 {
     if (cbid >= MAX_CBID) return CUPTI_ERROR_INVALID_PARAMETER;
     mock.calls[1][cbid] = enable;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *id)
+{
+    if (!node) return CUPTI_ERROR_INVALID_PARAMETER;
+    *id = *(const uint64_t *)(const void *)node;
     return CUPTI_SUCCESS;
 }
 

@@ -56,6 +56,7 @@ static void print_cell(const struct gp_trace *t, enum gp_table table, enum gp_co
     case GP_COL_ID_TEXT:
     case GP_COL_SERIES:
     case GP_COL_EXTRA:
+    case GP_COL_CAPTURED:
         print_text(t, narrow);
         break;
     default:
@@ -79,12 +80,26 @@ static int write_small_blocks(struct gp_trace *t, const char *path, enum gp_gpt_
     return fclose(f) || failed ? 2 : 0;
 }
 
+/* Every other GPU event is of a graph: some nodes are in no run, and some events know for themselves. */
+static void add_graph_nodes(struct gp_trace *t)
+{
+    struct gp_events *gpu = &t->events[GP_GPU];
+    const struct gp_node_run runs[] = {
+        {40, 10, 3, 0}, {5, 20, 1, 0}, {8, 2, 2, 0}, {60, 1, 0, 0}, {61, 9, 4, 0}};
+    for (size_t i = 0; i < gpu->n; i += 2) {
+        gp_set_node(gpu, i, i % 80);
+        if (i % 7 == 0) gp_set_captured(gpu, i, 5);
+    }
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) GP_VEC_PUSH(&t->node_runs, runs[i]);
+}
+
 static int generate(char **argv)
 {
     struct gp_trace t;
     uint64_t seed = strtoull(argv[0], NULL, 10);
     if (seed % 2) random_trace(&t, seed, strtoul(argv[1], NULL, 10));
     else launch_trace(&t, atoi(argv[1]));
+    if (seed % 2 == 0) add_graph_nodes(&t);
     int status = write_small_blocks(&t, argv[2], GP_GPT_PLAIN);
     gp_trace_release(&t);
     return status;

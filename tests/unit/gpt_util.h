@@ -159,6 +159,7 @@ static inline void fill_row(struct gp_trace *t, struct gp_events *e, size_t row,
     gp_set_id_text(e, row, (gp_sid)pick(seed, t->strings.n));
     gp_set_series(e, row, (gp_sid)pick(seed, t->strings.n));
     gp_set_extra(e, row, (gp_sid)pick(seed, t->strings.n));
+    gp_set_captured(e, row, (gp_sid)pick(seed, t->strings.n));
     gp_set_phase(e, row, (uint32_t)pick(seed, 2) * 's');
     gp_set_ret(e, row, (int32_t)next_random(seed));
     gp_set_value(e, row, pick(seed, 2) ? doubles[pick(seed, 6)] : (double)pick(seed, 100));

@@ -192,6 +192,52 @@ static void a_kernel_keeps_its_launch_configuration(void **state)
     gp_trace_release(&t);
 }
 
+static void ranges_of_a_capture_are_read_when_they_are_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arg, *captured, *extra;
+    } cases[] = {
+        {"[\"step\",\"layer \\\"0\\\"\"]", "step\x1flayer \"0\"", ""},
+        {" [ \"a\\u001fb\" , \"c\" ] ",
+         "a b\x1f"
+         "c",
+         ""},
+        {"[\"gr\\u00f6\\u00dfe\"]",
+         "gr\xc3\xb6\xc3\x9f"
+         "e",
+         ""},
+        {"[]", "", "{\"capture ranges\":[]}"},
+        {"[\"a\",1]", "", "{\"capture ranges\":[\"a\",1]}"},
+        {"\"a\"", "", "{\"capture ranges\":\"a\"}"},
+        {"{\"a\":\"b\"}", "", "{\"capture ranges\":{\"a\":\"b\"}}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gp_trace t;
+        char text[300];
+        snprintf(text, sizeof text,
+                 "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":2,"
+                 "\"args\":{\"graph node id\":4,\"capture ranges\":%s}}",
+                 cases[i].arg);
+        read_events(&t, text);
+        const struct gp_events *e = &t.events[GP_GPU];
+        assert_int_equal(e->n, 1);
+        assert_string_equal(gp_trace_str(&t, gp_get_captured(e, 0)), cases[i].captured);
+        assert_string_equal(gp_trace_str(&t, gp_get_extra(e, 0)), cases[i].extra);
+        gp_trace_release(&t);
+    }
+    struct gp_trace t; /* not of GPU work: kept as it stands; and a span in two parts */
+    read_events(&t, "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"o\"," ROW
+                    ",\"dur\":1,\"args\":{\"capture ranges\":[\"a\"]}},"
+                    "{\"ph\":\"B\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":1,"
+                    "\"args\":{\"capture ranges\":[\"a\",\"b\"]}},"
+                    "{\"ph\":\"E\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":3}");
+    assert_string_equal(gp_trace_str(&t, gp_get_extra(&t.events[GP_OP], 0)), "{\"capture ranges\":[\"a\"]}");
+    assert_string_equal(gp_trace_str(&t, gp_get_captured(&t.events[GP_GPU], 0)), "a\x1f"
+                                                                                 "b");
+    gp_trace_release(&t);
+}
+
 static void categories_choose_the_table(void **state)
 {
     (void)state;
@@ -583,6 +629,7 @@ int main(void)
         cmocka_unit_test(each_broken_sample_gives_what_is_there),
         cmocka_unit_test(names_are_repaired_not_lost),
         cmocka_unit_test(a_kernel_keeps_its_launch_configuration),
+        cmocka_unit_test(ranges_of_a_capture_are_read_when_they_are_names),
         cmocka_unit_test(categories_choose_the_table),
         cmocka_unit_test(space_is_free),
         cmocka_unit_test(an_operator_keeps_its_shapes_as_written),

@@ -152,10 +152,12 @@ static void a_kernel_has_the_args_of_its_track_and_config(void **state)
     gp_set_corr(&t.events[GP_GPU], row, 42);
     gp_set_graph(&t.events[GP_GPU], row, 3);
     gp_set_node(&t.events[GP_GPU], row, 4);
+    gp_set_captured(&t.events[GP_GPU], row, name(&t, "step\x1flayer \"0\""));
     EXPECT(&t,
            "\n{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":0.500,"
            "\"args\":{"
            "\"correlation\":42,\"graph id\":3,\"graph node id\":4,\"device\":0,\"context\":1,\"stream\":7,"
+           "\"capture ranges\":[\"step\",\"layer \\\"0\\\"\"],"
            "\"registers per thread\":32,\"shared memory\":0,\"grid\":[4,1,1],\"block\":[128,1,1],\"queued\": "
            "0}}\n");
 }

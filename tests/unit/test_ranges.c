@@ -231,6 +231,159 @@ static void args_of_both_ends_are_the_ranges(void **state)
     gp_ring_free(r);
 }
 
+/* ---- nodes of graphs ---- */
+
+static void node(struct fixture *f, int64_t tid, int64_t time_ns, uint64_t id, uint64_t original)
+{
+    struct gp_note n = note(original ? GP_NOTE_CLONE : GP_NOTE_NODE, time_ns, "");
+    n.id = id;
+    n.other = original;
+    gp_ranges_note(&f->ranges, tid, &n);
+}
+
+/* The ranges of a node with '>' between them, as the trace has them. */
+static void check_node(struct fixture *f, uint64_t id, const char *want)
+{
+    const struct gp_trace *t = &f->records.trace;
+    const struct gp_node_run *in = NULL;
+    for (size_t i = 0; i < t->node_runs.n; i++) {
+        const struct gp_node_run *r = &t->node_runs.at[i];
+        if (id - r->first < r->count && (!in || r->first > in->first)) in = r;
+    }
+    char text[600] = "";
+    snprintf(text, sizeof text, "%s", in ? gp_trace_str(t, in->captured) : "unknown");
+    for (char *c = text; *c; c++)
+        if (*c == GP_CAPTURED_END) *c = '>';
+    assert_string_equal(text, want);
+}
+
+static void nodes_have_the_ranges_that_their_thread_was_in(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    node(&f, 1, 5, 9, 0);
+    say(&f, 1, GP_NOTE_PUSH, 10, "model", 0);
+    say(&f, 2, GP_NOTE_PUSH, 11, "elsewhere", 0);
+    say(&f, 1, GP_NOTE_PUSH, 20, "layer 0", 0);
+    node(&f, 1, 21, 10, 0);
+    node(&f, 1, 22, 11, 0);
+    say(&f, 1, GP_NOTE_START, 23, "not on the stack", 1);
+    say(&f, 1, GP_NOTE_POP, 30, "", 0);
+    node(&f, 1, 31, 12, 0);
+    say(&f, 1, GP_NOTE_PUSH, 40, "odd\x1fname", 0);
+    node(&f, 1, 41, 13, 0);
+    gp_ranges_close(&f.ranges, 100);
+    check_node(&f, 9, "");
+    check_node(&f, 10, "model>layer 0");
+    check_node(&f, 11, "model>layer 0");
+    check_node(&f, 12, "model");
+    check_node(&f, 13, "model>odd name");
+    assert_int_equal(f.records.trace.node_runs.n, 4); /* 10 and 11 are one */
+    end(&f);
+}
+
+static void ranges_of_domains_are_on_one_stack(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gp_note lib = note(GP_NOTE_PUSH, 10, "a"), lib_pop = note(GP_NOTE_POP, 30, "");
+    lib.domain = lib_pop.domain = "lib";
+    begin(&f);
+    gp_ranges_note(&f.ranges, 1, &lib);
+    say(&f, 1, GP_NOTE_PUSH, 20, "b", 0);
+    node(&f, 1, 25, 1, 0);
+    gp_ranges_note(&f.ranges, 1, &lib_pop);
+    node(&f, 1, 35, 2, 0);
+    gp_ranges_close(&f.ranges, 100);
+    check_node(&f, 1, "lib:a>b");
+    check_node(&f, 2, "b");
+    end(&f);
+}
+
+/* As CUDA tells of an instantiation: the clone is created, under the ranges around that, and then called a clone. */
+static void clones_have_the_ranges_of_their_originals(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    say(&f, 1, GP_NOTE_PUSH, 10, "layer", 0);
+    node(&f, 1, 11, 1, 0);
+    node(&f, 1, 12, 2, 0);
+    say(&f, 1, GP_NOTE_POP, 13, "", 0);
+    say(&f, 1, GP_NOTE_PUSH, 20, "instantiate", 0);
+    for (uint64_t i = 1; i <= 3; i++) { /* 3 was created before anybody looked */
+        node(&f, 1, (int64_t)(20 + i), 10 + i, 0);
+        node(&f, 1, (int64_t)(20 + i), 10 + i, i);
+    }
+    node(&f, 1, 30, 21, 0);
+    node(&f, 1, 31, 21, 11); /* a clone of a clone */
+    node(&f, 1, 40, 30, 0);  /* created, and no clone */
+    gp_ranges_close(&f.ranges, 100);
+    check_node(&f, 11, "layer");
+    check_node(&f, 12, "layer");
+    check_node(&f, 13, "");
+    check_node(&f, 21, "layer");
+    check_node(&f, 30, "instantiate");
+    end(&f);
+}
+
+/* The ring of the thread that clones is gone through before that of the thread that captured: on the way, and never in
+ * the wrong order of time. */
+static void a_clone_may_be_read_before_its_original(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    node(&f, 3, 300, 30, 20);
+    node(&f, 2, 200, 20, 10);
+    gp_ranges_settle(&f.ranges); /* only now does the first thread's ring have something */
+    check_node(&f, 20, "unknown");
+    check_node(&f, 30, "unknown");
+    say(&f, 1, GP_NOTE_PUSH, 100, "layer", 0);
+    node(&f, 1, 101, 10, 0);
+    gp_ranges_settle(&f.ranges);
+    check_node(&f, 10, "layer");
+    check_node(&f, 20, "layer");
+    check_node(&f, 30, "layer");
+    end(&f);
+}
+
+static void a_clone_in_between_may_come_late_as_well(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    say(&f, 1, GP_NOTE_PUSH, 100, "layer", 0);
+    node(&f, 1, 101, 10, 0);
+    node(&f, 3, 300, 30, 20);
+    gp_ranges_settle(&f.ranges);
+    node(&f, 2, 200, 20, 10);
+    node(&f, 2, 400, 40, 30);
+    gp_ranges_settle(&f.ranges);
+    check_node(&f, 20, "layer");
+    check_node(&f, 30, "layer");
+    check_node(&f, 40, "unknown"); /* the next time */
+    gp_ranges_settle(&f.ranges);
+    check_node(&f, 40, "layer");
+    end(&f);
+}
+
+static void of_ranges_that_never_end_the_innermost_count(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    for (int i = 0; i < 1000; i++) say(&f, 1, GP_NOTE_PUSH, 10 + i, i < 872 ? "leak" : "x", 0);
+    node(&f, 1, 2000, 1, 0);
+    gp_ranges_close(&f.ranges, 3000);
+    char want[256];
+    for (int i = 0; i < 128; i++) want[2 * i] = 'x', want[2 * i + 1] = '>';
+    want[255] = 0;
+    check_node(&f, 1, want);
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +395,12 @@ int main(void)
         cmocka_unit_test(a_range_may_end_on_another_thread_that_is_read_first),
         cmocka_unit_test(open_ranges_end_with_the_trace_and_say_so),
         cmocka_unit_test(args_of_both_ends_are_the_ranges),
+        cmocka_unit_test(nodes_have_the_ranges_that_their_thread_was_in),
+        cmocka_unit_test(ranges_of_domains_are_on_one_stack),
+        cmocka_unit_test(clones_have_the_ranges_of_their_originals),
+        cmocka_unit_test(a_clone_may_be_read_before_its_original),
+        cmocka_unit_test(a_clone_in_between_may_come_late_as_well),
+        cmocka_unit_test(of_ranges_that_never_end_the_innermost_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,6 +146,67 @@ static void all_kernels_of_a_graph_lie_below_its_launch(void **state)
     expect(&m.t, PLAIN, "decode;cudaGraphLaunch;k1 11\ndecode;cudaGraphLaunch;k2 20\n");
 }
 
+/* A kernel of a graph that was captured under RANGES, with '>' between them. */
+static void replayed(struct made *m, int64_t start, int64_t end, const char *name, const char *ranges)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s", ranges);
+    for (char *c = path; *c; c++)
+        if (*c == '>') *c = GP_CAPTURED_END;
+    size_t row = mk_kernel(&m->t, m->stream, start, end, name, 8);
+    gp_set_captured(&m->t.events[GP_GPU], row, mk_name(&m->t, path));
+}
+
+static void the_ranges_of_its_capture_lie_between_a_graph_and_its_kernels(void **state)
+{
+    (void)state;
+    struct made m = make();
+    mk_host(&m.t, GP_RANGE, m.thread, 0, 1000000, "decode");
+    mk_call(&m.t, m.thread, 20, 30, "cudaGraphLaunch", 8);
+    replayed(&m, 100, 110, "k1", "layer a>attention");
+    replayed(&m, 110, 130, "k2", "layer a");
+    replayed(&m, 130, 131, "k1", "layer b>attention");
+    mk_kernel(&m.t, m.stream, 140, 145, "k1", 8);
+    expect(&m.t, PLAIN,
+           "decode;cudaGraphLaunch;k1 5\n"
+           "decode;cudaGraphLaunch;layer a;attention;k1 10\n"
+           "decode;cudaGraphLaunch;layer a;k2 20\n"
+           "decode;cudaGraphLaunch;layer b;attention;k1 1\n");
+}
+
+static void ranges_around_both_the_capture_and_the_replay_are_there_once(void **state)
+{
+    (void)state;
+    struct made m = make();
+    mk_host(&m.t, GP_RANGE, m.thread, 0, 1000000, "main");
+    mk_host(&m.t, GP_RANGE, m.thread, 10, 900000, "epoch 2");
+    mk_host(&m.t, GP_OP, m.thread, 11, 890000, "aten::op");
+    mk_host(&m.t, GP_RANGE, m.thread, 12, 800000, "step 7");
+    mk_call(&m.t, m.thread, 20, 30, "cudaGraphLaunch", 8);
+    /* one step is the step of another number; the epoch is not around the capture */
+    replayed(&m, 100, 110, "k1", "main>step 0>layer");
+    replayed(&m, 110, 130, "k2", "main>step 0");
+    /* what the capture has of its own ends what is common, and "step" inside it is not the step around */
+    replayed(&m, 130, 134, "k3", "main>warm-up>step 0>layer");
+    /* the other way round they do not enclose each other in the same order */
+    replayed(&m, 140, 145, "k4", "step 0>main");
+    replayed(&m, 150, 157, "k5", "layer>main");
+    expect(&m.t, PLAIN,
+           "main;epoch;aten::op;step;cudaGraphLaunch;k2 20\n"
+           "main;epoch;aten::op;step;cudaGraphLaunch;layer;k1 10\n"
+           "main;epoch;aten::op;step;cudaGraphLaunch;layer;main;k5 7\n"
+           "main;epoch;aten::op;step;cudaGraphLaunch;main;k4 5\n"
+           "main;epoch;aten::op;step;cudaGraphLaunch;warm-up;step;layer;k3 4\n");
+}
+
+static void without_a_launch_the_capture_is_told_all_the_same(void **state)
+{
+    (void)state;
+    struct made m = make();
+    replayed(&m, 100, 110, "k1", "main>layer");
+    expect(&m.t, PLAIN, "[unattributed];stream 7;main;layer;k1 10\n");
+}
+
 static void runtime_calls_are_frames_when_asked_for(void **state)
 {
     (void)state;
@@ -763,6 +824,9 @@ int main(void)
         cmocka_unit_test(threads_and_streams_do_not_mix),
         cmocka_unit_test(work_without_a_launch_is_told_by_stream),
         cmocka_unit_test(all_kernels_of_a_graph_lie_below_its_launch),
+        cmocka_unit_test(the_ranges_of_its_capture_lie_between_a_graph_and_its_kernels),
+        cmocka_unit_test(ranges_around_both_the_capture_and_the_replay_are_there_once),
+        cmocka_unit_test(without_a_launch_the_capture_is_told_all_the_same),
         cmocka_unit_test(runtime_calls_are_frames_when_asked_for),
         cmocka_unit_test(equal_ids_of_two_producers_are_two_launches),
         cmocka_unit_test(a_process_that_launches_nothing_makes_no_difference),
