@@ -66,4 +66,38 @@ static inline double gp_roofline_flops_per_s(const struct gp_roofline_point *p)
     return p->total_ns > 0 ? p->flops / (double)p->total_ns * 1e9 : 0;
 }
 
+static inline double gp_roofline_bytes_per_s(const struct gp_roofline_point *p)
+{
+    return p->total_ns > 0 ? (p->bytes_low + p->bytes_high) / 2 / (double)p->total_ns * 1e9 : 0;
+}
+
+/* The roof of what is not in a cache: the slowest memory. NULL where none is known. */
+static inline const struct gp_roof *gp_roofline_memory(const struct gp_roofline *r)
+{
+    const struct gp_roof *found = NULL;
+    for (size_t i = 0; i < r->roofs.n; i++)
+        if (r->roofs.at[i].memory && (!found || r->roofs.at[i].per_s < found->per_s)) found = &r->roofs.at[i];
+    return found;
+}
+
+/* The roof that P is closest to, of that memory and the flat one that holds for it; NULL where none is known. */
+static inline const struct gp_roof *gp_roofline_nearest(const struct gp_roofline *r,
+                                                        const struct gp_roofline_point *p)
+{
+    const struct gp_roof *memory = gp_roofline_memory(r);
+    const struct gp_roof *flat = p->roof < r->roofs.n ? &r->roofs.at[p->roof] : NULL;
+    if (!memory || !flat) return flat ? flat : memory;
+    return gp_roofline_flops_per_s(p) * memory->per_s >= gp_roofline_bytes_per_s(p) * flat->per_s ? flat
+                                                                                                  : memory;
+}
+
+/* How much of that roof it reaches, in percent; 0 where none is known. Beyond 100: what it read was in a cache. */
+static inline double gp_roofline_reached_pct(const struct gp_roofline *r, const struct gp_roofline_point *p)
+{
+    const struct gp_roof *roof = gp_roofline_nearest(r, p);
+    if (!roof || !(roof->per_s > 0)) return 0;
+    double pct = 100 * (roof->memory ? gp_roofline_bytes_per_s(p) : gp_roofline_flops_per_s(p)) / roof->per_s;
+    return pct < 1e6 ? pct : 1e6;
+}
+
 #endif

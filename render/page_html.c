@@ -4,10 +4,10 @@
 #include "render/assets.h"
 #include "render/palette.h"
 
-const struct gp_page_parts gp_page_report = {&gp_asset_report_css, &gp_asset_report_js, NULL};
-const struct gp_page_parts gp_page_diff = {&gp_asset_report_css, &gp_asset_report_js, &gp_asset_change_css};
-const struct gp_page_parts gp_page_suggest = {&gp_asset_report_css, &gp_asset_report_js,
-                                              &gp_asset_suggest_css};
+const struct gp_page_parts gp_page_report = {&gp_asset_report_css, &gp_asset_report_js, {NULL}};
+const struct gp_page_parts gp_page_diff = {&gp_asset_report_css, &gp_asset_report_js, {&gp_asset_change_css}};
+const struct gp_page_parts gp_page_suggest = {
+    &gp_asset_report_css, &gp_asset_report_js, {&gp_asset_roofline_css, &gp_asset_suggest_css}};
 
 /* Nothing is ever loaded, and no script runs but ours, whatever a name might try. */
 static void put_policy(struct gp_buf *out, const struct gp_page_parts *parts)
@@ -56,7 +56,8 @@ static void put_style(struct gp_buf *out, const struct gp_page_parts *parts)
     gp_buf_put(out, gp_asset_shell_css.data, gp_asset_shell_css.n);
     put_palette(out);
     gp_buf_put(out, parts->css->data, parts->css->n);
-    if (parts->more_css) gp_buf_put(out, parts->more_css->data, parts->more_css->n);
+    for (size_t i = 0; i < sizeof parts->more_css / sizeof *parts->more_css; i++)
+        if (parts->more_css[i]) gp_buf_put(out, parts->more_css[i]->data, parts->more_css[i]->n);
     gp_buf_puts(out, "</style>\n");
 }
 

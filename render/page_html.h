@@ -19,7 +19,7 @@
 /* What a kind of page has beside the shell. */
 struct gp_page_parts {
     const struct gp_asset *css, *js;
-    const struct gp_asset *more_css; /* NULL: none */
+    const struct gp_asset *more_css[2]; /* NULL: none */
 };
 extern const struct gp_page_parts gp_page_report;  /* pages that are read from top to bottom */
 extern const struct gp_page_parts gp_page_diff;    /* such a page with charts of what changed */
