@@ -9,6 +9,7 @@
 #include "formats/base/input.h"
 #include "formats/base/output.h"
 #include "formats/reader.h"
+#include "render/roofline_page.h"
 #include "render/suggest_dot.h"
 #include "render/suggest_html.h"
 #include "render/suggest_json.h"
@@ -19,7 +20,7 @@ enum { MAX_SMALL_FILE = 1 << 20, TOP = 20 };
 struct opts {
     struct gp_common_opts common;
     struct gp_opt_list rules;
-    const char *step_marker, *classes, *fail_on, *expect;
+    const char *step_marker, *classes, *fail_on, *expect, *roofline;
     int64_t min_saving_ns;
     uint64_t top;
     bool list_rules, three_regimes, allow_empty;
@@ -36,6 +37,8 @@ static const struct gp_option options[] = {
      offsetof(struct opts, fail_on)},
     {0, "expect", "FILE", "write to FILE what a trace after the changes should show, for trace-diff --expect",
      GP_OPT_STRING, offsetof(struct opts, expect)},
+    {0, "roofline", "FILE", "write to FILE how far kernels are from what the device can do, as SVG",
+     GP_OPT_STRING, offsetof(struct opts, roofline)},
     {0, "step-marker", "REGEX", "ranges that are steps (default: found by themselves)", GP_OPT_STRING,
      offsetof(struct opts, step_marker)},
     {0, "classes", "FILE", "rules that say which kernels are of which class: lines of REGEX CLASS",
@@ -148,14 +151,20 @@ static void put_options(const struct opts *o, struct gp_buf *b)
     if (o->top != TOP) gp_buf_printf(b, " --top %llu", (unsigned long long)o->top);
 }
 
+/* NULL: standard input. */
+static const char *input_of(const struct job *j)
+{
+    const char *slash = strrchr(j->path, '/'), *name = slash && slash[1] ? slash + 1 : j->path;
+    return strcmp(name, "-") != 0 ? name : NULL;
+}
+
 static void write_page(const struct job *j, struct gp_buf *b)
 {
     struct gp_buf json = {0}, typed = {0};
-    const char *slash = strrchr(j->path, '/'), *name = slash && slash[1] ? slash + 1 : j->path;
     write_json(j, &json);
     put_options(j->opts, &typed);
     gp_suggest_html_write(b, &j->suggest,
-                          &(struct gp_suggest_html_opts){.input = strcmp(name, "-") != 0 ? name : NULL,
+                          &(struct gp_suggest_html_opts){.input = input_of(j),
                                                          .options = gp_buf_str(&typed),
                                                          .three_regimes = j->opts->three_regimes,
                                                          .json = json.data,
@@ -182,6 +191,11 @@ static int write_answer(const struct job *j, struct gp_err *err)
     if (!failed && o->expect) {
         gp_suggest_expect_write(&b, &j->suggest);
         failed = put_file(o->expect, &b, err);
+        b.n = 0;
+    }
+    if (!failed && o->roofline) {
+        gp_roofline_svg(&b, &j->suggest.roofline, &j->suggest.strings, input_of(j));
+        failed = put_file(o->roofline, &b, err);
     }
     gp_buf_release(&b);
     return failed;

@@ -113,6 +113,14 @@ static void widen(double *low, double *high, double v)
     if (v > *high) *high = v;
 }
 
+static double highest(const struct gp_roofline *r, bool memory)
+{
+    double most = 0;
+    for (size_t i = 0; i < r->roofs.n && i < ROOFS; i++)
+        if (r->roofs.at[i].memory == memory && r->roofs.at[i].per_s > most) most = r->roofs.at[i].per_s;
+    return most;
+}
+
 /* Both axes reach as far as circles and the bends of the roofs do, within reason. */
 static void find_range(struct plot *p)
 {
@@ -135,6 +143,7 @@ static void find_range(struct plot *p)
     x0 = fmin(fmax(x0, LEAST_X), MOST_X / 100) / 1.6;
     x1 = fmax(fmin(x1, MOST_X), x0 * 100) * 1.3;
     if (p->memory) widen(&y0, &y1, p->memory->per_s * x0);
+    if (p->memory && !(highest(p->r, false) > 0)) widen(&y0, &y1, p->memory->per_s * x1);
     for (size_t i = 0; i < p->points; i++)
         if (!(p->r->points.at[i].flops > 0))
             widen(&y0, &y1, gp_roofline_bytes_per_s(&p->r->points.at[i]) * x0);
@@ -229,6 +238,13 @@ static double text_width(const struct plot *p)
 
 /* ---- the axes ---- */
 
+static bool has_no_flop(const struct plot *p)
+{
+    for (size_t i = 0; i < p->points; i++)
+        if (!(p->r->points.at[i].flops > 0)) return true;
+    return false;
+}
+
 /* "0.1", "10", "1,000"; with a prefix for FLOP/s: "10 G" */
 static void put_tick(struct plot *p, int power, bool rate)
 {
@@ -248,11 +264,11 @@ static void put_tick(struct plot *p, int power, bool rate)
 static void draw_axes(struct plot *p)
 {
     double bottom = p->at.y + p->at.height, right = p->at.x + p->at.width;
-    int step = p->c->narrow && p->x1 - p->x0 > 5 ? 2 : 1;
+    int step = p->c->narrow && p->x1 - p->x0 > 5 ? 2 : 1, left = has_no_flop(p) ? NO_FLOP + 34 : 0;
     for (int power = (int)ceil(p->x0); power <= p->x1; power++) {
         double x = x_of(p, pow(10, power));
         draw_line(p, "rule", x, p->at.y, x, bottom);
-        if (power % step || x - p->at.x < 22) continue;
+        if (power % step || x - p->at.x < left) continue;
         put_tick(p, power, false);
         draw_text(p, "tick mid", x, bottom + 16);
     }
@@ -264,6 +280,10 @@ static void draw_axes(struct plot *p)
     }
     draw_line(p, "base", p->at.x, bottom, right, bottom);
     draw_line(p, "base", p->at.x, p->at.y, p->at.x, bottom);
+    if (has_no_flop(p)) {
+        gp_buf_puts(&p->text, "none");
+        draw_text(p, "tick mid", p->at.x + NO_FLOP, bottom + 16);
+    }
     gp_buf_puts(&p->text, "FLOP/s");
     draw_text(p, "tick end", p->at.x - 7, p->at.y - 4);
     gp_buf_puts(&p->text, p->c->narrow ? "FLOP per byte of memory" : "FLOP per byte that is read or written");
@@ -271,14 +291,6 @@ static void draw_axes(struct plot *p)
 }
 
 /* ---- roofs ---- */
-
-static double highest(const struct gp_roofline *r, bool memory)
-{
-    double most = 0;
-    for (size_t i = 0; i < r->roofs.n && i < ROOFS; i++)
-        if (r->roofs.at[i].memory == memory && r->roofs.at[i].per_s > most) most = r->roofs.at[i].per_s;
-    return most;
-}
 
 static const char *source_of(const struct gp_roof *roof)
 {
@@ -469,11 +481,14 @@ static void draw_title(struct plot *p, const struct gp_roofline_point *q)
         gp_roofline_put_rate(&p->text, gp_roofline_flops_per_s(q), "FLOP/s");
         put_bytes_range(p, q);
     } else {
-        gp_buf_puts(&p->text, "no arithmetic");
+        gp_buf_puts(&p->text, "no arithmetic that is known");
     }
     title_line(p, false);
     gp_roofline_put_rate(&p->text, gp_roofline_bytes_per_s(q), "B/s of memory");
     title_line(p, false);
+    gp_buf_printf(&p->text, "bound by %s", gp_regime_text((enum gp_regime)q->regime));
+    if (q->regime != GP_REGIME_UNKNOWN) title_line(p, false);
+    p->text.n = 0;
     if (roof && roof->per_s > 0) {
         gp_buf_printf(&p->text, "%.0f%% of the roof ", gp_roofline_reached_pct(p->r, q));
         put_roof(p, roof);
@@ -569,13 +584,6 @@ static void draw_points(struct plot *p)
 }
 
 /* ---- the left edge ---- */
-
-static bool has_no_flop(const struct plot *p)
-{
-    for (size_t i = 0; i < p->points; i++)
-        if (!(p->r->points.at[i].flops > 0)) return true;
-    return false;
-}
 
 /* Kernels too short for either roof: a column as high as their share of the time, left of the plot. */
 static void draw_rug(struct plot *p)
@@ -699,10 +707,6 @@ void gp_chart_roofline(struct gp_svg *w, const struct gp_chart_roofline *c)
     draw_axes(&p);
     draw_rug(&p);
     draw_roofs(&p);
-    if (has_no_flop(&p)) {
-        gp_buf_puts(&p.text, "none");
-        draw_text(&p, "tick mid", p.at.x + NO_FLOP, p.at.y + p.at.height + 16);
-    }
     draw_points(&p);
     put_legend(&p, p.at.y + p.at.height + 62, true);
     gp_svg_close(w);

@@ -109,6 +109,7 @@ static void put_row(struct gp_report *rep, struct gp_report_table *t, const stru
     int64_t all = gp_roofline_total_ns(r);
     GP_VEC_PUSH(&t->classes, gp_row_of_kind(q->kind, (unsigned)gp_class_of((enum gp_frame_kind)q->kind)));
     gp_report_put_name(rep, t, label, n, label, n);
+    gp_report_put_text(rep, t, gp_regime_text((enum gp_regime)q->regime));
     gp_report_put(t, (int64_t)q->count);
     gp_report_put(t, q->total_ns);
     gp_report_put_real(t, all > 0 ? 100 * (double)q->total_ns / (double)all : 0);
@@ -125,6 +126,7 @@ const struct gp_report_table *gp_roofline_tell(struct gp_report *rep, const stru
     if (!r->points.n) return NULL;
     struct gp_report_table *t = gp_report_add(rep, "work", "The same in figures");
     gp_report_column(t, "name", "Kernel", GP_CELL_NAME, 0, NULL);
+    gp_report_column(t, "regime", "Bound by", GP_CELL_TEXT, 0, NULL);
     gp_report_column(t, "count", "Count", GP_CELL_COUNT, 0, "how often it ran in all steps");
     gp_report_column(t, "total_ns", "Total", GP_CELL_NS, 0, "sum of durations over all steps");
     gp_report_column(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the time of all kernels");

@@ -7,6 +7,7 @@
 #include "render/page_html.h"
 #include "render/page_report.h"
 #include "render/palette.h"
+#include "render/roofline_page.h"
 #include "render/suggest_chains.h"
 #include "render/suggest_charts.h"
 #include "render/suggest_text.h"
@@ -19,7 +20,7 @@ struct page {
     const struct gp_suggest_html_opts *o;
     size_t worth; /* suggestions that would save something */
     struct gp_report r;
-    const struct gp_report_table *kernels, *chains; /* NULL: there are none */
+    const struct gp_report_table *kernels, *chains, *work; /* NULL: there are none */
 };
 
 static void put(struct page *p, const char *element, const char *class, const char *text)
@@ -148,6 +149,8 @@ static void put_contents(struct page *p)
         gp_page_link(&p->w, "rest", p->s->step.trusted ? "What would not help" : "What was seen");
     gp_svg_newline(&p->w);
     if (p->chains) gp_page_link(&p->w, "fusion", "Chains of kernels");
+    gp_svg_newline(&p->w);
+    if (p->kernels) gp_page_link(&p->w, "roofline", "Roofline");
     gp_svg_newline(&p->w);
     if (p->kernels) gp_page_link(&p->w, "regimes", "What bounds the kernels");
     close_line(p);
@@ -447,6 +450,14 @@ static void put_chains(struct page *p)
     close_line(p);
 }
 
+static void put_roofline(struct page *p)
+{
+    if (!p->kernels) return;
+    open_section(p, "roofline", "How far kernels are from what the device can do");
+    gp_roofline_section(&p->w, &p->s->roofline, &p->s->strings, p->work);
+    close_line(p);
+}
+
 /* ---- all of it ---- */
 
 static void put_step(struct page *p)
@@ -486,6 +497,7 @@ void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest *s,
     gp_suggest_tell(&p.r, s, o->three_regimes);
     collect_kernels(&p);
     p.chains = gp_suggest_chains_tell(&p.r, s);
+    p.work = gp_roofline_tell(&p.r, &s->roofline, &s->strings);
     gp_page_begin(&p.w, out, gp_buf_str(&title), &gp_page_suggest);
     gp_page_open(&p.w, "main", NULL);
     put_header(&p);
@@ -499,6 +511,7 @@ void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest *s,
     put_suggestions(&p);
     put_rest(&p);
     put_chains(&p);
+    put_roofline(&p);
     put_kernels(&p);
     put_footer(&p);
     gp_svg_close(&p.w);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "analyze/calltree.h"
+#include "analyze/regime.h"
 #include "render/chart_roofline.h"
 #include "render/page_html.h"
 #include "render/roofline_page.h"
@@ -31,6 +32,7 @@ static struct gp_roofline_point *point(struct sample *m, const char *name, int64
 {
     struct gp_roofline_point one = {.label = gp_intern_cstr(&m->names, name),
                                     .kind = GP_FRAME_GEMM,
+                                    .regime = GP_REGIME_COMPUTE,
                                     .roof = UINT32_MAX,
                                     .count = 3,
                                     .total_ns = ns,
@@ -85,9 +87,8 @@ static void a_circle_stands_where_its_figures_are(void **state)
     const char *svg = plot(&m, false);
     // 52 + 684 lg(1.5 1.6) / lg(650 2.4 / 10); 20 + 420 lg 18 / lg(1.8 1.8 24); half of the time: 1 + 52 / sqrt 2
     assert_non_null(strstr(svg, "<circle class=\"k-gemm\" cx=\"170.58\" cy=\"298.84\" r=\"37.77\"/>"));
-    assert_non_null(strstr(
-        svg,
-        "10.0 TFLOP/s, 10.0 FLOP per byte\n1.00 TB/s of memory\n100% of the roof memory 1.00 TB/s</title>"));
+    assert_non_null(strstr(svg, "10.0 TFLOP/s, 10.0 FLOP per byte\n1.00 TB/s of memory\nbound by "
+                                "arithmetic\n100% of the roof memory 1.00 TB/s</title>"));
     assert_non_null(strstr(svg, "gemm\n3 kernels, 1.00 ms, 50.0% of the time of all\n"));
     assert_null(strstr(svg, "whisker"));
     drop(&m);
@@ -134,7 +135,8 @@ static void without_arithmetic_it_is_at_the_left_below_the_slope(void **state)
     // 20 + 420 (lg(1.8e14 / .5e12 * .24) - 13 lg 156 / 684) / lg 155.52
     assert_non_null(strstr(svg, " cx=\"65\" cy=\"383.1\""));
     assert_non_null(strstr(svg, ">none</text>"));
-    assert_non_null(strstr(svg, "no arithmetic\n500 GB/s of memory\n50% of the roof memory 1.00 TB/s"));
+    assert_non_null(
+        strstr(svg, "no arithmetic that is known\n500 GB/s of memory\nbound by arithmetic\n50% of the roof memory 1.00 TB/s"));
     drop(&m);
 }
 
