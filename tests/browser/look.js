@@ -21,11 +21,11 @@ const contrasts = `(() => {
   }
   return [worst, who]; })()`;
 
-// How many pairs of texts in the pictures of class KIND lie on each other, and which.
+// How many pairs of texts in the pictures of class KIND lie on each other, and which. Those that are turned are not looked at.
 const overlaps = (kind) => `(() => {
   const found = [];
   for (const svg of document.querySelectorAll("svg.${kind}")) {
-    const texts = [...svg.querySelectorAll("text")].map((e) => [e.textContent, e.getBoundingClientRect()]);
+    const texts = [...svg.querySelectorAll("text:not([transform])")].map((e) => [e.textContent, e.getBoundingClientRect()]);
     for (let i = 0; i < texts.length; i++)
       for (let k = 0; k < i; k++) {
         const [a, b] = [texts[i][1], texts[k][1]];

@@ -86,6 +86,19 @@ async function chains(page, width) {
   ok(await page.eval("(() => { const f = document.querySelector('.pan'); return f.scrollWidth > f.clientWidth && f.tabIndex === 0; })()"), "and keys can scroll it");
 }
 
+// The roofline: one of two pictures, as wide as there is room, with a table of the same.
+async function roofline(page, width, visible) {
+  const seen = "[...document.querySelectorAll('.roofline')].filter((e) => e.getBoundingClientRect().width)";
+  is(await page.eval(`${seen}.map((e) => e.getAttribute("class")).join()`), visible, `at ${width} pixels one roofline is seen`);
+  is(await page.eval(`${seen}.map((e) => e.querySelectorAll(".point").length).join()`), String(await page.eval("document.querySelectorAll('#work tbody tr').length")), "with a circle for each row of the table");
+  is(await page.eval(overlaps("roofline")), "", "no words lie on others");
+  is(await page.eval(`${seen}.flatMap((svg) => [...svg.querySelectorAll("text, circle")].filter((e) => { const a = svg.getBoundingClientRect(), b = e.getBoundingClientRect();
+    return b.left < a.left - 1 || b.right > a.right + 1 || b.top < a.top - 1 || b.bottom > a.bottom + 1; }).map((e) => e.textContent)).join()`), "", "and nothing is cut off");
+  ok(await page.eval(`${seen}[0].querySelectorAll(".points ~ .halo").length`) >= 3, "the largest have names");
+  ok(await page.eval(`parseFloat(getComputedStyle(${seen}[0].querySelector("text")).fontSize) * ${seen}[0].getBoundingClientRect().width / ${seen}[0].viewBox.baseVal.width`) > 10, "that can be read");
+  is(await page.eval("document.documentElement.scrollWidth"), width, "without scrolling sideways");
+}
+
 async function readable(page, theme) {
   const [worst, who] = await page.eval(contrasts);
   ok(worst >= 4.5, `${theme}: all text has a contrast of 4.5 at least`, `${worst.toFixed(2)} of ${who}`);
@@ -120,6 +133,27 @@ async function readable(page, theme) {
     await page.call("Emulation.setEmulatedMedia", { media: "print" });
     ok(await page.eval("[...document.querySelectorAll('.graph')].every((g) => g.getBoundingClientRect().right <= innerWidth)"), "on paper the graph is as wide as the page");
   });
+  await withPage("bf16.html", { width: 900 }, async (page) => {
+    await roofline(page, 900, "roofline");
+    await readable(page, "roofline, light");
+    await page.call("Emulation.setEmulatedMedia", { media: "print" });
+    ok(await page.eval("(() => { const r = document.querySelector('.roofline').getBoundingClientRect(); return r.width > 0 && r.right <= innerWidth; })()"), "it is on paper, too");
+  });
+  await withPage("bf16.html", { width: 360, dark: true }, async (page) => {
+    await roofline(page, 360, "roofline narrow");
+    await readable(page, "roofline, dark");
+    await page.call("Emulation.setEmulatedMedia", { media: "print" });
+    is(await page.eval("[...document.querySelectorAll('.roofline')].filter((e) => e.getBoundingClientRect().width).map((e) => e.getAttribute('class')).join()"), "roofline", "on paper there is the large one");
+  });
+  await withPage("nothing.html", {}, async (page) => {
+    is(await page.eval("document.querySelectorAll('.roofline').length"), 0, "where nothing is known there are no axes");
+    ok(await page.eval("document.querySelector('#roofline').innerText.includes('There is no roofline: ')"), "but the reason");
+  });
+  for (const dark of [false, true])
+    await withPage("roofline.svg", { dark }, async (page) => {
+      is(await page.eval(overlaps("roofline")), "", "alone, no words lie on others, either");
+      is(await page.eval("getComputedStyle(document.querySelector('.page')).fill"), dark ? "rgb(20, 23, 28)" : "rgb(255, 255, 255)", dark ? "on dark ground" : "on white");
+    });
   await withPage("decode.html", { scripts: false }, async (page) => {
     ok(await page.eval("document.body.innerText.includes('capture the step as a CUDA graph')"), "without scripts it says what to do");
     ok(await page.eval("document.body.innerText.includes('one launch instead of 77')"), "and why to believe it");

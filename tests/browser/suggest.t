@@ -33,6 +33,8 @@ for sample in decode ddp_bucket1 gemm train; do
     "$suggest" -q -f html "$samples/pairs/$sample.trace" >$sample.html || exit 1
     "$suggest" -q -f json "$samples/pairs/$sample.trace" >$sample.json || exit 1
 done
+"$suggest" -q -f html --roofline roofline.svg "$samples/pairs/bf16.json.gz" >bf16.html || exit 1
+sed 's/"dur":1[0-9],"args"/"dur":40,"args"/' names.json | "$suggest" -q -f html >nothing.html || exit 1
 echo '[]' | "$suggest" -q --allow-empty -f html >empty.html || exit 1
 
 node "$here/suggest.js" "$scratch"

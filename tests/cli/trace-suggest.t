@@ -119,4 +119,20 @@ test_expect_success 'the page draws the chains, and says them in words' '
     trace-suggest -q -f html "$pairs/gemm.trace" >page && ! grep "id=.fusion." page
 '
 
+test_expect_success '--roofline writes a picture of its own, where nothing is known with the reason' '
+    trace-suggest -q -o text --roofline roofline.svg "$pairs/bf16.json.gz" && test -s text &&
+    xmllint --noout roofline.svg && grep "<circle class=.k-gemm. " roofline.svg && grep ">Roofline: bf16.json.gz<" roofline.svg &&
+    trace-suggest -q -o text --threads 1 --roofline again.svg "$pairs/bf16.json.gz" && cmp roofline.svg again.svg &&
+    echo "[]" | trace-suggest -q --allow-empty --roofline none.svg && xmllint --noout none.svg &&
+    grep "There is no roofline" none.svg && ! grep "<line" none.svg &&
+    test_expect_code 2 trace-suggest -q --roofline no/such/folder.svg "$pairs/bf16.json.gz" 2>err && grep "^trace-suggest: no/such" err
+'
+
+test_expect_success 'every sample has a page with a roofline or the reason why not' '
+    for f in "$pairs"/*.trace "$samples"/h200/*.trace; do
+        trace-suggest -q -f html --roofline one.svg "$f" >page && xmllint --noout one.svg && ! grep -E "[\" >](nan|-?inf)[\"%< ]" one.svg &&
+        grep -E "There is no roofline|<svg class=.roofline. " page || return 1
+    done
+'
+
 test_done

@@ -135,8 +135,8 @@ static void without_arithmetic_it_is_at_the_left_below_the_slope(void **state)
     // 20 + 420 (lg(1.8e14 / .5e12 * .24) - 13 lg 156 / 684) / lg 155.52
     assert_non_null(strstr(svg, " cx=\"65\" cy=\"383.1\""));
     assert_non_null(strstr(svg, ">none</text>"));
-    assert_non_null(
-        strstr(svg, "no arithmetic that is known\n500 GB/s of memory\nbound by arithmetic\n50% of the roof memory 1.00 TB/s"));
+    assert_non_null(strstr(svg, "no arithmetic that is known\n500 GB/s of memory\nbound by arithmetic\n50% "
+                                "of the roof memory 1.00 TB/s"));
     drop(&m);
 }
 
