@@ -58,7 +58,7 @@ static const struct gp_option options[] = {
      "long",
      GP_OPT_STRING, offsetof(struct opts, dump)},
     {0, "flush-interval", "DURATION",
-     "flush this often, at most twice that is lost in a crash (default: 100ms)", GP_OPT_DURATION,
+     "flush this often; a crash loses at most what happened since (default: 100ms)", GP_OPT_DURATION,
      offsetof(struct opts, flush_ns)},
     {0, "buffer-size", "SIZE", "size of one activity buffer (default: 1M)", GP_OPT_UINT,
      offsetof(struct opts, buffer_bytes)},
@@ -248,6 +248,12 @@ static void on_block(void *ctx, const void *data, size_t n)
     else gp_outputs_put(&c->outs, data, n);
 }
 
+static bool is_full(void *ctx)
+{
+    const struct collect *c = ctx;
+    return gp_outputs_full(&c->outs);
+}
+
 static void put_text(struct gp_buf *b, const char *text)
 {
     gp_json_put_string(b, text, strlen(text));
@@ -319,14 +325,16 @@ static void note_loss(struct gp_output *o, const char *what, const char *why, ui
 /* Processes that did not end in order: who, and how as far as we can know, which is for our own child alone. */
 static void note_cuts(const struct collect *c, struct gp_output *o)
 {
-    int32_t pid;
-    for (size_t i = 0; (pid = gp_hub_next_cut(c->hub, &i)) >= 0;) {
-        if (o->process.producer && pid != o->process.pid) continue;
-        char how[40] = "was killed or ended by _exit", why[120];
-        if (pid == c->launch.pid && c->launch.signal)
+    struct gp_hub_cut cut;
+    for (size_t i = 0; gp_hub_next_cut(c->hub, &i, &cut);) {
+        if (o->process.producer && cut.pid != o->process.pid) continue;
+        char how[40] = "was killed or ended by _exit", why[160];
+        if (cut.pid == c->launch.pid && c->launch.signal)
             snprintf(how, sizeof how, "was ended by signal %d", c->launch.signal);
-        else if (pid == c->launch.pid && c->launch.ended) snprintf(how, sizeof how, "ended by _exit");
-        snprintf(why, sizeof why, "process %ld %s: up to two flush intervals are missing", (long)pid, how);
+        else if (cut.pid == c->launch.pid && c->launch.ended) snprintf(how, sizeof how, "ended by _exit");
+        snprintf(why, sizeof why,
+                 "process %ld %s: %llu records salvaged, what was still in the driver is missing",
+                 (long)cut.pid, how, (unsigned long long)cut.salvaged);
         note_loss(o, "ends of processes", why, 1);
     }
 }
@@ -345,6 +353,12 @@ static void end_trace(const struct collect *c, struct gp_output *o, const struct
              &b); /* of the command, also where each has its own trace; so with the CPU */
     gp_buf_put_i64(&b, t->stats.cpu_ns);
     set_meta(&o->trace, "collector_cpu_ns", &b);
+    gp_buf_put_i64(&b, now_ns(CLOCK_PROCESS_CPUTIME_ID));
+    set_meta(&o->trace, "launcher_cpu_ns", &b);
+    if (t->cut) {
+        gp_buf_put_u64(&b, t->stats.salvaged);
+        set_meta(&o->trace, "salvaged_records", &b);
+    }
     gp_buf_release(&b);
     note_cuts(c, o);
     if (c->recorder)
@@ -467,11 +481,14 @@ static void report(struct collect *c, const struct gp_hub_totals *t)
     if (c->recorder) gp_buf_printf(&b, ", the last %g s kept", (double)c->opts.last_ns / 1e9);
     if (c->opts.memory) gp_buf_printf(&b, ", %llu allocations", (unsigned long long)s->allocations);
     if (t->cut) gp_buf_printf(&b, ", %u ended early", t->cut);
+    if (t->cut && c->opts.verbose)
+        gp_buf_printf(&b, " (%llu records salvaged)", (unsigned long long)s->salvaged);
     if (t->live) gp_buf_printf(&b, ", %u still running", t->live);
     if (c->reader_left) gp_buf_puts(&b, ", stopped when the reader went away");
     gp_buf_printf(&b, ", %llu clock inversions", (unsigned long long)s->inversions);
     if (s->inversions) gp_buf_printf(&b, " (max %lld ns)", (long long)s->worst_inversion_ns);
-    gp_buf_printf(&b, ", collector CPU %.3f s\n", (double)s->cpu_ns / 1e9);
+    gp_buf_printf(&b, ", collector CPU %.3f s in them and %.3f s beside\n", (double)s->cpu_ns / 1e9,
+                  (double)now_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9);
     fputs(gp_buf_str(&b), stderr);
     gp_buf_release(&b);
 }
@@ -507,15 +524,18 @@ static char **copy_args(void)
 
 static int collect(struct collect *c, struct gp_err *err)
 {
-    struct gp_wire_welcome w = {.api = api_level(c->opts.api),
-                                .buffer_bytes = (uint32_t)c->opts.buffer_bytes,
-                                .flush_ns = c->opts.flush_ns,
-                                .memory = c->opts.memory,
-                                .gate = c->control.gate};
-    memcpy(w.kernel, c->filter.kernel, sizeof w.kernel);
-    c->hub = gp_hub_new(c->listen_fd, &w, on_block, c);
+    struct gp_hub_opts h = {.welcome = {.api = api_level(c->opts.api),
+                                        .buffer_bytes = (uint32_t)c->opts.buffer_bytes,
+                                        .flush_ns = c->opts.flush_ns,
+                                        .memory = c->opts.memory,
+                                        .gate = c->control.gate},
+                            .kernel = c->filter.kernel,
+                            .on_block = on_block,
+                            .on_joined = on_joined,
+                            .is_full = is_full,
+                            .ctx = c};
+    c->hub = gp_hub_new(c->listen_fd, &h);
     if (c->opts.last_ns) c->recorder = gp_recorder_new(c->opts.last_ns, KEPT_BYTES, to_outputs, c);
-    gp_hub_on_joined(c->hub, on_joined);
     if (!c->pattern) begin_trace(c, c->outs.list.at[0]);
     char **argv = copy_args();
     int rc = gp_launch_start(&c->launch, argv, !c->opts.output, err);

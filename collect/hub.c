@@ -5,49 +5,61 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
+#include "collect/shared.h"
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
-#include "formats/gpt.h"
 
-enum { READ_BYTES = 1 << 18, MAX_FRAME = GP_GPT_MAX_PAYLOAD + GP_GPT_BLOCK_HEADER_SIZE };
+enum { READ_BYTES = 1 << 18 };
 
 struct conn {
     int fd; /* -1 when closed */
-    uint32_t producer;
     int32_t pid;
     bool greeted, said_bye;
+    bool behind; /* there may be whole frames in the buffer */
     uint8_t *buf;
     size_t n, cap;
-    struct gp_wire_stats stats;
+    struct gp_session *session; /* while it is connected */
+    struct gp_wire_stats stats; /* after that */
 };
 
 struct gp_hub {
     int listen_fd;
     bool stopped;
-    struct gp_wire_welcome welcome;
-    gp_hub_block *on_block;
-    gp_hub_joined *on_joined;
-    void *ctx;
+    struct gp_hub_opts opts;
     uint32_t refused;
     uint32_t producers;
     GP_VEC(struct conn) conns;
 };
 
-struct gp_hub *gp_hub_new(int listen_fd, const struct gp_wire_welcome *welcome, gp_hub_block *on_block,
-                          void *ctx)
+struct gp_hub *gp_hub_new(int listen_fd, const struct gp_hub_opts *opts)
 {
     struct gp_hub *hub = gp_zalloc(sizeof *hub);
     hub->listen_fd = listen_fd;
-    hub->welcome = *welcome;
-    hub->on_block = on_block;
-    hub->ctx = ctx;
+    hub->opts = *opts;
     return hub;
 }
 
-void gp_hub_on_joined(struct gp_hub *hub, gp_hub_joined *joined)
+static int64_t now_ns(void)
 {
-    hub->on_joined = joined;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool is_full(const struct gp_hub *hub)
+{
+    return hub->opts.is_full && hub->opts.is_full(hub->opts.ctx);
+}
+
+static void end_session(struct conn *c, enum gp_session_end how)
+{
+    if (!c->session) return;
+    gp_session_end(c->session, how, now_ns());
+    c->stats = *gp_session_stats(c->session);
+    gp_session_free(c->session);
+    c->session = NULL;
 }
 
 static void close_conn(struct conn *c)
@@ -85,66 +97,80 @@ static void accept_all(struct gp_hub *hub)
     }
 }
 
+/* Give it its memory and its number. */
+static bool welcome(struct gp_hub *hub, struct conn *c, const struct gp_hub_process *joined)
+{
+    struct gp_wire_welcome w = hub->opts.welcome;
+    struct gp_err err = {0};
+    struct gp_session_opts o = {.producer = joined->producer,
+                                .pid = joined->pid,
+                                .rank = joined->rank,
+                                .api = w.api,
+                                .memory = w.memory,
+                                .buffer_bytes = w.buffer_bytes,
+                                .kernel = hub->opts.kernel,
+                                .now_ns = now_ns(),
+                                .on_block = hub->opts.on_block,
+                                .ctx = hub->opts.ctx};
+    c->session = gp_session_new(&o, &err);
+    if (!c->session) return false;
+    w.version = GP_WIRE_VERSION;
+    w.producer = joined->producer;
+    w.slots = gp_shared_size(w.buffer_bytes).slots;
+    int rc = gp_wire_send_fd(c->fd, GP_WIRE_WELCOME, &w, sizeof w, gp_session_fd(c->session));
+    gp_session_sent(c->session);
+    return !rc;
+}
+
 static bool greet(struct gp_hub *hub, struct conn *c, const uint8_t *p, size_t n)
 {
     struct gp_wire_hello hello;
     if (n != sizeof hello) return false;
     memcpy(&hello, p, sizeof hello);
     if (hello.version != GP_WIRE_VERSION) return false;
-    struct gp_wire_welcome w = hub->welcome;
     struct gp_hub_process joined = {hub->producers + 1, hello.pid, hello.rank};
-    if (hub->on_joined && !hub->on_joined(hub->ctx, &joined)) return false;
-    w.version = GP_WIRE_VERSION;
-    w.producer = c->producer = ++hub->producers;
+    if (hub->opts.on_joined && !hub->opts.on_joined(hub->opts.ctx, &joined)) return false;
+    hub->producers++;
     c->pid = hello.pid;
     c->greeted = true;
-    return !gp_wire_send(c->fd, GP_WIRE_WELCOME, &w, sizeof w);
-}
-
-static bool take_block(struct gp_hub *hub, struct conn *c, uint8_t *p, size_t n)
-{
-    struct gp_gpt_block_header h;
-    if (n < GP_GPT_BLOCK_HEADER_SIZE || !gp_gpt_get_header(p, &h)) return false;
-    if (n != GP_GPT_BLOCK_HEADER_SIZE + (size_t)h.payload_len) return false;
-    if (h.producer != c->producer) gp_gpt_patch(p, c->producer, h.seq);
-    hub->on_block(hub->ctx, p, n);
-    return true;
+    return welcome(hub, c, &joined);
 }
 
 /* False when the frame makes no sense: this is no client of ours, or it is broken beyond use. */
-static bool take_frame(struct gp_hub *hub, struct conn *c, uint32_t type, uint8_t *p, size_t n)
+static bool take_frame(struct gp_hub *hub, struct conn *c, uint32_t type, const uint8_t *p, size_t n)
 {
     if (!c->greeted) return type == GP_WIRE_HELLO && greet(hub, c, p, n);
-    switch (type) {
-    case GP_WIRE_BLOCK:
-        return take_block(hub, c, p, n);
-    case GP_WIRE_STATS:
-        if (n != sizeof c->stats) return false;
-        memcpy(&c->stats, p, n);
-        return true;
-    case GP_WIRE_BYE:
-        c->said_bye = true;
-        return true;
-    default:
-        return false;
-    }
+    if (!gp_session_take(c->session, type, p, n)) return false;
+    c->said_bye |= type == GP_WIRE_BYE;
+    return true;
 }
 
-/* Take whole frames from the front of the buffer. */
+/* Take whole frames from the front of the buffer, while what they become is welcome. */
 static bool take_frames(struct gp_hub *hub, struct conn *c)
 {
     size_t at = 0;
     struct gp_wire_head head;
-    while (c->n - at >= sizeof head) {
+    bool ok = true;
+    c->behind = false;
+    while (ok && c->n - at >= sizeof head) {
         memcpy(&head, c->buf + at, sizeof head);
-        if (head.len > MAX_FRAME) return false;
+        if (head.len > GP_WIRE_MAX) return false;
         if (c->n - at - sizeof head < head.len) break;
-        if (!take_frame(hub, c, head.type, c->buf + at + sizeof head, head.len)) return false;
+        c->behind = is_full(hub);
+        if (c->behind) break;
+        ok = take_frame(hub, c, head.type, c->buf + at + sizeof head, head.len);
         at += sizeof head + head.len;
     }
     if (at) memmove(c->buf, c->buf + at, c->n - at);
     c->n -= at;
-    return true;
+    return ok;
+}
+
+static void lose_conn(struct gp_hub *hub, struct conn *c)
+{
+    if (!c->greeted) hub->refused++;
+    end_session(c, c->said_bye ? GP_END_BYE : GP_END_CUT);
+    close_conn(c);
 }
 
 static void read_conn(struct gp_hub *hub, struct conn *c)
@@ -156,10 +182,7 @@ static void read_conn(struct gp_hub *hub, struct conn *c)
     ssize_t k = recv(c->fd, c->buf + c->n, c->cap - c->n, 0);
     if (k < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (k > 0) c->n += (size_t)k;
-    if (k <= 0 || !take_frames(hub, c)) {
-        if (!c->greeted) hub->refused++;
-        close_conn(c);
-    }
+    if (k <= 0 || !take_frames(hub, c)) lose_conn(hub, c);
 }
 
 size_t gp_hub_poll_size(const struct gp_hub *hub)
@@ -173,7 +196,8 @@ size_t gp_hub_poll_fds(const struct gp_hub *hub, struct pollfd *fds, bool readin
     fds[n++] = (struct pollfd){.fd = hub->listen_fd, .events = POLLIN};
     for (size_t i = 0; i < hub->conns.n; i++) {
         const struct conn *c = &hub->conns.at[i];
-        if (c->fd >= 0 && (reading || !c->greeted)) fds[n++] = (struct pollfd){.fd = c->fd, .events = POLLIN};
+        if (c->fd >= 0 && !c->behind && (reading || !c->greeted))
+            fds[n++] = (struct pollfd){.fd = c->fd, .events = POLLIN};
     }
     return n;
 }
@@ -187,6 +211,10 @@ static struct conn *find_conn(struct gp_hub *hub, int fd, size_t *from)
 
 void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n)
 {
+    for (size_t i = 0; i < hub->conns.n && !is_full(hub); i++) {
+        struct conn *c = &hub->conns.at[i];
+        if (c->fd >= 0 && c->behind && !take_frames(hub, c)) lose_conn(hub, c);
+    }
     size_t from = 0; /* the entries are in the order of the connections */
     for (size_t i = 1; i < n; i++) {
         struct conn *c = find_conn(hub, fds[i].fd, &from);
@@ -198,7 +226,7 @@ void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n)
 void gp_hub_record(struct gp_hub *hub, bool open)
 {
     struct gp_wire_record r = {open, 0};
-    hub->welcome.gate.open = open;
+    hub->opts.welcome.gate.open = open;
     for (size_t i = 0; i < hub->conns.n; i++) {
         const struct conn *c = &hub->conns.at[i];
         /* One that cannot take so few bytes is about to be found closed. */
@@ -212,6 +240,7 @@ void gp_hub_stop(struct gp_hub *hub)
     for (size_t i = 0; i < hub->conns.n; i++) {
         struct conn *c = &hub->conns.at[i];
         if (c->fd < 0) continue;
+        end_session(c, c->said_bye ? GP_END_BYE : GP_END_STOPPED);
         c->said_bye = true; /* it is us who end this */
         close_conn(c);
     }
@@ -222,11 +251,12 @@ struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub)
     struct gp_hub_totals t = {.refused = hub->refused};
     for (size_t i = 0; i < hub->conns.n; i++) {
         const struct conn *c = &hub->conns.at[i];
-        const struct gp_wire_stats *s = &c->stats;
+        const struct gp_wire_stats *s = c->session ? gp_session_stats(c->session) : &c->stats;
         t.live += c->fd >= 0;
         if (!c->greeted) continue;
         t.processes++;
         t.cut += c->fd < 0 && !c->said_bye;
+        t.stats.salvaged += s->salvaged;
         t.stats.kernels += s->kernels;
         t.stats.copies += s->copies;
         t.stats.sets += s->sets;
@@ -243,20 +273,25 @@ struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub)
     return t;
 }
 
-int32_t gp_hub_next_cut(const struct gp_hub *hub, size_t *from)
+bool gp_hub_next_cut(const struct gp_hub *hub, size_t *from, struct gp_hub_cut *cut)
 {
     while (*from < hub->conns.n) {
         const struct conn *c = &hub->conns.at[(*from)++];
-        if (c->greeted && c->fd < 0 && !c->said_bye) return c->pid;
+        if (!c->greeted || c->fd >= 0 || c->said_bye) continue;
+        *cut = (struct gp_hub_cut){c->pid, c->stats.salvaged};
+        return true;
     }
-    return -1;
+    return false;
 }
 
 void gp_hub_free(struct gp_hub *hub)
 {
     if (!hub) return;
     for (size_t i = 0; i < hub->conns.n; i++)
-        if (hub->conns.at[i].fd >= 0) close_conn(&hub->conns.at[i]);
+        if (hub->conns.at[i].fd >= 0) {
+            gp_session_free(hub->conns.at[i].session);
+            close_conn(&hub->conns.at[i]);
+        }
     GP_VEC_FREE(&hub->conns);
     free(hub);
 }

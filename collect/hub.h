@@ -1,8 +1,8 @@
 /* hub.h -- the launcher's end of all connections: lets processes in, numbers them, takes their frames apart
- * and hands whole trace blocks on. A process that breaks off in the middle of a frame loses that frame alone.
- * Does not decode blocks and knows nothing about the command that is traced.
+ * and gives them to the session of each (session.h), which makes trace blocks of them. A process that breaks off in the
+ * middle of a frame loses that frame alone. Does not know what frames mean, nor the command that is traced.
  *
- *     struct gp_hub *hub = gp_hub_new(listen_fd, &welcome, on_block, ctx);
+ *     struct gp_hub *hub = gp_hub_new(listen_fd, &opts);
  *     n = gp_hub_poll_fds(hub, fds, cap, reading);   // then poll()
  *     gp_hub_serve(hub, fds, n);
  *     gp_hub_free(hub);
@@ -14,12 +14,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "collect/session.h"
 #include "collect/wire.h"
 
 struct gp_hub;
-
-/* Takes one whole block of N bytes, whose producer number is right. */
-typedef void gp_hub_block(void *ctx, const void *block, size_t n);
 
 /* A process that has connected. */
 struct gp_hub_process {
@@ -29,6 +27,22 @@ struct gp_hub_process {
 /* False: it is turned away, and runs untraced. */
 typedef bool gp_hub_joined(void *ctx, const struct gp_hub_process *process);
 
+struct gp_hub_opts {
+    struct gp_wire_welcome welcome; /* what each process is told, its producer number filled in */
+    const char *kernel;             /* see gp_filter_name(); stays the caller's */
+    gp_session_block *on_block;
+    gp_hub_joined *on_joined; /* called before the first block of a process; may be NULL */
+    /* Are more blocks unwelcome at the moment? May be NULL. */
+    bool (*is_full)(void *ctx);
+    void *ctx;
+};
+
+/* A process that ended without saying BYE. */
+struct gp_hub_cut {
+    int32_t pid;
+    uint64_t salvaged; /* records that it had not handed over */
+};
+
 struct gp_hub_totals {
     struct gp_wire_stats stats; /* sums over all processes; worst_inversion_ns is the largest */
     uint32_t processes;         /* that connected */
@@ -37,11 +51,8 @@ struct gp_hub_totals {
     uint32_t refused;           /* connections turned away: another user's, or no client of ours */
 };
 
-/* LISTEN_FD stays the caller's. WELCOME is what each process is told, its producer number filled in. */
-struct gp_hub *gp_hub_new(int listen_fd, const struct gp_wire_welcome *welcome, gp_hub_block *on_block,
-                          void *ctx);
-/* Have JOINED called, with the context of gp_hub_new(), for every process before its first block comes. */
-void gp_hub_on_joined(struct gp_hub *hub, gp_hub_joined *joined);
+/* LISTEN_FD stays the caller's. */
+struct gp_hub *gp_hub_new(int listen_fd, const struct gp_hub_opts *opts);
 /* How many struct pollfd gp_hub_poll_fds() may fill. */
 size_t gp_hub_poll_size(const struct gp_hub *hub);
 /* Fill FDS with what to wait for; without READING, new connections alone, so that the senders wait. */
@@ -50,12 +61,13 @@ size_t gp_hub_poll_fds(const struct gp_hub *hub, struct pollfd *fds, bool readin
 void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n);
 /* Tell all processes, and those that are yet to come, to record from now on, or no longer. */
 void gp_hub_record(struct gp_hub *hub, bool open);
-/* Close every connection, which tells the processes to stop tracing. No new ones are let in after that. */
+/* Close every connection, which tells the processes to stop tracing, having taken what they had handed over. No new ones
+ * are let in after that. */
 void gp_hub_stop(struct gp_hub *hub);
 struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub);
-/* The process id of the next process that ended without saying BYE, and *FROM moved behind it (begin with 0); -1 when
- * there is none left. */
-int32_t gp_hub_next_cut(const struct gp_hub *hub, size_t *from);
+/* The next process that ended without saying BYE, and *FROM moved behind it (begin with 0); false when there is none
+ * left. */
+bool gp_hub_next_cut(const struct gp_hub *hub, size_t *from, struct gp_hub_cut *cut);
 void gp_hub_free(struct gp_hub *hub);
 
 #endif

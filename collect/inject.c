@@ -1,6 +1,6 @@
-/* The injected library's life: libcuda loads it in cuInit() and calls InitializeInjection(). One thread of
- * ours does all the work; the program's threads only fill buffers and rings. Whatever goes wrong here, the
- * program runs on. */
+/* The injected library's life: libcuda loads it in cuInit() and calls InitializeInjection(). The program's threads only fill
+ * buffers and rings; one thread of ours hands them over to the launcher, with the names that it cannot look up itself.
+ * Whatever goes wrong here, the program runs on. */
 #include "collect/inject.h"
 
 #include <errno.h>
@@ -13,13 +13,16 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "formats/gpt_write.h"
+#include "collect/notes.h"
+#include "collect/records.h"
+#include "formats/base/buf.h"
+#include "formats/base/intern.h"
+#include "formats/base/map.h"
 
 enum {
-    FIRST_BUFFERS = 2,         /* made before cuInit() goes on */
-    READY_BUFFERS = 24,        /* kept ready */
-    WAITING_BYTES = 160 << 20, /* filled buffers that wait, at most */
-    BUFFERS_PER_WRITE = 16,    /* rows are written after so many buffers, which bounds the memory for rows */
+    FIRST_BUFFERS = 2,       /* made before cuInit() goes on */
+    READY_BUFFERS = 24,      /* kept ready */
+    NOTES_BYTES = 256 << 10, /* are sent at once */
     WELCOME_MS = 10000,
     HEAR_MS = 1000, /* for the rest of a frame that has begun to arrive */
 };
@@ -43,14 +46,18 @@ static struct {
     ino_t fd_ino;
     pthread_t thread;
     struct gp_wire_welcome opts;
+    struct gp_shared shared;
     struct gp_pool *pool;
-    struct gp_records records;
-    struct gp_ranges ranges;
-    struct gp_gpt_writer *writer;
+    struct gp_strings texts; /* what the log has told the launcher: texts by address, threads */
+    struct gp_map names, threads;
+    uint16_t record_bytes[GP_SHARED_KINDS]; /* as seen in buffers, 0: not yet */
+    struct gp_buf notes;                    /* to be sent */
+    uint64_t names_lost, records;
     int64_t last_clock_ns;
     uint64_t pool_dropped;
     bool owns;   /* some of what records point at is ours to free */
-    bool broken; /* the launcher is gone */
+    bool broken; /* the launcher cannot be reached any more */
+    bool gone;   /* because it is gone */
 } self = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 /* ---- messages ---- */
@@ -103,31 +110,116 @@ static int64_t clock_ns(clockid_t id)
     return clock_gettime(id, &t) ? 0 : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- what the records need to know ---- */
+/* ---- frames ---- */
 
-static const char *call_name(void *ctx, bool driver, uint32_t cbid)
+static bool socket_is_ours(void)
 {
-    (void)ctx;
-    return gp_tracer_call_name(driver, cbid);
+    struct stat st;
+    return !fstat(self.fd, &st) && st.st_dev == self.fd_dev && st.st_ino == self.fd_ino;
 }
 
-static const char *text_at(void *ctx, uint64_t address)
+static void send_frame(enum gp_wire_type type, const void *data, size_t n)
+{
+    if (self.broken) return;
+    if (!socket_is_ours()) {
+        gp_debug("our socket was closed");
+        self.broken = true;
+    } else if (gp_wire_send(self.fd, type, data, n)) {
+        gp_debug("the launcher is gone: %s", strerror(errno));
+        self.broken = self.gone = true;
+    } else {
+        atomic_fetch_add(&self.progress, 1);
+    }
+}
+
+static void send_fact(const char *key, int64_t value)
+{
+    struct gp_wire_fact f = {.value = value};
+    strncpy(f.key, key, sizeof f.key - 1);
+    send_frame(GP_WIRE_FACT, &f, sizeof f);
+}
+
+static void send_loss(const char *what, const char *why, uint64_t count)
+{
+    struct gp_wire_loss l = {.count = count};
+    if (!count) return;
+    strncpy(l.what, what, sizeof l.what - 1);
+    strncpy(l.why, why, sizeof l.why - 1);
+    send_frame(GP_WIRE_LOSS, &l, sizeof l);
+    gp_debug("lost: %llu %s: %s", (unsigned long long)count, what, why);
+}
+
+static void send_losses(void)
+{
+    uint64_t pool = gp_pool_dropped(self.pool) - self.pool_dropped;
+    self.pool_dropped += pool;
+    send_loss("activity records", "dropped by CUPTI", gp_tracer_dropped());
+    send_loss("activity records", "the reader is too slow", pool);
+    send_loss("names", "the reader is too slow", self.names_lost);
+    self.names_lost = 0;
+}
+
+/* A flush begins; with CLOCK, or when the last time is long ago, with both clocks. */
+static void send_tick(bool clock)
+{
+    struct gp_wire_tick t = {gp_now_ns(), 0};
+    if (clock || t.now_ns - self.last_clock_ns >= CLOCK_NS) {
+        t.realtime_ns = clock_ns(CLOCK_REALTIME);
+        self.last_clock_ns = t.now_ns;
+    }
+    send_frame(GP_WIRE_TICK, &t, sizeof t);
+}
+
+static void send_write(void)
+{
+    struct gp_wire_write w = {clock_ns(CLOCK_THREAD_CPUTIME_ID)};
+    send_frame(GP_WIRE_WRITE, &w, sizeof w);
+}
+
+static void send_window(void *ctx, const struct gp_wire_window *w)
 {
     (void)ctx;
-    return (const char *)(uintptr_t)address;
+    send_frame(GP_WIRE_WINDOW, w, sizeof *w);
+}
+
+/* Windows go before the notes of what happened in them. */
+static void send_notes(void)
+{
+    gp_inject_gate_windows(send_window, NULL);
+    if (self.notes.n) send_frame(GP_WIRE_NOTES, self.notes.data, self.notes.n);
+    self.notes.n = 0;
+}
+
+/* ---- names, which the launcher cannot look up ---- */
+
+static void log_name(enum gp_name_kind kind, uint64_t key, const char *text, uint32_t *known, uint32_t value)
+{
+    bool ok = gp_shared_log(&self.shared, kind, key, text);
+    *known = ok ? value : UINT32_MAX;
+    self.names_lost += !ok;
 }
 
 /* A thread that is gone by now most likely had the name that threads have by default: the process's. */
-static void thread_name(void *ctx, int64_t tid, char *name, size_t size)
+static void log_thread(int64_t tid)
 {
-    (void)ctx;
-    char path[64];
+    uint32_t *known = gp_map_put(&self.threads, (uint64_t)tid, UINT32_MAX);
+    if (*known != UINT32_MAX) return;
+    char path[64], name[64] = "";
     snprintf(path, sizeof path, "/proc/self/task/%lld/comm", (long long)tid);
     FILE *f = fopen(path, "re");
     if (!f) f = fopen("/proc/self/comm", "re");
-    if (!f) return;
-    if (fgets(name, (int)size, f)) name[strcspn(name, "\n")] = 0;
-    fclose(f);
+    if (f && fgets(name, sizeof name, f)) name[strcspn(name, "\n")] = 0;
+    if (f) fclose(f);
+    log_name(GP_NAME_THREAD, (uint64_t)tid, name, known, 1);
+}
+
+/* A module may have been unloaded and another name put at its place, so the bytes decide. */
+static void log_text(uint64_t address)
+{
+    const char *text = (const char *)(uintptr_t)address;
+    uint32_t *sid = gp_map_put(&self.names, address, UINT32_MAX);
+    if (*sid != UINT32_MAX && !strcmp(gp_string(&self.texts, *sid), text)) return;
+    log_name(GP_NAME_TEXT, address, text, sid, gp_intern_cstr(&self.texts, text));
 }
 
 static int32_t rank_from_environment(void)
@@ -144,67 +236,72 @@ static int32_t rank_from_environment(void)
     return -1;
 }
 
-/* ---- writing ---- */
+/* ---- what is handed over ---- */
 
-static bool socket_is_ours(void)
-{
-    struct stat st;
-    return !fstat(self.fd, &st) && st.st_dev == self.fd_dev && st.st_ino == self.fd_ino;
-}
+/* A buffer is being looked through. */
+struct look {
+    const uint8_t *last; /* record */
+    uint32_t kind;       /* of it */
+    uint64_t n;          /* records so far */
+    bool odd;            /* one of them was longer than others of its kind: nobody else could follow */
+};
 
-static int send_frame(enum gp_wire_type type, const void *data, size_t n)
+static void learn(struct look *k, const uint8_t *record)
 {
-    if (self.broken || gp_wire_send(self.fd, type, data, n)) {
-        if (!self.broken) gp_debug("the launcher is gone: %s", strerror(errno));
-        self.broken = true;
-        return -1;
+    if (!k->last || k->kind >= GP_SHARED_KINDS) return;
+    size_t bytes = (size_t)(record - k->last);
+    uint16_t *known = &self.record_bytes[k->kind];
+    if (!*known && bytes <= UINT16_MAX) {
+        *known = (uint16_t)bytes;
+        gp_shared_learn(&self.shared, k->kind, bytes);
     }
-    atomic_fetch_add(&self.progress, 1);
-    return 0;
+    k->odd |= *known != bytes;
 }
 
-static int send_block(void *ctx, const void *data, size_t n)
+static void look_at(void *ctx, const void *record)
+{
+    struct look *k = ctx;
+    struct gp_record_pointer p;
+    learn(k, record);
+    k->last = record;
+    memcpy(&k->kind, record, sizeof k->kind);
+    k->n += !k->odd;
+    int64_t tid = gp_record_thread(record);
+    if (tid) log_thread(tid);
+    if (!gp_record_points(record, &p)) return;
+    if (p.text) log_text(p.address);
+    if (self.owns && p.ours) free((void *)(uintptr_t)p.address);
+}
+
+static void hand_over_buffers(void)
+{
+    uint8_t *data;
+    size_t valid;
+    while (!self.broken && gp_pool_next(self.pool, &data, &valid)) {
+        struct look k = {.last = NULL};
+        uint64_t all = gp_tracer_read(data, valid, look_at, &k);
+        struct gp_wire_filled f = {gp_pool_deliver(self.pool, k.n), 0};
+        self.records += k.n;
+        gp_debug("buffer: %zu bytes, %llu records", valid, (unsigned long long)k.n);
+        send_frame(GP_WIRE_FILLED, &f, sizeof f);
+        send_loss("activity records", "of a size that varies", all - k.n);
+    }
+}
+
+static void take_note(void *ctx, int64_t tid, const struct gp_note *note)
 {
     (void)ctx;
-    return send_frame(GP_WIRE_BLOCK, data, n);
+    log_thread(tid);
+    gp_notes_put(&self.notes, tid, note);
+    if (self.notes.n >= NOTES_BYTES) send_notes();
 }
 
-static void note_losses(void)
+static void drain(void)
 {
-    uint64_t cupti = gp_tracer_dropped(), pool = gp_pool_dropped(self.pool) - self.pool_dropped;
-    self.pool_dropped += pool;
-    gp_records_lose(&self.records, "activity records", "dropped by CUPTI", cupti);
-    gp_records_lose(&self.records, "activity records", "the reader is too slow", pool);
-    self.records.stats.dropped += cupti + pool;
-    if (cupti || pool)
-        gp_debug("dropped: %llu by CUPTI, %llu by us", (unsigned long long)cupti, (unsigned long long)pool);
-}
-
-static void note_clock(bool now)
-{
-    int64_t t = gp_now_ns();
-    if (!now && t - self.last_clock_ns < CLOCK_NS) return;
-    struct gp_clock c = {t, clock_ns(CLOCK_REALTIME), 0};
-    self.last_clock_ns = t;
-    GP_VEC_PUSH(&self.records.trace.clocks, c);
-}
-
-/* Everything that is ready goes to the launcher. */
-static void write_rows(bool all)
-{
-    gp_records_commit(&self.records, all);
-    if (!socket_is_ours()) self.broken = true;
-    if (!self.broken && gp_gpt_flush(self.writer, &self.records.trace)) self.broken = true;
-    gp_trace_clear_events(&self.records.trace);
-    self.records.stats.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (!self.broken) send_frame(GP_WIRE_STATS, &self.records.stats, sizeof self.records.stats);
-}
-
-static void take_record(void *ctx, const void *record)
-{
-    struct gp_record_pointer p;
-    gp_records_add(ctx, record);
-    if (self.owns && gp_record_points(record, &p) && p.ours) free((void *)(uintptr_t)p.address);
+    hand_over_buffers();
+    uint64_t refused = gp_nvtx_drain(take_note, NULL);
+    send_notes();
+    send_loss("ranges", "too many at once", refused);
 }
 
 /* What the launcher has to say. That it is gone shows when we send. */
@@ -214,30 +311,11 @@ static void hear(void)
     while (!self.broken && socket_is_ours() && gp_wire_readable(self.fd)) {
         if (gp_wire_receive(self.fd, GP_WIRE_RECORD, &r, sizeof r, HEAR_MS)) {
             gp_debug("the launcher is gone");
-            self.broken = true;
+            self.broken = self.gone = true;
         } else {
             gp_inject_gate_set(r.open);
         }
     }
-}
-
-static void drain(void)
-{
-    uint8_t *data;
-    size_t valid;
-    for (unsigned n = 1; gp_pool_next(self.pool, &data, &valid); n++) {
-        uint64_t count = gp_tracer_read(data, valid, take_record, &self.records);
-        gp_debug("buffer: %zu bytes, %llu records; so far %llu kernels, %llu of unknown kind", valid,
-                 (unsigned long long)count, (unsigned long long)self.records.stats.kernels,
-                 (unsigned long long)self.records.unknown);
-        gp_pool_give(self.pool, data, valid);
-        atomic_fetch_add(&self.progress, 1);
-        if (n % BUFFERS_PER_WRITE == 0) write_rows(false);
-    }
-    uint64_t refused = gp_nvtx_drain(&self.ranges);
-    gp_records_lose(&self.records, "ranges", "too many at once", refused);
-    gp_inject_gate_marks(&self.records);
-    self.records.stats.dropped += refused;
 }
 
 /* ---- the flush thread ---- */
@@ -259,25 +337,20 @@ static unsigned wait_for_work(int64_t due_ns, enum state *state)
     return work;
 }
 
-static void write_facts(void)
+static void send_facts(void)
 {
-    struct gp_trace *t = &self.records.trace;
-    char text[32];
-    int n = snprintf(text, sizeof text, "%u", (unsigned)gp_tracer_version());
-    gp_trace_set_meta(t, "cupti_version", text, (size_t)n);
-    n = snprintf(text, sizeof text, "%d", gp_tracer_driver_version());
-    gp_trace_set_meta(t, "cuda_driver_version", text, (size_t)n);
-    note_clock(true);
+    send_fact("cupti_version", gp_tracer_version());
+    send_fact("cuda_driver_version", gp_tracer_driver_version());
+    send_tick(true);
 }
 
-/* Nobody listens any more: the program goes on as if we were not here. */
+/* Nobody listens any more: the program goes on as if we were not here. What was handed over to a launcher that merely
+ * cannot be told so is its own to read. */
 static void abandon(void)
 {
     gp_nvtx_off();
     gp_tracer_stop();
-    uint8_t *data;
-    size_t valid;
-    while (gp_pool_next(self.pool, &data, &valid)) gp_pool_give(self.pool, data, valid);
+    if (self.gone) gp_pool_abandon(self.pool);
 }
 
 static void finish(void)
@@ -288,14 +361,12 @@ static void finish(void)
     gp_tracer_flush(true); /* hands out unfinished records as well, so it comes last */
     atomic_fetch_add(&self.progress, 1);
     drain();
-    note_losses();
-    note_clock(true);
-    gp_ranges_close(&self.ranges, gp_now_ns());
-    write_rows(true);
-    if (!self.broken && gp_gpt_end(self.writer, &self.records.trace)) self.broken = true;
-    if (!self.broken) send_frame(GP_WIRE_BYE, NULL, 0);
-    gp_debug("finished: %llu kernels, %llu calls, %zu buffers",
-             (unsigned long long)self.records.stats.kernels, (unsigned long long)self.records.stats.calls,
+    send_losses();
+    send_tick(true);
+    send_write();
+    struct gp_wire_bye bye = {gp_now_ns()};
+    send_frame(GP_WIRE_BYE, &bye, sizeof bye);
+    gp_debug("finished: %llu records, %zu buffers", (unsigned long long)self.records,
              gp_pool_buffers(self.pool));
     gp_nvtx_off();
     gp_tracer_mute();
@@ -304,7 +375,7 @@ static void finish(void)
 static void *flush_thread(void *arg)
 {
     (void)arg;
-    write_facts();
+    send_facts();
     int64_t due_ns = gp_now_ns() + self.opts.flush_ns;
     bool preparing = true;
     while (!self.broken) {
@@ -318,13 +389,12 @@ static void *flush_thread(void *arg)
         bool due = now_ns >= due_ns;
         if (due) {
             gp_tracer_flush(false);
-            gp_records_tick(&self.records, now_ns);
-            note_clock(false);
-            note_losses();
+            send_tick(false);
+            send_losses();
             due_ns = now_ns + self.opts.flush_ns;
         }
         drain();
-        if (due || work & WRITE) write_rows(work & WRITE);
+        if (due || work & WRITE) send_write();
         preparing = gp_pool_prepare(self.pool, 1);
     }
     if (self.broken) abandon();
@@ -391,6 +461,10 @@ static void in_child(void)
     self.fd = -1;
     pthread_mutex_init(&self.lock, NULL);
     if (traced) self.state = DISABLED;
+    if (traced) {
+        gp_shared_forget(&self.shared);
+        gp_tracer_forked();
+    }
     gp_nvtx_forked(traced);
     gp_inject_gate_forked();
 }
@@ -413,18 +487,28 @@ void gp_inject_once(void)
 
 /* ---- the beginning ---- */
 
+static bool map_shared(int memory)
+{
+    struct gp_shared_opts o = {self.opts.slots, self.opts.buffer_bytes};
+    bool ok = gp_shared_map(&self.shared, memory, &o);
+    if (!ok) gp_say("no room for buffers: %s: this process runs untraced", strerror(errno));
+    close(memory); /* the mapping stays, whatever descriptors the program closes */
+    return ok;
+}
+
 static bool connect_launcher(void)
 {
     struct gp_wire_hello hello = {GP_WIRE_VERSION, (int32_t)getpid(), rank_from_environment(), 0};
     struct stat st;
-    int fd = gp_wire_connect(getenv(GP_ENV_SOCKET));
+    int memory = -1, fd = gp_wire_connect(getenv(GP_ENV_SOCKET));
     if (fd < 0) {
         gp_debug("no launcher at %s: %s", getenv(GP_ENV_SOCKET) ? getenv(GP_ENV_SOCKET) : "(unset)",
                  strerror(errno));
         return false;
     }
     if (gp_wire_send(fd, GP_WIRE_HELLO, &hello, sizeof hello) ||
-        gp_wire_receive(fd, GP_WIRE_WELCOME, &self.opts, sizeof self.opts, WELCOME_MS) || fstat(fd, &st)) {
+        gp_wire_receive_fd(fd, GP_WIRE_WELCOME, &self.opts, sizeof self.opts, WELCOME_MS, &memory) ||
+        fstat(fd, &st)) {
         gp_debug("the launcher does not answer");
         close(fd);
         return false;
@@ -432,33 +516,12 @@ static bool connect_launcher(void)
     self.fd = fd;
     self.fd_dev = st.st_dev;
     self.fd_ino = st.st_ino;
-    return true;
+    return map_shared(memory);
 }
 
 static uint64_t count_records(uint8_t *data, size_t valid)
 {
     return gp_tracer_read(data, valid, NULL, NULL);
-}
-
-static void start_records(void)
-{
-    struct gp_records_opts r = {
-        .pid = self.pid,
-        .rank = rank_from_environment(),
-        .api = (enum gp_api_level)self.opts.api,
-        .memory = self.opts.memory,
-        .kernel = self.opts.kernel,
-        .text = text_at,
-        .call_name = call_name,
-        .thread_name = thread_name,
-    };
-    struct gp_gpt_write_opts w = {.producer = self.opts.producer};
-    self.owns = gp_tracer_version() >= 130000;
-    gp_records_init(&self.records, &r);
-    self.records.trace.rank = r.rank;
-    self.ranges.records = &self.records;
-    self.ranges.clip = gp_inject_clip;
-    self.writer = gp_gpt_writer_new(&w, send_block, NULL);
 }
 
 static bool start_thread(void)
@@ -489,26 +552,27 @@ GP_EXPORT int InitializeInjection(void)
         return 1;
     }
     self.pid = getpid();
+    log_thread(self.pid);
     struct gp_pool_opts p = {
-        .buffer_bytes = self.opts.buffer_bytes,
+        .shared = &self.shared,
         .ready = READY_BUFFERS,
-        .max_waiting = WAITING_BYTES / self.opts.buffer_bytes + 8,
+        .max_waiting = gp_shared_waiting(self.opts.buffer_bytes),
         .count = count_records,
     };
     self.pool = gp_pool_new(&p);
     gp_pool_prepare(self.pool, FIRST_BUFFERS);
-    struct gp_tracer_opts t = {(enum gp_api_level)self.opts.api, self.opts.memory, self.pool};
+    struct gp_tracer_opts t = {(enum gp_api_level)self.opts.api, self.opts.memory, self.pool, &self.shared};
     bool ready = gp_tracer_start(&t), ok = ready && gp_inject_gate_start(&self.opts.gate);
     if (!ok) {
         if (ready) gp_tracer_stop();
         gp_nvtx_off();
         self.state = DISABLED;
-        if (send_frame(GP_WIRE_BYE, NULL, 0)) gp_debug("no farewell");
+        send_frame(GP_WIRE_BYE, NULL, 0);
         close(self.fd);
         self.fd = -1;
         return 1;
     }
-    start_records();
+    self.owns = gp_tracer_version() >= 130000;
     if (start_thread()) gp_inject_outlast();
     gp_debug("tracing as producer %u, flush every %lld ms", (unsigned)self.opts.producer,
              (long long)(self.opts.flush_ns / 1000000));

@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include "collect/gate.h"
 #include "collect/pool.h"
-#include "collect/ranges.h"
-#include "collect/records.h"
+#include "collect/ring.h"
+#include "collect/shared.h"
 #include "collect/wire.h"
 
 #define GP_EXPORT __attribute__((visibility("default")))
@@ -49,10 +49,8 @@ void gp_inject_range_ends(unsigned which, int64_t ns);
 /* When gp_inject_gate_tick() is to be called, 0: no need. */
 int64_t gp_inject_gate_due(void);
 void gp_inject_gate_tick(int64_t now_ns);
-/* For gp_ranges. */
-bool gp_inject_clip(void *ctx, int64_t *start_ns, int64_t *end_ns);
-/* Mark in the trace where recording started and stopped; flush thread alone. */
-void gp_inject_gate_marks(struct gp_records *r);
+/* Tell of each window that has begun or ended since the last call; flush thread alone. */
+void gp_inject_gate_windows(void (*tell)(void *ctx, const struct gp_wire_window *w), void *ctx);
 void gp_inject_gate_forked(void);
 
 /* ---- tracer.c: everything that calls CUPTI ---- */
@@ -61,6 +59,7 @@ struct gp_tracer_opts {
     enum gp_api_level api;
     bool memory; /* allocations as well */
     struct gp_pool *pool;
+    struct gp_shared *shared; /* gets the names of calls and the sizes of records that are known beforehand */
 };
 
 /* Find and open libcupti, subscribe, get ready; nothing is recorded yet. False, having said why, when the program
@@ -81,20 +80,20 @@ void gp_tracer_flush(bool forced);
 uint64_t gp_tracer_read(uint8_t *data, size_t valid, void (*take)(void *ctx, const void *record), void *ctx);
 /* Records that CUPTI dropped since the last call. */
 uint64_t gp_tracer_dropped(void);
-/* CUPTI's name of an API call, or NULL. */
-const char *gp_tracer_call_name(bool driver, uint32_t cbid);
 /* Take no more records, without asking anything of CUPTI: the process is ending. */
 void gp_tracer_mute(void);
 /* Switch everything off: the reader went away. */
 void gp_tracer_stop(void);
+/* In a fork child: the pool and what it hands out are the parent's. */
+void gp_tracer_forked(void);
 
 /* ---- nvtx.c ---- */
 
 /* This thread has created NODE of a CUDA graph, as a copy of node ORIGINAL unless that is 0. Remembered together with the
  * ranges that are open; costs next to nothing in a process that has never used NVTX. */
 void gp_nvtx_node(uint64_t node, uint64_t original);
-/* Hand the notes of all threads to RANGES. Returns how many were refused since the last call. */
-uint64_t gp_nvtx_drain(struct gp_ranges *ranges);
+/* Hand over the notes of all threads, each thread's in order. Returns how many were refused since the last call. */
+uint64_t gp_nvtx_drain(void (*take)(void *ctx, int64_t tid, const struct gp_note *note), void *ctx);
 /* In a fork child: forget the parent's threads; with OFF record nothing any more. */
 void gp_nvtx_forked(bool off);
 void gp_nvtx_off(void);

@@ -8,8 +8,8 @@
 static struct {
     pthread_mutex_t lock;
     struct gp_gate gate;      /* under lock */
-    size_t told;              /* windows whose edges are marked in the trace; flush thread only */
-    bool told_start;          /* so is the start of the one after them */
+    size_t told;              /* windows that the launcher knows; flush thread only */
+    bool told_start;          /* it knows the start of the one after them */
     _Atomic bool up, ranges;  /* there is a gate; it asks for ranges */
     _Atomic int64_t due_ns;   /* when it wants to be looked at */
     _Atomic bool over_launch; /* launches need not be counted any more */
@@ -101,35 +101,20 @@ void gp_inject_gate_tick(int64_t now_ns)
     if (atomic_exchange(&self.over_launch, false)) gp_tracer_count_launches(false);
 }
 
-bool gp_inject_clip(void *ctx, int64_t *start_ns, int64_t *end_ns)
+void gp_inject_gate_windows(void (*tell)(void *ctx, const struct gp_wire_window *w), void *ctx)
 {
-    (void)ctx;
-    pthread_mutex_lock(&self.lock);
-    bool any = gp_gate_clip(&self.gate, start_ns, end_ns);
-    pthread_mutex_unlock(&self.lock);
-    return any;
-}
-
-static void mark(struct gp_records *r, const char *name, int64_t ns)
-{
-    gp_sid sid = gp_intern_cstr(&r->trace.strings, name);
-    gp_events_add(&r->trace.events[GP_MARK], ns, 0, gp_records_thread(r, r->opts.pid), sid);
-}
-
-void gp_inject_gate_marks(struct gp_records *r)
-{
-    pthread_mutex_lock(&self.lock);
-    const struct gp_gate *g = &self.gate;
-    while (self.told < g->windows.n) {
-        struct gp_window w = g->windows.at[self.told];
-        if (!self.told_start && w.start_ns != INT64_MIN) mark(r, "recording starts", w.start_ns);
-        self.told_start = true;
-        if (w.end_ns == INT64_MAX) break;
-        mark(r, "recording stops", w.end_ns);
-        self.told_start = false;
-        self.told++;
+    for (;;) {
+        pthread_mutex_lock(&self.lock);
+        bool any = self.told < self.gate.windows.n;
+        struct gp_window w = any ? self.gate.windows.at[self.told] : (struct gp_window){0, 0};
+        pthread_mutex_unlock(&self.lock);
+        bool ended = w.end_ns != INT64_MAX;
+        if (!any || (self.told_start && !ended)) return;
+        struct gp_wire_window wire = {self.told, w.start_ns, w.end_ns};
+        tell(ctx, &wire); /* may wait for the launcher, so not under the lock */
+        self.told_start = !ended;
+        self.told += ended;
     }
-    pthread_mutex_unlock(&self.lock);
 }
 
 void gp_inject_gate_forked(void)

@@ -746,16 +746,18 @@ GP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 
 /* ---- the reading side ---- */
 
-static void drain_thread(struct nvtx_thread *t, struct gp_ranges *ranges)
+typedef void take_note(void *ctx, int64_t tid, const struct gp_note *note);
+
+static void drain_thread(struct nvtx_thread *t, take_note *take, void *ctx)
 {
     atomic_store(&t->woke, false);
     for (const struct gp_note *note; (note = gp_ring_peek(t->ring));) {
-        gp_ranges_note(ranges, t->tid, note);
+        take(ctx, t->tid, note);
         gp_ring_pop(t->ring, note);
     }
 }
 
-uint64_t gp_nvtx_drain(struct gp_ranges *ranges)
+uint64_t gp_nvtx_drain(take_note *take, void *ctx)
 {
     pthread_mutex_lock(&nvtx.lock);
     struct nvtx_thread *first = nvtx.threads;
@@ -765,7 +767,7 @@ uint64_t gp_nvtx_drain(struct gp_ranges *ranges)
     for (struct nvtx_thread *t = first, *next; t; t = next) {
         bool gone = atomic_load(&t->gone); /* read before draining, so that nothing is written after */
         next = t->next;
-        drain_thread(t, ranges);
+        drain_thread(t, take, ctx);
         uint64_t n = atomic_load(&t->ring->refused);
         refused += n;
         if (gone && before) { /* the first one stays: a new thread may be linking to it now */
@@ -778,7 +780,6 @@ uint64_t gp_nvtx_drain(struct gp_ranges *ranges)
             before = t;
         }
     }
-    gp_ranges_settle(ranges);
     uint64_t fresh = refused - nvtx.refused_told;
     nvtx.refused_told = refused;
     return fresh;

@@ -5,119 +5,229 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "formats/base/mem.h"
-#include "formats/base/vec.h"
 
-struct filled {
-    uint8_t *data;
-    size_t valid;
+/* Slot numbers in the order in which they came: a ring with room for all that there are. */
+struct queue {
+    uint32_t *at;
+    size_t first, n;
 };
 
 struct gp_pool {
     struct gp_pool_opts opts;
-    pthread_mutex_t lock;
-    GP_VEC(uint8_t *)
-    ready; /* room for every buffer is reserved when it is made, so that giving back never allocates */
-    struct filled *queue; /* a ring of max_waiting + 1 entries */
-    size_t first, waiting;
-    size_t buffers;
-    uint64_t dropped;
+    struct gp_shared *shared;
+    pthread_mutex_t lock; /* for all that follows */
+    uint32_t *ready;      /* zeroed slots, touched or not */
+    size_t nready;
+    uint32_t *bare; /* slots without memory that were used before */
+    size_t nbare;
+    uint32_t fresh;            /* from here on slots were never used */
+    struct queue filled, sent; /* returned by CUPTI; the launcher's */
+    uint64_t seq, dropped;
+    size_t buffers, strays; /* strays: buffers that are no slots */
 };
 
 struct gp_pool *gp_pool_new(const struct gp_pool_opts *opts)
 {
     struct gp_pool *p = gp_zalloc(sizeof *p);
+    size_t slots = opts->shared->opts.slots;
     p->opts = *opts;
-    p->queue = gp_alloc((opts->max_waiting + 1) * sizeof *p->queue);
+    p->shared = opts->shared;
+    p->ready = gp_alloc(slots * sizeof *p->ready);
+    p->bare = gp_alloc(slots * sizeof *p->bare);
+    p->filled.at = gp_alloc(slots * sizeof *p->filled.at);
+    p->sent.at = gp_alloc(slots * sizeof *p->sent.at);
     pthread_mutex_init(&p->lock, NULL);
     return p;
 }
 
 size_t gp_pool_buffer_bytes(const struct gp_pool *p)
 {
-    return p->opts.buffer_bytes;
+    return p->shared->opts.buffer_bytes;
 }
 
-/* A new buffer that is in nobody's hands yet. With TOUCH every page is made present. */
-static uint8_t *make_buffer(struct gp_pool *p, bool touch)
+static void set_state(struct gp_pool *p, uint32_t i, enum gp_slot_state state)
 {
-    void *m = mmap(NULL, p->opts.buffer_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (m == MAP_FAILED) return NULL;
-    if (touch) memset(m, 0, p->opts.buffer_bytes);
-    pthread_mutex_lock(&p->lock);
+    atomic_store_explicit(&gp_shared_slot(p->shared, i)->state, (uint32_t)state, memory_order_release);
+}
+
+static void push(struct gp_pool *p, struct queue *q, uint32_t i)
+{
+    q->at[(q->first + q->n++) % p->shared->opts.slots] = i;
+}
+
+static uint32_t pop(struct gp_pool *p, struct queue *q)
+{
+    uint32_t i = q->at[q->first];
+    q->first = (q->first + 1) % p->shared->opts.slots;
+    q->n--;
+    return i;
+}
+
+/* ---- making, all under the lock ---- */
+
+/* A zeroed slot is nobody's any more. What a burst has made too many of has its memory taken away. */
+static void put_back(struct gp_pool *p, uint32_t i)
+{
+    set_state(p, i, GP_SLOT_FREE);
+    if (p->nready < 2 * p->opts.ready) {
+        p->ready[p->nready++] = i;
+        return;
+    }
+    gp_shared_trim(p->shared, i);
+    p->bare[p->nbare++] = i;
+    p->buffers--;
+}
+
+/* What the launcher is done with, at most MOST of it. */
+static void take_back(struct gp_pool *p, size_t most)
+{
+    while (most-- && p->sent.n) {
+        const struct gp_slot *slot = gp_shared_slot(p->shared, p->sent.at[p->sent.first]);
+        if (atomic_load_explicit(&slot->state, memory_order_acquire) != GP_SLOT_DONE) return;
+        put_back(p, pop(p, &p->sent));
+    }
+}
+
+/* A slot without memory; false when there is none left. */
+static bool new_slot(struct gp_pool *p, uint32_t *i)
+{
+    if (p->nbare) *i = p->bare[--p->nbare];
+    else if (p->fresh < p->shared->opts.slots) *i = p->fresh++;
+    else return false;
     p->buffers++;
-    GP_VEC_RESERVE(&p->ready, p->buffers);
-    pthread_mutex_unlock(&p->lock);
+    return true;
+}
+
+/* More threads than there are slots: what such a buffer takes in will be lost, but CUPTI is not to be left without. */
+static uint8_t *make_stray(struct gp_pool *p)
+{
+    size_t n = gp_pool_buffer_bytes(p);
+    void *m = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (m == MAP_FAILED) return NULL;
+    p->strays++;
     return m;
 }
 
 uint8_t *gp_pool_take(struct gp_pool *p)
 {
+    uint32_t i;
     uint8_t *data = NULL;
     pthread_mutex_lock(&p->lock);
-    if (p->ready.n) data = p->ready.at[--p->ready.n];
+    if (!p->nready) take_back(p, 1);
+    bool any = p->nready > 0;
+    if (any) i = p->ready[--p->nready];
+    else any = new_slot(p, &i);
+    if (any) {
+        set_state(p, i, GP_SLOT_OUT);
+        data = gp_shared_buffer(p->shared, i);
+    } else {
+        data = make_stray(p);
+    }
     pthread_mutex_unlock(&p->lock);
-    return data ? data : make_buffer(p, false);
+    return data;
 }
 
-/* CUPTI may have begun records behind those that it calls valid. */
-enum { BEYOND_BYTES = 64 << 10 };
+static void free_stray(struct gp_pool *p, uint8_t *data)
+{
+    munmap(data, gp_pool_buffer_bytes(p));
+    pthread_mutex_lock(&p->lock);
+    p->strays--;
+    pthread_mutex_unlock(&p->lock);
+}
 
 void gp_pool_give(struct gp_pool *p, uint8_t *data, size_t valid)
 {
-    if (valid)
-        memset(data, 0,
-               valid + BEYOND_BYTES < p->opts.buffer_bytes ? valid + BEYOND_BYTES : p->opts.buffer_bytes);
+    size_t i;
+    if (!gp_shared_find(p->shared, data, &i)) {
+        free_stray(p, data);
+        return;
+    }
+    if (valid) gp_shared_clear(p->shared, i, valid);
     pthread_mutex_lock(&p->lock);
-    bool keep = p->ready.n < 2 * p->opts.ready;
-    if (keep) p->ready.at[p->ready.n++] = data;
-    else p->buffers--;
+    put_back(p, (uint32_t)i);
     pthread_mutex_unlock(&p->lock);
-    if (!keep) munmap(data, p->opts.buffer_bytes); /* grown in a burst that is over */
 }
 
-size_t gp_pool_fill(struct gp_pool *p, uint8_t *data, size_t valid)
+bool gp_pool_fill(struct gp_pool *p, uint8_t *data, size_t valid)
 {
+    size_t i;
+    bool ours = gp_shared_find(p->shared, data, &i), kept = false;
     pthread_mutex_lock(&p->lock);
-    size_t waiting = 0;
-    if (p->waiting < p->opts.max_waiting) {
-        p->queue[(p->first + p->waiting) % (p->opts.max_waiting + 1)] = (struct filled){data, valid};
-        waiting = ++p->waiting;
+    if (ours && p->filled.n + p->sent.n >= p->opts.max_waiting) take_back(p, p->sent.n);
+    if (ours && p->filled.n + p->sent.n < p->opts.max_waiting) {
+        struct gp_slot *slot = gp_shared_slot(p->shared, i);
+        slot->valid = (uint32_t)valid;
+        slot->seq = ++p->seq;
+        set_state(p, (uint32_t)i, GP_SLOT_RETURNED);
+        push(p, &p->filled, (uint32_t)i);
+        kept = true;
     }
     pthread_mutex_unlock(&p->lock);
-    if (waiting) return waiting;
+    if (kept) return true;
     uint64_t lost = p->opts.count ? p->opts.count(data, valid) : 1;
     gp_pool_give(p, data, valid);
     pthread_mutex_lock(&p->lock);
     p->dropped += lost;
     pthread_mutex_unlock(&p->lock);
-    return 0;
+    return false;
 }
 
 bool gp_pool_next(struct gp_pool *p, uint8_t **data, size_t *valid)
 {
     pthread_mutex_lock(&p->lock);
-    bool any = p->waiting > 0;
+    bool any = p->filled.n > 0;
     if (any) {
-        *data = p->queue[p->first].data;
-        *valid = p->queue[p->first].valid;
-        p->first = (p->first + 1) % (p->opts.max_waiting + 1);
-        p->waiting--;
+        uint32_t i = p->filled.at[p->filled.first];
+        *data = gp_shared_buffer(p->shared, i);
+        *valid = gp_shared_slot(p->shared, i)->valid;
     }
     pthread_mutex_unlock(&p->lock);
     return any;
 }
 
+uint32_t gp_pool_deliver(struct gp_pool *p, uint64_t records)
+{
+    pthread_mutex_lock(&p->lock);
+    uint32_t i = pop(p, &p->filled);
+    struct gp_slot *slot = gp_shared_slot(p->shared, i);
+    slot->records = records;
+    slot->names = gp_shared_logged(p->shared);
+    push(p, &p->sent, i);
+    set_state(p, i, GP_SLOT_FILLED);
+    pthread_mutex_unlock(&p->lock);
+    return i;
+}
+
 bool gp_pool_prepare(struct gp_pool *p, size_t more)
 {
     for (;;) {
+        uint32_t i;
         pthread_mutex_lock(&p->lock);
-        bool enough = p->ready.n >= p->opts.ready;
+        take_back(p, p->sent.n);
+        bool enough = p->nready >= p->opts.ready, any = !enough && more && new_slot(p, &i);
         pthread_mutex_unlock(&p->lock);
-        if (enough || !more--) return !enough;
-        uint8_t *data = make_buffer(p, true);
-        if (!data) return false;
-        gp_pool_give(p, data, 0);
+        if (!any) return !enough && !more;
+        more--;
+        memset(gp_shared_buffer(p->shared, i), 0, gp_pool_buffer_bytes(p));
+        pthread_mutex_lock(&p->lock);
+        put_back(p, i);
+        pthread_mutex_unlock(&p->lock);
     }
+}
+
+void gp_pool_abandon(struct gp_pool *p)
+{
+    struct queue *both[] = {&p->filled, &p->sent};
+    pthread_mutex_lock(&p->lock);
+    for (size_t k = 0; k < 2; k++)
+        while (both[k]->n) {
+            uint32_t i = pop(p, both[k]);
+            gp_shared_trim(p->shared, i);
+            set_state(p, i, GP_SLOT_FREE);
+            p->bare[p->nbare++] = i;
+            p->buffers--;
+        }
+    pthread_mutex_unlock(&p->lock);
 }
 
 uint64_t gp_pool_dropped(struct gp_pool *p)
@@ -131,7 +241,7 @@ uint64_t gp_pool_dropped(struct gp_pool *p)
 size_t gp_pool_buffers(struct gp_pool *p)
 {
     pthread_mutex_lock(&p->lock);
-    size_t n = p->buffers;
+    size_t n = p->buffers + p->strays;
     pthread_mutex_unlock(&p->lock);
     return n;
 }
@@ -139,12 +249,10 @@ size_t gp_pool_buffers(struct gp_pool *p)
 void gp_pool_free(struct gp_pool *p)
 {
     if (!p) return;
-    uint8_t *data;
-    size_t valid;
-    while (gp_pool_next(p, &data, &valid)) gp_pool_give(p, data, 0);
-    for (size_t i = 0; i < p->ready.n; i++) munmap(p->ready.at[i], p->opts.buffer_bytes);
-    GP_VEC_FREE(&p->ready);
-    free(p->queue);
     pthread_mutex_destroy(&p->lock);
+    free(p->filled.at);
+    free(p->sent.at);
+    free(p->ready);
+    free(p->bare);
     free(p);
 }

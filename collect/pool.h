@@ -1,11 +1,11 @@
-/* pool.h -- the activity buffers of one process: a free list that the launch path pops from without
- * allocating, and a queue of filled buffers that the flush thread takes from. Buffers are zeroed and their
- * pages touched before they are handed out. Memory is bounded: when too many filled buffers wait, the newest
- * is dropped and counted. Thread safe.
+/* pool.h -- the activity buffers of one process, which are slots of the memory that it shares with the launcher: a list of
+ * zeroed ones that the launch path pops from without allocating, a queue of filled ones that the flush thread looks
+ * through and delivers to the launcher, which gives them back zeroed. Memory is bounded: when too many filled buffers
+ * wait, the newest is dropped and counted. Thread safe.
  *
- *     uint8_t *p = gp_pool_take(pool);                 // launch path
- *     gp_pool_fill(pool, p, valid);                    // completion callback
- *     while (gp_pool_next(pool, &p, &valid)) { read(p, valid); gp_pool_give(pool, p, valid); }
+ *     uint8_t *p = gp_pool_take(pool);                    // launch path
+ *     gp_pool_fill(pool, p, valid);                       // completion callback
+ *     while (gp_pool_next(pool, &p, &valid)) { look(p, valid); send(gp_pool_deliver(pool, records)); }  // flush thread
  */
 #ifndef GP_COLLECT_POOL_H
 #define GP_COLLECT_POOL_H
@@ -13,13 +13,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "collect/shared.h"
 
 struct gp_pool;
 
 struct gp_pool_opts {
-    size_t buffer_bytes;
-    size_t ready;       /* so many buffers are kept ready by gp_pool_prepare() */
-    size_t max_waiting; /* so many filled ones may wait */
+    struct gp_shared *shared; /* stays the caller's; all of its slots are the pool's */
+    size_t ready;             /* so many buffers are kept ready by gp_pool_prepare() */
+    size_t max_waiting;       /* so many filled ones may wait, here or for the launcher */
     /* Counts the records in a buffer that is dropped. */
     uint64_t (*count)(uint8_t *data, size_t valid);
 };
@@ -28,16 +29,20 @@ struct gp_pool *gp_pool_new(const struct gp_pool_opts *opts);
 size_t gp_pool_buffer_bytes(const struct gp_pool *p);
 /* A zeroed buffer, 4096-byte aligned; NULL when the system has no memory. O(1) while there are ready ones. */
 uint8_t *gp_pool_take(struct gp_pool *p);
-/* Queue a buffer whose first VALID bytes are filled. Returns how many buffers wait, 0 when it was dropped. */
-size_t gp_pool_fill(struct gp_pool *p, uint8_t *data, size_t valid);
-/* The oldest filled buffer; false when none waits. */
+/* Queue a buffer whose first VALID bytes are filled. False when it was dropped. */
+bool gp_pool_fill(struct gp_pool *p, uint8_t *data, size_t valid);
+/* The oldest filled buffer, which stays where it is; false when none waits. */
 bool gp_pool_next(struct gp_pool *p, uint8_t **data, size_t *valid);
-/* Zero the first VALID bytes (and some more; none when VALID is 0) and put the buffer back. */
+/* It is the launcher's now, and holds so many records. Returns the number of its slot. */
+uint32_t gp_pool_deliver(struct gp_pool *p, uint64_t records);
+/* Zero the first VALID bytes (and some more; none when VALID is 0) and put a buffer back that was taken. */
 void gp_pool_give(struct gp_pool *p, uint8_t *data, size_t valid);
-/* Make up to MORE buffers, touching their pages; call it from a thread that may wait. True while too few are
- * ready. */
+/* Take back what the launcher is done with, and make up to MORE buffers, touching their pages; call it from a thread that
+ * may wait. True while too few are ready. */
 bool gp_pool_prepare(struct gp_pool *p, size_t more);
-/* Records dropped so far, and the number of buffers that exist. */
+/* Nobody reads what waits any more: give its memory back. The launcher is gone by now. */
+void gp_pool_abandon(struct gp_pool *p);
+/* Records dropped so far, and the number of buffers that take up memory. */
 uint64_t gp_pool_dropped(struct gp_pool *p);
 size_t gp_pool_buffers(struct gp_pool *p);
 /* No buffer may be in use any more. */

@@ -24,12 +24,12 @@ struct gp_recorder {
     size_t max_bytes, bytes;
     uint64_t crowded_out;
     struct kept *head, **tail;
-    gp_hub_block *out;
+    gp_session_block *out;
     void *ctx;
     GP_VEC(struct producer) producers;
 };
 
-struct gp_recorder *gp_recorder_new(int64_t last_ns, size_t max_bytes, gp_hub_block *out, void *ctx)
+struct gp_recorder *gp_recorder_new(int64_t last_ns, size_t max_bytes, gp_session_block *out, void *ctx)
 {
     struct gp_recorder *r = gp_zalloc(sizeof *r);
     r->last_ns = last_ns;

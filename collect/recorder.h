@@ -12,12 +12,12 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "collect/hub.h"
+#include "collect/session.h"
 
 struct gp_recorder;
 
 /* Keep what arrived in the last LAST_NS, and MAX_BYTES of it at most. OUT takes each block that goes on. */
-struct gp_recorder *gp_recorder_new(int64_t last_ns, size_t max_bytes, gp_hub_block *out, void *ctx);
+struct gp_recorder *gp_recorder_new(int64_t last_ns, size_t max_bytes, gp_session_block *out, void *ctx);
 /* A whole block of N bytes arrived at NOW_NS, which never goes back. */
 void gp_recorder_put(struct gp_recorder *r, const void *block, size_t n, int64_t now_ns);
 /* Everything that is kept goes on, oldest first, and is forgotten here. */

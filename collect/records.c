@@ -67,6 +67,26 @@ bool gp_record_points(const void *rec, struct gp_record_pointer *p)
     return p->address;
 }
 
+int64_t gp_record_thread(const void *rec)
+{
+    enum { OBJECT_THREAD = 2 };
+    switch (get_u32(rec, 0)) {
+    case GP_ACTIVITY_RUNTIME:
+    case GP_ACTIVITY_DRIVER:
+        return AT(u32, rec, CALL_threadId);
+    case GP_ACTIVITY_OVERHEAD: /* behind the id of its process */
+        return AT(u32, rec, OVERHEAD_objectKind) == OBJECT_THREAD ? get_u32(rec, GP_AT_OVERHEAD_objectId + 4)
+                                                                  : 0;
+    default:
+        return 0;
+    }
+}
+
+static void note_time(struct gp_records *r, int64_t end_ns)
+{
+    if (end_ns > r->latest_ns) r->latest_ns = end_ns;
+}
+
 /* ---- API calls ---- */
 
 size_t gp_call_name_length(const char *name)
@@ -148,6 +168,7 @@ static void add_call(struct gp_records *r, const void *rec, bool driver)
         gp_records_lose(r, "API calls", "no usable time", 1);
         return;
     }
+    note_time(r, c.end_ns);
     GP_VEC_PUSH(&r->calls, c);
 }
 
@@ -212,6 +233,7 @@ static void hold_work(struct gp_records *r, struct gp_held_work *w, const struct
     }
     w->config = gp_trace_config(&r->trace, c);
     w->tick = r->tick;
+    note_time(r, w->end_ns);
     GP_VEC_PUSH(&r->work, *w);
     if (c->kind == GP_KERNEL) r->stats.kernels++;
     else if (c->kind == GP_MEMCPY) r->stats.copies++;
@@ -439,12 +461,11 @@ static const char *overhead_name(uint32_t kind)
 
 static void add_overhead(struct gp_records *r, const void *rec)
 {
-    enum { OBJECT_THREAD = 2 };
     int64_t start = (int64_t)AT(u64, rec, OVERHEAD_start), end = (int64_t)AT(u64, rec, OVERHEAD_end);
     uint32_t kind = AT(u32, rec, OVERHEAD_overheadKind);
     if (start <= 0 || end < start) return;
-    int64_t tid = r->opts.pid;
-    if (AT(u32, rec, OVERHEAD_objectKind) == OBJECT_THREAD) tid = get_u32(rec, GP_AT_OVERHEAD_objectId + 4);
+    int64_t tid = gp_record_thread(rec);
+    if (!tid) tid = r->opts.pid;
     gp_sid name = gp_intern_cstr(&r->trace.strings, overhead_name(kind));
     gp_events_add(&r->trace.events[GP_OVERHEAD], start, end - start, gp_records_thread(r, tid), name);
 }

@@ -65,6 +65,8 @@ struct gp_record_pointer {
 /* False when REC, which starts with its kind, points at nothing. Every kind of record that holds a pointer that matters to
  * us is known here and nowhere else. */
 bool gp_record_points(const void *rec, struct gp_record_pointer *p);
+/* The thread that REC is about, 0: about none. */
+int64_t gp_record_thread(const void *rec);
 
 /* Producer numbers are 0 throughout: readers add that of the blocks the rows come in. */
 struct gp_records_opts {
@@ -120,8 +122,9 @@ struct gp_records {
     struct gp_trace trace;
     struct gp_records_opts opts;
     struct gp_wire_stats stats;
-    uint64_t unknown; /* records of other kinds */
-    uint32_t process; /* ours, in trace.processes */
+    uint64_t unknown;  /* records of other kinds */
+    int64_t latest_ns; /* the end of the latest event that was taken in */
+    uint32_t process;  /* ours, in trace.processes */
     uint32_t tick;
     int64_t tick_ns;
     GP_VEC(struct gp_held_call) calls;

@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cupti.h>
+#include "collect/records.h"
 
 /* ---- the records as the headers have them must be where records.c reads them ---- */
 
@@ -80,11 +82,12 @@ static struct {
     CUpti_SubscriberHandle subscriber;
     uint32_t version;
     struct gp_pool *pool;
+    struct gp_shared *shared;
     enum gp_api_level api;
     bool memory;
     uint8_t hooks[2][MAX_CBID]; /* enum hook; runtime, driver */
     bool wanted[2][MAX_CBID];   /* calls that are recorded one by one */
-    _Atomic bool stopped;
+    _Atomic bool stopped, forked;
 } cupti;
 
 /* Calls at which we have something to do. */
@@ -204,9 +207,17 @@ static bool load_symbols(void *lib, const char *path)
 
 /* ---- callbacks ---- */
 
+/* A fork child cannot use CUDA, but CUPTI may want to record how it fails. Nobody reads that. */
+static uint8_t *private_buffer(void)
+{
+    void *m = mmap(NULL, gp_pool_buffer_bytes(cupti.pool), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return m == MAP_FAILED ? NULL : m;
+}
+
 static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
-    *buffer = gp_pool_take(cupti.pool);
+    *buffer = atomic_load(&cupti.forked) ? private_buffer() : gp_pool_take(cupti.pool);
     *size = *buffer ? gp_pool_buffer_bytes(cupti.pool) : 0;
     *max_records = 0;
 }
@@ -216,7 +227,7 @@ static void CUPTIAPI buffer_completed(CUcontext ctx, uint32_t stream, uint8_t *b
 {
     (void)ctx;
     (void)stream;
-    if (!buffer) return;
+    if (!buffer || atomic_load(&cupti.forked)) return;
     if (!valid || atomic_load(&cupti.stopped)) {
         gp_pool_give(cupti.pool, buffer, valid ? size : 0);
         return;
@@ -360,16 +371,24 @@ static enum hook find_hook(bool driver, const char *name)
     return driver && gp_call_classify(name) == GP_CALL_LAUNCH ? HOOK_LAUNCH : HOOK_NONE;
 }
 
+static const char *call_name(bool driver, uint32_t cbid)
+{
+    const char *name = NULL;
+    return cupti.cuptiGetCallbackName(domain_of(driver), cbid, &name) == CUPTI_SUCCESS ? name : NULL;
+}
+
 /* Go through the calls that this CUPTI knows, by name, so that those of later versions are found as well. */
 static void find_calls(bool driver)
 {
     unsigned gap = 0;
     for (uint32_t cbid = 1; cbid < MAX_CBID && gap < MAX_GAP; cbid++) {
-        const char *name = gp_tracer_call_name(driver, cbid);
+        const char *name = call_name(driver, cbid);
         gap = name ? 0 : gap + 1;
         if (!name) continue;
         cupti.hooks[driver][cbid] = (uint8_t)find_hook(driver, name);
         cupti.wanted[driver][cbid] = gp_call_wanted(gp_call_classify(name), cupti.api, cupti.memory);
+        if (cupti.wanted[driver][cbid])
+            gp_shared_log(cupti.shared, driver ? GP_NAME_DRIVER : GP_NAME_RUNTIME, cbid, name);
         if (cupti.hooks[driver][cbid] != HOOK_NONE && cupti.hooks[driver][cbid] != HOOK_LAUNCH)
             cupti.cuptiEnableCallback(1, cupti.subscriber, domain_of(driver), cbid);
     }
@@ -436,6 +455,34 @@ bool gp_tracer_record(bool on)
     return true;
 }
 
+/* What this build's headers know of the sizes of records, for buffers that are read before CUPTI has gone through any: in
+ * the versions that have the same structs. */
+static void tell_sizes(void)
+{
+#if CUPTI_API_VERSION >= 130000
+    static const struct {
+        uint32_t kind;
+        size_t bytes;
+    } sizes[] = {
+        {CUPTI_ACTIVITY_KIND_MEMCPY, sizeof(STRUCT_MEMCPY)},
+        {CUPTI_ACTIVITY_KIND_MEMSET, sizeof(STRUCT_MEMSET)},
+        {CUPTI_ACTIVITY_KIND_DRIVER, sizeof(STRUCT_CALL)},
+        {CUPTI_ACTIVITY_KIND_RUNTIME, sizeof(STRUCT_CALL)},
+        {CUPTI_ACTIVITY_KIND_DEVICE, sizeof(STRUCT_DEVICE)},
+        {CUPTI_ACTIVITY_KIND_CONTEXT, sizeof(STRUCT_CONTEXT)},
+        {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(STRUCT_KERNEL)},
+        {CUPTI_ACTIVITY_KIND_OVERHEAD, sizeof(STRUCT_OVERHEAD)},
+        {CUPTI_ACTIVITY_KIND_MEMCPY2, sizeof(STRUCT_PEER)},
+        {CUPTI_ACTIVITY_KIND_STREAM, sizeof(CUpti_ActivityStream)},
+        {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, sizeof(STRUCT_SYNC)},
+        {CUPTI_ACTIVITY_KIND_MEMORY2, sizeof(STRUCT_MEMORY)},
+    };
+    if (cupti.version / 100 != CUPTI_API_VERSION / 100) return;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        gp_shared_learn(cupti.shared, sizes[i].kind, sizes[i].bytes);
+#endif
+}
+
 static bool get_ready(void)
 {
     static const CUpti_CallbackId events[] = {
@@ -455,6 +502,8 @@ static bool get_ready(void)
     if (cupti.cuptiActivityRegisterTimestampCallback)
         rc = cupti.cuptiActivityRegisterTimestampCallback(timestamp);
     if (rc != CUPTI_SUCCESS) gp_say("CUPTI keeps its own clock: %s (%d)", result_text(rc), (int)rc);
+    else gp_shared_set_earliest(cupti.shared, gp_now_ns());
+    tell_sizes();
     rc = cupti.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
     if (rc != CUPTI_SUCCESS) {
         gp_say("cannot register buffers: %s (%d): this process runs untraced", result_text(rc), (int)rc);
@@ -474,6 +523,7 @@ static bool get_ready(void)
 bool gp_tracer_start(const struct gp_tracer_opts *opts)
 {
     cupti.pool = opts->pool;
+    cupti.shared = opts->shared;
     cupti.api = opts->api;
     cupti.memory = opts->memory;
     if (!open_cupti()) return false;
@@ -523,14 +573,6 @@ uint64_t gp_tracer_dropped(void)
     return cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &n) == CUPTI_SUCCESS ? n : 0;
 }
 
-const char *gp_tracer_call_name(bool driver, uint32_t cbid)
-{
-    const char *name = NULL;
-    CUptiResult rc = cupti.cuptiGetCallbackName(
-        driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API, cbid, &name);
-    return rc == CUPTI_SUCCESS ? name : NULL;
-}
-
 void gp_tracer_mute(void)
 {
     atomic_store(&cupti.stopped, true);
@@ -544,4 +586,9 @@ void gp_tracer_stop(void)
     switch_calls(false, false);
     switch_calls(true, false);
     gp_debug("tracing stopped");
+}
+
+void gp_tracer_forked(void)
+{
+    atomic_store(&cupti.forked, true);
 }

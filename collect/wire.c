@@ -61,15 +61,42 @@ int gp_wire_connect(const char *name)
     return -1;
 }
 
+/* Room for one descriptor beside the bytes. */
+union passage {
+    struct cmsghdr align;
+    char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+static void attach_fd(struct msghdr *msg, union passage *control, int fd)
+{
+    memset(control, 0, sizeof *control);
+    msg->msg_control = control->bytes;
+    msg->msg_controllen = sizeof control->bytes;
+    struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(c), &fd, sizeof fd);
+}
+
 int gp_wire_send(int fd, enum gp_wire_type type, const void *data, size_t n)
+{
+    return gp_wire_send_fd(fd, type, data, n, -1);
+}
+
+int gp_wire_send_fd(int fd, enum gp_wire_type type, const void *data, size_t n, int passed)
 {
     struct gp_wire_head head = {(uint32_t)type, (uint32_t)n};
     struct iovec iov[2] = {{&head, sizeof head}, {(void *)(uintptr_t)data, n}};
     struct msghdr msg = {.msg_iov = iov, .msg_iovlen = n ? 2 : 1};
+    union passage control;
+    if (passed >= 0) attach_fd(&msg, &control, passed);
     while (msg.msg_iovlen) {
         ssize_t done = sendmsg(fd, &msg, MSG_NOSIGNAL);
         if (done < 0 && errno == EINTR) continue;
         if (done < 0) return -1;
+        msg.msg_control = NULL; /* it went with the first bytes */
+        msg.msg_controllen = 0;
         while (msg.msg_iovlen && (size_t)done >= msg.msg_iov->iov_len) {
             done -= (ssize_t)msg.msg_iov->iov_len;
             msg.msg_iov++;
@@ -83,16 +110,35 @@ int gp_wire_send(int fd, enum gp_wire_type type, const void *data, size_t n)
     return 0;
 }
 
-static int receive_bytes(int fd, void *to, size_t n, int timeout_ms)
+/* The descriptor that came with MSG, or -1. */
+static int attached_fd(struct msghdr *msg)
+{
+    int fd = -1;
+    struct cmsghdr *c = msg->msg_controllen ? CMSG_FIRSTHDR(msg) : NULL;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof fd))
+        memcpy(&fd, CMSG_DATA(c), sizeof fd);
+    return fd;
+}
+
+/* PASSED, when it is not NULL, is set when a descriptor comes with them. */
+static int receive_bytes(int fd, void *to, size_t n, int timeout_ms, int *passed)
 {
     for (size_t got = 0; got < n;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         int ready = poll(&p, 1, timeout_ms);
         if (ready < 0 && errno == EINTR) continue;
         if (ready <= 0) return -1;
-        ssize_t k = recv(fd, (char *)to + got, n - got, 0);
+        union passage control;
+        struct iovec iov = {(char *)to + got, n - got};
+        struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+        if (passed && *passed < 0) {
+            msg.msg_control = control.bytes;
+            msg.msg_controllen = sizeof control.bytes;
+        }
+        ssize_t k = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
         if (k < 0 && errno == EINTR) continue;
         if (k <= 0) return -1;
+        if (passed && *passed < 0) *passed = attached_fd(&msg);
         got += (size_t)k;
     }
     return 0;
@@ -104,10 +150,25 @@ bool gp_wire_readable(int fd)
     return poll(&p, 1, 0) > 0;
 }
 
-int gp_wire_receive(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms)
+static int receive(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms, int *passed)
 {
     struct gp_wire_head head;
-    if (receive_bytes(fd, &head, sizeof head, timeout_ms)) return -1;
+    if (receive_bytes(fd, &head, sizeof head, timeout_ms, passed)) return -1;
     if (head.type != (uint32_t)type || head.len != n) return -1;
-    return receive_bytes(fd, to, n, timeout_ms);
+    return receive_bytes(fd, to, n, timeout_ms, passed);
+}
+
+int gp_wire_receive(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms)
+{
+    return receive(fd, type, to, n, timeout_ms, NULL);
+}
+
+int gp_wire_receive_fd(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms, int *passed)
+{
+    *passed = -1;
+    int rc = receive(fd, type, to, n, timeout_ms, passed);
+    if (!rc && *passed >= 0) return 0;
+    if (*passed >= 0) close(*passed);
+    *passed = -1;
+    return -1;
 }

@@ -1,8 +1,9 @@
 /* wire.h -- what a traced process and the launcher say to each other over a Unix stream socket: frames of a
  * small head and a payload, in the byte order of the machine that both run on. The process says HELLO, is
- * answered by WELCOME (its producer number and the options), then sends BLOCKs of the binary trace and, after
- * each flush, cumulative STATS; BYE says that it ended in order. The launcher may send RECORD at any time; its
- * closing its end means "stop tracing". Knows nothing about CUPTI.
+ * answered by WELCOME (its producer number and the options) with the memory that both share (shared.h), then tells at
+ * each flush (TICK) which of its slots it has FILLED, sends what is not in there, and ends the flush with WRITE; BYE says
+ * that it ended in order. The launcher may send RECORD at any time; its closing its end means "stop tracing". Knows
+ * nothing about CUPTI.
  *
  *     int fd = gp_wire_connect(getenv(GP_ENV_SOCKET));
  *     gp_wire_send(fd, GP_WIRE_HELLO, &hello, sizeof hello);
@@ -23,13 +24,18 @@
 #define GP_ENV_INJECT   "GPUPROF_INJECT"   /* path of the injected library */
 #define GP_ENV_LIBCUPTI "GPUPROF_LIBCUPTI" /* path of the libcupti to use */
 
-enum { GP_WIRE_VERSION = 2 };
+enum { GP_WIRE_VERSION = 3, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
 
 enum gp_wire_type {
     GP_WIRE_HELLO = 1,
     GP_WIRE_WELCOME,
-    GP_WIRE_BLOCK,
-    GP_WIRE_STATS,
+    GP_WIRE_FACT,
+    GP_WIRE_TICK,
+    GP_WIRE_FILLED,
+    GP_WIRE_WINDOW,
+    GP_WIRE_NOTES,
+    GP_WIRE_LOSS,
+    GP_WIRE_WRITE,
     GP_WIRE_BYE,
     GP_WIRE_RECORD
 };
@@ -55,9 +61,53 @@ struct gp_wire_welcome {
     uint32_t buffer_bytes; /* size of one activity buffer */
     int64_t flush_ns;      /* how often to flush */
     uint32_t memory;       /* record allocations */
-    uint32_t reserved;
+    uint32_t slots;        /* of the shared memory */
     struct gp_gate_opts gate;
-    char kernel[GP_FILTER_NAME]; /* see gp_filter_name() */
+};
+
+/* Something that is so for the whole process. */
+struct gp_wire_fact {
+    char key[32]; /* in the trace's metadata */
+    int64_t value;
+};
+
+/* A flush begins. */
+struct gp_wire_tick {
+    int64_t now_ns;      /* CLOCK_MONOTONIC of the process, as its records have it */
+    int64_t realtime_ns; /* CLOCK_REALTIME at that moment, 0: not looked at */
+};
+
+/* A buffer is the launcher's now. */
+struct gp_wire_filled {
+    uint32_t slot, reserved;
+};
+
+/* When the process is being recorded. One is sent when it begins, with the end INT64_MAX, and again when it ends; before
+ * the notes of ranges in it. */
+struct gp_wire_window {
+    uint64_t index;
+    int64_t start_ns, end_ns;
+};
+
+/* NOTES is any number of these, each followed by N bytes: the note with its text and args as in a ring (ring.h), the
+ * pointers in it zero, and then the domain, NUL-terminated, and padding to a multiple of 8. */
+struct gp_wire_note {
+    int64_t tid;
+    uint32_t n, domain_at; /* DOMAIN_AT: where it is in those N bytes */
+};
+
+struct gp_wire_loss {
+    uint64_t count;
+    char what[32], why[48];
+};
+
+/* A flush ends: all that was handed over can be written. */
+struct gp_wire_write {
+    int64_t cpu_ns; /* of the collector's thread in the process, until now */
+};
+
+struct gp_wire_bye {
+    int64_t end_ns; /* ranges that are still open end there */
 };
 
 /* From the launcher, whenever it likes: record from now on, or no longer. */
@@ -67,12 +117,13 @@ struct gp_wire_record {
 
 /* What a process has done since it connected. */
 struct gp_wire_stats {
+    uint64_t salvaged; /* records that it had not handed over when it ended */
     uint64_t kernels, copies, sets, calls, ranges, allocations;
     uint64_t dropped;    /* records that CUPTI or we had to drop */
     uint64_t bad_time;   /* GPU records without a usable time */
     uint64_t inversions; /* kernels that seem to start before their launch */
     int64_t worst_inversion_ns;
-    int64_t cpu_ns; /* of the collector's own thread */
+    int64_t cpu_ns; /* of the collector's own thread in it */
 };
 
 /* A listening socket, non-blocking and close-on-exec, at the abstract address NAME ("@..."). -1 with ERR
@@ -82,9 +133,14 @@ int gp_wire_listen(const char *name, struct gp_err *err) GP_MUST_CHECK;
 int gp_wire_connect(const char *name) GP_MUST_CHECK;
 /* Send one frame, whole; blocks. -1 when the other side is gone. Never raises SIGPIPE. */
 int gp_wire_send(int fd, enum gp_wire_type type, const void *data, size_t n) GP_MUST_CHECK;
+/* The same with a descriptor, which stays open here. */
+int gp_wire_send_fd(int fd, enum gp_wire_type type, const void *data, size_t n, int passed) GP_MUST_CHECK;
 /* Is there anything to receive, or the other side gone? Does not wait. */
 bool gp_wire_readable(int fd);
 /* Receive one frame of exactly this type and size within TIMEOUT_MS. -1 when that does not come. */
 int gp_wire_receive(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms) GP_MUST_CHECK;
+/* The same with a descriptor, which is the caller's to close. */
+int gp_wire_receive_fd(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms,
+                       int *passed) GP_MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-// The launcher's end: frames from processes that behave, break off or make no sense; buffers and the sink behind it.
+// The launcher's end: frames from processes that behave, break off or make no sense; the sink behind it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,11 +11,9 @@
 #include <cmocka.h>
 
 #include "collect/hub.h"
-#include "collect/pool.h"
 #include "collect/sink.h"
 #include "formats/base/buf.h"
 #include "formats/gpt.h"
-#include "formats/gpt_write.h"
 
 struct fixture {
     char name[64];
@@ -23,6 +21,7 @@ struct fixture {
     struct gp_hub *hub;
     struct gp_buf got;
     unsigned blocks;
+    bool full;
 };
 
 static void on_block(void *ctx, const void *block, size_t n)
@@ -32,16 +31,33 @@ static void on_block(void *ctx, const void *block, size_t n)
     f->blocks++;
 }
 
+static bool is_full(void *ctx)
+{
+    return ((const struct fixture *)ctx)->full;
+}
+
+static bool odd_ranks(void *ctx, const struct gp_hub_process *process)
+{
+    (void)ctx;
+    return process->rank % 2 != 0;
+}
+
 static void begin(struct fixture *f)
 {
     static int serial;
     struct gp_err err = {0};
-    struct gp_wire_welcome w = {.api = GP_API_LEVEL_SYNC, .buffer_bytes = 4096, .flush_ns = 5};
+    struct gp_hub_opts o = {
+        .welcome = {.api = GP_API_LEVEL_SYNC, .buffer_bytes = 65536, .flush_ns = 5},
+        .on_block = on_block,
+        .on_joined = odd_ranks,
+        .is_full = is_full,
+        .ctx = f,
+    };
     memset(f, 0, sizeof *f);
     snprintf(f->name, sizeof f->name, "@gpuprof-test-%ld-%d", (long)getpid(), serial++);
     f->listen_fd = gp_wire_listen(f->name, &err);
     assert_true(f->listen_fd >= 0);
-    f->hub = gp_hub_new(f->listen_fd, &w, on_block, f);
+    f->hub = gp_hub_new(f->listen_fd, &o);
 }
 
 static void end(struct fixture *f)
@@ -56,7 +72,7 @@ static void serve(struct fixture *f)
     struct pollfd fds[16];
     for (int i = 0; i < 6; i++) {
         size_t n = gp_hub_poll_fds(f->hub, fds, true);
-        if (poll(fds, (nfds_t)n, 20) > 0) gp_hub_serve(f->hub, fds, n);
+        if (poll(fds, (nfds_t)n, 20) >= 0) gp_hub_serve(f->hub, fds, n);
     }
 }
 
@@ -67,24 +83,27 @@ static int join(struct fixture *f, struct gp_wire_welcome *w)
     assert_true(fd >= 0);
     assert_int_equal(gp_wire_send(fd, GP_WIRE_HELLO, &hello, sizeof hello), 0);
     serve(f);
-    assert_int_equal(gp_wire_receive(fd, GP_WIRE_WELCOME, w, sizeof *w, 1000), 0);
+    int memory;
+    assert_int_equal(gp_wire_receive_fd(fd, GP_WIRE_WELCOME, w, sizeof *w, 1000, &memory), 0);
+    close(memory);
     return fd;
 }
 
-/* One block as the writer makes them, sent as producer 0. */
-static int send_block(void *ctx, const void *data, size_t n)
+/* A whole flush that holds nothing but a time and a loss, which makes blocks. */
+static void send_flush(int fd)
 {
-    return gp_wire_send(*(int *)ctx, GP_WIRE_BLOCK, data, n);
+    struct gp_wire_tick t = {1000, 2000};
+    struct gp_wire_loss l = {3, "things", "for a test"};
+    struct gp_wire_write w = {77};
+    assert_int_equal(gp_wire_send(fd, GP_WIRE_TICK, &t, sizeof t), 0);
+    assert_int_equal(gp_wire_send(fd, GP_WIRE_LOSS, &l, sizeof l), 0);
+    assert_int_equal(gp_wire_send(fd, GP_WIRE_WRITE, &w, sizeof w), 0);
 }
 
-static void send_trace(int fd)
+static void send_bye(int fd)
 {
-    struct gp_trace t;
-    gp_trace_init(&t, GP_NEED_ALL);
-    struct gp_gpt_writer *w = gp_gpt_writer_new(NULL, send_block, &fd);
-    gp_gpt_flush(w, &t);
-    gp_gpt_writer_free(w);
-    gp_trace_release(&t);
+    struct gp_wire_bye b = {5000};
+    assert_int_equal(gp_wire_send(fd, GP_WIRE_BYE, &b, sizeof b), 0);
 }
 
 static void processes_are_numbered_and_their_blocks_marked(void **state)
@@ -97,7 +116,7 @@ static void processes_are_numbered_and_their_blocks_marked(void **state)
     assert_int_equal(a.producer, 1);
     assert_int_equal(b.producer, 2);
     assert_int_equal(a.flush_ns, 5);
-    send_trace(fb);
+    send_flush(fb);
     serve(&f);
     assert_true(f.blocks > 0);
     struct gp_gpt_block_header h;
@@ -110,9 +129,13 @@ static void processes_are_numbered_and_their_blocks_marked(void **state)
     assert_int_equal(gp_hub_totals(f.hub).live, 0);
     assert_int_equal(gp_hub_totals(f.hub).cut, 2);
     size_t from = 0;
-    assert_int_equal(gp_hub_next_cut(f.hub, &from), 1); /* what join() says that it is */
-    assert_int_equal(gp_hub_next_cut(f.hub, &from), 1);
-    assert_int_equal(gp_hub_next_cut(f.hub, &from), -1);
+    struct gp_hub_cut cut;
+    for (int i = 0; i < 2; i++) {
+        assert_true(gp_hub_next_cut(f.hub, &from, &cut));
+        assert_int_equal(cut.pid, 1); /* what join() says that it is */
+        assert_int_equal(cut.salvaged, 0);
+    }
+    assert_false(gp_hub_next_cut(f.hub, &from, &cut));
     end(&f);
 }
 
@@ -121,29 +144,44 @@ static void a_process_that_says_bye_is_not_cut_and_its_sums_count(void **state)
     (void)state;
     struct fixture f;
     struct gp_wire_welcome w;
-    struct gp_wire_stats s = {.kernels = 10, .dropped = 3, .worst_inversion_ns = 7};
     begin(&f);
     int fd = join(&f, &w);
-    assert_int_equal(gp_wire_send(fd, GP_WIRE_STATS, &s, sizeof s), 0);
-    s.kernels = 12; /* sums are cumulative: the last one counts */
-    assert_int_equal(gp_wire_send(fd, GP_WIRE_STATS, &s, sizeof s), 0);
-    assert_int_equal(gp_wire_send(fd, GP_WIRE_BYE, NULL, 0), 0);
+    send_flush(fd);
+    send_bye(fd);
     close(fd);
     serve(&f);
     struct gp_hub_totals t = gp_hub_totals(f.hub);
-    assert_int_equal(t.stats.kernels, 12);
     assert_int_equal(t.stats.dropped, 3);
+    assert_int_equal(t.stats.cpu_ns, 77);
     assert_int_equal(t.processes, 1);
     assert_int_equal(t.cut, 0);
     size_t from = 0;
-    assert_int_equal(gp_hub_next_cut(f.hub, &from), -1);
+    struct gp_hub_cut cut;
+    assert_false(gp_hub_next_cut(f.hub, &from, &cut));
     end(&f);
 }
 
-static bool odd_ranks(void *ctx, const struct gp_hub_process *process)
+/* While what comes out is not wanted, frames wait; those that are here already as well as later ones. */
+static void nothing_is_taken_while_the_outputs_are_full(void **state)
 {
-    (void)ctx;
-    return process->rank % 2 == 1;
+    (void)state;
+    struct fixture f;
+    struct gp_wire_welcome w;
+    begin(&f);
+    int fd = join(&f, &w);
+    f.full = true;
+    send_flush(fd);
+    send_bye(fd);
+    serve(&f);
+    assert_int_equal(f.blocks, 0);
+    f.full = false;
+    serve(&f);
+    assert_true(f.blocks > 0);
+    close(fd);
+    serve(&f);
+    assert_int_equal(gp_hub_totals(f.hub).stats.dropped, 3);
+    assert_int_equal(gp_hub_totals(f.hub).cut, 0);
+    end(&f);
 }
 
 static void a_process_that_is_not_wanted_is_turned_away(void **state)
@@ -153,7 +191,6 @@ static void a_process_that_is_not_wanted_is_turned_away(void **state)
     struct gp_wire_welcome w;
     struct gp_wire_hello even = {GP_WIRE_VERSION, 1, 4, 0}, odd = {GP_WIRE_VERSION, 1, 5, 0};
     begin(&f);
-    gp_hub_on_joined(f.hub, odd_ranks);
     int fa = gp_wire_connect(f.name), fb = gp_wire_connect(f.name);
     assert_int_equal(gp_wire_send(fa, GP_WIRE_HELLO, &even, sizeof even), 0);
     assert_int_equal(gp_wire_send(fb, GP_WIRE_HELLO, &odd, sizeof odd), 0);
@@ -173,18 +210,18 @@ static void half_a_frame_is_dropped_the_whole_ones_stay(void **state)
     (void)state;
     struct fixture f;
     struct gp_wire_welcome w;
-    struct gp_wire_head half = {GP_WIRE_BLOCK, 1000};
+    struct gp_wire_head half = {GP_WIRE_NOTES, 1000};
     begin(&f);
     int fd = join(&f, &w);
-    send_trace(fd);
+    send_flush(fd);
     serve(&f);
-    unsigned before = f.blocks;
+    assert_true(f.blocks > 0);
     assert_int_equal(send(fd, &half, sizeof half, 0), sizeof half);
     assert_int_equal(send(fd, "half", 4, 0), 4);
     close(fd);
     serve(&f);
-    assert_int_equal(f.blocks, before);
     assert_int_equal(gp_hub_totals(f.hub).cut, 1);
+    assert_int_equal(gp_hub_totals(f.hub).stats.dropped, 3);
     end(&f);
 }
 
@@ -192,7 +229,7 @@ static void nonsense_is_turned_away(void **state)
 {
     (void)state;
     static const struct gp_wire_head heads[] = {
-        {99, 0}, {GP_WIRE_BLOCK, 0}, {GP_WIRE_HELLO, 0xffffffffu}, {0, 0}};
+        {99, 0}, {GP_WIRE_WRITE, 0}, {GP_WIRE_HELLO, 0xffffffffu}, {0, 0}};
     struct fixture f;
     begin(&f);
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
@@ -228,42 +265,6 @@ static void a_stopped_hub_closes_and_lets_nobody_in(void **state)
     end(&f);
 }
 
-static uint64_t count_bytes(uint8_t *data, size_t valid)
-{
-    return data[0] + valid;
-}
-
-static void the_pool_hands_out_zeroed_buffers_and_bounds_what_waits(void **state)
-{
-    (void)state;
-    struct gp_pool_opts o = {.buffer_bytes = 1 << 18, .ready = 2, .max_waiting = 2, .count = count_bytes};
-    struct gp_pool *p = gp_pool_new(&o);
-    assert_true(gp_pool_prepare(p, 1));
-    assert_false(gp_pool_prepare(p, 5));
-    assert_int_equal(gp_pool_buffers(p), 2);
-    uint8_t *b[3];
-    for (int i = 0; i < 3; i++) {
-        b[i] = gp_pool_take(p); /* the third one is made on the spot */
-        memset(b[i], 1, 1000);
-    }
-    assert_int_equal(gp_pool_buffers(p), 3);
-    assert_int_equal(gp_pool_fill(p, b[0], 1000), 1);
-    assert_int_equal(gp_pool_fill(p, b[1], 1000), 2);
-    assert_int_equal(gp_pool_fill(p, b[2], 1000), 0); /* dropped, and counted by the callback: 1 + 1000 */
-    assert_int_equal(gp_pool_dropped(p), 1001);
-    uint8_t *data;
-    size_t valid;
-    assert_true(gp_pool_next(p, &data, &valid));
-    assert_ptr_equal(data, b[0]);
-    assert_int_equal(valid, 1000);
-    gp_pool_give(p, data, valid);
-    assert_int_equal(gp_pool_take(p)[999], 0);
-    assert_true(gp_pool_next(p, &data, &valid));
-    assert_ptr_equal(data, b[1]);
-    assert_false(gp_pool_next(p, &data, &valid));
-    gp_pool_free(p);
-}
-
 static void the_sink_writes_beside_and_renames(void **state)
 {
     (void)state;
@@ -297,11 +298,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_are_numbered_and_their_blocks_marked),
         cmocka_unit_test(a_process_that_says_bye_is_not_cut_and_its_sums_count),
+        cmocka_unit_test(nothing_is_taken_while_the_outputs_are_full),
         cmocka_unit_test(a_process_that_is_not_wanted_is_turned_away),
         cmocka_unit_test(half_a_frame_is_dropped_the_whole_ones_stay),
         cmocka_unit_test(nonsense_is_turned_away),
         cmocka_unit_test(a_stopped_hub_closes_and_lets_nobody_in),
-        cmocka_unit_test(the_pool_hands_out_zeroed_buffers_and_bounds_what_waits),
         cmocka_unit_test(the_sink_writes_beside_and_renames),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,412 @@
+#include "collect/session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "collect/notes.h"
+#include "collect/ranges.h"
+#include "collect/records.h"
+#include "collect/salvage.h"
+#include "collect/shared.h"
+#include "formats/gpt_write.h"
+
+enum {
+    BUFFERS_PER_WRITE = 16, /* rows are written after so many buffers, which bounds the memory for rows */
+    MAX_NAMES = 1 << 22     /* kinds of names that a process can make us remember */
+};
+/* Clocks of the GPU and the host agree to less than that; so long after the end nothing can have happened. */
+static const int64_t SLACK_NS = 10000000;
+
+struct gp_session {
+    struct gp_session_opts opts;
+    struct gp_shared_opts shape;
+    struct gp_shared shared;
+    int fd;
+    bool begun; /* it has sent something: the rest is there */
+    struct gp_strings texts;
+    struct gp_map names[GP_NAME_DRIVER + 1]; /* key -> text, by kind */
+    struct gp_records records;
+    struct gp_notes notes;
+    struct gp_ranges ranges;
+    struct gp_gate windows; /* its windows alone */
+    struct gp_gpt_writer *writer;
+    unsigned buffers;             /* read since rows were written */
+    struct gp_wire_stats nothing; /* when it has not begun */
+};
+
+/* ---- names ---- */
+
+static const char *find_name(const struct gp_session *s, enum gp_name_kind kind, uint64_t key)
+{
+    const uint32_t *sid = gp_map_get(&s->names[kind], key);
+    return sid ? gp_string(&s->texts, *sid) : NULL;
+}
+
+static const char *text_at(void *ctx, uint64_t address)
+{
+    return find_name(ctx, GP_NAME_TEXT, address);
+}
+
+static const char *call_name(void *ctx, bool driver, uint32_t cbid)
+{
+    return find_name(ctx, driver ? GP_NAME_DRIVER : GP_NAME_RUNTIME, cbid);
+}
+
+/* A thread whose name we were not told most likely had the one that threads have by default: the process's. */
+static void thread_name(void *ctx, int64_t tid, char *name, size_t size)
+{
+    const struct gp_session *s = ctx;
+    const char *text = find_name(s, GP_NAME_THREAD, (uint64_t)tid);
+    if (!text) text = find_name(s, GP_NAME_THREAD, (uint64_t)s->opts.pid);
+    size_t n = text ? strnlen(text, size - 1) : 0;
+    if (n) memcpy(name, text, n);
+    name[n] = 0;
+}
+
+static bool read_name(struct gp_session *s, uint64_t until)
+{
+    struct gp_name name;
+    if (!gp_shared_read_log(&s->shared, until, &name)) return false;
+    if (name.kind <= GP_NAME_DRIVER && s->names[name.kind].n < MAX_NAMES)
+        *gp_map_put(&s->names[name.kind], name.key, 0) = gp_intern(&s->texts, name.text, name.n);
+    return true;
+}
+
+/* Up to UNTIL and no further: later names may stand for other things at the same place. */
+static void read_log(struct gp_session *s, uint64_t until)
+{
+    while (read_name(s, until)) continue;
+}
+
+/* ---- writing ---- */
+
+static int send_block(void *ctx, const void *data, size_t n)
+{
+    struct gp_session *s = ctx;
+    s->opts.on_block(s->opts.ctx, data, n);
+    return 0;
+}
+
+static void write_rows(struct gp_session *s, bool all)
+{
+    gp_records_commit(&s->records, all);
+    gp_gpt_flush(s->writer, &s->records.trace); /* our sink never says stop */
+    gp_trace_clear_events(&s->records.trace);
+    s->buffers = 0;
+}
+
+static bool clip(void *ctx, int64_t *start_ns, int64_t *end_ns)
+{
+    const struct gp_session *s = ctx;
+    return gp_gate_clip(&s->windows, start_ns, end_ns);
+}
+
+/* The first that it says: by now its own name is in the log. */
+static void begin(struct gp_session *s)
+{
+    if (s->begun) return;
+    s->begun = true;
+    while (!find_name(s, GP_NAME_THREAD, (uint64_t)s->opts.pid) && read_name(s, UINT64_MAX)) continue;
+    struct gp_records_opts r = {.pid = s->opts.pid,
+                                .rank = s->opts.rank,
+                                .api = (enum gp_api_level)s->opts.api,
+                                .memory = s->opts.memory,
+                                .kernel = s->opts.kernel,
+                                .text = text_at,
+                                .call_name = call_name,
+                                .thread_name = thread_name,
+                                .ctx = s};
+    struct gp_gpt_write_opts w = {.producer = s->opts.producer};
+    gp_records_init(&s->records, &r);
+    s->records.trace.rank = s->opts.rank;
+    s->ranges.records = &s->records;
+    s->ranges.clip = clip;
+    s->ranges.ctx = s;
+    s->writer = gp_gpt_writer_new(&w, send_block, s);
+}
+
+/* ---- buffers ---- */
+
+static size_t record_bytes(void *ctx, uint32_t kind)
+{
+    const struct gp_session *s = ctx;
+    return gp_shared_record_bytes(&s->shared, kind);
+}
+
+static void take_record(void *ctx, const void *record)
+{
+    struct gp_session *s = ctx;
+    gp_records_add(&s->records, record);
+}
+
+static size_t valid_bytes(const struct gp_session *s, const struct gp_slot *slot)
+{
+    return slot->valid < s->opts.buffer_bytes ? slot->valid : s->opts.buffer_bytes;
+}
+
+/* Read a slot that the process has filled, and give it back. */
+static uint64_t read_slot(struct gp_session *s, size_t i)
+{
+    struct gp_slot *slot = gp_shared_slot(&s->shared, i);
+    struct gp_salvage reader = {.bytes = record_bytes, .take = take_record, .ctx = s};
+    size_t valid = valid_bytes(s, slot);
+    read_log(s, slot->names);
+    gp_salvage_returned(&reader, gp_shared_buffer(&s->shared, i), valid, slot->records);
+    gp_shared_clear(&s->shared, i, valid);
+    atomic_store_explicit(&slot->state, GP_SLOT_DONE, memory_order_release);
+    if (++s->buffers >= BUFFERS_PER_WRITE) write_rows(s, false);
+    return reader.taken;
+}
+
+static uint32_t slot_state(const struct gp_session *s, size_t i)
+{
+    return atomic_load_explicit(&gp_shared_slot(&s->shared, i)->state, memory_order_acquire);
+}
+
+static bool take_filled(struct gp_session *s, const struct gp_wire_filled *f)
+{
+    if (f->slot >= s->shape.slots || slot_state(s, f->slot) != GP_SLOT_FILLED) return false;
+    read_slot(s, f->slot);
+    return true;
+}
+
+/* ---- when it ends ---- */
+
+struct left {
+    uint64_t seq;
+    uint32_t slot, state;
+};
+
+static int by_seq(const void *a, const void *b)
+{
+    const struct left *x = a, *y = b;
+    if (x->seq != y->seq) return x->seq < y->seq ? -1 : 1;
+    return x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+/* Slots that are not the process's own, those with CUPTI behind the others, in the order in which they were filled. */
+static size_t find_left(const struct gp_session *s, struct left *left)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < s->shape.slots; i++) {
+        uint32_t state = slot_state(s, i);
+        if (state != GP_SLOT_OUT && state != GP_SLOT_RETURNED && state != GP_SLOT_FILLED) continue;
+        uint64_t seq = state == GP_SLOT_OUT ? UINT64_MAX : gp_shared_slot(&s->shared, i)->seq;
+        left[n++] = (struct left){seq, i, state};
+    }
+    qsort(left, n, sizeof *left, by_seq);
+    return n;
+}
+
+/* What it was writing when it ended. */
+static void salvage_slot(struct gp_session *s, struct gp_salvage *from, const struct left *left)
+{
+    struct gp_slot *slot = gp_shared_slot(&s->shared, left->slot);
+    size_t n = left->state == GP_SLOT_RETURNED ? valid_bytes(s, slot) : s->opts.buffer_bytes;
+    gp_salvage_buffer(from, gp_shared_buffer(&s->shared, left->slot), n);
+    atomic_store_explicit(&slot->state, GP_SLOT_DONE,
+                          memory_order_release); /* so that nothing is taken twice */
+    if (++s->buffers >= BUFFERS_PER_WRITE) write_rows(s, false);
+}
+
+static void salvage(struct gp_session *s, bool all, int64_t now_ns)
+{
+    struct gp_salvage from = {
+        .bytes = record_bytes, .take = take_record, .ctx = s, .pid = (uint32_t)s->opts.pid};
+    int64_t earliest_ns = gp_shared_earliest(&s->shared);
+    if (earliest_ns > SLACK_NS) { /* in a time namespace its clock is not ours, but runs as fast */
+        from.earliest_ns = earliest_ns - SLACK_NS;
+        from.latest_ns = earliest_ns + (now_ns - s->opts.now_ns) + SLACK_NS;
+    }
+    struct left *left = gp_alloc(s->shape.slots * sizeof *left);
+    size_t n = find_left(s, left);
+    uint64_t handed_over = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (left[i].state == GP_SLOT_FILLED) {
+            handed_over += read_slot(s, left[i].slot);
+        } else if (all) {
+            read_log(s, UINT64_MAX);
+            salvage_slot(s, &from, &left[i]);
+        }
+    }
+    free(left);
+    s->records.stats.salvaged += handed_over + from.taken;
+    gp_records_lose(&s->records, "GPU events", "had not ended when the process did", from.unfinished);
+    gp_records_lose(&s->records, "records", "torn when the process ended", from.refused);
+    s->records.stats.dropped += from.unfinished + from.refused;
+}
+
+void gp_session_end(struct gp_session *s, enum gp_session_end how, int64_t now_ns)
+{
+    if (how == GP_END_BYE || !s->shared.map) return;
+    if (!s->begun && !gp_shared_logged(&s->shared)) return; /* it never got so far */
+    begin(s);
+    salvage(s, how == GP_END_CUT, now_ns);
+    gp_ranges_close(&s->ranges, s->records.latest_ns);
+    write_rows(s, true);
+}
+
+/* ---- frames ---- */
+
+static bool take_fact(struct gp_session *s, struct gp_wire_fact *f)
+{
+    char json[24];
+    int n = snprintf(json, sizeof json, "%" PRId64, f->value);
+    f->key[sizeof f->key - 1] = 0;
+    gp_trace_set_meta(&s->records.trace, f->key, json, (size_t)n);
+    return true;
+}
+
+static bool take_tick(struct gp_session *s, const struct gp_wire_tick *t)
+{
+    gp_records_tick(&s->records, t->now_ns);
+    struct gp_clock c = {t->now_ns, t->realtime_ns, 0};
+    if (t->realtime_ns) GP_VEC_PUSH(&s->records.trace.clocks, c);
+    return true;
+}
+
+static void mark(struct gp_session *s, const char *name, int64_t ns)
+{
+    struct gp_trace *t = &s->records.trace;
+    gp_events_add(&t->events[GP_MARK], ns, 0, gp_records_thread(&s->records, s->opts.pid),
+                  gp_intern_cstr(&t->strings, name));
+}
+
+static bool take_window(struct gp_session *s, const struct gp_wire_window *w)
+{
+    struct gp_gate *g = &s->windows;
+    if (w->index > g->windows.n || w->index + 1 < g->windows.n) return false;
+    if (w->index == g->windows.n) {
+        GP_VEC_PUSH(&g->windows, (struct gp_window){w->start_ns, INT64_MAX});
+        if (w->start_ns != INT64_MIN) mark(s, "recording starts", w->start_ns);
+    }
+    struct gp_window *last = &g->windows.at[w->index];
+    if (last->end_ns != INT64_MAX || w->start_ns != last->start_ns) return false;
+    last->end_ns = w->end_ns;
+    if (w->end_ns != INT64_MAX) mark(s, "recording stops", w->end_ns);
+    return true;
+}
+
+static bool take_notes(struct gp_session *s, const void *data, size_t n)
+{
+    const struct gp_note *note;
+    int64_t tid;
+    gp_notes_set(&s->notes, data, n);
+    while ((note = gp_notes_next(&s->notes, &tid))) {
+        gp_ranges_note(&s->ranges, tid, note);
+        if (note->time_ns > s->records.latest_ns) s->records.latest_ns = note->time_ns;
+    }
+    return !s->notes.bad;
+}
+
+static bool take_loss(struct gp_session *s, struct gp_wire_loss *l)
+{
+    l->what[sizeof l->what - 1] = l->why[sizeof l->why - 1] = 0;
+    gp_records_lose(&s->records, l->what, l->why, l->count);
+    s->records.stats.dropped += l->count;
+    return true;
+}
+
+static bool take_bye(struct gp_session *s, const struct gp_wire_bye *b)
+{
+    gp_ranges_close(&s->ranges, b->end_ns);
+    write_rows(s, true);
+    gp_gpt_end(s->writer, &s->records.trace);
+    return true;
+}
+
+/* The payload, which may lie anywhere, as the struct that it must be. */
+#define FRAME(type, fn)                                                                                      \
+    do {                                                                                                     \
+        struct type frame_;                                                                                  \
+        if (n != sizeof frame_) return false;                                                                \
+        memcpy(&frame_, payload, sizeof frame_);                                                             \
+        return fn(s, &frame_);                                                                               \
+    } while (0)
+
+static bool take_write(struct gp_session *s, const struct gp_wire_write *w)
+{
+    s->records.stats.cpu_ns = w->cpu_ns;
+    gp_ranges_settle(&s->ranges); /* the process has gone through the notes of all its threads */
+    write_rows(s, false);
+    return true;
+}
+
+bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, size_t n)
+{
+    if (!n && type == GP_WIRE_BYE) return true; /* it has never begun */
+    begin(s);
+    read_log(s, s->shared.log_read); /* tells the process what has been read */
+    switch (type) {
+    case GP_WIRE_FACT:
+        FRAME(gp_wire_fact, take_fact);
+    case GP_WIRE_TICK:
+        FRAME(gp_wire_tick, take_tick);
+    case GP_WIRE_FILLED:
+        FRAME(gp_wire_filled, take_filled);
+    case GP_WIRE_WINDOW:
+        FRAME(gp_wire_window, take_window);
+    case GP_WIRE_NOTES:
+        return take_notes(s, payload, n);
+    case GP_WIRE_LOSS:
+        FRAME(gp_wire_loss, take_loss);
+    case GP_WIRE_WRITE:
+        FRAME(gp_wire_write, take_write);
+    case GP_WIRE_BYE:
+        FRAME(gp_wire_bye, take_bye);
+    default:
+        return false;
+    }
+}
+
+/* ---- life ---- */
+
+struct gp_session *gp_session_new(const struct gp_session_opts *opts, struct gp_err *err)
+{
+    struct gp_session *s = gp_zalloc(sizeof *s);
+    s->opts = *opts;
+    s->shape = gp_shared_size(opts->buffer_bytes);
+    s->fd = gp_shared_make(&s->shape, err);
+    if (s->fd >= 0 && gp_shared_map(&s->shared, s->fd, &s->shape)) return s;
+    if (s->fd >= 0) {
+        close(s->fd);
+        gp_fail(err, GP_E_IO, -1, "shared memory: no room");
+    }
+    free(s);
+    return NULL;
+}
+
+int gp_session_fd(const struct gp_session *s)
+{
+    return s->fd;
+}
+
+void gp_session_sent(struct gp_session *s)
+{
+    close(s->fd);
+    s->fd = -1;
+}
+
+const struct gp_wire_stats *gp_session_stats(const struct gp_session *s)
+{
+    return s->begun ? &s->records.stats : &s->nothing;
+}
+
+void gp_session_free(struct gp_session *s)
+{
+    if (!s) return;
+    if (s->fd >= 0) close(s->fd);
+    gp_shared_unmap(&s->shared);
+    if (s->begun) {
+        gp_gpt_writer_free(s->writer);
+        gp_ranges_release(&s->ranges);
+        gp_records_release(&s->records);
+    }
+    gp_notes_release(&s->notes);
+    GP_VEC_FREE(&s->windows.windows);
+    gp_strings_release(&s->texts);
+    for (size_t i = 0; i < sizeof s->names / sizeof *s->names; i++) gp_map_release(&s->names[i]);
+    free(s);
+}
