@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/nth.h"
 #include "analyze/waits.h"
 #include "formats/base/mem.h"
 
@@ -21,18 +22,10 @@ struct numbers {
     size_t n, cap;
 };
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* Sorts V. DFLT where it is empty. */
+/* V gets another order. DFLT where it is empty. */
 static int64_t median(struct numbers *v, int64_t dflt)
 {
-    if (!v->n) return dflt;
-    qsort(v->at, v->n, sizeof *v->at, by_value);
-    return v->at[v->n / 2];
+    return v->n ? gp_nth(v->at, v->n, v->n / 2) : dflt;
 }
 
 struct build {
@@ -430,6 +423,7 @@ static void build(struct build *b)
     find_delays(b);
     number_steps(p, b->api);
     p->recorded_ns = recorded(b);
+    gp_replay_keep_room(&p->replay);
 }
 
 static uint32_t *fill_none(size_t n)

@@ -12,10 +12,11 @@ struct run {
     struct gp_replay_item *items;
     struct gp_replay_call *calls;
     uint8_t *item_edits, *call_edits;
-    int64_t *end_ns, *start_ns; /* by item */
-    int64_t *free_ns;           /* by stream */
-    const uint32_t *device;     /* by stream; NULL: there is one */
-    int64_t *over_ns;           /* by device: when all that was launched so far is over */
+    int64_t *end_ns;        /* by item */
+    int64_t *free_ns;       /* by stream */
+    const uint32_t *device; /* by stream; NULL: there is one */
+    int64_t *over_ns;       /* by device: when all that was launched so far is over */
+    struct gp_replay_marks *marks;
 };
 
 static void set(int64_t *value, uint8_t *edits, uint8_t bit, int64_t ns)
@@ -59,19 +60,28 @@ static int64_t *over_on_device(const struct run *run, uint32_t stream)
     return &run->over_ns[run->device ? run->device[stream] : 0];
 }
 
+static void mark(const struct run *run, uint32_t i, int64_t start_ns)
+{
+    if (!run->marks) return;
+    if (i == run->marks->from) run->marks->from_ns = start_ns;
+    if (i == run->marks->to) run->marks->to_ns = start_ns;
+}
+
 static void run_item(struct run *run, uint32_t i, int64_t ready_ns)
 {
     const struct gp_replay_item *item = &run->items[i];
     int64_t *free_ns = &run->free_ns[item->stream];
     if (run->item_edits[i] & GONE) {
-        run->start_ns[i] = run->end_ns[i] = *free_ns;
+        run->end_ns[i] = *free_ns;
+        mark(run, i, *free_ns);
         return;
     }
     int64_t start = ready_ns;
     if (!(run->item_edits[i] & ASIDE)) start = later(start, *free_ns ? *free_ns + item->gap_ns : 0);
     if (item->after != GP_REPLAY_NONE) start = later(start, run->end_ns[item->after]);
-    run->start_ns[i] = start + item->delay_ns;
-    run->end_ns[i] = run->start_ns[i] + item->dur_ns;
+    start += item->delay_ns;
+    mark(run, i, start);
+    run->end_ns[i] = start + item->dur_ns;
     if (!(run->item_edits[i] & ASIDE)) *free_ns = run->end_ns[i];
     int64_t *over_ns = over_on_device(run, item->stream);
     *over_ns = later(*over_ns, run->end_ns[i]);
@@ -101,44 +111,82 @@ static int64_t run_all(struct run *run, const struct gp_replay *r)
     return later(host + r->tail_ns, end);
 }
 
-static void *copy(const void *from, size_t n, size_t size)
+/* ---- memory ---- */
+
+/* One block for all that a run writes. */
+struct gp_replay_room {
+    char *at;
+    size_t size;
+};
+
+/* The next N bytes of a block, of which USED are taken: a multiple of 8, as anything here wants at most. */
+static void *take(char *block, size_t *used, size_t n)
 {
-    void *to = gp_alloc((n + 1) * size);
-    if (n) memcpy(to, from, n * size);
-    return to;
+    void *at = block ? block + *used : NULL;
+    *used += (n + 7) / 8 * 8;
+    return at;
+}
+
+/* Deal out BLOCK, or only count what it has to hold when it is NULL. */
+static size_t deal_out(struct run *run, const struct gp_replay *r, char *block)
+{
+    size_t used = 0;
+    run->items = take(block, &used, r->items.n * sizeof *run->items);
+    run->calls = take(block, &used, r->calls.n * sizeof *run->calls);
+    run->end_ns = take(block, &used, r->items.n * sizeof *run->end_ns);
+    run->free_ns = take(block, &used, r->free_ns.n * sizeof *run->free_ns);
+    run->over_ns = take(block, &used, (r->free_ns.n + 1) * sizeof *run->over_ns);
+    run->item_edits = take(block, &used, r->items.n);
+    run->call_edits = take(block, &used, r->calls.n);
+    return used;
+}
+
+static void copy(void *to, const void *from, size_t n)
+{
+    if (n) memcpy(to, from, n);
+}
+
+static void fill(struct run *run, const struct gp_replay *r)
+{
+    copy(run->items, r->items.at, r->items.n * sizeof *run->items);
+    copy(run->calls, r->calls.at, r->calls.n * sizeof *run->calls);
+    copy(run->free_ns, r->free_ns.at, r->free_ns.n * sizeof *run->free_ns);
+    memset(run->end_ns, 0, r->items.n * sizeof *run->end_ns);
+    memset(run->over_ns, 0, (r->free_ns.n + 1) * sizeof *run->over_ns);
+    memset(run->item_edits, 0, r->items.n);
+    memset(run->call_edits, 0, r->calls.n);
+    run->device = r->device.n ? r->device.at : NULL;
 }
 
 int64_t gp_replay_run(const struct gp_replay *r, const struct gp_edit *edits, size_t n,
                       struct gp_replay_marks *marks)
 {
-    struct run run = {.items = copy(r->items.at, r->items.n, sizeof *r->items.at),
-                      .calls = copy(r->calls.at, r->calls.n, sizeof *r->calls.at),
-                      .item_edits = gp_zalloc(r->items.n + 1),
-                      .call_edits = gp_zalloc(r->calls.n + 1),
-                      .end_ns = gp_zalloc((r->items.n + 1) * sizeof *run.end_ns),
-                      .start_ns = gp_zalloc((r->items.n + 1) * sizeof *run.start_ns),
-                      .free_ns = copy(r->free_ns.at, r->free_ns.n, sizeof *r->free_ns.at),
-                      .device = r->device.n ? r->device.at : NULL,
-                      .over_ns = gp_zalloc((r->free_ns.n + 1) * sizeof *run.over_ns)};
+    struct gp_replay_room own = {NULL, 0}, *room = r->room ? r->room : &own;
+    struct run run = {.marks = marks};
+    size_t size = deal_out(&run, r, NULL);
+    if (size > room->size) {
+        free(room->at);
+        room->at = gp_alloc(size);
+        room->size = size;
+    }
+    deal_out(&run, r, room->at);
+    fill(&run, r);
     for (size_t i = 0; i < n; i++) apply(&run, &edits[i]);
     int64_t length = run_all(&run, r);
-    if (marks) {
-        marks->from_ns = run.start_ns[marks->from];
-        marks->to_ns = run.start_ns[marks->to];
-    }
-    free(run.items);
-    free(run.calls);
-    free(run.item_edits);
-    free(run.call_edits);
-    free(run.end_ns);
-    free(run.start_ns);
-    free(run.free_ns);
-    free(run.over_ns);
+    free(own.at);
     return length;
+}
+
+void gp_replay_keep_room(struct gp_replay *r)
+{
+    if (!r->room) r->room = gp_zalloc(sizeof *r->room);
 }
 
 void gp_replay_release(struct gp_replay *r)
 {
+    if (r->room) free(r->room->at);
+    free(r->room);
+    r->room = NULL;
     GP_VEC_FREE(&r->items);
     GP_VEC_FREE(&r->calls);
     GP_VEC_FREE(&r->free_ns);

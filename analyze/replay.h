@@ -46,9 +46,10 @@ struct gp_replay {
     GP_VEC(int64_t)
     free_ns; /* by stream: when what ran before is over, on the clock that begins at 0; most: 0 */
     GP_VEC(uint32_t) device; /* by stream, no larger than the number of streams; empty: there is one device */
-    int64_t tail_ns;         /* host work after the last call */
-    int64_t launch_ns;       /* from the begin of a call to the start of its item on an idle GPU */
-    int64_t wake_ns;         /* from the end of an item to the end of the call that waits for it */
+    struct gp_replay_room *room; /* NULL, or memory that runs use one after the other */
+    int64_t tail_ns;             /* host work after the last call */
+    int64_t launch_ns;           /* from the begin of a call to the start of its item on an idle GPU */
+    int64_t wake_ns;             /* from the end of an item to the end of the call that waits for it */
 };
 
 enum gp_edit_kind {
@@ -80,6 +81,8 @@ struct gp_replay_marks {
  * range. O(items + calls + edits), and as much memory. */
 int64_t gp_replay_run(const struct gp_replay *r, const struct gp_edit *edits, size_t n,
                       struct gp_replay_marks *marks);
+/* Keep the memory that a run needs for the next one, so that many runs of R are faster; only one at a time then. */
+void gp_replay_keep_room(struct gp_replay *r);
 void gp_replay_release(struct gp_replay *r);
 
 #endif

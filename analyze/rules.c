@@ -126,17 +126,42 @@ uint8_t *gp_rule_rows_beside(const struct gp_rule_ctx *c, enum gp_class class)
     return beside;
 }
 
+/* ---- names ---- */
+
+uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match)
+{
+    uint8_t *by_config = gp_zalloc(c->t->configs.n + 1);
+    for (size_t i = 0; i < c->t->configs.n; i++) {
+        gp_sid name = c->t->configs.at[i].name;
+        by_config[i] = match(gp_trace_str(c->t, name), gp_string_len(&c->t->strings, name));
+    }
+    return by_config;
+}
+
+/* A match that is asked once for each name. */
+struct asked {
+    const struct gp_rule_ctx *c;
+    gp_rule_match *match;
+    uint8_t *answers; /* by sid: 0 not asked yet */
+};
+
+static bool ask(struct asked *a, gp_sid name)
+{
+    enum { UNKNOWN, YES, NO };
+    uint8_t *answer = &a->answers[name];
+    if (*answer == UNKNOWN)
+        *answer = a->match(gp_trace_str(a->c->t, name), gp_string_len(&a->c->t->strings, name)) ? YES : NO;
+    return *answer == YES;
+}
+
 /* ---- the host ---- */
 
 static bool matched_outside(const struct gp_rule_ctx *c, uint32_t node, enum gp_table table,
-                            gp_rule_match *match)
+                            struct asked *asked)
 {
     for (node = c->v->hs.nodes[node].parent; node != GP_HOST_NONE; node = c->v->hs.nodes[node].parent) {
         const struct gp_host_event *e = &c->v->hs.nodes[node];
-        gp_sid name = c->t->events[e->table].name[e->row];
-        if (e->table == (uint32_t)table &&
-            match(gp_trace_str(c->t, name), gp_string_len(&c->t->strings, name)))
-            return true;
+        if (e->table == (uint32_t)table && ask(asked, c->t->events[e->table].name[e->row])) return true;
     }
     return false;
 }
@@ -174,16 +199,18 @@ int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_r
                           int64_t *by_call, int64_t *count)
 {
     const struct gp_events *e = &c->t->events[table];
+    struct asked asked = {c, match, gp_zalloc(c->t->strings.n + 1)};
     int64_t sum = 0, begin = c->p->begin_ns, end = c->p->steps.at[c->p->steps.n - 1].end_ns;
     for (size_t i = 0; i < e->n && e->start_ns[i] < end; i++) {
         if (e->start_ns[i] + e->dur_ns[i] <= begin || !c->launches_here[e->track[i]]) continue;
-        if (!match(gp_trace_str(c->t, e->name[i]), gp_string_len(&c->t->strings, e->name[i]))) continue;
+        if (!ask(&asked, e->name[i])) continue;
         uint32_t node = gp_host_node(&c->v->hs, table, i);
-        if (node != GP_HOST_NONE && matched_outside(c, node, table, match)) continue;
+        if (node != GP_HOST_NONE && matched_outside(c, node, table, &asked)) continue;
         int64_t time = deal_out(c, e->start_ns[i], e->start_ns[i] + e->dur_ns[i], by_call);
         if (count) *count += time > 0;
         sum += time;
     }
+    free(asked.answers);
     return sum;
 }
 

@@ -25,6 +25,7 @@ struct gp_rule_item {
     uint32_t op;       /* row of GP_OP: the innermost operator that launched it; UINT32_MAX */
     uint32_t position; /* in its step, in order of launches */
     bool backward;     /* launched by the autograd engine */
+    bool compiled;     /* a kernel of torch.compile, by its name */
 };
 
 /* What is known of a call of the plan. */
@@ -65,8 +66,10 @@ struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c);
  * O(rows of the device). */
 uint8_t *gp_rule_rows_beside(const struct gp_rule_ctx *c, enum gp_class class);
 
-/* Is what a host event is called what the rule looks for? */
+/* Is what an event is called what the rule looks for? */
 typedef bool gp_rule_match(const char *name, size_t n);
+/* By index into trace->configs: does the name as recorded match? The caller frees it. O(configs). */
+uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match);
 /* Host time on the launching threads inside events of TABLE whose names match, as far as it lies before a call of the
  * plan: added to BY_CALL, which has one for each call. Of matching events inside each other the outermost counts. *COUNT
  * grows by the events. Returns the sum. O(rows of the table). */

@@ -150,10 +150,7 @@ static void tell_chains(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t 
 static bool compiled_already(const struct gp_rule_ctx *c)
 {
     size_t n = 0;
-    for (uint32_t i = 0; i < c->p->items.n; i++) {
-        const char *name = gp_trace_str(c->t, gp_gpu_config(c->t, c->p->items.at[i].row)->name);
-        n += !strncmp(name, "triton_", 7);
-    }
+    for (uint32_t i = 0; i < c->p->items.n; i++) n += c->items[i].compiled;
     return n * 10 >= c->p->items.n;
 }
 

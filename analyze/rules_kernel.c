@@ -43,11 +43,9 @@ static double tf32_factor(const struct gp_device *d)
     return 0;
 }
 
-static bool is_plain_product(const struct gp_rule_ctx *c, uint32_t item)
+static bool is_plain_name(const char *name, size_t n)
 {
-    const char *name = name_of(c, item);
-    return c->items[item].kind == GP_FRAME_GEMM && gp_matrix_use_of(name, strlen(name)) == GP_MATRIX_NO &&
-           !strstr(name, "dgemm") && !strstr(name, "f64");
+    return gp_matrix_use_of(name, n) == GP_MATRIX_NO && !strstr(name, "dgemm") && !strstr(name, "f64");
 }
 
 static void ask_tensor_cores(struct gp_rule_ctx *c)
@@ -55,22 +53,28 @@ static void ask_tensor_cores(struct gp_rule_ctx *c)
     int64_t total = 0, count = 0;
     uint32_t longest = UINT32_MAX;
     double factor = tf32_factor(c->props);
+    if (factor < 1) return;
+    uint8_t *plain = gp_rule_match_configs(c, is_plain_name);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
-        if (!is_plain_product(c, i)) continue;
+        if (c->items[i].kind != GP_FRAME_GEMM || !plain[c->items[i].config]) continue;
         total += dur_of(c, i);
         count++;
         if (longest == UINT32_MAX || dur_of(c, i) > dur_of(c, longest)) longest = i;
     }
-    if (factor < 1 || gp_pct(total, c->busy_ns) < TENSOR_PCT) return;
+    if (gp_pct(total, c->busy_ns) < TENSOR_PCT) {
+        free(plain);
+        return;
+    }
     struct gp_suggestion *s = gp_rule_suggest(c);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
-        if (!is_plain_product(c, i)) continue;
+        if (c->items[i].kind != GP_FRAME_GEMM || !plain[c->items[i].config]) continue;
         double dur = (double)dur_of(c, i);
         GP_VEC_PUSH(&s->low,
                     ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur / (factor > 2 ? factor / 2 : 1))}));
         GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur / factor)}));
         GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
     }
+    free(plain);
     s->operation = gp_rule_item_label(c, longest);
     s->current_ns = gp_rule_per_step(c, total);
     s->resource_high_ns = less(s->current_ns, (int64_t)(100 / factor));
@@ -252,13 +256,31 @@ static bool in_optimizer(const struct gp_rule_ctx *c, uint32_t item)
     return false;
 }
 
-static bool is_optimizer_piece(const struct gp_rule_ctx *c, uint32_t item)
+static bool is_foreach(const char *name, size_t n)
 {
-    const char *name = name_of(c, item);
-    if (gp_class_of((enum gp_frame_kind)c->items[item].kind) != GP_CLASS_COMPUTE || is_fused_optimizer(name))
-        return false;
-    return strstr(name, "multi_tensor_apply") ||
-           (c->items[item].kind == GP_FRAME_ELEMENTWISE && in_optimizer(c, item));
+    (void)n;
+    return strstr(name, "multi_tensor_apply") && !is_fused_optimizer(name);
+}
+
+static bool is_fused(const char *name, size_t n)
+{
+    (void)n;
+    return is_fused_optimizer(name);
+}
+
+/* By item: is it a piece of an optimizer? */
+static uint8_t *optimizer_pieces(const struct gp_rule_ctx *c)
+{
+    uint8_t *foreach = gp_rule_match_configs(c, is_foreach), *fused = gp_rule_match_configs(c, is_fused),
+            *pieces = gp_zalloc(c->p->items.n + 1);
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        uint32_t kind = c->items[i].kind, config = c->items[i].config;
+        if (gp_class_of((enum gp_frame_kind)kind) != GP_CLASS_COMPUTE || fused[config]) continue;
+        pieces[i] = foreach[config] || (kind == GP_FRAME_ELEMENTWISE && in_optimizer(c, i));
+    }
+    free(foreach);
+    free(fused);
+    return pieces;
 }
 
 struct pieces {
@@ -266,13 +288,13 @@ struct pieces {
 };
 
 /* One kernel instead of many: 28 bytes a parameter are moved once (AdamW), where pieces move them about three times. */
-static struct pieces find_pieces(struct gp_rule_ctx *c, struct gp_suggestion *s)
+static struct pieces find_pieces(struct gp_rule_ctx *c, const uint8_t *pieces, struct gp_suggestion *s)
 {
     const struct gp_plan *p = c->p;
     struct pieces sum = {0};
     uint32_t step = UINT32_MAX;
     for (uint32_t i = 0; i < p->items.n; i++) {
-        if (!is_optimizer_piece(c, i)) continue;
+        if (!pieces[i]) continue;
         uint32_t call = p->items.at[i].call;
         bool first = p->items.at[i].step != step;
         step = p->items.at[i].step;
@@ -297,21 +319,17 @@ static struct pieces find_pieces(struct gp_rule_ctx *c, struct gp_suggestion *s)
     return sum;
 }
 
-static void ask_optimizer(struct gp_rule_ctx *c)
+static void tell_pieces(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct pieces *sum)
 {
-    struct pieces sum = find_pieces(c, NULL);
-    if (sum.count <= (int64_t)(OPTIMIZER_LEAST * c->n_steps)) return;
-    struct gp_suggestion *s = gp_rule_suggest(c);
-    find_pieces(c, s);
-    s->current_ns = gp_rule_per_step(c, sum.gpu_ns);
+    s->current_ns = gp_rule_per_step(c, sum->gpu_ns);
     s->resource_low_ns = s->current_ns - less(s->current_ns, 40);
     s->resource_high_ns = s->current_ns - less(s->current_ns, 75);
     s->description =
         gp_rule_text(c,
                      "The optimizer runs %lld kernels a step: %s on the GPU, and %s of the host between "
                      "them",
-                     (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns),
-                     gp_rule_ns(c, gp_rule_per_step(c, sum.host_ns)));
+                     (long long)gp_rule_per_step(c, sum->count), gp_rule_ns(c, s->current_ns),
+                     gp_rule_ns(c, gp_rule_per_step(c, sum->host_ns)));
     s->action = gp_rule_text(c, "fused=True (torch.optim.AdamW, Adam, SGD), or compile the optimizer's step");
     s->formula = gp_rule_text(
         c, "40 to 75%% of the kernels' time, as everything is read and written once instead of about "
@@ -319,8 +337,20 @@ static void ask_optimizer(struct gp_rule_ctx *c)
            "that before the first");
     s->assumes = gp_rule_text(c, "the optimizer has a fused form; its parameters are on one device");
     s->check = gp_rule_text(c, "record again and run trace-diff: the optimizer is one fused block");
-    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
-    gp_rule_evidence_ns(s, "host_between", gp_rule_per_step(c, sum.host_ns));
+    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum->count));
+    gp_rule_evidence_ns(s, "host_between", gp_rule_per_step(c, sum->host_ns));
+}
+
+static void ask_optimizer(struct gp_rule_ctx *c)
+{
+    uint8_t *pieces = optimizer_pieces(c);
+    struct pieces sum = find_pieces(c, pieces, NULL);
+    if (sum.count > (int64_t)(OPTIMIZER_LEAST * c->n_steps)) {
+        struct gp_suggestion *s = gp_rule_suggest(c);
+        find_pieces(c, pieces, s);
+        tell_pieces(c, s, &sum);
+    }
+    free(pieces);
 }
 
 const struct gp_rule gp_rule_optimizer = {

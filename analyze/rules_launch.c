@@ -20,22 +20,19 @@ enum {
 
 /* ---- chains of kernels that a compiler fuses ---- */
 
-static bool is_compiled(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return !strncmp(gp_trace_str(c->t, gp_gpu_config(c->t, c->p->items.at[item].row)->name), "triton_", 7);
-}
-
 /* Kernels of the optimizer take many tensors at once, and no compiled model has them. */
-static bool is_model_work(const struct gp_rule_ctx *c, uint32_t item)
+static bool is_optimizer_name(const char *name, size_t n)
 {
-    const char *name = gp_trace_str(c->t, gp_gpu_config(c->t, c->p->items.at[item].row)->name);
-    return !is_compiled(c, item) && !strstr(name, "multi_tensor_apply");
+    (void)n;
+    return strstr(name, "multi_tensor_apply") != NULL;
 }
 
-static bool is_fusible(const struct gp_rule_ctx *c, uint32_t item)
+/* OPTIMIZER: by config, is it one of those? */
+static bool is_fusible(const struct gp_rule_ctx *c, uint32_t item, const uint8_t *optimizer)
 {
     uint32_t kind = c->items[item].kind;
-    return (kind == GP_FRAME_ELEMENTWISE || kind == GP_FRAME_REDUCTION) && is_model_work(c, item);
+    return (kind == GP_FRAME_ELEMENTWISE || kind == GP_FRAME_REDUCTION) && !c->items[item].compiled &&
+           !optimizer[c->items[item].config];
 }
 
 /* Idle time of the stream just before an item that found the device idle. */
@@ -65,9 +62,10 @@ static struct chains edit_chains(struct gp_rule_ctx *c, struct gp_suggestion *s)
     const struct gp_plan *p = c->p;
     struct chains sum = {0};
     uint32_t previous = UINT32_MAX;
+    uint8_t *optimizer = gp_rule_match_configs(c, is_optimizer_name);
     for (uint32_t i = 0; i < p->items.n; i++) {
-        sum.compiled += is_compiled(c, i);
-        if (!is_fusible(c, i)) {
+        sum.compiled += c->items[i].compiled;
+        if (!is_fusible(c, i, optimizer)) {
             previous = UINT32_MAX;
             continue;
         }
@@ -89,6 +87,7 @@ static struct chains edit_chains(struct gp_rule_ctx *c, struct gp_suggestion *s)
         sum.members++;
         previous = i;
     }
+    free(optimizer);
     return sum;
 }
 

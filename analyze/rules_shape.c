@@ -272,8 +272,17 @@ static struct contention find_contention(const struct gp_rule_ctx *c, struct gp_
     return sum;
 }
 
+static bool communicates(const struct gp_rule_ctx *c)
+{
+    const struct gp_view_device *d = &c->v->devices.at[c->device];
+    for (size_t i = d->first; i < d->first + d->n; i++)
+        if (gp_view_class(c->v, c->v->rows[i]) == GP_CLASS_COMMUNICATION) return true;
+    return false;
+}
+
 static void ask_contention(struct gp_rule_ctx *c)
 {
+    if (!communicates(c)) return;
     struct contention sum = find_contention(c, NULL);
     if (sum.worst == UINT32_MAX || gp_pct(sum.excess_ns, c->busy_ns) < CONTENTION_PCT) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
@@ -329,11 +338,6 @@ static bool follows_tiny(const struct gp_rule_ctx *c, uint32_t item)
            p->replay.items.at[item].stream == p->replay.items.at[item - 1].stream;
 }
 
-static bool is_compiled(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return !strncmp(gp_trace_str(c->t, c->t->configs.at[c->items[item].config].name), "triton_", 7);
-}
-
 struct tiny {
     int64_t count, following, gaps_ns, total_ns, compiled;
     uint32_t longest; /* item; UINT32_MAX none */
@@ -343,7 +347,7 @@ static struct tiny find_tiny(const struct gp_rule_ctx *c)
 {
     struct tiny sum = {.longest = UINT32_MAX};
     for (uint32_t i = 0; i < c->p->items.n; i++) {
-        sum.compiled += is_compiled(c, i);
+        sum.compiled += c->items[i].compiled;
         if (!is_tiny(c, i)) continue;
         sum.count++;
         sum.total_ns += dur_of(c, i);

@@ -6,6 +6,7 @@
 #include "analyze/hta_parts.h"
 #include "analyze/idle_walk.h"
 #include "analyze/names.h"
+#include "analyze/nth.h"
 #include "analyze/rules.h"
 #include "analyze/suggest_regime.h"
 
@@ -87,19 +88,27 @@ static bool launched_aside(const struct gp_rule_ctx *c, uint32_t item)
     return api->track[p->calls.at[p->items.at[item].call].row] != api->track[p->calls.at[first].row];
 }
 
+static bool is_compiled_name(const char *name, size_t n)
+{
+    return n > 7 && !memcmp(name, "triton_", 7);
+}
+
 static void know_items(struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
+    uint8_t *compiled = gp_rule_match_configs(c, is_compiled_name);
     c->items = gp_zalloc((p->items.n + 1) * sizeof *c->items);
     for (uint32_t i = 0; i < p->items.n; i++) {
         struct gp_rule_item *item = &c->items[i];
         uint32_t row = p->items.at[i].row;
         item->kind = gp_view_kind(c->v, row);
         item->config = gp_get_config(&c->t->events[GP_GPU], row);
+        item->compiled = compiled[item->config];
         item->op = operator_around(c->v, c->v->at.node[row], &item->backward);
         if (!c->t->events[GP_OP].n) item->backward = launched_aside(c, i);
         item->position = i - p->steps.at[p->items.at[i].step].first_item;
     }
+    free(compiled);
 }
 
 static void know_calls(struct gp_rule_ctx *c)
@@ -189,12 +198,6 @@ static bool all_steps_equal(const struct gp_rule_ctx *c)
     return c->p->steps.n > 1;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static int64_t median_queue(const struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
@@ -204,10 +207,7 @@ static int64_t median_queue(const struct gp_rule_ctx *c)
             p->items.at[i].start_ns - c->t->events[GP_API].start_ns[p->calls.at[p->items.at[i].call].row];
         if (wait[i] < 0) wait[i] = 0;
     }
-    if (p->items.n) {
-        qsort(wait, p->items.n, sizeof *wait, by_value);
-        median = wait[p->items.n / 2];
-    }
+    if (p->items.n) median = gp_nth(wait, p->items.n, p->items.n / 2);
     free(wait);
     return median;
 }

@@ -1,0 +1,14 @@
+/* nth.h -- the k-th smallest of many numbers, without sorting all of them. Knows nothing of what they mean.
+ *
+ *     int64_t middle = gp_nth(values, n, n / 2);
+ */
+#ifndef GP_ANALYZE_NTH_H
+#define GP_ANALYZE_NTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What V[K] would be if V were sorted, K < N. V gets another order. O(n) mostly, O(n log n) at worst. */
+int64_t gp_nth(int64_t *v, size_t n, size_t k);
+
+#endif
