@@ -302,7 +302,7 @@ ddp_pair() {
 # The same training with its gradients reduced in many small buckets and in few large ones; each by itself and all as one;
 # with batches of different and of equal size.
 step_ddp_pairs() {
-    local small="--layers 8 --width 512 --batch 16 --length 128" large="--layers 4 --width 1024 --length 256"
+    local small="--layers 8 --width 512 --length 128" large="--layers 4 --width 1024 --length 256"
     if [ "$(nvidia-smi -L 2>/dev/null | wc -l)" -lt 2 ]; then
         row ddp_pairs skip "needs two GPUs"
         return
@@ -311,10 +311,14 @@ step_ddp_pairs() {
     {
         ddp_pair ddp_bucket1 $large --batch 32 --bucket-mb 1
         ddp_pair ddp_bucket25 $large --batch 32 --bucket-mb 25
-        ddp_pair ddp_each $small --reduce each
-        ddp_pair ddp_flat $small --reduce flat
+        ddp_pair ddp_each $small --batch 16 --reduce each
+        ddp_pair ddp_flat $small --batch 16 --reduce flat
         ddp_pair ddp_skewed $large --batch 64 --skew 16
         ddp_pair ddp_even $large --batch 64
+        ddp_pair ddp_each_2 $large --batch 16 --reduce each
+        ddp_pair ddp_flat_2 $large --batch 16 --reduce flat
+        ddp_pair ddp_skewed_2 $small --batch 96 --skew 32
+        ddp_pair ddp_even_2 $small --batch 96
     }
 }
 

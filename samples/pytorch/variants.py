@@ -103,6 +103,30 @@ VARIANTS = {
     "mlp_empty_cache": {**MLP, "wait": "empty_cache"},
 }
 
+# The same in other sizes, to judge rules by what they were not made with: NAME_2 of every variant with such a name.
+SECOND = {
+    "small": {"layers": 4, "width": 768},
+    "decode": {"layers": 8},
+    "mlp": {"layers": 6, "batch": 2048},
+    "pointwise": {"layers": 3, "batch": 32768, "width": 2048},
+    "activation": {"layers": 2, "batch": 32768, "width": 1024},
+    "epilogue": {"layers": 6, "batch": 8192, "width": 2048},
+    "casts": {"layers": 4, "batch": 8192, "width": 2048},
+    "pieces": {"layers": 6, "batch": 512},
+    "features": {"layers": 16, "batch": 2048},
+    "conv": {"layers": 8, "batch": 32, "width": 128},
+    "heads": {"width": 512},
+    "constants": {"width": 1 << 16},
+    "loading": {"layers": 8, "batch": 8192, "width": 1024},
+    "gemm": {"layers": 20, "width": 3072},
+}
+VARIANTS_2 = {
+    f"{name}_2": {**variant, **SECOND[name.split("_")[0]]}
+    for name, variant in VARIANTS.items()
+    if name.split("_")[0] in SECOND and name not in ("decode_item", "decode_compiled_graph", "gemm_odd")
+}
+VARIANTS.update(VARIANTS_2, gemm_odd_2={"work": "gemm", "layers": 20, "width": 3071})
+
 PAIRS = [
     ("small", "small_compiled", "through torch.compile"),
     ("small_compiled", "small_break", "a graph break in every block"),
@@ -137,13 +161,20 @@ PAIRS = [
     ("mlp_zeroed", "mlp_pinned", "gradients taken away, not filled with zeros"),
     ("mlp_empty_cache", "mlp_pinned", "cached memory is kept"),
 ]
+PAIRS += [(f"{a}_2", f"{b}_2", change) for a, b, change in PAIRS if f"{a}_2" in VARIANTS and f"{b}_2" in VARIANTS]
 
 # Nothing in these is worth a suggestion.
 CONTROLS = ["decode_compiled_graph", "gemm", "train_previous"]
 
 
-# Recorded by torch.profiler, too.
-KINETO = [name for name in VARIANTS if name not in ("amp", "train_previous", "decode_item", "decode_compiled_graph")]
+# Recorded by torch.profiler, too: most, and of the second sizes those whose rules need what it alone records.
+KINETO = [
+    name
+    for name in VARIANTS
+    if name not in ("amp", "train_previous", "decode_item", "decode_compiled_graph")
+    and not (name.endswith("_2") and name.split("_")[0] in ("decode", "mlp", "pointwise", "activation", "epilogue", "casts", "conv"))
+]
+KINETO += ["mlp_pinned_2", "mlp_empty_cache_2"]
 
 
 def settings(name):
