@@ -5,6 +5,7 @@
 #include "analyze/args.h"
 #include "analyze/hta_parts.h"
 #include "analyze/names.h"
+#include "analyze/nccl.h"
 
 /* ---- names ---- */
 
@@ -60,6 +61,7 @@ const char *gp_collective_op(const char *name, size_t n)
 double gp_collective_bus_factor(const char *op, uint32_t n)
 {
     const struct operation *o = operation_named(op);
+    if (strchr(op, '+')) return 0; /* of several kinds: there is no such figure */
     if (!o || o->bus == BUS_ONE) return 1;
     if (!n) return 0;
     double share = (double)(n - 1) / n;
@@ -175,6 +177,7 @@ struct reading {
     struct gp_map kernel_of, details_of; /* by sid of name and of args */
     GP_VEC(struct kernel) kernels;
     GP_VEC(struct details) details;
+    struct gp_nccl nccl; /* for what has no args of its own */
 };
 
 static const struct kernel *kernel_of(struct reading *r, gp_sid name)
@@ -245,12 +248,28 @@ static const struct details *details_of(struct reading *r, gp_sid args)
     return &r->details.at[*at];
 }
 
+/* The same from NCCL's ranges. */
+static struct details details_of_work(const struct gp_nccl_work *w)
+{
+    return (struct details){
+        .op = w->op,
+        .group = w->comm,
+        .seq = GP_NO_ID,
+        .group_size = w->ranks,
+        .src_rank = w->rank,
+        .dst_rank = w->peer,
+        .bytes = w->bytes,
+    };
+}
+
 static void add_collective(struct reading *r, const struct gp_view_device *device, uint32_t row)
 {
     const struct gp_trace *t = r->v->t;
     const struct gp_events *gpu = &t->events[GP_GPU];
     struct kernel k = *kernel_of(r, gp_gpu_config(t, row)->name);
     struct details d = *details_of(r, gp_get_extra(gpu, row));
+    const struct gp_nccl_work *w = d.op ? NULL : gp_nccl_work_of(&r->nccl, row);
+    if (w) d = details_of_work(w);
     struct gp_collective c;
     memset(&c, 0, sizeof c);
     c.rank = device->rank;
@@ -264,6 +283,7 @@ static void add_collective(struct reading *r, const struct gp_view_device *devic
     c.seq = d.seq;
     c.order = (uint32_t)r->h->collectives.n; /* until all are there: what came first */
     c.group_size = d.group_size;
+    c.calls = w ? w->calls : 0;
     c.src_rank = d.src_rank;
     c.dst_rank = d.dst_rank;
     c.bytes = d.bytes;
@@ -275,6 +295,7 @@ static void add_collective(struct reading *r, const struct gp_view_device *devic
 void gp_hta_add_collectives(struct gp_hta *h, const struct gp_view *v)
 {
     struct reading r = {.h = h, .v = v};
+    gp_nccl_find(&r.nccl, v, &h->strings);
     for (size_t i = 0; i < v->devices.n; i++) {
         const struct gp_view_device *d = &v->devices.at[i];
         for (size_t k = d->first; k < d->first + d->n; k++)
@@ -282,6 +303,7 @@ void gp_hta_add_collectives(struct gp_hta *h, const struct gp_view *v)
     }
     gp_map_release(&r.kernel_of);
     gp_map_release(&r.details_of);
+    gp_nccl_release(&r.nccl);
     GP_VEC_FREE(&r.kernels);
     GP_VEC_FREE(&r.details);
 }
@@ -367,6 +389,7 @@ static void add_stat(struct gp_hta *h, const struct sample *samples, size_t n, c
         const struct gp_collective *c = &h->collectives.at[samples[i].index];
         uint32_t m = match_of[samples[i].index];
         s.count++;
+        s.calls += c->calls;
         if (c->bytes > 0) s.bytes = s.bytes > INT64_MAX - c->bytes ? INT64_MAX : s.bytes + c->bytes;
         gp_dist_add(&s.dur, c->end_ns - c->start_ns);
         if (m == GP_NO_MATCH || match_seen[m]) continue;
@@ -450,6 +473,7 @@ static void xfer_collective(struct gp_xfer *x, struct gp_collective *c)
     gp_xfer_u64(x, &c->seq);
     gp_xfer_u32(x, &c->order);
     gp_xfer_u32(x, &c->group_size);
+    gp_xfer_u32(x, &c->calls);
     gp_xfer_i32(x, &c->src_rank);
     gp_xfer_i32(x, &c->dst_rank);
     gp_xfer_i64(x, &c->bytes);

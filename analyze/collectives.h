@@ -16,7 +16,8 @@
  * "reduce_scatter", "broadcast", "all_to_all", "send_recv", "reduce", "gather", "scatter", "barrier", "dispatch",
  * "combine"; "other" where it says nothing. Static. */
 const char *gp_collective_op(const char *name, size_t n);
-/* From algorithm to bus bandwidth with N ranks, as nccl-tests define it. 0 when N is needed and unknown (0). */
+/* From algorithm to bus bandwidth with N ranks, as nccl-tests define it. 0 when N is needed and unknown (0), and for
+ * operations of several kinds. */
 double gp_collective_bus_factor(const char *op, uint32_t n);
 /* Is the operation over for all ranks at nearly the same time, whoever came last? */
 bool gp_collective_is_symmetric(const char *op);

@@ -245,7 +245,9 @@ struct gp_hta_step {
 struct gp_collective {
     int32_t rank;
     int64_t device, stream;
-    gp_sid op; /* "all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv", ... */
+    gp_sid
+        op; /* "all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv", ...; where one
+                * kernel served several kinds, these with a + between them */
     gp_sid group;               /* process group name; 0 unknown */
     gp_sid ranks;               /* of the group, as recorded: "[0, 1]"; 0 unknown */
     gp_sid kernel;              /* full kernel name */
@@ -253,6 +255,7 @@ struct gp_collective {
     uint64_t seq;               /* sequence number in its group as recorded, GP_NO_ID: none */
     uint32_t order;             /* its place among the rank's collectives of that group */
     uint32_t group_size;        /* 0 unknown */
+    uint32_t calls;             /* of NCCL that the kernel served: more than one in a group; 0 unknown */
     int32_t src_rank, dst_rank; /* of a send or a receive, where recorded; -1 unknown */
     int64_t bytes;              /* the full message: what algorithm bandwidth is computed on; -1 unknown */
     int64_t start_ns, end_ns;
@@ -278,7 +281,8 @@ struct gp_collective_stat {
     gp_sid op, group, dtype;
     uint32_t group_size;
     uint64_t count;
-    int64_t bytes; /* in all, where known */
+    uint64_t calls; /* of NCCL that they served, where known */
+    int64_t bytes;  /* in all, where known */
     struct gp_dist dur;
     struct gp_dist skew;           /* start skew, matched ones */
     double algbw_gbps, busbw_gbps; /* of the median-duration one; 0 unknown */

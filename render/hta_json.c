@@ -390,6 +390,7 @@ static void put_collectives(struct out *o)
         gp_doc_name(&o->d, "type", c->dtype);
         gp_doc_known(&o->d, "group_size", c->group_size ? (int64_t)c->group_size : -1);
         gp_doc_u64(&o->d, "count", c->count);
+        gp_doc_known(&o->d, "calls", c->calls ? (int64_t)c->calls : -1);
         gp_doc_known(&o->d, "bytes", c->bytes);
         put_dist(o, "duration", &c->dur, "_ns");
         put_dist(o, "start_skew", &c->skew, "_ns");
