@@ -48,7 +48,7 @@ struct gp_hta_opts {
 #define GP_HTA_NEED                                                                                          \
     (GP_NEED(GP_GPU) | GP_NEED(GP_API) | GP_NEED(GP_OP) | GP_NEED(GP_PYTHON) | GP_NEED(GP_RANGE) |           \
      GP_NEED(GP_SYNC) | GP_NEED(GP_OVERHEAD) | GP_NEED(GP_MEMORY) | GP_NEED(GP_FLOW) | GP_NEED_FEW_ARROWS |  \
-     GP_NEED_EXTRA_WORK)
+     GP_NEED_EXTRA_WORK | GP_NEED_EXTRA_RANGES)
 
 /* ---- a distribution that merges exactly ---- */
 

@@ -242,6 +242,8 @@ struct gp_input_info {
 #define GP_NEED_ALL    0x7fffffffu
 /* Of the `extra` columns those of GPU events, their configs and allocations alone. */
 #define GP_NEED_EXTRA_WORK (1u << 29)
+/* And those of ranges alone. */
+#define GP_NEED_EXTRA_RANGES (1u << 27)
 /* The columns that only tools of other profilers read: recfn, py_id, py_parent, py_module, addr. */
 #define GP_NEED_IDS (1u << 28)
 /* Less, not more, and no part of GP_NEED_ALL: no arrows and no External ids where gp_trace_knows_calls(). */
@@ -250,7 +252,8 @@ struct gp_input_info {
 /* Does NEED ask for further args of events of TABLE? */
 static inline bool gp_needs_extra(uint32_t need, enum gp_table table)
 {
-    return need & GP_NEED_EXTRA || (need & GP_NEED_EXTRA_WORK && (table == GP_GPU || table == GP_MEMORY));
+    return need & GP_NEED_EXTRA || (need & GP_NEED_EXTRA_WORK && (table == GP_GPU || table == GP_MEMORY)) ||
+           (need & GP_NEED_EXTRA_RANGES && table == GP_RANGE);
 }
 
 struct gp_trace {

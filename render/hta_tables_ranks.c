@@ -103,12 +103,16 @@ void gp_ht_add_collectives(struct gp_ht *m)
     const struct gp_hta *h = m->h;
     if (!h->collective_stats.n) return;
     struct gp_report_table *t = gp_report_add(m->r, "collectives", "Communication");
+    bool grouped = false;
+    for (size_t i = 0; i < h->collective_stats.n; i++)
+        grouped |= h->collective_stats.at[i].calls > h->collective_stats.at[i].count;
     COLUMN(t, "operation", "Operation", GP_CELL_NAME, 0, NULL);
     COLUMN(t, "group", "Group", GP_CELL_NAME, GP_COLUMN_SPARE, "process group");
     COLUMN(t, "group_size", "Ranks", GP_CELL_ID, 0, "of the group");
     COLUMN(t, "type", "Type", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "count", "Count", GP_CELL_COUNT, 0, NULL);
-    COLUMN(t, "calls", "Calls", GP_CELL_COUNT, GP_COLUMN_WIDE, "of NCCL that they served, where known");
+    COLUMN(t, "calls", "Calls", GP_CELL_COUNT, grouped ? 0 : GP_COLUMN_WIDE,
+           "of NCCL that they served, where known");
     COLUMN(t, "mean_bytes", "Each", GP_CELL_BYTES, 0, "mean size, where known");
     COLUMN(t, "bytes", "Bytes", GP_CELL_BYTES, GP_COLUMN_WIDE, "in all, where known");
     COLUMN(t, "total_ns", "Total", GP_CELL_NS, 0, "sum of durations, waiting included");
@@ -121,7 +125,6 @@ void gp_ht_add_collectives(struct gp_ht *m)
     COLUMN(t, "busbw_gbps", "Bus bw.", GP_CELL_GBPS, 0, "algorithm bandwidth x the operation's bus factor");
     size_t n = gp_ht_shown(m, h->collective_stats.n);
     int64_t left = 0;
-    bool grouped = false;
     for (size_t i = 0; i < h->collective_stats.n; i++) {
         const struct gp_collective_stat *c = &h->collective_stats.at[i];
         if (i >= n) {
@@ -136,7 +139,6 @@ void gp_ht_add_collectives(struct gp_ht *m)
         gp_report_put(t, (int64_t)c->count);
         if (c->calls) gp_report_put(t, (int64_t)c->calls);
         else gp_report_put_none(t);
-        grouped |= c->calls > c->count;
         gp_ht_put_bytes(t, c->bytes > 0 && c->count ? c->bytes / (int64_t)c->count : c->bytes);
         gp_ht_put_bytes(t, c->bytes);
         gp_report_put(t, c->dur.sum);

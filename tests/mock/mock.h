@@ -58,4 +58,8 @@ int mock_do(const struct mock_event *e);
 /* For libcupti.so.13: where events go; what to call when cuInit() is done, and when the driver goes down at exit. */
 void mock_attach(void (*sink)(const struct mock_event *e), void (*on_up)(void), void (*on_down)(void));
 
+/* Modes of the application in app_nvtx.c. */
+int mock_nccl(int argc, char **argv);
+int mock_args(int argc, char **argv);
+
 #endif

@@ -117,6 +117,7 @@ static void test_types_and_factors(void **state)
     assert_true(gp_collective_bus_factor("all_to_all", 0) == 0); /* unknown */
     assert_true(gp_collective_bus_factor("broadcast", 0) == 1);
     assert_true(gp_collective_bus_factor("send_recv", 8) == 1);
+    assert_true(gp_collective_bus_factor("all_gather+all_reduce", 8) == 0);
 }
 
 /* The full message is what leaves an all_gather, and what goes into a reduce_scatter. */
@@ -456,12 +457,50 @@ static void test_merging_is_adding(void **state)
     gp_buf_release(&y);
 }
 
+/* What NCCL's ranges say is as good as args: two ranks, each with a call that launches a kernel, and one for a group. */
+static void test_ranges_of_nccl(void **state)
+{
+    (void)state;
+    struct maker m[2];
+    for (int rank = 0; rank < 2; rank++) {
+        m[rank] = begin(rank);
+        struct gp_trace *t = &m[rank].t;
+        uint32_t thread = mk_thread(t, 0, 5);
+        static const char *const names[] = {"NCCL:ncclCommInitRank", "NCCL:ncclAllReduce",
+                                            "NCCL:ncclAllGather"};
+        static const char *const args[] = {"{\"NCCL communicator ID\":9,\"No. of ranks\":2}",
+                                           "{\"NCCL communicator ID\":9,\"Message size [bytes]\":4000}",
+                                           "{\"NCCL communicator ID\":9,\"Message size [bytes]\":500}"};
+        for (int i = 0; i < 3; i++) {
+            size_t row = mk_host(t, GP_RANGE, thread, i * MS, i * MS + 100 * US, names[i]);
+            gp_set_extra(&t->events[GP_RANGE], row, mk_name(t, args[i]));
+            if (!i) continue;
+            mk_call(t, thread, i * MS + US, i * MS + 2 * US, "cuLaunchKernelEx", (uint64_t)i);
+            mk_kernel(t, m[rank].stream, i * MS + (10 + rank) * US, i * MS + 20 * US,
+                      i == 1 ? all_reduce : "ncclDevKernel_AllGather_RING_LL(x)", (uint64_t)i);
+        }
+    }
+    struct gp_hta h = finish(&m[0], &m[1]);
+    assert_int_equal(h.matches.n, 2);
+    assert_string_equal(gp_hta_str(&h, h.matches.at[0].op), "all_reduce");
+    assert_string_equal(gp_hta_str(&h, h.matches.at[0].group), "9");
+    assert_string_equal(gp_hta_str(&h, h.matches.at[0].dtype), "f32");
+    assert_int_equal(h.matches.at[0].bytes, 4000);
+    assert_int_equal(h.matches.at[0].start_skew_ns, US);
+    assert_true(h.matches.at[0].busbw_gbps == 4000.0 / 9000); /* 2 * 1 / 2, and the shorter one took 9 us */
+    assert_int_equal(h.matches.at[1].bytes, 1000);
+    assert_true(h.matches.at[1].busbw_gbps == 1000.0 / 9000 / 2);
+    assert_int_equal(h.collectives.at[0].calls, 1);
+    release(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_of_operations),
         cmocka_unit_test(test_types_and_factors),
         cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_ranges_of_nccl),
         cmocka_unit_test(test_window_begins_later_and_clock_is_ahead),
         cmocka_unit_test(test_order_by_sizes),
         cmocka_unit_test(test_order_by_times),
