@@ -12,6 +12,13 @@ const char *gp_arith_name(enum gp_arith a)
     return names[a];
 }
 
+enum gp_arith gp_arith_called(const char *name)
+{
+    enum gp_arith a = GP_ARITH_FP64;
+    while (a < GP_ARITH_COUNT && strcmp(gp_arith_name(a), name) != 0) a++;
+    return a;
+}
+
 /* "long" before "long int" would do, as beginnings count. */
 static const struct {
     const char *name;

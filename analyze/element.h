@@ -29,6 +29,8 @@ enum gp_arith {
     GP_ARITH_NONE = GP_ARITH_COUNT /* not known, or no arithmetic */
 };
 const char *gp_arith_name(enum gp_arith a); /* "bf16"; "none" */
+/* GP_ARITH_NONE when there is none of that name. */
+enum gp_arith gp_arith_called(const char *name);
 
 struct gp_element {
     uint32_t size;       /* bytes */

@@ -8,6 +8,7 @@
 #include "formats/base/cli.h"
 #include "formats/base/input.h"
 #include "formats/base/output.h"
+#include "formats/ceilings_read.h"
 #include "formats/reader.h"
 #include "render/roofline_page.h"
 #include "render/suggest_dot.h"
@@ -20,7 +21,7 @@ enum { MAX_SMALL_FILE = 1 << 20, TOP = 20 };
 struct opts {
     struct gp_common_opts common;
     struct gp_opt_list rules;
-    const char *step_marker, *classes, *fail_on, *expect, *roofline;
+    const char *step_marker, *classes, *ceilings, *fail_on, *expect, *roofline;
     int64_t min_saving_ns;
     uint64_t top;
     bool list_rules, three_regimes, allow_empty;
@@ -43,6 +44,9 @@ static const struct gp_option options[] = {
      offsetof(struct opts, step_marker)},
     {0, "classes", "FILE", "rules that say which kernels are of which class: lines of REGEX CLASS",
      GP_OPT_STRING, offsetof(struct opts, classes)},
+    {0, "ceilings", "FILE",
+     "what the device was measured to do, as JSON (default: the trace, or a data sheet)", GP_OPT_STRING,
+     offsetof(struct opts, ceilings)},
     {0, "three-regimes", NULL, "tell overhead, memory and compute only", GP_OPT_FLAG,
      offsetof(struct opts, three_regimes)},
     {'n', "top", "N", "kernels of JSON's regimes, 0 for all (default: 20)", GP_OPT_UINT,
@@ -58,6 +62,7 @@ struct job {
     const struct opts *opts;
     const char *path;
     struct gp_classes classes;
+    struct gp_ceilings ceilings;
     struct gp_suggest suggest;
 };
 
@@ -69,6 +74,35 @@ static int read_classes(struct job *j, struct gp_err *err)
     int failed = gp_input_all(j->opts->classes, MAX_SMALL_FILE, &text, err);
     if (!failed && gp_classes_parse(&j->classes, text.n ? text.data : "", text.n, err))
         failed = gp_err_context(err, "%s", j->opts->classes);
+    gp_buf_release(&text);
+    return failed;
+}
+
+/* What the file says, in the words of gp_ceilings. */
+static int take_ceilings(struct gp_ceilings *c, const struct gp_ceilings_file *f, struct gp_err *err)
+{
+    c->memory = (struct gp_ceiling){f->memory_bytes_per_s, GP_CEILING_FILE};
+    c->l2 = (struct gp_ceiling){f->l2_bytes_per_s, GP_CEILING_FILE};
+    c->l2_bytes = f->l2_bytes;
+    c->empty_ns = f->empty_kernel_ns;
+    c->empty_source = GP_CEILING_FILE;
+    for (size_t i = 0; i < f->n; i++) {
+        enum gp_arith a = gp_arith_called(f->flops[i].type);
+        if (a == GP_ARITH_NONE)
+            return gp_fail(err, GP_E_SYNTAX, -1, "flops_per_s: no type \"%s\"", f->flops[i].type);
+        c->flops[a] = (struct gp_ceiling){f->flops[i].per_s, GP_CEILING_FILE};
+    }
+    return 0;
+}
+
+static int read_ceilings(struct job *j, struct gp_err *err)
+{
+    struct gp_buf text = {0};
+    struct gp_ceilings_file f;
+    int failed = gp_input_all(j->opts->ceilings, MAX_SMALL_FILE, &text, err);
+    if (!failed &&
+        (gp_ceilings_read(&f, text.n ? text.data : "", text.n, err) || take_ceilings(&j->ceilings, &f, err)))
+        failed = gp_err_context(err, "%s", j->opts->ceilings);
     gp_buf_release(&text);
     return failed;
 }
@@ -91,6 +125,7 @@ static int suggest(struct job *j, struct gp_err *err)
                                  .step_marker = o->step_marker,
                                  .rules = o->rules.at,
                                  .n_rules = o->rules.n,
+                                 .ceilings = o->ceilings ? &j->ceilings : NULL,
                                  .min_saving_ns = o->min_saving_ns};
     gp_cli_progress(j->tool, &o->common, &progress);
     struct gp_read_opts ro = {.need = GP_SUGGEST_NEED,
@@ -147,6 +182,7 @@ static void put_options(const struct opts *o, struct gp_buf *b)
     if (o->min_saving_ns) gp_buf_printf(b, " --min-saving %lldns", (long long)o->min_saving_ns);
     if (o->step_marker) gp_buf_printf(b, " --step-marker %s", o->step_marker);
     if (o->classes) gp_buf_printf(b, " --classes %s", o->classes);
+    if (o->ceilings) gp_buf_printf(b, " --ceilings %s", o->ceilings);
     if (o->three_regimes) gp_buf_puts(b, " --three-regimes");
     if (o->top != TOP) gp_buf_printf(b, " --top %llu", (unsigned long long)o->top);
 }
@@ -229,7 +265,9 @@ static int run(struct job *j, int *status, struct gp_err *err)
 {
     const struct opts *o = j->opts;
     if (o->list_rules) return list_rules(o, err);
-    if (check_rules(o, err) || (o->classes && read_classes(j, err)) || suggest(j, err)) return -1;
+    if (check_rules(o, err) || (o->classes && read_classes(j, err)) ||
+        (o->ceilings && read_ceilings(j, err)) || suggest(j, err))
+        return -1;
     tell_notes(j);
     if (write_answer(j, err)) return -1;
     const struct gp_suggest *s = &j->suggest;

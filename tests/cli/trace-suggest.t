@@ -135,4 +135,37 @@ test_expect_success 'every sample has a page with a roofline or the reason why n
     done
 '
 
+test_expect_success 'what bounds kernels is told by shapes, names or nothing, and by whose ceilings' '
+    trace-suggest -q -f json "$pairs/train.json.gz" >out && jq -e ".regime |
+        .evidence == \"shapes\" and .ceilings.memory.source == \"trace\" and .ceilings.memory.gbps <= 4800
+        and .ceilings.bf16.source == \"trace\" and .ceilings.tf32 == {\"tflops\": 494.7, \"source\": \"table\"}
+        and .ceilings.data_sheet == \"NVIDIA H200\" and .compute_ns > 0 and .memory_ns > 0 and .inefficient_ns > 0" out &&
+    jq -e "[.regime.operators[] | select(.name == \"aten::mm\")] | length == 1 and .[0].regime == \"compute_bound\"
+        and .[0].arithmetic == \"bf16\" and .[0].roof_pct > 40 and .[0].roof_pct <= 115" out &&
+    trace-suggest -q -f json "$pairs/train.trace" >out &&
+    jq -e ".regime | .evidence != \"shapes\" and .from_shapes_ns == 0 and .from_names_ns > 0" out
+'
+
+test_expect_success '--ceilings goes before all else, and what is wrong in it is told' '
+    cat >ceilings.json <<-\END &&
+	{"schema": "gpuprof/ceilings/1", "memory_bytes_per_s": 4.3e12, "flops_per_s": {"bf16": 1e15}, "empty_kernel_ns": 1500}
+	END
+    trace-suggest -q -f json --ceilings ceilings.json "$pairs/train.json.gz" >out && jq -e ".regime |
+        .ceilings.memory == {\"gbps\": 4300, \"source\": \"file\"} and .ceilings.bf16 == {\"tflops\": 1000, \"source\": \"file\"}
+        and .ceilings.tf32.source == \"table\" and .empty_kernel_ns == 1500 and .empty_kernel_source == \"file\"" out &&
+    sed s/4.3e12/-1/ ceilings.json >wrong.json &&
+    test_expect_code 2 trace-suggest --ceilings wrong.json "$pairs/train.json.gz" >out 2>err && test_must_be_empty out &&
+    grep "^trace-suggest: wrong.json: memory_bytes_per_s must be a number above 0" err &&
+    sed s/bf16/bf17/ ceilings.json >wrong.json &&
+    test_expect_code 2 trace-suggest --ceilings wrong.json "$pairs/train.json.gz" 2>err && grep "no type \"bf17\"" err &&
+    test_expect_code 2 trace-suggest --ceilings none.json "$pairs/train.json.gz" 2>err && grep "none.json" err
+'
+
+test_expect_success '--three-regimes holds for the first sentence, too' '
+    trace-suggest "$pairs/mlp_pageable.json.gz" >out && grep "bound by copies" out &&
+    trace-suggest --three-regimes "$pairs/mlp_pageable.json.gz" >out && grep "bound by memory bandwidth" out && ! grep "bound by copies" out &&
+    trace-suggest -q -f json --top 0 --three-regimes "$pairs/train.json.gz" >out &&
+    jq -e "[.regime.kernels[].regime] | unique == [\"compute_bound\", \"memory_bound\", \"overhead_bound\"]" out
+'
+
 test_done

@@ -29,4 +29,21 @@ test_expect_success JSONSCHEMA 'the check itself finds what is wrong' '
     grep "new is not in the schema" out
 '
 
+test_expect_success JSONSCHEMA 'the schema of ceilings is one, and takes the example of the man page' '
+    sed -n "/^{/,/^}/p" "$GP_SOURCE/analyze/trace-suggest.1" >example.json && test -s example.json &&
+    trace-suggest -q -f json --ceilings example.json "$samples"/pairs/decode.trace >out &&
+    python3 - "$GP_SOURCE/schemas/ceilings.schema.json" <<-\END
+	import json, sys
+	import jsonschema
+	schema = json.load(open(sys.argv[1]))
+	jsonschema.Draft202012Validator.check_schema(schema)
+	check = jsonschema.Draft202012Validator(schema)
+	good = json.load(open("example.json"))
+	check.validate(good)
+	for wrong in ({"memory_bytes_per_s": 0}, {"flops_per_s": {"bf17": 1}}, {"empty_kernel_ns": "1"}, {"schema": "gpuprof/ceilings/2"}):
+	    assert not check.is_valid({**good, **wrong})
+	assert not check.is_valid({"schema": "gpuprof/ceilings/1"})
+	END
+'
+
 test_done

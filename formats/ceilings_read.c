@@ -1,0 +1,92 @@
+#include "formats/ceilings_read.h"
+
+#include <math.h>
+#include <string.h>
+#include "formats/base/buf.h"
+#include "formats/base/num.h"
+#include "formats/json_scan.h"
+
+static bool is_text(const struct gp_json_value *v, const char *text)
+{
+    return v->n == strlen(text) && !memcmp(v->p, text, v->n);
+}
+
+/* PREFIX and KEY name the member in messages. */
+static int read_number(const char *prefix, const struct gp_json_value *key, const struct gp_json_value *v,
+                       double *number, struct gp_err *err)
+{
+    double d = 0;
+    if (v->kind != GP_JSON_NUMBER || !gp_double_from_text(v->p, v->n, &d) || !isfinite(d) || d <= 0)
+        return gp_fail(err, GP_E_SYNTAX, -1, "%s%.*s must be a number above 0", prefix,
+                       (int)(key->n < 64 ? key->n : 64), key->p);
+    *number = d;
+    return 0;
+}
+
+static int read_types(struct gp_ceilings_file *f, const struct gp_json_value *object, const char *end,
+                      struct gp_err *err)
+{
+    struct gp_json_value key, v;
+    if (object->kind != GP_JSON_OBJECT)
+        return gp_fail(err, GP_E_SYNTAX, -1, "flops_per_s must be an object of types and numbers");
+    for (const char *p = object->p + 1; gp_json_next(&p, end, &key, &v);) {
+        if (f->n == GP_CEILINGS_TYPES)
+            return gp_fail(err, GP_E_LIMIT, -1, "flops_per_s: more than %d types", GP_CEILINGS_TYPES);
+        if (!key.n || key.n >= GP_CEILINGS_TYPE_BYTES)
+            return gp_fail(err, GP_E_SYNTAX, -1, "flops_per_s: no type \"%.*s\"",
+                           (int)(key.n < 64 ? key.n : 64), key.p);
+        if (read_number("flops_per_s: ", &key, &v, &f->flops[f->n].per_s, err)) return -1;
+        memcpy(f->flops[f->n].type, key.p, key.n);
+        f->flops[f->n].type[key.n] = '\0';
+        f->n++;
+    }
+    return 0;
+}
+
+static int read_member(struct gp_ceilings_file *f, const struct gp_json_value *key,
+                       const struct gp_json_value *v, const char *end, struct gp_err *err)
+{
+    static const struct {
+        const char *key;
+        size_t offset;
+    } numbers[] = {{"memory_bytes_per_s", offsetof(struct gp_ceilings_file, memory_bytes_per_s)},
+                   {"l2_bytes_per_s", offsetof(struct gp_ceilings_file, l2_bytes_per_s)},
+                   {"l2_bytes", offsetof(struct gp_ceilings_file, l2_bytes)},
+                   {"empty_kernel_ns", offsetof(struct gp_ceilings_file, empty_kernel_ns)}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        double d = 0;
+        if (!is_text(key, numbers[i].key)) continue;
+        if (read_number("", key, v, &d, err)) return -1;
+        memcpy((char *)f + numbers[i].offset, &d, sizeof d);
+    }
+    return is_text(key, "flops_per_s") ? read_types(f, v, end, err) : 0;
+}
+
+static int read_document(struct gp_ceilings_file *f, const char *text, const char *end, struct gp_err *err)
+{
+    struct gp_json_value root, key, v;
+    const char *at = text;
+    bool named = false;
+    if (!gp_json_value(text, end, &root, &at) || root.kind != GP_JSON_OBJECT)
+        return gp_fail(err, GP_E_SYNTAX, at - text, "not a JSON object with ceilings");
+    for (const char *p = root.p + 1; gp_json_next(&p, end, &key, &v);) {
+        if (is_text(&key, "schema")) named = v.kind == GP_JSON_STRING && is_text(&v, "gpuprof/ceilings/1");
+        if (read_member(f, &key, &v, end, err)) return -1;
+    }
+    if (!named) return gp_fail(err, GP_E_FORMAT, -1, "its schema is not \"gpuprof/ceilings/1\"");
+    if (!f->n && f->memory_bytes_per_s <= 0 && f->l2_bytes_per_s <= 0 && f->l2_bytes <= 0 &&
+        f->empty_kernel_ns <= 0)
+        return gp_fail(err, GP_E_FORMAT, -1, "no ceilings");
+    return 0;
+}
+
+int gp_ceilings_read(struct gp_ceilings_file *f, const char *text, size_t n, struct gp_err *err)
+{
+    struct gp_buf padded = {0};
+    memset(f, 0, sizeof *f);
+    gp_buf_put(&padded, text, n);
+    memset(gp_buf_reserve(&padded, GP_JSON_PAD), 0, GP_JSON_PAD);
+    int failed = read_document(f, padded.data, padded.data + n, err);
+    gp_buf_release(&padded);
+    return failed;
+}

@@ -1,0 +1,34 @@
+/* ceilings_read.h -- measured ceilings of a device, for trace-suggest --ceilings: a small JSON object, described by
+ * schemas/ceilings.schema.json. Knows nothing of what is done with them, nor which types there are.
+ *
+ *     struct gp_ceilings_file f;
+ *     if (gp_ceilings_read(&f, text, n, &err)) ...
+ *     for (size_t i = 0; i < f.n; i++) use(f.flops[i].type, f.flops[i].per_s);
+ */
+#ifndef GP_FORMATS_CEILINGS_READ_H
+#define GP_FORMATS_CEILINGS_READ_H
+
+#include <stddef.h>
+#include "formats/base/err.h"
+
+enum {
+    GP_CEILINGS_TYPES = 16,     /* types at most */
+    GP_CEILINGS_TYPE_BYTES = 8, /* of a type's name, with its NUL */
+};
+
+/* What the file does not say is 0. */
+struct gp_ceilings_file {
+    double memory_bytes_per_s, l2_bytes_per_s, l2_bytes, empty_kernel_ns;
+    struct {
+        char type[GP_CEILINGS_TYPE_BYTES]; /* "bf16" */
+        double per_s;
+    } flops[GP_CEILINGS_TYPES];
+    size_t n;
+};
+
+/* Fill F from N bytes at TEXT. -1 with ERR naming the member that is no number above 0, or the place of the mistake. A file
+ * that says nothing is a mistake, too; members that nobody knows are left for later versions. */
+GP_MUST_CHECK int gp_ceilings_read(struct gp_ceilings_file *f, const char *text, size_t n,
+                                   struct gp_err *err);
+
+#endif
