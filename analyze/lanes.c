@@ -13,8 +13,8 @@ static const int64_t EARLIEST = -(INT64_MAX / 2), LATEST = INT64_MAX / 2;
 /* What nests on a track; of events with the same times the one of the earlier table holds the other. */
 static const enum gp_table nesting[] = {GP_OTHER, GP_RANGE, GP_GPU_RANGE, GP_PYTHON,
                                         GP_OP,    GP_API,   GP_SYNC,      GP_OVERHEAD};
-/* What does not: instants, and of GP_OTHER what has a phase. */
-static const enum gp_table scattered[] = {GP_OTHER, GP_MARK, GP_MEMORY};
+/* What does not: instants, of GP_OTHER what has a phase, and of GP_SYNC the records of CUDA events. */
+static const enum gp_table scattered[] = {GP_OTHER, GP_SYNC, GP_MARK, GP_MEMORY};
 enum { NESTING = sizeof nesting / sizeof *nesting, SCATTERED = sizeof scattered / sizeof *scattered };
 
 /* ---- times ---- */
@@ -399,7 +399,8 @@ static void lay_out(struct gp_lanes_build *b, struct gp_lanes_track *k, bool rou
 
 static bool is_scattered(const struct gp_lanes_build *b, uint32_t table, uint32_t row)
 {
-    return table == GP_OTHER && gp_get_phase(&b->l->v->t->events[GP_OTHER], row) != 0;
+    const struct gp_events *e = &b->l->v->t->events[table];
+    return table == GP_OTHER ? gp_get_phase(e, row) != 0 : gp_get_cat(e, row) != 0;
 }
 
 /* Rows of a table by track, in order of time: a counting sort. */
@@ -447,7 +448,8 @@ static void merge_rows(struct gp_lanes_build *b, uint32_t track, const enum gp_t
         for (int i = 1; i < left; i++)
             if (comes_before(&c[i], &c[best])) best = i;
         struct gp_lanes_item it = {*c[best].at, (uint8_t)c[best].table, 0};
-        if (it.table != GP_OTHER || is_scattered(b, it.table, it.row) == scatter) GP_VEC_PUSH(&b->items, it);
+        bool both = it.table == GP_OTHER || it.table == GP_SYNC;
+        if (!both || is_scattered(b, it.table, it.row) == scatter) GP_VEC_PUSH(&b->items, it);
         if (++c[best].at == c[best].end) memmove(c + best, c + best + 1, (size_t)(--left - best) * sizeof *c);
     }
 }

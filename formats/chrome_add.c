@@ -83,6 +83,7 @@ static const struct known_category known_categories[] = {
     {"user_annotation", GP_RANGE, GP_KERNEL},
     {"gpu_user_annotation", GP_GPU_RANGE, GP_KERNEL},
     {"cuda_sync", GP_SYNC, GP_KERNEL},
+    {"cuda_event", GP_SYNC, GP_KERNEL},
     {"overhead", GP_OVERHEAD, GP_KERNEL},
 };
 
@@ -305,6 +306,8 @@ static void set_ids(const struct gp_chrome_parser *c, struct gp_events *e, size_
     gp_set_graph(e, row, f->graph);
     gp_set_node(e, row, f->node);
     gp_set_seq(e, row, f->seq);
+    gp_set_event(e, row, f->event);
+    gp_set_source(e, row, f->source);
     if (c->need & GP_NEED_IDS) {
         gp_set_recfn(e, row, f->recfn);
         gp_set_py_id(e, row, f->py_id);

@@ -168,6 +168,13 @@ static const char *read_row(struct gp_chrome_parser *c, const char *p, int64_t *
 
 /* ---- args ---- */
 
+static bool is_event_record(const struct gp_chrome_fields *f)
+{
+    static const char category[] = "cuda_event";
+    return f->table == GP_SYNC && f->category->n == sizeof category - 1 &&
+           !memcmp(f->category->text, category, sizeof category - 1);
+}
+
 static uint64_t *id_field(struct gp_chrome_fields *f, enum gp_key key)
 {
     switch (key) {
@@ -190,6 +197,12 @@ static uint64_t *id_field(struct gp_chrome_fields *f, enum gp_key key)
         return &f->graph;
     case GP_KEY_NODE:
         return &f->node;
+    case GP_KEY_EVENT:
+        return is_event_record(f) ? &f->event : NULL;
+    case GP_KEY_WAIT_EVENT:
+        return f->table == GP_SYNC && !is_event_record(f) ? &f->event : NULL;
+    case GP_KEY_WAIT_RECORD:
+        return f->table == GP_SYNC ? &f->source : NULL;
     default:
         return NULL;
     }

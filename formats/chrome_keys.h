@@ -22,27 +22,28 @@
 #include "formats/json_scan.h"
 
 /* Known keys. X(enum, text) */
+/* clang-format off */
 #define GP_KEYS(X)                                                                                           \
-    X(PH, "ph")                                                                                              \
-    X(CAT, "cat")                                                                                            \
-    X(NAME, "name")                                                                                          \
-    X(PID, "pid") X(TID, "tid") X(TS, "ts") X(DUR, "dur") X(ID, "id") X(ID2, "id2") X(SCOPE, "s")            \
-        X(ARGS, "args") /* args */                                                                           \
-        X(CORR, "correlation") X(EXT, "External id") X(EXT_OLD, "external id") X(SEQ, "Sequence number") X(  \
-            RECFN, "Record function id") X(PYID, "Python id") X(PYPARENT, "Python parent id")                \
-            X(PYMODULE, "Python module id") X(BYTES, "bytes") X(GRAPH, "graph id") X(NODE, "graph node id") X(CAPTURED, "capture ranges")  \
-                X(DEVICE, "device") X(CONTEXT, "context") X(STREAM, "stream") X(GRID, "grid") X(             \
-                    BLOCK, "block") X(CLUSTER, "cluster") X(REGISTERS, "registers per thread")               \
-                    X(SHARED, "shared memory") X(ADDR, "Addr") X(SHARED_STATIC, "static shared memory") X(   \
-                        LOCAL, "local memory per thread") X(RETURN, "return value") X(MEM_BYTES, "Bytes")    \
-                        X(TOTAL, "Total Allocated") X(RESERVED, "Total Reserved") X(LABELS, "labels")        \
-                            X(SORT_INDEX,                                                                    \
-                              "sort_index") /* args of a GPU event that depend on what was launched alone */ \
-        X(QUEUED, "queued") X(PRIORITY, "priority") X(BLOCKS_PER_SM, "blocks per SM")                        \
-            X(WARPS_PER_SM, "warps per SM") X(OCCUPANCY, "est. achieved occupancy %") X(KIND, "kind")        \
-                X(CHANNEL, "channel") X(CHANNEL_TYPE, "channel type") /* args that are dropped */            \
-        X(EV_IDX, "Ev Idx") X(PROFILER_INDEX, "Profiler Event Index")                                        \
-            X(BANDWIDTH, "memory bandwidth (GB/s)")
+    X(PH, "ph") X(CAT, "cat") X(NAME, "name") X(PID, "pid") X(TID, "tid") X(TS, "ts") X(DUR, "dur")          \
+    X(ID, "id") X(ID2, "id2") X(SCOPE, "s") X(ARGS, "args")                                                  \
+    /* args */                                                                                               \
+    X(CORR, "correlation") X(EXT, "External id") X(EXT_OLD, "external id") X(SEQ, "Sequence number")         \
+    X(RECFN, "Record function id") X(PYID, "Python id") X(PYPARENT, "Python parent id")                      \
+    X(PYMODULE, "Python module id") X(BYTES, "bytes") X(GRAPH, "graph id") X(NODE, "graph node id")          \
+    X(CAPTURED, "capture ranges") X(DEVICE, "device") X(CONTEXT, "context") X(STREAM, "stream")              \
+    X(GRID, "grid") X(BLOCK, "block") X(CLUSTER, "cluster") X(REGISTERS, "registers per thread")             \
+    X(SHARED, "shared memory") X(ADDR, "Addr") X(SHARED_STATIC, "static shared memory")                      \
+    X(LOCAL, "local memory per thread") X(RETURN, "return value") X(MEM_BYTES, "Bytes")                      \
+    X(TOTAL, "Total Allocated") X(RESERVED, "Total Reserved") X(LABELS, "labels")                            \
+    X(SORT_INDEX, "sort_index") X(EVENT, "event_id") X(WAIT_EVENT, "wait_on_cuda_event_id")                  \
+    X(WAIT_RECORD, "wait_on_cuda_event_record_corr_id")                                                      \
+    /* args of a GPU event that depend on what was launched alone */                                         \
+    X(QUEUED, "queued") X(PRIORITY, "priority") X(BLOCKS_PER_SM, "blocks per SM")                            \
+    X(WARPS_PER_SM, "warps per SM") X(OCCUPANCY, "est. achieved occupancy %") X(KIND, "kind")                \
+    X(CHANNEL, "channel") X(CHANNEL_TYPE, "channel type")                                                    \
+    /* args that are dropped */                                                                              \
+    X(EV_IDX, "Ev Idx") X(PROFILER_INDEX, "Profiler Event Index") X(BANDWIDTH, "memory bandwidth (GB/s)")
+/* clang-format on */
 
 enum gp_key {
     GP_KEY_END, /* the closing brace */

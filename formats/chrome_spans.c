@@ -51,6 +51,8 @@ static void add_span(struct pairing *p, uint32_t begin, int64_t end_ns, gp_sid e
     gp_set_graph(e, row, gp_get_graph(o, begin));
     gp_set_node(e, row, gp_get_node(o, begin));
     gp_set_seq(e, row, gp_get_seq(o, begin));
+    gp_set_event(e, row, gp_get_event(o, begin));
+    gp_set_source(e, row, gp_get_source(o, begin));
     gp_set_recfn(e, row, gp_get_recfn(o, begin));
     gp_set_py_id(e, row, gp_get_py_id(o, begin));
     gp_set_py_parent(e, row, gp_get_py_parent(o, begin));

@@ -219,6 +219,16 @@ static void column_args(struct args *a, const struct gp_events *e, size_t i, con
     if (gp_get_ret(e, i)) arg_i64(a, "return value", gp_get_ret(e, i));
 }
 
+/* What Kineto tells of the CUDA event that a row of GP_SYNC records or waits for. */
+static void event_args(struct args *a, const struct gp_events *e, size_t i, const struct gp_chrome_row *row)
+{
+    uint64_t v;
+    bool record = !strcmp(gp_trace_str(a->w->t, gp_get_cat(e, i)), "cuda_event");
+    if ((v = gp_get_event(e, i)) != GP_NO_ID) arg_u64(a, record ? "event_id" : "wait_on_cuda_event_id", v);
+    if ((v = gp_get_source(e, i)) != GP_NO_ID)
+        arg_u64(a, "wait_on_cuda_event_record_corr_id", gp_chrome_unique_id(row, v));
+}
+
 static void memory_args(struct args *a, const struct gp_events *e, size_t i)
 {
     if (e->total) arg_i64(a, "Total Allocated", e->total[i]);
@@ -233,6 +243,7 @@ static void put_args(struct writer *w, enum gp_table table, size_t i)
     struct args a = {w, false};
     column_args(&a, e, i, &w->rows.tracks[e->track[i]]);
     if (table == GP_GPU || table == GP_SYNC) stream_args(&a, &w->t->tracks.at[e->track[i]], table);
+    if (table == GP_SYNC) event_args(&a, e, i, &w->rows.tracks[e->track[i]]);
     if (table == GP_MEMORY) memory_args(&a, e, i);
     else if (gp_get_bytes(e, i)) arg_i64(&a, "bytes", gp_get_bytes(e, i));
     if (table == GP_GPU && gp_get_captured(e, i)) {

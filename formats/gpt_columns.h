@@ -85,9 +85,11 @@ enum gp_gpt_type {
     X(24, GP_COL_RESERVED, GP_GPT_INT)                                                                       \
     X(25, GP_COL_RET, GP_GPT_INT)                                                                            \
     X(26, GP_COL_EXTRA, GP_GPT_STRING)                                                                       \
-    X(27, GP_COL_CAPTURED, GP_GPT_STRING)
+    X(27, GP_COL_CAPTURED, GP_GPT_STRING)                                                                    \
+    X(28, GP_COL_EVENT, GP_GPT_UINT)                                                                         \
+    X(29, GP_COL_SOURCE, GP_GPT_UINT)
 enum {
-    GP_GPT_COLUMN_END = 28, /* one more than the largest event column id */
+    GP_GPT_COLUMN_END = 30, /* one more than the largest event column id */
     GP_GPT_SIDE = 64,
     GP_GPT_PAD = 127, /* a column that only makes the block longer, see gpt-1.md "Limits" */
 };

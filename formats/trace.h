@@ -31,7 +31,7 @@
     X(GP_PYTHON, "python", "python_function") /* Python frames, nn.Module calls among them */                       \
     X(GP_RANGE, "range", "user_annotation")   /* NVTX and framework ranges on host threads */                       \
     X(GP_GPU_RANGE, "gpu_range", "gpu_user_annotation") /* ranges as projected on streams */                        \
-    X(GP_SYNC, "sync", "cuda_sync")           /* synchronisation records */                                         \
+    X(GP_SYNC, "sync", "cuda_sync")           /* synchronisation records; with cat "cuda_event" event records */    \
     X(GP_OVERHEAD, "overhead", "overhead")    /* what the profiler itself cost */                                   \
     X(GP_MEMORY, "memory", "cpu_instant_event") /* allocations (bytes > 0) and frees (bytes < 0); no duration */    \
     X(GP_COUNTER, "counter", "")              /* one row a series and sample: name, series, value */                \
@@ -79,7 +79,9 @@ enum gp_table {
     X(GP_COL_RET, ret, int32_t, 0, "ret") /* GP_API: return value, 0 = success */                                   \
     X(GP_COL_EXTRA, extra, gp_sid, 0, "extra") /* further args: text of a JSON object "{...}", 0 = none */          \
     X(GP_COL_CAPTURED, captured, gp_sid, 0, "captured") /* GP_GPU, work of a CUDA graph: the ranges around the code \
-                                                      that captured it, see gp_captured_next */
+                                                      that captured it, see gp_captured_next */                                                             \
+    X(GP_COL_EVENT, event, uint64_t, GP_NO_ID, "event") /* GP_SYNC: CUDA event that was recorded or waited for */      \
+    X(GP_COL_SOURCE, source, uint64_t, GP_NO_ID, "source") /* GP_SYNC: corr of the event record that is waited for */
 
 enum gp_column {
 #define X(id, member, type, dflt, name) id,

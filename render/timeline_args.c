@@ -5,7 +5,23 @@
 #include "render/timeline_priv.h"
 
 /* The fields that an event of the page can have, in the order of their bits. The names are what people look for. */
-enum field { CONFIG, CORR, EXT, BYTES, GRAPH, NODE, SEQ, ID, RET, TOTAL, RESERVED, EXTRA, FIELDS };
+enum field {
+    CONFIG,
+    CORR,
+    EXT,
+    BYTES,
+    GRAPH,
+    NODE,
+    SEQ,
+    ID,
+    RET,
+    TOTAL,
+    RESERVED,
+    EVENT,
+    SOURCE,
+    EXTRA,
+    FIELDS
+};
 static const struct {
     const char *name;
     bool is_signed;
@@ -21,6 +37,8 @@ static const struct {
     [RET] = {"return value", true},
     [TOTAL] = {"allocated in all (bytes)", true},
     [RESERVED] = {"reserved in all (bytes)", true},
+    [EVENT] = {"CUDA event id", false},
+    [SOURCE] = {"correlation of the event record", false},
     [EXTRA] = {"extra", false},
 };
 
@@ -68,6 +86,8 @@ static void read_event(const struct gp_lanes *l, size_t i, struct values *v)
     if (gp_get_ret(e, row)) set(v, RET, (uint64_t)(int64_t)gp_get_ret(e, row));
     if (gp_get_total(e, row)) set(v, TOTAL, (uint64_t)gp_get_total(e, row));
     if (gp_get_reserved(e, row)) set(v, RESERVED, (uint64_t)gp_get_reserved(e, row));
+    set_id(v, EVENT, gp_get_event(e, row));
+    set_id(v, SOURCE, gp_get_source(e, row));
     if (gp_get_extra(e, row)) set(v, EXTRA, gp_get_extra(e, row));
 }
 

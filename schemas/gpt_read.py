@@ -21,7 +21,7 @@ COLUMNS = {1: ('start_ns', 0), 2: ('dur_ns', 0), 3: ('track', 0), 4: ('name', 0)
            8: ('ext', NONE), 9: ('bytes', 0), 10: ('graph', NONE), 11: ('node', NONE), 12: ('seq', NONE), 13: ('recfn', NONE),
            14: ('py_id', NONE), 15: ('py_parent', NONE), 16: ('py_module', NONE), 17: ('id', NONE), 18: ('id_text', 0),
            19: ('phase', 0), 20: ('series', 0), 21: ('value', 0), 22: ('addr', 0), 23: ('total', 0), 24: ('reserved', 0),
-           25: ('ret', 0), 26: ('extra', 0), 27: ('captured', 0)}
+           25: ('ret', 0), 26: ('extra', 0), 27: ('captured', 0), 28: ('event', NONE), 29: ('source', NONE)}
 # kind: list of (name, type, default) from id 1 on; type i is zigzag, s a string, p a process
 DICTIONARIES = {
     4: [('pid', 'i', 0), ('pid_text', 's', 0), ('name', 's', 0), ('labels', 's', 0), ('sort_index', 'i', 0),

@@ -28,7 +28,7 @@ test_expect_success PYTHON 'launches' "
 
 test_expect_success PYTHON 'events of every kind, in compressed blocks' "
     '$dump' -w '$GP_SOURCE/tests/cli/data/every_kind.json' kinds.trace &&
-    agree kinds.trace 20
+    agree kinds.trace 23
 "
 
 test_expect_success PYTHON 'a damaged block is told and left out' "
