@@ -1,45 +1,17 @@
-#include "collect/records.h"
+#include "collect/records_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
 
-enum { MAX_CBID = 4096, HOLD_TICKS = 1, INVALID_ID32 = -1 };
+enum { MAX_CBID = 4096 };
 static const int64_t SURELY_RETURNED_NS =
     20000000; /* a runtime call ends so soon after the driver call inside it */
 
-#define AT(type, rec, field) get_##type((rec), GP_AT_##field)
-
-static uint64_t get_u64(const void *rec, size_t at)
-{
-    uint64_t v;
-    memcpy(&v, (const char *)rec + at, sizeof v);
-    return v;
-}
-
-static uint32_t get_u32(const void *rec, size_t at)
-{
-    uint32_t v;
-    memcpy(&v, (const char *)rec + at, sizeof v);
-    return v;
-}
-
-static uint32_t get_u16(const void *rec, size_t at)
-{
-    uint16_t v;
-    memcpy(&v, (const char *)rec + at, sizeof v);
-    return v;
-}
-
-static uint32_t get_u8(const void *rec, size_t at)
-{
-    return ((const uint8_t *)rec)[at];
-}
-
 static const char *get_text(const struct gp_records *r, const void *rec, size_t at)
 {
-    uint64_t address = get_u64(rec, at);
+    uint64_t address = gp_get_u64(rec, at);
     return address && r->opts.text ? r->opts.text(r->opts.ctx, address) : NULL;
 }
 
@@ -49,7 +21,7 @@ enum { COMMAND_BUFFER_FULL = 6 << 16 };
 
 bool gp_record_points(const void *rec, struct gp_record_pointer *p)
 {
-    switch (get_u32(rec, 0)) {
+    switch (gp_get_u32(rec, 0)) {
     case GP_ACTIVITY_KERNEL:
     case GP_ACTIVITY_CONCURRENT_KERNEL:
         *p = (struct gp_record_pointer){AT(u64, rec, KERNEL_name), true, false};
@@ -70,13 +42,14 @@ bool gp_record_points(const void *rec, struct gp_record_pointer *p)
 int64_t gp_record_thread(const void *rec)
 {
     enum { OBJECT_THREAD = 2 };
-    switch (get_u32(rec, 0)) {
+    switch (gp_get_u32(rec, 0)) {
     case GP_ACTIVITY_RUNTIME:
     case GP_ACTIVITY_DRIVER:
         return AT(u32, rec, CALL_threadId);
     case GP_ACTIVITY_OVERHEAD: /* behind the id of its process */
-        return AT(u32, rec, OVERHEAD_objectKind) == OBJECT_THREAD ? get_u32(rec, GP_AT_OVERHEAD_objectId + 4)
-                                                                  : 0;
+        return AT(u32, rec, OVERHEAD_objectKind) == OBJECT_THREAD
+                   ? gp_get_u32(rec, GP_AT_OVERHEAD_objectId + 4)
+                   : 0;
     default:
         return 0;
     }
@@ -114,6 +87,7 @@ enum gp_call_class gp_call_classify(const char *name)
     if (has(name, "Prefetch")) return GP_CALL_COPY;
     if (has(name, "Malloc") || has(name, "MemAlloc") || has(name, "HostAlloc")) return GP_CALL_MEMORY;
     if (has(name, "cudaFree") || has(name, "cuMemFree")) return GP_CALL_MEMORY;
+    if (has(name, "EventRecord")) return GP_CALL_EVENT;
     if (has(name, "Synchronize") || has(name, "StreamWaitEvent")) return GP_CALL_SYNC;
     return GP_CALL_OTHER;
 }
@@ -127,6 +101,7 @@ bool gp_call_wanted(enum gp_call_class cls, enum gp_api_level level, bool memory
     case GP_CALL_COPY:
         return level >= GP_API_LEVEL_LAUNCH;
     case GP_CALL_SYNC:
+    case GP_CALL_EVENT:
         return level >= GP_API_LEVEL_SYNC;
     default:
         return level >= GP_API_LEVEL_ALL;
@@ -188,7 +163,7 @@ uint32_t gp_records_thread(struct gp_records *r, int64_t tid)
     return *slot = gp_trace_track(&r->trace, &k);
 }
 
-static uint32_t stream_track(struct gp_records *r, uint32_t device, uint32_t context, uint32_t stream)
+uint32_t gp_records_stream(struct gp_records *r, uint32_t device, uint32_t context, uint32_t stream)
 {
     uint64_t key = (uint64_t)context << 32 | stream;
     if (r->last_track != UINT32_MAX && r->last_stream == key && r->last_device == device)
@@ -196,10 +171,10 @@ static uint32_t stream_track(struct gp_records *r, uint32_t device, uint32_t con
     struct gp_track k = gp_track_unknown();
     k.kind = GP_TRACK_STREAM;
     k.process = r->process;
-    if (device != (uint32_t)INVALID_ID32) k.device = device;
-    if (context != (uint32_t)INVALID_ID32) k.context = context;
+    if (device != (uint32_t)GP_INVALID_ID32) k.device = device;
+    if (context != (uint32_t)GP_INVALID_ID32) k.context = context;
     char name[32] = "";
-    if (stream != (uint32_t)INVALID_ID32) {
+    if (stream != (uint32_t)GP_INVALID_ID32) {
         k.tid = k.stream = stream;
         snprintf(name, sizeof name, "stream %u", (unsigned)stream);
     } else {
@@ -224,7 +199,7 @@ static gp_sid kernel_name(struct gp_records *r, const void *rec)
     return *sid;
 }
 
-static void hold_work(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c)
+void gp_records_hold(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c)
 {
     if (w->start_ns <= 0 || w->end_ns < w->start_ns) {
         r->stats.bad_time++;
@@ -267,9 +242,9 @@ static void add_kernel(struct gp_records *r, const void *rec)
     c.kind = GP_KERNEL;
     c.has = GP_HAS_GRID | GP_HAS_BLOCK | GP_HAS_REGS | GP_HAS_SHARED;
     for (size_t i = 0; i < 3; i++) {
-        c.grid[i] = get_u32(rec, GP_AT_KERNEL_gridX + 4 * i);
-        c.block[i] = get_u32(rec, GP_AT_KERNEL_blockX + 4 * i);
-        c.cluster[i] = get_u32(rec, GP_AT_KERNEL_clusterX + 4 * i);
+        c.grid[i] = gp_get_u32(rec, GP_AT_KERNEL_gridX + 4 * i);
+        c.block[i] = gp_get_u32(rec, GP_AT_KERNEL_blockX + 4 * i);
+        c.cluster[i] = gp_get_u32(rec, GP_AT_KERNEL_clusterX + 4 * i);
     }
     if (c.cluster[0]) c.has |= GP_HAS_CLUSTER;
     c.registers = AT(u16, rec, KERNEL_registersPerThread);
@@ -280,11 +255,11 @@ static void add_kernel(struct gp_records *r, const void *rec)
         .start_ns = (int64_t)AT(u64, rec, KERNEL_start),
         .end_ns = (int64_t)AT(u64, rec, KERNEL_end),
         .corr = AT(u32, rec, KERNEL_correlationId),
-        .track = stream_track(r, AT(u32, rec, KERNEL_deviceId), AT(u32, rec, KERNEL_contextId),
-                              AT(u32, rec, KERNEL_streamId)),
+        .track = gp_records_stream(r, AT(u32, rec, KERNEL_deviceId), AT(u32, rec, KERNEL_contextId),
+                                   AT(u32, rec, KERNEL_streamId)),
     };
     set_graph(&w, AT(u32, rec, KERNEL_graphId), AT(u64, rec, KERNEL_graphNodeId));
-    hold_work(r, &w, &c);
+    gp_records_hold(r, &w, &c);
 }
 
 static const char *copy_kind_name(uint32_t kind)
@@ -324,11 +299,11 @@ static void add_copy(struct gp_records *r, const void *rec)
         .end_ns = (int64_t)AT(u64, rec, MEMCPY_end),
         .bytes = (int64_t)AT(u64, rec, MEMCPY_bytes),
         .corr = AT(u32, rec, MEMCPY_correlationId),
-        .track = stream_track(r, AT(u32, rec, MEMCPY_deviceId), AT(u32, rec, MEMCPY_contextId),
-                              AT(u32, rec, MEMCPY_streamId)),
+        .track = gp_records_stream(r, AT(u32, rec, MEMCPY_deviceId), AT(u32, rec, MEMCPY_contextId),
+                                   AT(u32, rec, MEMCPY_streamId)),
     };
     set_graph(&w, AT(u32, rec, MEMCPY_graphId), AT(u64, rec, MEMCPY_graphNodeId));
-    hold_work(r, &w, &c);
+    gp_records_hold(r, &w, &c);
 }
 
 static void add_peer_copy(struct gp_records *r, const void *rec)
@@ -343,11 +318,11 @@ static void add_peer_copy(struct gp_records *r, const void *rec)
         .end_ns = (int64_t)AT(u64, rec, PEER_end),
         .bytes = (int64_t)AT(u64, rec, PEER_bytes),
         .corr = AT(u32, rec, PEER_correlationId),
-        .track = stream_track(r, AT(u32, rec, PEER_deviceId), AT(u32, rec, PEER_contextId),
-                              AT(u32, rec, PEER_streamId)),
+        .track = gp_records_stream(r, AT(u32, rec, PEER_deviceId), AT(u32, rec, PEER_contextId),
+                                   AT(u32, rec, PEER_streamId)),
     };
     set_graph(&w, AT(u32, rec, PEER_graphId), AT(u64, rec, PEER_graphNodeId));
-    hold_work(r, &w, &c);
+    gp_records_hold(r, &w, &c);
 }
 
 static void add_set(struct gp_records *r, const void *rec)
@@ -364,29 +339,11 @@ static void add_set(struct gp_records *r, const void *rec)
         .end_ns = (int64_t)AT(u64, rec, MEMSET_end),
         .bytes = (int64_t)AT(u64, rec, MEMSET_bytes),
         .corr = AT(u32, rec, MEMSET_correlationId),
-        .track = stream_track(r, AT(u32, rec, MEMSET_deviceId), AT(u32, rec, MEMSET_contextId),
-                              AT(u32, rec, MEMSET_streamId)),
+        .track = gp_records_stream(r, AT(u32, rec, MEMSET_deviceId), AT(u32, rec, MEMSET_contextId),
+                                   AT(u32, rec, MEMSET_streamId)),
     };
     set_graph(&w, AT(u32, rec, MEMSET_graphId), AT(u64, rec, MEMSET_graphNodeId));
-    hold_work(r, &w, &c);
-}
-
-/* ---- the rest ---- */
-
-static void add_sync(struct gp_records *r, const void *rec)
-{
-    static const char *const names[] = {"Unknown Sync", "Event Sync", "Stream Wait Event", "Stream Sync",
-                                        "Context Sync"};
-    uint32_t type = AT(u32, rec, SYNC_type), context = AT(u32, rec, SYNC_contextId);
-    int64_t start = (int64_t)AT(u64, rec, SYNC_start), end = (int64_t)AT(u64, rec, SYNC_end);
-    if (start <= 0 || end < start) return;
-    const uint32_t *device = gp_map_get(&r->contexts, context);
-    uint32_t track =
-        stream_track(r, device ? *device : (uint32_t)INVALID_ID32, context, AT(u32, rec, SYNC_streamId));
-    struct gp_events *e = &r->trace.events[GP_SYNC];
-    gp_sid name = gp_intern_cstr(&r->trace.strings, names[type < 5 ? type : 0]);
-    size_t row = gp_events_add(e, start, end - start, track, name);
-    gp_set_corr(e, row, AT(u32, rec, SYNC_correlationId));
+    gp_records_hold(r, &w, &c);
 }
 
 /* ---- memory ---- */
@@ -429,8 +386,8 @@ static void add_memory(struct gp_records *r, const void *rec)
         .tick = r->tick,
     };
     bool pool = AT(u32, rec, MEMORY_memoryPoolConfig) == POOL_LOCAL;
-    m.reserved = pool ? (int64_t)get_u64(rec, POOL_SIZE) : 0;
-    m.extra = memory_extra(r, rec, pool ? get_u64(rec, POOL_ADDRESS) : 0);
+    m.reserved = pool ? (int64_t)gp_get_u64(rec, POOL_SIZE) : 0;
+    m.extra = memory_extra(r, rec, pool ? gp_get_u64(rec, POOL_ADDRESS) : 0);
     int64_t *size = size_at(r, m.address);
     bool release = AT(u32, rec, MEMORY_memoryOperationType) == RELEASE;
     if (release && !m.bytes) m.bytes = *size;
@@ -510,7 +467,7 @@ static void add_device(struct gp_records *r, const void *rec)
 
 void gp_records_add(struct gp_records *r, const void *rec)
 {
-    switch (get_u32(rec, 0)) {
+    switch (gp_get_u32(rec, 0)) {
     case GP_ACTIVITY_KERNEL:
     case GP_ACTIVITY_CONCURRENT_KERNEL:
         add_kernel(r, rec);
@@ -530,8 +487,11 @@ void gp_records_add(struct gp_records *r, const void *rec)
     case GP_ACTIVITY_DRIVER:
         add_call(r, rec, true);
         break;
+    case GP_ACTIVITY_CUDA_EVENT:
+        gp_records_add_event(r, rec);
+        break;
     case GP_ACTIVITY_SYNCHRONIZATION:
-        add_sync(r, rec);
+        gp_records_add_sync(r, rec);
         break;
     case GP_ACTIVITY_OVERHEAD:
         add_overhead(r, rec);
@@ -575,6 +535,19 @@ static uint32_t *corr_slot(struct gp_records *r, uint32_t corr, bool insert)
     r->corr_keys[i] = key;
     r->corr_at[i] = UINT32_MAX;
     return &r->corr_at[i];
+}
+
+struct gp_held_call *gp_records_call(struct gp_records *r, uint32_t corr)
+{
+    uint32_t *slot = corr ? corr_slot(r, corr, false) : NULL;
+    if (!slot) return NULL;
+    r->calls.at[*slot].mate = true;
+    return &r->calls.at[*slot];
+}
+
+bool gp_records_may_come(const struct gp_records *r, uint32_t tick)
+{
+    return r->opts.api != GP_API_LEVEL_NONE && r->tick - tick < GP_HOLD_TICKS;
 }
 
 static void corr_reset(struct gp_records *r, size_t n)
@@ -625,7 +598,7 @@ static void mark_unwanted(struct gp_records *r, bool all)
         struct gp_unwanted u = r->unwanted.at[i];
         uint32_t *slot = u.corr ? corr_slot(r, u.corr, false) : NULL;
         if (slot && !r->calls.at[*slot].mate) r->calls.at[*slot].unwanted = true;
-        else if (!slot && !all && r->tick - u.tick < HOLD_TICKS) r->unwanted.at[kept++] = u;
+        else if (!slot && !all && r->tick - u.tick < GP_HOLD_TICKS) r->unwanted.at[kept++] = u;
     }
     r->unwanted.n = kept;
     gp_records_lose(r, "kernels", "left out by --filter", r->left_out);
@@ -635,17 +608,19 @@ static void mark_unwanted(struct gp_records *r, bool all)
 static bool call_ready(struct gp_records *r, const struct gp_held_call *c, bool all)
 {
     uint32_t age = r->tick - c->tick;
-    if (all || age >= HOLD_TICKS) return true;
+    if (all || age >= GP_HOLD_TICKS) return true;
     /* The runtime call around a driver call may come with the next flush. */
     if (c->driver && r->tick_ns - c->end_ns < SURELY_RETURNED_NS) return false;
     uint8_t cls = call_info(r, c->driver, c->cbid).cls;
-    bool waits = cls == GP_CALL_LAUNCH || cls == GP_CALL_COPY || (cls == GP_CALL_MEMORY && r->opts.memory);
+    bool waits = cls == GP_CALL_LAUNCH || cls == GP_CALL_COPY || cls == GP_CALL_EVENT ||
+                 (cls == GP_CALL_MEMORY && r->opts.memory);
     return c->mate || !waits;
 }
 
 static bool work_ready(struct gp_records *r, const struct gp_held_work *w, bool all)
 {
-    if (all || r->opts.api == GP_API_LEVEL_NONE || !w->corr || r->tick - w->tick >= HOLD_TICKS) return true;
+    if (all || r->opts.api == GP_API_LEVEL_NONE || !w->corr || r->tick - w->tick >= GP_HOLD_TICKS)
+        return true;
     return w->call != UINT32_MAX && call_ready(r, &r->calls.at[w->call], all);
 }
 
@@ -710,13 +685,12 @@ static void write_memory(struct gp_records *r, bool all)
     size_t kept = 0;
     for (size_t i = 0; i < r->memory.n; i++) {
         const struct gp_held_memory *m = &r->memory.at[i];
-        uint32_t *slot = m->corr ? corr_slot(r, m->corr, false) : NULL;
-        if (!slot && !all && m->corr && r->opts.api != GP_API_LEVEL_NONE && r->tick - m->tick < HOLD_TICKS) {
+        const struct gp_held_call *call = gp_records_call(r, m->corr);
+        if (!call && !all && m->corr && gp_records_may_come(r, m->tick)) {
             r->memory.at[kept++] = *m;
             continue;
         }
-        int64_t tid = slot ? (int64_t)r->calls.at[*slot].tid : r->opts.pid;
-        if (slot) r->calls.at[*slot].mate = true;
+        int64_t tid = call ? (int64_t)call->tid : r->opts.pid;
         size_t row = gp_events_add(e, m->at_ns, 0, gp_records_thread(r, tid),
                                    gp_intern_cstr(&r->trace.strings, "[memory]"));
         if (m->corr) gp_set_corr(e, row, m->corr);
@@ -731,11 +705,13 @@ static void write_memory(struct gp_records *r, bool all)
 
 void gp_records_commit(struct gp_records *r, bool all)
 {
-    if (!r->calls.n && !r->work.n && !r->memory.n && !r->unwanted.n) return;
+    if (!r->calls.n && !r->work.n && !r->memory.n && !r->unwanted.n && !r->held_events.n && !r->held_waits.n)
+        return;
     index_calls(r);
     join_work(r);
     mark_unwanted(r, all);
     write_memory(r, all);
+    gp_records_write_events(r, all);
     write_work(r, all); /* first, while the indices of the calls still hold */
     write_calls(r, all);
 }
@@ -766,6 +742,7 @@ void gp_records_init(struct gp_records *r, const struct gp_records_opts *opts)
 void gp_records_release(struct gp_records *r)
 {
     gp_trace_release(&r->trace);
+    gp_records_release_events(r);
     GP_VEC_FREE(&r->calls);
     GP_VEC_FREE(&r->work);
     GP_VEC_FREE(&r->memory);

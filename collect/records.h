@@ -34,6 +34,7 @@ enum gp_activity {
     GP_ACTIVITY_CONCURRENT_KERNEL = 10,
     GP_ACTIVITY_OVERHEAD = 17,
     GP_ACTIVITY_MEMCPY2 = 22,
+    GP_ACTIVITY_CUDA_EVENT = 36,
     GP_ACTIVITY_STREAM = 37,
     GP_ACTIVITY_SYNCHRONIZATION = 38,
     GP_ACTIVITY_MEMORY2 = 49,
@@ -45,6 +46,7 @@ enum gp_call_class {
     GP_CALL_LAUNCH, /* puts kernels on the GPU */
     GP_CALL_COPY,   /* copies or sets memory */
     GP_CALL_SYNC,   /* waits */
+    GP_CALL_EVENT,  /* records a CUDA event */
     GP_CALL_MEMORY, /* allocates or frees */
 };
 
@@ -72,6 +74,7 @@ int64_t gp_record_thread(const void *rec);
 struct gp_records_opts {
     int64_t pid;
     int32_t rank;          /* -1 unknown */
+    uint32_t cupti;        /* cuptiGetVersion(): fields that its records do not have are not read */
     enum gp_api_level api; /* which calls are kept; unless none, GPU work waits for its call */
     bool memory;           /* allocations are recorded, so their calls are kept as well */
     const char *kernel; /* pattern of the kernels that are kept, NULL or "" all of them; stays the caller's */
@@ -113,6 +116,26 @@ struct gp_unwanted {
     uint32_t corr, tick;
 };
 
+/* A record of a CUDA event, which waits for the time of its call. */
+struct gp_held_event {
+    int64_t device_ns; /* when the GPU came to it, 0 unknown */
+    uint32_t event, corr, context, stream, tick;
+};
+
+/* A wait for an event whose record has not been seen, or on a context of which nothing is known yet. */
+struct gp_held_wait {
+    int64_t start_ns, end_ns;
+    uint64_t key; /* of the record that it waits for, 0: for none */
+    uint32_t event, corr, context, stream, type, tick;
+};
+
+/* What waits want to know of a record of an event. */
+struct gp_event_record {
+    uint64_t key;
+    uint32_t corr, stream;
+    bool used;
+};
+
 struct gp_call_info {
     gp_sid name; /* 0: not asked for yet */
     uint8_t cls;
@@ -133,6 +156,9 @@ struct gp_records {
     struct gp_map fits; /* name of a kernel -> 1 when it is kept, else 0 */
     uint64_t left_out;  /* kernels, since the last commit */
     GP_VEC(struct gp_held_memory) memory;
+    GP_VEC(struct gp_held_event) held_events;
+    GP_VEC(struct gp_held_wait) held_waits;
+    struct gp_event_record *event_records;     /* by hash, NULL until there is one */
     struct gp_map addresses;                   /* address -> index of its size */
     GP_VEC(int64_t) sizes;                     /* of what is allocated there, 0 nothing */
     GP_VEC(struct gp_call_info) call_infos[2]; /* by cbid: runtime, driver */
@@ -234,6 +260,14 @@ void gp_records_lose(struct gp_records *r, const char *what, const char *reason,
     X(SYNC, correlationId, 24)                                                                               \
     X(SYNC, contextId, 28)                                                                                   \
     X(SYNC, streamId, 32)                                                                                    \
+    X(SYNC, cudaEventId, 36)                                                                                 \
+    X(SYNC, cudaEventSyncId, 40)                                                                             \
+    X(EVENT, correlationId, 4)                                                                               \
+    X(EVENT, contextId, 8)                                                                                   \
+    X(EVENT, streamId, 12)                                                                                   \
+    X(EVENT, eventId, 16)                                                                                    \
+    X(EVENT, deviceTimestamp, 40)                                                                            \
+    X(EVENT, cudaEventSyncId, 48)                                                                            \
     X(OVERHEAD, overheadKind, 4)                                                                             \
     X(OVERHEAD, objectKind, 8)                                                                               \
     X(OVERHEAD, objectId, 12)                                                                                \

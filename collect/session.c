@@ -255,6 +255,7 @@ static bool take_fact(struct gp_session *s, struct gp_wire_fact *f)
     char json[24];
     int n = snprintf(json, sizeof json, "%" PRId64, f->value);
     f->key[sizeof f->key - 1] = 0;
+    if (!strcmp(f->key, "cupti_version")) s->records.opts.cupti = (uint32_t)f->value;
     gp_trace_set_meta(&s->records.trace, f->key, json, (size_t)n);
     return true;
 }

@@ -24,6 +24,7 @@
 #define STRUCT_MEMORY   CUpti_ActivityMemory4
 #define STRUCT_CALL     CUpti_ActivityAPI
 #define STRUCT_SYNC     CUpti_ActivitySynchronization2
+#define STRUCT_EVENT    CUpti_ActivityCudaEvent2
 #define STRUCT_OVERHEAD CUpti_ActivityOverhead3
 #define STRUCT_CONTEXT  CUpti_ActivityContext3
 #define STRUCT_DEVICE   CUpti_ActivityDevice5
@@ -34,6 +35,7 @@ GP_OFFSETS(X)
 #endif
 _Static_assert((int)GP_ACTIVITY_CONCURRENT_KERNEL == (int)CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kind");
 _Static_assert((int)GP_ACTIVITY_SYNCHRONIZATION == (int)CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "kind");
+_Static_assert((int)GP_ACTIVITY_CUDA_EVENT == (int)CUPTI_ACTIVITY_KIND_CUDA_EVENT, "kind");
 _Static_assert((int)GP_ACTIVITY_MEMORY2 == (int)CUPTI_ACTIVITY_KIND_MEMORY2, "kind");
 _Static_assert((int)GP_ACTIVITY_OVERHEAD == (int)CUPTI_ACTIVITY_KIND_OVERHEAD, "kind");
 
@@ -77,8 +79,9 @@ static struct {
     OPTIONAL(X)
 #undef X
     subscribe_v2_fn subscribe_v2;
-    CUptiResult(CUPTIAPI *enable_all_syncs)(
-        uint8_t enable); /* cuptiActivityEnableAllSyncRecords, not in all headers */
+    /* cuptiActivityEnableAllSyncRecords and cuptiActivityEnableCudaEventDeviceTimestamps, not in all headers */
+    CUptiResult(CUPTIAPI *enable_all_syncs)(uint8_t enable);
+    CUptiResult(CUPTIAPI *enable_event_times)(uint8_t enable);
     CUpti_SubscriberHandle subscriber;
     uint32_t version;
     struct gp_pool *pool;
@@ -195,6 +198,7 @@ static bool load_symbols(void *lib, const char *path)
 #undef X
     load_symbol(lib, "cuptiSubscribe_v2", &cupti.subscribe_v2);
     load_symbol(lib, "cuptiActivityEnableAllSyncRecords", &cupti.enable_all_syncs);
+    load_symbol(lib, "cuptiActivityEnableCudaEventDeviceTimestamps", &cupti.enable_event_times);
 #define X(fn)                                                                                                \
     if (!cupti.fn) {                                                                                         \
         gp_debug("%s: has no %s", path, #fn);                                                                \
@@ -438,6 +442,7 @@ static CUptiResult switch_kinds(bool on)
     for (size_t i = 0; i < sizeof beside_kernels / sizeof *beside_kernels; i++)
         switch_kind(beside_kernels[i], on);
     if (cupti.memory) switch_kind(CUPTI_ACTIVITY_KIND_MEMORY2, on);
+    if (cupti.api >= GP_API_LEVEL_SYNC) switch_kind(CUPTI_ACTIVITY_KIND_CUDA_EVENT, on);
     return rc;
 }
 
@@ -510,6 +515,9 @@ static bool get_ready(void)
         return false;
     }
     if (cupti.enable_all_syncs) cupti.enable_all_syncs(0); /* no records of queries that find nothing done */
+    /* The record of an event is made by the host alone. Its time on the GPU is not: CUPTI leaves it out by default, and
+     * so do we, unless everything is wanted. */
+    if (cupti.enable_event_times && cupti.api == GP_API_LEVEL_ALL) cupti.enable_event_times(1);
     for (size_t i = 0; i < sizeof always / sizeof *always; i++) switch_kind(always[i], true);
     find_calls(false);
     find_calls(true);

@@ -195,6 +195,37 @@ static int do_memory(int argc, char **argv)
     return 0;
 }
 
+static void event(enum mock_op op, uint32_t stream, uint32_t number)
+{
+    struct mock_event e = {.op = op, .stream = stream, .count = number};
+    if (mock_do(&e)) exit(9);
+}
+
+static void *wait_elsewhere(void *ctx)
+{
+    (void)ctx;
+    event(MOCK_STREAM_WAIT, 8, 3);
+    return NULL;
+}
+
+/* events: event 3 is recorded on stream 7, stream 8 waits for it, on another thread; it is recorded again, on stream 9, and
+ * the host waits for it; event 4, which was never recorded, is waited for. */
+static int do_events(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    pthread_t t;
+    cuInit(0);
+    launch(2, 1);
+    event(MOCK_EVENT_RECORD, 7, 3);
+    pthread_create(&t, NULL, wait_elsewhere, NULL);
+    pthread_join(t, NULL);
+    event(MOCK_EVENT_RECORD, 9, 3);
+    event(MOCK_EVENT_SYNC, 0, 3);
+    event(MOCK_STREAM_WAIT, 8, 4);
+    return 0;
+}
+
 /* gate: phases of launches, 63 in all: 10, 20 between cudaProfilerStart() and Stop(), 5, 8 in a range "train" of which 1
  * in "inner", 3, 11 in another "train", 2 in a start/end range "span", and 4 after cudaProfilerStart() again. */
 static int do_gate(int argc, char **argv)
@@ -507,6 +538,7 @@ int main(int argc, char **argv)
         {"long", do_long},     {"reset", do_reset}, {"closefds", do_closefds}, {"ranges", do_ranges},
         {"killed", do_killed}, {"gate", do_gate},   {"memory", do_memory},     {"graph", do_graph},
         {"nccl", mock_nccl},   {"args", mock_args},
+        {"events", do_events},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);

@@ -48,6 +48,28 @@ static void print_memory(const struct gp_trace *t)
                (unsigned)e->track[i], gp_get_bytes(e, i));
 }
 
+/* CUDA events: their records, and the waits with the record that they wait for. */
+static void print_events(const struct gp_trace *t)
+{
+    const struct gp_events *e = &t->events[GP_SYNC];
+    for (size_t i = 0; i < e->n; i++) {
+        if (gp_get_event(e, i) == GP_NO_ID) continue;
+        printf("event:%" PRIu64 ":%s:stream%" PRId64, gp_get_event(e, i), gp_trace_str(t, e->name[i]),
+               t->tracks.at[e->track[i]].stream);
+        for (size_t k = 0; k < e->n && gp_get_source(e, i) != GP_NO_ID; k++)
+            if (gp_get_corr(e, k) == gp_get_source(e, i))
+                printf(":of_%s_on_stream%" PRId64, gp_trace_str(t, gp_get_cat(e, k)),
+                       t->tracks.at[e->track[k]].stream);
+        printf(":%s 1\n", gp_trace_str(t, gp_get_extra(e, i)));
+    }
+    for (size_t i = 0; i < e->n; i++) {
+        if (strcmp(gp_trace_str(t, gp_get_cat(e, i)), "cuda_event") != 0) continue;
+        for (size_t k = 0; k < t->events[GP_API].n; k++)
+            if (gp_get_corr(&t->events[GP_API], k) == gp_get_corr(e, i))
+                printf("event_after_call %" PRId64 "\n", e->start_ns[i] - t->events[GP_API].start_ns[k]);
+    }
+}
+
 static void print_small(const struct gp_trace *t)
 {
     uint64_t lost = 0, streams = 0, threads = 0;
@@ -85,6 +107,7 @@ int main(int argc, char **argv)
     }
     print_joins(&t);
     print_memory(&t);
+    print_events(&t);
     print_small(&t);
     printf("verdict:%s 1\n", gp_trace_verdict(&t));
     for (int i = 0; i < GP_ISSUE_COUNT; i++)

@@ -39,6 +39,9 @@ static struct {
     _Atomic uint32_t correlation;
     _Atomic size_t dropped;
     bool device_told;
+    _Atomic bool event_times;
+    _Atomic uint64_t event_records[16]; /* the number of the latest record of an event */
+    _Atomic uint64_t events;
     _Atomic bool no_queries; /* records of queries that found nothing done are switched off */
     _Atomic bool down;
 } mock = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -59,6 +62,9 @@ static const struct {
     {false, 70, "cudaProfilerStart_v4000"},
     {false, 71, "cudaProfilerStop_v4000"},
     {false, 131, "cudaStreamSynchronize_v3020"},
+    {false, 135, "cudaEventRecord_v3020"},
+    {false, 137, "cudaEventSynchronize_v3020"},
+    {false, 147, "cudaStreamWaitEvent_v3020"},
     {false, 161, "cudaMemcpyPeerAsync_v4000"},
     {false, 164, "cudaDeviceReset_v3020"},
     {false, 211, "cudaLaunchKernel_v7000"},
@@ -110,6 +116,8 @@ static size_t record_size(CUpti_ActivityKind kind)
         return sizeof(CUpti_ActivityAPI);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
         return old ? sizeof(CUpti_ActivitySynchronization) : sizeof(CUpti_ActivitySynchronization2);
+    case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+        return old ? sizeof(CUpti_ActivityCudaEvent) : sizeof(CUpti_ActivityCudaEvent2);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
         return old ? sizeof(CUpti_ActivityOverhead) : sizeof(CUpti_ActivityOverhead3);
     case CUPTI_ACTIVITY_KIND_DEVICE:
@@ -280,6 +288,39 @@ static void put_sync(const struct mock_event *e, uint32_t correlation, uint64_t 
     put(&s, false);
     s.returnValue = 600; /* CUDA_ERROR_NOT_READY: cuStreamQuery() */
     if (!mock.no_queries) put(&s, false);
+}
+
+static void put_event(const struct mock_event *e, uint32_t correlation, uint64_t gpu_time)
+{
+    CUpti_ActivityCudaEvent2 v; /* CUpti_ActivityCudaEvent is its beginning */
+    memset(&v, 0, sizeof v);
+    v.kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT;
+    v.correlationId = correlation;
+    v.contextId = 1;
+    v.streamId = e->stream;
+    v.eventId = e->count;
+    v.deviceTimestamp = mock.event_times ? gpu_time : 0;
+    v.cudaEventSyncId = mock.event_records[e->count % 16] = ++mock.events;
+    put(&v, false);
+}
+
+/* Waiting for an event: the host does, or with MOCK_STREAM_WAIT the stream. */
+static void put_wait(const struct mock_event *e, uint32_t correlation, uint64_t start)
+{
+    bool stream = e->op == MOCK_STREAM_WAIT;
+    CUpti_ActivitySynchronization2 s; /* CUpti_ActivitySynchronization is its beginning */
+    memset(&s, 0, sizeof s);
+    s.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+    s.type = stream ? CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT
+                    : CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE;
+    s.start = start;
+    s.end = start + 200;
+    s.contextId = 1;
+    s.streamId = stream ? e->stream : (uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+    s.cudaEventId = e->count;
+    s.cudaEventSyncId = mock.event_records[e->count % 16];
+    s.correlationId = correlation;
+    put(&s, false);
 }
 
 static void put_memory(const struct mock_event *e, uint32_t correlation, uint64_t time)
@@ -493,6 +534,15 @@ static void on_event(const struct mock_event *e)
         put_call(false, 131, c, t, t + 400);
         put_sync(e, c, t + 60);
         break;
+    case MOCK_EVENT_RECORD:
+        put_call(false, 135, c, t, t + 300);
+        put_event(e, c, t + 5000);
+        break;
+    case MOCK_STREAM_WAIT:
+    case MOCK_EVENT_SYNC:
+        put_call(false, e->op == MOCK_STREAM_WAIT ? 147 : 137, c, t, t + 400);
+        put_wait(e, c, t + 100);
+        break;
     case MOCK_MALLOC:
         put_call(true, 243, c, t + 100, t + 600);
         put_call(false, 20, c, t, t + 700);
@@ -639,6 +689,12 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable)
 {
     mock.no_queries = !enable;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable)
+{
+    mock.event_times = enable;
     return CUPTI_SUCCESS;
 }
 

@@ -1,0 +1,175 @@
+/* CUDA events: where they were recorded, and who waits for which record of them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "collect/records_priv.h"
+
+enum {
+    TABLE_BITS = 15, /* records of events that are remembered, at most: the latest with each hash */
+    SYNC_EVENT = 1,  /* CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_ */
+    SYNC_STREAM_WAIT = 2,
+};
+static const uint64_t NO_SYNC_ID = UINT64_MAX;
+static const int64_t EARLY_NS = 1000000, FAR_NS = 3600000000000;
+
+/* ---- which record of an event ---- */
+
+/* CUPTI 13 numbers the records of events; before, a wait names the event alone. */
+static uint64_t key_of(uint32_t context, uint32_t event, uint64_t sync_id)
+{
+    if (sync_id && sync_id != NO_SYNC_ID && sync_id != UINT32_MAX) return sync_id;
+    return UINT64_C(1) << 63 | (uint64_t)(context & 0x7fffffff) << 32 | event;
+}
+
+static struct gp_event_record *place_of(struct gp_records *r, uint64_t key)
+{
+    if (!r->event_records) r->event_records = gp_zalloc(sizeof *r->event_records << TABLE_BITS);
+    return &r->event_records[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - TABLE_BITS)];
+}
+
+/* The track of a stream of which the context is known; where its device is, records tell that may come later. */
+static uint32_t track_of(struct gp_records *r, uint32_t context, uint32_t stream)
+{
+    const uint32_t *device = gp_map_get(&r->contexts, context);
+    return gp_records_stream(r, device ? *device : (uint32_t)GP_INVALID_ID32, context, stream);
+}
+
+/* ---- events ---- */
+
+void gp_records_add_event(struct gp_records *r, const void *rec)
+{
+    bool grown = r->opts.cupti >= GP_CUPTI_GROWN;
+    uint32_t context = AT(u32, rec, EVENT_contextId), stream = AT(u32, rec, EVENT_streamId);
+    struct gp_held_event e = {
+        .device_ns = grown ? (int64_t)AT(u64, rec, EVENT_deviceTimestamp) : 0,
+        .event = AT(u32, rec, EVENT_eventId),
+        .corr = AT(u32, rec, EVENT_correlationId),
+        .context = context,
+        .stream = stream,
+        .tick = r->tick,
+    };
+    GP_VEC_PUSH(&r->held_events, e);
+    uint64_t keys[] = {key_of(context, e.event, 0),
+                       key_of(context, e.event, grown ? AT(u64, rec, EVENT_cudaEventSyncId) : 0)};
+    for (size_t i = 0; i < 2; i++)
+        *place_of(r, keys[i]) = (struct gp_event_record){keys[i], e.corr, stream, true};
+}
+
+/* The GPU's time where it was recorded and is on the clock of the trace: not before the call, nor hours away. */
+static int64_t time_of(const struct gp_records *r, const struct gp_held_event *e,
+                       const struct gp_held_call *call)
+{
+    int64_t from = call ? call->start_ns - EARLY_NS : r->tick_ns - FAR_NS;
+    int64_t to = (call ? call->start_ns : r->tick_ns) + FAR_NS;
+    if (e->device_ns > 0 && e->device_ns >= from && e->device_ns <= to) return e->device_ns;
+    return call ? call->end_ns : 0;
+}
+
+static void write_records(struct gp_records *r, bool all)
+{
+    struct gp_events *to = &r->trace.events[GP_SYNC];
+    gp_sid name = gp_intern_cstr(&r->trace.strings, "cudaEvent");
+    gp_sid cat = gp_intern_cstr(&r->trace.strings, "cuda_event");
+    size_t kept = 0;
+    for (size_t i = 0; i < r->held_events.n; i++) {
+        struct gp_held_event e = r->held_events.at[i];
+        const struct gp_held_call *call = gp_records_call(r, e.corr);
+        if (!call && !all && gp_records_may_come(r, e.tick)) {
+            r->held_events.at[kept++] = e;
+            continue;
+        }
+        int64_t at_ns = time_of(r, &e, call);
+        if (at_ns <= 0) {
+            gp_records_lose(r, "CUDA events", "no usable time", 1);
+            continue;
+        }
+        size_t row = gp_events_add(to, at_ns, 0, track_of(r, e.context, e.stream), name);
+        gp_set_cat(to, row, cat);
+        gp_set_corr(to, row, e.corr);
+        gp_set_event(to, row, e.event);
+    }
+    r->held_events.n = kept;
+}
+
+/* ---- waits ---- */
+
+static const char *wait_name(uint32_t type)
+{
+    static const char *const names[] = {"Unknown Sync", "Event Sync", "Stream Wait Event", "Stream Sync",
+                                        "Context Sync"};
+    return names[type < 5 ? type : 0];
+}
+
+/* RECORD: what it waits for, NULL: not known. Few texts are different, so that they do not add up. */
+static void write_wait(struct gp_records *r, const struct gp_held_wait *w,
+                       const struct gp_event_record *record)
+{
+    struct gp_events *to = &r->trace.events[GP_SYNC];
+    const char *name = wait_name(w->type);
+    char text[120];
+    int n = snprintf(text, sizeof text, "{\"cuda_sync_kind\":\"%s\"", name);
+    if (record)
+        n += snprintf(text + n, sizeof text - (size_t)n, ",\"wait_on_stream\":%u", (unsigned)record->stream);
+    n += snprintf(text + n, sizeof text - (size_t)n, "}");
+    size_t row = gp_events_add(to, w->start_ns, w->end_ns - w->start_ns, track_of(r, w->context, w->stream),
+                               gp_intern_cstr(&r->trace.strings, name));
+    gp_set_corr(to, row, w->corr);
+    gp_set_extra(to, row, gp_trace_intern(&r->trace, text, (size_t)n));
+    if (w->type != SYNC_EVENT && w->type != SYNC_STREAM_WAIT) return;
+    gp_set_event(to, row, w->event == (uint32_t)GP_INVALID_ID32 ? GP_NO_ID : w->event);
+    gp_set_source(to, row, record ? record->corr : GP_NO_ID);
+}
+
+/* A record after the wait is not the one that it waits for. */
+static const struct gp_event_record *record_of(struct gp_records *r, const struct gp_held_wait *w)
+{
+    const struct gp_event_record *found = place_of(r, w->key);
+    return found->used && found->key == w->key && found->corr < w->corr ? found : NULL;
+}
+
+void gp_records_add_sync(struct gp_records *r, const void *rec)
+{
+    struct gp_held_wait w = {
+        .start_ns = (int64_t)AT(u64, rec, SYNC_start),
+        .end_ns = (int64_t)AT(u64, rec, SYNC_end),
+        .corr = AT(u32, rec, SYNC_correlationId),
+        .context = AT(u32, rec, SYNC_contextId),
+        .stream = AT(u32, rec, SYNC_streamId),
+        .event = AT(u32, rec, SYNC_cudaEventId),
+        .type = AT(u32, rec, SYNC_type),
+        .tick = r->tick,
+    };
+    if (w.start_ns <= 0 || w.end_ns < w.start_ns) return;
+    uint64_t sync_id = r->opts.cupti >= GP_CUPTI_GROWN ? AT(u64, rec, SYNC_cudaEventSyncId) : 0;
+    if (r->opts.api >= GP_API_LEVEL_SYNC && (w.type == SYNC_EVENT || w.type == SYNC_STREAM_WAIT))
+        w.key = key_of(w.context, w.event, sync_id);
+    const struct gp_event_record *record = w.key ? record_of(r, &w) : NULL;
+    /* What is missing may be in a buffer of another thread. */
+    bool complete = gp_map_get(&r->contexts, w.context) && (record || !w.key);
+    if (complete) write_wait(r, &w, record);
+    else GP_VEC_PUSH(&r->held_waits, w);
+}
+
+static void write_waits(struct gp_records *r, bool all)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->held_waits.n; i++) {
+        struct gp_held_wait w = r->held_waits.at[i];
+        const struct gp_event_record *record = w.key ? record_of(r, &w) : NULL;
+        if (w.key && !record && !all && gp_records_may_come(r, w.tick)) r->held_waits.at[kept++] = w;
+        else write_wait(r, &w, record);
+    }
+    r->held_waits.n = kept;
+}
+
+void gp_records_write_events(struct gp_records *r, bool all)
+{
+    if (r->held_events.n) write_records(r, all);
+    if (r->held_waits.n) write_waits(r, all);
+}
+
+void gp_records_release_events(struct gp_records *r)
+{
+    GP_VEC_FREE(&r->held_events);
+    GP_VEC_FREE(&r->held_waits);
+    free(r->event_records);
+}

@@ -1,0 +1,67 @@
+/* records_priv.h -- what the files that records.h is made of share: reading fields, tracks, and what is held back.
+ *
+ *     struct gp_held_work w = {.start_ns = (int64_t)AT(u64, rec, KERNEL_start), ...};
+ *     gp_records_hold(r, &w, &config);
+ */
+#ifndef GP_COLLECT_RECORDS_PRIV_H
+#define GP_COLLECT_RECORDS_PRIV_H
+
+#include <string.h>
+#include "collect/records.h"
+
+enum {
+    GP_HOLD_TICKS = 1,      /* how long something waits for what belongs to it */
+    GP_INVALID_ID32 = -1,   /* CUPTI's "no such device, context, stream, event" */
+    GP_CUPTI_GROWN = 130000 /* from this version on records have the fields that CUPTI 13 gave them */
+};
+
+/* Field FIELD of the record REC, by its offset. */
+#define AT(type, rec, field) gp_get_##type((rec), GP_AT_##field)
+
+static inline uint64_t gp_get_u64(const void *rec, size_t at)
+{
+    uint64_t v;
+    memcpy(&v, (const char *)rec + at, sizeof v);
+    return v;
+}
+
+static inline uint32_t gp_get_u32(const void *rec, size_t at)
+{
+    uint32_t v;
+    memcpy(&v, (const char *)rec + at, sizeof v);
+    return v;
+}
+
+static inline uint32_t gp_get_u16(const void *rec, size_t at)
+{
+    uint16_t v;
+    memcpy(&v, (const char *)rec + at, sizeof v);
+    return v;
+}
+
+static inline uint32_t gp_get_u8(const void *rec, size_t at)
+{
+    return ((const uint8_t *)rec)[at];
+}
+
+/* ---- records.c ---- */
+
+/* The track of a stream, made when it is new; GP_INVALID_ID32 for what is not known. */
+uint32_t gp_records_stream(struct gp_records *r, uint32_t device, uint32_t context, uint32_t stream);
+/* Hold work back for its call, or count it as lost when its times are of no use. Sets W's config and tick. */
+void gp_records_hold(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c);
+/* The call with that correlation id among those of the commit under way, marked as one whose work has come; NULL: it is not
+ * there. */
+struct gp_held_call *gp_records_call(struct gp_records *r, uint32_t corr);
+/* Is it too early to do without the call of a record that came in TICK? */
+bool gp_records_may_come(const struct gp_records *r, uint32_t tick);
+
+/* ---- records_events.c ---- */
+
+void gp_records_add_sync(struct gp_records *r, const void *rec);
+void gp_records_add_event(struct gp_records *r, const void *rec);
+/* Write the events and waits that are ready; with ALL everything. */
+void gp_records_write_events(struct gp_records *r, bool all);
+void gp_records_release_events(struct gp_records *r);
+
+#endif
