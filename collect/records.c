@@ -101,7 +101,6 @@ bool gp_call_wanted(enum gp_call_class cls, enum gp_api_level level, bool memory
     case GP_CALL_COPY:
         return level >= GP_API_LEVEL_LAUNCH;
     case GP_CALL_SYNC:
-    case GP_CALL_EVENT:
         return level >= GP_API_LEVEL_SYNC;
     default:
         return level >= GP_API_LEVEL_ALL;

@@ -140,7 +140,7 @@ void gp_records_add_sync(struct gp_records *r, const void *rec)
     };
     if (w.start_ns <= 0 || w.end_ns < w.start_ns) return;
     uint64_t sync_id = r->opts.cupti >= GP_CUPTI_GROWN ? AT(u64, rec, SYNC_cudaEventSyncId) : 0;
-    if (r->opts.api >= GP_API_LEVEL_SYNC && (w.type == SYNC_EVENT || w.type == SYNC_STREAM_WAIT))
+    if (r->opts.api >= GP_API_LEVEL_ALL && (w.type == SYNC_EVENT || w.type == SYNC_STREAM_WAIT))
         w.key = key_of(w.context, w.event, sync_id);
     const struct gp_event_record *record = w.key ? record_of(r, &w) : NULL;
     /* What is missing may be in a buffer of another thread. */

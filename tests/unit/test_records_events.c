@@ -19,7 +19,7 @@ static struct gp_records records(uint32_t cupti)
 {
     struct gp_records r;
     struct gp_records_opts o = {
-        .pid = 100, .rank = -1, .cupti = cupti, .api = GP_API_LEVEL_SYNC, .call_name = call_name};
+        .pid = 100, .rank = -1, .cupti = cupti, .api = GP_API_LEVEL_ALL, .call_name = call_name};
     gp_records_init(&r, &o);
     return r;
 }
@@ -188,8 +188,8 @@ static void the_call_that_records_an_event_waits_for_its_record(void **state)
     gp_records_commit(&r, false);
     assert_int_equal(r.trace.events[GP_API].n, 1);
     assert_int_equal(r.trace.events[GP_SYNC].start_ns[0], 1300);
-    assert_true(gp_call_wanted(gp_call_classify("cuEventRecordWithFlags"), GP_API_LEVEL_SYNC, false));
-    assert_false(gp_call_wanted(gp_call_classify("cuEventRecordWithFlags"), GP_API_LEVEL_LAUNCH, true));
+    assert_true(gp_call_wanted(gp_call_classify("cuEventRecordWithFlags"), GP_API_LEVEL_ALL, false));
+    assert_false(gp_call_wanted(gp_call_classify("cuEventRecordWithFlags"), GP_API_LEVEL_SYNC, true));
     gp_records_release(&r);
 }
 
