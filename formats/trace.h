@@ -79,7 +79,7 @@ enum gp_table {
     X(GP_COL_RET, ret, int32_t, 0, "ret") /* GP_API: return value, 0 = success */                                   \
     X(GP_COL_EXTRA, extra, gp_sid, 0, "extra") /* further args: text of a JSON object "{...}", 0 = none */          \
     X(GP_COL_CAPTURED, captured, gp_sid, 0, "captured") /* GP_GPU, work of a CUDA graph: the ranges around the code \
-                                                      that captured it, see gp_captured_next */                                                             \
+                                                      that captured it, see gp_captured_next */            \
     X(GP_COL_EVENT, event, uint64_t, GP_NO_ID, "event") /* GP_SYNC: CUDA event that was recorded or waited for */      \
     X(GP_COL_SOURCE, source, uint64_t, GP_NO_ID, "source") /* GP_SYNC: corr of the event record that is waited for */
 
