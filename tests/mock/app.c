@@ -537,8 +537,7 @@ int main(int argc, char **argv)
         {"fork", do_fork},     {"nvtx", do_nvtx},   {"payload", do_payload},   {"none", do_none},
         {"long", do_long},     {"reset", do_reset}, {"closefds", do_closefds}, {"ranges", do_ranges},
         {"killed", do_killed}, {"gate", do_gate},   {"memory", do_memory},     {"graph", do_graph},
-        {"nccl", mock_nccl},   {"args", mock_args},
-        {"events", do_events},
+        {"nccl", mock_nccl},   {"args", mock_args}, {"events", do_events},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);
