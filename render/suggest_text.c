@@ -20,12 +20,22 @@ static void put_ns(struct gp_buf *b, int64_t ns)
     gp_scale_put(b, GP_UNIT_NS, ns);
 }
 
-static void put_speedup(struct gp_buf *b, double low, double high)
+static void put_factor(struct gp_buf *b, double v)
 {
-    gp_buf_printf(b, "%.2fx", low);
-    if (high - low >= 0.005) gp_buf_printf(b, " to %.2fx", high);
+    gp_buf_printf(b, "%.*f", v < 9.995 ? 2 : v < 99.5 ? 1 : 0, v);
 }
 
+static void put_speedup(struct gp_buf *b, double low, double high)
+{
+    put_factor(b, low);
+    if (high - low >= 0.005) {
+        gp_buf_puts(b, " to ");
+        put_factor(b, high);
+    }
+    gp_buf_putc(b, 'x');
+}
+
+/* "1.17 to 1.47 ms", "840 ns to 5.98 \xC2\xB5s", "up to 3 ms" */
 static void put_interval(struct gp_buf *b, int64_t low, int64_t high)
 {
     if (low <= 0) {
@@ -33,10 +43,19 @@ static void put_interval(struct gp_buf *b, int64_t low, int64_t high)
         put_ns(b, high);
         return;
     }
+    size_t from = b->n;
     put_ns(b, low);
     if (low == high) return;
+    size_t unit = b->n;
+    while (unit > from && b->data[unit - 1] != ' ') unit--;
+    struct gp_buf most = {0};
+    put_ns(&most, high);
+    size_t n = b->n - unit; /* said once where both have it */
+    if (most.n > n && !memcmp(most.data + most.n - n, b->data + unit, n) && most.data[most.n - n - 1] == ' ')
+        b->n = unit - 1;
     gp_buf_puts(b, " to ");
-    put_ns(b, high);
+    gp_buf_put(b, most.data, most.n);
+    gp_buf_release(&most);
 }
 
 void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one)
@@ -50,15 +69,45 @@ void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const s
     gp_buf_puts(b, ")");
 }
 
+/* A part of a step and what is said of it. */
+struct part {
+    int64_t ns;
+    const char *words;
+};
+enum { PARTS = 8, PARTS_TOLD = 4 };
+
+/* The largest parts that are a hundredth at least, largest first; the largest of all in any case. */
+static void put_parts(struct gp_buf *b, const struct gp_regime_step *p)
+{
+    struct part parts[PARTS] = {{p->idle_ns, "idle"},
+                                {p->compute_ns, "in kernels that arithmetic bounds"},
+                                {p->memory_ns, "in kernels that memory bounds"},
+                                {p->inefficient_ns, "in kernels far below what the device can do"},
+                                {p->latency_ns, "in kernels hardly longer than an empty one"},
+                                {p->communication_ns, "in communication alone"},
+                                {p->transfer_ns, "in copies alone"},
+                                {p->unknown_ns, "in kernels of which nobody knows what bounds them"}};
+    for (int told = 0; told < PARTS_TOLD; told++) {
+        struct part *most = &parts[0];
+        for (int i = 1; i < PARTS; i++)
+            if (parts[i].ns > most->ns) most = &parts[i];
+        if (told && most->ns < p->whole_ns / 100) return;
+        if (told) gp_buf_puts(b, ", ");
+        gp_scale_put_share(b, most->ns, p->whole_ns);
+        gp_buf_printf(b, " %s", most->words);
+        most->ns = -1;
+    }
+}
+
 static void tell_step(struct gp_report *r, const struct gp_suggest *s, bool three_regimes)
 {
     struct gp_buf b = {0};
-    const struct gp_regime_step *p = &s->regime_parts;
     if (s->step.found) {
         gp_buf_puts(&b, "A step takes ");
         put_ns(&b, s->step.step_ns);
-        gp_buf_printf(&b, " (the mean of %u%s)", s->step.steps,
-                      s->step.warm_up ? ", without the warm-up" : "");
+        if (s->step.steps > 1) gp_buf_printf(&b, " (the mean of %u", s->step.steps);
+        else gp_buf_puts(&b, " (the only one");
+        gp_buf_puts(&b, s->step.warm_up ? ", without the warm-up)" : ")");
     } else {
         gp_buf_puts(&b, "All of it takes ");
         put_ns(&b, s->step.step_ns);
@@ -66,19 +115,8 @@ static void tell_step(struct gp_report *r, const struct gp_suggest *s, bool thre
     enum gp_regime regime = (enum gp_regime)s->regime;
     if (three_regimes) regime = gp_regime_classic(regime, GP_REGIME_UNKNOWN);
     gp_buf_printf(&b, " and is bound by %s: ", gp_regime_text(regime));
-    gp_scale_put_share(&b, p->idle_ns, p->whole_ns);
-    gp_buf_puts(&b, " idle, ");
-    gp_scale_put_share(&b, p->compute_ns, p->whole_ns);
-    gp_buf_puts(&b, " in kernels of arithmetic, ");
-    gp_scale_put_share(&b, p->memory_ns, p->whole_ns);
-    gp_buf_puts(&b, " in kernels of memory bandwidth, ");
-    if (p->inefficient_ns > 0) {
-        gp_scale_put_share(&b, p->inefficient_ns, p->whole_ns);
-        gp_buf_puts(&b, " in kernels far below both, ");
-    }
-    gp_scale_put_share(&b, p->latency_ns, p->whole_ns);
-    gp_buf_puts(&b, " in kernels too short for either.");
-    gp_report_say(r, true, GP_TONE_PLAIN, "%s", gp_buf_str(&b));
+    put_parts(&b, &s->regime_parts);
+    gp_report_say(r, true, GP_TONE_PLAIN, "%s.", gp_buf_str(&b));
     gp_buf_release(&b);
 }
 
@@ -87,6 +125,35 @@ size_t gp_suggest_worth(const struct gp_suggest *s)
     size_t n = 0;
     while (n < s->suggestions.n && s->suggestions.at[n].priority != GP_PRIORITY_NONE) n++;
     return n;
+}
+
+/* The first thing that an action names: "capture the step as a CUDA graph". */
+static size_t first_clause(const char *action)
+{
+    int depth = 0;
+    size_t n = 0;
+    for (; action[n]; n++) {
+        if (strchr("([", action[n])) depth++;
+        if (strchr(")]", action[n])) depth--;
+        if (!depth && strchr(",:;", action[n]) && action[n + 1] == ' ') break;
+    }
+    return n;
+}
+
+/* Before all details, the one thing to do. */
+static void tell_first(struct gp_report *r, const struct gp_suggest *s)
+{
+    struct gp_buf b = {0};
+    if (!s->step.trusted || !gp_suggest_worth(s)) return;
+    const struct gp_suggestion *one = &s->suggestions.at[0];
+    const char *action = gp_suggest_str(s, one->action);
+    gp_buf_puts(&b, gp_suggest_worth(s) > 1 ? "First: " : "What to do: ");
+    gp_buf_put(&b, action, first_clause(action));
+    gp_buf_puts(&b, ". That saves ");
+    put_interval(&b, one->saving_low_ns, one->saving_high_ns);
+    gp_buf_printf(&b, " %s.", unit_of(s));
+    gp_report_say(r, true, GP_TONE_PLAIN, "%s", gp_buf_str(&b));
+    gp_buf_release(&b);
 }
 
 static void tell_joint(struct gp_report *r, const struct gp_suggest *s)
@@ -116,6 +183,7 @@ void gp_suggest_tell(struct gp_report *r, const struct gp_suggest *s, bool three
         gp_report_say(r, false, GP_TONE_WARN, "%s", gp_suggest_str(s, s->notes.at[i]));
     if (!s->step.steps) return;
     tell_step(r, s, three_regimes);
+    tell_first(r, s);
     tell_joint(r, s);
 }
 

@@ -24,7 +24,7 @@ void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s,
 void gp_suggest_tell(struct gp_report *r, const struct gp_suggest *s, bool three_regimes);
 /* How many suggestions would save something; they come before the others. */
 size_t gp_suggest_worth(const struct gp_suggest *s);
-/* "saves 0.79 to 1.22 ms of 3.96 ms a step (1.25x to 1.44x)" */
+/* "saves 0.79 to 1.22 ms of 3.96 ms a step (1.25 to 1.44x)" */
 void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one);
 
 #endif

@@ -168,4 +168,12 @@ test_expect_success '--three-regimes holds for the first sentence, too' '
     jq -e "[.regime.kernels[].regime] | unique == [\"compute_bound\", \"memory_bound\", \"overhead_bound\"]" out
 '
 
+test_expect_success 'the first lines tell what bounds it, what to do first, what that saves' '
+    trace-suggest -q "$pairs/decode.trace" | sed "/^\$/q" | tr "\n" " " >out &&
+    grep -E "bound by overhead: [0-9.]+% idle, .* First: capture the step as a CUDA graph\. That saves 1\.[0-9]+ to 1\.[0-9]+ ms a step\." out &&
+    trace-suggest -q "$pairs/gemm.trace" | sed "/^\$/q" >out && ! grep -E "First:|What to do:" out &&
+    trace-suggest -q "$pairs/mlp_pageable.trace" | sed "/^\$/q" | tr "\n" " " >out &&
+    grep -E "bound by copies: [0-9.]+% in copies alone, .*First: pin the memory .*non_blocking=True\. That saves" out
+'
+
 test_done
