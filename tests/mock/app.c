@@ -1,7 +1,6 @@
 /* A program that uses the pretended GPU of mock.h, in ways whose record counts follow from the arguments. */
 #include "mock.h"
 
-#include <limits.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 #include <pthread.h>
@@ -92,15 +91,12 @@ static int do_die(int argc, char **argv)
     if (!strcmp(how, "_exit")) _exit(3);
     if (!strcmp(how, "exit")) exit(4);
     if (!strcmp(how, "abort")) abort();
+    if (!strcmp(how, "segv")) kill(getpid(), SIGSEGV);
+    if (!strcmp(how, "torn")) once(MOCK_TORN, 0, 0);
     if (!strcmp(how, "kill")) kill(getpid(), SIGKILL);
     if (!strcmp(how, "term")) kill(getpid(), SIGTERM);
     return 5;
 }
-
-enum { MAX_TIMES = 1 << 18 };
-static const int64_t MAY_LOSE_NS = 250000000;
-static int64_t launch_ns[MAX_TIMES];
-static _Atomic unsigned launched;
 
 static int64_t now_ns(void)
 {
@@ -109,37 +105,13 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int64_t clock_of(clockid_t id)
-{
-    struct timespec t;
-    clock_gettime(id, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
+static _Atomic unsigned launched;
 
-/* How many times longer than its work a piece of work takes, because the machine does other things meanwhile. */
-static int64_t stretch(void)
-{
-    enum { WORK_NS = 500000 };
-    int64_t begin = clock_of(CLOCK_MONOTONIC), cpu = clock_of(CLOCK_THREAD_CPUTIME_ID);
-    while (clock_of(CLOCK_THREAD_CPUTIME_ID) - cpu < WORK_NS) continue;
-    return (clock_of(CLOCK_MONOTONIC) - begin) / WORK_NS;
-}
-
-/* Kills the process after MS, having told how many launches are older than what may be lost. Where this thread is woken
- * late and gets on slowly, so do others, and that much more may be missing. */
+/* Kills the process after MS, having told how much it has launched by then. */
 static void *killer(void *ctx)
 {
-    int64_t due = now_ns() + *(const unsigned *)ctx * INT64_C(1000000), late = 0, slow = 1;
-    for (int64_t before = now_ns(); before < due; before = now_ns()) {
-        rest(5);
-        int64_t slept = now_ns() - before - 5000000, slower = stretch();
-        if (slept > late) late = slept;
-        if (slower > slow) slow = slower;
-    }
-    int64_t oldest = now_ns() - slow * MAY_LOSE_NS - 3 * late;
-    unsigned n = 0, all = launched;
-    while (n < all && launch_ns[n] <= oldest) n++;
-    fprintf(stderr, "app: kept %u of %u\n", n, all);
+    rest(*(const unsigned *)ctx);
+    fprintf(stderr, "app: launched %u\n", (unsigned)launched);
     kill(getpid(), SIGKILL);
     return NULL;
 }
@@ -151,14 +123,25 @@ static int do_killed(int argc, char **argv)
     pthread_t t;
     cuInit(0);
     pthread_create(&t, NULL, killer, &ms);
-    while (launched < UINT_MAX) {
+    for (;;) {
         launch(1, 1);
-        unsigned n = launched;
-        if (n < MAX_TIMES) launch_ns[n] = now_ns();
-        launched = n < MAX_TIMES ? n + 1 : n;
-        if (n % 4 == 0) rest(1);
+        if (++launched % 4 == 0) rest(1);
     }
     return 0;
+}
+
+/* open HOW MS: a range in which there are 10 launches and one of another name, then MS of rest, and the end by HOW inside it. */
+static int do_open(int argc, char **argv)
+{
+    cuInit(0);
+    nvtxRangePushA("outer");
+    nvtxRangePushA("done");
+    launch(10, 1);
+    nvtxRangePop();
+    rest(arg(argc, argv, 3, 0));
+    launch(1, 1);
+    if (argc > 2 && !strcmp(argv[2], "abort")) abort();
+    _exit(3);
 }
 
 /* stuck N: N launches and one whose kernel never ends. */
@@ -263,8 +246,8 @@ static int wait_for(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
 }
 
-/* fork HOW N: the parent uses CUDA, then a child that does nothing ("idle"), pushes ranges ("nvtx") or
- * becomes another program that uses CUDA ("exec"); "first": the child is made before either of them uses
+/* fork HOW N: the parent uses CUDA, then a child that does nothing ("idle"), pushes ranges ("nvtx"), tries to use CUDA all the
+ * same ("uses"), outlives its parent ("stays") or becomes another program that uses CUDA ("exec"); "first": the child is made before either of them uses
  * CUDA, and both do. */
 static int do_fork(int argc, char **argv)
 {
@@ -290,7 +273,17 @@ static int do_fork(int argc, char **argv)
         cuInit(0);
         launch(n, 1);
     }
+    if (!strcmp(how, "uses")) { /* after its parent has gone on */
+        if (pid) launch(n, 1);
+        else rest(200);
+    }
+    for (unsigned i = 0; !pid && !strcmp(how, "uses") && i < n; i++) {
+        struct mock_event e = {.op = MOCK_LAUNCH, .stream = 7};
+        if (!mock_do(&e)) exit(8);
+    }
+    if (!pid && !strcmp(how, "stays")) rest(3000);
     if (!pid) exit(0);
+    if (!strcmp(how, "stays")) kill(getpid(), SIGKILL);
     int rc = wait_for(pid);
     if (!strcmp(how, "first")) cuInit(0);
     launch(n, 1);
@@ -537,7 +530,7 @@ int main(int argc, char **argv)
         {"fork", do_fork},     {"nvtx", do_nvtx},   {"payload", do_payload},   {"none", do_none},
         {"long", do_long},     {"reset", do_reset}, {"closefds", do_closefds}, {"ranges", do_ranges},
         {"killed", do_killed}, {"gate", do_gate},   {"memory", do_memory},     {"graph", do_graph},
-        {"nccl", mock_nccl},   {"args", mock_args}, {"events", do_events},
+        {"nccl", mock_nccl},   {"args", mock_args}, {"events", do_events},     {"open", do_open},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);

@@ -102,7 +102,7 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < GP_TABLE_COUNT; i++) {
         printf("%s %zu\n", gp_table_name((enum gp_table)i), t.events[i].n);
-        if (i == GP_API || i == GP_RANGE || i == GP_MARK || i == GP_SYNC || i == GP_OVERHEAD)
+        if (i == GP_GPU || i == GP_API || i == GP_RANGE || i == GP_MARK || i == GP_SYNC || i == GP_OVERHEAD)
             print_names(&t, (enum gp_table)i);
     }
     print_joins(&t);

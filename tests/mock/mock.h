@@ -9,7 +9,7 @@
  *   MOCK_CUPTI_TAIL=1      hand out whole buffers whose rest was never filled
  *   MOCK_CUPTI_CUT=1       hand out buffers whose last record is cut
  *   MOCK_CUPTI_REFUSE=1    do not record kernels
- *   MOCK_CUPTI_HANG=1      never return from the forced flush
+ *   MOCK_CUPTI_HANG=1      never return from the forced flush; 2: from any flush
  */
 #ifndef GP_TESTS_MOCK_H
 #define GP_TESTS_MOCK_H
@@ -36,6 +36,8 @@ enum mock_op {
     MOCK_MALLOC_HOST,    /* cudaHostAlloc() */
     MOCK_MALLOC_ASYNC,   /* cudaMallocAsync() from a pool that has COUNT bytes then */
     MOCK_STUCK,          /* a launch whose kernel never ends */
+    MOCK_TORN,           /* the process is killed in the middle of writing a kernel's record */
+    MOCK_FAILED,         /* a launch that fails: in a fork child */
     MOCK_BAD_TIME,       /* a launch whose kernel has no times */
     MOCK_EARLY,          /* a launch whose kernel starts 500 ns before it */
     MOCK_RESET,          /* cudaDeviceReset() */

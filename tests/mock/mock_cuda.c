@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +70,9 @@ int cuDriverGetVersion(int *version)
 
 int mock_do(const struct mock_event *e)
 {
-    if (owner != getpid()) return 3;
+    struct mock_event failed = {.op = MOCK_FAILED};
     void (*to)(const struct mock_event *) = sink;
-    if (to) to(e);
-    return 0;
+    bool forked = owner != getpid();
+    if (to) to(forked ? &failed : e);
+    return forked ? 3 : 0;
 }

@@ -7,6 +7,7 @@
 #include <cupti.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static struct {
     _Atomic uint64_t event_records[16]; /* the number of the latest record of an event */
     _Atomic uint64_t events;
     _Atomic bool no_queries; /* records of queries that found nothing done are switched off */
-    _Atomic bool down;
+    _Atomic bool down, torn;
 } mock = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local struct thread_buffer *mine;
@@ -172,7 +173,8 @@ static void put(const void *record, bool unfinished)
         b->used = 0;
     }
     if (b->data && b->size >= size) {
-        memcpy(b->data + b->used, record, size);
+        memcpy(b->data + b->used, record, mock.torn ? 60 : size); /* 60: a kernel's grid is cut in two */
+        if (mock.torn) kill(getpid(), SIGKILL);
         b->used += size;
         b->unfinished |= unfinished;
     } else {
@@ -479,6 +481,13 @@ static void on_event(const struct mock_event *e)
     uint64_t t = now();
     bool recorded;
     switch (e->op) {
+    case MOCK_FAILED:
+        put_call(false, 505, c, t, t + 1000);
+        break;
+    case MOCK_TORN:
+        mock.torn = true;
+        put_kernel(e, c, t + 1500, t + 2500, 0);
+        break;
     case MOCK_LAUNCH:
     case MOCK_STUCK:
     case MOCK_BAD_TIME:
@@ -729,7 +738,8 @@ CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *id)
 CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
     bool forced = flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED;
-    if (forced && setting("MOCK_CUPTI_HANG"))
+    long hang = setting("MOCK_CUPTI_HANG");
+    if (hang && (forced || hang > 1))
         for (;;) pause();
     if (mock.down) return CUPTI_ERROR_NOT_INITIALIZED;
     pthread_mutex_lock(&mock.lock);
