@@ -6,6 +6,7 @@
 #include "analyze/rules_table.h"
 
 static const double TENSOR_PCT = 5, ATTENTION_PCT = 2;
+static const double TF32_LEAST = 1.5; /* times as fast as FP32 */
 
 enum {
     AROUND = 8,          /* kernels from one product to the other of an attention, at most */
@@ -30,17 +31,11 @@ static int64_t less(int64_t ns, int64_t pct)
 
 /* ---- products without Tensor Cores ---- */
 
-/* How many times as fast TF32 is as FP32, by the data sheets of the fastest device of each compute capability: A100, A40,
- * L40S, H200, B200. 0: there is no TF32, or nobody knows. */
-static double tf32_factor(const struct gp_device *d)
+/* How many times as fast TF32 is as FP32 on the device. 0: there is no TF32, or nobody knows. */
+static double tf32_factor(const struct gp_rule_ctx *c)
 {
-    static const struct {
-        int major, minor;
-        double factor;
-    } factors[] = {{8, 0, 156 / 19.5}, {8, 6, 2}, {8, 9, 2}, {9, 0, 494.7 / 67}, {10, 0, 1100 / 75.0}};
-    for (size_t i = 0; d && i < sizeof factors / sizeof *factors; i++)
-        if (d->cc_major == factors[i].major && d->cc_minor == factors[i].minor) return factors[i].factor;
-    return 0;
+    double fp32 = gp_ceiling_attainable(&c->s->ceilings.flops[GP_ARITH_FP32]);
+    return fp32 > 0 ? gp_ceiling_attainable(&c->s->ceilings.flops[GP_ARITH_TF32]) / fp32 : 0;
 }
 
 static bool is_plain_name(const char *name, size_t n)
@@ -52,8 +47,8 @@ static void ask_tensor_cores(struct gp_rule_ctx *c)
 {
     int64_t total = 0, count = 0;
     uint32_t longest = UINT32_MAX;
-    double factor = tf32_factor(c->props);
-    if (factor < 1) return;
+    double factor = tf32_factor(c);
+    if (factor < TF32_LEAST) return;
     uint8_t *plain = gp_rule_match_configs(c, is_plain_name);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         if (c->items[i].kind != GP_FRAME_GEMM || !plain[c->items[i].config]) continue;
@@ -97,7 +92,7 @@ const struct gp_rule gp_rule_tensor_cores = {
     .name = "tensor_cores",
     .type = GP_SUGGEST_ALGORITHM,
     .summary = "matrix products in plain FP32 on a device that has TF32",
-    .needs = "kernel names that tell (ffma, simt), the device's compute capability",
+    .needs = "kernel names that tell (ffma, simt), ceilings of the device",
     .threshold = "5% of the busy time",
     .guard = "double precision; names that do not tell",
     .run = ask_tensor_cores,
