@@ -880,16 +880,31 @@ bool gp_work_of_kernel(struct gp_work *w, const char *name, uint32_t blocks)
 
 /* ---- all of it ---- */
 
+/* The type of the largest input; of lists the size tells FP32 from 16 bits, and nothing else. */
+static struct gp_element main_element(const struct gp_shapes *s, uint32_t list_size)
+{
+    struct gp_element e = {list_size, list_size == 4 ? GP_ARITH_FP32 : GP_ARITH_NONE};
+    double most = 0;
+    for (int i = 0; i < s->n; i++) {
+        tensor t = gp_shapes_tensor(s, i);
+        if (!t || bytes_of(t) <= most) continue;
+        most = bytes_of(t);
+        e = t->element;
+    }
+    return e;
+}
+
 bool gp_work_of_op(struct gp_work *w, const char *op, const struct gp_shapes *s, const char *kernel)
 {
     bool in_place, known;
+    uint32_t list_size = kernel ? size_in_name(kernel) : 0;
     const struct model *m = model_of(op, &in_place);
     memset(w, 0, sizeof *w);
     w->arith = GP_ARITH_NONE;
     if (m) {
         struct model one = *m;
         one.in_place |= in_place;
-        one.list_size = kernel ? size_in_name(kernel) : 0;
+        one.list_size = list_size;
         known = one.run(w, s, &one);
     } else {
         known = !strncmp(op, "triton_", 7) && of_triton(w, s, op);
@@ -897,6 +912,7 @@ bool gp_work_of_op(struct gp_work *w, const char *op, const struct gp_shapes *s,
     /* written so that what is no number does not pass */
     known = known && w->flops >= 0 && w->flops < FLOPS_MOST && w->bytes_low >= 0 &&
             w->bytes_high < BYTES_MOST && w->bytes_high > 0 && w->bytes_low <= w->bytes_high;
+    w->element = main_element(s, list_size);
     if (known) return true;
     memset(w, 0, sizeof *w);
     w->arith = GP_ARITH_NONE;

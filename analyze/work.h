@@ -33,7 +33,8 @@ struct gp_work {
     double bytes_low,
         bytes_high;      /* what must be moved, and what is when nothing is kept in caches between passes */
     enum gp_arith arith; /* what the arithmetic is done in, as far as the types of the inputs tell */
-    bool products;       /* the arithmetic is that of matrices, which special units may do */
+    struct gp_element element; /* of the tensor that most of the bytes are of; size 0: not known */
+    bool products;             /* the arithmetic is that of matrices, which special units may do */
     struct gp_work_product product;
 };
 
