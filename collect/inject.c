@@ -97,13 +97,6 @@ void gp_debug(const char *fmt, ...)
     va_end(ap);
 }
 
-int64_t gp_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static int64_t clock_ns(clockid_t id)
 {
     struct timespec t;

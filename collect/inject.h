@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 #include "collect/gate.h"
 #include "collect/pool.h"
 #include "collect/ring.h"
@@ -20,7 +21,12 @@
 void gp_say(const char *fmt, ...) GP_PRINTF(1, 2);
 void gp_debug(const char *fmt, ...) GP_PRINTF(1, 2);
 /* CLOCK_MONOTONIC. */
-int64_t gp_now_ns(void);
+static inline int64_t gp_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
 
 /* ---- inject.c ---- */
 
@@ -41,8 +47,6 @@ bool gp_inject_gate_start(const struct gp_gate_opts *opts);
 void gp_inject_profiler(bool start);
 void gp_inject_launch(bool begins); /* or else it has ended */
 void gp_inject_gate_set(bool open);
-/* Must ranges be told? Cheap. */
-bool gp_inject_watches_ranges(void);
 /* See gp_gate_range_begins(). */
 bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns);
 void gp_inject_range_ends(unsigned which, int64_t ns);
@@ -94,6 +98,8 @@ void gp_tracer_forked(void);
 void gp_nvtx_node(uint64_t node, uint64_t original);
 /* Hand over the notes of all threads, each thread's in order. Returns how many were refused since the last call. */
 uint64_t gp_nvtx_drain(void (*take)(void *ctx, int64_t tid, const struct gp_note *note), void *ctx);
+/* From now on gp_inject_range_begins() and its like are told of ranges, or no longer. */
+void gp_nvtx_watch(bool on);
 /* In a fork child: forget the parent's threads; with OFF record nothing any more. */
 void gp_nvtx_forked(bool off);
 void gp_nvtx_off(void);

@@ -10,7 +10,7 @@ static struct {
     struct gp_gate gate;      /* under lock */
     size_t told;              /* windows that the launcher knows; flush thread only */
     bool told_start;          /* it knows the start of the one after them */
-    _Atomic bool up, ranges;  /* there is a gate; it asks for ranges */
+    _Atomic bool up;          /* there is a gate */
     _Atomic int64_t due_ns;   /* when it wants to be looked at */
     _Atomic bool over_launch; /* launches need not be counted any more */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -41,8 +41,8 @@ bool gp_inject_gate_start(const struct gp_gate_opts *opts)
     bool launches = opts->start.when == GP_WHEN_LAUNCH || opts->stop.when == GP_WHEN_LAUNCH;
     pthread_mutex_lock(&self.lock);
     gp_gate_init(&self.gate, opts, gp_now_ns());
-    atomic_store(&self.ranges, opts->start.when == GP_WHEN_RANGE || opts->stop.when == GP_WHEN_RANGE);
     atomic_store(&self.up, true);
+    gp_nvtx_watch(opts->start.when == GP_WHEN_RANGE || opts->stop.when == GP_WHEN_RANGE);
     bool ok = follow(self.gate.open);
     pthread_mutex_unlock(&self.lock);
     if (launches) gp_tracer_count_launches(true);
@@ -70,11 +70,6 @@ void gp_inject_launch(bool begins)
 void gp_inject_gate_set(bool open)
 {
     MOVE(gp_gate_set(&self.gate, open, gp_now_ns()));
-}
-
-bool gp_inject_watches_ranges(void)
-{
-    return atomic_load_explicit(&self.ranges, memory_order_relaxed);
 }
 
 bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns)
@@ -121,5 +116,5 @@ void gp_inject_gate_forked(void)
 {
     pthread_mutex_init(&self.lock, NULL);
     atomic_store(&self.up, false);
-    atomic_store(&self.ranges, false);
+    gp_nvtx_watch(false);
 }

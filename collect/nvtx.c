@@ -54,6 +54,7 @@ struct nvtx_category {
     char *name;
 };
 
+/* What every event looks at stands on cache lines that hardly ever change. */
 static struct {
     pthread_mutex_t lock;
     struct nvtx_thread *threads;              /* under lock */
@@ -62,13 +63,14 @@ static struct {
     struct gp_payloads payloads;
     pthread_key_t key;
     pthread_once_t once;
-    _Atomic bool off;
-    _Atomic bool used; /* some thread has a ring */
-    _Atomic unsigned epoch;
-    _Atomic uint64_t next_id;
     uint64_t refused_gone; /* by threads that were freed; flush thread only */
     uint64_t refused_told;
+    _Alignas(64) _Atomic unsigned epoch; /* changes in a fork child, and when nothing is recorded any more */
+    _Atomic bool off;
+    _Atomic bool used;              /* some thread has a ring */
+    _Atomic bool watching;          /* the gate asks for ranges */
     _Atomic uint64_t watched_id[2]; /* start/end ranges whose end somebody waits for */
+    _Alignas(64) _Atomic uint64_t next_id;
 } nvtx = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 static _Thread_local struct nvtx_thread *this_thread;
@@ -87,6 +89,7 @@ static void make_key(void)
 
 static struct nvtx_thread *new_thread(void)
 {
+    if (atomic_load(&nvtx.off)) return NULL;
     pthread_once(&nvtx.once, make_key);
     struct nvtx_thread *t = calloc(1, sizeof *t);
     if (t) t->ring = gp_ring_new(RING_BYTES);
@@ -105,15 +108,19 @@ static struct nvtx_thread *new_thread(void)
     return this_thread = t;
 }
 
-static struct nvtx_thread *get_thread(void)
+static inline struct nvtx_thread *get_thread(void)
 {
-    if (atomic_load_explicit(&nvtx.off, memory_order_relaxed)) return NULL;
     struct nvtx_thread *t = this_thread;
     if (GP_LIKELY(t && t->epoch == atomic_load_explicit(&nvtx.epoch, memory_order_relaxed))) return t;
     return new_thread();
 }
 
-static bool put(struct nvtx_thread *t, const struct gp_note *note, const char *text, size_t reserve)
+static inline bool is_watching(void)
+{
+    return atomic_load_explicit(&nvtx.watching, memory_order_relaxed);
+}
+
+static inline bool put(struct nvtx_thread *t, const struct gp_note *note, const char *text, size_t reserve)
 {
     size_t n = note->text ? 0 : strlen(text);
     bool ok = gp_ring_put(t->ring, note, text, n < MAX_TEXT ? n : MAX_TEXT, t->args.data, reserve);
@@ -152,16 +159,14 @@ static const char *domain_name(nvtxDomainHandle_t d)
     return d ? ((const struct nvtx_domain *)(const void *)d)->name : "";
 }
 
-/* The message of ATTR, maybe in WIDE; a registered one becomes the note's. */
-static const char *message_of(const nvtxEventAttributes_t *attr, struct gp_note *note, char wide[MAX_TEXT])
+/* The message of ATTR; NULL when it is one of wide characters. A registered one becomes the note's. */
+static inline const char *message_of(const nvtxEventAttributes_t *attr, struct gp_note *note)
 {
     if (attr && attr->messageType == NVTX_MESSAGE_TYPE_ASCII && attr->message.ascii)
         return attr->message.ascii;
     if (attr && attr->messageType == NVTX_MESSAGE_TYPE_REGISTERED && attr->message.registered)
         return note->text = ((const struct nvtx_string *)(const void *)attr->message.registered)->text;
-    if (!attr || attr->messageType != NVTX_MESSAGE_TYPE_UNICODE || !attr->message.unicode) return "";
-    to_utf8(wide, MAX_TEXT, attr->message.unicode);
-    return wide;
+    return attr && attr->messageType == NVTX_MESSAGE_TYPE_UNICODE && attr->message.unicode ? NULL : "";
 }
 
 /* A range was pushed: the gate may want to know when it ends. One that lies in a watched one is counted alone. */
@@ -248,12 +253,11 @@ static void add_value(const nvtxEventAttributes_t *attr, struct gp_buf *args)
 }
 
 /* The args of ATTR become the note's. Most events have none, and pay for no more than finding out. */
-static void add_args(struct nvtx_thread *t, nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr,
-                     struct gp_note *note)
+static __attribute__((noinline)) void add_args(struct nvtx_thread *t, nvtxDomainHandle_t d,
+                                               const nvtxEventAttributes_t *attr, struct gp_note *note)
 {
-    struct gp_buf *args =
-        attr && (attr->payloadType || attr->category || attr->colorType) ? new_args(t) : NULL;
-    if (GP_LIKELY(!args)) return;
+    struct gp_buf *args = new_args(t);
+    if (!args) return;
     if (attr->payloadType == NVTX_PAYLOAD_TYPE_EXT)
         add_payloads(d, (const nvtxPayloadData_t *)(uintptr_t)attr->payload.ullValue,
                      attr->reserved0 > 0 ? (size_t)attr->reserved0 : 1, args);
@@ -266,23 +270,44 @@ static void add_args(struct nvtx_thread *t, nvtxDomainHandle_t d, const nvtxEven
     note->args_n = (uint16_t)args->n;
 }
 
-/* Put a note with the message and the args of ATTR; room for RESERVE bytes stays. */
-static bool put_event(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
-                      const nvtxEventAttributes_t *attr, size_t reserve)
+/* Somebody waits for ranges that begin or end. */
+static void watch_begin(struct nvtx_thread *t, const struct gp_note *note, const char *text)
 {
-    char wide[MAX_TEXT];
-    const char *text = message_of(attr, note, wide);
-    if (GP_UNLIKELY(gp_inject_watches_ranges())) {
-        if (note->op == GP_NOTE_PUSH) watch_push(t, note, text);
-        if (note->op == GP_NOTE_START) watch_start(note, text);
-    }
-    add_args(t, d, attr, note);
-    bool ok = put(t, note, text, reserve);
-    if (!ok) gp_ring_refuse(t->ring);
+    if (note->op == GP_NOTE_PUSH) watch_push(t, note, text);
+    if (note->op == GP_NOTE_START) watch_start(note, text);
+}
+
+/* Put a note with a message and the args of ATTR, or, with REFUSE, only tell who waits for it; room for RESERVE bytes
+ * stays. */
+static inline bool put_text(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
+                            const char *text, const nvtxEventAttributes_t *attr, size_t reserve, bool refuse)
+{
+    if (GP_UNLIKELY(is_watching())) watch_begin(t, note, text);
+    if (GP_UNLIKELY(attr && (attr->payloadType || attr->category || attr->colorType)) && !refuse)
+        add_args(t, d, attr, note);
+    bool ok = !refuse && put(t, note, text, reserve);
+    if (GP_UNLIKELY(!ok)) gp_ring_refuse(t->ring);
     return ok;
 }
 
-static nvtxEventAttributes_t ascii_event(const char *message)
+static __attribute__((noinline)) bool put_wide(struct nvtx_thread *t, nvtxDomainHandle_t d,
+                                               struct gp_note *note, const nvtxEventAttributes_t *attr,
+                                               size_t reserve, bool refuse)
+{
+    char text[MAX_TEXT];
+    to_utf8(text, sizeof text, attr->message.unicode);
+    return put_text(t, d, note, text, attr, reserve, refuse);
+}
+
+static inline bool put_event(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
+                             const nvtxEventAttributes_t *attr, size_t reserve, bool refuse)
+{
+    const char *text = message_of(attr, note);
+    if (GP_UNLIKELY(!text)) return put_wide(t, d, note, attr, reserve, refuse);
+    return put_text(t, d, note, text, attr, reserve, refuse);
+}
+
+static inline nvtxEventAttributes_t ascii_event(const char *message)
 {
     nvtxEventAttributes_t a;
     memset(&a, 0, sizeof a);
@@ -302,41 +327,41 @@ static nvtxEventAttributes_t wide_event(const wchar_t *message)
 
 /* ---- the calls ---- */
 
-static int NVTX_API push(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
+/* What lies inside a refused range is refused, too, so that the pops still match. */
+static inline int push_event(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
 {
     struct nvtx_thread *t = get_thread();
-    if (!t) return NVTX_NO_PUSH_POP_TRACKING;
+    if (GP_UNLIKELY(!t)) return NVTX_NO_PUSH_POP_TRACKING;
     struct gp_note note = {.op = GP_NOTE_PUSH, .time_ns = gp_now_ns(), .domain = domain_name(d)};
     int depth = (int)(t->open + t->skipped);
-    if (t->skipped) { /* what lies inside a refused range is refused, too, so that the pops still match */
-        char wide[MAX_TEXT];
-        if (gp_inject_watches_ranges()) watch_push(t, &note, message_of(attr, &note, wide));
-        t->skipped++;
-        gp_ring_refuse(t->ring);
-    } else if (put_event(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES)) {
-        t->open++;
-    } else {
-        t->skipped++;
-    }
+    if (put_event(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES, t->skipped)) t->open++;
+    else t->skipped++;
     return depth;
 }
 
-/* An end whose args find no room ends without them: its note must not be refused. */
-static void put_end(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
-                    const nvtxEventAttributes_t *attr, size_t reserve)
+static int NVTX_API push(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
 {
-    add_args(t, d, attr, note);
-    if (note->args_n && put(t, note, "", reserve + POP_BYTES)) return;
-    note->args_n = 0;
-    if (!put(t, note, "", reserve)) gp_ring_refuse(t->ring);
+    return push_event(d, attr);
 }
 
-static int pop_with(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
+/* An end whose args find no room ends without them: its note must not be refused. */
+static inline void put_end(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
+                           const nvtxEventAttributes_t *attr, size_t reserve)
+{
+    if (GP_UNLIKELY(attr)) {
+        add_args(t, d, attr, note);
+        if (note->args_n && put(t, note, "", reserve + POP_BYTES)) return;
+        note->args_n = 0;
+    }
+    if (GP_UNLIKELY(!put(t, note, "", reserve))) gp_ring_refuse(t->ring);
+}
+
+static inline int pop_with(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
 {
     struct nvtx_thread *t = get_thread();
-    if (!t) return NVTX_NO_PUSH_POP_TRACKING;
+    if (GP_UNLIKELY(!t)) return NVTX_NO_PUSH_POP_TRACKING;
     struct gp_note note = {.op = GP_NOTE_POP, .time_ns = gp_now_ns(), .domain = domain_name(d), .text = ""};
-    if (t->skipped) {
+    if (GP_UNLIKELY(t->skipped)) {
         t->skipped--;
     } else if (t->open) {
         put_end(t, d, &note, attr, (size_t)(t->open - 1) * POP_BYTES);
@@ -344,7 +369,7 @@ static int pop_with(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
     } else {
         return -1;
     }
-    if (GP_UNLIKELY(gp_inject_watches_ranges())) watch_pop(t, &note);
+    if (GP_UNLIKELY(is_watching())) watch_pop(t, &note);
     return (int)(t->open + t->skipped);
 }
 
@@ -359,7 +384,7 @@ static nvtxRangeId_t NVTX_API start(nvtxDomainHandle_t d, const nvtxEventAttribu
     struct nvtx_thread *t = get_thread();
     if (!t) return id;
     struct gp_note note = {.op = GP_NOTE_START, .time_ns = gp_now_ns(), .domain = domain_name(d), .id = id};
-    put_event(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES);
+    put_event(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES, false);
     return id;
 }
 
@@ -370,7 +395,7 @@ static void stop_with(nvtxDomainHandle_t d, nvtxRangeId_t id, const nvtxEventAtt
     struct gp_note note = {
         .op = GP_NOTE_STOP, .time_ns = gp_now_ns(), .domain = domain_name(d), .text = "", .id = id};
     put_end(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES);
-    if (GP_UNLIKELY(gp_inject_watches_ranges())) watch_stop(&note);
+    if (GP_UNLIKELY(is_watching())) watch_stop(&note);
 }
 
 static void NVTX_API stop(nvtxDomainHandle_t d, nvtxRangeId_t id)
@@ -383,7 +408,7 @@ static void NVTX_API mark(nvtxDomainHandle_t d, const nvtxEventAttributes_t *att
     struct nvtx_thread *t = get_thread();
     if (!t) return;
     struct gp_note note = {.op = GP_NOTE_MARK, .time_ns = gp_now_ns(), .domain = domain_name(d)};
-    put_event(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES);
+    put_event(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES, false);
 }
 
 static void NVTX_API mark_ex(const nvtxEventAttributes_t *attr)
@@ -433,7 +458,7 @@ static int NVTX_API push_ex(const nvtxEventAttributes_t *attr)
 static int NVTX_API push_ascii(const char *message)
 {
     nvtxEventAttributes_t a = ascii_event(message);
-    return push(NULL, &a);
+    return push_event(NULL, &a);
 }
 
 static int NVTX_API push_wide(const wchar_t *message)
@@ -444,7 +469,7 @@ static int NVTX_API push_wide(const wchar_t *message)
 
 static int NVTX_API pop_default(void)
 {
-    return pop(NULL);
+    return pop_with(NULL, NULL);
 }
 
 /* Domains, strings and categories are few, and notes point at them, so they are never freed. The same name is the same
@@ -788,6 +813,12 @@ uint64_t gp_nvtx_drain(take_note *take, void *ctx)
 void gp_nvtx_off(void)
 {
     atomic_store(&nvtx.off, true);
+    atomic_fetch_add(&nvtx.epoch, 1); /* no thread's ring is of this one */
+}
+
+void gp_nvtx_watch(bool on)
+{
+    atomic_store(&nvtx.watching, on);
 }
 
 void gp_nvtx_forked(bool off)

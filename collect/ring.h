@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include "formats/base/err.h"
 
 enum gp_note_op {
     GP_NOTE_PAD,
@@ -38,27 +39,67 @@ struct gp_note {
     uint64_t other; /* GP_NOTE_CLONE: which node it was made after */
 };
 
+/* Positions count bytes ever written and read. What one side writes is on cache lines of its own, and each side looks at
+ * the other's only when what it has seen of it is not enough. */
 struct gp_ring {
     uint8_t *data;
-    size_t size;                 /* a power of two */
-    _Atomic uint64_t head, tail; /* bytes ever written, read */
+    size_t size;                        /* a power of two */
+    _Alignas(64) _Atomic uint64_t head; /* the writer's: what can be read ends here */
+    uint64_t next, seen_tail;           /* where the next note goes: the head, or behind padding */
     _Atomic uint64_t refused;
+    _Alignas(64) _Atomic uint64_t tail; /* the reader's */
+    uint64_t seen_head;
 };
 
 /* SIZE is a power of two. NULL when the system has no memory. */
 struct gp_ring *gp_ring_new(size_t size);
 /* Append NOTE, N bytes of TEXT (unless note->text is set) and note->args_n bytes of ARGS, leaving RESERVE bytes free.
  * False when there is no room. */
-bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, const char *text, size_t n, const char *args,
-                 size_t reserve);
+static inline bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, const char *text, size_t n,
+                               const char *args, size_t reserve);
 /* Count a note that found no room; the writer. */
 void gp_ring_refuse(struct gp_ring *r);
 /* The oldest note, or NULL. */
 const struct gp_note *gp_ring_peek(struct gp_ring *r);
 void gp_ring_pop(struct gp_ring *r, const struct gp_note *note);
-/* More than half of it is in use. */
-bool gp_ring_half_full(struct gp_ring *r);
+/* More than half of it is in use; the writer. */
+static inline bool gp_ring_half_full(struct gp_ring *r);
 void gp_ring_free(struct gp_ring *r);
+
+/* ---- inside: what runs in every call of the program is here, so that it can be part of its caller ---- */
+
+/* Room for SIZE bytes at r->next, which is moved where they would cross the end; false when there is none. */
+bool gp_ring_make_room(struct gp_ring *r, size_t size, size_t reserve);
+bool gp_ring_look(struct gp_ring *r);
+
+static inline bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, const char *text, size_t n,
+                               const char *args, size_t reserve)
+{
+    size_t text_bytes = note->text ? 0 : n + 1;
+    size_t size = (sizeof *note + text_bytes + note->args_n + 7) & ~(size_t)7, mask = r->size - 1;
+    if (GP_UNLIKELY(size > r->size - (r->next & mask) ||
+                    size + reserve > r->size - (r->next - r->seen_tail)) &&
+        !gp_ring_make_room(r, size, reserve))
+        return false;
+    uint8_t *to = r->data + (r->next & mask);
+    struct gp_note *copy = (struct gp_note *)(void *)to;
+    *copy = *note;
+    copy->size = (uint32_t)size;
+    to += sizeof *note;
+    if (text_bytes) {
+        memcpy(to, text, n);
+        to[n] = 0;
+    }
+    if (GP_UNLIKELY(args && note->args_n)) memcpy(to + text_bytes, args, note->args_n);
+    r->next += size;
+    atomic_store_explicit(&r->head, r->next, memory_order_release);
+    return true;
+}
+
+static inline bool gp_ring_half_full(struct gp_ring *r)
+{
+    return GP_UNLIKELY(r->next - r->seen_tail > r->size / 2) && gp_ring_look(r);
+}
 
 static inline const char *gp_note_text(const struct gp_note *n)
 {
