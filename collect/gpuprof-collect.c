@@ -60,7 +60,7 @@ static const struct gp_option options[] = {
     {0, "flush-interval", "DURATION",
      "flush this often; a crash loses at most what happened since (default: 100ms)", GP_OPT_DURATION,
      offsetof(struct opts, flush_ns)},
-    {0, "buffer-size", "SIZE", "size of one activity buffer (default: 1M)", GP_OPT_UINT,
+    {0, "buffer-size", "SIZE", "size of one activity buffer (default: 8M)", GP_OPT_UINT,
      offsetof(struct opts, buffer_bytes)},
     {0},
 };
@@ -558,7 +558,7 @@ static int collect(struct collect *c, struct gp_err *err)
 
 int main(int argc, char **argv)
 {
-    struct collect c = {.opts = {.api = "sync", .flush_ns = 100000000, .buffer_bytes = 1 << 20},
+    struct collect c = {.opts = {.api = "sync", .flush_ns = 100000000, .buffer_bytes = 8 << 20},
                         .trace_fd = -1};
     struct gp_buf library = {0};
     struct gp_err err = {0};

@@ -21,7 +21,7 @@
 
 enum {
     FIRST_BUFFERS = 2,       /* made before cuInit() goes on */
-    READY_BUFFERS = 24,      /* kept ready */
+    READY_BUFFERS = 4,       /* kept ready */
     NOTES_BYTES = 256 << 10, /* are sent at once */
     WELCOME_MS = 10000,
     HEAR_MS = 1000, /* for the rest of a frame that has begun to arrive */
@@ -236,6 +236,7 @@ struct look {
     const uint8_t *last; /* record */
     uint32_t kind;       /* of it */
     uint64_t n;          /* records so far */
+    int64_t tid;         /* that was named last */
     bool odd;            /* one of them was longer than others of its kind: nobody else could follow */
 };
 
@@ -260,7 +261,7 @@ static void look_at(void *ctx, const void *record)
     memcpy(&k->kind, record, sizeof k->kind);
     k->n += !k->odd;
     int64_t tid = gp_record_thread(record);
-    if (tid) log_thread(tid);
+    if (tid && tid != k->tid) log_thread(k->tid = tid);
     if (!gp_record_points(record, &p)) return;
     if (p.text) log_text(p.address);
     if (self.owns && p.ours) free((void *)(uintptr_t)p.address);

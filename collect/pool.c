@@ -6,6 +6,9 @@
 #include <sys/mman.h>
 #include "formats/base/mem.h"
 
+/* Of a new buffer so much is touched beforehand; the rest as it is filled, once. Buffers are large and threads may be many. */
+enum { TOUCHED = 1 << 20 };
+
 /* Slot numbers in the order in which they came: a ring with room for all that there are. */
 struct queue {
     uint32_t *at;
@@ -208,7 +211,8 @@ bool gp_pool_prepare(struct gp_pool *p, size_t more)
         pthread_mutex_unlock(&p->lock);
         if (!any) return !enough && !more;
         more--;
-        memset(gp_shared_buffer(p->shared, i), 0, gp_pool_buffer_bytes(p));
+        size_t n = gp_pool_buffer_bytes(p);
+        memset(gp_shared_buffer(p->shared, i), 0, n < TOUCHED ? n : TOUCHED);
         pthread_mutex_lock(&p->lock);
         put_back(p, i);
         pthread_mutex_unlock(&p->lock);

@@ -37,8 +37,8 @@ bool gp_pool_next(struct gp_pool *p, uint8_t **data, size_t *valid);
 uint32_t gp_pool_deliver(struct gp_pool *p, uint64_t records);
 /* Zero the first VALID bytes (and some more; none when VALID is 0) and put a buffer back that was taken. */
 void gp_pool_give(struct gp_pool *p, uint8_t *data, size_t valid);
-/* Take back what the launcher is done with, and make up to MORE buffers, touching their pages; call it from a thread that
- * may wait. True while too few are ready. */
+/* Take back what the launcher is done with, and make up to MORE buffers, touching their first pages; call it from a thread
+ * that may wait. True while too few are ready. */
 bool gp_pool_prepare(struct gp_pool *p, size_t more);
 /* Nobody reads what waits any more: give its memory back. The launcher is gone by now. */
 void gp_pool_abandon(struct gp_pool *p);

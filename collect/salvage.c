@@ -33,6 +33,7 @@ static const struct shape shapes[] = {
     {GP_ACTIVITY_OVERHEAD, GP_AT_OVERHEAD_end + 8, GP_AT_OVERHEAD_start, GP_AT_OVERHEAD_end, 0, false},
     {GP_ACTIVITY_MEMORY2, GP_AT_MEMORY_memoryPoolConfig + 32, GP_AT_MEMORY_timestamp, GP_AT_MEMORY_timestamp,
      0, false},
+    {GP_ACTIVITY_CUDA_EVENT, GP_AT_EVENT_eventId + 4, 0, 0, GP_AT_EVENT_correlationId, false},
     {GP_ACTIVITY_DEVICE, GP_AT_DEVICE_name + 8, 0, 0, 0, false},
     {GP_ACTIVITY_CONTEXT, GP_AT_CONTEXT_deviceId + 4, 0, 0, 0, false},
 };
@@ -120,6 +121,8 @@ static bool can_be(const struct gp_salvage *s, const uint8_t *r)
     case GP_ACTIVITY_DEVICE:
         return get_u32(r + GP_AT_DEVICE_id) < MAX_DEVICES &&
                get_u32(r + GP_AT_DEVICE_numMultiprocessors) < MAX_SMS;
+    case GP_ACTIVITY_CUDA_EVENT:
+        return get_u32(r + GP_AT_EVENT_contextId) != 0;
     case GP_ACTIVITY_CONTEXT:
         return get_u32(r + GP_AT_CONTEXT_deviceId) < MAX_DEVICES;
     default:

@@ -13,8 +13,9 @@
 #include "formats/gpt_write.h"
 
 enum {
-    BUFFERS_PER_WRITE = 16, /* rows are written after so many buffers, which bounds the memory for rows */
-    MAX_NAMES = 1 << 22     /* kinds of names that a process can make us remember */
+    BYTES_PER_WRITE =
+        16 << 20,       /* rows are written after so many of records, which bounds the memory for rows */
+    MAX_NAMES = 1 << 22 /* kinds of names that a process can make us remember */
 };
 /* Clocks of the GPU and the host agree to less than that; so long after the end nothing can have happened. */
 static const int64_t SLACK_NS = 10000000;
@@ -32,7 +33,7 @@ struct gp_session {
     struct gp_ranges ranges;
     struct gp_gate windows; /* its windows alone */
     struct gp_gpt_writer *writer;
-    unsigned buffers;             /* read since rows were written */
+    size_t bytes;                 /* of records, since rows were written */
     struct gp_wire_stats nothing; /* when it has not begun */
 };
 
@@ -94,7 +95,7 @@ static void write_rows(struct gp_session *s, bool all)
     gp_records_commit(&s->records, all);
     gp_gpt_flush(s->writer, &s->records.trace); /* our sink never says stop */
     gp_trace_clear_events(&s->records.trace);
-    s->buffers = 0;
+    s->bytes = 0;
 }
 
 static bool clip(void *ctx, int64_t *start_ns, int64_t *end_ns)
@@ -146,6 +147,12 @@ static size_t valid_bytes(const struct gp_session *s, const struct gp_slot *slot
     return slot->valid < s->opts.buffer_bytes ? slot->valid : s->opts.buffer_bytes;
 }
 
+static void note_bytes(struct gp_session *s, size_t n)
+{
+    s->bytes += n;
+    if (s->bytes >= BYTES_PER_WRITE) write_rows(s, false);
+}
+
 /* Read a slot that the process has filled, and give it back. */
 static uint64_t read_slot(struct gp_session *s, size_t i)
 {
@@ -156,7 +163,7 @@ static uint64_t read_slot(struct gp_session *s, size_t i)
     gp_salvage_returned(&reader, gp_shared_buffer(&s->shared, i), valid, slot->records);
     gp_shared_clear(&s->shared, i, valid);
     atomic_store_explicit(&slot->state, GP_SLOT_DONE, memory_order_release);
-    if (++s->buffers >= BUFFERS_PER_WRITE) write_rows(s, false);
+    note_bytes(s, valid);
     return reader.taken;
 }
 
@@ -208,7 +215,7 @@ static void salvage_slot(struct gp_session *s, struct gp_salvage *from, const st
     gp_salvage_buffer(from, gp_shared_buffer(&s->shared, left->slot), n);
     atomic_store_explicit(&slot->state, GP_SLOT_DONE,
                           memory_order_release); /* so that nothing is taken twice */
-    if (++s->buffers >= BUFFERS_PER_WRITE) write_rows(s, false);
+    note_bytes(s, n);
 }
 
 static void salvage(struct gp_session *s, bool all, int64_t now_ns)

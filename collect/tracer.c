@@ -486,6 +486,7 @@ static void tell_sizes(void)
         {CUPTI_ACTIVITY_KIND_STREAM, sizeof(CUpti_ActivityStream)},
         {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, sizeof(STRUCT_SYNC)},
         {CUPTI_ACTIVITY_KIND_MEMORY2, sizeof(STRUCT_MEMORY)},
+        {CUPTI_ACTIVITY_KIND_CUDA_EVENT, sizeof(STRUCT_EVENT)},
     };
     if (cupti.version / 100 != CUPTI_API_VERSION / 100) return;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
