@@ -86,6 +86,7 @@ enum gp_call_class gp_call_classify(const char *name)
     if (has(name, "cudaMemset") || has(name, "cuMemset")) return GP_CALL_COPY;
     if (has(name, "Prefetch")) return GP_CALL_COPY;
     if (has(name, "Malloc") || has(name, "MemAlloc") || has(name, "HostAlloc")) return GP_CALL_MEMORY;
+    if (has(name, "PoolCreate") || has(name, "PoolDestroy") || has(name, "PoolTrim")) return GP_CALL_MEMORY;
     if (has(name, "cudaFree") || has(name, "cuMemFree")) return GP_CALL_MEMORY;
     if (has(name, "EventRecord")) return GP_CALL_EVENT;
     if (has(name, "Synchronize") || has(name, "StreamWaitEvent")) return GP_CALL_SYNC;
@@ -426,6 +427,24 @@ static void add_overhead(struct gp_records *r, const void *rec)
     gp_events_add(&r->trace.events[GP_OVERHEAD], start, end - start, gp_records_thread(r, tid), name);
 }
 
+/* What the driver compiles, or finds in its cache, while the program waits. */
+static void add_jit(struct gp_records *r, const void *rec)
+{
+    enum { CACHE_LOAD = 1, CACHE_STORE, COMPILE, PTX_TO_CUBIN = 1 };
+    int64_t start = (int64_t)AT(u64, rec, JIT_start), end = (int64_t)AT(u64, rec, JIT_end);
+    uint32_t operation = AT(u32, rec, JIT_jitOperationType);
+    bool ptx = AT(u32, rec, JIT_jitEntryType) == PTX_TO_CUBIN;
+    if (start <= 0 || end < start) return;
+    const char *name = operation == CACHE_LOAD    ? "JIT Cache Load"
+                       : operation == CACHE_STORE ? "JIT Cache Store"
+                       : operation != COMPILE     ? "JIT"
+                       : ptx                      ? "JIT Compile (PTX to cubin)"
+                                                  : "JIT Compile (NVVM IR to PTX)";
+    int64_t tid = r->opts.cupti >= GP_CUPTI_GROWN ? AT(u32, rec, JIT_threadId) : 0;
+    gp_events_add(&r->trace.events[GP_OVERHEAD], start, end - start,
+                  gp_records_thread(r, tid ? tid : r->opts.pid), gp_intern_cstr(&r->trace.strings, name));
+}
+
 static gp_sid device_extra(struct gp_records *r, const uint8_t *uuid)
 {
     struct gp_buf b = {0};
@@ -485,6 +504,15 @@ void gp_records_add(struct gp_records *r, const void *rec)
         break;
     case GP_ACTIVITY_DRIVER:
         add_call(r, rec, true);
+        break;
+    case GP_ACTIVITY_UNIFIED_MEMORY:
+        gp_records_add_unified(r, rec);
+        break;
+    case GP_ACTIVITY_MEMORY_POOL:
+        gp_records_add_pool(r, rec);
+        break;
+    case GP_ACTIVITY_JIT:
+        add_jit(r, rec);
         break;
     case GP_ACTIVITY_CUDA_EVENT:
         gp_records_add_event(r, rec);
@@ -650,6 +678,7 @@ static void write_work(struct gp_records *r, bool all)
         gp_set_bytes(e, row, w->bytes);
         gp_set_graph(e, row, w->graph);
         gp_set_node(e, row, w->node);
+        gp_set_addr(e, row, w->address);
     }
     r->work.n = kept;
 }
@@ -689,9 +718,15 @@ static void write_memory(struct gp_records *r, bool all)
             r->memory.at[kept++] = *m;
             continue;
         }
-        int64_t tid = call ? (int64_t)call->tid : r->opts.pid;
-        size_t row = gp_events_add(e, m->at_ns, 0, gp_records_thread(r, tid),
-                                   gp_intern_cstr(&r->trace.strings, "[memory]"));
+        uint32_t track = gp_records_thread(r, call ? (int64_t)call->tid : r->opts.pid);
+        if (m->pool) {
+            struct gp_events *marks = &r->trace.events[GP_MARK];
+            size_t mark = gp_events_add(marks, m->at_ns, 0, track, m->pool);
+            gp_set_cat(marks, mark, gp_intern_cstr(&r->trace.strings, "memory_pool"));
+            gp_set_extra(marks, mark, m->extra);
+            continue;
+        }
+        size_t row = gp_events_add(e, m->at_ns, 0, track, gp_intern_cstr(&r->trace.strings, "[memory]"));
         if (m->corr) gp_set_corr(e, row, m->corr);
         gp_set_bytes(e, row, m->bytes);
         gp_set_addr(e, row, m->address);

@@ -34,10 +34,13 @@ enum gp_activity {
     GP_ACTIVITY_CONCURRENT_KERNEL = 10,
     GP_ACTIVITY_OVERHEAD = 17,
     GP_ACTIVITY_MEMCPY2 = 22,
+    GP_ACTIVITY_UNIFIED_MEMORY = 25,
     GP_ACTIVITY_CUDA_EVENT = 36,
     GP_ACTIVITY_STREAM = 37,
     GP_ACTIVITY_SYNCHRONIZATION = 38,
     GP_ACTIVITY_MEMORY2 = 49,
+    GP_ACTIVITY_MEMORY_POOL = 50,
+    GP_ACTIVITY_JIT = 52,
 };
 
 /* What an API call does, as far as recording it goes. */
@@ -98,17 +101,17 @@ struct gp_held_call {
 
 struct gp_held_work {
     int64_t start_ns, end_ns, bytes;
-    uint64_t graph, node;
+    uint64_t graph, node, address;
     uint32_t corr, track, config, tick;
     uint32_t call; /* index of the call that launched it, UINT32_MAX not found */
 };
 
-/* An allocation or, with negative bytes, a free; the call that made it tells the thread. */
+/* An allocation or, with negative bytes, a free, or what was done to a pool; the call that made it tells the thread. */
 struct gp_held_memory {
     int64_t at_ns, bytes, reserved;
     uint64_t address;
     uint32_t corr, tick;
-    gp_sid extra;
+    gp_sid extra, pool; /* pool: what was done to one, or 0 */
 };
 
 /* A kernel that is left out, for its call to be left out as well. */
@@ -262,6 +265,28 @@ void gp_records_lose(struct gp_records *r, const char *what, const char *reason,
     X(SYNC, streamId, 32)                                                                                    \
     X(SYNC, cudaEventId, 36)                                                                                 \
     X(SYNC, cudaEventSyncId, 40)                                                                             \
+    X(UNIFIED, counterKind, 4)                                                                               \
+    X(UNIFIED, value, 8)                                                                                     \
+    X(UNIFIED, start, 16)                                                                                    \
+    X(UNIFIED, end, 24)                                                                                      \
+    X(UNIFIED, address, 32)                                                                                  \
+    X(UNIFIED, srcId, 40)                                                                                    \
+    X(UNIFIED, dstId, 44)                                                                                    \
+    X(UNIFIED, flags, 56)                                                                                    \
+    X(POOL, memoryPoolOperationType, 4)                                                                      \
+    X(POOL, correlationId, 12)                                                                               \
+    X(POOL, deviceId, 20)                                                                                    \
+    X(POOL, minBytesToKeep, 24)                                                                              \
+    X(POOL, address, 32)                                                                                     \
+    X(POOL, size, 40)                                                                                        \
+    X(POOL, releaseThreshold, 48)                                                                            \
+    X(POOL, timestamp, 56)                                                                                   \
+    X(POOL, utilizedSize, 64)                                                                                \
+    X(JIT, jitEntryType, 4)                                                                                  \
+    X(JIT, jitOperationType, 8)                                                                              \
+    X(JIT, start, 16)                                                                                        \
+    X(JIT, end, 24)                                                                                          \
+    X(JIT, threadId, 68)                                                                                     \
     X(EVENT, correlationId, 4)                                                                               \
     X(EVENT, contextId, 8)                                                                                   \
     X(EVENT, streamId, 12)                                                                                   \

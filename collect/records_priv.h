@@ -64,4 +64,9 @@ void gp_records_add_event(struct gp_records *r, const void *rec);
 void gp_records_write_events(struct gp_records *r, bool all);
 void gp_records_release_events(struct gp_records *r);
 
+/* ---- records_memory.c ---- */
+
+void gp_records_add_unified(struct gp_records *r, const void *rec);
+void gp_records_add_pool(struct gp_records *r, const void *rec);
+
 #endif

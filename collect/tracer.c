@@ -25,6 +25,9 @@
 #define STRUCT_CALL     CUpti_ActivityAPI
 #define STRUCT_SYNC     CUpti_ActivitySynchronization2
 #define STRUCT_EVENT    CUpti_ActivityCudaEvent2
+#define STRUCT_UNIFIED  CUpti_ActivityUnifiedMemoryCounter3
+#define STRUCT_POOL     CUpti_ActivityMemoryPool3
+#define STRUCT_JIT      CUpti_ActivityJit2
 #define STRUCT_OVERHEAD CUpti_ActivityOverhead3
 #define STRUCT_CONTEXT  CUpti_ActivityContext3
 #define STRUCT_DEVICE   CUpti_ActivityDevice5
@@ -35,6 +38,9 @@ GP_OFFSETS(X)
 #endif
 _Static_assert((int)GP_ACTIVITY_CONCURRENT_KERNEL == (int)CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kind");
 _Static_assert((int)GP_ACTIVITY_SYNCHRONIZATION == (int)CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "kind");
+_Static_assert((int)GP_ACTIVITY_UNIFIED_MEMORY == (int)CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, "kind");
+_Static_assert((int)GP_ACTIVITY_MEMORY_POOL == (int)CUPTI_ACTIVITY_KIND_MEMORY_POOL, "kind");
+_Static_assert((int)GP_ACTIVITY_JIT == (int)CUPTI_ACTIVITY_KIND_JIT, "kind");
 _Static_assert((int)GP_ACTIVITY_CUDA_EVENT == (int)CUPTI_ACTIVITY_KIND_CUDA_EVENT, "kind");
 _Static_assert((int)GP_ACTIVITY_MEMORY2 == (int)CUPTI_ACTIVITY_KIND_MEMORY2, "kind");
 _Static_assert((int)GP_ACTIVITY_OVERHEAD == (int)CUPTI_ACTIVITY_KIND_OVERHEAD, "kind");
@@ -59,6 +65,7 @@ enum { MAX_CBID = 2048, MAX_GAP = 200, ATTR_PER_THREAD_BUFFER = 9 };
     X(cuptiActivityRegisterTimestampCallback)                                                                \
     X(cuptiActivityEnableRuntimeApi)                                                                         \
     X(cuptiActivityEnableDriverApi)                                                                          \
+    X(cuptiActivityConfigureUnifiedMemoryCounter)                                                            \
     X(cuptiUnsubscribe)                                                                                      \
     X(cuptiGetGraphNodeId)                                                                                   \
     X(cuptiGetResultString)
@@ -88,8 +95,9 @@ static struct {
     struct gp_shared *shared;
     enum gp_api_level api;
     bool memory;
-    uint8_t hooks[2][MAX_CBID]; /* enum hook; runtime, driver */
-    bool wanted[2][MAX_CBID];   /* calls that are recorded one by one */
+    uint8_t hooks[2][MAX_CBID];      /* enum hook; runtime, driver */
+    bool wanted[2][MAX_CBID];        /* calls that are recorded one by one */
+    _Atomic bool recording, unified; /* unified: its counters are configured */
     _Atomic bool stopped, forked;
 } cupti;
 
@@ -257,6 +265,34 @@ static void on_graph_node(bool cloned, const CUpti_GraphData *graph)
     gp_nvtx_node(node, original);
 }
 
+static CUptiResult switch_kind(CUpti_ActivityKind kind, bool on)
+{
+    CUptiResult rc = on ? cupti.cuptiActivityEnable(kind) : cupti.cuptiActivityDisable(kind);
+    if (rc != CUPTI_SUCCESS) gp_debug("activity kind %d: %d %s", (int)kind, (int)rc, result_text(rc));
+    return rc;
+}
+
+/* Unified memory is asked for in its own way, one counter at a time, since devices lack some, and only once CUDA is up. */
+static void configure_unified(void)
+{
+    unsigned n = 0;
+    if (!cupti.memory || !cupti.cuptiActivityConfigureUnifiedMemoryCounter || atomic_load(&cupti.unified))
+        return;
+    for (int kind = 1; kind < CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT; kind++) {
+        CUpti_ActivityUnifiedMemoryCounterConfig c = {
+            .scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES,
+            .kind = (CUpti_ActivityUnifiedMemoryCounterKind)kind,
+            .enable = 1,
+        };
+        CUptiResult rc = cupti.cuptiActivityConfigureUnifiedMemoryCounter(&c, 1);
+        n += rc == CUPTI_SUCCESS;
+        if (rc != CUPTI_SUCCESS) gp_debug("unified memory counter %d: %d %s", kind, (int)rc, result_text(rc));
+    }
+    if (!n) return;
+    atomic_store(&cupti.unified, true);
+    if (atomic_load(&cupti.recording)) switch_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, true);
+}
+
 /* Things that happen to CUDA at which we have to act: it is up, or records may soon be out of reach. */
 static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
                                  const void *data)
@@ -270,6 +306,7 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
         return;
     }
     if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid != CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
+        configure_unified();
         gp_inject_outlast();
         return;
     }
@@ -351,13 +388,6 @@ static void set_attribute(CUpti_ActivityAttribute attr, uint64_t value, size_t s
     if (rc != CUPTI_SUCCESS) gp_debug("attribute %d: %d %s", (int)attr, (int)rc, result_text(rc));
 }
 
-static CUptiResult switch_kind(CUpti_ActivityKind kind, bool on)
-{
-    CUptiResult rc = on ? cupti.cuptiActivityEnable(kind) : cupti.cuptiActivityDisable(kind);
-    if (rc != CUPTI_SUCCESS) gp_debug("activity kind %d: %d %s", (int)kind, (int)rc, result_text(rc));
-    return rc;
-}
-
 static enum hook find_hook(bool driver, const char *name)
 {
     static const struct {
@@ -424,10 +454,8 @@ void gp_tracer_count_launches(bool on)
 /* Copies and sets go with kernels always: graphs hold all three, and records that nobody asked for have been
  * seen to fill CUPTI's device buffers. */
 static const CUpti_ActivityKind beside_kernels[] = {
-    CUPTI_ACTIVITY_KIND_MEMCPY,
-    CUPTI_ACTIVITY_KIND_MEMCPY2,
-    CUPTI_ACTIVITY_KIND_MEMSET,
-    CUPTI_ACTIVITY_KIND_OVERHEAD,
+    CUPTI_ACTIVITY_KIND_MEMCPY,   CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_JIT,
 };
 
 /* What the records refer to. */
@@ -445,7 +473,12 @@ static CUptiResult switch_kinds(bool on)
     if (rc != CUPTI_SUCCESS && on) return rc;
     for (size_t i = 0; i < sizeof beside_kernels / sizeof *beside_kernels; i++)
         switch_kind(beside_kernels[i], on);
-    if (cupti.memory) switch_kind(CUPTI_ACTIVITY_KIND_MEMORY2, on);
+    atomic_store(&cupti.recording, on);
+    if (cupti.memory) {
+        switch_kind(CUPTI_ACTIVITY_KIND_MEMORY2, on);
+        switch_kind(CUPTI_ACTIVITY_KIND_MEMORY_POOL, on);
+    }
+    if (atomic_load(&cupti.unified)) switch_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, on);
     if (cupti.api >= GP_API_LEVEL_SYNC) switch_kind(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, on);
     if (cupti.api >= GP_API_LEVEL_ALL) switch_kind(CUPTI_ACTIVITY_KIND_CUDA_EVENT, on);
     return rc;

@@ -377,13 +377,13 @@ static void add_span(struct gp_chrome_parser *c, struct gp_chrome_fields *f, gp_
     struct gp_events *e = &c->out->events[open ? GP_CHROME_OPEN : f->table];
     size_t row = add_row(c, f, name);
     gp_set_extra(e, row, extra);
+    if (c->need & GP_NEED_IDS && !open) gp_set_addr(e, row, f->addr);
     if (f->table == GP_GPU) {
         gp_events_materialise(e, GP_COL_CONFIG); /* our config 0 need not be the trace's */
         e->config[row] = config_of(c, f, name, config_text);
         gp_set_captured(e, row, captured_of(c, f));
     }
     if (f->table == GP_MEMORY) {
-        if (c->need & GP_NEED_IDS) gp_set_addr(e, row, f->addr);
         gp_set_total(e, row, f->total);
         gp_set_reserved(e, row, f->reserved);
     }

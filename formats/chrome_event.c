@@ -303,6 +303,8 @@ static const char *read_known_arg(struct gp_chrome_parser *c, struct gp_chrome_f
     switch (key) {
     case GP_KEY_BYTES:
         return read_i64(p, &f->bytes);
+    case GP_KEY_ADDR:
+        return f->table == GP_COUNTER ? NULL : read_u64(p, &f->addr);
     case GP_KEY_DEVICE:
         return on_gpu(f) ? read_i64(p, &f->device) : NULL;
     case GP_KEY_CONTEXT:

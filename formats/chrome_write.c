@@ -250,6 +250,7 @@ static void put_args(struct writer *w, enum gp_table table, size_t i)
         ARG(&a, "capture ranges");
         put_captured(w, e->captured[i]);
     }
+    if (table != GP_MEMORY && gp_get_addr(e, i)) arg_u64(&a, "Addr", e->addr[i]);
     if (table == GP_GPU) config_args(&a, gp_gpu_config(w->t, i));
     arg_members(&a, gp_get_extra(e, i));
     end_args(&a);

@@ -178,6 +178,42 @@ static int do_memory(int argc, char **argv)
     return 0;
 }
 
+/* unified: 2 migrations of 4096 bytes to the device, 1 of 1000 back, 1 of 500 between devices, 3 page faults of the CPU,
+ * 1 of the GPU (7 groups), 1 thrashing, 1 throttling and 1 remote map of 64; 2 launches. */
+static int do_unified(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    cuInit(0);
+    launch(2, 1);
+    for (int i = 0; i < 2; i++) once(MOCK_UNIFIED, 4096, 1);
+    once(MOCK_UNIFIED, 1000, 2);
+    once(MOCK_UNIFIED, 500, 8);
+    for (int i = 0; i < 3; i++) once(MOCK_UNIFIED, 0x400123, 3);
+    once(MOCK_UNIFIED, 7, 4);
+    once(MOCK_UNIFIED, 64, 5);
+    once(MOCK_UNIFIED, 0, 6);
+    once(MOCK_UNIFIED, 64, 7);
+    return 0;
+}
+
+/* rare: a pool is created, trimmed and destroyed; code is found in the cache, compiled and stored; modules and functions are
+ * loaded. */
+static int do_rare(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    cuInit(0);
+    once(MOCK_POOL, 0, 1);
+    once(MOCK_POOL, 0, 3);
+    once(MOCK_POOL, 0, 2);
+    for (uint32_t i = 1; i <= 3; i++) once(MOCK_JIT, 0, i);
+    once(MOCK_LOAD, 0, 4);
+    once(MOCK_LOAD, 0, 5);
+    launch(1, 1);
+    return 0;
+}
+
 static void event(enum mock_op op, uint32_t stream, uint32_t number)
 {
     struct mock_event e = {.op = op, .stream = stream, .count = number};
@@ -526,11 +562,12 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(int argc, char **argv);
     } modes[] = {
-        {"launch", do_launch}, {"mix", do_mix},     {"die", do_die},           {"stuck", do_stuck},
-        {"fork", do_fork},     {"nvtx", do_nvtx},   {"payload", do_payload},   {"none", do_none},
-        {"long", do_long},     {"reset", do_reset}, {"closefds", do_closefds}, {"ranges", do_ranges},
-        {"killed", do_killed}, {"gate", do_gate},   {"memory", do_memory},     {"graph", do_graph},
-        {"nccl", mock_nccl},   {"args", mock_args}, {"events", do_events},     {"open", do_open},
+        {"launch", do_launch},   {"mix", do_mix},     {"die", do_die},           {"stuck", do_stuck},
+        {"fork", do_fork},       {"nvtx", do_nvtx},   {"payload", do_payload},   {"none", do_none},
+        {"long", do_long},       {"reset", do_reset}, {"closefds", do_closefds}, {"ranges", do_ranges},
+        {"killed", do_killed},   {"gate", do_gate},   {"memory", do_memory},     {"graph", do_graph},
+        {"nccl", mock_nccl},     {"args", mock_args}, {"events", do_events},     {"open", do_open},
+        {"unified", do_unified}, {"rare", do_rare},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);

@@ -70,6 +70,16 @@ static void print_events(const struct gp_trace *t)
     }
 }
 
+/* Marks and spans with further args. */
+static void print_extras(const struct gp_trace *t, enum gp_table table)
+{
+    const struct gp_events *e = &t->events[table];
+    for (size_t i = 0; i < e->n; i++)
+        if (gp_get_cat(e, i) && gp_get_extra(e, i))
+            printf("%s:%s:%s 1\n", gp_trace_str(t, gp_get_cat(e, i)), gp_trace_str(t, e->name[i]),
+                   gp_trace_str(t, gp_get_extra(e, i)));
+}
+
 static void print_small(const struct gp_trace *t)
 {
     uint64_t lost = 0, streams = 0, threads = 0;
@@ -102,11 +112,14 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < GP_TABLE_COUNT; i++) {
         printf("%s %zu\n", gp_table_name((enum gp_table)i), t.events[i].n);
-        if (i == GP_GPU || i == GP_API || i == GP_RANGE || i == GP_MARK || i == GP_SYNC || i == GP_OVERHEAD)
+        if (i == GP_API || i == GP_RANGE || i == GP_MARK || i == GP_SYNC || i == GP_OVERHEAD || i == GP_GPU ||
+            i == GP_OTHER)
             print_names(&t, (enum gp_table)i);
     }
     print_joins(&t);
     print_memory(&t);
+    print_extras(&t, GP_MARK);
+    print_extras(&t, GP_OTHER);
     print_events(&t);
     print_small(&t);
     printf("verdict:%s 1\n", gp_trace_verdict(&t));

@@ -39,7 +39,8 @@ static struct {
     _Atomic bool callbacks[CUPTI_CB_DOMAIN_SIZE][MAX_CBID];
     _Atomic uint32_t correlation;
     _Atomic size_t dropped;
-    bool device_told;
+    bool device_told, up;
+    _Atomic bool unified[CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT]; /* configured */
     _Atomic bool event_times;
     _Atomic uint64_t event_records[16]; /* the number of the latest record of an event */
     _Atomic uint64_t events;
@@ -62,6 +63,7 @@ static const struct {
     {false, 51, "cudaMemsetAsync_v3020"},
     {false, 70, "cudaProfilerStart_v4000"},
     {false, 71, "cudaProfilerStop_v4000"},
+    {false, 388, "cudaMemPoolTrimTo_v11020"},
     {false, 131, "cudaStreamSynchronize_v3020"},
     {false, 135, "cudaEventRecord_v3020"},
     {false, 137, "cudaEventSynchronize_v3020"},
@@ -117,6 +119,13 @@ static size_t record_size(CUpti_ActivityKind kind)
         return sizeof(CUpti_ActivityAPI);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
         return old ? sizeof(CUpti_ActivitySynchronization) : sizeof(CUpti_ActivitySynchronization2);
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+        return old ? sizeof(CUpti_ActivityUnifiedMemoryCounter2)
+                   : sizeof(CUpti_ActivityUnifiedMemoryCounter3);
+    case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
+        return old ? sizeof(CUpti_ActivityMemoryPool2) : sizeof(CUpti_ActivityMemoryPool3);
+    case CUPTI_ACTIVITY_KIND_JIT:
+        return old ? sizeof(CUpti_ActivityJit) : sizeof(CUpti_ActivityJit2);
     case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
         return old ? sizeof(CUpti_ActivityCudaEvent) : sizeof(CUpti_ActivityCudaEvent2);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
@@ -349,18 +358,70 @@ static void put_memory(const struct mock_event *e, uint32_t correlation, uint64_
     put(&m, false);
 }
 
-static void put_overhead(uint64_t start)
+/* Counter COUNT of unified memory; transfers are of BYTES. */
+static void put_unified(const struct mock_event *e, uint64_t start)
+{
+    CUpti_ActivityUnifiedMemoryCounter3 u; /* CUpti_ActivityUnifiedMemoryCounter2 is its beginning */
+    memset(&u, 0, sizeof u);
+    u.kind = CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER;
+    u.counterKind = (CUpti_ActivityUnifiedMemoryCounterKind)e->count;
+    u.value = e->bytes;
+    u.start = start;
+    u.end =
+        u.counterKind == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT ? 0 : start + 700;
+    u.address = 0x7e0000000000;
+    if (u.counterKind == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD)
+        u.srcId = CUPTI_UNIFIED_MEMORY_CPU_DEVICE_ID;
+    if (u.counterKind == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH)
+        u.dstId = CUPTI_UNIFIED_MEMORY_CPU_DEVICE_ID;
+    u.flags = 2; /* coherence; for faults a write */
+    if (mock.unified[e->count]) put(&u, false);
+}
+
+/* A pool of 4096 bytes, of which 1000 are used, is created (COUNT 1), destroyed (2) or trimmed to 500 (3). */
+static void put_pool(const struct mock_event *e, uint32_t correlation, uint64_t time)
+{
+    CUpti_ActivityMemoryPool3 p; /* CUpti_ActivityMemoryPool2 is its beginning */
+    memset(&p, 0, sizeof p);
+    p.kind = CUPTI_ACTIVITY_KIND_MEMORY_POOL;
+    p.memoryPoolOperationType = (CUpti_ActivityMemoryPoolOperationType)e->count;
+    p.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+    p.correlationId = correlation;
+    p.processId = (uint32_t)getpid();
+    p.minBytesToKeep = 500;
+    p.address = 0x1234;
+    p.size = 4096;
+    p.utilizedSize = 1000;
+    p.timestamp = time;
+    put(&p, false);
+}
+
+static void put_jit(const struct mock_event *e, uint64_t start)
+{
+    CUpti_ActivityJit2 j; /* CUpti_ActivityJit is its beginning */
+    memset(&j, 0, sizeof j);
+    j.kind = CUPTI_ACTIVITY_KIND_JIT;
+    j.jitEntryType = CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN;
+    j.jitOperationType = (CUpti_ActivityJitOperationType)e->count;
+    j.start = start;
+    j.end = start + 5000;
+    if (version() >= 130000) j.threadId = (uint32_t)syscall(SYS_gettid);
+    put(&j, false);
+}
+
+static void put_overhead(CUpti_ActivityOverheadKind kind, uint64_t start)
 {
     CUpti_ActivityOverhead3 o;
     memset(&o, 0, sizeof o);
     o.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
-    o.overheadKind = CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL;
+    o.overheadKind = kind;
     o.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
     o.objectId.pt.processId = (uint32_t)getpid();
     o.objectId.pt.threadId = (uint32_t)syscall(SYS_gettid);
     o.start = start;
     o.end = start + 100;
-    if (version() >= 130000) o.overheadData = calloc(1, sizeof(CUpti_ActivityOverheadCommandBufferFullData));
+    if (version() >= 130000 && kind == CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL)
+        o.overheadData = calloc(1, sizeof(CUpti_ActivityOverheadCommandBufferFullData));
     put(&o, false);
 }
 
@@ -383,7 +444,7 @@ static void put_device(void)
     c.kind = CUPTI_ACTIVITY_KIND_CONTEXT;
     c.contextId = 1;
     put(&c, false);
-    put_overhead(now());
+    put_overhead(CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL, now());
 }
 
 static void call_back(bool driver, uint32_t cbid, uint32_t correlation, CUpti_ApiCallbackSite site)
@@ -543,6 +604,20 @@ static void on_event(const struct mock_event *e)
         put_call(false, 131, c, t, t + 400);
         put_sync(e, c, t + 60);
         break;
+    case MOCK_UNIFIED:
+        put_unified(e, t);
+        break;
+    case MOCK_POOL:
+        if (e->count == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED)
+            put_call(false, 388, c, t, t + 300);
+        put_pool(e, c, t + 100);
+        break;
+    case MOCK_JIT:
+        put_jit(e, t);
+        break;
+    case MOCK_LOAD:
+        put_overhead((CUpti_ActivityOverheadKind)(e->count << 16), t);
+        break;
     case MOCK_EVENT_RECORD:
         put_call(false, 135, c, t, t + 300);
         put_event(e, c, t + 5000);
@@ -580,6 +655,7 @@ static void on_event(const struct mock_event *e)
 
 static void on_up(void)
 {
+    mock.up = true;
     if (mock.callback && mock.callbacks[CUPTI_CB_DOMAIN_RESOURCE][CUPTI_CBID_RESOURCE_CU_INIT_FINISHED])
         mock.callback(NULL, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, NULL);
 }
@@ -698,6 +774,18 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable)
 {
     mock.no_queries = !enable;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
+                                                       uint32_t count)
+{
+    if (!mock.up) return CUPTI_ERROR_NOT_INITIALIZED; /* what it says before CUDA is */
+    for (uint32_t i = 0; i < count; i++) {
+        if (config[i].kind == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THRASHING)
+            return CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_DEVICE;
+        mock.unified[config[i].kind] = config[i].enable != 0;
+    }
     return CUPTI_SUCCESS;
 }
 

@@ -43,4 +43,46 @@ test_expect_success NODE 'events are in the timeline' '
     test "$(grep -c "	cudaEvent$" page)" = 2
 '
 
+# ---- unified memory ----
+
+test_expect_success '--memory: migrations of unified memory are copies with bytes and addresses, without a call' '
+    $collect --memory $app unified >t 2>err && facts t && has verdict:clean 1 && has gpu 6 && has joined 2 && has bytes 9692 &&
+    has "gpu:Memcpy HtoD (Unified Memory, Fault)" 2 && has "gpu:Memcpy DtoH (Unified Memory, Fault)" 1 &&
+    has "gpu:Memcpy PtoP (Unified Memory, Fault)" 1 && grep "^gpuprof-collect: 2 kernels, 4 copies, " err &&
+    trace-convert --to chrome t >t.json && test "$(grep -c "\"Addr\":138538465099776" t.json)" = 10 &&
+    trace2flame -q -f folded --weight count t >stacks && awk "{n += \$NF} END {exit n != 6}" stacks
+'
+
+test_expect_success 'migrations are memory time of their device, and nobody misses their launch' '
+    trace-hta -f json t >report.json && grep "\"verdict\": *\"clean\"" report.json
+'
+
+test_expect_success '--memory: page faults, throttling and the like, without a counter that the device lacks' '
+    has "mark:CPU Page Fault" 3 && has "other:GPU Page Fault" 1 && has other:Throttling 1 && has "mark:Remote Map" 1 &&
+    has mark 4 && lacks Thrashing && has "unified_memory:GPU Page Fault:{\"fault groups\":7,\"access\":\"Write\"}" 1 &&
+    test "$(grep -c "^unified_memory:CPU Page Fault:{\"pc\":4194595}" facts)" = 3
+'
+
+test_expect_success 'no --memory, nothing of the kind; with --start from then on; the record layouts of CUDA 12' '
+    $collect $app unified >t 2>err && facts t && has gpu 2 && has mark 0 && has other 0 &&
+    $collect --memory --start launch:1 $app unified >t 2>err && facts t && has gpu 5 &&
+    MOCK_CUPTI_VERSION=24 $collect --memory $app unified >t 2>err && facts t && has gpu 6 && has bytes 9692 && has mark:CPU\ Page\ Fault 3
+'
+
+# ---- pools, modules ----
+
+test_expect_success '--memory: pools are created, trimmed and destroyed' '
+    $collect --memory $app rare >t 2>err && facts t && has verdict:clean 1 && has mark 3 && has memory 0 && has api:cudaMemPoolTrimTo 1 &&
+    pool="{\"Pool\":4660,\"Device Id\":0,\"Size\":4096,\"Used\":1000,\"Release Threshold\":0" &&
+    has "memory_pool:pool created:$pool}" 1 && has "memory_pool:pool destroyed:$pool}" 1 &&
+    has "memory_pool:pool trimmed:$pool,\"Kept At Least\":500}" 1 &&
+    $collect $app rare >t 2>err && facts t && has mark 0 && lacks cudaMemPool
+'
+
+test_expect_success 'compiling at run time and loading of modules and functions are overheads' '
+    has "overhead:JIT Cache Load" 1 && has "overhead:JIT Cache Store" 1 && has "overhead:JIT Compile (PTX to cubin)" 1 &&
+    has "overhead:Runtime Triggered Module Loading" 1 && has "overhead:Lazy Function Loading" 1 && has threads 1 &&
+    MOCK_CUPTI_VERSION=24 $collect --memory $app rare >t 2>err && facts t && has mark 3 && has overhead 6
+'
+
 test_done
