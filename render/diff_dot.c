@@ -32,7 +32,8 @@ static int level_of(int64_t change, int64_t largest)
 }
 
 /* The launches of one side of a block, one a line. */
-static void put_node(struct gp_buf *b, const struct gp_diff *d, size_t i, int side, struct gp_color fill)
+static void put_node(struct gp_buf *b, const struct gp_diff *d, size_t i, int side, struct gp_color fill,
+                     const char *class)
 {
     const struct gp_diff_block *k = &d->blocks.at[i];
     gp_buf_printf(b, "  %c%zu [label=\"", side == GP_DIFF_BASE ? 'b' : 'c', i);
@@ -48,7 +49,7 @@ static void put_node(struct gp_buf *b, const struct gp_diff *d, size_t i, int si
     gp_dot_color(b, fill);
     gp_buf_puts(b, ", fontcolor=");
     gp_dot_color(b, gp_palette_text(fill));
-    gp_buf_puts(b, "];\n");
+    gp_buf_printf(b, ", class=\"k-%s\"];\n", class);
 }
 
 static void put_block(struct gp_buf *b, const struct gp_diff *d, size_t i, int64_t largest)
@@ -58,9 +59,10 @@ static void put_block(struct gp_buf *b, const struct gp_diff *d, size_t i, int64
     struct gp_color fill = gp_palette_change(level_of(k->change_ns, largest), GP_THEME_LIGHT);
     bool has_base = k->n_names[GP_DIFF_BASE] || k->kernels[GP_DIFF_BASE] > 0;
     bool has_cur = k->n_names[GP_DIFF_CUR] || k->kernels[GP_DIFF_CUR] > 0;
-    if (has_base) put_node(b, d, i, GP_DIFF_BASE, has_cur ? plain : fill);
+    const char *class = k->change_ns > 0 ? "worse" : k->change_ns < 0 ? "better" : "same";
+    if (has_base) put_node(b, d, i, GP_DIFF_BASE, has_cur ? plain : fill, has_cur ? "plain" : class);
     else gp_buf_printf(b, "  b%zu [label=\"not there\", style=dashed];\n", i);
-    if (has_cur) put_node(b, d, i, GP_DIFF_CUR, fill);
+    if (has_cur) put_node(b, d, i, GP_DIFF_CUR, fill, class);
     else gp_buf_printf(b, "  c%zu [label=\"not there\", style=dashed];\n", i);
     gp_buf_printf(b, "  b%zu -> c%zu [label=\"", i, i);
     put_short(b, d, k->label);
@@ -82,7 +84,7 @@ void gp_diff_dot(struct gp_buf *b, const struct gp_diff *d, size_t most)
         if (size > largest) largest = size;
         if (i >= n) rest += change;
     }
-    gp_buf_puts(b, "digraph blocks {\n  graph [rankdir=LR, ranksep=1.2, labelloc=t, labeljust=l, "
+    gp_buf_puts(b, "digraph blocks {\n  graph [rankdir=LR, ranksep=0.4, labelloc=t, labeljust=l, "
                    "fontname=\"Helvetica\", label=\"What became of what");
     if (d->summary.headline) {
         gp_buf_puts(b, "\\l");
@@ -97,6 +99,7 @@ void gp_diff_dot(struct gp_buf *b, const struct gp_diff *d, size_t most)
     gp_buf_puts(b, "\\l\"];\n  node [shape=box, style=filled, fillcolor=\"#ffffff\", color=\"#8a94a3\", "
                    "fontname=\"monospace\", fontsize=10];\n  edge [fontname=\"Helvetica\", fontsize=10, "
                    "color=\"#59626e\"];\n");
-    for (size_t i = 0; i < n; i++) put_block(b, d, i, largest);
+    for (size_t i = n; i-- > 0;)
+        put_block(b, d, i, largest); /* Graphviz puts what comes first at the bottom */
     gp_buf_puts(b, "}\n");
 }

@@ -4,13 +4,15 @@
 #include <string.h>
 #include "formats/base/scale.h"
 #include "render/diff_charts.h"
+#include "render/diff_dot.h"
 #include "render/diff_flame.h"
 #include "render/diff_verdict.h"
+#include "render/graph_svg.h"
 #include "render/page_html.h"
 #include "render/page_report.h"
 #include "render/table_html.h"
 
-enum { FLAME_FRAMES = 1500 };
+enum { FLAME_FRAMES = 1500, BLOCKS = 12 };
 
 struct page {
     struct gp_svg w;
@@ -62,6 +64,25 @@ static void put_flames(struct page *p)
     put_flame(p, GP_DIFF_BASE, "As wide as the baseline", "what is gone, and what became of the rest");
 }
 
+/* The blocks that changed most, each with what it was and what it is. The table has all of them. */
+static void put_blocks(struct page *p)
+{
+    struct gp_buf dot = {0}, drawn = {0};
+    struct gp_svg g = {.out = &drawn, .html = true};
+    gp_diff_dot(&dot, p->d, BLOCKS);
+    if (gp_graph_svg(&g, dot.data, dot.n,
+                     &(struct gp_graph_opts){.label = "What became of what, the largest changes first; the "
+                                                      "table below says the same in words"}))
+        gp_page_graph(&p->w, &drawn, "Blocks of kernels, before and after");
+    if (drawn.n && p->d->blocks.n > BLOCKS) {
+        gp_buf_printf(&p->text, "Drawn are the %d that changed most; the table has all %zu.", BLOCKS,
+                      p->d->blocks.n);
+        put_scratch(p, "p", "note");
+    }
+    gp_buf_release(&dot);
+    gp_buf_release(&drawn);
+}
+
 /* ---- themes: pictures and tables that belong together ---- */
 
 enum { MAX_TABLES = 4 };
@@ -80,7 +101,7 @@ static const struct theme themes[] = {
      {"regressions", "improvements", "others", "operations"},
      3},
     {"where", "Where they are called", put_flames, {NULL}, 0},
-    {"became", "What became of what", NULL, {"blocks"}, 1},
+    {"became", "What became of what", put_blocks, {"blocks"}, 1},
     {"whole", "The step as a whole", NULL, {"metrics", "step_list"}, 1},
     {"compared", "What was compared, and how", NULL, {"sides", "settings"}, 0},
 };
@@ -114,7 +135,9 @@ static void put_theme(struct page *p, const struct theme *t)
     gp_page_open(&p->w, "section", "theme");
     gp_svg_attr(&p->w, "id", t->id);
     gp_page_element(&p->w, "h2", NULL, t->title, strlen(t->title));
-    if (t->picture) {
+    if (t->picture == put_blocks) {
+        put_blocks(p);
+    } else if (t->picture) {
         gp_page_open(&p->w, "div", t->picture == put_flames ? "flames" : "charts");
         t->picture(p);
         gp_svg_close(&p->w);

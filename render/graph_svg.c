@@ -29,9 +29,10 @@ enum {
     MAX_BYTES = 8 << 20,
     MAX_SPAN = 4000, /* of all edges together, in ranks: Graphviz has a node of its own for each */
     MAX_LINES = 40,  /* of a label */
-    LINE = 15,       /* pixels from line to line; a point of Graphviz is a pixel */
+    LINE = 14,       /* pixels from line to line; a point of Graphviz is a pixel */
     SIZE = 12,       /* of text; its widest letters are as wide as Courier's */
     PAD = 4,
+    LEFT = 9, /* from the edge of a box to lines that begin there */
 };
 
 /* The layout that is linked in. No other parts of Graphviz are loaded, so that the same graph lies the same everywhere,
@@ -203,14 +204,16 @@ static int64_t x_of(double x)
     return px(x + PAD);
 }
 
-/* The label S as lines around the middle Y; X is the middle, or the left edge where LEFT. */
-static void draw_label(struct gp_svg *w, struct graph *a, const char *s, bool left, int64_t x, int64_t y,
+/* The label S as lines around the middle X, Y, or from LEFT on where its lines are to begin there. */
+static void draw_label(struct gp_svg *w, struct graph *a, const char *s, int64_t left, int64_t x, int64_t y,
                        const char *style)
 {
     struct label *l = &a->label;
     read_label(l, s);
     if (!l->lines.n) return;
-    gp_page_open(w, "text", left ? "left" : NULL);
+    bool is_left = l->lines.at[0].align == 'l';
+    if (is_left) x = left;
+    gp_page_open(w, "text", is_left ? "left" : NULL);
     if (*style) gp_svg_attr(w, "style", style);
     for (size_t i = 0; i < l->lines.n; i++) {
         gp_svg_open(w, "tspan");
@@ -262,7 +265,7 @@ static void draw_node(struct gp_svg *w, struct graph *a, Agnode_t *v, const char
     gp_svg_box(w, x_of(at.x - width / 2), y_of(a, at.y + height / 2), px(width), px(height));
     gp_svg_attr(w, "rx", "3");
     gp_svg_close(w);
-    draw_label(w, a, label, false, x_of(at.x), y_of(a, at.y), style);
+    draw_label(w, a, label, x_of(at.x - width / 2 + LEFT), x_of(at.x), y_of(a, at.y), style);
     gp_svg_close(w);
     gp_svg_newline(w);
 }
@@ -313,7 +316,8 @@ static void draw_edge(struct gp_svg *w, struct graph *a, Agedge_t *e, const char
         if (s->list[i].eflag) put_arrow(a, s->list[i].list[s->list[i].size - 1], s->list[i].ep);
     if (a->text.n) draw_path(w, a, "head");
     if (ED_label(e) && ED_label(e)->set)
-        draw_label(w, a, label, false, x_of(ED_label(e)->pos.x), y_of(a, ED_label(e)->pos.y), "");
+        draw_label(w, a, label, x_of(ED_label(e)->pos.x - ED_label(e)->dimen.x / 2), x_of(ED_label(e)->pos.x),
+                   y_of(a, ED_label(e)->pos.y), "");
     gp_svg_close(w);
     gp_svg_newline(w);
 }

@@ -47,3 +47,14 @@ void gp_page_link(struct gp_svg *w, const char *id, const char *title)
     gp_svg_close(w);
     gp_buf_release(&href);
 }
+
+void gp_page_graph(struct gp_svg *w, const struct gp_buf *drawn, const char *label)
+{
+    gp_page_open(w, "figure", "pan");
+    gp_svg_attr(w, "tabindex", "0"); /* so that keys can scroll it */
+    gp_svg_attr(w, "aria-label", label);
+    gp_svg_text(w, "", 0);
+    gp_buf_put(w->out, drawn->data, drawn->n);
+    gp_svg_close(w);
+    gp_svg_newline(w);
+}

@@ -15,5 +15,8 @@ void gp_page_quality(struct gp_svg *w, const struct gp_report *r);
 void gp_page_verdict(struct gp_svg *w, const struct gp_report *r);
 /* A link to the element ID of the same page. */
 void gp_page_link(struct gp_svg *w, const char *id, const char *title);
+/* A figure that is scrolled sideways where DRAWN, one SVG element, is wider than the page; LABEL is for those who do not see
+ * it. */
+void gp_page_graph(struct gp_svg *w, const struct gp_buf *drawn, const char *label);
 
 #endif

@@ -4,6 +4,7 @@
 #include "formats/base/scale.h"
 #include "render/graph_svg.h"
 #include "render/page_html.h"
+#include "render/page_report.h"
 #include "render/suggest_dot.h"
 #include "render/table_html.h"
 #include "render/text.h"
@@ -115,15 +116,7 @@ static bool put_graph(struct gp_svg *w, const struct gp_buf *dot)
         gp_graph_svg(&g, dot->data, dot->n,
                      &(struct gp_graph_opts){.label = "Chains of kernels, the longest first; the table "
                                                       "below says the same in words"});
-    if (can) {
-        gp_page_open(w, "figure", "pan");
-        gp_svg_attr(w, "tabindex", "0"); /* so that keys can scroll it */
-        gp_svg_attr(w, "aria-label", "Chains of kernels as a graph");
-        gp_svg_text(w, "", 0);
-        gp_buf_put(w->out, drawn.data, drawn.n);
-        gp_svg_close(w);
-        gp_svg_newline(w);
-    }
+    if (can) gp_page_graph(w, &drawn, "Chains of kernels as a graph");
     gp_buf_release(&drawn);
     return can;
 }

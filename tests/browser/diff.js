@@ -71,6 +71,19 @@ async function readable(page, theme) {
   ok(worst >= 4.5, `${theme}: all text has a contrast of 4.5 at least`, `${worst.toFixed(2)} of ${who}`);
 }
 
+// What became of what: two boxes a block, names within them, the boxes of now in the colour of the change.
+async function blocks(page, width) {
+  is(await page.eval("document.documentElement.scrollWidth"), width, `blocks: nothing is wider than ${width} pixels`);
+  if (!await page.eval("!!document.querySelector('#became .graph')")) return;
+  const rows = await page.eval("document.querySelectorAll('#blocks tbody tr').length");
+  is(await page.eval("document.querySelectorAll('.graph .edge').length"), Math.min(12, rows), "blocks: an arrow for each, up to twelve");
+  is(await page.eval("document.querySelectorAll('.graph .node').length"), 2 * Math.min(12, rows), "blocks: from what was to what is");
+  is(await page.eval(`[...document.querySelectorAll(".graph .node")].filter((g) => { const a = g.querySelector("rect").getBoundingClientRect(), b = g.querySelector("text").getBoundingClientRect();
+    return b.left < a.left || b.right > a.right || b.top < a.top || b.bottom > a.bottom; }).map((g) => g.querySelector("text").textContent).join()`), "", "blocks: names fit into their boxes");
+  is(await page.eval(overlaps("graph")), "", "blocks: no words lie on others");
+  is(await page.eval("document.querySelector('.graph .k-better') && getComputedStyle(document.querySelector('.graph .k-better')).fill === getComputedStyle(document.querySelector('#blocks .k-better')).fill"), true, "blocks: in the colours of the table");
+}
+
 const paper = "getComputedStyle(document.querySelector('.w-worse')).fill";
 
 (async () => {
@@ -93,6 +106,14 @@ const paper = "getComputedStyle(document.querySelector('.w-worse')).fill";
     ok(await page.eval(paper) !== dark, "paper has the colours of the light theme");
     const { data } = await page.call("Page.printToPDF", {});
     ok(Buffer.from(data, "base64").length > 20000, "it prints");
+  });
+  await withPage("compiled.html", {}, async (page) => {
+    await blocks(page, 1280);
+    await readable(page, "blocks, light");
+  });
+  await withPage("compiled.html", { dark: true, width: 400 }, async (page) => {
+    await blocks(page, 400);
+    await readable(page, "blocks, dark");
   });
   await withPage("pair.html", { scripts: false }, async (page) => {
     ok(await page.eval("document.body.innerText.includes('REGRESSION')"), "without scripts the verdict is there");

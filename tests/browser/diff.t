@@ -37,6 +37,7 @@ trace 1 99 >base.json
 trace 1.5 7 >cur.json
 "$bin/trace-diff" -q --gate none -f html base.json cur.json >names.html || exit 1
 "$bin/trace-diff" -q --gate none -f html "$samples/small_fused.trace" "$samples/small_forloop.trace" >pair.html || exit 1
+"$bin/trace-diff" -q --gate none -f html "$samples/small.trace" "$samples/small_compiled.trace" >compiled.html || exit 1
 "$bin/trace-diff" -q --gate none -f html base.json base.json >same.html || exit 1
 for view in waterfall flame flame-base; do
     "$bin/trace-diff" -q --gate none -f svg --view $view base.json cur.json >$view.svg || exit 1

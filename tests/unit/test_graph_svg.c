@@ -53,6 +53,18 @@ static void boxes_are_as_wide_as_their_longest_line(void **state)
     gp_buf_release(&b);
 }
 
+static void lines_that_begin_at_the_left_do(void **state)
+{
+    (void)state;
+    struct gp_buf b = {0};
+    if (!gp_graph_can()) skip();
+    assert_true(draw(&b, "digraph { a [label=\"ab\\lcd\\l\"] }", NULL));
+    // 9 pixels from the box, which begins at 4; 14 from line to line
+    assert_non_null(strstr(gp_buf_str(&b), "<text class=\"left\"><tspan x=\"13\" y="));
+    assert_non_null(strstr(gp_buf_str(&b), ">ab</tspan><tspan x=\"13\" y="));
+    gp_buf_release(&b);
+}
+
 static void edges_clusters_tooltips_and_classes(void **state)
 {
     (void)state;
@@ -181,6 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_box_has_the_least_size_of_graphviz),
         cmocka_unit_test(boxes_are_as_wide_as_their_longest_line),
+        cmocka_unit_test(lines_that_begin_at_the_left_do),
         cmocka_unit_test(edges_clusters_tooltips_and_classes),
         cmocka_unit_test(names_are_text),
         cmocka_unit_test(the_same_graph_is_the_same_picture),
