@@ -10,6 +10,7 @@ mkdir -p "$1/bin" "$1/lib"
 for file in "$bin"/*; do
     if [ -f "$file" ] && [ -x "$file" ]; then cp "$file" "$1/bin/"; fi
 done
+if [ -x "$bin/../tests/bench/nvtx_cost" ]; then cp "$bin/../tests/bench/nvtx_cost" "$1/bin/"; fi
 for file in "$bin"/../lib/*.so; do
     if [ -f "$file" ]; then cp "$file" "$1/lib/"; fi
 done

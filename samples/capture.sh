@@ -3,7 +3,7 @@
 # collecting costs, and leave the results in OUTDIR. A step that fails is reported and the next one runs.
 #
 # Steps, in this order by default: machine programs collect control pipe ends eager decode ddp storm compiled steptime sizes memory long
-# Steps to be asked for: pairs (pytorch/variants.py, one GPU, about 12 minutes), ddp_pairs (two GPUs)
+# Steps to be asked for: pairs (pytorch/variants.py, one GPU, about 12 minutes), ddp_pairs and nccl (two GPUs), nvtx
 # OUTDIR: report.txt (the table), cost.tsv, traces.tar.gz (binary traces), kineto.tar.gz, pairs.tar.gz,
 # pictures.tar.gz, logs.tar.gz
 #
@@ -229,6 +229,42 @@ step_compiled() {
     collect compiled 0 180 "$python" "$here/pytorch/train_compiled.py"
     kineto compiled 120 "$here/pytorch/train_compiled.py"
     draw compiled "$work/traces/compiled.trace"
+}
+
+# Known collectives in two ways of starting the processes; what trace-hta says of them goes to the report.
+step_nccl() {
+    local verdict script=$here/pytorch/collectives.py
+    if [ "$(nvidia-smi -L 2>/dev/null | wc -l)" -lt 2 ]; then
+        row nccl skip "needs two GPUs"
+        return
+    fi
+    collect nccl 0 150 "$python" "$script"
+    "$bin/trace-hta" -q "$work/traces/nccl.trace" 2>"$work/logs/nccl.hta" | sed -n '/^Communication/,/^$/p' |
+        tee -a "$out/report.txt"
+    collect nccl_torchrun 0 150 "$python" -m torch.distributed.run --nproc-per-node 2 --master-port 29534 "$script"
+    kineto nccl 120 "$script"
+    verdict=$("$python" "$here/check_counts.py" --bin "$bin" --collectives "$work/traces/nccl.trace" \
+        "$work/kineto/nccl".rank*.json.gz 2>&1 | tail -n 1)
+    row nccl_two_ways "${verdict%% *}" "gpuprof-collect and torch.profiler: ${verdict#* }"
+}
+
+# What a pair of push and pop costs its thread: as it was built with the tests, in the bundle, or compiled here.
+step_nvtx() {
+    local cost="$bin/nvtx_cost" how
+    [ -x "$cost" ] || cost=$(find "$bin/.." -name nvtx_cost -perm -u+x 2>/dev/null | head -n 1)
+    if [ -z "$cost" ]; then
+        cost=$work/tmp/nvtx_cost
+        run nvtx_build 60 cc -O2 -D_GNU_SOURCE -I "${CUDA_HOME:-/usr/local/cuda}/include" -o "$cost" \
+            "$here/../tests/bench/nvtx_cost.c" -ldl
+    fi
+    run nvtx_bare 60 "$cost"
+    run nvtx_gpuprof 120 "$bin/gpuprof-collect" -o "$work/tmp/nvtx.trace" -- "$cost"
+    for how in bare gpuprof; do
+        sed -n "s/^nvtx case=/  nvtx $how /p" "$work/logs/nvtx_$how.out" | tee -a "$out/report.txt"
+    done
+    row nvtx "$(awk '/^nvtx case=(default_ascii|domain_registered) / {
+            sub(/.*median_ns=/, ""); n++; bad += $0 + 0 >= 100 } END { print n == 2 && !bad ? "ok" : "BAD" }' \
+        "$work/logs/nvtx_gpuprof.out")" "a push and a pop under 100 ns; $(said nvtx_gpuprof)"
 }
 
 step_ddp() {

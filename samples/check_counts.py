@@ -4,9 +4,11 @@
     check_counts.py [--bin DIR] [--expect FILE] TRACE      counts of TRACE against the `expect` lines in FILE
     check_counts.py [--bin DIR] --same TRACE OTHER         the same GPU work and ranges, to the nanosecond?
     check_counts.py [--bin DIR] --like TRACE OTHER         two runs of one program: names come equally often?
+    check_counts.py [--bin DIR] --collectives TRACE RANK...  the same bytes by operation as in one trace of each rank?
 
 A TRACE is our binary format, read through trace-convert, or Chrome trace JSON, plain or gzip, read as it is. A key of
-the `expect` line may end in _least or _most. Three sums are checked on every trace: the stacks of `trace2flame -f
+the `expect` line may end in _least or _most; those that begin with nccl_ are calls and bytes by operation, and bytes by
+operation and type, as trace-hta has them. Three sums are checked on every trace: the stacks of `trace2flame -f
 folded` add up to the durations of the GPU events and, with `--weight count`, to their number; and nothing on the GPU
 starts before the call that launched it. Prints one line; exit status 1 when something does not fit.
 """
@@ -131,6 +133,27 @@ def expectations(path):
     return found
 
 
+def collectives(paths, tools):
+    """Calls and bytes of collectives by operation, bytes also by operation and type."""
+    command = [os.path.join(tools, "trace-hta"), "-q", "-f", "json", "--top", "0", *paths]
+    run = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    n = collections.Counter()
+    for c in json.loads(run.stdout)["collectives"]:
+        name = "nccl_" + c["operation"]
+        n[name + "_calls"] += c["calls"] or 0
+        n[name + "_bytes"] += c["bytes"] or 0
+        n[f"{name}_{c['type']}_bytes"] += c["bytes"] or 0
+    return n
+
+
+def compare_collectives(path, ranks, tools):
+    """Of the operations that torch.profiler has every size of: those that are in no group."""
+    ours, theirs = collectives([path], tools), collectives(ranks, tools)
+    keys = [f"nccl_{op}_bytes" for op in ("all_gather", "reduce_scatter", "broadcast")]
+    bad = [f"{key}: {ours[key]}, and {theirs[key]} by rank" for key in keys if not ours[key] or ours[key] != theirs[key]]
+    return bad, " ".join(f"{key}={ours[key]}" for key in keys)
+
+
 def misfits(found, expected):
     for key, want in expected.items():
         name, how = key, "=="
@@ -148,6 +171,8 @@ def check(path, tools, expect):
     bad = []
     if expect:
         expected = expectations(expect)
+        if any(key.startswith("nccl_") for key in expected):
+            found += collectives([path], tools)
         bad += misfits(found, expected) if expected else ["the program printed no expect line"]
     for weight, want in (("gpu", found["gpu_ns"]), ("count", found["gpu"])):
         have = folded_sum(path, tools, weight)
@@ -194,11 +219,14 @@ def main():
     parser.add_argument("--expect")
     parser.add_argument("--same", action="store_true")
     parser.add_argument("--like", action="store_true")
+    parser.add_argument("--collectives", action="store_true")
     parser.add_argument("trace", nargs="+")
     args = parser.parse_args()
     tools = args.bin or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build", "release", "bin")
     try:
-        if args.same or args.like:
+        if args.collectives:
+            bad, summary = compare_collectives(args.trace[0], args.trace[1:], tools)
+        elif args.same or args.like:
             bad, summary = compare(args.trace[0], args.trace[1], tools, args.like)
         else:
             bad, summary = check(args.trace[0], tools, args.expect)
