@@ -208,6 +208,21 @@ int64_t gp_chain_not_read(const struct gp_chains *chains, const struct gp_chain_
     return (int64_t)(saved < most ? saved : most);
 }
 
+/* Does the time of item K tell nothing but its bytes? Kernels that add up have other reasons to take long; elementwise ones
+ * that do not come near the bandwidth, as those that repeat a row, come nearer when they are part of another one. */
+static bool only_moves(const struct find *f, const struct gp_chain_kernel *k)
+{
+    return k->elements && f->c->items[k->item].kind == GP_FRAME_ELEMENTWISE;
+}
+
+static int64_t longest_of(const struct find *f, const struct gp_chain *chain)
+{
+    int64_t longest = 0;
+    for (uint32_t i = chain->first; i < chain->first + chain->n; i++)
+        if (dur_of(f, f->out->kernels.at[i].item) > longest) longest = dur_of(f, f->out->kernels.at[i].item);
+    return longest;
+}
+
 static void measure(struct find *f, struct gp_chain *chain)
 {
     int64_t longest = 0, bytes = 0;
@@ -217,11 +232,12 @@ static void measure(struct find *f, struct gp_chain *chain)
         int64_t dur = dur_of(f, k->item);
         chain->total_ns = gp_add_saturated(chain->total_ns, dur);
         chain->low_ns = gp_add_saturated(chain->low_ns, gp_chain_not_read(f->out, k, dur));
-        if (dur > longest) longest = dur;
+        if (dur > longest && !only_moves(f, k)) longest = dur;
         known = known && k->elements;
         bytes += k->read_bytes - k->passed_bytes + (i + 1 == chain->n ? k->written_bytes : 0);
     }
     double moved = known ? (double)bytes / f->out->bytes_ns : 0;
+    if (!known) longest = longest_of(f, chain);
     int64_t least = moved < (double)chain->total_ns ? (int64_t)moved : chain->total_ns;
     if (least < longest) least = longest;
     chain->high_ns = chain->total_ns > least ? chain->total_ns - least : 0;

@@ -89,7 +89,7 @@ bool gp_pointwise_casts(const char *name)
 
 bool gp_pointwise_reorders(const char *name)
 {
-    return strstr(name, "CatArrayBatchedCopy") ||
+    return strstr(name, "CatArrayBatchedCopy") || strstr(name, "nchwToNhwc") || strstr(name, "nhwcToNchw") ||
            (strstr(name, "::elementwise_kernel<") && strstr(name, "direct_copy_kernel_cuda") &&
             !gp_pointwise_casts(name));
 }

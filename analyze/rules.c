@@ -180,7 +180,8 @@ static uint32_t call_from(const struct gp_rule_ctx *c, int64_t at_ns)
 }
 
 /* Deal the time [BEGIN, END) of the host out to the calls that it lies before. */
-static int64_t deal_out(const struct gp_rule_ctx *c, int64_t begin_ns, int64_t end_ns, int64_t *by_call)
+int64_t gp_rule_time_before_calls(const struct gp_rule_ctx *c, int64_t begin_ns, int64_t end_ns,
+                                  int64_t *by_call)
 {
     const struct gp_events *api = &c->t->events[GP_API];
     int64_t sum = 0;
@@ -206,7 +207,7 @@ int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_r
         if (!ask(&asked, e->name[i])) continue;
         uint32_t node = gp_host_node(&c->v->hs, table, i);
         if (node != GP_HOST_NONE && matched_outside(c, node, table, &asked)) continue;
-        int64_t time = deal_out(c, e->start_ns[i], e->start_ns[i] + e->dur_ns[i], by_call);
+        int64_t time = gp_rule_time_before_calls(c, e->start_ns[i], e->start_ns[i] + e->dur_ns[i], by_call);
         if (count) *count += time > 0;
         sum += time;
     }

@@ -75,6 +75,9 @@ uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match
  * grows by the events. Returns the sum. O(rows of the table). */
 int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_rule_match *match,
                           int64_t *by_call, int64_t *count);
+/* The same for the host time from BEGIN to END alone. */
+int64_t gp_rule_time_before_calls(const struct gp_rule_ctx *c, int64_t begin_ns, int64_t end_ns,
+                                  int64_t *by_call);
 /* Edits that take BY_CALL from the host time before each call. */
 void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, const int64_t *by_call);
 /* Is most of the time lost because the host is late? In percent of the replayed time. */

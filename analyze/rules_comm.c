@@ -88,6 +88,12 @@ static void ask_small_collectives(struct gp_rule_ctx *c)
         if (first) continue;
         GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, dur - shortest}));
         GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+        if (p->replay.calls.at[p->items.at[i].call].n != 1) continue;
+        for (int e = 0; e < 2; e++) { /* the host calls for one where it did for many */
+            struct gp_edit edit = {e ? GP_EDIT_BEFORE : GP_EDIT_OWN, p->items.at[i].call, 0};
+            GP_VEC_PUSH(&s->high, edit);
+            GP_VEC_PUSH(&s->free, edit);
+        }
     }
     s->operation = gp_rule_item_label(c, longest_collective(c));
     s->current_ns = gp_rule_per_step(c, total);
@@ -95,8 +101,9 @@ static void ask_small_collectives(struct gp_rule_ctx *c)
     s->description = gp_rule_text(c, "%lld collectives a step take less than 100 us each, %s in all",
                                   (long long)gp_rule_per_step(c, count), gp_rule_ns(c, s->current_ns));
     s->action = gp_rule_text(c, "put several into one: larger buckets (bucket_cap_mb), coalescing");
-    s->formula = gp_rule_text(c, "nothing, up to the shortest one's time (%s) for each but one",
-                              gp_rule_ns(c, shortest));
+    s->formula =
+        gp_rule_text(c, "nothing, up to the shortest one's time (%s) and the host's for each but one",
+                     gp_rule_ns(c, shortest));
     s->assumes = gp_rule_text(c, "they are ready at about the same time");
     s->check = gp_rule_text(c, "record again and run trace-diff: fewer collectives");
     gp_rule_evidence_count(s, "collectives", gp_rule_per_step(c, count));

@@ -323,16 +323,18 @@ static void ask_small_of(struct gp_rule_ctx *c, const char *direction, const cha
         if (first || p->replay.calls.at[call].n != 1) continue;
         GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
         GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_OWN, call, 0}));
         GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_OWN, call, 0}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_BEFORE, call, 0}));
+        for (int e = 0; e < 2; e++) { /* the host calls for one copy where it did for many */
+            struct gp_edit edit = {e ? GP_EDIT_BEFORE : GP_EDIT_OWN, call, 0};
+            GP_VEC_PUSH(&s->high, edit);
+            GP_VEC_PUSH(&s->free, edit);
+        }
     }
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, dur);
     s->description = gp_rule_text(c, "%lld copies a step %s move %lld bytes on average",
                                   (long long)gp_rule_per_step(c, count), words, (long long)(bytes / count));
     s->action = gp_rule_text(c, "pack them into one buffer and copy that");
-    s->formula = gp_rule_text(c, "all but one go; at most their calls, too");
+    s->formula = gp_rule_text(c, "all but one go; at most their calls with the host time before them, too");
     s->assumes = gp_rule_text(c, "they can wait for each other");
     s->check = gp_rule_text(c, "record again and run trace-diff: fewer copies");
     gp_rule_evidence_count(s, "copies", gp_rule_per_step(c, count));

@@ -107,13 +107,17 @@ static void edit_chain(struct gp_rule_ctx *c, struct gp_suggestion *s, const str
     for (uint32_t k = chain->first; k < chain->first + chain->n; k++)
         if (dur_of(c, c->chains->kernels.at[k].item) > dur_of(c, c->chains->kernels.at[longest].item))
             longest = k;
-    left -= dur_of(c, c->chains->kernels.at[longest].item); /* more than the longest has to take */
+    int64_t most = dur_of(c, c->chains->kernels.at[longest].item), stay = left < most ? left : most;
+    left -= stay; /* what the longest cannot take */
     for (uint32_t k = chain->first; k < chain->first + chain->n; k++) {
         uint32_t item = c->chains->kernels.at[k].item;
         int64_t less = gp_chain_not_read(c->chains, &c->chains->kernels.at[k], dur_of(c, item));
         if (less > 0) GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, item, dur_of(c, item) - less}));
         GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, item, 0}));
-        if (k == longest) continue;
+        if (k == longest) {
+            if (stay < most) GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, item, stay}));
+            continue;
+        }
         bool stays = left > 0 && rest == UINT32_MAX && dur_of(c, item) >= left;
         if (stays) rest = k;
         GP_VEC_PUSH(&s->high, ((struct gp_edit){stays ? GP_EDIT_DUR : GP_EDIT_GONE, item, stays ? left : 0}));
@@ -388,6 +392,35 @@ static uint8_t *gradient_fills(const struct gp_rule_ctx *c)
     return items;
 }
 
+static bool is_sum(const char *name)
+{
+    return strstr(name, "elementwise_kernel") && strstr(name, "CUDAFunctor_add");
+}
+
+/* Into gradients that are there, those of a step are added by a kernel for each; where there are none, they are taken. At
+ * most that is three times the bytes of the fills, which only write. */
+static void edit_sums(struct gp_rule_ctx *c, struct gp_suggestion *s, const uint8_t *fills)
+{
+    enum { BYTES = 3 };
+    uint8_t *sums = match_items(c, is_sum);
+    for (size_t step = 0; step < c->p->steps.n; step++) {
+        const struct gp_plan_step *at = &c->p->steps.at[step];
+        int64_t left = 0;
+        for (uint32_t i = at->first_item; i < at->first_item + at->n_items; i++)
+            left += fills[i] ? dur_of(c, i) * BYTES : 0;
+        for (uint32_t i = at->first_item; i < at->first_item + at->n_items && left > 0; i++) {
+            if (!sums[i] || !c->items[i].backward) continue;
+            int64_t less = dur_of(c, i) < left ? dur_of(c, i) : left;
+            struct gp_edit edit = {GP_EDIT_DUR, i, dur_of(c, i) - less};
+            GP_VEC_PUSH(&s->high, edit);
+            GP_VEC_PUSH(&s->free, edit);
+            s->resource_high_ns += less;
+            left -= less;
+        }
+    }
+    free(sums);
+}
+
 static void ask_zero_fill(struct gp_rule_ctx *c)
 {
     uint8_t *items = gradient_fills(c);
@@ -398,7 +431,12 @@ static void ask_zero_fill(struct gp_rule_ctx *c)
             gp_rule_text(c, "%lld kernels a step fill gradients with zeros, %s",
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
         s->action = gp_rule_text(c, "optimizer.zero_grad(set_to_none=True), the default since PyTorch 2.0");
-        s->formula = gp_rule_text(c, "all of them, up to their launches as well");
+        s->resource_high_ns *= (int64_t)c->n_steps;
+        edit_sums(c, s, items);
+        s->resource_high_ns = gp_rule_per_step(c, s->resource_high_ns);
+        s->formula = gp_rule_text(
+            c, "all of them, up to their launches as well, and kernels of the backward pass that "
+               "add to them");
         s->assumes = gp_rule_text(c, "what is filled are gradients, and nothing reads them before they are "
                                      "written");
         s->check = gp_rule_text(c, "record again and run trace-diff: the fills are gone");

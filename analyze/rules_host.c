@@ -13,7 +13,9 @@ static bool begins(const char *name, const char *with)
 }
 
 struct texts {
-    const char *description, *action, *assumes, *check; /* description: with the count and the time a step */
+    const char *description, *action, *formula, *assumes,
+        *check;        /* description: with the count and the time a step */
+    int64_t least_pct; /* of that time goes at least */
 };
 
 /* Suggest to take BY_CALL, which sums to TOTAL, from the host. */
@@ -23,14 +25,19 @@ static void suggest(struct gp_rule_ctx *c, const int64_t *by_call, int64_t total
     struct gp_suggestion *s = gp_rule_suggest(c);
     struct gp_buf text = {0};
     gp_rule_save_host(c, s, by_call);
-    s->current_ns = s->resource_low_ns = s->resource_high_ns = gp_rule_per_step(c, total);
+    for (size_t i = 0; i < s->low.n; i++) {
+        uint32_t call = s->low.at[i].index;
+        s->low.at[i].ns = c->calls[call].before_ns - by_call[call] * t->least_pct / 100;
+    }
+    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, total);
+    s->resource_low_ns = s->current_ns * t->least_pct / 100;
     gp_buf_printf(&text, "%s: %lld in %zu %s, %s a step on the launching threads", t->description,
                   (long long)count, c->n_steps, c->n_steps == 1 ? "step" : "steps",
                   gp_rule_ns(c, s->current_ns));
     s->description = gp_intern(&c->s->strings, text.data, text.n);
     gp_buf_release(&text);
     s->action = gp_intern_cstr(&c->s->strings, t->action);
-    s->formula = gp_rule_text(c, "the steps replayed without that host time");
+    s->formula = gp_intern_cstr(&c->s->strings, t->formula);
     s->assumes = gp_intern_cstr(&c->s->strings, t->assumes);
     s->check = gp_intern_cstr(&c->s->strings, t->check);
     gp_rule_evidence_count(s, "events", count);
@@ -55,7 +62,10 @@ static void ask_allocation(struct gp_rule_ctx *c)
         "Memory is allocated or freed by the driver inside steps",
         "let a caching allocator keep the memory: no torch.cuda.empty_cache() in steps, "
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, cudaMallocAsync in CUDA programs",
-        "the memory fits when it is kept", "record again and run trace-diff: less idle_blocking_call"};
+        "the steps replayed without that host time",
+        "the memory fits when it is kept",
+        "record again and run trace-diff: less idle_blocking_call",
+        100};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
     int64_t total = gp_rule_host_time(c, GP_API, is_allocation, by_call, &count);
     if (count * 2 >= (int64_t)c->n_steps && gp_pct(total, c->plan_ns) >= WORTH_PCT)
@@ -87,8 +97,10 @@ static void ask_module_load(struct gp_rule_ctx *c)
     static const struct texts texts = {
         "Kernels are loaded inside steps (modules load lazily)",
         "run each shape once before what is measured, or set CUDA_MODULE_LOADING=EAGER",
+        "the steps replayed without that host time",
         "the recorded steps should show what a long run does",
-        "record again after a longer warm-up: none is left"};
+        "record again after a longer warm-up: none is left",
+        100};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
     int64_t total = gp_rule_host_time(c, GP_API, is_module_load, by_call, &count);
     if (count && gp_pct(total, c->plan_ns) >= WORTH_PCT) suggest(c, by_call, total, count, &texts);
@@ -121,7 +133,10 @@ static void ask_recompilation(struct gp_rule_ctx *c)
         "Code is compiled inside steps",
         "TORCH_LOGS=recompiles tells why; torch.compile(dynamic=True) or "
         "torch._dynamo.mark_dynamic for shapes that change, a longer warm-up otherwise",
-        "it happens again and again, not only in these steps", "record again: no compilation is left"};
+        "the steps replayed without that host time",
+        "it happens again and again, not only in these steps",
+        "record again: no compilation is left",
+        100};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0, total = 0;
     total += gp_rule_host_time(c, GP_PYTHON, is_compilation, by_call, &count);
     if (!total) total += gp_rule_host_time(c, GP_OP, is_compilation, by_call, &count);
@@ -163,8 +178,11 @@ static void ask_input_stall(struct gp_rule_ctx *c)
     static const struct texts texts = {"Batches are loaded by the thread that launches",
                                        "more DataLoader workers, prefetch_factor, "
                                        "persistent_workers=True; prepare the next batch beside the step",
+                                       "the steps replayed without half of that host time, as batches are "
+                                       "still handed over, up to all of it",
                                        "the data can be loaded as fast by somebody else",
-                                       "record again and run trace-diff: less idle_data_loading"};
+                                       "record again and run trace-diff: less idle_data_loading",
+                                       50};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
     int64_t total = gp_rule_host_time(c, GP_RANGE, loads_in_range, by_call, &count);
     if (!total) total = gp_rule_host_time(c, GP_OP, loads_in_op, by_call, &count);

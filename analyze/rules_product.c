@@ -6,7 +6,6 @@
 
 static const double PRODUCT_PCT = 5;  /* of the busy time */
 static const double BELOW_ROOF = 0.6; /* of what can be had */
-static const double ODD_COST = 0.3;   /* of the time of a product of odd sizes, at most */
 
 enum {
     ROOF_NS_LEAST = 20000, /* what would take less is bound by its launch */
@@ -88,9 +87,8 @@ static bool is_odd(const struct gp_work *w)
 
 static int64_t lost_to_odd(const struct gp_rule_ctx *c, uint32_t item, const struct gp_work *w)
 {
-    double dur = (double)dur_of(c, item), roof = roof_ns(c, w), least = dur * (1 - ODD_COST);
-    if (roof <= 0 || !is_odd(w)) return 0;
-    return (int64_t)(dur - (roof > least ? roof : least));
+    double dur = (double)dur_of(c, item), roof = roof_ns(c, w);
+    return roof > 0 && roof < dur && is_odd(w) ? (int64_t)(dur - roof) : 0;
 }
 
 static void ask_odd_dimensions(struct gp_rule_ctx *c)
@@ -111,7 +109,9 @@ static void ask_odd_dimensions(struct gp_rule_ctx *c)
         (long long)p.k, (long long)p.k, (long long)p.n);
     s->action =
         gp_rule_text(c, "pad these sizes (vocabulary, heads, features) to multiples of 8, or better of 64");
-    s->formula = gp_rule_text(c, "nothing, up to 30%% of each product, and no further than the device goes");
+    s->formula = gp_rule_text(
+        c, "nothing, up to what the device can do in arithmetic or memory bandwidth, whichever takes "
+           "longer");
     s->assumes = gp_rule_text(c, "the kernel that ran loads in smaller pieces because of them");
     s->check = gp_rule_text(c, "record again and run trace-diff: other kernels, which are faster");
     gp_rule_evidence_count(s, "products", gp_rule_per_step(c, sum.count));

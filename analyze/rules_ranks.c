@@ -6,16 +6,17 @@
 #include "analyze/rules.h"
 #include "analyze/rules_table.h"
 
-static const double SKEW_PCT = 5, /* of the time, waited for the rank that comes last */
-    LATE_PCT = 70;                /* of that waiting is for one rank */
+static const double SKEW_PCT = 5;  /* of the time, waited for the rank that comes last */
+static const double LATE_PCT = 70; /* of that waiting is for one rank */
+static const double EVEN_PCT = 1;  /* more work than all on average is none */
 
 enum { CLOCK_PART = 4 }; /* the clocks must be known to this part of a usual wait */
 
 /* Of collectives that are the same one on several devices: when they come, on one clock. */
 struct meeting {
-    int64_t first_ns, last_ns, sum_ns; /* sum of starts, from the first step's begin on */
-    int64_t wait_ns;                   /* of who waits longest */
-    uint32_t n, last;                  /* how many come; device that comes last */
+    int64_t last_ns;  /* from the first step's begin on */
+    int64_t wait_ns;  /* of who waits longest */
+    uint32_t n, last; /* how many come; device that comes last */
 };
 
 /* Devices stand for ranks, as each rank of a program has one. */
@@ -93,9 +94,7 @@ static void find_meetings(struct ranks *r)
         if (!counts(r, i)) continue;
         struct meeting *m = &r->all[r->match_of[i]];
         int64_t start = start_of(r, i);
-        if (!m->n || start < m->first_ns) m->first_ns = start;
         if (!m->n || start > m->last_ns) m->last_ns = start, m->last = (uint32_t)r->h.collectives.at[i].rank;
-        m->sum_ns = minus(m->sum_ns, minus(0, start));
         m->n++;
     }
     for (size_t i = 0; i < r->h.collectives.n; i++) {
@@ -125,14 +124,59 @@ struct late {
     uint32_t device;
     int64_t waited_ns, most_ns; /* for whoever came last; for the device that is waited for most */
     int64_t count, times;       /* collectives; where that device came last */
-    int64_t even_ns, gone_ns;   /* what it is late by, against the mean of all and against the first */
+    int64_t work_ns, mean_ns,
+        min_ns; /* what it computes in the steps; what all ranks do on average; the least */
 };
 
-/* No more than what is waited in all. */
-static int64_t late_by(const struct meeting *m, bool mean)
+/* When the steps run on the device that works most: on its clock, with what lies between them. */
+struct window {
+    int64_t begin_ns, end_ns;
+};
+
+static struct window window_of_steps(const struct ranks *r)
 {
-    int64_t by = mean ? m->last_ns - m->sum_ns / m->n : minus(m->last_ns, m->first_ns);
-    return by < 0 ? 0 : by < m->wait_ns ? by : m->wait_ns;
+    const struct gp_plan *p = r->c->p;
+    struct window w = {INT64_MAX, INT64_MIN};
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        int64_t start = p->items.at[i].start_ns;
+        if (r->c->v->device_of_row[p->items.at[i].row] != r->c->device) continue;
+        if (start < w.begin_ns) w.begin_ns = start;
+        if (start > w.end_ns) w.end_ns = start;
+    }
+    return w;
+}
+
+/* What DEVICE computes meanwhile. */
+static int64_t work_of(const struct ranks *r, uint32_t device, struct window w)
+{
+    const struct gp_view *v = r->c->v;
+    const struct gp_events *gpu = &v->t->events[GP_GPU];
+    int64_t work = 0, later = minus(r->offset_ns[device], r->offset_ns[r->c->device]);
+    for (size_t k = v->devices.at[device].first; k < v->devices.at[device].first + v->devices.at[device].n;
+         k++) {
+        uint32_t row = v->rows[k];
+        int64_t start = minus(gpu->start_ns[row], minus(0, later));
+        if (start >= w.begin_ns && start <= w.end_ns && gp_view_class(v, row) == GP_CLASS_COMPUTE)
+            work = gp_add_saturated(work, gpu->dur_ns[row]);
+    }
+    return work;
+}
+
+static void find_work(const struct ranks *r, struct late *l)
+{
+    int64_t n = 0, sum = 0;
+    struct window w = window_of_steps(r);
+    l->work_ns = work_of(r, l->device, w);
+    l->min_ns = l->work_ns;
+    for (uint32_t d = 0; d < r->c->v->devices.n; d++) {
+        if (!communicates(r->c->v, d)) continue;
+        int64_t work = work_of(r, d, w);
+        sum = gp_add_saturated(sum, work);
+        if (work < l->min_ns) l->min_ns = work;
+        n++;
+    }
+    l->mean_ns = n ? sum / n : 0;
+    if (l->mean_ns > l->work_ns) l->mean_ns = l->work_ns; /* it is slow for another reason */
 }
 
 static struct late find_late(const struct ranks *r)
@@ -151,79 +195,80 @@ static struct late find_late(const struct ranks *r)
         if (by_device[d] > by_device[l.device]) l.device = d;
     l.most_ns = by_device[l.device];
     free(by_device);
-    for (size_t i = 0; i < r->h.collectives.n; i++) {
-        if (!is_ours(r, i) || r->all[r->match_of[i]].last != l.device) continue;
-        l.times++;
-        l.even_ns = gp_add_saturated(l.even_ns, late_by(&r->all[r->match_of[i]], true));
-        l.gone_ns = gp_add_saturated(l.gone_ns, late_by(&r->all[r->match_of[i]], false));
-    }
+    for (size_t i = 0; i < r->h.collectives.n; i++)
+        l.times += is_ours(r, i) && r->all[r->match_of[i]].last == l.device;
+    find_work(r, &l);
     return l;
 }
 
-/* This device waits: its collectives take less time. */
+/* This device waits: at most all waiting goes. At least as much as the other one works more than all do on average, from
+ * the last waiting of each step on, since what comes before may lie beside kernels. */
 static void edit_waits(const struct ranks *r, const struct late *l, struct gp_suggestion *s)
 {
-    for (size_t i = 0; i < r->h.collectives.n; i++) {
-        const struct meeting *m = &r->all[r->match_of[i] == GP_NO_MATCH ? 0 : r->match_of[i]];
-        if (!is_ours(r, i) || m->last != l->device) continue;
-        uint32_t item = r->c->p->item_of_row[r->rows[i]];
-        int64_t dur = r->c->p->replay.items.at[item].dur_ns, wait = wait_of(r, i), even = late_by(m, true);
-        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, item, dur - (wait < even ? wait : even)}));
+    const struct gp_plan *p = r->c->p;
+    uint32_t step = UINT32_MAX;
+    int64_t left = 0;
+    for (size_t i = r->h.collectives.n; i-- > 0;) {
+        if (!is_ours(r, i) || r->all[r->match_of[i]].last != l->device) continue;
+        uint32_t item = p->item_of_row[r->rows[i]];
+        int64_t dur = p->replay.items.at[item].dur_ns, wait = wait_of(r, i);
+        if (p->items.at[item].step != step) {
+            step = p->items.at[item].step;
+            left = (l->work_ns - l->mean_ns) / (int64_t)p->steps.n;
+        }
+        int64_t less = wait < left ? wait : left;
+        left -= less;
+        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, item, dur - less}));
         GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, item, dur - wait}));
         GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_DUR, item, dur - wait}));
     }
 }
 
-/* This device is waited for: it gets less to compute. */
+/* This device is waited for: it gets less to compute, as much as all on average, or as the one with the least. */
 static void edit_work(const struct ranks *r, const struct late *l, struct gp_suggestion *s)
 {
     const struct gp_plan *p = r->c->p;
-    int64_t work = 0;
-    for (int edit = 0; edit < 2; edit++)
-        for (uint32_t i = 0; i < p->items.n; i++) {
-            int64_t dur = p->replay.items.at[i].dur_ns;
-            if (r->c->v->device_of_row[p->items.at[i].row] != l->device ||
-                gp_class_of((enum gp_frame_kind)r->c->items[i].kind) != GP_CLASS_COMPUTE)
-                continue;
-            if (!edit) {
-                work = gp_add_saturated(work, dur);
-                continue;
-            }
-            double even = (double)l->even_ns / (double)work, gone = (double)l->gone_ns / (double)work;
-            int64_t low = (int64_t)((double)dur * (even < 1 ? 1 - even : 0)),
-                    high = (int64_t)((double)dur * (gone < 1 ? 1 - gone : 0));
-            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, low}));
-            GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, high}));
-            GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_DUR, i, high}));
-        }
+    double mean = (double)l->mean_ns / (double)(l->work_ns ? l->work_ns : 1),
+           least = (double)l->min_ns / (double)(l->work_ns ? l->work_ns : 1);
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        double dur = (double)p->replay.items.at[i].dur_ns;
+        if (r->c->v->device_of_row[p->items.at[i].row] != l->device ||
+            gp_class_of((enum gp_frame_kind)r->c->items[i].kind) != GP_CLASS_COMPUTE)
+            continue;
+        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur * mean)}));
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur * least)}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur * least)}));
+    }
 }
 
 static void tell_late(struct gp_rule_ctx *c, struct ranks *r, const struct late *l)
 {
     const struct gp_view_device *d = &c->v->devices.at[l->device];
     struct gp_suggestion *s = gp_rule_suggest(c);
+    int64_t more = gp_rule_per_step(c, l->work_ns - l->mean_ns);
     if (l->device == c->device) edit_work(r, l, s);
     else edit_waits(r, l, s);
     gp_sid who = d->rank >= 0 ? gp_rule_text(c, "rank %d", d->rank)
                               : gp_rule_text(c, "the process on GPU %lld", (long long)d->device);
     s->operation = who;
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, l->most_ns);
-    s->resource_low_ns = gp_rule_per_step(c, l->even_ns);
-    s->description =
-        gp_rule_text(c,
-                     "The ranks wait for each other in collectives, %s a step, and %.0f%% of that for %s, "
-                     "which comes last to %lld "
-                     "of %lld",
-                     gp_rule_ns(c, gp_rule_per_step(c, l->waited_ns)), gp_pct(l->most_ns, l->waited_ns),
-                     gp_suggest_str(c->s, who), (long long)l->times, (long long)l->count);
-    s->action =
-        gp_rule_text(c, "give it as much work as the others (batches of equal size and length, layers cut "
-                        "evenly), or find what makes it slow: its clocks, its host, its input");
+    s->resource_low_ns = more;
+    s->description = gp_rule_text(c,
+                                  "Collectives wait %s a step for the last rank, %.0f%% of that for %s, "
+                                  "which comes last to %lld of %lld; its "
+                                  "kernels take %s a step more than those of all ranks on average",
+                                  gp_rule_ns(c, gp_rule_per_step(c, l->waited_ns)),
+                                  gp_pct(l->most_ns, l->waited_ns), gp_suggest_str(c->s, who),
+                                  (long long)l->times, (long long)l->count, gp_rule_ns(c, more));
+    s->action = gp_rule_text(
+        c, gp_pct(l->work_ns - l->mean_ns, l->work_ns) >= EVEN_PCT
+               ? "give it as much work as the others: batches of equal size and length, layers cut "
+                 "evenly; or find why its GPU is slower"
+               : "its kernels take no longer: find what its host does before them, such as input, "
+                 "logging or checkpoints");
     s->formula = gp_rule_text(
-        c,
-        "at least it comes when the ranks come on average (%s earlier a step), as after sharing "
-        "the work evenly; at most when the first one comes (%s)",
-        gp_rule_ns(c, gp_rule_per_step(c, l->even_ns)), gp_rule_ns(c, gp_rule_per_step(c, l->gone_ns)));
+        c, "at least it computes as long as all do on average, as after sharing the work evenly; at "
+           "most nobody waits for it");
     s->assumes =
         gp_rule_text(c, "clocks of the ranks are set by the ends of their collectives, which agree to %s",
                      gp_rule_ns(c, r->error_ns));
@@ -232,6 +277,7 @@ static void tell_late(struct gp_rule_ctx *c, struct ranks *r, const struct late 
     gp_rule_evidence_count(s, "times_last", l->times);
     gp_rule_evidence_ns(s, "waited", gp_rule_per_step(c, l->waited_ns));
     gp_rule_evidence_pct(s, "for_one_rank", gp_pct(l->most_ns, l->waited_ns));
+    gp_rule_evidence_ns(s, "computes_more", more);
     gp_rule_evidence_ns(s, "clock_error", r->error_ns);
 }
 

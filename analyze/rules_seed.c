@@ -71,7 +71,8 @@ static void batch_run(const struct gp_rule_ctx *c, uint32_t from, uint32_t to, s
         total += dur_of(c, i);
         if (dur_of(c, i) > longest) longest = dur_of(c, i);
     }
-    int64_t batched = (int64_t)((double)total * part);
+    int64_t empty = c->s->empty_ns < total / n ? c->s->empty_ns * n : total; /* begins and ends n times */
+    int64_t batched = (int64_t)((double)(total - empty) * part);
     if (batched < longest) batched = longest;
     sum->runs++;
     sum->count += n;
@@ -389,19 +390,11 @@ static size_t find_constants(const struct gp_rule_ctx *c, struct constant *all)
     return n;
 }
 
-/* The host's time in the operator before its call, at most all that lies before the call. */
-static int64_t before_in_operator(const struct gp_rule_ctx *c, const struct constant *k)
-{
-    int64_t in =
-        c->t->events[GP_API].start_ns[c->p->calls.at[k->call].row] - c->t->events[GP_OP].start_ns[k->op];
-    int64_t before = c->calls[k->call].before_ns;
-    return in < 0 ? 0 : in < before ? in : before;
-}
-
 struct constants {
     int64_t count, host_ns;
     uint32_t op; /* row of GP_OP; UINT32_MAX none */
     size_t most;
+    int64_t *by_call; /* host time in the operators before each call */
 };
 
 /* N equal ones, by call: all but the first of each step may go. */
@@ -416,21 +409,23 @@ static void add_constants(const struct gp_rule_ctx *c, const struct constant *at
         bool first = c->p->calls.at[at[i].call].step != step;
         step = c->p->calls.at[at[i].call].step;
         if (first) continue;
-        int64_t in = before_in_operator(c, &at[i]);
+        const struct gp_events *ops = &c->t->events[GP_OP];
+        int64_t begin = ops->start_ns[at[i].op], end = begin + ops->dur_ns[at[i].op];
         sum->count++;
-        sum->host_ns += in + call->own_ns;
+        sum->host_ns += gp_rule_time_before_calls(c, begin, end, sum->by_call) + call->own_ns;
         if (!s) continue;
-        add_high(s, GP_EDIT_BEFORE, at[i].call, c->calls[at[i].call].before_ns - in);
         add_high(s, GP_EDIT_OWN, at[i].call, 0);
         for (uint32_t item = call->first; item < call->first + call->n; item++)
             add_high(s, GP_EDIT_GONE, item, 0);
     }
 }
 
+/* BY_CALL gets the host time in the operators that may go. */
 static struct constants sum_constants(const struct gp_rule_ctx *c, const struct constant *all, size_t n,
-                                      struct gp_suggestion *s)
+                                      int64_t *by_call, struct gp_suggestion *s)
 {
-    struct constants sum = {.op = UINT32_MAX};
+    struct constants sum = {.op = UINT32_MAX, .by_call = by_call};
+    memset(by_call, 0, (c->p->calls.n + 1) * sizeof *by_call);
     for (size_t from = 0, to; from < n; from = to) {
         for (to = from + 1; to < n && all[to].name == all[from].name &&
                             all[to].given.n == all[from].given.n &&
@@ -446,10 +441,13 @@ static void ask_caching(struct gp_rule_ctx *c)
     struct constant *all = gp_alloc((c->p->calls.n + 1) * sizeof *all);
     size_t n = find_constants(c, all);
     if (n) qsort(all, n, sizeof *all, compare_constants);
-    struct constants sum = sum_constants(c, all, n, NULL);
+    int64_t *by_call = gp_alloc((c->p->calls.n + 1) * sizeof *by_call);
+    struct constants sum = sum_constants(c, all, n, by_call, NULL);
     if (sum.op != UINT32_MAX) {
         struct gp_suggestion *s = gp_rule_suggest(c);
-        sum_constants(c, all, n, s);
+        sum_constants(c, all, n, by_call, s);
+        gp_rule_save_host(c, s, by_call);
+        s->low.n = 0; /* they may be needed: at least nothing */
         s->operation = gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[sum.op]);
         s->current_ns = s->resource_high_ns = gp_rule_per_step(c, sum.host_ns);
         s->description = gp_rule_text(
@@ -462,6 +460,7 @@ static void ask_caching(struct gp_rule_ctx *c)
         gp_rule_evidence_count(s, "made_again", gp_rule_per_step(c, sum.count));
         gp_rule_evidence_ns(s, "host_time", s->current_ns);
     }
+    free(by_call);
     free(all);
 }
 

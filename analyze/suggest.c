@@ -13,7 +13,7 @@
 enum {
     TRUSTED_PCT = 2,
     STEPS_FEW = 3,
-    MODEL_PCT = 5 /* what a replay of a change may be off, besides */
+    MODEL_PCT = 15 /* what a replay of a change may be off, besides */
 };
 
 const char *gp_suggest_type_name(enum gp_suggest_type t)
@@ -304,7 +304,9 @@ static void widen(const struct gp_suggest_step *step, int64_t a, int64_t b, int6
 {
     *low = a / 100 * (100 - MODEL_PCT);
     *high = b / 100 * (100 + MODEL_PCT);
-    if (*high >= step->step_ns) *high = step->step_ns > 0 ? step->step_ns - 1 : 0; /* nothing takes no time */
+    int64_t most =
+        step->step_ns > b ? b + (step->step_ns - b) / 2 : step->step_ns - 1; /* nothing takes no time */
+    if (*high > most) *high = most > 0 ? most : 0;
     if (*low > *high) *low = *high;
 }
 

@@ -14,7 +14,8 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-# before, after, rule, what was changed
+BOTH, KINETO = ("trace", "json.gz"), ("json.gz",)  # who recorded it: gpuprof-collect, torch.profiler
+# before, after, rule, what was changed, recordings that hold what the rule needs
 PAIRS = [
     ("decode", "decode_graph", "cuda_graph", "each token by one CUDA graph"),
     ("../h200/decode", "../h200/decode_graph", "cuda_graph", "the same, another program"),
@@ -27,6 +28,25 @@ PAIRS = [
     ("fp32", "tf32", "tensor_cores", "TF32 products"),
     ("math", "flash", "attention", "flash attention"),
     ("ddp_bucket1", "ddp_bucket25", "small_collectives", "25 MB buckets instead of 1 MB"),
+    ("pointwise", "pointwise_compiled", "fusion", "elementwise operators compiled"),
+    ("activation", "activation_compiled", "fusion", "the same in training"),
+    ("epilogue", "epilogue_fused", "epilogue", "GELU by the product's kernel"),
+    ("casts", "casts_none", "cast_churn", "weights in bf16, not cast each step"),
+    ("conv", "conv_last", "layout_churn", "channels_last"),
+    ("heads", "heads_batched", "batching", "one batch of 64 products"),
+    ("constants", "constants_kept", "caching", "a constant made once", KINETO),
+    ("gemm_odd", "gemm", "odd_dimensions", "4096 rows and columns, not 4095", KINETO),
+    ("pieces", "pieces_async", "synchronous_copy", "pinned copies with non_blocking"),
+    ("features", "features_packed", "small_copies", "one copy instead of 64"),
+    ("mlp_pinned", "mlp_prefetch", "copy_overlap", "copies on a stream of their own"),
+    ("mlp_norms_read", "mlp_norms_kept", "scalar_read", "norms stay on the GPU"),
+    ("train_synchronize", "train", "blocking_sync", "no wait at the end of a step"),
+    ("mlp_zeroed", "mlp_pinned", "zero_fill", "gradients set to None"),
+    ("mlp_empty_cache", "mlp_pinned", "allocation", "cached memory is kept", KINETO),
+    ("loading", "loading_workers", "input_stall", "a DataLoader with workers", KINETO),
+    ("small_break", "small_compiled", "graph_breaks", "no graph breaks", KINETO),
+    ("ddp_each", "ddp_flat", "small_collectives", "one collective, not one for each gradient"),
+    ("ddp_skewed", "ddp_even", "straggler", "batches of equal size"),
 ]
 
 
@@ -39,8 +59,9 @@ def main():
     inside = scored = false_alarms = 0
     print("| change | rule | priority | predicted | recorded | inside |")
     print("|---|---|---|---|---|---|")
-    for before, after, rule, what in PAIRS:
-        for kind in ("trace", "json.gz"):
+    # NAME_2 is the same in another size.
+    for before, after, rule, what, *recorded in PAIRS + [(f"{a}_2", f"{b}_2", rule, f"{what}, other sizes", *more) for a, b, rule, what, *more in PAIRS]:
+        for kind in recorded[0] if recorded else BOTH:
             first, second = (HERE / "pairs" / f"{name}.{kind}" for name in (before, after))
             if not (first.exists() and second.exists()):
                 continue

@@ -43,7 +43,7 @@ test_expect_success '--fail-on decides by priority' '
 
 test_expect_success '--rule asks one, --min-saving leaves out' '
     trace-suggest -f json --rule compile "$pairs/decode.trace" >out && jq -e "[.suggestions[].rule] == [\"compile\"]" out &&
-    trace-suggest -f json --min-saving 1ms "$pairs/decode.trace" >out &&
+    trace-suggest -f json --min-saving 1.2ms "$pairs/decode.trace" >out &&
     jq -e "[.suggestions[].rule] == [\"cuda_graph\"]" out &&
     test_must_fail trace-suggest --rule nothing "$pairs/decode.trace" 2>err && grep "no rule \"nothing\"" err
 '

@@ -37,8 +37,8 @@ static void a_chain_that_the_host_is_late_for_is_compiled(void **state)
     (void)state;
     // Of the four, three join the first. Before each the stream is idle from the end of the one before it, 2 us after its
     // start, to the own start: a launch every 34 us leaves 32 us. The host has 30 us before it: low and high take all of
-    // that, high the call's 4 us as well.
-    speaks(late_chain, "compile", 3 * 30 * US, 3 * 34 * US);
+    // that, high the call's 4 us as well, and half of the host's time before the first of the four and the two products.
+    speaks(late_chain, "compile", 3 * 30 * US, (3 * 34 + 15 + 15 + 13) * US);
     is_silent(chain_behind_a_busy_gpu, "compile");
     is_silent(chain_of_a_compiler, "compile");
 }
@@ -72,14 +72,15 @@ static void equal_steps_become_a_graph(void **state)
     // less. At worst the launch takes 10 us, and its first kernel starts 60 us later than others: 7 + 60 + 10 * 2 + 9 * 1.5
     // = 100.5 us, but the next launch comes 30 us after this one returned, so that the GPU is the slower one:
     // 20 + 13.5 us + 60 us of start = 93.5 us a step from the second on, and the gap of 1.5 us is taken before each graph
-    // as it was recorded. The last step's tail counts once. What the replay gives lies between these.
+    // as it was recorded. The last step's tail counts once. What the replay gives lies between these. Of the 34
+    // us that are left at best, no more than half are the model's.
     struct program p;
     run(&p, same_step);
     const struct gp_suggestion *s = said(&p, "cuda_graph");
     assert_non_null(s);
     assert_int_equal(s->priority, GP_PRIORITY_CRITICAL);
-    assert_in_range(s->saving_high_ns, 300 * US, 322 * US);
-    assert_in_range(s->saving_low_ns, 220 * US, 245 * US);
+    assert_in_range(s->saving_high_ns, 322 * US, 324 * US);
+    assert_in_range(s->saving_low_ns, 205 * US, 212 * US);
     end(&p);
     is_silent(changing_step, "cuda_graph");
     is_silent(step_that_waits_inside, "cuda_graph");
@@ -266,13 +267,13 @@ static void many_small_copies_become_one(void **state)
 {
     (void)state;
     // A copy every 6 us, 66 us until the kernel's call, which starts it 7 us later. Without ten of the copies nothing comes
-    // earlier; without their calls' 5 us, too, the call comes 50 us earlier.
+    // earlier; without their calls' 5 us and the 1 us before each, too, the call comes 60 us earlier.
     struct program p;
     run(&p, eleven_copies);
     const struct gp_suggestion *s = said(&p, "small_copies");
     assert_non_null(s);
     assert_int_equal(s->saving_low_ns, 0);
-    assert_in_range(s->saving_high_ns, 52 * US, 53 * US); // 50 us and 5 %
+    assert_in_range(s->saving_high_ns, 68 * US, 70 * US); // 60 us and 15 %
     end(&p);
     is_silent(ten_copies, "small_copies");
 }
@@ -445,7 +446,7 @@ static void host_work_inside_steps_is_saved(void **state)
     is_silent(loading_before_steps, "module_load");                  // the first step warms up
     speaks(compiling_step, "recompilation", 200 * US, 200 * US);
     is_silent(other_python_step, "recompilation");
-    speaks(data_step, "input_stall", 200 * US, 200 * US);
+    speaks(data_step, "input_stall", 100 * US, 200 * US); // half of it is for handing over
     is_silent(data_behind_a_busy_gpu, "input_stall");
     is_silent(other_python_step, "input_stall");
 }
@@ -559,6 +560,13 @@ static void eleven_collectives(struct program *p)
     for (int i = 0; i < 11; i++) kernel(p, "ncclDevKernel_AllReduce_Sum_f32_RING_LL()", 20 * US);
 }
 
+static void late_collectives(struct program *p)
+{
+    kernel(p, GEMM, 20 * US);
+    for (int i = 0; i < 11; i++)
+        host(p, 30 * US), kernel(p, "ncclDevKernel_AllReduce_Sum_f32_RING_LL()", 1 * US);
+}
+
 static void ten_collectives(struct program *p)
 {
     kernel(p, GEMM, 500 * US);
@@ -571,6 +579,8 @@ static void communication_may_be_hidden(void **state)
     speaks(exposed_step, "exposed_communication", 0, 101 * US); // and the gap before it
     is_silent(hardly_exposed_step, "exposed_communication");
     speaks(eleven_collectives, "small_collectives", 0, 200 * US); // all but one take nothing
+    // The host calls for one instead of eleven; once of nine times the ten gaps hold the next step up, by 8 us.
+    speaks(late_collectives, "small_collectives", 0, 10 * 34 * US - 8 * US / 9);
     is_silent(ten_collectives, "small_collectives");
 }
 

@@ -126,7 +126,7 @@ static const struct gp_suggestion *said(const struct program *p, const char *rul
     return NULL;
 }
 
-/* STEP makes RULE say that nothing to HIGH ns of each step are saved; the model's own 5 % are added here. */
+/* STEP makes RULE say that nothing to HIGH ns of each step are saved; the model's own 15 % are added here. */
 static void speaks(void (*step)(struct program *), const char *rule, int64_t high)
 {
     struct program p;
@@ -134,8 +134,10 @@ static void speaks(void (*step)(struct program *), const char *rule, int64_t hig
     const struct gp_suggestion *s = said(&p, rule);
     assert_non_null(s);
     assert_int_equal(s->saving_low_ns, 0);
-    assert_in_range(s->saving_high_ns, high ? high * 105 / 100 - 200 : 0, high * 105 / 100 + 200);
-    assert_true(s->saving_high_ns <= s->ceiling_ns * 106 / 100);
+    int64_t most = high + (p.s.step.step_ns - high) / 2; /* half of what is left at most */
+    most = high * 115 / 100 < most ? high * 115 / 100 : most;
+    assert_in_range(s->saving_high_ns, most > 200 ? most - 200 : 0, most + 200);
+    assert_true(s->saving_high_ns <= s->ceiling_ns * 116 / 100);
     assert_true(*gp_suggest_str(&p.s, s->description) && *gp_suggest_str(&p.s, s->action) &&
                 *gp_suggest_str(&p.s, s->formula) && *gp_suggest_str(&p.s, s->check));
     assert_true(s->evidence.n > 0);
@@ -338,9 +340,9 @@ static void twelve_that_fill_the_device(struct program *p)
 static void equal_kernels_in_a_row_are_one_launch(void **state)
 {
     (void)state;
-    // 264 blocks fill the device (see above): a launch of 33 takes an eighth of it, and the 600 us of twelve 75 us
-    // together. Eleven gaps of 1 us go as well.
-    speaks(twelve_in_a_row, "batching", 525 * US + 11 * US);
+    // 264 blocks fill the device (see above): a launch of 33 takes an eighth of it, and the 600 us of twelve, of which each
+    // begins and ends for 2 us, 72 us together. Eleven gaps of 1 us go as well.
+    speaks(twelve_in_a_row, "batching", 528 * US + 11 * US);
     is_silent(nine_in_a_row, "batching");
     is_silent(twelve_with_others_between, "batching");
     is_silent(twelve_that_fill_the_device, "batching");
@@ -689,8 +691,8 @@ static void product_of_unknown_sizes(struct program *p)
 static void products_of_odd_sizes_are_padded(void **state)
 {
     (void)state;
-    // 30 % of 1000 us. The roof: 2 * 4096 * 1024 * 50257 = 421.59 GFLOP at 0.8 * 989.4 TFLOP/s are 532.6 us.
-    speaks(odd_vocabulary, "odd_dimensions", 300 * US);
+    // Of 1000 us. The roof: 2 * 4096 * 1024 * 50257 = 421.59 GFLOP at 0.8 * 989 TFLOP/s are 532.8 us.
+    speaks(odd_vocabulary, "odd_dimensions", 467150);
     is_silent(odd_vocabulary_at_the_roof, "odd_dimensions");
     is_silent(odd_rows, "odd_dimensions");
     is_silent(odd_words, "odd_dimensions");
