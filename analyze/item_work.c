@@ -213,6 +213,14 @@ static void know_device(struct find *f)
 
 /* ---- regimes ---- */
 
+/* Of what may have been moved no more was than memory gives in that time. */
+static void limit(struct gp_item_work *w, const struct gp_ceilings *top, int64_t dur_ns)
+{
+    double most = top->memory.per_s * (double)dur_ns / 1e9;
+    if (w->bound.fits_cache || top->memory.per_s <= 0 || w->share.bytes_high <= most) return;
+    w->share.bytes_high = most > w->share.bytes_low ? most : w->share.bytes_low;
+}
+
 static void decide(struct find *f)
 {
     const struct gp_rule_ctx *c = f->c;
@@ -227,6 +235,7 @@ static void decide(struct find *f)
         k.part = w->part;
         k.beside = beside[row] || talking[row];
         gp_regime_of_kernel(&w->bound, &k, &c->s->ceilings);
+        if (k.work && !w->bound.impossible) limit(w, &c->s->ceilings, dur_of(c, i));
     }
     free(beside);
     free(talking);

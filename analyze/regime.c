@@ -114,7 +114,9 @@ static enum gp_regime regime_of_work(struct gp_regime_answer *a, const struct gp
 {
     double fastest = fastest_memory_ns(k->work, c), left = (double)k->dur_ns - c->empty_ns;
     if (a->compute_ns > fastest) fastest = a->compute_ns;
-    if (c->empty_ns + fastest > POSSIBLE * (double)k->dur_ns) {
+    /* the operator's work was shared by time, with what its kernels take to start */
+    double start = k->part > 0 && k->part < 1 ? 0 : c->empty_ns;
+    if (start + fastest > POSSIBLE * (double)k->dur_ns) {
         a->impossible = true;
         return GP_REGIME_UNKNOWN;
     }

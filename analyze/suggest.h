@@ -172,6 +172,10 @@ struct gp_suggest_kernel {
     int64_t impossible_ns; /* of those whose work cannot be right; not part of the sums below */
     double flops, bytes_low, bytes_high;
     bool fits_cache; /* what a launch moves may stay in the L2 cache */
+    /* Of what is known: the nearer roof, an enum gp_arith or GP_ARITH_NONE for memory, and how much of it was reached;
+     * 0: not known. More than 100 where caches help. */
+    uint32_t roof_arith;
+    double roof_pct;
 };
 
 /* A kernel of a chain, as in its first run. */

@@ -76,6 +76,19 @@ static void settle(struct gp_suggest_kernel *k, const struct sums *s)
     k->reason = largest(s->reason_ns, GP_INEFFICIENT_NOT + 1, GP_INEFFICIENT_ARITHMETIC + 1);
 }
 
+/* How near the nearer roof is. */
+static void measure(struct gp_suggest_kernel *k, const struct gp_ceilings *c)
+{
+    const struct gp_ceiling *flops = k->arith < GP_ARITH_COUNT ? &c->flops[k->arith] : NULL;
+    double s = (double)k->known_ns / 1e9, bytes = (k->bytes_low + k->bytes_high) / 2;
+    k->roof_arith = GP_ARITH_NONE;
+    if (k->known_ns <= 0) return;
+    double compute = flops && flops->per_s > 0 ? k->flops / s / flops->per_s : 0;
+    double memory = c->memory.per_s > 0 ? bytes / s / c->memory.per_s : 0;
+    if (compute > 0 && compute >= memory) k->roof_arith = k->arith;
+    k->roof_pct = 100 * (compute > memory ? compute : memory);
+}
+
 static int compare_kernels(const void *a, const void *b)
 {
     const struct gp_suggest_kernel *x = a, *y = b;
@@ -94,9 +107,12 @@ static uint32_t group_of(struct groups *g, uint64_t key)
     return *at;
 }
 
-static void end_groups(struct groups *g)
+static void end_groups(struct groups *g, const struct gp_ceilings *c)
 {
-    for (size_t i = 0; i < g->all.n; i++) settle(&g->all.at[i], &g->sums.at[i]);
+    for (size_t i = 0; i < g->all.n; i++) {
+        settle(&g->all.at[i], &g->sums.at[i]);
+        measure(&g->all.at[i], c);
+    }
     if (g->all.n) qsort(g->all.at, g->all.n, sizeof *g->all.at, compare_kernels);
     GP_VEC_FREE(&g->sums);
     gp_map_release(&g->at);
@@ -115,7 +131,7 @@ static void tell_kernels(struct gp_rule_ctx *c)
         }
         add_item(k, &g.sums.at[at], &c->work[i], dur_of(c, i));
     }
-    end_groups(&g);
+    end_groups(&g, &c->s->ceilings);
     c->s->kernels.at = g.all.at, c->s->kernels.n = g.all.n, c->s->kernels.cap = g.all.cap;
 }
 
@@ -137,7 +153,7 @@ static void tell_ops(struct gp_rule_ctx *c)
         }
         add_item(k, &g.sums.at[at], &c->work[i], dur_of(c, i));
     }
-    end_groups(&g);
+    end_groups(&g, &c->s->ceilings);
     c->s->ops.at = g.all.at, c->s->ops.n = g.all.n, c->s->ops.cap = g.all.cap;
 }
 

@@ -17,6 +17,12 @@ enum {
 };
 static const double FLOPS_MOST = 1e24, BYTES_MOST = 1e21; /* more is no recording */
 
+const char *gp_work_tier_name(enum gp_work_tier t)
+{
+    static const char *const names[] = {"kind", "name and grid", "shapes"};
+    return names[t];
+}
+
 typedef const struct gp_shape *tensor;
 
 struct model;

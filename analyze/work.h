@@ -23,6 +23,8 @@ enum gp_work_tier {
     GP_WORK_SHAPES,  /* tier 2: shapes of the operator's inputs */
 };
 
+const char *gp_work_tier_name(enum gp_work_tier t); /* "kind", "name and grid", "shapes" */
+
 /* [BATCH x] M x K times K x N */
 struct gp_work_product {
     int64_t batch, m, n, k; /* 0: no product */

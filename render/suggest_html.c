@@ -390,13 +390,22 @@ static void put_kernel_row(struct page *p, struct gp_report_table *t, const stru
     GP_VEC_PUSH(&t->classes, gp_row_of_kind(k->kind, class));
     gp_report_put_name(&p->r, t, gp_string(names, k->name), gp_string_len(names, k->name),
                        gp_string(names, label), gp_string_len(names, label));
-    gp_report_put_text(&p->r, t, regime == GP_REGIME_UNKNOWN ? "unknown" : gp_regime_text(regime));
+    if (regime == GP_REGIME_INEFFICIENT) gp_buf_puts(&p->text, "neither: ");
+    gp_buf_puts(&p->text, regime == GP_REGIME_INEFFICIENT
+                              ? gp_inefficient_text((enum gp_inefficient)k->reason)
+                          : regime == GP_REGIME_UNKNOWN ? "unknown"
+                                                        : gp_regime_text(regime));
+    gp_report_put_text(&p->r, t, gp_buf_str(&p->text));
+    p->text.n = 0;
     gp_report_put_text(&p->r, t, gp_frame_kind_word((enum gp_frame_kind)k->kind));
     gp_report_put(t, (int64_t)k->count);
     gp_report_put(t, k->total_ns);
     gp_report_put_real(t, all > 0 ? 100 * (double)k->total_ns / (double)all : 0);
     if (k->count) gp_report_put(t, k->total_ns / (int64_t)k->count);
     else gp_report_put_none(t);
+    if (k->roof_pct > 0) gp_report_put_real(t, k->roof_pct);
+    else gp_report_put_none(t);
+    gp_report_put_text(&p->r, t, gp_work_tier_name((enum gp_work_tier)k->tier));
 }
 
 static void collect_kernels(struct page *p)
@@ -407,12 +416,16 @@ static void collect_kernels(struct page *p)
     if (!s->kernels.n) return;
     struct gp_report_table *t = gp_report_add(&p->r, "kernels", "Kernels");
     gp_report_column(t, "name", "Kernel", GP_CELL_NAME, 0, "full name in the tooltip");
-    gp_report_column(t, "regime", "Bound by", GP_CELL_TEXT, 0, "told by the name and the mean duration");
+    gp_report_column(t, "regime", "Bound by", GP_CELL_TEXT, 0, "what bounds most of its time");
     gp_report_column(t, "kind", "Kind", GP_CELL_TEXT, 0, "what the name says that it does");
     gp_report_column(t, "count", "Count", GP_CELL_COUNT, 0, "how often it ran in all steps");
     gp_report_column(t, "total_ns", "Total", GP_CELL_NS, 0, "sum of durations over all steps");
     gp_report_column(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the durations of all of them");
     gp_report_column(t, "mean_ns", "Mean", GP_CELL_NS, 0, "total by count");
+    gp_report_column(t, "roof_pct", "Of its roof", GP_CELL_PCT, 0,
+                     "of what the device can do in arithmetic or memory, whichever is nearer");
+    gp_report_column(t, "evidence", "Told by", GP_CELL_TEXT, 0,
+                     "what is known of its work, for most of its time");
     for (size_t i = 0; i < s->kernels.n; i++) all += s->kernels.at[i].total_ns;
     for (size_t i = 0; i < s->kernels.n && i < most; i++) put_kernel_row(p, t, &s->kernels.at[i], all);
     if (s->kernels.n > most) {
@@ -438,6 +451,8 @@ static void put_kernels(struct page *p)
         gp_buf_puts(&p->text, " here; those hardly longer are bound by overhead.");
         put_scratch(p, "p", "note");
     }
+    gp_suggest_put_ceilings(&p->text, p->s);
+    if (p->text.n) put_scratch(p, "p", "note");
     gp_table_html_write(&p->w, p->kernels, &(struct gp_table_html_opts){.open = true, .swatch = kind_swatch});
     close_line(p);
 }

@@ -93,8 +93,6 @@ static void put_regime_name(struct gp_doc *d, const char *key, uint32_t regime, 
     gp_doc_cstr(d, key, gp_regime_name(fold ? gp_regime_classic(r, (enum gp_regime)roof) : r));
 }
 
-static const char *const tiers[] = {"kind", "name and grid", "shapes"};
-
 static void put_ceiling(struct gp_doc *d, const char *key, const struct gp_ceiling *c, double unit)
 {
     if (c->per_s <= 0) return;
@@ -116,23 +114,19 @@ static void put_ceilings(struct gp_doc *d, const struct gp_ceilings *c)
     gp_doc_end(d, '}');
 }
 
-/* Which roof is the nearer one, and how much of it was reached: undefined where the work is not known. */
 static void put_reached(struct gp_doc *d, const struct gp_suggest_kernel *k, const struct gp_ceilings *c)
 {
-    const struct gp_ceiling *flops = k->arith < GP_ARITH_COUNT ? &c->flops[k->arith] : NULL;
-    double s = (double)k->known_ns / 1e9, bytes = (k->bytes_low + k->bytes_high) / 2;
-    double compute = flops && flops->per_s > 0 ? k->flops / s / flops->per_s : 0;
-    double memory = c->memory.per_s > 0 ? bytes / s / c->memory.per_s : 0;
-    if (compute <= 0 && memory <= 0) return;
-    const struct gp_ceiling *roof = compute >= memory ? flops : &c->memory;
-    gp_doc_cstr(d, "roof", compute >= memory ? gp_arith_name((enum gp_arith)k->arith) : "memory");
-    gp_doc_real(d, "roof_pct", 100 * (compute >= memory ? compute : memory));
+    bool memory = k->roof_arith == GP_ARITH_NONE;
+    const struct gp_ceiling *roof = memory ? &c->memory : &c->flops[k->roof_arith];
+    if (k->roof_pct <= 0) return;
+    gp_doc_cstr(d, "roof", memory ? "memory" : gp_arith_name((enum gp_arith)k->roof_arith));
+    gp_doc_real(d, "roof_pct", k->roof_pct);
     gp_doc_cstr(d, "roof_source", gp_ceiling_source_name((enum gp_ceiling_source)roof->source));
 }
 
 static void put_work(struct gp_doc *d, const struct gp_suggest_kernel *k, const struct gp_ceilings *c)
 {
-    gp_doc_cstr(d, "evidence", tiers[k->tier]);
+    gp_doc_cstr(d, "evidence", gp_work_tier_name((enum gp_work_tier)k->tier));
     if (k->impossible_ns > 0) gp_doc_i64(d, "impossible_ns", k->impossible_ns);
     if (k->known_ns <= 0) return;
     gp_doc_i64(d, "known_ns", k->known_ns);
@@ -169,7 +163,7 @@ static const char *evidence_of(const struct gp_suggest *s)
     int best = GP_WORK_SHAPES;
     for (int i = GP_WORK_NAMES; i >= 0; i--)
         if (s->tier_ns[i] > s->tier_ns[best]) best = i;
-    return tiers[best];
+    return gp_work_tier_name((enum gp_work_tier)best);
 }
 
 static void put_regime(struct gp_doc *d, const struct gp_suggest *s, const struct gp_suggest_json_opts *o)

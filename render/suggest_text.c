@@ -248,6 +248,42 @@ static void put_rest(struct gp_buf *b, const struct gp_suggest *s, const struct 
     }
 }
 
+/* "4.69 TB/s of memory", "786 TFLOP/s in bf16" */
+static void put_roof(struct gp_buf *b, const struct gp_suggest *s, const struct gp_roof *roof)
+{
+    const char *unit = roof->memory ? "B/s of" : "FLOP/s in";
+    gp_buf_printf(b, "%.3g T%s %s (%s)", roof->per_s / 1e12, unit, gp_suggest_str(s, roof->name),
+                  gp_ceiling_source_text((enum gp_ceiling_source)roof->source));
+}
+
+void gp_suggest_put_ceilings(struct gp_buf *b, const struct gp_suggest *s)
+{
+    int64_t all = s->tier_ns[GP_WORK_UNKNOWN] + s->tier_ns[GP_WORK_NAMES] + s->tier_ns[GP_WORK_SHAPES];
+    if (!s->roofline.roofs.n || all <= 0) return;
+    gp_buf_puts(b, "Kernels are held against ");
+    for (size_t i = 0; i < s->roofline.roofs.n; i++) {
+        if (i) gp_buf_puts(b, i + 1 == s->roofline.roofs.n ? " and " : ", ");
+        put_roof(b, s, &s->roofline.roofs.at[i]);
+    }
+    gp_buf_puts(b, ". What they have to do is known by shapes for ");
+    gp_scale_put_share(b, s->tier_ns[GP_WORK_SHAPES], all);
+    gp_buf_puts(b, " of their time, by names and grids for ");
+    gp_scale_put_share(b, s->tier_ns[GP_WORK_NAMES], all);
+    gp_buf_puts(b, ".");
+}
+
+/* What the regimes rest on. */
+static void put_ceilings(struct gp_buf *b, const struct gp_suggest *s)
+{
+    struct gp_buf text = {0};
+    gp_suggest_put_ceilings(&text, s);
+    if (text.n) {
+        gp_text_wrap(b, text.data, text.n, 0, WIDTH);
+        gp_buf_putc(b, '\n');
+    }
+    gp_buf_release(&text);
+}
+
 void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_text_opts *o)
 {
     struct gp_report r = {0};
@@ -255,6 +291,7 @@ void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s, const s
     gp_suggest_tell(&r, s, o->three_regimes);
     gp_report_text_write(b, &r, &to);
     gp_report_release(&r);
+    if (o->verbose) put_ceilings(b, s);
     for (size_t i = 0; i < gp_suggest_worth(s); i++) put_suggestion(b, s, i, o);
     put_rest(b, s, o);
 }

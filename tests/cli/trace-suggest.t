@@ -146,6 +146,12 @@ test_expect_success 'what bounds kernels is told by shapes, names or nothing, an
     jq -e ".regime | .evidence != \"shapes\" and .from_shapes_ns == 0 and .from_names_ns > 0" out
 '
 
+test_expect_success '-v tells what kernels are held against' '
+    trace-suggest -v "$pairs/train.json.gz" >out && tr "\n" " " <out | grep "Kernels are held against .* of memory (the best kernels of this trace)" &&
+    trace-suggest -v "$pairs/small.json.gz" >out && tr "\n" " " <out | grep "4.8 TB/s of memory (the data sheet of the device)" &&
+    trace-suggest "$pairs/train.json.gz" >out && ! grep "held against" out
+'
+
 test_expect_success '--ceilings goes before all else, and what is wrong in it is told' '
     cat >ceilings.json <<-\END &&
 	{"schema": "gpuprof/ceilings/1", "memory_bytes_per_s": 4.3e12, "flops_per_s": {"bf16": 1e15}, "empty_kernel_ns": 1500}

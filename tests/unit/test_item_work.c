@@ -1,0 +1,204 @@
+// Whose work it is: what an operator does is charged once, to the kernels that it launched, and held against the device.
+#include "tests/unit/program_make.h"
+
+#define GEMM   "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
+#define SIMT   "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4"
+#define REDUCE "void cublasLt::splitKreduce_kernel<32, 16, int, float>(int)"
+#define ADD                                                                                                  \
+    "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "                 \
+    "std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)"
+#define SQUARE "{\"Input Dims\": [[4096, 4096], [4096, 4096]], "
+#define HALVES "\"Input type\": [\"c10::BFloat16\", \"c10::BFloat16\"]}"
+#define FLOATS "\"Input type\": [\"float\", \"float\"]}"
+
+/* 2 * 4096^3, and three matrices of 4096^2 elements of 2 bytes */
+static const double PRODUCT = 137438953472.0, MATRICES = 100663296.0;
+
+static void on_h200(struct program *p)
+{
+    if (p->t.devices.n) return;
+    struct gp_device d = gp_device_unknown();
+    d.id = 0;
+    d.name = mk_name(&p->t, "NVIDIA H200");
+    GP_VEC_PUSH(&p->t.devices, d);
+}
+
+/* All that was launched since FROM belongs to the operator. */
+static void operator_since(struct program *p, int64_t from, const char *op, const char *args)
+{
+    size_t row = mk_host(&p->t, GP_OP, p->main, from, p->now, op);
+    gp_set_extra(&p->t.events[GP_OP], row, mk_name(&p->t, args));
+}
+
+static const struct gp_suggest_kernel *find(const struct program *p, const char *name, bool op)
+{
+    const struct gp_suggest_kernel *at = op ? p->s.ops.at : p->s.kernels.at;
+    size_t n = op ? p->s.ops.n : p->s.kernels.n;
+    for (size_t i = 0; i < n; i++)
+        if (strstr(gp_suggest_str(&p->s, at[i].name), name)) return &at[i];
+    fail_msg("no %s", name);
+    return NULL;
+}
+
+static bool near(double a, double b)
+{
+    return a >= b * 0.999999 && a <= b * 1.000001;
+}
+
+static void split_product(struct program *p)
+{
+    on_h200(p);
+    int64_t from = p->now;
+    p->corr++;
+    enqueue(p, 5 * US, GP_MEMSET, "Memset (Device)", 1 << 20);
+    mk_call(&p->t, p->main, p->now, p->now + 4 * US, "cudaMemsetAsync", p->corr);
+    host(p, 4 * US);
+    kernel(p, GEMM, 300 * US), kernel(p, REDUCE, 100 * US);
+    operator_since(p, from, "aten::mm", SQUARE HALVES);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void an_operator_is_charged_once(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, split_product);
+    const struct gp_suggest_kernel *gemm = find(&p, "nvjet", false), *reduce = find(&p, "splitK", false);
+    uint64_t n = gemm->count;
+    // three quarters of it go to 300 of 400 us; the set has none
+    assert_true(near(gemm->flops, PRODUCT * 0.75 * (double)n) &&
+                near(reduce->flops, PRODUCT * 0.25 * (double)n));
+    assert_true(near(gemm->bytes_low + reduce->bytes_low, MATRICES * (double)n));
+    assert_int_equal(gemm->tier, GP_WORK_SHAPES);
+    assert_true(find(&p, "Memset", false)->known_ns == 0);
+    const struct gp_suggest_kernel *op = find(&p, "aten::mm", true);
+    assert_true(near(op->flops, PRODUCT * (double)n));
+    assert_int_equal(op->count, 3 * n); // with the set
+    assert_int_equal(op->arith, GP_ARITH_BF16);
+    // 137.4 GFLOP in 400 us are 343.6 TFLOP/s, 34.7 % of 989.4
+    assert_true(op->roof_arith == GP_ARITH_BF16 && op->roof_pct > 34.72 && op->roof_pct < 34.74);
+    end(&p);
+}
+
+/* Two kernels of one graph inside an operator with shapes. */
+static void graph_in_operator(struct program *p)
+{
+    on_h200(p);
+    int64_t from = p->now;
+    p->corr++;
+    enqueue(p, 300 * US, GP_KERNEL, GEMM, 0);
+    enqueue(p, 100 * US, GP_KERNEL, ADD, 0);
+    mk_call(&p->t, p->main, p->now, p->now + 10 * US, "cudaGraphLaunch", p->corr);
+    host(p, 10 * US);
+    operator_since(p, from, "aten::mm", SQUARE HALVES);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void a_graph_is_not_its_operators(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, graph_in_operator);
+    const struct gp_suggest_kernel *gemm = find(&p, "nvjet", false);
+    assert_int_equal(gemm->tier, GP_WORK_UNKNOWN);
+    assert_int_equal(gemm->regime, GP_REGIME_COMPUTE); // by its sort
+    assert_true(gemm->known_ns == 0 && gemm->flops == 0 && gemm->roof_pct == 0);
+    end(&p);
+}
+
+static void product_in_words(struct program *p, const char *name)
+{
+    on_h200(p);
+    int64_t from = p->now;
+    kernel(p, name, 4 * MS);
+    operator_since(p, from, "aten::mm", SQUARE FLOATS);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void on_tensor_cores(struct program *p)
+{
+    product_in_words(p, GEMM);
+}
+
+static void in_plain_arithmetic(struct program *p)
+{
+    product_in_words(p, SIMT);
+}
+
+static void without_shapes(struct program *p)
+{
+    on_h200(p);
+    kernel_of(p, ADD, 100000, 300 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void types_are_those_that_are_used(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, on_tensor_cores);
+    assert_int_equal(find(&p, "nvjet", false)->arith, GP_ARITH_TF32);
+    end(&p);
+    run(&p, in_plain_arithmetic);
+    const struct gp_suggest_kernel *k = find(&p, "xmma", false);
+    // 137.4 GFLOP in 4 ms are 34.4 TFLOP/s, 51 % of 67
+    assert_true(k->arith == GP_ARITH_FP32 && k->regime == GP_REGIME_COMPUTE && k->roof_pct > 51 &&
+                k->roof_pct < 52);
+    end(&p);
+}
+
+static void names_tell_bytes_without_shapes(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, without_shapes);
+    const struct gp_suggest_kernel *k = find(&p, "CUDAFunctor_add", false);
+    assert_int_equal(k->tier, GP_WORK_NAMES);
+    // 100000 blocks of 1024 elements, two read and one written: 1228.8 MB in 300 us are 4.1 TB/s
+    assert_true(near(k->bytes_low, 1228.8e6 * (double)k->count) && k->bytes_low == k->bytes_high);
+    assert_true(k->regime == GP_REGIME_MEMORY && k->roof_arith == GP_ARITH_NONE);
+    assert_true(p.s.tier_ns[GP_WORK_NAMES] == k->total_ns && p.s.tier_ns[GP_WORK_SHAPES] == 0);
+    end(&p);
+}
+
+static void one_of_each(struct program *p)
+{
+    split_product(p);
+    kernel_of(p, ADD, 100000, 300 * US);
+    kernel(p, "somebodys_kernel", 50 * US);
+    kernel(p, "short_kernel", 2 * US);
+}
+
+static void the_plot_has_every_kernel_once(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, one_of_each);
+    const struct gp_roofline *r = &p.s.roofline;
+    int64_t steps = (int64_t)find(&p, "nvjet", false)->count;
+    assert_int_equal(r->points.n, 3); // product, its sum, addition
+    assert_int_equal(r->unknown_ns, 50 * US * steps);
+    assert_int_equal(r->latency_ns, 2 * US * steps);
+    int64_t sum = 0;
+    for (size_t i = 0; i < r->points.n; i++) {
+        sum += r->points.at[i].total_ns;
+        assert_true(!i || r->points.at[i].total_ns <= r->points.at[i - 1].total_ns);
+    }
+    assert_int_equal(sum, 700 * US * steps);
+    // memory first, then flat roofs from the highest down: bf16 for the product, fp32 for nobody here
+    assert_true(r->roofs.n >= 2 && r->roofs.at[0].memory && r->roofs.at[0].per_s == 4.8e12);
+    assert_string_equal(gp_suggest_str(&p.s, r->roofs.at[1].name), "bf16");
+    for (size_t i = 0; i < r->points.n; i++)
+        if (r->points.at[i].flops > 0) assert_int_equal(r->points.at[i].roof, 1);
+    end(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_operator_is_charged_once),    cmocka_unit_test(a_graph_is_not_its_operators),
+        cmocka_unit_test(types_are_those_that_are_used),  cmocka_unit_test(names_tell_bytes_without_shapes),
+        cmocka_unit_test(the_plot_has_every_kernel_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
