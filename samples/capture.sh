@@ -2,7 +2,7 @@
 # capture.sh OUTDIR [STEP...]: run every sample on the GPUs of this machine, check what was collected, measure what
 # collecting costs, and leave the results in OUTDIR. A step that fails is reported and the next one runs.
 #
-# Steps, in this order by default: machine programs collect control pipe ends eager decode ddp storm compiled steptime sizes memory long
+# Steps, in this order by default: machine programs collect control pipe ends kills eager decode ddp storm compiled steptime sizes memory long
 # Steps to be asked for: pairs (pytorch/variants.py, one GPU, about 12 minutes), ddp_pairs and nccl (two GPUs), nvtx
 # OUTDIR: report.txt (the table), cost.tsv, traces.tar.gz (binary traces), kineto.tar.gz, pairs.tar.gz,
 # pictures.tar.gz, logs.tar.gz
@@ -18,7 +18,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ $# -ge 1 ] || { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 out=$1
 shift
-[ $# -gt 0 ] || set -- machine programs collect control pipe ends eager decode ddp storm compiled steptime sizes memory long
+[ $# -gt 0 ] || set -- machine programs collect control pipe ends kills eager decode ddp storm compiled steptime sizes memory long
 
 mkdir -p "$out" || exit 2
 out=$(cd "$out" && pwd)
@@ -200,6 +200,22 @@ step_ends() {
     collect early_abort 134 30 "$app/early" abort
     collect early_kill 137 30 "$app/early" kill
     collect early_kill_wait 137 30 "$app/early" kill 2000 1000
+}
+
+# Fifty programs that launch all the time are killed at random times, five of them at once.
+step_kills() {
+    local first i verdict
+    for first in 1 6 11 16 21 26 31 36 41 46; do
+        [ $((deadline - SECONDS)) -ge 30 ] || break
+        for i in $(seq "$first" $((first + 4))); do
+            timeout -k 5 60 "$bin/gpuprof-collect" -v -o "$work/tmp/kill$i.trace" "$app/early" killed $((1 + RANDOM % 600)) \
+                >"$work/logs/kill$i.out" 2>"$work/logs/kill$i.err" </dev/null &
+        done
+        wait
+    done
+    cp "$work/tmp/kill1.trace" "$work/traces/kill.trace"
+    verdict=$(timeout 300 "$python" "$here/check_kills.py" "$work/tmp" "$work/logs" 2>"$work/logs/kills.check")
+    row kills "${verdict%% *}" "${verdict#* }"
 }
 
 step_eager() {
