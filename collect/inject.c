@@ -53,6 +53,7 @@ static struct {
     uint16_t record_bytes[GP_SHARED_KINDS]; /* as seen in buffers, 0: not yet */
     struct gp_buf notes;                    /* to be sent */
     uint64_t names_lost, records;
+    bool names_new; /* since the last flush */
     int64_t last_clock_ns;
     uint64_t pool_dropped;
     bool owns;   /* some of what records point at is ours to free */
@@ -213,6 +214,7 @@ static void log_text(uint64_t address)
     uint32_t *sid = gp_map_put(&self.names, address, UINT32_MAX);
     if (*sid != UINT32_MAX && !strcmp(gp_string(&self.texts, *sid), text)) return;
     log_name(GP_NAME_TEXT, address, text, sid, gp_intern_cstr(&self.texts, text));
+    self.names_new = true;
 }
 
 static int32_t rank_from_environment(void)
@@ -314,7 +316,14 @@ static void hear(void)
 
 /* ---- the flush thread ---- */
 
-enum { WORK = 1, WRITE = 2 };
+enum { WORK = 1, WRITE = 2, SOON = 4 };
+
+/* While there are new names the next flush comes sooner: if the program dies before it, nobody can tell what they were. */
+static int64_t sooner(int64_t due_ns, int64_t now_ns)
+{
+    int64_t soon_ns = now_ns + self.opts.flush_ns / 8;
+    return due_ns < soon_ns ? due_ns : soon_ns;
+}
 
 /* Wait until the next flush is due, somebody wakes us, or it is time to end. Tells what there is to do. */
 static unsigned wait_for_work(int64_t due_ns, enum state *state)
@@ -389,6 +398,8 @@ static void *flush_thread(void *arg)
         }
         drain();
         if (due || work & WRITE) send_write();
+        if (self.names_new || work & SOON) due_ns = sooner(due_ns, now_ns);
+        self.names_new = false;
         preparing = gp_pool_prepare(self.pool, 1);
     }
     if (self.broken) abandon();
@@ -400,13 +411,23 @@ static void *flush_thread(void *arg)
     return NULL;
 }
 
-void gp_inject_wake(bool write)
+static void wake(unsigned work)
 {
     if (atomic_load(&self.forked)) return;
     pthread_mutex_lock(&self.lock);
-    self.work |= write ? WORK | WRITE : WORK;
+    self.work |= work;
     if (self.state == RUNNING) pthread_cond_signal(&self.wake);
     pthread_mutex_unlock(&self.lock);
+}
+
+void gp_inject_wake(bool write)
+{
+    wake(write ? WORK | WRITE : WORK);
+}
+
+void gp_inject_soon(void)
+{
+    wake(SOON);
 }
 
 /* ---- the end, and forks ---- */

@@ -35,6 +35,8 @@ void gp_inject_once(void);
 /* Wake the flush thread before its time: buffers wait, or a ring is half full; with WRITE what they hold is
  * written at once, because the program may be about to end. Cheap, callable from any thread. */
 void gp_inject_wake(bool write);
+/* Something has begun: flush sooner than usual. */
+void gp_inject_soon(void);
 
 /* CUDA is up now: make sure that our exit handler runs before those that CUDA has registered by now. */
 void gp_inject_outlast(void);

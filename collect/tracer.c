@@ -45,7 +45,7 @@ _Static_assert((int)GP_ACTIVITY_CUDA_EVENT == (int)CUPTI_ACTIVITY_KIND_CUDA_EVEN
 _Static_assert((int)GP_ACTIVITY_MEMORY2 == (int)CUPTI_ACTIVITY_KIND_MEMORY2, "kind");
 _Static_assert((int)GP_ACTIVITY_OVERHEAD == (int)CUPTI_ACTIVITY_KIND_OVERHEAD, "kind");
 
-enum { MAX_CBID = 2048, MAX_GAP = 200, ATTR_PER_THREAD_BUFFER = 9 };
+enum { MAX_CBID = 2048, MAX_GAP = 200, ATTR_PER_THREAD_BUFFER = 9, FIRST_REQUESTS = 16 };
 
 /* The calls that we cannot do without, and those that some versions lack. */
 #define NEEDED(X)                                                                                            \
@@ -99,6 +99,7 @@ static struct {
     bool wanted[2][MAX_CBID];        /* calls that are recorded one by one */
     _Atomic bool recording, unified; /* unified: its counters are configured */
     _Atomic bool stopped, forked;
+    _Atomic unsigned requests; /* the first of them */
 } cupti;
 
 /* Calls at which we have something to do. */
@@ -232,6 +233,9 @@ static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *ma
     *buffer = atomic_load(&cupti.forked) ? private_buffer() : gp_pool_take(cupti.pool);
     *size = *buffer ? gp_pool_buffer_bytes(cupti.pool) : 0;
     *max_records = 0;
+    if (atomic_load_explicit(&cupti.requests, memory_order_relaxed) >= FIRST_REQUESTS) return;
+    atomic_fetch_add(&cupti.requests, 1);
+    gp_inject_soon(); /* what comes first is new */
 }
 
 static void CUPTIAPI buffer_completed(CUcontext ctx, uint32_t stream, uint8_t *buffer, size_t size,

@@ -64,8 +64,9 @@ test_expect_success 'many threads and full buffers: those that were handed over 
     has gpu 20000 && has api 20000 && has joined 20000 && has lost 1 && cut_short "was ended by signal 9"
 '
 
-test_expect_success 'names that were flushed are known, newer ones are not' '
+test_expect_success 'names that were flushed are known, soon after they come up; newer ones are not' '
     status_of $collect -o t $app die kill 300 300 && facts t && has gpu:_Z4gemmPf 100 && has gpu:ncclDevKernel_AllReduce 100 &&
+    status_of gpuprof-collect --flush-interval 2s -o t $app die kill 300 800 && facts t && has gpu:_Z4gemmPf 100 &&
     status_of $late -o t $app die kill 300 0 && facts t && has "gpu:[unnamed kernel]" 300 &&
     has api:__cudaLaunchKernel 300 && has "device::132_sms:4800000000_bytes_per_s" 1
 '
