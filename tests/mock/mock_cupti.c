@@ -531,6 +531,13 @@ static void replay(const struct mock_event *e, uint32_t correlation, uint64_t st
     }
 }
 
+static void go_wrong(const struct mock_event *e, uint32_t correlation, uint64_t start)
+{
+    mock.torn = e->op == MOCK_TORN;
+    if (mock.torn) put_kernel(e, correlation, start + 1500, start + 2500, 0);
+    else put_call(false, 505, correlation, start, start + 1000);
+}
+
 static void on_event(const struct mock_event *e)
 {
     pthread_mutex_lock(&mock.lock);
@@ -543,11 +550,8 @@ static void on_event(const struct mock_event *e)
     bool recorded;
     switch (e->op) {
     case MOCK_FAILED:
-        put_call(false, 505, c, t, t + 1000);
-        break;
     case MOCK_TORN:
-        mock.torn = true;
-        put_kernel(e, c, t + 1500, t + 2500, 0);
+        go_wrong(e, c, t);
         break;
     case MOCK_LAUNCH:
     case MOCK_STUCK:
