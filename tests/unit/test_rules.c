@@ -273,7 +273,7 @@ static void many_small_copies_become_one(void **state)
     const struct gp_suggestion *s = said(&p, "small_copies");
     assert_non_null(s);
     assert_int_equal(s->saving_low_ns, 0);
-    assert_in_range(s->saving_high_ns, 68 * US, 70 * US); // 60 us and 15 %
+    assert_in_range(s->saving_high_ns, 70 * US, 72 * US); // 60 us, 15 %, and 1 % of the step
     end(&p);
     is_silent(ten_copies, "small_copies");
 }
