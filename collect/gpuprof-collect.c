@@ -24,7 +24,7 @@ enum { LOWEST_FD = 100, MIN_BUFFER = 64 << 10, MAX_BUFFER = 64 << 20, KEPT_BYTES
 static const int64_t ORPHANS_NS = 5000000000; /* how long processes that outlive the command are waited for */
 
 struct opts {
-    const char *output, *api, *start, *stop, *dump, *filter;
+    const char *output, *api, *graphs, *start, *stop, *dump, *filter;
     bool quiet, verbose, no_nvtx, memory;
     int64_t flush_ns, duration_ns, last_ns;
     uint64_t buffer_bytes;
@@ -39,6 +39,9 @@ static const struct gp_option options[] = {
      "API calls to record: launches and copies, also waits, or all (default: sync)", GP_OPT_CHOICE,
      offsetof(struct opts, api)},
     {0, "no-nvtx", NULL, "do not record NVTX ranges", GP_OPT_FLAG, offsetof(struct opts, no_nvtx)},
+    {0, "graphs", "node|graph|auto[:RATE]",
+     "CUDA graphs node by node, as wholes, or as wholes from RATE nodes a second on (default: auto:500000)",
+     GP_OPT_STRING, offsetof(struct opts, graphs)},
     {0, "memory", NULL, "record allocations and frees with sizes and addresses", GP_OPT_FLAG,
      offsetof(struct opts, memory)},
     {0, "filter", "WHAT",
@@ -80,6 +83,8 @@ static struct gp_tool tool = {
 
 struct collect {
     struct opts opts;
+    uint32_t graphs; /* enum gp_graph_mode */
+    uint64_t graph_rate;
     struct gp_launch launch;
     struct gp_control control;
     struct gp_filter filter;
@@ -173,6 +178,23 @@ static enum gp_api_level api_level(const char *word)
     for (unsigned i = 0; i < 4; i++)
         if (!strcmp(word, words[i])) return (enum gp_api_level)i;
     return GP_API_LEVEL_SYNC;
+}
+
+static int set_graphs(struct collect *c, struct gp_err *err)
+{
+    const char *text = c->opts.graphs;
+    char *end;
+    c->graphs = GP_GRAPHS_AUTO;
+    c->graph_rate = 500000;
+    if (!text || !strcmp(text, "auto")) return 0;
+    if (!strcmp(text, "node")) c->graphs = GP_GRAPHS_NODE;
+    else if (!strcmp(text, "graph")) c->graphs = GP_GRAPHS_WHOLE;
+    if (c->graphs != GP_GRAPHS_AUTO) return 0;
+    if (!strncmp(text, "auto:", 5) && text[5] >= '0' && text[5] <= '9') {
+        c->graph_rate = strtoull(text + 5, &end, 10);
+        if (!*end && c->graph_rate) return 0;
+    }
+    return gp_fail(err, GP_E_USAGE, -1, "--graphs: '%s' is none of node, graph, auto and auto:RATE", text);
 }
 
 static int check_opts(const struct opts *o, struct gp_err *err)
@@ -495,7 +517,7 @@ static void report(struct collect *c, const struct gp_hub_totals *t)
 
 static int set_up(struct collect *c, struct gp_buf *library, struct gp_err *err)
 {
-    if (check_opts(&c->opts, err) || set_control(c, err) || set_recorder(c, err) ||
+    if (check_opts(&c->opts, err) || set_graphs(c, err) || set_control(c, err) || set_recorder(c, err) ||
         gp_filter_parse(&c->filter, c->opts.filter, err) || take_stdout(c, err) || find_library(library, err))
         return -1;
     if (pipe(c->wake)) return gp_fail(err, GP_E_IO, -1, "pipe: %s", strerror(errno));
@@ -528,6 +550,8 @@ static int collect(struct collect *c, struct gp_err *err)
                                         .buffer_bytes = (uint32_t)c->opts.buffer_bytes,
                                         .flush_ns = c->opts.flush_ns,
                                         .memory = c->opts.memory,
+                                        .graphs = c->graphs,
+                                        .graph_rate = c->graph_rate,
                                         .gate = c->control.gate},
                             .kernel = c->filter.kernel,
                             .on_block = on_block,

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "collect/notes.h"
+#include "collect/rate.h"
 #include "collect/records.h"
 #include "formats/base/buf.h"
 #include "formats/base/intern.h"
@@ -55,6 +56,9 @@ static struct {
     uint64_t names_lost, records;
     bool names_new; /* since the last flush */
     int64_t last_clock_ns;
+    struct gp_rate rate; /* of nodes of CUDA graphs */
+    uint64_t nodes;      /* seen since it was told */
+    bool whole_graphs;   /* they are seen no longer */
     uint64_t pool_dropped;
     bool owns;   /* some of what records point at is ours to free */
     bool broken; /* the launcher cannot be reached any more */
@@ -262,6 +266,7 @@ static void look_at(void *ctx, const void *record)
     k->last = record;
     memcpy(&k->kind, record, sizeof k->kind);
     k->n += !k->odd;
+    self.nodes += gp_record_is_node(record);
     int64_t tid = gp_record_thread(record);
     if (tid && tid != k->tid) log_thread(k->tid = tid);
     if (!gp_record_points(record, &p)) return;
@@ -284,6 +289,21 @@ static void hand_over_buffers(void)
     }
 }
 
+/* More nodes than anybody can use are not worth what they cost: from here on a row a launch will have to do. */
+static void watch_graphs(void)
+{
+    struct gp_wire_graphs g = {gp_now_ns()};
+    uint64_t n = self.nodes;
+    self.nodes = 0;
+    if (self.opts.graphs != GP_GRAPHS_AUTO || self.whole_graphs || !gp_rate_add(&self.rate, g.at_ns, n))
+        return;
+    self.whole_graphs = true;
+    if (!gp_inject_whole_graphs()) return;
+    gp_say("more than %llu graph nodes a second: CUDA graphs are recorded whole from here on (see --graphs)",
+           (unsigned long long)self.opts.graph_rate);
+    send_frame(GP_WIRE_GRAPHS, &g, sizeof g);
+}
+
 static void take_note(void *ctx, int64_t tid, const struct gp_note *note)
 {
     (void)ctx;
@@ -295,6 +315,7 @@ static void take_note(void *ctx, int64_t tid, const struct gp_note *note)
 static void drain(void)
 {
     hand_over_buffers();
+    watch_graphs();
     uint64_t refused = gp_nvtx_drain(take_note, NULL);
     send_notes();
     send_loss("ranges", "too many at once", refused);
@@ -576,7 +597,9 @@ GP_EXPORT int InitializeInjection(void)
     };
     self.pool = gp_pool_new(&p);
     gp_pool_prepare(self.pool, FIRST_BUFFERS);
-    struct gp_tracer_opts t = {(enum gp_api_level)self.opts.api, self.opts.memory, self.pool, &self.shared};
+    struct gp_tracer_opts t = {(enum gp_api_level)self.opts.api, self.opts.memory,
+                               self.opts.graphs == GP_GRAPHS_WHOLE, self.pool, &self.shared};
+    gp_rate_init(&self.rate, self.opts.graph_rate);
     bool ready = gp_tracer_start(&t), ok = ready && gp_inject_gate_start(&self.opts.gate);
     if (!ok) {
         if (ready) gp_tracer_stop();

@@ -206,6 +206,7 @@ void gp_records_hold(struct gp_records *r, struct gp_held_work *w, const struct 
         gp_records_lose(r, "GPU events", "no usable time", 1);
         return;
     }
+    if (w->node != GP_NO_ID && w->graph != GP_NO_ID) gp_records_note_node(r, w);
     w->config = gp_trace_config(&r->trace, c);
     w->tick = r->tick;
     note_time(r, w->end_ns);
@@ -511,6 +512,9 @@ void gp_records_add(struct gp_records *r, const void *rec)
     case GP_ACTIVITY_MEMORY_POOL:
         gp_records_add_pool(r, rec);
         break;
+    case GP_ACTIVITY_GRAPH_TRACE:
+        gp_records_add_graph(r, rec);
+        break;
     case GP_ACTIVITY_JIT:
         add_jit(r, rec);
         break;
@@ -630,6 +634,8 @@ static void mark_unwanted(struct gp_records *r, bool all)
     r->unwanted.n = kept;
     gp_records_lose(r, "kernels", "left out by --filter", r->left_out);
     r->left_out = 0;
+    gp_records_lose(r, "graph nodes", "graphs are recorded whole, see --graphs", r->unseen_nodes);
+    r->unseen_nodes = 0;
 }
 
 static bool call_ready(struct gp_records *r, const struct gp_held_call *c, bool all)
@@ -777,6 +783,8 @@ void gp_records_release(struct gp_records *r)
 {
     gp_trace_release(&r->trace);
     gp_records_release_events(r);
+    gp_map_release(&r->graphs);
+    GP_VEC_FREE(&r->graph_sizes);
     GP_VEC_FREE(&r->calls);
     GP_VEC_FREE(&r->work);
     GP_VEC_FREE(&r->memory);

@@ -40,6 +40,7 @@ enum gp_activity {
     GP_ACTIVITY_SYNCHRONIZATION = 38,
     GP_ACTIVITY_MEMORY2 = 49,
     GP_ACTIVITY_MEMORY_POOL = 50,
+    GP_ACTIVITY_GRAPH_TRACE = 51,
     GP_ACTIVITY_JIT = 52,
 };
 
@@ -139,6 +140,13 @@ struct gp_event_record {
     bool used;
 };
 
+/* How many nodes a graph runs: the most that one of its launches had. */
+struct gp_graph_size {
+    uint64_t graph;
+    uint32_t corr; /* of the latest launch, of which COUNT were seen */
+    uint32_t count, most;
+};
+
 struct gp_call_info {
     gp_sid name; /* 0: not asked for yet */
     uint8_t cls;
@@ -161,6 +169,11 @@ struct gp_records {
     GP_VEC(struct gp_held_memory) memory;
     GP_VEC(struct gp_held_event) held_events;
     GP_VEC(struct gp_held_wait) held_waits;
+    struct gp_map graphs; /* id -> index of its size */
+    GP_VEC(struct gp_graph_size) graph_sizes;
+    uint32_t last_graph;                       /* index */
+    bool whole_graphs;                         /* their nodes are recorded no longer */
+    uint64_t unseen_nodes;                     /* since the last commit */
     struct gp_event_record *event_records;     /* by hash, NULL until there is one */
     struct gp_map addresses;                   /* address -> index of its size */
     GP_VEC(int64_t) sizes;                     /* of what is allocated there, 0 nothing */
@@ -184,6 +197,11 @@ void gp_records_tick(struct gp_records *r, int64_t now_ns);
 void gp_records_commit(struct gp_records *r, bool all);
 /* The track of thread TID, made and named when it is new. */
 uint32_t gp_records_thread(struct gp_records *r, int64_t tid);
+/* Is REC the record of a node of a CUDA graph? */
+bool gp_record_is_node(const void *rec);
+/* Since AT_NS graphs are recorded as wholes, because there are too many of their nodes: those that are not seen are counted as
+ * lost, as many a launch as the graph had before. */
+void gp_records_whole_graphs(struct gp_records *r, int64_t at_ns);
 /* Note that COUNT events were lost. Strings are copied. */
 void gp_records_lose(struct gp_records *r, const char *what, const char *reason, uint64_t count);
 
@@ -282,6 +300,13 @@ void gp_records_lose(struct gp_records *r, const char *what, const char *reason,
     X(POOL, releaseThreshold, 48)                                                                            \
     X(POOL, timestamp, 56)                                                                                   \
     X(POOL, utilizedSize, 64)                                                                                \
+    X(GRAPH, correlationId, 4)                                                                               \
+    X(GRAPH, start, 8)                                                                                       \
+    X(GRAPH, end, 16)                                                                                        \
+    X(GRAPH, deviceId, 24)                                                                                   \
+    X(GRAPH, graphId, 28)                                                                                    \
+    X(GRAPH, contextId, 32)                                                                                  \
+    X(GRAPH, streamId, 36)                                                                                   \
     X(JIT, jitEntryType, 4)                                                                                  \
     X(JIT, jitOperationType, 8)                                                                              \
     X(JIT, start, 16)                                                                                        \

@@ -64,6 +64,12 @@ void gp_records_add_event(struct gp_records *r, const void *rec);
 void gp_records_write_events(struct gp_records *r, bool all);
 void gp_records_release_events(struct gp_records *r);
 
+/* ---- records_graphs.c ---- */
+
+void gp_records_add_graph(struct gp_records *r, const void *rec);
+/* W is work of a node. */
+void gp_records_note_node(struct gp_records *r, const struct gp_held_work *w);
+
 /* ---- records_memory.c ---- */
 
 void gp_records_add_unified(struct gp_records *r, const void *rec);

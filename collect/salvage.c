@@ -31,6 +31,8 @@ static const struct shape shapes[] = {
     {GP_ACTIVITY_MEMORY_POOL, GP_AT_POOL_utilizedSize + 8, GP_AT_POOL_timestamp, GP_AT_POOL_timestamp, 0,
      false},
     {GP_ACTIVITY_UNIFIED_MEMORY, GP_AT_UNIFIED_flags + 4, GP_AT_UNIFIED_start, GP_AT_UNIFIED_start, 0, false},
+    {GP_ACTIVITY_GRAPH_TRACE, GP_AT_GRAPH_streamId + 4, GP_AT_GRAPH_start, GP_AT_GRAPH_end,
+     GP_AT_GRAPH_correlationId, true},
     {GP_ACTIVITY_JIT, GP_AT_JIT_end + 8, GP_AT_JIT_start, GP_AT_JIT_end, 0, false},
     {GP_ACTIVITY_CUDA_EVENT, GP_AT_EVENT_eventId + 4, 0, 0, GP_AT_EVENT_correlationId, false},
     {GP_ACTIVITY_SYNCHRONIZATION, GP_AT_SYNC_cudaEventId + 4, GP_AT_SYNC_start, GP_AT_SYNC_end, 0, false},

@@ -317,6 +317,12 @@ static bool take_loss(struct gp_session *s, struct gp_wire_loss *l)
     return true;
 }
 
+static bool take_graphs(struct gp_session *s, const struct gp_wire_graphs *g)
+{
+    gp_records_whole_graphs(&s->records, g->at_ns);
+    return true;
+}
+
 static bool take_bye(struct gp_session *s, const struct gp_wire_bye *b)
 {
     gp_ranges_close(&s->ranges, b->end_ns);
@@ -354,6 +360,8 @@ bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, s
         FRAME(gp_wire_tick, take_tick);
     case GP_WIRE_FILLED:
         FRAME(gp_wire_filled, take_filled);
+    case GP_WIRE_GRAPHS:
+        FRAME(gp_wire_graphs, take_graphs);
     case GP_WIRE_WINDOW:
         FRAME(gp_wire_window, take_window);
     case GP_WIRE_NOTES:

@@ -28,6 +28,7 @@
 #define STRUCT_UNIFIED  CUpti_ActivityUnifiedMemoryCounter3
 #define STRUCT_POOL     CUpti_ActivityMemoryPool3
 #define STRUCT_JIT      CUpti_ActivityJit2
+#define STRUCT_GRAPH    CUpti_ActivityGraphTrace2
 #define STRUCT_OVERHEAD CUpti_ActivityOverhead3
 #define STRUCT_CONTEXT  CUpti_ActivityContext3
 #define STRUCT_DEVICE   CUpti_ActivityDevice5
@@ -40,6 +41,7 @@ _Static_assert((int)GP_ACTIVITY_CONCURRENT_KERNEL == (int)CUPTI_ACTIVITY_KIND_CO
 _Static_assert((int)GP_ACTIVITY_SYNCHRONIZATION == (int)CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "kind");
 _Static_assert((int)GP_ACTIVITY_UNIFIED_MEMORY == (int)CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, "kind");
 _Static_assert((int)GP_ACTIVITY_MEMORY_POOL == (int)CUPTI_ACTIVITY_KIND_MEMORY_POOL, "kind");
+_Static_assert((int)GP_ACTIVITY_GRAPH_TRACE == (int)CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "kind");
 _Static_assert((int)GP_ACTIVITY_JIT == (int)CUPTI_ACTIVITY_KIND_JIT, "kind");
 _Static_assert((int)GP_ACTIVITY_CUDA_EVENT == (int)CUPTI_ACTIVITY_KIND_CUDA_EVENT, "kind");
 _Static_assert((int)GP_ACTIVITY_MEMORY2 == (int)CUPTI_ACTIVITY_KIND_MEMORY2, "kind");
@@ -94,7 +96,7 @@ static struct {
     struct gp_pool *pool;
     struct gp_shared *shared;
     enum gp_api_level api;
-    bool memory;
+    bool memory, whole_graphs;
     uint8_t hooks[2][MAX_CBID];      /* enum hook; runtime, driver */
     bool wanted[2][MAX_CBID];        /* calls that are recorded one by one */
     _Atomic bool recording, unified; /* unified: its counters are configured */
@@ -478,6 +480,7 @@ static CUptiResult switch_kinds(bool on)
     for (size_t i = 0; i < sizeof beside_kernels / sizeof *beside_kernels; i++)
         switch_kind(beside_kernels[i], on);
     atomic_store(&cupti.recording, on);
+    if (cupti.whole_graphs) switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
     if (cupti.memory) {
         switch_kind(CUPTI_ACTIVITY_KIND_MEMORY2, on);
         switch_kind(CUPTI_ACTIVITY_KIND_MEMORY_POOL, on);
@@ -486,6 +489,14 @@ static CUptiResult switch_kinds(bool on)
     if (cupti.api >= GP_API_LEVEL_SYNC) switch_kind(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, on);
     if (cupti.api >= GP_API_LEVEL_ALL) switch_kind(CUPTI_ACTIVITY_KIND_CUDA_EVENT, on);
     return rc;
+}
+
+bool gp_tracer_whole_graphs(void)
+{
+    if (atomic_load(&cupti.stopped)) return false;
+    cupti.whole_graphs = true;
+    return !atomic_load(&cupti.recording) ||
+           switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, true) == CUPTI_SUCCESS;
 }
 
 bool gp_tracer_record(bool on)
@@ -576,6 +587,7 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts)
     cupti.shared = opts->shared;
     cupti.api = opts->api;
     cupti.memory = opts->memory;
+    cupti.whole_graphs = opts->whole_graphs;
     if (!open_cupti()) return false;
     if (get_ready()) return true;
     atomic_store(&cupti.stopped, true);

@@ -24,7 +24,7 @@
 #define GP_ENV_INJECT   "GPUPROF_INJECT"   /* path of the injected library */
 #define GP_ENV_LIBCUPTI "GPUPROF_LIBCUPTI" /* path of the libcupti to use */
 
-enum { GP_WIRE_VERSION = 3, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
+enum { GP_WIRE_VERSION = 4, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
 
 enum gp_wire_type {
     GP_WIRE_HELLO = 1,
@@ -37,11 +37,15 @@ enum gp_wire_type {
     GP_WIRE_LOSS,
     GP_WIRE_WRITE,
     GP_WIRE_BYE,
-    GP_WIRE_RECORD
+    GP_WIRE_RECORD,
+    GP_WIRE_GRAPHS
 };
 
 /* Which API calls are recorded; each level holds those before it. */
 enum gp_api_level { GP_API_LEVEL_NONE, GP_API_LEVEL_LAUNCH, GP_API_LEVEL_SYNC, GP_API_LEVEL_ALL };
+
+/* How CUDA graphs are recorded: node by node, as wholes, or as wholes when there are too many nodes a second. */
+enum gp_graph_mode { GP_GRAPHS_AUTO, GP_GRAPHS_NODE, GP_GRAPHS_WHOLE };
 
 struct gp_wire_head {
     uint32_t type, len; /* LEN bytes of payload follow */
@@ -62,6 +66,9 @@ struct gp_wire_welcome {
     int64_t flush_ns;      /* how often to flush */
     uint32_t memory;       /* record allocations */
     uint32_t slots;        /* of the shared memory */
+    uint32_t graphs;       /* enum gp_graph_mode */
+    uint32_t reserved;
+    uint64_t graph_rate; /* nodes a second that are not too many */
     struct gp_gate_opts gate;
 };
 
@@ -104,6 +111,11 @@ struct gp_wire_loss {
 /* A flush ends: all that was handed over can be written. */
 struct gp_wire_write {
     int64_t cpu_ns; /* of the collector's thread in the process, until now */
+};
+
+/* From then on graphs are recorded as wholes, because there were too many nodes. */
+struct gp_wire_graphs {
+    int64_t at_ns;
 };
 
 struct gp_wire_bye {

@@ -197,6 +197,18 @@ static int do_unified(int argc, char **argv)
     return 0;
 }
 
+/* storm N M MS: N launches of a graph of M nodes, MS of rest, and N more, with a launch of a kernel behind them. */
+static int do_storm(int argc, char **argv)
+{
+    unsigned n = arg(argc, argv, 2, 10), nodes = arg(argc, argv, 3, 10);
+    cuInit(0);
+    for (unsigned i = 0; i < n; i++) once(MOCK_GRAPH, 0, nodes);
+    rest(arg(argc, argv, 4, 0));
+    for (unsigned i = 0; i < n; i++) once(MOCK_GRAPH, 0, nodes);
+    launch(1, 1);
+    return 0;
+}
+
 /* rare: a pool is created, trimmed and destroyed; code is found in the cache, compiled and stored; modules and functions are
  * loaded. */
 static int do_rare(int argc, char **argv)
@@ -567,7 +579,7 @@ int main(int argc, char **argv)
         {"long", do_long},       {"reset", do_reset}, {"closefds", do_closefds}, {"ranges", do_ranges},
         {"killed", do_killed},   {"gate", do_gate},   {"memory", do_memory},     {"graph", do_graph},
         {"nccl", mock_nccl},     {"args", mock_args}, {"events", do_events},     {"open", do_open},
-        {"unified", do_unified}, {"rare", do_rare},
+        {"unified", do_unified}, {"rare", do_rare},   {"storm", do_storm},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);

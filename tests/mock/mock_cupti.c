@@ -124,6 +124,8 @@ static size_t record_size(CUpti_ActivityKind kind)
                    : sizeof(CUpti_ActivityUnifiedMemoryCounter3);
     case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
         return old ? sizeof(CUpti_ActivityMemoryPool2) : sizeof(CUpti_ActivityMemoryPool3);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+        return old ? sizeof(CUpti_ActivityGraphTrace) : sizeof(CUpti_ActivityGraphTrace2);
     case CUPTI_ACTIVITY_KIND_JIT:
         return old ? sizeof(CUpti_ActivityJit) : sizeof(CUpti_ActivityJit2);
     case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
@@ -396,6 +398,21 @@ static void put_pool(const struct mock_event *e, uint32_t correlation, uint64_t 
     put(&p, false);
 }
 
+/* The whole graph, instead of its nodes. */
+static void put_graph(const struct mock_event *e, uint32_t correlation, uint64_t start)
+{
+    CUpti_ActivityGraphTrace2 g; /* CUpti_ActivityGraphTrace is its beginning */
+    memset(&g, 0, sizeof g);
+    g.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+    g.correlationId = correlation;
+    g.start = start;
+    g.end = start + 100 * (uint64_t)e->count;
+    g.graphId = 5;
+    g.contextId = 1;
+    g.streamId = e->stream;
+    put(&g, false);
+}
+
 static void put_jit(const struct mock_event *e, uint64_t start)
 {
     CUpti_ActivityJit2 j; /* CUpti_ActivityJit is its beginning */
@@ -588,8 +605,10 @@ static void on_event(const struct mock_event *e)
         recorded = launch_by_driver(514, c);
         put_call(true, 514, c, t + 100, t + 900);
         put_call(false, 311, c, t, t + 1000);
-        for (uint32_t i = 0; recorded && i < e->count; i++)
-            put_kernel(e, c, t + 1500 + 100 * i, t + 1590 + 100 * i, (uint64_t)5 << 32 | (i + 1));
+        if (recorded && mock.kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE]) put_graph(e, c, t + 1500);
+        else
+            for (uint32_t i = 0; recorded && i < e->count; i++)
+                put_kernel(e, c, t + 1500 + 100 * i, t + 1590 + 100 * i, (uint64_t)5 << 32 | (i + 1));
         break;
     case MOCK_CAPTURE:
         capture(e);

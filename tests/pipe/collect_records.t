@@ -85,4 +85,40 @@ test_expect_success 'compiling at run time and loading of modules and functions 
     MOCK_CUPTI_VERSION=24 $collect --memory $app rare >t 2>err && facts t && has mark 3 && has overhead 6
 '
 
+# ---- CUDA graphs ----
+
+# 2 times 200 launches of a graph of 10 nodes, and a kernel.
+test_expect_success '--graphs node and, below its rate, auto: every node' '
+    for graphs in node auto auto:1000000; do
+        $collect --graphs $graphs $app storm 200 10 200 >t 2>err && facts t && has gpu 4001 && has graph_nodes 4000 && has joined 4001 &&
+        has mark 0 && has verdict:clean 1 && ! grep "graph nodes" err || return 1
+    done
+'
+
+test_expect_success '--graphs graph: one row a launch, which joins its call' '
+    $collect --graphs graph $app storm 200 10 >t 2>err && facts t && has gpu 401 && has "gpu:CUDA graph 5" 400 && has joined 401 &&
+    has graph_nodes 0 && has api:cudaGraphLaunch 400 && has verdict:clean 1 &&
+    trace2flame -q -f folded --weight count t >stacks && grep "CUDA graph_5 400$" stacks &&
+    MOCK_CUPTI_VERSION=24 $collect --graphs graph $app storm 200 10 >t 2>err && facts t && has gpu 401
+'
+
+test_expect_success 'above the rate graphs are recorded whole from then on, which is said, marked and counted' '
+    $collect --graphs auto:1000 $app storm 200 10 400 >t 2>err && facts t && has gpu 2201 && has graph_nodes 2000 && has joined 2201 &&
+    has "gpu:CUDA graph 5" 200 && has "mark:CUDA graphs are recorded whole from here on" 1 &&
+    has "lost:graph nodes:graphs are recorded whole, see --graphs" 2000 && has api:cudaGraphLaunch 400 &&
+    test "$(grep -c "more than 1000 graph nodes a second: CUDA graphs are recorded whole from here on (see --graphs)$" err)" = 1
+'
+
+test_expect_success 'nothing else changes: all that is no graph is there in any case' '
+    $collect --graphs node $app mix >t 2>err && facts t && grep -v "Pf\|^graph\|^gpu \|^joined\|CUDA graph" facts >by_node &&
+    $collect --graphs graph $app mix >t 2>err && facts t && has gpu 15 && grep -v "Pf\|^graph\|^gpu \|^joined\|CUDA graph" facts >by_graph &&
+    test_cmp by_node by_graph
+'
+
+test_expect_success 'a rate that is none is refused' '
+    for what in fast auto: auto:0 auto:x auto:5x; do
+        status_of $collect --graphs $what true && test $status = 125 && grep "^gpuprof-collect: --graphs: " err || return 1
+    done
+'
+
 test_done
