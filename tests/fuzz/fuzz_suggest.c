@@ -1,5 +1,6 @@
 /* fuzz_suggest.c -- hostile traces through everything that trace-suggest does. What must always hold is checked: savings
  * are intervals within the step, and nothing is claimed of a replay that is not trusted. */
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,28 @@ static void check(const struct gp_suggest *s, const struct gp_suggestion *one)
     CHECK(one->speedup_low >= 1 && one->speedup_high >= one->speedup_low);
 }
 
+/* Figures are numbers, and never more than the time that they are of. */
+static void check_kernel(const struct gp_suggest_kernel *k)
+{
+    CHECK(k->regime < GP_REGIME_COUNT && k->tier <= GP_WORK_SHAPES && k->arith <= GP_ARITH_COUNT);
+    CHECK(isfinite(k->flops) && k->flops >= 0 && isfinite(k->bytes_high));
+    CHECK(k->bytes_low >= 0 && k->bytes_low <= k->bytes_high);
+    CHECK(isfinite(k->roof_pct) && k->roof_pct >= 0);
+    CHECK(k->known_ns >= 0 && k->impossible_ns >= 0 && k->known_ns <= k->total_ns - k->impossible_ns);
+}
+
+static void check_work(const struct gp_suggest *s)
+{
+    for (size_t i = 0; i < s->kernels.n; i++) check_kernel(&s->kernels.at[i]);
+    for (size_t i = 0; i < s->ops.n; i++) check_kernel(&s->ops.at[i]);
+    for (size_t i = 0; i < s->roofline.roofs.n; i++) CHECK(s->roofline.roofs.at[i].per_s > 0);
+    for (size_t i = 0; i < s->roofline.points.n; i++) {
+        const struct gp_roofline_point *p = &s->roofline.points.at[i];
+        CHECK(p->count > 0 && isfinite(p->flops) && p->bytes_low <= p->bytes_high);
+        CHECK(p->roof == UINT32_MAX || p->roof < s->roofline.roofs.n);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct gp_trace t;
@@ -34,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gp_suggest_init(&s, NULL);
     CHECK(!gp_suggest_run(&s, &t, NULL));
     for (size_t i = 0; i < s.suggestions.n; i++) check(&s, &s.suggestions.at[i]);
+    check_work(&s);
     gp_suggest_release(&s);
     gp_trace_release(&t);
     return 0;
