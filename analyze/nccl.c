@@ -60,7 +60,7 @@ struct finding {
     GP_VEC(struct launched) launched;
 };
 
-enum { MANY = UINT32_MAX };
+static const uint32_t MANY = UINT32_MAX;
 
 static enum kind kind_of(struct finding *f, gp_sid name)
 {
