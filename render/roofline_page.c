@@ -113,10 +113,11 @@ static void put_row(struct gp_report *rep, struct gp_report_table *t, const stru
     gp_report_put(t, (int64_t)q->count);
     gp_report_put(t, q->total_ns);
     gp_report_put_real(t, all > 0 ? 100 * (double)q->total_ns / (double)all : 0);
-    put_real(t, gp_roofline_flops_per_s(q) / 1e12);
+    double flops = q->flops > 0 ? q->flops : INFINITY;
+    put_real(t, q->flops > 0 ? gp_roofline_flops_per_s(q) / 1e12 : INFINITY);
     put_real(t, gp_roofline_bytes_per_s(q) / 1e9);
-    put_real(t, q->flops / q->bytes_high);
-    put_real(t, q->flops / q->bytes_low);
+    put_real(t, flops / q->bytes_high);
+    put_real(t, flops / q->bytes_low);
     put_roof_cell(rep, t, r, names, q);
 }
 
@@ -127,16 +128,16 @@ const struct gp_report_table *gp_roofline_tell(struct gp_report *rep, const stru
     struct gp_report_table *t = gp_report_add(rep, "work", "The same in figures");
     gp_report_column(t, "name", "Kernel", GP_CELL_NAME, 0, NULL);
     gp_report_column(t, "regime", "Bound by", GP_CELL_TEXT, 0, NULL);
-    gp_report_column(t, "count", "Count", GP_CELL_COUNT, 0, "how often it ran in all steps");
-    gp_report_column(t, "total_ns", "Total", GP_CELL_NS, 0, "sum of durations over all steps");
+    gp_report_column(t, "count", "Count", GP_CELL_COUNT, GP_COLUMN_WIDE, "how often it ran in all steps");
+    gp_report_column(t, "total_ns", "Total", GP_CELL_NS, GP_COLUMN_WIDE, "sum of durations over all steps");
     gp_report_column(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the time of all kernels");
     gp_report_column(t, "tflops", "TFLOP/s", GP_CELL_REAL, 0,
                      "arithmetic that it does, by the shapes of its operands");
-    gp_report_column(t, "gbps", "GB/s", GP_CELL_GBPS, 0,
-                     "memory that it reads and writes, the middle of what it may be");
+    gp_report_column(t, "gbps", "Memory", GP_CELL_GBPS, 0,
+                     "what it reads and writes, the middle of what it may be");
     gp_report_column(t, "intensity_low", "FLOP/byte", GP_CELL_REAL, 0,
                      "if it reads and writes as much as it may");
-    gp_report_column(t, "intensity_high", "at most", GP_CELL_REAL, 0,
+    gp_report_column(t, "intensity_high", "at most", GP_CELL_REAL, GP_COLUMN_WIDE,
                      "if it reads and writes as little as it must");
     gp_report_column(t, "roof", "Nearest roof", GP_CELL_TEXT, 0, "of those that hold for it");
     gp_report_column(t, "reached_pct", "Reached", GP_CELL_PCT, GP_COLUMN_BAR,
