@@ -544,32 +544,66 @@ static bool crosses(const struct plot *p, double ax, double ay, double bx, doubl
     return false;
 }
 
-/* Beside circle S as near as possible, where neither words nor circles are; with a line to it where that is not near. */
-static bool label_point(struct plot *p, const struct gp_roofline_point *q)
+/* Whether a roof goes through BOX. */
+static bool is_on_roof(const struct plot *p, struct box box)
+{
+    for (size_t i = 0; i < p->r->roofs.n && i < ROOFS; i++) {
+        const struct gp_roof *roof = &p->r->roofs.at[i];
+        if (!(roof->per_s > 0)) continue;
+        double left = y_of(p, roof->per_s), right = left;
+        if (roof->memory) {
+            double per_pixel = (p->x1 - p->x0) / p->at.width; /* of log10 */
+            left = y_of(p, roof->per_s * pow(10, p->x0 + (box.x - p->at.x) * per_pixel));
+            right = y_of(p, roof->per_s * pow(10, p->x0 + (box.x + box.width - p->at.x) * per_pixel));
+        }
+        if (fmin(left, right) < box.y + box.height && box.y < fmax(left, right)) return true;
+    }
+    return false;
+}
+
+/* A place for words of WIDTH beside circle S, and where a line to it would begin and end. */
+struct place {
+    struct box box;
+    double from_x, from_y, to_x, to_y, far;
+};
+
+/* As near as possible, where neither words nor circles are, nor roofs if STRICT. */
+static bool find_place(const struct plot *p, struct spot s, double width, bool strict, struct place *found)
 {
     static const double ways[][2] = {{1, 0},     {-1, 0},   {.7, .7}, {.7, -.7},
                                      {-.7, -.7}, {-.7, .7}, {0, 1},   {0, -1}};
+    for (double far = 2; far < (strict ? 70 : 150); far = far * 1.5 + 4)
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+            double dx = ways[i][0], dy = ways[i][1];
+            struct place l = {.from_x = s.x + dx * s.r, .from_y = s.y + dy * s.r, .far = far};
+            l.to_x = l.from_x + dx * far;
+            l.to_y = l.from_y + dy * far;
+            double before = dx < 0 ? width : dx > 0 ? 0 : width / 2;
+            l.box = (struct box){l.to_x - before, l.to_y - LINE / 2.0 * (1 - dy), width, LINE};
+            if (!is_inside(p, l.box) || !(room_of(p, l.box) > 0)) continue;
+            if (crosses(p, l.from_x, l.from_y, l.to_x, l.to_y) || (strict && is_on_roof(p, l.box))) continue;
+            *found = l;
+            return true;
+        }
+    return false;
+}
+
+static bool label_point(struct plot *p, const struct gp_roofline_point *q)
+{
     struct spot s = spot_of(p, q);
+    struct place l;
     gp_text_fit_name(&p->text, name_of(p, q->label), gp_string_len(p->c->names, q->label),
                      p->c->narrow ? 16 : LABEL_COLUMNS);
     gp_buf_printf(&p->text, " %.0f%%", 100 * (double)q->total_ns / p->all_ns);
     double width = text_width(p) + 4;
-    for (double far = 2; far < 150; far = far * 1.5 + 4)
-        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-            double x = s.x + ways[i][0] * (s.r + far), y = s.y + ways[i][1] * (s.r + far);
-            struct box b = {x - (ways[i][0] < 0   ? width
-                                 : ways[i][0] > 0 ? 0
-                                                  : width / 2),
-                            y - LINE / 2.0 * (1 - ways[i][1]), width, LINE};
-            double from_x = s.x + ways[i][0] * s.r, from_y = s.y + ways[i][1] * s.r;
-            if (!is_inside(p, b) || !(room_of(p, b) > 0) || crosses(p, from_x, from_y, x, y)) continue;
-            take(p, b);
-            if (far > 10) draw_line(p, "lead", from_x, from_y, x, y);
-            draw_text(p, "halo", b.x + 2, b.y + LINE - 3);
-            return true;
-        }
-    p->text.n = 0;
-    return false;
+    if (!find_place(p, s, width, true, &l) && !find_place(p, s, width, false, &l)) {
+        p->text.n = 0;
+        return false;
+    }
+    take(p, l.box);
+    if (l.far > 10) draw_line(p, "lead", l.from_x, l.from_y, l.to_x, l.to_y);
+    draw_text(p, "halo", l.box.x + 2, l.box.y + LINE - 3);
+    return true;
 }
 
 static void draw_points(struct plot *p)
