@@ -106,11 +106,12 @@ static void find_ops(struct find *f)
     free(at);
 }
 
-/* FP32 goes through matrix units as TF32, where the kernel's name says that it uses them, or its speed does. */
+/* FP32 goes through NVIDIA's matrix units as TF32, where the kernel's name says that it uses them, or its speed does. */
 static void decide_arith(struct find *f, struct op *op)
 {
     const struct gp_ceiling *fp32 = &f->c->s->ceilings.flops[GP_ARITH_FP32];
-    if (op->work.arith != GP_ARITH_FP32 || !op->work.products) return;
+    bool amd = f->c->props && f->c->props->warp_size == 64; /* whose matrix units take FP32 as it is */
+    if (op->work.arith != GP_ARITH_FP32 || !op->work.products || amd) return;
     enum gp_matrix_use use = config_of(f, op->longest)->matrix;
     bool faster = fp32->per_s > 0 && op->work.flops / fp32->per_s * 1e9 > (double)op->total_ns;
     if (use == GP_MATRIX_YES || (use == GP_MATRIX_UNKNOWN && faster)) op->work.arith = GP_ARITH_TF32;
@@ -151,8 +152,9 @@ static void know_items(struct find *f)
             w->share = op->work;
             w->alone = op->kernels == 1;
             w->tier = GP_WORK_SHAPES;
-            share(&w->share,
-                  op->total_ns > 0 ? (double)dur_of(c, i) / (double)op->total_ns : 1 / (double)op->kernels);
+            w->part =
+                op->total_ns > 0 ? (double)dur_of(c, i) / (double)op->total_ns : 1 / (double)op->kernels;
+            share(&w->share, w->part);
         } else if (config_of(f, i)->known) {
             w->share = config_of(f, i)->work;
             w->alone = true;

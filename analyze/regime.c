@@ -9,7 +9,7 @@ static const double POSSIBLE = 1.15, /* times its duration: more than that no mo
     BOUND = 0.4,                     /* of the duration without t0, from when on a roof explains it */
     SHORT = 0.25,                    /* of it, below which a small grid only waits for itself */
     CACHE_FACTOR = 4;                /* times as fast as memory an L2 cache of unknown bandwidth may be */
-static const int64_t TICK_NS = 1000;
+static const int64_t TICK_NS = 1000, GRID_NS = 10000; /* what is longer has time for more blocks */
 
 const char *gp_regime_name(enum gp_regime r)
 {
@@ -121,7 +121,8 @@ static enum gp_regime regime_of_work(struct gp_regime_answer *a, const struct gp
         return GP_REGIME_UNKNOWN;
     }
     double most = a->compute_ns > a->memory_high_ns ? a->compute_ns : a->memory_high_ns;
-    if (most < SHORT * left && k->waves > 0 && k->waves < 1) return GP_REGIME_OVERHEAD;
+    if (k->dur_ns <= GRID_NS && most < SHORT * left && k->waves > 0 && k->waves < 1)
+        return GP_REGIME_OVERHEAD;
     if (a->roof == GP_REGIME_COMPUTE && a->compute_ns >= BOUND * left) return GP_REGIME_COMPUTE;
     if (a->memory_high_ns >= BOUND * left) return GP_REGIME_MEMORY;
     /* which kernel of the operator is to blame is sure only where no other one can have done most of the work */

@@ -217,7 +217,8 @@ static void tell_roofs(struct gp_rule_ctx *c, uint32_t roof_of[GP_ARITH_COUNT + 
     struct gp_suggest *s = c->s;
     const struct gp_ceilings *top = &s->ceilings;
     bool used[GP_ARITH_COUNT + 1] = {false};
-    for (size_t k = 0; k < s->kernels.n; k++) used[s->kernels.at[k].arith] = true;
+    for (uint32_t i = 0; i < c->p->items.n; i++)
+        if (c->work[i].share.flops > 0) used[c->work[i].share.arith] = true;
     const struct gp_ceiling *slopes[] = {&top->l2, &top->memory};
     static const char *const names[] = {"L2 cache", "memory"};
     for (int i = 0; i < 2; i++)

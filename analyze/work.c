@@ -67,7 +67,9 @@ static bool set_product(struct gp_work *w, tensor a, struct gp_work_product p, d
 {
     double out = (double)p.batch * (double)p.m * (double)p.n;
     if (a->element.size == 0 || out <= 0 || p.k <= 0) return false;
-    w->flops = 2 * out * (double)p.k;
+    /* of complex numbers: four products and four sums */
+    bool complex = (a->element.arith == GP_ARITH_FP32 && a->element.size == 8) || a->element.size == 16;
+    w->flops = (complex ? 8 : 2) * out * (double)p.k;
     /* what comes out of 8 bits has 16 or 32 */
     double size = a->element.size == 1 ? 2 : a->element.size;
     set_bytes(w, a_bytes + b_bytes + out * size, a_bytes + b_bytes + out * size);

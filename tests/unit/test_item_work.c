@@ -80,6 +80,28 @@ static void an_operator_is_charged_once(void **state)
     end(&p);
 }
 
+/* 805.3 MB, which take 167.8 us at 4.8 TB/s, by two kernels. */
+static void long_and_short(struct program *p)
+{
+    on_h200(p);
+    int64_t from = p->now;
+    kernel(p, "void long_reduce_kernel()", 800 * US), kernel(p, "void short_reduce_kernel()", 150 * US);
+    operator_since(p, from, "aten::add", "{\"Input Dims\": [[64, 1024, 1024], [64, 1024, 1024]], " FLOATS);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void the_shorter_kernel_is_not_blamed(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, long_and_short);
+    // all of the work would be 21 % of the long one's time, and more than the short one's
+    assert_int_equal(find(&p, "long_reduce", false)->regime, GP_REGIME_INEFFICIENT);
+    assert_int_equal(find(&p, "short_reduce", false)->regime, GP_REGIME_MEMORY);
+    assert_int_equal(find(&p, "aten::add", true)->regime, GP_REGIME_INEFFICIENT);
+    end(&p);
+}
+
 /* Two kernels of one graph inside an operator with shapes. */
 static void graph_in_operator(struct program *p)
 {
@@ -196,9 +218,9 @@ static void the_plot_has_every_kernel_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_operator_is_charged_once),    cmocka_unit_test(a_graph_is_not_its_operators),
-        cmocka_unit_test(types_are_those_that_are_used),  cmocka_unit_test(names_tell_bytes_without_shapes),
-        cmocka_unit_test(the_plot_has_every_kernel_once),
+        cmocka_unit_test(an_operator_is_charged_once),     cmocka_unit_test(the_shorter_kernel_is_not_blamed),
+        cmocka_unit_test(a_graph_is_not_its_operators),    cmocka_unit_test(types_are_those_that_are_used),
+        cmocka_unit_test(names_tell_bytes_without_shapes), cmocka_unit_test(the_plot_has_every_kernel_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

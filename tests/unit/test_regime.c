@@ -142,14 +142,19 @@ static void a_roof_explains_from_40_percent_on(void **state)
 static void small_grids_of_little_work_only_wait(void **state)
 {
     (void)state;
-    // 25 us of 100, on less than one wave
-    assert_int_equal(regime((struct kernel){.us = 101, .low_us = 24.9, .high_us = 24.9, .waves = 0.9}),
+    // 2 us of 8, on less than one wave
+    assert_int_equal(regime((struct kernel){.us = 9, .low_us = 1.99, .high_us = 1.99, .waves = 0.9}),
                      GP_REGIME_OVERHEAD);
-    assert_int_equal(regime((struct kernel){.us = 101, .low_us = 25, .high_us = 25, .waves = 0.9}),
+    assert_int_equal(regime((struct kernel){.us = 9, .low_us = 2, .high_us = 2, .waves = 0.9}),
                      GP_REGIME_INEFFICIENT);
-    assert_int_equal(regime((struct kernel){.us = 101, .low_us = 24.9, .high_us = 24.9, .waves = 1}),
+    assert_int_equal(regime((struct kernel){.us = 9, .low_us = 1.99, .high_us = 1.99, .waves = 1}),
                      GP_REGIME_INEFFICIENT);
-    assert_int_equal(regime((struct kernel){.us = 101, .low_us = 24.9, .high_us = 24.9}),
+    assert_int_equal(regime((struct kernel){.us = 9, .low_us = 1.99, .high_us = 1.99}),
+                     GP_REGIME_INEFFICIENT);
+    // 10 us and no more
+    assert_int_equal(regime((struct kernel){.us = 10, .low_us = 2, .high_us = 2, .waves = 0.9}),
+                     GP_REGIME_OVERHEAD);
+    assert_int_equal(regime((struct kernel){.us = 10.001, .low_us = 2, .high_us = 2, .waves = 0.9}),
                      GP_REGIME_INEFFICIENT);
 }
 

@@ -69,6 +69,10 @@ static void products(void **state)
     // 2 * 8 * 16 = 256; (8*16 + 16 + 8) * 4 = 608
     assert_true(work_of(&w, "aten::mv", "[8, 16], [16]", "\"float\", \"float\"", "", NULL));
     has(&w, 256, 608, 608);
+    // complex numbers take four products and four sums: 8 * 4 * 6 * 5 = 960; (20 + 30 + 24) * 8 = 592
+    assert_true(work_of(&w, "aten::mm", "[4, 5], [5, 6]", "\"c10::complex<float>\", \"c10::complex<float>\"",
+                        "", NULL));
+    has(&w, 960, 592, 592);
     // 8 bits in, 16 out: 2 * 16 * 16 * 32 = 16384; 16*32 + 32*16 + 16*16*2 = 1536
     assert_true(work_of(&w, "aten::_scaled_mm", "[16, 32], [32, 16]",
                         "\"c10::Float8_e4m3fn\", \"c10::Float8_e4m3fn\"", "", NULL));
