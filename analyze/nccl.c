@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/args.h"
 #include "analyze/collectives.h"
+#include "formats/base/num.h"
 
 static const char DOMAIN[] = "NCCL:nccl"; /* how the names of NCCL's ranges begin */
 
@@ -114,6 +115,19 @@ static void learn(struct finding *f, const struct gp_host_event *e, enum kind ki
     if (!comm) return;
     note_fact(&f->ranks_of, comm, ranks);
     if (rank != MANY) note_fact(&f->rank_in, local_key(producer, comm), rank);
+}
+
+/* What the collector kept of ranges that it did not record. */
+static void learn_from_meta(struct finding *f)
+{
+    const struct gp_trace *t = f->v->t;
+    for (size_t i = 0; i < t->meta.n; i++) {
+        const char *key = gp_trace_str(t, t->meta.at[i].key), *value = gp_trace_str(t, t->meta.at[i].value);
+        uint64_t ranks;
+        if (strncmp(key, GP_NCCL_META, sizeof GP_NCCL_META - 1) != 0) continue;
+        if (!gp_u64_from_text(value, strlen(value), &ranks) || !ranks || ranks >= MANY) continue;
+        note_fact(&f->ranks_of, gp_intern_cstr(f->strings, key + sizeof GP_NCCL_META - 1), ranks);
+    }
 }
 
 static uint32_t fact(const struct gp_map *m, uint64_t key)
@@ -414,6 +428,7 @@ void gp_nccl_find(struct gp_nccl *n, const struct gp_view *v, struct gp_strings 
     struct finding f = {.out = n, .v = v, .strings = strings};
     memset(n, 0, sizeof *n);
     if (!has_ranges(v->t)) return;
+    learn_from_meta(&f);
     for (uint32_t track = 0; track < v->t->tracks.n; track++)
         read_thread(&f, v->hs.first[track], v->hs.first[track + 1]);
     find_launches(&f);

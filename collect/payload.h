@@ -132,9 +132,9 @@ struct gp_payload_enum_def {
 
 /* Zero it. What is registered stays until gp_payloads_release(). */
 struct gp_payloads {
-    struct gp_payload_node *_Atomic first;
     _Atomic uint64_t given; /* ids */
     _Atomic uint32_t n;
+    struct gp_payload_node *_Atomic first;
 };
 
 /* Ids are unique within a DOMAIN, whatever that points to. Returns the id; 0 when there is no memory. A later registration

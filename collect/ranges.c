@@ -1,6 +1,7 @@
 #include "collect/ranges.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include "formats/base/buf.h"
 
@@ -51,6 +52,35 @@ static gp_sid join_args(struct gp_trace *t, const char *const *parts, size_t n)
     return sid;
 }
 
+/* The digits behind KEY in the inside of a JSON object, where they may stand in quotes; 0: there are none. */
+static size_t digits_of(const char *args, const char *key, const char **digits)
+{
+    const char *at = strstr(args, key);
+    if (!at) return 0;
+    at += strlen(key);
+    at += *at == '"';
+    *digits = at;
+    return strspn(at, "0123456789");
+}
+
+/* Communicators are made at the beginning, which need not be recorded, or may be forgotten (--last): how many ranks they have is kept in the metadata.
+ * (What ncclCommSplit says is the size of the parent.) */
+static void keep_communicator(struct gp_ranges *g, const struct gp_open_range *o, gp_sid end_args)
+{
+    enum { MAX_META = 4096 };
+    struct gp_trace *t = &g->records->trace;
+    const char *name = gp_string(&t->strings, o->name), *id, *ranks;
+    if (strncmp(name, "NCCL:nccl", 9) != 0 || !strcmp(name, "NCCL:ncclCommSplit") || t->meta.n >= MAX_META)
+        return;
+    const char *args = gp_string(&t->strings, o->args ? o->args : end_args);
+    size_t id_n = digits_of(args, "\"NCCL communicator ID\":", &id);
+    size_t ranks_n = digits_of(args, "\"No. of ranks\":", &ranks);
+    char key[64];
+    if (!id_n || !ranks_n || id_n > 20 || ranks_n > 9) return;
+    snprintf(key, sizeof key, GP_NCCL_META "%.*s", (int)id_n, id);
+    gp_trace_set_meta(t, key, ranks, ranks_n);
+}
+
 /* FLAGS is what is to be known about it beside its args and those of its END, as the inside of a JSON object. */
 static void write_range(struct gp_ranges *g, const struct gp_open_range *o, int64_t end_ns, gp_sid end_args,
                         const char *flags)
@@ -58,6 +88,7 @@ static void write_range(struct gp_ranges *g, const struct gp_open_range *o, int6
     struct gp_trace *t = &g->records->trace;
     struct gp_events *e = &t->events[GP_RANGE];
     int64_t start = o->start_ns, end = end_ns > start ? end_ns : start;
+    keep_communicator(g, o, end_args);
     if (g->clip && !g->clip(g->ctx, &start, &end)) return;
     bool cut = start != o->start_ns || (end != end_ns && end_ns > o->start_ns);
     size_t row = gp_events_add(e, start, end - start, o->track, o->name);

@@ -167,6 +167,10 @@ struct gp_device {
 };
 
 /* A top-level field of the file or a fact about the run: `value` is JSON text ("\"x\"", "3", "{...}"). */
+/* Keys of metadata that tell how many ranks a communicator of NCCL has: its id follows. For traces that begin after it
+ * was made. */
+#define GP_NCCL_META "nccl_ranks."
+
 struct gp_meta {
     gp_sid key, value;
 };

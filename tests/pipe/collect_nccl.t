@@ -87,6 +87,13 @@ test_expect_success 'two processes of one communicator' '
     test_cmp expected got
 '
 
+test_expect_success 'a communicator that was made before recording began' '
+    $collect --start launch:1 $app nccl >t 2>err && ! ranges t | grep CommInit &&
+    collectives t | grep "^all_gather None 4 1 1 4000 3$" &&
+    trace-convert --to chrome t >t.json && collectives t.json | grep "^all_gather None 4 1 1 4000 3$" &&
+    $collect --last 60s $app nccl >t 2>err && collectives t | grep "^all_gather None 4 1 1 4000 3$"
+'
+
 test_expect_success 'plain payloads, categories, colours; what cannot be read is left out' '
     $collect $app args >t 2>err && ranges t | sed "s/ $//" >got && cat >expected <<-END &&
 	u64 Payload=18446744073709551615

@@ -294,6 +294,23 @@ static void kernels_of_a_group_share_its_calls(void **state)
     end(&m);
 }
 
+static void what_the_collector_kept_of_communicators(void **state)
+{
+    (void)state;
+    struct maker m;
+    begin(&m);
+    gp_trace_set_meta(&m.t, "nccl_ranks.5", "4", 1);
+    gp_trace_set_meta(&m.t, "nccl_ranks.6", "\"4\"", 3);
+    put_op(&m, "NCCL:ncclAllGather", 5, 100);
+    launch(&m, 0, ALL_GATHER);
+    put_op(&m, "NCCL:ncclAllGather", 6, 100);
+    launch(&m, 0, ALL_GATHER);
+    find(&m);
+    check(&m, 0, "all_gather", "5", 4, 1, 400);
+    check(&m, 1, "all_gather", "6", 0, 1, -1);
+    end(&m);
+}
+
 static void without_its_ranges_there_is_nothing(void **state)
 {
     (void)state;
@@ -314,6 +331,7 @@ int main(void)
         cmocka_unit_test(older_versions_say_less),
         cmocka_unit_test(what_cannot_be_told_is_unknown),
         cmocka_unit_test(kernels_of_a_group_share_its_calls),
+        cmocka_unit_test(what_the_collector_kept_of_communicators),
         cmocka_unit_test(without_its_ranges_there_is_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
