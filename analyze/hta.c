@@ -22,6 +22,7 @@ static void release_maps(struct gp_hta_maps *m)
     gp_map_release(&m->api);
     gp_map_release(&m->culprits);
     gp_map_release(&m->copies);
+    gp_map_release(&m->range_memory);
     free(m);
 }
 
@@ -34,6 +35,7 @@ void gp_hta_release(struct gp_hta *h)
     gp_hta_release_steps(h);
     gp_hta_release_collectives(h);
     gp_hta_release_copies(h);
+    gp_hta_release_range_memory(h);
     gp_hta_release_paths(h);
     GP_VEC_FREE(&h->inputs);
     GP_VEC_FREE(&h->findings);
@@ -115,6 +117,7 @@ int gp_hta_add_viewed(struct gp_hta *h, struct gp_trace *t, struct gp_view *v, s
     int failed = gp_hta_add_steps(h, v, err);
     gp_hta_add_collectives(h, v);
     gp_hta_add_copies(h, v);
+    gp_hta_add_range_memory(h, v);
     gp_hta_add_path(h, v, first_step);
     gp_hta_finish_idle(&idle, h, first_device);
     gp_hta_judge_input(&h->inputs.at[h->inputs.n - 1], &h->strings, t, v);
@@ -154,6 +157,7 @@ void gp_hta_merge(struct gp_hta *to, struct gp_hta *from)
     gp_hta_merge_steps(to, from);
     gp_hta_merge_collectives(to, from);
     gp_hta_merge_copies(to, from);
+    gp_hta_merge_range_memory(to, from);
     gp_hta_merge_paths(to, from);
     merge_inputs(to, from);
     gp_hta_release(from);
@@ -218,6 +222,7 @@ void gp_hta_finish(struct gp_hta *h)
     gp_hta_finish_steps(h);
     gp_hta_finish_collectives(h);
     gp_hta_finish_copies(h);
+    gp_hta_finish_range_memory(h);
     gp_hta_finish_paths(h);
     check_ranks(h);
     gp_hta_finish_findings(h); /* looks at all the others */
@@ -256,6 +261,7 @@ static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
     gp_hta_xfer_steps(x, h);
     gp_hta_xfer_collectives(x, h);
     gp_hta_xfer_copies(x, h);
+    gp_hta_xfer_range_memory(x, h);
     gp_hta_xfer_paths(x, h);
 }
 

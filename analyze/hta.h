@@ -325,6 +325,20 @@ struct gp_memory_stat {
     gp_sid peak_op; /* what was running at the peak: label of the innermost operator */
 };
 
+/* What is allocated, freed and copied while a range is the innermost of its thread (range_memory.c); each row and each copy,
+ * by the call that started it, counts for one range. */
+struct gp_range_memory {
+    gp_sid name;                 /* label; 0: outside any range */
+    uint64_t allocations, frees; /* of device memory, like the next three */
+    int64_t allocated_bytes, freed_bytes;
+    int64_t
+        peak_bytes; /* the most that the process had allocated, on all devices, after an allocation in the range */
+    uint64_t host_allocations;
+    int64_t host_bytes;
+    uint64_t copies;
+    int64_t copied_bytes;
+};
+
 /* ---- 8. the critical path (critical_path.c) ---- */
 
 /* X(enum, JSON name, what a person reads): what bounds a piece of the path. */
@@ -409,8 +423,9 @@ struct gp_hta {
     uint64_t unmatched_collectives, mismatched_collectives; /* seen by one rank alone; order contradicts */
     GP_VEC(struct gp_copy_stat) copies;
     GP_VEC(struct gp_memory_stat) memory;
-    GP_VEC(struct gp_hta_path) paths;   /* one a rank: the median step, or the whole trace */
-    GP_VEC(struct gp_finding) findings; /* largest first */
+    GP_VEC(struct gp_range_memory) range_memory; /* by bytes allocated and copied, then name */
+    GP_VEC(struct gp_hta_path) paths;            /* one a rank: the median step, or the whole trace */
+    GP_VEC(struct gp_finding) findings;          /* largest first */
     GP_VEC(int32_t) missing_ranks, repeated_ranks;
     int32_t world_size;       /* -1 unknown */
     struct gp_hta_maps *maps; /* private: where equal names are found while adding */

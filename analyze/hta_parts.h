@@ -14,7 +14,7 @@
 
 /* Where the row for a key is found again while adding: key is a hash of sids, value an index into the vector. */
 struct gp_hta_maps {
-    struct gp_map kernels, owners, api, culprits, copies;
+    struct gp_map kernels, owners, api, culprits, copies, range_memory;
 };
 
 /* A + B; what does not fit stays at the limit. Sums of damaged times must not become small again. */
@@ -67,6 +67,7 @@ void gp_hta_add_graphs(struct gp_hta *h, const struct gp_view *v);
 int gp_hta_add_steps(struct gp_hta *h, const struct gp_view *v, struct gp_err *err);
 void gp_hta_add_collectives(struct gp_hta *h, const struct gp_view *v);
 void gp_hta_add_copies(struct gp_hta *h, const struct gp_view *v); /* copies, memory */
+void gp_hta_add_range_memory(struct gp_hta *h, const struct gp_view *v);
 /* The device of a row of GP_MEMORY, by its further args; -1: the host. */
 int64_t gp_memory_device(const char *args);
 /* STEPS: the slice of h->steps of this trace, n 0 when it has none. */
@@ -79,6 +80,7 @@ void gp_hta_merge_graphs(struct gp_hta *to, struct gp_hta *from);
 void gp_hta_merge_steps(struct gp_hta *to, struct gp_hta *from);
 void gp_hta_merge_collectives(struct gp_hta *to, struct gp_hta *from);
 void gp_hta_merge_copies(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_range_memory(struct gp_hta *to, struct gp_hta *from);
 void gp_hta_merge_paths(struct gp_hta *to, struct gp_hta *from);
 
 void gp_hta_finish_devices(struct gp_hta *h);
@@ -88,6 +90,7 @@ void gp_hta_finish_graphs(struct gp_hta *h);
 void gp_hta_finish_steps(struct gp_hta *h);
 void gp_hta_finish_collectives(struct gp_hta *h); /* offsets, matches, stats, stragglers */
 void gp_hta_finish_copies(struct gp_hta *h);
+void gp_hta_finish_range_memory(struct gp_hta *h);
 void gp_hta_finish_paths(struct gp_hta *h);
 void gp_hta_finish_findings(struct gp_hta *h); /* last: reads all the others */
 
@@ -99,6 +102,7 @@ void gp_hta_xfer_graphs(struct gp_xfer *x, struct gp_hta *h);
 void gp_hta_xfer_steps(struct gp_xfer *x, struct gp_hta *h);
 void gp_hta_xfer_collectives(struct gp_xfer *x, struct gp_hta *h);
 void gp_hta_xfer_copies(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_range_memory(struct gp_xfer *x, struct gp_hta *h);
 void gp_hta_xfer_paths(struct gp_xfer *x, struct gp_hta *h);
 
 /* Free what the vectors of that part own (the vectors themselves too). */
@@ -109,6 +113,7 @@ void gp_hta_release_graphs(struct gp_hta *h);
 void gp_hta_release_steps(struct gp_hta *h);
 void gp_hta_release_collectives(struct gp_hta *h);
 void gp_hta_release_copies(struct gp_hta *h);
+void gp_hta_release_range_memory(struct gp_hta *h);
 void gp_hta_release_paths(struct gp_hta *h);
 
 #endif

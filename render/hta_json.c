@@ -511,6 +511,28 @@ static void put_memory(struct out *o)
     gp_doc_end(&o->d, ']');
 }
 
+static void put_range_memory(struct out *o)
+{
+    size_t n = shown(o, o->h->range_memory.n);
+    gp_doc_list(&o->d, "range_memory");
+    for (size_t i = 0; i < n; i++) {
+        const struct gp_range_memory *m = &o->h->range_memory.at[i];
+        gp_doc_element(&o->d);
+        gp_doc_name(&o->d, "name", m->name);
+        gp_doc_u64(&o->d, "allocations", m->allocations);
+        gp_doc_u64(&o->d, "frees", m->frees);
+        gp_doc_i64(&o->d, "allocated_bytes", m->allocated_bytes);
+        gp_doc_i64(&o->d, "freed_bytes", m->freed_bytes);
+        gp_doc_i64(&o->d, "peak_bytes", m->peak_bytes);
+        gp_doc_u64(&o->d, "host_allocations", m->host_allocations);
+        gp_doc_i64(&o->d, "host_bytes", m->host_bytes);
+        gp_doc_u64(&o->d, "copies", m->copies);
+        gp_doc_i64(&o->d, "copied_bytes", m->copied_bytes);
+        gp_doc_end(&o->d, '}');
+    }
+    gp_doc_end(&o->d, ']');
+}
+
 static void put_path(struct out *o, const struct gp_hta_path *p)
 {
     gp_path_sums sums = {0};
@@ -591,6 +613,7 @@ void gp_hta_json_write(struct gp_buf *b, const struct gp_hta *h, const struct gp
     put_offsets(&o);
     put_copies(&o);
     put_memory(&o);
+    put_range_memory(&o);
     put_findings(&o);
     gp_doc_end(&o.d, '}');
     gp_buf_putc(b, '\n');

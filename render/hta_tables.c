@@ -244,6 +244,7 @@ static const struct builder builders[] = {
     {"offsets", false, gp_ht_add_offsets},
     {"copies", false, gp_ht_add_copies},
     {"memory", false, gp_ht_add_memory},
+    {"range_memory", false, gp_ht_add_range_memory},
     {"critical_path", false, gp_ht_add_path_bounds},
     {"critical_names", false, gp_ht_add_path_name_table},
     {"critical_pieces", true, gp_ht_add_path_pieces},

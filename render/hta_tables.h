@@ -25,6 +25,7 @@
  *   collective_list *   a row a collective matched over ranks
  *   stragglers, offsets ranks
  *   copies, memory      transfers, allocator
+ *   range_memory        allocations and copies by range
  *   critical_path       a row a rank and bound
  *   critical_names      what the path consists of, by name
  *   critical_pieces *   the pieces of the path

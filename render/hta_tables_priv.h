@@ -65,6 +65,7 @@ void gp_ht_add_api(struct gp_ht *m);
 void gp_ht_add_graphs(struct gp_ht *m);
 void gp_ht_add_copies(struct gp_ht *m);
 void gp_ht_add_memory(struct gp_ht *m);
+void gp_ht_add_range_memory(struct gp_ht *m);
 
 /* and hta_tables_ranks.c. */
 void gp_ht_add_steps(struct gp_ht *m);

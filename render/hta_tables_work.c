@@ -348,3 +348,37 @@ void gp_ht_add_memory(struct gp_ht *m)
         gp_ht_put_sid(m, t, s->peak_op);
     }
 }
+
+void gp_ht_add_range_memory(struct gp_ht *m)
+{
+    const struct gp_hta *h = m->h;
+    if (!h->range_memory.n || (h->range_memory.n == 1 && !h->range_memory.at[0].name)) return; /* no ranges */
+    struct gp_report_table *t = gp_report_add(m->r, "range_memory", "Memory by range");
+    t->note = "What happens while a range is the innermost one counts for it alone.";
+    COLUMN(t, "name", "Range", GP_CELL_NAME, 0, NULL);
+    COLUMN(t, "allocations", "Allocations", GP_CELL_COUNT, 0, "of device memory");
+    COLUMN(t, "frees", "Frees", GP_CELL_COUNT, 0, "of device memory");
+    COLUMN(t, "allocated_bytes", "Allocated", GP_CELL_BYTES, 0, "in all");
+    COLUMN(t, "freed_bytes", "Freed", GP_CELL_BYTES, GP_COLUMN_SPARE, "in all");
+    COLUMN(t, "peak_bytes", "Peak", GP_CELL_BYTES, 0,
+           "the most that the process had allocated after an allocation in it");
+    COLUMN(t, "host_allocations", "Host alloc.", GP_CELL_COUNT, GP_COLUMN_WIDE, "allocations of host memory");
+    COLUMN(t, "host_bytes", "Host bytes", GP_CELL_BYTES, GP_COLUMN_WIDE, NULL);
+    COLUMN(t, "copies", "Copies", GP_CELL_COUNT, 0, "that its calls started");
+    COLUMN(t, "copied_bytes", "Copied", GP_CELL_BYTES, 0, NULL);
+    size_t n = gp_ht_shown(m, h->range_memory.n);
+    for (size_t i = 0; i < n; i++) {
+        const struct gp_range_memory *s = &h->range_memory.at[i];
+        if (s->name) gp_ht_put_sid(m, t, s->name);
+        else gp_report_put_text(m->r, t, "(outside any range)");
+        gp_report_put(t, (int64_t)s->allocations);
+        gp_report_put(t, (int64_t)s->frees);
+        gp_report_put(t, s->allocated_bytes);
+        gp_report_put(t, s->freed_bytes);
+        gp_report_put(t, s->peak_bytes);
+        gp_report_put(t, (int64_t)s->host_allocations);
+        gp_report_put(t, s->host_bytes);
+        gp_report_put(t, (int64_t)s->copies);
+        gp_report_put(t, s->copied_bytes);
+    }
+}

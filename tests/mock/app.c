@@ -197,6 +197,26 @@ static int do_unified(int argc, char **argv)
     return 0;
 }
 
+/* scopes: step { 1000 bytes allocated, layer { 500 allocated, 100 copied }, the 1000 freed }, twice; 7 copied outside. */
+static int do_scopes(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    cuInit(0);
+    for (uint32_t i = 0; i < 2; i++) {
+        nvtxRangePushA("step");
+        once(MOCK_MALLOC, 1000, 0);
+        nvtxRangePushA("layer");
+        once(MOCK_MALLOC, 500, 0);
+        once(MOCK_COPY, 100, 0);
+        nvtxRangePop();
+        once(MOCK_FREE, 1000, 1 + 2 * i);
+        nvtxRangePop();
+    }
+    once(MOCK_COPY, 7, 0);
+    return 0;
+}
+
 /* storm N M MS: N launches of a graph of M nodes, MS of rest, and N more, with a launch of a kernel behind them. */
 static int do_storm(int argc, char **argv)
 {
@@ -579,7 +599,7 @@ int main(int argc, char **argv)
         {"long", do_long},       {"reset", do_reset}, {"closefds", do_closefds}, {"ranges", do_ranges},
         {"killed", do_killed},   {"gate", do_gate},   {"memory", do_memory},     {"graph", do_graph},
         {"nccl", mock_nccl},     {"args", mock_args}, {"events", do_events},     {"open", do_open},
-        {"unified", do_unified}, {"rare", do_rare},   {"storm", do_storm},
+        {"unified", do_unified}, {"rare", do_rare},   {"storm", do_storm},       {"scopes", do_scopes},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);

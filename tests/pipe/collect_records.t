@@ -121,4 +121,14 @@ test_expect_success 'a rate that is none is refused' '
     done
 '
 
+# ---- what ranges allocate ----
+
+# After the allocations: 1000, 1500, 1500 (500 are left, 1000 more), 2000.
+test_expect_success '--memory: trace-hta tells allocations, frees, bytes, the peak and copies of each range' '
+    $collect --memory $app scopes >t 2>err && trace-hta -f csv --table range_memory t >table.csv && cat table.csv &&
+    grep "^step,2,2,2000,2000,1500,0,0,0,0" table.csv && grep "^layer,2,0,1000,0,2000,0,0,2,200" table.csv &&
+    grep "outside any range.,0,0,0,0,0,0,0,1,7" table.csv &&
+    trace-hta t >report && grep "Memory by range" report
+'
+
 test_done
