@@ -36,10 +36,12 @@ struct plot {
     const struct gp_chart_roofline *c;
     const struct gp_roofline *r;
     const struct gp_roof *memory;
-    struct box at;           /* in pixels */
-    double x0, x1, y0, y1;   /* log10 of the edges */
-    double all_ns;           /* of all kernels */
-    size_t points;           /* that are drawn */
+    struct box at;         /* in pixels */
+    double x0, x1, y0, y1; /* log10 of the edges */
+    double all_ns;         /* of all kernels */
+    size_t points;         /* that are drawn */
+    struct spot spots[GP_ROOFLINE_POINTS];
+    struct box bars[GP_ROOFLINE_POINTS];
     struct box taken[TAKEN]; /* by words */
     size_t n_taken;
     struct gp_buf text; /* scratch */
@@ -339,12 +341,12 @@ static double room_of(const struct plot *p, struct box box)
     for (size_t i = 0; i < p->n_taken; i++)
         if (meet(box, p->taken[i])) return 0;
     for (size_t i = 0; i < p->points; i++) {
-        struct spot s = spot_of(p, &p->r->points.at[i]);
+        struct spot s = p->spots[i];
         double dx = fmax(fmax(box.x - s.x, s.x - box.x - box.width), 0);
         double dy = fmax(fmax(box.y - s.y, s.y - box.y - box.height), 0);
         double d = hypot(dx, dy) - s.r;
         if (d < least) least = d;
-        if (meet(box, bar_of(p, &p->r->points.at[i], s))) return 0;
+        if (meet(box, p->bars[i])) return 0;
     }
     return least > 0 ? least : 0;
 }
@@ -497,21 +499,22 @@ static void draw_title(struct plot *p, const struct gp_roofline_point *q)
     gp_svg_close(p->w);
 }
 
-static void draw_bar(struct plot *p, const struct gp_roofline_point *q, struct spot s)
+static void draw_bar(struct plot *p, size_t i)
 {
-    struct box b = bar_of(p, q, s);
-    double y = s.y, right = b.x + b.width;
+    struct box b = p->bars[i];
+    double y = p->spots[i].y, right = b.x + b.width;
     if (!(b.width > 0)) return;
-    gp_page_open(p->w, "g", s.r < 5 ? "whisker small" : "whisker");
+    gp_page_open(p->w, "g", p->spots[i].r < 5 ? "whisker small" : "whisker");
     draw_line(p, NULL, b.x, y, right, y);
     draw_line(p, NULL, b.x, b.y, b.x, b.y + b.height);
     draw_line(p, NULL, right, b.y, right, b.y + b.height);
     gp_svg_close(p->w);
 }
 
-static void draw_point(struct plot *p, const struct gp_roofline_point *q)
+static void draw_point(struct plot *p, size_t i)
 {
-    struct spot s = spot_of(p, q);
+    const struct gp_roofline_point *q = &p->r->points.at[i];
+    struct spot s = p->spots[i];
     gp_page_open(p->w, "g", "point");
     draw_title(p, q);
     gp_svg_open(p->w, "circle");
@@ -522,7 +525,7 @@ static void draw_point(struct plot *p, const struct gp_roofline_point *q)
     gp_svg_px(p->w, "cy", px(s.y));
     gp_svg_px(p->w, "r", px(s.r));
     gp_svg_close(p->w);
-    draw_bar(p, q, s);
+    draw_bar(p, i);
     gp_svg_close(p->w);
     gp_svg_newline(p->w);
 }
@@ -588,9 +591,10 @@ static bool find_place(const struct plot *p, struct spot s, double width, bool s
     return false;
 }
 
-static bool label_point(struct plot *p, const struct gp_roofline_point *q)
+static bool label_point(struct plot *p, size_t i)
 {
-    struct spot s = spot_of(p, q);
+    const struct gp_roofline_point *q = &p->r->points.at[i];
+    struct spot s = p->spots[i];
     struct place l;
     gp_text_fit_name(&p->text, name_of(p, q->label), gp_string_len(p->c->names, q->label),
                      p->c->narrow ? 16 : LABEL_COLUMNS);
@@ -610,11 +614,11 @@ static void draw_points(struct plot *p)
 {
     size_t labels = 0, most = p->c->narrow ? 5 : LABELS;
     gp_page_open(p->w, "g", "points");
-    for (size_t i = 0; i < p->points; i++) draw_point(p, &p->r->points.at[i]);
+    for (size_t i = 0; i < p->points; i++) draw_point(p, i);
     gp_svg_close(p->w);
     for (size_t i = 0; i < p->points && labels < most; i++)
         if ((double)p->r->points.at[i].total_ns >= p->all_ns * (p->c->narrow ? .03 : .01))
-            labels += label_point(p, &p->r->points.at[i]);
+            labels += label_point(p, i);
 }
 
 /* ---- the left edge ---- */
@@ -711,6 +715,10 @@ static void begin(struct plot *p, const struct gp_chart_roofline *c)
     p->all_ns = (double)gp_roofline_total_ns(c->r);
     p->at = n ? (struct box){44, 20, 204, 250} : (struct box){52, 20, 684, 420};
     find_range(p);
+    for (size_t i = 0; i < p->points; i++) {
+        p->spots[i] = spot_of(p, &c->r->points.at[i]);
+        p->bars[i] = bar_of(p, &c->r->points.at[i], p->spots[i]);
+    }
 }
 
 int gp_chart_roofline_height(const struct gp_chart_roofline *c)

@@ -197,6 +197,14 @@ static void put_evidence_value(struct page *p, const struct gp_evidence *e)
     put_scratch(p, "dd", NULL);
 }
 
+/* Whether another piece of evidence has its name, and is told apart by its unit. */
+static bool is_twice(const struct gp_suggestion *one, size_t i)
+{
+    for (size_t k = 0; k < one->evidence.n; k++)
+        if (k != i && !strcmp(one->evidence.at[k].name, one->evidence.at[i].name)) return true;
+    return false;
+}
+
 static void put_evidence(struct page *p, const struct gp_suggestion *one)
 {
     if (!one->evidence.n) return;
@@ -204,6 +212,7 @@ static void put_evidence(struct page *p, const struct gp_suggestion *one)
     gp_svg_attr(&p->w, "aria-label", "Evidence");
     for (size_t i = 0; i < one->evidence.n; i++) {
         gp_page_open(&p->w, "div", NULL);
+        if (one->evidence.at[i].unit == GP_EVIDENCE_NS && is_twice(one, i)) gp_buf_puts(&p->text, "time of ");
         put_words(&p->text, one->evidence.at[i].name);
         put_scratch(p, "dt", NULL);
         put_evidence_value(p, &one->evidence.at[i]);
