@@ -348,8 +348,8 @@ static void draw_clusters(struct gp_svg *w, struct graph *a, Agraph_t *g, bool s
             gp_svg_attr(w, "rx", "6");
             gp_svg_close(w);
             if (GD_label(s) && GD_label(s)->set)
-                draw_label(w, a, value(s, "gp_label"), true, x_of(b.LL.x + 9), y_of(a, GD_label(s)->pos.y),
-                           "");
+                draw_label(w, a, value(s, "gp_label"), x_of(b.LL.x + LEFT), x_of(GD_label(s)->pos.x),
+                           y_of(a, GD_label(s)->pos.y), "");
             gp_svg_close(w);
             gp_svg_newline(w);
         }

@@ -6,9 +6,12 @@
 #include "formats/base/mem.h"
 #include "formats/base/scale.h"
 #include "render/chart_svg.h"
+#include "render/graph_svg.h"
 #include "render/hta_sums.h"
 #include "render/page_html.h"
+#include "render/page_report.h"
 #include "render/palette.h"
+#include "render/path_dot.h"
 
 enum {
     MAX_ROWS = 24,     /* more bars than this stand instead of lying */
@@ -642,4 +645,26 @@ void gp_hta_chart_path(struct gp_svg *w, const struct gp_hta *h)
     }
     GP_VEC_FREE(&f.rows);
     gp_arena_release(&f.mem);
+}
+
+void gp_hta_chart_path_graph(struct gp_svg *w, const struct gp_hta *h)
+{
+    enum { PIECES = 16, MOST_PATHS = 8 };
+    struct gp_buf dot = {0}, drawn = {0};
+    struct gp_svg g = {.out = &drawn, .html = true};
+    if (!h->paths.n || h->paths.n > MOST_PATHS) return;
+    gp_path_dot(&dot, h, &(struct gp_path_dot_opts){.max_nodes = PIECES});
+    if (gp_graph_svg(&g, dot.data, dot.n,
+                     &(struct gp_graph_opts){.label =
+                                                 "The critical path from its begin to its end; the tables "
+                                                 "below say the same in words"})) {
+        static const char words[] = "The path as a graph, its short pieces folded";
+        gp_page_open(w, "details", "source");
+        gp_page_element(w, "summary", NULL, words, sizeof words - 1);
+        gp_page_graph(w, &drawn, "The critical path as a graph");
+        gp_svg_close(w);
+        gp_svg_newline(w);
+    }
+    gp_buf_release(&dot);
+    gp_buf_release(&drawn);
 }

@@ -107,6 +107,7 @@ static void put_node(struct gp_buf *b, const struct gp_hta *h, size_t path, size
     gp_dot_color(b, fill);
     gp_buf_puts(b, ", fontcolor=");
     gp_dot_color(b, gp_palette_text(fill));
+    gp_buf_printf(b, ", class=\"k-%s\"", gp_palette_class(kind_of(n.bound)));
     if (n.end - n.first > 1) {
         gp_buf_puts(b, ", style=\"filled,dashed\"");
     } else {

@@ -77,7 +77,7 @@ static const struct theme themes[] = {
      "copy copies pageable memory"},
     {"path",
      "Critical path",
-     {gp_hta_chart_path},
+     {gp_hta_chart_path, gp_hta_chart_path_graph},
      {"critical_path", "critical_names", "critical_pieces"},
      "critical path"},
     {"read", "What was read", {NULL}, {"inputs", "quality"}, "quality"},

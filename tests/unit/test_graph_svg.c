@@ -81,6 +81,9 @@ static void edges_clusters_tooltips_and_classes(void **state)
         NULL));
     const char *svg = gp_buf_str(&b);
     assert_int_equal(count(svg, "<g class=\"cluster\">"), 2);
+    // both are as wide as all of it, and their names begin 9 pixels in
+    assert_int_equal(count(svg, "<g class=\"cluster\"><rect x=\"4\""), 2);
+    assert_int_equal(count(svg, "rx=\"6\"/><text class=\"left\"><tspan x=\"13\""), 2);
     assert_int_equal(count(svg, "class=\"head\""), 2);
     assert_int_equal(count(svg, "<g class=\"edge dashed\">"), 1);
     assert_int_equal(count(svg, "<g class=\"node dashed\">"), 1);
