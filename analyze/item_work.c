@@ -226,8 +226,8 @@ static void limit(struct gp_item_work *w, const struct gp_ceilings *top, int64_t
 static void decide(struct find *f)
 {
     const struct gp_rule_ctx *c = f->c;
-    uint8_t *beside = gp_rule_rows_beside(c, GP_CLASS_COMPUTE);
-    uint8_t *talking = gp_rule_rows_beside(c, GP_CLASS_COMMUNICATION);
+    const uint8_t *beside = gp_rule_rows_beside(c, GP_CLASS_COMPUTE);
+    const uint8_t *talking = gp_rule_rows_beside(c, GP_CLASS_COMMUNICATION);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         struct gp_item_work *w = &c->work[i];
         uint32_t row = c->p->items.at[i].row;
@@ -239,8 +239,6 @@ static void decide(struct find *f)
         gp_regime_of_kernel(&w->bound, &k, &c->s->ceilings);
         if (k.work && !w->bound.impossible) limit(w, &c->s->ceilings, dur_of(c, i));
     }
-    free(beside);
-    free(talking);
 }
 
 void gp_item_work_find(struct gp_rule_ctx *c)

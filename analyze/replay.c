@@ -127,12 +127,14 @@ static void *take(char *block, size_t *used, size_t n)
     return at;
 }
 
-/* Deal out BLOCK, or only count what it has to hold when it is NULL. */
-static size_t deal_out(struct run *run, const struct gp_replay *r, char *block)
+/* Deal out BLOCK, or only count what it has to hold when it is NULL. What the N edits leave alone is not copied. */
+static size_t deal_out(struct run *run, const struct gp_replay *r, char *block, const struct gp_edit *edits,
+                       size_t n)
 {
-    size_t used = 0;
-    run->items = take(block, &used, r->items.n * sizeof *run->items);
-    run->calls = take(block, &used, r->calls.n * sizeof *run->calls);
+    size_t used = 0, items = 0, calls = 0;
+    for (size_t i = 0; i < n; i++) *(edits[i].kind < GP_EDIT_BEFORE ? &items : &calls) += 1;
+    run->items = items ? take(block, &used, r->items.n * sizeof *run->items) : r->items.at;
+    run->calls = calls ? take(block, &used, r->calls.n * sizeof *run->calls) : r->calls.at;
     run->end_ns = take(block, &used, r->items.n * sizeof *run->end_ns);
     run->free_ns = take(block, &used, r->free_ns.n * sizeof *run->free_ns);
     run->over_ns = take(block, &used, (r->free_ns.n + 1) * sizeof *run->over_ns);
@@ -148,8 +150,8 @@ static void copy(void *to, const void *from, size_t n)
 
 static void fill(struct run *run, const struct gp_replay *r)
 {
-    copy(run->items, r->items.at, r->items.n * sizeof *run->items);
-    copy(run->calls, r->calls.at, r->calls.n * sizeof *run->calls);
+    if (run->items != r->items.at) copy(run->items, r->items.at, r->items.n * sizeof *run->items);
+    if (run->calls != r->calls.at) copy(run->calls, r->calls.at, r->calls.n * sizeof *run->calls);
     copy(run->free_ns, r->free_ns.at, r->free_ns.n * sizeof *run->free_ns);
     memset(run->end_ns, 0, r->items.n * sizeof *run->end_ns);
     memset(run->over_ns, 0, (r->free_ns.n + 1) * sizeof *run->over_ns);
@@ -163,13 +165,13 @@ int64_t gp_replay_run(const struct gp_replay *r, const struct gp_edit *edits, si
 {
     struct gp_replay_room own = {NULL, 0}, *room = r->room ? r->room : &own;
     struct run run = {.marks = marks};
-    size_t size = deal_out(&run, r, NULL);
+    size_t size = deal_out(&run, r, NULL, edits, n);
     if (size > room->size) {
         free(room->at);
         room->at = gp_alloc(size);
         room->size = size;
     }
-    deal_out(&run, r, room->at);
+    deal_out(&run, r, room->at, edits, n);
     fill(&run, r);
     for (size_t i = 0; i < n; i++) apply(&run, &edits[i]);
     int64_t length = run_all(&run, r);

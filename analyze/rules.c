@@ -106,7 +106,7 @@ gp_sid gp_rule_item_label(struct gp_rule_ctx *c, uint32_t item)
 /* ---- the device ---- */
 
 /* Rows of the device come by start: one way finds what began before a row, the way back what began after it. */
-uint8_t *gp_rule_rows_beside(const struct gp_rule_ctx *c, enum gp_class class)
+static uint8_t *rows_beside(const struct gp_rule_ctx *c, enum gp_class class)
 {
     const struct gp_events *gpu = &c->t->events[GP_GPU];
     const struct gp_view_device *d = &c->v->devices.at[c->device];
@@ -124,6 +124,12 @@ uint8_t *gp_rule_rows_beside(const struct gp_rule_ctx *c, enum gp_class class)
         if (gp_view_class(c->v, rows[i]) == class) next = start;
     }
     return beside;
+}
+
+const uint8_t *gp_rule_rows_beside(const struct gp_rule_ctx *c, enum gp_class class)
+{
+    if (!c->beside[class]) c->beside[class] = rows_beside(c, class);
+    return c->beside[class];
 }
 
 /* ---- names ---- */

@@ -56,15 +56,16 @@ struct gp_rule_ctx {
     int64_t busy_ns, gpu_ns, idle_ns[GP_IDLE_CAUSE_COUNT];
     int64_t compute_ns, exposed_communication_ns, exposed_memory_ns; /* as in struct gp_breakdown */
     uint8_t *launches_here; /* by track: a thread that launches items */
+    uint8_t **beside;       /* by class, what gp_rule_rows_beside found; NULL: not asked yet */
     bool same_steps;        /* every step runs the same kernels with the same grids in the same order */
 };
 
 /* A new suggestion of the rule that is asked. The pointer holds until the next one is made. */
 struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c);
 
-/* By row of GP_GPU: does it run while another event of CLASS runs on the device that works most? The caller frees it.
- * O(rows of the device). */
-uint8_t *gp_rule_rows_beside(const struct gp_rule_ctx *c, enum gp_class class);
+/* By row of GP_GPU: does it run while another event of CLASS runs on the device that works most? Borrowed from C.
+ * O(rows of the device) once for each class. */
+const uint8_t *gp_rule_rows_beside(const struct gp_rule_ctx *c, enum gp_class class);
 
 /* Is what an event is called what the rule looks for? */
 typedef bool gp_rule_match(const char *name, size_t n);

@@ -55,8 +55,8 @@ static struct products find_products(const struct gp_rule_ctx *c, lost_in_produc
                                      struct gp_suggestion *s)
 {
     struct products sum = {.worst = UINT32_MAX};
-    uint8_t *computing = gp_rule_rows_beside(c, GP_CLASS_COMPUTE);
-    uint8_t *talking = gp_rule_rows_beside(c, GP_CLASS_COMMUNICATION);
+    const uint8_t *computing = gp_rule_rows_beside(c, GP_CLASS_COMPUTE);
+    const uint8_t *talking = gp_rule_rows_beside(c, GP_CLASS_COMMUNICATION);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         const struct gp_work *w = product_of(c, i);
         uint32_t row = c->p->items.at[i].row;
@@ -71,8 +71,6 @@ static struct products find_products(const struct gp_rule_ctx *c, lost_in_produc
         GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, dur_of(c, i) - ns}));
         GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
     }
-    free(computing);
-    free(talking);
     return sum;
 }
 

@@ -51,7 +51,7 @@ struct shapes {
 static struct shapes find_shapes(const struct gp_rule_ctx *c, lost_by_shape *lost, struct gp_suggestion *s)
 {
     struct shapes sum = {.worst = UINT32_MAX};
-    uint8_t *beside = gp_rule_rows_beside(c, GP_CLASS_COMPUTE);
+    const uint8_t *beside = gp_rule_rows_beside(c, GP_CLASS_COMPUTE);
     int64_t most = 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         uint32_t row = c->p->items.at[i].row;
@@ -66,7 +66,6 @@ static struct shapes find_shapes(const struct gp_rule_ctx *c, lost_by_shape *los
         GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, dur_of(c, i) - ns}));
         GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
     }
-    free(beside);
     return sum;
 }
 
@@ -252,8 +251,8 @@ static struct contention find_contention(const struct gp_rule_ctx *c, struct gp_
 {
     struct contention sum = {.worst = UINT32_MAX};
     struct launch *all = gp_alloc((c->p->items.n + 1) * sizeof *all);
-    uint8_t *computing = gp_rule_rows_beside(c, GP_CLASS_COMPUTE),
-            *talking = gp_rule_rows_beside(c, GP_CLASS_COMMUNICATION);
+    const uint8_t *computing = gp_rule_rows_beside(c, GP_CLASS_COMPUTE),
+                  *talking = gp_rule_rows_beside(c, GP_CLASS_COMMUNICATION);
     size_t n = 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         uint32_t row = c->p->items.at[i].row;
@@ -267,8 +266,6 @@ static struct contention find_contention(const struct gp_rule_ctx *c, struct gp_
         compare_one(all + from, to - from, &sum, s);
     }
     free(all);
-    free(computing);
-    free(talking);
     return sum;
 }
 

@@ -285,6 +285,14 @@ static int64_t saved(const struct gp_rule_ctx *c, const struct gp_edit *edits, s
     return less > 0 ? less : 0;
 }
 
+static bool same_edits(const struct gp_edit *a, size_t n_a, const struct gp_edit *b, size_t n_b)
+{
+    if (n_a != n_b) return false;
+    for (size_t i = 0; i < n_a; i++)
+        if (a[i].kind != b[i].kind || a[i].index != b[i].index || a[i].ns != b[i].ns) return false;
+    return true;
+}
+
 static double speedup(int64_t step_ns, int64_t saving_ns)
 {
     return saving_ns > 0 && saving_ns < step_ns ? (double)step_ns / (double)(step_ns - saving_ns) : 1;
@@ -320,9 +328,11 @@ static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
     const struct gp_suggest_step *step = &c->s->step;
     s->speedup_low = s->speedup_high = 1;
     if (!step->trusted) return;
-    int64_t a = saved(c, s->low.at, s->low.n), b = saved(c, s->high.at, s->high.n);
+    int64_t a = saved(c, s->low.at, s->low.n),
+            b = same_edits(s->low.at, s->low.n, s->high.at, s->high.n) ? a : saved(c, s->high.at, s->high.n);
     widen(step, a < b ? a : b, a < b ? b : a, &s->saving_low_ns, &s->saving_high_ns);
-    s->ceiling_ns = saved(c, s->free.at, s->free.n);
+    s->ceiling_ns =
+        same_edits(s->free.at, s->free.n, s->high.at, s->high.n) ? b : saved(c, s->free.at, s->free.n);
     if (s->ceiling_ns < s->saving_high_ns) s->ceiling_ns = s->saving_high_ns;
     s->speedup_low = speedup(step->step_ns, s->saving_low_ns);
     s->speedup_high = speedup(step->step_ns, s->saving_high_ns);
@@ -438,7 +448,8 @@ static void ask_rules(struct gp_rule_ctx *c)
 
 static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const struct gp_plan *p)
 {
-    struct gp_rule_ctx c = {.s = s, .t = v->t, .v = v, .p = p};
+    uint8_t *beside[GP_CLASS_COUNT] = {NULL};
+    struct gp_rule_ctx c = {.s = s, .t = v->t, .v = v, .p = p, .beside = beside};
     c.n_steps = p->steps.n;
     c.plan_ns = p->recorded_ns;
     c.replay_ns = gp_plan_length(p);
@@ -462,6 +473,7 @@ static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const st
     free(c.calls);
     free(c.work);
     free(c.launches_here);
+    for (int i = 0; i < GP_CLASS_COUNT; i++) free(beside[i]);
 }
 
 /* The program with the most GPU work. */

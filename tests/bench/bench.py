@@ -169,6 +169,18 @@ def bench_hta(bench):
           (times, seconds(ten), seconds(one), ten.seconds / one.seconds))
 
 
+def bench_suggest(bench):
+    ours, hta = bench.tool('trace-suggest'), bench.tool('trace-hta')
+    if not ours or not hta:
+        print('skipped: trace-suggest or trace-hta is missing')
+        return
+    out = os.path.join(bench.scratch, 'suggest.txt')
+    long_trace = os.path.join(HERE, '..', '..', 'samples', 'long', 'train.trace')
+    for path in (bench.json(), bench.sample, long_trace):
+        run_against(bench, 'suggest of ' + os.path.basename(path), [ours, '-q', '-o', out, path],
+                    [[hta, '-q', '-o', os.path.join(bench.scratch, 'hta.txt'), path]], ' (aim: at most 1.5)')
+
+
 def bench_flame(bench):
     ours = bench.tool('trace2flame')
     if not ours:
@@ -205,7 +217,7 @@ def bench_timeline(bench):
 
 
 BENCHES = {'convert': bench_convert, 'gzip': bench_gzip, 'write': bench_write, 'decode': bench_decode,
-           'size': bench_size, 'hta': bench_hta, 'flame': bench_flame, 'timeline': bench_timeline}
+           'size': bench_size, 'hta': bench_hta, 'suggest': bench_suggest, 'flame': bench_flame, 'timeline': bench_timeline}
 
 
 def main():
