@@ -88,8 +88,10 @@ double gp_rule_host_bound_pct(const struct gp_rule_ctx *c);
  * call right before it on its thread, as in a copy that does not say non_blocking; GP_REPLAY_NONE. */
 uint32_t gp_rule_copy_waited_for(const struct gp_rule_ctx *c, uint32_t call);
 
-/* Text as printf makes it, interned. */
+/* Text as printf makes it, interned. Where no steps were found, without " a step". */
 gp_sid gp_rule_text(struct gp_rule_ctx *c, const char *format, ...) GP_PRINTF(2, 3);
+/* How often: "once a step", "3 times a step", or "7 times in 10 steps". */
+const char *gp_rule_times(struct gp_rule_ctx *c, int64_t count);
 /* NS as a person reads it, in one of a few buffers of C that are used in turn: for the arguments of one text. */
 const char *gp_rule_ns(struct gp_rule_ctx *c, int64_t ns);
 /* TOTAL over all steps, divided by their number, rounded. */

@@ -25,7 +25,7 @@ static uint32_t longest_collective(const struct gp_rule_ctx *c)
 
 static void ask_exposed_communication(struct gp_rule_ctx *c)
 {
-    double exposed = gp_pct(c->exposed_communication_ns, c->plan_ns);
+    double exposed = gp_pct(gp_rule_per_step(c, c->exposed_communication_ns), c->s->step.step_ns);
     uint32_t longest = longest_collective(c);
     if (exposed < EXPOSED_PCT || longest == UINT32_MAX) return;
     struct gp_suggestion *s = gp_rule_suggest(c);

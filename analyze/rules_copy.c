@@ -187,12 +187,10 @@ static void ask_synchronous_copy(struct gp_rule_ctx *c)
     int64_t times = gp_rule_per_step(c, w.count);
     s->operation = gp_rule_item_label(c, waited_copy(c, w.longest));
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, w.waited_ns);
-    s->description =
-        gp_rule_text(c,
-                     "The host launches nothing while it waits for copies, %lld %s a step of %lld bytes "
-                     "on average: %s a step",
-                     (long long)times, times == 1 ? "time" : "times", (long long)(w.bytes / w.count),
-                     gp_rule_ns(c, s->current_ns));
+    s->description = gp_rule_text(
+        c,
+        "The host waits for copies %s, of %lld bytes on average, and launches nothing meanwhile: %s a step",
+        gp_rule_times(c, w.count), (long long)(w.bytes / w.count), gp_rule_ns(c, s->current_ns));
     s->action = gp_rule_text(
         c, w.to_host == w.count
                ? "copy to pinned memory with non_blocking=True, and wait for an event where the "

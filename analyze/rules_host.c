@@ -23,7 +23,6 @@ static void suggest(struct gp_rule_ctx *c, const int64_t *by_call, int64_t total
                     const struct texts *t)
 {
     struct gp_suggestion *s = gp_rule_suggest(c);
-    struct gp_buf text = {0};
     gp_rule_save_host(c, s, by_call);
     for (size_t i = 0; i < s->low.n; i++) {
         uint32_t call = s->low.at[i].index;
@@ -31,11 +30,8 @@ static void suggest(struct gp_rule_ctx *c, const int64_t *by_call, int64_t total
     }
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, total);
     s->resource_low_ns = s->current_ns * t->least_pct / 100;
-    gp_buf_printf(&text, "%s: %lld in %zu %s, %s a step on the launching threads", t->description,
-                  (long long)count, c->n_steps, c->n_steps == 1 ? "step" : "steps",
-                  gp_rule_ns(c, s->current_ns));
-    s->description = gp_intern(&c->s->strings, text.data, text.n);
-    gp_buf_release(&text);
+    s->description = gp_rule_text(c, "%s, %s: %s a step of the launching threads", t->description,
+                                  gp_rule_times(c, count), gp_rule_ns(c, s->current_ns));
     s->action = gp_intern_cstr(&c->s->strings, t->action);
     s->formula = gp_intern_cstr(&c->s->strings, t->formula);
     s->assumes = gp_intern_cstr(&c->s->strings, t->assumes);
@@ -68,7 +64,7 @@ static void ask_allocation(struct gp_rule_ctx *c)
         100};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
     int64_t total = gp_rule_host_time(c, GP_API, is_allocation, by_call, &count);
-    if (count * 2 >= (int64_t)c->n_steps && gp_pct(total, c->plan_ns) >= WORTH_PCT)
+    if (c->p->found_steps && count * 2 >= (int64_t)c->n_steps && gp_pct(total, c->plan_ns) >= WORTH_PCT)
         suggest(c, by_call, total, count, &texts);
     free(by_call);
 }
@@ -79,7 +75,8 @@ const struct gp_rule gp_rule_allocation = {
     .summary = "allocation by the driver inside steps, which holds host and GPU up",
     .needs = "all API calls (gpuprof-collect --api all, or torch.profiler)",
     .threshold = "every second step, 0.3% of the time",
-    .guard = "allocation in the order of a stream (Async)",
+    .guard = "allocation in the order of a stream (Async); traces without steps, where it may be what a "
+             "start takes",
     .run = ask_allocation,
 };
 
@@ -103,7 +100,8 @@ static void ask_module_load(struct gp_rule_ctx *c)
         100};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
     int64_t total = gp_rule_host_time(c, GP_API, is_module_load, by_call, &count);
-    if (count && gp_pct(total, c->plan_ns) >= WORTH_PCT) suggest(c, by_call, total, count, &texts);
+    if (c->p->found_steps && count && gp_pct(total, c->plan_ns) >= WORTH_PCT)
+        suggest(c, by_call, total, count, &texts);
     free(by_call);
 }
 
@@ -113,7 +111,7 @@ const struct gp_rule gp_rule_module_load = {
     .summary = "GPU code that is loaded inside steady steps",
     .needs = "all API calls (gpuprof-collect --api all, or torch.profiler)",
     .threshold = "0.3% of the time",
-    .guard = "steps that are warming up",
+    .guard = "steps that are warming up; traces without steps, where it may be what a start takes",
     .run = ask_module_load,
 };
 
@@ -142,7 +140,8 @@ static void ask_recompilation(struct gp_rule_ctx *c)
     if (!total) total += gp_rule_host_time(c, GP_OP, is_compilation, by_call, &count);
     if (!total) total += gp_rule_host_time(c, GP_RANGE, is_compilation, by_call, &count);
     if (!total) total += gp_rule_host_time(c, GP_API, is_compilation, by_call, &count);
-    if (count && gp_pct(total, c->plan_ns) >= WORTH_PCT) suggest(c, by_call, total, count, &texts);
+    if (c->p->found_steps && count && gp_pct(total, c->plan_ns) >= WORTH_PCT)
+        suggest(c, by_call, total, count, &texts);
     free(by_call);
 }
 
@@ -152,7 +151,7 @@ const struct gp_rule gp_rule_recompilation = {
     .summary = "code that is compiled inside steady steps",
     .needs = "Python frames, or ranges of the compiler",
     .threshold = "0.3% of the time",
-    .guard = "steps that are warming up",
+    .guard = "steps that are warming up; traces without steps, where it may be what a start takes",
     .run = ask_recompilation,
 };
 

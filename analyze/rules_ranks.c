@@ -260,12 +260,17 @@ static void tell_late(struct gp_rule_ctx *c, struct ranks *r, const struct late 
                                   gp_rule_ns(c, gp_rule_per_step(c, l->waited_ns)),
                                   gp_pct(l->most_ns, l->waited_ns), gp_suggest_str(c->s, who),
                                   (long long)l->times, (long long)l->count, gp_rule_ns(c, more));
-    s->action = gp_rule_text(
-        c, gp_pct(l->work_ns - l->mean_ns, l->work_ns) >= EVEN_PCT
-               ? "give it as much work as the others: batches of equal size and length, layers cut "
-                 "evenly; or find why its GPU is slower"
-               : "its kernels take no longer: find what its host does before them, such as input, "
-                 "logging or checkpoints");
+    bool works_more = gp_pct(l->work_ns - l->mean_ns, l->work_ns) >= EVEN_PCT;
+    s->action =
+        works_more
+            ? gp_rule_text(c,
+                           "give %s as much work as the others: batches of equal size and length, layers cut "
+                           "evenly; or find why its GPU is slower",
+                           gp_suggest_str(c->s, who))
+            : gp_rule_text(c,
+                           "find what the host of %s does before its kernels, such as input, logging or "
+                           "checkpoints: the kernels take no longer",
+                           gp_suggest_str(c->s, who));
     s->formula = gp_rule_text(
         c, "at least it computes as long as all do on average, as after sharing the work evenly; at "
            "most nobody waits for it");

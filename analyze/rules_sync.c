@@ -89,9 +89,9 @@ static void ask_scalar_read(struct gp_rule_ctx *c)
     say(c, s, &w);
     s->description =
         gp_rule_text(c,
-                     "The host reads single values from the GPU %lld times in %zu steps (as .item() does) "
-                     "and waits %s a step for them",
-                     (long long)w.count, c->n_steps, gp_rule_ns(c, s->current_ns));
+                     "The host reads single values from the GPU %s (as .item() does) and waits %s a step for "
+                     "them",
+                     gp_rule_times(c, w.count), gp_rule_ns(c, s->current_ns));
     s->action = gp_rule_text(
         c, "read values every few steps, or keep them on the GPU: sum losses there, compare there");
     s->assumes = gp_rule_text(c, "what the host does next does not depend on the value");
@@ -115,10 +115,8 @@ static void ask_blocking_sync(struct gp_rule_ctx *c)
     find_waits(c, false, s);
     say(c, s, &w);
     s->description =
-        gp_rule_text(c,
-                     "The host waits for the GPU %lld times in %zu steps, %s a step; the longest wait is "
-                     "in %s",
-                     (long long)w.count, c->n_steps, gp_rule_ns(c, s->current_ns), c->calls[w.longest].name);
+        gp_rule_text(c, "The host waits for the GPU %s, %s a step; the longest wait is in %s",
+                     gp_rule_times(c, w.count), gp_rule_ns(c, s->current_ns), c->calls[w.longest].name);
     s->action = gp_rule_text(c, "remove the synchronisation, or wait for an event of an earlier step");
     s->assumes = gp_rule_text(c, "nothing needs the results on the host at that moment");
 }
