@@ -3,7 +3,7 @@
 # collecting costs, and leave the results in OUTDIR. A step that fails is reported and the next one runs.
 #
 # Steps, in this order by default: machine programs collect control pipe ends kills eager decode ddp storm compiled steptime sizes memory long
-# Steps to be asked for: pairs (pytorch/variants.py, one GPU, about 12 minutes), ddp_pairs and nccl (two GPUs), nvtx
+# Steps to be asked for: records (managed.cu: events, unified memory, pools, graphs past a rate), pairs (pytorch/variants.py, one GPU, about 12 minutes), ddp_pairs and nccl (two GPUs), nvtx
 # OUTDIR: report.txt (the table), cost.tsv, traces.tar.gz (binary traces), kineto.tar.gz, pairs.tar.gz,
 # pictures.tar.gz, logs.tar.gz
 #
@@ -120,7 +120,7 @@ step_programs() {
     local name
     run build 240 "$here/cuda/build.sh" "$app"
     row programs "$([ "$status" -eq 0 ] && echo ok || echo BAD)" "compiled; $(tail -n 1 "$work/logs/build.err")"
-    for name in streams graph ranges storm twoproc early phases pace peers; do
+    for name in streams graph ranges storm twoproc early phases managed pace peers; do
         if [ ! -x "$app/$name" ] && [ -x "$here/../build/samples/$name" ]; then cp "$here/../build/samples/$name" "$app/"; fi
     done
 }
@@ -166,6 +166,31 @@ step_control() {
     run control_own 30 "$bin/gpuprof-collect" -o "$work/traces/control_own.%p" -- "$app/phases"
     name=$(find "$work/traces" -name 'control_own.[0-9]*' | head -n 1)
     row own_trace "$([ -n "$name" ] && echo ok || echo BAD)" "$(basename "${name:-none}"); $(said control_own)"
+}
+
+# recorded NAME ARGS EXPECT OPTION...: managed.cu with those arguments, recorded as the options say; the trace must hold
+# EXPECT or, where that is empty, what the program says.
+recorded() {
+    local name=records_$1 args=$2 expect=$3 verdict
+    shift 3
+    # shellcheck disable=SC2086 # ARGS are words
+    run "$name" 60 "$bin/gpuprof-collect" -o "$work/traces/$name.trace" "$@" -- "$app/managed" $args
+    cat "$work/logs/$name.out" "$work/logs/$name.err" >"$work/tmp/$name.expect"
+    [ -z "$expect" ] || echo "expect $expect" >"$work/tmp/$name.expect"
+    verdict=$("$python" "$here/check_counts.py" --bin "$bin" --expect "$work/tmp/$name.expect" "$work/traces/$name.trace" 2>&1 |
+        tail -n 1)
+    [ "$status" -eq 0 ] || verdict="BAD status $status: $(complaint "$name")"
+    row "$name" "${verdict%% *}" "$args $*: ${verdict#* }; $(said "$name")"
+}
+
+step_records() {
+    [ -x "$app/managed" ] || run build_managed 120 "$here/cuda/build.sh" "$app" managed
+    recorded all "" "" --api all --memory
+    recorded plain "" "kernels=2 events=0 event_waits=0 unified=0 faults=0 pools=0"
+    recorded node "graph 200 500" "graph_kernels=100000 replays=500 whole_graphs=0" --graphs node
+    recorded graph "graph 200 500" "graph_kernels=500 replays=500 whole_graphs=500" --graphs graph
+    recorded auto "graph 200 20000" "graph_launches=20000 replays=20000 replays_twice=0 whole_graphs_least=1" --graphs auto:50000
+    "$bin/trace-hta" "$work/traces/records_all.trace" >"$work/logs/records_hta.out" 2>"$work/logs/records_hta.err"
 }
 
 # piped NAME LIMIT COMMAND...: the main job, gpuprof-collect COMMAND | trace2flame > NAME.svg.

@@ -89,12 +89,19 @@ def measure(events):
     n = collections.Counter()
     calls, spans, kernels, gpu = {}, collections.defaultdict(list), [], []
     pids, devices = set(), set()
+    by_node, whole = set(), set()  # correlation ids of graph launches: of those with nodes, and of those that are one row
     for e in events:
         phase, category, args = e.get("ph"), e.get("cat", ""), e.get("args") or {}
+        n["faults"] += category == "unified_memory" and "Page Fault" in e["name"]
+        n["pools"] += category == "memory_pool"
+        n["events"] += category == "cuda_event"
+        n["event_waits"] += category == "cuda_sync" and "wait_on_cuda_event_record_corr_id" in args
         if phase not in ("X", "b"):
             continue
         if category in GPU and phase == "X":
             key, start = GPU[category], ns(e["ts"])
+            if "(Unified Memory" in e["name"]:
+                key = "unified"  # no copy of the program's
             n[key] += 1
             n["gpu"] += 1
             n["gpu_ns"] += ns(e["dur"])
@@ -102,6 +109,7 @@ def measure(events):
                 n[key + "_bytes"] += int(args.get("bytes", 0))
             elif args.get("graph node id") or args.get("graph id"):
                 n["graph_kernels"] += 1
+                (whole if e["name"].startswith("CUDA graph ") else by_node).add(args.get("correlation"))
             gpu.append((args.get("correlation"), start))
             devices.add((e["pid"], args.get("device")))
             if key == "kernels":
@@ -117,6 +125,7 @@ def measure(events):
             n["steps"] += e["name"].startswith("ProfilerStep#")
             if phase == "X":
                 spans[(e["pid"], e["tid"])].append((ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])))
+    n["replays"], n["replays_twice"], n["whole_graphs"] = len(by_node | whole), len(by_node & whole), len(whole)
     n["processes"], n["devices"] = len(pids), len(devices)
     n["unlaunched"] = sum(c not in calls for c, _ in gpu)
     n["early"] = sum(c in calls and start < calls[c][0] for c, start in gpu)

@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ $# -ge 1 ] || { echo "usage: build.sh OUTDIR [NAME...]" >&2; exit 2; }
 out=$1
 shift
-[ $# -gt 0 ] || set -- streams graph ranges storm twoproc early phases pace peers
+[ $# -gt 0 ] || set -- streams graph ranges storm twoproc early phases managed pace peers
 
 nvcc=$(command -v nvcc || echo "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")
 [ -x "$nvcc" ] || { echo "build.sh: nvcc: not found (set CUDA_HOME)" >&2; exit 2; }
