@@ -199,7 +199,7 @@ test_expect_success 'the input may be compressed, piped or ours' '
 
 test_expect_success 'the page draws the critical path where it can, and has it as a table in any case' '
     trace-hta -q -f html "$samples/h200/ddp.rank0.json.gz" "$samples/h200/ddp.rank1.json.gz" >page &&
-    grep "<details class=.table. id=.critical_pieces." page >/dev/null &&
+    grep "<details class=.table. id=.critical_path." page >/dev/null &&
     if grep -q "<svg class=.graph." page; then
         sed -n "/<svg class=.graph./,/<\/svg>/p" page >one.svg && xmllint --noout one.svg &&
         test "$(grep -c "class=.cluster." one.svg)" = 2 && test "$(grep -c "class=.node" one.svg)" -le 32
