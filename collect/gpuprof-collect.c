@@ -490,6 +490,7 @@ static void run(struct collect *c)
 static void report(struct collect *c, const struct gp_hub_totals *t)
 {
     const struct gp_wire_stats *s = &t->stats;
+    if (t->err.code) gp_cli_warn(&tool, "a process runs untraced: %s", t->err.msg);
     if (c->opts.quiet) return;
     struct gp_buf b = {0};
     gp_buf_printf(&b, "gpuprof-collect: %llu kernels, %llu copies, %llu sets, %u %s, %llu lost",

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-#include "collect/shared.h"
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
 
@@ -28,6 +27,7 @@ struct gp_hub {
     int listen_fd;
     bool stopped;
     struct gp_hub_opts opts;
+    struct gp_err err; /* why the first of those who could not be served could not */
     uint32_t refused;
     uint32_t producers;
     GP_VEC(struct conn) conns;
@@ -113,10 +113,13 @@ static bool welcome(struct gp_hub *hub, struct conn *c, const struct gp_hub_proc
                                 .on_block = hub->opts.on_block,
                                 .ctx = hub->opts.ctx};
     c->session = gp_session_new(&o, &err);
-    if (!c->session) return false;
+    if (!c->session) {
+        if (!hub->err.code) hub->err = err;
+        return false;
+    }
     w.version = GP_WIRE_VERSION;
     w.producer = joined->producer;
-    w.slots = gp_shared_size(w.buffer_bytes).slots;
+    w.slots = gp_session_slots(c->session);
     int rc = gp_wire_send_fd(c->fd, GP_WIRE_WELCOME, &w, sizeof w, gp_session_fd(c->session));
     gp_session_sent(c->session);
     return !rc;
@@ -248,7 +251,7 @@ void gp_hub_stop(struct gp_hub *hub)
 
 struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub)
 {
-    struct gp_hub_totals t = {.refused = hub->refused};
+    struct gp_hub_totals t = {.refused = hub->refused, .err = hub->err};
     for (size_t i = 0; i < hub->conns.n; i++) {
         const struct conn *c = &hub->conns.at[i];
         const struct gp_wire_stats *s = c->session ? gp_session_stats(c->session) : &c->stats;

@@ -49,6 +49,7 @@ struct gp_hub_totals {
     uint32_t cut;               /* that ended without saying BYE */
     uint32_t live;              /* still connected */
     uint32_t refused;           /* connections turned away: another user's, or no client of ours */
+    struct gp_err err;          /* why a process could not be served, code 0: all could */
 };
 
 /* LISTEN_FD stays the caller's. */

@@ -14,7 +14,8 @@
 
 enum {
     BYTES_PER_WRITE =
-        16 << 20,       /* rows are written after so many of records, which bounds the memory for rows */
+        16 << 20, /* rows are written after so many of records, which bounds the memory for rows */
+    LEAST_SLOTS = 16,
     MAX_NAMES = 1 << 22 /* kinds of names that a process can make us remember */
 };
 /* Clocks of the GPU and the host agree to less than that; so long after the end nothing can have happened. */
@@ -379,19 +380,30 @@ bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, s
 
 /* ---- life ---- */
 
+/* Make and map the memory, of fewer slots where limits on addresses or the size of files want it. */
+static bool get_memory(struct gp_session *s, struct gp_err *err)
+{
+    for (s->shape = gp_shared_size(s->opts.buffer_bytes); s->shape.slots >= LEAST_SLOTS;
+         s->shape.slots /= 2) {
+        s->fd = gp_shared_make(&s->shape, err);
+        if (s->fd >= 0 && gp_shared_map(&s->shared, s->fd, &s->shape)) return true;
+        if (s->fd >= 0) close(s->fd);
+    }
+    return !gp_fail(err, GP_E_IO, -1, "no room for memory to share with a process");
+}
+
 struct gp_session *gp_session_new(const struct gp_session_opts *opts, struct gp_err *err)
 {
     struct gp_session *s = gp_zalloc(sizeof *s);
     s->opts = *opts;
-    s->shape = gp_shared_size(opts->buffer_bytes);
-    s->fd = gp_shared_make(&s->shape, err);
-    if (s->fd >= 0 && gp_shared_map(&s->shared, s->fd, &s->shape)) return s;
-    if (s->fd >= 0) {
-        close(s->fd);
-        gp_fail(err, GP_E_IO, -1, "shared memory: no room");
-    }
+    if (get_memory(s, err)) return s;
     free(s);
     return NULL;
+}
+
+uint32_t gp_session_slots(const struct gp_session *s)
+{
+    return s->shape.slots;
 }
 
 int gp_session_fd(const struct gp_session *s)

@@ -45,6 +45,7 @@ enum gp_session_end {
 struct gp_session *gp_session_new(const struct gp_session_opts *opts, struct gp_err *err) GP_MUST_CHECK;
 /* What the process is to be sent; to be told when it has been, because it is closed then. */
 int gp_session_fd(const struct gp_session *s);
+uint32_t gp_session_slots(const struct gp_session *s);
 void gp_session_sent(struct gp_session *s);
 /* Take in one frame of N bytes. False when it is none of those that a process sends, or cannot be true. */
 bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, size_t n);

@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -60,12 +63,27 @@ static void lay_out(struct gp_shared *s, const struct gp_shared_opts *opts)
     s->bytes = s->buffers_at + (size_t)opts->slots * opts->buffer_bytes;
 }
 
+/* Under a limit on the size of files (ulimit -f) this is an error, not a signal that ends us. */
+static int set_size(int fd, size_t bytes)
+{
+    sigset_t limit, before;
+    struct timespec now = {0, 0};
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &limit, &before);
+    int rc = ftruncate(fd, (off_t)bytes), saved = errno;
+    if (rc) sigtimedwait(&limit, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
+    return rc;
+}
+
 int gp_shared_make(const struct gp_shared_opts *opts, struct gp_err *err)
 {
     struct gp_shared s;
     lay_out(&s, opts);
     int fd = memfd_create("gpuprof", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd >= 0 && !ftruncate(fd, (off_t)s.bytes) &&
+    if (fd >= 0 && !set_size(fd, s.bytes) &&
         !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
         return fd;
     gp_fail(err, GP_E_IO, -1, "shared memory: %s", strerror(errno));

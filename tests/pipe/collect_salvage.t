@@ -142,4 +142,13 @@ test_expect_success 'a slow reader gets what was salvaged' '
     { $late $app die kill 20000 0 2>err; } | { sleep 1; cat; } >t && facts t && has gpu 20000 && salvaged "[1-9][0-9]*"
 '
 
+# ---- limits ----
+
+test_expect_success 'a limit on the size of files: less is shared, or the process runs untraced and we say so' '
+    (ulimit -f 400000 && status_of $late -o t $app die kill 1000 0 && test $status = 137) && facts t && has gpu 1000 &&
+    cut_short "was ended by signal 9" &&
+    (ulimit -f 20000 && status_of $late -o t $app die exit 10 0 && test $status = 4) && facts t && has gpu 0 &&
+    grep "a process runs untraced: no room for memory" err
+'
+
 test_done
