@@ -34,11 +34,25 @@ static const struct shape shapes[] = {
     {GP_ACTIVITY_GRAPH_TRACE, GP_AT_GRAPH_streamId + 4, GP_AT_GRAPH_start, GP_AT_GRAPH_end,
      GP_AT_GRAPH_correlationId, true},
     {GP_ACTIVITY_JIT, GP_AT_JIT_end + 8, GP_AT_JIT_start, GP_AT_JIT_end, 0, false},
+    {GP_ACTIVITY_GRAPH_TRACE, GP_AT_GRAPH_streamId + 4, GP_AT_GRAPH_start, GP_AT_GRAPH_end,
+     GP_AT_GRAPH_correlationId, true},
+    {GP_ACTIVITY_JIT, GP_AT_JIT_threadId + 4, GP_AT_JIT_start, GP_AT_JIT_end, 0, false},
+    {GP_ACTIVITY_MEMORY_POOL, GP_AT_POOL_utilizedSize + 8, GP_AT_POOL_timestamp, GP_AT_POOL_timestamp, 0,
+     false},
+    {GP_ACTIVITY_UNIFIED_MEMORY, GP_AT_UNIFIED_flags + 4, GP_AT_UNIFIED_start, GP_AT_UNIFIED_start, 0,
+     false}, /* some of them are instants */
     {GP_ACTIVITY_CUDA_EVENT, GP_AT_EVENT_eventId + 4, 0, 0, GP_AT_EVENT_correlationId, false},
     {GP_ACTIVITY_SYNCHRONIZATION, GP_AT_SYNC_cudaEventId + 4, GP_AT_SYNC_start, GP_AT_SYNC_end, 0, false},
     {GP_ACTIVITY_OVERHEAD, GP_AT_OVERHEAD_end + 8, GP_AT_OVERHEAD_start, GP_AT_OVERHEAD_end, 0, false},
     {GP_ACTIVITY_MEMORY2, GP_AT_MEMORY_memoryPoolConfig + 32, GP_AT_MEMORY_timestamp, GP_AT_MEMORY_timestamp,
      0, false},
+    {GP_ACTIVITY_GRAPH_TRACE, GP_AT_GRAPH_streamId + 4, GP_AT_GRAPH_start, GP_AT_GRAPH_end,
+     GP_AT_GRAPH_correlationId, true},
+    {GP_ACTIVITY_JIT, GP_AT_JIT_threadId + 4, GP_AT_JIT_start, GP_AT_JIT_end, 0, false},
+    {GP_ACTIVITY_MEMORY_POOL, GP_AT_POOL_utilizedSize + 8, GP_AT_POOL_timestamp, GP_AT_POOL_timestamp, 0,
+     false},
+    {GP_ACTIVITY_UNIFIED_MEMORY, GP_AT_UNIFIED_flags + 4, GP_AT_UNIFIED_start, GP_AT_UNIFIED_start, 0,
+     false}, /* some of them are instants */
     {GP_ACTIVITY_CUDA_EVENT, GP_AT_EVENT_eventId + 4, 0, 0, GP_AT_EVENT_correlationId, false},
     {GP_ACTIVITY_DEVICE, GP_AT_DEVICE_name + 8, 0, 0, 0, false},
     {GP_ACTIVITY_CONTEXT, GP_AT_CONTEXT_deviceId + 4, 0, 0, 0, false},
@@ -127,6 +141,8 @@ static bool can_be(const struct gp_salvage *s, const uint8_t *r)
     case GP_ACTIVITY_DEVICE:
         return get_u32(r + GP_AT_DEVICE_id) < MAX_DEVICES &&
                get_u32(r + GP_AT_DEVICE_numMultiprocessors) < MAX_SMS;
+    case GP_ACTIVITY_GRAPH_TRACE:
+        return get_u32(r + GP_AT_GRAPH_deviceId) < MAX_DEVICES;
     case GP_ACTIVITY_CUDA_EVENT:
         return get_u32(r + GP_AT_EVENT_contextId) != 0;
     case GP_ACTIVITY_CONTEXT:

@@ -535,6 +535,10 @@ static void tell_sizes(void)
         {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, sizeof(STRUCT_SYNC)},
         {CUPTI_ACTIVITY_KIND_MEMORY2, sizeof(STRUCT_MEMORY)},
         {CUPTI_ACTIVITY_KIND_CUDA_EVENT, sizeof(STRUCT_EVENT)},
+        {CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, sizeof(STRUCT_UNIFIED)},
+        {CUPTI_ACTIVITY_KIND_MEMORY_POOL, sizeof(STRUCT_POOL)},
+        {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, sizeof(STRUCT_GRAPH)},
+        {CUPTI_ACTIVITY_KIND_JIT, sizeof(STRUCT_JIT)},
     };
     if (cupti.version / 100 != CUPTI_API_VERSION / 100) return;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
