@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/backward.h"
+#include "analyze/captured.h"
 #include "analyze/hta_parts.h"
 #include "analyze/names.h"
 #include "analyze/occupancy.h"
@@ -236,6 +237,8 @@ struct owners {
     uint8_t *seen;       /* by host event: it has launched something */
     struct gp_map named; /* name in the trace -> owner */
     struct gp_backward backward;
+    struct gp_captured captured;
+    struct gp_map replays; /* ranges of a capture << 32 | host event: replayed it already */
 };
 
 static bool is_of_sort(struct owners *o, const struct gp_host_event *ev)
@@ -289,22 +292,36 @@ static uint32_t module_of_backward(struct owners *o, uint32_t node)
     return NONE;
 }
 
+static uint32_t owner_named(struct owners *o, const char *text, size_t n)
+{
+    struct gp_buf label = {0};
+    if (o->sort == GP_OWNER_OP) gp_name_op_label(&label, text, n);
+    else if (o->sort == GP_OWNER_RANGE) gp_name_range_label(&label, text, n);
+    else gp_name_python_label(&label, text, n);
+    if (!label.n) gp_buf_puts(&label, "[no name]");
+    uint32_t owner = owner_of(o->h, o->sort, gp_intern(&o->h->strings, label.data, label.n));
+    gp_buf_release(&label);
+    return owner;
+}
+
 static uint32_t owner_of_event(struct owners *o, uint32_t event)
 {
     const struct gp_trace *t = o->v->t;
     gp_sid name = t->events[o->table].name[o->v->hs.nodes[event].row];
     uint32_t *known = gp_map_put(&o->named, name, NONE);
-    if (*known != NONE) return *known;
-    struct gp_buf label = {0};
-    const char *text = gp_trace_str(t, name);
-    size_t n = gp_string_len(&t->strings, name);
-    if (o->sort == GP_OWNER_OP) gp_name_op_label(&label, text, n);
-    else if (o->sort == GP_OWNER_RANGE) gp_name_range_label(&label, text, n);
-    else gp_name_python_label(&label, text, n);
-    if (!label.n) gp_buf_puts(&label, "[no name]");
-    *known = owner_of(o->h, o->sort, gp_intern(&o->h->strings, label.data, label.n));
-    gp_buf_release(&label);
+    if (*known == NONE) *known = owner_named(o, gp_trace_str(t, name), gp_string_len(&t->strings, name));
     return *known;
+}
+
+/* The innermost range that work of a graph was captured under, unless that is around the replay as well; NONE. */
+static uint32_t owner_of_capture(struct owners *o, uint32_t row)
+{
+    gp_sid captured = gp_get_captured(&o->v->t->events[GP_GPU], row);
+    if (!captured || o->sort != GP_OWNER_RANGE) return NONE;
+    const struct gp_captured_name *names;
+    size_t n = gp_captured_names(&o->captured, captured, &names);
+    if (gp_captured_common(&o->captured, o->v->at.node[row], captured) == n) return NONE;
+    return owner_named(o, names[n - 1].text, names[n - 1].n);
 }
 
 /* The first thing that a host event launches counts its call and its time. */
@@ -317,15 +334,28 @@ static void see_event(struct owners *o, struct gp_owner_stat *s, uint32_t event)
     s->host_ns = gp_add_saturated(s->host_ns, o->v->t->events[o->table].dur_ns[o->v->hs.nodes[event].row]);
 }
 
+/* Each replay of a range is a call of it; the host spent no time there. */
+static void see_replay(struct owners *o, struct gp_owner_stat *s, uint32_t row)
+{
+    uint32_t node = o->v->at.node[row];
+    uint64_t key = (uint64_t)o->v->t->events[GP_GPU].captured[row] << 32 | node;
+    uint32_t *seen = gp_map_put(&o->replays, key, 0);
+    s->calls += node != GP_HOST_NONE && !*seen;
+    *seen = 1;
+}
+
 static void add_owned(struct owners *o, uint32_t row, uint32_t nobody)
 {
     const struct gp_trace *t = o->v->t;
     const struct gp_events *gpu = &t->events[GP_GPU], *api = &t->events[GP_API];
-    uint32_t node = o->v->at.node[row], event = inner_of(o, node);
+    uint32_t node = o->v->at.node[row], event = inner_of(o, node), capture = owner_of_capture(o, row);
     if (event == NONE && o->any && o->sort == GP_OWNER_MODULE) event = module_of_backward(o, node);
-    uint32_t owner = event == NONE ? nobody : owner_of_event(o, event); /* which may move the owners */
+    uint32_t owner = capture != NONE ? capture
+                     : event == NONE ? nobody
+                                     : owner_of_event(o, event); /* which may move the owners */
     struct gp_owner_stat *s = &o->h->owners.at[owner];
-    if (event != NONE) see_event(o, s, event);
+    if (capture != NONE) see_replay(o, s, row);
+    else if (event != NONE) see_event(o, s, event);
     s->gpu_events++;
     s->gpu_ns = gp_add_saturated(s->gpu_ns, gpu->dur_ns[row]);
     uint32_t call = gp_view_launch(o->v, row);
@@ -341,6 +371,7 @@ static void add_owners(struct gp_hta *h, const struct gp_view *v, enum gp_owner_
     struct owners o = {.h = h, .v = v, .sort = sort, .table = table};
     o.any = t->events[table].n && v->hs.n;
     bool modules = o.any && sort == GP_OWNER_MODULE;
+    gp_captured_init(&o.captured, &v->hs);
     if (o.any) o.seen = gp_zalloc(v->hs.n / 8 + 1);
     if (modules) {
         o.module = gp_zalloc(t->strings.n);
@@ -350,6 +381,8 @@ static void add_owners(struct gp_hta *h, const struct gp_view *v, enum gp_owner_
     for (uint32_t i = 0; i < t->events[GP_GPU].n; i++) add_owned(&o, i, nobody);
     if (modules) gp_backward_release(&o.backward);
     gp_map_release(&o.named);
+    gp_map_release(&o.replays);
+    gp_captured_release(&o.captured);
     free(o.module);
     free(o.inner);
     free(o.seen);

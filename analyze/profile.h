@@ -47,7 +47,8 @@ struct gp_profile_kernel {
                                 /* of copies and sets of one size; 0 otherwise */
 };
 
-/* Where an event was launched: a frame of the host and what it lies in. Place 0 is outside everything that is known;
+/* Where an event was launched: a frame of the host and what it lies in; work of a graph in the ranges of its capture, inside
+ * the frame of the call that replayed it. Place 0 is outside everything that is known;
  * the others come after what they lie in. */
 struct gp_profile_place {
     uint32_t parent;  /* index into places */
@@ -56,7 +57,8 @@ struct gp_profile_place {
     gp_sid op, range; /* labels of the innermost operator and range, itself or around it; 0: none */
 };
 
-/* The event is the first that its host event launched: counting them counts calls. */
+/* The event is the first that its host event launched: counting them counts calls. Work of a graph: the first of its range
+ * in a replay. */
 enum { GP_PROFILE_FIRST_OF_OP = 1, GP_PROFILE_FIRST_OF_RANGE = 2 };
 
 /* One GPU event. Events are sorted by lane, then in the order of launches. */
@@ -166,6 +168,13 @@ void gp_profile_save(struct gp_profile *p, struct gp_buf *to);
 GP_MUST_CHECK int gp_profile_load(struct gp_profile *p, const void *data, size_t n, struct gp_err *err);
 /* Do N bytes begin like a saved profile? */
 bool gp_profile_is_saved(const void *data, size_t n);
+
+/* Was an event of PLACE launched by a graph? No other call is a frame, and the ranges of its capture lie inside it. */
+static inline bool gp_profile_by_graph(const struct gp_profile *p, uint32_t place)
+{
+    while (p->places.at[place].kind == GP_FRAME_RANGE) place = p->places.at[place].parent;
+    return p->places.at[place].kind == GP_FRAME_API;
+}
 
 static inline const char *gp_profile_str(const struct gp_profile *p, gp_sid sid)
 {

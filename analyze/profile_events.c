@@ -1,6 +1,7 @@
 /* From rows of a trace to events in the order of launches: what each runs, where it was launched, which step it is of. */
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/captured.h"
 #include "analyze/hta_parts.h"
 #include "analyze/names.h"
 #include "analyze/profile_parts.h"
@@ -23,6 +24,9 @@ struct maker {
     uint32_t *dealt;        /* rows by lane */
     uint8_t *seen;          /* by row: its launch is known */
     uint8_t *launched;      /* by host event: it launched something already */
+    struct gp_captured captured;
+    struct gp_map place_of_captured; /* place << 32 | ranges of a capture -> place */
+    struct gp_map last_replay;       /* ranges of a capture -> the host event that replayed them last */
 };
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -78,13 +82,8 @@ static uint32_t kernel_of(struct maker *m, uint32_t row)
 
 /* ---- places ---- */
 
-static gp_sid label_of(struct maker *m, enum gp_table table, gp_sid name)
+static gp_sid make_label(struct maker *m, enum gp_table table, const char *text, size_t n)
 {
-    uint64_t key = (uint64_t)table << 32 | name;
-    const uint32_t *known = gp_map_get(&m->labels, key);
-    if (known) return *known;
-    const char *text = gp_trace_str(m->t, name);
-    size_t n = gp_string_len(&m->t->strings, name);
     struct gp_buf label = {0};
     if (table == GP_RANGE) gp_name_range_label(&label, text, n);
     else if (table == GP_PYTHON) gp_name_python_label(&label, text, n);
@@ -95,8 +94,15 @@ static gp_sid label_of(struct maker *m, enum gp_table table, gp_sid name)
         if (label.data[i] == ';' || (unsigned char)label.data[i] < 0x20) label.data[i] = ' ';
     gp_sid sid = gp_intern(&m->p->strings, label.data, label.n);
     gp_buf_release(&label);
-    *gp_map_put(&m->labels, key, NONE) = sid;
     return sid;
+}
+
+static gp_sid label_of(struct maker *m, enum gp_table table, gp_sid name)
+{
+    uint32_t *known = gp_map_put(&m->labels, (uint64_t)table << 32 | name, NONE);
+    if (*known == NONE)
+        *known = make_label(m, table, gp_trace_str(m->t, name), gp_string_len(&m->t->strings, name));
+    return *known;
 }
 
 static uint32_t add_place(struct maker *m, uint32_t parent, enum gp_frame_kind kind, gp_sid label)
@@ -146,6 +152,28 @@ static uint32_t place_of_host(struct maker *m, uint32_t node)
         place = m->place_of[at] = place_inside(m, place, at);
     }
     return place;
+}
+
+/* Inside PLACE, which is that of host event NODE: the ranges that work of a graph was captured under. */
+static uint32_t place_of_captured(struct maker *m, uint32_t place, uint32_t node, gp_sid captured)
+{
+    uint64_t key = (uint64_t)place << 32 | captured;
+    uint32_t *known = gp_map_put(&m->place_of_captured, key, NONE);
+    if (*known != NONE) return *known;
+    const struct gp_captured_name *names;
+    size_t n = gp_captured_names(&m->captured, captured, &names);
+    for (size_t i = gp_captured_common(&m->captured, node, captured); i < n; i++)
+        place = add_place(m, place, GP_FRAME_RANGE, make_label(m, GP_RANGE, names[i].text, names[i].n));
+    return *gp_map_put(&m->place_of_captured, key, NONE) = place;
+}
+
+/* Is this the first work that was captured under those ranges in a replay by NODE? Events come launch by launch. */
+static bool is_first_replay(struct maker *m, gp_sid captured, uint32_t node)
+{
+    uint32_t *last = gp_map_put(&m->last_replay, captured, GP_HOST_NONE);
+    bool first = *last != node;
+    *last = node;
+    return first;
 }
 
 /* The innermost host event of TABLE around NODE launches now; was it the first time? */
@@ -226,15 +254,19 @@ static void add_event(struct maker *m, uint32_t row, uint32_t launch)
 {
     const struct gp_events *gpu = &m->t->events[GP_GPU];
     int64_t bytes = gp_get_bytes(gpu, row);
+    uint32_t node = m->v->at.node[row], around = place_of_host(m, node);
+    gp_sid captured = gp_get_captured(gpu, row);
     struct gp_profile_event e = {
         .kernel = kernel_of(m, row),
-        .place = place_of_host(m, m->v->at.node[row]),
+        .place = captured ? place_of_captured(m, around, node, captured) : around,
         .step = NONE,
         .launch = launch,
-        .firsts = firsts_of(m, m->v->at.node[row]),
         .dur_ns = gpu->dur_ns[row],
         .bytes = bytes > 0 ? bytes : 0,
     };
+    e.firsts = e.place == around                    ? firsts_of(m, node)
+               : is_first_replay(m, captured, node) ? GP_PROFILE_FIRST_OF_RANGE
+                                                    : 0;
     m->j->event_of_row[row] = (uint32_t)m->p->events.n;
     GP_VEC_PUSH(&m->p->events, e);
 }
@@ -332,6 +364,7 @@ void gp_profile_make_events(struct gp_profile_job *j)
     memset(m.kernel_of_config, 0xff, (j->t->configs.n + 1) * sizeof *m.kernel_of_config);
     m.place_of = gp_alloc(((size_t)j->v->hs.n + 1) * sizeof *m.place_of);
     memset(m.place_of, 0xff, ((size_t)j->v->hs.n + 1) * sizeof *m.place_of);
+    gp_captured_init(&m.captured, &j->v->hs);
     m.launched = gp_zalloc((size_t)j->v->hs.n + 1);
     m.dealt = gp_alloc((n + 1) * sizeof *m.dealt);
     m.seen = gp_zalloc(n + 1);
@@ -358,5 +391,8 @@ void gp_profile_make_events(struct gp_profile_job *j)
     gp_map_release(&m.names);
     gp_map_release(&m.place_hashes);
     gp_map_release(&m.labels);
+    gp_map_release(&m.place_of_captured);
+    gp_captured_release(&m.captured);
+    gp_map_release(&m.last_replay);
     GP_VEC_FREE(&m.chain);
 }

@@ -21,7 +21,7 @@ static void count_launches(const struct gp_profile *p, struct gp_profile_step *s
         if (e->launch == NONE || e->launch == last) continue;
         last = e->launch;
         s->host.launches++;
-        s->host.graph_launches += p->places.at[e->place].kind == GP_FRAME_API; /* no other call is a frame */
+        s->host.graph_launches += gp_profile_by_graph(p, e->place);
     }
 }
 

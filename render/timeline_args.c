@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "formats/base/json_write.h"
+#include "formats/base/map.h"
 #include "render/page_pack.h"
 #include "render/timeline_priv.h"
 
@@ -19,6 +20,7 @@ enum field {
     RESERVED,
     EVENT,
     SOURCE,
+    CAPTURED,
     EXTRA,
     FIELDS
 };
@@ -39,6 +41,7 @@ static const struct {
     [RESERVED] = {"reserved in all (bytes)", true},
     [EVENT] = {"CUDA event id", false},
     [SOURCE] = {"correlation of the event record", false},
+    [CAPTURED] = {"captured", false},
     [EXTRA] = {"extra", false},
 };
 
@@ -88,6 +91,7 @@ static void read_event(const struct gp_lanes *l, size_t i, struct values *v)
     if (gp_get_reserved(e, row)) set(v, RESERVED, (uint64_t)gp_get_reserved(e, row));
     set_id(v, EVENT, gp_get_event(e, row));
     set_id(v, SOURCE, gp_get_source(e, row));
+    if (gp_get_captured(e, row)) set(v, CAPTURED, gp_get_captured(e, row));
     if (gp_get_extra(e, row)) set(v, EXTRA, gp_get_extra(e, row));
 }
 
@@ -113,6 +117,33 @@ void gp_timeline_put_args(const struct gp_timeline *tl, size_t from, size_t to, 
         }
     }
     if (!any) b->n = 0;
+}
+
+/* ---- captured work ---- */
+
+void gp_timeline_put_captured(const struct gp_timeline *tl, struct gp_buf *b)
+{
+    const struct gp_trace *t = tl->l->v->t;
+    const struct gp_events *gpu = &t->events[GP_GPU];
+    struct gp_map seen = {0};
+    struct gp_buf path = {0};
+    gp_buf_puts(b, "\"captured\":[");
+    for (size_t i = 0, n = 0; gpu->captured && i < gpu->n; i++) {
+        uint32_t *known = gp_map_put(&seen, gpu->captured[i], 0);
+        if (!gpu->captured[i] || *known) continue;
+        *known = 1;
+        const char *at = gp_trace_str(t, gpu->captured[i]), *name;
+        const char *end = at + gp_string_len(&t->strings, gpu->captured[i]);
+        path.n = 0;
+        for (size_t len; (name = gp_captured_next(&at, end, &len)); gp_buf_put(&path, name, len))
+            if (path.n) gp_buf_puts(&path, " > ");
+        gp_buf_printf(b, "%s[%" PRIu32 ",", n++ ? "," : "", gpu->captured[i]);
+        gp_json_put_string(b, path.n ? path.data : "", path.n);
+        gp_buf_putc(b, ']');
+    }
+    gp_buf_putc(b, ']');
+    gp_map_release(&seen);
+    gp_buf_release(&path);
 }
 
 /* ---- configurations ---- */

@@ -389,6 +389,8 @@ void gp_timeline_put_head(const struct gp_timeline *tl, struct gp_buf *b)
     put_numbers(b, "args", tl->blocks.at, tl->blocks.n);
     gp_buf_putc(b, ',');
     gp_timeline_put_fields(b);
+    gp_buf_putc(b, ',');
+    gp_timeline_put_captured(tl, b);
     if (tl->overview) {
         open_list(b, "windows");
         for (size_t i = 0; i < tl->windows.n; i++) {

@@ -208,6 +208,7 @@ class Data {
     this.labels = head.labels.map((text, i) => text === 0 ? head.names[i] : text);
     this.kindOf = Uint8Array.from(head.kind_of);
     this.cause = new Map(head.cause_of);
+    this.captured = new Map(head.captured);
     this.lanes = [];
     let first = 0;
     this.tracks = head.tracks.map((t, at) => {
@@ -682,6 +683,7 @@ class Data {
     for (const [key, value] of rows[me % block] || []) {
       if (key === "config") all.push(...configs[value]);
       else if (key === "extra") all.push(...value);
+      else if (key === "captured") all.push(["captured in", this.captured.get(Number(value))]);
       else all.push([key, value]);
     }
     return all;

@@ -97,6 +97,39 @@ test_expect_success 'conversion keeps it: binary, Chrome JSON and back' '
     done
 '
 
+# By innermost range: two layers of attention (100 and 300 ns) and mlp (200 and 400), the rest in the step itself (500).
+test_expect_success 'trace-hta: ranges own what was captured in them; each replay is a call' '
+    trace-hta -f json --top 0 t >hta.json && python3 -c "
+import json
+got = {r[\"name\"]: (r[\"calls\"], r[\"gpu_events\"], r[\"gpu_ns\"]) for r in json.load(open(\"hta.json\"))[\"ranges\"] if r[\"gpu_events\"]}
+assert got == {\"attention\": (6, 6, 1200), \"layer\": (6, 6, 1800), \"step\": (3, 3, 1500)}, got"
+'
+
+test_expect_success 'trace-diff: what was captured in a range matches that range' '
+    trace-diff --by range -f json t c >diff.json && python3 -c "
+import json
+d = json.load(open(\"diff.json\"))
+got = {o[\"name\"]: [(o[s][\"calls\"], o[s][\"sum_ns\"], o[s][\"host_count\"]) for s in (\"baseline\", \"current\")] for o in d[\"operations\"]}
+assert got == {\"attention\": 2 * [(6, 1200, 2)], \"layer\": 2 * [(6, 1800, 2)], \"step\": 2 * [(3, 1500, 1)]}, got
+assert d[\"total\"][\"baseline_ns\"] == d[\"total\"][\"current_ns\"] == 1500"
+'
+
+command -v node >/dev/null && test_set_prereq NODE
+test_expect_success NODE 'trace2timeline: a selected kernel tells where it was captured' '
+    trace2timeline -q t >page.html && node -e "
+const { load } = require(\"$GP_SOURCE/tests/timeline/page.js\");
+load(\"page.html\").then(async (data) => {
+  const t = data.tracks.find((k) => k.lanes && k.lanes.some((l) => l.n === 15));
+  for (let i = 0; i < 5; i++) console.log(new Map(await data.details(t.index, 0, i)).get(\"captured in\"));
+});" >out && cat >captured <<-\END && test_cmp captured out
+	main > warm-up > layer 0 > attention
+	main > warm-up > layer 0
+	main > warm-up > layer 1 > attention
+	main > warm-up > layer 1
+	main
+	END
+'
+
 # 2000 times five new nodes, and what is said of them takes no more room than what is said of five.
 test_expect_success 'many graphs of one capture take little room, and lose nothing' '
     $collect -o many $app graph many 2000 2>err && grep ", 0 lost, " err && folded many >out &&

@@ -294,6 +294,45 @@ static void test_graph_nodes_are_ordered_by_number(void **state)
     gp_profile_release(&p);
 }
 
+/* Replayed twice: what was captured in a range is of that range, which each replay calls; the rest is of the step. */
+static void test_captured_work_is_in_the_ranges_of_its_capture(void **state)
+{
+    (void)state;
+    static const char *const captured[] = {"train\x1flayer 0", "train\x1flayer 0", "train\x1flayer 1",
+                                           "train"};
+    struct maker m = begin();
+    mk_host(&m.t, GP_RANGE, m.thread, 0, 1000, "train");
+    for (int i = 0; i < 2; i++) {
+        mk_host(&m.t, GP_RANGE, m.thread, 10 + i * 200, 100 + i * 200, "step");
+        mk_call(&m.t, m.thread, 20 + i * 200, 25 + i * 200, "cudaGraphLaunch", ++m.corr);
+        for (int k = 0; k < 4; k++) {
+            int64_t start = 2000 + 100 * i + 10 * k;
+            const char name[] = {(char)('a' + k), (char)('0' + i), 0};
+            size_t row = mk_kernel(&m.t, m.streams[0], start, start + 5, name, m.corr);
+            gp_set_node(&m.t.events[GP_GPU], row, (uint64_t)k + 1);
+            gp_set_captured(&m.t.events[GP_GPU], row, mk_name(&m.t, captured[k]));
+        }
+    }
+    launch(&m, 0, 600, 3000, 3010, "eager");
+    struct gp_profile p = finish(&m, NULL);
+    const struct gp_profile_place *a = &p.places.at[event(&p, "a0")->place];
+    assert_string_equal(gp_profile_str(&p, a->label), "layer");
+    assert_string_equal(gp_profile_str(&p, a->range), "layer");
+    assert_string_equal(gp_profile_str(&p, p.places.at[a->parent].label), "cudaGraphLaunch");
+    assert_true(event(&p, "a0")->place == event(&p, "c1")->place);
+    const struct gp_profile_place *d = &p.places.at[event(&p, "d0")->place];
+    assert_string_equal(gp_profile_str(&p, d->label), "cudaGraphLaunch");
+    assert_string_equal(gp_profile_str(&p, d->range), "step");
+    static const char *const first[] = {"a0", "c0", "d0", "a1", "c1", "d1"};
+    for (size_t i = 0; i < 6; i++) assert_int_equal(event(&p, first[i])->firsts, GP_PROFILE_FIRST_OF_RANGE);
+    assert_true(!event(&p, "b0")->firsts && !event(&p, "b1")->firsts);
+    assert_true(gp_profile_by_graph(&p, event(&p, "a0")->place) &&
+                gp_profile_by_graph(&p, event(&p, "d0")->place));
+    assert_true(!gp_profile_by_graph(&p, event(&p, "eager")->place) && !gp_profile_by_graph(&p, 0));
+    assert_true(p.lanes.at[0].whole.host.graph_launches == 2 && p.lanes.at[0].whole.host.launches == 3);
+    gp_profile_release(&p);
+}
+
 static void test_launches_without_kernels_are_lost(void **state)
 {
     (void)state;
@@ -408,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_places_and_calls),
         cmocka_unit_test(test_memory_and_waits),
         cmocka_unit_test(test_graph_nodes_are_ordered_by_number),
+        cmocka_unit_test(test_captured_work_is_in_the_ranges_of_its_capture),
         cmocka_unit_test(test_launches_without_kernels_are_lost),
         cmocka_unit_test(test_saving),
         cmocka_unit_test(test_saved_nonsense),
