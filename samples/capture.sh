@@ -3,7 +3,7 @@
 # collecting costs, and leave the results in OUTDIR. A step that fails is reported and the next one runs.
 #
 # Steps, in this order by default: machine programs collect control pipe ends kills eager decode ddp storm compiled steptime sizes memory long
-# Steps to be asked for: records (managed.cu: events, unified memory, pools, graphs past a rate), pairs (pytorch/variants.py, one GPU, about 12 minutes), ddp_pairs and nccl (two GPUs), nvtx
+# Steps to be asked for: graphs, records (managed.cu: events, unified memory, pools, graphs past a rate), pairs (pytorch/variants.py, one GPU, about 12 minutes), ddp_pairs and nccl (two GPUs), nvtx
 # OUTDIR: report.txt (the table), cost.tsv, traces.tar.gz (binary traces), kineto.tar.gz, pairs.tar.gz,
 # pictures.tar.gz, logs.tar.gz
 #
@@ -264,6 +264,28 @@ step_decode() {
     run both 90 "$bin/gpuprof-collect" -o "$work/tmp/both.trace" -- \
         "$python" "$here/pytorch/decode.py" --kineto "$work/tmp/both.json.gz"
     row two_profilers "$([ "$status" -eq 0 ] && echo ok || echo BAD)" "status $status; $(said both)"
+}
+
+# folds NAME PATTERN: all graph work of that trace must fold under ranges that match.
+folds() {
+    local all there
+    "$bin/trace2flame" -q -f folded --weight count -o "$work/pictures/$1.count.folded" "$work/traces/$1.trace"
+    all=$(awk '/GraphLaunch/ { n += $NF } END { print n + 0 }' "$work/pictures/$1.count.folded")
+    there=$(awk -v pattern="GraphLaunch;$2" '$0 ~ pattern { n += $NF } END { print n + 0 }' "$work/pictures/$1.count.folded")
+    row "$1" "$([ "$all" -gt 0 ] && [ "$all" = "$there" ] && echo ok || echo BAD)" "$there of $all events of graphs fold under $2"
+}
+
+# Replayed kernels fold under the code that captured them.
+step_graphs() {
+    collect graphs 0 60 "$app/graph" 40 25
+    folds graphs 'capture;(clear|layer|Memcpy)'
+    draw graphs "$work/traces/graphs.trace"
+    collect decode_graph 0 90 "$python" "$here/pytorch/decode.py" --graph
+    folds decode_graph 'capture;'
+    row "" "" "$(grep -c 'GraphLaunch;capture;.*attention' "$work/pictures/decode_graph.count.folded") stacks of it in attention"
+    draw decode_graph "$work/traces/decode_graph.trace"
+    run graphs_late 60 "$bin/gpuprof-collect" --start launch:100 -o "$work/traces/graphs_late.trace" -- "$app/graph" 40 200
+    folds graphs_late 'capture;(clear|layer|Memcpy)'
 }
 
 step_compiled() {

@@ -88,7 +88,7 @@ def unranged(kernels, calls, spans):
 def measure(events):
     n = collections.Counter()
     calls, spans, kernels, gpu = {}, collections.defaultdict(list), [], []
-    pids, devices = set(), set()
+    pids, devices, paths = set(), set(), set()
     by_node, whole = set(), set()  # correlation ids of graph launches: of those with nodes, and of those that are one row
     for e in events:
         phase, category, args = e.get("ph"), e.get("cat", ""), e.get("args") or {}
@@ -110,6 +110,9 @@ def measure(events):
             elif args.get("graph node id") or args.get("graph id"):
                 n["graph_kernels"] += 1
                 (whole if e["name"].startswith("CUDA graph ") else by_node).add(args.get("correlation"))
+            if args.get("graph node id"):
+                n["uncaptured_graph_work"] += "capture ranges" not in args
+                paths.add(tuple(args.get("capture ranges", ())))
             gpu.append((args.get("correlation"), start))
             devices.add((e["pid"], args.get("device")))
             if key == "kernels":
@@ -127,6 +130,7 @@ def measure(events):
                 spans[(e["pid"], e["tid"])].append((ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])))
     n["replays"], n["replays_twice"], n["whole_graphs"] = len(by_node | whole), len(by_node & whole), len(whole)
     n["processes"], n["devices"] = len(pids), len(devices)
+    n["capture_paths"] = len(paths - {()})
     n["unlaunched"] = sum(c not in calls for c, _ in gpu)
     n["early"] = sum(c in calls and start < calls[c][0] for c, start in gpu)
     n["unranged_kernels"] = unranged(kernels, calls, spans)

@@ -118,8 +118,8 @@ def span(name):
             torch.cuda.nvtx.range_pop()
 
 
-def mark_modules(model):
-    """An NVTX range for every call of a module, forward and backward, named as in the model. The backward ones are
+def mark_modules(model, backward=True):
+    """An NVTX range for every call of a module, forward and BACKWARD, named as in the model. The backward ones are
     opened on autograd's own thread, where the backward kernels are launched."""
 
     def opener(name):
@@ -138,8 +138,9 @@ def mark_modules(model):
         if name and not isinstance(module, nn.ModuleList):
             module.register_forward_pre_hook(opener(name))
             module.register_forward_hook(closer)
-            module.register_full_backward_pre_hook(opener("backward " + name))
-            module.register_full_backward_hook(closer)
+            if backward:
+                module.register_full_backward_pre_hook(opener("backward " + name))
+                module.register_full_backward_hook(closer)
 
 
 def arguments(description, **extra):
