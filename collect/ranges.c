@@ -1,6 +1,5 @@
 #include "collect/ranges.h"
 
-#include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 #include "formats/base/buf.h"
@@ -122,60 +121,27 @@ static gp_sid path_of(struct gp_ranges *g, struct gp_range_thread *thread)
     return thread->path;
 }
 
+/* A node that was created and, as it shows now, is no clone. */
+static void keep_created(struct gp_ranges *g, struct gp_range_thread *thread)
+{
+    if (thread->created) gp_nodes_set(&g->nodes, thread->created, thread->created_in);
+    thread->created = 0;
+}
+
+/* A graph that is instantiated has nodes that CUDA first creates, under the ranges around that, and then calls clones: what
+ * counts are the ranges of their originals, which another thread may have captured and whose notes may come later. */
 static void note_node(struct gp_ranges *g, struct gp_range_thread *thread, const struct gp_note *note)
 {
-    bool clone = note->op == GP_NOTE_CLONE;
-    struct gp_noted_node n = {.id = note->id, .original = clone ? note->other : 0, .time_ns = note->time_ns};
-    if (!clone) n.path = path_of(g, thread);
-    GP_VEC_PUSH(&g->noted, n);
-}
-
-/* By id, clones last. */
-static int compare_ids(const void *a, const void *b)
-{
-    const struct gp_noted_node *x = a, *y = b;
-    if (x->id != y->id) return x->id < y->id ? -1 : 1;
-    return (x->original != 0) - (y->original != 0);
-}
-
-static int compare_times(const void *a, const void *b)
-{
-    const struct gp_noted_node *x = a, *y = b;
-    if (x->time_ns != y->time_ns) return x->time_ns < y->time_ns ? -1 : 1;
-    return compare_ids(a, b);
-}
-
-/* A graph that is instantiated has nodes that CUDA first creates and then calls clones: the ranges around that do not
- * count. */
-static void settle_originals(struct gp_ranges *g)
-{
-    struct gp_noted_node *at = g->noted.at;
-    size_t clones = 0;
-    qsort(at, g->noted.n, sizeof *at, compare_ids);
-    for (size_t i = 0; i < g->noted.n; i++) {
-        bool last = i + 1 == g->noted.n || at[i + 1].id != at[i].id;
-        if (at[i].original) at[clones++] = at[i];
-        else if (last) gp_nodes_set(&g->nodes, at[i].id, at[i].path);
-    }
-    g->noted.n = clones;
-}
-
-void gp_ranges_settle(struct gp_ranges *g)
-{
-    int64_t until_ns = INT64_MIN;
-    size_t young = 0;
-    if (!g->noted.n) return;
     g->nodes.trace = &g->records->trace;
-    settle_originals(g);
-    qsort(g->noted.at, g->noted.n, sizeof *g->noted.at, compare_times);
-    for (size_t i = 0; i < g->noted.n; i++)
-        if (g->noted.at[i].old) until_ns = g->noted.at[i].time_ns;
-    for (size_t i = 0; i < g->noted.n; i++) {
-        struct gp_noted_node n = g->noted.at[i];
-        if (n.time_ns <= until_ns) gp_nodes_set(&g->nodes, n.id, gp_nodes_get(&g->nodes, n.original));
-        else n.old = true, g->noted.at[young++] = n;
+    if (note->op == GP_NOTE_NODE) {
+        keep_created(g, thread);
+        thread->created = note->id;
+        thread->created_in = path_of(g, thread);
+    } else {
+        if (thread->created == note->id) thread->created = 0;
+        keep_created(g, thread);
+        gp_nodes_clone(&g->nodes, note->id, note->other);
     }
-    g->noted.n = young;
     gp_records_lose(g->records, "graph nodes", "too many that differ", g->nodes.refused);
     g->nodes.refused = 0;
 }
@@ -271,7 +237,7 @@ void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note
 
 void gp_ranges_close(struct gp_ranges *g, int64_t end_ns)
 {
-    for (int i = 0; i < 2; i++) gp_ranges_settle(g);
+    for (size_t i = 0; i < g->list.n; i++) keep_created(g, &g->list.at[i]);
     for (size_t i = 0; i < g->list.n; i++) {
         struct gp_range_thread *thread = &g->list.at[i];
         while (thread->open.n) write_range(g, &thread->open.at[--thread->open.n], end_ns, 0, "\"open\":true");
@@ -287,7 +253,6 @@ void gp_ranges_release(struct gp_ranges *g)
     GP_VEC_FREE(&g->list);
     GP_VEC_FREE(&g->started);
     GP_VEC_FREE(&g->stopped);
-    GP_VEC_FREE(&g->noted);
     gp_nodes_release(&g->nodes);
     gp_map_release(&g->threads);
 }

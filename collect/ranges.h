@@ -4,7 +4,6 @@
  * and of the one that ended it are the range's. One caller at a time.
  *
  *     gp_ranges_note(&ranges, tid, note);       // for every note, each thread's in order
- *     gp_ranges_settle(&ranges);                // whenever the notes of all threads have been gone through
  *     gp_ranges_close(&ranges, now_ns);         // at the end
  *
  * Nodes of CUDA graphs are noted among the ranges: those that are pushed and not popped then, on the thread that captures,
@@ -32,6 +31,8 @@ struct gp_range_thread {
     uint32_t track;
     gp_sid path; /* names of the open ranges, as in a gp_node_run */
     bool path_known;
+    uint64_t created; /* a node that may be called a clone next; 0: none */
+    gp_sid created_in;
     GP_VEC(struct gp_open_range) open;
 };
 
@@ -39,14 +40,6 @@ struct gp_early_stop {
     uint64_t id;
     int64_t end_ns;
     gp_sid args;
-};
-
-/* A node whose ranges are not in the trace yet. */
-struct gp_noted_node {
-    uint64_t id, original; /* 0: it is no clone */
-    int64_t time_ns;
-    gp_sid path;
-    bool old; /* the notes of all threads have been gone through since */
 };
 
 /* Zero it, then set records. */
@@ -57,7 +50,6 @@ struct gp_ranges {
     GP_VEC(struct gp_open_range) started; /* start/end ranges that have not ended */
     GP_VEC(struct gp_early_stop) stopped; /* ends that came before their start, from another thread's ring */
     uint64_t unmatched;                   /* pops without a push */
-    GP_VEC(struct gp_noted_node) noted;   /* since they were settled, and clones from before */
     struct gp_nodes nodes;
     /* Cut a range down to when it was to be recorded; false: not at all. NULL: ranges are kept as they are. */
     bool (*clip)(void *ctx, int64_t *start_ns, int64_t *end_ns);
@@ -65,9 +57,6 @@ struct gp_ranges {
 };
 
 void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note);
-/* The notes of every thread have been gone through, and those of a node may have come after those of its clone, which
- * another thread made: what was noted before the last time is settled now. Twice in a row: everything is. */
-void gp_ranges_settle(struct gp_ranges *g);
 void gp_ranges_close(struct gp_ranges *g, int64_t end_ns);
 void gp_ranges_release(struct gp_ranges *g);
 

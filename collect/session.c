@@ -344,7 +344,6 @@ static bool take_bye(struct gp_session *s, const struct gp_wire_bye *b)
 static bool take_write(struct gp_session *s, const struct gp_wire_write *w)
 {
     s->records.stats.cpu_ns = w->cpu_ns;
-    gp_ranges_settle(&s->ranges); /* the process has gone through the notes of all its threads */
     write_rows(s, false);
     return true;
 }

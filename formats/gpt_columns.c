@@ -138,10 +138,9 @@ static const struct gp_gpt_field clock_fields[] = {
 const struct gp_gpt_dict gp_gpt_clock_dict = DICT(GP_GPT_CLOCK, "clock", gp_clock, clock_fields);
 
 static const struct gp_gpt_field nodes_fields[] = {
-    FIELD(1, GP_GPT_UINT, gp_node_run, first, 0),
-    FIELD(2, GP_GPT_UINT, gp_node_run, count, 1),
-    FIELD(3, GP_GPT_STRING, gp_node_run, captured, 0),
-    FIELD(4, GP_GPT_UINT, gp_node_run, producer, 0),
+    FIELD(1, GP_GPT_UINT, gp_node_run, first, 0),      FIELD(2, GP_GPT_UINT, gp_node_run, count, 1),
+    FIELD(3, GP_GPT_STRING, gp_node_run, captured, 0), FIELD(4, GP_GPT_UINT, gp_node_run, producer, 0),
+    FIELD(5, GP_GPT_UINT, gp_node_run, original, 0),
 };
 const struct gp_gpt_dict gp_gpt_nodes_dict = DICT(GP_GPT_NODES, "nodes", gp_node_run, nodes_fields);
 

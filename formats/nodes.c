@@ -25,45 +25,87 @@ static size_t runs_until(struct gp_nodes *nodes, uint64_t node)
     return nodes->hint = lo;
 }
 
-/* A new run behind the first AT ones. */
-static void add_run(struct gp_nodes *nodes, size_t at, uint64_t first, uint64_t count, gp_sid captured)
+static void add_run(struct gp_nodes *nodes, size_t at, struct gp_node_run run)
 {
     struct gp_trace *t = nodes->trace;
     if (t->node_runs.n >= GP_NODES_MAX_RUNS) {
-        nodes->refused += count;
+        nodes->refused += run.count;
         return;
     }
     GP_VEC_PUSH(&nodes->sorted, 0);
     memmove(&nodes->sorted.at[at + 1], &nodes->sorted.at[at],
             (nodes->sorted.n - 1 - at) * sizeof *nodes->sorted.at);
     nodes->sorted.at[at] = (uint32_t)t->node_runs.n;
-    GP_VEC_PUSH(&t->node_runs, (struct gp_node_run){first, count, captured, 0});
+    GP_VEC_PUSH(&t->node_runs, run);
+}
+
+/* Its nodes from OFFSET on. */
+static struct gp_node_run tail_of(struct gp_node_run run, uint64_t offset)
+{
+    run.first += offset;
+    run.count -= offset;
+    if (run.original) run.original += offset;
+    return run;
+}
+
+static bool says(const struct gp_node_run *run, uint64_t offset, gp_sid captured, uint64_t original)
+{
+    return run->captured == captured && (run->original ? run->original + offset : 0) == original;
+}
+
+/* Take a node out of the middle of the run before place AT, whose OFFSET it has. */
+static void cut_run(struct gp_nodes *nodes, size_t at, uint64_t offset, struct gp_node_run node)
+{
+    struct gp_node_run *run = run_at(nodes, at - 1), was = *run;
+    if (offset) run->count = offset;
+    else *run = node;
+    if (offset) add_run(nodes, at++, node);
+    if (was.count - offset > 1) add_run(nodes, at, tail_of(was, offset + 1));
+}
+
+static void put_node(struct gp_nodes *nodes, uint64_t node, gp_sid captured, uint64_t original)
+{
+    size_t at = runs_until(nodes, node);
+    struct gp_node_run *run = at ? run_at(nodes, at - 1) : NULL, one = {node, 1, original, captured, 0};
+    uint64_t offset = run ? node - run->first : 0;
+    bool same = run && says(run, offset, captured, original);
+    if (run && offset < run->count) {
+        if (!same) cut_run(nodes, at, offset, one);
+    } else if (same && offset == run->count) {
+        run->count++;
+    } else {
+        add_run(nodes, at, one);
+    }
 }
 
 void gp_nodes_set(struct gp_nodes *nodes, uint64_t node, gp_sid captured)
 {
+    put_node(nodes, node, captured, 0);
+}
+
+static const struct gp_node_run *run_of(struct gp_nodes *nodes, uint64_t node)
+{
     size_t at = runs_until(nodes, node);
-    struct gp_node_run *run = at ? run_at(nodes, at - 1) : NULL;
-    uint64_t offset = run ? node - run->first : 0;
-    if (run && offset < run->count) {
-        struct gp_node_run was = *run;
-        if (was.captured == captured) return;
-        run->count = offset ? offset : 1;
-        if (!offset) run->captured = captured;
-        if (offset) add_run(nodes, at++, node, 1, captured);
-        if (was.count - offset > 1) add_run(nodes, at, node + 1, was.count - offset - 1, was.captured);
-    } else if (run && offset == run->count && run->captured == captured) {
-        run->count++;
-    } else {
-        add_run(nodes, at, node, 1, captured);
-    }
+    const struct gp_node_run *run = at ? run_at(nodes, at - 1) : NULL;
+    return run && node - run->first < run->count ? run : NULL;
+}
+
+void gp_nodes_clone(struct gp_nodes *nodes, uint64_t node, uint64_t original)
+{
+    const struct gp_node_run *run = run_of(nodes, original);
+    if (run && run->original) original = run->original + (original - run->first); /* fewer hops */
+    put_node(nodes, node, 0, original);
 }
 
 gp_sid gp_nodes_get(struct gp_nodes *nodes, uint64_t node)
 {
-    size_t at = runs_until(nodes, node);
-    const struct gp_node_run *run = at ? run_at(nodes, at - 1) : NULL;
-    return run && node - run->first < run->count ? run->captured : 0;
+    const struct gp_node_run *run = NULL;
+    for (int hop = 0; hop < GP_NODES_MAX_HOPS; hop++) {
+        run = run_of(nodes, node);
+        if (!run || !run->original) break;
+        node = run->original + (node - run->first);
+    }
+    return run && !run->original ? run->captured : 0;
 }
 
 void gp_nodes_release(struct gp_nodes *nodes)
@@ -87,6 +129,7 @@ static int sort_runs(const void *a, const void *b)
     int order = compare_runs(a, b);
     if (order) return order;
     if (x->count != y->count) return x->count < y->count ? -1 : 1;
+    if (x->original != y->original) return x->original < y->original ? -1 : 1;
     return x->captured < y->captured ? -1 : x->captured > y->captured;
 }
 
@@ -105,6 +148,20 @@ static const struct gp_node_run *find_run(const struct gp_node_run *runs, size_t
     return run && run->producer == producer && node - run->first < run->count ? run : NULL;
 }
 
+/* What the N sorted RUNS say of NODE; *RUN is where the last one was found. */
+static gp_sid captured_of(const struct gp_node_run *runs, size_t n, uint32_t producer, uint64_t node,
+                          const struct gp_node_run **run)
+{
+    const struct gp_node_run *r = *run;
+    if (!r || r->producer != producer || node - r->first >= r->count) r = find_run(runs, n, producer, node);
+    *run = r;
+    for (int hop = 0; r && r->original && hop < GP_NODES_MAX_HOPS; hop++) {
+        node = r->original + (node - r->first);
+        r = find_run(runs, n, producer, node);
+    }
+    return r && !r->original ? r->captured : 0;
+}
+
 void gp_nodes_resolve(struct gp_trace *t)
 {
     struct gp_events *gpu = &t->events[GP_GPU];
@@ -117,12 +174,9 @@ void gp_nodes_resolve(struct gp_trace *t)
         if (runs[i].producer == runs[i - 1].producer && runs[i - 1].count > room) runs[i - 1].count = room;
     }
     for (size_t i = 0; n && gpu->node && i < gpu->n; i++) {
-        uint64_t node = gpu->node[i];
         uint32_t producer = t->processes.at[t->tracks.at[gpu->track[i]].process].producer;
-        if (node == GP_NO_ID || gp_get_captured(gpu, i)) continue;
-        if (!run || run->producer != producer || node - run->first >= run->count)
-            run = find_run(runs, n, producer, node);
-        if (run) gp_set_captured(gpu, i, run->captured);
+        if (gpu->node[i] == GP_NO_ID || gp_get_captured(gpu, i)) continue;
+        gp_set_captured(gpu, i, captured_of(runs, n, producer, gpu->node[i], &run));
     }
     GP_VEC_FREE(&t->node_runs);
 }

@@ -1,11 +1,12 @@
 /* nodes.h -- which ranges the nodes of CUDA graphs were captured under, while a trace is made: a graph is captured once,
  * long before its kernels run, and a collector that sees both apart writes both apart. What is written are runs of node
- * ids with the same ranges (struct gp_node_run); when the trace is read they go to the events, and are forgotten.
- * Knows nothing of CUDA, threads or files.
+ * ids (struct gp_node_run): of nodes that were captured under the same ranges, or of clones of a row of nodes, so that a
+ * graph that is instantiated a thousand times takes a thousand runs, however many nodes and ranges it has. When the trace
+ * is read it all goes to the events, and the runs are forgotten. Knows nothing of CUDA, threads or files.
  *
  *     struct gp_nodes nodes = {.trace = &trace};
  *     gp_nodes_set(&nodes, node, captured);               // when it is captured
- *     gp_nodes_set(&nodes, clone, gp_nodes_get(&nodes, node));
+ *     gp_nodes_clone(&nodes, clone, node);                // in any order
  *
  * Runs have numbers that stay, and a run once there keeps its first node, so that what is written again later counts and
  * nothing must be taken back. The run that a node is in is the one with the largest first node that is not above it.
@@ -26,11 +27,16 @@ struct gp_nodes {
     uint64_t refused;        /* nodes that were one run too many */
 };
 
-enum { GP_NODES_MAX_RUNS = 1 << 20 }; /* 24 MB */
+enum {
+    GP_NODES_MAX_RUNS = 1 << 20, /* 32 MB */
+    GP_NODES_MAX_HOPS = 16,      /* clones of clones of clones */
+};
 
 /* NODE was captured under CAPTURED (0: under nothing), whatever was said about it before. O(log n) where ids go up. */
 void gp_nodes_set(struct gp_nodes *nodes, uint64_t node, gp_sid captured);
-/* What was said about NODE; 0 where nothing was. O(log n). */
+/* NODE was captured where ORIGINAL (not 0) was, of which nothing need be known yet. */
+void gp_nodes_clone(struct gp_nodes *nodes, uint64_t node, uint64_t original);
+/* What NODE was captured under, by what was said so far; 0 where that is nothing. O(log n). */
 gp_sid gp_nodes_get(struct gp_nodes *nodes, uint64_t node);
 void gp_nodes_release(struct gp_nodes *nodes);
 

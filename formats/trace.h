@@ -190,11 +190,12 @@ struct gp_clock {
     uint32_t producer;
 };
 
-/* Nodes FIRST, FIRST + 1, ... of CUDA graphs, COUNT of them, and the ranges that they were captured under. What a collector
- * knows and events do not tell yet: see formats/nodes.h. */
+/* Nodes FIRST, FIRST + 1, ... of CUDA graphs, COUNT of them, and the ranges that they were captured under, or else the nodes
+ * that they are clones of. What a collector knows and events do not tell yet: see formats/nodes.h. */
 struct gp_node_run {
     uint64_t first, count;
-    gp_sid captured; /* as in events; 0: none */
+    uint64_t original; /* the first is a clone of ORIGINAL, the next one of the one behind that, ...; 0: no clones */
+    gp_sid captured;   /* as in events; 0: none */
     uint32_t producer;
 };
 

@@ -32,7 +32,7 @@ DICTIONARIES = {
        [(name + '_' + axis, 'u', 0) for name in ('grid', 'block', 'cluster') for axis in 'xyz'] +
        [(name, 'u', 0) for name in ('registers', 'shared_bytes', 'shared_static_bytes', 'local_bytes', 'copy_kind',
                                     'src_kind', 'dst_kind')] + [('cat', 's', 0), ('extra', 's', 0)],
-    12: [('first', 'u', 0), ('count', 'u', 1), ('captured', 's', 0), ('producer', 'u', 0)],
+    12: [('first', 'u', 0), ('count', 'u', 1), ('captured', 's', 0), ('producer', 'u', 0), ('original', 'u', 0)],
 }
 
 
@@ -374,10 +374,15 @@ class Trace:
             of.sort(key=lambda run: run['first'])
         for row, (p, track) in zip(self.tables['gpu'], self.gpu_tracks):
             process = p.entries[4].get(p.entries[5].get(track, {}).get('process'), {'producer': 0})
-            of = runs.get((p.number + process['producer']) & 0xffffffff, [])
-            at = bisect.bisect_right([run['first'] for run in of], row['node']) if row['node'] != NONE else 0
-            if at and not row['captured'] and row['node'] - of[at - 1]['first'] < of[at - 1]['count']:
-                row['captured'] = of[at - 1]['captured']
+            of, node = runs.get((p.number + process['producer']) & 0xffffffff, []), row['node']
+            for _ in range(17 if node != NONE and not row['captured'] else 0):
+                at = bisect.bisect_right([run['first'] for run in of], node)
+                if not at or node - of[at - 1]['first'] >= of[at - 1]['count']:
+                    break
+                if not of[at - 1]['original']:
+                    row['captured'] = of[at - 1]['captured']
+                    break
+                node = of[at - 1]['original'] + node - of[at - 1]['first'] & MASK
 
     def take_events(self, block, columns):
         p = block.producer

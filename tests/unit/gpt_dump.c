@@ -84,8 +84,9 @@ static int write_small_blocks(struct gp_trace *t, const char *path, enum gp_gpt_
 static void add_graph_nodes(struct gp_trace *t)
 {
     struct gp_events *gpu = &t->events[GP_GPU];
-    const struct gp_node_run runs[] = {
-        {40, 10, 3, 0}, {5, 20, 1, 0}, {8, 2, 2, 0}, {60, 1, 0, 0}, {61, 9, 4, 0}};
+    const struct gp_node_run runs[] = {{40, 5, 0, 3, 0},  {5, 20, 0, 1, 0}, {8, 2, 0, 2, 0},
+                                       {60, 1, 0, 0, 0},  {61, 9, 0, 4, 0}, {45, 5, 6, 0, 0},
+                                       {70, 9, 44, 0, 0}, {25, 2, 25, 0, 0}};
     for (size_t i = 0; i < gpu->n; i += 2) {
         gp_set_node(gpu, i, i % 80);
         if (i % 7 == 0) gp_set_captured(gpu, i, 5);

@@ -115,12 +115,58 @@ static void runs_go_to_the_events_of_their_producer(void **state)
     add_gpu(&t, 0, 7);
     add_gpu(&t, 0, 4);
     /* 5 is in the run from 5, 7 in that from 6, which ends there: so 10 is in none, for the first one ends at 6 */
-    const struct gp_node_run runs[] = {{6, 2, 2, 0}, {5, 100, 1, 0}, {0, 10, 3, 1}, {9, 1, 4, 0}};
+    const struct gp_node_run runs[] = {{6, 2, 0, 2, 0}, {5, 100, 0, 1, 0}, {0, 10, 0, 3, 1}, {9, 1, 0, 4, 0}};
     for (size_t i = 0; i < 4; i++) GP_VEC_PUSH(&t.node_runs, runs[i]);
     gp_nodes_resolve(&t);
     static const gp_sid want[] = {1, 3, 0, 0, 9, 4, 0, 2, 0};
     for (size_t i = 0; i < 9; i++) assert_int_equal(gp_get_captured(gpu, i), want[i]);
     assert_int_equal(t.node_runs.n, 0);
+    gp_trace_release(&t);
+}
+
+static void clones_are_found_through_their_originals(void **state)
+{
+    (void)state;
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL);
+    struct gp_nodes nodes = {.trace = &t};
+    for (uint64_t i = 0; i < 4; i++) gp_nodes_clone(&nodes, 200 + i, 100 + i); /* of what is not known yet */
+    for (uint64_t i = 0; i < 4; i++) gp_nodes_clone(&nodes, 300 + i, 200 + i); /* and these of those */
+    assert_int_equal(gp_nodes_get(&nodes, 300), 0);
+    for (uint64_t i = 0; i < 4; i++) gp_nodes_set(&nodes, 100 + i, (gp_sid)(1 + i / 2));
+    gp_nodes_clone(&nodes, 400, 300); /* no longer than the way of its original */
+    assert_int_equal(t.node_runs.n, 5);
+    check_run(&t, 0, 200, 4, 0);
+    check_run(&t, 1, 300, 4, 0);
+    assert_true(t.node_runs.at[0].original == 100 && t.node_runs.at[1].original == 100 &&
+                t.node_runs.at[4].original == 100);
+    for (uint64_t i = 0; i < 4; i++) {
+        assert_int_equal(gp_nodes_get(&nodes, 200 + i), 1 + i / 2);
+        assert_int_equal(gp_nodes_get(&nodes, 300 + i), 1 + i / 2);
+    }
+    gp_nodes_set(&nodes, 301, 9); /* 300, 301, 302-303, whose first is a clone of 102 */
+    assert_int_equal(t.node_runs.at[6].original, 102);
+    static const gp_sid want[] = {1, 9, 2, 2};
+    for (uint64_t i = 0; i < 4; i++) add_gpu(&t, 0, 300 + i);
+    gp_nodes_resolve(&t);
+    for (uint64_t i = 0; i < 4; i++) assert_int_equal(gp_get_captured(&t.events[GP_GPU], i), want[i]);
+    gp_nodes_release(&nodes);
+    gp_trace_release(&t);
+}
+
+static void clones_of_themselves_end(void **state)
+{
+    (void)state;
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL);
+    const struct gp_node_run runs[] = {
+        {1, 5, 1, 0, 0}, {10, 1, 11, 0, 0}, {11, 1, 10, 0, 0}, {20, 1, 4, 0, 0}};
+    for (size_t i = 0; i < 4; i++) GP_VEC_PUSH(&t.node_runs, runs[i]);
+    add_gpu(&t, 0, 3);
+    add_gpu(&t, 0, 10);
+    add_gpu(&t, 0, 20);
+    gp_nodes_resolve(&t);
+    for (size_t i = 0; i < 3; i++) assert_int_equal(gp_get_captured(&t.events[GP_GPU], i), 0);
     gp_trace_release(&t);
 }
 
@@ -144,7 +190,7 @@ static void a_stream_of_blocks_tells_it_in_any_order(void **state)
     gp_trace_init(&u, GP_NEED_ALL);
     gp_trace_intern(&u, "other", 5);
     add_gpu(&u, 0, 1);
-    GP_VEC_PUSH(&u.node_runs, (struct gp_node_run){1, 1, 1, 0});
+    GP_VEC_PUSH(&u.node_runs, (struct gp_node_run){1, 1, 0, 1, 0});
     assert_int_equal(gp_gpt_end(other, &u), 0);
     gp_nodes_set(&nodes, 2, 1); /* run 0 goes on */
     gp_nodes_set(&nodes, 3, 2);
@@ -190,6 +236,8 @@ int main(void)
         cmocka_unit_test(what_is_said_later_counts_and_first_nodes_stay),
         cmocka_unit_test(any_order_gives_the_same_answers),
         cmocka_unit_test(runs_go_to_the_events_of_their_producer),
+        cmocka_unit_test(clones_are_found_through_their_originals),
+        cmocka_unit_test(clones_of_themselves_end),
         cmocka_unit_test(a_stream_of_blocks_tells_it_in_any_order),
         cmocka_unit_test(too_many_runs_are_refused_and_counted),
     };
