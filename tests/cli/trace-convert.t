@@ -248,8 +248,8 @@ test_expect_success PYTHON,MOCK 'a trace of two processes keeps its kernels apar
     trace-convert --to chrome two.trace >two.json &&
     python3 check.py &&
     trace-convert -o back.trace two.json &&
-    "$mock/facts" two.trace | grep "^gpu\|^api\|^device:\|^streams\|^threads" >before &&
-    "$mock/facts" back.trace | grep "^gpu\|^api\|^device:\|^streams\|^threads" >after &&
+    "$mock/facts" two.trace | grep "^gpu \|^api\|^device:\|^streams\|^threads" >before &&
+    "$mock/facts" back.trace | grep "^gpu \|^api\|^device:\|^streams\|^threads" >after &&
     grep -Fx "gpu 20" before &&
     test_cmp before after
 '
