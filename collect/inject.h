@@ -104,6 +104,8 @@ void gp_tracer_forked(void);
 /* This thread has created NODE of a CUDA graph, as a copy of node ORIGINAL unless that is 0. Remembered together with the
  * ranges that are open; costs next to nothing in a process that has never used NVTX. */
 void gp_nvtx_node(uint64_t node, uint64_t original);
+/* This thread's call, from START_NS on, has waited for something, or recorded an event. */
+void gp_nvtx_wait(int64_t start_ns, const struct gp_note_wait *wait);
 /* Hand over the notes of all threads, each thread's in order. Returns how many were refused since the last call. */
 uint64_t gp_nvtx_drain(void (*take)(void *ctx, int64_t tid, const struct gp_note *note), void *ctx);
 /* From now on gp_inject_range_begins() and its like are told of ranges, or no longer. */

@@ -120,11 +120,17 @@ static inline bool is_watching(void)
     return atomic_load_explicit(&nvtx.watching, memory_order_relaxed);
 }
 
+/* The flush thread is told once that there is much to read. */
+static inline void wake(struct nvtx_thread *t)
+{
+    if (GP_UNLIKELY(gp_ring_half_full(t->ring)) && !atomic_exchange(&t->woke, true)) gp_inject_wake(false);
+}
+
 static inline bool put(struct nvtx_thread *t, const struct gp_note *note, const char *text, size_t reserve)
 {
     size_t n = note->text ? 0 : strlen(text);
     bool ok = gp_ring_put(t->ring, note, text, n < MAX_TEXT ? n : MAX_TEXT, t->args.data, reserve);
-    if (GP_UNLIKELY(gp_ring_half_full(t->ring)) && !atomic_exchange(&t->woke, true)) gp_inject_wake(false);
+    wake(t);
     return ok;
 }
 
@@ -566,6 +572,19 @@ void gp_nvtx_node(uint64_t node, uint64_t original)
                            .id = node,
                            .other = original};
     if (!put(t, &note, "", (size_t)(t->open + 1) * POP_BYTES)) gp_ring_refuse(t->ring);
+}
+
+/* ---- waits ---- */
+
+void gp_nvtx_wait(int64_t start_ns, const struct gp_note_wait *wait)
+{
+    struct nvtx_thread *t = get_thread();
+    if (!t) return;
+    struct gp_note note = {
+        .op = GP_NOTE_WAIT, .args_n = sizeof *wait, .time_ns = start_ns, .domain = "", .text = ""};
+    size_t reserve = (size_t)(t->open + 1) * POP_BYTES;
+    if (!gp_ring_put(t->ring, &note, "", 0, (const char *)wait, reserve)) gp_ring_refuse(t->ring);
+    wake(t);
 }
 
 /* ---- the payload extension ----

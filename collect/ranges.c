@@ -200,8 +200,20 @@ static void write_mark(struct gp_ranges *g, const struct gp_open_range *o, const
     if (*args) gp_set_extra(e, row, join_args(t, &args, 1));
 }
 
+static void note_wait(struct gp_ranges *g, const struct gp_note *note)
+{
+    struct gp_note_wait wait;
+    if (note->args_n != sizeof wait) return;
+    memcpy(&wait, gp_note_args(note), sizeof wait);
+    gp_records_add_wait(g->records, note->time_ns, &wait);
+}
+
 void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note)
 {
+    if (note->op == GP_NOTE_WAIT) {
+        note_wait(g, note);
+        return;
+    }
     size_t index = thread_index(g, tid);
     struct gp_range_thread *thread = &g->list.at[index];
     struct gp_open_range o = {

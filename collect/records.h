@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "collect/ring.h"
 #include "collect/wire.h"
 #include "formats/base/map.h"
 #include "formats/trace.h"
@@ -133,10 +134,11 @@ struct gp_held_wait {
     uint32_t event, corr, context, stream, type, tick;
 };
 
-/* What waits want to know of a record of an event. */
+/* What waits want to know of a record of an event. One that only a call tells of is written when it is waited for. */
 struct gp_event_record {
     uint64_t key;
-    uint32_t corr, stream;
+    int64_t untold_ns; /* its time when it is not written yet, else 0 */
+    uint32_t corr, stream, context, event;
     bool used;
 };
 
@@ -175,6 +177,7 @@ struct gp_records {
     bool whole_graphs;                         /* their nodes are recorded no longer */
     uint64_t unseen_nodes;                     /* since the last commit */
     struct gp_event_record *event_records;     /* by hash, NULL until there is one */
+    struct gp_map event_ids;                   /* handle -> a number of ours, for events that calls tell of */
     struct gp_map addresses;                   /* address -> index of its size */
     GP_VEC(int64_t) sizes;                     /* of what is allocated there, 0 nothing */
     GP_VEC(struct gp_call_info) call_infos[2]; /* by cbid: runtime, driver */
@@ -191,6 +194,8 @@ void gp_records_init(struct gp_records *r, const struct gp_records_opts *opts);
 void gp_records_release(struct gp_records *r);
 /* Take in one record, which starts with its kind. Nothing is kept of it but what is copied. */
 void gp_records_add(struct gp_records *r, const void *record);
+/* Take in a call that began at START_NS and waited, or recorded an event: for where CUPTI is not asked for that. */
+void gp_records_add_wait(struct gp_records *r, int64_t start_ns, const struct gp_note_wait *wait);
 /* A flush began at NOW_NS, on the clock of the records: everything held is one tick older. */
 void gp_records_tick(struct gp_records *r, int64_t now_ns);
 /* Move what is ready into the trace's tables; with ALL everything. O(held). */

@@ -51,7 +51,12 @@ void gp_records_add_event(struct gp_records *r, const void *rec)
     uint64_t keys[] = {key_of(context, e.event, 0),
                        key_of(context, e.event, grown ? AT(u64, rec, EVENT_cudaEventSyncId) : 0)};
     for (size_t i = 0; i < 2; i++)
-        *place_of(r, keys[i]) = (struct gp_event_record){keys[i], e.corr, stream, true};
+        *place_of(r, keys[i]) = (struct gp_event_record){.key = keys[i],
+                                                         .corr = e.corr,
+                                                         .stream = stream,
+                                                         .context = context,
+                                                         .event = e.event,
+                                                         .used = true};
 }
 
 /* The GPU's time where it was recorded and is on the clock of the trace: not before the call, nor hours away. */
@@ -64,11 +69,19 @@ static int64_t time_of(const struct gp_records *r, const struct gp_held_event *e
     return call ? call->end_ns : 0;
 }
 
-static void write_records(struct gp_records *r, bool all)
+static void write_record(struct gp_records *r, int64_t at_ns, uint32_t context, uint32_t stream,
+                         uint32_t event, uint32_t corr)
 {
     struct gp_events *to = &r->trace.events[GP_SYNC];
     gp_sid name = gp_intern_cstr(&r->trace.strings, "cudaEvent");
-    gp_sid cat = gp_intern_cstr(&r->trace.strings, "cuda_event");
+    size_t row = gp_events_add(to, at_ns, 0, track_of(r, context, stream), name);
+    gp_set_cat(to, row, gp_intern_cstr(&r->trace.strings, "cuda_event"));
+    gp_set_corr(to, row, corr);
+    gp_set_event(to, row, event);
+}
+
+static void write_records(struct gp_records *r, bool all)
+{
     size_t kept = 0;
     for (size_t i = 0; i < r->held_events.n; i++) {
         struct gp_held_event e = r->held_events.at[i];
@@ -82,10 +95,7 @@ static void write_records(struct gp_records *r, bool all)
             gp_records_lose(r, "CUDA events", "no usable time", 1);
             continue;
         }
-        size_t row = gp_events_add(to, at_ns, 0, track_of(r, e.context, e.stream), name);
-        gp_set_cat(to, row, cat);
-        gp_set_corr(to, row, e.corr);
-        gp_set_event(to, row, e.event);
+        write_record(r, at_ns, e.context, e.stream, e.event, e.corr);
     }
     r->held_events.n = kept;
 }
@@ -100,9 +110,12 @@ static const char *wait_name(uint32_t type)
 }
 
 /* RECORD: what it waits for, NULL: not known. Few texts are different, so that they do not add up. */
-static void write_wait(struct gp_records *r, const struct gp_held_wait *w,
-                       const struct gp_event_record *record)
+static void write_wait(struct gp_records *r, const struct gp_held_wait *w, struct gp_event_record *record)
 {
+    if (record && record->untold_ns) {
+        write_record(r, record->untold_ns, record->context, record->stream, record->event, record->corr);
+        record->untold_ns = 0;
+    }
     struct gp_events *to = &r->trace.events[GP_SYNC];
     const char *name = wait_name(w->type);
     char text[120];
@@ -120,10 +133,19 @@ static void write_wait(struct gp_records *r, const struct gp_held_wait *w,
 }
 
 /* A record after the wait is not the one that it waits for. */
-static const struct gp_event_record *record_of(struct gp_records *r, const struct gp_held_wait *w)
+static struct gp_event_record *record_of(struct gp_records *r, const struct gp_held_wait *w)
 {
-    const struct gp_event_record *found = place_of(r, w->key);
+    struct gp_event_record *found = place_of(r, w->key);
     return found->used && found->key == w->key && found->corr < w->corr ? found : NULL;
+}
+
+static void take_wait(struct gp_records *r, const struct gp_held_wait *w)
+{
+    struct gp_event_record *record = w->key ? record_of(r, w) : NULL;
+    /* What is missing may be in a buffer of another thread. */
+    bool complete = gp_map_get(&r->contexts, w->context) && (record || !w->key);
+    if (complete) write_wait(r, w, record);
+    else GP_VEC_PUSH(&r->held_waits, *w);
 }
 
 void gp_records_add_sync(struct gp_records *r, const void *rec)
@@ -142,11 +164,45 @@ void gp_records_add_sync(struct gp_records *r, const void *rec)
     uint64_t sync_id = r->opts.cupti >= GP_CUPTI_GROWN ? AT(u64, rec, SYNC_cudaEventSyncId) : 0;
     if (r->opts.api >= GP_API_LEVEL_ALL && (w.type == SYNC_EVENT || w.type == SYNC_STREAM_WAIT))
         w.key = key_of(w.context, w.event, sync_id);
-    const struct gp_event_record *record = w.key ? record_of(r, &w) : NULL;
-    /* What is missing may be in a buffer of another thread. */
-    bool complete = gp_map_get(&r->contexts, w.context) && (record || !w.key);
-    if (complete) write_wait(r, &w, record);
-    else GP_VEC_PUSH(&r->held_waits, w);
+    take_wait(r, &w);
+}
+
+/* ---- what calls tell ---- */
+
+/* Handles come again when events are destroyed, and are long: each has a number of ours. */
+static uint32_t event_number(struct gp_records *r, uint64_t handle)
+{
+    return *gp_map_put(&r->event_ids, handle, (uint32_t)r->event_ids.n + 1);
+}
+
+void gp_records_add_wait(struct gp_records *r, int64_t start_ns, const struct gp_note_wait *wait)
+{
+    if (start_ns <= 0 || wait->end_ns < start_ns || wait->type > GP_WAIT_CONTEXT) return;
+    uint32_t event = wait->event ? event_number(r, wait->event) : (uint32_t)GP_INVALID_ID32;
+    /* One context may wait for what another has recorded. */
+    uint64_t key = wait->event ? key_of(0, event, 0) : 0;
+    if (wait->type == GP_WAIT_RECORD) {
+        *place_of(r, key) = (struct gp_event_record){.key = key,
+                                                     .untold_ns = wait->end_ns,
+                                                     .corr = wait->corr,
+                                                     .stream = wait->stream,
+                                                     .context = wait->context,
+                                                     .event = event,
+                                                     .used = true};
+        return;
+    }
+    struct gp_held_wait w = {
+        .start_ns = start_ns,
+        .end_ns = wait->end_ns,
+        .key = key,
+        .event = event,
+        .corr = wait->corr,
+        .context = wait->context,
+        .stream = wait->stream,
+        .type = wait->type,
+        .tick = r->tick,
+    };
+    take_wait(r, &w);
 }
 
 static void write_waits(struct gp_records *r, bool all)
@@ -154,7 +210,7 @@ static void write_waits(struct gp_records *r, bool all)
     size_t kept = 0;
     for (size_t i = 0; i < r->held_waits.n; i++) {
         struct gp_held_wait w = r->held_waits.at[i];
-        const struct gp_event_record *record = w.key ? record_of(r, &w) : NULL;
+        struct gp_event_record *record = w.key ? record_of(r, &w) : NULL;
         if (w.key && !record && !all && gp_records_may_come(r, w.tick)) r->held_waits.at[kept++] = w;
         else write_wait(r, &w, record);
     }
@@ -172,4 +228,5 @@ void gp_records_release_events(struct gp_records *r)
     GP_VEC_FREE(&r->held_events);
     GP_VEC_FREE(&r->held_waits);
     free(r->event_records);
+    gp_map_release(&r->event_ids);
 }

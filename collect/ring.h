@@ -25,13 +25,26 @@ enum gp_note_op {
     GP_NOTE_MARK,
     GP_NOTE_NODE,  /* node ID of a CUDA graph was created: the ranges that are open now are its own */
     GP_NOTE_CLONE, /* node ID was made after node OTHER, whose ranges it has */
+    GP_NOTE_WAIT, /* a call that waits, or records what others wait for: the args are a struct gp_note_wait */
+};
+
+/* Numbers as CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_ has them; a record of an event is none of those. */
+enum gp_wait { GP_WAIT_RECORD, GP_WAIT_EVENT, GP_WAIT_STREAM_EVENT, GP_WAIT_STREAM, GP_WAIT_CONTEXT };
+
+/* From time_ns of its note to END_NS. */
+struct gp_note_wait {
+    int64_t end_ns;
+    uint64_t event;                 /* handle of the CUDA event, 0 none */
+    uint32_t corr, context, stream; /* CUPTI's numbers, UINT32_MAX unknown */
+    uint32_t type;                  /* enum gp_wait */
 };
 
 /* What happened; the text, when TEXT is NULL, follows the struct, NUL-terminated, and then the args do. */
 struct gp_note {
-    uint32_t size;   /* with what follows, a multiple of 8; set by gp_ring_put */
-    uint16_t op;     /* enum gp_note_op */
-    uint16_t args_n; /* bytes of args, 0: none: what a payload holds, as the inside of a JSON object */
+    uint32_t size; /* with what follows, a multiple of 8; set by gp_ring_put */
+    uint16_t op;   /* enum gp_note_op */
+    uint16_t
+        args_n; /* bytes of args, 0: none: what a payload holds, as the inside of a JSON object; see GP_NOTE_WAIT */
     int64_t time_ns;
     const char *domain; /* name of the NVTX domain, "" for the default one; lives for ever */
     const char *text;   /* a registered string, which lives for ever, or NULL */

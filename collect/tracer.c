@@ -70,6 +70,7 @@ enum { MAX_CBID = 2048, MAX_GAP = 200, ATTR_PER_THREAD_BUFFER = 9, FIRST_REQUEST
     X(cuptiActivityConfigureUnifiedMemoryCounter)                                                            \
     X(cuptiUnsubscribe)                                                                                      \
     X(cuptiGetGraphNodeId)                                                                                   \
+    X(cuptiGetStreamIdEx)                                                                                    \
     X(cuptiGetResultString)
 
 typedef CUptiResult(CUPTIAPI *subscribe_v2_fn)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *, void *);
@@ -102,10 +103,34 @@ static struct {
     _Atomic bool recording, unified; /* unified: its counters are configured */
     _Atomic bool stopped, forked;
     _Atomic unsigned requests; /* the first of them */
+    _Atomic unsigned period;   /* of recording */
 } cupti;
 
 /* Calls at which we have something to do. */
-enum hook { HOOK_NONE, HOOK_RESET, HOOK_PROFILER_START, HOOK_PROFILER_STOP, HOOK_LAUNCH };
+enum hook {
+    HOOK_NONE,
+    HOOK_RESET,
+    HOOK_PROFILER_START,
+    HOOK_PROFILER_STOP,
+    HOOK_LAUNCH,
+    HOOK_CAPTURE_BEGIN,
+    HOOK_CAPTURE_END,
+    HOOK_WAIT, /* and on: by the entry of waiting[] */
+};
+
+/* The calls that wait, or record what others wait for, by how their names begin, and where among their parameters the
+ * stream and the event are, -1 nowhere. */
+static const struct {
+    const char *runtime, *driver;
+    enum gp_wait type;
+    int stream, event;
+} waiting[] = {
+    {"cudaStreamSynchronize", "cuStreamSynchronize", GP_WAIT_STREAM, 0, -1},
+    {"cudaDeviceSynchronize", "cuCtxSynchronize", GP_WAIT_CONTEXT, -1, -1},
+    {"cudaEventSynchronize", "cuEventSynchronize", GP_WAIT_EVENT, -1, 0},
+    {"cudaStreamWaitEvent", "cuStreamWaitEvent", GP_WAIT_STREAM_EVENT, 0, 1},
+    {"cudaEventRecord", "cuEventRecord", GP_WAIT_RECORD, 1, 0},
+};
 
 static CUpti_CallbackDomain domain_of(bool driver)
 {
@@ -299,6 +324,64 @@ static void configure_unified(void)
     if (atomic_load(&cupti.recording)) switch_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, true);
 }
 
+/* ---- who waits for what ----
+ * CUPTI's own records of it would cost every launch a quarter of what the records of kernels do, whether anybody waits or
+ * not; being called at these calls costs the others nothing. */
+
+/* Of this thread: calls of the driver inside one of the runtime count as one, and what is captured does not happen. */
+static _Thread_local struct {
+    unsigned depth, capturing;
+    unsigned period; /* in which the depth was counted: recording may stop inside a call */
+    int64_t start_ns;
+} waits;
+
+static uint32_t stream_number(const CUpti_CallbackData *call, const void *stream)
+{
+    uint32_t number = UINT32_MAX;
+    bool per_thread = strstr(call->functionName ? call->functionName : "", "_ptsz") != NULL;
+    if (!cupti.cuptiGetStreamIdEx || !call->context ||
+        cupti.cuptiGetStreamIdEx(call->context, (CUstream)(uintptr_t)stream, per_thread, &number) !=
+            CUPTI_SUCCESS)
+        return UINT32_MAX;
+    return number;
+}
+
+static void on_wait(unsigned which, const CUpti_CallbackData *call)
+{
+    unsigned period = atomic_load_explicit(&cupti.period, memory_order_relaxed);
+    if (waits.period != period) waits.depth = 0;
+    waits.period = period;
+    if (call->callbackSite == CUPTI_API_ENTER) {
+        if (!waits.depth++) waits.start_ns = gp_now_ns();
+        return;
+    }
+    if (!waits.depth || --waits.depth || waits.capturing) return;
+    const void *const *params = call->functionParams;
+    int stream = waiting[which].stream, event = waiting[which].event;
+    struct gp_note_wait w = {
+        .end_ns = gp_now_ns(),
+        .event = event >= 0 && params ? (uint64_t)(uintptr_t)params[event] : 0,
+        .corr = call->correlationId,
+        .context = call->contextUid,
+        .stream = stream >= 0 && params ? stream_number(call, params[stream]) : UINT32_MAX,
+        .type = waiting[which].type,
+    };
+    gp_nvtx_wait(waits.start_ns, &w);
+}
+
+/* True when that was all there was to do. */
+static bool on_hook(uint8_t hook, const CUpti_CallbackData *call)
+{
+    bool enter = call->callbackSite == CUPTI_API_ENTER;
+    if (hook == HOOK_PROFILER_START && !enter) gp_inject_profiler(true);
+    if (hook == HOOK_PROFILER_STOP && enter) gp_inject_profiler(false);
+    if (hook == HOOK_LAUNCH) gp_inject_launch(enter);
+    if (hook == HOOK_CAPTURE_BEGIN && enter) waits.capturing = 1;
+    if (hook == HOOK_CAPTURE_END && !enter) waits.capturing = 0;
+    if (hook >= HOOK_WAIT) on_wait(hook - HOOK_WAIT, call);
+    return (hook != HOOK_PROFILER_STOP && hook != HOOK_RESET) || !enter;
+}
+
 /* Things that happen to CUDA at which we have to act: it is up, or records may soon be out of reach. */
 static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
                                  const void *data)
@@ -317,12 +400,8 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
         return;
     }
     if (domain != CUPTI_CB_DOMAIN_RESOURCE) {
-        bool enter = ((const CUpti_CallbackData *)data)->callbackSite == CUPTI_API_ENTER;
         uint8_t hook = cbid < MAX_CBID ? cupti.hooks[domain == CUPTI_CB_DOMAIN_DRIVER_API][cbid] : HOOK_NONE;
-        if (hook == HOOK_PROFILER_START && !enter) gp_inject_profiler(true);
-        if (hook == HOOK_PROFILER_STOP && enter) gp_inject_profiler(false);
-        if (hook == HOOK_LAUNCH) gp_inject_launch(enter);
-        if ((hook != HOOK_PROFILER_STOP && hook != HOOK_RESET) || !enter) return;
+        if (on_hook(hook, data)) return;
     }
     cupti.cuptiActivityFlushAll(0);
     gp_inject_wake(true);
@@ -394,7 +473,7 @@ static void set_attribute(CUpti_ActivityAttribute attr, uint64_t value, size_t s
     if (rc != CUPTI_SUCCESS) gp_debug("attribute %d: %d %s", (int)attr, (int)rc, result_text(rc));
 }
 
-static enum hook find_hook(bool driver, const char *name)
+static unsigned find_hook(bool driver, const char *name)
 {
     static const struct {
         const char *name;
@@ -404,9 +483,17 @@ static enum hook find_hook(bool driver, const char *name)
                  {"cudaProfilerStart", HOOK_PROFILER_START},
                  {"cuProfilerStart", HOOK_PROFILER_START},
                  {"cudaProfilerStop", HOOK_PROFILER_STOP},
-                 {"cuProfilerStop", HOOK_PROFILER_STOP}};
+                 {"cuProfilerStop", HOOK_PROFILER_STOP},
+                 {"cudaStreamBeginCapture", HOOK_CAPTURE_BEGIN},
+                 {"cuStreamBeginCapture", HOOK_CAPTURE_BEGIN},
+                 {"cudaStreamEndCapture", HOOK_CAPTURE_END},
+                 {"cuStreamEndCapture", HOOK_CAPTURE_END}};
     for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++)
         if (!strncmp(name, hooks[i].name, strlen(hooks[i].name))) return hooks[i].hook;
+    for (unsigned i = 0; i < sizeof waiting / sizeof *waiting; i++) {
+        const char *begins = driver ? waiting[i].driver : waiting[i].runtime;
+        if (!strncmp(name, begins, strlen(begins))) return HOOK_WAIT + i;
+    }
     /* Every launch of the runtime goes through one of the driver. */
     return driver && gp_call_classify(name) == GP_CALL_LAUNCH ? HOOK_LAUNCH : HOOK_NONE;
 }
@@ -429,7 +516,7 @@ static void find_calls(bool driver)
         cupti.wanted[driver][cbid] = gp_call_wanted(gp_call_classify(name), cupti.api, cupti.memory);
         if (cupti.wanted[driver][cbid])
             gp_shared_log(cupti.shared, driver ? GP_NAME_DRIVER : GP_NAME_RUNTIME, cbid, name);
-        if (cupti.hooks[driver][cbid] != HOOK_NONE && cupti.hooks[driver][cbid] != HOOK_LAUNCH)
+        if (cupti.hooks[driver][cbid] != HOOK_NONE && cupti.hooks[driver][cbid] < HOOK_LAUNCH)
             cupti.cuptiEnableCallback(1, cupti.subscriber, domain_of(driver), cbid);
     }
 }
@@ -471,8 +558,16 @@ static const CUpti_ActivityKind always[] = {
     CUPTI_ACTIVITY_KIND_STREAM,
 };
 
-/* Synchronisation records cost every launch a quarter of what the kernels' own do, so that they go with the calls that wait;
- * who asks for all calls gets the CUDA events, too. */
+/* At --api all CUPTI tells who waits for what, with the times of the GPU. */
+static void switch_waits(bool on)
+{
+    atomic_fetch_add(&cupti.period, 1);
+    for (int driver = 0; cupti.api == GP_API_LEVEL_SYNC && driver < 2; driver++)
+        for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
+            if (cupti.hooks[driver][cbid] >= HOOK_CAPTURE_BEGIN)
+                cupti.cuptiEnableCallback(on, cupti.subscriber, domain_of(driver), cbid);
+}
+
 static CUptiResult switch_kinds(bool on)
 {
     CUptiResult rc = switch_kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on);
@@ -486,8 +581,11 @@ static CUptiResult switch_kinds(bool on)
         switch_kind(CUPTI_ACTIVITY_KIND_MEMORY_POOL, on);
     }
     if (atomic_load(&cupti.unified)) switch_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, on);
-    if (cupti.api >= GP_API_LEVEL_SYNC) switch_kind(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, on);
-    if (cupti.api >= GP_API_LEVEL_ALL) switch_kind(CUPTI_ACTIVITY_KIND_CUDA_EVENT, on);
+    if (cupti.api >= GP_API_LEVEL_ALL) {
+        switch_kind(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, on);
+        switch_kind(CUPTI_ACTIVITY_KIND_CUDA_EVENT, on);
+    }
+    switch_waits(on);
     return rc;
 }
 

@@ -260,7 +260,7 @@ static void *wait_elsewhere(void *ctx)
 }
 
 /* events: event 3 is recorded on stream 7, stream 8 waits for it, on another thread; it is recorded again, on stream 9, and
- * the host waits for it; event 4, which was never recorded, is waited for. */
+ * the host waits for it; event 4, which was never recorded, is waited for; event 5 is part of a graph alone. */
 static int do_events(int argc, char **argv)
 {
     (void)argc;
@@ -274,6 +274,10 @@ static int do_events(int argc, char **argv)
     event(MOCK_EVENT_RECORD, 9, 3);
     event(MOCK_EVENT_SYNC, 0, 3);
     event(MOCK_STREAM_WAIT, 8, 4);
+    event(MOCK_CAPTURING, 7, 1);
+    event(MOCK_EVENT_RECORD, 7, 5);
+    event(MOCK_STREAM_WAIT, 8, 5);
+    event(MOCK_CAPTURING, 7, 0);
     return 0;
 }
 

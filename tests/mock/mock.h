@@ -35,8 +35,9 @@ enum mock_op {
     MOCK_EVENT_RECORD, /* event COUNT on STREAM; the GPU comes to it 5 us later */
     MOCK_STREAM_WAIT,  /* STREAM waits for event COUNT */
     MOCK_EVENT_SYNC,   /* the host does */
-    MOCK_MALLOC,       /* cudaMalloc() of BYTES; every allocation has an address of its own */
-    MOCK_FREE, /* cudaFree() of the COUNT-th allocation, of BYTES, or 0 where the record does not say */
+    MOCK_CAPTURING, /* from now on (COUNT 1), or no longer (0), the thread captures: its events do not happen */
+    MOCK_MALLOC,    /* cudaMalloc() of BYTES; every allocation has an address of its own */
+    MOCK_FREE,      /* cudaFree() of the COUNT-th allocation, of BYTES, or 0 where the record does not say */
     MOCK_MALLOC_HOST,    /* cudaHostAlloc() */
     MOCK_MALLOC_ASYNC,   /* cudaMallocAsync() from a pool that has COUNT bytes then */
     MOCK_STUCK,          /* a launch whose kernel never ends */

@@ -63,6 +63,8 @@ static const struct {
     {false, 51, "cudaMemsetAsync_v3020"},
     {false, 70, "cudaProfilerStart_v4000"},
     {false, 71, "cudaProfilerStop_v4000"},
+    {false, 287, "cudaStreamBeginCapture_v10000"},
+    {false, 289, "cudaStreamEndCapture_v10000"},
     {false, 388, "cudaMemPoolTrimTo_v11020"},
     {false, 131, "cudaStreamSynchronize_v3020"},
     {false, 135, "cudaEventRecord_v3020"},
@@ -464,14 +466,46 @@ static void put_device(void)
     put_overhead(CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL, now());
 }
 
-static void call_back(bool driver, uint32_t cbid, uint32_t correlation, CUpti_ApiCallbackSite site)
+static void call_back_with(bool driver, uint32_t cbid, uint32_t correlation, CUpti_ApiCallbackSite site,
+                           const uintptr_t *params)
 {
     CUpti_CallbackDomain domain = driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
     CUpti_CallbackData data;
     memset(&data, 0, sizeof data);
     data.callbackSite = site;
     data.correlationId = correlation;
+    data.functionParams = params;
+    data.context = (CUcontext)(void *)&mock;
+    data.contextUid = 1;
     if (mock.callback && mock.callbacks[domain][cbid]) mock.callback(NULL, domain, cbid, &data);
+}
+
+static void call_back(bool driver, uint32_t cbid, uint32_t correlation, CUpti_ApiCallbackSite site)
+{
+    call_back_with(driver, cbid, correlation, site, NULL);
+}
+
+/* A call of the runtime and the one of the driver in it, where that is not 0: both have the same parameters. */
+static void both_call_back(uint32_t runtime, uint32_t driver, uint32_t correlation, uintptr_t a, uintptr_t b)
+{
+    uintptr_t params[] = {a, b};
+    call_back_with(false, runtime, correlation, CUPTI_API_ENTER, params);
+    if (driver) call_back_with(true, driver, correlation, CUPTI_API_ENTER, params);
+    if (driver) call_back_with(true, driver, correlation, CUPTI_API_EXIT, params);
+    call_back_with(false, runtime, correlation, CUPTI_API_EXIT, params);
+}
+
+static _Thread_local bool capturing;
+
+/* Streams and events have handles that are their numbers, events' with HANDLE added. */
+enum { HANDLE = 0x7000 };
+
+CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread, uint32_t *id)
+{
+    (void)context;
+    (void)per_thread;
+    *id = (uint32_t)(uintptr_t)stream;
+    return CUPTI_SUCCESS;
 }
 
 /* A launch by the driver: is its kernel recorded? That is settled when the launch begins, for the call when it ends. */
@@ -555,6 +589,37 @@ static void go_wrong(const struct mock_event *e, uint32_t correlation, uint64_t 
     else put_call(false, 505, correlation, start, start + 1000);
 }
 
+/* Waits, events and captures: in a capture none of them happens. */
+static void on_wait(const struct mock_event *e, uint32_t c, uint64_t t)
+{
+    switch (e->op) {
+    case MOCK_SYNC:
+        put_call(true, 126, c, t + 50, t + 350);
+        put_call(false, 131, c, t, t + 400);
+        both_call_back(131, 126, c, e->stream, 0);
+        put_sync(e, c, t + 60);
+        break;
+    case MOCK_EVENT_RECORD:
+        put_call(false, 135, c, t, t + 300);
+        both_call_back(135, 0, c, HANDLE + e->count, e->stream);
+        if (!capturing) put_event(e, c, t + 5000);
+        break;
+    case MOCK_STREAM_WAIT:
+    case MOCK_EVENT_SYNC:
+        put_call(false, e->op == MOCK_STREAM_WAIT ? 147 : 137, c, t, t + 400);
+        if (e->op == MOCK_STREAM_WAIT) both_call_back(147, 0, c, e->stream, HANDLE + e->count);
+        else both_call_back(137, 0, c, HANDLE + e->count, 0);
+        if (!capturing) put_wait(e, c, t + 100);
+        break;
+    case MOCK_CAPTURING:
+        capturing = e->count;
+        both_call_back(e->count ? 287 : 289, 0, c, e->stream, 0);
+        break;
+    default:
+        break;
+    }
+}
+
 static void on_event(const struct mock_event *e)
 {
     pthread_mutex_lock(&mock.lock);
@@ -622,11 +687,6 @@ static void on_event(const struct mock_event *e)
         put_call(false, 311, c, t, t + 1000);
         if (recorded) replay(e, c, t + 1500);
         break;
-    case MOCK_SYNC:
-        put_call(true, 126, c, t + 50, t + 350);
-        put_call(false, 131, c, t, t + 400);
-        put_sync(e, c, t + 60);
-        break;
     case MOCK_UNIFIED:
         put_unified(e, t);
         break;
@@ -641,14 +701,12 @@ static void on_event(const struct mock_event *e)
     case MOCK_LOAD:
         put_overhead((CUpti_ActivityOverheadKind)(e->count << 16), t);
         break;
+    case MOCK_SYNC:
     case MOCK_EVENT_RECORD:
-        put_call(false, 135, c, t, t + 300);
-        put_event(e, c, t + 5000);
-        break;
     case MOCK_STREAM_WAIT:
     case MOCK_EVENT_SYNC:
-        put_call(false, e->op == MOCK_STREAM_WAIT ? 147 : 137, c, t, t + 400);
-        put_wait(e, c, t + 100);
+    case MOCK_CAPTURING:
+        on_wait(e, c, t);
         break;
     case MOCK_MALLOC:
         put_call(true, 243, c, t + 100, t + 600);

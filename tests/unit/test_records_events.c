@@ -193,6 +193,59 @@ static void the_call_that_records_an_event_waits_for_its_record(void **state)
     gp_records_release(&r);
 }
 
+static struct gp_note_wait wait_of(enum gp_wait type, uint32_t stream, uint64_t event, uint32_t corr,
+                                   int64_t end_ns)
+{
+    return (struct gp_note_wait){
+        .end_ns = end_ns, .event = event, .corr = corr, .context = 1, .stream = stream, .type = type};
+}
+
+static void calls_tell_who_waits_for_what(void **state)
+{
+    (void)state;
+    struct gp_records r = records(130001);
+    const struct gp_events *e = &r.trace.events[GP_SYNC];
+    struct gp_note_wait unused = wait_of(GP_WAIT_RECORD, 6, 0xa0, 3, 100);
+    struct gp_note_wait wait = wait_of(GP_WAIT_STREAM_EVENT, 8, 0xb0, 7, 310);
+    struct gp_note_wait record = wait_of(GP_WAIT_RECORD, 7, 0xb0, 5, 250);
+    struct gp_note_wait sync = wait_of(GP_WAIT_STREAM, 7, 0, 9, 500);
+    gp_records_add_wait(&r, 90, &unused);
+    gp_records_add_wait(&r, 300,
+                        &wait); /* another thread's: its record comes after it, as does the context */
+    gp_records_add_wait(&r, 200, &record);
+    gp_records_add_wait(&r, 400, &sync);
+    assert_int_equal(e->n, 0);
+    add_context(&r);
+    gp_records_tick(&r, 1000);
+    gp_records_commit(&r, true);
+    assert_int_equal(e->n, 3); /* nobody waits for event 0xa0 */
+    size_t at = row_of(&r, 7), from = row_of(&r, 5), stream = row_of(&r, 9);
+    assert_int_equal(gp_get_source(e, at), 5);
+    assert_int_equal(e->start_ns[at], 300);
+    assert_int_equal(e->dur_ns[at], 10);
+    assert_int_equal(e->start_ns[from], 250);
+    assert_string_equal(gp_trace_str(&r.trace, e->name[from]), "cudaEvent");
+    assert_int_equal(gp_get_event(e, from), gp_get_event(e, at));
+    assert_int_equal(r.trace.tracks.at[e->track[from]].stream, 7);
+    assert_string_equal(gp_trace_str(&r.trace, e->name[stream]), "Stream Sync");
+    assert_int_equal(e->dur_ns[stream], 100);
+    gp_records_release(&r);
+}
+
+static void what_cannot_be_a_wait_is_none(void **state)
+{
+    (void)state;
+    struct gp_records r = records(130001);
+    add_context(&r);
+    struct gp_note_wait backwards = wait_of(GP_WAIT_STREAM, 7, 0, 1, 99), strange = wait_of(17, 7, 0, 2, 300);
+    gp_records_add_wait(&r, 100, &backwards);
+    gp_records_add_wait(&r, 0, &backwards);
+    gp_records_add_wait(&r, 100, &strange);
+    gp_records_commit(&r, true);
+    assert_int_equal(r.trace.events[GP_SYNC].n, 0);
+    gp_records_release(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +254,8 @@ int main(void)
         cmocka_unit_test(without_numbers_the_latest_record_before_the_wait_counts),
         cmocka_unit_test(an_event_is_where_the_gpu_came_to_it_or_its_call_ended),
         cmocka_unit_test(the_call_that_records_an_event_waits_for_its_record),
+        cmocka_unit_test(calls_tell_who_waits_for_what),
+        cmocka_unit_test(what_cannot_be_a_wait_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
