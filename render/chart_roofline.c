@@ -123,12 +123,19 @@ static double highest(const struct gp_roofline *r, bool memory)
     return most;
 }
 
+/* What takes next to no time does not decide how far the axes reach, unless there is nothing else. */
+static bool counts(const struct plot *p, size_t i)
+{
+    return !i || (double)p->r->points.at[i].total_ns * 500 >= p->all_ns;
+}
+
 /* Both axes reach as far as circles and the bends of the roofs do, within reason. */
 static void find_range(struct plot *p)
 {
     double x0 = INFINITY, x1 = 0, y0 = INFINITY, y1 = 0;
     for (size_t i = 0; i < p->points; i++) {
         const struct gp_roofline_point *q = &p->r->points.at[i];
+        if (!counts(p, i)) continue;
         widen(&x0, &x1, gp_roofline_intensity(q) / 1.5);
         widen(&x0, &x1, gp_roofline_intensity(q) * 1.5);
         widen(&y0, &y1, gp_roofline_flops_per_s(q));
@@ -147,7 +154,7 @@ static void find_range(struct plot *p)
     if (p->memory) widen(&y0, &y1, p->memory->per_s * x0);
     if (p->memory && !(highest(p->r, false) > 0)) widen(&y0, &y1, p->memory->per_s * x1);
     for (size_t i = 0; i < p->points; i++)
-        if (!(p->r->points.at[i].flops > 0))
+        if (counts(p, i) && !(p->r->points.at[i].flops > 0))
             widen(&y0, &y1, gp_roofline_bytes_per_s(&p->r->points.at[i]) * x0);
     if (!(y1 > 0)) y0 = y1 = 1;
     p->x0 = log10(x0);
@@ -638,7 +645,8 @@ static void draw_rug(struct plot *p)
     gp_page_open(p->w, "rect", "k-idle");
     gp_svg_box(p->w, px(p->at.x), px(bottom - height), px(RUG), px(height));
     gp_svg_close(p->w);
-    gp_buf_printf(&p->text, p->c->narrow ? "too short: %.0f%%" : "too short for either: %.0f%%", 100 * share);
+    gp_buf_puts(&p->text, p->c->narrow ? "too short: " : "too short for either: ");
+    gp_scale_put_share(&p->text, p->r->latency_ns, gp_roofline_total_ns(p->r));
     take(p, (struct box){p->at.x + RUG, bottom - LINE - 4, text_width(p) + 8, LINE});
     draw_text(p, "halo", p->at.x + RUG + 5, bottom - 7);
     gp_svg_close(p->w);

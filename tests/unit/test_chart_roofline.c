@@ -148,7 +148,7 @@ static void what_is_too_short_is_a_column_of_its_share(void **state)
     m.r.latency_ns = 2000000; // half of all
     const char *svg = plot(&m, false);
     assert_non_null(strstr(svg, "<rect class=\"k-idle\" x=\"52\" y=\"230\" width=\"12\" height=\"210\"/>"));
-    assert_non_null(strstr(svg, ">too short for either: 50%</text>"));
+    assert_non_null(strstr(svg, ">too short for either: 50.0%</text>"));
     drop(&m);
 }
 
