@@ -592,7 +592,7 @@ GP_EXPORT int InitializeInjection(void)
     struct gp_pool_opts p = {
         .shared = &self.shared,
         .ready = READY_BUFFERS,
-        .max_waiting = gp_shared_waiting(self.opts.buffer_bytes),
+        .max_waiting = GP_SHARED_WAITING,
         .count = count_records,
     };
     self.pool = gp_pool_new(&p);

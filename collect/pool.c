@@ -25,6 +25,7 @@ struct gp_pool {
     size_t nbare;
     uint32_t fresh;            /* from here on slots were never used */
     struct queue filled, sent; /* returned by CUPTI; the launcher's */
+    size_t waiting;            /* bytes in both */
     uint64_t seq, dropped;
     size_t buffers, strays; /* strays: buffers that are no slots */
 };
@@ -87,6 +88,7 @@ static void take_back(struct gp_pool *p, size_t most)
     while (most-- && p->sent.n) {
         const struct gp_slot *slot = gp_shared_slot(p->shared, p->sent.at[p->sent.first]);
         if (atomic_load_explicit(&slot->state, memory_order_acquire) != GP_SLOT_DONE) return;
+        p->waiting -= slot->valid;
         put_back(p, pop(p, &p->sent));
     }
 }
@@ -156,13 +158,14 @@ bool gp_pool_fill(struct gp_pool *p, uint8_t *data, size_t valid)
     size_t i;
     bool ours = gp_shared_find(p->shared, data, &i), kept = false;
     pthread_mutex_lock(&p->lock);
-    if (ours && p->filled.n + p->sent.n >= p->opts.max_waiting) take_back(p, p->sent.n);
-    if (ours && p->filled.n + p->sent.n < p->opts.max_waiting) {
+    if (ours && p->waiting + valid > p->opts.max_waiting) take_back(p, p->sent.n);
+    if (ours && p->waiting + valid <= p->opts.max_waiting) {
         struct gp_slot *slot = gp_shared_slot(p->shared, i);
         slot->valid = (uint32_t)valid;
         slot->seq = ++p->seq;
         set_state(p, (uint32_t)i, GP_SLOT_RETURNED);
         push(p, &p->filled, (uint32_t)i);
+        p->waiting += valid;
         kept = true;
     }
     pthread_mutex_unlock(&p->lock);
@@ -223,6 +226,7 @@ void gp_pool_abandon(struct gp_pool *p)
 {
     struct queue *both[] = {&p->filled, &p->sent};
     pthread_mutex_lock(&p->lock);
+    p->waiting = 0;
     for (size_t k = 0; k < 2; k++)
         while (both[k]->n) {
             uint32_t i = pop(p, both[k]);

@@ -20,7 +20,7 @@ struct gp_pool;
 struct gp_pool_opts {
     struct gp_shared *shared; /* stays the caller's; all of its slots are the pool's */
     size_t ready;             /* so many buffers are kept ready by gp_pool_prepare() */
-    size_t max_waiting;       /* so many filled ones may wait, here or for the launcher */
+    size_t max_waiting;       /* bytes in filled ones that may wait, here or for the launcher */
     /* Counts the records in a buffer that is dropped. */
     uint64_t (*count)(uint8_t *data, size_t valid);
 };

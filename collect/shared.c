@@ -12,8 +12,6 @@
 
 enum {
     PAGE = 4096,
-    WAITING_BYTES = 160 << 20,
-    LEAST_WAITING = 8,
     MORE_SLOTS = 4096,   /* that may be out with CUPTI, one or two a thread */
     BEYOND = 64 << 10,   /* CUPTI may have begun records behind those that it calls valid */
     MAX_RECORD = 1 << 12 /* more is no size of a record */
@@ -40,16 +38,10 @@ static struct head *head_of(const struct gp_shared *s)
 
 /* ---- layout ---- */
 
-size_t gp_shared_waiting(uint32_t buffer_bytes)
-{
-    size_t n = WAITING_BYTES / buffer_bytes;
-    return n > LEAST_WAITING ? n : LEAST_WAITING;
-}
-
 struct gp_shared_opts gp_shared_size(uint32_t buffer_bytes)
 {
     uint64_t more = MORE_BYTES / buffer_bytes;
-    size_t slots = gp_shared_waiting(buffer_bytes) + (more < MORE_SLOTS ? more : MORE_SLOTS);
+    size_t slots = GP_SHARED_WAITING / buffer_bytes + (more < MORE_SLOTS ? more : MORE_SLOTS);
     return (struct gp_shared_opts){(uint32_t)slots, buffer_bytes};
 }
 

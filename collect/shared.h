@@ -17,7 +17,12 @@
 #include <stdint.h>
 #include "formats/base/err.h"
 
-enum { GP_SHARED_KINDS = 128, GP_SHARED_TEXT = 1 << 16, GP_SHARED_LOG = 16 << 20 };
+enum {
+    GP_SHARED_KINDS = 128,
+    GP_SHARED_TEXT = 1 << 16,
+    GP_SHARED_LOG = 16 << 20,
+    GP_SHARED_WAITING = 160 << 20
+};
 
 /* Whose a slot is, and what it holds. */
 enum gp_slot_state {
@@ -64,8 +69,7 @@ struct gp_name {
     size_t n;
 };
 
-/* So many filled buffers of that size may wait, and so many slots serve a process. */
-size_t gp_shared_waiting(uint32_t buffer_bytes);
+/* So many slots serve a process: those with GP_SHARED_WAITING bytes of records, and those that are being filled. */
 struct gp_shared_opts gp_shared_size(uint32_t buffer_bytes);
 /* Memory of that shape that cannot shrink. It takes up what is touched of it alone. -1 with ERR filled. */
 int gp_shared_make(const struct gp_shared_opts *opts, struct gp_err *err) GP_MUST_CHECK;

@@ -200,7 +200,7 @@ static void there_are_slots_for_any_size_of_buffer(void **state)
     (void)state;
     for (uint32_t bytes = 64 << 10; bytes <= 64 << 20; bytes *= 2) {
         struct gp_shared_opts o = gp_shared_size(bytes);
-        assert_true(o.slots > gp_shared_waiting(bytes) + 200);
+        assert_true(o.slots > GP_SHARED_WAITING / bytes + 200);
         assert_true((uint64_t)o.slots * bytes < UINT64_C(1) << 36);
     }
 }
@@ -232,7 +232,7 @@ static void the_pool_hands_out_zeroed_buffers_and_bounds_what_waits(void **state
     (void)state;
     struct both b;
     begin(&b, 16);
-    struct gp_pool *p = make_pool(&b, 2);
+    struct gp_pool *p = make_pool(&b, 2000);
     assert_true(gp_pool_prepare(p, 1));
     assert_false(gp_pool_prepare(p, 5));
     assert_int_equal(gp_pool_buffers(p), 2);
@@ -271,12 +271,26 @@ static void the_pool_hands_out_zeroed_buffers_and_bounds_what_waits(void **state
     end(&b);
 }
 
+/* A flush hands back a buffer of each thread, however little is in it. */
+static void what_waits_is_bounded_by_what_is_in_it(void **state)
+{
+    (void)state;
+    struct both b;
+    begin(&b, 64);
+    struct gp_pool *p = make_pool(&b, 40 * 100);
+    uint8_t *buffer[41];
+    for (int i = 0; i < 41; i++) buffer[i] = gp_pool_take(p);
+    for (int i = 0; i < 41; i++) assert_int_equal(gp_pool_fill(p, buffer[i], 100), i < 40);
+    gp_pool_free(p);
+    end(&b);
+}
+
 static void more_buffers_than_slots_are_lost_but_counted(void **state)
 {
     (void)state;
     struct both b;
     begin(&b, 3);
-    struct gp_pool *p = make_pool(&b, 100);
+    struct gp_pool *p = make_pool(&b, 1000);
     uint8_t *buffer[5];
     for (int i = 0; i < 5; i++) {
         buffer[i] = gp_pool_take(p);
@@ -297,7 +311,7 @@ static void what_a_burst_made_is_given_back(void **state)
     (void)state;
     struct both b;
     begin(&b, 16);
-    struct gp_pool *p = make_pool(&b, 16);
+    struct gp_pool *p = make_pool(&b, 1 << 20);
     uint8_t *buffer[12], *data;
     size_t valid;
     for (int i = 0; i < 12; i++) {
@@ -322,7 +336,7 @@ static void what_nobody_will_read_is_given_back(void **state)
     (void)state;
     struct both b;
     begin(&b, 8);
-    struct gp_pool *p = make_pool(&b, 8);
+    struct gp_pool *p = make_pool(&b, 1 << 20);
     uint8_t *out = gp_pool_take(p), *data;
     size_t valid;
     for (int i = 0; i < 4; i++) assert_true(gp_pool_fill(p, gp_pool_take(p), 100));
@@ -348,6 +362,7 @@ int main(void)
         cmocka_unit_test(memory_of_another_shape_is_not_mapped),
         cmocka_unit_test(there_are_slots_for_any_size_of_buffer),
         cmocka_unit_test(the_pool_hands_out_zeroed_buffers_and_bounds_what_waits),
+        cmocka_unit_test(what_waits_is_bounded_by_what_is_in_it),
         cmocka_unit_test(more_buffers_than_slots_are_lost_but_counted),
         cmocka_unit_test(what_a_burst_made_is_given_back),
         cmocka_unit_test(what_nobody_will_read_is_given_back),
