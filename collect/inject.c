@@ -289,7 +289,8 @@ static void hand_over_buffers(void)
     }
 }
 
-/* More nodes than anybody can use are not worth what they cost: from here on a row a launch will have to do. */
+/* More nodes than anybody can use are not worth their bytes: from here on the launcher makes one row of each launch. CUPTI is
+ * not asked for whole graphs, since it crashes when it is after a graph has run. */
 static void watch_graphs(void)
 {
     struct gp_wire_graphs g = {gp_now_ns()};
@@ -298,7 +299,6 @@ static void watch_graphs(void)
     if (self.opts.graphs != GP_GRAPHS_AUTO || self.whole_graphs || !gp_rate_add(&self.rate, g.at_ns, n))
         return;
     self.whole_graphs = true;
-    if (!gp_inject_whole_graphs()) return;
     gp_say("more than %llu graph nodes a second: CUDA graphs are recorded whole from here on (see --graphs)",
            (unsigned long long)self.opts.graph_rate);
     send_frame(GP_WIRE_GRAPHS, &g, sizeof g);

@@ -52,8 +52,6 @@ void gp_inject_gate_set(bool open);
 /* See gp_gate_range_begins(). */
 bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns);
 void gp_inject_range_ends(unsigned which, int64_t ns);
-/* See gp_tracer_whole_graphs(). */
-bool gp_inject_whole_graphs(void);
 /* When gp_inject_gate_tick() is to be called, 0: no need. */
 int64_t gp_inject_gate_due(void);
 void gp_inject_gate_tick(int64_t now_ns);
@@ -77,9 +75,6 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts);
 /* Record from now on, or no longer, having asked for what there is. False, having said why, when kernels cannot be
  * recorded. One caller at a time. */
 bool gp_tracer_record(bool on);
-/* From now on, and whenever recording, record CUDA graphs as wholes. One caller at a time with gp_tracer_record(). False when
- * they cannot be. */
-bool gp_tracer_whole_graphs(void);
 /* Call gp_inject_launch() at both ends of each launch, or no longer. */
 void gp_tracer_count_launches(bool on);
 /* cuptiGetVersion(). */

@@ -85,14 +85,6 @@ void gp_inject_range_ends(unsigned which, int64_t ns)
     MOVE(gp_gate_range_ends(&self.gate, which, ns));
 }
 
-bool gp_inject_whole_graphs(void)
-{
-    pthread_mutex_lock(&self.lock);
-    bool ok = gp_tracer_whole_graphs();
-    pthread_mutex_unlock(&self.lock);
-    return ok;
-}
-
 int64_t gp_inject_gate_due(void)
 {
     return atomic_load(&self.due_ns);

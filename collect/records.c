@@ -206,7 +206,7 @@ void gp_records_hold(struct gp_records *r, struct gp_held_work *w, const struct 
         gp_records_lose(r, "GPU events", "no usable time", 1);
         return;
     }
-    if (w->node != GP_NO_ID && w->graph != GP_NO_ID) gp_records_note_node(r, w);
+    if (w->node != GP_NO_ID && w->graph != GP_NO_ID && gp_records_fold(r, w)) return;
     w->config = gp_trace_config(&r->trace, c);
     w->tick = r->tick;
     note_time(r, w->end_ns);
@@ -634,8 +634,6 @@ static void mark_unwanted(struct gp_records *r, bool all)
     r->unwanted.n = kept;
     gp_records_lose(r, "kernels", "left out by --filter", r->left_out);
     r->left_out = 0;
-    gp_records_lose(r, "graph nodes", "graphs are recorded whole, see --graphs", r->unseen_nodes);
-    r->unseen_nodes = 0;
 }
 
 static bool call_ready(struct gp_records *r, const struct gp_held_call *c, bool all)
@@ -745,6 +743,7 @@ static void write_memory(struct gp_records *r, bool all)
 
 void gp_records_commit(struct gp_records *r, bool all)
 {
+    gp_records_end_launches(r, all);
     if (!r->calls.n && !r->work.n && !r->memory.n && !r->unwanted.n && !r->held_events.n && !r->held_waits.n)
         return;
     index_calls(r);
@@ -784,7 +783,7 @@ void gp_records_release(struct gp_records *r)
     gp_trace_release(&r->trace);
     gp_records_release_events(r);
     gp_map_release(&r->graphs);
-    GP_VEC_FREE(&r->graph_sizes);
+    GP_VEC_FREE(&r->graph_launches);
     GP_VEC_FREE(&r->calls);
     GP_VEC_FREE(&r->work);
     GP_VEC_FREE(&r->memory);

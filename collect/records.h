@@ -142,11 +142,13 @@ struct gp_event_record {
     bool used;
 };
 
-/* How many nodes a graph runs: the most that one of its launches had. */
-struct gp_graph_size {
+/* A launch of a graph whose nodes become one row. */
+struct gp_graph_launch {
     uint64_t graph;
-    uint32_t corr; /* of the latest launch, of which COUNT were seen */
-    uint32_t count, most;
+    int64_t start_ns, end_ns;
+    uint32_t corr, track, tick;
+    uint32_t nodes; /* taken in so far, 0: there is no such launch */
+    uint32_t began; /* corr of a launch that was recorded node by node when that ended, 0 none */
 };
 
 struct gp_call_info {
@@ -171,11 +173,11 @@ struct gp_records {
     GP_VEC(struct gp_held_memory) memory;
     GP_VEC(struct gp_held_event) held_events;
     GP_VEC(struct gp_held_wait) held_waits;
-    struct gp_map graphs; /* id -> index of its size */
-    GP_VEC(struct gp_graph_size) graph_sizes;
-    uint32_t last_graph;                       /* index */
-    bool whole_graphs;                         /* their nodes are recorded no longer */
-    uint64_t unseen_nodes;                     /* since the last commit */
+    struct gp_map graphs; /* id -> index of its latest launch */
+    GP_VEC(struct gp_graph_launch) graph_launches;
+    uint32_t last_graph;                       /* index of the one that was asked for last */
+    bool whole_graphs;                         /* their nodes have no rows of their own any longer */
+    uint64_t folded_nodes;                     /* since the last commit */
     struct gp_event_record *event_records;     /* by hash, NULL until there is one */
     struct gp_map event_ids;                   /* handle -> a number of ours, for events that calls tell of */
     struct gp_map addresses;                   /* address -> index of its size */
@@ -204,8 +206,8 @@ void gp_records_commit(struct gp_records *r, bool all);
 uint32_t gp_records_thread(struct gp_records *r, int64_t tid);
 /* Is REC the record of a node of a CUDA graph? */
 bool gp_record_is_node(const void *rec);
-/* Since AT_NS graphs are recorded as wholes, because there are too many of their nodes: those that are not seen are counted as
- * lost, as many a launch as the graph had before. */
+/* Since AT_NS graphs are recorded as wholes, because there are too many of their nodes: the nodes of each launch that begins
+ * from here on become one row, and are counted as lost. */
 void gp_records_whole_graphs(struct gp_records *r, int64_t at_ns);
 /* Note that COUNT events were lost. Strings are copied. */
 void gp_records_lose(struct gp_records *r, const char *what, const char *reason, uint64_t count);

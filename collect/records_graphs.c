@@ -1,4 +1,4 @@
-/* CUDA graphs that are recorded as wholes: one row a launch, and how many nodes are not seen for it. */
+/* CUDA graphs that are recorded as wholes: one row a launch, by CUPTI's own record of it, or made of its nodes. */
 #include <limits.h>
 #include <stdio.h>
 #include "collect/records_priv.h"
@@ -20,23 +20,71 @@ bool gp_record_is_node(const void *rec)
     }
 }
 
-static struct gp_graph_size *size_of(struct gp_records *r, uint64_t graph)
+static struct gp_config graph_config(struct gp_records *r, uint64_t graph)
 {
-    uint32_t *at = gp_map_put(&r->graphs, graph, (uint32_t)r->graph_sizes.n);
-    if (*at == r->graph_sizes.n) GP_VEC_PUSH(&r->graph_sizes, (struct gp_graph_size){graph, 0, 0, 0});
-    return &r->graph_sizes.at[*at];
+    struct gp_config c;
+    char name[40];
+    memset(&c, 0, sizeof c);
+    c.kind = GP_KERNEL;
+    snprintf(name, sizeof name, "CUDA graph %llu", (unsigned long long)graph);
+    c.name = gp_intern_cstr(&r->trace.strings, name);
+    return c;
 }
 
-/* The nodes of a launch come one after the other, those of the next launch of that graph behind them. */
-void gp_records_note_node(struct gp_records *r, const struct gp_held_work *w)
+static struct gp_graph_launch *launch_of(struct gp_records *r, uint64_t graph)
 {
-    struct gp_graph_size *g = r->last_graph < r->graph_sizes.n ? &r->graph_sizes.at[r->last_graph] : NULL;
-    if (!g || g->graph != w->graph) g = size_of(r, w->graph);
-    r->last_graph = (uint32_t)(g - r->graph_sizes.at);
-    if (g->corr != w->corr) g->count = 0;
-    g->corr = w->corr;
-    g->count++;
-    if (g->count > g->most) g->most = g->count;
+    struct gp_graph_launch *last =
+        r->last_graph < r->graph_launches.n ? &r->graph_launches.at[r->last_graph] : NULL;
+    if (last && last->graph == graph) return last;
+    uint32_t *at = gp_map_put(&r->graphs, graph, (uint32_t)r->graph_launches.n);
+    if (*at == r->graph_launches.n) GP_VEC_PUSH(&r->graph_launches, (struct gp_graph_launch){.graph = graph});
+    r->last_graph = *at;
+    return &r->graph_launches.at[*at];
+}
+
+/* What is known of a launch by now is its row. */
+static void end_launch(struct gp_records *r, struct gp_graph_launch *g)
+{
+    struct gp_config c = graph_config(r, g->graph);
+    struct gp_held_work w = {.start_ns = g->start_ns,
+                             .end_ns = g->end_ns,
+                             .graph = g->graph,
+                             .node = GP_NO_ID,
+                             .corr = g->corr,
+                             .track = g->track};
+    r->folded_nodes += g->nodes;
+    g->nodes = 0;
+    gp_records_hold(r, &w, &c);
+}
+
+/* Launches of one graph run one after the other. */
+bool gp_records_fold(struct gp_records *r, const struct gp_held_work *w)
+{
+    struct gp_graph_launch *g = launch_of(r, w->graph);
+    if (!r->whole_graphs) g->began = w->corr;
+    if (!r->whole_graphs || g->began == w->corr) return false;
+    if (g->nodes && g->corr != w->corr) end_launch(r, g);
+    if (!g->nodes++) {
+        g->corr = w->corr;
+        g->track = w->track;
+        g->start_ns = w->start_ns;
+        g->end_ns = w->end_ns;
+    }
+    if (w->start_ns < g->start_ns) g->start_ns = w->start_ns;
+    if (w->end_ns > g->end_ns) g->end_ns = w->end_ns;
+    g->tick = r->tick;
+    return true;
+}
+
+void gp_records_end_launches(struct gp_records *r, bool all)
+{
+    enum { SURELY_OVER_TICKS = 20 };
+    for (size_t i = 0; i < r->graph_launches.n; i++) {
+        struct gp_graph_launch *g = &r->graph_launches.at[i];
+        if (g->nodes && (all || r->tick - g->tick >= SURELY_OVER_TICKS)) end_launch(r, g);
+    }
+    gp_records_lose(r, "graph nodes", "graphs are recorded whole, see --graphs", r->folded_nodes);
+    r->folded_nodes = 0;
 }
 
 static uint32_t known(uint32_t id)
@@ -47,12 +95,7 @@ static uint32_t known(uint32_t id)
 void gp_records_add_graph(struct gp_records *r, const void *rec)
 {
     uint32_t graph = AT(u32, rec, GRAPH_graphId);
-    struct gp_config c;
-    char name[40];
-    memset(&c, 0, sizeof c);
-    c.kind = GP_KERNEL;
-    snprintf(name, sizeof name, "CUDA graph %u", (unsigned)graph);
-    c.name = gp_intern_cstr(&r->trace.strings, name);
+    struct gp_config c = graph_config(r, graph);
     struct gp_held_work w = {
         .start_ns = (int64_t)AT(u64, rec, GRAPH_start),
         .end_ns = (int64_t)AT(u64, rec, GRAPH_end),
@@ -63,7 +106,6 @@ void gp_records_add_graph(struct gp_records *r, const void *rec)
                                    known(AT(u32, rec, GRAPH_contextId)), AT(u32, rec, GRAPH_streamId)),
     };
     gp_records_hold(r, &w, &c);
-    if (r->whole_graphs) r->unseen_nodes += size_of(r, graph)->most;
 }
 
 void gp_records_whole_graphs(struct gp_records *r, int64_t at_ns)

@@ -67,8 +67,10 @@ void gp_records_release_events(struct gp_records *r);
 /* ---- records_graphs.c ---- */
 
 void gp_records_add_graph(struct gp_records *r, const void *rec);
-/* W is work of a node. */
-void gp_records_note_node(struct gp_records *r, const struct gp_held_work *w);
+/* Is W, a node of a graph, to be part of the row of its launch? False: it is a row of its own. */
+bool gp_records_fold(struct gp_records *r, const struct gp_held_work *w);
+/* Rows for launches that are surely over; with ALL for all. */
+void gp_records_end_launches(struct gp_records *r, bool all);
 
 /* ---- records_memory.c ---- */
 

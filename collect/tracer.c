@@ -101,6 +101,7 @@ static struct {
     uint8_t hooks[2][MAX_CBID];      /* enum hook; runtime, driver */
     bool wanted[2][MAX_CBID];        /* calls that are recorded one by one */
     _Atomic bool recording, unified; /* unified: its counters are configured */
+    _Atomic bool up;                 /* cuInit() is over */
     _Atomic bool stopped, forked;
     _Atomic unsigned requests; /* the first of them */
     _Atomic unsigned period;   /* of recording */
@@ -395,6 +396,7 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
         return;
     }
     if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid != CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
+        atomic_store(&cupti.up, true);
         configure_unified();
         gp_inject_outlast();
         return;
@@ -521,17 +523,17 @@ static void find_calls(bool driver)
     }
 }
 
-/* Switch the records of API calls; returns how many calls are switched one by one. */
+/* Switch the records of API calls; returns how many calls are switched one by one. Once CUDA is up CUPTI accepts that and
+ * does nothing, so that then all calls are recorded; those that nobody wants are left out when their records are read. */
 static unsigned switch_calls(bool driver, bool on)
 {
     __typeof__(&cuptiActivityEnableRuntimeApi) enable =
         driver ? cupti.cuptiActivityEnableDriverApi : cupti.cuptiActivityEnableRuntimeApi;
     unsigned n = 0;
     if (cupti.api == GP_API_LEVEL_NONE) return 0;
-    if (!enable || cupti.api == GP_API_LEVEL_ALL) {
-        switch_kind(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME, on);
-        return 0;
-    }
+    bool whole = !enable || cupti.api == GP_API_LEVEL_ALL || atomic_load(&cupti.up);
+    if (whole) switch_kind(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME, on);
+    if (!enable || (whole && on)) return 0;
     for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
         if (cupti.wanted[driver][cbid]) n += enable(cbid, on) == CUPTI_SUCCESS;
     return n;
@@ -587,14 +589,6 @@ static CUptiResult switch_kinds(bool on)
     }
     switch_waits(on);
     return rc;
-}
-
-bool gp_tracer_whole_graphs(void)
-{
-    if (atomic_load(&cupti.stopped)) return false;
-    cupti.whole_graphs = true;
-    return !atomic_load(&cupti.recording) ||
-           switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, true) == CUPTI_SUCCESS;
 }
 
 bool gp_tracer_record(bool on)

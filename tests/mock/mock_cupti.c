@@ -30,6 +30,7 @@ static struct {
     pthread_mutex_t lock;
     struct thread_buffer *threads;
     bool subscribed;
+    _Atomic bool graph_ran; /* node by node */
     CUpti_CallbackFunc callback;
     CUpti_BuffersCallbackRequestFunc requested;
     CUpti_BuffersCallbackCompleteFunc completed;
@@ -668,6 +669,7 @@ static void on_event(const struct mock_event *e)
         break;
     case MOCK_GRAPH:
         recorded = launch_by_driver(514, c);
+        mock.graph_ran |= recorded;
         put_call(true, 514, c, t + 100, t + 900);
         put_call(false, 311, c, t, t + 1000);
         if (recorded && mock.kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE]) put_graph(e, c, t + 1500);
@@ -683,6 +685,7 @@ static void on_event(const struct mock_event *e)
         break;
     case MOCK_REPLAY:
         recorded = launch_by_driver(514, c);
+        mock.graph_ran |= recorded;
         put_call(true, 514, c, t + 100, t + 900);
         put_call(false, 311, c, t, t + 1000);
         if (recorded) replay(e, c, t + 1500);
@@ -848,6 +851,7 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
     if ((int)kind >= MAX_KIND) return CUPTI_ERROR_INVALID_KIND;
     if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && setting("MOCK_CUPTI_REFUSE"))
         return CUPTI_ERROR_NOT_COMPATIBLE;
+    if (kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE && mock.graph_ran) abort(); /* as CUPTI 13.0 does */
     mock.kinds[kind] = true;
     return CUPTI_SUCCESS;
 }
@@ -886,14 +890,14 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable)
 {
     if (cbid >= MAX_CBID) return CUPTI_ERROR_INVALID_PARAMETER;
-    mock.calls[0][cbid] = enable;
+    if (!mock.up || !enable) mock.calls[0][cbid] = enable; /* afterwards it says yes and does nothing */
     return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable)
 {
     if (cbid >= MAX_CBID) return CUPTI_ERROR_INVALID_PARAMETER;
-    mock.calls[1][cbid] = enable;
+    if (!mock.up || !enable) mock.calls[1][cbid] = enable; /* afterwards it says yes and does nothing */
     return CUPTI_SUCCESS;
 }
 

@@ -74,25 +74,58 @@ static void a_launch_is_one_kernel(void **state)
     gp_records_release(&r);
 }
 
-static void nodes_that_are_seen_no_longer_are_counted_as_lost(void **state)
+static void from_then_on_the_nodes_of_a_launch_become_one_row(void **state)
 {
     (void)state;
     struct gp_records r = records();
+    const struct gp_events *e = &r.trace.events[GP_GPU];
     for (uint32_t node = 1; node <= 4; node++) add_node(&r, 12, node, 5);
-    for (uint32_t node = 1; node <= 3; node++) add_node(&r, 12, node, 6); /* cut by the switch */
-    for (uint32_t node = 1; node <= 2; node++) add_node(&r, 13, node, 7);
+    for (uint32_t node = 1; node <= 3; node++) add_node(&r, 12, node, 6);
     add_node(&r, 0, 0, 8); /* of no graph */
     gp_records_whole_graphs(&r, 90);
-    add_graph(&r, 12, 0, 9);
-    add_graph(&r, 13, 0, 10);
-    add_graph(&r, 12, 0, 11);
-    add_graph(&r, 14, 0, 12); /* of which no node was ever seen */
+    add_node(&r, 12, 4, 6); /* that launch had begun before */
+    add_node(&r, 0, 0, 8);
     gp_records_commit(&r, false);
-    assert_int_equal(r.trace.events[GP_GPU].n, 10 + 4);
+    assert_int_equal(e->n, 4 + 4 + 2);
+    assert_int_equal(r.trace.losses.n, 0);
+    for (uint32_t node = 4; node >= 1; node--) add_node(&r, 12, node, 9);
+    for (uint32_t node = 1; node <= 2; node++) add_node(&r, 13, node, 10);
+    gp_records_commit(&r, false);
+    assert_int_equal(e->n, 10); /* more of them may come */
+    add_node(&r, 12, 1, 11);
+    gp_records_commit(&r, false);
+    assert_int_equal(e->n, 11);
+    assert_string_equal(gp_trace_str(&r.trace, e->name[10]), "CUDA graph 12");
+    assert_int_equal(e->start_ns[10], 91);
+    assert_int_equal(e->dur_ns[10], 4); /* 91..92 to 94..95 */
+    assert_int_equal(gp_get_corr(e, 10), 9);
+    assert_int_equal(gp_get_graph(e, 10), 12);
+    assert_int_equal(gp_get_node(e, 10), GP_NO_ID);
+    assert_int_equal(r.trace.losses.n, 1);
+    assert_int_equal(r.trace.losses.at[0].count, 4);
+    gp_records_commit(&r, true);
+    assert_int_equal(e->n, 13);
+    assert_int_equal(r.trace.losses.n, 2);
+    assert_int_equal(r.trace.losses.at[1].count, 3);
     assert_int_equal(r.trace.events[GP_MARK].n, 1);
     assert_int_equal(r.trace.events[GP_MARK].start_ns[0], 90);
-    assert_int_equal(r.trace.losses.n, 1);
-    assert_int_equal(r.trace.losses.at[0].count, 4 + 2 + 4);
+    gp_records_release(&r);
+}
+
+static void a_launch_of_which_nothing_more_comes_is_over(void **state)
+{
+    (void)state;
+    struct gp_records r = records();
+    gp_records_whole_graphs(&r, 0);
+    add_node(&r, 12, 1, 5);
+    for (int i = 0; i < 19; i++) gp_records_tick(&r, 1000 + i);
+    gp_records_commit(&r, false);
+    assert_int_equal(r.trace.events[GP_GPU].n, 0);
+    gp_records_tick(&r, 2000);
+    gp_records_commit(&r, false);
+    gp_records_tick(&r, 3000); /* its call never comes */
+    gp_records_commit(&r, false);
+    assert_int_equal(r.trace.events[GP_GPU].n, 1);
     gp_records_release(&r);
 }
 
@@ -100,7 +133,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_launch_is_one_kernel),
-        cmocka_unit_test(nodes_that_are_seen_no_longer_are_counted_as_lost),
+        cmocka_unit_test(from_then_on_the_nodes_of_a_launch_become_one_row),
+        cmocka_unit_test(a_launch_of_which_nothing_more_comes_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
