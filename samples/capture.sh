@@ -186,7 +186,7 @@ recorded() {
 step_records() {
     [ -x "$app/managed" ] || run build_managed 120 "$here/cuda/build.sh" "$app" managed
     recorded all "" "" --api all --memory
-    recorded plain "" "kernels=2 events=0 event_waits=0 unified=0 faults=0 pools=0"
+    recorded plain "" "kernels=2 events=3 event_waits=3 unified=0 faults=0 pools=0"
     recorded node "graph 200 500" "graph_kernels=100000 replays=500 whole_graphs=0" --graphs node
     recorded graph "graph 200 500" "graph_kernels=500 replays=500 whole_graphs=500" --graphs graph
     recorded auto "graph 200 20000" "graph_launches=20000 replays=20000 replays_twice=0 whole_graphs_least=1" --graphs auto:50000
