@@ -207,4 +207,27 @@ test_expect_success 'the page draws the critical path where it can, and has it a
     trace-hta -q -f html "$samples/h200/ddp.rank0.json.gz" "$samples/h200/ddp.rank1.json.gz" | cmp - page
 '
 
+# 3 of a million floats, 2 of a million bf16, a group of 3 of 100,000 floats; the rest twice: see samples/pytorch/collectives.py.
+# Bytes are those of both ranks.
+test_expect_success 'NCCL tells sizes and types in our own traces, on two H200' '
+    trace-hta -q -f json "$samples/h200/nccl.trace" >out &&
+    jq -r ".collectives[] | [.operation, .type // \"-\", .count, .calls, .bytes, .group_size] | @tsv" out | tr "\t" " " | sort >got &&
+    cat >want <<-\EOF &&
+	all_gather - 4 4 8000000 2
+	all_reduce bf16 4 4 8000000 2
+	all_reduce f32 2 6 2400000 2
+	all_reduce f32 6 6 24000000 2
+	all_to_all - 4 4 3200000 2
+	broadcast - 4 4 1600000 2
+	reduce_scatter bf16 4 4 1600000 2
+	send_recv - 2 4 800000 2
+	EOF
+    test_cmp want got
+'
+
+test_expect_success 'a graph that an H200 replayed folds under the ranges that captured it' '
+    trace2flame -q -f folded --weight count "$samples/h200/graphs.trace" >folded &&
+    awk "/;capture;(clear;Memset|layer;(increment|square)|Memcpy)/ { n += \$NF } END { exit n != 25 * 42 }" folded
+'
+
 test_done
