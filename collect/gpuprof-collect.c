@@ -40,7 +40,7 @@ static const struct gp_option options[] = {
      offsetof(struct opts, api)},
     {0, "no-nvtx", NULL, "do not record NVTX ranges", GP_OPT_FLAG, offsetof(struct opts, no_nvtx)},
     {0, "graphs", "node|graph|auto[:RATE]",
-     "CUDA graphs node by node, as wholes, or as wholes from RATE nodes a second on (default: auto:500000)",
+     "CUDA graphs node by node, as wholes, or as wholes from RATE nodes a second on (default: auto:2000000)",
      GP_OPT_STRING, offsetof(struct opts, graphs)},
     {0, "memory", NULL, "record allocations and frees with sizes and addresses", GP_OPT_FLAG,
      offsetof(struct opts, memory)},
@@ -185,7 +185,7 @@ static int set_graphs(struct collect *c, struct gp_err *err)
     const char *text = c->opts.graphs;
     char *end;
     c->graphs = GP_GRAPHS_AUTO;
-    c->graph_rate = 500000;
+    c->graph_rate = 2000000;
     if (!text || !strcmp(text, "auto")) return 0;
     if (!strcmp(text, "node")) c->graphs = GP_GRAPHS_NODE;
     else if (!strcmp(text, "graph")) c->graphs = GP_GRAPHS_WHOLE;
