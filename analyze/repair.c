@@ -256,20 +256,13 @@ void gp_hta_repair(struct gp_trace *t, enum gp_repair repair)
     free(r.found);
 }
 
-/* Copies by which unified memory moves pages: nobody calls for them. */
-static bool migrates(const struct gp_trace *t, uint32_t row)
-{
-    const struct gp_config *c = gp_gpu_config(t, row);
-    return c->kind == GP_MEMCPY && strstr(gp_trace_str(t, c->name), "(Unified Memory");
-}
-
 void gp_hta_count_launches(struct gp_trace *t, const struct gp_view *v)
 {
     const struct gp_events *gpu = &t->events[GP_GPU], *api = &t->events[GP_API];
     uint64_t none = 0, before = 0;
     for (uint32_t i = 0; i < gpu->n; i++) {
         uint32_t call = gp_view_launch(v, i);
-        if (call == UINT32_MAX) none += !migrates(t, i);
+        if (call == UINT32_MAX) none += !gp_view_migrates(t, i);
         else before += gpu->start_ns[i] < api->start_ns[call];
     }
     gp_trace_issue(t, GP_Q_NO_CORRELATION, none, -1);

@@ -82,13 +82,27 @@ static void deal_rows(struct gp_steps *ps, const struct gp_view *v, const uint32
     free(first);
 }
 
+/* Of what somebody calls for, are most calls unknown? */
+static bool lacks_launches(const struct gp_view *v, const uint32_t *program_of_device, size_t program)
+{
+    size_t known = 0, called = 0;
+    for (uint32_t i = 0; i < v->t->events[GP_GPU].n; i++) {
+        if (program_of_device[v->device_of_row[i]] != program || gp_view_migrates(v->t, i)) continue;
+        known += gp_view_launch(v, i) != UINT32_MAX;
+        called++;
+    }
+    return !called || known * 2 < called;
+}
+
 /* A program whose launches are hardly known has all its GPU events, by time. ALL counts the GPU events by program. */
 static void use_gpu_time(struct gp_steps *ps, const struct gp_view *v, const uint32_t *program_of_device,
                          const size_t *all)
 {
     size_t n = v->t->events[GP_GPU].n;
     bool any = false;
-    for (size_t i = 0; i < ps->v.n; i++) any |= ps->v.at[i].by_gpu_time = ps->v.at[i].n * 2 < all[i];
+    for (size_t i = 0; i < ps->v.n; i++)
+        any |= ps->v.at[i].by_gpu_time =
+            ps->v.at[i].n * 2 < all[i] && lacks_launches(v, program_of_device, i);
     if (!any) return;
     uint32_t *rows = gp_alloc((n + 1) * sizeof *rows), *to = rows;
     for (size_t i = 0; i < ps->v.n; i++) {

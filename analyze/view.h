@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "analyze/attribute.h"
 #include "analyze/classify.h"
 #include "analyze/host_stack.h"
@@ -63,6 +64,13 @@ static inline enum gp_frame_kind gp_view_kind(const struct gp_view *v, uint32_t 
 static inline enum gp_class gp_view_class(const struct gp_view *v, uint32_t row)
 {
     return gp_class_of(gp_view_kind(v, row));
+}
+
+/* Is ROW a copy by which unified memory moves pages? Nobody calls for those. */
+static inline bool gp_view_migrates(const struct gp_trace *t, uint32_t row)
+{
+    const struct gp_config *c = gp_gpu_config(t, row);
+    return c->kind == GP_MEMCPY && strstr(gp_trace_str(t, c->name), "(Unified Memory");
 }
 
 /* Row of GP_API that launched GPU event ROW; UINT32_MAX when no call is known. */

@@ -744,7 +744,8 @@ static void write_memory(struct gp_records *r, bool all)
 void gp_records_commit(struct gp_records *r, bool all)
 {
     gp_records_end_launches(r, all);
-    if (!r->calls.n && !r->work.n && !r->memory.n && !r->unwanted.n && !r->held_events.n && !r->held_waits.n)
+    if (!r->calls.n && !r->work.n && !r->memory.n && !r->unwanted.n && !r->held_events.n &&
+        !r->held_waits.n && !r->told_waits.n)
         return;
     index_calls(r);
     join_work(r);

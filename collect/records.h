@@ -134,6 +134,13 @@ struct gp_held_wait {
     uint32_t event, corr, context, stream, type, tick;
 };
 
+/* What a call told of a wait. Threads tell at different times, and correlation ids are in the order of the calls. */
+struct gp_told_wait {
+    int64_t start_ns;
+    struct gp_note_wait wait;
+    uint32_t tick;
+};
+
 /* What waits want to know of a record of an event. One that only a call tells of is written when it is waited for. */
 struct gp_event_record {
     uint64_t key;
@@ -175,10 +182,11 @@ struct gp_records {
     GP_VEC(struct gp_held_wait) held_waits;
     struct gp_map graphs; /* id -> index of its latest launch */
     GP_VEC(struct gp_graph_launch) graph_launches;
-    uint32_t last_graph;                       /* index of the one that was asked for last */
-    bool whole_graphs;                         /* their nodes have no rows of their own any longer */
-    uint64_t folded_nodes;                     /* since the last commit */
-    struct gp_event_record *event_records;     /* by hash, NULL until there is one */
+    uint32_t last_graph;                   /* index of the one that was asked for last */
+    bool whole_graphs;                     /* their nodes have no rows of their own any longer */
+    uint64_t folded_nodes;                 /* since the last commit */
+    struct gp_event_record *event_records; /* by hash, NULL until there is one */
+    GP_VEC(struct gp_told_wait) told_waits;
     struct gp_map event_ids;                   /* handle -> a number of ours, for events that calls tell of */
     struct gp_map addresses;                   /* address -> index of its size */
     GP_VEC(int64_t) sizes;                     /* of what is allocated there, 0 nothing */

@@ -1,6 +1,7 @@
 /* CUDA events: where they were recorded, and who waits for which record of them. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "collect/records_priv.h"
 
 enum {
@@ -175,9 +176,8 @@ static uint32_t event_number(struct gp_records *r, uint64_t handle)
     return *gp_map_put(&r->event_ids, handle, (uint32_t)r->event_ids.n + 1);
 }
 
-void gp_records_add_wait(struct gp_records *r, int64_t start_ns, const struct gp_note_wait *wait)
+static void take_told(struct gp_records *r, int64_t start_ns, const struct gp_note_wait *wait)
 {
-    if (start_ns <= 0 || wait->end_ns < start_ns || wait->type > GP_WAIT_CONTEXT) return;
     uint32_t event = wait->event ? event_number(r, wait->event) : (uint32_t)GP_INVALID_ID32;
     /* One context may wait for what another has recorded. */
     uint64_t key = wait->event ? key_of(0, event, 0) : 0;
@@ -205,6 +205,41 @@ void gp_records_add_wait(struct gp_records *r, int64_t start_ns, const struct gp
     take_wait(r, &w);
 }
 
+void gp_records_add_wait(struct gp_records *r, int64_t start_ns, const struct gp_note_wait *wait)
+{
+    if (start_ns <= 0 || wait->end_ns < start_ns || wait->type > GP_WAIT_CONTEXT) return;
+    GP_VEC_PUSH(&r->told_waits, ((struct gp_told_wait){start_ns, *wait, r->tick}));
+}
+
+static int by_call(const void *a, const void *b)
+{
+    const struct gp_told_wait *x = a, *y = b;
+    return x->wait.corr < y->wait.corr ? -1 : x->wait.corr > y->wait.corr;
+}
+
+/* In the order of the calls: an event may be recorded again before another thread has told that it waited for it. What was
+ * told a flush ago, and what came before that, is complete. */
+static void take_all_told(struct gp_records *r, bool all)
+{
+    uint32_t latest = 0;
+    bool any = false;
+    for (size_t i = 0; i < r->told_waits.n; i++) {
+        const struct gp_told_wait *t = &r->told_waits.at[i];
+        if (!all && gp_records_may_come(r, t->tick)) continue;
+        any = true;
+        if (t->wait.corr > latest) latest = t->wait.corr;
+    }
+    if (!any) return;
+    qsort(r->told_waits.at, r->told_waits.n, sizeof *r->told_waits.at, by_call);
+    size_t n = 0;
+    while (n < r->told_waits.n && r->told_waits.at[n].wait.corr <= latest) {
+        take_told(r, r->told_waits.at[n].start_ns, &r->told_waits.at[n].wait);
+        n++;
+    }
+    memmove(r->told_waits.at, r->told_waits.at + n, (r->told_waits.n - n) * sizeof *r->told_waits.at);
+    r->told_waits.n -= n;
+}
+
 static void write_waits(struct gp_records *r, bool all)
 {
     size_t kept = 0;
@@ -219,6 +254,7 @@ static void write_waits(struct gp_records *r, bool all)
 
 void gp_records_write_events(struct gp_records *r, bool all)
 {
+    if (r->told_waits.n) take_all_told(r, all);
     if (r->held_events.n) write_records(r, all);
     if (r->held_waits.n) write_waits(r, all);
 }
@@ -227,6 +263,7 @@ void gp_records_release_events(struct gp_records *r)
 {
     GP_VEC_FREE(&r->held_events);
     GP_VEC_FREE(&r->held_waits);
+    GP_VEC_FREE(&r->told_waits);
     free(r->event_records);
     gp_map_release(&r->event_ids);
 }

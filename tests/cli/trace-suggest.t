@@ -182,4 +182,8 @@ test_expect_success 'the first lines tell what bounds it, what to do first, what
     grep -E "bound by copies: [0-9.]+% in copies alone, .*First: pin the memory .*non_blocking=True\. That saves" out
 '
 
+test_expect_success 'pages that unified memory moves are launches that nobody misses' '
+    trace-suggest -q "$samples/h200/managed.trace" >out && ! grep "no launch record" out && grep "2 kernels, 4.20 ms, run alone" out
+'
+
 test_done

@@ -232,6 +232,28 @@ static void calls_tell_who_waits_for_what(void **state)
     gp_records_release(&r);
 }
 
+static void what_threads_tell_is_taken_in_the_order_of_the_calls(void **state)
+{
+    (void)state;
+    struct gp_records r = records(130001);
+    const struct gp_events *e = &r.trace.events[GP_SYNC];
+    struct gp_note_wait first = wait_of(GP_WAIT_RECORD, 7, 0xb0, 5, 250);
+    struct gp_note_wait again = wait_of(GP_WAIT_RECORD, 9, 0xb0, 8, 400);
+    struct gp_note_wait wait = wait_of(GP_WAIT_STREAM_EVENT, 8, 0xb0, 7, 310);
+    add_context(&r);
+    gp_records_add_wait(&r, 200, &first);
+    gp_records_add_wait(&r, 390, &again);
+    gp_records_commit(&r, false);
+    assert_int_equal(e->n, 0); /* another thread may have something to tell of the time between */
+    gp_records_add_wait(&r, 300, &wait);
+    gp_records_tick(&r, 1000);
+    gp_records_commit(&r, false);
+    assert_int_equal(e->n, 2);
+    assert_int_equal(gp_get_source(e, row_of(&r, 7)), 5);
+    assert_int_equal(r.trace.tracks.at[e->track[row_of(&r, 5)]].stream, 7);
+    gp_records_release(&r);
+}
+
 static void what_cannot_be_a_wait_is_none(void **state)
 {
     (void)state;
@@ -255,6 +277,7 @@ int main(void)
         cmocka_unit_test(an_event_is_where_the_gpu_came_to_it_or_its_call_ended),
         cmocka_unit_test(the_call_that_records_an_event_waits_for_its_record),
         cmocka_unit_test(calls_tell_who_waits_for_what),
+        cmocka_unit_test(what_threads_tell_is_taken_in_the_order_of_the_calls),
         cmocka_unit_test(what_cannot_be_a_wait_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
