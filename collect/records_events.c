@@ -6,8 +6,6 @@
 
 enum {
     TABLE_BITS = 15, /* records of events that are remembered, at most: the latest with each hash */
-    SYNC_EVENT = 1,  /* CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_ */
-    SYNC_STREAM_WAIT = 2,
 };
 static const uint64_t NO_SYNC_ID = UINT64_MAX;
 static const int64_t EARLY_NS = 1000000, FAR_NS = 3600000000000;
@@ -107,7 +105,7 @@ static const char *wait_name(uint32_t type)
 {
     static const char *const names[] = {"Unknown Sync", "Event Sync", "Stream Wait Event", "Stream Sync",
                                         "Context Sync"};
-    return names[type < 5 ? type : 0];
+    return names[type <= GP_WAIT_CONTEXT ? type : 0];
 }
 
 /* RECORD: what it waits for, NULL: not known. Few texts are different, so that they do not add up. */
@@ -128,7 +126,7 @@ static void write_wait(struct gp_records *r, const struct gp_held_wait *w, struc
                                gp_intern_cstr(&r->trace.strings, name));
     gp_set_corr(to, row, w->corr);
     gp_set_extra(to, row, gp_trace_intern(&r->trace, text, (size_t)n));
-    if (w->type != SYNC_EVENT && w->type != SYNC_STREAM_WAIT) return;
+    if (w->type != GP_WAIT_EVENT && w->type != GP_WAIT_STREAM_EVENT) return;
     gp_set_event(to, row, w->event == (uint32_t)GP_INVALID_ID32 ? GP_NO_ID : w->event);
     gp_set_source(to, row, record ? record->corr : GP_NO_ID);
 }
@@ -163,7 +161,7 @@ void gp_records_add_sync(struct gp_records *r, const void *rec)
     };
     if (w.start_ns <= 0 || w.end_ns < w.start_ns) return;
     uint64_t sync_id = r->opts.cupti >= GP_CUPTI_GROWN ? AT(u64, rec, SYNC_cudaEventSyncId) : 0;
-    if (r->opts.api >= GP_API_LEVEL_ALL && (w.type == SYNC_EVENT || w.type == SYNC_STREAM_WAIT))
+    if (r->opts.api >= GP_API_LEVEL_ALL && (w.type == GP_WAIT_EVENT || w.type == GP_WAIT_STREAM_EVENT))
         w.key = key_of(w.context, w.event, sync_id);
     take_wait(r, &w);
 }

@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 #include <string.h>
-#include "collect/records.h"
+#include "collect/records_priv.h"
 
 enum verdict { BELIEVED, UNFINISHED, REFUSED };
 
@@ -30,47 +30,19 @@ static const struct shape shapes[] = {
      GP_AT_CALL_correlationId, false},
     {GP_ACTIVITY_MEMORY_POOL, GP_AT_POOL_utilizedSize + 8, GP_AT_POOL_timestamp, GP_AT_POOL_timestamp, 0,
      false},
-    {GP_ACTIVITY_UNIFIED_MEMORY, GP_AT_UNIFIED_flags + 4, GP_AT_UNIFIED_start, GP_AT_UNIFIED_start, 0, false},
+    {GP_ACTIVITY_UNIFIED_MEMORY, GP_AT_UNIFIED_flags + 4, GP_AT_UNIFIED_start, GP_AT_UNIFIED_start, 0,
+     false}, /* some of them are instants */
     {GP_ACTIVITY_GRAPH_TRACE, GP_AT_GRAPH_streamId + 4, GP_AT_GRAPH_start, GP_AT_GRAPH_end,
      GP_AT_GRAPH_correlationId, true},
     {GP_ACTIVITY_JIT, GP_AT_JIT_end + 8, GP_AT_JIT_start, GP_AT_JIT_end, 0, false},
-    {GP_ACTIVITY_GRAPH_TRACE, GP_AT_GRAPH_streamId + 4, GP_AT_GRAPH_start, GP_AT_GRAPH_end,
-     GP_AT_GRAPH_correlationId, true},
-    {GP_ACTIVITY_JIT, GP_AT_JIT_threadId + 4, GP_AT_JIT_start, GP_AT_JIT_end, 0, false},
-    {GP_ACTIVITY_MEMORY_POOL, GP_AT_POOL_utilizedSize + 8, GP_AT_POOL_timestamp, GP_AT_POOL_timestamp, 0,
-     false},
-    {GP_ACTIVITY_UNIFIED_MEMORY, GP_AT_UNIFIED_flags + 4, GP_AT_UNIFIED_start, GP_AT_UNIFIED_start, 0,
-     false}, /* some of them are instants */
     {GP_ACTIVITY_CUDA_EVENT, GP_AT_EVENT_eventId + 4, 0, 0, GP_AT_EVENT_correlationId, false},
     {GP_ACTIVITY_SYNCHRONIZATION, GP_AT_SYNC_cudaEventId + 4, GP_AT_SYNC_start, GP_AT_SYNC_end, 0, false},
     {GP_ACTIVITY_OVERHEAD, GP_AT_OVERHEAD_end + 8, GP_AT_OVERHEAD_start, GP_AT_OVERHEAD_end, 0, false},
     {GP_ACTIVITY_MEMORY2, GP_AT_MEMORY_memoryPoolConfig + 32, GP_AT_MEMORY_timestamp, GP_AT_MEMORY_timestamp,
      0, false},
-    {GP_ACTIVITY_GRAPH_TRACE, GP_AT_GRAPH_streamId + 4, GP_AT_GRAPH_start, GP_AT_GRAPH_end,
-     GP_AT_GRAPH_correlationId, true},
-    {GP_ACTIVITY_JIT, GP_AT_JIT_threadId + 4, GP_AT_JIT_start, GP_AT_JIT_end, 0, false},
-    {GP_ACTIVITY_MEMORY_POOL, GP_AT_POOL_utilizedSize + 8, GP_AT_POOL_timestamp, GP_AT_POOL_timestamp, 0,
-     false},
-    {GP_ACTIVITY_UNIFIED_MEMORY, GP_AT_UNIFIED_flags + 4, GP_AT_UNIFIED_start, GP_AT_UNIFIED_start, 0,
-     false}, /* some of them are instants */
-    {GP_ACTIVITY_CUDA_EVENT, GP_AT_EVENT_eventId + 4, 0, 0, GP_AT_EVENT_correlationId, false},
     {GP_ACTIVITY_DEVICE, GP_AT_DEVICE_name + 8, 0, 0, 0, false},
     {GP_ACTIVITY_CONTEXT, GP_AT_CONTEXT_deviceId + 4, 0, 0, 0, false},
 };
-
-static uint64_t get_u64(const uint8_t *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-static uint32_t get_u32(const uint8_t *p)
-{
-    uint32_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
 
 /* ---- what can be true ---- */
 
@@ -87,44 +59,46 @@ static const uint64_t MAX_COPY_BYTES = UINT64_C(1) << 48;
 static bool kernel_can_be(const uint8_t *r)
 {
     for (size_t i = 0; i < 3; i++) {
-        uint32_t grid = get_u32(r + GP_AT_KERNEL_gridX + 4 * i),
-                 block = get_u32(r + GP_AT_KERNEL_blockX + 4 * i);
+        uint32_t grid = gp_get_u32(r, GP_AT_KERNEL_gridX + 4 * i),
+                 block = gp_get_u32(r, GP_AT_KERNEL_blockX + 4 * i);
         if (!grid || grid > INT32_MAX || !block || block > MAX_BLOCK) return false;
     }
-    return get_u32(r + GP_AT_KERNEL_deviceId) < MAX_DEVICES;
+    return gp_get_u32(r, GP_AT_KERNEL_deviceId) < MAX_DEVICES;
 }
 
 static bool copy_can_be(const uint8_t *r)
 {
     uint8_t kind = r[GP_AT_MEMCPY_copyKind];
     return kind && kind <= MAX_COPY_KIND && r[GP_AT_MEMCPY_srcKind] <= MAX_MEMORY_KIND &&
-           r[GP_AT_MEMCPY_dstKind] <= MAX_MEMORY_KIND && get_u64(r + GP_AT_MEMCPY_bytes) <= MAX_COPY_BYTES &&
-           get_u32(r + GP_AT_MEMCPY_deviceId) < MAX_DEVICES;
+           r[GP_AT_MEMCPY_dstKind] <= MAX_MEMORY_KIND &&
+           gp_get_u64(r, GP_AT_MEMCPY_bytes) <= MAX_COPY_BYTES &&
+           gp_get_u32(r, GP_AT_MEMCPY_deviceId) < MAX_DEVICES;
 }
 
 static bool set_can_be(const uint8_t *r)
 {
-    return get_u64(r + GP_AT_MEMSET_bytes) <= MAX_COPY_BYTES &&
-           get_u32(r + GP_AT_MEMSET_deviceId) < MAX_DEVICES;
+    return gp_get_u64(r, GP_AT_MEMSET_bytes) <= MAX_COPY_BYTES &&
+           gp_get_u32(r, GP_AT_MEMSET_deviceId) < MAX_DEVICES;
 }
 
 static bool call_can_be(const struct gp_salvage *s, const uint8_t *r)
 {
     enum { PROCESS_ID = GP_AT_CALL_threadId - 4 };
-    uint32_t cbid = get_u32(r + GP_AT_CALL_cbid);
-    return cbid && cbid < MAX_CBID && get_u32(r + PROCESS_ID) == s->pid && get_u32(r + GP_AT_CALL_threadId);
+    uint32_t cbid = gp_get_u32(r, GP_AT_CALL_cbid);
+    return cbid && cbid < MAX_CBID && gp_get_u32(r, PROCESS_ID) == s->pid &&
+           gp_get_u32(r, GP_AT_CALL_threadId);
 }
 
 static bool memory_can_be(const uint8_t *r)
 {
-    uint32_t operation = get_u32(r + GP_AT_MEMORY_memoryOperationType);
-    return (operation == 1 || operation == 2) && get_u32(r + GP_AT_MEMORY_memoryKind) <= MAX_MEMORY_KIND &&
-           get_u64(r + GP_AT_MEMORY_bytes) <= MAX_COPY_BYTES;
+    uint32_t operation = gp_get_u32(r, GP_AT_MEMORY_memoryOperationType);
+    return (operation == 1 || operation == 2) && gp_get_u32(r, GP_AT_MEMORY_memoryKind) <= MAX_MEMORY_KIND &&
+           gp_get_u64(r, GP_AT_MEMORY_bytes) <= MAX_COPY_BYTES;
 }
 
 static bool can_be(const struct gp_salvage *s, const uint8_t *r)
 {
-    switch (get_u32(r)) {
+    switch (gp_get_u32(r, 0)) {
     case GP_ACTIVITY_KERNEL:
     case GP_ACTIVITY_CONCURRENT_KERNEL:
         return kernel_can_be(r);
@@ -139,14 +113,14 @@ static bool can_be(const struct gp_salvage *s, const uint8_t *r)
     case GP_ACTIVITY_MEMORY2:
         return memory_can_be(r);
     case GP_ACTIVITY_DEVICE:
-        return get_u32(r + GP_AT_DEVICE_id) < MAX_DEVICES &&
-               get_u32(r + GP_AT_DEVICE_numMultiprocessors) < MAX_SMS;
+        return gp_get_u32(r, GP_AT_DEVICE_id) < MAX_DEVICES &&
+               gp_get_u32(r, GP_AT_DEVICE_numMultiprocessors) < MAX_SMS;
     case GP_ACTIVITY_GRAPH_TRACE:
-        return get_u32(r + GP_AT_GRAPH_deviceId) < MAX_DEVICES;
+        return gp_get_u32(r, GP_AT_GRAPH_deviceId) < MAX_DEVICES;
     case GP_ACTIVITY_CUDA_EVENT:
-        return get_u32(r + GP_AT_EVENT_contextId) != 0;
+        return gp_get_u32(r, GP_AT_EVENT_contextId) != 0;
     case GP_ACTIVITY_CONTEXT:
-        return get_u32(r + GP_AT_CONTEXT_deviceId) < MAX_DEVICES;
+        return gp_get_u32(r, GP_AT_CONTEXT_deviceId) < MAX_DEVICES;
     default:
         return true;
     }
@@ -154,10 +128,10 @@ static bool can_be(const struct gp_salvage *s, const uint8_t *r)
 
 static enum verdict judge(const struct gp_salvage *s, const struct shape *shape, const uint8_t *r)
 {
-    if (shape->corr && !get_u32(r + shape->corr)) return REFUSED;
+    if (shape->corr && !gp_get_u32(r, shape->corr)) return REFUSED;
     if (!can_be(s, r)) return REFUSED;
     if (!shape->start) return BELIEVED;
-    int64_t start = (int64_t)get_u64(r + shape->start), end = (int64_t)get_u64(r + shape->end);
+    int64_t start = (int64_t)gp_get_u64(r, shape->start), end = (int64_t)gp_get_u64(r, shape->end);
     if (shape->work && (!start || !end)) return UNFINISHED;
     if (start <= 0 || end < start) return REFUSED;
     if (s->earliest_ns && (start < s->earliest_ns || end > s->latest_ns)) return REFUSED;
@@ -185,7 +159,7 @@ void gp_salvage_buffer(struct gp_salvage *s, const uint8_t *data, size_t n)
 {
     uint8_t record[GP_RECORD_BYTES];
     for (size_t at = 0, size; n - at >= 8; at += size) {
-        uint32_t kind = get_u32(data + at);
+        uint32_t kind = gp_get_u32(data, at);
         size = kind ? s->bytes(s->ctx, kind) : 0;
         if (size < 8 || size > n - at) return;
         const struct shape *shape = find_shape(kind);
@@ -211,7 +185,7 @@ void gp_salvage_returned(struct gp_salvage *s, const uint8_t *data, size_t n, ui
 {
     uint8_t record[GP_RECORD_BYTES];
     for (size_t at = 0; count && n - at >= 8; count--) {
-        size_t left = n - at, size = s->bytes(s->ctx, get_u32(data + at));
+        size_t left = n - at, size = s->bytes(s->ctx, gp_get_u32(data, at));
         if (left >= GP_RECORD_BYTES) {
             s->take(s->ctx, data + at);
         } else {
