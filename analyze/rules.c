@@ -161,6 +161,26 @@ const uint8_t *gp_rule_rows_beside(const struct gp_rule_ctx *c, enum gp_class cl
     return c->beside[class];
 }
 
+struct gp_rule_lost gp_rule_find_lost(const struct gp_rule_ctx *c, gp_rule_loss *loss,
+                                      struct gp_suggestion *s)
+{
+    struct gp_rule_lost sum = {.worst = UINT32_MAX};
+    int64_t most = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (c->v->device_of_row[c->p->items.at[i].row] != c->device) continue;
+        int64_t ns = loss(c, i);
+        if (ns <= 0) continue;
+        sum.count++;
+        sum.total_ns += gp_rule_dur(c, i);
+        sum.lost_ns += ns;
+        if (ns > most) most = ns, sum.worst = i;
+        if (!s) continue;
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, gp_rule_dur(c, i) - ns}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+    }
+    return sum;
+}
+
 /* ---- names ---- */
 
 uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match)

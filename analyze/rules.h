@@ -63,6 +63,23 @@ struct gp_rule_ctx {
 /* A new suggestion of the rule that is asked. The pointer holds until the next one is made. */
 struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c);
 
+/* How long an item takes as recorded, ns. */
+static inline int64_t gp_rule_dur(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return c->p->replay.items.at[item].dur_ns;
+}
+
+/* At most how much of an item's time is lost to what the rule is about, ns; not positive: none, or not its business. */
+typedef int64_t gp_rule_loss(const struct gp_rule_ctx *c, uint32_t item);
+struct gp_rule_lost {
+    int64_t count, total_ns, lost_ns; /* of the items that lose any */
+    uint32_t worst;                   /* the one that loses most; UINT32_MAX none */
+};
+/* Add up what the items on the device that works most lose. With S edits that give it back: up to all at the high end,
+ * nothing at the low end. */
+struct gp_rule_lost gp_rule_find_lost(const struct gp_rule_ctx *c, gp_rule_loss *loss,
+                                      struct gp_suggestion *s);
+
 /* By row of GP_GPU: does it run while another event of CLASS runs on the device that works most? Borrowed from C.
  * O(rows of the device) once for each class. */
 const uint8_t *gp_rule_rows_beside(const struct gp_rule_ctx *c, enum gp_class class);

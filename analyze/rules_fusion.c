@@ -17,11 +17,6 @@ enum {
     FILLS_LEAST = 4,   /* in a row, when no name says what they are for */
 };
 
-static int64_t dur_of(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return c->p->replay.items.at[item].dur_ns;
-}
-
 /* The launch of a kernel that is gone. Where the host is late, that is what compile says. */
 static void launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item)
 {
@@ -70,8 +65,8 @@ static struct sum sum_of(const struct gp_rule_ctx *c, const uint8_t *items)
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         if (!items[i]) continue;
         sum.count++;
-        sum.ns = gp_add_saturated(sum.ns, dur_of(c, i));
-        if (sum.longest == UINT32_MAX || dur_of(c, i) > dur_of(c, sum.longest)) sum.longest = i;
+        sum.ns = gp_add_saturated(sum.ns, gp_rule_dur(c, i));
+        if (sum.longest == UINT32_MAX || gp_rule_dur(c, i) > gp_rule_dur(c, sum.longest)) sum.longest = i;
     }
     return sum;
 }
@@ -105,20 +100,22 @@ static void edit_chain(struct gp_rule_ctx *c, struct gp_suggestion *s, const str
     uint32_t longest = chain->first, rest = UINT32_MAX;
     int64_t left = chain->total_ns - chain->high_ns;
     for (uint32_t k = chain->first; k < chain->first + chain->n; k++)
-        if (dur_of(c, c->chains->kernels.at[k].item) > dur_of(c, c->chains->kernels.at[longest].item))
+        if (gp_rule_dur(c, c->chains->kernels.at[k].item) >
+            gp_rule_dur(c, c->chains->kernels.at[longest].item))
             longest = k;
-    int64_t most = dur_of(c, c->chains->kernels.at[longest].item), stay = left < most ? left : most;
+    int64_t most = gp_rule_dur(c, c->chains->kernels.at[longest].item), stay = left < most ? left : most;
     left -= stay; /* what the longest cannot take */
     for (uint32_t k = chain->first; k < chain->first + chain->n; k++) {
         uint32_t item = c->chains->kernels.at[k].item;
-        int64_t less = gp_chain_not_read(c->chains, &c->chains->kernels.at[k], dur_of(c, item));
-        if (less > 0) GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, item, dur_of(c, item) - less}));
+        int64_t less = gp_chain_not_read(c->chains, &c->chains->kernels.at[k], gp_rule_dur(c, item));
+        if (less > 0)
+            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, item, gp_rule_dur(c, item) - less}));
         GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, item, 0}));
         if (k == longest) {
             if (stay < most) GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, item, stay}));
             continue;
         }
-        bool stays = left > 0 && rest == UINT32_MAX && dur_of(c, item) >= left;
+        bool stays = left > 0 && rest == UINT32_MAX && gp_rule_dur(c, item) >= left;
         if (stays) rest = k;
         GP_VEC_PUSH(&s->high, ((struct gp_edit){stays ? GP_EDIT_DUR : GP_EDIT_GONE, item, stays ? left : 0}));
         if (k > chain->first) launch_no_more(c, s, item);
@@ -260,7 +257,7 @@ static void ask_epilogue(struct gp_rule_ctx *c)
         struct gp_suggestion *s = gp_rule_suggest(c);
         for (uint32_t i = 0; i < c->p->items.n; i++) {
             if (!items[i]) continue;
-            int64_t dur = dur_of(c, i);
+            int64_t dur = gp_rule_dur(c, i);
             GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, dur - dur * 3 / 10}));
             GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, dur - dur * 9 / 10}));
             GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
@@ -407,11 +404,11 @@ static void edit_sums(struct gp_rule_ctx *c, struct gp_suggestion *s, const uint
         const struct gp_plan_step *at = &c->p->steps.at[step];
         int64_t left = 0;
         for (uint32_t i = at->first_item; i < at->first_item + at->n_items; i++)
-            left += fills[i] ? dur_of(c, i) * BYTES : 0;
+            left += fills[i] ? gp_rule_dur(c, i) * BYTES : 0;
         for (uint32_t i = at->first_item; i < at->first_item + at->n_items && left > 0; i++) {
             if (!sums[i] || !c->items[i].backward) continue;
-            int64_t less = dur_of(c, i) < left ? dur_of(c, i) : left;
-            struct gp_edit edit = {GP_EDIT_DUR, i, dur_of(c, i) - less};
+            int64_t less = gp_rule_dur(c, i) < left ? gp_rule_dur(c, i) : left;
+            struct gp_edit edit = {GP_EDIT_DUR, i, gp_rule_dur(c, i) - less};
             GP_VEC_PUSH(&s->high, edit);
             GP_VEC_PUSH(&s->free, edit);
             s->resource_high_ns += less;

@@ -18,11 +18,6 @@ static const char *name_of(const struct gp_rule_ctx *c, uint32_t item)
     return gp_trace_str(c->t, gp_gpu_config(c->t, c->p->items.at[item].row)->name);
 }
 
-static int64_t dur_of(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return c->p->replay.items.at[item].dur_ns;
-}
-
 /* NS, less PCT percent of it. */
 static int64_t less(int64_t ns, int64_t pct)
 {
@@ -52,9 +47,9 @@ static void ask_tensor_cores(struct gp_rule_ctx *c)
     uint8_t *plain = gp_rule_match_configs(c, is_plain_name);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         if (c->items[i].kind != GP_FRAME_GEMM || !plain[c->items[i].config]) continue;
-        total += dur_of(c, i);
+        total += gp_rule_dur(c, i);
         count++;
-        if (longest == UINT32_MAX || dur_of(c, i) > dur_of(c, longest)) longest = i;
+        if (longest == UINT32_MAX || gp_rule_dur(c, i) > gp_rule_dur(c, longest)) longest = i;
     }
     if (gp_pct(total, c->busy_ns) < TENSOR_PCT) {
         free(plain);
@@ -63,7 +58,7 @@ static void ask_tensor_cores(struct gp_rule_ctx *c)
     struct gp_suggestion *s = gp_rule_suggest(c);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         if (c->items[i].kind != GP_FRAME_GEMM || !plain[c->items[i].config]) continue;
-        double dur = (double)dur_of(c, i);
+        double dur = (double)gp_rule_dur(c, i);
         GP_VEC_PUSH(&s->low,
                     ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur / (factor > 2 ? factor / 2 : 1))}));
         GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur / factor)}));
@@ -180,10 +175,10 @@ static struct attention find_attention(struct gp_rule_ctx *c, struct gp_suggesti
         a.softmax = i;
         for (uint32_t k = from; k <= to; k++) {
             bool product = c->items[k].kind == GP_FRAME_GEMM;
-            a.total_ns += dur_of(c, k);
-            a.between_ns += product ? 0 : dur_of(c, k);
+            a.total_ns += gp_rule_dur(c, k);
+            a.between_ns += product ? 0 : gp_rule_dur(c, k);
             if (!s) continue;
-            struct gp_edit high = {product ? GP_EDIT_DUR : GP_EDIT_GONE, k, dur_of(c, k) / 10};
+            struct gp_edit high = {product ? GP_EDIT_DUR : GP_EDIT_GONE, k, gp_rule_dur(c, k) / 10};
             if (!product) GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_GONE, k, 0}));
             GP_VEC_PUSH(&s->high, high);
             GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, k, 0}));
@@ -294,10 +289,10 @@ static struct pieces find_pieces(struct gp_rule_ctx *c, const uint8_t *pieces, s
         bool first = p->items.at[i].step != step;
         step = p->items.at[i].step;
         sum.count++;
-        sum.gpu_ns += dur_of(c, i);
+        sum.gpu_ns += gp_rule_dur(c, i);
         if (s) {
-            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, less(dur_of(c, i), 40)}));
-            GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, less(dur_of(c, i), 75)}));
+            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, less(gp_rule_dur(c, i), 40)}));
+            GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, less(gp_rule_dur(c, i), 75)}));
             GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
         }
         if (p->replay.calls.at[call].n != 1) continue;

@@ -10,11 +10,6 @@ static const double MEMORY_PCT = 50;    /* of the busy time, for the type of wha
 static const double FP32_PCT = 50;      /* of the bytes */
 static const double SAVED_LOW = 0.3, SAVED_HIGH = 0.5; /* of a kernel's time, by half of the bytes */
 
-static int64_t dur_of(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return c->p->replay.items.at[item].dur_ns;
-}
-
 static bool is_here(const struct gp_rule_ctx *c, uint32_t item)
 {
     return c->v->device_of_row[c->p->items.at[item].row] == c->device;
@@ -27,42 +22,20 @@ static int64_t lost_to_access(const struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_item_work *w = &c->work[item];
     if (w->bound.regime != GP_REGIME_INEFFICIENT || w->bound.reason != GP_INEFFICIENT_ACCESS) return 0;
-    if (w->share.products || w->share.bytes_low < BYTES_LEAST || !is_here(c, item)) return 0;
+    if (w->share.products || w->share.bytes_low < BYTES_LEAST) return 0;
     int64_t least = (int64_t)(w->bound.memory_high_ns / REACHED);
-    return dur_of(c, item) > least ? dur_of(c, item) - least : 0;
-}
-
-struct access {
-    int64_t count, total_ns, lost_ns, most_ns;
-    uint32_t worst; /* item; UINT32_MAX none */
-};
-
-static struct access find_access(const struct gp_rule_ctx *c, struct gp_suggestion *s)
-{
-    struct access sum = {.worst = UINT32_MAX};
-    for (uint32_t i = 0; i < c->p->items.n; i++) {
-        int64_t ns = lost_to_access(c, i);
-        if (ns <= 0) continue;
-        sum.count++;
-        sum.total_ns += dur_of(c, i);
-        sum.lost_ns += ns;
-        if (ns > sum.most_ns) sum.most_ns = ns, sum.worst = i;
-        if (!s) continue;
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, dur_of(c, i) - ns}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
-    }
-    return sum;
+    return gp_rule_dur(c, item) > least ? gp_rule_dur(c, item) - least : 0;
 }
 
 static void ask_memory_access(struct gp_rule_ctx *c)
 {
-    struct access sum = find_access(c, NULL);
+    struct gp_rule_lost sum = gp_rule_find_lost(c, lost_to_access, NULL);
     if (sum.worst == UINT32_MAX || gp_pct(sum.lost_ns, c->busy_ns) < ACCESS_PCT) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
-    find_access(c, s);
+    gp_rule_find_lost(c, lost_to_access, s);
     const struct gp_work *w = &c->work[sum.worst].share;
     const struct gp_ceiling *top = &c->s->ceilings.memory;
-    double gbps = w->bytes_high / (double)dur_of(c, sum.worst);
+    double gbps = w->bytes_high / (double)gp_rule_dur(c, sum.worst);
     s->operation = gp_rule_item_label(c, sum.worst);
     s->current_ns = gp_rule_per_step(c, sum.total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum.lost_ns);
@@ -78,7 +51,7 @@ static void ask_memory_access(struct gp_rule_ctx *c)
     s->check = gp_rule_text(c, "record again and run trace-diff: these kernels are faster");
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_bytes(s, "worst_moves", (int64_t)w->bytes_high);
-    gp_rule_evidence_ns(s, "worst", dur_of(c, sum.worst));
+    gp_rule_evidence_ns(s, "worst", gp_rule_dur(c, sum.worst));
     gp_rule_evidence_pct(s, "of_bandwidth", 100 * gbps * 1e9 / top->per_s);
 }
 
@@ -116,15 +89,15 @@ static struct stored find_stored(const struct gp_rule_ctx *c, struct gp_suggesti
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         const struct gp_item_work *w = &c->work[i];
         if (w->bound.regime != GP_REGIME_MEMORY || !is_here(c, i)) continue;
-        sum.memory_ns += dur_of(c, i);
+        sum.memory_ns += gp_rule_dur(c, i);
         sum.bytes += w->share.bytes_high;
         if (!is_fp32(c, i)) continue;
         sum.count++;
-        sum.fp32_ns += dur_of(c, i);
+        sum.fp32_ns += gp_rule_dur(c, i);
         sum.fp32_bytes += w->share.bytes_high;
-        if (sum.longest == UINT32_MAX || dur_of(c, i) > dur_of(c, sum.longest)) sum.longest = i;
+        if (sum.longest == UINT32_MAX || gp_rule_dur(c, i) > gp_rule_dur(c, sum.longest)) sum.longest = i;
         if (!s) continue;
-        double dur = (double)dur_of(c, i);
+        double dur = (double)gp_rule_dur(c, i);
         GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur * (1 - SAVED_LOW))}));
         GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur * (1 - SAVED_HIGH))}));
         GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));

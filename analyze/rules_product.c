@@ -13,11 +13,6 @@ enum {
     NARROW = 64,           /* a matrix of fewer columns is nearly a vector */
 };
 
-static int64_t dur_of(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return c->p->replay.items.at[item].dur_ns;
-}
-
 /* The product that an item is; NULL where that is not known. An operator that needs several products, or a split one,
  * cannot be charged to one kernel. Sets of a workspace to zero take no part. */
 static const struct gp_work *product_of(const struct gp_rule_ctx *c, uint32_t item)
@@ -42,36 +37,13 @@ static double roof_ns(const struct gp_rule_ctx *c, const struct gp_work *w)
     return compute > memory ? compute : memory;
 }
 
-struct products {
-    int64_t count, total_ns, lost_ns, most_ns;
-    uint32_t worst; /* item; UINT32_MAX none */
-};
-
-/* At most how much of an item's time goes, ns; 0: none, or it is not the rule's business. */
-typedef int64_t lost_in_product(const struct gp_rule_ctx *c, uint32_t item, const struct gp_work *w);
-
-/* Of those that have the device that works most to themselves. */
-static struct products find_products(const struct gp_rule_ctx *c, lost_in_product *lost,
-                                     struct gp_suggestion *s)
+/* The same for an item that has the device to itself; else, and where there is no product, NULL. */
+static const struct gp_work *lone_product_of(const struct gp_rule_ctx *c, uint32_t item)
 {
-    struct products sum = {.worst = UINT32_MAX};
-    const uint8_t *computing = gp_rule_rows_beside(c, GP_CLASS_COMPUTE);
-    const uint8_t *talking = gp_rule_rows_beside(c, GP_CLASS_COMMUNICATION);
-    for (uint32_t i = 0; i < c->p->items.n; i++) {
-        const struct gp_work *w = product_of(c, i);
-        uint32_t row = c->p->items.at[i].row;
-        if (c->v->device_of_row[row] != c->device || computing[row] || talking[row]) continue;
-        int64_t ns = w ? lost(c, i, w) : 0;
-        if (ns <= 0) continue;
-        sum.count++;
-        sum.total_ns += dur_of(c, i);
-        sum.lost_ns += ns;
-        if (ns > sum.most_ns) sum.most_ns = ns, sum.worst = i;
-        if (!s) continue;
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, dur_of(c, i) - ns}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
-    }
-    return sum;
+    uint32_t row = c->p->items.at[item].row;
+    if (gp_rule_rows_beside(c, GP_CLASS_COMPUTE)[row] || gp_rule_rows_beside(c, GP_CLASS_COMMUNICATION)[row])
+        return NULL;
+    return product_of(c, item);
 }
 
 /* ---- sizes that are no multiples of 8 ---- */
@@ -83,19 +55,21 @@ static bool is_odd(const struct gp_work *w)
     return is_half(w) && p->k >= NARROW && p->n >= NARROW && (p->k % ALIGNED || p->n % ALIGNED);
 }
 
-static int64_t lost_to_odd(const struct gp_rule_ctx *c, uint32_t item, const struct gp_work *w)
+static int64_t lost_to_odd(const struct gp_rule_ctx *c, uint32_t item)
 {
-    double dur = (double)dur_of(c, item), roof = roof_ns(c, w);
+    const struct gp_work *w = lone_product_of(c, item);
+    if (!w) return 0;
+    double dur = (double)gp_rule_dur(c, item), roof = roof_ns(c, w);
     return roof > 0 && roof < dur && is_odd(w) ? (int64_t)(dur - roof) : 0;
 }
 
 static void ask_odd_dimensions(struct gp_rule_ctx *c)
 {
-    struct products sum = find_products(c, lost_to_odd, NULL);
+    struct gp_rule_lost sum = gp_rule_find_lost(c, lost_to_odd, NULL);
     if (sum.worst == UINT32_MAX || gp_pct(sum.total_ns, c->busy_ns) < PRODUCT_PCT) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     const struct gp_work_product p = product_of(c, sum.worst)->product;
-    find_products(c, lost_to_odd, s);
+    gp_rule_find_lost(c, lost_to_odd, s);
     s->operation = gp_rule_item_label(c, sum.worst);
     s->current_ns = gp_rule_per_step(c, sum.total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum.lost_ns);
@@ -130,26 +104,28 @@ const struct gp_rule gp_rule_odd_dimensions = {
 /* ---- far below the roof ---- */
 
 /* Plain arithmetic is the business of another rule, and so are odd sizes. */
-static int64_t lost_below_roof(const struct gp_rule_ctx *c, uint32_t item, const struct gp_work *w)
+static int64_t lost_below_roof(const struct gp_rule_ctx *c, uint32_t item)
 {
+    const struct gp_work *w = lone_product_of(c, item);
+    if (!w) return 0;
     double roof = roof_ns(c, w);
     if (is_odd(w) || w->arith == GP_ARITH_FP32 || w->arith == GP_ARITH_FP64) return 0;
-    if (roof < ROOF_NS_LEAST || roof >= BELOW_ROOF * (double)dur_of(c, item)) return 0;
-    return dur_of(c, item) - (int64_t)roof;
+    if (roof < ROOF_NS_LEAST || roof >= BELOW_ROOF * (double)gp_rule_dur(c, item)) return 0;
+    return gp_rule_dur(c, item) - (int64_t)roof;
 }
 
 static void ask_gemm_roof(struct gp_rule_ctx *c)
 {
-    struct products sum = find_products(c, lost_below_roof, NULL);
+    struct gp_rule_lost sum = gp_rule_find_lost(c, lost_below_roof, NULL);
     if (sum.worst == UINT32_MAX || gp_pct(sum.lost_ns, c->busy_ns) < PRODUCT_PCT) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     const struct gp_work *worst = product_of(c, sum.worst);
     const struct gp_work_product p = worst->product;
-    find_products(c, lost_below_roof, s);
+    gp_rule_find_lost(c, lost_below_roof, s);
     s->operation = gp_rule_item_label(c, sum.worst);
     s->current_ns = gp_rule_per_step(c, sum.total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum.lost_ns);
-    double tflops = worst->flops / (double)dur_of(c, sum.worst) / 1e3;
+    double tflops = worst->flops / (double)gp_rule_dur(c, sum.worst) / 1e3;
     s->description = gp_rule_text(
         c,
         "%lld products a step, %s, are far below what the device can do; the worst one, %lld x %lld times "

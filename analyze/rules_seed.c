@@ -20,11 +20,6 @@ enum {
     REPEATED = 3,          /* so often: the first time is a warm-up */
 };
 
-static int64_t dur_of(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return c->p->replay.items.at[item].dur_ns;
-}
-
 static void add_high(struct gp_suggestion *s, enum gp_edit_kind kind, uint32_t index, int64_t ns)
 {
     GP_VEC_PUSH(&s->high, ((struct gp_edit){kind, index, ns}));
@@ -68,8 +63,8 @@ static void batch_run(const struct gp_rule_ctx *c, uint32_t from, uint32_t to, s
     int64_t total = 0, longest = 0;
     if (n < RUN_LEAST || part <= 0) return;
     for (uint32_t i = from; i < to; i++) {
-        total += dur_of(c, i);
-        if (dur_of(c, i) > longest) longest = dur_of(c, i);
+        total += gp_rule_dur(c, i);
+        if (gp_rule_dur(c, i) > longest) longest = gp_rule_dur(c, i);
     }
     int64_t empty = c->s->empty_ns < total / n ? c->s->empty_ns * n : total; /* begins and ends n times */
     int64_t batched = (int64_t)((double)(total - empty) * part);

@@ -20,11 +20,6 @@ enum {
     COMPARED_LEAST = 5, /* launches on each side */
 };
 
-static int64_t dur_of(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return c->p->replay.items.at[item].dur_ns;
-}
-
 static bool computes(const struct gp_rule_ctx *c, uint32_t item)
 {
     return gp_class_of((enum gp_frame_kind)c->items[item].kind) == GP_CLASS_COMPUTE;
@@ -39,43 +34,21 @@ static struct gp_occupancy occupancy_of(const struct gp_rule_ctx *c, uint32_t it
 
 /* ---- what the shape of a launch costs ---- */
 
-/* At most how much of an item's time its shape costs, ns. */
-typedef int64_t lost_by_shape(const struct gp_rule_ctx *c, uint32_t item);
-
-struct shapes {
-    int64_t count, total_ns, lost_ns;
-    uint32_t worst; /* item; UINT32_MAX none */
-};
-
-/* Items that have the device to themselves, on the device that works most. */
-static struct shapes find_shapes(const struct gp_rule_ctx *c, lost_by_shape *lost, struct gp_suggestion *s)
+/* Has the item the device to itself, and does it take long enough for its shape to matter? */
+static bool shape_matters(const struct gp_rule_ctx *c, uint32_t item)
 {
-    struct shapes sum = {.worst = UINT32_MAX};
-    const uint8_t *beside = gp_rule_rows_beside(c, GP_CLASS_COMPUTE);
-    int64_t most = 0;
-    for (uint32_t i = 0; i < c->p->items.n; i++) {
-        uint32_t row = c->p->items.at[i].row;
-        if (c->v->device_of_row[row] != c->device || beside[row]) continue;
-        int64_t ns = computes(c, i) && dur_of(c, i) > SHORT_NS ? lost(c, i) : 0;
-        if (ns <= 0) continue;
-        sum.count++;
-        sum.total_ns += dur_of(c, i);
-        sum.lost_ns += ns;
-        if (ns > most) most = ns, sum.worst = i;
-        if (!s) continue;
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, dur_of(c, i) - ns}));
-        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
-    }
-    return sum;
+    return !gp_rule_rows_beside(c, GP_CLASS_COMPUTE)[c->p->items.at[item].row] && computes(c, item) &&
+           gp_rule_dur(c, item) > SHORT_NS;
 }
 
 /* The suggestion with all that needs no words; NULL where too little is lost. */
-static struct gp_suggestion *suggest_shape(struct gp_rule_ctx *c, lost_by_shape *lost, struct shapes *sum)
+static struct gp_suggestion *suggest_shape(struct gp_rule_ctx *c, gp_rule_loss *loss,
+                                           struct gp_rule_lost *sum)
 {
-    *sum = find_shapes(c, lost, NULL);
+    *sum = gp_rule_find_lost(c, loss, NULL);
     if (sum->worst == UINT32_MAX || gp_pct(sum->lost_ns, c->busy_ns) < SHAPE_PCT) return NULL;
     struct gp_suggestion *s = gp_rule_suggest(c);
-    find_shapes(c, lost, s);
+    gp_rule_find_lost(c, loss, s);
     s->operation = gp_rule_item_label(c, sum->worst);
     s->current_ns = gp_rule_per_step(c, sum->total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum->lost_ns);
@@ -90,15 +63,16 @@ static struct gp_suggestion *suggest_shape(struct gp_rule_ctx *c, lost_by_shape 
 
 static int64_t lost_to_small_grid(const struct gp_rule_ctx *c, uint32_t item)
 {
+    if (!shape_matters(c, item)) return 0;
     struct gp_occupancy o = occupancy_of(c, item);
     if (!c->props || c->props->sms <= 0 || !o.blocks || o.blocks >= (uint64_t)c->props->sms) return 0;
-    int64_t dur = dur_of(c, item);
+    int64_t dur = gp_rule_dur(c, item);
     return dur - (int64_t)((double)dur * (double)o.blocks / c->props->sms);
 }
 
 static void ask_small_grid(struct gp_rule_ctx *c)
 {
-    struct shapes sum;
+    struct gp_rule_lost sum;
     struct gp_suggestion *s = suggest_shape(c, lost_to_small_grid, &sum);
     if (!s) return;
     s->description =
@@ -139,19 +113,19 @@ static bool runs_in_waves(const struct gp_rule_ctx *c, uint32_t item)
 
 static int64_t lost_to_last_wave(const struct gp_rule_ctx *c, uint32_t item)
 {
-    if (!runs_in_waves(c, item)) return 0;
+    if (!shape_matters(c, item) || !runs_in_waves(c, item)) return 0;
     double waves = occupancy_of(c, item).waves;
     if (waves <= 1 || waves >= WAVES_MOST) return 0;
     int64_t whole = (int64_t)waves;
     double filled = waves - (double)whole;
     if (filled <= 0 || filled >= WAVE_FILLED) return 0;
-    int64_t dur = dur_of(c, item);
+    int64_t dur = gp_rule_dur(c, item);
     return dur - (int64_t)((double)dur * waves / (double)(whole + 1));
 }
 
 static void ask_wave_quantisation(struct gp_rule_ctx *c)
 {
-    struct shapes sum;
+    struct gp_rule_lost sum;
     struct gp_suggestion *s = suggest_shape(c, lost_to_last_wave, &sum);
     if (!s) return;
     double waves = occupancy_of(c, sum.worst).waves;
@@ -257,7 +231,8 @@ static struct contention find_contention(const struct gp_rule_ctx *c, struct gp_
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         uint32_t row = c->p->items.at[i].row;
         if (c->v->device_of_row[row] == c->device && computes(c, i) && !computing[row])
-            all[n++] = (struct launch){c->items[i].config, i, sizes_of(c, i), dur_of(c, i), talking[row]};
+            all[n++] =
+                (struct launch){c->items[i].config, i, sizes_of(c, i), gp_rule_dur(c, i), talking[row]};
     }
     if (n) qsort(all, n, sizeof *all, compare_launches);
     for (size_t from = 0, to; from < n; from = to) {
@@ -323,7 +298,7 @@ const struct gp_rule gp_rule_contention = {
 
 static bool is_tiny(const struct gp_rule_ctx *c, uint32_t item)
 {
-    return computes(c, item) && dur_of(c, item) < TINY_NS;
+    return computes(c, item) && gp_rule_dur(c, item) < TINY_NS;
 }
 
 /* A tiny one right behind another: what fuses them saves the gap between them for sure, if nothing else. */
@@ -347,8 +322,8 @@ static struct tiny find_tiny(const struct gp_rule_ctx *c)
         sum.compiled += c->items[i].compiled;
         if (!is_tiny(c, i)) continue;
         sum.count++;
-        sum.total_ns += dur_of(c, i);
-        if (sum.longest == UINT32_MAX || dur_of(c, i) > dur_of(c, sum.longest)) sum.longest = i;
+        sum.total_ns += gp_rule_dur(c, i);
+        if (sum.longest == UINT32_MAX || gp_rule_dur(c, i) > gp_rule_dur(c, sum.longest)) sum.longest = i;
         if (!follows_tiny(c, i)) continue;
         sum.following++;
         sum.gaps_ns += c->p->replay.items.at[i].gap_ns;
