@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "analyze/baseline.h"
-#include "analyze/classify.h"
-#include "analyze/diff.h"
-#include "analyze/profile.h"
+#include "analyze/diff/baseline.h"
+#include "analyze/names/classify.h"
+#include "analyze/diff/diff.h"
+#include "analyze/diff/profile.h"
 #include "formats/base/buf.h"
 #include "formats/base/cli.h"
 #include "formats/base/input.h"
@@ -15,16 +15,16 @@
 #include "formats/base/output.h"
 #include "formats/expect_read.h"
 #include "formats/reader.h"
-#include "render/diff_charts.h"
-#include "render/diff_dot.h"
-#include "render/diff_flame.h"
-#include "render/diff_folded.h"
-#include "render/diff_html.h"
-#include "render/diff_json.h"
-#include "render/diff_tables.h"
-#include "render/diff_verdict.h"
-#include "render/hta_verdict.h"
-#include "render/report_text.h"
+#include "render/diff/diff_charts.h"
+#include "render/diff/diff_dot.h"
+#include "render/diff/diff_flame.h"
+#include "render/diff/diff_folded.h"
+#include "render/diff/diff_html.h"
+#include "render/diff/diff_json.h"
+#include "render/diff/diff_tables.h"
+#include "render/diff/diff_verdict.h"
+#include "render/report/quality_text.h"
+#include "render/report/report_text.h"
 
 enum { MAX_SMALL_FILE = 1 << 20, MAX_WORKERS = 8, MAX_THREADS = 64, TOP = 10, TOP_HTML = 100 };
 #define MAX_SAVED ((size_t)1 << 32)
@@ -380,7 +380,7 @@ static void tell_inputs(const struct job *j)
 {
     const struct gp_diff *d = &j->diff;
     for (size_t i = 0; i < d->inputs.n; i++) {
-        const struct gp_hta_input *in = &d->inputs.at[i];
+        const struct gp_input_quality *in = &d->inputs.at[i];
         gp_cli_warn(j->tool, "%s: %s: %s, compression %s: %" PRIu64 " events, %" PRIu64 " of the GPU, %s",
                     i < d->n_base_inputs ? "baseline" : "current", gp_diff_str(d, in->path),
                     gp_diff_str(d, in->format), gp_diff_str(d, in->compression), in->events, in->gpu_events,

@@ -4,20 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "analyze/classify.h"
-#include "analyze/hta.h"
+#include "analyze/names/classify.h"
+#include "analyze/hta/hta.h"
 #include "formats/base/buf.h"
 #include "formats/base/cli.h"
 #include "formats/base/input.h"
 #include "formats/base/output.h"
 #include "formats/reader.h"
-#include "render/hta_json.h"
-#include "render/hta_tables.h"
-#include "render/hta_verdict.h"
-#include "render/path_dot.h"
-#include "render/report_csv.h"
-#include "render/report_html.h"
-#include "render/report_text.h"
+#include "render/hta/hta_json.h"
+#include "render/hta/hta_tables.h"
+#include "render/hta/hta_verdict.h"
+#include "render/hta/path_dot.h"
+#include "render/report/report_csv.h"
+#include "render/hta/hta_html.h"
+#include "render/report/report_text.h"
 
 enum {
     MAX_CLASSES_FILE = 1 << 20,
@@ -261,7 +261,7 @@ static void tell_inputs(const struct job *j)
 {
     const struct gp_hta *h = &j->h;
     for (size_t i = 0; i < h->inputs.n; i++) {
-        const struct gp_hta_input *in = &h->inputs.at[i];
+        const struct gp_input_quality *in = &h->inputs.at[i];
         struct gp_buf rank = {0};
         if (in->rank >= 0) gp_buf_printf(&rank, ", rank %" PRId32, in->rank);
         gp_cli_warn(j->tool, "%s: %s, compression %s%s: %" PRIu64 " events, %" PRIu64 " of the GPU, %s",

@@ -2,19 +2,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "analyze/classify.h"
-#include "analyze/suggest.h"
+#include "analyze/names/classify.h"
+#include "analyze/suggest/suggest.h"
 #include "formats/base/buf.h"
 #include "formats/base/cli.h"
 #include "formats/base/input.h"
 #include "formats/base/output.h"
 #include "formats/ceilings_read.h"
 #include "formats/reader.h"
-#include "render/roofline_page.h"
-#include "render/suggest_dot.h"
-#include "render/suggest_html.h"
-#include "render/suggest_json.h"
-#include "render/suggest_text.h"
+#include "render/suggest/roofline_page.h"
+#include "render/suggest/suggest_dot.h"
+#include "render/suggest/suggest_html.h"
+#include "render/suggest/suggest_json.h"
+#include "render/suggest/suggest_text.h"
 
 enum { MAX_SMALL_FILE = 1 << 20, TOP = 20 };
 

@@ -17,7 +17,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/cli.h"
 #include "formats/base/json_write.h"
-#include "formats/gpt_write.h"
+#include "formats/gpt/gpt_write.h"
 #include "formats/trace.h"
 
 enum { LOWEST_FD = 100, MIN_BUFFER = 64 << 10, MAX_BUFFER = 64 << 20, KEPT_BYTES = 256 << 20 };

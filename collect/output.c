@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "formats/base/mem.h"
-#include "formats/gpt.h"
+#include "formats/gpt/gpt.h"
 
 int gp_output_is_pattern(const char *name, struct gp_err *err)
 {

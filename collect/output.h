@@ -14,7 +14,7 @@
 #include "collect/sink.h"
 #include "formats/base/buf.h"
 #include "formats/base/vec.h"
-#include "formats/gpt_write.h"
+#include "formats/gpt/gpt_write.h"
 
 struct gp_output {
     struct gp_hub_process process; /* producer 0: of all processes */

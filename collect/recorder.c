@@ -4,8 +4,8 @@
 #include <string.h>
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
-#include "formats/gpt.h"
-#include "formats/gpt_columns.h"
+#include "formats/gpt/gpt.h"
+#include "formats/gpt/gpt_columns.h"
 
 struct kept {
     struct kept *next;

@@ -10,7 +10,7 @@
 #include "collect/records.h"
 #include "collect/salvage.h"
 #include "collect/shared.h"
-#include "formats/gpt_write.h"
+#include "formats/gpt/gpt_write.h"
 
 enum {
     BYTES_PER_WRITE =

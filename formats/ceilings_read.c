@@ -4,7 +4,7 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/num.h"
-#include "formats/json_scan.h"
+#include "formats/base/json_scan.h"
 
 static bool is_text(const struct gp_json_value *v, const char *text)
 {

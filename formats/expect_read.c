@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "formats/base/num.h"
-#include "formats/json_scan.h"
+#include "formats/base/json_scan.h"
 
 enum { MOST_ITEMS = 100000 };
 

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
-#include "analyze/names.h"
+#include "analyze/names/names.h"
 #include "formats/base/cli.h"
 #include "formats/base/output.h"
 #include "formats/reader.h"

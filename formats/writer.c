@@ -2,9 +2,9 @@
 
 #include <string.h>
 #include <unistd.h>
-#include "formats/chrome_write.h"
-#include "formats/gpt_write.h"
-#include "formats/pack.h"
+#include "formats/chrome/chrome_write.h"
+#include "formats/gpt/gpt_write.h"
+#include "formats/base/pack.h"
 
 static int to_output(void *ctx, const void *data, size_t n)
 {

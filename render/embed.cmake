@@ -19,6 +19,6 @@ foreach(from RANGE 0 60 6)
     endforeach()
 endforeach()
 string(SUBSTRING ${base64} 0 43 base64)
-file(WRITE ${OUT} "#include \"render/assets.h\"\n
+file(WRITE ${OUT} "#include \"render/page/assets.h\"\n
 static const char data[] = {\n${bytes}0};
 const struct gp_asset gp_asset_${NAME} = {data, ${len}, \"${base64}=\"};\n")

@@ -2,19 +2,19 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/classify.h"
-#include "analyze/stacks.h"
+#include "analyze/names/classify.h"
+#include "analyze/stacks/stacks.h"
 #include "formats/base/buf.h"
 #include "formats/base/cli.h"
 #include "formats/base/input.h"
 #include "formats/base/output.h"
 #include "formats/folded_read.h"
 #include "formats/reader.h"
-#include "render/flame_html.h"
-#include "render/flame_svg.h"
-#include "render/folded_write.h"
-#include "render/pprof_write.h"
-#include "render/speedscope_write.h"
+#include "render/flame/flame_html.h"
+#include "render/flame/flame_svg.h"
+#include "render/flame/folded_write.h"
+#include "render/flame/pprof_write.h"
+#include "render/flame/speedscope_write.h"
 
 enum {
     SNIFF = 4096,

@@ -4,20 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "analyze/activity.h"
-#include "analyze/classify.h"
-#include "analyze/hta.h"
-#include "analyze/lanes.h"
-#include "analyze/names.h"
+#include "analyze/view/activity.h"
+#include "analyze/names/classify.h"
+#include "analyze/hta/hta.h"
+#include "analyze/lanes/lanes.h"
+#include "analyze/names/names.h"
 #include "formats/base/cli.h"
 #include "formats/base/input.h"
 #include "formats/base/output.h"
 #include "formats/base/scale.h"
 #include "formats/reader.h"
 #include "formats/writer.h"
-#include "render/timeline_html.h"
-#include "render/timeline_pack.h"
-#include "render/timeline_svg.h"
+#include "render/timeline/timeline_html.h"
+#include "render/timeline/timeline_pack.h"
+#include "render/timeline/timeline_svg.h"
 
 enum { MAX_WORKERS = 8, MAX_THREADS = 64, MAX_CLASSES_FILE = 1 << 20, MOST_WINDOWS = 10000 };
 enum { MIN_WIDTH = 480, MAX_WIDTH = 32768 };

@@ -45,4 +45,11 @@ static inline size_t gp_string_len(const struct gp_strings *s, gp_sid sid)
     return sid < s->n ? s->len[sid] : 0;
 }
 
+/* The sid in TO of string SID of FROM, which is copied when it is new. 0 for a sid that FROM does not have. */
+static inline gp_sid gp_intern_from(struct gp_strings *to, const struct gp_strings *from, gp_sid sid)
+{
+    if (!sid || sid >= from->n) return 0;
+    return gp_intern_hashed(to, from->at[sid], from->len[sid], from->hash[sid]);
+}
+
 #endif

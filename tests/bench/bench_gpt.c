@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 #include "formats/base/buf.h"
-#include "formats/gpt.h"
-#include "formats/gpt_codec.h"
-#include "formats/gpt_columns.h"
-#include "formats/gpt_write.h"
+#include "formats/gpt/gpt.h"
+#include "formats/gpt/gpt_codec.h"
+#include "formats/gpt/gpt_columns.h"
+#include "formats/gpt/gpt_write.h"
 #include "formats/reader.h"
 
 enum { ROUNDS = 15, KINDS = 64, IDS = 128 };

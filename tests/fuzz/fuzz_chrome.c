@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "formats/base/input.h"
-#include "formats/chrome_read.h"
+#include "formats/chrome/chrome_read.h"
 #include "tests/unit/trace_same.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

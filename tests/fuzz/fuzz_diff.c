@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "formats/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

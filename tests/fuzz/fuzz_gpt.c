@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
-#include "formats/gpt.h"
-#include "formats/gpt_write.h"
+#include "formats/gpt/gpt.h"
+#include "formats/gpt/gpt_write.h"
 #include "formats/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/hta.h"
+#include "analyze/hta/hta.h"
 #include "formats/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

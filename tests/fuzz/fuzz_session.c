@@ -6,7 +6,7 @@
 #include "collect/session.h"
 #include "collect/shared.h"
 #include "formats/base/buf.h"
-#include "formats/gpt.h"
+#include "formats/gpt/gpt.h"
 #include "formats/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

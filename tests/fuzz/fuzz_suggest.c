@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "analyze/suggest.h"
+#include "analyze/suggest/suggest.h"
 #include "formats/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

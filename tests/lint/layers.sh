@@ -1,6 +1,7 @@
 #!/bin/sh
-# Who includes whom: formats/base < formats < analyze < render, and collect beside analyze. A file named like a tool may
-# include anything and nobody includes it. Includes are written from the root; tests may name what lies beside them.
+# Who includes whom. Layers: formats/base < formats < analyze < render, and collect beside analyze. A layer has wings,
+# its subfolders, each with a row of its own below. A file named like a tool may include anything and nobody includes it.
+# Includes are written from the root; tests may name what lies beside them.
 . "$(dirname "$0")/lib.sh"
 
 # FILE:LINE: INCLUDED, for every #include "..." of the tree in the current folder.
@@ -12,59 +13,84 @@ includes() {
 
 violations() {
     includes | awk -v tools="$(tools | tr '\n' ' ')" '
-    function layer(path) {
-        if (path ~ /^formats\/base\//) return "base"
-        if (path ~ /^(formats|analyze|render|collect|tests)\//) return substr(path, 1, index(path, "/") - 1)
-        return "?"
+    # The wing that a file lies in: its folder. Of tests only that they are tests.
+    function wing(path) {
+        if (path ~ /^tests\//) return "tests"
+        if (path !~ /^(formats|analyze|render|collect)\//) return "?"
+        sub(/\/[^\/]*$/, "", path)
+        return path
     }
     function base_name(path) { sub(/.*\//, "", path); sub(/\.[ch]$/, "", path); return path }
     function for_mains(path) { return path ~ /^formats\/base\/(cli|progress)\.[ch]$/ }
     function complain(why) { printf "%s:%s: includes \"%s\": %s\n", $1, $2, $3, why }
+    # What a wing may include besides itself and formats/base; of a layer above it, a single header by its path.
+    function row(name, wings) { known[name] = 1; allowed[name] = " " name " formats/base " wings " " }
+    function model() { return "formats/trace.h" }
     BEGIN {
         n = split(tools, t, " ")
         for (i = 1; i <= n; i++) is_tool[t[i]] = 1
-        allowed["base"] = " base "
-        allowed["formats"] = " base formats "
-        allowed["analyze"] = " base analyze "     # and formats/trace.h
-        allowed["render"] = " base analyze render " # and formats/trace.h
-        allowed["collect"] = " base formats collect "
-        allowed["tests"] = " base formats analyze render collect tests "
+        row("formats/base", "")
+        row("formats", "formats/chrome formats/gpt")
+        row("formats/chrome", "formats/trace.h formats/nodes.h formats/reader.h")
+        row("formats/gpt", "formats/trace.h formats/nodes.h formats/reader.h")
+        row("collect", "formats formats/gpt")
+        row("collect/inject", "collect formats formats/gpt")
+        row("analyze/math", "")
+        row("analyze/names", model())
+        row("analyze/cost", model() " analyze/names")
+        row("analyze/view", model() " analyze/math analyze/names")
+        row("analyze/stacks", model() " analyze/math analyze/names analyze/view")
+        row("analyze/hta", model() " analyze/math analyze/names analyze/cost analyze/view")
+        row("analyze/lanes", model() " analyze/math analyze/names analyze/view analyze/hta")
+        row("analyze/diff", model() " analyze/math analyze/names analyze/view analyze/stacks")
+        row("analyze/suggest", model() " analyze/math analyze/names analyze/cost analyze/view analyze/hta")
+        row("render/draw", "analyze/names")
+        row("render/report", "render/draw analyze/view")
+        row("render/page", "render/draw render/report analyze/cost")
+        below = " analyze/math analyze/names analyze/view render/draw render/report render/page "
+        row("render/flame", model() " analyze/stacks" below)
+        row("render/timeline", model() " analyze/lanes analyze/hta" below)
+        row("render/hta", model() " analyze/hta" below)
+        row("render/diff", model() " analyze/diff render/flame" below)
+        row("render/suggest", model() " analyze/suggest analyze/cost" below)
     }
     {
-        from = layer($1); to = layer($3)
+        from = wing($1); to = wing($3)
         if (to == "?") {
             beside = $1
             sub(/[^\/]*$/, "", beside)
             if (from == "tests" && $3 !~ /\// && (getline line < (beside $3)) >= 0) { close(beside $3); next }
-            if ($3 !~ /^nvtx3\// || from != "collect") complain("not written from the root")
+            if ($3 !~ /^nvtx3\// || from !~ /^collect/) complain("not written from the root")
             next
         }
         if ((getline line < $3) < 0) { complain("no such file"); next }
         close($3)
         if ($3 ~ /\.c$/) complain("sources are not included")
-        if ($3 ~ /_priv\.h$/ && layer($1) != to) complain("private to " to)
+        if ($3 ~ /_priv\.h$/ && from != to && from != "tests") complain("private to " to)
         if (base_name($1) in is_tool && from != "tests") next
         if (base_name($3) in is_tool) complain("a tool is a leaf")
         if (for_mains($3) && !for_mains($1) && from != "tests") complain("only mains use it")
-        if (index(allowed[from], " " to " ")) next
-        if ((from == "analyze" || from == "render") && $3 == "formats/trace.h") next
+        if (from == "tests") next
+        if (!known[from]) { complain(from " has no row in layers.sh"); next }
+        if (index(allowed[from], " " to " ") || index(allowed[from], " " $3 " ")) next
         complain(from " does not know " to)
     }'
 }
 
 plant() {
     rm -rf "$scratch/tree"
-    mkdir -p "$scratch/tree/formats/base" "$scratch/tree/analyze" "$scratch/tree/render" "$scratch/tree/collect"
+    mkdir -p "$scratch/tree/formats/base" "$scratch/tree/formats/chrome" "$scratch/tree/collect" \
+        "$scratch/tree/analyze/math" "$scratch/tree/analyze/hta" "$scratch/tree/analyze/diff" "$scratch/tree/render/hta"
     cd "$scratch/tree" || exit 1
     echo 'gp_tool(trace-hta DEPENDS gp_analyze)' >analyze/CMakeLists.txt
     for h in formats/base/err.h formats/base/cli.h formats/base/x_priv.h formats/trace.h formats/reader.h \
-        analyze/a.h render/r.h collect/c.h; do : >$h; done
+        formats/chrome/c.h analyze/math/a.h analyze/hta/a.h analyze/hta/a_priv.h render/hta/r.h collect/c.h; do : >$h; done
     {
         echo '#include "formats/reader.h"'
-        echo '#include "render/r.h"'
+        echo '#include "render/hta/r.h"'
         echo '#include "formats/base/cli.h"'
     } >analyze/trace-hta.c # all of it allowed
-    printf '#include "formats/trace.h"\n#include "formats/base/err.h"\n#include <stdio.h>\n' >analyze/good.c
+    printf '#include "formats/trace.h"\n#include "formats/base/err.h"\n#include <stdio.h>\n' >analyze/hta/good.c
     mkdir -p "$(dirname "$1")"
     printf '\n#include "%s"\n' "$2" >"$1"
     violations
@@ -75,17 +101,22 @@ self_test() {
 }
 
 clean "includes point downwards" violations
-clean "an allowed tree has no complaints" eval '(plant render/ok.c analyze/a.h)'
-self_test formats/base/bad.c formats/trace.h "base does not know formats"
-self_test formats/bad.h analyze/a.h "formats does not know analyze"
-self_test analyze/bad.c formats/reader.h "analyze does not know formats"
-self_test analyze/bad.c render/r.h "analyze does not know render"
-self_test render/bad.c formats/reader.h "render does not know formats"
-self_test collect/bad.c analyze/a.h "collect does not know analyze"
-self_test render/bad.c formats/base/cli.h "only mains use it"
-self_test render/bad.c analyze/trace-hta.c "a tool is a leaf"
-self_test render/bad.c r.h "not written from the root"
-self_test render/bad.c render/none.h "no such file"
-self_test render/bad.c formats/base/x_priv.h "private to base"
-self_test tests/unit/bad.c analyze/good.c "sources are not included"
+clean "an allowed tree has no complaints" eval '(plant render/hta/ok.c analyze/hta/a.h)'
+self_test formats/base/bad.c formats/trace.h "formats/base does not know formats"
+self_test formats/bad.h analyze/math/a.h "formats does not know analyze/math"
+self_test formats/chrome/bad.c collect/c.h "formats/chrome does not know collect"
+self_test analyze/hta/bad.c formats/reader.h "analyze/hta does not know formats"
+self_test analyze/hta/bad.c render/hta/r.h "analyze/hta does not know render/hta"
+self_test analyze/math/bad.c analyze/hta/a.h "analyze/math does not know analyze/hta"
+self_test analyze/diff/bad.c analyze/hta/a.h "analyze/diff does not know analyze/hta"
+self_test analyze/new/bad.c analyze/math/a.h "analyze/new has no row"
+self_test render/hta/bad.c formats/reader.h "render/hta does not know formats"
+self_test collect/bad.c analyze/hta/a.h "collect does not know analyze/hta"
+self_test render/hta/bad.c formats/base/cli.h "only mains use it"
+self_test render/hta/bad.c analyze/trace-hta.c "a tool is a leaf"
+self_test render/hta/bad.c r.h "not written from the root"
+self_test render/hta/bad.c render/hta/none.h "no such file"
+self_test render/hta/bad.c formats/base/x_priv.h "private to formats/base"
+self_test analyze/diff/bad.c analyze/hta/a_priv.h "private to analyze/hta"
+self_test tests/unit/bad.c analyze/hta/good.c "sources are not included"
 done_checking

@@ -25,7 +25,7 @@ registered() {
 
 unregistered() {
     registered >"$scratch/registered"
-    for t in tests/unit/test_*.c; do
+    for t in $(find tests/unit -name "test_*.c" 2>/dev/null | sort); do
         [ -f "$t" ] || continue
         stem=${t##*/}
         grep -q "/${stem%.c}\"" "$scratch/registered" || echo "$t is not run"

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "formats/reader.h"
 
 static uint64_t state;

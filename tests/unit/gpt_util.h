@@ -6,7 +6,7 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/input.h"
-#include "formats/gpt_write.h"
+#include "formats/gpt/gpt_write.h"
 #include "formats/reader.h"
 #include "formats/trace.h"
 

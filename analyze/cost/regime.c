@@ -1,0 +1,166 @@
+#include "analyze/cost/regime.h"
+
+#include <string.h>
+#include "analyze/names/classify.h"
+
+enum { OVERHEAD_PCT = 50, LARGE_PCT = 25, CLOSE_PCT = 10 };
+
+static const double POSSIBLE = 1.15, /* times its duration: more than that no model may say */
+    BOUND = 0.4,                     /* of the duration without t0, from when on a roof explains it */
+    SHORT = 0.25,                    /* of it, below which a small grid only waits for itself */
+    CACHE_FACTOR = 4;                /* times as fast as memory an L2 cache of unknown bandwidth may be */
+static const int64_t TICK_NS = 1000, GRID_NS = 10000; /* what is longer has time for more blocks */
+
+const char *gp_regime_name(enum gp_regime r)
+{
+    static const char *const names[] = {
+#define X(id, name, text) name,
+        GP_REGIMES(X)
+#undef X
+    };
+    return names[r];
+}
+
+const char *gp_regime_text(enum gp_regime r)
+{
+    static const char *const texts[] = {
+#define X(id, name, text) text,
+        GP_REGIMES(X)
+#undef X
+    };
+    return texts[r];
+}
+
+const char *gp_inefficient_name(enum gp_inefficient i)
+{
+    static const char *const names[] = {
+#define X(id, name, text) name,
+        GP_INEFFICIENTS(X)
+#undef X
+    };
+    return names[i];
+}
+
+const char *gp_inefficient_text(enum gp_inefficient i)
+{
+    static const char *const texts[] = {
+#define X(id, name, text) text,
+        GP_INEFFICIENTS(X)
+#undef X
+    };
+    return texts[i];
+}
+
+enum gp_regime gp_regime_classic(enum gp_regime r, enum gp_regime roof)
+{
+    if (r == GP_REGIME_INEFFICIENT) r = roof;
+    if (r == GP_REGIME_TRANSFER || r == GP_REGIME_COMMUNICATION) return GP_REGIME_MEMORY;
+    return r == GP_REGIME_MEMORY || r == GP_REGIME_COMPUTE ? r : GP_REGIME_OVERHEAD;
+}
+
+/* ---- kernels ---- */
+
+/* What the sort of kernel alone tells. */
+static enum gp_regime regime_of_kind(uint32_t kind)
+{
+    switch (kind) {
+    case GP_FRAME_GEMM:
+    case GP_FRAME_ATTENTION:
+        return GP_REGIME_COMPUTE;
+    case GP_FRAME_ELEMENTWISE:
+    case GP_FRAME_REDUCTION:
+        return GP_REGIME_MEMORY;
+    default:
+        return GP_REGIME_UNKNOWN;
+    }
+}
+
+/* Times at the roofs. False where a roof that matters is not known. */
+static bool know_roofs(struct gp_regime_answer *a, const struct gp_work *w, const struct gp_ceilings *c)
+{
+    if (c->memory.per_s <= 0) return false;
+    double top = w->arith < GP_ARITH_COUNT ? c->flops[w->arith].per_s : 0;
+    if (w->products && w->flops > 0 && top <= 0) return false;
+    a->compute_ns = top > 0 ? w->flops / top * 1e9 : 0;
+    a->memory_low_ns = w->bytes_low / c->memory.per_s * 1e9;
+    a->memory_high_ns = w->bytes_high / c->memory.per_s * 1e9;
+    a->fits_cache = w->bytes_high < c->l2_bytes;
+    double middle = (a->memory_low_ns + a->memory_high_ns) / 2;
+    a->roof = a->compute_ns >= middle ? GP_REGIME_COMPUTE : GP_REGIME_MEMORY;
+    return true;
+}
+
+/* The least that its bytes can take: as much as fits it comes from the cache. */
+static double fastest_memory_ns(const struct gp_work *w, const struct gp_ceilings *c)
+{
+    double cached = w->bytes_low < c->l2_bytes ? w->bytes_low : c->l2_bytes;
+    double cache = c->l2.per_s > 0 ? c->l2.per_s : CACHE_FACTOR * c->memory.per_s;
+    return ((w->bytes_low - cached) / c->memory.per_s + cached / cache) * 1e9;
+}
+
+static enum gp_inefficient reason_of(const struct gp_regime_answer *a, const struct gp_regime_kernel *k,
+                                     const struct gp_ceilings *c, double most)
+{
+    if (k->waves > 0 && k->waves < 1) return GP_INEFFICIENT_BLOCKS;
+    if (most < c->empty_ns) return GP_INEFFICIENT_LITTLE;
+    if (k->beside) return GP_INEFFICIENT_BESIDE;
+    return a->roof == GP_REGIME_MEMORY && !k->work->products ? GP_INEFFICIENT_ACCESS
+                                                             : GP_INEFFICIENT_ARITHMETIC;
+}
+
+/* The roofs are known, and the kernel is longer than an empty one. */
+static enum gp_regime regime_of_work(struct gp_regime_answer *a, const struct gp_regime_kernel *k,
+                                     const struct gp_ceilings *c)
+{
+    double fastest = fastest_memory_ns(k->work, c), left = (double)k->dur_ns - c->empty_ns;
+    if (a->compute_ns > fastest) fastest = a->compute_ns;
+    /* the operator's work was shared by time, with what its kernels take to start */
+    double start = k->part > 0 && k->part < 1 ? 0 : c->empty_ns;
+    if (start + fastest > POSSIBLE * (double)k->dur_ns) {
+        a->impossible = true;
+        return GP_REGIME_UNKNOWN;
+    }
+    double most = a->compute_ns > a->memory_high_ns ? a->compute_ns : a->memory_high_ns;
+    if (k->dur_ns <= GRID_NS && most < SHORT * left && k->waves > 0 && k->waves < 1)
+        return GP_REGIME_OVERHEAD;
+    if (a->roof == GP_REGIME_COMPUTE && a->compute_ns >= BOUND * left) return GP_REGIME_COMPUTE;
+    if (a->memory_high_ns >= BOUND * left) return GP_REGIME_MEMORY;
+    /* which kernel of the operator is to blame is sure only where no other one can have done most of the work */
+    if (k->part > 0 && most / k->part >= BOUND * left) return a->roof;
+    a->reason = reason_of(a, k, c, most);
+    return GP_REGIME_INEFFICIENT;
+}
+
+void gp_regime_of_kernel(struct gp_regime_answer *a, const struct gp_regime_kernel *k,
+                         const struct gp_ceilings *c)
+{
+    enum gp_class class = gp_class_of((enum gp_frame_kind)k->kind);
+    memset(a, 0, sizeof *a);
+    a->roof = GP_REGIME_UNKNOWN;
+    if (class == GP_CLASS_COMMUNICATION) a->regime = GP_REGIME_COMMUNICATION;
+    else if (class == GP_CLASS_MEMORY) a->regime = GP_REGIME_TRANSFER;
+    else if ((double)k->dur_ns <= 2 * c->empty_ns + (double)TICK_NS) a->regime = GP_REGIME_OVERHEAD;
+    else if (!k->work || !know_roofs(a, k->work, c)) a->regime = a->roof = regime_of_kind(k->kind);
+    else a->regime = regime_of_work(a, k, c);
+}
+
+/* ---- steps ---- */
+
+enum gp_regime gp_regime_of_step(const struct gp_regime_step *s)
+{
+    if (s->whole_ns <= 0) return GP_REGIME_UNKNOWN;
+    int64_t overhead = s->idle_ns + s->latency_ns, large = s->whole_ns / 100 * LARGE_PCT;
+    if (overhead >= s->whole_ns / 100 * OVERHEAD_PCT) return GP_REGIME_OVERHEAD;
+    int64_t most = s->communication_ns > s->transfer_ns ? s->communication_ns : s->transfer_ns;
+    if (most >= large && most >= overhead)
+        return s->communication_ns > s->transfer_ns ? GP_REGIME_COMMUNICATION : GP_REGIME_TRANSFER;
+    /* what is below both roofs belongs to the nearer one */
+    int64_t memory = s->memory_ns + s->below_memory_ns;
+    int64_t compute = s->compute_ns + s->inefficient_ns - s->below_memory_ns;
+    int64_t busy = compute + memory + s->unknown_ns;
+    if (overhead >= busy) return GP_REGIME_OVERHEAD;
+    if (s->unknown_ns > compute && s->unknown_ns > memory) return GP_REGIME_UNKNOWN;
+    int64_t apart = compute > memory ? compute - memory : memory - compute;
+    if (apart * 100 <= busy * CLOSE_PCT) return GP_REGIME_MIXED;
+    return compute > memory ? GP_REGIME_COMPUTE : GP_REGIME_MEMORY;
+}

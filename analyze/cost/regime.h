@@ -1,0 +1,94 @@
+/* regime.h -- what bounds a kernel, and what bounds a step: arithmetic, memory, or that there is too little of it. Told by
+ * what a kernel has to do and what its device can do, where both are known, else by the sort of kernel; unknown is an
+ * answer. Definitions and sources: analyze/README.md, "Regimes". Knows nothing of rules or traces.
+ *
+ *     struct gp_regime_kernel k = {.kind = GP_FRAME_GEMM, .dur_ns = 250000, .work = &work};
+ *     struct gp_regime_answer a;
+ *     gp_regime_of_kernel(&a, &k, &ceilings);
+ *     if (a.regime == GP_REGIME_INEFFICIENT) use(gp_inefficient_text(a.reason));
+ */
+#ifndef GP_ANALYZE_REGIME_H
+#define GP_ANALYZE_REGIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "analyze/names/frame_kind.h"
+#include "analyze/cost/ceilings.h"
+#include "analyze/cost/work.h"
+
+/* X(enum, name in JSON, what a person reads) */
+#define GP_REGIMES(X)                                                                                        \
+    X(GP_REGIME_OVERHEAD, "overhead_bound", "overhead")                                                      \
+    X(GP_REGIME_MEMORY, "memory_bound", "memory bandwidth")                                                  \
+    X(GP_REGIME_COMPUTE, "compute_bound", "arithmetic")                                                      \
+    X(GP_REGIME_COMMUNICATION, "communication_bound", "communication")                                       \
+    X(GP_REGIME_TRANSFER, "transfer_bound", "copies")                                                        \
+    X(GP_REGIME_MIXED, "mixed", "several things")                                                            \
+    X(GP_REGIME_INEFFICIENT, "inefficient", "neither arithmetic nor memory")                                 \
+    X(GP_REGIME_UNKNOWN, "unknown", "nobody knows what")
+
+enum gp_regime {
+#define X(id, name, text) id,
+    GP_REGIMES(X)
+#undef X
+        GP_REGIME_COUNT
+};
+const char *gp_regime_name(enum gp_regime r);
+const char *gp_regime_text(enum gp_regime r);
+/* The classic three: what is too short is overhead, what is moved is memory, what reaches neither roof is the larger one,
+ * ROOF, and what nobody knows is overhead, too. */
+enum gp_regime gp_regime_classic(enum gp_regime r, enum gp_regime roof);
+
+/* Why a kernel reaches neither roof, as far as the trace tells. X(enum, name in JSON, what a person reads) */
+#define GP_INEFFICIENTS(X)                                                                                   \
+    X(GP_INEFFICIENT_NOT, "none", "")                                                                        \
+    X(GP_INEFFICIENT_BLOCKS, "few_blocks", "too few blocks for the device")                                  \
+    X(GP_INEFFICIENT_LITTLE, "little_work", "too little to do for the device")                               \
+    X(GP_INEFFICIENT_BESIDE, "shared_device", "other kernels run beside it")                                 \
+    X(GP_INEFFICIENT_ACCESS, "memory_access", "memory is read or written in small pieces, or several times") \
+    X(GP_INEFFICIENT_ARITHMETIC, "arithmetic", "the arithmetic units are not kept busy")
+
+enum gp_inefficient {
+#define X(id, name, text) id,
+    GP_INEFFICIENTS(X)
+#undef X
+};
+const char *gp_inefficient_name(enum gp_inefficient i);
+const char *gp_inefficient_text(enum gp_inefficient i);
+
+struct gp_regime_kernel {
+    uint32_t kind; /* enum gp_frame_kind */
+    int64_t dur_ns;
+    const struct gp_work *work; /* its share of its operator's; NULL: not known */
+    double part;  /* of its operator's work that this is, when others have one, too; 0 or 1: all */
+    double waves; /* blocks by those that the device holds at once; 0 not known */
+    bool beside;  /* runs while another kernel does */
+};
+
+struct gp_regime_answer {
+    enum gp_regime regime;
+    enum gp_regime
+        roof; /* GP_REGIME_MEMORY or _COMPUTE: which roof is the nearer one; GP_REGIME_UNKNOWN: not known */
+    enum gp_inefficient reason;
+    bool impossible; /* unknown since what it is said to do takes longer than it took */
+    bool fits_cache; /* what it moves may never leave the L2 cache: claim nothing of memory bandwidth */
+    double compute_ns, memory_low_ns, memory_high_ns; /* at the roofs; 0 not known */
+};
+
+/* Of one launch of a kernel. Ceilings that are 0 are not known. */
+void gp_regime_of_kernel(struct gp_regime_answer *a, const struct gp_regime_kernel *k,
+                         const struct gp_ceilings *c);
+
+/* Where the time of a step goes; the parts sum to no more than whole_ns. */
+struct gp_regime_step {
+    int64_t whole_ns;         /* wall time */
+    int64_t idle_ns;          /* of the GPU, whatever the cause, but for waiting for other streams */
+    int64_t latency_ns;       /* of kernels that are hardly longer than an empty one */
+    int64_t communication_ns; /* exposed */
+    int64_t transfer_ns;      /* exposed copies and sets */
+    int64_t compute_ns, memory_ns, inefficient_ns, unknown_ns; /* of the other kernels, by their regime */
+    int64_t below_memory_ns; /* of inefficient_ns: those whose nearer roof is memory */
+};
+enum gp_regime gp_regime_of_step(const struct gp_regime_step *s);
+
+#endif

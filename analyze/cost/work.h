@@ -1,0 +1,53 @@
+/* work.h -- how much arithmetic an operator does and how many bytes it has to move, told by the shapes of its inputs; and
+ * where there are no shapes, how many bytes a kernel moves, told by its name and grid. Knows nothing of time, devices or
+ * traces. Formulas: analyze/README.md, "Work".
+ *
+ *     struct gp_shapes shapes;
+ *     struct gp_work w;
+ *     if (gp_shapes_read(&shapes, extra) && gp_work_of_op(&w, "aten::mm", &shapes, NULL)) use(w.flops, w.bytes_low);
+ *
+ * The work is that of the operator as a whole: who shares it among the kernels that it launched must not count it twice.
+ */
+#ifndef GP_ANALYZE_WORK_H
+#define GP_ANALYZE_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "analyze/names/element.h"
+#include "analyze/cost/shapes.h"
+
+/* What a figure rests on, the better ones last. Hardware counters (tier 3) are in no trace that can be read. */
+enum gp_work_tier {
+    GP_WORK_UNKNOWN, /* nothing: the sort of kernel at most */
+    GP_WORK_NAMES,   /* tier 1: kernel name and grid */
+    GP_WORK_SHAPES,  /* tier 2: shapes of the operator's inputs */
+};
+
+const char *gp_work_tier_name(enum gp_work_tier t); /* "kind", "name and grid", "shapes" */
+
+/* [BATCH x] M x K times K x N */
+struct gp_work_product {
+    int64_t batch, m, n, k; /* 0: no product */
+};
+
+struct gp_work {
+    double flops; /* 0: none, or not known */
+    double bytes_low,
+        bytes_high;      /* what must be moved, and what is when nothing is kept in caches between passes */
+    enum gp_arith arith; /* what the arithmetic is done in, as far as the types of the inputs tell */
+    struct gp_element element; /* of the tensor that most of the bytes are of; size 0: not known */
+    bool products;             /* the arithmetic is that of matrices, which special units may do */
+    struct gp_work_product product;
+};
+
+/* Is the operator one whose work is known from shapes? So that nobody reads shapes in vain. O(log operators). */
+bool gp_work_knows_op(const char *op);
+/* Of operator OP ("aten::mm", an in-place one, "triton_poi_fused_add_0") with inputs S. KERNEL is the name of a kernel
+ * that it launched, NULL unknown: lists of tensors have no type but in there. False, and W zeroed, when it is not known, or
+ * when nobody could do so much. */
+bool gp_work_of_op(struct gp_work *w, const char *op, const struct gp_shapes *s, const char *kernel);
+/* Of a kernel by its demangled NAME and the BLOCKS of its grid: PyTorch's elementwise kernels and those that take many
+ * tensors at once. */
+bool gp_work_of_kernel(struct gp_work *w, const char *name, uint32_t blocks);
+
+#endif

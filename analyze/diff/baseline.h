@@ -1,0 +1,31 @@
+/* baseline.h -- a folder of saved profiles by name, so that a later trace can be compared with earlier ones that are gone.
+ * FOLDER/NAME/000012-HASH.profile: numbers rise, HASH is of what was measured. Each file appears whole or not at all; the
+ * oldest go when there are more than GP_BASELINE_KEEP. Knows nothing of comparing.
+ *
+ *     if (gp_baseline_save("ci/baselines", "main", &profile, &err)) ...
+ *     gp_baseline_profiles all = {0};
+ *     if (gp_baseline_load(&all, "ci/baselines", "main", &err)) ...
+ *     gp_baseline_release(&all);
+ */
+#ifndef GP_ANALYZE_BASELINE_H
+#define GP_ANALYZE_BASELINE_H
+
+#include "analyze/diff/profile.h"
+#include "formats/base/err.h"
+#include "formats/base/vec.h"
+
+enum { GP_BASELINE_KEEP = 10, GP_BASELINE_NAME_MAX = 80 };
+
+typedef GP_VEC(struct gp_profile) gp_baseline_profiles;
+
+/* Is NAME letters, digits, '.', '_' and '-' that begin with none of the last three? So it names one folder, in FOLDER. */
+GP_MUST_CHECK int gp_baseline_check_name(const char *name, struct gp_err *err);
+/* Append all profiles of that name, oldest first. -1 when there are none, or one cannot be read. */
+GP_MUST_CHECK int gp_baseline_load(gp_baseline_profiles *to, const char *folder, const char *name,
+                                   struct gp_err *err);
+/* Add P, making both folders where they are missing. */
+GP_MUST_CHECK int gp_baseline_save(const char *folder, const char *name, struct gp_profile *p,
+                                   struct gp_err *err);
+void gp_baseline_release(gp_baseline_profiles *all);
+
+#endif

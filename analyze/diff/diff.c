@@ -1,0 +1,365 @@
+#include "analyze/diff/diff.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/diff/diff_priv.h"
+
+#define NONE GP_PROFILE_NONE
+
+/* ---- words ---- */
+
+const char *gp_diff_by_name(enum gp_diff_by by)
+{
+    static const char *const names[] = {"kernel", "op", "range"};
+    return names[by];
+}
+
+const char *gp_diff_mode_name(enum gp_diff_mode mode)
+{
+    return mode == GP_DIFF_TEST ? "test" : "simple";
+}
+
+const char *gp_diff_unit_name(enum gp_diff_unit u)
+{
+    return u == GP_DIFF_PER_STEP ? "step" : "trace";
+}
+
+const char *gp_change_name(enum gp_change c)
+{
+    static const char *const names[] = {
+#define X(id, name, text) name,
+        GP_CHANGES(X)
+#undef X
+    };
+    return names[c];
+}
+
+const char *gp_change_text(enum gp_change c)
+{
+    static const char *const texts[] = {
+#define X(id, name, text) text,
+        GP_CHANGES(X)
+#undef X
+    };
+    return texts[c];
+}
+
+const char *gp_diff_test_name(enum gp_diff_test t)
+{
+    static const char *const names[] = {
+#define X(id, name) name,
+        GP_DIFF_TESTS(X)
+#undef X
+    };
+    return names[t];
+}
+
+static const struct {
+    const char *name, *unit, *text;
+    enum gp_metric_class class;
+} metrics[] = {
+#define X(id, name, class, unit, text) {name, unit, text, class},
+    GP_METRICS(X)
+#undef X
+};
+
+const char *gp_metric_name(enum gp_metric_id m)
+{
+    return metrics[m].name;
+}
+
+const char *gp_metric_text(enum gp_metric_id m)
+{
+    return metrics[m].text;
+}
+
+const char *gp_metric_unit(enum gp_metric_id m)
+{
+    return metrics[m].unit;
+}
+
+enum gp_metric_class gp_metric_class(enum gp_metric_id m)
+{
+    return metrics[m].class;
+}
+
+const char *gp_metric_class_name(enum gp_metric_class c)
+{
+    static const char *const names[] = {"kernel", "wall", "exact"};
+    return names[c];
+}
+
+/* ---- life ---- */
+
+void gp_diff_init(struct gp_diff *d, const struct gp_diff_opts *opts)
+{
+    memset(d, 0, sizeof *d);
+    if (opts) d->opts = *opts;
+    if (!(d->opts.alpha > 0 && d->opts.alpha < 1)) d->opts.alpha = 0.05;
+    if (!(d->opts.threshold_pct > 0)) d->opts.threshold_pct = 5;
+    if (!(d->opts.noise_pct > 0)) d->opts.noise_pct = 1;
+    d->noise_measured_pct = d->noise_wall_pct = NAN;
+    d->tick_ns = 1;
+}
+
+void gp_diff_release(struct gp_diff *d)
+{
+    GP_VEC_FREE(&d->inputs);
+    GP_VEC_FREE(&d->reasons);
+    GP_VEC_FREE(&d->ops);
+    GP_VEC_FREE(&d->causes);
+    GP_VEC_FREE(&d->blocks);
+    GP_VEC_FREE(&d->stacks);
+    GP_VEC_FREE(&d->steps);
+    GP_VEC_FREE(&d->gates);
+    GP_VEC_FREE(&d->expects);
+    GP_VEC_FREE(&d->notes);
+    GP_VEC_FREE(&d->names);
+    GP_VEC_FREE(&d->samples);
+    gp_strings_release(&d->strings);
+    memset(d, 0, sizeof *d);
+}
+
+/* ---- helpers ---- */
+
+static gp_sid put_text(struct gp_diff *d, const char *fmt, va_list ap) GP_PRINTF(2, 0);
+static gp_sid put_text(struct gp_diff *d, const char *fmt, va_list ap)
+{
+    char text[1024];
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    return gp_intern(&d->strings, text, n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}
+
+gp_sid gp_diff_text(struct gp_diff *d, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    gp_sid sid = put_text(d, fmt, ap);
+    va_end(ap);
+    return sid;
+}
+
+void gp_diff_note(struct gp_diff *d, const char *id, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    gp_sid text = put_text(d, fmt, ap);
+    va_end(ap);
+    GP_VEC_PUSH(&d->notes, ((struct gp_diff_note){gp_intern_cstr(&d->strings, id), text}));
+}
+
+double gp_diff_change_pct(int64_t base, int64_t cur)
+{
+    if (base == cur) return 0;
+    return base ? 100.0 * ((double)cur - (double)base) / (double)base : NAN;
+}
+
+/* ---- inputs ---- */
+
+static void add_inputs(struct gp_diff *d, const struct gp_diff_group *g)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        const struct gp_profile *p = g->profiles[i];
+        GP_VEC_PUSH(&d->inputs, gp_input_quality_copy(&p->input, &d->strings, &p->strings));
+        if (p->tick_ns > d->tick_ns) d->tick_ns = p->tick_ns;
+    }
+}
+
+static void take_env(struct gp_diff *d, const struct gp_diff_group *g, int side)
+{
+    if (!g->n) return;
+    const struct gp_profile *p = g->profiles[0];
+    struct gp_profile_env *env = &d->side[side].env;
+    *env = p->env;
+    env->gpu = gp_intern_from(&d->strings, &p->strings, env->gpu);
+    env->recorder = gp_intern_from(&d->strings, &p->strings, env->recorder);
+    env->framework = gp_intern_from(&d->strings, &p->strings, env->framework);
+    env->command = gp_intern_from(&d->strings, &p->strings, env->command);
+}
+
+static bool is_identical(const struct gp_diff_work *w)
+{
+    const struct gp_diff_group *a = &w->side[GP_DIFF_BASE], *b = &w->side[GP_DIFF_CUR];
+    if (a->n != b->n) return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (a->profiles[i]->content != b->profiles[i]->content) return false;
+    return a->n > 0;
+}
+
+/* ---- order ---- */
+
+struct sorted {
+    struct gp_diff_op op;
+    const char *key;
+    uint32_t was;
+};
+
+static int compare_ops(const void *a, const void *b)
+{
+    const struct sorted *x = a, *y = b;
+    int64_t p = llabs(x->op.change_ns), q = llabs(y->op.change_ns);
+    if (p != q) return p > q ? -1 : 1;
+    int order = strcmp(x->key, y->key);
+    if (order) return order;
+    return x->op.kind < y->op.kind ? -1 : x->op.kind > y->op.kind;
+}
+
+static void renumber(struct gp_diff_work *w, const uint32_t *now)
+{
+    for (size_t i = 0; i < w->d->causes.n; i++)
+        if (w->d->causes.at[i].sort == GP_CAUSE_OP) w->d->causes.at[i].index = now[w->d->causes.at[i].index];
+    for (int side = 0; side < GP_DIFF_SIDES; side++) {
+        const struct gp_diff_group *g = &w->side[side];
+        for (size_t i = 0; i < g->n; i++) {
+            const struct gp_profile *p = g->profiles[i];
+            size_t n = w->d->opts.by == GP_DIFF_BY_KERNEL ? p->kernels.n : p->places.n;
+            for (size_t k = 0; k < n; k++)
+                if (g->op_of[i][k] != NONE) g->op_of[i][k] = now[g->op_of[i][k]];
+        }
+    }
+}
+
+static void sort_ops(struct gp_diff_work *w)
+{
+    struct gp_diff *d = w->d;
+    struct sorted *sorted = gp_alloc((d->ops.n + 1) * sizeof *sorted);
+    uint32_t *now = gp_alloc((d->ops.n + 1) * sizeof *now);
+    for (uint32_t i = 0; i < d->ops.n; i++)
+        sorted[i] = (struct sorted){d->ops.at[i], gp_diff_str(d, d->ops.at[i].key), i};
+    if (d->ops.n) qsort(sorted, d->ops.n, sizeof *sorted, compare_ops);
+    for (uint32_t i = 0; i < d->ops.n; i++) {
+        d->ops.at[i] = sorted[i].op;
+        now[sorted[i].was] = i;
+    }
+    renumber(w, now);
+    free(sorted);
+    free(now);
+}
+
+/* ---- summary ---- */
+
+static void count_op(struct gp_diff_summary *s, const struct gp_diff_op *op)
+{
+    uint32_t *const of_change[GP_CHANGE_COUNT] = {
+        [GP_CHANGE_REGRESSION] = &s->regressions,
+        [GP_CHANGE_IMPROVEMENT] = &s->improvements,
+        [GP_CHANGE_NONE] = &s->no_change,
+        [GP_CHANGE_INCONCLUSIVE] = &s->inconclusive,
+        [GP_CHANGE_NEW] = &s->added,
+        [GP_CHANGE_REMOVED] = &s->removed,
+        [GP_CHANGE_FUSED] = &s->fused,
+        [GP_CHANGE_DEFUSED] = &s->defused,
+        [GP_CHANGE_RETILED] = &s->retiled,
+    };
+    ++*of_change[op->change];
+}
+
+/* The metrics that speak for the whole. Times that depend on the host are among them where enough runs decide. */
+static const enum gp_metric_id wholes[] = {GP_METRIC_GPU, GP_METRIC_BUSY, GP_METRIC_STEP};
+
+/* The first of them with that verdict; GP_METRIC_COUNT: none. */
+static enum gp_metric_id whole_with(const struct gp_diff *d, enum gp_change verdict)
+{
+    for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++)
+        if (d->metrics[wholes[i]].known && d->metrics[wholes[i]].verdict == (uint32_t)verdict)
+            return wholes[i];
+    return GP_METRIC_COUNT;
+}
+
+static const struct gp_diff_op *op_with(const struct gp_diff *d, enum gp_change change)
+{
+    for (size_t i = 0; i < d->ops.n; i++)
+        if (d->ops.at[i].change == (uint32_t)change) return &d->ops.at[i];
+    return NULL;
+}
+
+static bool decide_by(struct gp_diff *d, enum gp_change change)
+{
+    enum gp_metric_id whole = whole_with(d, change);
+    const struct gp_diff_op *op = op_with(d, change);
+    if (whole == GP_METRIC_COUNT && !op) return false;
+    d->summary.verdict = change;
+    d->summary.verdict_why =
+        whole != GP_METRIC_COUNT ? gp_intern_cstr(&d->strings, gp_metric_text(whole)) : op->label;
+    return true;
+}
+
+/* Does the step take so much more or less time that nobody would call it the same, though too few runs can decide? */
+static bool step_moved(const struct gp_diff *d)
+{
+    const struct gp_diff_metric *step = &d->metrics[GP_METRIC_STEP];
+    double most = d->opts.threshold_pct > 0 ? d->opts.threshold_pct : 5;
+    return step->known && step->verdict == GP_CHANGE_INCONCLUSIVE && fabs(step->change_pct) > most;
+}
+
+static void summarise(struct gp_diff *d)
+{
+    for (size_t i = 0; i < d->ops.n; i++) count_op(&d->summary, &d->ops.at[i]);
+    if (decide_by(d, GP_CHANGE_REGRESSION) || decide_by(d, GP_CHANGE_IMPROVEMENT)) return;
+    enum gp_change gpu = (enum gp_change)d->metrics[GP_METRIC_GPU].verdict;
+    enum gp_metric_id why = gpu != GP_CHANGE_NONE || !step_moved(d) ? GP_METRIC_GPU : GP_METRIC_STEP;
+    bool same = d->identical || (gpu == GP_CHANGE_NONE && why == GP_METRIC_GPU);
+    d->summary.verdict = same ? GP_CHANGE_NONE : GP_CHANGE_INCONCLUSIVE;
+    d->summary.verdict_why = gp_intern_cstr(&d->strings, gp_metric_text(why));
+}
+
+int gp_diff_status(const struct gp_diff *d)
+{
+    if (!d->comparable) return 3;
+    for (size_t i = 0; i < d->gates.n; i++)
+        if (d->gates.at[i].broken) return 1;
+    for (size_t i = 0; i < d->expects.n; i++)
+        if (!d->expects.at[i].holds) return 1;
+    if (d->gates.n || d->opts.gate_none) return 0;
+    return d->summary.verdict == GP_CHANGE_REGRESSION;
+}
+
+/* ---- all of it ---- */
+
+static void release_group(struct gp_diff_group *g)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        if (g->op_of) free(g->op_of[i]);
+        if (g->shape_of) free(g->shape_of[i]);
+    }
+    free(g->op_of);
+    free(g->shape_of);
+    free(g->run_of);
+    free(g->first_call);
+    free(g->calls);
+    GP_VEC_FREE(&g->samples);
+}
+
+void gp_diff_run(struct gp_diff *d, const struct gp_profile *const *base, size_t n_base,
+                 const struct gp_profile *const *cur, size_t n_cur)
+{
+    struct gp_diff_work w;
+    memset(&w, 0, sizeof w);
+    w.d = d;
+    w.side[GP_DIFF_BASE].profiles = base;
+    w.side[GP_DIFF_BASE].n = n_base;
+    w.side[GP_DIFF_CUR].profiles = cur;
+    w.side[GP_DIFF_CUR].n = n_cur;
+    d->n_base_inputs = n_base;
+    d->identical = is_identical(&w);
+    for (int side = 0; side < GP_DIFF_SIDES; side++) {
+        add_inputs(d, &w.side[side]);
+        take_env(d, &w.side[side], side);
+    }
+    gp_diff_choose_steps(&w);
+    gp_diff_match(&w);
+    gp_diff_sum(&w);
+    gp_diff_compare(&w);
+    gp_diff_decide(&w);
+    sort_ops(&w);
+    gp_diff_blocks(&w);
+    gp_diff_stacks(&w);
+    summarise(d);
+    gp_diff_gates(&w);
+    gp_diff_say(&w);
+    for (int side = 0; side < GP_DIFF_SIDES; side++) release_group(&w.side[side]);
+    free(w.waits);
+}

@@ -1,0 +1,61 @@
+/* diff_decide.h -- private to diff_decide.c (operations), diff_pairs.c and diff_metrics.c: what the deciding of one
+ * comparison has under way. */
+#ifndef GP_ANALYZE_DIFF_DECIDE_H
+#define GP_ANALYZE_DIFF_DECIDE_H
+
+#include "analyze/diff/diff_priv.h"
+#include "analyze/math/stat_moderated.h"
+#include "analyze/math/stat.h"
+#include "formats/base/vec.h"
+
+enum {
+    STEPS_ENOUGH = 7,       /* steps a side from which tests of ranks say enough */
+    PAIRS_LEAST = 6,        /* positions that a test of pairs needs */
+    RUNS_ENOUGH = 5,        /* runs a side from which times that depend on the host can be decided */
+    NOISE_STEPS = 4,        /* steps of a side whose halves tell of the noise of all operations together */
+    OWN_NOISE_STEPS = 8,    /* ... of one operation */
+    MANY_CALLS = 1000,      /* a step: even a few ns each are something */
+    LEAST_PERCALL = 200,    /* ns: kernels of 2 us differ by up to that from one minute to the next */
+    LEAST_RELAUNCHED = 500, /* ns a call: less comes from graphs launching without a pause */
+};
+
+struct gp_decider {
+    struct gp_diff_work *w;
+    struct gp_diff *d;
+    double eps;                           /* floor of noise, as a part */
+    int64_t least_ns;                     /* change of a step's GPU time that matters */
+    double *own_eps;                      /* by operation: its own floor, no less than eps */
+    uint32_t candidates;                  /* operations that are large enough to be tested */
+    struct gp_stat_spread prior;          /* of what the steps of operations vary by */
+    int64_t *sums[GP_DIFF_SIDES];         /* scratch: by sample */
+    GP_VEC(int64_t) pairs[GP_DIFF_SIDES]; /* scratch: by position */
+};
+
+static inline size_t gp_decide_steps(const struct gp_decider *t, int side)
+{
+    return t->w->side[side].samples.n;
+}
+
+/* GPU time of operation OP in each sample, into t->sums. */
+void gp_decide_sum(struct gp_decider *t, uint32_t op);
+/* How often each step calls an operation, when that is the same in all steps of both sides; 0 else. */
+size_t gp_decide_count(const struct gp_decider *t, uint32_t op);
+/* Fill t->pairs with twice the median of each of COUNT positions; false when calls cannot be paired. */
+bool gp_decide_pairs(struct gp_decider *t, uint32_t op, size_t count);
+/* How far the medians of the halves of N values lie apart, as a logarithm; NAN for fewer than LEAST. */
+double gp_decide_halves(const int64_t *v, size_t n, size_t least);
+/* Do the values of one side all lie above those of the other, MORE times at least? */
+bool gp_decide_apart(const int64_t *a, size_t n, const int64_t *b, size_t m, double more);
+void gp_decide_metric(struct gp_decider *t, struct gp_diff_metric *m);
+
+static inline bool gp_decide_on_both(const struct gp_diff_op *op)
+{
+    return op->side[GP_DIFF_BASE].present && op->side[GP_DIFF_CUR].present;
+}
+
+static inline enum gp_change gp_decide_direction(int64_t change)
+{
+    return change > 0 ? GP_CHANGE_REGRESSION : GP_CHANGE_IMPROVEMENT;
+}
+
+#endif

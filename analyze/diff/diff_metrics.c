@@ -1,0 +1,185 @@
+/* Figures of a side as a whole: kernels by step, times that depend on the host by run, counts exactly. */
+#include <math.h>
+#include <stdlib.h>
+#include "analyze/diff/diff_decide.h"
+
+static void give_ratio(struct gp_diff_decision *e, const struct gp_stat_ratio *r)
+{
+    e->estimate_pct = 100 * (r->estimate - 1);
+    if (r->confidence <= 0) return;
+    e->ci_low_pct = 100 * (r->low - 1);
+    e->ci_high_pct = 100 * (r->high - 1);
+}
+
+/* Sums of hundreds of kernels are close to normal, and a handful of steps is all that people have. */
+static void test_sums(struct gp_decider *t, struct gp_diff_decision *e, const int64_t *a, size_t n,
+                      const int64_t *b, size_t m)
+{
+    bool few = n < STEPS_ENOUGH || m < STEPS_ENOUGH;
+    e->n[GP_DIFF_BASE] = (uint32_t)n;
+    e->n[GP_DIFF_CUR] = (uint32_t)m;
+    if (n < 2 || m < 2) return;
+    struct gp_stat_p p = few ? gp_stat_welch(a, n, b, m) : gp_stat_mann_whitney(a, n, b, m);
+    struct gp_stat_ratio r =
+        few ? gp_stat_ratio_welch(a, n, b, m, t->d->opts.alpha) : gp_stat_ratio(a, n, b, m, t->d->opts.alpha);
+    e->test = few ? GP_BY_WELCH : GP_BY_MANN_WHITNEY;
+    e->p = e->q = p.p;
+    give_ratio(e, &r);
+}
+
+/* By the interval and P alone. */
+static enum gp_change judge_interval(const struct gp_diff_decision *e, double alpha, double eps)
+{
+    double low = 1 + e->ci_low_pct / 100, high = 1 + e->ci_high_pct / 100;
+    if (isnan(e->ci_low_pct)) return GP_CHANGE_INCONCLUSIVE;
+    if (e->q <= alpha && low > 1 + eps) return GP_CHANGE_REGRESSION;
+    if (e->q <= alpha && high < 1 / (1 + eps)) return GP_CHANGE_IMPROVEMENT;
+    return low >= 1 / (1 + eps) && high <= 1 + eps ? GP_CHANGE_NONE : GP_CHANGE_INCONCLUSIVE;
+}
+
+/* Work that came, went, or is done another number of times: no chance. Positive: more time. */
+static double structural_change(const struct gp_diff *d)
+{
+    double sum = 0;
+    for (size_t i = 0; i < d->ops.n; i++) {
+        const struct gp_diff_op *op = &d->ops.at[i];
+        if (!gp_decide_on_both(op)) sum += (double)op->change_ns;
+        else if (op->count_changed) sum += (double)op->count_effect_ns;
+    }
+    return sum;
+}
+
+/* What may come from kernels being launched by graphs on one side alone. */
+static int64_t relaunched_ns(const struct gp_diff *d)
+{
+    double calls = 0;
+    for (size_t i = 0; i < d->ops.n; i++)
+        if (d->ops.at[i].relaunched)
+            calls += fmax(d->ops.at[i].side[GP_DIFF_BASE].count, d->ops.at[i].side[GP_DIFF_CUR].count);
+    return llround(calls * LEAST_RELAUNCHED);
+}
+
+static void judge_kernel_metric(struct gp_decider *t, struct gp_diff_metric *m, const int64_t *a, size_t n,
+                                const int64_t *b, size_t k)
+{
+    test_sums(t, &m->d, a, n, b, k);
+    m->verdict = judge_interval(&m->d, t->d->opts.alpha, t->eps);
+    bool small = fabs(m->change_pct) <= 100 * t->eps;
+    double structure = structural_change(t->d);
+    bool total = m->id == GP_METRIC_GPU || m->id == GP_METRIC_BUSY;
+    /* The program does other work, and every step shows it: that needs no chance to explain. */
+    if (total && m->verdict == GP_CHANGE_INCONCLUSIVE && !small && gp_decide_apart(a, n, b, k, 1 + t->eps) &&
+        fabs(structure) >= fabs((double)m->change) / 2 && (structure > 0) == (m->change > 0)) {
+        m->verdict = gp_decide_direction(m->change);
+        m->d.test = GP_BY_EQUALITY;
+        m->d.why = gp_diff_text(t->d, "the kernels of a step are others");
+    }
+    if (m->verdict == GP_CHANGE_INCONCLUSIVE) m->d.needed = STEPS_ENOUGH;
+    bool decided = m->verdict == GP_CHANGE_REGRESSION || m->verdict == GP_CHANGE_IMPROVEMENT;
+    if (decided && llabs(m->change) < relaunched_ns(t->d)) {
+        m->verdict = GP_CHANGE_INCONCLUSIVE;
+        m->d.why = gp_diff_text(t->d, "graphs launch without a pause: so little a kernel comes from that");
+    }
+    int64_t waiting = t->d->metrics[GP_METRIC_COMMUNICATION].change;
+    if (decided && total && fabs((double)waiting) > fabs((double)m->change - (double)waiting)) {
+        m->verdict = GP_CHANGE_INCONCLUSIVE;
+        m->d.why = gp_diff_text(t->d, "most of it is communication, whose kernels wait for other ranks");
+    }
+    m->d.significant = m->verdict == GP_CHANGE_REGRESSION || m->verdict == GP_CHANGE_IMPROVEMENT;
+}
+
+/* No noise, unless the steps of a side differ among themselves. */
+static void judge_exact_metric(struct gp_diff_metric *m, const int64_t *a, size_t n, const int64_t *b,
+                               size_t k)
+{
+    m->d.test = GP_BY_EQUALITY;
+    m->d.n[GP_DIFF_BASE] = (uint32_t)n;
+    m->d.n[GP_DIFF_CUR] = (uint32_t)k;
+    m->d.estimate_pct = m->change_pct;
+    if (!m->change) m->verdict = GP_CHANGE_NONE;
+    else if (gp_decide_apart(a, n, b, k, 1)) m->verdict = gp_decide_direction(m->change);
+    else m->verdict = GP_CHANGE_INCONCLUSIVE;
+    m->d.significant = m->verdict == GP_CHANGE_REGRESSION || m->verdict == GP_CHANGE_IMPROVEMENT;
+}
+
+/* Median over the windows of each run of a side. Returns the number of runs that have any. */
+static size_t median_of_runs(const struct gp_diff_work *w, int side, enum gp_metric_id id, int64_t *to)
+{
+    const struct gp_diff_group *g = &w->side[side];
+    int64_t *values = gp_alloc(2 * (g->samples.n + 1) * sizeof *values), *of_run = values + g->samples.n + 1;
+    bool window = id == GP_METRIC_STEP || id == GP_METRIC_IDLE;
+    size_t runs = 0;
+    gp_diff_metric_values(w, side, id, values);
+    for (uint32_t run = 0; run < w->d->side[side].runs; run++) {
+        size_t n = 0, at = 0;
+        for (size_t i = 0; i < g->samples.n; i++) {
+            if (window && !g->samples.at[i].window) continue;
+            if (g->run_of[g->samples.at[i].profile] == run) of_run[n++] = values[at];
+            at++;
+        }
+        if (n) to[runs++] = (int64_t)gp_stat_median(of_run, n);
+    }
+    free(values);
+    return runs;
+}
+
+/* Times that depend on the host change from run to run more than from step to step: steps of one run say nothing. */
+static void judge_wall_metric(struct gp_decider *t, struct gp_diff_metric *m, const int64_t *a, size_t n,
+                              const int64_t *b, size_t k)
+{
+    struct gp_diff *d = t->d;
+    size_t most = d->side[GP_DIFF_BASE].runs > d->side[GP_DIFF_CUR].runs ? d->side[GP_DIFF_BASE].runs
+                                                                         : d->side[GP_DIFF_CUR].runs;
+    int64_t *runs = gp_alloc(2 * (most + 1) * sizeof *runs), *cur = runs + most + 1;
+    size_t r = median_of_runs(t->w, GP_DIFF_BASE, (enum gp_metric_id)m->id, runs);
+    size_t s = median_of_runs(t->w, GP_DIFF_CUR, (enum gp_metric_id)m->id, cur);
+    if (r >= RUNS_ENOUGH && s >= RUNS_ENOUGH) {
+        struct gp_stat_p p = gp_stat_mann_whitney(runs, r, cur, s);
+        struct gp_stat_ratio ratio = gp_stat_ratio(runs, r, cur, s, d->opts.alpha);
+        m->d.test = GP_BY_MANN_WHITNEY;
+        m->d.n[GP_DIFF_BASE] = (uint32_t)r;
+        m->d.n[GP_DIFF_CUR] = (uint32_t)s;
+        m->d.p = m->d.q = p.p;
+        give_ratio(&m->d, &ratio);
+        m->verdict = judge_interval(&m->d, d->opts.alpha, t->eps);
+    } else {
+        struct gp_stat_ratio ratio = gp_stat_ratio_of_means(a, n, b, k, d->opts.alpha, 0);
+        m->d.within_run = true;
+        m->d.n[GP_DIFF_BASE] = (uint32_t)n;
+        m->d.n[GP_DIFF_CUR] = (uint32_t)k;
+        give_ratio(&m->d, &ratio);
+        m->verdict = GP_CHANGE_INCONCLUSIVE;
+        m->d.needed = RUNS_ENOUGH;
+        m->d.why = gp_diff_text(d, "depends on the host: %d runs a side would decide it", RUNS_ENOUGH);
+    }
+    m->d.significant = m->verdict == GP_CHANGE_REGRESSION || m->verdict == GP_CHANGE_IMPROVEMENT;
+    free(runs);
+}
+
+void gp_decide_metric(struct gp_decider *t, struct gp_diff_metric *m)
+{
+    struct gp_diff *d = t->d;
+    m->d.p = m->d.q = m->d.estimate_pct = m->d.ci_low_pct = m->d.ci_high_pct = NAN;
+    m->verdict = GP_CHANGE_INCONCLUSIVE;
+    m->d.within_run = d->side[GP_DIFF_BASE].runs < 2 || d->side[GP_DIFF_CUR].runs < 2;
+    if (!m->known || m->refused) return;
+    int64_t *a = t->sums[GP_DIFF_BASE], *b = t->sums[GP_DIFF_CUR];
+    size_t n = gp_diff_metric_values(t->w, GP_DIFF_BASE, (enum gp_metric_id)m->id, a);
+    size_t k = gp_diff_metric_values(t->w, GP_DIFF_CUR, (enum gp_metric_id)m->id, b);
+    enum gp_metric_class class = gp_metric_class((enum gp_metric_id)m->id);
+    if (d->identical || (!m->side[GP_DIFF_BASE] && !m->side[GP_DIFF_CUR])) {
+        m->verdict = GP_CHANGE_NONE;
+        m->d.estimate_pct = 0;
+    } else if (d->opts.mode == GP_DIFF_SIMPLE) {
+        m->d.test = GP_BY_THRESHOLD;
+        m->d.estimate_pct = m->change_pct;
+        m->d.significant = !(fabs(m->change_pct) < d->opts.threshold_pct);
+        m->verdict = m->d.significant ? gp_decide_direction(m->change) : GP_CHANGE_NONE;
+    } else if (class == GP_METRIC_KERNEL) {
+        judge_kernel_metric(t, m, a, n, b, k);
+    } else if (class == GP_METRIC_WALL) {
+        judge_wall_metric(t, m, a, n, b, k);
+    } else {
+        judge_exact_metric(m, a, n, b, k);
+    }
+}

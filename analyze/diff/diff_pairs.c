@@ -1,0 +1,116 @@
+/* Which call of a step is which call of the other side's step. */
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/diff/diff_decide.h"
+#include "analyze/math/sums.h"
+
+static int by_shape(const void *a, const void *b)
+{
+    const struct gp_diff_call *x = a, *y = b;
+    return x->shape < y->shape ? -1 : x->shape > y->shape;
+}
+
+/* A stable sort: calls of one shape stay in their order. */
+static void sort_by_shape(struct gp_diff_call *calls, size_t n)
+{
+    struct keyed {
+        struct gp_diff_call call;
+        size_t at;
+    };
+    bool sorted = true;
+    for (size_t i = 1; i < n && sorted; i++) sorted = by_shape(&calls[i - 1], &calls[i]) <= 0;
+    if (sorted) return;
+    for (size_t width = 1; width < n; width *= 2) { /* merge from below: nothing else is stable and short */
+        struct gp_diff_call *to = gp_alloc(n * sizeof *to);
+        for (size_t lo = 0; lo < n; lo += 2 * width) {
+            size_t mid = lo + width < n ? lo + width : n, end = mid + width < n ? mid + width : n;
+            size_t i = lo, k = mid, at = lo;
+            while (i < mid || k < end)
+                to[at++] =
+                    k >= end || (i < mid && calls[i].shape <= calls[k].shape) ? calls[i++] : calls[k++];
+        }
+        memcpy(calls, to, n * sizeof *calls);
+        free(to);
+    }
+}
+
+/* The calls of one sample of an operation that has COUNT in each. */
+static struct gp_diff_call *calls_of(struct gp_diff_group *g, uint32_t op, size_t sample, size_t count)
+{
+    return g->calls + g->first_call[op] + sample * count;
+}
+
+static bool same_shapes(const struct gp_diff_call *a, const struct gp_diff_call *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (a[i].shape != b[i].shape) return false;
+    return true;
+}
+
+static bool all_alike(struct gp_decider *t, int side, const struct gp_diff_call *like, uint32_t op,
+                      size_t count)
+{
+    struct gp_diff_group *g = &t->w->side[side];
+    for (size_t i = 0; i < g->samples.n; i++)
+        if (!same_shapes(like, calls_of(g, op, i, count), count)) return false;
+    return true;
+}
+
+/* How often each step calls an operation, when that is the same in all steps of both sides; 0 else. */
+size_t gp_decide_count(const struct gp_decider *t, uint32_t op)
+{
+    size_t count = 0;
+    for (int side = 0; side < GP_DIFF_SIDES; side++) {
+        const struct gp_diff_group *g = &t->w->side[side];
+        size_t n = g->first_call[op + 1] - g->first_call[op];
+        if (!g->samples.n || n % g->samples.n) return 0;
+        if (side && n / g->samples.n != count) return 0;
+        count = n / g->samples.n;
+        for (size_t i = 0; i < n; i++)
+            if (g->calls[g->first_call[op] + i].sample != i / (count ? count : 1)) return 0;
+    }
+    return count;
+}
+
+/* Are the calls of a step the same ones in all steps of both sides, one by one? They are put in order by shape where that
+ * helps: compilers launch in another order. Where the sides have other shapes, the order within each is all there is. */
+static bool can_pair(struct gp_decider *t, uint32_t op, size_t count)
+{
+    struct gp_diff_call *base = calls_of(&t->w->side[GP_DIFF_BASE], op, 0, count);
+    struct gp_diff_call *cur = calls_of(&t->w->side[GP_DIFF_CUR], op, 0, count);
+    bool steady = all_alike(t, GP_DIFF_BASE, base, op, count) && all_alike(t, GP_DIFF_CUR, cur, op, count);
+    if (steady && same_shapes(base, cur, count)) return true;
+    const struct gp_diff_op *o = &t->d->ops.at[op];
+    if (steady && (o->retiled || o->reshaped)) return true;
+    for (int side = 0; side < GP_DIFF_SIDES; side++)
+        for (size_t i = 0; i < t->w->side[side].samples.n; i++)
+            sort_by_shape(calls_of(&t->w->side[side], op, i, count), count);
+    return all_alike(t, GP_DIFF_BASE, base, op, count) && all_alike(t, GP_DIFF_CUR, base, op, count);
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Twice the median over the steps of each position, so that it is an integer. */
+static void find_medians(struct gp_decider *t, int side, uint32_t op, size_t count)
+{
+    struct gp_diff_group *g = &t->w->side[side];
+    size_t n = g->samples.n;
+    t->pairs[side].n = 0;
+    for (size_t k = 0; k < count; k++) {
+        for (size_t i = 0; i < n; i++) t->sums[side][i] = calls_of(g, op, i, count)[k].dur_ns;
+        qsort(t->sums[side], n, sizeof *t->sums[side], compare_ns);
+        GP_VEC_PUSH(&t->pairs[side], gp_add_saturated(t->sums[side][(n - 1) / 2], t->sums[side][n / 2]));
+    }
+}
+
+bool gp_decide_pairs(struct gp_decider *t, uint32_t op, size_t count)
+{
+    if (!can_pair(t, op, count)) return false;
+    find_medians(t, GP_DIFF_BASE, op, count);
+    find_medians(t, GP_DIFF_CUR, op, count);
+    return true;
+}

@@ -1,0 +1,216 @@
+/* What a person who knows the program would say, in one line, and what a reader must know besides. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/diff/diff_priv.h"
+#include "analyze/math/sums.h"
+#include "formats/base/scale.h"
+
+/* ---- numbers ---- */
+
+static void put_ns(struct gp_buf *b, int64_t ns)
+{
+    if (ns < 0) gp_buf_putc(b, '-');
+    gp_scale_put(b, GP_UNIT_NS, ns < 0 ? -ns : ns);
+}
+
+static void put_change(struct gp_buf *b, int64_t ns)
+{
+    if (ns > 0) gp_buf_putc(b, '+');
+    put_ns(b, ns);
+}
+
+/* "10.3 ms -> 9.1 ms (-11.7%)" */
+static void put_both(struct gp_buf *b, const struct gp_diff_metric *m)
+{
+    put_ns(b, m->side[GP_DIFF_BASE]);
+    gp_buf_puts(b, " -> ");
+    put_ns(b, m->side[GP_DIFF_CUR]);
+    if (!isnan(m->change_pct)) gp_buf_printf(b, " (%+.1f%%)", m->change_pct);
+}
+
+/* ---- what the change of the step is made of ---- */
+
+/* What the host did otherwise. */
+static bool say_host(struct gp_buf *b, const struct gp_diff *d)
+{
+    const struct gp_diff_metric *graphs = &d->metrics[GP_METRIC_GRAPHS];
+    const struct gp_diff_metric *launches = &d->metrics[GP_METRIC_LAUNCHES];
+    const struct gp_diff_metric *syncs = &d->metrics[GP_METRIC_SYNCS];
+    const struct gp_diff_metric *blocking = &d->metrics[GP_METRIC_BLOCKING];
+    size_t before = b->n;
+    bool fewer = launches->side[GP_DIFF_CUR] < launches->side[GP_DIFF_BASE] / 2;
+    bool more = launches->side[GP_DIFF_BASE] < launches->side[GP_DIFF_CUR] / 2;
+    if ((fewer && graphs->change > 0) || (more && graphs->change < 0))
+        gp_buf_printf(b, "; kernels are launched %s (%" PRId64 " launch%s instead of %" PRId64 ")",
+                      graphs->change > 0 ? "by CUDA graphs" : "one by one", launches->side[GP_DIFF_CUR],
+                      launches->side[GP_DIFF_CUR] == 1 ? "" : "es", launches->side[GP_DIFF_BASE]);
+    if (syncs->d.significant)
+        gp_buf_printf(b, "; %+" PRId64 " synchronising call%s a %s", syncs->change,
+                      llabs(syncs->change) == 1 ? "" : "s", gp_diff_unit_name((enum gp_diff_unit)d->unit));
+    if (blocking->d.significant)
+        gp_buf_printf(b, "; %+" PRId64 " blocking call%s a %s", blocking->change,
+                      llabs(blocking->change) == 1 ? "" : "s", gp_diff_unit_name((enum gp_diff_unit)d->unit));
+    return b->n > before;
+}
+
+/* GPU time in operations that run as often as before over other grids. */
+static int64_t reshaped_ns(const struct gp_diff *d)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < d->ops.n; i++)
+        if (d->ops.at[i].reshaped && !d->ops.at[i].count_changed)
+            sum = gp_add_saturated(sum, d->ops.at[i].side[GP_DIFF_CUR].total_ns);
+    return sum;
+}
+
+/* What the GPU does otherwise. */
+static void say_kernels(struct gp_buf *b, const struct gp_diff *d)
+{
+    const struct gp_diff_metric *events = &d->metrics[GP_METRIC_EVENTS];
+    const struct gp_diff_summary *s = &d->summary;
+    int64_t reshaped = reshaped_ns(d);
+    if (events->change && s->fused && events->change < 0)
+        gp_buf_printf(b, "; %" PRId64 " GPU events instead of %" PRId64 ": operations are fused",
+                      events->side[GP_DIFF_CUR], events->side[GP_DIFF_BASE]);
+    else if (events->change && s->defused && events->change > 0)
+        gp_buf_printf(b, "; %" PRId64 " GPU events instead of %" PRId64 ": operations are no longer fused",
+                      events->side[GP_DIFF_CUR], events->side[GP_DIFF_BASE]);
+    else if (events->change)
+        gp_buf_printf(b, "; %" PRId64 " GPU events instead of %" PRId64, events->side[GP_DIFF_CUR],
+                      events->side[GP_DIFF_BASE]);
+    if (reshaped > d->side[GP_DIFF_CUR].gpu_ns / 4 && fabs(d->metrics[GP_METRIC_GPU].change_pct) > 20)
+        gp_buf_puts(b, d->metrics[GP_METRIC_GPU].change > 0 ? "; the same kernels over larger grids"
+                                                            : "; the same kernels over other grids");
+}
+
+/* The largest term, where it is a sixth of the whole change or more. */
+static void say_cause(struct gp_buf *b, const struct gp_diff *d)
+{
+    int64_t step = d->metrics[GP_METRIC_STEP].change;
+    if (!step || !d->causes.n) return;
+    const struct gp_diff_cause *c = &d->causes.at[0];
+    int64_t part = llabs(c->change_ns), whole = llabs(step);
+    if (part < whole / 6 || (c->change_ns > 0) != (step > 0)) return;
+    gp_buf_puts(b, part < whole / 2 ? ", most by " : ": ");
+    if (c->sort == GP_CAUSE_IDLE)
+        gp_buf_printf(b, "idle because %s", gp_idle_cause_text((enum gp_idle_cause)c->index));
+    else gp_buf_puts(b, gp_diff_str(d, c->name));
+    gp_buf_putc(b, ' ');
+    put_change(b, c->change_ns);
+}
+
+static bool wall_counts(const struct gp_diff *d)
+{
+    const struct gp_diff_metric *m = &d->metrics[GP_METRIC_STEP];
+    return m->known && !m->refused && m->side[GP_DIFF_BASE] && llabs(m->change) > m->side[GP_DIFF_BASE] / 50;
+}
+
+/* One operation is slower while all of them together are not: that comes first. */
+static void say_worst(struct gp_buf *b, const struct gp_diff *d)
+{
+    if (d->summary.verdict != GP_CHANGE_REGRESSION || d->metrics[GP_METRIC_GPU].change > 0) return;
+    for (size_t i = 0; i < d->ops.n; i++) {
+        const struct gp_diff_op *op = &d->ops.at[i];
+        if (op->change != GP_CHANGE_REGRESSION) continue;
+        gp_buf_printf(b, "%s ", gp_diff_str(d, op->label));
+        put_change(b, op->change_ns);
+        gp_buf_puts(b, ", while ");
+        return;
+    }
+}
+
+static void say_headline(struct gp_diff *d)
+{
+    struct gp_buf b = {0};
+    const struct gp_diff_metric *gpu = &d->metrics[GP_METRIC_GPU];
+    if (d->identical) {
+        gp_buf_puts(&b, "both sides hold the same measurements");
+    } else {
+        bool wall = wall_counts(d);
+        say_worst(&b, d);
+        if (wall) {
+            gp_buf_printf(&b, "%s time ", gp_diff_unit_name((enum gp_diff_unit)d->unit));
+            put_both(&b, &d->metrics[GP_METRIC_STEP]);
+            say_cause(&b, d);
+            gp_buf_puts(&b, "; ");
+        }
+        gp_buf_puts(&b, "GPU time ");
+        put_both(&b, gpu);
+        say_host(&b, d);
+        say_kernels(&b, d);
+    }
+    d->summary.headline = gp_intern(&d->strings, b.data, b.n);
+    gp_buf_release(&b);
+}
+
+/* ---- notes ---- */
+
+static void note_steps(struct gp_diff *d, int side)
+{
+    const struct gp_diff_side *s = &d->side[side];
+    const char *name = side == GP_DIFF_BASE ? "baseline" : "current trace";
+    if (s->steps_other)
+        gp_diff_note(d, "other_program",
+                     "%u of %u steps of the %s ran other kernels than most and are left out", s->steps_other,
+                     s->steps_found, name);
+    if (s->steps_warm)
+        gp_diff_note(d, "warm_up", "the first %u step%s of the %s %s warm-up and left out", s->steps_warm,
+                     s->steps_warm == 1 ? "" : "s", name, s->steps_warm == 1 ? "is" : "are");
+    if (s->steps_cut)
+        gp_diff_note(d, "cut", "%u step%s of the %s %s cut off by the edge of the trace and left out",
+                     s->steps_cut, s->steps_cut == 1 ? "" : "s", name, s->steps_cut == 1 ? "is" : "are");
+    if (s->drifts)
+        gp_diff_note(d, "unsteady", "step times of the %s change their level: means hide that", name);
+}
+
+static void find_drift(struct gp_diff_work *w, int side)
+{
+    size_t n_all = w->side[side].samples.n;
+    int64_t *values = gp_alloc((n_all + 1) * sizeof *values);
+    size_t n = gp_diff_metric_values(w, side, GP_METRIC_STEP, values), half = n / 2;
+    int64_t low[2] = {INT64_MAX, INT64_MAX}, high[2] = {0, 0};
+    for (size_t i = 0; i < n; i++) {
+        int part = i >= half;
+        if (values[i] < low[part]) low[part] = values[i];
+        if (values[i] > high[part]) high[part] = values[i];
+    }
+    enum { STEPS_LEAST = 10 };
+    w->d->side[side].drifts = n >= STEPS_LEAST && (low[1] > high[0] || low[0] > high[1]);
+    free(values);
+}
+
+static void note_runs(struct gp_diff *d)
+{
+    const struct gp_diff_metric *m = &d->metrics[GP_METRIC_STEP];
+    if (d->identical || !m->known || m->refused || !m->d.within_run) return;
+    gp_diff_note(d, "one_run",
+                 "times that depend on the host come from %u and %u run%s: they are told, and break no gate",
+                 d->side[GP_DIFF_BASE].runs, d->side[GP_DIFF_CUR].runs,
+                 d->side[GP_DIFF_CUR].runs == 1 && d->side[GP_DIFF_BASE].runs == 1 ? "" : "s");
+}
+
+/* Where a tenth of the GPU time is concerned. */
+static void note_relaunched(struct gp_diff *d)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < d->ops.n; i++)
+        if (d->ops.at[i].relaunched) sum = gp_add_saturated(sum, d->ops.at[i].side[GP_DIFF_CUR].total_ns);
+    if (!sum || sum < d->side[GP_DIFF_CUR].gpu_ns / 10) return;
+    gp_diff_note(d, "relaunched",
+                 "graphs launch kernels without a pause, which alone makes short ones a few "
+                 "percent longer or shorter");
+}
+
+void gp_diff_say(struct gp_diff_work *w)
+{
+    struct gp_diff *d = w->d;
+    for (int side = 0; side < GP_DIFF_SIDES; side++) {
+        find_drift(w, side);
+        note_steps(d, side);
+    }
+    note_runs(d);
+    note_relaunched(d);
+    say_headline(d);
+}

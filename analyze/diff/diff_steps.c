@@ -1,0 +1,237 @@
+/* Which steps are compared: whole ones, of the program that most steps ran, once it runs steadily. */
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/diff/diff_priv.h"
+#include "analyze/math/stat.h"
+#include "formats/base/map.h"
+
+#define NONE GP_PROFILE_NONE
+
+/* ---- runs ---- */
+
+/* Traces of different ranks of one job were recorded together: the nth trace that says a rank is of the nth run. */
+static void number_runs(struct gp_diff *d, struct gp_diff_group *g, int side)
+{
+    struct gp_map seen = {0};
+    g->run_of = gp_zalloc((g->n + 1) * sizeof *g->run_of);
+    for (size_t i = 0; i < g->n; i++) {
+        int32_t rank = g->profiles[i]->input.rank;
+        g->run_of[i] = (*gp_map_put(&seen, rank < 0 ? UINT64_MAX : (uint64_t)rank, 0))++;
+        if (g->run_of[i] >= d->side[side].runs) d->side[side].runs = g->run_of[i] + 1;
+        d->side[side].lanes += (uint32_t)g->profiles[i]->lanes.n;
+    }
+    gp_map_release(&seen);
+}
+
+/* ---- steps of one lane ---- */
+
+enum { WARM_LEAST = 8 }; /* fewer steps say nothing of what is steady */
+
+struct choice {
+    struct gp_diff *d;
+    struct gp_diff_group *g;
+    int side;
+    uint32_t profile;
+    const struct gp_profile_lane *lane;
+    GP_VEC(uint32_t) left; /* steps that may still be used, by time */
+};
+
+static void note_step(struct choice *c, const struct gp_profile_step *s, bool used, const char *why)
+{
+    struct gp_diff_step step;
+    const struct gp_profile *p = c->g->profiles[c->profile];
+    memset(&step, 0, sizeof step);
+    step.side = (uint32_t)c->side;
+    step.run = c->g->run_of[c->profile];
+    step.lane = s->lane;
+    step.name = gp_intern_from(&c->d->strings, &p->strings, s->name);
+    step.wall_ns = s->wall_ns;
+    step.busy_ns = s->busy_ns;
+    step.gpu_ns = s->gpu_ns;
+    step.events = s->n;
+    step.used = used;
+    step.why = why ? gp_intern_cstr(&c->d->strings, why) : 0;
+    GP_VEC_PUSH(&c->d->steps, step);
+}
+
+static const struct gp_profile_step *step_of(const struct choice *c, uint32_t i)
+{
+    return &c->g->profiles[c->profile]->steps.at[i];
+}
+
+static void leave_out_cut(struct choice *c)
+{
+    for (uint32_t i = c->lane->first_step; i < c->lane->first_step + c->lane->n_steps; i++) {
+        if (!step_of(c, i)->cut) {
+            GP_VEC_PUSH(&c->left, i);
+            continue;
+        }
+        c->d->side[c->side].steps_cut++;
+        note_step(c, step_of(c, i), false, "cut off by the edge of the trace");
+    }
+}
+
+/* The sequence that most steps ran; NULL when no two did, or fewer than half of them. */
+static const uint64_t *usual_sequence(const struct choice *c)
+{
+    struct gp_map counts = {0};
+    const uint64_t *best = NULL;
+    uint32_t most = 1;
+    for (size_t i = 0; i < c->left.n; i++) {
+        const uint64_t *sequence = &step_of(c, c->left.at[i])->sequence;
+        uint32_t n = ++*gp_map_put(&counts, *sequence, 0);
+        if (n <= most) continue;
+        most = n;
+        best = sequence;
+    }
+    gp_map_release(&counts);
+    return (size_t)most * 2 >= c->left.n ? best : NULL;
+}
+
+static void leave_out_others(struct choice *c)
+{
+    const uint64_t *usual = usual_sequence(c);
+    size_t n = 0;
+    if (!usual) return;
+    for (size_t i = 0; i < c->left.n; i++) {
+        const struct gp_profile_step *s = step_of(c, c->left.at[i]);
+        if (s->sequence == *usual) {
+            c->left.at[n++] = c->left.at[i];
+            continue;
+        }
+        c->d->side[c->side].steps_other++;
+        note_step(c, s, false, "ran other kernels than most steps");
+    }
+    c->left.n = n;
+}
+
+/* Leading steps are warm-up as long as they lie far above what the later half varies by. */
+static bool is_warm_up(double value, double usual, double spread)
+{
+    double far = 5 * 1.4826 * spread, least = usual * 0.05;
+    return value > usual + (far > least ? far : least);
+}
+
+static void leave_out_warm_up(struct choice *c)
+{
+    size_t n = c->left.n, late = n / 2, first = 0;
+    if (n < WARM_LEAST) return;
+    int64_t *wall = gp_alloc(2 * (n - late) * sizeof *wall), *gpu = wall + (n - late);
+    for (size_t i = late; i < n; i++) {
+        wall[i - late] = step_of(c, c->left.at[i])->wall_ns;
+        gpu[i - late] = step_of(c, c->left.at[i])->gpu_ns;
+    }
+    double wall_usual = gp_stat_median(wall, n - late), wall_spread = gp_stat_mad(wall, n - late);
+    double gpu_usual = gp_stat_median(gpu, n - late), gpu_spread = gp_stat_mad(gpu, n - late);
+    free(wall);
+    for (; first < n / 4; first++) {
+        const struct gp_profile_step *s = step_of(c, c->left.at[first]);
+        if (!is_warm_up((double)s->wall_ns, wall_usual, wall_spread) &&
+            !is_warm_up((double)s->gpu_ns, gpu_usual, gpu_spread))
+            break;
+        c->d->side[c->side].steps_warm++;
+        note_step(c, s, false, "warm-up: longer than the later steps");
+    }
+    memmove(c->left.at, c->left.at + first, (n - first) * sizeof *c->left.at);
+    c->left.n -= first;
+}
+
+static void add_sample(struct choice *c, const struct gp_profile_step *s, bool window, uint32_t nth)
+{
+    GP_VEC_PUSH(&c->g->samples, ((struct gp_diff_sample){c->profile, s, window, nth}));
+    c->g->windows += window;
+    note_step(c, s, true, NULL);
+    c->d->steps.at[c->d->steps.n - 1].has_window = window;
+}
+
+/* What comes after the last step of a trace is not known, so that its time is not, unless nothing else is there. */
+static void use_steps(struct choice *c)
+{
+    bool closed = false;
+    for (size_t i = 0; i < c->left.n; i++) closed |= !step_of(c, c->left.at[i])->open;
+    for (uint32_t i = 0; i < c->left.n; i++) {
+        const struct gp_profile_step *s = step_of(c, c->left.at[i]);
+        c->d->side[c->side].steps_open += s->open && closed;
+        add_sample(c, s, !s->open || !closed, i);
+    }
+}
+
+static void choose_in_lane(struct choice *c)
+{
+    c->left.n = 0;
+    leave_out_cut(c);
+    leave_out_others(c);
+    leave_out_warm_up(c);
+    use_steps(c);
+}
+
+/* ---- both sides ---- */
+
+static void each_lane(struct gp_diff_work *w, int side, void (*fn)(struct choice *c))
+{
+    struct choice c;
+    memset(&c, 0, sizeof c);
+    c.d = w->d;
+    c.g = &w->side[side];
+    c.side = side;
+    for (c.profile = 0; c.profile < c.g->n; c.profile++)
+        for (size_t l = 0; l < c.g->profiles[c.profile]->lanes.n; l++) {
+            c.lane = &c.g->profiles[c.profile]->lanes.at[l];
+            fn(&c);
+        }
+    GP_VEC_FREE(&c.left);
+}
+
+static void use_whole(struct choice *c)
+{
+    if (c->lane->n_events) add_sample(c, &c->lane->whole, true, 0);
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+    const struct gp_diff_sample *x = a, *y = b;
+    if (x->nth != y->nth) return x->nth < y->nth ? -1 : 1;
+    if (x->profile != y->profile) return x->profile < y->profile ? -1 : 1;
+    return x->s->lane < y->s->lane ? -1 : x->s->lane > y->s->lane;
+}
+
+/* In the order of time over all lanes: the halves of a side are then early and late, not one device and the other. */
+static void order_samples(struct gp_diff_group *g)
+{
+    if (g->samples.n) qsort(g->samples.at, g->samples.n, sizeof *g->samples.at, compare_samples);
+}
+
+static void forget(struct gp_diff_work *w, int side)
+{
+    struct gp_diff_side *s = &w->d->side[side];
+    w->side[side].samples.n = 0;
+    w->side[side].windows = 0;
+    s->steps_cut = s->steps_open = s->steps_warm = s->steps_other = 0;
+}
+
+void gp_diff_choose_steps(struct gp_diff_work *w)
+{
+    struct gp_diff *d = w->d;
+    for (int side = 0; side < GP_DIFF_SIDES; side++) {
+        const struct gp_diff_group *g = &w->side[side];
+        number_runs(d, &w->side[side], side);
+        for (size_t i = 0; i < g->n; i++) {
+            d->side[side].steps_found += (uint32_t)g->profiles[i]->steps.n;
+            if (!d->side[side].step_source) d->side[side].step_source = g->profiles[i]->step_source;
+        }
+        each_lane(w, side, choose_in_lane);
+    }
+    if (!w->side[GP_DIFF_BASE].samples.n || !w->side[GP_DIFF_CUR].samples.n) {
+        d->unit = GP_DIFF_PER_TRACE;
+        d->steps.n = 0;
+        for (int side = 0; side < GP_DIFF_SIDES; side++) {
+            forget(w, side);
+            each_lane(w, side, use_whole);
+        }
+    }
+    for (int side = 0; side < GP_DIFF_SIDES; side++) {
+        order_samples(&w->side[side]);
+        d->side[side].steps_used = (uint32_t)w->side[side].samples.n;
+        d->side[side].windows = w->side[side].windows;
+    }
+}

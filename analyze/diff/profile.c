@@ -1,0 +1,139 @@
+#include "analyze/diff/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/math/sums.h"
+#include "analyze/view/repair.h"
+#include "analyze/diff/profile_priv.h"
+#include "analyze/math/stat.h"
+
+void gp_profile_init(struct gp_profile *p, const struct gp_profile_opts *opts)
+{
+    memset(p, 0, sizeof *p);
+    if (opts) p->opts = *opts;
+    p->input.rank = p->env.world_size = -1;
+    p->tick_ns = 1;
+}
+
+void gp_profile_release(struct gp_profile *p)
+{
+    GP_VEC_FREE(&p->kernels);
+    GP_VEC_FREE(&p->places);
+    GP_VEC_FREE(&p->lanes);
+    GP_VEC_FREE(&p->steps);
+    GP_VEC_FREE(&p->events);
+    GP_VEC_FREE(&p->spills);
+    gp_strings_release(&p->strings);
+    memset(p, 0, sizeof *p);
+}
+
+/* ---- lanes ---- */
+
+static void make_lanes(struct gp_profile_job *j)
+{
+    for (size_t i = 0; i < j->v->devices.n; i++) {
+        const struct gp_view_device *d = &j->v->devices.at[i];
+        struct gp_profile_lane l;
+        memset(&l, 0, sizeof l);
+        l.rank = d->rank;
+        l.producer = d->producer;
+        l.device = d->device;
+        GP_VEC_PUSH(&j->p->lanes, l);
+    }
+}
+
+/* ---- what is missing ---- */
+
+/* The correlation ids of all GPU events. */
+static void note_ids(struct gp_map *ids, const struct gp_trace *t)
+{
+    const struct gp_events *gpu = &t->events[GP_GPU];
+    for (size_t i = 0; gpu->corr && i < gpu->n; i++) gp_map_put(ids, gpu->corr[i], 0);
+}
+
+enum { CALL_UNREAD, CALL_OTHER, CALL_LAUNCHES, CALL_LAUNCHES_GRAPH };
+
+static uint8_t read_call(const char *name)
+{
+    if (strstr(name, "GraphLaunch")) return CALL_LAUNCHES_GRAPH;
+    return strstr(name, "LaunchKernel") ? CALL_LAUNCHES : CALL_OTHER;
+}
+
+/* Calls that launch a kernel of which nothing is recorded. Where there are graphs nobody knows: what is launched while
+ * one is captured does not run, and recorders leave out the calls that begin and end that. */
+static uint64_t count_unrecorded(const struct gp_trace *t)
+{
+    const struct gp_events *api = &t->events[GP_API];
+    struct gp_map ids = {0};
+    uint8_t *calls = gp_zalloc((size_t)t->strings.n + 1);
+    uint64_t n = 0;
+    bool graphs = false;
+    note_ids(&ids, t);
+    for (size_t i = 0; i < api->n && !graphs; i++) {
+        uint8_t *call = &calls[api->name[i]];
+        if (!*call) *call = read_call(gp_trace_str(t, api->name[i]));
+        graphs = *call == CALL_LAUNCHES_GRAPH;
+        n += *call == CALL_LAUNCHES && !gp_get_ret(api, i) && !gp_map_get(&ids, api->corr[i]);
+    }
+    gp_map_release(&ids);
+    free(calls);
+    return graphs ? 0 : n;
+}
+
+static uint64_t count_lost(const struct gp_trace *t)
+{
+    uint64_t lost = t->events[GP_API].corr && t->events[GP_GPU].n ? count_unrecorded(t) : 0;
+    for (size_t i = 0; i < t->losses.n; i++) lost += t->losses.at[i].count;
+    return lost;
+}
+
+static int32_t find_tick(const struct gp_profile *p)
+{
+    enum { MOST = 1 << 16 };
+    size_t n = 0, most = p->events.n < MOST ? p->events.n : MOST;
+    int64_t *dur = gp_alloc((most + 1) * sizeof *dur);
+    for (size_t i = 0; i < p->events.n && n < most; i++)
+        if (gp_class_of((enum gp_frame_kind)p->kernels.at[p->events.at[i].kernel].kind) != GP_CLASS_MEMORY)
+            dur[n++] = p->events.at[i].dur_ns;
+    int64_t tick = gp_stat_tick(dur, n);
+    free(dur);
+    return (int32_t)tick;
+}
+
+/* ---- all of it ---- */
+
+static void reduce(struct gp_profile_job *j)
+{
+    gp_profile_make_events(j);
+    for (uint32_t i = 0; i < j->p->lanes.n; i++) gp_profile_share(j, i);
+    gp_profile_idle(j);
+    gp_profile_host_work(j);
+    gp_profile_read_env(j);
+    j->p->lost = count_lost(j->t);
+    j->p->tick_ns = find_tick(j->p);
+    gp_profile_hash(j->p);
+}
+
+int gp_profile_add_trace(struct gp_profile *p, struct gp_trace *t, struct gp_err *err)
+{
+    struct gp_view v;
+    struct gp_profile_job j;
+    memset(&j, 0, sizeof j);
+    gp_input_quality_read(&p->input, &p->strings, t);
+    gp_repair(t, GP_REPAIR_NONE);
+    gp_view_init(&v, t, p->opts.classes);
+    gp_input_quality_judge(&p->input, &p->strings, t, &v);
+    j.p = p;
+    j.t = t;
+    j.v = &v;
+    j.event_of_row = gp_alloc((t->events[GP_GPU].n + 1) * sizeof *j.event_of_row);
+    make_lanes(&j);
+    int failed = gp_steps_find(&j.steps, &v, p->opts.step_marker, err);
+    for (size_t i = 0; i < j.steps.v.n && p->opts.no_steps; i++) j.steps.v.at[i].windows.n = 0;
+    if (!failed) reduce(&j);
+    gp_steps_release(&j.steps);
+    free(j.event_of_row);
+    GP_VEC_FREE(&j.window_of_step);
+    gp_view_release(&v);
+    return failed;
+}

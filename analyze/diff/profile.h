@@ -1,0 +1,187 @@
+/* profile.h -- one trace reduced to what a comparison needs: its environment, its steps, and each GPU event's kernel,
+ * duration and share of the step, in the order of launches. Far smaller than the trace, and it can be saved, so that a
+ * baseline need not be kept whole. Knows nothing of the other side of a comparison, of statistics, files or text.
+ *
+ *     struct gp_profile p;
+ *     gp_profile_init(&p, &opts);
+ *     if (gp_profile_add_trace(&p, &trace, &err)) ...                    // the trace may go after
+ *     for (size_t i = 0; i < p.events.n; i++) use(p.kernels.at[p.events.at[i].kernel], p.events.at[i].dur_ns);
+ *     gp_profile_save(&p, &buf); gp_profile_release(&p);
+ *
+ * A lane is one device of one process. A GPU event belongs to the step of its lane in which it was LAUNCHED; the window
+ * of a step on the GPU goes from its first GPU event to the first one of the next step (steps.h, hta.h). Within a window
+ * every ns is either shared out among the GPU events that run in it (in equal integer parts; what is left over goes to
+ * the one that started first), or idle time with one cause (idle_walk.h): shares and idle time sum to the window.
+ */
+#ifndef GP_ANALYZE_PROFILE_H
+#define GP_ANALYZE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "analyze/names/classify.h"
+#include "analyze/math/sums.h"
+#include "analyze/math/dist.h"
+#include "analyze/view/idle_cause.h"
+#include "analyze/view/quality.h"
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
+#include "formats/base/intern.h"
+#include "formats/base/vec.h"
+#include "formats/trace.h"
+
+/* A zeroed struct is the default. */
+struct gp_profile_opts {
+    const struct gp_classes *classes; /* the user's; NULL: built in. Borrowed. */
+    const char *step_marker;          /* POSIX extended regular expression; NULL: find the steps. Borrowed. */
+    bool no_steps;                    /* take the trace as a whole */
+};
+
+/* The tables that gp_profile_add_trace looks at. */
+#define GP_PROFILE_NEED GP_VIEW_NEED
+
+#define GP_PROFILE_NONE UINT32_MAX
+
+/* What a GPU event runs. Equal names with other grids are other entries. */
+struct gp_profile_kernel {
+    gp_sid name;                /* full name, demangled */
+    uint32_t kind;              /* enum gp_frame_kind; its class is gp_class_of() */
+    uint32_t grid[3], block[3]; /* 0: not recorded */
+                                /* of copies and sets of one size; 0 otherwise */
+};
+
+/* Where an event was launched: a frame of the host and what it lies in; work of a graph in the ranges of its capture, inside
+ * the frame of the call that replayed it. Place 0 is outside everything that is known;
+ * the others come after what they lie in. */
+struct gp_profile_place {
+    uint32_t parent;  /* index into places */
+    uint32_t kind;    /* enum gp_frame_kind */
+    gp_sid label;     /* as in flame graphs */
+    gp_sid op, range; /* labels of the innermost operator and range, itself or around it; 0: none */
+};
+
+/* The event is the first that its host event launched: counting them counts calls. Work of a graph: the first of its range
+ * in a replay. */
+enum { GP_PROFILE_FIRST_OF_OP = 1, GP_PROFILE_FIRST_OF_RANGE = 2 };
+
+/* One GPU event. Events are sorted by lane, then in the order of launches. */
+struct gp_profile_event {
+    uint32_t kernel; /* index into kernels */
+    uint32_t place;  /* index into places */
+    uint32_t step;   /* index into steps; GP_PROFILE_NONE: launched outside all steps */
+    uint32_t
+        launch; /* number of the launching call within the lane: equal for the events of one graph launch;
+                      * GP_PROFILE_NONE: not known */
+    uint32_t firsts; /* GP_PROFILE_FIRST_OF_* */
+    int64_t dur_ns;
+    int64_t
+        share_ns; /* its part of the busy time of the lane, all windows together; dur_ns where it ran alone */
+    int64_t bytes; /* copied or set; 0 else */
+};
+
+/* The part of an event's share that lies outside the window of its own step: in that of another step, or in none
+ * (GP_PROFILE_NONE). What is left of share_ns lies in its own step's. By event; an event may have several. */
+struct gp_profile_spill {
+    uint32_t event, step;
+    int64_t share_ns;
+};
+
+/* What of the host's work a step (or the whole lane) has. */
+struct gp_profile_host {
+    uint64_t launches;       /* calls that started GPU events; a graph launch is one */
+    uint64_t graph_launches; /* of them, those of graphs */
+    uint64_t syncs;          /* synchronising calls */
+    uint64_t blocking;       /* blocking allocations, frees and copies */
+    int64_t sync_ns;         /* time in synchronising calls */
+    /* The allocator, where it is recorded (has_memory of the profile). */
+    uint64_t allocations;
+    int64_t allocated_bytes, peak_bytes, peak_reserved_bytes, end_bytes; /* end: allocated when it ended */
+};
+
+/* A step on one lane; or, in lanes.whole, all of a lane. */
+struct gp_profile_step {
+    uint32_t lane;
+    gp_sid name;       /* "ProfilerStep#12"; "period 3" */
+    bool cut;          /* the trace's edge cuts off some of its work: first or last of a periodic trace */
+    bool open;         /* nothing follows, so that its window ends with its last GPU event */
+    uint32_t first, n; /* slice of events; a whole lane: all of it */
+    uint64_t sequence; /* hash of its kernels' names and kinds in the order of launches */
+    int64_t host_ns;   /* the marker's duration, or first launch to end of the last launch */
+    int64_t begin_ns, wall_ns; /* the window on the GPU, begin from the lane's first GPU event; its length */
+    int64_t busy_ns;           /* union of GPU events in the window */
+    int64_t gpu_ns;            /* sum of durations of the events that it launched */
+    int64_t idle_ns[GP_IDLE_CAUSE_COUNT]; /* sums to wall_ns - busy_ns */
+    int64_t
+        other_ns; /* busy time that no event's share says: damaged traces alone, where too many run at once */
+    struct gp_profile_host host;
+};
+
+struct gp_profile_lane {
+    int32_t rank; /* -1 unknown */
+    uint32_t producer;
+    int64_t device;
+    uint32_t first_event, n_events;
+    uint32_t first_step, n_steps;
+    struct gp_profile_step whole; /* first GPU event's start to last GPU event's end */
+    uint64_t unlaunched;          /* GPU events whose launch is not known */
+};
+
+/* What two traces must have in common to be compared. */
+struct gp_profile_env {
+    gp_sid gpu;                      /* "NVIDIA H200"; several kinds: joined by ", "; 0 unknown */
+    uint32_t devices;                /* lanes */
+    int32_t sms, cc_major, cc_minor; /* of the first device; 0 unknown */
+    int64_t driver, runtime;         /* CUDA versions as 13000; 0 unknown */
+    gp_sid recorder;                 /* "kineto", "gpuprof-collect 0.1.0"; 0 unknown */
+    gp_sid framework;                /* version, where recorded */
+    gp_sid command;                  /* of our collector: the command line */
+    int32_t world_size;              /* -1 unknown */
+    bool record_shapes, profile_memory, with_flops, with_stack; /* how it was recorded */
+    bool has_python, has_ops, has_ranges;                       /* such events are there */
+};
+
+struct gp_profile {
+    struct gp_profile_opts opts;
+    struct gp_strings strings;     /* all sids */
+    struct gp_input_quality input; /* path, format, quality */
+    struct gp_profile_env env;
+    uint32_t step_source; /* enum gp_step_source */
+    bool has_memory;      /* allocations are recorded */
+    uint64_t unlaunched;  /* GPU events whose launch is not known */
+    uint64_t lost;    /* launching calls whose GPU event is missing, and what the collector says it lost */
+    uint64_t content; /* hash of everything that was measured: equal traces have equal ones */
+    int32_t tick_ns;  /* durations are multiples of that, within 1 ns; 1: of nothing larger */
+    GP_VEC(struct gp_profile_kernel) kernels;
+    GP_VEC(struct gp_profile_place) places;
+    GP_VEC(struct gp_profile_lane) lanes; /* by rank, producer, device */
+    GP_VEC(struct gp_profile_step) steps; /* by lane, then time */
+    GP_VEC(struct gp_profile_event) events;
+    GP_VEC(struct gp_profile_spill) spills;
+};
+
+/* OPTS is copied; may be NULL. */
+void gp_profile_init(struct gp_profile *p, const struct gp_profile_opts *opts);
+/* Reduce a finished trace T into P, which is fresh. -1 when the step marker is no regular expression. T's times are
+ * bounded as by trace-hta (repair.c), and issues are counted in it. */
+GP_MUST_CHECK int gp_profile_add_trace(struct gp_profile *p, struct gp_trace *t, struct gp_err *err);
+void gp_profile_release(struct gp_profile *p);
+
+/* P as bytes behind what TO has; and back. Load fails on damaged bytes and on other versions; P is then empty. */
+void gp_profile_save(struct gp_profile *p, struct gp_buf *to);
+GP_MUST_CHECK int gp_profile_load(struct gp_profile *p, const void *data, size_t n, struct gp_err *err);
+/* Do N bytes begin like a saved profile? */
+bool gp_profile_is_saved(const void *data, size_t n);
+
+/* Was an event of PLACE launched by a graph? No other call is a frame, and the ranges of its capture lie inside it. */
+static inline bool gp_profile_by_graph(const struct gp_profile *p, uint32_t place)
+{
+    while (p->places.at[place].kind == GP_FRAME_RANGE) place = p->places.at[place].parent;
+    return p->places.at[place].kind == GP_FRAME_API;
+}
+
+static inline const char *gp_profile_str(const struct gp_profile *p, gp_sid sid)
+{
+    return gp_string(&p->strings, sid);
+}
+
+#endif

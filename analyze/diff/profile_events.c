@@ -1,0 +1,398 @@
+/* From rows of a trace to events in the order of launches: what each runs, where it was launched, which step it is of. */
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/view/captured.h"
+#include "analyze/math/sums.h"
+#include "analyze/names/names.h"
+#include "analyze/diff/profile_priv.h"
+#include "formats/base/map.h"
+
+#define NONE GP_PROFILE_NONE
+
+struct maker {
+    struct gp_profile_job *j;
+    struct gp_profile *p;
+    const struct gp_view *v;
+    const struct gp_trace *t;
+    uint32_t *kernel_of_config;  /* NONE: not made */
+    struct gp_map kernel_hashes; /* -> index into kernels; hashes that meet go to the next key */
+    struct gp_map names;         /* name in the trace -> sid */
+    uint32_t *place_of;          /* by host event, NONE: not made */
+    struct gp_map place_hashes;
+    struct gp_map labels;   /* table << 32 | name in the trace -> sid */
+    GP_VEC(uint32_t) chain; /* scratch of place_of_host */
+    uint32_t *dealt;        /* rows by lane */
+    uint8_t *seen;          /* by row: its launch is known */
+    uint8_t *launched;      /* by host event: it launched something already */
+    struct gp_captured captured;
+    struct gp_map place_of_captured; /* place << 32 | ranges of a capture -> place */
+    struct gp_map last_replay;       /* ranges of a capture -> the host event that replayed them last */
+};
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
+/* ---- kernels ---- */
+
+static gp_sid full_name(struct maker *m, gp_sid name)
+{
+    uint32_t *known = gp_map_put(&m->names, name, NONE);
+    if (*known != NONE) return *known;
+    struct gp_buf full = {0};
+    gp_name_demangle(&full, gp_trace_str(m->t, name), gp_string_len(&m->t->strings, name));
+    gp_sid sid = gp_intern(&m->p->strings, full.n ? full.data : "", full.n);
+    gp_buf_release(&full);
+    *gp_map_put(&m->names, name, NONE) = sid;
+    return sid;
+}
+
+static bool same_kernel(const struct gp_profile_kernel *a, const struct gp_profile_kernel *b)
+{
+    return a->name == b->name && a->kind == b->kind && !memcmp(a->grid, b->grid, sizeof a->grid) &&
+           !memcmp(a->block, b->block, sizeof a->block);
+}
+
+static uint32_t add_kernel(struct maker *m, const struct gp_profile_kernel *k)
+{
+    uint64_t key = mix(k->name, k->kind);
+    for (int i = 0; i < 3; i++) key = mix(mix(key, k->grid[i]), k->block[i]);
+    for (;; key++) {
+        uint32_t at = *gp_map_put(&m->kernel_hashes, key, (uint32_t)m->p->kernels.n);
+        if (at == m->p->kernels.n) GP_VEC_PUSH(&m->p->kernels, *k);
+        if (same_kernel(&m->p->kernels.at[at], k)) return at;
+    }
+}
+
+static uint32_t kernel_of(struct maker *m, uint32_t row)
+{
+    uint32_t config = gp_get_config(&m->t->events[GP_GPU], row);
+    if (m->kernel_of_config[config] != NONE) return m->kernel_of_config[config];
+    const struct gp_config *c = &m->t->configs.at[config];
+    struct gp_profile_kernel k;
+    memset(&k, 0, sizeof k);
+    k.name = full_name(m, c->name);
+    k.kind = gp_view_kind(m->v, row);
+    if (c->has & GP_HAS_GRID) memcpy(k.grid, c->grid, sizeof k.grid);
+    if (c->has & GP_HAS_BLOCK) memcpy(k.block, c->block, sizeof k.block);
+    return m->kernel_of_config[config] = add_kernel(m, &k);
+}
+
+/* ---- places ---- */
+
+static gp_sid make_label(struct maker *m, enum gp_table table, const char *text, size_t n)
+{
+    struct gp_buf label = {0};
+    if (table == GP_RANGE) gp_name_range_label(&label, text, n);
+    else if (table == GP_PYTHON) gp_name_python_label(&label, text, n);
+    else if (table == GP_OP) gp_name_op_label(&label, text, n);
+    else gp_buf_put(&label, text, n);
+    if (!label.n) gp_buf_puts(&label, "[no name]");
+    for (size_t i = 0; i < label.n; i++)
+        if (label.data[i] == ';' || (unsigned char)label.data[i] < 0x20) label.data[i] = ' ';
+    gp_sid sid = gp_intern(&m->p->strings, label.data, label.n);
+    gp_buf_release(&label);
+    return sid;
+}
+
+static gp_sid label_of(struct maker *m, enum gp_table table, gp_sid name)
+{
+    uint32_t *known = gp_map_put(&m->labels, (uint64_t)table << 32 | name, NONE);
+    if (*known == NONE)
+        *known = make_label(m, table, gp_trace_str(m->t, name), gp_string_len(&m->t->strings, name));
+    return *known;
+}
+
+static uint32_t add_place(struct maker *m, uint32_t parent, enum gp_frame_kind kind, gp_sid label)
+{
+    const struct gp_profile_place *around = &m->p->places.at[parent];
+    if (parent && around->label == label && around->kind == (uint32_t)kind) return parent; /* calls itself */
+    struct gp_profile_place place = {parent, kind, label, kind == GP_FRAME_OP ? label : around->op,
+                                     kind == GP_FRAME_RANGE ? label : around->range};
+    for (uint64_t key = mix(mix(parent, kind), label);; key++) {
+        uint32_t at = *gp_map_put(&m->place_hashes, key, (uint32_t)m->p->places.n);
+        if (at == m->p->places.n) GP_VEC_PUSH(&m->p->places, place);
+        const struct gp_profile_place *found = &m->p->places.at[at];
+        if (found->parent == parent && found->kind == (uint32_t)kind && found->label == label) return at;
+    }
+}
+
+/* The frame of a host event inside PARENT. Runtime calls and Python's glue say nothing; a graph's launch is the only
+ * thing that its kernels have in common. */
+static uint32_t place_inside(struct maker *m, uint32_t parent, uint32_t node)
+{
+    const struct gp_host_event *ev = &m->v->hs.nodes[node];
+    enum gp_table table = (enum gp_table)ev->table;
+    gp_sid name = m->t->events[table].name[ev->row];
+    const char *text = gp_trace_str(m->t, name);
+    size_t n = gp_string_len(&m->t->strings, name);
+    enum gp_frame_kind kind = table == GP_RANGE ? GP_FRAME_RANGE
+                              : table == GP_OP  ? GP_FRAME_OP
+                              : table == GP_API ? GP_FRAME_API
+                                                : GP_FRAME_PYTHON;
+    if (kind == GP_FRAME_API && !strstr(text, "GraphLaunch")) return parent;
+    if (kind == GP_FRAME_PYTHON) {
+        if (gp_name_is_glue(text, n)) return parent;
+        if (gp_name_is_module(text, n)) kind = GP_FRAME_MODULE;
+    }
+    return add_place(m, parent, kind, label_of(m, table, name));
+}
+
+static uint32_t place_of_host(struct maker *m, uint32_t node)
+{
+    const struct gp_host_event *nodes = m->v->hs.nodes;
+    uint32_t at = node;
+    if (node == GP_HOST_NONE) return 0;
+    for (; at != GP_HOST_NONE && m->place_of[at] == NONE; at = nodes[at].parent) GP_VEC_PUSH(&m->chain, at);
+    uint32_t place = at == GP_HOST_NONE ? 0 : m->place_of[at];
+    while (m->chain.n) {
+        at = m->chain.at[--m->chain.n];
+        place = m->place_of[at] = place_inside(m, place, at);
+    }
+    return place;
+}
+
+/* Inside PLACE, which is that of host event NODE: the ranges that work of a graph was captured under. */
+static uint32_t place_of_captured(struct maker *m, uint32_t place, uint32_t node, gp_sid captured)
+{
+    uint64_t key = (uint64_t)place << 32 | captured;
+    uint32_t *known = gp_map_put(&m->place_of_captured, key, NONE);
+    if (*known != NONE) return *known;
+    const struct gp_captured_name *names;
+    size_t n = gp_captured_names(&m->captured, captured, &names);
+    for (size_t i = gp_captured_common(&m->captured, node, captured); i < n; i++)
+        place = add_place(m, place, GP_FRAME_RANGE, make_label(m, GP_RANGE, names[i].text, names[i].n));
+    return *gp_map_put(&m->place_of_captured, key, NONE) = place;
+}
+
+/* Is this the first work that was captured under those ranges in a replay by NODE? Events come launch by launch. */
+static bool is_first_replay(struct maker *m, gp_sid captured, uint32_t node)
+{
+    uint32_t *last = gp_map_put(&m->last_replay, captured, GP_HOST_NONE);
+    bool first = *last != node;
+    *last = node;
+    return first;
+}
+
+/* The innermost host event of TABLE around NODE launches now; was it the first time? */
+static bool is_first(struct maker *m, uint32_t node, enum gp_table table)
+{
+    const struct gp_host_event *nodes = m->v->hs.nodes;
+    while (node != GP_HOST_NONE && nodes[node].table != (uint32_t)table) node = nodes[node].parent;
+    if (node == GP_HOST_NONE || m->launched[node]) return false;
+    m->launched[node] = 1;
+    return true;
+}
+
+static uint32_t firsts_of(struct maker *m, uint32_t node)
+{
+    uint32_t op = is_first(m, node, GP_OP) ? GP_PROFILE_FIRST_OF_OP : 0;
+    return op | (is_first(m, node, GP_RANGE) ? GP_PROFILE_FIRST_OF_RANGE : 0);
+}
+
+/* ---- the order of launches ---- */
+
+/* Nodes of a graph start on several streams in an order that changes from launch to launch: their numbers do not. */
+struct node_row {
+    uint64_t node;
+    uint32_t row;
+};
+
+static int compare_nodes(const void *a, const void *b)
+{
+    const struct node_row *x = a, *y = b;
+    if (x->node != y->node) return x->node < y->node ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static void order_nodes(struct maker *m, uint32_t *rows, size_t n)
+{
+    const struct gp_events *gpu = &m->t->events[GP_GPU];
+    struct node_row *nodes = gp_alloc(n * sizeof *nodes);
+    for (size_t i = 0; i < n; i++) nodes[i] = (struct node_row){gpu->node[rows[i]], rows[i]};
+    qsort(nodes, n, sizeof *nodes, compare_nodes);
+    for (size_t i = 0; i < n; i++) rows[i] = nodes[i].row;
+    free(nodes);
+}
+
+/* Deal the rows of all programs out to the lanes, in the order of launches: those of a lane stand where the view has
+ * them, KNOWN[lane] of them. */
+static void deal_rows(struct maker *m, size_t *known)
+{
+    for (size_t p = 0; p < m->j->steps.v.n; p++) {
+        const struct gp_steps_program *program = &m->j->steps.v.at[p];
+        for (size_t i = 0; i < program->n; i++) {
+            uint32_t lane = m->v->device_of_row[program->rows[i]];
+            m->dealt[m->v->devices.at[lane].first + known[lane]++] = program->rows[i];
+            m->seen[program->rows[i]] = 1;
+        }
+    }
+}
+
+/* The rows of a lane: those whose launch is known, in its order, then the others, by time. */
+static uint32_t *order_rows(struct maker *m, const struct gp_steps_program *program, uint32_t lane,
+                            size_t known)
+{
+    const struct gp_view_device *d = &m->v->devices.at[lane];
+    uint32_t *rows = m->dealt + d->first;
+    for (size_t i = 0, n = known; i < d->n; i++)
+        if (!m->seen[m->v->rows[d->first + i]]) rows[n++] = m->v->rows[d->first + i];
+    if (!m->t->events[GP_GPU].node || program->by_gpu_time) return rows;
+    for (size_t i = 0, end; i < known; i = end) {
+        uint32_t call = gp_view_launch(m->v, rows[i]);
+        for (end = i + 1; end < known && gp_view_launch(m->v, rows[end]) == call;) end++;
+        if (call != UINT32_MAX && end - i > 1) order_nodes(m, rows + i, end - i);
+    }
+    return rows;
+}
+
+/* ---- events ---- */
+
+static void add_event(struct maker *m, uint32_t row, uint32_t launch)
+{
+    const struct gp_events *gpu = &m->t->events[GP_GPU];
+    int64_t bytes = gp_get_bytes(gpu, row);
+    uint32_t node = m->v->at.node[row], around = place_of_host(m, node);
+    gp_sid captured = gp_get_captured(gpu, row);
+    struct gp_profile_event e = {
+        .kernel = kernel_of(m, row),
+        .place = captured ? place_of_captured(m, around, node, captured) : around,
+        .step = NONE,
+        .launch = launch,
+        .dur_ns = gpu->dur_ns[row],
+        .bytes = bytes > 0 ? bytes : 0,
+    };
+    e.firsts = e.place == around                    ? firsts_of(m, node)
+               : is_first_replay(m, captured, node) ? GP_PROFILE_FIRST_OF_RANGE
+                                                    : 0;
+    m->j->event_of_row[row] = (uint32_t)m->p->events.n;
+    GP_VEC_PUSH(&m->p->events, e);
+}
+
+static gp_sid name_step(struct maker *m, const struct gp_steps_program *program,
+                        const struct gp_step_window *w)
+{
+    if (w->marker) return gp_intern_from(&m->p->strings, &m->t->strings, w->marker);
+    struct gp_buf name = {0};
+    gp_buf_printf(&name, "%s %u", program->source == GP_STEPS_GRAPH ? "replay" : "period", w->number);
+    gp_sid sid = gp_intern(&m->p->strings, name.data, name.n);
+    gp_buf_release(&name);
+    return sid;
+}
+
+static void add_step(struct maker *m, const struct gp_steps_program *program, uint32_t lane, size_t window)
+{
+    const struct gp_step_window *w = &program->windows.at[window];
+    struct gp_profile_step s;
+    memset(&s, 0, sizeof s);
+    s.lane = lane;
+    s.name = name_step(m, program, w);
+    s.cut = w->partial;
+    s.first = (uint32_t)m->p->events.n;
+    s.host_ns = w->host_end_ns - w->begin_ns;
+    GP_VEC_PUSH(&m->p->steps, s);
+    GP_VEC_PUSH(&m->j->window_of_step, (uint32_t)window);
+}
+
+/* Windows are disjoint and the rows come in the order of launches: the events of a step follow each other. */
+static void add_lane_events(struct maker *m, const struct gp_steps_program *program, uint32_t lane,
+                            const uint32_t *rows, size_t known)
+{
+    struct gp_profile *p = m->p;
+    uint32_t last_call = UINT32_MAX, launch = 0;
+    size_t window = program->windows.n, last_window = program->windows.n;
+    for (size_t i = 0; i < m->v->devices.at[lane].n; i++) {
+        uint32_t row = rows[i], call = gp_view_launch(m->v, row);
+        int64_t begin, end;
+        window = program->windows.n;
+        if (i < known && gp_steps_launch_time(m->v, row, program->by_gpu_time, &begin, &end))
+            window = gp_steps_window_at(program, begin, last_window);
+        if (window < program->windows.n && window != last_window) add_step(m, program, lane, window);
+        if (window < program->windows.n) last_window = window;
+        if (call != UINT32_MAX && call != last_call) launch++;
+        if (call != UINT32_MAX) last_call = call;
+        add_event(m, row, call == UINT32_MAX ? NONE : launch - 1);
+        p->lanes.at[lane].unlaunched += call == UINT32_MAX && m->v->at.node[row] == GP_HOST_NONE;
+        if (window == program->windows.n) continue;
+        struct gp_profile_step *s = &p->steps.at[p->steps.n - 1];
+        p->events.at[p->events.n - 1].step = (uint32_t)p->steps.n - 1;
+        s->n++;
+        s->gpu_ns = gp_add_saturated(s->gpu_ns, m->t->events[GP_GPU].dur_ns[row]);
+    }
+}
+
+static uint64_t hash_slice(const struct gp_profile *p, uint32_t first, uint32_t n)
+{
+    uint64_t hash = n;
+    for (uint32_t i = first; i < first + n; i++) {
+        const struct gp_profile_kernel *k = &p->kernels.at[p->events.at[i].kernel];
+        hash = mix(mix(hash, p->strings.hash[k->name]), k->kind);
+    }
+    return hash;
+}
+
+static void finish_lane(struct gp_profile *p, uint32_t lane)
+{
+    struct gp_profile_lane *l = &p->lanes.at[lane];
+    l->n_events = (uint32_t)p->events.n - l->first_event;
+    l->n_steps = (uint32_t)p->steps.n - l->first_step;
+    l->whole.lane = lane;
+    l->whole.first = l->first_event;
+    l->whole.n = l->n_events;
+    l->whole.open = true;
+    for (uint32_t i = l->first_event; i < l->first_event + l->n_events; i++)
+        l->whole.gpu_ns = gp_add_saturated(l->whole.gpu_ns, p->events.at[i].dur_ns);
+    l->whole.sequence = hash_slice(p, l->first_event, l->n_events);
+    for (uint32_t i = l->first_step; i < l->first_step + l->n_steps; i++)
+        p->steps.at[i].sequence = hash_slice(p, p->steps.at[i].first, p->steps.at[i].n);
+    if (l->n_steps) p->steps.at[p->steps.n - 1].open = true;
+    p->unlaunched += l->unlaunched;
+}
+
+void gp_profile_make_events(struct gp_profile_job *j)
+{
+    size_t n = j->t->events[GP_GPU].n;
+    struct maker m;
+    memset(&m, 0, sizeof m);
+    m.j = j;
+    m.p = j->p;
+    m.v = j->v;
+    m.t = j->t;
+    m.kernel_of_config = gp_alloc((j->t->configs.n + 1) * sizeof *m.kernel_of_config);
+    memset(m.kernel_of_config, 0xff, (j->t->configs.n + 1) * sizeof *m.kernel_of_config);
+    m.place_of = gp_alloc(((size_t)j->v->hs.n + 1) * sizeof *m.place_of);
+    memset(m.place_of, 0xff, ((size_t)j->v->hs.n + 1) * sizeof *m.place_of);
+    gp_captured_init(&m.captured, &j->v->hs);
+    m.launched = gp_zalloc((size_t)j->v->hs.n + 1);
+    m.dealt = gp_alloc((n + 1) * sizeof *m.dealt);
+    m.seen = gp_zalloc(n + 1);
+    size_t *known = gp_zalloc((j->v->devices.n + 1) * sizeof *known);
+    deal_rows(&m, known);
+    GP_VEC_PUSH(&m.p->places, ((struct gp_profile_place){0}));
+    GP_VEC_RESERVE(&m.p->events, n);
+    for (uint32_t lane = 0; lane < j->v->devices.n; lane++) {
+        const struct gp_steps_program *program = gp_steps_of(&j->steps, j->v->devices.at[lane].producer);
+        m.p->lanes.at[lane].first_event = (uint32_t)m.p->events.n;
+        m.p->lanes.at[lane].first_step = (uint32_t)m.p->steps.n;
+        if (program->windows.n && m.p->step_source == GP_STEPS_NONE) m.p->step_source = program->source;
+        const uint32_t *rows = order_rows(&m, program, lane, known[lane]);
+        add_lane_events(&m, program, lane, rows, known[lane]);
+        finish_lane(m.p, lane);
+    }
+    free(known);
+    free(m.seen);
+    free(m.launched);
+    free(m.dealt);
+    free(m.kernel_of_config);
+    free(m.place_of);
+    gp_map_release(&m.kernel_hashes);
+    gp_map_release(&m.names);
+    gp_map_release(&m.place_hashes);
+    gp_map_release(&m.labels);
+    gp_map_release(&m.place_of_captured);
+    gp_captured_release(&m.captured);
+    gp_map_release(&m.last_replay);
+    GP_VEC_FREE(&m.chain);
+}

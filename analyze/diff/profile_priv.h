@@ -1,0 +1,38 @@
+/* profile_parts.h -- private to profile*.c: what gp_profile_add_trace() calls, in this order.
+ *
+ *     struct gp_profile_job j = {.p = p, .t = t, .v = &view};
+ *     gp_profile_make_lanes(&j);          // profile.c: lanes
+ *     gp_profile_make_events(&j);         // profile_events.c: events, kernels, places; steps without figures
+ *     gp_profile_share(&j, lane);         // profile_share.c: windows, shares, spills, busy and idle time
+ */
+#ifndef GP_ANALYZE_PROFILE_PARTS_H
+#define GP_ANALYZE_PROFILE_PARTS_H
+
+#include "analyze/diff/profile.h"
+#include "analyze/view/steps.h"
+#include "analyze/view/view.h"
+
+struct gp_profile_job {
+    struct gp_profile *p;
+    const struct gp_trace *t;
+    const struct gp_view *v;
+    struct gp_steps steps;
+    uint32_t *event_of_row; /* by row of GP_GPU: index into p->events */
+    /* by step: the window of the program that it is */
+    GP_VEC(uint32_t) window_of_step;
+};
+
+/* Events, kernels and places of all lanes, and the steps: names, slices, hashes. */
+void gp_profile_make_events(struct gp_profile_job *j);
+/* Windows on the GPU and what is in them, of lane LANE (the device of the view with the same number). */
+void gp_profile_share(struct gp_profile_job *j, uint32_t lane);
+/* Idle time of all lanes by cause; windows and busy times are there. */
+void gp_profile_idle(struct gp_profile_job *j);
+/* Launches, synchronising calls and memory, of steps and lanes. */
+void gp_profile_host_work(struct gp_profile_job *j);
+/* The hash of what was measured. */
+void gp_profile_hash(struct gp_profile *p);
+/* What the file says about how it was recorded. */
+void gp_profile_read_env(struct gp_profile_job *j);
+
+#endif

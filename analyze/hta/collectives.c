@@ -1,0 +1,501 @@
+#include "analyze/hta/collectives.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/names/args.h"
+#include "analyze/hta/hta_priv.h"
+#include "analyze/names/names.h"
+#include "analyze/hta/nccl.h"
+
+/* ---- names ---- */
+
+/* How bus bandwidth follows from algorithm bandwidth for n ranks. */
+enum bus { BUS_ONE, BUS_SHARE /* (n-1)/n */, BUS_TWICE /* 2(n-1)/n */ };
+
+/* What a name contains, without case and underscores; the first that fits counts. */
+static const struct operation {
+    const char *part, *op;
+    enum bus bus;
+    bool symmetric;
+} operations[] = {
+    {"allreduce", "all_reduce", BUS_TWICE, true},
+    {"crossdevicereduce", "all_reduce", BUS_TWICE, true},
+    {"reducescatter", "reduce_scatter", BUS_SHARE, true},
+    {"allgather", "all_gather", BUS_SHARE, true},
+    {"alltoall", "all_to_all", BUS_SHARE, true},
+    {"broadcast", "broadcast", BUS_ONE, false},
+    {"bcast", "broadcast", BUS_ONE, false},
+    {"sendrecv", "send_recv", BUS_ONE, false},
+    {"barrier", "barrier", BUS_ONE, true},
+    {"dispatch", "dispatch", BUS_ONE, false},
+    {"combine", "combine", BUS_ONE, false},
+    {"gather", "gather", BUS_ONE, false},
+    {"scatter", "scatter", BUS_ONE, false},
+    {"reduce", "reduce", BUS_ONE, false},
+    {"send", "send_recv", BUS_ONE, false},
+    {"recv", "send_recv", BUS_ONE, false},
+};
+
+static const struct operation *operation_named(const char *op)
+{
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+        if (!strcmp(operations[i].op, op)) return &operations[i];
+    return NULL;
+}
+
+const char *gp_collective_op(const char *name, size_t n)
+{
+    char plain[256];
+    size_t k = 0;
+    for (size_t i = 0; i < n && k < sizeof plain - 1; i++) {
+        char c = name[i];
+        if (c >= 'A' && c <= 'Z') c = (char)(c + 32);
+        if (c != '_') plain[k++] = c;
+    }
+    plain[k] = 0;
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+        if (strstr(plain, operations[i].part)) return operations[i].op;
+    return "other";
+}
+
+double gp_collective_bus_factor(const char *op, uint32_t n)
+{
+    const struct operation *o = operation_named(op);
+    if (strchr(op, '+')) return 0; /* of several kinds: there is no such figure */
+    if (!o || o->bus == BUS_ONE) return 1;
+    if (!n) return 0;
+    double share = (double)(n - 1) / n;
+    return o->bus == BUS_TWICE ? 2 * share : share;
+}
+
+bool gp_collective_is_symmetric(const char *op)
+{
+    const struct operation *o = operation_named(op);
+    return o && o->symmetric;
+}
+
+double gp_collective_bandwidth(int64_t bytes, int64_t ns)
+{
+    return bytes > 0 && ns > 0 ? (double)bytes / (double)ns : 0;
+}
+
+/* PyTorch's and NCCL's names in lower case. */
+static const struct {
+    const char *name;
+    uint32_t bytes;
+} dtypes[] = {
+    {"f64", 8},
+    {"f32", 4},
+    {"f16", 2},
+    {"bf16", 2},
+    {"f8e4m3", 1},
+    {"f8e5m2", 1},
+    {"u8", 1},
+    {"i8", 1},
+    {"u32", 4},
+    {"i32", 4},
+    {"u64", 8},
+    {"i64", 8},
+    {"double", 8},
+    {"float", 4},
+    {"half", 2},
+    {"bfloat16", 2},
+    {"int8", 1},
+    {"uint8", 1},
+    {"int16", 2},
+    {"uint16", 2},
+    {"int32", 4},
+    {"uint32", 4},
+    {"int64", 8},
+    {"uint64", 8},
+    {"byte", 1},
+    {"char", 1},
+    {"short", 2},
+    {"int", 4},
+    {"long", 8},
+    {"bool", 1},
+    {"float8_e4m3fn", 1},
+    {"float8_e5m2", 1},
+    {"float8_e4m3fnuz", 1},
+    {"float8_e5m2fnuz", 1},
+    {"float8_e8m0fnu", 1},
+    {"float4_e2m1fn_x2", 1},
+    {"complexhalf", 4},
+    {"complexfloat", 8},
+    {"complexdouble", 16},
+    {"qint8", 1},
+    {"quint8", 1},
+    {"qint32", 4},
+    {"float64", 8},
+    {"float32", 4},
+    {"float16", 2},
+};
+
+uint32_t gp_dtype_bytes(const char *name, size_t n)
+{
+    char lower[32];
+    if (n >= sizeof lower) return 0;
+    for (size_t i = 0; i < n; i++)
+        lower[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] + 32) : name[i];
+    lower[n] = 0;
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        if (!strcmp(dtypes[i].name, lower)) return dtypes[i].bytes;
+    return 0;
+}
+
+/* The type that a kernel is compiled for: the first word of its name that is one. Operations that only move bytes
+ * are compiled for bytes, which says nothing. */
+static gp_sid kernel_dtype(struct gp_hta *h, const char *op, const char *name, size_t n)
+{
+    if (strcmp(op, "all_reduce") && strcmp(op, "reduce_scatter") && strcmp(op, "reduce")) return 0;
+    for (size_t i = 0, end; i < n; i = end + 1) {
+        for (end = i; end < n && name[end] != '_'; end++) continue;
+        if (gp_dtype_bytes(name + i, end - i)) return gp_intern(&h->strings, name + i, end - i);
+    }
+    return 0;
+}
+
+/* ---- adding ---- */
+
+/* What a kernel's name tells. */
+struct kernel {
+    gp_sid name, op, dtype;
+};
+
+/* What its args tell; op 0: nothing. */
+struct details {
+    gp_sid op, group, ranks, dtype;
+    uint64_t seq;
+    uint32_t group_size;
+    int32_t src_rank, dst_rank;
+    int64_t bytes;
+};
+
+struct reading {
+    struct gp_hta *h;
+    const struct gp_view *v;
+    struct gp_map kernel_of, details_of; /* by sid of name and of args */
+    GP_VEC(struct kernel) kernels;
+    GP_VEC(struct details) details;
+    struct gp_nccl nccl; /* for what has no args of its own */
+};
+
+static const struct kernel *kernel_of(struct reading *r, gp_sid name)
+{
+    uint32_t *at = gp_map_put(&r->kernel_of, name, (uint32_t)r->kernels.n);
+    if (*at == r->kernels.n) {
+        struct gp_strings *strings = &r->h->strings;
+        struct gp_buf full = {0}, function = {0};
+        gp_name_demangle(&full, gp_trace_str(r->v->t, name), gp_string_len(&r->v->t->strings, name));
+        gp_name_kernel_function(&function, full.data, full.n);
+        const char *op = gp_collective_op(function.data, function.n);
+        struct kernel k = {gp_intern(strings, full.data, full.n), gp_intern_cstr(strings, op), 0};
+        k.dtype = kernel_dtype(r->h, op, function.data, function.n);
+        GP_VEC_PUSH(&r->kernels, k);
+        gp_buf_release(&full);
+        gp_buf_release(&function);
+    }
+    return &r->kernels.at[*at];
+}
+
+/* Elements in and out, 0 where not recorded. The full message: what every rank ends up with, or begins with. */
+static int64_t message_bytes(const char *op, uint64_t in, uint64_t out, uint32_t element)
+{
+    bool by_out = !strcmp(op, "all_gather") || !strcmp(op, "all_to_all") || !strcmp(op, "gather");
+    uint64_t n = by_out ? (out ? out : in) : (in ? in : out);
+    return element && n && n <= (uint64_t)INT64_MAX / element ? (int64_t)(n * element) : -1;
+}
+
+static int32_t rank_arg(const struct gp_arg *a)
+{
+    uint64_t v;
+    return gp_arg_u64(a, &v) && v <= INT32_MAX ? (int32_t)v : -1;
+}
+
+static struct details read_details(struct gp_hta *h, const char *text)
+{
+    struct details d = {.seq = GP_NO_ID, .src_rank = -1, .dst_rank = -1, .bytes = -1};
+    const char *op = NULL;
+    uint64_t in = 0, out = 0, v;
+    uint32_t element = 0;
+    struct gp_arg a;
+    for (const char *at = text; gp_args_next(&at, &a);) {
+        if (gp_arg_is(&a, "Collective name")) op = gp_collective_op(a.value, a.n);
+        else if (gp_arg_is(&a, "In msg nelems")) in = gp_arg_u64(&a, &v) ? v : 0;
+        else if (gp_arg_is(&a, "Out msg nelems")) out = gp_arg_u64(&a, &v) ? v : 0;
+        else if (gp_arg_is(&a, "Group size"))
+            d.group_size = gp_arg_u64(&a, &v) && v <= UINT32_MAX ? (uint32_t)v : 0;
+        else if (gp_arg_is(&a, "Process Group Name")) d.group = gp_intern(&h->strings, a.value, a.n);
+        else if (gp_arg_is(&a, "Process Group Ranks")) d.ranks = gp_intern(&h->strings, a.value, a.n);
+        else if (gp_arg_is(&a, "Seq")) d.seq = gp_arg_u64(&a, &v) ? v : GP_NO_ID;
+        else if (gp_arg_is(&a, "Src Rank")) d.src_rank = rank_arg(&a);
+        else if (gp_arg_is(&a, "Dst Rank")) d.dst_rank = rank_arg(&a);
+        else if (gp_arg_is(&a, "dtype")) {
+            element = gp_dtype_bytes(a.value, a.n);
+            d.dtype = gp_intern(&h->strings, a.value, a.n);
+        }
+    }
+    if (!op) return d;
+    d.op = gp_intern_cstr(&h->strings, op);
+    d.bytes = message_bytes(op, in, out, element);
+    return d;
+}
+
+static const struct details *details_of(struct reading *r, gp_sid args)
+{
+    uint32_t *at = gp_map_put(&r->details_of, args, (uint32_t)r->details.n);
+    if (*at == r->details.n) GP_VEC_PUSH(&r->details, read_details(r->h, gp_trace_str(r->v->t, args)));
+    return &r->details.at[*at];
+}
+
+/* The same from NCCL's ranges. */
+static struct details details_of_work(const struct gp_nccl_work *w)
+{
+    return (struct details){
+        .op = w->op,
+        .group = w->comm,
+        .seq = GP_NO_ID,
+        .group_size = w->ranks,
+        .src_rank = w->rank,
+        .dst_rank = w->peer,
+        .bytes = w->bytes,
+    };
+}
+
+static void add_collective(struct reading *r, const struct gp_view_device *device, uint32_t row)
+{
+    const struct gp_trace *t = r->v->t;
+    const struct gp_events *gpu = &t->events[GP_GPU];
+    struct kernel k = *kernel_of(r, gp_gpu_config(t, row)->name);
+    struct details d = *details_of(r, gp_get_extra(gpu, row));
+    const struct gp_nccl_work *w = d.op ? NULL : gp_nccl_work_of(&r->nccl, row);
+    if (w) d = details_of_work(w);
+    struct gp_collective c;
+    memset(&c, 0, sizeof c);
+    c.rank = device->rank;
+    c.device = device->device;
+    c.stream = t->tracks.at[gpu->track[row]].stream;
+    c.op = d.op ? d.op : k.op;
+    c.group = d.group;
+    c.ranks = d.ranks;
+    c.kernel = k.name;
+    c.dtype = d.dtype ? d.dtype : k.dtype;
+    c.seq = d.seq;
+    c.order = (uint32_t)r->h->collectives.n; /* until all are there: what came first */
+    c.group_size = d.group_size;
+    c.calls = w ? w->calls : 0;
+    c.src_rank = d.src_rank;
+    c.dst_rank = d.dst_rank;
+    c.bytes = d.bytes;
+    c.start_ns = gpu->start_ns[row];
+    c.end_ns = c.start_ns + gpu->dur_ns[row];
+    GP_VEC_PUSH(&r->h->collectives, c);
+}
+
+void gp_hta_add_collectives(struct gp_hta *h, const struct gp_view *v)
+{
+    struct reading r = {.h = h, .v = v};
+    gp_nccl_find(&r.nccl, v, &h->strings);
+    for (size_t i = 0; i < v->devices.n; i++) {
+        const struct gp_view_device *d = &v->devices.at[i];
+        for (size_t k = d->first; k < d->first + d->n; k++)
+            if (gp_view_class(v, v->rows[k]) == GP_CLASS_COMMUNICATION) add_collective(&r, d, v->rows[k]);
+    }
+    gp_map_release(&r.kernel_of);
+    gp_map_release(&r.details_of);
+    gp_nccl_release(&r.nccl);
+    GP_VEC_FREE(&r.kernels);
+    GP_VEC_FREE(&r.details);
+}
+
+void gp_hta_merge_collectives(struct gp_hta *to, struct gp_hta *from)
+{
+    for (size_t i = 0; i < from->collectives.n; i++) {
+        struct gp_collective c = from->collectives.at[i];
+        c.op = gp_intern_from(&to->strings, &from->strings, c.op);
+        c.group = gp_intern_from(&to->strings, &from->strings, c.group);
+        c.ranks = gp_intern_from(&to->strings, &from->strings, c.ranks);
+        c.kernel = gp_intern_from(&to->strings, &from->strings, c.kernel);
+        c.dtype = gp_intern_from(&to->strings, &from->strings, c.dtype);
+        c.order = (uint32_t)to->collectives.n;
+        GP_VEC_PUSH(&to->collectives, c);
+    }
+    gp_hta_release_collectives(from);
+}
+
+/* ---- finishing ---- */
+
+#define COMPARE(a, b)                                                                                        \
+    if ((a) != (b)) return (a) < (b) ? -1 : 1
+
+static int compare_collectives(const void *a, const void *b)
+{
+    const struct gp_collective *x = a, *y = b;
+    COMPARE(x->rank, y->rank);
+    COMPARE(x->start_ns, y->start_ns);
+    COMPARE(x->order, y->order);
+    COMPARE(x->device, y->device);
+    return 0;
+}
+
+/* A collective for the table by operation, group, type and size, which is told by powers of two. */
+struct sample {
+    const char *op, *group, *dtype;
+    uint32_t group_size, index;
+    int size;
+    int64_t ns; /* what the transfer took: the shortest of a match, else the own */
+};
+
+static int size_class(int64_t bytes)
+{
+    int size = -1;
+    for (; bytes > 0; bytes >>= 1) size++;
+    return size;
+}
+
+static int compare_kinds(const struct sample *x, const struct sample *y)
+{
+    int order = strcmp(x->op, y->op);
+    if (!order) order = strcmp(x->group, y->group);
+    if (!order) order = strcmp(x->dtype, y->dtype);
+    if (order) return order;
+    COMPARE(x->group_size, y->group_size);
+    COMPARE(x->size, y->size);
+    return 0;
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+    const struct sample *x = a, *y = b;
+    int order = compare_kinds(x, y);
+    if (order) return order;
+    COMPARE(x->ns, y->ns);
+    COMPARE(x->index, y->index);
+    return 0;
+}
+
+/* SAMPLES are all of one kind, by time. A match counts once, with its first collective. */
+static void add_stat(struct gp_hta *h, const struct sample *samples, size_t n, const uint32_t *match_of,
+                     bool *match_seen)
+{
+    const struct gp_collective *first = &h->collectives.at[samples[0].index];
+    struct gp_collective_stat s;
+    memset(&s, 0, sizeof s);
+    s.op = first->op;
+    s.group = first->group;
+    s.dtype = first->dtype;
+    s.group_size = first->group_size;
+    for (size_t i = 0; i < n; i++) {
+        const struct gp_collective *c = &h->collectives.at[samples[i].index];
+        uint32_t m = match_of[samples[i].index];
+        s.count++;
+        s.calls += c->calls;
+        if (c->bytes > 0) s.bytes = s.bytes > INT64_MAX - c->bytes ? INT64_MAX : s.bytes + c->bytes;
+        gp_dist_add(&s.dur, c->end_ns - c->start_ns);
+        if (m == GP_NO_MATCH || match_seen[m]) continue;
+        match_seen[m] = true;
+        gp_dist_add(&s.skew, h->matches.at[m].start_skew_ns);
+    }
+    const struct sample *median = &samples[(n - 1) / 2];
+    s.algbw_gbps = gp_collective_bandwidth(h->collectives.at[median->index].bytes, median->ns);
+    s.busbw_gbps = s.algbw_gbps * gp_collective_bus_factor(median->op, s.group_size);
+    GP_VEC_PUSH(&h->collective_stats, s);
+}
+
+static void add_stats(struct gp_hta *h, const uint32_t *match_of)
+{
+    size_t n = h->collectives.n;
+    struct sample *samples = gp_alloc((n + 1) * sizeof *samples);
+    bool *match_seen = gp_zalloc(h->matches.n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct gp_collective *c = &h->collectives.at[i];
+        samples[i] = (struct sample){
+            gp_hta_str(h, c->op), gp_hta_str(h, c->group), gp_hta_str(h, c->dtype), c->group_size, i,
+            size_class(c->bytes), c->end_ns - c->start_ns};
+        if (match_of[i] != GP_NO_MATCH) samples[i].ns = h->matches.at[match_of[i]].duration_ns;
+    }
+    qsort(samples, n, sizeof *samples, compare_samples);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && !compare_kinds(&samples[i], &samples[end]);) end++;
+        add_stat(h, samples + i, end - i, match_of, match_seen);
+    }
+    free(samples);
+    free(match_seen);
+}
+
+/* Processes of one trace that do not know their ranks, each with a device of its own. */
+static bool devices_are_ranks(const struct gp_hta *h)
+{
+    struct gp_map seen = {0};
+    bool distinct = h->devices.n > 1;
+    for (size_t i = 0; i < h->devices.n && distinct; i++) {
+        const struct gp_hta_device *d = &h->devices.at[i];
+        distinct = d->rank < 0 && d->input == h->devices.at[0].input && d->device >= 0 &&
+                   d->device <= INT32_MAX && !gp_map_get(&seen, (uint64_t)d->device);
+        gp_map_put(&seen, (uint64_t)d->device, 0);
+    }
+    gp_map_release(&seen);
+    return distinct;
+}
+
+static void sort_collectives(struct gp_hta *h)
+{
+    qsort(h->collectives.at, h->collectives.n, sizeof *h->collectives.at, compare_collectives);
+}
+
+void gp_hta_finish_collectives(struct gp_hta *h)
+{
+    if (!h->collectives.n) return;
+    bool by_device = devices_are_ranks(h);
+    for (size_t i = 0; i < h->collectives.n && by_device; i++)
+        h->collectives.at[i].rank = (int32_t)h->collectives.at[i].device;
+    sort_collectives(h);
+    uint32_t *match_of = gp_collectives_match(h);
+    add_stats(h, match_of);
+    free(match_of);
+    if (!by_device) return;
+    for (size_t i = 0; i < h->collectives.n; i++) h->collectives.at[i].rank = -1;
+    sort_collectives(h);
+}
+
+/* ---- saving ---- */
+
+static void xfer_collective(struct gp_xfer *x, struct gp_collective *c)
+{
+    gp_xfer_i32(x, &c->rank);
+    gp_xfer_i64(x, &c->device);
+    gp_xfer_i64(x, &c->stream);
+    gp_xfer_str(x, &c->op);
+    gp_xfer_str(x, &c->group);
+    gp_xfer_str(x, &c->ranks);
+    gp_xfer_str(x, &c->kernel);
+    gp_xfer_str(x, &c->dtype);
+    gp_xfer_u64(x, &c->seq);
+    gp_xfer_u32(x, &c->order);
+    gp_xfer_u32(x, &c->group_size);
+    gp_xfer_u32(x, &c->calls);
+    gp_xfer_i32(x, &c->src_rank);
+    gp_xfer_i32(x, &c->dst_rank);
+    gp_xfer_i64(x, &c->bytes);
+    gp_xfer_i64(x, &c->start_ns);
+    gp_xfer_i64(x, &c->end_ns);
+    if (c->end_ns < c->start_ns || (c->start_ns < 0 && c->end_ns > INT64_MAX + c->start_ns)) x->failed = true;
+}
+
+void gp_hta_xfer_collectives(struct gp_xfer *x, struct gp_hta *h)
+{
+    GP_XFER_VEC(x, &h->collectives, xfer_collective);
+}
+
+void gp_hta_release_collectives(struct gp_hta *h)
+{
+    for (size_t i = 0; i < h->collective_stats.n; i++) {
+        gp_dist_release(&h->collective_stats.at[i].dur);
+        gp_dist_release(&h->collective_stats.at[i].skew);
+    }
+    GP_VEC_FREE(&h->collectives);
+    GP_VEC_FREE(&h->matches);
+    GP_VEC_FREE(&h->collective_stats);
+    GP_VEC_FREE(&h->offsets);
+    GP_VEC_FREE(&h->stragglers);
+}

@@ -1,0 +1,300 @@
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/names/args.h"
+#include "analyze/hta/hta_priv.h"
+#include "analyze/names/names.h"
+
+/* ---- copies and sets ---- */
+
+enum { KIND_DTOD = 8, KIND_PAGEABLE = 1 }; /* CUPTI_ACTIVITY_MEMCPY_KIND_, _MEMORY_KIND_ */
+
+static bool contains(const char *s, const char *what)
+{
+    return strstr(s, what) != NULL;
+}
+
+static struct gp_copy_stat *copy_of(struct gp_hta *h, gp_sid name)
+{
+    uint32_t *at = gp_map_put(&h->maps->copies, name, (uint32_t)h->copies.n);
+    if (*at == h->copies.n) {
+        struct gp_copy_stat fresh;
+        memset(&fresh, 0, sizeof fresh);
+        fresh.name = name;
+        GP_VEC_PUSH(&h->copies, fresh);
+    }
+    return &h->copies.at[*at];
+}
+
+static int64_t add_saturated(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+/* What the name of a copy says, and where its row is. */
+struct copy_name {
+    uint32_t index;
+    bool pageable, inside, to_host;
+};
+
+/* Names are looked at once: there are few, and they may be long. */
+struct copy_names {
+    struct gp_map of_copy, of_call; /* name -> index into names; name -> enum call_kind */
+    GP_VEC(struct copy_name) names;
+};
+
+enum call_kind { CALL_OTHER, CALL_COPIES, CALL_COPIES_ASYNC, CALL_UNKNOWN };
+
+static const struct copy_name *read_copy_name(struct copy_names *names, struct gp_hta *h,
+                                              const struct gp_trace *t, gp_sid name)
+{
+    uint32_t *at = gp_map_put(&names->of_copy, name, (uint32_t)names->names.n);
+    if (*at == names->names.n) {
+        const char *s = gp_trace_str(t, name);
+        struct copy_name c = {0, contains(s, "Pageable"), contains(s, "DtoD"), contains(s, "DtoH")};
+        c.index = (uint32_t)(copy_of(h, gp_intern_from(&h->strings, &t->strings, name)) - h->copies.at);
+        GP_VEC_PUSH(&names->names, c);
+    }
+    return &names->names.at[*at];
+}
+
+static enum call_kind read_call_name(struct copy_names *names, const struct gp_trace *t, gp_sid name)
+{
+    uint32_t *kind = gp_map_put(&names->of_call, name, CALL_UNKNOWN);
+    if (*kind == CALL_UNKNOWN) {
+        const char *s = gp_trace_str(t, name);
+        *kind = !contains(s, "Memcpy") ? CALL_OTHER : contains(s, "Async") ? CALL_COPIES_ASYNC : CALL_COPIES;
+    }
+    return (enum call_kind) * kind;
+}
+
+static void add_copy(struct copy_names *names, struct gp_hta *h, const struct gp_view *v, uint32_t row)
+{
+    const struct gp_trace *t = v->t;
+    const struct gp_events *gpu = &t->events[GP_GPU];
+    const struct gp_config *c = gp_gpu_config(t, row);
+    const struct copy_name *name = read_copy_name(names, h, t, c->name);
+    bool pageable = name->pageable || c->src_kind == KIND_PAGEABLE || c->dst_kind == KIND_PAGEABLE;
+    struct gp_copy_stat *s = &h->copies.at[name->index];
+    int64_t bytes = gp_get_bytes(gpu, row);
+    uint32_t call = gp_view_launch(v, row);
+    s->count++;
+    s->bytes = add_saturated(s->bytes, bytes > 0 ? bytes : 0);
+    s->dur_ns = add_saturated(s->dur_ns, gpu->dur_ns[row]);
+    gp_dist_add(&s->size, bytes > 0 ? bytes : 0);
+    s->pageable |= pageable;
+    /* Copies inside a device never wait, sets do not either; an asynchronous copy to pageable memory does. */
+    if (call == UINT32_MAX || c->kind != GP_MEMCPY || c->copy_kind == KIND_DTOD || name->inside) return;
+    enum call_kind kind = read_call_name(names, t, t->events[GP_API].name[call]);
+    s->sync_calls += kind == CALL_COPIES || (kind == CALL_COPIES_ASYNC && pageable && name->to_host);
+}
+
+static void add_all_copies(struct gp_hta *h, const struct gp_view *v)
+{
+    struct copy_names names;
+    memset(&names, 0, sizeof names);
+    for (uint32_t row = 0; row < v->t->events[GP_GPU].n; row++)
+        if (gp_gpu_config(v->t, row)->kind != GP_KERNEL) add_copy(&names, h, v, row);
+    gp_map_release(&names.of_copy);
+    gp_map_release(&names.of_call);
+    GP_VEC_FREE(&names.names);
+}
+
+/* ---- memory ---- */
+
+/* One device's memory while the rows go by. */
+struct memory {
+    struct gp_memory_stat s;
+    int64_t running, most_running, most_running_at, most_total, most_total_at;
+    uint32_t most_running_row, most_total_row;
+    bool has_total;
+};
+
+static void track_memory(struct memory *m, const struct gp_events *e, uint32_t row)
+{
+    int64_t bytes = gp_get_bytes(e, row), total = gp_get_total(e, row), reserved = gp_get_reserved(e, row);
+    if (bytes >= 0) {
+        m->s.allocations++;
+        m->s.allocated_bytes = add_saturated(m->s.allocated_bytes, bytes);
+        m->running = add_saturated(m->running, bytes);
+    } else {
+        m->s.frees++;
+        m->running = m->running < INT64_MIN - bytes ? INT64_MIN : m->running + bytes;
+    }
+    if (m->running > m->most_running) {
+        m->most_running = m->running;
+        m->most_running_at = e->start_ns[row];
+        m->most_running_row = row;
+    }
+    m->has_total |= total != 0;
+    if (total > m->most_total) {
+        m->most_total = total;
+        m->most_total_at = e->start_ns[row];
+        m->most_total_row = row;
+    }
+    if (reserved > m->s.peak_reserved_bytes) m->s.peak_reserved_bytes = reserved;
+}
+
+/* The label of the innermost operator on the row's thread at its time. */
+static gp_sid operator_at(struct gp_hta *h, const struct gp_view *v, uint32_t row)
+{
+    const struct gp_events *e = &v->t->events[GP_MEMORY];
+    uint32_t node = gp_host_at(&v->hs, e->track[row], e->start_ns[row]);
+    while (node != GP_HOST_NONE && v->hs.nodes[node].table != GP_OP) node = v->hs.nodes[node].parent;
+    if (node == GP_HOST_NONE) return 0;
+    gp_sid name = v->t->events[GP_OP].name[v->hs.nodes[node].row];
+    struct gp_buf label = {0};
+    gp_name_op_label(&label, gp_trace_str(v->t, name), gp_string_len(&v->t->strings, name));
+    gp_sid sid = gp_intern(&h->strings, label.data, label.n);
+    gp_buf_release(&label);
+    return sid;
+}
+
+static void push_memory(struct gp_hta *h, const struct gp_view *v, const struct memory *m)
+{
+    struct gp_memory_stat s = m->s;
+    uint32_t row = m->has_total ? m->most_total_row : m->most_running_row;
+    s.peak_bytes = m->has_total ? m->most_total : m->most_running;
+    s.peak_at_ns = m->has_total ? m->most_total_at : m->most_running_at;
+    s.peak_op = s.peak_bytes > 0 ? operator_at(h, v, row) : 0;
+    GP_VEC_PUSH(&h->memory, s);
+}
+
+static void add_memory(struct gp_hta *h, const struct gp_view *v)
+{
+    const struct gp_trace *t = v->t;
+    const struct gp_events *e = &t->events[GP_MEMORY];
+    struct gp_map devices = {0}, found = {0}; /* of args text; of (process, device) */
+    GP_VEC(int64_t) numbers = {0};            /* by value of `devices` */
+    GP_VEC(struct memory) all = {0};
+    for (uint32_t row = 0; row < e->n; row++) {
+        uint32_t *known = gp_map_put(&devices, gp_get_extra(e, row), (uint32_t)numbers.n);
+        if (*known == numbers.n)
+            GP_VEC_PUSH(&numbers, gp_memory_device(gp_trace_str(t, gp_get_extra(e, row))));
+        int64_t device = numbers.at[*known];
+        uint32_t process = t->tracks.at[e->track[row]].process;
+        uint32_t *at = gp_map_put(&found, (uint64_t)process << 32 | (uint32_t)device, (uint32_t)all.n);
+        if (*at == all.n) {
+            struct memory m;
+            memset(&m, 0, sizeof m);
+            m.s.rank = t->processes.at[process].rank >= 0 ? t->processes.at[process].rank : t->rank;
+            m.s.device = device;
+            m.s.peak_at_ns = m.most_running_at = m.most_total_at = e->start_ns[row];
+            m.most_running_row = m.most_total_row = row;
+            GP_VEC_PUSH(&all, m);
+        }
+        track_memory(&all.at[*at], e, row);
+    }
+    for (size_t i = 0; i < all.n; i++) push_memory(h, v, &all.at[i]);
+    gp_map_release(&devices);
+    gp_map_release(&found);
+    GP_VEC_FREE(&numbers);
+    GP_VEC_FREE(&all);
+}
+
+/* ---- the part ---- */
+
+void gp_hta_add_copies(struct gp_hta *h, const struct gp_view *v)
+{
+    add_all_copies(h, v);
+    add_memory(h, v);
+}
+
+void gp_hta_merge_copies(struct gp_hta *to, struct gp_hta *from)
+{
+    for (size_t i = 0; i < from->copies.n; i++) {
+        struct gp_copy_stat *s = &from->copies.at[i];
+        struct gp_copy_stat *sum = copy_of(to, gp_intern_from(&to->strings, &from->strings, s->name));
+        sum->count += s->count;
+        sum->bytes = add_saturated(sum->bytes, s->bytes);
+        sum->dur_ns = add_saturated(sum->dur_ns, s->dur_ns);
+        gp_dist_merge(&sum->size, &s->size);
+        sum->pageable |= s->pageable;
+        sum->sync_calls += s->sync_calls;
+    }
+    for (size_t i = 0; i < from->memory.n; i++) {
+        struct gp_memory_stat s = from->memory.at[i];
+        s.peak_op = gp_intern_from(&to->strings, &from->strings, s.peak_op);
+        GP_VEC_PUSH(&to->memory, s);
+    }
+    gp_hta_release_copies(from);
+}
+
+#define COMPARE(a, b)                                                                                        \
+    if ((a) != (b)) return (a) < (b) ? -1 : 1
+
+/* A row and its name as bytes: sids depend on what was read before. */
+struct named_copy {
+    struct gp_copy_stat s;
+    const char *name;
+};
+
+static int compare_copies(const void *a, const void *b)
+{
+    const struct named_copy *x = a, *y = b;
+    COMPARE(y->s.dur_ns, x->s.dur_ns);
+    return strcmp(x->name, y->name);
+}
+
+static int compare_memory(const void *a, const void *b)
+{
+    const struct gp_memory_stat *x = a, *y = b;
+    COMPARE(x->rank, y->rank);
+    COMPARE(x->device, y->device);
+    COMPARE(x->peak_at_ns, y->peak_at_ns); /* ranks may repeat */
+    COMPARE(x->peak_bytes, y->peak_bytes);
+    COMPARE(x->allocated_bytes, y->allocated_bytes);
+    return 0;
+}
+
+void gp_hta_finish_copies(struct gp_hta *h)
+{
+    struct named_copy *rows = gp_alloc((h->copies.n + 1) * sizeof *rows);
+    for (size_t i = 0; i < h->copies.n; i++)
+        rows[i] = (struct named_copy){h->copies.at[i], gp_hta_str(h, h->copies.at[i].name)};
+    qsort(rows, h->copies.n, sizeof *rows, compare_copies);
+    for (size_t i = 0; i < h->copies.n; i++) h->copies.at[i] = rows[i].s;
+    free(rows);
+    if (h->memory.n) qsort(h->memory.at, h->memory.n, sizeof *h->memory.at, compare_memory);
+}
+
+static void xfer_copy(struct gp_xfer *x, struct gp_copy_stat *s)
+{
+    gp_xfer_str(x, &s->name);
+    gp_xfer_u64(x, &s->count);
+    gp_xfer_i64(x, &s->bytes);
+    gp_xfer_i64(x, &s->dur_ns);
+    gp_dist_xfer(x, &s->size);
+    gp_xfer_bool(x, &s->pageable);
+    gp_xfer_u64(x, &s->sync_calls);
+}
+
+static void xfer_memory(struct gp_xfer *x, struct gp_memory_stat *s)
+{
+    gp_xfer_i32(x, &s->rank);
+    gp_xfer_i64(x, &s->device);
+    gp_xfer_u64(x, &s->allocations);
+    gp_xfer_u64(x, &s->frees);
+    gp_xfer_i64(x, &s->allocated_bytes);
+    gp_xfer_i64(x, &s->peak_bytes);
+    gp_xfer_i64(x, &s->peak_at_ns);
+    gp_xfer_i64(x, &s->peak_reserved_bytes);
+    gp_xfer_str(x, &s->peak_op);
+}
+
+void gp_hta_xfer_copies(struct gp_xfer *x, struct gp_hta *h)
+{
+    GP_XFER_VEC(x, &h->copies, xfer_copy);
+    GP_XFER_VEC(x, &h->memory, xfer_memory);
+    if (x->save) return;
+    for (size_t i = 0; i < h->copies.n; i++) gp_map_put(&h->maps->copies, h->copies.at[i].name, (uint32_t)i);
+    /* Sums that no trace gives would overflow when they are added to. */
+    for (size_t i = 0; i < h->copies.n; i++)
+        if (h->copies.at[i].bytes < 0 || h->copies.at[i].dur_ns < 0) x->failed = true;
+}
+
+void gp_hta_release_copies(struct gp_hta *h)
+{
+    for (size_t i = 0; i < h->copies.n; i++) gp_dist_release(&h->copies.at[i].size);
+    GP_VEC_FREE(&h->copies);
+    GP_VEC_FREE(&h->memory);
+}

@@ -1,0 +1,529 @@
+// The chain of waiting that made a step as long as it was, found by walking back from its end: at every moment the
+// question is what had to end last before this could begin. Definitions: analyze/README.md, "The critical path".
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/hta/hta_priv.h"
+#include "analyze/names/names.h"
+#include "analyze/view/waits.h"
+
+const char *gp_path_bound_name(enum gp_path_bound b)
+{
+    static const char *const names[] = {
+#define X(id, name, text) name,
+        GP_PATH_BOUNDS(X)
+#undef X
+    };
+    return names[b];
+}
+
+const char *gp_path_bound_text(enum gp_path_bound b)
+{
+    static const char *const texts[] = {
+#define X(id, name, text) text,
+        GP_PATH_BOUNDS(X)
+#undef X
+    };
+    return texts[b];
+}
+
+#define NONE UINT32_MAX
+
+struct walk {
+    const struct gp_view *v;
+    struct gp_hta *h;
+    struct gp_hta_path *path; /* its pieces are pushed latest first */
+    int64_t begin_ns;         /* of the window */
+    int64_t at_ns;            /* explained from here to the end */
+    uint32_t *previous;       /* by row of GP_GPU: the one before it on its stream */
+    struct gp_waits waits;
+    GP_VEC(uint32_t) threads; /* tracks with host events */
+    struct gp_map labels;     /* (table, sid of the trace) -> sid of the result */
+};
+
+/* ---- labels ---- */
+
+static void put_label(struct gp_buf *to, enum gp_table table, const char *name, size_t n)
+{
+    switch (table) {
+    case GP_GPU: {
+        struct gp_buf plain = {0};
+        gp_name_demangle(&plain, name, n);
+        gp_name_kernel_label(to, plain.data, plain.n);
+        gp_buf_release(&plain);
+        break;
+    }
+    case GP_OP:
+        gp_name_op_label(to, name, n);
+        break;
+    case GP_RANGE:
+        gp_name_range_label(to, name, n);
+        break;
+    case GP_PYTHON:
+        gp_name_python_label(to, name, n);
+        break;
+    default:
+        gp_buf_put(to, name, n);
+    }
+}
+
+static gp_sid label_of(struct walk *w, enum gp_table table, gp_sid name)
+{
+    uint32_t *known = gp_map_put(&w->labels, (uint64_t)table << 32 | name, NONE);
+    if (*known != NONE) return *known;
+    struct gp_buf label = {0};
+    put_label(&label, table, gp_trace_str(w->v->t, name), gp_string_len(&w->v->t->strings, name));
+    *known = gp_intern(&w->h->strings, label.data, label.n);
+    gp_buf_release(&label);
+    return *known;
+}
+
+static gp_sid kernel_label(struct walk *w, uint32_t row)
+{
+    const struct gp_config *c = gp_gpu_config(w->v->t, row);
+    return c->kind == GP_KERNEL ? label_of(w, GP_GPU, c->name)
+                                : gp_intern_from(&w->h->strings, &w->v->t->strings, c->name);
+}
+
+/* ---- pieces ---- */
+
+static const struct gp_track *track_of(const struct walk *w, uint32_t track)
+{
+    return &w->v->t->tracks.at[track];
+}
+
+/* What lies between FROM and what is explained already. Runs of the same thing become one piece. */
+static void explain(struct walk *w, int64_t from_ns, struct gp_path_piece piece)
+{
+    if (from_ns < w->begin_ns) from_ns = w->begin_ns;
+    if (from_ns >= w->at_ns) return;
+    w->path->bound_ns[piece.bound] += w->at_ns - from_ns;
+    size_t n = w->path->pieces.n;
+    struct gp_path_piece *later = n ? &w->path->pieces.at[n - 1] : NULL;
+    if (later && later->bound == piece.bound && later->name == piece.name && later->stream == piece.stream &&
+        later->tid == piece.tid) {
+        later->begin_ns = from_ns;
+    } else {
+        piece.begin_ns = from_ns;
+        piece.end_ns = w->at_ns;
+        GP_VEC_PUSH(&w->path->pieces, piece);
+    }
+    w->at_ns = from_ns;
+}
+
+static void explain_gpu(struct walk *w, int64_t from_ns, uint32_t row, enum gp_path_bound bound)
+{
+    const struct gp_track *k = track_of(w, w->v->t->events[GP_GPU].track[row]);
+    struct gp_path_piece piece = {
+        .bound = bound, .name = kernel_label(w, row), .stream = k->stream, .tid = -1};
+    gp_sid full = gp_intern_from(&w->h->strings, &w->v->t->strings, gp_gpu_config(w->v->t, row)->name);
+    piece.full = full == piece.name ? 0 : full;
+    explain(w, from_ns, piece);
+}
+
+static void explain_host(struct walk *w, int64_t from_ns, uint32_t track, gp_sid label,
+                         enum gp_path_bound bound)
+{
+    struct gp_path_piece piece = {
+        .bound = bound, .name = label, .stream = -1, .tid = track == NONE ? -1 : track_of(w, track)->tid};
+    explain(w, from_ns, piece);
+}
+
+/* ---- what is known about the GPU's side ---- */
+
+static int64_t gpu_start(const struct walk *w, uint32_t row)
+{
+    return w->v->t->events[GP_GPU].start_ns[row];
+}
+
+static int64_t gpu_end(const struct walk *w, uint32_t row)
+{
+    return gpu_start(w, row) + w->v->t->events[GP_GPU].dur_ns[row];
+}
+
+static void index_streams(struct walk *w)
+{
+    const struct gp_view *v = w->v;
+    w->previous = gp_alloc(v->t->events[GP_GPU].n * sizeof *w->previous);
+    for (size_t s = 0; s < v->streams.n; s++) {
+        const struct gp_view_stream *stream = &v->streams.at[s];
+        for (size_t i = 0; i < stream->n; i++)
+            w->previous[v->stream_rows[stream->first + i]] = i ? v->stream_rows[stream->first + i - 1] : NONE;
+    }
+}
+
+/* ---- which calls waited ---- */
+
+/* The last call of TRACK that waited and was over by AT. */
+static const struct gp_wait *last_blocking(const struct walk *w, uint32_t track, int64_t at_ns)
+{
+    size_t lo = 0, hi = w->waits.calls.n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        const struct gp_wait *b = &w->waits.calls.at[mid];
+        if (b->track < track || (b->track == track && b->end_ns <= at_ns)) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo && w->waits.calls.at[lo - 1].track == track ? &w->waits.calls.at[lo - 1] : NULL;
+}
+
+/* ---- the host's side ---- */
+
+/* What a thread did just before a moment. */
+struct doing {
+    uint32_t node;    /* innermost event that was open; GP_HOST_NONE: none */
+    int64_t since_ns; /* it, or having no event open, goes back to here; INT64_MIN: to the beginning */
+};
+
+static struct doing doing_before(const struct walk *w, uint32_t track, int64_t at_ns)
+{
+    const struct gp_host_stack *hs = &w->v->hs;
+    uint32_t lo = hs->first[track], hi = hs->first[track + 1], first = lo;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (hs->nodes[mid].start_ns < at_ns) lo = mid + 1;
+        else hi = mid;
+    }
+    struct doing d = {GP_HOST_NONE, INT64_MIN};
+    if (lo == first) return d;
+    uint32_t node = lo - 1;
+    while (node != GP_HOST_NONE && hs->nodes[node].end_ns < at_ns) {
+        if (hs->nodes[node].end_ns > d.since_ns) d.since_ns = hs->nodes[node].end_ns;
+        node = hs->nodes[node].parent;
+    }
+    d.node = node;
+    if (node != GP_HOST_NONE && hs->nodes[node].start_ns > d.since_ns) d.since_ns = hs->nodes[node].start_ns;
+    return d;
+}
+
+/* A thread of the process on which something was open just before AT, the one that began last; else the one on which
+ * something ended last. */
+static uint32_t busiest_thread(const struct walk *w, int64_t at_ns, struct doing *best)
+{
+    uint32_t found = NONE;
+    *best = (struct doing){GP_HOST_NONE, INT64_MIN};
+    for (size_t i = 0; i < w->threads.n; i++) {
+        struct doing d = doing_before(w, w->threads.at[i], at_ns);
+        bool open = d.node != GP_HOST_NONE, best_open = best->node != GP_HOST_NONE;
+        if (found != NONE && (open != best_open ? best_open : d.since_ns <= best->since_ns)) continue;
+        found = w->threads.at[i];
+        *best = d;
+    }
+    return found;
+}
+
+/* Walk back along the host from at_ns, beginning on TRACK, to a call that waited for the GPU: returns that event, or NONE
+ * at the beginning of the window. */
+static uint32_t walk_host(struct walk *w, uint32_t track)
+{
+    while (w->at_ns > w->begin_ns) {
+        const struct gp_wait *b = last_blocking(w, track, w->at_ns);
+        struct doing d = doing_before(w, track, w->at_ns);
+        int64_t waited_until = b ? b->end_ns : INT64_MIN;
+        if (d.node == GP_HOST_NONE && waited_until < w->at_ns) track = busiest_thread(w, w->at_ns, &d);
+        else if (waited_until > d.since_ns || waited_until == w->at_ns) d.since_ns = waited_until;
+        if (d.node != GP_HOST_NONE && w->at_ns > d.since_ns) {
+            const struct gp_host_event *e = &w->v->hs.nodes[d.node];
+            gp_sid name = w->v->t->events[e->table].name[e->row];
+            explain_host(w, d.since_ns, track, label_of(w, (enum gp_table)e->table, name), GP_PATH_HOST);
+        } else if (w->at_ns > d.since_ns) {
+            explain_host(w, d.since_ns, track, 0, GP_PATH_HOST);
+        }
+        if (b && b->track == track && b->end_ns == w->at_ns) {
+            int64_t end = gpu_end(w, b->row) < b->end_ns ? gpu_end(w, b->row) : b->end_ns;
+            explain_host(w, end, track, label_of(w, GP_API, w->v->t->events[GP_API].name[b->call]),
+                         GP_PATH_SYNC);
+            return b->row;
+        }
+    }
+    return NONE;
+}
+
+/* ---- from one GPU event to what it waited for ---- */
+
+/* Kernels that follow each other on a stream are this far apart at most; a longer wait has another reason. */
+enum { KERNEL_GAP_NS = 5000, LOOK_BACK = 256 };
+
+/* Of a launching call that is longer, only this much at its end is launching. */
+enum { LAUNCH_CALL_NS = 10000 };
+
+/* An event of another stream of the device that ended between AFTER and the start of ROW: what ROW waited for when neither
+ * its stream nor its launch tells. */
+static uint32_t other_stream(const struct walk *w, uint32_t row, int64_t after_ns)
+{
+    const struct gp_events *gpu = &w->v->t->events[GP_GPU];
+    size_t i = gp_waits_ended_by(&w->waits, gpu_start(w, row));
+    for (int tries = 0; i-- && tries < LOOK_BACK && w->waits.by_end.at[i].end_ns > after_ns; tries++) {
+        uint32_t other = w->waits.by_end.at[i].row;
+        if (w->v->device_of_row[other] == w->v->device_of_row[row] && gpu->track[other] != gpu->track[row] &&
+            gpu_start(w, other) < gpu_start(w, row))
+            return other;
+    }
+    return NONE;
+}
+
+/* The call that launched ROW: the host had not come to its end when the stream was free, so ROW cannot have been queued.
+ * The nodes of a graph, but the first, have one call and wait for each other. */
+struct launch {
+    uint32_t call;            /* row of GP_API; NONE */
+    int64_t begin_ns, end_ns; /* no later than the start of ROW */
+    bool late;
+};
+
+static struct launch launch_of(const struct walk *w, uint32_t row, int64_t free_since_ns)
+{
+    const struct gp_events *api = &w->v->t->events[GP_API];
+    int64_t start = gpu_start(w, row);
+    struct launch l = {gp_view_launch(w->v, row), INT64_MIN, INT64_MIN, false};
+    if (l.call == NONE) return l;
+    l.begin_ns = api->start_ns[l.call] < start ? api->start_ns[l.call] : start;
+    l.end_ns = api->dur_ns[l.call] < start - l.begin_ns ? l.begin_ns + api->dur_ns[l.call] : start;
+    uint32_t previous = w->previous[row];
+    bool same = previous != NONE && gp_view_launch(w->v, previous) == l.call;
+    l.late = l.begin_ns >= free_since_ns || (!same && l.end_ns > free_since_ns);
+    return l;
+}
+
+static void explain_launch(struct walk *w, const struct launch *l)
+{
+    const struct gp_events *api = &w->v->t->events[GP_API];
+    gp_sid label = label_of(w, GP_API, api->name[l->call]);
+    int64_t from = l->end_ns - l->begin_ns > LAUNCH_CALL_NS ? l->end_ns - LAUNCH_CALL_NS : l->begin_ns;
+    explain_host(w, from, api->track[l->call], label, GP_PATH_LAUNCH);
+    explain_host(w, l->begin_ns, api->track[l->call], label, GP_PATH_HOST);
+}
+
+/* Explain the time before ROW began, and say what to look at next: a GPU event, or NONE with *TRACK set to the thread that
+ * launched it. */
+static uint32_t before(struct walk *w, uint32_t row, uint32_t *track)
+{
+    int64_t start = gpu_start(w, row), free_since = INT64_MIN;
+    uint32_t previous = w->previous[row];
+    if (previous != NONE) free_since = gpu_end(w, previous) < start ? gpu_end(w, previous) : start;
+    struct launch launch = launch_of(w, row, free_since);
+    int64_t ready = launch.begin_ns > free_since ? launch.begin_ns : free_since;
+    if (ready == INT64_MIN || start - ready > KERNEL_GAP_NS) {
+        uint32_t other = other_stream(w, row, ready);
+        if (other != NONE) {
+            explain_gpu(w, gpu_end(w, other), row, GP_PATH_KERNEL_GAP);
+            return other;
+        }
+    }
+    if (launch.late) {
+        explain_launch(w, &launch);
+        *track = w->v->t->events[GP_API].track[launch.call];
+        return NONE;
+    }
+    if (previous != NONE) explain_gpu(w, free_since, row, GP_PATH_KERNEL_GAP);
+    *track = NONE;
+    return previous;
+}
+
+static enum gp_path_bound bound_of(const struct walk *w, uint32_t row)
+{
+    switch (gp_view_class(w->v, row)) {
+    case GP_CLASS_COMMUNICATION:
+        return GP_PATH_COMMUNICATION;
+    case GP_CLASS_MEMORY:
+        return GP_PATH_MEMORY;
+    default:
+        return GP_PATH_COMPUTE;
+    }
+}
+
+/* The whole way back. ROW: the event at the end; INSIDE: the window ends while or when it runs, not when it begins. */
+static void walk_back(struct walk *w, uint32_t row, bool inside)
+{
+    while (row != NONE && w->at_ns > w->begin_ns) {
+        if (inside) explain_gpu(w, gpu_start(w, row), row, bound_of(w, row));
+        inside = true;
+        uint32_t track = NONE;
+        row = before(w, row, &track);
+        if (row == NONE && track != NONE) row = walk_host(w, track);
+    }
+    explain_host(w, w->begin_ns, NONE, 0, GP_PATH_HOST); // nothing recorded tells
+}
+
+/* ---- windows ---- */
+
+static int by_length(const void *a, const void *b)
+{
+    const struct gp_hta_step *const *x = a, *const *y = b;
+    int64_t dx = (*x)->end_ns - (*x)->begin_ns, dy = (*y)->end_ns - (*y)->begin_ns;
+    if (dx != dy) return dx < dy ? -1 : 1;
+    return (*x)->begin_ns < (*y)->begin_ns ? -1 : (*x)->begin_ns > (*y)->begin_ns;
+}
+
+/* The step of median length among the whole ones of a device; NULL when there is none. */
+static const struct gp_hta_step *median_step(const struct gp_hta *h, const struct gp_view_device *d,
+                                             size_t first_step)
+{
+    GP_VEC(const struct gp_hta_step *) whole = {0};
+    for (size_t i = first_step; i < h->steps.n; i++) {
+        const struct gp_hta_step *s = &h->steps.at[i];
+        if (s->producer == d->producer && s->device == d->device && !s->partial && s->end_ns > s->begin_ns)
+            GP_VEC_PUSH(&whole, s);
+    }
+    const struct gp_hta_step *median = NULL;
+    if (whole.n) {
+        qsort(whole.at, whole.n, sizeof *whole.at, by_length);
+        median = whole.at[(whole.n - 1) / 2];
+    }
+    GP_VEC_FREE(&whole);
+    return median;
+}
+
+/* The event that the window ends with: the first that begins at its end, or else the last that ends in it. */
+static uint32_t last_event(const struct gp_view *v, const struct gp_view_device *d, int64_t end_ns,
+                           bool *inside)
+{
+    const struct gp_events *gpu = &v->t->events[GP_GPU];
+    uint32_t last = NONE;
+    int64_t last_end = INT64_MIN;
+    *inside = true;
+    for (size_t i = 0; i < d->n; i++) {
+        uint32_t row = v->rows[d->first + i];
+        int64_t start = gpu->start_ns[row], end = start + gpu->dur_ns[row];
+        if (start == end_ns && end > end_ns) {
+            *inside = false;
+            return row;
+        }
+        if (start >= end_ns) break;
+        if (end > last_end) last = row, last_end = end;
+    }
+    return last;
+}
+
+static void reverse(struct gp_hta_path *path)
+{
+    for (size_t i = 0, j = path->pieces.n; i + 1 < j; i++) {
+        struct gp_path_piece piece = path->pieces.at[i];
+        path->pieces.at[i] = path->pieces.at[--j];
+        path->pieces.at[j] = piece;
+    }
+}
+
+static void find_threads(struct walk *w, uint32_t producer)
+{
+    const struct gp_host_stack *hs = &w->v->hs;
+    for (uint32_t k = 0; k < w->v->t->tracks.n; k++)
+        if (hs->first[k] < hs->first[k + 1] && gp_track_producer(w->v->t, k) == producer)
+            GP_VEC_PUSH(&w->threads, k);
+}
+
+static void add_path(struct gp_hta *h, const struct gp_view *v, const struct gp_view_device *d,
+                     size_t first_step)
+{
+    const struct gp_events *gpu = &v->t->events[GP_GPU];
+    const struct gp_hta_step *step = median_step(h, d, first_step);
+    struct gp_hta_path path = {.rank = d->rank, .producer = d->producer, .window = step ? step->name : 0};
+    path.begin_ns = step ? step->begin_ns : gpu->start_ns[v->rows[d->first]];
+    path.end_ns = step ? step->end_ns : INT64_MIN;
+    for (size_t i = 0; i < d->n && !step; i++) {
+        uint32_t row = v->rows[d->first + i];
+        int64_t end = gpu->start_ns[row] + gpu->dur_ns[row];
+        if (end > path.end_ns) path.end_ns = end;
+    }
+    struct walk w = {.v = v, .h = h, .path = &path, .begin_ns = path.begin_ns, .at_ns = path.end_ns};
+    index_streams(&w);
+    gp_waits_find(&w.waits, v, d->producer, path.begin_ns, path.end_ns);
+    find_threads(&w, d->producer);
+    bool inside;
+    uint32_t row = last_event(v, d, path.end_ns, &inside);
+    walk_back(&w, row, inside);
+    reverse(&path);
+    GP_VEC_PUSH(&h->paths, path);
+    free(w.previous);
+    gp_waits_release(&w.waits);
+    GP_VEC_FREE(&w.threads);
+    gp_map_release(&w.labels);
+}
+
+static int64_t gpu_time(const struct gp_view *v, const struct gp_view_device *d)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < d->n; i++) ns += v->t->events[GP_GPU].dur_ns[v->rows[d->first + i]];
+    return ns;
+}
+
+void gp_hta_add_path(struct gp_hta *h, const struct gp_view *v, size_t first_step)
+{
+    // One path a process: of the device that it kept busiest.
+    for (size_t i = 0; i < v->devices.n; i++) {
+        const struct gp_view_device *d = &v->devices.at[i];
+        int64_t own = gpu_time(v, d);
+        bool most = d->n > 0;
+        for (size_t j = 0; j < v->devices.n && most; j++) {
+            const struct gp_view_device *other = &v->devices.at[j];
+            if (j == i || other->producer != d->producer || !other->n) continue;
+            int64_t theirs = gpu_time(v, other);
+            most = own > theirs || (own == theirs && i < j);
+        }
+        if (most) add_path(h, v, d, first_step);
+    }
+}
+
+/* ---- several results ---- */
+
+void gp_hta_merge_paths(struct gp_hta *to, struct gp_hta *from)
+{
+    for (size_t i = 0; i < from->paths.n; i++) {
+        struct gp_hta_path path = from->paths.at[i];
+        path.window = gp_intern_from(&to->strings, &from->strings, path.window);
+        for (size_t k = 0; k < path.pieces.n; k++) {
+            path.pieces.at[k].name = gp_intern_from(&to->strings, &from->strings, path.pieces.at[k].name);
+            path.pieces.at[k].full = gp_intern_from(&to->strings, &from->strings, path.pieces.at[k].full);
+        }
+        GP_VEC_PUSH(&to->paths, path);
+    }
+    from->paths.n = 0; // their pieces have moved
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct gp_hta_path *x = a, *y = b;
+    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
+    if (x->producer != y->producer) return x->producer < y->producer ? -1 : 1;
+    return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+void gp_hta_finish_paths(struct gp_hta *h)
+{
+    if (h->paths.n) qsort(h->paths.at, h->paths.n, sizeof *h->paths.at, by_rank);
+}
+
+static void xfer_piece(struct gp_xfer *x, struct gp_path_piece *p)
+{
+    gp_xfer_i64(x, &p->begin_ns);
+    gp_xfer_i64(x, &p->end_ns);
+    gp_xfer_u32(x, &p->bound);
+    if (p->bound >= GP_PATH_BOUND_COUNT) {
+        p->bound = GP_PATH_HOST;
+        x->failed = true;
+    }
+    gp_xfer_str(x, &p->name);
+    gp_xfer_str(x, &p->full);
+    gp_xfer_i64(x, &p->stream);
+    gp_xfer_i64(x, &p->tid);
+}
+
+static void xfer_path(struct gp_xfer *x, struct gp_hta_path *p)
+{
+    gp_xfer_i32(x, &p->rank);
+    gp_xfer_u32(x, &p->producer);
+    gp_xfer_str(x, &p->window);
+    gp_xfer_i64(x, &p->begin_ns);
+    gp_xfer_i64(x, &p->end_ns);
+    for (int i = 0; i < GP_PATH_BOUND_COUNT; i++) gp_xfer_i64(x, &p->bound_ns[i]);
+    GP_XFER_VEC(x, &p->pieces, xfer_piece);
+}
+
+void gp_hta_xfer_paths(struct gp_xfer *x, struct gp_hta *h)
+{
+    GP_XFER_VEC(x, &h->paths, xfer_path);
+}
+
+void gp_hta_release_paths(struct gp_hta *h)
+{
+    for (size_t i = 0; i < h->paths.n; i++) GP_VEC_FREE(&h->paths.at[i].pieces);
+    GP_VEC_FREE(&h->paths);
+}

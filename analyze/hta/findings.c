@@ -1,0 +1,410 @@
+// The few things that matter, each with its time and where to look. A rule reads figures that are there already and
+// decides whether they are worth a sentence; it never measures. Definitions: analyze/README.md, "Findings".
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/hta/hta_priv.h"
+#include "analyze/names/names.h"
+#include "formats/base/scale.h"
+
+/* Worth a sentence: this share of the devices' span, in percent. */
+static const double WORTH_PCT = 2.0;
+
+/* Sums over all devices, which every rule needs. */
+struct whole {
+    struct gp_hta *h;
+    int64_t span_ns, busy_ns, idle_ns, kernel_ns, gemm_ns, tensor_core_ns, sm_span_ns;
+    int64_t exposed_communication_ns, exposed_memory_ns, overlap_ns;
+    int64_t idle_cause_ns[GP_IDLE_CAUSE_COUNT];
+    double sm_ns;
+    int32_t rank; /* of the only one, -1 when there are several */
+};
+
+static struct whole sum_devices(struct gp_hta *h)
+{
+    struct whole w = {.h = h, .rank = h->devices.n ? h->devices.at[0].rank : -1};
+    for (size_t i = 0; i < h->devices.n; i++) {
+        const struct gp_hta_device *d = &h->devices.at[i];
+        if (d->rank != w.rank) w.rank = -1;
+        w.span_ns += d->b.span_ns;
+        w.busy_ns += d->b.busy_ns;
+        w.idle_ns += d->b.idle_ns;
+        w.exposed_communication_ns += d->b.exposed_communication_ns;
+        w.exposed_memory_ns += d->b.exposed_memory_ns;
+        w.overlap_ns += d->b.overlap_ns;
+        w.kernel_ns += d->kernel_ns;
+        w.gemm_ns += d->gemm_ns;
+        w.tensor_core_ns += d->tensor_core_ns;
+        /* Communication is meant to be small: where it is much, the average says nothing about the rest. */
+        if (gp_sm_known(d) && d->b.exposed_communication_ns <= d->b.compute_ns / 4) {
+            w.sm_ns += d->sm_ns;
+            w.sm_span_ns += d->b.compute_ns + d->b.exposed_communication_ns;
+        }
+        for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) w.idle_cause_ns[c] += d->idle_cause_ns[c];
+    }
+    return w;
+}
+
+/* ---- sentences ---- */
+
+static void put_time(struct gp_buf *b, int64_t ns)
+{
+    gp_scale_put(b, GP_UNIT_NS, ns);
+}
+
+bool gp_hta_only_processes(const struct gp_hta *h)
+{
+    for (size_t i = 1; i < h->devices.n; i++)
+        if (h->devices.at[i].rank != h->devices.at[0].rank ||
+            h->devices.at[i].device != h->devices.at[0].device)
+            return false;
+    return h->devices.n > 1;
+}
+
+/* A time of the devices and its share of theirs: "3 ms (5%)", "3 ms (5% of the time of 2 GPUs)". */
+static void put_part(struct gp_buf *b, const struct whole *w, int64_t ns)
+{
+    put_time(b, ns);
+    gp_buf_puts(b, " (");
+    gp_scale_put_share(b, ns, w->span_ns);
+    if (w->h->devices.n > 1) {
+        gp_buf_puts(b, " of the time of ");
+        gp_scale_put_count(b, w->h->devices.n);
+        gp_buf_puts(b, gp_hta_only_processes(w->h) ? " processes" : " GPUs");
+    }
+    gp_buf_puts(b, ")");
+}
+
+/* TEXT is taken and emptied. */
+static void add(struct whole *w, const char *id, int64_t time_ns, gp_sid where, struct gp_buf *text)
+{
+    struct gp_finding f = {
+        .id = gp_intern_cstr(&w->h->strings, id),
+        .rank = w->rank,
+        .time_ns = time_ns,
+        .share_pct = gp_pct(time_ns, w->span_ns),
+        .text = gp_intern(&w->h->strings, text->data, text->n),
+        .where = where,
+    };
+    GP_VEC_PUSH(&w->h->findings, f);
+    gp_buf_release(text);
+}
+
+static bool worth(const struct whole *w, int64_t ns)
+{
+    return ns > 0 && gp_pct(ns, w->span_ns) >= WORTH_PCT;
+}
+
+/* ---- idle ---- */
+
+static const struct gp_idle_culprit *largest_culprit(const struct whole *w, uint32_t cause,
+                                                     bool (*less)(const struct gp_idle_culprit *,
+                                                                  const struct gp_idle_culprit *))
+{
+    const struct gp_idle_culprit *largest = NULL;
+    for (size_t i = 0; i < w->h->devices.n; i++)
+        for (size_t k = 0; k < w->h->devices.at[i].culprits.n; k++) {
+            const struct gp_idle_culprit *c = &w->h->devices.at[i].culprits.at[k];
+            if (c->cause == cause && (!largest || less(largest, c))) largest = c;
+        }
+    return largest;
+}
+
+static bool has_shorter_gap(const struct gp_idle_culprit *a, const struct gp_idle_culprit *b)
+{
+    return a->longest_ns < b->longest_ns;
+}
+
+static bool is_named(const struct gp_idle_culprit *c)
+{
+    return c->op || c->python || c->range || c->api;
+}
+
+/* What nothing is recorded of leads nowhere. */
+static bool is_less_telling(const struct gp_idle_culprit *a, const struct gp_idle_culprit *b)
+{
+    return is_named(a) == is_named(b) ? a->idle_ns < b->idle_ns : is_named(b);
+}
+
+/* "aten::item in forward", the operator and the range. */
+static void put_culprit(struct gp_buf *b, const struct gp_hta *h, const struct gp_idle_culprit *c)
+{
+    gp_sid inner = c->op ? c->op : c->python ? c->python : c->api;
+    if (inner) gp_buf_puts(b, gp_hta_str(h, inner));
+    if (inner && c->range) gp_buf_puts(b, " in ");
+    if (c->range) gp_buf_puts(b, gp_hta_str(h, c->range));
+}
+
+/* What idle time of that cause lies in, most of all. */
+static gp_sid worst_culprit(struct whole *w, uint32_t cause)
+{
+    const struct gp_idle_culprit *worst = largest_culprit(w, cause, is_less_telling);
+    if (!worst || !is_named(worst)) return 0;
+    struct gp_buf b = {0};
+    put_culprit(&b, w->h, worst);
+    gp_sid where = gp_intern(&w->h->strings, b.data, b.n);
+    gp_buf_release(&b);
+    return where;
+}
+
+/* One gap that is a quarter of all time of its cause or more, with what the host did in it, unless the line below says
+ * so. */
+static void put_one_gap(struct gp_buf *text, const struct whole *w, uint32_t cause)
+{
+    const struct gp_idle_culprit *c = largest_culprit(w, cause, has_shorter_gap);
+    if (!c || !c->longest_ns || c->longest_ns < w->idle_cause_ns[cause] / 4) return;
+    gp_buf_puts(text, "; ");
+    if (c->longest_ns == w->idle_cause_ns[cause]) gp_buf_puts(text, "all");
+    else put_time(text, c->longest_ns);
+    gp_buf_puts(text, " of it in one gap");
+    if (c == largest_culprit(w, cause, is_less_telling) && is_named(c)) return;
+    gp_buf_puts(text, is_named(c) ? ", in " : " in which nothing is recorded of the host");
+    if (is_named(c)) put_culprit(text, w->h, c);
+}
+
+static void find_idle(struct whole *w)
+{
+    for (uint32_t c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
+        if (!worth(w, w->idle_cause_ns[c])) continue;
+        struct gp_buf text = {0}, id = {0};
+        gp_buf_puts(&text, gp_hta_only_processes(w->h) ? "The GPU ran nothing of its process for "
+                           : w->h->devices.n > 1       ? "The GPUs were idle for "
+                                                       : "The GPU was idle for ");
+        put_part(&text, w, w->idle_cause_ns[c]);
+        gp_buf_printf(&text, ": %s", gp_idle_cause_text((enum gp_idle_cause)c));
+        put_one_gap(&text, w, c);
+        gp_buf_putc(&text, '.');
+        gp_buf_printf(&id, "idle_%s", gp_idle_cause_name((enum gp_idle_cause)c));
+        add(w, gp_buf_str(&id), w->idle_cause_ns[c], worst_culprit(w, c), &text);
+        gp_buf_release(&id);
+    }
+}
+
+/* ---- what is not hidden ---- */
+
+static const struct gp_kernel_stat *largest_kernel(const struct gp_hta *h,
+                                                   bool (*fits)(const struct gp_kernel_stat *))
+{
+    const struct gp_kernel_stat *largest = NULL;
+    for (size_t i = 0; i < h->kernels.n; i++)
+        if (fits(&h->kernels.at[i]) && (!largest || h->kernels.at[i].dur.sum > largest->dur.sum))
+            largest = &h->kernels.at[i];
+    return largest;
+}
+
+static bool is_communication(const struct gp_kernel_stat *k)
+{
+    return gp_class_of((enum gp_frame_kind)k->kind) == GP_CLASS_COMMUNICATION;
+}
+
+static bool is_memory(const struct gp_kernel_stat *k)
+{
+    return gp_class_of((enum gp_frame_kind)k->kind) == GP_CLASS_MEMORY;
+}
+
+static void find_exposed_communication(struct whole *w)
+{
+    if (!worth(w, w->exposed_communication_ns)) return;
+    const struct gp_kernel_stat *k = largest_kernel(w->h, is_communication);
+    struct gp_buf text = {0};
+    gp_buf_puts(&text, "Communication with no computation beside it took ");
+    put_part(&text, w, w->exposed_communication_ns);
+    gp_buf_puts(&text, "; ");
+    gp_scale_put_share(&text, w->overlap_ns, w->overlap_ns + w->exposed_communication_ns);
+    gp_buf_puts(&text, " of all communication was hidden.");
+    add(w, "exposed_communication", w->exposed_communication_ns, k ? k->name : 0, &text);
+}
+
+static void find_exposed_memory(struct whole *w)
+{
+    if (!worth(w, w->exposed_memory_ns)) return;
+    const struct gp_kernel_stat *k = largest_kernel(w->h, is_memory);
+    int64_t pageable_ns = 0;
+    for (size_t i = 0; i < w->h->copies.n; i++)
+        if (w->h->copies.at[i].pageable) pageable_ns += w->h->copies.at[i].dur_ns;
+    struct gp_buf text = {0};
+    gp_buf_puts(&text, "Copies and sets with nothing beside them took ");
+    put_part(&text, w, w->exposed_memory_ns);
+    if (pageable_ns) {
+        gp_buf_puts(&text, "; copies from or to pageable memory took ");
+        put_time(&text, pageable_ns);
+        gp_buf_puts(&text, " in all");
+    }
+    gp_buf_puts(&text, ".");
+    add(w, "exposed_memory", w->exposed_memory_ns, k ? k->name : 0, &text);
+}
+
+/* ---- launches ---- */
+
+/* Idle time that comes from one launch after the other, not from the few long gaps for which there are other reasons. */
+static int64_t usual_gaps(const struct whole *w, int64_t *limit_ns)
+{
+    enum { USUAL_TIMES = 10 };
+    struct gp_dist all = {0};
+    for (size_t i = 0; i < w->h->devices.n; i++) gp_dist_merge(&all, &w->h->devices.at[i].gaps);
+    int64_t median = gp_dist_quantile(&all, 0.5);
+    *limit_ns = median < INT64_MAX / USUAL_TIMES ? USUAL_TIMES * median : INT64_MAX;
+    int64_t sum = gp_dist_sum_upto(&all, *limit_ns);
+    gp_dist_release(&all);
+    return sum;
+}
+
+/* Short kernels matter where the GPU waits for launches: elsewhere they run as fast as they can. */
+static void find_short_kernels(struct whole *w)
+{
+    const struct gp_hta_launches *l = &w->h->launches;
+    int64_t limit_ns, waiting_ns = w->idle_cause_ns[GP_IDLE_HOST] + w->idle_cause_ns[GP_IDLE_LAUNCH];
+    if (!l->linked || l->short_kernels * 2 < l->linked || gp_pct(waiting_ns, w->span_ns) < 10) return;
+    int64_t gaps_ns = usual_gaps(w, &limit_ns);
+    if (gaps_ns < waiting_ns) waiting_ns = gaps_ns;
+    if (!worth(w, waiting_ns)) return;
+    struct gp_buf text = {0};
+    gp_scale_put_count(&text, l->short_kernels);
+    gp_buf_puts(&text, " of ");
+    gp_scale_put_count(&text, l->linked);
+    gp_buf_puts(&text, " launched GPU events ran shorter than their launch call took; idle gaps of up to ");
+    put_time(&text, limit_ns);
+    gp_buf_puts(&text, " each add up to ");
+    put_part(&text, w, waiting_ns);
+    gp_buf_putc(&text, '.');
+    add(w, "short_kernels", waiting_ns, 0, &text);
+}
+
+/* ---- how well kernels use the device ---- */
+
+static bool misses_tensor_cores(const struct gp_kernel_stat *k)
+{
+    return k->kind == GP_FRAME_GEMM && k->tensor_core == 0;
+}
+
+/* The names of kernels of other vendors do not tell whether they use matrix units. */
+static bool is_hip(const struct gp_hta *h)
+{
+    for (size_t i = 0; i < h->api.n; i++)
+        if (!strncmp(gp_hta_str(h, h->api.at[i].name), "hip", 3)) return true;
+    return false;
+}
+
+static void find_tensor_cores(struct whole *w)
+{
+    int64_t without_ns = w->gemm_ns > w->tensor_core_ns ? w->gemm_ns - w->tensor_core_ns : 0;
+    if (!worth(w, without_ns) || is_hip(w->h)) return;
+    const struct gp_kernel_stat *k = largest_kernel(w->h, misses_tensor_cores);
+    if (!k) return;
+    struct gp_buf text = {0};
+    gp_buf_puts(&text, "Matrix multiplications and convolutions without Tensor Cores, by their names, took ");
+    put_part(&text, w, without_ns);
+    gp_buf_puts(&text, ".");
+    add(w, "no_tensor_cores", without_ns, k->name, &text);
+}
+
+static bool is_small_grid(const struct gp_kernel_stat *k)
+{
+    return k->occupancy_known_ns > 0 && k->waves_ns < (double)k->occupancy_known_ns;
+}
+
+static void find_small_grids(struct whole *w)
+{
+    double unused = (double)w->sm_span_ns - w->sm_ns;
+    if (unused <= 0 || unused * 2 < (double)w->sm_span_ns || !worth(w, (int64_t)unused)) return;
+    const struct gp_kernel_stat *k = largest_kernel(w->h, is_small_grid);
+    struct gp_buf text = {0};
+    gp_buf_puts(&text, "While kernels ran, they had blocks for only ");
+    gp_scale_put_share(&text, (int64_t)w->sm_ns, w->sm_span_ns);
+    gp_buf_puts(&text, " of the multiprocessors, averaged over time.");
+    add(w, "small_grids", (int64_t)unused, k ? k->name : 0, &text);
+}
+
+/* ---- ranks and steps ---- */
+
+static void find_straggler(struct whole *w)
+{
+    if (!w->h->stragglers.n) return;
+    const struct gp_straggler *s = &w->h->stragglers.at[0];
+    if (s->times_last * 2 < s->matched || !worth(w, s->caused_wait_ns)) return;
+    struct gp_buf text = {0};
+    gp_buf_printf(&text, "Rank %d came last in ", (int)s->rank);
+    gp_scale_put_count(&text, s->times_last);
+    gp_buf_puts(&text, " of ");
+    gp_scale_put_count(&text, s->matched);
+    gp_buf_puts(&text, " collectives; the others waited ");
+    put_time(&text, s->caused_wait_ns);
+    gp_buf_puts(&text, " for it, summed over them.");
+    add(w, "straggler", s->caused_wait_ns, 0, &text);
+    w->h->findings.at[w->h->findings.n - 1].rank = s->rank;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int64_t length(const struct gp_hta_step *s)
+{
+    return s->end_ns - s->begin_ns;
+}
+
+/* One step that is far longer than the others of its device. */
+static void find_slow_step(struct whole *w, size_t first, size_t end)
+{
+    GP_VEC(int64_t) lengths = {0};
+    const struct gp_hta_step *slowest = NULL;
+    for (size_t i = first; i < end; i++) {
+        const struct gp_hta_step *s = &w->h->steps.at[i];
+        if (s->partial) continue;
+        GP_VEC_PUSH(&lengths, length(s));
+        if (!slowest || length(s) > length(slowest)) slowest = s;
+    }
+    if (lengths.n >= 4) {
+        qsort(lengths.at, lengths.n, sizeof *lengths.at, by_value);
+        int64_t median = lengths.at[(lengths.n - 1) / 2], longer = length(slowest) - median;
+        if (longer > median / 2 && worth(w, longer)) {
+            struct gp_buf text = {0};
+            gp_buf_puts(&text, "One step took ");
+            put_time(&text, length(slowest));
+            gp_buf_puts(&text, ", the median of ");
+            gp_scale_put_count(&text, lengths.n);
+            gp_buf_puts(&text, " is ");
+            put_time(&text, median);
+            gp_buf_puts(&text, ".");
+            add(w, "slow_step", longer, slowest->name, &text);
+            w->h->findings.at[w->h->findings.n - 1].rank = slowest->rank;
+        }
+    }
+    GP_VEC_FREE(&lengths);
+}
+
+static void find_slow_steps(struct whole *w)
+{
+    for (size_t i = 0, end; i < w->h->steps.n; i = end) {
+        const struct gp_hta_step *s = &w->h->steps.at[i];
+        for (end = i + 1; end < w->h->steps.n; end++) {
+            const struct gp_hta_step *other = &w->h->steps.at[end];
+            if (other->rank != s->rank || other->producer != s->producer || other->device != s->device) break;
+        }
+        find_slow_step(w, i, end);
+    }
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct gp_finding *x = a, *y = b;
+    if (x->time_ns != y->time_ns) return x->time_ns > y->time_ns ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+void gp_hta_finish_findings(struct gp_hta *h)
+{
+    struct whole w = sum_devices(h);
+    find_idle(&w);
+    find_exposed_communication(&w);
+    find_exposed_memory(&w);
+    find_short_kernels(&w);
+    find_tensor_cores(&w);
+    find_small_grids(&w);
+    find_straggler(&w);
+    find_slow_steps(&w);
+    if (h->findings.n) qsort(h->findings.at, h->findings.n, sizeof *h->findings.at, by_time);
+}

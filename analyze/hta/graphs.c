@@ -1,0 +1,251 @@
+/* CUDA graphs: each launch is one call that starts many GPU events; launches of one graph are compared node by node. */
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/hta/hta_priv.h"
+
+/* A GPU event that a graph launch started. */
+struct node_event {
+    uint32_t graph;    /* index into adder.graphs */
+    uint32_t instance; /* which launch: row of the call, or else a number of its own */
+    uint32_t row;
+};
+
+/* What launches have in common that belong together. */
+struct graph {
+    int32_t rank;
+    uint32_t producer;
+    uint64_t id; /* GP_NO_ID: none is recorded, then the call's name tells */
+    gp_sid api;  /* of the trace; 0: no launch record */
+};
+
+struct adder {
+    struct gp_hta *h;
+    const struct gp_view *v;
+    uint8_t *is_launch; /* by name of a call: 1 no, 2 yes; 0: not looked at */
+    GP_VEC(struct graph) graphs;
+    GP_VEC(struct node_event) events;
+    struct gp_map graph_of; /* hash of a graph -> index */
+    struct gp_map
+        instance_of; /* correlation id, without a call -> number, counted down from UINT32_MAX - 1 */
+};
+
+static bool launches_graph(struct adder *a, gp_sid name)
+{
+    if (!a->is_launch[name]) a->is_launch[name] = strstr(gp_trace_str(a->v->t, name), "GraphLaunch") ? 2 : 1;
+    return a->is_launch[name] == 2;
+}
+
+static uint32_t graph_index(struct adder *a, const struct graph *g)
+{
+    uint64_t key = g->id * 0x9e3779b97f4a7c15u ^ ((uint64_t)g->producer << 32 | g->api);
+    key = (key ^ (uint64_t)(uint32_t)g->rank << 48) * 0xbf58476d1ce4e5b9u;
+    for (;; key++) { /* hashes that meet go to the next key */
+        uint32_t at = *gp_map_put(&a->graph_of, key, (uint32_t)a->graphs.n);
+        if (at == a->graphs.n) GP_VEC_PUSH(&a->graphs, *g);
+        const struct graph *known = &a->graphs.at[at];
+        if (known->rank == g->rank && known->producer == g->producer && known->id == g->id &&
+            known->api == g->api)
+            return at;
+    }
+}
+
+static void collect(struct adder *a)
+{
+    const struct gp_trace *t = a->v->t;
+    const struct gp_events *gpu = &t->events[GP_GPU];
+    for (uint32_t i = 0; i < gpu->n; i++) {
+        uint32_t call = gp_view_launch(a->v, i);
+        uint64_t id = gp_get_graph(gpu, i), corr = gp_get_corr(gpu, i);
+        gp_sid api = call == UINT32_MAX ? 0 : t->events[GP_API].name[call];
+        bool by_graph = api && launches_graph(a, api);
+        if (id == 0) id = GP_NO_ID; /* what profilers write where there is none */
+        if (!by_graph && (id == GP_NO_ID || call != UINT32_MAX || corr == GP_NO_ID || corr == 0)) continue;
+        const struct gp_view_device *d = &a->v->devices.at[a->v->device_of_row[i]];
+        struct graph g = {d->rank, d->producer, id, api};
+        struct node_event e = {graph_index(a, &g), call, i};
+        if (call == UINT32_MAX) {
+            uint64_t key = corr * 0x9e3779b97f4a7c15u ^ d->producer;
+            e.instance = *gp_map_put(&a->instance_of, key, UINT32_MAX - 1 - (uint32_t)a->instance_of.n);
+        }
+        GP_VEC_PUSH(&a->events, e);
+    }
+}
+
+static int by_instance(const void *a, const void *b)
+{
+    const struct node_event *x = a, *y = b;
+    if (x->graph != y->graph) return x->graph < y->graph ? -1 : 1;
+    if (x->instance != y->instance) return x->instance < y->instance ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* ---- nodes of one graph over its launches ---- */
+
+struct node {
+    uint64_t id; /* or the place among the events of a launch */
+    gp_sid name;
+    int64_t min_ns, max_ns;
+};
+
+struct nodes {
+    GP_VEC(struct node) all;
+    struct gp_map index;
+};
+
+static void add_node(struct nodes *n, uint64_t id, gp_sid name, int64_t dur_ns)
+{
+    uint32_t at = *gp_map_put(&n->index, id, (uint32_t)n->all.n);
+    if (at == n->all.n) GP_VEC_PUSH(&n->all, (struct node){id, name, dur_ns, dur_ns});
+    struct node *node = &n->all.at[at];
+    if (dur_ns < node->min_ns) node->min_ns = dur_ns;
+    if (dur_ns > node->max_ns) node->max_ns = dur_ns;
+}
+
+static const struct node *worst_node(const struct nodes *n)
+{
+    const struct node *worst = NULL;
+    for (size_t i = 0; i < n->all.n; i++) {
+        const struct node *x = &n->all.at[i];
+        int64_t spread = x->max_ns - x->min_ns, most = worst ? worst->max_ns - worst->min_ns : -1;
+        if (spread > most || (spread == most && x->id < worst->id)) worst = x;
+    }
+    return worst;
+}
+
+static int64_t end_of(const struct gp_events *e, uint32_t row)
+{
+    int64_t s = e->start_ns[row];
+    return e->dur_ns[row] > INT64_MAX - (s > 0 ? s : 0) ? INT64_MAX : s + e->dur_ns[row];
+}
+
+static int64_t add_saturated(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+/* One launch: N events in order of their start. */
+static void add_launch(struct adder *a, struct gp_graph_stat *s, struct nodes *nodes,
+                       const struct node_event *e, size_t n)
+{
+    const struct gp_events *gpu = &a->v->t->events[GP_GPU];
+    int64_t begin = gpu->start_ns[e[0].row], end = begin, busy = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t row = e[i].row;
+        uint64_t id = gp_get_node(gpu, row);
+        if (end_of(gpu, row) > end) end = end_of(gpu, row);
+        busy = add_saturated(busy, gpu->dur_ns[row]);
+        add_node(nodes, id == GP_NO_ID ? i : id, gp_gpu_config(a->v->t, row)->name, gpu->dur_ns[row]);
+    }
+    uint64_t span = (uint64_t)end - (uint64_t)begin;
+    gp_dist_add(&s->span, span > INT64_MAX ? INT64_MAX : (int64_t)span);
+    gp_dist_add(&s->busy, busy);
+    s->launches++;
+    s->gpu_events += n;
+}
+
+/* All launches of one graph: N events by launch, then start. */
+static void add_graph(struct adder *a, const struct node_event *e, size_t n)
+{
+    const struct gp_events *gpu = &a->v->t->events[GP_GPU];
+    const struct graph *g = &a->graphs.at[e[0].graph];
+    struct gp_graph_stat s = {.rank = g->rank, .graph = g->id};
+    struct nodes nodes = {0};
+    for (size_t first = 0, end; first < n; first = end) {
+        for (end = first; end < n && e[end].instance == e[first].instance;) end++;
+        add_launch(a, &s, &nodes, e + first, end - first);
+    }
+    const struct node *worst = worst_node(&nodes);
+    s.api = gp_intern_from(&a->h->strings, &a->v->t->strings, g->api);
+    s.nodes = nodes.all.n;
+    s.worst_node = gp_get_node(gpu, e[0].row) == GP_NO_ID ? GP_NO_ID : worst->id;
+    s.worst_node_name = gp_intern_from(&a->h->strings, &a->v->t->strings, worst->name);
+    s.worst_node_min_ns = worst->min_ns;
+    s.worst_node_max_ns = worst->max_ns;
+    GP_VEC_PUSH(&a->h->graphs, s);
+    GP_VEC_FREE(&nodes.all);
+    gp_map_release(&nodes.index);
+}
+
+void gp_hta_add_graphs(struct gp_hta *h, const struct gp_view *v)
+{
+    struct adder a = {.h = h, .v = v};
+    a.is_launch = gp_zalloc((size_t)v->t->strings.n + 1);
+    collect(&a);
+    if (a.events.n) qsort(a.events.at, a.events.n, sizeof *a.events.at, by_instance);
+    for (size_t first = 0, end; first < a.events.n; first = end) {
+        for (end = first; end < a.events.n && a.events.at[end].graph == a.events.at[first].graph;) end++;
+        add_graph(&a, a.events.at + first, end - first);
+    }
+    free(a.is_launch);
+    GP_VEC_FREE(&a.graphs);
+    GP_VEC_FREE(&a.events);
+    gp_map_release(&a.graph_of);
+    gp_map_release(&a.instance_of);
+}
+
+/* Ids are those of one process: graphs of two traces are never the same one. */
+void gp_hta_merge_graphs(struct gp_hta *to, struct gp_hta *from)
+{
+    for (size_t i = 0; i < from->graphs.n; i++) {
+        struct gp_graph_stat *s = &from->graphs.at[i];
+        s->api = gp_intern_from(&to->strings, &from->strings, s->api);
+        s->worst_node_name = gp_intern_from(&to->strings, &from->strings, s->worst_node_name);
+        GP_VEC_PUSH(&to->graphs, *s);
+    }
+    GP_VEC_FREE(&from->graphs);
+}
+
+/* The place where it was added settles what is left equal: qsort is not stable. */
+struct placed_graph {
+    struct gp_graph_stat stat;
+    size_t place;
+};
+
+static int by_busy(const void *a, const void *b)
+{
+    const struct placed_graph *x = a, *y = b;
+    if (x->stat.rank != y->stat.rank) return x->stat.rank < y->stat.rank ? -1 : 1;
+    if (x->stat.busy.sum != y->stat.busy.sum) return x->stat.busy.sum > y->stat.busy.sum ? -1 : 1;
+    if (x->stat.graph != y->stat.graph) return x->stat.graph < y->stat.graph ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+void gp_hta_finish_graphs(struct gp_hta *h)
+{
+    if (!h->graphs.n) return;
+    struct placed_graph *all = gp_alloc(h->graphs.n * sizeof *all);
+    for (size_t i = 0; i < h->graphs.n; i++) all[i] = (struct placed_graph){h->graphs.at[i], i};
+    qsort(all, h->graphs.n, sizeof *all, by_busy);
+    for (size_t i = 0; i < h->graphs.n; i++) h->graphs.at[i] = all[i].stat;
+    free(all);
+}
+
+static void xfer_graph(struct gp_xfer *x, struct gp_graph_stat *s)
+{
+    gp_xfer_i32(x, &s->rank);
+    gp_xfer_u64(x, &s->graph);
+    gp_xfer_str(x, &s->api);
+    gp_xfer_u64(x, &s->launches);
+    gp_xfer_u64(x, &s->gpu_events);
+    gp_xfer_u64(x, &s->nodes);
+    gp_dist_xfer(x, &s->span);
+    gp_dist_xfer(x, &s->busy);
+    gp_xfer_u64(x, &s->worst_node);
+    gp_xfer_str(x, &s->worst_node_name);
+    gp_xfer_i64(x, &s->worst_node_min_ns);
+    gp_xfer_i64(x, &s->worst_node_max_ns);
+}
+
+void gp_hta_xfer_graphs(struct gp_xfer *x, struct gp_hta *h)
+{
+    GP_XFER_VEC(x, &h->graphs, xfer_graph);
+}
+
+void gp_hta_release_graphs(struct gp_hta *h)
+{
+    for (size_t i = 0; i < h->graphs.n; i++) {
+        gp_dist_release(&h->graphs.at[i].span);
+        gp_dist_release(&h->graphs.at[i].busy);
+    }
+    GP_VEC_FREE(&h->graphs);
+}

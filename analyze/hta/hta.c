@@ -1,0 +1,216 @@
+#include "analyze/hta/hta.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/hta/hta_priv.h"
+
+/* ---- life ---- */
+
+void gp_hta_init(struct gp_hta *h, const struct gp_hta_opts *opts)
+{
+    memset(h, 0, sizeof *h);
+    if (opts) h->opts = *opts;
+    h->world_size = -1;
+    h->maps = gp_zalloc(sizeof *h->maps);
+}
+
+static void release_maps(struct gp_hta_maps *m)
+{
+    if (!m) return;
+    gp_map_release(&m->kernels);
+    gp_map_release(&m->owners);
+    gp_map_release(&m->api);
+    gp_map_release(&m->culprits);
+    gp_map_release(&m->copies);
+    gp_map_release(&m->range_memory);
+    free(m);
+}
+
+void gp_hta_release(struct gp_hta *h)
+{
+    gp_hta_release_devices(h);
+    gp_hta_release_kernels(h);
+    gp_hta_release_launches(h);
+    gp_hta_release_graphs(h);
+    gp_hta_release_steps(h);
+    gp_hta_release_collectives(h);
+    gp_hta_release_copies(h);
+    gp_hta_release_range_memory(h);
+    gp_hta_release_paths(h);
+    GP_VEC_FREE(&h->inputs);
+    GP_VEC_FREE(&h->findings);
+    GP_VEC_FREE(&h->missing_ranks);
+    GP_VEC_FREE(&h->repeated_ranks);
+    gp_strings_release(&h->strings);
+    release_maps(h->maps);
+    memset(h, 0, sizeof *h);
+}
+
+/* ---- inputs ---- */
+
+static void add_input(struct gp_hta *h, const struct gp_trace *t)
+{
+    struct gp_input_quality in;
+    gp_input_quality_read(&in, &h->strings, t);
+    GP_VEC_PUSH(&h->inputs, in);
+    if (t->world_size > h->world_size) h->world_size = t->world_size;
+}
+
+int gp_hta_add_viewed(struct gp_hta *h, struct gp_trace *t, struct gp_view *v, struct gp_err *err)
+{
+    struct gp_hta_idle idle;
+    size_t first_device = h->devices.n, first_step = h->steps.n;
+    add_input(h, t);
+    gp_repair(t, h->opts.repair);
+    gp_view_init(v, t, h->opts.classes);
+    gp_hta_start_idle(&idle, &h->opts, v);
+    gp_hta_add_devices(h, v);
+    gp_hta_add_kernels(h, v, first_device);
+    gp_hta_add_launches(h, v);
+    gp_hta_add_graphs(h, v);
+    int failed = gp_hta_add_steps(h, v, err);
+    gp_hta_add_collectives(h, v);
+    gp_hta_add_copies(h, v);
+    gp_hta_add_range_memory(h, v);
+    gp_hta_add_path(h, v, first_step);
+    gp_hta_finish_idle(&idle, h, first_device);
+    gp_input_quality_judge(&h->inputs.at[h->inputs.n - 1], &h->strings, t, v);
+    return failed;
+}
+
+int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err)
+{
+    struct gp_view v;
+    int failed = gp_hta_add_viewed(h, t, &v, err);
+    gp_view_release(&v);
+    return failed;
+}
+
+/* ---- merging ---- */
+
+static void merge_inputs(struct gp_hta *to, struct gp_hta *from)
+{
+    for (size_t i = 0; i < from->inputs.n; i++)
+        GP_VEC_PUSH(&to->inputs, gp_input_quality_copy(&from->inputs.at[i], &to->strings, &from->strings));
+    if (from->world_size > to->world_size) to->world_size = from->world_size;
+}
+
+void gp_hta_merge(struct gp_hta *to, struct gp_hta *from)
+{
+    struct gp_hta_opts opts = from->opts;
+    gp_hta_merge_devices(to, from);
+    gp_hta_merge_kernels(to, from);
+    gp_hta_merge_launches(to, from);
+    gp_hta_merge_graphs(to, from);
+    gp_hta_merge_steps(to, from);
+    gp_hta_merge_collectives(to, from);
+    gp_hta_merge_copies(to, from);
+    gp_hta_merge_range_memory(to, from);
+    gp_hta_merge_paths(to, from);
+    merge_inputs(to, from);
+    gp_hta_release(from);
+    gp_hta_init(from, &opts);
+}
+
+/* ---- finishing ---- */
+
+static int compare_ranks(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The ranks of all inputs, each as often as inputs have it, sorted. */
+static int32_t *find_ranks(const struct gp_hta *h, size_t *n)
+{
+    int32_t *ranks = gp_alloc((h->inputs.n + h->devices.n + 1) * sizeof *ranks);
+    *n = 0;
+    for (size_t i = 0; i < h->inputs.n; i++)
+        if (h->inputs.at[i].rank >= 0) ranks[(*n)++] = h->inputs.at[i].rank;
+    /* Devices are sorted by rank: what an input says again is near. */
+    for (size_t i = 0; i < h->devices.n; i++) {
+        const struct gp_hta_device *d = &h->devices.at[i];
+        bool counted = d->rank < 0 || d->input >= h->inputs.n || d->rank == h->inputs.at[d->input].rank;
+        for (size_t k = i; k-- > 0 && !counted && h->devices.at[k].rank == d->rank;)
+            counted = h->devices.at[k].input == d->input;
+        if (!counted) ranks[(*n)++] = d->rank;
+    }
+    if (*n) qsort(ranks, *n, sizeof *ranks, compare_ranks);
+    return ranks;
+}
+
+/* A damaged world size must not make a list of two thousand million ranks. */
+enum { MOST_MISSING = 1 << 16 };
+
+static void check_ranks(struct gp_hta *h)
+{
+    size_t n;
+    int32_t *ranks = find_ranks(h, &n), next = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i && ranks[i] == ranks[i - 1]) {
+            bool told = h->repeated_ranks.n && h->repeated_ranks.at[h->repeated_ranks.n - 1] == ranks[i];
+            if (!told) GP_VEC_PUSH(&h->repeated_ranks, ranks[i]);
+            continue;
+        }
+        for (; next < ranks[i] && h->missing_ranks.n < MOST_MISSING; next++)
+            GP_VEC_PUSH(&h->missing_ranks, next);
+        next = ranks[i] < INT32_MAX ? ranks[i] + 1 : INT32_MAX;
+    }
+    for (; n && next < h->world_size && h->missing_ranks.n < MOST_MISSING; next++)
+        GP_VEC_PUSH(&h->missing_ranks, next);
+    free(ranks);
+}
+
+void gp_hta_finish(struct gp_hta *h)
+{
+    gp_hta_finish_devices(h);
+    gp_hta_finish_kernels(h);
+    gp_hta_finish_launches(h);
+    gp_hta_finish_graphs(h);
+    gp_hta_finish_steps(h);
+    gp_hta_finish_collectives(h);
+    gp_hta_finish_copies(h);
+    gp_hta_finish_range_memory(h);
+    gp_hta_finish_paths(h);
+    check_ranks(h);
+    gp_hta_finish_findings(h); /* looks at all the others */
+}
+
+/* ---- saving ---- */
+
+static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
+{
+    GP_XFER_VEC(x, &h->inputs, gp_input_quality_xfer);
+    gp_xfer_i32(x, &h->world_size);
+    gp_hta_xfer_devices(x, h);
+    gp_hta_xfer_kernels(x, h);
+    gp_hta_xfer_launches(x, h);
+    gp_hta_xfer_graphs(x, h);
+    gp_hta_xfer_steps(x, h);
+    gp_hta_xfer_collectives(x, h);
+    gp_hta_xfer_copies(x, h);
+    gp_hta_xfer_range_memory(x, h);
+    gp_hta_xfer_paths(x, h);
+}
+
+static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 3, "partial result"};
+
+void gp_hta_save(struct gp_hta *h, struct gp_buf *to)
+{
+    size_t start = gp_xfer_begin(to);
+    struct gp_xfer x = {.save = to, .strings = &h->strings};
+    xfer_all(&x, h);
+    gp_xfer_end(to, start, &head);
+}
+
+int gp_hta_load(struct gp_hta *h, const void *data, size_t n, struct gp_err *err)
+{
+    struct gp_hta_opts opts = h->opts;
+    struct gp_xfer x = {.strings = &h->strings};
+    if (gp_xfer_open(&x, data, n, &head, err)) return -1;
+    xfer_all(&x, h);
+    if (!x.failed && x.load == x.end) return 0;
+    gp_hta_release(h);
+    gp_hta_init(h, &opts);
+    return gp_fail(err, GP_E_SYNTAX, GP_XFER_HEAD, "the partial result makes no sense");
+}

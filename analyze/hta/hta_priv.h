@@ -1,0 +1,87 @@
+/* hta_parts.h -- private to analyze/: what hta.c calls, in this order, and the module that each part lives in. Every
+ * gp_hta_add_X looks at the view of one trace and adds to H; every merge moves FROM's part behind TO's, whose strings
+ * differ (map with gp_intern_from()); every finish sorts and works out what needs all ranks. gp_hta_xfer_X saves or loads.
+ */
+#ifndef GP_ANALYZE_HTA_PARTS_H
+#define GP_ANALYZE_HTA_PARTS_H
+
+#include <pthread.h>
+#include "analyze/hta/breakdown.h"
+#include "analyze/hta/collectives.h"
+#include "analyze/hta/hta.h"
+#include "analyze/math/intervals.h"
+#include "analyze/view/view.h"
+#include "analyze/math/xfer.h"
+#include "formats/base/map.h"
+
+/* Where the row for a key is found again while adding: key is a hash of sids, value an index into the vector. */
+struct gp_hta_maps {
+    struct gp_map kernels, owners, api, culprits, copies, range_memory;
+};
+
+/* breakdown.c: adds one gp_hta_device for each device of the view, in the view's order; the others find theirs at
+ * FIRST_DEVICE + index. */
+void gp_hta_add_devices(struct gp_hta *h, const struct gp_view *v);
+/* idle.c: idle time takes longest of all parts, so a thread of its own adds it while the others are added, where OPTS
+ * allow one. Nothing but V is used in between. FINISH waits and hands over to the devices from FIRST_DEVICE on; what
+ * comes out does not depend on threads. */
+struct gp_hta_idle {
+    struct gp_hta h; /* strings, and devices with idle time alone */
+    const struct gp_view *v;
+    pthread_t thread;
+    bool started;
+};
+void gp_hta_start_idle(struct gp_hta_idle *idle, const struct gp_hta_opts *opts, const struct gp_view *v);
+void gp_hta_finish_idle(struct gp_hta_idle *idle, struct gp_hta *h, size_t first_device);
+void gp_hta_add_kernels(struct gp_hta *h, const struct gp_view *v, size_t first_device); /* kernels, owners */
+void gp_hta_add_launches(struct gp_hta *h, const struct gp_view *v);                     /* launches, api */
+void gp_hta_add_graphs(struct gp_hta *h, const struct gp_view *v);
+int gp_hta_add_steps(struct gp_hta *h, const struct gp_view *v, struct gp_err *err);
+void gp_hta_add_copies(struct gp_hta *h, const struct gp_view *v); /* copies, memory */
+void gp_hta_add_range_memory(struct gp_hta *h, const struct gp_view *v);
+/* STEPS: the slice of h->steps of this trace, n 0 when it has none. */
+void gp_hta_add_path(struct gp_hta *h, const struct gp_view *v, size_t first_step);
+
+void gp_hta_merge_devices(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_kernels(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_launches(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_graphs(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_steps(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_collectives(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_copies(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_range_memory(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_paths(struct gp_hta *to, struct gp_hta *from);
+
+void gp_hta_finish_devices(struct gp_hta *h);
+void gp_hta_finish_kernels(struct gp_hta *h);
+void gp_hta_finish_launches(struct gp_hta *h);
+void gp_hta_finish_graphs(struct gp_hta *h);
+void gp_hta_finish_steps(struct gp_hta *h);
+void gp_hta_finish_collectives(struct gp_hta *h); /* offsets, matches, stats, stragglers */
+void gp_hta_finish_copies(struct gp_hta *h);
+void gp_hta_finish_range_memory(struct gp_hta *h);
+void gp_hta_finish_paths(struct gp_hta *h);
+void gp_hta_finish_findings(struct gp_hta *h); /* last: reads all the others */
+
+void gp_hta_xfer_devices(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_kernels(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_launches(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_graphs(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_steps(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_collectives(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_copies(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_range_memory(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_paths(struct gp_xfer *x, struct gp_hta *h);
+
+/* Free what the vectors of that part own (the vectors themselves too). */
+void gp_hta_release_devices(struct gp_hta *h);
+void gp_hta_release_kernels(struct gp_hta *h);
+void gp_hta_release_launches(struct gp_hta *h);
+void gp_hta_release_graphs(struct gp_hta *h);
+void gp_hta_release_steps(struct gp_hta *h);
+void gp_hta_release_collectives(struct gp_hta *h);
+void gp_hta_release_copies(struct gp_hta *h);
+void gp_hta_release_range_memory(struct gp_hta *h);
+void gp_hta_release_paths(struct gp_hta *h);
+
+#endif

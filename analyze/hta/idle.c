@@ -1,0 +1,266 @@
+/* What gp_idle_walk() tells, added up for each device: by cause, and by what the host was doing. */
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/hta/hta_priv.h"
+#include "analyze/view/idle_walk.h"
+#include "analyze/names/names.h"
+
+/* ---- the innermost frames of each sort ---- */
+
+enum sort { SORT_RANGE, SORT_PYTHON, SORT_OP, SORT_API, SORT_COUNT };
+enum { SORT_BITS = 2 };
+
+/* A host stack as far as a culprit tells it: labels, in the result's strings, innermost of their sort. Number 0 is the
+ * empty one. Steps and tokens have many names and one label. */
+struct stack {
+    gp_sid label[SORT_COUNT];
+};
+
+struct sum {
+    struct gp_idle_culprit c; /* its labels are those of the stack, which it gets last */
+    uint32_t stack;
+    int64_t gap_begin_ns; /* the gap that was counted last, and its share of it */
+    int64_t gap_ns, gap_at_ns;
+};
+
+struct adder {
+    struct gp_hta *h;
+    const struct gp_view *v;
+    uint32_t *stack_of; /* by host event: number of its stack, NO_STACK: not known yet */
+    GP_VEC(struct stack) stacks;
+    GP_VEC(uint32_t) chain;  /* for stack_of(); empty */
+    struct gp_map inner;     /* hash of a stack -> its number */
+    struct gp_map inside;    /* stack, sort and name of an event inside it -> the stack of that */
+    GP_VEC(struct sum) sums; /* of the device at hand */
+    GP_VEC(uint32_t) sum_of; /* by stack << 3 | cause: 1 + its sum, 0: none */
+    uint32_t device;
+    int64_t gap_begin_ns; /* the gap at hand */
+    bool in_gap;
+    gp_sid *label_of[SORT_COUNT]; /* by name: its label, NOT_SHOWN; 0: not looked at */
+};
+
+#define NO_STACK UINT32_MAX
+
+#define NOT_SHOWN UINT32_MAX
+
+static gp_sid make_label(struct adder *a, enum sort sort, gp_sid name)
+{
+    const char *text = gp_trace_str(a->v->t, name);
+    size_t n = gp_string_len(&a->v->t->strings, name);
+    struct gp_buf label = {0};
+    if (!name || (sort == SORT_PYTHON && gp_name_is_glue(text, n))) return NOT_SHOWN;
+    if (sort == SORT_RANGE) gp_name_range_label(&label, text, n);
+    else if (sort == SORT_PYTHON) gp_name_python_label(&label, text, n);
+    else if (sort == SORT_OP) gp_name_op_label(&label, text, n);
+    else gp_buf_put(&label, text, n);
+    gp_sid sid = gp_intern(&a->h->strings, label.n ? label.data : text, label.n ? label.n : n);
+    gp_buf_release(&label);
+    return sid ? sid : NOT_SHOWN;
+}
+
+static gp_sid label_of(struct adder *a, enum sort sort, gp_sid name)
+{
+    if (!a->label_of[sort]) a->label_of[sort] = gp_zalloc(((size_t)a->v->t->strings.n + 1) * sizeof name);
+    gp_sid *known = &a->label_of[sort][name];
+    if (!*known) *known = make_label(a, sort, name);
+    return *known;
+}
+
+/* The number of stack AROUND with LABEL in place of its own of that sort. */
+static uint32_t number_of(struct adder *a, uint32_t around, enum sort sort, gp_sid label)
+{
+    struct stack s = a->stacks.at[around];
+    s.label[sort] = label;
+    uint64_t key = 0;
+    for (int i = 0; i < SORT_COUNT; i++) key = (key ^ s.label[i]) * 0x9e3779b97f4a7c15u, key ^= key >> 29;
+    for (;; key++) { /* hashes that meet go to the next key */
+        uint32_t known = *gp_map_put(&a->inner, key, (uint32_t)a->stacks.n);
+        if (known == a->stacks.n) GP_VEC_PUSH(&a->stacks, s);
+        if (!memcmp(&a->stacks.at[known], &s, sizeof s)) return known;
+    }
+}
+
+/* The stack of a host event inside stack AROUND. */
+static uint32_t stack_inside(struct adder *a, uint32_t id, uint32_t around)
+{
+    const struct gp_host_event *ev = &a->v->hs.nodes[id];
+    enum sort sort = ev->table == GP_RANGE    ? SORT_RANGE
+                     : ev->table == GP_PYTHON ? SORT_PYTHON
+                     : ev->table == GP_OP     ? SORT_OP
+                                              : SORT_API;
+    gp_sid label = label_of(a, sort, a->v->t->events[ev->table].name[ev->row]);
+    if (label == NOT_SHOWN || a->stacks.at[around].label[sort] == label) return around;
+    if (around >> (32 - SORT_BITS)) return number_of(a, around, sort, label);
+    uint32_t *known = gp_map_put(&a->inside, (uint64_t)(around << SORT_BITS | sort) << 32 | label, NO_STACK);
+    if (*known == NO_STACK) *known = number_of(a, around, sort, label);
+    return *known;
+}
+
+static uint32_t stack_of(struct adder *a, uint32_t id)
+{
+    const struct gp_host_event *nodes = a->v->hs.nodes;
+    if (id == GP_HOST_NONE) return 0;
+    if (a->stack_of[id] != NO_STACK) return a->stack_of[id];
+    uint32_t top = nodes[id].parent;
+    for (; top != GP_HOST_NONE && a->stack_of[top] == NO_STACK; top = nodes[top].parent)
+        GP_VEC_PUSH(&a->chain, top);
+    uint32_t stack = top == GP_HOST_NONE ? 0 : a->stack_of[top];
+    while (a->chain.n) {
+        top = a->chain.at[--a->chain.n];
+        stack = a->stack_of[top] = stack_inside(a, top, stack);
+    }
+    return a->stack_of[id] = stack_inside(a, id, stack);
+}
+
+/* ---- sums ---- */
+
+static void close_gap_of(struct sum *s)
+{
+    if (s->gap_ns <= s->c.longest_ns) return;
+    s->c.longest_ns = s->gap_ns;
+    s->c.longest_at_ns = s->gap_at_ns;
+}
+
+static void add_to_culprit(struct adder *a, const struct gp_idle_piece *p)
+{
+    uint32_t stack = stack_of(a, p->node);
+    size_t key = (size_t)stack << 3 | p->cause;
+    if (key >= a->sum_of.n) {
+        GP_VEC_RESERVE(&a->sum_of, key + 1);
+        memset(a->sum_of.at + a->sum_of.n, 0, (a->sum_of.cap - a->sum_of.n) * sizeof *a->sum_of.at);
+        a->sum_of.n = a->sum_of.cap;
+    }
+    uint32_t *known = &a->sum_of.at[key];
+    if (!*known) {
+        struct sum fresh = {.stack = stack, .gap_begin_ns = INT64_MIN};
+        fresh.c.cause = p->cause;
+        GP_VEC_PUSH(&a->sums, fresh);
+        *known = (uint32_t)a->sums.n;
+    }
+    struct sum *s = &a->sums.at[*known - 1];
+    if (s->gap_begin_ns != p->gap_begin_ns) {
+        close_gap_of(s);
+        s->gap_begin_ns = p->gap_begin_ns;
+        s->gap_ns = 0;
+        s->gap_at_ns = p->begin_ns;
+        s->c.gaps++;
+    }
+    s->gap_ns += p->end_ns - p->begin_ns;
+    s->c.idle_ns += p->end_ns - p->begin_ns;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct gp_idle_culprit *x = a, *y = b;
+    if (x->idle_ns != y->idle_ns) return x->idle_ns > y->idle_ns ? -1 : 1;
+    if (x->longest_at_ns != y->longest_at_ns) return x->longest_at_ns < y->longest_at_ns ? -1 : 1;
+    return x->cause < y->cause ? -1 : x->cause > y->cause;
+}
+
+enum { MOST_CULPRITS = 100 };
+_Static_assert(GP_IDLE_CAUSE_COUNT <= 8, "three bits hold a cause");
+
+/* What was added up for the device at hand becomes its culprits. */
+static void finish_device(struct adder *a)
+{
+    if (!a->sums.n) return;
+    struct gp_hta_device *d = &a->h->devices.at[a->device];
+    struct gp_idle_culprit *c = gp_alloc(a->sums.n * sizeof *c);
+    size_t n = a->sums.n;
+    for (size_t i = 0; i < n; i++) {
+        struct sum *s = &a->sums.at[i];
+        const struct stack *stack = &a->stacks.at[s->stack];
+        close_gap_of(s);
+        c[i] = s->c;
+        c[i].range = stack->label[SORT_RANGE];
+        c[i].python = stack->label[SORT_PYTHON];
+        c[i].op = stack->label[SORT_OP];
+        c[i].api = stack->label[SORT_API];
+    }
+    qsort(c, n, sizeof *c, by_time);
+    for (size_t i = 0; i < n; i++) {
+        if (i < MOST_CULPRITS) GP_VEC_PUSH(&d->culprits, c[i]);
+        else d->culprit_rest_ns[c[i].cause] += c[i].idle_ns;
+    }
+    free(c);
+    for (size_t i = 0; i < a->sums.n; i++)
+        a->sum_of.at[(size_t)a->sums.at[i].stack << 3 | a->sums.at[i].c.cause] = 0;
+    a->sums.n = 0;
+}
+
+static void add_piece(void *ctx, const struct gp_idle_piece *p)
+{
+    struct adder *a = ctx;
+    if (p->device != a->device) {
+        finish_device(a);
+        a->device = p->device;
+        a->in_gap = false;
+    }
+    struct gp_hta_device *d = &a->h->devices.at[p->device];
+    if (!a->in_gap || a->gap_begin_ns != p->gap_begin_ns)
+        gp_dist_add(&d->gaps, p->gap_end_ns - p->gap_begin_ns);
+    a->in_gap = true;
+    a->gap_begin_ns = p->gap_begin_ns;
+    d->idle_cause_ns[p->cause] += p->end_ns - p->begin_ns;
+    add_to_culprit(a, p);
+}
+
+static void *add_idle(void *arg)
+{
+    struct gp_hta_idle *idle = arg;
+    const struct gp_view *v = idle->v;
+    struct adder a = {.h = &idle->h, .v = v};
+    a.stack_of = gp_alloc(((size_t)v->hs.n + 1) * sizeof *a.stack_of);
+    memset(a.stack_of, 0xff, ((size_t)v->hs.n + 1) * sizeof *a.stack_of);
+    GP_VEC_PUSH(&a.stacks, (struct stack){{0}});
+    gp_idle_walk(v, add_piece, &a);
+    finish_device(&a);
+    free(a.stack_of);
+    for (int i = 0; i < SORT_COUNT; i++) free(a.label_of[i]);
+    GP_VEC_FREE(&a.stacks);
+    GP_VEC_FREE(&a.sums);
+    GP_VEC_FREE(&a.chain);
+    gp_map_release(&a.inner);
+    gp_map_release(&a.inside);
+    GP_VEC_FREE(&a.sum_of);
+    return NULL;
+}
+
+/* ---- beside the other parts ---- */
+
+void gp_hta_start_idle(struct gp_hta_idle *idle, const struct gp_hta_opts *opts, const struct gp_view *v)
+{
+    enum { WORTH_A_THREAD = 1000 /* GPU events */ };
+    memset(idle, 0, sizeof *idle);
+    idle->v = v;
+    gp_hta_init(&idle->h, opts);
+    GP_VEC_RESERVE(&idle->h.devices, v->devices.n);
+    idle->h.devices.n = v->devices.n;
+    if (v->devices.n) memset(idle->h.devices.at, 0, v->devices.n * sizeof *idle->h.devices.at);
+    bool wanted = opts->threads > 1 && v->t->events[GP_GPU].n >= WORTH_A_THREAD;
+    idle->started = wanted && !pthread_create(&idle->thread, NULL, add_idle, idle);
+}
+
+static void take_culprit(struct gp_hta *h, const struct gp_hta *from, struct gp_idle_culprit c,
+                         struct gp_hta_device *to)
+{
+    c.range = gp_intern_from(&h->strings, &from->strings, c.range);
+    c.python = gp_intern_from(&h->strings, &from->strings, c.python);
+    c.op = gp_intern_from(&h->strings, &from->strings, c.op);
+    c.api = gp_intern_from(&h->strings, &from->strings, c.api);
+    GP_VEC_PUSH(&to->culprits, c);
+}
+
+void gp_hta_finish_idle(struct gp_hta_idle *idle, struct gp_hta *h, size_t first_device)
+{
+    if (idle->started) pthread_join(idle->thread, NULL);
+    else add_idle(idle);
+    for (size_t i = 0; i < idle->h.devices.n; i++) {
+        struct gp_hta_device *from = &idle->h.devices.at[i], *to = &h->devices.at[first_device + i];
+        memcpy(to->idle_cause_ns, from->idle_cause_ns, sizeof to->idle_cause_ns);
+        memcpy(to->culprit_rest_ns, from->culprit_rest_ns, sizeof to->culprit_rest_ns);
+        gp_dist_merge(&to->gaps, &from->gaps);
+        for (size_t k = 0; k < from->culprits.n; k++) take_culprit(h, &idle->h, from->culprits.at[k], to);
+    }
+    gp_hta_release(&idle->h);
+}

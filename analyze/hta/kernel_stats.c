@@ -1,0 +1,556 @@
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/view/backward.h"
+#include "analyze/view/captured.h"
+#include "analyze/hta/hta_priv.h"
+#include "analyze/names/names.h"
+#include "analyze/cost/occupancy.h"
+
+#define NONE UINT32_MAX
+
+/* A share of a time, in whole ns: sums of whole numbers do not depend on their order. */
+static double whole_ns(double share, int64_t dur_ns)
+{
+    double v = share * (double)dur_ns;
+    return v < 0x1p53 ? (double)(int64_t)(v + 0.5) : v;
+}
+
+/* ---- kernels ---- */
+
+static uint64_t kernel_key(uint32_t kind, gp_sid name)
+{
+    return (uint64_t)kind << 32 | name;
+}
+
+static struct gp_kernel_stat *kernel_of(struct gp_hta *h, uint32_t kind, gp_sid name)
+{
+    uint32_t *known = gp_map_put(&h->maps->kernels, kernel_key(kind, name), (uint32_t)h->kernels.n);
+    if (*known == h->kernels.n) {
+        struct gp_kernel_stat k = {.name = name, .kind = kind};
+        GP_VEC_PUSH(&h->kernels, k);
+    }
+    return &h->kernels.at[*known];
+}
+
+/* What all GPU events of a config have in common. */
+struct config_use {
+    uint32_t kernel; /* index into h->kernels; NONE: not looked at */
+    uint32_t device; /* that `occupancy` is of, plus 1 */
+    struct gp_occupancy occupancy;
+    bool matrix, could_matrix;
+};
+
+struct adder {
+    struct gp_hta *h;
+    const struct gp_view *v;
+    struct config_use *configs;
+    struct gp_map names; /* kind << 32 | name in the trace -> config that has it looked up */
+};
+
+/* What is no product of matrices has none to compute. Of others only the name tells; that of most written by hand, or
+ * by Triton, does not. */
+static int32_t uses_matrix(enum gp_frame_kind kind, enum gp_matrix_use use)
+{
+    bool may = kind == GP_FRAME_COMPUTE || kind == GP_FRAME_GEMM || kind == GP_FRAME_ATTENTION;
+    if (use == GP_MATRIX_YES && may) return 1;
+    return use == GP_MATRIX_UNKNOWN && may ? -1 : 0;
+}
+
+/* Our collector, which alone records clocks, has names as the driver tells them, mangled. Those of other profilers stay
+ * as they are, also the few that are mangled: their users know them so, and other tools sum by them. */
+static void name_kernel(struct adder *a, struct config_use *u, const struct gp_config *c,
+                        enum gp_frame_kind kind)
+{
+    const struct gp_trace *t = a->v->t;
+    struct gp_buf full = {0};
+    const char *recorded = gp_trace_str(t, c->name);
+    size_t n = gp_string_len(&t->strings, c->name);
+    gp_name_demangle(&full, recorded, n);
+    gp_sid name = t->clocks.n ? gp_intern(&a->h->strings, full.n ? full.data : "", full.n)
+                              : gp_intern(&a->h->strings, recorded, n);
+    struct gp_kernel_stat *k = kernel_of(a->h, kind, name);
+    if (kind == GP_FRAME_COMPUTE || kind == GP_FRAME_GEMM || kind == GP_FRAME_ATTENTION) {
+        enum gp_matrix_use use = gp_matrix_use_of(full.n ? full.data : "", full.n);
+        u->matrix = use == GP_MATRIX_YES;
+        u->could_matrix = u->matrix || use == GP_MATRIX_NO;
+        k->tensor_core = uses_matrix(kind, use);
+    }
+    u->kernel = (uint32_t)(k - a->h->kernels.at);
+    gp_buf_release(&full);
+}
+
+static struct config_use *use_of(struct adder *a, uint32_t row, uint32_t device)
+{
+    const struct gp_trace *t = a->v->t;
+    uint32_t config = gp_get_config(&t->events[GP_GPU], row);
+    struct config_use *u = &a->configs[config];
+    if (u->device == device + 1) return u;
+    const struct gp_config *c = &t->configs.at[config];
+    if (u->kernel == NONE) {
+        enum gp_frame_kind kind = gp_view_kind(a->v, row);
+        uint32_t first = *gp_map_put(&a->names, kernel_key(kind, c->name), config);
+        if (first == config) name_kernel(a, u, c, kind);
+        else *u = a->configs[first];
+    }
+    gp_occupancy_of(&u->occupancy, t, c, a->v->devices.at[device].props);
+    u->device = device + 1;
+    return u;
+}
+
+static void count_blocks(struct gp_kernel_stat *k, uint64_t blocks)
+{
+    if (!blocks) return;
+    if (!k->grid_blocks_max || blocks < k->grid_blocks_min) k->grid_blocks_min = blocks;
+    if (blocks > k->grid_blocks_max) k->grid_blocks_max = blocks;
+}
+
+static void add_event(struct adder *a, struct gp_hta_device *d, const struct config_use *u, uint32_t row)
+{
+    const struct gp_events *gpu = &a->v->t->events[GP_GPU];
+    struct gp_kernel_stat *k = &a->h->kernels.at[u->kernel];
+    int64_t dur = gpu->dur_ns[row], bytes = gp_get_bytes(gpu, row);
+    const struct gp_occupancy *o = &u->occupancy;
+    gp_dist_add(&k->dur, dur);
+    if (gp_gpu_config(a->v->t, row)->kind != GP_KERNEL) {
+        if (bytes > 0) k->bytes = gp_add_saturated(k->bytes, bytes);
+        return;
+    }
+    d->kernel_ns = gp_add_saturated(d->kernel_ns, dur);
+    if (u->matrix) d->tensor_core_ns = gp_add_saturated(d->tensor_core_ns, dur);
+    if (u->could_matrix) d->gemm_ns = gp_add_saturated(d->gemm_ns, dur);
+    count_blocks(k, o->blocks);
+    if (!o->known) return;
+    double occupied = whole_ns(o->achieved, dur);
+    k->occupancy_ns += occupied;
+    k->waves_ns += whole_ns(o->waves, dur);
+    k->occupancy_known_ns = gp_add_saturated(k->occupancy_known_ns, dur);
+    d->occupancy_ns += occupied;
+    d->occupancy_known_ns = gp_add_saturated(d->occupancy_known_ns, dur);
+}
+
+/* ---- estimated SM efficiency ---- */
+
+/* Kernels that run, as a heap with the first to end on top. Blocks per SM are whole numbers of 2^-20. */
+enum { ONE_BLOCK = 1 << 20 };
+
+struct running {
+    int64_t end_ns;
+    uint64_t blocks;
+};
+
+struct sm_sweep {
+    GP_VEC(struct running) heap;
+    uint64_t blocks; /* of all that run */
+    int64_t at_ns;
+    double sum;
+};
+
+static void sift_down(struct running *heap, size_t n, struct running item)
+{
+    size_t i = 0, child;
+    for (; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && heap[child + 1].end_ns < heap[child].end_ns) child++;
+        if (heap[child].end_ns >= item.end_ns) break;
+        heap[i] = heap[child];
+    }
+    heap[i] = item;
+}
+
+static void advance(struct sm_sweep *s, int64_t to_ns)
+{
+    uint64_t blocks = s->blocks < ONE_BLOCK ? s->blocks : ONE_BLOCK;
+    s->sum += (double)blocks * (double)(to_ns - s->at_ns);
+    s->at_ns = to_ns;
+}
+
+static void advance_and_end(struct sm_sweep *s, int64_t to_ns)
+{
+    while (s->heap.n && s->heap.at[0].end_ns <= to_ns) {
+        advance(s, s->heap.at[0].end_ns);
+        s->blocks -= s->heap.at[0].blocks;
+        struct running last = s->heap.at[--s->heap.n];
+        if (s->heap.n) sift_down(s->heap.at, s->heap.n, last);
+    }
+    advance(s, to_ns);
+}
+
+static void start_kernel(struct sm_sweep *s, int64_t begin_ns, int64_t end_ns, double blocks_per_sm)
+{
+    advance_and_end(s, begin_ns);
+    double blocks = blocks_per_sm < 1 ? blocks_per_sm * ONE_BLOCK : ONE_BLOCK; /* more than 1 counts as 1 */
+    struct running r = {end_ns, (uint64_t)(blocks + 0.5)};
+    s->blocks += r.blocks;
+    GP_VEC_PUSH(&s->heap, r);
+    size_t i = s->heap.n - 1;
+    for (; i && s->heap.at[(i - 1) / 2].end_ns > end_ns; i = (i - 1) / 2)
+        s->heap.at[i] = s->heap.at[(i - 1) / 2];
+    s->heap.at[i] = r;
+}
+
+static void add_device(struct adder *a, uint32_t device, struct gp_hta_device *d)
+{
+    const struct gp_events *gpu = &a->v->t->events[GP_GPU];
+    const struct gp_view_device *from = &a->v->devices.at[device];
+    struct sm_sweep s;
+    memset(&s, 0, sizeof s);
+    if (from->n) s.at_ns = gpu->start_ns[a->v->rows[from->first]];
+    for (size_t i = 0; i < from->n; i++) {
+        uint32_t row = a->v->rows[from->first + i];
+        const struct config_use *u = use_of(a, row, device);
+        add_event(a, d, u, row);
+        int64_t dur = gpu->dur_ns[row];
+        if (u->occupancy.blocks_per_sm <= 0) continue;
+        d->sm_known_ns = gp_add_saturated(d->sm_known_ns, dur);
+        start_kernel(&s, gpu->start_ns[row], gpu->start_ns[row] + dur, u->occupancy.blocks_per_sm);
+    }
+    advance_and_end(&s, INT64_MAX / 2); /* nothing runs any more at the end */
+    d->sm_ns = s.sum / ONE_BLOCK;
+    GP_VEC_FREE(&s.heap);
+}
+
+/* ---- owners ---- */
+
+static uint64_t owner_key(uint32_t sort, gp_sid name)
+{
+    return (uint64_t)sort << 32 | name;
+}
+
+static uint32_t owner_of(struct gp_hta *h, uint32_t sort, gp_sid name)
+{
+    uint32_t *known = gp_map_put(&h->maps->owners, owner_key(sort, name), (uint32_t)h->owners.n);
+    if (*known == h->owners.n) {
+        struct gp_owner_stat o = {.sort = sort, .name = name};
+        GP_VEC_PUSH(&h->owners, o);
+    }
+    return *known;
+}
+
+struct owners {
+    struct gp_hta *h;
+    const struct gp_view *v;
+    enum gp_owner_sort sort;
+    enum gp_table table;
+    uint8_t *module; /* by name of the trace: 1 no nn.Module, 2 one, 0 not looked at */
+    bool any;        /* there are events of the sort */
+    uint32_t *
+        inner; /* by host event: the innermost one of the sort, itself or around it; NONE. NULL: not needed yet */
+    uint8_t *seen;       /* by host event: it has launched something */
+    struct gp_map named; /* name in the trace -> owner */
+    struct gp_backward backward;
+    struct gp_captured captured;
+    struct gp_map replays; /* ranges of a capture << 32 | host event: replayed it already */
+};
+
+static bool is_of_sort(struct owners *o, const struct gp_host_event *ev)
+{
+    if (ev->table != (uint32_t)o->table) return false;
+    if (o->sort != GP_OWNER_MODULE) return true;
+    const struct gp_trace *t = o->v->t;
+    gp_sid name = t->events[GP_PYTHON].name[ev->row];
+    uint8_t *known = &o->module[name];
+    if (!*known) *known = gp_name_is_module(gp_trace_str(t, name), gp_string_len(&t->strings, name)) ? 2 : 1;
+    return *known == 2;
+}
+
+static void find_all_inner(struct owners *o)
+{
+    const struct gp_host_stack *hs = &o->v->hs;
+    o->inner = gp_alloc(hs->n * sizeof *o->inner);
+    for (uint32_t i = 0; i < hs->n; i++) { /* parents come first */
+        const struct gp_host_event *ev = &hs->nodes[i];
+        o->inner[i] = is_of_sort(o, ev) ? i : ev->parent == GP_HOST_NONE ? NONE : o->inner[ev->parent];
+    }
+}
+
+/* The innermost event of the sort, NODE or around it; NONE. It is mostly near. */
+static uint32_t inner_of(struct owners *o, uint32_t node)
+{
+    enum { NEAR = 32 };
+    const struct gp_host_stack *hs = &o->v->hs;
+    if (!o->any || node == GP_HOST_NONE) return NONE;
+    for (int i = 0; i < NEAR && !o->inner; i++) {
+        if (is_of_sort(o, &hs->nodes[node])) return node;
+        node = hs->nodes[node].parent;
+        if (node == GP_HOST_NONE) return NONE;
+    }
+    if (!o->inner) find_all_inner(o);
+    return o->inner[node];
+}
+
+/* The threads of the backward pass run no modules: the forward operator of the node was in one. */
+static uint32_t module_of_backward(struct owners *o, uint32_t node)
+{
+    const struct gp_host_stack *hs = &o->v->hs;
+    const struct gp_trace *t = o->v->t;
+    for (; node != GP_HOST_NONE; node = hs->nodes[node].parent) {
+        if (hs->nodes[node].table != GP_OP) continue;
+        gp_sid name = t->events[GP_OP].name[hs->nodes[node].row];
+        if (!gp_name_is_backward(gp_trace_str(t, name), gp_string_len(&t->strings, name))) continue;
+        uint32_t forward = gp_backward_origin(&o->backward, node);
+        return inner_of(o, forward);
+    }
+    return NONE;
+}
+
+static uint32_t owner_named(struct owners *o, const char *text, size_t n)
+{
+    struct gp_buf label = {0};
+    if (o->sort == GP_OWNER_OP) gp_name_op_label(&label, text, n);
+    else if (o->sort == GP_OWNER_RANGE) gp_name_range_label(&label, text, n);
+    else gp_name_python_label(&label, text, n);
+    if (!label.n) gp_buf_puts(&label, "[no name]");
+    uint32_t owner = owner_of(o->h, o->sort, gp_intern(&o->h->strings, label.data, label.n));
+    gp_buf_release(&label);
+    return owner;
+}
+
+static uint32_t owner_of_event(struct owners *o, uint32_t event)
+{
+    const struct gp_trace *t = o->v->t;
+    gp_sid name = t->events[o->table].name[o->v->hs.nodes[event].row];
+    uint32_t *known = gp_map_put(&o->named, name, NONE);
+    if (*known == NONE) *known = owner_named(o, gp_trace_str(t, name), gp_string_len(&t->strings, name));
+    return *known;
+}
+
+/* The innermost range that work of a graph was captured under, unless that is around the replay as well; NONE. */
+static uint32_t owner_of_capture(struct owners *o, uint32_t row)
+{
+    gp_sid captured = gp_get_captured(&o->v->t->events[GP_GPU], row);
+    if (!captured || o->sort != GP_OWNER_RANGE) return NONE;
+    const struct gp_captured_name *names;
+    size_t n = gp_captured_names(&o->captured, captured, &names);
+    if (gp_captured_common(&o->captured, o->v->at.node[row], captured) == n) return NONE;
+    return owner_named(o, names[n - 1].text, names[n - 1].n);
+}
+
+/* The first thing that a host event launches counts its call and its time. */
+static void see_event(struct owners *o, struct gp_owner_stat *s, uint32_t event)
+{
+    uint8_t bit = (uint8_t)(1 << event % 8);
+    if (o->seen[event / 8] & bit) return;
+    o->seen[event / 8] |= bit;
+    s->calls++;
+    s->host_ns = gp_add_saturated(s->host_ns, o->v->t->events[o->table].dur_ns[o->v->hs.nodes[event].row]);
+}
+
+/* Each replay of a range is a call of it; the host spent no time there. */
+static void see_replay(struct owners *o, struct gp_owner_stat *s, uint32_t row)
+{
+    uint32_t node = o->v->at.node[row];
+    uint64_t key = (uint64_t)o->v->t->events[GP_GPU].captured[row] << 32 | node;
+    uint32_t *seen = gp_map_put(&o->replays, key, 0);
+    s->calls += node != GP_HOST_NONE && !*seen;
+    *seen = 1;
+}
+
+static void add_owned(struct owners *o, uint32_t row, uint32_t nobody)
+{
+    const struct gp_trace *t = o->v->t;
+    const struct gp_events *gpu = &t->events[GP_GPU], *api = &t->events[GP_API];
+    uint32_t node = o->v->at.node[row], event = inner_of(o, node), capture = owner_of_capture(o, row);
+    if (event == NONE && o->any && o->sort == GP_OWNER_MODULE) event = module_of_backward(o, node);
+    uint32_t owner = capture != NONE ? capture
+                     : event == NONE ? nobody
+                                     : owner_of_event(o, event); /* which may move the owners */
+    struct gp_owner_stat *s = &o->h->owners.at[owner];
+    if (capture != NONE) see_replay(o, s, row);
+    else if (event != NONE) see_event(o, s, event);
+    s->gpu_events++;
+    s->gpu_ns = gp_add_saturated(s->gpu_ns, gpu->dur_ns[row]);
+    uint32_t call = gp_view_launch(o->v, row);
+    if (call == UINT32_MAX) return;
+    int64_t delay = gpu->start_ns[row] - (api->start_ns[call] + api->dur_ns[call]);
+    if (delay >= 0) gp_dist_add(&s->delay, delay);
+}
+
+static void add_owners(struct gp_hta *h, const struct gp_view *v, enum gp_owner_sort sort,
+                       enum gp_table table)
+{
+    const struct gp_trace *t = v->t;
+    struct owners o = {.h = h, .v = v, .sort = sort, .table = table};
+    o.any = t->events[table].n && v->hs.n;
+    bool modules = o.any && sort == GP_OWNER_MODULE;
+    gp_captured_init(&o.captured, &v->hs);
+    if (o.any) o.seen = gp_zalloc(v->hs.n / 8 + 1);
+    if (modules) {
+        o.module = gp_zalloc(t->strings.n);
+        gp_backward_build(&o.backward, t, &v->hs);
+    }
+    uint32_t nobody = t->events[GP_GPU].n ? owner_of(h, sort, 0) : 0;
+    for (uint32_t i = 0; i < t->events[GP_GPU].n; i++) add_owned(&o, i, nobody);
+    if (modules) gp_backward_release(&o.backward);
+    gp_map_release(&o.named);
+    gp_map_release(&o.replays);
+    gp_captured_release(&o.captured);
+    free(o.module);
+    free(o.inner);
+    free(o.seen);
+}
+
+void gp_hta_add_kernels(struct gp_hta *h, const struct gp_view *v, size_t first_device)
+{
+    struct adder a = {.h = h, .v = v};
+    a.configs = gp_zalloc((v->t->configs.n + 1) * sizeof *a.configs);
+    for (size_t i = 0; i < v->t->configs.n; i++) a.configs[i].kernel = NONE;
+    for (uint32_t d = 0; d < v->devices.n; d++) add_device(&a, d, &h->devices.at[first_device + d]);
+    free(a.configs);
+    gp_map_release(&a.names);
+    add_owners(h, v, GP_OWNER_OP, GP_OP);
+    add_owners(h, v, GP_OWNER_RANGE, GP_RANGE);
+    add_owners(h, v, GP_OWNER_MODULE, GP_PYTHON);
+}
+
+/* ---- merging ---- */
+
+static void merge_kernel(struct gp_kernel_stat *to, const struct gp_kernel_stat *from)
+{
+    gp_dist_merge(&to->dur, &from->dur);
+    to->tensor_core = from->tensor_core; /* of one name and kind: the same, or fresh */
+    to->bytes = gp_add_saturated(to->bytes, from->bytes);
+    to->occupancy_ns += from->occupancy_ns;
+    to->waves_ns += from->waves_ns;
+    to->occupancy_known_ns = gp_add_saturated(to->occupancy_known_ns, from->occupancy_known_ns);
+    count_blocks(to, from->grid_blocks_min);
+    count_blocks(to, from->grid_blocks_max);
+}
+
+static void merge_owner(struct gp_owner_stat *to, const struct gp_owner_stat *from)
+{
+    to->calls += from->calls;
+    to->gpu_events += from->gpu_events;
+    to->gpu_ns = gp_add_saturated(to->gpu_ns, from->gpu_ns);
+    to->host_ns = gp_add_saturated(to->host_ns, from->host_ns);
+    gp_dist_merge(&to->delay, &from->delay);
+}
+
+void gp_hta_merge_kernels(struct gp_hta *to, struct gp_hta *from)
+{
+    for (size_t i = 0; i < from->kernels.n; i++) {
+        const struct gp_kernel_stat *k = &from->kernels.at[i];
+        merge_kernel(kernel_of(to, k->kind, gp_intern_from(&to->strings, &from->strings, k->name)), k);
+    }
+    for (size_t i = 0; i < from->owners.n; i++) {
+        const struct gp_owner_stat *o = &from->owners.at[i];
+        uint32_t at = owner_of(to, o->sort, gp_intern_from(&to->strings, &from->strings, o->name));
+        merge_owner(&to->owners.at[at], o);
+    }
+}
+
+/* ---- order ---- */
+
+#define COMPARE(a, b)                                                                                        \
+    if ((a) != (b)) return (a) < (b) ? -1 : 1
+
+/* A row, with what it is sorted by: qsort knows no context. */
+struct order {
+    uint32_t sort;
+    int64_t total_ns;
+    const char *name;
+    uint32_t kind;
+    uint32_t index;
+};
+
+static int compare_order(const void *a, const void *b)
+{
+    const struct order *x = a, *y = b;
+    COMPARE(x->sort, y->sort);
+    COMPARE(y->total_ns, x->total_ns);
+    int names = strcmp(x->name, y->name);
+    if (names) return names;
+    COMPARE(x->kind, y->kind);
+    COMPARE(x->index, y->index);
+    return 0;
+}
+
+static void sort_kernels(struct gp_hta *h)
+{
+    size_t n = h->kernels.n;
+    struct order *order = gp_alloc((n + 1) * sizeof *order);
+    struct gp_kernel_stat *sorted = gp_alloc((n + 1) * sizeof *sorted);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct gp_kernel_stat *k = &h->kernels.at[i];
+        order[i] = (struct order){0, k->dur.sum, gp_hta_str(h, k->name), k->kind, i};
+    }
+    qsort(order, n, sizeof *order, compare_order);
+    for (size_t i = 0; i < n; i++) sorted[i] = h->kernels.at[order[i].index];
+    if (n) memcpy(h->kernels.at, sorted, n * sizeof *sorted);
+    free(sorted);
+    free(order);
+}
+
+static void sort_owners(struct gp_hta *h)
+{
+    size_t n = h->owners.n;
+    struct order *order = gp_alloc((n + 1) * sizeof *order);
+    struct gp_owner_stat *sorted = gp_alloc((n + 1) * sizeof *sorted);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct gp_owner_stat *o = &h->owners.at[i];
+        order[i] = (struct order){o->sort, o->gpu_ns, gp_hta_str(h, o->name), 0, i};
+    }
+    qsort(order, n, sizeof *order, compare_order);
+    for (size_t i = 0; i < n; i++) sorted[i] = h->owners.at[order[i].index];
+    if (n) memcpy(h->owners.at, sorted, n * sizeof *sorted);
+    free(sorted);
+    free(order);
+}
+
+void gp_hta_finish_kernels(struct gp_hta *h)
+{
+    sort_kernels(h);
+    sort_owners(h);
+}
+
+/* ---- saving ---- */
+
+static void xfer_kernel(struct gp_xfer *x, struct gp_kernel_stat *k)
+{
+    gp_xfer_str(x, &k->name);
+    gp_xfer_u32(x, &k->kind);
+    if (k->kind >= GP_FRAME_KIND_COUNT) {
+        x->failed = true;
+        k->kind = GP_FRAME_UNKNOWN;
+    }
+    gp_dist_xfer(x, &k->dur);
+    gp_xfer_i32(x, &k->tensor_core);
+    gp_xfer_i64(x, &k->bytes);
+    gp_xfer_double(x, &k->occupancy_ns);
+    gp_xfer_double(x, &k->waves_ns);
+    gp_xfer_i64(x, &k->occupancy_known_ns);
+    gp_xfer_u64(x, &k->grid_blocks_min);
+    gp_xfer_u64(x, &k->grid_blocks_max);
+}
+
+static void xfer_owner(struct gp_xfer *x, struct gp_owner_stat *o)
+{
+    gp_xfer_u32(x, &o->sort);
+    if (o->sort >= GP_OWNER_SORTS) {
+        x->failed = true;
+        o->sort = 0;
+    }
+    gp_xfer_str(x, &o->name);
+    gp_xfer_u64(x, &o->calls);
+    gp_xfer_u64(x, &o->gpu_events);
+    gp_xfer_i64(x, &o->gpu_ns);
+    gp_xfer_i64(x, &o->host_ns);
+    gp_dist_xfer(x, &o->delay);
+}
+
+void gp_hta_xfer_kernels(struct gp_xfer *x, struct gp_hta *h)
+{
+    GP_XFER_VEC(x, &h->kernels, xfer_kernel);
+    GP_XFER_VEC(x, &h->owners, xfer_owner);
+    if (x->save) return;
+    for (uint32_t i = 0; i < h->kernels.n; i++)
+        gp_map_put(&h->maps->kernels, kernel_key(h->kernels.at[i].kind, h->kernels.at[i].name), i);
+    for (uint32_t i = 0; i < h->owners.n; i++)
+        gp_map_put(&h->maps->owners, owner_key(h->owners.at[i].sort, h->owners.at[i].name), i);
+}
+
+void gp_hta_release_kernels(struct gp_hta *h)
+{
+    for (size_t i = 0; i < h->kernels.n; i++) gp_dist_release(&h->kernels.at[i].dur);
+    for (size_t i = 0; i < h->owners.n; i++) gp_dist_release(&h->owners.at[i].delay);
+    GP_VEC_FREE(&h->kernels);
+    GP_VEC_FREE(&h->owners);
+}

@@ -1,0 +1,331 @@
+/* Launches: how long calls take, how long their work waits, how much waits on each stream. */
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/hta/hta_priv.h"
+
+enum { QUEUE_FULL = 1024 }; /* launches that a stream takes before the host has to wait */
+enum { SLOW_CALL_NS = 50000, SLOW_CALL_TIMES = 10 };
+
+/* The calls of one trace, by name. */
+struct call_stat {
+    gp_sid name; /* of the trace */
+    struct gp_dist dur;
+    uint64_t launches, outliers;
+    bool graph;
+};
+
+struct adder {
+    struct gp_hta *h;
+    const struct gp_view *v;
+    uint32_t *started; /* by row of GP_API: GPU events that it started */
+    uint32_t *stat_of; /* by name: index into stats, UINT32_MAX: none */
+    GP_VEC(struct call_stat) stats;
+};
+
+static int64_t end_of(const struct gp_events *e, size_t row)
+{
+    int64_t s = e->start_ns[row];
+    return e->dur_ns[row] > INT64_MAX - (s > 0 ? s : 0) ? INT64_MAX : s + e->dur_ns[row];
+}
+
+/* A - B, which damaged input can have further apart than 2^63; A >= B. */
+static int64_t distance(int64_t a, int64_t b)
+{
+    uint64_t d = (uint64_t)a - (uint64_t)b;
+    return d > INT64_MAX ? INT64_MAX : (int64_t)d;
+}
+
+/* ---- calls ---- */
+
+static struct call_stat *stat_of(struct adder *a, gp_sid name)
+{
+    uint32_t *known = &a->stat_of[name];
+    if (*known == UINT32_MAX) {
+        *known = (uint32_t)a->stats.n;
+        bool graph = strstr(gp_trace_str(a->v->t, name), "GraphLaunch") != NULL;
+        GP_VEC_PUSH(&a->stats, (struct call_stat){.name = name, .graph = graph});
+    }
+    return &a->stats.at[*known];
+}
+
+static void count_calls(struct adder *a)
+{
+    const struct gp_events *api = &a->v->t->events[GP_API];
+    struct gp_hta_launches *l = &a->h->launches;
+    for (size_t i = 0; i < api->n; i++) {
+        struct call_stat *s = stat_of(a, api->name[i]);
+        gp_dist_add(&s->dur, api->dur_ns[i]);
+        s->launches += a->started[i];
+        if (!a->started[i]) continue;
+        l->calls++;
+        gp_dist_add(&l->api_dur, api->dur_ns[i]);
+        if (!s->graph) continue;
+        l->graph_calls++;
+        l->graph_events += a->started[i];
+    }
+}
+
+/* A call that is far longer than its like. */
+static void count_outliers(struct adder *a)
+{
+    const struct gp_events *api = &a->v->t->events[GP_API];
+    int64_t *limit = gp_alloc((a->stats.n + 1) * sizeof *limit);
+    for (size_t i = 0; i < a->stats.n; i++) {
+        int64_t median = gp_dist_quantile(&a->stats.at[i].dur, 0.5);
+        limit[i] = median > INT64_MAX / SLOW_CALL_TIMES ? INT64_MAX : median * SLOW_CALL_TIMES;
+        if (limit[i] < SLOW_CALL_NS) limit[i] = SLOW_CALL_NS;
+    }
+    for (size_t i = 0; i < api->n; i++) {
+        uint32_t s = a->stat_of[api->name[i]];
+        a->stats.at[s].outliers += api->dur_ns[i] > limit[s];
+    }
+    free(limit);
+}
+
+static struct gp_api_stat *api_stat(struct gp_hta *h, gp_sid name)
+{
+    uint32_t at = *gp_map_put(&h->maps->api, name, (uint32_t)h->api.n);
+    if (at == h->api.n) GP_VEC_PUSH(&h->api, (struct gp_api_stat){.name = name});
+    return &h->api.at[at];
+}
+
+static void give_stats(struct adder *a)
+{
+    for (size_t i = 0; i < a->stats.n; i++) {
+        struct call_stat *from = &a->stats.at[i];
+        struct gp_api_stat *to =
+            api_stat(a->h, gp_intern_from(&a->h->strings, &a->v->t->strings, from->name));
+        gp_dist_merge(&to->dur, &from->dur);
+        to->launches += from->launches;
+        to->outliers += from->outliers;
+        gp_dist_release(&from->dur);
+    }
+}
+
+/* ---- GPU events ---- */
+
+static void count_event(struct adder *a, size_t row, uint32_t call)
+{
+    const struct gp_events *gpu = &a->v->t->events[GP_GPU], *api = &a->v->t->events[GP_API];
+    struct gp_hta_launches *l = &a->h->launches;
+    int64_t start = gpu->start_ns[row], end = end_of(api, call);
+    l->linked++;
+    a->started[call]++;
+    if (start < api->start_ns[call]) {
+        int64_t before = distance(api->start_ns[call], start);
+        if (before > l->worst_before_ns) l->worst_before_ns = before;
+        l->before_launch++;
+    }
+    if (stat_of(a, api->name[call])->graph) return;
+    gp_dist_add(&l->delay, start > end ? distance(start, end) : 0);
+    if (gp_gpu_config(a->v->t, row)->kind != GP_KERNEL || gpu->dur_ns[row] >= api->dur_ns[call]) return;
+    l->short_kernels++;
+    l->short_kernel_ns += gpu->dur_ns[row];
+}
+
+static void count_events(struct adder *a)
+{
+    const struct gp_events *gpu = &a->v->t->events[GP_GPU];
+    a->h->launches.gpu_events += gpu->n;
+    for (size_t i = 0; i < gpu->n; i++) {
+        uint32_t call = gp_view_launch(a->v, (uint32_t)i);
+        if (call != UINT32_MAX) count_event(a, i, call);
+    }
+}
+
+/* ---- queues ---- */
+
+/* One GPU event on its way: when it was launched. */
+struct entry {
+    int64_t launched_ns;
+    uint32_t call;
+};
+
+static int by_launch(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    if (x->launched_ns != y->launched_ns) return x->launched_ns < y->launched_ns ? -1 : 1;
+    return x->call < y->call ? -1 : x->call > y->call;
+}
+
+/* The launches of a stream in order of time, and their starts in the order of the stream. Events without a launch, or
+ * that began before it, say nothing about a queue. CALLS_ONLY: of the events of a call, a graph's, the first alone. */
+static size_t collect(const struct adder *a, const struct gp_view_stream *s, bool calls_only,
+                      struct entry *entries, int64_t *starts)
+{
+    const struct gp_events *gpu = &a->v->t->events[GP_GPU], *api = &a->v->t->events[GP_API];
+    size_t n = 0;
+    bool sorted = true;
+    for (size_t i = 0; i < s->n; i++) {
+        uint32_t row = a->v->stream_rows[s->first + i], call = gp_view_launch(a->v, row);
+        if (call == UINT32_MAX || api->start_ns[call] > gpu->start_ns[row]) continue;
+        if (calls_only && n && entries[n - 1].call == call) continue;
+        entries[n] = (struct entry){api->start_ns[call], call};
+        starts[n] = gpu->start_ns[row];
+        if (n && by_launch(&entries[n - 1], &entries[n]) > 0) sorted = false;
+        n++;
+    }
+    if (!sorted) qsort(entries, n, sizeof *entries, by_launch);
+    return n;
+}
+
+/* The GPU events that wait, as each launch finds them. */
+static void measure_queue(struct adder *a, const struct entry *entries, const int64_t *starts, size_t n)
+{
+    struct gp_hta_launches *l = &a->h->launches;
+    size_t started = 0;
+    for (size_t i = 0; i < n;) {
+        int64_t at = entries[i].launched_ns;
+        while (started < n && starts[started] < at) started++;
+        gp_dist_add(&l->queue_len, (int64_t)(i - started));
+        size_t end = i;
+        while (end < n && entries[end].launched_ns == at && entries[end].call == entries[i].call) end++;
+        if (end - started > l->max_queue) l->max_queue = end - started;
+        i = end;
+    }
+}
+
+/* When the queue holds QUEUE_FULL entries or more. */
+static void find_full(const struct entry *entries, const int64_t *starts, size_t n, struct gp_intervals *full)
+{
+    for (size_t i = QUEUE_FULL - 1; i < n; i++) {
+        /* This launch fills it until as many have started as leave one less, unless they have already. */
+        int64_t until = starts[i - (QUEUE_FULL - 1)];
+        gp_intervals_add(full, entries[i].launched_ns, until);
+    }
+}
+
+static void measure_queues(struct adder *a)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < a->v->streams.n; i++)
+        if (a->v->streams.at[i].n > most) most = a->v->streams.at[i].n;
+    struct entry *entries = gp_alloc((most + 1) * sizeof *entries);
+    int64_t *starts = gp_alloc((most + 1) * sizeof *starts);
+    struct gp_intervals full = {0};
+    for (size_t d = 0; d < a->v->devices.n; d++) {
+        const struct gp_view_device *dev = &a->v->devices.at[d];
+        for (size_t i = dev->first_stream; i < dev->first_stream + dev->n_streams; i++) {
+            const struct gp_view_stream *s = &a->v->streams.at[i];
+            measure_queue(a, entries, starts, collect(a, s, false, entries, starts));
+            if (s->n >= QUEUE_FULL) find_full(entries, starts, collect(a, s, true, entries, starts), &full);
+        }
+        gp_intervals_normalise(&full);
+        a->h->launches.queue_full_ns += gp_intervals_length(&full);
+        gp_intervals_release(&full);
+    }
+    free(entries);
+    free(starts);
+}
+
+/* ---- the part ---- */
+
+void gp_hta_add_launches(struct gp_hta *h, const struct gp_view *v)
+{
+    struct adder a = {.h = h, .v = v};
+    a.started = gp_zalloc((v->t->events[GP_API].n + 1) * sizeof *a.started);
+    a.stat_of = gp_alloc(((size_t)v->t->strings.n + 1) * sizeof *a.stat_of);
+    memset(a.stat_of, 0xff, ((size_t)v->t->strings.n + 1) * sizeof *a.stat_of);
+    count_events(&a);
+    count_calls(&a);
+    count_outliers(&a);
+    give_stats(&a);
+    free(a.started);
+    free(a.stat_of);
+    GP_VEC_FREE(&a.stats);
+    measure_queues(&a);
+}
+
+static void merge_totals(struct gp_hta_launches *to, struct gp_hta_launches *from)
+{
+    to->gpu_events += from->gpu_events;
+    to->linked += from->linked;
+    to->calls += from->calls;
+    to->graph_calls += from->graph_calls;
+    to->graph_events += from->graph_events;
+    to->short_kernels += from->short_kernels;
+    to->short_kernel_ns += from->short_kernel_ns;
+    to->before_launch += from->before_launch;
+    to->queue_full_ns += from->queue_full_ns;
+    if (from->worst_before_ns > to->worst_before_ns) to->worst_before_ns = from->worst_before_ns;
+    if (from->max_queue > to->max_queue) to->max_queue = from->max_queue;
+    gp_dist_merge(&to->delay, &from->delay);
+    gp_dist_merge(&to->api_dur, &from->api_dur);
+    gp_dist_merge(&to->queue_len, &from->queue_len);
+}
+
+void gp_hta_merge_launches(struct gp_hta *to, struct gp_hta *from)
+{
+    merge_totals(&to->launches, &from->launches);
+    for (size_t i = 0; i < from->api.n; i++) {
+        struct gp_api_stat *f = &from->api.at[i],
+                           *t = api_stat(to, gp_intern_from(&to->strings, &from->strings, f->name));
+        gp_dist_merge(&t->dur, &f->dur);
+        t->launches += f->launches;
+        t->outliers += f->outliers;
+    }
+    gp_hta_release_launches(from);
+}
+
+/* Longest in all first; qsort knows no context, so the names are looked up before. */
+struct named_stat {
+    struct gp_api_stat stat;
+    const char *name;
+};
+
+static int by_total(const void *a, const void *b)
+{
+    const struct named_stat *x = a, *y = b;
+    if (x->stat.dur.sum != y->stat.dur.sum) return x->stat.dur.sum > y->stat.dur.sum ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+void gp_hta_finish_launches(struct gp_hta *h)
+{
+    if (!h->api.n) return;
+    struct named_stat *all = gp_alloc(h->api.n * sizeof *all);
+    for (size_t i = 0; i < h->api.n; i++)
+        all[i] = (struct named_stat){h->api.at[i], gp_hta_str(h, h->api.at[i].name)};
+    qsort(all, h->api.n, sizeof *all, by_total);
+    for (size_t i = 0; i < h->api.n; i++) h->api.at[i] = all[i].stat;
+    free(all);
+}
+
+static void xfer_api(struct gp_xfer *x, struct gp_api_stat *s)
+{
+    gp_xfer_str(x, &s->name);
+    gp_dist_xfer(x, &s->dur);
+    gp_xfer_u64(x, &s->launches);
+    gp_xfer_u64(x, &s->outliers);
+}
+
+void gp_hta_xfer_launches(struct gp_xfer *x, struct gp_hta *h)
+{
+    struct gp_hta_launches *l = &h->launches;
+    gp_xfer_u64(x, &l->gpu_events);
+    gp_xfer_u64(x, &l->linked);
+    gp_xfer_u64(x, &l->calls);
+    gp_xfer_u64(x, &l->graph_calls);
+    gp_xfer_u64(x, &l->graph_events);
+    gp_dist_xfer(x, &l->delay);
+    gp_dist_xfer(x, &l->api_dur);
+    gp_xfer_u64(x, &l->short_kernels);
+    gp_xfer_i64(x, &l->short_kernel_ns);
+    gp_xfer_u64(x, &l->before_launch);
+    gp_xfer_i64(x, &l->worst_before_ns);
+    gp_xfer_u64(x, &l->max_queue);
+    gp_xfer_i64(x, &l->queue_full_ns);
+    gp_dist_xfer(x, &l->queue_len);
+    GP_XFER_VEC(x, &h->api, xfer_api);
+    if (x->save) return;
+    for (size_t i = 0; i < h->api.n; i++) *gp_map_put(&h->maps->api, h->api.at[i].name, 0) = (uint32_t)i;
+}
+
+void gp_hta_release_launches(struct gp_hta *h)
+{
+    gp_dist_release(&h->launches.delay);
+    gp_dist_release(&h->launches.api_dur);
+    gp_dist_release(&h->launches.queue_len);
+    for (size_t i = 0; i < h->api.n; i++) gp_dist_release(&h->api.at[i].dur);
+    GP_VEC_FREE(&h->api);
+}

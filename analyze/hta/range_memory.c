@@ -1,0 +1,191 @@
+/* What is allocated, freed and copied inside each range. */
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/hta/hta_priv.h"
+#include "analyze/names/args.h"
+#include "analyze/names/names.h"
+
+static struct gp_range_memory *range_of(struct gp_hta *h, gp_sid name)
+{
+    uint32_t *at = gp_map_put(&h->maps->range_memory, name, (uint32_t)h->range_memory.n);
+    if (*at == h->range_memory.n) {
+        struct gp_range_memory fresh;
+        memset(&fresh, 0, sizeof fresh);
+        fresh.name = name;
+        GP_VEC_PUSH(&h->range_memory, fresh);
+    }
+    return &h->range_memory.at[*at];
+}
+
+struct adding {
+    struct gp_hta *h;
+    const struct gp_view *v;
+    struct gp_map labels; /* name of a range -> sid of its label in H */
+    struct gp_map devices, texts,
+        processes;                 /* (process, device) -> index; args text -> index; process -> index */
+    GP_VEC(int64_t) numbers;       /* device, by value of `texts` */
+    GP_VEC(int64_t) running, sums; /* allocated by value of `devices`; on all devices, of `processes` */
+};
+
+/* The label of the innermost range around a host node, 0: none. */
+static gp_sid label_of(struct adding *a, uint32_t node)
+{
+    const struct gp_trace *t = a->v->t;
+    while (node != GP_HOST_NONE && a->v->hs.nodes[node].table != GP_RANGE) node = a->v->hs.nodes[node].parent;
+    if (node == GP_HOST_NONE) return 0;
+    gp_sid name = t->events[GP_RANGE].name[a->v->hs.nodes[node].row];
+    uint32_t *known = gp_map_put(&a->labels, name, UINT32_MAX);
+    if (*known != UINT32_MAX) return *known;
+    struct gp_buf label = {0};
+    gp_name_range_label(&label, gp_trace_str(t, name), gp_string_len(&t->strings, name));
+    if (!label.n) gp_buf_puts(&label, "[no name]");
+    *known = gp_intern(&a->h->strings, label.data, label.n);
+    gp_buf_release(&label);
+    return *known;
+}
+
+/* What the process has allocated on its devices after ROW, which is on DEVICE: by the allocator's own totals where they are
+ * recorded. */
+static int64_t allocated_after(struct adding *a, uint32_t row, int64_t device)
+{
+    const struct gp_events *e = &a->v->t->events[GP_MEMORY];
+    uint32_t process = a->v->t->tracks.at[e->track[row]].process;
+    uint32_t *at =
+        gp_map_put(&a->devices, (uint64_t)process << 32 | (uint32_t)device, (uint32_t)a->running.n);
+    if (*at == a->running.n) GP_VEC_PUSH(&a->running, 0);
+    uint32_t *sum = gp_map_put(&a->processes, process, (uint32_t)a->sums.n);
+    if (*sum == a->sums.n) GP_VEC_PUSH(&a->sums, 0);
+    int64_t before = a->running.at[*at], total = gp_get_total(e, row);
+    int64_t now = total > 0 ? total : gp_add_saturated(before, gp_get_bytes(e, row));
+    if (now < 0) now = 0; /* frees of what was allocated before the trace began */
+    a->running.at[*at] = now;
+    return a->sums.at[*sum] = gp_add_saturated(a->sums.at[*sum], now - before);
+}
+
+static int64_t device_of(struct adding *a, gp_sid text)
+{
+    uint32_t *at = gp_map_put(&a->texts, text, (uint32_t)a->numbers.n);
+    if (*at == a->numbers.n) GP_VEC_PUSH(&a->numbers, gp_memory_device(gp_trace_str(a->v->t, text)));
+    return a->numbers.at[*at];
+}
+
+static void add_allocation(struct adding *a, uint32_t row)
+{
+    const struct gp_events *e = &a->v->t->events[GP_MEMORY];
+    int64_t bytes = gp_get_bytes(e, row), device = device_of(a, gp_get_extra(e, row));
+    struct gp_range_memory *m =
+        range_of(a->h, label_of(a, gp_host_at(&a->v->hs, e->track[row], e->start_ns[row])));
+    if (device < 0) {
+        m->host_allocations += bytes > 0;
+        if (bytes > 0) m->host_bytes = gp_add_saturated(m->host_bytes, bytes);
+        return;
+    }
+    int64_t after = allocated_after(a, row, device);
+    m->allocations += bytes > 0;
+    m->frees += bytes < 0;
+    if (bytes > 0) m->allocated_bytes = gp_add_saturated(m->allocated_bytes, bytes);
+    if (bytes < 0) m->freed_bytes = gp_add_saturated(m->freed_bytes, bytes == INT64_MIN ? INT64_MAX : -bytes);
+    if (bytes > 0 && after > m->peak_bytes) m->peak_bytes = after;
+}
+
+static void add_copy(struct adding *a, uint32_t row)
+{
+    const struct gp_trace *t = a->v->t;
+    uint32_t call = gp_view_launch(a->v, row);
+    gp_sid label = call == UINT32_MAX ? 0 : label_of(a, gp_host_node(&a->v->hs, GP_API, call));
+    struct gp_range_memory *m = range_of(a->h, label);
+    int64_t bytes = gp_get_bytes(&t->events[GP_GPU], row);
+    m->copies++;
+    if (bytes > 0) m->copied_bytes = gp_add_saturated(m->copied_bytes, bytes);
+}
+
+void gp_hta_add_range_memory(struct gp_hta *h, const struct gp_view *v)
+{
+    const struct gp_trace *t = v->t;
+    struct adding a;
+    memset(&a, 0, sizeof a);
+    a.h = h;
+    a.v = v;
+    for (uint32_t row = 0; row < t->events[GP_MEMORY].n; row++) add_allocation(&a, row);
+    for (uint32_t row = 0; row < t->events[GP_GPU].n; row++)
+        if (gp_gpu_config(t, row)->kind == GP_MEMCPY) add_copy(&a, row);
+    gp_map_release(&a.labels);
+    gp_map_release(&a.devices);
+    gp_map_release(&a.texts);
+    gp_map_release(&a.processes);
+    GP_VEC_FREE(&a.numbers);
+    GP_VEC_FREE(&a.running);
+    GP_VEC_FREE(&a.sums);
+}
+
+void gp_hta_merge_range_memory(struct gp_hta *to, struct gp_hta *from)
+{
+    for (size_t i = 0; i < from->range_memory.n; i++) {
+        const struct gp_range_memory *m = &from->range_memory.at[i];
+        struct gp_range_memory *sum =
+            range_of(to, m->name ? gp_intern_from(&to->strings, &from->strings, m->name) : 0);
+        sum->allocations += m->allocations;
+        sum->frees += m->frees;
+        sum->allocated_bytes = gp_add_saturated(sum->allocated_bytes, m->allocated_bytes);
+        sum->freed_bytes = gp_add_saturated(sum->freed_bytes, m->freed_bytes);
+        if (m->peak_bytes > sum->peak_bytes) sum->peak_bytes = m->peak_bytes;
+        sum->host_allocations += m->host_allocations;
+        sum->host_bytes = gp_add_saturated(sum->host_bytes, m->host_bytes);
+        sum->copies += m->copies;
+        sum->copied_bytes = gp_add_saturated(sum->copied_bytes, m->copied_bytes);
+    }
+    gp_hta_release_range_memory(from);
+}
+
+struct named {
+    struct gp_range_memory m;
+    const char *name;
+};
+
+/* Most bytes first, allocated and copied; names as bytes, since sids depend on what was read before. */
+static int compare(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    int64_t m = gp_add_saturated(x->m.allocated_bytes, x->m.copied_bytes);
+    int64_t n = gp_add_saturated(y->m.allocated_bytes, y->m.copied_bytes);
+    if (m != n) return m > n ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+void gp_hta_finish_range_memory(struct gp_hta *h)
+{
+    size_t n = h->range_memory.n;
+    struct named *rows = gp_alloc((n + 1) * sizeof *rows);
+    for (size_t i = 0; i < n; i++)
+        rows[i] = (struct named){h->range_memory.at[i], gp_hta_str(h, h->range_memory.at[i].name)};
+    qsort(rows, n, sizeof *rows, compare);
+    for (size_t i = 0; i < n; i++) h->range_memory.at[i] = rows[i].m;
+    free(rows);
+}
+
+static void xfer(struct gp_xfer *x, struct gp_range_memory *m)
+{
+    gp_xfer_str(x, &m->name);
+    gp_xfer_u64(x, &m->allocations);
+    gp_xfer_u64(x, &m->frees);
+    gp_xfer_i64(x, &m->allocated_bytes);
+    gp_xfer_i64(x, &m->freed_bytes);
+    gp_xfer_i64(x, &m->peak_bytes);
+    gp_xfer_u64(x, &m->host_allocations);
+    gp_xfer_i64(x, &m->host_bytes);
+    gp_xfer_u64(x, &m->copies);
+    gp_xfer_i64(x, &m->copied_bytes);
+}
+
+void gp_hta_xfer_range_memory(struct gp_xfer *x, struct gp_hta *h)
+{
+    GP_XFER_VEC(x, &h->range_memory, xfer);
+    if (x->save) return;
+    for (size_t i = 0; i < h->range_memory.n; i++)
+        gp_map_put(&h->maps->range_memory, h->range_memory.at[i].name, (uint32_t)i);
+}
+
+void gp_hta_release_range_memory(struct gp_hta *h)
+{
+    GP_VEC_FREE(&h->range_memory);
+}

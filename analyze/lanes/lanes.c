@@ -1,0 +1,825 @@
+#include "analyze/lanes/lanes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/view/idle_walk.h"
+#include "analyze/lanes/lanes_priv.h"
+#include "analyze/names/names.h"
+
+/* Damaged input can hold any time; within these bounds no difference of two overflows. */
+static const int64_t EARLIEST = -(INT64_MAX / 2), LATEST = INT64_MAX / 2;
+
+/* What nests on a track; of events with the same times the one of the earlier table holds the other. */
+static const enum gp_table nesting[] = {GP_OTHER, GP_RANGE, GP_GPU_RANGE, GP_PYTHON,
+                                        GP_OP,    GP_API,   GP_SYNC,      GP_OVERHEAD};
+/* What does not: instants, of GP_OTHER what has a phase, and of GP_SYNC the records of CUDA events. */
+static const enum gp_table scattered[] = {GP_OTHER, GP_SYNC, GP_MARK, GP_MEMORY};
+enum { NESTING = sizeof nesting / sizeof *nesting, SCATTERED = sizeof scattered / sizeof *scattered };
+
+/* ---- times ---- */
+
+static int64_t bounded(int64_t ns)
+{
+    return ns < EARLIEST ? EARLIEST : ns > LATEST ? LATEST : ns;
+}
+
+static int64_t start_of(const struct gp_lanes *l, uint32_t table, uint32_t row)
+{
+    if (table == GP_LANES_IDLE) return l->gaps.at[row].begin_ns;
+    if (table == GP_LANES_STEP) return bounded(l->hta->steps.at[row].begin_ns);
+    return bounded(l->v->t->events[table].start_ns[row]);
+}
+
+static int64_t dur_of(const struct gp_lanes *l, uint32_t table, uint32_t row)
+{
+    if (table == GP_LANES_IDLE) return l->gaps.at[row].end_ns - l->gaps.at[row].begin_ns;
+    if (table == GP_LANES_STEP)
+        return bounded(l->hta->steps.at[row].end_ns) - bounded(l->hta->steps.at[row].begin_ns);
+    int64_t dur = l->v->t->events[table].dur_ns[row], most = LATEST - start_of(l, table, row);
+    return dur > most ? most : dur;
+}
+
+int64_t gp_lanes_start(const struct gp_lanes *l, size_t i)
+{
+    return start_of(l, l->table[i], l->row[i]);
+}
+
+int64_t gp_lanes_dur(const struct gp_lanes *l, size_t i)
+{
+    return dur_of(l, l->table[i], l->row[i]);
+}
+
+bool gp_lanes_touches(const struct gp_lanes_build *b, int64_t start_ns, int64_t dur_ns)
+{
+    if (b->from_ns >= b->to_ns) return true;
+    int64_t start = bounded(start_ns);
+    if (start >= b->to_ns) return false;
+    return start >= b->from_ns || dur_ns > b->from_ns - start;
+}
+
+int64_t gp_lanes_origin(const struct gp_trace *t)
+{
+    int64_t first = INT64_MAX;
+    for (int i = 0; i < GP_TABLE_COUNT; i++)
+        if (i != GP_COUNTER && i != GP_FLOW && t->events[i].n && t->events[i].start_ns[0] < first)
+            first = t->events[i].start_ns[0];
+    return first == INT64_MAX ? 0 : bounded(first);
+}
+
+/* ---- strings ---- */
+
+gp_sid gp_lanes_intern(struct gp_lanes_build *b, const struct gp_buf *text, bool unique)
+{
+    struct gp_strings *s = &b->l->strings;
+    gp_sid sid = gp_intern(s, text->data ? text->data : "", text->n);
+    if (!unique) return sid;
+    uint32_t *used = gp_map_put(&b->ids, sid, 0);
+    if (!(*used)++) return sid;
+    struct gp_buf other = {0};
+    uint32_t number = *used;
+    for (;; number++) {
+        other.n = 0;
+        gp_buf_put(&other, text->data ? text->data : "", text->n);
+        gp_buf_printf(&other, " (%" PRIu32 ")", number);
+        gp_sid made = gp_intern(s, other.data, other.n);
+        if (gp_map_get(&b->ids, made)) continue;
+        *gp_map_put(&b->ids, sid, 0) = number;
+        gp_map_put(&b->ids, made, 1);
+        sid = made;
+        break;
+    }
+    gp_buf_release(&other);
+    return sid;
+}
+
+/* Without blanks at the end, which profilers leave. */
+static void put_sid(struct gp_buf *to, const struct gp_trace *t, gp_sid sid)
+{
+    const char *s = gp_trace_str(t, sid);
+    size_t n = gp_string_len(&t->strings, sid);
+    while (n && s[n - 1] == ' ') n--;
+    gp_buf_put(to, s, n);
+}
+
+/* ---- groups and tracks ---- */
+
+static void add_group(struct gp_lanes_build *b, const struct gp_buf *id, const struct gp_buf *name,
+                      uint32_t device)
+{
+    struct gp_lanes_group g = {gp_lanes_intern(b, id, true), gp_lanes_intern(b, name, false), device};
+    GP_VEC_PUSH(&b->l->groups, g);
+}
+
+static uint64_t device_key(uint32_t who, int64_t device)
+{
+    return (uint64_t)device * 0x9e3779b97f4a7c15u + who;
+}
+
+uint32_t gp_lanes_device_group(const struct gp_lanes_build *b, uint32_t producer, int64_t device)
+{
+    const uint32_t *group = gp_map_get(&b->device_groups, device_key(producer, device));
+    if (!group) return UINT32_MAX;
+    const struct gp_view_device *d = &b->l->v->devices.at[b->l->groups.at[*group].device];
+    return d->producer == producer && d->device == device ? *group : UINT32_MAX;
+}
+
+static void put_process(struct gp_buf *to, const struct gp_trace *t, const struct gp_process *p)
+{
+    if (p->pid_text) put_sid(to, t, p->pid_text);
+    else gp_buf_put_i64(to, p->pid);
+}
+
+static uint32_t add_device_group(struct gp_lanes_build *b, uint32_t device)
+{
+    const struct gp_view_device *d = &b->l->v->devices.at[device];
+    struct gp_buf id = {0}, name = {0};
+    if (b->ranks && d->rank >= 0) {
+        gp_buf_printf(&id, "rank %" PRId32 " ", d->rank);
+        gp_buf_printf(&name, "Rank %" PRId32 ", ", d->rank);
+    }
+    gp_buf_puts(&id, "gpu");
+    gp_buf_puts(&name, "GPU");
+    if (d->device >= 0) {
+        gp_buf_printf(&id, " %" PRId64, d->device);
+        gp_buf_printf(&name, " %" PRId64, d->device);
+    }
+    if (d->props && d->props->name) {
+        gp_buf_puts(&name, ", ");
+        put_sid(&name, b->l->v->t, d->props->name);
+    }
+    /* where several processes use what may be one device, each has a group of its own */
+    if (*gp_map_put(&b->sharers, device_key((uint32_t)d->rank, d->device), 0) > 1) {
+        const struct gp_trace *t = b->l->v->t;
+        uint32_t track = b->l->v->streams.at[d->first_stream].track;
+        gp_buf_puts(&id, " process ");
+        gp_buf_puts(&name, ", process ");
+        put_process(&id, t, &t->processes.at[t->tracks.at[track].process]);
+        put_process(&name, t, &t->processes.at[t->tracks.at[track].process]);
+    }
+    add_group(b, &id, &name, device);
+    gp_map_put(&b->device_groups, device_key(d->producer, d->device), (uint32_t)b->l->groups.n - 1);
+    gp_buf_release(&id);
+    gp_buf_release(&name);
+    return (uint32_t)b->l->groups.n - 1;
+}
+
+uint32_t gp_lanes_process_group(struct gp_lanes_build *b, uint32_t process)
+{
+    if (b->group_of_process[process] != UINT32_MAX) return b->group_of_process[process];
+    const struct gp_trace *t = b->l->v->t;
+    const struct gp_process *p = &t->processes.at[process];
+    struct gp_buf id = {0}, name = {0};
+    if (b->ranks && p->rank >= 0) {
+        gp_buf_printf(&id, "rank %" PRId32 " ", p->rank);
+        gp_buf_printf(&name, "Rank %" PRId32 ", ", p->rank);
+    }
+    gp_buf_puts(&id, "process ");
+    put_process(&id, t, p);
+    gp_buf_puts(&name, p->pid_text ? "" : "process ");
+    put_process(&name, t, p);
+    if (p->name && p->name != p->pid_text) {
+        gp_buf_puts(&name, ", ");
+        put_sid(&name, t, p->name);
+    }
+    add_group(b, &id, &name, UINT32_MAX);
+    gp_buf_release(&id);
+    gp_buf_release(&name);
+    return b->group_of_process[process] = (uint32_t)b->l->groups.n - 1;
+}
+
+struct gp_lanes_track *gp_lanes_add_track(struct gp_lanes_build *b, uint32_t group, enum gp_lanes_sort sort,
+                                          const char *id, const char *name, size_t name_n)
+{
+    struct gp_lanes *l = b->l;
+    struct gp_buf text = {0};
+    gp_sid group_id = l->groups.at[group].id;
+    gp_buf_put(&text, gp_string(&l->strings, group_id), gp_string_len(&l->strings, group_id));
+    gp_buf_putc(&text, '/');
+    gp_buf_puts(&text, id);
+    struct gp_lanes_track k = {.sort = sort, .group = group, .id = gp_lanes_intern(b, &text, true)};
+    k.name = gp_intern(&l->strings, name, name_n);
+    k.first_lane = l->lanes.n;
+    GP_VEC_PUSH(&l->tracks, k);
+    gp_buf_release(&text);
+    return &l->tracks.at[l->tracks.n - 1];
+}
+
+/* ---- names ---- */
+
+static enum gp_frame_kind kind_of(const struct gp_lanes *l, uint32_t table, uint32_t row)
+{
+    const struct gp_trace *t = l->v->t;
+    switch (table) {
+    case GP_GPU:
+        return gp_view_kind(l->v, row);
+    case GP_API:
+    case GP_SYNC:
+        return GP_FRAME_API;
+    case GP_OP:
+        return GP_FRAME_OP;
+    case GP_RANGE:
+    case GP_GPU_RANGE:
+    case GP_LANES_STEP:
+        return GP_FRAME_RANGE;
+    case GP_PYTHON: {
+        gp_sid name = t->events[table].name[row];
+        bool module = gp_name_is_module(gp_trace_str(t, name), gp_string_len(&t->strings, name));
+        return module ? GP_FRAME_MODULE : GP_FRAME_PYTHON;
+    }
+    case GP_LANES_IDLE:
+        return GP_FRAME_IDLE;
+    default:
+        return GP_FRAME_OTHER;
+    }
+}
+
+static uint32_t find_name(struct gp_lanes_build *b, uint32_t table, uint32_t row, gp_sid sid, uint64_t key)
+{
+    struct gp_lanes *l = b->l;
+    uint32_t id = *gp_map_put(&b->names, key, UINT32_MAX);
+    if (id != UINT32_MAX) return id;
+    uint8_t kind = (uint8_t)kind_of(l, table, row);
+    uint64_t same = (uint64_t)(64 + kind) << 33 | (uint64_t)(table == GP_LANES_STEP) << 32 | sid;
+    id = *gp_map_put(&b->names, same, (uint32_t)l->names.n);
+    if (id == l->names.n) {
+        GP_VEC_PUSH(&l->names, ((struct gp_lanes_name){sid, kind, table == GP_LANES_STEP}));
+        GP_VEC_PUSH(&b->uses, 0);
+    }
+    return *gp_map_put(&b->names, key, 0) = id;
+}
+
+/* Equal names of one kind are one; the kind of a Python frame follows from its name. */
+static uint32_t name_of(struct gp_lanes_build *b, uint32_t table, uint32_t row)
+{
+    struct gp_lanes *l = b->l;
+    gp_sid sid = table == GP_LANES_IDLE   ? l->gaps.at[row].cause
+                 : table == GP_LANES_STEP ? l->hta->steps.at[row].name
+                                          : l->v->t->events[table].name[row];
+    uint32_t sort = table == GP_GPU ? GP_TABLE_COUNT + 2 + (uint32_t)gp_view_kind(l->v, row) : table;
+    struct gp_lanes_seen *seen = &b->seen[(sid * 31 + sort) % GP_LANES_SEEN];
+    uint64_t key = (uint64_t)(sort + 1) << 32 | sid;
+    if (seen->key != key) *seen = (struct gp_lanes_seen){key, find_name(b, table, row, sid, key)};
+    b->uses.at[seen->name]++;
+    return seen->name;
+}
+
+struct use {
+    uint64_t n;
+    uint32_t name;
+};
+
+static int by_use(const void *a, const void *b)
+{
+    const struct use *x = a, *y = b;
+    if (x->n != y->n) return x->n > y->n ? -1 : 1;
+    return x->name < y->name ? -1 : 1;
+}
+
+/* Frequent names get small numbers, which take less room. */
+static void sort_names(struct gp_lanes_build *b)
+{
+    struct gp_lanes *l = b->l;
+    size_t n = l->names.n;
+    struct use *uses = gp_alloc((n + 1) * sizeof *uses);
+    uint32_t *to = gp_alloc((n + 1) * sizeof *to);
+    struct gp_lanes_name *names = gp_alloc((n + 1) * sizeof *names);
+    for (uint32_t i = 0; i < n; i++) uses[i] = (struct use){b->uses.at[i], i};
+    qsort(uses, n, sizeof *uses, by_use);
+    for (uint32_t i = 0; i < n; i++) {
+        to[uses[i].name] = i;
+        names[i] = l->names.at[uses[i].name];
+    }
+    if (n) memcpy(l->names.at, names, n * sizeof *names);
+    for (size_t i = 0; i < l->n; i++) l->name[i] = to[l->name[i]];
+    free(uses);
+    free(to);
+    free(names);
+}
+
+/* ---- lanes ---- */
+
+/* How far an event may end after the one that holds it; see host_stack.c. */
+static int64_t tolerance(int64_t end_ns)
+{
+    uint64_t us = (uint64_t)(end_ns < 0 ? -(end_ns + 1) : end_ns) / 1000;
+    int64_t ulp_us = us >> 53 ? 2 : us >> 52 ? 1 : 0;
+    return ulp_us ? 2000 * ulp_us : 1000;
+}
+
+struct layout {
+    int64_t end_ns[GP_LANES_MOST]; /* when the last event of the lane ends */
+    int top;                       /* no lane from here on is taken */
+    bool rounded;                  /* ends may be off by a rounding error */
+};
+
+/* The innermost open lane that holds an event which ends at *END, -1: none. */
+static int find_holder(const struct layout *y, struct gp_lanes_track *k, int64_t start_ns, int64_t *end_ns)
+{
+    bool crossed = false;
+    int i = y->top - 1;
+    for (; i >= 0; i--) {
+        if (y->end_ns[i] <= start_ns) continue;
+        if (*end_ns <= y->end_ns[i]) break;
+        if (y->rounded && *end_ns - y->end_ns[i] <= tolerance(*end_ns)) {
+            *end_ns = y->end_ns[i];
+            k->clamped++;
+            break;
+        }
+        crossed = true;
+    }
+    k->crossed += crossed;
+    return i;
+}
+
+static uint8_t place(struct layout *y, struct gp_lanes_track *k, int64_t start_ns, int64_t end_ns)
+{
+    while (y->top && y->end_ns[y->top - 1] <= start_ns) y->top--;
+    int i = find_holder(y, k, start_ns, &end_ns) + 1;
+    while (i < y->top && y->end_ns[i] > start_ns) i++;
+    if (i >= GP_LANES_MOST) {
+        i = GP_LANES_MOST - 1;
+        k->crowded++;
+        if (end_ns < y->end_ns[i]) end_ns = y->end_ns[i];
+    }
+    y->end_ns[i] = end_ns;
+    if (i >= y->top) y->top = i + 1;
+    return (uint8_t)i;
+}
+
+static void reserve_events(struct gp_lanes_build *b, size_t more)
+{
+    struct gp_lanes *l = b->l;
+    if (l->n + more <= b->cap) return;
+    if (l->n + more >= UINT32_MAX) gp_out_of_memory(l->n + more);
+    b->cap = l->n + more > b->cap * 2 ? l->n + more : b->cap * 2;
+    l->row = gp_realloc(l->row, b->cap * sizeof *l->row);
+    l->table = gp_realloc(l->table, b->cap);
+    l->name = gp_realloc(l->name, b->cap * sizeof *l->name);
+}
+
+/* The items, which are in order, become the lanes of track K, the last one. */
+static void lay_out(struct gp_lanes_build *b, struct gp_lanes_track *k, bool rounded)
+{
+    struct gp_lanes *l = b->l;
+    struct layout y = {.rounded = rounded};
+    struct gp_lane lanes[GP_LANES_MOST] = {0};
+    for (size_t i = 0; i < b->items.n; i++) {
+        struct gp_lanes_item *it = &b->items.at[i];
+        int64_t start = start_of(l, it->table, it->row), dur = dur_of(l, it->table, it->row);
+        it->lane = place(&y, k, start, start + dur);
+        struct gp_lane *lane = &lanes[it->lane];
+        lane->n++;
+        if (dur > lane->longest_ns) lane->longest_ns = dur;
+        k->total_ns = dur > INT64_MAX - k->total_ns ? INT64_MAX : k->total_ns + dur;
+        if (start + dur > l->end_ns) l->end_ns = start + dur;
+    }
+    k->count = b->items.n;
+    reserve_events(b, b->items.n);
+    size_t first = l->n, next[GP_LANES_MOST];
+    for (int i = 0; i < GP_LANES_MOST && lanes[i].n; i++) {
+        next[i] = lanes[i].first = first;
+        first += lanes[i].n;
+        GP_VEC_PUSH(&l->lanes, lanes[i]);
+        k->lanes++;
+    }
+    for (size_t i = 0; i < b->items.n; i++) {
+        const struct gp_lanes_item *it = &b->items.at[i];
+        size_t at = next[it->lane]++;
+        l->row[at] = it->row;
+        l->table[at] = it->table;
+        l->name[at] = name_of(b, it->table, it->row);
+        if (it->table < GP_TABLE_COUNT && l->place[it->table]) l->place[it->table][it->row] = (uint32_t)at;
+    }
+    l->n += b->items.n;
+    b->items.n = 0;
+}
+
+/* ---- the rows of a track ---- */
+
+static bool is_scattered(const struct gp_lanes_build *b, uint32_t table, uint32_t row)
+{
+    const struct gp_events *e = &b->l->v->t->events[table];
+    return table == GP_OTHER ? gp_get_phase(e, row) != 0 : gp_get_cat(e, row) != 0;
+}
+
+/* Rows of a table by track, in order of time: a counting sort. */
+static void group_rows(struct gp_lanes_build *b, enum gp_table table)
+{
+    const struct gp_trace *t = b->l->v->t;
+    const struct gp_events *e = &t->events[table];
+    uint32_t *rows = gp_alloc(e->n * sizeof *rows), *first = gp_zalloc((t->tracks.n + 2) * sizeof *first);
+    for (size_t i = 0; i < e->n; i++)
+        if (gp_lanes_touches(b, e->start_ns[i], e->dur_ns[i])) first[e->track[i] + 2]++;
+    for (size_t k = 2; k < t->tracks.n + 2; k++) first[k] += first[k - 1];
+    for (size_t i = 0; i < e->n; i++)
+        if (gp_lanes_touches(b, e->start_ns[i], e->dur_ns[i])) rows[first[e->track[i] + 1]++] = (uint32_t)i;
+    b->rows[table] = rows;
+    b->first[table] = first;
+}
+
+struct cursor {
+    const struct gp_events *e;
+    const uint32_t *at, *end;
+    enum gp_table table;
+};
+
+static bool comes_before(const struct cursor *a, const struct cursor *b)
+{
+    int64_t sa = a->e->start_ns[*a->at], sb = b->e->start_ns[*b->at];
+    if (sa != sb) return sa < sb;
+    return a->e->dur_ns[*a->at] > b->e->dur_ns[*b->at];
+}
+
+/* The rows that TRACK has in the tables, by (start, longer first, order of the tables), become items. */
+static void merge_rows(struct gp_lanes_build *b, uint32_t track, const enum gp_table *tables, int n,
+                       bool scatter)
+{
+    struct cursor c[NESTING];
+    int left = 0;
+    for (int i = 0; i < n; i++) {
+        const uint32_t *rows = b->rows[tables[i]], *first = b->first[tables[i]];
+        if (first[track] == first[track + 1]) continue;
+        c[left++] = (struct cursor){&b->l->v->t->events[tables[i]], rows + first[track],
+                                    rows + first[track + 1], tables[i]};
+    }
+    while (left) {
+        int best = 0;
+        for (int i = 1; i < left; i++)
+            if (comes_before(&c[i], &c[best])) best = i;
+        struct gp_lanes_item it = {*c[best].at, (uint8_t)c[best].table, 0};
+        bool both = it.table == GP_OTHER || it.table == GP_SYNC;
+        if (!both || is_scattered(b, it.table, it.row) == scatter) GP_VEC_PUSH(&b->items, it);
+        if (++c[best].at == c[best].end) memmove(c + best, c + best + 1, (size_t)(--left - best) * sizeof *c);
+    }
+}
+
+/* ---- devices ---- */
+
+static void put_stream(struct gp_buf *to, const struct gp_trace *t, const struct gp_view_stream *s,
+                       bool for_person)
+{
+    const struct gp_track *k = &t->tracks.at[s->track];
+    if (for_person && k->name) {
+        put_sid(to, t, k->name);
+    } else if (s->stream >= 0) {
+        gp_buf_printf(to, "stream %" PRId64, s->stream);
+    } else {
+        gp_buf_puts(to, "row ");
+        if (k->tid_text) put_sid(to, t, k->tid_text);
+        else gp_buf_put_i64(to, k->tid);
+    }
+}
+
+static void add_stream(struct gp_lanes_build *b, uint32_t group, const struct gp_view_stream *s)
+{
+    const struct gp_view *v = b->l->v;
+    const struct gp_events *gpu = &v->t->events[GP_GPU];
+    for (size_t i = s->first; i < s->first + s->n; i++) {
+        uint32_t row = v->stream_rows[i];
+        if (!gp_lanes_touches(b, gpu->start_ns[row], gpu->dur_ns[row])) continue;
+        GP_VEC_PUSH(&b->items, ((struct gp_lanes_item){row, GP_GPU, 0}));
+    }
+    if (!b->items.n) return;
+    struct gp_buf id = {0}, name = {0};
+    put_stream(&id, v->t, s, false);
+    put_stream(&name, v->t, s, true);
+    struct gp_lanes_track *k =
+        gp_lanes_add_track(b, group, GP_LANES_SLICES, gp_buf_str(&id), name.data ? name.data : "", name.n);
+    k->gpu = true;
+    lay_out(b, k, false);
+    gp_buf_release(&id);
+    gp_buf_release(&name);
+}
+
+/* What else lies on row TRACK of a device: ranges and synchronisation beside the work, and instants. */
+static void add_notes(struct gp_lanes_build *b, uint32_t group, uint32_t track)
+{
+    const struct gp_trace *t = b->l->v->t;
+    const struct gp_track *k = &t->tracks.at[track];
+    for (int marks = 0; marks < 2; marks++) {
+        if (marks) merge_rows(b, track, scattered, SCATTERED, true);
+        else merge_rows(b, track, nesting, NESTING, false);
+        if (!b->items.n) continue;
+        struct gp_buf id = {0}, name = {0};
+        struct gp_view_stream s = {.track = track, .stream = k->stream};
+        put_stream(&id, t, &s, false);
+        put_stream(&name, t, &s, true);
+        gp_buf_puts(&id, marks ? "/marks" : "/ranges");
+        gp_buf_puts(&name, marks ? ", instants" : ", ranges and waits");
+        lay_out(b,
+                gp_lanes_add_track(b, group, marks ? GP_LANES_MARKS : GP_LANES_SLICES, gp_buf_str(&id),
+                                   name.data, name.n),
+                !marks);
+        gp_buf_release(&id);
+        gp_buf_release(&name);
+    }
+}
+
+static bool step_before(const struct gp_hta_step *s, const struct gp_view_device *d)
+{
+    if (s->rank != d->rank) return s->rank < d->rank;
+    if (s->producer != d->producer) return s->producer < d->producer;
+    return s->device < d->device;
+}
+
+static void add_steps(struct gp_lanes_build *b, uint32_t group, const struct gp_view_device *d)
+{
+    const struct gp_hta *h = b->l->hta;
+    size_t lo = 0, hi = h->steps.n; /* steps lie by device, in the order of the view */
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (step_before(&h->steps.at[mid], d)) lo = mid + 1;
+        else hi = mid;
+    }
+    for (uint32_t i = (uint32_t)lo; i < h->steps.n; i++) {
+        const struct gp_hta_step *s = &h->steps.at[i];
+        if (s->producer != d->producer || s->device != d->device || s->rank != d->rank) break;
+        if (s->end_ns < s->begin_ns || !gp_lanes_touches(b, s->begin_ns, s->end_ns - s->begin_ns)) continue;
+        GP_VEC_PUSH(&b->items, ((struct gp_lanes_item){i, GP_LANES_STEP, 0}));
+    }
+    if (b->items.n) lay_out(b, gp_lanes_add_track(b, group, GP_LANES_STEPS, "steps", "steps", 5), false);
+}
+
+static void add_gaps(struct gp_lanes_build *b, uint32_t group, uint32_t first, uint32_t n)
+{
+    for (uint32_t i = first; i < first + n; i++) {
+        const struct gp_lanes_gap *g = &b->l->gaps.at[i];
+        if (!gp_lanes_touches(b, g->begin_ns, g->end_ns - g->begin_ns)) continue;
+        GP_VEC_PUSH(&b->items, ((struct gp_lanes_item){i, GP_LANES_IDLE, 0}));
+    }
+    if (b->items.n) lay_out(b, gp_lanes_add_track(b, group, GP_LANES_GAPS, "idle", "idle time", 9), false);
+}
+
+struct gaps {
+    struct gp_lanes *l;
+    uint32_t *n; /* by device */
+};
+
+static void take_gap(void *ctx, const struct gp_idle_piece *p)
+{
+    struct gaps *g = ctx;
+    struct gp_lanes_gap gap = {bounded(p->begin_ns), bounded(p->end_ns), p->cause, p->node};
+    GP_VEC_PUSH(&g->l->gaps, gap);
+    g->n[p->device]++;
+}
+
+static void add_devices(struct gp_lanes_build *b)
+{
+    struct gp_lanes *l = b->l;
+    const struct gp_view *v = l->v;
+    struct gaps gaps = {l, gp_zalloc((v->devices.n + 1) * sizeof *gaps.n)};
+    gp_idle_walk(v, take_gap, &gaps);
+    size_t most = l->gaps.n + l->hta->steps.n;
+    for (int i = 0; i < GP_TABLE_COUNT; i++) most += i != GP_COUNTER && i != GP_FLOW ? v->t->events[i].n : 0;
+    reserve_events(b, most);
+    uint32_t first = 0;
+    for (size_t d = 0; d < v->devices.n; d++)
+        ++*gp_map_put(&b->sharers, device_key((uint32_t)v->devices.at[d].rank, v->devices.at[d].device), 0);
+    for (uint32_t d = 0; d < v->devices.n; d++) {
+        const struct gp_view_device *dev = &v->devices.at[d];
+        uint32_t group = add_device_group(b, d);
+        add_steps(b, group, dev);
+        add_gaps(b, group, first, gaps.n[d]);
+        first += gaps.n[d];
+        for (size_t s = dev->first_stream; s < dev->first_stream + dev->n_streams; s++) {
+            add_stream(b, group, &v->streams.at[s]);
+            add_notes(b, group, v->streams.at[s].track);
+        }
+        gp_lanes_device_counters(b, d, group);
+    }
+    free(gaps.n);
+}
+
+/* ---- processes ---- */
+
+struct order {
+    const struct gp_trace *t;
+    uint32_t track;
+};
+
+/* "Spans", "Traces" and the process -1 of profilers are no processes: they come after those that are. */
+static bool is_aside(const struct gp_process *p)
+{
+    return p->pid_text != 0 || p->pid < 0;
+}
+
+#define COMPARE(a, b)                                                                                        \
+    if ((a) != (b)) return (a) < (b) ? -1 : 1
+
+static int by_place(const void *a, const void *b)
+{
+    const struct order *x = a, *y = b;
+    const struct gp_track *kx = &x->t->tracks.at[x->track], *ky = &y->t->tracks.at[y->track];
+    const struct gp_process *px = &x->t->processes.at[kx->process], *py = &y->t->processes.at[ky->process];
+    COMPARE(is_aside(px), is_aside(py));
+    COMPARE(px->has_sort_index ? px->sort_index : 0, py->has_sort_index ? py->sort_index : 0);
+    COMPARE(px->rank, py->rank);
+    COMPARE(px->pid_text != 0, py->pid_text != 0);
+    COMPARE(px->pid, py->pid);
+    COMPARE(kx->process, ky->process);
+    COMPARE(kx->kind, ky->kind);
+    COMPARE(kx->has_sort_index ? kx->sort_index : 0, ky->has_sort_index ? ky->sort_index : 0);
+    COMPARE(kx->tid != px->pid, ky->tid != py->pid); /* the main thread first */
+    COMPARE(kx->tid_text != 0, ky->tid_text != 0);
+    COMPARE(kx->tid, ky->tid);
+    COMPARE(x->track, y->track);
+    return 0;
+}
+
+static void put_thread(struct gp_buf *to, const struct gp_trace *t, uint32_t track)
+{
+    const struct gp_track *k = &t->tracks.at[track];
+    gp_buf_puts(to, k->kind == GP_TRACK_THREAD ? "thread " : k->kind == GP_TRACK_STREAM ? "stream " : "row ");
+    if (k->tid_text) put_sid(to, t, k->tid_text);
+    else gp_buf_put_i64(to, k->kind == GP_TRACK_STREAM && k->stream >= 0 ? k->stream : k->tid);
+}
+
+static void add_thread(struct gp_lanes_build *b, uint32_t track)
+{
+    const struct gp_trace *t = b->l->v->t;
+    const struct gp_track *k = &t->tracks.at[track];
+    for (int marks = 0; marks < 2; marks++) {
+        if (marks) merge_rows(b, track, scattered, SCATTERED, true);
+        else merge_rows(b, track, nesting, NESTING, false);
+        if (!b->items.n) continue;
+        struct gp_buf id = {0}, name = {0};
+        put_thread(&id, t, track);
+        put_thread(&name, t, track);
+        if (k->name && k->name != k->tid_text) {
+            if (k->kind != GP_TRACK_THREAD || !strncmp(gp_trace_str(t, k->name), "thread ", 7)) name.n = 0;
+            else gp_buf_puts(&name, ", ");
+            put_sid(&name, t, k->name);
+        }
+        gp_buf_puts(&id, marks ? "/marks" : "");
+        gp_buf_puts(&name, marks ? ", instants" : "");
+        uint32_t group = gp_lanes_process_group(b, k->process);
+        lay_out(b,
+                gp_lanes_add_track(b, group, marks ? GP_LANES_MARKS : GP_LANES_SLICES, gp_buf_str(&id),
+                                   name.data ? name.data : "", name.n),
+                !marks);
+        gp_buf_release(&id);
+        gp_buf_release(&name);
+    }
+}
+
+/* Rows that ran no work, but have a device's number, stay with it. True where TRACK is one. */
+static bool add_idle_stream(struct gp_lanes_build *b, uint32_t track)
+{
+    const struct gp_track *k = &b->l->v->t->tracks.at[track];
+    if (k->kind != GP_TRACK_STREAM) return false;
+    uint32_t group = gp_lanes_device_group(b, b->l->v->t->processes.at[k->process].producer, k->device);
+    if (group != UINT32_MAX) add_notes(b, group, track);
+    return group != UINT32_MAX;
+}
+
+static void add_processes(struct gp_lanes_build *b)
+{
+    const struct gp_trace *t = b->l->v->t;
+    struct order *order = gp_alloc((t->tracks.n + 1) * sizeof *order);
+    for (uint32_t i = 0; i < t->tracks.n; i++) order[i] = (struct order){t, i};
+    qsort(order, t->tracks.n, sizeof *order, by_place);
+    for (size_t i = 0; i < t->tracks.n; i++) {
+        uint32_t track = order[i].track, stream = b->stream_of[track];
+        if (stream != UINT32_MAX && b->l->v->streams.at[stream].track == track)
+            continue; /* it is there already */
+        if (stream != UINT32_MAX || !add_idle_stream(b, track)) add_thread(b, track);
+    }
+    free(order);
+}
+
+/* ---- all ---- */
+
+static bool has_ranks(const struct gp_view *v)
+{
+    for (size_t i = 1; i < v->devices.n; i++)
+        if (v->devices.at[i].rank != v->devices.at[0].rank) return true;
+    return false;
+}
+
+static void begin_build(struct gp_lanes_build *b, struct gp_lanes *l, const struct gp_lanes_opts *opts)
+{
+    const struct gp_trace *t = l->v->t;
+    memset(b, 0, sizeof *b);
+    b->l = l;
+    b->from_ns = opts ? bounded(opts->begin_ns) : 0;
+    b->to_ns = opts ? bounded(opts->end_ns) : 0;
+    b->ranks = has_ranks(l->v);
+    b->seen = gp_zalloc(GP_LANES_SEEN * sizeof *b->seen);
+    for (int i = 0; i < GP_TABLE_COUNT; i++)
+        if (i != GP_GPU && i != GP_COUNTER && i != GP_FLOW) group_rows(b, (enum gp_table)i);
+    static const enum gp_table placed[] = {GP_GPU, GP_RANGE, GP_PYTHON, GP_OP, GP_API};
+    for (size_t i = 0; i < sizeof placed / sizeof *placed; i++) {
+        size_t bytes = (t->events[placed[i]].n + 1) * sizeof(uint32_t);
+        l->place[placed[i]] = gp_alloc(bytes);
+        memset(l->place[placed[i]], 0xff, bytes);
+    }
+    size_t bytes = (t->tracks.n + t->processes.n + 2) * sizeof(uint32_t);
+    b->stream_of = gp_alloc(bytes);
+    memset(b->stream_of, 0xff, bytes);
+    b->group_of_process = b->stream_of + t->tracks.n + 1;
+    for (uint32_t s = 0; s < l->v->streams.n; s++) {
+        const struct gp_view_stream *stream = &l->v->streams.at[s];
+        for (size_t i = stream->first; i < stream->first + stream->n; i++)
+            b->stream_of[t->events[GP_GPU].track[l->v->stream_rows[i]]] = s;
+    }
+}
+
+void gp_lanes_build(struct gp_lanes *l, const struct gp_view *v, const struct gp_hta *h,
+                    const struct gp_lanes_opts *opts)
+{
+    struct gp_lanes_build b;
+    memset(l, 0, sizeof *l);
+    l->v = v;
+    l->hta = h;
+    l->begin_ns = l->end_ns = gp_lanes_origin(v->t);
+    begin_build(&b, l, opts);
+    add_devices(&b);
+    add_processes(&b);
+    gp_lanes_recorded_counters(&b);
+    sort_names(&b);
+    for (int i = 0; i < GP_TABLE_COUNT; i++) {
+        free(b.rows[i]);
+        free(b.first[i]);
+    }
+    gp_map_release(&b.ids);
+    gp_map_release(&b.names);
+    gp_map_release(&b.device_groups);
+    gp_map_release(&b.sharers);
+    GP_VEC_FREE(&b.uses);
+    GP_VEC_FREE(&b.items);
+    free(b.stream_of);
+    free(b.seen);
+}
+
+void gp_lanes_release(struct gp_lanes *l)
+{
+    gp_strings_release(&l->strings);
+    GP_VEC_FREE(&l->groups);
+    GP_VEC_FREE(&l->tracks);
+    GP_VEC_FREE(&l->lanes);
+    GP_VEC_FREE(&l->names);
+    GP_VEC_FREE(&l->gaps);
+    for (size_t i = 0; i < l->counters.n; i++) GP_VEC_FREE(&l->counters.at[i].samples);
+    GP_VEC_FREE(&l->counters);
+    free(l->row);
+    free(l->table);
+    free(l->name);
+    for (int i = 0; i < GP_TABLE_COUNT; i++) free(l->place[i]);
+    memset(l, 0, sizeof *l);
+}
+
+/* ---- asking ---- */
+
+uint32_t gp_lanes_place(const struct gp_lanes *l, enum gp_table table, uint32_t row)
+{
+    return l->place[table] ? l->place[table][row] : UINT32_MAX;
+}
+
+uint32_t gp_lanes_cause(const struct gp_lanes *l, size_t i)
+{
+    const struct gp_view *v = l->v;
+    uint32_t node = GP_HOST_NONE;
+    if (l->table[i] == GP_LANES_IDLE) {
+        node = l->gaps.at[l->row[i]].node;
+    } else if (l->table[i] == GP_GPU) {
+        uint32_t api = gp_view_launch(v, l->row[i]);
+        if (api != UINT32_MAX) return gp_lanes_place(l, GP_API, api);
+        node = v->at.node[l->row[i]];
+    }
+    if (node == GP_HOST_NONE) return UINT32_MAX;
+    return gp_lanes_place(l, (enum gp_table)v->hs.nodes[node].table, v->hs.nodes[node].row);
+}
+
+static void put_plain(const struct gp_lanes *l, const struct gp_lanes_name *n, struct gp_buf *to)
+{
+    const char *text = n->step ? gp_hta_str(l->hta, n->name) : gp_trace_str(l->v->t, n->name);
+    size_t len = gp_string_len(n->step ? &l->hta->strings : &l->v->t->strings, n->name);
+    if (n->kind >= GP_FRAME_COMPUTE && n->kind <= GP_FRAME_MEMSET) gp_name_demangle(to, text, len);
+    else gp_buf_put(to, text, len);
+}
+
+void gp_lanes_put_name(const struct gp_lanes *l, uint32_t name, struct gp_buf *to)
+{
+    const struct gp_lanes_name *n = &l->names.at[name];
+    if (n->kind == GP_FRAME_IDLE) gp_buf_puts(to, gp_idle_cause_text((enum gp_idle_cause)n->name));
+    else put_plain(l, n, to);
+}
+
+void gp_lanes_put_label(const struct gp_lanes *l, uint32_t name, struct gp_buf *to)
+{
+    const struct gp_lanes_name *n = &l->names.at[name];
+    if (n->kind == GP_FRAME_IDLE) {
+        for (const char *c = gp_idle_cause_name((enum gp_idle_cause)n->name); *c; c++)
+            gp_buf_putc(to, *c == '_' ? ' ' : *c);
+        return;
+    }
+    struct gp_buf full = {0};
+    put_plain(l, n, &full);
+    const char *text = full.data ? full.data : "";
+    if (n->kind >= GP_FRAME_COMPUTE && n->kind <= GP_FRAME_REDUCTION) gp_name_kernel_label(to, text, full.n);
+    else if (n->kind == GP_FRAME_OP) gp_name_op_label(to, text, full.n);
+    else if (n->kind == GP_FRAME_PYTHON || n->kind == GP_FRAME_MODULE) gp_name_python_label(to, text, full.n);
+    else gp_buf_put(to, text, full.n);
+    gp_buf_release(&full);
+}

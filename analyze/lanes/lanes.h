@@ -1,0 +1,139 @@
+/* lanes.h -- a trace laid out for a timeline: which tracks there are, which events lie on which lane of them, and what
+ * counters, steps and idle gaps come with them. Knows nothing of pixels, pages and formats.
+ *
+ *     struct gp_lanes l;
+ *     gp_lanes_build(&l, &view, &hta, NULL);
+ *     for (size_t i = 0; i < l.lanes.n; i++)
+ *         for (size_t k = l.lanes.at[i].first; k < l.lanes.at[i].first + l.lanes.at[i].n; k++)
+ *             draw(i, gp_lanes_start(&l, k), gp_lanes_dur(&l, k), l.name[k]);
+ *     gp_lanes_release(&l);
+ *
+ * An event lies on the first free lane below the innermost event that was open and holds it. When it ends later than that
+ * one, by at most max(1 us, 2 ulp of a double holding microseconds), it counts as held and its lane is free again when its
+ * holder ends: profilers round. When it ends later still, the two cross: it goes to the first free lane below the innermost
+ * open event that does hold it, and is counted. Nothing is left out: what finds no free lane of GP_LANES_MOST lies on the
+ * last one over others, and is counted, too. Durations are never changed.
+ */
+#ifndef GP_ANALYZE_LANES_H
+#define GP_ANALYZE_LANES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "analyze/hta/hta.h"
+#include "analyze/view/view.h"
+#include "formats/base/buf.h"
+#include "formats/base/vec.h"
+#include "formats/trace.h"
+
+enum { GP_LANES_MOST = 255, GP_LANES_SAMPLES = 32768 };
+
+/* The tables of the trace that a timeline shows. */
+#define GP_LANES_NEED                                                                                        \
+    ((GP_NEED_ALL & ~(GP_NEED_IDS | GP_NEED_EXTRA)) | GP_NEED_EXTRA_WORK | GP_NEED_FEW_ARROWS)
+
+/* What stands in gp_lanes.table for what is no row of the trace. */
+enum { GP_LANES_IDLE = GP_TABLE_COUNT, GP_LANES_STEP };
+
+enum gp_lanes_sort {
+    GP_LANES_SLICES,  /* events that nest */
+    GP_LANES_MARKS,   /* instants, allocations, async events */
+    GP_LANES_STEPS,   /* the steps of a device */
+    GP_LANES_GAPS,    /* its idle time by cause */
+    GP_LANES_COUNTER, /* has no lanes */
+};
+
+struct gp_lane {
+    size_t first, n; /* slice of the events, by start, longer first */
+    int64_t longest_ns;
+};
+
+struct gp_lanes_track {
+    uint32_t sort;  /* enum gp_lanes_sort */
+    uint32_t group; /* index into groups */
+    gp_sid id;      /* of lanes->strings: of names and numbers as recorded, unique in the trace */
+    gp_sid name;    /* of lanes->strings: what a person reads */
+    size_t first_lane, lanes;
+    uint64_t count; /* events */
+    int64_t total_ns;
+    uint64_t crossed, clamped, crowded; /* crowded: events on the last lane that lie over others */
+    bool gpu;                           /* the GPU events of a stream */
+    size_t counter;                     /* GP_LANES_COUNTER: index into counters */
+};
+
+/* A heading of tracks: a device, or a process. */
+struct gp_lanes_group {
+    gp_sid id, name;
+    uint32_t device; /* index into view->devices, UINT32_MAX: a process */
+};
+
+struct gp_lanes_name {
+    gp_sid name;  /* of the trace's strings; GP_FRAME_IDLE: enum gp_idle_cause; steps: of hta's strings */
+    uint8_t kind; /* enum gp_frame_kind; GP_FRAME_OTHER: none of them */
+    bool step;
+};
+
+struct gp_lanes_gap {
+    int64_t begin_ns, end_ns;
+    uint32_t cause; /* enum gp_idle_cause */
+    uint32_t node;  /* index into view->hs.nodes, GP_HOST_NONE: none */
+};
+
+enum gp_lanes_unit { GP_LANES_COUNT, GP_LANES_BYTES, GP_LANES_PERCENT, GP_LANES_GBPS };
+
+/* A value holds until the next one. */
+struct gp_lanes_sample {
+    int64_t at_ns;
+    double value;
+};
+
+struct gp_lanes_counter {
+    uint32_t unit; /* enum gp_lanes_unit */
+    bool joined;   /* several samples became one, the highest */
+    GP_VEC(struct gp_lanes_sample) samples;
+};
+
+struct gp_lanes_opts {
+    int64_t begin_ns, end_ns; /* only events that touch [begin, end); begin == end: all */
+};
+
+struct gp_lanes {
+    const struct gp_view *v;   /* borrowed */
+    const struct gp_hta *hta;  /* borrowed */
+    struct gp_strings strings; /* of tracks and groups */
+    int64_t begin_ns, end_ns;  /* time 0 of the trace; the last end of what is there */
+    GP_VEC(struct gp_lanes_group) groups;
+    GP_VEC(struct gp_lanes_track) tracks; /* in the order of the page: devices, then processes */
+    GP_VEC(struct gp_lane) lanes;         /* by track, the outermost first */
+    GP_VEC(struct gp_lanes_name) names;   /* the most frequent first */
+    GP_VEC(struct gp_lanes_gap) gaps;     /* by device, then time */
+    GP_VEC(struct gp_lanes_counter) counters;
+    size_t n;       /* events, by lane */
+    uint32_t *row;  /* by event: row of its table, index into gaps or hta->steps */
+    uint8_t *table; /* by event: enum gp_table, GP_LANES_IDLE, GP_LANES_STEP */
+    uint32_t *name; /* by event: index into names */
+    uint32_t
+        *place[GP_TABLE_COUNT]; /* by row: the event, UINT32_MAX: not there. Of host tables and GP_GPU. */
+};
+
+/* Lay out the trace of V. H has had the trace added and is finished: its steps are tracks. OPTS may be NULL. Any content
+ * of L is overwritten. O(n log n). */
+void gp_lanes_build(struct gp_lanes *l, const struct gp_view *v, const struct gp_hta *h,
+                    const struct gp_lanes_opts *opts);
+void gp_lanes_release(struct gp_lanes *l);
+
+/* Time 0 of every timeline of T: the first start of anything that can be on one. 0 where there is nothing. */
+int64_t gp_lanes_origin(const struct gp_trace *t);
+/* When event I began, bounded so that no difference of two overflows. */
+int64_t gp_lanes_start(const struct gp_lanes *l, size_t i);
+/* How long it lasted, as recorded, bounded in the same way. */
+int64_t gp_lanes_dur(const struct gp_lanes *l, size_t i);
+/* The event of a row; UINT32_MAX: it is not there. */
+uint32_t gp_lanes_place(const struct gp_lanes *l, enum gp_table table, uint32_t row);
+/* The event that caused event I, or what the host was in while a device was idle; UINT32_MAX: not known. */
+uint32_t gp_lanes_cause(const struct gp_lanes *l, size_t i);
+/* Append the full name of a name, demangled; and the label that fits in little room. */
+void gp_lanes_put_name(const struct gp_lanes *l, uint32_t name, struct gp_buf *to);
+void gp_lanes_put_label(const struct gp_lanes *l, uint32_t name, struct gp_buf *to);
+
+#endif

@@ -1,0 +1,53 @@
+/* lanes_priv.h -- private to lanes*.c: how tracks are put together. */
+#ifndef GP_ANALYZE_LANES_PRIV_H
+#define GP_ANALYZE_LANES_PRIV_H
+
+#include "analyze/lanes/lanes.h"
+#include "formats/base/map.h"
+
+/* Where an event lies while its track is laid out. */
+struct gp_lanes_item {
+    uint32_t row;
+    uint8_t table, lane;
+};
+
+enum { GP_LANES_SEEN = 4096 };
+struct gp_lanes_seen {
+    uint64_t key; /* 0: nothing yet */
+    uint32_t name;
+};
+
+struct gp_lanes_build {
+    struct gp_lanes *l;
+    int64_t from_ns, to_ns;             /* only what touches it; equal: all */
+    uint32_t *rows[GP_TABLE_COUNT];     /* by table: its rows by track, then time */
+    uint32_t *first[GP_TABLE_COUNT];    /* by track: slice of rows */
+    struct gp_map ids;                  /* by sid of an id: how many have it */
+    struct gp_map names;                /* by (table, kind, sid): index into l->names */
+    struct gp_lanes_seen *seen;         /* what was looked up in it lately, by the low bits of the sid */
+    GP_VEC(uint64_t) uses;              /* by name */
+    GP_VEC(struct gp_lanes_item) items; /* of the track at hand */
+    size_t cap;                         /* of the arrays by event */
+    uint32_t *stream_of;                /* by track: stream of the view, UINT32_MAX: none */
+    uint32_t *group_of_process;         /* UINT32_MAX: none yet */
+    struct gp_map device_groups;        /* by (producer, device): the group */
+    struct gp_map sharers;              /* by (rank, device): how many processes know such a device */
+    bool ranks;                         /* several: they are part of ids */
+};
+
+/* Is [START, START + DUR) to be shown? */
+bool gp_lanes_touches(const struct gp_lanes_build *b, int64_t start_ns, int64_t dur_ns);
+/* A string of the layout from pieces; ids made with UNIQUE differ from all that were made so before. */
+gp_sid gp_lanes_intern(struct gp_lanes_build *b, const struct gp_buf *text, bool unique);
+/* The group of a process, made when it is not there. */
+uint32_t gp_lanes_process_group(struct gp_lanes_build *b, uint32_t process);
+/* The group of DEVICE as PRODUCER knows it; UINT32_MAX: no such device ran work. */
+uint32_t gp_lanes_device_group(const struct gp_lanes_build *b, uint32_t producer, int64_t device);
+/* Append a track without events; NAME alone is its last part, the group's id comes before it in the id. */
+struct gp_lanes_track *gp_lanes_add_track(struct gp_lanes_build *b, uint32_t group, enum gp_lanes_sort sort,
+                                          const char *id, const char *name, size_t name_n);
+/* lanes_counters.c: counters of device D (busy, queue, copies), whose group is GROUP; what was recorded of a process. */
+void gp_lanes_device_counters(struct gp_lanes_build *b, uint32_t device, uint32_t group);
+void gp_lanes_recorded_counters(struct gp_lanes_build *b);
+
+#endif

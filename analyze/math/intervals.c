@@ -1,0 +1,139 @@
+#include "analyze/math/intervals.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+void gp_intervals_add(struct gp_intervals *s, int64_t begin_ns, int64_t end_ns)
+{
+    if (end_ns <= begin_ns) return;
+    struct gp_interval *last = s->v.n ? &s->v.at[s->v.n - 1] : NULL;
+    if (last && begin_ns >= last->begin_ns && begin_ns <= last->end_ns) {
+        if (end_ns > last->end_ns) last->end_ns = end_ns;
+        return;
+    }
+    GP_VEC_PUSH(&s->v, (struct gp_interval){begin_ns, end_ns});
+}
+
+static int compare_begins(const void *a, const void *b)
+{
+    const struct gp_interval *x = a, *y = b;
+    return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+static bool is_normal(const struct gp_intervals *s)
+{
+    for (size_t i = 1; i < s->v.n; i++)
+        if (s->v.at[i].begin_ns <= s->v.at[i - 1].end_ns) return false;
+    return true;
+}
+
+void gp_intervals_normalise(struct gp_intervals *s)
+{
+    if (is_normal(s)) return;
+    qsort(s->v.at, s->v.n, sizeof *s->v.at, compare_begins);
+    size_t n = s->v.n;
+    s->v.n = 0; /* joined ones are never behind the one that is read */
+    for (size_t i = 0; i < n; i++) gp_intervals_add(s, s->v.at[i].begin_ns, s->v.at[i].end_ns);
+}
+
+int64_t gp_intervals_length(const struct gp_intervals *s)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < s->v.n; i++) sum += s->v.at[i].end_ns - s->v.at[i].begin_ns;
+    return sum;
+}
+
+void gp_intervals_union(const struct gp_intervals *a, const struct gp_intervals *b, struct gp_intervals *out)
+{
+    size_t i = 0, j = 0;
+    out->v.n = 0;
+    while (i < a->v.n || j < b->v.n) {
+        bool from_a = j == b->v.n || (i < a->v.n && a->v.at[i].begin_ns <= b->v.at[j].begin_ns);
+        const struct gp_interval *next = from_a ? &a->v.at[i++] : &b->v.at[j++];
+        gp_intervals_add(out, next->begin_ns, next->end_ns);
+    }
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The next piece that two normal sets share; false when there is none. *I and *J are where to look on. */
+static bool next_shared(const struct gp_intervals *a, const struct gp_intervals *b, size_t *i, size_t *j,
+                        struct gp_interval *piece)
+{
+    while (*i < a->v.n && *j < b->v.n) {
+        const struct gp_interval *x = &a->v.at[*i], *y = &b->v.at[*j];
+        *piece = (struct gp_interval){later(x->begin_ns, y->begin_ns), earlier(x->end_ns, y->end_ns)};
+        if (x->end_ns <= y->end_ns) ++*i;
+        else ++*j;
+        if (piece->begin_ns < piece->end_ns) return true;
+    }
+    return false;
+}
+
+void gp_intervals_intersect(const struct gp_intervals *a, const struct gp_intervals *b,
+                            struct gp_intervals *out)
+{
+    size_t i = 0, j = 0;
+    struct gp_interval piece;
+    out->v.n = 0;
+    while (next_shared(a, b, &i, &j, &piece)) gp_intervals_add(out, piece.begin_ns, piece.end_ns);
+}
+
+int64_t gp_intervals_overlap(const struct gp_intervals *a, const struct gp_intervals *b)
+{
+    size_t i = 0, j = 0;
+    int64_t sum = 0;
+    struct gp_interval piece;
+    while (next_shared(a, b, &i, &j, &piece)) sum += piece.end_ns - piece.begin_ns;
+    return sum;
+}
+
+void gp_intervals_subtract(const struct gp_intervals *a, const struct gp_intervals *b,
+                           struct gp_intervals *out)
+{
+    size_t j = 0;
+    out->v.n = 0;
+    for (size_t i = 0; i < a->v.n; i++) {
+        int64_t at = a->v.at[i].begin_ns, end = a->v.at[i].end_ns;
+        while (j < b->v.n && b->v.at[j].end_ns <= at) j++;
+        for (size_t k = j; at < end && k < b->v.n && b->v.at[k].begin_ns < end; k++) {
+            gp_intervals_add(out, at, b->v.at[k].begin_ns);
+            at = b->v.at[k].end_ns;
+            j = k; /* it may reach into the next of A as well */
+        }
+        gp_intervals_add(out, at, end);
+    }
+}
+
+int64_t gp_intervals_uncovered(const struct gp_intervals *a, const struct gp_intervals *b)
+{
+    return gp_intervals_length(a) - gp_intervals_overlap(a, b);
+}
+
+int64_t gp_intervals_within(const struct gp_intervals *s, int64_t begin_ns, int64_t end_ns)
+{
+    if (end_ns <= begin_ns) return 0;
+    size_t lo = 0, hi = s->v.n;
+    while (lo < hi) { /* the first that ends after BEGIN */
+        size_t mid = lo + (hi - lo) / 2;
+        if (s->v.at[mid].end_ns <= begin_ns) lo = mid + 1;
+        else hi = mid;
+    }
+    int64_t sum = 0;
+    for (; lo < s->v.n && s->v.at[lo].begin_ns < end_ns; lo++)
+        sum += earlier(s->v.at[lo].end_ns, end_ns) - later(s->v.at[lo].begin_ns, begin_ns);
+    return sum;
+}
+
+void gp_intervals_release(struct gp_intervals *s)
+{
+    GP_VEC_FREE(&s->v);
+}

@@ -1,0 +1,60 @@
+#include "analyze/math/nth.h"
+
+#include <stdlib.h>
+
+enum { FEW = 16, TRIES = 64 };
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int64_t middle_of_three(int64_t a, int64_t b, int64_t c)
+{
+    if (a > b) {
+        int64_t t = a;
+        a = b;
+        b = t;
+    }
+    return c < a ? a : c > b ? b : c;
+}
+
+/* What is less than PIVOT comes first, then what equals it, from *EQUAL on, then the rest, from *MORE on. */
+static void part(int64_t *v, size_t n, int64_t pivot, size_t *equal, size_t *more)
+{
+    size_t lo = 0, at = 0, hi = n;
+    while (at < hi) {
+        int64_t value = v[at];
+        if (value < pivot) {
+            v[at++] = v[lo];
+            v[lo++] = value;
+        } else if (value > pivot) {
+            v[at] = v[--hi];
+            v[hi] = value;
+        } else {
+            at++;
+        }
+    }
+    *equal = lo;
+    *more = hi;
+}
+
+int64_t gp_nth(int64_t *v, size_t n, size_t k)
+{
+    for (int tries = 0; n > FEW && tries < TRIES; tries++) {
+        size_t equal, more;
+        int64_t pivot = middle_of_three(v[0], v[n / 2], v[n - 1]);
+        part(v, n, pivot, &equal, &more);
+        if (k >= equal && k < more) return pivot;
+        if (k < equal) {
+            n = equal;
+        } else {
+            v += more;
+            n -= more;
+            k -= more;
+        }
+    }
+    qsort(v, n, sizeof *v, by_value);
+    return v[k];
+}

@@ -1,0 +1,25 @@
+/* sums.h -- arithmetic on ns and bytes that damaged input cannot break.
+ *
+ *     total_ns = gp_add_saturated(total_ns, dur_ns);
+ *     double share_pct = gp_pct(dur_ns, total_ns);
+ */
+#ifndef GP_ANALYZE_SUMS_H
+#define GP_ANALYZE_SUMS_H
+
+#include <stdint.h>
+
+/* A + B; what does not fit stays at the limit. Sums of damaged times must not become small again. */
+static inline int64_t gp_add_saturated(int64_t a, int64_t b)
+{
+    if (b > 0 && a > INT64_MAX - b) return INT64_MAX;
+    if (b < 0 && a < INT64_MIN - b) return INT64_MIN;
+    return a + b;
+}
+
+/* A / B in percent; 0 when B is 0. */
+static inline double gp_pct(int64_t a, int64_t b)
+{
+    return b ? 100.0 * (double)a / (double)b : 0;
+}
+
+#endif

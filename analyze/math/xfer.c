@@ -1,0 +1,165 @@
+#include "analyze/math/xfer.h"
+
+#include <string.h>
+
+static void put_varint(struct gp_buf *b, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7) gp_buf_putc(b, (char)(v | 0x80));
+    gp_buf_putc(b, (char)v);
+}
+
+/* What does not fit 64 bits, or ends early, fails. */
+static uint64_t take_varint(struct gp_xfer *x)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0; !x->failed && shift < 64 && x->load < x->end; shift += 7) {
+        uint8_t byte = *x->load++;
+        if (shift == 63 && byte > 1) break;
+        v |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) return v;
+    }
+    x->failed = true;
+    x->load = x->end;
+    return 0;
+}
+
+void gp_xfer_u64(struct gp_xfer *x, uint64_t *v)
+{
+    if (x->save) put_varint(x->save, *v);
+    else *v = take_varint(x);
+}
+
+/* Small numbers of either sign become small: 0, -1, 1, -2 are 0, 1, 2, 3. */
+void gp_xfer_i64(struct gp_xfer *x, int64_t *v)
+{
+    uint64_t u = *v < 0 ? ~((uint64_t)*v << 1) : (uint64_t)*v << 1;
+    gp_xfer_u64(x, &u);
+    if (x->save) return;
+    u = u & 1 ? ~(u >> 1) : u >> 1;
+    memcpy(v, &u, sizeof u);
+}
+
+void gp_xfer_u32(struct gp_xfer *x, uint32_t *v)
+{
+    uint64_t u = *v;
+    gp_xfer_u64(x, &u);
+    if (u > UINT32_MAX) x->failed = true;
+    *v = x->failed ? 0 : (uint32_t)u;
+}
+
+void gp_xfer_i32(struct gp_xfer *x, int32_t *v)
+{
+    int64_t i = *v;
+    gp_xfer_i64(x, &i);
+    if (i < INT32_MIN || i > INT32_MAX) x->failed = true;
+    *v = x->failed ? 0 : (int32_t)i;
+}
+
+void gp_xfer_bool(struct gp_xfer *x, bool *v)
+{
+    uint64_t u = *v;
+    gp_xfer_u64(x, &u);
+    if (u > 1) x->failed = true;
+    *v = !x->failed && u;
+}
+
+void gp_xfer_double(struct gp_xfer *x, double *v)
+{
+    uint64_t bits;
+    memcpy(&bits, v, sizeof bits);
+    if (x->save) {
+        for (int i = 0; i < 8; i++) gp_buf_putc(x->save, (char)(bits >> 8 * i));
+        return;
+    }
+    bits = 0;
+    if (x->end - x->load < 8) {
+        x->failed = true;
+        x->load = x->end;
+    }
+    if (!x->failed)
+        for (int i = 0; i < 8; i++) bits |= (uint64_t)*x->load++ << 8 * i;
+    memcpy(v, &bits, sizeof bits);
+}
+
+void gp_xfer_str(struct gp_xfer *x, gp_sid *v)
+{
+    uint64_t n = x->save ? gp_string_len(x->strings, *v) : 0;
+    gp_xfer_u64(x, &n);
+    if (x->save) {
+        gp_buf_put(x->save, gp_string(x->strings, *v), n);
+        return;
+    }
+    *v = 0;
+    if (n > (uint64_t)(x->end - x->load)) {
+        x->failed = true;
+        x->load = x->end;
+    }
+    if (x->failed) return;
+    *v = gp_intern(x->strings, (const char *)x->load, n);
+    x->load += n;
+}
+
+size_t gp_xfer_count(struct gp_xfer *x, size_t n, size_t min_bytes)
+{
+    uint64_t u = n;
+    gp_xfer_u64(x, &u);
+    if (x->save) return n;
+    if (u > (uint64_t)(x->end - x->load) / (min_bytes ? min_bytes : 1)) {
+        x->failed = true;
+        x->load = x->end;
+    }
+    return x->failed ? 0 : (size_t)u;
+}
+
+/* ---- files ---- */
+
+static void put_number(uint8_t *to, uint64_t v, int width)
+{
+    for (int i = 0; i < width; i++) to[i] = (uint8_t)(v >> 8 * i);
+}
+
+static uint64_t get_number(const uint8_t *from, int width)
+{
+    uint64_t v = 0;
+    for (int i = 0; i < width; i++) v |= (uint64_t)from[i] << 8 * i;
+    return v;
+}
+
+size_t gp_xfer_begin(struct gp_buf *to)
+{
+    gp_buf_reserve(to, GP_XFER_HEAD);
+    to->n += GP_XFER_HEAD;
+    return to->n - GP_XFER_HEAD;
+}
+
+void gp_xfer_end(struct gp_buf *to, size_t start, const struct gp_xfer_head *head)
+{
+    uint8_t *p = (uint8_t *)to->data + start;
+    uint64_t size = to->n - start - GP_XFER_HEAD;
+    memcpy(p, head->magic, sizeof head->magic);
+    put_number(p + 8, head->version, 4);
+    put_number(p + 12, size, 8);
+    put_number(p + 20, gp_hash_bytes(p + GP_XFER_HEAD, size), 8);
+}
+
+int gp_xfer_open(struct gp_xfer *x, const void *data, size_t n, const struct gp_xfer_head *head,
+                 struct gp_err *err)
+{
+    const uint8_t *p = data;
+    if (n < sizeof head->magic || memcmp(p, head->magic, sizeof head->magic))
+        return gp_fail(err, GP_E_FORMAT, 0, "not a saved %s", head->what);
+    if (n < GP_XFER_HEAD) return gp_fail(err, GP_E_SYNTAX, (int64_t)n, "the %s ends early", head->what);
+    uint64_t version = get_number(p + 8, 4), size = get_number(p + 12, 8);
+    if (version != head->version)
+        return gp_fail(err, GP_E_FORMAT, 8, "a %s of version %llu, expected %u", head->what,
+                       (unsigned long long)version, head->version);
+    if (size > n - GP_XFER_HEAD)
+        return gp_fail(err, GP_E_SYNTAX, (int64_t)n, "the %s ends early", head->what);
+    if (size < n - GP_XFER_HEAD)
+        return gp_fail(err, GP_E_SYNTAX, (int64_t)(GP_XFER_HEAD + size), "bytes behind the %s", head->what);
+    if (gp_hash_bytes(p + GP_XFER_HEAD, size) != get_number(p + 20, 8))
+        return gp_fail(err, GP_E_SYNTAX, GP_XFER_HEAD, "the %s is damaged", head->what);
+    x->load = p + GP_XFER_HEAD;
+    x->end = p + n;
+    return 0;
+}

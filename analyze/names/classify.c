@@ -1,0 +1,352 @@
+#include "analyze/names/classify.h"
+
+#include <ctype.h>
+#include <regex.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/names/names.h"
+#include "formats/base/buf.h"
+
+/* ---- the table ---- */
+
+/* Tried from the top, in lower case. A pattern matches anywhere in the function's name; '^' ties it to the
+ * beginning. Order is what keeps friends apart: compilers name kernels after the operations that they fused,
+ * so their prefixes go first; "wgrad" comes before "reduce" because split-k reductions are part of a GEMM. */
+static const struct pattern {
+    const char *text;
+    enum gp_frame_kind kind;
+} patterns[] = {
+    {"^triton_poi_", GP_FRAME_ELEMENTWISE},
+    {"^triton_red_", GP_FRAME_REDUCTION},
+    {"^triton_per_", GP_FRAME_REDUCTION},
+    {"^triton_tem_", GP_FRAME_GEMM},
+
+    {"warp_all_reduce", GP_FRAME_REDUCTION}, /* within one GPU */
+    {"block_all_reduce", GP_FRAME_REDUCTION},
+    {"warpallreduce", GP_FRAME_REDUCTION},
+    {"blockallreduce", GP_FRAME_REDUCTION},
+
+    {"nccl", GP_FRAME_COMMUNICATION},
+    {"rccl", GP_FRAME_COMMUNICATION},
+    {"hccl", GP_FRAME_COMMUNICATION},
+    {"oneccl", GP_FRAME_COMMUNICATION},
+    {"msccl", GP_FRAME_COMMUNICATION},
+    {"nvshmem", GP_FRAME_COMMUNICATION}, /* "shmem" alone is shared memory */
+    {"rocshmem", GP_FRAME_COMMUNICATION},
+    {"deep_ep", GP_FRAME_COMMUNICATION},
+    {"deepep", GP_FRAME_COMMUNICATION},
+    {"^pplx", GP_FRAME_COMMUNICATION},
+    {"cross_device_reduce", GP_FRAME_COMMUNICATION},
+    {"multimem", GP_FRAME_COMMUNICATION},
+    {"symm_mem", GP_FRAME_COMMUNICATION},
+    {"symmetric_memory", GP_FRAME_COMMUNICATION},
+    {"userbuffers", GP_FRAME_COMMUNICATION},
+    {"one_shot_all", GP_FRAME_COMMUNICATION},
+    {"two_shot_all", GP_FRAME_COMMUNICATION},
+    {"oneshotall", GP_FRAME_COMMUNICATION},
+    {"twoshotall", GP_FRAME_COMMUNICATION},
+    {"allreduce", GP_FRAME_COMMUNICATION},
+    {"all_reduce", GP_FRAME_COMMUNICATION},
+    {"quick_reduce", GP_FRAME_COMMUNICATION},
+    {"quickreduce", GP_FRAME_COMMUNICATION},
+    {"allgather", GP_FRAME_COMMUNICATION},
+    {"all_gather", GP_FRAME_COMMUNICATION},
+    {"reducescatter", GP_FRAME_COMMUNICATION},
+    {"reduce_scatter", GP_FRAME_COMMUNICATION},
+    {"alltoall", GP_FRAME_COMMUNICATION},
+    {"all_to_all", GP_FRAME_COMMUNICATION},
+    {"all2all", GP_FRAME_COMMUNICATION},
+    {"sendrecv", GP_FRAME_COMMUNICATION},
+    {"send_recv", GP_FRAME_COMMUNICATION},
+
+    {"routing", GP_FRAME_COMPUTE}, /* of experts: histograms, scores, sorting */
+    {"reshape_and_cache", GP_FRAME_ELEMENTWISE},
+    {"rotary", GP_FRAME_ELEMENTWISE},
+    {"flash_fwd", GP_FRAME_ATTENTION},
+    {"flash_bwd", GP_FRAME_ATTENTION},
+    {"flashattn", GP_FRAME_ATTENTION},
+    {"flash_attn", GP_FRAME_ATTENTION},
+    {"flash_mla", GP_FRAME_ATTENTION},
+    {"flash::", GP_FRAME_ATTENTION},
+    {"fmha", GP_FRAME_ATTENTION},
+    {"attention", GP_FRAME_ATTENTION},
+    {"attn", GP_FRAME_ATTENTION},
+    {"sdpa", GP_FRAME_ATTENTION},
+    {"compute_dot_do_o", GP_FRAME_ATTENTION}, /* cuDNN's backward pass */
+    {"batchdecodewith", GP_FRAME_ATTENTION},
+    {"batchprefillwith", GP_FRAME_ATTENTION},
+
+    {"convert", GP_FRAME_ELEMENTWISE}, /* not a convolution */
+    {"conversion", GP_FRAME_ELEMENTWISE},
+    {"tensortransform", GP_FRAME_ELEMENTWISE},
+    {"nchwtonhwc", GP_FRAME_ELEMENTWISE},
+    {"nhwctonchw", GP_FRAME_ELEMENTWISE},
+    {"gemm", GP_FRAME_GEMM},
+    {"gemv", GP_FRAME_GEMM},
+    {"nvjet", GP_FRAME_GEMM},
+    {"cutlass", GP_FRAME_GEMM},
+    {"^cijk_", GP_FRAME_GEMM},
+    {"xmma", GP_FRAME_GEMM},
+    {"matmul", GP_FRAME_GEMM},
+    {"triton_mm", GP_FRAME_GEMM},
+    {"triton_bmm", GP_FRAME_GEMM},
+    {"^bmm_", GP_FRAME_GEMM},
+    {"splitk", GP_FRAME_GEMM},
+    {"scudnn", GP_FRAME_GEMM},
+    {"hcudnn", GP_FRAME_GEMM},
+    {"winograd", GP_FRAME_GEMM},
+    {"wgrad", GP_FRAME_GEMM},
+    {"dgrad", GP_FRAME_GEMM},
+    {"fprop", GP_FRAME_GEMM},
+    {"conv", GP_FRAME_GEMM},
+    {"im2col", GP_FRAME_GEMM},
+    {"col2im", GP_FRAME_GEMM},
+    {"im2d", GP_FRAME_GEMM},
+    {"computeoffsets", GP_FRAME_GEMM}, /* cuDNN's helpers around a convolution */
+    {"computeboffsets", GP_FRAME_GEMM},
+    {"fft2d", GP_FRAME_GEMM},
+    {"cublas", GP_FRAME_GEMM},
+    {"^dot_kernel", GP_FRAME_GEMM},
+    {"marlin", GP_FRAME_GEMM},
+    {"machete", GP_FRAME_GEMM},
+
+    {"softmax", GP_FRAME_REDUCTION},
+    {"layer_norm", GP_FRAME_REDUCTION},
+    {"layernorm", GP_FRAME_REDUCTION},
+    {"rms_norm", GP_FRAME_REDUCTION},
+    {"rmsnorm", GP_FRAME_REDUCTION},
+    {"batch_norm", GP_FRAME_REDUCTION},
+    {"batchnorm", GP_FRAME_REDUCTION},
+    {"::bn_fw", GP_FRAME_REDUCTION},
+    {"::bn_bw", GP_FRAME_REDUCTION},
+    {"normal_", GP_FRAME_ELEMENTWISE}, /* random numbers */
+    {"norm", GP_FRAME_REDUCTION},
+    {"rowwisemoments", GP_FRAME_REDUCTION},
+    {"gammabeta", GP_FRAME_REDUCTION},
+    {"internalgradients", GP_FRAME_REDUCTION},
+    {"reduce", GP_FRAME_REDUCTION},
+    {"reduction", GP_FRAME_REDUCTION},
+    {"cumsum", GP_FRAME_REDUCTION},
+    {"argmax", GP_FRAME_REDUCTION},
+    {"argmin", GP_FRAME_REDUCTION},
+    {"devicescan", GP_FRAME_REDUCTION},
+    {"tensor_kernel_scan", GP_FRAME_REDUCTION},
+
+    {"elementwise", GP_FRAME_ELEMENTWISE},
+    {"element_wise", GP_FRAME_ELEMENTWISE},
+    {"pointwise", GP_FRAME_ELEMENTWISE},
+    {"multi_tensor_apply", GP_FRAME_ELEMENTWISE},
+    {"dropout", GP_FRAME_ELEMENTWISE},
+    {"rope_", GP_FRAME_ELEMENTWISE},
+    {"_rope", GP_FRAME_ELEMENTWISE},
+    {"silu", GP_FRAME_ELEMENTWISE},
+    {"gelu", GP_FRAME_ELEMENTWISE},
+    {"relu", GP_FRAME_ELEMENTWISE},
+    {"act_and_mul", GP_FRAME_ELEMENTWISE},
+    {"activation", GP_FRAME_ELEMENTWISE},
+    {"quantize", GP_FRAME_ELEMENTWISE},
+    {"fp8_quant", GP_FRAME_ELEMENTWISE},
+    {"int8_quant", GP_FRAME_ELEMENTWISE},
+    {"catarray", GP_FRAME_ELEMENTWISE},
+    {"copy", GP_FRAME_ELEMENTWISE},
+    {"fill", GP_FRAME_ELEMENTWISE},
+    {"transpose", GP_FRAME_ELEMENTWISE},
+    {"masked", GP_FRAME_ELEMENTWISE},
+    {"op_tensor", GP_FRAME_ELEMENTWISE},
+    {"optensor", GP_FRAME_ELEMENTWISE},
+    {"subtensorop", GP_FRAME_ELEMENTWISE},
+    {"scalepackedtensor", GP_FRAME_ELEMENTWISE},
+    {"add_tensor", GP_FRAME_ELEMENTWISE},
+};
+
+/* Functions whose own name says less than what they run: the label, which holds that, is asked first. */
+static bool is_shell(const char *function)
+{
+    static const char *const words[] = {"kernel",        "kernel2",       "kentry",
+                                        "device_kernel", "_kernel_agent", "globalkernel"};
+    const char *word = function;
+    for (const char *p; (p = strstr(word, "::"));) word = p + 2;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(word, words[i])) return true;
+    return false;
+}
+
+/* Names of libraries that would be taken for what their functions do. */
+static const char *without_library(const char *function)
+{
+    static const char *const libraries[] = {"fbgemm_gpu::", "flashinfer::"};
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (!strncmp(function, libraries[i], strlen(libraries[i]))) return function + strlen(libraries[i]);
+    return function;
+}
+
+static bool find(const char *text, enum gp_frame_kind *kind)
+{
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        const char *p = patterns[i].text;
+        bool hit = *p == '^' ? !strncmp(text, p + 1, strlen(p + 1)) : strstr(text, p) != NULL;
+        if (!hit) continue;
+        *kind = patterns[i].kind;
+        return true;
+    }
+    return false;
+}
+
+static const char *lower(struct gp_buf *b)
+{
+    for (size_t i = 0; i < b->n; i++) b->data[i] = (char)tolower((unsigned char)b->data[i]);
+    return gp_buf_str(b);
+}
+
+static enum gp_frame_kind classify_kernel(const char *plain, size_t n)
+{
+    struct gp_buf function = {0}, label = {0};
+    enum gp_frame_kind kind = GP_FRAME_COMPUTE;
+    gp_name_kernel_function(&function, plain, n);
+    gp_name_kernel_label(&label, plain, n);
+    const char *f = without_library(lower(&function)), *l = without_library(lower(&label));
+    if (!is_shell(f) || !find(l, &kind)) find(f, &kind);
+    gp_buf_release(&function);
+    gp_buf_release(&label);
+    return kind;
+}
+
+/* ---- names of classes ---- */
+
+const char *gp_class_name(enum gp_class c)
+{
+    static const char *const names[] = {"compute", "communication", "memory"};
+    return names[c];
+}
+
+enum gp_class gp_class_of(enum gp_frame_kind kind)
+{
+    if (kind == GP_FRAME_COMMUNICATION) return GP_CLASS_COMMUNICATION;
+    return kind == GP_FRAME_MEMCPY || kind == GP_FRAME_MEMSET ? GP_CLASS_MEMORY : GP_CLASS_COMPUTE;
+}
+
+const char *gp_frame_kind_word(enum gp_frame_kind kind)
+{
+    switch (kind) {
+    case GP_FRAME_COMPUTE:
+        return "compute";
+    case GP_FRAME_GEMM:
+        return "gemm";
+    case GP_FRAME_ATTENTION:
+        return "attention";
+    case GP_FRAME_ELEMENTWISE:
+        return "elementwise";
+    case GP_FRAME_REDUCTION:
+        return "reduction";
+    case GP_FRAME_COMMUNICATION:
+        return "communication";
+    case GP_FRAME_MEMCPY:
+        return "memcpy";
+    case GP_FRAME_MEMSET:
+        return "memset";
+    default:
+        return NULL;
+    }
+}
+
+/* ---- the user's rules ---- */
+
+struct gp_class_rule {
+    regex_t regex;
+    enum gp_frame_kind kind;
+};
+
+static bool kind_of_word(const char *word, size_t n, enum gp_frame_kind *kind)
+{
+    if (n == strlen("memory") && !memcmp(word, "memory", n)) {
+        *kind = GP_FRAME_MEMCPY;
+        return true;
+    }
+    for (int k = 0; k < GP_FRAME_KIND_COUNT; k++) {
+        const char *w = gp_frame_kind_word((enum gp_frame_kind)k);
+        if (!w || strlen(w) != n || memcmp(w, word, n)) continue;
+        *kind = (enum gp_frame_kind)k;
+        return true;
+    }
+    return false;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static int parse_line(struct gp_classes *c, const char *line, size_t n, size_t number, int64_t offset,
+                      struct gp_err *err)
+{
+    while (n && is_blank(line[n - 1])) n--;
+    while (n && is_blank(line[0])) line++, n--, offset++;
+    if (!n || line[0] == '#') return 0;
+    if (memchr(line, 0, n)) return gp_fail(err, GP_E_SYNTAX, offset, "line %zu: a NUL byte", number);
+    size_t word = n;
+    while (word && !is_blank(line[word - 1])) word--;
+    struct gp_class_rule rule;
+    size_t end = word;
+    while (end && is_blank(line[end - 1])) end--;
+    if (!end) return gp_fail(err, GP_E_SYNTAX, offset, "line %zu: expected a pattern and a class", number);
+    if (!kind_of_word(line + word, n - word, &rule.kind))
+        return gp_fail(err, GP_E_SYNTAX, offset + (int64_t)word, "line %zu: unknown class '%.*s'", number,
+                       (int)(n - word > 40 ? 40 : n - word), line + word);
+    struct gp_buf pattern = {0};
+    gp_buf_put(&pattern, line, end);
+    int rc = regcomp(&rule.regex, gp_buf_str(&pattern), REG_EXTENDED | REG_ICASE | REG_NOSUB);
+    gp_buf_release(&pattern);
+    if (rc) {
+        char why[128];
+        regerror(rc, &rule.regex, why, sizeof why);
+        return gp_fail(err, GP_E_SYNTAX, offset, "line %zu: bad pattern: %s", number, why);
+    }
+    GP_VEC_PUSH(&c->rules, rule);
+    return 0;
+}
+
+static void drop_rules(struct gp_classes *c, size_t keep)
+{
+    while (c->rules.n > keep) regfree(&c->rules.at[--c->rules.n].regex);
+}
+
+int gp_classes_parse(struct gp_classes *c, const char *text, size_t n, struct gp_err *err)
+{
+    size_t before = c->rules.n, number = 1;
+    for (size_t i = 0; i < n; number++) {
+        const char *nl = memchr(text + i, '\n', n - i);
+        size_t len = nl ? (size_t)(nl - (text + i)) : n - i;
+        if (parse_line(c, text + i, len, number, (int64_t)i, err)) {
+            drop_rules(c, before);
+            return -1;
+        }
+        i += len + 1;
+    }
+    return 0;
+}
+
+void gp_classes_release(struct gp_classes *c)
+{
+    drop_rules(c, 0);
+    GP_VEC_FREE(&c->rules);
+}
+
+/* ---- deciding ---- */
+
+enum gp_frame_kind gp_classify(const struct gp_classes *c, enum gp_gpu_kind kind, const char *name, size_t n)
+{
+    enum gp_frame_kind found = kind == GP_MEMCPY ? GP_FRAME_MEMCPY : GP_FRAME_MEMSET;
+    if (kind != GP_KERNEL && (!c || !c->rules.n)) return found;
+    struct gp_buf plain = {0};
+    gp_name_demangle(&plain, name, n);
+    const char *text = gp_buf_str(&plain);
+    bool user = false;
+    for (size_t i = 0; c && i < c->rules.n && !user; i++) {
+        user = !regexec(&c->rules.at[i].regex, text, 0, NULL, 0);
+        if (user) found = c->rules.at[i].kind;
+    }
+    if (!user && kind == GP_KERNEL) found = classify_kernel(text, plain.n);
+    gp_buf_release(&plain);
+    return found;
+}

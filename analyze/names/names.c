@@ -1,0 +1,238 @@
+#include "analyze/names/names.h"
+
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <libiberty/demangle.h>
+#include "analyze/names/cxx_name.h"
+
+/* ---- demangling ---- */
+
+struct plain {
+    struct gp_buf *to;
+    size_t begin;
+    jmp_buf too_long;
+};
+
+/* The demangler cannot be told to stop; it holds no memory, so leaving it from here is clean. */
+static void take_plain(const char *s, size_t n, void *ctx)
+{
+    struct plain *p = ctx;
+    if (n > GP_NAME_PLAIN_MAX - (p->to->n - p->begin)) longjmp(p->too_long, 1);
+    gp_buf_put(p->to, s, n);
+}
+
+static bool demangle_to(struct gp_buf *to, const char *mangled)
+{
+    struct plain p = {.to = to, .begin = to->n};
+    if (setjmp(p.too_long)) return false;
+    int flags = DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT;
+    return cplus_demangle_v3_callback(mangled, flags, take_plain, &p) != 0;
+}
+
+void gp_name_demangle(struct gp_buf *to, const char *name, size_t n)
+{
+    size_t begin = to->n;
+    if (n > 2 && n <= GP_NAME_MANGLED_MAX && name[0] == '_' && name[1] == 'Z' && !memchr(name, 0, n)) {
+        char mangled[GP_NAME_MANGLED_MAX + 1];
+        memcpy(mangled, name, n);
+        mangled[n] = '\0';
+        if (demangle_to(to, mangled) && to->n > begin) return;
+        to->n = begin;
+    }
+    gp_buf_put(to, name, n);
+}
+
+/* ---- kernel labels ---- */
+
+void gp_name_kernel_function(struct gp_buf *to, const char *name, size_t n)
+{
+    gp_cxx_function(to, gp_span_of(name, n));
+}
+
+static void drop_prefix(struct gp_buf *b, size_t begin, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    if (b->n - begin <= n || memcmp(b->data + begin, prefix, n)) return;
+    memmove(b->data + begin, b->data + begin + n, b->n - begin - n);
+    b->n -= n;
+}
+
+void gp_name_kernel_label(struct gp_buf *to, const char *name, size_t n)
+{
+    size_t begin = to->n;
+    struct gp_span args = gp_cxx_function(to, gp_span_of(name, n));
+    struct gp_span first = gp_cxx_telling(&args, NULL),
+                   second = first.n ? gp_cxx_telling(&args, NULL) : gp_span_of(NULL, 0);
+    if (first.n && gp_cxx_is_shell(gp_span_of(to->data + begin, to->n - begin))) {
+        to->n = begin;
+        gp_buf_put(to, first.s, first.n);
+        return;
+    }
+    drop_prefix(to, begin, "at::native::");
+    drop_prefix(to, begin, "at_cuda_detail::");
+    if (!first.n) return;
+    gp_buf_putc(to, '<');
+    gp_buf_put(to, first.s, first.n);
+    if (second.n && !(second.n == first.n && !memcmp(second.s, first.s, first.n))) {
+        gp_buf_puts(to, ", ");
+        gp_buf_put(to, second.s, second.n);
+    }
+    gp_buf_putc(to, '>');
+}
+
+/* ---- ranges ---- */
+
+static size_t skip_digits(struct gp_span t, size_t i)
+{
+    while (i < t.n && isdigit((unsigned char)t.s[i])) i++;
+    return i;
+}
+
+/* Does the text before I end in a word whose number is worth nothing to somebody who adds up? */
+static bool counts_something(struct gp_span t, size_t i)
+{
+    static const char *const words[] = {"step",       "iter",    "iteration", "epoch",      "batch",
+                                        "microbatch", "layer",   "block",     "generation", "context",
+                                        "execute",    "request", "req",       "token"};
+    while (i && strchr(" #_:=-.", t.s[i - 1])) i--;
+    size_t begin = i;
+    while (begin && isalpha((unsigned char)t.s[begin - 1])) begin--;
+    char word[16];
+    if (i - begin >= sizeof word || i == begin) {
+        return i - begin >= 4 && gp_span_ends(gp_span_of(t.s, i), "Step");
+    }
+    for (size_t k = begin; k < i; k++) word[k - begin] = (char)tolower((unsigned char)t.s[k]);
+    word[i - begin] = '\0';
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (gp_span_ends(gp_span_of(word, i - begin), words[k])) return true;
+    return false;
+}
+
+/* The place after a "(...)" at I that holds digits and no space: "(888_788544)". I itself when there is none. */
+static size_t skip_counts(struct gp_span t, size_t i)
+{
+    bool digits = false;
+    if (i >= t.n || t.s[i] != '(') return i;
+    for (size_t k = i + 1; k < t.n && t.s[k] != ' ' && t.s[k] != '('; k++) {
+        if (t.s[k] == ')') return digits ? k + 1 : i;
+        digits |= isdigit((unsigned char)t.s[k]) != 0;
+    }
+    return i;
+}
+
+void gp_name_range_label(struct gp_buf *to, const char *name, size_t n)
+{
+    struct gp_span t = gp_span_of(name, n);
+    size_t begin = to->n;
+    for (size_t i = 0; i < n;) {
+        bool number = isdigit((unsigned char)name[i]) && i && !isalnum((unsigned char)name[i - 1]);
+        if (!number || !(counts_something(t, i) || name[i - 1] == '#')) {
+            gp_buf_putc(to, name[i++]);
+            continue;
+        }
+        while (to->n > begin && strchr(" #_:=-.", to->data[to->n - 1])) to->n--;
+        i = skip_digits(t, i);
+        if (i + 1 < n && name[i] == '/' && isdigit((unsigned char)name[i + 1])) i = skip_digits(t, i + 1);
+        i = skip_counts(t, i);
+    }
+    if (to->n == begin) gp_buf_put(to, name, n);
+}
+
+/* ---- operators ---- */
+
+static const char BACKWARD[] = "autograd::engine::evaluate_function: ";
+
+bool gp_name_is_backward(const char *name, size_t n)
+{
+    return n > strlen(BACKWARD) && gp_span_starts(gp_span_of(name, n), BACKWARD);
+}
+
+void gp_name_op_label(struct gp_buf *to, const char *name, size_t n)
+{
+    size_t skip = gp_name_is_backward(name, n) ? strlen(BACKWARD) : 0;
+    gp_buf_put(to, name + skip, n - skip);
+}
+
+/* ---- Python ---- */
+
+bool gp_name_is_module(const char *name, size_t n)
+{
+    return gp_span_starts(gp_span_of(name, n), "nn.Module: ");
+}
+
+bool gp_name_is_glue(const char *name, size_t n)
+{
+    static const char *const heads[] = {
+        "<built-in ",
+        "<frozen ",
+        "<string>(",
+        "runpy.py(",
+        "threading.py(",
+        "contextlib.py(",
+        "multiprocessing/",
+        "torch/nn/modules/",
+        "torch/utils/_contextlib.py(",
+        "torch/autograd/grad_mode.py(",
+        "torch/_ops.py(",
+        "torch/utils/_device.py(",
+        "torch/_dynamo/eval_frame.py(",
+        "torch/autograd/graph.py(",
+        "torch/_jit_internal.py(",
+        "torch/profiler/",
+        "torch/_compile.py(",
+        "torch/overrides.py(",
+        "importlib/",
+    };
+    static const char *const tails[] = {": _call_impl",
+                                        ": _wrapped_call_impl",
+                                        ": decorate_context",
+                                        ": <module>",
+                                        ": profile_hook_step",
+                                        ": wrapper",
+                                        ": __call__",
+                                        ": _fn",
+                                        ": inner"};
+    struct gp_span t = gp_span_of(name, n);
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (gp_span_starts(t, heads[i])) return true;
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
+        if (gp_span_ends(t, tails[i])) return true;
+    return false;
+}
+
+/* Where the package begins in "/usr/lib/python3/site-packages/torch/nn.py(3): f". */
+static size_t package_of(struct gp_span t)
+{
+    static const char *const marks[] = {"/site-packages/", "/dist-packages/"};
+    for (size_t k = 0; k < sizeof marks / sizeof *marks; k++)
+        for (size_t i = 0, m = strlen(marks[k]); i + m < t.n; i++)
+            if (!memcmp(t.s + i, marks[k], m)) return i + m;
+    return 0;
+}
+
+/* Append T without its " at 0x7f..." addresses. */
+static void put_without_addresses(struct gp_buf *to, struct gp_span t)
+{
+    for (size_t i = 0; i < t.n;) {
+        if (gp_span_starts(gp_span_cut(t, i, t.n), " at 0x")) {
+            i += strlen(" at 0x");
+            while (i < t.n && isxdigit((unsigned char)t.s[i])) i++;
+        } else gp_buf_putc(to, t.s[i++]);
+    }
+}
+
+void gp_name_python_label(struct gp_buf *to, const char *name, size_t n)
+{
+    struct gp_span t = gp_span_of(name, n);
+    if (gp_name_is_module(name, n)) {
+        size_t digits = t.n;
+        while (digits && isdigit((unsigned char)t.s[digits - 1])) digits--;
+        if (digits < t.n && digits && t.s[digits - 1] == '_' && digits - 1 > strlen("nn.Module: "))
+            t.n = digits - 1;
+        gp_buf_put(to, t.s, t.n);
+        return;
+    }
+    put_without_addresses(to, gp_span_cut(t, package_of(t), t.n));
+}

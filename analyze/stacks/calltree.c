@@ -1,0 +1,184 @@
+#include "analyze/stacks/calltree.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t hash_of(uint32_t parent, gp_sid name, uint32_t kind)
+{
+    uint64_t h = ((uint64_t)parent << 32 | name) * 0x9e3779b97f4a7c15u;
+    h = (h ^ kind) * 0xd6e8feb86659fd93u;
+    return (size_t)(h ^ (h >> 32));
+}
+
+static void grow_slots(struct gp_calltree *ct)
+{
+    size_t size = ct->slots ? (ct->mask + 1) * 2 : 64;
+    free(ct->slots);
+    ct->slots = gp_zalloc(size * sizeof *ct->slots);
+    ct->mask = size - 1;
+    for (uint32_t i = 1; i < ct->nodes.n; i++) {
+        const struct gp_calltree_node *n = &ct->nodes.at[i];
+        size_t s = hash_of(n->parent, n->name, n->kind) & ct->mask;
+        while (ct->slots[s]) s = (s + 1) & ct->mask;
+        ct->slots[s] = i;
+    }
+}
+
+static void ensure_root(struct gp_calltree *ct)
+{
+    if (ct->nodes.n) return;
+    GP_VEC_PUSH(&ct->nodes, (struct gp_calltree_node){.kind = GP_FRAME_ROOT});
+    grow_slots(ct);
+}
+
+uint32_t gp_calltree_child(struct gp_calltree *ct, uint32_t parent, gp_sid name, enum gp_frame_kind kind)
+{
+    ensure_root(ct);
+    assert(parent < ct->nodes.n);
+    size_t s = hash_of(parent, name, kind) & ct->mask;
+    for (; ct->slots[s]; s = (s + 1) & ct->mask) {
+        const struct gp_calltree_node *n = &ct->nodes.at[ct->slots[s]];
+        if (n->parent == parent && n->name == name && n->kind == (uint32_t)kind) return ct->slots[s];
+    }
+    if (ct->nodes.n >= UINT32_MAX - 1) gp_out_of_memory(ct->nodes.n);
+    uint32_t id = (uint32_t)ct->nodes.n;
+    ct->slots[s] = id;
+    uint32_t sibling = ct->nodes.at[parent].first_child;
+    GP_VEC_PUSH(&ct->nodes, (struct gp_calltree_node){
+                                .name = name, .parent = parent, .next_sibling = sibling, .kind = kind});
+    ct->nodes.at[parent].first_child = id;
+    if (ct->nodes.n * 3 > (ct->mask + 1) * 2) grow_slots(ct);
+    return id;
+}
+
+/* Durations from damaged input can be anything: sums stop at the largest number instead of overflowing. */
+static int64_t add_saturated(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+void gp_calltree_add_many(struct gp_calltree *ct, uint32_t node, int64_t weight, uint64_t count)
+{
+    ensure_root(ct);
+    assert(node < ct->nodes.n && weight >= 0);
+    struct gp_calltree_node *n = &ct->nodes.at[node];
+    n->self = add_saturated(n->self, weight);
+    n->count = count > UINT32_MAX - n->count ? UINT32_MAX : n->count + (uint32_t)count;
+}
+
+void gp_calltree_add(struct gp_calltree *ct, uint32_t node, int64_t weight)
+{
+    gp_calltree_add_many(ct, node, weight, 1);
+}
+
+void gp_calltree_add_extra(struct gp_calltree *ct, uint32_t node, struct gp_calltree_extra extra)
+{
+    if (node >= ct->extra.n) {
+        ensure_root(ct);
+        assert(node < ct->nodes.n && extra.events >= 0 && extra.bytes >= 0);
+        GP_VEC_RESERVE(&ct->extra, ct->nodes.n);
+        memset(ct->extra.at + ct->extra.n, 0, (ct->nodes.n - ct->extra.n) * sizeof *ct->extra.at);
+        ct->extra.n = ct->nodes.n;
+    }
+    struct gp_calltree_extra *x = &ct->extra.at[node];
+    x->events = add_saturated(x->events, extra.events);
+    x->bytes = add_saturated(x->bytes, extra.bytes);
+}
+
+/* ---- finishing ---- */
+
+struct named {
+    const char *text;
+    size_t len;
+    gp_sid sid;
+};
+
+static int compare_named(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    size_t n = x->len < y->len ? x->len : y->len;
+    int c = n ? memcmp(x->text, y->text, n) : 0;
+    if (c) return c;
+    return x->len < y->len ? -1 : x->len > y->len;
+}
+
+/* Place of each name in bytewise order, so that siblings are compared by one integer. */
+static uint32_t *rank_names(const struct gp_calltree *ct, const struct gp_strings *strings)
+{
+    gp_sid top = 0;
+    for (size_t i = 0; i < ct->nodes.n; i++)
+        if (ct->nodes.at[i].name > top) top = ct->nodes.at[i].name;
+    uint32_t *rank = gp_zalloc(((size_t)top + 1) * sizeof *rank);
+    for (size_t i = 0; i < ct->nodes.n; i++) rank[ct->nodes.at[i].name] = 1;
+    size_t n = 0;
+    for (size_t sid = 0; sid <= top; sid++) n += rank[sid];
+    struct named *order = gp_alloc(n * sizeof *order);
+    n = 0;
+    for (gp_sid sid = 0; sid <= top; sid++)
+        if (rank[sid]) order[n++] = (struct named){gp_string(strings, sid), gp_string_len(strings, sid), sid};
+    qsort(order, n, sizeof *order, compare_named);
+    for (size_t i = 0; i < n; i++) rank[order[i].sid] = (uint32_t)i;
+    free(order);
+    return rank;
+}
+
+struct sibling {
+    uint64_t key; /* "N more" last, then by name, then by kind */
+    uint32_t node;
+};
+
+static int compare_siblings(const void *a, const void *b)
+{
+    const struct sibling *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static uint64_t sibling_key(const struct gp_calltree_node *n, const uint32_t *rank)
+{
+    uint64_t other = n->kind == GP_FRAME_OTHER;
+    return other << 63 | (uint64_t)rank[n->name] << 8 | n->kind;
+}
+
+static void sort_children(struct gp_calltree *ct, const uint32_t *rank)
+{
+    GP_VEC(struct sibling) v = {0};
+    for (size_t p = 0; p < ct->nodes.n; p++) {
+        uint32_t c = ct->nodes.at[p].first_child;
+        if (!c || !ct->nodes.at[c].next_sibling) continue;
+        v.n = 0;
+        for (; c; c = ct->nodes.at[c].next_sibling)
+            GP_VEC_PUSH(&v, (struct sibling){sibling_key(&ct->nodes.at[c], rank), c});
+        qsort(v.at, v.n, sizeof *v.at, compare_siblings);
+        ct->nodes.at[p].first_child = v.at[0].node;
+        for (size_t i = 0; i < v.n; i++)
+            ct->nodes.at[v.at[i].node].next_sibling = i + 1 < v.n ? v.at[i + 1].node : 0;
+    }
+    GP_VEC_FREE(&v);
+}
+
+void gp_calltree_finish(struct gp_calltree *ct, const struct gp_strings *strings)
+{
+    ensure_root(ct);
+    free(ct->total);
+    ct->total = gp_alloc(ct->nodes.n * sizeof *ct->total);
+    for (size_t i = 0; i < ct->nodes.n; i++) ct->total[i] = ct->nodes.at[i].self;
+    /* Parents are made before their children, so one pass from the end adds everything up. */
+    for (size_t i = ct->nodes.n; i-- > 1;) {
+        int64_t *up = &ct->total[ct->nodes.at[i].parent];
+        *up = add_saturated(*up, ct->total[i]);
+    }
+    uint32_t *rank = rank_names(ct, strings);
+    sort_children(ct, rank);
+    free(rank);
+}
+
+void gp_calltree_release(struct gp_calltree *ct)
+{
+    GP_VEC_FREE(&ct->nodes);
+    GP_VEC_FREE(&ct->extra);
+    free(ct->slots);
+    free(ct->total);
+    memset(ct, 0, sizeof *ct);
+}

@@ -1,0 +1,132 @@
+/* stacks.h -- from traces, or from folded stacks, to the weighted tree of frames that a flame graph draws.
+ * Decides which frames a stack has, in which order, and what they are called; knows nothing of pictures or
+ * files.
+ *
+ *     struct gp_stacks *b = gp_stacks_new(&opts, &err);          // NULL: the filter is no regular expression
+ *     gp_stacks_add_trace(b, &trace, false);                     // as often as there are traces; each may go
+ * after struct gp_flame flame; gp_stacks_finish(b, 0, &flame);                            // frees b
+ *     ... gp_string(&flame.strings, flame.tree.nodes.at[i].name) ...; gp_flame_release(&flame);
+ *
+ * Order of frames, outermost first: rank or file (several traces) > process (several in one trace) > ranges,
+ * Python frames, modules and operators as they enclose each other in time > runtime call (optional) > GPU
+ * work. Idle time: rank or file > process, device (several) > cause > the host stack that was running.
+ */
+#ifndef GP_ANALYZE_STACKS_H
+#define GP_ANALYZE_STACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "analyze/stacks/calltree.h"
+#include "formats/base/err.h"
+#include "formats/base/intern.h"
+#include "formats/base/vec.h"
+#include "formats/trace.h"
+
+/* What a stack weighs. X(enum, name on command lines, unit, what a person reads) */
+#define GP_WEIGHTS(X)                                                                                        \
+    X(GP_WEIGHT_GPU, "gpu", "ns", "GPU time") /* durations of GPU events */                                  \
+    X(GP_WEIGHT_CPU, "cpu", "ns", "CPU time") /* host time in a frame and not in a frame below it */         \
+    X(GP_WEIGHT_COUNT, "count", "events", "GPU events") /* how many kernels, copies and sets */              \
+    X(GP_WEIGHT_BYTES, "bytes", "bytes", "bytes copied and set")                                             \
+    X(GP_WEIGHT_IDLE, "idle", "ns", "GPU idle time") /* time in which a device did nothing */
+
+enum gp_weight {
+#define X(id, name, unit, text) id,
+    GP_WEIGHTS(X)
+#undef X
+        GP_WEIGHT_COUNT_
+};
+
+const char *gp_weight_name(enum gp_weight w); /* "gpu" */
+const char *gp_weight_unit(enum gp_weight w); /* "ns", "events", "bytes" */
+const char *gp_weight_text(enum gp_weight w); /* "GPU time" */
+
+/* The tables that add_trace looks at: pass it as `need` to the reader. */
+#define GP_STACKS_NEED                                                                                       \
+    (GP_NEED(GP_GPU) | GP_NEED(GP_API) | GP_NEED(GP_OP) | GP_NEED(GP_PYTHON) | GP_NEED(GP_RANGE) |           \
+     GP_NEED(GP_SYNC) | GP_NEED(GP_FLOW) | GP_NEED_FEW_ARROWS)
+
+struct gp_classes; /* analyze/classify.h */
+
+/* A zeroed struct is the default: GPU time, readable names, nothing left out but Python glue and runtime
+ * calls. */
+struct gp_stacks_opts {
+    enum gp_weight weight;
+    int64_t min_duration_ns; /* shorter GPU events become one leaf "[shorter than 10 us]" of their stack and
+                              * class, so that sums still close; with the CPU weight shorter frames are left
+                              * out and their time is the parent's, or "[not shown]"; with the idle weight
+                              * shorter gaps become one leaf of their cause */
+    uint32_t max_depth;      /* deeper frames count for their ancestor at this depth; 0: no limit */
+    double group_small_pct;  /* siblings below this share of the whole become one leaf "N more"; 0: none */
+    const char *filter; /* POSIX extended regular expression: only stacks with a matching frame; NULL: all */
+    bool filter_ignore_case;
+    bool invert;   /* leaves first */
+    bool raw;      /* names as recorded (only _Z... is demangled) and every Python frame */
+    bool show_api; /* cudaLaunchKernel and the like as frames */
+    bool extra;    /* also count the events and the bytes of GPU work beside the weight, in tree.extra */
+    bool places;   /* a last node in each stack says where the work ran, see gp_flame.places */
+    bool show_python_glue; /* _call_impl, built-ins, launcher frames */
+    const struct gp_classes
+        *classes; /* the user's classes; NULL: the built-in table. Borrowed until finish. */
+};
+
+/* What was found on the way; sums of all traces. */
+struct gp_stacks_stats {
+    uint64_t gpu_events;
+    uint64_t unattributed;       /* GPU events without a launch record */
+    int64_t unattributed_weight; /* their share of the weight */
+    uint64_t overlapping;    /* host events that cross the end of another on their thread: shown beside it */
+    uint64_t duplicate_corr; /* launch records whose correlation id another one has, too; the first counts */
+    uint64_t filtered;       /* stacks that the filter left out, counted by event */
+};
+
+/* Where work ran; -1: not known. */
+struct gp_flame_place {
+    gp_sid name; /* of the nodes that stand for it, which are leaves of kind GP_FRAME_ROOT */
+    int32_t rank;
+    int64_t device, stream; /* numbers as recorded; -1 for the host */
+};
+
+/* The result. Everything belongs to it and borrows from nothing else. */
+struct gp_flame {
+    struct gp_calltree tree;   /* finished: totals are there and siblings sorted by name */
+    struct gp_strings strings; /* the names of the frames: labels as they should be shown */
+    gp_sid *full;              /* by label: the full name for tooltips; 0: the label is the full name */
+    uint32_t *full_count; /* by label: how many different full names share it (1 or more where full != 0) */
+    uint32_t full_n;      /* elements of both arrays; labels at or beyond it have no other full name */
+    GP_VEC(struct gp_flame_place)
+    places; /* by rank, device, stream in order of appearance; empty unless asked for */
+    enum gp_weight weight;
+    struct gp_stacks_stats stats;
+};
+
+struct gp_stacks;
+
+/* OPTS is copied (its strings are not needed after). NULL with ERR filled when the filter is no regular
+ * expression. */
+struct gp_stacks *gp_stacks_new(const struct gp_stacks_opts *opts, struct gp_err *err) GP_MUST_CHECK;
+
+/* Add the stacks of a finished trace T, which may be released after. SEVERAL: T is one of several, so put
+ * "rank R" (or the file's name where the rank is not known) above its stacks. O(n) for sorted host events. */
+void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool several);
+
+/* The same for N sets at once, which differ in their weights, say: what is inside what and who launched what is worked out
+ * once. All have the same classes. */
+void gp_stacks_add_trace_to(struct gp_stacks *const *b, size_t n, const struct gp_trace *t, bool several);
+
+/* Add one folded stack: N bytes "frame;frame;frame" at LINE. WEIGHT >= 0. Frame kinds are GP_FRAME_UNKNOWN
+ * and names are taken as they are, except that with !raw nothing is changed either: folded text has been made
+ * for people already. */
+void gp_stacks_add_folded(struct gp_stacks *b, const char *line, size_t n, int64_t weight);
+
+/* Move everything into OUT and free B. MAX_NODES bounds the tree for folded input of any size: the heaviest
+ * MAX_NODES frames are kept exactly and siblings that are not among them become one leaf "N more" (kind
+ * GP_FRAME_OTHER, its `count` is N); 0 keeps all. Trees from traces alone are never cut: they are small. */
+void gp_stacks_finish(struct gp_stacks *b, size_t max_nodes, struct gp_flame *out);
+/* Give up without a result. Accepts NULL. */
+void gp_stacks_free(struct gp_stacks *b);
+
+void gp_flame_release(struct gp_flame *f);
+
+#endif

@@ -1,0 +1,604 @@
+#include "analyze/stacks/stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/view/attribute.h"
+#include "analyze/view/backward.h"
+#include "analyze/view/captured.h"
+#include "analyze/names/classify.h"
+#include "analyze/view/host_stack.h"
+#include "analyze/view/idle_walk.h"
+#include "analyze/names/names.h"
+#include "analyze/stacks/stacks_priv.h"
+#include "analyze/view/view.h"
+#include "formats/base/buf.h"
+
+/* ---- GPU events ---- */
+
+/* What a GPU event of a config is drawn as. */
+struct leaf {
+    gp_sid label;
+    uint32_t kind; /* enum gp_frame_kind */
+    bool known;
+};
+
+struct walk {
+    struct gp_stacks *b;
+    const struct gp_trace *t;
+    const struct gp_host_stack *hs;
+    const struct gp_attribution *at;
+    const struct gp_backward *backward;
+    uint32_t top;                 /* the node that everything of this trace lies below */
+    uint32_t *place;              /* by host event: its node in the tree, NO_NODE: not made yet */
+    struct leaf *leaves;          /* by config */
+    struct gp_map named;          /* record kind << 32 | name -> the first config with both */
+    struct gp_map labels;         /* table << 32 | name -> label */
+    struct gp_map place_of_track; /* track -> name of where it is, with places */
+    struct gp_captured captured;
+    struct gp_map place_of_captured; /* node << 32 | ranges of a capture -> node */
+    uint32_t *process_frame;         /* by process: its node below top; NULL: no process frames */
+    uint32_t device_top; /* the node of the device at hand, or top; with the idle weight that of the cause */
+    GP_VEC(uint32_t) chain;   /* scratch of place_event */
+    GP_VEC(uint32_t) modules; /* scratch of frames_of_modules */
+    struct idle *idle;        /* with the idle weight */
+};
+
+#define NO_NODE UINT32_MAX
+
+static gp_sid label_of_config(struct walk *w, const struct gp_config *c)
+{
+    struct gp_buf full = {0}, label = {0};
+    gp_name_demangle(&full, gp_trace_str(w->t, c->name), gp_string_len(&w->t->strings, c->name));
+    if (w->b->opts.raw || c->kind != GP_KERNEL) gp_buf_put(&label, full.data, full.n);
+    else gp_name_kernel_label(&label, full.data, full.n);
+    if (!label.n) gp_buf_puts(&label, "[no name]");
+    gp_sid sid = gp_stacks_label(w->b, label.data, label.n, full.n ? full.data : "", full.n);
+    gp_buf_release(&full);
+    gp_buf_release(&label);
+    return sid;
+}
+
+/* Launch configurations are many, names are few: grids make no difference to a leaf. */
+static const struct leaf *leaf_of(struct walk *w, size_t row)
+{
+    uint32_t config = w->t->events[GP_GPU].config ? w->t->events[GP_GPU].config[row] : 0;
+    const struct gp_config *c = &w->t->configs.at[config];
+    struct leaf *leaf = &w->leaves[config];
+    if (leaf->known) return leaf;
+    uint32_t first = *gp_map_put(&w->named, (uint64_t)c->kind << 32 | c->name, config);
+    if (first != config) *leaf = w->leaves[first];
+    else {
+        leaf->label = label_of_config(w, c);
+        leaf->kind = gp_classify(w->b->opts.classes, (enum gp_gpu_kind)c->kind, gp_trace_str(w->t, c->name),
+                                 gp_string_len(&w->t->strings, c->name));
+        leaf->known = true;
+    }
+    return leaf;
+}
+
+static gp_sid make_label(struct walk *w, enum gp_table table, const char *text, size_t n)
+{
+    struct gp_buf label = {0};
+    if (w->b->opts.raw) gp_buf_put(&label, text, n);
+    else if (table == GP_RANGE) gp_name_range_label(&label, text, n);
+    else if (table == GP_PYTHON) gp_name_python_label(&label, text, n);
+    else if (table == GP_OP) gp_name_op_label(&label, text, n);
+    else gp_buf_put(&label, text, n);
+    if (!label.n) gp_buf_puts(&label, "[no name]");
+    gp_sid sid = gp_stacks_label(w->b, label.data, label.n, text, n);
+    gp_buf_release(&label);
+    return sid;
+}
+
+static gp_sid label_of_host(struct walk *w, enum gp_table table, gp_sid name)
+{
+    uint32_t *known = gp_map_put(&w->labels, (uint64_t)table << 32 | name, NO_NODE);
+    if (*known == NO_NODE)
+        *known = make_label(w, table, gp_trace_str(w->t, name), gp_string_len(&w->t->strings, name));
+    return *known;
+}
+
+/* A graph's launch is the only thing that its kernels have in common: it is always shown. */
+static bool launches_graph(const char *name)
+{
+    return strstr(name, "GraphLaunch") != NULL;
+}
+
+static bool is_hidden(const struct walk *w, const struct gp_host_event *ev, gp_sid name)
+{
+    const struct gp_stacks_opts *o = &w->b->opts;
+    const char *text = gp_trace_str(w->t, name);
+    if (o->weight == GP_WEIGHT_CPU) {
+        if (w->t->events[ev->table].dur_ns[ev->row] < o->min_duration_ns) return true;
+    } else if (ev->table == GP_API && o->weight != GP_WEIGHT_IDLE) {
+        return !o->show_api && !launches_graph(text);
+    }
+    return ev->table == GP_PYTHON && !o->raw && !o->show_python_glue &&
+           gp_name_is_glue(text, gp_string_len(&w->t->strings, name));
+}
+
+static enum gp_frame_kind kind_of_host(const struct walk *w, const struct gp_host_event *ev, gp_sid name)
+{
+    switch (ev->table) {
+    case GP_RANGE:
+        return GP_FRAME_RANGE;
+    case GP_OP:
+        return GP_FRAME_OP;
+    case GP_API:
+        return GP_FRAME_API;
+    default:
+        return gp_name_is_module(gp_trace_str(w->t, name), gp_string_len(&w->t->strings, name))
+                   ? GP_FRAME_MODULE
+                   : GP_FRAME_PYTHON;
+    }
+}
+
+/* The node that stacks of TRACK start from. */
+static uint32_t start_of_track(const struct walk *w, uint32_t track)
+{
+    uint32_t node = w->process_frame ? w->process_frame[w->t->tracks.at[track].process] : NO_NODE;
+    return node == NO_NODE ? w->device_top : node;
+}
+
+/* A frame below NODE. Something that calls itself by the same name is one frame, unless all is shown as recorded. */
+static uint32_t frame_below(struct walk *w, uint32_t node, gp_sid label, enum gp_frame_kind kind)
+{
+    const struct gp_calltree *tree = &w->b->tree;
+    if (!w->b->opts.raw && node < tree->nodes.n && tree->nodes.at[node].name == label &&
+        tree->nodes.at[node].kind == (uint32_t)kind && node != GP_CALLTREE_ROOT)
+        return node;
+    return gp_calltree_child(&w->b->tree, node, label, kind);
+}
+
+/* The modules around a host event, outermost first. */
+static uint32_t frames_of_modules(struct walk *w, uint32_t node, uint32_t id)
+{
+    size_t begin = w->modules.n;
+    for (; id != GP_HOST_NONE; id = w->hs->nodes[id].parent)
+        if (w->hs->nodes[id].table == GP_PYTHON) GP_VEC_PUSH(&w->modules, id);
+    while (w->modules.n > begin) {
+        const struct gp_host_event *ev = &w->hs->nodes[w->modules.at[--w->modules.n]];
+        gp_sid name = w->t->events[GP_PYTHON].name[ev->row];
+        if (kind_of_host(w, ev, name) == GP_FRAME_MODULE)
+            node = frame_below(w, node, label_of_host(w, GP_PYTHON, name), GP_FRAME_MODULE);
+    }
+    return node;
+}
+
+/* The backward pass has its own threads, where neither ranges nor modules tell what it is: "backward" does, and the
+ * modules of the forward operator. */
+static uint32_t frames_of_backward(struct walk *w, uint32_t node, uint32_t id)
+{
+    node = frame_below(w, node, gp_stacks_plain_label(w->b, "backward", strlen("backward")), GP_FRAME_RANGE);
+    uint32_t forward = gp_backward_origin(w->backward, id);
+    return forward == GP_HOST_NONE ? node : frames_of_modules(w, node, forward);
+}
+
+/* The frame of a host event below NODE; NODE itself for one that is not shown. */
+static uint32_t frame_of_event(struct walk *w, uint32_t node, uint32_t id)
+{
+    const struct gp_host_event *ev = &w->hs->nodes[id];
+    gp_sid name = w->t->events[ev->table].name[ev->row];
+    if (is_hidden(w, ev, name)) return node;
+    if (ev->table == GP_OP && !w->b->opts.raw &&
+        gp_name_is_backward(gp_trace_str(w->t, name), gp_string_len(&w->t->strings, name)))
+        node = frames_of_backward(w, node, id);
+    return frame_below(w, node, label_of_host(w, (enum gp_table)ev->table, name), kind_of_host(w, ev, name));
+}
+
+/* The tree node of a host event: those of the events around it first. */
+static uint32_t place_event(struct walk *w, uint32_t id)
+{
+    w->chain.n = 0;
+    uint32_t top = id;
+    while (w->place[top] == NO_NODE) {
+        GP_VEC_PUSH(&w->chain, top);
+        if (w->hs->nodes[top].parent == GP_HOST_NONE) break;
+        top = w->hs->nodes[top].parent;
+    }
+    uint32_t node = w->place[top] == NO_NODE ? start_of_track(w, gp_host_track(w->hs, top)) : w->place[top];
+    while (w->chain.n) {
+        uint32_t k = w->chain.at[--w->chain.n];
+        node = w->place[k] = frame_of_event(w, node, k);
+    }
+    return node;
+}
+
+static void put_number(struct gp_buf *to, const char *before, int64_t number)
+{
+    gp_buf_puts(to, before);
+    if (number < 0) gp_buf_puts(to, "?");
+    else gp_buf_put_i64(to, number);
+}
+
+static uint32_t labelled_child(struct gp_stacks *b, uint32_t parent, const struct gp_buf *label,
+                               enum gp_frame_kind kind)
+{
+    return gp_calltree_child(&b->tree, parent, gp_stacks_plain_label(b, label->data, label->n), kind);
+}
+
+/* "[unattributed]", then the stream. */
+static uint32_t place_unattributed(struct walk *w, size_t row)
+{
+    uint32_t track = w->t->events[GP_GPU].track[row];
+    uint32_t node = gp_calltree_child(&w->b->tree, start_of_track(w, track),
+                                      gp_stacks_plain_label(w->b, "[unattributed]", strlen("[unattributed]")),
+                                      GP_FRAME_UNATTRIBUTED);
+    struct gp_buf label = {0};
+    put_number(&label, "stream ", w->t->tracks.at[track].stream);
+    node = labelled_child(w->b, node, &label, GP_FRAME_UNATTRIBUTED);
+    gp_buf_release(&label);
+    return node;
+}
+
+/* The node below NODE, which is that of HOST or of nobody, for the ranges that work of a graph was captured under. */
+static uint32_t place_captured(struct walk *w, uint32_t node, uint32_t host, gp_sid captured)
+{
+    uint64_t key = (uint64_t)node << 32 | captured;
+    uint32_t *known = gp_map_put(&w->place_of_captured, key, NO_NODE);
+    if (*known != NO_NODE) return *known;
+    const struct gp_captured_name *names;
+    size_t n = gp_captured_names(&w->captured, captured, &names);
+    for (size_t i = gp_captured_common(&w->captured, host, captured); i < n; i++)
+        node = frame_below(w, node, make_label(w, GP_RANGE, names[i].text, names[i].n), GP_FRAME_RANGE);
+    return *gp_map_put(&w->place_of_captured, key, NO_NODE) = node;
+}
+
+static int64_t weight_of_gpu(const struct walk *w, size_t row)
+{
+    const struct gp_events *gpu = &w->t->events[GP_GPU];
+    int64_t bytes = 0;
+    switch (w->b->opts.weight) {
+    case GP_WEIGHT_COUNT:
+        return 1;
+    case GP_WEIGHT_BYTES:
+        bytes = gp_get_bytes(gpu, row);
+        return bytes > 0 ? bytes : 0;
+    default:
+        return gpu->dur_ns[row];
+    }
+}
+
+/* What all events that are too short for a frame of their own are drawn as. */
+static enum gp_frame_kind kind_of_short(uint32_t kind)
+{
+    if (kind == GP_FRAME_MEMCPY || kind == GP_FRAME_MEMSET || kind == GP_FRAME_COMMUNICATION)
+        return (enum gp_frame_kind)kind;
+    return GP_FRAME_COMPUTE;
+}
+
+/* What is known of where the work of a track ran, as a name; NO_NODE for nothing. */
+static gp_sid name_of_place(struct walk *w, uint32_t track)
+{
+    const struct gp_track *k = &w->t->tracks.at[track];
+    int32_t rank = w->t->processes.at[k->process].rank;
+    if (rank < 0) rank = w->t->rank;
+    bool gpu = k->kind == GP_TRACK_STREAM;
+    if (rank < 0 && !gpu) return NO_NODE;
+    return gp_stacks_place(w->b, rank < 0 ? -1 : rank, gpu ? k->device : -1, gpu ? k->stream : -1);
+}
+
+/* The node below NODE that says where the work of a track ran; NODE itself where nothing is known. */
+static uint32_t place_of_work(struct walk *w, uint32_t node, uint32_t track)
+{
+    enum { NOT_ASKED = INT32_MAX };
+    uint32_t *name = gp_map_put(&w->place_of_track, track, NOT_ASKED);
+    if (*name == NOT_ASKED) *name = name_of_place(w, track);
+    return *name == NO_NODE ? node : gp_calltree_child(&w->b->tree, node, *name, GP_FRAME_ROOT);
+}
+
+static void add_gpu_event(struct walk *w, size_t row)
+{
+    struct gp_stacks *b = w->b;
+    const struct leaf *leaf = leaf_of(w, row);
+    int64_t weight = weight_of_gpu(w, row);
+    uint32_t host = w->at->node[row], node;
+    if (host != GP_HOST_NONE) node = place_event(w, host);
+    else {
+        node = place_unattributed(w, row);
+        b->stats.unattributed++;
+        b->stats.unattributed_weight += weight <= INT64_MAX - b->stats.unattributed_weight ? weight : 0;
+    }
+    gp_sid captured = gp_get_captured(&w->t->events[GP_GPU], row);
+    if (captured) node = place_captured(w, node, host, captured);
+    bool is_short = w->t->events[GP_GPU].dur_ns[row] < b->opts.min_duration_ns;
+    if (is_short) node = gp_calltree_child(&b->tree, node, b->short_label, kind_of_short(leaf->kind));
+    else node = gp_calltree_child(&b->tree, node, leaf->label, (enum gp_frame_kind)leaf->kind);
+    if (b->opts.places) node = place_of_work(w, node, w->t->events[GP_GPU].track[row]);
+    gp_calltree_add(&b->tree, node, weight);
+    if (b->opts.extra) {
+        int64_t bytes = gp_get_bytes(&w->t->events[GP_GPU], row);
+        gp_calltree_add_extra(&b->tree, node, (struct gp_calltree_extra){1, bytes > 0 ? bytes : 0});
+    }
+    b->stats.gpu_events++;
+}
+
+static void forget_places(struct walk *w)
+{
+    memset(w->place, 0xff, w->hs->n * sizeof *w->place);
+}
+
+static int64_t device_of(const struct walk *w, size_t row)
+{
+    return w->t->tracks.at[w->t->events[GP_GPU].track[row]].device;
+}
+
+/* The rows of each device in turn, below a frame of its own. */
+static void add_gpu_by_device(struct walk *w, const int64_t *devices, size_t n)
+{
+    const struct gp_events *gpu = &w->t->events[GP_GPU];
+    for (size_t d = 0; d < n; d++) {
+        struct gp_buf label = {0};
+        put_number(&label, "GPU ", devices[d]);
+        w->device_top = labelled_child(w->b, w->top, &label, GP_FRAME_ROOT);
+        gp_buf_release(&label);
+        forget_places(w);
+        for (size_t i = 0; i < gpu->n; i++)
+            if (device_of(w, i) == devices[d]) add_gpu_event(w, i);
+    }
+}
+
+/* More devices than any host has get no frames: a damaged file would make one pass over the events for each.
+ */
+enum { MOST_DEVICES = 64 };
+
+static void add_gpu(struct walk *w)
+{
+    const struct gp_events *gpu = &w->t->events[GP_GPU];
+    int64_t devices[MOST_DEVICES + 1];
+    size_t n = 0;
+    for (size_t i = 0; i < gpu->n && n <= MOST_DEVICES && !w->process_frame; i++) {
+        size_t k = 0;
+        while (k < n && devices[k] != device_of(w, i)) k++;
+        if (k == n) devices[n++] = device_of(w, i);
+    }
+    if (n > 1 && n <= MOST_DEVICES) {
+        add_gpu_by_device(w, devices, n);
+        return;
+    }
+    for (size_t i = 0; i < gpu->n; i++) add_gpu_event(w, i);
+}
+
+/* Time in frames that are not shown is their ancestor's; where there is none it has a frame of its own. */
+static void add_cpu(struct walk *w)
+{
+    for (uint32_t i = 0; i < w->hs->n; i++) {
+        if (w->hs->self_ns[i] <= 0) continue;
+        uint32_t node = place_event(w, i);
+        if (node == start_of_track(w, gp_host_track(w->hs, i)))
+            node = gp_calltree_child(&w->b->tree, node,
+                                     gp_stacks_plain_label(w->b, "[not shown]", strlen("[not shown]")),
+                                     GP_FRAME_UNATTRIBUTED);
+        if (w->b->opts.places) node = place_of_work(w, node, gp_host_track(w->hs, i));
+        gp_calltree_add(&w->b->tree, node, w->hs->self_ns[i]);
+    }
+}
+
+/* ---- frames for ranks and processes ---- */
+
+static void put_process(struct gp_buf *to, const struct gp_trace *t, const struct gp_process *p)
+{
+    if (p->rank >= 0) {
+        put_number(to, "rank ", p->rank);
+        return;
+    }
+    const char *name = p->name ? gp_trace_str(t, p->name) : "process";
+    gp_buf_puts(to, name);
+    gp_buf_putc(to, ' ');
+    if (p->pid_text) gp_buf_puts(to, gp_trace_str(t, p->pid_text));
+    else gp_buf_put_i64(to, p->pid);
+}
+
+/* Mark the processes whose host events launched GPU work or, with the CPU weight, are there. */
+static void mark_processes(const struct walk *w, uint32_t *frame)
+{
+    if (w->b->opts.weight == GP_WEIGHT_CPU) {
+        for (size_t k = 0; k < w->t->tracks.n; k++)
+            if (w->hs->first[k + 1] > w->hs->first[k]) frame[w->t->tracks.at[k].process] = GP_CALLTREE_ROOT;
+        return;
+    }
+    for (size_t i = 0; i < w->t->events[GP_GPU].n; i++)
+        if (w->at->node[i] != GP_HOST_NONE)
+            frame[w->t->tracks.at[gp_host_track(w->hs, w->at->node[i])].process] = GP_CALLTREE_ROOT;
+}
+
+/* Give processes frames when the stacks come from more than one. */
+static void frame_processes(struct walk *w)
+{
+    size_t n = w->t->processes.n, used = 0;
+    uint32_t *frame = gp_alloc(n * sizeof *frame);
+    memset(frame, 0xff, n * sizeof *frame);
+    mark_processes(w, frame);
+    for (size_t i = 0; i < n; i++) used += frame[i] != NO_NODE;
+    if (used < 2) {
+        free(frame);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (frame[i] == NO_NODE) continue;
+        struct gp_buf label = {0};
+        put_process(&label, w->t, &w->t->processes.at[i]);
+        frame[i] = labelled_child(w->b, w->top, &label, GP_FRAME_ROOT);
+        gp_buf_release(&label);
+    }
+    w->process_frame = frame;
+}
+
+/* ---- idle time ---- */
+
+/* Places of the same host event differ by cause. */
+struct idle {
+    const struct gp_view *v;
+    uint32_t device, top;                 /* the device at hand, and its node */
+    uint32_t causes[GP_IDLE_CAUSE_COUNT]; /* nodes below it, NO_NODE: not made yet */
+    uint32_t *places[GP_IDLE_CAUSE_COUNT];
+};
+
+/* The process that launched work on a device, UINT32_MAX when none is known. */
+static uint32_t process_of_device(const struct walk *w, const struct gp_view_device *d)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        uint32_t node = w->at->node[w->idle->v->rows[d->first + i]];
+        if (node != GP_HOST_NONE) return w->t->tracks.at[gp_host_track(w->hs, node)].process;
+    }
+    return UINT32_MAX;
+}
+
+static void put_producer(const struct walk *w, const struct gp_view_device *d, struct gp_buf *to)
+{
+    uint32_t process = process_of_device(w, d);
+    if (process != UINT32_MAX) put_process(to, w->t, &w->t->processes.at[process]);
+    else put_number(to, "process ", d->producer);
+}
+
+/* Frames for the device: of its process, where there are several, and of itself. */
+static void start_idle_device(struct walk *w, uint32_t device)
+{
+    const struct gp_view *v = w->idle->v;
+    const struct gp_view_device *d = &v->devices.at[device];
+    bool several = false;
+    for (size_t i = 1; i < v->devices.n && v->devices.n <= MOST_DEVICES; i++)
+        several |= v->devices.at[i].producer != v->devices.at[0].producer;
+    struct gp_buf label = {0};
+    bool first = w->idle->device == UINT32_MAX;
+    w->idle->device = device;
+    if (!first && v->devices.n > MOST_DEVICES) return;
+    w->idle->top = w->top;
+    if (several) {
+        put_producer(w, d, &label);
+        w->idle->top = labelled_child(w->b, w->idle->top, &label, GP_FRAME_ROOT);
+        label.n = 0;
+    }
+    if (v->devices.n > 1 && v->devices.n <= MOST_DEVICES) {
+        put_number(&label, "GPU ", d->device);
+        w->idle->top = labelled_child(w->b, w->idle->top, &label, GP_FRAME_ROOT);
+    }
+    gp_buf_release(&label);
+    memset(w->idle->causes, 0xff, sizeof w->idle->causes);
+}
+
+/* The node of a cause; the stacks of the device at hand start below it. */
+static uint32_t place_cause(struct walk *w, enum gp_idle_cause cause)
+{
+    struct idle *idle = w->idle;
+    if (idle->causes[cause] == NO_NODE) {
+        struct gp_buf label = {0};
+        const char *text = gp_idle_cause_text(cause);
+        gp_buf_puts(&label, "idle: ");
+        for (const char *c = gp_idle_cause_name(cause); *c; c++) gp_buf_putc(&label, *c == '_' ? ' ' : *c);
+        gp_sid sid = gp_stacks_label(w->b, label.data, label.n, text, strlen(text));
+        idle->causes[cause] = gp_calltree_child(&w->b->tree, idle->top, sid, GP_FRAME_IDLE);
+        gp_buf_release(&label);
+        if (!idle->places[cause]) idle->places[cause] = gp_alloc(w->hs->n * sizeof *w->place);
+        memset(idle->places[cause], 0xff, w->hs->n * sizeof *w->place);
+    }
+    w->place = idle->places[cause];
+    w->device_top = idle->causes[cause];
+    return w->device_top;
+}
+
+static void add_idle_piece(void *ctx, const struct gp_idle_piece *p)
+{
+    struct walk *w = ctx;
+    if (p->device != w->idle->device) start_idle_device(w, p->device);
+    uint32_t node = place_cause(w, p->cause);
+    bool is_short = p->gap_end_ns - p->gap_begin_ns < w->b->opts.min_duration_ns;
+    if (is_short) node = gp_calltree_child(&w->b->tree, node, w->b->short_label, GP_FRAME_IDLE);
+    else if (p->node != GP_HOST_NONE) node = place_event(w, p->node);
+    gp_calltree_add(&w->b->tree, node, p->end_ns - p->begin_ns);
+}
+
+static void add_idle(struct walk *w, const struct gp_view *v)
+{
+    struct idle idle = {.v = v, .device = UINT32_MAX};
+    uint32_t *place = w->place;
+    w->idle = &idle;
+    gp_idle_walk(v, add_idle_piece, w);
+    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) free(idle.places[i]);
+    w->place = place;
+    w->idle = NULL;
+}
+
+static uint32_t frame_of_trace(struct gp_stacks *b, const struct gp_trace *t)
+{
+    struct gp_buf label = {0};
+    if (t->rank >= 0) put_number(&label, "rank ", t->rank);
+    else gp_buf_puts(&label, t->input.path ? t->input.path : "trace");
+    uint32_t node = labelled_child(b, GP_CALLTREE_ROOT, &label, GP_FRAME_ROOT);
+    gp_buf_release(&label);
+    return node;
+}
+
+/* What is known of a trace, for all weights. */
+struct known {
+    struct gp_view
+        view; /* of which the host stack and the attribution are used, unless somebody asks for idle time */
+    struct gp_backward backward;
+    bool whole; /* the view is */
+};
+
+static void known_init(struct known *k, struct gp_stacks *const *b, size_t n, const struct gp_trace *t)
+{
+    bool idle = false, self = false;
+    for (size_t i = 0; i < n; i++) {
+        idle |= b[i]->opts.weight == GP_WEIGHT_IDLE;
+        self |= b[i]->opts.weight == GP_WEIGHT_CPU;
+    }
+    k->whole = idle;
+    if (self) gp_host_stack_build_self(&k->view.hs, t);
+    else gp_host_stack_build(&k->view.hs, t);
+    if (idle) gp_view_init_on(&k->view, t, b[0]->opts.classes);
+    else gp_attribute(&k->view.at, t, &k->view.hs);
+    gp_backward_build(&k->backward, t, &k->view.hs);
+}
+
+static void known_release(struct known *k)
+{
+    gp_backward_release(&k->backward);
+    if (k->whole) {
+        gp_view_release(&k->view);
+    } else {
+        gp_attribution_release(&k->view.at);
+        gp_host_stack_release(&k->view.hs);
+    }
+}
+
+static void add_known(struct gp_stacks *b, const struct gp_trace *t, const struct known *k, bool several)
+{
+    struct walk w = {.b = b, .t = t, .hs = &k->view.hs, .at = &k->view.at, .backward = &k->backward};
+    gp_captured_init(&w.captured, w.hs);
+    w.top = w.device_top = several ? frame_of_trace(b, t) : GP_CALLTREE_ROOT;
+    w.place = gp_alloc(w.hs->n * sizeof *w.place);
+    w.leaves = gp_zalloc((t->configs.n + 1) * sizeof *w.leaves);
+    forget_places(&w);
+    if (b->opts.weight != GP_WEIGHT_IDLE) frame_processes(&w);
+    if (b->opts.weight == GP_WEIGHT_IDLE) add_idle(&w, &k->view);
+    else if (b->opts.weight == GP_WEIGHT_CPU) add_cpu(&w);
+    else add_gpu(&w);
+    b->stats.overlapping += w.hs->overlapping;
+    b->stats.duplicate_corr += w.at->duplicate_corr;
+    gp_map_release(&w.labels);
+    gp_map_release(&w.place_of_track);
+    gp_map_release(&w.place_of_captured);
+    gp_captured_release(&w.captured);
+    gp_map_release(&w.named);
+    GP_VEC_FREE(&w.chain);
+    GP_VEC_FREE(&w.modules);
+    free(w.place);
+    free(w.leaves);
+    free(w.process_frame);
+}
+
+void gp_stacks_add_trace_to(struct gp_stacks *const *b, size_t n, const struct gp_trace *t, bool several)
+{
+    if (!n) return;
+    struct known k;
+    known_init(&k, b, n, t);
+    for (size_t i = 0; i < n; i++) add_known(b[i], t, &k, several);
+    known_release(&k);
+}
+
+void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool several)
+{
+    gp_stacks_add_trace_to(&b, 1, t, several);
+}

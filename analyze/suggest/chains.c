@@ -1,0 +1,330 @@
+#include "analyze/suggest/chains.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/math/sums.h"
+#include "analyze/names/names.h"
+#include "analyze/cost/pointwise.h"
+#include "analyze/suggest/rules_priv.h"
+#include "formats/base/map.h"
+
+enum {
+    CHAIN_MOST = 64,           /* compilers make no larger kernels */
+    COPY_NS = 3000,            /* a copy within the device that is shorter stops no chain */
+    ROW_LEAST = 8,             /* elements of a row that is normalised */
+    BANDWIDTH_NS = 5000,       /* a kernel must last for its bandwidth to count, */
+    BANDWIDTH_BYTES = 1000000, /* and move that much */
+    OFTEN = 3,                 /* times a step */
+};
+static const double BUSY_PCT = 0.5;
+
+/* What a kernel is to a chain, of each config. */
+enum role { ROLE_STOP, ROLE_POINTWISE, ROLE_ROWS, ROLE_REDUCTION, ROLE_MOVE, ROLE_ASIDE };
+
+struct known {
+    enum role role;
+    bool done, fills, copies, softmax;
+    struct gp_pointwise size; /* zeroed: not known */
+    uint32_t rows;            /* blocks of a kernel that has one a row, or a few rows */
+};
+
+struct find {
+    struct gp_chains *out;
+    const struct gp_rule_ctx *c;
+    struct known *known; /* by config */
+    struct gp_buf name;
+    int64_t elements; /* of the member before; 0 not known */
+};
+
+/* ---- kernels ---- */
+
+static bool has(const char *name, const char *const *words)
+{
+    for (; *words; words++)
+        if (strstr(name, *words)) return true;
+    return false;
+}
+
+/* Libraries' own kernels belong to what they are part of; optimizers take many tensors at once; what a compiler made is
+ * as it wants it. */
+static enum role role_of(uint32_t kind, const char *name)
+{
+    static const char *const stops[] = {"splitK", "cudnn", "cutlass", "cub::", "multi_tensor_apply", NULL};
+    static const char *const moves[] = {"CatArrayBatchedCopy", "gather_kernel", "index_elementwise", NULL};
+    static const char *const rows[] = {
+        "layer_norm_kernel", "layer_norm_grad_input", "SoftMax", "softmax_warp", "RMSNorm", "rms_norm", NULL};
+    if (has(name, stops) || !strncmp(name, "triton_", 7)) return ROLE_STOP;
+    if (has(name, moves)) return ROLE_MOVE;
+    if (kind == GP_FRAME_ELEMENTWISE) return ROLE_POINTWISE;
+    if (kind != GP_FRAME_REDUCTION) return ROLE_STOP;
+    return has(name, rows) ? ROLE_ROWS : ROLE_REDUCTION;
+}
+
+static const struct known *know(struct find *f, uint32_t item)
+{
+    struct known *k = &f->known[f->c->items[item].config];
+    if (k->done) return k;
+    const struct gp_config *config = gp_gpu_config(f->c->t, f->c->p->items.at[item].row);
+    k->done = true;
+    if (config->kind != GP_KERNEL) {
+        k->role = config->kind == GP_MEMSET ? ROLE_ASIDE : ROLE_STOP;
+        return k;
+    }
+    f->name.n = 0;
+    gp_name_demangle(&f->name, gp_trace_str(f->c->t, config->name),
+                     gp_string_len(&f->c->t->strings, config->name));
+    const char *name = gp_buf_str(&f->name);
+    k->role = role_of(f->c->items[item].kind, name);
+    k->fills = gp_pointwise_fills(name);
+    k->copies = gp_pointwise_copies(name);
+    k->softmax = strstr(name, "SoftMax") || strstr(name, "softmax");
+    k->rows = k->role == ROLE_ROWS ? config->grid[0] : 0;
+    if (config->grid[1] <= 1 && config->grid[2] <= 1) gp_pointwise_of(&k->size, name, config->grid[0]);
+    return k;
+}
+
+static bool is_member(const struct known *k)
+{
+    return k->role != ROLE_STOP && k->role != ROLE_ASIDE;
+}
+
+static int64_t dur_of(const struct find *f, uint32_t item)
+{
+    return f->c->p->replay.items.at[item].dur_ns;
+}
+
+static int64_t bytes_read(const struct gp_pointwise *p)
+{
+    return p->elements * p->inputs * p->in_size;
+}
+
+/* ---- chains ---- */
+
+/* Has a kernel that works on rows, of so many elements that a pointwise one next to it has, a whole number of them, and no
+ * other size already? Casts next to a normalisation are as often of weights as of what it reads or writes. */
+static bool rows_fit(const struct known *rows, int64_t known_elements, const struct known *pointwise)
+{
+    int64_t n = pointwise->size.elements;
+    if (known_elements) return n == known_elements;
+    return rows->rows && n / rows->rows >= ROW_LEAST && (rows->softmax || !pointwise->copies);
+}
+
+/* What FROM, which works on ELEMENTS if these are not 0, writes and TO reads right behind it, where names and sizes make
+ * that sure. Two of the same kernel may work on two tensors. */
+static int64_t passed(const struct known *from, int64_t elements, const struct known *to)
+{
+    const struct gp_pointwise *a = &from->size, *b = &to->size;
+    if (from == to || from->fills || to->fills) return 0;
+    if (from->role == ROLE_POINTWISE && to->role == ROLE_POINTWISE)
+        return a->elements == b->elements && a->out_size == b->in_size ? a->elements * a->out_size : 0;
+    if (from->role == ROLE_POINTWISE && to->role == ROLE_ROWS)
+        return rows_fit(to, 0, from) ? a->elements * a->out_size : 0;
+    if (from->role == ROLE_ROWS && to->role == ROLE_POINTWISE)
+        return rows_fit(from, elements, to) ? b->elements * b->in_size : 0;
+    return 0;
+}
+
+static void add_kernel(struct find *f, uint32_t item, const struct known *before)
+{
+    const struct known *k = know(f, item);
+    struct gp_chain_kernel one = {.item = item, .elements = k->size.elements};
+    one.read_bytes = bytes_read(&k->size);
+    one.written_bytes = k->size.elements * k->size.out_size;
+    one.passed_bytes = before ? passed(before, f->elements, k) : 0;
+    bool learned = k->role == ROLE_ROWS && one.passed_bytes;
+    f->elements = learned ? before->size.elements : k->size.elements;
+    GP_VEC_PUSH(&f->out->kernels, one);
+}
+
+/* Has the host to wait between the calls that launch these two? Then what the first wrote is looked at. */
+static bool host_waits(const struct gp_plan *p, uint32_t from, uint32_t to)
+{
+    for (uint32_t k = p->items.at[from].call; k < p->items.at[to].call; k++)
+        if (p->calls.at[k].waited_for != GP_REPLAY_NONE) return true;
+    return false;
+}
+
+static bool follows(const struct find *f, uint32_t from, uint32_t to)
+{
+    const struct gp_plan *p = f->c->p;
+    return p->items.at[from].step == p->items.at[to].step &&
+           p->replay.items.at[from].stream == p->replay.items.at[to].stream &&
+           p->replay.items.at[to].after == GP_REPLAY_NONE &&
+           f->c->items[from].backward == f->c->items[to].backward && !host_waits(p, from, to);
+}
+
+static void close_chain(struct find *f, uint32_t first)
+{
+    struct gp_chains *out = f->out;
+    uint32_t n = (uint32_t)out->kernels.n - first;
+    if (n < 2) out->kernels.n = first;
+    else GP_VEC_PUSH(&out->all, ((struct gp_chain){.first = first, .n = n}));
+}
+
+static bool is_short_copy(const struct find *f, uint32_t item)
+{
+    const struct gp_config *config = gp_gpu_config(f->c->t, f->c->p->items.at[item].row);
+    return config->kind == GP_MEMCPY && dur_of(f, item) < COPY_NS &&
+           strstr(gp_trace_str(f->c->t, config->name), "DtoD");
+}
+
+static void find_chains(struct find *f)
+{
+    uint32_t first = 0, previous = UINT32_MAX;
+    for (uint32_t i = 0; i < f->c->p->items.n; i++) {
+        const struct known *k = know(f, i);
+        if (k->role == ROLE_ASIDE || is_short_copy(f, i)) continue;
+        bool open = previous != UINT32_MAX;
+        if (open && (!is_member(k) || !follows(f, previous, i) || f->out->kernels.n - first >= CHAIN_MOST)) {
+            close_chain(f, first);
+            open = false;
+        }
+        if (!open) first = (uint32_t)f->out->kernels.n;
+        if (is_member(k)) add_kernel(f, i, open ? know(f, previous) : NULL);
+        previous = is_member(k) ? i : UINT32_MAX;
+    }
+    if (previous != UINT32_MAX) close_chain(f, first);
+}
+
+/* ---- what a chain takes, and would take ---- */
+
+static void know_bandwidth(struct find *f)
+{
+    for (uint32_t i = 0; i < f->c->p->items.n; i++) {
+        const struct known *k = know(f, i);
+        int64_t bytes = bytes_read(&k->size) + k->size.elements * k->size.out_size, dur = dur_of(f, i);
+        if (bytes < BANDWIDTH_BYTES || dur < BANDWIDTH_NS) continue;
+        if ((double)bytes / (double)dur > f->out->bytes_ns) f->out->bytes_ns = (double)bytes / (double)dur;
+    }
+}
+
+int64_t gp_chain_not_read(const struct gp_chains *chains, const struct gp_chain_kernel *k, int64_t dur_ns)
+{
+    if (!k->passed_bytes || chains->bytes_ns <= 0) return 0;
+    double saved = (double)k->passed_bytes / chains->bytes_ns,
+           moved = (double)(k->read_bytes + k->written_bytes);
+    double most = (double)dur_ns * (moved > 0 ? (double)k->passed_bytes / moved : 0.5);
+    if (most > (double)dur_ns) most = (double)dur_ns;
+    return (int64_t)(saved < most ? saved : most);
+}
+
+/* Does the time of item K tell nothing but its bytes? Kernels that add up have other reasons to take long; elementwise ones
+ * that do not come near the bandwidth, as those that repeat a row, come nearer when they are part of another one. */
+static bool only_moves(const struct find *f, const struct gp_chain_kernel *k)
+{
+    return k->elements && f->c->items[k->item].kind == GP_FRAME_ELEMENTWISE;
+}
+
+static int64_t longest_of(const struct find *f, const struct gp_chain *chain)
+{
+    int64_t longest = 0;
+    for (uint32_t i = chain->first; i < chain->first + chain->n; i++)
+        if (dur_of(f, f->out->kernels.at[i].item) > longest) longest = dur_of(f, f->out->kernels.at[i].item);
+    return longest;
+}
+
+static void measure(struct find *f, struct gp_chain *chain)
+{
+    int64_t longest = 0, bytes = 0;
+    bool known = f->out->bytes_ns > 0;
+    for (uint32_t i = 0; i < chain->n; i++) {
+        const struct gp_chain_kernel *k = &f->out->kernels.at[chain->first + i];
+        int64_t dur = dur_of(f, k->item);
+        chain->total_ns = gp_add_saturated(chain->total_ns, dur);
+        chain->low_ns = gp_add_saturated(chain->low_ns, gp_chain_not_read(f->out, k, dur));
+        if (dur > longest && !only_moves(f, k)) longest = dur;
+        known = known && k->elements;
+        bytes += k->read_bytes - k->passed_bytes + (i + 1 == chain->n ? k->written_bytes : 0);
+    }
+    double moved = known ? (double)bytes / f->out->bytes_ns : 0;
+    if (!known) longest = longest_of(f, chain);
+    int64_t least = moved < (double)chain->total_ns ? (int64_t)moved : chain->total_ns;
+    if (least < longest) least = longest;
+    chain->high_ns = chain->total_ns > least ? chain->total_ns - least : 0;
+    if (chain->low_ns > chain->high_ns) chain->low_ns = chain->high_ns;
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    return (h ^ v) * 0x100000001b3u;
+}
+
+/* Of names and grids, so that it is the same in another trace. */
+static uint64_t signature_of(const struct find *f, const struct gp_chain *chain)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (uint32_t i = 0; i < chain->n; i++) {
+        const struct gp_config *config =
+            gp_gpu_config(f->c->t, f->c->p->items.at[f->out->kernels.at[chain->first + i].item].row);
+        h = mix(h, gp_hash_bytes(gp_trace_str(f->c->t, config->name),
+                                 gp_string_len(&f->c->t->strings, config->name)));
+        for (int d = 0; d < 3; d++) h = mix(h, config->grid[d]);
+    }
+    return h;
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const struct gp_chain_kind *x = a, *y = b;
+    if (x->total_ns != y->total_ns) return x->total_ns > y->total_ns ? -1 : 1;
+    return x->signature < y->signature ? -1 : x->signature > y->signature;
+}
+
+/* The longest first; a chain is told where its kind went by the kind's example. */
+static void sort_kinds(struct gp_chains *out)
+{
+    if (!out->kinds.n) return;
+    uint32_t *place = gp_alloc(out->all.n * sizeof *place);
+    for (size_t i = 0; i < out->all.n; i++) out->all.at[i].kind = out->kinds.at[out->all.at[i].kind].example;
+    qsort(out->kinds.at, out->kinds.n, sizeof *out->kinds.at, by_total);
+    for (uint32_t k = 0; k < out->kinds.n; k++) place[out->kinds.at[k].example] = k;
+    for (size_t i = 0; i < out->all.n; i++) out->all.at[i].kind = place[out->all.at[i].kind];
+    free(place);
+}
+
+static void find_kinds(struct find *f)
+{
+    struct gp_chains *out = f->out;
+    struct gp_map at = {0};
+    for (uint32_t i = 0; i < out->all.n; i++) {
+        struct gp_chain *chain = &out->all.at[i];
+        measure(f, chain);
+        uint64_t signature = signature_of(f, chain);
+        uint32_t *k = gp_map_put(&at, signature, UINT32_MAX);
+        if (*k == UINT32_MAX) {
+            *k = (uint32_t)out->kinds.n;
+            GP_VEC_PUSH(&out->kinds, ((struct gp_chain_kind){.signature = signature, .example = i}));
+        }
+        struct gp_chain_kind *kind = &out->kinds.at[*k];
+        chain->kind = *k;
+        kind->count++;
+        kind->total_ns = gp_add_saturated(kind->total_ns, chain->total_ns);
+        kind->low_ns = gp_add_saturated(kind->low_ns, chain->low_ns);
+        kind->high_ns = gp_add_saturated(kind->high_ns, chain->high_ns);
+    }
+    gp_map_release(&at);
+    for (size_t i = 0; i < out->kinds.n; i++) {
+        struct gp_chain_kind *kind = &out->kinds.at[i];
+        kind->counts = kind->count >= OFTEN * f->c->n_steps ||
+                       (kind->count >= f->c->n_steps && gp_pct(kind->total_ns, f->c->busy_ns) >= BUSY_PCT);
+    }
+}
+
+void gp_chains_find(struct gp_chains *chains, const struct gp_rule_ctx *c)
+{
+    struct find f = {.out = chains, .c = c};
+    f.known = gp_zalloc((c->t->configs.n + 1) * sizeof *f.known);
+    know_bandwidth(&f);
+    find_chains(&f);
+    find_kinds(&f);
+    sort_kinds(chains);
+    free(f.known);
+    gp_buf_release(&f.name);
+}
+
+void gp_chains_release(struct gp_chains *chains)
+{
+    GP_VEC_FREE(&chains->kernels);
+    GP_VEC_FREE(&chains->all);
+    GP_VEC_FREE(&chains->kinds);
+}

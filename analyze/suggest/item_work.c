@@ -1,0 +1,262 @@
+#include "analyze/suggest/item_work.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/math/sums.h"
+#include "analyze/names/names.h"
+#include "analyze/cost/occupancy.h"
+#include "analyze/suggest/rules_priv.h"
+#include "formats/base/map.h"
+
+enum {
+    EMPTY_NS = 2000,        /* an empty kernel takes less on any current device */
+    SAMPLE_NS = 20000,      /* products that are shorter are bound by their launch */
+    MEMORY_SAMPLE = 1 << 25 /* bytes of kernels that show what memory can do */
+};
+
+/* An operator that launched kernels of the plan. */
+struct op {
+    uint32_t row;     /* of GP_OP */
+    uint32_t longest; /* item */
+    uint32_t kernels;
+    int64_t total_ns; /* of its kernels */
+    bool known;
+    struct gp_work work;
+};
+
+/* What its name and launch tell of a kernel. */
+struct config {
+    bool done, known;
+    struct gp_work work;
+    double waves;
+    enum gp_matrix_use matrix;
+};
+
+struct find {
+    struct gp_rule_ctx *c;
+    GP_VEC(struct op) ops;
+    uint32_t *op_of; /* by item: index into ops; UINT32_MAX */
+    struct config *configs;
+    struct gp_map models; /* name of an operator -> is its work known? */
+    struct gp_buf name;
+};
+
+static bool computes(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return gp_class_of((enum gp_frame_kind)c->items[item].kind) == GP_CLASS_COMPUTE;
+}
+
+static int64_t dur_of(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return c->p->replay.items.at[item].dur_ns;
+}
+
+/* ---- kernels ---- */
+
+static const struct config *config_of(struct find *f, uint32_t item)
+{
+    const struct gp_rule_ctx *c = f->c;
+    struct config *k = &f->configs[c->items[item].config];
+    if (k->done) return k;
+    const struct gp_config *config = &c->t->configs.at[c->items[item].config];
+    struct gp_occupancy o;
+    k->done = true;
+    f->name.n = 0;
+    gp_name_demangle(&f->name, gp_trace_str(c->t, config->name), gp_string_len(&c->t->strings, config->name));
+    const char *name = gp_buf_str(&f->name);
+    if (config->grid[1] <= 1 && config->grid[2] <= 1)
+        k->known = gp_work_of_kernel(&k->work, name, config->grid[0]);
+    k->matrix = gp_matrix_use_of(name, strlen(name));
+    gp_occupancy_of(&o, c->t, config, c->props);
+    k->waves = o.waves;
+    return k;
+}
+
+/* ---- operators ---- */
+
+static bool has_model(struct find *f, uint32_t row)
+{
+    gp_sid name = f->c->t->events[GP_OP].name[row];
+    uint32_t *known = gp_map_put(&f->models, name, UINT32_MAX);
+    if (*known == UINT32_MAX) *known = gp_work_knows_op(gp_trace_str(f->c->t, name));
+    return *known;
+}
+
+/* Which kernels each operator launched itself. All kernels of a graph have one launch: they are not the operator's. */
+static void find_ops(struct find *f)
+{
+    const struct gp_rule_ctx *c = f->c;
+    uint32_t *at = gp_zalloc((c->t->events[GP_OP].n + 1) * sizeof *at); /* index into ops + 1 */
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        uint32_t row = c->items[i].op;
+        f->op_of[i] = UINT32_MAX;
+        if (row == UINT32_MAX || !computes(c, i) || c->p->replay.calls.at[c->p->items.at[i].call].n != 1 ||
+            !has_model(f, row))
+            continue;
+        if (!at[row]) {
+            GP_VEC_PUSH(&f->ops, ((struct op){.row = row, .longest = i}));
+            at[row] = (uint32_t)f->ops.n;
+        }
+        struct op *op = &f->ops.at[at[row] - 1];
+        f->op_of[i] = at[row] - 1;
+        op->kernels++;
+        op->total_ns = gp_add_saturated(op->total_ns, dur_of(c, i));
+        if (dur_of(c, i) > dur_of(c, op->longest)) op->longest = i;
+    }
+    free(at);
+}
+
+/* FP32 goes through NVIDIA's matrix units as TF32, where the kernel's name says that it uses them, or its speed does. */
+static void decide_arith(struct find *f, struct op *op)
+{
+    const struct gp_ceiling *fp32 = &f->c->s->ceilings.flops[GP_ARITH_FP32];
+    bool amd = f->c->props && f->c->props->warp_size == 64; /* whose matrix units take FP32 as it is */
+    if (op->work.arith != GP_ARITH_FP32 || !op->work.products || amd) return;
+    enum gp_matrix_use use = config_of(f, op->longest)->matrix;
+    bool faster = fp32->per_s > 0 && op->work.flops / fp32->per_s * 1e9 > (double)op->total_ns;
+    if (use == GP_MATRIX_YES || (use == GP_MATRIX_UNKNOWN && faster)) op->work.arith = GP_ARITH_TF32;
+}
+
+static void know_ops(struct find *f)
+{
+    const struct gp_trace *t = f->c->t;
+    struct gp_shapes shapes;
+    for (size_t k = 0; k < f->ops.n; k++) {
+        struct op *op = &f->ops.at[k];
+        if (!gp_shapes_read(&shapes, gp_trace_str(t, gp_get_extra(&t->events[GP_OP], op->row)))) continue;
+        const char *kernel = gp_trace_str(t, t->configs.at[f->c->items[op->longest].config].name);
+        op->known =
+            gp_work_of_op(&op->work, gp_trace_str(t, t->events[GP_OP].name[op->row]), &shapes, kernel);
+        if (op->known) decide_arith(f, op);
+    }
+}
+
+/* ---- items ---- */
+
+static void share(struct gp_work *w, double part)
+{
+    w->flops *= part;
+    w->bytes_low *= part;
+    w->bytes_high *= part;
+}
+
+static void know_items(struct find *f)
+{
+    const struct gp_rule_ctx *c = f->c;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        struct gp_item_work *w = &c->work[i];
+        const struct op *op = f->op_of[i] != UINT32_MAX ? &f->ops.at[f->op_of[i]] : NULL;
+        w->share.arith = GP_ARITH_NONE;
+        if (!computes(c, i)) continue;
+        if (op && op->known) {
+            w->share = op->work;
+            w->alone = op->kernels == 1;
+            w->tier = GP_WORK_SHAPES;
+            w->part =
+                op->total_ns > 0 ? (double)dur_of(c, i) / (double)op->total_ns : 1 / (double)op->kernels;
+            share(&w->share, w->part);
+        } else if (config_of(f, i)->known) {
+            w->share = config_of(f, i)->work;
+            w->alone = true;
+            w->tier = GP_WORK_NAMES;
+        }
+    }
+}
+
+/* ---- ceilings ---- */
+
+struct samples {
+    double *at;
+    size_t n, cap;
+};
+
+/* On the device that works most: what its best kernels reached. */
+static void measure_ceilings(struct find *f)
+{
+    const struct gp_rule_ctx *c = f->c;
+    struct gp_ceilings *top = &c->s->ceilings;
+    struct samples memory = {0}, flops[GP_ARITH_COUNT] = {{0}};
+    double least = top->l2_bytes > MEMORY_SAMPLE ? top->l2_bytes : MEMORY_SAMPLE;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        const struct gp_work *w = &c->work[i].share;
+        double s = (double)dur_of(c, i) / 1e9;
+        if (c->v->device_of_row[c->p->items.at[i].row] != c->device || s <= 0 || !c->work[i].alone) continue;
+        if (!w->products && w->bytes_low > least) GP_VEC_PUSH(&memory, w->bytes_low / s);
+        if (w->products && w->arith < GP_ARITH_COUNT && dur_of(c, i) >= SAMPLE_NS)
+            GP_VEC_PUSH(&flops[w->arith], w->flops / s);
+    }
+    gp_ceiling_measure(&top->memory, memory.at, memory.n);
+    GP_VEC_FREE(&memory);
+    for (int a = 0; a < GP_ARITH_COUNT; a++) {
+        gp_ceiling_measure(&top->flops[a], flops[a].at, flops[a].n);
+        GP_VEC_FREE(&flops[a]);
+    }
+}
+
+/* What an empty kernel takes: no more than the shortest that is there, nor than one does on any current device. */
+static void measure_empty(struct find *f)
+{
+    struct gp_ceilings *top = &f->c->s->ceilings;
+    int64_t shortest = INT64_MAX;
+    if (top->empty_ns > 0) return;
+    for (uint32_t i = 0; i < f->c->p->items.n; i++)
+        if (computes(f->c, i) && dur_of(f->c, i) < shortest) shortest = dur_of(f->c, i);
+    top->empty_ns = shortest < EMPTY_NS ? (double)shortest : EMPTY_NS;
+    top->empty_source = shortest < EMPTY_NS ? GP_CEILING_TRACE : GP_CEILING_ASSUMED;
+}
+
+static void know_device(struct find *f)
+{
+    const struct gp_rule_ctx *c = f->c;
+    const char *name = c->props ? gp_trace_str(c->t, c->props->name) : NULL;
+    gp_ceilings_of_device(&c->s->ceilings, name, c->props);
+    if (c->s->opts.ceilings) gp_ceilings_prefer(&c->s->ceilings, c->s->opts.ceilings);
+}
+
+/* ---- regimes ---- */
+
+/* Of what may have been moved no more was than memory gives in that time. */
+static void limit(struct gp_item_work *w, const struct gp_ceilings *top, int64_t dur_ns)
+{
+    double most = top->memory.per_s * (double)dur_ns / 1e9;
+    if (w->bound.fits_cache || top->memory.per_s <= 0 || w->share.bytes_high <= most) return;
+    w->share.bytes_high = most > w->share.bytes_low ? most : w->share.bytes_low;
+}
+
+static void decide(struct find *f)
+{
+    const struct gp_rule_ctx *c = f->c;
+    const uint8_t *beside = gp_rule_rows_beside(c, GP_CLASS_COMPUTE);
+    const uint8_t *talking = gp_rule_rows_beside(c, GP_CLASS_COMMUNICATION);
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        struct gp_item_work *w = &c->work[i];
+        uint32_t row = c->p->items.at[i].row;
+        struct gp_regime_kernel k = {.kind = c->items[i].kind, .dur_ns = dur_of(c, i)};
+        if (w->tier != GP_WORK_UNKNOWN) k.work = &w->share;
+        if (k.work) k.waves = config_of(f, i)->waves;
+        k.part = w->part;
+        k.beside = beside[row] || talking[row];
+        gp_regime_of_kernel(&w->bound, &k, &c->s->ceilings);
+        if (k.work && !w->bound.impossible) limit(w, &c->s->ceilings, dur_of(c, i));
+    }
+}
+
+void gp_item_work_find(struct gp_rule_ctx *c)
+{
+    struct find f = {.c = c};
+    c->work = gp_zalloc((c->p->items.n + 1) * sizeof *c->work);
+    f.op_of = gp_alloc((c->p->items.n + 1) * sizeof *f.op_of);
+    f.configs = gp_zalloc((c->t->configs.n + 1) * sizeof *f.configs);
+    know_device(&f);
+    find_ops(&f);
+    know_ops(&f);
+    know_items(&f);
+    measure_ceilings(&f);
+    measure_empty(&f);
+    decide(&f);
+    GP_VEC_FREE(&f.ops);
+    gp_map_release(&f.models);
+    gp_buf_release(&f.name);
+    free(f.op_of);
+    free(f.configs);
+}

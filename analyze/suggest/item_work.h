@@ -1,0 +1,31 @@
+/* item_work.h -- private to suggest.c and rules_*.c: what the kernels of a plan have to do, how fast the device could do it,
+ * and what bounds them. An operator's work is charged once, and shared by its kernels in proportion to their time.
+ *
+ *     gp_item_work_find(c);                         // fills c->work and the ceilings of the answer
+ *     if (c->work[i].tier == GP_WORK_SHAPES) use(c->work[i].share.flops);
+ *     free(c->work);
+ */
+#ifndef GP_ANALYZE_ITEM_WORK_H
+#define GP_ANALYZE_ITEM_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "analyze/cost/regime.h"
+#include "analyze/cost/work.h"
+
+struct gp_rule_ctx;
+
+/* Of an item of the plan. */
+struct gp_item_work {
+    struct gp_work
+        share; /* zeroed where nothing is known; the product's sizes are those of the whole operator */
+    struct gp_regime_answer bound;
+    uint32_t tier; /* enum gp_work_tier */
+    double part;   /* of its operator's work */
+    bool alone;    /* no other kernel has a part of it */
+};
+
+/* Needs c->items, c->device and c->props. O(items + length of their operators' shapes). */
+void gp_item_work_find(struct gp_rule_ctx *c);
+
+#endif

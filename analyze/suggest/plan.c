@@ -1,0 +1,491 @@
+#include "analyze/suggest/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/math/nth.h"
+#include "analyze/view/waits.h"
+#include "formats/base/mem.h"
+
+#define NONE GP_REPLAY_NONE
+
+enum {
+    CALL_NS = 2000,        /* what a call that waits takes at least */
+    JITTER_NS = 5000,      /* a start later than this after everything known has a reason of its own */
+    SANE_NS = 1000000,     /* latencies and gaps longer than this are none */
+    GAP_NS = 1000,         /* between queued kernels where none were */
+    CLOCK_SLACK_NS = 2000, /* the clocks of host and GPU may differ by */
+    LOOK_BACK = 1024,
+};
+
+struct numbers {
+    int64_t *at;
+    size_t n, cap;
+};
+
+/* V gets another order. DFLT where it is empty. */
+static int64_t median(struct numbers *v, int64_t dflt)
+{
+    return v->n ? gp_nth(v->at, v->n, v->n / 2) : dflt;
+}
+
+struct build {
+    struct gp_plan *p;
+    const struct gp_view *v;
+    const struct gp_steps_program *program;
+    const struct gp_events *gpu, *api;
+    int64_t end_ns;            /* of the last step */
+    uint32_t *stream_of_row;   /* by row of GP_GPU: index into view->streams */
+    uint32_t *call_of_row;     /* by row of GP_API: index into calls; NONE */
+    uint8_t *launching_thread; /* by track */
+    int64_t *free_ns;          /* by stream, while recorded times are looked at */
+};
+
+static int64_t gpu_end(const struct build *b, uint32_t row)
+{
+    return b->gpu->start_ns[row] + b->gpu->dur_ns[row];
+}
+
+static int64_t api_end(const struct build *b, uint32_t row)
+{
+    return b->api->start_ns[row] + b->api->dur_ns[row];
+}
+
+/* ---- which steps ---- */
+
+static void add_step(struct gp_plan *p, const struct gp_step_window *w, int64_t end_ns)
+{
+    GP_VEC_PUSH(&p->steps,
+                ((struct gp_plan_step){.begin_ns = w->begin_ns, .end_ns = end_ns, .name = w->marker}));
+}
+
+/* Steps that come first and take much longer than most are warming up. */
+static void drop_warm_up(struct gp_plan *p)
+{
+    struct numbers lengths = {0}, off = {0};
+    for (size_t i = 0; i < p->steps.n; i++)
+        GP_VEC_PUSH(&lengths, p->steps.at[i].end_ns - p->steps.at[i].begin_ns);
+    int64_t middle = median(&lengths, 0);
+    for (size_t i = 0; i < lengths.n; i++) GP_VEC_PUSH(&off, llabs(lengths.at[i] - middle));
+    int64_t spread = 3 * median(&off, 0), most = middle + (spread > middle / 5 ? spread : middle / 5);
+    while (p->warm_up + 2 < p->steps.n &&
+           p->steps.at[p->warm_up].end_ns - p->steps.at[p->warm_up].begin_ns > most)
+        p->warm_up++;
+    if (p->warm_up) {
+        p->steps.n -= p->warm_up;
+        memmove(p->steps.at, p->steps.at + p->warm_up, p->steps.n * sizeof *p->steps.at);
+    }
+    GP_VEC_FREE(&lengths);
+    GP_VEC_FREE(&off);
+}
+
+/* The longest run of whole steps. A step lasts until the next one begins. */
+static void choose_steps(struct build *b)
+{
+    const struct gp_steps_program *program = b->program;
+    size_t best = 0, best_n = 0;
+    for (size_t i = 0, n; i < program->windows.n; i += n + 1) {
+        for (n = 0; i + n < program->windows.n && !program->windows.at[i + n].partial;) n++;
+        if (n > best_n) best = i, best_n = n;
+    }
+    for (size_t i = best; i < best + best_n; i++) {
+        const struct gp_step_window *w = &program->windows.at[i];
+        bool followed = i + 1 < program->windows.n;
+        add_step(b->p, w, followed ? w[1].begin_ns : w->host_end_ns);
+    }
+    b->p->found_steps = best_n > 0;
+    b->p->source = program->source;
+    if (best_n) drop_warm_up(b->p);
+}
+
+/* Everything that was launched, as one step. */
+static void choose_whole(struct build *b)
+{
+    struct gp_plan_step all = {.begin_ns = INT64_MAX, .end_ns = INT64_MIN};
+    for (size_t i = 0; i < b->program->n; i++) {
+        uint32_t call = gp_view_launch(b->v, b->program->rows[i]);
+        if (call == UINT32_MAX) continue;
+        if (b->api->start_ns[call] < all.begin_ns) all.begin_ns = b->api->start_ns[call];
+        if (api_end(b, call) + 1 > all.end_ns) all.end_ns = api_end(b, call) + 1;
+    }
+    if (all.begin_ns < all.end_ns) GP_VEC_PUSH(&b->p->steps, all);
+}
+
+/* ---- items ---- */
+
+struct launched {
+    uint32_t call, row; /* of GP_API, of GP_GPU */
+};
+
+static int by_call(const void *a, const void *b)
+{
+    const struct launched *x = a, *y = b;
+    if (x->call != y->call) return x->call < y->call ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static void add_items(struct build *b)
+{
+    struct gp_plan *p = b->p;
+    GP_VEC(struct launched) all = {0};
+    for (size_t i = 0; i < b->program->n; i++) {
+        uint32_t row = b->program->rows[i], call = gp_view_launch(b->v, row);
+        if (call != UINT32_MAX && b->api->start_ns[call] >= p->begin_ns && b->api->start_ns[call] < b->end_ns)
+            GP_VEC_PUSH(&all, ((struct launched){call, row}));
+    }
+    if (all.n) qsort(all.at, all.n, sizeof *all.at, by_call);
+    for (size_t i = 0; i < all.n && i < GP_PLAN_ITEMS_MOST; i++) {
+        uint32_t row = all.at[i].row;
+        struct gp_replay_item item = {
+            .dur_ns = b->gpu->dur_ns[row], .stream = b->stream_of_row[row], .after = NONE};
+        p->item_of_row[row] = (uint32_t)p->items.n;
+        b->launching_thread[b->api->track[all.at[i].call]] = 1;
+        b->call_of_row[all.at[i].call] = 0; /* will be a call */
+        GP_VEC_PUSH(&p->replay.items, item);
+        GP_VEC_PUSH(&p->items, ((struct gp_plan_item){
+                                   .row = row, .call = all.at[i].call, .start_ns = b->gpu->start_ns[row]}));
+    }
+    if (all.n > GP_PLAN_ITEMS_MOST) { /* the steps that are whole stay */
+        int64_t cut = b->api->start_ns[all.at[GP_PLAN_ITEMS_MOST].call];
+        while (p->steps.n > 1 && p->steps.at[p->steps.n - 1].end_ns > cut) p->steps.n--;
+        if (p->steps.at[p->steps.n - 1].end_ns > cut) p->steps.at[p->steps.n - 1].end_ns = cut;
+        b->end_ns = p->steps.at[p->steps.n - 1].end_ns;
+        while (p->items.n && b->api->start_ns[p->items.at[p->items.n - 1].call] >= b->end_ns) {
+            p->item_of_row[p->items.at[--p->items.n].row] = NONE;
+            p->replay.items.n--;
+        }
+    }
+    GP_VEC_FREE(&all);
+}
+
+/* ---- calls ---- */
+
+static bool is_call(const struct build *b, uint32_t row)
+{
+    if (b->call_of_row[row] != NONE) return true;
+    return b->launching_thread[b->api->track[row]] &&
+           gp_waits_synchronises(gp_trace_str(b->v->t, b->api->name[row]));
+}
+
+static void add_calls(struct build *b)
+{
+    struct gp_plan *p = b->p;
+    int64_t host = p->begin_ns;
+    uint32_t next = 0;
+    for (uint32_t row = 0; row < b->api->n; row++) {
+        int64_t begin = b->api->start_ns[row];
+        if (begin < p->begin_ns || begin >= b->end_ns || !is_call(b, row)) continue;
+        struct gp_replay_call call = {
+            .before_ns = begin - host, .own_ns = b->api->dur_ns[row], .first = next, .waits_for = NONE};
+        while (next < p->items.n && p->items.at[next].call == row) {
+            p->items.at[next++].call = (uint32_t)p->calls.n;
+            call.n++;
+        }
+        b->call_of_row[row] = (uint32_t)p->calls.n;
+        if (api_end(b, row) > host) host = api_end(b, row);
+        GP_VEC_PUSH(&p->replay.calls, call);
+        GP_VEC_PUSH(&p->calls, ((struct gp_plan_call){.row = row, .waited_for = NONE}));
+    }
+    p->replay.tail_ns = p->found_steps && b->end_ns > host ? b->end_ns - host : 0;
+}
+
+/* A call that could have waited but did not: what was over by then must be over in a replay, too. */
+static void wait_for_what_was_over(struct build *b, uint32_t k)
+{
+    struct gp_plan *p = b->p;
+    struct gp_replay_call *call = &p->replay.calls.at[k];
+    uint32_t row = p->calls.at[k].row, i = call->first;
+    for (int tries = 0; i-- && tries < LOOK_BACK; tries++)
+        if (gpu_end(b, p->items.at[i].row) <= api_end(b, row)) {
+            call->waits_for = i;
+            return;
+        }
+}
+
+static void add_waits(struct build *b)
+{
+    struct gp_plan *p = b->p;
+    struct gp_waits waits;
+    struct numbers wake = {0};
+    gp_waits_find(&waits, b->v, p->producer, p->begin_ns, b->end_ns);
+    for (size_t i = 0; i < waits.calls.n; i++) {
+        const struct gp_wait *w = &waits.calls.at[i];
+        uint32_t k = b->call_of_row[w->call], item = p->item_of_row[w->row];
+        if (k == NONE || item == NONE) continue;
+        struct gp_replay_call *call = &p->replay.calls.at[k];
+        int64_t least = CALL_NS;
+        if (least > w->end_ns - w->begin_ns) least = w->end_ns - w->begin_ns;
+        call->own_ns = least;
+        call->waits_for = item;
+        p->calls.at[k].waited_for = item;
+        p->calls.at[k].waited_ns = w->end_ns - w->begin_ns - least;
+        int64_t late = w->end_ns - gpu_end(b, w->row);
+        if (late >= 0 && late < SANE_NS) GP_VEC_PUSH(&wake, late);
+    }
+    gp_waits_release(&waits);
+    p->replay.wake_ns = median(&wake, 0);
+    GP_VEC_FREE(&wake);
+    for (uint32_t k = 0; k < p->calls.n; k++)
+        if (p->replay.calls.at[k].waits_for == NONE &&
+            gp_waits_synchronises(gp_trace_str(b->v->t, b->api->name[p->calls.at[k].row])))
+            wait_for_what_was_over(b, k);
+}
+
+static bool synchronises_device(const char *name)
+{
+    return strstr(name, "DeviceSynchronize") || strstr(name, "CtxSynchronize") ||
+           strstr(name, "ContextSynchronize");
+}
+
+/* Calls that wait for a device wait for whatever is last on it, which a change may make another item; but for those that
+ * were over before something that had been launched already. */
+static void wait_for_devices(struct build *b)
+{
+    struct gp_plan *p = b->p;
+    int64_t *over_ns = gp_alloc((b->v->devices.n + 1) * sizeof *over_ns);
+    for (size_t d = 0; d < b->v->devices.n; d++) over_ns[d] = INT64_MIN;
+    for (uint32_t k = 0; k < p->calls.n; k++) {
+        struct gp_replay_call *call = &p->replay.calls.at[k];
+        for (uint32_t i = call->first; i < call->first + call->n; i++) {
+            int64_t *over = &over_ns[b->v->device_of_row[p->items.at[i].row]],
+                    end = gpu_end(b, p->items.at[i].row);
+            if (end > *over) *over = end;
+        }
+        uint32_t row = p->calls.at[k].row;
+        if (call->waits_for == NONE || !synchronises_device(gp_trace_str(b->v->t, b->api->name[row])))
+            continue;
+        uint32_t device = b->v->device_of_row[p->items.at[call->waits_for].row];
+        call->waits_for_all = over_ns[device] <= api_end(b, row) + CLOCK_SLACK_NS;
+    }
+    free(over_ns);
+}
+
+/* ---- streams ---- */
+
+/* What runs when the first step begins, by stream, on the clock of the trace; INT64_MIN: nothing. */
+static void forget_times(struct build *b)
+{
+    for (size_t s = 0; s < b->v->streams.n; s++) b->free_ns[s] = INT64_MIN;
+    for (size_t i = 0; i < b->program->n; i++) {
+        uint32_t row = b->program->rows[i], s = b->stream_of_row[row];
+        if (b->p->item_of_row[row] != NONE || b->gpu->start_ns[row] >= b->end_ns) continue;
+        if (gpu_end(b, row) > b->p->begin_ns && b->gpu->start_ns[row] < b->p->begin_ns &&
+            gpu_end(b, row) > b->free_ns[s])
+            b->free_ns[s] = gpu_end(b, row);
+    }
+}
+
+static void begin_streams(struct build *b)
+{
+    forget_times(b);
+    for (size_t s = 0; s < b->v->streams.n; s++)
+        GP_VEC_PUSH(&b->p->replay.device, b->v->streams.at[s].device);
+    for (size_t s = 0; s < b->v->streams.n; s++)
+        GP_VEC_PUSH(&b->p->replay.free_ns, b->free_ns[s] == INT64_MIN ? 0 : b->free_ns[s] - b->p->begin_ns);
+}
+
+/* Is item I the first that its call launches? */
+static bool is_first(const struct gp_plan *p, uint32_t i)
+{
+    return i == p->replay.calls.at[p->items.at[i].call].first;
+}
+
+/* Does the call that launches item I launch several? */
+static bool many(const struct gp_plan *p, uint32_t i)
+{
+    return p->replay.calls.at[p->items.at[i].call].n > 1;
+}
+
+/* From the begin of a call to the start of its item, where the program's streams had nothing else to do. */
+static void measure_launches(struct build *b)
+{
+    struct gp_plan *p = b->p;
+    struct numbers launch = {0};
+    int64_t any_until = INT64_MIN; /* something runs, on whatever stream */
+    forget_times(b);
+    for (size_t s = 0; s < b->v->streams.n; s++)
+        if (b->free_ns[s] > any_until) any_until = b->free_ns[s];
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        struct gp_plan_item *item = &p->items.at[i];
+        int64_t begin = b->api->start_ns[p->calls.at[item->call].row], start = item->start_ns;
+        if (is_first(p, i) && any_until <= begin) {
+            item->drained = true;
+            p->drained++;
+            if (start >= begin && start - begin < SANE_NS) GP_VEC_PUSH(&launch, start - begin);
+        }
+        if (gpu_end(b, item->row) > any_until) any_until = gpu_end(b, item->row);
+    }
+    p->replay.launch_ns = median(&launch, 0);
+    GP_VEC_FREE(&launch);
+}
+
+/* Between items of a stream of which the later one was there in time. */
+static void measure_gaps(struct build *b)
+{
+    struct gp_plan *p = b->p;
+    /* before kernels launched by themselves, the first of a graph, those inside one */
+    struct numbers gap = {0}, graph_first = {0}, graph_gap = {0};
+    forget_times(b);
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        int64_t *free_ns = &b->free_ns[p->replay.items.at[i].stream], start = p->items.at[i].start_ns;
+        int64_t ready = b->api->start_ns[p->calls.at[p->items.at[i].call].row] + p->replay.launch_ns;
+        bool graph = is_first(p, i) && many(p, i);
+        int64_t most = graph ? SANE_NS : JITTER_NS; /* graphs take their time to begin */
+        if (*free_ns >= ready && start >= *free_ns && start - *free_ns <= most) {
+            struct numbers *of = graph ? &graph_first : is_first(p, i) ? &gap : &graph_gap;
+            GP_VEC_PUSH(of, start - *free_ns);
+        }
+        if (gpu_end(b, p->items.at[i].row) > *free_ns) *free_ns = gpu_end(b, p->items.at[i].row);
+    }
+    int64_t between = median(&gap, GAP_NS);
+    p->graph_gap_ns = median(&graph_gap, between);
+    int64_t between_graphs = median(&graph_first, between);
+    for (uint32_t i = 0; i < p->items.n; i++)
+        p->replay.items.at[i].gap_ns = !is_first(p, i) ? p->graph_gap_ns
+                                       : many(p, i)    ? between_graphs
+                                                       : between;
+    GP_VEC_FREE(&gap);
+    GP_VEC_FREE(&graph_first);
+    GP_VEC_FREE(&graph_gap);
+}
+
+/* Of the items launched before I on other streams, the one that ended last between AFTER and the start of I. */
+static uint32_t held_up_by(const struct build *b, uint32_t i, int64_t after_ns)
+{
+    const struct gp_plan *p = b->p;
+    uint32_t found = NONE;
+    int64_t last = after_ns;
+    for (uint32_t k = i, tries = 0; k-- && tries < LOOK_BACK; tries++) {
+        int64_t end = gpu_end(b, p->items.at[k].row);
+        if (end <= last || end > p->items.at[i].start_ns) continue;
+        if (p->replay.items.at[k].stream == p->replay.items.at[i].stream) continue;
+        last = end;
+        found = k;
+    }
+    return found;
+}
+
+static void find_delays(struct build *b)
+{
+    struct gp_plan *p = b->p;
+    forget_times(b);
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        struct gp_replay_item *item = &p->replay.items.at[i];
+        int64_t start = p->items.at[i].start_ns, *free_ns = &b->free_ns[item->stream];
+        int64_t ready = b->api->start_ns[p->calls.at[p->items.at[i].call].row] + p->replay.launch_ns;
+        if (*free_ns != INT64_MIN && *free_ns + item->gap_ns > ready) ready = *free_ns + item->gap_ns;
+        if (start - ready > JITTER_NS) {
+            item->after = held_up_by(b, i, ready);
+            if (item->after != NONE) ready = gpu_end(b, p->items.at[item->after].row);
+            item->delay_ns = start - ready > JITTER_NS ? start - ready : 0;
+        }
+        if (gpu_end(b, p->items.at[i].row) > *free_ns) *free_ns = gpu_end(b, p->items.at[i].row);
+    }
+}
+
+/* ---- all of it ---- */
+
+static void number_steps(struct gp_plan *p, const struct gp_events *api)
+{
+    size_t s = 0;
+    for (uint32_t k = 0; k < p->calls.n; k++) {
+        while (s + 1 < p->steps.n && api->start_ns[p->calls.at[k].row] >= p->steps.at[s + 1].begin_ns) s++;
+        struct gp_plan_step *step = &p->steps.at[s];
+        const struct gp_replay_call *call = &p->replay.calls.at[k];
+        if (!step->n_calls++) step->first_call = k, step->first_item = call->first;
+        step->n_items += call->n;
+        p->calls.at[k].step = (uint32_t)s;
+        for (uint32_t i = call->first; i < call->first + call->n; i++) p->items.at[i].step = (uint32_t)s;
+    }
+}
+
+static int64_t recorded(const struct build *b)
+{
+    int64_t end = b->p->found_steps ? b->end_ns : b->p->begin_ns;
+    for (size_t i = 0; i < b->p->items.n; i++)
+        if (gpu_end(b, b->p->items.at[i].row) > end) end = gpu_end(b, b->p->items.at[i].row);
+    for (size_t k = 0; k < b->p->calls.n; k++)
+        if (api_end(b, b->p->calls.at[k].row) > end) end = api_end(b, b->p->calls.at[k].row);
+    return end - b->p->begin_ns;
+}
+
+static void build(struct build *b)
+{
+    struct gp_plan *p = b->p;
+    p->begin_ns = p->steps.at[0].begin_ns;
+    b->end_ns = p->steps.at[p->steps.n - 1].end_ns;
+    add_items(b);
+    add_calls(b);
+    add_waits(b);
+    wait_for_devices(b);
+    begin_streams(b);
+    measure_launches(b);
+    measure_gaps(b);
+    find_delays(b);
+    number_steps(p, b->api);
+    p->recorded_ns = recorded(b);
+    gp_replay_keep_room(&p->replay);
+}
+
+static uint32_t *fill_none(size_t n)
+{
+    uint32_t *to = gp_alloc((n + 1) * sizeof *to);
+    memset(to, 0xff, (n + 1) * sizeof *to);
+    return to;
+}
+
+bool gp_plan_build(struct gp_plan *p, const struct gp_view *v, const struct gp_steps_program *program)
+{
+    struct build b = {
+        .p = p, .v = v, .program = program, .gpu = &v->t->events[GP_GPU], .api = &v->t->events[GP_API]};
+    memset(p, 0, sizeof *p);
+    p->v = v;
+    p->producer = program->producer;
+    if (program->by_gpu_time || !program->n) return false;
+    choose_steps(&b);
+    if (!p->steps.n) choose_whole(&b);
+    if (!p->steps.n) return false;
+    p->item_of_row = fill_none(b.gpu->n);
+    b.call_of_row = fill_none(b.api->n);
+    b.stream_of_row = fill_none(b.gpu->n);
+    b.launching_thread = gp_zalloc(v->t->tracks.n + 1);
+    b.free_ns = gp_alloc((v->streams.n + 1) * sizeof *b.free_ns);
+    for (uint32_t s = 0; s < v->streams.n; s++)
+        for (size_t i = 0; i < v->streams.at[s].n; i++)
+            b.stream_of_row[v->stream_rows[v->streams.at[s].first + i]] = s;
+    build(&b);
+    free(b.call_of_row);
+    free(b.stream_of_row);
+    free(b.launching_thread);
+    free(b.free_ns);
+    if (!p->items.n) gp_plan_release(p);
+    return p->items.n > 0;
+}
+
+void gp_plan_release(struct gp_plan *p)
+{
+    gp_replay_release(&p->replay);
+    GP_VEC_FREE(&p->items);
+    GP_VEC_FREE(&p->calls);
+    GP_VEC_FREE(&p->steps);
+    free(p->item_of_row);
+    p->item_of_row = NULL;
+}
+
+int64_t gp_plan_length(const struct gp_plan *p)
+{
+    return gp_replay_run(&p->replay, NULL, 0, NULL);
+}
+
+double gp_plan_error_pct(const struct gp_plan *p)
+{
+    return p->recorded_ns ? 100.0 * (double)(gp_plan_length(p) - p->recorded_ns) / (double)p->recorded_ns : 0;
+}
+
+int64_t gp_plan_step_ns(const struct gp_plan *p, const struct gp_edit *edits, size_t n)
+{
+    const struct gp_plan_step *first = &p->steps.at[0], *last = &p->steps.at[p->steps.n - 1];
+    struct gp_replay_marks marks = {first->first_item, last->first_item, 0, 0};
+    int64_t length = gp_replay_run(&p->replay, edits, n, &marks);
+    if (p->steps.n < 2 || !first->n_items || !last->n_items) return length / (int64_t)p->steps.n;
+    return (marks.to_ns - marks.from_ns) / (int64_t)(p->steps.n - 1);
+}

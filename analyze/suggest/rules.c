@@ -1,0 +1,338 @@
+// The table of all rules, and what they have in common.
+#include "analyze/suggest/rules_priv.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "analyze/names/names.h"
+#include "analyze/suggest/rules_table.h"
+#include "formats/base/scale.h"
+
+#define X(rule) &gp_rule_##rule,
+const struct gp_rule *const gp_rules[] = {GP_RULES(X) NULL};
+#undef X
+
+const struct gp_rule *gp_rule_find(const char *name)
+{
+    for (size_t i = 0; gp_rules[i]; i++)
+        if (!strcmp(gp_rules[i]->name, name)) return gp_rules[i];
+    return NULL;
+}
+
+struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c)
+{
+    GP_VEC_PUSH(&c->s->suggestions, ((struct gp_suggestion){.rule = c->rule}));
+    return &c->s->suggestions.at[c->s->suggestions.n - 1];
+}
+
+int64_t gp_rule_per_step(const struct gp_rule_ctx *c, int64_t total)
+{
+    int64_t n = c->n_steps ? (int64_t)c->n_steps : 1;
+    return (total + (total < 0 ? -n / 2 : n / 2)) / n;
+}
+
+/* ---- text ---- */
+
+/* Where there are no steps, everything is told of all of the trace. */
+static gp_sid intern_text(struct gp_rule_ctx *c, const char *text, size_t n)
+{
+    static const char *const words[] = {" of a step", " a step"};
+    if (!c->p || c->p->found_steps) return gp_intern(&c->s->strings, text, n);
+    struct gp_buf b = {0};
+    for (const char *at = text, *end = text + n; at < end;) {
+        size_t skip = 0;
+        for (size_t i = 0; i < sizeof words / sizeof *words && !skip; i++)
+            if (!strncmp(at, words[i], strlen(words[i]))) skip = strlen(words[i]);
+        if (!skip) gp_buf_put(&b, at, 1);
+        at += skip ? skip : 1;
+    }
+    gp_sid sid = gp_intern(&c->s->strings, b.data, b.n);
+    gp_buf_release(&b);
+    return sid;
+}
+
+const char *gp_rule_times(struct gp_rule_ctx *c, int64_t count)
+{
+    int64_t steps = c->n_steps ? (int64_t)c->n_steps : 1;
+    const char *unit = count == 1 ? "time" : "times";
+    gp_sid text = count == steps && steps > 1 ? gp_rule_text(c, "once a step")
+                  : count % steps == 0
+                      ? gp_rule_text(c, "%lld %s a step", (long long)(count / steps), unit)
+                      : gp_rule_text(c, "%lld %s in %lld steps", (long long)count, unit, (long long)steps);
+    return gp_suggest_str(c->s, text);
+}
+
+gp_sid gp_rule_text(struct gp_rule_ctx *c, const char *format, ...)
+{
+    char small[512];
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(small, sizeof small, format, args);
+    va_end(args);
+    gp_sid sid = 0;
+    if (n >= 0 && (size_t)n < sizeof small) {
+        sid = intern_text(c, small, (size_t)n);
+    } else if (n >= 0) {
+        char *large = gp_alloc((size_t)n + 1);
+        vsnprintf(large, (size_t)n + 1, format, again);
+        sid = intern_text(c, large, (size_t)n);
+        free(large);
+    }
+    va_end(again);
+    return sid;
+}
+
+const char *gp_rule_ns(struct gp_rule_ctx *c, int64_t ns)
+{
+    struct gp_buf b = {0};
+    gp_scale_put(&b, GP_UNIT_NS, ns > 0 ? ns : 0);
+    const char *text = gp_suggest_str(c->s, gp_intern(&c->s->strings, b.data, b.n));
+    gp_buf_release(&b);
+    return text;
+}
+
+gp_sid gp_rule_label(struct gp_rule_ctx *c, enum gp_table table, gp_sid name)
+{
+    struct gp_buf plain = {0}, label = {0};
+    const char *s = gp_trace_str(c->t, name);
+    size_t n = gp_string_len(&c->t->strings, name);
+    if (table == GP_GPU) {
+        gp_name_demangle(&plain, s, n);
+        gp_name_kernel_label(&label, plain.data, plain.n);
+    } else if (table == GP_OP) {
+        gp_name_op_label(&label, s, n);
+    } else if (table == GP_RANGE) {
+        gp_name_range_label(&label, s, n);
+    } else if (table == GP_PYTHON) {
+        gp_name_python_label(&label, s, n);
+    } else {
+        gp_buf_put(&label, s, n);
+    }
+    gp_sid sid = gp_intern(&c->s->strings, label.n ? label.data : s, label.n ? label.n : n);
+    gp_buf_release(&plain);
+    gp_buf_release(&label);
+    return sid;
+}
+
+gp_sid gp_rule_full_name(struct gp_rule_ctx *c, uint32_t item)
+{
+    gp_sid name = gp_gpu_config(c->t, c->p->items.at[item].row)->name;
+    struct gp_buf plain = {0};
+    gp_name_demangle(&plain, gp_trace_str(c->t, name), gp_string_len(&c->t->strings, name));
+    gp_sid sid = gp_intern(&c->s->strings, plain.data, plain.n);
+    gp_buf_release(&plain);
+    return sid;
+}
+
+gp_sid gp_rule_item_label(struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_config *config = gp_gpu_config(c->t, c->p->items.at[item].row);
+    if (config->kind == GP_KERNEL) return gp_rule_label(c, GP_GPU, config->name);
+    return gp_intern_cstr(&c->s->strings, gp_trace_str(c->t, config->name));
+}
+
+/* ---- the device ---- */
+
+/* Rows of the device come by start: one way finds what began before a row, the way back what began after it. */
+static uint8_t *rows_beside(const struct gp_rule_ctx *c, enum gp_class class)
+{
+    const struct gp_events *gpu = &c->t->events[GP_GPU];
+    const struct gp_view_device *d = &c->v->devices.at[c->device];
+    const uint32_t *rows = c->v->rows + d->first;
+    uint8_t *beside = gp_zalloc(gpu->n + 1);
+    int64_t over = INT64_MIN, next = INT64_MAX;
+    for (size_t i = 0; i < d->n; i++) {
+        int64_t start = gpu->start_ns[rows[i]], end = start + gpu->dur_ns[rows[i]];
+        if (start < over) beside[rows[i]] = 1;
+        if (gp_view_class(c->v, rows[i]) == class && end > over) over = end;
+    }
+    for (size_t i = d->n; i-- > 0;) {
+        int64_t start = gpu->start_ns[rows[i]], end = start + gpu->dur_ns[rows[i]];
+        if (next < end) beside[rows[i]] = 1;
+        if (gp_view_class(c->v, rows[i]) == class) next = start;
+    }
+    return beside;
+}
+
+const uint8_t *gp_rule_rows_beside(const struct gp_rule_ctx *c, enum gp_class class)
+{
+    if (!c->beside[class]) c->beside[class] = rows_beside(c, class);
+    return c->beside[class];
+}
+
+struct gp_rule_lost gp_rule_find_lost(const struct gp_rule_ctx *c, gp_rule_loss *loss,
+                                      struct gp_suggestion *s)
+{
+    struct gp_rule_lost sum = {.worst = UINT32_MAX};
+    int64_t most = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (c->v->device_of_row[c->p->items.at[i].row] != c->device) continue;
+        int64_t ns = loss(c, i);
+        if (ns <= 0) continue;
+        sum.count++;
+        sum.total_ns += gp_rule_dur(c, i);
+        sum.lost_ns += ns;
+        if (ns > most) most = ns, sum.worst = i;
+        if (!s) continue;
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, gp_rule_dur(c, i) - ns}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+    }
+    return sum;
+}
+
+/* ---- names ---- */
+
+uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match)
+{
+    uint8_t *by_config = gp_zalloc(c->t->configs.n + 1);
+    for (size_t i = 0; i < c->t->configs.n; i++) {
+        gp_sid name = c->t->configs.at[i].name;
+        by_config[i] = match(gp_trace_str(c->t, name), gp_string_len(&c->t->strings, name));
+    }
+    return by_config;
+}
+
+/* A match that is asked once for each name. */
+struct asked {
+    const struct gp_rule_ctx *c;
+    gp_rule_match *match;
+    uint8_t *answers; /* by sid: 0 not asked yet */
+};
+
+static bool ask(struct asked *a, gp_sid name)
+{
+    enum { UNKNOWN, YES, NO };
+    uint8_t *answer = &a->answers[name];
+    if (*answer == UNKNOWN)
+        *answer = a->match(gp_trace_str(a->c->t, name), gp_string_len(&a->c->t->strings, name)) ? YES : NO;
+    return *answer == YES;
+}
+
+/* ---- the host ---- */
+
+static bool matched_outside(const struct gp_rule_ctx *c, uint32_t node, enum gp_table table,
+                            struct asked *asked)
+{
+    for (node = c->v->hs.nodes[node].parent; node != GP_HOST_NONE; node = c->v->hs.nodes[node].parent) {
+        const struct gp_host_event *e = &c->v->hs.nodes[node];
+        if (e->table == (uint32_t)table && ask(asked, c->t->events[e->table].name[e->row])) return true;
+    }
+    return false;
+}
+
+/* The first call that begins at AT or later. */
+static uint32_t call_from(const struct gp_rule_ctx *c, int64_t at_ns)
+{
+    const struct gp_events *api = &c->t->events[GP_API];
+    uint32_t lo = 0, hi = (uint32_t)c->p->calls.n;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (api->start_ns[c->p->calls.at[mid].row] < at_ns) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
+/* Deal the time [BEGIN, END) of the host out to the calls that it lies before. */
+int64_t gp_rule_time_before_calls(const struct gp_rule_ctx *c, int64_t begin_ns, int64_t end_ns,
+                                  int64_t *by_call)
+{
+    const struct gp_events *api = &c->t->events[GP_API];
+    int64_t sum = 0;
+    for (uint32_t k = call_from(c, begin_ns); k < c->p->calls.n; k++) {
+        int64_t until = api->start_ns[c->p->calls.at[k].row], since = until - c->calls[k].before_ns;
+        if (since >= end_ns) break;
+        int64_t from = since > begin_ns ? since : begin_ns, to = until < end_ns ? until : end_ns;
+        if (from >= to) continue;
+        by_call[k] += to - from;
+        sum += to - from;
+    }
+    return sum;
+}
+
+int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_rule_match *match,
+                          int64_t *by_call, int64_t *count)
+{
+    const struct gp_events *e = &c->t->events[table];
+    struct asked asked = {c, match, gp_zalloc(c->t->strings.n + 1)};
+    int64_t sum = 0, begin = c->p->begin_ns, end = c->p->steps.at[c->p->steps.n - 1].end_ns;
+    for (size_t i = 0; i < e->n && e->start_ns[i] < end; i++) {
+        if (e->start_ns[i] + e->dur_ns[i] <= begin || !c->launches_here[e->track[i]]) continue;
+        if (!ask(&asked, e->name[i])) continue;
+        uint32_t node = gp_host_node(&c->v->hs, table, i);
+        if (node != GP_HOST_NONE && matched_outside(c, node, table, &asked)) continue;
+        int64_t time = gp_rule_time_before_calls(c, e->start_ns[i], e->start_ns[i] + e->dur_ns[i], by_call);
+        if (count) *count += time > 0;
+        sum += time;
+    }
+    free(asked.answers);
+    return sum;
+}
+
+void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, const int64_t *by_call)
+{
+    for (uint32_t k = 0; k < c->p->calls.n; k++) {
+        if (by_call[k] <= 0) continue;
+        struct gp_edit edit = {GP_EDIT_BEFORE, k,
+                               by_call[k] < c->calls[k].before_ns ? c->calls[k].before_ns - by_call[k] : 0};
+        GP_VEC_PUSH(&s->low, edit);
+        GP_VEC_PUSH(&s->high, edit);
+        GP_VEC_PUSH(&s->free, edit);
+    }
+}
+
+static bool crosses(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const char *name = gp_trace_str(c->t, gp_gpu_config(c->t, c->p->items.at[item].row)->name);
+    return c->items[item].kind == GP_FRAME_MEMCPY && (strstr(name, "HtoD") || strstr(name, "DtoH"));
+}
+
+uint32_t gp_rule_copy_waited_for(const struct gp_rule_ctx *c, uint32_t call)
+{
+    const struct gp_replay_call *calls = c->p->replay.calls.at;
+    const struct gp_events *api = &c->t->events[GP_API];
+    if (calls[call].waits_for == GP_REPLAY_NONE) return GP_REPLAY_NONE;
+    for (uint32_t k = call + 1; k-- && call - k < 2;) {
+        if (api->track[c->p->calls.at[k].row] != api->track[c->p->calls.at[call].row]) break;
+        for (uint32_t i = calls[k].first; i < calls[k].first + calls[k].n; i++)
+            if (crosses(c, i) && (k == call || calls[call].waits_for >= i)) return i;
+    }
+    return GP_REPLAY_NONE;
+}
+
+double gp_rule_host_bound_pct(const struct gp_rule_ctx *c)
+{
+    int64_t idle = c->busy_ns;
+    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) idle += c->idle_ns[i];
+    return gp_pct(c->idle_ns[GP_IDLE_HOST] + c->idle_ns[GP_IDLE_LAUNCH], idle);
+}
+
+/* ---- evidence ---- */
+
+void gp_rule_evidence_ns(struct gp_suggestion *s, const char *name, int64_t ns)
+{
+    GP_VEC_PUSH(&s->evidence, ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_NS, .value = ns}));
+}
+
+void gp_rule_evidence_count(struct gp_suggestion *s, const char *name, int64_t count)
+{
+    GP_VEC_PUSH(&s->evidence,
+                ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_COUNT, .value = count}));
+}
+
+void gp_rule_evidence_bytes(struct gp_suggestion *s, const char *name, int64_t bytes)
+{
+    GP_VEC_PUSH(&s->evidence,
+                ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_BYTES, .value = bytes}));
+}
+
+void gp_rule_evidence_pct(struct gp_suggestion *s, const char *name, double pct)
+{
+    GP_VEC_PUSH(&s->evidence, ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_PCT, .pct = pct}));
+}
+
+void gp_rule_evidence_text(struct gp_suggestion *s, const char *name, gp_sid text)
+{
+    GP_VEC_PUSH(&s->evidence, ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_TEXT, .text = text}));
+}

@@ -1,0 +1,121 @@
+// Communication that kernels wait for, and that comes in small pieces.
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/suggest/rules_priv.h"
+#include "analyze/suggest/rules_table.h"
+
+static const double EXPOSED_PCT = 5;
+
+enum { SMALL_COUNT = 10, SMALL_NS = 100000 };
+
+static bool is_collective(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return gp_class_of((enum gp_frame_kind)c->items[item].kind) == GP_CLASS_COMMUNICATION;
+}
+
+static uint32_t longest_collective(const struct gp_rule_ctx *c)
+{
+    uint32_t longest = UINT32_MAX;
+    for (uint32_t i = 0; i < c->p->items.n; i++)
+        if (is_collective(c, i) && (longest == UINT32_MAX ||
+                                    c->p->replay.items.at[i].dur_ns > c->p->replay.items.at[longest].dur_ns))
+            longest = i;
+    return longest;
+}
+
+static void ask_exposed_communication(struct gp_rule_ctx *c)
+{
+    double exposed = gp_pct(gp_rule_per_step(c, c->exposed_communication_ns), c->s->step.step_ns);
+    uint32_t longest = longest_collective(c);
+    if (exposed < EXPOSED_PCT || longest == UINT32_MAX) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    int64_t total = 0, count = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (!is_collective(c, i)) continue;
+        count++;
+        total += c->p->replay.items.at[i].dur_ns;
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+    }
+    s->operation = gp_rule_item_label(c, longest);
+    s->current_ns = gp_rule_per_step(c, total);
+    s->resource_high_ns = gp_rule_per_step(c, c->exposed_communication_ns);
+    s->description =
+        gp_rule_text(c, "The GPU communicates for %s a step without computing meanwhile (%.0f%%)",
+                     gp_rule_ns(c, s->resource_high_ns), exposed);
+    s->action = gp_rule_text(
+        c, "larger or smaller buckets (bucket_cap_mb), prefetching (FSDP), gradient accumulation, "
+           "compression; run trace-hta on all ranks to see who is waited for");
+    s->formula = gp_rule_text(
+        c, "nothing, up to all of it: how much of it is waiting for other ranks, one rank cannot "
+           "tell");
+    s->assumes = gp_rule_text(c, "there is work that does not need its result yet");
+    s->check = gp_rule_text(c, "record again and run trace-diff: less exposed communication");
+    gp_rule_evidence_count(s, "collectives", gp_rule_per_step(c, count));
+    gp_rule_evidence_pct(s, "exposed", exposed);
+}
+
+const struct gp_rule gp_rule_exposed_communication = {
+    .name = "exposed_communication",
+    .type = GP_SUGGEST_COMMUNICATION,
+    .summary = "communication that no kernel runs beside",
+    .needs = "kernel names",
+    .threshold = "5% of the time",
+    .guard = "one rank cannot tell its own time from waiting: the low end is nothing",
+    .run = ask_exposed_communication,
+};
+
+/* ---- in small pieces ---- */
+
+static void ask_small_collectives(struct gp_rule_ctx *c)
+{
+    const struct gp_plan *p = c->p;
+    int64_t count = 0, shortest = INT64_MAX, total = 0;
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        int64_t dur = p->replay.items.at[i].dur_ns;
+        if (!is_collective(c, i)) continue;
+        if (dur < shortest) shortest = dur;
+        if (dur < SMALL_NS) count++, total += dur;
+    }
+    if (count <= (int64_t)(SMALL_COUNT * c->n_steps)) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    uint32_t step = UINT32_MAX;
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        int64_t dur = p->replay.items.at[i].dur_ns;
+        if (!is_collective(c, i) || dur >= SMALL_NS) continue;
+        bool first = p->items.at[i].step != step;
+        step = p->items.at[i].step;
+        if (first) continue;
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, dur - shortest}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+        if (p->replay.calls.at[p->items.at[i].call].n != 1) continue;
+        for (int e = 0; e < 2; e++) { /* the host calls for one where it did for many */
+            struct gp_edit edit = {e ? GP_EDIT_BEFORE : GP_EDIT_OWN, p->items.at[i].call, 0};
+            GP_VEC_PUSH(&s->high, edit);
+            GP_VEC_PUSH(&s->free, edit);
+        }
+    }
+    s->operation = gp_rule_item_label(c, longest_collective(c));
+    s->current_ns = gp_rule_per_step(c, total);
+    s->resource_high_ns = gp_rule_per_step(c, shortest * (count - (int64_t)c->n_steps));
+    s->description = gp_rule_text(c, "%lld collectives a step take less than 100 us each, %s in all",
+                                  (long long)gp_rule_per_step(c, count), gp_rule_ns(c, s->current_ns));
+    s->action = gp_rule_text(c, "put several into one: larger buckets (bucket_cap_mb), coalescing");
+    s->formula =
+        gp_rule_text(c, "nothing, up to the shortest one's time (%s) and the host's for each but one",
+                     gp_rule_ns(c, shortest));
+    s->assumes = gp_rule_text(c, "they are ready at about the same time");
+    s->check = gp_rule_text(c, "record again and run trace-diff: fewer collectives");
+    gp_rule_evidence_count(s, "collectives", gp_rule_per_step(c, count));
+    gp_rule_evidence_ns(s, "shortest", shortest);
+}
+
+const struct gp_rule gp_rule_small_collectives = {
+    .name = "small_collectives",
+    .type = GP_SUGGEST_COMMUNICATION,
+    .summary = "many short collectives",
+    .needs = "kernel names",
+    .threshold = "more than 10 a step below 100 us",
+    .guard = "",
+    .run = ask_small_collectives,
+};

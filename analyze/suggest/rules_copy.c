@@ -1,0 +1,356 @@
+// Copies between host and device: pageable memory, copies that the host waits for, copies that hold kernels up, many small
+// ones.
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/suggest/rules_priv.h"
+#include "analyze/suggest/rules_table.h"
+
+enum {
+    PAGEABLE_NS = 50000, /* a step; copies of a few KB of pageable memory cost nothing */
+    SMALL_BYTES = 65536,
+    SMALL_COPIES = 10, /* a step and direction */
+    PINNED_LOW_GBPS =
+        20, /* 10^9 bytes a second that pinned copies reach at least and at most: PCIe 4 and 5, x16 */
+    PINNED_HIGH_GBPS = 55,
+};
+
+static const double PAGEABLE_PCT = 0.5, WAIT_PCT = 1, EXPOSED_PCT = 2;
+
+static const char *name_of(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return gp_trace_str(c->t, gp_gpu_config(c->t, c->p->items.at[item].row)->name);
+}
+
+static int64_t bytes_of(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return gp_get_bytes(&c->t->events[GP_GPU], c->p->items.at[item].row);
+}
+
+/* Between host and device, in either direction. */
+static bool crosses(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const char *name = name_of(c, item);
+    return c->items[item].kind == GP_FRAME_MEMCPY && (strstr(name, "HtoD") || strstr(name, "DtoH"));
+}
+
+/* ---- pageable memory ---- */
+
+static bool is_pageable(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return crosses(c, item) && strstr(name_of(c, item), "ageable") && bytes_of(c, item) > SMALL_BYTES;
+}
+
+/* The best bandwidth of large pinned copies in the trace, bytes a microsecond; 0 when there are none. */
+static int64_t pinned_speed(const struct gp_rule_ctx *c)
+{
+    int64_t best = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        int64_t dur = c->p->replay.items.at[i].dur_ns, bytes = bytes_of(c, i);
+        if (!crosses(c, i) || !strstr(name_of(c, i), "inned") || bytes < 1 << 20 || dur <= 0) continue;
+        if (bytes * 1000 / dur > best) best = bytes * 1000 / dur;
+    }
+    return best;
+}
+
+static void edit_pageable(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item, int64_t low,
+                          int64_t high)
+{
+    uint32_t call = c->p->items.at[item].call;
+    int64_t dur = c->p->replay.items.at[item].dur_ns, bytes = bytes_of(c, item);
+    int64_t slow = bytes * 1000 / low, fast = bytes * 1000 / high;
+    GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, item, slow < dur ? slow : dur}));
+    GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, item, fast < dur ? fast : dur}));
+    GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, item, 0}));
+    for (int i = 0; i < 2; i++) { /* and the host need not wait for it */
+        struct gp_edit edit = {i ? GP_EDIT_NO_WAIT : GP_EDIT_OWN, call, c->p->replay.launch_ns};
+        if (!i && c->p->replay.calls.at[call].own_ns < edit.ns) edit.ns = c->p->replay.calls.at[call].own_ns;
+        GP_VEC_PUSH(&s->low, edit);
+        GP_VEC_PUSH(&s->high, edit);
+        GP_VEC_PUSH(&s->free, edit);
+    }
+    /* A wait right behind the copy is for the copy. */
+    if (call + 1 < c->p->calls.n && c->p->calls.at[call + 1].waited_for == item) {
+        struct gp_edit edit = {GP_EDIT_NO_WAIT, call + 1, 0};
+        GP_VEC_PUSH(&s->low, edit);
+        GP_VEC_PUSH(&s->high, edit);
+        GP_VEC_PUSH(&s->free, edit);
+    }
+}
+
+static void ask_pageable_copy(struct gp_rule_ctx *c)
+{
+    const struct gp_plan *p = c->p;
+    int64_t copy_ns = 0, blocked_ns = 0, bytes = 0, count = 0;
+    uint32_t largest = UINT32_MAX;
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        if (!is_pageable(c, i)) continue;
+        uint32_t call = p->items.at[i].call;
+        copy_ns += p->replay.items.at[i].dur_ns;
+        blocked_ns += p->calls.at[call].waited_for == i ? p->calls.at[call].waited_ns : 0;
+        bytes += bytes_of(c, i);
+        count++;
+        if (largest == UINT32_MAX || bytes_of(c, i) > bytes_of(c, largest)) largest = i;
+    }
+    int64_t longer = copy_ns > blocked_ns ? copy_ns : blocked_ns;
+    if (!count || (gp_pct(longer, c->plan_ns) < PAGEABLE_PCT && gp_rule_per_step(c, longer) < PAGEABLE_NS))
+        return;
+    int64_t seen = pinned_speed(c), low = seen ? seen * 9 / 10 : PINNED_LOW_GBPS * 1000,
+            high = seen ? seen : PINNED_HIGH_GBPS * 1000;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    for (uint32_t i = 0; i < p->items.n; i++)
+        if (is_pageable(c, i)) edit_pageable(c, s, i, low, high);
+    s->operation = gp_rule_item_label(c, largest);
+    s->current_ns = gp_rule_per_step(c, copy_ns);
+    s->resource_low_ns = s->current_ns - gp_rule_per_step(c, bytes * 1000 / low);
+    s->resource_high_ns = s->current_ns - gp_rule_per_step(c, bytes * 1000 / high);
+    if (s->resource_low_ns < 0) s->resource_low_ns = 0;
+    int64_t times = gp_rule_per_step(c, count);
+    s->description =
+        gp_rule_text(c, "Pageable memory is copied %lld %s a step: %.2f GB/s, %s%s%s", (long long)times,
+                     times == 1 ? "time" : "times", copy_ns ? (double)bytes / (double)copy_ns : 0,
+                     gp_rule_ns(c, s->current_ns), blocked_ns ? ", and the host is held up for " : "",
+                     blocked_ns ? gp_rule_ns(c, gp_rule_per_step(c, blocked_ns)) : "");
+    s->action = gp_rule_text(
+        c, "pin the memory (pin_memory=True in the DataLoader, tensor.pin_memory()) and copy with "
+           "non_blocking=True");
+    s->formula = gp_rule_text(c, "%lld bytes at %lld to %lld GB/s%s, and the host does not wait",
+                              (long long)gp_rule_per_step(c, bytes), (long long)low / 1000,
+                              (long long)high / 1000, seen ? ", as pinned copies of this trace reach" : "");
+    s->assumes = gp_rule_text(c, "pinning is done once, not for each copy");
+    s->check =
+        gp_rule_text(c, "record again and run trace-diff: copies named Pinned, less idle_blocking_call");
+    gp_rule_evidence_count(s, "copies", gp_rule_per_step(c, count));
+    gp_rule_evidence_bytes(s, "copied", gp_rule_per_step(c, bytes));
+    gp_rule_evidence_ns(s, "host_blocked", gp_rule_per_step(c, blocked_ns));
+}
+
+const struct gp_rule gp_rule_pageable_copy = {
+    .name = "pageable_copy",
+    .type = GP_SUGGEST_TRANSFER,
+    .summary = "copies of pageable memory, which go through a buffer of the driver and hold the host up",
+    .needs = "copies with bytes and kind of memory",
+    .threshold = "0.5% of the time, or 50 us a step",
+    .guard = "copies of at most 64 KB",
+    .run = ask_pageable_copy,
+};
+
+/* ---- copies that the host waits for ---- */
+
+enum { SCALAR_BYTES = 16 };
+
+/* The copy that CALL waits for, where no other rule speaks of it: not of single values, nor of much pageable memory. */
+static uint32_t waited_copy(const struct gp_rule_ctx *c, uint32_t call)
+{
+    uint32_t item = gp_rule_copy_waited_for(c, call);
+    if (item == GP_REPLAY_NONE || is_pageable(c, item)) return GP_REPLAY_NONE;
+    bool to_host = strstr(name_of(c, item), "DtoH") != NULL;
+    return to_host && bytes_of(c, item) <= SCALAR_BYTES ? GP_REPLAY_NONE : item;
+}
+
+struct waited {
+    int64_t count, waited_ns, to_host, bytes;
+    uint32_t longest; /* call */
+};
+
+/* Add up the waits; their edits into S where it is given. What comes to the host is wanted there at some time: at least
+ * nothing is saved by those. */
+static struct waited find_waited(const struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    struct waited w = {.longest = UINT32_MAX};
+    for (uint32_t k = 0; k < c->p->calls.n; k++) {
+        uint32_t item = waited_copy(c, k);
+        if (item == GP_REPLAY_NONE) continue;
+        bool to_host = strstr(name_of(c, item), "DtoH") != NULL;
+        if (c->p->calls.at[k].waited_for != GP_REPLAY_NONE) {
+            w.count++;
+            w.to_host += to_host;
+            w.bytes += bytes_of(c, item);
+            w.waited_ns += c->p->calls.at[k].waited_ns;
+            if (w.longest == UINT32_MAX || c->p->calls.at[k].waited_ns > c->p->calls.at[w.longest].waited_ns)
+                w.longest = k;
+        }
+        if (!s) continue;
+        struct gp_edit edit = {GP_EDIT_NO_WAIT, k, 0};
+        if (!to_host) GP_VEC_PUSH(&s->low, edit);
+        GP_VEC_PUSH(&s->high, edit);
+        GP_VEC_PUSH(&s->free, edit);
+    }
+    return w;
+}
+
+static void ask_synchronous_copy(struct gp_rule_ctx *c)
+{
+    struct waited w = find_waited(c, NULL);
+    if (w.count * 2 < (int64_t)c->n_steps || !w.count || gp_pct(w.waited_ns, c->plan_ns) < WAIT_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    find_waited(c, s);
+    int64_t times = gp_rule_per_step(c, w.count);
+    s->operation = gp_rule_item_label(c, waited_copy(c, w.longest));
+    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, w.waited_ns);
+    s->description = gp_rule_text(
+        c,
+        "The host waits for copies %s, of %lld bytes on average, and launches nothing meanwhile: %s a step",
+        gp_rule_times(c, w.count), (long long)(w.bytes / w.count), gp_rule_ns(c, s->current_ns));
+    s->action = gp_rule_text(
+        c, w.to_host == w.count
+               ? "copy to pinned memory with non_blocking=True, and wait for an event where the "
+                 "bytes are needed, after the next launches"
+               : "copy from pinned memory with non_blocking=True (cudaMemcpyAsync without a wait "
+                 "behind it)");
+    s->formula = gp_rule_text(
+        c, w.to_host ? "the steps replayed without these waits; at least without those for copies "
+                       "to the GPU alone"
+                     : "the steps replayed without these waits: the host goes on launching "
+                       "meanwhile");
+    s->assumes = gp_rule_text(c, "nothing writes into the copied memory before the copy is over%s",
+                              w.to_host ? "; the host does not need the bytes at once" : "");
+    s->check =
+        gp_rule_text(c, "record again and run trace-diff: less idle_synchronisation and idle_blocking_call");
+    gp_rule_evidence_count(s, "copies", times);
+    gp_rule_evidence_count(s, "to_the_host", gp_rule_per_step(c, w.to_host));
+    gp_rule_evidence_ns(s, "waited", s->current_ns);
+    gp_rule_evidence_text(s, "longest_in", gp_intern_cstr(&c->s->strings, c->calls[w.longest].name));
+}
+
+const struct gp_rule gp_rule_synchronous_copy = {
+    .name = "synchronous_copy",
+    .type = GP_SUGGEST_SYNC,
+    .summary = "the host waits for copies that need not hold it up",
+    .needs = "copies with bytes and kind of memory, synchronising calls",
+    .threshold = "1% of the time, every second step",
+    .guard = "single values, which scalar_read is about; pageable memory above 64 KB; waits that cost "
+             "nothing in the "
+             "replay save nothing",
+    .run = ask_synchronous_copy,
+};
+
+/* ---- copies that nothing runs beside ---- */
+
+/* Time of an item in which no other item of the plan runs. Items are few around it: the neighbours in time tell. */
+static int64_t alone_ns(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_plan_item *items = c->p->items.at;
+    int64_t begin = items[item].start_ns, end = begin + c->p->replay.items.at[item].dur_ns, covered = begin,
+            alone = 0;
+    uint32_t from = item > 64 ? item - 64 : 0,
+             to = item + 64 < c->p->items.n ? item + 64 : (uint32_t)c->p->items.n;
+    /* Launch order is nearly the order of time: cover what the neighbours cover, earliest first. */
+    for (bool more = true; more && covered < end;) {
+        int64_t next_begin = end, next_end = end;
+        more = false;
+        for (uint32_t i = from; i < to; i++) {
+            int64_t b = items[i].start_ns, e = b + c->p->replay.items.at[i].dur_ns;
+            if (i == item || e <= covered || b >= end) continue;
+            if (!more || b < next_begin) next_begin = b, next_end = e, more = true;
+        }
+        if (!more) break;
+        if (next_begin > covered) alone += next_begin - covered;
+        covered = next_end;
+    }
+    return covered < end ? alone + end - covered : alone;
+}
+
+static void ask_copy_overlap(struct gp_rule_ctx *c)
+{
+    const struct gp_plan *p = c->p;
+    int64_t exposed = 0, copy_ns = 0, count = 0;
+    uint32_t largest = UINT32_MAX;
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        if (!crosses(c, i) || bytes_of(c, i) <= SMALL_BYTES || !strstr(name_of(c, i), "inned")) continue;
+        int64_t alone = alone_ns(c, i);
+        exposed += alone;
+        copy_ns += p->replay.items.at[i].dur_ns;
+        count += alone > 0;
+        if (largest == UINT32_MAX || bytes_of(c, i) > bytes_of(c, largest)) largest = i;
+    }
+    if (!count || gp_pct(exposed, c->plan_ns) < EXPOSED_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        if (!crosses(c, i) || bytes_of(c, i) <= SMALL_BYTES || !strstr(name_of(c, i), "inned")) continue;
+        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, p->replay.items.at[i].dur_ns / 2}));
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_ASIDE, i, 0}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_ASIDE, i, 0}));
+    }
+    s->operation = gp_rule_item_label(c, largest);
+    s->current_ns = gp_rule_per_step(c, copy_ns);
+    s->resource_high_ns = gp_rule_per_step(c, exposed);
+    s->description =
+        gp_rule_text(c, "Pinned copies take %s a step, %s of it while nothing else runs on the GPU",
+                     gp_rule_ns(c, s->current_ns), gp_rule_ns(c, s->resource_high_ns));
+    s->action = gp_rule_text(c, "copy the next batch on a stream of its own while this one is computed");
+    s->formula = gp_rule_text(c, "half of the copies beside other work, up to all of them");
+    s->assumes = gp_rule_text(c, "there is other work that does not need these bytes yet");
+    s->check = gp_rule_text(c, "record again and run trace-diff: less exposed memory time");
+    gp_rule_evidence_count(s, "copies", gp_rule_per_step(c, count));
+    gp_rule_evidence_ns(s, "exposed", s->resource_high_ns);
+}
+
+const struct gp_rule gp_rule_copy_overlap = {
+    .name = "copy_overlap",
+    .type = GP_SUGGEST_OVERLAP,
+    .summary = "pinned copies that nothing runs beside",
+    .needs = "copies with bytes and kind of memory",
+    .threshold = "2% of the time",
+    .guard = "pageable copies, which cannot run beside anything; copies of at most 64 KB",
+    .run = ask_copy_overlap,
+};
+
+/* ---- many small ones ---- */
+
+static bool is_small(const struct gp_rule_ctx *c, uint32_t item, const char *direction)
+{
+    int64_t bytes = bytes_of(c, item);
+    return c->items[item].kind == GP_FRAME_MEMCPY && strstr(name_of(c, item), direction) && bytes > 0 &&
+           bytes < SMALL_BYTES;
+}
+
+static void ask_small_of(struct gp_rule_ctx *c, const char *direction, const char *words)
+{
+    const struct gp_plan *p = c->p;
+    int64_t count = 0, bytes = 0, dur = 0;
+    for (uint32_t i = 0; i < p->items.n; i++)
+        if (is_small(c, i, direction)) count++, bytes += bytes_of(c, i), dur += p->replay.items.at[i].dur_ns;
+    if (count <= (int64_t)(SMALL_COPIES * c->n_steps)) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    uint32_t step = UINT32_MAX;
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        if (!is_small(c, i, direction)) continue;
+        bool first = p->items.at[i].step != step;
+        uint32_t call = p->items.at[i].call;
+        step = p->items.at[i].step;
+        if (first || p->replay.calls.at[call].n != 1) continue;
+        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+        for (int e = 0; e < 2; e++) { /* the host calls for one copy where it did for many */
+            struct gp_edit edit = {e ? GP_EDIT_BEFORE : GP_EDIT_OWN, call, 0};
+            GP_VEC_PUSH(&s->high, edit);
+            GP_VEC_PUSH(&s->free, edit);
+        }
+    }
+    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, dur);
+    s->description = gp_rule_text(c, "%lld copies a step %s move %lld bytes on average",
+                                  (long long)gp_rule_per_step(c, count), words, (long long)(bytes / count));
+    s->action = gp_rule_text(c, "pack them into one buffer and copy that");
+    s->formula = gp_rule_text(c, "all but one go; at most their calls with the host time before them, too");
+    s->assumes = gp_rule_text(c, "they can wait for each other");
+    s->check = gp_rule_text(c, "record again and run trace-diff: fewer copies");
+    gp_rule_evidence_count(s, "copies", gp_rule_per_step(c, count));
+    gp_rule_evidence_bytes(s, "mean_size", bytes / count);
+}
+
+static void ask_small_copies(struct gp_rule_ctx *c)
+{
+    ask_small_of(c, "HtoD", "to the GPU");
+    ask_small_of(c, "DtoH", "to the host");
+}
+
+const struct gp_rule gp_rule_small_copies = {
+    .name = "small_copies",
+    .type = GP_SUGGEST_BATCHING,
+    .summary = "many small copies in one direction",
+    .needs = "copies with bytes",
+    .threshold = "more than 10 a step below 64 KB",
+    .guard = "",
+    .run = ask_small_copies,
+};

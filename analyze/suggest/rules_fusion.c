@@ -1,0 +1,452 @@
+// Kernels that read again what another one just wrote: chains, what follows a product, casts, copies into another order,
+// fills. What they say is of GPU time; what the host is late for is compile's.
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/suggest/chains.h"
+#include "analyze/math/sums.h"
+#include "analyze/names/names.h"
+#include "analyze/cost/pointwise.h"
+#include "analyze/suggest/rules_priv.h"
+#include "analyze/suggest/rules_table.h"
+
+static const double HOST_BOUND_PCT = 20, FUSION_PCT = 1, EPILOGUE_PCT = 1, CAST_PCT = 5, LAYOUT_PCT = 3,
+                    FILL_PCT = 0.5;
+
+enum {
+    EPILOGUE_MOST = 2, /* kernels behind a product */
+    FILLS_LEAST = 4,   /* in a row, when no name says what they are for */
+};
+
+/* The launch of a kernel that is gone. Where the host is late, that is what compile says. */
+static void launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item)
+{
+    uint32_t call = c->p->items.at[item].call;
+    if (c->p->replay.calls.at[call].n != 1 || gp_rule_host_bound_pct(c) >= HOST_BOUND_PCT) return;
+    for (int i = 0; i < 2; i++) {
+        struct gp_edit edit = {i ? GP_EDIT_BEFORE : GP_EDIT_OWN, call, 0};
+        GP_VEC_PUSH(&s->high, edit);
+        GP_VEC_PUSH(&s->free, edit);
+    }
+}
+
+/* Kernels that a rule is about, by item, as said by their names. */
+typedef bool name_match(const char *name);
+
+/* One byte for each item: does the plain name of its kernel match? */
+static uint8_t *match_items(const struct gp_rule_ctx *c, name_match *match)
+{
+    enum { UNKNOWN, YES, NO };
+    uint8_t *by_config = gp_zalloc(c->t->configs.n + 1), *by_item = gp_zalloc(c->p->items.n + 1);
+    struct gp_buf name = {0};
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        uint8_t *known = &by_config[c->items[i].config];
+        const struct gp_config *config = gp_gpu_config(c->t, c->p->items.at[i].row);
+        if (*known == UNKNOWN) {
+            name.n = 0;
+            gp_name_demangle(&name, gp_trace_str(c->t, config->name),
+                             gp_string_len(&c->t->strings, config->name));
+            *known = config->kind == GP_KERNEL && match(gp_buf_str(&name)) ? YES : NO;
+        }
+        by_item[i] = *known == YES;
+    }
+    gp_buf_release(&name);
+    free(by_config);
+    return by_item;
+}
+
+struct sum {
+    int64_t count, ns;
+    uint32_t longest; /* item */
+};
+
+static struct sum sum_of(const struct gp_rule_ctx *c, const uint8_t *items)
+{
+    struct sum sum = {.longest = UINT32_MAX};
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (!items[i]) continue;
+        sum.count++;
+        sum.ns = gp_add_saturated(sum.ns, gp_rule_dur(c, i));
+        if (sum.longest == UINT32_MAX || gp_rule_dur(c, i) > gp_rule_dur(c, sum.longest)) sum.longest = i;
+    }
+    return sum;
+}
+
+/* All of ITEMS go, at most; at least too, where SURE. */
+static struct gp_suggestion *without(struct gp_rule_ctx *c, const uint8_t *items, struct sum sum, bool sure)
+{
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (!items[i]) continue;
+        struct gp_edit gone = {GP_EDIT_GONE, i, 0};
+        if (sure) GP_VEC_PUSH(&s->low, gone);
+        GP_VEC_PUSH(&s->high, gone);
+        GP_VEC_PUSH(&s->free, gone);
+        launch_no_more(c, s, i);
+    }
+    s->operation = gp_rule_item_label(c, sum.longest);
+    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, sum.ns);
+    s->resource_low_ns = sure ? s->current_ns : 0;
+    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
+    gp_rule_evidence_pct(s, "of_busy", gp_pct(sum.ns, c->busy_ns));
+    return s;
+}
+
+/* ---- chains ---- */
+
+/* One kernel in the place of a chain. At least, each member reads less; at most, the longest does what all did, or the
+ * memory takes as long as it must. */
+static void edit_chain(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct gp_chain *chain)
+{
+    uint32_t longest = chain->first, rest = UINT32_MAX;
+    int64_t left = chain->total_ns - chain->high_ns;
+    for (uint32_t k = chain->first; k < chain->first + chain->n; k++)
+        if (gp_rule_dur(c, c->chains->kernels.at[k].item) >
+            gp_rule_dur(c, c->chains->kernels.at[longest].item))
+            longest = k;
+    int64_t most = gp_rule_dur(c, c->chains->kernels.at[longest].item), stay = left < most ? left : most;
+    left -= stay; /* what the longest cannot take */
+    for (uint32_t k = chain->first; k < chain->first + chain->n; k++) {
+        uint32_t item = c->chains->kernels.at[k].item;
+        int64_t less = gp_chain_not_read(c->chains, &c->chains->kernels.at[k], gp_rule_dur(c, item));
+        if (less > 0)
+            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, item, gp_rule_dur(c, item) - less}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, item, 0}));
+        if (k == longest) {
+            if (stay < most) GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, item, stay}));
+            continue;
+        }
+        bool stays = left > 0 && rest == UINT32_MAX && gp_rule_dur(c, item) >= left;
+        if (stays) rest = k;
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){stays ? GP_EDIT_DUR : GP_EDIT_GONE, item, stays ? left : 0}));
+        if (k > chain->first) launch_no_more(c, s, item);
+    }
+}
+
+static void tell_chains(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t chains, int64_t kernels)
+{
+    long long n = (long long)gp_rule_per_step(c, chains);
+    s->description = gp_rule_text(
+        c,
+        "Kernels that only read, change and write memory run one after the other in %lld %s a step: %lld "
+        "kernels, %s, where one for each chain would do",
+        n, n == 1 ? "chain" : "chains", (long long)gp_rule_per_step(c, kernels),
+        gp_rule_ns(c, s->current_ns));
+    s->action = gp_rule_text(c, "torch.compile(model), or one Triton kernel for a chain; --format dot shows "
+                                "them");
+    s->formula = gp_rule_text(
+        c,
+        "at least what is not read again where sizes are sure, %s; at most each chain is its longest "
+        "kernel, or what its memory takes, %s less",
+        gp_rule_ns(c, s->resource_low_ns), gp_rule_ns(c, s->resource_high_ns));
+    s->assumes = gp_rule_text(c, "kernels that run next to each other work on the same tensors; what the "
+                                 "backward pass needs is still written");
+    s->check = gp_rule_text(c, "record again and run trace-diff: fewer kernels, under names of a compiler");
+    gp_rule_evidence_count(s, "chains", gp_rule_per_step(c, chains));
+    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, kernels));
+    gp_rule_evidence_ns(s, "not_read_again", s->resource_low_ns);
+    gp_rule_evidence_bytes(s, "best_bandwidth_per_us", (int64_t)(c->chains->bytes_ns * 1000));
+}
+
+/* A tenth of the kernels come from a compiler: what it left alone it could not reach. */
+static bool compiled_already(const struct gp_rule_ctx *c)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) n += c->items[i].compiled;
+    return n * 10 >= c->p->items.n;
+}
+
+static void ask_fusion(struct gp_rule_ctx *c)
+{
+    const struct gp_chains *all = c->chains;
+    if (compiled_already(c)) return;
+    int64_t total = 0, low = 0, high = 0, chains = 0, kernels = 0;
+    for (size_t k = 0; k < all->kinds.n; k++) {
+        const struct gp_chain_kind *kind = &all->kinds.at[k];
+        if (!kind->counts) continue;
+        total = gp_add_saturated(total, kind->total_ns);
+        low = gp_add_saturated(low, kind->low_ns);
+        high = gp_add_saturated(high, kind->high_ns);
+        chains += kind->count;
+        kernels += (int64_t)kind->count * all->all.at[kind->example].n;
+    }
+    if (!chains || gp_pct(high, c->busy_ns) < FUSION_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    uint32_t longest = UINT32_MAX;
+    for (size_t i = 0; i < all->all.n; i++) {
+        const struct gp_chain *chain = &all->all.at[i];
+        if (!all->kinds.at[chain->kind].counts) continue;
+        edit_chain(c, s, chain);
+        if (longest == UINT32_MAX || chain->high_ns > all->all.at[longest].high_ns) longest = (uint32_t)i;
+    }
+    s->operation = gp_rule_item_label(c, all->kernels.at[all->all.at[longest].first].item);
+    s->current_ns = gp_rule_per_step(c, total);
+    s->resource_low_ns = gp_rule_per_step(c, low);
+    s->resource_high_ns = gp_rule_per_step(c, high);
+    tell_chains(c, s, chains, kernels);
+}
+
+const struct gp_rule gp_rule_fusion = {
+    .name = "fusion",
+    .type = GP_SUGGEST_FUSION,
+    .summary = "chains of kernels that memory bounds, which one kernel could be",
+    .needs = "kernel names; grids for what is sure",
+    .threshold = "chains three times a step or of 0.5% of the busy time; one kernel for each saves 1% of it",
+    .guard = "products, attention, communication, copies, waits, other streams and the backward pass end a "
+             "chain; kernels of optimizers are none of it; a tenth of the kernels come from a compiler "
+             "already; where the host is late for 20% of "
+             "the time its launches are compile's",
+    .run = ask_fusion,
+};
+
+/* ---- what follows a product ---- */
+
+static bool is_epilogue(const char *name)
+{
+    return strstr(name, "elementwise_kernel") && !gp_pointwise_fills(name) && !gp_pointwise_copies(name) &&
+           !strstr(name, "multi_tensor_apply") && strncmp(name, "triton_", 7) != 0;
+}
+
+static bool is_aside(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return c->items[item].kind == GP_FRAME_MEMSET;
+}
+
+/* By item: its chain, or NONE. */
+static uint32_t *chains_of_items(const struct gp_rule_ctx *c)
+{
+    uint32_t *of = gp_alloc((c->p->items.n + 1) * sizeof *of);
+    memset(of, 0xff, (c->p->items.n + 1) * sizeof *of);
+    for (uint32_t i = 0; i < c->chains->all.n; i++) {
+        const struct gp_chain *chain = &c->chains->all.at[i];
+        for (uint32_t k = 0; k < chain->n; k++) of[c->chains->kernels.at[chain->first + k].item] = i;
+    }
+    return of;
+}
+
+/* Mark the one or two kernels behind each product, but not the begin of a longer chain: that is what fusion says. */
+static uint8_t *epilogues(const struct gp_rule_ctx *c)
+{
+    uint8_t *fits = match_items(c, is_epilogue), *found = gp_zalloc(c->p->items.n + 1);
+    uint32_t *chain = chains_of_items(c);
+    const struct gp_plan *p = c->p;
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        if (c->items[i].kind != GP_FRAME_GEMM) continue;
+        uint32_t n = 0, at[EPILOGUE_MOST] = {0}, k = i + 1;
+        for (; k < p->items.n && n <= EPILOGUE_MOST && p->items.at[k].step == p->items.at[i].step &&
+               p->replay.items.at[k].stream == p->replay.items.at[i].stream;
+             k++) {
+            if (is_aside(c, k)) continue;
+            if (!fits[k]) break;
+            if (n < EPILOGUE_MOST) at[n] = k;
+            n++;
+        }
+        if (!n || n > EPILOGUE_MOST) continue;
+        if (k < p->items.n && chain[k] != UINT32_MAX && chain[k] == chain[at[n - 1]]) continue;
+        for (uint32_t e = 0; e < n; e++) found[at[e]] = 1;
+    }
+    free(fits);
+    free(chain);
+    return found;
+}
+
+static void ask_epilogue(struct gp_rule_ctx *c)
+{
+    uint8_t *items = epilogues(c);
+    struct sum sum = sum_of(c, items);
+    if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= EPILOGUE_PCT) {
+        struct gp_suggestion *s = gp_rule_suggest(c);
+        for (uint32_t i = 0; i < c->p->items.n; i++) {
+            if (!items[i]) continue;
+            int64_t dur = gp_rule_dur(c, i);
+            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, dur - dur * 3 / 10}));
+            GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, dur - dur * 9 / 10}));
+            GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+            launch_no_more(c, s, i);
+        }
+        s->operation = gp_rule_item_label(c, sum.longest);
+        s->current_ns = gp_rule_per_step(c, sum.ns);
+        s->resource_low_ns = s->current_ns * 3 / 10;
+        s->resource_high_ns = s->current_ns * 9 / 10;
+        s->description =
+            gp_rule_text(c,
+                         "Behind a matrix product one or two elementwise kernels read its result again, %lld "
+                         "of them a step, %s",
+                         (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
+        s->action =
+            gp_rule_text(c, "torch.compile(mode=\"max-autotune\"), whose products end with such work, "
+                            "or epilogues of cuBLASLt (bias, GELU, ReLU, scale)");
+        s->formula = gp_rule_text(c, "three to nine tenths of their time: what else they read still moves");
+        s->assumes = gp_rule_text(c, "they work on the product's result");
+        s->check = gp_rule_text(c, "record again and run trace-diff: products that take a little longer, and "
+                                   "fewer elementwise kernels");
+        gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
+        gp_rule_evidence_pct(s, "of_busy", gp_pct(sum.ns, c->busy_ns));
+    }
+    free(items);
+}
+
+const struct gp_rule gp_rule_epilogue = {
+    .name = "epilogue",
+    .type = GP_SUGGEST_FUSION,
+    .summary = "elementwise kernels right behind a matrix product, which could end with their work",
+    .needs = "kernel names",
+    .threshold =
+        "one or two of PyTorch's elementwise kernels behind a product, once a step, 1% of the busy time",
+    .guard = "copies and fills; longer chains; kernels of compilers",
+    .run = ask_epilogue,
+};
+
+/* ---- casts ---- */
+
+static void ask_cast_churn(struct gp_rule_ctx *c)
+{
+    uint8_t *items = match_items(c, gp_pointwise_casts);
+    struct sum sum = sum_of(c, items);
+    if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= CAST_PCT) {
+        struct gp_suggestion *s = without(c, items, sum, false);
+        s->description =
+            gp_rule_text(c, "%lld kernels a step do nothing but turn tensors into another type, %s",
+                         (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
+        s->action = gp_rule_text(c, "keep the parameters in the type that the products want, cast once what "
+                                    "does not change, and let torch.compile put casts into other kernels");
+        s->formula =
+            gp_rule_text(c, "nothing, as the trace does not tell which are needed, up to all of them");
+        s->assumes = gp_rule_text(c, "fewer bits are enough where they are cast; an optimizer may want its "
+                                     "own copy in FP32");
+        s->check = gp_rule_text(c, "record again and run trace-diff: fewer copy kernels");
+    }
+    free(items);
+}
+
+const struct gp_rule gp_rule_cast_churn = {
+    .name = "cast_churn",
+    .type = GP_SUGGEST_MEMORY,
+    .summary = "kernels that turn tensors into another type",
+    .needs = "kernel names",
+    .threshold = "once a step, 5% of the busy time",
+    .guard = "casts inside other kernels",
+    .run = ask_cast_churn,
+};
+
+/* ---- order of elements ---- */
+
+static void ask_layout_churn(struct gp_rule_ctx *c)
+{
+    uint8_t *items = match_items(c, gp_pointwise_reorders);
+    struct sum sum = sum_of(c, items);
+    if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= LAYOUT_PCT) {
+        struct gp_suggestion *s = without(c, items, sum, false);
+        s->description = gp_rule_text(
+            c, "%lld kernels a step do nothing but join tensors or copy them into another order, %s",
+            (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
+        s->action = gp_rule_text(c, "write into one tensor instead of torch.cat, drop .contiguous() where "
+                                    "the next operator takes strides, channels_last for convolutions");
+        s->formula = gp_rule_text(c, "nothing, as some may be needed, up to all of them");
+        s->assumes = gp_rule_text(c, "what reads them does as well with the order that is there");
+        s->check = gp_rule_text(c, "record again and run trace-diff: fewer copy kernels");
+    }
+    free(items);
+}
+
+const struct gp_rule gp_rule_layout_churn = {
+    .name = "layout_churn",
+    .type = GP_SUGGEST_MEMORY,
+    .summary = "kernels that join tensors or copy them into another order",
+    .needs = "kernel names",
+    .threshold = "once a step, 3% of the busy time",
+    .guard = "copies that change the type",
+    .run = ask_layout_churn,
+};
+
+/* ---- fills of gradients ---- */
+
+static bool in_zero_grad(const struct gp_rule_ctx *c, uint32_t item)
+{
+    for (uint32_t node = c->calls[c->p->items.at[item].call].node; node != GP_HOST_NONE;
+         node = c->v->hs.nodes[node].parent) {
+        const struct gp_host_event *e = &c->v->hs.nodes[node];
+        const char *name = gp_trace_str(c->t, c->t->events[e->table].name[e->row]);
+        if (strstr(name, "zero_grad")) return true;
+    }
+    return false;
+}
+
+/* Fills inside zero_grad, of many tensors at once, or several in a row outside the backward pass. */
+static uint8_t *gradient_fills(const struct gp_rule_ctx *c)
+{
+    uint8_t *items = match_items(c, gp_pointwise_fills);
+    for (uint32_t i = 0, n; i < c->p->items.n; i += n ? n : 1) {
+        bool several = false;
+        for (n = 0; i + n < c->p->items.n && items[i + n] && !c->items[i + n].backward &&
+                    c->p->items.at[i + n].step == c->p->items.at[i].step;)
+            n++;
+        several = n >= FILLS_LEAST;
+        for (uint32_t k = i; k < i + (n ? n : 1); k++) {
+            const char *name = gp_trace_str(c->t, gp_gpu_config(c->t, c->p->items.at[k].row)->name);
+            items[k] = items[k] && (several || strstr(name, "ZeroFunctor") || in_zero_grad(c, k));
+        }
+    }
+    return items;
+}
+
+static bool is_sum(const char *name)
+{
+    return strstr(name, "elementwise_kernel") && strstr(name, "CUDAFunctor_add");
+}
+
+/* Into gradients that are there, those of a step are added by a kernel for each; where there are none, they are taken. At
+ * most that is three times the bytes of the fills, which only write. */
+static void edit_sums(struct gp_rule_ctx *c, struct gp_suggestion *s, const uint8_t *fills)
+{
+    enum { BYTES = 3 };
+    uint8_t *sums = match_items(c, is_sum);
+    for (size_t step = 0; step < c->p->steps.n; step++) {
+        const struct gp_plan_step *at = &c->p->steps.at[step];
+        int64_t left = 0;
+        for (uint32_t i = at->first_item; i < at->first_item + at->n_items; i++)
+            left += fills[i] ? gp_rule_dur(c, i) * BYTES : 0;
+        for (uint32_t i = at->first_item; i < at->first_item + at->n_items && left > 0; i++) {
+            if (!sums[i] || !c->items[i].backward) continue;
+            int64_t less = gp_rule_dur(c, i) < left ? gp_rule_dur(c, i) : left;
+            struct gp_edit edit = {GP_EDIT_DUR, i, gp_rule_dur(c, i) - less};
+            GP_VEC_PUSH(&s->high, edit);
+            GP_VEC_PUSH(&s->free, edit);
+            s->resource_high_ns += less;
+            left -= less;
+        }
+    }
+    free(sums);
+}
+
+static void ask_zero_fill(struct gp_rule_ctx *c)
+{
+    uint8_t *items = gradient_fills(c);
+    struct sum sum = sum_of(c, items);
+    if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= FILL_PCT) {
+        struct gp_suggestion *s = without(c, items, sum, true);
+        s->description =
+            gp_rule_text(c, "%lld kernels a step fill gradients with zeros, %s",
+                         (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
+        s->action = gp_rule_text(c, "optimizer.zero_grad(set_to_none=True), the default since PyTorch 2.0");
+        s->resource_high_ns *= (int64_t)c->n_steps;
+        edit_sums(c, s, items);
+        s->resource_high_ns = gp_rule_per_step(c, s->resource_high_ns);
+        s->formula = gp_rule_text(
+            c, "all of them, up to their launches as well, and kernels of the backward pass that "
+               "add to them");
+        s->assumes = gp_rule_text(c, "what is filled are gradients, and nothing reads them before they are "
+                                     "written");
+        s->check = gp_rule_text(c, "record again and run trace-diff: the fills are gone");
+    }
+    free(items);
+}
+
+const struct gp_rule gp_rule_zero_fill = {
+    .name = "zero_fill",
+    .type = GP_SUGGEST_MEMORY,
+    .summary = "gradients that are filled with zeros before they are written",
+    .needs = "kernel names; ranges or operators called zero_grad for fills one by one",
+    .threshold = "once a step, 0.5% of the busy time",
+    .guard = "fewer than four single fills in a row; fills of the backward pass",
+    .run = ask_zero_fill,
+};

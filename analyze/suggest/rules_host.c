@@ -1,0 +1,202 @@
+// What the host does inside steps that belongs before or beside them: allocation, loading code, compiling, loading data.
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/view/idle_walk.h"
+#include "analyze/suggest/rules_priv.h"
+#include "analyze/suggest/rules_table.h"
+
+static const double WORTH_PCT = 0.3, INPUT_PCT = 5;
+
+static bool begins(const char *name, const char *with)
+{
+    return !strncmp(name, with, strlen(with));
+}
+
+struct texts {
+    const char *description, *action, *formula, *assumes,
+        *check;        /* description: with the count and the time a step */
+    int64_t least_pct; /* of that time goes at least */
+};
+
+/* Suggest to take BY_CALL, which sums to TOTAL, from the host. */
+static void suggest(struct gp_rule_ctx *c, const int64_t *by_call, int64_t total, int64_t count,
+                    const struct texts *t)
+{
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    gp_rule_save_host(c, s, by_call);
+    for (size_t i = 0; i < s->low.n; i++) {
+        uint32_t call = s->low.at[i].index;
+        s->low.at[i].ns = c->calls[call].before_ns - by_call[call] * t->least_pct / 100;
+    }
+    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, total);
+    s->resource_low_ns = s->current_ns * t->least_pct / 100;
+    s->description = gp_rule_text(c, "%s, %s: %s a step of the launching threads", t->description,
+                                  gp_rule_times(c, count), gp_rule_ns(c, s->current_ns));
+    s->action = gp_intern_cstr(&c->s->strings, t->action);
+    s->formula = gp_intern_cstr(&c->s->strings, t->formula);
+    s->assumes = gp_intern_cstr(&c->s->strings, t->assumes);
+    s->check = gp_intern_cstr(&c->s->strings, t->check);
+    gp_rule_evidence_count(s, "events", count);
+    gp_rule_evidence_ns(s, "host_time", s->current_ns);
+}
+
+/* ---- allocation ---- */
+
+static bool is_allocation(const char *name, size_t n)
+{
+    (void)n;
+    if (strstr(name, "Async")) return false;
+    return begins(name, "cudaMalloc") || begins(name, "cudaFree") || begins(name, "cudaHostAlloc") ||
+           begins(name, "cudaHostRegister") || begins(name, "cudaHostUnregister") ||
+           begins(name, "cuMemAlloc") || begins(name, "cuMemFree") || begins(name, "cuMemHostAlloc") ||
+           begins(name, "hipMalloc") || begins(name, "hipFree");
+}
+
+static void ask_allocation(struct gp_rule_ctx *c)
+{
+    static const struct texts texts = {
+        "Memory is allocated or freed by the driver inside steps",
+        "let a caching allocator keep the memory: no torch.cuda.empty_cache() in steps, "
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, cudaMallocAsync in CUDA programs",
+        "the steps replayed without that host time",
+        "the memory fits when it is kept",
+        "record again and run trace-diff: less idle_blocking_call",
+        100};
+    int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
+    int64_t total = gp_rule_host_time(c, GP_API, is_allocation, by_call, &count);
+    if (c->p->found_steps && count * 2 >= (int64_t)c->n_steps && gp_pct(total, c->plan_ns) >= WORTH_PCT)
+        suggest(c, by_call, total, count, &texts);
+    free(by_call);
+}
+
+const struct gp_rule gp_rule_allocation = {
+    .name = "allocation",
+    .type = GP_SUGGEST_MEMORY,
+    .summary = "allocation by the driver inside steps, which holds host and GPU up",
+    .needs = "all API calls (gpuprof-collect --api all, or torch.profiler)",
+    .threshold = "every second step, 0.3% of the time",
+    .guard = "allocation in the order of a stream (Async); traces without steps, where it may be what a "
+             "start takes",
+    .run = ask_allocation,
+};
+
+/* ---- loading code ---- */
+
+static bool is_module_load(const char *name, size_t n)
+{
+    (void)n;
+    return begins(name, "cuModuleLoad") || begins(name, "cuLibraryLoad") || begins(name, "cudaLibraryLoad") ||
+           begins(name, "hipModuleLoad");
+}
+
+static void ask_module_load(struct gp_rule_ctx *c)
+{
+    static const struct texts texts = {
+        "Kernels are loaded inside steps (modules load lazily)",
+        "run each shape once before what is measured, or set CUDA_MODULE_LOADING=EAGER",
+        "the steps replayed without that host time",
+        "the recorded steps should show what a long run does",
+        "record again after a longer warm-up: none is left",
+        100};
+    int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
+    int64_t total = gp_rule_host_time(c, GP_API, is_module_load, by_call, &count);
+    if (c->p->found_steps && count && gp_pct(total, c->plan_ns) >= WORTH_PCT)
+        suggest(c, by_call, total, count, &texts);
+    free(by_call);
+}
+
+const struct gp_rule gp_rule_module_load = {
+    .name = "module_load",
+    .type = GP_SUGGEST_CACHING,
+    .summary = "GPU code that is loaded inside steady steps",
+    .needs = "all API calls (gpuprof-collect --api all, or torch.profiler)",
+    .threshold = "0.3% of the time",
+    .guard = "steps that are warming up; traces without steps, where it may be what a start takes",
+    .run = ask_module_load,
+};
+
+/* ---- compiling ---- */
+
+static bool is_compilation(const char *name, size_t n)
+{
+    (void)n;
+    return strstr(name, "compile_inner") || strstr(name, "_dynamo/convert_frame.py") ||
+           strstr(name, "triton/compiler/compiler.py") || strstr(name, "inductor/compile_fx.py") ||
+           begins(name, "nvrtcCompileProgram") || begins(name, "cuLinkComplete");
+}
+
+static void ask_recompilation(struct gp_rule_ctx *c)
+{
+    static const struct texts texts = {
+        "Code is compiled inside steps",
+        "TORCH_LOGS=recompiles tells why; torch.compile(dynamic=True) or "
+        "torch._dynamo.mark_dynamic for shapes that change, a longer warm-up otherwise",
+        "the steps replayed without that host time",
+        "it happens again and again, not only in these steps",
+        "record again: no compilation is left",
+        100};
+    int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0, total = 0;
+    total += gp_rule_host_time(c, GP_PYTHON, is_compilation, by_call, &count);
+    if (!total) total += gp_rule_host_time(c, GP_OP, is_compilation, by_call, &count);
+    if (!total) total += gp_rule_host_time(c, GP_RANGE, is_compilation, by_call, &count);
+    if (!total) total += gp_rule_host_time(c, GP_API, is_compilation, by_call, &count);
+    if (c->p->found_steps && count && gp_pct(total, c->plan_ns) >= WORTH_PCT)
+        suggest(c, by_call, total, count, &texts);
+    free(by_call);
+}
+
+const struct gp_rule gp_rule_recompilation = {
+    .name = "recompilation",
+    .type = GP_SUGGEST_COMPILE,
+    .summary = "code that is compiled inside steady steps",
+    .needs = "Python frames, or ranges of the compiler",
+    .threshold = "0.3% of the time",
+    .guard = "steps that are warming up; traces without steps, where it may be what a start takes",
+    .run = ask_recompilation,
+};
+
+/* ---- loading data ---- */
+
+static bool loads_in_range(const char *name, size_t n)
+{
+    return gp_idle_loads_data(GP_RANGE, name, n);
+}
+
+static bool loads_in_op(const char *name, size_t n)
+{
+    return gp_idle_loads_data(GP_OP, name, n);
+}
+
+static bool loads_in_python(const char *name, size_t n)
+{
+    return gp_idle_loads_data(GP_PYTHON, name, n);
+}
+
+static void ask_input_stall(struct gp_rule_ctx *c)
+{
+    static const struct texts texts = {"Batches are loaded by the thread that launches",
+                                       "more DataLoader workers, prefetch_factor, "
+                                       "persistent_workers=True; prepare the next batch beside the step",
+                                       "the steps replayed without half of that host time, as batches are "
+                                       "still handed over, up to all of it",
+                                       "the data can be loaded as fast by somebody else",
+                                       "record again and run trace-diff: less idle_data_loading",
+                                       50};
+    int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
+    int64_t total = gp_rule_host_time(c, GP_RANGE, loads_in_range, by_call, &count);
+    if (!total) total = gp_rule_host_time(c, GP_OP, loads_in_op, by_call, &count);
+    if (!total) total = gp_rule_host_time(c, GP_PYTHON, loads_in_python, by_call, &count);
+    if (gp_pct(total, c->plan_ns) >= INPUT_PCT && c->idle_ns[GP_IDLE_DATA] > 0)
+        suggest(c, by_call, total, count, &texts);
+    free(by_call);
+}
+
+const struct gp_rule gp_rule_input_stall = {
+    .name = "input_stall",
+    .type = GP_SUGGEST_INPUT,
+    .summary = "the GPU waits while the launching thread loads data",
+    .needs = "ranges, operators or Python frames of the loader",
+    .threshold = "5% of the time",
+    .guard = "loading that the GPU does not wait for, worker threads",
+    .run = ask_input_stall,
+};

@@ -1,0 +1,354 @@
+// Kernels that another kernel would do faster: products without Tensor Cores, attention in pieces, an optimizer in pieces.
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/cost/occupancy.h"
+#include "analyze/suggest/rules_priv.h"
+#include "analyze/suggest/rules_table.h"
+
+static const double TENSOR_PCT = 5, ATTENTION_PCT = 2;
+static const double TF32_LEAST = 1.5; /* times as fast as FP32 */
+
+enum {
+    AROUND = 8,          /* kernels from one product to the other of an attention, at most */
+    OPTIMIZER_LEAST = 4, /* kernels of a step */
+};
+
+static const char *name_of(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return gp_trace_str(c->t, gp_gpu_config(c->t, c->p->items.at[item].row)->name);
+}
+
+/* NS, less PCT percent of it. */
+static int64_t less(int64_t ns, int64_t pct)
+{
+    return ns - ns / 100 * pct;
+}
+
+/* ---- products without Tensor Cores ---- */
+
+/* How many times as fast TF32 is as FP32 on the device. 0: there is no TF32, or nobody knows. */
+static double tf32_factor(const struct gp_rule_ctx *c)
+{
+    double fp32 = gp_ceiling_attainable(&c->s->ceilings.flops[GP_ARITH_FP32]);
+    return fp32 > 0 ? gp_ceiling_attainable(&c->s->ceilings.flops[GP_ARITH_TF32]) / fp32 : 0;
+}
+
+static bool is_plain_name(const char *name, size_t n)
+{
+    return gp_matrix_use_of(name, n) == GP_MATRIX_NO && !strstr(name, "dgemm") && !strstr(name, "f64");
+}
+
+static void ask_tensor_cores(struct gp_rule_ctx *c)
+{
+    int64_t total = 0, count = 0;
+    uint32_t longest = UINT32_MAX;
+    double factor = tf32_factor(c);
+    if (factor < TF32_LEAST) return;
+    uint8_t *plain = gp_rule_match_configs(c, is_plain_name);
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (c->items[i].kind != GP_FRAME_GEMM || !plain[c->items[i].config]) continue;
+        total += gp_rule_dur(c, i);
+        count++;
+        if (longest == UINT32_MAX || gp_rule_dur(c, i) > gp_rule_dur(c, longest)) longest = i;
+    }
+    if (gp_pct(total, c->busy_ns) < TENSOR_PCT) {
+        free(plain);
+        return;
+    }
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (c->items[i].kind != GP_FRAME_GEMM || !plain[c->items[i].config]) continue;
+        double dur = (double)gp_rule_dur(c, i);
+        GP_VEC_PUSH(&s->low,
+                    ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur / (factor > 2 ? factor / 2 : 1))}));
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur / factor)}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+    }
+    free(plain);
+    s->operation = gp_rule_item_label(c, longest);
+    s->current_ns = gp_rule_per_step(c, total);
+    s->resource_high_ns = less(s->current_ns, (int64_t)(100 / factor));
+    s->resource_low_ns = factor > 2 ? less(s->current_ns, (int64_t)(200 / factor)) : 0;
+    s->description =
+        gp_rule_text(c, "%lld matrix products a step, %s, run without Tensor Cores by their names",
+                     (long long)gp_rule_per_step(c, count), gp_rule_ns(c, s->current_ns));
+    s->action =
+        gp_rule_text(c, "torch.set_float32_matmul_precision(\"high\") for TF32, or bfloat16 by autocast");
+    s->formula = gp_rule_text(
+        c, "TF32 is %.1f times as fast as FP32 on this device: half of that, up to all of it", factor);
+    s->assumes = gp_rule_text(c, "TF32's 10 bits of mantissa are enough; the products are large");
+    s->check = gp_rule_text(c, "record again and run trace-diff: the products are faster, under other names");
+    gp_rule_evidence_count(s, "products", gp_rule_per_step(c, count));
+    gp_rule_evidence_ns(s, "products", s->current_ns);
+    gp_rule_evidence_pct(s, "of_busy", gp_pct(total, c->busy_ns));
+}
+
+const struct gp_rule gp_rule_tensor_cores = {
+    .name = "tensor_cores",
+    .type = GP_SUGGEST_ALGORITHM,
+    .summary = "matrix products in plain FP32 on a device that has TF32",
+    .needs = "kernel names that tell (ffma, simt), ceilings of the device",
+    .threshold = "5% of the busy time",
+    .guard = "double precision; names that do not tell",
+    .run = ask_tensor_cores,
+};
+
+/* ---- attention in pieces ---- */
+
+/* Of scores, not of a loss, whose softmax is a logarithm. */
+static bool is_softmax(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const char *name = name_of(c, item);
+    return c->items[item].kind == GP_FRAME_REDUCTION &&
+           (strstr(name, "softmax") || strstr(name, "SoftMax")) && !strstr(name, "LogSoftMax") &&
+           !strstr(name, "log_softmax");
+}
+
+/* Can the kernel lie between the products of an attention? Masks, scales, dropout, casts and checks can. */
+static bool is_between(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const char *name = name_of(c, item);
+    enum gp_class class = gp_class_of((enum gp_frame_kind)c->items[item].kind);
+    if (class != GP_CLASS_COMPUTE) return c->items[item].kind == GP_FRAME_MEMSET;
+    return c->items[item].kind != GP_FRAME_ATTENTION && !strstr(name, "nll_loss") &&
+           !strstr(name, "layer_norm") && !strstr(name, "LayerNorm");
+}
+
+static bool same_place(const struct gp_plan *p, int64_t i, uint32_t as)
+{
+    return i >= 0 && i < (int64_t)p->items.n && p->items.at[i].step == p->items.at[as].step &&
+           p->replay.items.at[i].stream == p->replay.items.at[as].stream;
+}
+
+/* The product that is nearest to a softmax, before or behind it (BY -1 or 1); NONE. The backward pass has two in a row. */
+static uint32_t product_beside(const struct gp_rule_ctx *c, uint32_t softmax, int by)
+{
+    int64_t i = softmax;
+    for (int n = 0; n < AROUND; n++) {
+        i += by;
+        if (!same_place(c->p, i, softmax)) return GP_REPLAY_NONE;
+        if (c->items[i].kind == GP_FRAME_GEMM) {
+            bool two = strstr(name_of(c, softmax), "ackward") && same_place(c->p, i + by, softmax) &&
+                       c->items[i + by].kind == GP_FRAME_GEMM;
+            return (uint32_t)(two ? i + by : i);
+        }
+        if (!is_between(c, (uint32_t)i)) return GP_REPLAY_NONE;
+    }
+    return GP_REPLAY_NONE;
+}
+
+struct attention {
+    int64_t count, total_ns, between_ns;
+    uint32_t softmax;
+};
+
+/* One kernel has one launch: at best the host saves all of the others. */
+static void launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t call)
+{
+    if (c->p->replay.calls.at[call].n != 1) return;
+    for (int i = 0; i < 2; i++) {
+        struct gp_edit edit = {i ? GP_EDIT_BEFORE : GP_EDIT_OWN, call, 0};
+        GP_VEC_PUSH(&s->high, edit);
+        GP_VEC_PUSH(&s->free, edit);
+    }
+}
+
+/* Masks and scales before the first product, casts behind the last: at best they go, too. BY is -1 or 1. */
+static void edit_around(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t product, int by)
+{
+    int64_t i = (int64_t)product + by;
+    for (int n = 0; n < AROUND && same_place(c->p, i, product) && is_between(c, (uint32_t)i); n++, i += by) {
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_GONE, (uint32_t)i, 0}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, (uint32_t)i, 0}));
+        launch_no_more(c, s, c->p->items.at[i].call);
+    }
+}
+
+static struct attention find_attention(struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    struct attention a = {.softmax = UINT32_MAX};
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (!is_softmax(c, i)) continue;
+        uint32_t from = product_beside(c, i, -1), to = product_beside(c, i, 1);
+        if (from == GP_REPLAY_NONE || to == GP_REPLAY_NONE) continue;
+        a.count++;
+        a.softmax = i;
+        for (uint32_t k = from; k <= to; k++) {
+            bool product = c->items[k].kind == GP_FRAME_GEMM;
+            a.total_ns += gp_rule_dur(c, k);
+            a.between_ns += product ? 0 : gp_rule_dur(c, k);
+            if (!s) continue;
+            struct gp_edit high = {product ? GP_EDIT_DUR : GP_EDIT_GONE, k, gp_rule_dur(c, k) / 10};
+            if (!product) GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_GONE, k, 0}));
+            GP_VEC_PUSH(&s->high, high);
+            GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, k, 0}));
+            if (k > from) launch_no_more(c, s, c->p->items.at[k].call);
+        }
+        if (!s) continue;
+        edit_around(c, s, from, -1);
+        edit_around(c, s, to, 1);
+    }
+    return a;
+}
+
+static void ask_attention(struct gp_rule_ctx *c)
+{
+    struct attention a = find_attention(c, NULL);
+    if (a.count < (int64_t)c->n_steps || gp_pct(a.total_ns, c->busy_ns) < ATTENTION_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    find_attention(c, s);
+    s->operation = gp_rule_item_label(c, a.softmax);
+    s->current_ns = gp_rule_per_step(c, a.total_ns);
+    s->resource_low_ns = gp_rule_per_step(c, a.between_ns);
+    s->resource_high_ns = s->resource_low_ns + (s->current_ns - s->resource_low_ns) / 10 * 9;
+    s->description =
+        gp_rule_text(c,
+                     "Attention runs in pieces %lld times a step: product, softmax, product, %s in all, of "
+                     "which %s are between the products",
+                     (long long)gp_rule_per_step(c, a.count), gp_rule_ns(c, s->current_ns),
+                     gp_rule_ns(c, s->resource_low_ns));
+    s->action = gp_rule_text(
+        c, "torch.nn.functional.scaled_dot_product_attention in bf16 or fp16, which runs one kernel");
+    s->formula = gp_rule_text(c, "what lies between the products goes, up to nine tenths of the products and "
+                                 "all launches but one as well");
+    s->assumes = gp_rule_text(c, "a fused kernel knows the mask and the size of the heads");
+    s->check = gp_rule_text(c, "record again and run trace-diff: softmax and products are one fused block");
+    gp_rule_evidence_count(s, "attentions", gp_rule_per_step(c, a.count));
+    gp_rule_evidence_ns(s, "between_products", s->resource_low_ns);
+}
+
+const struct gp_rule gp_rule_attention = {
+    .name = "attention",
+    .type = GP_SUGGEST_FUSION,
+    .summary = "attention as product, softmax and product instead of one kernel",
+    .needs = "kernel names",
+    .threshold = "once a step, 2% of the busy time",
+    .guard = "softmax of a loss; normalisation between",
+    .run = ask_attention,
+};
+
+/* ---- an optimizer in pieces ---- */
+
+static bool is_fused_optimizer(const char *name)
+{
+    return strstr(name, "FusedOptimizer") || strstr(name, "FusedAdam") || strstr(name, "fused_adam");
+}
+
+/* Launched inside a range, frame or operator that is called an optimizer. */
+static bool in_optimizer(const struct gp_rule_ctx *c, uint32_t item)
+{
+    for (uint32_t node = c->calls[c->p->items.at[item].call].node; node != GP_HOST_NONE;
+         node = c->v->hs.nodes[node].parent) {
+        const struct gp_host_event *e = &c->v->hs.nodes[node];
+        const char *name = gp_trace_str(c->t, c->t->events[e->table].name[e->row]);
+        if (!strncmp(name, "Optimizer.step", 14) || !strcmp(name, "optimizer")) return true;
+    }
+    return false;
+}
+
+static bool is_foreach(const char *name, size_t n)
+{
+    (void)n;
+    return strstr(name, "multi_tensor_apply") && !is_fused_optimizer(name);
+}
+
+static bool is_fused(const char *name, size_t n)
+{
+    (void)n;
+    return is_fused_optimizer(name);
+}
+
+/* By item: is it a piece of an optimizer? */
+static uint8_t *optimizer_pieces(const struct gp_rule_ctx *c)
+{
+    uint8_t *foreach = gp_rule_match_configs(c, is_foreach), *fused = gp_rule_match_configs(c, is_fused),
+            *pieces = gp_zalloc(c->p->items.n + 1);
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        uint32_t kind = c->items[i].kind, config = c->items[i].config;
+        if (gp_class_of((enum gp_frame_kind)kind) != GP_CLASS_COMPUTE || fused[config]) continue;
+        pieces[i] = foreach[config] || (kind == GP_FRAME_ELEMENTWISE && in_optimizer(c, i));
+    }
+    free(foreach);
+    free(fused);
+    return pieces;
+}
+
+struct pieces {
+    int64_t count, gpu_ns, host_ns;
+};
+
+/* One kernel instead of many: 28 bytes a parameter are moved once (AdamW), where pieces move them about three times. */
+static struct pieces find_pieces(struct gp_rule_ctx *c, const uint8_t *pieces, struct gp_suggestion *s)
+{
+    const struct gp_plan *p = c->p;
+    struct pieces sum = {0};
+    uint32_t step = UINT32_MAX;
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        if (!pieces[i]) continue;
+        uint32_t call = p->items.at[i].call;
+        bool first = p->items.at[i].step != step;
+        step = p->items.at[i].step;
+        sum.count++;
+        sum.gpu_ns += gp_rule_dur(c, i);
+        if (s) {
+            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, less(gp_rule_dur(c, i), 40)}));
+            GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, less(gp_rule_dur(c, i), 75)}));
+            GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+        }
+        if (p->replay.calls.at[call].n != 1) continue;
+        int64_t before = c->calls[call].before_ns, own = p->replay.calls.at[call].own_ns;
+        sum.host_ns += first ? 0 : before + own;
+        if (!s) continue;
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, call, first ? before / 2 : 0}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_BEFORE, call, 0}));
+        if (first) continue;
+        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_BEFORE, call, before / 2}));
+        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_OWN, call, own / 2}));
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_OWN, call, 0}));
+    }
+    return sum;
+}
+
+static void tell_pieces(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct pieces *sum)
+{
+    s->current_ns = gp_rule_per_step(c, sum->gpu_ns);
+    s->resource_low_ns = s->current_ns - less(s->current_ns, 40);
+    s->resource_high_ns = s->current_ns - less(s->current_ns, 75);
+    s->description =
+        gp_rule_text(c,
+                     "The optimizer runs %lld kernels a step: %s on the GPU, and %s of the host between "
+                     "them",
+                     (long long)gp_rule_per_step(c, sum->count), gp_rule_ns(c, s->current_ns),
+                     gp_rule_ns(c, gp_rule_per_step(c, sum->host_ns)));
+    s->action = gp_rule_text(c, "fused=True (torch.optim.AdamW, Adam, SGD), or compile the optimizer's step");
+    s->formula = gp_rule_text(
+        c, "40 to 75%% of the kernels' time, as everything is read and written once instead of about "
+           "three times; half of the host time between the launches, up to all of it and half of "
+           "that before the first");
+    s->assumes = gp_rule_text(c, "the optimizer has a fused form; its parameters are on one device");
+    s->check = gp_rule_text(c, "record again and run trace-diff: the optimizer is one fused block");
+    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum->count));
+    gp_rule_evidence_ns(s, "host_between", gp_rule_per_step(c, sum->host_ns));
+}
+
+static void ask_optimizer(struct gp_rule_ctx *c)
+{
+    uint8_t *pieces = optimizer_pieces(c);
+    struct pieces sum = find_pieces(c, pieces, NULL);
+    if (sum.count > (int64_t)(OPTIMIZER_LEAST * c->n_steps)) {
+        struct gp_suggestion *s = gp_rule_suggest(c);
+        find_pieces(c, pieces, s);
+        tell_pieces(c, s, &sum);
+    }
+    free(pieces);
+}
+
+const struct gp_rule gp_rule_optimizer = {
+    .name = "optimizer",
+    .type = GP_SUGGEST_FUSION,
+    .summary = "an optimizer that takes many kernels for one update",
+    .needs = "kernel names; ranges, frames or operators for optimizers of single-tensor kernels",
+    .threshold = "more than 4 kernels a step",
+    .guard = "fused optimizers",
+    .run = ask_optimizer,
+};

@@ -1,0 +1,458 @@
+// The host is late: the GPU waits for launches. Graphs, compilation, and what Python does between them.
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/names/names.h"
+#include "analyze/suggest/rules_priv.h"
+#include "analyze/suggest/rules_table.h"
+
+static const double HOST_BOUND_PCT = 20; /* of the window, idle because the host was late */
+
+enum {
+    GRAPH_STEPS_LEAST = 3,
+    GRAPH_GAP_LOW_NS = 0, /* between nodes of a graph: nothing to 1.5 us on current devices */
+    GRAPH_GAP_HIGH_NS = 1500,
+    GRAPH_LAUNCH_NS = 10000, /* the call that launches a graph, at most */
+    GRAPH_START_NS = 60000,  /* from it to the first node, at most: measured at 62 us on an H200 */
+    SMALL_GRAPH_NODES = 20,
+    SMALL_GRAPHS_LEAST = 4,
+    GAP_NS = 30000, /* host time without any event */
+};
+
+/* ---- chains of kernels that a compiler fuses ---- */
+
+/* Kernels of the optimizer take many tensors at once, and no compiled model has them. */
+static bool is_optimizer_name(const char *name, size_t n)
+{
+    (void)n;
+    return strstr(name, "multi_tensor_apply") != NULL;
+}
+
+/* OPTIMIZER: by config, is it one of those? */
+static bool is_fusible(const struct gp_rule_ctx *c, uint32_t item, const uint8_t *optimizer)
+{
+    uint32_t kind = c->items[item].kind;
+    return (kind == GP_FRAME_ELEMENTWISE || kind == GP_FRAME_REDUCTION) && !c->items[item].compiled &&
+           !optimizer[c->items[item].config];
+}
+
+/* Idle time of the stream just before an item that found the device idle. */
+static int64_t idle_before(const struct gp_rule_ctx *c, uint32_t item, uint32_t previous)
+{
+    const struct gp_plan_item *p = c->p->items.at;
+    int64_t idle = p[item].start_ns - p[previous].start_ns - c->p->replay.items.at[previous].dur_ns;
+    return p[item].drained && idle > 0 ? idle : 0;
+}
+
+/* What stays is launched from compiled code, with no operators around it: at best in half of the time. */
+static void hurry(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item,
+                  const uint8_t *optimizer)
+{
+    uint32_t call = c->p->items.at[item].call;
+    if (c->p->replay.calls.at[call].n == 1 && !optimizer[c->items[item].config])
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, call, c->calls[call].before_ns / 2}));
+}
+
+struct chains {
+    int64_t members, launches_saved, host_ns, compiled;
+};
+
+/* Can I become part of the kernel that ran before it, for sure? A reduction reads what an elementwise kernel wrote and the
+ * other way round; two reductions stay two kernels, and what the backward pass keeps for later is written anyway. */
+static bool surely_fused(const struct gp_rule_ctx *c, uint32_t i, uint32_t previous)
+{
+    return !c->items[i].backward && !c->items[previous].backward &&
+           (c->items[i].kind == GP_FRAME_ELEMENTWISE || c->items[previous].kind == GP_FRAME_ELEMENTWISE);
+}
+
+/* Let the launches of all but the first of each chain go: those that are sure with the idle time before them, at least,
+ * and all of them with their whole host time, at most. */
+static struct chains edit_chains(struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    const struct gp_plan *p = c->p;
+    struct chains sum = {0};
+    uint32_t previous = UINT32_MAX;
+    uint8_t *optimizer = gp_rule_match_configs(c, is_optimizer_name);
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        sum.compiled += c->items[i].compiled;
+        if (s) hurry(c, s, i, optimizer);
+        if (!is_fusible(c, i, optimizer)) {
+            previous = UINT32_MAX;
+            continue;
+        }
+        bool member = previous != UINT32_MAX && p->items.at[previous].step == p->items.at[i].step &&
+                      p->replay.items.at[previous].stream == p->replay.items.at[i].stream;
+        uint32_t call = p->items.at[i].call;
+        if (member && p->replay.calls.at[call].n == 1) {
+            int64_t before = c->calls[call].before_ns, idle = idle_before(c, i, previous);
+            sum.launches_saved++;
+            sum.host_ns += before + p->replay.calls.at[call].own_ns;
+            if (s && surely_fused(c, i, previous))
+                GP_VEC_PUSH(&s->low,
+                            ((struct gp_edit){GP_EDIT_BEFORE, call, idle < before ? before - idle : 0}));
+            if (s) {
+                GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, call, 0}));
+                GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_OWN, call, 0}));
+            }
+        }
+        sum.members++;
+        previous = i;
+    }
+    free(optimizer);
+    return sum;
+}
+
+static void host_is_free(struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    for (uint32_t k = 0; k < c->p->calls.n; k++) {
+        if (!c->p->replay.calls.at[k].n) continue;
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_BEFORE, k, 0}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_OWN, k, 0}));
+    }
+}
+
+static void ask_compile(struct gp_rule_ctx *c)
+{
+    double late = gp_rule_host_bound_pct(c);
+    if (late < HOST_BOUND_PCT || c->p->drained * 2 < c->p->items.n) return;
+    struct chains sum = edit_chains(c, NULL);
+    if (sum.compiled * 10 >= (int64_t)c->p->items.n) return;
+    if (sum.launches_saved < (int64_t)(2 * c->n_steps)) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    edit_chains(c, s);
+    host_is_free(c, s);
+    s->current_ns = gp_rule_per_step(c, c->idle_ns[GP_IDLE_HOST] + c->idle_ns[GP_IDLE_LAUNCH]);
+    s->resource_high_ns = gp_rule_per_step(c, sum.host_ns);
+    int64_t launches = gp_rule_per_step(c, sum.launches_saved), members = gp_rule_per_step(c, sum.members);
+    s->description =
+        gp_rule_text(c,
+                     "The GPU is idle for %.0f%% of the time because the host is late; %lld of %lld kernels "
+                     "of a step are small ones in chains that a compiler fuses",
+                     late, (long long)members, (long long)gp_rule_per_step(c, (int64_t)c->p->items.n));
+    s->action = gp_rule_text(c, "torch.compile(model), or fuse these operators by hand");
+    s->formula =
+        gp_rule_text(c,
+                     "%lld launches a step go: at least the idle time before each, at most all of its host "
+                     "time (%s) and half of that before the others",
+                     (long long)launches, gp_rule_ns(c, s->resource_high_ns));
+    s->assumes = gp_rule_text(
+        c, "neighbouring elementwise and reduction kernels can be fused; the compiler's own guards "
+           "cost less than that");
+    s->check = gp_rule_text(c, "record again and run trace-diff: less idle_host, fewer launches");
+    gp_rule_evidence_pct(s, "host_late", late);
+    gp_rule_evidence_count(s, "launches", gp_rule_per_step(c, (int64_t)c->p->calls.n));
+    gp_rule_evidence_count(s, "launches_saved", launches);
+    gp_rule_evidence_ns(s, "queue_p50", c->s->step.queue_p50_ns);
+}
+
+const struct gp_rule gp_rule_compile = {
+    .name = "compile",
+    .type = GP_SUGGEST_COMPILE,
+    .summary = "the host is late, and many launches are of kernels that a compiler fuses",
+    .needs = "kernels with their launch calls",
+    .threshold = "idle for the host 20% of the time, half of the kernels find the GPU idle",
+    .guard = "a tenth of the kernels come from a compiler already",
+    .run = ask_compile,
+};
+
+/* ---- one graph for a step ---- */
+
+/* What keeps a step from being captured as it is; NULL nothing. */
+static const char *obstacle(const struct gp_rule_ctx *c)
+{
+    const struct gp_plan *p = c->p;
+    if (p->steps.n < GRAPH_STEPS_LEAST || !p->found_steps) return "too few steps to know";
+    if (!c->same_steps) return "the steps differ";
+    for (uint32_t k = 0; k < p->calls.n; k++) {
+        const struct gp_plan_step *step = &p->steps.at[p->calls.at[k].step];
+        bool last = k + 1 == step->first_call + step->n_calls;
+        if (p->replay.calls.at[k].n > 1) return "there are graphs already";
+        if (p->calls.at[k].waited_for != GP_REPLAY_NONE && !last) return "the host waits inside a step";
+    }
+    return NULL;
+}
+
+static void ask_cuda_graph(struct gp_rule_ctx *c)
+{
+    const struct gp_plan *p = c->p;
+    double late = gp_rule_host_bound_pct(c);
+    if (late < HOST_BOUND_PCT / 2 || obstacle(c)) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    for (uint32_t k = 0; k < p->calls.n; k++) {
+        const struct gp_replay_call *call = &p->replay.calls.at[k];
+        const struct gp_plan_step *step = &p->steps.at[p->calls.at[k].step];
+        if (!call->n) continue;
+        bool first = call->first == step->first_item;
+        if (first) {
+            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_OWN, k, GRAPH_LAUNCH_NS}));
+            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DELAY, call->first, GRAPH_START_NS}));
+            continue;
+        }
+        struct gp_edit before = {GP_EDIT_BEFORE, k, 0}, own = {GP_EDIT_OWN, k, 0};
+        GP_VEC_PUSH(&s->low, before);
+        GP_VEC_PUSH(&s->low, own);
+        GP_VEC_PUSH(&s->high, before);
+        GP_VEC_PUSH(&s->high, own);
+        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_GAP, call->first, GRAPH_GAP_HIGH_NS}));
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_GAP, call->first, GRAPH_GAP_LOW_NS}));
+    }
+    host_is_free(c, s);
+    int64_t n = gp_rule_per_step(c, (int64_t)p->items.n);
+    s->current_ns = gp_rule_per_step(c, c->idle_ns[GP_IDLE_HOST] + c->idle_ns[GP_IDLE_LAUNCH]);
+    s->description =
+        gp_rule_text(c,
+                     "All %zu steps launch the same %lld kernels with the same grids, and the GPU is idle "
+                     "for %.0f%% of the time because the host is late",
+                     p->steps.n, (long long)n, late);
+    s->action = gp_rule_text(c, "capture the step as a CUDA graph: torch.cuda.graph, or "
+                                "torch.compile(mode=\"reduce-overhead\")");
+    s->formula = gp_rule_text(
+        c,
+        "one launch instead of %lld: busy time + %lld gaps of at most 1.5 us, and up to 60 us to "
+        "start",
+        (long long)gp_rule_per_step(c, (int64_t)p->calls.n), (long long)n);
+    s->assumes =
+        gp_rule_text(c, "shapes stay as they are; nothing in a step depends on values that the host reads");
+    s->check = gp_rule_text(c, "record again and run trace-diff: one launch a step, no idle_host inside it");
+    gp_rule_evidence_pct(s, "host_late", late);
+    gp_rule_evidence_count(s, "kernels", n);
+    gp_rule_evidence_count(s, "identical_steps", (int64_t)p->steps.n);
+    gp_rule_evidence_ns(s, "queue_p50", c->s->step.queue_p50_ns);
+}
+
+const struct gp_rule gp_rule_cuda_graph = {
+    .name = "cuda_graph",
+    .type = GP_SUGGEST_LAUNCH,
+    .summary = "the host is late, and every step launches the same",
+    .needs = "kernels with their launch calls, three steps",
+    .threshold = "idle for the host 10% of the time, all steps with the same kernels, grids and order",
+    .guard = "the host waits inside a step; graphs are there already; grids that change",
+    .run = ask_cuda_graph,
+};
+
+/* ---- graphs that are too small ---- */
+
+static void ask_small_graphs(struct gp_rule_ctx *c)
+{
+    const struct gp_plan *p = c->p;
+    int64_t graphs = 0, nodes = 0;
+    for (uint32_t k = 0; k < p->calls.n; k++) {
+        if (!strstr(c->calls[k].name, "GraphLaunch")) continue;
+        graphs++;
+        nodes += p->replay.calls.at[k].n;
+    }
+    if (graphs < (int64_t)(SMALL_GRAPHS_LEAST * c->n_steps) || nodes >= SMALL_GRAPH_NODES * graphs) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    uint32_t step = UINT32_MAX;
+    for (uint32_t k = 0; k < p->calls.n; k++) {
+        if (!strstr(c->calls[k].name, "GraphLaunch")) continue;
+        bool first = p->calls.at[k].step != step;
+        step = p->calls.at[k].step;
+        if (first) continue;
+        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_OWN, k, 0}));
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_OWN, k, 0}));
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, k, 0}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_BEFORE, k, 0}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_OWN, k, 0}));
+    }
+    s->description = gp_rule_text(c, "%lld graphs are launched a step, of %lld kernels on average",
+                                  (long long)gp_rule_per_step(c, graphs), (long long)(nodes / graphs));
+    s->action = gp_rule_text(c, "capture more into one graph; find what ends each capture");
+    s->formula = gp_rule_text(
+        c, "all launches but one go: at least their own time, at most the host time between, too");
+    s->check = gp_rule_text(c, "record again and run trace-diff: fewer launches");
+    gp_rule_evidence_count(s, "graphs", gp_rule_per_step(c, graphs));
+    gp_rule_evidence_count(s, "kernels_a_graph", nodes / graphs);
+}
+
+const struct gp_rule gp_rule_small_graphs = {
+    .name = "small_graphs",
+    .type = GP_SUGGEST_LAUNCH,
+    .summary = "many small CUDA graphs in place of a large one",
+    .needs = "graph launches",
+    .threshold = "four graphs a step, of fewer than 20 kernels",
+    .guard = "",
+    .run = ask_small_graphs,
+};
+
+/* ---- graph breaks ---- */
+
+/* A region that torch.compile made one function: its name begins so in operators and ranges. */
+static bool is_region(const char *name, size_t n)
+{
+    (void)n;
+    return !strncmp(name, "Torch-Compiled Region", 21) || !strncmp(name, "CompiledFunction", 16) ||
+           strstr(name, "Call CompiledFxGraph") != NULL;
+}
+
+/* The compiled region around a call, as row of GP_OP or GP_RANGE with the table in the top bits; UINT64_MAX: none. */
+static uint64_t region_of(const struct gp_rule_ctx *c, uint32_t call)
+{
+    uint64_t region = UINT64_MAX;
+    for (uint32_t node = c->calls[call].node; node != GP_HOST_NONE; node = c->v->hs.nodes[node].parent) {
+        const struct gp_host_event *e = &c->v->hs.nodes[node];
+        gp_sid name = c->t->events[e->table].name[e->row];
+        if (is_region(gp_trace_str(c->t, name), gp_string_len(&c->t->strings, name)))
+            region = (uint64_t)e->table << 32 | e->row;
+    }
+    return region;
+}
+
+struct breaks {
+    int64_t count,
+        host_ns;      /* changes from one region to another of the same phase, and the host time there */
+    uint32_t example; /* a call that comes after one */
+};
+
+/* Walk through the calls; between two regions of one direction (forward, backward) of a step lies a break. */
+static struct breaks find_breaks(struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    struct breaks b = {.example = UINT32_MAX};
+    uint64_t last = UINT64_MAX;
+    uint32_t last_call = 0;
+    for (uint32_t k = 0; k < c->p->calls.n; k++) {
+        if (!c->p->replay.calls.at[k].n) continue;
+        uint64_t region = region_of(c, k);
+        if (region == UINT64_MAX) continue;
+        bool backward = c->items[c->p->replay.calls.at[k].first].backward,
+             backward_before =
+                 last == UINT64_MAX || c->items[c->p->replay.calls.at[last_call].first].backward;
+        if (last != UINT64_MAX && region != last && backward == backward_before &&
+            c->p->calls.at[k].step == c->p->calls.at[last_call].step) {
+            b.count++;
+            b.example = k;
+            for (uint32_t i = last_call + 1; i <= k; i++) {
+                b.host_ns += c->calls[i].before_ns;
+                if (!s) continue;
+                GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_BEFORE, i, c->calls[i].before_ns / 2}));
+                GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, i, 0}));
+                GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_BEFORE, i, 0}));
+            }
+        }
+        last = region;
+        last_call = k;
+    }
+    return b;
+}
+
+static void ask_graph_breaks(struct gp_rule_ctx *c)
+{
+    struct breaks b = find_breaks(c, NULL);
+    if (b.count < (int64_t)c->n_steps) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    find_breaks(c, s);
+    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, b.host_ns);
+    s->resource_low_ns = s->current_ns / 2;
+    if (c->calls[b.example].op != UINT32_MAX)
+        s->operation = gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[c->calls[b.example].op]);
+    s->description =
+        gp_rule_text(c,
+                     "A step runs %lld times from one compiled region into another: graph breaks, which "
+                     "keep the host for %s",
+                     (long long)gp_rule_per_step(c, b.count), gp_rule_ns(c, s->current_ns));
+    s->action =
+        gp_rule_text(c, "TORCH_LOGS=graph_breaks tells where and why; remove what breaks the graph (prints, "
+                        ".item(), unsupported calls), or torch.compile(fullgraph=True) to be told");
+    s->formula = gp_rule_text(c, "host time between regions: half of it to all of it");
+    s->assumes = gp_rule_text(c, "the breaks are not there on purpose");
+    s->check = gp_rule_text(c, "record again and run trace-diff: one region a phase, less idle_host");
+    gp_rule_evidence_count(s, "breaks", gp_rule_per_step(c, b.count));
+    gp_rule_evidence_ns(s, "host_between", s->current_ns);
+}
+
+const struct gp_rule gp_rule_graph_breaks = {
+    .name = "graph_breaks",
+    .type = GP_SUGGEST_COMPILE,
+    .summary = "a compiled model runs in several pieces",
+    .needs = "operators or ranges of compiled regions",
+    .threshold = "one change a step from a region to another of the same phase",
+    .guard = "forward to backward is none",
+    .run = ask_graph_breaks,
+};
+
+/* ---- Python between launches ---- */
+
+/* Host time before a call in which nothing that was recorded ran on its thread. */
+static int64_t unseen_before(const struct gp_rule_ctx *c, uint32_t call)
+{
+    const struct gp_events *api = &c->t->events[GP_API];
+    uint32_t row = c->p->calls.at[call].row, track = api->track[row];
+    int64_t until = api->start_ns[row], since = until - c->calls[call].before_ns;
+    const struct gp_host_stack *hs = &c->v->hs;
+    uint32_t lo = hs->first[track], hi = hs->first[track + 1], first = lo;
+    while (lo < hi) { /* the first that begins at `until` or later */
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (hs->nodes[mid].start_ns < until) lo = mid + 1;
+        else hi = mid;
+    }
+    /* Events that begin in the gap, from its end on, and those that are open around it. */
+    int64_t unseen = 0, at = until;
+    for (uint32_t i = lo; i-- > first && hs->nodes[i].start_ns >= since;) {
+        if (hs->nodes[i].table == GP_RANGE) continue; /* being in a range says nothing */
+        if (hs->nodes[i].end_ns < at) unseen += at - hs->nodes[i].end_ns;
+        if (hs->nodes[i].start_ns < at) at = hs->nodes[i].start_ns;
+    }
+    for (uint32_t node = gp_host_at(hs, track, since); node != GP_HOST_NONE; node = hs->nodes[node].parent)
+        if (hs->nodes[node].table != GP_RANGE) return unseen;
+    return unseen + (at > since ? at - since : 0);
+}
+
+static void ask_python_gap(struct gp_rule_ctx *c)
+{
+    const struct gp_plan *p = c->p;
+    if (!c->t->events[GP_OP].n || !c->same_steps || gp_rule_host_bound_pct(c) < HOST_BOUND_PCT) return;
+    uint32_t n = p->steps.at[0].n_calls;
+    for (size_t i = 1; i < p->steps.n; i++)
+        if (p->steps.at[i].n_calls != n) return;
+    uint32_t worst = UINT32_MAX;
+    int64_t most = 0, *by_call = gp_zalloc((p->calls.n + 1) * sizeof *by_call), total = 0, places = 0;
+    for (uint32_t k = 1; k < n; k++) { /* the first of a step follows what is between steps */
+        int64_t sum = 0;
+        size_t seen = 0;
+        for (size_t i = 0; i < p->steps.n; i++) {
+            uint32_t call = p->steps.at[i].first_call + k;
+            int64_t unseen = unseen_before(c, call);
+            if (unseen >= GAP_NS) seen++, sum += unseen, by_call[call] = unseen;
+        }
+        if (seen * 5 < p->steps.n * 4) {
+            for (size_t i = 0; i < p->steps.n; i++) by_call[p->steps.at[i].first_call + k] = 0;
+            continue;
+        }
+        places++;
+        total += sum;
+        if (sum > most) most = sum, worst = p->steps.at[0].first_call + k;
+    }
+    if (worst != UINT32_MAX && gp_pct(total, c->plan_ns) >= 1) {
+        struct gp_suggestion *s = gp_rule_suggest(c);
+        gp_rule_save_host(c, s, by_call);
+        s->low.n = 0; /* it may be needed: at least nothing */
+        s->current_ns = s->resource_high_ns = gp_rule_per_step(c, total);
+        if (c->calls[worst].op != UINT32_MAX)
+            s->operation = gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[c->calls[worst].op]);
+        s->description = gp_rule_text(
+            c,
+            "At %lld places of every step the launching thread does nothing that was recorded for 30 us "
+            "or more, %s in all; the longest is before this operator",
+            (long long)places, gp_rule_ns(c, s->current_ns));
+        s->action = gp_rule_text(
+            c, "record with Python frames (with_stack=True) to see what runs there, then move it out "
+               "of the step");
+        s->formula = gp_rule_text(c, "nothing, up to all of that time");
+        s->assumes =
+            gp_rule_text(c, "it is work of this thread, not the garbage collector or another thread");
+        s->check = gp_rule_text(c, "record again and run trace-diff: less idle_host");
+        gp_rule_evidence_count(s, "places", places);
+        gp_rule_evidence_ns(s, "unseen", s->current_ns);
+    }
+    free(by_call);
+}
+
+const struct gp_rule gp_rule_python_gap = {
+    .name = "python_gap",
+    .type = GP_SUGGEST_LAUNCH,
+    .summary =
+        "the launching thread is busy with something that was not recorded, at the same place of each step",
+    .needs = "operators, launch calls, equal steps",
+    .threshold = "30 us at the same place in 80% of the steps, 1% of the time in all",
+    .guard = "the GPU does not wait for the host",
+    .run = ask_python_gap,
+};

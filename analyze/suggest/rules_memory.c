@@ -1,0 +1,145 @@
+// Kernels that memory bounds: those that use little of it, and those that move twice as many bytes as 16 bits would.
+#include <string.h>
+#include "analyze/suggest/rules_priv.h"
+#include "analyze/suggest/rules_table.h"
+
+static const double REACHED = 0.8;      /* of the ceiling, that kernels which read and write in order reach */
+static const double BYTES_LEAST = 64e6; /* what is less may be late for other reasons */
+static const double ACCESS_PCT = 2;     /* of the busy time, lost */
+static const double MEMORY_PCT = 50;    /* of the busy time, for the type of what is stored to matter */
+static const double FP32_PCT = 50;      /* of the bytes */
+static const double SAVED_LOW = 0.3, SAVED_HIGH = 0.5; /* of a kernel's time, by half of the bytes */
+
+static bool is_here(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return c->v->device_of_row[c->p->items.at[item].row] == c->device;
+}
+
+/* ---- far below memory bandwidth ---- */
+
+/* What goes when its bytes, and no more than those, are moved as fast as others are; 0: it is not the rule's business. */
+static int64_t lost_to_access(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_item_work *w = &c->work[item];
+    if (w->bound.regime != GP_REGIME_INEFFICIENT || w->bound.reason != GP_INEFFICIENT_ACCESS) return 0;
+    if (w->share.products || w->share.bytes_low < BYTES_LEAST) return 0;
+    int64_t least = (int64_t)(w->bound.memory_high_ns / REACHED);
+    return gp_rule_dur(c, item) > least ? gp_rule_dur(c, item) - least : 0;
+}
+
+static void ask_memory_access(struct gp_rule_ctx *c)
+{
+    struct gp_rule_lost sum = gp_rule_find_lost(c, lost_to_access, NULL);
+    if (sum.worst == UINT32_MAX || gp_pct(sum.lost_ns, c->busy_ns) < ACCESS_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    gp_rule_find_lost(c, lost_to_access, s);
+    const struct gp_work *w = &c->work[sum.worst].share;
+    const struct gp_ceiling *top = &c->s->ceilings.memory;
+    double gbps = w->bytes_high / (double)gp_rule_dur(c, sum.worst);
+    s->operation = gp_rule_item_label(c, sum.worst);
+    s->current_ns = gp_rule_per_step(c, sum.total_ns);
+    s->resource_high_ns = gp_rule_per_step(c, sum.lost_ns);
+    s->description = gp_rule_text(
+        c, "%lld kernels a step, %s, move a lot of memory slowly: the worst one reaches %.0f of %.0f GB/s",
+        (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), gbps, top->per_s / 1e9);
+    s->action =
+        gp_rule_text(c, "make their inputs contiguous where they are made, or read and write rows as a "
+                        "whole; a compiled or vectorised kernel in their place");
+    s->formula = gp_rule_text(c, "nothing, up to all but the time of their bytes at 80%% of %.0f GB/s (%s)",
+                              top->per_s / 1e9, gp_ceiling_source_text((enum gp_ceiling_source)top->source));
+    s->assumes = gp_rule_text(c, "nothing but the order of their accesses keeps them from being faster");
+    s->check = gp_rule_text(c, "record again and run trace-diff: these kernels are faster");
+    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
+    gp_rule_evidence_bytes(s, "worst_moves", (int64_t)w->bytes_high);
+    gp_rule_evidence_ns(s, "worst", gp_rule_dur(c, sum.worst));
+    gp_rule_evidence_pct(s, "of_bandwidth", 100 * gbps * 1e9 / top->per_s);
+}
+
+const struct gp_rule gp_rule_memory_access = {
+    .name = "memory_access",
+    .type = GP_SUGGEST_ALGORITHM,
+    .summary = "kernels that move a lot of memory far below its bandwidth",
+    .needs =
+        "operators with shapes (record_shapes), or PyTorch's elementwise kernels; ceilings of the device",
+    .threshold = "64 MB and more at less than 40% of the bandwidth (ncu: 60%); 2% of the busy time lost",
+    .guard = "unknown bytes; less than a wave of blocks; kernels beside others; products",
+    .run = ask_memory_access,
+};
+
+/* ---- 32 bits where 16 would do ---- */
+
+/* Optimizers keep their states in FP32 on purpose. */
+static bool is_fp32(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_item_work *w = &c->work[item];
+    const char *name = gp_trace_str(c->t, c->t->configs.at[c->items[item].config].name);
+    return w->tier == GP_WORK_SHAPES && w->share.element.arith == GP_ARITH_FP32 &&
+           w->share.element.size == 4 && !strstr(name, "multi_tensor_apply");
+}
+
+struct stored {
+    double bytes, fp32_bytes;
+    int64_t count, memory_ns, fp32_ns;
+    uint32_t longest; /* item; UINT32_MAX none */
+};
+
+static struct stored find_stored(const struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    struct stored sum = {.longest = UINT32_MAX};
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        const struct gp_item_work *w = &c->work[i];
+        if (w->bound.regime != GP_REGIME_MEMORY || !is_here(c, i)) continue;
+        sum.memory_ns += gp_rule_dur(c, i);
+        sum.bytes += w->share.bytes_high;
+        if (!is_fp32(c, i)) continue;
+        sum.count++;
+        sum.fp32_ns += gp_rule_dur(c, i);
+        sum.fp32_bytes += w->share.bytes_high;
+        if (sum.longest == UINT32_MAX || gp_rule_dur(c, i) > gp_rule_dur(c, sum.longest)) sum.longest = i;
+        if (!s) continue;
+        double dur = (double)gp_rule_dur(c, i);
+        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur * (1 - SAVED_LOW))}));
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur * (1 - SAVED_HIGH))}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+    }
+    return sum;
+}
+
+static void ask_low_precision(struct gp_rule_ctx *c)
+{
+    struct stored sum = find_stored(c, NULL);
+    if (sum.longest == UINT32_MAX || gp_pct(sum.memory_ns, c->busy_ns) < MEMORY_PCT) return;
+    if (100 * sum.fp32_bytes < FP32_PCT * sum.bytes) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    find_stored(c, s);
+    double part = 100 * sum.fp32_bytes / sum.bytes;
+    s->operation = gp_rule_item_label(c, sum.longest);
+    s->current_ns = gp_rule_per_step(c, sum.fp32_ns);
+    s->resource_low_ns = (int64_t)(SAVED_LOW * (double)s->current_ns);
+    s->resource_high_ns = (int64_t)(SAVED_HIGH * (double)s->current_ns);
+    s->description =
+        gp_rule_text(c,
+                     "Memory bandwidth bounds the step, and %.0f%% of what its kernels move is FP32: "
+                     "%lld kernels a step, %s",
+                     part, (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
+    s->action =
+        gp_rule_text(c, "keep activations in bfloat16 or float16 (autocast, model.to), with FP32 for the "
+                        "optimizer's states and for sums");
+    s->formula = gp_rule_text(c, "half of the bytes: 30 to 50%% of these kernels' time");
+    s->assumes = gp_rule_text(c, "16 bits are exact enough for what these kernels work on");
+    s->check = gp_rule_text(
+        c, "compare the losses of both; record again and run trace-diff: these kernels are faster");
+    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
+    gp_rule_evidence_pct(s, "of_bytes", part);
+    gp_rule_evidence_pct(s, "memory_of_busy", gp_pct(sum.memory_ns, c->busy_ns));
+}
+
+const struct gp_rule gp_rule_low_precision = {
+    .name = "low_precision",
+    .type = GP_SUGGEST_MEMORY,
+    .summary = "FP32 tensors in a program that memory bandwidth bounds",
+    .needs = "operators with shapes and types (record_shapes), ceilings of the device",
+    .threshold = "kernels bound by memory are 50% of the busy time, and FP32 is 50% of their bytes",
+    .guard = "states of optimizers",
+    .run = ask_low_precision,
+};

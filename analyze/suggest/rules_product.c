@@ -1,0 +1,160 @@
+// Products of matrices whose sizes are known: far below what the device can do, or of sizes that it does badly.
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/suggest/rules_priv.h"
+#include "analyze/suggest/rules_table.h"
+
+static const double PRODUCT_PCT = 5;  /* of the busy time */
+static const double BELOW_ROOF = 0.6; /* of what can be had */
+
+enum {
+    ROOF_NS_LEAST = 20000, /* what would take less is bound by its launch */
+    ALIGNED = 8,           /* elements of 16 bits that are loaded at once */
+    NARROW = 64,           /* a matrix of fewer columns is nearly a vector */
+};
+
+/* The product that an item is; NULL where that is not known. An operator that needs several products, or a split one,
+ * cannot be charged to one kernel. Sets of a workspace to zero take no part. */
+static const struct gp_work *product_of(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_item_work *w = &c->work[item];
+    bool known = c->items[item].kind == GP_FRAME_GEMM && w->tier == GP_WORK_SHAPES && w->alone;
+    return known && w->share.product.k > 0 && w->share.arith < GP_ARITH_COUNT ? &w->share : NULL;
+}
+
+static bool is_half(const struct gp_work *w)
+{
+    return w->arith == GP_ARITH_FP16 || w->arith == GP_ARITH_BF16;
+}
+
+/* What a product takes where arithmetic and memory go as fast as can be had, ns; 0: nobody knows. */
+static double roof_ns(const struct gp_rule_ctx *c, const struct gp_work *w)
+{
+    const struct gp_ceilings *top = &c->s->ceilings;
+    double flops = gp_ceiling_attainable(&top->flops[w->arith]), bytes = gp_ceiling_attainable(&top->memory);
+    if (flops <= 0 || bytes <= 0) return 0;
+    double compute = w->flops / flops * 1e9, memory = w->bytes_high / bytes * 1e9;
+    return compute > memory ? compute : memory;
+}
+
+/* The same for an item that has the device to itself; else, and where there is no product, NULL. */
+static const struct gp_work *lone_product_of(const struct gp_rule_ctx *c, uint32_t item)
+{
+    uint32_t row = c->p->items.at[item].row;
+    if (gp_rule_rows_beside(c, GP_CLASS_COMPUTE)[row] || gp_rule_rows_beside(c, GP_CLASS_COMMUNICATION)[row])
+        return NULL;
+    return product_of(c, item);
+}
+
+/* ---- sizes that are no multiples of 8 ---- */
+
+/* Rows of K and N elements lie behind each other in memory: M counts rows and needs no multiple. */
+static bool is_odd(const struct gp_work *w)
+{
+    const struct gp_work_product *p = &w->product;
+    return is_half(w) && p->k >= NARROW && p->n >= NARROW && (p->k % ALIGNED || p->n % ALIGNED);
+}
+
+static int64_t lost_to_odd(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_work *w = lone_product_of(c, item);
+    if (!w) return 0;
+    double dur = (double)gp_rule_dur(c, item), roof = roof_ns(c, w);
+    return roof > 0 && roof < dur && is_odd(w) ? (int64_t)(dur - roof) : 0;
+}
+
+static void ask_odd_dimensions(struct gp_rule_ctx *c)
+{
+    struct gp_rule_lost sum = gp_rule_find_lost(c, lost_to_odd, NULL);
+    if (sum.worst == UINT32_MAX || gp_pct(sum.total_ns, c->busy_ns) < PRODUCT_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    const struct gp_work_product p = product_of(c, sum.worst)->product;
+    gp_rule_find_lost(c, lost_to_odd, s);
+    s->operation = gp_rule_item_label(c, sum.worst);
+    s->current_ns = gp_rule_per_step(c, sum.total_ns);
+    s->resource_high_ns = gp_rule_per_step(c, sum.lost_ns);
+    s->description = gp_rule_text(
+        c,
+        "%lld products of 16 bits a step, %s, have sizes that are no multiples of 8; the worst one is "
+        "%lld x %lld times %lld x %lld",
+        (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), (long long)p.m,
+        (long long)p.k, (long long)p.k, (long long)p.n);
+    s->action =
+        gp_rule_text(c, "pad these sizes (vocabulary, heads, features) to multiples of 8, or better of 64");
+    s->formula = gp_rule_text(
+        c, "nothing, up to what the device can do in arithmetic or memory bandwidth, whichever takes "
+           "longer");
+    s->assumes = gp_rule_text(c, "the kernel that ran loads in smaller pieces because of them");
+    s->check = gp_rule_text(c, "record again and run trace-diff: other kernels, which are faster");
+    gp_rule_evidence_count(s, "products", gp_rule_per_step(c, sum.count));
+    gp_rule_evidence_count(s, "k", p.k);
+    gp_rule_evidence_count(s, "n", p.n);
+}
+
+const struct gp_rule gp_rule_odd_dimensions = {
+    .name = "odd_dimensions",
+    .type = GP_SUGGEST_ALGORITHM,
+    .summary = "products of 16 bits whose sizes are no multiples of 8",
+    .needs = "operators with shapes (record_shapes), ceilings of the device",
+    .threshold = "K or N no multiple of 8; 5% of the busy time in such products",
+    .guard = "matrices of fewer than 64 columns; the number of rows; what is at the roof already",
+    .run = ask_odd_dimensions,
+};
+
+/* ---- far below the roof ---- */
+
+/* Plain arithmetic is the business of another rule, and so are odd sizes. */
+static int64_t lost_below_roof(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_work *w = lone_product_of(c, item);
+    if (!w) return 0;
+    double roof = roof_ns(c, w);
+    if (is_odd(w) || w->arith == GP_ARITH_FP32 || w->arith == GP_ARITH_FP64) return 0;
+    if (roof < ROOF_NS_LEAST || roof >= BELOW_ROOF * (double)gp_rule_dur(c, item)) return 0;
+    return gp_rule_dur(c, item) - (int64_t)roof;
+}
+
+static void ask_gemm_roof(struct gp_rule_ctx *c)
+{
+    struct gp_rule_lost sum = gp_rule_find_lost(c, lost_below_roof, NULL);
+    if (sum.worst == UINT32_MAX || gp_pct(sum.lost_ns, c->busy_ns) < PRODUCT_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    const struct gp_work *worst = product_of(c, sum.worst);
+    const struct gp_work_product p = worst->product;
+    gp_rule_find_lost(c, lost_below_roof, s);
+    s->operation = gp_rule_item_label(c, sum.worst);
+    s->current_ns = gp_rule_per_step(c, sum.total_ns);
+    s->resource_high_ns = gp_rule_per_step(c, sum.lost_ns);
+    double tflops = worst->flops / (double)gp_rule_dur(c, sum.worst) / 1e3;
+    s->description = gp_rule_text(
+        c,
+        "%lld products a step, %s, are far below what the device can do; the worst one, %lld x %lld times "
+        "%lld x %lld, runs at %.0f TFLOP/s",
+        (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), (long long)p.m,
+        (long long)p.k, (long long)p.k, (long long)p.n, tflops);
+    s->action =
+        gp_rule_text(c, "another layout or tile (max-autotune), larger batches, one product for several");
+    const struct gp_ceiling *top = &c->s->ceilings.flops[worst->arith];
+    s->formula =
+        gp_rule_text(c, "nothing, up to %.0f TFLOP/s in %s or %.0f GB/s, whichever takes longer, by %s",
+                     gp_ceiling_attainable(top) / 1e12, gp_arith_name(worst->arith),
+                     gp_ceiling_attainable(&c->s->ceilings.memory) / 1e9,
+                     gp_ceiling_source_text((enum gp_ceiling_source)top->source));
+    s->assumes = gp_rule_text(c, "the device runs at the clocks and the power that its ceilings are of");
+    s->check = gp_rule_text(c, "record again and run trace-diff: these products are faster");
+    gp_rule_evidence_count(s, "products", gp_rule_per_step(c, sum.count));
+    gp_rule_evidence_count(s, "m", p.m);
+    gp_rule_evidence_count(s, "n", p.n);
+    gp_rule_evidence_count(s, "k", p.k);
+}
+
+const struct gp_rule gp_rule_gemm_roof = {
+    .name = "gemm_roof",
+    .type = GP_SUGGEST_ALGORITHM,
+    .summary = "large products far below what the device can do",
+    .needs = "operators with shapes (record_shapes), ceilings of the device",
+    .threshold = "less than 60% of what can be reached, 20 us or more at that; 5% of the busy time lost",
+    .guard =
+        "kernels beside others or beside communication; operators of several kernels; plain FP32; odd sizes",
+    .run = ask_gemm_roof,
+};

@@ -1,0 +1,378 @@
+// Kernels whose launch shape wastes multiprocessors, and kernels that share the device with communication.
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/names/args.h"
+#include "analyze/cost/occupancy.h"
+#include "analyze/suggest/rules_priv.h"
+#include "analyze/suggest/rules_table.h"
+
+static const double SHAPE_PCT = 5;  /* of the busy time, lost at most */
+static const double WAVES_MOST = 3; /* later, the last wave hardly counts */
+static const double WAVE_FILLED = 0.3;
+static const double SLOWER = 1.2; /* beside communication */
+static const double CONTENTION_PCT = 1;
+static const double TINY_PCT = 30; /* of the kernels */
+static const double GAPS_PCT = 1;  /* of the time */
+
+enum {
+    SHORT_NS = 10000, /* what takes less is bound by its launch, not by its grid */
+    TINY_NS = 5000,
+    COMPARED_LEAST = 5, /* launches on each side */
+};
+
+static bool computes(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return gp_class_of((enum gp_frame_kind)c->items[item].kind) == GP_CLASS_COMPUTE;
+}
+
+static struct gp_occupancy occupancy_of(const struct gp_rule_ctx *c, uint32_t item)
+{
+    struct gp_occupancy o;
+    gp_occupancy_of(&o, c->t, &c->t->configs.at[c->items[item].config], c->props);
+    return o;
+}
+
+/* ---- what the shape of a launch costs ---- */
+
+/* Has the item the device to itself, and does it take long enough for its shape to matter? */
+static bool shape_matters(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return !gp_rule_rows_beside(c, GP_CLASS_COMPUTE)[c->p->items.at[item].row] && computes(c, item) &&
+           gp_rule_dur(c, item) > SHORT_NS;
+}
+
+/* The suggestion with all that needs no words; NULL where too little is lost. */
+static struct gp_suggestion *suggest_shape(struct gp_rule_ctx *c, gp_rule_loss *loss,
+                                           struct gp_rule_lost *sum)
+{
+    *sum = gp_rule_find_lost(c, loss, NULL);
+    if (sum->worst == UINT32_MAX || gp_pct(sum->lost_ns, c->busy_ns) < SHAPE_PCT) return NULL;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    gp_rule_find_lost(c, loss, s);
+    s->operation = gp_rule_item_label(c, sum->worst);
+    s->current_ns = gp_rule_per_step(c, sum->total_ns);
+    s->resource_high_ns = gp_rule_per_step(c, sum->lost_ns);
+    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum->count));
+    gp_rule_evidence_ns(s, "kernels", s->current_ns);
+    gp_rule_evidence_count(s, "blocks", (int64_t)occupancy_of(c, sum->worst).blocks);
+    gp_rule_evidence_count(s, "multiprocessors", c->props->sms);
+    return s;
+}
+
+/* ---- fewer blocks than multiprocessors ---- */
+
+static int64_t lost_to_small_grid(const struct gp_rule_ctx *c, uint32_t item)
+{
+    if (!shape_matters(c, item)) return 0;
+    struct gp_occupancy o = occupancy_of(c, item);
+    if (!c->props || c->props->sms <= 0 || !o.blocks || o.blocks >= (uint64_t)c->props->sms) return 0;
+    int64_t dur = gp_rule_dur(c, item);
+    return dur - (int64_t)((double)dur * (double)o.blocks / c->props->sms);
+}
+
+static void ask_small_grid(struct gp_rule_ctx *c)
+{
+    struct gp_rule_lost sum;
+    struct gp_suggestion *s = suggest_shape(c, lost_to_small_grid, &sum);
+    if (!s) return;
+    s->description =
+        gp_rule_text(c,
+                     "%lld kernels a step, %s, run alone on the device with fewer blocks than its %d "
+                     "multiprocessors; the worst one has %lld",
+                     (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), c->props->sms,
+                     (long long)occupancy_of(c, sum.worst).blocks);
+    s->action = gp_rule_text(
+        c,
+        "larger batches, split-K or split reductions, or independent kernels beside them on other streams");
+    s->formula = gp_rule_text(
+        c, "nothing, up to the share of each kernel's time that idle multiprocessors could have done");
+    s->assumes = gp_rule_text(c, "the work of a block can be split; it is not one long chain of loads");
+    s->check = gp_rule_text(c, "record again and run trace-diff: larger grids, shorter kernels");
+}
+
+const struct gp_rule gp_rule_small_grid = {
+    .name = "small_grid",
+    .type = GP_SUGGEST_PARALLELIZATION,
+    .summary = "kernels with fewer blocks than the device has multiprocessors",
+    .needs = "grids, the device's number of multiprocessors",
+    .threshold = "kernels above 10 us that leave multiprocessors without a block; 5% of the busy time lost",
+    .guard = "kernels beside others; whether they can be split nobody knows: the low end is nothing",
+    .run = ask_small_grid,
+};
+
+/* ---- a last wave that is nearly empty ---- */
+
+/* Blocks that wait for memory finish one by one, and no wave holds the next one up. */
+static bool runs_in_waves(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_config *config = &c->t->configs.at[c->items[item].config];
+    bool clusters = config->has & GP_HAS_CLUSTER &&
+                    (config->cluster[0] > 1 || config->cluster[1] > 1 || config->cluster[2] > 1);
+    return (c->items[item].kind == GP_FRAME_GEMM || c->items[item].kind == GP_FRAME_ATTENTION) && !clusters;
+}
+
+static int64_t lost_to_last_wave(const struct gp_rule_ctx *c, uint32_t item)
+{
+    if (!shape_matters(c, item) || !runs_in_waves(c, item)) return 0;
+    double waves = occupancy_of(c, item).waves;
+    if (waves <= 1 || waves >= WAVES_MOST) return 0;
+    int64_t whole = (int64_t)waves;
+    double filled = waves - (double)whole;
+    if (filled <= 0 || filled >= WAVE_FILLED) return 0;
+    int64_t dur = gp_rule_dur(c, item);
+    return dur - (int64_t)((double)dur * waves / (double)(whole + 1));
+}
+
+static void ask_wave_quantisation(struct gp_rule_ctx *c)
+{
+    struct gp_rule_lost sum;
+    struct gp_suggestion *s = suggest_shape(c, lost_to_last_wave, &sum);
+    if (!s) return;
+    double waves = occupancy_of(c, sum.worst).waves;
+    s->description =
+        gp_rule_text(c,
+                     "%lld products or attention kernels a step, %s, need another wave of blocks that is "
+                     "nearly empty; the worst one runs %.2f waves",
+                     (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), waves);
+    s->action = gp_rule_text(
+        c, "another batch size or tile (max-autotune) whose blocks fill whole waves, or split-K");
+    s->formula = gp_rule_text(
+        c, "nothing, up to the empty part of the waves: waves / whole waves of each kernel's time is left");
+    s->assumes = gp_rule_text(c, "all blocks take the same time");
+    s->check = gp_rule_text(c, "record again and run trace-diff: other grids, shorter products");
+}
+
+const struct gp_rule gp_rule_wave_quantisation = {
+    .name = "wave_quantisation",
+    .type = GP_SUGGEST_PARALLELIZATION,
+    .summary = "products whose last wave of blocks is nearly empty",
+    .needs = "grids, blocks, registers and shared memory, the device's properties",
+    .threshold = "1 to 3 waves, the last one filled below 30%; 5% of the busy time lost",
+    .guard = "clusters; kernels that wait for memory; kernels beside others",
+    .run = ask_wave_quantisation,
+};
+
+/* ---- kernels that communication slows down ---- */
+
+/* A number for the sizes of what the operator of an item was given; 0 where they are not recorded. One kernel with one
+ * grid takes longer for a product that is deeper. */
+static uint64_t sizes_of(const struct gp_rule_ctx *c, uint32_t item)
+{
+    struct gp_arg a;
+    uint64_t hash = 0;
+    if (c->items[item].op == UINT32_MAX) return 0;
+    const char *at = gp_trace_str(c->t, gp_get_extra(&c->t->events[GP_OP], c->items[item].op));
+    while (gp_args_next(&at, &a)) {
+        if (!gp_arg_is(&a, "Input Dims")) continue;
+        for (size_t i = 0; i < a.n; i++) hash = (hash ^ (unsigned char)a.value[i]) * UINT64_C(0x100000001b3);
+        return hash;
+    }
+    return 0;
+}
+
+struct launch {
+    uint32_t config, item;
+    uint64_t sizes;
+    int64_t dur_ns;
+    bool beside; /* communication */
+};
+
+static int compare_launches(const void *a, const void *b)
+{
+    const struct launch *x = a, *y = b;
+    if (x->config != y->config) return x->config < y->config ? -1 : 1;
+    if (x->sizes != y->sizes) return x->sizes < y->sizes ? -1 : 1;
+    if (x->beside != y->beside) return x->beside ? 1 : -1;
+    if (x->dur_ns != y->dur_ns) return x->dur_ns < y->dur_ns ? -1 : 1;
+    return x->item < y->item ? -1 : x->item > y->item;
+}
+
+struct contention {
+    int64_t count, total_ns, excess_ns;
+    int64_t alone_ns, beside_ns, most_ns; /* of the worst kernel: medians, and its excess */
+    uint32_t worst;                       /* item; UINT32_MAX none */
+};
+
+/* N launches of one kernel with one grid, those that run alone first. */
+static void compare_one(const struct launch *at, size_t n, struct contention *sum, struct gp_suggestion *s)
+{
+    size_t alone = 0;
+    int64_t excess = 0;
+    while (alone < n && !at[alone].beside) alone++;
+    if (alone < COMPARED_LEAST || n - alone < COMPARED_LEAST) return;
+    /* Launches that differ alone already do not do the same work. */
+    if ((double)at[alone * 9 / 10].dur_ns >= SLOWER * (double)at[alone / 10].dur_ns) return;
+    int64_t before = at[alone / 2].dur_ns, with = at[alone + (n - alone) / 2].dur_ns;
+    if ((double)with < SLOWER * (double)before) return;
+    for (size_t i = alone; i < n; i++) {
+        if (at[i].dur_ns > before) excess += at[i].dur_ns - before;
+        sum->total_ns += at[i].dur_ns;
+        if (!s) continue;
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, at[i].item,
+                                                at[i].dur_ns < before ? at[i].dur_ns : before}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, at[i].item, 0}));
+    }
+    sum->count += (int64_t)(n - alone);
+    sum->excess_ns += excess;
+    if (sum->worst != UINT32_MAX && excess <= sum->most_ns) return;
+    sum->worst = at[alone].item;
+    sum->alone_ns = before;
+    sum->beside_ns = with;
+    sum->most_ns = excess;
+}
+
+static struct contention find_contention(const struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    struct contention sum = {.worst = UINT32_MAX};
+    struct launch *all = gp_alloc((c->p->items.n + 1) * sizeof *all);
+    const uint8_t *computing = gp_rule_rows_beside(c, GP_CLASS_COMPUTE),
+                  *talking = gp_rule_rows_beside(c, GP_CLASS_COMMUNICATION);
+    size_t n = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        uint32_t row = c->p->items.at[i].row;
+        if (c->v->device_of_row[row] == c->device && computes(c, i) && !computing[row])
+            all[n++] =
+                (struct launch){c->items[i].config, i, sizes_of(c, i), gp_rule_dur(c, i), talking[row]};
+    }
+    if (n) qsort(all, n, sizeof *all, compare_launches);
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from; to < n && all[to].config == all[from].config && all[to].sizes == all[from].sizes;)
+            to++;
+        compare_one(all + from, to - from, &sum, s);
+    }
+    free(all);
+    return sum;
+}
+
+static bool communicates(const struct gp_rule_ctx *c)
+{
+    const struct gp_view_device *d = &c->v->devices.at[c->device];
+    for (size_t i = d->first; i < d->first + d->n; i++)
+        if (gp_view_class(c->v, c->v->rows[i]) == GP_CLASS_COMMUNICATION) return true;
+    return false;
+}
+
+static void ask_contention(struct gp_rule_ctx *c)
+{
+    if (!communicates(c)) return;
+    struct contention sum = find_contention(c, NULL);
+    if (sum.worst == UINT32_MAX || gp_pct(sum.excess_ns, c->busy_ns) < CONTENTION_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    find_contention(c, s);
+    s->operation = gp_rule_item_label(c, sum.worst);
+    s->current_ns = gp_rule_per_step(c, sum.total_ns);
+    s->resource_high_ns = gp_rule_per_step(c, sum.excess_ns);
+    s->description = gp_rule_text(
+        c,
+        "%lld kernels a step are slower while the device communicates, by %s in all; the worst one "
+        "takes %s instead of %s",
+        (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->resource_high_ns),
+        gp_rule_ns(c, sum.beside_ns), gp_rule_ns(c, sum.alone_ns));
+    s->action = gp_rule_text(
+        c, "let communication take fewer multiprocessors (NCCL_MAX_CTAS, copy engines), or run it beside "
+           "kernels that need less");
+    s->formula = gp_rule_text(c, "nothing, up to the median time of the same launch without communication");
+    s->assumes = gp_rule_text(c, "the launches do the same work, as their grids say; communication that "
+                                 "takes less of the device is still fast "
+                                 "enough");
+    s->check = gp_rule_text(c, "record again and run trace-diff: these kernels are faster");
+    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
+    gp_rule_evidence_ns(s, "median_alone", sum.alone_ns);
+    gp_rule_evidence_ns(s, "median_beside", sum.beside_ns);
+}
+
+const struct gp_rule gp_rule_contention = {
+    .name = "contention",
+    .type = GP_SUGGEST_COMMUNICATION,
+    .summary = "kernels that are slower while the device communicates",
+    .needs = "kernel names and grids",
+    .threshold =
+        "a fifth slower than the same kernel with the same grid alone, five of each; 1% of the busy time",
+    .guard = "kernels whose time differs alone already; other sizes, where operators record them; less "
+             "communication may "
+             "take longer: the low end is nothing",
+    .run = ask_contention,
+};
+
+/* ---- many tiny kernels in a full queue ---- */
+
+static bool is_tiny(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return computes(c, item) && gp_rule_dur(c, item) < TINY_NS;
+}
+
+/* A tiny one right behind another: what fuses them saves the gap between them for sure, if nothing else. */
+static bool follows_tiny(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_plan *p = c->p;
+    return item && is_tiny(c, item) && is_tiny(c, item - 1) &&
+           p->items.at[item].step == p->items.at[item - 1].step &&
+           p->replay.items.at[item].stream == p->replay.items.at[item - 1].stream;
+}
+
+struct tiny {
+    int64_t count, following, gaps_ns, total_ns, compiled;
+    uint32_t longest; /* item; UINT32_MAX none */
+};
+
+static struct tiny find_tiny(const struct gp_rule_ctx *c)
+{
+    struct tiny sum = {.longest = UINT32_MAX};
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        sum.compiled += c->items[i].compiled;
+        if (!is_tiny(c, i)) continue;
+        sum.count++;
+        sum.total_ns += gp_rule_dur(c, i);
+        if (sum.longest == UINT32_MAX || gp_rule_dur(c, i) > gp_rule_dur(c, sum.longest)) sum.longest = i;
+        if (!follows_tiny(c, i)) continue;
+        sum.following++;
+        sum.gaps_ns += c->p->replay.items.at[i].gap_ns;
+    }
+    return sum;
+}
+
+static void ask_tiny_kernels(struct gp_rule_ctx *c)
+{
+    struct tiny sum = find_tiny(c);
+    int64_t items = (int64_t)c->p->items.n;
+    if (c->p->drained * 2 >= c->p->items.n || sum.compiled * 10 >= items) return;
+    if (gp_pct(sum.count, items) <= TINY_PCT || gp_pct(sum.gaps_ns, c->plan_ns) < GAPS_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (!follows_tiny(c, i)) continue;
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_GAP, i, 0}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
+    }
+    s->operation = gp_rule_item_label(c, sum.longest);
+    s->current_ns = gp_rule_per_step(c, sum.total_ns);
+    s->resource_high_ns = gp_rule_per_step(c, sum.gaps_ns);
+    s->description = gp_rule_text(
+        c,
+        "%lld of %lld kernels of a step take less than 5 us each; the host is early enough, but the "
+        "GPU stops for %s between them",
+        (long long)gp_rule_per_step(c, sum.count), (long long)gp_rule_per_step(c, items),
+        gp_rule_ns(c, s->resource_high_ns));
+    s->action =
+        gp_rule_text(c, "fuse neighbours (torch.compile, or by hand), or let one kernel do several tensors");
+    s->formula =
+        gp_rule_text(c,
+                     "nothing, up to the gaps between %lld of them; what the kernels save themselves is "
+                     "not in it",
+                     (long long)gp_rule_per_step(c, sum.following));
+    s->assumes = gp_rule_text(c, "neighbours can be fused");
+    s->check = gp_rule_text(c, "record again and run trace-diff: less idle_kernel_gap, fewer kernels");
+    gp_rule_evidence_count(s, "tiny", gp_rule_per_step(c, sum.count));
+    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, items));
+    gp_rule_evidence_ns(s, "gaps", s->resource_high_ns);
+}
+
+const struct gp_rule gp_rule_tiny_kernels = {
+    .name = "tiny_kernels",
+    .type = GP_SUGGEST_FUSION,
+    .summary = "tiny kernels with gaps between them, though the host is early",
+    .needs = "kernels with their launch calls",
+    .threshold = "more than 30% of the kernels take less than 5 us; 1% of the time in gaps between them",
+    .guard =
+        "a late host, which compile and cuda_graph are about; a tenth of the kernels come from a compiler",
+    .run = ask_tiny_kernels,
+};

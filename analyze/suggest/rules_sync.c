@@ -1,0 +1,134 @@
+// The host waits for the GPU, and the GPU then for the host.
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/suggest/rules_priv.h"
+#include "analyze/suggest/rules_table.h"
+#include "analyze/view/waits.h"
+
+enum { SCALAR_BYTES = 16 };
+
+static const double WAIT_PCT = 2; /* of the time, waited for */
+
+/* A copy of a value or two to the host. */
+static bool is_scalar(const struct gp_rule_ctx *c, uint32_t item)
+{
+    uint32_t row = c->p->items.at[item].row;
+    const char *name = gp_trace_str(c->t, gp_gpu_config(c->t, row)->name);
+    int64_t bytes = gp_get_bytes(&c->t->events[GP_GPU], row);
+    return c->items[item].kind == GP_FRAME_MEMCPY && bytes > 0 && bytes <= SCALAR_BYTES &&
+           strstr(name, "DtoH");
+}
+
+/* Which calls that wait: those that bring a value or two, or those that no copy is behind, which are synchronous_copy's. */
+static bool is_about(const struct gp_rule_ctx *c, uint32_t call, bool scalars)
+{
+    uint32_t copy = gp_rule_copy_waited_for(c, call);
+    if (scalars) return copy != GP_REPLAY_NONE && is_scalar(c, copy);
+    return copy == GP_REPLAY_NONE && gp_waits_synchronises(c->calls[call].name);
+}
+
+struct waits {
+    int64_t count, waited_ns;
+    uint32_t longest; /* call */
+};
+
+/* The calls that waited, of those that bring scalars or of the others; their edits into S where it is given. */
+static struct waits find_waits(struct gp_rule_ctx *c, bool scalars, struct gp_suggestion *s)
+{
+    struct waits w = {.longest = UINT32_MAX};
+    for (uint32_t k = 0; k < c->p->calls.n; k++) {
+        const struct gp_plan_call *call = &c->p->calls.at[k];
+        if (c->p->replay.calls.at[k].waits_for == GP_REPLAY_NONE) continue;
+        if (!is_about(c, k, scalars)) continue;
+        if (call->waited_for != GP_REPLAY_NONE) {
+            w.count++;
+            w.waited_ns += call->waited_ns;
+            if (w.longest == UINT32_MAX || call->waited_ns > c->p->calls.at[w.longest].waited_ns)
+                w.longest = k;
+        }
+        if (!s) continue;
+        struct gp_edit edit = {GP_EDIT_NO_WAIT, k, 0};
+        GP_VEC_PUSH(&s->low, edit);
+        GP_VEC_PUSH(&s->high, edit);
+        GP_VEC_PUSH(&s->free, edit);
+    }
+    return w;
+}
+
+/* The frame that a person looks for: the operator around a call, else the range or Python frame. */
+static gp_sid place_of(struct gp_rule_ctx *c, uint32_t call)
+{
+    if (c->calls[call].op != UINT32_MAX)
+        return gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[c->calls[call].op]);
+    for (uint32_t node = c->calls[call].node; node != GP_HOST_NONE; node = c->v->hs.nodes[node].parent) {
+        const struct gp_host_event *e = &c->v->hs.nodes[node];
+        if (e->table == GP_RANGE || e->table == GP_PYTHON)
+            return gp_rule_label(c, (enum gp_table)e->table, c->t->events[e->table].name[e->row]);
+    }
+    return gp_intern_cstr(&c->s->strings, c->calls[call].name);
+}
+
+static void say(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct waits *w)
+{
+    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, w->waited_ns);
+    s->operation = place_of(c, w->longest);
+    s->formula =
+        gp_rule_text(c, "the steps replayed without these waits: the host goes on launching meanwhile");
+    s->check = gp_rule_text(c, "record again and run trace-diff: less idle_synchronisation and idle_host");
+    gp_rule_evidence_count(s, "waits", gp_rule_per_step(c, w->count));
+    gp_rule_evidence_ns(s, "waited", s->current_ns);
+    gp_rule_evidence_text(s, "longest_in", gp_intern_cstr(&c->s->strings, c->calls[w->longest].name));
+}
+
+static void ask_scalar_read(struct gp_rule_ctx *c)
+{
+    struct waits w = find_waits(c, true, NULL);
+    if (!w.count || w.count * 2 < (int64_t)c->n_steps) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    find_waits(c, true, s);
+    say(c, s, &w);
+    s->description =
+        gp_rule_text(c,
+                     "The host reads single values from the GPU %s (as .item() does) and waits %s a step for "
+                     "them",
+                     gp_rule_times(c, w.count), gp_rule_ns(c, s->current_ns));
+    s->action = gp_rule_text(
+        c, "read values every few steps, or keep them on the GPU: sum losses there, compare there");
+    s->assumes = gp_rule_text(c, "what the host does next does not depend on the value");
+}
+
+const struct gp_rule gp_rule_scalar_read = {
+    .name = "scalar_read",
+    .type = GP_SUGGEST_SYNC,
+    .summary = "the host reads single values from the GPU and waits for them",
+    .needs = "copies with bytes, synchronising calls",
+    .threshold = "a copy of at most 16 bytes to the host that is waited for, every second step",
+    .guard = "the saving is what the replay gives: nothing where the GPU had no work left anyway",
+    .run = ask_scalar_read,
+};
+
+static void ask_blocking_sync(struct gp_rule_ctx *c)
+{
+    struct waits w = find_waits(c, false, NULL);
+    if (w.count * 2 < (int64_t)c->n_steps || gp_pct(w.waited_ns, c->plan_ns) < WAIT_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    find_waits(c, false, s);
+    say(c, s, &w);
+    s->description =
+        gp_rule_text(c, "The host waits for the GPU %s, %s a step; the longest wait is in %s",
+                     gp_rule_times(c, w.count), gp_rule_ns(c, s->current_ns), c->calls[w.longest].name);
+    s->action = gp_rule_text(c, "remove the synchronisation, or wait for an event of an earlier step");
+    s->assumes = gp_rule_text(c, "nothing needs the results on the host at that moment");
+}
+
+const struct gp_rule gp_rule_blocking_sync = {
+    .name = "blocking_sync",
+    .type = GP_SUGGEST_SYNC,
+    .summary = "the host waits in synchronising calls",
+    .needs = "synchronising calls",
+    .threshold = "2% of the time, every second step",
+    .guard = "one wait at the end of the recording; waits right behind a copy, which synchronous_copy is "
+             "about; waits "
+             "that cost nothing in the replay save nothing",
+    .run = ask_blocking_sync,
+};

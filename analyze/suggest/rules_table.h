@@ -1,0 +1,30 @@
+/* rules_table.h -- private: the names of all rules, in the order in which they are asked. A rule is one `const struct
+ * gp_rule gp_rule_NAME` in the rules_*.c of its family, and one X here. */
+#ifndef GP_ANALYZE_RULES_TABLE_H
+#define GP_ANALYZE_RULES_TABLE_H
+
+#include "analyze/suggest/suggest.h"
+
+/* clang-format off */
+#define GP_RULES(X)                                                                                          \
+    /* rules_launch.c */ X(compile) X(cuda_graph) X(small_graphs) X(graph_breaks) X(python_gap)              \
+    /* rules_sync.c */ X(scalar_read) X(blocking_sync)                                                       \
+    /* rules_copy.c */ X(pageable_copy) X(synchronous_copy) X(copy_overlap) X(small_copies)                                      \
+    /* rules_host.c */ X(allocation) X(module_load) X(recompilation) X(input_stall)                         \
+    /* rules_kernel.c */ X(tensor_cores) X(attention) X(optimizer)                                            \
+    /* rules_shape.c */ X(small_grid) X(wave_quantisation) X(contention) X(tiny_kernels)                     \
+    /* rules_product.c */ X(odd_dimensions) X(gemm_roof)                                                     \
+    /* rules_memory.c */ X(memory_access) X(low_precision)                                                    \
+    /* rules_capture.c */ X(throttling)                                                                    \
+    /* rules_comm.c */ X(exposed_communication) X(small_collectives)                              \
+    /* rules_ranks.c */ X(straggler) X(gloo)                              \
+    /* rules_fusion.c */ X(fusion) X(epilogue) X(cast_churn) X(layout_churn) X(zero_fill)                    \
+    /* rules_seed.c, the last one looks at what the others said */ X(batching) X(routing) X(caching)           \
+    X(memory_peak) X(data_parallel) X(low_utilisation)
+/* clang-format on */
+
+#define X(rule) extern const struct gp_rule gp_rule_##rule;
+GP_RULES(X)
+#undef X
+
+#endif

@@ -1,0 +1,517 @@
+// Builds the facts, asks the rules, and replays what they say. The rules themselves are in rules_*.c.
+#include "analyze/suggest/suggest.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/math/sums.h"
+#include "analyze/view/idle_walk.h"
+#include "analyze/names/names.h"
+#include "analyze/math/nth.h"
+#include "analyze/suggest/rules_priv.h"
+#include "analyze/suggest/suggest_regime.h"
+
+enum {
+    TRUSTED_PCT = 2,
+    STEPS_FEW = 3,
+    MODEL_PCT = 15, /* of a saving: what a replay of a change may be off, besides */
+    NOISE_PCT = 1   /* of a step: another run of the same program; 0.6 and 0.8 % were measured on an H200 */
+};
+
+const char *gp_suggest_type_name(enum gp_suggest_type t)
+{
+    static const char *const names[] = {
+#define X(id, name) name,
+        GP_SUGGEST_TYPES(X)
+#undef X
+    };
+    return names[t];
+}
+
+const char *gp_priority_name(enum gp_priority p)
+{
+    static const char *const names[] = {"none", "low", "medium", "high", "critical"};
+    return names[p];
+}
+
+void gp_suggest_init(struct gp_suggest *s, const struct gp_suggest_opts *opts)
+{
+    memset(s, 0, sizeof *s);
+    if (opts) s->opts = *opts;
+}
+
+static void release_suggestion(struct gp_suggestion *s)
+{
+    GP_VEC_FREE(&s->evidence);
+    GP_VEC_FREE(&s->predictions);
+    GP_VEC_FREE(&s->low);
+    GP_VEC_FREE(&s->high);
+    GP_VEC_FREE(&s->free);
+}
+
+void gp_suggest_release(struct gp_suggest *s)
+{
+    for (size_t i = 0; i < s->suggestions.n; i++) release_suggestion(&s->suggestions.at[i]);
+    GP_VEC_FREE(&s->suggestions);
+    GP_VEC_FREE(&s->notes);
+    GP_VEC_FREE(&s->kernels);
+    GP_VEC_FREE(&s->ops);
+    GP_VEC_FREE(&s->roofline.roofs);
+    GP_VEC_FREE(&s->roofline.points);
+    GP_VEC_FREE(&s->chains);
+    GP_VEC_FREE(&s->chain_kernels);
+    gp_strings_release(&s->strings);
+    memset(s, 0, sizeof *s);
+}
+
+/* ---- facts ---- */
+
+/* The innermost operator at or around a host event; whether the autograd engine is around it. */
+static uint32_t operator_around(const struct gp_view *v, uint32_t node, bool *backward)
+{
+    uint32_t op = UINT32_MAX;
+    for (; node != GP_HOST_NONE; node = v->hs.nodes[node].parent) {
+        const struct gp_host_event *e = &v->hs.nodes[node];
+        if (e->table != GP_OP) continue;
+        if (op == UINT32_MAX) op = e->row;
+        gp_sid name = v->t->events[GP_OP].name[e->row];
+        if (gp_name_is_backward(gp_trace_str(v->t, name), gp_string_len(&v->t->strings, name)))
+            *backward = true;
+    }
+    return op;
+}
+
+/* Where no operators are recorded: the autograd engine launches from a thread of its own. */
+static bool launched_aside(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_plan *p = c->p;
+    const struct gp_events *api = &c->t->events[GP_API];
+    uint32_t first = p->steps.at[p->items.at[item].step].first_call;
+    return api->track[p->calls.at[p->items.at[item].call].row] != api->track[p->calls.at[first].row];
+}
+
+static bool is_compiled_name(const char *name, size_t n)
+{
+    return n > 7 && !memcmp(name, "triton_", 7);
+}
+
+static void know_items(struct gp_rule_ctx *c)
+{
+    const struct gp_plan *p = c->p;
+    uint8_t *compiled = gp_rule_match_configs(c, is_compiled_name);
+    c->items = gp_zalloc((p->items.n + 1) * sizeof *c->items);
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        struct gp_rule_item *item = &c->items[i];
+        uint32_t row = p->items.at[i].row;
+        item->kind = gp_view_kind(c->v, row);
+        item->config = gp_get_config(&c->t->events[GP_GPU], row);
+        item->compiled = compiled[item->config];
+        item->op = operator_around(c->v, c->v->at.node[row], &item->backward);
+        if (!c->t->events[GP_OP].n) item->backward = launched_aside(c, i);
+        item->position = i - p->steps.at[p->items.at[i].step].first_item;
+    }
+    free(compiled);
+}
+
+static void know_calls(struct gp_rule_ctx *c)
+{
+    const struct gp_plan *p = c->p;
+    bool backward;
+    c->calls = gp_zalloc((p->calls.n + 1) * sizeof *c->calls);
+    c->launches_here = gp_zalloc(c->t->tracks.n + 1);
+    for (uint32_t k = 0; k < p->calls.n; k++) {
+        struct gp_rule_call *call = &c->calls[k];
+        uint32_t row = p->calls.at[k].row;
+        call->name = gp_trace_str(c->t, c->t->events[GP_API].name[row]);
+        call->node = gp_host_node(&c->v->hs, GP_API, row);
+        call->op = operator_around(c->v, call->node, &backward);
+        call->before_ns = p->replay.calls.at[k].before_ns > 0 ? p->replay.calls.at[k].before_ns : 0;
+        if (p->replay.calls.at[k].n) c->launches_here[c->t->events[GP_API].track[row]] = 1;
+    }
+}
+
+/* Of the devices that the plan's items run on, the one with the most work. */
+static uint32_t busiest_device(const struct gp_rule_ctx *c)
+{
+    int64_t *work = gp_zalloc((c->v->devices.n + 1) * sizeof *work);
+    uint32_t best = 0;
+    for (size_t i = 0; i < c->p->items.n; i++) {
+        uint32_t row = c->p->items.at[i].row, d = c->v->device_of_row[row];
+        work[d] = gp_add_saturated(work[d], c->t->events[GP_GPU].dur_ns[row]);
+    }
+    for (uint32_t d = 1; d < c->v->devices.n; d++)
+        if (work[d] > work[best]) best = d;
+    free(work);
+    return best;
+}
+
+struct idle_sum {
+    struct gp_rule_ctx *c;
+    uint32_t device;
+    int64_t begin_ns, end_ns;
+};
+
+static void add_idle(void *ctx, const struct gp_idle_piece *piece)
+{
+    struct idle_sum *sum = ctx;
+    int64_t begin = piece->begin_ns > sum->begin_ns ? piece->begin_ns : sum->begin_ns;
+    int64_t end = piece->end_ns < sum->end_ns ? piece->end_ns : sum->end_ns;
+    if (piece->device == sum->device && begin < end) sum->c->idle_ns[piece->cause] += end - begin;
+}
+
+/* Busy and idle time from the first step's first GPU event to the last one's end. */
+static void know_device(struct gp_rule_ctx *c)
+{
+    uint32_t d = busiest_device(c);
+    const struct gp_events *gpu = &c->t->events[GP_GPU];
+    struct idle_sum sum = {c, d, INT64_MAX, INT64_MIN};
+    struct gp_breakdown b;
+    c->device = d;
+    c->props = c->v->devices.at[d].props;
+    c->s->step.rank = c->v->devices.at[d].rank;
+    for (size_t i = 0; i < c->p->items.n; i++) {
+        uint32_t row = c->p->items.at[i].row;
+        if (c->v->device_of_row[row] != d) continue;
+        if (gpu->start_ns[row] < sum.begin_ns) sum.begin_ns = gpu->start_ns[row];
+        if (gpu->start_ns[row] + gpu->dur_ns[row] > sum.end_ns)
+            sum.end_ns = gpu->start_ns[row] + gpu->dur_ns[row];
+        c->gpu_ns += gpu->dur_ns[row];
+    }
+    if (sum.end_ns <= sum.begin_ns) return;
+    gp_breakdown_rows(&b, c->v, c->v->rows + c->v->devices.at[d].first, c->v->devices.at[d].n, sum.begin_ns,
+                      sum.end_ns);
+    c->busy_ns = b.busy_ns;
+    c->compute_ns = b.compute_ns;
+    c->exposed_communication_ns = b.exposed_communication_ns;
+    c->exposed_memory_ns = b.exposed_memory_ns;
+    gp_idle_walk(c->v, add_idle, &sum);
+}
+
+/* Does every step run the same kernels, with the same grids, in the same order? */
+static bool all_steps_equal(const struct gp_rule_ctx *c)
+{
+    const struct gp_plan_step *steps = c->p->steps.at;
+    for (size_t s = 1; s < c->p->steps.n; s++) {
+        if (steps[s].n_items != steps[0].n_items) return false;
+        for (uint32_t i = 0; i < steps[s].n_items; i++)
+            if (c->items[steps[s].first_item + i].config != c->items[steps[0].first_item + i].config)
+                return false;
+    }
+    return c->p->steps.n > 1;
+}
+
+static int64_t median_queue(const struct gp_rule_ctx *c)
+{
+    const struct gp_plan *p = c->p;
+    int64_t *wait = gp_alloc((p->items.n + 1) * sizeof *wait), median = 0;
+    for (size_t i = 0; i < p->items.n; i++) {
+        wait[i] =
+            p->items.at[i].start_ns - c->t->events[GP_API].start_ns[p->calls.at[p->items.at[i].call].row];
+        if (wait[i] < 0) wait[i] = 0;
+    }
+    if (p->items.n) median = gp_nth(wait, p->items.n, p->items.n / 2);
+    free(wait);
+    return median;
+}
+
+/* From one step's first GPU event to the next one's, the mean; of one step alone all of it. */
+static int64_t step_length(const struct gp_plan *p)
+{
+    const struct gp_plan_step *first = &p->steps.at[0], *last = &p->steps.at[p->steps.n - 1];
+    if (p->steps.n < 2 || !first->n_items || !last->n_items) return p->recorded_ns / (int64_t)p->steps.n;
+    return (p->items.at[last->first_item].start_ns - p->items.at[first->first_item].start_ns) /
+           (int64_t)(p->steps.n - 1);
+}
+
+static void tell_step(struct gp_rule_ctx *c)
+{
+    struct gp_suggest_step *s = &c->s->step;
+    const struct gp_plan *p = c->p;
+    s->found = p->found_steps;
+    s->source = p->source;
+    s->steps = (uint32_t)p->steps.n;
+    s->warm_up = p->warm_up;
+    s->first =
+        p->steps.at[0].name ? gp_intern_cstr(&c->s->strings, gp_trace_str(c->t, p->steps.at[0].name)) : 0;
+    s->step_ns = step_length(p);
+    s->busy_ns = gp_rule_per_step(c, c->busy_ns);
+    s->gpu_ns = gp_rule_per_step(c, c->gpu_ns);
+    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) s->idle_ns[i] = gp_rule_per_step(c, c->idle_ns[i]);
+    s->kernels = (uint64_t)gp_rule_per_step(c, (int64_t)p->items.n);
+    uint64_t launching = 0;
+    for (size_t k = 0; k < p->calls.n; k++) launching += p->replay.calls.at[k].n > 0;
+    s->launches = (uint64_t)gp_rule_per_step(c, (int64_t)launching);
+    s->queue_p50_ns = median_queue(c);
+    s->launch_ns = p->replay.launch_ns;
+    s->gap_ns = p->graph_gap_ns;
+    s->replay_ns = c->replay_step_ns;
+    s->replay_error_pct = c->plan_ns ? 100.0 * (double)(c->replay_ns - c->plan_ns) / (double)c->plan_ns : 0;
+    s->trusted = s->replay_error_pct <= TRUSTED_PCT && s->replay_error_pct >= -TRUSTED_PCT;
+}
+
+/* ---- chains ---- */
+
+static void tell_chains(struct gp_rule_ctx *c)
+{
+    struct gp_suggest *s = c->s;
+    for (size_t k = 0; k < c->chains->kinds.n; k++) {
+        const struct gp_chain_kind *kind = &c->chains->kinds.at[k];
+        const struct gp_chain *chain = &c->chains->all.at[kind->example];
+        struct gp_suggest_chain one = {.signature = kind->signature, .n = chain->n, .count = kind->count};
+        one.first = (uint32_t)s->chain_kernels.n;
+        one.counts = kind->counts;
+        one.total_ns = gp_rule_per_step(c, kind->total_ns);
+        one.saved_low_ns = gp_rule_per_step(c, kind->low_ns);
+        one.saved_high_ns = gp_rule_per_step(c, kind->high_ns);
+        GP_VEC_PUSH(&s->chains, one);
+        for (uint32_t i = chain->first; i < chain->first + chain->n; i++) {
+            const struct gp_chain_kernel *kernel = &c->chains->kernels.at[i];
+            GP_VEC_PUSH(&s->chain_kernels,
+                        ((struct gp_suggest_chain_kernel){.name = gp_rule_full_name(c, kernel->item),
+                                                          .label = gp_rule_item_label(c, kernel->item),
+                                                          .kind = c->items[kernel->item].kind,
+                                                          .ns = c->p->replay.items.at[kernel->item].dur_ns,
+                                                          .bytes = kernel->read_bytes + kernel->written_bytes,
+                                                          .passed_bytes = kernel->passed_bytes}));
+        }
+    }
+}
+
+/* ---- savings ---- */
+
+static int64_t saved(const struct gp_rule_ctx *c, const struct gp_edit *edits, size_t n)
+{
+    if (!n) return 0;
+    int64_t less = c->replay_step_ns - gp_plan_step_ns(c->p, edits, n);
+    return less > 0 ? less : 0;
+}
+
+static bool same_edits(const struct gp_edit *a, size_t n_a, const struct gp_edit *b, size_t n_b)
+{
+    if (n_a != n_b) return false;
+    for (size_t i = 0; i < n_a; i++)
+        if (a[i].kind != b[i].kind || a[i].index != b[i].index || a[i].ns != b[i].ns) return false;
+    return true;
+}
+
+static double speedup(int64_t step_ns, int64_t saving_ns)
+{
+    return saving_ns > 0 && saving_ns < step_ns ? (double)step_ns / (double)(step_ns - saving_ns) : 1;
+}
+
+/* By what it saves at least; what may save a percent (MOST_NS, without what is added to it for noise) is worth a look even
+ * when it may save nothing. */
+static enum gp_priority priority_of(const struct gp_suggest_step *step, const struct gp_suggestion *s,
+                                    int64_t most_ns)
+{
+    double low = gp_pct(s->saving_low_ns, step->step_ns), high = gp_pct(most_ns, step->step_ns);
+    if (low >= 20) return GP_PRIORITY_CRITICAL;
+    if (low >= 5) return GP_PRIORITY_HIGH;
+    if (low >= 1) return GP_PRIORITY_MEDIUM;
+    return low >= 0.3 || high >= 1 ? GP_PRIORITY_LOW : GP_PRIORITY_NONE;
+}
+
+/* The interval of the replays, and what the model itself may be off. */
+static void widen(const struct gp_suggest_step *step, int64_t a, int64_t b, int64_t *low, int64_t *high)
+{
+    int64_t noise = step->step_ns / 100 * NOISE_PCT < b ? step->step_ns / 100 * NOISE_PCT : b;
+    *low = a / 100 * (100 - MODEL_PCT) - noise;
+    *high = b / 100 * (100 + MODEL_PCT) + noise;
+    if (*low < 0) *low = 0;
+    int64_t most =
+        step->step_ns > b ? b + (step->step_ns - b) / 2 : step->step_ns - 1; /* nothing takes no time */
+    if (*high > most) *high = most > 0 ? most : 0;
+    if (*low > *high) *low = *high;
+}
+
+static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    const struct gp_suggest_step *step = &c->s->step;
+    s->speedup_low = s->speedup_high = 1;
+    if (!step->trusted) return;
+    int64_t a = saved(c, s->low.at, s->low.n),
+            b = same_edits(s->low.at, s->low.n, s->high.at, s->high.n) ? a : saved(c, s->high.at, s->high.n);
+    widen(step, a < b ? a : b, a < b ? b : a, &s->saving_low_ns, &s->saving_high_ns);
+    s->ceiling_ns =
+        same_edits(s->free.at, s->free.n, s->high.at, s->high.n) ? b : saved(c, s->free.at, s->free.n);
+    if (s->ceiling_ns < s->saving_high_ns) s->ceiling_ns = s->saving_high_ns;
+    s->speedup_low = speedup(step->step_ns, s->saving_low_ns);
+    s->speedup_high = speedup(step->step_ns, s->saving_high_ns);
+    s->priority = priority_of(step, s, a < b ? b : a);
+    if (s->saving_high_ns > 0)
+        GP_VEC_PUSH(&s->predictions,
+                    ((struct gp_prediction){"step", 0, -s->saving_high_ns, -s->saving_low_ns}));
+}
+
+static int compare_suggestions(const void *a, const void *b)
+{
+    const struct gp_suggestion *x = a, *y = b;
+    if (x->priority != y->priority) return x->priority > y->priority ? -1 : 1;
+    if (x->saving_low_ns != y->saving_low_ns) return x->saving_low_ns > y->saving_low_ns ? -1 : 1;
+    if (x->saving_high_ns != y->saving_high_ns) return x->saving_high_ns > y->saving_high_ns ? -1 : 1;
+    if (x->resource_high_ns != y->resource_high_ns) return x->resource_high_ns > y->resource_high_ns ? -1 : 1;
+    int order = strcmp(x->rule->name, y->rule->name);
+    return order ? order : x->operation < y->operation ? -1 : x->operation > y->operation;
+}
+
+struct edits {
+    struct gp_edit *at;
+    size_t n, cap;
+};
+
+static void value_all(struct gp_rule_ctx *c)
+{
+    struct gp_suggest *s = c->s;
+    struct edits low = {0}, high = {0};
+    size_t kept = 0;
+    for (size_t i = 0; i < s->suggestions.n; i++) {
+        struct gp_suggestion *one = &s->suggestions.at[i];
+        value(c, one);
+        if (one->saving_high_ns < s->opts.min_saving_ns) {
+            release_suggestion(one);
+            continue;
+        }
+        bool worth = one->priority != GP_PRIORITY_NONE;
+        for (size_t k = 0; k < one->low.n && worth; k++) GP_VEC_PUSH(&low, one->low.at[k]);
+        for (size_t k = 0; k < one->high.n && worth; k++) GP_VEC_PUSH(&high, one->high.at[k]);
+        s->suggestions.at[kept++] = *one;
+    }
+    s->suggestions.n = kept;
+    if (s->step.trusted)
+        widen(&s->step, saved(c, low.at, low.n), saved(c, high.at, high.n), &s->joint_low_ns,
+              &s->joint_high_ns);
+    if (kept) qsort(s->suggestions.at, kept, sizeof *s->suggestions.at, compare_suggestions);
+    GP_VEC_FREE(&low);
+    GP_VEC_FREE(&high);
+}
+
+/* ---- what keeps from saying more ---- */
+
+static void note(struct gp_rule_ctx *c, gp_sid text)
+{
+    GP_VEC_PUSH(&c->s->notes, text);
+}
+
+static bool flag(const struct gp_trace *t, const char *key)
+{
+    const char *value = gp_trace_get_meta(t, key);
+    return value && (value[0] == '1' || value[0] == 't');
+}
+
+static void note_capture(struct gp_rule_ctx *c)
+{
+    const struct gp_suggest_step *s = &c->s->step;
+    if (!s->found)
+        note(c, gp_rule_text(
+                    c, "no steps were found: everything is told of the whole trace as one step; mark steps "
+                       "with ranges, or name them with --step-marker"));
+    else if (s->steps < STEPS_FEW)
+        note(c, gp_rule_text(c, "only %u whole %s recorded: record five or more", s->steps,
+                             s->steps == 1 ? "step is" : "steps are"));
+    struct gp_buf flags = {0};
+    static const char *const keys[] = {"with_stack", "record_shapes", "profile_memory"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (flag(c->t, keys[i])) gp_buf_printf(&flags, "%s%s", flags.n ? ", " : "", keys[i]);
+    if (flags.n)
+        note(c, gp_rule_text(
+                    c,
+                    "the recording itself slowed the host down (%s): savings of host time are those of the "
+                    "recorded run, and smaller without it",
+                    gp_buf_str(&flags)));
+    gp_buf_release(&flags);
+    if (!s->trusted)
+        note(c, gp_rule_text(c,
+                             "replaying the steps without any change misses the recorded time by %.1f%%: no "
+                             "saving of wall time is claimed, only what the GPU or the host would do less",
+                             s->replay_error_pct));
+    uint64_t lost = 0;
+    for (size_t i = 0; i < c->t->losses.n; i++) lost += c->t->losses.at[i].count;
+    if (lost) note(c, gp_rule_text(c, "%llu events were lost while recording", (unsigned long long)lost));
+}
+
+/* ---- all of it ---- */
+
+static bool wanted(const struct gp_suggest *s, const struct gp_rule *rule)
+{
+    for (size_t i = 0; i < s->opts.n_rules; i++)
+        if (!strcmp(s->opts.rules[i], rule->name)) return true;
+    return !s->opts.n_rules;
+}
+
+static void ask_rules(struct gp_rule_ctx *c)
+{
+    for (size_t i = 0; gp_rules[i]; i++) {
+        if (!wanted(c->s, gp_rules[i])) continue;
+        c->rule = gp_rules[i];
+        c->rule->run(c);
+    }
+}
+
+static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const struct gp_plan *p)
+{
+    uint8_t *beside[GP_CLASS_COUNT] = {NULL};
+    struct gp_rule_ctx c = {.s = s, .t = v->t, .v = v, .p = p, .beside = beside};
+    c.n_steps = p->steps.n;
+    c.plan_ns = p->recorded_ns;
+    c.replay_ns = gp_plan_length(p);
+    c.replay_step_ns = gp_plan_step_ns(p, NULL, 0);
+    know_items(&c);
+    know_calls(&c);
+    know_device(&c);
+    c.same_steps = all_steps_equal(&c);
+    tell_step(&c);
+    gp_item_work_find(&c);
+    gp_suggest_tell_regime(&c);
+    note_capture(&c);
+    struct gp_chains chains = {0};
+    gp_chains_find(&chains, &c);
+    c.chains = &chains;
+    tell_chains(&c);
+    ask_rules(&c);
+    value_all(&c);
+    gp_chains_release(&chains);
+    free(c.items);
+    free(c.calls);
+    free(c.work);
+    free(c.launches_here);
+    for (int i = 0; i < GP_CLASS_COUNT; i++) free(beside[i]);
+}
+
+/* The program with the most GPU work. */
+static const struct gp_steps_program *main_program(const struct gp_steps *steps, const struct gp_view *v)
+{
+    const struct gp_steps_program *best = NULL;
+    int64_t most = -1;
+    for (size_t i = 0; i < steps->v.n; i++) {
+        const struct gp_steps_program *program = &steps->v.at[i];
+        int64_t work = 0;
+        for (size_t k = 0; k < program->n; k++)
+            work = gp_add_saturated(work, v->t->events[GP_GPU].dur_ns[program->rows[k]]);
+        if (work > most) most = work, best = program;
+    }
+    return best;
+}
+
+int gp_suggest_run(struct gp_suggest *s, struct gp_trace *t, struct gp_err *err)
+{
+    struct gp_view v;
+    struct gp_steps steps;
+    struct gp_plan plan;
+    gp_input_quality_read(&s->input, &s->strings, t);
+    gp_repair(t, GP_REPAIR_DROP);
+    gp_view_init(&v, t, s->opts.classes);
+    int failed = gp_steps_find(&steps, &v, s->opts.step_marker, err);
+    const struct gp_steps_program *program = failed ? NULL : main_program(&steps, &v);
+    if (program && gp_plan_build(&plan, &v, program)) {
+        look_at_plan(s, &v, &plan);
+        gp_plan_release(&plan);
+    } else if (!failed) {
+        struct gp_rule_ctx c = {.s = s};
+        note(&c, gp_rule_text(
+                     &c, "most GPU events have no launch record, so that nothing can be replayed and nothing "
+                         "is suggested; record the launching calls, too"));
+    }
+    gp_input_quality_judge(&s->input, &s->strings, t, &v);
+    gp_steps_release(&steps);
+    gp_view_release(&v);
+    return failed;
+}

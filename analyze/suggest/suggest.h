@@ -1,0 +1,231 @@
+/* suggest.h -- what to do next: the answer of trace-suggest as plain structs. Knows nothing of files, text or pictures.
+ *
+ *     struct gp_suggest s;
+ *     gp_suggest_init(&s, &opts);
+ *     if (gp_suggest_run(&s, &trace, &err)) ...
+ *     for (size_t i = 0; i < s.suggestions.n; i++) use(s.suggestions.at[i].saving_low_ns);
+ *     gp_suggest_release(&s);
+ *
+ * A saving is wall time of a step, found by replaying the steps with the change (replay.h), never a kernel's share times
+ * a factor. It is an interval, because a trace cannot tell everything. What a kernel takes, its resource, is told beside
+ * it. All times are ns a step unless the name says otherwise; without steps, of the whole trace.
+ */
+#ifndef GP_ANALYZE_SUGGEST_H
+#define GP_ANALYZE_SUGGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "analyze/cost/ceilings.h"
+#include "analyze/names/classify.h"
+#include "analyze/hta/hta.h"
+#include "analyze/cost/regime.h"
+#include "analyze/suggest/replay.h"
+#include "analyze/cost/roofline.h"
+#include "formats/base/err.h"
+#include "formats/base/intern.h"
+#include "formats/base/vec.h"
+#include "formats/trace.h"
+
+/* ---- options ---- */
+
+/* A zeroed struct is the default. */
+struct gp_suggest_opts {
+    const struct gp_classes *classes; /* the user's; NULL: built in. Borrowed. */
+    const char *step_marker;          /* POSIX extended regular expression; NULL: find the steps. Borrowed. */
+    const char *const *rules;         /* names of the rules to ask; NULL: all. Borrowed. */
+    size_t n_rules;
+    const struct gp_ceilings
+        *ceilings;         /* measured ones; what is 0 in them is found as without. NULL: none. Borrowed. */
+    int64_t min_saving_ns; /* suggestions whose saving_high_ns is less are left out */
+};
+
+/* The tables that gp_suggest_run looks at. */
+#define GP_SUGGEST_NEED (GP_VIEW_NEED | GP_NEED_EXTRA)
+
+/* ---- rules ---- */
+
+/* X(enum, name): what sort of change it is. */
+#define GP_SUGGEST_TYPES(X)                                                                                  \
+    X(GP_SUGGEST_FUSION, "fusion")                                                                           \
+    X(GP_SUGGEST_LAUNCH, "launch")                                                                           \
+    X(GP_SUGGEST_COMPILE, "compile")                                                                         \
+    X(GP_SUGGEST_BATCHING, "batching")                                                                       \
+    X(GP_SUGGEST_ROUTING, "routing")                                                                         \
+    X(GP_SUGGEST_CACHING, "caching")                                                                         \
+    X(GP_SUGGEST_MEMORY, "memory")                                                                           \
+    X(GP_SUGGEST_ALGORITHM, "algorithm")                                                                     \
+    X(GP_SUGGEST_PARALLELIZATION, "parallelization")                                                         \
+    X(GP_SUGGEST_TRANSFER, "transfer")                                                                       \
+    X(GP_SUGGEST_SYNC, "sync")                                                                               \
+    X(GP_SUGGEST_OVERLAP, "overlap")                                                                         \
+    X(GP_SUGGEST_COMMUNICATION, "communication")                                                             \
+    X(GP_SUGGEST_INPUT, "input")
+
+enum gp_suggest_type {
+#define X(id, name) id,
+    GP_SUGGEST_TYPES(X)
+#undef X
+};
+const char *gp_suggest_type_name(enum gp_suggest_type t);
+
+/* By the low end of the saving, in percent of the step: 20, 5, 1, 0.3. */
+enum gp_priority {
+    GP_PRIORITY_NONE,
+    GP_PRIORITY_LOW,
+    GP_PRIORITY_MEDIUM,
+    GP_PRIORITY_HIGH,
+    GP_PRIORITY_CRITICAL
+};
+const char *gp_priority_name(enum gp_priority p); /* "none", "low", ... */
+
+struct gp_rule_ctx;
+/* What can be suggested, when, and when not. Texts are for people; rules are in the table of rules.c. */
+struct gp_rule {
+    const char *name; /* "cuda_graph" */
+    enum gp_suggest_type type;
+    const char *summary;   /* what it looks for */
+    const char *needs;     /* what must be recorded for it */
+    const char *threshold; /* from when on it speaks, and where that figure is from */
+    const char *guard;     /* when it is silent all the same; "" nothing */
+    void (*run)(struct gp_rule_ctx *c);
+};
+extern const struct gp_rule *const gp_rules[]; /* ends with NULL */
+/* NULL when there is none. */
+const struct gp_rule *gp_rule_find(const char *name);
+
+/* ---- the answer ---- */
+
+enum gp_evidence_unit {
+    GP_EVIDENCE_NS,
+    GP_EVIDENCE_COUNT,
+    GP_EVIDENCE_BYTES,
+    GP_EVIDENCE_PCT,
+    GP_EVIDENCE_TEXT
+};
+struct gp_evidence {
+    const char *name; /* "launches", "host_idle"; JSON adds the unit */
+    enum gp_evidence_unit unit;
+    int64_t value; /* ns, count, bytes */
+    double pct;
+    gp_sid text;
+};
+
+/* What should be seen in a trace after the change; trace-diff --expect checks it. */
+struct gp_prediction {
+    const char *metric;      /* "step", "gpu", "idle_host", ... as in schemas/expect.schema.json */
+    gp_sid operation;        /* 0: the metric of the whole step */
+    int64_t low_ns, high_ns; /* the change, a step: negative is less */
+};
+
+struct gp_suggestion {
+    const struct gp_rule *rule;
+    enum gp_priority priority;
+    gp_sid operation;   /* what it concerns: kernel, operator, range, call; 0: the step */
+    gp_sid description; /* what is there, with its numbers */
+    gp_sid action;      /* what to do */
+    gp_sid formula;     /* how the saving was worked out, with the numbers filled in */
+    gp_sid assumes;     /* what must be true for it; 0: nothing that the trace does not show */
+    gp_sid check;       /* how to find out whether it was right */
+    GP_VEC(struct gp_evidence) evidence;
+    int64_t current_ns;                        /* what it takes now, on whatever resource */
+    int64_t resource_low_ns, resource_high_ns; /* saved on that resource */
+    int64_t saving_low_ns, saving_high_ns;     /* wall time; 0, 0 where none is claimed */
+    int64_t ceiling_ns;                        /* wall time if the resource were free */
+    double speedup_low, speedup_high;          /* of the step; 1 where nothing is claimed */
+    GP_VEC(struct gp_prediction) predictions;
+    GP_VEC(struct gp_edit) low, high, free; /* the changes that were replayed */
+};
+
+struct gp_suggest_step {
+    bool found;      /* false: the trace as a whole */
+    uint32_t source; /* enum gp_step_source */
+    uint32_t steps, warm_up;
+    int32_t rank;
+    gp_sid first;            /* name of the first, 0: none */
+    int64_t step_ns;         /* wall time, mean */
+    int64_t busy_ns, gpu_ns; /* union, and sum of durations, of the device that works most */
+    int64_t idle_ns[GP_IDLE_CAUSE_COUNT];
+    uint64_t kernels, launches; /* a step, rounded */
+    int64_t queue_p50_ns;       /* start of a kernel after its call began, the median */
+    int64_t launch_ns, gap_ns;  /* on an idle GPU; between kernels that are queued */
+    int64_t replay_ns;          /* of no change, a step */
+    double replay_error_pct;
+    bool trusted; /* the replay is within 2 % and may claim wall time */
+};
+
+/* What bounds a kernel, or an operator, of all its launches together: what bounds most of its time. All figures are over
+ * all steps. */
+struct gp_suggest_kernel {
+    gp_sid name, label; /* full name; as in flame graphs */
+    uint32_t kind;      /* enum gp_frame_kind; of operators that of their longest kernel */
+    uint32_t regime;    /* enum gp_regime */
+    uint32_t
+        roof; /* enum gp_regime: the nearer roof, where the regime is GP_REGIME_INEFFICIENT; else unknown */
+    uint32_t reason; /* enum gp_inefficient */
+    uint64_t count;  /* launches */
+    int64_t total_ns;
+    /* What it had to do, as far as that is known. */
+    uint32_t tier;         /* enum gp_work_tier, of most of its time */
+    uint32_t arith;        /* enum gp_arith, of most of its time */
+    int64_t known_ns;      /* of launches whose work is known */
+    int64_t impossible_ns; /* of those whose work cannot be right; not part of the sums below */
+    double flops, bytes_low, bytes_high;
+    bool fits_cache; /* what a launch moves may stay in the L2 cache */
+    /* Of what is known: the nearer roof, an enum gp_arith or GP_ARITH_NONE for memory, and how much of it was reached;
+     * 0: not known. More than 100 where caches help. */
+    uint32_t roof_arith;
+    double roof_pct;
+};
+
+/* A kernel of a chain, as in its first run. */
+struct gp_suggest_chain_kernel {
+    gp_sid name, label; /* full name; as in flame graphs */
+    uint32_t kind;      /* enum gp_frame_kind */
+    int64_t ns;
+    int64_t bytes;        /* that it reads and writes; 0 not known */
+    int64_t passed_bytes; /* that it reads of what the one before it wrote; 0: none that is sure */
+};
+
+/* Chains of the same kernels with the same grids, which one kernel each could be. Times a step. */
+struct gp_suggest_chain {
+    uint64_t signature;                            /* the same in other traces */
+    uint32_t first, n;                             /* kernels, in chain_kernels */
+    uint64_t count;                                /* over all steps */
+    bool counts;                                   /* often or long enough to speak of */
+    int64_t total_ns, saved_low_ns, saved_high_ns; /* GPU time */
+};
+
+struct gp_suggest {
+    struct gp_suggest_opts opts;
+    struct gp_strings strings; /* all sids */
+    struct gp_input_quality input;
+    struct gp_suggest_step step;
+    uint32_t regime;                    /* enum gp_regime, of the step */
+    struct gp_regime_step regime_parts; /* that it was decided on; over all steps */
+    int64_t empty_ns;                   /* what an empty kernel takes here, at most */
+    struct gp_ceilings ceilings;
+    struct gp_roofline roofline;
+    int64_t tier_ns[3];                       /* GPU time of kernels by enum gp_work_tier; over all steps */
+    GP_VEC(struct gp_suggest_kernel) kernels; /* by total, then name */
+    GP_VEC(struct gp_suggest_kernel) ops;     /* operators that launched kernels, the same */
+    GP_VEC(struct gp_suggest_chain) chains;   /* by total, then signature */
+    GP_VEC(struct gp_suggest_chain_kernel) chain_kernels;
+    GP_VEC(struct gp_suggestion) suggestions; /* by priority, then saving */
+    GP_VEC(gp_sid) notes;                     /* what keeps from saying more: capture flags, steps, losses */
+    int64_t joint_low_ns, joint_high_ns;      /* all suggestions together, replayed once */
+};
+
+/* OPTS is copied; may be NULL. */
+void gp_suggest_init(struct gp_suggest *s, const struct gp_suggest_opts *opts);
+/* Look at a finished trace T, once. Times that cannot be are removed from T first. -1 when the step marker is no regular
+ * expression. */
+GP_MUST_CHECK int gp_suggest_run(struct gp_suggest *s, struct gp_trace *t, struct gp_err *err);
+void gp_suggest_release(struct gp_suggest *s);
+
+static inline const char *gp_suggest_str(const struct gp_suggest *s, gp_sid sid)
+{
+    return gp_string(&s->strings, sid);
+}
+
+#endif

@@ -1,0 +1,285 @@
+#include "analyze/suggest/suggest_regime.h"
+
+#include <stdlib.h>
+#include "analyze/math/sums.h"
+#include "analyze/suggest/rules_priv.h"
+#include "formats/base/map.h"
+
+static int64_t dur_of(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return c->p->replay.items.at[item].dur_ns;
+}
+
+/* ---- kernels and operators: sums over launches with one key ---- */
+
+/* Beside a struct gp_suggest_kernel, while it is summed up. */
+struct sums {
+    int64_t regime_ns[GP_REGIME_COUNT];
+    int64_t reason_ns[GP_INEFFICIENT_ARITHMETIC + 1];
+    int64_t tier_ns[GP_WORK_SHAPES + 1];
+    int64_t arith_ns[GP_ARITH_COUNT + 1];
+    int64_t below_memory_ns; /* inefficient, with memory as the nearer roof */
+    int64_t cached_ns, longest_ns;
+};
+
+struct groups {
+    struct gp_map at; /* key -> index */
+    GP_VEC(struct gp_suggest_kernel) all;
+    GP_VEC(struct sums) sums;
+};
+
+static void add(int64_t *to, int64_t ns)
+{
+    *to = gp_add_saturated(*to, ns);
+}
+
+static void add_item(struct gp_suggest_kernel *k, struct sums *s, const struct gp_item_work *w, int64_t ns)
+{
+    k->count++;
+    add(&k->total_ns, ns);
+    add(&s->regime_ns[w->bound.regime], ns);
+    add(&s->reason_ns[w->bound.reason], ns);
+    add(&s->tier_ns[w->tier], ns);
+    if (w->bound.regime == GP_REGIME_INEFFICIENT && w->bound.roof == GP_REGIME_MEMORY)
+        add(&s->below_memory_ns, ns);
+    if (w->tier == GP_WORK_UNKNOWN) return;
+    if (w->bound.impossible) {
+        add(&k->impossible_ns, ns);
+        return;
+    }
+    add(&k->known_ns, ns);
+    add(&s->arith_ns[w->share.arith], ns);
+    if (w->bound.fits_cache) add(&s->cached_ns, ns);
+    k->flops += w->share.flops;
+    k->bytes_low += w->share.bytes_low;
+    k->bytes_high += w->share.bytes_high;
+}
+
+static uint32_t largest(const int64_t *ns, uint32_t from, uint32_t n)
+{
+    uint32_t best = from;
+    for (uint32_t i = from + 1; i < n; i++)
+        if (ns[i] > ns[best]) best = i;
+    return best;
+}
+
+static void settle(struct gp_suggest_kernel *k, const struct sums *s)
+{
+    k->regime = largest(s->regime_ns, 0, GP_REGIME_COUNT);
+    k->roof = GP_REGIME_UNKNOWN;
+    k->tier = largest(s->tier_ns, 0, GP_WORK_SHAPES + 1);
+    k->arith = k->known_ns > 0 ? largest(s->arith_ns, 0, GP_ARITH_COUNT + 1) : (uint32_t)GP_ARITH_NONE;
+    k->fits_cache = s->cached_ns > 0 && s->cached_ns >= k->known_ns - s->cached_ns;
+    if (k->regime != GP_REGIME_INEFFICIENT) return;
+    bool memory = s->below_memory_ns >= s->regime_ns[GP_REGIME_INEFFICIENT] - s->below_memory_ns;
+    k->roof = memory ? GP_REGIME_MEMORY : GP_REGIME_COMPUTE;
+    k->reason = largest(s->reason_ns, GP_INEFFICIENT_NOT + 1, GP_INEFFICIENT_ARITHMETIC + 1);
+}
+
+/* How near the nearer roof is. */
+static void measure(struct gp_suggest_kernel *k, const struct gp_ceilings *c)
+{
+    const struct gp_ceiling *flops = k->arith < GP_ARITH_COUNT ? &c->flops[k->arith] : NULL;
+    double s = (double)k->known_ns / 1e9, bytes = (k->bytes_low + k->bytes_high) / 2;
+    k->roof_arith = GP_ARITH_NONE;
+    if (k->known_ns <= 0) return;
+    double compute = flops && flops->per_s > 0 ? k->flops / s / flops->per_s : 0;
+    double memory = c->memory.per_s > 0 ? bytes / s / c->memory.per_s : 0;
+    if (compute > 0 && compute >= memory) k->roof_arith = k->arith;
+    k->roof_pct = 100 * (compute > memory ? compute : memory);
+}
+
+static int compare_kernels(const void *a, const void *b)
+{
+    const struct gp_suggest_kernel *x = a, *y = b;
+    if (x->total_ns != y->total_ns) return x->total_ns > y->total_ns ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/* The group of KEY, made when it is new. */
+static uint32_t group_of(struct groups *g, uint64_t key)
+{
+    uint32_t *at = gp_map_put(&g->at, key, UINT32_MAX);
+    if (*at != UINT32_MAX) return *at;
+    *at = (uint32_t)g->all.n;
+    GP_VEC_PUSH(&g->all, ((struct gp_suggest_kernel){.count = 0}));
+    GP_VEC_PUSH(&g->sums, ((struct sums){.longest_ns = -1}));
+    return *at;
+}
+
+static void end_groups(struct groups *g, const struct gp_ceilings *c)
+{
+    for (size_t i = 0; i < g->all.n; i++) {
+        settle(&g->all.at[i], &g->sums.at[i]);
+        measure(&g->all.at[i], c);
+    }
+    if (g->all.n) qsort(g->all.at, g->all.n, sizeof *g->all.at, compare_kernels);
+    GP_VEC_FREE(&g->sums);
+    gp_map_release(&g->at);
+}
+
+static void tell_kernels(struct gp_rule_ctx *c)
+{
+    struct groups g = {{0}, {0}, {0}};
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        uint32_t at = group_of(&g, c->t->configs.at[c->items[i].config].name);
+        struct gp_suggest_kernel *k = &g.all.at[at];
+        if (!k->count) {
+            k->name = gp_rule_full_name(c, i);
+            k->label = gp_rule_item_label(c, i);
+            k->kind = c->items[i].kind;
+        }
+        add_item(k, &g.sums.at[at], &c->work[i], dur_of(c, i));
+    }
+    end_groups(&g, &c->s->ceilings);
+    c->s->kernels.at = g.all.at, c->s->kernels.n = g.all.n, c->s->kernels.cap = g.all.cap;
+}
+
+static void tell_ops(struct gp_rule_ctx *c)
+{
+    struct groups g = {{0}, {0}, {0}};
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (c->items[i].op == UINT32_MAX) continue;
+        gp_sid name = c->t->events[GP_OP].name[c->items[i].op];
+        uint32_t at = group_of(&g, name);
+        struct gp_suggest_kernel *k = &g.all.at[at];
+        if (!k->count) {
+            k->name = gp_intern_cstr(&c->s->strings, gp_trace_str(c->t, name));
+            k->label = gp_rule_label(c, GP_OP, name);
+        }
+        if (dur_of(c, i) > g.sums.at[at].longest_ns) {
+            g.sums.at[at].longest_ns = dur_of(c, i);
+            k->kind = c->items[i].kind;
+        }
+        add_item(k, &g.sums.at[at], &c->work[i], dur_of(c, i));
+    }
+    end_groups(&g, &c->s->ceilings);
+    c->s->ops.at = g.all.at, c->s->ops.n = g.all.n, c->s->ops.cap = g.all.cap;
+}
+
+/* ---- the step ---- */
+
+/* Time on the device that works most; what overlaps counts once: for kernels that compute, as far as their class goes. */
+static void tell_step(struct gp_rule_ctx *c)
+{
+    struct gp_suggest *s = c->s;
+    struct gp_regime_step *parts = &s->regime_parts;
+    int64_t by[GP_REGIME_COUNT] = {0}, below_memory = 0, computing = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        const struct gp_regime_answer *a = &c->work[i].bound;
+        if (c->v->device_of_row[c->p->items.at[i].row] != c->device) continue;
+        by[a->regime] += dur_of(c, i);
+        if (a->regime == GP_REGIME_INEFFICIENT && a->roof == GP_REGIME_MEMORY) below_memory += dur_of(c, i);
+        if (gp_class_of((enum gp_frame_kind)c->items[i].kind) == GP_CLASS_COMPUTE)
+            s->tier_ns[c->work[i].tier] += dur_of(c, i);
+    }
+    for (int r = 0; r < GP_REGIME_COUNT; r++)
+        if (r != GP_REGIME_COMMUNICATION && r != GP_REGIME_TRANSFER) computing += by[r];
+    double scale = computing ? (double)c->compute_ns / (double)computing : 0; /* streams side by side */
+    parts->whole_ns = c->busy_ns;
+    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) {
+        parts->whole_ns += c->idle_ns[i];
+        if (i != GP_IDLE_DEPENDENCY) parts->idle_ns += c->idle_ns[i];
+    }
+    parts->communication_ns = c->exposed_communication_ns;
+    parts->transfer_ns = c->exposed_memory_ns;
+    parts->latency_ns = (int64_t)((double)by[GP_REGIME_OVERHEAD] * scale);
+    parts->compute_ns = (int64_t)((double)by[GP_REGIME_COMPUTE] * scale);
+    parts->memory_ns = (int64_t)((double)by[GP_REGIME_MEMORY] * scale);
+    parts->inefficient_ns = (int64_t)((double)by[GP_REGIME_INEFFICIENT] * scale);
+    parts->below_memory_ns = (int64_t)((double)below_memory * scale);
+    parts->unknown_ns = (int64_t)((double)by[GP_REGIME_UNKNOWN] * scale);
+    s->regime = gp_regime_of_step(parts);
+}
+
+/* ---- the plot ---- */
+
+static int compare_roofs(const void *a, const void *b)
+{
+    const struct gp_roof *x = a, *y = b;
+    if (x->memory != y->memory) return x->memory ? -1 : 1;
+    if (x->per_s != y->per_s) return x->per_s > y->per_s ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int compare_points(const void *a, const void *b)
+{
+    const struct gp_roofline_point *x = a, *y = b;
+    if (x->total_ns != y->total_ns) return x->total_ns > y->total_ns ? -1 : 1;
+    if (x->label != y->label) return x->label < y->label ? -1 : 1;
+    if (x->roof != y->roof) return x->roof < y->roof ? -1 : 1;
+    return x->flops < y->flops ? -1 : x->flops > y->flops;
+}
+
+/* Those that are known: of memory, and of every type that kernels of the trace use. */
+static void tell_roofs(struct gp_rule_ctx *c, uint32_t roof_of[GP_ARITH_COUNT + 1])
+{
+    struct gp_suggest *s = c->s;
+    const struct gp_ceilings *top = &s->ceilings;
+    bool used[GP_ARITH_COUNT + 1] = {false};
+    for (uint32_t i = 0; i < c->p->items.n; i++)
+        if (c->work[i].share.flops > 0) used[c->work[i].share.arith] = true;
+    const struct gp_ceiling *slopes[] = {&top->l2, &top->memory};
+    static const char *const names[] = {"L2 cache", "memory"};
+    for (int i = 0; i < 2; i++)
+        if (slopes[i]->per_s > 0)
+            GP_VEC_PUSH(&s->roofline.roofs, ((struct gp_roof){gp_intern_cstr(&s->strings, names[i]), true,
+                                                              slopes[i]->per_s, slopes[i]->source}));
+    for (int a = 0; a < GP_ARITH_COUNT; a++)
+        if (used[a] && top->flops[a].per_s > 0)
+            GP_VEC_PUSH(&s->roofline.roofs,
+                        ((struct gp_roof){gp_intern_cstr(&s->strings, gp_arith_name((enum gp_arith)a)), false,
+                                          top->flops[a].per_s, top->flops[a].source}));
+    if (s->roofline.roofs.n)
+        qsort(s->roofline.roofs.at, s->roofline.roofs.n, sizeof *s->roofline.roofs.at, compare_roofs);
+    for (int a = 0; a <= GP_ARITH_COUNT; a++) {
+        roof_of[a] = UINT32_MAX;
+        gp_sid name = gp_intern_cstr(&s->strings, gp_arith_name((enum gp_arith)a));
+        for (uint32_t i = 0; i < s->roofline.roofs.n; i++)
+            if (!s->roofline.roofs.at[i].memory && s->roofline.roofs.at[i].name == name) roof_of[a] = i;
+    }
+}
+
+/* A point for each kernel and type, and what has none. */
+static void tell_roofline(struct gp_rule_ctx *c)
+{
+    struct gp_roofline *r = &c->s->roofline;
+    struct gp_map at = {0};
+    uint32_t roof_of[GP_ARITH_COUNT + 1];
+    tell_roofs(c, roof_of);
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        const struct gp_item_work *w = &c->work[i];
+        enum gp_regime regime = w->bound.regime;
+        int64_t ns = dur_of(c, i);
+        if (regime == GP_REGIME_COMMUNICATION || regime == GP_REGIME_TRANSFER) continue;
+        if (regime == GP_REGIME_OVERHEAD) add(&r->latency_ns, ns);
+        else if (w->tier == GP_WORK_UNKNOWN || w->bound.impossible) add(&r->unknown_ns, ns);
+        if (regime == GP_REGIME_OVERHEAD || w->tier == GP_WORK_UNKNOWN || w->bound.impossible) continue;
+        gp_sid name = c->t->configs.at[c->items[i].config].name;
+        uint32_t *k = gp_map_put(&at, ((uint64_t)name << 8 | w->share.arith) << 8 | regime, UINT32_MAX);
+        if (*k == UINT32_MAX) {
+            *k = (uint32_t)r->points.n;
+            GP_VEC_PUSH(&r->points, ((struct gp_roofline_point){.label = gp_rule_item_label(c, i),
+                                                                .kind = c->items[i].kind,
+                                                                .regime = regime,
+                                                                .roof = roof_of[w->share.arith]}));
+        }
+        struct gp_roofline_point *p = &r->points.at[*k];
+        p->count++;
+        add(&p->total_ns, ns);
+        p->flops += w->share.flops;
+        p->bytes_low += w->share.bytes_low;
+        p->bytes_high += w->share.bytes_high;
+    }
+    gp_map_release(&at);
+    if (r->points.n) qsort(r->points.at, r->points.n, sizeof *r->points.at, compare_points);
+}
+
+void gp_suggest_tell_regime(struct gp_rule_ctx *c)
+{
+    c->s->empty_ns = (int64_t)c->s->ceilings.empty_ns;
+    tell_kernels(c);
+    tell_ops(c);
+    tell_step(c);
+    tell_roofline(c);
+}

@@ -1,0 +1,261 @@
+#include "analyze/view/host_stack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Outermost first: of events with the same times the one of the earlier table holds the other. */
+static const enum gp_table host_tables[] = {GP_RANGE, GP_PYTHON, GP_OP, GP_API};
+enum { HOST_TABLES = sizeof host_tables / sizeof host_tables[0] };
+enum { MOST_ROWS = (1 << 29) - 1 }; /* what struct gp_host_event holds */
+
+/* Damaged input can hold any time; within these bounds no difference of two overflows. */
+static const int64_t EARLIEST = -(INT64_MAX / 2), LATEST = INT64_MAX / 2;
+
+static int64_t start_of(int64_t start_ns)
+{
+    return start_ns < EARLIEST ? EARLIEST : start_ns > LATEST ? LATEST : start_ns;
+}
+
+static int64_t end_of(int64_t start_ns, int64_t dur_ns)
+{
+    return dur_ns > LATEST - start_ns ? LATEST : start_ns + dur_ns;
+}
+
+/* How far a child may end after its parent and still be one. Times that went through a double in microseconds
+ * are off by up to an ulp at each end. */
+static int64_t tolerance(int64_t end_ns)
+{
+    uint64_t us = (uint64_t)(end_ns < 0 ? -(end_ns + 1) : end_ns) / 1000;
+    int64_t ulp_us = us >> 53 ? 2 : us >> 52 ? 1 : 0;
+    return ulp_us ? 2000 * ulp_us : 1000;
+}
+
+/* ---- the events of each thread in order ---- */
+
+/* Where a table has come to; the key of the row is kept at hand. */
+struct cursor {
+    const struct gp_events *e;
+    int64_t start_ns, dur_ns;
+    uint32_t row;
+    uint32_t table;
+};
+
+static void load(struct cursor *c)
+{
+    c->start_ns = c->e->start_ns[c->row];
+    c->dur_ns = c->e->dur_ns[c->row];
+}
+
+static bool comes_before(const struct cursor *a, const struct cursor *b)
+{
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
+    return a->dur_ns > b->dur_ns;
+}
+
+/* The tables that have rows, outer ones first. */
+static int open_cursors(struct cursor *c, const struct gp_trace *t)
+{
+    int n = 0;
+    for (int i = 0; i < HOST_TABLES; i++) {
+        if (!t->events[host_tables[i]].n) continue;
+        c[n] = (struct cursor){.e = &t->events[host_tables[i]], .table = host_tables[i]};
+        load(&c[n++]);
+    }
+    return n;
+}
+
+/* The cursor whose row is next. Ties go to the outer table. */
+static int next_cursor(const struct cursor *c, int n)
+{
+    int best = 0;
+    for (int i = 1; i < n; i++)
+        if (comes_before(&c[i], &c[best])) best = i;
+    return best;
+}
+
+/* On to the next row of cursor I of N; what is done goes. Returns how many are left. */
+static int advance(struct cursor *c, int n, int i)
+{
+    if (++c[i].row < c[i].e->n) {
+        load(&c[i]);
+        return n;
+    }
+    memmove(c + i, c + i + 1, (size_t)(n - i - 1) * sizeof *c);
+    return n - 1;
+}
+
+/* ---- nesting ---- */
+
+/* The open events of a thread are the innermost one and its parents. Each ends no later than the one around it: an event
+ * that ends later than open ones closes them, for whatever comes after and lies in one of those lies in it, too, and it
+ * began later. */
+struct nest {
+    struct gp_host_stack *hs;
+    uint32_t *open; /* by track: the innermost open event, GP_HOST_NONE: none */
+    uint32_t *next; /* by track: its next node */
+    int64_t *at_ns; /* by track: time up to which self times have been given out; NULL when not asked for */
+};
+
+static void give_self(struct nest *n, uint32_t track, int64_t until_ns)
+{
+    if (!n->at_ns) return;
+    if (n->open[track] != GP_HOST_NONE && until_ns > n->at_ns[track])
+        n->hs->self_ns[n->open[track]] += until_ns - n->at_ns[track];
+    n->at_ns[track] = until_ns;
+}
+
+static void close_until(struct nest *n, uint32_t track, int64_t at_ns)
+{
+    while (n->open[track] != GP_HOST_NONE) {
+        const struct gp_host_event *top = &n->hs->nodes[n->open[track]];
+        if (top->end_ns > at_ns) break;
+        give_self(n, track, top->end_ns);
+        n->open[track] = top->parent;
+    }
+}
+
+static void open_event(struct nest *n, uint32_t track, uint32_t id)
+{
+    struct gp_host_event *ev = &n->hs->nodes[id];
+    close_until(n, track, ev->start_ns);
+    give_self(n, track, ev->start_ns);
+    uint32_t around = n->open[track];
+    bool crossed = false;
+    while (around != GP_HOST_NONE) {
+        const struct gp_host_event *top = &n->hs->nodes[around];
+        if (ev->end_ns <= top->end_ns) break;
+        if (ev->end_ns - top->end_ns <= tolerance(ev->end_ns)) {
+            ev->end_ns = top->end_ns;
+            n->hs->clamped++;
+            break;
+        }
+        crossed = true;
+        around = top->parent;
+    }
+    n->hs->overlapping += crossed;
+    ev->parent = around;
+    n->open[track] = id;
+}
+
+/* All events in order of time, each laid out on its track. */
+static void nest_all(struct nest *n, const struct gp_trace *t)
+{
+    struct gp_host_stack *hs = n->hs;
+    struct cursor c[HOST_TABLES];
+    for (int left = open_cursors(c, t); left;) {
+        int i = next_cursor(c, left);
+        uint32_t row = c[i].row, track = c[i].e->track[row];
+        if (t->tracks.at[track].kind == GP_TRACK_THREAD) {
+            uint32_t id = n->next[track]++;
+            struct gp_host_event *ev = &hs->nodes[id];
+            ev->start_ns = start_of(c[i].start_ns);
+            ev->end_ns = end_of(ev->start_ns, c[i].dur_ns);
+            ev->table = c[i].table & 7;
+            ev->row = row & MOST_ROWS;
+            if (c[i].table == GP_API) hs->node_of_call[row] = id;
+            open_event(n, track, id);
+        }
+        left = advance(c, left, i);
+    }
+    for (uint32_t k = 0; k < t->tracks.n; k++) close_until(n, k, INT64_MAX);
+}
+
+/* Give each track its slice of the nodes. */
+static void count_nodes(struct gp_host_stack *hs, const struct gp_trace *t)
+{
+    size_t total = 0;
+    hs->first = gp_zalloc((t->tracks.n + 1) * sizeof *hs->first);
+    for (int i = 0; i < HOST_TABLES; i++) {
+        const struct gp_events *e = &t->events[host_tables[i]];
+        total += e->n;
+        if (e->n > MOST_ROWS || total >= GP_HOST_NONE) gp_out_of_memory(total);
+        for (size_t k = 0; k < e->n; k++) hs->first[e->track[k] + 1]++;
+    }
+    for (size_t k = 0; k < t->tracks.n; k++) {
+        if (t->tracks.at[k].kind != GP_TRACK_THREAD) hs->first[k + 1] = 0;
+        hs->first[k + 1] += hs->first[k];
+    }
+    hs->n = hs->first[t->tracks.n];
+}
+
+static void build(struct gp_host_stack *hs, const struct gp_trace *t, bool self)
+{
+    memset(hs, 0, sizeof *hs);
+    size_t tracks = t->tracks.n, calls = t->events[GP_API].n;
+    hs->t = t;
+    count_nodes(hs, t);
+    hs->node_of_call = gp_alloc(calls * sizeof *hs->node_of_call);
+    memset(hs->node_of_call, 0xff, calls * sizeof *hs->node_of_call);
+    hs->nodes = gp_alloc_large(hs->n * sizeof *hs->nodes);
+    if (self) hs->self_ns = gp_zalloc(hs->n * sizeof *hs->self_ns);
+    struct nest nest = {.hs = hs};
+    nest.next = gp_alloc((tracks + 1) * sizeof *nest.next);
+    memcpy(nest.next, hs->first, (tracks + 1) * sizeof *nest.next);
+    nest.open = gp_alloc((tracks + 1) * sizeof *nest.open);
+    memset(nest.open, 0xff, (tracks + 1) * sizeof *nest.open);
+    if (self) nest.at_ns = gp_zalloc((tracks + 1) * sizeof *nest.at_ns);
+    nest_all(&nest, t);
+    free(nest.next);
+    free(nest.open);
+    free(nest.at_ns);
+}
+
+void gp_host_stack_build(struct gp_host_stack *hs, const struct gp_trace *t)
+{
+    build(hs, t, false);
+}
+
+void gp_host_stack_build_self(struct gp_host_stack *hs, const struct gp_trace *t)
+{
+    build(hs, t, true);
+}
+
+void gp_host_stack_release(struct gp_host_stack *hs)
+{
+    free(hs->nodes);
+    free(hs->self_ns);
+    free(hs->first);
+    free(hs->node_of_call);
+    memset(hs, 0, sizeof *hs);
+}
+
+/* Does node ID come before row ROW of TABLE, in the order that nodes are in? */
+static bool node_is_before(const struct gp_host_stack *hs, uint32_t id, enum gp_table table, size_t row)
+{
+    const struct gp_host_event *ev = &hs->nodes[id];
+    const struct gp_events *a = &hs->t->events[ev->table], *b = &hs->t->events[table];
+    if (a->start_ns[ev->row] != b->start_ns[row]) return a->start_ns[ev->row] < b->start_ns[row];
+    if (a->dur_ns[ev->row] != b->dur_ns[row]) return a->dur_ns[ev->row] > b->dur_ns[row];
+    for (int i = 0; i < HOST_TABLES && ev->table != (unsigned)table; i++) {
+        if (host_tables[i] == table) return false;
+        if (ev->table == (unsigned)host_tables[i]) return true;
+    }
+    return ev->row < row;
+}
+
+uint32_t gp_host_node(const struct gp_host_stack *hs, enum gp_table table, size_t row)
+{
+    if (table == GP_API) return hs->node_of_call[row];
+    uint32_t track = hs->t->events[table].track[row], lo = hs->first[track], end = hs->first[track + 1];
+    for (uint32_t hi = end; lo < hi;) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (node_is_before(hs, mid, table, row)) lo = mid + 1;
+        else hi = mid;
+    }
+    bool found = lo < end && hs->nodes[lo].table == (unsigned)table && hs->nodes[lo].row == row;
+    return found ? lo : GP_HOST_NONE;
+}
+
+uint32_t gp_host_at(const struct gp_host_stack *hs, uint32_t track, int64_t at_ns)
+{
+    uint32_t lo = hs->first[track], hi = hs->first[track + 1], base = lo;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (hs->nodes[mid].start_ns <= at_ns) lo = mid + 1;
+        else hi = mid;
+    }
+    if (lo == base) return GP_HOST_NONE;
+    uint32_t node = lo - 1;
+    while (node != GP_HOST_NONE && hs->nodes[node].end_ns <= at_ns) node = hs->nodes[node].parent;
+    return node;
+}

@@ -1,0 +1,30 @@
+/* idle_cause.h -- the causes that idle time of a device is split into. idle_walk.h decides, everybody else adds up.
+ */
+#ifndef GP_ANALYZE_IDLE_CAUSE_H
+#define GP_ANALYZE_IDLE_CAUSE_H
+
+/* X(enum, JSON name without _ns, what a person reads, the same in at most 30 columns). Every idle ns of a device has exactly one cause. */
+#define GP_IDLE_CAUSES(X)                                                                                    \
+    X(GP_IDLE_HOST, "host", "the host had launched nothing", "the host had launched nothing")                \
+    X(GP_IDLE_SYNC, "synchronisation", "the host waited in a synchronising call, then had to launch again",  \
+      "the host synchronised")                                                                               \
+    X(GP_IDLE_LAUNCH, "launch_latency", "launched, on its way to the GPU", "launched, on its way")           \
+    X(GP_IDLE_DEPENDENCY, "dependency", "queued behind another stream or event",                             \
+      "waited for another stream")                                                                           \
+    X(GP_IDLE_DATA, "data_loading", "the host was loading data", "the host loaded data")                     \
+    X(GP_IDLE_ALLOCATION, "blocking_call", "the host was in a blocking allocation, free or copy",            \
+      "blocking allocation or copy")                                                                         \
+    X(GP_IDLE_QUEUED, "kernel_gap", "between kernels that were queued already", "between queued kernels")    \
+    X(GP_IDLE_UNKNOWN, "unknown", "nothing that was recorded tells", "nothing recorded tells")
+
+enum gp_idle_cause {
+#define X(id, name, text, brief) id,
+    GP_IDLE_CAUSES(X)
+#undef X
+        GP_IDLE_CAUSE_COUNT
+};
+const char *gp_idle_cause_name(enum gp_idle_cause c);
+const char *gp_idle_cause_text(enum gp_idle_cause c);
+const char *gp_idle_cause_brief(enum gp_idle_cause c);
+
+#endif

@@ -1,0 +1,556 @@
+#include "analyze/view/idle_walk.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/math/dist.h"
+
+const char *gp_idle_cause_name(enum gp_idle_cause c)
+{
+    static const char *const names[] = {
+#define X(id, name, text, brief) name,
+        GP_IDLE_CAUSES(X)
+#undef X
+    };
+    return names[c];
+}
+
+const char *gp_idle_cause_text(enum gp_idle_cause c)
+{
+    static const char *const texts[] = {
+#define X(id, name, text, brief) text,
+        GP_IDLE_CAUSES(X)
+#undef X
+    };
+    return texts[c];
+}
+
+const char *gp_idle_cause_brief(enum gp_idle_cause c)
+{
+    static const char *const briefs[] = {
+#define X(id, name, text, brief) brief,
+        GP_IDLE_CAUSES(X)
+#undef X
+    };
+    return briefs[c];
+}
+
+/* ---- names ---- */
+
+static bool starts_with(const char *s, const char *prefix)
+{
+    return !strncmp(s, prefix, strlen(prefix));
+}
+
+/* Calls that make the host wait for the device or for the system's allocator. Names without their prefix. */
+static bool is_blocking(const char *call)
+{
+    static const char *const prefixes[] = {
+        "Malloc",          "Free",
+        "HostAlloc",       "HostMalloc",
+        "HostFree",        "HostRegister",
+        "HostUnregister",  "MemAlloc",
+        "MemFree",         "MemCreate",
+        "MemMap",          "MemUnmap",
+        "MemRelease",      "MemHostAlloc",
+        "MemHostRegister", "MemHostUnregister",
+        "MemSetAccess",    "MemAddressReserve",
+        "MemAddressFree",  "Memcpy",
+    };
+    if (strstr(call, "Async")) return false;
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (starts_with(call, prefixes[i])) return true;
+    return false;
+}
+
+enum gp_idle_cause gp_idle_call_cause(const char *name)
+{
+    static const char *const vendors[] = {"cuda", "cu", "hip"};
+    if (strstr(name, "Synchronize")) return GP_IDLE_SYNC;
+    for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++)
+        if (starts_with(name, vendors[i]) && is_blocking(name + strlen(vendors[i])))
+            return GP_IDLE_ALLOCATION;
+    return GP_IDLE_HOST;
+}
+
+static bool waits_on_stream(const char *name)
+{
+    return strstr(name, "StreamWait") != NULL;
+}
+
+/* Letters and digits in lower case, one blank between words: "Load_Batch #3" -> "load batch". Numbers go. */
+static size_t plain_words(char *to, size_t room, const char *s, size_t n)
+{
+    size_t len = 0;
+    bool gap = false;
+    for (size_t i = 0; i < n && len + 2 < room; i++) {
+        if (!isalpha((unsigned char)s[i])) {
+            gap = len > 0;
+            continue;
+        }
+        if (gap) to[len++] = ' ';
+        gap = false;
+        to[len++] = (char)tolower((unsigned char)s[i]);
+    }
+    to[len] = '\0';
+    return len;
+}
+
+bool gp_idle_loads_data(enum gp_table table, const char *name, size_t n)
+{
+    static const char *const parts[] = {"dataloader", "data load", "load data", "loading data",
+                                        "torch utils data "};
+    static const char *const ranges[] = {"load",          "loading",       "loader",     "data",
+                                         "fetch batch",   "load batch",    "next batch", "get batch",
+                                         "batch loading", "fetch data",    "get data",   "data fetch",
+                                         "data loader",   "input pipeline"};
+    char words[256];
+    if (table == GP_API) return false;
+    plain_words(words, sizeof words, name, n);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(words, parts[i])) return true;
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges && table == GP_RANGE; i++)
+        if (!strcmp(words, ranges[i])) return true;
+    return false;
+}
+
+/* ---- the walk ---- */
+
+static const int64_t EARLIEST = -(INT64_MAX / 2), LATEST = INT64_MAX / 2;
+
+/* What is known about a name, so that each is looked at once. */
+enum { AS_CALL = 1, AS_CALL_WAITS = 2, AS_FRAME = 4, AS_FRAME_LOADS = 8, AS_RANGE = 16, AS_RANGE_LOADS = 32 };
+#define SECOND (UINT32_MAX - 1) /* no thread: see tell_thread */
+enum { CALL_SHIFT = 6 };        /* two bits: 0 host, 1 synchronises, 2 blocks */
+
+/* The GPU event that was last on a stream. */
+struct last_event {
+    int64_t end_ns;
+    uint32_t row;
+};
+
+struct gap {
+    int64_t begin_ns, end_ns;
+    uint32_t row;        /* the event that ends it */
+    uint32_t before;     /* the event that ended last before it */
+    int64_t stream_end;  /* end of the last event of its stream before it; EARLIEST: it is the first */
+    uint32_t stream_row; /* that event */
+};
+
+struct walk {
+    const struct gp_view *v;
+    gp_idle_fn *fn;
+    void *ctx;
+    uint8_t *of_name;        /* by sid: AS_* */
+    uint8_t *of_node;        /* by host event: 1 + cause of time in it; 0: not looked at yet */
+    GP_VEC(uint32_t) chain;  /* for cause_of_node(); empty */
+    uint32_t *stream_of;     /* by track: index into view->streams */
+    struct last_event *last; /* by stream */
+    uint32_t threads[2];     /* the two threads that launched last on the device, UINT32_MAX: none */
+    struct gp_dist latency, queue_gap;
+    int64_t latency_ns, latency_limit_ns, queue_limit_ns;
+    uint32_t *cursor; /* by track: see next_node */
+    uint64_t steps_left;
+    struct gp_idle_piece piece;   /* the gap at hand: begins where it has been told to */
+    struct gp_idle_piece pending; /* told and not handed over: what follows may be the same */
+};
+
+static int64_t start_of(const struct walk *w, uint32_t row)
+{
+    int64_t s = w->v->t->events[GP_GPU].start_ns[row];
+    return s < EARLIEST ? EARLIEST : s > LATEST ? LATEST : s;
+}
+
+static int64_t end_of(const struct walk *w, uint32_t row)
+{
+    int64_t s = start_of(w, row), dur = w->v->t->events[GP_GPU].dur_ns[row];
+    return dur > LATEST - s ? LATEST : s + dur;
+}
+
+static int64_t min_of(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t max_of(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Hand over what was told last. */
+static void flush(struct walk *w)
+{
+    if (w->pending.end_ns > w->pending.begin_ns) w->fn(w->ctx, &w->pending);
+    w->pending.end_ns = w->pending.begin_ns;
+}
+
+/* The next piece of the gap at hand, which ends at END; nothing when that is not later. */
+static void tell(struct walk *w, int64_t end_ns, enum gp_idle_cause cause, uint32_t node)
+{
+    struct gp_idle_piece *p = &w->piece;
+    if (end_ns > p->gap_end_ns) end_ns = p->gap_end_ns;
+    if (end_ns <= p->begin_ns) return;
+    if (w->pending.end_ns > w->pending.begin_ns && (w->pending.cause != cause || w->pending.node != node))
+        flush(w);
+    if (w->pending.end_ns <= w->pending.begin_ns) w->pending = *p;
+    w->pending.end_ns = end_ns;
+    w->pending.cause = cause;
+    w->pending.node = node;
+    p->begin_ns = end_ns;
+}
+
+/* ---- what the host was doing ---- */
+
+static uint8_t look_at_name(struct walk *w, enum gp_table table, gp_sid name)
+{
+    uint8_t *known = &w->of_name[name], bit = table == GP_API     ? AS_CALL
+                                              : table == GP_RANGE ? AS_RANGE
+                                                                  : AS_FRAME;
+    if (*known & bit) return *known;
+    const char *text = gp_trace_str(w->v->t, name);
+    *known |= bit;
+    if (table == GP_API) {
+        enum gp_idle_cause cause = gp_idle_call_cause(text);
+        if (cause != GP_IDLE_HOST) *known |= (uint8_t)((cause == GP_IDLE_SYNC ? 1u : 2u) << CALL_SHIFT);
+        if (waits_on_stream(text)) *known |= AS_CALL_WAITS;
+    } else if (gp_idle_loads_data(table, text, gp_string_len(&w->v->t->strings, name))) {
+        *known |= table == GP_RANGE ? AS_RANGE_LOADS : AS_FRAME_LOADS;
+    }
+    return *known;
+}
+
+/* The cause of host time in node ID, from that of the node around it. */
+static enum gp_idle_cause cause_inside(struct walk *w, uint32_t id, enum gp_idle_cause around)
+{
+    const struct gp_host_event *ev = &w->v->hs.nodes[id];
+    uint8_t known = look_at_name(w, (enum gp_table)ev->table, w->v->t->events[ev->table].name[ev->row]);
+    if (ev->table == GP_API) {
+        unsigned call = known >> CALL_SHIFT;
+        return call == 1 ? GP_IDLE_SYNC : call == 2 ? GP_IDLE_ALLOCATION : around;
+    }
+    return known & (ev->table == GP_RANGE ? AS_RANGE_LOADS : AS_FRAME_LOADS) ? GP_IDLE_DATA : around;
+}
+
+/* Each node is worked out once: the parents that are not known yet are few, or never come again. */
+static enum gp_idle_cause cause_of_node(struct walk *w, uint32_t id)
+{
+    const struct gp_host_event *nodes = w->v->hs.nodes;
+    uint32_t top;
+    if (id == GP_HOST_NONE) return GP_IDLE_HOST;
+    if (w->of_node[id]) return (enum gp_idle_cause)(w->of_node[id] - 1);
+    for (top = nodes[id].parent; top != GP_HOST_NONE && !w->of_node[top]; top = nodes[top].parent)
+        GP_VEC_PUSH(&w->chain, top);
+    enum gp_idle_cause cause = top == GP_HOST_NONE ? GP_IDLE_HOST : (enum gp_idle_cause)(w->of_node[top] - 1);
+    while (w->chain.n) {
+        top = w->chain.at[--w->chain.n];
+        cause = cause_inside(w, top, cause);
+        w->of_node[top] = (uint8_t)(1 + cause);
+    }
+    cause = cause_inside(w, id, cause);
+    w->of_node[id] = (uint8_t)(1 + cause);
+    return cause;
+}
+
+/* Index of the first node of TRACK that begins after AT. Gaps come in order of time, so it is mostly near the one that
+ * was found before. */
+static uint32_t next_node(struct walk *w, uint32_t track, int64_t at_ns)
+{
+    const struct gp_host_stack *hs = &w->v->hs;
+    uint32_t lo = hs->first[track], hi = hs->first[track + 1], from = w->cursor[track], step = 1;
+    if (from > lo && hs->nodes[from - 1].start_ns <= at_ns) {
+        for (lo = from; lo < hi && step < hi - lo && hs->nodes[lo + step].start_ns <= at_ns; step *= 2)
+            lo += step;
+        if (step < hi - lo) hi = lo + step;
+    }
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (hs->nodes[mid].start_ns <= at_ns) lo = mid + 1;
+        else hi = mid;
+    }
+    w->cursor[track] = lo;
+    return lo;
+}
+
+static bool in_framework(const struct gp_host_stack *hs, uint32_t node)
+{
+    while (node != GP_HOST_NONE && hs->nodes[node].table == GP_API) node = hs->nodes[node].parent;
+    return node != GP_HOST_NONE;
+}
+
+static void tell_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t other);
+
+/* Time in which a thread was in NODE. In nothing: OTHER tells, UINT32_MAX when there is nobody to ask. */
+static void tell_node(struct walk *w, int64_t end_ns, uint32_t node, uint32_t other)
+{
+    if (other == SECOND && !in_framework(&w->v->hs, node)) node = GP_HOST_NONE;
+    if (node == GP_HOST_NONE && other != UINT32_MAX && other != SECOND) tell_thread(w, other, end_ns, SECOND);
+    else tell(w, end_ns, cause_of_node(w, node), node);
+}
+
+/* The host's time on TRACK from where the gap at hand has come to. OTHER is a thread that is asked where this one is in
+ * nothing, UINT32_MAX: none, SECOND: this is the one that is asked. */
+static void tell_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t other)
+{
+    const struct gp_host_stack *hs = &w->v->hs;
+    int64_t at = w->piece.begin_ns;
+    if (at >= end_ns) return;
+    if (!w->steps_left) { /* see README: damaged input alone gets here */
+        tell_node(w, end_ns, gp_host_at(hs, track, at + (end_ns - at) / 2), other);
+        return;
+    }
+    uint32_t next = next_node(w, track, at), last = hs->first[track + 1];
+    uint32_t node = next > hs->first[track] ? next - 1 : GP_HOST_NONE; /* or one around it: see gp_host_at */
+    while (at < end_ns) {
+        while (node != GP_HOST_NONE && hs->nodes[node].end_ns <= at) node = hs->nodes[node].parent;
+        int64_t until = node == GP_HOST_NONE ? end_ns : min_of(end_ns, hs->nodes[node].end_ns);
+        uint32_t deeper = node;
+        if (next < last && hs->nodes[next].start_ns <= until) {
+            until = hs->nodes[next].start_ns;
+            deeper = next++;
+        }
+        tell_node(w, until, node, other);
+        at = until;
+        node = deeper;
+        if (w->steps_left) w->steps_left--;
+    }
+}
+
+/* ---- the launch ---- */
+
+/* Where the time of the launching call lies. */
+struct call {
+    int64_t begin_ns, end_ns;
+    uint32_t node, thread; /* GP_HOST_NONE, UINT32_MAX: it lies on no thread */
+};
+
+static bool call_of(const struct walk *w, uint32_t row, struct call *c)
+{
+    uint32_t api = gp_view_launch(w->v, row);
+    if (api == UINT32_MAX) return false;
+    const struct gp_events *e = &w->v->t->events[GP_API];
+    c->begin_ns = min_of(max_of(e->start_ns[api], EARLIEST), LATEST);
+    c->end_ns = e->dur_ns[api] > LATEST - c->begin_ns ? LATEST : c->begin_ns + e->dur_ns[api];
+    c->node = gp_host_node(&w->v->hs, GP_API, api);
+    c->thread = c->node == GP_HOST_NONE ? UINT32_MAX : gp_host_track(&w->v->hs, c->node);
+    return true;
+}
+
+static bool is_wait_record(const struct gp_trace *t, uint32_t row)
+{
+    return strstr(gp_trace_str(t, t->events[GP_SYNC].name[row]), "Wait") != NULL;
+}
+
+/* Is there a record that the stream of ROW was ordered to wait for an event, in [FROM, TO]? */
+static bool wait_recorded(const struct walk *w, uint32_t row, int64_t from_ns, int64_t to_ns)
+{
+    const struct gp_trace *t = w->v->t;
+    const struct gp_events *sync = &t->events[GP_SYNC];
+    size_t lo = 0, hi = sync->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (sync->start_ns[mid] < from_ns) lo = mid + 1;
+        else hi = mid;
+    }
+    enum { MOST = 256 }; /* there are one or two between launches */
+    for (size_t i = lo; i < sync->n && i < lo + MOST && sync->start_ns[i] <= to_ns; i++)
+        if (sync->track[i] == t->events[GP_GPU].track[row] && is_wait_record(t, (uint32_t)i)) return true;
+    return false;
+}
+
+/* Did the launching thread order a wait just before the launch, which begins at node ID? Looks back as far as the launch
+ * before. */
+static bool ordered_wait(struct walk *w, uint32_t id)
+{
+    const struct gp_host_stack *hs = &w->v->hs;
+    enum { MOST = 256 };
+    uint32_t first = hs->first[gp_host_track(hs, id)], steps = 0;
+    for (uint32_t i = id; i-- > first && steps++ < MOST;) {
+        const struct gp_host_event *ev = &hs->nodes[i];
+        if (ev->table != GP_API) continue;
+        gp_sid name = w->v->t->events[GP_API].name[ev->row];
+        if (look_at_name(w, GP_API, name) & AS_CALL_WAITS) return true;
+        const char *text = gp_trace_str(w->v->t, name);
+        if (strstr(text, "Launch") || strstr(text, "Memcpy") || strstr(text, "Memset")) break;
+    }
+    return false;
+}
+
+/* What explains that work which was launched and had nothing before it still did not start. */
+static enum gp_idle_cause cause_of_stall(struct walk *w, const struct gap *g, const struct call *c)
+{
+    struct call before;
+    if (c->node != GP_HOST_NONE && ordered_wait(w, c->node)) return GP_IDLE_DEPENDENCY;
+    bool known =
+        g->stream_row != UINT32_MAX && call_of(w, g->stream_row, &before) && before.begin_ns <= c->begin_ns;
+    int64_t from_ns = known ? before.begin_ns : c->begin_ns - w->latency_limit_ns;
+    return wait_recorded(w, g->row, from_ns, c->end_ns) ? GP_IDLE_DEPENDENCY : GP_IDLE_UNKNOWN;
+}
+
+static bool same_call(const struct walk *w, uint32_t a, uint32_t b)
+{
+    return a != UINT32_MAX && gp_view_launch(w->v, a) == gp_view_launch(w->v, b);
+}
+
+/* Has something of the call that launched the end of the gap been running before? */
+static bool delivered(const struct walk *w, const struct gap *g)
+{
+    return same_call(w, g->before, g->row) || same_call(w, g->stream_row, g->row);
+}
+
+static void tell_host(struct walk *w, const struct call *c, int64_t end_ns)
+{
+    if (w->piece.begin_ns >= end_ns) return;
+    uint32_t other = w->threads[0] == c->thread ? w->threads[1] : w->threads[0];
+    if (c->thread == UINT32_MAX) tell_node(w, end_ns, GP_HOST_NONE, other);
+    else tell_thread(w, c->thread, end_ns, other);
+}
+
+/* The call itself, from its begin or that of the gap: all but the last of a long one is the host's, and all of one that
+ * blocks. */
+static void tell_call(struct walk *w, const struct call *c)
+{
+    int64_t end = min_of(c->end_ns, w->piece.gap_end_ns);
+    bool blocks = c->node != GP_HOST_NONE && cause_of_node(w, c->node) == GP_IDLE_ALLOCATION;
+    tell_host(w, c, blocks ? end : end - w->latency_limit_ns);
+    tell(w, end, GP_IDLE_LAUNCH, c->node);
+}
+
+/* The launch began in the gap. */
+static void tell_launch(struct walk *w, const struct gap *g, const struct call *c)
+{
+    tell_host(w, c, c->begin_ns);
+    tell_call(w, c);
+    tell(w, max_of(w->piece.begin_ns, min_of(c->end_ns, g->end_ns)) + w->latency_limit_ns, GP_IDLE_LAUNCH,
+         c->node);
+    if (w->piece.begin_ns < g->end_ns) tell(w, g->end_ns, cause_of_stall(w, g, c), c->node);
+}
+
+/* It was in its stream's queue. */
+static void tell_queue(struct walk *w, const struct gap *g, const struct call *c)
+{
+    if (w->piece.begin_ns >= g->end_ns) return;
+    bool in_order = g->stream_end >= g->begin_ns;
+    if (in_order || g->end_ns - g->stream_end <= w->queue_limit_ns)
+        tell(w, max_of(g->stream_end, g->begin_ns) + w->queue_limit_ns, GP_IDLE_QUEUED, c->node);
+    else tell(w, g->begin_ns + w->latency_limit_ns, GP_IDLE_DEPENDENCY, c->node);
+    if (w->piece.begin_ns < g->end_ns) tell(w, g->end_ns, cause_of_stall(w, g, c), c->node);
+}
+
+static void tell_gap(struct walk *w, const struct gap *g)
+{
+    struct call c;
+    w->piece.row = g->row;
+    w->piece.begin_ns = w->piece.gap_begin_ns = g->begin_ns;
+    w->piece.gap_end_ns = g->end_ns;
+    if (!call_of(w, g->row, &c) || c.begin_ns > g->end_ns) {
+        tell(w, g->end_ns, GP_IDLE_UNKNOWN, w->v->at.node[g->row]);
+    } else if (c.begin_ns >= g->begin_ns) {
+        tell_launch(w, g, &c);
+    } else {
+        if (!delivered(w, g)) {
+            if (c.end_ns > g->begin_ns) tell_call(w, &c);
+            tell(w, c.begin_ns + w->latency_ns, GP_IDLE_LAUNCH, c.node);
+        }
+        tell_queue(w, g, &c);
+    }
+    flush(w);
+}
+
+/* ---- gaps ---- */
+
+/* The device's medians come from a first look at all gaps. */
+static void measure_gap(struct walk *w, const struct gap *g)
+{
+    struct call c;
+    if (!call_of(w, g->row, &c) || c.begin_ns > g->end_ns) return;
+    if (c.begin_ns >= g->begin_ns) gp_dist_add(&w->latency, g->end_ns - c.begin_ns);
+    else if (g->stream_end == g->begin_ns) gp_dist_add(&w->queue_gap, g->end_ns - g->begin_ns);
+}
+
+static void note_thread(struct walk *w, uint32_t row)
+{
+    uint32_t node = w->v->at.node[row];
+    if (node == GP_HOST_NONE) return;
+    uint32_t track = gp_host_track(&w->v->hs, node);
+    if (track == w->threads[0]) return;
+    w->threads[1] = w->threads[0];
+    w->threads[0] = track;
+}
+
+/* Of the events I.. that start together, the one of the first stream. */
+static uint32_t first_stream_row(const struct walk *w, const uint32_t *rows, size_t n, size_t i)
+{
+    const struct gp_events *gpu = &w->v->t->events[GP_GPU];
+    uint32_t best = rows[i];
+    for (size_t k = i + 1; k < n && gpu->start_ns[rows[k]] == gpu->start_ns[rows[i]]; k++)
+        if (w->stream_of[gpu->track[rows[k]]] < w->stream_of[gpu->track[best]]) best = rows[k];
+    return best;
+}
+
+typedef void gap_fn(struct walk *w, const struct gap *g);
+
+static void each_gap(struct walk *w, uint32_t device, gap_fn *fn)
+{
+    const struct gp_view_device *d = &w->v->devices.at[device];
+    const uint32_t *rows = w->v->rows + d->first, *track = w->v->t->events[GP_GPU].track;
+    struct gap g = {0};
+    int64_t busy_until = d->n ? start_of(w, rows[0]) : 0;
+    uint32_t before = UINT32_MAX;
+    w->threads[0] = w->threads[1] = UINT32_MAX;
+    for (size_t i = d->first_stream; i < d->first_stream + d->n_streams; i++)
+        w->last[i] = (struct last_event){EARLIEST, UINT32_MAX};
+    for (size_t i = 0; i < d->n; i++) {
+        int64_t start = start_of(w, rows[i]), end = end_of(w, rows[i]);
+        if (start > busy_until) {
+            uint32_t row = first_stream_row(w, rows, d->n, i);
+            const struct last_event *last = &w->last[w->stream_of[track[row]]];
+            g = (struct gap){busy_until, start, row, before, last->end_ns, last->row};
+            fn(w, &g);
+            busy_until = start;
+        }
+        struct last_event *mine = &w->last[w->stream_of[track[rows[i]]]];
+        if (end >= mine->end_ns) *mine = (struct last_event){end, rows[i]};
+        if (end >= busy_until) before = rows[i], busy_until = end;
+        note_thread(w, rows[i]);
+    }
+}
+
+static int64_t clamp(int64_t v, int64_t low, int64_t high)
+{
+    return v < low ? low : v > high ? high : v;
+}
+
+static void walk_device(struct walk *w, uint32_t device)
+{
+    w->latency = w->queue_gap = (struct gp_dist){0};
+    each_gap(w, device, measure_gap);
+    w->latency_ns = clamp(gp_dist_quantile(&w->latency, 0.5), 0, 100000);
+    w->latency_limit_ns = clamp(4 * w->latency_ns, 10000, 100000);
+    w->queue_limit_ns = clamp(4 * clamp(gp_dist_quantile(&w->queue_gap, 0.5), 0, 50000), 10000, 50000);
+    gp_dist_release(&w->latency);
+    gp_dist_release(&w->queue_gap);
+    w->piece.device = device;
+    each_gap(w, device, tell_gap);
+}
+
+void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx)
+{
+    const struct gp_trace *t = v->t;
+    struct walk w = {.v = v, .fn = fn, .ctx = ctx};
+    w.of_name = gp_zalloc(t->strings.n + 1);
+    w.of_node = gp_zalloc((size_t)v->hs.n + 1);
+    w.stream_of = gp_zalloc((t->tracks.n + 1) * sizeof *w.stream_of);
+    w.cursor = gp_zalloc((t->tracks.n + 1) * sizeof *w.cursor);
+    w.last = gp_alloc((v->streams.n + 1) * sizeof *w.last);
+    w.steps_left = 16 * ((uint64_t)v->hs.n + t->events[GP_GPU].n) + 1024;
+    for (uint32_t s = 0; s < v->streams.n; s++)
+        for (size_t i = 0; i < v->streams.at[s].n; i++)
+            w.stream_of[t->events[GP_GPU].track[v->stream_rows[v->streams.at[s].first + i]]] = s;
+    for (uint32_t d = 0; d < v->devices.n; d++) walk_device(&w, d);
+    free(w.of_name);
+    free(w.of_node);
+    GP_VEC_FREE(&w.chain);
+    free(w.stream_of);
+    free(w.cursor);
+    free(w.last);
+}

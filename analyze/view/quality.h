@@ -1,0 +1,40 @@
+/* quality.h -- what is known of an input: where it came from, how much it holds, what is wrong with it.
+ * Knows nothing of figures or texts.
+ *
+ *     struct gp_input_quality in;
+ *     gp_input_quality_read(&in, &strings, &trace);
+ *     gp_repair(&trace, GP_REPAIR_NONE);
+ *     gp_view_init(&view, &trace, NULL);
+ *     gp_input_quality_judge(&in, &strings, &trace, &view);
+ */
+#ifndef GP_ANALYZE_QUALITY_H
+#define GP_ANALYZE_QUALITY_H
+
+#include "analyze/math/xfer.h"
+#include "analyze/view/view.h"
+#include "formats/trace.h"
+
+struct gp_input_quality {
+    gp_sid path, format, compression;
+    int32_t rank; /* -1 unknown */
+    uint64_t events, gpu_events;
+    bool truncated;
+    uint64_t skipped;
+    struct gp_issue issues[GP_ISSUE_COUNT];
+    gp_sid verdict; /* "clean", "repaired", "unusable" */
+};
+
+/* What T says about the input that it was read from. Its strings go to STRINGS. */
+void gp_input_quality_read(struct gp_input_quality *in, struct gp_strings *strings, const struct gp_trace *t);
+/* Then, after repair and with the view V of T, what is wrong with it. Adds to T's issues. */
+void gp_input_quality_judge(struct gp_input_quality *in, struct gp_strings *strings, struct gp_trace *t,
+                            const struct gp_view *v);
+/* Count GP_Q_NO_CORRELATION and GP_Q_BEFORE_LAUNCH in T's issues, of what is left after repair. */
+void gp_input_quality_count_launches(struct gp_trace *t, const struct gp_view *v);
+/* The same as IN, with its strings moved from FROM to TO. */
+struct gp_input_quality gp_input_quality_copy(const struct gp_input_quality *in, struct gp_strings *to,
+                                              const struct gp_strings *from);
+/* Save or load, as X says. */
+void gp_input_quality_xfer(struct gp_xfer *x, struct gp_input_quality *in);
+
+#endif

@@ -1,0 +1,21 @@
+/* repair.h -- events whose times or durations cannot be, counted and, where asked for, mended.
+ *
+ *     gp_repair(&trace, GP_REPAIR_CLIP);
+ */
+#ifndef GP_ANALYZE_REPAIR_H
+#define GP_ANALYZE_REPAIR_H
+
+#include "formats/trace.h"
+
+enum gp_repair {
+    GP_REPAIR_CLIP, /* impossible durations end where the next event of the stream begins; wrong times are dropped */
+    GP_REPAIR_DROP, /* events with impossible times or durations are left out */
+    GP_REPAIR_NONE, /* everything counts as recorded */
+};
+
+/* Counts GP_Q_OUTLIER_TIME and GP_Q_OUTLIER_DURATION in T's issues and, unless REPAIR is GP_REPAIR_NONE, mends
+ * or removes what cannot be. T is finished, before and after. Whatever REPAIR is, all times are then within
+ * INT64_MAX / 2 of 0, so that no difference of two overflows. */
+void gp_repair(struct gp_trace *t, enum gp_repair repair);
+
+#endif

@@ -1,0 +1,212 @@
+#include "analyze/view/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *gp_step_source_name(enum gp_step_source s)
+{
+    static const char *const names[] = {"none", "marker", "graph", "period"};
+    return names[s];
+}
+
+/* ---- programs ---- */
+
+static uint32_t program_of(struct gp_steps *p, uint32_t producer)
+{
+    uint32_t at = *gp_map_put(&p->of_producer, producer, (uint32_t)p->v.n);
+    if (at == p->v.n) GP_VEC_PUSH(&p->v, ((struct gp_steps_program){.producer = producer}));
+    return at;
+}
+
+struct launch {
+    int64_t at_ns;
+    uint32_t row;
+};
+
+static int compare_launches(const void *a, const void *b)
+{
+    const struct launch *x = a, *y = b;
+    if (x->at_ns != y->at_ns) return x->at_ns < y->at_ns ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Rows by the time of their launch, into TO; returns how many there are. Calls are sorted by time, so that counting
+ * does it where every launch is a call. */
+static size_t sort_by_launch(const struct gp_view *v, uint32_t *to)
+{
+    size_t n = v->t->events[GP_GPU].n, calls = v->t->events[GP_API].n, linked = 0, known = 0;
+    const uint32_t *call = v->at.api_row;
+    for (size_t i = 0; i < n; i++) {
+        linked += call[i] != UINT32_MAX;
+        known += call[i] != UINT32_MAX || v->at.node[i] != GP_HOST_NONE;
+    }
+    if (linked == known) {
+        uint32_t *first = gp_zalloc((calls + 1) * sizeof *first);
+        for (size_t i = 0; i < n; i++)
+            if (call[i] != UINT32_MAX) first[call[i] + 1]++;
+        for (size_t i = 0; i < calls; i++) first[i + 1] += first[i];
+        for (uint32_t i = 0; i < n; i++)
+            if (call[i] != UINT32_MAX) to[first[call[i]]++] = i;
+        free(first);
+        return known;
+    }
+    struct launch *launches = gp_alloc((known + 1) * sizeof *launches);
+    size_t k = 0;
+    int64_t end;
+    for (uint32_t i = 0; i < n; i++) {
+        launches[k].row = i;
+        k += gp_steps_launch_time(v, i, false, &launches[k].at_ns, &end);
+        if (k == known) break;
+    }
+    qsort(launches, known, sizeof *launches, compare_launches);
+    for (size_t i = 0; i < known; i++) to[i] = launches[i].row;
+    free(launches);
+    return known;
+}
+
+/* Deal SORTED rows out to the programs, in their order. */
+static void deal_rows(struct gp_steps *ps, const struct gp_view *v, const uint32_t *program_of_device,
+                      const uint32_t *sorted, size_t n)
+{
+    size_t *first = gp_zalloc((ps->v.n + 1) * sizeof *first);
+    for (size_t i = 0; i < n; i++) first[program_of_device[v->device_of_row[sorted[i]]] + 1]++;
+    for (size_t i = 0; i < ps->v.n; i++) {
+        first[i + 1] += first[i];
+        ps->v.at[i].rows = ps->rows + first[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t at = program_of_device[v->device_of_row[sorted[i]]];
+        ps->rows[first[at] + ps->v.at[at].n++] = sorted[i];
+    }
+    free(first);
+}
+
+/* Of what somebody calls for, are most calls unknown? */
+static bool lacks_launches(const struct gp_view *v, const uint32_t *program_of_device, size_t program)
+{
+    size_t known = 0, called = 0;
+    for (uint32_t i = 0; i < v->t->events[GP_GPU].n; i++) {
+        if (program_of_device[v->device_of_row[i]] != program || gp_view_migrates(v->t, i)) continue;
+        known += gp_view_launch(v, i) != UINT32_MAX;
+        called++;
+    }
+    return !called || known * 2 < called;
+}
+
+/* A program whose launches are hardly known has all its GPU events, by time. ALL counts the GPU events by program. */
+static void use_gpu_time(struct gp_steps *ps, const struct gp_view *v, const uint32_t *program_of_device,
+                         const size_t *all)
+{
+    size_t n = v->t->events[GP_GPU].n;
+    bool any = false;
+    for (size_t i = 0; i < ps->v.n; i++)
+        any |= ps->v.at[i].by_gpu_time =
+            ps->v.at[i].n * 2 < all[i] && lacks_launches(v, program_of_device, i);
+    if (!any) return;
+    uint32_t *rows = gp_alloc((n + 1) * sizeof *rows), *to = rows;
+    for (size_t i = 0; i < ps->v.n; i++) {
+        struct gp_steps_program *p = &ps->v.at[i];
+        if (p->n) memcpy(to, p->rows, p->n * sizeof *to);
+        p->rows = to;
+        to += p->by_gpu_time ? all[i] : p->n;
+        if (p->by_gpu_time) p->n = 0;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct gp_steps_program *p = &ps->v.at[program_of_device[v->device_of_row[i]]];
+        if (p->by_gpu_time) rows[(size_t)(p->rows - rows) + p->n++] = i;
+    }
+    free(ps->rows);
+    ps->rows = rows;
+}
+
+static void find_rows(struct gp_steps *ps, const struct gp_view *v)
+{
+    size_t n = v->t->events[GP_GPU].n;
+    uint32_t *sorted = gp_alloc((n + 1) * sizeof *sorted);
+    uint32_t *program_of_device = gp_alloc((v->devices.n + 1) * sizeof *program_of_device);
+    for (size_t i = 0; i < v->devices.n; i++)
+        program_of_device[i] = program_of(ps, v->devices.at[i].producer);
+    size_t *all = gp_zalloc((ps->v.n + 1) * sizeof *all);
+    for (size_t i = 0; i < v->devices.n; i++) all[program_of_device[i]] += v->devices.at[i].n;
+    ps->rows = gp_alloc((n + 1) * sizeof *ps->rows);
+    deal_rows(ps, v, program_of_device, sorted, sort_by_launch(v, sorted));
+    free(sorted);
+    use_gpu_time(ps, v, program_of_device, all);
+    free(program_of_device);
+    free(all);
+}
+
+/* Ranges on threads, by program and start. Programs without GPU events have no steps. */
+static void find_ranges(struct gp_steps *ps, const struct gp_view *v)
+{
+    const struct gp_trace *t = v->t;
+    const struct gp_events *e = &t->events[GP_RANGE];
+    uint32_t *program_of_track = gp_alloc((t->tracks.n + 1) * sizeof *program_of_track);
+    for (uint32_t i = 0; i < t->tracks.n; i++) {
+        const uint32_t *at = gp_map_get(&ps->of_producer, gp_track_producer(t, i));
+        program_of_track[i] = at && t->tracks.at[i].kind == GP_TRACK_THREAD ? *at : UINT32_MAX;
+    }
+    size_t *first = gp_zalloc((ps->v.n + 1) * sizeof *first);
+    for (size_t i = 0; i < e->n; i++)
+        if (program_of_track[e->track[i]] != UINT32_MAX) first[program_of_track[e->track[i]] + 1]++;
+    ps->ranges = gp_alloc((e->n + 1) * sizeof *ps->ranges);
+    for (size_t i = 0; i < ps->v.n; i++) {
+        first[i + 1] += first[i];
+        ps->v.at[i].ranges = ps->ranges + first[i];
+    }
+    for (uint32_t i = 0; i < e->n; i++) {
+        uint32_t at = program_of_track[e->track[i]];
+        if (at != UINT32_MAX) ps->ranges[first[at] + ps->v.at[at].n_ranges++] = i;
+    }
+    free(first);
+    free(program_of_track);
+}
+
+static int find_windows(struct gp_steps_program *p, const struct gp_view *v, const char *marker,
+                        struct gp_err *err)
+{
+    if (gp_steps_by_marker(p, v, marker, err)) return -1;
+    if (!p->windows.n && !marker) gp_steps_by_launches(p, v);
+    return 0;
+}
+
+int gp_steps_find(struct gp_steps *s, const struct gp_view *v, const char *marker, struct gp_err *err)
+{
+    int status = 0;
+    memset(s, 0, sizeof *s);
+    find_rows(s, v);
+    find_ranges(s, v);
+    if (!s->v.n) { /* nothing to find, but the marker is wrong all the same */
+        struct gp_steps_program none = {0};
+        status = gp_steps_by_marker(&none, v, marker, err);
+    }
+    for (size_t i = 0; i < s->v.n && !status; i++) status = find_windows(&s->v.at[i], v, marker, err);
+    return status;
+}
+
+void gp_steps_release(struct gp_steps *s)
+{
+    for (size_t i = 0; i < s->v.n; i++) GP_VEC_FREE(&s->v.at[i].windows);
+    GP_VEC_FREE(&s->v);
+    gp_map_release(&s->of_producer);
+    free(s->rows);
+    free(s->ranges);
+}
+
+const struct gp_steps_program *gp_steps_of(const struct gp_steps *s, uint32_t producer)
+{
+    return &s->v.at[*gp_map_get(&s->of_producer, producer)];
+}
+
+size_t gp_steps_window_at(const struct gp_steps_program *p, int64_t at_ns, size_t hint)
+{
+    if (hint < p->windows.n && at_ns >= p->windows.at[hint].begin_ns && at_ns < p->windows.at[hint].end_ns)
+        return hint;
+    size_t lo = 0, hi = p->windows.n;
+    while (lo < hi) { /* the first that begins later */
+        size_t mid = lo + (hi - lo) / 2;
+        if (p->windows.at[mid].begin_ns <= at_ns) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo && at_ns < p->windows.at[lo - 1].end_ns ? lo - 1 : p->windows.n;
+}

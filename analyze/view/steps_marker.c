@@ -1,0 +1,267 @@
+#include "analyze/view/steps.h"
+
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include "formats/base/map.h"
+#include "formats/base/num.h"
+
+/* ---- names ---- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* "step 17/100" is number 17 of "step"; closing brackets and the like after the number are no part of it. */
+static size_t split_number(const char *name, size_t n, uint64_t *number)
+{
+    size_t end = n;
+    *number = GP_NO_ID;
+    while (end && strchr(" )]}:.", name[end - 1])) end--;
+    size_t first = end;
+    while (first && is_digit(name[first - 1])) first--;
+    if (first == end) return n;
+    if (first > 1 && name[first - 1] == '/' && is_digit(name[first - 2])) {
+        end = --first;
+        while (first && is_digit(name[first - 1])) first--;
+    }
+    if (!gp_u64_from_text(name + first, end - first, number) || *number == GP_NO_ID) {
+        *number = GP_NO_ID;
+        return n;
+    }
+    while (first && strchr(" #_-:=/([{", name[first - 1])) first--;
+    return first;
+}
+
+/* The last word of a name, and what that says. */
+static const struct {
+    const char *word;
+    int rank;
+} words[] = {
+    {"step", 1},    {"steps", 1},   {"iter", 1},   {"iteration", 1}, {"batch", 2},   {"token", 2},
+    {"request", 2}, {"frame", 2},   {"sample", 2}, {"query", 2},     {"prompt", 2},  {"epoch", 4},
+    {"layer", 99},  {"block", 99},  {"head", 99},  {"stage", 99},    {"module", 99}, {"level", 99},
+    {"bucket", 99}, {"stream", 99}, {"rank", 99},  {"gpu", 99},      {"device", 99}, {"worker", 99},
+    {"expert", 99}, {"chunk", 99},  {"shard", 99}, {"thread", 99},   {"node", 99},   {"seq", 99},
+    {"id", 99},     {"dim", 99},    {"size", 99},  {"conv", 99},     {"linear", 99},
+};
+/* What is named so is part of a step although it may call itself one. */
+static const char *const parts[] = {"optim", "sched", "zero_grad", "backward", "forward", "dataload"};
+
+int gp_step_name_rank(const char *name, size_t n, size_t *base, uint64_t *number)
+{
+    char lower[128];
+    *base = split_number(name, n, number);
+    size_t end = *base, k = 0;
+    if (end == 12 && *number != GP_NO_ID && !memcmp(name, "ProfilerStep", 12)) return 0;
+    for (size_t i = end > sizeof lower - 1 ? end - (sizeof lower - 1) : 0; i < end; i++)
+        lower[k++] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] + 32) : name[i] ? name[i] : ' ';
+    lower[k] = 0;
+    bool letters = false;
+    for (size_t i = 0; i < k; i++) letters |= is_letter(lower[i]);
+    if (!letters) return GP_STEP_NEVER;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(lower, parts[i])) return GP_STEP_NEVER;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t len = strlen(words[i].word);
+        if (k >= len && !memcmp(lower + k - len, words[i].word, len)) return words[i].rank;
+    }
+    return 3;
+}
+
+/* ---- candidates ---- */
+
+/* Ranges of one thread whose names differ by their numbers alone. */
+struct candidate {
+    int rank;
+    uint32_t track;
+    bool numbered, rising; /* every number is larger than the one before */
+    uint64_t n, last_number;
+    int64_t first_ns, end_ns;
+    uint64_t covered_ns;
+};
+
+#define NO_CANDIDATE UINT32_MAX
+
+enum { TRIED_MOST = 4 };
+
+/* What a name says, worked out once. */
+struct marker_name {
+    gp_sid base;
+    int rank;
+    uint64_t number;
+};
+
+struct markers {
+    const struct gp_view *v;
+    bool by_regex;
+    regex_t regex;
+    struct gp_strings bases;
+    struct gp_map of_name; /* name -> index into names */
+    GP_VEC(struct marker_name) names;
+    struct gp_map of_base; /* track << 32 | base -> index into candidates */
+    GP_VEC(struct candidate) candidates;
+    uint32_t *candidate_of; /* by index into the program's ranges */
+};
+
+/* Numbers inside a base count for nothing: "epoch 1 step". */
+static gp_sid intern_base(struct markers *m, const char *name, size_t n, bool numbered)
+{
+    char base[256];
+    size_t k = 0;
+    for (size_t i = 0; i < n && k < sizeof base - 1; i++) {
+        bool digit = is_digit(name[i]);
+        if (!digit || !i || !is_digit(name[i - 1])) base[k++] = digit ? '0' : name[i];
+    }
+    base[k++] = numbered ? '#' : ' ';
+    return gp_intern(&m->bases, base, k);
+}
+
+static const struct marker_name *read_name(struct markers *m, gp_sid name)
+{
+    uint32_t *at = gp_map_put(&m->of_name, name, (uint32_t)m->names.n);
+    if (*at < m->names.n) return &m->names.at[*at];
+    const char *s = gp_trace_str(m->v->t, name);
+    size_t base, n = gp_string_len(&m->v->t->strings, name);
+    struct marker_name r = {0, GP_STEP_NEVER, 0};
+    if (m->by_regex) {
+        if (!regexec(&m->regex, s, 0, NULL, 0)) r.rank = 0;
+    } else {
+        r.rank = gp_step_name_rank(s, n, &base, &r.number);
+        bool numbered = r.number != GP_NO_ID;
+        if (!numbered && r.rank != 1 && r.rank != 2) r.rank = GP_STEP_NEVER;
+        if (r.rank != GP_STEP_NEVER) r.base = intern_base(m, s, base, numbered);
+        if (!numbered) r.rank += 4; /* after those with numbers */
+    }
+    GP_VEC_PUSH(&m->names, r);
+    return &m->names.at[m->names.n - 1];
+}
+
+/* Ranges that lie in another one of the candidate are left out. */
+static void add_range(struct markers *m, size_t i, uint32_t row)
+{
+    const struct gp_events *e = &m->v->t->events[GP_RANGE];
+    const struct marker_name *name = read_name(m, e->name[row]);
+    int64_t start = e->start_ns[row], end = start + e->dur_ns[row];
+    m->candidate_of[i] = NO_CANDIDATE;
+    if (name->rank >= GP_STEP_NEVER) return;
+    uint64_t key = (uint64_t)e->track[row] << 32 | name->base;
+    uint32_t at = *gp_map_put(&m->of_base, key, (uint32_t)m->candidates.n);
+    if (at == m->candidates.n) {
+        struct candidate fresh = {
+            name->rank, e->track[row], name->number != GP_NO_ID, true, 0, 0, start, start, 0};
+        GP_VEC_PUSH(&m->candidates, fresh);
+    }
+    struct candidate *c = &m->candidates.at[at];
+    if (start < c->end_ns || end == start) return;
+    if (c->n && name->number <= c->last_number) c->rising = false;
+    c->last_number = name->number;
+    c->n++;
+    c->end_ns = end;
+    c->covered_ns += (uint64_t)(end - start);
+    m->candidate_of[i] = at;
+}
+
+static bool may_be(const struct markers *m, const struct candidate *c)
+{
+    if (c->n > GP_STEPS_MOST) return false;
+    if (m->by_regex || c->rank == 0) return c->n > 0;
+    return c->n >= 3 && (c->rank != 3 || c->rising);
+}
+
+/* Is A the better marker? */
+static bool is_better(const struct markers *m, const struct candidate *a, const struct candidate *b)
+{
+    if (m->by_regex && a->n != b->n) return a->n > b->n;
+    if (a->rank != b->rank) return a->rank < b->rank;
+    if (a->covered_ns != b->covered_ns) return a->covered_ns > b->covered_ns;
+    return a->first_ns < b->first_ns;
+}
+
+/* ---- windows ---- */
+
+static void take_windows(struct gp_steps_program *p, const struct markers *m, uint32_t candidate)
+{
+    const struct gp_events *e = &m->v->t->events[GP_RANGE];
+    p->windows.n = 0;
+    for (size_t i = 0; i < p->n_ranges; i++) {
+        if (m->candidate_of[i] != candidate) continue;
+        uint32_t row = p->ranges[i];
+        int64_t end = e->start_ns[row] + e->dur_ns[row];
+        GP_VEC_PUSH(&p->windows,
+                    ((struct gp_step_window){e->start_ns[row], end, end, e->name[row], 0, false}));
+    }
+}
+
+/* How many of the program's GPU events were launched in its windows. */
+static size_t count_inside(const struct gp_steps_program *p, const struct gp_view *v)
+{
+    size_t w = 0, inside = 0;
+    for (size_t i = 0; i < p->n; i++) { /* in order of launch */
+        int64_t begin, end;
+        if (!gp_steps_launch_time(v, p->rows[i], p->by_gpu_time, &begin, &end)) continue;
+        while (w < p->windows.n && p->windows.at[w].end_ns <= begin) w++;
+        inside += w < p->windows.n && begin >= p->windows.at[w].begin_ns;
+    }
+    return inside;
+}
+
+/* A name that says little must prove itself: most of the work is launched inside. */
+static bool holds_work(const struct gp_steps_program *p, const struct gp_view *v, int rank)
+{
+    size_t inside = count_inside(p, v);
+    return inside && (rank <= 1 || inside >= p->n / 2);
+}
+
+static void try_candidates(struct gp_steps_program *p, struct markers *m)
+{
+    for (int tried = 0; tried < TRIED_MOST; tried++) {
+        struct candidate *best = NULL;
+        for (size_t i = 0; i < m->candidates.n; i++) {
+            struct candidate *c = &m->candidates.at[i];
+            if (may_be(m, c) && (!best || is_better(m, c, best))) best = c;
+        }
+        if (!best) return;
+        take_windows(p, m, (uint32_t)(best - m->candidates.at));
+        if (m->by_regex || best->rank == 0 || holds_work(p, m->v, best->rank)) {
+            p->source = GP_STEPS_MARKER;
+            return;
+        }
+        p->windows.n = 0;
+        best->n = 0; /* not again */
+    }
+}
+
+int gp_steps_by_marker(struct gp_steps_program *p, const struct gp_view *v, const char *marker,
+                       struct gp_err *err)
+{
+    struct markers m;
+    memset(&m, 0, sizeof m);
+    m.v = v;
+    m.by_regex = marker != NULL;
+    if (marker) {
+        char why[128];
+        int status = regcomp(&m.regex, marker, REG_EXTENDED | REG_NOSUB);
+        if (status) {
+            regerror(status, &m.regex, why, sizeof why);
+            return gp_fail(err, GP_E_USAGE, -1, "step marker '%s': %s", marker, why);
+        }
+    }
+    m.candidate_of = gp_alloc((p->n_ranges + 1) * sizeof *m.candidate_of);
+    for (size_t i = 0; i < p->n_ranges; i++) add_range(&m, i, p->ranges[i]);
+    try_candidates(p, &m);
+    if (marker) regfree(&m.regex);
+    gp_strings_release(&m.bases);
+    gp_map_release(&m.of_name);
+    gp_map_release(&m.of_base);
+    GP_VEC_FREE(&m.names);
+    GP_VEC_FREE(&m.candidates);
+    free(m.candidate_of);
+    return 0;
+}

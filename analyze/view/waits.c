@@ -1,0 +1,156 @@
+#include "analyze/view/waits.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "formats/base/map.h"
+
+#define NONE UINT32_MAX
+
+/* Profilers round both ends of both clocks: an event may seem to end this much after the call that waited for it. */
+enum { CLOCK_SLACK_NS = 2000, LOOK_BACK = 256 };
+
+static int64_t gpu_end(const struct gp_view *v, uint32_t row)
+{
+    const struct gp_events *gpu = &v->t->events[GP_GPU];
+    return gpu->start_ns[row] + gpu->dur_ns[row];
+}
+
+/* ---- GPU events by their end ---- */
+
+static int by_end(const void *a, const void *b)
+{
+    const struct gp_ended *x = a, *y = b;
+    if (x->end_ns != y->end_ns) return x->end_ns < y->end_ns ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static void index_ends(struct gp_waits *w, const struct gp_view *v, uint32_t producer, int64_t begin_ns,
+                       int64_t end_ns)
+{
+    for (size_t d = 0; d < v->devices.n; d++) {
+        const struct gp_view_device *device = &v->devices.at[d];
+        if (device->producer != producer) continue;
+        for (size_t i = device->first; i < device->first + device->n; i++) {
+            uint32_t row = v->rows[i];
+            if (gpu_end(v, row) > begin_ns && v->t->events[GP_GPU].start_ns[row] <= end_ns)
+                GP_VEC_PUSH(&w->by_end, ((struct gp_ended){gpu_end(v, row), row}));
+        }
+    }
+    if (w->by_end.n) qsort(w->by_end.at, w->by_end.n, sizeof *w->by_end.at, by_end);
+}
+
+size_t gp_waits_ended_by(const struct gp_waits *w, int64_t at_ns)
+{
+    size_t lo = 0, hi = w->by_end.n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (w->by_end.at[mid].end_ns <= at_ns) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
+/* ---- calls ---- */
+
+/* The event that a call which synchronises waited for: of those launched before it, on STREAM where that is known, the
+ * last that ended inside it. */
+static uint32_t waited_for(const struct gp_waits *w, const struct gp_view *v, int64_t begin_ns,
+                           int64_t end_ns, uint32_t stream)
+{
+    const struct gp_trace *t = v->t;
+    const struct gp_events *gpu = &t->events[GP_GPU], *api = &t->events[GP_API];
+    size_t i = gp_waits_ended_by(w, end_ns + CLOCK_SLACK_NS);
+    for (int tries = 0; i-- && tries < LOOK_BACK && w->by_end.at[i].end_ns > begin_ns; tries++) {
+        uint32_t row = w->by_end.at[i].row, launch = gp_view_launch(v, row);
+        if (stream != NONE && t->tracks.at[gpu->track[row]].stream != t->tracks.at[stream].stream) continue;
+        if (launch == NONE || api->start_ns[launch] < begin_ns) return row;
+    }
+    return NONE;
+}
+
+bool gp_waits_synchronises(const char *name)
+{
+    return strstr(name, "Synchronize") != NULL;
+}
+
+static int by_track_and_end(const void *a, const void *b)
+{
+    const struct gp_wait *x = a, *y = b;
+    if (x->track != y->track) return x->track < y->track ? -1 : 1;
+    if (x->end_ns != y->end_ns) return x->end_ns < y->end_ns ? -1 : 1;
+    if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static void add_call(struct gp_waits *w, const struct gp_view *v, uint32_t call, uint32_t row, bool own)
+{
+    const struct gp_events *api = &v->t->events[GP_API];
+    int64_t begin = api->start_ns[call], end = begin + api->dur_ns[call];
+    if (row == NONE || gpu_end(v, row) <= begin) return;
+    GP_VEC_PUSH(&w->calls, ((struct gp_wait){api->track[call], call, row, own, begin, end}));
+}
+
+static void add_synchronising(struct gp_waits *w, const struct gp_view *v, uint32_t producer,
+                              int64_t begin_ns, int64_t end_ns)
+{
+    const struct gp_trace *t = v->t;
+    const struct gp_events *api = &t->events[GP_API], *sync = &t->events[GP_SYNC];
+    struct gp_map stream_of = {0}; /* correlation id -> track of its "Stream Sync" record */
+    for (size_t i = 0; i < sync->n; i++)
+        if (gp_track_producer(t, sync->track[i]) == producer && gp_get_corr(sync, i) != GP_NO_ID &&
+            !strcmp(gp_trace_str(t, sync->name[i]), "Stream Sync"))
+            *gp_map_put(&stream_of, gp_get_corr(sync, i), NONE) = sync->track[i];
+    for (uint32_t i = 0; i < api->n; i++) {
+        int64_t end = api->start_ns[i] + api->dur_ns[i];
+        if (end <= begin_ns || api->start_ns[i] >= end_ns) continue;
+        if (gp_track_producer(t, api->track[i]) != producer ||
+            !gp_waits_synchronises(gp_trace_str(t, api->name[i])))
+            continue;
+        const uint32_t *stream = gp_map_get(&stream_of, gp_get_corr(api, i));
+        add_call(w, v, i, waited_for(w, v, api->start_ns[i], end, stream ? *stream : NONE), false);
+    }
+    gp_map_release(&stream_of);
+}
+
+/* The call that started ROW, if it ended after it. */
+static uint32_t outlasting(const struct gp_view *v, uint32_t row)
+{
+    const struct gp_events *api = &v->t->events[GP_API];
+    uint32_t call = gp_view_launch(v, row);
+    return call != NONE && gpu_end(v, row) <= api->start_ns[call] + api->dur_ns[call] ? call : NONE;
+}
+
+/* A short kernel may be over before its launching call is, which has not waited for it; unless nearly all are, as with
+ * CUDA_LAUNCH_BLOCKING. */
+static void add_blocking(struct gp_waits *w, const struct gp_view *v)
+{
+    size_t kernels = 0, outlasted = 0;
+    for (size_t i = 0; i < w->by_end.n; i++) {
+        uint32_t row = w->by_end.at[i].row;
+        if (gp_gpu_config(v->t, row)->kind != GP_KERNEL) continue;
+        kernels++;
+        outlasted += outlasting(v, row) != NONE;
+    }
+    for (size_t i = 0; i < w->by_end.n; i++) {
+        uint32_t row = w->by_end.at[i].row, call = outlasting(v, row);
+        if (call == NONE) continue;
+        if (gp_gpu_config(v->t, row)->kind == GP_MEMCPY || outlasted * 10 > kernels * 9)
+            add_call(w, v, call, row, true);
+    }
+}
+
+void gp_waits_find(struct gp_waits *w, const struct gp_view *v, uint32_t producer, int64_t begin_ns,
+                   int64_t end_ns)
+{
+    memset(w, 0, sizeof *w);
+    index_ends(w, v, producer, begin_ns, end_ns);
+    add_synchronising(w, v, producer, begin_ns, end_ns);
+    add_blocking(w, v);
+    if (w->calls.n) qsort(w->calls.at, w->calls.n, sizeof *w->calls.at, by_track_and_end);
+}
+
+void gp_waits_release(struct gp_waits *w)
+{
+    GP_VEC_FREE(&w->by_end);
+    GP_VEC_FREE(&w->calls);
+}

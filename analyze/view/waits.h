@@ -1,0 +1,49 @@
+/* waits.h -- which calls of the host really waited for the GPU, and for which GPU event. Knows nothing of paths, replays
+ * or causes of idle time.
+ *
+ *     struct gp_waits w;
+ *     gp_waits_find(&w, &view, producer, begin_ns, end_ns);
+ *     for (size_t i = 0; i < w.calls.n; i++) use(w.calls.at[i].call, w.calls.at[i].row);
+ *     gp_waits_release(&w);
+ */
+#ifndef GP_ANALYZE_WAITS_H
+#define GP_ANALYZE_WAITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "analyze/view/view.h"
+
+/* A call that waited: its thread went on when GPU event `row` had ended. */
+struct gp_wait {
+    uint32_t track;
+    uint32_t call; /* row of GP_API */
+    uint32_t row;  /* row of GP_GPU */
+    bool own;      /* the call started that event itself: a copy that blocks */
+    int64_t begin_ns, end_ns;
+};
+
+struct gp_ended {
+    int64_t end_ns;
+    uint32_t row; /* of GP_GPU */
+};
+
+struct gp_waits {
+    GP_VEC(struct gp_ended) by_end; /* the producer's GPU events that touch the window, by end */
+    GP_VEC(struct gp_wait) calls;   /* by (track, end) */
+};
+
+/* The calls of PRODUCER that touch the window [BEGIN, END): those named ...Synchronize, which waited for the last event
+ * that ended inside them of those launched before (on their stream, where a record tells which), and copies whose call
+ * ends after them; kernels' calls only where nearly all of them do. Profilers round, so that an event may seem to end 2 us after the call that waited.
+ * Any content of W is overwritten. O(n log n). */
+void gp_waits_find(struct gp_waits *w, const struct gp_view *v, uint32_t producer, int64_t begin_ns,
+                   int64_t end_ns);
+void gp_waits_release(struct gp_waits *w);
+
+/* How many of w->by_end end no later than AT. O(log n). */
+size_t gp_waits_ended_by(const struct gp_waits *w, int64_t at_ns);
+
+/* Does a call of that name wait for the GPU and do nothing else? */
+bool gp_waits_synchronises(const char *name);
+
+#endif

@@ -1,0 +1,618 @@
+/* The injected library's life: libcuda loads it in cuInit() and calls InitializeInjection(). The program's threads only fill
+ * buffers and rings; one thread of ours hands them over to the launcher, with the names that it cannot look up itself.
+ * Whatever goes wrong here, the program runs on. */
+#include "collect/inject/inject.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "collect/notes.h"
+#include "collect/rate.h"
+#include "collect/records.h"
+#include "formats/base/buf.h"
+#include "formats/base/intern.h"
+#include "formats/base/map.h"
+
+enum {
+    FIRST_BUFFERS = 2,       /* made before cuInit() goes on */
+    READY_BUFFERS = 4,       /* kept ready */
+    NOTES_BYTES = 256 << 10, /* are sent at once */
+    WELCOME_MS = 10000,
+    HEAR_MS = 1000, /* for the rest of a frame that has begun to arrive */
+};
+static const int64_t GIVE_UP_NS = 3000000000, CLOCK_NS = 1000000000;
+
+enum state { IDLE, RUNNING, CLOSING, DONE, DISABLED };
+
+static struct {
+    pthread_once_t once;
+    pthread_mutex_t lock;
+    pthread_cond_t wake, done;
+    enum state state; /* under lock */
+    unsigned work;    /* under lock: what there is to do before the next flush */
+    pid_t pid;
+    _Atomic uint64_t progress; /* changes while the flush thread gets anything done */
+    _Atomic bool forked;
+    _Atomic unsigned handlers; /* how often our exit handler was registered */
+    int fd;
+    dev_t fd_dev; /* of the socket: programs that close every descriptor must not get our bytes in their files
+                   */
+    ino_t fd_ino;
+    pthread_t thread;
+    struct gp_wire_welcome opts;
+    struct gp_shared shared;
+    struct gp_pool *pool;
+    struct gp_strings texts; /* what the log has told the launcher: texts by address, threads */
+    struct gp_map names, threads;
+    uint16_t record_bytes[GP_SHARED_KINDS]; /* as seen in buffers, 0: not yet */
+    struct gp_buf notes;                    /* to be sent */
+    uint64_t names_lost, records;
+    bool names_new; /* since the last flush */
+    int64_t last_clock_ns;
+    struct gp_rate rate; /* of nodes of CUDA graphs */
+    uint64_t nodes;      /* seen since it was told */
+    bool whole_graphs;   /* they are seen no longer */
+    uint64_t pool_dropped;
+    bool owns;   /* some of what records point at is ours to free */
+    bool broken; /* the launcher cannot be reached any more */
+    bool gone;   /* because it is gone */
+} self = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+
+/* ---- messages ---- */
+
+GP_PRINTF(1, 0) static void print_line(const char *fmt, va_list ap)
+{
+    char line[600];
+    int n = snprintf(line, sizeof line, "gpuprof-collect: pid %ld: ", (long)getpid());
+    int k = vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, ap);
+    if (k < 0) return;
+    n = (size_t)(n + k) < sizeof line - 1 ? n + k : (int)sizeof line - 2;
+    line[n++] = '\n';
+    ssize_t rc =
+        write(STDERR_FILENO, line, (size_t)n); /* one write, so that lines of several processes stay whole */
+    (void)rc;
+}
+
+void gp_say(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    print_line(fmt, ap);
+    va_end(ap);
+}
+
+void gp_debug(const char *fmt, ...)
+{
+    static _Atomic int on; /* 0 not known yet, 1 no, 2 yes */
+    if (!on) {
+        const char *v = getenv(GP_ENV_DEBUG);
+        on = v && *v && strcmp(v, "0") != 0 ? 2 : 1;
+    }
+    if (on != 2) return;
+    va_list ap;
+    va_start(ap, fmt);
+    print_line(fmt, ap);
+    va_end(ap);
+}
+
+static int64_t clock_ns(clockid_t id)
+{
+    struct timespec t;
+    return clock_gettime(id, &t) ? 0 : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- frames ---- */
+
+static bool socket_is_ours(void)
+{
+    struct stat st;
+    return !fstat(self.fd, &st) && st.st_dev == self.fd_dev && st.st_ino == self.fd_ino;
+}
+
+static void send_frame(enum gp_wire_type type, const void *data, size_t n)
+{
+    if (self.broken) return;
+    if (!socket_is_ours()) {
+        gp_debug("our socket was closed");
+        self.broken = true;
+    } else if (gp_wire_send(self.fd, type, data, n)) {
+        gp_debug("the launcher is gone: %s", strerror(errno));
+        self.broken = self.gone = true;
+    } else {
+        atomic_fetch_add(&self.progress, 1);
+    }
+}
+
+static void send_fact(const char *key, int64_t value)
+{
+    struct gp_wire_fact f = {.value = value};
+    strncpy(f.key, key, sizeof f.key - 1);
+    send_frame(GP_WIRE_FACT, &f, sizeof f);
+}
+
+static void send_loss(const char *what, const char *why, uint64_t count)
+{
+    struct gp_wire_loss l = {.count = count};
+    if (!count) return;
+    strncpy(l.what, what, sizeof l.what - 1);
+    strncpy(l.why, why, sizeof l.why - 1);
+    send_frame(GP_WIRE_LOSS, &l, sizeof l);
+    gp_debug("lost: %llu %s: %s", (unsigned long long)count, what, why);
+}
+
+static void send_losses(void)
+{
+    uint64_t pool = gp_pool_dropped(self.pool) - self.pool_dropped;
+    self.pool_dropped += pool;
+    send_loss("activity records", "dropped by CUPTI", gp_tracer_dropped());
+    send_loss("activity records", "the reader is too slow", pool);
+    send_loss("names", "the reader is too slow", self.names_lost);
+    self.names_lost = 0;
+}
+
+/* A flush begins; with CLOCK, or when the last time is long ago, with both clocks. */
+static void send_tick(bool clock)
+{
+    struct gp_wire_tick t = {gp_now_ns(), 0};
+    if (clock || t.now_ns - self.last_clock_ns >= CLOCK_NS) {
+        t.realtime_ns = clock_ns(CLOCK_REALTIME);
+        self.last_clock_ns = t.now_ns;
+    }
+    send_frame(GP_WIRE_TICK, &t, sizeof t);
+}
+
+static void send_write(void)
+{
+    struct gp_wire_write w = {clock_ns(CLOCK_THREAD_CPUTIME_ID)};
+    send_frame(GP_WIRE_WRITE, &w, sizeof w);
+}
+
+static void send_window(void *ctx, const struct gp_wire_window *w)
+{
+    (void)ctx;
+    send_frame(GP_WIRE_WINDOW, w, sizeof *w);
+}
+
+/* Windows go before the notes of what happened in them. */
+static void send_notes(void)
+{
+    gp_inject_gate_windows(send_window, NULL);
+    if (self.notes.n) send_frame(GP_WIRE_NOTES, self.notes.data, self.notes.n);
+    self.notes.n = 0;
+}
+
+/* ---- names, which the launcher cannot look up ---- */
+
+static void log_name(enum gp_name_kind kind, uint64_t key, const char *text, uint32_t *known, uint32_t value)
+{
+    bool ok = gp_shared_log(&self.shared, kind, key, text);
+    *known = ok ? value : UINT32_MAX;
+    self.names_lost += !ok;
+}
+
+/* A thread that is gone by now most likely had the name that threads have by default: the process's. */
+static void log_thread(int64_t tid)
+{
+    uint32_t *known = gp_map_put(&self.threads, (uint64_t)tid, UINT32_MAX);
+    if (*known != UINT32_MAX) return;
+    char path[64], name[64] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%lld/comm", (long long)tid);
+    FILE *f = fopen(path, "re");
+    if (!f) f = fopen("/proc/self/comm", "re");
+    if (f && fgets(name, sizeof name, f)) name[strcspn(name, "\n")] = 0;
+    if (f) fclose(f);
+    log_name(GP_NAME_THREAD, (uint64_t)tid, name, known, 1);
+}
+
+/* A module may have been unloaded and another name put at its place, so the bytes decide. */
+static void log_text(uint64_t address)
+{
+    const char *text = (const char *)(uintptr_t)address;
+    uint32_t *sid = gp_map_put(&self.names, address, UINT32_MAX);
+    if (*sid != UINT32_MAX && !strcmp(gp_string(&self.texts, *sid), text)) return;
+    log_name(GP_NAME_TEXT, address, text, sid, gp_intern_cstr(&self.texts, text));
+    self.names_new = true;
+}
+
+static int32_t rank_from_environment(void)
+{
+    static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
+                                        "LOCAL_RANK"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *v = getenv(names[i]);
+        char *end;
+        if (!v || !*v) continue;
+        long rank = strtol(v, &end, 10);
+        if (!*end && rank >= 0 && rank < INT32_MAX) return (int32_t)rank;
+    }
+    return -1;
+}
+
+/* ---- what is handed over ---- */
+
+/* A buffer is being looked through. */
+struct look {
+    const uint8_t *last; /* record */
+    uint32_t kind;       /* of it */
+    uint64_t n;          /* records so far */
+    int64_t tid;         /* that was named last */
+    bool odd;            /* one of them was longer than others of its kind: nobody else could follow */
+};
+
+static void learn(struct look *k, const uint8_t *record)
+{
+    if (!k->last || k->kind >= GP_SHARED_KINDS) return;
+    size_t bytes = (size_t)(record - k->last);
+    uint16_t *known = &self.record_bytes[k->kind];
+    if (!*known && bytes <= UINT16_MAX) {
+        *known = (uint16_t)bytes;
+        gp_shared_learn(&self.shared, k->kind, bytes);
+    }
+    k->odd |= *known != bytes;
+}
+
+static void look_at(void *ctx, const void *record)
+{
+    struct look *k = ctx;
+    struct gp_record_pointer p;
+    learn(k, record);
+    k->last = record;
+    memcpy(&k->kind, record, sizeof k->kind);
+    k->n += !k->odd;
+    self.nodes += gp_record_is_node(record);
+    int64_t tid = gp_record_thread(record);
+    if (tid && tid != k->tid) log_thread(k->tid = tid);
+    if (!gp_record_points(record, &p)) return;
+    if (p.text) log_text(p.address);
+    if (self.owns && p.ours) free((void *)(uintptr_t)p.address);
+}
+
+static void hand_over_buffers(void)
+{
+    uint8_t *data;
+    size_t valid;
+    while (!self.broken && gp_pool_next(self.pool, &data, &valid)) {
+        struct look k = {.last = NULL};
+        uint64_t all = gp_tracer_read(data, valid, look_at, &k);
+        struct gp_wire_filled f = {gp_pool_deliver(self.pool, k.n), 0};
+        self.records += k.n;
+        gp_debug("buffer: %zu bytes, %llu records", valid, (unsigned long long)k.n);
+        send_frame(GP_WIRE_FILLED, &f, sizeof f);
+        send_loss("activity records", "of a size that varies", all - k.n);
+    }
+}
+
+/* More nodes than anybody can use are not worth their bytes: from here on the launcher makes one row of each launch. CUPTI is
+ * not asked for whole graphs, since it crashes when it is after a graph has run. */
+static void watch_graphs(void)
+{
+    struct gp_wire_graphs g = {gp_now_ns()};
+    uint64_t n = self.nodes;
+    self.nodes = 0;
+    if (self.opts.graphs != GP_GRAPHS_AUTO || self.whole_graphs || !gp_rate_add(&self.rate, g.at_ns, n))
+        return;
+    self.whole_graphs = true;
+    gp_say("more than %llu graph nodes a second: CUDA graphs are recorded whole from here on (see --graphs)",
+           (unsigned long long)self.opts.graph_rate);
+    send_frame(GP_WIRE_GRAPHS, &g, sizeof g);
+}
+
+static void take_note(void *ctx, int64_t tid, const struct gp_note *note)
+{
+    (void)ctx;
+    log_thread(tid);
+    gp_notes_put(&self.notes, tid, note);
+    if (self.notes.n >= NOTES_BYTES) send_notes();
+}
+
+static void drain(void)
+{
+    hand_over_buffers();
+    watch_graphs();
+    uint64_t refused = gp_nvtx_drain(take_note, NULL);
+    send_notes();
+    send_loss("ranges", "too many at once", refused);
+}
+
+/* What the launcher has to say. That it is gone shows when we send. */
+static void hear(void)
+{
+    struct gp_wire_record r;
+    while (!self.broken && socket_is_ours() && gp_wire_readable(self.fd)) {
+        if (gp_wire_receive(self.fd, GP_WIRE_RECORD, &r, sizeof r, HEAR_MS)) {
+            gp_debug("the launcher is gone");
+            self.broken = self.gone = true;
+        } else {
+            gp_inject_gate_set(r.open);
+        }
+    }
+}
+
+/* ---- the flush thread ---- */
+
+enum { WORK = 1, WRITE = 2, SOON = 4 };
+
+/* While there are new names the next flush comes sooner: if the program dies before it, nobody can tell what they were. */
+static int64_t sooner(int64_t due_ns, int64_t now_ns)
+{
+    int64_t soon_ns = now_ns + self.opts.flush_ns / 8;
+    return due_ns < soon_ns ? due_ns : soon_ns;
+}
+
+/* Wait until the next flush is due, somebody wakes us, or it is time to end. Tells what there is to do. */
+static unsigned wait_for_work(int64_t due_ns, enum state *state)
+{
+    struct timespec t = {.tv_sec = due_ns / 1000000000, .tv_nsec = due_ns % 1000000000};
+    pthread_mutex_lock(&self.lock);
+    int rc = 0;
+    while (self.state == RUNNING && !self.work && rc != ETIMEDOUT)
+        rc = pthread_cond_timedwait(&self.wake, &self.lock, &t);
+    unsigned work = self.work;
+    self.work = 0;
+    *state = self.state;
+    pthread_mutex_unlock(&self.lock);
+    return work;
+}
+
+static void send_facts(void)
+{
+    send_fact("cupti_version", gp_tracer_version());
+    send_fact("cuda_driver_version", gp_tracer_driver_version());
+    send_tick(true);
+}
+
+/* Nobody listens any more: the program goes on as if we were not here. What was handed over to a launcher that merely
+ * cannot be told so is its own to read. */
+static void abandon(void)
+{
+    gp_nvtx_off();
+    gp_tracer_stop();
+    if (self.gone) gp_pool_abandon(self.pool);
+}
+
+static void finish(void)
+{
+    gp_tracer_flush(false);
+    atomic_fetch_add(&self.progress, 1);
+    drain();
+    gp_tracer_flush(true); /* hands out unfinished records as well, so it comes last */
+    atomic_fetch_add(&self.progress, 1);
+    drain();
+    send_losses();
+    send_tick(true);
+    send_write();
+    struct gp_wire_bye bye = {gp_now_ns()};
+    send_frame(GP_WIRE_BYE, &bye, sizeof bye);
+    gp_debug("finished: %llu records, %zu buffers", (unsigned long long)self.records,
+             gp_pool_buffers(self.pool));
+    gp_nvtx_off();
+    gp_tracer_mute();
+}
+
+static void *flush_thread(void *arg)
+{
+    (void)arg;
+    send_facts();
+    int64_t due_ns = gp_now_ns() + self.opts.flush_ns;
+    bool preparing = true;
+    while (!self.broken) {
+        enum state state;
+        int64_t gate_ns = gp_inject_gate_due(), wait_ns = gate_ns && gate_ns < due_ns ? gate_ns : due_ns;
+        unsigned work = wait_for_work(preparing ? gp_now_ns() : wait_ns, &state);
+        if (state != RUNNING) break;
+        int64_t now_ns = gp_now_ns();
+        gp_inject_gate_tick(now_ns);
+        hear();
+        bool due = now_ns >= due_ns;
+        if (due) {
+            gp_tracer_flush(false);
+            send_tick(false);
+            send_losses();
+            due_ns = now_ns + self.opts.flush_ns;
+        }
+        drain();
+        if (due || work & WRITE) send_write();
+        if (self.names_new || work & SOON) due_ns = sooner(due_ns, now_ns);
+        self.names_new = false;
+        preparing = gp_pool_prepare(self.pool, 1);
+    }
+    if (self.broken) abandon();
+    else finish();
+    pthread_mutex_lock(&self.lock);
+    self.state = DONE;
+    pthread_cond_broadcast(&self.done);
+    pthread_mutex_unlock(&self.lock);
+    return NULL;
+}
+
+static void wake(unsigned work)
+{
+    if (atomic_load(&self.forked)) return;
+    pthread_mutex_lock(&self.lock);
+    self.work |= work;
+    if (self.state == RUNNING) pthread_cond_signal(&self.wake);
+    pthread_mutex_unlock(&self.lock);
+}
+
+void gp_inject_wake(bool write)
+{
+    wake(write ? WORK | WRITE : WORK);
+}
+
+void gp_inject_soon(void)
+{
+    wake(SOON);
+}
+
+/* ---- the end, and forks ---- */
+
+/* Let the flush thread finish, but not for ever: CUPTI has been seen to hang once the driver is going down. A
+ * reader that is slow but reads is waited for. */
+static void on_exit_wait(void)
+{
+    if (getpid() != self.pid) return;
+    pthread_mutex_lock(&self.lock);
+    if (self.state == RUNNING) {
+        self.state = CLOSING;
+        pthread_cond_signal(&self.wake);
+    }
+    uint64_t seen = atomic_load(&self.progress);
+    int64_t give_up_ns = gp_now_ns() + GIVE_UP_NS;
+    while (self.state == CLOSING && gp_now_ns() < give_up_ns) {
+        int64_t until = gp_now_ns() + 100000000;
+        struct timespec t = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
+        pthread_cond_timedwait(&self.done, &self.lock, &t);
+        uint64_t now = atomic_load(&self.progress);
+        if (now != seen) give_up_ns = gp_now_ns() + GIVE_UP_NS;
+        seen = now;
+    }
+    if (self.state == CLOSING) gp_say("the last flush does not end: the trace lacks the end of this process");
+    pthread_mutex_unlock(&self.lock);
+}
+
+/* Exit handlers run in the reverse order, and CUDA registers its own in cuInit() and with the first context. Being
+ * called twice does no harm. */
+void gp_inject_outlast(void)
+{
+    enum { ENOUGH = 3 };
+    if (atomic_fetch_add(&self.handlers, 1) >= ENOUGH || getpid() != self.pid) return;
+    if (atexit(on_exit_wait) || at_quick_exit(on_exit_wait))
+        gp_debug("no exit handler: the last flush may be missing");
+}
+
+/* A child of a process that uses CUDA cannot use it, so it is none of ours; before cuInit() it starts afresh.
+ */
+static void in_child(void)
+{
+    bool traced = self.state != IDLE;
+    if (traced) atomic_store(&self.forked, true);
+    if (self.fd >= 0 && socket_is_ours()) close(self.fd);
+    self.fd = -1;
+    pthread_mutex_init(&self.lock, NULL);
+    if (traced) self.state = DISABLED;
+    if (traced) {
+        gp_shared_forget(&self.shared);
+        gp_tracer_forked();
+    }
+    gp_nvtx_forked(traced);
+    gp_inject_gate_forked();
+}
+
+static void init_once(void)
+{
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&self.wake, &attr);
+    pthread_cond_init(&self.done, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_atfork(NULL, NULL, in_child);
+}
+
+void gp_inject_once(void)
+{
+    pthread_once(&self.once, init_once);
+}
+
+/* ---- the beginning ---- */
+
+static bool map_shared(int memory)
+{
+    struct gp_shared_opts o = {self.opts.slots, self.opts.buffer_bytes};
+    bool ok = gp_shared_map(&self.shared, memory, &o);
+    if (!ok) gp_say("no room for buffers: %s: this process runs untraced", strerror(errno));
+    close(memory); /* the mapping stays, whatever descriptors the program closes */
+    return ok;
+}
+
+static bool connect_launcher(void)
+{
+    struct gp_wire_hello hello = {GP_WIRE_VERSION, (int32_t)getpid(), rank_from_environment(), 0};
+    struct stat st;
+    int memory = -1, fd = gp_wire_connect(getenv(GP_ENV_SOCKET));
+    if (fd < 0) {
+        gp_debug("no launcher at %s: %s", getenv(GP_ENV_SOCKET) ? getenv(GP_ENV_SOCKET) : "(unset)",
+                 strerror(errno));
+        return false;
+    }
+    if (gp_wire_send(fd, GP_WIRE_HELLO, &hello, sizeof hello) ||
+        gp_wire_receive_fd(fd, GP_WIRE_WELCOME, &self.opts, sizeof self.opts, WELCOME_MS, &memory) ||
+        fstat(fd, &st)) {
+        gp_debug("the launcher does not answer");
+        close(fd);
+        return false;
+    }
+    self.fd = fd;
+    self.fd_dev = st.st_dev;
+    self.fd_ino = st.st_ino;
+    return map_shared(memory);
+}
+
+static uint64_t count_records(uint8_t *data, size_t valid)
+{
+    return gp_tracer_read(data, valid, NULL, NULL);
+}
+
+static bool start_thread(void)
+{
+    sigset_t all, before; /* signals are the program's */
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    self.state = RUNNING;
+    int rc = pthread_create(&self.thread, NULL, flush_thread, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!rc) return !pthread_detach(self.thread);
+    gp_say("cannot start a thread: %s: this process runs untraced", strerror(rc));
+    gp_tracer_stop();
+    self.state = DISABLED;
+    return false;
+}
+
+GP_EXPORT int InitializeInjection(void);
+
+/* Called by libcuda inside cuInit(). Not 0: "all is well", which is what the program should believe in any
+ * case. */
+GP_EXPORT int InitializeInjection(void)
+{
+    gp_inject_once();
+    if (self.state != IDLE) return 1;
+    if (!connect_launcher()) {
+        gp_nvtx_off(); /* nobody will ever read what it notes */
+        return 1;
+    }
+    self.pid = getpid();
+    log_thread(self.pid);
+    struct gp_pool_opts p = {
+        .shared = &self.shared,
+        .ready = READY_BUFFERS,
+        .max_waiting = GP_SHARED_WAITING,
+        .count = count_records,
+    };
+    self.pool = gp_pool_new(&p);
+    gp_pool_prepare(self.pool, FIRST_BUFFERS);
+    struct gp_tracer_opts t = {(enum gp_api_level)self.opts.api, self.opts.memory,
+                               self.opts.graphs == GP_GRAPHS_WHOLE, self.pool, &self.shared};
+    gp_rate_init(&self.rate, self.opts.graph_rate);
+    bool ready = gp_tracer_start(&t), ok = ready && gp_inject_gate_start(&self.opts.gate);
+    if (!ok) {
+        if (ready) gp_tracer_stop();
+        gp_nvtx_off();
+        self.state = DISABLED;
+        send_frame(GP_WIRE_BYE, NULL, 0);
+        close(self.fd);
+        self.fd = -1;
+        return 1;
+    }
+    self.owns = gp_tracer_version() >= 130000;
+    if (start_thread()) gp_inject_outlast();
+    gp_debug("tracing as producer %u, flush every %lld ms", (unsigned)self.opts.producer,
+             (long long)(self.opts.flush_ns / 1000000));
+    return 1;
+}

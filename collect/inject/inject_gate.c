@@ -1,0 +1,120 @@
+/* The gate of this process: what the program does moves it, on whatever thread, and CUPTI is switched at once, so that a
+ * process that is not being recorded pays for nothing. */
+#include "collect/inject/inject.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static struct {
+    pthread_mutex_t lock;
+    struct gp_gate gate;      /* under lock */
+    size_t told;              /* windows that the launcher knows; flush thread only */
+    bool told_start;          /* it knows the start of the one after them */
+    _Atomic bool up;          /* there is a gate */
+    _Atomic int64_t due_ns;   /* when it wants to be looked at */
+    _Atomic bool over_launch; /* launches need not be counted any more */
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Under the lock: do what the gate says, if it CHANGED. */
+static bool follow(bool changed)
+{
+    atomic_store(&self.due_ns, self.gate.over ? 0 : self.gate.due_ns);
+    if (!changed) return true;
+    gp_debug("recording %s", self.gate.open ? "starts" : "stops");
+    return gp_tracer_record(self.gate.open);
+}
+
+/* Lock, call FN(&gate, ...), unlock; what was recorded by the time that the gate closed is written soon. */
+#define MOVE(call)                                                                                           \
+    do {                                                                                                     \
+        if (!atomic_load(&self.up)) break;                                                                   \
+        pthread_mutex_lock(&self.lock);                                                                      \
+        bool changed_ = (call);                                                                              \
+        follow(changed_);                                                                                    \
+        bool closed_ = changed_ && !self.gate.open;                                                          \
+        pthread_mutex_unlock(&self.lock);                                                                    \
+        if (closed_) gp_inject_wake(true);                                                                   \
+    } while (0)
+
+bool gp_inject_gate_start(const struct gp_gate_opts *opts)
+{
+    bool launches = opts->start.when == GP_WHEN_LAUNCH || opts->stop.when == GP_WHEN_LAUNCH;
+    pthread_mutex_lock(&self.lock);
+    gp_gate_init(&self.gate, opts, gp_now_ns());
+    atomic_store(&self.up, true);
+    gp_nvtx_watch(opts->start.when == GP_WHEN_RANGE || opts->stop.when == GP_WHEN_RANGE);
+    bool ok = follow(self.gate.open);
+    pthread_mutex_unlock(&self.lock);
+    if (launches) gp_tracer_count_launches(true);
+    return ok;
+}
+
+void gp_inject_profiler(bool start)
+{
+    MOVE(gp_gate_profiler(&self.gate, start, gp_now_ns()));
+}
+
+/* The last launch that matters ends the counting, but not from inside its callback. */
+void gp_inject_launch(bool begins)
+{
+    if (begins) {
+        MOVE(gp_gate_launch_begins(&self.gate, gp_now_ns()));
+        return;
+    }
+    bool more = true, changed = false;
+    MOVE((changed = gp_gate_launch_ends(&self.gate, gp_now_ns()), more = gp_gate_counts_launches(&self.gate),
+          changed));
+    if (!more) atomic_store(&self.over_launch, true);
+}
+
+void gp_inject_gate_set(bool open)
+{
+    MOVE(gp_gate_set(&self.gate, open, gp_now_ns()));
+}
+
+bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns)
+{
+    bool mine = false, changed = false;
+    if (!gp_gate_range_matters(&self.gate, which, domain, text)) return false;
+    MOVE((mine = gp_gate_range_begins(&self.gate, which, domain, text, ns, &changed), changed));
+    return mine;
+}
+
+void gp_inject_range_ends(unsigned which, int64_t ns)
+{
+    MOVE(gp_gate_range_ends(&self.gate, which, ns));
+}
+
+int64_t gp_inject_gate_due(void)
+{
+    return atomic_load(&self.due_ns);
+}
+
+void gp_inject_gate_tick(int64_t now_ns)
+{
+    MOVE(gp_gate_tick(&self.gate, now_ns));
+    if (atomic_exchange(&self.over_launch, false)) gp_tracer_count_launches(false);
+}
+
+void gp_inject_gate_windows(void (*tell)(void *ctx, const struct gp_wire_window *w), void *ctx)
+{
+    for (;;) {
+        pthread_mutex_lock(&self.lock);
+        bool any = self.told < self.gate.windows.n;
+        struct gp_window w = any ? self.gate.windows.at[self.told] : (struct gp_window){0, 0};
+        pthread_mutex_unlock(&self.lock);
+        bool ended = w.end_ns != INT64_MAX;
+        if (!any || (self.told_start && !ended)) return;
+        struct gp_wire_window wire = {self.told, w.start_ns, w.end_ns};
+        tell(ctx, &wire); /* may wait for the launcher, so not under the lock */
+        self.told_start = !ended;
+        self.told += ended;
+    }
+}
+
+void gp_inject_gate_forked(void)
+{
+    pthread_mutex_init(&self.lock, NULL);
+    atomic_store(&self.up, false);
+    gp_nvtx_watch(false);
+}

@@ -1,0 +1,849 @@
+/* NVTX injection: one ring of notes a thread, drained by the flush thread. A process that uses NVTX but not
+ * CUDA only fills its rings, which is cheap, and stops at the first one that is full. */
+#include "collect/inject/inject.h"
+#include "collect/payload.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#define NVTX_NO_IMPL
+#include "nvtx3/nvToolsExt.h"
+#include "nvtx3/nvToolsExtPayload.h"
+
+enum { RING_BYTES = 4 << 20, POP_BYTES = 2 * sizeof(struct gp_note), MAX_TEXT = 4096, MAX_PAYLOADS = 8 };
+
+/* A range of this thread whose end somebody waits for. */
+struct nvtx_watch {
+    const char *domain; /* NULL: none */
+    uint32_t nested;    /* ranges of that domain that were pushed inside */
+};
+
+/* One thread's ring. The thread writes, the flush thread reads and, when the thread is gone, frees. */
+struct nvtx_thread {
+    struct nvtx_thread *next;
+    struct gp_ring *ring;
+    int64_t tid;
+    unsigned epoch;             /* of the process this was made in: a fork child must not use its parent's */
+    uint32_t open;              /* pushes that were accepted and not popped */
+    uint32_t skipped;           /* pushes that were refused and not popped */
+    struct nvtx_watch watch[2]; /* by GP_GATE_START and GP_GATE_STOP */
+    struct gp_buf args;         /* of the event at hand; never grows */
+    _Atomic bool woke;          /* the flush thread has been told that this is half full */
+    _Atomic bool gone;          /* the thread has ended */
+};
+
+struct nvtx_string {
+    const char *text;
+};
+
+/* A domain; its address is its handle. */
+struct nvtx_domain {
+    struct nvtx_domain *next;
+    char *name;
+};
+
+struct nvtx_category {
+    struct nvtx_category *next;
+    const void *domain;
+    uint32_t id;
+    char *name;
+};
+
+/* What every event looks at stands on cache lines that hardly ever change. */
+static struct {
+    pthread_mutex_t lock;
+    struct nvtx_thread *threads;              /* under lock */
+    struct nvtx_domain *domains;              /* under lock */
+    struct nvtx_category *_Atomic categories; /* added to under lock */
+    struct gp_payloads payloads;
+    pthread_key_t key;
+    pthread_once_t once;
+    uint64_t refused_gone; /* by threads that were freed; flush thread only */
+    uint64_t refused_told;
+    _Alignas(64) _Atomic unsigned epoch; /* changes in a fork child, and when nothing is recorded any more */
+    _Atomic bool off;
+    _Atomic bool used;              /* some thread has a ring */
+    _Atomic bool watching;          /* the gate asks for ranges */
+    _Atomic uint64_t watched_id[2]; /* start/end ranges whose end somebody waits for */
+    _Alignas(64) _Atomic uint64_t next_id;
+} nvtx = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+
+static _Thread_local struct nvtx_thread *this_thread;
+
+static void thread_ends(void *arg)
+{
+    struct nvtx_thread *t = arg;
+    this_thread = NULL;
+    atomic_store(&t->gone, true);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&nvtx.key, thread_ends);
+}
+
+static struct nvtx_thread *new_thread(void)
+{
+    if (atomic_load(&nvtx.off)) return NULL;
+    pthread_once(&nvtx.once, make_key);
+    struct nvtx_thread *t = calloc(1, sizeof *t);
+    if (t) t->ring = gp_ring_new(RING_BYTES);
+    if (!t || !t->ring) {
+        free(t);
+        return NULL;
+    }
+    t->tid = syscall(SYS_gettid);
+    t->epoch = atomic_load(&nvtx.epoch);
+    pthread_setspecific(nvtx.key, t);
+    pthread_mutex_lock(&nvtx.lock);
+    t->next = nvtx.threads;
+    nvtx.threads = t;
+    pthread_mutex_unlock(&nvtx.lock);
+    atomic_store(&nvtx.used, true);
+    return this_thread = t;
+}
+
+static inline struct nvtx_thread *get_thread(void)
+{
+    struct nvtx_thread *t = this_thread;
+    if (GP_LIKELY(t && t->epoch == atomic_load_explicit(&nvtx.epoch, memory_order_relaxed))) return t;
+    return new_thread();
+}
+
+static inline bool is_watching(void)
+{
+    return atomic_load_explicit(&nvtx.watching, memory_order_relaxed);
+}
+
+/* The flush thread is told once that there is much to read. */
+static inline void wake(struct nvtx_thread *t)
+{
+    if (GP_UNLIKELY(gp_ring_half_full(t->ring)) && !atomic_exchange(&t->woke, true)) gp_inject_wake(false);
+}
+
+static inline bool put(struct nvtx_thread *t, const struct gp_note *note, const char *text, size_t reserve)
+{
+    size_t n = note->text ? 0 : strlen(text);
+    bool ok = gp_ring_put(t->ring, note, text, n < MAX_TEXT ? n : MAX_TEXT, t->args.data, reserve);
+    wake(t);
+    return ok;
+}
+
+/* ---- messages ---- */
+
+static void to_utf8(char *to, size_t size, const wchar_t *from)
+{
+    size_t n = 0;
+    for (; *from && n + 5 < size; from++) {
+        uint32_t c = (uint32_t)*from;
+        if (c < 0x80) {
+            to[n++] = (char)c;
+        } else if (c < 0x800) {
+            to[n++] = (char)(0xc0 | c >> 6);
+            to[n++] = (char)(0x80 | (c & 0x3f));
+        } else if (c < 0x10000) {
+            to[n++] = (char)(0xe0 | c >> 12);
+            to[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+            to[n++] = (char)(0x80 | (c & 0x3f));
+        } else {
+            to[n++] = (char)(0xf0 | (c >> 18 & 7));
+            to[n++] = (char)(0x80 | (c >> 12 & 0x3f));
+            to[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+            to[n++] = (char)(0x80 | (c & 0x3f));
+        }
+    }
+    to[n] = 0;
+}
+
+static const char *domain_name(nvtxDomainHandle_t d)
+{
+    return d ? ((const struct nvtx_domain *)(const void *)d)->name : "";
+}
+
+/* The message of ATTR; NULL when it is one of wide characters. A registered one becomes the note's. */
+static inline const char *message_of(const nvtxEventAttributes_t *attr, struct gp_note *note)
+{
+    if (attr && attr->messageType == NVTX_MESSAGE_TYPE_ASCII && attr->message.ascii)
+        return attr->message.ascii;
+    if (attr && attr->messageType == NVTX_MESSAGE_TYPE_REGISTERED && attr->message.registered)
+        return note->text = ((const struct nvtx_string *)(const void *)attr->message.registered)->text;
+    return attr && attr->messageType == NVTX_MESSAGE_TYPE_UNICODE && attr->message.unicode ? NULL : "";
+}
+
+/* A range was pushed: the gate may want to know when it ends. One that lies in a watched one is counted alone. */
+static void watch_push(struct nvtx_thread *t, const struct gp_note *note, const char *text)
+{
+    for (unsigned which = 0; which < 2; which++) {
+        struct nvtx_watch *w = &t->watch[which];
+        if (w->domain) w->nested += !strcmp(w->domain, note->domain);
+        else if (gp_inject_range_begins(which, note->domain, text, note->time_ns))
+            *w = (struct nvtx_watch){note->domain, 0};
+    }
+}
+
+static void watch_pop(struct nvtx_thread *t, const struct gp_note *note)
+{
+    for (unsigned which = 0; which < 2; which++) {
+        struct nvtx_watch *w = &t->watch[which];
+        if (!w->domain || strcmp(w->domain, note->domain)) continue;
+        if (w->nested) {
+            w->nested--;
+        } else {
+            w->domain = NULL;
+            gp_inject_range_ends(which, note->time_ns);
+        }
+    }
+}
+
+/* The same for ranges that may end on another thread. */
+static void watch_start(const struct gp_note *note, const char *text)
+{
+    for (unsigned which = 0; which < 2; which++)
+        if (!atomic_load(&nvtx.watched_id[which]) &&
+            gp_inject_range_begins(which, note->domain, text, note->time_ns))
+            atomic_store(&nvtx.watched_id[which], note->id);
+}
+
+static void watch_stop(const struct gp_note *note)
+{
+    for (unsigned which = 0; which < 2; which++) {
+        uint64_t expected = note->id;
+        if (atomic_compare_exchange_strong(&nvtx.watched_id[which], &expected, 0))
+            gp_inject_range_ends(which, note->time_ns);
+    }
+}
+
+/* ---- what events carry beside their message ---- */
+
+/* Room for args, or NULL when there is no memory. */
+static struct gp_buf *new_args(struct nvtx_thread *t)
+{
+    if (!t->args.data) t->args.data = malloc(GP_PAYLOAD_ROOM);
+    if (!t->args.data) return NULL;
+    t->args.cap = GP_PAYLOAD_ROOM;
+    t->args.n = 0;
+    return &t->args;
+}
+
+static void add_payloads(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n,
+                         struct gp_buf *args)
+{
+    for (size_t i = 0; payload && i < n && i < MAX_PAYLOADS; i++)
+        gp_payload_put(&nvtx.payloads, d, payload[i].schemaId, payload[i].payload, payload[i].size, args);
+}
+
+static const char *category_name(nvtxDomainHandle_t d, uint32_t id)
+{
+    const struct nvtx_category *c = atomic_load_explicit(&nvtx.categories, memory_order_acquire);
+    while (c && (c->id != id || c->domain != d)) c = c->next;
+    return c ? c->name : NULL;
+}
+
+static void add_value(const nvtxEventAttributes_t *attr, struct gp_buf *args)
+{
+    static const uint8_t types[] = {
+        [NVTX_PAYLOAD_TYPE_UNSIGNED_INT64] = GP_PAYLOAD_UINT64,
+        [NVTX_PAYLOAD_TYPE_INT64] = GP_PAYLOAD_INT64,
+        [NVTX_PAYLOAD_TYPE_DOUBLE] = GP_PAYLOAD_DOUBLE,
+        [NVTX_PAYLOAD_TYPE_UNSIGNED_INT32] = GP_PAYLOAD_UINT32,
+        [NVTX_PAYLOAD_TYPE_INT32] = GP_PAYLOAD_INT32,
+        [NVTX_PAYLOAD_TYPE_FLOAT] = GP_PAYLOAD_FLOAT,
+    };
+    if (attr->payloadType <= 0 || (size_t)attr->payloadType >= sizeof types) return;
+    gp_payload_put_value("Payload", types[attr->payloadType], &attr->payload, args);
+}
+
+/* The args of ATTR become the note's. Most events have none, and pay for no more than finding out. */
+static __attribute__((noinline)) void add_args(struct nvtx_thread *t, nvtxDomainHandle_t d,
+                                               const nvtxEventAttributes_t *attr, struct gp_note *note)
+{
+    struct gp_buf *args = new_args(t);
+    if (!args) return;
+    if (attr->payloadType == NVTX_PAYLOAD_TYPE_EXT)
+        add_payloads(d, (const nvtxPayloadData_t *)(uintptr_t)attr->payload.ullValue,
+                     attr->reserved0 > 0 ? (size_t)attr->reserved0 : 1, args);
+    else add_value(attr, args);
+    const char *category = attr->category ? category_name(d, attr->category) : NULL;
+    if (category) gp_payload_put_text("Category", category, args);
+    else if (attr->category) gp_payload_put_value("Category", GP_PAYLOAD_UINT32, &attr->category, args);
+    if (attr->colorType == NVTX_COLOR_ARGB)
+        gp_payload_put_value("Color", GP_PAYLOAD_COLOR, &attr->color, args);
+    note->args_n = (uint16_t)args->n;
+}
+
+/* Somebody waits for ranges that begin or end. */
+static void watch_begin(struct nvtx_thread *t, const struct gp_note *note, const char *text)
+{
+    if (note->op == GP_NOTE_PUSH) watch_push(t, note, text);
+    if (note->op == GP_NOTE_START) watch_start(note, text);
+}
+
+/* Put a note with a message and the args of ATTR, or, with REFUSE, only tell who waits for it; room for RESERVE bytes
+ * stays. */
+static inline bool put_text(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
+                            const char *text, const nvtxEventAttributes_t *attr, size_t reserve, bool refuse)
+{
+    if (GP_UNLIKELY(is_watching())) watch_begin(t, note, text);
+    if (GP_UNLIKELY(attr && (attr->payloadType || attr->category || attr->colorType)) && !refuse)
+        add_args(t, d, attr, note);
+    bool ok = !refuse && put(t, note, text, reserve);
+    if (GP_UNLIKELY(!ok)) gp_ring_refuse(t->ring);
+    return ok;
+}
+
+static __attribute__((noinline)) bool put_wide(struct nvtx_thread *t, nvtxDomainHandle_t d,
+                                               struct gp_note *note, const nvtxEventAttributes_t *attr,
+                                               size_t reserve, bool refuse)
+{
+    char text[MAX_TEXT];
+    to_utf8(text, sizeof text, attr->message.unicode);
+    return put_text(t, d, note, text, attr, reserve, refuse);
+}
+
+static inline bool put_event(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
+                             const nvtxEventAttributes_t *attr, size_t reserve, bool refuse)
+{
+    const char *text = message_of(attr, note);
+    if (GP_UNLIKELY(!text)) return put_wide(t, d, note, attr, reserve, refuse);
+    return put_text(t, d, note, text, attr, reserve, refuse);
+}
+
+static inline nvtxEventAttributes_t ascii_event(const char *message)
+{
+    nvtxEventAttributes_t a;
+    memset(&a, 0, sizeof a);
+    a.messageType = NVTX_MESSAGE_TYPE_ASCII;
+    a.message.ascii = message;
+    return a;
+}
+
+static nvtxEventAttributes_t wide_event(const wchar_t *message)
+{
+    nvtxEventAttributes_t a;
+    memset(&a, 0, sizeof a);
+    a.messageType = NVTX_MESSAGE_TYPE_UNICODE;
+    a.message.unicode = message;
+    return a;
+}
+
+/* ---- the calls ---- */
+
+/* What lies inside a refused range is refused, too, so that the pops still match. */
+static inline int push_event(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
+{
+    struct nvtx_thread *t = get_thread();
+    if (GP_UNLIKELY(!t)) return NVTX_NO_PUSH_POP_TRACKING;
+    struct gp_note note = {.op = GP_NOTE_PUSH, .time_ns = gp_now_ns(), .domain = domain_name(d)};
+    int depth = (int)(t->open + t->skipped);
+    if (put_event(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES, t->skipped)) t->open++;
+    else t->skipped++;
+    return depth;
+}
+
+static int NVTX_API push(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
+{
+    return push_event(d, attr);
+}
+
+/* An end whose args find no room ends without them: its note must not be refused. */
+static inline void put_end(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
+                           const nvtxEventAttributes_t *attr, size_t reserve)
+{
+    if (GP_UNLIKELY(attr)) {
+        add_args(t, d, attr, note);
+        if (note->args_n && put(t, note, "", reserve + POP_BYTES)) return;
+        note->args_n = 0;
+    }
+    if (GP_UNLIKELY(!put(t, note, "", reserve))) gp_ring_refuse(t->ring);
+}
+
+static inline int pop_with(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
+{
+    struct nvtx_thread *t = get_thread();
+    if (GP_UNLIKELY(!t)) return NVTX_NO_PUSH_POP_TRACKING;
+    struct gp_note note = {.op = GP_NOTE_POP, .time_ns = gp_now_ns(), .domain = domain_name(d), .text = ""};
+    if (GP_UNLIKELY(t->skipped)) {
+        t->skipped--;
+    } else if (t->open) {
+        put_end(t, d, &note, attr, (size_t)(t->open - 1) * POP_BYTES);
+        t->open--;
+    } else {
+        return -1;
+    }
+    if (GP_UNLIKELY(is_watching())) watch_pop(t, &note);
+    return (int)(t->open + t->skipped);
+}
+
+static int NVTX_API pop(nvtxDomainHandle_t d)
+{
+    return pop_with(d, NULL);
+}
+
+static nvtxRangeId_t NVTX_API start(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
+{
+    nvtxRangeId_t id = atomic_fetch_add(&nvtx.next_id, 1) + 1;
+    struct nvtx_thread *t = get_thread();
+    if (!t) return id;
+    struct gp_note note = {.op = GP_NOTE_START, .time_ns = gp_now_ns(), .domain = domain_name(d), .id = id};
+    put_event(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES, false);
+    return id;
+}
+
+static void stop_with(nvtxDomainHandle_t d, nvtxRangeId_t id, const nvtxEventAttributes_t *attr)
+{
+    struct nvtx_thread *t = get_thread();
+    if (!t) return;
+    struct gp_note note = {
+        .op = GP_NOTE_STOP, .time_ns = gp_now_ns(), .domain = domain_name(d), .text = "", .id = id};
+    put_end(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES);
+    if (GP_UNLIKELY(is_watching())) watch_stop(&note);
+}
+
+static void NVTX_API stop(nvtxDomainHandle_t d, nvtxRangeId_t id)
+{
+    stop_with(d, id, NULL);
+}
+
+static void NVTX_API mark(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
+{
+    struct nvtx_thread *t = get_thread();
+    if (!t) return;
+    struct gp_note note = {.op = GP_NOTE_MARK, .time_ns = gp_now_ns(), .domain = domain_name(d)};
+    put_event(t, d, &note, attr, (size_t)(t->open + 1) * POP_BYTES, false);
+}
+
+static void NVTX_API mark_ex(const nvtxEventAttributes_t *attr)
+{
+    mark(NULL, attr);
+}
+
+static void NVTX_API mark_ascii(const char *message)
+{
+    nvtxEventAttributes_t a = ascii_event(message);
+    mark(NULL, &a);
+}
+
+static void NVTX_API mark_wide(const wchar_t *message)
+{
+    nvtxEventAttributes_t a = wide_event(message);
+    mark(NULL, &a);
+}
+
+static nvtxRangeId_t NVTX_API start_ex(const nvtxEventAttributes_t *attr)
+{
+    return start(NULL, attr);
+}
+
+static nvtxRangeId_t NVTX_API start_ascii(const char *message)
+{
+    nvtxEventAttributes_t a = ascii_event(message);
+    return start(NULL, &a);
+}
+
+static nvtxRangeId_t NVTX_API start_wide(const wchar_t *message)
+{
+    nvtxEventAttributes_t a = wide_event(message);
+    return start(NULL, &a);
+}
+
+static void NVTX_API stop_default(nvtxRangeId_t id)
+{
+    stop(NULL, id);
+}
+
+static int NVTX_API push_ex(const nvtxEventAttributes_t *attr)
+{
+    return push(NULL, attr);
+}
+
+static int NVTX_API push_ascii(const char *message)
+{
+    nvtxEventAttributes_t a = ascii_event(message);
+    return push_event(NULL, &a);
+}
+
+static int NVTX_API push_wide(const wchar_t *message)
+{
+    nvtxEventAttributes_t a = wide_event(message);
+    return push(NULL, &a);
+}
+
+static int NVTX_API pop_default(void)
+{
+    return pop_with(NULL, NULL);
+}
+
+/* Domains, strings and categories are few, and notes point at them, so they are never freed. The same name is the same
+ * domain, as what is registered in one may be used by all that call it so. */
+static nvtxDomainHandle_t NVTX_API create_domain(const char *name)
+{
+    if (!name) name = "";
+    pthread_mutex_lock(&nvtx.lock);
+    struct nvtx_domain *d = nvtx.domains;
+    while (d && strcmp(d->name, name) != 0) d = d->next;
+    struct nvtx_domain *fresh = d ? NULL : calloc(1, sizeof *fresh);
+    if (fresh && (fresh->name = strdup(name))) {
+        fresh->next = nvtx.domains;
+        d = nvtx.domains = fresh;
+    } else {
+        free(fresh);
+    }
+    pthread_mutex_unlock(&nvtx.lock);
+    return (nvtxDomainHandle_t)(void *)d;
+}
+
+static nvtxDomainHandle_t NVTX_API create_domain_wide(const wchar_t *name)
+{
+    char text[MAX_TEXT];
+    to_utf8(text, sizeof text, name ? name : L"");
+    return create_domain(text);
+}
+
+static nvtxStringHandle_t NVTX_API register_string(nvtxDomainHandle_t d, const char *text)
+{
+    (void)d;
+    struct nvtx_string *s = malloc(sizeof *s);
+    char *copy = strdup(text ? text : "");
+    if (!s || !copy) {
+        free(s);
+        free(copy);
+        return NULL;
+    }
+    s->text = copy;
+    return (nvtxStringHandle_t)(void *)s;
+}
+
+static nvtxStringHandle_t NVTX_API register_string_wide(nvtxDomainHandle_t d, const wchar_t *text)
+{
+    char utf8[MAX_TEXT];
+    to_utf8(utf8, sizeof utf8, text ? text : L"");
+    return register_string(d, utf8);
+}
+
+static void NVTX_API name_category(nvtxDomainHandle_t d, uint32_t id, const char *name)
+{
+    struct nvtx_category *c = calloc(1, sizeof *c);
+    if (c) c->name = strdup(name ? name : "");
+    if (!c || !c->name) {
+        free(c);
+        return;
+    }
+    c->domain = d;
+    c->id = id;
+    pthread_mutex_lock(&nvtx.lock);
+    c->next = atomic_load_explicit(&nvtx.categories, memory_order_relaxed);
+    atomic_store_explicit(&nvtx.categories, c, memory_order_release);
+    pthread_mutex_unlock(&nvtx.lock);
+}
+
+static void NVTX_API name_category_wide(nvtxDomainHandle_t d, uint32_t id, const wchar_t *name)
+{
+    char text[MAX_TEXT];
+    to_utf8(text, sizeof text, name ? name : L"");
+    name_category(d, id, text);
+}
+
+static void NVTX_API name_default_category(uint32_t id, const char *name)
+{
+    name_category(NULL, id, name);
+}
+
+static void NVTX_API name_default_category_wide(uint32_t id, const wchar_t *name)
+{
+    name_category_wide(NULL, id, name);
+}
+
+/* ---- nodes of CUDA graphs ---- */
+
+void gp_nvtx_node(uint64_t node, uint64_t original)
+{
+    if (!atomic_load_explicit(&nvtx.used, memory_order_relaxed)) return;
+    struct nvtx_thread *t = get_thread();
+    if (!t) return;
+    struct gp_note note = {.op = original ? GP_NOTE_CLONE : GP_NOTE_NODE,
+                           .time_ns = gp_now_ns(),
+                           .domain = "",
+                           .text = "",
+                           .id = node,
+                           .other = original};
+    if (!put(t, &note, "", (size_t)(t->open + 1) * POP_BYTES)) gp_ring_refuse(t->ring);
+}
+
+/* ---- waits ---- */
+
+void gp_nvtx_wait(int64_t start_ns, const struct gp_note_wait *wait)
+{
+    struct nvtx_thread *t = get_thread();
+    if (!t) return;
+    struct gp_note note = {
+        .op = GP_NOTE_WAIT, .args_n = sizeof *wait, .time_ns = start_ns, .domain = "", .text = ""};
+    size_t reserve = (size_t)(t->open + 1) * POP_BYTES;
+    if (!gp_ring_put(t->ring, &note, "", 0, (const char *)wait, reserve)) gp_ring_refuse(t->ring);
+    wake(t);
+}
+
+/* ---- the payload extension ----
+ * NCCL pushes its ranges with the plain calls and pops some with nvtxRangePopPayload: without these entry points such
+ * ranges would never end. An event that has no other message is called by the name of its payload's schema. */
+
+static uint64_t register_schema(nvtxDomainHandle_t d, const nvtxPayloadSchemaAttr_t *attr)
+{
+    struct gp_payload_entry entries[GP_PAYLOAD_MAX_ENTRIES];
+    struct gp_payload_schema_def def = {.kind = GP_PAYLOAD_STATIC};
+    if (!attr) return 0;
+    uint64_t has = attr->fieldMask;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME) def.name = attr->name;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE) def.kind = attr->type;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE) def.bytes = attr->payloadStaticSize;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT) def.pack = attr->packAlign;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) def.id = attr->schemaId;
+    if (has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES && has & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES &&
+        attr->entries)
+        def.n = attr->numEntries < GP_PAYLOAD_MAX_ENTRIES ? attr->numEntries : GP_PAYLOAD_MAX_ENTRIES;
+    for (size_t i = 0; i < def.n; i++) {
+        const nvtxPayloadSchemaEntry_t *e = &attr->entries[i];
+        entries[i] = (struct gp_payload_entry){e->flags, e->type, e->name, e->arrayOrUnionDetail, e->offset};
+    }
+    def.entries = entries;
+    return gp_payload_register(&nvtx.payloads, d, &def);
+}
+
+static uint64_t register_enum(nvtxDomainHandle_t d, const nvtxPayloadEnumAttr_t *attr)
+{
+    struct gp_payload_value values[GP_PAYLOAD_MAX_VALUES];
+    struct gp_payload_enum_def def = {.values = values};
+    if (!attr) return 0;
+    uint64_t has = attr->fieldMask;
+    if (has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE) def.bytes = attr->sizeOfEnum;
+    if (has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID) def.id = attr->schemaId;
+    if (has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES && has & NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES &&
+        attr->entries)
+        def.n = attr->numEntries < GP_PAYLOAD_MAX_VALUES ? attr->numEntries : GP_PAYLOAD_MAX_VALUES;
+    for (size_t i = 0; i < def.n; i++) {
+        const nvtxPayloadEnum_t *e = &attr->entries[i];
+        values[i] = (struct gp_payload_value){e->name, e->value, e->isFlag != 0};
+    }
+    return gp_payload_register_enum(&nvtx.payloads, d, &def);
+}
+
+static uint64_t register_scope(nvtxDomainHandle_t d, const nvtxScopeAttr_t *attr)
+{
+    (void)d;
+    return attr && attr->scopeId ? attr->scopeId : gp_payload_give_id(&nvtx.payloads);
+}
+
+/* As an event would carry it. */
+static nvtxEventAttributes_t payload_event(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
+{
+    bool any = payload && n;
+    nvtxEventAttributes_t a = ascii_event(any ? gp_payload_name(&nvtx.payloads, d, payload->schemaId) : "");
+    if (!any) return a;
+    a.payloadType = NVTX_PAYLOAD_TYPE_EXT;
+    a.reserved0 = n < MAX_PAYLOADS ? (int32_t)n : MAX_PAYLOADS;
+    a.payload.ullValue = (uintptr_t)payload;
+    return a;
+}
+
+static void mark_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
+{
+    nvtxEventAttributes_t a = payload_event(d, payload, n);
+    mark(d, &a);
+}
+
+static int push_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
+{
+    nvtxEventAttributes_t a = payload_event(d, payload, n);
+    return push(d, &a);
+}
+
+static int pop_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
+{
+    nvtxEventAttributes_t a = payload_event(d, payload, n);
+    return pop_with(d, &a);
+}
+
+static nvtxRangeId_t start_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
+{
+    nvtxEventAttributes_t a = payload_event(d, payload, n);
+    return start(d, &a);
+}
+
+static void stop_payload(nvtxDomainHandle_t d, nvtxRangeId_t id, const nvtxPayloadData_t *payload, size_t n)
+{
+    nvtxEventAttributes_t a = payload_event(d, payload, n);
+    stop_with(d, id, &a);
+}
+
+static uint8_t domain_is_enabled(nvtxDomainHandle_t d)
+{
+    (void)d;
+    return 1;
+}
+
+/* ---- set-up ---- */
+
+struct slot {
+    size_t id;
+    intptr_t function;
+};
+
+#define PAYLOAD(name, function)                                                                              \
+    {                                                                                                        \
+        NVTX3EXT_CBID_##name, (intptr_t)(function)                                                           \
+    }
+
+GP_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module);
+
+GP_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
+{
+    static const struct slot slots[] = {
+        PAYLOAD(nvtxPayloadSchemaRegister, register_schema),
+        PAYLOAD(nvtxPayloadEnumRegister, register_enum),
+        PAYLOAD(nvtxMarkPayload, mark_payload),
+        PAYLOAD(nvtxRangePushPayload, push_payload),
+        PAYLOAD(nvtxRangePopPayload, pop_payload),
+        PAYLOAD(nvtxRangeStartPayload, start_payload),
+        PAYLOAD(nvtxRangeEndPayload, stop_payload),
+        PAYLOAD(nvtxDomainIsEnabled, domain_is_enabled),
+        PAYLOAD(nvtxScopeRegister, register_scope),
+    };
+    if (!module || module->moduleId != NVTX_EXT_PAYLOAD_MODULEID || !module->segmentsCount ||
+        !module->segments)
+        return 0;
+    gp_inject_once();
+    const nvtxExtModuleSegment_t *segment = &module->segments[0];
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
+        if (slots[i].id < segment->slotCount) segment->functionSlots[slots[i].id] = slots[i].function;
+    gp_debug("NVTX payloads attached");
+    return 1;
+}
+
+struct entry {
+    unsigned id;
+    NvtxFunctionPointer function;
+};
+
+#define CORE(name, function)                                                                                 \
+    {                                                                                                        \
+        NVTX_CBID_CORE_##name, (NvtxFunctionPointer)(function)                                               \
+    }
+#define CORE2(name, function)                                                                                \
+    {                                                                                                        \
+        NVTX_CBID_CORE2_##name, (NvtxFunctionPointer)(function)                                              \
+    }
+
+static void attach(const NvtxExportTableCallbacks *cb, NvtxCallbackModule module, const struct entry *entries,
+                   size_t n)
+{
+    NvtxFunctionTable table = NULL;
+    unsigned size = 0;
+    if (!cb->GetModuleFunctionTable(module, &table, &size) || !table) return;
+    for (size_t i = 0; i < n; i++)
+        if (entries[i].id < size && table[entries[i].id]) *table[entries[i].id] = entries[i].function;
+}
+
+GP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
+
+GP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
+{
+    static const struct entry core[] = {
+        CORE(MarkEx, mark_ex),
+        CORE(MarkA, mark_ascii),
+        CORE(MarkW, mark_wide),
+        CORE(RangeStartEx, start_ex),
+        CORE(RangeStartA, start_ascii),
+        CORE(RangeStartW, start_wide),
+        CORE(RangeEnd, stop_default),
+        CORE(RangePushEx, push_ex),
+        CORE(RangePushA, push_ascii),
+        CORE(RangePushW, push_wide),
+        CORE(RangePop, pop_default),
+        CORE(NameCategoryA, name_default_category),
+        CORE(NameCategoryW, name_default_category_wide),
+    };
+    static const struct entry core2[] = {
+        CORE2(DomainMarkEx, mark),
+        CORE2(DomainRangeStartEx, start),
+        CORE2(DomainRangeEnd, stop),
+        CORE2(DomainRangePushEx, push),
+        CORE2(DomainRangePop, pop),
+        CORE2(DomainRegisterStringA, register_string),
+        CORE2(DomainRegisterStringW, register_string_wide),
+        CORE2(DomainCreateA, create_domain),
+        CORE2(DomainCreateW, create_domain_wide),
+        CORE2(DomainNameCategoryA, name_category),
+        CORE2(DomainNameCategoryW, name_category_wide),
+    };
+    gp_inject_once();
+    const NvtxExportTableCallbacks *cb = get_table(NVTX_ETID_CALLBACKS);
+    if (!cb) return 0;
+    attach(cb, NVTX_CB_MODULE_CORE, core, sizeof core / sizeof *core);
+    attach(cb, NVTX_CB_MODULE_CORE2, core2, sizeof core2 / sizeof *core2);
+    gp_debug("NVTX attached");
+    return 1;
+}
+
+/* ---- the reading side ---- */
+
+typedef void take_note(void *ctx, int64_t tid, const struct gp_note *note);
+
+static void drain_thread(struct nvtx_thread *t, take_note *take, void *ctx)
+{
+    atomic_store(&t->woke, false);
+    for (const struct gp_note *note; (note = gp_ring_peek(t->ring));) {
+        take(ctx, t->tid, note);
+        gp_ring_pop(t->ring, note);
+    }
+}
+
+uint64_t gp_nvtx_drain(take_note *take, void *ctx)
+{
+    pthread_mutex_lock(&nvtx.lock);
+    struct nvtx_thread *first = nvtx.threads;
+    pthread_mutex_unlock(&nvtx.lock);
+    uint64_t refused = nvtx.refused_gone;
+    struct nvtx_thread *before = NULL;
+    for (struct nvtx_thread *t = first, *next; t; t = next) {
+        bool gone = atomic_load(&t->gone); /* read before draining, so that nothing is written after */
+        next = t->next;
+        drain_thread(t, take, ctx);
+        uint64_t n = atomic_load(&t->ring->refused);
+        refused += n;
+        if (gone && before) { /* the first one stays: a new thread may be linking to it now */
+            nvtx.refused_gone += n;
+            before->next = next;
+            gp_ring_free(t->ring);
+            free(t->args.data);
+            free(t);
+        } else {
+            before = t;
+        }
+    }
+    uint64_t fresh = refused - nvtx.refused_told;
+    nvtx.refused_told = refused;
+    return fresh;
+}
+
+void gp_nvtx_off(void)
+{
+    atomic_store(&nvtx.off, true);
+    atomic_fetch_add(&nvtx.epoch, 1); /* no thread's ring is of this one */
+}
+
+void gp_nvtx_watch(bool on)
+{
+    atomic_store(&nvtx.watching, on);
+}
+
+void gp_nvtx_forked(bool off)
+{
+    pthread_mutex_init(&nvtx.lock, NULL); /* some other thread of the parent may have held it */
+    nvtx.threads = NULL;
+    atomic_fetch_add(&nvtx.epoch, 1);
+    if (off) gp_nvtx_off();
+}

@@ -1,0 +1,753 @@
+/* CUPTI: found and opened at run time, so that one build serves every version from 12 on. Only this file
+ * knows it. */
+#include "collect/inject/inject.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cupti.h>
+#include "collect/records.h"
+
+/* ---- the records as the headers have them must be where records.c reads them ---- */
+
+#if CUPTI_API_VERSION >= 130000
+#define STRUCT_KERNEL   CUpti_ActivityKernel10
+#define STRUCT_MEMCPY   CUpti_ActivityMemcpy6
+#define STRUCT_PEER     CUpti_ActivityMemcpyPtoP4
+#define STRUCT_MEMSET   CUpti_ActivityMemset4
+#define STRUCT_MEMORY   CUpti_ActivityMemory4
+#define STRUCT_CALL     CUpti_ActivityAPI
+#define STRUCT_SYNC     CUpti_ActivitySynchronization2
+#define STRUCT_EVENT    CUpti_ActivityCudaEvent2
+#define STRUCT_UNIFIED  CUpti_ActivityUnifiedMemoryCounter3
+#define STRUCT_POOL     CUpti_ActivityMemoryPool3
+#define STRUCT_JIT      CUpti_ActivityJit2
+#define STRUCT_GRAPH    CUpti_ActivityGraphTrace2
+#define STRUCT_OVERHEAD CUpti_ActivityOverhead3
+#define STRUCT_CONTEXT  CUpti_ActivityContext3
+#define STRUCT_DEVICE   CUpti_ActivityDevice5
+#define X(record, field, offset)                                                                             \
+    _Static_assert(offsetof(STRUCT_##record, field) == (offset), #record "." #field " has moved");
+GP_OFFSETS(X)
+#undef X
+#endif
+_Static_assert((int)GP_ACTIVITY_CONCURRENT_KERNEL == (int)CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kind");
+_Static_assert((int)GP_ACTIVITY_SYNCHRONIZATION == (int)CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "kind");
+_Static_assert((int)GP_ACTIVITY_UNIFIED_MEMORY == (int)CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, "kind");
+_Static_assert((int)GP_ACTIVITY_MEMORY_POOL == (int)CUPTI_ACTIVITY_KIND_MEMORY_POOL, "kind");
+_Static_assert((int)GP_ACTIVITY_GRAPH_TRACE == (int)CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "kind");
+_Static_assert((int)GP_ACTIVITY_JIT == (int)CUPTI_ACTIVITY_KIND_JIT, "kind");
+_Static_assert((int)GP_ACTIVITY_CUDA_EVENT == (int)CUPTI_ACTIVITY_KIND_CUDA_EVENT, "kind");
+_Static_assert((int)GP_ACTIVITY_MEMORY2 == (int)CUPTI_ACTIVITY_KIND_MEMORY2, "kind");
+_Static_assert((int)GP_ACTIVITY_OVERHEAD == (int)CUPTI_ACTIVITY_KIND_OVERHEAD, "kind");
+_Static_assert((int)GP_WAIT_CONTEXT == (int)CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, "wait");
+
+enum { MAX_CBID = 2048, MAX_GAP = 200, ATTR_PER_THREAD_BUFFER = 9, FIRST_REQUESTS = 16 };
+
+/* The calls that we cannot do without, and those that some versions lack. */
+#define NEEDED(X)                                                                                            \
+    X(cuptiSubscribe)                                                                                        \
+    X(cuptiEnableCallback)                                                                                   \
+    X(cuptiGetVersion)                                                                                       \
+    X(cuptiGetCallbackName)                                                                                  \
+    X(cuptiActivitySetAttribute)                                                                             \
+    X(cuptiActivityRegisterCallbacks)                                                                        \
+    X(cuptiActivityEnable)                                                                                   \
+    X(cuptiActivityDisable)                                                                                  \
+    X(cuptiActivityFlushAll)                                                                                 \
+    X(cuptiActivityGetNextRecord)                                                                            \
+    X(cuptiActivityGetNumDroppedRecords)
+#define OPTIONAL(X)                                                                                          \
+    X(cuptiSetThreadIdType)                                                                                  \
+    X(cuptiActivityRegisterTimestampCallback)                                                                \
+    X(cuptiActivityEnableRuntimeApi)                                                                         \
+    X(cuptiActivityEnableDriverApi)                                                                          \
+    X(cuptiActivityConfigureUnifiedMemoryCounter)                                                            \
+    X(cuptiUnsubscribe)                                                                                      \
+    X(cuptiGetGraphNodeId)                                                                                   \
+    X(cuptiGetStreamIdEx)                                                                                    \
+    X(cuptiGetResultString)
+
+typedef CUptiResult(CUPTIAPI *subscribe_v2_fn)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *, void *);
+
+/* What cuptiSubscribe_v2 takes; declared here because the headers of CUPTI 12 do not have it. */
+struct subscriber_params {
+    size_t size;
+    const char *name;
+    char *old_name;
+    size_t old_name_size;
+};
+
+static struct {
+#define X(fn) __typeof__(&(fn)) fn;
+    NEEDED(X)
+    OPTIONAL(X)
+#undef X
+    subscribe_v2_fn subscribe_v2;
+    /* cuptiActivityEnableAllSyncRecords and cuptiActivityEnableCudaEventDeviceTimestamps, not in all headers */
+    CUptiResult(CUPTIAPI *enable_all_syncs)(uint8_t enable);
+    CUptiResult(CUPTIAPI *enable_event_times)(uint8_t enable);
+    CUpti_SubscriberHandle subscriber;
+    uint32_t version;
+    struct gp_pool *pool;
+    struct gp_shared *shared;
+    enum gp_api_level api;
+    bool memory, whole_graphs;
+    uint8_t hooks[2][MAX_CBID];      /* enum hook; runtime, driver */
+    bool wanted[2][MAX_CBID];        /* calls that are recorded one by one */
+    _Atomic bool recording, unified; /* unified: its counters are configured */
+    _Atomic bool up;                 /* cuInit() is over */
+    _Atomic bool stopped, forked;
+    _Atomic unsigned requests; /* the first of them */
+    _Atomic unsigned period;   /* of recording */
+} cupti;
+
+/* Calls at which we have something to do. */
+enum hook {
+    HOOK_NONE,
+    HOOK_RESET,
+    HOOK_PROFILER_START,
+    HOOK_PROFILER_STOP,
+    HOOK_LAUNCH,
+    HOOK_CAPTURE_BEGIN,
+    HOOK_CAPTURE_END,
+    HOOK_WAIT, /* and on: by the entry of waiting[] */
+};
+
+/* The calls that wait, or record what others wait for, by how their names begin, and where among their parameters the
+ * stream and the event are, -1 nowhere. */
+static const struct {
+    const char *runtime, *driver;
+    enum gp_wait type;
+    int stream, event;
+} waiting[] = {
+    {"cudaStreamSynchronize", "cuStreamSynchronize", GP_WAIT_STREAM, 0, -1},
+    {"cudaDeviceSynchronize", "cuCtxSynchronize", GP_WAIT_CONTEXT, -1, -1},
+    {"cudaEventSynchronize", "cuEventSynchronize", GP_WAIT_EVENT, -1, 0},
+    {"cudaStreamWaitEvent", "cuStreamWaitEvent", GP_WAIT_STREAM_EVENT, 0, 1},
+    {"cudaEventRecord", "cuEventRecord", GP_WAIT_RECORD, 1, 0},
+};
+
+static CUpti_CallbackDomain domain_of(bool driver)
+{
+    return driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
+}
+
+static const char *result_text(CUptiResult rc)
+{
+    const char *text = NULL;
+    if (cupti.cuptiGetResultString) cupti.cuptiGetResultString(rc, &text);
+    return text ? text : "";
+}
+
+/* ---- finding the library ---- */
+
+enum { MAX_CANDIDATES = 64 };
+
+struct candidates {
+    char *path[MAX_CANDIDATES];
+    size_t n, mapped; /* the first MAPPED are in the process already */
+};
+
+static void add_candidate(struct candidates *c, const char *dir, size_t dir_len, const char *name)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%.*s%s", (int)dir_len, dir, name);
+    if (n <= 0 || (size_t)n >= sizeof path || c->n == MAX_CANDIDATES) return;
+    for (size_t i = 0; i < c->n; i++)
+        if (!strcmp(c->path[i], path)) return;
+    char *copy = strdup(path);
+    if (copy) c->path[c->n++] = copy;
+}
+
+static int find_mapped(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    (void)size;
+    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    if (slash && !strncmp(slash, "/libcupti.so", 12))
+        add_candidate(ctx, info->dlpi_name, strlen(info->dlpi_name), "");
+    return 0;
+}
+
+/* Python wheels: .../site-packages/{torch/lib,nvidia/cuda_runtime/lib,nvidia/cu13/lib}/libX.so is mapped, and
+ * CUPTI lies in .../site-packages/nvidia/. */
+static int find_wheel(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    (void)size;
+    const char *path = info->dlpi_name;
+    const char *at = path ? strstr(path, "/nvidia/cu") : NULL;
+    if (!at && path) at = strstr(path, "/torch/lib/");
+    if (!at) return 0;
+    size_t n = (size_t)(at - path);
+    add_candidate(ctx, path, n, "/nvidia/cu13/lib/libcupti.so.13");
+    add_candidate(ctx, path, n, "/nvidia/cuda_cupti/lib/libcupti.so.13");
+    add_candidate(ctx, path, n, "/nvidia/cuda_cupti/lib/libcupti.so.12");
+    return 0;
+}
+
+static void add_toolkit(struct candidates *c, const char *home)
+{
+    static const char *const names[] = {
+        "/lib64/libcupti.so.13",
+        "/lib/libcupti.so.13",
+        "/extras/CUPTI/lib64/libcupti.so.13",
+        "/targets/x86_64-linux/lib/libcupti.so.13",
+        "/targets/sbsa-linux/lib/libcupti.so.13",
+        "/lib64/libcupti.so.12",
+        "/extras/CUPTI/lib64/libcupti.so.12",
+        "/targets/x86_64-linux/lib/libcupti.so.12",
+    };
+    if (!home || !*home) return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) add_candidate(c, home, strlen(home), names[i]);
+}
+
+static void list_candidates(struct candidates *c)
+{
+    const char *chosen = getenv(GP_ENV_LIBCUPTI);
+    memset(c, 0, sizeof *c);
+    dl_iterate_phdr(find_mapped, c);
+    c->mapped = c->n;
+    if (chosen && *chosen) add_candidate(c, chosen, strlen(chosen), "");
+    dl_iterate_phdr(find_wheel, c);
+    add_toolkit(c, getenv("CUDA_HOME"));
+    add_toolkit(c, getenv("CUDA_PATH"));
+    add_toolkit(c, "/usr/local/cuda");
+    add_candidate(c, "libcupti.so.13", strlen("libcupti.so.13"), "");
+    add_candidate(c, "libcupti.so.12", strlen("libcupti.so.12"), "");
+}
+
+static void load_symbol(void *lib, const char *name, void *to)
+{
+    void *p = dlsym(lib, name);
+    memcpy(to, &p, sizeof p);
+}
+
+static bool load_symbols(void *lib, const char *path)
+{
+#define X(fn) load_symbol(lib, #fn, &cupti.fn);
+    NEEDED(X)
+    OPTIONAL(X)
+#undef X
+    load_symbol(lib, "cuptiSubscribe_v2", &cupti.subscribe_v2);
+    load_symbol(lib, "cuptiActivityEnableAllSyncRecords", &cupti.enable_all_syncs);
+    load_symbol(lib, "cuptiActivityEnableCudaEventDeviceTimestamps", &cupti.enable_event_times);
+#define X(fn)                                                                                                \
+    if (!cupti.fn) {                                                                                         \
+        gp_debug("%s: has no %s", path, #fn);                                                                \
+        return false;                                                                                        \
+    }
+    NEEDED(X)
+#undef X
+    return cupti.cuptiGetVersion(&cupti.version) == CUPTI_SUCCESS;
+}
+
+/* ---- callbacks ---- */
+
+/* A fork child cannot use CUDA, but CUPTI may want to record how it fails. Nobody reads that. */
+static uint8_t *private_buffer(void)
+{
+    void *m = mmap(NULL, gp_pool_buffer_bytes(cupti.pool), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return m == MAP_FAILED ? NULL : m;
+}
+
+static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+    *buffer = atomic_load(&cupti.forked) ? private_buffer() : gp_pool_take(cupti.pool);
+    *size = *buffer ? gp_pool_buffer_bytes(cupti.pool) : 0;
+    *max_records = 0;
+    if (atomic_load_explicit(&cupti.requests, memory_order_relaxed) >= FIRST_REQUESTS) return;
+    atomic_fetch_add(&cupti.requests, 1);
+    gp_inject_soon(); /* what comes first is new */
+}
+
+static void CUPTIAPI buffer_completed(CUcontext ctx, uint32_t stream, uint8_t *buffer, size_t size,
+                                      size_t valid)
+{
+    (void)ctx;
+    (void)stream;
+    if (!buffer || atomic_load(&cupti.forked)) return;
+    if (!valid || atomic_load(&cupti.stopped)) {
+        gp_pool_give(cupti.pool, buffer, valid ? size : 0);
+        return;
+    }
+    gp_pool_fill(cupti.pool, buffer, valid < size ? valid : size);
+    gp_inject_wake(false);
+}
+
+static uint64_t CUPTIAPI timestamp(void)
+{
+    return (uint64_t)gp_now_ns();
+}
+
+/* A node of a graph was created, or cloned from another: what an executable graph runs are clones of the nodes that were
+ * captured, and their ids are those in the records of its kernels. */
+static void on_graph_node(bool cloned, const CUpti_GraphData *graph)
+{
+    uint64_t node = 0, original = 0;
+    if (!graph || !graph->node || cupti.cuptiGetGraphNodeId(graph->node, &node) != CUPTI_SUCCESS) return;
+    if (cloned && (!graph->originalNode ||
+                   cupti.cuptiGetGraphNodeId(graph->originalNode, &original) != CUPTI_SUCCESS || !original))
+        return;
+    gp_nvtx_node(node, original);
+}
+
+static CUptiResult switch_kind(CUpti_ActivityKind kind, bool on)
+{
+    CUptiResult rc = on ? cupti.cuptiActivityEnable(kind) : cupti.cuptiActivityDisable(kind);
+    if (rc != CUPTI_SUCCESS) gp_debug("activity kind %d: %d %s", (int)kind, (int)rc, result_text(rc));
+    return rc;
+}
+
+/* Unified memory is asked for in its own way, one counter at a time, since devices lack some, and only once CUDA is up. */
+static void configure_unified(void)
+{
+    unsigned n = 0;
+    if (!cupti.memory || !cupti.cuptiActivityConfigureUnifiedMemoryCounter || atomic_load(&cupti.unified))
+        return;
+    for (int kind = 1; kind < CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT; kind++) {
+        CUpti_ActivityUnifiedMemoryCounterConfig c = {
+            .scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES,
+            .kind = (CUpti_ActivityUnifiedMemoryCounterKind)kind,
+            .enable = 1,
+        };
+        CUptiResult rc = cupti.cuptiActivityConfigureUnifiedMemoryCounter(&c, 1);
+        n += rc == CUPTI_SUCCESS;
+        if (rc != CUPTI_SUCCESS) gp_debug("unified memory counter %d: %d %s", kind, (int)rc, result_text(rc));
+    }
+    if (!n) return;
+    atomic_store(&cupti.unified, true);
+    if (atomic_load(&cupti.recording)) switch_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, true);
+}
+
+/* ---- who waits for what ----
+ * CUPTI's own records of it would cost every launch a quarter of what the records of kernels do, whether anybody waits or
+ * not; being called at these calls costs the others nothing. */
+
+/* Of this thread: calls of the driver inside one of the runtime count as one, and what is captured does not happen. */
+static _Thread_local struct {
+    unsigned depth, capturing;
+    unsigned period; /* in which the depth was counted: recording may stop inside a call */
+    int64_t start_ns;
+} waits;
+
+static uint32_t stream_number(const CUpti_CallbackData *call, const void *stream)
+{
+    uint32_t number = UINT32_MAX;
+    bool per_thread = strstr(call->functionName ? call->functionName : "", "_ptsz") != NULL;
+    if (!cupti.cuptiGetStreamIdEx || !call->context ||
+        cupti.cuptiGetStreamIdEx(call->context, (CUstream)(uintptr_t)stream, per_thread, &number) !=
+            CUPTI_SUCCESS)
+        return UINT32_MAX;
+    return number;
+}
+
+static void on_wait(unsigned which, const CUpti_CallbackData *call)
+{
+    unsigned period = atomic_load_explicit(&cupti.period, memory_order_relaxed);
+    if (waits.period != period) waits.depth = 0;
+    waits.period = period;
+    if (call->callbackSite == CUPTI_API_ENTER) {
+        if (!waits.depth++) waits.start_ns = gp_now_ns();
+        return;
+    }
+    if (!waits.depth || --waits.depth || waits.capturing) return;
+    const void *const *params = call->functionParams;
+    int stream = waiting[which].stream, event = waiting[which].event;
+    struct gp_note_wait w = {
+        .end_ns = gp_now_ns(),
+        .event = event >= 0 && params ? (uint64_t)(uintptr_t)params[event] : 0,
+        .corr = call->correlationId,
+        .context = call->contextUid,
+        .stream = stream >= 0 && params ? stream_number(call, params[stream]) : UINT32_MAX,
+        .type = waiting[which].type,
+    };
+    gp_nvtx_wait(waits.start_ns, &w);
+}
+
+/* True when that was all there was to do. */
+static bool on_hook(uint8_t hook, const CUpti_CallbackData *call)
+{
+    bool enter = call->callbackSite == CUPTI_API_ENTER;
+    if (hook == HOOK_PROFILER_START && !enter) gp_inject_profiler(true);
+    if (hook == HOOK_PROFILER_STOP && enter) gp_inject_profiler(false);
+    if (hook == HOOK_LAUNCH) gp_inject_launch(enter);
+    if (hook == HOOK_CAPTURE_BEGIN && enter) waits.capturing = 1;
+    if (hook == HOOK_CAPTURE_END && !enter) waits.capturing = 0;
+    if (hook >= HOOK_WAIT) on_wait(hook - HOOK_WAIT, call);
+    return (hook != HOOK_PROFILER_STOP && hook != HOOK_RESET) || !enter;
+}
+
+/* Things that happen to CUDA at which we have to act: it is up, or records may soon be out of reach. */
+static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+                                 const void *data)
+{
+    (void)userdata;
+    if (atomic_load(&cupti.stopped)) return;
+    if (domain == CUPTI_CB_DOMAIN_RESOURCE &&
+        (cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED || cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)) {
+        on_graph_node(cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+                      ((const CUpti_ResourceData *)data)->resourceDescriptor);
+        return;
+    }
+    if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid != CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
+        atomic_store(&cupti.up, true);
+        configure_unified();
+        gp_inject_outlast();
+        return;
+    }
+    if (domain != CUPTI_CB_DOMAIN_RESOURCE) {
+        uint8_t hook = cbid < MAX_CBID ? cupti.hooks[domain == CUPTI_CB_DOMAIN_DRIVER_API][cbid] : HOOK_NONE;
+        if (on_hook(hook, data)) return;
+    }
+    cupti.cuptiActivityFlushAll(0);
+    gp_inject_wake(true);
+}
+
+/* ---- subscribing ---- */
+
+static CUptiResult subscribe(char *holder, size_t size)
+{
+    if (!cupti.subscribe_v2) return cupti.cuptiSubscribe(&cupti.subscriber, on_callback, NULL);
+    struct subscriber_params p = {sizeof p, "gpuprof", holder, size};
+    CUptiResult rc = cupti.subscribe_v2(&cupti.subscriber, on_callback, NULL, &p);
+    if (rc == CUPTI_ERROR_INVALID_PARAMETER) rc = cupti.cuptiSubscribe(&cupti.subscriber, on_callback, NULL);
+    return rc;
+}
+
+struct search {
+    void *tried[MAX_CANDIDATES]; /* several paths lead to one library */
+    size_t n;
+    char why[200]; /* the last failure */
+};
+
+static bool tried_before(struct search *s, void *lib)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->tried[i] == lib) return true;
+    if (s->n < MAX_CANDIDATES) s->tried[s->n++] = lib;
+    return false;
+}
+
+/* 1: it is ours; 0: try another; -1: somebody else holds CUPTI. */
+static int try_library(struct search *s, const char *path, bool mapped)
+{
+    char holder[128] = "";
+    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL | (mapped ? RTLD_NOLOAD : 0));
+    /* What is not used stays open: unloading CUPTI is not safe. */
+    if (!lib || tried_before(s, lib) || !load_symbols(lib, path)) return 0;
+    CUptiResult rc = subscribe(holder, sizeof holder);
+    holder[sizeof holder - 1] = 0;
+    gp_debug("%s: CUPTI version %u%s, subscribe: %d %s", path, (unsigned)cupti.version,
+             mapped ? ", already mapped" : "", (int)rc, result_text(rc));
+    if (rc == CUPTI_SUCCESS) return 1;
+    if (rc == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+        gp_say("CUPTI is held by %s: this process runs untraced", *holder ? holder : "another tool");
+        return -1;
+    }
+    snprintf(s->why, sizeof s->why, "%s (%d) from %s", result_text(rc), (int)rc, path);
+    return 0;
+}
+
+static bool open_cupti(void)
+{
+    struct candidates c;
+    struct search s = {.n = 0};
+    list_candidates(&c);
+    int rc = 0;
+    for (size_t i = 0; i < c.n && !rc; i++) rc = try_library(&s, c.path[i], i < c.mapped);
+    for (size_t i = 0; i < c.n; i++) free(c.path[i]);
+    if (!rc && *s.why) gp_say("cannot subscribe to CUPTI: %s: this process runs untraced", s.why);
+    else if (!rc) gp_say("no libcupti found (set %s): this process runs untraced", GP_ENV_LIBCUPTI);
+    return rc > 0;
+}
+
+/* ---- enabling ---- */
+
+static void set_attribute(CUpti_ActivityAttribute attr, uint64_t value, size_t size)
+{
+    CUptiResult rc = cupti.cuptiActivitySetAttribute(attr, &size, &value);
+    if (rc != CUPTI_SUCCESS) gp_debug("attribute %d: %d %s", (int)attr, (int)rc, result_text(rc));
+}
+
+static unsigned find_hook(bool driver, const char *name)
+{
+    static const struct {
+        const char *name;
+        enum hook hook;
+    } hooks[] = {{"cudaDeviceReset", HOOK_RESET},
+                 {"cuDevicePrimaryCtxReset", HOOK_RESET},
+                 {"cudaProfilerStart", HOOK_PROFILER_START},
+                 {"cuProfilerStart", HOOK_PROFILER_START},
+                 {"cudaProfilerStop", HOOK_PROFILER_STOP},
+                 {"cuProfilerStop", HOOK_PROFILER_STOP},
+                 {"cudaStreamBeginCapture", HOOK_CAPTURE_BEGIN},
+                 {"cuStreamBeginCapture", HOOK_CAPTURE_BEGIN},
+                 {"cudaStreamEndCapture", HOOK_CAPTURE_END},
+                 {"cuStreamEndCapture", HOOK_CAPTURE_END}};
+    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++)
+        if (!strncmp(name, hooks[i].name, strlen(hooks[i].name))) return hooks[i].hook;
+    for (unsigned i = 0; i < sizeof waiting / sizeof *waiting; i++) {
+        const char *begins = driver ? waiting[i].driver : waiting[i].runtime;
+        if (!strncmp(name, begins, strlen(begins))) return HOOK_WAIT + i;
+    }
+    /* Every launch of the runtime goes through one of the driver. */
+    return driver && gp_call_classify(name) == GP_CALL_LAUNCH ? HOOK_LAUNCH : HOOK_NONE;
+}
+
+static const char *call_name(bool driver, uint32_t cbid)
+{
+    const char *name = NULL;
+    return cupti.cuptiGetCallbackName(domain_of(driver), cbid, &name) == CUPTI_SUCCESS ? name : NULL;
+}
+
+/* Go through the calls that this CUPTI knows, by name, so that those of later versions are found as well. */
+static void find_calls(bool driver)
+{
+    unsigned gap = 0;
+    for (uint32_t cbid = 1; cbid < MAX_CBID && gap < MAX_GAP; cbid++) {
+        const char *name = call_name(driver, cbid);
+        gap = name ? 0 : gap + 1;
+        if (!name) continue;
+        cupti.hooks[driver][cbid] = (uint8_t)find_hook(driver, name);
+        cupti.wanted[driver][cbid] = gp_call_wanted(gp_call_classify(name), cupti.api, cupti.memory);
+        if (cupti.wanted[driver][cbid])
+            gp_shared_log(cupti.shared, driver ? GP_NAME_DRIVER : GP_NAME_RUNTIME, cbid, name);
+        if (cupti.hooks[driver][cbid] != HOOK_NONE && cupti.hooks[driver][cbid] < HOOK_LAUNCH)
+            cupti.cuptiEnableCallback(1, cupti.subscriber, domain_of(driver), cbid);
+    }
+}
+
+/* Switch the records of API calls; returns how many calls are switched one by one. Once CUDA is up CUPTI accepts that and
+ * does nothing, so that then all calls are recorded; those that nobody wants are left out when their records are read. */
+static unsigned switch_calls(bool driver, bool on)
+{
+    __typeof__(&cuptiActivityEnableRuntimeApi) enable =
+        driver ? cupti.cuptiActivityEnableDriverApi : cupti.cuptiActivityEnableRuntimeApi;
+    unsigned n = 0;
+    if (cupti.api == GP_API_LEVEL_NONE) return 0;
+    bool whole = !enable || cupti.api == GP_API_LEVEL_ALL || atomic_load(&cupti.up);
+    if (whole) switch_kind(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME, on);
+    if (!enable || (whole && on)) return 0;
+    for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
+        if (cupti.wanted[driver][cbid]) n += enable(cbid, on) == CUPTI_SUCCESS;
+    return n;
+}
+
+void gp_tracer_count_launches(bool on)
+{
+    for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
+        if (cupti.hooks[1][cbid] == HOOK_LAUNCH)
+            cupti.cuptiEnableCallback(on, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, cbid);
+}
+
+/* Copies and sets go with kernels always: graphs hold all three, and records that nobody asked for have been
+ * seen to fill CUPTI's device buffers. */
+static const CUpti_ActivityKind beside_kernels[] = {
+    CUPTI_ACTIVITY_KIND_MEMCPY,   CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_JIT,
+};
+
+/* What the records refer to. */
+static const CUpti_ActivityKind always[] = {
+    CUPTI_ACTIVITY_KIND_DEVICE,
+    CUPTI_ACTIVITY_KIND_CONTEXT,
+    CUPTI_ACTIVITY_KIND_STREAM,
+};
+
+/* At --api all CUPTI tells who waits for what, with the times of the GPU. */
+static void switch_waits(bool on)
+{
+    atomic_fetch_add(&cupti.period, 1);
+    for (int driver = 0; cupti.api == GP_API_LEVEL_SYNC && driver < 2; driver++)
+        for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
+            if (cupti.hooks[driver][cbid] >= HOOK_CAPTURE_BEGIN)
+                cupti.cuptiEnableCallback(on, cupti.subscriber, domain_of(driver), cbid);
+}
+
+static CUptiResult switch_kinds(bool on)
+{
+    CUptiResult rc = switch_kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on);
+    if (rc != CUPTI_SUCCESS && on) return rc;
+    for (size_t i = 0; i < sizeof beside_kernels / sizeof *beside_kernels; i++)
+        switch_kind(beside_kernels[i], on);
+    atomic_store(&cupti.recording, on);
+    if (cupti.whole_graphs) switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
+    if (cupti.memory) {
+        switch_kind(CUPTI_ACTIVITY_KIND_MEMORY2, on);
+        switch_kind(CUPTI_ACTIVITY_KIND_MEMORY_POOL, on);
+    }
+    if (atomic_load(&cupti.unified)) switch_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, on);
+    if (cupti.api >= GP_API_LEVEL_ALL) {
+        switch_kind(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, on);
+        switch_kind(CUPTI_ACTIVITY_KIND_CUDA_EVENT, on);
+    }
+    switch_waits(on);
+    return rc;
+}
+
+bool gp_tracer_record(bool on)
+{
+    if (atomic_load(&cupti.stopped)) return true;
+    if (!on) gp_tracer_flush(false);
+    CUptiResult rc = switch_kinds(on);
+    if (rc != CUPTI_SUCCESS && on) {
+        gp_say("cannot trace kernels: %s (%d): this process runs untraced", result_text(rc), (int)rc);
+        return false;
+    }
+    unsigned runtime = switch_calls(false, on), driver = switch_calls(true, on);
+    gp_debug("%s: %u runtime calls, %u driver calls", on ? "enabled" : "disabled", runtime, driver);
+    return true;
+}
+
+/* What this build's headers know of the sizes of records, for buffers that are read before CUPTI has gone through any: in
+ * the versions that have the same structs. */
+static void tell_sizes(void)
+{
+#if CUPTI_API_VERSION >= 130000
+    static const struct {
+        uint32_t kind;
+        size_t bytes;
+    } sizes[] = {
+        {CUPTI_ACTIVITY_KIND_MEMCPY, sizeof(STRUCT_MEMCPY)},
+        {CUPTI_ACTIVITY_KIND_MEMSET, sizeof(STRUCT_MEMSET)},
+        {CUPTI_ACTIVITY_KIND_DRIVER, sizeof(STRUCT_CALL)},
+        {CUPTI_ACTIVITY_KIND_RUNTIME, sizeof(STRUCT_CALL)},
+        {CUPTI_ACTIVITY_KIND_DEVICE, sizeof(STRUCT_DEVICE)},
+        {CUPTI_ACTIVITY_KIND_CONTEXT, sizeof(STRUCT_CONTEXT)},
+        {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(STRUCT_KERNEL)},
+        {CUPTI_ACTIVITY_KIND_OVERHEAD, sizeof(STRUCT_OVERHEAD)},
+        {CUPTI_ACTIVITY_KIND_MEMCPY2, sizeof(STRUCT_PEER)},
+        {CUPTI_ACTIVITY_KIND_STREAM, sizeof(CUpti_ActivityStream)},
+        {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, sizeof(STRUCT_SYNC)},
+        {CUPTI_ACTIVITY_KIND_MEMORY2, sizeof(STRUCT_MEMORY)},
+        {CUPTI_ACTIVITY_KIND_CUDA_EVENT, sizeof(STRUCT_EVENT)},
+        {CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, sizeof(STRUCT_UNIFIED)},
+        {CUPTI_ACTIVITY_KIND_MEMORY_POOL, sizeof(STRUCT_POOL)},
+        {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, sizeof(STRUCT_GRAPH)},
+        {CUPTI_ACTIVITY_KIND_JIT, sizeof(STRUCT_JIT)},
+    };
+    if (cupti.version / 100 != CUPTI_API_VERSION / 100) return;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        gp_shared_learn(cupti.shared, sizes[i].kind, sizes[i].bytes);
+#endif
+}
+
+static bool get_ready(void)
+{
+    static const CUpti_CallbackId events[] = {
+        CUPTI_CBID_RESOURCE_CU_INIT_FINISHED,
+        CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+        CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+    };
+    /* Whatever is recorded now: graphs are made early and replayed late. */
+    static const CUpti_CallbackId nodes[] = {
+        CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+        CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+    };
+    set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1, sizeof(uint8_t));
+    set_attribute((CUpti_ActivityAttribute)ATTR_PER_THREAD_BUFFER, 1, sizeof(uint8_t));
+    if (cupti.cuptiSetThreadIdType) cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+    CUptiResult rc = CUPTI_ERROR_UNKNOWN;
+    if (cupti.cuptiActivityRegisterTimestampCallback)
+        rc = cupti.cuptiActivityRegisterTimestampCallback(timestamp);
+    if (rc != CUPTI_SUCCESS) gp_say("CUPTI keeps its own clock: %s (%d)", result_text(rc), (int)rc);
+    else gp_shared_set_earliest(cupti.shared, gp_now_ns());
+    tell_sizes();
+    rc = cupti.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
+    if (rc != CUPTI_SUCCESS) {
+        gp_say("cannot register buffers: %s (%d): this process runs untraced", result_text(rc), (int)rc);
+        return false;
+    }
+    if (cupti.enable_all_syncs) cupti.enable_all_syncs(0); /* no records of queries that find nothing done */
+    /* CUPTI leaves these times out by default, since it must ask the GPU for them. */
+    if (cupti.enable_event_times && cupti.api == GP_API_LEVEL_ALL) cupti.enable_event_times(1);
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++) switch_kind(always[i], true);
+    find_calls(false);
+    find_calls(true);
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE, events[i]);
+    for (size_t i = 0; cupti.cuptiGetGraphNodeId && i < sizeof nodes / sizeof *nodes; i++)
+        cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE, nodes[i]);
+    return true;
+}
+
+bool gp_tracer_start(const struct gp_tracer_opts *opts)
+{
+    cupti.pool = opts->pool;
+    cupti.shared = opts->shared;
+    cupti.api = opts->api;
+    cupti.memory = opts->memory;
+    cupti.whole_graphs = opts->whole_graphs;
+    if (!open_cupti()) return false;
+    if (get_ready()) return true;
+    atomic_store(&cupti.stopped, true);
+    if (cupti.cuptiUnsubscribe) cupti.cuptiUnsubscribe(cupti.subscriber);
+    return false;
+}
+
+/* ---- the rest ---- */
+
+uint32_t gp_tracer_version(void)
+{
+    return cupti.version;
+}
+
+int gp_tracer_driver_version(void)
+{
+    int (*get_version)(int *) = NULL;
+    int version = 0;
+    void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (lib) load_symbol(lib, "cuDriverGetVersion", &get_version);
+    return get_version && !get_version(&version) ? version : 0;
+}
+
+void gp_tracer_flush(bool forced)
+{
+    CUptiResult rc = cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+    if (rc != CUPTI_SUCCESS) gp_debug("flush: %d %s", (int)rc, result_text(rc));
+}
+
+uint64_t gp_tracer_read(uint8_t *data, size_t valid, void (*take)(void *ctx, const void *record), void *ctx)
+{
+    CUpti_Activity *record = NULL;
+    uint64_t n = 0;
+    /* Ends with MAX_LIMIT_REACHED, or with INVALID_KIND where the rest of the buffer was never filled. */
+    while (cupti.cuptiActivityGetNextRecord(data, valid, &record) == CUPTI_SUCCESS) {
+        if (take) take(ctx, record);
+        n++;
+    }
+    return n;
+}
+
+uint64_t gp_tracer_dropped(void)
+{
+    size_t n = 0;
+    return cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &n) == CUPTI_SUCCESS ? n : 0;
+}
+
+void gp_tracer_mute(void)
+{
+    atomic_store(&cupti.stopped, true);
+}
+
+void gp_tracer_stop(void)
+{
+    if (atomic_exchange(&cupti.stopped, true)) return;
+    switch_kinds(false);
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++) switch_kind(always[i], false);
+    switch_calls(false, false);
+    switch_calls(true, false);
+    gp_debug("tracing stopped");
+}
+
+void gp_tracer_forked(void)
+{
+    atomic_store(&cupti.forked, true);
+}

@@ -1,0 +1,183 @@
+/* chrome_parse.h -- private to the Chrome reader: one chunk of text in, rows of a local trace out.
+ *
+ * A parser (struct gp_chrome_parser) belongs to one thread and lives for the whole read: its strings, tracks, configs
+ * and everything it has learned about the text serve all its chunks. What one chunk holds goes to a struct
+ * gp_chrome_chunk, whose rows refer to the parser's own strings, tracks and configs; chrome_merge.h joins them.
+ * Knows nothing about files and threads.
+ */
+#ifndef GP_FORMATS_CHROME_PARSE_H
+#define GP_FORMATS_CHROME_PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "formats/base/buf.h"
+#include "formats/base/vec.h"
+#include "formats/chrome/chrome_keys.h"
+#include "formats/base/json_scan.h"
+#include "formats/trace.h"
+
+enum {
+    GP_CHROME_OPEN = GP_TABLE_COUNT, /* index of the table of B and E events in struct gp_chrome_chunk */
+    GP_CHROME_TABLES = GP_TABLE_COUNT + 1,
+    GP_CHROME_EVENT_LIMIT = 16 << 20, /* bytes of one event or one top-level value */
+    GP_CHROME_RESCANS = 4,            /* how often text behind a syntax error is read again */
+    GP_CHROME_CATEGORIES = 32,        /* categories that are remembered */
+    GP_CHROME_TRACK_CACHE = 64,
+};
+
+/* Track kinds while reading, beside those of trace.h: what a (pid, tid) pair is shows at the end. */
+enum { GP_CHROME_PAIR = 100 };
+
+/* Name and order of a process or thread, from an M event. */
+struct gp_chrome_label {
+    uint32_t what;  /* enum gp_chrome_label_kind */
+    uint32_t where; /* process or track */
+    gp_sid text;
+    int64_t sort_index;
+};
+
+enum gp_chrome_label_kind {
+    GP_CHROME_PROCESS_NAME,
+    GP_CHROME_PROCESS_LABELS,
+    GP_CHROME_PROCESS_SORT,
+    GP_CHROME_THREAD_NAME,
+    GP_CHROME_THREAD_SORT,
+};
+
+/* What was found in one chunk. In the table GP_CHROME_OPEN `phase` is 'B' or 'E', `ret` the table that the span belongs
+ * to and `addr` the event's offset. */
+struct gp_chrome_chunk {
+    struct gp_events events[GP_CHROME_TABLES];
+    GP_VEC(struct gp_chrome_label) labels;
+    GP_VEC(struct gp_meta) meta;
+    struct gp_issue issues[GP_ISSUE_COUNT];
+    uint64_t n_events;
+    int64_t last_ns; /* the latest end of a span; INT64_MIN: none */
+};
+
+void gp_chrome_chunk_clear(struct gp_chrome_chunk *c);
+void gp_chrome_chunk_release(struct gp_chrome_chunk *c);
+
+/* A category and what it means for spans. */
+struct gp_chrome_category {
+    char text[32];
+    uint32_t n;
+    enum gp_table table;
+    enum gp_gpu_kind kind;
+    gp_sid sid;
+};
+
+struct gp_chrome_cached_track {
+    int64_t pid, tid, device, context, stream;
+    uint32_t kind, track; /* kind 0: free, else 1 + the track's kind */
+};
+
+/* What gp_json_clean said about an `extra` text. */
+struct gp_chrome_extra {
+    uint32_t state; /* 0 unknown, 1 broken, 2 good */
+    uint32_t changes;
+    gp_sid sid; /* the repaired text */
+};
+
+struct gp_chrome_arg {
+    const char *key;
+    size_t key_n;
+    struct gp_json_value v;
+};
+
+struct gp_chrome_parser {
+    struct gp_trace local; /* strings, configs, processes, tracks */
+    struct gp_keys keys;
+    struct gp_chrome_category categories[GP_CHROME_CATEGORIES];
+    unsigned n_categories;
+    struct gp_chrome_cached_track tracks[GP_CHROME_TRACK_CACHE];
+    GP_VEC(struct gp_chrome_extra) extras;          /* by sid */
+    GP_VEC(struct gp_chrome_arg) args, config_args; /* of the event at hand */
+    struct gp_buf text, repaired;
+    uint32_t need;
+    const char *end, *fail; /* of the text; where it went wrong */
+    bool limit;             /* it went wrong because of a limit of ours */
+    struct gp_chrome_chunk *out;
+};
+
+void gp_chrome_parser_init(struct gp_chrome_parser *c, uint32_t need);
+void gp_chrome_parser_release(struct gp_chrome_parser *c);
+
+/* Reads the event at P ('{'), which is at OFFSET of the input, adds it to c->out and returns what is behind it; NULL
+ * with c->fail at the mistake (at or behind c->end: the text is too short), and nothing was added. */
+const char *gp_chrome_event(struct gp_chrome_parser *c, const char *p, int64_t offset);
+
+/* An event as the text tells it, before it becomes rows; made by gp_chrome_event, used by gp_chrome_add. */
+struct gp_chrome_fields {
+    int64_t offset;
+    struct gp_json_value name, cat, id, pid, tid; /* pid, tid: ABSENT when the numbers below count */
+    int64_t pid_number, tid_number;
+    int64_t ts_ns, dur_ns;
+    char phase, scope;
+    bool has_ts, bad_ts, has_dur, bad_dur;
+    bool bad_value, repaired, duplicate;
+    /* classified */
+    bool classified, needed;
+    enum gp_table table;
+    const struct gp_chrome_category *category; /* NULL: none */
+    /* args */
+    uint64_t seen; /* bit a known key */
+    int64_t bytes, total, reserved, device, context, stream, sort_index, ret;
+    uint64_t addr;
+    struct gp_json_value text_arg; /* "name" or "labels" of an M event */
+    struct gp_json_value captured; /* an array of strings */
+    uint64_t corr, ext, graph, node, seq, recfn, py_id, py_parent, py_module, event,
+        source; /* GP_NO_ID: none */
+    uint32_t has, grid[3], block[3], cluster[3], registers, shared_bytes, shared_static, local;
+};
+
+/* Adds the event to c->out. False when its args are no JSON, with c->fail untouched: nothing was added then. */
+bool gp_chrome_add(struct gp_chrome_parser *c, struct gp_chrome_fields *f);
+/* The category of TEXT; what it is for phases other than X, B and E is up to the caller. */
+const struct gp_chrome_category *gp_chrome_category_of(struct gp_chrome_parser *c,
+                                                       const struct gp_json_value *text,
+                                                       struct gp_chrome_fields *f);
+
+/* ---- documents ---- */
+
+enum gp_chrome_where {
+    GP_CHROME_START,  /* nothing read yet */
+    GP_CHROME_TOP,    /* among the members of the outer object */
+    GP_CHROME_SEEK,   /* lost in the outer object: looking for "traceEvents" */
+    GP_CHROME_EVENTS, /* between events */
+    GP_CHROME_RESYNC, /* lost among events: looking for where one begins */
+    GP_CHROME_DONE,
+};
+
+/* Where the reading stands. */
+struct gp_chrome_state {
+    enum gp_chrome_where where;
+    bool bare;       /* an array without an object around it */
+    bool saw_events; /* "traceEvents" was there */
+    bool saw_member; /* the outer object has any member */
+    bool not_json;   /* the text does not begin like JSON */
+    bool truncated;
+    uint64_t pos;      /* offset of the next byte to be read */
+    uint64_t furthest; /* how far text was read that turned out to be wrong */
+    unsigned rescans;
+};
+
+struct gp_chrome_text {
+    const char *p; /* N bytes and GP_JSON_PAD zero bytes */
+    size_t n;
+    uint64_t offset;    /* of P[0] in the input */
+    bool last;          /* the input ends behind it */
+    bool ends_at_event; /* an event seems to begin behind it */
+};
+
+/* Reads on from S->pos, which is in TEXT. Afterwards S->pos is where the next text must begin: the end of this one, or
+ * before, where something began that does not end in it. */
+void gp_chrome_parse(struct gp_chrome_parser *c, struct gp_chrome_state *s,
+                     const struct gp_chrome_text *text);
+
+/* The first place at or after FROM where an event seems to begin: '}', ',', '{' and a key that begins events. NULL: none
+ * whose key ends before END. */
+const char *gp_chrome_find_event(const char *from, const char *end);
+
+#endif

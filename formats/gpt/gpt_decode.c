@@ -1,0 +1,781 @@
+#include "formats/gpt/gpt_decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "formats/base/buf.h"
+#include "formats/base/mem.h"
+#include "formats/gpt/gpt_codec.h"
+#include "formats/gpt/gpt_predict.h"
+
+enum { LOST_MOST = 10000, WIDE = 9, NARROW = 5, MAX_FIELDS = 32 };
+#define MISSING UINT32_MAX
+
+struct column {
+    const uint8_t *p;
+    size_t len;
+    uint8_t pred;
+};
+
+/* The rows of one table in a block while they are decoded. */
+struct side {
+    struct gp_events *to; /* NULL: not needed */
+    enum gp_table table;
+    size_t row;
+    struct column column[GP_GPT_COLUMN_END];
+    uint32_t *track, *key; /* local numbers */
+    uint32_t ntracks, nkeys;
+    const uint32_t
+        *config; /* API calls of a launch block: local number of the GPU event's config; else NULL */
+    uint32_t nconfigs;
+    uint64_t *start, *dur;
+};
+
+struct gp_block_decoder {
+    size_t cap;
+    uint64_t *wide[WIDE];
+    uint32_t *narrow[NARROW];
+    struct side side[2];
+    /* of the block in work */
+    const struct gp_block_job *job;
+    struct gp_trace *trace;
+    size_t n;
+    bool define, missing;
+    uint64_t *values, *extra, *state, *dict, *other; /* = wide[4..] */
+    uint32_t *succ, *local;
+};
+
+struct gp_block_decoder *gp_block_decoder_new(void)
+{
+    return gp_zalloc(sizeof(struct gp_block_decoder));
+}
+
+void gp_block_decoder_free(struct gp_block_decoder *d)
+{
+    if (!d) return;
+    for (int i = 0; i < WIDE; i++) free(d->wide[i]);
+    for (int i = 0; i < NARROW; i++) free(d->narrow[i]);
+    free(d->succ);
+    free(d->local);
+    free(d);
+}
+
+static void make_room(struct gp_block_decoder *d, size_t n)
+{
+    if (n <= d->cap) return;
+    d->cap = n < 4096 ? 4096 : n;
+    for (int i = 0; i < WIDE; i++) {
+        free(d->wide[i]);
+        d->wide[i] = gp_alloc((d->cap + 1) * sizeof *d->wide[i]);
+    }
+    for (int i = 0; i < NARROW; i++) {
+        free(d->narrow[i]);
+        d->narrow[i] = gp_alloc((d->cap + 1) * sizeof *d->narrow[i]);
+    }
+    free(d->succ);
+    free(d->local);
+    d->succ = gp_alloc((d->cap + 1) * sizeof *d->succ);
+    d->local = gp_alloc((d->cap + 1) * sizeof *d->local);
+    for (int i = 0; i < 2; i++) {
+        d->side[i].track = d->narrow[2 * i];
+        d->side[i].key = d->narrow[2 * i + 1];
+    }
+    d->values = d->wide[4];
+    d->extra = d->wide[5];
+    d->state = d->wide[6];
+    d->dict = d->wide[7];
+    d->other = d->wide[8];
+}
+
+void gp_gpt_names_release(struct gp_gpt_names *names)
+{
+    free(names->strings.at);
+    free(names->processes.at);
+    free(names->tracks.at);
+    free(names->configs.at);
+    free(names->config_names.at);
+    free(names->devices.at);
+    free(names->losses.at);
+    free(names->clocks.at);
+    free(names->nodes.at);
+    memset(names, 0, sizeof *names);
+}
+
+static uint32_t map_get(const struct gp_id_map *m, uint64_t id)
+{
+    return id < m->n ? m->at[id] : MISSING;
+}
+
+static void map_set(struct gp_id_map *m, uint64_t id, uint32_t to)
+{
+    if (id >= m->n) {
+        if (id >= m->cap) {
+            m->cap = id + id / 2 + 64;
+            m->at = gp_realloc(m->at, m->cap * sizeof *m->at);
+        }
+        memset(m->at + m->n, 0xff, (id + 1 - m->n) * sizeof *m->at);
+        m->n = id + 1;
+    }
+    m->at[id] = to;
+}
+
+/* ---- entries that nothing defines ---- */
+
+/* "[lost name 7]"; after many of them, which damage can make at no cost, just "[lost name]". */
+static gp_sid lost_name(struct gp_trace *t, struct gp_gpt_names *names, const char *what, uint64_t id)
+{
+    struct gp_buf b = {0};
+    if (names->lost++ < LOST_MOST) gp_buf_printf(&b, "[lost %s %llu]", what, (unsigned long long)id);
+    else gp_buf_printf(&b, "[lost %s]", what);
+    gp_sid sid = gp_trace_intern(t, b.data, b.n);
+    gp_buf_release(&b);
+    return sid;
+}
+
+static uint32_t lost_process(struct gp_trace *t, struct gp_gpt_names *names, uint64_t id)
+{
+    struct gp_process p = gp_process_unknown();
+    p.producer = names->producer;
+    p.pid_text = p.name = lost_name(t, names, "process", id);
+    return gp_trace_process(t, &p);
+}
+
+static uint32_t lost_track(struct gp_trace *t, struct gp_gpt_names *names, uint64_t id)
+{
+    struct gp_track k = gp_track_unknown();
+    k.kind = GP_TRACK_OTHER;
+    k.process = lost_process(t, names, 0);
+    k.tid_text = k.name = lost_name(t, names, "track", id);
+    return gp_trace_track(t, &k);
+}
+
+static uint32_t lost_config(struct gp_trace *t, struct gp_gpt_names *names, uint64_t id)
+{
+    struct gp_config c;
+    memset(&c, 0, sizeof c);
+    c.name = lost_name(t, names, "config", id);
+    return gp_trace_config(t, &c);
+}
+
+static uint32_t lost_entry(struct gp_trace *t, struct gp_gpt_names *names, int type, uint64_t id)
+{
+    switch (type) {
+    case GP_GPT_TRACK_REF:
+        return lost_track(t, names, id);
+    case GP_GPT_CONFIG_REF:
+        return lost_config(t, names, id);
+    case GP_GPT_PROCESS_REF:
+        return lost_process(t, names, id);
+    default:
+        return lost_name(t, names, "name", id);
+    }
+}
+
+static const struct gp_id_map *map_of(const struct gp_gpt_names *names, int type)
+{
+    switch (type) {
+    case GP_GPT_STRING:
+        return &names->strings;
+    case GP_GPT_TRACK_REF:
+        return &names->tracks;
+    case GP_GPT_CONFIG_REF:
+        return &names->configs;
+    case GP_GPT_PROCESS_REF:
+        return &names->processes;
+    default:
+        return NULL;
+    }
+}
+
+/* Numbers of the file to numbers of the trace, in place. Files need not define the empty string. */
+static void map_values(struct gp_block_decoder *d, int type, uint64_t *v, size_t n)
+{
+    struct gp_gpt_names *names = d->job->names;
+    const struct gp_id_map *m = map_of(names, type);
+    for (size_t i = 0; m && i < n; i++) {
+        uint64_t id = v[i];
+        uint32_t to = map_get(m, id);
+        if (GP_UNLIKELY(to == MISSING)) {
+            if (type == GP_GPT_STRING && !id) to = 0;
+            else if (type == GP_GPT_PROCESS_REF && id == UINT32_MAX) to = UINT32_MAX; /* none */
+            else if (d->define) to = lost_entry(d->trace, names, type, id);
+            else d->missing = true, to = 0;
+        }
+        v[i] = to;
+    }
+}
+
+/* ---- columns ---- */
+
+/* Split the payload into columns: [side][id]. */
+static bool split_columns(const struct gp_block_job *job, struct column (*columns)[GP_GPT_COLUMN_END],
+                          bool two_sides)
+{
+    struct gp_cursor c = {job->payload, job->payload + job->header.raw_len, false};
+    memset(columns, 0, (two_sides ? 2 : 1) * sizeof *columns);
+    while (c.p < c.end) {
+        uint8_t id = gp_cursor_u8(&c), pred = gp_cursor_u8(&c);
+        uint64_t len = gp_cursor_varint(&c);
+        const uint8_t *p = gp_cursor_bytes(&c, len);
+        if (c.bad) return false;
+        bool api = two_sides && id >= GP_GPT_SIDE;
+        if (api) id -= GP_GPT_SIDE;
+        if (id && id < GP_GPT_COLUMN_END && !columns[api][id].p)
+            columns[api][id] = (struct column){p, len, pred};
+    }
+    return true;
+}
+
+bool gp_block_columns(const struct gp_block_job *job, uint32_t mask[2])
+{
+    bool launch = job->header.kind == GP_GPT_LAUNCH;
+    struct column columns[2][GP_GPT_COLUMN_END];
+    mask[0] = mask[1] = 0;
+    if (!split_columns(job, columns, launch)) return false;
+    for (int side = 0; side <= launch; side++)
+        for (int id = 1; id < GP_GPT_COLUMN_END; id++)
+            if (columns[side][id].p) mask[side] |= 1u << gp_gpt_model_column[id];
+    return true;
+}
+
+static int inner_stream(struct gp_cursor *c, uint64_t *v, size_t n)
+{
+    uint64_t len = gp_cursor_varint(c);
+    const uint8_t *p = gp_cursor_bytes(c, len);
+    return p ? gp_stream_decode(v, n, p, len) : -1;
+}
+
+/* The two streams of a quantised column to differences in V. */
+static int get_split(struct gp_block_decoder *d, struct gp_cursor *c, bool is_signed, uint64_t *v)
+{
+    uint64_t quantum = gp_cursor_varint(c);
+    if (inner_stream(c, v, d->n)) return -1;
+    if (gp_stream_decode(d->extra, d->n, c->p, (size_t)(c->end - c->p))) return -1;
+    for (size_t i = 0; i < d->n; i++) {
+        uint64_t whole = is_signed ? (uint64_t)gp_unzigzag(v[i]) : v[i];
+        v[i] = whole * quantum + (uint64_t)gp_unzigzag(d->extra[i]);
+    }
+    return 0;
+}
+
+/* Decode a dictionary column: local numbers, and how many there are; the values of the file go to d->dict. */
+static int get_dict(struct gp_block_decoder *d, const struct side *s, const struct column *col,
+                    uint32_t *local, uint32_t *ndict)
+{
+    const uint32_t *context = NULL;
+    if (col->pred != GP_PRED_DICT) {
+        context = col->pred == GP_PRED_DICT_KEYED ? s->key : s->config;
+        if (!context || context == local) return -1;
+    }
+    struct gp_cursor c = {col->p, col->p + col->len, false};
+    uint64_t n = gp_cursor_varint(&c), last = 0;
+    if (c.bad || !n || n > d->n || inner_stream(&c, d->dict, (size_t)n)) return -1;
+    for (uint64_t i = 0; i < n; i++) d->dict[i] = last += (uint64_t)gp_unzigzag(d->dict[i]);
+    *ndict = (uint32_t)n;
+    if (n == 1) {
+        memset(local, 0, d->n * sizeof *local);
+        return 0;
+    }
+    if (gp_stream_decode(d->extra, d->n, c.p, (size_t)(c.end - c.p))) return -1;
+    return gp_dict_inverse(d->extra, d->n, *ndict, context, local, d->succ, d->n + 1);
+}
+
+static bool is_dict(unsigned pred)
+{
+    return pred == GP_PRED_DICT || pred == GP_PRED_DICT_KEYED || pred == GP_PRED_DICT_CONFIG;
+}
+
+/* Has the block what the predictor refers to? Sets the key that it goes by. */
+static bool predictor_fits(const struct side *s, enum gp_gpt_predictor pred, struct gp_pred_rows *r)
+{
+    switch (pred) {
+    case GP_PRED_KEYED:
+    case GP_PRED_FLOAT:
+        r->key = s->key;
+        r->nstate = s->nkeys;
+        return true;
+    case GP_PRED_KEYED_CONFIG:
+        r->key = s->config;
+        r->nstate = s->nconfigs;
+        return s->config;
+    case GP_PRED_OTHER:
+    case GP_PRED_CONFIG_NAME:
+        return r->other;
+    case GP_PRED_TRACK_END:
+    case GP_PRED_TRACK_START:
+        return r->track && r->dur;
+    case GP_PRED_LAUNCH:
+        return r->track && r->dur && r->launch;
+    default:
+        return pred < GP_PRED_COUNT;
+    }
+}
+
+/* Decode any column of side S into V, as the numbers of the file. R: what else the predictors may need. */
+static int get_column(struct gp_block_decoder *d, const struct side *s, const struct column *col,
+                      struct gp_pred_rows *r, uint64_t *v)
+{
+    struct gp_cursor c = {col->p, col->p + col->len, false};
+    enum gp_gpt_predictor pred = col->pred & ~GP_PRED_QUANTUM;
+    r->n = d->n;
+    r->state = d->state;
+    if (is_dict(col->pred)) {
+        uint32_t ndict;
+        if (get_dict(d, s, col, d->local, &ndict)) return -1;
+        for (size_t i = 0; i < d->n; i++) v[i] = d->dict[d->local[i]];
+        return 0;
+    }
+    if (!predictor_fits(s, pred, r)) return -1;
+    if (pred == GP_PRED_LAUNCH) {
+        r->gap = gp_unzigzag(gp_cursor_varint(&c));
+        r->latency = gp_unzigzag(gp_cursor_varint(&c));
+    }
+    bool zigzag = gp_pred_is_signed(pred), split = col->pred & GP_PRED_QUANTUM;
+    if (c.bad || (split && pred == GP_PRED_LAST)) return -1;
+    if (split ? get_split(d, &c, zigzag, v) : gp_stream_decode(v, d->n, c.p, (size_t)(c.end - c.p)))
+        return -1;
+    gp_pred_inverse(pred, r, v, v, zigzag && !split);
+    return 0;
+}
+
+/* ---- rows ---- */
+
+static uint64_t default_of(enum gp_column col)
+{
+    return gp_column_infos[col].width == 8 ? gp_column_infos[col].dflt : (uint32_t)gp_column_infos[col].dflt;
+}
+
+static void store(const struct side *s, enum gp_column col, const uint64_t *v, size_t n)
+{
+    void *cells = s->to ? gp_events_column(s->to, col) : NULL;
+    if (!cells) return;
+    if (gp_column_infos[col].width == 8) {
+        memcpy((uint64_t *)cells + s->row, v, n * sizeof *v);
+    } else {
+        uint32_t *to = (uint32_t *)cells + s->row;
+        for (size_t i = 0; i < n; i++) to[i] = (uint32_t)v[i];
+    }
+}
+
+/* All rows of a column get one value. */
+static void store_same(const struct side *s, enum gp_column col, uint64_t v, size_t n)
+{
+    void *cells = s->to ? gp_events_column(s->to, col) : NULL;
+    if (!cells) return;
+    if (gp_column_infos[col].width == 8)
+        for (size_t i = 0; i < n; i++) ((uint64_t *)cells)[s->row + i] = v;
+    else
+        for (size_t i = 0; i < n; i++) ((uint32_t *)cells)[s->row + i] = (uint32_t)v;
+}
+
+/* A reference column as dictionary: local numbers to LOCAL, mapped values to the table. */
+static int get_reference(struct gp_block_decoder *d, struct side *s, enum gp_column col, uint32_t *local,
+                         uint32_t *nlocal)
+{
+    const struct column *c = &s->column[gp_gpt_column_id[col]];
+    int type = gp_gpt_column_type[col];
+    *nlocal = 1;
+    if (!c->p) {
+        uint64_t none = 0;
+        if (local) memset(local, 0, d->n * sizeof *local);
+        map_values(d, type, &none, 1);
+        store_same(s, col, none, d->n);
+        return 0;
+    }
+    if (!is_dict(c->pred)) {
+        struct gp_pred_rows r = {0};
+        if (local || get_column(d, s, c, &r, d->values)) return -1;
+        map_values(d, type, d->values, d->n);
+        store(s, col, d->values, d->n);
+        return 0;
+    }
+    if (!local) local = d->local;
+    if (get_dict(d, s, c, local, nlocal)) return -1;
+    map_values(d, type, d->dict, *nlocal);
+    if (*nlocal == 1) {
+        store_same(s, col, d->dict[0], d->n);
+        return 0;
+    }
+    void *cells = s->to ? gp_events_column(s->to, col) : NULL;
+    if (!cells) return 0;
+    uint32_t *to = (uint32_t *)cells + s->row;
+    for (size_t i = 0; i < d->n; i++) to[i] = (uint32_t)d->dict[local[i]];
+    return 0;
+}
+
+/* Where the cells of an 8-byte column go, so that they are decoded in place: the table, or SCRATCH. */
+static uint64_t *place(const struct side *s, enum gp_column col, uint64_t *scratch)
+{
+    uint64_t *cells = s->to ? gp_events_column(s->to, col) : NULL;
+    return cells ? cells + s->row : scratch;
+}
+
+static int get_times(struct gp_block_decoder *d, struct side *s, const uint64_t *launch)
+{
+    struct gp_pred_rows r = {0};
+    const struct column *c = &s->column[2];
+    int i = (int)(s - d->side);
+    s->start = place(s, GP_COL_START, d->wide[2 * i]);
+    s->dur = place(s, GP_COL_DUR, d->wide[2 * i + 1]);
+    if (!c->p) memset(s->dur, 0, d->n * sizeof *s->dur);
+    else if (get_column(d, s, c, &r, s->dur)) return -1;
+    uint64_t signs = 0;
+    for (size_t k = 0; k < d->n; k++) signs |= s->dur[k];
+    if (signs >> 63) return -1;
+    uint64_t base = d->job->header.base_ns;
+    r = (struct gp_pred_rows){
+        .first = base, .track = s->track, .nstate = s->ntracks, .dur = s->dur, .launch = launch};
+    c = &s->column[1];
+    if (c->p) return get_column(d, s, c, &r, s->start);
+    for (size_t k = 0; k < d->n; k++) s->start[k] = base;
+    return 0;
+}
+
+/* While entries are missing, a config may be a number that stands for nothing. */
+static gp_sid config_name(const struct gp_trace *t, uint32_t config)
+{
+    return config < t->configs.n ? t->configs.at[config].name : 0;
+}
+
+/* Names of GPU events: those of their configs, where nothing else is said. Needs the local config numbers. */
+static int get_gpu_names(struct gp_block_decoder *d, struct side *s)
+{
+    const struct gp_events *e = s->to;
+    const struct column *c = &s->column[4];
+    if (!e) return 0;
+    const uint32_t *config = e->config + s->row;
+    if (!c->p) {
+        for (size_t i = 0; i < d->n; i++) e->name[s->row + i] = config_name(d->trace, config[i]);
+        return 0;
+    }
+    /* the names of the configs as numbers of the file */
+    const struct column *cc = &s->column[5];
+    uint32_t ndict;
+    if (cc->p) {
+        if (get_dict(d, s, cc, d->local, &ndict)) return -1;
+        for (size_t i = 0; i < d->n; i++) d->values[i] = d->dict[d->local[i]];
+    } else {
+        memset(d->values, 0, d->n * sizeof *d->values);
+    }
+    uint64_t *other = d->other;
+    uint32_t *lost = d->narrow[4]; /* 1: the name cannot be known */
+    for (size_t i = 0; i < d->n; i++) {
+        uint32_t name = map_get(&d->job->names->config_names, d->values[i]);
+        lost[i] = name == MISSING;
+        other[i] = lost[i] ? 0 : name;
+    }
+    struct gp_pred_rows r = {.other = other};
+    if (get_column(d, s, c, &r, d->values)) return -1;
+    map_values(d, GP_GPT_STRING, d->values, d->n);
+    store(s, GP_COL_NAME, d->values, d->n);
+    bool from_config = (c->pred & ~GP_PRED_QUANTUM) == GP_PRED_CONFIG_NAME;
+    for (size_t i = 0; from_config && i < d->n; i++)
+        if (lost[i]) e->name[s->row + i] = config_name(d->trace, config[i]);
+    return 0;
+}
+
+/* Do all rows of a column have one value, as can be told without decoding it? */
+static bool is_uniform(const struct column *c, uint64_t dflt, uint64_t *value)
+{
+    bool zero = c->len == 1 && c->p[0] == GP_STREAM_ZERO;
+    struct gp_cursor cursor = {c->p + 1, c->p + c->len, false};
+    *value = c->pred == GP_PRED_LAST ? dflt : 0;
+    if (zero) return c->pred == GP_PRED_PLAIN || c->pred == GP_PRED_LAST || c->pred == GP_PRED_KEYED;
+    if (c->pred != GP_PRED_PLAIN || c->len < 2 || c->p[0] != GP_STREAM_CONST) return false;
+    *value = gp_cursor_varint(&cursor);
+    return !cursor.bad && cursor.p == cursor.end;
+}
+
+/* A column of numbers that no other depends on. On the GPU side of a launch block, correlation and external ids are
+ * those of the call where nothing else is said. */
+static int get_number(struct gp_block_decoder *d, struct side *s, const struct side *api, enum gp_column col)
+{
+    const struct column *c = &s->column[gp_gpt_column_id[col]];
+    struct gp_pred_rows r = {.dflt = default_of(col)};
+    bool shared = api && (col == GP_COL_CORR || col == GP_COL_EXT);
+    if (shared || (api && (c->pred & ~GP_PRED_QUANTUM) == GP_PRED_OTHER)) {
+        const struct column *other = &api->column[gp_gpt_column_id[col]];
+        if (other->p && get_column(d, api, other, &r, d->other)) return -1;
+        for (size_t i = 0; !other->p && i < d->n; i++) d->other[i] = default_of(col);
+        r.other = d->other;
+    }
+    if (!c->p && shared) store(s, col, d->other, d->n);
+    else if (!c->p) store_same(s, col, default_of(col), d->n);
+    if (!c->p) return 0;
+    uint64_t same;
+    if (is_uniform(c, r.dflt, &same)) {
+        store_same(s, col, same, d->n);
+        return 0;
+    }
+    uint64_t *to = gp_column_infos[col].width == 8 ? place(s, col, d->values) : d->values;
+    if (get_column(d, s, c, &r, to)) return -1;
+    if (to == d->values) store(s, col, to, d->n);
+    return 0;
+}
+
+static int get_key(struct gp_block_decoder *d, struct side *s)
+{
+    return get_reference(d, s, s->table == GP_GPU ? GP_COL_CONFIG : GP_COL_NAME, s->key, &s->nkeys);
+}
+
+static int get_side(struct gp_block_decoder *d, struct side *s, const struct side *api)
+{
+    if (!api && get_key(d, s)) return -1;
+    if (get_reference(d, s, GP_COL_TRACK, s->track, &s->ntracks)) return -1;
+    if (get_times(d, s, api ? api->start : NULL)) return -1;
+    if (!s->to) return 0;
+    if (s->table == GP_GPU && get_gpu_names(d, s)) return -1;
+    for (int id = 6; id < GP_GPT_COLUMN_END; id++) {
+        enum gp_column col = (enum gp_column)gp_gpt_model_column[id];
+        uint32_t nlocal;
+        if (!gp_events_column(s->to, col)) continue;
+        bool reference = gp_gpt_column_type[col] == GP_GPT_STRING;
+        if (reference ? get_reference(d, s, col, NULL, &nlocal) : get_number(d, s, api, col)) return -1;
+    }
+    return 0;
+}
+
+static void side_init(struct gp_block_decoder *d, int i, enum gp_table table)
+{
+    struct side *s = &d->side[i];
+    bool needed = d->trace->need & GP_NEED(table);
+    s->to = needed ? &d->trace->events[table] : NULL;
+    s->table = table;
+    s->row = d->job->row[i];
+    s->config = NULL;
+}
+
+enum gp_block_result gp_block_get_events(struct gp_block_decoder *d, const struct gp_block_job *job,
+                                         struct gp_trace *t, bool define)
+{
+    struct column columns[2][GP_GPT_COLUMN_END];
+    bool launch = job->header.kind == GP_GPT_LAUNCH;
+    d->job = job;
+    d->trace = t;
+    d->n = job->header.nrec;
+    d->define = define;
+    d->missing = false;
+    make_room(d, d->n);
+    if (!split_columns(job, columns, launch)) return GP_BLOCK_BAD;
+    side_init(d, 0, launch ? GP_GPU : (enum gp_table)gp_gpt_model_table[job->header.kind - GP_GPT_EVENTS]);
+    memcpy(d->side[0].column, columns[0], sizeof columns[0]);
+    if (launch) {
+        side_init(d, 1, GP_API);
+        memcpy(d->side[1].column, columns[1], sizeof columns[1]);
+        if (get_key(d, &d->side[0])) return GP_BLOCK_BAD;
+        d->side[1].config = d->side[0].key;
+        d->side[1].nconfigs = d->side[0].nkeys;
+        if (get_side(d, &d->side[1], NULL)) return GP_BLOCK_BAD;
+    }
+    if (get_side(d, &d->side[0], launch ? &d->side[1] : NULL)) return GP_BLOCK_BAD;
+    return d->missing ? GP_BLOCK_NAMES : GP_BLOCK_OK;
+}
+
+/* ---- small blocks ---- */
+
+/* The columns of a small block as they come: id -> bytes. */
+static int small_columns(const struct gp_block_job *job, struct column columns[MAX_FIELDS])
+{
+    struct gp_cursor c = {job->payload, job->payload + job->header.raw_len, false};
+    memset(columns, 0, MAX_FIELDS * sizeof *columns);
+    while (c.p < c.end) {
+        uint8_t id = gp_cursor_u8(&c), pred = gp_cursor_u8(&c);
+        uint64_t len = gp_cursor_varint(&c);
+        const uint8_t *p = gp_cursor_bytes(&c, len);
+        if (c.bad) return -1;
+        if (id < MAX_FIELDS && !columns[id].p) columns[id] = (struct column){p, len, pred};
+    }
+    return 0;
+}
+
+/* N numbers of column C, DFLT when it is absent. */
+static int small_values(const struct column *c, uint64_t dflt, uint64_t *v, size_t n)
+{
+    for (size_t i = 0; !c->p && i < n; i++) v[i] = dflt;
+    if (!c->p) return 0;
+    if (c->pred > GP_PRED_DELTA || gp_stream_decode(v, n, c->p, c->len)) return -1;
+    for (size_t i = 0, last = 0; c->pred == GP_PRED_DELTA && i < n; i++)
+        v[i] = last += (uint64_t)gp_unzigzag(v[i]);
+    return 0;
+}
+
+/* The texts of a block: lengths in column LEN_ID, bytes in column TEXT_ID. Returns the bytes, or NULL. */
+static const char *small_texts(const struct column *columns, int len_id, int text_id, uint64_t *lengths,
+                               size_t n)
+{
+    const struct column *text = &columns[text_id];
+    if (!text->p || small_values(&columns[len_id], 0, lengths, n)) return NULL;
+    size_t left = text->len;
+    for (size_t i = 0; i < n; i++) {
+        if (lengths[i] > left) return NULL;
+        left -= lengths[i];
+    }
+    return left ? NULL : (const char *)text->p;
+}
+
+static int get_strings(const struct gp_block_job *job, const struct column *columns, uint64_t *v,
+                       struct gp_trace *t)
+{
+    size_t n = job->header.nrec;
+    const char *p = small_texts(columns, 1, 2, v, n);
+    if (!p) return -1;
+    for (size_t i = 0; i < n; p += v[i++])
+        map_set(&job->names->strings, job->header.base_ns + i, gp_trace_intern(t, p, v[i]));
+    return 0;
+}
+
+static int get_issues(const struct gp_block_job *job, const struct column *columns, uint64_t *v,
+                      struct gp_trace *t)
+{
+    size_t n = job->header.nrec;
+    const char *p = small_texts(columns, 1, 2, v, n);
+    uint64_t *counts = gp_alloc(n * sizeof *counts);
+    int rc = p ? small_values(&columns[3], 0, counts, n) : -1;
+    for (size_t i = 0; !rc && i < n; p += v[i++])
+        for (int k = 0; k < GP_ISSUE_COUNT; k++) {
+            const char *name = gp_issue_name((enum gp_issue_kind)k);
+            if (strlen(name) == v[i] && !memcmp(name, p, v[i]))
+                gp_trace_issue(t, (enum gp_issue_kind)k, counts[i], -1);
+        }
+    free(counts);
+    return rc;
+}
+
+static int get_info(const struct column *columns, struct gp_trace *t)
+{
+    uint64_t rank, world_size;
+    if (small_values(&columns[1], 1, &rank, 1) || small_values(&columns[2], 1, &world_size, 1)) return -1;
+    if (t->rank < 0) t->rank = (int32_t)gp_unzigzag(rank);
+    if (t->world_size < 0) t->world_size = (int32_t)gp_unzigzag(world_size);
+    return 0;
+}
+
+/* Entry ID of a producer goes where it was, or to the end. */
+#define PUT_ENTRY(vec, map, id, ...)                                                                         \
+    do {                                                                                                     \
+        uint32_t gp_at_ = map_get((map), (id));                                                              \
+        if (gp_at_ == MISSING) {                                                                             \
+            map_set((map), (id), (uint32_t)(vec)->n);                                                        \
+            GP_VEC_PUSH((vec), __VA_ARGS__);                                                                 \
+        } else {                                                                                             \
+            (vec)->at[gp_at_] = (__VA_ARGS__);                                                               \
+        }                                                                                                    \
+    } while (0)
+
+/* A kind that this version does not know, or that nobody ever will. */
+static void bound_kind(const struct gp_block_job *job, uint32_t *kind, uint32_t most, uint32_t instead,
+                       struct gp_trace *t)
+{
+    if (*kind <= most) return;
+    *kind = instead;
+    gp_trace_issue(t, GP_Q_BAD_VALUE, 1, job->offset);
+}
+
+/* Put one decoded struct into the trace and remember its number. */
+static void add_entry(const struct gp_block_job *job, uint64_t id, void *entry, struct gp_trace *t)
+{
+    struct gp_gpt_names *names = job->names;
+    uint32_t at;
+    switch (job->header.kind) {
+    case GP_GPT_PROCESS: {
+        struct gp_process *p = entry;
+        p->producer += names->producer;
+        at = gp_trace_process(t, p);
+        t->processes.at[at] = *p;
+        map_set(&names->processes, id, at);
+        break;
+    }
+    case GP_GPT_TRACK:
+        bound_kind(job, &((struct gp_track *)entry)->kind, GP_TRACK_OTHER, GP_TRACK_OTHER, t);
+        at = gp_trace_track(t, entry);
+        t->tracks.at[at] = *(struct gp_track *)entry;
+        map_set(&names->tracks, id, at);
+        break;
+    case GP_GPT_CONFIG:
+        map_set(&names->configs, id, gp_trace_config(t, entry));
+        break;
+    case GP_GPT_DEVICE: {
+        struct gp_device *v = entry;
+        v->producer += names->producer;
+        PUT_ENTRY(&t->devices, &names->devices, id, *v);
+        break;
+    }
+    case GP_GPT_META: {
+        struct gp_meta *m = entry;
+        gp_trace_set_meta(t, gp_trace_str(t, m->key), gp_trace_str(t, m->value),
+                          gp_string_len(&t->strings, m->value));
+        break;
+    }
+    case GP_GPT_LOSS:
+        PUT_ENTRY(&t->losses, &names->losses, id, *(struct gp_loss *)entry);
+        break;
+    case GP_GPT_CLOCK: {
+        struct gp_clock *c = entry;
+        c->producer += names->producer;
+        PUT_ENTRY(&t->clocks, &names->clocks, id, *c);
+        break;
+    }
+    case GP_GPT_NODES: {
+        struct gp_node_run *r = entry;
+        r->producer += names->producer;
+        PUT_ENTRY(&t->node_runs, &names->nodes, id, *r);
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+static int get_dictionary(const struct gp_block_job *job, const struct gp_gpt_dict *dict,
+                          const struct column *columns, uint64_t *v, struct gp_trace *t)
+{
+    size_t n = job->header.nrec;
+    char *entries = gp_zalloc(n * dict->size);
+    struct gp_block_decoder mapper = {.job = job, .trace = t, .define = true};
+    int rc = 0;
+    for (size_t f = 0; !rc && f < dict->nfields; f++) {
+        const struct gp_gpt_field *field = &dict->fields[f];
+        rc = small_values(&columns[field->id], field->dflt, v, n);
+        if (rc) break;
+        if (job->header.kind == GP_GPT_CONFIG && field->id == 1)
+            for (size_t i = 0; i < n; i++)
+                map_set(&job->names->config_names, job->header.base_ns + i, (uint32_t)v[i]);
+        /* A column that is left out holds the producer's process 0, which need not be the trace's. */
+        bool process = field->type == GP_GPT_PROCESS_REF;
+        if (columns[field->id].p || process) map_values(&mapper, field->type, v, n);
+        for (size_t i = 0; i < n; i++) gp_gpt_field_set(field, entries + i * dict->size, v[i]);
+    }
+    for (size_t i = 0; !rc && i < n; i++)
+        add_entry(job, job->header.base_ns + i, entries + i * dict->size, t);
+    free(entries);
+    return rc;
+}
+
+int gp_block_get_small(const struct gp_block_job *job, uint64_t limit, struct gp_trace *t)
+{
+    static const struct gp_gpt_dict *const dicts[] = {
+        &gp_gpt_process_dict, &gp_gpt_track_dict, &gp_gpt_config_dict, &gp_gpt_device_dict,
+        &gp_gpt_meta_dict,    &gp_gpt_loss_dict,  &gp_gpt_clock_dict,  &gp_gpt_nodes_dict};
+    struct column columns[MAX_FIELDS];
+    uint64_t n = job->header.nrec;
+    int rc = 0;
+    if (!n) return 0;
+    if (job->header.base_ns > limit || n > limit - job->header.base_ns || small_columns(job, columns))
+        return -1;
+    uint64_t *v = gp_alloc(n * sizeof *v);
+    switch (job->header.kind) {
+    case GP_GPT_INFO:
+        rc = get_info(columns, t);
+        break;
+    case GP_GPT_STRINGS:
+        rc = get_strings(job, columns, v, t);
+        break;
+    case GP_GPT_ISSUE:
+        rc = get_issues(job, columns, v, t);
+        break;
+    default:
+        for (size_t i = 0; i < sizeof dicts / sizeof dicts[0]; i++)
+            if (dicts[i]->kind == job->header.kind) rc = get_dictionary(job, dicts[i], columns, v, t);
+    }
+    free(v);
+    return rc;
+}

@@ -1,0 +1,45 @@
+/* gpt_encode.h -- payloads of the binary trace's blocks, one function a kind of block; private to the writer.
+ * Appends to a buffer that begins with room for the block's header; does not know files, sinks or sequence
+ * numbers.
+ *
+ *     struct gp_block_encoder *e = gp_block_encoder_new(4096);
+ *     gp_block_put_events(e, &buf, trace, GP_OP, rows, 4096);
+ *     gp_block_encoder_free(e);
+ */
+#ifndef GP_FORMATS_GPT_ENCODE_H
+#define GP_FORMATS_GPT_ENCODE_H
+
+#include "formats/base/buf.h"
+#include "formats/gpt/gpt_codec.h"
+#include "formats/gpt/gpt_columns.h"
+#include "formats/gpt/gpt_write.h"
+
+struct gp_block_encoder;
+
+/* For blocks of up to MAX_ROWS events. Never NULL. */
+struct gp_block_encoder *gp_block_encoder_new(uint32_t max_rows);
+void gp_block_encoder_free(struct gp_block_encoder *e);
+
+/* The events ROWS[0..n) of a table, which begin with the block's base time. */
+void gp_block_put_events(struct gp_block_encoder *e, struct gp_buf *b, const struct gp_trace *t,
+                         enum gp_table table, const uint32_t *rows, uint32_t n);
+/* GPU events GPU[i] with the call API[i] that launched it. */
+void gp_block_put_launches(struct gp_block_encoder *e, struct gp_buf *b, const struct gp_trace *t,
+                           const uint32_t *gpu, const uint32_t *api, uint32_t n);
+/* N structs of a dictionary kind at AT. */
+void gp_block_put_dict(struct gp_block_encoder *e, struct gp_buf *b, const struct gp_gpt_dict *d,
+                       const void *at, size_t n);
+void gp_block_put_strings(struct gp_block_encoder *e, struct gp_buf *b, const struct gp_strings *s,
+                          uint32_t first, uint32_t n);
+void gp_block_put_info(struct gp_buf *b, const struct gp_trace *t);
+/* These return the number of rows of the block. */
+uint32_t gp_block_put_schema(struct gp_buf *b);
+uint32_t gp_block_put_issues(struct gp_buf *b, const struct gp_trace *t);
+uint32_t gp_block_put_totals(struct gp_buf *b, const uint64_t rows[GP_GPT_TABLE_COUNT]);
+
+/* The block in FROM, compressed into TO when that makes it smaller and still long enough for its NREC rows.
+ * Returns the one to write; the header is not filled. */
+struct gp_buf *gp_block_compress(struct gp_buf *from, struct gp_buf *to, enum gp_gpt_codec codec,
+                                 uint32_t nrec);
+
+#endif

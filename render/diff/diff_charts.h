@@ -1,0 +1,22 @@
+/* diff_charts.h -- the pictures of a comparison as figures of a page: what the step's time was made up of before and after,
+ * and which changes are large and sure. Measures nothing.
+ *
+ *     gp_diff_chart_waterfall(&w, &diff, 20);
+ *     gp_diff_waterfall_svg(&buf, &diff, 0, "a.json -> b.json");     // alone, as a file
+ */
+#ifndef GP_RENDER_DIFF_CHARTS_H
+#define GP_RENDER_DIFF_CHARTS_H
+
+#include "analyze/diff/diff.h"
+#include "formats/base/buf.h"
+#include "render/draw/canvas_svg.h"
+
+/* Elements <figure>; nothing where there is nothing to show. At most TOP terms and two sums (0: as many as there is room
+ * for). */
+void gp_diff_chart_waterfall(struct gp_svg *w, const struct gp_diff *d, size_t top);
+void gp_diff_chart_volcano(struct gp_svg *w, const struct gp_diff *d);
+
+/* The waterfall as an SVG file. INPUT tells what was compared. */
+void gp_diff_waterfall_svg(struct gp_buf *out, const struct gp_diff *d, size_t top, const char *input);
+
+#endif

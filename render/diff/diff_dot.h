@@ -1,0 +1,16 @@
+/* diff_dot.h -- what became of what, as a graph in Graphviz' DOT: on the left each block of launches that the baseline has,
+ * on the right what it is in the current trace, an arrow with the change of its time between them. Measures nothing.
+ *
+ *     gp_diff_dot(&buf, &diff, 0);
+ */
+#ifndef GP_RENDER_DIFF_DOT_H
+#define GP_RENDER_DIFF_DOT_H
+
+#include <stddef.h>
+#include "analyze/diff/diff.h"
+#include "formats/base/buf.h"
+
+/* At most MOST blocks (0: 40), those with the largest change; what is left out is told. */
+void gp_diff_dot(struct gp_buf *b, const struct gp_diff *d, size_t most);
+
+#endif

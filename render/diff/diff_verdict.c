@@ -1,0 +1,196 @@
+#include "render/diff/diff_verdict.h"
+
+#include <math.h>
+#include <string.h>
+#include "formats/base/scale.h"
+#include "render/report/quality_text.h"
+
+static void put_value(struct gp_buf *b, const char *unit, int64_t v)
+{
+    enum gp_unit scale = unit[0] == 'n' ? GP_UNIT_NS : unit[0] == 'b' ? GP_UNIT_BYTES : GP_UNIT_COUNT;
+    if (v < 0) gp_buf_putc(b, '-');
+    gp_scale_put(b, scale, v < 0 ? (v == INT64_MIN ? INT64_MAX : -v) : v);
+}
+
+void gp_diff_put_change(struct gp_buf *b, const char *unit, int64_t change)
+{
+    if (change > 0) gp_buf_putc(b, '+');
+    put_value(b, unit, change);
+}
+
+void gp_diff_put_limit(struct gp_buf *b, bool percent, uint32_t metric, double v, bool sign)
+{
+    if (isnan(v)) {
+        gp_buf_puts(b, "not known");
+        return;
+    }
+    if (percent) {
+        gp_buf_printf(b, sign ? "%+.4g%%" : "%.4g%%", v);
+        return;
+    }
+    const char *unit = metric < GP_METRIC_COUNT ? gp_metric_unit((enum gp_metric_id)metric) : "ns";
+    int64_t i = v > 9e18 ? INT64_MAX : v < -9e18 ? -INT64_MAX : (int64_t)llround(v);
+    if (!sign && i >= 0) { /* a limit has no sign of its own */
+        struct gp_buf signless = {0};
+        gp_diff_put_change(&signless, unit, i);
+        gp_buf_put(b, signless.data + (i > 0), signless.n - (i > 0));
+        gp_buf_release(&signless);
+        return;
+    }
+    gp_diff_put_change(b, unit, i);
+}
+
+const char *gp_diff_verdict_word(const struct gp_diff *d)
+{
+    if (!d->comparable) return "NOT COMPARABLE";
+    if (d->identical) return "NO CHANGE";
+    switch ((enum gp_change)d->summary.verdict) {
+    case GP_CHANGE_REGRESSION:
+        return "REGRESSION";
+    case GP_CHANGE_IMPROVEMENT:
+        return "IMPROVEMENT";
+    case GP_CHANGE_NONE:
+        return "NO CHANGE";
+    default:
+        return "INCONCLUSIVE";
+    }
+}
+
+const char *gp_diff_outcome(const struct gp_diff_expect *e)
+{
+    if (isnan(e->value)) return "unknown";
+    return e->holds ? "met" : e->value < e->low ? "better" : "worse";
+}
+
+static enum gp_tone tone_of(const struct gp_diff *d)
+{
+    if (!d->comparable) return GP_TONE_BAD;
+    if (d->identical) return GP_TONE_GOOD;
+    switch ((enum gp_change)d->summary.verdict) {
+    case GP_CHANGE_REGRESSION:
+        return GP_TONE_BAD;
+    case GP_CHANGE_IMPROVEMENT:
+    case GP_CHANGE_NONE:
+        return GP_TONE_GOOD;
+    default:
+        return GP_TONE_WARN;
+    }
+}
+
+static void say(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
+{
+    gp_report_say(r, true, tone, "%s", gp_buf_str(b));
+    b->n = 0;
+}
+
+/* ---- the first line ---- */
+
+/* "step time 4.61 ms, was 4.60 ms (+0.2%)": where the analysis has no headline of its own. */
+static void put_plain_headline(struct gp_buf *b, const struct gp_diff *d)
+{
+    const struct gp_diff_metric *step = &d->metrics[GP_METRIC_STEP];
+    const struct gp_diff_metric *m = step->known ? step : &d->metrics[GP_METRIC_GPU];
+    gp_buf_puts(b, gp_metric_text((enum gp_metric_id)m->id));
+    gp_buf_putc(b, ' ');
+    gp_scale_put(b, GP_UNIT_NS, m->side[GP_DIFF_CUR]);
+    gp_buf_puts(b, ", was ");
+    gp_scale_put(b, GP_UNIT_NS, m->side[GP_DIFF_BASE]);
+    if (!isnan(m->change_pct)) gp_buf_printf(b, " (%+.1f%%)", m->change_pct);
+}
+
+static void say_headline(struct gp_report *r, const struct gp_diff *d, struct gp_buf *b)
+{
+    gp_buf_puts(b, gp_diff_verdict_word(d));
+    gp_buf_puts(b, ": ");
+    bool said = false;
+    for (size_t i = 0; !d->comparable && i < d->reasons.n; i++) {
+        if (!d->reasons.at[i].fatal) continue;
+        gp_buf_puts(b, said ? "; " : "");
+        gp_buf_puts(b, gp_diff_str(d, d->reasons.at[i].text));
+        said = true;
+    }
+    if (!said && d->summary.headline) gp_buf_puts(b, gp_diff_str(d, d->summary.headline));
+    else if (!said) put_plain_headline(b, d);
+    say(r, tone_of(d), b);
+}
+
+/* ---- how sure that is ---- */
+
+struct counted {
+    uint32_t n;
+    const char *words;
+};
+
+static bool put_counts(struct gp_buf *b, const struct counted *c, size_t n)
+{
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        if (!c[i].n) continue;
+        gp_buf_printf(b, "%s%u %s", any ? ", " : "", (unsigned)c[i].n, c[i].words);
+        any = true;
+    }
+    return any;
+}
+
+static void say_counts(struct gp_report *r, const struct gp_diff *d, struct gp_buf *b)
+{
+    const struct gp_diff_summary *s = &d->summary;
+    const char *what = d->opts.by == GP_DIFF_BY_OP      ? "operators"
+                       : d->opts.by == GP_DIFF_BY_RANGE ? "ranges"
+                                                        : "kernels";
+    const struct counted c[] = {
+        {s->regressions, "slower"}, {s->improvements, "faster"}, {s->fused, "fused"},
+        {s->defused, "defused"},    {s->retiled, "retiled"},     {s->added, "new"},
+        {s->removed, "gone"},       {s->no_change, "the same"},  {s->inconclusive, "undecided"},
+    };
+    gp_buf_printf(b, "Of %zu %s: ", d->ops.n, what);
+    if (!put_counts(b, c, sizeof c / sizeof *c)) gp_buf_puts(b, "none compared");
+    if (d->opts.mode == GP_DIFF_SIMPLE)
+        gp_buf_printf(b, " (no test: a threshold of %g%%).", d->opts.threshold_pct);
+    else
+        gp_buf_printf(b, " (%u tested, q <= %g, noise %.1f%%).", (unsigned)d->tested, d->opts.alpha,
+                      d->noise_pct);
+    say(r, GP_TONE_PLAIN, b);
+}
+
+/* ---- what makes the exit status ---- */
+
+static void say_gates(struct gp_report *r, const struct gp_diff *d, struct gp_buf *b)
+{
+    for (size_t i = 0; i < d->gates.n; i++) {
+        const struct gp_diff_gate *g = &d->gates.at[i];
+        if (!g->broken) continue;
+        gp_buf_printf(b, "Gate %s is broken", gp_diff_str(d, g->text));
+        if (g->why) gp_buf_printf(b, ": %s", gp_diff_str(d, g->why));
+        if (!isnan(g->value)) {
+            gp_buf_puts(b, " (");
+            gp_diff_put_limit(b, !g->absolute, g->metric, g->value, true);
+            gp_buf_putc(b, ')');
+        }
+        say(r, GP_TONE_BAD, b);
+    }
+    for (size_t i = 0; i < d->expects.n; i++) {
+        const struct gp_diff_expect *e = &d->expects.at[i];
+        if (e->holds) continue;
+        gp_buf_printf(b, "The prediction for %s does not hold (%s)", gp_diff_str(d, e->subject),
+                      gp_diff_outcome(e));
+        if (e->why) gp_buf_printf(b, ": %s", gp_diff_str(d, e->why));
+        say(r, GP_TONE_BAD, b);
+    }
+}
+
+void gp_diff_tell(struct gp_report *r, const struct gp_diff *d)
+{
+    struct gp_buf b = {0};
+    say_headline(r, d, &b);
+    if (d->comparable && !d->identical) say_counts(r, d, &b);
+    say_gates(r, d, &b);
+    gp_inputs_say(r, &d->strings, d->inputs.at, d->inputs.n, true);
+    for (size_t i = 0; i < d->reasons.n; i++) {
+        if (d->reasons.at[i].fatal) continue;
+        gp_report_say(r, false, GP_TONE_WARN, "%s", gp_diff_str(d, d->reasons.at[i].text));
+    }
+    for (size_t i = 0; i < d->notes.n; i++)
+        gp_report_say(r, false, GP_TONE_PLAIN, "%s", gp_diff_str(d, d->notes.at[i].text));
+    gp_buf_release(&b);
+}

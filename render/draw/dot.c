@@ -1,0 +1,18 @@
+#include "render/draw/dot.h"
+
+#include "render/draw/text.h"
+
+void gp_dot_text(struct gp_buf *b, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        struct gp_char c = gp_text_next(s + i, n - i);
+        i += c.len;
+        if (c.cp == '"' || c.cp == '\\') gp_buf_putc(b, '\\');
+        gp_text_put(b, c.cp);
+    }
+}
+
+void gp_dot_color(struct gp_buf *b, struct gp_color c)
+{
+    gp_buf_printf(b, "\"#%02x%02x%02x\"", c.r, c.g, c.b);
+}

@@ -1,0 +1,161 @@
+#include "render/draw/text.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include "formats/base/utf8.h"
+
+enum { ELLIPSIS = 0x2026, CONTROL_PICTURES = 0x2400, MIN_MIDDLE_CUT = 12, ROOM_LEAST = 16 };
+
+struct range {
+    uint32_t first, last;
+};
+
+static bool in_ranges(uint32_t cp, const struct range *r, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (cp >= r[i].first && cp <= r[i].last) return true;
+    return false;
+}
+
+/* What must not reach a reader's screen as it is: it is invisible, breaks lines or reorders its neighbours.
+ */
+static bool is_hostile(uint32_t cp)
+{
+    static const struct range hostile[] = {
+        {0x80, 0x9F},     {0x61C, 0x61C},   {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F},
+        {0xD800, 0xDFFF}, {0xFDD0, 0xFDEF}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
+    };
+    return (cp & 0xFFFE) == 0xFFFE || in_ranges(cp, hostile, sizeof hostile / sizeof *hostile);
+}
+
+struct gp_char gp_text_next(const char *s, size_t n)
+{
+    size_t len;
+    uint32_t cp = gp_utf8_next(s, n, &len);
+    if (cp < 0x20) cp += CONTROL_PICTURES;
+    else if (cp == 0x7F) cp = CONTROL_PICTURES + 0x21;
+    else if (is_hostile(cp)) cp = GP_UTF8_BAD;
+    return (struct gp_char){cp, (uint32_t)len};
+}
+
+void gp_text_put(struct gp_buf *b, uint32_t cp)
+{
+    if (cp < 0x80) {
+        gp_buf_putc(b, (char)cp);
+    } else if (cp < 0x800) {
+        gp_buf_putc(b, (char)(0xC0 | cp >> 6));
+        gp_buf_putc(b, (char)(0x80 | (cp & 0x3F)));
+    } else if (cp < 0x10000) {
+        gp_buf_putc(b, (char)(0xE0 | cp >> 12));
+        gp_buf_putc(b, (char)(0x80 | (cp >> 6 & 0x3F)));
+        gp_buf_putc(b, (char)(0x80 | (cp & 0x3F)));
+    } else {
+        gp_buf_putc(b, (char)(0xF0 | cp >> 18));
+        gp_buf_putc(b, (char)(0x80 | (cp >> 12 & 0x3F)));
+        gp_buf_putc(b, (char)(0x80 | (cp >> 6 & 0x3F)));
+        gp_buf_putc(b, (char)(0x80 | (cp & 0x3F)));
+    }
+}
+
+void gp_text_clean(struct gp_buf *b, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        struct gp_char c = gp_text_next(s + i, n - i);
+        gp_text_put(b, c.cp);
+        i += c.len;
+    }
+}
+
+size_t gp_text_width(const char *s, size_t n)
+{
+    size_t columns = 0;
+    for (size_t i = 0; i < n;) {
+        struct gp_char c = gp_text_next(s + i, n - i);
+        columns += (size_t)gp_utf8_columns_of(c.cp);
+        i += c.len;
+    }
+    return columns;
+}
+
+/* Append what of S lies in the columns [from, to); a wide character counts where it begins. */
+static void put_columns(struct gp_buf *b, const char *s, size_t n, size_t from, size_t to)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < n && at < to;) {
+        struct gp_char c = gp_text_next(s + i, n - i);
+        size_t w = (size_t)gp_utf8_columns_of(c.cp);
+        if (at >= from && at + w <= to) gp_text_put(b, c.cp);
+        at += w;
+        i += c.len;
+    }
+}
+
+void gp_text_fit(struct gp_buf *b, const char *s, size_t n, size_t columns)
+{
+    size_t width = gp_text_width(s, n);
+    if (width <= columns) {
+        gp_text_clean(b, s, n);
+        return;
+    }
+    if (columns < 3) return;
+    size_t tail = columns < MIN_MIDDLE_CUT ? 0 : (columns - 1) / 3;
+    put_columns(b, s, n, 0, columns - 1 - tail);
+    gp_text_put(b, ELLIPSIS);
+    put_columns(b, s, n, width - tail, width);
+}
+
+/* Where the last part of a name begins: after the last "::" or ": " that is not in brackets. */
+static size_t last_part(const char *s, size_t n)
+{
+    size_t at = 0;
+    int depth = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        if (memchr("<([{", s[i], 4)) depth++;
+        else if (memchr(">)]}", s[i], 4)) depth -= depth > 0;
+        else if (s[i] == ':' && !depth && (s[i + 1] == ':' || s[i + 1] == ' ') && i + 2 < n) at = i + 2;
+    }
+    return at;
+}
+
+void gp_text_fit_name(struct gp_buf *b, const char *s, size_t n, size_t columns)
+{
+    size_t skip = gp_text_width(s, n) > columns ? last_part(s, n) : 0;
+    gp_text_fit(b, s + skip, n - skip, columns);
+}
+
+/* A number and the short word after it, "1.23 ms", stay on one line. */
+static bool is_glued(const char *s, size_t n, size_t space)
+{
+    enum { UNIT = 4 };
+    size_t end = space + 1;
+    while (end < n && s[end] != ' ') end++;
+    return space && s[space - 1] >= '0' && s[space - 1] <= '9' && end - space - 1 <= UNIT;
+}
+
+void gp_text_wrap(struct gp_buf *b, const char *s, size_t n, size_t indent, size_t width)
+{
+    size_t room = width > indent + ROOM_LEAST ? width - indent : ROOM_LEAST, used = 0;
+    for (size_t i = 0; i < n;) {
+        size_t end = i;
+        while (end < n && (s[end] != ' ' || is_glued(s, n, end))) end++;
+        size_t w = gp_text_width(s + i, end - i);
+        if (used && used + 1 + w > room) {
+            gp_buf_putc(b, '\n');
+            for (size_t k = 0; k < indent; k++) gp_buf_putc(b, ' ');
+            used = 0;
+        }
+        if (used) {
+            gp_buf_putc(b, ' ');
+            used++;
+        }
+        if (w > room) {
+            gp_text_fit(b, s + i, end - i, room);
+            used = room;
+        } else {
+            gp_text_clean(b, s + i, end - i);
+            used += w;
+        }
+        while (end < n && s[end] == ' ') end++;
+        i = end;
+    }
+}

@@ -1,0 +1,48 @@
+/* flame_svg.h -- a flame graph as one SVG file that can be read as it is, printed, and, where scripts may
+ * run, searched and zoomed. The root is on top, children hang below it (an icicle): what the GPU did is at
+ * the tips. Draws what it is given: names, weights and kinds come from the tree.
+ *
+ *     struct gp_buf out = {0};
+ *     gp_flame_svg_write(&out, &flame, &(struct gp_flame_svg_opts){.measure = "GPU time", .input =
+ * "a.trace"});
+ */
+#ifndef GP_RENDER_FLAME_SVG_H
+#define GP_RENDER_FLAME_SVG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "analyze/stacks/stacks.h"
+#include "formats/base/buf.h"
+#include "formats/base/scale.h"
+
+/* The other side of a comparison: colours then tell what became of each frame (blue: less, orange: more, patterns: not
+ * there on the other side), in place of what it is. Frames that only the other side has are not drawn: draw both
+ * directions to see all. */
+struct gp_flame_svg_diff {
+    const int64_t
+        *other; /* by node of the tree: what the subtree weighs on the other side; 0: it is not there */
+    bool tree_is_base; /* the tree has the baseline's weights, OTHER the current ones; else the reverse */
+};
+
+/* A zeroed struct is the default. Strings are borrowed during the call, may come from a trace or a person,
+ * and are escaped. */
+struct gp_flame_svg_opts {
+    const char *title;   /* heading; NULL: "GPU time by stack" after `measure` */
+    const char *measure; /* what the weight is: "GPU time", "samples"; not empty; NULL: "GPU time" */
+    enum gp_unit unit;   /* of the weight */
+    const char *input;   /* where it came from, as given by the user; NULL: not told */
+    const char *note;    /* further words for the line below the title; NULL: none */
+    const char *empty;   /* what to say when nothing weighs anything; NULL: "No GPU events in this trace" */
+    const char *hint;    /* and below it, what to do about it; NULL: nothing */
+    bool still;          /* to stand in a page: no declaration, no heading, no script */
+    bool events;         /* the counts of the tree's nodes are events: tell them */
+    int width;           /* pixels; 0: 1200, and the script fits the picture to the window */
+    uint32_t max_frames; /* rectangles; 0: 5000 */
+    const struct gp_flame_svg_diff *diff; /* NULL: no comparison */
+};
+
+/* Append the picture to OUT. Equal input gives equal bytes. At most some 2 KB a rectangle. */
+void gp_flame_svg_write(struct gp_buf *out, const struct gp_flame *flame,
+                        const struct gp_flame_svg_opts *opts);
+
+#endif

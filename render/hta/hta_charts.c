@@ -1,0 +1,670 @@
+#include "render/hta/hta_charts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/names/names.h"
+#include "formats/base/mem.h"
+#include "formats/base/scale.h"
+#include "render/draw/chart_svg.h"
+#include "render/page/graph_svg.h"
+#include "render/hta/hta_sums.h"
+#include "render/page/page_html.h"
+#include "render/page/page_report.h"
+#include "render/draw/palette.h"
+#include "render/hta/path_dot.h"
+
+enum {
+    MAX_ROWS = 24,     /* more bars than this stand instead of lying */
+    MAX_COLUMNS = 280, /* more are taken together */
+    TOP_KERNELS = 12,
+    TOP_CULPRITS = 8,
+    TOP_RANKS = 16,
+    TOP_PATHS = 8,
+};
+
+enum { PARTS = 4 };
+static const struct gp_chart_series parts[PARTS] = {{"computing", "gemm"},
+                                                    {"exposed communication", "communication"},
+                                                    {"exposed copies and sets", "memcpy"},
+                                                    {"idle", "idle"}};
+
+static void parts_of(const struct gp_breakdown *b, int64_t *v)
+{
+    v[0] = b->compute_ns;
+    v[1] = b->exposed_communication_ns;
+    v[2] = b->exposed_memory_ns;
+    v[3] = b->idle_ns;
+}
+
+/* A figure being written: strings and rows live in its arena. */
+struct figure {
+    struct gp_svg *w;
+    struct gp_arena mem;
+    struct gp_buf text; /* scratch */
+    GP_VEC(struct gp_chart_row) rows;
+};
+
+/* The scratch text as a string of the figure; empty after. */
+static const char *keep(struct figure *f)
+{
+    const char *s = gp_arena_strndup(&f->mem, f->text.n ? f->text.data : "", f->text.n);
+    f->text.n = 0;
+    return s;
+}
+
+static struct gp_chart_row *add_row(struct figure *f, size_t values)
+{
+    int64_t *v = gp_arena_zalloc(&f->mem, values * sizeof *v);
+    GP_VEC_PUSH(&f->rows, (struct gp_chart_row){.values = v});
+    return &f->rows.at[f->rows.n - 1];
+}
+static int64_t *values_of(const struct figure *f, size_t row)
+{
+    return (int64_t *)f->rows.at[row].values; /* they are ours */
+}
+
+/* NOTE may be NULL. */
+static void begin_figure(struct figure *f, struct gp_svg *w, const char *title, const char *note)
+{
+    f->w = w;
+    gp_page_open(w, "figure", NULL);
+    gp_page_open(w, "figcaption", NULL);
+    gp_page_element(w, "strong", NULL, title, strlen(title));
+    if (note) {
+        gp_svg_text(w, " ", 1);
+        gp_page_element(w, "span", NULL, note, strlen(note));
+    }
+    gp_svg_close(w);
+}
+
+static void end_figure(struct figure *f)
+{
+    gp_svg_close(f->w);
+    gp_svg_newline(f->w);
+    GP_VEC_FREE(&f->rows);
+    gp_arena_release(&f->mem);
+    gp_buf_release(&f->text);
+}
+
+/* Names and shares of the series; SUMS is NULL for names alone. Those of 0 are left out. */
+static void put_legend(struct figure *f, const struct gp_chart_series *series, size_t n, const int64_t *sums)
+{
+    int64_t whole = 0;
+    for (size_t i = 0; sums && i < n; i++) whole += sums[i];
+    gp_page_open(f->w, "ul", "legend");
+    for (size_t i = 0; i < n; i++) {
+        if (sums && sums[i] <= 0) continue;
+        gp_page_open(f->w, "li", NULL);
+        gp_page_swatch(f->w, series[i].k);
+        gp_page_text(f->w, series[i].name);
+        if (sums) {
+            gp_svg_text(f->w, " ", 1);
+            gp_scale_put_share(&f->text, sums[i], whole);
+            gp_page_element(f->w, "b", NULL, f->text.data, f->text.n);
+            f->text.n = 0;
+        }
+        gp_svg_close(f->w);
+    }
+    gp_svg_close(f->w);
+}
+
+/* As much of rank, process and GPU as it takes to tell it from the others. */
+static void put_device(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_device *d)
+{
+    bool alone = true, twin = false; /* the rank's only device; two processes use one */
+    for (size_t i = 0; i < h->devices.n; i++) {
+        const struct gp_hta_device *other = &h->devices.at[i];
+        if (other == d || other->rank != d->rank) continue;
+        alone = false;
+        twin = twin || other->device == d->device;
+    }
+    if (d->rank >= 0) gp_buf_printf(b, "rank %d%s", d->rank, alone ? "" : ", ");
+    if (twin) gp_buf_printf(b, "process %u, ", d->producer);
+    if (d->rank < 0 || !alone) gp_buf_printf(b, "GPU %lld", (long long)d->device);
+}
+
+/* ---- where the time went ---- */
+
+static void lying_devices(struct figure *f, const struct gp_hta *h)
+{
+    for (size_t i = 0; i < h->devices.n; i++) {
+        const struct gp_hta_device *d = &h->devices.at[i];
+        struct gp_chart_row *row = add_row(f, PARTS);
+        parts_of(&d->b, values_of(f, i));
+        put_device(&f->text, h, d);
+        row->label = keep(f);
+        gp_scale_put_share(&f->text, d->b.busy_ns, d->b.span_ns);
+        gp_buf_puts(&f->text, " busy");
+        row->text = keep(f);
+    }
+    gp_chart_rows(f->w, &(struct gp_chart){.label = "Parts of each device's time",
+                                           .unit = GP_UNIT_NS,
+                                           .series = parts,
+                                           .series_n = PARTS,
+                                           .rows = f->rows.at,
+                                           .rows_n = f->rows.n});
+}
+
+enum { MILLION = 1000000 };
+
+/* Shares of the span; many devices next to each other are one column, their mean weighted by span. */
+static void standing_devices(struct figure *f, const struct gp_hta *h)
+{
+    size_t each = (h->devices.n + MAX_COLUMNS - 1) / MAX_COLUMNS;
+    for (size_t i = 0; i < h->devices.n; i += each) {
+        size_t end = i + each < h->devices.n ? i + each : h->devices.n;
+        double sum[PARTS] = {0}, whole = 0;
+        for (size_t j = i; j < end; j++) {
+            int64_t v[PARTS];
+            parts_of(&h->devices.at[j].b, v);
+            for (int k = 0; k < PARTS; k++) sum[k] += (double)v[k];
+            whole += (double)h->devices.at[j].b.span_ns;
+        }
+        struct gp_chart_row *row = add_row(f, PARTS);
+        put_device(&f->text, h, &h->devices.at[i]);
+        if (end > i + 1) {
+            gp_buf_puts(&f->text, " to ");
+            put_device(&f->text, h, &h->devices.at[end - 1]);
+        }
+        row->label = keep(f);
+        int64_t *v = values_of(f, f->rows.n - 1), left = MILLION;
+        for (int k = 0; k < PARTS; k++) {
+            v[k] = whole > 0 ? (int64_t)(sum[k] * MILLION / whole + 0.5) : 0;
+            if (v[k] > left) v[k] = left;
+            left -= v[k];
+        }
+    }
+    gp_chart_columns(f->w, &(struct gp_chart){.label = "Parts of the time of the devices, in their order",
+                                              .x_axis = "devices, in the order of the ranks",
+                                              .whole = MILLION,
+                                              .series = parts,
+                                              .series_n = PARTS,
+                                              .rows = f->rows.at,
+                                              .rows_n = f->rows.n});
+}
+
+void gp_hta_chart_devices(struct gp_svg *w, const struct gp_hta *h)
+{
+    struct figure f = {0};
+    if (!h->devices.n) return;
+    begin_figure(&f, w, "Time of each GPU", "from its first to its last event; the parts add up");
+    struct gp_hta_totals all = gp_hta_totals(h);
+    int64_t sums[PARTS];
+    parts_of(&all.b, sums);
+    put_legend(&f, parts, PARTS, sums);
+    if (h->devices.n <= MAX_ROWS) lying_devices(&f, h);
+    else standing_devices(&f, h);
+    end_figure(&f);
+}
+
+/* ---- idle ---- */
+
+/* Time and share of the whole, beside a bar. */
+static const char *time_and_share(struct figure *f, int64_t ns, int64_t whole)
+{
+    gp_scale_put(&f->text, GP_UNIT_NS, ns);
+    gp_buf_puts(&f->text, "  ");
+    gp_scale_put_share(&f->text, ns, whole);
+    return keep(f);
+}
+
+static void draw_bars(struct figure *f, const char *label, const struct gp_chart_series *series)
+{
+    gp_chart_rows(f->w, &(struct gp_chart){.label = label,
+                                           .unit = GP_UNIT_NS,
+                                           .series = series,
+                                           .series_n = 1,
+                                           .rows = f->rows.at,
+                                           .rows_n = f->rows.n});
+}
+
+static int by_first_value(const void *a, const void *b)
+{
+    const struct gp_chart_row *x = a, *y = b;
+    if (x->values[0] != y->values[0]) return x->values[0] > y->values[0] ? -1 : 1;
+    return strcmp(x->label, y->label);
+}
+
+/* What a cause is called where there is little room; the longer text is in the tooltip. */
+static const char *short_cause(enum gp_idle_cause c)
+{
+    static const char *const words[GP_IDLE_CAUSE_COUNT] = {[GP_IDLE_HOST] = "host launched nothing",
+                                                           [GP_IDLE_SYNC] = "host synchronised",
+                                                           [GP_IDLE_LAUNCH] = "launch latency",
+                                                           [GP_IDLE_DEPENDENCY] = "other stream or event",
+                                                           [GP_IDLE_DATA] = "loading data",
+                                                           [GP_IDLE_ALLOCATION] = "blocking host call",
+                                                           [GP_IDLE_QUEUED] = "between queued kernels",
+                                                           [GP_IDLE_UNKNOWN] = "unknown"};
+    return words[c];
+}
+
+void gp_hta_chart_idle(struct gp_svg *w, const struct gp_hta *h)
+{
+    static const struct gp_chart_series series = {NULL, "idle"};
+    struct gp_hta_totals all = gp_hta_totals(h);
+    struct figure f = {0};
+    if (all.b.idle_ns <= 0) return;
+    begin_figure(&f, w, "Idle by cause", "time, and share of the GPUs' whole time");
+    for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
+        if (all.idle_cause_ns[c] <= 0) continue;
+        struct gp_chart_row *row = add_row(&f, 1);
+        values_of(&f, f.rows.n - 1)[0] = all.idle_cause_ns[c];
+        row->label = short_cause((enum gp_idle_cause)c);
+        row->full = gp_idle_cause_text((enum gp_idle_cause)c);
+        row->text = time_and_share(&f, all.idle_cause_ns[c], all.b.span_ns);
+    }
+    if (f.rows.n) qsort(f.rows.at, f.rows.n, sizeof *f.rows.at, by_first_value);
+    draw_bars(&f, "Idle time by cause", &series);
+    end_figure(&f);
+}
+
+/* The most telling frame, innermost first, and all of them. */
+static void name_culprit(struct figure *f, const struct gp_hta *h, const struct gp_idle_culprit *c,
+                         struct gp_chart_row *row)
+{
+    const gp_sid frames[] = {c->range, c->python, c->op, c->api};
+    gp_sid inner = 0;
+    gp_buf_puts(&f->text, short_cause((enum gp_idle_cause)c->cause));
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+        if (!frames[i]) continue;
+        inner = frames[i];
+        gp_buf_puts(&f->text, "\xE2\x80\x82\xE2\x80\xBA\xE2\x80\x82"); /* en space, angle, en space */
+        gp_buf_puts(&f->text, gp_hta_str(h, frames[i]));
+    }
+    row->full = keep(f);
+    gp_buf_puts(&f->text, inner ? gp_hta_str(h, inner) : "nothing recorded");
+    if (c->cause != GP_IDLE_HOST) { /* the usual one goes without saying */
+        gp_buf_puts(&f->text, ", ");
+        gp_buf_puts(&f->text, short_cause((enum gp_idle_cause)c->cause));
+    }
+    row->label = keep(f);
+}
+
+void gp_hta_chart_culprits(struct gp_svg *w, const struct gp_hta *h)
+{
+    static const struct gp_chart_series series = {NULL, "idle"};
+    gp_idle_culprits list = {0};
+    gp_hta_culprit_sums(h, &list);
+    struct gp_hta_totals all = gp_hta_totals(h);
+    if (list.n) {
+        struct figure f = {0};
+        begin_figure(&f, w, "What the host did meanwhile", "innermost frame; the tooltip has the others");
+        for (size_t i = 0; i < list.n && i < TOP_CULPRITS; i++) {
+            struct gp_chart_row *row = add_row(&f, 1);
+            values_of(&f, i)[0] = list.at[i].idle_ns;
+            name_culprit(&f, h, &list.at[i], row);
+            row->text = time_and_share(&f, list.at[i].idle_ns, all.b.span_ns);
+        }
+        draw_bars(&f, "Idle time by what the host was doing", &series);
+        end_figure(&f);
+    }
+    GP_VEC_FREE(&list);
+}
+
+/* ---- kernels ---- */
+
+static void put_kinds(struct figure *f, const struct gp_hta *h)
+{
+    struct gp_chart_series kinds[GP_FRAME_KIND_COUNT];
+    int64_t sums[GP_FRAME_KIND_COUNT] = {0};
+    for (int i = 0; i < GP_FRAME_KIND_COUNT; i++) {
+        enum gp_frame_kind kind = gp_palette_legend(i);
+        kinds[i] = (struct gp_chart_series){gp_palette_label(kind), gp_palette_class(kind)};
+        for (size_t j = 0; j < h->kernels.n; j++)
+            if (h->kernels.at[j].kind == kind) sums[i] += h->kernels.at[j].dur.sum;
+    }
+    put_legend(f, kinds, GP_FRAME_KIND_COUNT, sums);
+}
+
+void gp_hta_chart_kernels(struct gp_svg *w, const struct gp_hta *h)
+{
+    static const struct gp_chart_series series = {NULL, "compute"};
+    struct figure f = {0};
+    int64_t whole = 0;
+    for (size_t i = 0; i < h->kernels.n; i++) whole += h->kernels.at[i].dur.sum;
+    if (!whole) return;
+    begin_figure(&f, w, "Kernels, copies and sets with most GPU time", "and their share of it");
+    put_kinds(&f, h);
+    for (size_t i = 0; i < h->kernels.n && i < TOP_KERNELS; i++) {
+        const struct gp_kernel_stat *k = &h->kernels.at[i];
+        struct gp_chart_row *row = add_row(&f, 1);
+        values_of(&f, i)[0] = k->dur.sum;
+        gp_name_kernel_label(&f.text, gp_hta_str(h, k->name), gp_string_len(&h->strings, k->name));
+        row->label = keep(&f);
+        row->full = gp_hta_str(h, k->name);
+        row->k = gp_palette_class((enum gp_frame_kind)k->kind);
+        row->text = time_and_share(&f, k->dur.sum, whole);
+    }
+    draw_bars(&f, "GPU time by kernel", &series);
+    end_figure(&f);
+}
+
+/* ---- distributions ---- */
+
+/* Bins 1, 2, 5, 10, 20, 50 ... ns; a bucket goes where its middle is. */
+enum { BINS = 40 };
+struct histogram {
+    double count[BINS], time[BINS];
+    int64_t edge[BINS + 1];
+};
+
+static void set_edges(struct histogram *hist)
+{
+    int64_t power = 1;
+    for (int i = 0; i <= BINS; i++) {
+        hist->edge[i] = power * (i % 3 == 0 ? 1 : i % 3 == 1 ? 2 : 5);
+        if (i % 3 == 2) power *= 10;
+    }
+}
+
+static void add_dist(struct histogram *hist, const struct gp_dist *d)
+{
+    for (unsigned b = 0; d->buckets && b < GP_DIST_BUCKETS; b++) {
+        if (!d->buckets[b]) continue;
+        int64_t middle = b;
+        if (b >= 16) {
+            unsigned e = (b - 16) / 8 + 4;
+            double width = (double)(UINT64_C(1) << (e - 3));
+            double at = (8.5 + (b - 16) % 8) * width;
+            middle = at < 9e18 ? (int64_t)at : INT64_MAX;
+        }
+        int bin = 0;
+        while (bin + 1 < BINS && hist->edge[bin + 1] <= middle) bin++;
+        hist->count[bin] += d->buckets[b];
+        hist->time[bin] += (double)d->buckets[b] * (double)middle;
+    }
+}
+
+/* SERIES: share of the number, and share of the time, or the first alone. */
+static void draw_histogram(struct figure *f, const struct histogram *hist,
+                           const struct gp_chart_series *series, size_t series_n, const char *label,
+                           const char *x_axis)
+{
+    double count = 0, time = 0;
+    int first = BINS, last = 0;
+    for (int i = 0; i < BINS; i++) {
+        count += hist->count[i];
+        time += hist->time[i];
+        if (hist->count[i] > 0 && first == BINS) first = i;
+        if (hist->count[i] > 0) last = i;
+    }
+    const char *ticks[BINS];
+    for (int i = first; i <= last; i++) {
+        struct gp_chart_row *row = add_row(f, 2);
+        int64_t *v = values_of(f, f->rows.n - 1);
+        v[0] = (int64_t)(hist->count[i] * MILLION / count + 0.5);
+        v[1] = time > 0 ? (int64_t)(hist->time[i] * MILLION / time + 0.5) : 0;
+        gp_scale_put(&f->text, GP_UNIT_NS, hist->edge[i]);
+        gp_buf_puts(&f->text, " to ");
+        gp_scale_put(&f->text, GP_UNIT_NS, hist->edge[i + 1]);
+        row->label = keep(f);
+        static const char *const units[] = {" ns", " \xC2\xB5s", " ms", " s", "000 s"};
+        int64_t v3 = hist->edge[i];
+        int u = 0;
+        while (v3 >= 1000 && u < 4) v3 /= 1000, u++;
+        gp_buf_put_i64(&f->text, v3);
+        gp_buf_puts(&f->text, units[u]);
+        const char *tick = keep(f);
+        ticks[i - first] = last - first < 14 || i % 3 == 0 ? tick : NULL;
+    }
+    gp_chart_grouped(f->w, &(struct gp_chart){.label = label,
+                                              .x_axis = x_axis,
+                                              .whole = MILLION,
+                                              .series = series,
+                                              .series_n = series_n,
+                                              .rows = f->rows.at,
+                                              .rows_n = f->rows.n,
+                                              .ticks = ticks});
+}
+
+void gp_hta_chart_durations(struct gp_svg *w, const struct gp_hta *h)
+{
+    static const struct gp_chart_series series[] = {{"share of their number", "count"},
+                                                    {"share of GPU time", "gemm"}};
+    struct histogram hist = {0};
+    uint64_t n = 0;
+    set_edges(&hist);
+    for (size_t i = 0; i < h->kernels.n; i++) {
+        add_dist(&hist, &h->kernels.at[i].dur);
+        n += h->kernels.at[i].dur.buckets ? h->kernels.at[i].dur.n : 0;
+    }
+    if (!n) return;
+    struct figure f = {0};
+    begin_figure(&f, w, "How long they are", "short ones cost more to launch than to run");
+    put_legend(&f, series, 2, NULL);
+    draw_histogram(&f, &hist, series, 2, "Distribution of the durations of GPU events",
+                   "duration from (edges within 6%)");
+    end_figure(&f);
+}
+
+void gp_hta_chart_skew(struct gp_svg *w, const struct gp_hta *h)
+{
+    static const struct gp_chart_series series = {"share of the collectives", "communication"};
+    struct histogram hist = {0};
+    uint64_t n = 0;
+    set_edges(&hist);
+    for (size_t i = 0; i < h->collective_stats.n; i++) {
+        const struct gp_dist *skew = &h->collective_stats.at[i].skew;
+        add_dist(&hist, skew);
+        n += skew->buckets ? skew->n : 0;
+    }
+    if (!n) return;
+    struct figure f = {0};
+    begin_figure(&f, w, "Start skew of collectives",
+                 "last rank's start after the first one's, clocks aligned");
+    draw_histogram(&f, &hist, &series, 1, "Distribution of the start skew of collectives",
+                   "skew from (edges within 6%)");
+    end_figure(&f);
+}
+
+/* ---- ranks ---- */
+
+static void put_remark(struct figure *f)
+{
+    gp_page_element(f->w, "p", "more", f->text.data, f->text.n);
+    f->text.n = 0;
+}
+
+void gp_hta_chart_stragglers(struct gp_svg *w, const struct gp_hta *h)
+{
+    static const struct gp_chart_series series = {"waiting of the others", "communication"};
+    struct figure f = {0};
+    size_t causes = 0;
+    for (size_t i = 0; i < h->stragglers.n; i++) causes += h->stragglers.at[i].caused_wait_ns > 0;
+    if (!causes) return;
+    begin_figure(&f, w, "Who the others wait for", "summed waiting in collectives where the rank came last");
+    for (size_t i = 0; i < h->stragglers.n && f.rows.n < TOP_RANKS; i++) {
+        const struct gp_straggler *s = &h->stragglers.at[i];
+        if (s->caused_wait_ns <= 0) continue;
+        struct gp_chart_row *row = add_row(&f, 1);
+        values_of(&f, f.rows.n - 1)[0] = s->caused_wait_ns;
+        gp_buf_printf(&f.text, "rank %d, last %llu of %llu", s->rank, (unsigned long long)s->times_last,
+                      (unsigned long long)s->matched);
+        row->label = keep(&f);
+        gp_scale_put(&f.text, GP_UNIT_NS, s->caused_wait_ns);
+        row->text = keep(&f);
+    }
+    draw_bars(&f, "Waiting caused by each rank", &series);
+    if (causes > f.rows.n) {
+        gp_buf_printf(&f.text, "The worst %zu of %zu ranks that others waited for.", f.rows.n, causes);
+        put_remark(&f);
+    } else if (causes < h->stragglers.n) {
+        size_t none = h->stragglers.n - causes;
+        gp_buf_printf(&f.text, "Nobody waited for the other %zu rank%s.", none, none == 1 ? "" : "s");
+        put_remark(&f);
+    }
+    end_figure(&f);
+}
+
+/* ---- steps ---- */
+
+/* The steps of one device; of steps taken together the slowest is drawn. */
+static void steps_of_one(struct figure *f, const struct gp_hta *h, const struct gp_step_spread *s,
+                         size_t each)
+{
+    size_t seen = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct gp_hta_step *st = &s->first[i];
+        if (st->partial && s->used < s->count) continue;
+        bool fresh = seen++ % each == 0;
+        if (!fresh && st->b.span_ns <= values_of(f, f->rows.n - 1)[PARTS]) continue;
+        struct gp_chart_row *row = fresh ? add_row(f, PARTS + 1) : &f->rows.at[f->rows.n - 1];
+        parts_of(&st->b, values_of(f, f->rows.n - 1));
+        values_of(f, f->rows.n - 1)[PARTS] = st->b.span_ns;
+        gp_buf_puts(&f->text, st->name ? gp_hta_str(h, st->name) : "step");
+        gp_buf_puts(&f->text, ", ");
+        gp_scale_put(&f->text, GP_UNIT_NS, st->b.span_ns);
+        row->label = keep(f);
+    }
+    gp_scale_put(&f->text, GP_UNIT_NS, s->median_ns);
+    gp_buf_puts(&f->text, " median");
+    gp_chart_columns(f->w, &(struct gp_chart){.label = "Parts of the time of each step",
+                                              .x_axis = "steps, in their order",
+                                              .unit = GP_UNIT_NS,
+                                              .series = parts,
+                                              .series_n = PARTS,
+                                              .rows = f->rows.at,
+                                              .rows_n = f->rows.n,
+                                              .mark = s->median_ns,
+                                              .mark_text = keep(f)});
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The N-th step of every device: least, median, most. */
+static void steps_of_many(struct figure *f, const gp_step_spreads *spreads, size_t each)
+{
+    static const struct gp_chart_series series[] = {
+        {"fastest device", "count"}, {"median", "gemm"}, {"slowest device", "count"}};
+    size_t most = 0;
+    for (size_t i = 0; i < spreads->n; i++)
+        if (spreads->at[i].count > most) most = spreads->at[i].count;
+    int64_t *wall = gp_alloc(spreads->n * each * sizeof *wall);
+    for (size_t i = 0; i < most; i += each) {
+        size_t n = 0;
+        for (size_t j = 0; j < spreads->n; j++)
+            for (size_t k = i; k < i + each && k < spreads->at[j].count; k++)
+                if (!spreads->at[j].first[k].partial) wall[n++] = spreads->at[j].first[k].b.span_ns;
+        if (!n) continue;
+        qsort(wall, n, sizeof *wall, by_value);
+        struct gp_chart_row *row = add_row(f, 3);
+        int64_t *v = values_of(f, f->rows.n - 1);
+        v[0] = wall[0];
+        v[1] = wall[(n - 1) / 2];
+        v[2] = wall[n - 1];
+        gp_buf_printf(&f->text, "step %zu", i + 1);
+        if (each > 1) gp_buf_printf(&f->text, " to %zu", i + each < most ? i + each : most);
+        gp_buf_printf(&f->text, ", %zu values", n);
+        row->label = keep(f);
+    }
+    free(wall);
+    if (!f->rows.n) return;
+    gp_chart_dots(f->w, &(struct gp_chart){.label = "Spread of each step over the devices",
+                                           .x_axis = "steps, in their order",
+                                           .unit = GP_UNIT_NS,
+                                           .series = series,
+                                           .series_n = 3,
+                                           .rows = f->rows.at,
+                                           .rows_n = f->rows.n});
+}
+
+void gp_hta_chart_steps(struct gp_svg *w, const struct gp_hta *h)
+{
+    gp_step_spreads spreads = {0};
+    gp_hta_step_spreads(h, &spreads);
+    size_t most = 0;
+    for (size_t i = 0; i < spreads.n; i++)
+        if (spreads.at[i].count > most) most = spreads.at[i].count;
+    if (most > 1) {
+        struct figure f = {0};
+        size_t each = (most + MAX_COLUMNS - 1) / MAX_COLUMNS;
+        bool one = spreads.n == 1;
+        if (each > 1) gp_buf_printf(&f.text, "the slowest of every %zu", each);
+        else gp_buf_puts(&f.text, "whole ones alone");
+        begin_figure(&f, w, "Step times", one ? keep(&f) : "median over the GPUs, from fastest to slowest");
+        f.text.n = 0;
+        int64_t sums[PARTS] = {0};
+        if (one) parts_of(&spreads.at[0].sum, sums);
+        if (one) put_legend(&f, parts, PARTS, sums);
+        if (one) steps_of_one(&f, h, &spreads.at[0], each);
+        else steps_of_many(&f, &spreads, each);
+        end_figure(&f);
+    }
+    GP_VEC_FREE(&spreads);
+}
+
+/* ---- the critical path ---- */
+
+void gp_hta_chart_path(struct gp_svg *w, const struct gp_hta *h)
+{
+    static const char *const colours[GP_PATH_BOUND_COUNT] = {
+        [GP_PATH_HOST] = "host",     [GP_PATH_LAUNCH] = "launch",
+        [GP_PATH_COMPUTE] = "gemm",  [GP_PATH_COMMUNICATION] = "communication",
+        [GP_PATH_MEMORY] = "memcpy", [GP_PATH_KERNEL_GAP] = "idle",
+        [GP_PATH_SYNC] = "sync"};
+    struct gp_chart_series series[GP_PATH_BOUND_COUNT];
+    int64_t sums[GP_PATH_BOUND_COUNT] = {0}, whole = 0;
+    for (int b = 0; b < GP_PATH_BOUND_COUNT; b++)
+        series[b] = (struct gp_chart_series){gp_path_bound_text((enum gp_path_bound)b), colours[b]};
+    struct figure f = {0};
+    for (size_t i = 0; i < h->paths.n && i < TOP_PATHS; i++) {
+        const struct gp_hta_path *p = &h->paths.at[i];
+        struct gp_chart_row *row = add_row(&f, GP_PATH_BOUND_COUNT);
+        for (int b = 0; b < GP_PATH_BOUND_COUNT; b++) {
+            values_of(&f, i)[b] = p->bound_ns[b];
+            sums[b] += p->bound_ns[b];
+            whole += p->bound_ns[b];
+        }
+        if (p->rank >= 0) gp_buf_printf(&f.text, "rank %d ", p->rank);
+        gp_buf_puts(&f.text, p->window ? gp_hta_str(h, p->window) : "whole trace");
+        row->label = keep(&f);
+        gp_scale_put(&f.text, GP_UNIT_NS, p->end_ns - p->begin_ns);
+        row->text = keep(&f);
+    }
+    if (whole) {
+        begin_figure(&f, w, "What bounds it",
+                     "pieces of the critical path of one window, which add up to its time");
+        put_legend(&f, series, GP_PATH_BOUND_COUNT, sums);
+        gp_chart_rows(w, &(struct gp_chart){.label = "What bounds the critical path",
+                                            .unit = GP_UNIT_NS,
+                                            .series = series,
+                                            .series_n = GP_PATH_BOUND_COUNT,
+                                            .rows = f.rows.at,
+                                            .rows_n = f.rows.n});
+        if (h->paths.n > TOP_PATHS) {
+            gp_buf_printf(&f.text, "The first %d of %zu.", TOP_PATHS, h->paths.n);
+            put_remark(&f);
+        }
+        end_figure(&f);
+        return;
+    }
+    GP_VEC_FREE(&f.rows);
+    gp_arena_release(&f.mem);
+}
+
+void gp_hta_chart_path_graph(struct gp_svg *w, const struct gp_hta *h)
+{
+    enum { PIECES = 16, MOST_PATHS = 8 };
+    struct gp_buf dot = {0}, drawn = {0};
+    struct gp_svg g = {.out = &drawn, .html = true};
+    if (!h->paths.n || h->paths.n > MOST_PATHS) return;
+    gp_path_dot(&dot, h, &(struct gp_path_dot_opts){.max_nodes = PIECES});
+    if (gp_graph_svg(&g, dot.data, dot.n,
+                     &(struct gp_graph_opts){.label =
+                                                 "The critical path from its begin to its end; the tables "
+                                                 "below say the same in words"})) {
+        static const char words[] = "The path as a graph, its short pieces folded";
+        gp_page_open(w, "details", "source");
+        gp_page_element(w, "summary", NULL, words, sizeof words - 1);
+        gp_page_graph(w, &drawn, "The critical path as a graph");
+        gp_svg_close(w);
+        gp_svg_newline(w);
+    }
+    gp_buf_release(&dot);
+    gp_buf_release(&drawn);
+}

@@ -1,0 +1,33 @@
+/* hta_charts.h -- the charts of trace-hta's page: which figures of the answer become which bars. Each function writes one
+ * figure element, or nothing where there is nothing to show. Measures nothing; knows no SVG (render/chart_svg.h).
+ *
+ *     gp_hta_chart_devices(&w, &hta);
+ */
+#ifndef GP_RENDER_HTA_CHARTS_H
+#define GP_RENDER_HTA_CHARTS_H
+
+#include "analyze/hta/hta.h"
+#include "render/draw/canvas_svg.h"
+
+/* The exclusive parts of each device's span: computing, exposed communication, exposed memory, idle. */
+void gp_hta_chart_devices(struct gp_svg *w, const struct gp_hta *h);
+/* Idle time by cause, all devices together. */
+void gp_hta_chart_idle(struct gp_svg *w, const struct gp_hta *h);
+/* What the host was doing meanwhile. */
+void gp_hta_chart_culprits(struct gp_svg *w, const struct gp_hta *h);
+/* The kernels with most GPU time, in the colours of their kinds. */
+void gp_hta_chart_kernels(struct gp_svg *w, const struct gp_hta *h);
+/* How many GPU events last how long, and how much of the GPU time they make up. */
+void gp_hta_chart_durations(struct gp_svg *w, const struct gp_hta *h);
+/* Steps in their order: their parts for one device, the spread over the devices for several. */
+void gp_hta_chart_steps(struct gp_svg *w, const struct gp_hta *h);
+/* How long the other ranks waited for each. */
+void gp_hta_chart_stragglers(struct gp_svg *w, const struct gp_hta *h);
+/* By how much the first rank of a collective is ahead of the last. */
+void gp_hta_chart_skew(struct gp_svg *w, const struct gp_hta *h);
+/* What bounds the critical path, a row a rank. */
+void gp_hta_chart_path(struct gp_svg *w, const struct gp_hta *h);
+/* The path itself as a graph, short pieces folded; of several ranks side by side. Nothing where it cannot be drawn. */
+void gp_hta_chart_path_graph(struct gp_svg *w, const struct gp_hta *h);
+
+#endif

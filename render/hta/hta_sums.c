@@ -1,0 +1,210 @@
+#include "render/hta/hta_sums.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include "formats/base/map.h"
+
+static void add_breakdown(struct gp_breakdown *to, const struct gp_breakdown *b)
+{
+    to->span_ns += b->span_ns;
+    to->busy_ns += b->busy_ns;
+    to->idle_ns += b->idle_ns;
+    to->compute_ns += b->compute_ns;
+    to->communication_ns += b->communication_ns;
+    to->memory_ns += b->memory_ns;
+    to->exposed_communication_ns += b->exposed_communication_ns;
+    to->exposed_memory_ns += b->exposed_memory_ns;
+    to->overlap_ns += b->overlap_ns;
+    to->gpu_events += b->gpu_events;
+    to->gpu_ns += b->gpu_ns;
+}
+
+struct gp_hta_totals gp_hta_totals(const struct gp_hta *h)
+{
+    struct gp_hta_totals all = {0};
+    for (size_t i = 0; i < h->devices.n; i++) {
+        const struct gp_hta_device *d = &h->devices.at[i];
+        add_breakdown(&all.b, &d->b);
+        for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) all.idle_cause_ns[c] += d->idle_cause_ns[c];
+        all.ranks += i == 0 || d->rank != d[-1].rank;
+    }
+    all.devices = h->devices.n;
+    return all;
+}
+
+/* ---- steps ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool same_device(const struct gp_hta_step *a, const struct gp_hta_step *b)
+{
+    return a->rank == b->rank && a->producer == b->producer && a->device == b->device;
+}
+
+static struct gp_step_spread spread_of(const struct gp_hta_step *first, size_t n)
+{
+    struct gp_step_spread s = {.first = first, .count = n};
+    int64_t *wall = gp_alloc(n * sizeof *wall);
+    size_t whole = 0;
+    for (size_t i = 0; i < n; i++) whole += !first[i].partial;
+    for (size_t i = 0; i < n; i++) {
+        const struct gp_hta_step *st = &first[i];
+        if (st->partial && whole) continue;
+        wall[s.used++] = st->b.span_ns;
+        add_breakdown(&s.sum, &st->b);
+        if (!s.fastest || st->b.span_ns < s.fastest->b.span_ns) s.fastest = st;
+        if (!s.slowest || st->b.span_ns > s.slowest->b.span_ns) s.slowest = st;
+    }
+    qsort(wall, s.used, sizeof *wall, by_value);
+    s.median_ns = wall[(s.used - 1) / 2];
+    s.mean_ns = (double)s.sum.span_ns / (double)s.used;
+    double squares = 0;
+    for (size_t i = 0; i < s.used; i++) {
+        double off = (double)wall[i] - s.mean_ns;
+        squares += off * off;
+    }
+    s.stddev_ns = sqrt(squares / (double)s.used);
+    free(wall);
+    return s;
+}
+
+void gp_hta_step_spreads(const struct gp_hta *h, gp_step_spreads *out)
+{
+    for (size_t i = 0, end; i < h->steps.n; i = end) {
+        for (end = i + 1; end < h->steps.n && same_device(&h->steps.at[i], &h->steps.at[end]); end++)
+            continue;
+        GP_VEC_PUSH(out, spread_of(&h->steps.at[i], end - i));
+    }
+}
+
+/* ---- culprits ---- */
+
+static int compare_frames(const struct gp_idle_culprit *x, const struct gp_idle_culprit *y)
+{
+    const uint32_t a[] = {x->cause, x->range, x->python, x->op, x->api};
+    const uint32_t b[] = {y->cause, y->range, y->python, y->op, y->api};
+    for (int i = 0; i < 5; i++)
+        if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+
+static int by_frames(const void *a, const void *b)
+{
+    return compare_frames(a, b);
+}
+
+static int by_idle(const void *a, const void *b)
+{
+    const struct gp_idle_culprit *x = a, *y = b;
+    if (x->idle_ns != y->idle_ns) return x->idle_ns > y->idle_ns ? -1 : 1;
+    return compare_frames(x, y);
+}
+
+void gp_hta_culprit_sums(const struct gp_hta *h, gp_idle_culprits *out)
+{
+    for (size_t i = 0; i < h->devices.n; i++)
+        for (size_t j = 0; j < h->devices.at[i].culprits.n; j++)
+            GP_VEC_PUSH(out, h->devices.at[i].culprits.at[j]);
+    if (!out->n) return;
+    qsort(out->at, out->n, sizeof *out->at, by_frames);
+    size_t n = 0;
+    for (size_t i = 0; i < out->n; i++) {
+        const struct gp_idle_culprit *c = &out->at[i];
+        struct gp_idle_culprit *to = n ? &out->at[n - 1] : NULL;
+        if (!to || compare_frames(to, c)) {
+            out->at[n++] = *c;
+            continue;
+        }
+        to->idle_ns += c->idle_ns;
+        to->gaps += c->gaps;
+        if (c->longest_ns > to->longest_ns) {
+            to->longest_ns = c->longest_ns;
+            to->longest_at_ns = c->longest_at_ns;
+        }
+    }
+    out->n = n;
+    qsort(out->at, n, sizeof *out->at, by_idle);
+}
+
+/* ---- the critical path ---- */
+
+static int by_total(const void *a, const void *b)
+{
+    const struct gp_path_sum *x = a, *y = b;
+    if (x->total_ns != y->total_ns) return x->total_ns > y->total_ns ? -1 : 1;
+    if (x->bound != y->bound) return x->bound < y->bound ? -1 : 1;
+    if (x->name != y->name) return x->name < y->name ? -1 : 1;
+    return (x->full > y->full) - (x->full < y->full);
+}
+
+void gp_hta_path_sums(const struct gp_hta_path *p, gp_path_sums *out)
+{
+    struct gp_map rows[GP_PATH_BOUND_COUNT] = {{0}}; /* name and full name -> row of OUT */
+    for (size_t i = 0; i < p->pieces.n; i++) {
+        const struct gp_path_piece *q = &p->pieces.at[i];
+        int64_t ns = q->end_ns - q->begin_ns;
+        uint32_t *row = gp_map_put(&rows[q->bound], (uint64_t)q->name << 32 | q->full, (uint32_t)out->n);
+        if (*row == out->n)
+            GP_VEC_PUSH(out, (struct gp_path_sum){.bound = q->bound, .name = q->name, .full = q->full});
+        struct gp_path_sum *to = &out->at[*row];
+        to->count++;
+        to->total_ns += ns;
+        if (ns > to->longest_ns) to->longest_ns = ns;
+    }
+    for (int b = 0; b < GP_PATH_BOUND_COUNT; b++) gp_map_release(&rows[b]);
+    if (out->n) qsort(out->at, out->n, sizeof *out->at, by_total);
+}
+
+/* ---- runs of short pieces ---- */
+
+static int64_t length(const struct gp_path_piece *p)
+{
+    return p->end_ns - p->begin_ns;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x > y ? -1 : x < y;
+}
+
+/* The length from which on a piece stands alone, so that with the runs between them there are at most MAX. */
+static int64_t threshold(const struct gp_hta_path *p, size_t max)
+{
+    if (!max || p->pieces.n <= max) return 0;
+    int64_t *lengths = gp_alloc(p->pieces.n * sizeof *lengths);
+    for (size_t i = 0; i < p->pieces.n; i++) lengths[i] = length(&p->pieces.at[i]);
+    qsort(lengths, p->pieces.n, sizeof *lengths, longest_first);
+    int64_t least = lengths[(max - 1) / 2] + 1; /* (max - 1) / 2 longer ones at most, and a run around each */
+    free(lengths);
+    return least;
+}
+
+static struct gp_path_run run_of(const struct gp_hta_path *p, size_t first, size_t end)
+{
+    struct gp_path_run run = {first, end, 0, GP_PATH_HOST};
+    int64_t ns[GP_PATH_BOUND_COUNT] = {0};
+    for (size_t i = first; i < end; i++) {
+        ns[p->pieces.at[i].bound] += length(&p->pieces.at[i]);
+        run.total_ns += length(&p->pieces.at[i]);
+    }
+    for (int b = 0; b < GP_PATH_BOUND_COUNT; b++)
+        if (ns[b] > ns[run.bound]) run.bound = (enum gp_path_bound)b;
+    return run;
+}
+
+void gp_hta_path_fold(const struct gp_hta_path *p, size_t max, gp_path_runs *out)
+{
+    int64_t least = threshold(p, max);
+    for (size_t i = 0; i < p->pieces.n;) {
+        size_t end = i + 1;
+        if (length(&p->pieces.at[i]) < least)
+            while (end < p->pieces.n && length(&p->pieces.at[end]) < least) end++;
+        GP_VEC_PUSH(out, run_of(p, i, end));
+        i = end;
+    }
+}

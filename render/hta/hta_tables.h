@@ -1,0 +1,55 @@
+/* hta_tables.h -- the answer of trace-hta as a report: which figures stand in which table, what the verdict says.
+ * Measures nothing and knows no output syntax.
+ *
+ *     struct gp_report r = {0};
+ *     gp_hta_report(&r, &hta, &(struct gp_hta_report_opts){.top = 10});
+ *     gp_report_csv_write(&buf, gp_report_find(&r, "kernels"));
+ *
+ * Tables that have nothing to tell are not there. The others, in this order (CSV and HTML alone: *):
+ *   findings            the bottlenecks: time_ns, share_pct, rank, finding, where
+ *   breakdown           the exclusive parts of each device's span: a row a device and part
+ *   devices             a row a device: all its figures
+ *   streams *           the same of each stream alone
+ *   idle                by cause, all devices together
+ *   idle_list *         a row a device and cause
+ *   culprits            what the host was doing while devices were idle, all devices together
+ *   kernels             a row a name and class
+ *   operators, ranges, modules    GPU time by what launched it
+ *   launches            figures: figure, value, unit
+ *   launch_times        distributions: launch delay, launching calls, queue length
+ *   api                 runtime calls
+ *   graphs              CUDA graphs
+ *   steps               spread over the steps of a device
+ *   step_list *         a row a step (needs .steps)
+ *   collectives         by operation, group, type
+ *   collective_list *   a row a collective matched over ranks
+ *   stragglers, offsets ranks
+ *   copies, memory      transfers, allocator
+ *   range_memory        allocations and copies by range
+ *   critical_path       a row a rank and bound
+ *   critical_names      what the path consists of, by name
+ *   critical_pieces *   the pieces of the path
+ *   inputs *, quality * what was read, what was wrong with it
+ */
+#ifndef GP_RENDER_HTA_TABLES_H
+#define GP_RENDER_HTA_TABLES_H
+
+#include "analyze/hta/hta.h"
+#include "render/report/report.h"
+
+/* A zeroed struct shows everything. */
+struct gp_hta_report_opts {
+    size_t top;       /* rows of tables that grow with the number of names; 0: all */
+    bool steps;       /* a row for each step */
+    size_t step_rows; /* ... of the longest ones, as many at most; 0: all */
+    bool brief;       /* without the tables that text leaves out (*) */
+    const char *only; /* this table alone; NULL: all */
+};
+
+/* Fill R, which is empty, from H, which is finished; R holds copies and H may go. */
+void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_report_opts *o);
+
+/* The id of the I-th table of the list above; NULL behind the last. */
+const char *gp_hta_table_id(size_t i);
+
+#endif

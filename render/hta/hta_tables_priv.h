@@ -1,0 +1,81 @@
+/* hta_tables_priv.h -- private to the hta_tables files: what the builders of trace-hta's tables share. */
+#ifndef GP_RENDER_HTA_TABLES_PRIV_H
+#define GP_RENDER_HTA_TABLES_PRIV_H
+
+#include "render/hta/hta_sums.h"
+#include "render/hta/hta_tables.h"
+
+/* What all builders need. */
+struct gp_ht {
+    struct gp_report *r;
+    const struct gp_hta *h;
+    size_t top, step_rows;
+    bool merged; /* device numbers repeat: several processes' traces were merged */
+    struct gp_hta_totals all;
+    struct gp_buf label, plain; /* scratch */
+};
+
+#define COLUMN gp_report_column
+enum { GP_HT_FEW_DEVICES = 4 }; /* as many get rows of their own in text */
+
+/* How many of N rows are shown. */
+size_t gp_ht_shown(const struct gp_ht *m, size_t n);
+/* Cells; what is negative, empty or GP_NO_ID is unknown. */
+void gp_ht_put_rank(struct gp_report_table *t, int32_t rank);
+void gp_ht_put_device(struct gp_report_table *t, int64_t device);
+void gp_ht_put_sid(struct gp_ht *m, struct gp_report_table *t, gp_sid sid);
+/* A word of ours as JSON has it, "launch_latency"; a person reads blanks. */
+void gp_ht_put_word(struct gp_ht *m, struct gp_report_table *t, const char *word);
+/* The name of a kernel, whose label is shown. */
+void gp_ht_put_kernel(struct gp_ht *m, struct gp_report_table *t, gp_sid sid);
+void gp_ht_put_mean(struct gp_report_table *t, const struct gp_dist *d);
+void gp_ht_put_id(struct gp_report_table *t, uint64_t id);
+/* LEFT rows are not shown; their time, or 0. */
+void gp_ht_say_more(struct gp_ht *m, struct gp_report_table *t, size_t left, int64_t left_ns);
+/* The columns that say which device, and their cells. */
+void gp_ht_rank_columns(struct gp_report_table *t);
+void gp_ht_put_process(const struct gp_ht *m, struct gp_report_table *t, uint32_t producer);
+void gp_ht_put_place(const struct gp_ht *m, struct gp_report_table *t, int32_t rank, uint32_t producer,
+                     int64_t device);
+/* The columns of a breakdown, and their cells. */
+void gp_ht_breakdown_columns(struct gp_report_table *t);
+void gp_ht_put_breakdown(struct gp_report_table *t, const struct gp_breakdown *b);
+/* PART of WHOLE in percent; unknown when there is no whole. */
+void gp_ht_put_part(struct gp_report_table *t, double part, int64_t whole);
+void gp_ht_put_bytes(struct gp_report_table *t, int64_t bytes);
+void gp_ht_put_gbps(struct gp_report_table *t, double gbps);
+
+/* The builders: hta_tables_time.c, */
+void gp_ht_add_findings(struct gp_ht *m);
+void gp_ht_add_breakdown(struct gp_ht *m);
+void gp_ht_add_devices(struct gp_ht *m);
+void gp_ht_add_streams(struct gp_ht *m);
+void gp_ht_add_idle(struct gp_ht *m);
+void gp_ht_add_idle_list(struct gp_ht *m);
+void gp_ht_add_culprits(struct gp_ht *m);
+
+/* hta_tables_work.c, */
+void gp_ht_add_kernels(struct gp_ht *m);
+void gp_ht_add_operators(struct gp_ht *m);
+void gp_ht_add_ranges(struct gp_ht *m);
+void gp_ht_add_modules(struct gp_ht *m);
+void gp_ht_add_launches(struct gp_ht *m);
+void gp_ht_add_launch_times(struct gp_ht *m);
+void gp_ht_add_api(struct gp_ht *m);
+void gp_ht_add_graphs(struct gp_ht *m);
+void gp_ht_add_copies(struct gp_ht *m);
+void gp_ht_add_memory(struct gp_ht *m);
+void gp_ht_add_range_memory(struct gp_ht *m);
+
+/* and hta_tables_ranks.c. */
+void gp_ht_add_steps(struct gp_ht *m);
+void gp_ht_add_step_list(struct gp_ht *m);
+void gp_ht_add_collectives(struct gp_ht *m);
+void gp_ht_add_matches(struct gp_ht *m);
+void gp_ht_add_stragglers(struct gp_ht *m);
+void gp_ht_add_offsets(struct gp_ht *m);
+void gp_ht_add_path_bounds(struct gp_ht *m);
+void gp_ht_add_path_name_table(struct gp_ht *m);
+void gp_ht_add_path_pieces(struct gp_ht *m);
+
+#endif

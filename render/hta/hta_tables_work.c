@@ -1,0 +1,384 @@
+#include "render/hta/hta_tables_priv.h"
+
+#include <string.h>
+
+/* ---- kernels ---- */
+
+/* The class of a kernel, and the colour of the row. */
+static void put_class(struct gp_ht *m, struct gp_report_table *t, enum gp_class c, uint32_t kind)
+{
+    static const char *const brief[GP_CLASS_COUNT] = {"compute", "comm.", "memory"};
+    const char *name = gp_class_name(c);
+    gp_report_put_name(m->r, t, name, strlen(name), brief[c], strlen(brief[c]));
+    GP_VEC_PUSH(&t->classes, gp_row_of_kind(kind, c));
+}
+
+static void kernel_columns(struct gp_report_table *t)
+{
+    COLUMN(t, "name", "Kernel, copy or set", GP_CELL_NAME, 0, NULL);
+    COLUMN(t, "class", "Class", GP_CELL_TEXT, 0, "compute, communication or memory");
+    COLUMN(t, "count", "Count", GP_CELL_COUNT, 0, NULL);
+    COLUMN(t, "total_ns", "Total", GP_CELL_NS, 0, "sum of durations");
+    COLUMN(t, "share_pct", "Share", GP_CELL_PCT, 0, "of the durations of all GPU events");
+    COLUMN(t, "mean_ns", "Mean", GP_CELL_NS, 0, "total_ns / count");
+    COLUMN(t, "min_ns", "Min", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
+    COLUMN(t, "max_ns", "Max", GP_CELL_NS, GP_COLUMN_SPARE, NULL);
+    COLUMN(t, "stddev_ns", "Std. dev.", GP_CELL_NS_REAL, GP_COLUMN_WIDE, "divided by count");
+    COLUMN(t, "p50_ns", "Median", GP_CELL_NS, GP_COLUMN_WIDE, "within 1/16");
+    COLUMN(t, "p99_ns", "p99", GP_CELL_NS, GP_COLUMN_WIDE, "within 1/16");
+    COLUMN(t, "kind", "Kind", GP_CELL_TEXT, GP_COLUMN_WIDE, "gemm, attention, elementwise, ...");
+    COLUMN(t, "tensor_core", "Tensor Cores", GP_CELL_TEXT, GP_COLUMN_WIDE, "by name; none: it does not tell");
+    COLUMN(t, "occupancy_pct", "Occupancy", GP_CELL_PCT, GP_COLUMN_WIDE, "estimated, weighted by time");
+    COLUMN(t, "waves", "Waves", GP_CELL_REAL, GP_COLUMN_WIDE,
+           "blocks / blocks that fit at once, weighted by time");
+    COLUMN(t, "blocks_min", "Blocks min", GP_CELL_COUNT, GP_COLUMN_WIDE, NULL);
+    COLUMN(t, "blocks_max", "Blocks max", GP_CELL_COUNT, GP_COLUMN_WIDE, NULL);
+    COLUMN(t, "bytes", "Bytes", GP_CELL_BYTES, GP_COLUMN_WIDE, "copies and sets");
+}
+
+static void put_kernel_row(struct gp_ht *m, struct gp_report_table *t, const struct gp_kernel_stat *k,
+                           int64_t all_ns)
+{
+    const enum gp_class class = gp_class_of((enum gp_frame_kind)k->kind);
+    gp_ht_put_kernel(m, t, k->name);
+    put_class(m, t, class, k->kind);
+    gp_report_put(t, (int64_t)k->dur.n);
+    gp_report_put(t, k->dur.sum);
+    gp_report_put_real(t, gp_pct(k->dur.sum, all_ns));
+    gp_ht_put_mean(t, &k->dur);
+    gp_report_put(t, k->dur.min);
+    gp_report_put(t, k->dur.max);
+    gp_report_put_real(t, gp_dist_stddev(&k->dur));
+    gp_report_put(t, gp_dist_quantile(&k->dur, 0.5));
+    gp_report_put(t, gp_dist_quantile(&k->dur, 0.99));
+    gp_report_put_text(m->r, t, gp_frame_kind_word((enum gp_frame_kind)k->kind));
+    if (class == GP_CLASS_MEMORY || k->tensor_core < 0) gp_report_put_none(t);
+    else gp_report_put_text(m->r, t, k->tensor_core ? "yes" : "no");
+    gp_ht_put_part(t, k->occupancy_ns, k->occupancy_known_ns);
+    if (k->occupancy_known_ns) gp_report_put_real(t, k->waves_ns / (double)k->occupancy_known_ns);
+    else gp_report_put_none(t);
+    for (int i = 0; i < 2; i++) {
+        uint64_t blocks = i ? k->grid_blocks_max : k->grid_blocks_min;
+        if (k->grid_blocks_max) gp_report_put(t, (int64_t)blocks);
+        else gp_report_put_none(t);
+    }
+    if (class == GP_CLASS_MEMORY) gp_report_put(t, k->bytes);
+    else gp_report_put_none(t);
+}
+
+void gp_ht_add_kernels(struct gp_ht *m)
+{
+    const struct gp_hta *h = m->h;
+    if (!h->kernels.n) return;
+    struct gp_report_table *t = gp_report_add(m->r, "kernels", "GPU time by kernel");
+    int64_t all_ns = 0, left = 0;
+    kernel_columns(t);
+    for (size_t i = 0; i < h->kernels.n; i++) all_ns += h->kernels.at[i].dur.sum;
+    size_t n = gp_ht_shown(m, h->kernels.n);
+    for (size_t i = 0; i < h->kernels.n; i++) {
+        if (i < n) put_kernel_row(m, t, &h->kernels.at[i], all_ns);
+        else left += h->kernels.at[i].dur.sum;
+    }
+    gp_ht_say_more(m, t, h->kernels.n - n, left);
+}
+
+/* Owners of one sort; nothing when nothing of that sort launched anything. */
+static void add_owners(struct gp_ht *m, enum gp_owner_sort sort, const char *id, const char *title)
+{
+    const struct gp_hta *h = m->h;
+    int64_t all_ns = 0, left = 0;
+    size_t rows = 0, named = 0;
+    for (size_t i = 0; i < h->owners.n; i++) {
+        if (h->owners.at[i].sort != (uint32_t)sort) continue;
+        all_ns += h->owners.at[i].gpu_ns;
+        named += h->owners.at[i].name != 0;
+    }
+    if (!named) return;
+    struct gp_report_table *t = gp_report_add(m->r, id, title);
+    COLUMN(t, "name", "Launched in", GP_CELL_NAME, 0, NULL);
+    COLUMN(t, "calls", "Calls", GP_CELL_COUNT, 0, "that launched something");
+    COLUMN(t, "gpu_events", "Kernels", GP_CELL_COUNT, 0, "GPU events launched");
+    COLUMN(t, "gpu_ns", "GPU time", GP_CELL_NS, 0, "sum of their durations");
+    COLUMN(t, "share_pct", "Share", GP_CELL_PCT, 0, "of the durations of all GPU events");
+    COLUMN(t, "host_ns", "Host time", GP_CELL_NS, 0, "sum of the durations of those calls");
+    COLUMN(t, "delay_mean_ns", "Delay", GP_CELL_NS, GP_COLUMN_SPARE,
+           "mean from the end of the launch to the start");
+    for (size_t i = 0; i < h->owners.n; i++) {
+        const struct gp_owner_stat *o = &h->owners.at[i];
+        if (o->sort != (uint32_t)sort || !o->gpu_events) continue;
+        if (m->top && rows++ >= m->top) {
+            left += o->gpu_ns;
+            continue;
+        }
+        if (o->name) gp_ht_put_sid(m, t, o->name);
+        else gp_report_put_name(m->r, t, "", 0, "(outside any)", strlen("(outside any)"));
+        gp_report_put(t, (int64_t)o->calls);
+        gp_report_put(t, (int64_t)o->gpu_events);
+        gp_report_put(t, o->gpu_ns);
+        gp_report_put_real(t, gp_pct(o->gpu_ns, all_ns));
+        gp_report_put(t, o->host_ns);
+        gp_ht_put_mean(t, &o->delay);
+    }
+    if (m->top && rows > m->top) gp_ht_say_more(m, t, rows - m->top, left);
+}
+
+void gp_ht_add_operators(struct gp_ht *m)
+{
+    add_owners(m, GP_OWNER_OP, "operators", "GPU time by operator");
+}
+
+void gp_ht_add_ranges(struct gp_ht *m)
+{
+    add_owners(m, GP_OWNER_RANGE, "ranges", "GPU time by range");
+}
+
+void gp_ht_add_modules(struct gp_ht *m)
+{
+    add_owners(m, GP_OWNER_MODULE, "modules", "GPU time by module");
+}
+
+/* ---- launches ---- */
+
+static void put_figure(struct gp_ht *m, struct gp_report_table *t, const char *figure, enum gp_cell_type type,
+                       int64_t v, const char *unit)
+{
+    gp_report_put_text(m->r, t, figure);
+    gp_report_put_as(t, type, v);
+    gp_report_put_text(m->r, t, unit);
+}
+
+void gp_ht_add_launches(struct gp_ht *m)
+{
+    const struct gp_hta_launches *l = &m->h->launches;
+    if (!l->calls) return;
+    struct gp_report_table *t = gp_report_add(m->r, "launches", "Launches");
+    COLUMN(t, "figure", "Figure", GP_CELL_TEXT, 0, NULL);
+    COLUMN(t, "value", "Value", GP_CELL_COUNT, 0, NULL);
+    COLUMN(t, "unit", "Unit", GP_CELL_TEXT, GP_COLUMN_RAW, NULL);
+    put_figure(m, t, "launching calls", GP_CELL_COUNT, (int64_t)l->calls, "calls");
+    put_figure(m, t, "GPU events with a launch record", GP_CELL_COUNT, (int64_t)l->linked, "events");
+    if (l->linked < l->gpu_events)
+        put_figure(m, t, "GPU events without a launch record", GP_CELL_COUNT,
+                   (int64_t)(l->gpu_events - l->linked), "events");
+    if (l->graph_calls) {
+        put_figure(m, t, "graph launches", GP_CELL_COUNT, (int64_t)l->graph_calls, "calls");
+        put_figure(m, t, "GPU events started by graphs", GP_CELL_COUNT, (int64_t)l->graph_events, "events");
+    }
+    put_figure(m, t, "kernels shorter than the call that launched them", GP_CELL_COUNT,
+               (int64_t)l->short_kernels, "events");
+    if (l->short_kernels) put_figure(m, t, "their GPU time", GP_CELL_NS, l->short_kernel_ns, "ns");
+    if (l->before_launch) {
+        put_figure(m, t, "GPU events that start before their launch", GP_CELL_COUNT,
+                   (int64_t)l->before_launch, "events");
+        put_figure(m, t, "the worst of them, too early by", GP_CELL_NS, l->worst_before_ns, "ns");
+    }
+    put_figure(m, t, "longest queue of a stream", GP_CELL_COUNT, (int64_t)l->max_queue, "events");
+    if (l->queue_full_ns)
+        put_figure(m, t, "time with 1,024 or more queued", GP_CELL_NS, l->queue_full_ns, "ns");
+}
+
+static void put_dist(struct gp_ht *m, struct gp_report_table *t, const char *what, enum gp_cell_type type,
+                     const struct gp_dist *d)
+{
+    static const double quantiles[] = {0.5, 0.9, 0.99};
+    if (!d->n) return;
+    gp_report_put_text(m->r, t, what);
+    gp_report_put(t, (int64_t)d->n);
+    gp_report_put_as(t, type, d->sum / (int64_t)d->n);
+    gp_report_put_as(t, type, d->min);
+    for (int i = 0; i < 3; i++) gp_report_put_as(t, type, gp_dist_quantile(d, quantiles[i]));
+    gp_report_put_as(t, type, d->max);
+    gp_report_put_text(m->r, t, type == GP_CELL_NS ? "ns" : "events");
+}
+
+void gp_ht_add_launch_times(struct gp_ht *m)
+{
+    const struct gp_hta_launches *l = &m->h->launches;
+    if (!l->delay.n && !l->api_dur.n && !l->queue_len.n) return;
+    struct gp_report_table *t = gp_report_add(m->r, "launch_times", "From the call to the GPU");
+    COLUMN(t, "figure", "Of each launch", GP_CELL_TEXT, 0, NULL);
+    COLUMN(t, "count", "Count", GP_CELL_COUNT, GP_COLUMN_SPARE, NULL);
+    COLUMN(t, "mean", "Mean", GP_CELL_NS, 0, NULL);
+    COLUMN(t, "min", "Min", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
+    COLUMN(t, "p50", "Median", GP_CELL_NS, 0, "within 1/16");
+    COLUMN(t, "p90", "p90", GP_CELL_NS, GP_COLUMN_SPARE, "within 1/16");
+    COLUMN(t, "p99", "p99", GP_CELL_NS, 0, "within 1/16");
+    COLUMN(t, "max", "Max", GP_CELL_NS, 0, NULL);
+    COLUMN(t, "unit", "Unit", GP_CELL_TEXT, GP_COLUMN_RAW, NULL);
+    put_dist(m, t, "the call itself", GP_CELL_NS, &l->api_dur);
+    put_dist(m, t, "end of call to start on GPU", GP_CELL_NS, &l->delay);
+    put_dist(m, t, "queued before it", GP_CELL_COUNT, &l->queue_len);
+}
+
+void gp_ht_add_api(struct gp_ht *m)
+{
+    const struct gp_hta *h = m->h;
+    if (!h->api.n) return;
+    struct gp_report_table *t = gp_report_add(m->r, "api", "Runtime and driver calls");
+    COLUMN(t, "name", "Call", GP_CELL_NAME, 0, NULL);
+    COLUMN(t, "count", "Count", GP_CELL_COUNT, 0, NULL);
+    COLUMN(t, "total_ns", "Total", GP_CELL_NS, 0, "sum of durations");
+    COLUMN(t, "mean_ns", "Mean", GP_CELL_NS, 0, NULL);
+    COLUMN(t, "p50_ns", "Median", GP_CELL_NS, 0, "within 1/16");
+    COLUMN(t, "max_ns", "Max", GP_CELL_NS, 0, NULL);
+    COLUMN(t, "launches", "Launched", GP_CELL_COUNT, GP_COLUMN_SPARE, "GPU events they started");
+    COLUMN(t, "outliers", "Outliers", GP_CELL_COUNT, GP_COLUMN_SPARE,
+           "longer than 50 us and 10 times the median of that call");
+    size_t n = gp_ht_shown(m, h->api.n);
+    int64_t left = 0;
+    for (size_t i = 0; i < h->api.n; i++) {
+        const struct gp_api_stat *a = &h->api.at[i];
+        if (i >= n) {
+            left += a->dur.sum;
+            continue;
+        }
+        gp_ht_put_sid(m, t, a->name);
+        gp_report_put(t, (int64_t)a->dur.n);
+        gp_report_put(t, a->dur.sum);
+        gp_ht_put_mean(t, &a->dur);
+        gp_report_put(t, gp_dist_quantile(&a->dur, 0.5));
+        gp_report_put(t, a->dur.max);
+        gp_report_put(t, (int64_t)a->launches);
+        gp_report_put(t, (int64_t)a->outliers);
+    }
+    gp_ht_say_more(m, t, h->api.n - n, left);
+}
+
+void gp_ht_add_graphs(struct gp_ht *m)
+{
+    const struct gp_hta *h = m->h;
+    if (!h->graphs.n) return;
+    struct gp_report_table *t = gp_report_add(m->r, "graphs", "CUDA graphs");
+    COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
+    COLUMN(t, "graph", "Graph", GP_CELL_ID, 0, "id; none where the launches carry no id");
+    COLUMN(t, "launches", "Launches", GP_CELL_COUNT, 0, NULL);
+    COLUMN(t, "nodes", "Nodes", GP_CELL_COUNT, 0, "distinct nodes");
+    COLUMN(t, "gpu_events", "Kernels", GP_CELL_COUNT, 0, "GPU events of all launches");
+    COLUMN(t, "span_mean_ns", "Mean", GP_CELL_NS, 0, "of one launch, first start to last end");
+    COLUMN(t, "span_min_ns", "Min", GP_CELL_NS, 0, NULL);
+    COLUMN(t, "span_max_ns", "Max", GP_CELL_NS, 0, NULL);
+    COLUMN(t, "span_stddev_ns", "Std. dev.", GP_CELL_NS_REAL, GP_COLUMN_WIDE, NULL);
+    COLUMN(t, "busy_mean_ns", "Busy", GP_CELL_NS, GP_COLUMN_SPARE, "mean sum of durations of one launch");
+    COLUMN(t, "worst_node", "Worst node", GP_CELL_ID, GP_COLUMN_WIDE, "whose duration spreads most");
+    COLUMN(t, "worst_node_name", "Its kernel", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
+    COLUMN(t, "worst_node_min_ns", "Its min", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
+    COLUMN(t, "worst_node_max_ns", "Its max", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
+    size_t n = gp_ht_shown(m, h->graphs.n);
+    for (size_t i = 0; i < n; i++) {
+        const struct gp_graph_stat *g = &h->graphs.at[i];
+        gp_ht_put_rank(t, g->rank);
+        gp_ht_put_id(t, g->graph);
+        gp_report_put(t, (int64_t)g->launches);
+        gp_report_put(t, (int64_t)g->nodes);
+        gp_report_put(t, (int64_t)g->gpu_events);
+        gp_ht_put_mean(t, &g->span);
+        gp_report_put(t, g->span.min);
+        gp_report_put(t, g->span.max);
+        gp_report_put_real(t, gp_dist_stddev(&g->span));
+        gp_ht_put_mean(t, &g->busy);
+        gp_ht_put_id(t, g->worst_node);
+        gp_ht_put_kernel(m, t, g->worst_node_name);
+        gp_report_put(t, g->worst_node_min_ns);
+        gp_report_put(t, g->worst_node_max_ns);
+    }
+    gp_ht_say_more(m, t, h->graphs.n - n, 0);
+}
+
+/* ---- copies and memory ---- */
+
+void gp_ht_add_copies(struct gp_ht *m)
+{
+    const struct gp_hta *h = m->h;
+    if (!h->copies.n) return;
+    struct gp_report_table *t = gp_report_add(m->r, "copies", "Copies and sets");
+    COLUMN(t, "name", "Copy or set", GP_CELL_NAME, 0, NULL);
+    COLUMN(t, "count", "Count", GP_CELL_COUNT, 0, NULL);
+    COLUMN(t, "bytes", "Bytes", GP_CELL_BYTES, 0, NULL);
+    COLUMN(t, "total_ns", "Time", GP_CELL_NS, 0, "sum of durations");
+    COLUMN(t, "bandwidth_gbps", "Bandwidth", GP_CELL_GBPS, 0, "bytes / time, 10^9 bytes a second");
+    COLUMN(t, "size_p50_bytes", "Median size", GP_CELL_BYTES, GP_COLUMN_SPARE, "within 1/16");
+    COLUMN(t, "size_max_bytes", "Max size", GP_CELL_BYTES, GP_COLUMN_WIDE, NULL);
+    COLUMN(t, "pageable", "Pageable", GP_CELL_TEXT, GP_COLUMN_WIDE, "host memory that is not pinned");
+    COLUMN(t, "sync_calls", "Blocking", GP_CELL_COUNT, 0, "started by a call that blocks the host");
+    size_t n = gp_ht_shown(m, h->copies.n);
+    int64_t left = 0;
+    for (size_t i = 0; i < h->copies.n; i++) {
+        const struct gp_copy_stat *c = &h->copies.at[i];
+        if (i >= n) {
+            left += c->dur_ns;
+            continue;
+        }
+        gp_ht_put_sid(m, t, c->name);
+        gp_report_put(t, (int64_t)c->count);
+        gp_report_put(t, c->bytes);
+        gp_report_put(t, c->dur_ns);
+        gp_ht_put_gbps(t, c->dur_ns > 0 ? (double)c->bytes / (double)c->dur_ns : 0);
+        gp_report_put(t, gp_dist_quantile(&c->size, 0.5));
+        gp_report_put(t, c->size.max);
+        gp_report_put_text(m->r, t, c->pageable ? "yes" : "no");
+        gp_report_put(t, (int64_t)c->sync_calls);
+    }
+    gp_ht_say_more(m, t, h->copies.n - n, left);
+}
+
+void gp_ht_add_memory(struct gp_ht *m)
+{
+    const struct gp_hta *h = m->h;
+    if (!h->memory.n) return;
+    struct gp_report_table *t = gp_report_add(m->r, "memory", "Memory");
+    COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
+    COLUMN(t, "device", "GPU", GP_CELL_ID, 0, "none: host memory");
+    COLUMN(t, "allocations", "Allocations", GP_CELL_COUNT, 0, NULL);
+    COLUMN(t, "frees", "Frees", GP_CELL_COUNT, 0, NULL);
+    COLUMN(t, "allocated_bytes", "Allocated", GP_CELL_BYTES, GP_COLUMN_SPARE, "in all");
+    COLUMN(t, "peak_bytes", "Peak", GP_CELL_BYTES, 0, "allocated at once");
+    COLUMN(t, "peak_reserved_bytes", "Reserved", GP_CELL_BYTES, 0, "by the allocator, at most");
+    COLUMN(t, "peak_at_ns", "Peak at", GP_CELL_ID, GP_COLUMN_WIDE, "on the clock of the trace, ns");
+    COLUMN(t, "peak_operator", "At the peak", GP_CELL_NAME, 0, "innermost operator");
+    for (size_t i = 0; i < h->memory.n; i++) {
+        const struct gp_memory_stat *s = &h->memory.at[i];
+        gp_ht_put_rank(t, s->rank);
+        gp_ht_put_device(t, s->device);
+        gp_report_put(t, (int64_t)s->allocations);
+        gp_report_put(t, (int64_t)s->frees);
+        gp_report_put(t, s->allocated_bytes);
+        gp_report_put(t, s->peak_bytes);
+        gp_report_put(t, s->peak_reserved_bytes);
+        gp_report_put(t, s->peak_at_ns);
+        gp_ht_put_sid(m, t, s->peak_op);
+    }
+}
+
+void gp_ht_add_range_memory(struct gp_ht *m)
+{
+    const struct gp_hta *h = m->h;
+    if (!h->range_memory.n || (h->range_memory.n == 1 && !h->range_memory.at[0].name)) return; /* no ranges */
+    struct gp_report_table *t = gp_report_add(m->r, "range_memory", "Memory by range");
+    t->note = "What happens while a range is the innermost one counts for it alone.";
+    COLUMN(t, "name", "Range", GP_CELL_NAME, 0, NULL);
+    COLUMN(t, "allocations", "Allocations", GP_CELL_COUNT, 0, "of device memory");
+    COLUMN(t, "frees", "Frees", GP_CELL_COUNT, 0, "of device memory");
+    COLUMN(t, "allocated_bytes", "Allocated", GP_CELL_BYTES, 0, "in all");
+    COLUMN(t, "freed_bytes", "Freed", GP_CELL_BYTES, GP_COLUMN_SPARE, "in all");
+    COLUMN(t, "peak_bytes", "Peak", GP_CELL_BYTES, 0,
+           "the most that the process had allocated after an allocation in it");
+    COLUMN(t, "host_allocations", "Host alloc.", GP_CELL_COUNT, GP_COLUMN_WIDE, "allocations of host memory");
+    COLUMN(t, "host_bytes", "Host bytes", GP_CELL_BYTES, GP_COLUMN_WIDE, NULL);
+    COLUMN(t, "copies", "Copies", GP_CELL_COUNT, 0, "that its calls started");
+    COLUMN(t, "copied_bytes", "Copied", GP_CELL_BYTES, 0, NULL);
+    size_t n = gp_ht_shown(m, h->range_memory.n);
+    for (size_t i = 0; i < n; i++) {
+        const struct gp_range_memory *s = &h->range_memory.at[i];
+        if (s->name) gp_ht_put_sid(m, t, s->name);
+        else gp_report_put_text(m->r, t, "(outside any range)");
+        gp_report_put(t, (int64_t)s->allocations);
+        gp_report_put(t, (int64_t)s->frees);
+        gp_report_put(t, s->allocated_bytes);
+        gp_report_put(t, s->freed_bytes);
+        gp_report_put(t, s->peak_bytes);
+        gp_report_put(t, (int64_t)s->host_allocations);
+        gp_report_put(t, s->host_bytes);
+        gp_report_put(t, (int64_t)s->copies);
+        gp_report_put(t, s->copied_bytes);
+    }
+}

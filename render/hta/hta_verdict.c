@@ -1,0 +1,245 @@
+#include "render/hta/hta_verdict.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include "formats/base/scale.h"
+#include "render/draw/text.h"
+#include "render/report/quality_text.h"
+
+enum { RANK_GROUPS = 8, NAME_COLUMNS = 44 };
+
+void gp_hta_culprit_put(struct gp_buf *b, const struct gp_hta *h, const struct gp_idle_culprit *c)
+{
+    const gp_sid frames[] = {c->range, c->python, c->op, c->api};
+    size_t began = b->n;
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+        if (!frames[i]) continue;
+        if (b->n > began) gp_buf_puts(b, " > ");
+        gp_buf_put(b, gp_hta_str(h, frames[i]), gp_string_len(&h->strings, frames[i]));
+    }
+    if (b->n == began) gp_buf_puts(b, "(nothing recorded)");
+}
+
+void gp_hta_ranks_put(struct gp_buf *b, const int32_t *ranks, size_t n)
+{
+    int groups = 0;
+    for (size_t i = 0, end; i < n; i = end, groups++) {
+        if (groups == RANK_GROUPS) {
+            gp_buf_printf(b, " and %zu more", n - i);
+            return;
+        }
+        for (end = i + 1; end < n && ranks[end] == ranks[end - 1] + 1; end++) continue;
+        gp_buf_printf(b, "%s%" PRId32, i ? ", " : "", ranks[i]);
+        if (end - i > 1) gp_buf_printf(b, " to %" PRId32, ranks[end - 1]);
+    }
+}
+
+static void say(struct gp_report *r, bool verdict, enum gp_tone tone, struct gp_buf *b)
+{
+    gp_report_say(r, verdict, tone, "%s", gp_buf_str(b));
+    b->n = 0;
+}
+
+/* ---- quality ---- */
+
+void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h, bool damage)
+{
+    struct gp_buf out = {0}, *b = &out;
+    gp_inputs_say(r, &h->strings, h->inputs.at, h->inputs.n, damage);
+    if (h->repeated_ranks.n) {
+        gp_buf_puts(b, h->repeated_ranks.n > 1 ? "ranks that are there more than once: "
+                                               : "rank that is there more than once: ");
+        gp_hta_ranks_put(b, h->repeated_ranks.at, h->repeated_ranks.n);
+        say(r, false, GP_TONE_WARN, b);
+    }
+    if (h->missing_ranks.n && h->inputs.n > 1) { /* one rank alone was chosen, not left over */
+        gp_buf_printf(b, "missing rank%s", h->missing_ranks.n > 1 ? "s" : "");
+        if (h->world_size > 0) gp_buf_printf(b, " of %" PRId32, h->world_size);
+        gp_buf_puts(b, ": ");
+        gp_hta_ranks_put(b, h->missing_ranks.at, h->missing_ranks.n);
+        say(r, false, GP_TONE_WARN, b);
+    }
+    gp_buf_release(b);
+}
+
+/* ---- verdict ---- */
+
+static void put_span(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_totals *all)
+{
+    const char *name = gp_hta_str(h, h->devices.at[0].name);
+    for (size_t i = 1; i < h->devices.n; i++)
+        if (h->devices.at[i].name != h->devices.at[0].name) name = "";
+    if (all->devices == 1) {
+        bool ranked = h->inputs.n == 1 && h->world_size > 1 && h->devices.at[0].rank >= 0;
+        if (ranked)
+            gp_buf_printf(b, "Rank %" PRId32 " of %" PRId32 ", ", h->devices.at[0].rank, h->world_size);
+        gp_buf_puts(b, *name ? name : ranked ? "one GPU" : "The GPU");
+        gp_buf_puts(b, " over ");
+        gp_scale_put(b, GP_UNIT_NS, all->b.span_ns);
+        return;
+    }
+    if (gp_hta_only_processes(h)) {
+        gp_buf_puts(b, *name ? name : "The GPU");
+        gp_buf_puts(b, " in ");
+        gp_scale_put_count(b, all->devices);
+        gp_buf_puts(b, " processes over ");
+        gp_scale_put(b, GP_UNIT_NS, all->b.span_ns / (int64_t)all->devices);
+        gp_buf_puts(b, " each");
+        return;
+    }
+    gp_scale_put_count(b, all->devices);
+    if (*name) gp_buf_printf(b, " %s GPUs", name);
+    else gp_buf_puts(b, " GPUs");
+    if (all->ranks > 1) {
+        gp_buf_puts(b, " of ");
+        gp_scale_put_count(b, all->ranks);
+        gp_buf_puts(b, " ranks");
+    }
+    gp_buf_puts(b, " over ");
+    gp_scale_put(b, GP_UNIT_NS, all->b.span_ns / (int64_t)all->devices);
+    gp_buf_puts(b, " each");
+}
+
+static void say_shares(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all,
+                       struct gp_buf *b)
+{
+    const struct gp_breakdown *d = &all->b;
+    put_span(b, h, all);
+    gp_buf_puts(b, ": computing ");
+    gp_scale_put_share(b, d->compute_ns, d->span_ns);
+    if (d->exposed_communication_ns) {
+        gp_buf_puts(b, ", communicating with nothing else to do ");
+        gp_scale_put_share(b, d->exposed_communication_ns, d->span_ns);
+    }
+    if (d->exposed_memory_ns) {
+        gp_buf_puts(b, ", only copying ");
+        gp_scale_put_share(b, d->exposed_memory_ns, d->span_ns);
+    }
+    gp_buf_puts(b, ", idle ");
+    gp_scale_put_share(b, d->idle_ns, d->span_ns);
+    if (d->idle_ns) {
+        gp_buf_puts(b, " (");
+        gp_scale_put(b, GP_UNIT_NS, d->idle_ns / (int64_t)all->devices);
+        gp_buf_puts(b, all->devices > 1 ? " each)" : ")");
+    }
+    gp_buf_putc(b, '.');
+    double idle = gp_pct(d->idle_ns, d->span_ns);
+    say(r, true, idle < 10 ? GP_TONE_GOOD : idle < 30 ? GP_TONE_WARN : GP_TONE_BAD, b);
+}
+
+/* Devices that differ: the least and the most idle one. */
+static void say_spread(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
+{
+    const struct gp_hta_device *least = NULL, *most = NULL;
+    for (size_t i = 0; i < h->devices.n; i++) {
+        const struct gp_hta_device *d = &h->devices.at[i];
+        double pct = gp_pct(d->b.idle_ns, d->b.span_ns);
+        if (!least || pct < gp_pct(least->b.idle_ns, least->b.span_ns)) least = d;
+        if (!most || pct > gp_pct(most->b.idle_ns, most->b.span_ns)) most = d;
+    }
+    double low = gp_pct(least->b.idle_ns, least->b.span_ns), high = gp_pct(most->b.idle_ns, most->b.span_ns);
+    if (high - low < 5) return;
+    bool ranks = least->rank >= 0 && most->rank >= 0 && least->rank != most->rank;
+    gp_buf_puts(b, "They differ: idle from ");
+    gp_scale_put_share(b, least->b.idle_ns, least->b.span_ns);
+    gp_buf_printf(b, " (%s %" PRId64 ") to ", ranks ? "rank" : "GPU", ranks ? least->rank : least->device);
+    gp_scale_put_share(b, most->b.idle_ns, most->b.span_ns);
+    gp_buf_printf(b, " (%s %" PRId64 ").", ranks ? "rank" : "GPU", ranks ? most->rank : most->device);
+    say(r, true, GP_TONE_WARN, b);
+}
+
+static void say_idle(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all,
+                     struct gp_buf *b)
+{
+    int worst = 0;
+    for (int c = 1; c < GP_IDLE_CAUSE_COUNT; c++)
+        if (all->idle_cause_ns[c] > all->idle_cause_ns[worst]) worst = c;
+    if (!all->idle_cause_ns[worst] || gp_pct(all->b.idle_ns, all->b.span_ns) < 2) return;
+    gp_buf_puts(b, "Largest cause of idle time: ");
+    gp_buf_puts(b, gp_idle_cause_brief((enum gp_idle_cause)worst));
+    gp_buf_puts(b, ", ");
+    gp_scale_put(b, GP_UNIT_NS, all->idle_cause_ns[worst] / (int64_t)all->devices);
+    gp_buf_puts(b, all->devices > 1 ? " each (" : " (");
+    gp_scale_put_share(b, all->idle_cause_ns[worst], all->b.idle_ns);
+    gp_buf_puts(b, " of it)");
+    gp_idle_culprits sums = {0};
+    gp_hta_culprit_sums(h, &sums);
+    for (size_t i = 0; i < sums.n; i++) {
+        const struct gp_idle_culprit *c = &sums.at[i];
+        gp_sid frame = c->op ? c->op : c->python ? c->python : c->range;
+        if (c->cause != (uint32_t)worst) continue;
+        if (frame && c->idle_ns * 10 >= all->idle_cause_ns[worst]) {
+            gp_buf_puts(b, ", most of all in ");
+            gp_text_fit_name(b, gp_hta_str(h, frame), gp_string_len(&h->strings, frame), NAME_COLUMNS);
+        }
+        break;
+    }
+    GP_VEC_FREE(&sums);
+    gp_buf_putc(b, '.');
+    say(r, true, GP_TONE_PLAIN, b);
+}
+
+/* The steps of the device whose median step is the longest. */
+static void say_steps(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
+{
+    gp_step_spreads all = {0};
+    gp_hta_step_spreads(h, &all);
+    const struct gp_step_spread *s = NULL;
+    for (size_t i = 0; i < all.n; i++)
+        if (!s || all.at[i].median_ns > s->median_ns) s = &all.at[i];
+    if (s && s->used == 2) {
+        gp_buf_puts(b, "Steps take ");
+        gp_scale_put(b, GP_UNIT_NS, s->fastest->b.span_ns);
+        gp_buf_puts(b, " and ");
+        gp_scale_put(b, GP_UNIT_NS, s->slowest->b.span_ns);
+    } else if (s && s->used > 2) {
+        gp_buf_puts(b, "A step takes ");
+        gp_scale_put(b, GP_UNIT_NS, s->median_ns);
+        gp_buf_puts(b, " (median of ");
+        gp_scale_put_count(b, s->used);
+        gp_buf_puts(b, "; ");
+        gp_scale_put(b, GP_UNIT_NS, s->fastest->b.span_ns);
+        gp_buf_puts(b, " to ");
+        gp_scale_put(b, GP_UNIT_NS, s->slowest->b.span_ns);
+        gp_buf_puts(b, ")");
+    }
+    if (b->n) {
+        if (all.n > 1 && s->first->rank >= 0)
+            gp_buf_printf(b, " on rank %" PRId32 ", the slowest", s->first->rank);
+        gp_buf_puts(b, ".");
+        say(r, true, GP_TONE_PLAIN, b);
+    }
+    GP_VEC_FREE(&all);
+}
+
+static void say_straggler(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
+{
+    if (h->findings.n) return; /* it is one of them where it matters */
+    if (h->stragglers.n < 2 || !h->stragglers.at[0].times_last || !h->stragglers.at[0].caused_wait_ns) return;
+    const struct gp_straggler *s = &h->stragglers.at[0];
+    if (s->times_last * h->stragglers.n <= s->matched) return; /* no more often than its share */
+    gp_buf_printf(b, "Rank %" PRId32 " came last in ", s->rank);
+    gp_scale_put_count(b, s->times_last);
+    gp_buf_puts(b, " of ");
+    gp_scale_put_count(b, s->matched);
+    gp_buf_puts(b, " collectives; the others waited ");
+    gp_scale_put(b, GP_UNIT_NS, s->caused_wait_ns);
+    gp_buf_puts(b, " for it.");
+    say(r, true, GP_TONE_WARN, b);
+}
+
+void gp_hta_say(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all)
+{
+    struct gp_buf b = {0};
+    gp_hta_say_quality(r, h, false);
+    if (!h->devices.n) {
+        gp_report_say(r, true, GP_TONE_BAD, "There are no GPU events.");
+    } else {
+        say_shares(r, h, all, &b);
+        if (all->devices > 1) say_spread(r, h, &b);
+        say_idle(r, h, all, &b);
+        say_steps(r, h, &b);
+        say_straggler(r, h, &b);
+    }
+    gp_buf_release(&b);
+}

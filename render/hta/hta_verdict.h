@@ -1,0 +1,22 @@
+/* hta_verdict.h -- the answer of trace-hta in sentences: what was wrong with the input, and where the time went.
+ *
+ *     gp_hta_say(&report, &hta, &totals);          // fills report.quality and report.verdict
+ */
+#ifndef GP_RENDER_HTA_VERDICT_H
+#define GP_RENDER_HTA_VERDICT_H
+
+#include "analyze/hta/hta.h"
+#include "render/hta/hta_sums.h"
+#include "render/report/report.h"
+
+/* What was wrong with the inputs, line by line, into R's quality. With DAMAGE only those that could not be read as they
+ * are, without what was never recorded, such as launches. */
+void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h, bool damage);
+/* That, and the verdict. */
+void gp_hta_say(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all);
+/* What the host was doing, outermost first: "train < forward < aten::linear < cudaLaunchKernel". */
+void gp_hta_culprit_put(struct gp_buf *b, const struct gp_hta *h, const struct gp_idle_culprit *c);
+/* The ranks "0, 3 to 7 and 12 more" of N in rising order. */
+void gp_hta_ranks_put(struct gp_buf *b, const int32_t *ranks, size_t n);
+
+#endif

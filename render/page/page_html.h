@@ -1,0 +1,49 @@
+/* page_html.h -- the one HTML shell of the suite: a self-contained page without network, in the themes of assets/shell.css,
+ * with what all pages do alike (assets/shell.js) and the style and script of its own, readable and printable without
+ * scripts. Elements are written with render/canvas_svg.h, which escapes all text. Knows nothing about what the page tells.
+ *
+ *     struct gp_svg w;
+ *     gp_page_begin(&w, &buf, "trace-hta: a.json", &gp_page_report);
+ *     gp_page_element(&w, "h1", NULL, name, strlen(name));
+ *     gp_page_json(&w, "answer", json, json_n);
+ *     gp_page_end(&w, &gp_page_report);
+ */
+#ifndef GP_RENDER_PAGE_HTML_H
+#define GP_RENDER_PAGE_HTML_H
+
+#include <stddef.h>
+#include "formats/base/buf.h"
+#include "render/page/assets.h"
+#include "render/draw/canvas_svg.h"
+
+/* What a kind of page has beside the shell. */
+struct gp_page_parts {
+    const struct gp_asset *css, *js;
+    const struct gp_asset *more_css[2]; /* NULL: none */
+};
+extern const struct gp_page_parts gp_page_report;  /* pages that are read from top to bottom */
+extern const struct gp_page_parts gp_page_diff;    /* such a page with charts of what changed */
+extern const struct gp_page_parts gp_page_suggest; /* such a page with cards of suggestions */
+
+/* Set up W to append to OUT and write the head, with the style, and the start of the body. TITLE is escaped. Classes of the
+ * palette ("gemm", gp_palette_class) are the variables --k-gemm and --k-gemm-ink (text on it); shapes of class "k-gemm" are
+ * filled with it, those of class "k-idle" are hatched. */
+void gp_page_begin(struct gp_svg *w, struct gp_buf *out, const char *title,
+                   const struct gp_page_parts *parts);
+/* Close what is open and write the scripts. PARTS as given to begin: the policy of the page allows these alone. */
+void gp_page_end(struct gp_svg *w, const struct gp_page_parts *parts);
+
+/* A start tag with attribute class, which is NULL for none. */
+void gp_page_open(struct gp_svg *w, const char *element, const char *class);
+/* A whole element with text. */
+void gp_page_element(struct gp_svg *w, const char *element, const char *class, const char *text, size_t n);
+void gp_page_text(struct gp_svg *w, const char *text);
+/* A small square of the colour class K ("gemm", "idle"), for legends. */
+void gp_page_swatch(struct gp_svg *w, const char *k);
+/* N bytes of JSON for programs that read the page: a script element of type application/json. JSON keeps its meaning,
+ * and can neither end the element nor begin a comment. */
+void gp_page_json(struct gp_svg *w, const char *id, const char *json, size_t n);
+/* The palette with all shades in both themes, for pages that draw on a canvas: gp.palette() reads it. */
+void gp_page_palette(struct gp_svg *w);
+
+#endif

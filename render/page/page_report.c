@@ -1,0 +1,60 @@
+#include "render/page/page_report.h"
+
+#include <string.h>
+#include "render/page/page_html.h"
+
+static const char *tone_class(uint8_t tone)
+{
+    return tone == GP_TONE_GOOD ? "good" : tone == GP_TONE_WARN ? "warn" : tone == GP_TONE_BAD ? "bad" : NULL;
+}
+
+void gp_page_quality(struct gp_svg *w, const struct gp_report *r)
+{
+    if (!r->quality.n) return;
+    gp_page_open(w, "section", "quality");
+    gp_svg_attr(w, "aria-label", "Quality of the input");
+    gp_page_element(w, "h2", NULL, "Before you trust the numbers", 28);
+    gp_page_open(w, "ul", NULL);
+    for (size_t i = 0; i < r->quality.n; i++) {
+        const struct gp_report_line *l = &r->quality.at[i];
+        gp_page_element(w, "li", tone_class(l->tone), l->text, strlen(l->text));
+    }
+    gp_svg_close(w);
+    gp_svg_close(w);
+    gp_svg_newline(w);
+}
+
+void gp_page_verdict(struct gp_svg *w, const struct gp_report *r)
+{
+    if (!r->verdict.n) return;
+    gp_page_open(w, "section", "verdict");
+    gp_svg_attr(w, "aria-label", "Verdict");
+    for (size_t i = 0; i < r->verdict.n; i++) {
+        const struct gp_report_line *l = &r->verdict.at[i];
+        gp_page_element(w, "p", tone_class(l->tone), l->text, strlen(l->text));
+    }
+    gp_svg_close(w);
+    gp_svg_newline(w);
+}
+
+void gp_page_link(struct gp_svg *w, const char *id, const char *title)
+{
+    struct gp_buf href = {0};
+    gp_page_open(w, "a", NULL);
+    gp_buf_printf(&href, "#%s", id);
+    gp_svg_attr_n(w, "href", href.data, href.n);
+    gp_page_text(w, title);
+    gp_svg_close(w);
+    gp_buf_release(&href);
+}
+
+void gp_page_graph(struct gp_svg *w, const struct gp_buf *drawn, const char *label)
+{
+    gp_page_open(w, "figure", "pan");
+    gp_svg_attr(w, "tabindex", "0"); /* so that keys can scroll it */
+    gp_svg_attr(w, "aria-label", label);
+    gp_svg_text(w, "", 0);
+    gp_buf_put(w->out, drawn->data, drawn->n);
+    gp_svg_close(w);
+    gp_svg_newline(w);
+}

@@ -1,0 +1,22 @@
+/* page_report.h -- parts of pages that are read from top to bottom, alike in all of them: what is wrong with the input, the
+ * verdict, links to what is on the page, one figure with its words. Knows nothing about what they tell.
+ *
+ *     gp_page_verdict(&w, &report);
+ *     gp_page_link(&w, "kernels", "What the GPUs did");
+ */
+#ifndef GP_RENDER_PAGE_REPORT_H
+#define GP_RENDER_PAGE_REPORT_H
+
+#include "render/draw/canvas_svg.h"
+#include "render/report/report.h"
+
+/* The lines of R's quality and of its verdict as sections; nothing when there are none. */
+void gp_page_quality(struct gp_svg *w, const struct gp_report *r);
+void gp_page_verdict(struct gp_svg *w, const struct gp_report *r);
+/* A link to the element ID of the same page. */
+void gp_page_link(struct gp_svg *w, const char *id, const char *title);
+/* A figure that is scrolled sideways where DRAWN, one SVG element, is wider than the page; LABEL is for those who do not see
+ * it. */
+void gp_page_graph(struct gp_svg *w, const struct gp_buf *drawn, const char *label);
+
+#endif

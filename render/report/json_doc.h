@@ -1,0 +1,61 @@
+/* json_doc.h -- writes a JSON document member by member: commas, line breaks and escapes, and what the documents of all
+ * tools have in common, the head with inputs and their quality. The outer levels get a line for each member, the inner
+ * ones are kept on one line. Measures nothing.
+ *
+ *     struct gp_doc d = {.b = &buf, .strings = &h->strings};
+ *     gp_doc_begin(&d, '{');
+ *     gp_doc_i64(&d, "span_ns", 100);
+ *     gp_doc_end(&d, '}');
+ */
+#ifndef GP_RENDER_JSON_DOC_H
+#define GP_RENDER_JSON_DOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "analyze/view/quality.h"
+#include "formats/base/buf.h"
+#include "formats/base/intern.h"
+
+/* Set .b and .strings, zero the rest. Keys are literals and need no escapes. */
+struct gp_doc {
+    struct gp_buf *b;
+    const struct gp_strings *strings; /* where sids are from */
+    int depth;
+    bool comma; /* something stands before the next member */
+};
+
+/* ---- syntax ---- */
+
+void gp_doc_begin(struct gp_doc *d, char bracket);
+void gp_doc_end(struct gp_doc *d, char bracket);
+/* What goes before an element of a list that is no object. */
+void gp_doc_next(struct gp_doc *d);
+void gp_doc_key(struct gp_doc *d, const char *k);
+/* `"k": [`, `"k": {`, and `{` as an element of a list. */
+void gp_doc_list(struct gp_doc *d, const char *k);
+void gp_doc_object(struct gp_doc *d, const char *k);
+void gp_doc_element(struct gp_doc *d);
+
+/* ---- members ---- */
+
+void gp_doc_i64(struct gp_doc *d, const char *k, int64_t v);
+void gp_doc_u64(struct gp_doc *d, const char *k, uint64_t v);
+/* null where V is no finite number. */
+void gp_doc_real(struct gp_doc *d, const char *k, double v);
+void gp_doc_null(struct gp_doc *d, const char *k);
+void gp_doc_bool(struct gp_doc *d, const char *k, bool v);
+void gp_doc_cstr(struct gp_doc *d, const char *k, const char *s);
+/* A string that is always there; and one that is null where it is empty. */
+void gp_doc_sid(struct gp_doc *d, const char *k, gp_sid sid);
+void gp_doc_name(struct gp_doc *d, const char *k, gp_sid sid);
+/* A number that is null where it is negative. */
+void gp_doc_known(struct gp_doc *d, const char *k, int64_t v);
+
+/* ---- what all documents begin with ---- */
+
+/* schema, tool, version, inputs, quality; the object is begun by the caller. */
+void gp_doc_head(struct gp_doc *d, const char *tool, const char *version,
+                 const struct gp_input_quality *inputs, size_t n);
+
+#endif

@@ -1,0 +1,14 @@
+/* report_csv.h -- one table of a report as RFC 4180: a header row, fields quoted where they must be, lines that end in
+ * CR LF as the RFC has it, raw integers, names in full, nothing for what is unknown.
+ *
+ *     gp_report_csv_write(&buf, gp_report_find(&report, "kernels"));
+ */
+#ifndef GP_RENDER_REPORT_CSV_H
+#define GP_RENDER_REPORT_CSV_H
+
+#include "render/report/report.h"
+
+/* Append T; nothing when it is NULL. */
+void gp_report_csv_write(struct gp_buf *b, const struct gp_report_table *t);
+
+#endif

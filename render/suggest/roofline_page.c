@@ -1,0 +1,283 @@
+#include "render/suggest/roofline_page.h"
+
+#include <math.h>
+#include <string.h>
+#include "analyze/names/classify.h"
+#include "analyze/cost/regime.h"
+#include "formats/base/scale.h"
+#include "render/page/assets.h"
+#include "render/page/chart_roofline.h"
+#include "render/page/page_html.h"
+#include "render/draw/palette.h"
+#include "render/page/table_html.h"
+#include "render/draw/text.h"
+
+enum { MARGIN = 24, HEAD = 92, FOOT = 18, COLUMNS = 122, LINE = 18 };
+
+/* ---- sentences ---- */
+
+static void put_name(struct gp_buf *b, const struct gp_strings *names, gp_sid sid)
+{
+    gp_text_clean(b, gp_string(names, sid), gp_string_len(names, sid));
+}
+
+/* How much of the time is in the picture, and where the rest is. */
+static void put_coverage(struct gp_buf *b, const struct gp_roofline *r)
+{
+    int64_t all = gp_roofline_total_ns(r), shown = all - r->latency_ns - r->unknown_ns;
+    gp_scale_put_share(b, shown, all);
+    gp_buf_puts(b, " of the kernels' time is in the picture");
+    if (r->latency_ns > 0) {
+        gp_buf_puts(b, "; ");
+        gp_scale_put_share(b, r->latency_ns, all);
+        gp_buf_puts(b, " is in kernels hardly longer than an empty one, the column at the left");
+    }
+    if (r->unknown_ns > 0) {
+        gp_buf_puts(b, "; of ");
+        gp_scale_put_share(b, r->unknown_ns, all);
+        gp_buf_puts(b, " the work is not known");
+    }
+    gp_buf_putc(b, '.');
+}
+
+/* "Roofs, from the data sheet of the device: memory 4.80 TB/s, bf16 989 TFLOP/s." */
+static void put_roofs(struct gp_buf *b, const struct gp_roofline *r, const struct gp_strings *names)
+{
+    static const char *const sources[] = {
+#define X(id, name, text) [id] = text,
+        GP_CEILING_SOURCES(X)
+#undef X
+    };
+    if (!r->roofs.n) gp_buf_puts(b, "What the device can do is not known, so there are no roofs.");
+    for (uint32_t source = 0; source < sizeof sources / sizeof *sources; source++) {
+        bool first = true;
+        for (size_t i = 0; i < r->roofs.n; i++) {
+            const struct gp_roof *roof = &r->roofs.at[i];
+            if (roof->source != source) continue;
+            if (first) gp_buf_printf(b, "%sRoofs from %s: ", b->n ? " " : "", sources[source]);
+            else gp_buf_puts(b, ", ");
+            put_name(b, names, roof->name);
+            gp_buf_putc(b, ' ');
+            gp_roofline_put_rate(b, roof->per_s, roof->memory ? "B/s" : "FLOP/s");
+            first = false;
+        }
+        if (!first) gp_buf_putc(b, '.');
+    }
+}
+
+static const char *why_nothing(const struct gp_roofline *r)
+{
+    int64_t all = gp_roofline_total_ns(r);
+    if (all <= 0) return "There is no roofline: no kernels were recorded.";
+    if (r->latency_ns > all / 2)
+        return "There is no roofline: most of the time is in kernels hardly longer than an empty one, which "
+               "neither arithmetic nor memory bounds.";
+    return "There is no roofline: of no kernel can be told how much arithmetic it does or how much memory it "
+           "reads and writes. Shapes of operands tell it (record_shapes=True of PyTorch's profiler).";
+}
+
+/* ---- the table ---- */
+
+static void put_roof_cell(struct gp_report *rep, struct gp_report_table *t, const struct gp_roofline *r,
+                          const struct gp_strings *names, const struct gp_roofline_point *q)
+{
+    const struct gp_roof *roof = gp_roofline_nearest(r, q);
+    struct gp_buf b = {0};
+    if (roof) {
+        put_name(&b, names, roof->name);
+        gp_report_put_text(rep, t, gp_buf_str(&b));
+        gp_report_put_real(t, gp_roofline_reached_pct(r, q));
+    } else {
+        gp_report_put_none(t);
+        gp_report_put_none(t);
+    }
+    gp_buf_release(&b);
+}
+
+/* What cannot be is not known. */
+static void put_real(struct gp_report_table *t, double v)
+{
+    if (isfinite(v)) gp_report_put_real(t, v);
+    else gp_report_put_none(t);
+}
+
+static void put_row(struct gp_report *rep, struct gp_report_table *t, const struct gp_roofline *r,
+                    const struct gp_strings *names, const struct gp_roofline_point *q)
+{
+    const char *label = gp_string(names, q->label);
+    size_t n = gp_string_len(names, q->label);
+    int64_t all = gp_roofline_total_ns(r);
+    GP_VEC_PUSH(&t->classes, gp_row_of_kind(q->kind, (unsigned)gp_class_of((enum gp_frame_kind)q->kind)));
+    gp_report_put_name(rep, t, label, n, label, n);
+    gp_report_put_text(rep, t, gp_regime_text((enum gp_regime)q->regime));
+    gp_report_put(t, (int64_t)q->count);
+    gp_report_put(t, q->total_ns);
+    gp_report_put_real(t, all > 0 ? 100 * (double)q->total_ns / (double)all : 0);
+    double flops = q->flops > 0 ? q->flops : INFINITY;
+    put_real(t, q->flops > 0 ? gp_roofline_flops_per_s(q) / 1e12 : INFINITY);
+    put_real(t, gp_roofline_bytes_per_s(q) / 1e9);
+    put_real(t, flops / q->bytes_high);
+    put_real(t, flops / q->bytes_low);
+    put_roof_cell(rep, t, r, names, q);
+}
+
+const struct gp_report_table *gp_roofline_tell(struct gp_report *rep, const struct gp_roofline *r,
+                                               const struct gp_strings *names)
+{
+    if (!r->points.n) return NULL;
+    struct gp_report_table *t = gp_report_add(rep, "work", "The same in figures");
+    gp_report_column(t, "name", "Kernel", GP_CELL_NAME, 0, NULL);
+    gp_report_column(t, "regime", "Bound by", GP_CELL_TEXT, 0, NULL);
+    gp_report_column(t, "count", "Count", GP_CELL_COUNT, GP_COLUMN_WIDE, "how often it ran in all steps");
+    gp_report_column(t, "total_ns", "Total", GP_CELL_NS, GP_COLUMN_WIDE, "sum of durations over all steps");
+    gp_report_column(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the time of all kernels");
+    gp_report_column(t, "tflops", "TFLOP/s", GP_CELL_REAL, 0,
+                     "arithmetic that it does, by the shapes of its operands");
+    gp_report_column(t, "gbps", "Memory", GP_CELL_GBPS, 0,
+                     "what it reads and writes, the middle of what it may be");
+    gp_report_column(t, "intensity_low", "FLOP/byte", GP_CELL_REAL, 0,
+                     "if it reads and writes as much as it may");
+    gp_report_column(t, "intensity_high", "at most", GP_CELL_REAL, GP_COLUMN_WIDE,
+                     "if it reads and writes as little as it must");
+    gp_report_column(t, "roof", "Nearest roof", GP_CELL_TEXT, 0, "of those that hold for it");
+    gp_report_column(t, "reached_pct", "Reached", GP_CELL_PCT, GP_COLUMN_BAR,
+                     "how much of that roof; beyond 100% it worked in a cache");
+    for (size_t i = 0; i < r->points.n; i++) put_row(rep, t, r, names, &r->points.at[i]);
+    return t;
+}
+
+/* ---- the section ---- */
+
+static const char *kind_swatch(int class)
+{
+    return gp_palette_class((enum gp_frame_kind)gp_row_kind((unsigned)class));
+}
+
+static void put_paragraph(struct gp_svg *w, struct gp_buf *b)
+{
+    gp_page_element(w, "p", "note", b->data, b->n);
+    gp_svg_newline(w);
+    b->n = 0;
+}
+
+void gp_roofline_section(struct gp_svg *w, const struct gp_roofline *r, const struct gp_strings *names,
+                         const struct gp_report_table *t)
+{
+    struct gp_buf b = {0};
+    if (!r->points.n) {
+        gp_buf_puts(&b, why_nothing(r));
+        put_paragraph(w, &b);
+        gp_buf_release(&b);
+        return;
+    }
+    gp_buf_puts(
+        &b, "Each circle is a kernel, its area the share of time. Under a slope memory is the limit, under "
+            "a flat line arithmetic: the further below, the more there is to gain. ");
+    put_coverage(&b, r);
+    put_paragraph(w, &b);
+    gp_page_open(w, "figure", NULL);
+    gp_chart_roofline(w, &(struct gp_chart_roofline){.r = r, .names = names});
+    gp_chart_roofline(w, &(struct gp_chart_roofline){.r = r, .names = names, .narrow = true});
+    gp_svg_close(w);
+    gp_svg_newline(w);
+    if (r->points.n > GP_ROOFLINE_POINTS)
+        gp_buf_printf(&b, "Not drawn: %zu more, which take less time. ", r->points.n - GP_ROOFLINE_POINTS);
+    put_roofs(&b, r, names);
+    put_paragraph(w, &b);
+    gp_table_html_write(w, t, &(struct gp_table_html_opts){.swatch = kind_swatch});
+    gp_buf_release(&b);
+}
+
+/* ---- a file of its own ---- */
+
+static void put_color(struct gp_buf *b, struct gp_color c)
+{
+    gp_buf_printf(b, "#%02x%02x%02x", c.r, c.g, c.b);
+}
+
+/* The colours of the kinds. The first of two is for programs that know no variables. */
+static void put_palette(struct gp_buf *css)
+{
+    for (int i = 0; i < GP_FRAME_KIND_COUNT; i++) {
+        enum gp_frame_kind kind = gp_palette_legend(i);
+        struct gp_color light = gp_palette_fill(kind, 0, GP_THEME_LIGHT);
+        gp_buf_printf(css, ".k-%s{fill:", gp_palette_class(kind));
+        put_color(css, light);
+        gp_buf_puts(css, ";fill:light-dark(");
+        put_color(css, light);
+        gp_buf_putc(css, ',');
+        put_color(css, gp_palette_fill(kind, 0, GP_THEME_DARK));
+        gp_buf_puts(css, ")}\n");
+    }
+}
+
+/* Lines of S from Y on; where the next one would be. W may be NULL: nothing is drawn. */
+static int draw_lines(struct gp_svg *w, const char *class, int y, const struct gp_buf *s)
+{
+    struct gp_buf b = {0};
+    gp_text_wrap(&b, s->data ? s->data : "", s->n, 0, COLUMNS);
+    for (size_t from = 0; from < b.n; y += LINE) {
+        const char *end = memchr(b.data + from, '\n', b.n - from);
+        size_t to = end ? (size_t)(end - b.data) : b.n;
+        if (w) {
+            gp_page_open(w, "text", class);
+            gp_svg_int(w, "x", MARGIN);
+            gp_svg_int(w, "y", y);
+            gp_svg_text(w, b.data + from, to - from);
+            gp_svg_close(w);
+            gp_svg_newline(w);
+        }
+        from = to + 1;
+    }
+    gp_buf_release(&b);
+    return y;
+}
+
+static void put_style(struct gp_svg *w)
+{
+    struct gp_buf css = {0};
+    gp_buf_put(&css, gp_asset_change_svg_css.data, gp_asset_change_svg_css.n);
+    gp_buf_put(&css, gp_asset_roofline_css.data, gp_asset_roofline_css.n);
+    put_palette(&css);
+    gp_svg_style(w, css.data, css.n);
+    gp_svg_open(w, "rect");
+    gp_svg_attr(w, "class", "page");
+    gp_svg_attr(w, "width", "100%");
+    gp_svg_attr(w, "height", "100%");
+    gp_svg_close(w);
+    gp_svg_newline(w);
+    gp_buf_release(&css);
+}
+
+void gp_roofline_svg(struct gp_buf *out, const struct gp_roofline *r, const struct gp_strings *names,
+                     const char *input)
+{
+    static const char transform[] = "translate(24 92)"; /* MARGIN, HEAD */
+    struct gp_svg w = {.out = out};
+    struct gp_buf title = {0}, words = {0}, roofs = {0};
+    struct gp_chart_roofline chart = {.r = r, .names = names};
+    int foot = HEAD + (r->points.n ? gp_chart_roofline_height(&chart) + 24 : 0);
+    gp_buf_puts(&title, "Roofline: ");
+    gp_text_fit(&title, input ? input : "standard input", input ? strlen(input) : 14, COLUMNS - 50);
+    if (r->points.n) put_coverage(&words, r);
+    else gp_buf_puts(&words, why_nothing(r));
+    if (r->points.n) put_roofs(&roofs, r, names);
+    gp_svg_begin(&w, GP_ROOFLINE_WIDTH + 2 * MARGIN, draw_lines(NULL, NULL, foot, &roofs) + FOOT,
+                 gp_buf_str(&title));
+    gp_svg_attr(&w, "style", "max-width:100%;height:auto");
+    gp_svg_newline(&w);
+    put_style(&w);
+    draw_lines(&w, "h1", 34, &title);
+    draw_lines(&w, "h2", 58, &words);
+    if (r->points.n) {
+        gp_svg_open(&w, "g");
+        gp_svg_attr(&w, "transform", transform);
+        gp_chart_roofline(&w, &chart);
+        gp_svg_close(&w);
+    }
+    draw_lines(&w, "foot", foot, &roofs);
+    gp_svg_end(&w);
+    gp_buf_release(&title);
+    gp_buf_release(&words);
+    gp_buf_release(&roofs);
+}

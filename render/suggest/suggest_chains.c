@@ -1,0 +1,139 @@
+#include "render/suggest/suggest_chains.h"
+
+#include <string.h>
+#include "formats/base/scale.h"
+#include "render/page/graph_svg.h"
+#include "render/page/page_html.h"
+#include "render/page/page_report.h"
+#include "render/suggest/suggest_dot.h"
+#include "render/page/table_html.h"
+#include "render/draw/text.h"
+
+enum {
+    DRAWN = 96, /* nodes of the picture: what a reader looks at */
+    NAMED = 12, /* kernels of a chain that a row names */
+    LABEL_COLUMNS = 40,
+};
+
+/* ---- the table ---- */
+
+/* The kernels of chain C one after the other; in FULL or as short as they are read well. */
+static void put_kernels(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_chain *c,
+                        bool full)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        gp_sid label = s->chain_kernels.at[c->first + i].label;
+        if (i) gp_buf_puts(b, " \xE2\x86\x92 ");
+        if (!full && i == NAMED) {
+            gp_buf_printf(b, "%u more", (unsigned)(c->n - i));
+            break;
+        }
+        if (full) gp_buf_put(b, gp_suggest_str(s, label), gp_string_len(&s->strings, label));
+        else gp_text_fit(b, gp_suggest_str(s, label), gp_string_len(&s->strings, label), LABEL_COLUMNS);
+    }
+}
+
+static void put_row(struct gp_report *r, struct gp_report_table *t, const struct gp_suggest *s,
+                    const struct gp_suggest_chain *c)
+{
+    struct gp_buf full = {0}, brief = {0};
+    put_kernels(&full, s, c, true);
+    put_kernels(&brief, s, c, false);
+    gp_report_put_name(r, t, full.data, full.n, brief.data, brief.n);
+    gp_report_put(t, c->n);
+    gp_report_put_real(t, (double)c->count / (s->step.steps ? s->step.steps : 1));
+    gp_report_put(t, c->total_ns);
+    gp_report_put(t, c->saved_low_ns);
+    gp_report_put(t, c->saved_high_ns);
+    gp_buf_release(&full);
+    gp_buf_release(&brief);
+}
+
+const struct gp_report_table *gp_suggest_chains_tell(struct gp_report *r, const struct gp_suggest *s)
+{
+    struct gp_report_table *t = NULL;
+    bool steps = s->step.found;
+    for (size_t i = 0; i < s->chains.n; i++) {
+        if (!s->chains.at[i].counts) continue;
+        if (!t) {
+            t = gp_report_add(r, "chains", "All chains");
+            gp_report_column(t, "kernels", "Kernels, in their order", GP_CELL_NAME, 0,
+                             "full names in the tooltip");
+            gp_report_column(t, "n", "Length", GP_CELL_COUNT, 0, "kernels in a chain");
+            gp_report_column(t, "times", steps ? "A step" : "Times", GP_CELL_REAL, 0,
+                             steps ? "how often it runs in a step" : "how often it runs");
+            gp_report_column(t, "total_ns", "Takes", GP_CELL_NS, 0,
+                             steps ? "GPU time a step, of all its runs" : "GPU time of all its runs");
+            gp_report_column(t, "saved_low_ns", "Saves at least", GP_CELL_NS, 0,
+                             "GPU time that one kernel instead takes less, for what is sure");
+            gp_report_column(t, "saved_high_ns", "At most", GP_CELL_NS, 0,
+                             "the same if all that may be saved is");
+        }
+        put_row(r, t, s, &s->chains.at[i]);
+    }
+    return t;
+}
+
+/* ---- the graph ---- */
+
+static void put_note(struct gp_svg *w)
+{
+    static const char text[] =
+        "Kernels that memory bounds, one right after the other: each reads what the one before it wrote. On "
+        "a "
+        "line is what one kernel for all would not write and read again; it is dashed where that is not "
+        "sure. "
+        "The savings are GPU time: they shorten the step only where the GPU is what it waits for.";
+    gp_page_element(w, "p", "note", text, sizeof text - 1);
+    gp_svg_newline(w);
+}
+
+static void put_dot(struct gp_svg *w, const struct gp_buf *dot)
+{
+    static const char text[] = "The graph for Graphviz: dot -Tsvg draws it";
+    gp_page_open(w, "details", "source");
+    gp_page_element(w, "summary", NULL, text, sizeof text - 1);
+    gp_page_open(w, "pre", NULL);
+    /* what is shown keeps its lines: control characters become visible elsewhere */
+    for (size_t from = 0; from < dot->n;) {
+        const char *end = memchr(dot->data + from, '\n', dot->n - from);
+        size_t to = end ? (size_t)(end - dot->data) : dot->n;
+        gp_svg_text(w, dot->data + from, to - from);
+        gp_svg_newline(w);
+        from = to + 1;
+    }
+    gp_svg_close(w);
+    gp_svg_close(w);
+    gp_svg_newline(w);
+}
+
+/* False when it cannot be drawn. */
+static bool put_graph(struct gp_svg *w, const struct gp_buf *dot)
+{
+    struct gp_buf drawn = {0};
+    struct gp_svg g = {.out = &drawn, .html = true};
+    bool can =
+        gp_graph_svg(&g, dot->data, dot->n,
+                     &(struct gp_graph_opts){.label = "Chains of kernels, the longest first; the table "
+                                                      "below says the same in words"});
+    if (can) gp_page_graph(w, &drawn, "Chains of kernels as a graph");
+    gp_buf_release(&drawn);
+    return can;
+}
+
+void gp_suggest_chains_write(struct gp_svg *w, const struct gp_suggest *s, const struct gp_report_table *t)
+{
+    struct gp_buf dot = {0}, more = {0};
+    size_t left = gp_suggest_dot_write(&dot, s, &(struct gp_suggest_dot_opts){.max_nodes = DRAWN});
+    put_note(w);
+    bool can = put_graph(w, &dot);
+    if (can && left) {
+        gp_buf_printf(&more, "Not drawn: %zu more, which take less; the table has them.", left);
+        gp_page_element(w, "p", "note", more.data, more.n);
+        gp_svg_newline(w);
+    }
+    if (!can) put_dot(w, &dot);
+    gp_table_html_write(w, t, &(struct gp_table_html_opts){.open = !can});
+    gp_buf_release(&dot);
+    gp_buf_release(&more);
+}

@@ -1,0 +1,219 @@
+#include "render/suggest/suggest_dot.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "formats/base/mem.h"
+#include "formats/base/scale.h"
+#include "render/draw/dot.h"
+#include "render/draw/text.h"
+
+enum {
+    DEFAULT_NODES = 240,
+    CHAIN_NODES = 12, /* of a chain: longer ones have their middle folded */
+    LABEL_COLUMNS = 32,
+};
+
+static void put_time(struct gp_buf *b, int64_t ns)
+{
+    gp_scale_put(b, GP_UNIT_NS, ns);
+}
+
+static void put_count(struct gp_buf *b, uint64_t n, const char *one, const char *many)
+{
+    gp_scale_put_count(b, n);
+    gp_buf_printf(b, " %s", n == 1 ? one : many);
+}
+
+/* ---- nodes ---- */
+
+/* The members [FIRST, END) of a chain as one node. */
+struct part {
+    uint32_t first, end;
+};
+
+static void put_fold_label(struct gp_buf *b, const struct gp_suggest_chain_kernel *k, uint32_t n)
+{
+    int64_t ns = 0;
+    for (uint32_t i = 0; i < n; i++) ns += k[i].ns;
+    put_count(b, n, "more kernel", "more kernels");
+    gp_buf_puts(b, "\\n");
+    put_time(b, ns);
+}
+
+static void put_line(struct gp_buf *b, const char *s, size_t n)
+{
+    struct gp_buf fit = {0};
+    gp_text_fit(&fit, s, n, LABEL_COLUMNS);
+    gp_dot_text(b, fit.data, fit.n);
+    gp_buf_release(&fit);
+    gp_buf_puts(b, "\\n");
+}
+
+/* The function, what it is made for, time and bytes: a line each. */
+static void put_label(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_chain_kernel *k)
+{
+    const char *label = gp_suggest_str(s, k->label);
+    size_t n = gp_string_len(&s->strings, k->label), function = strcspn(label, "<");
+    if (function > n || !function) function = n;
+    put_line(b, label, function);
+    if (function < n) put_line(b, label + function, n - function);
+    put_time(b, k->ns);
+    if (!k->bytes) return;
+    gp_buf_puts(b, ", ");
+    gp_scale_put(b, GP_UNIT_BYTES, k->bytes);
+}
+
+static void put_node(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_chain *c,
+                     struct part p)
+{
+    const struct gp_suggest_chain_kernel *k = &s->chain_kernels.at[c->first + p.first];
+    bool fold = p.end - p.first > 1;
+    struct gp_color fill =
+        gp_palette_fill(fold ? GP_FRAME_RANGE : (enum gp_frame_kind)k->kind, 2, GP_THEME_LIGHT);
+    gp_buf_printf(b, "    c%016" PRIx64 "_%u [label=\"", c->signature, p.first);
+    if (fold) put_fold_label(b, k, p.end - p.first);
+    else put_label(b, s, k);
+    gp_buf_puts(b, "\", tooltip=\"");
+    if (!fold) gp_dot_text(b, gp_suggest_str(s, k->name), gp_string_len(&s->strings, k->name));
+    gp_buf_puts(b, "\", fillcolor=");
+    gp_dot_color(b, fill);
+    gp_buf_puts(b, ", fontcolor=");
+    gp_dot_color(b, gp_palette_text(fill));
+    gp_buf_printf(b, ", class=\"k-%s\"",
+                  gp_palette_class(fold ? GP_FRAME_RANGE : (enum gp_frame_kind)k->kind));
+    gp_buf_puts(b, fold ? ", style=\"filled,dashed\"];\n" : "];\n");
+}
+
+static void put_edge(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_chain *c,
+                     struct part from, struct part to)
+{
+    int64_t bytes = s->chain_kernels.at[c->first + to.first].passed_bytes;
+    bool sure = bytes && to.end - to.first == 1 && from.end - from.first == 1;
+    gp_buf_printf(b, "    c%016" PRIx64 "_%u -> c%016" PRIx64 "_%u [", c->signature, from.first, c->signature,
+                  to.first);
+    if (sure) {
+        gp_buf_puts(b, "label=\"");
+        gp_scale_put(b, GP_UNIT_BYTES, bytes);
+        gp_buf_puts(b, "\"];\n");
+    } else {
+        gp_buf_puts(b, "style=dashed];\n");
+    }
+}
+
+/* ---- clusters ---- */
+
+static uint32_t nodes_of(const struct gp_suggest_chain *c)
+{
+    return c->n < CHAIN_NODES ? c->n : CHAIN_NODES;
+}
+
+/* The I-th node of a chain: all after the first half and before the last ones are one. */
+static struct part part_of(const struct gp_suggest_chain *c, uint32_t i)
+{
+    const uint32_t before = CHAIN_NODES / 2;
+    if (c->n <= CHAIN_NODES || i < before) return (struct part){i, i + 1};
+    uint32_t behind = c->n - (CHAIN_NODES - before - 1);
+    if (i == before) return (struct part){before, behind};
+    return (struct part){behind + i - before - 1, behind + i - before};
+}
+
+/* "once", "8 times", "1.5 times" where a chain is not in every step. */
+static void put_times(struct gp_buf *b, uint64_t count, uint64_t steps)
+{
+    if (!steps) steps = 1;
+    if (count == steps) {
+        gp_buf_puts(b, "once");
+        return;
+    }
+    gp_scale_put_count(b, count / steps);
+    if (count % steps) gp_buf_printf(b, ".%u", (unsigned)(count % steps * 10 / steps));
+    gp_buf_puts(b, " times");
+}
+
+static void put_cluster(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_chain *c)
+{
+    gp_buf_printf(b, "  subgraph cluster_%016" PRIx64 " {\n    label=\"", c->signature);
+    put_times(b, c->count, s->step.steps);
+    gp_buf_puts(b, s->step.found ? " a step, " : ", ");
+    put_time(b, c->total_ns);
+    gp_buf_puts(b, s->step.found ? " a step; one kernel each saves " : "; one kernel each saves ");
+    if (c->saved_low_ns) {
+        put_time(b, c->saved_low_ns);
+        gp_buf_puts(b, " to ");
+    } else {
+        gp_buf_puts(b, "up to ");
+    }
+    put_time(b, c->saved_high_ns);
+    gp_buf_puts(b, " of GPU time\\l\";\n");
+    uint32_t n = nodes_of(c);
+    for (uint32_t i = 0; i < n; i++) put_node(b, s, c, part_of(c, i));
+    for (uint32_t i = 1; i < n; i++) put_edge(b, s, c, part_of(c, i - 1), part_of(c, i));
+    gp_buf_puts(b, "  }\n");
+}
+
+/* ---- the graph ---- */
+
+static void put_title(struct gp_buf *b, const struct gp_suggest *s, size_t shown, size_t left,
+                      int64_t left_ns)
+{
+    gp_buf_puts(b, "  label=\"");
+    if (shown) {
+        gp_buf_puts(b, "Chains of kernels that one kernel each could be");
+        if (s->step.found) {
+            gp_buf_puts(b, ", in a step of ");
+            put_time(b, s->step.step_ns);
+        }
+        gp_buf_puts(b, ". On an edge: bytes that would not go through memory; dashed: not sure");
+    } else {
+        gp_buf_puts(b, "no chains of kernels that one kernel could be");
+    }
+    if (left) {
+        gp_buf_puts(b, "\\lNot shown: ");
+        put_count(b, left, "kind of chain, ", "kinds of chains, ");
+        put_time(b, left_ns);
+        if (s->step.found) gp_buf_puts(b, " a step");
+    }
+    gp_buf_puts(b, "\\l\";\n");
+}
+
+/* Graphviz puts what comes first at the bottom. */
+static void put_clusters(struct gp_buf *b, const struct gp_suggest *s, const uint8_t *show)
+{
+    for (size_t i = s->chains.n; i-- > 0;)
+        if (show[i]) put_cluster(b, s, &s->chains.at[i]);
+}
+
+size_t gp_suggest_dot_write(struct gp_buf *b, const struct gp_suggest *s,
+                            const struct gp_suggest_dot_opts *opts)
+{
+    uint32_t room = opts && opts->max_nodes ? opts->max_nodes : DEFAULT_NODES;
+    size_t shown = 0, left = 0, worth = 0;
+    int64_t left_ns = 0;
+    uint8_t *show = gp_zalloc(s->chains.n + 1);
+    for (size_t i = 0; i < s->chains.n; i++) {
+        const struct gp_suggest_chain *c = &s->chains.at[i];
+        show[i] = c->counts && nodes_of(c) <= room;
+        if (show[i]) {
+            room -= nodes_of(c);
+            shown++;
+        } else {
+            left++;
+            worth += c->counts;
+            left_ns += c->total_ns;
+        }
+    }
+    gp_buf_puts(b,
+                "digraph fusion {\n"
+                "  graph [rankdir=LR, labelloc=t, labeljust=l, fontname=\"sans-serif\", fontsize=12, "
+                "nodesep=0.15, ranksep=0.25, color=\"#c5cad8\"];\n"
+                "  node [shape=box, style=filled, fontname=\"sans-serif\", fontsize=10, color=\"#5b6474\", "
+                "margin=\"0.1,0.04\"];\n"
+                "  edge [fontname=\"sans-serif\", fontsize=9, fontcolor=\"#3c4454\", color=\"#5b6474\", "
+                "arrowsize=0.6];\n");
+    put_clusters(b, s, show);
+    put_title(b, s, shown, left, left_ns);
+    gp_buf_puts(b, "}\n");
+    free(show);
+    return worth;
+}

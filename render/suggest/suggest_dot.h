@@ -1,0 +1,25 @@
+/* suggest_dot.h -- the chains of kernels that one kernel could be, as a graph for Graphviz: `dot -Tsvg`. A cluster is a
+ * kind of chain, with how often it runs, what it takes and what one kernel would save; a node is a kernel in the colour of
+ * its class; an edge has the bytes that one kernel would pass on without memory, and is dashed where that is not sure.
+ *
+ *     gp_suggest_dot_write(&buf, &suggest, NULL);
+ */
+#ifndef GP_RENDER_SUGGEST_DOT_H
+#define GP_RENDER_SUGGEST_DOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "analyze/suggest/suggest.h"
+#include "formats/base/buf.h"
+
+struct gp_suggest_dot_opts {
+    uint32_t max_nodes; /* of all chains together; 0: 240 */
+};
+
+/* Append one digraph of the chains of S that are worth a word, the longest first; what has no room is told in its label.
+ * OPTS may be NULL. Names are escaped and cut; the tooltip of a node has its full name, its class that of the page's
+ * palette. Without chains the graph says so. Returns how many that are worth a word had no room. */
+size_t gp_suggest_dot_write(struct gp_buf *b, const struct gp_suggest *s,
+                            const struct gp_suggest_dot_opts *opts);
+
+#endif

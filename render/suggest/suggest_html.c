@@ -1,0 +1,547 @@
+#include "render/suggest/suggest_html.h"
+
+#include <math.h>
+#include <string.h>
+#include "analyze/names/classify.h"
+#include "formats/base/scale.h"
+#include "render/page/page_html.h"
+#include "render/page/page_report.h"
+#include "render/draw/palette.h"
+#include "render/suggest/roofline_page.h"
+#include "render/suggest/suggest_chains.h"
+#include "render/suggest/suggest_charts.h"
+#include "render/suggest/suggest_text.h"
+#include "render/page/table_html.h"
+
+struct page {
+    struct gp_svg w;
+    struct gp_buf text; /* scratch */
+    const struct gp_suggest *s;
+    const struct gp_suggest_html_opts *o;
+    size_t worth; /* suggestions that would save something */
+    struct gp_report r;
+    const struct gp_report_table *kernels, *chains, *work; /* NULL: there are none */
+};
+
+static void put(struct page *p, const char *element, const char *class, const char *text)
+{
+    gp_page_element(&p->w, element, class, text, strlen(text));
+}
+
+static void put_sid(struct page *p, const char *element, const char *class, gp_sid sid)
+{
+    gp_page_element(&p->w, element, class, gp_suggest_str(p->s, sid), gp_string_len(&p->s->strings, sid));
+}
+
+/* An element with the scratch text, which is empty after. */
+static void put_scratch(struct page *p, const char *element, const char *class)
+{
+    gp_page_element(&p->w, element, class, p->text.data, p->text.n);
+    p->text.n = 0;
+}
+
+static void close_line(struct page *p)
+{
+    gp_svg_close(&p->w);
+    gp_svg_newline(&p->w);
+}
+
+static void open_section(struct page *p, const char *id, const char *title)
+{
+    gp_page_open(&p->w, "section", "theme");
+    gp_svg_attr(&p->w, "id", id);
+    put(p, "h2", NULL, title);
+}
+
+/* ---- the top of the page ---- */
+
+static void put_facts(struct page *p)
+{
+    const struct gp_suggest_step *t = &p->s->step;
+    struct gp_buf *b = &p->text;
+    if (t->found) gp_buf_printf(b, "%u step%s", (unsigned)t->steps, t->steps == 1 ? "" : "s");
+    else gp_buf_puts(b, "the trace as a whole: it has no steps");
+    if (t->warm_up) gp_buf_printf(b, ", %u of warm-up left out", (unsigned)t->warm_up);
+    if (t->rank >= 0) gp_buf_printf(b, " \xC2\xB7 rank %d", (int)t->rank);
+    gp_buf_puts(b, " \xC2\xB7 ");
+    gp_scale_put_count(b, t->kernels);
+    gp_buf_puts(b, " GPU events and ");
+    gp_scale_put_count(b, t->launches);
+    gp_buf_puts(b, t->found ? " launches a step" : " launches in all");
+    put_scratch(p, "p", "facts");
+}
+
+static void put_header(struct page *p)
+{
+    gp_page_open(&p->w, "header", NULL);
+    put(p, "p", "brand", "gpuprof trace-suggest");
+    put(p, "h1", NULL, p->o->input ? p->o->input : "standard input");
+    put_facts(p);
+    close_line(p);
+}
+
+/* A figure whose value is the scratch text; PART of WHOLE is drawn when there is a whole. */
+static void put_figure(struct page *p, const char *name, int64_t part, int64_t whole, const char *words)
+{
+    gp_page_open(&p->w, "div", "kpi");
+    put(p, "dt", NULL, name);
+    gp_page_open(&p->w, "dd", NULL);
+    put_scratch(p, "b", NULL);
+    gp_svg_close(&p->w);
+    gp_page_open(&p->w, "dd", "of");
+    if (whole > 0) {
+        double pct = 100 * (double)part / (double)whole;
+        gp_buf_printf(&p->text, "--p:%.1f%%", pct < 0 ? 0 : pct > 100 ? 100 : pct);
+        gp_page_open(&p->w, "i", "meter");
+        gp_svg_attr_n(&p->w, "style", p->text.data, p->text.n);
+        gp_svg_close(&p->w);
+        p->text.n = 0;
+    }
+    gp_page_text(&p->w, words);
+    gp_svg_close(&p->w);
+    close_line(p);
+}
+
+static double percent(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+/* "74 to 93%", "3.8 to 41%": one digit after the point below ten */
+static void put_range(struct gp_buf *b, double low, double high)
+{
+    gp_buf_printf(b, "%.*f to %.*f%%", low < 9.95, low, high < 9.95, high);
+}
+
+static void put_figures(struct page *p)
+{
+    const struct gp_suggest *s = p->s;
+    const struct gp_suggest_step *t = &s->step;
+    gp_page_open(&p->w, "dl", "kpis");
+    gp_scale_put(&p->text, GP_UNIT_NS, t->step_ns);
+    put_figure(p, t->found ? "A step" : "All of it", 0, 0, t->found ? "wall time, mean" : "wall time");
+    gp_scale_put_share(&p->text, t->busy_ns, t->step_ns);
+    put_figure(p, "GPU works", t->busy_ns, t->step_ns, "of the time, on kernels and copies");
+    if (t->trusted && p->worth) {
+        put_range(&p->text, percent(s->joint_low_ns, t->step_ns), percent(s->joint_high_ns, t->step_ns));
+        put_figure(p, "Can be saved", s->joint_low_ns, t->step_ns, "by all suggestions together");
+    }
+    if (t->queue_p50_ns > 0) {
+        gp_scale_put(&p->text, GP_UNIT_NS, t->queue_p50_ns);
+        put_figure(p, "From call to kernel", 0, 0, "the median; short means that the GPU waits for the host");
+    }
+    gp_buf_printf(&p->text, "%.2f%%", fabs(t->replay_error_pct));
+    put_figure(p, "Replay is off by", 0, 0,
+               t->trusted ? "within the 2% up to which savings are claimed"
+                          : "more than 2%, so no saving is claimed");
+    close_line(p);
+}
+
+static void put_contents(struct page *p)
+{
+    gp_page_open(&p->w, "nav", NULL);
+    gp_svg_attr(&p->w, "aria-label", "Contents");
+    gp_page_link(&p->w, "step", p->s->step.found ? "The step" : "The trace");
+    gp_svg_newline(&p->w);
+    if (p->worth) gp_page_link(&p->w, "suggestions", "What to do");
+    gp_svg_newline(&p->w);
+    if (p->worth < p->s->suggestions.n)
+        gp_page_link(&p->w, "rest", p->s->step.trusted ? "What would not help" : "What was seen");
+    gp_svg_newline(&p->w);
+    if (p->chains) gp_page_link(&p->w, "fusion", "Chains of kernels");
+    gp_svg_newline(&p->w);
+    if (p->kernels) gp_page_link(&p->w, "roofline", "Roofline");
+    gp_svg_newline(&p->w);
+    if (p->kernels) gp_page_link(&p->w, "regimes", "What bounds the kernels");
+    close_line(p);
+}
+
+/* ---- suggestions ---- */
+
+/* "cuda_graph" as people write it: "CUDA graph". */
+static void put_words(struct gp_buf *b, const char *name)
+{
+    static const char *const capitals[] = {"cuda", "gemm", "gpu"};
+    while (*name) {
+        size_t n = strcspn(name, "_");
+        bool capital = false;
+        for (size_t i = 0; i < sizeof capitals / sizeof *capitals; i++)
+            capital |= n == strlen(capitals[i]) && !memcmp(name, capitals[i], n);
+        for (size_t i = 0; i < n; i++) gp_buf_putc(b, capital ? (char)(name[i] - 'a' + 'A') : name[i]);
+        name += n;
+        if (*name == '_') gp_buf_putc(b, ' ');
+        name += *name == '_';
+    }
+}
+
+static void put_evidence_value(struct page *p, const struct gp_evidence *e)
+{
+    switch (e->unit) {
+    case GP_EVIDENCE_NS:
+    case GP_EVIDENCE_BYTES:
+    case GP_EVIDENCE_COUNT:
+        if (e->value < 0) gp_buf_putc(&p->text, '-');
+        gp_scale_put(&p->text,
+                     e->unit == GP_EVIDENCE_NS      ? GP_UNIT_NS
+                     : e->unit == GP_EVIDENCE_BYTES ? GP_UNIT_BYTES
+                                                    : GP_UNIT_COUNT,
+                     e->value < 0 ? -e->value : e->value);
+        break;
+    case GP_EVIDENCE_PCT:
+        gp_buf_printf(&p->text, "%.1f%%", e->pct);
+        break;
+    case GP_EVIDENCE_TEXT:
+        put_sid(p, "dd", NULL, e->text);
+        return;
+    }
+    put_scratch(p, "dd", NULL);
+}
+
+/* Whether another piece of evidence has its name, and is told apart by its unit. */
+static bool is_twice(const struct gp_suggestion *one, size_t i)
+{
+    for (size_t k = 0; k < one->evidence.n; k++)
+        if (k != i && !strcmp(one->evidence.at[k].name, one->evidence.at[i].name)) return true;
+    return false;
+}
+
+static void put_evidence(struct page *p, const struct gp_suggestion *one)
+{
+    if (!one->evidence.n) return;
+    gp_page_open(&p->w, "dl", "evidence");
+    gp_svg_attr(&p->w, "aria-label", "Evidence");
+    for (size_t i = 0; i < one->evidence.n; i++) {
+        gp_page_open(&p->w, "div", NULL);
+        if (one->evidence.at[i].unit == GP_EVIDENCE_NS && is_twice(one, i)) gp_buf_puts(&p->text, "time of ");
+        put_words(&p->text, one->evidence.at[i].name);
+        put_scratch(p, "dt", NULL);
+        put_evidence_value(p, &one->evidence.at[i]);
+        gp_svg_close(&p->w);
+    }
+    close_line(p);
+}
+
+static void put_reason(struct page *p, const char *name, const char *text, size_t n)
+{
+    if (!n) return;
+    put(p, "dt", NULL, name);
+    gp_page_element(&p->w, "dd", NULL, text, n);
+    gp_svg_newline(&p->w);
+}
+
+static void put_reason_sid(struct page *p, const char *name, gp_sid sid)
+{
+    if (sid) put_reason(p, name, gp_suggest_str(p->s, sid), gp_string_len(&p->s->strings, sid));
+}
+
+static void put_reasons(struct page *p, const struct gp_suggestion *one)
+{
+    gp_page_open(&p->w, "dl", "why");
+    put_reason_sid(p, "How the saving was worked out", one->formula);
+    put_reason_sid(p, "What must be true", one->assumes);
+    put_reason_sid(p, "How to check", one->check);
+    if (one->resource_high_ns > 0) {
+        gp_scale_put(&p->text, GP_UNIT_NS, one->resource_low_ns);
+        gp_buf_puts(&p->text, " to ");
+        gp_scale_put(&p->text, GP_UNIT_NS, one->resource_high_ns);
+        gp_buf_puts(&p->text, " of the ");
+        gp_scale_put(&p->text, GP_UNIT_NS, one->current_ns);
+        gp_buf_puts(&p->text, " that it takes now");
+        put_reason(p, "Saved where it is done", p->text.data, p->text.n);
+        p->text.n = 0;
+    }
+    close_line(p);
+}
+
+static void put_rule(struct page *p, const struct gp_rule *rule)
+{
+    gp_page_open(&p->w, "details", "rule");
+    gp_buf_printf(&p->text, "The rule %s", rule->name);
+    put_scratch(p, "summary", NULL);
+    gp_page_open(&p->w, "dl", NULL);
+    put_reason(p, "Looks for", rule->summary, strlen(rule->summary));
+    put_reason(p, "Needs", rule->needs, strlen(rule->needs));
+    put_reason(p, "Speaks from", rule->threshold, strlen(rule->threshold));
+    put_reason(p, "Silent when", rule->guard, strlen(rule->guard));
+    gp_svg_close(&p->w);
+    close_line(p);
+}
+
+static void put_card_head(struct page *p, const struct gp_suggestion *one)
+{
+    const char *priority = gp_priority_name(one->priority);
+    gp_page_open(&p->w, "header", NULL);
+    put(p, "span", "priority", priority);
+    gp_page_text(&p->w, " ");
+    put_words(&p->text, one->rule->name);
+    put_scratch(p, "h3", NULL);
+    gp_page_text(&p->w, " ");
+    gp_suggest_put_saving(&p->text, p->s, one);
+    put_scratch(p, "span", "saves");
+    close_line(p);
+}
+
+static void put_card(struct page *p, size_t i)
+{
+    const struct gp_suggestion *one = &p->s->suggestions.at[i];
+    char class[40] = "card ";
+    strncat(class, gp_priority_name(one->priority), sizeof class - 6);
+    gp_page_open(&p->w, "li", class);
+    put_card_head(p, one);
+    gp_suggest_chart_saving(&p->w, p->s, one->saving_low_ns, one->saving_high_ns, one->ceiling_ns);
+    gp_page_open(&p->w, "div", "what");
+    put_sid(p, "p", NULL, one->description);
+    if (one->operation) {
+        gp_page_open(&p->w, "p", "where");
+        gp_page_text(&p->w, "Where: ");
+        put_sid(p, "code", NULL, one->operation);
+        gp_svg_close(&p->w);
+    }
+    gp_page_open(&p->w, "p", "do");
+    put(p, "strong", NULL, "Do: ");
+    gp_svg_text(&p->w, gp_suggest_str(p->s, one->action), gp_string_len(&p->s->strings, one->action));
+    gp_svg_close(&p->w);
+    put_evidence(p, one);
+    close_line(p);
+    put_reasons(p, one);
+    put_rule(p, one->rule);
+    close_line(p);
+}
+
+static void put_together(struct page *p)
+{
+    if (p->worth < 2) return;
+    gp_page_open(&p->w, "div", "together");
+    put(p, "h3", NULL, p->worth == 2 ? "Both together" : "All together");
+    gp_suggest_chart_saving(&p->w, p->s, p->s->joint_low_ns, p->s->joint_high_ns, 0);
+    close_line(p);
+}
+
+static void put_suggestions(struct page *p)
+{
+    if (!p->worth) return;
+    open_section(p, "suggestions", "What to do, most valuable first");
+    put(p, "p", "note",
+        "Each bar is the step as it is; its filled part is what a replay of the recorded steps with the "
+        "change takes "
+        "off it.");
+    put_together(p);
+    gp_page_open(&p->w, "ol", "cards");
+    for (size_t i = 0; i < p->worth; i++) put_card(p, i);
+    gp_svg_close(&p->w);
+    close_line(p);
+}
+
+/* ---- what would not make it shorter ---- */
+
+static void put_other(struct page *p, const struct gp_suggestion *one)
+{
+    gp_page_open(&p->w, "li", NULL);
+    gp_page_open(&p->w, "div", "cost");
+    if (one->current_ns > 0) gp_scale_put(&p->text, GP_UNIT_NS, one->current_ns);
+    else gp_buf_puts(&p->text, "-");
+    put_scratch(p, "b", NULL);
+    put(p, "span", NULL, p->s->step.found ? "a step" : "in all");
+    gp_svg_close(&p->w);
+    gp_page_open(&p->w, "div", NULL);
+    gp_page_open(&p->w, "p", NULL);
+    put_words(&p->text, one->rule->name);
+    gp_buf_puts(&p->text, ": ");
+    put_scratch(p, "strong", NULL);
+    gp_svg_text(&p->w, gp_suggest_str(p->s, one->description),
+                gp_string_len(&p->s->strings, one->description));
+    gp_svg_close(&p->w);
+    gp_buf_puts(&p->text, "What could be done: ");
+    gp_buf_puts(&p->text, gp_suggest_str(p->s, one->action));
+    put_scratch(p, "p", "at");
+    if (one->formula) {
+        gp_buf_puts(&p->text, "Worked out from: ");
+        gp_buf_puts(&p->text, gp_suggest_str(p->s, one->formula));
+        put_scratch(p, "p", "at");
+    }
+    if (one->saving_high_ns > 0) {
+        gp_suggest_put_saving(&p->text, p->s, one);
+        put_scratch(p, "p", "at");
+    }
+    gp_svg_close(&p->w);
+    close_line(p);
+}
+
+static void put_rest(struct page *p)
+{
+    if (p->worth == p->s->suggestions.n) return;
+    bool trusted = p->s->step.trusted;
+    open_section(p, "rest",
+                 trusted ? "What would not make it shorter, as far as this recording tells"
+                         : "Seen; what it would save is not known");
+    put(p, "p", "note",
+        trusted
+            ? "This takes time, but in a replay without it the step is as long as before, or hardly shorter."
+            : "The replay of the unchanged steps misses the recorded time, so that no saving is claimed.");
+    gp_page_open(&p->w, "div", "findings");
+    gp_page_open(&p->w, "ol", NULL);
+    for (size_t i = p->worth; i < p->s->suggestions.n; i++) put_other(p, &p->s->suggestions.at[i]);
+    gp_svg_close(&p->w);
+    gp_svg_close(&p->w);
+    close_line(p);
+}
+
+/* ---- kernels ---- */
+
+static void put_kernel_row(struct page *p, struct gp_report_table *t, const struct gp_suggest_kernel *k,
+                           int64_t all)
+{
+    enum gp_regime regime = (enum gp_regime)k->regime;
+    if (p->o->three_regimes) regime = gp_regime_classic(regime, (enum gp_regime)k->roof);
+    const struct gp_strings *names = &p->s->strings;
+    gp_sid label = k->label ? k->label : k->name;
+    unsigned class = (unsigned)gp_class_of((enum gp_frame_kind)k->kind);
+    GP_VEC_PUSH(&t->classes, gp_row_of_kind(k->kind, class));
+    gp_report_put_name(&p->r, t, gp_string(names, k->name), gp_string_len(names, k->name),
+                       gp_string(names, label), gp_string_len(names, label));
+    if (regime == GP_REGIME_INEFFICIENT) gp_buf_puts(&p->text, "neither: ");
+    gp_buf_puts(&p->text, regime == GP_REGIME_INEFFICIENT
+                              ? gp_inefficient_text((enum gp_inefficient)k->reason)
+                          : regime == GP_REGIME_UNKNOWN ? "unknown"
+                                                        : gp_regime_text(regime));
+    gp_report_put_text(&p->r, t, gp_buf_str(&p->text));
+    p->text.n = 0;
+    gp_report_put_text(&p->r, t, gp_frame_kind_word((enum gp_frame_kind)k->kind));
+    gp_report_put(t, (int64_t)k->count);
+    gp_report_put(t, k->total_ns);
+    gp_report_put_real(t, all > 0 ? 100 * (double)k->total_ns / (double)all : 0);
+    if (k->count) gp_report_put(t, k->total_ns / (int64_t)k->count);
+    else gp_report_put_none(t);
+    if (k->roof_pct > 0) gp_report_put_real(t, k->roof_pct);
+    else gp_report_put_none(t);
+    gp_report_put_text(&p->r, t, gp_work_tier_name((enum gp_work_tier)k->tier));
+}
+
+static void collect_kernels(struct page *p)
+{
+    const struct gp_suggest *s = p->s;
+    size_t most = p->o->max_rows ? p->o->max_rows : GP_TABLE_HTML_ROWS;
+    int64_t all = 0;
+    if (!s->kernels.n) return;
+    struct gp_report_table *t = gp_report_add(&p->r, "kernels", "Kernels");
+    gp_report_column(t, "name", "Kernel", GP_CELL_NAME, 0, "full name in the tooltip");
+    gp_report_column(t, "regime", "Bound by", GP_CELL_TEXT, 0, "what bounds most of its time");
+    gp_report_column(t, "kind", "Kind", GP_CELL_TEXT, 0, "what the name says that it does");
+    gp_report_column(t, "count", "Count", GP_CELL_COUNT, 0, "how often it ran in all steps");
+    gp_report_column(t, "total_ns", "Total", GP_CELL_NS, 0, "sum of durations over all steps");
+    gp_report_column(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the durations of all of them");
+    gp_report_column(t, "mean_ns", "Mean", GP_CELL_NS, 0, "total by count");
+    gp_report_column(t, "roof_pct", "Of its roof", GP_CELL_PCT, 0,
+                     "of what the device can do in arithmetic or memory, whichever is nearer");
+    gp_report_column(t, "evidence", "Told by", GP_CELL_TEXT, 0,
+                     "what is known of its work, for most of its time");
+    for (size_t i = 0; i < s->kernels.n; i++) all += s->kernels.at[i].total_ns;
+    for (size_t i = 0; i < s->kernels.n && i < most; i++) put_kernel_row(p, t, &s->kernels.at[i], all);
+    if (s->kernels.n > most) {
+        gp_buf_printf(&p->text, "and %zu more; --format json --top 0 has them all", s->kernels.n - most);
+        t->more = gp_report_str(&p->r, p->text.data, p->text.n);
+        p->text.n = 0;
+    }
+    p->kernels = t;
+}
+
+static const char *kind_swatch(int class)
+{
+    return gp_palette_class((enum gp_frame_kind)gp_row_kind((unsigned)class));
+}
+
+static void put_kernels(struct page *p)
+{
+    if (!p->kernels) return;
+    open_section(p, "regimes", "What bounds the kernels");
+    if (p->s->empty_ns > 0) {
+        gp_buf_puts(&p->text, "An empty kernel takes about ");
+        gp_scale_put(&p->text, GP_UNIT_NS, p->s->empty_ns);
+        gp_buf_puts(&p->text, " here; those hardly longer are bound by overhead.");
+        put_scratch(p, "p", "note");
+    }
+    gp_suggest_put_ceilings(&p->text, p->s);
+    if (p->text.n) put_scratch(p, "p", "note");
+    gp_table_html_write(&p->w, p->kernels, &(struct gp_table_html_opts){.open = true, .swatch = kind_swatch});
+    close_line(p);
+}
+
+static void put_chains(struct page *p)
+{
+    if (!p->chains) return;
+    open_section(p, "fusion", "Chains of kernels that one kernel each could be");
+    gp_suggest_chains_write(&p->w, p->s, p->chains);
+    close_line(p);
+}
+
+static void put_roofline(struct page *p)
+{
+    if (!p->kernels) return;
+    open_section(p, "roofline", "How far kernels are from what the device can do");
+    gp_roofline_section(&p->w, &p->s->roofline, &p->s->strings, p->work);
+    close_line(p);
+}
+
+/* ---- all of it ---- */
+
+static void put_step(struct page *p)
+{
+    open_section(p, "step",
+                 p->s->step.found ? "Where the time of a step goes" : "Where the time of the trace goes");
+    gp_suggest_chart_step(&p->w, p->s);
+    close_line(p);
+}
+
+static void put_footer(struct page *p)
+{
+    gp_page_open(&p->w, "footer", NULL);
+    gp_buf_puts(&p->text, "trace-suggest (gpuprof) " GP_VERSION);
+    if (p->o->options && *p->o->options) {
+        gp_buf_putc(&p->text, ',');
+        gp_buf_puts(&p->text, p->o->options);
+    }
+    put_scratch(p, "p", NULL);
+    gp_page_open(&p->w, "p", NULL);
+    gp_page_text(
+        &p->w, "A saving is wall time of a step, found by replaying the recorded steps with the change, and "
+               "an interval, as a trace cannot tell everything. ");
+    if (p->o->json)
+        gp_page_text(&p->w,
+                     "The same answer for programs is in this file, in the script element gpuprof-answer.");
+    gp_svg_close(&p->w);
+    gp_svg_close(&p->w);
+}
+
+void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest *s,
+                           const struct gp_suggest_html_opts *o)
+{
+    struct page p = {.s = s, .o = o, .worth = gp_suggest_worth(s)};
+    struct gp_buf title = {0};
+    gp_buf_printf(&title, "trace-suggest: %s", o->input ? o->input : "standard input");
+    gp_suggest_tell(&p.r, s, o->three_regimes);
+    collect_kernels(&p);
+    p.chains = gp_suggest_chains_tell(&p.r, s);
+    p.work = gp_roofline_tell(&p.r, &s->roofline, &s->strings);
+    gp_page_begin(&p.w, out, gp_buf_str(&title), &gp_page_suggest);
+    gp_page_open(&p.w, "main", NULL);
+    put_header(&p);
+    gp_page_verdict(&p.w, &p.r);
+    gp_page_quality(&p.w, &p.r);
+    if (s->step.steps) {
+        put_figures(&p);
+        put_contents(&p);
+        put_step(&p);
+    }
+    put_suggestions(&p);
+    put_rest(&p);
+    put_chains(&p);
+    put_roofline(&p);
+    put_kernels(&p);
+    put_footer(&p);
+    gp_svg_close(&p.w);
+    if (o->json) gp_page_json(&p.w, "gpuprof-answer", o->json, o->json_n);
+    gp_page_end(&p.w, &gp_page_suggest);
+    gp_buf_release(&p.text);
+    gp_buf_release(&title);
+    gp_report_release(&p.r);
+}

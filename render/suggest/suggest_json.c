@@ -1,0 +1,249 @@
+#include "render/suggest/suggest_json.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "analyze/names/classify.h"
+#include "formats/base/json_write.h"
+#include "render/report/json_doc.h"
+
+/* ---- suggestions ---- */
+
+static void put_evidence(struct gp_doc *d, const struct gp_suggestion *s)
+{
+    static const char *const units[] = {"_ns", "", "_bytes", "_pct", ""};
+    gp_doc_object(d, "evidence");
+    for (size_t i = 0; i < s->evidence.n; i++) {
+        const struct gp_evidence *e = &s->evidence.at[i];
+        char key[64];
+        snprintf(key, sizeof key, "%s%s", e->name, units[e->unit]);
+        if (e->unit == GP_EVIDENCE_PCT) gp_doc_real(d, key, e->pct);
+        else if (e->unit == GP_EVIDENCE_TEXT) gp_doc_sid(d, key, e->text);
+        else gp_doc_i64(d, key, e->value);
+    }
+    gp_doc_end(d, '}');
+}
+
+static void put_suggestion(struct gp_doc *d, const struct gp_suggestion *s, bool worth)
+{
+    gp_doc_element(d);
+    gp_doc_cstr(d, "rule", s->rule->name);
+    gp_doc_cstr(d, "type", gp_suggest_type_name(s->rule->type));
+    if (worth) gp_doc_cstr(d, "priority", gp_priority_name(s->priority));
+    gp_doc_name(d, "operation", s->operation);
+    gp_doc_sid(d, "description", s->description);
+    put_evidence(d, s);
+    gp_doc_sid(d, "action", s->action);
+    gp_doc_i64(d, "current_ns", s->current_ns);
+    gp_doc_i64(d, "saving_low_ns", s->saving_low_ns);
+    gp_doc_i64(d, "saving_high_ns", s->saving_high_ns);
+    gp_doc_i64(d, "ceiling_ns", s->ceiling_ns);
+    gp_doc_i64(d, "resource_low_ns", s->resource_low_ns);
+    gp_doc_i64(d, "resource_high_ns", s->resource_high_ns);
+    gp_doc_real(d, "speedup_low", s->speedup_low);
+    gp_doc_real(d, "speedup_high", s->speedup_high);
+    gp_doc_sid(d, "formula", s->formula);
+    gp_doc_name(d, "assumes", s->assumes);
+    gp_doc_sid(d, "check", s->check);
+    gp_doc_end(d, '}');
+}
+
+static void put_suggestions(struct gp_doc *d, const struct gp_suggest *s, const char *key, bool worth)
+{
+    gp_doc_list(d, key);
+    for (size_t i = 0; i < s->suggestions.n; i++)
+        if ((s->suggestions.at[i].priority != GP_PRIORITY_NONE) == worth)
+            put_suggestion(d, &s->suggestions.at[i], worth);
+    gp_doc_end(d, ']');
+}
+
+/* ---- the step and its regime ---- */
+
+static void put_step(struct gp_doc *d, const struct gp_suggest *s)
+{
+    const struct gp_suggest_step *t = &s->step;
+    gp_doc_object(d, "step");
+    gp_doc_cstr(d, "unit", t->found ? "step" : "trace");
+    gp_doc_cstr(d, "source", gp_step_source_name((enum gp_step_source)t->source));
+    gp_doc_u64(d, "steps", t->steps);
+    gp_doc_u64(d, "warm_up", t->warm_up);
+    gp_doc_i64(d, "step_ns", t->step_ns);
+    gp_doc_i64(d, "busy_ns", t->busy_ns);
+    gp_doc_i64(d, "gpu_ns", t->gpu_ns);
+    gp_doc_object(d, "idle");
+    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "%s_ns", gp_idle_cause_name((enum gp_idle_cause)i));
+        gp_doc_i64(d, key, t->idle_ns[i]);
+    }
+    gp_doc_end(d, '}');
+    gp_doc_u64(d, "gpu_events", t->kernels);
+    gp_doc_u64(d, "launches", t->launches);
+    gp_doc_i64(d, "queue_p50_ns", t->queue_p50_ns);
+    gp_doc_i64(d, "launch_ns", t->launch_ns);
+    gp_doc_i64(d, "gap_ns", t->gap_ns);
+    gp_doc_i64(d, "replay_ns", t->replay_ns);
+    gp_doc_real(d, "replay_error_pct", t->replay_error_pct);
+    gp_doc_bool(d, "trusted", t->trusted);
+    gp_doc_end(d, '}');
+}
+
+static void put_regime_name(struct gp_doc *d, const char *key, uint32_t regime, uint32_t roof, bool fold)
+{
+    enum gp_regime r = (enum gp_regime)regime;
+    gp_doc_cstr(d, key, gp_regime_name(fold ? gp_regime_classic(r, (enum gp_regime)roof) : r));
+}
+
+static void put_ceiling(struct gp_doc *d, const char *key, const struct gp_ceiling *c, double unit)
+{
+    if (c->per_s <= 0) return;
+    gp_doc_object(d, key);
+    gp_doc_real(d, unit < 1e12 ? "gbps" : "tflops", c->per_s / unit);
+    gp_doc_cstr(d, "source", gp_ceiling_source_name((enum gp_ceiling_source)c->source));
+    gp_doc_end(d, '}');
+}
+
+static void put_ceilings(struct gp_doc *d, const struct gp_ceilings *c)
+{
+    gp_doc_object(d, "ceilings");
+    if (c->sheet) gp_doc_cstr(d, "data_sheet", c->sheet);
+    put_ceiling(d, "memory", &c->memory, 1e9);
+    put_ceiling(d, "l2", &c->l2, 1e9);
+    if (c->l2_bytes > 0) gp_doc_i64(d, "l2_bytes", (int64_t)c->l2_bytes);
+    for (int a = 0; a < GP_ARITH_COUNT; a++)
+        put_ceiling(d, gp_arith_name((enum gp_arith)a), &c->flops[a], 1e12);
+    gp_doc_end(d, '}');
+}
+
+static void put_reached(struct gp_doc *d, const struct gp_suggest_kernel *k, const struct gp_ceilings *c)
+{
+    bool memory = k->roof_arith == GP_ARITH_NONE;
+    const struct gp_ceiling *roof = memory ? &c->memory : &c->flops[k->roof_arith];
+    if (k->roof_pct <= 0) return;
+    gp_doc_cstr(d, "roof", memory ? "memory" : gp_arith_name((enum gp_arith)k->roof_arith));
+    gp_doc_real(d, "roof_pct", k->roof_pct);
+    gp_doc_cstr(d, "roof_source", gp_ceiling_source_name((enum gp_ceiling_source)roof->source));
+}
+
+static void put_work(struct gp_doc *d, const struct gp_suggest_kernel *k, const struct gp_ceilings *c)
+{
+    gp_doc_cstr(d, "evidence", gp_work_tier_name((enum gp_work_tier)k->tier));
+    if (k->impossible_ns > 0) gp_doc_i64(d, "impossible_ns", k->impossible_ns);
+    if (k->known_ns <= 0) return;
+    gp_doc_i64(d, "known_ns", k->known_ns);
+    gp_doc_real(d, "flops", k->flops);
+    gp_doc_real(d, "low_bytes", k->bytes_low);
+    gp_doc_real(d, "high_bytes", k->bytes_high);
+    if (k->arith != GP_ARITH_NONE) gp_doc_cstr(d, "arithmetic", gp_arith_name((enum gp_arith)k->arith));
+    gp_doc_real(d, "achieved_tflops", k->flops / (double)k->known_ns / 1e3);
+    gp_doc_real(d, "achieved_low_gbps", k->bytes_low / (double)k->known_ns);
+    gp_doc_real(d, "achieved_high_gbps", k->bytes_high / (double)k->known_ns);
+    gp_doc_bool(d, "fits_cache", k->fits_cache);
+    put_reached(d, k, c);
+}
+
+static void put_kernel(struct gp_doc *d, const struct gp_suggest *s, const struct gp_suggest_kernel *k,
+                       bool fold)
+{
+    gp_doc_element(d);
+    gp_doc_sid(d, "name", k->name);
+    gp_doc_cstr(d, "class", gp_class_name(gp_class_of((enum gp_frame_kind)k->kind)));
+    gp_doc_cstr(d, "kind", gp_frame_kind_word((enum gp_frame_kind)k->kind));
+    put_regime_name(d, "regime", k->regime, k->roof, fold);
+    if (k->regime == GP_REGIME_INEFFICIENT)
+        gp_doc_cstr(d, "reason", gp_inefficient_name((enum gp_inefficient)k->reason));
+    gp_doc_u64(d, "count", k->count);
+    gp_doc_i64(d, "total_ns", k->total_ns);
+    put_work(d, k, &s->ceilings);
+    gp_doc_end(d, '}');
+}
+
+/* What most of the time of kernels rests on. */
+static const char *evidence_of(const struct gp_suggest *s)
+{
+    int best = GP_WORK_SHAPES;
+    for (int i = GP_WORK_NAMES; i >= 0; i--)
+        if (s->tier_ns[i] > s->tier_ns[best]) best = i;
+    return gp_work_tier_name((enum gp_work_tier)best);
+}
+
+static void put_regime(struct gp_doc *d, const struct gp_suggest *s, const struct gp_suggest_json_opts *o)
+{
+    const struct gp_regime_step *p = &s->regime_parts;
+    gp_doc_object(d, "regime");
+    put_regime_name(d, "step", s->regime, GP_REGIME_UNKNOWN, o->three_regimes);
+    gp_doc_cstr(d, "evidence", evidence_of(s));
+    gp_doc_i64(d, "from_shapes_ns", s->tier_ns[GP_WORK_SHAPES]);
+    gp_doc_i64(d, "from_names_ns", s->tier_ns[GP_WORK_NAMES]);
+    gp_doc_i64(d, "whole_ns", p->whole_ns);
+    gp_doc_i64(d, "idle_ns", p->idle_ns);
+    gp_doc_i64(d, "latency_ns", p->latency_ns);
+    gp_doc_i64(d, "communication_ns", p->communication_ns);
+    gp_doc_i64(d, "transfer_ns", p->transfer_ns);
+    gp_doc_i64(d, "compute_ns", p->compute_ns);
+    gp_doc_i64(d, "memory_ns", p->memory_ns);
+    gp_doc_i64(d, "inefficient_ns", p->inefficient_ns);
+    gp_doc_i64(d, "unknown_ns", p->unknown_ns);
+    gp_doc_i64(d, "empty_kernel_ns", s->empty_ns);
+    if (s->ceilings.empty_ns > 0)
+        gp_doc_cstr(d, "empty_kernel_source",
+                    gp_ceiling_source_name((enum gp_ceiling_source)s->ceilings.empty_source));
+    put_ceilings(d, &s->ceilings);
+    gp_doc_list(d, "kernels");
+    for (size_t i = 0; i < s->kernels.n && (!o->top || i < o->top); i++)
+        put_kernel(d, s, &s->kernels.at[i], o->three_regimes);
+    gp_doc_end(d, ']');
+    gp_doc_list(d, "operators");
+    for (size_t i = 0; i < s->ops.n && (!o->top || i < o->top); i++)
+        put_kernel(d, s, &s->ops.at[i], o->three_regimes);
+    gp_doc_end(d, ']');
+    gp_doc_end(d, '}');
+}
+
+/* ---- all of it ---- */
+
+void gp_suggest_json_write(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_json_opts *o)
+{
+    struct gp_doc d = {.b = b, .strings = &s->strings};
+    gp_doc_begin(&d, '{');
+    gp_doc_head(&d, "trace-suggest", o->version, &s->input, 1);
+    put_suggestions(&d, s, "suggestions", true);
+    gp_doc_object(&d, "together");
+    gp_doc_i64(&d, "saving_low_ns", s->joint_low_ns);
+    gp_doc_i64(&d, "saving_high_ns", s->joint_high_ns);
+    gp_doc_end(&d, '}');
+    put_suggestions(&d, s, "not_worth_it", false);
+    put_step(&d, s);
+    put_regime(&d, s, o);
+    gp_doc_list(&d, "notes");
+    for (size_t i = 0; i < s->notes.n; i++) {
+        gp_doc_next(&d);
+        gp_json_put_string(b, gp_suggest_str(s, s->notes.at[i]), gp_string_len(&s->strings, s->notes.at[i]));
+    }
+    gp_doc_end(&d, ']');
+    gp_doc_end(&d, '}');
+    gp_buf_putc(b, '\n');
+}
+
+void gp_suggest_expect_write(struct gp_buf *b, const struct gp_suggest *s)
+{
+    struct gp_doc d = {.b = b, .strings = &s->strings};
+    gp_doc_begin(&d, '{');
+    gp_doc_cstr(&d, "schema", "gpuprof/expect/1");
+    gp_doc_list(&d, "rules");
+    for (size_t i = 0; i < s->suggestions.n && s->suggestions.at[i].priority != GP_PRIORITY_NONE; i++) {
+        gp_doc_next(&d);
+        gp_json_put_string(b, s->suggestions.at[i].rule->name, strlen(s->suggestions.at[i].rule->name));
+    }
+    gp_doc_end(&d, ']');
+    gp_doc_list(&d, "predictions");
+    if (s->joint_high_ns > 0) {
+        gp_doc_element(&d);
+        gp_doc_cstr(&d, "metric", "step");
+        gp_doc_i64(&d, "low_ns", -s->joint_high_ns);
+        gp_doc_i64(&d, "high_ns", -s->joint_low_ns);
+        gp_doc_end(&d, '}');
+    }
+    gp_doc_end(&d, ']');
+    gp_doc_end(&d, '}');
+    gp_buf_putc(b, '\n');
+}

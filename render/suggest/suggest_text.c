@@ -1,0 +1,297 @@
+#include "render/suggest/suggest_text.h"
+
+#include <string.h>
+#include "formats/base/scale.h"
+#include "render/report/quality_text.h"
+#include "render/report/report_text.h"
+#include "render/draw/text.h"
+
+enum { WIDTH = 80, INDENT = 4 };
+
+static const char *unit_of(const struct gp_suggest *s)
+{
+    return s->step.found ? "a step" : "in all";
+}
+
+/* ---- sentences ---- */
+
+static void put_ns(struct gp_buf *b, int64_t ns)
+{
+    gp_scale_put(b, GP_UNIT_NS, ns);
+}
+
+static void put_factor(struct gp_buf *b, double v)
+{
+    gp_buf_printf(b, "%.*f", v < 9.995 ? 2 : v < 99.5 ? 1 : 0, v);
+}
+
+static void put_speedup(struct gp_buf *b, double low, double high)
+{
+    put_factor(b, low);
+    if (high - low >= 0.005) {
+        gp_buf_puts(b, " to ");
+        put_factor(b, high);
+    }
+    gp_buf_putc(b, 'x');
+}
+
+/* "1.17 to 1.47 ms", "840 ns to 5.98 \xC2\xB5s", "up to 3 ms" */
+static void put_interval(struct gp_buf *b, int64_t low, int64_t high)
+{
+    if (low <= 0) {
+        gp_buf_puts(b, "up to ");
+        put_ns(b, high);
+        return;
+    }
+    size_t from = b->n;
+    put_ns(b, low);
+    if (low == high) return;
+    size_t unit = b->n;
+    while (unit > from && b->data[unit - 1] != ' ') unit--;
+    struct gp_buf most = {0};
+    put_ns(&most, high);
+    size_t n = b->n - unit; /* said once where both have it */
+    if (most.n > n && !memcmp(most.data + most.n - n, b->data + unit, n) && most.data[most.n - n - 1] == ' ')
+        b->n = unit - 1;
+    gp_buf_puts(b, " to ");
+    gp_buf_put(b, most.data, most.n);
+    gp_buf_release(&most);
+}
+
+void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one)
+{
+    gp_buf_puts(b, "saves ");
+    put_interval(b, one->saving_low_ns, one->saving_high_ns);
+    gp_buf_puts(b, " of ");
+    put_ns(b, s->step.step_ns);
+    gp_buf_printf(b, " %s (", unit_of(s));
+    put_speedup(b, one->speedup_low, one->speedup_high);
+    gp_buf_puts(b, ")");
+}
+
+/* A part of a step and what is said of it. */
+struct part {
+    int64_t ns;
+    const char *words;
+};
+enum { PARTS = 8, PARTS_TOLD = 4 };
+
+/* The largest parts that are a hundredth at least, largest first; the largest of all in any case. */
+static void put_parts(struct gp_buf *b, const struct gp_regime_step *p)
+{
+    struct part parts[PARTS] = {{p->idle_ns, "idle"},
+                                {p->compute_ns, "in kernels that arithmetic bounds"},
+                                {p->memory_ns, "in kernels that memory bounds"},
+                                {p->inefficient_ns, "in kernels far below what the device can do"},
+                                {p->latency_ns, "in kernels hardly longer than an empty one"},
+                                {p->communication_ns, "in communication alone"},
+                                {p->transfer_ns, "in copies alone"},
+                                {p->unknown_ns, "in kernels of which nobody knows what bounds them"}};
+    for (int told = 0; told < PARTS_TOLD; told++) {
+        struct part *most = &parts[0];
+        for (int i = 1; i < PARTS; i++)
+            if (parts[i].ns > most->ns) most = &parts[i];
+        if (told && most->ns < p->whole_ns / 100) return;
+        if (told) gp_buf_puts(b, ", ");
+        gp_scale_put_share(b, most->ns, p->whole_ns);
+        gp_buf_printf(b, " %s", most->words);
+        most->ns = -1;
+    }
+}
+
+static void tell_step(struct gp_report *r, const struct gp_suggest *s, bool three_regimes)
+{
+    struct gp_buf b = {0};
+    if (s->step.found) {
+        gp_buf_puts(&b, "A step takes ");
+        put_ns(&b, s->step.step_ns);
+        if (s->step.steps > 1) gp_buf_printf(&b, " (the mean of %u", s->step.steps);
+        else gp_buf_puts(&b, " (the only one");
+        gp_buf_puts(&b, s->step.warm_up ? ", without the warm-up)" : ")");
+    } else {
+        gp_buf_puts(&b, "All of it takes ");
+        put_ns(&b, s->step.step_ns);
+    }
+    enum gp_regime regime = (enum gp_regime)s->regime;
+    if (three_regimes) regime = gp_regime_classic(regime, GP_REGIME_UNKNOWN);
+    gp_buf_printf(&b, " and is bound by %s: ", gp_regime_text(regime));
+    put_parts(&b, &s->regime_parts);
+    gp_report_say(r, true, GP_TONE_PLAIN, "%s.", gp_buf_str(&b));
+    gp_buf_release(&b);
+}
+
+size_t gp_suggest_worth(const struct gp_suggest *s)
+{
+    size_t n = 0;
+    while (n < s->suggestions.n && s->suggestions.at[n].priority != GP_PRIORITY_NONE) n++;
+    return n;
+}
+
+/* The first thing that an action names: "capture the step as a CUDA graph". */
+static size_t first_clause(const char *action)
+{
+    int depth = 0;
+    size_t n = 0;
+    for (; action[n]; n++) {
+        if (strchr("([", action[n])) depth++;
+        if (strchr(")]", action[n])) depth--;
+        if (!depth && strchr(",:;", action[n]) && action[n + 1] == ' ') break;
+    }
+    return n;
+}
+
+/* Before all details, the one thing to do. */
+static void tell_first(struct gp_report *r, const struct gp_suggest *s)
+{
+    struct gp_buf b = {0};
+    if (!s->step.trusted || !gp_suggest_worth(s)) return;
+    const struct gp_suggestion *one = &s->suggestions.at[0];
+    const char *action = gp_suggest_str(s, one->action);
+    gp_buf_puts(&b, gp_suggest_worth(s) > 1 ? "First: " : "What to do: ");
+    gp_buf_put(&b, action, first_clause(action));
+    gp_buf_puts(&b, ". That saves ");
+    put_interval(&b, one->saving_low_ns, one->saving_high_ns);
+    gp_buf_printf(&b, " %s.", unit_of(s));
+    gp_report_say(r, true, GP_TONE_PLAIN, "%s", gp_buf_str(&b));
+    gp_buf_release(&b);
+}
+
+static void tell_joint(struct gp_report *r, const struct gp_suggest *s)
+{
+    size_t n = gp_suggest_worth(s);
+    struct gp_buf b = {0};
+    if (!s->step.trusted) return;
+    if (!n) {
+        gp_report_say(r, true, GP_TONE_GOOD, "Nothing that is known here would make it shorter by 0.3%%.");
+    } else if (n > 1) {
+        if (n == 2) gp_buf_puts(&b, "Both suggestions together save ");
+        else gp_buf_printf(&b, "All %zu suggestions together save ", n);
+        put_interval(&b, s->joint_low_ns, s->joint_high_ns);
+        int64_t sum = 0;
+        for (size_t i = 0; i < n; i++) sum += s->suggestions.at[i].saving_high_ns;
+        gp_buf_printf(&b, " %s%s.", unit_of(s),
+                      s->joint_high_ns < sum ? ": less than their sum, as they save the same time" : "");
+        gp_report_say(r, true, GP_TONE_PLAIN, "%s", gp_buf_str(&b));
+    }
+    gp_buf_release(&b);
+}
+
+void gp_suggest_tell(struct gp_report *r, const struct gp_suggest *s, bool three_regimes)
+{
+    gp_inputs_say(r, &s->strings, &s->input, 1, true);
+    for (size_t i = 0; i < s->notes.n; i++)
+        gp_report_say(r, false, GP_TONE_WARN, "%s", gp_suggest_str(s, s->notes.at[i]));
+    if (!s->step.steps) return;
+    tell_step(r, s, three_regimes);
+    tell_first(r, s);
+    tell_joint(r, s);
+}
+
+/* ---- suggestions ---- */
+
+static const char *color_of(enum gp_priority p)
+{
+    static const char *const codes[] = {"\033[2m", "\033[0m", "\033[33m", "\033[1;33m", "\033[1;31m"};
+    return codes[p];
+}
+
+/* "    Do: text", wrapped behind its own indent. */
+static void put_part(struct gp_buf *b, const char *head, const char *text)
+{
+    if (!*text) return;
+    size_t indent = INDENT + strlen(head);
+    for (int i = 0; i < INDENT; i++) gp_buf_putc(b, ' ');
+    gp_buf_puts(b, head);
+    gp_text_wrap(b, text, strlen(text), indent, WIDTH);
+    gp_buf_putc(b, '\n');
+}
+
+static void put_suggestion(struct gp_buf *b, const struct gp_suggest *s, size_t i,
+                           const struct gp_suggest_text_opts *o)
+{
+    const struct gp_suggestion *one = &s->suggestions.at[i];
+    struct gp_buf head = {0};
+    gp_buf_printf(b, "\n%2zu. ", i + 1);
+    if (o->color) gp_buf_puts(b, color_of(one->priority));
+    gp_buf_puts(b, gp_priority_name(one->priority));
+    if (o->color) gp_buf_puts(b, "\033[0m");
+    gp_buf_printf(&head, "%s: ", one->rule->name);
+    gp_suggest_put_saving(&head, s, one);
+    size_t indent = INDENT + strlen(gp_priority_name(one->priority)) + 1;
+    gp_buf_putc(b, ' ');
+    gp_text_wrap(b, head.data, head.n, indent, WIDTH);
+    gp_buf_putc(b, '\n');
+    gp_buf_release(&head);
+    put_part(b, "", gp_suggest_str(s, one->description));
+    if (one->operation) put_part(b, "Where: ", gp_suggest_str(s, one->operation));
+    put_part(b, "Do: ", gp_suggest_str(s, one->action));
+    if (!o->verbose) return;
+    put_part(b, "Saving: ", gp_suggest_str(s, one->formula));
+    put_part(b, "If: ", gp_suggest_str(s, one->assumes));
+    put_part(b, "Check: ", gp_suggest_str(s, one->check));
+}
+
+/* What takes time but would not shorten the step, or is not known to. */
+static void put_rest(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_text_opts *o)
+{
+    size_t n = gp_suggest_worth(s);
+    if (n == s->suggestions.n) return;
+    gp_buf_puts(b, s->step.trusted ? "\nWould not make it shorter, as far as this recording tells\n"
+                                   : "\nSeen; what it would save is not known\n");
+    for (; n < s->suggestions.n; n++) {
+        const struct gp_suggestion *one = &s->suggestions.at[n];
+        struct gp_buf head = {0};
+        gp_buf_printf(&head, "%s: ", one->rule->name);
+        put_part(b, gp_buf_str(&head), gp_suggest_str(s, one->description));
+        if (o->verbose) put_part(b, "Do: ", gp_suggest_str(s, one->action));
+        gp_buf_release(&head);
+    }
+}
+
+/* "4.69 TB/s of memory", "786 TFLOP/s in bf16" */
+static void put_roof(struct gp_buf *b, const struct gp_suggest *s, const struct gp_roof *roof)
+{
+    const char *unit = roof->memory ? "B/s of" : "FLOP/s in";
+    gp_buf_printf(b, "%.3g T%s %s (%s)", roof->per_s / 1e12, unit, gp_suggest_str(s, roof->name),
+                  gp_ceiling_source_text((enum gp_ceiling_source)roof->source));
+}
+
+void gp_suggest_put_ceilings(struct gp_buf *b, const struct gp_suggest *s)
+{
+    int64_t all = s->tier_ns[GP_WORK_UNKNOWN] + s->tier_ns[GP_WORK_NAMES] + s->tier_ns[GP_WORK_SHAPES];
+    if (!s->roofline.roofs.n || all <= 0) return;
+    gp_buf_puts(b, "Kernels are held against ");
+    for (size_t i = 0; i < s->roofline.roofs.n; i++) {
+        if (i) gp_buf_puts(b, i + 1 == s->roofline.roofs.n ? " and " : ", ");
+        put_roof(b, s, &s->roofline.roofs.at[i]);
+    }
+    gp_buf_puts(b, ". What they have to do is known by shapes for ");
+    gp_scale_put_share(b, s->tier_ns[GP_WORK_SHAPES], all);
+    gp_buf_puts(b, " of their time, by names and grids for ");
+    gp_scale_put_share(b, s->tier_ns[GP_WORK_NAMES], all);
+    gp_buf_puts(b, ".");
+}
+
+/* What the regimes rest on. */
+static void put_ceilings(struct gp_buf *b, const struct gp_suggest *s)
+{
+    struct gp_buf text = {0};
+    gp_suggest_put_ceilings(&text, s);
+    if (text.n) {
+        gp_text_wrap(b, text.data, text.n, 0, WIDTH);
+        gp_buf_putc(b, '\n');
+    }
+    gp_buf_release(&text);
+}
+
+void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_text_opts *o)
+{
+    struct gp_report r = {0};
+    struct gp_report_text_opts to = {.color = o->color};
+    gp_suggest_tell(&r, s, o->three_regimes);
+    gp_report_text_write(b, &r, &to);
+    gp_report_release(&r);
+    if (o->verbose) put_ceilings(b, s);
+    for (size_t i = 0; i < gp_suggest_worth(s); i++) put_suggestion(b, s, i, o);
+    put_rest(b, s, o);
+}

@@ -1,0 +1,32 @@
+/* suggest_text.h -- the answer of trace-suggest for a terminal: what bounds the step, then what to do, most valuable first,
+ * a few lines each. Measures nothing.
+ *
+ *     gp_suggest_text_write(&buf, &suggest, &(struct gp_suggest_text_opts){.color = true});
+ */
+#ifndef GP_RENDER_SUGGEST_TEXT_H
+#define GP_RENDER_SUGGEST_TEXT_H
+
+#include <stdbool.h>
+#include "analyze/suggest/suggest.h"
+#include "formats/base/buf.h"
+#include "render/report/report.h"
+
+struct gp_suggest_text_opts {
+    bool color;         /* ANSI escapes */
+    bool verbose;       /* assumptions, formulas and how to check; and what is not worth doing, in full */
+    bool three_regimes; /* overhead, memory and compute only */
+};
+
+void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s,
+                           const struct gp_suggest_text_opts *o);
+/* The sentences that come first: the step, its regime, what all suggestions save together; and what is wrong with the
+ * input and the recording. THREE_REGIMES: tell overhead, memory and compute only. */
+void gp_suggest_tell(struct gp_report *r, const struct gp_suggest *s, bool three_regimes);
+/* How many suggestions would save something; they come before the others. */
+size_t gp_suggest_worth(const struct gp_suggest *s);
+/* What kernels are held against, and what is known of them, in a sentence or two; nothing where nothing is known. */
+void gp_suggest_put_ceilings(struct gp_buf *b, const struct gp_suggest *s);
+/* "saves 0.79 to 1.22 ms of 3.96 ms a step (1.25 to 1.44x)" */
+void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one);
+
+#endif

@@ -1,0 +1,260 @@
+// What bounds a kernel, on both sides of each threshold, on a device of round numbers: 1 TB/s, 100 TFLOP/s in 16 bits, 10 in
+// FP32, a cache of 10 MB, and 1 us for an empty kernel. So 1 MB takes 1 us, and 100 MFLOP in 16 bits do.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyze/cost/regime.h"
+
+static struct gp_ceilings device(void)
+{
+    struct gp_ceilings c = {.memory = {1e12, GP_CEILING_TABLE}, .l2_bytes = 10e6, .empty_ns = 1000};
+    c.flops[GP_ARITH_BF16] = (struct gp_ceiling){100e12, GP_CEILING_TABLE};
+    c.flops[GP_ARITH_FP32] = (struct gp_ceiling){10e12, GP_CEILING_TABLE};
+    return c;
+}
+
+/* A kernel that takes US, with so much to do; times at the roofs in us. */
+struct kernel {
+    double us, compute_us, low_us, high_us;
+    double waves, part;
+    uint32_t kind;
+    bool products, beside;
+};
+
+static struct gp_regime_answer of(struct kernel k)
+{
+    struct gp_ceilings c = device();
+    struct gp_work w = {.bytes_low = k.low_us * 1e6, .bytes_high = k.high_us * 1e6, .products = k.products};
+    w.arith = k.products ? GP_ARITH_BF16 : GP_ARITH_FP32;
+    w.flops = k.compute_us * (k.products ? 100e6 : 10e6);
+    struct gp_regime_kernel in = {.kind = k.kind ? k.kind : GP_FRAME_ELEMENTWISE,
+                                  .dur_ns = (int64_t)(k.us * 1000),
+                                  .work = &w,
+                                  .waves = k.waves,
+                                  .part = k.part,
+                                  .beside = k.beside};
+    struct gp_regime_answer a;
+    gp_regime_of_kernel(&a, &in, &c);
+    return a;
+}
+
+static enum gp_regime regime(struct kernel k)
+{
+    return of(k).regime;
+}
+
+static void nothing_is_told_of_what_is_not_known(void **state)
+{
+    (void)state;
+    struct gp_ceilings c = device(), none = {.empty_ns = 1000};
+    struct gp_work w = {.bytes_low = 50e6, .bytes_high = 50e6, .arith = GP_ARITH_FP32};
+    struct gp_regime_answer a;
+    static const struct {
+        uint32_t kind;
+        enum gp_regime regime;
+    } kinds[] = {{GP_FRAME_GEMM, GP_REGIME_COMPUTE},       {GP_FRAME_ATTENTION, GP_REGIME_COMPUTE},
+                 {GP_FRAME_ELEMENTWISE, GP_REGIME_MEMORY}, {GP_FRAME_REDUCTION, GP_REGIME_MEMORY},
+                 {GP_FRAME_COMPUTE, GP_REGIME_UNKNOWN},    {GP_FRAME_COMMUNICATION, GP_REGIME_COMMUNICATION},
+                 {GP_FRAME_MEMCPY, GP_REGIME_TRANSFER},    {GP_FRAME_MEMSET, GP_REGIME_TRANSFER}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct gp_regime_kernel k = {.kind = kinds[i].kind, .dur_ns = 100000};
+        gp_regime_of_kernel(&a, &k, &c);
+        assert_int_equal(a.regime, kinds[i].regime);
+        k.work = &w; // without ceilings it is the same
+        gp_regime_of_kernel(&a, &k, &none);
+        assert_int_equal(a.regime, kinds[i].regime);
+    }
+    // a product in a type whose ceiling nobody knows
+    w = (struct gp_work){
+        .flops = 1e9, .bytes_low = 1e6, .bytes_high = 1e6, .arith = GP_ARITH_FP8, .products = true};
+    gp_regime_of_kernel(&a, &(struct gp_regime_kernel){.kind = GP_FRAME_GEMM, .dur_ns = 100000, .work = &w},
+                        &c);
+    assert_int_equal(a.regime, GP_REGIME_COMPUTE);
+    assert_true(a.compute_ns == 0);
+}
+
+static void short_kernels_are_overhead(void **state)
+{
+    (void)state;
+    // 2 x 1 us and 1 us more
+    assert_int_equal(regime((struct kernel){.us = 3, .low_us = 2, .high_us = 2}), GP_REGIME_OVERHEAD);
+    assert_int_equal(regime((struct kernel){.us = 3.001, .low_us = 2, .high_us = 2}), GP_REGIME_MEMORY);
+}
+
+static void what_cannot_be_is_unknown(void **state)
+{
+    (void)state;
+    // 101 us: 1 us and 115.15 us are what 1.15 x 101 allows for 116.15; of it 10 MB come from the cache at 4 TB/s, 2.5 us
+    // instead of 10: so 122.65 us of bytes are just possible
+    assert_int_equal(regime((struct kernel){.us = 101, .low_us = 122.6, .high_us = 122.6}), GP_REGIME_MEMORY);
+    struct gp_regime_answer a = of((struct kernel){.us = 101, .low_us = 122.7, .high_us = 122.7});
+    assert_int_equal(a.regime, GP_REGIME_UNKNOWN);
+    assert_true(a.impossible);
+    // the least that must be moved decides, not the most
+    assert_int_equal(regime((struct kernel){.us = 101, .low_us = 90, .high_us = 500}), GP_REGIME_MEMORY);
+    // arithmetic has no cache
+    assert_int_equal(
+        regime((struct kernel){.us = 101, .compute_us = 115.1, .low_us = 1, .high_us = 1, .products = true}),
+        GP_REGIME_COMPUTE);
+    assert_int_equal(
+        regime((struct kernel){.us = 101, .compute_us = 115.2, .low_us = 1, .high_us = 1, .products = true}),
+        GP_REGIME_UNKNOWN);
+}
+
+static void what_fits_the_cache_may_be_faster_than_memory(void **state)
+{
+    (void)state;
+    // 9 MB in 4 us: 2.25 TB/s
+    struct gp_regime_answer a = of((struct kernel){.us = 4, .low_us = 9, .high_us = 9});
+    assert_int_equal(a.regime, GP_REGIME_MEMORY);
+    assert_true(a.fits_cache);
+    assert_false(of((struct kernel){.us = 20, .low_us = 10, .high_us = 10}).fits_cache);
+}
+
+static void a_roof_explains_from_40_percent_on(void **state)
+{
+    (void)state;
+    // of 100 us beside the 1 us of an empty kernel
+    assert_int_equal(regime((struct kernel){.us = 101, .low_us = 40, .high_us = 40}), GP_REGIME_MEMORY);
+    assert_int_equal(regime((struct kernel){.us = 101, .low_us = 39.9, .high_us = 39.9}),
+                     GP_REGIME_INEFFICIENT);
+    assert_int_equal(
+        regime((struct kernel){.us = 101, .compute_us = 40, .low_us = 9, .high_us = 9, .products = true}),
+        GP_REGIME_COMPUTE);
+    assert_int_equal(
+        regime((struct kernel){.us = 101, .compute_us = 39.9, .low_us = 9, .high_us = 9, .products = true}),
+        GP_REGIME_INEFFICIENT);
+    // bytes that may be moved explain as well as those that must be
+    assert_int_equal(regime((struct kernel){.us = 101, .low_us = 20, .high_us = 40}), GP_REGIME_MEMORY);
+    // the larger one of the two
+    assert_int_equal(
+        regime((struct kernel){.us = 101, .compute_us = 60, .low_us = 59, .high_us = 59, .products = true}),
+        GP_REGIME_COMPUTE);
+    assert_int_equal(
+        regime((struct kernel){.us = 101, .compute_us = 60, .low_us = 61, .high_us = 61, .products = true}),
+        GP_REGIME_MEMORY);
+}
+
+static void small_grids_of_little_work_only_wait(void **state)
+{
+    (void)state;
+    // 2 us of 8, on less than one wave
+    assert_int_equal(regime((struct kernel){.us = 9, .low_us = 1.99, .high_us = 1.99, .waves = 0.9}),
+                     GP_REGIME_OVERHEAD);
+    assert_int_equal(regime((struct kernel){.us = 9, .low_us = 2, .high_us = 2, .waves = 0.9}),
+                     GP_REGIME_INEFFICIENT);
+    assert_int_equal(regime((struct kernel){.us = 9, .low_us = 1.99, .high_us = 1.99, .waves = 1}),
+                     GP_REGIME_INEFFICIENT);
+    assert_int_equal(regime((struct kernel){.us = 9, .low_us = 1.99, .high_us = 1.99}),
+                     GP_REGIME_INEFFICIENT);
+    // 10 us and no more
+    assert_int_equal(regime((struct kernel){.us = 10, .low_us = 2, .high_us = 2, .waves = 0.9}),
+                     GP_REGIME_OVERHEAD);
+    assert_int_equal(regime((struct kernel){.us = 10.001, .low_us = 2, .high_us = 2, .waves = 0.9}),
+                     GP_REGIME_INEFFICIENT);
+}
+
+static void inefficient_kernels_have_a_reason(void **state)
+{
+    (void)state;
+    struct gp_regime_answer a = of((struct kernel){.us = 101, .low_us = 30, .high_us = 30, .waves = 0.5});
+    assert_int_equal(a.reason, GP_INEFFICIENT_BLOCKS);
+    assert_int_equal(a.roof, GP_REGIME_MEMORY);
+    a = of((struct kernel){.us = 101, .low_us = 30, .high_us = 30, .waves = 2});
+    assert_int_equal(a.reason, GP_INEFFICIENT_ACCESS);
+    a = of((struct kernel){.us = 101, .low_us = 30, .high_us = 30, .beside = true});
+    assert_int_equal(a.reason, GP_INEFFICIENT_BESIDE);
+    a = of((struct kernel){.us = 101, .low_us = 0.9, .high_us = 0.9});
+    assert_int_equal(a.reason, GP_INEFFICIENT_LITTLE);
+    a = of((struct kernel){.us = 101, .compute_us = 30, .low_us = 2, .high_us = 2, .products = true});
+    assert_int_equal(a.reason, GP_INEFFICIENT_ARITHMETIC);
+    assert_int_equal(a.roof, GP_REGIME_COMPUTE);
+    assert_int_equal(of((struct kernel){.us = 101, .low_us = 50, .high_us = 50}).reason, GP_INEFFICIENT_NOT);
+}
+
+/* 30 us of work by time; with all of the operator's work it would be 60. */
+static void a_part_of_an_operator_is_not_blamed_for_the_others(void **state)
+{
+    (void)state;
+    assert_int_equal(regime((struct kernel){.us = 101, .low_us = 30, .high_us = 30, .part = 0.5}),
+                     GP_REGIME_MEMORY);
+    assert_int_equal(regime((struct kernel){.us = 101, .low_us = 30, .high_us = 30, .part = 0.8}),
+                     GP_REGIME_INEFFICIENT); // 37.5 at most
+    assert_int_equal(regime((struct kernel){.us = 101, .low_us = 30, .high_us = 30, .part = 1}),
+                     GP_REGIME_INEFFICIENT);
+}
+
+static void three_regimes(void **state)
+{
+    (void)state;
+    static const enum gp_regime folds[][3] = {
+        {GP_REGIME_OVERHEAD, GP_REGIME_UNKNOWN, GP_REGIME_OVERHEAD},
+        {GP_REGIME_MEMORY, GP_REGIME_MEMORY, GP_REGIME_MEMORY},
+        {GP_REGIME_COMPUTE, GP_REGIME_COMPUTE, GP_REGIME_COMPUTE},
+        {GP_REGIME_INEFFICIENT, GP_REGIME_MEMORY, GP_REGIME_MEMORY},
+        {GP_REGIME_INEFFICIENT, GP_REGIME_COMPUTE, GP_REGIME_COMPUTE},
+        {GP_REGIME_TRANSFER, GP_REGIME_UNKNOWN, GP_REGIME_MEMORY},
+        {GP_REGIME_COMMUNICATION, GP_REGIME_UNKNOWN, GP_REGIME_MEMORY},
+        {GP_REGIME_MIXED, GP_REGIME_UNKNOWN, GP_REGIME_OVERHEAD},
+        {GP_REGIME_UNKNOWN, GP_REGIME_UNKNOWN, GP_REGIME_OVERHEAD},
+    };
+    for (size_t i = 0; i < sizeof folds / sizeof *folds; i++)
+        assert_int_equal(gp_regime_classic(folds[i][0], folds[i][1]), folds[i][2]);
+}
+
+static enum gp_regime step(struct gp_regime_step s)
+{
+    s.whole_ns = 1000;
+    return gp_regime_of_step(&s);
+}
+
+static void steps(void **state)
+{
+    (void)state;
+    assert_int_equal(step((struct gp_regime_step){.idle_ns = 300, .latency_ns = 200, .compute_ns = 500}),
+                     GP_REGIME_OVERHEAD);
+    assert_int_equal(step((struct gp_regime_step){.idle_ns = 290, .latency_ns = 200, .compute_ns = 510}),
+                     GP_REGIME_COMPUTE);
+    assert_int_equal(
+        step((struct gp_regime_step){.idle_ns = 100, .communication_ns = 250, .compute_ns = 650}),
+        GP_REGIME_COMMUNICATION);
+    assert_int_equal(
+        step((struct gp_regime_step){.idle_ns = 100, .communication_ns = 240, .compute_ns = 660}),
+        GP_REGIME_COMPUTE);
+    assert_int_equal(
+        step((struct gp_regime_step){.transfer_ns = 300, .communication_ns = 260, .memory_ns = 440}),
+        GP_REGIME_TRANSFER);
+    // 50 of 1000 apart are no more than 10 %, 101 are
+    assert_int_equal(step((struct gp_regime_step){.compute_ns = 525, .memory_ns = 475}), GP_REGIME_MIXED);
+    assert_int_equal(step((struct gp_regime_step){.compute_ns = 551, .memory_ns = 449}), GP_REGIME_COMPUTE);
+    // inefficient kernels count for their nearer roof: 300 + 350 against 350
+    assert_int_equal(step((struct gp_regime_step){
+                         .compute_ns = 350, .memory_ns = 300, .inefficient_ns = 350, .below_memory_ns = 350}),
+                     GP_REGIME_MEMORY);
+    assert_int_equal(
+        step((struct gp_regime_step){.compute_ns = 350, .memory_ns = 300, .inefficient_ns = 350}),
+        GP_REGIME_COMPUTE);
+    assert_int_equal(step((struct gp_regime_step){.compute_ns = 300, .memory_ns = 300, .unknown_ns = 400}),
+                     GP_REGIME_UNKNOWN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_told_of_what_is_not_known),
+        cmocka_unit_test(short_kernels_are_overhead),
+        cmocka_unit_test(what_cannot_be_is_unknown),
+        cmocka_unit_test(what_fits_the_cache_may_be_faster_than_memory),
+        cmocka_unit_test(a_roof_explains_from_40_percent_on),
+        cmocka_unit_test(small_grids_of_little_work_only_wait),
+        cmocka_unit_test(inefficient_kernels_have_a_reason),
+        cmocka_unit_test(a_part_of_an_operator_is_not_blamed_for_the_others),
+        cmocka_unit_test(three_regimes),
+        cmocka_unit_test(steps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,734 @@
+// Comparing: rounding that sums, attribution, matching, verdicts, what is refused, gates and predictions.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyze/diff/diff.h"
+#include "analyze/diff/diff_priv.h"
+#include "tests/unit/trace_make.h"
+
+/* ---- traces ---- */
+
+/* A kernel that runs COUNT times a step for DUR ns, in step I for DUR + WOBBLE[I % 4]. */
+struct kernel {
+    const char *name;
+    int count;
+    int64_t dur;
+    int64_t wobble[4];
+};
+
+struct program {
+    int steps;
+    int64_t gap; /* idle before each step */
+    const char *gpu;
+    const char *settings; /* a flag of the profiler */
+    int rank;
+    struct kernel kernels[6];
+};
+
+static void add_device(struct gp_trace *t, const char *name)
+{
+    struct gp_device d = gp_device_unknown();
+    d.id = 0;
+    d.name = mk_name(t, name);
+    GP_VEC_PUSH(&t->devices, d);
+}
+
+/* All kernels of a step run one after the other as soon as the step is launched. */
+static struct gp_profile record(const struct program *prog)
+{
+    struct gp_trace t;
+    struct gp_profile p;
+    int64_t at = 0;
+    uint64_t corr = 0;
+    gp_trace_init(&t, GP_NEED_ALL);
+    uint32_t process = mk_process(&t, 1, 0), thread = mk_thread(&t, process, 1),
+             stream = mk_stream(&t, process, 0, 7);
+    t.rank = prog->rank;
+    t.input.path = "x.trace";
+    add_device(&t, prog->gpu ? prog->gpu : "GPU");
+    if (prog->settings) gp_trace_set_meta(&t, prog->settings, "1", 1);
+    for (int i = 0; i < prog->steps; i++) {
+        char name[32];
+        int64_t begin = at, gpu = at + 100;
+        snprintf(name, sizeof name, "ProfilerStep#%d", i);
+        for (const struct kernel *k = prog->kernels; k->name; k++)
+            for (int c = 0; c < k->count; c++) {
+                mk_call(&t, thread, at, at + 1, "cudaLaunchKernel", ++corr);
+                mk_kernel(&t, stream, gpu, gpu + k->dur + k->wobble[i % 4], k->name, corr);
+                gpu += k->dur + k->wobble[i % 4];
+                at++;
+            }
+        at = gpu + prog->gap - 100;
+        mk_host(&t, GP_RANGE, thread, begin, at, name);
+    }
+    gp_trace_finish(&t);
+    gp_profile_init(&p, NULL);
+    assert_int_equal(gp_profile_add_trace(&p, &t, NULL), 0);
+    gp_trace_release(&t);
+    return p;
+}
+
+static struct gp_diff compare(const struct program *base, const struct program *cur,
+                              const struct gp_diff_opts *opts)
+{
+    struct gp_profile a = record(base), b = record(cur);
+    const struct gp_profile *pa = &a, *pb = &b;
+    struct gp_diff d;
+    gp_diff_init(&d, opts);
+    gp_diff_run(&d, &pa, 1, &pb, 1);
+    gp_profile_release(&a);
+    gp_profile_release(&b);
+    return d;
+}
+
+static const struct gp_diff_op *op_of(const struct gp_diff *d, const char *name)
+{
+    for (size_t i = 0; i < d->ops.n; i++)
+        if (!strcmp(gp_diff_str(d, d->ops.at[i].name), name)) return &d->ops.at[i];
+    fail_msg("no operation %s", name);
+    return NULL;
+}
+
+static const struct gp_diff_reason *reason(const struct gp_diff *d, const char *id)
+{
+    for (size_t i = 0; i < d->reasons.n; i++)
+        if (!strcmp(gp_diff_str(d, d->reasons.at[i].id), id)) return &d->reasons.at[i];
+    return NULL;
+}
+
+/* What holds of every comparison. */
+static void assert_sums(const struct gp_diff *d)
+{
+    int64_t ops = 0, causes = 0, side[GP_DIFF_SIDES] = {0}, stacks[GP_DIFF_SIDES] = {0};
+    for (size_t i = 0; i < d->ops.n; i++) {
+        const struct gp_diff_op *op = &d->ops.at[i];
+        int64_t share = op->side[GP_DIFF_CUR].share_ns - op->side[GP_DIFF_BASE].share_ns;
+        assert_int_equal(op->count_effect_ns + op->percall_effect_ns + op->overlap_effect_ns, share);
+        ops += op->change_ns;
+        for (int s = 0; s < GP_DIFF_SIDES; s++) side[s] += op->side[s].total_ns;
+    }
+    for (size_t i = 0; i < d->causes.n; i++) causes += d->causes.at[i].change_ns;
+    for (size_t i = 0; i < d->stacks.n; i++)
+        for (int s = 0; s < GP_DIFF_SIDES; s++) stacks[s] += d->stacks.at[i].side_ns[s];
+    assert_int_equal(ops, d->metrics[GP_METRIC_GPU].change);
+    assert_int_equal(causes, d->metrics[GP_METRIC_STEP].change);
+    assert_int_equal(d->residual_ns, 0);
+    for (int s = 0; s < GP_DIFF_SIDES; s++) {
+        assert_int_equal(side[s], d->side[s].gpu_ns);
+        assert_int_equal(stacks[s], d->side[s].gpu_ns);
+    }
+}
+
+/* ---- rounding ---- */
+
+static void test_means(void **state)
+{
+    (void)state;
+    assert_int_equal(gp_diff_mean(3, 2), 2); /* halves go up */
+    assert_int_equal(gp_diff_mean(-3, 2), -1);
+    assert_int_equal(gp_diff_mean(4, 3), 1);
+    assert_int_equal(gp_diff_mean(5, 3), 2);
+    assert_int_equal(gp_diff_mean(INT64_MAX, 1), INT64_MAX);
+}
+
+static void test_largest_remainders(void **state)
+{
+    (void)state;
+    int64_t out[3];
+    /* 1.5 + 1.5 + 2.5 = 5.5, which rounds to 6: two of the three halves go up, the first keys' */
+    assert_int_equal(gp_diff_apportion((int64_t[]){3, 3, 5}, (const char *[]){"c", "b", "a"}, 3, 11, 2, out),
+                     6);
+    assert_true(out[0] == 1 && out[1] == 2 && out[2] == 3);
+    /* 0.33 + 0.67 + 1.00 = 2: the one that is missing goes to the largest remainder */
+    assert_int_equal(gp_diff_apportion((int64_t[]){1, 2, 3}, (const char *[]){"a", "b", "c"}, 3, 6, 3, out),
+                     2);
+    assert_true(out[0] == 0 && out[1] == 1 && out[2] == 1);
+}
+
+/* ---- figures ---- */
+
+static const struct program plain = {
+    .steps = 4, .gap = 500, .kernels = {{"gemm", 2, 10000, {0}}, {"add", 3, 1000, {0}}}};
+
+static void test_a_trace_against_itself(void **state)
+{
+    (void)state;
+    struct gp_diff d = compare(&plain, &plain, NULL);
+    assert_true(d.identical && d.comparable && gp_diff_status(&d) == 0);
+    assert_int_equal(d.summary.verdict, GP_CHANGE_NONE);
+    assert_int_equal(d.side[GP_DIFF_BASE].gpu_ns, 23000);
+    assert_int_equal(d.side[GP_DIFF_BASE].step_ns, 23500);
+    for (size_t i = 0; i < d.ops.n; i++)
+        assert_true(d.ops.at[i].change == GP_CHANGE_NONE && d.ops.at[i].change_ns == 0);
+    for (size_t i = 0; i < d.causes.n; i++) assert_int_equal(d.causes.at[i].change_ns, 0);
+    assert_sums(&d);
+    gp_diff_release(&d);
+}
+
+/* One gemm more a step, of 12000 instead of 10000 each: (3 - 2) x (10000 + 12000) / 2 = 11000 for the count, and
+ * (12000 - 10000) x (2 + 3) / 2 = 5000 for the length of a call. Idle time grows from 500 to 700. */
+static void test_attribution(void **state)
+{
+    (void)state;
+    struct program more = plain;
+    more.gap = 700;
+    more.kernels[0].count = 3;
+    more.kernels[0].dur = 12000;
+    struct gp_diff d = compare(&plain, &more, NULL);
+    const struct gp_diff_op *gemm = op_of(&d, "gemm");
+    assert_int_equal(gemm->change_ns, 16000);
+    assert_int_equal(gemm->count_effect_ns, 11000);
+    assert_int_equal(gemm->percall_effect_ns, 5000);
+    assert_int_equal(gemm->overlap_effect_ns, 0);
+    assert_true(gemm->count_changed && gemm->d.test == GP_BY_EQUALITY &&
+                gemm->change == GP_CHANGE_REGRESSION);
+    assert_int_equal(d.metrics[GP_METRIC_STEP].change, 16000 + 200);
+    assert_int_equal(d.metrics[GP_METRIC_IDLE].change, 200);
+    assert_int_equal(d.metrics[GP_METRIC_LAUNCHES].change, 1);
+    assert_true(d.causes.at[0].sort == GP_CAUSE_OP && d.causes.at[0].change_ns == 16000);
+    assert_true(d.causes.at[1].sort == GP_CAUSE_IDLE && d.causes.at[1].change_ns == 200);
+    assert_int_equal(d.ops.at[0].change_ns, 16000); /* largest first */
+    assert_sums(&d);
+    gp_diff_release(&d);
+}
+
+static void assert_mirrored(const struct gp_diff *d, const struct gp_diff *e)
+{
+    assert_int_equal(d->ops.n, e->ops.n);
+    for (size_t i = 0; i < d->ops.n; i++) {
+        const struct gp_diff_op *a = &d->ops.at[i], *b = op_of(e, gp_diff_str(d, a->name));
+        assert_int_equal(a->change_ns, -b->change_ns);
+        assert_int_equal(a->count_effect_ns, -b->count_effect_ns);
+        assert_int_equal(a->percall_effect_ns, -b->percall_effect_ns);
+        assert_int_equal(a->overlap_effect_ns, -b->overlap_effect_ns);
+        assert_int_equal(a->d.significant, b->d.significant);
+    }
+    for (int m = 0; m < GP_METRIC_COUNT; m++) assert_int_equal(d->metrics[m].change, -e->metrics[m].change);
+}
+
+static void test_swapped_sides(void **state)
+{
+    (void)state;
+    struct program other = {
+        .steps = 3,
+        .gap = 800,
+        .kernels = {{"gemm", 3, 10007, {1, 5, 2, 0}}, {"mul", 2, 777, {0, 1, 1, 0}}, {"add", 3, 1003, {0}}}};
+    struct gp_diff d = compare(&plain, &other, NULL), e = compare(&other, &plain, NULL);
+    assert_mirrored(&d, &e);
+    assert_int_equal(op_of(&d, "mul")->change, GP_CHANGE_NEW);
+    assert_int_equal(op_of(&e, "mul")->change, GP_CHANGE_REMOVED);
+    assert_sums(&d);
+    assert_sums(&e);
+    gp_diff_release(&d);
+    gp_diff_release(&e);
+}
+
+/* ---- matching ---- */
+
+static void test_other_tiles_of_one_product(void **state)
+{
+    (void)state;
+    struct program base = {
+        .steps = 4, .gap = 500, .kernels = {{"ampere_sgemm_32x128_nn", 4, 10000, {0}}, {"add", 1, 900, {0}}}};
+    struct program cur = base;
+    cur.kernels[0].name = "ampere_sgemm_128x64_nn";
+    struct gp_diff d = compare(&base, &cur, NULL);
+    const struct gp_diff_op *op = op_of(&d, "ampere_sgemm_32x128_nn");
+    assert_true(op->match == 2 && op->retiled && op->change == GP_CHANGE_RETILED && op->change_ns == 0);
+    assert_string_equal(gp_diff_str(&d, d.names.at[op->side[GP_DIFF_CUR].names]), "ampere_sgemm_128x64_nn");
+    assert_int_equal(d.ops.n, 2);
+    assert_sums(&d);
+    gp_diff_release(&d);
+    cur.kernels[0].dur = 12000; /* a slower variant is a regression like any other */
+    d = compare(&base, &cur, NULL);
+    op = op_of(&d, "ampere_sgemm_32x128_nn");
+    assert_true(op->retiled && op->change == GP_CHANGE_REGRESSION && op->change_ns == 8000);
+    gp_diff_release(&d);
+}
+
+/* ---- verdicts ---- */
+
+/* Steps that vary by half a percent, three of them a side. */
+static const struct program noisy = {.steps = 4,
+                                     .gap = 500,
+                                     .kernels = {{"gemm", 2, 100000, {0, 500, -500, 200}},
+                                                 {"add", 3, 20000, {100, -100, 0, 50}},
+                                                 {"mul", 1, 50000, {0, 250, -250, 100}},
+                                                 {"sum", 1, 60000, {300, 0, -300, 100}}}};
+
+static void test_few_steps(void **state)
+{
+    (void)state;
+    struct program cur = noisy;
+    for (int i = 0; i < 4; i++) cur.kernels[i].wobble[1] += 130; /* other chance */
+    struct gp_diff d = compare(&noisy, &cur, NULL);
+    for (size_t i = 0; i < d.ops.n; i++) assert_false(d.ops.at[i].d.significant);
+    assert_int_equal(gp_diff_status(&d), 0);
+    assert_int_equal(d.tested, 4);
+    gp_diff_release(&d);
+    cur.kernels[2].dur += 2500;
+    d = compare(&noisy, &cur, NULL);
+    const struct gp_diff_op *mul = op_of(&d, "mul");
+    assert_true(mul->change == GP_CHANGE_REGRESSION && mul->d.test == GP_BY_MODERATED && mul->d.within_run);
+    assert_true(mul->d.ci_low_pct > 1 && mul->d.ci_low_pct < 5 && mul->d.ci_high_pct > 5);
+    assert_int_equal(d.summary.regressions, 1);
+    assert_string_equal(gp_diff_str(&d, d.summary.verdict_why), "mul");
+    assert_int_equal(gp_diff_status(&d), 1);
+    gp_diff_release(&d);
+}
+
+static void test_calls_are_paired_where_there_are_many(void **state)
+{
+    (void)state;
+    struct program base = {.steps = 2, .gap = 500, .kernels = {{"gemm", 16, 20000, {0, 90, 0, 90}}}},
+                   cur = base;
+    cur.kernels[0].dur = 20600;
+    struct gp_diff d = compare(&base, &cur, NULL);
+    const struct gp_diff_op *op = op_of(&d, "gemm");
+    assert_true(op->d.test == GP_BY_WILCOXON && op->d.n[GP_DIFF_BASE] == 16);
+    assert_true(fabs(op->d.p - 2 / pow(2, 16)) < 1e-12); /* all pairs say the same */
+    assert_int_equal(op->change, GP_CHANGE_REGRESSION);
+    gp_diff_release(&d);
+}
+
+static void test_many_steps_are_ranked(void **state)
+{
+    (void)state;
+    struct program base = noisy, cur = noisy;
+    base.steps = cur.steps = 8;
+    cur.kernels[0].dur -= 10000;
+    struct gp_diff d = compare(&base, &cur, NULL);
+    const struct gp_diff_op *gemm = op_of(&d, "gemm"), *add = op_of(&d, "add");
+    assert_true(gemm->d.test == GP_BY_MANN_WHITNEY && gemm->change == GP_CHANGE_IMPROVEMENT);
+    assert_true(fabs(gemm->d.p - 2. / 12870) < 1e-12); /* 2 / C(16, 8) */
+    assert_int_equal(add->change,
+                     GP_CHANGE_NONE); /* shown to be the same: the interval is within the noise */
+    assert_true(add->d.ci_low_pct >= -1 && add->d.ci_high_pct <= 1);
+    assert_int_equal(d.summary.verdict, GP_CHANGE_IMPROVEMENT);
+    assert_int_equal(gp_diff_status(&d), 0);
+    gp_diff_release(&d);
+}
+
+/* 150 ns of 1000 are much, but clocks and neighbours do that to a short kernel. */
+static void test_little_a_call_is_not_real(void **state)
+{
+    (void)state;
+    struct program base = {.steps = 8,
+                           .gap = 500,
+                           .kernels = {{"gemm", 2, 100000, {0}}, {"add", 8, 1000, {0}}}},
+                   cur = base;
+    cur.kernels[1].dur = 1150;
+    struct gp_diff d = compare(&base, &cur, NULL);
+    assert_int_equal(op_of(&d, "add")->change, GP_CHANGE_NONE);
+    assert_true(op_of(&d, "add")->d.q < 0.05 && op_of(&d, "add")->d.why);
+    gp_diff_release(&d);
+}
+
+static void test_one_step_a_side_decides_nothing(void **state)
+{
+    (void)state;
+    struct program base = noisy, cur = noisy;
+    base.steps = cur.steps = 1;
+    cur.kernels[0].dur += 20000;
+    struct gp_diff d = compare(&base, &cur, NULL);
+    assert_int_equal(op_of(&d, "gemm")->change, GP_CHANGE_INCONCLUSIVE);
+    assert_true(op_of(&d, "gemm")->d.needed >= 3);
+    assert_int_equal(d.summary.verdict, GP_CHANGE_INCONCLUSIVE);
+    gp_diff_release(&d);
+}
+
+/* What a collective takes says what the other ranks did. */
+static void test_communication_is_not_decided(void **state)
+{
+    (void)state;
+    struct program base = noisy, cur = noisy;
+    base.steps = cur.steps = 8;
+    base.kernels[4] = (struct kernel){"ncclDevKernel_AllReduce_Sum_f32_RING_LL", 1, 50000, {0}};
+    cur.kernels[4] = (struct kernel){"ncclDevKernel_AllReduce_Sum_f32_RING_LL", 1, 90000, {0}};
+    struct gp_diff d = compare(&base, &cur, NULL);
+    assert_int_equal(op_of(&d, "ncclDevKernel_AllReduce_Sum_f32_RING_LL")->change, GP_CHANGE_INCONCLUSIVE);
+    assert_int_equal(d.metrics[GP_METRIC_GPU].verdict, GP_CHANGE_INCONCLUSIVE);
+    assert_int_equal(d.metrics[GP_METRIC_COMMUNICATION].change, 40000);
+    assert_int_equal(gp_diff_status(&d), 0);
+    assert_sums(&d);
+    gp_diff_release(&d);
+}
+
+static void test_simple_mode(void **state)
+{
+    (void)state;
+    struct program base = noisy, cur = noisy;
+    base.steps = cur.steps = 1;
+    cur.kernels[0].dur += 20000;
+    struct gp_diff_opts opts = {.mode = GP_DIFF_SIMPLE, .threshold_pct = 15};
+    struct gp_diff d = compare(&base, &cur, &opts);
+    assert_true(op_of(&d, "gemm")->change == GP_CHANGE_REGRESSION &&
+                op_of(&d, "gemm")->d.test == GP_BY_THRESHOLD);
+    assert_int_equal(op_of(&d, "add")->change, GP_CHANGE_NONE);
+    assert_int_equal(gp_diff_status(&d), 1);
+    gp_diff_release(&d);
+    opts.threshold_pct = 25;
+    d = compare(&base, &cur, &opts);
+    assert_int_equal(op_of(&d, "gemm")->change, GP_CHANGE_NONE);
+    gp_diff_release(&d);
+}
+
+static void test_other_steps_are_left_out(void **state)
+{
+    (void)state;
+    struct gp_profile p = record(&plain);
+    p.steps.at[1].sequence++; /* ran something else */
+    const struct gp_profile *side = &p;
+    struct gp_diff d;
+    gp_diff_init(&d, NULL);
+    gp_diff_run(&d, &side, 1, &side, 1);
+    assert_true(d.side[GP_DIFF_BASE].steps_found == 4 && d.side[GP_DIFF_BASE].steps_used == 3);
+    assert_int_equal(d.side[GP_DIFF_BASE].steps_other, 1);
+    assert_int_equal(d.side[GP_DIFF_BASE].windows, 2); /* the last one has no end */
+    assert_sums(&d);
+    gp_diff_release(&d);
+    gp_profile_release(&p);
+}
+
+/* The first of eight steps is twice as long as the others, the second is not. */
+static void test_warm_up_is_left_out(void **state)
+{
+    (void)state;
+    struct program p = plain;
+    p.steps = 8;
+    struct gp_profile a = record(&p);
+    const struct gp_profile *side = &a;
+    struct gp_diff d;
+    a.steps.at[0].wall_ns *= 2;
+    a.steps.at[0].idle_ns[GP_IDLE_HOST] += a.steps.at[0].wall_ns / 2;
+    gp_diff_init(&d, NULL);
+    gp_diff_run(&d, &side, 1, &side, 1);
+    assert_true(d.side[GP_DIFF_BASE].steps_warm == 1 && d.side[GP_DIFF_BASE].steps_used == 7);
+    assert_int_equal(d.side[GP_DIFF_BASE].step_ns, 23500);
+    gp_diff_release(&d);
+    gp_profile_release(&a);
+}
+
+static void test_cut_steps_are_left_out(void **state)
+{
+    (void)state;
+    struct gp_profile a = record(&plain);
+    const struct gp_profile *side = &a;
+    struct gp_diff d;
+    a.steps.at[0].cut = true;
+    gp_diff_init(&d, NULL);
+    gp_diff_run(&d, &side, 1, &side, 1);
+    assert_true(d.side[GP_DIFF_BASE].steps_cut == 1 && d.side[GP_DIFF_BASE].steps_used == 3);
+    assert_string_equal(gp_diff_str(&d, d.steps.at[0].why), "cut off by the edge of the trace");
+    gp_diff_release(&d);
+    gp_profile_release(&a);
+}
+
+/* A side without steps: both are taken whole, 4 steps of 23000 and the idle time between them. */
+static void test_whole_traces(void **state)
+{
+    (void)state;
+    struct gp_profile a = record(&plain), b = record(&plain);
+    const struct gp_profile *pa = &a, *pb = &b;
+    struct gp_diff d;
+    b.steps.n = b.lanes.at[0].n_steps = 0;
+    for (size_t i = 0; i < b.events.n; i++) b.events.at[i].step = GP_PROFILE_NONE;
+    gp_diff_init(&d, NULL);
+    gp_diff_run(&d, &pa, 1, &pb, 1);
+    assert_true(d.unit == GP_DIFF_PER_TRACE && d.comparable && !reason(&d, "no_steps")->fatal);
+    for (int side = 0; side < GP_DIFF_SIDES; side++) {
+        assert_int_equal(d.side[side].gpu_ns, 4 * 23000);
+        assert_int_equal(d.side[side].step_ns, 4 * 23000 + 3 * 500);
+        assert_int_equal(d.side[side].steps_used, 1);
+    }
+    assert_false(d.metrics[GP_METRIC_HOST].known);
+    assert_sums(&d);
+    gp_diff_release(&d);
+    gp_profile_release(&a);
+    gp_profile_release(&b);
+}
+
+/* By operator and by range: nothing is known of either here. */
+static void test_by_op(void **state)
+{
+    (void)state;
+    struct gp_diff_opts opts = {.by = GP_DIFF_BY_OP};
+    struct program more = plain;
+    more.kernels[0].dur = 12000;
+    struct gp_diff d = compare(&plain, &more, &opts);
+    assert_int_equal(d.ops.n, 1);
+    assert_string_equal(gp_diff_str(&d, d.ops.at[0].name), "[no operator]");
+    assert_int_equal(d.ops.at[0].change_ns, 4000);
+    assert_sums(&d);
+    gp_diff_release(&d);
+    opts.by = GP_DIFF_BY_RANGE;
+    d = compare(&plain, &more, &opts);
+    assert_string_equal(gp_diff_str(&d, d.ops.at[0].name), "ProfilerStep");
+    assert_true(d.ops.at[0].side[GP_DIFF_BASE].host_count == 1);
+    assert_sums(&d);
+    gp_diff_release(&d);
+}
+
+/* ---- runs ---- */
+
+static void test_wall_needs_runs(void **state)
+{
+    (void)state;
+    enum { RUNS = 5 };
+    struct gp_profile profiles[2 * RUNS];
+    const struct gp_profile *base[RUNS], *cur[RUNS];
+    for (int i = 0; i < 2 * RUNS; i++) {
+        struct program p = plain;
+        p.rank = -1;
+        p.gap = (i < RUNS ? 5000 : 9000) + 10 * i;
+        profiles[i] = record(&p);
+    }
+    for (int i = 0; i < RUNS; i++) {
+        base[i] = &profiles[i];
+        cur[i] = &profiles[RUNS + i];
+    }
+    struct gp_diff d;
+    gp_diff_init(&d, NULL);
+    gp_diff_run(&d, base, RUNS, cur, RUNS);
+    assert_int_equal(d.side[GP_DIFF_BASE].runs, RUNS);
+    assert_true(d.metrics[GP_METRIC_STEP].verdict == GP_CHANGE_REGRESSION &&
+                !d.metrics[GP_METRIC_STEP].d.within_run);
+    assert_true(fabs(d.metrics[GP_METRIC_STEP].d.p - 2. / 252) < 1e-12); /* 2 / C(10, 5) */
+    assert_int_equal(d.metrics[GP_METRIC_GPU].change, 0);
+    gp_diff_release(&d);
+    gp_diff_init(&d, NULL);
+    gp_diff_run(&d, base, 1, cur, 1);
+    assert_int_equal(d.metrics[GP_METRIC_STEP].verdict, GP_CHANGE_INCONCLUSIVE);
+    assert_true(d.metrics[GP_METRIC_STEP].d.needed == 5 && gp_diff_status(&d) == 0);
+    gp_diff_release(&d);
+    for (int i = 0; i < 2 * RUNS; i++) gp_profile_release(&profiles[i]);
+}
+
+static void test_ranks_are_one_run(void **state)
+{
+    (void)state;
+    struct program p = plain;
+    p.rank = 1;
+    struct gp_profile a = record(&plain), b = record(&p);
+    const struct gp_profile *side[] = {&a, &b};
+    struct gp_diff d;
+    gp_diff_init(&d, NULL);
+    gp_diff_run(&d, side, 2, side, 2);
+    assert_true(d.side[GP_DIFF_BASE].runs == 1 && d.side[GP_DIFF_BASE].lanes == 2 &&
+                d.side[GP_DIFF_BASE].steps_used == 8);
+    gp_diff_release(&d);
+    gp_profile_release(&a);
+    gp_profile_release(&b);
+}
+
+/* ---- what is refused ---- */
+
+static void assert_refused(const struct program *base, const struct program *cur, const char *id)
+{
+    struct gp_diff d = compare(base, cur, NULL);
+    const struct gp_diff_reason *r = reason(&d, id);
+    assert_non_null(r);
+    assert_true(r->fatal && !d.comparable && gp_diff_status(&d) == 3);
+    gp_diff_release(&d);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    struct program other = plain, empty = plain;
+    other.gpu = "another GPU";
+    assert_refused(&plain, &other, "gpu_model");
+    struct gp_diff_opts cross = {.cross_gpu = true};
+    struct gp_diff d = compare(&plain, &other, &cross);
+    assert_true(d.comparable && reason(&d, "gpu_model"));
+    gp_diff_release(&d);
+    empty.kernels[0].name = NULL;
+    assert_refused(&plain, &empty, "no_gpu_events");
+    assert_refused(&empty, &plain, "no_gpu_events");
+    struct program work = {.steps = 4, .gap = 500, .kernels = {{"conv", 2, 10000, {0}}}};
+    assert_refused(&plain, &work, "work");
+    struct program many = plain;
+    many.kernels[0] = (struct kernel){"ampere_sgemm_32x128_nn", 2, 10000, {0}};
+    struct program base = many;
+    many.kernels[0].count = 9;
+    assert_refused(&base, &many, "work");
+    /* 5 products instead of 8 are not half, but nothing else is the same either */
+    struct program eight = {.steps = 4, .gap = 500, .kernels = {{"ampere_sgemm_32x128_nn", 8, 10000, {0}}}};
+    struct program five = {.steps = 4, .gap = 500, .kernels = {{"ampere_hgemm_32x128_tn", 5, 10000, {0}}}};
+    assert_refused(&eight, &five, "work");
+}
+
+static void test_other_settings_keep_host_times_out(void **state)
+{
+    (void)state;
+    struct program cur = plain;
+    cur.settings = "with_stack";
+    cur.gap = 5000;
+    struct gp_diff d = compare(&plain, &cur, NULL);
+    assert_true(d.comparable && reason(&d, "capture_settings"));
+    assert_true(d.metrics[GP_METRIC_STEP].refused && !d.metrics[GP_METRIC_GPU].refused);
+    gp_diff_release(&d);
+    struct gp_gate gate;
+    assert_int_equal(gp_gate_parse(&gate, "step:50%", NULL), 0);
+    struct gp_diff_opts opts = {.gates = &gate, .n_gates = 1};
+    d = compare(&plain, &cur, &opts);
+    assert_true(d.gates.at[0].broken && gp_diff_status(&d) == 1); /* never a pass by accident */
+    gp_diff_release(&d);
+}
+
+static void test_lost_records(void **state)
+{
+    (void)state;
+    struct gp_profile a = record(&plain), b = record(&plain);
+    const struct gp_profile *pa = &a, *pb = &b;
+    struct gp_diff d;
+    b.lost = 1; /* of 20 events */
+    gp_diff_init(&d, NULL);
+    gp_diff_run(&d, &pa, 1, &pb, 1);
+    assert_true(reason(&d, "lost_records")->fatal && gp_diff_status(&d) == 3);
+    gp_diff_release(&d);
+    gp_profile_release(&a);
+    gp_profile_release(&b);
+}
+
+/* ---- gates and predictions ---- */
+
+static void test_gates_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t metric;
+        bool absolute;
+        double limit;
+    } good[] = {
+        {"busy:3%", GP_METRIC_BUSY, false, 3},
+        {"busy:3", GP_METRIC_BUSY, false, 3},
+        {"wall:2.5%", GP_METRIC_STEP, false, 2.5},
+        {"launches:0", GP_METRIC_LAUNCHES, true, 0},
+        {"launches:10%", GP_METRIC_LAUNCHES, false, 10},
+        {"peak_mem:16MiB", GP_METRIC_PEAK_MEM, true, 16777216},
+        {"peak_mem:1GB", GP_METRIC_PEAK_MEM, true, 1e9},
+        {"gpu_time:1.5ms", GP_METRIC_GPU, true, 1.5e6},
+        {"op:5%", GP_METRIC_COUNT, false, 5},
+        {"op:20us", GP_METRIC_COUNT, true, 20000},
+        {"step:-2%", GP_METRIC_STEP, false, -2},
+    };
+    static const char *const bad[] = {"",          "busy",         "busy:",       "busy:x",   "bussy:3%",
+                                      "busy:3MiB", "launches:3ms", "busy:3%%",    "busy:nan", "op:inf%",
+                                      "busy:3 %",  ":3%",          "peak_mem:3us"};
+    struct gp_gate g;
+    struct gp_err err = {0};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(gp_gate_parse(&g, good[i].text, &err), 0);
+        assert_true(g.metric == good[i].metric && g.absolute == good[i].absolute && g.limit == good[i].limit);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (!gp_gate_parse(&g, bad[i], &err)) fail_msg("gate '%s' was taken", bad[i]);
+}
+
+static struct gp_diff compare_with_gate(const struct program *base, const struct program *cur,
+                                        const char *text)
+{
+    struct gp_gate gate;
+    assert_int_equal(gp_gate_parse(&gate, text, NULL), 0);
+    struct gp_diff_opts opts = {.gates = &gate, .n_gates = 1};
+    return compare(base, cur, &opts);
+}
+
+static void assert_gate(const struct program *base, const struct program *cur, const char *text, bool broken)
+{
+    struct gp_diff d = compare_with_gate(base, cur, text);
+    if (d.gates.at[0].broken != broken) fail_msg("gate %s: broken is %d", text, d.gates.at[0].broken);
+    assert_int_equal(gp_diff_status(&d), broken);
+    gp_diff_release(&d);
+}
+
+static void test_gates(void **state)
+{
+    (void)state;
+    struct program base = noisy, cur = noisy, gap = noisy, more = noisy;
+    base.steps = cur.steps = gap.steps = more.steps = 8;
+    cur.kernels[0].dur += 10000; /* +10% of gemm, 20000 of 370000 in all: +5.4% */
+    assert_gate(&base, &cur, "op:5%", true);
+    assert_gate(&base, &cur, "op:15%", false);
+    assert_gate(&base, &cur, "op:15us", true);
+    assert_gate(&base, &cur, "gpu_time:5%", true);
+    assert_gate(&base, &cur, "busy:6%", false);
+    assert_gate(&cur, &base, "op:0%", false); /* faster is never broken */
+    gap.gap = 100000;
+    assert_gate(&base, &gap, "step:10%", false); /* one run a side does not say */
+    struct gp_diff d = compare_with_gate(&base, &gap, "step:10%");
+    assert_true(d.gates.at[0].undecided);
+    gp_diff_release(&d);
+    more.kernels[1].count = 4;
+    assert_gate(&base, &more, "launches:0", true);
+    assert_gate(&base, &more, "launches:1", false);
+    assert_gate(&base, &more, "peak_mem:1%", true); /* not recorded: did not pass */
+}
+
+static void test_predictions(void **state)
+{
+    (void)state;
+    struct gp_expects e = {0};
+    gp_sid gemm = gp_intern_cstr(&e.strings, "gemm"), none = gp_intern_cstr(&e.strings, "conv");
+    uint32_t idle_host = GP_METRIC_COUNT + 1 + GP_IDLE_HOST;
+    GP_VEC_PUSH(&e.at, ((struct gp_expect){gemm, GP_METRIC_GPU, 0, true, 4, 6, 1}));
+    GP_VEC_PUSH(&e.at, ((struct gp_expect){gemm, GP_METRIC_LAUNCHES, 0, false, -1, 1, 2}));
+    GP_VEC_PUSH(&e.at, ((struct gp_expect){gemm, idle_host, 0, false, -1e6, 1e6, 3}));
+    GP_VEC_PUSH(&e.at, ((struct gp_expect){gemm, GP_METRIC_COUNT, gemm, false, 15000, 25000, 4}));
+    GP_VEC_PUSH(&e.at, ((struct gp_expect){gemm, GP_METRIC_COUNT, gemm, true, 9, 9.5, 5}));
+    GP_VEC_PUSH(&e.at, ((struct gp_expect){gemm, GP_METRIC_COUNT, none, true, -100, 100, 6}));
+    struct program base = noisy, cur = noisy;
+    cur.kernels[0].dur += 10000;
+    struct gp_diff_opts opts = {.expects = &e};
+    struct gp_diff d = compare(&base, &cur, &opts);
+    assert_int_equal(d.expects.n, 6);
+    for (int i = 0; i < 4; i++) assert_true(d.expects.at[i].holds);
+    assert_true(!d.expects.at[4].holds && !d.expects.at[5].holds && gp_diff_status(&d) == 1);
+    assert_true(isnan(d.expects.at[5].value));
+    assert_string_equal(gp_diff_str(&d, d.expects.at[4].subject), "gemm");
+    assert_string_equal(gp_diff_str(&d, d.expects.at[4].why), "more than predicted");
+    gp_diff_release(&d);
+    gp_expects_release(&e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_means),
+        cmocka_unit_test(test_largest_remainders),
+        cmocka_unit_test(test_a_trace_against_itself),
+        cmocka_unit_test(test_attribution),
+        cmocka_unit_test(test_swapped_sides),
+        cmocka_unit_test(test_other_tiles_of_one_product),
+        cmocka_unit_test(test_few_steps),
+        cmocka_unit_test(test_calls_are_paired_where_there_are_many),
+        cmocka_unit_test(test_many_steps_are_ranked),
+        cmocka_unit_test(test_little_a_call_is_not_real),
+        cmocka_unit_test(test_one_step_a_side_decides_nothing),
+        cmocka_unit_test(test_communication_is_not_decided),
+        cmocka_unit_test(test_simple_mode),
+        cmocka_unit_test(test_other_steps_are_left_out),
+        cmocka_unit_test(test_warm_up_is_left_out),
+        cmocka_unit_test(test_cut_steps_are_left_out),
+        cmocka_unit_test(test_whole_traces),
+        cmocka_unit_test(test_by_op),
+        cmocka_unit_test(test_wall_needs_runs),
+        cmocka_unit_test(test_ranks_are_one_run),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_other_settings_keep_host_times_out),
+        cmocka_unit_test(test_lost_records),
+        cmocka_unit_test(test_gates_are_read),
+        cmocka_unit_test(test_gates),
+        cmocka_unit_test(test_predictions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

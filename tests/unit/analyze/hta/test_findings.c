@@ -1,0 +1,250 @@
+// Findings: what is worth a sentence, what is not, and that the sentence's numbers are those of the figures.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "analyze/hta/hta_priv.h"
+
+/* One device with a span of 1 ms, all of it busy computing. */
+static struct gp_hta_device *begin(struct gp_hta *h)
+{
+    gp_hta_init(h, NULL);
+    struct gp_hta_device d;
+    memset(&d, 0, sizeof d);
+    d.b.span_ns = d.b.busy_ns = d.b.compute_ns = 1000000;
+    GP_VEC_PUSH(&h->devices, d);
+    return &h->devices.at[0];
+}
+
+static const struct gp_finding *find(const struct gp_hta *h, const char *id)
+{
+    for (size_t i = 0; i < h->findings.n; i++)
+        if (!strcmp(gp_hta_str(h, h->findings.at[i].id), id)) return &h->findings.at[i];
+    return NULL;
+}
+
+static void a_busy_device_has_no_findings(void **state)
+{
+    (void)state;
+    struct gp_hta h;
+    begin(&h);
+    gp_hta_finish_findings(&h);
+    assert_int_equal(h.findings.n, 0);
+    gp_hta_release(&h);
+}
+
+static void nothing_at_all_has_no_findings(void **state)
+{
+    (void)state;
+    struct gp_hta h;
+    gp_hta_init(&h, NULL);
+    gp_hta_finish_findings(&h);
+    assert_int_equal(h.findings.n, 0);
+    gp_hta_release(&h);
+}
+
+static void idle_time_is_told_by_cause_largest_first(void **state)
+{
+    (void)state;
+    struct gp_hta h;
+    struct gp_hta_device *d = begin(&h);
+    d->idle_cause_ns[GP_IDLE_SYNC] = 100000;
+    d->idle_cause_ns[GP_IDLE_HOST] = 300000;
+    d->idle_cause_ns[GP_IDLE_QUEUED] = 19000; // 1.9%: not worth it
+    struct gp_idle_culprit c = {.cause = GP_IDLE_HOST, .idle_ns = 200000};
+    c.op = gp_intern_cstr(&h.strings, "aten::item");
+    c.range = gp_intern_cstr(&h.strings, "forward");
+    GP_VEC_PUSH(&d->culprits, c);
+    gp_hta_finish_findings(&h);
+    assert_int_equal(h.findings.n, 2);
+    const struct gp_finding *f = &h.findings.at[0];
+    assert_string_equal(gp_hta_str(&h, f->id), "idle_host");
+    assert_int_equal(f->time_ns, 300000);
+    assert_true(f->share_pct == 30.0);
+    assert_string_equal(gp_hta_str(&h, f->text),
+                        "The GPU was idle for 300 \xC2\xB5s (30.0%): the host had launched nothing.");
+    assert_string_equal(gp_hta_str(&h, f->where), "aten::item in forward");
+    assert_string_equal(gp_hta_str(&h, h.findings.at[1].id), "idle_synchronisation");
+    assert_int_equal(h.findings.at[1].where, 0);
+    gp_hta_release(&h);
+}
+
+// 700 of 1000 us idle, of which 400 in one gap: of which nothing is recorded, or in aten::mm; the sentence says it where
+// the line below leads elsewhere, to forward.
+static void one_long_gap_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op, *said, *where;
+        int64_t forward_ns;
+    } cases[] = {
+        {NULL, " of it in one gap in which nothing is recorded of the host.", "forward", 250000},
+        {"aten::mm", " of it in one gap.", "aten::mm", 250000},
+        {"aten::mm", " of it in one gap, in aten::mm.", "forward", 450000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gp_hta h;
+        struct gp_hta_device *d = begin(&h);
+        d->idle_cause_ns[GP_IDLE_HOST] = 700000;
+        struct gp_idle_culprit c = {
+            .cause = GP_IDLE_HOST, .idle_ns = cases[i].forward_ns, .longest_ns = 200000};
+        c.range = gp_intern_cstr(&h.strings, "forward");
+        GP_VEC_PUSH(&d->culprits, c);
+        c = (struct gp_idle_culprit){.cause = GP_IDLE_HOST, .idle_ns = 400000, .longest_ns = 400000};
+        if (cases[i].op) c.op = gp_intern_cstr(&h.strings, cases[i].op);
+        GP_VEC_PUSH(&d->culprits, c);
+        gp_hta_finish_findings(&h);
+        const struct gp_finding *f = find(&h, "idle_host");
+        char want[200];
+        snprintf(
+            want, sizeof want,
+            "The GPU was idle for 700 \xC2\xB5s (70.0%%): the host had launched nothing; 400 \xC2\xB5s%s",
+            cases[i].said);
+        assert_string_equal(gp_hta_str(&h, f->text), want);
+        assert_string_equal(gp_hta_str(&h, f->where), cases[i].where);
+        GP_VEC_FREE(&d->culprits);
+        gp_hta_release(&h);
+    }
+}
+
+static void hidden_communication_is_no_finding_and_exposed_is(void **state)
+{
+    (void)state;
+    struct gp_hta h;
+    struct gp_hta_device *d = begin(&h);
+    d->b.communication_ns = d->b.overlap_ns = 500000;
+    gp_hta_finish_findings(&h);
+    assert_null(find(&h, "exposed_communication"));
+    d->b.overlap_ns = 150000;
+    d->b.exposed_communication_ns = 50000;
+    gp_hta_finish_findings(&h);
+    const struct gp_finding *f = find(&h, "exposed_communication");
+    assert_non_null(f);
+    assert_int_equal(f->time_ns, 50000);
+    assert_non_null(strstr(gp_hta_str(&h, f->text), "75.0% of all communication was hidden"));
+    gp_hta_release(&h);
+}
+
+static void short_kernels_matter_only_where_the_gpu_waits(void **state)
+{
+    (void)state;
+    struct gp_hta h;
+    struct gp_hta_device *d = begin(&h);
+    h.launches.linked = 1000;
+    h.launches.short_kernels = 900;
+    gp_hta_finish_findings(&h);
+    assert_null(find(&h, "short_kernels"));
+    d->idle_cause_ns[GP_IDLE_HOST] = 460000;
+    d->idle_cause_ns[GP_IDLE_LAUNCH] = 40000;
+    for (int i = 0; i < 7; i++) gp_dist_add(&d->gaps, 14); // below 16 the histogram is exact
+    gp_dist_add(&d->gaps, 400000);                         // a gap of its own kind
+    gp_hta_finish_findings(&h);
+    assert_null(find(&h, "short_kernels")); // 98 ns
+    for (int i = 0; i < 7993; i++) gp_dist_add(&d->gaps, 14);
+    gp_hta_finish_findings(&h);
+    assert_non_null(find(&h, "short_kernels"));
+    assert_int_equal(find(&h, "short_kernels")->time_ns, 8000 * 14);
+    assert_string_equal(
+        gp_hta_str(&h, find(&h, "short_kernels")->text),
+        "900 of 1,000 launched GPU events ran shorter than their launch call took; idle gaps of up "
+        "to 140 ns each add up to 112 µs (11.2%).");
+    gp_dist_release(&d->gaps);
+    gp_hta_release(&h);
+}
+
+// A quarter of the blocks that the device could hold, of all kernel time or of half of it.
+static void small_grids_are_told_where_blocks_are_known(void **state)
+{
+    (void)state;
+    for (int known = 0; known <= 2; known++) {
+        struct gp_hta h;
+        struct gp_hta_device *d = begin(&h);
+        d->kernel_ns = 1000000;
+        d->sm_known_ns = known * 500000;
+        d->sm_ns = known * 125000.0;
+        gp_hta_finish_findings(&h);
+        const struct gp_finding *f = find(&h, "small_grids");
+        assert_int_equal(f != NULL, known == 2);
+        if (f) assert_int_equal(f->time_ns, 750000);
+        if (f) assert_non_null(strstr(gp_hta_str(&h, f->text), "only 25.0% of the multiprocessors"));
+        gp_hta_release(&h);
+    }
+}
+
+// NCCL's kernels are small on purpose: of 1 ms of computing and 1 ms of communication nobody can tell.
+static void small_grids_are_not_told_of_communication(void **state)
+{
+    (void)state;
+    struct gp_hta h;
+    struct gp_hta_device *d = begin(&h);
+    d->b.span_ns = 2000000;
+    d->b.communication_ns = d->b.exposed_communication_ns = 1000000;
+    d->kernel_ns = d->sm_known_ns = 2000000;
+    d->sm_ns = 500000;
+    gp_hta_finish_findings(&h);
+    assert_null(find(&h, "small_grids"));
+    gp_hta_release(&h);
+}
+
+static void a_rank_that_is_often_last_is_named(void **state)
+{
+    (void)state;
+    struct gp_hta h;
+    begin(&h);
+    struct gp_straggler s = {.rank = 3, .matched = 10, .times_last = 9, .caused_wait_ns = 400000};
+    GP_VEC_PUSH(&h.stragglers, s);
+    gp_hta_finish_findings(&h);
+    assert_non_null(find(&h, "straggler"));
+    assert_int_equal(find(&h, "straggler")->rank, 3);
+    assert_non_null(strstr(gp_hta_str(&h, find(&h, "straggler")->text), "Rank 3 came last in 9 of 10"));
+    h.findings.n = 0;
+    h.stragglers.at[0].times_last = 4; // as often first as last: nobody's fault
+    gp_hta_finish_findings(&h);
+    assert_null(find(&h, "straggler"));
+    GP_VEC_FREE(&h.stragglers);
+    gp_hta_release(&h);
+}
+
+static void one_slow_step_of_a_device_is_named(void **state)
+{
+    (void)state;
+    struct gp_hta h;
+    begin(&h);
+    const int64_t length[] = {100000, 100000, 400000, 100000, 100000};
+    int64_t at = 0;
+    for (int i = 0; i < 5; i++) {
+        struct gp_hta_step s = {.rank = 0, .begin_ns = at, .end_ns = at += length[i]};
+        s.name = gp_intern_cstr(&h.strings, i == 2 ? "step 2" : "step");
+        GP_VEC_PUSH(&h.steps, s);
+    }
+    gp_hta_finish_findings(&h);
+    assert_non_null(find(&h, "slow_step"));
+    assert_int_equal(find(&h, "slow_step")->time_ns, 300000);
+    assert_string_equal(gp_hta_str(&h, find(&h, "slow_step")->where), "step 2");
+    h.findings.n = 0;
+    h.steps.at[2].partial = true; // cut by the edge of the trace: says nothing
+    gp_hta_finish_findings(&h);
+    assert_null(find(&h, "slow_step"));
+    GP_VEC_FREE(&h.steps);
+    gp_hta_release(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_busy_device_has_no_findings),
+        cmocka_unit_test(nothing_at_all_has_no_findings),
+        cmocka_unit_test(idle_time_is_told_by_cause_largest_first),
+        cmocka_unit_test(one_long_gap_is_named),
+        cmocka_unit_test(hidden_communication_is_no_finding_and_exposed_is),
+        cmocka_unit_test(short_kernels_matter_only_where_the_gpu_waits),
+        cmocka_unit_test(small_grids_are_told_where_blocks_are_known),
+        cmocka_unit_test(small_grids_are_not_told_of_communication),
+        cmocka_unit_test(a_rank_that_is_often_last_is_named),
+        cmocka_unit_test(one_slow_step_of_a_device_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,341 @@
+/* The layout of timelines. All expected lanes, sums and samples are worked out by hand from the times in the test. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "analyze/view/activity.h"
+#include "analyze/lanes/lanes.h"
+#include "tests/unit/trace_make.h"
+
+struct scene {
+    struct gp_trace t;
+    struct gp_view v;
+    struct gp_hta h;
+    struct gp_lanes l;
+    uint32_t process, main, s7;
+};
+
+static int begin(void **state)
+{
+    struct scene *s = calloc(1, sizeof *s);
+    gp_trace_init(&s->t, GP_NEED_ALL);
+    s->process = mk_process(&s->t, 1, 0);
+    s->main = mk_thread(&s->t, s->process, 1);
+    s->s7 = mk_stream(&s->t, s->process, 0, 7);
+    *state = s;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct scene *s = *state;
+    gp_lanes_release(&s->l);
+    gp_view_release(&s->v);
+    gp_hta_release(&s->h);
+    gp_trace_release(&s->t);
+    free(s);
+    return 0;
+}
+
+static void run_in(struct scene *s, int64_t from, int64_t to)
+{
+    struct gp_err err;
+    gp_trace_finish(&s->t);
+    gp_hta_init(&s->h, NULL);
+    assert_int_equal(gp_hta_add_viewed(&s->h, &s->t, &s->v, &err), 0);
+    gp_hta_finish(&s->h);
+    gp_lanes_build(&s->l, &s->v, &s->h, &(struct gp_lanes_opts){from, to});
+}
+
+static void run(struct scene *s)
+{
+    run_in(s, 0, 0);
+}
+
+static size_t op(struct scene *s, int64_t start, int64_t stop, const char *name)
+{
+    return gp_events_add(&s->t.events[GP_OP], start, stop - start, s->main, mk_name(&s->t, name));
+}
+
+static const struct gp_lanes_track *track(const struct scene *s, const char *id)
+{
+    for (size_t i = 0; i < s->l.tracks.n; i++)
+        if (!strcmp(gp_string(&s->l.strings, s->l.tracks.at[i].id), id)) return &s->l.tracks.at[i];
+    fail_msg("no track %s", id);
+    return NULL;
+}
+
+/* "a b|c": the names on each lane of a track. */
+static const char *lanes_of(const struct scene *s, const struct gp_lanes_track *k)
+{
+    static char text[4096];
+    struct gp_buf b = {0};
+    for (size_t i = k->first_lane; i < k->first_lane + k->lanes; i++) {
+        const struct gp_lane *lane = &s->l.lanes.at[i];
+        if (i > k->first_lane) gp_buf_putc(&b, '|');
+        for (size_t e = lane->first; e < lane->first + lane->n; e++) {
+            if (e > lane->first) gp_buf_putc(&b, ' ');
+            gp_lanes_put_name(&s->l, s->l.name[e], &b);
+        }
+    }
+    snprintf(text, sizeof text, "%s", gp_buf_str(&b));
+    gp_buf_release(&b);
+    return text;
+}
+
+static void test_nesting(void **state)
+{
+    struct scene *s = *state;
+    op(s, 0, 100000, "a");
+    op(s, 10000, 50000, "b");
+    op(s, 10000, 30000, "c");
+    op(s, 60000, 90000, "d");
+    op(s, 100000, 120000, "e"); /* begins where a ends */
+    run(s);
+    const struct gp_lanes_track *k = track(s, "process 1/thread 1");
+    assert_string_equal(lanes_of(s, k), "a e|b d|c");
+    assert_int_equal(k->count, 5);
+    assert_int_equal(k->total_ns, 100000 + 40000 + 20000 + 30000 + 20000);
+    assert_int_equal(k->crossed + k->clamped + k->crowded, 0);
+    assert_int_equal(s->l.begin_ns, 0);
+    assert_int_equal(s->l.end_ns, 120000);
+}
+
+/* x ends after a, in which it began, and after d, which is open, too: no lane of theirs is free. y is held by x alone. */
+static void test_crossing(void **state)
+{
+    struct scene *s = *state;
+    op(s, 0, 100000, "a");
+    op(s, 60000, 90000, "d");
+    op(s, 80000, 120000, "x");
+    op(s, 95000, 115000, "y");
+    op(s, 101000, 102000, "z");
+    op(s, 121000, 130000, "e");
+    run(s);
+    const struct gp_lanes_track *k = track(s, "process 1/thread 1");
+    assert_string_equal(lanes_of(s, k), "a e|d|x|y|z");
+    assert_int_equal(k->crossed, 1);
+    assert_int_equal(k->total_ns, 100000 + 30000 + 40000 + 20000 + 1000 + 9000);
+}
+
+/* b ends 900 ns after a: rounded. f begins where a ends, and what lies in f finds b's lane free. Durations stay. */
+static void test_rounding(void **state)
+{
+    struct scene *s = *state;
+    op(s, 0, 100000, "a");
+    op(s, 50000, 100900, "b");
+    op(s, 100000, 200000, "f");
+    op(s, 100500, 110000, "g");
+    op(s, 150000, 201001, "h"); /* 1001 ns too long: it crosses */
+    run(s);
+    const struct gp_lanes_track *k = track(s, "process 1/thread 1");
+    assert_string_equal(lanes_of(s, k), "a f|b g h");
+    assert_int_equal(k->clamped, 1);
+    assert_int_equal(k->crossed, 1);
+    assert_int_equal(k->total_ns, 100000 + 50900 + 100000 + 9500 + 51001);
+}
+
+/* Kernels that overlap on a stream truly do, however little. */
+static void test_overlapping_kernels(void **state)
+{
+    struct scene *s = *state;
+    mk_kernel(&s->t, s->s7, 0, 1000, "k", 1);
+    mk_kernel(&s->t, s->s7, 999, 1900, "l", 2);
+    mk_kernel(&s->t, s->s7, 1900, 2000, "m", 3);
+    run(s);
+    const struct gp_lanes_track *k = track(s, "gpu 0/stream 7");
+    assert_string_equal(lanes_of(s, k), "k m|l");
+    assert_int_equal(k->crossed, 1);
+    assert_true(k->gpu);
+}
+
+static void test_too_many_at_once(void **state)
+{
+    struct scene *s = *state;
+    for (int i = 0; i < 300; i++) op(s, i, 100000 + 2000 * i, "n"); /* each crosses the ones before */
+    run(s);
+    const struct gp_lanes_track *k = track(s, "process 1/thread 1");
+    assert_int_equal(k->lanes, GP_LANES_MOST);
+    assert_int_equal(k->count, 300);
+    assert_int_equal(k->crowded, 300 - GP_LANES_MOST);
+    assert_int_equal(s->l.lanes.at[k->first_lane + GP_LANES_MOST - 1].n, 300 - GP_LANES_MOST + 1);
+    assert_int_equal(k->total_ns, 300 * 100000 + 1999 * (299 * 300 / 2));
+}
+
+/* Every event is there once, its place is told, and lanes are in order. */
+static void test_nothing_is_lost(void **state)
+{
+    struct scene *s = *state;
+    uint64_t dice = 1;
+    int64_t sum = 0;
+    enum { N = 5000 };
+    for (int i = 0; i < N; i++) {
+        dice = dice * 6364136223846793005u + 1442695040888963407u;
+        int64_t start = (int64_t)(dice >> 40) % 1000000, dur = (int64_t)(dice >> 20) % 3000 * (i % 3);
+        if (i % 2)
+            gp_events_add(&s->t.events[GP_PYTHON], start, dur, s->main, mk_name(&s->t, "nn.Module: M_0"));
+        else op(s, start, start + dur, "o");
+        sum += dur;
+    }
+    run(s);
+    const struct gp_lanes_track *k = track(s, "process 1/thread 1");
+    assert_int_equal(k->count, N);
+    assert_int_equal(k->total_ns, sum);
+    uint8_t *seen = calloc(N, 1);
+    for (size_t i = k->first_lane; i < k->first_lane + k->lanes; i++) {
+        const struct gp_lane *lane = &s->l.lanes.at[i];
+        for (size_t e = lane->first; e < lane->first + lane->n; e++) {
+            seen[s->l.row[e] * 2 + (s->l.table[e] == GP_OP)]++;
+            assert_int_equal(gp_lanes_place(&s->l, s->l.table[e], s->l.row[e]), e);
+            if (e > lane->first) assert_true(gp_lanes_start(&s->l, e) >= gp_lanes_start(&s->l, e - 1));
+            if (e > lane->first && k->crowded + k->clamped == 0)
+                assert_true(gp_lanes_start(&s->l, e) >=
+                            gp_lanes_start(&s->l, e - 1) + gp_lanes_dur(&s->l, e - 1));
+        }
+    }
+    for (int i = 0; i < N; i++) assert_int_equal(seen[i], 1);
+    free(seen);
+}
+
+static void test_window(void **state)
+{
+    struct scene *s = *state;
+    op(s, 0, 1000, "before");
+    op(s, 500, 5000, "into");
+    op(s, 3000, 3000, "instant");
+    op(s, 4000, 9000, "out");
+    op(s, 6000, 7000, "after");
+    run_in(s, 1000, 6000);
+    assert_string_equal(lanes_of(s, track(s, "process 1/thread 1")), "into|instant out");
+    assert_int_equal(s->l.begin_ns, 0); /* time 0 is that of the trace */
+    assert_int_equal(s->l.end_ns, 9000);
+    assert_int_equal(gp_lanes_place(&s->l, GP_OP, 0), UINT32_MAX);
+}
+
+/* Launches at 0, 10000, 20000; starts at 15000, 30000, 40000. */
+static void test_queue_and_cause(void **state)
+{
+    struct scene *s = *state;
+    for (uint64_t i = 0; i < 3; i++) {
+        static const int64_t starts[] = {15000, 30000, 40000};
+        mk_call(&s->t, s->main, (int64_t)i * 10000, (int64_t)i * 10000 + 2000, "cudaLaunchKernel", i + 1);
+        mk_kernel(&s->t, s->s7, starts[i], starts[i] + 5000, "k", i + 1);
+    }
+    run(s);
+    static const struct gp_lanes_sample expected[] = {{0, 1},     {10000, 2}, {15000, 1},
+                                                      {20000, 2}, {30000, 1}, {40000, 0}};
+    const struct gp_lanes_counter *c = &s->l.counters.at[track(s, "gpu 0/queue")->counter];
+    assert_int_equal(c->samples.n, 6);
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(c->samples.at[i].at_ns, expected[i].at_ns);
+        assert_true(c->samples.at[i].value == expected[i].value);
+    }
+    assert_false(c->joined);
+    size_t first = s->l.lanes.at[track(s, "gpu 0/stream 7")->first_lane].first;
+    assert_int_equal(gp_lanes_cause(&s->l, first + 1), gp_lanes_place(&s->l, GP_API, 1));
+    /* idle between the kernels: 20000..30000 and 35000..40000 */
+    assert_int_equal(track(s, "gpu 0/idle")->total_ns, 15000);
+}
+
+static void test_long_counters(void **state)
+{
+    struct scene *s = *state;
+    for (int i = 0; i < 100000; i++) {
+        size_t row = gp_events_add(&s->t.events[GP_COUNTER], i * 10, 0, s->main, mk_name(&s->t, "c"));
+        gp_set_value(&s->t.events[GP_COUNTER], row, i == 77777 ? 1000 : i % 5);
+    }
+    op(s, 0, 1000, "o");
+    run(s);
+    const struct gp_lanes_counter *c = &s->l.counters.at[track(s, "process 1/counter c")->counter];
+    double most = 0;
+    assert_true(c->joined);
+    assert_true(c->samples.n <= GP_LANES_SAMPLES);
+    for (size_t i = 0; i < c->samples.n; i++) {
+        if (i) assert_true(c->samples.at[i].at_ns > c->samples.at[i - 1].at_ns);
+        if (c->samples.at[i].value > most) most = c->samples.at[i].value;
+    }
+    assert_true(most == 1000); /* peaks stay */
+}
+
+static void test_ids_differ(void **state)
+{
+    struct scene *s = *state;
+    for (int i = 0; i < 3;
+         i++) { /* three threads that a file calls the same, of processes that have one number */
+        struct gp_process p = gp_process_unknown();
+        p.pid = 5;
+        p.producer = (uint32_t)i;
+        uint32_t thread = mk_thread(&s->t, gp_trace_process(&s->t, &p), 9);
+        gp_events_add(&s->t.events[GP_OP], 10 * i, 5, thread, mk_name(&s->t, "o"));
+    }
+    run(s);
+    track(s, "process 5/thread 9");
+    track(s, "process 5 (2)/thread 9");
+    track(s, "process 5 (3)/thread 9");
+}
+
+/* Two processes that use a device each know it as number 0: it may be one, and their work lies apart. */
+static void test_one_device_of_two_processes(void **state)
+{
+    struct scene *s = *state;
+    uint32_t other = mk_process(&s->t, 2, 1);
+    mk_kernel(&s->t, s->s7, 0, 1000, "k", 1);
+    mk_kernel(&s->t, mk_stream(&s->t, other, 0, 7), 500, 1500, "k", 1);
+    run(s);
+    assert_string_equal(lanes_of(s, track(s, "gpu 0 process 1/stream 7")), "k");
+    assert_string_equal(lanes_of(s, track(s, "gpu 0 process 2/stream 7")), "k");
+}
+
+/* Host 0..30000 (an operator) and 50000..60000; GPU 20000..55000. */
+static void test_activity(void **state)
+{
+    struct scene *s = *state;
+    op(s, 0, 30000, "o");
+    op(s, 10000, 20000, "in it");
+    mk_call(&s->t, s->main, 50000, 60000, "cudaLaunchKernel", 9);
+    mk_kernel(&s->t, s->s7, 20000, 55000, "k", 1);
+    run(s);
+    struct gp_activity a = gp_activity_of(&s->v, 0, 100000);
+    assert_int_equal(a.span_ns, 100000);
+    assert_int_equal(a.cpu_ns, 40000);
+    assert_int_equal(a.gpu_ns, 35000);
+    assert_int_equal(a.both_ns, 15000);
+    a = gp_activity_of(&s->v, 25000, 52000);
+    assert_int_equal(a.cpu_ns, 5000 + 2000);
+    assert_int_equal(a.gpu_ns, 27000);
+    assert_int_equal(a.both_ns, 7000);
+}
+
+static void test_empty(void **state)
+{
+    struct scene *s = *state;
+    run(s);
+    assert_int_equal(s->l.n, 0);
+    assert_int_equal(s->l.tracks.n, 0);
+    assert_int_equal(s->l.begin_ns, s->l.end_ns);
+}
+
+int main(void)
+{
+#define SCENE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        SCENE(test_nesting),
+        SCENE(test_crossing),
+        SCENE(test_rounding),
+        SCENE(test_overlapping_kernels),
+        SCENE(test_too_many_at_once),
+        SCENE(test_nothing_is_lost),
+        SCENE(test_window),
+        SCENE(test_queue_and_cause),
+        SCENE(test_long_counters),
+        SCENE(test_ids_differ),
+        SCENE(test_one_device_of_two_processes),
+        SCENE(test_activity),
+        SCENE(test_empty),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+// Distributions: exact sums and deviations, quantiles within their bound, and merging that does not show.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include "analyze/hta/hta.h"
+
+static struct gp_dist dist_of(const int64_t *v, size_t n)
+{
+    struct gp_dist d = {0};
+    for (size_t i = 0; i < n; i++) gp_dist_add(&d, v[i]);
+    return d;
+}
+
+static void expect_near(double got, double want, double relative)
+{
+    if (fabs(got - want) > relative * fabs(want)) fail_msg("%.17g is not %.17g", got, want);
+}
+
+static void test_by_hand(void **state)
+{
+    (void)state;
+    const int64_t v[] = {2, 4, 4, 4, 5, 5, 7, 9}; /* mean 5, squared deviations 32, 32 / 8 = 4, root 2 */
+    struct gp_dist d = dist_of(v, 8);
+    assert_int_equal(d.n, 8);
+    assert_int_equal(d.sum, 40);
+    assert_int_equal(d.min, 2);
+    assert_int_equal(d.max, 9);
+    assert_true(gp_dist_mean(&d) == 5);
+    assert_true(gp_dist_stddev(&d) == 2);
+    assert_int_equal(gp_dist_quantile(&d, 0), 2);
+    assert_int_equal(gp_dist_quantile(&d, 0.5), 4); /* the 4th of 8 */
+    assert_int_equal(gp_dist_quantile(&d, 0.51), 5);
+    assert_int_equal(gp_dist_quantile(&d, 1), 9);
+    gp_dist_release(&d);
+}
+
+static void test_few_values(void **state)
+{
+    (void)state;
+    struct gp_dist d = {0};
+    assert_int_equal(gp_dist_quantile(&d, 0.5), 0);
+    assert_true(gp_dist_mean(&d) == 0 && gp_dist_stddev(&d) == 0);
+    gp_dist_add(&d, 1000003);
+    assert_true(gp_dist_stddev(&d) == 0);
+    assert_int_equal(gp_dist_quantile(&d, 0.5), 1000003); /* exact: all values are equal */
+    gp_dist_add(&d, 1000003);
+    assert_null(d.buckets);
+    assert_int_equal(gp_dist_quantile(&d, 0.99), 1000003);
+    gp_dist_release(&d);
+}
+
+/* Large values that differ little: what sums of squares in floating point get wrong. Deviations 0, 1, 2 around the
+ * mean: variance 2/3. */
+static void test_nothing_cancels(void **state)
+{
+    (void)state;
+    const int64_t far = INT64_C(900000000000000);
+    const int64_t v[] = {far, far + 1, far + 2};
+    struct gp_dist d = dist_of(v, 3);
+    expect_near(gp_dist_stddev(&d), sqrt(2.0 / 3), 1e-15);
+    gp_dist_release(&d);
+    const int64_t w[] = {-far, far, 0, 0}; /* far squared times 2, by 4 */
+    d = dist_of(w, 4);
+    expect_near(gp_dist_stddev(&d), (double)far / sqrt(2), 1e-15);
+    assert_true(gp_dist_mean(&d) == 0);
+    gp_dist_release(&d);
+    const int64_t x[] = {-5, -4}; /* mean -4.5 */
+    d = dist_of(x, 2);
+    expect_near(gp_dist_stddev(&d), 0.5, 1e-15);
+    gp_dist_release(&d);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static void test_quantiles_are_close(void **state)
+{
+    (void)state;
+    enum { N = 999 };
+    static int64_t v[N];
+    uint64_t seed = 1;
+    for (int i = 0; i < N; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        v[i] = (int64_t)(seed >> (2 + seed % 60)); /* of every magnitude, up to 2^62 */
+    }
+    struct gp_dist d = dist_of(v, N);
+    qsort(v, N, sizeof *v, compare);
+    for (int i = 1; i < N - 1; i++) {
+        int64_t got = gp_dist_quantile(&d, (i + 0.5) / N); /* rank i + 1 of N */
+        expect_near((double)got, (double)v[i], v[i] < 16 ? 0 : 1 / 16.0);
+    }
+    gp_dist_release(&d);
+}
+
+static void expect_same(const struct gp_dist *a, const struct gp_dist *b)
+{
+    assert_int_equal(a->n, b->n);
+    assert_int_equal(a->sum, b->sum);
+    assert_int_equal(a->min, b->min);
+    assert_int_equal(a->max, b->max);
+    assert_true(gp_dist_stddev(a) == gp_dist_stddev(b));
+    for (int q = 0; q <= 100; q++)
+        assert_int_equal(gp_dist_quantile(a, q / 100.0), gp_dist_quantile(b, q / 100.0));
+}
+
+static void test_merging_does_not_show(void **state)
+{
+    (void)state;
+    const int64_t v[] = {5, 5, 5, 70000, 123456789, 0, 17, 17, INT64_C(3400000000)};
+    struct gp_dist all = dist_of(v, 9);
+    for (size_t cut = 0; cut <= 9; cut++) {
+        struct gp_dist a = dist_of(v, cut), b = dist_of(v + cut, 9 - cut);
+        gp_dist_merge(&a, &b);
+        expect_same(&a, &all);
+        gp_dist_release(&a);
+        gp_dist_release(&b);
+    }
+    gp_dist_release(&all);
+}
+
+static void test_sums_stay_at_the_limit(void **state)
+{
+    (void)state;
+    struct gp_dist d = {0};
+    for (int i = 0; i < 20; i++) gp_dist_add(&d, i % 2 ? INT64_MAX : 1);
+    assert_int_equal(d.sum, INT64_MAX);
+    assert_true(gp_dist_stddev(&d) <= 0x1p62 && gp_dist_stddev(&d) > 0);
+    assert_int_equal(gp_dist_quantile(&d, 0.25), 1);
+    gp_dist_release(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_few_values),
+        cmocka_unit_test(test_nothing_cancels),
+        cmocka_unit_test(test_quantiles_are_close),
+        cmocka_unit_test(test_merging_does_not_show),
+        cmocka_unit_test(test_sums_stay_at_the_limit),
+    };
+    return cmocka_run_group_tests_name("dist", tests, NULL, NULL);
+}

@@ -1,0 +1,203 @@
+// JSON text: where values end, what strings say, and the repair of what is not quite JSON.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "formats/base/json_scan.h"
+
+/* The text with the zero bytes that the scanner wants, at an odd address. */
+static char room[4096];
+
+static const char *pad(const char *text, const char **end)
+{
+    size_t n = strlen(text);
+    memset(room, 0, sizeof room);
+    memcpy(room + 1, text, n);
+    *end = room + 1 + n;
+    return room + 1;
+}
+
+static void value_is(const char *text, enum gp_json_kind kind, const char *want, size_t used)
+{
+    const char *end, *at, *p = pad(text, &end);
+    struct gp_json_value v;
+    const char *q = gp_json_value(p, end, &v, &at);
+    if (!q) fail_msg("%s: no value", text);
+    assert_int_equal(v.kind, kind);
+    assert_int_equal(v.n, strlen(want));
+    assert_memory_equal(v.p, want, v.n);
+    assert_int_equal(q - p, used);
+}
+
+static void values_end_where_they_end(void **state)
+{
+    (void)state;
+    value_is("\"abc\",", GP_JSON_STRING, "abc", 5);
+    value_is(" \"a\\\"b\" ", GP_JSON_ODD_STRING, "a\\\"b", 7);
+    value_is("-12.5e3}", GP_JSON_NUMBER, "-12.5e3", 7);
+    value_is("null]", GP_JSON_WORD, "null", 4);
+    value_is("N/A,", GP_JSON_BARE, "N/A", 3);
+    value_is("-,", GP_JSON_BARE, "-", 1);
+    value_is("[1,[2],\"]\\\"]\"] ", GP_JSON_ARRAY, "[1,[2],\"]\\\"]\"]", 14);
+    value_is("{\"a\":{}} ", GP_JSON_OBJECT, "{\"a\":{}}", 8);
+}
+
+static void fails_at(const char *text, size_t want)
+{
+    const char *end, *at = NULL, *p = pad(text, &end);
+    struct gp_json_value v;
+    assert_null(gp_json_value(p, end, &v, &at));
+    assert_int_equal(at - p, want);
+}
+
+static void a_value_that_is_cut_fails_at_the_end(void **state)
+{
+    (void)state;
+    fails_at("\"abc", 4);
+    fails_at("\"abc\\", 5);
+    fails_at("\"abc\\\"", 6);
+    fails_at("[1,2", 4);
+    fails_at("[\"]", 3);
+    fails_at("12", 2);
+    fails_at("nul", 3);
+    fails_at("", 0);
+    fails_at(":", 0);
+}
+
+/* A bracket or quote at every place around the borders of the blocks that are looked at together. */
+static void containers_of_every_length_are_found(void **state)
+{
+    (void)state;
+    char text[512];
+    for (int n = 0; n < 300; n++) {
+        int len = snprintf(text, sizeof text, "[\"%*s\\\\\\\"]\",{}]x", n, "");
+        const char *end, *at, *p = pad(text, &end);
+        const char *q = gp_json_container_end(p, end, &at);
+        assert_non_null(q);
+        assert_int_equal(q - p, len - 1);
+    }
+}
+
+static void nesting_has_a_limit(void **state)
+{
+    (void)state;
+    char text[GP_JSON_DEPTH * 2 + 8];
+    const char *end, *at;
+    for (int depth = GP_JSON_DEPTH; depth <= GP_JSON_DEPTH + 1; depth++) {
+        memset(text, '[', (size_t)depth);
+        memset(text + depth, ']', (size_t)depth);
+        text[2 * depth] = '\0';
+        const char *p = pad(text, &end), *q = gp_json_container_end(p, end, &at);
+        if (depth == GP_JSON_DEPTH) assert_ptr_equal(q, end);
+        else assert_null(q);
+    }
+    assert_int_equal(at - (room + 1), GP_JSON_DEPTH);
+}
+
+static void decodes_to(const char *text, const char *want, bool repaired)
+{
+    struct gp_buf b = {0};
+    bool got = gp_json_decode(&b, text, strlen(text));
+    assert_string_equal(gp_buf_str(&b), want);
+    assert_int_equal(got, repaired);
+    gp_buf_release(&b);
+}
+
+static void strings_are_decoded(void **state)
+{
+    (void)state;
+    decodes_to("a\\n\\t\\\"\\\\\\/\\b\\f\\r", "a\n\t\"\\/\b\f\r", false);
+    decodes_to("\\u0041\\u00e9\\u20AC", "A\xc3\xa9\xe2\x82\xac", false);
+    decodes_to("\\ud83d\\ude00", "\xf0\x9f\x98\x80", false);
+    decodes_to("caf\xc3\xa9 \xef\xbf\xbd", "caf\xc3\xa9 \xef\xbf\xbd", false);
+}
+
+static void strings_are_repaired(void **state)
+{
+    (void)state;
+    decodes_to("a\nb", "a\nb", true);
+    decodes_to("a\\pb", "a\\pb", true);
+    decodes_to("\\u12", "\\u12", true);
+    decodes_to("\\ud83d!", "\xef\xbf\xbd!", true);
+    decodes_to("\\ude00", "\xef\xbf\xbd", true);
+    decodes_to("a\xe9z", "a\xef\xbf\xbdz", true);
+    decodes_to("a\\", "a\\", true);
+}
+
+static void cleans_to(const char *text, const char *want, unsigned changes)
+{
+    struct gp_buf b = {0};
+    unsigned got = 99;
+    const char *end, *p = pad(text, &end);
+    if (gp_json_clean(&b, p, end, &got)) fail_msg("%s: refused", text);
+    assert_string_equal(gp_buf_str(&b), want);
+    assert_int_equal(got, changes);
+    gp_buf_release(&b);
+}
+
+static void sound_text_stays_as_it_is(void **state)
+{
+    (void)state;
+    const char *good[] = {
+        "{}", "[]", "1", "{\"a\":[1, 2.5e-3,\n true],\"b\":{\"c\":null}}", "\"\\u00e9\\\\\"", "[[],[[]]]"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) cleans_to(good[i], good[i], 0);
+}
+
+static void what_can_be_repaired_is(void **state)
+{
+    (void)state;
+    cleans_to("{\"a\":inf,\"b\":N/A}", "{\"a\":\"inf\",\"b\":\"N/A\"}", GP_JSON_CLEANED_WORD);
+    cleans_to("[01,1.,.5]", "[\"01\",\"1.\",\".5\"]", GP_JSON_CLEANED_WORD);
+    cleans_to("[\"a\nb\"]", "[\"a\\u000ab\"]", GP_JSON_CLEANED_TEXT);
+    cleans_to("[\"a\\pb\"]", "[\"a\\\\pb\"]", GP_JSON_CLEANED_TEXT);
+    cleans_to("[1,]", "[1 ]", 0);
+    cleans_to("{\"a\":1,}", "{\"a\":1 }", 0);
+}
+
+static void what_cannot_be_repaired_is_refused(void **state)
+{
+    (void)state;
+    const char *bad[] = {"",    "[1",       "1]",    "[1}",   "{\"a\"}",           "{\"a\":}",
+                         "[,]", "[1 2]",    "{1:2}", "[\"a]", "{\"a\":1 \"b\":2}", "[1,,2]",
+                         "1 2", "{\"a\",1}"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct gp_buf b = {0};
+        unsigned changes;
+        const char *end, *p = pad(bad[i], &end);
+        if (!gp_json_clean(&b, p, end, &changes)) fail_msg("%s: accepted", bad[i]);
+        gp_buf_release(&b);
+    }
+}
+
+static void members_and_elements_are_stepped_through(void **state)
+{
+    (void)state;
+    const char *end, *p = pad("{\"a\": 1, \"b\": [2], }", &end) + 1;
+    struct gp_json_value key, v;
+    assert_true(gp_json_next(&p, end, &key, &v));
+    assert_true(key.n == 1 && *key.p == 'a' && v.kind == GP_JSON_NUMBER);
+    assert_true(gp_json_next(&p, end, &key, &v));
+    assert_true(key.n == 1 && *key.p == 'b' && v.kind == GP_JSON_ARRAY);
+    assert_false(gp_json_next(&p, end, &key, &v));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_end_where_they_end),
+        cmocka_unit_test(a_value_that_is_cut_fails_at_the_end),
+        cmocka_unit_test(containers_of_every_length_are_found),
+        cmocka_unit_test(nesting_has_a_limit),
+        cmocka_unit_test(strings_are_decoded),
+        cmocka_unit_test(strings_are_repaired),
+        cmocka_unit_test(sound_text_stays_as_it_is),
+        cmocka_unit_test(what_can_be_repaired_is),
+        cmocka_unit_test(what_cannot_be_repaired_is_refused),
+        cmocka_unit_test(members_and_elements_are_stepped_through),
+    };
+    return cmocka_run_group_tests_name("json_scan", tests, NULL, NULL);
+}

@@ -1,0 +1,115 @@
+// Compressing on the way out: what the input side unpacks is what went in, however it was cut.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "formats/base/buf.h"
+#include "formats/base/input.h"
+#include "formats/base/pack.h"
+
+static int to_buf(void *ctx, const void *data, size_t n)
+{
+    gp_buf_put(ctx, data, n);
+    return 0;
+}
+
+/* TEXT packed in pieces of PIECE bytes. */
+static struct gp_buf packed(enum gp_packing packing, const struct gp_buf *text, size_t piece)
+{
+    struct gp_buf b = {0};
+    struct gp_pack *p = gp_pack_new(packing, to_buf, &b);
+    for (size_t i = 0; i < text->n; i += piece)
+        assert_int_equal(gp_pack_write(p, text->data + i, text->n - i < piece ? text->n - i : piece), 0);
+    assert_int_equal(gp_pack_end(p), 0);
+    gp_pack_free(p);
+    return b;
+}
+
+/* About 300 kB that compress, with some that do not. */
+static struct gp_buf sample(void)
+{
+    struct gp_buf b = {0};
+    uint64_t x = 1;
+    for (int i = 0; i < 10000; i++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        gp_buf_printf(&b, "{\"ts\": %d, \"id\": %llx}\n", i, (unsigned long long)x);
+    }
+    return b;
+}
+
+static void check(enum gp_packing packing, const char *compression)
+{
+    struct gp_buf text = sample(), back = {0};
+    struct gp_buf whole = packed(packing, &text, text.n), cut = packed(packing, &text, 777);
+    assert_int_equal(whole.n, cut.n);
+    assert_memory_equal(whole.data, cut.data, cut.n);
+    if (packing != GP_PACK_NONE) assert_true(whole.n < text.n / 2);
+    struct gp_input *in = gp_input_memory(whole.data, whole.n, 1);
+    gp_buf_reserve(&back, text.n + 1);
+    back.n = gp_input_read(in, back.data, text.n + 1);
+    assert_string_equal(gp_input_compression(in), compression);
+    assert_int_equal(gp_input_status(in, NULL), 0);
+    gp_input_close(in);
+    assert_int_equal(back.n, text.n);
+    assert_memory_equal(back.data, text.data, text.n);
+    gp_buf_release(&text);
+    gp_buf_release(&back);
+    gp_buf_release(&whole);
+    gp_buf_release(&cut);
+}
+
+static void plain_text_passes_through(void **state)
+{
+    (void)state;
+    check(GP_PACK_NONE, "none");
+}
+
+static void gzip_is_read_back(void **state)
+{
+    (void)state;
+    check(GP_PACK_GZIP, "gzip");
+}
+
+static void zstd_is_read_back(void **state)
+{
+    (void)state;
+    check(GP_PACK_ZSTD, "zstd");
+}
+
+static int refuse(void *ctx, const void *data, size_t n)
+{
+    (void)data;
+    (void)n;
+    ++*(int *)ctx;
+    return -1;
+}
+
+static void a_sink_that_refuses_is_asked_once(void **state)
+{
+    (void)state;
+    struct gp_buf text = sample();
+    for (int packing = GP_PACK_NONE; packing <= GP_PACK_ZSTD; packing++) {
+        int calls = 0, failed = 0;
+        struct gp_pack *p = gp_pack_new((enum gp_packing)packing, refuse, &calls);
+        for (int i = 0; i < 3; i++) failed |= gp_pack_write(p, text.data, text.n);
+        failed |= gp_pack_end(p);
+        assert_int_equal(failed, -1);
+        assert_int_equal(calls, 1);
+        gp_pack_free(p);
+    }
+    gp_buf_release(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_text_passes_through),
+        cmocka_unit_test(gzip_is_read_back),
+        cmocka_unit_test(zstd_is_read_back),
+        cmocka_unit_test(a_sink_that_refuses_is_asked_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

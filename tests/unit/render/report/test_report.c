@@ -1,0 +1,273 @@
+// A report as text, as CSV, and cell by cell.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "formats/base/utf8.h"
+#include "render/report/report.h"
+#include "render/report/report_csv.h"
+#include "render/report/report_text.h"
+
+#define MICRO "\xC2\xB5"
+
+static void put_name(struct gp_report *r, struct gp_report_table *t, const char *s)
+{
+    gp_report_put_name(r, t, s, strlen(s), NULL, 0);
+}
+
+static void expect_cell(const struct gp_report_table *t, size_t column, const char *text)
+{
+    struct gp_buf b = {0};
+    gp_cell_put(&b, gp_report_cell(t, 0, column));
+    assert_string_equal(gp_buf_str(&b), text);
+    gp_buf_release(&b);
+}
+
+static void expect_text(const struct gp_report *r, size_t width, const char *text)
+{
+    struct gp_buf b = {0};
+    gp_report_text_write(&b, r, &(struct gp_report_text_opts){.width = width});
+    assert_string_equal(gp_buf_str(&b), text);
+    gp_buf_release(&b);
+}
+
+static void expect_csv(const struct gp_report_table *t, const char *text)
+{
+    struct gp_buf b = {0};
+    gp_report_csv_write(&b, t);
+    assert_string_equal(gp_buf_str(&b), text);
+    gp_buf_release(&b);
+}
+
+static void a_cell_is_shown_by_its_type(void **state)
+{
+    (void)state;
+    struct gp_report r = {0};
+    struct gp_report_table *t = gp_report_add(&r, "t", "T");
+    static const enum gp_cell_type types[] = {
+        GP_CELL_ID,  GP_CELL_COUNT, GP_CELL_NS,   GP_CELL_NS,    GP_CELL_BYTES, GP_CELL_PCT,    GP_CELL_PCT,
+        GP_CELL_PCT, GP_CELL_GBPS,  GP_CELL_REAL, GP_CELL_COUNT, GP_CELL_PCT,   GP_CELL_NS_REAL};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        gp_report_column(t, "c", "C", types[i], 0, NULL);
+    gp_report_put(t, 1234567);
+    gp_report_put(t, 1234567);
+    gp_report_put(t, 1234567);
+    gp_report_put(t, -1500);
+    gp_report_put(t, 2500000);
+    gp_report_put_real(t, 12.34);
+    gp_report_put_real(t, 0.001);
+    gp_report_put_real(t, 0);
+    gp_report_put_real(t, 450.2);
+    gp_report_put_real(t, 1.5);
+    gp_report_put_none(t);
+    gp_report_put_real(t, NAN);       // nothing is known of it
+    gp_report_put_real(t, 1234567.5); // a mean or a deviation has its unit, too
+    static const char *const shown[] = {"1234567", "1,234,567", "1.23 ms", "-1.50 " MICRO "s", "2.50 MB",
+                                        "12.3%",   "<0.01%",    "0%",      "450 GB/s",         "1.50",
+                                        "-",       "-",         "1.23 ms"};
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) expect_cell(t, i, shown[i]);
+    gp_report_release(&r);
+}
+
+static void csv_quotes_what_must_be_and_keeps_numbers_raw(void **state)
+{
+    (void)state;
+    struct gp_report r = {0};
+    struct gp_report_table *t = gp_report_add(&r, "t", "T");
+    gp_report_column(t, "name", "Name", GP_CELL_NAME, 0, NULL);
+    gp_report_column(t, "time_ns", "Time", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
+    gp_report_column(t, "share_pct", "Share", GP_CELL_PCT, 0, NULL);
+    gp_report_put_name(&r, t, "f<1, 2>(\"x\")", 12, "f", 1);
+    gp_report_put(t, 1234567);
+    gp_report_put_real(t, 0.1);
+    put_name(&r, t, "two\nlines");
+    gp_report_put_none(t);
+    gp_report_put_real(t, 50);
+    put_name(&r, t, "plain");
+    gp_report_put(t, -1);
+    gp_report_put_none(t);
+    expect_csv(t, "name,time_ns,share_pct\r\n"
+                  "\"f<1, 2>(\"\"x\"\")\",1234567,0.1\r\n"
+                  "\"two\nlines\",,50\r\n"
+                  "plain,-1,\r\n");
+    expect_csv(NULL, "");
+    gp_report_release(&r);
+}
+
+static void csv_is_utf8_whatever_the_names_are(void **state)
+{
+    (void)state;
+    struct gp_report r = {0};
+    struct gp_report_table *t = gp_report_add(&r, "t", "T");
+    gp_report_column(t, "name", "Name", GP_CELL_NAME, 0, NULL);
+    put_name(&r, t, "a\xFF,b");
+    expect_csv(t, "name\r\n\"a\xEF\xBF\xBD,b\"\r\n");
+    gp_report_release(&r);
+}
+
+static struct gp_report_table *kernels(struct gp_report *r, const char *name)
+{
+    struct gp_report_table *t = gp_report_add(r, "kernels", "Kernels");
+    gp_report_column(t, "name", "Kernel", GP_CELL_NAME, 0, NULL);
+    gp_report_column(t, "count", "Count", GP_CELL_COUNT, 0, NULL);
+    gp_report_column(t, "full", "Full", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
+    gp_report_column(t, "total_ns", "Total", GP_CELL_NS, 0, NULL);
+    put_name(r, t, name);
+    gp_report_put(t, 1000);
+    put_name(r, t, "x");
+    gp_report_put(t, 1230000);
+    put_name(r, t, "b");
+    gp_report_put(t, 2);
+    put_name(r, t, "x");
+    gp_report_put(t, 5);
+    return t;
+}
+
+static void numbers_stand_under_each_other(void **state)
+{
+    (void)state;
+    struct gp_report r = {0};
+    kernels(&r, "gemm")->more = "and 3 more";
+    expect_text(&r, 0,
+                "\nKernels\n"
+                "  Kernel  Count    Total\n"
+                "  gemm    1,000  1.23 ms\n"
+                "  b           2     5 ns\n"
+                "  and 3 more\n");
+    gp_report_release(&r);
+}
+
+static void long_names_are_cut_so_that_lines_fit(void **state)
+{
+    (void)state;
+    struct gp_report r = {0};
+    struct gp_buf b = {0};
+    char name[300];
+    memset(name, 'n', sizeof name);
+    name[sizeof name - 1] = 0;
+    kernels(&r, name);
+    gp_report_say(&r, true, GP_TONE_PLAIN, "%s and words that follow it to the end of the line and beyond",
+                  name);
+    gp_report_text_write(&b, &r, &(struct gp_report_text_opts){0});
+    for (const char *line = gp_buf_str(&b), *end; (end = strchr(line, '\n')); line = end + 1)
+        assert_true(gp_utf8_width(line, (size_t)(end - line)) <= 80);
+    gp_buf_release(&b);
+    gp_report_release(&r);
+}
+
+static void columns_and_tables_that_say_nothing_are_left_out(void **state)
+{
+    (void)state;
+    struct gp_report r = {0};
+    gp_report_column(gp_report_add(&r, "none", "Nothing"), "a", "A", GP_CELL_NS, 0, NULL);
+    struct gp_report_table *t = gp_report_add(&r, "some", "Some");
+    gp_report_column(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
+    gp_report_column(t, "zero_ns", "Zero", GP_CELL_NS, 0, NULL);
+    gp_report_column(t, "device", "GPU", GP_CELL_ID, 0, NULL);
+    gp_report_put_none(t);
+    gp_report_put(t, 0);
+    gp_report_put(t, 0); // a number of something, not a quantity: it stays
+    t = gp_report_add(&r, "long", "Long");
+    t->detail = true;
+    gp_report_column(t, "device", "GPU", GP_CELL_ID, 0, NULL);
+    gp_report_put(t, 7);
+    expect_text(&r, 0, "\nSome\n  GPU\n    0\n");
+    gp_report_release(&r);
+}
+
+static void what_is_wrong_stands_before_the_verdict(void **state)
+{
+    (void)state;
+    struct gp_report r = {0};
+    gp_report_say(&r, true, GP_TONE_BAD, "Idle %d%% of the time.", 99);
+    gp_report_say(&r, false, GP_TONE_WARN, "a.json: the input ends early");
+    expect_text(&r, 0, "! a.json: the input ends early\n\nIdle 99% of the time.\n");
+    gp_report_release(&r);
+}
+
+static void sentences_wrap_but_not_before_a_unit(void **state)
+{
+    (void)state;
+    struct gp_report r = {0};
+    // 30 columns: "ms)." would fit no more on the first line, and does not stand alone on the second
+    gp_report_say(&r, true, GP_TONE_PLAIN, "The device was idle (for 86.7 ms).");
+    expect_text(&r, 30, "The device was idle (for\n86.7 ms).\n");
+    gp_report_release(&r);
+}
+
+static void shares_are_drawn_as_bars_and_groups_named_once(void **state)
+{
+    (void)state;
+    struct gp_report r = {0};
+    struct gp_report_table *t = gp_report_add(&r, "b", "Parts");
+    gp_report_column(t, "device", "GPU", GP_CELL_ID, 0, NULL);
+    gp_report_column(t, "part", "Part", GP_CELL_TEXT, 0, NULL);
+    gp_report_column(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, NULL);
+    for (int i = 0; i < 2; i++) {
+        gp_report_put(t, 3);
+        gp_report_put_text(&r, t, i ? "idle" : "busy");
+        gp_report_put_real(t, i ? 75 : 25);
+    }
+    // 2 + 3 + 2 + 4 + 2 + 5 + 2 columns, 10 of 30 are left: 2.5 and 7.5 blocks
+    expect_text(
+        &r, 30,
+        "\nParts\n  GPU  Part  Share\n"
+        "    3  busy  25.0%  \xE2\x96\x88\xE2\x96\x88\xE2\x96\x8C\n"
+        "       idle  75.0%  "
+        "\xE2\x96\x88\xE2\x96\x88\xE2\x96\x88\xE2\x96\x88\xE2\x96\x88\xE2\x96\x88\xE2\x96\x88\xE2\x96\x8C\n");
+    gp_report_release(&r);
+}
+
+static void a_finding_is_followed_by_where_to_look(void **state)
+{
+    (void)state;
+    struct gp_report r = {0};
+    struct gp_report_table *t = gp_report_add(&r, "f", "Findings");
+    gp_report_column(t, "time_ns", "Time", GP_CELL_NS, 0, NULL);
+    gp_report_column(t, "finding", "Finding", GP_CELL_TEXT, 0, NULL);
+    gp_report_column(t, "where", "Where", GP_CELL_NAME, GP_COLUMN_BELOW, NULL);
+    gp_report_put(t, 5000000);
+    gp_report_put_text(&r, t, "one two three four five six");
+    put_name(&r, t, "aten::mm");
+    expect_text(&r, 30,
+                "\nFindings\n     Time  Finding\n"
+                "  5.00 ms  one two three four\n"
+                "           five six\n"
+                "           in aten::mm\n");
+    gp_report_release(&r);
+}
+
+static void names_cannot_speak_to_the_terminal(void **state)
+{
+    (void)state;
+    struct gp_report r = {0};
+    struct gp_buf b = {0};
+    kernels(&r, "evil\033[2J\n");
+    gp_report_text_write(&b, &r, &(struct gp_report_text_opts){0});
+    assert_null(strchr(gp_buf_str(&b), '\033'));
+    gp_buf_release(&b);
+    gp_report_release(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cell_is_shown_by_its_type),
+        cmocka_unit_test(csv_quotes_what_must_be_and_keeps_numbers_raw),
+        cmocka_unit_test(csv_is_utf8_whatever_the_names_are),
+        cmocka_unit_test(numbers_stand_under_each_other),
+        cmocka_unit_test(long_names_are_cut_so_that_lines_fit),
+        cmocka_unit_test(columns_and_tables_that_say_nothing_are_left_out),
+        cmocka_unit_test(what_is_wrong_stands_before_the_verdict),
+        cmocka_unit_test(sentences_wrap_but_not_before_a_unit),
+        cmocka_unit_test(shares_are_drawn_as_bars_and_groups_named_once),
+        cmocka_unit_test(a_finding_is_followed_by_where_to_look),
+        cmocka_unit_test(names_cannot_speak_to_the_terminal),
+    };
+    return cmocka_run_group_tests_name("report", tests, NULL, NULL);
+}
