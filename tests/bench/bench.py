@@ -194,6 +194,10 @@ def bench_flame(bench):
     if script:
         run_against(bench, 'flame against flamegraph.pl, once', command, [[script, folded]], '', rounds=1)
     print('  (aim: at most 1.5 s and 400 MB)')
+    if bench.peer('node') and bench.peer('chromium'):
+        picture = bench.file('zoom.svg', [ours, folded])
+        said = subprocess.run(['node', os.path.join(HERE, 'flame_zoom.js'), picture], check=True, stdout=subprocess.PIPE, text=True)
+        print('  ' + said.stdout.strip() + ' (aim: 100 ms)')
 
 
 def bench_timeline(bench):

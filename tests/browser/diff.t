@@ -43,4 +43,5 @@ for view in waterfall flame flame-base; do
     "$bin/trace-diff" -q --gate none -f svg --view $view base.json cur.json >$view.svg || exit 1
 done
 
-node "$here/diff.js" "$scratch"
+. "$here/tries.sh"
+tries node "$here/diff.js" "$scratch"

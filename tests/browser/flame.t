@@ -34,4 +34,5 @@ awk 'BEGIN {
     echo "</div>"
 } >page.html
 
-node "$here/flame.js" "$scratch"
+. "$here/tries.sh"
+tries node "$here/flame.js" "$scratch"

@@ -30,7 +30,7 @@ const helpers = `
 `;
 
 async function ready(page) {
-  for (let i = 0; i < 400; i++) {
+  for (let i = 0; i < 4000; i++) {
     if (await page.eval("document.documentElement.classList.contains('live')")) break;
     await page.sleep(20);
   }

@@ -40,4 +40,5 @@ echo '{"traceEvents":[]}' | "$flame" -q -f html >empty.html || exit 1
 awk 'BEGIN { for (i = 0; i < 20000; i++) printf "all work;leaf_%d %d\n", i, 10 + i % 7 }' >many.folded
 "$flame" -f html many.folded >many.html || exit 1
 
-node "$here/flame_html.js" "$scratch"
+. "$here/tries.sh"
+tries node "$here/flame_html.js" "$scratch"

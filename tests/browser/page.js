@@ -58,7 +58,7 @@ async function open(url, { width = 1200, height = 800, dark = false, reducedMoti
     async go(to) {
       const seen = events.length;
       await call("Page.navigate", { url: to });
-      for (let i = 0; i < 400; i++) {
+      for (let i = 0; i < 4000; i++) {
         if (events.slice(seen).some((e) => e.method === "Page.loadEventFired")) return;
         await page.sleep(25);
       }

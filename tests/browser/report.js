@@ -131,7 +131,7 @@ async function saving(page) {
   await page.call("Page.setDownloadBehavior", { behavior: "allow", downloadPath: where });
   await clickOn(page, "[...document.querySelectorAll('.page-tools button')].find((b) => b.textContent === 'JSON')");
   const made = () => fs.readdirSync(where).find((f) => /^trace-hta.*\.json$/.test(f));
-  for (let i = 0; i < 100 && !made(); i++) await page.sleep(20);
+  for (let i = 0; i < 3000 && !made(); i++) await page.sleep(20);
   const text = made() ? fs.readFileSync(path.join(where, made()), "utf8") : "{}";
   is(JSON.parse(text).tool, "trace-hta", "the data are saved as a file");
 }
@@ -239,7 +239,7 @@ async function narrow(page) {
     for (const link of links) {
       await page.go("about:blank");
       await page.go(link);
-      for (let i = 0; i < 100 && !await page.eval("document.documentElement.classList.contains('live')"); i++) await page.sleep(20);
+      for (let i = 0; i < 3000 && !await page.eval("document.documentElement.classList.contains('live')"); i++) await page.sleep(20);
       ok(/^[\d.]+% in \d+ frame/.test(await page.eval("document.querySelector('.search output').textContent")), "which finds what they are about",
         link + " " + await page.eval("document.querySelector('.search output').textContent"));
     }

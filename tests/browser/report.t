@@ -31,4 +31,5 @@ awk 'BEGIN {
 "$hta" -q -f html --flame flame.html names.json >linked.html || exit 1
 "${hta%/*}/trace2flame" -q -f html names.json >flame.html || exit 1
 
-node "$here/report.js" "$scratch"
+. "$here/tries.sh"
+tries node "$here/report.js" "$scratch"

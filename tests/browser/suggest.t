@@ -37,4 +37,5 @@ done
 sed 's/"dur":1[0-9],"args"/"dur":40,"args"/' names.json | "$suggest" -q -f html >nothing.html || exit 1
 echo '[]' | "$suggest" -q --allow-empty -f html >empty.html || exit 1
 
-node "$here/suggest.js" "$scratch"
+. "$here/tries.sh"
+tries node "$here/suggest.js" "$scratch"

@@ -38,7 +38,7 @@ const helpers = `
 `;
 
 async function ready(page) {
-  for (let i = 0; i < 400; i++) {
+  for (let i = 0; i < 4000; i++) {
     if (await page.eval("document.body.dataset.ready || !!document.querySelector('.opening.bad')")) break;
     await page.sleep(25);
   }

@@ -36,4 +36,5 @@ echo '[]' | "$timeline" -q >empty.html || exit 1
 echo '[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":5,"dur":0,"args":{"device":0,"stream":7}}]' |
     "$timeline" -q >instant.html || exit 1
 
-node "$here/timeline.js" "$scratch" "$samples/h200"
+. "$here/tries.sh"
+tries node "$here/timeline.js" "$scratch" "$samples/h200"

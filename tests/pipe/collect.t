@@ -152,21 +152,25 @@ test_expect_success '--start launch:N and --stop launch:N count launches from th
     gated --start profiler --stop launch:15 && has gpu 9
 '
 
-test_expect_success 'a signal starts and stops, and does not reach the command' '
+signals_gate() {
     { $collect --start SIGUSR1 --stop SIGUSR1 $app long 1500 >t 2>err & } && pid=$! &&
     sleep 0.5 && kill -USR1 $pid && sleep 0.4 && kill -USR1 $pid && { wait $pid; test $? = 6; } && grep -x done err &&
     facts t && has "mark:recording starts" 1 && has "mark:recording stops" 1 &&
     awk "/^gpu /{n=\$2} END{exit !(n >= 20 && n <= 29000)}" facts
-'
+}
 
-test_expect_success 'times start and stop, and --duration' '
+test_expect_success 'a signal starts and stops, and does not reach the command' 'on_some_try signals_gate'
+
+times_gate() {
     status_of $collect --start 700ms --duration 200ms -o t $app long 1500 && test $status = 6 && facts t &&
     has "mark:recording starts" 1 && has "mark:recording stops" 1 &&
     awk "/^gpu /{n=\$2} END{exit !(n >= 20 && n <= 29000)}" facts &&
     status_of $collect --stop 700ms -o t $app long 1500 && test $status = 6 && facts t && has "mark:recording stops" 1 &&
     awk "/^gpu /{n=\$2} END{exit !(n >= 20 && n <= 29000)}" facts &&
     $collect --start 3600s $app launch 10 1 1 >t 2>err && facts t && has gpu 0
-'
+}
+
+test_expect_success 'times start and stop, and --duration' 'on_some_try times_gate'
 
 test_expect_success 'what cannot start or stop anything is refused' '
     for when in never range: range:@3 launch: launch:0 launch:x SIGKILL -5s 0s; do
@@ -186,31 +190,37 @@ e = [x for x in json.load(sys.stdin)[\"traceEvents\"] if x.get(\"cat\") == \"ker
 print(int((max(x[\"ts\"] + x[\"dur\"] for x in e) - min(x[\"ts\"] for x in e)) / 1000) if e else 0)"
 }
 
-test_expect_success '--last: the end of the run alone, whole and in order' '
+keeps_the_end() {
     status_of $collect --last 300ms -o t $app long 1000 && test $status = 6 && facts t && has verdict:clean 1 && has lost 0 &&
     grep ", the last 0.3 s kept, " err && ms=$(span t) && test $ms -ge 100 && test $ms -le 600 &&
     awk "/^gpu /{n=\$2} /^joined /{m=\$2} END{exit !(n >= 100 && n == m)}" facts
-'
+}
+
+test_expect_success '--last: the end of the run alone, whole and in order' 'on_some_try keeps_the_end'
 
 test_expect_success '--last: a crash leaves what came before it' '
     status_of $collect --last 10s -o t $app die kill 100 800 && test $status = 137 && facts t && has gpu 100 &&
     grep "was ended by signal 9" facts
 '
 
-test_expect_success '--dump SIGUSR2: what is kept is written at once, and the command does not get the signal' '
-    mkfifo pipe && { cat pipe >t & } && { $collect --last 10s --dump SIGUSR2 $app long 1500 >pipe 2>err & } && pid=$! &&
+dumps_on_signal() {
+    rm -f pipe && mkfifo pipe && { cat pipe >t & } && { $collect --last 10s --dump SIGUSR2 $app long 1500 >pipe 2>err & } && pid=$! &&
     sleep 0.6 && kill -USR2 $pid && sleep 0.3 && cp t early && { wait $pid; test $? = 6; } && wait &&
     grep "asked by a signal: what was kept is written" err &&
     facts early && grep "^gpu [1-9]" facts && has issue:truncated 1 && facts t && has verdict:clean 1 &&
     awk "/^gpu /{n=\$2} END{exit n != 30000}" facts
-'
+}
 
-test_expect_success '--dump idle:DURATION: written when the GPU has nothing to do for so long' '
+test_expect_success '--dump SIGUSR2: what is kept is written at once, and the command does not get the signal' 'on_some_try dumps_on_signal'
+
+dumps_when_idle() {
     rm -f pipe && mkfifo pipe && { cat pipe >t & } && { $collect --last 10s --dump idle:200ms $app die exit 40 900 >pipe 2>err & } &&
     pid=$! && sleep 0.8 && cp t early && { wait $pid; test $? = 4; } && wait &&
     grep "no GPU work has ended for a while: what was kept is written" err && facts early && has gpu 40 &&
     facts t && has gpu 40 && has verdict:clean 1
-'
+}
+
+test_expect_success '--dump idle:DURATION: written when the GPU has nothing to do for so long' 'on_some_try dumps_when_idle'
 
 test_expect_success 'a recorder that cannot work is refused' '
     for options in "--last=-1s" "--dump=SIGUSR1" "--last=1s --dump=profiler" "--last=1s --dump=idle:" \
@@ -313,9 +323,11 @@ test_expect_success 'the flight recorder with a trace for each process' '
     facts last.0 && has gpu 50 && has verdict:clean 1 && facts last.1 && has gpu 60 && has verdict:clean 1
 '
 
-test_expect_success 'a process that outlives the command is waited for' '
+waits_for_the_rest() {
     $collect sh -c "$app die exit 50 800 >/dev/null 2>&1 & sleep 0.3" >t 2>err && facts t && has gpu 50 && has verdict:clean 1
-'
+}
+
+test_expect_success 'a process that outlives the command is waited for' 'on_some_try waits_for_the_rest'
 
 # ---- readers ----
 
@@ -324,11 +336,13 @@ test_expect_success 'a reader that goes away ends the tracing, not the program' 
     echo 6 >expect && test_cmp expect status && grep -x done err && grep "stopped when the reader went away" err
 '
 
-test_expect_success 'the collector is killed: the program runs on, what was written is there and can be read' '
-    { $collect -o killed $app long 2000 >out 2>err & } && pid=$! && sleep 1.2 && kill -KILL $pid &&
+collector_is_killed() {
+    rm -f killed* && { $collect -o killed $app long 2000 >out 2>err & } && pid=$! && sleep 1.2 && kill -KILL $pid &&
     { wait $pid; test $? = 137; } && test ! -e killed && facts killed.partial-* && grep "^gpu [1-9]" facts &&
     has issue:truncated 1 && for n in 1 2 3 4 5 6 7 8; do grep -x done out && break; sleep 0.5; done && grep -x done out
-'
+}
+
+test_expect_success 'the collector is killed: the program runs on, what was written is there and can be read' 'on_some_try collector_is_killed'
 
 test_expect_success 'a slow reader gets everything' '
     $collect $app launch 20000 2 1 2>err | { sleep 1; cat; } >t && facts t && has gpu 40000 && has lost 0
@@ -401,9 +415,11 @@ test_expect_success 'options of the command are its own' '
     $collect -o t -- sh -c "echo \$1" sh -q >out && echo -- "-q" | sed "s/-- //" >expect && test_cmp expect out
 '
 
-test_expect_success 'signals sent to the collector reach the command, and the trace is finished' '
+signals_pass() {
     { $collect -o t $app long 20000 >out 2>err & } && pid=$! && sleep 1 && kill -TERM $pid &&
     { wait $pid; test $? = 143; } && facts t && grep "^gpu [1-9]" facts
-'
+}
+
+test_expect_success 'signals sent to the collector reach the command, and the trace is finished' 'on_some_try signals_pass'
 
 test_done

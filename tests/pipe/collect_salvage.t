@@ -76,10 +76,12 @@ test_expect_success 'a record that was being written is left out and told' '
     has "lost:records:torn when the process ended" 1 && cut_short "was ended by signal 9"
 '
 
-test_expect_success 'a kernel that has not ended is left out and told' '
+unended_kernel() {
     MOCK_CUPTI_HANG=2 status_of $late -o t timeout -s KILL 0.5 $mock/app stuck 10 && facts t && has gpu 10 && has api 11 &&
     has "lost:GPU events:had not ended when the process did" 1
-'
+}
+
+test_expect_success 'a kernel that has not ended is left out and told' 'on_some_try unended_kernel'
 
 test_expect_success 'the record layouts of CUDA 12: their sizes are known after the first flush' '
     MOCK_CUPTI_VERSION=24 status_of $collect -o t $app open _exit 300 && test $status = 3 && facts t &&
@@ -107,10 +109,12 @@ assert outer[\"args\"][\"open\"] is True and abs(outer[\"ts\"] + outer[\"dur\"] 
 
 # ---- hanging ----
 
-test_expect_success 'a flush that never returns, and then a kill: everything is there' '
+hanging_flush() {
     MOCK_CUPTI_HANG=2 status_of $collect -o t timeout -s KILL 0.7 $mock/app long 60000 && test $status = 137 && facts t &&
     awk "/^gpu /{n=\$2} /^joined /{m=\$2} END{exit !(n >= 1000 && n == m)}" facts && ! grep broken: facts
-'
+}
+
+test_expect_success 'a flush that never returns, and then a kill: everything is there' 'on_some_try hanging_flush'
 
 test_expect_success 'a last flush that hangs: the program ends, and everything is there' '
     MOCK_CUPTI_HANG=2 status_of $collect -o t $app die return 100 0 && test $status = 5 && facts t && has gpu 100 && has api 100 &&
@@ -124,10 +128,12 @@ test_expect_success 'a fork child that uses CUDA all the same does not write int
     has verdict:clean 1 && has lost 0
 '
 
-test_expect_success 'a fork child that outlives its parent holds nothing back' '
+outliving_child() {
     status_of timeout 2 $late -o t $app fork stays 100 && test $status = 137 && facts t && has gpu 100 && has joined 100 &&
     cut_short "was ended by signal 9"
-'
+}
+
+test_expect_success 'a fork child that outlives its parent holds nothing back' 'on_some_try outliving_child'
 
 test_expect_success 'one of three processes is killed: it alone is cut short' '
     status_of $late -o t sh -c "$app launch 10 1 1 & $app die kill 20 0 & $app launch 40 1 1 & wait" && facts t &&

@@ -8,7 +8,7 @@
 #   GP_LIB      where the injected library is
 #   GP_SOURCE   the root of the repository
 #   samples     its samples folder
-#   status_of   see below
+#   status_of, on_some_try   see below
 GP_SOURCE=$(cd "${GP_SOURCE:-$(dirname "$0")/../..}" && pwd) || exit 1
 GP_BIN=$(cd "${GP_BIN:-$GP_SOURCE/build/release/bin}" && pwd) || {
     echo "Bail out! no tools: build them first (cmake --workflow --preset release)"
@@ -39,4 +39,15 @@ fi
 status_of() {
     status=0
     "$@" >out 2>err || status=$?
+}
+
+# on_some_try 'COMMANDS' -- for what depends on time, such as a signal that must arrive while a program runs: succeeds when
+# one of ten tries does. A busy machine may spoil a try, a fault spoils all of them.
+on_some_try() {
+    for try in 1 2 3 4 5 6 7 8 9 10; do
+        (eval "$1") && return
+        echo "try $try failed"
+        sleep 0.2
+    done
+    return 1
 }
