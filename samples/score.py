@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What trace-suggest predicted of one variant, against what was recorded of the other: the table of the README.
+"""Predicted against measured savings of trace-suggest: the tables of samples/pairs/SCORES.md.
 
 usage: samples/score.py [BIN_DIR]
 
-For each pair of samples that a rule is about, the prediction is made from the first trace alone; the step of the
-second one is measured there. Prints a table, and exits with 1 when fewer than eight in ten measured savings lie inside the
-predicted interval, or a critical suggestion gained less than 1%.
+For each pair of samples of a rule, the saving is predicted from the first trace only and measured with the second one.
+Prints a table. Exits 1 if fewer than eight in ten measured savings lie inside the predicted interval, or if a critical
+suggestion gained less than 1%.
 """
 
 import json
@@ -15,7 +15,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 BOTH, KINETO = ("trace", "json.gz"), ("json.gz",)  # who recorded it: gpuprof-collect, torch.profiler
-# before, after, rule, what was changed, recordings that hold what the rule needs
+# before, after, rule, what was changed, recordings that have what the rule needs
 PAIRS = [
     ("decode", "decode_graph", "cuda_graph", "each token by one CUDA graph"),
     ("../h200/decode", "../h200/decode_graph", "cuda_graph", "the same, another program"),
@@ -57,9 +57,9 @@ def answer(tool, path, *options):
 def main():
     tool = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else HERE / "../build/release/bin") / "trace-suggest"
     inside = scored = false_alarms = 0
-    print("| change | rule | priority | predicted | recorded | inside |")
+    print("| change | rule | priority | predicted | measured | inside |")
     print("|---|---|---|---|---|---|")
-    # NAME_2 is the same in another size.
+    # NAME_2 is the same program in another size.
     for before, after, rule, what, *recorded in PAIRS + [(f"{a}_2", f"{b}_2", rule, f"{what}, other sizes", *more) for a, b, rule, what, *more in PAIRS]:
         for kind in recorded[0] if recorded else BOTH:
             first, second = (HERE / "pairs" / f"{name}.{kind}" for name in (before, after))
@@ -70,7 +70,7 @@ def main():
             step = report["step"]["step_ns"]
             saved = step - answer(tool, second)["step"]["step_ns"]
             low, high = (found[0]["saving_low_ns"], found[0]["saving_high_ns"]) if found else (0, 0)
-            # What is not suggested is predicted to save less than what is worth a word.
+            # No suggestion predicts a saving below what is worth reporting.
             margin = step // 100 if high == 0 else 0
             good = low - margin <= saved <= high + margin
             priority = found[0].get("priority", "none") if found else "none"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What README.md and the other pages tell people to type, and to read, exists.
+# What README.md and the other pages ask people to type and to read exists, and README.md is short.
 . "$(dirname "$0")/lib.sh"
 
 # The lines of code blocks that hold commands: all where the block is marked sh, those that begin with "$ " elsewhere.
@@ -45,6 +45,12 @@ bad_links() {
     done
 }
 
+# The first page is read by people who do not know yet whether they want to read it.
+too_long() {
+    lines=$(wc -l <"$1")
+    [ "$lines" -le 170 ] || echo "$1: $lines lines, more than 170: move details to the page of their folder"
+}
+
 pages() {
     our_files | grep -E '\.md$'
 }
@@ -68,7 +74,10 @@ clean "commands on our pages exist" eval 'bad_commands $(pages)'
 clean "links on our pages lead somewhere" eval 'bad_links $(pages)'
 finds "planted: a script that is not there" "p.md:3: no such script" plant
 finds "planted: a script that is not there, after a prompt" "p.md:7: no such script" plant
-clean "what is no command is left alone" eval 'plant | grep -E "other|comment"; :'
+clean "text that is not a command is left alone" eval 'plant | grep -E "other|comment"; :'
+clean "README.md has at most 170 lines" too_long README.md
+finds "planted: a README of 171 lines" "long.md: 171 lines" eval \
+    'yes line | head -n 171 >"$scratch/long.md"; too_long "$scratch/long.md"'
 finds "planted: a link to nothing" "p.md:1: no such file: nowhere.md" plant
 clean "links to elsewhere are left alone" eval 'plant | grep https; :'
 done_checking
