@@ -104,9 +104,8 @@ static void add_queue(struct gp_lanes_build *b, uint32_t group, uint32_t device)
     }
     if (!sorted) qsort(calls, n, sizeof *calls, by_number);
     if (n) {
-        struct gp_lanes_counter *c =
-            &b->l->counters
-                 .at[add_counter(b, group, "queue", "launched and not started", 24, GP_LANES_COUNT)];
+        uint32_t number = add_counter(b, group, "queue", "launched and not started", 24, GP_LANES_COUNT);
+        struct gp_lanes_counter *c = &b->l->counters.at[number];
         size_t begun = 0, i = d->first, end = d->first + d->n;
         int64_t length = 0;
         while (i < end || begun < n) {

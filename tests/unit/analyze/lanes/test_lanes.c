@@ -241,6 +241,35 @@ static void test_queue_and_cause(void **state)
     assert_int_equal(track(s, "gpu 0/idle")->total_ns, 15000);
 }
 
+/* Each device adds counters while those of the ones before it are there. */
+static void test_counters_of_many_devices(void **state)
+{
+    struct scene *s = *state;
+    for (uint64_t d = 0; d < 16; d++) {
+        uint32_t stream = mk_stream(&s->t, s->process, (int64_t)d, 7);
+        mk_call(&s->t, s->main, 0, 1000, "cudaLaunchKernel", 2 * d + 1);
+        mk_kernel(&s->t, stream, 10000, 15000, "k", 2 * d + 1);
+        mk_call(&s->t, s->main, 20000, 21000, "cudaMemcpyAsync", 2 * d + 2);
+        size_t copy = mk_gpu(&s->t, stream, 30000, 34000, GP_MEMCPY, "Memcpy HtoD", 2 * d + 2);
+        gp_set_bytes(&s->t.events[GP_GPU], copy, 8000); /* 2 bytes a ns */
+    }
+    run(s);
+    static const struct gp_lanes_sample queue[] = {{0, 1}, {10000, 0}, {20000, 1}, {30000, 0}};
+    static const struct gp_lanes_sample copies[] = {{30000, 2}, {34000, 0}};
+    assert_int_equal(s->l.counters.n, 3 * 16);
+    for (int d = 0; d < 16; d++) {
+        char id[32];
+        snprintf(id, sizeof id, "gpu %d/queue", d);
+        const struct gp_lanes_counter *c = &s->l.counters.at[track(s, id)->counter];
+        assert_int_equal(c->samples.n, 4);
+        assert_memory_equal(c->samples.at, queue, sizeof queue);
+        snprintf(id, sizeof id, "gpu %d/copies", d);
+        c = &s->l.counters.at[track(s, id)->counter];
+        assert_int_equal(c->samples.n, 2);
+        assert_memory_equal(c->samples.at, copies, sizeof copies);
+    }
+}
+
 static void test_long_counters(void **state)
 {
     struct scene *s = *state;
@@ -331,6 +360,7 @@ int main(void)
         SCENE(test_nothing_is_lost),
         SCENE(test_window),
         SCENE(test_queue_and_cause),
+        SCENE(test_counters_of_many_devices),
         SCENE(test_long_counters),
         SCENE(test_ids_differ),
         SCENE(test_one_device_of_two_processes),
