@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "formats/base/buf.h"
+#include "formats/base/completion.h"
 
 enum { HELP_WIDTH = 79, HELP_INDENT = 30, SUGGESTIONS = 160 };
 
@@ -170,6 +171,7 @@ static int misuse(struct gp_tool *tool, const char *fmt, ...)
 static const struct gp_option always[] = {
     {'h', "help", NULL, "print this help and exit", GP_OPT_FLAG, 0},
     {'V', "version", NULL, "print the version and exit", GP_OPT_FLAG, 0},
+    {0},
 };
 
 static void print_usage(const struct gp_tool *tool, FILE *to)
@@ -220,7 +222,7 @@ static void print_help(const struct gp_tool *tool)
     if (tool->summary) print_wrapped(&b, tool->summary, 0, 0);
     gp_buf_puts(&b, "\noptions:\n");
     for (const struct gp_option *o = tool->options; o->name; o++) print_option(&b, o);
-    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) print_option(&b, &always[i]);
+    for (const struct gp_option *o = always; o->name; o++) print_option(&b, o);
     if (tool->example && *tool->example)
         gp_buf_puts(&b, strchr(tool->example, '\n') == strrchr(tool->example, '\n') ? "\nexample:\n"
                                                                                     : "\nexamples:\n");
@@ -253,6 +255,17 @@ static int help(struct gp_tool *tool)
 static int version(struct gp_tool *tool)
 {
     printf("%s (gpuprof) %s\n", tool->name, GP_VERSION);
+    return stop_after_printing(tool);
+}
+
+/* "--completion SHELL": what the installation asks each tool for; --help does not list it. */
+static int completion(struct gp_tool *tool, const char *shell)
+{
+    struct gp_buf b = {0};
+    if (gp_completion_put(&b, tool, always, shell))
+        return misuse(tool, "--completion: '%s' is not one of bash|zsh|fish", shell);
+    fwrite(b.data, 1, b.n, stdout);
+    gp_buf_release(&b);
     return stop_after_printing(tool);
 }
 
@@ -312,7 +325,7 @@ static const struct gp_option *next_option(const struct gp_tool *tool, size_t i,
     while (tool->options[*n_own].name) ++*n_own;
     if (i < *n_own) return &tool->options[i];
     i -= *n_own;
-    return i < sizeof always / sizeof always[0] ? &always[i] : NULL;
+    return i < sizeof always / sizeof always[0] - 1 ? &always[i] : NULL;
 }
 
 /* The option whose long name is, or begins with, N bytes at NAME; NULL after a message. */
@@ -414,6 +427,7 @@ int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts)
     int n = 0;
     char **args = argv + (argc > 0);
     struct gp_opt_list *files = NULL;
+    if (argc == 3 && !strcmp(argv[1], "--completion")) return completion(tool, argv[2]);
     for (int i = 1; i < argc; i++) {
         char *a = argv[i];
         bool ends = !strcmp(a, "--");

@@ -94,7 +94,8 @@ struct gp_tool {
 };
 
 /* Parse ARGV into OPTS (zeroed by the caller, defaults put in by the caller). -h/--help and -V/--version are handled for
- * every tool: printed to standard output. 0: go on. -1: stop and return tool->status. Long options may be cut as long
+ * every tool: printed to standard output; so is "--completion SHELL", a script that completes the options (completion.h).
+ * 0: go on. -1: stop and return tool->status. Long options may be cut as long
  * as they are unique; "--name=value" and "--name value" both work; "--" ends options. Misuse prints one line and
  * "Try 'TOOL --help'" to standard error. */
 GP_MUST_CHECK int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts);

@@ -21,7 +21,7 @@ violations() {
         return path
     }
     function base_name(path) { sub(/.*\//, "", path); sub(/\.[ch]$/, "", path); return path }
-    function for_mains(path) { return path ~ /^formats\/base\/(cli|progress)\.[ch]$/ }
+    function for_mains(path) { return path ~ /^formats\/base\/(cli|completion|progress)\.[ch]$/ }
     function complain(why) { printf "%s:%s: includes \"%s\": %s\n", $1, $2, $3, why }
     # What a wing may include besides itself and formats/base; of a layer above it, a single header by its path.
     function row(name, wings) { known[name] = 1; allowed[name] = " " name " formats/base " wings " " }
