@@ -55,11 +55,6 @@ int64_t gp_record_thread(const void *rec)
     }
 }
 
-static void note_time(struct gp_records *r, int64_t end_ns)
-{
-    if (end_ns > r->latest_ns) r->latest_ns = end_ns;
-}
-
 /* ---- API calls ---- */
 
 size_t gp_call_name_length(const char *name)
@@ -143,47 +138,8 @@ static void add_call(struct gp_records *r, const void *rec, bool driver)
         gp_records_lose(r, "API calls", "no usable time", 1);
         return;
     }
-    note_time(r, c.end_ns);
+    gp_records_note_time(r, c.end_ns);
     GP_VEC_PUSH(&r->calls, c);
-}
-
-/* ---- tracks ---- */
-
-uint32_t gp_records_thread(struct gp_records *r, int64_t tid)
-{
-    uint32_t *slot = gp_map_put(&r->threads, (uint64_t)tid, UINT32_MAX);
-    if (*slot != UINT32_MAX) return *slot;
-    char name[64] = "";
-    if (r->opts.thread_name) r->opts.thread_name(r->opts.ctx, tid, name, sizeof name);
-    struct gp_track k = gp_track_unknown();
-    k.kind = GP_TRACK_THREAD;
-    k.process = r->process;
-    k.tid = tid;
-    k.name = gp_trace_intern(&r->trace, name, strlen(name));
-    return *slot = gp_trace_track(&r->trace, &k);
-}
-
-uint32_t gp_records_stream(struct gp_records *r, uint32_t device, uint32_t context, uint32_t stream)
-{
-    uint64_t key = (uint64_t)context << 32 | stream;
-    if (r->last_track != UINT32_MAX && r->last_stream == key && r->last_device == device)
-        return r->last_track;
-    struct gp_track k = gp_track_unknown();
-    k.kind = GP_TRACK_STREAM;
-    k.process = r->process;
-    if (device != (uint32_t)GP_INVALID_ID32) k.device = device;
-    if (context != (uint32_t)GP_INVALID_ID32) k.context = context;
-    char name[32] = "";
-    if (stream != (uint32_t)GP_INVALID_ID32) {
-        k.tid = k.stream = stream;
-        snprintf(name, sizeof name, "stream %u", (unsigned)stream);
-    } else {
-        k.tid = -1;
-    }
-    k.name = gp_trace_intern(&r->trace, name, strlen(name));
-    r->last_stream = key;
-    r->last_device = device;
-    return r->last_track = gp_trace_track(&r->trace, &k);
 }
 
 /* ---- GPU work ---- */
@@ -199,27 +155,14 @@ static gp_sid kernel_name(struct gp_records *r, const void *rec)
     return *sid;
 }
 
-void gp_records_hold(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c)
-{
-    if (w->start_ns <= 0 || w->end_ns < w->start_ns) {
-        r->stats.bad_time++;
-        gp_records_lose(r, "GPU events", "no usable time", 1);
-        return;
-    }
-    if (w->node != GP_NO_ID && w->graph != GP_NO_ID && gp_records_fold(r, w)) return;
-    w->config = gp_trace_config(&r->trace, c);
-    w->tick = r->tick;
-    note_time(r, w->end_ns);
-    GP_VEC_PUSH(&r->work, *w);
-    if (c->kind == GP_KERNEL) r->stats.kernels++;
-    else if (c->kind == GP_MEMCPY) r->stats.copies++;
-    else r->stats.sets++;
-}
-
-static void set_graph(struct gp_held_work *w, uint32_t graph, uint64_t node)
+/* Hold back work that may be a node of a graph; 0: it is of none. */
+static void hold_work(struct gp_records *r, struct gp_held_work *w, uint32_t graph, uint64_t node,
+                      const struct gp_config *c)
 {
     w->graph = graph ? graph : GP_NO_ID;
     w->node = node ? node : GP_NO_ID;
+    if (graph && node && gp_held_is_usable(w) && gp_records_fold(r, w)) return;
+    gp_records_hold(r, w, c);
 }
 
 static bool is_wanted(struct gp_records *r, gp_sid name)
@@ -259,8 +202,7 @@ static void add_kernel(struct gp_records *r, const void *rec)
         .track = gp_records_stream(r, AT(u32, rec, KERNEL_deviceId), AT(u32, rec, KERNEL_contextId),
                                    AT(u32, rec, KERNEL_streamId)),
     };
-    set_graph(&w, AT(u32, rec, KERNEL_graphId), AT(u64, rec, KERNEL_graphNodeId));
-    gp_records_hold(r, &w, &c);
+    hold_work(r, &w, AT(u32, rec, KERNEL_graphId), AT(u64, rec, KERNEL_graphNodeId), &c);
 }
 
 static const char *copy_kind_name(uint32_t kind)
@@ -303,8 +245,7 @@ static void add_copy(struct gp_records *r, const void *rec)
         .track = gp_records_stream(r, AT(u32, rec, MEMCPY_deviceId), AT(u32, rec, MEMCPY_contextId),
                                    AT(u32, rec, MEMCPY_streamId)),
     };
-    set_graph(&w, AT(u32, rec, MEMCPY_graphId), AT(u64, rec, MEMCPY_graphNodeId));
-    gp_records_hold(r, &w, &c);
+    hold_work(r, &w, AT(u32, rec, MEMCPY_graphId), AT(u64, rec, MEMCPY_graphNodeId), &c);
 }
 
 static void add_peer_copy(struct gp_records *r, const void *rec)
@@ -322,8 +263,7 @@ static void add_peer_copy(struct gp_records *r, const void *rec)
         .track = gp_records_stream(r, AT(u32, rec, PEER_deviceId), AT(u32, rec, PEER_contextId),
                                    AT(u32, rec, PEER_streamId)),
     };
-    set_graph(&w, AT(u32, rec, PEER_graphId), AT(u64, rec, PEER_graphNodeId));
-    gp_records_hold(r, &w, &c);
+    hold_work(r, &w, AT(u32, rec, PEER_graphId), AT(u64, rec, PEER_graphNodeId), &c);
 }
 
 static void add_set(struct gp_records *r, const void *rec)
@@ -343,8 +283,7 @@ static void add_set(struct gp_records *r, const void *rec)
         .track = gp_records_stream(r, AT(u32, rec, MEMSET_deviceId), AT(u32, rec, MEMSET_contextId),
                                    AT(u32, rec, MEMSET_streamId)),
     };
-    set_graph(&w, AT(u32, rec, MEMSET_graphId), AT(u64, rec, MEMSET_graphNodeId));
-    gp_records_hold(r, &w, &c);
+    hold_work(r, &w, AT(u32, rec, MEMSET_graphId), AT(u64, rec, MEMSET_graphNodeId), &c);
 }
 
 /* ---- memory ---- */
@@ -544,66 +483,16 @@ void gp_records_add(struct gp_records *r, const void *rec)
     }
 }
 
-void gp_records_lose(struct gp_records *r, const char *what, const char *reason, uint64_t count)
-{
-    if (!count) return;
-    struct gp_loss l = {gp_intern_cstr(&r->trace.strings, what), gp_intern_cstr(&r->trace.strings, reason),
-                        count, r->process};
-    GP_VEC_PUSH(&r->trace.losses, l);
-}
-
 /* ---- bringing calls and their work together ---- */
-
-static uint32_t *corr_slot(struct gp_records *r, uint32_t corr, bool insert)
-{
-    uint64_t key = (uint64_t)r->generation << 32 | corr;
-    uint32_t i = (corr * 2654435761u) & r->corr_mask;
-    while (r->corr_keys[i] >> 32 == r->generation) {
-        if (r->corr_keys[i] == key) return &r->corr_at[i];
-        i = (i + 1) & r->corr_mask;
-    }
-    if (!insert) return NULL;
-    r->corr_keys[i] = key;
-    r->corr_at[i] = UINT32_MAX;
-    return &r->corr_at[i];
-}
-
-struct gp_held_call *gp_records_call(struct gp_records *r, uint32_t corr)
-{
-    uint32_t *slot = corr ? corr_slot(r, corr, false) : NULL;
-    if (!slot) return NULL;
-    r->calls.at[*slot].mate = true;
-    return &r->calls.at[*slot];
-}
-
-bool gp_records_may_come(const struct gp_records *r, uint32_t tick)
-{
-    return r->opts.api != GP_API_LEVEL_NONE && r->tick - tick < GP_HOLD_TICKS;
-}
-
-static void corr_reset(struct gp_records *r, size_t n)
-{
-    size_t size = (size_t)r->corr_mask + 1;
-    if (!r->corr_keys || size < 2 * n || r->generation == UINT32_MAX) {
-        while (size < 2 * n || size < 1024) size *= 2;
-        free(r->corr_keys);
-        free(r->corr_at);
-        r->corr_keys = gp_zalloc(size * sizeof *r->corr_keys);
-        r->corr_at = gp_alloc(size * sizeof *r->corr_at);
-        r->corr_mask = (uint32_t)(size - 1);
-        r->generation = 0;
-    }
-    r->generation++; /* makes every entry a free one */
-}
 
 /* Index the calls; of a runtime call and the driver call inside it the driver call goes. */
 static void index_calls(struct gp_records *r)
 {
-    corr_reset(r, r->calls.n);
+    gp_records_clear_slots(r, r->calls.n);
     for (size_t i = 0; i < r->calls.n; i++) {
         struct gp_held_call *c = &r->calls.at[i];
         c->mate = false;
-        uint32_t *slot = corr_slot(r, c->corr, true);
+        uint32_t *slot = gp_records_slot(r, c->corr, true);
         struct gp_held_call *other = *slot == UINT32_MAX ? NULL : &r->calls.at[*slot];
         if (!other) *slot = (uint32_t)i;
         else if (c->driver && !other->driver) c->drop = true;
@@ -615,7 +504,7 @@ static void join_work(struct gp_records *r)
 {
     for (size_t i = 0; i < r->work.n; i++) {
         struct gp_held_work *w = &r->work.at[i];
-        uint32_t *slot = w->corr ? corr_slot(r, w->corr, false) : NULL;
+        uint32_t *slot = w->corr ? gp_records_slot(r, w->corr, false) : NULL;
         w->call = slot ? *slot : UINT32_MAX;
         if (slot) r->calls.at[*slot].mate = true;
     }
@@ -627,7 +516,7 @@ static void mark_unwanted(struct gp_records *r, bool all)
     size_t kept = 0;
     for (size_t i = 0; i < r->unwanted.n; i++) {
         struct gp_unwanted u = r->unwanted.at[i];
-        uint32_t *slot = u.corr ? corr_slot(r, u.corr, false) : NULL;
+        uint32_t *slot = u.corr ? gp_records_slot(r, u.corr, false) : NULL;
         if (slot && !r->calls.at[*slot].mate) r->calls.at[*slot].unwanted = true;
         else if (!slot && !all && r->tick - u.tick < GP_HOLD_TICKS) r->unwanted.at[kept++] = u;
     }

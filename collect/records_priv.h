@@ -44,12 +44,27 @@ static inline uint32_t gp_get_u8(const void *rec, size_t at)
     return ((const uint8_t *)rec)[at];
 }
 
-/* ---- records.c ---- */
+/* Are its times of use? */
+static inline bool gp_held_is_usable(const struct gp_held_work *w)
+{
+    return w->start_ns > 0 && w->end_ns >= w->start_ns;
+}
+
+static inline void gp_records_note_time(struct gp_records *r, int64_t end_ns)
+{
+    if (end_ns > r->latest_ns) r->latest_ns = end_ns;
+}
+
+/* ---- records_hold.c ---- */
 
 /* The track of a stream, made when it is new; GP_INVALID_ID32 for what is not known. */
 uint32_t gp_records_stream(struct gp_records *r, uint32_t device, uint32_t context, uint32_t stream);
 /* Hold work back for its call, or count it as lost when its times are of no use. Sets W's config and tick. */
 void gp_records_hold(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c);
+/* The slot of a correlation id: its index into the calls. NULL, or with INSERT a new one of UINT32_MAX, where it has none. */
+uint32_t *gp_records_slot(struct gp_records *r, uint32_t corr, bool insert);
+/* No correlation id has a slot; there is room for N. */
+void gp_records_clear_slots(struct gp_records *r, size_t n);
 /* The call with that correlation id among those of the commit under way, marked as one whose work has come; NULL: it is not
  * there. */
 struct gp_held_call *gp_records_call(struct gp_records *r, uint32_t corr);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,14 +31,11 @@ static const int64_t GIVE_UP_NS = 3000000000, CLOCK_NS = 1000000000;
 enum state { IDLE, RUNNING, CLOSING, DONE, DISABLED };
 
 static struct {
-    pthread_once_t once;
     pthread_mutex_t lock;
-    pthread_cond_t wake, done;
+    pthread_cond_t done;
     enum state state; /* under lock */
-    unsigned work;    /* under lock: what there is to do before the next flush */
     pid_t pid;
     _Atomic uint64_t progress; /* changes while the flush thread gets anything done */
-    _Atomic bool forked;
     _Atomic unsigned handlers; /* how often our exit handler was registered */
     int fd;
     dev_t fd_dev; /* of the socket: programs that close every descriptor must not get our bytes in their files
@@ -63,44 +59,7 @@ static struct {
     bool owns;   /* some of what records point at is ours to free */
     bool broken; /* the launcher cannot be reached any more */
     bool gone;   /* because it is gone */
-} self = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
-
-/* ---- messages ---- */
-
-GP_PRINTF(1, 0) static void print_line(const char *fmt, va_list ap)
-{
-    char line[600];
-    int n = snprintf(line, sizeof line, "gpuprof-collect: pid %ld: ", (long)getpid());
-    int k = vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, ap);
-    if (k < 0) return;
-    n = (size_t)(n + k) < sizeof line - 1 ? n + k : (int)sizeof line - 2;
-    line[n++] = '\n';
-    ssize_t rc =
-        write(STDERR_FILENO, line, (size_t)n); /* one write, so that lines of several processes stay whole */
-    (void)rc;
-}
-
-void gp_say(const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    print_line(fmt, ap);
-    va_end(ap);
-}
-
-void gp_debug(const char *fmt, ...)
-{
-    static _Atomic int on; /* 0 not known yet, 1 no, 2 yes */
-    if (!on) {
-        const char *v = getenv(GP_ENV_DEBUG);
-        on = v && *v && strcmp(v, "0") != 0 ? 2 : 1;
-    }
-    if (on != 2) return;
-    va_list ap;
-    va_start(ap, fmt);
-    print_line(fmt, ap);
-    va_end(ap);
-}
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 static int64_t clock_ns(clockid_t id)
 {
@@ -337,8 +296,6 @@ static void hear(void)
 
 /* ---- the flush thread ---- */
 
-enum { WORK = 1, WRITE = 2, SOON = 4 };
-
 /* While there are new names the next flush comes sooner: if the program dies before it, nobody can tell what they were. */
 static int64_t sooner(int64_t due_ns, int64_t now_ns)
 {
@@ -346,19 +303,12 @@ static int64_t sooner(int64_t due_ns, int64_t now_ns)
     return due_ns < soon_ns ? due_ns : soon_ns;
 }
 
-/* Wait until the next flush is due, somebody wakes us, or it is time to end. Tells what there is to do. */
-static unsigned wait_for_work(int64_t due_ns, enum state *state)
+static bool is_running(void)
 {
-    struct timespec t = {.tv_sec = due_ns / 1000000000, .tv_nsec = due_ns % 1000000000};
     pthread_mutex_lock(&self.lock);
-    int rc = 0;
-    while (self.state == RUNNING && !self.work && rc != ETIMEDOUT)
-        rc = pthread_cond_timedwait(&self.wake, &self.lock, &t);
-    unsigned work = self.work;
-    self.work = 0;
-    *state = self.state;
+    bool running = self.state == RUNNING;
     pthread_mutex_unlock(&self.lock);
-    return work;
+    return running;
 }
 
 static void send_facts(void)
@@ -403,10 +353,9 @@ static void *flush_thread(void *arg)
     int64_t due_ns = gp_now_ns() + self.opts.flush_ns;
     bool preparing = true;
     while (!self.broken) {
-        enum state state;
         int64_t gate_ns = gp_inject_gate_due(), wait_ns = gate_ns && gate_ns < due_ns ? gate_ns : due_ns;
-        unsigned work = wait_for_work(preparing ? gp_now_ns() : wait_ns, &state);
-        if (state != RUNNING) break;
+        unsigned work = gp_inject_bell_wait(preparing ? gp_now_ns() : wait_ns);
+        if (!is_running()) break;
         int64_t now_ns = gp_now_ns();
         gp_inject_gate_tick(now_ns);
         hear();
@@ -418,8 +367,8 @@ static void *flush_thread(void *arg)
             due_ns = now_ns + self.opts.flush_ns;
         }
         drain();
-        if (due || work & WRITE) send_write();
-        if (self.names_new || work & SOON) due_ns = sooner(due_ns, now_ns);
+        if (due || work & GP_WORK_WRITE) send_write();
+        if (self.names_new || work & GP_WORK_SOON) due_ns = sooner(due_ns, now_ns);
         self.names_new = false;
         preparing = gp_pool_prepare(self.pool, 1);
     }
@@ -432,25 +381,6 @@ static void *flush_thread(void *arg)
     return NULL;
 }
 
-static void wake(unsigned work)
-{
-    if (atomic_load(&self.forked)) return;
-    pthread_mutex_lock(&self.lock);
-    self.work |= work;
-    if (self.state == RUNNING) pthread_cond_signal(&self.wake);
-    pthread_mutex_unlock(&self.lock);
-}
-
-void gp_inject_wake(bool write)
-{
-    wake(write ? WORK | WRITE : WORK);
-}
-
-void gp_inject_soon(void)
-{
-    wake(SOON);
-}
-
 /* ---- the end, and forks ---- */
 
 /* Let the flush thread finish, but not for ever: CUPTI has been seen to hang once the driver is going down. A
@@ -461,7 +391,7 @@ static void on_exit_wait(void)
     pthread_mutex_lock(&self.lock);
     if (self.state == RUNNING) {
         self.state = CLOSING;
-        pthread_cond_signal(&self.wake);
+        gp_inject_wake(false);
     }
     uint64_t seen = atomic_load(&self.progress);
     int64_t give_up_ns = gp_now_ns() + GIVE_UP_NS;
@@ -479,7 +409,7 @@ static void on_exit_wait(void)
 
 /* Exit handlers run in the reverse order, and CUDA registers its own in cuInit() and with the first context. Being
  * called twice does no harm. */
-void gp_inject_outlast(void)
+static void outlast(void)
 {
     enum { ENOUGH = 3 };
     if (atomic_fetch_add(&self.handlers, 1) >= ENOUGH || getpid() != self.pid) return;
@@ -492,7 +422,6 @@ void gp_inject_outlast(void)
 static void in_child(void)
 {
     bool traced = self.state != IDLE;
-    if (traced) atomic_store(&self.forked, true);
     if (self.fd >= 0 && socket_is_ours()) close(self.fd);
     self.fd = -1;
     pthread_mutex_init(&self.lock, NULL);
@@ -501,24 +430,21 @@ static void in_child(void)
         gp_shared_forget(&self.shared);
         gp_tracer_forked();
     }
+    gp_inject_bell_forked(traced);
     gp_nvtx_forked(traced);
     gp_inject_gate_forked();
 }
 
-static void init_once(void)
+/* When the library is loaded, be it for CUDA or for NVTX. */
+static __attribute__((constructor)) void on_load(void)
 {
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&self.wake, &attr);
+    gp_inject_bell_init(&attr);
     pthread_cond_init(&self.done, &attr);
     pthread_condattr_destroy(&attr);
     pthread_atfork(NULL, NULL, in_child);
-}
-
-void gp_inject_once(void)
-{
-    pthread_once(&self.once, init_once);
 }
 
 /* ---- the beginning ---- */
@@ -581,7 +507,6 @@ GP_EXPORT int InitializeInjection(void);
  * case. */
 GP_EXPORT int InitializeInjection(void)
 {
-    gp_inject_once();
     if (self.state != IDLE) return 1;
     if (!connect_launcher()) {
         gp_nvtx_off(); /* nobody will ever read what it notes */
@@ -597,10 +522,16 @@ GP_EXPORT int InitializeInjection(void)
     };
     self.pool = gp_pool_new(&p);
     gp_pool_prepare(self.pool, FIRST_BUFFERS);
-    struct gp_tracer_opts t = {(enum gp_api_level)self.opts.api, self.opts.memory,
-                               self.opts.graphs == GP_GRAPHS_WHOLE, self.pool, &self.shared};
+    struct gp_tracer_opts t = {(enum gp_api_level)self.opts.api,
+                               self.opts.memory,
+                               self.opts.graphs == GP_GRAPHS_WHOLE,
+                               outlast,
+                               self.pool,
+                               &self.shared};
+    static const struct gp_inject_switches switches = {gp_tracer_record, gp_tracer_count_launches,
+                                                       gp_nvtx_watch};
     gp_rate_init(&self.rate, self.opts.graph_rate);
-    bool ready = gp_tracer_start(&t), ok = ready && gp_inject_gate_start(&self.opts.gate);
+    bool ready = gp_tracer_start(&t), ok = ready && gp_inject_gate_start(&self.opts.gate, &switches);
     if (!ok) {
         if (ready) gp_tracer_stop();
         gp_nvtx_off();
@@ -611,7 +542,7 @@ GP_EXPORT int InitializeInjection(void)
         return 1;
     }
     self.owns = gp_tracer_version() >= 130000;
-    if (start_thread()) gp_inject_outlast();
+    if (start_thread()) outlast();
     gp_debug("tracing as producer %u, flush every %lld ms", (unsigned)self.opts.producer,
              (long long)(self.opts.flush_ns / 1000000));
     return 1;

@@ -6,6 +6,7 @@
 #ifndef GP_COLLECT_INJECT_H
 #define GP_COLLECT_INJECT_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -16,6 +17,8 @@
 #include "collect/wire.h"
 
 #define GP_EXPORT __attribute__((visibility("default")))
+
+/* ---- inject_say.c ---- */
 
 /* "gpuprof-collect: pid N: MESSAGE" on standard error. gp_debug() only with GPUPROF_DEBUG. */
 void gp_say(const char *fmt, ...) GP_PRINTF(1, 2);
@@ -28,24 +31,34 @@ static inline int64_t gp_now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- inject.c ---- */
+/* ---- inject_bell.c ---- */
 
-/* Registers the fork handlers, once. */
-void gp_inject_once(void);
+enum { GP_WORK = 1, GP_WORK_WRITE = 2, GP_WORK_SOON = 4 };
+
 /* Wake the flush thread before its time: buffers wait, or a ring is half full; with WRITE what they hold is
  * written at once, because the program may be about to end. Cheap, callable from any thread. */
 void gp_inject_wake(bool write);
 /* Something has begun: flush sooner than usual. */
 void gp_inject_soon(void);
 
-/* CUDA is up now: make sure that our exit handler runs before those that CUDA has registered by now. */
-void gp_inject_outlast(void);
+/* Before any thread: MONOTONIC is of CLOCK_MONOTONIC. */
+void gp_inject_bell_init(const pthread_condattr_t *monotonic);
+/* Wait until DUE or until somebody rings. Returns what there is to do; flush thread only. */
+unsigned gp_inject_bell_wait(int64_t due_ns);
+/* In a fork child; with MUTE nobody will ever wait. */
+void gp_inject_bell_forked(bool mute);
 
 /* ---- inject_gate.c ---- */
 
-/* From now on the process is recorded as OPTS say. CUPTI is switched by whatever moves the gate, at once.
+/* What the gate switches on and off. `record` returns false when the process must run untraced. */
+struct gp_inject_switches {
+    bool (*record)(bool on);
+    void (*count_launches)(bool on);
+    void (*watch_ranges)(bool on);
+};
+/* From now on the process is recorded as OPTS say. Whatever moves the gate works the SWITCHES, which are static, at once.
  * False when the process must run untraced. */
-bool gp_inject_gate_start(const struct gp_gate_opts *opts);
+bool gp_inject_gate_start(const struct gp_gate_opts *opts, const struct gp_inject_switches *switches);
 void gp_inject_profiler(bool start);
 void gp_inject_launch(bool begins); /* or else it has ended */
 void gp_inject_gate_set(bool open);
@@ -65,6 +78,7 @@ struct gp_tracer_opts {
     enum gp_api_level api;
     bool memory;       /* allocations as well */
     bool whole_graphs; /* a record a launch of a CUDA graph, none of its nodes */
+    void (*up)(void);  /* is called once CUDA is up, and for each context that is made */
     struct gp_pool *pool;
     struct gp_shared *shared; /* gets the names of calls and the sizes of records that are known beforehand */
 };

@@ -3,11 +3,11 @@
 #include "collect/inject/inject.h"
 
 #include <pthread.h>
-#include <string.h>
 
 static struct {
     pthread_mutex_t lock;
-    struct gp_gate gate;      /* under lock */
+    struct gp_gate gate; /* under lock */
+    const struct gp_inject_switches *switches;
     size_t told;              /* windows that the launcher knows; flush thread only */
     bool told_start;          /* it knows the start of the one after them */
     _Atomic bool up;          /* there is a gate */
@@ -21,7 +21,7 @@ static bool follow(bool changed)
     atomic_store(&self.due_ns, self.gate.over ? 0 : self.gate.due_ns);
     if (!changed) return true;
     gp_debug("recording %s", self.gate.open ? "starts" : "stops");
-    return gp_tracer_record(self.gate.open);
+    return self.switches->record(self.gate.open);
 }
 
 /* Lock, call FN(&gate, ...), unlock; what was recorded by the time that the gate closed is written soon. */
@@ -36,16 +36,17 @@ static bool follow(bool changed)
         if (closed_) gp_inject_wake(true);                                                                   \
     } while (0)
 
-bool gp_inject_gate_start(const struct gp_gate_opts *opts)
+bool gp_inject_gate_start(const struct gp_gate_opts *opts, const struct gp_inject_switches *switches)
 {
     bool launches = opts->start.when == GP_WHEN_LAUNCH || opts->stop.when == GP_WHEN_LAUNCH;
     pthread_mutex_lock(&self.lock);
+    self.switches = switches;
     gp_gate_init(&self.gate, opts, gp_now_ns());
     atomic_store(&self.up, true);
-    gp_nvtx_watch(opts->start.when == GP_WHEN_RANGE || opts->stop.when == GP_WHEN_RANGE);
+    switches->watch_ranges(opts->start.when == GP_WHEN_RANGE || opts->stop.when == GP_WHEN_RANGE);
     bool ok = follow(self.gate.open);
     pthread_mutex_unlock(&self.lock);
-    if (launches) gp_tracer_count_launches(true);
+    if (launches) switches->count_launches(true);
     return ok;
 }
 
@@ -93,7 +94,7 @@ int64_t gp_inject_gate_due(void)
 void gp_inject_gate_tick(int64_t now_ns)
 {
     MOVE(gp_gate_tick(&self.gate, now_ns));
-    if (atomic_exchange(&self.over_launch, false)) gp_tracer_count_launches(false);
+    if (atomic_exchange(&self.over_launch, false)) self.switches->count_launches(false);
 }
 
 void gp_inject_gate_windows(void (*tell)(void *ctx, const struct gp_wire_window *w), void *ctx)
@@ -116,5 +117,4 @@ void gp_inject_gate_forked(void)
 {
     pthread_mutex_init(&self.lock, NULL);
     atomic_store(&self.up, false);
-    gp_nvtx_watch(false);
 }

@@ -715,7 +715,6 @@ GP_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
     if (!module || module->moduleId != NVTX_EXT_PAYLOAD_MODULEID || !module->segmentsCount ||
         !module->segments)
         return 0;
-    gp_inject_once();
     const nvtxExtModuleSegment_t *segment = &module->segments[0];
     for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
         if (slots[i].id < segment->slotCount) segment->functionSlots[slots[i].id] = slots[i].function;
@@ -779,7 +778,6 @@ GP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
         CORE2(DomainNameCategoryA, name_category),
         CORE2(DomainNameCategoryW, name_category_wide),
     };
-    gp_inject_once();
     const NvtxExportTableCallbacks *cb = get_table(NVTX_ETID_CALLBACKS);
     if (!cb) return 0;
     attach(cb, NVTX_CB_MODULE_CORE, core, sizeof core / sizeof *core);
@@ -845,5 +843,6 @@ void gp_nvtx_forked(bool off)
     pthread_mutex_init(&nvtx.lock, NULL); /* some other thread of the parent may have held it */
     nvtx.threads = NULL;
     atomic_fetch_add(&nvtx.epoch, 1);
+    gp_nvtx_watch(false);
     if (off) gp_nvtx_off();
 }

@@ -99,6 +99,7 @@ static struct {
     struct gp_shared *shared;
     enum gp_api_level api;
     bool memory, whole_graphs;
+    void (*is_up)(void);
     uint8_t hooks[2][MAX_CBID];      /* enum hook; runtime, driver */
     bool wanted[2][MAX_CBID];        /* calls that are recorded one by one */
     _Atomic bool recording, unified; /* unified: its counters are configured */
@@ -399,7 +400,7 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
     if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid != CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
         atomic_store(&cupti.up, true);
         configure_unified();
-        gp_inject_outlast();
+        cupti.is_up();
         return;
     }
     if (domain != CUPTI_CB_DOMAIN_RESOURCE) {
@@ -685,6 +686,7 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts)
     cupti.api = opts->api;
     cupti.memory = opts->memory;
     cupti.whole_graphs = opts->whole_graphs;
+    cupti.is_up = opts->up;
     if (!open_cupti()) return false;
     if (get_ready()) return true;
     atomic_store(&cupti.stopped, true);

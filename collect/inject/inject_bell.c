@@ -1,0 +1,53 @@
+/* The bell of the flush thread: whoever has work for it rings, on whatever thread. */
+#include <errno.h>
+#include <stdatomic.h>
+#include "collect/inject/inject.h"
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t rung;
+    unsigned work;      /* under lock: what there is to do before the next flush */
+    _Atomic bool muted; /* nobody listens in this process */
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void ring(unsigned work)
+{
+    if (atomic_load(&self.muted)) return;
+    pthread_mutex_lock(&self.lock);
+    self.work |= work;
+    pthread_cond_signal(&self.rung);
+    pthread_mutex_unlock(&self.lock);
+}
+
+void gp_inject_wake(bool write)
+{
+    ring(write ? GP_WORK | GP_WORK_WRITE : GP_WORK);
+}
+
+void gp_inject_soon(void)
+{
+    ring(GP_WORK_SOON);
+}
+
+void gp_inject_bell_init(const pthread_condattr_t *monotonic)
+{
+    pthread_cond_init(&self.rung, monotonic);
+}
+
+unsigned gp_inject_bell_wait(int64_t due_ns)
+{
+    struct timespec t = {.tv_sec = due_ns / 1000000000, .tv_nsec = due_ns % 1000000000};
+    int rc = 0;
+    pthread_mutex_lock(&self.lock);
+    while (!self.work && rc != ETIMEDOUT) rc = pthread_cond_timedwait(&self.rung, &self.lock, &t);
+    unsigned work = self.work;
+    self.work = 0;
+    pthread_mutex_unlock(&self.lock);
+    return work;
+}
+
+void gp_inject_bell_forked(bool mute)
+{
+    if (mute) atomic_store(&self.muted, true);
+    pthread_mutex_init(&self.lock, NULL);
+}
