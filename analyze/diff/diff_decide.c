@@ -227,17 +227,6 @@ static void correct(struct gp_decider *t)
 
 /* ---- verdicts ---- */
 
-bool gp_decide_apart(const int64_t *a, size_t n, const int64_t *b, size_t m, double more)
-{
-    int64_t low[2] = {INT64_MAX, INT64_MAX}, high[2] = {0, 0};
-    for (size_t i = 0; i < n + m; i++) {
-        int64_t v = i < n ? a[i] : b[i - n];
-        if (v < low[i >= n]) low[i >= n] = v;
-        if (v > high[i >= n]) high[i >= n] = v;
-    }
-    return (double)low[1] > more * (double)high[0] || (double)low[0] > more * (double)high[1];
-}
-
 static int64_t least_percall(const struct gp_decider *t, const struct gp_diff_op *op)
 {
     return op->relaunched ? LEAST_RELAUNCHED : t->d->guard_percall_ns;
@@ -289,8 +278,8 @@ static void judge_count(struct gp_decider *t, uint32_t i)
     struct gp_diff_op *op = &t->d->ops.at[i];
     gp_decide_sum(t, i);
     op->d.significant = guards_hold(t, op) &&
-                        gp_decide_apart(t->sums[GP_DIFF_BASE], gp_decide_steps(t, GP_DIFF_BASE),
-                                        t->sums[GP_DIFF_CUR], gp_decide_steps(t, GP_DIFF_CUR), 1 + t->eps);
+                        gp_stat_apart(t->sums[GP_DIFF_BASE], gp_decide_steps(t, GP_DIFF_BASE),
+                                      t->sums[GP_DIFF_CUR], gp_decide_steps(t, GP_DIFF_CUR), 1 + t->eps);
     op->d.why = gp_diff_text(t->d, "%.10g calls a %s instead of %.10g", op->side[GP_DIFF_CUR].count,
                              gp_diff_unit_name((enum gp_diff_unit)t->d->unit), op->side[GP_DIFF_BASE].count);
     if (op->d.significant) op->change = gp_decide_direction(op->change_ns);

@@ -44,8 +44,6 @@ size_t gp_decide_count(const struct gp_decider *t, uint32_t op);
 bool gp_decide_pairs(struct gp_decider *t, uint32_t op, size_t count);
 /* How far the medians of the halves of N values lie apart, as a logarithm; NAN for fewer than LEAST. */
 double gp_decide_halves(const int64_t *v, size_t n, size_t least);
-/* Do the values of one side all lie above those of the other, MORE times at least? */
-bool gp_decide_apart(const int64_t *a, size_t n, const int64_t *b, size_t m, double more);
 void gp_decide_metric(struct gp_decider *t, struct gp_diff_metric *m);
 
 static inline bool gp_decide_on_both(const struct gp_diff_op *op)

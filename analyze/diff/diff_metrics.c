@@ -68,7 +68,7 @@ static void judge_kernel_metric(struct gp_decider *t, struct gp_diff_metric *m, 
     double structure = structural_change(t->d);
     bool total = m->id == GP_METRIC_GPU || m->id == GP_METRIC_BUSY;
     /* The program does other work, and every step shows it: that needs no chance to explain. */
-    if (total && m->verdict == GP_CHANGE_INCONCLUSIVE && !small && gp_decide_apart(a, n, b, k, 1 + t->eps) &&
+    if (total && m->verdict == GP_CHANGE_INCONCLUSIVE && !small && gp_stat_apart(a, n, b, k, 1 + t->eps) &&
         fabs(structure) >= fabs((double)m->change) / 2 && (structure > 0) == (m->change > 0)) {
         m->verdict = gp_decide_direction(m->change);
         m->d.test = GP_BY_EQUALITY;
@@ -97,7 +97,7 @@ static void judge_exact_metric(struct gp_diff_metric *m, const int64_t *a, size_
     m->d.n[GP_DIFF_CUR] = (uint32_t)k;
     m->d.estimate_pct = m->change_pct;
     if (!m->change) m->verdict = GP_CHANGE_NONE;
-    else if (gp_decide_apart(a, n, b, k, 1)) m->verdict = gp_decide_direction(m->change);
+    else if (gp_stat_apart(a, n, b, k, 1)) m->verdict = gp_decide_direction(m->change);
     else m->verdict = GP_CHANGE_INCONCLUSIVE;
     m->d.significant = m->verdict == GP_CHANGE_REGRESSION || m->verdict == GP_CHANGE_IMPROVEMENT;
 }

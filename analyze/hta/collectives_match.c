@@ -2,6 +2,7 @@
  * one rank is the reference, and for every other one the shift is looked for by which its list lies on that of the
  * reference so that operations, types and sizes agree and all ends are as far apart. A shift that is not certain is
  * none: those collectives count as mismatched. */
+#include "analyze/hta/collective_ops.h"
 #include "analyze/hta/collectives.h"
 
 #include <stdlib.h>

@@ -20,7 +20,6 @@ static void release_maps(struct gp_hta_maps *m)
     gp_map_release(&m->kernels);
     gp_map_release(&m->owners);
     gp_map_release(&m->api);
-    gp_map_release(&m->culprits);
     gp_map_release(&m->copies);
     gp_map_release(&m->range_memory);
     free(m);

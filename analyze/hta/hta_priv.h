@@ -16,7 +16,7 @@
 
 /* Where the row for a key is found again while adding: key is a hash of sids, value an index into the vector. */
 struct gp_hta_maps {
-    struct gp_map kernels, owners, api, culprits, copies, range_memory;
+    struct gp_map kernels, owners, api, copies, range_memory;
 };
 
 /* breakdown.c: adds one gp_hta_device for each device of the view, in the view's order; the others find theirs at
@@ -25,8 +25,14 @@ void gp_hta_add_devices(struct gp_hta *h, const struct gp_view *v);
 /* idle.c: idle time takes longest of all parts, so a thread of its own adds it while the others are added, where OPTS
  * allow one. Nothing but V is used in between. FINISH waits and hands over to the devices from FIRST_DEVICE on; what
  * comes out does not depend on threads. */
+struct gp_hta_idle_device {
+    int64_t cause_ns[GP_IDLE_CAUSE_COUNT], rest_ns[GP_IDLE_CAUSE_COUNT];
+    struct gp_dist gaps;
+    GP_VEC(struct gp_idle_culprit) culprits; /* labels are in the strings of gp_hta_idle */
+};
 struct gp_hta_idle {
-    struct gp_hta h; /* strings, and devices with idle time alone */
+    struct gp_strings strings;
+    struct gp_hta_idle_device *devices; /* by device of the view */
     const struct gp_view *v;
     pthread_t thread;
     bool started;

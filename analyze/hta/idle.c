@@ -24,7 +24,7 @@ struct sum {
 };
 
 struct adder {
-    struct gp_hta *h;
+    struct gp_hta_idle *idle;
     const struct gp_view *v;
     uint32_t *stack_of; /* by host event: number of its stack, NO_STACK: not known yet */
     GP_VEC(struct stack) stacks;
@@ -53,7 +53,7 @@ static gp_sid make_label(struct adder *a, enum sort sort, gp_sid name)
     else if (sort == SORT_PYTHON) gp_name_python_label(&label, text, n);
     else if (sort == SORT_OP) gp_name_op_label(&label, text, n);
     else gp_buf_put(&label, text, n);
-    gp_sid sid = gp_intern(&a->h->strings, label.n ? label.data : text, label.n ? label.n : n);
+    gp_sid sid = gp_intern(&a->idle->strings, label.n ? label.data : text, label.n ? label.n : n);
     gp_buf_release(&label);
     return sid ? sid : NOT_SHOWN;
 }
@@ -164,7 +164,7 @@ _Static_assert(GP_IDLE_CAUSE_COUNT <= 8, "three bits hold a cause");
 static void finish_device(struct adder *a)
 {
     if (!a->sums.n) return;
-    struct gp_hta_device *d = &a->h->devices.at[a->device];
+    struct gp_hta_idle_device *d = &a->idle->devices[a->device];
     struct gp_idle_culprit *c = gp_alloc(a->sums.n * sizeof *c);
     size_t n = a->sums.n;
     for (size_t i = 0; i < n; i++) {
@@ -180,7 +180,7 @@ static void finish_device(struct adder *a)
     qsort(c, n, sizeof *c, by_time);
     for (size_t i = 0; i < n; i++) {
         if (i < MOST_CULPRITS) GP_VEC_PUSH(&d->culprits, c[i]);
-        else d->culprit_rest_ns[c[i].cause] += c[i].idle_ns;
+        else d->rest_ns[c[i].cause] += c[i].idle_ns;
     }
     free(c);
     for (size_t i = 0; i < a->sums.n; i++)
@@ -196,12 +196,12 @@ static void add_piece(void *ctx, const struct gp_idle_piece *p)
         a->device = p->device;
         a->in_gap = false;
     }
-    struct gp_hta_device *d = &a->h->devices.at[p->device];
+    struct gp_hta_idle_device *d = &a->idle->devices[p->device];
     if (!a->in_gap || a->gap_begin_ns != p->gap_begin_ns)
         gp_dist_add(&d->gaps, p->gap_end_ns - p->gap_begin_ns);
     a->in_gap = true;
     a->gap_begin_ns = p->gap_begin_ns;
-    d->idle_cause_ns[p->cause] += p->end_ns - p->begin_ns;
+    d->cause_ns[p->cause] += p->end_ns - p->begin_ns;
     add_to_culprit(a, p);
 }
 
@@ -209,7 +209,7 @@ static void *add_idle(void *arg)
 {
     struct gp_hta_idle *idle = arg;
     const struct gp_view *v = idle->v;
-    struct adder a = {.h = &idle->h, .v = v};
+    struct adder a = {.idle = idle, .v = v};
     a.stack_of = gp_alloc(((size_t)v->hs.n + 1) * sizeof *a.stack_of);
     memset(a.stack_of, 0xff, ((size_t)v->hs.n + 1) * sizeof *a.stack_of);
     GP_VEC_PUSH(&a.stacks, (struct stack){{0}});
@@ -233,21 +233,18 @@ void gp_hta_start_idle(struct gp_hta_idle *idle, const struct gp_hta_opts *opts,
     enum { WORTH_A_THREAD = 1000 /* GPU events */ };
     memset(idle, 0, sizeof *idle);
     idle->v = v;
-    gp_hta_init(&idle->h, opts);
-    GP_VEC_RESERVE(&idle->h.devices, v->devices.n);
-    idle->h.devices.n = v->devices.n;
-    if (v->devices.n) memset(idle->h.devices.at, 0, v->devices.n * sizeof *idle->h.devices.at);
+    idle->devices = gp_zalloc((v->devices.n + 1) * sizeof *idle->devices);
     bool wanted = opts->threads > 1 && v->t->events[GP_GPU].n >= WORTH_A_THREAD;
     idle->started = wanted && !pthread_create(&idle->thread, NULL, add_idle, idle);
 }
 
-static void take_culprit(struct gp_hta *h, const struct gp_hta *from, struct gp_idle_culprit c,
+static void take_culprit(struct gp_hta *h, const struct gp_strings *from, struct gp_idle_culprit c,
                          struct gp_hta_device *to)
 {
-    c.range = gp_intern_from(&h->strings, &from->strings, c.range);
-    c.python = gp_intern_from(&h->strings, &from->strings, c.python);
-    c.op = gp_intern_from(&h->strings, &from->strings, c.op);
-    c.api = gp_intern_from(&h->strings, &from->strings, c.api);
+    c.range = gp_intern_from(&h->strings, from, c.range);
+    c.python = gp_intern_from(&h->strings, from, c.python);
+    c.op = gp_intern_from(&h->strings, from, c.op);
+    c.api = gp_intern_from(&h->strings, from, c.api);
     GP_VEC_PUSH(&to->culprits, c);
 }
 
@@ -255,12 +252,17 @@ void gp_hta_finish_idle(struct gp_hta_idle *idle, struct gp_hta *h, size_t first
 {
     if (idle->started) pthread_join(idle->thread, NULL);
     else add_idle(idle);
-    for (size_t i = 0; i < idle->h.devices.n; i++) {
-        struct gp_hta_device *from = &idle->h.devices.at[i], *to = &h->devices.at[first_device + i];
-        memcpy(to->idle_cause_ns, from->idle_cause_ns, sizeof to->idle_cause_ns);
-        memcpy(to->culprit_rest_ns, from->culprit_rest_ns, sizeof to->culprit_rest_ns);
+    for (size_t i = 0; i < idle->v->devices.n; i++) {
+        struct gp_hta_idle_device *from = &idle->devices[i];
+        struct gp_hta_device *to = &h->devices.at[first_device + i];
+        memcpy(to->idle_cause_ns, from->cause_ns, sizeof to->idle_cause_ns);
+        memcpy(to->culprit_rest_ns, from->rest_ns, sizeof to->culprit_rest_ns);
         gp_dist_merge(&to->gaps, &from->gaps);
-        for (size_t k = 0; k < from->culprits.n; k++) take_culprit(h, &idle->h, from->culprits.at[k], to);
+        for (size_t k = 0; k < from->culprits.n; k++)
+            take_culprit(h, &idle->strings, from->culprits.at[k], to);
+        gp_dist_release(&from->gaps);
+        GP_VEC_FREE(&from->culprits);
     }
-    gp_hta_release(&idle->h);
+    free(idle->devices);
+    gp_strings_release(&idle->strings);
 }

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/args.h"
-#include "analyze/hta/collectives.h"
+#include "analyze/hta/collective_ops.h"
+#include "formats/base/buf.h"
 #include "formats/base/num.h"
 
 static const char DOMAIN[] = "NCCL:nccl"; /* how the names of NCCL's ranges begin */

@@ -7,9 +7,6 @@
 #include "analyze/lanes/lanes_priv.h"
 #include "analyze/names/names.h"
 
-/* Damaged input can hold any time; within these bounds no difference of two overflows. */
-static const int64_t EARLIEST = -(INT64_MAX / 2), LATEST = INT64_MAX / 2;
-
 /* What nests on a track; of events with the same times the one of the earlier table holds the other. */
 static const enum gp_table nesting[] = {GP_OTHER, GP_RANGE, GP_GPU_RANGE, GP_PYTHON,
                                         GP_OP,    GP_API,   GP_SYNC,      GP_OVERHEAD};
@@ -19,24 +16,20 @@ enum { NESTING = sizeof nesting / sizeof *nesting, SCATTERED = sizeof scattered 
 
 /* ---- times ---- */
 
-static int64_t bounded(int64_t ns)
-{
-    return ns < EARLIEST ? EARLIEST : ns > LATEST ? LATEST : ns;
-}
-
 static int64_t start_of(const struct gp_lanes *l, uint32_t table, uint32_t row)
 {
     if (table == GP_LANES_IDLE) return l->gaps.at[row].begin_ns;
-    if (table == GP_LANES_STEP) return bounded(l->hta->steps.at[row].begin_ns);
-    return bounded(l->v->t->events[table].start_ns[row]);
+    if (table == GP_LANES_STEP) return gp_lanes_bounded(l->hta->steps.at[row].begin_ns);
+    return gp_lanes_bounded(l->v->t->events[table].start_ns[row]);
 }
 
 static int64_t dur_of(const struct gp_lanes *l, uint32_t table, uint32_t row)
 {
     if (table == GP_LANES_IDLE) return l->gaps.at[row].end_ns - l->gaps.at[row].begin_ns;
     if (table == GP_LANES_STEP)
-        return bounded(l->hta->steps.at[row].end_ns) - bounded(l->hta->steps.at[row].begin_ns);
-    int64_t dur = l->v->t->events[table].dur_ns[row], most = LATEST - start_of(l, table, row);
+        return gp_lanes_bounded(l->hta->steps.at[row].end_ns) -
+               gp_lanes_bounded(l->hta->steps.at[row].begin_ns);
+    int64_t dur = l->v->t->events[table].dur_ns[row], most = GP_LANES_LATEST - start_of(l, table, row);
     return dur > most ? most : dur;
 }
 
@@ -50,159 +43,13 @@ int64_t gp_lanes_dur(const struct gp_lanes *l, size_t i)
     return dur_of(l, l->table[i], l->row[i]);
 }
 
-bool gp_lanes_touches(const struct gp_lanes_build *b, int64_t start_ns, int64_t dur_ns)
-{
-    if (b->from_ns >= b->to_ns) return true;
-    int64_t start = bounded(start_ns);
-    if (start >= b->to_ns) return false;
-    return start >= b->from_ns || dur_ns > b->from_ns - start;
-}
-
 int64_t gp_lanes_origin(const struct gp_trace *t)
 {
     int64_t first = INT64_MAX;
     for (int i = 0; i < GP_TABLE_COUNT; i++)
         if (i != GP_COUNTER && i != GP_FLOW && t->events[i].n && t->events[i].start_ns[0] < first)
             first = t->events[i].start_ns[0];
-    return first == INT64_MAX ? 0 : bounded(first);
-}
-
-/* ---- strings ---- */
-
-gp_sid gp_lanes_intern(struct gp_lanes_build *b, const struct gp_buf *text, bool unique)
-{
-    struct gp_strings *s = &b->l->strings;
-    gp_sid sid = gp_intern(s, text->data ? text->data : "", text->n);
-    if (!unique) return sid;
-    uint32_t *used = gp_map_put(&b->ids, sid, 0);
-    if (!(*used)++) return sid;
-    struct gp_buf other = {0};
-    uint32_t number = *used;
-    for (;; number++) {
-        other.n = 0;
-        gp_buf_put(&other, text->data ? text->data : "", text->n);
-        gp_buf_printf(&other, " (%" PRIu32 ")", number);
-        gp_sid made = gp_intern(s, other.data, other.n);
-        if (gp_map_get(&b->ids, made)) continue;
-        *gp_map_put(&b->ids, sid, 0) = number;
-        gp_map_put(&b->ids, made, 1);
-        sid = made;
-        break;
-    }
-    gp_buf_release(&other);
-    return sid;
-}
-
-/* Without blanks at the end, which profilers leave. */
-static void put_sid(struct gp_buf *to, const struct gp_trace *t, gp_sid sid)
-{
-    const char *s = gp_trace_str(t, sid);
-    size_t n = gp_string_len(&t->strings, sid);
-    while (n && s[n - 1] == ' ') n--;
-    gp_buf_put(to, s, n);
-}
-
-/* ---- groups and tracks ---- */
-
-static void add_group(struct gp_lanes_build *b, const struct gp_buf *id, const struct gp_buf *name,
-                      uint32_t device)
-{
-    struct gp_lanes_group g = {gp_lanes_intern(b, id, true), gp_lanes_intern(b, name, false), device};
-    GP_VEC_PUSH(&b->l->groups, g);
-}
-
-static uint64_t device_key(uint32_t who, int64_t device)
-{
-    return (uint64_t)device * 0x9e3779b97f4a7c15u + who;
-}
-
-uint32_t gp_lanes_device_group(const struct gp_lanes_build *b, uint32_t producer, int64_t device)
-{
-    const uint32_t *group = gp_map_get(&b->device_groups, device_key(producer, device));
-    if (!group) return UINT32_MAX;
-    const struct gp_view_device *d = &b->l->v->devices.at[b->l->groups.at[*group].device];
-    return d->producer == producer && d->device == device ? *group : UINT32_MAX;
-}
-
-static void put_process(struct gp_buf *to, const struct gp_trace *t, const struct gp_process *p)
-{
-    if (p->pid_text) put_sid(to, t, p->pid_text);
-    else gp_buf_put_i64(to, p->pid);
-}
-
-static uint32_t add_device_group(struct gp_lanes_build *b, uint32_t device)
-{
-    const struct gp_view_device *d = &b->l->v->devices.at[device];
-    struct gp_buf id = {0}, name = {0};
-    if (b->ranks && d->rank >= 0) {
-        gp_buf_printf(&id, "rank %" PRId32 " ", d->rank);
-        gp_buf_printf(&name, "Rank %" PRId32 ", ", d->rank);
-    }
-    gp_buf_puts(&id, "gpu");
-    gp_buf_puts(&name, "GPU");
-    if (d->device >= 0) {
-        gp_buf_printf(&id, " %" PRId64, d->device);
-        gp_buf_printf(&name, " %" PRId64, d->device);
-    }
-    if (d->props && d->props->name) {
-        gp_buf_puts(&name, ", ");
-        put_sid(&name, b->l->v->t, d->props->name);
-    }
-    /* where several processes use what may be one device, each has a group of its own */
-    if (*gp_map_put(&b->sharers, device_key((uint32_t)d->rank, d->device), 0) > 1) {
-        const struct gp_trace *t = b->l->v->t;
-        uint32_t track = b->l->v->streams.at[d->first_stream].track;
-        gp_buf_puts(&id, " process ");
-        gp_buf_puts(&name, ", process ");
-        put_process(&id, t, &t->processes.at[t->tracks.at[track].process]);
-        put_process(&name, t, &t->processes.at[t->tracks.at[track].process]);
-    }
-    add_group(b, &id, &name, device);
-    gp_map_put(&b->device_groups, device_key(d->producer, d->device), (uint32_t)b->l->groups.n - 1);
-    gp_buf_release(&id);
-    gp_buf_release(&name);
-    return (uint32_t)b->l->groups.n - 1;
-}
-
-uint32_t gp_lanes_process_group(struct gp_lanes_build *b, uint32_t process)
-{
-    if (b->group_of_process[process] != UINT32_MAX) return b->group_of_process[process];
-    const struct gp_trace *t = b->l->v->t;
-    const struct gp_process *p = &t->processes.at[process];
-    struct gp_buf id = {0}, name = {0};
-    if (b->ranks && p->rank >= 0) {
-        gp_buf_printf(&id, "rank %" PRId32 " ", p->rank);
-        gp_buf_printf(&name, "Rank %" PRId32 ", ", p->rank);
-    }
-    gp_buf_puts(&id, "process ");
-    put_process(&id, t, p);
-    gp_buf_puts(&name, p->pid_text ? "" : "process ");
-    put_process(&name, t, p);
-    if (p->name && p->name != p->pid_text) {
-        gp_buf_puts(&name, ", ");
-        put_sid(&name, t, p->name);
-    }
-    add_group(b, &id, &name, UINT32_MAX);
-    gp_buf_release(&id);
-    gp_buf_release(&name);
-    return b->group_of_process[process] = (uint32_t)b->l->groups.n - 1;
-}
-
-struct gp_lanes_track *gp_lanes_add_track(struct gp_lanes_build *b, uint32_t group, enum gp_lanes_sort sort,
-                                          const char *id, const char *name, size_t name_n)
-{
-    struct gp_lanes *l = b->l;
-    struct gp_buf text = {0};
-    gp_sid group_id = l->groups.at[group].id;
-    gp_buf_put(&text, gp_string(&l->strings, group_id), gp_string_len(&l->strings, group_id));
-    gp_buf_putc(&text, '/');
-    gp_buf_puts(&text, id);
-    struct gp_lanes_track k = {.sort = sort, .group = group, .id = gp_lanes_intern(b, &text, true)};
-    k.name = gp_intern(&l->strings, name, name_n);
-    k.first_lane = l->lanes.n;
-    GP_VEC_PUSH(&l->tracks, k);
-    gp_buf_release(&text);
-    return &l->tracks.at[l->tracks.n - 1];
+    return first == INT64_MAX ? 0 : gp_lanes_bounded(first);
 }
 
 /* ---- names ---- */
@@ -461,12 +308,12 @@ static void put_stream(struct gp_buf *to, const struct gp_trace *t, const struct
 {
     const struct gp_track *k = &t->tracks.at[s->track];
     if (for_person && k->name) {
-        put_sid(to, t, k->name);
+        gp_lanes_put_sid(to, t, k->name);
     } else if (s->stream >= 0) {
         gp_buf_printf(to, "stream %" PRId64, s->stream);
     } else {
         gp_buf_puts(to, "row ");
-        if (k->tid_text) put_sid(to, t, k->tid_text);
+        if (k->tid_text) gp_lanes_put_sid(to, t, k->tid_text);
         else gp_buf_put_i64(to, k->tid);
     }
 }
@@ -559,7 +406,7 @@ struct gaps {
 static void take_gap(void *ctx, const struct gp_idle_piece *p)
 {
     struct gaps *g = ctx;
-    struct gp_lanes_gap gap = {bounded(p->begin_ns), bounded(p->end_ns), p->cause, p->node};
+    struct gp_lanes_gap gap = {gp_lanes_bounded(p->begin_ns), gp_lanes_bounded(p->end_ns), p->cause, p->node};
     GP_VEC_PUSH(&g->l->gaps, gap);
     g->n[p->device]++;
 }
@@ -575,10 +422,11 @@ static void add_devices(struct gp_lanes_build *b)
     reserve_events(b, most);
     uint32_t first = 0;
     for (size_t d = 0; d < v->devices.n; d++)
-        ++*gp_map_put(&b->sharers, device_key((uint32_t)v->devices.at[d].rank, v->devices.at[d].device), 0);
+        ++*gp_map_put(&b->sharers,
+                      gp_lanes_device_key((uint32_t)v->devices.at[d].rank, v->devices.at[d].device), 0);
     for (uint32_t d = 0; d < v->devices.n; d++) {
         const struct gp_view_device *dev = &v->devices.at[d];
-        uint32_t group = add_device_group(b, d);
+        uint32_t group = gp_lanes_add_device_group(b, d);
         add_steps(b, group, dev);
         add_gaps(b, group, first, gaps.n[d]);
         first += gaps.n[d];
@@ -631,7 +479,7 @@ static void put_thread(struct gp_buf *to, const struct gp_trace *t, uint32_t tra
 {
     const struct gp_track *k = &t->tracks.at[track];
     gp_buf_puts(to, k->kind == GP_TRACK_THREAD ? "thread " : k->kind == GP_TRACK_STREAM ? "stream " : "row ");
-    if (k->tid_text) put_sid(to, t, k->tid_text);
+    if (k->tid_text) gp_lanes_put_sid(to, t, k->tid_text);
     else gp_buf_put_i64(to, k->kind == GP_TRACK_STREAM && k->stream >= 0 ? k->stream : k->tid);
 }
 
@@ -649,7 +497,7 @@ static void add_thread(struct gp_lanes_build *b, uint32_t track)
         if (k->name && k->name != k->tid_text) {
             if (k->kind != GP_TRACK_THREAD || !strncmp(gp_trace_str(t, k->name), "thread ", 7)) name.n = 0;
             else gp_buf_puts(&name, ", ");
-            put_sid(&name, t, k->name);
+            gp_lanes_put_sid(&name, t, k->name);
         }
         gp_buf_puts(&id, marks ? "/marks" : "");
         gp_buf_puts(&name, marks ? ", instants" : "");
@@ -702,8 +550,8 @@ static void begin_build(struct gp_lanes_build *b, struct gp_lanes *l, const stru
     const struct gp_trace *t = l->v->t;
     memset(b, 0, sizeof *b);
     b->l = l;
-    b->from_ns = opts ? bounded(opts->begin_ns) : 0;
-    b->to_ns = opts ? bounded(opts->end_ns) : 0;
+    b->from_ns = opts ? gp_lanes_bounded(opts->begin_ns) : 0;
+    b->to_ns = opts ? gp_lanes_bounded(opts->end_ns) : 0;
     b->ranks = has_ranks(l->v);
     b->seen = gp_zalloc(GP_LANES_SEEN * sizeof *b->seen);
     for (int i = 0; i < GP_TABLE_COUNT; i++)

@@ -35,10 +35,29 @@ struct gp_lanes_build {
     bool ranks;                         /* several: they are part of ids */
 };
 
+/* Damaged input can hold any time; within these bounds no difference of two overflows. */
+#define GP_LANES_LATEST (INT64_MAX / 2)
+static inline int64_t gp_lanes_bounded(int64_t ns)
+{
+    return ns < -GP_LANES_LATEST ? -GP_LANES_LATEST : ns > GP_LANES_LATEST ? GP_LANES_LATEST : ns;
+}
+
+/* Key of b->device_groups and b->sharers. */
+static inline uint64_t gp_lanes_device_key(uint32_t who, int64_t device)
+{
+    return (uint64_t)device * 0x9e3779b97f4a7c15u + who;
+}
+
+/* ---- lanes_groups.c ---- */
+
 /* Is [START, START + DUR) to be shown? */
 bool gp_lanes_touches(const struct gp_lanes_build *b, int64_t start_ns, int64_t dur_ns);
 /* A string of the layout from pieces; ids made with UNIQUE differ from all that were made so before. */
 gp_sid gp_lanes_intern(struct gp_lanes_build *b, const struct gp_buf *text, bool unique);
+/* A string of the trace, without the blanks at the end that profilers leave. */
+void gp_lanes_put_sid(struct gp_buf *to, const struct gp_trace *t, gp_sid sid);
+/* Add the group of DEVICE of the view. Returns its index. */
+uint32_t gp_lanes_add_device_group(struct gp_lanes_build *b, uint32_t device);
 /* The group of a process, made when it is not there. */
 uint32_t gp_lanes_process_group(struct gp_lanes_build *b, uint32_t process);
 /* The group of DEVICE as PRODUCER knows it; UINT32_MAX: no such device ran work. */
@@ -46,7 +65,9 @@ uint32_t gp_lanes_device_group(const struct gp_lanes_build *b, uint32_t producer
 /* Append a track without events; NAME alone is its last part, the group's id comes before it in the id. */
 struct gp_lanes_track *gp_lanes_add_track(struct gp_lanes_build *b, uint32_t group, enum gp_lanes_sort sort,
                                           const char *id, const char *name, size_t name_n);
-/* lanes_counters.c: counters of device D (busy, queue, copies), whose group is GROUP; what was recorded of a process. */
+/* ---- lanes_counters.c ---- */
+
+/* Counters of device D (busy, queue, copies), whose group is GROUP; what was recorded of a process. */
 void gp_lanes_device_counters(struct gp_lanes_build *b, uint32_t device, uint32_t group);
 void gp_lanes_recorded_counters(struct gp_lanes_build *b);
 

@@ -593,6 +593,17 @@ double gp_stat_mad(const int64_t *v, size_t n)
     return mad;
 }
 
+bool gp_stat_apart(const int64_t *a, size_t n, const int64_t *b, size_t m, double more)
+{
+    int64_t low[2] = {INT64_MAX, INT64_MAX}, high[2] = {0, 0};
+    for (size_t i = 0; i < n + m; i++) {
+        int64_t v = i < n ? a[i] : b[i - n];
+        if (v < low[i >= n]) low[i >= n] = v;
+        if (v > high[i >= n]) high[i >= n] = v;
+    }
+    return (double)low[1] > more * (double)high[0] || (double)low[0] > more * (double)high[1];
+}
+
 /* ---- many tests ---- */
 
 struct tested {

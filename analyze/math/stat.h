@@ -20,6 +20,7 @@
 #ifndef GP_ANALYZE_STAT_TEST_H
 #define GP_ANALYZE_STAT_TEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -84,6 +85,8 @@ struct gp_stat_ratio gp_stat_ratio_welch(const int64_t *a, size_t n, const int64
 double gp_stat_median(const int64_t *v, size_t n);
 /* The median distance from the median, as it is (1.4826 times that estimates a standard deviation). */
 double gp_stat_mad(const int64_t *v, size_t n);
+/* Do all values of one side lie above those of the other, by a factor of at least MORE? */
+bool gp_stat_apart(const int64_t *a, size_t n, const int64_t *b, size_t m, double more);
 
 /* ---- many tests ---- */
 

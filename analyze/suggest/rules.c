@@ -1,23 +1,11 @@
-// The table of all rules, and what they have in common.
+/* What rules have in common: facts they ask for, edits, texts and evidence. */
 #include "analyze/suggest/rules_priv.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "analyze/names/names.h"
-#include "analyze/suggest/rules_table.h"
 #include "formats/base/scale.h"
-
-#define X(rule) &gp_rule_##rule,
-const struct gp_rule *const gp_rules[] = {GP_RULES(X) NULL};
-#undef X
-
-const struct gp_rule *gp_rule_find(const char *name)
-{
-    for (size_t i = 0; gp_rules[i]; i++)
-        if (!strcmp(gp_rules[i]->name, name)) return gp_rules[i];
-    return NULL;
-}
 
 struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c)
 {

@@ -1,6 +1,7 @@
 // Several ranks of one program in a trace: who the others wait for, and communication by way of the host.
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/hta/collective_ops.h"
 #include "analyze/hta/collectives.h"
 #include "analyze/math/sums.h"
 #include "analyze/suggest/rules_priv.h"

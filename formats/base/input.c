@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,56 +48,6 @@ struct gp_input {
     size_t n;
     bool ended;
 };
-
-/* ---- bytes from the system ---- */
-
-/* Waits until a read would not block. False when the reader has gone. */
-static bool wait_readable(const struct gp_raw *raw)
-{
-    if (raw->wake_fd < 0) return true;
-    struct pollfd p[2] = {{.fd = raw->fd, .events = POLLIN}, {.fd = raw->wake_fd, .events = POLLIN}};
-    while (poll(p, 2, -1) < 0)
-        if (errno != EINTR && errno != EAGAIN) return true;
-    return p[1].revents == 0;
-}
-
-size_t gp_raw_read(struct gp_raw *raw, void *to, size_t n)
-{
-    if (raw->fd < 0 || raw->ended) {
-        raw->ended = true;
-        return 0;
-    }
-    ssize_t got = -1;
-    while (wait_readable(raw)) {
-        got = read(raw->fd, to, n);
-        if (got >= 0) break;
-        if (errno == EAGAIN || errno == EWOULDBLOCK) { /* somebody left the descriptor non-blocking */
-            struct pollfd p = {.fd = raw->fd, .events = POLLIN};
-            poll(&p, 1, -1);
-        } else if (errno != EINTR) {
-            raw->error = errno;
-            break;
-        }
-    }
-    if (got <= 0) raw->ended = true;
-    return got > 0 ? (size_t)got : 0;
-}
-
-size_t gp_raw_need(struct gp_raw *raw, size_t want)
-{
-    if (raw->n >= want || raw->ended || raw->fd < 0) return raw->n;
-    if (raw->n > 0) memmove(raw->buf, raw->at, raw->n);
-    raw->at = raw->buf;
-    while (raw->n < want && !raw->ended) raw->n += gp_raw_read(raw, raw->buf + raw->n, raw->cap - raw->n);
-    return raw->n;
-}
-
-void gp_raw_skip(struct gp_raw *raw, size_t n)
-{
-    raw->at += n;
-    raw->n -= n;
-    raw->offset += n;
-}
 
 /* ---- decompressed bytes ---- */
 

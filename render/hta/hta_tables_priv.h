@@ -18,6 +18,8 @@ struct gp_ht {
 #define COLUMN gp_report_column
 enum { GP_HT_FEW_DEVICES = 4 }; /* as many get rows of their own in text */
 
+/* ---- hta_cells.c ---- */
+
 /* How many of N rows are shown. */
 size_t gp_ht_shown(const struct gp_ht *m, size_t n);
 /* Cells; what is negative, empty or GP_NO_ID is unknown. */

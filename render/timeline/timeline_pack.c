@@ -9,29 +9,7 @@
 #include "render/timeline/timeline_priv.h"
 
 /* Higher levels take a third more time for every percent of events. */
-enum { LEVEL = 4, SMALL_LEVEL = 6 };
-
-/* ---- sections ---- */
-
-void gp_timeline_add(struct gp_timeline *tl, const char *id, const void *data, size_t n)
-{
-    struct gp_timeline_section s = {0};
-    snprintf(s.id, sizeof s.id, "%s", id);
-    gp_page_deflate(&s.bytes, data ? data : "", n, SMALL_LEVEL);
-    GP_VEC_PUSH(&tl->sections, s);
-}
-
-static void drop_sections(struct gp_timeline *tl, size_t from)
-{
-    while (tl->sections.n > from) gp_buf_release(&tl->sections.at[--tl->sections.n].bytes);
-}
-
-static uint64_t bytes_of(const struct gp_timeline *tl)
-{
-    uint64_t n = 0;
-    for (size_t i = 0; i < tl->sections.n; i++) n += (tl->sections.at[i].bytes.n + 2) / 3 * 4;
-    return n;
-}
+enum { LEVEL = 4 };
 
 /* ---- columns ---- */
 
@@ -243,42 +221,6 @@ static void add_pairs(struct gp_timeline *tl)
     gp_buf_release(&b);
 }
 
-int64_t gp_timeline_scale(const struct gp_lanes_counter *c)
-{
-    for (size_t i = 0; i < c->samples.n; i++) {
-        double v = c->samples.at[i].value;
-        if (v != (double)(int64_t)v) return 1000;
-    }
-    return 1;
-}
-
-static void add_counters(struct gp_timeline *tl)
-{
-    const struct gp_lanes *l = tl->l;
-    struct gp_buf b = {0};
-    static const double MOST = 4503599627370496.0; /* 2^52 */
-    for (size_t k = 0; k < l->tracks.n; k++) {
-        if (l->tracks.at[k].sort != GP_LANES_COUNTER) continue;
-        const struct gp_lanes_counter *c = &l->counters.at[l->tracks.at[k].counter];
-        int64_t last = 0, scale = gp_timeline_scale(c);
-        for (size_t i = 0; i < c->samples.n; i++) {
-            int64_t at = c->samples.at[i].at_ns < l->begin_ns ? 0 : c->samples.at[i].at_ns - l->begin_ns;
-            gp_pack_u64(&b, (uint64_t)(at - last));
-            last = at;
-        }
-        last = 0;
-        for (size_t i = 0; i < c->samples.n; i++) {
-            double v = c->samples.at[i].value * (double)scale;
-            if (!(v > -MOST)) v = -MOST;
-            int64_t value = (int64_t)((v < MOST ? v : MOST) + (v < 0 ? -0.5 : 0.5));
-            gp_pack_i64(&b, value - last);
-            last = value;
-        }
-    }
-    if (l->counters.n) gp_timeline_add(tl, "counters", b.data, b.n);
-    gp_buf_release(&b);
-}
-
 /* ---- all ---- */
 
 /* Are all times of the lane whole microseconds after the first? Profilers that write such are common. */
@@ -299,7 +241,7 @@ static void show_all(struct gp_timeline *tl)
 
 static uint64_t room_of(const struct gp_timeline *tl)
 {
-    uint64_t used = bytes_of(tl) + tl->reserved;
+    uint64_t used = gp_timeline_bytes(tl) + tl->reserved;
     if (!tl->opts.max_bytes) return UINT64_MAX;
     return used < tl->opts.max_bytes ? tl->opts.max_bytes - used : 0;
 }
@@ -317,8 +259,8 @@ static void reserve(struct gp_timeline *tl)
 {
     enum { PAGE = 400000 };
     add_head(tl);
-    tl->reserved = bytes_of(tl) + PAGE;
-    drop_sections(tl, 0);
+    tl->reserved = gp_timeline_bytes(tl) + PAGE;
+    gp_timeline_drop_sections(tl, 0);
 }
 
 static void add_args(struct gp_timeline *tl)
@@ -329,7 +271,7 @@ static void add_args(struct gp_timeline *tl)
     gp_timeline_add(tl, "configs", b.data, b.n);
     gp_buf_release(&b);
     if (pack_sort(tl, ARGS, room_of(tl))) return;
-    drop_sections(tl, before);
+    gp_timeline_drop_sections(tl, before);
     tl->args_left_out = true;
 }
 
@@ -338,7 +280,7 @@ static bool add_events(struct gp_timeline *tl)
     size_t before = tl->sections.n;
     tl->refs.n = 0;
     if (pack_sort(tl, EVENTS, room_of(tl)) && pack_sort(tl, REFS, room_of(tl))) return true;
-    drop_sections(tl, before);
+    gp_timeline_drop_sections(tl, before);
     tl->refs.n = 0;
     return false;
 }
@@ -367,7 +309,7 @@ void gp_timeline_pack(struct gp_timeline *tl, const struct gp_lanes *l, const st
     for (size_t i = 0; i < l->lanes.n; i++) tl->units[i] = unit_of(l, &l->lanes.at[i]);
     show_all(tl);
     reserve(tl);
-    add_counters(tl);
+    gp_timeline_add_counters(tl);
     if (!add_events(tl)) add_parts(tl);
     add_pairs(tl);
     if (opts->args) add_args(tl);
@@ -376,7 +318,7 @@ void gp_timeline_pack(struct gp_timeline *tl, const struct gp_lanes *l, const st
 
 void gp_timeline_release(struct gp_timeline *tl)
 {
-    drop_sections(tl, 0);
+    gp_timeline_drop_sections(tl, 0);
     GP_VEC_FREE(&tl->sections);
     GP_VEC_FREE(&tl->windows);
     GP_VEC_FREE(&tl->refs);

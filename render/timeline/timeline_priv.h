@@ -15,8 +15,10 @@ static inline size_t gp_timeline_number(const struct gp_timeline *tl, size_t i)
     return !tl->number ? i : tl->number[i] ? tl->number[i] - 1 : SIZE_MAX;
 }
 
-/* Deflate DATA into a new last section. */
+/* timeline_sections.c: deflate DATA into a new last section; drop those from FROM on; what all take in the page. */
 void gp_timeline_add(struct gp_timeline *tl, const char *id, const void *data, size_t n);
+void gp_timeline_drop_sections(struct gp_timeline *tl, size_t from);
+uint64_t gp_timeline_bytes(const struct gp_timeline *tl);
 
 /* timeline_args.c: the args of events FROM to TO of the page; those of all configurations. */
 void gp_timeline_put_args(const struct gp_timeline *tl, size_t from, size_t to, struct gp_buf *b);
@@ -32,7 +34,9 @@ void gp_timeline_add_overview(struct gp_timeline *tl);
 
 /* timeline_head.c: the JSON object that tells what the page holds. */
 void gp_timeline_put_head(const struct gp_timeline *tl, struct gp_buf *b);
-/* What a counter's values are multiplied with to be integers. */
+
+/* timeline_counters.c: the section of all counters; what the values of one are multiplied by to be integers. */
+void gp_timeline_add_counters(struct gp_timeline *tl);
 int64_t gp_timeline_scale(const struct gp_lanes_counter *c);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "analyze/hta/collective_ops.h"
 #include "analyze/hta/collectives.h"
 #include "analyze/hta/hta_priv.h"
 #include "tests/unit/trace_make.h"

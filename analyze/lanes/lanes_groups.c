@@ -1,0 +1,140 @@
+/* Groups, tracks and their names: what a layout is put together from. */
+#include <inttypes.h>
+#include "analyze/lanes/lanes_priv.h"
+
+bool gp_lanes_touches(const struct gp_lanes_build *b, int64_t start_ns, int64_t dur_ns)
+{
+    if (b->from_ns >= b->to_ns) return true;
+    int64_t start = gp_lanes_bounded(start_ns);
+    if (start >= b->to_ns) return false;
+    return start >= b->from_ns || dur_ns > b->from_ns - start;
+}
+
+gp_sid gp_lanes_intern(struct gp_lanes_build *b, const struct gp_buf *text, bool unique)
+{
+    struct gp_strings *s = &b->l->strings;
+    gp_sid sid = gp_intern(s, text->data ? text->data : "", text->n);
+    if (!unique) return sid;
+    uint32_t *used = gp_map_put(&b->ids, sid, 0);
+    if (!(*used)++) return sid;
+    struct gp_buf other = {0};
+    uint32_t number = *used;
+    for (;; number++) {
+        other.n = 0;
+        gp_buf_put(&other, text->data ? text->data : "", text->n);
+        gp_buf_printf(&other, " (%" PRIu32 ")", number);
+        gp_sid made = gp_intern(s, other.data, other.n);
+        if (gp_map_get(&b->ids, made)) continue;
+        *gp_map_put(&b->ids, sid, 0) = number;
+        gp_map_put(&b->ids, made, 1);
+        sid = made;
+        break;
+    }
+    gp_buf_release(&other);
+    return sid;
+}
+
+/* Without blanks at the end, which profilers leave. */
+void gp_lanes_put_sid(struct gp_buf *to, const struct gp_trace *t, gp_sid sid)
+{
+    const char *s = gp_trace_str(t, sid);
+    size_t n = gp_string_len(&t->strings, sid);
+    while (n && s[n - 1] == ' ') n--;
+    gp_buf_put(to, s, n);
+}
+
+static void add_group(struct gp_lanes_build *b, const struct gp_buf *id, const struct gp_buf *name,
+                      uint32_t device)
+{
+    struct gp_lanes_group g = {gp_lanes_intern(b, id, true), gp_lanes_intern(b, name, false), device};
+    GP_VEC_PUSH(&b->l->groups, g);
+}
+
+uint32_t gp_lanes_device_group(const struct gp_lanes_build *b, uint32_t producer, int64_t device)
+{
+    const uint32_t *group = gp_map_get(&b->device_groups, gp_lanes_device_key(producer, device));
+    if (!group) return UINT32_MAX;
+    const struct gp_view_device *d = &b->l->v->devices.at[b->l->groups.at[*group].device];
+    return d->producer == producer && d->device == device ? *group : UINT32_MAX;
+}
+
+static void put_process(struct gp_buf *to, const struct gp_trace *t, const struct gp_process *p)
+{
+    if (p->pid_text) gp_lanes_put_sid(to, t, p->pid_text);
+    else gp_buf_put_i64(to, p->pid);
+}
+
+uint32_t gp_lanes_add_device_group(struct gp_lanes_build *b, uint32_t device)
+{
+    const struct gp_view_device *d = &b->l->v->devices.at[device];
+    struct gp_buf id = {0}, name = {0};
+    if (b->ranks && d->rank >= 0) {
+        gp_buf_printf(&id, "rank %" PRId32 " ", d->rank);
+        gp_buf_printf(&name, "Rank %" PRId32 ", ", d->rank);
+    }
+    gp_buf_puts(&id, "gpu");
+    gp_buf_puts(&name, "GPU");
+    if (d->device >= 0) {
+        gp_buf_printf(&id, " %" PRId64, d->device);
+        gp_buf_printf(&name, " %" PRId64, d->device);
+    }
+    if (d->props && d->props->name) {
+        gp_buf_puts(&name, ", ");
+        gp_lanes_put_sid(&name, b->l->v->t, d->props->name);
+    }
+    /* where several processes use what may be one device, each has a group of its own */
+    if (*gp_map_put(&b->sharers, gp_lanes_device_key((uint32_t)d->rank, d->device), 0) > 1) {
+        const struct gp_trace *t = b->l->v->t;
+        uint32_t track = b->l->v->streams.at[d->first_stream].track;
+        gp_buf_puts(&id, " process ");
+        gp_buf_puts(&name, ", process ");
+        put_process(&id, t, &t->processes.at[t->tracks.at[track].process]);
+        put_process(&name, t, &t->processes.at[t->tracks.at[track].process]);
+    }
+    add_group(b, &id, &name, device);
+    gp_map_put(&b->device_groups, gp_lanes_device_key(d->producer, d->device), (uint32_t)b->l->groups.n - 1);
+    gp_buf_release(&id);
+    gp_buf_release(&name);
+    return (uint32_t)b->l->groups.n - 1;
+}
+
+uint32_t gp_lanes_process_group(struct gp_lanes_build *b, uint32_t process)
+{
+    if (b->group_of_process[process] != UINT32_MAX) return b->group_of_process[process];
+    const struct gp_trace *t = b->l->v->t;
+    const struct gp_process *p = &t->processes.at[process];
+    struct gp_buf id = {0}, name = {0};
+    if (b->ranks && p->rank >= 0) {
+        gp_buf_printf(&id, "rank %" PRId32 " ", p->rank);
+        gp_buf_printf(&name, "Rank %" PRId32 ", ", p->rank);
+    }
+    gp_buf_puts(&id, "process ");
+    put_process(&id, t, p);
+    gp_buf_puts(&name, p->pid_text ? "" : "process ");
+    put_process(&name, t, p);
+    if (p->name && p->name != p->pid_text) {
+        gp_buf_puts(&name, ", ");
+        gp_lanes_put_sid(&name, t, p->name);
+    }
+    add_group(b, &id, &name, UINT32_MAX);
+    gp_buf_release(&id);
+    gp_buf_release(&name);
+    return b->group_of_process[process] = (uint32_t)b->l->groups.n - 1;
+}
+
+struct gp_lanes_track *gp_lanes_add_track(struct gp_lanes_build *b, uint32_t group, enum gp_lanes_sort sort,
+                                          const char *id, const char *name, size_t name_n)
+{
+    struct gp_lanes *l = b->l;
+    struct gp_buf text = {0};
+    gp_sid group_id = l->groups.at[group].id;
+    gp_buf_put(&text, gp_string(&l->strings, group_id), gp_string_len(&l->strings, group_id));
+    gp_buf_putc(&text, '/');
+    gp_buf_puts(&text, id);
+    struct gp_lanes_track k = {.sort = sort, .group = group, .id = gp_lanes_intern(b, &text, true)};
+    k.name = gp_intern(&l->strings, name, name_n);
+    k.first_lane = l->lanes.n;
+    GP_VEC_PUSH(&l->tracks, k);
+    gp_buf_release(&text);
+    return &l->tracks.at[l->tracks.n - 1];
+}
