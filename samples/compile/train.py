@@ -5,6 +5,7 @@ middle of compiling, as a job that runs out of time is ended.
 """
 
 import argparse
+import json
 import os
 import signal
 import threading
@@ -78,6 +79,14 @@ def recorded(args, run):
     p.export_chrome_trace(args.kineto)
 
 
+def counted():
+    """What the compiler counted itself, for checks against its log."""
+    from torch._inductor import metrics
+
+    names = ("generated_kernel_count", "ir_nodes_pre_fusion")
+    print(json.dumps({name: getattr(metrics, name, None) for name in names}), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mode", default="default",
@@ -106,6 +115,7 @@ def main():
     if args.device == "cuda":
         torch.cuda.synchronize()
     print(f"warm-up {time.perf_counter() - begin:.1f} s, loss {loss.item():.4f}", flush=True)
+    counted()
     if args.kineto:
         recorded(args, run)
     else:

@@ -26,7 +26,7 @@ class Strange:
         self.factor = 2.0
 
     def __getattribute__(self, name):
-        return object.__getattribute__(self, name)
+        return object.__getattribute__(self, name)  # planted: object
 
 
 class Span:
@@ -117,7 +117,7 @@ def f_foreign(x):
 
 def f_numpy(x):
     table = numpy.frombuffer(b"\0" * 16, dtype=numpy.float32)  # planted: numpy
-    return x + float(table[0])
+    return x + float(table[0])  # planted: compiler
 
 
 def f_raise(x):
@@ -151,7 +151,7 @@ def f_lstm(x, layer):
 
 def f_sparse(x):
     y = x.to_sparse()  # planted: tensor
-    return y.to_dense() + 1
+    return y.to_dense() + 1  # planted: tensor
 
 
 def f_generator(x):
@@ -160,11 +160,13 @@ def f_generator(x):
 
 
 def f_object(x):
-    return x * strange.factor  # planted: object
+    return x * strange.factor
 
 
 def f_full(x):
-    return x * x.sum().item()  # planted: scalar
+    y = x * 6
+    torch._dynamo.graph_break()  # planted: asked
+    return y + 1
 
 
 def f_limit(x, n):
