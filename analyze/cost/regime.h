@@ -1,6 +1,6 @@
 /* regime.h -- what bounds a kernel, and what bounds a step: arithmetic, memory, or that there is too little of it. Told by
  * what a kernel has to do and what its device can do, where both are known, else by the sort of kernel; unknown is an
- * answer. Definitions and sources: analyze/README.md, "Regimes". Knows nothing of rules or traces.
+ * answer. Definitions and sources: analyze/cost/README.md, "Regimes". Knows nothing of rules or traces.
  *
  *     struct gp_regime_kernel k = {.kind = GP_FRAME_GEMM, .dur_ns = 250000, .work = &work};
  *     struct gp_regime_answer a;

@@ -1,6 +1,6 @@
 /* work.h -- how much arithmetic an operator does and how many bytes it has to move, told by the shapes of its inputs; and
  * where there are no shapes, how many bytes a kernel moves, told by its name and grid. Knows nothing of time, devices or
- * traces. Formulas: analyze/README.md, "Work".
+ * traces. Formulas: analyze/cost/README.md, "Work".
  *
  *     struct gp_shapes shapes;
  *     struct gp_work w;

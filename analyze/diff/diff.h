@@ -1,6 +1,6 @@
 /* diff.h -- two groups of profiles in; what changed, whether it is real, and what it did to the step's time out, as plain
  * structs. Knows nothing about files, text or pictures. What a figure means stands beside it here and, with its formula,
- * in analyze/README.md, "Comparing".
+ * in analyze/diff/README.md, "Comparing".
  *
  *     struct gp_diff d;
  *     gp_diff_init(&d, &opts);

@@ -1,5 +1,5 @@
 // The chain of waiting that made a step as long as it was, found by walking back from its end: at every moment the
-// question is what had to end last before this could begin. Definitions: analyze/README.md, "The critical path".
+// question is what had to end last before this could begin. Definitions: analyze/hta/README.md, "The critical path".
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta_priv.h"

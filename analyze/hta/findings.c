@@ -1,5 +1,5 @@
 // The few things that matter, each with its time and where to look. A rule reads figures that are there already and
-// decides whether they are worth a sentence; it never measures. Definitions: analyze/README.md, "Findings".
+// decides whether they are worth a sentence; it never measures. Definitions: analyze/hta/README.md, "Findings".
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

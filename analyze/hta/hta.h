@@ -1,6 +1,6 @@
 /* hta.h -- holistic trace analysis: the answer of trace-hta as plain structs, built up trace by trace and mergeable.
  * Knows nothing about files, text or pictures. All times are integer ns, all sizes bytes; what a figure means stands
- * beside it here and, with its formula, in analyze/README.md.
+ * beside it here and, with its formula, in analyze/hta/README.md.
  *
  *     struct gp_hta h;
  *     gp_hta_init(&h, &opts);

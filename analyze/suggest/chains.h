@@ -7,7 +7,7 @@
  *     for (size_t i = 0; i < chains.kinds.n; i++) use(chains.kinds.at[i].total_ns);
  *     gp_chains_release(&chains);
  *
- * Method and constants: analyze/README.md, "Chains".
+ * Method and constants: analyze/suggest/README.md, "Chains".
  */
 #ifndef GP_ANALYZE_CHAINS_H
 #define GP_ANALYZE_CHAINS_H

@@ -294,7 +294,7 @@ static void tell_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t
     const struct gp_host_stack *hs = &w->v->hs;
     int64_t at = w->piece.begin_ns;
     if (at >= end_ns) return;
-    if (!w->steps_left) { /* see README: damaged input alone gets here */
+    if (!w->steps_left) { /* see README.md, "Idle time": only damaged input gets here */
         tell_node(w, end_ns, gp_host_at(hs, track, at + (end_ns - at) / 2), other);
         return;
     }

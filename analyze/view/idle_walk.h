@@ -1,6 +1,6 @@
 /* idle_walk.h -- every idle moment of every device, with its cause and what the host was doing: the one place that
  * decides. The tables of trace-hta and the idle flame graph only add up what it tells. Knows nothing of labels,
- * reports or pictures. The definition is in analyze/README.md, "Idle time".
+ * reports or pictures. The definition is in analyze/view/README.md, "Idle time".
  *
  *     static void add(void *sum, const struct gp_idle_piece *p)
  *     {

@@ -5,7 +5,7 @@
  *
  *     if (gp_chrome_write(&trace, NULL, sink, ctx)) ...     // the sink said stop
  *
- * What becomes of what (formats/README.md has the table of columns and arg names):
+ * What becomes of what (formats/chrome/README.md has the table of columns and arg names):
  *   - one object: metadata as recorded, deviceProperties, "traceEvents" with one event a line;
  *   - spans are X events, times in exact decimal microseconds; what a column holds is an arg under Kineto's
  * name, `extra` args follow as they were written; allocations are "[memory]" instants, the rows of one

@@ -51,6 +51,28 @@ too_long() {
     [ "$lines" -le 170 ] || echo "$1: $lines lines, more than 170: move details to the page of their folder"
 }
 
+# Every folder of sources has a page, and what stands in the first column of its table of modules exists.
+bad_rooms() {
+    find formats analyze render collect -name '*.c' -type f | sed 's|/[^/]*$||' | sort -u | while IFS= read -r room; do
+        [ -f "$room/README.md" ] || { echo "$room: no README.md"; continue; }
+        awk -F'|' '/^\| module \|/ { table = 1; next } !/^\|/ { table = 0 }
+            table { n = split($2, word, "`"); for (i = 2; i <= n; i += 2) print FNR, word[i] }' "$room/README.md" |
+            while read -r line module; do
+                found=$(find "$room" -maxdepth 1 -name "$module.[ch]" | head -n 1)
+                [ -n "$found" ] || echo "$room/README.md:$line: no such module: $module"
+            done
+    done
+}
+
+plant_rooms() {
+    mkdir -p "$scratch/rooms/formats/x" "$scratch/rooms/analyze/y" "$scratch/rooms/render" "$scratch/rooms/collect"
+    cd "$scratch/rooms" || exit 1
+    : >formats/x/here.c
+    : >analyze/y/here.c
+    printf '| module | what |\n|---|---|\n| `here`, `her*` | `not a module` |\n| `gone` | |\n' >formats/x/README.md
+    bad_rooms
+}
+
 pages() {
     our_files | grep -E '\.md$'
 }
@@ -80,4 +102,8 @@ finds "planted: a README of 171 lines" "long.md: 171 lines" eval \
     'yes line | head -n 171 >"$scratch/long.md"; too_long "$scratch/long.md"'
 finds "planted: a link to nothing" "p.md:1: no such file: nowhere.md" plant
 clean "links to elsewhere are left alone" eval 'plant | grep https; :'
+clean "every folder has a page, and the modules on it exist" bad_rooms
+finds "planted: a folder without a page" "analyze/y: no README.md" eval '(plant_rooms)'
+finds "planted: a module that is not there" "formats/x/README.md:4: no such module: gone" eval '(plant_rooms)'
+clean "modules that exist are left alone" eval '(plant_rooms | grep README.md:3; :)'
 done_checking

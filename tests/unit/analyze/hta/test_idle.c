@@ -1,5 +1,5 @@
 /* Why a device was idle. All expected values are worked out by hand from the times in the test; the limits that a
- * single launch has are in analyze/README.md: B = 10 us and K = 10 us where the medians are small. */
+ * single launch has are in analyze/view/README.md: B = 10 us and K = 10 us where the medians are small. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
