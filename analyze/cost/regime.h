@@ -23,9 +23,9 @@
     X(GP_REGIME_COMPUTE, "compute_bound", "arithmetic")                                                      \
     X(GP_REGIME_COMMUNICATION, "communication_bound", "communication")                                       \
     X(GP_REGIME_TRANSFER, "transfer_bound", "copies")                                                        \
-    X(GP_REGIME_MIXED, "mixed", "several things")                                                            \
+    X(GP_REGIME_MIXED, "mixed", "several resources")                                                         \
     X(GP_REGIME_INEFFICIENT, "inefficient", "neither arithmetic nor memory")                                 \
-    X(GP_REGIME_UNKNOWN, "unknown", "nobody knows what")
+    X(GP_REGIME_UNKNOWN, "unknown", "an unknown resource")
 
 enum gp_regime {
 #define X(id, name, text) id,
@@ -43,10 +43,10 @@ enum gp_regime gp_regime_classic(enum gp_regime r, enum gp_regime roof);
 #define GP_INEFFICIENTS(X)                                                                                   \
     X(GP_INEFFICIENT_NOT, "none", "")                                                                        \
     X(GP_INEFFICIENT_BLOCKS, "few_blocks", "too few blocks for the device")                                  \
-    X(GP_INEFFICIENT_LITTLE, "little_work", "too little to do for the device")                               \
+    X(GP_INEFFICIENT_LITTLE, "little_work", "too little work for the device")                                \
     X(GP_INEFFICIENT_BESIDE, "shared_device", "other kernels run beside it")                                 \
-    X(GP_INEFFICIENT_ACCESS, "memory_access", "memory is read or written in small pieces, or several times") \
-    X(GP_INEFFICIENT_ARITHMETIC, "arithmetic", "the arithmetic units are not kept busy")
+    X(GP_INEFFICIENT_ACCESS, "memory_access", "it reads or writes memory in small pieces, or several times") \
+    X(GP_INEFFICIENT_ARITHMETIC, "arithmetic", "it does not keep the arithmetic units busy")
 
 enum gp_inefficient {
 #define X(id, name, text) id,

@@ -15,11 +15,11 @@
 
 /* Where a ceiling comes from, best first. X(enum, name in JSON, what a person reads) */
 #define GP_CEILING_SOURCES(X)                                                                                \
-    X(GP_CEILING_FILE, "file", "the file of ceilings")                                                       \
+    X(GP_CEILING_FILE, "file", "the ceilings file")                                                          \
     X(GP_CEILING_TRACE, "trace", "the best kernels of this trace")                                           \
-    X(GP_CEILING_TABLE, "table", "the data sheet of the device")                                             \
-    X(GP_CEILING_DEVICE, "device", "the recorded properties of the device")                                  \
-    X(GP_CEILING_ASSUMED, "assumed", "what any current device does")
+    X(GP_CEILING_TABLE, "table", "the device's data sheet")                                                  \
+    X(GP_CEILING_DEVICE, "device", "the device's recorded properties")                                       \
+    X(GP_CEILING_ASSUMED, "assumed", "typical values of current devices")
 
 enum gp_ceiling_source {
 #define X(id, name, text) id,

@@ -21,31 +21,23 @@ int64_t gp_rule_per_step(const struct gp_rule_ctx *c, int64_t total)
 
 /* ---- text ---- */
 
-/* Where there are no steps, everything is told of all of the trace. */
-static gp_sid intern_text(struct gp_rule_ctx *c, const char *text, size_t n)
+/* FORMAT without its "per step": with no steps, figures stand for the whole trace. */
+static void put_without_steps(struct gp_buf *b, const char *format)
 {
-    static const char *const words[] = {" of a step", " a step"};
-    if (!c->p || c->p->found_steps) return gp_intern(&c->s->strings, text, n);
-    struct gp_buf b = {0};
-    for (const char *at = text, *end = text + n; at < end;) {
-        size_t skip = 0;
-        for (size_t i = 0; i < sizeof words / sizeof *words && !skip; i++)
-            if (!strncmp(at, words[i], strlen(words[i]))) skip = strlen(words[i]);
-        if (!skip) gp_buf_put(&b, at, 1);
-        at += skip ? skip : 1;
-    }
-    gp_sid sid = gp_intern(&c->s->strings, b.data, b.n);
-    gp_buf_release(&b);
-    return sid;
+    static const char words[] = " per step";
+    const char *from = format;
+    for (const char *at; (at = strstr(from, words)) != NULL; from = at + strlen(words))
+        gp_buf_put(b, from, (size_t)(at - from));
+    gp_buf_puts(b, from);
 }
 
 const char *gp_rule_times(struct gp_rule_ctx *c, int64_t count)
 {
     int64_t steps = c->n_steps ? (int64_t)c->n_steps : 1;
     const char *unit = count == 1 ? "time" : "times";
-    gp_sid text = count == steps && steps > 1 ? gp_rule_text(c, "once a step")
+    gp_sid text = count == steps && steps > 1 ? gp_rule_text(c, "once per step")
                   : count % steps == 0
-                      ? gp_rule_text(c, "%lld %s a step", (long long)(count / steps), unit)
+                      ? gp_rule_text(c, "%lld %s per step", (long long)(count / steps), unit)
                       : gp_rule_text(c, "%lld %s in %lld steps", (long long)count, unit, (long long)steps);
     return gp_suggest_str(c->s, text);
 }
@@ -53,6 +45,11 @@ const char *gp_rule_times(struct gp_rule_ctx *c, int64_t count)
 gp_sid gp_rule_text(struct gp_rule_ctx *c, const char *format, ...)
 {
     char small[512];
+    struct gp_buf whole = {0};
+    if (c->p && !c->p->found_steps) {
+        put_without_steps(&whole, format);
+        format = gp_buf_str(&whole);
+    }
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
@@ -60,14 +57,15 @@ gp_sid gp_rule_text(struct gp_rule_ctx *c, const char *format, ...)
     va_end(args);
     gp_sid sid = 0;
     if (n >= 0 && (size_t)n < sizeof small) {
-        sid = intern_text(c, small, (size_t)n);
+        sid = gp_intern(&c->s->strings, small, (size_t)n);
     } else if (n >= 0) {
         char *large = gp_alloc((size_t)n + 1);
         vsnprintf(large, (size_t)n + 1, format, again);
-        sid = intern_text(c, large, (size_t)n);
+        sid = gp_intern(&c->s->strings, large, (size_t)n);
         free(large);
     }
     va_end(again);
+    gp_buf_release(&whole);
     return sid;
 }
 

@@ -66,17 +66,17 @@ static void say(struct gp_rule_ctx *c, const struct drift *d)
     }
     double pct = gp_pct(d->last_ns - d->first_ns, d->first_ns);
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, excess);
-    s->description = gp_rule_text(
-        c,
-        "The same kernels take %.1f%% longer in the last third of the steps than in the first, nearly "
-        "all of them alike: the device's clocks seem to fall",
-        pct);
-    s->action = gp_rule_text(c, "look at power, temperature and clocks while it runs (nvidia-smi -q -d "
+    s->description =
+        gp_rule_text(c,
+                     "The same kernels take %.1f%% longer in the last third of the steps than in the first, "
+                     "nearly all of them alike: the device's clocks appear to drop",
+                     pct);
+    s->action = gp_rule_text(c, "check power, temperature and clocks during the run (nvidia-smi -q -d "
                                 "PERFORMANCE,CLOCK); cool the device, or measure with locked clocks");
-    s->formula = gp_rule_text(c, "nothing, up to all kernels as fast as they were in the first third");
-    s->assumes =
-        gp_rule_text(c, "the work is the same, as the grids are; the first third was not faster by chance");
-    s->check = gp_rule_text(c, "record longer, together with the device's clocks");
+    s->formula = gp_rule_text(c, "between nothing and all kernels as fast as in the first third");
+    s->assumes = gp_rule_text(
+        c, "the work is the same, as the equal grids suggest; the first third was not faster by chance");
+    s->check = gp_rule_text(c, "make a longer recording that includes the device's clocks");
     gp_rule_evidence_pct(s, "slower", pct);
     gp_rule_evidence_pct(s, "slower_together", gp_pct(d->slower_ns, d->first_ns));
     gp_rule_evidence_ns(s, "excess", s->current_ns);
@@ -98,10 +98,11 @@ static void ask_throttling(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_throttling = {
     .name = "throttling",
     .type = GP_SUGGEST_ALGORITHM,
-    .summary = "kernels that all become slower while the program runs",
+    .summary = "kernels that all become slower during the run",
     .needs = "six steps that run the same kernels",
-    .threshold = "3% slower in the last third of the steps than in the first, by the kernels above 10 us",
-    .guard =
-        "some kernels alone: nine tenths of their time must drift; half of the busy time must be compared",
+    .threshold =
+        "3% slower in the last third of the steps than in the first, over kernels of more than 10 us",
+    .guard = "drift of only some kernels: nine tenths of the time must drift, and half of the busy time must "
+             "be comparable",
     .run = ask_throttling,
 };

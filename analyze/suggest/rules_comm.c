@@ -40,17 +40,16 @@ static void ask_exposed_communication(struct gp_rule_ctx *c)
     s->operation = gp_rule_item_label(c, longest);
     s->current_ns = gp_rule_per_step(c, total);
     s->resource_high_ns = gp_rule_per_step(c, c->exposed_communication_ns);
-    s->description =
-        gp_rule_text(c, "The GPU communicates for %s a step without computing meanwhile (%.0f%%)",
-                     gp_rule_ns(c, s->resource_high_ns), exposed);
-    s->action = gp_rule_text(
-        c, "larger or smaller buckets (bucket_cap_mb), prefetching (FSDP), gradient accumulation, "
-           "compression; run trace-hta on all ranks to see who is waited for");
+    s->description = gp_rule_text(
+        c, "The GPU communicates for %s per step with no computation beside it (%.0f%% of the time)",
+        gp_rule_ns(c, s->resource_high_ns), exposed);
+    s->action =
+        gp_rule_text(c, "try other bucket sizes (bucket_cap_mb), prefetching (FSDP), gradient accumulation "
+                        "or compression; run trace-hta on all ranks to see which rank the others wait for");
     s->formula = gp_rule_text(
-        c, "nothing, up to all of it: how much of it is waiting for other ranks, one rank cannot "
-           "tell");
-    s->assumes = gp_rule_text(c, "there is work that does not need its result yet");
-    s->check = gp_rule_text(c, "record again and run trace-diff: less exposed communication");
+        c, "between nothing and all of it: one rank does not show how much of it is waiting for other ranks");
+    s->assumes = gp_rule_text(c, "some work does not need the result yet");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect less exposed communication");
     gp_rule_evidence_count(s, "collectives", gp_rule_per_step(c, count));
     gp_rule_evidence_pct(s, "exposed", exposed);
 }
@@ -58,10 +57,10 @@ static void ask_exposed_communication(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_exposed_communication = {
     .name = "exposed_communication",
     .type = GP_SUGGEST_COMMUNICATION,
-    .summary = "communication that no kernel runs beside",
+    .summary = "communication with no kernel beside it",
     .needs = "kernel names",
     .threshold = "5% of the time",
-    .guard = "one rank cannot tell its own time from waiting: the low end is nothing",
+    .guard = "the low end is nothing, as one rank does not show what part of it is waiting",
     .run = ask_exposed_communication,
 };
 
@@ -98,14 +97,16 @@ static void ask_small_collectives(struct gp_rule_ctx *c)
     s->operation = gp_rule_item_label(c, longest_collective(c));
     s->current_ns = gp_rule_per_step(c, total);
     s->resource_high_ns = gp_rule_per_step(c, shortest * (count - (int64_t)c->n_steps));
-    s->description = gp_rule_text(c, "%lld collectives a step take less than 100 us each, %s in all",
+    s->description = gp_rule_text(c, "%lld collectives per step take less than 100 us each, %s in all",
                                   (long long)gp_rule_per_step(c, count), gp_rule_ns(c, s->current_ns));
-    s->action = gp_rule_text(c, "put several into one: larger buckets (bucket_cap_mb), coalescing");
-    s->formula =
-        gp_rule_text(c, "nothing, up to the shortest one's time (%s) and the host's for each but one",
-                     gp_rule_ns(c, shortest));
-    s->assumes = gp_rule_text(c, "they are ready at about the same time");
-    s->check = gp_rule_text(c, "record again and run trace-diff: fewer collectives");
+    s->action = gp_rule_text(
+        c, "merge the %lld short collectives per step into fewer: larger buckets (bucket_cap_mb), coalescing",
+        (long long)gp_rule_per_step(c, count));
+    s->formula = gp_rule_text(
+        c, "between nothing and, for each but one, the shortest one's time (%s) and its host time",
+        gp_rule_ns(c, shortest));
+    s->assumes = gp_rule_text(c, "the collectives are ready at about the same time");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer collectives");
     gp_rule_evidence_count(s, "collectives", gp_rule_per_step(c, count));
     gp_rule_evidence_ns(s, "shortest", shortest);
 }
@@ -115,7 +116,7 @@ const struct gp_rule gp_rule_small_collectives = {
     .type = GP_SUGGEST_COMMUNICATION,
     .summary = "many short collectives",
     .needs = "kernel names",
-    .threshold = "more than 10 a step below 100 us",
+    .threshold = "more than 10 per step below 100 us",
     .guard = "",
     .run = ask_small_collectives,
 };

@@ -105,20 +105,21 @@ static void ask_pageable_copy(struct gp_rule_ctx *c)
     s->resource_high_ns = s->current_ns - gp_rule_per_step(c, bytes * 1000 / high);
     if (s->resource_low_ns < 0) s->resource_low_ns = 0;
     int64_t times = gp_rule_per_step(c, count);
-    s->description =
-        gp_rule_text(c, "Pageable memory is copied %lld %s a step: %.2f GB/s, %s%s%s", (long long)times,
-                     times == 1 ? "time" : "times", copy_ns ? (double)bytes / (double)copy_ns : 0,
-                     gp_rule_ns(c, s->current_ns), blocked_ns ? ", and the host is held up for " : "",
-                     blocked_ns ? gp_rule_ns(c, gp_rule_per_step(c, blocked_ns)) : "");
+    s->description = gp_rule_text(
+        c, "Pageable memory is copied %lld %s per step at %.2f GB/s, which takes %s%s%s", (long long)times,
+        times == 1 ? "time" : "times", copy_ns ? (double)bytes / (double)copy_ns : 0,
+        gp_rule_ns(c, s->current_ns), blocked_ns ? " and blocks the host for " : "",
+        blocked_ns ? gp_rule_ns(c, gp_rule_per_step(c, blocked_ns)) : "");
     s->action = gp_rule_text(
         c, "pin the memory (pin_memory=True in the DataLoader, tensor.pin_memory()) and copy with "
            "non_blocking=True");
-    s->formula = gp_rule_text(c, "%lld bytes at %lld to %lld GB/s%s, and the host does not wait",
-                              (long long)gp_rule_per_step(c, bytes), (long long)low / 1000,
-                              (long long)high / 1000, seen ? ", as pinned copies of this trace reach" : "");
-    s->assumes = gp_rule_text(c, "pinning is done once, not for each copy");
-    s->check =
-        gp_rule_text(c, "record again and run trace-diff: copies named Pinned, less idle_blocking_call");
+    s->formula =
+        gp_rule_text(c, "%lld bytes at %lld to %lld GB/s%s, and no wait on the host",
+                     (long long)gp_rule_per_step(c, bytes), (long long)low / 1000, (long long)high / 1000,
+                     seen ? " (the rate of this trace's pinned copies)" : "");
+    s->assumes = gp_rule_text(c, "the memory is pinned once, not for each copy");
+    s->check = gp_rule_text(
+        c, "record again and run trace-diff: expect copies named Pinned and less idle_blocking_call");
     gp_rule_evidence_count(s, "copies", gp_rule_per_step(c, count));
     gp_rule_evidence_bytes(s, "copied", gp_rule_per_step(c, bytes));
     gp_rule_evidence_ns(s, "host_blocked", gp_rule_per_step(c, blocked_ns));
@@ -127,9 +128,9 @@ static void ask_pageable_copy(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_pageable_copy = {
     .name = "pageable_copy",
     .type = GP_SUGGEST_TRANSFER,
-    .summary = "copies of pageable memory, which go through a buffer of the driver and hold the host up",
+    .summary = "copies of pageable memory, which go through a driver buffer and block the host",
     .needs = "copies with bytes and kind of memory",
-    .threshold = "0.5% of the time, or 50 us a step",
+    .threshold = "0.5% of the time, or 50 us per step",
     .guard = "copies of at most 64 KB",
     .run = ask_pageable_copy,
 };
@@ -188,24 +189,21 @@ static void ask_synchronous_copy(struct gp_rule_ctx *c)
     s->operation = gp_rule_item_label(c, waited_copy(c, w.longest));
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, w.waited_ns);
     s->description = gp_rule_text(
-        c,
-        "The host waits for copies %s, of %lld bytes on average, and launches nothing meanwhile: %s a step",
+        c, "The host waits for copies %s (%lld bytes on average) and launches nothing meanwhile: %s per step",
         gp_rule_times(c, w.count), (long long)(w.bytes / w.count), gp_rule_ns(c, s->current_ns));
     s->action = gp_rule_text(
         c, w.to_host == w.count
                ? "copy to pinned memory with non_blocking=True, and wait for an event where the "
                  "bytes are needed, after the next launches"
-               : "copy from pinned memory with non_blocking=True (cudaMemcpyAsync without a wait "
-                 "behind it)");
-    s->formula = gp_rule_text(
-        c, w.to_host ? "the steps replayed without these waits; at least without those for copies "
-                       "to the GPU alone"
-                     : "the steps replayed without these waits: the host goes on launching "
-                       "meanwhile");
-    s->assumes = gp_rule_text(c, "nothing writes into the copied memory before the copy is over%s",
+               : "copy from pinned memory with non_blocking=True (cudaMemcpyAsync without a wait after it)");
+    s->formula =
+        gp_rule_text(c, w.to_host ? "a replay of the steps without these waits; the low end removes only the "
+                                    "waits for copies to the GPU"
+                                  : "a replay of the steps without these waits: the host keeps launching");
+    s->assumes = gp_rule_text(c, "nothing writes to the copied memory before the copy ends%s",
                               w.to_host ? "; the host does not need the bytes at once" : "");
-    s->check =
-        gp_rule_text(c, "record again and run trace-diff: less idle_synchronisation and idle_blocking_call");
+    s->check = gp_rule_text(
+        c, "record again and run trace-diff: expect less idle_synchronisation and idle_blocking_call");
     gp_rule_evidence_count(s, "copies", times);
     gp_rule_evidence_count(s, "to_the_host", gp_rule_per_step(c, w.to_host));
     gp_rule_evidence_ns(s, "waited", s->current_ns);
@@ -215,11 +213,10 @@ static void ask_synchronous_copy(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_synchronous_copy = {
     .name = "synchronous_copy",
     .type = GP_SUGGEST_SYNC,
-    .summary = "the host waits for copies that need not hold it up",
+    .summary = "the host waits for copies that need not block it",
     .needs = "copies with bytes and kind of memory, synchronising calls",
     .threshold = "1% of the time, every second step",
-    .guard = "single values, which scalar_read is about; pageable memory above 64 KB; waits that cost "
-             "nothing in the "
+    .guard = "single values (see scalar_read); pageable memory above 64 KB; waits that cost nothing in the "
              "replay save nothing",
     .run = ask_synchronous_copy,
 };
@@ -275,12 +272,12 @@ static void ask_copy_overlap(struct gp_rule_ctx *c)
     s->current_ns = gp_rule_per_step(c, copy_ns);
     s->resource_high_ns = gp_rule_per_step(c, exposed);
     s->description =
-        gp_rule_text(c, "Pinned copies take %s a step, %s of it while nothing else runs on the GPU",
+        gp_rule_text(c, "Pinned copies take %s per step, %s of it while nothing else runs on the GPU",
                      gp_rule_ns(c, s->current_ns), gp_rule_ns(c, s->resource_high_ns));
-    s->action = gp_rule_text(c, "copy the next batch on a stream of its own while this one is computed");
-    s->formula = gp_rule_text(c, "half of the copies beside other work, up to all of them");
-    s->assumes = gp_rule_text(c, "there is other work that does not need these bytes yet");
-    s->check = gp_rule_text(c, "record again and run trace-diff: less exposed memory time");
+    s->action = gp_rule_text(c, "copy the next batch on a separate stream while the current one is computed");
+    s->formula = gp_rule_text(c, "at least half of the copies run beside other work, at most all of them");
+    s->assumes = gp_rule_text(c, "some other work does not need these bytes yet");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect less exposed memory time");
     gp_rule_evidence_count(s, "copies", gp_rule_per_step(c, count));
     gp_rule_evidence_ns(s, "exposed", s->resource_high_ns);
 }
@@ -288,7 +285,7 @@ static void ask_copy_overlap(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_copy_overlap = {
     .name = "copy_overlap",
     .type = GP_SUGGEST_OVERLAP,
-    .summary = "pinned copies that nothing runs beside",
+    .summary = "pinned copies with nothing beside them",
     .needs = "copies with bytes and kind of memory",
     .threshold = "2% of the time",
     .guard = "pageable copies, which cannot run beside anything; copies of at most 64 KB",
@@ -329,12 +326,14 @@ static void ask_small_of(struct gp_rule_ctx *c, const char *direction, const cha
         }
     }
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, dur);
-    s->description = gp_rule_text(c, "%lld copies a step %s move %lld bytes on average",
+    s->description = gp_rule_text(c, "%lld copies per step %s move %lld bytes each on average",
                                   (long long)gp_rule_per_step(c, count), words, (long long)(bytes / count));
-    s->action = gp_rule_text(c, "pack them into one buffer and copy that");
-    s->formula = gp_rule_text(c, "all but one go; at most their calls with the host time before them, too");
-    s->assumes = gp_rule_text(c, "they can wait for each other");
-    s->check = gp_rule_text(c, "record again and run trace-diff: fewer copies");
+    s->action = gp_rule_text(c, "pack the %lld small copies per step into one",
+                             (long long)gp_rule_per_step(c, count));
+    s->formula =
+        gp_rule_text(c, "all copies but one go away; at most also their calls and the host time before them");
+    s->assumes = gp_rule_text(c, "the copies can wait for one another");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer copies");
     gp_rule_evidence_count(s, "copies", gp_rule_per_step(c, count));
     gp_rule_evidence_bytes(s, "mean_size", bytes / count);
 }
@@ -350,7 +349,7 @@ const struct gp_rule gp_rule_small_copies = {
     .type = GP_SUGGEST_BATCHING,
     .summary = "many small copies in one direction",
     .needs = "copies with bytes",
-    .threshold = "more than 10 a step below 64 KB",
+    .threshold = "more than 10 per step below 64 KB",
     .guard = "",
     .run = ask_small_copies,
 };

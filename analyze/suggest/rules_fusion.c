@@ -125,22 +125,21 @@ static void edit_chain(struct gp_rule_ctx *c, struct gp_suggestion *s, const str
 static void tell_chains(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t chains, int64_t kernels)
 {
     long long n = (long long)gp_rule_per_step(c, chains);
-    s->description = gp_rule_text(
-        c,
-        "Kernels that only read, change and write memory run one after the other in %lld %s a step: %lld "
-        "kernels, %s, where one for each chain would do",
-        n, n == 1 ? "chain" : "chains", (long long)gp_rule_per_step(c, kernels),
-        gp_rule_ns(c, s->current_ns));
-    s->action = gp_rule_text(c, "torch.compile(model), or one Triton kernel for a chain; --format dot shows "
-                                "them");
-    s->formula = gp_rule_text(
-        c,
-        "at least what is not read again where sizes are sure, %s; at most each chain is its longest "
-        "kernel, or what its memory takes, %s less",
-        gp_rule_ns(c, s->resource_low_ns), gp_rule_ns(c, s->resource_high_ns));
-    s->assumes = gp_rule_text(c, "kernels that run next to each other work on the same tensors; what the "
-                                 "backward pass needs is still written");
-    s->check = gp_rule_text(c, "record again and run trace-diff: fewer kernels, under names of a compiler");
+    s->description = gp_rule_text(c,
+                                  "Kernels that only read, change and write memory run back to back in %lld "
+                                  "%s per step: %lld kernels, %s, where one kernel per chain would do",
+                                  n, n == 1 ? "chain" : "chains", (long long)gp_rule_per_step(c, kernels),
+                                  gp_rule_ns(c, s->current_ns));
+    s->action = gp_rule_text(
+        c, "use torch.compile(model), or write one Triton kernel per chain; --format dot shows the chains");
+    s->formula = gp_rule_text(c,
+                              "at least what is not read again where sizes are certain (%s); at most, each "
+                              "chain shrinks to its longest kernel or its memory time (%s less)",
+                              gp_rule_ns(c, s->resource_low_ns), gp_rule_ns(c, s->resource_high_ns));
+    s->assumes = gp_rule_text(c, "kernels that run back to back work on the same tensors; what the backward "
+                                 "pass needs is still written");
+    s->check =
+        gp_rule_text(c, "record again and run trace-diff: expect fewer kernels, with a compiler's names");
     gp_rule_evidence_count(s, "chains", gp_rule_per_step(c, chains));
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, kernels));
     gp_rule_evidence_ns(s, "not_read_again", s->resource_low_ns);
@@ -188,13 +187,13 @@ static void ask_fusion(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_fusion = {
     .name = "fusion",
     .type = GP_SUGGEST_FUSION,
-    .summary = "chains of kernels that memory bounds, which one kernel could be",
-    .needs = "kernel names; grids for what is sure",
-    .threshold = "chains three times a step or of 0.5% of the busy time; one kernel for each saves 1% of it",
+    .summary = "chains of memory-bound kernels that one kernel could replace",
+    .needs = "kernel names; grids for the certain part",
+    .threshold = "chains that run three times per step or take 0.5% of the busy time, where one kernel per "
+                 "chain saves 1% of it",
     .guard = "products, attention, communication, copies, waits, other streams and the backward pass end a "
-             "chain; kernels of optimizers are none of it; a tenth of the kernels come from a compiler "
-             "already; where the host is late for 20% of "
-             "the time its launches are compile's",
+             "chain; optimizer kernels are not part of one; a tenth of the kernels already come from a "
+             "compiler; where the host is late 20% of the time, compile covers the launches",
     .run = ask_fusion,
 };
 
@@ -269,16 +268,15 @@ static void ask_epilogue(struct gp_rule_ctx *c)
         s->resource_high_ns = s->current_ns * 9 / 10;
         s->description =
             gp_rule_text(c,
-                         "Behind a matrix product one or two elementwise kernels read its result again, %lld "
-                         "of them a step, %s",
+                         "One or two elementwise kernels after a matrix product read its result again: %lld "
+                         "such kernels per step, %s",
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
-        s->action =
-            gp_rule_text(c, "torch.compile(mode=\"max-autotune\"), whose products end with such work, "
-                            "or epilogues of cuBLASLt (bias, GELU, ReLU, scale)");
-        s->formula = gp_rule_text(c, "three to nine tenths of their time: what else they read still moves");
-        s->assumes = gp_rule_text(c, "they work on the product's result");
-        s->check = gp_rule_text(c, "record again and run trace-diff: products that take a little longer, and "
-                                   "fewer elementwise kernels");
+        s->action = gp_rule_text(c, "use torch.compile(mode=\"max-autotune\"), which fuses such work into "
+                                    "the product, or cuBLASLt epilogues (bias, GELU, ReLU, scale)");
+        s->formula = gp_rule_text(c, "three to nine tenths of their time: their other inputs are still read");
+        s->assumes = gp_rule_text(c, "the kernels work on the product's result");
+        s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer elementwise kernels, and "
+                                   "products that take a little longer");
         gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
         gp_rule_evidence_pct(s, "of_busy", gp_pct(sum.ns, c->busy_ns));
     }
@@ -288,11 +286,11 @@ static void ask_epilogue(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_epilogue = {
     .name = "epilogue",
     .type = GP_SUGGEST_FUSION,
-    .summary = "elementwise kernels right behind a matrix product, which could end with their work",
+    .summary = "elementwise kernels right after a matrix product that could be fused into it",
     .needs = "kernel names",
     .threshold =
-        "one or two of PyTorch's elementwise kernels behind a product, once a step, 1% of the busy time",
-    .guard = "copies and fills; longer chains; kernels of compilers",
+        "one or two of PyTorch's elementwise kernels after a product, once per step; 1% of the busy time",
+    .guard = "copies and fills; longer chains; compiler kernels",
     .run = ask_epilogue,
 };
 
@@ -305,15 +303,16 @@ static void ask_cast_churn(struct gp_rule_ctx *c)
     if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= CAST_PCT) {
         struct gp_suggestion *s = without(c, items, sum, false);
         s->description =
-            gp_rule_text(c, "%lld kernels a step do nothing but turn tensors into another type, %s",
+            gp_rule_text(c, "%lld kernels per step only convert tensors to another type: %s",
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
-        s->action = gp_rule_text(c, "keep the parameters in the type that the products want, cast once what "
-                                    "does not change, and let torch.compile put casts into other kernels");
+        s->action =
+            gp_rule_text(c, "keep the parameters in the type that the matrix products need, cast unchanging "
+                            "tensors only once, and let torch.compile fuse casts into other kernels");
         s->formula =
-            gp_rule_text(c, "nothing, as the trace does not tell which are needed, up to all of them");
-        s->assumes = gp_rule_text(c, "fewer bits are enough where they are cast; an optimizer may want its "
-                                     "own copy in FP32");
-        s->check = gp_rule_text(c, "record again and run trace-diff: fewer copy kernels");
+            gp_rule_text(c, "between nothing and all of them, as the trace does not show which are needed");
+        s->assumes = gp_rule_text(
+            c, "fewer bits are enough where tensors are cast; an optimizer may need its own FP32 copy");
+        s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer copy kernels");
     }
     free(items);
 }
@@ -321,9 +320,9 @@ static void ask_cast_churn(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_cast_churn = {
     .name = "cast_churn",
     .type = GP_SUGGEST_MEMORY,
-    .summary = "kernels that turn tensors into another type",
+    .summary = "kernels that only convert tensors to another type",
     .needs = "kernel names",
-    .threshold = "once a step, 5% of the busy time",
+    .threshold = "once per step, 5% of the busy time",
     .guard = "casts inside other kernels",
     .run = ask_cast_churn,
 };
@@ -336,14 +335,15 @@ static void ask_layout_churn(struct gp_rule_ctx *c)
     struct sum sum = sum_of(c, items);
     if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= LAYOUT_PCT) {
         struct gp_suggestion *s = without(c, items, sum, false);
-        s->description = gp_rule_text(
-            c, "%lld kernels a step do nothing but join tensors or copy them into another order, %s",
-            (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
-        s->action = gp_rule_text(c, "write into one tensor instead of torch.cat, drop .contiguous() where "
-                                    "the next operator takes strides, channels_last for convolutions");
-        s->formula = gp_rule_text(c, "nothing, as some may be needed, up to all of them");
-        s->assumes = gp_rule_text(c, "what reads them does as well with the order that is there");
-        s->check = gp_rule_text(c, "record again and run trace-diff: fewer copy kernels");
+        s->description =
+            gp_rule_text(c, "%lld kernels per step only join tensors or copy them into another order: %s",
+                         (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
+        s->action =
+            gp_rule_text(c, "write into one tensor instead of using torch.cat, drop .contiguous() where the "
+                            "next operator accepts strides, and use channels_last for convolutions");
+        s->formula = gp_rule_text(c, "between nothing and all of them, as some may be needed");
+        s->assumes = gp_rule_text(c, "the kernels that read them work as well with the existing order");
+        s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer copy kernels");
     }
     free(items);
 }
@@ -351,9 +351,9 @@ static void ask_layout_churn(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_layout_churn = {
     .name = "layout_churn",
     .type = GP_SUGGEST_MEMORY,
-    .summary = "kernels that join tensors or copy them into another order",
+    .summary = "kernels that only join tensors or copy them into another order",
     .needs = "kernel names",
-    .threshold = "once a step, 3% of the busy time",
+    .threshold = "once per step, 3% of the busy time",
     .guard = "copies that change the type",
     .run = ask_layout_churn,
 };
@@ -425,18 +425,18 @@ static void ask_zero_fill(struct gp_rule_ctx *c)
     if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= FILL_PCT) {
         struct gp_suggestion *s = without(c, items, sum, true);
         s->description =
-            gp_rule_text(c, "%lld kernels a step fill gradients with zeros, %s",
+            gp_rule_text(c, "%lld kernels per step fill gradients with zeros: %s",
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
-        s->action = gp_rule_text(c, "optimizer.zero_grad(set_to_none=True), the default since PyTorch 2.0");
+        s->action =
+            gp_rule_text(c, "use optimizer.zero_grad(set_to_none=True), the default since PyTorch 2.0");
         s->resource_high_ns *= (int64_t)c->n_steps;
         edit_sums(c, s, items);
         s->resource_high_ns = gp_rule_per_step(c, s->resource_high_ns);
-        s->formula = gp_rule_text(
-            c, "all of them, up to their launches as well, and kernels of the backward pass that "
-               "add to them");
-        s->assumes = gp_rule_text(c, "what is filled are gradients, and nothing reads them before they are "
-                                     "written");
-        s->check = gp_rule_text(c, "record again and run trace-diff: the fills are gone");
+        s->formula = gp_rule_text(c, "at least all of these kernels, at most also their launches and the "
+                                     "backward kernels that add to the gradients");
+        s->assumes = gp_rule_text(
+            c, "the filled tensors are gradients, and nothing reads them before they are written");
+        s->check = gp_rule_text(c, "record again and run trace-diff: expect no fills");
     }
     free(items);
 }
@@ -444,9 +444,9 @@ static void ask_zero_fill(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_zero_fill = {
     .name = "zero_fill",
     .type = GP_SUGGEST_MEMORY,
-    .summary = "gradients that are filled with zeros before they are written",
-    .needs = "kernel names; ranges or operators called zero_grad for fills one by one",
-    .threshold = "once a step, 0.5% of the busy time",
+    .summary = "gradients filled with zeros before they are written",
+    .needs = "kernel names; for single fills, ranges or operators called zero_grad",
+    .threshold = "once per step, 0.5% of the busy time",
     .guard = "fewer than four single fills in a row; fills of the backward pass",
     .run = ask_zero_fill,
 };

@@ -30,7 +30,7 @@ static void suggest(struct gp_rule_ctx *c, const int64_t *by_call, int64_t total
     }
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, total);
     s->resource_low_ns = s->current_ns * t->least_pct / 100;
-    s->description = gp_rule_text(c, "%s, %s: %s a step of the launching threads", t->description,
+    s->description = gp_rule_text(c, "%s, %s: %s per step on the launching threads", t->description,
                                   gp_rule_times(c, count), gp_rule_ns(c, s->current_ns));
     s->action = gp_intern_cstr(&c->s->strings, t->action);
     s->formula = gp_intern_cstr(&c->s->strings, t->formula);
@@ -55,12 +55,12 @@ static bool is_allocation(const char *name, size_t n)
 static void ask_allocation(struct gp_rule_ctx *c)
 {
     static const struct texts texts = {
-        "Memory is allocated or freed by the driver inside steps",
+        "The driver allocates or frees memory inside steps",
         "let a caching allocator keep the memory: no torch.cuda.empty_cache() in steps, "
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, cudaMallocAsync in CUDA programs",
-        "the steps replayed without that host time",
-        "the memory fits when it is kept",
-        "record again and run trace-diff: less idle_blocking_call",
+        "a replay of the steps without that host time",
+        "the memory still fits when it is kept",
+        "record again and run trace-diff: expect less idle_blocking_call",
         100};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
     int64_t total = gp_rule_host_time(c, GP_API, is_allocation, by_call, &count);
@@ -72,11 +72,10 @@ static void ask_allocation(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_allocation = {
     .name = "allocation",
     .type = GP_SUGGEST_MEMORY,
-    .summary = "allocation by the driver inside steps, which holds host and GPU up",
+    .summary = "driver allocations inside steps, which block the host and the GPU",
     .needs = "all API calls (gpuprof-collect --api all, or torch.profiler)",
     .threshold = "every second step, 0.3% of the time",
-    .guard = "allocation in the order of a stream (Async); traces without steps, where it may be what a "
-             "start takes",
+    .guard = "stream-ordered allocation (Async); traces without steps, where it may be part of the start-up",
     .run = ask_allocation,
 };
 
@@ -92,11 +91,11 @@ static bool is_module_load(const char *name, size_t n)
 static void ask_module_load(struct gp_rule_ctx *c)
 {
     static const struct texts texts = {
-        "Kernels are loaded inside steps (modules load lazily)",
-        "run each shape once before what is measured, or set CUDA_MODULE_LOADING=EAGER",
-        "the steps replayed without that host time",
-        "the recorded steps should show what a long run does",
-        "record again after a longer warm-up: none is left",
+        "Kernels are loaded inside steps (lazy module loading)",
+        "run each shape once before the measurement, or set CUDA_MODULE_LOADING=EAGER",
+        "a replay of the steps without that host time",
+        "the recorded steps should represent a long run",
+        "record again after a longer warm-up: expect no module loads",
         100};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
     int64_t total = gp_rule_host_time(c, GP_API, is_module_load, by_call, &count);
@@ -108,10 +107,10 @@ static void ask_module_load(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_module_load = {
     .name = "module_load",
     .type = GP_SUGGEST_CACHING,
-    .summary = "GPU code that is loaded inside steady steps",
+    .summary = "GPU code loaded inside steady steps",
     .needs = "all API calls (gpuprof-collect --api all, or torch.profiler)",
     .threshold = "0.3% of the time",
-    .guard = "steps that are warming up; traces without steps, where it may be what a start takes",
+    .guard = "warm-up steps; traces without steps, where it may be part of the start-up",
     .run = ask_module_load,
 };
 
@@ -129,11 +128,11 @@ static void ask_recompilation(struct gp_rule_ctx *c)
 {
     static const struct texts texts = {
         "Code is compiled inside steps",
-        "TORCH_LOGS=recompiles tells why; torch.compile(dynamic=True) or "
-        "torch._dynamo.mark_dynamic for shapes that change, a longer warm-up otherwise",
-        "the steps replayed without that host time",
-        "it happens again and again, not only in these steps",
-        "record again: no compilation is left",
+        "find the cause with TORCH_LOGS=recompiles; for changing shapes use torch.compile(dynamic=True) or "
+        "torch._dynamo.mark_dynamic, otherwise a longer warm-up",
+        "a replay of the steps without that host time",
+        "it happens throughout the run, not only in these steps",
+        "record again: expect no compilation",
         100};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0, total = 0;
     total += gp_rule_host_time(c, GP_PYTHON, is_compilation, by_call, &count);
@@ -148,10 +147,10 @@ static void ask_recompilation(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_recompilation = {
     .name = "recompilation",
     .type = GP_SUGGEST_COMPILE,
-    .summary = "code that is compiled inside steady steps",
+    .summary = "code compiled inside steady steps",
     .needs = "Python frames, or ranges of the compiler",
     .threshold = "0.3% of the time",
-    .guard = "steps that are warming up; traces without steps, where it may be what a start takes",
+    .guard = "warm-up steps; traces without steps, where it may be part of the start-up",
     .run = ask_recompilation,
 };
 
@@ -174,13 +173,13 @@ static bool loads_in_python(const char *name, size_t n)
 
 static void ask_input_stall(struct gp_rule_ctx *c)
 {
-    static const struct texts texts = {"Batches are loaded by the thread that launches",
-                                       "more DataLoader workers, prefetch_factor, "
-                                       "persistent_workers=True; prepare the next batch beside the step",
-                                       "the steps replayed without half of that host time, as batches are "
-                                       "still handed over, up to all of it",
-                                       "the data can be loaded as fast by somebody else",
-                                       "record again and run trace-diff: less idle_data_loading",
+    static const struct texts texts = {"The launching thread loads batches",
+                                       "use more DataLoader workers, prefetch_factor and "
+                                       "persistent_workers=True; prepare the next batch during the step",
+                                       "a replay of the steps without half of that host time, as batches are "
+                                       "still handed over, or at most without all of it",
+                                       "another thread or process can load the data as fast",
+                                       "record again and run trace-diff: expect less idle_data_loading",
                                        50};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
     int64_t total = gp_rule_host_time(c, GP_RANGE, loads_in_range, by_call, &count);
@@ -195,8 +194,8 @@ const struct gp_rule gp_rule_input_stall = {
     .name = "input_stall",
     .type = GP_SUGGEST_INPUT,
     .summary = "the GPU waits while the launching thread loads data",
-    .needs = "ranges, operators or Python frames of the loader",
+    .needs = "ranges, operators or Python frames of the data loader",
     .threshold = "5% of the time",
-    .guard = "loading that the GPU does not wait for, worker threads",
+    .guard = "loading that the GPU does not wait for; worker threads",
     .run = ask_input_stall,
 };

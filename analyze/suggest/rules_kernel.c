@@ -70,14 +70,15 @@ static void ask_tensor_cores(struct gp_rule_ctx *c)
     s->resource_high_ns = less(s->current_ns, (int64_t)(100 / factor));
     s->resource_low_ns = factor > 2 ? less(s->current_ns, (int64_t)(200 / factor)) : 0;
     s->description =
-        gp_rule_text(c, "%lld matrix products a step, %s, run without Tensor Cores by their names",
+        gp_rule_text(c, "%lld matrix products per step (%s) run without Tensor Cores, judging by their names",
                      (long long)gp_rule_per_step(c, count), gp_rule_ns(c, s->current_ns));
-    s->action =
-        gp_rule_text(c, "torch.set_float32_matmul_precision(\"high\") for TF32, or bfloat16 by autocast");
+    s->action = gp_rule_text(
+        c, "enable TF32 with torch.set_float32_matmul_precision(\"high\"), or use bfloat16 autocast");
     s->formula = gp_rule_text(
-        c, "TF32 is %.1f times as fast as FP32 on this device: half of that, up to all of it", factor);
-    s->assumes = gp_rule_text(c, "TF32's 10 bits of mantissa are enough; the products are large");
-    s->check = gp_rule_text(c, "record again and run trace-diff: the products are faster, under other names");
+        c, "TF32 is %.1f times as fast as FP32 on this device: at least half that factor, at most all of it",
+        factor);
+    s->assumes = gp_rule_text(c, "the 10 mantissa bits of TF32 are enough; the products are large");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect faster products under other names");
     gp_rule_evidence_count(s, "products", gp_rule_per_step(c, count));
     gp_rule_evidence_ns(s, "products", s->current_ns);
     gp_rule_evidence_pct(s, "of_busy", gp_pct(total, c->busy_ns));
@@ -87,9 +88,9 @@ const struct gp_rule gp_rule_tensor_cores = {
     .name = "tensor_cores",
     .type = GP_SUGGEST_ALGORITHM,
     .summary = "matrix products in plain FP32 on a device that has TF32",
-    .needs = "kernel names that tell (ffma, simt), ceilings of the device",
+    .needs = "kernel names that show it (ffma, simt), device ceilings",
     .threshold = "5% of the busy time",
-    .guard = "double precision; names that do not tell",
+    .guard = "double precision; names that do not show it",
     .run = ask_tensor_cores,
 };
 
@@ -201,18 +202,18 @@ static void ask_attention(struct gp_rule_ctx *c)
     s->current_ns = gp_rule_per_step(c, a.total_ns);
     s->resource_low_ns = gp_rule_per_step(c, a.between_ns);
     s->resource_high_ns = s->resource_low_ns + (s->current_ns - s->resource_low_ns) / 10 * 9;
-    s->description =
-        gp_rule_text(c,
-                     "Attention runs in pieces %lld times a step: product, softmax, product, %s in all, of "
-                     "which %s are between the products",
-                     (long long)gp_rule_per_step(c, a.count), gp_rule_ns(c, s->current_ns),
-                     gp_rule_ns(c, s->resource_low_ns));
+    s->description = gp_rule_text(c,
+                                  "Attention runs as separate kernels (product, softmax, product) %lld times "
+                                  "per step: %s in all, %s of it between the products",
+                                  (long long)gp_rule_per_step(c, a.count), gp_rule_ns(c, s->current_ns),
+                                  gp_rule_ns(c, s->resource_low_ns));
     s->action = gp_rule_text(
-        c, "torch.nn.functional.scaled_dot_product_attention in bf16 or fp16, which runs one kernel");
-    s->formula = gp_rule_text(c, "what lies between the products goes, up to nine tenths of the products and "
-                                 "all launches but one as well");
-    s->assumes = gp_rule_text(c, "a fused kernel knows the mask and the size of the heads");
-    s->check = gp_rule_text(c, "record again and run trace-diff: softmax and products are one fused block");
+        c, "use torch.nn.functional.scaled_dot_product_attention in bf16 or fp16, which runs one kernel");
+    s->formula = gp_rule_text(c, "at least the time between the products, at most also nine tenths of the "
+                                 "products and all launches but one");
+    s->assumes = gp_rule_text(c, "a fused kernel supports the mask and the head size");
+    s->check =
+        gp_rule_text(c, "record again and run trace-diff: expect softmax and products in one fused block");
     gp_rule_evidence_count(s, "attentions", gp_rule_per_step(c, a.count));
     gp_rule_evidence_ns(s, "between_products", s->resource_low_ns);
 }
@@ -222,8 +223,8 @@ const struct gp_rule gp_rule_attention = {
     .type = GP_SUGGEST_FUSION,
     .summary = "attention as product, softmax and product instead of one kernel",
     .needs = "kernel names",
-    .threshold = "once a step, 2% of the busy time",
-    .guard = "softmax of a loss; normalisation between",
+    .threshold = "once per step, 2% of the busy time",
+    .guard = "the softmax of a loss; normalisation in between",
     .run = ask_attention,
 };
 
@@ -314,19 +315,17 @@ static void tell_pieces(struct gp_rule_ctx *c, struct gp_suggestion *s, const st
     s->current_ns = gp_rule_per_step(c, sum->gpu_ns);
     s->resource_low_ns = s->current_ns - less(s->current_ns, 40);
     s->resource_high_ns = s->current_ns - less(s->current_ns, 75);
-    s->description =
-        gp_rule_text(c,
-                     "The optimizer runs %lld kernels a step: %s on the GPU, and %s of the host between "
-                     "them",
-                     (long long)gp_rule_per_step(c, sum->count), gp_rule_ns(c, s->current_ns),
-                     gp_rule_ns(c, gp_rule_per_step(c, sum->host_ns)));
-    s->action = gp_rule_text(c, "fused=True (torch.optim.AdamW, Adam, SGD), or compile the optimizer's step");
-    s->formula = gp_rule_text(
-        c, "40 to 75%% of the kernels' time, as everything is read and written once instead of about "
-           "three times; half of the host time between the launches, up to all of it and half of "
-           "that before the first");
-    s->assumes = gp_rule_text(c, "the optimizer has a fused form; its parameters are on one device");
-    s->check = gp_rule_text(c, "record again and run trace-diff: the optimizer is one fused block");
+    s->description = gp_rule_text(
+        c, "The optimizer runs %lld kernels per step: %s on the GPU, with %s of host time between them",
+        (long long)gp_rule_per_step(c, sum->count), gp_rule_ns(c, s->current_ns),
+        gp_rule_ns(c, gp_rule_per_step(c, sum->host_ns)));
+    s->action =
+        gp_rule_text(c, "use fused=True (torch.optim.AdamW, Adam, SGD), or compile the optimizer step");
+    s->formula = gp_rule_text(c, "40 to 75%% of the kernel time, as everything is read and written once "
+                                 "instead of about three times; half of the host time between the launches, "
+                                 "at most all of it and half of the host time before the first");
+    s->assumes = gp_rule_text(c, "the optimizer has a fused version; its parameters are on one device");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect the optimizer in one fused block");
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum->count));
     gp_rule_evidence_ns(s, "host_between", gp_rule_per_step(c, sum->host_ns));
 }
@@ -346,9 +345,9 @@ static void ask_optimizer(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_optimizer = {
     .name = "optimizer",
     .type = GP_SUGGEST_FUSION,
-    .summary = "an optimizer that takes many kernels for one update",
-    .needs = "kernel names; ranges, frames or operators for optimizers of single-tensor kernels",
-    .threshold = "more than 4 kernels a step",
+    .summary = "an optimizer that needs many kernels for one update",
+    .needs = "kernel names; for optimizers with single-tensor kernels, ranges, frames or operators",
+    .threshold = "more than 4 kernels per step",
     .guard = "fused optimizers",
     .run = ask_optimizer,
 };

@@ -125,19 +125,17 @@ static void ask_compile(struct gp_rule_ctx *c)
     int64_t launches = gp_rule_per_step(c, sum.launches_saved), members = gp_rule_per_step(c, sum.members);
     s->description =
         gp_rule_text(c,
-                     "The GPU is idle for %.0f%% of the time because the host is late; %lld of %lld kernels "
-                     "of a step are small ones in chains that a compiler fuses",
+                     "The GPU is idle %.0f%% of the time because the host is late; %lld of the %lld kernels "
+                     "per step are small and form chains that a compiler can fuse",
                      late, (long long)members, (long long)gp_rule_per_step(c, (int64_t)c->p->items.n));
-    s->action = gp_rule_text(c, "torch.compile(model), or fuse these operators by hand");
-    s->formula =
-        gp_rule_text(c,
-                     "%lld launches a step go: at least the idle time before each, at most all of its host "
-                     "time (%s) and half of that before the others",
-                     (long long)launches, gp_rule_ns(c, s->resource_high_ns));
-    s->assumes = gp_rule_text(
-        c, "neighbouring elementwise and reduction kernels can be fused; the compiler's own guards "
-           "cost less than that");
-    s->check = gp_rule_text(c, "record again and run trace-diff: less idle_host, fewer launches");
+    s->action = gp_rule_text(c, "use torch.compile(model), or fuse these operators by hand");
+    s->formula = gp_rule_text(c,
+                              "%lld launches per step go away: at least the idle time before each, at most "
+                              "all of its host time (%s) and half of the host time before the others",
+                              (long long)launches, gp_rule_ns(c, s->resource_high_ns));
+    s->assumes = gp_rule_text(c, "neighbouring elementwise and reduction kernels can be fused; the "
+                                 "compiler's own guards cost less than the saving");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect less idle_host and fewer launches");
     gp_rule_evidence_pct(s, "host_late", late);
     gp_rule_evidence_count(s, "launches", gp_rule_per_step(c, (int64_t)c->p->calls.n));
     gp_rule_evidence_count(s, "launches_saved", launches);
@@ -147,10 +145,10 @@ static void ask_compile(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_compile = {
     .name = "compile",
     .type = GP_SUGGEST_COMPILE,
-    .summary = "the host is late, and many launches are of kernels that a compiler fuses",
+    .summary = "the host is late, and many launched kernels are small ones that a compiler can fuse",
     .needs = "kernels with their launch calls",
-    .threshold = "idle for the host 20% of the time, half of the kernels find the GPU idle",
-    .guard = "a tenth of the kernels come from a compiler already",
+    .threshold = "idle because of the host 20% of the time; half of the kernels find the GPU idle",
+    .guard = "a tenth of the kernels already come from a compiler",
     .run = ask_compile,
 };
 
@@ -160,12 +158,12 @@ const struct gp_rule gp_rule_compile = {
 static const char *obstacle(const struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
-    if (p->steps.n < GRAPH_STEPS_LEAST || !p->found_steps) return "too few steps to know";
+    if (p->steps.n < GRAPH_STEPS_LEAST || !p->found_steps) return "too few steps";
     if (!c->same_steps) return "the steps differ";
     for (uint32_t k = 0; k < p->calls.n; k++) {
         const struct gp_plan_step *step = &p->steps.at[p->calls.at[k].step];
         bool last = k + 1 == step->first_call + step->n_calls;
-        if (p->replay.calls.at[k].n > 1) return "there are graphs already";
+        if (p->replay.calls.at[k].n > 1) return "the trace already has graphs";
         if (p->calls.at[k].waited_for != GP_REPLAY_NONE && !last) return "the host waits inside a step";
     }
     return NULL;
@@ -198,21 +196,19 @@ static void ask_cuda_graph(struct gp_rule_ctx *c)
     host_is_free(c, s);
     int64_t n = gp_rule_per_step(c, (int64_t)p->items.n);
     s->current_ns = gp_rule_per_step(c, c->idle_ns[GP_IDLE_HOST] + c->idle_ns[GP_IDLE_LAUNCH]);
-    s->description =
-        gp_rule_text(c,
-                     "All %zu steps launch the same %lld kernels with the same grids, and the GPU is idle "
-                     "for %.0f%% of the time because the host is late",
-                     p->steps.n, (long long)n, late);
+    s->description = gp_rule_text(c,
+                                  "All %zu steps launch the same %lld kernels with the same grids, and the "
+                                  "GPU is idle %.0f%% of the time because the host is late",
+                                  p->steps.n, (long long)n, late);
     s->action = gp_rule_text(c, "capture the step as a CUDA graph: torch.cuda.graph, or "
                                 "torch.compile(mode=\"reduce-overhead\")");
     s->formula = gp_rule_text(
-        c,
-        "one launch instead of %lld: busy time + %lld gaps of at most 1.5 us, and up to 60 us to "
-        "start",
+        c, "one launch instead of %lld: the busy time, %lld gaps of at most 1.5 us, and up to 60 us to start",
         (long long)gp_rule_per_step(c, (int64_t)p->calls.n), (long long)n);
     s->assumes =
-        gp_rule_text(c, "shapes stay as they are; nothing in a step depends on values that the host reads");
-    s->check = gp_rule_text(c, "record again and run trace-diff: one launch a step, no idle_host inside it");
+        gp_rule_text(c, "shapes do not change; nothing in a step depends on values that the host reads");
+    s->check = gp_rule_text(
+        c, "record again and run trace-diff: expect one launch per step and no idle_host inside it");
     gp_rule_evidence_pct(s, "host_late", late);
     gp_rule_evidence_count(s, "kernels", n);
     gp_rule_evidence_count(s, "identical_steps", (int64_t)p->steps.n);
@@ -222,10 +218,10 @@ static void ask_cuda_graph(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_cuda_graph = {
     .name = "cuda_graph",
     .type = GP_SUGGEST_LAUNCH,
-    .summary = "the host is late, and every step launches the same",
+    .summary = "the host is late, and every step launches the same kernels",
     .needs = "kernels with their launch calls, three steps",
-    .threshold = "idle for the host 10% of the time, all steps with the same kernels, grids and order",
-    .guard = "the host waits inside a step; graphs are there already; grids that change",
+    .threshold = "idle because of the host 10% of the time; all steps have the same kernels, grids and order",
+    .guard = "the host waits inside a step; the trace already has graphs; grids change",
     .run = ask_cuda_graph,
 };
 
@@ -254,12 +250,13 @@ static void ask_small_graphs(struct gp_rule_ctx *c)
         GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_BEFORE, k, 0}));
         GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_OWN, k, 0}));
     }
-    s->description = gp_rule_text(c, "%lld graphs are launched a step, of %lld kernels on average",
-                                  (long long)gp_rule_per_step(c, graphs), (long long)(nodes / graphs));
+    s->description =
+        gp_rule_text(c, "%lld CUDA graphs are launched per step, with %lld kernels each on average",
+                     (long long)gp_rule_per_step(c, graphs), (long long)(nodes / graphs));
     s->action = gp_rule_text(c, "capture more into one graph; find what ends each capture");
     s->formula = gp_rule_text(
-        c, "all launches but one go: at least their own time, at most the host time between, too");
-    s->check = gp_rule_text(c, "record again and run trace-diff: fewer launches");
+        c, "all launches but one go away: at least their own time, at most also the host time between them");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer launches");
     gp_rule_evidence_count(s, "graphs", gp_rule_per_step(c, graphs));
     gp_rule_evidence_count(s, "kernels_a_graph", nodes / graphs);
 }
@@ -267,9 +264,9 @@ static void ask_small_graphs(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_small_graphs = {
     .name = "small_graphs",
     .type = GP_SUGGEST_LAUNCH,
-    .summary = "many small CUDA graphs in place of a large one",
+    .summary = "many small CUDA graphs instead of one large graph",
     .needs = "graph launches",
-    .threshold = "four graphs a step, of fewer than 20 kernels",
+    .threshold = "four graphs per step, of fewer than 20 kernels each",
     .guard = "",
     .run = ask_small_graphs,
 };
@@ -344,17 +341,17 @@ static void ask_graph_breaks(struct gp_rule_ctx *c)
     s->resource_low_ns = s->current_ns / 2;
     if (c->calls[b.example].op != UINT32_MAX)
         s->operation = gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[c->calls[b.example].op]);
-    s->description =
-        gp_rule_text(c,
-                     "A step runs %lld times from one compiled region into another: graph breaks, which "
-                     "keep the host for %s",
-                     (long long)gp_rule_per_step(c, b.count), gp_rule_ns(c, s->current_ns));
-    s->action =
-        gp_rule_text(c, "TORCH_LOGS=graph_breaks tells where and why; remove what breaks the graph (prints, "
-                        ".item(), unsupported calls), or torch.compile(fullgraph=True) to be told");
-    s->formula = gp_rule_text(c, "host time between regions: half of it to all of it");
-    s->assumes = gp_rule_text(c, "the breaks are not there on purpose");
-    s->check = gp_rule_text(c, "record again and run trace-diff: one region a phase, less idle_host");
+    s->description = gp_rule_text(c,
+                                  "Graph breaks split the model: execution changes compiled regions %lld "
+                                  "times per step, which costs %s of host time",
+                                  (long long)gp_rule_per_step(c, b.count), gp_rule_ns(c, s->current_ns));
+    s->action = gp_rule_text(
+        c, "remove what breaks the graph (prints, .item(), unsupported calls); TORCH_LOGS=graph_breaks "
+           "reports where and why, and torch.compile(fullgraph=True) turns a break into an error");
+    s->formula = gp_rule_text(c, "at least half of the host time between regions, at most all of it");
+    s->assumes = gp_rule_text(c, "the breaks are not intentional");
+    s->check =
+        gp_rule_text(c, "record again and run trace-diff: expect one region per phase and less idle_host");
     gp_rule_evidence_count(s, "breaks", gp_rule_per_step(c, b.count));
     gp_rule_evidence_ns(s, "host_between", s->current_ns);
 }
@@ -364,8 +361,8 @@ const struct gp_rule gp_rule_graph_breaks = {
     .type = GP_SUGGEST_COMPILE,
     .summary = "a compiled model runs in several pieces",
     .needs = "operators or ranges of compiled regions",
-    .threshold = "one change a step from a region to another of the same phase",
-    .guard = "forward to backward is none",
+    .threshold = "one change per step from one region to another of the same phase",
+    .guard = "a change from forward to backward",
     .run = ask_graph_breaks,
 };
 
@@ -428,18 +425,18 @@ static void ask_python_gap(struct gp_rule_ctx *c)
         s->current_ns = s->resource_high_ns = gp_rule_per_step(c, total);
         if (c->calls[worst].op != UINT32_MAX)
             s->operation = gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[c->calls[worst].op]);
-        s->description = gp_rule_text(
-            c,
-            "At %lld places of every step the launching thread does nothing that was recorded for 30 us "
-            "or more, %s in all; the longest is before this operator",
-            (long long)places, gp_rule_ns(c, s->current_ns));
+        s->description =
+            gp_rule_text(c,
+                         "At %lld places in every step, nothing is recorded on the launching thread for 30 "
+                         "us or more (%s in all); the longest gap is before this operator",
+                         (long long)places, gp_rule_ns(c, s->current_ns));
         s->action = gp_rule_text(
             c, "record with Python frames (with_stack=True) to see what runs there, then move it out "
                "of the step");
-        s->formula = gp_rule_text(c, "nothing, up to all of that time");
-        s->assumes =
-            gp_rule_text(c, "it is work of this thread, not the garbage collector or another thread");
-        s->check = gp_rule_text(c, "record again and run trace-diff: less idle_host");
+        s->formula = gp_rule_text(c, "between nothing and all of that time");
+        s->assumes = gp_rule_text(
+            c, "the time is work of this thread, not of the garbage collector or another thread");
+        s->check = gp_rule_text(c, "record again and run trace-diff: expect less idle_host");
         gp_rule_evidence_count(s, "places", places);
         gp_rule_evidence_ns(s, "unseen", s->current_ns);
     }
@@ -449,10 +446,9 @@ static void ask_python_gap(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_python_gap = {
     .name = "python_gap",
     .type = GP_SUGGEST_LAUNCH,
-    .summary =
-        "the launching thread is busy with something that was not recorded, at the same place of each step",
+    .summary = "the launching thread spends time on something unrecorded, at the same place in each step",
     .needs = "operators, launch calls, equal steps",
-    .threshold = "30 us at the same place in 80% of the steps, 1% of the time in all",
+    .threshold = "30 us at the same place in 80% of the steps; 1% of the time in all",
     .guard = "the GPU does not wait for the host",
     .run = ask_python_gap,
 };

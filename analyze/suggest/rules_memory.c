@@ -40,15 +40,15 @@ static void ask_memory_access(struct gp_rule_ctx *c)
     s->current_ns = gp_rule_per_step(c, sum.total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum.lost_ns);
     s->description = gp_rule_text(
-        c, "%lld kernels a step, %s, move a lot of memory slowly: the worst one reaches %.0f of %.0f GB/s",
+        c, "%lld kernels per step (%s) move a lot of memory slowly: the worst reaches %.0f of %.0f GB/s",
         (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), gbps, top->per_s / 1e9);
-    s->action =
-        gp_rule_text(c, "make their inputs contiguous where they are made, or read and write rows as a "
-                        "whole; a compiled or vectorised kernel in their place");
-    s->formula = gp_rule_text(c, "nothing, up to all but the time of their bytes at 80%% of %.0f GB/s (%s)",
-                              top->per_s / 1e9, gp_ceiling_source_text((enum gp_ceiling_source)top->source));
-    s->assumes = gp_rule_text(c, "nothing but the order of their accesses keeps them from being faster");
-    s->check = gp_rule_text(c, "record again and run trace-diff: these kernels are faster");
+    s->action = gp_rule_text(c, "make the inputs contiguous where they are created, or read and write whole "
+                                "rows; use compiled or vectorised kernels instead");
+    s->formula = gp_rule_text(
+        c, "between nothing and all but the time that their bytes take at 80%% of %.0f GB/s (%s)",
+        top->per_s / 1e9, gp_ceiling_source_text((enum gp_ceiling_source)top->source));
+    s->assumes = gp_rule_text(c, "only the order of their memory accesses slows them down");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect these kernels to be faster");
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_bytes(s, "worst_moves", (int64_t)w->bytes_high);
     gp_rule_evidence_ns(s, "worst", gp_rule_dur(c, sum.worst));
@@ -59,10 +59,9 @@ const struct gp_rule gp_rule_memory_access = {
     .name = "memory_access",
     .type = GP_SUGGEST_ALGORITHM,
     .summary = "kernels that move a lot of memory far below its bandwidth",
-    .needs =
-        "operators with shapes (record_shapes), or PyTorch's elementwise kernels; ceilings of the device",
-    .threshold = "64 MB and more at less than 40% of the bandwidth (ncu: 60%); 2% of the busy time lost",
-    .guard = "unknown bytes; less than a wave of blocks; kernels beside others; products",
+    .needs = "operators with shapes (record_shapes), or PyTorch's elementwise kernels; device ceilings",
+    .threshold = "64 MB or more at less than 40% of the bandwidth (ncu: 60%); 2% of the busy time lost",
+    .guard = "unknown bytes; less than one wave of blocks; kernels that run beside others; matrix products",
     .run = ask_memory_access,
 };
 
@@ -117,18 +116,16 @@ static void ask_low_precision(struct gp_rule_ctx *c)
     s->current_ns = gp_rule_per_step(c, sum.fp32_ns);
     s->resource_low_ns = (int64_t)(SAVED_LOW * (double)s->current_ns);
     s->resource_high_ns = (int64_t)(SAVED_HIGH * (double)s->current_ns);
-    s->description =
-        gp_rule_text(c,
-                     "Memory bandwidth bounds the step, and %.0f%% of what its kernels move is FP32: "
-                     "%lld kernels a step, %s",
-                     part, (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
+    s->description = gp_rule_text(
+        c, "The kernels are memory-bound, and %.0f%% of what they move is FP32: %lld kernels per step, %s",
+        part, (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
     s->action =
         gp_rule_text(c, "keep activations in bfloat16 or float16 (autocast, model.to), with FP32 for the "
-                        "optimizer's states and for sums");
-    s->formula = gp_rule_text(c, "half of the bytes: 30 to 50%% of these kernels' time");
-    s->assumes = gp_rule_text(c, "16 bits are exact enough for what these kernels work on");
-    s->check = gp_rule_text(
-        c, "compare the losses of both; record again and run trace-diff: these kernels are faster");
+                        "optimizer states and for sums");
+    s->formula = gp_rule_text(c, "half of the bytes, which saves 30 to 50%% of these kernels' time");
+    s->assumes = gp_rule_text(c, "16 bits are precise enough for these kernels' data");
+    s->check = gp_rule_text(c, "compare the losses of both runs; record again and run trace-diff: expect "
+                               "these kernels to be faster");
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_pct(s, "of_bytes", part);
     gp_rule_evidence_pct(s, "memory_of_busy", gp_pct(sum.memory_ns, c->busy_ns));
@@ -137,9 +134,9 @@ static void ask_low_precision(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_low_precision = {
     .name = "low_precision",
     .type = GP_SUGGEST_MEMORY,
-    .summary = "FP32 tensors in a program that memory bandwidth bounds",
-    .needs = "operators with shapes and types (record_shapes), ceilings of the device",
-    .threshold = "kernels bound by memory are 50% of the busy time, and FP32 is 50% of their bytes",
-    .guard = "states of optimizers",
+    .summary = "FP32 tensors in a memory-bound program",
+    .needs = "operators with shapes and types (record_shapes), device ceilings",
+    .threshold = "memory-bound kernels take 50% of the busy time, and FP32 is 50% of their bytes",
+    .guard = "optimizer states",
     .run = ask_low_precision,
 };

@@ -73,19 +73,17 @@ static void ask_odd_dimensions(struct gp_rule_ctx *c)
     s->operation = gp_rule_item_label(c, sum.worst);
     s->current_ns = gp_rule_per_step(c, sum.total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum.lost_ns);
-    s->description = gp_rule_text(
-        c,
-        "%lld products of 16 bits a step, %s, have sizes that are no multiples of 8; the worst one is "
-        "%lld x %lld times %lld x %lld",
-        (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), (long long)p.m,
-        (long long)p.k, (long long)p.k, (long long)p.n);
+    s->description = gp_rule_text(c,
+                                  "%lld 16-bit matrix products per step (%s) have sizes that are not "
+                                  "multiples of 8; the worst is %lld x %lld times %lld x %lld",
+                                  (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns),
+                                  (long long)p.m, (long long)p.k, (long long)p.k, (long long)p.n);
     s->action =
-        gp_rule_text(c, "pad these sizes (vocabulary, heads, features) to multiples of 8, or better of 64");
-    s->formula = gp_rule_text(
-        c, "nothing, up to what the device can do in arithmetic or memory bandwidth, whichever takes "
-           "longer");
-    s->assumes = gp_rule_text(c, "the kernel that ran loads in smaller pieces because of them");
-    s->check = gp_rule_text(c, "record again and run trace-diff: other kernels, which are faster");
+        gp_rule_text(c, "pad these sizes (vocabulary, heads, features) to multiples of 8, or better, 64");
+    s->formula = gp_rule_text(c, "between nothing and what the device can do in arithmetic or memory "
+                                 "bandwidth, whichever takes longer");
+    s->assumes = gp_rule_text(c, "because of these sizes, the kernel loads in smaller pieces");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect other, faster kernels");
     gp_rule_evidence_count(s, "products", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_count(s, "k", p.k);
     gp_rule_evidence_count(s, "n", p.n);
@@ -94,10 +92,10 @@ static void ask_odd_dimensions(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_odd_dimensions = {
     .name = "odd_dimensions",
     .type = GP_SUGGEST_ALGORITHM,
-    .summary = "products of 16 bits whose sizes are no multiples of 8",
-    .needs = "operators with shapes (record_shapes), ceilings of the device",
-    .threshold = "K or N no multiple of 8; 5% of the busy time in such products",
-    .guard = "matrices of fewer than 64 columns; the number of rows; what is at the roof already",
+    .summary = "16-bit matrix products whose sizes are not multiples of 8",
+    .needs = "operators with shapes (record_shapes), device ceilings",
+    .threshold = "K or N not a multiple of 8; 5% of the busy time in such products",
+    .guard = "matrices of fewer than 64 columns; the number of rows; products already at the roof",
     .run = ask_odd_dimensions,
 };
 
@@ -126,22 +124,21 @@ static void ask_gemm_roof(struct gp_rule_ctx *c)
     s->current_ns = gp_rule_per_step(c, sum.total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum.lost_ns);
     double tflops = worst->flops / (double)gp_rule_dur(c, sum.worst) / 1e3;
-    s->description = gp_rule_text(
-        c,
-        "%lld products a step, %s, are far below what the device can do; the worst one, %lld x %lld times "
-        "%lld x %lld, runs at %.0f TFLOP/s",
-        (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), (long long)p.m,
-        (long long)p.k, (long long)p.k, (long long)p.n, tflops);
-    s->action =
-        gp_rule_text(c, "another layout or tile (max-autotune), larger batches, one product for several");
+    s->description = gp_rule_text(c,
+                                  "%lld matrix products per step (%s) run far below what the device can do; "
+                                  "the worst, %lld x %lld times %lld x %lld, runs at %.0f TFLOP/s",
+                                  (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns),
+                                  (long long)p.m, (long long)p.k, (long long)p.k, (long long)p.n, tflops);
+    s->action = gp_rule_text(
+        c, "try another layout or tile (max-autotune), larger batches, or one product instead of several");
     const struct gp_ceiling *top = &c->s->ceilings.flops[worst->arith];
-    s->formula =
-        gp_rule_text(c, "nothing, up to %.0f TFLOP/s in %s or %.0f GB/s, whichever takes longer, by %s",
-                     gp_ceiling_attainable(top) / 1e12, gp_arith_name(worst->arith),
-                     gp_ceiling_attainable(&c->s->ceilings.memory) / 1e9,
-                     gp_ceiling_source_text((enum gp_ceiling_source)top->source));
-    s->assumes = gp_rule_text(c, "the device runs at the clocks and the power that its ceilings are of");
-    s->check = gp_rule_text(c, "record again and run trace-diff: these products are faster");
+    s->formula = gp_rule_text(
+        c, "between nothing and %.0f TFLOP/s in %s or %.0f GB/s, whichever takes longer, from %s",
+        gp_ceiling_attainable(top) / 1e12, gp_arith_name(worst->arith),
+        gp_ceiling_attainable(&c->s->ceilings.memory) / 1e9,
+        gp_ceiling_source_text((enum gp_ceiling_source)top->source));
+    s->assumes = gp_rule_text(c, "the device runs at the clocks and the power for which its ceilings hold");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect these products to be faster");
     gp_rule_evidence_count(s, "products", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_count(s, "m", p.m);
     gp_rule_evidence_count(s, "n", p.n);
@@ -151,10 +148,11 @@ static void ask_gemm_roof(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_gemm_roof = {
     .name = "gemm_roof",
     .type = GP_SUGGEST_ALGORITHM,
-    .summary = "large products far below what the device can do",
-    .needs = "operators with shapes (record_shapes), ceilings of the device",
-    .threshold = "less than 60% of what can be reached, 20 us or more at that; 5% of the busy time lost",
-    .guard =
-        "kernels beside others or beside communication; operators of several kernels; plain FP32; odd sizes",
+    .summary = "large matrix products far below what the device can do",
+    .needs = "operators with shapes (record_shapes), device ceilings",
+    .threshold = "less than 60% of the attainable rate, at which they would take 20 us or more; 5% of the "
+                 "busy time lost",
+    .guard = "kernels that run beside others or beside communication; operators with several kernels; plain "
+             "FP32; odd sizes",
     .run = ask_gemm_roof,
 };

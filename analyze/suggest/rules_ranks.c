@@ -254,31 +254,29 @@ static void tell_late(struct gp_rule_ctx *c, struct ranks *r, const struct late 
     s->operation = who;
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, l->most_ns);
     s->resource_low_ns = more;
-    s->description = gp_rule_text(c,
-                                  "Collectives wait %s a step for the last rank, %.0f%% of that for %s, "
-                                  "which comes last to %lld of %lld; its "
-                                  "kernels take %s a step more than those of all ranks on average",
-                                  gp_rule_ns(c, gp_rule_per_step(c, l->waited_ns)),
-                                  gp_pct(l->most_ns, l->waited_ns), gp_suggest_str(c->s, who),
-                                  (long long)l->times, (long long)l->count, gp_rule_ns(c, more));
+    s->description = gp_rule_text(
+        c,
+        "Collectives wait %s per step for the last rank, %.0f%% of that for %s, which comes last in %lld of "
+        "%lld; its kernels take %s per step more than the average over all ranks",
+        gp_rule_ns(c, gp_rule_per_step(c, l->waited_ns)), gp_pct(l->most_ns, l->waited_ns),
+        gp_suggest_str(c->s, who), (long long)l->times, (long long)l->count, gp_rule_ns(c, more));
     bool works_more = gp_pct(l->work_ns - l->mean_ns, l->work_ns) >= EVEN_PCT;
-    s->action =
-        works_more
-            ? gp_rule_text(c,
-                           "give %s as much work as the others: batches of equal size and length, layers cut "
-                           "evenly; or find why its GPU is slower",
-                           gp_suggest_str(c->s, who))
-            : gp_rule_text(c,
-                           "find what the host of %s does before its kernels, such as input, logging or "
-                           "checkpoints: the kernels take no longer",
-                           gp_suggest_str(c->s, who));
-    s->formula = gp_rule_text(
-        c, "at least it computes as long as all do on average, as after sharing the work evenly; at "
-           "most nobody waits for it");
-    s->assumes =
-        gp_rule_text(c, "clocks of the ranks are set by the ends of their collectives, which agree to %s",
-                     gp_rule_ns(c, r->error_ns));
-    s->check = gp_rule_text(c, "record all ranks again and run trace-hta: less start skew, no straggler");
+    s->action = works_more
+                    ? gp_rule_text(c,
+                                   "give %s as much work as the others: batches of equal size and length, "
+                                   "evenly split layers; or find out why its GPU is slower",
+                                   gp_suggest_str(c->s, who))
+                    : gp_rule_text(c,
+                                   "find out what the host of %s does before its kernels, such as input, "
+                                   "logging or checkpoints: the kernels themselves take no longer",
+                                   gp_suggest_str(c->s, who));
+    s->formula = gp_rule_text(c, "at least, it computes as long as the average rank, as if the work were "
+                                 "shared evenly; at most, no rank waits for it");
+    s->assumes = gp_rule_text(
+        c, "the clocks of the ranks are aligned by the ends of their collectives, which agree to within %s",
+        gp_rule_ns(c, r->error_ns));
+    s->check =
+        gp_rule_text(c, "record all ranks again and run trace-hta: expect less start skew and no straggler");
     gp_rule_evidence_count(s, "collectives", gp_rule_per_step(c, l->count));
     gp_rule_evidence_count(s, "times_last", l->times);
     gp_rule_evidence_ns(s, "waited", gp_rule_per_step(c, l->waited_ns));
@@ -306,10 +304,10 @@ const struct gp_rule gp_rule_straggler = {
     .name = "straggler",
     .type = GP_SUGGEST_COMMUNICATION,
     .summary = "one rank that the others wait for in collectives",
-    .needs = "several ranks in one trace (gpuprof-collect of the program that starts them)",
-    .threshold = "ranks wait for the last one 5% of the time, and 70% of that for one of them",
-    .guard = "broadcasts, sends and the like, which need not wait; clocks that do not agree to a quarter of "
-             "a wait",
+    .needs = "several ranks in one trace (run gpuprof-collect on the program that starts them)",
+    .threshold = "ranks wait for the last one 5% of the time, 70% of that for the same rank",
+    .guard = "broadcasts, sends and other operations that need not wait; clocks that do not agree to within "
+             "a quarter of a wait",
     .run = ask_straggler,
 };
 
@@ -331,25 +329,24 @@ static void ask_gloo(struct gp_rule_ctx *c)
     struct gp_suggestion *s = gp_rule_suggest(c);
     long long times = (long long)gp_rule_per_step(c, count);
     s->operation = gp_rule_text(c, "gloo");
-    s->description =
-        gp_rule_text(c,
-                     "Collectives run by way of the host: %lld by Gloo a step, in a program that computes "
-                     "on GPUs",
-                     times);
-    s->action = gp_rule_text(c, "torch.distributed.init_process_group(\"nccl\") for tensors on GPUs");
-    s->formula =
-        gp_rule_text(c, "no time is claimed: nothing in this trace tells how fast the GPUs' links are");
-    s->assumes = gp_rule_text(c, "what is communicated lies on GPUs");
-    s->check = gp_rule_text(c, "record again and run trace-hta: collectives as kernels");
+    s->description = gp_rule_text(
+        c,
+        "Collectives go through the host: %lld Gloo collectives per step, in a program that computes on GPUs",
+        times);
+    s->action = gp_rule_text(c, "use torch.distributed.init_process_group(\"nccl\") for tensors on GPUs");
+    s->formula = gp_rule_text(
+        c, "no saving is claimed: this trace does not show how fast the links between the GPUs are");
+    s->assumes = gp_rule_text(c, "the communicated tensors are on GPUs");
+    s->check = gp_rule_text(c, "record again and run trace-hta: expect collectives as kernels");
     gp_rule_evidence_count(s, "collectives", times);
 }
 
 const struct gp_rule gp_rule_gloo = {
     .name = "gloo",
     .type = GP_SUGGEST_COMMUNICATION,
-    .summary = "collectives by way of the host in a program that computes on GPUs",
+    .summary = "collectives through the host in a program that computes on GPUs",
     .needs = "operators or ranges (torch.profiler)",
-    .threshold = "one a step",
-    .guard = "no time is claimed",
+    .threshold = "one per step",
+    .guard = "no saving is claimed",
     .run = ask_gloo,
 };

@@ -104,17 +104,18 @@ static void ask_batching(struct gp_rule_ctx *c)
     s->operation = gp_rule_item_label(c, sum.longest);
     s->current_ns = gp_rule_per_step(c, sum.total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum.saved_ns);
-    s->description = gp_rule_text(
-        c,
-        "%lld kernels a step, %s, are launched in rows of equal ones with equal grids that fill a "
-        "part of the device; the longest row has %u",
-        (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), sum.most);
-    s->action = gp_rule_text(c, "one launch for a row: bmm, torch.stack, torch.vmap, a _foreach_ operator");
-    s->formula =
-        gp_rule_text(c, "nothing, up to all launches of a row but one, and what runs beside each other "
-                        "when the device is full");
-    s->assumes = gp_rule_text(c, "they do not need each other's results, which a trace does not tell");
-    s->check = gp_rule_text(c, "record again and run trace-diff: fewer launches, larger grids");
+    s->description =
+        gp_rule_text(c,
+                     "%lld kernels per step (%s) are launched in runs of equal kernels with equal grids that "
+                     "fill only part of the device; the longest run has %u",
+                     (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), sum.most);
+    s->action = gp_rule_text(c, "replace each run of equal kernels with one launch: bmm, torch.stack, "
+                                "torch.vmap, or a _foreach_ operator");
+    s->formula = gp_rule_text(c, "between nothing and all launches but one per run, with kernels running "
+                                 "side by side until the device is full");
+    s->assumes =
+        gp_rule_text(c, "the kernels do not need one another's results, which a trace does not show");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer launches and larger grids");
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_count(s, "rows", gp_rule_per_step(c, sum.runs));
     gp_rule_evidence_count(s, "longest_row", sum.most);
@@ -123,12 +124,12 @@ static void ask_batching(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_batching = {
     .name = "batching",
     .type = GP_SUGGEST_BATCHING,
-    .summary = "equal kernels in a row that one launch could do",
+    .summary = "runs of equal kernels that one launch could replace",
     .needs = "grids, blocks, registers and shared memory, the device's properties",
-    .threshold = "10 equal kernels with equal grids and nothing between, each step; 1% of the busy time",
-    .guard =
-        "kernels that fill the device, or do many tensors already; whether they depend on each other nobody "
-        "knows: the low end is nothing",
+    .threshold =
+        "10 equal kernels with equal grids and nothing between them, in each step; 1% of the busy time",
+    .guard = "kernels that fill the device or already process many tensors; the low end is nothing, as the "
+             "trace does not show whether they depend on one another",
     .run = ask_batching,
 };
 
@@ -205,16 +206,14 @@ static void ask_routing(struct gp_rule_ctx *c)
     find_cpu_work(c, s);
     s->operation = gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[sum.longest]);
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, sum.total_ns);
-    s->description = gp_rule_text(
-        c,
-        "The thread that launches kernels runs operators on the CPU for %s a step, the longest one for "
-        "%s",
-        gp_rule_ns(c, s->current_ns), gp_rule_ns(c, sum.most_ns));
-    s->action = gp_rule_text(
-        c, "find out what it does so long; run it on the GPU, or ahead on another thread or process");
-    s->formula = gp_rule_text(c, "nothing, up to the steps replayed without that host time");
-    s->assumes = gp_rule_text(c, "it can be had elsewhere at no cost for this thread");
-    s->check = gp_rule_text(c, "record again and run trace-diff: less idle_host");
+    s->description =
+        gp_rule_text(c, "The launching thread runs operators on the CPU for %s per step, the longest for %s",
+                     gp_rule_ns(c, s->current_ns), gp_rule_ns(c, sum.most_ns));
+    s->action = gp_rule_text(c, "find out why these operators take so long; run them on the GPU, or ahead of "
+                                "time in another thread or process");
+    s->formula = gp_rule_text(c, "between nothing and a replay of the steps without that host time");
+    s->assumes = gp_rule_text(c, "the results can be produced elsewhere at no cost to this thread");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect less idle_host");
     gp_rule_evidence_count(s, "operators", sum.count);
     gp_rule_evidence_ns(s, "host_time", s->current_ns);
 }
@@ -222,11 +221,11 @@ static void ask_routing(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_routing = {
     .name = "routing",
     .type = GP_SUGGEST_ROUTING,
-    .summary = "long operators of the CPU on the thread that launches",
+    .summary = "long CPU operators on the launching thread",
     .needs = "operators, launch calls",
-    .threshold =
-        "operators of 10 ms without any call to the GPU, every second step and three times; 1% of the time",
-    .guard = "threads that launch nothing; short kernels are no reason to leave the GPU",
+    .threshold = "operators of 10 ms without a call to the GPU, in every second step and three times in all; "
+                 "1% of the time",
+    .guard = "threads that launch nothing; kernels, however short, stay on the GPU",
     .run = ask_routing,
 };
 
@@ -255,13 +254,12 @@ static void ask_memory_peak(struct gp_rule_ctx *c)
     if (size <= 0 || gp_pct(peak, size) <= MEMORY_PCT) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     s->description = gp_rule_text(
-        c, "Allocated memory reaches %.1f GB, %.0f%% of what the device has: larger batches will not fit",
+        c, "Allocated memory peaks at %.1f GB, %.0f%% of the device's memory: larger batches will not fit",
         (double)peak / 1e9, gp_pct(peak, size));
     s->action = gp_rule_text(
-        c, "smaller types, activation checkpointing, a loss in chunks, gradients that are set to "
-           "None");
-    s->formula = gp_rule_text(c, "no time is claimed: what it saves is memory");
-    s->check = gp_rule_text(c, "record again with profile_memory: a lower peak");
+        c, "use smaller types, activation checkpointing, a chunked loss, or gradients set to None");
+    s->formula = gp_rule_text(c, "no saving of time is claimed: it saves memory");
+    s->check = gp_rule_text(c, "record again with profile_memory: expect a lower peak");
     gp_rule_evidence_bytes(s, "peak", peak);
     gp_rule_evidence_bytes(s, "reserved", reserved);
     gp_rule_evidence_bytes(s, "device", size);
@@ -270,10 +268,10 @@ static void ask_memory_peak(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_memory_peak = {
     .name = "memory_peak",
     .type = GP_SUGGEST_MEMORY,
-    .summary = "memory of the device that is nearly all allocated",
-    .needs = "allocations (profile_memory), the size of the device's memory",
-    .threshold = "allocated above 90% of the device's memory",
-    .guard = "no time is claimed",
+    .summary = "device memory that is almost fully allocated",
+    .needs = "allocations (profile_memory), the device's memory size",
+    .threshold = "more than 90% of the device's memory allocated",
+    .guard = "no saving of time is claimed",
     .run = ask_memory_peak,
 };
 
@@ -305,9 +303,9 @@ static void ask_data_parallel(struct gp_rule_ctx *c)
         "One process drives several devices (torch.nn.DataParallel, %lld times in %zu steps): it "
         "copies the model to them each time, and its threads share one interpreter",
         (long long)count, c->n_steps);
-    s->action = gp_rule_text(c, "torch.nn.parallel.DistributedDataParallel, a process for each device");
+    s->action = gp_rule_text(c, "use torch.nn.parallel.DistributedDataParallel, with one process per device");
     s->formula =
-        gp_rule_text(c, "no time is claimed: another program runs then, which no replay of this one tells");
+        gp_rule_text(c, "no saving is claimed: a replay of this program cannot predict the other one");
     s->check = gp_rule_text(c, "record all ranks and run trace-diff");
     gp_rule_evidence_count(s, "forward_passes", count);
 }
@@ -315,10 +313,10 @@ static void ask_data_parallel(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_data_parallel = {
     .name = "data_parallel",
     .type = GP_SUGGEST_PARALLELIZATION,
-    .summary = "one process that drives several devices by torch.nn.DataParallel",
+    .summary = "one process that drives several devices with torch.nn.DataParallel",
     .needs = "operators or ranges",
     .threshold = "once",
-    .guard = "DistributedDataParallel; no time is claimed",
+    .guard = "DistributedDataParallel; no saving is claimed",
     .run = ask_data_parallel,
 };
 
@@ -445,13 +443,15 @@ static void ask_caching(struct gp_rule_ctx *c)
         s->low.n = 0; /* they may be needed: at least nothing */
         s->operation = gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[sum.op]);
         s->current_ns = s->resource_high_ns = gp_rule_per_step(c, sum.host_ns);
-        s->description = gp_rule_text(
-            c, "The same constants are made again %lld times a step, which takes %s of the launching threads",
-            (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
-        s->action = gp_rule_text(c, "make them once and keep them (a buffer of the module)");
-        s->formula = gp_rule_text(c, "nothing, up to all of them but one a step");
-        s->assumes = gp_rule_text(c, "nothing writes into them");
-        s->check = gp_rule_text(c, "record again and run trace-diff: fewer launches");
+        s->description =
+            gp_rule_text(c,
+                         "The same constants are created again %lld times per step, which takes %s on the "
+                         "launching threads",
+                         (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
+        s->action = gp_rule_text(c, "create the constants once and keep them (in a module buffer)");
+        s->formula = gp_rule_text(c, "between nothing and all of them but one per step");
+        s->assumes = gp_rule_text(c, "nothing writes to the constants");
+        s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer launches");
         gp_rule_evidence_count(s, "made_again", gp_rule_per_step(c, sum.count));
         gp_rule_evidence_ns(s, "host_time", s->current_ns);
     }
@@ -462,12 +462,11 @@ static void ask_caching(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_caching = {
     .name = "caching",
     .type = GP_SUGGEST_CACHING,
-    .summary = "constants that are made again and again",
+    .summary = "constants that are created again and again",
     .needs = "operators with their inputs (record_shapes)",
-    .threshold = "100 equal operators a step that fill a tensor from nothing but equal numbers",
-    .guard = "operators that are given tensors; whether something writes into the result nobody knows: the "
-             "low end is "
-             "nothing",
+    .threshold = "100 equal operators per step that fill a tensor from equal numbers only",
+    .guard = "operators that take tensors; the low end is nothing, as the trace does not show whether "
+             "something writes to the result",
     .run = ask_caching,
 };
 
@@ -528,13 +527,12 @@ static const char *action_of(enum gp_idle_cause cause)
 {
     switch (cause) {
     case GP_IDLE_SYNC:
-        return "find what the host waits for, and whether it must";
+        return "find out what the host waits for, and whether it has to";
     case GP_IDLE_DEPENDENCY:
-        return "find which stream is waited for, and whether all of its work is needed first";
+        return "find out which stream the GPU waits for, and whether it needs all of that work first";
     default:
-        return "find what the host does before the launches: record again with operators and Python stacks, "
-               "and "
-               "look at the thread that launches";
+        return "find out what the host does before the launches: record again with operators and Python "
+               "stacks, and look at the launching thread";
     }
 }
 
@@ -549,16 +547,17 @@ static void ask_low_utilisation(struct gp_rule_ctx *c)
     edit_cause(c, cause, s);
     s->current_ns = gp_rule_per_step(c, c->idle_ns[cause]);
     s->resource_high_ns = s->current_ns;
-    s->description = gp_rule_text(c,
-                                  "The GPU works for %.0f%% of the time; it is idle for %s a step, and the "
-                                  "largest part of that has one cause: %s",
-                                  busy, gp_rule_ns(c, gp_rule_per_step(c, idle)), gp_idle_cause_text(cause));
+    s->description = gp_rule_text(
+        c, "The GPU works %.0f%% of the time; it is idle for %s per step, and the main cause is: %s", busy,
+        gp_rule_ns(c, gp_rule_per_step(c, idle)), gp_idle_cause_text(cause));
     s->action = gp_intern_cstr(&c->s->strings, action_of(cause));
-    s->formula = gp_intern_cstr(&c->s->strings, cause == GP_IDLE_SYNC
-                                                    ? "nothing, up to the steps replayed without any wait"
-                                                    : "nothing, up to the steps replayed with half of that");
+    s->formula =
+        gp_intern_cstr(&c->s->strings, cause == GP_IDLE_SYNC
+                                           ? "between nothing and a replay of the steps without any wait"
+                                           : "between nothing and a replay of the steps with half of that");
     s->assumes = gp_rule_text(c, "no other process uses the device");
-    s->check = gp_rule_text(c, "record again and run trace-diff: less idle_%s", gp_idle_cause_name(cause));
+    s->check =
+        gp_rule_text(c, "record again and run trace-diff: expect less idle_%s", gp_idle_cause_name(cause));
     gp_rule_evidence_pct(s, "busy", busy);
     gp_rule_evidence_ns(s, "idle", gp_rule_per_step(c, idle));
     gp_rule_evidence_ns(s, "largest_cause", s->current_ns);
@@ -567,9 +566,9 @@ static void ask_low_utilisation(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_low_utilisation = {
     .name = "low_utilisation",
     .type = GP_SUGGEST_OVERLAP,
-    .summary = "a device that is idle most of the time for a reason that no other rule knows a remedy for",
+    .summary = "a device that is idle most of the time for a reason that no other rule can remedy",
     .needs = "kernels with their launch calls",
-    .threshold = "busy for less than half of the time",
-    .guard = "what other rules suggest saves a tenth of the step; idle time that nothing recorded explains",
+    .threshold = "busy less than half of the time",
+    .guard = "other suggestions save a tenth of the step; idle time that nothing recorded explains",
     .run = ask_low_utilisation,
 };

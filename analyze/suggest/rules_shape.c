@@ -75,28 +75,27 @@ static void ask_small_grid(struct gp_rule_ctx *c)
     struct gp_rule_lost sum;
     struct gp_suggestion *s = suggest_shape(c, lost_to_small_grid, &sum);
     if (!s) return;
-    s->description =
-        gp_rule_text(c,
-                     "%lld kernels a step, %s, run alone on the device with fewer blocks than its %d "
-                     "multiprocessors; the worst one has %lld",
-                     (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), c->props->sms,
-                     (long long)occupancy_of(c, sum.worst).blocks);
-    s->action = gp_rule_text(
-        c,
-        "larger batches, split-K or split reductions, or independent kernels beside them on other streams");
-    s->formula = gp_rule_text(
-        c, "nothing, up to the share of each kernel's time that idle multiprocessors could have done");
+    s->description = gp_rule_text(c,
+                                  "%lld kernels per step (%s) run with nothing beside them and with fewer "
+                                  "blocks than the device's %d multiprocessors; the worst has %lld",
+                                  (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns),
+                                  c->props->sms, (long long)occupancy_of(c, sum.worst).blocks);
+    s->action = gp_rule_text(c, "use larger batches, split-K or split reductions, or run independent kernels "
+                                "beside them on other streams");
+    s->formula = gp_rule_text(c, "between nothing and the share of each kernel's time that idle "
+                                 "multiprocessors could have taken over");
     s->assumes = gp_rule_text(c, "the work of a block can be split; it is not one long chain of loads");
-    s->check = gp_rule_text(c, "record again and run trace-diff: larger grids, shorter kernels");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect larger grids and shorter kernels");
 }
 
 const struct gp_rule gp_rule_small_grid = {
     .name = "small_grid",
     .type = GP_SUGGEST_PARALLELIZATION,
     .summary = "kernels with fewer blocks than the device has multiprocessors",
-    .needs = "grids, the device's number of multiprocessors",
-    .threshold = "kernels above 10 us that leave multiprocessors without a block; 5% of the busy time lost",
-    .guard = "kernels beside others; whether they can be split nobody knows: the low end is nothing",
+    .needs = "grids, the device's multiprocessor count",
+    .threshold = "kernels over 10 us that leave multiprocessors without a block; 5% of the busy time lost",
+    .guard = "kernels that run beside others; the low end is nothing, as the trace does not show whether the "
+             "kernels can be split",
     .run = ask_small_grid,
 };
 
@@ -131,15 +130,16 @@ static void ask_wave_quantisation(struct gp_rule_ctx *c)
     double waves = occupancy_of(c, sum.worst).waves;
     s->description =
         gp_rule_text(c,
-                     "%lld products or attention kernels a step, %s, need another wave of blocks that is "
-                     "nearly empty; the worst one runs %.2f waves",
+                     "%lld matrix product or attention kernels per step (%s) need one more wave of blocks "
+                     "that is nearly empty; the worst runs %.2f waves",
                      (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), waves);
     s->action = gp_rule_text(
-        c, "another batch size or tile (max-autotune) whose blocks fill whole waves, or split-K");
+        c, "choose a batch size or tile (max-autotune) whose blocks fill whole waves, or use split-K");
     s->formula = gp_rule_text(
-        c, "nothing, up to the empty part of the waves: waves / whole waves of each kernel's time is left");
+        c,
+        "between nothing and the empty part of the waves: each kernel keeps waves / whole waves of its time");
     s->assumes = gp_rule_text(c, "all blocks take the same time");
-    s->check = gp_rule_text(c, "record again and run trace-diff: other grids, shorter products");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect other grids and shorter products");
 }
 
 const struct gp_rule gp_rule_wave_quantisation = {
@@ -147,8 +147,8 @@ const struct gp_rule gp_rule_wave_quantisation = {
     .type = GP_SUGGEST_PARALLELIZATION,
     .summary = "products whose last wave of blocks is nearly empty",
     .needs = "grids, blocks, registers and shared memory, the device's properties",
-    .threshold = "1 to 3 waves, the last one filled below 30%; 5% of the busy time lost",
-    .guard = "clusters; kernels that wait for memory; kernels beside others",
+    .threshold = "1 to 3 waves, the last one less than 30% full; 5% of the busy time lost",
+    .guard = "clusters; memory-bound kernels; kernels that run beside others",
     .run = ask_wave_quantisation,
 };
 
@@ -262,20 +262,19 @@ static void ask_contention(struct gp_rule_ctx *c)
     s->operation = gp_rule_item_label(c, sum.worst);
     s->current_ns = gp_rule_per_step(c, sum.total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum.excess_ns);
-    s->description = gp_rule_text(
-        c,
-        "%lld kernels a step are slower while the device communicates, by %s in all; the worst one "
-        "takes %s instead of %s",
-        (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->resource_high_ns),
-        gp_rule_ns(c, sum.beside_ns), gp_rule_ns(c, sum.alone_ns));
-    s->action = gp_rule_text(
-        c, "let communication take fewer multiprocessors (NCCL_MAX_CTAS, copy engines), or run it beside "
-           "kernels that need less");
-    s->formula = gp_rule_text(c, "nothing, up to the median time of the same launch without communication");
-    s->assumes = gp_rule_text(c, "the launches do the same work, as their grids say; communication that "
-                                 "takes less of the device is still fast "
-                                 "enough");
-    s->check = gp_rule_text(c, "record again and run trace-diff: these kernels are faster");
+    s->description =
+        gp_rule_text(c,
+                     "%lld kernels per step are slower while the device communicates, by %s in all; the "
+                     "worst takes %s instead of %s",
+                     (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->resource_high_ns),
+                     gp_rule_ns(c, sum.beside_ns), gp_rule_ns(c, sum.alone_ns));
+    s->action = gp_rule_text(c, "give communication fewer multiprocessors (NCCL_MAX_CTAS, copy engines), or "
+                                "run it beside kernels that need fewer");
+    s->formula = gp_rule_text(
+        c, "between nothing and what exceeds the median time of the same launch without communication");
+    s->assumes = gp_rule_text(c, "the launches do the same work, as their equal grids suggest; communication "
+                                 "with less of the device is still fast enough");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect these kernels to be faster");
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_ns(s, "median_alone", sum.alone_ns);
     gp_rule_evidence_ns(s, "median_beside", sum.beside_ns);
@@ -286,11 +285,10 @@ const struct gp_rule gp_rule_contention = {
     .type = GP_SUGGEST_COMMUNICATION,
     .summary = "kernels that are slower while the device communicates",
     .needs = "kernel names and grids",
-    .threshold =
-        "a fifth slower than the same kernel with the same grid alone, five of each; 1% of the busy time",
-    .guard = "kernels whose time differs alone already; other sizes, where operators record them; less "
-             "communication may "
-             "take longer: the low end is nothing",
+    .threshold = "a fifth slower than the same kernel with the same grid without communication, five of "
+                 "each; 1% of the busy time",
+    .guard = "kernels whose time varies even without communication; different sizes, where operators record "
+             "them; the low end is nothing, as communication may then take longer",
     .run = ask_contention,
 };
 
@@ -346,21 +344,21 @@ static void ask_tiny_kernels(struct gp_rule_ctx *c)
     s->operation = gp_rule_item_label(c, sum.longest);
     s->current_ns = gp_rule_per_step(c, sum.total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum.gaps_ns);
-    s->description = gp_rule_text(
+    s->description = gp_rule_text(c,
+                                  "%lld of the %lld kernels per step take less than 5 us each; the host "
+                                  "launches early enough, but the GPU pauses for %s between them",
+                                  (long long)gp_rule_per_step(c, sum.count),
+                                  (long long)gp_rule_per_step(c, items), gp_rule_ns(c, s->resource_high_ns));
+    s->action = gp_rule_text(
         c,
-        "%lld of %lld kernels of a step take less than 5 us each; the host is early enough, but the "
-        "GPU stops for %s between them",
-        (long long)gp_rule_per_step(c, sum.count), (long long)gp_rule_per_step(c, items),
-        gp_rule_ns(c, s->resource_high_ns));
-    s->action =
-        gp_rule_text(c, "fuse neighbours (torch.compile, or by hand), or let one kernel do several tensors");
-    s->formula =
-        gp_rule_text(c,
-                     "nothing, up to the gaps between %lld of them; what the kernels save themselves is "
-                     "not in it",
-                     (long long)gp_rule_per_step(c, sum.following));
-    s->assumes = gp_rule_text(c, "neighbours can be fused");
-    s->check = gp_rule_text(c, "record again and run trace-diff: less idle_kernel_gap, fewer kernels");
+        "fuse neighbouring kernels (torch.compile, or by hand), or let one kernel process several tensors");
+    s->formula = gp_rule_text(
+        c,
+        "between nothing and the gaps between %lld of them; what the kernels themselves save is not included",
+        (long long)gp_rule_per_step(c, sum.following));
+    s->assumes = gp_rule_text(c, "neighbouring kernels can be fused");
+    s->check =
+        gp_rule_text(c, "record again and run trace-diff: expect less idle_kernel_gap and fewer kernels");
     gp_rule_evidence_count(s, "tiny", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, items));
     gp_rule_evidence_ns(s, "gaps", s->resource_high_ns);
@@ -369,10 +367,9 @@ static void ask_tiny_kernels(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_tiny_kernels = {
     .name = "tiny_kernels",
     .type = GP_SUGGEST_FUSION,
-    .summary = "tiny kernels with gaps between them, though the host is early",
+    .summary = "tiny kernels with gaps between them, although the host launches early enough",
     .needs = "kernels with their launch calls",
     .threshold = "more than 30% of the kernels take less than 5 us; 1% of the time in gaps between them",
-    .guard =
-        "a late host, which compile and cuda_graph are about; a tenth of the kernels come from a compiler",
+    .guard = "a late host (see compile and cuda_graph); a tenth of the kernels come from a compiler",
     .run = ask_tiny_kernels,
 };

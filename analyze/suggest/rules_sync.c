@@ -72,9 +72,9 @@ static void say(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct wai
 {
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, w->waited_ns);
     s->operation = place_of(c, w->longest);
-    s->formula =
-        gp_rule_text(c, "the steps replayed without these waits: the host goes on launching meanwhile");
-    s->check = gp_rule_text(c, "record again and run trace-diff: less idle_synchronisation and idle_host");
+    s->formula = gp_rule_text(c, "a replay of the steps without these waits: the host keeps launching");
+    s->check =
+        gp_rule_text(c, "record again and run trace-diff: expect less idle_synchronisation and idle_host");
     gp_rule_evidence_count(s, "waits", gp_rule_per_step(c, w->count));
     gp_rule_evidence_ns(s, "waited", s->current_ns);
     gp_rule_evidence_text(s, "longest_in", gp_intern_cstr(&c->s->strings, c->calls[w->longest].name));
@@ -87,13 +87,11 @@ static void ask_scalar_read(struct gp_rule_ctx *c)
     struct gp_suggestion *s = gp_rule_suggest(c);
     find_waits(c, true, s);
     say(c, s, &w);
-    s->description =
-        gp_rule_text(c,
-                     "The host reads single values from the GPU %s (as .item() does) and waits %s a step for "
-                     "them",
-                     gp_rule_times(c, w.count), gp_rule_ns(c, s->current_ns));
+    s->description = gp_rule_text(
+        c, "The host reads single values from the GPU %s (as .item() does) and waits %s per step for them",
+        gp_rule_times(c, w.count), gp_rule_ns(c, s->current_ns));
     s->action = gp_rule_text(
-        c, "read values every few steps, or keep them on the GPU: sum losses there, compare there");
+        c, "read values only every few steps, or keep them on the GPU: sum and compare losses there");
     s->assumes = gp_rule_text(c, "what the host does next does not depend on the value");
 }
 
@@ -102,8 +100,8 @@ const struct gp_rule gp_rule_scalar_read = {
     .type = GP_SUGGEST_SYNC,
     .summary = "the host reads single values from the GPU and waits for them",
     .needs = "copies with bytes, synchronising calls",
-    .threshold = "a copy of at most 16 bytes to the host that is waited for, every second step",
-    .guard = "the saving is what the replay gives: nothing where the GPU had no work left anyway",
+    .threshold = "a copy of at most 16 bytes to the host that the host waits for, every second step",
+    .guard = "waits that cost nothing in the replay because the GPU had no work left save nothing",
     .run = ask_scalar_read,
 };
 
@@ -115,9 +113,9 @@ static void ask_blocking_sync(struct gp_rule_ctx *c)
     find_waits(c, false, s);
     say(c, s, &w);
     s->description =
-        gp_rule_text(c, "The host waits for the GPU %s, %s a step; the longest wait is in %s",
+        gp_rule_text(c, "The host waits for the GPU %s, %s per step; the longest wait is in %s",
                      gp_rule_times(c, w.count), gp_rule_ns(c, s->current_ns), c->calls[w.longest].name);
-    s->action = gp_rule_text(c, "remove the synchronisation, or wait for an event of an earlier step");
+    s->action = gp_rule_text(c, "remove the synchronisation, or wait for an event from an earlier step");
     s->assumes = gp_rule_text(c, "nothing needs the results on the host at that moment");
 }
 
@@ -127,8 +125,7 @@ const struct gp_rule gp_rule_blocking_sync = {
     .summary = "the host waits in synchronising calls",
     .needs = "synchronising calls",
     .threshold = "2% of the time, every second step",
-    .guard = "one wait at the end of the recording; waits right behind a copy, which synchronous_copy is "
-             "about; waits "
+    .guard = "one wait at the end of the recording; waits right after a copy (see synchronous_copy); waits "
              "that cost nothing in the replay save nothing",
     .run = ask_blocking_sync,
 };

@@ -401,9 +401,8 @@ static void note_capture(struct gp_rule_ctx *c)
 {
     const struct gp_suggest_step *s = &c->s->step;
     if (!s->found)
-        note(c, gp_rule_text(
-                    c, "no steps were found: everything is told of the whole trace as one step; mark steps "
-                       "with ranges, or name them with --step-marker"));
+        note(c, gp_rule_text(c, "no steps were found, so the whole trace counts as one step; mark steps with "
+                                "ranges, or name them with --step-marker"));
     else if (s->steps < STEPS_FEW)
         note(c, gp_rule_text(c, "only %u whole %s recorded: record five or more", s->steps,
                              s->steps == 1 ? "step is" : "steps are"));
@@ -412,16 +411,15 @@ static void note_capture(struct gp_rule_ctx *c)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (flag(c->t, keys[i])) gp_buf_printf(&flags, "%s%s", flags.n ? ", " : "", keys[i]);
     if (flags.n)
-        note(c, gp_rule_text(
-                    c,
-                    "the recording itself slowed the host down (%s): savings of host time are those of the "
-                    "recorded run, and smaller without it",
-                    gp_buf_str(&flags)));
+        note(c, gp_rule_text(c,
+                             "the recording itself slowed the host down (%s): savings of host time hold for "
+                             "the recorded run and are smaller without it",
+                             gp_buf_str(&flags)));
     gp_buf_release(&flags);
     if (!s->trusted)
         note(c, gp_rule_text(c,
-                             "replaying the steps without any change misses the recorded time by %.1f%%: no "
-                             "saving of wall time is claimed, only what the GPU or the host would do less",
+                             "a replay of the unchanged steps misses the recorded time by %.1f%%: no saving "
+                             "of wall time is claimed, only less work for the GPU or the host",
                              s->replay_error_pct));
     uint64_t lost = 0;
     for (size_t i = 0; i < c->t->losses.n; i++) lost += c->t->losses.at[i].count;
@@ -506,9 +504,8 @@ int gp_suggest_run(struct gp_suggest *s, struct gp_trace *t, struct gp_err *err)
         gp_plan_release(&plan);
     } else if (!failed) {
         struct gp_rule_ctx c = {.s = s};
-        note(&c, gp_rule_text(
-                     &c, "most GPU events have no launch record, so that nothing can be replayed and nothing "
-                         "is suggested; record the launching calls, too"));
+        note(&c, gp_rule_text(&c, "most GPU events have no launch record, so nothing can be replayed or "
+                                  "suggested; record the launching calls as well"));
     }
     gp_input_quality_judge(&s->input, &s->strings, t, &v);
     gp_steps_release(&steps);

@@ -6,16 +6,16 @@
 /* X(enum, JSON name without _ns, what a person reads, the same in at most 30 columns). Every idle ns of a device has exactly one cause. */
 #define GP_IDLE_CAUSES(X)                                                                                    \
     X(GP_IDLE_HOST, "host", "the host had launched nothing", "the host had launched nothing")                \
-    X(GP_IDLE_SYNC, "synchronisation", "the host waited in a synchronising call, then had to launch again",  \
-      "the host synchronised")                                                                               \
-    X(GP_IDLE_LAUNCH, "launch_latency", "launched, on its way to the GPU", "launched, on its way")           \
-    X(GP_IDLE_DEPENDENCY, "dependency", "queued behind another stream or event",                             \
+    X(GP_IDLE_SYNC, "synchronisation",                                                                       \
+      "the host waited in a synchronising call and then had to launch again", "the host synchronised")       \
+    X(GP_IDLE_LAUNCH, "launch_latency", "the launch was on its way to the GPU", "launch latency")            \
+    X(GP_IDLE_DEPENDENCY, "dependency", "queued work waited for another stream or event",                    \
       "waited for another stream")                                                                           \
     X(GP_IDLE_DATA, "data_loading", "the host was loading data", "the host loaded data")                     \
     X(GP_IDLE_ALLOCATION, "blocking_call", "the host was in a blocking allocation, free or copy",            \
       "blocking allocation or copy")                                                                         \
-    X(GP_IDLE_QUEUED, "kernel_gap", "between kernels that were queued already", "between queued kernels")    \
-    X(GP_IDLE_UNKNOWN, "unknown", "nothing that was recorded tells", "nothing recorded tells")
+    X(GP_IDLE_QUEUED, "kernel_gap", "the GPU paused between queued kernels", "between queued kernels")       \
+    X(GP_IDLE_UNKNOWN, "unknown", "nothing recorded explains it", "nothing recorded explains it")
 
 enum gp_idle_cause {
 #define X(id, name, text, brief) id,

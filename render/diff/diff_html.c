@@ -259,7 +259,7 @@ static void put_footer(struct page *p)
                         "the changes of all causes sum to that of the step exactly. ");
     if (p->o->json)
         gp_page_text(&p->w,
-                     "The same answer for programs is in this file, in the script element gpuprof-answer.");
+                     "This file has the same answer for programs in the script element gpuprof-answer.");
     gp_svg_close(&p->w);
     gp_svg_close(&p->w);
 }

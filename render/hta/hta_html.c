@@ -544,7 +544,7 @@ static void put_footer(struct page *p)
                "the GPUs from first to last event unless a column says otherwise. ");
     if (p->o->json)
         gp_page_text(&p->w,
-                     "The same answer for programs is in this file, in the script element gpuprof-answer.");
+                     "This file has the same answer for programs in the script element gpuprof-answer.");
     gp_svg_close(&p->w);
     gp_svg_close(&p->w);
 }

@@ -26,16 +26,16 @@ static void put_coverage(struct gp_buf *b, const struct gp_roofline *r)
 {
     int64_t all = gp_roofline_total_ns(r), shown = all - r->latency_ns - r->unknown_ns;
     gp_scale_put_share(b, shown, all);
-    gp_buf_puts(b, " of the kernels' time is in the picture");
+    gp_buf_puts(b, " of the kernel time is in the chart");
     if (r->latency_ns > 0) {
         gp_buf_puts(b, "; ");
         gp_scale_put_share(b, r->latency_ns, all);
-        gp_buf_puts(b, " is in kernels hardly longer than an empty one, the column at the left");
+        gp_buf_puts(b, " is in kernels barely longer than an empty one, in the left column");
     }
     if (r->unknown_ns > 0) {
-        gp_buf_puts(b, "; of ");
+        gp_buf_puts(b, "; for ");
         gp_scale_put_share(b, r->unknown_ns, all);
-        gp_buf_puts(b, " the work is not known");
+        gp_buf_puts(b, " the work is unknown");
     }
     gp_buf_putc(b, '.');
 }
@@ -48,7 +48,7 @@ static void put_roofs(struct gp_buf *b, const struct gp_roofline *r, const struc
         GP_CEILING_SOURCES(X)
 #undef X
     };
-    if (!r->roofs.n) gp_buf_puts(b, "What the device can do is not known, so there are no roofs.");
+    if (!r->roofs.n) gp_buf_puts(b, "The device's limits are unknown, so there are no roofs.");
     for (uint32_t source = 0; source < sizeof sources / sizeof *sources; source++) {
         bool first = true;
         for (size_t i = 0; i < r->roofs.n; i++) {
@@ -70,10 +70,10 @@ static const char *why_nothing(const struct gp_roofline *r)
     int64_t all = gp_roofline_total_ns(r);
     if (all <= 0) return "There is no roofline: no kernels were recorded.";
     if (r->latency_ns > all / 2)
-        return "There is no roofline: most of the time is in kernels hardly longer than an empty one, which "
-               "neither arithmetic nor memory bounds.";
-    return "There is no roofline: of no kernel can be told how much arithmetic it does or how much memory it "
-           "reads and writes. Shapes of operands tell it (record_shapes=True of PyTorch's profiler).";
+        return "There is no roofline: most of the time is in kernels barely longer than an empty one, which "
+               "are neither compute-bound nor memory-bound.";
+    return "There is no roofline: the trace does not show how much arithmetic any kernel does or how much "
+           "memory it reads and writes. Operand shapes show it (record_shapes=True in PyTorch's profiler).";
 }
 
 /* ---- the table ---- */
@@ -125,23 +125,23 @@ const struct gp_report_table *gp_roofline_tell(struct gp_report *rep, const stru
                                                const struct gp_strings *names)
 {
     if (!r->points.n) return NULL;
-    struct gp_report_table *t = gp_report_add(rep, "work", "The same in figures");
+    struct gp_report_table *t = gp_report_add(rep, "work", "The chart in figures");
     gp_report_column(t, "name", "Kernel", GP_CELL_NAME, 0, NULL);
     gp_report_column(t, "regime", "Bound by", GP_CELL_TEXT, 0, NULL);
-    gp_report_column(t, "count", "Count", GP_CELL_COUNT, GP_COLUMN_WIDE, "how often it ran in all steps");
+    gp_report_column(t, "count", "Count", GP_CELL_COUNT, GP_COLUMN_WIDE, "runs in all steps");
     gp_report_column(t, "total_ns", "Total", GP_CELL_NS, GP_COLUMN_WIDE, "sum of durations over all steps");
-    gp_report_column(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the time of all kernels");
+    gp_report_column(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the total kernel time");
     gp_report_column(t, "tflops", "TFLOP/s", GP_CELL_REAL, 0,
-                     "arithmetic that it does, by the shapes of its operands");
+                     "its arithmetic, from the shapes of its operands");
     gp_report_column(t, "gbps", "Memory", GP_CELL_GBPS, 0,
-                     "what it reads and writes, the middle of what it may be");
+                     "what it reads and writes: middle of the possible range");
     gp_report_column(t, "intensity_low", "FLOP/byte", GP_CELL_REAL, 0,
-                     "if it reads and writes as much as it may");
+                     "if it reads and writes as much as possible");
     gp_report_column(t, "intensity_high", "at most", GP_CELL_REAL, GP_COLUMN_WIDE,
-                     "if it reads and writes as little as it must");
-    gp_report_column(t, "roof", "Nearest roof", GP_CELL_TEXT, 0, "of those that hold for it");
+                     "if it reads and writes as little as possible");
+    gp_report_column(t, "roof", "Nearest roof", GP_CELL_TEXT, 0, "of the roofs that apply to it");
     gp_report_column(t, "reached_pct", "Reached", GP_CELL_PCT, GP_COLUMN_BAR,
-                     "how much of that roof; beyond 100% it worked in a cache");
+                     "share of that roof; above 100% it worked in a cache");
     for (size_t i = 0; i < r->points.n; i++) put_row(rep, t, r, names, &r->points.at[i]);
     return t;
 }
@@ -171,8 +171,9 @@ void gp_roofline_section(struct gp_svg *w, const struct gp_roofline *r, const st
         return;
     }
     gp_buf_puts(
-        &b, "Each circle is a kernel, its area the share of time. Under a slope memory is the limit, under "
-            "a flat line arithmetic: the further below, the more there is to gain. ");
+        &b,
+        "Each circle is a kernel; its area is its share of the time. Memory limits kernels under a slope, "
+        "arithmetic those under a flat line; the further below a kernel is, the more it can gain. ");
     put_coverage(&b, r);
     put_paragraph(w, &b);
     gp_page_open(w, "figure", NULL);
@@ -181,7 +182,7 @@ void gp_roofline_section(struct gp_svg *w, const struct gp_roofline *r, const st
     gp_svg_close(w);
     gp_svg_newline(w);
     if (r->points.n > GP_ROOFLINE_POINTS)
-        gp_buf_printf(&b, "Not drawn: %zu more, which take less time. ", r->points.n - GP_ROOFLINE_POINTS);
+        gp_buf_printf(&b, "Not drawn: %zu more that take less time. ", r->points.n - GP_ROOFLINE_POINTS);
     put_roofs(&b, r, names);
     put_paragraph(w, &b);
     gp_table_html_write(w, t, &(struct gp_table_html_opts){.swatch = kind_swatch});

@@ -57,17 +57,16 @@ const struct gp_report_table *gp_suggest_chains_tell(struct gp_report *r, const 
         if (!s->chains.at[i].counts) continue;
         if (!t) {
             t = gp_report_add(r, "chains", "All chains");
-            gp_report_column(t, "kernels", "Kernels, in their order", GP_CELL_NAME, 0,
-                             "full names in the tooltip");
+            gp_report_column(t, "kernels", "Kernels, in order", GP_CELL_NAME, 0, "full names in the tooltip");
             gp_report_column(t, "n", "Length", GP_CELL_COUNT, 0, "kernels in a chain");
-            gp_report_column(t, "times", steps ? "A step" : "Times", GP_CELL_REAL, 0,
-                             steps ? "how often it runs in a step" : "how often it runs");
+            gp_report_column(t, "times", steps ? "Per step" : "Times", GP_CELL_REAL, 0,
+                             steps ? "runs per step" : "number of runs");
             gp_report_column(t, "total_ns", "Takes", GP_CELL_NS, 0,
-                             steps ? "GPU time a step, of all its runs" : "GPU time of all its runs");
+                             steps ? "GPU time per step, over all its runs" : "GPU time over all its runs");
             gp_report_column(t, "saved_low_ns", "Saves at least", GP_CELL_NS, 0,
-                             "GPU time that one kernel instead takes less, for what is sure");
+                             "GPU time that one kernel instead would save for certain");
             gp_report_column(t, "saved_high_ns", "At most", GP_CELL_NS, 0,
-                             "the same if all that may be saved is");
+                             "the same, with everything that might be saved");
         }
         put_row(r, t, s, &s->chains.at[i]);
     }
@@ -79,18 +78,16 @@ const struct gp_report_table *gp_suggest_chains_tell(struct gp_report *r, const 
 static void put_note(struct gp_svg *w)
 {
     static const char text[] =
-        "Kernels that memory bounds, one right after the other: each reads what the one before it wrote. On "
-        "a "
-        "line is what one kernel for all would not write and read again; it is dashed where that is not "
-        "sure. "
-        "The savings are GPU time: they shorten the step only where the GPU is what it waits for.";
+        "Memory-bound kernels that run back to back: each reads what the previous one wrote. Each line shows "
+        "what a single kernel would not write and read again; it is dashed where that is uncertain. The "
+        "savings are GPU time: they shorten the step only where the step waits for the GPU.";
     gp_page_element(w, "p", "note", text, sizeof text - 1);
     gp_svg_newline(w);
 }
 
 static void put_dot(struct gp_svg *w, const struct gp_buf *dot)
 {
-    static const char text[] = "The graph for Graphviz: dot -Tsvg draws it";
+    static const char text[] = "The graph for Graphviz (draw it with dot -Tsvg)";
     gp_page_open(w, "details", "source");
     gp_page_element(w, "summary", NULL, text, sizeof text - 1);
     gp_page_open(w, "pre", NULL);
@@ -112,10 +109,10 @@ static bool put_graph(struct gp_svg *w, const struct gp_buf *dot)
 {
     struct gp_buf drawn = {0};
     struct gp_svg g = {.out = &drawn, .html = true};
-    bool can =
-        gp_graph_svg(&g, dot->data, dot->n,
-                     &(struct gp_graph_opts){.label = "Chains of kernels, the longest first; the table "
-                                                      "below says the same in words"});
+    bool can = gp_graph_svg(
+        &g, dot->data, dot->n,
+        &(struct gp_graph_opts){
+            .label = "Chains of kernels, longest first; the table below has the same content in words"});
     if (can) gp_page_graph(w, &drawn, "Chains of kernels as a graph");
     gp_buf_release(&drawn);
     return can;
@@ -128,7 +125,7 @@ void gp_suggest_chains_write(struct gp_svg *w, const struct gp_suggest *s, const
     put_note(w);
     bool can = put_graph(w, &dot);
     if (can && left) {
-        gp_buf_printf(&more, "Not drawn: %zu more, which take less; the table has them.", left);
+        gp_buf_printf(&more, "Not drawn: %zu more that take less time; the table has them.", left);
         gp_page_element(w, "p", "note", more.data, more.n);
         gp_svg_newline(w);
     }

@@ -100,24 +100,22 @@ static void collect(struct parts *p, const struct gp_suggest *s)
     const struct gp_regime_step *r = &s->regime_parts;
     int64_t steps = s->step.steps ? s->step.steps : 1;
     memset(p, 0, sizeof *p);
-    add(p, "Arithmetic", "gemm", "kernels that arithmetic bounds", r->compute_ns / steps);
-    add(p, "Memory bandwidth", "elementwise", "kernels that memory bandwidth bounds", r->memory_ns / steps);
+    add(p, "Arithmetic", "gemm", "compute-bound kernels", r->compute_ns / steps);
+    add(p, "Memory bandwidth", "elementwise", "memory-bound kernels", r->memory_ns / steps);
     add(p, "Below both", "attention", "kernels far below what arithmetic and memory allow",
         r->inefficient_ns / steps);
-    add(p, "Too short for either", "reduction", "kernels hardly longer than an empty one",
+    add(p, "Too short for either", "reduction", "kernels barely longer than an empty one",
         r->latency_ns / steps);
-    add(p, "Other kernels", "compute", "kernels of which nobody knows what bounds them",
-        r->unknown_ns / steps);
-    add(p, "Communication", "communication", "collectives beside which no kernel runs",
+    add(p, "Other kernels", "compute", "kernels with an unknown bound", r->unknown_ns / steps);
+    add(p, "Communication", "communication", "collectives with no kernel beside them",
         r->communication_ns / steps);
-    add(p, "Copies", "memcpy", "copies and sets beside which no kernel runs", r->transfer_ns / steps);
+    add(p, "Copies", "memcpy", "copies and sets with no kernel beside them", r->transfer_ns / steps);
     for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++)
         add(p, gp_idle_cause_brief((enum gp_idle_cause)i), idle_swatch((enum gp_idle_cause)i),
             gp_idle_cause_text((enum gp_idle_cause)i), s->step.idle_ns[i]);
     int64_t rest = s->step.step_ns - p->whole_ns;
     if (rest > s->step.step_ns / 1000)
-        add(p, "Before and after", "idle", "before the first kernel of all steps and after the last one",
-            rest);
+        add(p, "Before and after", "idle", "before the first kernel of all steps and after the last", rest);
 }
 
 static bool is_idle(const struct gp_suggest *s, const struct part *p)
@@ -230,7 +228,7 @@ void gp_suggest_chart_saving(struct gp_svg *w, const struct gp_suggest *s, int64
     int64_t step = s->step.step_ns, a = clamped(low, step), b = clamped(high, step);
     if (low < 0) low = 0;
     gp_page_open(w, "figure", "saving");
-    open_bar(w, "bar", 22, "What is saved of the step");
+    open_bar(w, "bar", 22, "What the step saves");
     put_rect(w, "whole", 0, WHOLE, 4, 14);
     if (b > a) put_rect(w, "k-perhaps", a, b, 4, 14);
     if (a > 0) put_rect(w, "k-sure", 0, a, 4, 14);
@@ -240,7 +238,7 @@ void gp_suggest_chart_saving(struct gp_svg *w, const struct gp_suggest *s, int64
     gp_page_open(w, "ul", "legend");
     if (low > 0) put_key(w, "sure", "at least", low, step);
     if (high > low) put_key(w, "perhaps", "at most", high, step);
-    if (ceiling > 0) put_key(w, "ceiling", "ceiling, were it free:", ceiling, step);
+    if (ceiling > 0) put_key(w, "ceiling", "ceiling, if free:", ceiling, step);
     gp_svg_close(w);
     gp_svg_close(w);
     gp_svg_newline(w);

@@ -135,9 +135,9 @@ static void put_cluster(struct gp_buf *b, const struct gp_suggest *s, const stru
 {
     gp_buf_printf(b, "  subgraph cluster_%016" PRIx64 " {\n    label=\"", c->signature);
     put_times(b, c->count, s->step.steps);
-    gp_buf_puts(b, s->step.found ? " a step, " : ", ");
+    gp_buf_puts(b, s->step.found ? " per step, " : ", ");
     put_time(b, c->total_ns);
-    gp_buf_puts(b, s->step.found ? " a step; one kernel each saves " : "; one kernel each saves ");
+    gp_buf_puts(b, s->step.found ? " per step; one kernel instead saves " : "; one kernel instead saves ");
     if (c->saved_low_ns) {
         put_time(b, c->saved_low_ns);
         gp_buf_puts(b, " to ");
@@ -159,20 +159,20 @@ static void put_title(struct gp_buf *b, const struct gp_suggest *s, size_t shown
 {
     gp_buf_puts(b, "  label=\"");
     if (shown) {
-        gp_buf_puts(b, "Chains of kernels that one kernel each could be");
+        gp_buf_puts(b, "Chains of kernels that a single kernel could replace");
         if (s->step.found) {
             gp_buf_puts(b, ", in a step of ");
             put_time(b, s->step.step_ns);
         }
-        gp_buf_puts(b, ". On an edge: bytes that would not go through memory; dashed: not sure");
+        gp_buf_puts(b, ". Edge labels: bytes that would not go through memory; dashed: uncertain");
     } else {
-        gp_buf_puts(b, "no chains of kernels that one kernel could be");
+        gp_buf_puts(b, "no chains of kernels that a single kernel could replace");
     }
     if (left) {
         gp_buf_puts(b, "\\lNot shown: ");
         put_count(b, left, "kind of chain, ", "kinds of chains, ");
         put_time(b, left_ns);
-        if (s->step.found) gp_buf_puts(b, " a step");
+        if (s->step.found) gp_buf_puts(b, " per step");
     }
     gp_buf_puts(b, "\\l\";\n");
 }

@@ -60,14 +60,14 @@ static void put_facts(struct page *p)
     const struct gp_suggest_step *t = &p->s->step;
     struct gp_buf *b = &p->text;
     if (t->found) gp_buf_printf(b, "%u step%s", (unsigned)t->steps, t->steps == 1 ? "" : "s");
-    else gp_buf_puts(b, "the trace as a whole: it has no steps");
-    if (t->warm_up) gp_buf_printf(b, ", %u of warm-up left out", (unsigned)t->warm_up);
+    else gp_buf_puts(b, "the whole trace: it has no steps");
+    if (t->warm_up) gp_buf_printf(b, ", %u warm-up left out", (unsigned)t->warm_up);
     if (t->rank >= 0) gp_buf_printf(b, " \xC2\xB7 rank %d", (int)t->rank);
     gp_buf_puts(b, " \xC2\xB7 ");
     gp_scale_put_count(b, t->kernels);
     gp_buf_puts(b, " GPU events and ");
     gp_scale_put_count(b, t->launches);
-    gp_buf_puts(b, t->found ? " launches a step" : " launches in all");
+    gp_buf_puts(b, t->found ? " launches per step" : " launches in all");
     put_scratch(p, "p", "facts");
 }
 
@@ -119,20 +119,20 @@ static void put_figures(struct page *p)
     const struct gp_suggest_step *t = &s->step;
     gp_page_open(&p->w, "dl", "kpis");
     gp_scale_put(&p->text, GP_UNIT_NS, t->step_ns);
-    put_figure(p, t->found ? "A step" : "All of it", 0, 0, t->found ? "wall time, mean" : "wall time");
+    put_figure(p, t->found ? "Step" : "Trace", 0, 0, t->found ? "mean wall time" : "wall time");
     gp_scale_put_share(&p->text, t->busy_ns, t->step_ns);
-    put_figure(p, "GPU works", t->busy_ns, t->step_ns, "of the time, on kernels and copies");
+    put_figure(p, "GPU busy", t->busy_ns, t->step_ns, "of the time, with kernels and copies");
     if (t->trusted && p->worth) {
         put_range(&p->text, percent(s->joint_low_ns, t->step_ns), percent(s->joint_high_ns, t->step_ns));
-        put_figure(p, "Can be saved", s->joint_low_ns, t->step_ns, "by all suggestions together");
+        put_figure(p, "Possible saving", s->joint_low_ns, t->step_ns, "with all suggestions together");
     }
     if (t->queue_p50_ns > 0) {
         gp_scale_put(&p->text, GP_UNIT_NS, t->queue_p50_ns);
-        put_figure(p, "From call to kernel", 0, 0, "the median; short means that the GPU waits for the host");
+        put_figure(p, "From call to kernel", 0, 0, "median; short if the GPU waits for the host");
     }
     gp_buf_printf(&p->text, "%.2f%%", fabs(t->replay_error_pct));
-    put_figure(p, "Replay is off by", 0, 0,
-               t->trusted ? "within the 2% up to which savings are claimed"
+    put_figure(p, "Replay error", 0, 0,
+               t->trusted ? "within the 2% limit for claiming savings"
                           : "more than 2%, so no saving is claimed");
     close_line(p);
 }
@@ -146,13 +146,13 @@ static void put_contents(struct page *p)
     if (p->worth) gp_page_link(&p->w, "suggestions", "What to do");
     gp_svg_newline(&p->w);
     if (p->worth < p->s->suggestions.n)
-        gp_page_link(&p->w, "rest", p->s->step.trusted ? "What would not help" : "What was seen");
+        gp_page_link(&p->w, "rest", p->s->step.trusted ? "What would not help" : "What was found");
     gp_svg_newline(&p->w);
     if (p->chains) gp_page_link(&p->w, "fusion", "Chains of kernels");
     gp_svg_newline(&p->w);
     if (p->kernels) gp_page_link(&p->w, "roofline", "Roofline");
     gp_svg_newline(&p->w);
-    if (p->kernels) gp_page_link(&p->w, "regimes", "What bounds the kernels");
+    if (p->kernels) gp_page_link(&p->w, "regimes", "What limits the kernels");
     close_line(p);
 }
 
@@ -237,8 +237,8 @@ static void put_reason_sid(struct page *p, const char *name, gp_sid sid)
 static void put_reasons(struct page *p, const struct gp_suggestion *one)
 {
     gp_page_open(&p->w, "dl", "why");
-    put_reason_sid(p, "How the saving was worked out", one->formula);
-    put_reason_sid(p, "What must be true", one->assumes);
+    put_reason_sid(p, "How the saving was calculated", one->formula);
+    put_reason_sid(p, "Assumptions", one->assumes);
     put_reason_sid(p, "How to check", one->check);
     if (one->resource_high_ns > 0) {
         gp_scale_put(&p->text, GP_UNIT_NS, one->resource_low_ns);
@@ -247,7 +247,7 @@ static void put_reasons(struct page *p, const struct gp_suggestion *one)
         gp_buf_puts(&p->text, " of the ");
         gp_scale_put(&p->text, GP_UNIT_NS, one->current_ns);
         gp_buf_puts(&p->text, " that it takes now");
-        put_reason(p, "Saved where it is done", p->text.data, p->text.n);
+        put_reason(p, "Saved by the change itself", p->text.data, p->text.n);
         p->text.n = 0;
     }
     close_line(p);
@@ -261,8 +261,8 @@ static void put_rule(struct page *p, const struct gp_rule *rule)
     gp_page_open(&p->w, "dl", NULL);
     put_reason(p, "Looks for", rule->summary, strlen(rule->summary));
     put_reason(p, "Needs", rule->needs, strlen(rule->needs));
-    put_reason(p, "Speaks from", rule->threshold, strlen(rule->threshold));
-    put_reason(p, "Silent when", rule->guard, strlen(rule->guard));
+    put_reason(p, "Threshold", rule->threshold, strlen(rule->threshold));
+    put_reason(p, "Exceptions", rule->guard, strlen(rule->guard));
     gp_svg_close(&p->w);
     close_line(p);
 }
@@ -322,9 +322,8 @@ static void put_suggestions(struct page *p)
     if (!p->worth) return;
     open_section(p, "suggestions", "What to do, most valuable first");
     put(p, "p", "note",
-        "Each bar is the step as it is; its filled part is what a replay of the recorded steps with the "
-        "change takes "
-        "off it.");
+        "Each bar is the step as recorded; its filled part is what the change saves in a replay of the "
+        "recorded steps.");
     put_together(p);
     gp_page_open(&p->w, "ol", "cards");
     for (size_t i = 0; i < p->worth; i++) put_card(p, i);
@@ -341,7 +340,7 @@ static void put_other(struct page *p, const struct gp_suggestion *one)
     if (one->current_ns > 0) gp_scale_put(&p->text, GP_UNIT_NS, one->current_ns);
     else gp_buf_puts(&p->text, "-");
     put_scratch(p, "b", NULL);
-    put(p, "span", NULL, p->s->step.found ? "a step" : "in all");
+    put(p, "span", NULL, p->s->step.found ? "per step" : "in all");
     gp_svg_close(&p->w);
     gp_page_open(&p->w, "div", NULL);
     gp_page_open(&p->w, "p", NULL);
@@ -351,11 +350,11 @@ static void put_other(struct page *p, const struct gp_suggestion *one)
     gp_svg_text(&p->w, gp_suggest_str(p->s, one->description),
                 gp_string_len(&p->s->strings, one->description));
     gp_svg_close(&p->w);
-    gp_buf_puts(&p->text, "What could be done: ");
+    gp_buf_puts(&p->text, "Possible change: ");
     gp_buf_puts(&p->text, gp_suggest_str(p->s, one->action));
     put_scratch(p, "p", "at");
     if (one->formula) {
-        gp_buf_puts(&p->text, "Worked out from: ");
+        gp_buf_puts(&p->text, "Calculated from: ");
         gp_buf_puts(&p->text, gp_suggest_str(p->s, one->formula));
         put_scratch(p, "p", "at");
     }
@@ -372,12 +371,11 @@ static void put_rest(struct page *p)
     if (p->worth == p->s->suggestions.n) return;
     bool trusted = p->s->step.trusted;
     open_section(p, "rest",
-                 trusted ? "What would not make it shorter, as far as this recording tells"
-                         : "Seen; what it would save is not known");
+                 trusted ? "Found, but not expected to shorten the step"
+                         : "Found, but the saving is unknown");
     put(p, "p", "note",
-        trusted
-            ? "This takes time, but in a replay without it the step is as long as before, or hardly shorter."
-            : "The replay of the unchanged steps misses the recorded time, so that no saving is claimed.");
+        trusted ? "This takes time, but a replay without it makes the step hardly any shorter."
+                : "A replay of the unchanged steps misses the recorded time, so no saving is claimed.");
     gp_page_open(&p->w, "div", "findings");
     gp_page_open(&p->w, "ol", NULL);
     for (size_t i = p->worth; i < p->s->suggestions.n; i++) put_other(p, &p->s->suggestions.at[i]);
@@ -425,16 +423,16 @@ static void collect_kernels(struct page *p)
     if (!s->kernels.n) return;
     struct gp_report_table *t = gp_report_add(&p->r, "kernels", "Kernels");
     gp_report_column(t, "name", "Kernel", GP_CELL_NAME, 0, "full name in the tooltip");
-    gp_report_column(t, "regime", "Bound by", GP_CELL_TEXT, 0, "what bounds most of its time");
-    gp_report_column(t, "kind", "Kind", GP_CELL_TEXT, 0, "what the name says that it does");
-    gp_report_column(t, "count", "Count", GP_CELL_COUNT, 0, "how often it ran in all steps");
+    gp_report_column(t, "regime", "Bound by", GP_CELL_TEXT, 0, "what limits most of its time");
+    gp_report_column(t, "kind", "Kind", GP_CELL_TEXT, 0, "what it does, from its name");
+    gp_report_column(t, "count", "Count", GP_CELL_COUNT, 0, "runs in all steps");
     gp_report_column(t, "total_ns", "Total", GP_CELL_NS, 0, "sum of durations over all steps");
-    gp_report_column(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the durations of all of them");
-    gp_report_column(t, "mean_ns", "Mean", GP_CELL_NS, 0, "total by count");
+    gp_report_column(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the total kernel time");
+    gp_report_column(t, "mean_ns", "Mean", GP_CELL_NS, 0, "total / count");
     gp_report_column(t, "roof_pct", "Of its roof", GP_CELL_PCT, 0,
-                     "of what the device can do in arithmetic or memory, whichever is nearer");
-    gp_report_column(t, "evidence", "Told by", GP_CELL_TEXT, 0,
-                     "what is known of its work, for most of its time");
+                     "of the device's arithmetic or memory limit, whichever is nearer");
+    gp_report_column(t, "evidence", "Evidence", GP_CELL_TEXT, 0,
+                     "how its work is known, for most of its time");
     for (size_t i = 0; i < s->kernels.n; i++) all += s->kernels.at[i].total_ns;
     for (size_t i = 0; i < s->kernels.n && i < most; i++) put_kernel_row(p, t, &s->kernels.at[i], all);
     if (s->kernels.n > most) {
@@ -453,11 +451,11 @@ static const char *kind_swatch(int class)
 static void put_kernels(struct page *p)
 {
     if (!p->kernels) return;
-    open_section(p, "regimes", "What bounds the kernels");
+    open_section(p, "regimes", "What limits the kernels");
     if (p->s->empty_ns > 0) {
         gp_buf_puts(&p->text, "An empty kernel takes about ");
         gp_scale_put(&p->text, GP_UNIT_NS, p->s->empty_ns);
-        gp_buf_puts(&p->text, " here; those hardly longer are bound by overhead.");
+        gp_buf_puts(&p->text, " here; kernels barely longer are bound by overhead.");
         put_scratch(p, "p", "note");
     }
     gp_suggest_put_ceilings(&p->text, p->s);
@@ -469,7 +467,7 @@ static void put_kernels(struct page *p)
 static void put_chains(struct page *p)
 {
     if (!p->chains) return;
-    open_section(p, "fusion", "Chains of kernels that one kernel each could be");
+    open_section(p, "fusion", "Chains of kernels that a single kernel could replace");
     gp_suggest_chains_write(&p->w, p->s, p->chains);
     close_line(p);
 }
@@ -477,7 +475,7 @@ static void put_chains(struct page *p)
 static void put_roofline(struct page *p)
 {
     if (!p->kernels) return;
-    open_section(p, "roofline", "How far kernels are from what the device can do");
+    open_section(p, "roofline", "How close kernels come to the device's limits");
     gp_roofline_section(&p->w, &p->s->roofline, &p->s->strings, p->work);
     close_line(p);
 }
@@ -502,12 +500,11 @@ static void put_footer(struct page *p)
     }
     put_scratch(p, "p", NULL);
     gp_page_open(&p->w, "p", NULL);
-    gp_page_text(
-        &p->w, "A saving is wall time of a step, found by replaying the recorded steps with the change, and "
-               "an interval, as a trace cannot tell everything. ");
+    gp_page_text(&p->w, "A saving is wall time of a step, from a replay of the recorded steps with the "
+                        "change. It is an interval, because a trace does not show everything. ");
     if (p->o->json)
         gp_page_text(&p->w,
-                     "The same answer for programs is in this file, in the script element gpuprof-answer.");
+                     "This file has the same answer for programs in the script element gpuprof-answer.");
     gp_svg_close(&p->w);
     gp_svg_close(&p->w);
 }

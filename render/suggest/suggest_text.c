@@ -10,7 +10,7 @@ enum { WIDTH = 80, INDENT = 4 };
 
 static const char *unit_of(const struct gp_suggest *s)
 {
-    return s->step.found ? "a step" : "in all";
+    return s->step.found ? "per step" : "in all";
 }
 
 /* ---- sentences ---- */
@@ -80,13 +80,13 @@ enum { PARTS = 8, PARTS_TOLD = 4 };
 static void put_parts(struct gp_buf *b, const struct gp_regime_step *p)
 {
     struct part parts[PARTS] = {{p->idle_ns, "idle"},
-                                {p->compute_ns, "in kernels that arithmetic bounds"},
-                                {p->memory_ns, "in kernels that memory bounds"},
+                                {p->compute_ns, "in compute-bound kernels"},
+                                {p->memory_ns, "in memory-bound kernels"},
                                 {p->inefficient_ns, "in kernels far below what the device can do"},
-                                {p->latency_ns, "in kernels hardly longer than an empty one"},
-                                {p->communication_ns, "in communication alone"},
-                                {p->transfer_ns, "in copies alone"},
-                                {p->unknown_ns, "in kernels of which nobody knows what bounds them"}};
+                                {p->latency_ns, "in kernels barely longer than an empty one"},
+                                {p->communication_ns, "in exposed communication"},
+                                {p->transfer_ns, "in exposed copies"},
+                                {p->unknown_ns, "in kernels with an unknown bound"}};
     for (int told = 0; told < PARTS_TOLD; told++) {
         struct part *most = &parts[0];
         for (int i = 1; i < PARTS; i++)
@@ -105,11 +105,11 @@ static void tell_step(struct gp_report *r, const struct gp_suggest *s, bool thre
     if (s->step.found) {
         gp_buf_puts(&b, "A step takes ");
         put_ns(&b, s->step.step_ns);
-        if (s->step.steps > 1) gp_buf_printf(&b, " (the mean of %u", s->step.steps);
-        else gp_buf_puts(&b, " (the only one");
+        if (s->step.steps > 1) gp_buf_printf(&b, " (mean of %u", s->step.steps);
+        else gp_buf_puts(&b, " (the only step");
         gp_buf_puts(&b, s->step.warm_up ? ", without the warm-up)" : ")");
     } else {
-        gp_buf_puts(&b, "All of it takes ");
+        gp_buf_puts(&b, "The trace takes ");
         put_ns(&b, s->step.step_ns);
     }
     enum gp_regime regime = (enum gp_regime)s->regime;
@@ -162,7 +162,7 @@ static void tell_joint(struct gp_report *r, const struct gp_suggest *s)
     struct gp_buf b = {0};
     if (!s->step.trusted) return;
     if (!n) {
-        gp_report_say(r, true, GP_TONE_GOOD, "Nothing that is known here would make it shorter by 0.3%%.");
+        gp_report_say(r, true, GP_TONE_GOOD, "No rule finds a saving of 0.3%% or more.");
     } else if (n > 1) {
         if (n == 2) gp_buf_puts(&b, "Both suggestions together save ");
         else gp_buf_printf(&b, "All %zu suggestions together save ", n);
@@ -170,7 +170,7 @@ static void tell_joint(struct gp_report *r, const struct gp_suggest *s)
         int64_t sum = 0;
         for (size_t i = 0; i < n; i++) sum += s->suggestions.at[i].saving_high_ns;
         gp_buf_printf(&b, " %s%s.", unit_of(s),
-                      s->joint_high_ns < sum ? ": less than their sum, as they save the same time" : "");
+                      s->joint_high_ns < sum ? ": less than their sum, because they overlap" : "");
         gp_report_say(r, true, GP_TONE_PLAIN, "%s", gp_buf_str(&b));
     }
     gp_buf_release(&b);
@@ -236,8 +236,8 @@ static void put_rest(struct gp_buf *b, const struct gp_suggest *s, const struct 
 {
     size_t n = gp_suggest_worth(s);
     if (n == s->suggestions.n) return;
-    gp_buf_puts(b, s->step.trusted ? "\nWould not make it shorter, as far as this recording tells\n"
-                                   : "\nSeen; what it would save is not known\n");
+    gp_buf_puts(b, s->step.trusted ? "\nFound, but not expected to shorten the step\n"
+                                   : "\nFound, but the saving is unknown\n");
     for (; n < s->suggestions.n; n++) {
         const struct gp_suggestion *one = &s->suggestions.at[n];
         struct gp_buf head = {0};
@@ -260,14 +260,14 @@ void gp_suggest_put_ceilings(struct gp_buf *b, const struct gp_suggest *s)
 {
     int64_t all = s->tier_ns[GP_WORK_UNKNOWN] + s->tier_ns[GP_WORK_NAMES] + s->tier_ns[GP_WORK_SHAPES];
     if (!s->roofline.roofs.n || all <= 0) return;
-    gp_buf_puts(b, "Kernels are held against ");
+    gp_buf_puts(b, "Kernels are compared with ");
     for (size_t i = 0; i < s->roofline.roofs.n; i++) {
         if (i) gp_buf_puts(b, i + 1 == s->roofline.roofs.n ? " and " : ", ");
         put_roof(b, s, &s->roofline.roofs.at[i]);
     }
-    gp_buf_puts(b, ". What they have to do is known by shapes for ");
+    gp_buf_puts(b, ". Their work is known from shapes for ");
     gp_scale_put_share(b, s->tier_ns[GP_WORK_SHAPES], all);
-    gp_buf_puts(b, " of their time, by names and grids for ");
+    gp_buf_puts(b, " of their time, from names and grids for ");
     gp_scale_put_share(b, s->tier_ns[GP_WORK_NAMES], all);
     gp_buf_puts(b, ".");
 }

@@ -16,14 +16,14 @@ test_expect_success 'lines fit a terminal' '
     ! LC_ALL=C.UTF-8 grep -E "^.{81}" out
 '
 
-test_expect_success '-v tells why to believe it' '
+test_expect_success '-v gives the reasons for a saving' '
     trace-suggest -v "$pairs/decode.trace" >out && grep "Saving: one launch instead of 77" out && grep "If: " out &&
     grep "Check: record again and run trace-diff" out
 '
 
-test_expect_success 'what is as good as it gets is told nothing' '
+test_expect_success 'a program that no rule can improve gets no suggestion' '
     for f in gemm decode_compiled_graph; do
-        trace-suggest "$pairs/$f.trace" >out && grep "^Nothing that is known here" out &&
+        trace-suggest "$pairs/$f.trace" >out && grep "^No rule finds a saving" out &&
         trace-suggest -f json "$pairs/$f.trace" >json && jq -e ".suggestions == []" json || return 1
     done
 '
@@ -67,7 +67,7 @@ test_expect_success 'chains that one kernel could be are a graph for Graphviz' '
     for f in "$pairs/train.trace" "$pairs/amp.trace" "$samples/h200/eager.json.gz"; do
         trace-suggest -q -f dot "$f" >out.dot && head -n 1 out.dot | grep "^digraph fusion {" &&
         trace-suggest -q -f dot --threads 1 "$f" >again && test_cmp out.dot again &&
-        test "$(grep -c fillcolor out.dot)" -le 250 && grep "a step; one kernel each saves" out.dot &&
+        test "$(grep -c fillcolor out.dot)" -le 250 && grep "per step; one kernel instead saves" out.dot &&
         if command -v dot >/dev/null; then dot -Tsvg out.dot >out.svg && grep "</svg>" out.svg; fi || return 1
     done &&
     trace-suggest -q -f dot "$pairs/train.trace" >out.dot &&
@@ -146,10 +146,10 @@ test_expect_success 'what bounds kernels is told by shapes, names or nothing, an
     jq -e ".regime | .evidence != \"shapes\" and .from_shapes_ns == 0 and .from_names_ns > 0" out
 '
 
-test_expect_success '-v tells what kernels are held against' '
-    trace-suggest -v "$pairs/train.json.gz" >out && tr "\n" " " <out | grep "Kernels are held against .* of memory (the best kernels of this trace)" &&
-    trace-suggest -v "$pairs/small.json.gz" >out && tr "\n" " " <out | grep "4.8 TB/s of memory (the data sheet of the device)" &&
-    trace-suggest "$pairs/train.json.gz" >out && ! grep "held against" out
+test_expect_success '-v names what kernels are compared with' '
+    trace-suggest -v "$pairs/train.json.gz" >out && tr "\n" " " <out | grep "Kernels are compared with .* of memory (the best kernels of this trace)" &&
+    trace-suggest -v "$pairs/small.json.gz" >out && tr "\n" " " <out | grep "4.8 TB/s of memory (the device.s data sheet)" &&
+    trace-suggest "$pairs/train.json.gz" >out && ! grep "compared with" out
 '
 
 test_expect_success '--ceilings goes before all else, and what is wrong in it is told' '
@@ -176,14 +176,14 @@ test_expect_success '--three-regimes holds for the first sentence, too' '
 
 test_expect_success 'the first lines tell what bounds it, what to do first, what that saves' '
     trace-suggest -q "$pairs/decode.trace" | sed "/^\$/q" | tr "\n" " " >out &&
-    grep -E "bound by overhead: [0-9.]+% idle, .* First: capture the step as a CUDA graph\. That saves 1\.[0-9]+ to 1\.[0-9]+ ms a step\." out &&
+    grep -E "bound by overhead: [0-9.]+% idle, .* First: capture the step as a CUDA graph\. That saves 1\.[0-9]+ to 1\.[0-9]+ ms per step\." out &&
     trace-suggest -q "$pairs/gemm.trace" | sed "/^\$/q" >out && ! grep -E "First:|What to do:" out &&
     trace-suggest -q "$pairs/mlp_pageable.trace" | sed "/^\$/q" | tr "\n" " " >out &&
-    grep -E "bound by copies: [0-9.]+% in copies alone, .*First: pin the memory .*non_blocking=True\. That saves" out
+    grep -E "bound by copies: [0-9.]+% in exposed copies, .*First: pin the memory .*non_blocking=True\. That saves" out
 '
 
 test_expect_success 'pages that unified memory moves are launches that nobody misses' '
-    trace-suggest -q "$samples/h200/managed.trace" >out && ! grep "no launch record" out && grep "2 kernels, 4.20 ms, run alone" out
+    trace-suggest -q "$samples/h200/managed.trace" >out && ! grep "no launch record" out && grep "2 kernels (4.20 ms) run with nothing beside them" out
 '
 
 test_done

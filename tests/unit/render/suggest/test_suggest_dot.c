@@ -58,9 +58,9 @@ static void sure_edges_have_their_bytes(void **state)
     assert_non_null(strstr(dot, "c00000000000012ab_0 -> c00000000000012ab_1 [label=\"1.00 MB\"];"));
     assert_non_null(strstr(dot, "c00000000000012ab_1 -> c00000000000012ab_2 [style=dashed];"));
     assert_non_null(strstr(dot, "label=\"add\\n10.0 \xC2\xB5s, 3.00 MB\""));
-    assert_non_null(strstr(dot,
-                           "label=\"once a step, 30.0 \xC2\xB5s a step; one kernel each saves up to 20.0 "
-                           "\xC2\xB5s of GPU time\\l\""));
+    assert_non_null(
+        strstr(dot, "label=\"once per step, 30.0 \xC2\xB5s per step; one kernel instead saves up to 20.0 "
+                    "\xC2\xB5s of GPU time\\l\""));
     assert_null(strstr(dot, "Not shown"));
     gp_buf_release(&b);
     gp_suggest_release(&s);
@@ -96,7 +96,7 @@ static void what_has_no_room_is_told(void **state)
     gp_suggest_dot_write(&b, &s, &(struct gp_suggest_dot_opts){.max_nodes = 6});
     const char *dot = gp_buf_str(&b);
     assert_int_equal(count(dot, "fillcolor="), 6); // the first and the third
-    assert_non_null(strstr(dot, "Not shown: 2 kinds of chains, 60.0 \xC2\xB5s a step"));
+    assert_non_null(strstr(dot, "Not shown: 2 kinds of chains, 60.0 \xC2\xB5s per step"));
     assert_true(strstr(dot, "cluster_0000000000000003") < strstr(dot, "cluster_0000000000000001"));
     gp_buf_release(&b);
     gp_suggest_release(&s);
@@ -125,7 +125,7 @@ static void no_chains_are_told(void **state)
     struct gp_buf b = {0};
     begin(&s);
     gp_suggest_dot_write(&b, &s, NULL);
-    assert_non_null(strstr(gp_buf_str(&b), "no chains of kernels that one kernel could be"));
+    assert_non_null(strstr(gp_buf_str(&b), "no chains of kernels that a single kernel could replace"));
     gp_buf_release(&b);
     gp_suggest_release(&s);
 }
