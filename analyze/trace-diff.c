@@ -39,6 +39,12 @@ struct opts {
     bool gate_wall_single, require_power, cross_gpu, any_work, whole;
 };
 
+static const char *format_name(size_t i)
+{
+    static const char *const names[] = {"text", "json", "html", "svg", "folded", "dot", NULL};
+    return names[i];
+}
+
 static const struct gp_option options[] = {
     {0, "base", "FILE...", "the traces of the baseline, up to the next option", GP_OPT_FILES,
      offsetof(struct opts, base)},
@@ -79,7 +85,7 @@ static const struct gp_option options[] = {
      offsetof(struct opts, top)},
     {0, "view", "waterfall|flame|flame-base", "the picture of -f svg (default: waterfall)", GP_OPT_CHOICE,
      offsetof(struct opts, view)},
-    GP_OPTIONS_COMMON("text|json|html|svg|folded|dot", "text"),
+    GP_OPTIONS_COMMON,
     {0},
 };
 
@@ -602,6 +608,7 @@ int main(int argc, char **argv)
                    "trace-diff --gate op:5% --gate launches:0 main.trace branch.trace\n"
                    "trace-diff -f html -o diff.html --base a?.trace --current b?.trace\n",
         .options = options,
+        .format_name = format_name,
         .max_operands = -1,
     };
     struct opts o = {.common.format = "text",

@@ -27,6 +27,12 @@ struct opts {
     bool list_rules, three_regimes, allow_empty;
 };
 
+static const char *format_name(size_t i)
+{
+    static const char *const names[] = {"text", "json", "html", "dot", NULL};
+    return names[i];
+}
+
 static const struct gp_option options[] = {
     {0, "rule", "NAME", "ask this rule only; may be repeated", GP_OPT_LIST, offsetof(struct opts, rules)},
     {0, "list-rules", NULL, "list the rules, what they need and when they speak, and exit", GP_OPT_FLAG,
@@ -53,7 +59,7 @@ static const struct gp_option options[] = {
      offsetof(struct opts, top)},
     {0, "allow-empty", NULL, "a trace without GPU events is no error", GP_OPT_FLAG,
      offsetof(struct opts, allow_empty)},
-    GP_OPTIONS_COMMON("text|json|html|dot", "text"),
+    GP_OPTIONS_COMMON,
     {0},
 };
 
@@ -288,6 +294,7 @@ int main(int argc, char **argv)
                    "trace-suggest -f dot trace.json.gz | dot -Tsvg -o chains.svg\n"
                    "trace-suggest --rule cuda_graph --expect graph.json before.trace\n",
         .options = options,
+        .format_name = format_name,
         .max_operands = 1,
         .stdin_default = true,
     };

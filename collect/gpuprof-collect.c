@@ -15,6 +15,7 @@
 #include "collect/output.h"
 #include "collect/wire.h"
 #include "formats/base/buf.h"
+#include "formats/base/amount.h"
 #include "formats/base/cli.h"
 #include "formats/base/json_write.h"
 #include "formats/gpt/gpt_write.h"

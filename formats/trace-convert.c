@@ -2,29 +2,25 @@
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
+#include "analyze/front/front.h"
 #include "analyze/names/names.h"
-#include "formats/base/cli.h"
-#include "formats/base/output.h"
-#include "formats/reader.h"
 #include "formats/writer.h"
 
 struct opts {
-    struct gp_common_opts common;
+    struct gp_front_opts front;
     const char *compress;
 };
 
 static const struct gp_option options[] = {
-    GP_OPTIONS_COMMON("gpuprof|chrome", "gpuprof"),
-    {0, "to", "gpuprof|chrome", "the same as --format", GP_OPT_CHOICE,
-     offsetof(struct gp_common_opts, format)},
+    {0, "to", NULL, "same as --format", GP_OPT_FORMAT, offsetof(struct gp_common_opts, format)},
     {0, "compress", "none|gzip|zstd|zlib",
-     "compress the output: blocks of gpuprof with zstd or zlib, all of chrome with gzip or zstd (default: "
-     "none)",
+     "compress the output: gpuprof blocks with zstd or zlib, Chrome JSON with gzip or zstd (default: none)",
      GP_OPT_CHOICE, offsetof(struct opts, compress)},
+    GP_OPTIONS_COMMON,
     {0},
 };
 
-static void tell_input(const struct gp_tool *tool, const struct gp_trace *t)
+static void describe(const struct gp_tool *tool, const struct gp_trace *t)
 {
     const struct gp_input_info *in = &t->input;
     gp_cli_warn(tool, "%s: %s, compression %s, %" PRIu64 " bytes, %" PRIu64 " events, %s", in->path,
@@ -36,78 +32,53 @@ static void tell_input(const struct gp_tool *tool, const struct gp_trace *t)
     gp_cli_warn(tool, "%s: tracks: %zu, launch configurations: %zu", in->path, t->tracks.n, t->configs.n);
 }
 
-static void tell_issues(const struct gp_tool *tool, const struct gp_trace *t)
+static int check_output(const struct gp_writer *w, const struct opts *o, struct gp_err *err)
 {
-    for (int kind = 0; kind < GP_ISSUE_COUNT; kind++) {
-        const struct gp_issue *q = &t->issues[kind];
-        const char *text = gp_issue_text((enum gp_issue_kind)kind);
-        if (!q->count) continue;
-        if (q->first_offset < 0) gp_cli_warn(tool, "%s: %s: %" PRIu64, t->input.path, text, q->count);
-        else
-            gp_cli_warn(tool, "%s: %s: %" PRIu64 ", first at byte %" PRId64, t->input.path, text, q->count,
-                        q->first_offset);
-    }
-}
-
-/* Why the output cannot be made that way, or NULL. */
-static const char *refusal(const struct gp_writer *w, const struct opts *o)
-{
-    bool to_stdout = !o->common.output || !strcmp(o->common.output, "-");
+    const char *output = o->front.common.output, *why = NULL;
     bool binary = w->binary || strcmp(o->compress, "none") != 0;
-    if (!gp_writer_accepts(w, o->compress)) return "this format cannot be compressed that way";
-    if (binary && to_stdout && isatty(STDOUT_FILENO))
-        return "not written to a terminal; redirect the output or name a file with -o";
-    return NULL;
+    if (!gp_writer_accepts(w, o->compress)) why = "this format cannot be compressed that way";
+    else if (binary && (!output || !strcmp(output, "-")) && isatty(STDOUT_FILENO))
+        why = "not written to a terminal; redirect the output or name a file with -o";
+    return why ? gp_fail(err, GP_E_USAGE, -1, "%s, compression %s: %s", w->name, o->compress, why) : 0;
 }
 
-static int convert(const struct gp_tool *tool, const struct opts *o, const struct gp_writer *w,
-                   struct gp_err *err)
+static int convert(struct gp_front *f, const struct opts *o, const struct gp_writer *w, struct gp_err *err)
 {
-    struct gp_progress progress;
-    gp_cli_progress(tool, &o->common, &progress);
-    struct gp_read_opts read_opts = {.need = GP_NEED_ALL,
-                                     .threads = o->common.threads < 64 ? (int)o->common.threads : 64,
-                                     .strict = o->common.strict,
-                                     .progress = gp_progress_bytes,
-                                     .progress_ctx = &progress};
     struct gp_trace t;
-    int failed = gp_trace_read(&t, tool->nargs ? tool->args[0] : "-", &read_opts, err);
-    gp_progress_end(&progress);
-    if (failed) return -1;
-    if (o->common.verbose) tell_input(tool, &t);
-    if (!o->common.quiet) tell_issues(tool, &t);
-    struct gp_output *out = gp_output_open(o->common.output, err);
-    struct gp_write_opts write_opts = {.compression = o->compress,
-                                       .plain_name = gp_name_demangle,
-                                       .threads = o->common.threads < 64 ? (int)o->common.threads : 64};
-    if (out) w->write(&t, &write_opts, out);
-    failed = !out || gp_output_close(out, true, err);
+    struct gp_write_opts wo = {
+        .compression = o->compress, .plain_name = gp_name_demangle, .threads = f->threads.each};
+    if (gp_front_trace(f, 0, GP_NEED_ALL, &t, err)) return -1;
+    if (o->front.common.verbose) describe(f->tool, &t);
+    gp_front_warn_issues(f, &t);
+    struct gp_output *out = gp_output_open(o->front.common.output, err);
+    if (out) w->write(&t, &wo, out);
+    int failed = !out || gp_output_close(out, true, err);
     gp_trace_release(&t);
-    return failed ? -1 : 0;
+    return failed;
 }
 
 int main(int argc, char **argv)
 {
     struct gp_tool tool = {
         .name = "trace-convert",
-        .summary = "turn a GPU trace of any format into another format",
+        .summary = "convert a GPU trace of any format to another format",
         .operands = "[FILE]",
         .example = "trace-convert --to gpuprof kineto.json.gz > run.trace\n"
                    "gpuprof-collect ./app | trace-convert --to chrome > app.json\n",
         .options = options,
+        .format_name = gp_writer_name,
         .max_operands = 1,
         .stdin_default = true,
     };
-    struct opts o = {.common.format = "gpuprof", .compress = "none"};
-    if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
-    const struct gp_writer *w = gp_writer_find(o.common.format);
-    const char *no = refusal(w, &o);
+    struct opts o = {.compress = "none"};
     struct gp_err err = {0};
-    if (no) {
-        gp_cli_warn(&tool, "%s, compression %s: %s", w->name, o.compress, no);
-        return GP_EXIT_ERROR;
-    }
-    if (!convert(&tool, &o, w, &err)) return GP_EXIT_OK;
+    struct gp_front f = {0};
+    if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
+    const struct gp_writer *w = gp_writer_find(o.front.common.format);
+    int failed =
+        check_output(w, &o, &err) || gp_front_open(&f, &tool, &o.front, &err) || convert(&f, &o, w, &err);
+    gp_front_close(&f);
+    if (!failed) return GP_EXIT_OK;
     gp_cli_error(&tool, &err);
     return GP_EXIT_ERROR;
 }

@@ -38,6 +38,11 @@ static const struct gp_writer chrome = {"chrome", "none|gzip|zstd", false, write
 
 const struct gp_writer *const gp_writers[] = {&gpuprof, &chrome, NULL};
 
+const char *gp_writer_name(size_t i)
+{
+    return gp_writers[i] ? gp_writers[i]->name : NULL;
+}
+
 const struct gp_writer *gp_writer_find(const char *name)
 {
     for (const struct gp_writer *const *w = gp_writers; *w; w++)

@@ -34,6 +34,8 @@ struct gp_writer {
 /* All formats; ends with a NULL. */
 extern const struct gp_writer *const gp_writers[];
 
+/* The name of the I-th format; NULL behind the last. */
+const char *gp_writer_name(size_t i);
 /* NULL when there is no such format. */
 const struct gp_writer *gp_writer_find(const char *name);
 /* Can W compress that way? */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/names/classify.h"
 #include "analyze/stacks/stacks.h"
+#include "analyze/view/quality_line.h"
 #include "formats/base/buf.h"
 #include "formats/base/cli.h"
 #include "formats/base/input.h"
@@ -36,6 +37,12 @@ struct opts {
     bool ignore_case, invert, raw, api, glue;
 };
 
+static const char *format_name(size_t i)
+{
+    static const char *const names[] = {"svg", "html", "folded", "speedscope", "pprof", NULL};
+    return names[i];
+}
+
 static const struct gp_option options[] = {
     {'w', "weight", "gpu|cpu|count|bytes|idle",
      "width of a frame: GPU time, CPU time, number of GPU events, bytes moved, GPU idle time by cause "
@@ -64,7 +71,7 @@ static const struct gp_option options[] = {
      GP_OPT_UINT, offsetof(struct opts, width)},
     {0, "max-frames", "N", "draw at most N boxes, the widest (default: 5000; on paper with html: 1000)",
      GP_OPT_UINT, offsetof(struct opts, max_frames)},
-    GP_OPTIONS_COMMON("svg|html|folded|speedscope|pprof", "svg"),
+    GP_OPTIONS_COMMON,
     {0},
 };
 
@@ -167,13 +174,7 @@ static int open_stacks(struct job *j, struct gp_err *err)
 static void tell_quality(struct job *j, const struct gp_trace *t)
 {
     struct gp_buf b = {0};
-    for (int kind = 0; kind < GP_ISSUE_COUNT; kind++) {
-        const struct gp_issue *q = &t->issues[kind];
-        if (!q->count) continue;
-        gp_buf_printf(&b, "%s%s: %" PRIu64, b.n ? "; " : "", gp_issue_text((enum gp_issue_kind)kind),
-                      q->count);
-        if (q->first_offset >= 0) gp_buf_printf(&b, " (first at byte %" PRId64 ")", q->first_offset);
-    }
+    gp_quality_line(&b, t->issues);
     if (b.n && !j->opts->common.quiet) gp_cli_warn(j->tool, "%s: %s", t->input.path, gp_buf_str(&b));
     j->damaged |= b.n > 0;
     gp_buf_release(&b);
@@ -465,6 +466,7 @@ int main(int argc, char **argv)
                    "trace2flame --weight count -o launches.svg kineto.json.gz\n"
                    "trace2flame -f folded rank0.trace rank1.trace > stacks.folded\n",
         .options = options,
+        .format_name = format_name,
         .max_operands = -1,
         .stdin_default = true,
     };

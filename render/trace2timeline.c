@@ -5,10 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 #include "analyze/view/activity.h"
+#include "analyze/view/quality_line.h"
 #include "analyze/names/classify.h"
 #include "analyze/hta/hta.h"
 #include "analyze/lanes/lanes.h"
 #include "analyze/names/names.h"
+#include "formats/base/amount.h"
 #include "formats/base/cli.h"
 #include "formats/base/input.h"
 #include "formats/base/output.h"
@@ -29,6 +31,12 @@ struct opts {
     bool no_args;
 };
 
+static const char *format_name(size_t i)
+{
+    static const char *const names[] = {"html", "svg", "chrome", NULL};
+    return names[i];
+}
+
 static const struct gp_option options[] = {
     {'r', "range", "FROM-TO", "only this time after the first event, such as 12ms-14ms", GP_OPT_STRING,
      offsetof(struct opts, range)},
@@ -47,7 +55,7 @@ static const struct gp_option options[] = {
     {0, "title", "TEXT", "heading of the page or picture", GP_OPT_STRING, offsetof(struct opts, title)},
     {0, "width", "PIXELS", "width of the SVG picture (default: 1200)", GP_OPT_UINT,
      offsetof(struct opts, width)},
-    GP_OPTIONS_COMMON("html|svg|chrome", "html"),
+    GP_OPTIONS_COMMON,
     {0},
 };
 
@@ -240,13 +248,7 @@ static int read_classes(struct job *j, struct gp_err *err)
 static void tell_quality(const struct job *j)
 {
     struct gp_buf b = {0};
-    for (int kind = 0; kind < GP_ISSUE_COUNT; kind++) {
-        const struct gp_issue *q = &j->t.issues[kind];
-        if (!q->count) continue;
-        gp_buf_printf(&b, "%s%s: %" PRIu64, b.n ? "; " : "", gp_issue_text((enum gp_issue_kind)kind),
-                      q->count);
-        if (q->first_offset >= 0) gp_buf_printf(&b, " (first at byte %" PRId64 ")", q->first_offset);
-    }
+    gp_quality_line(&b, j->t.issues);
     if (b.n) gp_cli_warn(j->tool, "%s: %s", j->t.input.path, gp_buf_str(&b));
     gp_buf_release(&b);
 }
@@ -444,6 +446,7 @@ int main(int argc, char **argv)
                    "trace2timeline --steps 3-5 -o steps.html kineto.json.gz\n"
                    "trace2timeline -f svg --range 12ms-14ms app.trace > range.svg\n",
         .options = options,
+        .format_name = format_name,
         .max_operands = 1,
         .stdin_default = true,
     };

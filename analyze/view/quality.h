@@ -34,6 +34,13 @@ void gp_input_quality_count_launches(struct gp_trace *t, const struct gp_view *v
 /* The same as IN, with its strings moved from FROM to TO. */
 struct gp_input_quality gp_input_quality_copy(const struct gp_input_quality *in, struct gp_strings *to,
                                               const struct gp_strings *from);
+/* The GPU events of N inputs. */
+static inline uint64_t gp_input_quality_gpu_events(const struct gp_input_quality *in, size_t n)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) sum += in[i].gpu_events;
+    return sum;
+}
 /* Save or load, as X says. */
 void gp_input_quality_xfer(struct gp_xfer *x, struct gp_input_quality *in);
 

@@ -259,3 +259,8 @@ void gp_repair(struct gp_trace *t, enum gp_repair repair)
     free(r.clip_ns);
     free(r.found);
 }
+
+enum gp_repair gp_repair_called(const char *word)
+{
+    return !strcmp(word, "clip") ? GP_REPAIR_CLIP : !strcmp(word, "drop") ? GP_REPAIR_DROP : GP_REPAIR_NONE;
+}

@@ -13,6 +13,9 @@ enum gp_repair {
     GP_REPAIR_NONE, /* everything counts as recorded */
 };
 
+/* The one called WORD: "clip", "drop" or "none", as every other word. */
+enum gp_repair gp_repair_called(const char *word);
+
 /* Counts GP_Q_OUTLIER_TIME and GP_Q_OUTLIER_DURATION in T's issues and, unless REPAIR is GP_REPAIR_NONE, mends
  * or removes what cannot be. T is finished, before and after. Whatever REPAIR is, all times are then within
  * INT64_MAX / 2 of 0, so that no difference of two overflows. */

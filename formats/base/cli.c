@@ -1,127 +1,17 @@
 #include "formats/base/cli.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "formats/base/amount.h"
 #include "formats/base/buf.h"
 #include "formats/base/completion.h"
+#include "formats/base/option.h"
 
 enum { HELP_WIDTH = 79, HELP_INDENT = 30, SUGGESTIONS = 160 };
-
-/* ---- numbers ---- */
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static int not_a(struct gp_err *err, const char *s, const char *what, const char *like)
-{
-    return gp_fail(err, GP_E_USAGE, -1, "'%s' is not a %s, such as %s", s, what, like);
-}
-
-static int too_large(struct gp_err *err, const char *s)
-{
-    return gp_fail(err, GP_E_USAGE, -1, "'%s' is too large", s);
-}
-
-/* Digits at *S into *V; *S moves past them. False when there are none or they overflow (then *S is unmoved).
- */
-static bool digits(const char **s, uint64_t *v)
-{
-    const char *p = *s;
-    uint64_t sum = 0;
-    for (; is_digit(*p); p++) {
-        unsigned d = (unsigned)(*p - '0');
-        if (sum > (UINT64_MAX - d) / 10) return false;
-        sum = sum * 10 + d;
-    }
-    if (p == *s) return false;
-    *v = sum;
-    *s = p;
-    return true;
-}
-
-int gp_parse_duration(const char *s, int64_t *ns, struct gp_err *err)
-{
-    static const struct {
-        const char *name;
-        uint64_t ns;
-    } units[] = {{"", 1},
-                 {"ns", 1},
-                 {"us", 1000},
-                 {"ms", 1000000},
-                 {"s", 1000000000},
-                 {"m", UINT64_C(60000000000)},
-                 {"min", UINT64_C(60000000000)},
-                 {"h", UINT64_C(3600000000000)}};
-    const char *p = s, *like = "10us, 1.5ms or 2s";
-    uint64_t whole;
-    if (!is_digit(*p)) return not_a(err, s, "duration", like);
-    if (!digits(&p, &whole)) return too_large(err, s);
-    const char *fraction = NULL;
-    if (*p == '.') {
-        fraction = ++p;
-        if (!is_digit(*p)) return not_a(err, s, "duration", like);
-        while (is_digit(*p)) p++;
-    }
-    uint64_t unit = 0;
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (!strcmp(p, units[i].name)) unit = units[i].ns;
-    if (unit == 0) return not_a(err, s, "duration", like);
-    if (whole > (uint64_t)INT64_MAX / unit) return too_large(err, s);
-    uint64_t sum = whole * unit;
-    for (uint64_t place = unit / 10; fraction && is_digit(*fraction); fraction++, place /= 10)
-        sum += (uint64_t)(*fraction - '0') * place; /* below a nanosecond nothing counts */
-    if (sum > INT64_MAX) return too_large(err, s);
-    *ns = (int64_t)sum;
-    return 0;
-}
-
-int gp_parse_size(const char *s, uint64_t *bytes, struct gp_err *err)
-{
-    static const char letters[] = "KMGT";
-    const char *p = s;
-    uint64_t v;
-    if (!is_digit(*p)) return not_a(err, s, "number", "10, 64K or 2M");
-    if (!digits(&p, &v)) return too_large(err, s);
-    int shift = 0;
-    if (*p) {
-        char upper = *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p;
-        const char *l = strchr(letters, upper);
-        if (!l || p[1]) return not_a(err, s, "number", "10, 64K or 2M");
-        shift = 10 * (int)(l - letters + 1);
-    }
-    if (v > UINT64_MAX >> shift) return too_large(err, s);
-    *bytes = v << shift;
-    return 0;
-}
-
-int gp_parse_percent(const char *s, double *pct, struct gp_err *err)
-{
-    /* strtod() obeys the locale and takes "nan" and "0x1p3", so the digits are read here. */
-    const char *p = s;
-    double v = 0;
-    if (!is_digit(*p)) return not_a(err, s, "percentage", "5% or 0.5%");
-    for (; is_digit(*p); p++) v = v * 10 + (*p - '0');
-    if (*p == '.') {
-        if (!is_digit(*++p)) return not_a(err, s, "percentage", "5% or 0.5%");
-        double part = 0, scale = 1;
-        for (; is_digit(*p) && scale < 1e15; p++, scale *= 10) part = part * 10 + (*p - '0');
-        while (is_digit(*p)) p++;
-        v += part / scale;
-    }
-    if (*p == '%') p++;
-    if (*p) return not_a(err, s, "percentage", "5% or 0.5%");
-    if (!isfinite(v)) return too_large(err, s);
-    *pct = v;
-    return 0;
-}
 
 /* ---- messages ---- */
 
@@ -200,8 +90,10 @@ static void print_wrapped(struct gp_buf *b, const char *text, int column, int in
     gp_buf_putc(b, '\n');
 }
 
-static void print_option(struct gp_buf *b, const struct gp_option *o)
+static void print_option(struct gp_buf *b, const struct gp_tool *tool, const struct gp_option *option)
 {
+    struct gp_buf text = {0};
+    struct gp_option plain = gp_option_plain(tool, option, &text), *o = &plain;
     size_t start = b->n;
     if (o->letter) gp_buf_printf(b, "  -%c, --%s", o->letter, o->name);
     else gp_buf_printf(b, "      --%s", o->name);
@@ -213,6 +105,7 @@ static void print_option(struct gp_buf *b, const struct gp_option *o)
     }
     gp_buf_printf(b, "%*s", HELP_INDENT - column, "");
     print_wrapped(b, o->help, HELP_INDENT, HELP_INDENT);
+    gp_buf_release(&text);
 }
 
 static void print_help(const struct gp_tool *tool)
@@ -221,8 +114,8 @@ static void print_help(const struct gp_tool *tool)
     print_usage(tool, stdout);
     if (tool->summary) print_wrapped(&b, tool->summary, 0, 0);
     gp_buf_puts(&b, "\noptions:\n");
-    for (const struct gp_option *o = tool->options; o->name; o++) print_option(&b, o);
-    for (const struct gp_option *o = always; o->name; o++) print_option(&b, o);
+    for (const struct gp_option *o = tool->options; o->name; o++) print_option(&b, tool, o);
+    for (const struct gp_option *o = always; o->name; o++) print_option(&b, tool, o);
     if (tool->example && *tool->example)
         gp_buf_puts(&b, strchr(tool->example, '\n') == strrchr(tool->example, '\n') ? "\nexample:\n"
                                                                                     : "\nexamples:\n");
@@ -271,7 +164,7 @@ static int completion(struct gp_tool *tool, const char *shell)
 
 /* ---- parsing ---- */
 
-/* Is VALUE one of the words in CHOICES? The word is returned: VALUE itself. */
+/* Is VALUE one of the words in CHOICES? */
 static bool is_choice(const char *choices, const char *value)
 {
     size_t n = strlen(value);
@@ -281,6 +174,19 @@ static bool is_choice(const char *choices, const char *value)
         c += k + (c[k] == '|');
     }
     return false;
+}
+
+/* Store VALUE, which must be one of the words that O allows. */
+static int choose(const struct gp_tool *tool, const struct gp_option *o, const char *value, const char **at,
+                  struct gp_err *err)
+{
+    struct gp_buf text = {0};
+    const char *words = gp_option_plain(tool, o, &text).arg;
+    bool good = is_choice(words, value);
+    if (good) *at = value;
+    else gp_fail(err, GP_E_USAGE, -1, "'%s' is not one of %s", value, words);
+    gp_buf_release(&text);
+    return good ? 0 : -1;
 }
 
 static int store(struct gp_tool *tool, const struct gp_option *o, const char *value, void *opts)
@@ -305,9 +211,8 @@ static int store(struct gp_tool *tool, const struct gp_option *o, const char *va
         bad = gp_parse_percent(value, at, &err);
         break;
     case GP_OPT_CHOICE:
-        if (!is_choice(o->arg, value))
-            bad = gp_fail(&err, GP_E_USAGE, -1, "'%s' is not one of %s", value, o->arg);
-        else *(const char **)at = value;
+    case GP_OPT_FORMAT:
+        bad = choose(tool, o, value, at, &err);
         break;
     case GP_OPT_LIST:
     case GP_OPT_FILES:
@@ -316,7 +221,9 @@ static int store(struct gp_tool *tool, const struct gp_option *o, const char *va
     case GP_OPT_END:
         break;
     }
-    return bad ? misuse(tool, "--%s: %s", o->name, err.msg) : 0;
+    if (bad) return misuse(tool, "--%s: %s", o->name, err.msg);
+    tool->given |= UINT64_C(1) << (o - tool->options);
+    return 0;
 }
 
 static const struct gp_option *next_option(const struct gp_tool *tool, size_t i, size_t *n_own)
@@ -368,6 +275,15 @@ static int apply(struct gp_tool *tool, const struct gp_option *o, const char *va
     return store(tool, o, value, opts);
 }
 
+/* DASHES and NAME: the option as typed. */
+static int needs_value(struct gp_tool *tool, const struct gp_option *o, const char *dashes, const char *name)
+{
+    struct gp_buf text = {0};
+    misuse(tool, "option '%s%s' needs a value (%s)", dashes, name, gp_option_plain(tool, o, &text).arg);
+    gp_buf_release(&text);
+    return -1;
+}
+
 /* "--name", "--name=value", "--name value". *I moves past a value that is an argument of its own. *FILES becomes the list
  * that operands go to from here on, NULL for that of the tool. */
 static int parse_long(struct gp_tool *tool, int argc, char **argv, int *i, void *opts,
@@ -378,9 +294,9 @@ static int parse_long(struct gp_tool *tool, int argc, char **argv, int *i, void 
     const struct gp_option *o = find_long(tool, name, n);
     if (!o) return -1;
     const char *value = name[n] == '=' ? name + n + 1 : NULL;
-    if (!o->arg && value) return misuse(tool, "option '--%s' takes no value", o->name);
-    if (o->arg && !value) {
-        if (*i + 1 >= argc) return misuse(tool, "option '--%s' needs a value (%s)", o->name, o->arg);
+    if (o->kind == GP_OPT_FLAG && value) return misuse(tool, "option '--%s' takes no value", o->name);
+    if (o->kind != GP_OPT_FLAG && !value) {
+        if (*i + 1 >= argc) return needs_value(tool, o, "--", o->name);
         value = argv[++*i];
     }
     if (o->kind == GP_OPT_FILES) *files = (struct gp_opt_list *)(void *)((char *)opts + o->offset);
@@ -393,13 +309,13 @@ static int parse_short(struct gp_tool *tool, int argc, char **argv, int *i, void
     for (const char *p = argv[*i] + 1; *p; p++) {
         const struct gp_option *o = find_letter(tool, *p);
         if (!o) return -1;
-        if (!o->arg) {
+        if (o->kind == GP_OPT_FLAG) {
             if (apply(tool, o, NULL, opts)) return -1;
             continue;
         }
         const char *value = p[1] ? p + 1 : NULL;
         if (!value) {
-            if (*i + 1 >= argc) return misuse(tool, "option '-%c' needs a value (%s)", *p, o->arg);
+            if (*i + 1 >= argc) return needs_value(tool, o, "-", (const char[]){*p, '\0'});
             value = argv[++*i];
         }
         return apply(tool, o, value, opts);
@@ -421,6 +337,13 @@ static int check_operands(struct gp_tool *tool)
     return 0;
 }
 
+static void set_defaults(const struct gp_tool *tool, void *opts)
+{
+    for (const struct gp_option *o = tool->options; o->name; o++)
+        if (o->kind == GP_OPT_FORMAT)
+            *(const char **)(void *)((char *)opts + o->offset) = tool->format_name(0);
+}
+
 int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts)
 {
     /* Operands are gathered at the front of argv, in their order. */
@@ -428,6 +351,7 @@ int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts)
     char **args = argv + (argc > 0);
     struct gp_opt_list *files = NULL;
     if (argc == 3 && !strcmp(argv[1], "--completion")) return completion(tool, argv[2]);
+    set_defaults(tool, opts);
     for (int i = 1; i < argc; i++) {
         char *a = argv[i];
         bool ends = !strcmp(a, "--");
@@ -448,6 +372,50 @@ int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts)
     tool->args = (const char *const *)args;
     tool->nargs = n;
     return check_operands(tool);
+}
+
+/* ---- what was given ---- */
+
+static void put_value(struct gp_buf *b, const struct gp_option *o, const void *at)
+{
+    const struct gp_opt_list *list = at;
+    switch (o->kind) {
+    case GP_OPT_STRING:
+    case GP_OPT_CHOICE:
+    case GP_OPT_FORMAT:
+        gp_buf_printf(b, " --%s %s", o->name, *(const char *const *)at);
+        break;
+    case GP_OPT_UINT:
+        gp_buf_printf(b, " --%s %" PRIu64, o->name, *(const uint64_t *)at);
+        break;
+    case GP_OPT_DURATION:
+        gp_buf_printf(b, " --%s %" PRId64 "ns", o->name, *(const int64_t *)at);
+        break;
+    case GP_OPT_PERCENT:
+        gp_buf_printf(b, " --%s %g%%", o->name, *(const double *)at);
+        break;
+    case GP_OPT_LIST:
+    case GP_OPT_FILES:
+        for (size_t i = 0; i < list->n; i++) gp_buf_printf(b, " --%s %s", o->name, list->at[i]);
+        break;
+    case GP_OPT_FLAG:
+    case GP_OPT_END:
+        gp_buf_printf(b, " --%s", o->name);
+        break;
+    }
+}
+
+void gp_cli_put_given(struct gp_buf *b, const struct gp_tool *tool, const void *opts, const char *names)
+{
+    while (*names) {
+        size_t n = strcspn(names, " ");
+        for (const struct gp_option *o = tool->options; o->name; o++) {
+            bool given = tool->given >> (o - tool->options) & 1;
+            if (given && strlen(o->name) == n && !memcmp(o->name, names, n))
+                put_value(b, o, (const char *)opts + o->offset);
+        }
+        names += n + (names[n] == ' ');
+    }
 }
 
 /* ---- terminals ---- */

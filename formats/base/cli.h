@@ -2,11 +2,11 @@
  * page are made, the messages, and the exit status. Only files named like a tool include this.
  *
  *     static const struct gp_option options[] = {
- *         GP_OPTIONS_COMMON("svg|folded|speedscope", "svg"),
+ *         GP_OPTIONS_COMMON,
  *         {0, "max-depth", "N", "draw at most N levels", GP_OPT_UINT, offsetof(struct opts, max_depth)},
  *         {0},
  *     };
- *     struct gp_tool tool = {.name = "trace2flame", .options = options, .operands = "[FILE...]", ...};
+ *     struct gp_tool tool = {.name = "trace2flame", .options = options, .format_name = gp_flame_format_name, ...};
  *     if (gp_cli_parse(&tool, argc, argv, &opts)) return tool.status;
  */
 #ifndef GP_BASE_CLI_H
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/progress.h"
 #include "formats/base/vec.h"
@@ -29,6 +30,7 @@ enum gp_opt_kind {
     GP_OPT_DURATION, /* int64_t ns; "10us", "1.5ms", "2s", a bare number is ns */
     GP_OPT_PERCENT,  /* double, in percent; "5%" or "5" */
     GP_OPT_CHOICE,   /* const char *, one of the words in `arg`, separated by '|' */
+    GP_OPT_FORMAT,   /* const char *, one of the words of the tool's format_name(), the first unless given */
     GP_OPT_LIST,     /* struct gp_opt_list: each time it is given, one more */
     GP_OPT_FILES,    /* struct gp_opt_list: its value and all operands up to the next option */
 };
@@ -42,8 +44,8 @@ struct gp_opt_list {
 struct gp_option {
     char letter;      /* short form, 0 for none */
     const char *name; /* long form */
-    const char *arg;  /* "N", "FILE", "a|b|c"; NULL for flags */
-    const char *help; /* one line, lower case; the default is named in it */
+    const char *arg;  /* "N", "FILE", "a|b|c"; NULL for flags and formats */
+    const char *help; /* one line, lower case; it names the default, unless that is a format */
     enum gp_opt_kind kind;
     size_t offset; /* of the member in the tool's options struct */
 };
@@ -51,7 +53,7 @@ struct gp_option {
 /* The options that every filter has; the first member of each tool's options struct. */
 struct gp_common_opts {
     const char *output;   /* NULL: standard output */
-    const char *format;   /* NULL: the tool's default */
+    const char *format;   /* never NULL in a tool that has formats */
     const char *color;    /* "auto" */
     const char *progress; /* "auto" */
     bool quiet, verbose, strict;
@@ -59,21 +61,20 @@ struct gp_common_opts {
 };
 
 // clang-format off
-/* FORMATS is the choice list of --format. `common` must be the name of the struct gp_common_opts member and the first. */
-#define GP_OPTIONS_COMMON(formats, dflt)                                                                     \
+/* `common` must be the name of the struct gp_common_opts member and the first. */
+#define GP_OPTIONS_COMMON                                                                                    \
     {'o', "output", "FILE", "write to FILE instead of standard output", GP_OPT_STRING,                       \
         offsetof(struct gp_common_opts, output)},                                                            \
-    {'f', "format", formats, "output format (default: " dflt ")", GP_OPT_CHOICE,                             \
-        offsetof(struct gp_common_opts, format)},                                                            \
+    {'f', "format", NULL, "output format", GP_OPT_FORMAT, offsetof(struct gp_common_opts, format)},          \
     {'q', "quiet", NULL, "print errors only", GP_OPT_FLAG, offsetof(struct gp_common_opts, quiet)},          \
-    {'v', "verbose", NULL, "say more about the input and the work", GP_OPT_FLAG,                             \
+    {'v', "verbose", NULL, "report more about the input and the work", GP_OPT_FLAG,                          \
         offsetof(struct gp_common_opts, verbose)},                                                           \
     {0, "color", "auto|always|never", "colour messages and text (default: auto)", GP_OPT_CHOICE,             \
         offsetof(struct gp_common_opts, color)},                                                             \
     {0, "progress", "auto|always|never", "show progress on standard error (default: auto)", GP_OPT_CHOICE,   \
         offsetof(struct gp_common_opts, progress)},                                                          \
     {0, "strict", NULL, "treat damaged input as an error", GP_OPT_FLAG, offsetof(struct gp_common_opts, strict)}, \
-    {0, "threads", "N", "use N threads (default: as many as there are processors, at most 8)", GP_OPT_UINT,  \
+    {0, "threads", "N", "use N threads (default: one per processor, at most 8)", GP_OPT_UINT,                \
         offsetof(struct gp_common_opts, threads)}
 // clang-format on
 
@@ -83,14 +84,16 @@ struct gp_tool {
     const char *operands; /* "[FILE...]" */
     const char *example;  /* one or more command lines for --help, each ending in a newline */
     const struct gp_option *options;
-    int min_operands, max_operands; /* max -1: any number */
+    const char *(*format_name)(size_t i); /* the formats of its output, the default first, then NULL */
+    int min_operands, max_operands;       /* max -1: any number */
     bool stdin_default;   /* no operand means standard input; a terminal there is then a usage error */
     bool stop_at_operand; /* options end at the first operand (gpuprof-collect CMD ARG...) */
     int error_status;     /* status of a usage error; 0 means GP_EXIT_ERROR */
     /* filled by gp_cli_parse */
     const char *const *args; /* the operands */
     int nargs;
-    int status; /* what main returns when gp_cli_parse says to stop */
+    uint64_t given; /* bit I: the I-th of `options` was given */
+    int status;     /* what main returns when gp_cli_parse says to stop */
 };
 
 /* Parse ARGV into OPTS (zeroed by the caller, defaults put in by the caller). -h/--help and -V/--version are handled for
@@ -100,6 +103,10 @@ struct gp_tool {
  * "Try 'TOOL --help'" to standard error. */
 GP_MUST_CHECK int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts);
 
+/* Append " --NAME VALUE" for each of NAMES, separated by spaces, that was given to TOOL, whose options struct is OPTS: for
+ * reports that show which options their figures depend on. */
+void gp_cli_put_given(struct gp_buf *b, const struct gp_tool *tool, const void *opts, const char *names);
+
 /* "TOOL: MESSAGE" on standard error, one line. */
 void gp_cli_error(const struct gp_tool *tool, const struct gp_err *err);
 void gp_cli_warn(const struct gp_tool *tool, const char *fmt, ...) GP_PRINTF(2, 3);
@@ -108,10 +115,5 @@ void gp_cli_warn(const struct gp_tool *tool, const char *fmt, ...) GP_PRINTF(2, 
 bool gp_cli_color(const struct gp_common_opts *c, int fd);
 /* Set up progress reporting on standard error as --progress and --quiet say. */
 void gp_cli_progress(const struct gp_tool *tool, const struct gp_common_opts *c, struct gp_progress *p);
-
-/* Parse a person's number; 0, or -1 with ERR filled. Exposed for tests. */
-GP_MUST_CHECK int gp_parse_duration(const char *s, int64_t *ns, struct gp_err *err);
-GP_MUST_CHECK int gp_parse_size(const char *s, uint64_t *bytes, struct gp_err *err);
-GP_MUST_CHECK int gp_parse_percent(const char *s, double *pct, struct gp_err *err);
 
 #endif

@@ -1,6 +1,7 @@
 #include "formats/base/completion.h"
 
 #include <string.h>
+#include "formats/base/option.h"
 
 typedef void put_option(struct gp_buf *b, const struct gp_option *o);
 
@@ -10,10 +11,18 @@ struct options {
     const struct gp_option *always;
 };
 
+static void put_plain(struct gp_buf *b, const struct options *all, const struct gp_option *o, put_option *put)
+{
+    struct gp_buf text = {0};
+    struct gp_option plain = gp_option_plain(all->tool, o, &text);
+    put(b, &plain);
+    gp_buf_release(&text);
+}
+
 static void each_option(struct gp_buf *b, const struct options *all, put_option *put)
 {
-    for (const struct gp_option *o = all->tool->options; o->name; o++) put(b, o);
-    for (const struct gp_option *o = all->always; o->name; o++) put(b, o);
+    for (const struct gp_option *o = all->tool->options; o->name; o++) put_plain(b, all, o, put);
+    for (const struct gp_option *o = all->always; o->name; o++) put_plain(b, all, o, put);
 }
 
 /* "trace-hta" as a part of a function's name. */

@@ -100,6 +100,13 @@ const char *gp_hta_table_id(size_t i)
     return i < sizeof builders / sizeof *builders ? builders[i].id : NULL;
 }
 
+bool gp_hta_has_table(const char *id)
+{
+    size_t i = 0;
+    while (gp_hta_table_id(i) && strcmp(gp_hta_table_id(i), id) != 0) i++;
+    return gp_hta_table_id(i) != NULL;
+}
+
 static void drop_empty(struct gp_report *r)
 {
     size_t n = 0;

@@ -51,5 +51,6 @@ void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_
 
 /* The id of the I-th table of the list above; NULL behind the last. */
 const char *gp_hta_table_id(size_t i);
+bool gp_hta_has_table(const char *id);
 
 #endif

@@ -188,7 +188,7 @@ test_expect_success 'findings lead to pages of the same traces' '
 
 test_expect_success '--verbose tells what was read' '
     trace-hta -v alone.json >out 2>err &&
-    grep -x "trace-hta: alone.json: chrome, compression none, rank 0: 7 events, 3 of the GPU, clean" err
+    grep -x "trace-hta: alone.json: chrome, compression none, rank 0: 7 events, 3 on the GPU, clean" err
 '
 
 test_expect_success 'the input may be compressed, piped or ours' '

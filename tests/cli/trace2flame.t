@@ -182,9 +182,9 @@ test_expect_success 'names cannot break out of any format' '
     grep -a ":b_7 2000$" evil.folded
 '
 
-test_expect_success 'damage is told in one line and the rest is drawn' '
+test_expect_success 'damage is reported in one line and the rest is drawn' '
     head -c 500 tiny.json >cut.json && status_of trace2flame -f folded cut.json && test $status = 0 &&
-    test $(wc -l <err) = 1 && grep "^trace2flame: cut.json: the input ends early: 1 (first at byte 500)" err &&
+    test $(wc -l <err) = 1 && grep "^trace2flame: cut.json: the input ends early (first at byte 500)" err &&
     status_of trace2flame -q -f folded cut.json && test $status = 0 && test_must_be_empty err &&
     status_of trace2flame --strict cut.json && test $status = 2 && test_must_be_empty out &&
     grep "^trace2flame: cut.json: byte 500: " err &&

@@ -21,7 +21,10 @@ violations() {
         return path
     }
     function base_name(path) { sub(/.*\//, "", path); sub(/\.[ch]$/, "", path); return path }
-    function for_mains(path) { return path ~ /^formats\/base\/(cli|completion|progress)\.[ch]$/ }
+    # What only mains may include; of these the front door may include the others.
+    function for_mains(path) {
+        return path ~ /^formats\/base\/(cli|completion|option|progress)\.[ch]$/ || path ~ /^analyze\/front\//
+    }
     function complain(why) { printf "%s:%s: includes \"%s\": %s\n", $1, $2, $3, why }
     # What a wing may include besides itself and formats/base; of a layer above it, a single header by its path.
     function row(name, wings) { known[name] = 1; allowed[name] = " " name " formats/base " wings " " }
@@ -39,6 +42,7 @@ violations() {
         row("analyze/names", model())
         row("analyze/cost", model() " analyze/names")
         row("analyze/view", model() " analyze/math analyze/names")
+        row("analyze/front", model() " formats/reader.h analyze/math analyze/names analyze/view")
         row("analyze/stacks", model() " analyze/math analyze/names analyze/view")
         row("analyze/hta", model() " analyze/math analyze/names analyze/cost analyze/view")
         row("analyze/lanes", model() " analyze/math analyze/names analyze/view analyze/hta")
@@ -80,16 +84,19 @@ violations() {
 plant() {
     rm -rf "$scratch/tree"
     mkdir -p "$scratch/tree/formats/base" "$scratch/tree/formats/chrome" "$scratch/tree/collect" \
-        "$scratch/tree/analyze/math" "$scratch/tree/analyze/hta" "$scratch/tree/analyze/diff" "$scratch/tree/render/hta"
+        "$scratch/tree/analyze/math" "$scratch/tree/analyze/hta" "$scratch/tree/analyze/diff" "$scratch/tree/render/hta" \
+        "$scratch/tree/analyze/front"
     cd "$scratch/tree" || exit 1
     echo 'gp_tool(trace-hta DEPENDS gp_analyze)' >analyze/CMakeLists.txt
     for h in formats/base/err.h formats/base/cli.h formats/base/x_priv.h formats/trace.h formats/reader.h \
-        formats/chrome/c.h analyze/math/a.h analyze/hta/a.h analyze/hta/a_priv.h render/hta/r.h collect/c.h; do : >$h; done
+        formats/chrome/c.h analyze/front/f.h analyze/math/a.h analyze/hta/a.h analyze/hta/a_priv.h render/hta/r.h collect/c.h; do : >$h; done
     {
         echo '#include "formats/reader.h"'
         echo '#include "render/hta/r.h"'
         echo '#include "formats/base/cli.h"'
+        echo '#include "analyze/front/f.h"'
     } >analyze/trace-hta.c # all of it allowed
+    printf '#include "formats/base/cli.h"\n#include "formats/reader.h"\n' >analyze/front/good.c
     printf '#include "formats/trace.h"\n#include "formats/base/err.h"\n#include <stdio.h>\n' >analyze/hta/good.c
     mkdir -p "$(dirname "$1")"
     printf '\n#include "%s"\n' "$2" >"$1"
@@ -113,6 +120,8 @@ self_test analyze/new/bad.c analyze/math/a.h "analyze/new has no row"
 self_test render/hta/bad.c formats/reader.h "render/hta does not know formats"
 self_test collect/bad.c analyze/hta/a.h "collect does not know analyze/hta"
 self_test render/hta/bad.c formats/base/cli.h "only mains use it"
+self_test render/hta/bad.c analyze/front/f.h "only mains use it"
+self_test analyze/front/bad.c render/hta/r.h "analyze/front does not know render/hta"
 self_test render/hta/bad.c analyze/trace-hta.c "a tool is a leaf"
 self_test render/hta/bad.c r.h "not written from the root"
 self_test render/hta/bad.c render/hta/none.h "no such file"

@@ -17,8 +17,14 @@ struct opts {
     const char *weight;
 };
 
+static const char *format_name(size_t i)
+{
+    static const char *const names[] = {"svg", "folded", NULL};
+    return names[i];
+}
+
 static const struct gp_option options[] = {
-    GP_OPTIONS_COMMON("svg|folded", "svg"),
+    GP_OPTIONS_COMMON,
     {'d', "max-depth", "N", "draw at most N levels", GP_OPT_UINT, offsetof(struct opts, depth)},
     {0, "min-duration", "TIME", "leave out what is shorter than TIME", GP_OPT_DURATION,
      offsetof(struct opts, shortest)},
@@ -68,6 +74,7 @@ static void parse_with(struct gp_tool base, const char *line)
     memset(&r, 0, sizeof r);
     base.name = "trace2flame";
     base.options = options;
+    base.format_name = format_name;
     if (!base.operands) base.operands = "[FILE...]";
     r.tool = base;
     FILE *out = begin_capture(stdout, &saved_out), *err = begin_capture(stderr, &saved_err);
@@ -257,106 +264,31 @@ static void version_names_the_tool_and_the_suite(void **state)
     assert_int_equal(r.tool.status, 0);
 }
 
-static void durations_are_exact(void **state)
+static void options_are_put_as_they_were_given(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        int64_t ns;
-    } good[] = {
-        {"0", 0},
-        {"7", 7},
-        {"7ns", 7},
-        {"10us", 10000},
-        {"1.5ms", 1500000},
-        {"2s", 2000000000},
-        {"0.000000001s", 1},
-        {"1.0000000019s", 1000000001},
-        {"3.7ns", 3},
-        {"1m", 60000000000},
-        {"2h", 7200000000000},
-        {"9223372036854775807", INT64_MAX},
-        {"9223372036.854775807s", INT64_MAX},
-    };
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        int64_t ns = -1;
-        assert_int_equal(gp_parse_duration(good[i].text, &ns, NULL), 0);
-        assert_true(ns == good[i].ns);
-    }
-    static const char *const bad[] = {"",
-                                      "us",
-                                      "-1us",
-                                      "+1",
-                                      " 1",
-                                      "1 us",
-                                      "1,5ms",
-                                      "1.ms",
-                                      ".5s",
-                                      "1e3",
-                                      "1.5.2s",
-                                      "0x10",
-                                      "nan",
-                                      "1us ",
-                                      "9223372036854775808",
-                                      "9223372036.854775808s",
-                                      "99999999999999999999",
-                                      "18446744073709551616s"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        int64_t ns = 77;
-        struct gp_err err = {0};
-        assert_int_equal(gp_parse_duration(bad[i], &ns, &err), -1);
-        assert_int_equal(err.code, GP_E_USAGE);
-        assert_int_equal(ns, 77);
-    }
+    struct gp_buf b = {0};
+    parse("--max-depth 2k -q --min-duration=1.5ms --min-share 0.5% --weight cpu");
+    assert_int_equal(r.result, 0);
+    gp_cli_put_given(&b, &r.tool, &r.opts, "weight min-share max-depth min-duration verbose quiet");
+    assert_string_equal(gp_buf_str(&b),
+                        " --weight cpu --min-share 0.5% --max-depth 2048 --min-duration 1500000ns --quiet");
+    b.n = 0;
+    parse("a");
+    gp_cli_put_given(&b, &r.tool, &r.opts, "weight max-depth format");
+    assert_string_equal(gp_buf_str(&b), "");
+    gp_buf_release(&b);
 }
 
-static void sizes_are_exact(void **state)
+static void a_format_is_one_of_the_tools_and_the_first_by_default(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        uint64_t bytes;
-    } good[] = {{"0", 0},
-                {"12", 12},
-                {"1k", 1024},
-                {"64M", 67108864},
-                {"2G", 2147483648},
-                {"1T", 1099511627776},
-                {"18446744073709551615", UINT64_MAX},
-                {"17179869183G", 17179869183u * (UINT64_C(1) << 30)}};
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        uint64_t v = 1;
-        assert_int_equal(gp_parse_size(good[i].text, &v, NULL), 0);
-        assert_true(v == good[i].bytes);
-    }
-    static const char *const bad[] = {
-        "", "K", "-1", "1.5K", "1KB", "1 K", "18446744073709551616", "17179869184G"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        uint64_t v = 77;
-        assert_int_equal(gp_parse_size(bad[i], &v, NULL), -1);
-        assert_int_equal(v, 77);
-    }
-}
-
-static void percentages_are_plain_decimals(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text;
-        double pct;
-    } good[] = {{"5%", 5}, {"5", 5}, {"0.5%", 0.5}, {"12.25", 12.25}, {"250%", 250}, {"0", 0}};
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        double v = -1;
-        assert_int_equal(gp_parse_percent(good[i].text, &v, NULL), 0);
-        assert_true(v == good[i].pct);
-    }
-    static const char *const bad[] = {"",    "%",   "-5%",   "5%%",  "5 %", "nan",
-                                      "inf", "1e9", "0x1p3", "1,5%", "5."};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        double v = 77;
-        assert_int_equal(gp_parse_percent(bad[i], &v, NULL), -1);
-        assert_true(v == 77);
-    }
+    parse("a");
+    assert_string_equal(r.opts.common.format, "svg");
+    parse("-f folded");
+    assert_string_equal(r.opts.common.format, "folded");
+    assert_misuse("--format pdf", "--format: 'pdf' is not one of svg|folded");
+    assert_misuse("--format", "option '--format' needs a value (svg|folded)");
 }
 
 static void messages_are_one_line_whatever_is_in_them(void **state)
@@ -421,9 +353,8 @@ int main(void)
         cmocka_unit_test(the_number_of_operands_is_checked),
         cmocka_unit_test(help_tells_every_option_within_80_columns),
         cmocka_unit_test(version_names_the_tool_and_the_suite),
-        cmocka_unit_test(durations_are_exact),
-        cmocka_unit_test(sizes_are_exact),
-        cmocka_unit_test(percentages_are_plain_decimals),
+        cmocka_unit_test(options_are_put_as_they_were_given),
+        cmocka_unit_test(a_format_is_one_of_the_tools_and_the_first_by_default),
         cmocka_unit_test(messages_are_one_line_whatever_is_in_them),
         cmocka_unit_test(colour_obeys_the_option_then_the_environment),
         cmocka_unit_test(progress_waits_and_wipes_itself),

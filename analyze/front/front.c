@@ -1,0 +1,163 @@
+#include "analyze/front/front.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+#include "analyze/view/quality_line.h"
+#include "formats/base/input.h"
+
+/* ---- opening ---- */
+
+static int parse_classes(void *ctx, const char *text, size_t n, struct gp_err *err)
+{
+    return gp_classes_parse(ctx, text, n, err);
+}
+
+int gp_front_file(const char *path, size_t most,
+                  int (*parse)(void *ctx, const char *text, size_t n, struct gp_err *err), void *ctx,
+                  struct gp_err *err)
+{
+    struct gp_buf text = {0};
+    int failed = gp_input_all(path, most, &text, err);
+    if (!failed && parse(ctx, text.n ? text.data : "", text.n, err)) failed = gp_err_context(err, "%s", path);
+    gp_buf_release(&text);
+    return failed;
+}
+
+void gp_front_inputs(struct gp_front *f, const char *const *paths, size_t n)
+{
+    f->paths = paths;
+    f->n = n;
+    f->threads = gp_threads_share(f->opts->common.threads, n);
+}
+
+int gp_front_open(struct gp_front *f, const struct gp_tool *tool, const struct gp_front_opts *opts,
+                  struct gp_err *err)
+{
+    static const char *const standard_input[] = {"-"};
+    *f = (struct gp_front){.tool = tool, .opts = opts, .lock = PTHREAD_MUTEX_INITIALIZER};
+    if (tool->nargs) gp_front_inputs(f, tool->args, (size_t)tool->nargs);
+    else gp_front_inputs(f, standard_input, 1);
+    gp_cli_progress(tool, &opts->common, &f->progress);
+    if (!opts->classes) return 0;
+    f->classes = &f->own_classes;
+    return gp_front_file(opts->classes, GP_SMALL_FILE_BYTES, parse_classes, &f->own_classes, err);
+}
+
+void gp_front_close(struct gp_front *f)
+{
+    gp_progress_end(&f->progress);
+    gp_classes_release(&f->own_classes);
+}
+
+/* ---- reading ---- */
+
+void gp_front_bytes(void *ctx, uint64_t bytes)
+{
+    struct gp_front_meter *m = ctx;
+    struct gp_front *f = m->front;
+    if (!f->progress.enabled) return;
+    pthread_mutex_lock(&f->lock);
+    f->bytes += bytes - m->last;
+    m->last = bytes;
+    gp_progress_bytes(&f->progress, f->bytes);
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* Where nobody else reads, the line goes before messages about this input. */
+static int end_reading(struct gp_front *f, int failed)
+{
+    if (f->threads.workers == 1) gp_progress_end(&f->progress);
+    return failed;
+}
+
+static struct gp_read_opts read_opts(struct gp_front_meter *m, uint32_t need)
+{
+    return (struct gp_read_opts){.need = need,
+                                 .threads = m->front->threads.each,
+                                 .strict = m->front->opts->common.strict,
+                                 .progress = gp_front_bytes,
+                                 .progress_ctx = m};
+}
+
+int gp_front_trace(struct gp_front *f, size_t i, uint32_t need, struct gp_trace *t, struct gp_err *err)
+{
+    struct gp_front_meter m = {.front = f};
+    struct gp_read_opts o = read_opts(&m, need);
+    return end_reading(f, gp_trace_read(t, f->paths[i], &o, err));
+}
+
+int gp_front_trace_input(struct gp_front *f, struct gp_input *in, uint32_t need, struct gp_trace *t,
+                         struct gp_err *err)
+{
+    struct gp_front_meter m = {.front = f};
+    struct gp_read_opts o = read_opts(&m, need);
+    return end_reading(f, gp_trace_read_input(t, in, &o, err) ? gp_err_context(err, "%s", gp_input_path(in))
+                                                              : 0);
+}
+
+int gp_front_read_all(struct gp_front *f, struct gp_read_all *job, struct gp_err *err)
+{
+    struct gp_threads shared = f->threads;
+    job->n = f->n;
+    if (job->workers == 1) f->threads = gp_threads_share(f->opts->common.threads, 1);
+    else job->workers = shared.workers;
+    int failed = gp_read_all(job, err);
+    gp_progress_end(&f->progress);
+    f->threads = shared;
+    return failed;
+}
+
+int gp_front_check_empty(const struct gp_front *f, uint64_t gpu_events, struct gp_err *err)
+{
+    if (gpu_events || f->opts->allow_empty) return 0;
+    if (f->n > 1) return gp_fail(err, GP_E_FORMAT, -1, "none of %zu inputs has GPU events", f->n);
+    return gp_fail(err, GP_E_FORMAT, -1, "%s: no GPU events", f->paths[0]);
+}
+
+/* ---- messages ---- */
+
+bool gp_front_is_terminal(const struct gp_front *f)
+{
+    const struct gp_common_opts *c = &f->opts->common;
+    return !strcmp(c->format, "text") && !c->output && isatty(STDOUT_FILENO);
+}
+
+bool gp_front_color(const struct gp_front *f)
+{
+    return gp_cli_color(&f->opts->common, f->opts->common.output ? -1 : STDOUT_FILENO);
+}
+
+void gp_front_warn_issues(const struct gp_front *f, const struct gp_trace *t)
+{
+    struct gp_buf b = {0};
+    if (f->opts->common.quiet) return;
+    if (gp_quality_line(&b, t->issues)) gp_cli_warn(f->tool, "%s: %s", t->input.path, gp_buf_str(&b));
+    gp_buf_release(&b);
+}
+
+static void warn_line(void *ctx, const char *line, bool usable)
+{
+    (void)usable;
+    gp_cli_warn(ctx, "%s", line);
+}
+
+void gp_front_warn_inputs(const struct gp_front *f, const struct gp_strings *s,
+                          const struct gp_input_quality *in, size_t n)
+{
+    struct gp_tool tool = *f->tool; /* the callback's context is not const */
+    if (!f->opts->common.quiet) gp_quality_lines(s, in, n, true, warn_line, &tool);
+}
+
+void gp_front_describe(const struct gp_front *f, const char *side, const struct gp_strings *s,
+                       const struct gp_input_quality *in)
+{
+    struct gp_buf rank = {0};
+    if (!f->opts->common.verbose) return;
+    if (in->rank >= 0) gp_buf_printf(&rank, ", rank %" PRId32, in->rank);
+    gp_cli_warn(f->tool, "%s%s%s: %s, compression %s%s: %" PRIu64 " events, %" PRIu64 " on the GPU, %s",
+                side ? side : "", side ? ": " : "", gp_string(s, in->path), gp_string(s, in->format),
+                gp_string(s, in->compression), gp_buf_str(&rank), in->events, in->gpu_events,
+                gp_string(s, in->verdict));
+    gp_buf_release(&rank);
+}

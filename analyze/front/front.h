@@ -1,0 +1,121 @@
+/* front.h -- the front door of the tools that read traces: the options they share, their inputs, the files of
+ * --classes and the like, progress, and what they report about the inputs on standard error. Only mains include it.
+ *
+ *     struct opts { struct gp_front_opts front; bool mine; };
+ *     struct gp_front f;
+ *     if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
+ *     int failed = gp_front_open(&f, &tool, &o.front, &err) || gp_front_trace(&f, 0, GP_NEED(GP_GPU), &trace, &err);
+ *     gp_front_close(&f);
+ *
+ * README.md beside this file shows a whole tool.
+ */
+#ifndef GP_ANALYZE_FRONT_H
+#define GP_ANALYZE_FRONT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "analyze/front/read_all.h"
+#include "analyze/front/threads.h"
+#include "analyze/names/classify.h"
+#include "analyze/view/quality.h"
+#include "formats/base/answer.h"
+#include "formats/base/cli.h"
+#include "formats/reader.h"
+
+/* The options of tools that read traces; the first member of a tool's options struct. A tool offers those of which it
+ * has the rows below. */
+struct gp_front_opts {
+    struct gp_common_opts common;
+    const char *classes, *step_marker; /* NULL: not given */
+    uint64_t top;                      /* GP_ROWS_UNSET: not given */
+    bool allow_empty;
+};
+
+// clang-format off
+#define GP_OPTION_STEP_MARKER                                                                                \
+    {0, "step-marker", "REGEX", "ranges to treat as steps (default: auto-detect)", GP_OPT_STRING,            \
+        offsetof(struct gp_front_opts, step_marker)}
+#define GP_OPTION_CLASSES                                                                                    \
+    {0, "classes", "FILE", "file mapping kernel-name regexes to classes, as lines of REGEX CLASS",           \
+        GP_OPT_STRING, offsetof(struct gp_front_opts, classes)}
+#define GP_OPTION_TOP(help)                                                                                  \
+    {'n', "top", "N", help, GP_OPT_UINT, offsetof(struct gp_front_opts, top)}
+#define GP_OPTION_ALLOW_EMPTY                                                                                \
+    {0, "allow-empty", NULL, "do not fail if there are no GPU events", GP_OPT_FLAG,                          \
+        offsetof(struct gp_front_opts, allow_empty)}
+/* What nearly every analysis needs. */
+#define GP_OPTIONS_ANALYSIS GP_OPTION_STEP_MARKER, GP_OPTION_CLASSES
+// clang-format on
+
+#define GP_FRONT_DEFAULTS .top = GP_ROWS_UNSET
+
+enum {
+    GP_SMALL_FILE_BYTES = 1 << 20
+}; /* the limit of files that a person writes: classes, ceilings, predictions */
+
+struct gp_front {
+    const struct gp_tool *tool;
+    const struct gp_front_opts *opts;
+    const char *const *paths; /* the inputs in their order; "-": standard input */
+    size_t n;
+    struct gp_threads threads;
+    const struct gp_classes *classes; /* NULL without --classes */
+    /* private */
+    struct gp_classes own_classes;
+    pthread_mutex_t lock;
+    uint64_t bytes;
+    struct gp_progress progress;
+};
+
+/* Make F ready, whatever this returns: its inputs are TOOL's operands, or standard input when there are none. Reads the
+ * file of --classes. TOOL and OPTS are borrowed until close. */
+GP_MUST_CHECK int gp_front_open(struct gp_front *f, const struct gp_tool *tool,
+                                const struct gp_front_opts *opts, struct gp_err *err);
+/* The inputs are these N paths instead, which are borrowed. */
+void gp_front_inputs(struct gp_front *f, const char *const *paths, size_t n);
+/* Accepts a zeroed F. */
+void gp_front_close(struct gp_front *f);
+
+/* Read input I, or IN, which was opened from it, as --strict, --threads and --progress say. The caller releases T; on
+ * failure it is released already, and ERR names the input. Safe in several threads. */
+GP_MUST_CHECK int gp_front_trace(struct gp_front *f, size_t i, uint32_t need, struct gp_trace *t,
+                                 struct gp_err *err);
+GP_MUST_CHECK int gp_front_trace_input(struct gp_front *f, struct gp_input *in, uint32_t need,
+                                       struct gp_trace *t, struct gp_err *err);
+/* Read all inputs as JOB says, whose `n` and `workers` are filled in here, and wipe the progress line. A tool that
+ * cannot read several at once sets JOB's `workers` to 1 and has all threads for each; others leave it 0. */
+GP_MUST_CHECK int gp_front_read_all(struct gp_front *f, struct gp_read_all *job, struct gp_err *err);
+
+/* How many bytes one reading has reported; for readers that are called without gp_front_trace(). */
+struct gp_front_meter {
+    struct gp_front *front;
+    uint64_t last;
+};
+/* A callback of progress; CTX is a struct gp_front_meter *. */
+void gp_front_bytes(void *ctx, uint64_t bytes);
+
+/* Read PATH, which may have MOST bytes, and hand all of it to PARSE. ERR names PATH. */
+GP_MUST_CHECK int gp_front_file(const char *path, size_t most,
+                                int (*parse)(void *ctx, const char *text, size_t n, struct gp_err *err),
+                                void *ctx, struct gp_err *err);
+
+/* An error unless the inputs have GPU events, GPU_EVENTS in all, or --allow-empty is given. */
+GP_MUST_CHECK int gp_front_check_empty(const struct gp_front *f, uint64_t gpu_events, struct gp_err *err);
+
+/* Is the answer text for a person at a terminal? It then shows itself what is wrong with the inputs. */
+bool gp_front_is_terminal(const struct gp_front *f);
+/* Report what is wrong with the inputs on standard error, one line per input, unless --quiet: of a trace as it was
+ * read, or of N inputs as they were judged, whose sids are of S. */
+void gp_front_warn_issues(const struct gp_front *f, const struct gp_trace *t);
+void gp_front_warn_inputs(const struct gp_front *f, const struct gp_strings *s,
+                          const struct gp_input_quality *in, size_t n);
+/* With --verbose, describe an input on standard error; SIDE ("baseline") may be NULL. */
+void gp_front_describe(const struct gp_front *f, const char *side, const struct gp_strings *s,
+                       const struct gp_input_quality *in);
+
+/* Should text on the output be coloured? */
+bool gp_front_color(const struct gp_front *f);
+
+#endif

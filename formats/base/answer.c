@@ -1,0 +1,61 @@
+#include "formats/base/answer.h"
+
+#include <string.h>
+
+const struct gp_answer_format *gp_answer_format(const struct gp_answer_format *table, const char *name)
+{
+    for (; table->name; table++)
+        if (!strcmp(table->name, name)) return table;
+    return NULL;
+}
+
+size_t gp_answer_rows(const struct gp_answer_format *f, uint64_t top)
+{
+    return top == GP_ROWS_UNSET ? f->rows : (size_t)top;
+}
+
+/* "text, csv or html" */
+static void put_names(const struct gp_answer_format *table, unsigned needs, struct gp_buf *to)
+{
+    size_t left = 0;
+    for (const struct gp_answer_format *f = table; f->name; f++) left += (f->needs & needs) == needs;
+    for (const struct gp_answer_format *f = table; f->name; f++) {
+        if ((f->needs & needs) != needs) continue;
+        gp_buf_puts(to, f->name);
+        left--;
+        if (left) gp_buf_puts(to, left == 1 ? " or " : ", ");
+    }
+}
+
+int gp_answer_check(const struct gp_answer_format *table, const struct gp_answer_format *f, unsigned needs,
+                    const char *option, struct gp_err *err)
+{
+    struct gp_buf names = {0};
+    if ((f->needs & needs) == needs) return 0;
+    put_names(table, needs, &names);
+    gp_fail(err, GP_E_USAGE, -1, "%s requires --format %s", option, gp_buf_str(&names));
+    gp_buf_release(&names);
+    return -1;
+}
+
+int gp_answer_write(const struct gp_answer_format *f, void *answer, const char *path, struct gp_err *err)
+{
+    struct gp_output *out = gp_output_open(path, err);
+    if (!out) return -1;
+    f->write(answer, out);
+    return gp_output_close(out, true, err);
+}
+
+void gp_answer_put(struct gp_output *to, struct gp_buf *b)
+{
+    gp_output_write(to, b->data, b->n);
+    gp_buf_release(b);
+}
+
+int gp_answer_file(const char *path, struct gp_buf *b, struct gp_err *err)
+{
+    struct gp_output *out = gp_output_open(path, err);
+    if (out) gp_output_write(out, b->data, b->n);
+    gp_buf_release(b);
+    return out ? gp_output_close(out, true, err) : -1;
+}

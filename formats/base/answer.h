@@ -1,0 +1,48 @@
+/* answer.h -- the formats that a tool's answer can take, as a table: one row per format, from which the words of
+ * --format, the check of it, the rows of its tables and the call of its writer are taken. Knows nothing of any tool.
+ *
+ *     const struct gp_answer_format gp_hta_formats[] = {
+ *         {"text", 10, GP_HTA_TAKES_TABLE, write_text},
+ *         {"json", 10, 0, write_json},
+ *         {0},
+ *     };
+ *     const struct gp_answer_format *f = gp_answer_format(gp_hta_formats, opts.common.format);
+ *     answer.top = gp_answer_rows(f, opts.top);
+ *     if (gp_answer_write(f, &answer, opts.common.output, &err)) ...
+ */
+#ifndef GP_BASE_ANSWER_H
+#define GP_BASE_ANSWER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
+#include "formats/base/output.h"
+
+struct gp_answer_format {
+    const char *name; /* "html", as --format calls it; the first of a table is the default */
+    size_t rows;      /* of long tables where --top is not given; 0: all */
+    unsigned needs;   /* bits of the tool: what it must prepare, or which options apply */
+    /* Append ANSWER, a struct of the tool, to TO. Failed writes are remembered by TO. */
+    void (*write)(void *answer, struct gp_output *to);
+};
+
+#define GP_ROWS_UNSET UINT64_MAX /* --top was not given */
+
+/* The row called NAME of a table that ends with {0}; NULL when there is none. */
+const struct gp_answer_format *gp_answer_format(const struct gp_answer_format *table, const char *name);
+/* How many rows to write when --top is TOP; 0: all. */
+size_t gp_answer_rows(const struct gp_answer_format *f, uint64_t top);
+/* 0 if F, of TABLE, has all of the bits NEEDS; otherwise a usage error that names the formats that do: "--table requires
+ * --format text or csv". */
+GP_MUST_CHECK int gp_answer_check(const struct gp_answer_format *table, const struct gp_answer_format *f,
+                                  unsigned needs, const char *option, struct gp_err *err);
+/* Write ANSWER to PATH (NULL or "-": standard output); after a failure the file is as it was. */
+GP_MUST_CHECK int gp_answer_write(const struct gp_answer_format *f, void *answer, const char *path,
+                                  struct gp_err *err);
+/* Append B to TO and release it. */
+void gp_answer_put(struct gp_output *to, struct gp_buf *b);
+/* Write B to PATH, as gp_answer_write() does, and release it. */
+GP_MUST_CHECK int gp_answer_file(const char *path, struct gp_buf *b, struct gp_err *err);
+
+#endif

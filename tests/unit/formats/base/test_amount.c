@@ -1,0 +1,118 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "formats/base/amount.h"
+
+static void durations_are_exact(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t ns;
+    } good[] = {
+        {"0", 0},
+        {"7", 7},
+        {"7ns", 7},
+        {"10us", 10000},
+        {"1.5ms", 1500000},
+        {"2s", 2000000000},
+        {"0.000000001s", 1},
+        {"1.0000000019s", 1000000001},
+        {"3.7ns", 3},
+        {"1m", 60000000000},
+        {"2h", 7200000000000},
+        {"9223372036854775807", INT64_MAX},
+        {"9223372036.854775807s", INT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        int64_t ns = -1;
+        assert_int_equal(gp_parse_duration(good[i].text, &ns, NULL), 0);
+        assert_true(ns == good[i].ns);
+    }
+    static const char *const bad[] = {"",
+                                      "us",
+                                      "-1us",
+                                      "+1",
+                                      " 1",
+                                      "1 us",
+                                      "1,5ms",
+                                      "1.ms",
+                                      ".5s",
+                                      "1e3",
+                                      "1.5.2s",
+                                      "0x10",
+                                      "nan",
+                                      "1us ",
+                                      "9223372036854775808",
+                                      "9223372036.854775808s",
+                                      "99999999999999999999",
+                                      "18446744073709551616s"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        int64_t ns = 77;
+        struct gp_err err = {0};
+        assert_int_equal(gp_parse_duration(bad[i], &ns, &err), -1);
+        assert_int_equal(err.code, GP_E_USAGE);
+        assert_int_equal(ns, 77);
+    }
+}
+
+static void sizes_are_exact(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } good[] = {{"0", 0},
+                {"12", 12},
+                {"1k", 1024},
+                {"64M", 67108864},
+                {"2G", 2147483648},
+                {"1T", 1099511627776},
+                {"18446744073709551615", UINT64_MAX},
+                {"17179869183G", 17179869183u * (UINT64_C(1) << 30)}};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        uint64_t v = 1;
+        assert_int_equal(gp_parse_size(good[i].text, &v, NULL), 0);
+        assert_true(v == good[i].bytes);
+    }
+    static const char *const bad[] = {
+        "", "K", "-1", "1.5K", "1KB", "1 K", "18446744073709551616", "17179869184G"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        uint64_t v = 77;
+        assert_int_equal(gp_parse_size(bad[i], &v, NULL), -1);
+        assert_int_equal(v, 77);
+    }
+}
+
+static void percentages_are_plain_decimals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double pct;
+    } good[] = {{"5%", 5}, {"5", 5}, {"0.5%", 0.5}, {"12.25", 12.25}, {"250%", 250}, {"0", 0}};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        double v = -1;
+        assert_int_equal(gp_parse_percent(good[i].text, &v, NULL), 0);
+        assert_true(v == good[i].pct);
+    }
+    static const char *const bad[] = {"",    "%",   "-5%",   "5%%",  "5 %", "nan",
+                                      "inf", "1e9", "0x1p3", "1,5%", "5."};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        double v = 77;
+        assert_int_equal(gp_parse_percent(bad[i], &v, NULL), -1);
+        assert_true(v == 77);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(durations_are_exact),
+        cmocka_unit_test(sizes_are_exact),
+        cmocka_unit_test(percentages_are_plain_decimals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

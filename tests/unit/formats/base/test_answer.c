@@ -1,0 +1,100 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "formats/base/answer.h"
+
+enum { TABLES = 1, LINKS = 2 };
+
+static void write_it(void *answer, struct gp_output *to)
+{
+    struct gp_buf b = {0};
+    gp_buf_printf(&b, "answer %d\n", *(int *)answer);
+    gp_answer_put(to, &b);
+}
+
+static const struct gp_answer_format formats[] = {
+    {"text", 10, TABLES, write_it},
+    {"json", 0, 0, write_it},
+    {"csv", 0, TABLES, write_it},
+    {"html", 100, TABLES | LINKS, write_it},
+    {0},
+};
+
+static void a_format_is_found_by_its_name(void **state)
+{
+    (void)state;
+    assert_ptr_equal(gp_answer_format(formats, "csv"), &formats[2]);
+    assert_null(gp_answer_format(formats, "cs"));
+    assert_null(gp_answer_format(formats, ""));
+}
+
+static void top_overrides_the_rows_of_the_format(void **state)
+{
+    (void)state;
+    assert_int_equal(gp_answer_rows(&formats[3], GP_ROWS_UNSET), 100);
+    assert_int_equal(gp_answer_rows(&formats[3], 7), 7);
+    assert_int_equal(gp_answer_rows(&formats[3], 0), 0); /* all */
+}
+
+static void an_option_names_the_formats_that_it_applies_to(void **state)
+{
+    (void)state;
+    struct gp_err err = {0};
+    assert_int_equal(gp_answer_check(formats, &formats[2], TABLES, "--table", &err), 0);
+    assert_int_equal(gp_answer_check(formats, &formats[1], TABLES, "--table", &err), -1);
+    assert_string_equal(err.msg, "--table requires --format text, csv or html");
+    assert_int_equal(err.code, GP_E_USAGE);
+    assert_int_equal(gp_answer_check(formats, &formats[2], TABLES | LINKS, "--flame", &err), -1);
+    assert_string_equal(err.msg, "--flame requires --format html");
+}
+
+static void assert_file(const char *path, const char *want)
+{
+    char text[100] = "";
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    assert_string_equal(text, want);
+}
+
+static void an_answer_is_written_to_a_file(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/gpuprof-answer-XXXXXX", path[80];
+    int n = 42;
+    struct gp_buf b = {0};
+    struct gp_err err = {0};
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a", folder);
+    assert_int_equal(gp_answer_write(&formats[0], &n, path, &err), 0);
+    assert_file(path, "answer 42\n");
+    gp_buf_puts(&b, "bytes");
+    assert_int_equal(gp_answer_file(path, &b, &err), 0);
+    assert_null(b.data);
+    assert_file(path, "bytes");
+    unlink(path);
+    rmdir(folder);
+    assert_int_equal(gp_answer_write(&formats[0], &n, path, &err), -1); /* the folder is gone */
+    assert_int_equal(err.code, GP_E_IO);
+    gp_buf_puts(&b, "bytes");
+    assert_int_equal(gp_answer_file(path, &b, &err), -1);
+    assert_null(b.data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_format_is_found_by_its_name),
+        cmocka_unit_test(top_overrides_the_rows_of_the_format),
+        cmocka_unit_test(an_option_names_the_formats_that_it_applies_to),
+        cmocka_unit_test(an_answer_is_written_to_a_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
