@@ -6,8 +6,8 @@
 #include "formats/base/input.h"
 #include "formats/chrome/chrome_read.h"
 #include "tests/unit/trace_same.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/help/fuzz.h"
+#include "tests/fuzz/help/mutate.h"
 
 static int read_with(struct gp_trace *t, const uint8_t *data, size_t size, int threads, size_t chunk)
 {
@@ -23,6 +23,8 @@ static int read_with(struct gp_trace *t, const uint8_t *data, size_t size, int t
     abort();
 }
 
+const struct fuzz_heads fuzz_heads = {1, 1};
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct gp_trace one, three;
@@ -33,4 +35,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gp_trace_release(&one);
     gp_trace_release(&three);
     return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
+{
+    return fuzz_mutate(data, size, most, seed, fuzz_heads.size);
 }

@@ -8,16 +8,8 @@
 #include <string.h>
 #include "analyze/diff/diff.h"
 #include "formats/reader.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(what)                                                                                          \
-    do {                                                                                                     \
-        if (!(what)) {                                                                                       \
-            fprintf(stderr, "fuzz_diff: not so: %s\n", #what);                                               \
-            abort();                                                                                         \
-        }                                                                                                    \
-    } while (0)
+#include "tests/fuzz/help/fuzz.h"
+#include "tests/fuzz/help/mutate.h"
 
 static void put_number(uint8_t *to, uint64_t v, int width)
 {
@@ -44,9 +36,10 @@ static void check_sums(const struct gp_diff *d)
     for (size_t i = 0; i < d->stacks.n; i++)
         for (int side = 0; side < GP_DIFF_SIDES; side++)
             stacks[side] += (uint64_t)d->stacks.at[i].side_ns[side];
-    CHECK(ops == (uint64_t)d->metrics[GP_METRIC_GPU].change);
-    CHECK(causes == (uint64_t)d->metrics[GP_METRIC_STEP].change && !d->residual_ns);
-    for (int side = 0; side < GP_DIFF_SIDES; side++) CHECK(stacks[side] == (uint64_t)d->side[side].gpu_ns);
+    FUZZ_CHECK(ops == (uint64_t)d->metrics[GP_METRIC_GPU].change);
+    FUZZ_CHECK(causes == (uint64_t)d->metrics[GP_METRIC_STEP].change && !d->residual_ns);
+    for (int side = 0; side < GP_DIFF_SIDES; side++)
+        FUZZ_CHECK(stacks[side] == (uint64_t)d->side[side].gpu_ns);
 }
 
 static void run(struct gp_diff *d, const struct gp_profile *a, const struct gp_profile *b,
@@ -63,9 +56,9 @@ static void compare(const struct gp_profile *a, const struct gp_profile *b, cons
     run(&d, a, b, opts);
     run(&e, b, a, opts);
     if (exact) check_sums(&d);
-    CHECK(d.comparable == e.comparable && d.ops.n == e.ops.n && d.unit == e.unit);
-    for (int m = 0; m < GP_METRIC_COUNT; m++) CHECK(d.metrics[m].change == -e.metrics[m].change);
-    for (size_t i = 0; i < d.ops.n; i++) CHECK(d.ops.at[i].change_ns == -e.ops.at[i].change_ns);
+    FUZZ_CHECK(d.comparable == e.comparable && d.ops.n == e.ops.n && d.unit == e.unit);
+    for (int m = 0; m < GP_METRIC_COUNT; m++) FUZZ_CHECK(d.metrics[m].change == -e.metrics[m].change);
+    for (size_t i = 0; i < d.ops.n; i++) FUZZ_CHECK(d.ops.at[i].change_ns == -e.ops.at[i].change_ns);
     (void)gp_diff_status(&d);
     gp_diff_release(&d);
     gp_diff_release(&e);
@@ -100,20 +93,22 @@ static bool reduce(struct gp_profile *p, const uint8_t *data, size_t size, bool 
     struct gp_read_opts read = {.threads = 1, .need = GP_PROFILE_NEED};
     gp_profile_init(p, &opts);
     if (gp_trace_read_memory(&t, data, size, &read, NULL)) return false;
-    CHECK(!gp_profile_add_trace(p, &t, NULL));
+    FUZZ_CHECK(!gp_profile_add_trace(p, &t, NULL));
     gp_trace_release(&t);
     struct gp_profile copy;
     struct gp_buf saved = {0}, again = {0};
     gp_profile_init(&copy, NULL);
     gp_profile_save(p, &saved);
-    CHECK(!gp_profile_load(&copy, saved.data, saved.n, NULL) && copy.content == p->content);
+    FUZZ_CHECK(!gp_profile_load(&copy, saved.data, saved.n, NULL) && copy.content == p->content);
     gp_profile_save(&copy, &again);
-    CHECK(saved.n == again.n && !memcmp(saved.data, again.data, saved.n));
+    FUZZ_CHECK(saved.n == again.n && !memcmp(saved.data, again.data, saved.n));
     gp_profile_release(&copy);
     gp_buf_release(&saved);
     gp_buf_release(&again);
     return true;
 }
+
+const struct fuzz_heads fuzz_heads = {1, 3};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -124,12 +119,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         load(data + 1, size - 1, &opts);
         return 0;
     }
-    size_t n = size - 3, first = n * ((size_t)data[1] << 8 | data[2]) / 65536;
+    size_t n = size - 3, parts = (size_t)data[1] << 8 | data[2], first = n * parts / 65536, second = first;
+    if (!parts) first = n; /* one trace, compared with itself */
     struct gp_profile a, b;
-    bool both =
-        reduce(&a, data + 3, first, data[0] & 16) & reduce(&b, data + 3 + first, n - first, data[0] & 16);
-    if (both) compare(&a, &b, &opts, true);
+    bool good_a = reduce(&a, data + 3, first, data[0] & 16);
+    bool good_b = reduce(&b, data + 3 + second, n - second, data[0] & 16); /* both are to be released */
+    if (good_a && good_b) compare(&a, &b, &opts, true);
     gp_profile_release(&a);
     gp_profile_release(&b);
     return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
+{
+    return fuzz_mutate(data, size, most, seed, fuzz_heads.size);
 }

@@ -8,24 +8,14 @@
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_write.h"
 #include "formats/reader.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/help/fuzz.h"
+#include "tests/fuzz/help/mend.h"
+#include "tests/fuzz/help/mutate.h"
 
 static int to_buf(void *ctx, const void *data, size_t n)
 {
     gp_buf_put(ctx, data, n);
     return 0;
-}
-
-/* Make every block's checksum right. */
-static void seal(uint8_t *p, size_t n)
-{
-    struct gp_gpt_block_header h;
-    for (size_t at = GP_GPT_HEADER_SIZE; at + GP_GPT_BLOCK_HEADER_SIZE <= n;) {
-        if (!gp_gpt_get_header(p + at, &h) || h.payload_len > n - at - GP_GPT_BLOCK_HEADER_SIZE) return;
-        gp_gpt_patch(p + at, h.producer, h.seq);
-        at += GP_GPT_BLOCK_HEADER_SIZE + h.payload_len;
-    }
 }
 
 /* Does the trace keep what trace.h promises? */
@@ -54,6 +44,8 @@ static void write_and_read(struct gp_trace *t)
     gp_buf_release(&file);
 }
 
+const struct fuzz_heads fuzz_heads = {2, 1};
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct gp_read_opts opts = {.threads = 1};
@@ -61,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1) return 0;
     uint8_t *copy = malloc(size);
     memcpy(copy, data + 1, size - 1);
-    if (data[0] & 1) seal(copy, size - 1);
+    if (data[0] & 1) fuzz_mend(copy, size - 1);
     if (!gp_trace_read_memory(&t, copy, size - 1, &opts, NULL)) {
         check(&t);
         memset(t.issues, 0, sizeof t.issues);
@@ -70,4 +62,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     free(copy);
     return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
+{
+    return fuzz_mutate(data, size, most, seed, fuzz_heads.size);
 }

@@ -7,16 +7,8 @@
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "formats/reader.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(what)                                                                                          \
-    do {                                                                                                     \
-        if (!(what)) {                                                                                       \
-            fprintf(stderr, "fuzz_hta: not so: %s\n", #what);                                                \
-            abort();                                                                                         \
-        }                                                                                                    \
-    } while (0)
+#include "tests/fuzz/help/fuzz.h"
+#include "tests/fuzz/help/mutate.h"
 
 static void put_number(uint8_t *to, uint64_t v, int width)
 {
@@ -45,10 +37,10 @@ static void check_device(const struct gp_hta_device *d)
     const struct gp_breakdown *b = &d->b;
     int64_t idle = 0;
     for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) idle += d->idle_cause_ns[i];
-    CHECK(idle == b->idle_ns);
-    CHECK(b->compute_ns + b->exposed_communication_ns + b->exposed_memory_ns + b->idle_ns == b->span_ns);
-    CHECK(b->exposed_communication_ns >= 0 && b->exposed_memory_ns >= 0 && b->idle_ns >= 0 &&
-          b->overlap_ns >= 0);
+    FUZZ_CHECK(idle == b->idle_ns);
+    FUZZ_CHECK(b->compute_ns + b->exposed_communication_ns + b->exposed_memory_ns + b->idle_ns == b->span_ns);
+    FUZZ_CHECK(b->exposed_communication_ns >= 0 && b->exposed_memory_ns >= 0 && b->idle_ns >= 0 &&
+               b->overlap_ns >= 0);
 }
 
 static void analyse(const uint8_t *data, size_t size, enum gp_repair repair)
@@ -60,18 +52,18 @@ static void analyse(const uint8_t *data, size_t size, enum gp_repair repair)
     struct gp_hta_opts opts = {.repair = repair};
     gp_hta_init(&h, &opts);
     gp_hta_init(&copy, &opts);
-    CHECK(!gp_hta_add_trace(&h, &t, NULL));
+    FUZZ_CHECK(!gp_hta_add_trace(&h, &t, NULL));
     uint64_t events = 0, expected = t.events[GP_GPU].n;
     gp_trace_release(&t);
     struct gp_buf saved = {0}, again = {0};
     gp_hta_save(&h, &saved);
-    CHECK(!gp_hta_load(&copy, saved.data, saved.n, NULL));
+    FUZZ_CHECK(!gp_hta_load(&copy, saved.data, saved.n, NULL));
     gp_hta_save(&copy, &again);
-    CHECK(saved.n == again.n && !memcmp(saved.data, again.data, saved.n));
+    FUZZ_CHECK(saved.n == again.n && !memcmp(saved.data, again.data, saved.n));
     gp_hta_finish(&h);
     for (size_t i = 0; i < h.devices.n; i++) check_device(&h.devices.at[i]);
     for (size_t i = 0; i < h.kernels.n; i++) events += h.kernels.at[i].dur.n;
-    CHECK(events == expected);
+    FUZZ_CHECK(events == expected);
     gp_hta_merge(&copy, &h);
     gp_hta_release(&h);
     gp_hta_release(&copy);
@@ -79,10 +71,17 @@ static void analyse(const uint8_t *data, size_t size, enum gp_repair repair)
     gp_buf_release(&again);
 }
 
+const struct fuzz_heads fuzz_heads = {1, 1};
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (!size) return 0;
     if (data[0] & 1) load(data + 1, size - 1);
     else analyse(data + 1, size - 1, (enum gp_repair)((data[0] >> 1) % 3));
     return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
+{
+    return fuzz_mutate(data, size, most, seed, fuzz_heads.size);
 }

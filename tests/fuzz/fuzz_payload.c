@@ -7,16 +7,7 @@
 #include <string.h>
 #include "collect/payload.h"
 #include "formats/base/json_write.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(what)                                                                                          \
-    do {                                                                                                     \
-        if (!(what)) {                                                                                       \
-            fprintf(stderr, "fuzz_payload: not so: %s\n", #what);                                            \
-            abort();                                                                                         \
-        }                                                                                                    \
-    } while (0)
+#include "tests/fuzz/help/fuzz.h"
 
 enum { ENTRIES = 24, IDS = 8 };
 
@@ -103,11 +94,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (what == 0) add_enum(&p, &in);
         else if (what == 1) add_schema(&p, &in);
         else write_payload(&p, &in, &b);
-        CHECK(b.data == room && b.n <= GP_PAYLOAD_ROOM - 2);
+        FUZZ_CHECK(b.data == room && b.n <= GP_PAYLOAD_ROOM - 2);
     }
     char object[GP_PAYLOAD_ROOM];
     size_t n = (size_t)snprintf(object, sizeof object, "{%.*s}", (int)b.n, b.data);
-    CHECK(n == b.n + 2 && gp_json_is_valid(object, n));
+    FUZZ_CHECK(n == b.n + 2 && gp_json_is_valid(object, n));
     gp_payloads_release(&p);
     free(room);
     return 0;

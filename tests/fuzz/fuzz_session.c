@@ -8,8 +8,7 @@
 #include "formats/base/buf.h"
 #include "formats/gpt/gpt.h"
 #include "formats/reader.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/help/fuzz.h"
 
 enum { BUFFER = 65536, SLOTS = 4, MAX_BYTES = 1 << 16 };
 /* WHAT: below these it is the type of a frame. */

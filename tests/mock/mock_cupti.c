@@ -316,7 +316,8 @@ static void put_event(const struct mock_event *e, uint32_t correlation, uint64_t
     v.streamId = e->stream;
     v.eventId = e->count;
     v.deviceTimestamp = mock.event_times ? gpu_time : 0;
-    v.cudaEventSyncId = mock.event_records[e->count % 16] = ++mock.events;
+    v.cudaEventSyncId = ++mock.events;
+    mock.event_records[e->count % 16] = v.cudaEventSyncId;
     put(&v, false);
 }
 

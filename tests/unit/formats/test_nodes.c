@@ -178,7 +178,7 @@ static void a_stream_of_blocks_tells_it_in_any_order(void **state)
     struct gp_buf b = {0};
     gp_trace_init(&t, GP_NEED_ALL);
     struct gp_nodes nodes = {.trace = &t};
-    for (int k = 0; k < 10; k++) gp_trace_intern(&t, "abcdefghij" + k, 1); /* sid k + 1 */
+    for (int k = 0; k < 10; k++) gp_trace_intern(&t, &"abcdefghij"[k], 1); /* sid k + 1 */
     struct gp_gpt_writer *w = gp_gpt_writer_new(NULL, to_buf, &b);
     struct gp_gpt_writer *other = gp_gpt_writer_new(&(struct gp_gpt_write_opts){.producer = 3}, to_buf, &b);
     gp_gpt_begin(w);

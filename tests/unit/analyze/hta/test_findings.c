@@ -216,7 +216,8 @@ static void one_slow_step_of_a_device_is_named(void **state)
     const int64_t length[] = {100000, 100000, 400000, 100000, 100000};
     int64_t at = 0;
     for (int i = 0; i < 5; i++) {
-        struct gp_hta_step s = {.rank = 0, .begin_ns = at, .end_ns = at += length[i]};
+        struct gp_hta_step s = {.rank = 0, .begin_ns = at, .end_ns = at + length[i]};
+        at += length[i];
         s.name = gp_intern_cstr(&h.strings, i == 2 ? "step 2" : "step");
         GP_VEC_PUSH(&h.steps, s);
     }

@@ -8,7 +8,7 @@
 
 #include "analyze/suggest/replay.h"
 
-enum { NONE = GP_REPLAY_NONE };
+#define NONE GP_REPLAY_NONE /* too large for an enumerator */
 
 /* Two kernels of 10 ns launched by calls of 20 ns that follow 30 ns of host work; 5 ns from call to kernel, a gap of 1 ns
  * between kernels, 2 ns to wake up. */

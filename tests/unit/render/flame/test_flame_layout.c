@@ -117,7 +117,7 @@ static void add_kinds(struct fixture *x, const enum gp_frame_kind *kinds, size_t
 {
     uint32_t node = GP_CALLTREE_ROOT;
     for (size_t i = 0; i < n; i++)
-        node = gp_calltree_child(&x->tree, node, gp_intern(&x->strings, "abcdef" + i, 1), kinds[i]);
+        node = gp_calltree_child(&x->tree, node, gp_intern(&x->strings, &"abcdef"[i], 1), kinds[i]);
     gp_calltree_add(&x->tree, node, weight);
 }
 

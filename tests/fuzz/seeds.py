@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""seeds.py -- makes corpus/traces: a few events of a trace of each producer in samples/, without paths, and tiny traces by
+hand, each as JSON and in the binary format.
+
+    tests/fuzz/seeds.py build/release/bin
+
+Small seeds are what makes a fuzzer fast: an execution takes as long as its input is long.
+"""
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SAMPLES = os.path.join(HERE, "../../samples")
+TO = os.path.join(HERE, "corpus/traces")
+GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
+CALLS = {"cuda_runtime", "cuda_driver"}
+
+
+def load(tool, path):
+    """The trace as an object, whatever its format."""
+    if path.endswith(".json.gz"):
+        return json.loads(gzip.open(path).read().decode(errors="replace"), strict=False)
+    return json.loads(subprocess.run([tool, "-q", "--to", "chrome", path], check=True, capture_output=True).stdout)
+
+
+def scrub(value):
+    """Paths lose all but their last part."""
+    if isinstance(value, str):
+        return re.sub(r"(?<![\w])/(?:[\w.+-]+/)+", "/x/", value)
+    if isinstance(value, list):
+        return [scrub(v) for v in value]
+    if isinstance(value, dict):
+        return {k: scrub(v) for k, v in value.items() if k not in ("traceName", "command", "trace_id")}
+    return value
+
+
+def corr(event):
+    return event.get("args", {}).get("correlation")
+
+
+def cut(trace, kernels, per_kind):
+    """Some kernels in a row, the calls that launched them, what encloses those, and a few events of all other sorts."""
+    events = trace["traceEvents"] if isinstance(trace, dict) else trace
+    gpu = sorted((e for e in events if e.get("cat") in GPU and e.get("ph") == "X"), key=lambda e: e["ts"])
+    some = gpu[len(gpu) // 3:][:kernels]
+    some += [e for cat in GPU for e in [g for g in gpu if g["cat"] == cat][:2] if e not in some]
+    ids = {corr(e) for e in some}
+    keep = some + [e for e in events if e.get("cat") in CALLS and corr(e) in ids]
+    tids = {(e["pid"], e["tid"]) for e in keep if e.get("cat") in CALLS}
+    counts = {}
+    for e in events:
+        sort = (e.get("ph"), e.get("cat"), e.get("name") if e.get("ph") == "M" else None)
+        if e in keep or e.get("cat") in GPU | CALLS:
+            continue
+        encloses = (e.get("ph") == "X" and (e.get("pid"), e.get("tid")) in tids
+                    and any(e["ts"] <= c["ts"] <= e["ts"] + e.get("dur", 0) for c in keep if c.get("cat") in CALLS))
+        counts[sort] = counts.get(sort, 0) + 1
+        if counts[sort] <= (3 * per_kind if encloses else per_kind):
+            keep.append(e)
+    order = {id(e): i for i, e in enumerate(events)}
+    keep.sort(key=lambda e: order[id(e)])
+    out = {k: v for k, v in trace.items() if k != "traceEvents"} if isinstance(trace, dict) else {}
+    out["traceEvents"] = keep
+    return scrub(out)
+
+
+def save(tool, name, trace):
+    path = os.path.join(TO, name + ".json")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(trace, f, separators=(",", ":"), ensure_ascii=False)
+    subprocess.run([tool, "-q", "-o", os.path.join(TO, name + ".trace"), path], check=True)
+    if name.startswith("collect_"):  # the collector writes the other format only
+        os.remove(path)
+
+
+def kernel(name, device, stream, ts, dur, id_, **args):
+    return {"ph": "X", "cat": "kernel", "name": name, "pid": device, "tid": stream, "ts": ts, "dur": dur,
+            "args": {"device": device, "stream": stream, "correlation": id_, "External id": id_, "grid": [8, 1, 1],
+                     "block": [128, 1, 1], **args}}
+
+
+def copy(device, ts, id_):
+    return {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pageable -> Device)", "pid": device, "tid": 7, "ts": ts,
+            "dur": 4, "args": {"device": device, "stream": 7, "correlation": id_, "bytes": 4096}}
+
+
+def host(cat, name, ts, dur, tid=1, **args):
+    return {"ph": "X", "cat": cat, "name": name, "pid": 9, "tid": tid, "ts": ts, "dur": dur, "args": args}
+
+
+def launch(ts, id_, name="cudaLaunchKernel"):
+    return host("cuda_runtime", name, ts, 2, correlation=id_, **{"External id": id_})
+
+
+def tiny():
+    yield "tiny_steps", [e for i in range(3) for e in (
+        host("user_annotation", f"ProfilerStep#{i}", 100 * i, 90), host("cpu_op", "aten::add", 100 * i + 1, 30),
+        launch(100 * i + 3, 2 * i + 1), kernel("void add<float>(int)", 0, 7, 100 * i + 10, 20, 2 * i + 1),
+        launch(100 * i + 6, 2 * i + 2), kernel("sgemm_nn", 0, 7, 100 * i + 32, 40 + i, 2 * i + 2))]
+    yield "tiny_devices", [e for i in range(8) for e in (
+        launch(10 * i, i + 1), kernel("k", i, 7, 10 * i + 5, 9, i + 1), launch(10 * i + 3, i + 9, "cudaMemcpyAsync"),
+        copy(i, 10 * i + 16, i + 9))]
+    yield "tiny_sorts", [
+        host("python_function", "a.py(1): f", 0, 50, **{"Python id": 1}),
+        host("python_function", "nn.Module: M_0", 1, 40, **{"Python id": 2, "Python parent id": 1, "Python module id": 0}),
+        launch(5, 1), kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 0, 20, 12, 8, 1, **{
+            "Collective name": "allreduce", "In msg nelems": 64, "Out msg nelems": 64, "dtype": "Float", "Group size": 2,
+            "Process Group Name": "0", "Process Group Ranks": "[0, 1]"}),
+        {"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 1, "pid": 9, "tid": 1, "ts": 5},
+        {"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 1, "pid": 0, "tid": 20, "ts": 12, "bp": "e"},
+        {"ph": "C", "name": "c", "pid": 9, "ts": 7, "args": {"s": 1, "t": 2.5}},
+        {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 9, "tid": 1, "ts": 8, "args": {
+            "Bytes": 512, "Addr": 4096, "Total Allocated": 512, "Total Reserved": 1024, "Device Type": 1, "Device Id": 0}},
+        {"ph": "b", "cat": "x", "name": "open", "id": 3, "pid": 9, "tid": 1, "ts": 9},
+        {"ph": "e", "cat": "x", "name": "open", "id": 3, "pid": 9, "tid": 1, "ts": 11},
+        {"ph": "B", "name": "b", "pid": 9, "tid": 2, "ts": 1}, {"ph": "E", "pid": 9, "tid": 2, "ts": 4},
+        {"ph": "X", "cat": "cuda_sync", "name": "Stream Wait Event", "pid": 0, "tid": 20, "ts": 21, "dur": 3, "args": {
+            "stream": 20, "device": 0, "correlation": 4, "wait_on_stream": 7, "wait_on_cuda_event_id": 1,
+            "wait_on_cuda_event_record_corr_id": 3}},
+        {"ph": "M", "name": "process_name", "pid": 9, "args": {"name": "python"}}]
+    yield "tiny_shapes", [e for i in range(3) for e in (
+        host("cpu_op", ["aten::addmm", "aten::relu", "aten::add"][i], 50 * i, 20, **{
+            "External id": i + 1, "Sequence number": i, "Input Dims": [[64, 32], [32, 16], []],
+            "Input type": ["float", "c10::BFloat16", "Scalar"], "Concrete Inputs": ["", "", "1"]}),
+        launch(50 * i + 2, i + 1), kernel("vectorized_elementwise_kernel<4, add>", 0, 7, 50 * i + 9, 12, i + 1))]
+
+
+def read(name):
+    with open(os.path.join(TO, name), "rb") as f:
+        return f.read()
+
+
+def put(target, name, head, *parts):
+    """An input of a target by itself: its head, with the place of the second part where there is one, and the parts."""
+    if len(head) == 3 and len(parts) == 2:
+        at = -(-len(parts[0]) * 65536 // sum(map(len, parts)))
+        head = bytes([head[0], at >> 8, at & 255])
+    folder = os.path.join(HERE, "corpus", target)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "wb") as f:
+        f.write(head + b"".join(parts))
+
+
+def for_tools(tools):
+    eager, compiled = read("torch_eager.trace"), read("torch_compiled.trace")
+    for way in (0, 1, 2, 5, 6):
+        put("trace-diff", f"two_{way}", bytes([way, 0, 0]), eager, compiled)
+    for way, name in ((0, "tiny_devices"), (1, "torch_ddp"), (5, "tiny_sorts"), (7, "collect_nccl")):
+        put("trace-hta", f"ranks_{way}", bytes([way, 0, 0]), read(name + ".trace"), read("torch_ddp.trace"))
+    partial = os.path.join(TO, "partial")
+    for way, name in enumerate(("torch_ddp", "tiny_sorts", "collect_graphs", "tiny_steps"), 8):
+        subprocess.run([os.path.join(tools, "trace-hta"), "-q", "--save-partial", partial, f"{TO}/{name}.trace"], check=True)
+        put("trace-hta", f"partial_{way}", bytes([way, 0, 0]), read("partial"))
+        os.remove(partial)
+    put("trace-suggest", "regimes", b"\x04", read("tiny_shapes.trace"))
+    put("trace-suggest", "saving", b"\x05", read("tiny_steps.trace"))
+    for way in (0, 1, 2, 3, 9):
+        put("trace2flame", f"folded_{way}", bytes([way]), b"main;f;k 12\nmain;g 3.5\nmain;f;k 10 14\n")
+    for way in range(6, 10):
+        put("trace2flame", f"weights_{way}", bytes([way]), read("torch_eager.trace"))
+    put("trace2timeline", "range_svg", b"\x04", read("tiny_steps.trace"))
+    put("trace2timeline", "range_html", b"\x05", read("tiny_sorts.trace"))
+    broken = bytearray(read("tiny_sorts.trace"))
+    broken[len(broken) // 2] ^= 1
+    put("trace-convert", "damaged", b"\x80", bytes(broken))
+    for way in range(2, 5):
+        put("trace-convert", f"packed_{way}", bytes([way]), gzip.compress(read("tiny_sorts.json"), mtime=0))
+
+
+def main():
+    tool = os.path.join(sys.argv[1], "trace-convert")
+    os.makedirs(TO, exist_ok=True)
+    for name, events in tiny():
+        save(tool, name, {"traceEvents": events})
+    for name in ("eager.json.gz", "compiled.json.gz", "ddp.rank0.json.gz", "decode_graph.json.gz"):
+        save(tool, "torch_" + name.split(".")[0], cut(load(tool, f"{SAMPLES}/h200/{name}"), 4, 1))
+    for name in ("graph", "graphs", "managed", "nccl", "ranges", "streams", "twoproc_exec"):
+        save(tool, "collect_" + name, cut(load(tool, f"{SAMPLES}/h200/{name}.trace"), 6, 1))
+    for_tools(sys.argv[1])
+
+
+if __name__ == "__main__":
+    main()
