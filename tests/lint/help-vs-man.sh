@@ -1,5 +1,7 @@
 #!/bin/sh
-# Every tool has a man page that mandoc is content with, and it names exactly the options that --help names.
+# Every tool has a man page without complaints from mandoc, and it names exactly the options that --help names. All pages
+# use mdoc(7), have no date (the same source is the same page, whenever it is built) and lead to gpuprof(7), which lists
+# every tool.
 . "$(dirname "$0")/lib.sh"
 command -v mandoc >/dev/null 2>&1 || skip_all "mandoc is missing (package mandoc)"
 
@@ -19,12 +21,37 @@ differences() {
 compare() {
     man=$(ls formats/"$1".1 analyze/"$1".1 render/"$1".1 collect/"$1".1 2>/dev/null)
     [ -n "$man" ] || { echo "$1 has no man page"; return; }
-    # A page without a date is what we want: the same source gives the same bytes, whenever it is installed.
     mandoc -Tlint -Wwarning "$man" | grep -v 'missing date'
     "$GP_BIN/$1" --help >"$scratch/help" </dev/null || echo "$1 --help failed"
     [ -s "$scratch/help.options" ] && rm "$scratch/help.options"
     differences "$scratch/help" "$man"
     [ -s "$scratch/help.options" ] || echo "$1 --help names no option"
+}
+
+# What is wrong with the frame of the man pages in the current tree.
+bad_frames() {
+    for page in */*.[1-8]; do
+        [ "$(sed -n 1p "$page")" = '.Dd ""' ] || echo "$page:1: not '.Dd \"\"': no date, and mdoc(7)"
+        [ "$(sed -n 3p "$page")" = '.Os gpuprof' ] || echo "$page:3: not '.Os gpuprof'"
+        [ "${page##*/}" = gpuprof.7 ] || grep -q '^\.Xr gpuprof 7$' "$page" || echo "$page: SEE ALSO lacks gpuprof 7"
+        grep -E '^(\.It )?\.?Xr (gpuprof|trace)[a-z0-9-]* ' "$page" | sed 's/^\.It //; s/^\.*Xr //' |
+            while read -r name section rest; do
+                [ -n "$(find . -path "./*/$name.$section" | head -n 1)" ] || echo "$page: no such page: $name($section) $rest"
+            done
+    done
+    for tool in $(tools); do
+        grep -q "^\.It Xr $tool 1\$" formats/gpuprof.7 2>/dev/null || echo "formats/gpuprof.7: lacks .It Xr $tool 1"
+    done
+}
+
+plant_frames() {
+    mkdir -p "$scratch/tree/formats" "$scratch/tree/analyze"
+    cd "$scratch/tree" || exit 1
+    echo 'gp_tool(trace-x DEPENDS gp_formats)' >formats/CMakeLists.txt
+    printf '.Dd ""\n.Dt GPUPROF 7\n.Os gpuprof\n' >formats/gpuprof.7
+    printf '.Dd June 1, 2025\n.Dt TRACE-X 1\n.Os\n.Sh SEE ALSO\n.Xr trace-gone 1\n' >formats/trace-x.1
+    printf '.Dd ""\n.Dt GOOD 1\n.Os gpuprof\n.Xr trace-x 1 ,\n.Xr gpuprof 7\n' >analyze/good.1
+    bad_frames
 }
 
 plant() {
@@ -54,6 +81,12 @@ for tool in $(tools); do
     if [ -x "$GP_BIN/$tool" ]; then clean "$tool: --help and the man page agree" compare "$tool"
     else clean "$tool is built" eval "echo $GP_BIN/$tool is missing"; fi
 done
+clean "man pages have one frame and lead to each other" bad_frames
+for fault in "formats/trace-x.1:1: .*no date" "formats/trace-x.1:3: " "trace-x.1: SEE ALSO lacks gpuprof 7" \
+    "no such page: trace-gone" "gpuprof.7: lacks .It Xr trace-x 1"; do
+    finds "planted: $fault" "$fault" eval '(plant_frames)'
+done
+clean "a good frame is left alone" eval '(plant_frames | grep good; :)'
 finds "planted: an option that the man page lacks" "only in --help.*--bytes" plant
 finds "planted: an option that --help lacks" "only in .*not in --help: --gone" plant
 clean "nothing else is reported" eval 'plant | grep -Ev -- "--(bytes|gone)$"; :'
