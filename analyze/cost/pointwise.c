@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/element.h"
+#include "analyze/names/known.h"
 
 enum { THREADS = 128, VECTORIZED = 1024, UNROLLED = 512 }; /* threads, and elements, of a block */
 
@@ -90,6 +91,6 @@ bool gp_pointwise_casts(const char *name)
 bool gp_pointwise_reorders(const char *name)
 {
     return strstr(name, "CatArrayBatchedCopy") || strstr(name, "nchwToNhwc") || strstr(name, "nhwcToNchw") ||
-           (strstr(name, "::elementwise_kernel<") && strstr(name, "direct_copy_kernel_cuda") &&
+           (gp_kernel_is_strided(name) && strstr(name, "direct_copy_kernel_cuda") &&
             !gp_pointwise_casts(name));
 }

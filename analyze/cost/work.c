@@ -6,6 +6,7 @@
 #include <string.h>
 #include "analyze/cost/pointwise.h"
 #include "analyze/cost/work_models.h"
+#include "analyze/names/known.h"
 
 enum { CHUNK = 65536 };                                   /* elements of a block of multi_tensor_apply */
 static const double FLOPS_MOST = 1e24, BYTES_MOST = 1e21; /* more is no recording */
@@ -258,7 +259,7 @@ static const struct gp_work_model *model_of(const char *op, bool *in_place)
 bool gp_work_knows_op(const char *op)
 {
     bool in_place;
-    return !strncmp(op, "triton_", 7) || model_of(op, &in_place);
+    return gp_kernel_is_triton(op) || model_of(op, &in_place);
 }
 
 /* ---- names of kernels ---- */
@@ -323,12 +324,12 @@ bool gp_work_of_kernel(struct gp_work *w, const char *name, uint32_t blocks)
     struct gp_pointwise p;
     memset(w, 0, sizeof *w);
     w->arith = GP_ARITH_NONE;
-    if (strstr(name, "multi_tensor_apply_kernel<")) return of_multi_tensor(w, name, blocks);
+    if (gp_kernel_is_multi_tensor(name)) return of_multi_tensor(w, name, blocks);
     if (!gp_pointwise_of(&p, name, blocks)) return false;
     double elements = (double)p.elements, written = elements * p.out_size;
     double read = elements * p.inputs * p.in_size;
     /* what broadcasts is smaller than the longest operand, which is all that the grid tells */
-    bool may_broadcast = p.inputs > 1 && strstr(name, "::elementwise_kernel<");
+    bool may_broadcast = p.inputs > 1 && gp_kernel_is_strided(name);
     gp_work_set_bytes(w, (may_broadcast ? elements * p.in_size : read) + written, read + written);
     return true;
 }
@@ -362,7 +363,7 @@ bool gp_work_of_op(struct gp_work *w, const char *op, const struct gp_shapes *s,
         one.list_size = list_size;
         known = one.run(w, s, &one);
     } else {
-        known = !strncmp(op, "triton_", 7) && gp_of_triton(w, s, op);
+        known = gp_kernel_is_triton(op) && gp_of_triton(w, s, op);
     }
     /* written so that what is no number does not pass */
     known = known && w->flops >= 0 && w->flops < FLOPS_MOST && w->bytes_low >= 0 &&

@@ -1,6 +1,7 @@
 // Normalisations, softmax, elementwise operators, copies, reductions, gathers, and many tensors at once: what moves memory.
 #include <string.h>
 #include "analyze/cost/work_models.h"
+#include "analyze/names/known.h"
 
 enum { SECTOR = 32 }; /* bytes that memory gives at least */
 
@@ -253,9 +254,7 @@ bool gp_of_triton(struct gp_work *w, const struct gp_shapes *s, const char *op)
 {
     double moved = 0, most = 0;
     static const char *const parts[] = {"embedding", "index", "gather", "scatter", "slice"};
-    if (strncmp(op, "triton_poi_fused_", 17) != 0 && strncmp(op, "triton_red_fused_", 17) != 0 &&
-        strncmp(op, "triton_per_fused_", 17) != 0)
-        return false;
+    if (!gp_kernel_is_triton_fused(op)) return false;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strstr(op, parts[i])) return false; /* touches part of what it is given */
     for (int i = 0; i < s->n; i++) {

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/names/known.h"
 #include "analyze/view/repair.h"
 #include "analyze/diff/profile_priv.h"
 #include "analyze/math/stat.h"
@@ -34,8 +35,8 @@ enum { CALL_UNREAD, CALL_OTHER, CALL_LAUNCHES, CALL_LAUNCHES_GRAPH };
 
 static uint8_t read_call(const char *name)
 {
-    if (strstr(name, "GraphLaunch")) return CALL_LAUNCHES_GRAPH;
-    return strstr(name, "LaunchKernel") ? CALL_LAUNCHES : CALL_OTHER;
+    if (gp_call_launches_graph(name)) return CALL_LAUNCHES_GRAPH;
+    return gp_call_launches_kernel(name) ? CALL_LAUNCHES : CALL_OTHER;
 }
 
 /* Calls that launch a kernel of which nothing is recorded. Where there are graphs nobody knows: what is launched while

@@ -1,6 +1,7 @@
 /* From rows of a trace to events in the order of launches: what each runs, where it was launched, which step it is of. */
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/names/known.h"
 #include "analyze/view/captured.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
@@ -132,7 +133,7 @@ static uint32_t place_inside(struct maker *m, uint32_t parent, uint32_t node)
                               : table == GP_OP  ? GP_FRAME_OP
                               : table == GP_API ? GP_FRAME_API
                                                 : GP_FRAME_PYTHON;
-    if (kind == GP_FRAME_API && !strstr(text, "GraphLaunch")) return parent;
+    if (kind == GP_FRAME_API && !gp_call_launches_graph(text)) return parent;
     if (kind == GP_FRAME_PYTHON) {
         if (gp_name_is_glue(text, n)) return parent;
         if (gp_name_is_module(text, n)) kind = GP_FRAME_MODULE;

@@ -2,16 +2,12 @@
 #include <string.h>
 #include "analyze/names/args.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/names/known.h"
 #include "analyze/names/names.h"
 
 /* ---- copies and sets ---- */
 
 enum { KIND_DTOD = 8, KIND_PAGEABLE = 1 }; /* CUPTI_ACTIVITY_MEMCPY_KIND_, _MEMORY_KIND_ */
-
-static bool contains(const char *s, const char *what)
-{
-    return strstr(s, what) != NULL;
-}
 
 static struct gp_copy_stat *copy_of(struct gp_hta *h, gp_sid name)
 {
@@ -50,7 +46,7 @@ static const struct copy_name *read_copy_name(struct copy_names *names, struct g
     uint32_t *at = gp_map_put(&names->of_copy, name, (uint32_t)names->names.n);
     if (*at == names->names.n) {
         const char *s = gp_trace_str(t, name);
-        struct copy_name c = {0, contains(s, "Pageable"), contains(s, "DtoD"), contains(s, "DtoH")};
+        struct copy_name c = {0, gp_copy_is_pageable(s), gp_copy_on_device(s), gp_copy_to_host(s)};
         c.index = (uint32_t)(copy_of(h, gp_intern_from(&h->strings, &t->strings, name)) - h->copies.at);
         GP_VEC_PUSH(&names->names, c);
     }
@@ -62,7 +58,7 @@ static enum call_kind read_call_name(struct copy_names *names, const struct gp_t
     uint32_t *kind = gp_map_put(&names->of_call, name, CALL_UNKNOWN);
     if (*kind == CALL_UNKNOWN) {
         const char *s = gp_trace_str(t, name);
-        *kind = !contains(s, "Memcpy") ? CALL_OTHER : contains(s, "Async") ? CALL_COPIES_ASYNC : CALL_COPIES;
+        *kind = !gp_call_copies(s) ? CALL_OTHER : gp_call_is_async(s) ? CALL_COPIES_ASYNC : CALL_COPIES;
     }
     return (enum call_kind) * kind;
 }

@@ -1,10 +1,9 @@
 // The few things that matter, each with its time and where to look. A rule reads figures that are there already and
 // decides whether they are worth a sentence; it never measures. Definitions: analyze/hta/README.md, "Findings".
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/hta/hta_priv.h"
+#include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "formats/base/scale.h"
 
@@ -282,7 +281,7 @@ static bool misses_tensor_cores(const struct gp_kernel_stat *k)
 static bool is_hip(const struct gp_hta *h)
 {
     for (size_t i = 0; i < h->api.n; i++)
-        if (!strncmp(gp_hta_str(h, h->api.at[i].name), "hip", 3)) return true;
+        if (gp_call_is_hip(gp_hta_str(h, h->api.at[i].name))) return true;
     return false;
 }
 

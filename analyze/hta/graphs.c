@@ -1,7 +1,7 @@
 /* CUDA graphs: each launch is one call that starts many GPU events; launches of one graph are compared node by node. */
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/hta/hta_priv.h"
+#include "analyze/names/known.h"
 
 /* A GPU event that a graph launch started. */
 struct node_event {
@@ -31,7 +31,7 @@ struct adder {
 
 static bool launches_graph(struct adder *a, gp_sid name)
 {
-    if (!a->is_launch[name]) a->is_launch[name] = strstr(gp_trace_str(a->v->t, name), "GraphLaunch") ? 2 : 1;
+    if (!a->is_launch[name]) a->is_launch[name] = gp_call_launches_graph(gp_trace_str(a->v->t, name)) ? 2 : 1;
     return a->is_launch[name] == 2;
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
+#include "analyze/names/known.h"
 
 enum { QUEUE_FULL = 1024 }; /* launches that a stream takes before the host has to wait */
 enum { SLOW_CALL_NS = 50000, SLOW_CALL_TIMES = 10 };
@@ -42,7 +43,7 @@ static struct call_stat *stat_of(struct adder *a, gp_sid name)
     uint32_t *known = &a->stat_of[name];
     if (*known == UINT32_MAX) {
         *known = (uint32_t)a->stats.n;
-        bool graph = strstr(gp_trace_str(a->v->t, name), "GraphLaunch") != NULL;
+        bool graph = gp_call_launches_graph(gp_trace_str(a->v->t, name));
         GP_VEC_PUSH(&a->stats, (struct call_stat){.name = name, .graph = graph});
     }
     return &a->stats.at[*known];

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/names/classify.h"
 #include "analyze/names/cxx_name.h"
+#include "analyze/names/known.h"
 #include "analyze/names/names.h"
 
 static struct gp_span text(const char *s)
@@ -341,8 +342,8 @@ static bool is_numbered(struct gp_span t)
 {
     struct gp_span word = without_number(t);
     if (word.n == t.n || gp_span_ends(word, "_")) return false;
-    return gp_span_starts(t, "triton_") || gp_span_starts(t, "fused_") || gp_span_starts(t, "nvfuser_") ||
-           gp_span_ends(word, "fusion");
+    return gp_span_starts(t, GP_KERNEL_TRITON) || gp_span_starts(t, "fused_") ||
+           gp_span_starts(t, "nvfuser_") || gp_span_ends(word, "fusion");
 }
 
 static void put_plain_code(struct gp_buf *to, struct gp_span t)
@@ -567,7 +568,7 @@ static void put_family(struct gp_buf *to, struct gp_span code)
     else if (gp_span_starts(function, "triton_per_")) {
         gp_buf_puts(to, "triton_red_"); /* the same with the whole row at once */
         put(to, gp_span_cut(function, strlen("triton_per_"), function.n));
-    } else if (gp_span_starts(function, "triton_")) put(to, function);
+    } else if (gp_span_starts(function, GP_KERNEL_TRITON)) put(to, function);
     else if (!put_amd(to, function)) {
         struct gp_span family = family_of(function);
         if (family.s != function.s) put(to, family);
@@ -684,7 +685,7 @@ void gp_kernel_role(struct gp_buf *to, enum gp_frame_kind kind, const char *op, 
 bool gp_kernel_is_fused(const char *name, size_t n)
 {
     struct gp_span t = gp_span_of(name, n);
-    if (gp_span_starts(t, "triton_")) return contains(t, "_fused");
+    if (gp_span_starts(t, GP_KERNEL_TRITON)) return contains(t, "_fused");
     if (gp_span_starts(t, "fused_")) return without_number(t).n < n;
     return gp_span_starts(t, "nvfuser_") || gp_span_ends(without_number(t), "fusion");
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/names/known.h"
 #include "analyze/view/attribute.h"
 #include "analyze/view/backward.h"
 #include "analyze/view/captured.h"
@@ -98,12 +99,6 @@ static gp_sid label_of_host(struct walk *w, enum gp_table table, gp_sid name)
     return *known;
 }
 
-/* A graph's launch is the only thing that its kernels have in common: it is always shown. */
-static bool launches_graph(const char *name)
-{
-    return strstr(name, "GraphLaunch") != NULL;
-}
-
 static bool is_hidden(const struct walk *w, const struct gp_host_event *ev, gp_sid name)
 {
     const struct gp_stacks_opts *o = &w->b->opts;
@@ -111,7 +106,8 @@ static bool is_hidden(const struct walk *w, const struct gp_host_event *ev, gp_s
     if (o->weight == GP_WEIGHT_CPU) {
         if (w->t->events[ev->table].dur_ns[ev->row] < o->min_duration_ns) return true;
     } else if (ev->table == GP_API && o->weight != GP_WEIGHT_IDLE) {
-        return !o->show_api && !launches_graph(text);
+        /* A graph's launch is the only thing that its kernels have in common. */
+        return !o->show_api && !gp_call_launches_graph(text);
     }
     return ev->table == GP_PYTHON && !o->raw && !o->show_python_glue &&
            gp_name_is_glue(text, gp_string_len(&w->t->strings, name));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
+#include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "analyze/cost/pointwise.h"
 #include "analyze/suggest/rules_priv.h"
@@ -49,11 +50,11 @@ static bool has(const char *name, const char *const *words)
  * as it wants it. */
 static enum role role_of(uint32_t kind, const char *name)
 {
-    static const char *const stops[] = {"splitK", "cudnn", "cutlass", "cub::", "multi_tensor_apply", NULL};
     static const char *const moves[] = {"CatArrayBatchedCopy", "gather_kernel", "index_elementwise", NULL};
     static const char *const rows[] = {
         "layer_norm_kernel", "layer_norm_grad_input", "SoftMax", "softmax_warp", "RMSNorm", "rms_norm", NULL};
-    if (has(name, stops) || !strncmp(name, "triton_", 7)) return ROLE_STOP;
+    if (gp_kernel_is_of_library(name) || gp_kernel_is_multi_tensor(name) || gp_kernel_is_triton(name))
+        return ROLE_STOP;
     if (has(name, moves)) return ROLE_MOVE;
     if (kind == GP_FRAME_ELEMENTWISE) return ROLE_POINTWISE;
     if (kind != GP_FRAME_REDUCTION) return ROLE_STOP;
@@ -77,7 +78,7 @@ static const struct known *know(struct find *f, uint32_t item)
     k->role = role_of(f->c->items[item].kind, name);
     k->fills = gp_pointwise_fills(name);
     k->copies = gp_pointwise_copies(name);
-    k->softmax = strstr(name, "SoftMax") || strstr(name, "softmax");
+    k->softmax = gp_kernel_is_softmax(name);
     k->rows = k->role == ROLE_ROWS ? config->grid[0] : 0;
     if (config->grid[1] <= 1 && config->grid[2] <= 1) gp_pointwise_of(&k->size, name, config->grid[0]);
     return k;
@@ -86,11 +87,6 @@ static const struct known *know(struct find *f, uint32_t item)
 static bool is_member(const struct known *k)
 {
     return k->role != ROLE_STOP && k->role != ROLE_ASIDE;
-}
-
-static int64_t dur_of(const struct find *f, uint32_t item)
-{
-    return f->c->p->replay.items.at[item].dur_ns;
 }
 
 static int64_t bytes_read(const struct gp_pointwise *p)
@@ -164,7 +160,7 @@ static void close_chain(struct find *f, uint32_t first)
 static bool is_short_copy(const struct find *f, uint32_t item)
 {
     const struct gp_config *config = gp_gpu_config(f->c->t, f->c->p->items.at[item].row);
-    return config->kind == GP_MEMCPY && dur_of(f, item) < COPY_NS &&
+    return config->kind == GP_MEMCPY && gp_rule_dur(f->c, item) < COPY_NS &&
            strstr(gp_trace_str(f->c->t, config->name), "DtoD");
 }
 
@@ -192,7 +188,8 @@ static void know_bandwidth(struct find *f)
 {
     for (uint32_t i = 0; i < f->c->p->items.n; i++) {
         const struct known *k = know(f, i);
-        int64_t bytes = bytes_read(&k->size) + k->size.elements * k->size.out_size, dur = dur_of(f, i);
+        int64_t bytes = bytes_read(&k->size) + k->size.elements * k->size.out_size,
+                dur = gp_rule_dur(f->c, i);
         if (bytes < BANDWIDTH_BYTES || dur < BANDWIDTH_NS) continue;
         if ((double)bytes / (double)dur > f->out->bytes_ns) f->out->bytes_ns = (double)bytes / (double)dur;
     }
@@ -219,7 +216,8 @@ static int64_t longest_of(const struct find *f, const struct gp_chain *chain)
 {
     int64_t longest = 0;
     for (uint32_t i = chain->first; i < chain->first + chain->n; i++)
-        if (dur_of(f, f->out->kernels.at[i].item) > longest) longest = dur_of(f, f->out->kernels.at[i].item);
+        if (gp_rule_dur(f->c, f->out->kernels.at[i].item) > longest)
+            longest = gp_rule_dur(f->c, f->out->kernels.at[i].item);
     return longest;
 }
 
@@ -229,7 +227,7 @@ static void measure(struct find *f, struct gp_chain *chain)
     bool known = f->out->bytes_ns > 0;
     for (uint32_t i = 0; i < chain->n; i++) {
         const struct gp_chain_kernel *k = &f->out->kernels.at[chain->first + i];
-        int64_t dur = dur_of(f, k->item);
+        int64_t dur = gp_rule_dur(f->c, k->item);
         chain->total_ns = gp_add_saturated(chain->total_ns, dur);
         chain->low_ns = gp_add_saturated(chain->low_ns, gp_chain_not_read(f->out, k, dur));
         if (dur > longest && !only_moves(f, k)) longest = dur;

@@ -41,16 +41,6 @@ struct find {
     struct gp_buf name;
 };
 
-static bool computes(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return gp_class_of((enum gp_frame_kind)c->items[item].kind) == GP_CLASS_COMPUTE;
-}
-
-static int64_t dur_of(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return c->p->replay.items.at[item].dur_ns;
-}
-
 /* ---- kernels ---- */
 
 static const struct config *config_of(struct find *f, uint32_t item)
@@ -90,8 +80,8 @@ static void find_ops(struct find *f)
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         uint32_t row = c->items[i].op;
         f->op_of[i] = UINT32_MAX;
-        if (row == UINT32_MAX || !computes(c, i) || c->p->replay.calls.at[c->p->items.at[i].call].n != 1 ||
-            !has_model(f, row))
+        if (row == UINT32_MAX || !gp_rule_computes(c, i) ||
+            c->p->replay.calls.at[c->p->items.at[i].call].n != 1 || !has_model(f, row))
             continue;
         if (!at[row]) {
             GP_VEC_PUSH(&f->ops, ((struct op){.row = row, .longest = i}));
@@ -100,8 +90,8 @@ static void find_ops(struct find *f)
         struct op *op = &f->ops.at[at[row] - 1];
         f->op_of[i] = at[row] - 1;
         op->kernels++;
-        op->total_ns = gp_add_saturated(op->total_ns, dur_of(c, i));
-        if (dur_of(c, i) > dur_of(c, op->longest)) op->longest = i;
+        op->total_ns = gp_add_saturated(op->total_ns, gp_rule_dur(c, i));
+        if (gp_rule_dur(c, i) > gp_rule_dur(c, op->longest)) op->longest = i;
     }
     free(at);
 }
@@ -147,13 +137,13 @@ static void know_items(struct find *f)
         struct gp_item_work *w = &c->work[i];
         const struct op *op = f->op_of[i] != UINT32_MAX ? &f->ops.at[f->op_of[i]] : NULL;
         w->share.arith = GP_ARITH_NONE;
-        if (!computes(c, i)) continue;
+        if (!gp_rule_computes(c, i)) continue;
         if (op && op->known) {
             w->share = op->work;
             w->alone = op->kernels == 1;
             w->tier = GP_WORK_SHAPES;
             w->part =
-                op->total_ns > 0 ? (double)dur_of(c, i) / (double)op->total_ns : 1 / (double)op->kernels;
+                op->total_ns > 0 ? (double)gp_rule_dur(c, i) / (double)op->total_ns : 1 / (double)op->kernels;
             share(&w->share, w->part);
         } else if (config_of(f, i)->known) {
             w->share = config_of(f, i)->work;
@@ -179,10 +169,10 @@ static void measure_ceilings(struct find *f)
     double least = top->l2_bytes > MEMORY_SAMPLE ? top->l2_bytes : MEMORY_SAMPLE;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         const struct gp_work *w = &c->work[i].share;
-        double s = (double)dur_of(c, i) / 1e9;
-        if (c->v->device_of_row[c->p->items.at[i].row] != c->device || s <= 0 || !c->work[i].alone) continue;
+        double s = (double)gp_rule_dur(c, i) / 1e9;
+        if (!gp_rule_is_here(c, i) || s <= 0 || !c->work[i].alone) continue;
         if (!w->products && w->bytes_low > least) GP_VEC_PUSH(&memory, w->bytes_low / s);
-        if (w->products && w->arith < GP_ARITH_COUNT && dur_of(c, i) >= SAMPLE_NS)
+        if (w->products && w->arith < GP_ARITH_COUNT && gp_rule_dur(c, i) >= SAMPLE_NS)
             GP_VEC_PUSH(&flops[w->arith], w->flops / s);
     }
     gp_ceiling_measure(&top->memory, memory.at, memory.n);
@@ -200,7 +190,7 @@ static void measure_empty(struct find *f)
     int64_t shortest = INT64_MAX;
     if (top->empty_ns > 0) return;
     for (uint32_t i = 0; i < f->c->p->items.n; i++)
-        if (computes(f->c, i) && dur_of(f->c, i) < shortest) shortest = dur_of(f->c, i);
+        if (gp_rule_computes(f->c, i) && gp_rule_dur(f->c, i) < shortest) shortest = gp_rule_dur(f->c, i);
     top->empty_ns = shortest < EMPTY_NS ? (double)shortest : EMPTY_NS;
     top->empty_source = shortest < EMPTY_NS ? GP_CEILING_TRACE : GP_CEILING_ASSUMED;
 }
@@ -231,13 +221,13 @@ static void decide(struct find *f)
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         struct gp_item_work *w = &c->work[i];
         uint32_t row = c->p->items.at[i].row;
-        struct gp_regime_kernel k = {.kind = c->items[i].kind, .dur_ns = dur_of(c, i)};
+        struct gp_regime_kernel k = {.kind = c->items[i].kind, .dur_ns = gp_rule_dur(c, i)};
         if (w->tier != GP_WORK_UNKNOWN) k.work = &w->share;
         if (k.work) k.waves = config_of(f, i)->waves;
         k.part = w->part;
         k.beside = beside[row] || talking[row];
         gp_regime_of_kernel(&w->bound, &k, &c->s->ceilings);
-        if (k.work && !w->bound.impossible) limit(w, &c->s->ceilings, dur_of(c, i));
+        if (k.work && !w->bound.impossible) limit(w, &c->s->ceilings, gp_rule_dur(c, i));
     }
 }
 

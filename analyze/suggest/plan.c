@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/nth.h"
+#include "analyze/names/known.h"
 #include "analyze/view/waits.h"
 #include "formats/base/mem.h"
 
@@ -163,7 +164,7 @@ static bool is_call(const struct build *b, uint32_t row)
 {
     if (b->call_of_row[row] != NONE) return true;
     return b->launching_thread[b->api->track[row]] &&
-           gp_waits_synchronises(gp_trace_str(b->v->t, b->api->name[row]));
+           gp_call_synchronizes(gp_trace_str(b->v->t, b->api->name[row]));
 }
 
 static void add_calls(struct build *b)
@@ -226,14 +227,8 @@ static void add_waits(struct build *b)
     GP_VEC_FREE(&wake);
     for (uint32_t k = 0; k < p->calls.n; k++)
         if (p->replay.calls.at[k].waits_for == NONE &&
-            gp_waits_synchronises(gp_trace_str(b->v->t, b->api->name[p->calls.at[k].row])))
+            gp_call_synchronizes(gp_trace_str(b->v->t, b->api->name[p->calls.at[k].row])))
             wait_for_what_was_over(b, k);
-}
-
-static bool synchronises_device(const char *name)
-{
-    return strstr(name, "DeviceSynchronize") || strstr(name, "CtxSynchronize") ||
-           strstr(name, "ContextSynchronize");
 }
 
 /* Calls that wait for a device wait for whatever is last on it, which a change may make another item; but for those that
@@ -251,7 +246,7 @@ static void wait_for_devices(struct build *b)
             if (end > *over) *over = end;
         }
         uint32_t row = p->calls.at[k].row;
-        if (call->waits_for == NONE || !synchronises_device(gp_trace_str(b->v->t, b->api->name[row])))
+        if (call->waits_for == NONE || !gp_call_synchronizes_device(gp_trace_str(b->v->t, b->api->name[row])))
             continue;
         uint32_t device = b->v->device_of_row[p->items.at[call->waits_for].row];
         call->waits_for_all = over_ns[device] <= api_end(b, row) + CLOCK_SLACK_NS;

@@ -1,4 +1,5 @@
 /* What rules have in common: facts they ask for, edits, texts and evidence. */
+#include "analyze/names/known.h"
 #include "analyze/suggest/rules_priv.h"
 
 #include <stdarg.h>
@@ -153,7 +154,7 @@ struct gp_rule_lost gp_rule_find_lost(const struct gp_rule_ctx *c, gp_rule_loss 
     struct gp_rule_lost sum = {.worst = UINT32_MAX};
     int64_t most = 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
-        if (c->v->device_of_row[c->p->items.at[i].row] != c->device) continue;
+        if (!gp_rule_is_here(c, i)) continue;
         int64_t ns = loss(c, i);
         if (ns <= 0) continue;
         sum.count++;
@@ -174,7 +175,7 @@ uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match
     uint8_t *by_config = gp_zalloc(c->t->configs.n + 1);
     for (size_t i = 0; i < c->t->configs.n; i++) {
         gp_sid name = c->t->configs.at[i].name;
-        by_config[i] = match(gp_trace_str(c->t, name), gp_string_len(&c->t->strings, name));
+        by_config[i] = match(gp_trace_str(c->t, name));
     }
     return by_config;
 }
@@ -190,8 +191,7 @@ static bool ask(struct asked *a, gp_sid name)
 {
     enum { UNKNOWN, YES, NO };
     uint8_t *answer = &a->answers[name];
-    if (*answer == UNKNOWN)
-        *answer = a->match(gp_trace_str(a->c->t, name), gp_string_len(&a->c->t->strings, name)) ? YES : NO;
+    if (*answer == UNKNOWN) *answer = a->match(gp_trace_str(a->c->t, name)) ? YES : NO;
     return *answer == YES;
 }
 
@@ -268,10 +268,10 @@ void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, con
     }
 }
 
-static bool crosses(const struct gp_rule_ctx *c, uint32_t item)
+bool gp_rule_crosses(const struct gp_rule_ctx *c, uint32_t item)
 {
-    const char *name = gp_trace_str(c->t, gp_gpu_config(c->t, c->p->items.at[item].row)->name);
-    return c->items[item].kind == GP_FRAME_MEMCPY && (strstr(name, "HtoD") || strstr(name, "DtoH"));
+    const char *name = gp_rule_name(c, item);
+    return c->items[item].kind == GP_FRAME_MEMCPY && (gp_copy_to_device(name) || gp_copy_to_host(name));
 }
 
 uint32_t gp_rule_copy_waited_for(const struct gp_rule_ctx *c, uint32_t call)
@@ -282,7 +282,7 @@ uint32_t gp_rule_copy_waited_for(const struct gp_rule_ctx *c, uint32_t call)
     for (uint32_t k = call + 1; k-- && call - k < 2;) {
         if (api->track[c->p->calls.at[k].row] != api->track[c->p->calls.at[call].row]) break;
         for (uint32_t i = calls[k].first; i < calls[k].first + calls[k].n; i++)
-            if (crosses(c, i) && (k == call || calls[call].waits_for >= i)) return i;
+            if (gp_rule_crosses(c, i) && (k == call || calls[call].waits_for >= i)) return i;
     }
     return GP_REPLAY_NONE;
 }

@@ -1,6 +1,5 @@
 // What the recording itself shows of the device: clocks that fall while it runs.
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 
@@ -36,8 +35,8 @@ static void measure(const struct gp_rule_ctx *c, struct drift *d)
         size_t step = c->p->items.at[i].step;
         if (!is_compared(c, i)) continue;
         struct place *place = &d->places[c->items[i].position];
-        if (step < d->third) place->first_ns += c->p->replay.items.at[i].dur_ns;
-        if (step >= c->n_steps - d->third) place->last_ns += c->p->replay.items.at[i].dur_ns;
+        if (step < d->third) place->first_ns += gp_rule_dur(c, i);
+        if (step >= c->n_steps - d->third) place->last_ns += gp_rule_dur(c, i);
     }
     for (size_t k = 0; k < d->n; k++) {
         struct place *place = &d->places[k];
@@ -58,7 +57,7 @@ static void say(struct gp_rule_ctx *c, const struct drift *d)
     int64_t excess = 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         int64_t first = d->places[c->items[i].position].first_ns / (int64_t)d->third;
-        int64_t dur = c->p->replay.items.at[i].dur_ns;
+        int64_t dur = gp_rule_dur(c, i);
         if (!is_compared(c, i) || !first || dur <= first) continue;
         excess += dur - first;
         GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, first}));

@@ -1,6 +1,5 @@
 // Communication that kernels wait for, and that comes in small pieces.
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 
@@ -17,8 +16,7 @@ static uint32_t longest_collective(const struct gp_rule_ctx *c)
 {
     uint32_t longest = UINT32_MAX;
     for (uint32_t i = 0; i < c->p->items.n; i++)
-        if (is_collective(c, i) && (longest == UINT32_MAX ||
-                                    c->p->replay.items.at[i].dur_ns > c->p->replay.items.at[longest].dur_ns))
+        if (is_collective(c, i) && (longest == UINT32_MAX || gp_rule_dur(c, i) > gp_rule_dur(c, longest)))
             longest = i;
     return longest;
 }
@@ -33,7 +31,7 @@ static void ask_exposed_communication(struct gp_rule_ctx *c)
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         if (!is_collective(c, i)) continue;
         count++;
-        total += c->p->replay.items.at[i].dur_ns;
+        total += gp_rule_dur(c, i);
         GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
         GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
     }
@@ -71,7 +69,7 @@ static void ask_small_collectives(struct gp_rule_ctx *c)
     const struct gp_plan *p = c->p;
     int64_t count = 0, shortest = INT64_MAX, total = 0;
     for (uint32_t i = 0; i < p->items.n; i++) {
-        int64_t dur = p->replay.items.at[i].dur_ns;
+        int64_t dur = gp_rule_dur(c, i);
         if (!is_collective(c, i)) continue;
         if (dur < shortest) shortest = dur;
         if (dur < SMALL_NS) count++, total += dur;
@@ -80,7 +78,7 @@ static void ask_small_collectives(struct gp_rule_ctx *c)
     struct gp_suggestion *s = gp_rule_suggest(c);
     uint32_t step = UINT32_MAX;
     for (uint32_t i = 0; i < p->items.n; i++) {
-        int64_t dur = p->replay.items.at[i].dur_ns;
+        int64_t dur = gp_rule_dur(c, i);
         if (!is_collective(c, i) || dur >= SMALL_NS) continue;
         bool first = p->items.at[i].step != step;
         step = p->items.at[i].step;

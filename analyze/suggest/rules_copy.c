@@ -1,7 +1,7 @@
 // Copies between host and device: pageable memory, copies that the host waits for, copies that hold kernels up, many small
 // ones.
 #include <stdlib.h>
-#include <string.h>
+#include "analyze/names/known.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 
@@ -16,28 +16,12 @@ enum {
 
 static const double PAGEABLE_PCT = 0.5, WAIT_PCT = 1, EXPOSED_PCT = 2;
 
-static const char *name_of(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return gp_trace_str(c->t, gp_gpu_config(c->t, c->p->items.at[item].row)->name);
-}
-
-static int64_t bytes_of(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return gp_get_bytes(&c->t->events[GP_GPU], c->p->items.at[item].row);
-}
-
-/* Between host and device, in either direction. */
-static bool crosses(const struct gp_rule_ctx *c, uint32_t item)
-{
-    const char *name = name_of(c, item);
-    return c->items[item].kind == GP_FRAME_MEMCPY && (strstr(name, "HtoD") || strstr(name, "DtoH"));
-}
-
 /* ---- pageable memory ---- */
 
 static bool is_pageable(const struct gp_rule_ctx *c, uint32_t item)
 {
-    return crosses(c, item) && strstr(name_of(c, item), "ageable") && bytes_of(c, item) > SMALL_BYTES;
+    return gp_rule_crosses(c, item) && gp_copy_is_pageable(gp_rule_name(c, item)) &&
+           gp_rule_bytes(c, item) > SMALL_BYTES;
 }
 
 /* The best bandwidth of large pinned copies in the trace, bytes a microsecond; 0 when there are none. */
@@ -45,8 +29,9 @@ static int64_t pinned_speed(const struct gp_rule_ctx *c)
 {
     int64_t best = 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
-        int64_t dur = c->p->replay.items.at[i].dur_ns, bytes = bytes_of(c, i);
-        if (!crosses(c, i) || !strstr(name_of(c, i), "inned") || bytes < 1 << 20 || dur <= 0) continue;
+        int64_t dur = gp_rule_dur(c, i), bytes = gp_rule_bytes(c, i);
+        if (!gp_rule_crosses(c, i) || !gp_copy_is_pinned(gp_rule_name(c, i)) || bytes < 1 << 20 || dur <= 0)
+            continue;
         if (bytes * 1000 / dur > best) best = bytes * 1000 / dur;
     }
     return best;
@@ -56,7 +41,7 @@ static void edit_pageable(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32
                           int64_t high)
 {
     uint32_t call = c->p->items.at[item].call;
-    int64_t dur = c->p->replay.items.at[item].dur_ns, bytes = bytes_of(c, item);
+    int64_t dur = gp_rule_dur(c, item), bytes = gp_rule_bytes(c, item);
     int64_t slow = bytes * 1000 / low, fast = bytes * 1000 / high;
     GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, item, slow < dur ? slow : dur}));
     GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, item, fast < dur ? fast : dur}));
@@ -85,11 +70,11 @@ static void ask_pageable_copy(struct gp_rule_ctx *c)
     for (uint32_t i = 0; i < p->items.n; i++) {
         if (!is_pageable(c, i)) continue;
         uint32_t call = p->items.at[i].call;
-        copy_ns += p->replay.items.at[i].dur_ns;
+        copy_ns += gp_rule_dur(c, i);
         blocked_ns += p->calls.at[call].waited_for == i ? p->calls.at[call].waited_ns : 0;
-        bytes += bytes_of(c, i);
+        bytes += gp_rule_bytes(c, i);
         count++;
-        if (largest == UINT32_MAX || bytes_of(c, i) > bytes_of(c, largest)) largest = i;
+        if (largest == UINT32_MAX || gp_rule_bytes(c, i) > gp_rule_bytes(c, largest)) largest = i;
     }
     int64_t longer = copy_ns > blocked_ns ? copy_ns : blocked_ns;
     if (!count || (gp_pct(longer, c->plan_ns) < PAGEABLE_PCT && gp_rule_per_step(c, longer) < PAGEABLE_NS))
@@ -144,8 +129,8 @@ static uint32_t waited_copy(const struct gp_rule_ctx *c, uint32_t call)
 {
     uint32_t item = gp_rule_copy_waited_for(c, call);
     if (item == GP_REPLAY_NONE || is_pageable(c, item)) return GP_REPLAY_NONE;
-    bool to_host = strstr(name_of(c, item), "DtoH") != NULL;
-    return to_host && bytes_of(c, item) <= SCALAR_BYTES ? GP_REPLAY_NONE : item;
+    bool to_host = gp_copy_to_host(gp_rule_name(c, item));
+    return to_host && gp_rule_bytes(c, item) <= SCALAR_BYTES ? GP_REPLAY_NONE : item;
 }
 
 struct waited {
@@ -161,11 +146,11 @@ static struct waited find_waited(const struct gp_rule_ctx *c, struct gp_suggesti
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         uint32_t item = waited_copy(c, k);
         if (item == GP_REPLAY_NONE) continue;
-        bool to_host = strstr(name_of(c, item), "DtoH") != NULL;
+        bool to_host = gp_copy_to_host(gp_rule_name(c, item));
         if (c->p->calls.at[k].waited_for != GP_REPLAY_NONE) {
             w.count++;
             w.to_host += to_host;
-            w.bytes += bytes_of(c, item);
+            w.bytes += gp_rule_bytes(c, item);
             w.waited_ns += c->p->calls.at[k].waited_ns;
             if (w.longest == UINT32_MAX || c->p->calls.at[k].waited_ns > c->p->calls.at[w.longest].waited_ns)
                 w.longest = k;
@@ -227,8 +212,7 @@ const struct gp_rule gp_rule_synchronous_copy = {
 static int64_t alone_ns(const struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_plan_item *items = c->p->items.at;
-    int64_t begin = items[item].start_ns, end = begin + c->p->replay.items.at[item].dur_ns, covered = begin,
-            alone = 0;
+    int64_t begin = items[item].start_ns, end = begin + gp_rule_dur(c, item), covered = begin, alone = 0;
     uint32_t from = item > 64 ? item - 64 : 0,
              to = item + 64 < c->p->items.n ? item + 64 : (uint32_t)c->p->items.n;
     /* Launch order is nearly the order of time: cover what the neighbours cover, earliest first. */
@@ -236,7 +220,7 @@ static int64_t alone_ns(const struct gp_rule_ctx *c, uint32_t item)
         int64_t next_begin = end, next_end = end;
         more = false;
         for (uint32_t i = from; i < to; i++) {
-            int64_t b = items[i].start_ns, e = b + c->p->replay.items.at[i].dur_ns;
+            int64_t b = items[i].start_ns, e = b + gp_rule_dur(c, i);
             if (i == item || e <= covered || b >= end) continue;
             if (!more || b < next_begin) next_begin = b, next_end = e, more = true;
         }
@@ -253,18 +237,22 @@ static void ask_copy_overlap(struct gp_rule_ctx *c)
     int64_t exposed = 0, copy_ns = 0, count = 0;
     uint32_t largest = UINT32_MAX;
     for (uint32_t i = 0; i < p->items.n; i++) {
-        if (!crosses(c, i) || bytes_of(c, i) <= SMALL_BYTES || !strstr(name_of(c, i), "inned")) continue;
+        if (!gp_rule_crosses(c, i) || gp_rule_bytes(c, i) <= SMALL_BYTES ||
+            !gp_copy_is_pinned(gp_rule_name(c, i)))
+            continue;
         int64_t alone = alone_ns(c, i);
         exposed += alone;
-        copy_ns += p->replay.items.at[i].dur_ns;
+        copy_ns += gp_rule_dur(c, i);
         count += alone > 0;
-        if (largest == UINT32_MAX || bytes_of(c, i) > bytes_of(c, largest)) largest = i;
+        if (largest == UINT32_MAX || gp_rule_bytes(c, i) > gp_rule_bytes(c, largest)) largest = i;
     }
     if (!count || gp_pct(exposed, c->plan_ns) < EXPOSED_PCT) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     for (uint32_t i = 0; i < p->items.n; i++) {
-        if (!crosses(c, i) || bytes_of(c, i) <= SMALL_BYTES || !strstr(name_of(c, i), "inned")) continue;
-        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, p->replay.items.at[i].dur_ns / 2}));
+        if (!gp_rule_crosses(c, i) || gp_rule_bytes(c, i) <= SMALL_BYTES ||
+            !gp_copy_is_pinned(gp_rule_name(c, i)))
+            continue;
+        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, gp_rule_dur(c, i) / 2}));
         GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_ASIDE, i, 0}));
         GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_ASIDE, i, 0}));
     }
@@ -294,19 +282,19 @@ const struct gp_rule gp_rule_copy_overlap = {
 
 /* ---- many small ones ---- */
 
-static bool is_small(const struct gp_rule_ctx *c, uint32_t item, const char *direction)
+static bool is_small(const struct gp_rule_ctx *c, uint32_t item, gp_rule_match *direction)
 {
-    int64_t bytes = bytes_of(c, item);
-    return c->items[item].kind == GP_FRAME_MEMCPY && strstr(name_of(c, item), direction) && bytes > 0 &&
+    int64_t bytes = gp_rule_bytes(c, item);
+    return c->items[item].kind == GP_FRAME_MEMCPY && direction(gp_rule_name(c, item)) && bytes > 0 &&
            bytes < SMALL_BYTES;
 }
 
-static void ask_small_of(struct gp_rule_ctx *c, const char *direction, const char *words)
+static void ask_small_of(struct gp_rule_ctx *c, gp_rule_match *direction, const char *words)
 {
     const struct gp_plan *p = c->p;
     int64_t count = 0, bytes = 0, dur = 0;
     for (uint32_t i = 0; i < p->items.n; i++)
-        if (is_small(c, i, direction)) count++, bytes += bytes_of(c, i), dur += p->replay.items.at[i].dur_ns;
+        if (is_small(c, i, direction)) count++, bytes += gp_rule_bytes(c, i), dur += gp_rule_dur(c, i);
     if (count <= (int64_t)(SMALL_COPIES * c->n_steps)) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     uint32_t step = UINT32_MAX;
@@ -340,8 +328,8 @@ static void ask_small_of(struct gp_rule_ctx *c, const char *direction, const cha
 
 static void ask_small_copies(struct gp_rule_ctx *c)
 {
-    ask_small_of(c, "HtoD", "to the GPU");
-    ask_small_of(c, "DtoH", "to the host");
+    ask_small_of(c, gp_copy_to_device, "to the GPU");
+    ask_small_of(c, gp_copy_to_host, "to the host");
 }
 
 const struct gp_rule gp_rule_small_copies = {

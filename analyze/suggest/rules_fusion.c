@@ -2,6 +2,7 @@
 // fills. What they say is of GPU time; what the host is late for is compile's.
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/names/known.h"
 #include "analyze/suggest/chains.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
@@ -201,8 +202,8 @@ const struct gp_rule gp_rule_fusion = {
 
 static bool is_epilogue(const char *name)
 {
-    return strstr(name, "elementwise_kernel") && !gp_pointwise_fills(name) && !gp_pointwise_copies(name) &&
-           !strstr(name, "multi_tensor_apply") && strncmp(name, "triton_", 7) != 0;
+    return gp_kernel_is_elementwise(name) && !gp_pointwise_fills(name) && !gp_pointwise_copies(name) &&
+           !gp_kernel_is_multi_tensor(name) && !gp_kernel_is_triton(name);
 }
 
 static bool is_aside(const struct gp_rule_ctx *c, uint32_t item)
@@ -382,7 +383,7 @@ static uint8_t *gradient_fills(const struct gp_rule_ctx *c)
             n++;
         several = n >= FILLS_LEAST;
         for (uint32_t k = i; k < i + (n ? n : 1); k++) {
-            const char *name = gp_trace_str(c->t, gp_gpu_config(c->t, c->p->items.at[k].row)->name);
+            const char *name = gp_rule_name(c, k);
             items[k] = items[k] && (several || strstr(name, "ZeroFunctor") || in_zero_grad(c, k));
         }
     }
@@ -391,7 +392,7 @@ static uint8_t *gradient_fills(const struct gp_rule_ctx *c)
 
 static bool is_sum(const char *name)
 {
-    return strstr(name, "elementwise_kernel") && strstr(name, "CUDAFunctor_add");
+    return gp_kernel_is_elementwise(name) && strstr(name, "CUDAFunctor_add");
 }
 
 /* Into gradients that are there, those of a step are added by a kernel for each; where there are none, they are taken. At

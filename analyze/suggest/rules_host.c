@@ -1,16 +1,12 @@
 // What the host does inside steps that belongs before or beside them: allocation, loading code, compiling, loading data.
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/names/known.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 
 static const double WORTH_PCT = 0.3, INPUT_PCT = 5;
-
-static bool begins(const char *name, const char *with)
-{
-    return !strncmp(name, with, strlen(with));
-}
 
 struct texts {
     const char *description, *action, *formula, *assumes,
@@ -42,16 +38,6 @@ static void suggest(struct gp_rule_ctx *c, const int64_t *by_call, int64_t total
 
 /* ---- allocation ---- */
 
-static bool is_allocation(const char *name, size_t n)
-{
-    (void)n;
-    if (strstr(name, "Async")) return false;
-    return begins(name, "cudaMalloc") || begins(name, "cudaFree") || begins(name, "cudaHostAlloc") ||
-           begins(name, "cudaHostRegister") || begins(name, "cudaHostUnregister") ||
-           begins(name, "cuMemAlloc") || begins(name, "cuMemFree") || begins(name, "cuMemHostAlloc") ||
-           begins(name, "hipMalloc") || begins(name, "hipFree");
-}
-
 static void ask_allocation(struct gp_rule_ctx *c)
 {
     static const struct texts texts = {
@@ -63,7 +49,7 @@ static void ask_allocation(struct gp_rule_ctx *c)
         "record again and run trace-diff: expect less idle_blocking_call",
         100};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
-    int64_t total = gp_rule_host_time(c, GP_API, is_allocation, by_call, &count);
+    int64_t total = gp_rule_host_time(c, GP_API, gp_call_allocates, by_call, &count);
     if (c->p->found_steps && count * 2 >= (int64_t)c->n_steps && gp_pct(total, c->plan_ns) >= WORTH_PCT)
         suggest(c, by_call, total, count, &texts);
     free(by_call);
@@ -81,13 +67,6 @@ const struct gp_rule gp_rule_allocation = {
 
 /* ---- loading code ---- */
 
-static bool is_module_load(const char *name, size_t n)
-{
-    (void)n;
-    return begins(name, "cuModuleLoad") || begins(name, "cuLibraryLoad") || begins(name, "cudaLibraryLoad") ||
-           begins(name, "hipModuleLoad");
-}
-
 static void ask_module_load(struct gp_rule_ctx *c)
 {
     static const struct texts texts = {
@@ -98,7 +77,7 @@ static void ask_module_load(struct gp_rule_ctx *c)
         "record again after a longer warm-up: expect no module loads",
         100};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
-    int64_t total = gp_rule_host_time(c, GP_API, is_module_load, by_call, &count);
+    int64_t total = gp_rule_host_time(c, GP_API, gp_call_loads_module, by_call, &count);
     if (c->p->found_steps && count && gp_pct(total, c->plan_ns) >= WORTH_PCT)
         suggest(c, by_call, total, count, &texts);
     free(by_call);
@@ -116,12 +95,11 @@ const struct gp_rule gp_rule_module_load = {
 
 /* ---- compiling ---- */
 
-static bool is_compilation(const char *name, size_t n)
+static bool is_compilation(const char *name)
 {
-    (void)n;
     return strstr(name, "compile_inner") || strstr(name, "_dynamo/convert_frame.py") ||
            strstr(name, "triton/compiler/compiler.py") || strstr(name, "inductor/compile_fx.py") ||
-           begins(name, "nvrtcCompileProgram") || begins(name, "cuLinkComplete");
+           gp_call_compiles(name);
 }
 
 static void ask_recompilation(struct gp_rule_ctx *c)
@@ -156,19 +134,19 @@ const struct gp_rule gp_rule_recompilation = {
 
 /* ---- loading data ---- */
 
-static bool loads_in_range(const char *name, size_t n)
+static bool loads_in_range(const char *name)
 {
-    return gp_idle_loads_data(GP_RANGE, name, n);
+    return gp_idle_loads_data(GP_RANGE, name, strlen(name));
 }
 
-static bool loads_in_op(const char *name, size_t n)
+static bool loads_in_op(const char *name)
 {
-    return gp_idle_loads_data(GP_OP, name, n);
+    return gp_idle_loads_data(GP_OP, name, strlen(name));
 }
 
-static bool loads_in_python(const char *name, size_t n)
+static bool loads_in_python(const char *name)
 {
-    return gp_idle_loads_data(GP_PYTHON, name, n);
+    return gp_idle_loads_data(GP_PYTHON, name, strlen(name));
 }
 
 static void ask_input_stall(struct gp_rule_ctx *c)

@@ -2,8 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/cost/occupancy.h"
+#include "analyze/names/known.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
+#include "formats/base/str.h"
 
 static const double TENSOR_PCT = 5, ATTENTION_PCT = 2;
 static const double TF32_LEAST = 1.5; /* times as fast as FP32 */
@@ -12,11 +14,6 @@ enum {
     AROUND = 8,          /* kernels from one product to the other of an attention, at most */
     OPTIMIZER_LEAST = 4, /* kernels of a step */
 };
-
-static const char *name_of(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return gp_trace_str(c->t, gp_gpu_config(c->t, c->p->items.at[item].row)->name);
-}
 
 /* NS, less PCT percent of it. */
 static int64_t less(int64_t ns, int64_t pct)
@@ -33,9 +30,9 @@ static double tf32_factor(const struct gp_rule_ctx *c)
     return fp32 > 0 ? gp_ceiling_attainable(&c->s->ceilings.flops[GP_ARITH_TF32]) / fp32 : 0;
 }
 
-static bool is_plain_name(const char *name, size_t n)
+static bool is_plain_name(const char *name)
 {
-    return gp_matrix_use_of(name, n) == GP_MATRIX_NO && !strstr(name, "dgemm") && !strstr(name, "f64");
+    return gp_matrix_use_of(name, strlen(name)) == GP_MATRIX_NO && !gp_kernel_is_double(name);
 }
 
 static void ask_tensor_cores(struct gp_rule_ctx *c)
@@ -99,16 +96,15 @@ const struct gp_rule gp_rule_tensor_cores = {
 /* Of scores, not of a loss, whose softmax is a logarithm. */
 static bool is_softmax(const struct gp_rule_ctx *c, uint32_t item)
 {
-    const char *name = name_of(c, item);
-    return c->items[item].kind == GP_FRAME_REDUCTION &&
-           (strstr(name, "softmax") || strstr(name, "SoftMax")) && !strstr(name, "LogSoftMax") &&
-           !strstr(name, "log_softmax");
+    const char *name = gp_rule_name(c, item);
+    return c->items[item].kind == GP_FRAME_REDUCTION && gp_kernel_is_softmax(name) &&
+           !gp_kernel_is_log_softmax(name);
 }
 
 /* Can the kernel lie between the products of an attention? Masks, scales, dropout, casts and checks can. */
 static bool is_between(const struct gp_rule_ctx *c, uint32_t item)
 {
-    const char *name = name_of(c, item);
+    const char *name = gp_rule_name(c, item);
     enum gp_class class = gp_class_of((enum gp_frame_kind)c->items[item].kind);
     if (class != GP_CLASS_COMPUTE) return c->items[item].kind == GP_FRAME_MEMSET;
     return c->items[item].kind != GP_FRAME_ATTENTION && !strstr(name, "nll_loss") &&
@@ -129,7 +125,7 @@ static uint32_t product_beside(const struct gp_rule_ctx *c, uint32_t softmax, in
         i += by;
         if (!same_place(c->p, i, softmax)) return GP_REPLAY_NONE;
         if (c->items[i].kind == GP_FRAME_GEMM) {
-            bool two = strstr(name_of(c, softmax), "ackward") && same_place(c->p, i + by, softmax) &&
+            bool two = strstr(gp_rule_name(c, softmax), "ackward") && same_place(c->p, i + by, softmax) &&
                        c->items[i + by].kind == GP_FRAME_GEMM;
             return (uint32_t)(two ? i + by : i);
         }
@@ -230,11 +226,6 @@ const struct gp_rule gp_rule_attention = {
 
 /* ---- an optimizer in pieces ---- */
 
-static bool is_fused_optimizer(const char *name)
-{
-    return strstr(name, "FusedOptimizer") || strstr(name, "FusedAdam") || strstr(name, "fused_adam");
-}
-
 /* Launched inside a range, frame or operator that is called an optimizer. */
 static bool in_optimizer(const struct gp_rule_ctx *c, uint32_t item)
 {
@@ -242,27 +233,21 @@ static bool in_optimizer(const struct gp_rule_ctx *c, uint32_t item)
          node = c->v->hs.nodes[node].parent) {
         const struct gp_host_event *e = &c->v->hs.nodes[node];
         const char *name = gp_trace_str(c->t, c->t->events[e->table].name[e->row]);
-        if (!strncmp(name, "Optimizer.step", 14) || !strcmp(name, "optimizer")) return true;
+        if (gp_starts(name, "Optimizer.step") || !strcmp(name, "optimizer")) return true;
     }
     return false;
 }
 
-static bool is_foreach(const char *name, size_t n)
+static bool is_foreach(const char *name)
 {
-    (void)n;
-    return strstr(name, "multi_tensor_apply") && !is_fused_optimizer(name);
-}
-
-static bool is_fused(const char *name, size_t n)
-{
-    (void)n;
-    return is_fused_optimizer(name);
+    return gp_kernel_is_multi_tensor(name) && !gp_kernel_is_fused_optimizer(name);
 }
 
 /* By item: is it a piece of an optimizer? */
 static uint8_t *optimizer_pieces(const struct gp_rule_ctx *c)
 {
-    uint8_t *foreach = gp_rule_match_configs(c, is_foreach), *fused = gp_rule_match_configs(c, is_fused),
+    uint8_t *foreach = gp_rule_match_configs(c, is_foreach),
+            *fused = gp_rule_match_configs(c, gp_kernel_is_fused_optimizer),
             *pieces = gp_zalloc(c->p->items.n + 1);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         uint32_t kind = c->items[i].kind, config = c->items[i].config;

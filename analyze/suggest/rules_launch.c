@@ -1,9 +1,11 @@
 // The host is late: the GPU waits for launches. Graphs, compilation, and what Python does between them.
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
+#include "formats/base/str.h"
 
 static const double HOST_BOUND_PCT = 20; /* of the window, idle because the host was late */
 
@@ -20,14 +22,7 @@ enum {
 
 /* ---- chains of kernels that a compiler fuses ---- */
 
-/* Kernels of the optimizer take many tensors at once, and no compiled model has them. */
-static bool is_optimizer_name(const char *name, size_t n)
-{
-    (void)n;
-    return strstr(name, "multi_tensor_apply") != NULL;
-}
-
-/* OPTIMIZER: by config, is it one of those? */
+/* OPTIMIZER: by config, does the kernel take many tensors at once? No compiled model has those. */
 static bool is_fusible(const struct gp_rule_ctx *c, uint32_t item, const uint8_t *optimizer)
 {
     uint32_t kind = c->items[item].kind;
@@ -39,7 +34,7 @@ static bool is_fusible(const struct gp_rule_ctx *c, uint32_t item, const uint8_t
 static int64_t idle_before(const struct gp_rule_ctx *c, uint32_t item, uint32_t previous)
 {
     const struct gp_plan_item *p = c->p->items.at;
-    int64_t idle = p[item].start_ns - p[previous].start_ns - c->p->replay.items.at[previous].dur_ns;
+    int64_t idle = p[item].start_ns - p[previous].start_ns - gp_rule_dur(c, previous);
     return p[item].drained && idle > 0 ? idle : 0;
 }
 
@@ -71,7 +66,7 @@ static struct chains edit_chains(struct gp_rule_ctx *c, struct gp_suggestion *s)
     const struct gp_plan *p = c->p;
     struct chains sum = {0};
     uint32_t previous = UINT32_MAX;
-    uint8_t *optimizer = gp_rule_match_configs(c, is_optimizer_name);
+    uint8_t *optimizer = gp_rule_match_configs(c, gp_kernel_is_multi_tensor);
     for (uint32_t i = 0; i < p->items.n; i++) {
         sum.compiled += c->items[i].compiled;
         if (s) hurry(c, s, i, optimizer);
@@ -232,7 +227,7 @@ static void ask_small_graphs(struct gp_rule_ctx *c)
     const struct gp_plan *p = c->p;
     int64_t graphs = 0, nodes = 0;
     for (uint32_t k = 0; k < p->calls.n; k++) {
-        if (!strstr(c->calls[k].name, "GraphLaunch")) continue;
+        if (!gp_call_launches_graph(c->calls[k].name)) continue;
         graphs++;
         nodes += p->replay.calls.at[k].n;
     }
@@ -240,7 +235,7 @@ static void ask_small_graphs(struct gp_rule_ctx *c)
     struct gp_suggestion *s = gp_rule_suggest(c);
     uint32_t step = UINT32_MAX;
     for (uint32_t k = 0; k < p->calls.n; k++) {
-        if (!strstr(c->calls[k].name, "GraphLaunch")) continue;
+        if (!gp_call_launches_graph(c->calls[k].name)) continue;
         bool first = p->calls.at[k].step != step;
         step = p->calls.at[k].step;
         if (first) continue;
@@ -274,10 +269,9 @@ const struct gp_rule gp_rule_small_graphs = {
 /* ---- graph breaks ---- */
 
 /* A region that torch.compile made one function: its name begins so in operators and ranges. */
-static bool is_region(const char *name, size_t n)
+static bool is_region(const char *name)
 {
-    (void)n;
-    return !strncmp(name, "Torch-Compiled Region", 21) || !strncmp(name, "CompiledFunction", 16) ||
+    return gp_starts(name, "Torch-Compiled Region") || gp_starts(name, "CompiledFunction") ||
            strstr(name, "Call CompiledFxGraph") != NULL;
 }
 
@@ -288,8 +282,7 @@ static uint64_t region_of(const struct gp_rule_ctx *c, uint32_t call)
     for (uint32_t node = c->calls[call].node; node != GP_HOST_NONE; node = c->v->hs.nodes[node].parent) {
         const struct gp_host_event *e = &c->v->hs.nodes[node];
         gp_sid name = c->t->events[e->table].name[e->row];
-        if (is_region(gp_trace_str(c->t, name), gp_string_len(&c->t->strings, name)))
-            region = (uint64_t)e->table << 32 | e->row;
+        if (is_region(gp_trace_str(c->t, name))) region = (uint64_t)e->table << 32 | e->row;
     }
     return region;
 }

@@ -1,5 +1,5 @@
 // Kernels that memory bounds: those that use little of it, and those that move twice as many bytes as 16 bits would.
-#include <string.h>
+#include "analyze/names/known.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 
@@ -9,11 +9,6 @@ static const double ACCESS_PCT = 2;     /* of the busy time, lost */
 static const double MEMORY_PCT = 50;    /* of the busy time, for the type of what is stored to matter */
 static const double FP32_PCT = 50;      /* of the bytes */
 static const double SAVED_LOW = 0.3, SAVED_HIGH = 0.5; /* of a kernel's time, by half of the bytes */
-
-static bool is_here(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return c->v->device_of_row[c->p->items.at[item].row] == c->device;
-}
 
 /* ---- far below memory bandwidth ---- */
 
@@ -73,7 +68,7 @@ static bool is_fp32(const struct gp_rule_ctx *c, uint32_t item)
     const struct gp_item_work *w = &c->work[item];
     const char *name = gp_trace_str(c->t, c->t->configs.at[c->items[item].config].name);
     return w->tier == GP_WORK_SHAPES && w->share.element.arith == GP_ARITH_FP32 &&
-           w->share.element.size == 4 && !strstr(name, "multi_tensor_apply");
+           w->share.element.size == 4 && !gp_kernel_is_multi_tensor(name);
 }
 
 struct stored {
@@ -87,7 +82,7 @@ static struct stored find_stored(const struct gp_rule_ctx *c, struct gp_suggesti
     struct stored sum = {.longest = UINT32_MAX};
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         const struct gp_item_work *w = &c->work[i];
-        if (w->bound.regime != GP_REGIME_MEMORY || !is_here(c, i)) continue;
+        if (w->bound.regime != GP_REGIME_MEMORY || !gp_rule_is_here(c, i)) continue;
         sum.memory_ns += gp_rule_dur(c, i);
         sum.bytes += w->share.bytes_high;
         if (!is_fp32(c, i)) continue;

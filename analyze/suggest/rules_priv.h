@@ -69,6 +69,33 @@ static inline int64_t gp_rule_dur(const struct gp_rule_ctx *c, uint32_t item)
     return c->p->replay.items.at[item].dur_ns;
 }
 
+/* The name of an item as recorded. */
+static inline const char *gp_rule_name(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return gp_trace_str(c->t, gp_gpu_config(c->t, c->p->items.at[item].row)->name);
+}
+
+/* What a copy or a set moves; negative: not recorded. */
+static inline int64_t gp_rule_bytes(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return gp_get_bytes(&c->t->events[GP_GPU], c->p->items.at[item].row);
+}
+
+/* Does it compute, and neither communicate nor move memory? */
+static inline bool gp_rule_computes(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return gp_class_of((enum gp_frame_kind)c->items[item].kind) == GP_CLASS_COMPUTE;
+}
+
+/* Is it on the device that works most? */
+static inline bool gp_rule_is_here(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return c->v->device_of_row[c->p->items.at[item].row] == c->device;
+}
+
+/* Is it a copy between host and device, in either direction? */
+bool gp_rule_crosses(const struct gp_rule_ctx *c, uint32_t item);
+
 /* At most how much of an item's time is lost to what the rule is about, ns; not positive: none, or not its business. */
 typedef int64_t gp_rule_loss(const struct gp_rule_ctx *c, uint32_t item);
 struct gp_rule_lost {
@@ -85,7 +112,7 @@ struct gp_rule_lost gp_rule_find_lost(const struct gp_rule_ctx *c, gp_rule_loss 
 const uint8_t *gp_rule_rows_beside(const struct gp_rule_ctx *c, enum gp_class class);
 
 /* Is what an event is called what the rule looks for? */
-typedef bool gp_rule_match(const char *name, size_t n);
+typedef bool gp_rule_match(const char *name);
 /* By index into trace->configs: does the name as recorded match? The caller frees it. O(configs). */
 uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match);
 /* Host time on the launching threads inside events of TABLE whose names match, as far as it lies before a call of the

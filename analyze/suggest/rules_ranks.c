@@ -1,11 +1,11 @@
 // Several ranks of one program in a trace: who the others wait for, and communication by way of the host.
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/hta/collective_ops.h"
 #include "analyze/hta/collectives.h"
 #include "analyze/math/sums.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
+#include "formats/base/str.h"
 
 static const double SKEW_PCT = 5;  /* of the time, waited for the rank that comes last */
 static const double LATE_PCT = 70; /* of that waiting is for one rank */
@@ -212,7 +212,7 @@ static void edit_waits(const struct ranks *r, const struct late *l, struct gp_su
     for (size_t i = r->h.collectives.n; i-- > 0;) {
         if (!is_ours(r, i) || r->all[r->match_of[i]].last != l->device) continue;
         uint32_t item = p->item_of_row[r->rows[i]];
-        int64_t dur = p->replay.items.at[item].dur_ns, wait = wait_of(r, i);
+        int64_t dur = gp_rule_dur(r->c, item), wait = wait_of(r, i);
         if (p->items.at[item].step != step) {
             step = p->items.at[item].step;
             left = (l->work_ns - l->mean_ns) / (int64_t)p->steps.n;
@@ -232,10 +232,8 @@ static void edit_work(const struct ranks *r, const struct late *l, struct gp_sug
     double mean = (double)l->mean_ns / (double)(l->work_ns ? l->work_ns : 1),
            least = (double)l->min_ns / (double)(l->work_ns ? l->work_ns : 1);
     for (uint32_t i = 0; i < p->items.n; i++) {
-        double dur = (double)p->replay.items.at[i].dur_ns;
-        if (r->c->v->device_of_row[p->items.at[i].row] != l->device ||
-            gp_class_of((enum gp_frame_kind)r->c->items[i].kind) != GP_CLASS_COMPUTE)
-            continue;
+        double dur = (double)gp_rule_dur(r->c, i);
+        if (r->c->v->device_of_row[p->items.at[i].row] != l->device || !gp_rule_computes(r->c, i)) continue;
         GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur * mean)}));
         GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur * least)}));
         GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_DUR, i, (int64_t)(dur * least)}));
@@ -318,7 +316,7 @@ static int64_t count_gloo(const struct gp_rule_ctx *c, enum gp_table table)
     const struct gp_events *e = &c->t->events[table];
     int64_t count = 0, begin = c->p->begin_ns, end = c->p->steps.at[c->p->steps.n - 1].end_ns;
     for (size_t i = 0; i < e->n && e->start_ns[i] < end; i++)
-        count += e->start_ns[i] >= begin && !strncmp(gp_trace_str(c->t, e->name[i]), "gloo:", 5);
+        count += e->start_ns[i] >= begin && gp_starts(gp_trace_str(c->t, e->name[i]), "gloo:");
     return count;
 }
 

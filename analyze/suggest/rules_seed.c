@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/names/args.h"
 #include "analyze/cost/occupancy.h"
+#include "analyze/names/known.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 
@@ -43,7 +44,7 @@ static double fills(const struct gp_rule_ctx *c, uint32_t item)
     struct gp_occupancy o;
     const struct gp_config *config = &c->t->configs.at[c->items[item].config];
     if (gp_class_of((enum gp_frame_kind)c->items[item].kind) != GP_CLASS_COMPUTE) return 0;
-    if (strstr(gp_trace_str(c->t, config->name), "multi_tensor_apply")) return 0;
+    if (gp_kernel_is_multi_tensor(gp_trace_str(c->t, config->name))) return 0;
     gp_occupancy_of(&o, c->t, config, c->props);
     return o.waves < 1 ? o.waves : 0;
 }

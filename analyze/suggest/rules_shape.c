@@ -1,6 +1,5 @@
 // Kernels whose launch shape wastes multiprocessors, and kernels that share the device with communication.
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/names/args.h"
 #include "analyze/cost/occupancy.h"
 #include "analyze/suggest/rules_priv.h"
@@ -20,11 +19,6 @@ enum {
     COMPARED_LEAST = 5, /* launches on each side */
 };
 
-static bool computes(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return gp_class_of((enum gp_frame_kind)c->items[item].kind) == GP_CLASS_COMPUTE;
-}
-
 static struct gp_occupancy occupancy_of(const struct gp_rule_ctx *c, uint32_t item)
 {
     struct gp_occupancy o;
@@ -37,7 +31,7 @@ static struct gp_occupancy occupancy_of(const struct gp_rule_ctx *c, uint32_t it
 /* Has the item the device to itself, and does it take long enough for its shape to matter? */
 static bool shape_matters(const struct gp_rule_ctx *c, uint32_t item)
 {
-    return !gp_rule_rows_beside(c, GP_CLASS_COMPUTE)[c->p->items.at[item].row] && computes(c, item) &&
+    return !gp_rule_rows_beside(c, GP_CLASS_COMPUTE)[c->p->items.at[item].row] && gp_rule_computes(c, item) &&
            gp_rule_dur(c, item) > SHORT_NS;
 }
 
@@ -230,7 +224,7 @@ static struct contention find_contention(const struct gp_rule_ctx *c, struct gp_
     size_t n = 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         uint32_t row = c->p->items.at[i].row;
-        if (c->v->device_of_row[row] == c->device && computes(c, i) && !computing[row])
+        if (c->v->device_of_row[row] == c->device && gp_rule_computes(c, i) && !computing[row])
             all[n++] =
                 (struct launch){c->items[i].config, i, sizes_of(c, i), gp_rule_dur(c, i), talking[row]};
     }
@@ -296,7 +290,7 @@ const struct gp_rule gp_rule_contention = {
 
 static bool is_tiny(const struct gp_rule_ctx *c, uint32_t item)
 {
-    return computes(c, item) && gp_rule_dur(c, item) < TINY_NS;
+    return gp_rule_computes(c, item) && gp_rule_dur(c, item) < TINY_NS;
 }
 
 /* A tiny one right behind another: what fuses them saves the gap between them for sure, if nothing else. */

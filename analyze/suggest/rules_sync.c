@@ -1,9 +1,8 @@
 // The host waits for the GPU, and the GPU then for the host.
 #include <stdlib.h>
-#include <string.h>
+#include "analyze/names/known.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
-#include "analyze/view/waits.h"
 
 enum { SCALAR_BYTES = 16 };
 
@@ -12,11 +11,9 @@ static const double WAIT_PCT = 2; /* of the time, waited for */
 /* A copy of a value or two to the host. */
 static bool is_scalar(const struct gp_rule_ctx *c, uint32_t item)
 {
-    uint32_t row = c->p->items.at[item].row;
-    const char *name = gp_trace_str(c->t, gp_gpu_config(c->t, row)->name);
-    int64_t bytes = gp_get_bytes(&c->t->events[GP_GPU], row);
+    int64_t bytes = gp_rule_bytes(c, item);
     return c->items[item].kind == GP_FRAME_MEMCPY && bytes > 0 && bytes <= SCALAR_BYTES &&
-           strstr(name, "DtoH");
+           gp_copy_to_host(gp_rule_name(c, item));
 }
 
 /* Which calls that wait: those that bring a value or two, or those that no copy is behind, which are synchronous_copy's. */
@@ -24,7 +21,7 @@ static bool is_about(const struct gp_rule_ctx *c, uint32_t call, bool scalars)
 {
     uint32_t copy = gp_rule_copy_waited_for(c, call);
     if (scalars) return copy != GP_REPLAY_NONE && is_scalar(c, copy);
-    return copy == GP_REPLAY_NONE && gp_waits_synchronises(c->calls[call].name);
+    return copy == GP_REPLAY_NONE && gp_call_synchronizes(c->calls[call].name);
 }
 
 struct waits {

@@ -1,4 +1,5 @@
 // Builds the facts, asks the rules, and replays what they say. The rules themselves are in rules_*.c.
+#include "analyze/names/known.h"
 #include "analyze/suggest/suggest.h"
 
 #include <stdlib.h>
@@ -89,15 +90,10 @@ static bool launched_aside(const struct gp_rule_ctx *c, uint32_t item)
     return api->track[p->calls.at[p->items.at[item].call].row] != api->track[p->calls.at[first].row];
 }
 
-static bool is_compiled_name(const char *name, size_t n)
-{
-    return n > 7 && !memcmp(name, "triton_", 7);
-}
-
 static void know_items(struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
-    uint8_t *compiled = gp_rule_match_configs(c, is_compiled_name);
+    uint8_t *compiled = gp_rule_match_configs(c, gp_kernel_is_triton);
     c->items = gp_zalloc((p->items.n + 1) * sizeof *c->items);
     for (uint32_t i = 0; i < p->items.n; i++) {
         struct gp_rule_item *item = &c->items[i];

@@ -5,11 +5,6 @@
 #include "analyze/suggest/rules_priv.h"
 #include "formats/base/map.h"
 
-static int64_t dur_of(const struct gp_rule_ctx *c, uint32_t item)
-{
-    return c->p->replay.items.at[item].dur_ns;
-}
-
 /* ---- kernels and operators: sums over launches with one key ---- */
 
 /* Beside a struct gp_suggest_kernel, while it is summed up. */
@@ -129,7 +124,7 @@ static void tell_kernels(struct gp_rule_ctx *c)
             k->label = gp_rule_item_label(c, i);
             k->kind = c->items[i].kind;
         }
-        add_item(k, &g.sums.at[at], &c->work[i], dur_of(c, i));
+        add_item(k, &g.sums.at[at], &c->work[i], gp_rule_dur(c, i));
     }
     end_groups(&g, &c->s->ceilings);
     c->s->kernels.at = g.all.at, c->s->kernels.n = g.all.n, c->s->kernels.cap = g.all.cap;
@@ -147,11 +142,11 @@ static void tell_ops(struct gp_rule_ctx *c)
             k->name = gp_intern_cstr(&c->s->strings, gp_trace_str(c->t, name));
             k->label = gp_rule_label(c, GP_OP, name);
         }
-        if (dur_of(c, i) > g.sums.at[at].longest_ns) {
-            g.sums.at[at].longest_ns = dur_of(c, i);
+        if (gp_rule_dur(c, i) > g.sums.at[at].longest_ns) {
+            g.sums.at[at].longest_ns = gp_rule_dur(c, i);
             k->kind = c->items[i].kind;
         }
-        add_item(k, &g.sums.at[at], &c->work[i], dur_of(c, i));
+        add_item(k, &g.sums.at[at], &c->work[i], gp_rule_dur(c, i));
     }
     end_groups(&g, &c->s->ceilings);
     c->s->ops.at = g.all.at, c->s->ops.n = g.all.n, c->s->ops.cap = g.all.cap;
@@ -167,11 +162,12 @@ static void tell_step(struct gp_rule_ctx *c)
     int64_t by[GP_REGIME_COUNT] = {0}, below_memory = 0, computing = 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         const struct gp_regime_answer *a = &c->work[i].bound;
-        if (c->v->device_of_row[c->p->items.at[i].row] != c->device) continue;
-        by[a->regime] += dur_of(c, i);
-        if (a->regime == GP_REGIME_INEFFICIENT && a->roof == GP_REGIME_MEMORY) below_memory += dur_of(c, i);
+        if (!gp_rule_is_here(c, i)) continue;
+        by[a->regime] += gp_rule_dur(c, i);
+        if (a->regime == GP_REGIME_INEFFICIENT && a->roof == GP_REGIME_MEMORY)
+            below_memory += gp_rule_dur(c, i);
         if (gp_class_of((enum gp_frame_kind)c->items[i].kind) == GP_CLASS_COMPUTE)
-            s->tier_ns[c->work[i].tier] += dur_of(c, i);
+            s->tier_ns[c->work[i].tier] += gp_rule_dur(c, i);
     }
     for (int r = 0; r < GP_REGIME_COUNT; r++)
         if (r != GP_REGIME_COMMUNICATION && r != GP_REGIME_TRANSFER) computing += by[r];
@@ -250,7 +246,7 @@ static void tell_roofline(struct gp_rule_ctx *c)
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         const struct gp_item_work *w = &c->work[i];
         enum gp_regime regime = w->bound.regime;
-        int64_t ns = dur_of(c, i);
+        int64_t ns = gp_rule_dur(c, i);
         if (regime == GP_REGIME_COMMUNICATION || regime == GP_REGIME_TRANSFER) continue;
         if (regime == GP_REGIME_OVERHEAD) add(&r->latency_ns, ns);
         else if (w->tier == GP_WORK_UNKNOWN || w->bound.impossible) add(&r->unknown_ns, ns);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/dist.h"
+#include "analyze/names/known.h"
 
 const char *gp_idle_cause_name(enum gp_idle_cause c)
 {
@@ -37,45 +38,10 @@ const char *gp_idle_cause_brief(enum gp_idle_cause c)
 
 /* ---- names ---- */
 
-static bool starts_with(const char *s, const char *prefix)
-{
-    return !strncmp(s, prefix, strlen(prefix));
-}
-
-/* Calls that make the host wait for the device or for the system's allocator. Names without their prefix. */
-static bool is_blocking(const char *call)
-{
-    static const char *const prefixes[] = {
-        "Malloc",          "Free",
-        "HostAlloc",       "HostMalloc",
-        "HostFree",        "HostRegister",
-        "HostUnregister",  "MemAlloc",
-        "MemFree",         "MemCreate",
-        "MemMap",          "MemUnmap",
-        "MemRelease",      "MemHostAlloc",
-        "MemHostRegister", "MemHostUnregister",
-        "MemSetAccess",    "MemAddressReserve",
-        "MemAddressFree",  "Memcpy",
-    };
-    if (strstr(call, "Async")) return false;
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (starts_with(call, prefixes[i])) return true;
-    return false;
-}
-
 enum gp_idle_cause gp_idle_call_cause(const char *name)
 {
-    static const char *const vendors[] = {"cuda", "cu", "hip"};
-    if (strstr(name, "Synchronize")) return GP_IDLE_SYNC;
-    for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++)
-        if (starts_with(name, vendors[i]) && is_blocking(name + strlen(vendors[i])))
-            return GP_IDLE_ALLOCATION;
-    return GP_IDLE_HOST;
-}
-
-static bool waits_on_stream(const char *name)
-{
-    return strstr(name, "StreamWait") != NULL;
+    if (gp_call_synchronizes(name)) return GP_IDLE_SYNC;
+    return gp_call_blocks(name) ? GP_IDLE_ALLOCATION : GP_IDLE_HOST;
 }
 
 /* Letters and digits in lower case, one blank between words: "Load_Batch #3" -> "load batch". Numbers go. */
@@ -212,7 +178,7 @@ static uint8_t look_at_name(struct walk *w, enum gp_table table, gp_sid name)
     if (table == GP_API) {
         enum gp_idle_cause cause = gp_idle_call_cause(text);
         if (cause != GP_IDLE_HOST) *known |= (uint8_t)((cause == GP_IDLE_SYNC ? 1u : 2u) << CALL_SHIFT);
-        if (waits_on_stream(text)) *known |= AS_CALL_WAITS;
+        if (gp_call_orders_wait(text)) *known |= AS_CALL_WAITS;
     } else if (gp_idle_loads_data(table, text, gp_string_len(&w->v->t->strings, name))) {
         *known |= table == GP_RANGE ? AS_RANGE_LOADS : AS_FRAME_LOADS;
     }
@@ -369,8 +335,7 @@ static bool ordered_wait(struct walk *w, uint32_t id)
         if (ev->table != GP_API) continue;
         gp_sid name = w->v->t->events[GP_API].name[ev->row];
         if (look_at_name(w, GP_API, name) & AS_CALL_WAITS) return true;
-        const char *text = gp_trace_str(w->v->t, name);
-        if (strstr(text, "Launch") || strstr(text, "Memcpy") || strstr(text, "Memset")) break;
+        if (gp_call_gives_work(gp_trace_str(w->v->t, name))) break;
     }
     return false;
 }

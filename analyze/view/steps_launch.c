@@ -1,7 +1,7 @@
 #include "analyze/view/steps.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "analyze/math/period.h"
 #include "formats/base/map.h"
@@ -72,7 +72,7 @@ static bool launches_graphs(struct calls *c, uint32_t row)
     gp_sid name = c->v->t->events[GP_API].name[api];
     if (name == c->last_call) return c->last_is_graph;
     uint32_t *known = gp_map_put(&c->is_graph, name, UINT32_MAX);
-    if (*known == UINT32_MAX) *known = strstr(gp_trace_str(c->v->t, name), "GraphLaunch") != NULL;
+    if (*known == UINT32_MAX) *known = gp_call_launches_graph(gp_trace_str(c->v->t, name));
     c->last_call = name;
     return c->last_is_graph = *known;
 }

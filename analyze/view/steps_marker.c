@@ -5,6 +5,7 @@
 #include <string.h>
 #include "formats/base/map.h"
 #include "formats/base/num.h"
+#include "formats/base/str.h"
 
 /* ---- names ---- */
 
@@ -59,7 +60,7 @@ int gp_step_name_rank(const char *name, size_t n, size_t *base, uint64_t *number
     char lower[128];
     *base = split_number(name, n, number);
     size_t end = *base, k = 0;
-    if (end == 12 && *number != GP_NO_ID && !memcmp(name, "ProfilerStep", 12)) return 0;
+    if (*number != GP_NO_ID && gp_is(name, end, "ProfilerStep")) return 0;
     for (size_t i = end > sizeof lower - 1 ? end - (sizeof lower - 1) : 0; i < end; i++)
         lower[k++] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] + 32) : name[i] ? name[i] : ' ';
     lower[k] = 0;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/names/known.h"
 #include "formats/base/map.h"
 
 #define NONE UINT32_MAX
@@ -68,11 +69,6 @@ static uint32_t waited_for(const struct gp_waits *w, const struct gp_view *v, in
     return NONE;
 }
 
-bool gp_waits_synchronises(const char *name)
-{
-    return strstr(name, "Synchronize") != NULL;
-}
-
 static int by_track_and_end(const void *a, const void *b)
 {
     const struct gp_wait *x = a, *y = b;
@@ -104,7 +100,7 @@ static void add_synchronising(struct gp_waits *w, const struct gp_view *v, uint3
         int64_t end = api->start_ns[i] + api->dur_ns[i];
         if (end <= begin_ns || api->start_ns[i] >= end_ns) continue;
         if (gp_track_producer(t, api->track[i]) != producer ||
-            !gp_waits_synchronises(gp_trace_str(t, api->name[i])))
+            !gp_call_synchronizes(gp_trace_str(t, api->name[i])))
             continue;
         const uint32_t *stream = gp_map_get(&stream_of, gp_get_corr(api, i));
         add_call(w, v, i, waited_for(w, v, api->start_ns[i], end, stream ? *stream : NONE), false);

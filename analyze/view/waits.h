@@ -43,7 +43,4 @@ void gp_waits_release(struct gp_waits *w);
 /* How many of w->by_end end no later than AT. O(log n). */
 size_t gp_waits_ended_by(const struct gp_waits *w, int64_t at_ns);
 
-/* Does a call of that name wait for the GPU and do nothing else? */
-bool gp_waits_synchronises(const char *name);
-
 #endif

@@ -1,0 +1,208 @@
+#include "analyze/names/known.h"
+
+#include <string.h>
+#include "formats/base/str.h"
+
+static bool has(const char *name, const char *part)
+{
+    return strstr(name, part) != NULL;
+}
+
+static bool has_any(const char *name, const char *const *parts)
+{
+    for (; *parts; parts++)
+        if (strstr(name, *parts)) return true;
+    return false;
+}
+
+static bool starts_any(const char *name, const char *const *begins)
+{
+    for (; *begins; begins++)
+        if (gp_starts(name, *begins)) return true;
+    return false;
+}
+
+/* ---- kernels ---- */
+
+bool gp_kernel_is_triton(const char *name)
+{
+    return gp_starts(name, GP_KERNEL_TRITON);
+}
+
+bool gp_kernel_is_triton_fused(const char *name)
+{
+    static const char *const begins[] = {GP_KERNEL_TRITON "poi_fused_", GP_KERNEL_TRITON "red_fused_",
+                                         GP_KERNEL_TRITON "per_fused_", NULL};
+    return starts_any(name, begins);
+}
+
+bool gp_kernel_is_multi_tensor(const char *name)
+{
+    return has(name, "multi_tensor_apply");
+}
+
+bool gp_kernel_is_fused_optimizer(const char *name)
+{
+    static const char *const parts[] = {"FusedOptimizer", "FusedAdam", "fused_adam", NULL};
+    return has_any(name, parts);
+}
+
+bool gp_kernel_is_of_library(const char *name)
+{
+    static const char *const parts[] = {"splitK", "cudnn", "cutlass", "cub::", NULL};
+    return has_any(name, parts);
+}
+
+bool gp_kernel_is_elementwise(const char *name)
+{
+    return has(name, "elementwise_kernel");
+}
+
+bool gp_kernel_is_strided(const char *name)
+{
+    return has(name, "::elementwise_kernel<");
+}
+
+bool gp_kernel_is_softmax(const char *name)
+{
+    return has(name, "softmax") || has(name, "SoftMax");
+}
+
+bool gp_kernel_is_log_softmax(const char *name)
+{
+    return has(name, "LogSoftMax") || has(name, "log_softmax");
+}
+
+bool gp_kernel_is_double(const char *name)
+{
+    return has(name, "dgemm") || has(name, "f64");
+}
+
+/* ---- copies: "Memcpy HtoD (Pageable -> Device)" ---- */
+
+bool gp_copy_to_device(const char *name)
+{
+    return has(name, "HtoD");
+}
+
+bool gp_copy_to_host(const char *name)
+{
+    return has(name, "DtoH");
+}
+
+bool gp_copy_on_device(const char *name)
+{
+    return has(name, "DtoD");
+}
+
+bool gp_copy_is_pageable(const char *name)
+{
+    return has(name, "Pageable") || has(name, "pageable");
+}
+
+bool gp_copy_is_pinned(const char *name)
+{
+    return has(name, "Pinned") || has(name, "pinned");
+}
+
+/* ---- calls: "cudaLaunchKernel", "cuLaunchKernelEx", "hipModuleLaunchKernel" ---- */
+
+bool gp_call_launches_graph(const char *name)
+{
+    return has(name, "GraphLaunch");
+}
+
+bool gp_call_launches_kernel(const char *name)
+{
+    return has(name, "LaunchKernel");
+}
+
+bool gp_call_gives_work(const char *name)
+{
+    return has(name, "Launch") || has(name, "Memcpy") || has(name, "Memset");
+}
+
+bool gp_call_copies(const char *name)
+{
+    return has(name, "Memcpy");
+}
+
+bool gp_call_is_async(const char *name)
+{
+    return has(name, "Async");
+}
+
+bool gp_call_synchronizes(const char *name)
+{
+    return has(name, "Synchronize");
+}
+
+bool gp_call_synchronizes_device(const char *name)
+{
+    static const char *const parts[] = {"DeviceSynchronize", "CtxSynchronize", "ContextSynchronize", NULL};
+    return has_any(name, parts);
+}
+
+bool gp_call_orders_wait(const char *name)
+{
+    return has(name, "StreamWait");
+}
+
+bool gp_call_allocates(const char *name)
+{
+    static const char *const begins[] = {
+        "cudaMalloc", "cudaFree",  "cudaHostAlloc",  "cudaHostRegister", "cudaHostUnregister",
+        "cuMemAlloc", "cuMemFree", "cuMemHostAlloc", "hipMalloc",        "hipFree",
+        NULL,
+    };
+    return !gp_call_is_async(name) && starts_any(name, begins);
+}
+
+bool gp_call_blocks(const char *name)
+{
+    static const char *const vendors[] = {"cuda", "cu", "hip"};
+    static const char *const begins[] = {
+        "Malloc",
+        "Free",
+        "HostAlloc",
+        "HostMalloc",
+        "HostFree",
+        "HostRegister",
+        "HostUnregister",
+        "MemAlloc",
+        "MemFree",
+        "MemCreate",
+        "MemMap",
+        "MemUnmap",
+        "MemRelease",
+        "MemHostAlloc",
+        "MemHostRegister",
+        "MemHostUnregister",
+        "MemSetAccess",
+        "MemAddressReserve",
+        "MemAddressFree",
+        "Memcpy",
+        NULL,
+    };
+    if (gp_call_is_async(name)) return false;
+    for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++)
+        if (gp_starts(name, vendors[i]) && starts_any(name + strlen(vendors[i]), begins)) return true;
+    return false;
+}
+
+bool gp_call_loads_module(const char *name)
+{
+    static const char *const begins[] = {"cuModuleLoad", "cuLibraryLoad", "cudaLibraryLoad", "hipModuleLoad",
+                                         NULL};
+    return starts_any(name, begins);
+}
+
+bool gp_call_compiles(const char *name)
+{
+    return gp_starts(name, "nvrtcCompileProgram") || gp_starts(name, "cuLinkComplete");
+}
+
+bool gp_call_is_hip(const char *name)
+{
+    return gp_starts(name, "hip");
+}

@@ -1,0 +1,73 @@
+/* known.h -- what a name tells of a kernel, a copy or a call of the driver: the one place that knows how libraries,
+ * compilers and drivers spell what rules, views and costs ask for. The tables that sort all names are elsewhere: classes in
+ * classify.h, equal kernels in kernel_key.h, Tensor Cores in occupancy.h.
+ *
+ *     if (gp_kernel_is_multi_tensor(name)) ...     // one of an optimizer that takes many tensors at once
+ *     if (gp_call_launches_graph(name)) ...        // "cudaGraphLaunch_v10000"
+ *     if (gp_copy_to_host(name)) ...               // "Memcpy DtoH (Device -> Pinned)"
+ *
+ * Names are as recorded, and end with a NUL; kernels may be mangled. Knows nothing of traces.
+ */
+#ifndef GP_ANALYZE_KNOWN_H
+#define GP_ANALYZE_KNOWN_H
+
+#include <stdbool.h>
+
+/* ---- kernels ---- */
+
+/* How Triton's kernels begin. */
+#define GP_KERNEL_TRITON "triton_"
+bool gp_kernel_is_triton(const char *name);
+/* Of torch.compile, which joined pointwise operators or reductions in it. */
+bool gp_kernel_is_triton_fused(const char *name);
+/* PyTorch's foreach operators and optimizers, which take many tensors at once. */
+bool gp_kernel_is_multi_tensor(const char *name);
+/* Optimizers that do all of their work in one kernel. */
+bool gp_kernel_is_fused_optimizer(const char *name);
+/* Belongs to what a library does in several kernels, so that nothing of the program's can be joined with it. */
+bool gp_kernel_is_of_library(const char *name);
+/* PyTorch's elementwise kernels. */
+bool gp_kernel_is_elementwise(const char *name);
+/* The one of them whose operands may have other strides, or be smaller than the result. */
+bool gp_kernel_is_strided(const char *name);
+bool gp_kernel_is_softmax(const char *name); /* or its logarithm */
+bool gp_kernel_is_log_softmax(const char *name);
+/* Matrix products in double precision. */
+bool gp_kernel_is_double(const char *name);
+
+/* ---- copies ---- */
+
+bool gp_copy_to_device(const char *name);
+bool gp_copy_to_host(const char *name);
+bool gp_copy_on_device(const char *name);
+/* From or to memory of the host that may be paged out, or that may not. */
+bool gp_copy_is_pageable(const char *name);
+bool gp_copy_is_pinned(const char *name);
+
+/* ---- calls ---- */
+
+bool gp_call_launches_graph(const char *name);
+bool gp_call_launches_kernel(const char *name);
+/* Gives the GPU something to do. */
+bool gp_call_gives_work(const char *name);
+bool gp_call_copies(const char *name);
+/* In the order of a stream, without waiting. */
+bool gp_call_is_async(const char *name);
+/* Waits for the GPU and does nothing more. */
+bool gp_call_synchronizes(const char *name);
+/* Waits for all of a device. */
+bool gp_call_synchronizes_device(const char *name);
+/* Lets a stream wait. */
+bool gp_call_orders_wait(const char *name);
+/* Asks the driver for memory, or gives it back, and waits for it. */
+bool gp_call_allocates(const char *name);
+/* Makes the host wait for the device or for the system's allocator: those, reservations, and copies. */
+bool gp_call_blocks(const char *name);
+/* Loads code for the GPU. */
+bool gp_call_loads_module(const char *name);
+/* Compiles or links code for the GPU. */
+bool gp_call_compiles(const char *name);
+/* Of AMD's runtime. */
+bool gp_call_is_hip(const char *name);
+
+#endif

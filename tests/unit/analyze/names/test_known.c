@@ -1,0 +1,101 @@
+/* What names tell: each question with names that recorders really write, and those that come close. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "analyze/names/known.h"
+
+static void test_kernels(void **state)
+{
+    (void)state;
+    const char *foreach = "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<"
+                          "at::native::(anonymous namespace)::TensorListMetadata<2>, AddFunctor>";
+    const char *strided =
+        "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<AddFunctor> >";
+    const char *vectorized =
+        "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float> >";
+    assert_true(gp_kernel_is_triton("triton_poi_fused_add_0"));
+    assert_false(gp_kernel_is_triton("my_triton_kernel"));
+    assert_true(gp_kernel_is_triton_fused("triton_per_fused_native_layer_norm_3"));
+    assert_false(gp_kernel_is_triton_fused("triton_tem_fused_mm_3")); /* a template of a product */
+    assert_false(gp_kernel_is_triton_fused("triton_mm"));
+    assert_true(gp_kernel_is_multi_tensor(foreach));
+    assert_false(gp_kernel_is_multi_tensor(strided));
+    assert_true(
+        gp_kernel_is_fused_optimizer("multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>>"));
+    assert_false(gp_kernel_is_fused_optimizer(foreach));
+    assert_true(gp_kernel_is_of_library("cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x64>"));
+    assert_true(gp_kernel_is_of_library("cublasLt::splitKreduce_kernel<32, 16>"));
+    assert_false(gp_kernel_is_of_library(vectorized));
+    assert_true(gp_kernel_is_elementwise(vectorized));
+    assert_false(gp_kernel_is_strided(vectorized));
+    assert_true(gp_kernel_is_elementwise(strided));
+    assert_true(gp_kernel_is_strided(strided));
+    assert_true(gp_kernel_is_softmax("cunn_SoftMaxForward<4, float, LogSoftMaxForwardEpilogue>"));
+    assert_true(gp_kernel_is_log_softmax("cunn_SoftMaxForward<4, float, LogSoftMaxForwardEpilogue>"));
+    assert_true(gp_kernel_is_softmax("softmax_warp_forward<float, float, float, 8, false, false>"));
+    assert_false(gp_kernel_is_log_softmax("softmax_warp_forward<float, float, float, 8, false, false>"));
+    assert_true(gp_kernel_is_double("ampere_dgemm_64x64_nn"));
+    assert_false(gp_kernel_is_double("ampere_sgemm_64x64_nn"));
+}
+
+static void test_copies(void **state)
+{
+    (void)state;
+    assert_true(gp_copy_to_device("Memcpy HtoD (Pageable -> Device)"));
+    assert_true(gp_copy_is_pageable("Memcpy HtoD (Pageable -> Device)"));
+    assert_false(gp_copy_is_pinned("Memcpy HtoD (Pageable -> Device)"));
+    assert_true(gp_copy_to_host("Memcpy DtoH (Device -> Pinned)"));
+    assert_true(gp_copy_is_pinned("Memcpy DtoH (Device -> Pinned)"));
+    assert_false(gp_copy_to_device("Memcpy DtoH (Device -> Pinned)"));
+    assert_true(gp_copy_on_device("Memcpy DtoD (Device -> Device)"));
+    assert_false(gp_copy_to_host("Memcpy DtoD (Device -> Device)"));
+}
+
+static void test_launches(void **state)
+{
+    (void)state;
+    assert_true(gp_call_launches_graph("cudaGraphLaunch_v10000"));
+    assert_false(gp_call_launches_kernel("cudaGraphLaunch_v10000"));
+    assert_true(gp_call_launches_kernel("cuLaunchKernelEx"));
+    assert_true(gp_call_launches_kernel("hipExtModuleLaunchKernel"));
+    assert_false(gp_call_launches_graph("cudaGraphInstantiate"));
+    assert_true(gp_call_gives_work("cudaMemsetAsync"));
+    assert_false(gp_call_gives_work("cudaEventRecord"));
+    assert_true(gp_call_copies("cudaMemcpyAsync"));
+    assert_true(gp_call_is_async("cudaMemcpyAsync"));
+    assert_false(gp_call_is_async("cudaMemcpy"));
+    assert_true(gp_call_is_hip("hipLaunchKernel"));
+    assert_false(gp_call_is_hip("cudaLaunchKernel"));
+}
+
+static void test_waits(void **state)
+{
+    (void)state;
+    assert_true(gp_call_synchronizes("cudaStreamSynchronize"));
+    assert_false(gp_call_synchronizes_device("cudaStreamSynchronize"));
+    assert_true(gp_call_synchronizes_device("cuCtxSynchronize"));
+    assert_false(gp_call_synchronizes("cudaEventQuery"));
+    assert_true(gp_call_orders_wait("cudaStreamWaitEvent"));
+    assert_true(gp_call_allocates("cudaMalloc"));
+    assert_false(gp_call_allocates("cudaMallocAsync"));
+    assert_false(gp_call_allocates("cuMemAddressReserve"));
+    assert_true(gp_call_blocks("cuMemAddressReserve"));
+    assert_true(gp_call_blocks("cudaMemcpy"));
+    assert_false(gp_call_blocks("cudaMemcpyAsync"));
+    assert_false(gp_call_blocks("Malloc")); /* of whom? */
+    assert_true(gp_call_loads_module("cuModuleLoadDataEx"));
+    assert_true(gp_call_compiles("nvrtcCompileProgram"));
+    assert_false(gp_call_compiles("cuModuleLoadDataEx"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_waits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
