@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""seeds.py -- makes corpus/traces: a few events of a trace of each producer in samples/, without paths, and tiny traces by
-hand, each as JSON and in the binary format.
+"""seeds.py -- makes corpus/traces (a few events of a trace of each producer in samples/, without paths, and tiny traces by
+hand, as JSON and in the binary format) and the seeds of single targets. Inputs that found something are not made here.
 
     tests/fuzz/seeds.py build/release/bin
 
@@ -171,6 +171,92 @@ def for_tools(tools):
         put("trace-convert", f"packed_{way}", bytes([way]), gzip.compress(read("tiny_sorts.json"), mtime=0))
 
 
+def for_readers(tools):
+    for name, text in (("two", "main;f;k 12\nmain;g 3\n"), ("fractions", "a 1.5\na b;c 2.4999\n\n x\nlast 7"),
+                       ("columns", "a;b 10 12\nc 18446744073709551616\nd -1\n"), ("spaces", "  \n;;; 5\r\na  9 \n")):
+        put("folded", name, b"", text.encode())
+    put("predictions", "expect", b"", json.dumps({"schema": "gpuprof/expect/1", "rules": ["compile"], "predictions": [
+        {"metric": "step", "low_ns": -6167604, "high_ns": -1193751}, {"metric": "launches", "low": -3, "high": 0},
+        {"idle": "host", "low_pct": -5, "high_pct": 1.5}, {"operation": "aten::add", "low_ns": -1, "high_ns": 1}]}).encode())
+    put("predictions", "ceilings", b"", json.dumps({
+        "schema": "gpuprof/ceilings/1", "device": "x", "memory_bytes_per_s": 4.1e12, "l2_bytes": 6e7, "l2_bytes_per_s": 1e13,
+        "flops_per_s": {"bf16": 8e14, "tf32": 4e14, "fp8": 1.6e15}, "empty_kernel_ns": 1200}).encode())
+    put("classes", "rules", b"", b"# mine\nmy_(all|reduce).*kernel communication\n\n^copy[0-9]{1,3}$ memory\nx gemm\n")
+    put("classes", "wrong", b"", b"a( compute\n[b communication\nc nothing\n \n")
+    with open(os.path.join(HERE, "../unit/kernel_keys.tsv"), encoding="utf-8") as f:
+        names = [line.split("\t")[0] for line in f if line.strip() and not line.startswith("#")]
+    for i, name in enumerate(sorted(names, key=len)[::-1][:: len(names) // 16]):
+        put("names", f"kernel_{i:02}", b"", name.encode())
+    for i, name in enumerate((
+            "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_7MeanOpsIffEEjfLi4EEEEEvT1_",
+            "_ZN7cutlass6KernelINS_4gemm6kernel4GemmIvEEEEvNT_6ParamsE", "_Z1fIXadL_Z1gvEEEvv", "_ZNSt3mapIiSsE5clearEv",
+            "_Z1gILi1EEvDpT_", "_ZZ1fvENKUlvE_clEv", "_R3foo", "_D3abcFZv", "ProfilerStep#12", "iter 17/100 (3, 4)",
+            "nn.Module: Linear_3", "/x/site-packages/torch/nn/modules/module.py(1755): _call_impl",
+            "autograd::engine::evaluate_function: MulBackward0", "void (anonymous namespace)::f<(int)3, float*[2]>(int) [clone]",
+            "triton_poi_fused_add_mul_0d1d2de", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")):
+        put("names", f"name_{i:02}", b"", name.encode())
+    for i, text in enumerate((
+            "12", "-9223372036854775808", "123.456", "1.5e3", "0x1F", "10us", "1.5ms", "64M", "5%", "1e400",
+            '{"a":1,"b":"x\\u00e9\\ud83d\\ude00","c":[1,{"d":null}],}', "[NaN,1.2.3,N/A,]",
+            '{"Input Dims":[[64,32],[32,16],[],[[2,3],[4]]],"Input type":["float","c10::BFloat16","Scalar","TensorList"],'
+            '"Input Strides":[[32,1],[0,1],[],[]],"Concrete Inputs":["","","[1, 2]","True"]}',
+            '{"Device Type":1,"Device Id":3,"dtype":"Float"}', "e\u0301\u4e2d\U0001f600 \u202e")):
+        put("values", f"value_{i:02}", b"", text.encode())
+    plain = b"main;f;k 12\n" * 40
+    for i, data in enumerate((plain, gzip.compress(plain, mtime=0), gzip.compress(plain, mtime=0) * 2,
+                              gzip.compress(plain, mtime=0) + b"\0" * 20, gzip.compress(plain, mtime=0)[:40])):
+        put("decode", f"gzip_{i}", bytes([i + 1]), data)
+        put("decode", f"gzip_thread_{i}", b"\xfd", data)
+    zstd = subprocess.run(["zstd", "-qc"], input=plain, check=True, capture_output=True).stdout
+    for i, data in enumerate((zstd, zstd + zstd, zstd[:-5], zstd + b"x")):
+        put("decode", f"zstd_{i}", bytes([i]), data)
+    for name in ("tiny_steps", "tiny_sorts"):
+        folder = os.path.join(TO, "saved")
+        subprocess.run([os.path.join(tools, "trace-diff"), "-q", "--any-work", "--baseline-dir", folder, "--save", "x",
+                        f"{TO}/{name}.trace", f"{TO}/{name}.trace"], stdout=subprocess.DEVNULL, check=False)
+        for root, _, files in os.walk(folder, topdown=False):
+            for file in files:
+                put("baseline", name, b"\x0a000007-abc\0", read(os.path.relpath(os.path.join(root, file), TO)))
+                os.remove(os.path.join(root, file))
+            os.rmdir(root)
+    put("baseline", "name", b"\x03..a\0", b"gpprof")
+    put("baseline", "last", b"\x09999999-aa\0", b"")
+
+
+# Records of all kinds: a byte for the kind, one for changed fields (none), one for the correlation id.
+FEW = bytes([4, 1, 0, 1, 0, 0, 1, 2, 0, 2, 3, 0, 3])
+ALL = bytes([18] + [x for kind in range(18) for x in (kind, 0, kind + 1)])
+
+
+def for_collector():
+    put("salvage", "in_order", b"\0", FEW)
+    put("salvage", "returned", b"\1", FEW)
+    put("salvage", "all_kinds", b"\x08", ALL, b"\x09", ALL)
+    put("salvage", "changed", bytes([0x10, 5, 3, 0, 193, 1, 4, 200, 1, 194, 1, 2, 5, 6, 130, 2, 195, 9, 2, 1, 7, 224, 1, 2, 3,
+                                     4, 5, 6, 7, 8, 9, 1]))
+    put("salvage", "cut", b"\x20", ALL, b"\7")
+    put("salvage", "raw", b"\x40\x10", FEW, b"\3\0\0\0" * 4)
+
+    def join(client):
+        return bytes([0, client, client])
+
+    def fill(client, slot=0, odd=0, records=FEW):
+        return bytes([1, client, slot, odd]) + records
+
+    def flush(client):
+        return bytes([3, client, 5, 5])
+
+    put("hub", "one_client", b"", join(0), fill(0), flush(0), b"\x08\0\x64")
+    put("hub", "two_clients", b"", join(0), join(1), fill(0), fill(1, 1, 0, ALL), flush(1), flush(0), b"\x09\1\x08\0\x09")
+    put("hub", "cut", b"", join(0), fill(0, 0, 64), b"\x09\0")
+    put("hub", "all_kinds", b"", join(2), fill(2, 0, 0, ALL), flush(2), fill(2, 1, 0, ALL), flush(2), b"\x08\2\3")
+    put("hub", "scribbles", b"", join(0), bytes([7, 0, 64, 0, 0, 0]), bytes(range(64)), bytes([7, 0, 32, 8, 0, 1]), b"\xff" * 32,
+        fill(0, 2, 7, FEW + b"\x80\x81\x82"), flush(0))
+    put("hub", "frames", b"", join(0), b"\4\0\3key" + bytes(29) + b"\1" * 8, b"\4\0\7\x1e" + bytes(30), b"\4\0\x08" + b"\1" * 88,
+        b"\5\0\4\1\2\3\4\x09\0")
+    put("hub", "full", b"", join(0), b"\x0b\0", fill(0), flush(0), b"\x0b\0\x0a\1\5\1\x08\1\0\0\0\4\0\0\0\x0c\0\1")
+
+
 def main():
     tool = os.path.join(sys.argv[1], "trace-convert")
     os.makedirs(TO, exist_ok=True)
@@ -181,6 +267,8 @@ def main():
     for name in ("graph", "graphs", "managed", "nccl", "ranges", "streams", "twoproc_exec"):
         save(tool, "collect_" + name, cut(load(tool, f"{SAMPLES}/h200/{name}.trace"), 6, 1))
     for_tools(sys.argv[1])
+    for_readers(sys.argv[1])
+    for_collector()
 
 
 if __name__ == "__main__":

@@ -276,34 +276,37 @@ static void put_event(struct gp_buf *b, struct fuzz_dice *d)
              dur = (unsigned)fuzz_roll(d, 50), device = (unsigned)fuzz_roll(d, 3),
              stream = (unsigned)fuzz_roll(d, 4);
     static const char *const forms[] = {
-        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k%u\",\"pid\":0,\"tid\":7,\"ts\":%u,\"dur\":%u,\"args\":"
-        "{\"device\":%u,"
-        "\"stream\":%u,\"correlation\":%u,\"grid\":[8,1,1],\"block\":[32,1,1]}}",
-        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel%u\",\"pid\":9,\"tid\":1,\"ts\":%"
-        "u,\"dur\":%u,"
-        "\"args\":{\"device\":%u,\"stream\":%u,\"correlation\":%u}}",
-        "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy "
-        "HtoD%u\",\"pid\":0,\"tid\":7,\"ts\":%u,\"dur\":%u,\"args\":{"
-        "\"device\":%u,\"stream\":%u,\"correlation\":%u,\"bytes\":4096}}",
-        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::op%u\",\"pid\":9,\"tid\":1,\"ts\":%u,\"dur\":%u,"
-        "\"args\":{"
-        "\"Sequence number\":%u,\"Fwd thread id\":%u,\"External id\":%u}}",
-        "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#%u\",\"pid\":9,\"tid\":1,\"ts\":%"
-        "u,\"dur\":%u,"
-        "\"args\":{\"a\":%u,\"b\":%u,\"External id\":%u}}",
-        "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"f%u\",\"pid\":9,\"tid\":1,\"ts\":%u,\"dur\":%u,"
-        "\"args\":{"
-        "\"Python id\":%u,\"Python parent id\":%u,\"n\":%u}}",
-        "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"Stream Wait Event "
-        "%u\",\"pid\":0,\"tid\":7,\"ts\":%u,\"dur\":%u,"
-        "\"args\":{\"device\":%u,\"stream\":%u,\"wait_on_cuda_event_record_corr_id\":%u,\"wait_on_stream\":1}"
-        "}",
+        ("{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k%u\",\"pid\":0,\"tid\":7,\"ts\":%u,\"dur\":%u,"
+         "\"args\":"
+         "{\"device\":%u,"
+         "\"stream\":%u,\"correlation\":%u,\"grid\":[8,1,1],\"block\":[32,1,1]}}"),
+        ("{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel%u\",\"pid\":9,\"tid\":1,\"ts\":%"
+         "u,\"dur\":%u,"
+         "\"args\":{\"device\":%u,\"stream\":%u,\"correlation\":%u}}"),
+        ("{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy "
+         "HtoD%u\",\"pid\":0,\"tid\":7,\"ts\":%u,\"dur\":%u,\"args\":{"
+         "\"device\":%u,\"stream\":%u,\"correlation\":%u,\"bytes\":4096}}"),
+        ("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::op%u\",\"pid\":9,\"tid\":1,\"ts\":%u,\"dur\":%u,"
+         "\"args\":{"
+         "\"Sequence number\":%u,\"Fwd thread id\":%u,\"External id\":%u}}"),
+        ("{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#%u\",\"pid\":9,\"tid\":1,\"ts\":%"
+         "u,\"dur\":%u,"
+         "\"args\":{\"a\":%u,\"b\":%u,\"External id\":%u}}"),
+        ("{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"f%u\",\"pid\":9,\"tid\":1,\"ts\":%u,\"dur\":%"
+         "u,"
+         "\"args\":{"
+         "\"Python id\":%u,\"Python parent id\":%u,\"n\":%u}}"),
+        ("{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"Stream Wait Event "
+         "%u\",\"pid\":0,\"tid\":7,\"ts\":%u,\"dur\":%u,"
+         "\"args\":{\"device\":%u,\"stream\":%u,\"wait_on_cuda_event_record_corr_id\":%u,\"wait_on_stream\":"
+         "1}"
+         "}"),
         "{\"ph\":\"C\",\"name\":\"c%u\",\"pid\":9,\"ts\":%u,\"args\":{\"s\":%u,\"t\":%u,\"u\":%u,\"v\":%u}}",
-        "{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"cpu_instant_event\",\"name\":\"[memory]\",\"pid\":%u,\"ts\":%u,"
-        "\"args\":{"
-        "\"Bytes\":%u,\"Device Type\":1,\"Device Id\":%u,\"Addr\":%u,\"Total Allocated\":%u}}",
-        "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"tid\":%u,\"ts\":%u,\"dur\":%u,\"pid\":%u,\"x\":%"
-        "u,\"id\":%u}"};
+        ("{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"cpu_instant_event\",\"name\":\"[memory]\",\"pid\":%u,\"ts\":%u,"
+         "\"args\":{"
+         "\"Bytes\":%u,\"Device Type\":1,\"Device Id\":%u,\"Addr\":%u,\"Total Allocated\":%u}}"),
+        ("{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"tid\":%u,\"ts\":%u,\"dur\":%u,\"pid\":%u,\"x\":%"
+         "u,\"id\":%u}")};
     const char *form = forms[fuzz_roll(d, sizeof forms / sizeof *forms)];
     unsigned values[] = {(unsigned)fuzz_roll(d, 5), ts, dur, device, stream, corr};
     size_t next = 0;
