@@ -28,10 +28,10 @@ int gp_baseline_check_name(const char *name, struct gp_err *err)
     for (size_t i = 0; i < n; i++)
         good = good && (is_letter(name[i]) || name[i] == '.' || name[i] == '_' || name[i] == '-');
     if (good) return 0;
-    return gp_fail(
-        err, GP_E_USAGE, -1,
-        "'%.100s' is no name of a baseline: letters, digits, '.', '_' and '-', a letter or digit first",
-        name);
+    return gp_fail(err, GP_E_USAGE, -1,
+                   "'%.100s' is not a valid baseline name: use letters, digits, '.', '_' and '-', with a "
+                   "letter or digit first",
+                   name);
 }
 
 /* ---- the files of a name ---- */
@@ -141,7 +141,7 @@ static int pack(struct gp_buf *to, struct gp_profile *p, struct gp_err *err)
     size_t room = ZSTD_compressBound(bytes.n);
     size_t n = ZSTD_compress(gp_buf_reserve(to, room), room, bytes.data, bytes.n, LEVEL);
     gp_buf_release(&bytes);
-    if (ZSTD_isError(n)) return gp_fail(err, GP_E_LIMIT, -1, "cannot be compressed");
+    if (ZSTD_isError(n)) return gp_fail(err, GP_E_LIMIT, -1, "compression failed");
     to->n = n;
     return 0;
 }

@@ -42,15 +42,15 @@ const char *gp_diff_mode_name(enum gp_diff_mode mode); /* "test", "simple" */
 
 /* X(enum, JSON name, what a person reads) */
 #define GP_CHANGES(X)                                                                                        \
-    X(GP_CHANGE_REGRESSION, "regression", "slower, and it is no chance")                                     \
-    X(GP_CHANGE_IMPROVEMENT, "improvement", "faster, and it is no chance")                                   \
+    X(GP_CHANGE_REGRESSION, "regression", "slower, and not by chance")                                       \
+    X(GP_CHANGE_IMPROVEMENT, "improvement", "faster, and not by chance")                                     \
     X(GP_CHANGE_NONE, "no_change", "shown to be the same within the noise")                                  \
-    X(GP_CHANGE_INCONCLUSIVE, "inconclusive", "too few steps to tell")                                       \
+    X(GP_CHANGE_INCONCLUSIVE, "inconclusive", "too few steps to decide")                                     \
     X(GP_CHANGE_NEW, "new", "only in the current trace")                                                     \
     X(GP_CHANGE_REMOVED, "removed", "only in the baseline")                                                  \
     X(GP_CHANGE_FUSED, "fused", "several operations became fewer")                                           \
     X(GP_CHANGE_DEFUSED, "defused", "one operation became several")                                          \
-    X(GP_CHANGE_RETILED, "retiled", "the same work by another variant of the kernel")
+    X(GP_CHANGE_RETILED, "retiled", "the same work in another variant of the kernel")
 
 enum gp_change {
 #define X(id, name, text) id,
@@ -94,7 +94,7 @@ const char *gp_diff_unit_name(enum gp_diff_unit u); /* "step", "trace" */
     X(GP_METRIC_IDLE, "idle", GP_METRIC_WALL, "ns", "GPU idle")                                              \
     X(GP_METRIC_HOST, "host", GP_METRIC_WALL, "ns", "host time of the step")                                 \
     X(GP_METRIC_EVENTS, "gpu_events", GP_METRIC_EXACT, "count", "GPU events")                                \
-    X(GP_METRIC_LAUNCHES, "launches", GP_METRIC_EXACT, "count", "launching calls")                           \
+    X(GP_METRIC_LAUNCHES, "launches", GP_METRIC_EXACT, "count", "launch calls")                              \
     X(GP_METRIC_GRAPHS, "graph_launches", GP_METRIC_EXACT, "count", "graph launches")                        \
     X(GP_METRIC_COPIES, "copies", GP_METRIC_EXACT, "count", "copies")                                        \
     X(GP_METRIC_COPY_BYTES, "copy_bytes", GP_METRIC_EXACT, "bytes", "bytes copied")                          \

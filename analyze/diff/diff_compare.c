@@ -49,7 +49,7 @@ static void check_lost(struct gp_diff_work *w, int side)
         if (!p->lost) continue;
         bool many = p->lost > p->events.n / 100;
         add_reason(w->d, "lost_records", many, many ? ALL_CLASSES : 0,
-                   gp_diff_text(w->d, "%" PRIu64 " launches of the %s have no GPU event: %s", p->lost,
+                   gp_diff_text(w->d, "%" PRIu64 " launches in the %s have no GPU event: %s", p->lost,
                                 side_name(side), gp_profile_str(p, p->input.path)));
     }
 }
@@ -82,7 +82,7 @@ static void check_gpu(struct gp_diff_work *w)
         }
     if (!other) return;
     add_reason(d, "gpu_model", !d->opts.cross_gpu, d->opts.cross_gpu ? 0 : ALL_CLASSES,
-               gp_diff_text(d, "other GPUs: %s and %s", gp_diff_str(d, first), gp_diff_str(d, other)));
+               gp_diff_text(d, "different GPUs: %s and %s", gp_diff_str(d, first), gp_diff_str(d, other)));
 }
 
 static void put_flag(struct gp_buf *b, const char *name, bool base, bool cur)
@@ -106,7 +106,7 @@ static void check_settings(struct gp_diff *d)
                       gp_diff_str(d, b->recorder));
     if (text.n)
         add_reason(d, "capture_settings", false, 1 << GP_METRIC_WALL,
-                   gp_diff_text(d, "times of the host are not compared: %s", gp_buf_str(&text)));
+                   gp_diff_text(d, "host times are not compared: %s", gp_buf_str(&text)));
     gp_buf_release(&text);
 }
 
@@ -115,16 +115,18 @@ static void check_software(struct gp_diff *d)
     const struct gp_profile_env *a = &d->side[GP_DIFF_BASE].env, *b = &d->side[GP_DIFF_CUR].env;
     if (a->driver && b->driver && a->driver / 1000 != b->driver / 1000)
         add_reason(d, "driver", false, 0,
-                   gp_diff_text(d, "other CUDA drivers: %" PRId64 ".%" PRId64 " and %" PRId64 ".%" PRId64,
+                   gp_diff_text(d, "different CUDA drivers: %" PRId64 ".%" PRId64 " and %" PRId64 ".%" PRId64,
                                 a->driver / 1000, a->driver % 1000 / 10, b->driver / 1000,
                                 b->driver % 1000 / 10));
     if (a->devices != b->devices)
-        add_reason(d, "devices", false, 0,
-                   gp_diff_text(d, "other numbers of devices a trace: %u and %u; figures are means over them",
-                                a->devices, b->devices));
+        add_reason(
+            d, "devices", false, 0,
+            gp_diff_text(
+                d, "different numbers of devices per trace: %u and %u; figures are means over the devices",
+                a->devices, b->devices));
     if (a->world_size != b->world_size && a->world_size > 0 && b->world_size > 0)
         add_reason(d, "world_size", false, 0,
-                   gp_diff_text(d, "jobs of other sizes: %d and %d ranks", a->world_size, b->world_size));
+                   gp_diff_text(d, "different job sizes: %d and %d ranks", a->world_size, b->world_size));
 }
 
 static void check_steps(struct gp_diff *d)
@@ -132,14 +134,14 @@ static void check_steps(struct gp_diff *d)
     const struct gp_diff_side *a = &d->side[GP_DIFF_BASE], *b = &d->side[GP_DIFF_CUR];
     if (d->unit == GP_DIFF_PER_TRACE)
         add_reason(d, "no_steps", false, 0,
-                   gp_diff_text(d, "no steps in the %s: traces are compared whole",
+                   gp_diff_text(d, "no steps in the %s: whole traces are compared",
                                 a->steps_found && b->steps_found ? "part that is not cut off"
                                 : a->steps_found                 ? "current trace"
                                 : b->steps_found                 ? "baseline"
                                                                  : "traces"));
     else if (a->step_source != b->step_source)
         add_reason(d, "step_source", false, 0,
-                   gp_diff_text(d, "steps were found in other ways: by %s and by %s",
+                   gp_diff_text(d, "steps were found in different ways: by %s and by %s",
                                 gp_step_source_name((enum gp_step_source)a->step_source),
                                 gp_step_source_name((enum gp_step_source)b->step_source)));
 }
@@ -188,17 +190,18 @@ static void check_work(struct gp_diff_work *w)
     bool other_calls = more >= FEW && less * 2 < more;
     bool nothing_shared = work.shared[GP_DIFF_BASE] < 0.1 && work.shared[GP_DIFF_CUR] < 0.1;
     if (other_calls || (nothing_shared && (more < FEW || less * 4 < more * 3))) {
-        gp_sid text =
-            more >= FEW
-                ? gp_diff_text(d, "other work: %.4g and %.4g products, attentions and collectives a %s", a, b,
-                               gp_diff_unit_name((enum gp_diff_unit)d->unit))
-                : gp_diff_text(d, "other work: hardly any operation is on both sides");
+        gp_sid text = more >= FEW ? gp_diff_text(d,
+                                                 "different work: %.4g and %.4g matrix products, attention "
+                                                 "kernels and collectives per %s",
+                                                 a, b, gp_diff_unit_name((enum gp_diff_unit)d->unit))
+                                  : gp_diff_text(d, "different work: hardly any operation is on both sides");
         add_reason(d, "work", !d->opts.any_work, d->opts.any_work ? 0 : ALL_CLASSES, text);
     } else if (more - less > 0.01 * more) {
         add_reason(d, "work_changed", false, 0,
-                   gp_diff_text(
-                       d, "not quite the same work: %.4g and %.4g products, attentions and collectives a %s",
-                       a, b, gp_diff_unit_name((enum gp_diff_unit)d->unit)));
+                   gp_diff_text(d,
+                                "slightly different work: %.4g and %.4g matrix products, attention kernels "
+                                "and collectives per %s",
+                                a, b, gp_diff_unit_name((enum gp_diff_unit)d->unit)));
     }
 }
 

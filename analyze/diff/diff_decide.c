@@ -280,7 +280,7 @@ static void judge_count(struct gp_decider *t, uint32_t i)
     op->d.significant = guards_hold(t, op) &&
                         gp_stat_apart(t->sums[GP_DIFF_BASE], gp_decide_steps(t, GP_DIFF_BASE),
                                       t->sums[GP_DIFF_CUR], gp_decide_steps(t, GP_DIFF_CUR), 1 + t->eps);
-    op->d.why = gp_diff_text(t->d, "%.10g calls a %s instead of %.10g", op->side[GP_DIFF_CUR].count,
+    op->d.why = gp_diff_text(t->d, "%.10g calls per %s instead of %.10g", op->side[GP_DIFF_CUR].count,
                              gp_diff_unit_name((enum gp_diff_unit)t->d->unit), op->side[GP_DIFF_BASE].count);
     if (op->d.significant) op->change = gp_decide_direction(op->change_ns);
     else if (llabs(op->change_ns) < t->least_ns) op->change = GP_CHANGE_NONE;
@@ -299,8 +299,9 @@ static gp_sid why_little(struct gp_decider *t, const struct gp_diff_op *op)
     if (llabs(op->change_ns) < t->least_ns)
         return gp_diff_text(t->d, "changed by less than %g%% of the GPU time", t->d->guard_share_pct);
     if (op->relaunched)
-        return gp_diff_text(t->d, "graphs launch without a pause: so little a call comes from that");
-    return gp_diff_text(t->d, "changed by less than %d ns a call", (int)least_percall(t, op));
+        return gp_diff_text(
+            t->d, "graphs launch kernels without pauses, which explains so small a change per call");
+    return gp_diff_text(t->d, "changed by less than %d ns per call", (int)least_percall(t, op));
 }
 
 static void judge_tested(struct gp_decider *t, uint32_t i)

@@ -94,15 +94,15 @@ int gp_gate_parse(struct gp_gate *g, const char *text, struct gp_err *err)
     if (!find_metric(text, n, &g->metric)) {
         struct gp_buf known = {0};
         list_metrics(&known);
-        int status =
-            gp_fail(err, GP_E_USAGE, -1, "gate '%s': no such metric; there are %s", text, gp_buf_str(&known));
+        int status = gp_fail(err, GP_E_USAGE, -1, "gate '%s': unknown metric; choose from %s", text,
+                             gp_buf_str(&known));
         gp_buf_release(&known);
         return status;
     }
-    if (!colon) return gp_fail(err, GP_E_USAGE, -1, "gate '%s': no limit; write %s:5%%", text, text);
+    if (!colon) return gp_fail(err, GP_E_USAGE, -1, "gate '%s': missing limit; write %s:5%%", text, text);
     if (!read_amount(colon + 1, strlen(colon + 1), unit_of(g->metric), &g->limit, &percent))
-        return gp_fail(err, GP_E_USAGE, -1, "gate '%s': '%s' is no limit in percent or %s", text, colon + 1,
-                       unit_of(g->metric));
+        return gp_fail(err, GP_E_USAGE, -1, "gate '%s': '%s' is not a limit in percent or %s", text,
+                       colon + 1, unit_of(g->metric));
     g->absolute = !percent;
     return 0;
 }
@@ -150,7 +150,7 @@ static void gate_metric(struct gp_diff *d, struct gp_diff_gate *g)
     enum gp_metric_class class = gp_metric_class((enum gp_metric_id)g->metric);
     if (!m->known || m->refused) {
         g->broken = true; /* what was not measured did not pass */
-        g->why = gp_intern_cstr(&d->strings, m->refused ? "the recordings do not allow to compare it"
+        g->why = gp_intern_cstr(&d->strings, m->refused ? "the recordings do not allow this comparison"
                                                         : "it is not recorded on both sides");
         return;
     }
@@ -160,10 +160,9 @@ static void gate_metric(struct gp_diff *d, struct gp_diff_gate *g)
     if (class == GP_METRIC_WALL && d->opts.gate_wall_single && m->d.within_run) real |= m->d.ci_low_pct > 0;
     g->broken = real;
     g->undecided = !real;
-    if (real)
-        g->why = gp_diff_text(d, "%s is more than the limit", gp_metric_text((enum gp_metric_id)g->metric));
+    if (real) g->why = gp_diff_text(d, "%s over the limit", gp_metric_text((enum gp_metric_id)g->metric));
     else if (m->d.why) g->why = m->d.why;
-    else g->why = gp_intern_cstr(&d->strings, "beyond the limit, but that may be chance");
+    else g->why = gp_intern_cstr(&d->strings, "beyond the limit, but possibly by chance");
 }
 
 static void check_gate(struct gp_diff *d, const struct gp_gate *gate)
@@ -180,7 +179,7 @@ static void check_gate(struct gp_diff *d, const struct gp_gate *gate)
     else gate_metric(d, &g);
     if (g.undecided && !g.broken && d->opts.require_power) g.broken = true;
     if (g.undecided && !g.why)
-        g.why = gp_intern_cstr(&d->strings, "beyond the limit, but that may be chance");
+        g.why = gp_intern_cstr(&d->strings, "beyond the limit, but possibly by chance");
     GP_VEC_PUSH(&d->gates, g);
 }
 

@@ -72,13 +72,14 @@ static void judge_kernel_metric(struct gp_decider *t, struct gp_diff_metric *m, 
         fabs(structure) >= fabs((double)m->change) / 2 && (structure > 0) == (m->change > 0)) {
         m->verdict = gp_decide_direction(m->change);
         m->d.test = GP_BY_EQUALITY;
-        m->d.why = gp_diff_text(t->d, "the kernels of a step are others");
+        m->d.why = gp_diff_text(t->d, "the steps run different kernels");
     }
     if (m->verdict == GP_CHANGE_INCONCLUSIVE) m->d.needed = STEPS_ENOUGH;
     bool decided = m->verdict == GP_CHANGE_REGRESSION || m->verdict == GP_CHANGE_IMPROVEMENT;
     if (decided && llabs(m->change) < relaunched_ns(t->d)) {
         m->verdict = GP_CHANGE_INCONCLUSIVE;
-        m->d.why = gp_diff_text(t->d, "graphs launch without a pause: so little a kernel comes from that");
+        m->d.why = gp_diff_text(
+            t->d, "graphs launch kernels without pauses, which explains so small a change per kernel");
     }
     int64_t waiting = t->d->metrics[GP_METRIC_COMMUNICATION].change;
     if (decided && total && fabs((double)waiting) > fabs((double)m->change - (double)waiting)) {
@@ -150,7 +151,7 @@ static void judge_wall_metric(struct gp_decider *t, struct gp_diff_metric *m, co
         give_ratio(&m->d, &ratio);
         m->verdict = GP_CHANGE_INCONCLUSIVE;
         m->d.needed = RUNS_ENOUGH;
-        m->d.why = gp_diff_text(d, "depends on the host: %d runs a side would decide it", RUNS_ENOUGH);
+        m->d.why = gp_diff_text(d, "depends on the host: %d runs per side would decide it", RUNS_ENOUGH);
     }
     m->d.significant = m->verdict == GP_CHANGE_REGRESSION || m->verdict == GP_CHANGE_IMPROVEMENT;
     free(runs);

@@ -47,10 +47,10 @@ static bool say_host(struct gp_buf *b, const struct gp_diff *d)
                       graphs->change > 0 ? "by CUDA graphs" : "one by one", launches->side[GP_DIFF_CUR],
                       launches->side[GP_DIFF_CUR] == 1 ? "" : "es", launches->side[GP_DIFF_BASE]);
     if (syncs->d.significant)
-        gp_buf_printf(b, "; %+" PRId64 " synchronising call%s a %s", syncs->change,
+        gp_buf_printf(b, "; %+" PRId64 " synchronising call%s per %s", syncs->change,
                       llabs(syncs->change) == 1 ? "" : "s", gp_diff_unit_name((enum gp_diff_unit)d->unit));
     if (blocking->d.significant)
-        gp_buf_printf(b, "; %+" PRId64 " blocking call%s a %s", blocking->change,
+        gp_buf_printf(b, "; %+" PRId64 " blocking call%s per %s", blocking->change,
                       llabs(blocking->change) == 1 ? "" : "s", gp_diff_unit_name((enum gp_diff_unit)d->unit));
     return b->n > before;
 }
@@ -93,7 +93,7 @@ static void say_cause(struct gp_buf *b, const struct gp_diff *d)
     const struct gp_diff_cause *c = &d->causes.at[0];
     int64_t part = llabs(c->change_ns), whole = llabs(step);
     if (part < whole / 6 || (c->change_ns > 0) != (step > 0)) return;
-    gp_buf_puts(b, part < whole / 2 ? ", most by " : ": ");
+    gp_buf_puts(b, part < whole / 2 ? ", main cause: " : ": ");
     if (c->sort == GP_CAUSE_IDLE)
         gp_buf_printf(b, "idle because %s", gp_idle_cause_text((enum gp_idle_cause)c->index));
     else gp_buf_puts(b, gp_diff_str(d, c->name));
@@ -126,7 +126,7 @@ static void say_headline(struct gp_diff *d)
     struct gp_buf b = {0};
     const struct gp_diff_metric *gpu = &d->metrics[GP_METRIC_GPU];
     if (d->identical) {
-        gp_buf_puts(&b, "both sides hold the same measurements");
+        gp_buf_puts(&b, "both sides contain the same measurements");
     } else {
         bool wall = wall_counts(d);
         say_worst(&b, d);
@@ -153,8 +153,8 @@ static void note_steps(struct gp_diff *d, int side)
     const char *name = side == GP_DIFF_BASE ? "baseline" : "current trace";
     if (s->steps_other)
         gp_diff_note(d, "other_program",
-                     "%u of %u steps of the %s ran other kernels than most and are left out", s->steps_other,
-                     s->steps_found, name);
+                     "%u of %u steps of the %s ran different kernels from most and are left out",
+                     s->steps_other, s->steps_found, name);
     if (s->steps_warm)
         gp_diff_note(d, "warm_up", "the first %u step%s of the %s %s warm-up and left out", s->steps_warm,
                      s->steps_warm == 1 ? "" : "s", name, s->steps_warm == 1 ? "is" : "are");
@@ -162,7 +162,7 @@ static void note_steps(struct gp_diff *d, int side)
         gp_diff_note(d, "cut", "%u step%s of the %s %s cut off by the edge of the trace and left out",
                      s->steps_cut, s->steps_cut == 1 ? "" : "s", name, s->steps_cut == 1 ? "is" : "are");
     if (s->drifts)
-        gp_diff_note(d, "unsteady", "step times of the %s change their level: means hide that", name);
+        gp_diff_note(d, "unsteady", "step times of the %s shift to another level, which means hide", name);
 }
 
 static void find_drift(struct gp_diff_work *w, int side)
@@ -186,7 +186,7 @@ static void note_runs(struct gp_diff *d)
     const struct gp_diff_metric *m = &d->metrics[GP_METRIC_STEP];
     if (d->identical || !m->known || m->refused || !m->d.within_run) return;
     gp_diff_note(d, "one_run",
-                 "times that depend on the host come from %u and %u run%s: they are told, and break no gate",
+                 "host-dependent times come from %u and %u run%s: they are reported but break no gate",
                  d->side[GP_DIFF_BASE].runs, d->side[GP_DIFF_CUR].runs,
                  d->side[GP_DIFF_CUR].runs == 1 && d->side[GP_DIFF_BASE].runs == 1 ? "" : "s");
 }
@@ -199,8 +199,8 @@ static void note_relaunched(struct gp_diff *d)
         if (d->ops.at[i].relaunched) sum = gp_add_saturated(sum, d->ops.at[i].side[GP_DIFF_CUR].total_ns);
     if (!sum || sum < d->side[GP_DIFF_CUR].gpu_ns / 10) return;
     gp_diff_note(d, "relaunched",
-                 "graphs launch kernels without a pause, which alone makes short ones a few "
-                 "percent longer or shorter");
+                 "graphs launch kernels without pauses; this by itself makes short kernels a few percent "
+                 "longer or shorter");
 }
 
 void gp_diff_say(struct gp_diff_work *w)

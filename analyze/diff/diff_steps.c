@@ -100,7 +100,7 @@ static void leave_out_others(struct choice *c)
             continue;
         }
         c->d->side[c->side].steps_other++;
-        note_step(c, s, false, "ran other kernels than most steps");
+        note_step(c, s, false, "ran different kernels from most steps");
     }
     c->left.n = n;
 }
@@ -130,7 +130,7 @@ static void leave_out_warm_up(struct choice *c)
             !is_warm_up((double)s->gpu_ns, gpu_usual, gpu_spread))
             break;
         c->d->side[c->side].steps_warm++;
-        note_step(c, s, false, "warm-up: longer than the later steps");
+        note_step(c, s, false, "warm-up: longer than later steps");
     }
     memmove(c->left.at, c->left.at + first, (n - first) * sizeof *c->left.at);
     c->left.n -= first;

@@ -263,5 +263,5 @@ int gp_profile_load(struct gp_profile *p, const void *data, size_t n, struct gp_
     }
     gp_profile_release(p);
     gp_profile_init(p, &opts);
-    return gp_fail(err, GP_E_SYNTAX, GP_XFER_HEAD, "the profile makes no sense");
+    return gp_fail(err, GP_E_SYNTAX, GP_XFER_HEAD, "the profile is inconsistent");
 }

@@ -158,7 +158,7 @@ static void put_one_gap(struct gp_buf *text, const struct whole *w, uint32_t cau
     else put_time(text, c->longest_ns);
     gp_buf_puts(text, " of it in one gap");
     if (c == largest_culprit(w, cause, is_less_telling) && is_named(c)) return;
-    gp_buf_puts(text, is_named(c) ? ", in " : " in which nothing is recorded of the host");
+    gp_buf_puts(text, is_named(c) ? ", in " : " with no host activity recorded");
     if (is_named(c)) put_culprit(text, w->h, c);
 }
 
@@ -167,7 +167,7 @@ static void find_idle(struct whole *w)
     for (uint32_t c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
         if (!worth(w, w->idle_cause_ns[c])) continue;
         struct gp_buf text = {0}, id = {0};
-        gp_buf_puts(&text, gp_hta_only_processes(w->h) ? "The GPU ran nothing of its process for "
+        gp_buf_puts(&text, gp_hta_only_processes(w->h) ? "The GPU ran no work of its process for "
                            : w->h->devices.n > 1       ? "The GPUs were idle for "
                                                        : "The GPU was idle for ");
         put_part(&text, w, w->idle_cause_ns[c]);
@@ -262,7 +262,7 @@ static void find_short_kernels(struct whole *w)
     gp_scale_put_count(&text, l->short_kernels);
     gp_buf_puts(&text, " of ");
     gp_scale_put_count(&text, l->linked);
-    gp_buf_puts(&text, " launched GPU events ran shorter than their launch call took; idle gaps of up to ");
+    gp_buf_puts(&text, " launched GPU events took less time than their launch call; idle gaps of up to ");
     put_time(&text, limit_ns);
     gp_buf_puts(&text, " each add up to ");
     put_part(&text, w, waiting_ns);
@@ -292,7 +292,8 @@ static void find_tensor_cores(struct whole *w)
     const struct gp_kernel_stat *k = largest_kernel(w->h, misses_tensor_cores);
     if (!k) return;
     struct gp_buf text = {0};
-    gp_buf_puts(&text, "Matrix multiplications and convolutions without Tensor Cores, by their names, took ");
+    gp_buf_puts(&text,
+                "Matrix multiplications and convolutions whose names show no use of Tensor Cores took ");
     put_part(&text, w, without_ns);
     gp_buf_puts(&text, ".");
     add(w, "no_tensor_cores", without_ns, k->name, &text);
@@ -309,7 +310,7 @@ static void find_small_grids(struct whole *w)
     if (unused <= 0 || unused * 2 < (double)w->sm_span_ns || !worth(w, (int64_t)unused)) return;
     const struct gp_kernel_stat *k = largest_kernel(w->h, is_small_grid);
     struct gp_buf text = {0};
-    gp_buf_puts(&text, "While kernels ran, they had blocks for only ");
+    gp_buf_puts(&text, "While kernels ran, their blocks occupied only ");
     gp_scale_put_share(&text, (int64_t)w->sm_ns, w->sm_span_ns);
     gp_buf_puts(&text, " of the multiprocessors, averaged over time.");
     add(w, "small_grids", (int64_t)unused, k ? k->name : 0, &text);
@@ -329,7 +330,7 @@ static void find_straggler(struct whole *w)
     gp_scale_put_count(&text, s->matched);
     gp_buf_puts(&text, " collectives; the others waited ");
     put_time(&text, s->caused_wait_ns);
-    gp_buf_puts(&text, " for it, summed over them.");
+    gp_buf_puts(&text, " for it in total.");
     add(w, "straggler", s->caused_wait_ns, 0, &text);
     w->h->findings.at[w->h->findings.n - 1].rank = s->rank;
 }
@@ -363,9 +364,9 @@ static void find_slow_step(struct whole *w, size_t first, size_t end)
             struct gp_buf text = {0};
             gp_buf_puts(&text, "One step took ");
             put_time(&text, length(slowest));
-            gp_buf_puts(&text, ", the median of ");
+            gp_buf_puts(&text, "; the median of ");
             gp_scale_put_count(&text, lengths.n);
-            gp_buf_puts(&text, " is ");
+            gp_buf_puts(&text, " steps is ");
             put_time(&text, median);
             gp_buf_puts(&text, ".");
             add(w, "slow_step", longer, slowest->name, &text);

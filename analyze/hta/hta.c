@@ -211,5 +211,5 @@ int gp_hta_load(struct gp_hta *h, const void *data, size_t n, struct gp_err *err
     if (!x.failed && x.load == x.end) return 0;
     gp_hta_release(h);
     gp_hta_init(h, &opts);
-    return gp_fail(err, GP_E_SYNTAX, GP_XFER_HEAD, "the partial result makes no sense");
+    return gp_fail(err, GP_E_SYNTAX, GP_XFER_HEAD, "the partial result is inconsistent");
 }

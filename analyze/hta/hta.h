@@ -285,7 +285,7 @@ struct gp_range_memory {
     X(GP_PATH_COMMUNICATION, "communication", "communication kernels")                                       \
     X(GP_PATH_MEMORY, "memory", "copies and sets")                                                           \
     X(GP_PATH_KERNEL_GAP, "kernel_gap", "gaps between queued kernels")                                       \
-    X(GP_PATH_SYNC, "sync", "waiting for the end of a synchronisation")
+    X(GP_PATH_SYNC, "sync", "waiting for a synchronisation to end")
 
 enum gp_path_bound {
 #define X(id, name, text) id,

@@ -151,12 +151,13 @@ int gp_xfer_open(struct gp_xfer *x, const void *data, size_t n, const struct gp_
     if (n < GP_XFER_HEAD) return gp_fail(err, GP_E_SYNTAX, (int64_t)n, "the %s ends early", head->what);
     uint64_t version = get_number(p + 8, 4), size = get_number(p + 12, 8);
     if (version != head->version)
-        return gp_fail(err, GP_E_FORMAT, 8, "a %s of version %llu, expected %u", head->what,
-                       (unsigned long long)version, head->version);
+        return gp_fail(err, GP_E_FORMAT, 8, "%s version %llu is not supported; expected version %u",
+                       head->what, (unsigned long long)version, head->version);
     if (size > n - GP_XFER_HEAD)
         return gp_fail(err, GP_E_SYNTAX, (int64_t)n, "the %s ends early", head->what);
     if (size < n - GP_XFER_HEAD)
-        return gp_fail(err, GP_E_SYNTAX, (int64_t)(GP_XFER_HEAD + size), "bytes behind the %s", head->what);
+        return gp_fail(err, GP_E_SYNTAX, (int64_t)(GP_XFER_HEAD + size), "trailing data after the %s",
+                       head->what);
     if (gp_hash_bytes(p + GP_XFER_HEAD, size) != get_number(p + 20, 8))
         return gp_fail(err, GP_E_SYNTAX, GP_XFER_HEAD, "the %s is damaged", head->what);
     x->load = p + GP_XFER_HEAD;

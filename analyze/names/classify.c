@@ -283,7 +283,7 @@ static int parse_line(struct gp_classes *c, const char *line, size_t n, size_t n
     while (n && is_blank(line[n - 1])) n--;
     while (n && is_blank(line[0])) line++, n--, offset++;
     if (!n || line[0] == '#') return 0;
-    if (memchr(line, 0, n)) return gp_fail(err, GP_E_SYNTAX, offset, "line %zu: a NUL byte", number);
+    if (memchr(line, 0, n)) return gp_fail(err, GP_E_SYNTAX, offset, "line %zu: contains a NUL byte", number);
     size_t word = n;
     while (word && !is_blank(line[word - 1])) word--;
     struct gp_class_rule rule;

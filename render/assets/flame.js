@@ -279,7 +279,7 @@
   spoken = make(form, HTML, "div", { class: "spoken", "aria-live": "polite" });
 
   const KEYS = [["click, Enter", "zoom to a frame"], ["Esc, 0", "back to the whole picture"], ["arrows", "go to parent, child, neighbour"],
-                ["/", "search"], ["n, N", "next, previous match"], ["c", "copy the name"], ["click in legend", "show one class alone"]];
+                ["/", "search"], ["n, N", "next, previous match"], ["c", "copy the name"], ["click in legend", "show only one class"]];
   let sheet = null;
 
   function toggleHelp() {

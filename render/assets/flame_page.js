@@ -8,7 +8,7 @@ const ROW = 20, BOX = 19, TEXT_Y = 14, LEAST = 0.5, MORE = -1;
 const main = document.querySelector("main");
 const meta = JSON.parse(document.getElementById("flame-meta").textContent);
 const stillThere = (why) => main.querySelector("header").append(make("p", { className: "facts", textContent: why }));
-if (!window.DecompressionStream) return stillThere("This browser cannot unpack the data of the interactive view; this is the still picture.");
+if (!window.DecompressionStream) return stillThere("This browser cannot unpack the interactive view; this is the static picture.");
 
 // ---- what was packed ----
 
@@ -57,7 +57,7 @@ function unpackTree(r, measures, rootFrame) {
   });
 }
 
-const unpacking = make("p", { className: "facts", role: "status", textContent: "The interactive view is being unpacked \u2026" });
+const unpacking = make("p", { className: "facts", role: "status", textContent: "Unpacking the interactive view \u2026" });
 main.querySelector("header").append(unpacking);
 const frames = await unpackFrames(), ROOT = frames;
 const measures = [];
@@ -421,7 +421,7 @@ function layout() {
   }
   space.style.height = Math.max(0, rows.length * ROW + 14 - high) + "px";
   nothing.hidden = boxes.length > 0;
-  nothing.textContent = sandwich ? `Nothing is called \u201c${gp.cut(sandwich, 60)}\u201d here` : "Nothing weighs anything here";
+  nothing.textContent = sandwich ? `No frame is named \u201c${gp.cut(sandwich, 60)}\u201d here` : "Nothing here has this weight";
 }
 
 let hatches = null;
@@ -585,7 +585,7 @@ function tellPanel(of) {
   if (stack.length > 1) figures.push(["stack", make("span", { className: "stack", textContent: stack.join(" \u203a ") })]);
   panel.show(fullOf(of), figures, of.frame === MORE || of.frame >= frames ? [] : [
     gp.copyButton("Copy stack", () => stack.join(";"), "the frames from the root to this one"),
-    button("Sandwich", "who calls it and what it calls, wherever it stands (s)", () => setSandwich(label[of.frame])),
+    button("Sandwich", "its callers and callees, over all stacks (s)", () => setSandwich(label[of.frame])),
   ]);
 }
 
@@ -654,13 +654,13 @@ function fillTable() {
     return td;
   };
   const rowsShown = list.slice(0, 1000).map((r) => make("tr", {}, make("td", { className: "name", title: full[r.frame] }, make("div", {}, gp.swatch(meta.kinds[kindOf[r.frame]]),
-    make("button", { type: "button", textContent: label[r.frame], title: "sandwich: who calls it and what it calls", onclick: () => { setTable(false); setSandwich(label[r.frame]); } }))),
+    make("button", { type: "button", textContent: label[r.frame], title: "sandwich: its callers and callees", onclick: () => { setTable(false); setSandwich(label[r.frame]); } }))),
   make("td", { textContent: gp.palette()[meta.kinds[kindOf[r.frame]]].label }), number(r.self, true), number(r.self), number(r.total, true), number(r.total)));
   const tsv = () => "name\tclass\tself\ttotal\n" + list.map((r) => [full[r.frame], meta.kinds[kindOf[r.frame]], r.self, r.total].join("\t")).join("\n") + "\n";
   table.replaceChildren(make("p", {}, `${measure.text} by name, ${at ? "below " + label[tree.frame[at]] : "of all"}: ${gp.count(list.length)} names` +
-    (list.length > 1000 ? ", the first 1,000 of them. " : ". "), gp.copyButton("Copy TSV", tsv, "exact values, full names, all of them")),
-  make("table", {}, make("thead", {}, make("tr", {}, head("name", "Name", "as in the picture"), make("th", { scope: "col", textContent: "Class" }),
-    head("self", "Self", "that ends in this frame", true), make("th"), head("total", "Total", "in this frame or below it", true), make("th"))), make("tbody", {}, ...rowsShown)));
+    (list.length > 1000 ? ", first 1,000 shown. " : ". "), gp.copyButton("Copy TSV", tsv, "all names, in full, with exact values")),
+  make("table", {}, make("thead", {}, make("tr", {}, head("name", "Name", "as in the graph"), make("th", { scope: "col", textContent: "Class" }),
+    head("self", "Self", "time of stacks that end in this frame", true), make("th"), head("total", "Total", "in this frame or below it", true), make("th"))), make("tbody", {}, ...rowsShown)));
 }
 
 // ---- controls ----
@@ -670,12 +670,12 @@ const measureChoice = gp.choice({ label: "Width of a frame", value: measure.id,
   options: measures.map((m) => [m.id, SHORT[m.id] || m.text[0].toUpperCase() + m.text.slice(1), m.whole > 0 ? `${figure(m, m.whole)} in all` : "nothing in this trace"]),
   change: (id) => setView({ measure: measures.find((m) => m.id === id) }) });
 measures.forEach((m, i) => { measureChoice.buttons[i].disabled = !(m.whole > 0); });
-const arrangeChoice = gp.choice({ label: "Arrangement", value: defaultArranged, options: [["", "By stack", "from the root to the work (k)"], ["inverted", "Inverted", "from the work to what led to it (i)"],
-  ["names", "By name", "class, name, and the stacks that lead to it"], ["sandwich", "Sandwich", "one name: who calls it and what it calls (s)"]],
+const arrangeChoice = gp.choice({ label: "Arrangement", value: defaultArranged, options: [["", "By stack", "from the root to the work (k)"], ["inverted", "Inverted", "from the work to the root (i)"],
+  ["names", "By name", "class, name, and the stacks that lead to it"], ["sandwich", "Sandwich", "one name, with its callers and callees (s)"]],
 change: (id) => id === "sandwich" ? setSandwich(current && current.frame < frames && current.frame >= 0 ? label[current.frame] : heaviestName()) : setView({ arranged: id, sandwich: "" }) });
-const orderChoice = gp.choice({ label: "Order", value: "", options: [["", "Widest first", "the heaviest on the left"], ["first", "As met", "in the order in which the trace has them"]],
+const orderChoice = gp.choice({ label: "Order", value: "", options: [["", "Widest first", "heaviest on the left"], ["first", "Trace order", "in the order of the trace"]],
   change: (id) => setView({ order: id }) });
-const tableButton = make("button", { type: "button", textContent: "Table", title: "names with their own and their whole weight (t)", "aria-pressed": "false", onclick: () => setTable(!asTable) });
+const tableButton = make("button", { type: "button", textContent: "Table", title: "names with their self and total weight (t)", "aria-pressed": "false", onclick: () => setTable(!asTable) });
 const classes = make("div", { className: "classes", role: "group", "aria-label": "Classes" });
 const search = gp.search({ find: (p) => { pattern = p; mark(); draw(); fillTable(); return matchedText(); }, step, placeholder: "Search (regular expression)", label: "search frames by regular expression" });
 
@@ -706,7 +706,7 @@ function fillClasses() {
   classes.classList.toggle("chosen", !!kind);
   classes.replaceChildren(...list.map((css) => {
     const w = shares ? weights[meta.kinds.indexOf(css)] : 0;
-    return make("button", { type: "button", className: w > 0 || css === "idle" ? "" : "way", "aria-pressed": String(kind === css), title: "this class alone", "data-k": css,
+    return make("button", { type: "button", className: w > 0 || css === "idle" ? "" : "way", "aria-pressed": String(kind === css), title: "show only this class", "data-k": css,
       onclick: () => { kind = kind === css ? "" : css; hash.set({ c: kind }); mark(); fillClasses(); draw(); fillTable(); search.say(matchedText()); } },
     gp.swatch(css), gp.palette()[css].label, w > 0 ? make("b", { textContent: gp.share(w, measure.whole) }) : null);
   }));
@@ -796,7 +796,7 @@ stage.addEventListener("pointermove", (e) => {
   if (of !== hover) { hover = of; draw(); stage.style.cursor = of ? "pointer" : ""; }
   if (!of) return gp.tip.hide();
   gp.tip.show(e.clientX, e.clientY, fullOf(of), [`${figure(measure, of.total)} \u00b7 ${shareText(of)}`,
-    otherFigures(of).map(([k, v]) => `${k} ${v}`).join(" \u00b7 "), of.frame === MORE ? "too narrow to be drawn one by one: a click opens them" : ""]);
+    otherFigures(of).map(([k, v]) => `${k} ${v}`).join(" \u00b7 "), of.frame === MORE ? "too narrow to draw individually; click to open" : ""]);
 });
 stage.addEventListener("pointerleave", () => { hover = null; gp.tip.hide(); draw(); });
 stage.addEventListener("click", (e) => {
@@ -843,11 +843,11 @@ gp.keys.add([
   ["ArrowLeft ArrowRight", "to the neighbours", (e) => go(e.key === "ArrowLeft" ? "left" : "right")],
   ["Enter", "zoom to the selected frame (or click it)", () => { if (current) { const of = current; zoomTo(of); select(of); } }],
   ["0", "back to the whole picture", whole],
-  ["i", "inverted, and back", () => toArranged("inverted")], ["k", "by kernel or name, and back", () => toArranged("names")],
+  ["i", "inverted view, and back", () => toArranged("inverted")], ["k", "by kernel or name, and back", () => toArranged("names")],
   ["s", "sandwich of the selected name, and back", () => sandwich ? setView({ sandwich: "" }) : current && current.frame < frames && current.frame >= 0 && setSandwich(label[current.frame])],
-  ["o", "widest first, or as met", () => setView({ order: order ? "" : "first" })],
+  ["o", "widest first, or in trace order", () => setView({ order: order ? "" : "first" })],
   ["t", "table of names", () => setTable(!asTable)],
-  ["c", "copy the name of the selected frame", async () => { if (current) gp.say(await gp.copy(fullOf(current)) ? "copied" : "copying is not allowed here"); }],
+  ["c", "copy the name of the selected frame", async () => { if (current) gp.say(await gp.copy(fullOf(current)) ? "copied" : "the browser does not allow copying here"); }],
   [weighed.map((m, i) => i + 1).join(" "), weighed.map((m) => m.text).join(", "), (e) => setView({ measure: weighed[e.key - 1] })],
 ], "Flame graph");
 gp.keys.onEscape(() => { if (sides.every((s) => s.zoom === s.root)) return false; whole(); return true; });

@@ -125,9 +125,9 @@ function makeTools(section, table) {
     });
     tools.append(names);
   }
-  const button = make("button", { type: "button", textContent: "Copy TSV", title: "exact values, full names; the rows that are shown" });
+  const button = make("button", { type: "button", textContent: "Copy TSV", title: "exact values and full names of the rows shown" });
   button.addEventListener("click", async () => {
-    said.textContent = await gp.copy(asTsv(table)) ? "copied" : "copying is not allowed here";
+    said.textContent = await gp.copy(asTsv(table)) ? "copied" : "the browser does not allow copying here";
   });
   tools.append(button, said);
   section.querySelector(".scroll").before(tools);

@@ -129,7 +129,7 @@ function copyButton(label, text, title) {
   button.addEventListener("click", async () => {
     const done = await copy(text());
     button.textContent = done ? "Copied" : "Not allowed here";
-    say(done ? "copied" : "copying is not allowed here");
+    say(done ? "copied" : "the browser does not allow copying here");
     setTimeout(() => { button.textContent = label; }, 1200);
   });
   return button;
@@ -150,7 +150,7 @@ const wantsDark = media("(prefers-color-scheme: dark)"), wantsContrast = media("
 const calm = media("(prefers-reduced-motion: reduce)");
 const stored = { // not every page may store
   get() { try { return localStorage.getItem("gpuprof-theme") || ""; } catch { return ""; } },
-  set(v) { try { if (v) localStorage.setItem("gpuprof-theme", v); else localStorage.removeItem("gpuprof-theme"); } catch { /* then it is for this page alone */ } },
+  set(v) { try { if (v) localStorage.setItem("gpuprof-theme", v); else localStorage.removeItem("gpuprof-theme"); } catch { /* then it holds for this page only */ } },
 };
 let asked = THEMES.some(([id]) => id === stored.get()) ? stored.get() : "";
 const onTheme = [];
@@ -331,7 +331,7 @@ function search({ find, step, placeholder = "Search (regular expression)", label
   next.addEventListener("click", () => move(1));
   keys.onEscape(clear);
   keys.add([["/", "search", () => { box.focus(); box.select(); }], ["n", "next match", () => move(1)], ["N", "previous match", () => move(-1)],
-    ["Esc", "end the selection, the zoom, the search, one after the other"]], "Everywhere");
+    ["Esc", "end the selection, then the zoom, then the search"]], "Everywhere");
   return {
     element, box,
     get pattern() { return pattern; },

@@ -15,7 +15,7 @@ function build() {
   e.whole = make("div", { className: "corner", textContent: "whole trace" });
   e.rows = make("div", { className: "rows", role: "group", "aria-label": "tracks" });
   e.bar = make("i", { className: "thumb", "aria-hidden": "true" });
-  e.stage = make("div", { className: "stage", tabIndex: 0, role: "application", "aria-label": "timeline: arrow keys go from event to event, w a s d move, ? tells all keys",
+  e.stage = make("div", { className: "stage", tabIndex: 0, role: "application", "aria-label": "timeline: arrow keys go from event to event, w a s d move, ? lists all keys",
     "aria-roledescription": "timeline" }, e.tracks, e.over, e.bar);
   e.picture = make("div", { className: "picture" }, e.whole, e.map, e.span, e.ruler, e.rows, e.stage);
   e.legend = make("div", { className: "legend-bar", role: "group", "aria-label": "classes" });
@@ -223,7 +223,7 @@ function run(data) {
     },
     finding(by) {
       const found = data.findings.filter((f) => f.t0 !== null);
-      if (!found.length) return void gp.say("no finding has a place of its own");
+      if (!found.length) return void gp.say("no finding has a place in the timeline");
       foundAt = (foundAt + by + found.length) % found.length;
       acts.look(found[foundAt].t0, found[foundAt].t1, found[foundAt].text);
     },
@@ -280,7 +280,7 @@ function run(data) {
       if (!present[i] || k.id === "idle") return;
       const mark = make("i", { className: "swatch-box", "aria-hidden": "true" });
       mark.style.background = `var(--k-${k.id})`;
-      const b = make("button", { type: "button", title: `${k.label}: click for this class alone, Shift and click to hide it` }, mark, gp.briefly(k.label));
+      const b = make("button", { type: "button", title: `${k.label}: click to show only this class, Shift-click to hide it` }, mark, gp.briefly(k.label));
       b.addEventListener("click", (ev) => filter(i, ev.shiftKey));
       entries[i] = b;
       e.legend.append(b);
@@ -428,23 +428,23 @@ function run(data) {
     figure();
   }
   gp.keys.add([
-    ["w s", "nearer, further (where the pointer is)", (ev) => zoomBy(ev.key === "w" ? 0.5 : 2)],
+    ["w s", "zoom in, out (at the pointer)", (ev) => zoomBy(ev.key === "w" ? 0.5 : 2)],
     ["a d", "earlier, later", (ev) => panBy(ev.key === "a" ? -0.25 : 0.25)],
     ["+ -", "nearer, further", (ev) => zoomBy(ev.key === "+" ? 0.5 : 2)],
     ["0", "the whole trace", () => go(...whole())],
     ["Home End", "to the beginning, to the end", (ev) => { const s = view.t1 - view.t0; go(ev.key === "Home" ? 0 : view.span - s, ev.key === "Home" ? s : view.span); }],
-    ["ArrowLeft ArrowRight", "the event before, after; with Shift selected together", onPicture((ev) => (ev.shiftKey ? extend : beside)(ev.key === "ArrowLeft" ? -1 : 1))],
+    ["ArrowLeft ArrowRight", "previous, next event; with Shift, extend the selection", onPicture((ev) => (ev.shiftKey ? extend : beside)(ev.key === "ArrowLeft" ? -1 : 1))],
     ["ArrowUp ArrowDown", "the lane above, below", onPicture((ev) => across(ev.key === "ArrowUp" ? -1 : 1))],
     ["PageUp PageDown", "scroll the tracks", (ev) => { view.scrollTo(view.scroll + (ev.key === "PageUp" ? -0.8 : 0.8) * view.height); moved(); }],
-    ["f Enter", "fill the window with what is chosen or selected", acts.fit],
-    ["m", "figures of the time that the chosen event took", acts.mark],
-    ["r", "select the time that is in view", () => select([Math.round(view.t0), Math.round(view.t1)])],
-    [", .", "along the arrow: to what launched it, to what it launched", (ev) => follow(ev.key === ".")],
-    ["g G", "longest idle gap, the next longest; back", (ev) => acts.gap(ev.key === "g" ? 1 : -1)],
-    ["x X", "slowest step, the next slowest; back", (ev) => acts.slow(ev.key === "x" ? 1 : -1)],
-    ["i I", "what was found: the next place, back", (ev) => acts.finding(ev.key === "i" ? 1 : -1)],
+    ["f Enter", "zoom to the chosen event or the selection", acts.fit],
+    ["m", "figures for the time of the chosen event", acts.mark],
+    ["r", "select the visible time", () => select([Math.round(view.t0), Math.round(view.t1)])],
+    [", .", "along the arrow: to its launch, to what it launched", (ev) => follow(ev.key === ".")],
+    ["g G", "longest idle gap, next longest; back", (ev) => acts.gap(ev.key === "g" ? 1 : -1)],
+    ["x X", "slowest step, next slowest; back", (ev) => acts.slow(ev.key === "x" ? 1 : -1)],
+    ["i I", "findings: next place; back", (ev) => acts.finding(ev.key === "i" ? 1 : -1)],
     ["c", "copy the name", () => { if (state.chosen) gp.copy(data.at(state.chosen.track, state.chosen.lane, state.chosen.i).name).then(() => gp.say("name copied")); }],
-    ["t", "the same as tables", () => toggleTables()],
+    ["t", "show as tables", () => toggleTables()],
     ["p", "show or hide the figures", toggleFoot],
   ], "Timeline");
   gp.keys.onEscape(() => { if (view.isWhole()) return false; go(...whole()); return true; });
@@ -519,7 +519,7 @@ function run(data) {
 
   /* ---- begin ---- */
 
-  const showTable = make("button", { type: "button", textContent: "Table", title: "the same as tables (t)", "aria-pressed": "false", onclick: toggleTables });
+  const showTable = make("button", { type: "button", textContent: "Table", title: "show as tables (t)", "aria-pressed": "false", onclick: toggleTables });
   const jump = (text, title, onclick) => make("button", { type: "button", textContent: text, title, onclick });
   e.ways.append(jump("Fit", "the whole trace (0)", () => go(...whole())));
   if (data.devices.some((d) => d.idle !== null)) e.ways.append(jump("Longest gap", "the longest idle gap; again for the next (g)", () => acts.gap(1)));

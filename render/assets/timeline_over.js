@@ -219,12 +219,12 @@ function timelineRows(element, data, view, acts) {
 
   function heading(row) {
     const b = make("button", { type: "button", className: "heading", onclick: () => acts.close(row.group) });
-    b.append(make("i", { "aria-hidden": "true" }), make("span", { textContent: row.group.name.trim() || "(without a name)" }), make("small"));
+    b.append(make("i", { "aria-hidden": "true" }), make("span", { textContent: row.group.name.trim() || "(no name)" }), make("small"));
     return b;
   }
   function track(row) {
     const t = row.track, counted = t.sort === "counter" ? "" : `, ${gp.count(t.count)} events, ${gp.ns(Math.round(t.total))} in all`;
-    const over = t.crossed ? `; ${gp.count(t.crossed)} overlap others and lie in a further lane` : "";
+    const over = t.crossed ? `; ${gp.count(t.crossed)} overlap others and use an extra lane` : "";
     const b = make("button", { type: "button", className: "track", title: t.name + counted + over, onclick: () => acts.fold(t.index) });
     if (t.sort === "idle" || t.lanes && t.lanes.length < 2) b.classList.add("flat");
     b.append(make("i", { "aria-hidden": "true" }), make("span", { textContent: t.name }));

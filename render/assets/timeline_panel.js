@@ -56,8 +56,8 @@ function timelineAbout(data, acts) {
     const shut = button("\u00d7", "close (Esc)", () => acts.choose(null));
     shut.setAttribute("aria-label", "close the details");
     const head = make("header", {}, make("h2", { textContent: "Event" }), make("div", { className: "do" },
-      gp.copyButton("Copy", () => name, "copy the name (c)"), button("Zoom", "fill the window with it (f)", acts.fit),
-      button("Range", "figures of the time it took (m)", acts.mark), shut));
+      gp.copyButton("Copy", () => name, "copy the name (c)"), button("Zoom", "zoom to it (f)", acts.fit),
+      button("Range", "figures for its time (m)", acts.mark), shut));
     const list = make("dl", {}, ...facts(at).map(term)), ways = make("div", { className: "ways" });
     element.replaceChildren(head, make("div", { className: "scroll" }, make("p", { className: "name", textContent: name }), ways, list));
     const [args, arrows] = await Promise.all([data.details(at.track, at.lane, at.i), data.arrows(at.track, at.lane, at.i)]);
@@ -82,7 +82,7 @@ function timelineAbout(data, acts) {
       else add(f.text, "", "show it", () => acts.look(f.t0, f.t1, f.text));
     }
     const keys = make("p", { className: "hint" }, "Drag to move, Ctrl and wheel to zoom, drag the ruler to select time. ",
-      make("kbd", { textContent: "?" }), " tells all keys.");
+      make("kbd", { textContent: "?" }), " lists all keys.");
     element.replaceChildren(make("header", {}, make("h2", { textContent: "Where to look" })), make("div", { className: "scroll" }, list, keys));
   }
   return { element, event, ways };
@@ -104,10 +104,10 @@ function device(data, d, span) {
   part("outside", d.outside);
   return make("div", { className: "device" },
     make("div", { className: "head" }, make("b", { textContent: d.name }), make("span", { textContent: `busy ${gp.share(d.busy, span)}` })), bar,
-    line(null, "busy", "at least one kernel, copy or set runs", gp.ns(Math.round(d.busy)), gp.share(d.busy, span)),
-    line(hatched(), "idle", "nothing runs", gp.ns(Math.round(d.idle)), gp.share(d.idle, span)),
+    line(null, "busy", "at least one kernel, copy or set is running", gp.ns(Math.round(d.busy)), gp.share(d.busy, span)),
+    line(hatched(), "idle", "nothing is running", gp.ns(Math.round(d.idle)), gp.share(d.idle, span)),
     ...d.causes.filter((c) => c.ns > 0).map((c) => line(make("i", { className: "indent" }), c.text, c.text, gp.ns(Math.round(c.ns)), gp.share(c.ns, span))),
-    d.outside > 0 ? line(make("i", { className: "swatch-box outside", "aria-hidden": "true" }), "before or after all its work", "", gp.ns(Math.round(d.outside)), gp.share(d.outside, span)) : "");
+    d.outside > 0 ? line(make("i", { className: "swatch-box outside", "aria-hidden": "true" }), "before or after all of its work", "", gp.ns(Math.round(d.outside)), gp.share(d.outside, span)) : "");
 }
 
 /* Over all devices, most time first. */
@@ -124,9 +124,9 @@ function summed(devices, list, key) {
 
 function timelineFigures(data, acts) {
   const title = make("h2"), when = make("span", { className: "when" });
-  const zoom = button("Zoom to it", "fill the window with the selection (f)", acts.fit);
+  const zoom = button("Zoom to it", "zoom to the selection (f)", acts.fit);
   const clear = button("Clear", "end the selection (Esc)", () => acts.select(null));
-  const copy = gp.copyButton("Copy TSV", () => asTsv(), "the figures, exact, with full names");
+  const copy = gp.copyButton("Copy TSV", () => asTsv(), "exact figures, with full names");
   const body = make("div", { className: "columns" });
   const element = make("section", { className: "figures", "aria-label": "figures of the range" },
     make("header", {}, title, when, make("div", { className: "do" }, zoom, clear, copy)), body);
@@ -165,7 +165,7 @@ function timelineFigures(data, acts) {
     }
     if (kernels.length > 30) top.append(make("p", { className: "hint", textContent: `and ${kernels.length - 30} more; Copy TSV has all` }));
     const devices = make("div", { className: "column devices" }, ...answer.devices.map((d) => device(data, d, span)));
-    if (answer.exact === false) classes.append(make("p", { className: "hint", textContent: "Classes and kernels: of the windows alone in which every event is here (green in the ruler)." }));
+    if (answer.exact === false) classes.append(make("p", { className: "hint", textContent: "Classes and kernels cover only the windows that have every event (green in the ruler)." }));
     const columns = answer.devices.length ? [devices, classes, top] : [make("p", { className: "hint", textContent: "No GPU work was recorded." })];
     body.replaceChildren(...columns);
   }

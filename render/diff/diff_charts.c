@@ -118,7 +118,7 @@ void gp_diff_chart_waterfall(struct gp_svg *w, const struct gp_diff *d, size_t t
     open_figure(w,
                 step ? "From the baseline's step to the current one"
                      : "From the baseline's time to the current one",
-                "each cause from where the one before ended; they sum exactly");
+                "each cause starts where the previous one ended; they sum exactly");
     put_entry(w, "worse", "more time");
     put_entry(w, "better", "less time");
     gp_svg_close(w);
@@ -197,7 +197,7 @@ static const char *class_of(const struct gp_diff_op *op)
 
 static void put_interval(struct gp_buf *b, const struct gp_diff_decision *e)
 {
-    if (isfinite(e->estimate_pct)) gp_buf_printf(b, "\na call: %+.2f%%", e->estimate_pct);
+    if (isfinite(e->estimate_pct)) gp_buf_printf(b, "\nper call: %+.2f%%", e->estimate_pct);
     if (isfinite(e->ci_low_pct) && isfinite(e->ci_high_pct))
         gp_buf_printf(b, ", %+.2f to %+.2f%%", e->ci_low_pct, e->ci_high_pct);
     if (!isnan(e->q)) gp_buf_printf(b, "\nq = %.2g, %s", e->q, gp_diff_test_name((enum gp_diff_test)e->test));
@@ -235,14 +235,15 @@ void gp_diff_chart_volcano(struct gp_svg *w, const struct gp_diff *d)
     struct gp_volcano_dot *dots = gp_arena_alloc(&mem, DOTS * sizeof *dots);
     size_t n = fill_dots(d, &mem, dots);
     if (n) {
-        open_figure(w, "How large, and how sure",
-                    "an operation is a dot, as large as its GPU time; above the dashed line it is no chance");
+        open_figure(
+            w, "Size and certainty",
+            "each dot is an operation, sized by GPU time; above the dashed line, changes are not by chance");
         put_entry(w, "worse", "slower");
         put_entry(w, "better", "faster");
         put_entry(w, "same", "shown to be the same");
         put_entry(w, "unsure", "undecided");
         gp_svg_close(w);
-        gp_volcano_svg(w, &(struct gp_volcano){.label = "Changes of operations by size and certainty",
+        gp_volcano_svg(w, &(struct gp_volcano){.label = "Changes in operations, by size and certainty",
                                                .dots = dots,
                                                .dots_n = n,
                                                .alpha = d->opts.alpha,

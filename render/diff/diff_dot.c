@@ -61,13 +61,13 @@ static void put_block(struct gp_buf *b, const struct gp_diff *d, size_t i, int64
     bool has_cur = k->n_names[GP_DIFF_CUR] || k->kernels[GP_DIFF_CUR] > 0;
     const char *class = k->change_ns > 0 ? "worse" : k->change_ns < 0 ? "better" : "same";
     if (has_base) put_node(b, d, i, GP_DIFF_BASE, has_cur ? plain : fill, has_cur ? "plain" : class);
-    else gp_buf_printf(b, "  b%zu [label=\"not there\", style=dashed];\n", i);
+    else gp_buf_printf(b, "  b%zu [label=\"absent\", style=dashed];\n", i);
     if (has_cur) put_node(b, d, i, GP_DIFF_CUR, fill, class);
-    else gp_buf_printf(b, "  c%zu [label=\"not there\", style=dashed];\n", i);
+    else gp_buf_printf(b, "  c%zu [label=\"absent\", style=dashed];\n", i);
     gp_buf_printf(b, "  b%zu -> c%zu [label=\"", i, i);
     put_short(b, d, k->label);
     gp_buf_printf(b, "\\n%s", gp_change_name((enum gp_change)k->change));
-    if (k->times > 1) gp_buf_printf(b, ", %u times a step", (unsigned)k->times);
+    if (k->times > 1) gp_buf_printf(b, ", %u times per step", (unsigned)k->times);
     gp_buf_puts(b, "\\n");
     put_change(b, k->change_ns);
     double part = largest > 0 ? fabs((double)k->change_ns) / (double)largest : 0;
@@ -85,12 +85,12 @@ void gp_diff_dot(struct gp_buf *b, const struct gp_diff *d, size_t most)
         if (i >= n) rest += change;
     }
     gp_buf_puts(b, "digraph blocks {\n  graph [rankdir=LR, ranksep=0.4, labelloc=t, labeljust=l, "
-                   "fontname=\"Helvetica\", label=\"What became of what");
+                   "fontname=\"Helvetica\", label=\"What replaced what");
     if (d->summary.headline) {
         gp_buf_puts(b, "\\l");
         gp_dot_text(b, gp_diff_str(d, d->summary.headline), gp_string_len(&d->strings, d->summary.headline));
     }
-    if (!d->blocks.n) gp_buf_puts(b, "\\lboth sides launch the same things");
+    if (!d->blocks.n) gp_buf_puts(b, "\\lboth sides launch the same work");
     if (n < d->blocks.n) {
         gp_buf_printf(b, "\\l%zu smaller blocks are not drawn: ", d->blocks.n - n);
         put_change(b, rest);

@@ -68,8 +68,8 @@ void gp_diff_flame_svg(struct gp_buf *out, const struct gp_diff *d, const struct
         out, &b.flame,
         &(struct gp_flame_svg_opts){
             .title = is_base ? "What became of the baseline's GPU time" : "Where the current GPU time is new",
-            .measure = d->unit == GP_DIFF_PER_STEP ? "GPU time of a step" : "GPU time",
-            .note = is_base ? "as wide as the baseline" : "as wide as the current trace",
+            .measure = d->unit == GP_DIFF_PER_STEP ? "GPU time per step" : "GPU time",
+            .note = is_base ? "scaled to the baseline" : "scaled to the current trace",
             .input = o->input,
             .empty = "No GPU events on this side",
             .diff = &diff,

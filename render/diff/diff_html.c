@@ -60,8 +60,8 @@ static void put_flame(struct page *p, int side, const char *title, const char *w
 static void put_flames(struct page *p)
 {
     if (!p->d->stacks.n) return;
-    put_flame(p, GP_DIFF_CUR, "As wide as the current trace", "what is new, and what grew or shrank");
-    put_flame(p, GP_DIFF_BASE, "As wide as the baseline", "what is gone, and what became of the rest");
+    put_flame(p, GP_DIFF_CUR, "Scaled to the current trace", "what is new, and what grew or shrank");
+    put_flame(p, GP_DIFF_BASE, "Scaled to the baseline", "what is gone, and what became of the rest");
 }
 
 /* The blocks that changed most, each with what it was and what it is. The table has all of them. */
@@ -71,12 +71,12 @@ static void put_blocks(struct page *p)
     struct gp_svg g = {.out = &drawn, .html = true};
     gp_diff_dot(&dot, p->d, BLOCKS);
     if (gp_graph_svg(&g, dot.data, dot.n,
-                     &(struct gp_graph_opts){.label = "What became of what, the largest changes first; the "
-                                                      "table below says the same in words"}))
+                     &(struct gp_graph_opts){.label = "What replaced what, largest changes first; the table "
+                                                      "below has the same content in words"}))
         gp_page_graph(&p->w, &drawn, "Blocks of kernels, before and after");
     if (drawn.n && p->d->blocks.n > BLOCKS) {
-        gp_buf_printf(&p->text, "Drawn are the %d that changed most; the table has all %zu.", BLOCKS,
-                      p->d->blocks.n);
+        gp_buf_printf(&p->text, "The graph shows the %d blocks that changed most; the table has all %zu.",
+                      BLOCKS, p->d->blocks.n);
         put_scratch(p, "p", "note");
     }
     gp_buf_release(&dot);
@@ -101,7 +101,7 @@ static const struct theme themes[] = {
      {"regressions", "improvements", "others", "operations"},
      3},
     {"where", "Where they are called", put_flames, {NULL}, 0},
-    {"became", "What became of what", put_blocks, {"blocks"}, 1},
+    {"became", "What replaced what", put_blocks, {"blocks"}, 1},
     {"whole", "The step as a whole", NULL, {"metrics", "step_list"}, 1},
     {"compared", "What was compared, and how", NULL, {"sides", "settings"}, 0},
 };
@@ -162,7 +162,7 @@ static void put_facts(struct page *p)
     const struct gp_diff_side *a = &d->side[GP_DIFF_BASE], *b = &d->side[GP_DIFF_CUR];
     if (d->unit == GP_DIFF_PER_STEP)
         gp_buf_printf(&p->text, "%u steps against %u", (unsigned)a->steps_used, (unsigned)b->steps_used);
-    else gp_buf_puts(&p->text, "the whole traces: they have no steps");
+    else gp_buf_puts(&p->text, "whole traces: they have no steps");
     gp_buf_printf(&p->text, " \xC2\xB7 %zu and %zu file%s", d->n_base_inputs, d->inputs.n - d->n_base_inputs,
                   d->inputs.n - d->n_base_inputs == 1 ? "" : "s");
     if (a->env.gpu) gp_buf_printf(&p->text, " \xC2\xB7 %s", gp_diff_str(d, a->env.gpu));
@@ -254,9 +254,8 @@ static void put_footer(struct page *p)
     }
     put_scratch(p, "p", NULL);
     gp_page_open(&p->w, "p", NULL);
-    gp_page_text(&p->w, "Times are means over steps as exact integers of nanoseconds; a change is current "
-                        "minus baseline, and "
-                        "the changes of all causes sum to that of the step exactly. ");
+    gp_page_text(&p->w, "Times are means over steps, in exact integer nanoseconds; a change is current minus "
+                        "baseline, and the changes by cause sum exactly to that of the step. ");
     if (p->o->json)
         gp_page_text(&p->w,
                      "This file has the same answer for programs in the script element gpuprof-answer.");

@@ -114,11 +114,10 @@ static void add_waterfall(struct gp_report *r, const struct gp_diff *d, size_t t
         gp_report_add(r, "waterfall", step ? "Why the step's time changed" : "Why the time changed");
     COLUMN(t, "cause", step ? "step time, by cause" : "time, by cause", GP_CELL_NAME, 0,
            "an operation's share of the busy time, or idle time by its cause");
-    COLUMN(
-        t, "change_ns", "change (\xC2\xB5s)", GP_CELL_CHANGE_US, 0,
-        "current minus baseline, exactly; all of them sum to the difference of the first and the last line");
+    COLUMN(t, "change_ns", "change (\xC2\xB5s)", GP_CELL_CHANGE_US, 0,
+           "current minus baseline, exact; they sum to the difference between the first and the last line");
     COLUMN(t, "change_pct", "of baseline", GP_CELL_CHANGE_PCT, 0, "change / baseline's step time");
-    COLUMN(t, "level_ns", "time (\xC2\xB5s)", GP_CELL_US, 0, "what it comes to, line after line");
+    COLUMN(t, "level_ns", "time (\xC2\xB5s)", GP_CELL_US, 0, "running total, line by line");
     struct gp_buf b = {0};
     int64_t level = ends[GP_DIFF_BASE];
     put_waterfall_row(r, t, "baseline", 8, NULL, 0, level);
@@ -139,10 +138,10 @@ static void add_gates(struct gp_report *r, const struct gp_diff *d)
 {
     struct gp_report_table *t = gp_report_add(r, "gates", "Gates");
     COLUMN(t, "gate", "gate", GP_CELL_TEXT, 0, "as typed");
-    COLUMN(t, "outcome", "", GP_CELL_TEXT, 0, "broken, holds, or beyond the limit but perhaps by chance");
-    COLUMN(t, "value", "value", GP_CELL_TEXT, 0, "the worst that was found");
+    COLUMN(t, "outcome", "", GP_CELL_TEXT, 0, "broken, holds, or beyond the limit but possibly by chance");
+    COLUMN(t, "value", "value", GP_CELL_TEXT, 0, "worst value found");
     COLUMN(t, "limit", "limit", GP_CELL_TEXT, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "operation", "operation", GP_CELL_NAME, 0, "the one that breaks it worst");
+    COLUMN(t, "operation", "operation", GP_CELL_NAME, 0, "operation that breaks it most");
     struct gp_buf b = {0};
     for (size_t i = 0; i < d->gates.n; i++) {
         const struct gp_diff_gate *g = &d->gates.at[i];
@@ -150,7 +149,7 @@ static void add_gates(struct gp_report *r, const struct gp_diff *d)
         gp_report_put_text(r, t,
                            g->broken         ? "BROKEN"
                            : g->undecided    ? "undecided"
-                           : isnan(g->value) ? "not known"
+                           : isnan(g->value) ? "unknown"
                                              : "holds");
         gp_diff_put_limit(&b, !g->absolute, g->metric, g->value, true);
         put_scratch(r, t, &b);
@@ -205,28 +204,26 @@ static void put_interval(struct gp_report *r, struct gp_report_table *t, const s
 
 static void operation_columns(struct gp_report_table *t, bool type)
 {
-    COLUMN(t, "name", "operation", GP_CELL_NAME, 0, "full name of the baseline where it is there");
+    COLUMN(t, "name", "operation", GP_CELL_NAME, 0, "full name, from the baseline if present");
     if (type) COLUMN(t, "change_type", "what", GP_CELL_TEXT, 0, NULL);
     COLUMN(t, "change_ns", "change", GP_CELL_CHANGE_NS, 0, "GPU time, current minus baseline");
     COLUMN(t, "change_pct", "in %", GP_CELL_CHANGE_PCT, 0, "change / baseline");
-    COLUMN(t, "interval", "interval", GP_CELL_TEXT, GP_COLUMN_SPARE,
-           "in which the true change of a call lies");
+    COLUMN(t, "interval", "interval", GP_CELL_TEXT, GP_COLUMN_SPARE, "interval of the true change per call");
     COLUMN(t, "baseline_ns", "was", GP_CELL_NS, 0, "GPU time in the baseline");
     COLUMN(t, "current_ns", "is", GP_CELL_NS, GP_COLUMN_SPARE, "GPU time in the current trace");
     COLUMN(t, "baseline_count", "calls were", GP_CELL_REAL, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "current_count", "calls are", GP_CELL_REAL, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "baseline_mean_ns", "mean was", GP_CELL_REAL, GP_COLUMN_WIDE, "of one call");
     COLUMN(t, "current_mean_ns", "mean is", GP_CELL_REAL, GP_COLUMN_WIDE, "of one call");
-    COLUMN(t, "q_value", "q", GP_CELL_REAL, GP_COLUMN_WIDE,
-           "the p value after correction for all that were tested");
+    COLUMN(t, "q_value", "q", GP_CELL_REAL, GP_COLUMN_WIDE, "p-value, corrected for all tested operations");
     COLUMN(t, "test", "by", GP_CELL_TEXT, GP_COLUMN_WIDE, "the test");
     COLUMN(t, "count_effect_ns", "by count", GP_CELL_CHANGE_NS, GP_COLUMN_WIDE,
-           "what more or fewer calls did to the step");
+           "effect of more or fewer calls on the step");
     COLUMN(t, "percall_effect_ns", "by call", GP_CELL_CHANGE_NS, GP_COLUMN_WIDE,
-           "what longer or shorter calls did");
+           "effect of longer or shorter calls");
     COLUMN(t, "overlap_effect_ns", "by overlap", GP_CELL_CHANGE_NS, GP_COLUMN_WIDE,
-           "what less or more overlap did");
-    COLUMN(t, "why", "why", GP_CELL_TEXT, GP_COLUMN_WIDE, "what the verdict hangs on");
+           "effect of less or more overlap");
+    COLUMN(t, "why", "why", GP_CELL_TEXT, GP_COLUMN_WIDE, "reason for the verdict");
 }
 
 static void put_figure(struct gp_report_table *t, const struct gp_diff_figure *f)
@@ -371,12 +368,12 @@ static void put_block(struct gp_report *r, struct gp_report_table *t, const stru
 
 static void add_blocks(struct gp_report *r, const struct gp_diff *d, size_t top)
 {
-    struct gp_report_table *t = gp_report_add(r, "blocks", "Blocks of launches that became others");
+    struct gp_report_table *t = gp_report_add(r, "blocks", "Blocks of launches that changed");
     COLUMN(t, "label", "block", GP_CELL_NAME, 0, NULL);
     COLUMN(t, "change_type", "what", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "kernels", "launches", GP_CELL_TEXT, 0, "of one occurrence: baseline to current");
-    COLUMN(t, "times", "times", GP_CELL_COUNT, 0, "a step");
-    COLUMN(t, "change_ns", "change", GP_CELL_CHANGE_NS, 0, "of all occurrences together");
+    COLUMN(t, "kernels", "launches", GP_CELL_TEXT, 0, "per occurrence, baseline to current");
+    COLUMN(t, "times", "times", GP_CELL_COUNT, 0, "per step");
+    COLUMN(t, "change_ns", "change", GP_CELL_CHANGE_NS, 0, "over all occurrences");
     COLUMN(t, "change_pct", "in %", GP_CELL_CHANGE_PCT, 0, NULL);
     COLUMN(t, "baseline_ns", "was", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "current_ns", "is", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
@@ -421,13 +418,13 @@ static void put_metric(struct gp_report *r, struct gp_report_table *t, const str
 static void add_metrics(struct gp_report *r, const struct gp_diff *d)
 {
     struct gp_report_table *t = gp_report_add(
-        r, "metrics", d->unit == GP_DIFF_PER_STEP ? "A step as a whole" : "The trace as a whole");
+        r, "metrics", d->unit == GP_DIFF_PER_STEP ? "The step as a whole" : "The trace as a whole");
     COLUMN(t, "metric", "figure", GP_CELL_TEXT, 0, NULL);
     COLUMN(t, "baseline", "was", GP_CELL_NS, 0, NULL);
     COLUMN(t, "current", "is", GP_CELL_NS, 0, NULL);
     COLUMN(t, "change", "change", GP_CELL_CHANGE_NS, 0, NULL);
     COLUMN(t, "change_pct", "in %", GP_CELL_CHANGE_PCT, 0, NULL);
-    COLUMN(t, "verdict", "verdict", GP_CELL_TEXT, 0, "what the test says; counts and bytes have no noise");
+    COLUMN(t, "verdict", "verdict", GP_CELL_TEXT, 0, "test result; counts and bytes have no noise");
     COLUMN(t, "interval", "interval", GP_CELL_TEXT, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "p_value", "p", GP_CELL_REAL, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "test", "by", GP_CELL_TEXT, GP_COLUMN_WIDE, NULL);
@@ -482,7 +479,7 @@ static void add_sides(struct gp_report *r, const struct gp_diff *d)
         {"devices", {a->lanes, b->lanes}, GP_CELL_COUNT},
         {"steps found", {a->steps_found, b->steps_found}, GP_CELL_COUNT},
         {"steps used", {a->steps_used, b->steps_used}, GP_CELL_COUNT},
-        {"steps whose time is known", {a->windows, b->windows}, GP_CELL_COUNT},
+        {"steps with a known time", {a->windows, b->windows}, GP_CELL_COUNT},
         {"steps cut off", {a->steps_cut, b->steps_cut}, GP_CELL_COUNT},
         {"steps without an end", {a->steps_open, b->steps_open}, GP_CELL_COUNT},
         {"warm-up steps", {a->steps_warm, b->steps_warm}, GP_CELL_COUNT},
@@ -506,7 +503,7 @@ static void add_steps(struct gp_report *r, const struct gp_diff *d)
     COLUMN(t, "busy_ns", "busy", GP_CELL_NS, 0, NULL);
     COLUMN(t, "gpu_ns", "GPU time", GP_CELL_NS, 0, NULL);
     COLUMN(t, "gpu_events", "GPU events", GP_CELL_COUNT, 0, NULL);
-    COLUMN(t, "used", "used", GP_CELL_TEXT, 0, "or why not");
+    COLUMN(t, "used", "used", GP_CELL_TEXT, 0, "or the reason why not");
     t->detail = true;
     for (size_t i = 0; i < d->steps.n; i++) {
         const struct gp_diff_step *s = &d->steps.at[i];
@@ -539,7 +536,7 @@ static void put_setting(struct gp_report *r, struct gp_report_table *t, const ch
 
 static void add_settings(struct gp_report *r, const struct gp_diff *d)
 {
-    struct gp_report_table *t = gp_report_add(r, "settings", "What the decisions hang on");
+    struct gp_report_table *t = gp_report_add(r, "settings", "What the decisions depend on");
     COLUMN(t, "setting", "setting", GP_CELL_TEXT, 0, NULL);
     COLUMN(t, "value", "value", GP_CELL_TEXT, 0, NULL);
     t->detail = true;
@@ -550,12 +547,12 @@ static void add_settings(struct gp_report *r, const struct gp_diff *d)
     if (d->opts.mode == GP_DIFF_SIMPLE) put_setting(r, t, "threshold", d->opts.threshold_pct, "%");
     put_setting(r, t, "alpha", d->opts.alpha, "");
     put_setting(r, t, "operations tested", d->tested, "");
-    put_setting(r, t, "fewest steps a side that could decide", d->least_steps, "");
+    put_setting(r, t, "fewest steps per side that can decide", d->least_steps, "");
     put_setting(r, t, "noise floor of kernels", d->noise_pct, "%");
-    put_setting(r, t, "noise of kernels as measured", d->noise_measured_pct, "%");
-    put_setting(r, t, "noise of step times as measured", d->noise_wall_pct, "%");
-    put_setting(r, t, "least change of a call", (double)d->guard_percall_ns, " ns");
-    put_setting(r, t, "least part of the GPU time", d->guard_share_pct, "%");
+    put_setting(r, t, "measured noise of kernels", d->noise_measured_pct, "%");
+    put_setting(r, t, "measured noise of step times", d->noise_wall_pct, "%");
+    put_setting(r, t, "smallest change per call", (double)d->guard_percall_ns, " ns");
+    put_setting(r, t, "smallest share of the GPU time", d->guard_share_pct, "%");
     put_setting(r, t, "clock tick of durations", d->tick_ns, " ns");
 }
 

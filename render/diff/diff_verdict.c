@@ -21,7 +21,7 @@ void gp_diff_put_change(struct gp_buf *b, const char *unit, int64_t change)
 void gp_diff_put_limit(struct gp_buf *b, bool percent, uint32_t metric, double v, bool sign)
 {
     if (isnan(v)) {
-        gp_buf_puts(b, "not known");
+        gp_buf_puts(b, "unknown");
         return;
     }
     if (percent) {
@@ -146,7 +146,7 @@ static void say_counts(struct gp_report *r, const struct gp_diff *d, struct gp_b
     gp_buf_printf(b, "Of %zu %s: ", d->ops.n, what);
     if (!put_counts(b, c, sizeof c / sizeof *c)) gp_buf_puts(b, "none compared");
     if (d->opts.mode == GP_DIFF_SIMPLE)
-        gp_buf_printf(b, " (no test: a threshold of %g%%).", d->opts.threshold_pct);
+        gp_buf_printf(b, " (no test; threshold %g%%).", d->opts.threshold_pct);
     else
         gp_buf_printf(b, " (%u tested, q <= %g, noise %.1f%%).", (unsigned)d->tested, d->opts.alpha,
                       d->noise_pct);

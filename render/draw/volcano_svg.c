@@ -117,7 +117,7 @@ static void draw_columns(struct plot *p)
         else gp_buf_printf(&p->text, "%s%.0f%%", at[i] < 0 ? "\xE2\x88\x92" : "+", fabs(at[i]));
         draw_text(p, "tick mid", x, TOP + PLOT_HEIGHT + 16);
     }
-    gp_buf_puts(&p->text, "change of GPU time (logarithmic)");
+    gp_buf_puts(&p->text, "change in GPU time (logarithmic)");
     draw_text(p, "tick mid", LEFT + PLOT_WIDTH / 2, GP_VOLCANO_HEIGHT - 8);
 }
 

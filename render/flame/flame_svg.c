@@ -559,7 +559,7 @@ static void draw_tooltip(struct picture *p, const struct gp_flame_frame *f, stru
     p->text.n = 0;
     if (f->more) {
         gp_svg_newline(&p->svg);
-        gp_buf_puts(&p->text, "too narrow to be drawn one by one");
+        gp_buf_puts(&p->text, "too narrow to draw individually");
     } else if (variants > 1) {
         gp_svg_newline(&p->svg);
         gp_buf_puts(&p->text, "one of ");
@@ -662,7 +662,7 @@ static void draw_foot(struct picture *p)
         gp_scale_put_count(&p->text, p->layout.shown + p->layout.hidden);
     }
     if (p->layout.kind_seen[GP_FRAME_OTHER])
-        gp_buf_puts(&p->text, "; what is too narrow is told as \xE2\x80\x9CN more\xE2\x80\x9D");
+        gp_buf_puts(&p->text, "; frames too narrow to draw are grouped as \xE2\x80\x9CN more\xE2\x80\x9D");
     gp_buf_puts(&p->text, DOT "root on top, widest first" DOT "gpuprof " GP_VERSION);
     draw_line(p, "foot", MARGIN, p->height - 18, SUBTITLE_ADVANCE);
 }
@@ -695,7 +695,7 @@ static void draw_head(struct picture *p)
     gp_buf_puts(&p->text, "Flame graph. ");
     put_subtitle(p);
     gp_buf_puts(&p->text,
-                ". Each box is a frame; its width is its share, boxes below it are what it led to.");
+                ". Each box is a frame: its width is its share, and the boxes below it are its children.");
     gp_svg_text(s, p->text.data, p->text.n);
     p->text.n = 0;
     gp_svg_close(s);

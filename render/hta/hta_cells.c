@@ -76,8 +76,7 @@ void gp_ht_say_more(struct gp_ht *m, struct gp_report_table *t, size_t left, int
 void gp_ht_rank_columns(struct gp_report_table *t)
 {
     COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "process", "Proc.", GP_CELL_ID, 0,
-           "which process of a merged trace; device numbers are its own");
+    COLUMN(t, "process", "Proc.", GP_CELL_ID, 0, "process in a merged trace; device numbers are per process");
     COLUMN(t, "device", "GPU", GP_CELL_ID, 0, "ordinal of the device");
 }
 

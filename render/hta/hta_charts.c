@@ -174,8 +174,8 @@ static void standing_devices(struct figure *f, const struct gp_hta *h)
             left -= v[k];
         }
     }
-    gp_chart_columns(f->w, &(struct gp_chart){.label = "Parts of the time of the devices, in their order",
-                                              .x_axis = "devices, in the order of the ranks",
+    gp_chart_columns(f->w, &(struct gp_chart){.label = "Parts of each device's time, in order of the ranks",
+                                              .x_axis = "devices, in order of the ranks",
                                               .whole = MILLION,
                                               .series = parts,
                                               .series_n = PARTS,
@@ -245,7 +245,7 @@ void gp_hta_chart_idle(struct gp_svg *w, const struct gp_hta *h)
     struct gp_hta_totals all = gp_hta_totals(h);
     struct figure f = {0};
     if (all.b.idle_ns <= 0) return;
-    begin_figure(&f, w, "Idle by cause", "time, and share of the GPUs' whole time");
+    begin_figure(&f, w, "Idle by cause", "time, and share of the GPUs' total time");
     for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
         if (all.idle_cause_ns[c] <= 0) continue;
         struct gp_chart_row *row = add_row(&f, 1);
@@ -289,7 +289,7 @@ void gp_hta_chart_culprits(struct gp_svg *w, const struct gp_hta *h)
     struct gp_hta_totals all = gp_hta_totals(h);
     if (list.n) {
         struct figure f = {0};
-        begin_figure(&f, w, "What the host did meanwhile", "innermost frame; the tooltip has the others");
+        begin_figure(&f, w, "What the host did meanwhile", "innermost frame; the tooltip has the rest");
         for (size_t i = 0; i < list.n && i < TOP_CULPRITS; i++) {
             struct gp_chart_row *row = add_row(&f, 1);
             values_of(&f, i)[0] = list.at[i].idle_ns;
@@ -324,7 +324,7 @@ void gp_hta_chart_kernels(struct gp_svg *w, const struct gp_hta *h)
     int64_t whole = 0;
     for (size_t i = 0; i < h->kernels.n; i++) whole += h->kernels.at[i].dur.sum;
     if (!whole) return;
-    begin_figure(&f, w, "Kernels, copies and sets with most GPU time", "and their share of it");
+    begin_figure(&f, w, "Kernels, copies and sets with the most GPU time", "and their share of it");
     put_kinds(&f, h);
     for (size_t i = 0; i < h->kernels.n && i < TOP_KERNELS; i++) {
         const struct gp_kernel_stat *k = &h->kernels.at[i];
@@ -420,7 +420,7 @@ static void draw_histogram(struct figure *f, const struct histogram *hist,
 
 void gp_hta_chart_durations(struct gp_svg *w, const struct gp_hta *h)
 {
-    static const struct gp_chart_series series[] = {{"share of their number", "count"},
+    static const struct gp_chart_series series[] = {{"share of events", "count"},
                                                     {"share of GPU time", "gemm"}};
     struct histogram hist = {0};
     uint64_t n = 0;
@@ -431,7 +431,7 @@ void gp_hta_chart_durations(struct gp_svg *w, const struct gp_hta *h)
     }
     if (!n) return;
     struct figure f = {0};
-    begin_figure(&f, w, "How long they are", "short ones cost more to launch than to run");
+    begin_figure(&f, w, "Durations", "short events cost more to launch than to run");
     put_legend(&f, series, 2, NULL);
     draw_histogram(&f, &hist, series, 2, "Distribution of the durations of GPU events",
                    "duration from (edges within 6%)");
@@ -452,7 +452,7 @@ void gp_hta_chart_skew(struct gp_svg *w, const struct gp_hta *h)
     if (!n) return;
     struct figure f = {0};
     begin_figure(&f, w, "Start skew of collectives",
-                 "last rank's start after the first one's, clocks aligned");
+                 "last rank's start minus first rank's start, clocks aligned");
     draw_histogram(&f, &hist, &series, 1, "Distribution of the start skew of collectives",
                    "skew from (edges within 6%)");
     end_figure(&f);
@@ -468,12 +468,13 @@ static void put_remark(struct figure *f)
 
 void gp_hta_chart_stragglers(struct gp_svg *w, const struct gp_hta *h)
 {
-    static const struct gp_chart_series series = {"waiting of the others", "communication"};
+    static const struct gp_chart_series series = {"wait of the other ranks", "communication"};
     struct figure f = {0};
     size_t causes = 0;
     for (size_t i = 0; i < h->stragglers.n; i++) causes += h->stragglers.at[i].caused_wait_ns > 0;
     if (!causes) return;
-    begin_figure(&f, w, "Who the others wait for", "summed waiting in collectives where the rank came last");
+    begin_figure(&f, w, "Which rank the others wait for",
+                 "total wait in collectives where the rank came last");
     for (size_t i = 0; i < h->stragglers.n && f.rows.n < TOP_RANKS; i++) {
         const struct gp_straggler *s = &h->stragglers.at[i];
         if (s->caused_wait_ns <= 0) continue;
@@ -491,7 +492,7 @@ void gp_hta_chart_stragglers(struct gp_svg *w, const struct gp_hta *h)
         put_remark(&f);
     } else if (causes < h->stragglers.n) {
         size_t none = h->stragglers.n - causes;
-        gp_buf_printf(&f.text, "Nobody waited for the other %zu rank%s.", none, none == 1 ? "" : "s");
+        gp_buf_printf(&f.text, "No rank waited for the other %zu rank%s.", none, none == 1 ? "" : "s");
         put_remark(&f);
     }
     end_figure(&f);
@@ -520,7 +521,7 @@ static void steps_of_one(struct figure *f, const struct gp_hta *h, const struct 
     gp_scale_put(&f->text, GP_UNIT_NS, s->median_ns);
     gp_buf_puts(&f->text, " median");
     gp_chart_columns(f->w, &(struct gp_chart){.label = "Parts of the time of each step",
-                                              .x_axis = "steps, in their order",
+                                              .x_axis = "steps, in order",
                                               .unit = GP_UNIT_NS,
                                               .series = parts,
                                               .series_n = PARTS,
@@ -565,7 +566,7 @@ static void steps_of_many(struct figure *f, const gp_step_spreads *spreads, size
     free(wall);
     if (!f->rows.n) return;
     gp_chart_dots(f->w, &(struct gp_chart){.label = "Spread of each step over the devices",
-                                           .x_axis = "steps, in their order",
+                                           .x_axis = "steps, in order",
                                            .unit = GP_UNIT_NS,
                                            .series = series,
                                            .series_n = 3,
@@ -585,7 +586,7 @@ void gp_hta_chart_steps(struct gp_svg *w, const struct gp_hta *h)
         size_t each = (most + MAX_COLUMNS - 1) / MAX_COLUMNS;
         bool one = spreads.n == 1;
         if (each > 1) gp_buf_printf(&f.text, "the slowest of every %zu", each);
-        else gp_buf_puts(&f.text, "whole ones alone");
+        else gp_buf_puts(&f.text, "whole steps only");
         begin_figure(&f, w, "Step times", one ? keep(&f) : "median over the GPUs, from fastest to slowest");
         f.text.n = 0;
         int64_t sums[PARTS] = {0};
@@ -627,8 +628,8 @@ void gp_hta_chart_path(struct gp_svg *w, const struct gp_hta *h)
         row->text = keep(&f);
     }
     if (whole) {
-        begin_figure(&f, w, "What bounds it",
-                     "pieces of the critical path of one window, which add up to its time");
+        begin_figure(&f, w, "What bounds the path",
+                     "pieces of the critical path of one window; they add up to its time");
         put_legend(&f, series, GP_PATH_BOUND_COUNT, sums);
         gp_chart_rows(w, &(struct gp_chart){.label = "What bounds the critical path",
                                             .unit = GP_UNIT_NS,
@@ -655,10 +656,9 @@ void gp_hta_chart_path_graph(struct gp_svg *w, const struct gp_hta *h)
     if (!h->paths.n || h->paths.n > MOST_PATHS) return;
     gp_path_dot(&dot, h, &(struct gp_path_dot_opts){.max_nodes = PIECES});
     if (gp_graph_svg(&g, dot.data, dot.n,
-                     &(struct gp_graph_opts){.label =
-                                                 "The critical path from its begin to its end; the tables "
-                                                 "below say the same in words"})) {
-        static const char words[] = "The path as a graph, its short pieces folded";
+                     &(struct gp_graph_opts){.label = "The critical path from beginning to end; the tables "
+                                                      "below have the same content in words"})) {
+        static const char words[] = "The path as a graph, with short pieces folded";
         gp_page_open(w, "details", "source");
         gp_page_element(w, "summary", NULL, words, sizeof words - 1);
         gp_page_graph(w, &drawn, "The critical path as a graph");

@@ -233,7 +233,7 @@ static void put_launch_bound(struct page *p)
 {
     int64_t bound = p->all.idle_cause_ns[GP_IDLE_HOST] + p->all.idle_cause_ns[GP_IDLE_LAUNCH];
     open_figure(p, "Launch-bound",
-                "idle because the next kernel was not launched yet, or on its way to the GPU");
+                "idle because the next kernel was not launched yet or was on its way to the GPU");
     put_share(p, bound, p->all.b.span_ns);
     put_time(p, bound);
     gp_buf_puts(&p->text, " idle, next kernel not launched in time");
@@ -276,13 +276,13 @@ static void put_tensor_cores(struct page *p)
         kernels += p->h->devices.at[i].kernel_ns;
     }
     if (!gemm && !tensor) return;
-    open_figure(p, "Tensor cores", "kernels that use them, told by name / all kernel time");
+    open_figure(p, "Tensor cores", "kernels that use them, by name / all kernel time");
     put_share(p, tensor, kernels);
     gp_buf_puts(&p->text, "of ");
     put_time(p, kernels);
     gp_buf_puts(&p->text, " kernel time; ");
     if (gemm > tensor) put_time(p, gemm - tensor);
-    gp_buf_puts(&p->text, gemm > tensor ? " more could use them" : "told by name");
+    gp_buf_puts(&p->text, gemm > tensor ? " more could use them" : "by name");
     close_figure(p);
 }
 
@@ -316,7 +316,7 @@ static void put_peak(struct page *p)
         if (m->device >= 0 && (!most || m->peak_bytes > most->peak_bytes)) most = m;
     }
     if (!most || most->peak_bytes <= 0) return;
-    open_figure(p, "Peak memory", "most bytes allocated at one time on one GPU, as the allocator recorded");
+    open_figure(p, "Peak memory", "most bytes allocated at once on one GPU, as recorded by the allocator");
     gp_scale_put(&p->text, GP_UNIT_BYTES, most->peak_bytes);
     put_scratch(p, "b", NULL);
     gp_buf_puts(&p->text, "on ");
@@ -451,7 +451,7 @@ static void put_finding(struct page *p, const struct gp_finding *f)
         put_scratch(p, "span", NULL);
     }
     if (f->where) {
-        gp_page_text(&p->w, f->rank >= 0 ? "\xC2\xB7 look at " : "look at ");
+        gp_page_text(&p->w, f->rank >= 0 ? "\xC2\xB7 see " : "see ");
         put_where(p, t, gp_hta_str(h, f->where), gp_string_len(&h->strings, f->where));
     }
     if (t) {
@@ -473,7 +473,7 @@ static void put_findings(struct page *p)
     if (!p->h->findings.n) return;
     gp_page_open(&p->w, "section", "findings");
     gp_svg_attr(&p->w, "id", "findings");
-    gp_page_element(&p->w, "h2", NULL, "What costs most", 15);
+    gp_page_element(&p->w, "h2", NULL, "What costs the most", 19);
     gp_page_open(&p->w, "ol", NULL);
     for (size_t i = 0; i < p->h->findings.n; i++) put_finding(p, &p->h->findings.at[i]);
     gp_svg_close(&p->w);
@@ -539,9 +539,8 @@ static void put_footer(struct page *p)
     }
     put_scratch(p, "p", NULL);
     gp_page_open(&p->w, "p", NULL);
-    gp_page_text(
-        &p->w, "Times are exact integers of nanoseconds, shown with three digits; shares are of the time of "
-               "the GPUs from first to last event unless a column says otherwise. ");
+    gp_page_text(&p->w, "Times are exact integer nanoseconds, shown to three digits; shares are of the GPUs' "
+                        "time from first to last event unless a column says otherwise. ");
     if (p->o->json)
         gp_page_text(&p->w,
                      "This file has the same answer for programs in the script element gpuprof-answer.");

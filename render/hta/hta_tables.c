@@ -39,7 +39,7 @@ static void add_quality(struct gp_ht *m)
             const struct gp_issue *q = &h->inputs.at[i].issues[k];
             if (!q->count) continue;
             if (!t) {
-                t = gp_report_add(m->r, "quality", "What was wrong with the input");
+                t = gp_report_add(m->r, "quality", "Problems in the input");
                 t->detail = true;
                 COLUMN(t, "path", "File", GP_CELL_NAME, 0, NULL);
                 COLUMN(t, "kind", "Kind", GP_CELL_TEXT, 0, NULL);

@@ -10,14 +10,14 @@ void gp_ht_add_steps(struct gp_ht *m)
     gp_hta_step_spreads(m->h, &all);
     if (all.n) {
         struct gp_report_table *t = gp_report_add(m->r, "steps", "Steps");
-        t->note = "GPU time from a step's first GPU event to that of the next; whole steps alone.";
+        t->note = "GPU time from a step's first GPU event to the next step's first; whole steps only.";
         gp_ht_rank_columns(t);
         COLUMN(t, "source", "Found by", GP_CELL_TEXT, 0, "marker, graph or period");
-        COLUMN(t, "steps", "Steps", GP_CELL_COUNT, 0, "cut ones included");
-        COLUMN(t, "cut", "Cut", GP_CELL_COUNT, GP_COLUMN_WIDE, "by the trace's edge");
+        COLUMN(t, "steps", "Steps", GP_CELL_COUNT, 0, "including cut steps");
+        COLUMN(t, "cut", "Cut", GP_CELL_COUNT, GP_COLUMN_WIDE, "by the edge of the trace");
         COLUMN(t, "median_ns", "Median", GP_CELL_NS, 0, NULL);
         COLUMN(t, "mean_ns", "Mean", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
-        COLUMN(t, "stddev_ns", "Std. dev.", GP_CELL_NS, 0, "divided by the number of steps");
+        COLUMN(t, "stddev_ns", "Std. dev.", GP_CELL_NS, 0, "population standard deviation");
         COLUMN(t, "min_ns", "Min", GP_CELL_NS, 0, NULL);
         COLUMN(t, "max_ns", "Max", GP_CELL_NS, 0, NULL);
         COLUMN(t, "idle_pct", "Idle", GP_CELL_PCT, 0, "of the steps' time");
@@ -74,7 +74,7 @@ void gp_ht_add_step_list(struct gp_ht *m)
     COLUMN(t, "end_ns", "End", GP_CELL_ID, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "host_ns", "Host time", GP_CELL_NS, GP_COLUMN_WIDE,
            "the marker, or first launch to last launch");
-    COLUMN(t, "cut", "Cut", GP_CELL_TEXT, GP_COLUMN_WIDE, "by the trace's edge");
+    COLUMN(t, "cut", "Cut", GP_CELL_TEXT, GP_COLUMN_WIDE, "by the edge of the trace");
     for (size_t i = 0; i < h->steps.n; i++) {
         const struct gp_hta_step *s = &h->steps.at[i];
         if (s->b.span_ns < least || (m->step_rows && rows == m->step_rows)) {
@@ -92,7 +92,7 @@ void gp_ht_add_step_list(struct gp_ht *m)
         gp_report_put(t, s->host_end_ns - s->host_begin_ns);
         gp_report_put_text(m->r, t, s->partial ? "yes" : "no");
     }
-    if (left) t->note = "The longest ones, in order of time; --steps lists all.";
+    if (left) t->note = "The longest steps, in order of time; --steps lists all.";
     gp_ht_say_more(m, t, left, left_ns);
 }
 
@@ -112,7 +112,7 @@ void gp_ht_add_collectives(struct gp_ht *m)
     COLUMN(t, "type", "Type", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "count", "Count", GP_CELL_COUNT, 0, NULL);
     COLUMN(t, "calls", "Calls", GP_CELL_COUNT, grouped ? 0 : GP_COLUMN_WIDE,
-           "of NCCL that they served, where known");
+           "NCCL calls served, where known");
     COLUMN(t, "mean_bytes", "Each", GP_CELL_BYTES, 0, "mean size, where known");
     COLUMN(t, "bytes", "Bytes", GP_CELL_BYTES, GP_COLUMN_WIDE, "in all, where known");
     COLUMN(t, "total_ns", "Total", GP_CELL_NS, 0, "sum of durations, waiting included");
@@ -121,7 +121,7 @@ void gp_ht_add_collectives(struct gp_ht *m)
     COLUMN(t, "skew_mean_ns", "Skew", GP_CELL_NS, 0, "mean of last start - first start over the ranks");
     COLUMN(t, "skew_max_ns", "Skew max", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "algbw_gbps", "Alg. bandwidth", GP_CELL_GBPS, GP_COLUMN_WIDE,
-           "bytes / duration, of the median one");
+           "bytes / duration of the median collective");
     COLUMN(t, "busbw_gbps", "Bus bw.", GP_CELL_GBPS, 0, "algorithm bandwidth x the operation's bus factor");
     size_t n = gp_ht_shown(m, h->collective_stats.n);
     int64_t left = 0;
@@ -150,7 +150,7 @@ void gp_ht_add_collectives(struct gp_ht *m)
         gp_ht_put_gbps(t, c->algbw_gbps);
         gp_ht_put_gbps(t, c->busbw_gbps);
     }
-    if (grouped) t->note = "One kernel serves all calls of a group: sizes are those of the kernels.";
+    if (grouped) t->note = "One kernel serves all calls of a group; sizes are per kernel.";
     gp_ht_say_more(m, t, h->collective_stats.n - n, left);
 }
 
@@ -163,11 +163,11 @@ void gp_ht_add_matches(struct gp_ht *m)
     COLUMN(t, "operation", "Operation", GP_CELL_NAME, 0, NULL);
     COLUMN(t, "group", "Group", GP_CELL_NAME, 0, NULL);
     COLUMN(t, "type", "Type", GP_CELL_NAME, 0, NULL);
-    COLUMN(t, "sequence", "Sequence", GP_CELL_ID, 0, "number in the group, or the place in the order");
+    COLUMN(t, "sequence", "Sequence", GP_CELL_ID, 0, "number in the group, or position in order");
     COLUMN(t, "matched_by", "Matched by", GP_CELL_TEXT, 0, "sequence or order");
-    COLUMN(t, "ranks", "Ranks", GP_CELL_COUNT, 0, "that have it");
+    COLUMN(t, "ranks", "Ranks", GP_CELL_COUNT, 0, "that took part");
     COLUMN(t, "bytes", "Bytes", GP_CELL_BYTES, 0, NULL);
-    COLUMN(t, "start_skew_ns", "Start skew", GP_CELL_NS, 0, "last start - first start, clocks lined up");
+    COLUMN(t, "start_skew_ns", "Start skew", GP_CELL_NS, 0, "last start - first start, clocks aligned");
     COLUMN(t, "end_skew_ns", "End skew", GP_CELL_NS, 0, NULL);
     COLUMN(t, "duration_ns", "Duration", GP_CELL_NS, 0, "the shortest over the ranks");
     COLUMN(t, "wait_ns", "Wait", GP_CELL_NS, 0, "sum over ranks of last start - own start");
@@ -199,7 +199,7 @@ void gp_ht_add_stragglers(struct gp_ht *m)
     if (!h->stragglers.n) return;
     struct gp_report_table *t = gp_report_add(m->r, "stragglers", "Who came last");
     COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "collectives", "Collectives", GP_CELL_COUNT, 0, "matched ones it took part in");
+    COLUMN(t, "collectives", "Collectives", GP_CELL_COUNT, 0, "matched collectives it took part in");
     COLUMN(t, "times_last", "Last in", GP_CELL_COUNT, 0, NULL);
     COLUMN(t, "last_pct", "Share", GP_CELL_PCT, 0, "times_last / collectives");
     COLUMN(t, "lateness_ns", "Late by", GP_CELL_NS, 0, "sum of own start - median start, where positive");
@@ -224,11 +224,11 @@ void gp_ht_add_offsets(struct gp_ht *m)
     for (size_t i = 0; i < h->offsets.n; i++) estimated += h->offsets.at[i].pairs > 0;
     if (!estimated) return;
     struct gp_report_table *t = gp_report_add(m->r, "offsets", "Clocks of the ranks");
-    t->note = "Estimated from the ends of collectives, against the lowest rank.";
+    t->note = "Estimated from the ends of collectives, relative to the lowest rank.";
     COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "offset_ns", "Offset", GP_CELL_NS, 0, "to be added to the rank's clock");
+    COLUMN(t, "offset_ns", "Offset", GP_CELL_NS, 0, "add it to the rank's clock");
     COLUMN(t, "error_ns", "Error", GP_CELL_NS, 0, "median absolute deviation");
-    COLUMN(t, "pairs", "Collectives", GP_CELL_COUNT, 0, "that it was estimated from");
+    COLUMN(t, "pairs", "Collectives", GP_CELL_COUNT, 0, "used for the estimate");
     size_t n = gp_ht_shown(m, h->offsets.n);
     for (size_t i = 0; i < n; i++) {
         const struct gp_rank_offset *o = &h->offsets.at[i];
@@ -352,8 +352,7 @@ void gp_ht_add_path_pieces(struct gp_ht *m)
     COLUMN(t, "name", "Name", GP_CELL_NAME, 0, NULL);
     COLUMN(t, "stream", "Stream", GP_CELL_ID, 0, "GPU pieces");
     COLUMN(t, "thread", "Thread", GP_CELL_ID, 0, "host pieces");
-    COLUMN(t, "pieces", "Pieces", GP_CELL_COUNT, GP_COLUMN_WIDE,
-           "in this row: short ones are together in one");
+    COLUMN(t, "pieces", "Pieces", GP_CELL_COUNT, GP_COLUMN_WIDE, "in this row; short pieces share one row");
     for (size_t i = 0; i < h->paths.n; i++) {
         gp_path_runs runs = {0};
         gp_hta_path_fold(&h->paths.at[i], m->top ? 2 * m->top + 1 : 0, &runs);

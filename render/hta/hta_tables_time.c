@@ -17,10 +17,10 @@ void gp_ht_add_findings(struct gp_ht *m)
     const struct gp_hta *h = m->h;
     if (!h->findings.n) return;
     struct gp_report_table *t = gp_report_add(m->r, "findings", "What to look at first");
-    COLUMN(t, "time_ns", "Time", GP_CELL_NS, 0, "GPU time that it concerns, all devices together");
-    COLUMN(t, "share_pct", "Share", GP_CELL_PCT, 0, "of the span of the devices concerned");
+    COLUMN(t, "time_ns", "Time", GP_CELL_NS, 0, "GPU time affected, over all devices");
+    COLUMN(t, "share_pct", "Share", GP_CELL_PCT, 0, "of the span of the affected devices");
     COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "id", "Word", GP_CELL_TEXT, GP_COLUMN_WIDE, "a stable name of the finding");
+    COLUMN(t, "id", "Id", GP_CELL_TEXT, GP_COLUMN_WIDE, "stable identifier of the finding");
     COLUMN(t, "finding", "Finding", GP_CELL_TEXT, 0, NULL);
     COLUMN(t, "where", "Where", GP_CELL_NAME, GP_COLUMN_BELOW, NULL);
     size_t n = gp_ht_shown(m, h->findings.n);
@@ -80,7 +80,7 @@ void gp_ht_add_devices(struct gp_ht *m)
     COLUMN(t, "occupancy_pct", "Occupancy", GP_CELL_PCT, GP_COLUMN_WIDE,
            "estimated from registers, shared memory and block size, weighted by kernel time");
     COLUMN(t, "tensor_core_pct", "Tensor Cores", GP_CELL_PCT, GP_COLUMN_WIDE,
-           "time of kernels that use Tensor Cores, by name, of all kernel time");
+           "share of kernel time in kernels that use Tensor Cores, by name");
     for (size_t i = 0; i < m->h->devices.n; i++) {
         const struct gp_hta_device *d = &m->h->devices.at[i];
         gp_ht_put_place(m, t, d->rank, d->producer, d->device);
@@ -95,7 +95,7 @@ void gp_ht_add_devices(struct gp_ht *m)
 void gp_ht_add_streams(struct gp_ht *m)
 {
     struct gp_report_table *t = gp_report_add(m->r, "streams", "Streams");
-    t->note = "Each stream alone: its span goes from its own first to its own last GPU event.";
+    t->note = "Per stream: each span runs from the stream's first GPU event to its last.";
     t->detail = true;
     gp_ht_rank_columns(t);
     COLUMN(t, "stream", "Stream", GP_CELL_ID, 0, NULL);

@@ -23,11 +23,12 @@ static void kernel_columns(struct gp_report_table *t)
     COLUMN(t, "mean_ns", "Mean", GP_CELL_NS, 0, "total_ns / count");
     COLUMN(t, "min_ns", "Min", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "max_ns", "Max", GP_CELL_NS, GP_COLUMN_SPARE, NULL);
-    COLUMN(t, "stddev_ns", "Std. dev.", GP_CELL_NS_REAL, GP_COLUMN_WIDE, "divided by count");
+    COLUMN(t, "stddev_ns", "Std. dev.", GP_CELL_NS_REAL, GP_COLUMN_WIDE, "population standard deviation");
     COLUMN(t, "p50_ns", "Median", GP_CELL_NS, GP_COLUMN_WIDE, "within 1/16");
     COLUMN(t, "p99_ns", "p99", GP_CELL_NS, GP_COLUMN_WIDE, "within 1/16");
     COLUMN(t, "kind", "Kind", GP_CELL_TEXT, GP_COLUMN_WIDE, "gemm, attention, elementwise, ...");
-    COLUMN(t, "tensor_core", "Tensor Cores", GP_CELL_TEXT, GP_COLUMN_WIDE, "by name; none: it does not tell");
+    COLUMN(t, "tensor_core", "Tensor Cores", GP_CELL_TEXT, GP_COLUMN_WIDE,
+           "by name; none: the name does not show it");
     COLUMN(t, "occupancy_pct", "Occupancy", GP_CELL_PCT, GP_COLUMN_WIDE, "estimated, weighted by time");
     COLUMN(t, "waves", "Waves", GP_CELL_REAL, GP_COLUMN_WIDE,
            "blocks / blocks that fit at once, weighted by time");
@@ -96,13 +97,13 @@ static void add_owners(struct gp_ht *m, enum gp_owner_sort sort, const char *id,
     if (!named) return;
     struct gp_report_table *t = gp_report_add(m->r, id, title);
     COLUMN(t, "name", "Launched in", GP_CELL_NAME, 0, NULL);
-    COLUMN(t, "calls", "Calls", GP_CELL_COUNT, 0, "that launched something");
+    COLUMN(t, "calls", "Calls", GP_CELL_COUNT, 0, "calls that launched GPU events");
     COLUMN(t, "gpu_events", "Kernels", GP_CELL_COUNT, 0, "GPU events launched");
     COLUMN(t, "gpu_ns", "GPU time", GP_CELL_NS, 0, "sum of their durations");
     COLUMN(t, "share_pct", "Share", GP_CELL_PCT, 0, "of the durations of all GPU events");
     COLUMN(t, "host_ns", "Host time", GP_CELL_NS, 0, "sum of the durations of those calls");
     COLUMN(t, "delay_mean_ns", "Delay", GP_CELL_NS, GP_COLUMN_SPARE,
-           "mean from the end of the launch to the start");
+           "mean time from the end of the launch to the start");
     for (size_t i = 0; i < h->owners.n; i++) {
         const struct gp_owner_stat *o = &h->owners.at[i];
         if (o->sort != (uint32_t)sort || !o->gpu_events) continue;
@@ -155,7 +156,7 @@ void gp_ht_add_launches(struct gp_ht *m)
     COLUMN(t, "figure", "Figure", GP_CELL_TEXT, 0, NULL);
     COLUMN(t, "value", "Value", GP_CELL_COUNT, 0, NULL);
     COLUMN(t, "unit", "Unit", GP_CELL_TEXT, GP_COLUMN_RAW, NULL);
-    put_figure(m, t, "launching calls", GP_CELL_COUNT, (int64_t)l->calls, "calls");
+    put_figure(m, t, "launch calls", GP_CELL_COUNT, (int64_t)l->calls, "calls");
     put_figure(m, t, "GPU events with a launch record", GP_CELL_COUNT, (int64_t)l->linked, "events");
     if (l->linked < l->gpu_events)
         put_figure(m, t, "GPU events without a launch record", GP_CELL_COUNT,
@@ -170,7 +171,7 @@ void gp_ht_add_launches(struct gp_ht *m)
     if (l->before_launch) {
         put_figure(m, t, "GPU events that start before their launch", GP_CELL_COUNT,
                    (int64_t)l->before_launch, "events");
-        put_figure(m, t, "the worst of them, too early by", GP_CELL_NS, l->worst_before_ns, "ns");
+        put_figure(m, t, "the earliest of them, early by", GP_CELL_NS, l->worst_before_ns, "ns");
     }
     put_figure(m, t, "longest queue of a stream", GP_CELL_COUNT, (int64_t)l->max_queue, "events");
     if (l->queue_full_ns)
@@ -259,7 +260,7 @@ void gp_ht_add_graphs(struct gp_ht *m)
     COLUMN(t, "span_max_ns", "Max", GP_CELL_NS, 0, NULL);
     COLUMN(t, "span_stddev_ns", "Std. dev.", GP_CELL_NS_REAL, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "busy_mean_ns", "Busy", GP_CELL_NS, GP_COLUMN_SPARE, "mean sum of durations of one launch");
-    COLUMN(t, "worst_node", "Worst node", GP_CELL_ID, GP_COLUMN_WIDE, "whose duration spreads most");
+    COLUMN(t, "worst_node", "Worst node", GP_CELL_ID, GP_COLUMN_WIDE, "node whose duration varies most");
     COLUMN(t, "worst_node_name", "Its kernel", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "worst_node_min_ns", "Its min", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "worst_node_max_ns", "Its max", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
@@ -295,7 +296,7 @@ void gp_ht_add_copies(struct gp_ht *m)
     COLUMN(t, "count", "Count", GP_CELL_COUNT, 0, NULL);
     COLUMN(t, "bytes", "Bytes", GP_CELL_BYTES, 0, NULL);
     COLUMN(t, "total_ns", "Time", GP_CELL_NS, 0, "sum of durations");
-    COLUMN(t, "bandwidth_gbps", "Bandwidth", GP_CELL_GBPS, 0, "bytes / time, 10^9 bytes a second");
+    COLUMN(t, "bandwidth_gbps", "Bandwidth", GP_CELL_GBPS, 0, "bytes / time, in 10^9 bytes per second");
     COLUMN(t, "size_p50_bytes", "Median size", GP_CELL_BYTES, GP_COLUMN_SPARE, "within 1/16");
     COLUMN(t, "size_max_bytes", "Max size", GP_CELL_BYTES, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "pageable", "Pageable", GP_CELL_TEXT, GP_COLUMN_WIDE, "host memory that is not pinned");
@@ -327,14 +328,14 @@ void gp_ht_add_memory(struct gp_ht *m)
     if (!h->memory.n) return;
     struct gp_report_table *t = gp_report_add(m->r, "memory", "Memory");
     COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "device", "GPU", GP_CELL_ID, 0, "none: host memory");
+    COLUMN(t, "device", "GPU", GP_CELL_ID, 0, "none for host memory");
     COLUMN(t, "allocations", "Allocations", GP_CELL_COUNT, 0, NULL);
     COLUMN(t, "frees", "Frees", GP_CELL_COUNT, 0, NULL);
     COLUMN(t, "allocated_bytes", "Allocated", GP_CELL_BYTES, GP_COLUMN_SPARE, "in all");
     COLUMN(t, "peak_bytes", "Peak", GP_CELL_BYTES, 0, "allocated at once");
-    COLUMN(t, "peak_reserved_bytes", "Reserved", GP_CELL_BYTES, 0, "by the allocator, at most");
+    COLUMN(t, "peak_reserved_bytes", "Reserved", GP_CELL_BYTES, 0, "most reserved by the allocator");
     COLUMN(t, "peak_at_ns", "Peak at", GP_CELL_ID, GP_COLUMN_WIDE, "on the clock of the trace, ns");
-    COLUMN(t, "peak_operator", "At the peak", GP_CELL_NAME, 0, "innermost operator");
+    COLUMN(t, "peak_operator", "At the peak", GP_CELL_NAME, 0, "innermost operator at the peak");
     for (size_t i = 0; i < h->memory.n; i++) {
         const struct gp_memory_stat *s = &h->memory.at[i];
         gp_ht_put_rank(t, s->rank);
@@ -354,17 +355,17 @@ void gp_ht_add_range_memory(struct gp_ht *m)
     const struct gp_hta *h = m->h;
     if (!h->range_memory.n || (h->range_memory.n == 1 && !h->range_memory.at[0].name)) return; /* no ranges */
     struct gp_report_table *t = gp_report_add(m->r, "range_memory", "Memory by range");
-    t->note = "What happens while a range is the innermost one counts for it alone.";
+    t->note = "Activity counts only for the innermost range.";
     COLUMN(t, "name", "Range", GP_CELL_NAME, 0, NULL);
     COLUMN(t, "allocations", "Allocations", GP_CELL_COUNT, 0, "of device memory");
     COLUMN(t, "frees", "Frees", GP_CELL_COUNT, 0, "of device memory");
     COLUMN(t, "allocated_bytes", "Allocated", GP_CELL_BYTES, 0, "in all");
     COLUMN(t, "freed_bytes", "Freed", GP_CELL_BYTES, GP_COLUMN_SPARE, "in all");
     COLUMN(t, "peak_bytes", "Peak", GP_CELL_BYTES, 0,
-           "the most that the process had allocated after an allocation in it");
+           "most memory allocated by the process after an allocation in the range");
     COLUMN(t, "host_allocations", "Host alloc.", GP_CELL_COUNT, GP_COLUMN_WIDE, "allocations of host memory");
     COLUMN(t, "host_bytes", "Host bytes", GP_CELL_BYTES, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "copies", "Copies", GP_CELL_COUNT, 0, "that its calls started");
+    COLUMN(t, "copies", "Copies", GP_CELL_COUNT, 0, "started by its calls");
     COLUMN(t, "copied_bytes", "Copied", GP_CELL_BYTES, 0, NULL);
     size_t n = gp_ht_shown(m, h->range_memory.n);
     for (size_t i = 0; i < n; i++) {

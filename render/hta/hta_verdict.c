@@ -47,8 +47,7 @@ void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h, bool damage
     struct gp_buf out = {0}, *b = &out;
     gp_inputs_say(r, &h->strings, h->inputs.at, h->inputs.n, damage);
     if (h->repeated_ranks.n) {
-        gp_buf_puts(b, h->repeated_ranks.n > 1 ? "ranks that are there more than once: "
-                                               : "rank that is there more than once: ");
+        gp_buf_puts(b, h->repeated_ranks.n > 1 ? "repeated ranks: " : "repeated rank: ");
         gp_hta_ranks_put(b, h->repeated_ranks.at, h->repeated_ranks.n);
         say(r, false, GP_TONE_WARN, b);
     }
@@ -108,7 +107,7 @@ static void say_shares(struct gp_report *r, const struct gp_hta *h, const struct
     gp_buf_puts(b, ": computing ");
     gp_scale_put_share(b, d->compute_ns, d->span_ns);
     if (d->exposed_communication_ns) {
-        gp_buf_puts(b, ", communicating with nothing else to do ");
+        gp_buf_puts(b, ", only communicating ");
         gp_scale_put_share(b, d->exposed_communication_ns, d->span_ns);
     }
     if (d->exposed_memory_ns) {
@@ -140,7 +139,7 @@ static void say_spread(struct gp_report *r, const struct gp_hta *h, struct gp_bu
     double low = gp_pct(least->b.idle_ns, least->b.span_ns), high = gp_pct(most->b.idle_ns, most->b.span_ns);
     if (high - low < 5) return;
     bool ranks = least->rank >= 0 && most->rank >= 0 && least->rank != most->rank;
-    gp_buf_puts(b, "They differ: idle from ");
+    gp_buf_puts(b, "They differ: idle time ranges from ");
     gp_scale_put_share(b, least->b.idle_ns, least->b.span_ns);
     gp_buf_printf(b, " (%s %" PRId64 ") to ", ranks ? "rank" : "GPU", ranks ? least->rank : least->device);
     gp_scale_put_share(b, most->b.idle_ns, most->b.span_ns);
@@ -169,7 +168,7 @@ static void say_idle(struct gp_report *r, const struct gp_hta *h, const struct g
         gp_sid frame = c->op ? c->op : c->python ? c->python : c->range;
         if (c->cause != (uint32_t)worst) continue;
         if (frame && c->idle_ns * 10 >= all->idle_cause_ns[worst]) {
-            gp_buf_puts(b, ", most of all in ");
+            gp_buf_puts(b, ", mainly in ");
             gp_text_fit_name(b, gp_hta_str(h, frame), gp_string_len(&h->strings, frame), NAME_COLUMNS);
         }
         break;

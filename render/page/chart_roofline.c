@@ -295,7 +295,7 @@ static void draw_axes(struct plot *p)
     }
     gp_buf_puts(&p->text, "FLOP/s");
     draw_text(p, "tick end", p->at.x - 7, p->at.y - 4);
-    gp_buf_puts(&p->text, p->c->narrow ? "FLOP per byte of memory" : "FLOP per byte that is read or written");
+    gp_buf_puts(&p->text, p->c->narrow ? "FLOP per byte of memory" : "FLOP per byte read or written");
     draw_text(p, "tick mid", p->at.x + p->at.width / 2, bottom + 33);
 }
 
@@ -484,13 +484,13 @@ static void draw_title(struct plot *p, const struct gp_roofline_point *q)
     gp_scale_put_count(&p->text, q->count);
     gp_buf_puts(&p->text, q->count == 1 ? " kernel, " : " kernels, ");
     gp_scale_put(&p->text, GP_UNIT_NS, q->total_ns);
-    gp_buf_printf(&p->text, ", %.1f%% of the time of all", 100 * (double)q->total_ns / p->all_ns);
+    gp_buf_printf(&p->text, ", %.1f%% of the total time", 100 * (double)q->total_ns / p->all_ns);
     title_line(p, false);
     if (q->flops > 0) {
         gp_roofline_put_rate(&p->text, gp_roofline_flops_per_s(q), "FLOP/s");
         put_bytes_range(p, q);
     } else {
-        gp_buf_puts(&p->text, "no arithmetic that is known");
+        gp_buf_puts(&p->text, "no known arithmetic");
     }
     title_line(p, false);
     gp_roofline_put_rate(&p->text, gp_roofline_bytes_per_s(q), "B/s of memory");
@@ -637,9 +637,9 @@ static void draw_rug(struct plot *p)
     if (p->r->latency_ns <= 0) return;
     double height = fmax(share * p->at.height, 2);
     gp_page_open(p->w, "g", "rug");
-    gp_buf_puts(&p->text, "Kernels hardly longer than an empty one, too short for either roof: ");
+    gp_buf_puts(&p->text, "Kernels barely longer than an empty one, too short for either roof: ");
     gp_scale_put(&p->text, GP_UNIT_NS, p->r->latency_ns);
-    gp_buf_printf(&p->text, ", %.1f%% of the time of all", 100 * share);
+    gp_buf_printf(&p->text, ", %.1f%% of the total time", 100 * share);
     gp_page_element(p->w, "title", NULL, p->text.data, p->text.n);
     p->text.n = 0;
     gp_page_open(p->w, "rect", "k-idle");
@@ -708,7 +708,7 @@ static double put_legend(struct plot *p, double y, bool draw)
     l.y += 14 + radius(p, p->all_ns / 10);
     legend_entry(p, &l, "size", radius(p, p->all_ns / 100), "1%", draw);
     legend_entry(p, &l, "size", radius(p, p->all_ns / 10),
-                 p->c->narrow ? "10% of the time" : "10% of the kernels' time", draw);
+                 p->c->narrow ? "10% of the time" : "10% of the kernel time", draw);
     if (draw) gp_svg_close(p->w);
     return l.y + radius(p, p->all_ns / 10);
 }
@@ -752,7 +752,7 @@ void gp_chart_roofline(struct gp_svg *w, const struct gp_chart_roofline *c)
     gp_svg_int(w, "width", width);
     gp_svg_int(w, "height", height);
     gp_svg_attr(w, "role", "img");
-    gp_svg_attr(w, "aria-label", "Roofline: arithmetic for each byte, and how fast it is done");
+    gp_svg_attr(w, "aria-label", "Roofline: arithmetic per byte, and its rate");
     gp_svg_newline(w);
     draw_axes(&p);
     draw_rug(&p);

@@ -326,13 +326,13 @@ static void put_notes(struct gp_buf *b, const struct gp_timeline *tl)
     }
     open_list(b, "notes");
     if (tl->overview)
-        put_note(b, "Every event is here in the marked windows only, ", tl->n,
-                 " in all; the rest is an overview.");
+        put_note(b, "Only the marked windows have every event, ", tl->n, " in all; the rest is an overview.");
     if (tl->args_left_out)
-        put_note(b, "Recorded args are left out: they would pass the size limit of this page.", 0, NULL);
+        put_note(b, "Recorded arguments are left out: they would exceed the size limit of this page.", 0,
+                 NULL);
     if (crossed)
-        put_note(b, "Events that end after one they began in, drawn on a further lane: ", crossed, ".");
-    if (crowded) put_note(b, "Events drawn over others, for want of lanes: ", crowded, ".");
+        put_note(b, "Events that end after the event they began in, drawn on an extra lane: ", crossed, ".");
+    if (crowded) put_note(b, "Events drawn over others because the lanes ran out: ", crowded, ".");
     gp_buf_putc(b, ']');
     open_list(b, "quality");
     for (int kind = 0; kind < GP_ISSUE_COUNT; kind++) {

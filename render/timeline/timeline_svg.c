@@ -375,7 +375,7 @@ static void put_head(struct picture *p)
     gp_buf_puts(&p->text, " to ");
     gp_scale_put(&p->text, GP_UNIT_NS, p->end_ns - p->l->begin_ns);
     if (o->note) gp_buf_printf(&p->text, " \xC2\xB7 %s", o->note);
-    if (p->left_out) gp_buf_printf(&p->text, " \xC2\xB7 %zu lanes more are not drawn", p->left_out);
+    if (p->left_out) gp_buf_printf(&p->text, " \xC2\xB7 %zu more lanes are not drawn", p->left_out);
     put_words(p, "d", 1200, o->title ? 40 : 16, NULL, p->text.data, p->text.n);
 }
 

@@ -164,9 +164,9 @@ test_expect_success 'another GPU, unless it is wanted' '
     trace-diff --cross-gpu h200.json a100.json >out && trace-diff h200.json h200.json >out
 '
 
-test_expect_success 'other work, unless it is wanted' '
+test_expect_success 'different work, unless it is wanted' '
     status_of trace-diff -q "$samples/pairs/math.trace" "$samples/pairs/decode.trace" && test "$status" -eq 3 &&
-    head -n 1 out | grep "^NOT COMPARABLE: other work" &&
+    head -n 1 out | grep "^NOT COMPARABLE: different work" &&
     status_of trace-diff -q --any-work --gate none "$samples/pairs/math.trace" "$samples/pairs/decode.trace" &&
     test "$status" -eq 0
 '

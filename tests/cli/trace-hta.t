@@ -26,7 +26,7 @@ trace 0 1 >alone.json
 
 test_expect_success 'the text begins with the verdict' '
     trace-hta alone.json >out 2>err && test_must_be_empty err &&
-    head -n 1 out | grep -F "The GPU over 100 µs: computing 40.0%, communicating with nothing else to do" &&
+    head -n 1 out | grep -F "The GPU over 100 µs: computing 40.0%, only communicating" &&
     grep -E "^ +0 +0  compute +40.0 µs  40.0%" out &&
     grep -E "^ +exposed communication +20.0 µs  20.0%" out &&
     grep -E "^ +exposed memory +5.00 µs  5.00%" out &&
@@ -92,9 +92,9 @@ test_expect_success 'the parts of one trace, in any number of threads, are the s
     done
 '
 
-test_expect_success 'ranks that are missing or repeat are told, and work goes on' '
+test_expect_success 'missing and repeated ranks are reported, and work goes on' '
     trace-hta r1.json r2.json r2.json r5.json >out 2>err &&
-    grep -x "trace-hta: rank that is there more than once: 2" err &&
+    grep -x "trace-hta: repeated rank: 2" err &&
     grep -x "trace-hta: missing ranks of 8: 0, 3 to 4, 6 to 7" err && grep "^! missing ranks" out &&
     trace-hta -q r1.json r2.json r2.json >out 2>err && test_must_be_empty err &&
     trace-hta r1.json >out 2>err && test_must_be_empty err && head -n 1 out | grep "^Rank 1 of 8, one GPU over"

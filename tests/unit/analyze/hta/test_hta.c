@@ -175,7 +175,8 @@ static void test_what_is_no_partial_result(void **state)
     p[9] ^= 1;
     assert_int_equal(gp_hta_load(&to, p, b.n, &err), 0);
     gp_buf_putc(&b, 0);
-    expect_failure((uint8_t *)b.data, b.n, GP_E_SYNTAX, (int64_t)b.n - 1, "bytes behind the partial result");
+    expect_failure((uint8_t *)b.data, b.n, GP_E_SYNTAX, (int64_t)b.n - 1,
+                   "trailing data after the partial result");
     gp_hta_release(&to);
     gp_hta_release(&h);
     gp_buf_release(&b);

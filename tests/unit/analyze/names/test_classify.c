@@ -192,7 +192,7 @@ static void bad_rules_are_told_by_line(void **state)
     expect_bad("a compute\nb fast\n", 17, "line 2: unknown class 'fast'", 12);
     expect_bad("a compute\n\ncompute\n", 19, "line 3: expected a pattern and a class", 11);
     expect_bad("( compute", 9, "line 1: bad pattern", 0);
-    expect_bad("a\0b compute", 11, "line 1: a NUL byte", 0);
+    expect_bad("a\0b compute", 11, "line 1: contains a NUL byte", 0);
 }
 
 int main(void)

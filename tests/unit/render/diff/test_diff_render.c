@@ -170,7 +170,7 @@ static void blocks_are_drawn_escaped_and_the_rest_is_told(void **state)
     gp_diff_dot(&b, &d, 1);
     const char *s = gp_buf_str(&b);
     assert_non_null(strstr(s, "a\\\"b\\\\\\l6 launches, 100 ns"));
-    assert_non_null(strstr(s, "label=\"norm \\\"x\\\"\\nfused, 2 times a step\\n\xE2\x88\x92"
+    assert_non_null(strstr(s, "label=\"norm \\\"x\\\"\\nfused, 2 times per step\\n\xE2\x88\x92"
                               "30 ns\""));
     assert_non_null(strstr(s, "2 smaller blocks are not drawn: \xE2\x88\x92"
                               "60 ns in all"));
