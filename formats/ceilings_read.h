@@ -1,5 +1,5 @@
 /* ceilings_read.h -- measured ceilings of a device, for trace-suggest --ceilings: a small JSON object, described by
- * schemas/ceilings.schema.json. Knows nothing of what is done with them, nor which types there are.
+ * schemas/ceilings.schema.json. Does not know how they are used, nor which types exist.
  *
  *     struct gp_ceilings_file f;
  *     if (gp_ceilings_read(&f, text, n, &err)) ...
@@ -12,11 +12,11 @@
 #include "formats/base/err.h"
 
 enum {
-    GP_CEILINGS_TYPES = 16,     /* types at most */
-    GP_CEILINGS_TYPE_BYTES = 8, /* of a type's name, with its NUL */
+    GP_CEILINGS_TYPES = 16,     /* maximum number of types */
+    GP_CEILINGS_TYPE_BYTES = 8, /* size of a type's name, including its NUL */
 };
 
-/* What the file does not say is 0. */
+/* Members that the file does not have are 0. */
 struct gp_ceilings_file {
     double memory_bytes_per_s, l2_bytes_per_s, l2_bytes, empty_kernel_ns;
     struct {
@@ -26,8 +26,8 @@ struct gp_ceilings_file {
     size_t n;
 };
 
-/* Fill F from N bytes at TEXT. -1 with ERR naming the member that is no number above 0, or the place of the mistake. A file
- * that says nothing is a mistake, too; members that nobody knows are left for later versions. */
+/* Fill F from N bytes at TEXT. -1 with ERR naming the member that is not a number above 0, or the position of
+ * the error. A file without ceilings is an error, too; unknown members are ignored, for later versions. */
 GP_MUST_CHECK int gp_ceilings_read(struct gp_ceilings_file *f, const char *text, size_t n,
                                    struct gp_err *err);
 

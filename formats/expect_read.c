@@ -21,7 +21,7 @@ static const char *copy_string(struct gp_expect_file *f, const struct gp_json_va
     return copy;
 }
 
-/* The members of one prediction that are known; others are left for later versions. */
+/* The known members of one prediction; unknown ones are ignored, for later versions. */
 struct fields {
     struct gp_json_value name, low, high;
     enum gp_expect_sort sort;

@@ -1,5 +1,5 @@
 /* expect_read.h -- predictions as trace-suggest writes them and trace-diff checks them: a small JSON object, described by
- * schemas/expect.schema.json. Knows nothing of what is predicted.
+ * schemas/expect.schema.json. Does not know what the predictions mean.
  *
  *     struct gp_expect_file f = {0};
  *     if (gp_expect_read(&f, text, n, &err)) ...
@@ -18,11 +18,11 @@
 
 enum gp_expect_sort { GP_EXPECT_METRIC, GP_EXPECT_IDLE, GP_EXPECT_OPERATION };
 
-/* That the change of something lies between two values. */
+/* Predicts that the change of something lies between two values. */
 struct gp_expect_item {
     enum gp_expect_sort sort;
     const char *name; /* "step"; "host"; an operation's name. NUL-terminated, in the file's memory */
-    bool percent;     /* of the baseline; else in ns, bytes or a number */
+    bool percent;     /* of the baseline; otherwise in ns, bytes or a number */
     double low, high;
 };
 
@@ -31,8 +31,8 @@ struct gp_expect_file {
     GP_VEC(struct gp_expect_item) items;
 };
 
-/* Fill F, which is zeroed, from N bytes at TEXT. -1 with ERR naming the prediction that is wrong, or the place of the
- * mistake; F is then empty. No prediction at all is a mistake, too. */
+/* Fill F, which is zeroed, from N bytes at TEXT. -1 with ERR naming the invalid prediction, or the position
+ * of the error; F is then empty. A file without predictions is an error, too. */
 GP_MUST_CHECK int gp_expect_read(struct gp_expect_file *f, const char *text, size_t n, struct gp_err *err);
 void gp_expect_file_release(struct gp_expect_file *f);
 

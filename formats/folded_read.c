@@ -35,7 +35,7 @@ static bool parse_weight(const char *s, size_t n, int64_t *weight)
     return true;
 }
 
-/* Cut the last column off LINE when it is a number. */
+/* Cut the last column off LINE if it is a number. */
 static bool cut_weight(const char *line, size_t *n, int64_t *weight)
 {
     size_t sep = *n;
@@ -57,7 +57,7 @@ static bool parse_line(const char *line, size_t *n, int64_t *weight)
     return true;
 }
 
-/* Without what a line may end in. */
+/* The length without line endings and blanks. */
 static size_t trimmed(const char *line, size_t n)
 {
     while (n && (line[n - 1] == '\r' || line[n - 1] == ' ' || line[n - 1] == '\t')) n--;
@@ -96,7 +96,7 @@ bool gp_folded_sniff(const uint8_t *head, size_t n)
     for (size_t i = 0; i < n;) {
         const uint8_t *nl = memchr(head + i, '\n', n - i);
         size_t end = nl ? (size_t)(nl - head) : n, len = trimmed((const char *)head + i, end - i);
-        /* What the end of the head cuts off cannot be judged, unless there is nothing else. */
+        /* A line that the end of the head cuts off cannot be judged, unless it is the only one. */
         if (len && (nl || !lines)) {
             int64_t weight;
             lines++;
@@ -133,8 +133,8 @@ static void take_line(struct reading *r, const char *line, size_t n, uint64_t of
     else count_bad(r, offset);
 }
 
-/* Hand out the complete lines of DATA, which begins at byte OFFSET of the input. Returns how many bytes that
- * were. */
+/* Hand out the complete lines of DATA, which begins at byte OFFSET of the input. Returns the number of bytes
+ * used. */
 static size_t take_lines(struct reading *r, const char *data, size_t n, uint64_t offset)
 {
     size_t i = 0;

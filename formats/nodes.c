@@ -10,7 +10,8 @@ static struct gp_node_run *run_at(const struct gp_nodes *nodes, size_t i)
     return &nodes->trace->node_runs.at[nodes->sorted.at[i]];
 }
 
-/* How many runs begin at or before NODE. Ids come in order as a rule, so the place of the last one is tried first. */
+/* How many runs begin at or before NODE. Ids usually come in order, so the position of the last one is tried
+ * first. */
 static size_t runs_until(struct gp_nodes *nodes, uint64_t node)
 {
     size_t lo = 0, hi = nodes->sorted.n, at = nodes->hint;
@@ -39,7 +40,7 @@ static void add_run(struct gp_nodes *nodes, size_t at, struct gp_node_run run)
     GP_VEC_PUSH(&t->node_runs, run);
 }
 
-/* Its nodes from OFFSET on. */
+/* The rest of a run, from its node OFFSET on. */
 static struct gp_node_run tail_of(struct gp_node_run run, uint64_t offset)
 {
     run.first += offset;
@@ -122,7 +123,7 @@ static int compare_runs(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Runs that begin at the same node are damage; the order of what is left is always the same. */
+/* Runs that begin at the same node are damage; the order of the remaining ones is deterministic. */
 static int sort_runs(const void *a, const void *b)
 {
     const struct gp_node_run *x = a, *y = b;
@@ -133,7 +134,8 @@ static int sort_runs(const void *a, const void *b)
     return x->captured < y->captured ? -1 : x->captured > y->captured;
 }
 
-/* The last of the N sorted RUNS that begins at or before NODE of PRODUCER; NULL: it does not reach that far. */
+/* The last of the N sorted RUNS that begins at or before NODE of PRODUCER; NULL if it does not extend that
+ * far. */
 static const struct gp_node_run *find_run(const struct gp_node_run *runs, size_t n, uint32_t producer,
                                           uint64_t node)
 {
@@ -148,7 +150,7 @@ static const struct gp_node_run *find_run(const struct gp_node_run *runs, size_t
     return run && run->producer == producer && node - run->first < run->count ? run : NULL;
 }
 
-/* What the N sorted RUNS say of NODE; *RUN is where the last one was found. */
+/* What the N sorted RUNS record about NODE; *RUN is where the last one was found. */
 static gp_sid captured_of(const struct gp_node_run *runs, size_t n, uint32_t producer, uint64_t node,
                           const struct gp_node_run **run)
 {
@@ -169,7 +171,7 @@ void gp_nodes_resolve(struct gp_trace *t)
     const struct gp_node_run *run = NULL;
     size_t n = t->node_runs.n;
     if (n && gpu->node) qsort(runs, n, sizeof *runs, sort_runs);
-    for (size_t i = 1; i < n && gpu->node; i++) { /* each reaches as far as the next one */
+    for (size_t i = 1; i < n && gpu->node; i++) { /* each extends to the next one */
         uint64_t room = runs[i].first - runs[i - 1].first;
         if (runs[i].producer == runs[i - 1].producer && runs[i - 1].count > room) runs[i - 1].count = room;
     }

@@ -27,7 +27,7 @@ static uint64_t issue_count(const struct gp_trace *t)
     return n;
 }
 
-/* With --strict the first issue is an error. */
+/* With --strict, the first issue is an error. */
 static int refuse_damage(const struct gp_trace *t, struct gp_err *err)
 {
     for (int i = 0; i < GP_ISSUE_COUNT; i++) {
@@ -48,7 +48,7 @@ static int fill(struct gp_trace *t, struct gp_input *in, const struct gp_read_op
     t->input.format = reader->name;
     t->input.compression = gp_input_compression(in);
     const char *path = gp_input_path(in);
-    /* beside the strings, not among them: a writer writes those, and the same content must give the same bytes */
+    /* not among the interned strings: a writer writes those, and the same content must give the same bytes */
     t->input.path = gp_arena_strndup(&t->strings.bytes, path, strlen(path));
     if (reader->read(t, in, opts, err)) return -1;
     struct gp_err damage = {0};

@@ -1,5 +1,6 @@
-/* reader.h -- any file or pipe in, one gp_trace out. The format and the compression are found from the content.
- * Damaged input is used as far as it goes: what could not be used is counted in trace->issues with its byte offset.
+/* reader.h -- any file or pipe in, one gp_trace out. Format and compression are detected from the content.
+ * Damaged input is used as far as possible: what could not be used is counted in trace->issues with its byte
+ * offset.
  *
  *     struct gp_trace t;
  *     struct gp_read_opts opts = {.need = GP_NEED(GP_GPU) | GP_NEED(GP_API)};
@@ -16,7 +17,8 @@ struct gp_input; /* formats/base/input.h */
 
 struct gp_read_opts {
     uint32_t need; /* GP_NEED(...) bits; 0 means GP_NEED_ALL */
-    int threads; /* 0: as many as the machine has, at most 8; 1: none beside the caller's. The result is the same. */
+    /* 0: as many as there are processors, at most 8; 1: only the caller's. The result is the same. */
+    int threads;
     bool strict; /* damaged input is an error */
     /* Called now and then with the decompressed bytes read so far; may be NULL. */
     void (*progress)(void *ctx, uint64_t bytes);
@@ -28,18 +30,18 @@ struct gp_reader {
     const char *name; /* "chrome" */
     /* Is this the format? HEAD holds the first N decompressed bytes (at least 4096, or the whole input). */
     bool (*sniff)(const uint8_t *head, size_t n);
-    /* Append everything to T, which is initialised. -1 only when nothing at all can be made of the input; damage is
-     * otherwise an issue of T. gp_trace_finish() is called by gp_trace_read(), not here. */
+    /* Append everything to T, which is initialised. -1 only if nothing at all can be made of the input;
+     * otherwise damage is an issue of T. gp_trace_finish() is called by gp_trace_read(), not here. */
     int (*read)(struct gp_trace *t, struct gp_input *in, const struct gp_read_opts *opts, struct gp_err *err);
 };
 
 extern const struct gp_reader gp_reader_gpt, gp_reader_chrome;
-/* All formats that hold traces, in the order they are tried; ends with a NULL. */
+/* All trace formats, in the order in which they are tried; ends with a NULL. */
 extern const struct gp_reader *const gp_readers[];
 
 /* Read PATH ("-" or NULL: standard input) into T, which is overwritten and, on success, finished and to be released by
- * the caller; on failure it is already released. Fails when the input cannot be opened or is of no known format, when
- * it is empty, or, with opts->strict, when it has any issue. */
+ * the caller; on failure it is already released. Fails if the input cannot be opened, is empty or has an
+ * unknown format, or, with opts->strict, if it has any issue. */
 GP_MUST_CHECK int gp_trace_read(struct gp_trace *t, const char *path, const struct gp_read_opts *opts,
                                 struct gp_err *err);
 
@@ -47,8 +49,8 @@ GP_MUST_CHECK int gp_trace_read(struct gp_trace *t, const char *path, const stru
 GP_MUST_CHECK int gp_trace_read_memory(struct gp_trace *t, const void *data, size_t n,
                                        const struct gp_read_opts *opts, struct gp_err *err);
 
-/* The same from an open input, whose format is found by peeking; the caller closes IN. For tools that also accept
- * other content on the same operand (trace2flame looks for folded stacks first). */
+/* The same from an open input, whose format is detected by peeking; the caller closes IN. For tools that also
+ * accept other content in the same operand (trace2flame looks for folded stacks first). */
 GP_MUST_CHECK int gp_trace_read_input(struct gp_trace *t, struct gp_input *in,
                                       const struct gp_read_opts *opts, struct gp_err *err);
 

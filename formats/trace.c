@@ -229,7 +229,7 @@ static bool same_track(const struct gp_track *a, const struct gp_track *b)
            a->stream == b->stream;
 }
 
-/* Walk the chain of HASH in C and return the first index for which SAME holds; else push ITEM on VEC. */
+/* Walk the chain of HASH in C and return the first index for which SAME holds; otherwise push ITEM on VEC. */
 #define FIND_OR_PUSH(chain_, vec_, item_, hash_, same_)                                                      \
     do {                                                                                                     \
         uint32_t *gp_first_ = gp_map_put(&(chain_)->first, (hash_), UINT32_MAX);                             \
@@ -376,7 +376,7 @@ static bool in_order(const struct gp_events *e, size_t a, size_t b)
            (e->start_ns[a] == e->start_ns[b] && e->dur_ns[a] >= e->dur_ns[b]);
 }
 
-/* The first of the sorted ORDER[lo..hi) that must come after ROW, which is behind them all in the file. */
+/* The first of the sorted ORDER[lo..hi) that must come after ROW, which follows all of them in the file. */
 static size_t first_behind(const struct gp_events *e, const uint32_t *order, size_t lo, size_t hi,
                            uint32_t row)
 {
@@ -400,7 +400,8 @@ static void merge_runs(const struct gp_events *e, uint32_t *order, uint32_t *tmp
     memcpy(order + k, tmp + i, (n - i) * sizeof *tmp);
 }
 
-/* Natural merge sort: finds the runs that are already sorted, then merges neighbours. Traces consist of few runs. */
+/* Natural merge sort: finds the runs that are already sorted, then merges neighbours. Traces consist of few
+ * such runs. */
 static void sort_order(const struct gp_events *e, uint32_t *order)
 {
     uint32_t *tmp = gp_alloc(e->n * sizeof *tmp);
@@ -422,7 +423,7 @@ static void sort_order(const struct gp_events *e, uint32_t *order)
     free(tmp);
 }
 
-/* TMP holds a column: what is new memory costs more to touch than to copy. */
+/* TMP holds a column: touching new memory costs more than copying. */
 static void permute(struct gp_events *e, int col, const uint32_t *order, size_t from, size_t to, void *tmp)
 {
     void **slot = column_slot(e, col);
@@ -479,7 +480,8 @@ void gp_trace_finish(struct gp_trace *t)
 
 /* ---- reading ---- */
 
-/* The ids of calls as bits from FIRST_ID on; profilers count them up. NULL: one is on no thread, or they are far apart.
+/* The ids of calls as bits from FIRST_ID on; profilers count them up. NULL if a call is not on a thread, or
+ * if the ids are far apart.
  */
 static uint8_t *ids_of_calls(const struct gp_trace *t, uint64_t *first_id, uint64_t *n)
 {
@@ -510,7 +512,7 @@ bool gp_trace_knows_calls(const struct gp_trace *t)
     uint64_t first_id, n;
     if (!gpu->n) return true;
     if (!gpu->corr || !t->events[GP_API].corr) return false;
-    for (size_t i = 1; i < t->processes.n; i++) /* ids are of one producer only */
+    for (size_t i = 1; i < t->processes.n; i++) /* ids are unique only within a producer */
         if (t->processes.at[i].producer != t->processes.at[0].producer) return false;
     uint8_t *ids = ids_of_calls(t, &first_id, &n);
     bool known = ids;

@@ -1,9 +1,10 @@
-/* trace.h -- THE model: one in-memory trace that every filter works on, whatever file it came from.
+/* trace.h -- THE model: the in-memory trace that every tool works on, whatever file it came from.
  *
- * Events live in tables (struct gp_events), one a kind of event, each a structure of arrays. Columns that no event of a
- * table uses stay NULL and cost nothing. Times are int64 nanoseconds on the clock of the file, never rebased; names are
- * interned (gp_sid); tracks, processes, launch configurations and devices are small arrays that events point into by
- * index. Everything belongs to the trace and dies with gp_trace_release(). The model knows nothing about file formats.
+ * Events live in tables (struct gp_events), one per kind of event, each a structure of arrays. Columns that
+ * no event of a table uses stay NULL and cost nothing. Times are int64 nanoseconds on the clock of the file,
+ * never rebased; names are interned (gp_sid); tracks, processes, launch configurations and devices are small
+ * arrays that events refer to by index. Everything belongs to the trace and is freed by gp_trace_release().
+ * The model knows nothing about file formats.
  *
  * Life of a trace: gp_trace_init -> a reader fills it -> gp_trace_finish (sorts, then it is read only) -> release.
  *
@@ -22,19 +23,19 @@
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
 
-/* The tables. The second member is the name in files and messages, the third the Chrome category that its events have
- * unless their `cat` column says otherwise. */
+/* The tables. The second member is the name in files and messages, the third the Chrome category that its
+ * events have unless their `cat` column differs. */
 #define GP_TABLES(X)                                                                                                \
-    X(GP_GPU, "gpu", "")                      /* kernels, copies, sets: what the config's kind says */              \
+    X(GP_GPU, "gpu", "")                      /* kernels, copies, sets, by the kind of the config */                \
     X(GP_API, "api", "cuda_runtime")          /* runtime and driver calls */                                        \
     X(GP_OP, "op", "cpu_op")                  /* framework operators */                                             \
-    X(GP_PYTHON, "python", "python_function") /* Python frames, nn.Module calls among them */                       \
+    X(GP_PYTHON, "python", "python_function") /* Python frames, including nn.Module calls */                        \
     X(GP_RANGE, "range", "user_annotation")   /* NVTX and framework ranges on host threads */                       \
-    X(GP_GPU_RANGE, "gpu_range", "gpu_user_annotation") /* ranges as projected on streams */                        \
-    X(GP_SYNC, "sync", "cuda_sync")           /* synchronisation records; with cat "cuda_event" event records */    \
+    X(GP_GPU_RANGE, "gpu_range", "gpu_user_annotation") /* ranges projected on streams */                           \
+    X(GP_SYNC, "sync", "cuda_sync")           /* synchronization records; with cat "cuda_event", event records */   \
     X(GP_OVERHEAD, "overhead", "overhead")    /* what the profiler itself cost */                                   \
     X(GP_MEMORY, "memory", "cpu_instant_event") /* allocations (bytes > 0) and frees (bytes < 0); no duration */    \
-    X(GP_COUNTER, "counter", "")              /* one row a series and sample: name, series, value */                \
+    X(GP_COUNTER, "counter", "")              /* one row per series and sample: name, series, value */              \
     X(GP_FLOW, "flow", "ac2g")                /* arrows; phase is 's', 't' or 'f' */                                \
     X(GP_MARK, "mark", "")                    /* instants */                                                        \
     X(GP_OTHER, "other", "")                  /* spans of unknown category, async and object events; see phase */
@@ -46,7 +47,7 @@ enum gp_table {
     GP_TABLE_COUNT
 };
 
-#define GP_NO_ID UINT64_MAX /* "the event has no such id" in the u64 id columns */
+#define GP_NO_ID UINT64_MAX /* the event has no such id (u64 id columns) */
 
 /* The columns. Every table has the first four; the others are NULL until some event differs from the default.
  * X(enum, member, C type, default, file name) -- all types are 4 or 8 bytes wide. */
@@ -56,7 +57,7 @@ enum gp_table {
     X(GP_COL_TRACK, track, uint32_t, 0, "track") /* index into trace->tracks */                                     \
     X(GP_COL_NAME, name, gp_sid, 0, "name")                                                                         \
     X(GP_COL_CONFIG, config, uint32_t, 0, "config") /* GP_GPU only: index into trace->configs */                    \
-    X(GP_COL_CAT, cat, gp_sid, 0, "cat") /* category where it is not the table's own; 0: the table's own */         \
+    X(GP_COL_CAT, cat, gp_sid, 0, "cat") /* category if it is not the default of the table; 0: the default */       \
     X(GP_COL_CORR, corr, uint64_t, GP_NO_ID, "corr") /* correlation id: launch call <-> GPU work, sync */           \
     X(GP_COL_EXT, ext, uint64_t, GP_NO_ID, "ext") /* Kineto's External id: the operator that was running */         \
     X(GP_COL_BYTES, bytes, int64_t, 0, "bytes") /* copied, set, allocated (freed: negative) */                      \
@@ -68,14 +69,14 @@ enum gp_table {
     X(GP_COL_PYPARENT, py_parent, uint64_t, GP_NO_ID, "py_parent") /* Python parent id */                           \
     X(GP_COL_PYMODULE, py_module, uint64_t, GP_NO_ID, "py_module") /* Python module id: the nn.Module instance */   \
     X(GP_COL_ID, id, uint64_t, GP_NO_ID, "id") /* flow, async or object id */                                       \
-    X(GP_COL_ID_TEXT, id_text, gp_sid, 0, "id_text") /* the id as written, where it is no plain u64 */              \
-    X(GP_COL_PHASE, phase, uint32_t, 0, "phase") /* Chrome phase character where the table does not imply it; \
+    X(GP_COL_ID_TEXT, id_text, gp_sid, 0, "id_text") /* the id as written, if it is not a plain u64 */              \
+    X(GP_COL_PHASE, phase, uint32_t, 0, "phase") /* Chrome phase character if the table does not imply it;          \
                                                    GP_MARK: | scope << 8, scope 'g' or 'p', 0 = thread */           \
     X(GP_COL_SERIES, series, gp_sid, 0, "series") /* GP_COUNTER: which series of the counter */                     \
     X(GP_COL_VALUE, value, double, 0, "value") /* GP_COUNTER */                                                     \
     X(GP_COL_ADDR, addr, uint64_t, 0, "addr") /* GP_MEMORY */                                                       \
-    X(GP_COL_TOTAL, total, int64_t, 0, "total") /* GP_MEMORY: allocated in all after this event, bytes */           \
-    X(GP_COL_RESERVED, reserved, int64_t, 0, "reserved") /* GP_MEMORY: reserved in all after this event, bytes */   \
+    X(GP_COL_TOTAL, total, int64_t, 0, "total") /* GP_MEMORY: total bytes allocated after this event */             \
+    X(GP_COL_RESERVED, reserved, int64_t, 0, "reserved") /* GP_MEMORY: total bytes reserved after this event */     \
     X(GP_COL_RET, ret, int32_t, 0, "ret") /* GP_API: return value, 0 = success */                                   \
     X(GP_COL_EXTRA, extra, gp_sid, 0, "extra") /* further args: text of a JSON object "{...}", 0 = none */          \
     X(GP_COL_CAPTURED, captured, gp_sid, 0, "captured") /* GP_GPU, work of a CUDA graph: the ranges around the code \
@@ -93,7 +94,7 @@ enum gp_column {
 /* One table. Rows are 0..n-1; after gp_trace_finish they are sorted by start, then longer first, then file order. */
 struct gp_events {
     size_t n, cap;
-    uint32_t shared; /* private to trace.c: one bit a column whose memory is part of the trace's slab */
+    uint32_t shared; /* private to trace.c: one bit per column whose memory is part of the trace's slab */
 #define X(id, member, type, dflt, name) type *member;
     GP_COLUMNS(X)
 #undef X
@@ -112,37 +113,38 @@ struct gp_config {
     uint32_t grid[3], block[3], cluster[3];
     uint32_t registers;           /* per thread */
     uint32_t shared_bytes;        /* per block, static and dynamic together */
-    uint32_t shared_static_bytes; /* per block, where known */
-    uint32_t local_bytes;         /* per thread, where known */
+    uint32_t shared_static_bytes; /* per block, if known */
+    uint32_t local_bytes;         /* per thread, if known */
     uint32_t copy_kind;           /* GP_MEMCPY: CUPTI_ACTIVITY_MEMCPY_KIND_*, 0 = unknown */
     uint32_t src_kind, dst_kind;  /* GP_MEMCPY/GP_MEMSET (dst): CUPTI_ACTIVITY_MEMORY_KIND_*, 0 = unknown */
-    gp_sid cat;                   /* category as written where it is not the usual one of the kind */
-    gp_sid extra;                 /* further args that depend on the configuration alone, JSON object text */
+    gp_sid cat;                   /* category as written, if it is not the usual one of the kind */
+    gp_sid extra;                 /* further args that depend only on the configuration, JSON object text */
 };
 
 enum gp_track_kind {
     GP_TRACK_THREAD, /* a host thread */
     GP_TRACK_STREAM, /* a stream of a device */
-    GP_TRACK_OTHER,  /* anything else a file has rows for: "Spans", "Traces" */
+    GP_TRACK_OTHER,  /* any other row of a file: "Spans", "Traces" */
 };
 
 /* A process, or a Chrome row group that stands for a device. */
 struct gp_process {
     int64_t pid;
-    gp_sid pid_text; /* the pid as written where it is no integer; then pid means nothing */
+    gp_sid pid_text; /* the pid as written, if it is not an integer; then pid has no meaning */
     gp_sid name;     /* process_name */
     gp_sid labels;   /* process_labels */
     int64_t sort_index;
     bool has_sort_index;
     int32_t rank;      /* -1 unknown */
-    uint32_t producer; /* which writer of a merged trace; correlation ids and device numbers are unique in one */
+    /* which writer of a merged trace; correlation ids and device numbers are unique within it */
+    uint32_t producer;
 };
 
 struct gp_track {
     uint32_t kind;    /* enum gp_track_kind */
     uint32_t process; /* index into trace->processes */
     int64_t tid;
-    gp_sid tid_text; /* the tid as written where it is no integer */
+    gp_sid tid_text; /* the tid as written, if it is not an integer */
     int64_t device;  /* GP_TRACK_STREAM: ordinal; -1 unknown */
     int64_t context; /* -1 unknown */
     int64_t stream;  /* -1 unknown */
@@ -175,7 +177,7 @@ struct gp_meta {
     gp_sid key, value;
 };
 
-/* Events that the collector knows it did not record. */
+/* Events that the collector knows that it did not record. */
 struct gp_loss {
     gp_sid what;   /* "activity records", "blocks", ... */
     gp_sid reason; /* "buffer pool full", ... */
@@ -183,23 +185,23 @@ struct gp_loss {
     uint32_t process; /* index into trace->processes, UINT32_MAX unknown */
 };
 
-/* Two clocks read together, for lining up machines. */
+/* Two clocks read at the same time, for aligning machines. */
 struct gp_clock {
-    int64_t trace_ns;    /* on the clock of the events (CLOCK_MONOTONIC for our collector) */
+    int64_t trace_ns;    /* on the clock of the events (CLOCK_MONOTONIC in traces of gpuprof-collect) */
     int64_t realtime_ns; /* CLOCK_REALTIME */
     uint32_t producer;
 };
 
-/* Nodes FIRST, FIRST + 1, ... of CUDA graphs, COUNT of them, and the ranges that they were captured under, or else the nodes
- * that they are clones of. What a collector knows and events do not tell yet: see formats/nodes.h. */
+/* COUNT nodes of CUDA graphs, FIRST, FIRST + 1, ..., and the ranges that they were captured under, or the
+ * nodes that they are clones of. A collector knows this before the events do: see formats/nodes.h. */
 struct gp_node_run {
     uint64_t first, count;
-    uint64_t original; /* the first is a clone of ORIGINAL, the next one of the one behind that, ...; 0: no clones */
+    uint64_t original; /* the first is a clone of ORIGINAL, the next one of ORIGINAL + 1, ...; 0: no clones */
     gp_sid captured;   /* as in events; 0: none */
     uint32_t producer;
 };
 
-/* Data quality: what was wrong with the input. X(enum, name in JSON, what a person reads). */
+/* Data quality: what was wrong with the input. X(enum, name in JSON, text for people). */
 #define GP_ISSUES(X)                                                                                                \
     X(GP_Q_TRUNCATED, "truncated", "the input ends early")                                                          \
     X(GP_Q_COMPRESSION, "compression", "the compressed stream is damaged")                                          \
@@ -230,7 +232,7 @@ enum gp_issue_kind {
 
 struct gp_issue {
     uint64_t count;
-    int64_t first_offset; /* in the decompressed input, -1 where there is no place */
+    int64_t first_offset; /* in the decompressed input, -1 if there is no position */
 };
 
 /* Where a trace came from; filled by gp_trace_read(). Strings are static or owned by the trace. */
@@ -239,21 +241,22 @@ struct gp_input_info {
     const char *format;      /* "gpuprof", "chrome", "folded" */
     const char *compression; /* "none", "gzip", "zstd" */
     uint64_t bytes;          /* decompressed bytes read */
-    uint64_t events;         /* events in the input, those that were not needed or skipped included */
+    uint64_t events;         /* events in the input, including those that were not needed or were skipped */
 };
 
-/* What the caller wants: one bit a table, 1u << GP_GPU and so on, and GP_NEED_EXTRA for the `extra` columns. Readers
- * skip the rest, so that what is not asked for costs neither time nor memory. */
+/* What the caller wants: one bit per table, 1u << GP_GPU and so on, and GP_NEED_EXTRA for the `extra`
+ * columns. Readers skip the rest, which then costs neither time nor memory. */
 #define GP_NEED(table) (1u << (table))
 #define GP_NEED_EXTRA  (1u << 30)
 #define GP_NEED_ALL    0x7fffffffu
-/* Of the `extra` columns those of GPU events, their configs and allocations alone. */
+/* Of the `extra` columns, only those of GPU events, their configs and allocations. */
 #define GP_NEED_EXTRA_WORK (1u << 29)
-/* And those of ranges alone. */
+/* Of the `extra` columns, only those of ranges. */
 #define GP_NEED_EXTRA_RANGES (1u << 27)
-/* The columns that only tools of other profilers read: recfn, py_id, py_parent, py_module, addr. */
+/* Columns that only other profilers' tools read: recfn, py_id, py_parent, py_module, addr. */
 #define GP_NEED_IDS (1u << 28)
-/* Less, not more, and no part of GP_NEED_ALL: no arrows and no External ids where gp_trace_knows_calls(). */
+/* Reduces the need, and is not part of GP_NEED_ALL: no arrows and no External ids if
+ * gp_trace_knows_calls(). */
 #define GP_NEED_FEW_ARROWS (1u << 31)
 
 /* Does NEED ask for further args of events of TABLE? */
@@ -274,7 +277,7 @@ struct gp_trace {
     GP_VEC(struct gp_meta) meta;
     GP_VEC(struct gp_loss) losses;
     GP_VEC(struct gp_clock) clocks;
-    GP_VEC(struct gp_node_run) node_runs; /* none in a trace that was read: they are in its events */
+    GP_VEC(struct gp_node_run) node_runs; /* empty in a trace that was read: its events have them */
     struct gp_issue issues[GP_ISSUE_COUNT];
     int32_t rank;       /* of the whole trace, from metadata; -1 unknown */
     int32_t world_size; /* -1 unknown */
@@ -285,38 +288,39 @@ struct gp_trace {
 
 /* ---- building ---- */
 
-/* A trace with no events that will hold what NEED asks for. Any content of T is overwritten. */
+/* Make T a trace without events that will hold what NEED asks for. Any content of T is overwritten. */
 void gp_trace_init(struct gp_trace *t, uint32_t need);
 /* Frees everything. Accepts a zeroed trace. */
 void gp_trace_release(struct gp_trace *t);
-/* Removes all events and issues but keeps strings, tracks, configs and the rest, and all memory: for writers that flush
- * again and again. */
+/* Removes all events and issues but keeps strings, tracks, configs and the rest, and all memory: for writers
+ * that flush repeatedly. */
 void gp_trace_clear_events(struct gp_trace *t);
 
 /* Append an event; returns its row. Amortised O(1). DUR_NS must not be negative, TRACK must exist. */
 size_t gp_events_add(struct gp_events *e, int64_t start_ns, int64_t dur_ns, uint32_t track, gp_sid name);
 /* Make sure that column COL has memory for all rows; fills it with the default. Inline setters below call it. */
 void gp_events_materialise(struct gp_events *e, enum gp_column col);
-/* Forget column COL, none of the first four: every row has the default again. */
+/* Drop column COL (not one of the first four): every row has the default again. */
 void gp_events_drop(struct gp_events *e, enum gp_column col);
 /* Make room for CAP rows in every column that has memory. */
 void gp_events_reserve(struct gp_events *e, size_t cap);
-/* Give every table of T, which must have no events yet, ROWS[i] rows whose content is undefined, with the columns of
- * which COLUMNS[i] has bit 1u << GP_COL_x besides the four that every table has. One piece of memory serves them all,
- * which is much cheaper to touch than many. Once a trace. */
+/* Give every table of T, which must not have events yet, ROWS[i] rows with undefined content, with the
+ * columns whose bit 1u << GP_COL_x is set in COLUMNS[i] besides the four that every table has. All of them
+ * share one piece of memory, which is much cheaper to touch than many. Call once per trace. */
 void gp_trace_allocate(struct gp_trace *t, const size_t rows[GP_TABLE_COUNT],
                        const uint32_t columns[GP_TABLE_COUNT]);
-/* The tables of T are empty again, and can be allocated once more. */
+/* Make the tables of T empty again, so that they can be allocated once more. */
 void gp_trace_deallocate(struct gp_trace *t);
-/* Move all rows of FROM behind those of TO; strings, tracks and configs are taken as they are. FROM is empty after. */
+/* Append all rows of FROM to TO; strings, tracks and configs are taken as they are. FROM is empty
+ * afterwards. */
 void gp_events_append(struct gp_events *to, struct gp_events *from);
 /* Remove the rows with KEEP[row] 0; the others stay in order. */
 void gp_events_keep(struct gp_events *e, const uint8_t *keep);
-/* Sort by (start, longer first, row): for those who changed times after gp_trace_finish, which calls it. */
+/* Sort by (start, longer first, row). gp_trace_finish calls it; call it again after changing times. */
 void gp_events_sort(struct gp_events *e);
 void gp_events_release(struct gp_events *e);
 
-/* Set one cell: gp_set_corr(e, row, 7). A value equal to the default touches nothing when the column is NULL. */
+/* Set one cell: gp_set_corr(e, row, 7). Setting the default has no effect while the column is NULL. */
 #define X(id, member, type, dflt, fname)                                                                            \
     static inline void gp_set_##member(struct gp_events *e, size_t row, type v)                                     \
     {                                                                                                               \
@@ -326,7 +330,7 @@ void gp_events_release(struct gp_events *e);
         }                                                                                                           \
         e->member[row] = v;                                                                                         \
     }                                                                                                               \
-    /* Read one cell, the default when no event has the column: gp_get_corr(e, row). */                             \
+    /* Read one cell, the default if no event has the column: gp_get_corr(e, row). */                               \
     static inline type gp_get_##member(const struct gp_events *e, size_t row)                                       \
     {                                                                                                               \
         return e->member ? e->member[row] : (type)(dflt);                                                           \
@@ -334,9 +338,9 @@ void gp_events_release(struct gp_events *e);
 GP_COLUMNS(X)
 #undef X
 
-/* Index of an equal config, process, track; added when it is new. O(1). Equality is on the identifying fields alone:
- * (producer, pid, pid_text); (kind, process, tid, tid_text, device, context, stream); every byte of a config. Names
- * and sort indices of a known process or track are left as they are. */
+/* Index of an equal config, process, track; added if it is new. O(1). Only the identifying fields are
+ * compared: (producer, pid, pid_text); (kind, process, tid, tid_text, device, context, stream); every byte of
+ * a config. Names and sort indices of a known process or track stay as they are. */
 uint32_t gp_trace_config(struct gp_trace *t, const struct gp_config *c);
 uint32_t gp_trace_process(struct gp_trace *t, const struct gp_process *p);
 uint32_t gp_trace_track(struct gp_trace *t, const struct gp_track *k);
@@ -351,11 +355,11 @@ void gp_trace_set_meta(struct gp_trace *t, const char *key, const char *value, s
 /* JSON text of KEY, or NULL. */
 const char *gp_trace_get_meta(const struct gp_trace *t, const char *key);
 
-/* Count N more issues of KIND; OFFSET (-1: none) is kept when it is the lowest so far. */
+/* Count N more issues of KIND; OFFSET (-1: none) is kept if it is the lowest so far. */
 void gp_trace_issue(struct gp_trace *t, enum gp_issue_kind kind, uint64_t n, int64_t offset);
 
-/* Sort every table by (start, longer first, insertion order). Call once, when all events are in. O(n) for sorted
- * tables, O(n log n) otherwise. */
+/* Sort every table by (start, longer first, insertion order). Call once, after all events were added. O(n)
+ * for sorted tables, O(n log n) otherwise. */
 void gp_trace_finish(struct gp_trace *t);
 
 /* ---- reading ---- */
@@ -368,11 +372,12 @@ static inline const char *gp_trace_str(const struct gp_trace *t, gp_sid sid)
 /* Kind and name of a GPU event. ROW < t->events[GP_GPU].n. */
 static inline const struct gp_config *gp_gpu_config(const struct gp_trace *t, size_t row)
 {
-    return &t->configs.at[gp_get_config(&t->events[GP_GPU], row)]; /* no column when all rows have config 0 */
+    return &t->configs.at[gp_get_config(&t->events[GP_GPU], row)]; /* no column if all rows have config 0 */
 }
 
-/* Ranges as one string, outermost first: their names with GP_CAPTURED_END between them, which no name contains. Cuts the
- * first name off [*AT, END): returns it with its length in *N, and moves *AT behind it; NULL when there is none left.
+/* Ranges as one string, outermost first: their names separated by GP_CAPTURED_END, which no name contains.
+ * Cuts the first name off [*AT, END): returns it with its length in *N, and moves *AT past it; NULL if there
+ * is none left.
  *
  *     const char *at = gp_trace_str(t, sid), *end = at + gp_string_len(&t->strings, sid), *name;
  *     for (size_t n; (name = gp_captured_next(&at, end, &n));) ... */
@@ -389,21 +394,21 @@ static inline const char *gp_captured_next(const char **at, const char *end, siz
 }
 
 const char *gp_table_name(enum gp_table table);     /* "gpu" */
-const char *gp_table_category(enum gp_table table); /* "cuda_runtime"; "" where there is no single one */
+const char *gp_table_category(enum gp_table table); /* "cuda_runtime"; "" if there is no single one */
 const char *gp_issue_name(enum gp_issue_kind kind); /* "bad_duration" */
-const char *gp_issue_text(enum gp_issue_kind kind); /* what a person reads */
+const char *gp_issue_text(enum gp_issue_kind kind); /* text for people */
 /* Chrome category of a GPU event's kind: "kernel", "gpu_memcpy", "gpu_memset". */
 const char *gp_gpu_kind_category(enum gp_gpu_kind kind);
 
-/* Has every GPU event the correlation id of a call on a host thread? Then arrows tell nothing new about launches. False
- * where that would be dear to find out. T need not be finished. O(n). */
+/* Does every GPU event have the correlation id of a call on a host thread? Then arrows add nothing about
+ * launches. False if finding out would be expensive. T need not be finished. O(n). */
 bool gp_trace_knows_calls(const struct gp_trace *t);
 
-/* Static description of a column, for code that treats all columns alike (writers, readers, the checker). */
+/* Static description of a column, for code that handles all columns alike (writers, readers, the checker). */
 struct gp_column_info {
     const char *name;
     size_t offset;    /* of the pointer in struct gp_events */
-    uint32_t width;   /* bytes a cell: 4 or 8 */
+    uint32_t width;   /* bytes per cell: 4 or 8 */
     uint64_t dflt;    /* default, as bits */
 };
 extern const struct gp_column_info gp_column_infos[GP_COLUMN_COUNT];
@@ -415,14 +420,14 @@ static inline void *gp_events_column(const struct gp_events *e, enum gp_column c
     return p;
 }
 
-/* Events that were read but could not be used, and whether the input was cut: the sums that reports print. */
+/* Events that could not be used, and whether the input was cut: the sums that reports print. */
 uint64_t gp_trace_skipped(const struct gp_trace *t);
 bool gp_trace_truncated(const struct gp_trace *t);
-/* "clean", "repaired" or, with no events where the input had some, "unusable". */
+/* "clean", "repaired" or, if the input had events but none is usable, "unusable". */
 const char *gp_trace_verdict(const struct gp_trace *t);
 
 /* Check the invariants that every filter relies on: indices in range, durations not negative, tables sorted,
- * sids known. 0, or -1 with ERR telling the first that does not hold. O(n); for tests, fuzzers and --check. */
+ * sids known. 0, or -1 with ERR naming the first violation. O(n); for tests, fuzzers and --check. */
 GP_MUST_CHECK int gp_trace_check(const struct gp_trace *t, struct gp_err *err);
 
 #endif

@@ -16,29 +16,31 @@
 
 struct gp_write_opts {
     const char *compression; /* one of the writer's `compression` */
-    /* How mangled kernel names are made plain, in formats where people expect that (chrome); NULL: they stay. */
+    /* How to demangle kernel names, in formats whose readers expect that (chrome); NULL: keep them. */
     void (*plain_name)(struct gp_buf *to, const char *name, size_t n);
-    int threads; /* where a format can use several; 0: as many as the machine has, at most 8. The bytes are the same. */
+    /* for formats that can use several; 0: as many as there are processors, at most 8. The bytes are the
+     * same. */
+    int threads;
 };
 
 /* One format. */
 struct gp_writer {
     const char *name;        /* "chrome" */
-    const char *compression; /* what it can be compressed with, separated by '|', "none" among them */
-    bool binary;             /* nothing for a terminal, whatever the compression */
-    /* Write all of T, which is finished, to OUT. Stops early when OUT has failed; the caller learns of that
-     * from gp_output_close(). Same trace and options, same bytes. */
+    const char *compression; /* the possible compressions, separated by '|', including "none" */
+    bool binary;             /* not suitable for a terminal, whatever the compression */
+    /* Write all of T, which is finished, to OUT. Stops early if OUT has failed; gp_output_close() reports
+     * that. Same trace and options, same bytes. */
     void (*write)(struct gp_trace *t, const struct gp_write_opts *opts, struct gp_output *out);
 };
 
 /* All formats; ends with a NULL. */
 extern const struct gp_writer *const gp_writers[];
 
-/* The name of the I-th format; NULL behind the last. */
+/* The name of the I-th format; NULL after the last. */
 const char *gp_writer_name(size_t i);
-/* NULL when there is no such format. */
+/* NULL if there is no such format. */
 const struct gp_writer *gp_writer_find(const char *name);
-/* Can W compress that way? */
+/* Does W support this compression? */
 bool gp_writer_accepts(const struct gp_writer *w, const char *compression);
 
 #endif

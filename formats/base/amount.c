@@ -19,7 +19,7 @@ static int too_large(struct gp_err *err, const char *s)
     return gp_fail(err, GP_E_USAGE, -1, "'%s' is too large", s);
 }
 
-/* Digits at *S into *V; *S moves past them. False when there are none or they overflow (then *S is unmoved).
+/* Digits at *S into *V; *S moves past them. False if there are none or they overflow (then *S does not move).
  */
 static bool digits(const char **s, uint64_t *v)
 {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include "formats/base/err.h"
 
-/* All return 0, or -1 with ERR filled, which quotes S and gives an example of the right form. */
+/* All return 0, or -1 with ERR filled; its message quotes S and gives an example of a valid form. */
 /* "10us", "1.5ms", "2s", "1h"; a bare number is ns. */
 GP_MUST_CHECK int gp_parse_duration(const char *s, int64_t *ns, struct gp_err *err);
 /* "10", "64K", "2m": powers of 1024. */

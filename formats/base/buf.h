@@ -1,5 +1,5 @@
 /* buf.h -- a growable byte buffer for building output. A zeroed buffer is empty; the bytes are NOT NUL-terminated
- * unless gp_buf_str() is asked for. Growth aborts when memory is out (mem.h).
+ * unless gp_buf_str() is asked for. Running out of memory ends the program (mem.h).
  *
  *     struct gp_buf b = {0};
  *     gp_buf_printf(&b, "%d kernels", n);
@@ -19,7 +19,8 @@ struct gp_buf {
     size_t n, cap;
 };
 
-/* Make room for EXTRA more bytes and return where they go; the caller then adds to b->n what it wrote. */
+/* Make room for EXTRA more bytes and return where they go; the caller then adds the number written to
+ * b->n. */
 char *gp_buf_reserve(struct gp_buf *b, size_t extra);
 void gp_buf_put(struct gp_buf *b, const void *data, size_t n);
 void gp_buf_puts(struct gp_buf *b, const char *s);

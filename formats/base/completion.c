@@ -31,7 +31,7 @@ static void put_identifier(struct gp_buf *b, const char *name)
     for (; *name; name++) gp_buf_putc(b, *name == '-' ? '_' : *name);
 }
 
-/* The words of "a|b|c" with blanks between them. */
+/* The words of "a|b|c", separated by blanks. */
 static void put_words(struct gp_buf *b, const char *choices)
 {
     for (; *choices; choices++) gp_buf_putc(b, *choices == '|' ? ' ' : *choices);
@@ -71,7 +71,7 @@ static void bash_value(struct gp_buf *b, const struct gp_option *o)
     gp_buf_puts(b, "return ;;\n");
 }
 
-/* Bash cuts words at "=", so that "--format=sv" is three of them. */
+/* Bash splits words at "=", so "--format=sv" is three words. */
 static void put_bash(struct gp_buf *b, const struct options *all)
 {
     const struct gp_tool *tool = all->tool;
@@ -98,7 +98,7 @@ static void put_bash(struct gp_buf *b, const struct options *all)
 
 /* ---- zsh ---- */
 
-/* TEXT inside '...[...]': brackets, colons and quotes mean something there. */
+/* TEXT inside '...[...]': brackets, colons and quotes are special there. */
 static void put_zsh_text(struct gp_buf *b, const char *text)
 {
     for (; *text; text++) {

@@ -14,7 +14,7 @@ enum { MOST_AT_ONCE = 1 << 30 /* the libraries count in 32 bits */ };
 
 static int cut(struct gp_err *err, const struct gp_raw *raw, const char *what)
 {
-    if (raw->error) return -1; /* the reason is the system's, which input.c tells */
+    if (raw->error) return -1; /* a system error, which input.c reports */
     return gp_fail(err, GP_E_SYNTAX, (int64_t)raw->offset, "the %s data is cut short at byte %llu", what,
                    (unsigned long long)raw->offset);
 }
@@ -26,7 +26,7 @@ static int damaged(struct gp_err *err, const struct gp_raw *raw, const char *wha
 }
 
 /* What follows a finished gzip member or zstd frame? Zero bytes are padding (of tapes and of block devices)
- * and are skipped. True when another member begins; at anything else the data ends, which ERR tells. */
+ * and are skipped. True if another member begins; anything else ends the data, with the reason in ERR. */
 static bool another_follows(struct gp_raw *raw, bool (*matches)(const uint8_t *, size_t), const char *what,
                             struct gp_err *err)
 {
@@ -56,7 +56,7 @@ static bool gzip_matches(const uint8_t *head, size_t n)
 
 struct gzip {
     struct inflate_state s;
-    bool between; /* members: nothing of the next one, or the first, was read */
+    bool between; /* between members: nothing of the next one was read yet */
     bool ended;
 };
 
@@ -91,7 +91,7 @@ static const char *gzip_reason(int r)
     }
 }
 
-/* One call of the library. False when nothing more comes. */
+/* One call of the library. False if nothing more comes. */
 static bool gzip_step(struct gzip *g, struct gp_raw *raw, struct gp_err *err)
 {
     gp_raw_need(raw, 1);
@@ -142,7 +142,8 @@ static bool skip_bytes(struct gp_raw *raw, size_t n)
     return n == 0;
 }
 
-/* ISA-L reads headers, too, but loses its place when one comes in pieces and has a name, extra bytes or a checksum. */
+/* ISA-L reads headers, too, but loses track if one comes in pieces and has a name, extra bytes or a
+ * checksum. */
 static bool gzip_begin(struct gzip *g, struct gp_raw *raw, struct gp_err *err)
 {
     isal_inflate_reset(&g->s);
@@ -243,7 +244,7 @@ static size_t gzip_run(void *state, struct gp_raw *raw, uint8_t *to, size_t n, s
 
 struct zstd {
     ZSTD_DStream *s;
-    size_t hint; /* input that the next step wants: the rest of a block */
+    size_t hint; /* input that the next step needs: the rest of a block */
     bool between, ended;
 };
 
@@ -267,7 +268,7 @@ static void *zstd_open(void)
 static bool zstd_step(struct zstd *z, struct gp_raw *raw, ZSTD_outBuffer *out, struct gp_err *err)
 {
     gp_raw_need(raw, 1);
-    /* With more than one block at once, an error in the second would take the first along. */
+    /* With more than one block at once, an error in the second would lose the first. */
     ZSTD_inBuffer in = {.src = raw->at, .size = raw->n < z->hint ? raw->n : z->hint};
     size_t before = out->pos;
     size_t r = ZSTD_decompressStream(z->s, out, &in);

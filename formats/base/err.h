@@ -1,4 +1,4 @@
-/* err.h -- the one error value that functions which can fail hand back.
+/* err.h -- the error value of all functions that can fail.
  * Knows nothing about traces. Nothing here prints.
  *
  *     struct gp_err err = {0};
@@ -21,17 +21,18 @@
 #define GP_UNLIKELY(x) (x)
 #endif
 
-/* What kind of thing went wrong; tests match on it, people read the message. */
+/* The kind of error; tests match on it, people read the message. */
 enum gp_err_code {
     GP_E_NONE = 0,
-    GP_E_IO,     /* the system refused: open, read, write */
-    GP_E_FORMAT, /* not a format that we read */
-    GP_E_SYNTAX, /* the format is right, the bytes are not */
-    GP_E_LIMIT,  /* larger than a named limit of ours */
+    GP_E_IO,     /* the system failed: open, read, write */
+    GP_E_FORMAT, /* unknown format */
+    GP_E_SYNTAX, /* known format, invalid bytes */
+    GP_E_LIMIT,  /* larger than a limit that the message names */
     GP_E_USAGE,  /* the caller asked for something that does not exist */
 };
 
-/* A zeroed struct is "no error". `offset` is the byte position in the (decompressed) input, -1 where none applies. */
+/* A zeroed struct means no error. `offset` is the byte position in the (decompressed) input, -1 if there is
+ * none. */
 struct gp_err {
     enum gp_err_code code;
     int64_t offset;

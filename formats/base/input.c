@@ -18,7 +18,7 @@ enum {
     PRODUCE_MOST = 1 << 28, /* at once; the decoders count in 32 bits */
 };
 
-/* What the decompressing thread hands over: slots are filled in turn by it and emptied in turn by the reader.
+/* What the decompressing thread hands over: it fills slots in turn, and the reader empties them in turn.
  */
 struct ring {
     pthread_t thread;
@@ -29,7 +29,7 @@ struct ring {
     unsigned filled, emptied; /* slots, counted from the start */
     bool ended;               /* after the last filled slot nothing comes */
     bool stop;                /* the reader has gone */
-    int wake[2];              /* a pipe: its closing ends a read that waits */
+    int wake[2];              /* a pipe: closing it ends a waiting read */
 };
 
 struct gp_input {
@@ -39,10 +39,10 @@ struct gp_input {
     struct gp_raw raw;
     const struct gp_decoder *decoder; /* NULL: plain */
     void *state;
-    struct gp_err err; /* how the input ended; written by the thread before it says `ended` */
-    struct ring *ring; /* NULL: the reader's thread does it all */
+    struct gp_err err; /* how the input ended; written by the thread before it sets `ended` */
+    struct ring *ring; /* NULL: the reader's thread does everything */
     bool slot_held;    /* `at` points into the oldest filled slot */
-    uint8_t *buf;      /* decompressed here when there is no ring */
+    uint8_t *buf;      /* decompressed here if there is no ring */
     uint8_t *peeked;   /* a peek that spans two slots or buffers is joined here */
     const uint8_t *at; /* decompressed, unread */
     size_t n;
@@ -51,7 +51,7 @@ struct gp_input {
 
 /* ---- decompressed bytes ---- */
 
-/* Plain bytes: what is buffered, then straight from the system. */
+/* Plain bytes: first the buffered ones, then directly from the system. */
 static size_t read_plain(struct gp_raw *raw, uint8_t *to, size_t n)
 {
     size_t done = 0;
@@ -117,7 +117,7 @@ static void free_ring(struct ring *r)
     free(r);
 }
 
-/* Where no thread or pipe is to be had, the reader's own thread does the work. */
+/* If no thread or pipe can be created, the reader's own thread does the work. */
 static void start_ring(struct gp_input *in)
 {
     struct ring *r = gp_zalloc(sizeof *r);
@@ -176,7 +176,7 @@ static void refill_from_ring(struct gp_input *in)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* Get more when nothing is unread. */
+/* Get more if nothing is unread. */
 static void refill(struct gp_input *in)
 {
     if (in->ended) return;
@@ -196,8 +196,8 @@ const uint8_t *gp_input_peek(struct gp_input *in, size_t want, size_t *n)
     if (want > PEEK_MOST) want = PEEK_MOST;
     if (in->n == 0) refill(in);
     if (in->n < want && !in->ended) {
-        /* Join what is left with what comes next; the rest of a long next one stays where it is until asked
-         * for. */
+        /* Join what is left with what comes next; the rest of a long next one stays where it is until
+         * needed. */
         uint8_t *joined = gp_alloc(PEEK_MOST + SLOT_BYTES);
         size_t have = 0;
         for (;;) {
@@ -223,7 +223,7 @@ size_t gp_input_read(struct gp_input *in, void *to, size_t n)
     while (done < n) {
         if (in->n == 0) {
             if (in->ended) break;
-            if (!in->ring && n - done >= PEEK_MOST) { /* no copy when it is large */
+            if (!in->ring && n - done >= PEEK_MOST) { /* not copied if it is large */
                 size_t want = n - done < PRODUCE_MOST ? n - done : PRODUCE_MOST;
                 size_t got = produce(in, out + done, want);
                 if (got < want) in->ended = true;

@@ -1,5 +1,5 @@
-/* input.h -- a sequential byte source: a file, a pipe or memory, plain, gzip (several members too) or zstd, found from
- * the first bytes. Decompression runs on a thread of its own, beside whoever reads.
+/* input.h -- a sequential byte source: a file, a pipe or memory; plain, gzip (also with several members) or
+ * zstd, detected from the first bytes. Decompression runs on its own thread, beside the reader's.
  *
  *     struct gp_input *in = gp_input_open("-", 0, &err);
  *     size_t n;
@@ -17,12 +17,12 @@
 
 struct gp_input;
 
-/* Open PATH; "-" or NULL is standard input. NULL with ERR filled when it cannot be opened or is a directory. THREADS 1
- * decompresses on the caller's thread. */
+/* Open PATH; "-" or NULL is standard input. NULL with ERR filled if it cannot be opened or is a directory.
+ * With THREADS 1, decompression is on the caller's thread. */
 struct gp_input *gp_input_open(const char *path, int threads, struct gp_err *err) GP_MUST_CHECK;
 /* Read N bytes at DATA, which are borrowed until close. */
 struct gp_input *gp_input_memory(const void *data, size_t n, int threads) GP_MUST_CHECK;
-/* The next bytes without consuming them: sets *N to how many there are, at least WANT unless the input is shorter.
+/* The next bytes without consuming them: sets *N to their number, at least WANT unless the input is shorter.
  * WANT is at most 64 KiB. The pointer is valid until the next read. */
 const uint8_t *gp_input_peek(struct gp_input *in, size_t want, size_t *n);
 /* Read up to N decompressed bytes; fills the buffer unless the input ends or is damaged. 0 at the end. */
@@ -34,10 +34,10 @@ const char *gp_input_path(const struct gp_input *in);
 /* For plain regular files: the descriptor for pread() by several threads and the file's size; -1 otherwise. What
  * gp_input_read returns is not affected. */
 int gp_input_fd(const struct gp_input *in, uint64_t *size);
-/* After the end: was the compressed stream cut or damaged, or did the system fail to read? 0 no; -1 yes, with ERR
- * telling how and at which offset of the compressed input. */
+/* After the end: was the compressed stream cut or damaged, or did the system fail to read? 0 no; -1 yes, with
+ * the reason and the offset in the compressed input in ERR. */
 int gp_input_status(const struct gp_input *in, struct gp_err *err);
-/* All of PATH, decompressed, behind what TO has. -1 with ERR naming PATH when it cannot be read or is longer than MAX
+/* Append all of PATH, decompressed, to TO. -1 with ERR naming PATH if it cannot be read or is longer than MAX
  * bytes. */
 int gp_input_all(const char *path, size_t max, struct gp_buf *to, struct gp_err *err) GP_MUST_CHECK;
 /* Stops reading; may be called before the end. Accepts NULL. */

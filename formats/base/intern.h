@@ -25,13 +25,13 @@ struct gp_strings {
     uint32_t n, cap, mask;
 };
 
-/* The sid of N bytes at S, which are copied when they are new. Strings over 4 GiB abort. */
+/* The sid of N bytes at S, which are copied if they are new. Strings over 4 GiB abort. */
 gp_sid gp_intern(struct gp_strings *s, const char *p, size_t n);
 gp_sid gp_intern_cstr(struct gp_strings *s, const char *p);
-/* The hash that gp_intern uses, for callers that meet the same bytes again and again. */
+/* The hash that gp_intern uses, for callers that see the same bytes repeatedly. */
 uint64_t gp_hash_bytes(const void *p, size_t n);
 gp_sid gp_intern_hashed(struct gp_strings *s, const char *p, size_t n, uint64_t hash);
-/* The sid of the bytes, or UINT32_MAX when they were never interned. */
+/* The sid of the bytes, or UINT32_MAX if they were never interned. */
 gp_sid gp_intern_find(const struct gp_strings *s, const char *p, size_t n);
 void gp_strings_release(struct gp_strings *s);
 
@@ -45,7 +45,7 @@ static inline size_t gp_string_len(const struct gp_strings *s, gp_sid sid)
     return sid < s->n ? s->len[sid] : 0;
 }
 
-/* The sid in TO of string SID of FROM, which is copied when it is new. 0 for a sid that FROM does not have. */
+/* The sid in TO of string SID of FROM, which is copied if it is new. 0 for a sid that FROM does not have. */
 static inline gp_sid gp_intern_from(struct gp_strings *to, const struct gp_strings *from, gp_sid sid)
 {
     if (!sid || sid >= from->n) return 0;

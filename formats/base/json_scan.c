@@ -11,7 +11,7 @@ const char *gp_json_odd_string_end(const char *p, const char *end)
 
 /* ---- containers ---- */
 
-/* Bits of a block of 64 bytes: where are quotes, backslashes and brackets. */
+/* Bits of a block of 64 bytes: where the quotes, backslashes and brackets are. */
 struct masks {
     uint64_t quote, back, open, close;
 };
@@ -63,7 +63,7 @@ static uint64_t escaped(uint64_t back, bool *carry)
     return r;
 }
 
-/* Bit i is the parity of the bits up to i: with quotes in, inside of strings out. */
+/* Bit i is the parity of the bits up to i: for quotes, it marks the inside of strings. */
 static inline uint64_t prefix_xor(uint64_t x)
 {
     x ^= x << 1;
@@ -199,7 +199,7 @@ static int32_t hex4(const char *p, size_t n)
     return r;
 }
 
-/* P: behind "\u". Returns how many bytes were used; *BAD is set when they say no character. */
+/* P: after "\u". Returns how many bytes were used; *BAD is set if they are not a character. */
 static size_t decode_unicode(struct gp_buf *to, const char *p, size_t n, bool *bad)
 {
     int32_t c = hex4(p, n);
@@ -221,7 +221,7 @@ static size_t decode_unicode(struct gp_buf *to, const char *p, size_t n, bool *b
     return 4;
 }
 
-/* The backslash at P with what it escapes. Returns how many bytes that is. */
+/* The backslash at P with what it escapes. Returns the number of bytes. */
 static size_t decode_escape(struct gp_buf *to, const char *p, size_t n, bool *bad)
 {
     static const char from[] = "\"\\/bfnrt", what[] = "\"\\/\b\f\n\r\t";
@@ -280,7 +280,7 @@ static bool is_json_number(const char *p, size_t n)
     return i == n;
 }
 
-/* Is what stands between the quotes good as it is? */
+/* Is the text between the quotes valid as it is? */
 static bool is_sound_string(const char *p, size_t n)
 {
     for (size_t i = 0; i < n;) {
@@ -292,7 +292,7 @@ static bool is_sound_string(const char *p, size_t n)
             used = p[i + 1] == 'u' ? 6 : 2;
             int32_t code = used == 6 ? hex4(p + i + 2, n - i - 2) : 0;
             if (code < 0) return false;
-            if (code >= 0xd800 && code < 0xe000) { /* fine in pairs; leave singles to the repair */
+            if (code >= 0xd800 && code < 0xe000) { /* valid in pairs; single ones are left to the repair */
                 int32_t low = n - i >= 12 && p[i + 6] == '\\' && p[i + 7] == 'u' ? hex4(p + i + 8, 4) : -1;
                 if (code >= 0xdc00 || low < 0xdc00 || low >= 0xe000) return false;
                 used = 12;
@@ -333,7 +333,7 @@ static void clean_scalar(struct gp_buf *to, const struct gp_json_value *v, unsig
     if (string || word) gp_buf_putc(to, '"');
 }
 
-/* What may come next. */
+/* What may follow. */
 enum want { WANT_VALUE, WANT_VALUE_OR_CLOSE, WANT_KEY_OR_CLOSE, WANT_COLON, WANT_COMMA_OR_CLOSE };
 
 struct cleaner {
@@ -341,7 +341,7 @@ struct cleaner {
     enum want want;
     int depth;
     char closers[GP_JSON_DEPTH + 1];
-    size_t comma; /* where in TO the last comma is, so that a trailing one can be taken back */
+    size_t comma; /* where the last comma is in TO, so that a trailing one can be removed */
     bool trailing;
 };
 

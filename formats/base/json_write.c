@@ -9,7 +9,7 @@ enum { MAX_DEPTH = 64 };
 
 /* ---- strings ---- */
 
-/* What a byte is inside a JSON string. */
+/* The kind of a byte inside a JSON string. */
 enum { PLAIN, ESCAPED, HIGH };
 
 static int byte_class(unsigned char c)
@@ -112,7 +112,7 @@ void gp_json_put_double(struct gp_buf *b, double v)
     }
     if (v < 9007199254740992.0 && v > -9007199254740992.0 && v == (double)(int64_t)v) {
         if (v == 0 && signbit(v))
-            gp_buf_put(b, "-0.0", 4); /* a reader that sees integers would lose the sign of "-0" */
+            gp_buf_put(b, "-0.0", 4); /* a reader of integers would lose the sign of "-0" */
         else gp_buf_put_i64(b, (int64_t)v);
         return;
     }

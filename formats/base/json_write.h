@@ -1,6 +1,6 @@
 /* json_write.h -- pieces of JSON text, appended to a buffer: strings, numbers, times, and a check of JSON
- * text that came from elsewhere. What is written is always valid JSON in valid UTF-8. Knows nothing about
- * traces and no layout: braces, commas and keys are the caller's.
+ * text that came from elsewhere. The output is always valid JSON in valid UTF-8. Knows nothing about traces
+ * or layout: braces, commas and keys are up to the caller.
  *
  *     gp_buf_puts(&b, "{\"name\":");
  *     gp_json_put_string(&b, name, strlen(name));
@@ -17,10 +17,9 @@
 #include "formats/base/buf.h"
 
 /* N bytes at S as a JSON string, quotes included. Every byte that is not part of well-formed UTF-8 becomes
- * U+FFFD (one for each longest piece that could have begun a character). S may be NULL when N is 0. */
+ * U+FFFD (one for each longest piece that could have begun a character). S may be NULL if N is 0. */
 void gp_json_put_string(struct gp_buf *b, const char *s, size_t n);
-/* Would gp_json_put_string copy the bytes as they are? For callers that write the same string again and
- * again. */
+/* Would gp_json_put_string copy the bytes unchanged? For callers that write the same string repeatedly. */
 bool gp_json_is_clean(const char *s, size_t n);
 /* NS in microseconds, exactly: 123456 is 123.456, 5000 is 5, -1 is -0.001. */
 void gp_json_put_us(struct gp_buf *b, int64_t ns);
@@ -30,8 +29,8 @@ void gp_json_put_double(struct gp_buf *b, double v);
 /* Is the text one JSON value (with white space around it), in UTF-8, nested at most 64 deep? O(n), no memory.
  */
 bool gp_json_is_valid(const char *s, size_t n);
-/* The members of the JSON object at S without its braces: "a": 1, "b": 2. *LEN is 0 when there are none. NULL
- * when S is not one valid object. The result points into S. */
+/* The members of the JSON object at S without its braces: "a": 1, "b": 2. *LEN is 0 if there are none. NULL
+ * if S is not one valid object. The result points into S. */
 const char *gp_json_members(const char *s, size_t n, size_t *len);
 
 #endif

@@ -19,7 +19,7 @@ struct gp_map {
 
 /* Where the value of KEY is stored; a new key gets DEFAULT_VAL. Valid until the next put. Amortised O(1). */
 uint32_t *gp_map_put(struct gp_map *m, uint64_t key, uint32_t default_val);
-/* The value of KEY, or NULL when it was never put. */
+/* The value of KEY, or NULL if it was never put. */
 const uint32_t *gp_map_get(const struct gp_map *m, uint64_t key);
 void gp_map_release(struct gp_map *m);
 

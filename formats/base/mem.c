@@ -47,13 +47,13 @@ void *gp_realloc(void *p, size_t size)
 void *gp_alloc_large(size_t size)
 {
     if (size < 2 * HUGE_PAGE || size > SIZE_MAX - HUGE_PAGE) return gp_alloc(size);
-    /* A last page of which less than half would be used is better made of small ones. */
+    /* If less than half of the last page would be used, small pages are better there. */
     size_t huge = (size + HUGE_PAGE / 2) & ~(size_t)(HUGE_PAGE - 1);
     size = (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
     void *p = aligned_alloc(HUGE_PAGE, size);
     if (!p) gp_out_of_memory(size);
 #ifdef MADV_HUGEPAGE
-    madvise(p, huge, MADV_HUGEPAGE); /* a wish: failure changes nothing */
+    madvise(p, huge, MADV_HUGEPAGE); /* a hint: failure changes nothing */
 #endif
     return p;
 }

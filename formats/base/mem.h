@@ -1,6 +1,6 @@
 /* mem.h -- allocation that never returns NULL, and a bump arena.
- * Running out of memory ends the program with one line on standard error and status 2: nobody above can do better.
- * Sizes that come from input are checked against limits by the caller before they get here.
+ * Running out of memory ends the program with one line on standard error and status 2: no caller could do
+ * better. Sizes that come from input are checked against limits by the caller before they get here.
  *
  *     struct gp_arena a = {0};
  *     char *s = gp_arena_strndup(&a, text, n);
@@ -15,11 +15,11 @@
 void *gp_alloc(size_t size);
 void *gp_zalloc(size_t size);
 void *gp_realloc(void *p, size_t size);
-/* For megabytes that will be written at once: in huge pages where the system has them, which saves most of the time of
- * touching new memory. Freed with free(), not for gp_realloc. */
+/* For megabytes that will be written at once: in huge pages if the system has them, which saves most of the
+ * time of touching new memory. Freed with free(), not for gp_realloc. */
 void *gp_alloc_large(size_t size);
 
-/* Give memory that was freed back to the system, where that is known how: for after much work in many small pieces. */
+/* Return freed memory to the system, if there is a way: for use after much work in many small pieces. */
 void gp_mem_trim(void);
 
 /* Ends the program because WHAT could not be allocated. */

@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Exponents beyond this are all the same to us: far too large, or zero. */
+/* Exponents beyond this make no difference: far too large, or zero. */
 enum { EXPONENT_LIMIT = 100000, DOUBLE_TEXT_LIMIT = 400 };
 
-/* The parts of a decimal number: digits (without the point), how many of them stand before the point, and the sign. */
+/* The parts of a decimal number: digits (without the point), how many of them are before the point, and the
+ * sign. */
 struct decimal {
     const char *digits; /* first digit; the text may have one '.' among them */
     size_t n;           /* characters, the point included */
@@ -61,7 +62,7 @@ static bool split(const char *s, size_t n, struct decimal *d)
     return true;
 }
 
-/* The integer part of the number, plus one when the digit after it is five or more. */
+/* The integer part of the number, plus one if the digit after it is five or more. */
 static bool round_to_integer(const struct decimal *d, uint64_t *out)
 {
     uint64_t v = 0;

@@ -12,17 +12,19 @@
 #include <stdint.h>
 
 /* Microseconds in decimal, with or without fraction and exponent ("1.5e3"), to nanoseconds, exactly; more than three
- * decimals are rounded half away from zero. False, and NS untouched, when the text is no number or does not fit. */
+ * decimals are rounded half away from zero. False, and NS untouched, if the text is not a number or does not
+ * fit. */
 bool gp_ns_from_us(const char *s, size_t n, int64_t *ns);
 
-/* Integers of nothing but digits (and, for the signed one, a minus sign). False, and V untouched, for anything else and
- * for what does not fit. */
+/* Integers of digits only (and, for the signed one, a minus sign). False, and V untouched, for anything else
+ * and for what does not fit. */
 bool gp_u64_from_text(const char *s, size_t n, uint64_t *v);
 bool gp_i64_from_text(const char *s, size_t n, int64_t *v);
 /* "0x1F", upper or lower case. */
 bool gp_u64_from_hex(const char *s, size_t n, uint64_t *v);
 
-/* Any decimal number to the nearest double. False for text that is no number or is longer than 400 bytes. */
+/* Any decimal number to the nearest double. False for text that is not a number or is longer than 400
+ * bytes. */
 bool gp_double_from_text(const char *s, size_t n, double *v);
 
 #endif

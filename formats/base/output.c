@@ -16,8 +16,8 @@ enum { BUFFER_BYTES = 256 << 10, TEMP_NAMES = 10000 };
 struct gp_output {
     int fd;
     char *path;   /* for messages; NULL: standard output */
-    char *target; /* the file that gets its name on commit; NULL: written directly */
-    char *temp;   /* what it is called until then */
+    char *target; /* the final name, given on commit; NULL: written directly */
+    char *temp;   /* the temporary name until then */
     int error;    /* errno of the first failed write */
     size_t n;
     char buf[BUFFER_BYTES];
@@ -36,7 +36,7 @@ static char *copy_string(const char *s)
     return memcpy(gp_alloc(n), s, n);
 }
 
-/* Create a file beside TARGET with a name that nobody has; `temp` and `fd` are set. -1 with errno. */
+/* Create a file beside TARGET with an unused name; `temp` and `fd` are set. -1 with errno. */
 static int create_beside(struct gp_output *out, const char *target)
 {
     size_t room = strlen(target) + 40;
@@ -56,7 +56,7 @@ static int create_beside(struct gp_output *out, const char *target)
     return -1;
 }
 
-/* Devices, pipes and symbolic links are written where they are: renaming would put a file in their place. */
+/* Devices, pipes and symbolic links are written in place: renaming would replace them with a file. */
 static int open_file(struct gp_output *out, const char *path)
 {
     struct stat st;
@@ -66,9 +66,9 @@ static int open_file(struct gp_output *out, const char *path)
         return -1;
     }
     if (!exists || S_ISREG(st.st_mode)) {
-        if (exists && access(path, W_OK)) return -1; /* a rename would get round a file that is protected */
+        if (exists && access(path, W_OK)) return -1; /* a rename would bypass the protection of the file */
         if (create_beside(out, path) == 0) {
-            if (exists && fchmod(out->fd, st.st_mode & 0777)) errno = 0; /* the mode is a courtesy */
+            if (exists && fchmod(out->fd, st.st_mode & 0777)) errno = 0; /* the mode is best effort */
             return 0;
         }
         if (errno != EACCES || !exists)
@@ -101,7 +101,7 @@ static void write_all(struct gp_output *out, const char *data, size_t n)
         if (k >= 0) {
             data += k;
             n -= (size_t)k;
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) { /* somebody left the descriptor non-blocking */
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) { /* the descriptor was left non-blocking */
             struct pollfd p = {.fd = out->fd, .events = POLLOUT};
             poll(&p, 1, -1);
         } else if (errno != EINTR) {

@@ -61,7 +61,7 @@ static void gzip_some(struct gp_pack *p, const void *data, size_t n)
     while (n && !p->stopped) {
         size_t part = n < (1u << 30) ? n : 1u << 30; /* zlib counts in 32 bits */
         p->gzip.next_in =
-            (unsigned char *)(uintptr_t)from; /* zlib does not write there, but does not say so */
+            (unsigned char *)(uintptr_t)from; /* zlib does not write there, but its type lacks const */
         p->gzip.avail_in = (unsigned)part;
         deflate_all(p, Z_NO_FLUSH);
         from += part;
@@ -76,7 +76,7 @@ static void zstd_some(struct gp_pack *p, const void *data, size_t n, ZSTD_EndDir
     do {
         ZSTD_outBuffer out = {p->out, PIECE, 0};
         left = ZSTD_compressStream2(p->zstd, &out, &in, mode);
-        if (ZSTD_isError(left)) gp_out_of_memory(0); /* nothing else can go wrong here */
+        if (ZSTD_isError(left)) gp_out_of_memory(0); /* no other error is possible here */
         pass_on(p, p->out, out.pos);
     } while (!p->stopped && (mode == ZSTD_e_end ? left > 0 : in.pos < in.size));
 }

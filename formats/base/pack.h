@@ -1,6 +1,6 @@
 /* pack.h -- compresses a stream of text on its way to a callback: the whole file, as gzip or zstd, in bounded
- * memory. What is written depends on the bytes alone, not on how they were cut into pieces: no time stamps,
- * no names.
+ * memory. The output depends only on the bytes, not on how they were split into pieces: no time stamps, no
+ * names.
  *
  *     struct gp_pack *p = gp_pack_new(GP_PACK_GZIP, sink, ctx);
  *     gp_pack_write(p, data, n);
@@ -21,9 +21,9 @@ struct gp_pack;
 
 /* Never NULL. */
 struct gp_pack *gp_pack_new(enum gp_packing packing, gp_pack_sink *sink, void *ctx);
-/* PACK is a struct gp_pack *; may itself be used as a sink. -1 once the sink has said stop. */
+/* PACK is a struct gp_pack *; may itself be used as a sink. -1 once the sink has stopped. */
 int gp_pack_write(void *pack, const void *data, size_t n);
-/* Write the end of the compressed stream. -1 when the sink has said stop. */
+/* Write the end of the compressed stream. -1 if the sink has stopped. */
 int gp_pack_end(struct gp_pack *p);
 void gp_pack_free(struct gp_pack *p);
 

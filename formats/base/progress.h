@@ -1,5 +1,5 @@
-/* progress.h -- one line on standard error that shows that work goes on, after half a second, on a terminal only.
- * Mains only. Pass gp_progress_bytes as the `progress` callback of struct gp_read_opts.
+/* progress.h -- one line of progress on standard error, after half a second, only on a terminal. For mains
+ * only. Pass gp_progress_bytes as the `progress` callback of struct gp_read_opts.
  */
 #ifndef GP_BASE_PROGRESS_H
 #define GP_BASE_PROGRESS_H

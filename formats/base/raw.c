@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "formats/base/input_priv.h"
 
-/* Waits until a read would not block. False when the reader has gone. */
+/* Waits until a read would not block. False if the reader is gone. */
 static bool wait_readable(const struct gp_raw *raw)
 {
     if (raw->wake_fd < 0) return true;
@@ -25,7 +25,7 @@ size_t gp_raw_read(struct gp_raw *raw, void *to, size_t n)
     while (wait_readable(raw)) {
         got = read(raw->fd, to, n);
         if (got >= 0) break;
-        if (errno == EAGAIN || errno == EWOULDBLOCK) { /* somebody left the descriptor non-blocking */
+        if (errno == EAGAIN || errno == EWOULDBLOCK) { /* the descriptor was left non-blocking */
             struct pollfd p = {.fd = raw->fd, .events = POLLIN};
             poll(&p, 1, -1);
         } else if (errno != EINTR) {

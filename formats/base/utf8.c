@@ -5,7 +5,7 @@ struct range {
 };
 
 /* Marks that are drawn onto the character before them, and characters that are not drawn. Blocks, not a
- * complete table: what traces hold is code and messages. */
+ * complete table: traces contain code and messages. */
 static const struct range zero_wide[] = {
     {0x0000, 0x001f}, {0x007f, 0x009f},   {0x0300, 0x036f},   {0x0483, 0x0489}, {0x0591, 0x05bd},
     {0x0610, 0x061a}, {0x064b, 0x065f},   {0x0900, 0x0902},   {0x0941, 0x0948}, {0x0e31, 0x0e31},
@@ -130,5 +130,5 @@ size_t gp_utf8_fit_bytes(const char *s, size_t n, size_t max)
     }
     size_t used;
     gp_utf8_next(s + i, n - i, &used);
-    return i + used > max ? i : max; /* stray continuation bytes belong to nothing and can be parted */
+    return i + used > max ? i : max; /* stray continuation bytes belong to nothing and can be separated */
 }

@@ -24,12 +24,12 @@ bool gp_utf8_valid(const char *s, size_t n);
 /* Append N bytes at S to TO with U+FFFD for what is not valid. */
 void gp_utf8_repair(struct gp_buf *to, const char *s, size_t n);
 /* Columns of a terminal or a monospaced picture: 2 for East Asian wide characters and emoji, 0 for combining
- * marks and control characters, else 1. */
+ * marks and control characters, otherwise 1. */
 int gp_utf8_columns_of(uint32_t code_point);
 /* Columns of N bytes at S; a bad sequence counts 1. */
 size_t gp_utf8_width(const char *s, size_t n);
-/* How many of the N bytes at S can be kept so that they fill at most MAX columns, never cutting a code point
- * nor leaving its combining marks behind. *COLUMNS (may be NULL) becomes what they fill. */
+/* How many of the N bytes at S fit into MAX columns without cutting a code point or separating it from its
+ * combining marks. *COLUMNS (may be NULL) is set to the columns that they fill. */
 size_t gp_utf8_fit(const char *s, size_t n, size_t max, size_t *columns);
 /* How many of the N bytes at S can be kept in at most MAX bytes without cutting a code point. */
 size_t gp_utf8_fit_bytes(const char *s, size_t n, size_t max);

@@ -18,7 +18,7 @@
         size_t n, cap;                                                                                       \
     }
 
-/* Make room for at least WANT elements in all. */
+/* Make room for at least WANT elements in total. */
 #define GP_VEC_RESERVE(v, want)                                                                              \
     do {                                                                                                     \
         if ((v)->cap < (want)) {                                                                             \

@@ -1,4 +1,4 @@
-/* What an event becomes: rows, tracks, configurations and labels of the parser's local trace. */
+/* Turns events into rows, tracks, configurations and labels of the parser's local trace. */
 #include "formats/chrome/chrome_parse.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static gp_sid intern(struct gp_chrome_parser *c, const char *p, size_t n)
     return gp_intern(&c->local.strings, p, n);
 }
 
-/* What a value says: strings are decoded, anything else is its text. */
+/* The content of a value: strings are decoded, anything else is its text. */
 static gp_sid text_of(struct gp_chrome_parser *c, const struct gp_json_value *v, struct gp_chrome_fields *f)
 {
     if (v->kind == GP_JSON_ABSENT) return 0;
@@ -106,7 +106,7 @@ static void look_up_category(struct gp_chrome_category *k, const char *text, siz
     }
 }
 
-/* The last entry is the one that categories which find no room use in turn. */
+/* The last entry is shared by all categories for which there is no room. */
 const struct gp_chrome_category *
 gp_chrome_category_of(struct gp_chrome_parser *c, const struct gp_json_value *v, struct gp_chrome_fields *f)
 {
@@ -126,7 +126,7 @@ gp_chrome_category_of(struct gp_chrome_parser *c, const struct gp_json_value *v,
     return k;
 }
 
-/* What goes into the `cat` column: 0 when the category is the one that the table stands for. */
+/* The value of the `cat` column: 0 if the category is the default of the table. */
 static gp_sid category_cell(struct gp_chrome_parser *c, const struct gp_chrome_fields *f)
 {
     if (!f->category) return 0;
@@ -138,7 +138,7 @@ static gp_sid category_cell(struct gp_chrome_parser *c, const struct gp_chrome_f
 
 /* ---- tracks ---- */
 
-/* A text that is not empty: sid 0 means that there is none. */
+/* A non-empty text: sid 0 means that there is none. */
 static gp_sid row_text(struct gp_chrome_parser *c, const struct gp_json_value *v, struct gp_chrome_fields *f)
 {
     gp_sid sid = text_of(c, v, f);
@@ -185,8 +185,8 @@ static uint32_t track_of(struct gp_chrome_parser *c, struct gp_chrome_fields *f)
 
 /* ---- extra ---- */
 
-/* The sid of a text that is valid JSON, whatever was written; 0 and *BROKEN when it cannot be told what was meant. Each
- * distinct text is looked at once. */
+/* The sid of the text as valid JSON, repaired if necessary; 0 and *BROKEN if it cannot be repaired. Each
+ * distinct text is examined once. */
 static gp_sid checked_extra(struct gp_chrome_parser *c, gp_sid sid, struct gp_chrome_fields *f, bool *broken)
 {
     if (sid >= c->extras.n) {
@@ -209,7 +209,7 @@ static gp_sid checked_extra(struct gp_chrome_parser *c, gp_sid sid, struct gp_ch
     return x->sid;
 }
 
-/* {"key":value,...} of the kept args, keys and values as they were written. */
+/* {"key":value,...} of the kept args, with keys and values as written. */
 static gp_sid extra_of(struct gp_chrome_parser *c, const struct gp_chrome_arg *args, size_t n,
                        struct gp_chrome_fields *f, bool *broken)
 {
@@ -281,7 +281,7 @@ static uint32_t config_of(struct gp_chrome_parser *c, struct gp_chrome_fields *f
     return gp_trace_config(&c->local, &k);
 }
 
-/* The names of a JSON array as the one string that the model has. */
+/* The names of a JSON array as one string, as the model stores them. */
 static gp_sid captured_of(struct gp_chrome_parser *c, struct gp_chrome_fields *f)
 {
     if (f->captured.kind == GP_JSON_ABSENT) return 0;
@@ -317,7 +317,7 @@ static void set_ids(const struct gp_chrome_parser *c, struct gp_events *e, size_
     gp_set_bytes(e, row, f->bytes);
 }
 
-/* The phase cell: the character where the table does not imply it, and the scope of an instant above it. */
+/* The phase cell: the character if the table does not imply it, and the scope of an instant above it. */
 static uint32_t phase_cell(const struct gp_chrome_fields *f)
 {
     if (f->table == GP_MARK || f->table == GP_MEMORY) {
@@ -352,7 +352,7 @@ static size_t add_row(struct gp_chrome_parser *c, struct gp_chrome_fields *f, gp
     return row;
 }
 
-/* One row a series. */
+/* One row per series. */
 static void add_counter(struct gp_chrome_parser *c, struct gp_chrome_fields *f, gp_sid name)
 {
     struct gp_events *e = &c->out->events[GP_COUNTER];
@@ -379,7 +379,8 @@ static void add_span(struct gp_chrome_parser *c, struct gp_chrome_fields *f, gp_
     gp_set_extra(e, row, extra);
     if (c->need & GP_NEED_IDS && !open) gp_set_addr(e, row, f->addr);
     if (f->table == GP_GPU) {
-        gp_events_materialise(e, GP_COL_CONFIG); /* our config 0 need not be the trace's */
+        /* config 0 of the parser need not be config 0 of the trace */
+        gp_events_materialise(e, GP_COL_CONFIG);
         e->config[row] = config_of(c, f, name, config_text);
         gp_set_captured(e, row, captured_of(c, f));
     }
@@ -421,7 +422,7 @@ static void count_findings(struct gp_chrome_parser *c, const struct gp_chrome_fi
     if (f->duplicate) issue(c, GP_Q_DUPLICATE_KEY, f->offset);
 }
 
-/* Does the event become rows? Counts it when not. */
+/* Does the event become rows? Counts it if not. */
 static bool is_usable(struct gp_chrome_parser *c, struct gp_chrome_fields *f)
 {
     if (!f->phase || !strchr("XBEiIRCstfbenNODSTpFPvVac()", f->phase)) {

@@ -1,11 +1,11 @@
-/* The document around the events: the outer object or array, and finding the way again after a mistake. */
+/* The document around the events: the outer object or array, and recovery after an error. */
 #include "formats/chrome/chrome_parse.h"
 
 #include <string.h>
 
 enum {
-    STRADDLE = 4096,     /* white space that may stand in a pattern which two texts share */
-    META_LIMIT = 1 << 20 /* bytes of a top-level value that is kept */
+    STRADDLE = 4096,     /* white space that a pattern across two texts may contain */
+    META_LIMIT = 1 << 20 /* maximum bytes of a top-level value that is kept */
 };
 
 struct doc {
@@ -36,7 +36,7 @@ static const char *space_before(const char *p, const char *low)
     return p;
 }
 
-/* The first '{' from FROM on that stands behind '}' and ',' (not before LOW) and before a '"'. */
+/* The first '{' from FROM on that follows '}' and ',' (not before LOW) and precedes a '"'. */
 static const char *find_boundary(const char *low, const char *from, const char *end)
 {
     for (const char *p = from; p < end && (p = memchr(p, '{', (size_t)(end - p))); p++) {
@@ -50,7 +50,7 @@ static const char *find_boundary(const char *low, const char *from, const char *
     return NULL;
 }
 
-/* Does a key that begins events stand behind the brace at P? */
+/* Is the brace at P followed by a key that begins events? */
 static bool begins_event(const char *p, const char *end)
 {
     static const char *const keys[] = {"ph",  "name", "cat", "pid", "tid", "ts",
@@ -84,8 +84,8 @@ static const char *find_trace_events(const char *from, const char *end)
     return NULL;
 }
 
-/* The ']' behind a '}' that can be the end of the array of events: behind it come the end of the input, the end of the
- * outer object, or its next member. */
+/* The ']' after a '}' that can be the end of the array of events: it is followed by the end of the input, the
+ * end of the outer object, or its next member. */
 static const char *find_array_end(const char *from, const char *end)
 {
     for (const char *p = from; p < end && (p = memchr(p, ']', (size_t)(end - p))); p++) {
@@ -100,8 +100,8 @@ static const char *find_array_end(const char *from, const char *end)
 
 /* ---- between events ---- */
 
-/* The event (or whatever it is) at BEGIN could not be read; c->fail says where it went wrong. Goes to where the next one
- * seems to begin. Text that was read in vain is read again a few times at most, so that the work stays linear. */
+/* The event (or other text) at BEGIN could not be read; c->fail is the position of the error. Moves to where
+ * the next event seems to begin. Text is read again only a few times, so the work stays linear. */
 static void recover(struct doc *d, const char *begin)
 {
     struct gp_chrome_state *s = d->s;
@@ -135,7 +135,7 @@ static void resync(struct doc *d)
     }
 }
 
-/* Something between events that is no event. */
+/* Something between events that is not an event. */
 static void skip_garbage(struct doc *d)
 {
     const char *p = d->p;
@@ -150,7 +150,7 @@ static void skip_garbage(struct doc *d)
     d->p = p;
 }
 
-/* Reads the event at d->p. False when the text ends in it and more is to come. */
+/* Reads the event at d->p. False if the text ends inside it and more will follow. */
 static bool read_event(struct doc *d)
 {
     const char *begin = d->p, *q = gp_chrome_event(d->c, begin, (int64_t)offset_of(d, begin));
@@ -163,7 +163,7 @@ static bool read_event(struct doc *d)
         bool too_long = d->end - begin > GP_CHROME_EVENT_LIMIT;
         if (!too_long && !d->text->last) return false;
         if (too_long) kind = GP_Q_LIMIT;
-        else if (!gp_chrome_find_event(begin + 1, d->end)) { /* cut off, nothing behind it */
+        else if (!gp_chrome_find_event(begin + 1, d->end)) { /* cut off, nothing follows */
             d->s->truncated = true;
             d->p = d->end;
             return true;
@@ -208,7 +208,7 @@ static void keep_meta(struct doc *d, const struct gp_json_value *key, const stru
         issue(d, GP_Q_LIMIT, p);
         return;
     }
-    /* a copy with its own end, because what follows the value is not ours */
+    /* a copy with its own end, because the bytes after the value must not change */
     c->text.n = 0;
     gp_buf_put(&c->text, p, (size_t)(end - p));
     memset(gp_buf_reserve(&c->text, GP_JSON_PAD), 0, GP_JSON_PAD);
@@ -233,7 +233,8 @@ static bool is_key(const struct gp_json_value *key, const char *text)
     return key->n == strlen(text) && !memcmp(key->p, text, key->n);
 }
 
-/* Reads "key": value at d->p; leaves d->p at the '[' of the events when it is those. 1 done, 0 cut off, -1 wrong. */
+/* Reads "key": value at d->p; leaves d->p at the '[' if the value is the events. 1 done, 0 cut off, -1
+ * invalid. */
 static int read_member(struct doc *d)
 {
     struct gp_chrome_parser *c = d->c;
@@ -286,8 +287,7 @@ static bool read_object(struct doc *d)
             if (!got && !too_long && !d->text->last) return false;
             if (got < 0 || (!got && too_long)) {
                 lost_in_object(d);
-            } else if (
-                !got) { /* the input ends in a value; or a quote is missing, so that it only seems to */
+            } else if (!got) { /* the input ends inside a value; or a quote is missing and it only seems to */
                 d->s->where = GP_CHROME_SEEK;
                 d->p++;
             }
@@ -298,7 +298,7 @@ static bool read_object(struct doc *d)
     return true;
 }
 
-/* After a mistake in the outer object: the events' array, or an event when we had been there already. */
+/* After an error in the outer object: the array of events, or an event if the array was already reached. */
 static bool seek(struct doc *d)
 {
     const char *bracket = find_trace_events(d->p, d->end);
@@ -335,13 +335,13 @@ static bool read_start(struct doc *d)
     return true;
 }
 
-/* Behind the end there should be nothing but white space. */
+/* Only white space should follow the end. */
 static bool read_rest(struct doc *d)
 {
     const char *p = gp_json_space(d->p);
     if (p < d->end && !d->s->not_json && !d->s->rescans) {
         issue(d, GP_Q_SYNTAX, p);
-        d->s->rescans = 1; /* told once */
+        d->s->rescans = 1; /* reported once */
     }
     d->p = d->end;
     return false;

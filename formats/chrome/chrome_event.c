@@ -1,4 +1,4 @@
-/* One event of text: its fields and args. What they become is chrome_add.c's business. */
+/* The text of one event: its fields and args. chrome_add.c turns them into rows. */
 #include "formats/chrome/chrome_parse.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 /* ---- numbers ---- */
 
-/* Eight digits at P as a number, or false when there are fewer. */
+/* Eight digits at P as a number, or false if there are fewer. */
 static inline bool read8(const char *p, uint64_t *v)
 {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -38,7 +38,7 @@ static inline bool ends_number(char c)
     return c == ',' || c == '}' || (unsigned char)c <= ' ' || c == ']';
 }
 
-/* A plain integer of at most 18 digits, the common case of all numbers; NULL for everything else. */
+/* A plain integer of at most 18 digits, the most common number; NULL for everything else. */
 static inline const char *read_digits(const char *p, uint64_t *v)
 {
     uint64_t r = 0, eight;
@@ -97,7 +97,7 @@ static const char *read_triple(const char *p, uint32_t v[3])
     return p;
 }
 
-/* Microseconds with at most three decimals, the way everybody writes them; NULL for all other forms. */
+/* Microseconds with at most three decimals, the usual form; NULL for all other forms. */
 static inline const char *read_us(const char *p, int64_t *ns)
 {
     static const unsigned scale[] = {1000, 100, 10, 1};
@@ -119,7 +119,7 @@ static inline const char *read_us(const char *p, int64_t *ns)
     return q;
 }
 
-/* ---- helpers for values that are not what was hoped for ---- */
+/* ---- slow paths for unusual values ---- */
 
 static const char *value(struct gp_chrome_parser *c, const char *p, struct gp_json_value *v)
 {
@@ -144,7 +144,7 @@ static const char *read_time(struct gp_chrome_parser *c, const char *p, int64_t 
     return q;
 }
 
-/* A pid or tid: *NUMBER, or V when it is text. */
+/* A pid or tid: *NUMBER, or V if it is text. */
 static const char *read_row(struct gp_chrome_parser *c, const char *p, int64_t *number,
                             struct gp_json_value *v, bool *bad)
 {
@@ -263,7 +263,7 @@ static const char *read_memory_arg(struct gp_chrome_fields *f, enum gp_key key, 
     }
 }
 
-/* An array of strings and nothing else. */
+/* An array of strings only. */
 static const char *read_names(struct gp_chrome_parser *c, struct gp_json_value *names, const char *p)
 {
     struct gp_json_value array, name = {0};
@@ -288,7 +288,7 @@ static const char *read_label_arg(struct gp_chrome_parser *c, struct gp_chrome_f
     return NULL;
 }
 
-/* A known arg whose value has the form that its column wants; NULL: keep it as it stands. */
+/* A known arg whose value has the form that its column needs; NULL: keep it as written. */
 static const char *read_known_arg(struct gp_chrome_parser *c, struct gp_chrome_fields *f, enum gp_key key,
                                   const char *p)
 {
@@ -343,7 +343,7 @@ static struct gp_chrome_arg *find_arg(struct gp_chrome_arg *args, size_t n, cons
     return NULL;
 }
 
-/* Keep the arg for the `extra` text of the event or of its configuration. The last one of a key wins. */
+/* Keep the arg for the `extra` text of the event or of its configuration. The last arg with a key wins. */
 static void keep_arg(struct gp_chrome_parser *c, struct gp_chrome_fields *f, const struct gp_member *m,
                      const struct gp_json_value *v)
 {
@@ -360,7 +360,7 @@ static void keep_arg(struct gp_chrome_parser *c, struct gp_chrome_fields *f, con
     }
 }
 
-/* The key came before: what was kept of it counts no more. */
+/* The key occurred before: its earlier value no longer counts. */
 static void forget_arg(struct gp_chrome_parser *c, const struct gp_member *m)
 {
     struct gp_chrome_arg *old = find_arg(c->args.at, c->args.n, m);
@@ -369,7 +369,7 @@ static void forget_arg(struct gp_chrome_parser *c, const struct gp_member *m)
     c->args.n--;
 }
 
-/* An event that ends another need not say again what it is. */
+/* An event that ends another one need not repeat its category and name. */
 static bool needs_arg(const struct gp_chrome_parser *c, const struct gp_chrome_fields *f)
 {
     if (f->table == GP_COUNTER) return true;
@@ -396,7 +396,7 @@ static const char *read_arg(struct gp_chrome_parser *c, struct gp_chrome_fields 
     return q;
 }
 
-/* P: behind the opening brace. */
+/* P: after the opening brace. */
 static const char *read_args(struct gp_chrome_parser *c, struct gp_chrome_fields *f, unsigned kind,
                              const char *p)
 {
@@ -411,7 +411,7 @@ static const char *read_args(struct gp_chrome_parser *c, struct gp_chrome_fields
 
 /* ---- fields ---- */
 
-/* Can the table be told before the event ends? */
+/* Is the table known before the event ends? */
 static bool knows_table(const struct gp_chrome_fields *f)
 {
     switch (f->phase) {
@@ -465,7 +465,7 @@ static void unwrap_id(struct gp_chrome_parser *c, struct gp_json_value *id)
 struct reading {
     struct gp_chrome_fields f;
     uint64_t seen;
-    const char *args; /* to be read at the end, when the table is known */
+    const char *args; /* read at the end, when the table is known */
     unsigned kind;    /* guess for gp_keys_next */
 };
 

@@ -29,7 +29,7 @@ void gp_keys_init(struct gp_keys *k)
         find_key(k, key_texts[key], strlen(key_texts[key]), &slot);
         k->known[slot] = (uint8_t)key;
     }
-    /* the first nodes match nothing: their literals begin with a byte that no text has between values */
+    /* the first nodes match nothing: their literals begin with a byte that never occurs between values */
     for (k->n = 0; k->n <= GP_KEYS_NONE; k->n++) k->nodes[k->n].literal[0] = '\x01';
     for (unsigned i = 0; i < GP_KEYS_NODES; i++)
         for (unsigned kind = 0; kind < GP_KEYS_KINDS; kind++)
@@ -37,7 +37,7 @@ void gp_keys_init(struct gp_keys *k)
     for (unsigned i = 0; i <= GP_KEYS_NONE; i++) k->nodes[i].rest = UINT64_MAX << 1, k->nodes[i].n = 1;
 }
 
-/* The node of the literal [P, P + N), made when there is room; GP_KEYS_NONE otherwise. */
+/* The node of the literal [P, P + N), created if there is room; otherwise GP_KEYS_NONE. */
 static uint16_t node_of(struct gp_keys *k, const char *p, size_t n, const struct gp_member *m)
 {
     if (!n || n > GP_KEYS_LITERAL || (m->key != GP_KEY_END && m->n > 255)) return GP_KEYS_NONE;

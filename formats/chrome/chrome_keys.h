@@ -1,8 +1,8 @@
-/* chrome_keys.h -- the keys of Chrome trace events, and a memory of the text that stands between values.
+/* chrome_keys.h -- the keys of Chrome trace events, and a cache of the text between values.
  *
- * Writers of traces repeat themselves: after `"pid": 7` comes, in every event, `, "tid": ` with the same spaces. A
- * gp_keys remembers such literals as nodes, and for each node which ones came next, by kind of event. Reading a key is
- * then mostly one comparison. A literal that was never seen is read the long way and remembered; what is remembered
+ * Writers of traces repeat themselves: in every event, `"pid": 7` is followed by `, "tid": ` with the same
+ * spaces. A gp_keys caches such literals as nodes, and for each node which ones came next, by kind of event.
+ * Reading a key is then mostly one comparison. A new literal is read the slow way and cached; the cache
  * changes the speed, never the result.
  *
  *     struct gp_member m;
@@ -37,7 +37,7 @@
     X(TOTAL, "Total Allocated") X(RESERVED, "Total Reserved") X(LABELS, "labels")                            \
     X(SORT_INDEX, "sort_index") X(EVENT, "event_id") X(WAIT_EVENT, "wait_on_cuda_event_id")                  \
     X(WAIT_RECORD, "wait_on_cuda_event_record_corr_id")                                                      \
-    /* args of a GPU event that depend on what was launched alone */                                         \
+    /* args of a GPU event that depend only on what was launched */                                          \
     X(QUEUED, "queued") X(PRIORITY, "priority") X(BLOCKS_PER_SM, "blocks per SM")                            \
     X(WARPS_PER_SM, "warps per SM") X(OCCUPANCY, "est. achieved occupancy %") X(KIND, "kind")                \
     X(CHANNEL, "channel") X(CHANNEL_TYPE, "channel type")                                                    \
@@ -55,11 +55,11 @@ enum gp_key {
 };
 
 enum {
-    GP_KEYS_LITERAL = 64, /* longer literals are not remembered */
+    GP_KEYS_LITERAL = 64, /* longer literals are not cached */
     GP_KEYS_NODES = 512,
-    GP_KEYS_KINDS = 16, /* kinds of events that are told apart */
-    GP_KEYS_WAYS = 3,   /* successors that are remembered for each */
-    GP_KEYS_EVENT = 0,  /* the node behind an event's opening brace */
+    GP_KEYS_KINDS = 16, /* kinds of events that are distinguished */
+    GP_KEYS_WAYS = 3,   /* successors that are cached for each */
+    GP_KEYS_EVENT = 0,  /* the node after an event's opening brace */
     GP_KEYS_ARGS = 1,   /* the same of its args */
     GP_KEYS_NONE = 2,   /* matches nothing */
     GP_KEYS_HASH = 1024,
@@ -67,7 +67,7 @@ enum {
 
 struct gp_keys_node {
     char literal[GP_KEYS_LITERAL];
-    uint64_t rest; /* ones where LITERAL does not count */
+    uint64_t rest; /* ones where LITERAL is ignored */
     uint16_t next[GP_KEYS_KINDS][GP_KEYS_WAYS];
     uint8_t n, key;
     uint8_t key_at, key_n; /* the key inside LITERAL, without quotes */
@@ -88,7 +88,7 @@ struct gp_member {
 };
 
 void gp_keys_init(struct gp_keys *k);
-/* The long way. */
+/* The slow way. */
 const char *gp_keys_learn(struct gp_keys *k, const char *p, const char *end, uint16_t *at, unsigned kind,
                           struct gp_member *m, const char **fail);
 
@@ -119,9 +119,9 @@ static inline bool gp_keys_match(const struct gp_keys_node *node, const char *p)
 #endif
 }
 
-/* P: behind an opening brace or a value. Reads the comma, the key and the colon, or the closing brace, and returns what
- * is behind them; NULL with *FAIL at the mistake (at or after END: the text is too short). *AT is where we are among the
- * nodes; KIND < GP_KEYS_KINDS makes the guess better. */
+/* P: after an opening brace or a value. Reads the comma, the key and the colon, or the closing brace, and
+ * returns the position after them; NULL with *FAIL at the error (at or after END: the text is too short). *AT
+ * is the current node; KIND < GP_KEYS_KINDS improves the guess. */
 static inline const char *gp_keys_next(struct gp_keys *k, const char *p, const char *end, uint16_t *at,
                                        unsigned kind, struct gp_member *m, const char **fail)
 {

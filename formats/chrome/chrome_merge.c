@@ -122,7 +122,7 @@ static void copy_cells(const struct joining *j, int col, void *to, const struct 
         for (size_t i = 0; i < n; i++) a[i] = track_of(j, b[i]);
         break;
     case CONFIGS:
-        /* among B and E events only those of GPU work have one */
+        /* among B and E events, only those of GPU work have one */
         for (size_t i = 0; i < n; i++) a[i] = gp_get_ret(rows, i) == GP_GPU ? config_of(j, b[i]) : 0;
         break;
     case AS_IS:
@@ -188,7 +188,7 @@ void gp_chrome_merge_chunk(struct gp_chrome_merge *m, const struct gp_chrome_par
 struct pairs {
     struct gp_trace trace; /* its tracks are the pairs */
     uint32_t *of_track;    /* by index of m->tracks */
-    uint32_t *stream;      /* by pair: the track that says which stream it is; UINT32_MAX none */
+    uint32_t *stream;      /* by pair: the track that identifies the stream; UINT32_MAX none */
     bool *is_stream;       /* by pair: has GPU events */
     uint32_t *final;       /* by index of m->tracks: index in the trace */
 };
@@ -237,7 +237,7 @@ static bool stands_for_gpu(const struct gp_trace *t, const struct gp_process *pr
     return !strncmp(gp_trace_str(t, process->labels), "GPU", 3);
 }
 
-/* A pair without any args that say which stream it is: Kineto's rows are (device, stream). */
+/* A pair without args that identify the stream: Kineto's rows are (device, stream). */
 static struct gp_track guess_track(const struct gp_chrome_merge *m, const struct pairs *p, uint32_t i)
 {
     struct gp_track k = m->tracks.tracks.at[i];
@@ -312,7 +312,7 @@ static void label_tracks(struct gp_chrome_merge *m, struct pairs *p)
     }
 }
 
-/* What tells a launch where correlation ids do not. */
+/* What identifies a launch if correlation ids do not. */
 static void drop_links(struct gp_trace *t)
 {
     gp_events_release(&t->events[GP_FLOW]);

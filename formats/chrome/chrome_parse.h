@@ -1,9 +1,9 @@
 /* chrome_parse.h -- private to the Chrome reader: one chunk of text in, rows of a local trace out.
  *
- * A parser (struct gp_chrome_parser) belongs to one thread and lives for the whole read: its strings, tracks, configs
- * and everything it has learned about the text serve all its chunks. What one chunk holds goes to a struct
- * gp_chrome_chunk, whose rows refer to the parser's own strings, tracks and configs; chrome_merge.h joins them.
- * Knows nothing about files and threads.
+ * A parser (struct gp_chrome_parser) belongs to one thread and lives for the whole read: its strings, tracks,
+ * configs and everything it has learned about the text serve all its chunks. The content of one chunk goes to
+ * a struct gp_chrome_chunk, whose rows refer to the parser's own strings, tracks and configs; chrome_merge.h
+ * joins them. Knows nothing about files and threads.
  */
 #ifndef GP_FORMATS_CHROME_PARSE_H
 #define GP_FORMATS_CHROME_PARSE_H
@@ -20,13 +20,13 @@
 enum {
     GP_CHROME_OPEN = GP_TABLE_COUNT, /* index of the table of B and E events in struct gp_chrome_chunk */
     GP_CHROME_TABLES = GP_TABLE_COUNT + 1,
-    GP_CHROME_EVENT_LIMIT = 16 << 20, /* bytes of one event or one top-level value */
+    GP_CHROME_EVENT_LIMIT = 16 << 20, /* maximum bytes of one event or one top-level value */
     GP_CHROME_RESCANS = 4,            /* how often text behind a syntax error is read again */
-    GP_CHROME_CATEGORIES = 32,        /* categories that are remembered */
+    GP_CHROME_CATEGORIES = 32,        /* categories that are cached */
     GP_CHROME_TRACK_CACHE = 64,
 };
 
-/* Track kinds while reading, beside those of trace.h: what a (pid, tid) pair is shows at the end. */
+/* Track kinds while reading, beside those of trace.h: the kind of a (pid, tid) pair is known at the end. */
 enum { GP_CHROME_PAIR = 100 };
 
 /* Name and order of a process or thread, from an M event. */
@@ -45,8 +45,8 @@ enum gp_chrome_label_kind {
     GP_CHROME_THREAD_SORT,
 };
 
-/* What was found in one chunk. In the table GP_CHROME_OPEN `phase` is 'B' or 'E', `ret` the table that the span belongs
- * to and `addr` the event's offset. */
+/* The content of one chunk. In the table GP_CHROME_OPEN `phase` is 'B' or 'E', `ret` the table that the span
+ * belongs to and `addr` the event's offset. */
 struct gp_chrome_chunk {
     struct gp_events events[GP_CHROME_TABLES];
     GP_VEC(struct gp_chrome_label) labels;
@@ -70,10 +70,10 @@ struct gp_chrome_category {
 
 struct gp_chrome_cached_track {
     int64_t pid, tid, device, context, stream;
-    uint32_t kind, track; /* kind 0: free, else 1 + the track's kind */
+    uint32_t kind, track; /* kind 0: free, otherwise 1 + the track's kind */
 };
 
-/* What gp_json_clean said about an `extra` text. */
+/* The result of gp_json_clean for an `extra` text. */
 struct gp_chrome_extra {
     uint32_t state; /* 0 unknown, 1 broken, 2 good */
     uint32_t changes;
@@ -96,22 +96,23 @@ struct gp_chrome_parser {
     GP_VEC(struct gp_chrome_arg) args, config_args; /* of the event at hand */
     struct gp_buf text, repaired;
     uint32_t need;
-    const char *end, *fail; /* of the text; where it went wrong */
-    bool limit;             /* it went wrong because of a limit of ours */
+    const char *end, *fail; /* of the text; the position of the error */
+    bool limit;             /* the error is a limit that was exceeded */
     struct gp_chrome_chunk *out;
 };
 
 void gp_chrome_parser_init(struct gp_chrome_parser *c, uint32_t need);
 void gp_chrome_parser_release(struct gp_chrome_parser *c);
 
-/* Reads the event at P ('{'), which is at OFFSET of the input, adds it to c->out and returns what is behind it; NULL
- * with c->fail at the mistake (at or behind c->end: the text is too short), and nothing was added. */
+/* Reads the event at P ('{'), which is at OFFSET of the input, adds it to c->out and returns the position
+ * after it; NULL with c->fail at the error (at or after c->end: the text is too short), and nothing was
+ * added. */
 const char *gp_chrome_event(struct gp_chrome_parser *c, const char *p, int64_t offset);
 
-/* An event as the text tells it, before it becomes rows; made by gp_chrome_event, used by gp_chrome_add. */
+/* An event as written, before it becomes rows; made by gp_chrome_event, used by gp_chrome_add. */
 struct gp_chrome_fields {
     int64_t offset;
-    struct gp_json_value name, cat, id, pid, tid; /* pid, tid: ABSENT when the numbers below count */
+    struct gp_json_value name, cat, id, pid, tid; /* pid, tid: ABSENT if the numbers below are valid */
     int64_t pid_number, tid_number;
     int64_t ts_ns, dur_ns;
     char phase, scope;
@@ -122,7 +123,7 @@ struct gp_chrome_fields {
     enum gp_table table;
     const struct gp_chrome_category *category; /* NULL: none */
     /* args */
-    uint64_t seen; /* bit a known key */
+    uint64_t seen; /* one bit per known key */
     int64_t bytes, total, reserved, device, context, stream, sort_index, ret;
     uint64_t addr;
     struct gp_json_value text_arg; /* "name" or "labels" of an M event */
@@ -132,9 +133,10 @@ struct gp_chrome_fields {
     uint32_t has, grid[3], block[3], cluster[3], registers, shared_bytes, shared_static, local;
 };
 
-/* Adds the event to c->out. False when its args are no JSON, with c->fail untouched: nothing was added then. */
+/* Adds the event to c->out. False if its args are not JSON, with c->fail untouched: nothing was added
+ * then. */
 bool gp_chrome_add(struct gp_chrome_parser *c, struct gp_chrome_fields *f);
-/* The category of TEXT; what it is for phases other than X, B and E is up to the caller. */
+/* The category of TEXT; its meaning for phases other than X, B and E is up to the caller. */
 const struct gp_chrome_category *gp_chrome_category_of(struct gp_chrome_parser *c,
                                                        const struct gp_json_value *text,
                                                        struct gp_chrome_fields *f);
@@ -144,13 +146,13 @@ const struct gp_chrome_category *gp_chrome_category_of(struct gp_chrome_parser *
 enum gp_chrome_where {
     GP_CHROME_START,  /* nothing read yet */
     GP_CHROME_TOP,    /* among the members of the outer object */
-    GP_CHROME_SEEK,   /* lost in the outer object: looking for "traceEvents" */
+    GP_CHROME_SEEK,   /* after an error in the outer object: looking for "traceEvents" */
     GP_CHROME_EVENTS, /* between events */
-    GP_CHROME_RESYNC, /* lost among events: looking for where one begins */
+    GP_CHROME_RESYNC, /* after an error among events: looking for the next one */
     GP_CHROME_DONE,
 };
 
-/* Where the reading stands. */
+/* The state of reading. */
 struct gp_chrome_state {
     enum gp_chrome_where where;
     bool bare;       /* an array without an object around it */
@@ -159,7 +161,7 @@ struct gp_chrome_state {
     bool not_json;   /* the text does not begin like JSON */
     bool truncated;
     uint64_t pos;      /* offset of the next byte to be read */
-    uint64_t furthest; /* how far text was read that turned out to be wrong */
+    uint64_t furthest; /* how far text was read that turned out to be invalid */
     unsigned rescans;
 };
 
@@ -167,12 +169,12 @@ struct gp_chrome_text {
     const char *p; /* N bytes and GP_JSON_PAD zero bytes */
     size_t n;
     uint64_t offset;    /* of P[0] in the input */
-    bool last;          /* the input ends behind it */
-    bool ends_at_event; /* an event seems to begin behind it */
+    bool last;          /* the input ends after it */
+    bool ends_at_event; /* an event seems to begin after it */
 };
 
-/* Reads on from S->pos, which is in TEXT. Afterwards S->pos is where the next text must begin: the end of this one, or
- * before, where something began that does not end in it. */
+/* Continues from S->pos, which is in TEXT. Afterwards S->pos is where the next text must begin: the end of
+ * this one, or an earlier position where something began that does not end in it. */
 void gp_chrome_parse(struct gp_chrome_parser *c, struct gp_chrome_state *s,
                      const struct gp_chrome_text *text);
 

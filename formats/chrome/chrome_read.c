@@ -1,15 +1,16 @@
 /* The Chrome trace reader: JSON trace events as PyTorch's Kineto, Chrome and many others write them.
  *
- * The input is cut into chunks of fixed size, each moved to where an event seems to begin. Workers parse chunks at the
- * same time, each supposing that its chunk begins between two events; merging them, in order, checks that: where the
- * text before did not end there after all, the chunk is parsed again together with what was left over. So guessing
- * changes the speed, never the result.
+ * The input is cut into chunks of fixed size, each moved to where an event seems to begin. Workers parse
+ * chunks at the same time, each assuming that its chunk begins between two events. Merging them, in order,
+ * checks the assumption: if the text before did not end there after all, the chunk is parsed again together
+ * with the remainder. So guessing changes the speed, never the result.
  *
- * What is kept: chrome_parse.h and chrome_add.c say which column each field and arg becomes; args without a column of
- * their own are kept as text in `extra`, except these, which can be derived or mean nothing outside of the file:
- * "Ev Idx", "Profiler Event Index", "memory bandwidth (GB/s)". Fields of events that the trace event format does not
- * need (tts, cname, bp: an arrow's 'f' is taken to bind to the enclosing span) and M events other than names, labels
- * and sort indices are not kept. An empty string as pid or tid becomes " ", because an empty text means a number.
+ * What is kept: chrome_parse.h and chrome_add.c define the column of each field and arg; args without a
+ * column are kept as text in `extra`, except these, which can be derived or have no meaning outside of the
+ * file: "Ev Idx", "Profiler Event Index", "memory bandwidth (GB/s)". Fields of events that the trace event
+ * format does not need (tts, cname, bp: an arrow's 'f' is taken to bind to the enclosing span) and M events
+ * other than names, labels and sort indices are not kept. An empty string as pid or tid becomes " ", because
+ * an empty text means a number.
  */
 #include "formats/chrome/chrome_read.h"
 
@@ -24,8 +25,8 @@
 enum {
     HEAD = 4096,
     MAX_THREADS = 8,
-    LOOK_AHEAD = 16 << 10,   /* read behind a chunk in the hope that an event begins there */
-    STRINGS_LIMIT = 8 << 20, /* bytes of strings and configs after which a parser starts anew */
+    LOOK_AHEAD = 16 << 10,   /* read after a chunk to find where an event begins */
+    STRINGS_LIMIT = 8 << 20, /* bytes of strings and configs after which a parser starts over */
 };
 
 /* ---- where the text comes from ---- */
@@ -62,7 +63,7 @@ static size_t read_at(const struct source *s, char *to, size_t n, uint64_t offse
     return done;
 }
 
-/* Fill P->data, which begins at the chunk's nominal place or (in order) before it, up to UNTIL. */
+/* Fill P->data, which begins at the chunk's nominal position or (in order) before it, up to UNTIL. */
 static void fill_until(struct source *s, struct piece *p, uint64_t begin, uint64_t until)
 {
     if (until <= begin + p->n) return;
@@ -76,8 +77,8 @@ static void fill_until(struct source *s, struct piece *p, uint64_t begin, uint64
     p->n += got;
 }
 
-/* Where chunk NUMBER really begins, as a place in P: the first event that seems to begin in its nominal range, or the
- * nominal place itself. NULL when more text is needed to tell. */
+/* Where chunk NUMBER really begins, as a position in P: the first event that seems to begin in its nominal
+ * range, or the nominal position itself. NULL if that takes more text. */
 static const char *find_begin(const struct source *s, struct piece *p, uint64_t begin, uint64_t number,
                               bool all, bool *guessed)
 {
@@ -94,7 +95,7 @@ static const char *find_begin(const struct source *s, struct piece *p, uint64_t 
     return all ? from : NULL;
 }
 
-/* The text of the piece's chunk. False when there is no such chunk. */
+/* The text of the piece's chunk. False if there is no such chunk. */
 static bool fill(struct source *s, struct piece *p)
 {
     uint64_t nominal = p->number * s->chunk, begin = s->fd >= 0 ? nominal : s->pending_offset;
@@ -139,8 +140,8 @@ struct shared {
     bool bare;                    /* the input seems to be an array */
     bool next_guessed;            /* in order: does the next chunk begin at an event? */
     uint64_t turn;                /* number of the chunk that is merged next */
-    struct gp_chrome_state state; /* where the true reading stands */
-    struct gp_buf carry;          /* text from state.pos on that could not be read yet */
+    struct gp_chrome_state state; /* the confirmed state of reading */
+    struct gp_buf carry;          /* text from state.pos on that could not be parsed yet */
     size_t retry;                 /* CARRY is worth another try from this size on */
     struct gp_chrome_merge merge;
     uint64_t bytes;
@@ -185,7 +186,7 @@ static void restart_parser(struct worker *w)
     gp_chrome_map_release(&w->map);
 }
 
-/* What was parsed so far turned out not to be so. */
+/* The assumption was wrong: discard what was parsed. */
 static void drop_results(struct worker *w)
 {
     gp_chrome_chunk_release(&w->chunk);
@@ -204,7 +205,7 @@ static void carry_rest(struct shared *s, const struct gp_chrome_text *text)
     s->retry = left * 2;
 }
 
-/* Read the piece's text together with what was left over before it. */
+/* Parse the piece's text together with the remainder before it. */
 static void parse_again(struct worker *w)
 {
     struct shared *s = w->shared;
@@ -220,7 +221,7 @@ static void parse_again(struct worker *w)
     carry_rest(s, &text);
 }
 
-/* Does what the worker supposed about the beginning of its chunk hold? */
+/* Was the worker's assumption about the beginning of its chunk right? */
 static bool is_guess_right(const struct worker *w, const struct gp_chrome_state *guess)
 {
     const struct gp_chrome_state *s = &w->shared->state;
@@ -230,7 +231,7 @@ static bool is_guess_right(const struct worker *w, const struct gp_chrome_state 
            guess->bare == s->bare;
 }
 
-/* The turn of the worker's chunk has come: add it to the trace. */
+/* It is the turn of the worker's chunk: add it to the trace. */
 static void merge_piece(struct worker *w, const struct gp_chrome_state *guess)
 {
     struct shared *s = w->shared;
@@ -293,7 +294,7 @@ static void worker_release(struct worker *w)
     free(w->piece.data);
 }
 
-/* The caller works, too; the others are threads of their own. Fewer threads than wanted will do. */
+/* The caller works, too; the others are separate threads. Fewer threads than requested are enough. */
 static void run_workers(struct shared *s, int threads)
 {
     struct worker *workers = gp_alloc((size_t)threads * sizeof *workers);
@@ -319,7 +320,7 @@ static int thread_count(int wanted, const struct source *s)
 
 /* ---- the reader ---- */
 
-/* The first character that is no white space. */
+/* The first character that is not white space. */
 static char first_char(const uint8_t *head, size_t n)
 {
     size_t i = n >= 3 && !memcmp(head, "\xef\xbb\xbf", 3) ? 3 : 0;

@@ -1,4 +1,4 @@
-/* chrome_read.h -- the Chrome trace reader's entry for tests and fuzzers; everybody else uses reader.h.
+/* chrome_read.h -- the Chrome trace reader's entry for tests and fuzzers; all others use reader.h.
  *
  *     struct gp_input *in = gp_input_memory(text, n, 1);
  *     if (gp_chrome_read_chunked(&trace, in, &opts, 256, &err)) ...       // 256 bytes a chunk

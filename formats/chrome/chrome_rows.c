@@ -4,8 +4,8 @@
 #include <string.h>
 #include "formats/base/map.h"
 
-/* The numbers in use, and for each how many steps the next one that wants it must take at least: a file full
- * of equal pids must not cost quadratic time. */
+/* The numbers in use, and for each how many steps the next request for it must take at least: a file full of
+ * equal pids must not take quadratic time. */
 struct taken {
     struct gp_map used, steps;
 };
@@ -16,7 +16,7 @@ static uint64_t key2(uint64_t a, uint64_t b)
     return gp_hash_bytes(key, sizeof key);
 }
 
-/* The first of WANT, WANT + STEP, ... that nobody has in GROUP; it is taken then. */
+/* The first of WANT, WANT + STEP, ... that is free in GROUP; it is then marked as used. */
 static int64_t take_free(struct taken *taken, uint64_t group, int64_t want)
 {
     uint32_t *steps = gp_map_put(&taken->steps, key2(group, (uint64_t)want), 0);

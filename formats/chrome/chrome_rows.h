@@ -1,12 +1,12 @@
-/* chrome_rows.h -- which pid and tid a track of the model gets in a Chrome trace, where all there is to tell
- * rows apart is (pid, tid) and all there is to join events by is a number. Knows nothing about JSON.
+/* chrome_rows.h -- which pid and tid a track of the model gets in a Chrome trace, where only (pid, tid)
+ * distinguishes rows and only a number connects events. Knows nothing about JSON.
  *
  * The rule. A track that was read from a Chrome trace keeps its pid and tid, and so does every host thread. A
- * stream that our collector recorded stands in the process that used it (such a trace has clock pairs, and a
- * process of it threads and streams); it gets the row that Kineto would give it: pid = device ordinal, tid =
- * stream. Where that number is taken (another process, another producer's device, another context's stream),
- * 10,000,000 is added until it is free: system pids stay below 2^22. Of several producers, the first one in
- * the file keeps its correlation ids; the K-th after it has K * 2^32 added to them.
+ * stream recorded by gpuprof-collect belongs to the process that used it (such a trace has clock pairs, and
+ * its processes have threads and streams); it gets the row that Kineto would give it: pid = device ordinal,
+ * tid = stream. If that number is taken (another process, another producer's device, another context's
+ * stream), 10,000,000 is added until it is free: system pids stay below 2^22. Of several producers, the first
+ * one in the file keeps its correlation ids; K * 2^32 is added to those of the K-th after it.
  *
  *     struct gp_chrome_rows rows;
  *     gp_chrome_rows_make(&rows, &trace);
@@ -25,12 +25,12 @@
 
 struct gp_chrome_row {
     int64_t pid, tid;
-    gp_sid pid_text, tid_text; /* 0: the number counts */
+    gp_sid pid_text, tid_text; /* 0: the number is used */
     uint32_t producer;         /* 0, 1, ...: in order of first appearance */
-    bool placed_here;          /* the stream stood in its process */
+    bool placed_here;          /* the stream was in its process */
 };
 
-/* A row group for a device that stands in no process of the trace. */
+/* A row group for a device that is not in any process of the trace. */
 struct gp_chrome_device {
     uint32_t producer, process; /* dense producer number; the process whose streams they are */
     int64_t device, pid;
@@ -38,16 +38,16 @@ struct gp_chrome_device {
 
 struct gp_chrome_rows {
     struct gp_chrome_row *tracks; /* by index of the trace's tracks */
-    int64_t *process_pids;        /* by index of the trace's processes; nothing where the pid is text */
+    int64_t *process_pids;        /* by index of the trace's processes; nothing if the pid is text */
     GP_VEC(struct gp_chrome_device) devices;
     uint32_t producers; /* how many there are */
 };
 
-/* Give every track of T its row. O(tracks + processes). */
+/* Assign a row to every track of T. O(tracks + processes). */
 void gp_chrome_rows_make(struct gp_chrome_rows *r, const struct gp_trace *t);
 void gp_chrome_rows_release(struct gp_chrome_rows *r);
 
-/* A correlation or External id that is unique in the file. GP_NO_ID stays what it is. */
+/* A correlation or External id that is unique in the file. GP_NO_ID does not change. */
 static inline uint64_t gp_chrome_unique_id(const struct gp_chrome_row *row, uint64_t id)
 {
     return id == GP_NO_ID ? id : id + ((uint64_t)row->producer << 32);

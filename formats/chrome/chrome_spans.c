@@ -14,7 +14,7 @@ struct pairing {
     struct gp_trace *t;
     const struct gp_events *open;
     int64_t last_ns;
-    GP_VEC(uint32_t) stack; /* rows of B events of the track at hand */
+    GP_VEC(uint32_t) stack; /* rows of B events of the current track */
     struct gp_buf text;
 };
 
@@ -124,7 +124,7 @@ void gp_chrome_pair_spans(struct gp_trace *t, const struct gp_events *open, int6
 struct device_field {
     const char *key;
     size_t offset;
-    bool wide; /* int64_t, else int32_t */
+    bool wide; /* int64_t, otherwise int32_t */
 };
 
 #define NARROW(key, member)                                                                                  \

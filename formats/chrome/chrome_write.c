@@ -9,10 +9,10 @@
 
 enum { FLUSH_SIZE = 128 << 10 };
 
-/* What is known about a string of the trace; found out when it is first written. */
+/* What is known about a string of the trace, determined when it is first written. */
 enum { UNKNOWN, COPY, ESCAPE, MEMBERS, NO_MEMBERS, NO_JSON };
 
-/* Where a plain name lies. */
+/* The position of a plain name. */
 struct plain {
     size_t at, n;
 };
@@ -58,7 +58,7 @@ static void put_string(struct writer *w, gp_sid sid)
     w->b.n += n + 2;
 }
 
-/* The plain form of a kernel's name, which may be mangled. Traces have few names and many events. */
+/* The demangled form of a kernel's name. Traces have few names and many events. */
 static void put_plain_name(struct writer *w, gp_sid sid)
 {
     uint32_t *at = gp_map_put(&w->plain_at, sid, UINT32_MAX);
@@ -98,7 +98,7 @@ static void put_captured(struct writer *w, gp_sid sid)
 
 static void put_number_or_string(struct writer *w, int64_t number, gp_sid text)
 {
-    /* the model has no empty text here; the reader keeps "" as a blank */
+    /* the model cannot hold an empty text here; the reader keeps "" as a blank */
     if (text && !strcmp(gp_trace_str(w->t, text), " ")) PUT(w, "\"\"");
     else if (text) put_string(w, text);
     else gp_buf_put_i64(&w->b, number);
@@ -163,7 +163,7 @@ static void arg_members(struct args *a, gp_sid sid)
     if (!*state) {
         size_t len;
         const char *members = gp_json_members(text, n, &len);
-        /* the common case, "{...}" without white space around it, need not be looked at again */
+        /* the common case, "{...}" without white space around it, needs no further check */
         if (!members) *state = NO_JSON;
         else if (!len) *state = NO_MEMBERS;
         else *state = members == text + 1 && len == n - 2 ? COPY : MEMBERS;
@@ -182,7 +182,7 @@ static void arg_members(struct args *a, gp_sid sid)
     gp_buf_put(&w->b, members, len);
 }
 
-/* Kineto writes -1 where a synchronisation concerns no stream. */
+/* Kineto writes -1 if a synchronization does not concern a stream. */
 static void stream_args(struct args *a, const struct gp_track *k, enum gp_table table)
 {
     if (k->kind != GP_TRACK_STREAM) return;
@@ -219,7 +219,7 @@ static void column_args(struct args *a, const struct gp_events *e, size_t i, con
     if (gp_get_ret(e, i)) arg_i64(a, "return value", gp_get_ret(e, i));
 }
 
-/* What Kineto tells of the CUDA event that a row of GP_SYNC records or waits for. */
+/* Kineto's args for the CUDA event that a row of GP_SYNC records or waits for. */
 static void event_args(struct args *a, const struct gp_events *e, size_t i, const struct gp_chrome_row *row)
 {
     uint64_t v;
@@ -298,7 +298,7 @@ static void put_category(struct writer *w, enum gp_table table, size_t i)
     }
 }
 
-/* Phase, category, name, row and time: what all events have. */
+/* Phase, category, name, row and time, which all events have. */
 static void put_head(struct writer *w, enum gp_table table, size_t i, char phase)
 {
     const struct gp_events *e = &w->t->events[table];
@@ -324,7 +324,7 @@ static void put_id(struct writer *w, enum gp_table table, size_t i)
     else gp_buf_put_u64(&w->b, id);
 }
 
-/* The phase that was recorded, or the table's own where it is no letter. */
+/* The recorded phase, or the table's own if it is not a letter. */
 static char phase_of(const struct gp_events *e, size_t i, char usual)
 {
     char c = (char)(gp_get_phase(e, i) & 0x7f);
@@ -345,7 +345,7 @@ static void put_span(struct writer *w, enum gp_table table, size_t i)
     end_event(w);
 }
 
-/* An instant's scope is the second byte of its phase: 'g' global, 'p' process; else the thread's. */
+/* An instant's scope is the second byte of its phase: 'g' global, 'p' process, otherwise thread. */
 static void put_instant(struct writer *w, enum gp_table table, size_t i)
 {
     const struct gp_events *e = &w->t->events[table];
@@ -377,7 +377,7 @@ static bool same_sample(const struct gp_events *e, size_t i, size_t j)
            gp_get_cat(e, i) == gp_get_cat(e, j);
 }
 
-/* Rows first..end-1 are one sample: as long as no series comes twice. Counters have few series. */
+/* Rows first..end-1 are one sample, as long as no series occurs twice. Counters have few series. */
 static size_t sample_end(const struct gp_events *e, size_t first)
 {
     size_t end = first + 1;
@@ -522,8 +522,7 @@ static void put_process(struct writer *w, size_t i)
     }
 }
 
-/* A device that stands in no process of the trace: "GPU 0", and whose it is where there are several
- * processes. */
+/* A device that is not in any process of the trace: "GPU 0", with its process if there are several. */
 static void put_device_row(struct writer *w, const struct gp_chrome_device *d)
 {
     static const char *const facts[] = {"process_name", "process_labels"};
@@ -560,7 +559,7 @@ static void put_track(struct writer *w, size_t i)
     }
 }
 
-/* Several tracks of the model may be one row: a thread with and without a device. Say each row's name once.
+/* Several tracks of the model may be one row: a thread with and without a device. Write each row's name once.
  */
 static uint64_t row_key(const struct writer *w, size_t i)
 {
@@ -596,7 +595,7 @@ static void put_property(struct writer *w, const char *name, int64_t v)
     if (v > 0) gp_buf_printf(&w->b, ",\"%s\":%lld", name, (long long)v);
 }
 
-/* `extra` holds all properties as they were written (then it says "id", too), or those that have no field. */
+/* `extra` holds all properties as written (then including "id"), or those that have no field. */
 static void put_device(struct writer *w, const struct gp_device *d)
 {
     const char *extra = gp_trace_str(w->t, d->extra);
@@ -695,7 +694,7 @@ static void put_metadata(struct writer *w)
 int gp_chrome_write(const struct gp_trace *t, gp_chrome_plain_name *plain_name, gp_chrome_sink *sink,
                     void *ctx)
 {
-    /* At equal times viewers nest what comes first around what comes later. */
+    /* At equal times, viewers nest later events inside earlier ones. */
     static const enum gp_table order[] = {GP_OTHER,   GP_RANGE,    GP_PYTHON,    GP_OP,  GP_API,
                                           GP_SYNC,    GP_OVERHEAD, GP_GPU_RANGE, GP_GPU, GP_MEMORY,
                                           GP_COUNTER, GP_MARK,     GP_FLOW};

@@ -3,19 +3,19 @@
  * files and compression: the text goes to a callback, piece by piece, and memory stays bounded whatever the
  * size of the trace.
  *
- *     if (gp_chrome_write(&trace, NULL, sink, ctx)) ...     // the sink said stop
+ *     if (gp_chrome_write(&trace, NULL, sink, ctx)) ...     // the sink stopped
  *
  * What becomes of what (formats/chrome/README.md has the table of columns and arg names):
- *   - one object: metadata as recorded, deviceProperties, "traceEvents" with one event a line;
- *   - spans are X events, times in exact decimal microseconds; what a column holds is an arg under Kineto's
- * name, `extra` args follow as they were written; allocations are "[memory]" instants, the rows of one
- * counter sample one C event, flows s, t and f events, f with "bp":"e";
- *   - pid and tid are those of chrome_rows.h. When a stream had no row of its own (our collector's traces)
+ *   - one object: metadata as recorded, deviceProperties, "traceEvents" with one event per line;
+ *   - spans are X events, times in exact decimal microseconds; columns become args under Kineto's names,
+ * `extra` args follow as written; allocations are "[memory]" instants, the rows of one counter sample one C
+ * event, flows s, t and f events, f with "bp":"e";
+ *   - pid and tid are those of chrome_rows.h. If a stream had no row of its own (traces of gpuprof-collect)
  * and the trace has no flows, ac2g flows from launch to GPU event are made from the correlation ids;
- *   - mangled kernel names of such traces are made plain, as Kineto does, where the caller says how;
- *   - losses are told under "gpuprofLosses"; the first clock pair gives baseTimeNanoseconds where none was
- * recorded. Strings are escaped, bytes that are no UTF-8 become U+FFFD, and `extra` text that is no JSON
- * object is written as the string arg "extra": the output is valid JSON whatever the trace holds.
+ *   - mangled kernel names of such traces are demangled, as Kineto does, if the caller passes a function;
+ *   - losses are written as "gpuprofLosses"; the first clock pair gives baseTimeNanoseconds if none was
+ * recorded. Strings are escaped, bytes that are not UTF-8 become U+FFFD, and `extra` text that is not a JSON
+ * object is written as the string arg "extra": the output is valid JSON whatever the trace contains.
  */
 #ifndef GP_FORMATS_CHROME_WRITE_H
 #define GP_FORMATS_CHROME_WRITE_H
@@ -25,14 +25,14 @@
 
 struct gp_buf;
 
-/* Appends the plain form of a mangled name to TO, or the name itself. */
+/* Appends the demangled form of a name to TO, or the name itself. */
 typedef void gp_chrome_plain_name(struct gp_buf *to, const char *name, size_t n);
 
 /* Takes N bytes of text. Returns 0, or -1 to stop. */
 typedef int gp_chrome_sink(void *ctx, const void *data, size_t n);
 
-/* Writes all of T, which is finished. PLAIN_NAME may be NULL: names as recorded. Same trace, same bytes. -1 when the sink
- * said stop. */
+/* Writes all of T, which is finished. PLAIN_NAME may be NULL: names as recorded. Same trace, same bytes. -1
+ * if the sink stopped. */
 GP_MUST_CHECK int gp_chrome_write(const struct gp_trace *t, gp_chrome_plain_name *plain_name,
                                   gp_chrome_sink *sink, void *ctx);
 

@@ -25,7 +25,7 @@ static void put32(uint8_t *p, uint32_t v)
     for (int i = 0; i < 4; i++) p[i] = (uint8_t)(v >> (8 * i));
 }
 
-/* The portable form: four bits at a time, so that the table stays small enough to check by eye. */
+/* The portable form: four bits at a time, so that the table is small enough to check by eye. */
 static uint32_t crc_portable(uint32_t crc, const uint8_t *p, size_t n)
 {
     static const uint32_t table[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "formats/base/mem.h"
 
-/* The encoder looks at values through a histogram with a few bins an octave: exact below 8, then the top two
+/* The encoder sees values through a histogram with a few bins per octave: exact below 8, then the top two
  * bits. */
 enum { BIN_COUNT = 8 + 61 * 2, MAX_BUCKETS = 1 << GP_STREAM_MAX_BITS, FAST_WIDTH = 56, KEPT = 4096 };
 
@@ -22,7 +22,7 @@ struct bins {
     uint32_t count[BIN_COUNT];
     uint64_t min, max;
     size_t nonzero;
-    uint8_t of[KEPT]; /* bin of each value, if there are no more than KEPT of them */
+    uint8_t of[KEPT]; /* bin of each value, if there are at most KEPT values */
 };
 
 static unsigned bit_length(uint64_t v)
@@ -104,7 +104,7 @@ static uint64_t bin_high(unsigned bin)
 
 static void count_bins(struct bins *b, const uint64_t *v, size_t n)
 {
-    uint32_t other[BIN_COUNT] = {0}; /* two counts, so that equal neighbours do not wait for each other */
+    uint32_t other[BIN_COUNT] = {0}; /* two counters, so that equal neighbours do not wait for each other */
     uint64_t min = UINT64_MAX, max = 0;
     memset(b->count, 0, sizeof b->count);
     size_t i = 0;
@@ -440,7 +440,7 @@ static uint64_t load64(const uint8_t *p)
     return v;
 }
 
-/* WIDTH bits at bit POS, which lie within the data; reads up to 8 bytes behind it. */
+/* WIDTH bits at bit POS, which lie within the data; reads up to 8 bytes past it. */
 static uint64_t get_bits(const uint8_t *p, uint64_t pos, unsigned width)
 {
     uint64_t v = load64(p + (pos >> 3)) >> (pos & 7);
@@ -463,7 +463,7 @@ static void decode_fixed(uint64_t *out, size_t n, const uint8_t *p, const struct
         out[i] = b->base + (load64(p + (pos >> 3)) >> (pos & 7) & b->mask);
 }
 
-/* Offsets that are packed behind codes, as they are decoded. */
+/* The offsets packed after the codes, while they are decoded. */
 struct packed {
     const uint8_t *codes, *p;
     uint64_t bits; /* of data at p */
@@ -486,8 +486,8 @@ static int decode_careful(uint64_t *out, size_t i, size_t n, const struct packed
     return s->bits - pos < 8 ? 0 : -1;
 }
 
-/* Eight at a time as long as no bound can be passed. With K known to the compiler this is a dozen instructions a
- * value, and the only thing that waits for the value before is the position. */
+/* Eight at a time as long as no bound can be exceeded. With K known to the compiler this is a dozen
+ * instructions per value, and only the position depends on the value before. */
 static inline __attribute__((always_inline)) int decode_codes_k(uint64_t *out, size_t n,
                                                                 const struct packed *s, const unsigned k)
 {

@@ -1,7 +1,7 @@
 /* gpt_columns.h -- the numbers of the binary trace above the stream level: block kinds, column ids,
  * predictors, and the tables that tie them to the members of the model. Shared by reader and writer;
- * schemas/gpt-1.md is the description. A number that was once given out never changes its meaning. Holds
- * constants only.
+ * schemas/gpt-1.md is the description. A number that was once assigned never changes its meaning. Only
+ * constants.
  */
 #ifndef GP_FORMATS_GPT_COLUMNS_H
 #define GP_FORMATS_GPT_COLUMNS_H
@@ -44,7 +44,7 @@ enum gp_gpt_kind {
     X(12, GP_OTHER)
 enum { GP_GPT_TABLE_COUNT = 13 };
 
-/* What the numbers of a column mean. */
+/* The meaning of the numbers of a column. */
 enum gp_gpt_type {
     GP_GPT_UINT = 0,
     GP_GPT_INT = 1, /* two's complement in the width of the model's cell for events, zigzag in dictionaries */
@@ -53,7 +53,7 @@ enum gp_gpt_type {
     GP_GPT_CONFIG_REF = 4,
     GP_GPT_PROCESS_REF = 5,
     GP_GPT_FLOAT = 6, /* bits of an IEEE double */
-    GP_GPT_TEXT = 7,  /* bytes, in STRINGS alone */
+    GP_GPT_TEXT = 7,  /* bytes, only in STRINGS */
 };
 
 /* Column ids of event blocks: X(id, column, type). In a LAUNCH block the API call's columns have GP_GPT_SIDE
@@ -94,12 +94,13 @@ enum {
     GP_GPT_PAD = 127, /* a column that only makes the block longer, see gpt-1.md "Limits" */
 };
 
-/* How a value is made from the number s in the stream and from what is already decoded; zz() is the signed
+/* How a value is made from the number s in the stream and from already decoded values; zz() is the signed
  * number. */
 enum gp_gpt_predictor {
-    GP_PRED_PLAIN = 0,       /* s */
-    GP_PRED_DELTA = 1,       /* value of the row before + zz(s) */
-    GP_PRED_LAST = 2,        /* s = 0: the column's default; else the latest value that is none + zz(s - 1) */
+    GP_PRED_PLAIN = 0, /* s */
+    GP_PRED_DELTA = 1, /* value of the row before + zz(s) */
+    /* s = 0: the column's default; otherwise the latest value that is not the default + zz(s - 1) */
+    GP_PRED_LAST = 2,
     GP_PRED_KEYED = 3,       /* latest value of a row with the same key + zz(s) */
     GP_PRED_DICT = 4,        /* numbers into a dictionary of the block, with successor prediction */
     GP_PRED_OTHER = 5,       /* value of another column in this row + zz(s) */
@@ -112,7 +113,7 @@ enum gp_gpt_predictor {
     GP_PRED_DICT_CONFIG = 12,  /* launch blocks: the same with the config of the GPU event as key */
     GP_PRED_KEYED_CONFIG = 13, /* launch blocks: GP_PRED_KEYED with the config of the GPU event as key */
     GP_PRED_COUNT,
-    GP_PRED_QUANTUM = 64, /* flag: zz(s) is zz(a) * quantum + zz(b), a and b in streams of their own */
+    GP_PRED_QUANTUM = 64, /* flag: zz(s) is zz(a) * quantum + zz(b), a and b in separate streams */
 };
 
 /* A member of one of the small structs of the model. Absent columns mean `dflt` (as the number in the file).
@@ -138,7 +139,7 @@ struct gp_gpt_dict {
 extern const struct gp_gpt_dict gp_gpt_process_dict, gp_gpt_track_dict, gp_gpt_config_dict,
     gp_gpt_device_dict, gp_gpt_meta_dict, gp_gpt_loss_dict, gp_gpt_clock_dict, gp_gpt_nodes_dict;
 
-/* Model column of an event column id: index in the table by id; -1 where there is none. */
+/* Model column of an event column id: index in the table by id; -1 if there is none. */
 extern const int8_t gp_gpt_model_column[GP_GPT_COLUMN_END];
 /* File id of a model column, its type, and the model table of a file table number. */
 extern const uint8_t gp_gpt_column_id[GP_COLUMN_COUNT], gp_gpt_column_type[GP_COLUMN_COUNT];

@@ -25,7 +25,7 @@ struct side {
     uint32_t *track, *key; /* local numbers */
     uint32_t ntracks, nkeys;
     const uint32_t
-        *config; /* API calls of a launch block: local number of the GPU event's config; else NULL */
+        *config; /* API calls of a launch block: local number of the GPU event's config; otherwise NULL */
     uint32_t nconfigs;
     uint64_t *start, *dur;
 };
@@ -35,7 +35,7 @@ struct gp_block_decoder {
     uint64_t *wide[WIDE];
     uint32_t *narrow[NARROW];
     struct side side[2];
-    /* of the block in work */
+    /* of the current block */
     const struct gp_block_job *job;
     struct gp_trace *trace;
     size_t n;
@@ -118,9 +118,9 @@ static void map_set(struct gp_id_map *m, uint64_t id, uint32_t to)
     m->at[id] = to;
 }
 
-/* ---- entries that nothing defines ---- */
+/* ---- undefined entries ---- */
 
-/* "[lost name 7]"; after many of them, which damage can make at no cost, just "[lost name]". */
+/* "[lost name 7]"; after many of them, which damage can cause at no cost, just "[lost name]". */
 static gp_sid lost_name(struct gp_trace *t, struct gp_gpt_names *names, const char *what, uint64_t id)
 {
     struct gp_buf b = {0};
@@ -244,7 +244,7 @@ static int inner_stream(struct gp_cursor *c, uint64_t *v, size_t n)
     return p ? gp_stream_decode(v, n, p, len) : -1;
 }
 
-/* The two streams of a quantised column to differences in V. */
+/* The two streams of a quantized column to differences in V. */
 static int get_split(struct gp_block_decoder *d, struct gp_cursor *c, bool is_signed, uint64_t *v)
 {
     uint64_t quantum = gp_cursor_varint(c);
@@ -257,7 +257,7 @@ static int get_split(struct gp_block_decoder *d, struct gp_cursor *c, bool is_si
     return 0;
 }
 
-/* Decode a dictionary column: local numbers, and how many there are; the values of the file go to d->dict. */
+/* Decode a dictionary column: local numbers and their count; the values of the file go to d->dict. */
 static int get_dict(struct gp_block_decoder *d, const struct side *s, const struct column *col,
                     uint32_t *local, uint32_t *ndict)
 {
@@ -284,7 +284,7 @@ static bool is_dict(unsigned pred)
     return pred == GP_PRED_DICT || pred == GP_PRED_DICT_KEYED || pred == GP_PRED_DICT_CONFIG;
 }
 
-/* Has the block what the predictor refers to? Sets the key that it goes by. */
+/* Does the block have what the predictor refers to? Sets the key that the predictor uses. */
 static bool predictor_fits(const struct side *s, enum gp_gpt_predictor pred, struct gp_pred_rows *r)
 {
     switch (pred) {
@@ -310,7 +310,7 @@ static bool predictor_fits(const struct side *s, enum gp_gpt_predictor pred, str
     }
 }
 
-/* Decode any column of side S into V, as the numbers of the file. R: what else the predictors may need. */
+/* Decode any column of side S into V, as numbers of the file. R: what else the predictors may need. */
 static int get_column(struct gp_block_decoder *d, const struct side *s, const struct column *col,
                       struct gp_pred_rows *r, uint64_t *v)
 {
@@ -356,7 +356,7 @@ static void store(const struct side *s, enum gp_column col, const uint64_t *v, s
     }
 }
 
-/* All rows of a column get one value. */
+/* Set all rows of a column to one value. */
 static void store_same(const struct side *s, enum gp_column col, uint64_t v, size_t n)
 {
     void *cells = s->to ? gp_events_column(s->to, col) : NULL;
@@ -430,13 +430,14 @@ static int get_times(struct gp_block_decoder *d, struct side *s, const uint64_t 
     return 0;
 }
 
-/* While entries are missing, a config may be a number that stands for nothing. */
+/* While entries are missing, a config may be a number without meaning. */
 static gp_sid config_name(const struct gp_trace *t, uint32_t config)
 {
     return config < t->configs.n ? t->configs.at[config].name : 0;
 }
 
-/* Names of GPU events: those of their configs, where nothing else is said. Needs the local config numbers. */
+/* Names of GPU events: those of their configs, unless the block has others. Needs the local config
+ * numbers. */
 static int get_gpu_names(struct gp_block_decoder *d, struct side *s)
 {
     const struct gp_events *e = s->to;
@@ -457,7 +458,7 @@ static int get_gpu_names(struct gp_block_decoder *d, struct side *s)
         memset(d->values, 0, d->n * sizeof *d->values);
     }
     uint64_t *other = d->other;
-    uint32_t *lost = d->narrow[4]; /* 1: the name cannot be known */
+    uint32_t *lost = d->narrow[4]; /* 1: the name is unknown */
     for (size_t i = 0; i < d->n; i++) {
         uint32_t name = map_get(&d->job->names->config_names, d->values[i]);
         lost[i] = name == MISSING;
@@ -473,7 +474,7 @@ static int get_gpu_names(struct gp_block_decoder *d, struct side *s)
     return 0;
 }
 
-/* Do all rows of a column have one value, as can be told without decoding it? */
+/* Do all rows of a column have one value, as far as is known without decoding it? */
 static bool is_uniform(const struct column *c, uint64_t dflt, uint64_t *value)
 {
     bool zero = c->len == 1 && c->p[0] == GP_STREAM_ZERO;
@@ -485,8 +486,8 @@ static bool is_uniform(const struct column *c, uint64_t dflt, uint64_t *value)
     return !cursor.bad && cursor.p == cursor.end;
 }
 
-/* A column of numbers that no other depends on. On the GPU side of a launch block, correlation and external ids are
- * those of the call where nothing else is said. */
+/* A column of numbers that no other column depends on. On the GPU side of a launch block, correlation and
+ * external ids are those of the call unless the block has others. */
 static int get_number(struct gp_block_decoder *d, struct side *s, const struct side *api, enum gp_column col)
 {
     const struct column *c = &s->column[gp_gpt_column_id[col]];
@@ -572,7 +573,7 @@ enum gp_block_result gp_block_get_events(struct gp_block_decoder *d, const struc
 
 /* ---- small blocks ---- */
 
-/* The columns of a small block as they come: id -> bytes. */
+/* The columns of a small block as stored: id -> bytes. */
 static int small_columns(const struct gp_block_job *job, struct column columns[MAX_FIELDS])
 {
     struct gp_cursor c = {job->payload, job->payload + job->header.raw_len, false};
@@ -587,7 +588,7 @@ static int small_columns(const struct gp_block_job *job, struct column columns[M
     return 0;
 }
 
-/* N numbers of column C, DFLT when it is absent. */
+/* N numbers of column C, DFLT if it is absent. */
 static int small_values(const struct column *c, uint64_t dflt, uint64_t *v, size_t n)
 {
     for (size_t i = 0; !c->p && i < n; i++) v[i] = dflt;
@@ -661,7 +662,7 @@ static int get_info(const struct column *columns, struct gp_trace *t)
         }                                                                                                    \
     } while (0)
 
-/* A kind that this version does not know, or that nobody ever will. */
+/* A kind that is unknown to this version, or invalid. */
 static void bound_kind(const struct gp_block_job *job, uint32_t *kind, uint32_t most, uint32_t instead,
                        struct gp_trace *t)
 {
@@ -739,7 +740,7 @@ static int get_dictionary(const struct gp_block_job *job, const struct gp_gpt_di
         if (job->header.kind == GP_GPT_CONFIG && field->id == 1)
             for (size_t i = 0; i < n; i++)
                 map_set(&job->names->config_names, job->header.base_ns + i, (uint32_t)v[i]);
-        /* A column that is left out holds the producer's process 0, which need not be the trace's. */
+        /* An absent column means the producer's process 0, which need not be process 0 of the trace. */
         bool process = field->type == GP_GPT_PROCESS_REF;
         if (columns[field->id].p || process) map_values(&mapper, field->type, v, n);
         for (size_t i = 0; i < n; i++) gp_gpt_field_set(field, entries + i * dict->size, v[i]);

@@ -1,5 +1,5 @@
-/* gpt_decode.h -- payloads of the binary trace's blocks back to rows; private to the reader. Every byte may
- * be hostile. Knows one block at a time and the dictionaries of the process that wrote it; does not know
+/* gpt_decode.h -- decodes payloads of the binary trace's blocks into rows; private to the reader. Every byte
+ * may be hostile. Knows one block at a time and the dictionaries of the process that wrote it; does not know
  * files or threads.
  *
  *     struct gp_block_decoder *d = gp_block_decoder_new();
@@ -12,7 +12,7 @@
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_columns.h"
 
-/* Numbers of one dictionary of one producer -> numbers in the trace; UINT32_MAX where an entry is missing. */
+/* Numbers of one dictionary of one producer -> numbers in the trace; UINT32_MAX if an entry is missing. */
 struct gp_id_map {
     uint32_t *at;
     size_t n, cap;
@@ -23,7 +23,7 @@ struct gp_gpt_names {
     uint32_t producer;
     struct gp_id_map strings, processes, tracks, configs, devices, losses, clocks, nodes;
     struct gp_id_map config_names; /* by config, the name as a number of the file */
-    uint32_t lost;                 /* entries that were made up because nothing defines them */
+    uint32_t lost;                 /* entries that were made up because they are not defined */
 };
 
 void gp_gpt_names_release(struct gp_gpt_names *names);
@@ -31,7 +31,7 @@ void gp_gpt_names_release(struct gp_gpt_names *names);
 /* An event block to decode: GP_GPT_LAUNCH or one of the tables. */
 struct gp_block_job {
     struct gp_gpt_block_header header;
-    const uint8_t *payload; /* raw_len bytes, GP_STREAM_SLACK more are readable */
+    const uint8_t *payload; /* raw_len bytes; GP_STREAM_SLACK more are readable */
     struct gp_gpt_names *names;
     size_t row[2];  /* where its rows go: the table's, or GPU and API for a launch block */
     int64_t offset; /* in the input, for messages */
@@ -39,7 +39,7 @@ struct gp_block_job {
 
 enum gp_block_result {
     GP_BLOCK_OK,
-    GP_BLOCK_BAD,   /* not decodable: its rows hold anything */
+    GP_BLOCK_BAD,   /* not decodable: its rows are undefined */
     GP_BLOCK_NAMES, /* refers to missing dictionary entries: try again with DEFINE */
 };
 
@@ -47,17 +47,17 @@ struct gp_block_decoder;
 struct gp_block_decoder *gp_block_decoder_new(void);
 void gp_block_decoder_free(struct gp_block_decoder *d);
 
-/* Columns that the block has, one bit a model column: [0] of the table or the GPU events, [1] of the API
- * calls. False when the payload is not a sequence of columns. */
+/* Columns that the block has, one bit per model column: [0] of the table or the GPU events, [1] of the API
+ * calls. False if the payload is not a sequence of columns. */
 bool gp_block_columns(const struct gp_block_job *job, uint32_t columns[2]);
-/* Decode into the tables of T, whose rows and columns exist; tables that T does not need are left alone.
- * Without DEFINE the trace's dictionaries are only read, so that blocks can be decoded at the same time; with
- * it, entries that the block refers to and nothing defines become "[lost name 7]" and the like. */
+/* Decode into the tables of T, whose rows and columns exist; tables that T does not need are not touched.
+ * Without DEFINE, the trace's dictionaries are only read, so that blocks can be decoded at the same time;
+ * with it, undefined entries that the block refers to become "[lost name 7]" and the like. */
 enum gp_block_result gp_block_get_events(struct gp_block_decoder *d, const struct gp_block_job *job,
                                          struct gp_trace *t, bool define);
 
-/* Dictionary, metadata and other small blocks. -1 when the block is not decodable; it is then left out. LIMIT
- * is the number that no entry may reach. Unknown kinds are no error. */
+/* Dictionary, metadata and other small blocks. -1 if the block is not decodable; it is then left out. Entry
+ * numbers must be below LIMIT. Unknown kinds are not errors. */
 int gp_block_get_small(const struct gp_block_job *job, uint64_t limit, struct gp_trace *t);
 
 #endif

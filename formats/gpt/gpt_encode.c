@@ -21,7 +21,7 @@ struct side {
     uint32_t *track, *key; /* local numbers */
     uint32_t ntracks, nkeys;
     const uint32_t
-        *config; /* API calls of a launch block: local number of the GPU event's config; else NULL */
+        *config; /* API calls of a launch block: local number of the GPU event's config; otherwise NULL */
     uint32_t nconfigs;
 };
 
@@ -78,7 +78,7 @@ static void put_column(struct gp_buf *b, uint8_t id, uint8_t pred, const struct 
     gp_buf_put(b, body->data, body->n);
 }
 
-/* A column whose values go into one stream as they are. */
+/* A column whose values go into one stream unchanged. */
 static void put_plain(struct gp_buf *b, uint8_t id, const uint64_t *v, size_t n)
 {
     struct gp_buf body = {0};
@@ -92,7 +92,7 @@ static void put_bytes(struct gp_buf *b, uint8_t id, const struct gp_buf *bytes)
     put_column(b, id, GP_PRED_PLAIN, bytes);
 }
 
-/* A stream that is not the last of its column: its length stands before it. */
+/* A stream that is not the last of its column: its length precedes it. */
 static void put_inner_stream(struct gp_buf *b, const uint64_t *v, size_t n)
 {
     struct gp_buf s = {0};
@@ -114,7 +114,7 @@ static void zigzag_all(uint64_t *d, size_t n)
     for (size_t i = 0; i < n; i++) d[i] = gp_zigzag((int64_t)d[i]);
 }
 
-/* Are the rows one run of the table? Then columns need no gathering. */
+/* Are the rows consecutive in the table? Then columns need no gathering. */
 static bool in_a_row(const struct side *s)
 {
     uint32_t apart = 0;
@@ -122,7 +122,7 @@ static bool in_a_row(const struct side *s)
     return !apart;
 }
 
-/* The cells of COL of the side's rows; false when the table does not have the column. */
+/* The cells of COL of the side's rows; false if the table does not have the column. */
 static bool gather(const struct side *s, enum gp_column col, uint64_t *to)
 {
     const void *cells = gp_events_column(s->events, col);
@@ -174,7 +174,7 @@ static uint32_t put_dict_column(struct gp_block_encoder *e, struct gp_buf *b, ui
     return ndict;
 }
 
-/* The key: the config of GPU events, else the name. */
+/* The key: the config of GPU events, otherwise the name. */
 static void put_key(struct gp_block_encoder *e, struct gp_buf *b, struct side *s)
 {
     enum gp_column key = s->table == GP_GPU ? GP_COL_CONFIG : GP_COL_NAME;
@@ -203,7 +203,7 @@ struct choice {
     uint64_t cost;
 };
 
-/* How many rows decide between predictors; the first half of them only warms up what is learned on the way. */
+/* How many rows decide between predictors; the first half of them only warms up the predictors. */
 enum { SAMPLE_ROWS = 1024 };
 
 static void try_predictor(struct gp_block_encoder *e, enum gp_gpt_predictor pred,
@@ -243,7 +243,7 @@ static bool worth_splitting(const uint64_t *d, size_t n, uint64_t q)
     return near * 2 > used;
 }
 
-/* Write the column in e->v as was found best. FALLBACK holds any values. */
+/* Write the column in e->v in the best way found. FALLBACK can hold any values. */
 static void put_chosen(struct gp_block_encoder *e, struct gp_buf *b, uint8_t id, const struct choice *c,
                        enum gp_gpt_predictor fallback)
 {
@@ -298,7 +298,7 @@ static int compare_signed(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What is at PART of the N numbers at V when they are sorted; 0 when there are none. */
+/* The number at PART of the N sorted numbers at V; 0 if there are none. */
 static int64_t quantile(int64_t *v, size_t n, double part)
 {
     if (!n) return 0;
@@ -306,14 +306,14 @@ static int64_t quantile(int64_t *v, size_t n, double part)
     return v[(size_t)((double)(n - 1) * part)];
 }
 
-/* A - B < C - D, whatever they are. */
+/* A - B < C - D, without overflow. */
 static bool is_below(int64_t a, int64_t b, int64_t c, int64_t d)
 {
     return (int64_t)((uint64_t)a - (uint64_t)b) < (int64_t)((uint64_t)c - (uint64_t)d);
 }
 
-/* g and l of GP_PRED_LAUNCH from a sample of the rows: the usual gap where a kernel waits for the one before it, the
- * usual latency where it waits for its launch. Which of both it is, is told with a first guess at each. */
+/* g and l of GP_PRED_LAUNCH from a sample of the rows: the usual gap if a kernel waits for the one before it,
+ * the usual latency if it waits for its launch. A first guess at each decides which of the two it is. */
 static void find_launch_constants(struct gp_block_encoder *e, const struct side *s, const struct side *api,
                                   struct gp_pred_rows *r)
 {
@@ -386,7 +386,8 @@ static void put_number_column(struct gp_block_encoder *e, struct gp_buf *b, cons
     put_chosen(e, b, (uint8_t)(gp_gpt_column_id[col] + s->add), &best, GP_PRED_KEYED);
 }
 
-/* Columns of the GPU side of a launch block that are those of the API call: they are written only where they differ. */
+/* Columns of the GPU side of a launch block that default to those of the API call: they are written only if
+ * they differ. */
 static bool put_shared_column(struct gp_block_encoder *e, struct gp_buf *b, const struct side *s,
                               const struct side *api, enum gp_column col)
 {

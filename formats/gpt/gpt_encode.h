@@ -1,6 +1,6 @@
-/* gpt_encode.h -- payloads of the binary trace's blocks, one function a kind of block; private to the writer.
- * Appends to a buffer that begins with room for the block's header; does not know files, sinks or sequence
- * numbers.
+/* gpt_encode.h -- payloads of the binary trace's blocks, one function per kind of block; private to the
+ * writer. Appends to a buffer that begins with room for the block's header; does not know files, sinks or
+ * sequence numbers.
  *
  *     struct gp_block_encoder *e = gp_block_encoder_new(4096);
  *     gp_block_put_events(e, &buf, trace, GP_OP, rows, 4096);
@@ -37,7 +37,7 @@ uint32_t gp_block_put_schema(struct gp_buf *b);
 uint32_t gp_block_put_issues(struct gp_buf *b, const struct gp_trace *t);
 uint32_t gp_block_put_totals(struct gp_buf *b, const uint64_t rows[GP_GPT_TABLE_COUNT]);
 
-/* The block in FROM, compressed into TO when that makes it smaller and still long enough for its NREC rows.
+/* The block in FROM, compressed into TO if that makes it smaller but still long enough for its NREC rows.
  * Returns the one to write; the header is not filled. */
 struct gp_buf *gp_block_compress(struct gp_buf *from, struct gp_buf *to, enum gp_gpt_codec codec,
                                  uint32_t nrec);

@@ -48,7 +48,7 @@ void gp_rows_sort(const struct gp_events *e, uint32_t *order)
 
 /* ---- correlation ids ---- */
 
-/* Correlation id -> place of the call in ORDER. Ids that lie close together go into an array, others into a map. */
+/* Correlation id -> position of the call in ORDER. Ids close together go into an array, others into a map. */
 struct calls {
     uint64_t least, span;
     uint32_t *array;
@@ -90,7 +90,7 @@ static uint32_t calls_find(const struct calls *c, uint64_t id)
 
 /* ---- pairs ---- */
 
-/* Both tables in order, and the place of each event's partner in the other one. */
+/* Both tables in order, and the position of each event's partner in the other one. */
 struct match {
     const struct gp_events *gpu, *api;
     uint32_t *gpu_order, *api_order, *call, *work;
@@ -108,8 +108,9 @@ static void part(struct match *m, uint32_t gpu, uint32_t api)
     m->work[api] = NONE;
 }
 
-/* In a file pairs come before lone events, in the order of their GPU events. Part those that would change places with
- * an event of the same time; with ALL, every one that has such a neighbour. True when any was parted. */
+/* In a file, pairs come before single events, in the order of their GPU events. Separate the pairs that would
+ * swap with an event of the same time; with ALL, all pairs that have such a neighbour. True if any was
+ * separated. */
 static bool part_ties(struct match *m, bool all)
 {
     bool any = false;

@@ -1,5 +1,5 @@
-/* gpt_pairs.h -- which GPU event goes into the binary trace together with which API call; private to the writer.
- * Knows rows and correlation ids, no bytes.
+/* gpt_pairs.h -- which GPU event is written to the binary trace together with which API call; private to the
+ * writer. Knows rows and correlation ids, but not bytes.
  *
  *     struct gp_pairs p = {0};
  *     gp_pairs_find(&p, &t->events[GP_GPU], &t->events[GP_API]);
@@ -15,14 +15,15 @@
 struct gp_pairs {
     uint32_t *gpu, *api; /* pairs, in the order of the GPU events */
     size_t n;
-    uint32_t *lone_gpu, *lone_api; /* the rows that are in no pair */
+    uint32_t *lone_gpu, *lone_api; /* the rows that are not in a pair */
     size_t nlone_gpu, nlone_api;
     uint32_t *memory;
     size_t cap;
 };
 
-/* The first GPU event of a correlation id goes with the call of that id. Events that start at the same time and take
- * equally long stay alone where pairing would change their order, so that a reader gets the order of the table back. */
+/* The first GPU event of a correlation id is paired with the call of that id. Events with equal start and
+ * duration stay single if pairing would change their order, so that a reader restores the order of the
+ * table. */
 void gp_pairs_find(struct gp_pairs *p, const struct gp_events *gpu, const struct gp_events *api);
 void gp_pairs_release(struct gp_pairs *p);
 

@@ -31,7 +31,7 @@ static uint64_t double_bits(double x)
     return bits;
 }
 
-/* The integer whose double has these bits; false when there is none (fractions, -0, large, not a number). */
+/* The integer whose double has these bits; false if there is none (fractions, -0, large, not a number). */
 static bool integer_of_bits(uint64_t bits, int64_t *k)
 {
     double x;
@@ -50,8 +50,7 @@ static bool last_forward(const struct gp_pred_rows *r, const uint64_t *v, uint64
         d[i] = 0;
         if (v[i] == r->dflt) continue;
         int64_t step = (int64_t)(v[i] - last);
-        if (step == INT64_MIN)
-            return false; /* its zigzag is the largest number, to which 1 cannot be added */
+        if (step == INT64_MIN) return false; /* its zigzag is the largest number, so 1 cannot be added */
         d[i] = ((uint64_t)step << 1 ^ (uint64_t)(step >> 63)) + 1;
         last = v[i];
     }
@@ -138,7 +137,7 @@ static void last_inverse(const struct gp_pred_rows *r, const uint64_t *s, uint64
     }
 }
 
-/* Undo the zigzag where there is one. ZZ is known to the compiler. */
+/* Undo the zigzag if there is one. ZZ is known to the compiler. */
 static inline uint64_t difference(uint64_t s, const bool zz)
 {
     return zz ? s >> 1 ^ -(s & 1) : s;
@@ -240,7 +239,7 @@ static bool eight_zeros(const uint64_t *v)
     return !(v[0] | v[1] | v[2] | v[3] | v[4] | v[5] | v[6] | v[7]);
 }
 
-/* One code to a number. No branches: which of the three kinds of code it is cannot be foretold. */
+/* One code to a number. No branches: the three kinds of code cannot be predicted. */
 static inline uint32_t decode_code(uint64_t code, uint32_t guess, uint32_t ndict, uint32_t *fresh,
                                    uint32_t *bad)
 {
@@ -273,7 +272,7 @@ static uint32_t inverse_by_order(const uint64_t *codes, size_t n, uint32_t ndict
     uint32_t before = 0, fresh = 0, bad = 0;
     for (size_t i = 0; i < n;) {
         size_t end = i + 8 < n ? i + 8 : n;
-        if (next[before] == before && end - i == 8 && eight_zeros(codes + i)) { /* a run goes on */
+        if (next[before] == before && end - i == 8 && eight_zeros(codes + i)) { /* a run continues */
             for (; i < end; i++) local[i] = before;
             continue;
         }

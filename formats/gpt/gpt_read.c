@@ -16,8 +16,8 @@
 enum {
     READ_STEP = 1 << 20,
     THREADS_MOST = 8,
-    ROWS_PER_THREAD = 1 << 15, /* fewer are not worth starting one */
-    SPARE_NAMES = 1 << 16, /* how far a dictionary may begin behind what was seen: its blocks may be lost */
+    ROWS_PER_THREAD = 1 << 15, /* fewer are not worth a thread */
+    SPARE_NAMES = 1 << 16,     /* how far a dictionary may begin past what was seen: its blocks may be lost */
 };
 
 struct producer {
@@ -29,7 +29,7 @@ struct producer {
 /* An event block that is kept until all dictionaries are known. */
 struct kept {
     struct gp_block_job job;
-    size_t at;    /* of the payload in the store; of no use when raw is set */
+    size_t at;    /* of the payload in the store; unused if raw is set */
     uint8_t *raw; /* decompressed */
     size_t producer;
     enum gp_block_result result;
@@ -39,14 +39,13 @@ struct reader {
     struct gp_trace *t;
     struct gp_input *in;
     const struct gp_read_opts *opts;
-    uint8_t *store; /* what was read and is still needed; GP_STREAM_SLACK more bytes are allocated */
+    uint8_t *store; /* bytes that were read and are still needed; GP_STREAM_SLACK more are allocated */
     size_t n, cap, pos;
-    uint64_t
-        dropped; /* bytes that were taken out of the store again: offset in the input = place + dropped */
+    uint64_t dropped; /* bytes removed from the store: offset in the input = position + dropped */
     bool ended;
-    uint64_t bad_unseen; /* damaged blocks whose sequence numbers have not been missed yet */
+    uint64_t bad_unseen; /* damaged blocks whose sequence numbers were not counted as missing yet */
     bool any_end;
-    bool few_links; /* neither arrows nor External ids: correlation ids may tell all */
+    bool few_links; /* neither arrows nor External ids: correlation ids may be enough */
     GP_VEC(struct producer) producers;
     GP_VEC(struct kept) blocks;
 };
@@ -65,7 +64,7 @@ static int64_t offset_of(const struct reader *r, size_t pos)
     return (int64_t)(pos + r->dropped);
 }
 
-/* Make the store reach up to UPTO; false when the input ends before. */
+/* Make the store extend to UPTO; false if the input ends before. */
 static bool fetch(struct reader *r, size_t upto)
 {
     if (upto <= r->n) return true;
@@ -83,7 +82,7 @@ static bool fetch(struct reader *r, size_t upto)
     return !r->ended;
 }
 
-/* Is there a whole, undamaged block at POS? CUT is set when the input ends before it does. */
+/* Is there a complete, undamaged block at POS? CUT is set if the input ends before it does. */
 static bool block_at(struct reader *r, size_t pos, struct gp_gpt_block_header *h, bool *cut)
 {
     *cut = true;
@@ -96,7 +95,7 @@ static bool block_at(struct reader *r, size_t pos, struct gp_gpt_block_header *h
     return gp_gpt_block_ok(r->store + pos, h);
 }
 
-/* The block at r->pos is damaged or cut: go on to the next whole one. False when there is none. */
+/* The block at r->pos is damaged or cut: continue with the next complete one. False if there is none. */
 static bool resync(struct reader *r, struct gp_gpt_block_header *h, bool cut)
 {
     size_t bad = r->pos, damaged = 1;
@@ -173,7 +172,7 @@ static bool is_needed(const struct gp_trace *t, uint16_t kind)
     return t->need & GP_NEED(gp_gpt_model_table[kind - GP_GPT_EVENTS]);
 }
 
-/* Take the good block at r->pos: small ones at once, event blocks for later. Returns whether it must stay in
+/* Process the valid block at r->pos: small ones at once, event blocks later. Returns whether it must stay in
  * the store. */
 static bool take_block(struct reader *r, const struct gp_gpt_block_header *h)
 {
@@ -273,7 +272,7 @@ static uint32_t wanted_columns(const struct reader *r, enum gp_table table)
     return ~unwanted;
 }
 
-/* Give every block its rows, and the tables their memory. */
+/* Assign rows to every block, and memory to the tables. */
 static size_t lay_out(struct reader *r)
 {
     struct gp_trace *t = r->t;
@@ -302,8 +301,9 @@ static size_t lay_out(struct reader *r)
     return total;
 }
 
-/* Each thread begins with a part of its own, far from the others': neighbouring blocks go to the same pages of memory,
- * and two threads that touch a new page at once both pay for it. Who is done helps the others. */
+/* Each thread begins with its own part, far from the others': neighbouring blocks go to the same pages of
+ * memory, and two threads that touch a new page at once both pay for it. A thread that is done helps the
+ * others. */
 struct work {
     struct reader *r;
     size_t parts;
@@ -382,7 +382,7 @@ static void decode_all(struct reader *r, size_t rows)
     gp_block_decoder_free(d);
 }
 
-/* Take N rows at ROW out of a table. */
+/* Remove N rows at ROW from a table. */
 static void cut_rows(struct gp_events *e, size_t row, size_t n)
 {
     for (int col = 0; col < GP_COLUMN_COUNT; col++) {
@@ -412,7 +412,8 @@ static void decode_once(struct reader *r)
     cut_bad_blocks(r);
 }
 
-/* First without what tells launches beside correlation ids; in the few traces that need it, all over again. */
+/* First without the other ways to find launches than correlation ids; in the few traces that need them, once
+ * more with them. */
 static void decode(struct reader *r)
 {
     struct gp_trace *t = r->t;
@@ -429,7 +430,7 @@ static void decode(struct reader *r)
     decode_once(r);
 }
 
-/* An input that stops between two blocks tells so by the END blocks that are not there. */
+/* An input that stops between two blocks is detected by the missing END blocks. */
 static void check_end(struct reader *r)
 {
     bool whole = r->any_end;

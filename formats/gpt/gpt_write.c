@@ -14,11 +14,11 @@ enum {
     DEFAULT_ROWS = 4096,
     THREADS_MOST = 8,
     STRINGS_PER_BLOCK = 1 << 16,
-    STRING_BYTES_PER_BLOCK = 1 << 20, /* a block may pass it by one string */
+    STRING_BYTES_PER_BLOCK = 1 << 20, /* a block may exceed it by one string */
     DICT_PER_BLOCK = 1 << 14,
 };
 
-/* What has been written of one of the small arrays: entries that change later are written again. */
+/* What was written of one of the small arrays: entries that change later are written again. */
 struct shadow {
     char *at;
     size_t n, cap;
@@ -37,7 +37,7 @@ struct gp_gpt_writer {
     uint64_t rows[GP_GPT_TABLE_COUNT];
     struct gp_gpt_stats stats;
     struct gp_buf block, packed;
-    struct gp_block_encoder *encoders[THREADS_MOST]; /* made when they are needed, but the first */
+    struct gp_block_encoder *encoders[THREADS_MOST]; /* created on demand, except for the first */
     struct gp_pairs pairs;
     uint32_t *order;
     size_t order_cap;
@@ -109,7 +109,8 @@ static struct gp_buf *block_begin(struct gp_gpt_writer *w)
     return buf_begin(&w->block);
 }
 
-/* A block with many rows in few bytes is made longer: readers refuse what would grow out of proportion. */
+/* A block with many rows in few bytes is made longer: readers refuse blocks that would grow out of
+ * proportion. */
 static void pad_block(struct gp_buf *b, uint32_t nrec)
 {
     size_t need = nrec > GP_GPT_FREE_ROWS ? (nrec - GP_GPT_FREE_ROWS + 1) / GP_GPT_ROWS_PER_BYTE : 0;
@@ -122,7 +123,7 @@ static void pad_block(struct gp_buf *b, uint32_t nrec)
     b->n += need - have;
 }
 
-/* Seal the block in RAW and hand it to the sink. */
+/* Complete the block in RAW and pass it to the sink. */
 static int buf_end(struct gp_gpt_writer *w, struct gp_buf *raw, uint16_t kind, uint32_t nrec, uint64_t base)
 {
     pad_block(raw, nrec);
@@ -162,7 +163,7 @@ static void put_dict(struct gp_gpt_writer *w, const struct gp_gpt_dict *d, const
     }
 }
 
-/* Do two structs say the same? Their padding may differ. */
+/* Are the members of two structs equal? Their padding may differ. */
 static bool same_entry(const struct gp_gpt_dict *d, const char *a, const char *b)
 {
     if (!memcmp(a, b, d->size)) return true;
@@ -171,7 +172,7 @@ static bool same_entry(const struct gp_gpt_dict *d, const char *a, const char *b
     return true;
 }
 
-/* Write what is new or changed in the N structs at AT. */
+/* Write the new or changed ones of the N structs at AT. */
 static void put_changes(struct gp_gpt_writer *w, const struct gp_gpt_dict *d, struct shadow *s,
                         const void *at, size_t n)
 {
@@ -255,9 +256,9 @@ static const uint32_t *sorted_rows(struct gp_gpt_writer *w, const struct gp_even
 struct batch {
     const struct gp_trace *t;
     enum gp_table table;
-    const uint32_t *rows, *api; /* API is NULL but for pairs */
+    const uint32_t *rows, *api; /* API is NULL except for pairs */
     size_t n, step;
-    struct gp_buf *blocks; /* one each, when several threads make them */
+    struct gp_buf *blocks; /* one per thread */
     size_t nblocks;
     atomic_size_t next;
 };
@@ -339,7 +340,7 @@ static void put_pairs(struct gp_gpt_writer *w, const struct gp_trace *t, const u
     w->stats.launched += n;
 }
 
-/* GPU and API events: the first GPU event of each call goes with it. */
+/* GPU and API events: the first GPU event of each call is paired with it. */
 static void put_gpu(struct gp_gpt_writer *w, const struct gp_trace *t)
 {
     struct gp_pairs *p = &w->pairs;

@@ -4,7 +4,7 @@
  *
  *     struct gp_gpt_writer *w = gp_gpt_writer_new(&opts, sink, ctx);
  *     gp_gpt_begin(w);                           // the file header; leave out when the blocks go to a merger
- *     gp_gpt_flush(w, &trace);                   // as often as wanted; then gp_trace_clear_events(&trace)
+ *     gp_gpt_flush(w, &trace);                   // any number of times; then gp_trace_clear_events(&trace)
  *     gp_gpt_end(w, &trace);                     // END block with totals
  *     gp_gpt_writer_free(w);
  */
@@ -23,25 +23,27 @@ struct gp_gpt_write_opts {
     uint32_t producer;       /* which process of a merged stream wrote the blocks */
     enum gp_gpt_codec codec; /* per block; GP_GPT_PLAIN is the default and the fastest */
     uint32_t rows_per_block; /* 0: 4096 */
-    int threads; /* that make blocks, the caller's included; 0 or 1: it alone. The bytes are the same. */
+    /* threads that make blocks, including the caller's; 0 or 1: only the caller's. The bytes are the same. */
+    int threads;
 };
 
 struct gp_gpt_writer;
 
-/* Statistics of what was written, by block kind and in all; for benchmarks and the collector's last line. */
+/* Statistics of what was written, by block kind and in total; for benchmarks and the collector's last
+ * line. */
 struct gp_gpt_stats {
     uint64_t blocks, bytes; /* everything */
-    uint64_t launch_bytes;  /* whole blocks that hold GPU events, alone or with their launches */
+    uint64_t launch_bytes;  /* complete blocks with GPU events, with or without their launches */
     uint64_t gpu_events;    /* written */
-    uint64_t launched;      /* those among them that were written together with their launch */
+    uint64_t launched;      /* those that were written together with their launch */
 };
 
 /* Never NULL. OPTS may be NULL. */
 struct gp_gpt_writer *gp_gpt_writer_new(const struct gp_gpt_write_opts *opts, gp_gpt_sink *sink, void *ctx);
-/* The 16-byte file header. -1 when the sink said stop. */
+/* The 16-byte file header. -1 if the sink stopped. */
 int gp_gpt_begin(struct gp_gpt_writer *w);
-/* Everything new in T. T need not be finished (sorted): each block is sorted on its own. All flushes of a writer must be
- * given the same trace object. -1 when the sink said stop. */
+/* Everything new in T. T need not be finished (sorted): each block is sorted separately. All flushes of a
+ * writer must get the same trace object. -1 if the sink stopped. */
 int gp_gpt_flush(struct gp_gpt_writer *w, struct gp_trace *t);
 /* Flush, then the END block. */
 int gp_gpt_end(struct gp_gpt_writer *w, struct gp_trace *t);
