@@ -17,7 +17,7 @@ static void cover(struct cover *c, int64_t begin_ns, int64_t end_ns)
     c->end_ns = end_ns;
 }
 
-/* What is under nothing follows from unions alone: |A not under B| = |A or B| - |B|. */
+/* Uncovered time follows from unions only: |A not under B| = |A or B| - |B|. */
 struct covers {
     struct cover of[GP_CLASS_COUNT];
     struct cover work; /* compute or communication */

@@ -56,7 +56,7 @@ const char *gp_collective_op(const char *name, size_t n)
 double gp_collective_bus_factor(const char *op, uint32_t n)
 {
     const struct operation *o = operation_named(op);
-    if (strchr(op, '+')) return 0; /* of several kinds: there is no such figure */
+    if (strchr(op, '+')) return 0; /* several kinds: no such figure exists */
     if (!o || o->bus == BUS_ONE) return 1;
     if (!n) return 0;
     double share = (double)(n - 1) / n;

@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 /* The operation that a framework's name or a kernel's function name stands for: "all_reduce", "all_gather",
- * "reduce_scatter", "broadcast", "all_to_all", "send_recv", "reduce", "gather", "scatter", "barrier", "dispatch",
- * "combine"; "other" where it says nothing. Static. */
+ * "reduce_scatter", "broadcast", "all_to_all", "send_recv", "reduce", "gather", "scatter", "barrier",
+ * "dispatch", "combine"; "other" if the name shows none. Static. */
 const char *gp_collective_op(const char *name, size_t n);
 /* From algorithm to bus bandwidth with N ranks, as nccl-tests define it. 0 when N is needed and unknown (0), and for
  * operations of several kinds. */
 double gp_collective_bus_factor(const char *op, uint32_t n);
-/* Is the operation over for all ranks at nearly the same time, whoever came last? */
+/* Does the operation end for all ranks at nearly the same time, whichever rank came last? */
 bool gp_collective_is_symmetric(const char *op);
 /* Bytes of an element of a type by its name in PyTorch ("BFloat16") or NCCL ("f8e4m3"); 0 unknown. */
 uint32_t gp_dtype_bytes(const char *name, size_t n);

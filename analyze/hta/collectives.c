@@ -8,8 +8,8 @@
 #include "analyze/names/names.h"
 #include "analyze/hta/nccl.h"
 
-/* The type that a kernel is compiled for: the first word of its name that is one. Operations that only move bytes
- * are compiled for bytes, which says nothing. */
+/* The data type that a kernel is compiled for: the first word of its name that is a type. Operations that
+ * only move bytes are compiled for bytes, which shows nothing. */
 static gp_sid kernel_dtype(struct gp_hta *h, const char *op, const char *name, size_t n)
 {
     if (strcmp(op, "all_reduce") && strcmp(op, "reduce_scatter") && strcmp(op, "reduce")) return 0;
@@ -22,12 +22,12 @@ static gp_sid kernel_dtype(struct gp_hta *h, const char *op, const char *name, s
 
 /* ---- adding ---- */
 
-/* What a kernel's name tells. */
+/* What a kernel's name shows. */
 struct kernel {
     gp_sid name, op, dtype;
 };
 
-/* What its args tell; op 0: nothing. */
+/* What its args show; op 0: nothing. */
 struct details {
     gp_sid op, group, ranks, dtype;
     uint64_t seq;
@@ -42,7 +42,7 @@ struct reading {
     struct gp_map kernel_of, details_of; /* by sid of name and of args */
     GP_VEC(struct kernel) kernels;
     GP_VEC(struct details) details;
-    struct gp_nccl nccl; /* for what has no args of its own */
+    struct gp_nccl nccl; /* for kernels without args */
 };
 
 static const struct kernel *kernel_of(struct reading *r, gp_sid name)
@@ -203,7 +203,7 @@ static int compare_collectives(const void *a, const void *b)
     return 0;
 }
 
-/* A collective for the table by operation, group, type and size, which is told by powers of two. */
+/* A collective for the table by operation, group, type and size, in powers of two. */
 struct sample {
     const char *op, *group, *dtype;
     uint32_t group_size, index;
@@ -288,7 +288,7 @@ static void add_stats(struct gp_hta *h, const uint32_t *match_of)
     free(match_seen);
 }
 
-/* Processes of one trace that do not know their ranks, each with a device of its own. */
+/* Processes of one trace without known ranks, each with its own device. */
 static bool devices_are_ranks(const struct gp_hta *h)
 {
     struct gp_map seen = {0};

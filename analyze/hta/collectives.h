@@ -1,4 +1,4 @@
-/* collectives.h -- the collectives of a trace, and which of several ranks' collectives are the same one.
+/* collectives.h -- finds the collectives of a trace, and matches those of several ranks.
  *
  *     gp_hta_add_collectives(&h, &view);               // of each rank's trace
  *     uint32_t *match_of = gp_collectives_match(&h);   // after sorting by rank and start

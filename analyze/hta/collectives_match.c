@@ -1,7 +1,7 @@
-/* Which collectives of several ranks are the same one. By sequence number where recorded. Else by order in the group:
- * one rank is the reference, and for every other one the shift is looked for by which its list lies on that of the
- * reference so that operations, types and sizes agree and all ends are as far apart. A shift that is not certain is
- * none: those collectives count as mismatched. */
+/* Matches the collectives of several ranks: by sequence number where recorded, otherwise by order in the
+ * group. One rank is the reference. For every other rank, the search looks for the shift that aligns its list
+ * with the reference's so that operations, types and sizes agree and all ends are equally far apart. Without
+ * a certain shift, its collectives count as mismatched. */
 #include "analyze/hta/collective_ops.h"
 #include "analyze/hta/collectives.h"
 
@@ -16,7 +16,7 @@ enum {
     SAMPLES = 128,      /* pairs whose ends are compared to judge a shift */
     CERTAIN_NS = 50000, /* ends of the same collective spread by that much anyway */
     SPREAD_MOST_NS = 1000000,
-    LOOKS_MOST = 1 << 25, /* at collectives, for clocks: long chains of ranks stop there, with no offset */
+    LOOKS_MOST = 1 << 25, /* at collectives, for clocks: long chains of ranks stop there, without an offset */
 };
 
 /* A collective in its group. */
@@ -78,8 +78,7 @@ static int compare_i64(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The median of N > 0 values, which get sorted; of an even number the lower one of the middle two and half of what
- * lies between. */
+/* The median of N > 0 values; sorts them. For an even N, the mean of the middle two. */
 static int64_t median(int64_t *values, size_t n)
 {
     qsort(values, n, sizeof *values, compare_i64);
@@ -159,7 +158,7 @@ static bool has_partner(struct matching *m, const struct gp_collective *c)
 
 /* ---- groups ---- */
 
-/* What tells one sequence of collectives from another. */
+/* What distinguishes one sequence of collectives from another. */
 struct group_key {
     gp_sid group, ranks;
     uint32_t lane;     /* of collectives of no known group: which of the rank's streams for them */
@@ -309,7 +308,7 @@ static int compare_seqs(const void *a, const void *b)
     return 0;
 }
 
-/* One number can stand for several kernels of a rank: the first goes with the first, and so on. */
+/* A number can stand for several kernels of a rank: the first matches the first, and so on. */
 static void key_by_seq(struct matching *m, struct entry *e, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -338,7 +337,7 @@ struct list {
 };
 
 struct shift {
-    int64_t by;                   /* entry i of the list lies on entry i + by of the reference */
+    int64_t by;                   /* entry i of the list matches entry i + by of the reference */
     int64_t middle_ns, spread_ns; /* of the differences of the ends; spread -1: no ends to compare */
 };
 
@@ -353,7 +352,7 @@ static size_t end_shared(const struct list *ref, const struct list *list, int64_
     return end < 0 ? 0 : (size_t)end < list->n ? (size_t)end : list->n;
 }
 
-/* Do all pairs of a shift agree? At least half of the shorter list must lie on the other. */
+/* Do all pairs of a shift agree? At least half of the shorter list must overlap the other. */
 static bool shift_agrees(const struct matching *m, const struct list *ref, const struct list *list,
                          int64_t by)
 {
@@ -365,7 +364,8 @@ static bool shift_agrees(const struct matching *m, const struct list *ref, const
     return true;
 }
 
-/* Only what ends for all ranks together tells about time. Kernels that send and receive may be an all_to_all. */
+/* Only operations that end for all ranks together give time information. Kernels that send and receive may be
+ * an all_to_all. */
 static bool ends_together(const struct matching *m, const struct gp_collective *c)
 {
     const char *op = op_of(m, c);
@@ -426,8 +426,8 @@ static void try_shift(const struct matching *m, const struct list *ref, const st
     if (s.spread_ns <= most) found[(*n)++] = s;
 }
 
-/* The one shift that holds; false where there is none or more than one. Of those whose ends agree equally well the
- * only one that finds a partner for all of the shorter list wins. */
+/* The only valid shift; false if there is none or more than one. Of shifts whose ends agree equally well, the
+ * only one that pairs all of the shorter list wins. */
 static bool find_shift(const struct matching *m, const struct list *ref, const struct list *list,
                        struct shift *best)
 {
@@ -472,7 +472,7 @@ static bool align(const struct matching *m, const struct list *ref, const struct
     return true;
 }
 
-/* The order counts only when it holds for somebody else. */
+/* The order counts only if it holds for another rank. */
 static void key_by_order(struct matching *m, struct entry *e, size_t n)
 {
     struct list ref = {e, 0};
@@ -489,7 +489,7 @@ static void key_by_order(struct matching *m, struct entry *e, size_t n)
     for (size_t i = 0; i < ref.n && holds; i++) ref.e[i].key = (int64_t)i;
 }
 
-/* Sends and receives of more than two ranks that do not say who sends to whom. */
+/* Sends and receives of more than two ranks that do not record who sends to whom. */
 static bool ends_unknown(const struct matching *m, const struct entry *e, size_t n)
 {
     const struct gp_collective *c = collective(m, e);
@@ -622,7 +622,7 @@ static void find_offsets(struct matching *m)
     free(known);
 }
 
-/* ---- what the rows tell ---- */
+/* ---- results from the rows ---- */
 
 static void judge_row(struct matching *m, const struct row *row, struct gp_straggler *of_rank,
                       int64_t *starts)

@@ -26,7 +26,7 @@ static int64_t add_saturated(int64_t a, int64_t b)
     return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-/* What the name of a copy says, and where its row is. */
+/* What the name of a copy shows, and where its row is. */
 struct copy_name {
     uint32_t index;
     bool pageable, inside, to_host;

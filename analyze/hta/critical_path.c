@@ -91,7 +91,7 @@ static const struct gp_track *track_of(const struct walk *w, uint32_t track)
     return &w->v->t->tracks.at[track];
 }
 
-/* What lies between FROM and what is explained already. Runs of the same thing become one piece. */
+/* Explain the time from FROM to what is already explained. Consecutive equal pieces become one. */
 static void explain(struct walk *w, int64_t from_ns, struct gp_path_piece piece)
 {
     if (from_ns < w->begin_ns) from_ns = w->begin_ns;
@@ -211,8 +211,8 @@ static uint32_t busiest_thread(const struct walk *w, int64_t at_ns, struct doing
     return found;
 }
 
-/* Walk back along the host from at_ns, beginning on TRACK, to a call that waited for the GPU: returns that event, or NONE
- * at the beginning of the window. */
+/* Walk back along the host from at_ns, starting on TRACK, to a call that waited for the GPU. Returns the
+ * event that it waited for, or NONE at the beginning of the window. */
 static uint32_t walk_host(struct walk *w, uint32_t track)
 {
     while (w->at_ns > w->begin_ns) {
@@ -246,8 +246,8 @@ enum { KERNEL_GAP_NS = 5000, LOOK_BACK = 256 };
 /* Of a launching call that is longer, only this much at its end is launching. */
 enum { LAUNCH_CALL_NS = 10000 };
 
-/* An event of another stream of the device that ended between AFTER and the start of ROW: what ROW waited for when neither
- * its stream nor its launch tells. */
+/* An event on another stream of the device that ended between AFTER and the start of ROW: what ROW waited for
+ * if neither its stream nor its launch shows it. */
 static uint32_t other_stream(const struct walk *w, uint32_t row, int64_t after_ns)
 {
     const struct gp_events *gpu = &w->v->t->events[GP_GPU];
@@ -292,8 +292,8 @@ static void explain_launch(struct walk *w, const struct launch *l)
     explain_host(w, l->begin_ns, api->track[l->call], label, GP_PATH_HOST);
 }
 
-/* Explain the time before ROW began, and say what to look at next: a GPU event, or NONE with *TRACK set to the thread that
- * launched it. */
+/* Explain the time before the start of ROW and return what to examine next: a GPU event, or NONE with *TRACK
+ * set to the thread that launched it. */
 static uint32_t before(struct walk *w, uint32_t row, uint32_t *track)
 {
     int64_t start = gpu_start(w, row), free_since = INT64_MIN;
@@ -340,7 +340,7 @@ static void walk_back(struct walk *w, uint32_t row, bool inside)
         row = before(w, row, &track);
         if (row == NONE && track != NONE) row = walk_host(w, track);
     }
-    explain_host(w, w->begin_ns, NONE, 0, GP_PATH_HOST); // nothing recorded tells
+    explain_host(w, w->begin_ns, NONE, 0, GP_PATH_HOST); // nothing recorded explains it
 }
 
 /* ---- windows ---- */
@@ -353,7 +353,7 @@ static int by_length(const void *a, const void *b)
     return (*x)->begin_ns < (*y)->begin_ns ? -1 : (*x)->begin_ns > (*y)->begin_ns;
 }
 
-/* The step of median length among the whole ones of a device; NULL when there is none. */
+/* The whole step of median length on a device; NULL if there is none. */
 static const struct gp_hta_step *median_step(const struct gp_hta *h, const struct gp_view_device *d,
                                              size_t first_step)
 {
@@ -447,7 +447,7 @@ static int64_t gpu_time(const struct gp_view *v, const struct gp_view_device *d)
 
 void gp_hta_add_path(struct gp_hta *h, const struct gp_view *v, size_t first_step)
 {
-    // One path a process: of the device that it kept busiest.
+    // One path per process: that of its busiest device.
     for (size_t i = 0; i < v->devices.n; i++) {
         const struct gp_view_device *d = &v->devices.at[i];
         int64_t own = gpu_time(v, d);

@@ -35,7 +35,8 @@ static struct whole sum_devices(struct gp_hta *h)
         w.kernel_ns += d->kernel_ns;
         w.gemm_ns += d->gemm_ns;
         w.tensor_core_ns += d->tensor_core_ns;
-        /* Communication is meant to be small: where it is much, the average says nothing about the rest. */
+        /* Communication kernels are small by design: where they take much time, the average does not describe
+         * the rest. */
         if (gp_sm_known(d) && d->b.exposed_communication_ns <= d->b.compute_ns / 4) {
             w.sm_ns += d->sm_ns;
             w.sm_span_ns += d->b.compute_ns + d->b.exposed_communication_ns;
@@ -135,7 +136,7 @@ static void put_culprit(struct gp_buf *b, const struct gp_hta *h, const struct g
     if (c->range) gp_buf_puts(b, gp_hta_str(h, c->range));
 }
 
-/* What idle time of that cause lies in, most of all. */
+/* The host activity with most of the idle time of that cause. */
 static gp_sid worst_culprit(struct whole *w, uint32_t cause)
 {
     const struct gp_idle_culprit *worst = largest_culprit(w, cause, is_less_telling);
@@ -147,8 +148,8 @@ static gp_sid worst_culprit(struct whole *w, uint32_t cause)
     return where;
 }
 
-/* One gap that is a quarter of all time of its cause or more, with what the host did in it, unless the line below says
- * so. */
+/* A gap that is at least a quarter of the time of its cause, with what the host did in it unless the line
+ * below shows it. */
 static void put_one_gap(struct gp_buf *text, const struct whole *w, uint32_t cause)
 {
     const struct gp_idle_culprit *c = largest_culprit(w, cause, has_shorter_gap);
@@ -277,7 +278,7 @@ static bool misses_tensor_cores(const struct gp_kernel_stat *k)
     return k->kind == GP_FRAME_GEMM && k->tensor_core == 0;
 }
 
-/* The names of kernels of other vendors do not tell whether they use matrix units. */
+/* Kernel names of other vendors do not show whether they use matrix units. */
 static bool is_hip(const struct gp_hta *h)
 {
     for (size_t i = 0; i < h->api.n; i++)

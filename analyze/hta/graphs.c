@@ -6,7 +6,7 @@
 /* A GPU event that a graph launch started. */
 struct node_event {
     uint32_t graph;    /* index into adder.graphs */
-    uint32_t instance; /* which launch: row of the call, or else a number of its own */
+    uint32_t instance; /* which launch: row of the call, or otherwise a unique number */
     uint32_t row;
 };
 
@@ -14,14 +14,14 @@ struct node_event {
 struct graph {
     int32_t rank;
     uint32_t producer;
-    uint64_t id; /* GP_NO_ID: none is recorded, then the call's name tells */
+    uint64_t id; /* GP_NO_ID: not recorded; the call's name is used instead */
     gp_sid api;  /* of the trace; 0: no launch record */
 };
 
 struct adder {
     struct gp_hta *h;
     const struct gp_view *v;
-    uint8_t *is_launch; /* by name of a call: 1 no, 2 yes; 0: not looked at */
+    uint8_t *is_launch; /* by name of a call: 1 no, 2 yes; 0: not examined */
     GP_VEC(struct graph) graphs;
     GP_VEC(struct node_event) events;
     struct gp_map graph_of; /* hash of a graph -> index */
@@ -58,7 +58,7 @@ static void collect(struct adder *a)
         uint64_t id = gp_get_graph(gpu, i), corr = gp_get_corr(gpu, i);
         gp_sid api = call == UINT32_MAX ? 0 : t->events[GP_API].name[call];
         bool by_graph = api && launches_graph(a, api);
-        if (id == 0) id = GP_NO_ID; /* what profilers write where there is none */
+        if (id == 0) id = GP_NO_ID; /* profilers write 0 if there is none */
         if (!by_graph && (id == GP_NO_ID || call != UINT32_MAX || corr == GP_NO_ID || corr == 0)) continue;
         const struct gp_view_device *d = &a->v->devices.at[a->v->device_of_row[i]];
         struct graph g = {d->rank, d->producer, id, api};
@@ -82,7 +82,7 @@ static int by_instance(const void *a, const void *b)
 /* ---- nodes of one graph over its launches ---- */
 
 struct node {
-    uint64_t id; /* or the place among the events of a launch */
+    uint64_t id; /* or the position among the events of a launch */
     gp_sid name;
     int64_t min_ns, max_ns;
 };

@@ -126,7 +126,7 @@ static int32_t *find_ranks(const struct gp_hta *h, size_t *n)
     *n = 0;
     for (size_t i = 0; i < h->inputs.n; i++)
         if (h->inputs.at[i].rank >= 0) ranks[(*n)++] = h->inputs.at[i].rank;
-    /* Devices are sorted by rank: what an input says again is near. */
+    /* Devices are sorted by rank, so repeated ranks are adjacent. */
     for (size_t i = 0; i < h->devices.n; i++) {
         const struct gp_hta_device *d = &h->devices.at[i];
         bool counted = d->rank < 0 || d->input >= h->inputs.n || d->rank == h->inputs.at[d->input].rank;

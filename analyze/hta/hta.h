@@ -1,17 +1,17 @@
-/* hta.h -- holistic trace analysis: the answer of trace-hta as plain structs, built up trace by trace and mergeable.
- * Knows nothing about files, text or pictures. All times are integer ns, all sizes bytes; what a figure means stands
- * beside it here and, with its formula, in analyze/hta/README.md.
+/* hta.h -- holistic trace analysis: the answer of trace-hta as plain structs, built up trace by trace and
+ * mergeable. Knows nothing about files, text or pictures. All times are integer ns, all sizes bytes. Comments
+ * here define each figure; analyze/hta/README.md has the formulas.
  *
  *     struct gp_hta h;
  *     gp_hta_init(&h, &opts);
- *     gp_hta_add_trace(&h, &trace);        // as often as there are ranks; the trace may go after
+ *     gp_hta_add_trace(&h, &trace);        // once per rank; the trace may be freed afterwards
  *     gp_hta_finish(&h);                   // what needs all ranks: matching, stragglers, findings, order
  *     ... h.devices.at[0].busy_ns ...; gp_hta_release(&h);
  *
- * Each part lives in a module of its own, which fills its part from a gp_view and merges two of them:
- * breakdown.c (devices, streams), idle.c (causes), kernel_stats.c (kernels, operators, ranges), launches.c, graphs.c,
- * steps.c, collectives.c, copies.c (copies, memory), critical_path.c, findings.c. hta.c only calls them in order.
- */
+ * Each part has its own module, which fills the part from a gp_view and merges two of them: breakdown.c
+ * (devices, streams), idle.c (causes), kernel_stats.c (kernels, operators, ranges), launches.c, graphs.c,
+ * steps.c, collectives.c, copies.c (copies, memory), critical_path.c, findings.c. hta.c only calls them in
+ * order. */
 #ifndef GP_ANALYZE_HTA_H
 #define GP_ANALYZE_HTA_H
 
@@ -42,7 +42,7 @@ struct gp_hta_opts {
     const char
         *step_marker; /* POSIX extended regular expression for ranges that are steps; NULL: find them */
     bool per_step;    /* figures of every step, not only their spread */
-    int threads; /* that adding a trace may use, 0 and 1: the caller's alone; changes nothing in the result */
+    int threads;      /* for adding a trace; 0 and 1: only the caller's; does not change the result */
 };
 
 /* ---- 1. where the time of a device went (breakdown.c) ---- */
@@ -50,7 +50,7 @@ struct gp_hta_opts {
 struct gp_hta_stream {
     int64_t stream; /* number, -1 unknown */
     gp_sid name;
-    struct gp_breakdown b; /* of this stream alone */
+    struct gp_breakdown b; /* of this stream only */
 };
 
 /* ---- 2. why a device was idle (idle.c) ---- */
@@ -77,18 +77,18 @@ struct gp_hta_device {
     struct gp_dist gaps;                          /* lengths of the idle gaps */
     GP_VEC(struct gp_idle_culprit) culprits;      /* most idle time first; the 100 largest */
     int64_t culprit_rest_ns[GP_IDLE_CAUSE_COUNT]; /* idle time that no culprit in the list has */
-    /* What tb_plugin told (kernel_stats.c). Sums over kernels weighted by their time; *_known_ns is the kernel time for
-     * which the figure is known, the denominator. */
+    /* Figures equivalent to PyTorch's tb_plugin (kernel_stats.c). Sums over kernels weighted by their time;
+     * *_known_ns is the kernel time for which the figure is known, the denominator. */
     int64_t tensor_core_ns,
         gemm_ns;         /* kernels that use Tensor Cores by name; those and the ones that could */
     int64_t kernel_ns;   /* sum of kernel durations without copies and sets */
     double occupancy_ns; /* sum of estimated occupancy (0..1) x duration */
     int64_t occupancy_known_ns;
     double sm_ns;        /* estimated SM efficiency: integral over busy time of min(1, blocks/SM) */
-    int64_t sm_known_ns; /* kernel time for which the number of blocks is known; 0: sm_ns tells nothing */
+    int64_t sm_known_ns; /* kernel time with a known number of blocks; 0: sm_ns is meaningless */
 };
 
-/* Is the number of blocks known for 90% of the device's kernel time? If not, sm_ns says nothing about it. */
+/* Is the number of blocks known for 90% of the device's kernel time? If not, sm_ns is meaningless. */
 static inline bool gp_sm_known(const struct gp_hta_device *d)
 {
     return d->sm_known_ns > 0 && d->sm_known_ns >= d->kernel_ns - d->kernel_ns / 10;
@@ -100,7 +100,7 @@ struct gp_kernel_stat {
     gp_sid name;   /* full name as recorded; of our collector's traces demangled */
     uint32_t kind; /* enum gp_frame_kind; its class is gp_class_of() */
     struct gp_dist dur;
-    int32_t tensor_core;           /* 1: uses them, 0: does not, -1: neither name nor kind tell */
+    int32_t tensor_core;           /* 1: uses them, 0: does not, -1: neither name nor kind shows it */
     int64_t bytes;                 /* copies and sets */
     double occupancy_ns, waves_ns; /* x duration; waves: blocks / (SMs x blocks that fit an SM) */
     int64_t occupancy_known_ns;
@@ -141,7 +141,8 @@ struct gp_hta_launches {
     int64_t worst_before_ns;
     uint64_t max_queue; /* most GPU events launched and not started, on one stream */
     int64_t
-        queue_full_ns; /* time with 1024 or more on some stream, union over the streams of a device, summed */
+        /* time with 1024 or more queued on a stream: union over a device's streams, summed over devices */
+        queue_full_ns;
     struct gp_dist queue_len; /* queue length seen by each launch on its stream */
 };
 
@@ -151,7 +152,7 @@ struct gp_graph_stat {
     gp_sid api;     /* name of the call that launched it; 0: no launch record */
     uint64_t launches;
     uint64_t gpu_events; /* over all launches */
-    uint64_t nodes;      /* distinct node ids, or events of the fullest launch where there are none */
+    uint64_t nodes;      /* distinct node ids, or, without ids, events of the fullest launch */
     struct gp_dist span; /* first GPU start to last GPU end of one launch */
     struct gp_dist busy; /* sum of durations of one launch */
     uint64_t worst_node; /* the node whose duration spreads most between launches; GP_NO_ID unknown */
@@ -161,8 +162,9 @@ struct gp_graph_stat {
 
 /* ---- 5. steps (steps.c) ---- */
 
-/* One step on one device. A GPU event belongs to the step in which it was LAUNCHED. The GPU window of a step goes from
- * its first GPU event to the first one of the next step (the last step: to its last GPU event's end). */
+/* One step on one device. A GPU event belongs to the step in which it was LAUNCHED. The GPU window of a step
+ * runs from its first GPU event to the next step's first (for the last step: to the end of its last GPU
+ * event). */
 struct gp_hta_step {
     int32_t rank;
     uint32_t producer;
@@ -207,7 +209,7 @@ struct gp_collective_match {
     int64_t start_skew_ns; /* last start - first start, after the clock offsets */
     int64_t end_skew_ns;
     int64_t duration_ns; /* shortest duration over the ranks: the time the transfer itself took */
-    int64_t wait_ns;     /* sum over ranks of (last start - own start), no more than the own duration */
+    int64_t wait_ns;     /* sum over ranks of (last start - own start), each at most the own duration */
     int32_t last_rank;   /* who came last */
     double algbw_gbps, busbw_gbps; /* 10^9 bytes a second, of duration_ns; 0 unknown */
 };
@@ -300,7 +302,7 @@ const char *gp_path_bound_text(enum gp_path_bound b);
 struct gp_path_piece {
     int64_t begin_ns, end_ns;
     uint32_t bound; /* enum gp_path_bound */
-    gp_sid name;    /* label of the event that it lies in */
+    gp_sid name;    /* label of the event that contains it */
     gp_sid full;    /* full name, 0: the same */
     int64_t stream; /* GPU pieces; -1 for host pieces */
     int64_t tid;    /* host pieces */
@@ -344,11 +346,11 @@ struct gp_hta {
     GP_VEC(struct gp_collective_stat) collective_stats;
     GP_VEC(struct gp_rank_offset) offsets;
     GP_VEC(struct gp_straggler) stragglers;                 /* worst first */
-    uint64_t unmatched_collectives, mismatched_collectives; /* seen by one rank alone; order contradicts */
+    uint64_t unmatched_collectives, mismatched_collectives; /* on one rank only; contradicting order */
     GP_VEC(struct gp_copy_stat) copies;
     GP_VEC(struct gp_memory_stat) memory;
     GP_VEC(struct gp_range_memory) range_memory; /* by bytes allocated and copied, then name */
-    GP_VEC(struct gp_hta_path) paths;            /* one a rank: the median step, or the whole trace */
+    GP_VEC(struct gp_hta_path) paths;            /* one per rank: the median step, or the whole trace */
     GP_VEC(struct gp_finding) findings;          /* largest first */
     GP_VEC(int32_t) missing_ranks, repeated_ranks;
     int32_t world_size;       /* -1 unknown */
@@ -360,15 +362,15 @@ void gp_hta_init(struct gp_hta *h, const struct gp_hta_opts *opts);
 /* The tables that gp_hta_add_trace looks at. */
 #define GP_HTA_NEED GP_VIEW_NEED
 
-/* Add everything of a finished trace T. With opts.repair, T's GPU events are changed first, and sorted again.
- * -1 when the step marker is no regular expression. */
+/* Add everything from a finished trace T. With opts.repair, T's GPU events are first repaired and sorted
+ * again. Returns -1 if the step marker is not a valid regular expression. */
 GP_MUST_CHECK int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err);
 /* The same, and V, which is overwritten, becomes the view of T that all was worked out from; also on failure it is the
  * caller's to release. */
 GP_MUST_CHECK int gp_hta_add_viewed(struct gp_hta *h, struct gp_trace *t, struct gp_view *v,
                                     struct gp_err *err);
-/* Move everything of FROM, not finished either, behind what TO has. FROM is empty after. Adding traces to two and
- * merging them in the same order gives the same as adding them to one. */
+/* Append everything from FROM, which is also unfinished, to TO; FROM is then empty. Adding traces to two
+ * results and merging them in order gives the same as adding them to one. */
 void gp_hta_merge(struct gp_hta *to, struct gp_hta *from);
 /* Work out what needs all ranks, and put everything in order. Once, last. */
 void gp_hta_finish(struct gp_hta *h);

@@ -1,7 +1,7 @@
-/* hta_parts.h -- private to analyze/: what hta.c calls, in this order, and the module that each part lives in. Every
- * gp_hta_add_X looks at the view of one trace and adds to H; every merge moves FROM's part behind TO's, whose strings
- * differ (map with gp_intern_from()); every finish sorts and works out what needs all ranks. gp_hta_xfer_X saves or loads.
- */
+/* hta_priv.h -- private to analyze/: what hta.c calls, in this order, and the module of each part. Every
+ * gp_hta_add_X reads the view of one trace and adds to H; every merge appends FROM's part to TO's, whose
+ * strings differ (map with gp_intern_from()); every finish sorts and computes what needs all ranks.
+ * gp_hta_xfer_X saves or loads. */
 #ifndef GP_ANALYZE_HTA_PARTS_H
 #define GP_ANALYZE_HTA_PARTS_H
 
@@ -22,9 +22,9 @@ struct gp_hta_maps {
 /* breakdown.c: adds one gp_hta_device for each device of the view, in the view's order; the others find theirs at
  * FIRST_DEVICE + index. */
 void gp_hta_add_devices(struct gp_hta *h, const struct gp_view *v);
-/* idle.c: idle time takes longest of all parts, so a thread of its own adds it while the others are added, where OPTS
- * allow one. Nothing but V is used in between. FINISH waits and hands over to the devices from FIRST_DEVICE on; what
- * comes out does not depend on threads. */
+/* idle.c: idle time takes longest of all parts, so a separate thread computes it in parallel with the others
+ * if OPTS allow. In between it uses only V. FINISH waits, and hands the result to the devices from
+ * FIRST_DEVICE on; the result does not depend on threads. */
 struct gp_hta_idle_device {
     int64_t cause_ns[GP_IDLE_CAUSE_COUNT], rest_ns[GP_IDLE_CAUSE_COUNT];
     struct gp_dist gaps;

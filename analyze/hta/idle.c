@@ -1,4 +1,4 @@
-/* What gp_idle_walk() tells, added up for each device: by cause, and by what the host was doing. */
+/* Adds up the pieces of gp_idle_walk() for each device: by cause, and by what the host was doing. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
@@ -10,8 +10,8 @@
 enum sort { SORT_RANGE, SORT_PYTHON, SORT_OP, SORT_API, SORT_COUNT };
 enum { SORT_BITS = 2 };
 
-/* A host stack as far as a culprit tells it: labels, in the result's strings, innermost of their sort. Number 0 is the
- * empty one. Steps and tokens have many names and one label. */
+/* A host stack as shown for a culprit: the innermost label of each sort, in the result's strings. Number 0 is
+ * the empty stack. Steps and tokens have many names and one label. */
 struct stack {
     gp_sid label[SORT_COUNT];
 };
@@ -66,7 +66,7 @@ static gp_sid label_of(struct adder *a, enum sort sort, gp_sid name)
     return *known;
 }
 
-/* The number of stack AROUND with LABEL in place of its own of that sort. */
+/* The number of stack AROUND with its label of that sort replaced by LABEL. */
 static uint32_t number_of(struct adder *a, uint32_t around, enum sort sort, gp_sid label)
 {
     struct stack s = a->stacks.at[around];
@@ -226,7 +226,7 @@ static void *add_idle(void *arg)
     return NULL;
 }
 
-/* ---- beside the other parts ---- */
+/* ---- in parallel with the other parts ---- */
 
 void gp_hta_start_idle(struct gp_hta_idle *idle, const struct gp_hta_opts *opts, const struct gp_view *v)
 {

@@ -8,7 +8,7 @@
 
 #define NONE UINT32_MAX
 
-/* A share of a time, in whole ns: sums of whole numbers do not depend on their order. */
+/* A share of a time, in whole ns: sums of integers do not depend on their order. */
 static double whole_ns(double share, int64_t dur_ns)
 {
     double v = share * (double)dur_ns;
@@ -47,8 +47,8 @@ struct adder {
     struct gp_map names; /* kind << 32 | name in the trace -> config that has it looked up */
 };
 
-/* What is no product of matrices has none to compute. Of others only the name tells; that of most written by hand, or
- * by Triton, does not. */
+/* Kernels that are not matrix products do not use matrix units. For the others only the name shows it; most
+ * handwritten and Triton kernels have names that do not. */
 static int32_t uses_matrix(enum gp_frame_kind kind, enum gp_matrix_use use)
 {
     bool may = kind == GP_FRAME_COMPUTE || kind == GP_FRAME_GEMM || kind == GP_FRAME_ATTENTION;
@@ -56,8 +56,9 @@ static int32_t uses_matrix(enum gp_frame_kind kind, enum gp_matrix_use use)
     return use == GP_MATRIX_UNKNOWN && may ? -1 : 0;
 }
 
-/* Our collector, which alone records clocks, has names as the driver tells them, mangled. Those of other profilers stay
- * as they are, also the few that are mangled: their users know them so, and other tools sum by them. */
+/* Our collector, the only one that records clocks, has the driver's mangled names. Names of other profilers
+ * stay as they are, even the few mangled ones: their users know them in that form, and other tools sum by
+ * them. */
 static void name_kernel(struct adder *a, struct config_use *u, const struct gp_config *c,
                         enum gp_frame_kind kind)
 {
@@ -442,7 +443,7 @@ void gp_hta_merge_kernels(struct gp_hta *to, struct gp_hta *from)
 #define COMPARE(a, b)                                                                                        \
     if ((a) != (b)) return (a) < (b) ? -1 : 1
 
-/* A row, with what it is sorted by: qsort knows no context. */
+/* A row and its sort keys: qsort has no context. */
 struct order {
     uint32_t sort;
     int64_t total_ns;

@@ -149,8 +149,9 @@ static int by_launch(const void *a, const void *b)
     return x->call < y->call ? -1 : x->call > y->call;
 }
 
-/* The launches of a stream in order of time, and their starts in the order of the stream. Events without a launch, or
- * that began before it, say nothing about a queue. CALLS_ONLY: of the events of a call, a graph's, the first alone. */
+/* The launches of a stream in order of time, and their starts in the order of the stream. Events without a
+ * launch, or that began before it, say nothing about a queue. CALLS_ONLY: only the first event of each call,
+ * such as a graph launch. */
 static size_t collect(const struct adder *a, const struct gp_view_stream *s, bool calls_only,
                       struct entry *entries, int64_t *starts)
 {

@@ -13,7 +13,7 @@ static const char DOMAIN[] = "NCCL:nccl"; /* how the names of NCCL's ranges begi
 
 enum kind { NOT_NCCL, OPERATION, GROUP_BEGIN, GROUP_END, OTHER_CALL, SPLIT };
 
-/* "AllReduce"; NULL where it is none of NCCL's. */
+/* "AllReduce"; NULL if it is not an NCCL call. */
 static const char *call_named(const char *name)
 {
     return strncmp(name, DOMAIN, sizeof DOMAIN - 1) ? NULL : name + sizeof DOMAIN - 1;
@@ -99,7 +99,7 @@ static bool is_comm(const struct gp_arg *a)
     return gp_arg_is(a, "NCCL communicator ID");
 }
 
-/* Any call may tell of a communicator. What ncclCommSplit() gives as the size is that of the parent. */
+/* Any call may describe a communicator. The size given by ncclCommSplit() is that of the parent. */
 static void learn(struct finding *f, const struct gp_host_event *e, enum kind kind)
 {
     uint32_t producer = gp_track_producer(f->v->t, f->v->t->events[GP_RANGE].track[e->row]);
@@ -171,8 +171,8 @@ static uint32_t batch_around(const struct finding *f, uint32_t node)
     return batch ? *batch : MANY;
 }
 
-/* The calls of one thread, in order of time. Those of a group are launched by what ends it, all others by themselves. NCCL
- * puts groups of its own around calls, too. */
+/* The calls of one thread, in order of time. The end of a group launches its calls; all others launch
+ * themselves. NCCL also puts its own groups around calls. */
 static void read_thread(struct finding *f, uint32_t begin, uint32_t end)
 {
     uint32_t depth = 0, batch = MANY;
@@ -251,7 +251,7 @@ static bool reach_all(const struct call *c, size_t n, bool sends, uint32_t ranks
 /* Bytes of all calls, with RANKS ranks in the communicator: what is sent and what is received at once counts once. */
 static int64_t sum_bytes(const struct call *c, size_t n, uint32_t ranks)
 {
-    int64_t sum[3] = {0}; /* sent, received, all else */
+    int64_t sum[3] = {0}; /* sent, received, everything else */
     for (size_t i = 0; i < n; i++) {
         bool of_each = !is_p2p(&c[i]) && strcmp(c[i].op, "all_reduce") && strcmp(c[i].op, "broadcast") &&
                        strcmp(c[i].op, "reduce");
@@ -310,7 +310,7 @@ static struct gp_nccl_work work_for(struct finding *f, const struct call *c, siz
     return w;
 }
 
-/* All that is known of a kernel that served some of these calls, but nobody knows which. */
+/* What is known of a kernel that served some of these calls, when it is unknown which. */
 static struct gp_nccl_work some_work(struct finding *f, const struct call *c, size_t n, uint32_t producer)
 {
     struct gp_nccl_work w = work_for(f, c, n, producer);
@@ -323,7 +323,8 @@ static struct gp_nccl_work some_work(struct finding *f, const struct call *c, si
     return w;
 }
 
-/* The kind of operation that a kernel's name tells. What has no kernel of its own is done by sends and receives. */
+/* Does a kernel of that operation serve the call? Operations without their own kernels use sends and
+ * receives. */
 static bool serves(const char *kernel_op, const struct call *c)
 {
     if (!strcmp(kernel_op, "send_recv"))

@@ -1,11 +1,11 @@
-/* nccl.h -- what NCCL's own ranges say of its kernels: the operations that a kernel was launched for, their bytes, and
- * the communicator. NCCL 2.18 and later pushes a range for each call, with args as they are read here; a call in a group
- * is launched by the ncclGroupEnd() that ends the group, so that one kernel may do what several calls asked for.
- * Where it cannot be told which calls a kernel served, its bytes are unknown: nothing is guessed.
+/* nccl.h -- reads from NCCL's own ranges the operations that a kernel was launched for, their bytes, and the
+ * communicator. NCCL 2.18 and later push a range for each call, with the args that are read here. The
+ * ncclGroupEnd() that ends a group launches its calls, so one kernel may serve several of them. If it is
+ * unclear which calls a kernel served, its bytes are unknown: nothing is guessed.
  *
  *     struct gp_nccl n;
  *     gp_nccl_find(&n, &view, &strings);
- *     const struct gp_nccl_work *w = gp_nccl_work_of(&n, gpu_row);        // NULL: nothing is known
+ *     const struct gp_nccl_work *w = gp_nccl_work_of(&n, gpu_row);        // NULL: unknown
  *     gp_nccl_release(&n);
  */
 #ifndef GP_ANALYZE_NCCL_H
@@ -18,14 +18,13 @@
 
 /* What one kernel did. */
 struct gp_nccl_work {
-    gp_sid op;   /* "all_reduce"; of several kinds "all_gather+all_reduce"; 0: what the kernel's name says */
-    gp_sid comm; /* hash of the communicator, the same on all its ranks; 0 unknown */
+    gp_sid op;      /* "all_reduce"; several kinds: "all_gather+all_reduce"; 0: as in the kernel's name */
+    gp_sid comm;    /* hash of the communicator, the same on all its ranks; 0 unknown */
     uint32_t ranks; /* of the communicator; 0 unknown */
     uint32_t calls; /* that it served; 0 unknown */
     int64_t
         bytes; /* of the full messages of all calls: what every rank ends up with, or begins with; -1 unknown */
-    int32_t rank,
-        peer; /* the ends of sends and receives with one peer; -1: there is no one peer, or unknown */
+    int32_t rank, peer; /* the ends of sends and receives with one peer; -1: several peers, or unknown */
 };
 
 struct gp_nccl {
@@ -33,8 +32,8 @@ struct gp_nccl {
     GP_VEC(struct gp_nccl_work) works;
 };
 
-/* Fill N, whose content is overwritten, for the communication kernels of V. Names go to STRINGS. O(rows); no more than a
- * look at the names of a trace that has no such ranges. */
+/* Fill N, whose content is overwritten, for the communication kernels of V. Names go to STRINGS. O(rows); a
+ * trace without such ranges costs only a look at its names. */
 void gp_nccl_find(struct gp_nccl *n, const struct gp_view *v, struct gp_strings *strings);
 const struct gp_nccl_work *gp_nccl_work_of(const struct gp_nccl *n, uint32_t row);
 void gp_nccl_release(struct gp_nccl *n);

@@ -339,7 +339,7 @@ static void add_stream(struct gp_lanes_build *b, uint32_t group, const struct gp
     gp_buf_release(&name);
 }
 
-/* What else lies on row TRACK of a device: ranges and synchronisation beside the work, and instants. */
+/* Everything else on row TRACK of a device: ranges and synchronisation beside the work, and instants. */
 static void add_notes(struct gp_lanes_build *b, uint32_t group, uint32_t track)
 {
     const struct gp_trace *t = b->l->v->t;
@@ -373,7 +373,7 @@ static bool step_before(const struct gp_hta_step *s, const struct gp_view_device
 static void add_steps(struct gp_lanes_build *b, uint32_t group, const struct gp_view_device *d)
 {
     const struct gp_hta *h = b->l->hta;
-    size_t lo = 0, hi = h->steps.n; /* steps lie by device, in the order of the view */
+    size_t lo = 0, hi = h->steps.n; /* steps are grouped by device, in the order of the view */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
         if (step_before(&h->steps.at[mid], d)) lo = mid + 1;
@@ -446,7 +446,7 @@ struct order {
     uint32_t track;
 };
 
-/* "Spans", "Traces" and the process -1 of profilers are no processes: they come after those that are. */
+/* "Spans", "Traces" and the process -1 of profilers are not processes: they come after the real ones. */
 static bool is_aside(const struct gp_process *p)
 {
     return p->pid_text != 0 || p->pid < 0;

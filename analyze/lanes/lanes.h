@@ -1,5 +1,5 @@
-/* lanes.h -- a trace laid out for a timeline: which tracks there are, which events lie on which lane of them, and what
- * counters, steps and idle gaps come with them. Knows nothing of pixels, pages and formats.
+/* lanes.h -- lays a trace out for a timeline: its tracks, the lane of each event, and the counters, steps and
+ * idle gaps. Knows nothing of pixels, pages or formats.
  *
  *     struct gp_lanes l;
  *     gp_lanes_build(&l, &view, &hta, NULL);
@@ -8,12 +8,12 @@
  *             draw(i, gp_lanes_start(&l, k), gp_lanes_dur(&l, k), l.name[k]);
  *     gp_lanes_release(&l);
  *
- * An event lies on the first free lane below the innermost event that was open and holds it. When it ends later than that
- * one, by at most max(1 us, 2 ulp of a double holding microseconds), it counts as held and its lane is free again when its
- * holder ends: profilers round. When it ends later still, the two cross: it goes to the first free lane below the innermost
- * open event that does hold it, and is counted. Nothing is left out: what finds no free lane of GP_LANES_MOST lies on the
- * last one over others, and is counted, too. Durations are never changed.
- */
+ * An event goes to the first free lane below the innermost open event that contains it. If it ends later than
+ * that event by at most max(1 us, 2 ulp of a double holding microseconds), it counts as contained, and its
+ * lane is free again when its container ends, because profilers round. If it ends later still, the two cross:
+ * it goes to the first free lane below the innermost open event that does contain it, and is counted. Nothing
+ * is left out: an event that finds none of the GP_LANES_MOST lanes free goes on the last one over others, and
+ * is counted as well. Durations never change. */
 #ifndef GP_ANALYZE_LANES_H
 #define GP_ANALYZE_LANES_H
 
@@ -32,7 +32,7 @@ enum { GP_LANES_MOST = 255, GP_LANES_SAMPLES = 32768 };
 #define GP_LANES_NEED                                                                                        \
     ((GP_NEED_ALL & ~(GP_NEED_IDS | GP_NEED_EXTRA)) | GP_NEED_EXTRA_WORK | GP_NEED_FEW_ARROWS)
 
-/* What stands in gp_lanes.table for what is no row of the trace. */
+/* Values of gp_lanes.table for items that are not rows of the trace. */
 enum { GP_LANES_IDLE = GP_TABLE_COUNT, GP_LANES_STEP };
 
 enum gp_lanes_sort {
@@ -56,7 +56,7 @@ struct gp_lanes_track {
     size_t first_lane, lanes;
     uint64_t count; /* events */
     int64_t total_ns;
-    uint64_t crossed, clamped, crowded; /* crowded: events on the last lane that lie over others */
+    uint64_t crossed, clamped, crowded; /* crowded: events drawn over others on the last lane */
     bool gpu;                           /* the GPU events of a stream */
     size_t counter;                     /* GP_LANES_COUNTER: index into counters */
 };
@@ -128,7 +128,7 @@ int64_t gp_lanes_origin(const struct gp_trace *t);
 int64_t gp_lanes_start(const struct gp_lanes *l, size_t i);
 /* How long it lasted, as recorded, bounded in the same way. */
 int64_t gp_lanes_dur(const struct gp_lanes *l, size_t i);
-/* The event of a row; UINT32_MAX: it is not there. */
+/* The event of a row; UINT32_MAX if it has none. */
 uint32_t gp_lanes_place(const struct gp_lanes *l, enum gp_table table, uint32_t row);
 /* The event that caused event I, or what the host was in while a device was idle; UINT32_MAX: not known. */
 uint32_t gp_lanes_cause(const struct gp_lanes *l, size_t i);

@@ -166,7 +166,7 @@ static void add_copies(struct gp_lanes_build *b, uint32_t group, uint32_t device
         int64_t copies = 0;
         for (size_t i = 0; i < changes.n; i++) {
             copies += changes.at[i].copies;
-            sum = copies ? sum + changes.at[i].by : 0; /* no rounding errors are left behind */
+            sum = copies ? sum + changes.at[i].by : 0; /* leaves no rounding errors */
             add_sample(c, changes.at[i].at_ns, sum < 0 ? 0 : sum);
         }
         join_samples(c);
@@ -226,7 +226,7 @@ static void memory_sample(struct gp_lanes_build *b, struct memory *m, uint32_t r
     add_sample(&b->l->counters.at[m->allocated], e->start_ns[row],
                (double)(m->has_total ? total : m->running));
     if (reserved && m->reserved == UINT32_MAX) {
-        /* beside its sibling: the group of the track that was made for it */
+        /* beside its sibling: the group of the track created for it */
         for (size_t i = b->l->tracks.n; i-- > 0;) {
             const struct gp_lanes_track *k = &b->l->tracks.at[i];
             if (k->sort != GP_LANES_COUNTER || k->counter != m->allocated) continue;

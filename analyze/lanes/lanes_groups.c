@@ -82,7 +82,7 @@ uint32_t gp_lanes_add_device_group(struct gp_lanes_build *b, uint32_t device)
         gp_buf_puts(&name, ", ");
         gp_lanes_put_sid(&name, b->l->v->t, d->props->name);
     }
-    /* where several processes use what may be one device, each has a group of its own */
+    /* if several processes may share a device, each has its own group */
     if (*gp_map_put(&b->sharers, gp_lanes_device_key((uint32_t)d->rank, d->device), 0) > 1) {
         const struct gp_trace *t = b->l->v->t;
         uint32_t track = b->l->v->streams.at[d->first_stream].track;

@@ -5,7 +5,7 @@
 #include "analyze/lanes/lanes.h"
 #include "formats/base/map.h"
 
-/* Where an event lies while its track is laid out. */
+/* Position of an event while its track is laid out. */
 struct gp_lanes_item {
     uint32_t row;
     uint8_t table, lane;
@@ -31,7 +31,7 @@ struct gp_lanes_build {
     uint32_t *stream_of;                /* by track: stream of the view, UINT32_MAX: none */
     uint32_t *group_of_process;         /* UINT32_MAX: none yet */
     struct gp_map device_groups;        /* by (producer, device): the group */
-    struct gp_map sharers;              /* by (rank, device): how many processes know such a device */
+    struct gp_map sharers;              /* by (rank, device): number of processes with such a device */
     bool ranks;                         /* several: they are part of ids */
 };
 
@@ -58,16 +58,16 @@ gp_sid gp_lanes_intern(struct gp_lanes_build *b, const struct gp_buf *text, bool
 void gp_lanes_put_sid(struct gp_buf *to, const struct gp_trace *t, gp_sid sid);
 /* Add the group of DEVICE of the view. Returns its index. */
 uint32_t gp_lanes_add_device_group(struct gp_lanes_build *b, uint32_t device);
-/* The group of a process, made when it is not there. */
+/* The group of a process, created if missing. */
 uint32_t gp_lanes_process_group(struct gp_lanes_build *b, uint32_t process);
 /* The group of DEVICE as PRODUCER knows it; UINT32_MAX: no such device ran work. */
 uint32_t gp_lanes_device_group(const struct gp_lanes_build *b, uint32_t producer, int64_t device);
-/* Append a track without events; NAME alone is its last part, the group's id comes before it in the id. */
+/* Append a track without events; NAME is only the last part of its id, after the group's id. */
 struct gp_lanes_track *gp_lanes_add_track(struct gp_lanes_build *b, uint32_t group, enum gp_lanes_sort sort,
                                           const char *id, const char *name, size_t name_n);
 /* ---- lanes_counters.c ---- */
 
-/* Counters of device D (busy, queue, copies), whose group is GROUP; what was recorded of a process. */
+/* Counters of device D (busy, queue, copies), whose group is GROUP; recorded counters of a process. */
 void gp_lanes_device_counters(struct gp_lanes_build *b, uint32_t device, uint32_t group);
 void gp_lanes_recorded_counters(struct gp_lanes_build *b);
 

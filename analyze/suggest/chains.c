@@ -15,7 +15,7 @@ enum {
     ROW_LEAST = 8,             /* elements of a row that is normalised */
     BANDWIDTH_NS = 5000,       /* a kernel must last for its bandwidth to count, */
     BANDWIDTH_BYTES = 1000000, /* and move that much */
-    OFTEN = 3,                 /* times a step */
+    OFTEN = 3,                 /* times per step */
 };
 static const double BUSY_PCT = 0.5;
 
@@ -26,7 +26,7 @@ struct known {
     enum role role;
     bool done, fills, copies, softmax;
     struct gp_pointwise size; /* zeroed: not known */
-    uint32_t rows;            /* blocks of a kernel that has one a row, or a few rows */
+    uint32_t rows;            /* blocks of a kernel that has one block per row, or per few rows */
 };
 
 struct find {
@@ -105,8 +105,8 @@ static bool rows_fit(const struct known *rows, int64_t known_elements, const str
     return rows->rows && n / rows->rows >= ROW_LEAST && (rows->softmax || !pointwise->copies);
 }
 
-/* What FROM, which works on ELEMENTS if these are not 0, writes and TO reads right behind it, where names and sizes make
- * that sure. Two of the same kernel may work on two tensors. */
+/* Bytes that FROM writes and the next kernel TO reads, where names and sizes make that certain. FROM works on
+ * ELEMENTS, 0 if unknown. Two runs of the same kernel may work on two tensors. */
 static int64_t passed(const struct known *from, int64_t elements, const struct known *to)
 {
     const struct gp_pointwise *a = &from->size, *b = &to->size;
@@ -205,8 +205,9 @@ int64_t gp_chain_not_read(const struct gp_chains *chains, const struct gp_chain_
     return (int64_t)(saved < most ? saved : most);
 }
 
-/* Does the time of item K tell nothing but its bytes? Kernels that add up have other reasons to take long; elementwise ones
- * that do not come near the bandwidth, as those that repeat a row, come nearer when they are part of another one. */
+/* Does the time of item K depend only on its bytes? Reductions are slow for other reasons; elementwise
+ * kernels far from the bandwidth, such as those that repeat a row, come nearer to it as part of another
+ * kernel. */
 static bool only_moves(const struct find *f, const struct gp_chain_kernel *k)
 {
     return k->elements && f->c->items[k->item].kind == GP_FRAME_ELEMENTWISE;
@@ -268,7 +269,7 @@ static int by_total(const void *a, const void *b)
     return x->signature < y->signature ? -1 : x->signature > y->signature;
 }
 
-/* The longest first; a chain is told where its kind went by the kind's example. */
+/* Longest first; a chain finds the new place of its kind through the kind's example. */
 static void sort_kinds(struct gp_chains *out)
 {
     if (!out->kinds.n) return;

@@ -1,14 +1,14 @@
-/* chains.h -- private to suggest.c and rules_*.c: kernels that one kernel could be, told by names, order and grids. A chain
- * is a run of kernels that read and write memory more than they compute, one launched after the other on one stream, with
- * nothing between them that has to be over first. Chains of the same kernels with the same grids are one kind.
+/* chains.h -- private to suggest.c and rules_*.c: finds kernels that one kernel could replace, from names,
+ * order and grids. A chain is a run of kernels that read and write memory more than they compute, launched
+ * back to back on one stream, with nothing between them that has to end first. Chains of the same kernels
+ * with the same grids are one kind.
  *
  *     struct gp_chains chains = {0};
  *     gp_chains_find(&chains, c);
  *     for (size_t i = 0; i < chains.kinds.n; i++) use(chains.kinds.at[i].total_ns);
  *     gp_chains_release(&chains);
  *
- * Method and constants: analyze/suggest/README.md, "Chains".
- */
+ * Method and constants: analyze/suggest/README.md, "Chains". */
 #ifndef GP_ANALYZE_CHAINS_H
 #define GP_ANALYZE_CHAINS_H
 
@@ -21,15 +21,15 @@ struct gp_rule_ctx;
 
 struct gp_chain_kernel {
     uint32_t item;                               /* of the plan */
-    int64_t elements, read_bytes, written_bytes; /* 0: not known */
-    int64_t passed_bytes; /* that it reads of what the member before it wrote; 0: none that is sure */
+    int64_t elements, read_bytes, written_bytes; /* 0: unknown */
+    int64_t passed_bytes; /* that it reads from what the previous member wrote; 0: none for certain */
 };
 
 struct gp_chain {
     uint32_t first, n; /* kernels; at least two */
     uint32_t kind;
-    /* What one kernel in its place saves of GPU time: at least what is not read again, at most all but its longest kernel,
-     * or but the time that its memory takes. */
+    /* GPU time that a single kernel saves: at least what is not read again; at most all but the longest
+     * kernel, or all but the time of its memory traffic. */
     int64_t total_ns, low_ns, high_ns;
 };
 
@@ -38,7 +38,7 @@ struct gp_chain_kind {
     uint32_t example;                  /* its first chain */
     uint32_t count;                    /* over all steps */
     int64_t total_ns, low_ns, high_ns; /* over all steps */
-    bool counts;                       /* three times a step, or 0.5 % of the busy time */
+    bool counts;                       /* three times per step, or 0.5 % of the busy time */
 };
 
 struct gp_chains {
@@ -52,8 +52,8 @@ struct gp_chains {
 void gp_chains_find(struct gp_chains *chains, const struct gp_rule_ctx *c);
 void gp_chains_release(struct gp_chains *chains);
 
-/* What K, of DUR, does not take when it need not read what was passed to it: by the best bandwidth, never more than the
- * share of what it moves, or half where that is not known. */
+/* Time that K, of duration DUR, saves if it need not read what was passed to it: at the best bandwidth, at
+ * most its share of the bytes that K moves, or half where that is unknown. */
 int64_t gp_chain_not_read(const struct gp_chains *chains, const struct gp_chain_kernel *k, int64_t dur_ns);
 
 #endif

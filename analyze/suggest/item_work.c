@@ -24,7 +24,7 @@ struct op {
     struct gp_work work;
 };
 
-/* What its name and launch tell of a kernel. */
+/* What the name and launch of a kernel show. */
 struct config {
     bool done, known;
     struct gp_work work;
@@ -96,7 +96,7 @@ static void find_ops(struct find *f)
     free(at);
 }
 
-/* FP32 goes through NVIDIA's matrix units as TF32, where the kernel's name says that it uses them, or its speed does. */
+/* NVIDIA's matrix units run FP32 as TF32; the kernel's name or its speed shows that it uses them. */
 static void decide_arith(struct find *f, struct op *op)
 {
     const struct gp_ceiling *fp32 = &f->c->s->ceilings.flops[GP_ARITH_FP32];
@@ -183,7 +183,8 @@ static void measure_ceilings(struct find *f)
     }
 }
 
-/* What an empty kernel takes: no more than the shortest that is there, nor than one does on any current device. */
+/* Duration of an empty kernel: at most that of the shortest kernel present, and of one on any current
+ * device. */
 static void measure_empty(struct find *f)
 {
     struct gp_ceilings *top = &f->c->s->ceilings;

@@ -1,5 +1,6 @@
-/* item_work.h -- private to suggest.c and rules_*.c: what the kernels of a plan have to do, how fast the device could do it,
- * and what bounds them. An operator's work is charged once, and shared by its kernels in proportion to their time.
+/* item_work.h -- private to suggest.c and rules_*.c: the work of a plan's kernels, how fast the device could
+ * do it, and what bounds them. An operator's work counts once; its kernels share it in proportion to their
+ * time.
  *
  *     gp_item_work_find(c);                         // fills c->work and the ceilings of the answer
  *     if (c->work[i].tier == GP_WORK_SHAPES) use(c->work[i].share.flops);
@@ -17,8 +18,7 @@ struct gp_rule_ctx;
 
 /* Of an item of the plan. */
 struct gp_item_work {
-    struct gp_work
-        share; /* zeroed where nothing is known; the product's sizes are those of the whole operator */
+    struct gp_work share; /* zeroed if unknown; the product's sizes are those of the whole operator */
     struct gp_regime_answer bound;
     uint32_t tier; /* enum gp_work_tier */
     double part;   /* of its operator's work */

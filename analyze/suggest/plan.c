@@ -11,8 +11,8 @@
 
 enum {
     CALL_NS = 2000,        /* what a call that waits takes at least */
-    JITTER_NS = 5000,      /* a start later than this after everything known has a reason of its own */
-    SANE_NS = 1000000,     /* latencies and gaps longer than this are none */
+    JITTER_NS = 5000,      /* a start later than this after all known causes has another reason */
+    SANE_NS = 1000000,     /* latencies and gaps longer than this do not count as such */
     GAP_NS = 1000,         /* between queued kernels where none were */
     CLOCK_SLACK_NS = 2000, /* the clocks of host and GPU may differ by */
     LOOK_BACK = 1024,
@@ -189,7 +189,7 @@ static void add_calls(struct build *b)
     p->replay.tail_ns = p->found_steps && b->end_ns > host ? b->end_ns - host : 0;
 }
 
-/* A call that could have waited but did not: what was over by then must be over in a replay, too. */
+/* A call that could have waited but did not: what had ended by then must also end by then in a replay. */
 static void wait_for_what_was_over(struct build *b, uint32_t k)
 {
     struct gp_plan *p = b->p;
@@ -313,7 +313,7 @@ static void measure_launches(struct build *b)
     GP_VEC_FREE(&launch);
 }
 
-/* Between items of a stream of which the later one was there in time. */
+/* Gaps between items of a stream where the later item was launched in time. */
 static void measure_gaps(struct build *b)
 {
     struct gp_plan *p = b->p;

@@ -119,7 +119,8 @@ struct gp_replay_room {
     size_t size;
 };
 
-/* The next N bytes of a block, of which USED are taken: a multiple of 8, as anything here wants at most. */
+/* The next N bytes of a block after USED, rounded up to a multiple of 8, the largest alignment needed
+ * here. */
 static void *take(char *block, size_t *used, size_t n)
 {
     void *at = block ? block + *used : NULL;
@@ -127,7 +128,8 @@ static void *take(char *block, size_t *used, size_t n)
     return at;
 }
 
-/* Deal out BLOCK, or only count what it has to hold when it is NULL. What the N edits leave alone is not copied. */
+/* Divide up BLOCK, or, if it is NULL, only count the bytes it needs. What the N edits do not touch is not
+ * copied. */
 static size_t deal_out(struct run *run, const struct gp_replay *r, char *block, const struct gp_edit *edits,
                        size_t n)
 {

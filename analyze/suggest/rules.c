@@ -121,7 +121,8 @@ gp_sid gp_rule_item_label(struct gp_rule_ctx *c, uint32_t item)
 
 /* ---- the device ---- */
 
-/* Rows of the device come by start: one way finds what began before a row, the way back what began after it. */
+/* Rows of the device are sorted by start: the forward pass finds what began before a row, the backward pass
+ * what began after it. */
 static uint8_t *rows_beside(const struct gp_rule_ctx *c, enum gp_class class)
 {
     const struct gp_events *gpu = &c->t->events[GP_GPU];
@@ -180,11 +181,11 @@ uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match
     return by_config;
 }
 
-/* A match that is asked once for each name. */
+/* A match that is evaluated once per name. */
 struct asked {
     const struct gp_rule_ctx *c;
     gp_rule_match *match;
-    uint8_t *answers; /* by sid: 0 not asked yet */
+    uint8_t *answers; /* by sid: 0 not evaluated yet */
 };
 
 static bool ask(struct asked *a, gp_sid name)
@@ -220,7 +221,7 @@ static uint32_t call_from(const struct gp_rule_ctx *c, int64_t at_ns)
     return lo;
 }
 
-/* Deal the time [BEGIN, END) of the host out to the calls that it lies before. */
+/* Assign the host time [BEGIN, END) to the calls that it precedes. */
 int64_t gp_rule_time_before_calls(const struct gp_rule_ctx *c, int64_t begin_ns, int64_t end_ns,
                                   int64_t *by_call)
 {

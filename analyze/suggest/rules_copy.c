@@ -6,7 +6,7 @@
 #include "analyze/suggest/rules_table.h"
 
 enum {
-    PAGEABLE_NS = 50000, /* a step; copies of a few KB of pageable memory cost nothing */
+    PAGEABLE_NS = 50000, /* per step; copies of a few KB of pageable memory cost nothing */
     SMALL_BYTES = 65536,
     SMALL_COPIES = 10, /* a step and direction */
     PINNED_LOW_GBPS =
@@ -24,7 +24,7 @@ static bool is_pageable(const struct gp_rule_ctx *c, uint32_t item)
            gp_rule_bytes(c, item) > SMALL_BYTES;
 }
 
-/* The best bandwidth of large pinned copies in the trace, bytes a microsecond; 0 when there are none. */
+/* The best bandwidth of large pinned copies in the trace, bytes per microsecond; 0 if there are none. */
 static int64_t pinned_speed(const struct gp_rule_ctx *c)
 {
     int64_t best = 0;
@@ -53,7 +53,7 @@ static void edit_pageable(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32
         GP_VEC_PUSH(&s->high, edit);
         GP_VEC_PUSH(&s->free, edit);
     }
-    /* A wait right behind the copy is for the copy. */
+    /* A wait right after the copy is for the copy. */
     if (call + 1 < c->p->calls.n && c->p->calls.at[call + 1].waited_for == item) {
         struct gp_edit edit = {GP_EDIT_NO_WAIT, call + 1, 0};
         GP_VEC_PUSH(&s->low, edit);
@@ -206,9 +206,10 @@ const struct gp_rule gp_rule_synchronous_copy = {
     .run = ask_synchronous_copy,
 };
 
-/* ---- copies that nothing runs beside ---- */
+/* ---- copies with nothing beside them ---- */
 
-/* Time of an item in which no other item of the plan runs. Items are few around it: the neighbours in time tell. */
+/* Time of an item during which no other item of the plan runs. Few items overlap it, so its neighbours in
+ * time suffice. */
 static int64_t alone_ns(const struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_plan_item *items = c->p->items.at;

@@ -1,5 +1,5 @@
-// Kernels that read again what another one just wrote: chains, what follows a product, casts, copies into another order,
-// fills. What they say is of GPU time; what the host is late for is compile's.
+// Kernels that read again what another kernel just wrote: chains, epilogues of products, casts, copies into
+// another order, fills. These rules cover GPU time; compile covers a late host.
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/known.h"
@@ -14,11 +14,11 @@ static const double HOST_BOUND_PCT = 20, FUSION_PCT = 1, EPILOGUE_PCT = 1, CAST_
                     FILL_PCT = 0.5;
 
 enum {
-    EPILOGUE_MOST = 2, /* kernels behind a product */
-    FILLS_LEAST = 4,   /* in a row, when no name says what they are for */
+    EPILOGUE_MOST = 2, /* kernels after a product */
+    FILLS_LEAST = 4,   /* in a row, if no name shows their purpose */
 };
 
-/* The launch of a kernel that is gone. Where the host is late, that is what compile says. */
+/* The launch of a kernel that is gone. Where the host is late, compile covers it. */
 static void launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item)
 {
     uint32_t call = c->p->items.at[item].call;
@@ -30,7 +30,7 @@ static void launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s,
     }
 }
 
-/* Kernels that a rule is about, by item, as said by their names. */
+/* Does a kernel's name show that a rule covers it? */
 typedef bool name_match(const char *name);
 
 /* One byte for each item: does the plain name of its kernel match? */
@@ -147,7 +147,7 @@ static void tell_chains(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t 
     gp_rule_evidence_bytes(s, "best_bandwidth_per_us", (int64_t)(c->chains->bytes_ns * 1000));
 }
 
-/* A tenth of the kernels come from a compiler: what it left alone it could not reach. */
+/* A tenth of the kernels come from a compiler: it could not reach the others. */
 static bool compiled_already(const struct gp_rule_ctx *c)
 {
     size_t n = 0;
@@ -223,7 +223,8 @@ static uint32_t *chains_of_items(const struct gp_rule_ctx *c)
     return of;
 }
 
-/* Mark the one or two kernels behind each product, but not the begin of a longer chain: that is what fusion says. */
+/* Mark the one or two kernels after each product, but not the start of a longer chain, which fusion
+ * covers. */
 static uint8_t *epilogues(const struct gp_rule_ctx *c)
 {
     uint8_t *fits = match_items(c, is_epilogue), *found = gp_zalloc(c->p->items.n + 1);
@@ -395,8 +396,8 @@ static bool is_sum(const char *name)
     return gp_kernel_is_elementwise(name) && strstr(name, "CUDAFunctor_add");
 }
 
-/* Into gradients that are there, those of a step are added by a kernel for each; where there are none, they are taken. At
- * most that is three times the bytes of the fills, which only write. */
+/* If gradients exist, one kernel per gradient adds those of the step to them; if not, the new ones are used
+ * as they are. The sums move at most three times the bytes of the fills, which only write. */
 static void edit_sums(struct gp_rule_ctx *c, struct gp_suggestion *s, const uint8_t *fills)
 {
     enum { BYTES = 3 };

@@ -1,4 +1,5 @@
-// What the host does inside steps that belongs before or beside them: allocation, loading code, compiling, loading data.
+// Host work inside steps that belongs before or beside them: allocation, loading code, compiling, loading
+// data.
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/known.h"
@@ -10,7 +11,7 @@ static const double WORTH_PCT = 0.3, INPUT_PCT = 5;
 
 struct texts {
     const char *description, *action, *formula, *assumes,
-        *check;        /* description: with the count and the time a step */
+        *check;        /* the count and the time per step are added to the description */
     int64_t least_pct; /* of that time goes at least */
 };
 

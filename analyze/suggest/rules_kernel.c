@@ -12,7 +12,7 @@ static const double TF32_LEAST = 1.5; /* times as fast as FP32 */
 
 enum {
     AROUND = 8,          /* kernels from one product to the other of an attention, at most */
-    OPTIMIZER_LEAST = 4, /* kernels of a step */
+    OPTIMIZER_LEAST = 4, /* kernels per step */
 };
 
 /* NS, less PCT percent of it. */
@@ -23,7 +23,7 @@ static int64_t less(int64_t ns, int64_t pct)
 
 /* ---- products without Tensor Cores ---- */
 
-/* How many times as fast TF32 is as FP32 on the device. 0: there is no TF32, or nobody knows. */
+/* How many times as fast as FP32 TF32 is on the device. 0: no TF32, or unknown. */
 static double tf32_factor(const struct gp_rule_ctx *c)
 {
     double fp32 = gp_ceiling_attainable(&c->s->ceilings.flops[GP_ARITH_FP32]);
@@ -101,7 +101,7 @@ static bool is_softmax(const struct gp_rule_ctx *c, uint32_t item)
            !gp_kernel_is_log_softmax(name);
 }
 
-/* Can the kernel lie between the products of an attention? Masks, scales, dropout, casts and checks can. */
+/* Can the kernel run between the products of an attention? Masks, scales, dropout, casts and checks can. */
 static bool is_between(const struct gp_rule_ctx *c, uint32_t item)
 {
     const char *name = gp_rule_name(c, item);
@@ -117,7 +117,8 @@ static bool same_place(const struct gp_plan *p, int64_t i, uint32_t as)
            p->replay.items.at[i].stream == p->replay.items.at[as].stream;
 }
 
-/* The product that is nearest to a softmax, before or behind it (BY -1 or 1); NONE. The backward pass has two in a row. */
+/* The product nearest to a softmax, before or after it (BY -1 or 1); NONE. The backward pass has two in a
+ * row. */
 static uint32_t product_beside(const struct gp_rule_ctx *c, uint32_t softmax, int by)
 {
     int64_t i = softmax;
@@ -150,7 +151,8 @@ static void launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s,
     }
 }
 
-/* Masks and scales before the first product, casts behind the last: at best they go, too. BY is -1 or 1. */
+/* Masks and scales before the first product, casts after the last: at best they go away as well. BY is -1 or
+ * 1. */
 static void edit_around(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t product, int by)
 {
     int64_t i = (int64_t)product + by;

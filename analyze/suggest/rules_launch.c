@@ -38,7 +38,8 @@ static int64_t idle_before(const struct gp_rule_ctx *c, uint32_t item, uint32_t 
     return p[item].drained && idle > 0 ? idle : 0;
 }
 
-/* What stays is launched from compiled code, with no operators around it: at best in half of the time. */
+/* The remaining kernels are launched from compiled code, with no operators around them: at best in half the
+ * time. */
 static void hurry(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item,
                   const uint8_t *optimizer)
 {
@@ -59,8 +60,8 @@ static bool surely_fused(const struct gp_rule_ctx *c, uint32_t i, uint32_t previ
            (c->items[i].kind == GP_FRAME_ELEMENTWISE || c->items[previous].kind == GP_FRAME_ELEMENTWISE);
 }
 
-/* Let the launches of all but the first of each chain go: those that are sure with the idle time before them, at least,
- * and all of them with their whole host time, at most. */
+/* Remove the launches of all but the first kernel of each chain: at least those that are certain, with the
+ * idle time before them; at most all of them, with their whole host time. */
 static struct chains edit_chains(struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
     const struct gp_plan *p = c->p;
@@ -149,7 +150,7 @@ const struct gp_rule gp_rule_compile = {
 
 /* ---- one graph for a step ---- */
 
-/* What keeps a step from being captured as it is; NULL nothing. */
+/* What prevents capturing a step as it is; NULL: nothing. */
 static const char *obstacle(const struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
@@ -293,7 +294,8 @@ struct breaks {
     uint32_t example; /* a call that comes after one */
 };
 
-/* Walk through the calls; between two regions of one direction (forward, backward) of a step lies a break. */
+/* Walk through the calls; there is a break between two regions of the same direction (forward, backward) in a
+ * step. */
 static struct breaks find_breaks(struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
     struct breaks b = {.example = UINT32_MAX};
@@ -361,7 +363,7 @@ const struct gp_rule gp_rule_graph_breaks = {
 
 /* ---- Python between launches ---- */
 
-/* Host time before a call in which nothing that was recorded ran on its thread. */
+/* Host time before a call during which nothing recorded ran on its thread. */
 static int64_t unseen_before(const struct gp_rule_ctx *c, uint32_t call)
 {
     const struct gp_events *api = &c->t->events[GP_API];
@@ -377,7 +379,7 @@ static int64_t unseen_before(const struct gp_rule_ctx *c, uint32_t call)
     /* Events that begin in the gap, from its end on, and those that are open around it. */
     int64_t unseen = 0, at = until;
     for (uint32_t i = lo; i-- > first && hs->nodes[i].start_ns >= since;) {
-        if (hs->nodes[i].table == GP_RANGE) continue; /* being in a range says nothing */
+        if (hs->nodes[i].table == GP_RANGE) continue; /* being in a range does not count as work */
         if (hs->nodes[i].end_ns < at) unseen += at - hs->nodes[i].end_ns;
         if (hs->nodes[i].start_ns < at) at = hs->nodes[i].start_ns;
     }

@@ -1,18 +1,19 @@
-// Kernels that memory bounds: those that use little of it, and those that move twice as many bytes as 16 bits would.
+// Memory-bound kernels: those that reach little of the bandwidth, and those that move twice the bytes of
+// 16-bit data.
 #include "analyze/names/known.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 
-static const double REACHED = 0.8;      /* of the ceiling, that kernels which read and write in order reach */
-static const double BYTES_LEAST = 64e6; /* what is less may be late for other reasons */
+static const double REACHED = 0.8;      /* of the ceiling, as kernels with sequential accesses reach it */
+static const double BYTES_LEAST = 64e6; /* smaller kernels may be slow for other reasons */
 static const double ACCESS_PCT = 2;     /* of the busy time, lost */
-static const double MEMORY_PCT = 50;    /* of the busy time, for the type of what is stored to matter */
+static const double MEMORY_PCT = 50;    /* of the busy time, for the storage type to matter */
 static const double FP32_PCT = 50;      /* of the bytes */
 static const double SAVED_LOW = 0.3, SAVED_HIGH = 0.5; /* of a kernel's time, by half of the bytes */
 
 /* ---- far below memory bandwidth ---- */
 
-/* What goes when its bytes, and no more than those, are moved as fast as others are; 0: it is not the rule's business. */
+/* Time saved if the kernel moves its bytes, and no more, as fast as others do; 0: not for this rule. */
 static int64_t lost_to_access(const struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_item_work *w = &c->work[item];
@@ -62,7 +63,7 @@ const struct gp_rule gp_rule_memory_access = {
 
 /* ---- 32 bits where 16 would do ---- */
 
-/* Optimizers keep their states in FP32 on purpose. */
+/* Optimizers keep their states in FP32 deliberately. */
 static bool is_fp32(const struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_item_work *w = &c->work[item];

@@ -1,10 +1,10 @@
-/* rules.h -- private to suggest.c and rules_*.c: what a rule can ask, and how it says something. A rule looks at facts
- * about the steps that are replayed, decides, and adds a suggestion with the edits of its low and its high end; the
- * replay, the priority and the order are not its business.
+/* rules_priv.h -- private to suggest.c and rules_*.c: the facts that a rule can query, and how it adds a
+ * suggestion. A rule examines facts about the replayed steps, decides, and adds a suggestion with the edits
+ * of its low and its high end. It does not handle the replay, the priority or the order.
  *
  *     static void run(struct gp_rule_ctx *c)
  *     {
- *         if (gp_pct(c->waited_ns, c->plan_ns) < 2) return;
+ *         if (gp_pct(c->gpu_ns, c->plan_ns) < 2) return;
  *         struct gp_suggestion *s = gp_rule_suggest(c);
  *         GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_NO_WAIT, call, 0}));
  *         s->description = gp_rule_text(c, "...");
@@ -18,7 +18,7 @@
 #include "analyze/suggest/plan.h"
 #include "analyze/suggest/suggest.h"
 
-/* What is known of a GPU event of the plan. */
+/* Facts about a GPU event of the plan. */
 struct gp_rule_item {
     uint32_t kind;     /* enum gp_frame_kind */
     uint32_t config;   /* index into trace->configs: equal ones run the same */
@@ -28,16 +28,16 @@ struct gp_rule_item {
     bool compiled;     /* a kernel of torch.compile, by its name */
 };
 
-/* What is known of a call of the plan. */
+/* Facts about a call of the plan. */
 struct gp_rule_call {
     const char *name;
     uint32_t node;     /* of the view's host stack; GP_HOST_NONE */
     uint32_t op;       /* row of GP_OP around it; UINT32_MAX */
-    int64_t before_ns; /* host time since the call before, not negative */
+    int64_t before_ns; /* host time since the previous call, not negative */
 };
 
 struct gp_rule_ctx {
-    const struct gp_rule *rule; /* that is asked */
+    const struct gp_rule *rule; /* the rule that runs */
     struct gp_suggest *s;
     const struct gp_trace *t;
     const struct gp_view *v;
@@ -49,21 +49,21 @@ struct gp_rule_ctx {
     const struct gp_device *props; /* of the device; NULL unknown */
     size_t n_steps;
     int64_t plan_ns;        /* length of all steps as recorded */
-    int64_t replay_ns;      /* of all steps without change */
-    int64_t replay_step_ns; /* of one, from its first item to the next one's */
-    /* Of the device that works most, over all steps. */
+    int64_t replay_ns;      /* of all steps, unchanged */
+    int64_t replay_step_ns; /* of one step, from its first item to the next step's first */
+    /* Of the busiest device, over all steps. */
     uint32_t device; /* index into view->devices */
     int64_t busy_ns, gpu_ns, idle_ns[GP_IDLE_CAUSE_COUNT];
     int64_t compute_ns, exposed_communication_ns, exposed_memory_ns; /* as in struct gp_breakdown */
     uint8_t *launches_here; /* by track: a thread that launches items */
-    uint8_t **beside;       /* by class, what gp_rule_rows_beside found; NULL: not asked yet */
+    uint8_t **beside;       /* by class, results of gp_rule_rows_beside; NULL: not computed yet */
     bool same_steps;        /* every step runs the same kernels with the same grids in the same order */
 };
 
-/* A new suggestion of the rule that is asked. The pointer holds until the next one is made. */
+/* Add a suggestion of the running rule. The pointer is valid until the next one is added. */
 struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c);
 
-/* How long an item takes as recorded, ns. */
+/* Recorded duration of an item, ns. */
 static inline int64_t gp_rule_dur(const struct gp_rule_ctx *c, uint32_t item)
 {
     return c->p->replay.items.at[item].dur_ns;
@@ -96,49 +96,50 @@ static inline bool gp_rule_is_here(const struct gp_rule_ctx *c, uint32_t item)
 /* Is it a copy between host and device, in either direction? */
 bool gp_rule_crosses(const struct gp_rule_ctx *c, uint32_t item);
 
-/* At most how much of an item's time is lost to what the rule is about, ns; not positive: none, or not its business. */
+/* The most of an item's time that is lost to what the rule looks for, ns; not positive: none, or not for this
+ * rule. */
 typedef int64_t gp_rule_loss(const struct gp_rule_ctx *c, uint32_t item);
 struct gp_rule_lost {
-    int64_t count, total_ns, lost_ns; /* of the items that lose any */
-    uint32_t worst;                   /* the one that loses most; UINT32_MAX none */
+    int64_t count, total_ns, lost_ns; /* of the items that lose time */
+    uint32_t worst;                   /* the item that loses most; UINT32_MAX none */
 };
-/* Add up what the items on the device that works most lose. With S edits that give it back: up to all at the high end,
- * nothing at the low end. */
+/* Add up what the items on the busiest device lose. If S is given, add edits that give it back: all of it at
+ * the high end, nothing at the low end. */
 struct gp_rule_lost gp_rule_find_lost(const struct gp_rule_ctx *c, gp_rule_loss *loss,
                                       struct gp_suggestion *s);
 
-/* By row of GP_GPU: does it run while another event of CLASS runs on the device that works most? Borrowed from C.
- * O(rows of the device) once for each class. */
+/* By row of GP_GPU: does it run while another event of CLASS runs on the busiest device? Borrowed from C.
+ * O(rows of the device), once per class. */
 const uint8_t *gp_rule_rows_beside(const struct gp_rule_ctx *c, enum gp_class class);
 
-/* Is what an event is called what the rule looks for? */
+/* Does the rule look for events of this name? */
 typedef bool gp_rule_match(const char *name);
-/* By index into trace->configs: does the name as recorded match? The caller frees it. O(configs). */
+/* By index into trace->configs: does the recorded name match? The caller frees the result. O(configs). */
 uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match);
-/* Host time on the launching threads inside events of TABLE whose names match, as far as it lies before a call of the
- * plan: added to BY_CALL, which has one for each call. Of matching events inside each other the outermost counts. *COUNT
- * grows by the events. Returns the sum. O(rows of the table). */
+/* Add to BY_CALL, which has one entry per call, the host time on the launching threads inside events of TABLE
+ * whose names match, as far as it precedes a call of the plan. Of nested matching events only the outermost
+ * counts. *COUNT grows by the number of events. Returns the sum. O(rows of the table). */
 int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_rule_match *match,
                           int64_t *by_call, int64_t *count);
-/* The same for the host time from BEGIN to END alone. */
+/* The same, only for the host time from BEGIN to END. */
 int64_t gp_rule_time_before_calls(const struct gp_rule_ctx *c, int64_t begin_ns, int64_t end_ns,
                                   int64_t *by_call);
-/* Edits that take BY_CALL from the host time before each call. */
+/* Add edits that subtract BY_CALL from the host time before each call. */
 void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, const int64_t *by_call);
-/* Is most of the time lost because the host is late? In percent of the replayed time. */
+/* Time lost because the host is late, in percent of the replayed time. */
 double gp_rule_host_bound_pct(const struct gp_rule_ctx *c);
 
-/* The copy between host and device that CALL of the plan waits for, where it waits and the copy is its own or that of the
- * call right before it on its thread, as in a copy that does not say non_blocking; GP_REPLAY_NONE. */
+/* The copy between host and device that CALL of the plan waits for, if the copy belongs to CALL itself or to
+ * the previous call on its thread, as with a copy without non_blocking; otherwise GP_REPLAY_NONE. */
 uint32_t gp_rule_copy_waited_for(const struct gp_rule_ctx *c, uint32_t call);
 
-/* Text as printf makes it, interned. Where no steps were found, without " a step". */
+/* Format like printf and intern the text. If no steps were found, " per step" is cut from FORMAT. */
 gp_sid gp_rule_text(struct gp_rule_ctx *c, const char *format, ...) GP_PRINTF(2, 3);
-/* How often: "once a step", "3 times a step", or "7 times in 10 steps". */
+/* How often: "once per step", "3 times per step", or "7 times in 10 steps". */
 const char *gp_rule_times(struct gp_rule_ctx *c, int64_t count);
-/* NS as a person reads it, in one of a few buffers of C that are used in turn: for the arguments of one text. */
+/* NS in human-readable form, interned in the strings of the answer, for the arguments of a text. */
 const char *gp_rule_ns(struct gp_rule_ctx *c, int64_t ns);
-/* TOTAL over all steps, divided by their number, rounded. */
+/* TOTAL over all steps, divided by their number and rounded. */
 int64_t gp_rule_per_step(const struct gp_rule_ctx *c, int64_t total);
 
 void gp_rule_evidence_ns(struct gp_suggestion *s, const char *name, int64_t ns);

@@ -1,20 +1,20 @@
-// Products of matrices whose sizes are known: far below what the device can do, or of sizes that it does badly.
+// Matrix products of known sizes: those far below what the device can do, and those of inefficient sizes.
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 
 static const double PRODUCT_PCT = 5;  /* of the busy time */
-static const double BELOW_ROOF = 0.6; /* of what can be had */
+static const double BELOW_ROOF = 0.6; /* of the attainable rate */
 
 enum {
-    ROOF_NS_LEAST = 20000, /* what would take less is bound by its launch */
-    ALIGNED = 8,           /* elements of 16 bits that are loaded at once */
-    NARROW = 64,           /* a matrix of fewer columns is nearly a vector */
+    ROOF_NS_LEAST = 20000, /* shorter kernels are bound by their launch */
+    ALIGNED = 8,           /* 16-bit elements loaded at once */
+    NARROW = 64,           /* a matrix with fewer columns is almost a vector */
 };
 
-/* The product that an item is; NULL where that is not known. An operator that needs several products, or a split one,
- * cannot be charged to one kernel. Sets of a workspace to zero take no part. */
+/* The matrix product that an item computes; NULL if unknown. An operator that needs several products, or a
+ * split one, cannot be attributed to one kernel. Memory sets of a workspace do not count. */
 static const struct gp_work *product_of(const struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_item_work *w = &c->work[item];
@@ -27,7 +27,7 @@ static bool is_half(const struct gp_work *w)
     return w->arith == GP_ARITH_FP16 || w->arith == GP_ARITH_BF16;
 }
 
-/* What a product takes where arithmetic and memory go as fast as can be had, ns; 0: nobody knows. */
+/* Duration of a product at the attainable rates of arithmetic and memory, ns; 0: unknown. */
 static double roof_ns(const struct gp_rule_ctx *c, const struct gp_work *w)
 {
     const struct gp_ceilings *top = &c->s->ceilings;
@@ -37,7 +37,7 @@ static double roof_ns(const struct gp_rule_ctx *c, const struct gp_work *w)
     return compute > memory ? compute : memory;
 }
 
-/* The same for an item that has the device to itself; else, and where there is no product, NULL. */
+/* The same, but NULL unless the item has the device to itself. */
 static const struct gp_work *lone_product_of(const struct gp_rule_ctx *c, uint32_t item)
 {
     uint32_t row = c->p->items.at[item].row;
@@ -46,9 +46,9 @@ static const struct gp_work *lone_product_of(const struct gp_rule_ctx *c, uint32
     return product_of(c, item);
 }
 
-/* ---- sizes that are no multiples of 8 ---- */
+/* ---- sizes that are not multiples of 8 ---- */
 
-/* Rows of K and N elements lie behind each other in memory: M counts rows and needs no multiple. */
+/* Rows of K and N elements are contiguous in memory; M counts rows and need not be a multiple. */
 static bool is_odd(const struct gp_work *w)
 {
     const struct gp_work_product *p = &w->product;
@@ -101,7 +101,7 @@ const struct gp_rule gp_rule_odd_dimensions = {
 
 /* ---- far below the roof ---- */
 
-/* Plain arithmetic is the business of another rule, and so are odd sizes. */
+/* Other rules cover plain FP32 arithmetic and odd sizes. */
 static int64_t lost_below_roof(const struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_work *w = lone_product_of(c, item);

@@ -1,4 +1,5 @@
-// Several ranks of one program in a trace: who the others wait for, and communication by way of the host.
+// Several ranks of one program in a trace: which rank the others wait for, and communication through the
+// host.
 #include <stdlib.h>
 #include "analyze/hta/collective_ops.h"
 #include "analyze/hta/collectives.h"
@@ -7,17 +8,17 @@
 #include "analyze/suggest/rules_table.h"
 #include "formats/base/str.h"
 
-static const double SKEW_PCT = 5;  /* of the time, waited for the rank that comes last */
-static const double LATE_PCT = 70; /* of that waiting is for one rank */
-static const double EVEN_PCT = 1;  /* more work than all on average is none */
+static const double SKEW_PCT = 5;  /* of the time, spent waiting for the last rank */
+static const double LATE_PCT = 70; /* of that wait is for one rank */
+static const double EVEN_PCT = 1;  /* less than this above the average does not count as more work */
 
 enum { CLOCK_PART = 4 }; /* the clocks must be known to this part of a usual wait */
 
-/* Of collectives that are the same one on several devices: when they come, on one clock. */
+/* A collective that ran on several devices: their start times on one clock. */
 struct meeting {
     int64_t last_ns;  /* from the first step's begin on */
-    int64_t wait_ns;  /* of who waits longest */
-    uint32_t n, last; /* how many come; device that comes last */
+    int64_t wait_ns;  /* of the device that waits longest */
+    uint32_t n, last; /* number of devices; the last device */
 };
 
 /* Devices stand for ranks, as each rank of a program has one. */
@@ -31,7 +32,7 @@ struct ranks {
     struct meeting *all; /* by match */
 };
 
-/* Times of a damaged trace may be anything. */
+/* Times in a damaged trace can have any value. */
 static int64_t minus(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a - (uint64_t)b);
@@ -73,7 +74,7 @@ static int64_t start_of(const struct ranks *r, size_t i)
     return minus(minus(one->start_ns, r->c->p->begin_ns), minus(0, r->offset_ns[one->rank]));
 }
 
-/* What collective I waits for the last one, no more than it takes. */
+/* Time that collective I waits for the last rank, at most its duration. */
 static int64_t wait_of(const struct ranks *r, size_t i)
 {
     const struct gp_collective *one = &r->h.collectives.at[i];
@@ -114,7 +115,7 @@ static void release_ranks(struct ranks *r)
     free(r->all);
 }
 
-/* Is collective I one of the plan, on the device that works most, and waited for, or waiting? */
+/* Is collective I part of the plan, on the busiest device, and either waiting or waited for? */
 static bool is_ours(const struct ranks *r, size_t i)
 {
     return counts(r, i) && (uint32_t)r->h.collectives.at[i].rank == r->c->device &&
@@ -123,13 +124,13 @@ static bool is_ours(const struct ranks *r, size_t i)
 
 struct late {
     uint32_t device;
-    int64_t waited_ns, most_ns; /* for whoever came last; for the device that is waited for most */
-    int64_t count, times;       /* collectives; where that device came last */
+    int64_t waited_ns, most_ns; /* for all last ranks; for the device that the others wait for most */
+    int64_t count, times;       /* all collectives; those where that device came last */
     int64_t work_ns, mean_ns,
-        min_ns; /* what it computes in the steps; what all ranks do on average; the least */
+        min_ns; /* its compute time in the steps; the average over all ranks; the smallest */
 };
 
-/* When the steps run on the device that works most: on its clock, with what lies between them. */
+/* The time span of the steps on the busiest device's clock, including the time between steps. */
 struct window {
     int64_t begin_ns, end_ns;
 };
@@ -147,7 +148,7 @@ static struct window window_of_steps(const struct ranks *r)
     return w;
 }
 
-/* What DEVICE computes meanwhile. */
+/* Compute time of DEVICE in that span. */
 static int64_t work_of(const struct ranks *r, uint32_t device, struct window w)
 {
     const struct gp_view *v = r->c->v;
@@ -202,8 +203,8 @@ static struct late find_late(const struct ranks *r)
     return l;
 }
 
-/* This device waits: at most all waiting goes. At least as much as the other one works more than all do on average, from
- * the last waiting of each step on, since what comes before may lie beside kernels. */
+/* This device waits: at most, all of its wait goes away; at least, as much as the other device works above
+ * the average. Edits start with the last wait of each step, since earlier waits may run beside kernels. */
 static void edit_waits(const struct ranks *r, const struct late *l, struct gp_suggestion *s)
 {
     const struct gp_plan *p = r->c->p;
@@ -225,7 +226,7 @@ static void edit_waits(const struct ranks *r, const struct late *l, struct gp_su
     }
 }
 
-/* This device is waited for: it gets less to compute, as much as all on average, or as the one with the least. */
+/* The others wait for this device: it computes less, as much as the average or as the least loaded device. */
 static void edit_work(const struct ranks *r, const struct late *l, struct gp_suggestion *s)
 {
     const struct gp_plan *p = r->c->p;
@@ -309,7 +310,7 @@ const struct gp_rule gp_rule_straggler = {
     .run = ask_straggler,
 };
 
-/* ---- by way of the host ---- */
+/* ---- through the host ---- */
 
 static int64_t count_gloo(const struct gp_rule_ctx *c, enum gp_table table)
 {

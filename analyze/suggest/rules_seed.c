@@ -1,4 +1,4 @@
-// What can be told of a step as a whole and of its operators: an idle device, repeated and constant work, work of the CPU,
+// Rules about a step as a whole and its operators: an idle device, repeated and constant work, CPU work,
 // memory, one process for several devices.
 #include <stdlib.h>
 #include <string.h>
@@ -8,17 +8,17 @@
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 
-static const double BUSY_PCT = 50;      /* of the time, below which the device is said to be idle */
-static const double EXPLAINED_PCT = 10; /* of the step, saved by what other rules suggest */
+static const double BUSY_PCT = 50;      /* of the time, below which the device counts as idle */
+static const double EXPLAINED_PCT = 10; /* of the step, saved by other suggestions */
 static const double BATCH_PCT = 1;      /* of the busy time */
 static const double CPU_PCT = 1;        /* of the time */
 static const double MEMORY_PCT = 90;    /* of the device's */
 
 enum {
     RUN_LEAST = 10,        /* equal kernels in a row */
-    CONSTANTS_LEAST = 100, /* equal operators a step */
+    CONSTANTS_LEAST = 100, /* equal operators per step */
     CPU_NS = 10000000,     /* of one operator of the CPU */
-    REPEATED = 3,          /* so often: the first time is a warm-up */
+    REPEATED = 3,          /* occurrences: the first is a warm-up */
 };
 
 static void add_high(struct gp_suggestion *s, enum gp_edit_kind kind, uint32_t index, int64_t ns)
@@ -29,7 +29,7 @@ static void add_high(struct gp_suggestion *s, enum gp_edit_kind kind, uint32_t i
 
 /* ---- equal kernels in a row ---- */
 
-/* Does ITEM run what the one before it in its step runs, on the same stream? */
+/* Does ITEM run the same as the previous item in its step, on the same stream? */
 static bool repeats(const struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_plan *p = c->p;
@@ -38,7 +38,8 @@ static bool repeats(const struct gp_rule_ctx *c, uint32_t item)
            p->replay.items.at[item].stream == p->replay.items.at[item - 1].stream;
 }
 
-/* The part of the device that one launch fills, 0..1; 0 where that is not known, or is all of it, or cannot be batched. */
+/* Share of the device that one launch fills, 0..1; 0 if unknown, if it fills all of it, or if it cannot be
+ * batched. */
 static double fills(const struct gp_rule_ctx *c, uint32_t item)
 {
     struct gp_occupancy o;
@@ -55,7 +56,7 @@ struct batches {
     uint32_t most;    /* kernels in it */
 };
 
-/* One launch for the run [FROM, TO): it takes as long as its longest kernel, or as long as the waves it then has. */
+/* One launch for the run [FROM, TO): it takes as long as its longest kernel, or as its waves. */
 static void batch_run(const struct gp_rule_ctx *c, uint32_t from, uint32_t to, struct batches *sum,
                       struct gp_suggestion *s)
 {
@@ -136,7 +137,7 @@ const struct gp_rule gp_rule_batching = {
 
 /* ---- the CPU works while the device waits ---- */
 
-/* An operator by its name, and none that waits, moves or allocates: other rules know these. */
+/* Is it an operator by name? Those that wait, move or allocate belong to other rules. */
 static bool is_cpu_work(const char *name)
 {
     return strstr(name, "::") && !strstr(name, "autograd") && !strstr(name, "DataLoader") &&
@@ -169,7 +170,7 @@ struct cpu_work {
     uint32_t longest; /* row of GP_OP; UINT32_MAX none */
 };
 
-/* Operators without any call in the host time before CALL; what is inside one that counts does not. */
+/* Operators without any call in the host time before CALL; of nested ones only the outermost counts. */
 static void look_before(const struct gp_rule_ctx *c, uint32_t call, struct cpu_work *sum,
                         struct gp_suggestion *s)
 {
@@ -232,7 +233,7 @@ const struct gp_rule gp_rule_routing = {
 
 /* ---- memory ---- */
 
-/* Of the GPU: allocations of the host's memory say so. */
+/* Is it GPU memory? Allocations of host memory are marked. */
 static bool is_device_memory(const struct gp_trace *t, size_t row)
 {
     struct gp_arg a;
@@ -283,7 +284,7 @@ static bool is_data_parallel(const char *name)
     return !strcmp(name, "DataParallel.forward");
 }
 
-/* Rows of TABLE that are the forward pass of one process on several devices, in the steps. */
+/* Number of rows of TABLE, within the steps, that are a forward pass of one process on several devices. */
 static int64_t count_data_parallel(const struct gp_rule_ctx *c, enum gp_table table)
 {
     const struct gp_events *e = &c->t->events[table];
@@ -333,7 +334,7 @@ static bool makes_constant(const char *name)
     return false;
 }
 
-/* What an operator was given, where that is recorded: two are equal when text and length are. */
+/* The recorded inputs of an operator: equal if text and length are equal. */
 struct given {
     const char *inputs;
     size_t n;
@@ -366,7 +367,8 @@ static int compare_constants(const void *a, const void *b)
     return x->call < y->call ? -1 : x->call > y->call;
 }
 
-/* The calls that launch for operators which make constants; the outermost such operator counts. Returns their number. */
+/* The launch calls of operators that create constants; the outermost such operator counts. Returns their
+ * number. */
 static size_t find_constants(const struct gp_rule_ctx *c, struct constant *all)
 {
     size_t n = 0;
@@ -391,7 +393,7 @@ struct constants {
     int64_t *by_call; /* host time in the operators before each call */
 };
 
-/* N equal ones, by call: all but the first of each step may go. */
+/* N equal constants, by call: all but the first of each step can go. */
 static void add_constants(const struct gp_rule_ctx *c, const struct constant *at, size_t n,
                           struct constants *sum, struct gp_suggestion *s)
 {
@@ -414,7 +416,7 @@ static void add_constants(const struct gp_rule_ctx *c, const struct constant *at
     }
 }
 
-/* BY_CALL gets the host time in the operators that may go. */
+/* Store in BY_CALL the host time of the operators that can go. */
 static struct constants sum_constants(const struct gp_rule_ctx *c, const struct constant *all, size_t n,
                                       int64_t *by_call, struct gp_suggestion *s)
 {
@@ -471,7 +473,7 @@ const struct gp_rule gp_rule_caching = {
     .run = ask_caching,
 };
 
-/* ---- an idle device, and nothing that would help ---- */
+/* ---- an idle device, and no other rule that helps ---- */
 
 /* The idle time's largest cause. */
 static enum gp_idle_cause largest_cause(const struct gp_rule_ctx *c)
@@ -482,7 +484,7 @@ static enum gp_idle_cause largest_cause(const struct gp_rule_ctx *c)
     return (enum gp_idle_cause)best;
 }
 
-/* What all rules that were asked before would save together, at most, in percent of the step. */
+/* The most that all rules before this one would save together, in percent of the step. */
 static double explained_pct(const struct gp_rule_ctx *c)
 {
     GP_VEC(struct gp_edit) all = {0};
@@ -495,7 +497,7 @@ static double explained_pct(const struct gp_rule_ctx *c)
     return gp_pct(saved, c->replay_step_ns);
 }
 
-/* Half of CAUSE gone; all of it, for the ceiling. False where nothing is known that could be changed. */
+/* Remove half of CAUSE, or all of it for the ceiling. Returns false if there is nothing to change. */
 static bool edit_cause(const struct gp_rule_ctx *c, enum gp_idle_cause cause, struct gp_suggestion *s)
 {
     switch (cause) {

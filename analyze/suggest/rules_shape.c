@@ -6,7 +6,7 @@
 #include "analyze/suggest/rules_table.h"
 
 static const double SHAPE_PCT = 5;  /* of the busy time, lost at most */
-static const double WAVES_MOST = 3; /* later, the last wave hardly counts */
+static const double WAVES_MOST = 3; /* beyond this, the last wave hardly matters */
 static const double WAVE_FILLED = 0.3;
 static const double SLOWER = 1.2; /* beside communication */
 static const double CONTENTION_PCT = 1;
@@ -14,7 +14,7 @@ static const double TINY_PCT = 30; /* of the kernels */
 static const double GAPS_PCT = 1;  /* of the time */
 
 enum {
-    SHORT_NS = 10000, /* what takes less is bound by its launch, not by its grid */
+    SHORT_NS = 10000, /* shorter kernels are bound by their launch, not by their grid */
     TINY_NS = 5000,
     COMPARED_LEAST = 5, /* launches on each side */
 };
@@ -26,16 +26,16 @@ static struct gp_occupancy occupancy_of(const struct gp_rule_ctx *c, uint32_t it
     return o;
 }
 
-/* ---- what the shape of a launch costs ---- */
+/* ---- cost of the launch shape ---- */
 
-/* Has the item the device to itself, and does it take long enough for its shape to matter? */
+/* Does the item have the device to itself, and does it take long enough for its shape to matter? */
 static bool shape_matters(const struct gp_rule_ctx *c, uint32_t item)
 {
     return !gp_rule_rows_beside(c, GP_CLASS_COMPUTE)[c->p->items.at[item].row] && gp_rule_computes(c, item) &&
            gp_rule_dur(c, item) > SHORT_NS;
 }
 
-/* The suggestion with all that needs no words; NULL where too little is lost. */
+/* A suggestion with everything but its texts; NULL if too little is lost. */
 static struct gp_suggestion *suggest_shape(struct gp_rule_ctx *c, gp_rule_loss *loss,
                                            struct gp_rule_lost *sum)
 {
@@ -95,7 +95,7 @@ const struct gp_rule gp_rule_small_grid = {
 
 /* ---- a last wave that is nearly empty ---- */
 
-/* Blocks that wait for memory finish one by one, and no wave holds the next one up. */
+/* Blocks that wait for memory finish one by one, so no wave delays the next. */
 static bool runs_in_waves(const struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_config *config = &c->t->configs.at[c->items[item].config];
@@ -148,8 +148,8 @@ const struct gp_rule gp_rule_wave_quantisation = {
 
 /* ---- kernels that communication slows down ---- */
 
-/* A number for the sizes of what the operator of an item was given; 0 where they are not recorded. One kernel with one
- * grid takes longer for a product that is deeper. */
+/* A hash of the input sizes of an item's operator; 0 if not recorded. The same kernel with the same grid
+ * takes longer for a deeper product. */
 static uint64_t sizes_of(const struct gp_rule_ctx *c, uint32_t item)
 {
     struct gp_arg a;
@@ -187,14 +187,14 @@ struct contention {
     uint32_t worst;                       /* item; UINT32_MAX none */
 };
 
-/* N launches of one kernel with one grid, those that run alone first. */
+/* N launches of one kernel with one grid, those without communication first. */
 static void compare_one(const struct launch *at, size_t n, struct contention *sum, struct gp_suggestion *s)
 {
     size_t alone = 0;
     int64_t excess = 0;
     while (alone < n && !at[alone].beside) alone++;
     if (alone < COMPARED_LEAST || n - alone < COMPARED_LEAST) return;
-    /* Launches that differ alone already do not do the same work. */
+    /* Launches that differ even without communication do not do the same work. */
     if ((double)at[alone * 9 / 10].dur_ns >= SLOWER * (double)at[alone / 10].dur_ns) return;
     int64_t before = at[alone / 2].dur_ns, with = at[alone + (n - alone) / 2].dur_ns;
     if ((double)with < SLOWER * (double)before) return;
@@ -293,7 +293,7 @@ static bool is_tiny(const struct gp_rule_ctx *c, uint32_t item)
     return gp_rule_computes(c, item) && gp_rule_dur(c, item) < TINY_NS;
 }
 
-/* A tiny one right behind another: what fuses them saves the gap between them for sure, if nothing else. */
+/* A tiny kernel right after another: fusing them saves at least the gap between them. */
 static bool follows_tiny(const struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_plan *p = c->p;

@@ -6,7 +6,7 @@
 
 enum { SCALAR_BYTES = 16 };
 
-static const double WAIT_PCT = 2; /* of the time, waited for */
+static const double WAIT_PCT = 2; /* of the time, spent waiting */
 
 /* A copy of a value or two to the host. */
 static bool is_scalar(const struct gp_rule_ctx *c, uint32_t item)
@@ -16,7 +16,8 @@ static bool is_scalar(const struct gp_rule_ctx *c, uint32_t item)
            gp_copy_to_host(gp_rule_name(c, item));
 }
 
-/* Which calls that wait: those that bring a value or two, or those that no copy is behind, which are synchronous_copy's. */
+/* Which waiting calls: those that read a value or two, or those that wait for no copy; synchronous_copy
+ * covers the others. */
 static bool is_about(const struct gp_rule_ctx *c, uint32_t call, bool scalars)
 {
     uint32_t copy = gp_rule_copy_waited_for(c, call);
@@ -29,7 +30,8 @@ struct waits {
     uint32_t longest; /* call */
 };
 
-/* The calls that waited, of those that bring scalars or of the others; their edits into S where it is given. */
+/* The calls that waited, either those that read scalars or the others; adds their edits to S unless it is
+ * NULL. */
 static struct waits find_waits(struct gp_rule_ctx *c, bool scalars, struct gp_suggestion *s)
 {
     struct waits w = {.longest = UINT32_MAX};
@@ -52,7 +54,7 @@ static struct waits find_waits(struct gp_rule_ctx *c, bool scalars, struct gp_su
     return w;
 }
 
-/* The frame that a person looks for: the operator around a call, else the range or Python frame. */
+/* The frame to show: the operator around a call, otherwise the range or Python frame. */
 static gp_sid place_of(struct gp_rule_ctx *c, uint32_t call)
 {
     if (c->calls[call].op != UINT32_MAX)

@@ -1,5 +1,5 @@
-/* rules_table.h -- private: the names of all rules, in the order in which they are asked. A rule is one `const struct
- * gp_rule gp_rule_NAME` in the rules_*.c of its family, and one X here. */
+/* rules_table.h -- private: the names of all rules, in the order in which they run. A rule is one `const
+ * struct gp_rule gp_rule_NAME` in the rules_*.c of its family, and one X here. */
 #ifndef GP_ANALYZE_RULES_TABLE_H
 #define GP_ANALYZE_RULES_TABLE_H
 
@@ -19,7 +19,7 @@
     /* rules_comm.c */ X(exposed_communication) X(small_collectives)                              \
     /* rules_ranks.c */ X(straggler) X(gloo)                              \
     /* rules_fusion.c */ X(fusion) X(epilogue) X(cast_churn) X(layout_churn) X(zero_fill)                    \
-    /* rules_seed.c, the last one looks at what the others said */ X(batching) X(routing) X(caching)           \
+    /* rules_seed.c; the last rule looks at the suggestions of the others */ X(batching) X(routing) X(caching)           \
     X(memory_peak) X(data_parallel) X(low_utilisation)
 /* clang-format on */
 

@@ -1,4 +1,4 @@
-// Builds the facts, asks the rules, and replays what they say. The rules themselves are in rules_*.c.
+// Builds the facts, runs the rules, and replays their suggestions. The rules themselves are in rules_*.c.
 #include "analyze/names/known.h"
 #include "analyze/suggest/suggest.h"
 
@@ -15,7 +15,7 @@ enum {
     TRUSTED_PCT = 2,
     STEPS_FEW = 3,
     MODEL_PCT = 15, /* of a saving: what a replay of a change may be off, besides */
-    NOISE_PCT = 1   /* of a step: another run of the same program; 0.6 and 0.8 % were measured on an H200 */
+    NOISE_PCT = 1   /* of a step, between two runs of the same program; measured on an H200: 0.6 and 0.8 % */
 };
 
 const char *gp_suggest_type_name(enum gp_suggest_type t)
@@ -81,7 +81,7 @@ static uint32_t operator_around(const struct gp_view *v, uint32_t node, bool *ba
     return op;
 }
 
-/* Where no operators are recorded: the autograd engine launches from a thread of its own. */
+/* If no operators are recorded: the autograd engine launches from its own thread. */
 static bool launched_aside(const struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_plan *p = c->p;
@@ -209,7 +209,7 @@ static int64_t median_queue(const struct gp_rule_ctx *c)
     return median;
 }
 
-/* From one step's first GPU event to the next one's, the mean; of one step alone all of it. */
+/* Mean time from one step's first GPU event to the next one's; with a single step, its whole length. */
 static int64_t step_length(const struct gp_plan *p)
 {
     const struct gp_plan_step *first = &p->steps.at[0], *last = &p->steps.at[p->steps.n - 1];
@@ -380,7 +380,7 @@ static void value_all(struct gp_rule_ctx *c)
     GP_VEC_FREE(&high);
 }
 
-/* ---- what keeps from saying more ---- */
+/* ---- what limits the answer ---- */
 
 static void note(struct gp_rule_ctx *c, gp_sid text)
 {

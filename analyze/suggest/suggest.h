@@ -1,4 +1,5 @@
-/* suggest.h -- what to do next: the answer of trace-suggest as plain structs. Knows nothing of files, text or pictures.
+/* suggest.h -- what to do next: the answer of trace-suggest as plain structs. Knows nothing of files, text or
+ * pictures.
  *
  *     struct gp_suggest s;
  *     gp_suggest_init(&s, &opts);
@@ -6,10 +7,10 @@
  *     for (size_t i = 0; i < s.suggestions.n; i++) use(s.suggestions.at[i].saving_low_ns);
  *     gp_suggest_release(&s);
  *
- * A saving is wall time of a step, found by replaying the steps with the change (replay.h), never a kernel's share times
- * a factor. It is an interval, because a trace cannot tell everything. What a kernel takes, its resource, is told beside
- * it. All times are ns a step unless the name says otherwise; without steps, of the whole trace.
- */
+ * A saving is wall time of a step, from a replay of the steps with the change (replay.h), never a kernel's
+ * share times a factor. It is an interval, because a trace does not show everything. The time of the kernel
+ * itself, its resource, is reported separately. All times are ns per step unless the name says otherwise;
+ * without steps, they cover the whole trace. */
 #ifndef GP_ANALYZE_SUGGEST_H
 #define GP_ANALYZE_SUGGEST_H
 
@@ -115,7 +116,7 @@ struct gp_evidence {
 struct gp_prediction {
     const char *metric;      /* "step", "gpu", "idle_host", ... as in schemas/expect.schema.json */
     gp_sid operation;        /* 0: the metric of the whole step */
-    int64_t low_ns, high_ns; /* the change, a step: negative is less */
+    int64_t low_ns, high_ns; /* change per step: negative is less */
 };
 
 struct gp_suggestion {
@@ -146,16 +147,16 @@ struct gp_suggest_step {
     int64_t step_ns;         /* wall time, mean */
     int64_t busy_ns, gpu_ns; /* union, and sum of durations, of the device that works most */
     int64_t idle_ns[GP_IDLE_CAUSE_COUNT];
-    uint64_t kernels, launches; /* a step, rounded */
+    uint64_t kernels, launches; /* per step, rounded */
     int64_t queue_p50_ns;       /* start of a kernel after its call began, the median */
     int64_t launch_ns, gap_ns;  /* on an idle GPU; between kernels that are queued */
-    int64_t replay_ns;          /* of no change, a step */
+    int64_t replay_ns;          /* unchanged, per step */
     double replay_error_pct;
     bool trusted; /* the replay is within 2 % and may claim wall time */
 };
 
-/* What bounds a kernel, or an operator, of all its launches together: what bounds most of its time. All figures are over
- * all steps. */
+/* What bounds a kernel or an operator over all its launches: the bound of most of its time. All figures are
+ * over all steps. */
 struct gp_suggest_kernel {
     gp_sid name, label; /* full name; as in flame graphs */
     uint32_t kind;      /* enum gp_frame_kind; of operators that of their longest kernel */
@@ -187,7 +188,8 @@ struct gp_suggest_chain_kernel {
     int64_t passed_bytes; /* that it reads of what the one before it wrote; 0: none that is sure */
 };
 
-/* Chains of the same kernels with the same grids, which one kernel each could be. Times a step. */
+/* Chains of the same kernels with the same grids, each of which one kernel could replace. Times are per
+ * step. */
 struct gp_suggest_chain {
     uint64_t signature;                            /* the same in other traces */
     uint32_t first, n;                             /* kernels, in chain_kernels */
@@ -212,14 +214,14 @@ struct gp_suggest {
     GP_VEC(struct gp_suggest_chain) chains;   /* by total, then signature */
     GP_VEC(struct gp_suggest_chain_kernel) chain_kernels;
     GP_VEC(struct gp_suggestion) suggestions; /* by priority, then saving */
-    GP_VEC(gp_sid) notes;                     /* what keeps from saying more: capture flags, steps, losses */
+    GP_VEC(gp_sid) notes;                     /* what limits the answer: capture flags, steps, losses */
     int64_t joint_low_ns, joint_high_ns;      /* all suggestions together, replayed once */
 };
 
 /* OPTS is copied; may be NULL. */
 void gp_suggest_init(struct gp_suggest *s, const struct gp_suggest_opts *opts);
-/* Look at a finished trace T, once. Times that cannot be are removed from T first. -1 when the step marker is no regular
- * expression. */
+/* Analyse a finished trace T, once. Removes impossible times from T first. Returns -1 if the step marker is
+ * not a valid regular expression. */
 GP_MUST_CHECK int gp_suggest_run(struct gp_suggest *s, struct gp_trace *t, struct gp_err *err);
 void gp_suggest_release(struct gp_suggest *s);
 

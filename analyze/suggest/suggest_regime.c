@@ -7,7 +7,7 @@
 
 /* ---- kernels and operators: sums over launches with one key ---- */
 
-/* Beside a struct gp_suggest_kernel, while it is summed up. */
+/* Extra data of a struct gp_suggest_kernel while it is summed up. */
 struct sums {
     int64_t regime_ns[GP_REGIME_COUNT];
     int64_t reason_ns[GP_INEFFICIENT_ARITHMETIC + 1];

@@ -1,5 +1,5 @@
-/* suggest_regime.h -- private to suggest.c: from what bounds each item of a plan to what bounds its kernels, its operators
- * and its step, and to the points of a roofline plot. Measures nothing.
+/* suggest_regime.h -- private to suggest.c: derives what bounds kernels, operators and the step from what
+ * bounds each item of a plan, and the points of a roofline plot. Measures nothing.
  *
  *     gp_item_work_find(c);
  *     gp_suggest_tell_regime(c);                    // fills regime, kernels, ops and roofline of c->s
