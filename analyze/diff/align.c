@@ -5,7 +5,7 @@
 
 /* ---- segments ---- */
 
-/* The barriers of a part of a side. */
+/* The barriers of part of a side. */
 struct barriers {
     const uint32_t *at;
     uint32_t n;
@@ -39,7 +39,7 @@ static bool in_one_order(const struct gp_align_work *r, struct barriers a, struc
     return false;
 }
 
-/* Do no two barriers of the sides have that id? */
+/* Do the sides have no barrier id in common? */
 static bool are_foreign(const struct gp_align_work *r, struct barriers a, struct barriers b,
                         enum gp_align_level level)
 {
@@ -54,8 +54,8 @@ static bool are_foreign(const struct gp_align_work *r, struct barriers a, struct
     return foreign;
 }
 
-/* Other libraries, or another type of data, leave nothing to tell an order by but the kinds; and nothing that says that it
- * is another. */
+/* With other libraries or another data type, only the kinds show an order, and nothing shows that it is a
+ * different one. */
 static bool in_order_of_kinds(const struct gp_align_work *r, struct barriers a, struct barriers b)
 {
     if (a.n != b.n) return false;

@@ -1,5 +1,5 @@
-/* align.h -- two sequences of kernels, in the order of their launches, laid against each other: which are the same, and
- * what came in the place of what. Knows nothing of traces or names: kernels are numbers, equal where they are the same.
+/* align.h -- aligns two sequences of kernels in launch order: finds which are the same, and what replaced
+ * what. Knows nothing of traces or names: kernels are numbers, and equal numbers are the same kernel.
  *
  *     struct gp_align al = {0};
  *     gp_align_run(&al, a, na, b, nb);                          // one step of each side
@@ -7,17 +7,17 @@
  *     for (size_t i = 0; i < al.groups.n; i++) ... "6 -> 1 kernels, fused, x7, 309 -> 221 us" ...
  *     gp_align_release(&al);
  *
- * Every element of A and of B is in exactly one pair or block; pairs and blocks keep the order of both sides. So the
- * durations of pairs and blocks sum to those of the sides. With the sides swapped the answer is its mirror image.
+ * Every element of A and of B is in exactly one pair or block; pairs and blocks keep the order of both sides.
+ * The durations of pairs and blocks therefore sum to those of the sides. Swapping the sides mirrors the
+ * result.
  *
- * Coarse before fine: both sides are cut where both have the same barriers (attention, communication, matrix products) in
- * the same order. Where a segment between two cuts holds the same barriers on both sides, what came in the place of what
- * is worked out inside it, between one barrier and the next. Where it does not, or holds them in another order, nothing is
- * claimed to be fused; and where little of it is the same, it is one block as a whole.
+ * Coarse before fine: both sides are cut where both have the same barriers (attention, communication, matrix
+ * products) in the same order. If a segment between two cuts has the same barriers on both sides,
+ * replacements are determined inside it, between one barrier and the next. If not, or if their order differs,
+ * nothing is reported as fused; and if little of the segment is the same, it is a single block.
  *
- * Cost: O(n log n) for what is mostly the same; a fixed multiple of n and of GP_ALIGN_BUDGET steps for anything. What that
- * does not suffice for stays one block; `bounded` says so.
- */
+ * Cost: O(n log n) for mostly equal sequences; never more than a fixed multiple of n and of GP_ALIGN_BUDGET
+ * steps. What exceeds that stays one block, and `bounded` is set. */
 #ifndef GP_ANALYZE_ALIGN_H
 #define GP_ANALYZE_ALIGN_H
 
@@ -27,7 +27,7 @@
 #include "formats/base/vec.h"
 
 enum {
-    GP_ALIGN_EDITS = 1024,     /* differences that are searched through at a time */
+    GP_ALIGN_EDITS = 1024,     /* differences searched at a time */
     GP_ALIGN_BUDGET = 1 << 22, /* steps of search in all */
 };
 
@@ -45,10 +45,10 @@ struct gp_align_item {
 
 /* X(enum, word) */
 #define GP_ALIGN_CHANGES(X)                                                                                  \
-    X(GP_ALIGN_FUSED, "fused")     /* several became fewer, of which one is fused or has their roles */      \
+    X(GP_ALIGN_FUSED, "fused")     /* several became fewer, one of which is fused or has their roles */      \
     X(GP_ALIGN_DEFUSED, "defused") /* the mirror image */                                                    \
     X(GP_ALIGN_RETILED,                                                                                      \
-      "retiled") /* one for one: the same family or role, or alone between the same barriers */              \
+      "retiled") /* one for one: the same family or role, or the only one between the same barriers */       \
     X(GP_ALIGN_ADDED, "added")         /* nothing on side A */                                               \
     X(GP_ALIGN_REMOVED, "removed")     /* nothing on side B */                                               \
     X(GP_ALIGN_REORDERED, "reordered") /* the same kernels in another order */                               \
@@ -70,7 +70,7 @@ struct gp_align_pair {
 struct gp_align_block {
     uint32_t a, na, b, nb;
     uint32_t change;  /* enum gp_align_change */
-    bool whole;       /* a whole segment, of which too little is the same to say more */
+    bool whole;       /* a whole segment with too little in common for details */
     uint32_t segment; /* index into segments */
     uint32_t group;   /* index into groups */
 };
@@ -79,13 +79,14 @@ struct gp_align_block {
 struct gp_align_group {
     uint32_t change;
     bool whole;
-    uint32_t times;  /* blocks; of two that say that something moved, one counts */
+    uint32_t times;  /* blocks; of two that show one move, one counts */
     uint32_t first;  /* block */
     uint64_t na, nb; /* elements of all its blocks */
     int64_t a_ns, b_ns;
 };
 
-/* What lies between two cuts. The barrier at which a segment was cut off is its first element, on both sides. */
+/* The part between two cuts. The barrier at which a segment was cut off is its first element on both
+ * sides. */
 struct gp_align_segment {
     uint32_t a, na, b, nb;
     bool
@@ -105,7 +106,8 @@ struct gp_align {
     bool bounded; /* the search was cut short somewhere: blocks may be larger than need be */
 };
 
-/* AL is zeroed or released. Sums wrap around where durations are damaged. At most UINT32_MAX - 1 elements a side. */
+/* AL must be zeroed or released. Sums wrap around for damaged durations. At most UINT32_MAX - 1 elements per
+ * side. */
 void gp_align_run(struct gp_align *al, const struct gp_align_item *a, size_t na,
                   const struct gp_align_item *b, size_t nb);
 void gp_align_release(struct gp_align *al);

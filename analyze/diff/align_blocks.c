@@ -152,7 +152,7 @@ void gp_align_put_block(struct gp_align_work *r, struct gp_align_block k)
     r->at_a = k.a + k.na, r->at_b = k.b + k.nb;
 }
 
-/* A block of all that lies before (a, b). */
+/* A block of everything before (a, b). */
 static void put_rest(struct gp_align_work *r, uint32_t a, uint32_t b, bool claims)
 {
     struct gp_align_block k = {.a = r->at_a, .na = a - r->at_a, .b = r->at_b, .nb = b - r->at_b};
@@ -183,7 +183,8 @@ static uint32_t next_barrier(const struct gp_align_side *s, uint32_t i, uint32_t
     return i;
 }
 
-/* Are both barriers of one kind, and neither of a form of which the other side has one left over? Then neither has moved. */
+/* Do both barriers have the same kind, and does the other side have no barrier of either form left? Then
+ * neither moved. */
 static bool replaces(const struct gp_align_work *r, uint32_t a, uint32_t b)
 {
     return r->a.item[a].kind == r->b.item[b].kind && !r->left_on_b[r->a.form[a]] &&
@@ -199,7 +200,7 @@ static bool all_replaced(const struct gp_align_work *r, uint32_t a, uint32_t b)
     return i == a && j == b;
 }
 
-/* A block of all that lies before (a, b), or several, cut at barriers that replace each other. */
+/* One block of everything before (a, b), or several, cut at barriers that replace each other. */
 static void put_replaced(struct gp_align_work *r, uint32_t a, uint32_t b, bool claims)
 {
     if (!claims && all_replaced(r, a, b)) {
@@ -213,7 +214,7 @@ static void put_replaced(struct gp_align_work *r, uint32_t a, uint32_t b, bool c
     put_rest(r, a, b, claims);
 }
 
-/* Blocks of all that lies before (a, b): those of one family that are in the same order are told one by one. */
+/* Blocks of everything before (a, b): those of one family in the same order become separate blocks. */
 static void put_before(struct gp_align_work *r, uint32_t a, uint32_t b, bool claims)
 {
     uint32_t from_a = r->at_a, from_b = r->at_b;

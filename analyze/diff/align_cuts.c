@@ -29,8 +29,8 @@ static void count_barriers(struct census *c, const struct gp_align_side *s, uint
     }
 }
 
-/* The next barrier of that kind, from K on, whose id occurs equally often on both sides and, if ONLY is an id, is that.
- * n_barriers when there is none. */
+/* The next barrier of that kind, from K on, whose id occurs equally often on both sides and equals ONLY if
+ * that is an id. n_barriers if there is none. */
 static uint32_t next_even(const struct census *c, const struct gp_align_side *s, uint32_t k, uint32_t kind,
                           enum gp_align_level level, uint64_t only)
 {
@@ -44,7 +44,7 @@ static uint32_t next_even(const struct census *c, const struct gp_align_side *s,
     return k;
 }
 
-/* Fill r->cuts with those barriers. False, and no cuts, when their order differs or there are none. */
+/* Fill r->cuts with those barriers. False, with no cuts, if their order differs or there are none. */
 static bool cut_at(struct gp_align_work *r, const struct census *c, uint32_t kind, enum gp_align_level level,
                    uint64_t only)
 {

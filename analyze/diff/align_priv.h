@@ -22,7 +22,7 @@ struct gp_align_side {
     const struct gp_align_item *item;
     uint32_t n;
     uint32_t *symbol;  /* keys, numbered from 0 on both sides together */
-    uint32_t *form;    /* families, likewise; each unknown one is a number of its own */
+    uint32_t *form;    /* families, likewise; each unknown one has a unique number */
     uint32_t *barrier; /* places of barriers */
     uint32_t n_barriers;
 };
@@ -31,7 +31,7 @@ struct gp_align_side {
 struct gp_align_work {
     struct gp_align *al;
     struct gp_align_side a, b;
-    struct gp_lcs lcs;                 /* by symbol, or by form where symbols say little */
+    struct gp_lcs lcs;                 /* by symbol, or by form where symbols match little */
     struct gp_lcs inner;               /* by form, within what lcs has left */
     GP_VEC(struct gp_align_pair) cuts; /* barriers that begin a segment on both sides */
     uint8_t *left_on_a, *left_on_b;    /* by form: is one left over on that side, in this segment? */
@@ -88,12 +88,12 @@ static inline bool stands_for(const struct gp_align_item *a, const struct gp_ali
 void gp_align_choose_cuts(struct gp_align_work *w);
 /* Segment K of the cuts that there are; there is one more than cuts. */
 struct gp_align_segment gp_align_segment_at(const struct gp_align_work *w, size_t k);
-/* The barriers of a part of a side, as a multiset: what it computes. */
+/* The barriers of part of a side, as a multiset: what it computes. */
 uint64_t gp_align_work_of(const struct gp_align_side *s, uint32_t from, uint32_t n);
 
 /* ---- align_blocks.c ---- */
 
-/* What a block is. CLAIMS: what is fused may be said. */
+/* Classify a block. CLAIMS: it may be reported as fused. */
 enum gp_align_change gp_align_classify(const struct gp_align_work *w, const struct gp_align_block *k,
                                        bool claims);
 /* Append a block; its group comes when the segment is settled. */

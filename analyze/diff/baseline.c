@@ -155,7 +155,7 @@ static int write_file(const char *path, struct gp_profile *p, struct gp_err *err
     return out ? gp_output_close(out, true, err) : -1;
 }
 
-/* That an old file stays is no failure: the next save tries again. */
+/* An old file that stays is not a failure: the next save tries again. */
 static void drop_oldest(const names *files, const char *folder, const char *name)
 {
     struct gp_buf path = {0};

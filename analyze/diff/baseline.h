@@ -20,7 +20,7 @@ typedef GP_VEC(struct gp_profile) gp_baseline_profiles;
 
 /* Is NAME letters, digits, '.', '_' and '-' that begin with none of the last three? So it names one folder, in FOLDER. */
 GP_MUST_CHECK int gp_baseline_check_name(const char *name, struct gp_err *err);
-/* Append all profiles of that name, oldest first. -1 when there are none, or one cannot be read. */
+/* Append all profiles of that name, oldest first. Returns -1 if there are none or one cannot be read. */
 GP_MUST_CHECK int gp_baseline_load(gp_baseline_profiles *to, const char *folder, const char *name,
                                    struct gp_err *err);
 /* Add P, making both folders where they are missing. */

@@ -168,7 +168,8 @@ static bool decide_by(struct gp_diff *d, enum gp_change change)
     return true;
 }
 
-/* Does the step take so much more or less time that nobody would call it the same, though too few runs can decide? */
+/* Does the step time differ so much that it is clearly not the same, although there are too few runs to
+ * decide? */
 static bool step_moved(const struct gp_diff *d)
 {
     const struct gp_diff_metric *step = &d->metrics[GP_METRIC_STEP];

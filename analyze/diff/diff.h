@@ -1,6 +1,6 @@
-/* diff.h -- two groups of profiles in; what changed, whether it is real, and what it did to the step's time out, as plain
- * structs. Knows nothing about files, text or pictures. What a figure means stands beside it here and, with its formula,
- * in analyze/diff/README.md, "Comparing".
+/* diff.h -- compares two groups of profiles: what changed, whether it is real, and its effect on the step
+ * time, as plain structs. Knows nothing about files, text or pictures. Comments here define each figure;
+ * analyze/diff/README.md, "Comparing", has the formulas.
  *
  *     struct gp_diff d;
  *     gp_diff_init(&d, &opts);
@@ -9,15 +9,14 @@
  *     for (size_t i = 0; i < d.ops.n; i++) print(gp_diff_str(&d, d.ops.at[i].name), d.ops.at[i].change_ns);
  *     return gp_diff_status(&d);                             // 0, 1 or 3
  *
- * All figures are PER STEP (a step of one device; d.unit says whether there are steps or the trace is taken whole), means
- * over the steps that were used, as integers. Means are rounded so that parts sum exactly to their whole: each side's
- * parts get the floor of their mean, and the ns that are missing go to the largest remainders. A change is always current
- * minus baseline of such integers, so that changes sum exactly, too, and change their sign when the sides are swapped.
+ * All figures are integers PER STEP (a step of one device; d.unit says whether there are steps or the whole
+ * trace counts as one), as means over the steps used. Rounding keeps sums exact: each side's parts get the
+ * floor of their mean, and the missing ns go to the largest remainders. A change is always current minus
+ * baseline of such integers, so changes also sum exactly, and swapping the sides changes their sign.
  *
- * Modules: profile.c (reduction of one trace), diff_share.c (attribution), kernel_key.c and align.c (what is the same),
- * stat_test.c and diff_decide.c (what is real), diff_compare.c (what may be compared), diff_gate.c (limits and
- * predictions), diff.c (calls them in order).
- */
+ * Modules: profile.c (reduction of one trace), diff_share.c (attribution), kernel_key.c and align.c (what is
+ * the same), stat_test.c and diff_decide.c (what is real), diff_compare.c (what may be compared), diff_gate.c
+ * (limits and predictions), diff.c (calls them in order). */
 #ifndef GP_ANALYZE_DIFF_H
 #define GP_ANALYZE_DIFF_H
 
@@ -68,7 +67,7 @@ const char *gp_change_text(enum gp_change c);
     X(GP_BY_WILCOXON, "wilcoxon_paired")  /* call i of a step against call i, signed ranks */                \
     X(GP_BY_MANN_WHITNEY, "mann_whitney") /* samples of one side against those of the other */               \
     X(GP_BY_WELCH, "welch")               /* t test on logarithms, for sums of many kernels */               \
-    X(GP_BY_MODERATED, "moderated_t")     /* the same with what all operations say of the spread */          \
+    X(GP_BY_MODERATED, "moderated_t")     /* the same, with a spread informed by all operations */           \
     X(GP_BY_THRESHOLD, "threshold")       /* --mode simple: no test */
 
 enum gp_diff_test {
@@ -120,8 +119,8 @@ const char *gp_metric_class_name(enum gp_metric_class c); /* "kernel", "wall", "
 
 /* ---- options ---- */
 
-/* A limit, as "--gate busy:3%", "--gate op:5%", "--gate launches:0", "--gate peak_mem:16MiB", "--gate step:-2%". A gate
- * looks at worsening alone: what grows. */
+/* A limit, as "--gate busy:3%", "--gate op:5%", "--gate launches:0", "--gate peak_mem:16MiB", "--gate
+ * step:-2%". A gate checks only for worsening, that is, growth. */
 struct gp_gate {
     const char *text; /* as typed; borrowed */
     uint32_t metric;  /* enum gp_metric_id; GP_METRIC_COUNT: every operation */
@@ -131,7 +130,7 @@ struct gp_gate {
 /* Parse "METRIC:LIMIT". -1 names what is wrong, and the metrics there are. "wall" is "step". */
 GP_MUST_CHECK int gp_gate_parse(struct gp_gate *g, const char *text, struct gp_err *err);
 
-/* A prediction: the change of something lies between two values, in the metric's unit or percent. */
+/* A prediction: a change between two values, in the metric's unit or percent. */
 struct gp_expect {
     gp_sid subject; /* what people read, in the gp_expects' strings */
     uint32_t
@@ -157,7 +156,7 @@ struct gp_diff_opts {
     const struct gp_gate *gates; /* borrowed */
     size_t n_gates;
     bool gate_none;                   /* "--gate none": never fail */
-    bool gate_wall_single;            /* step, idle and host may break gates from one run a side */
+    bool gate_wall_single;            /* step, idle and host may break gates with one run per side */
     bool require_power;               /* a gate that could not be decided is broken */
     bool cross_gpu;                   /* other GPU models may be compared */
     bool any_work;                    /* other work may be compared */
@@ -207,10 +206,10 @@ struct gp_diff_decision {
     double p, q;                    /* NAN: not tested; q: after correction over all that were tested */
     double estimate_pct;            /* of the typical change; NAN: unknown */
     double ci_low_pct, ci_high_pct; /* 1 - alpha; NAN: unknown. May be infinite. */
-    bool within_run;                /* from one run a side: other runs are not covered by the interval */
+    bool within_run;                /* from one run per side: the interval does not cover other runs */
     bool significant;               /* q <= alpha, the interval beyond the noise, and the guards hold */
     uint32_t needed; /* inconclusive: steps a side (WALL: runs) with which this could be decided; 0: none */
-    gp_sid why;      /* what the verdict hangs on, for people; 0: nothing special */
+    gp_sid why;      /* reason for the verdict, for people; 0: nothing special */
 };
 
 /* One operation: kernels of the same key (kernel_key.h), an operator, or a range. */
@@ -268,7 +267,7 @@ struct gp_diff_block {
     bool
         segment; /* a whole segment between anchors, compared by class: what became what inside is not known */
     gp_sid label;   /* "forward layer", "dropout + add + layer_norm" */
-    uint32_t times; /* occurrences in a step */
+    uint32_t times; /* occurrences per step */
     uint32_t first_name[GP_DIFF_SIDES],
         n_names[GP_DIFF_SIDES];     /* slices of d->names: labels in launch order */
     double kernels[GP_DIFF_SIDES];  /* GPU events of one occurrence */
@@ -378,8 +377,8 @@ void gp_diff_init(struct gp_diff *d, const struct gp_diff_opts *opts);
 void gp_diff_run(struct gp_diff *d, const struct gp_profile *const *base, size_t n_base,
                  const struct gp_profile *const *cur, size_t n_cur);
 void gp_diff_release(struct gp_diff *d);
-/* The exit status: 3 not comparable; 1 a gate is broken or a prediction fails, or without gates a significant
- * regression; 0 else. */
+/* The exit status: 3 not comparable; 1 a gate is broken or a prediction fails, or, without gates, there is a
+ * significant regression; otherwise 0. */
 int gp_diff_status(const struct gp_diff *d);
 
 static inline const char *gp_diff_str(const struct gp_diff *d, gp_sid sid)

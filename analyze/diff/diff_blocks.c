@@ -11,7 +11,7 @@
 #define NONE GP_PROFILE_NONE
 
 enum {
-    NAMES_MOST = 200, /* of one side of a block; more are no sequence that anybody reads */
+    NAMES_MOST = 200, /* of one side of a block; nobody reads a longer sequence */
     LABEL_NAMES = 3,
     LEVELS_MOST = 256, /* that are looked at, from a launch upwards */
 };
@@ -45,7 +45,7 @@ struct blocks {
     struct keys keys;
     struct side side[GP_DIFF_SIDES];
     struct gp_align al;
-    uint32_t *block_of_group[GP_DIFF_SIDES]; /* where a group's kernels of that side are told */
+    uint32_t *block_of_group[GP_DIFF_SIDES]; /* the block that lists a group's kernels of that side */
 };
 
 /* ---- the step that stands for all ---- */
@@ -108,7 +108,7 @@ static struct kernel_keys keys_of_kernel(struct keys *k, const char *name, size_
     return keys;
 }
 
-/* Where in a training step: said by what the launch lies in, as far up as that tells something. */
+/* The phase of a training step, from the innermost frame around the launch that shows it. */
 static enum gp_phase phase_of(const struct gp_profile *p, uint32_t place)
 {
     bool op = false;
@@ -407,7 +407,8 @@ struct part {
     int64_t ns;
 };
 
-/* Where the time of an operation of one side lies: all of it, by the change of the block, and in the block that has most. */
+/* Where an operation's time on one side is: in total, by the change of the block, and in the block with the
+ * most. */
 struct whereabouts {
     int64_t all_ns, of_change_ns[GP_CHANGE_COUNT], best_ns;
     uint32_t best; /* block; NONE: in none */
@@ -441,7 +442,8 @@ static void look_at(struct blocks *b, int side, struct whereabouts *of_op)
     gp_map_release(&of);
 }
 
-/* What is there on one side alone did not come or go where nine tenths of it stand in blocks that became others. */
+/* An operation on only one side was not added or removed if nine tenths of it are in blocks that changed into
+ * others. */
 static void explain_op(const struct blocks *b, struct gp_diff_op *op, const struct whereabouts *where)
 {
     static const enum gp_change changes[] = {GP_CHANGE_FUSED, GP_CHANGE_DEFUSED, GP_CHANGE_RETILED};

@@ -40,7 +40,7 @@ static void check_empty(struct gp_diff_work *w, int side)
         add_reason(d, "no_gpu_events", true, ALL_CLASSES, gp_diff_text(d, "there is no %s", side_name(side)));
 }
 
-/* More than one in a hundred launches without a record: sums are too small by nobody knows what. */
+/* More than one in a hundred launches has no record: the sums are too small by an unknown amount. */
 static void check_lost(struct gp_diff_work *w, int side)
 {
     const struct gp_diff_group *g = &w->side[side];

@@ -21,13 +21,13 @@ static int64_t time_of(const struct gp_diff_op *op)
     return larger(op->side[GP_DIFF_BASE].total_ns, op->side[GP_DIFF_CUR].total_ns);
 }
 
-/* The kernels of collectives wait for other ranks: their time says what those did. */
+/* The kernels of collectives wait for other ranks: their time depends on those. */
 static bool waits(const struct gp_decider *t, const struct gp_diff_op *op)
 {
     return t->w->waits[op - t->d->ops.at];
 }
 
-/* Whether an operation is tested depends on its size alone, not on how it changed. */
+/* Whether an operation is tested depends only on its size, not on its change. */
 static bool is_candidate(const struct gp_decider *t, const struct gp_diff_op *op)
 {
     return gp_decide_on_both(op) && !op->count_changed && !waits(t, op) && time_of(op) >= t->least_ns;
@@ -91,7 +91,7 @@ static void measure_noise(struct gp_decider *t)
     t->d->noise_pct = 100 * t->eps;
 }
 
-/* An operation that drifts within a side says by how much it changes without a cause. */
+/* An operation that drifts within a side shows how much it changes without a cause. */
 static double own_noise(struct gp_decider *t, uint32_t op)
 {
     double eps = t->eps;
@@ -105,7 +105,7 @@ static double own_noise(struct gp_decider *t, uint32_t op)
 
 /* ---- what the steps of an operation vary by ---- */
 
-/* The clock's tick alone makes sums of CALLS durations vary by that much. */
+/* The variance that the clock's tick by itself adds to sums of CALLS durations. */
 static double least_variance(const struct gp_diff *d, const struct gp_diff_op *op)
 {
     double tick = d->tick_ns, calls = fmax(op->side[GP_DIFF_BASE].count, op->side[GP_DIFF_CUR].count);
@@ -162,7 +162,7 @@ static void test_ranks(struct gp_decider *t, uint32_t op, struct gp_diff_decisio
     e->p = gp_stat_mann_whitney(a, n, b, m).p;
     give_interval(e, r.estimate, r.low, r.high);
     if (r.confidence >= 1 - t->d->opts.alpha) return;
-    e->ci_low_pct = -100; /* too few steps for an interval that means what it says */
+    e->ci_low_pct = -100; /* too few steps for a meaningful interval */
     e->ci_high_pct = INFINITY;
 }
 
@@ -190,8 +190,8 @@ static void test_moderated(struct gp_decider *t, uint32_t op, struct gp_diff_dec
     give_interval(e, r.estimate, r.low, r.high);
 }
 
-/* Steps are samples where there are enough. Fewer are, too, where a step calls the operation often enough to compare call
- * with call; else their spread is told from that of all operations. */
+/* Steps are the samples if there are enough. With fewer, calls are compared with calls if a step has enough
+ * of them; otherwise the spread of all operations informs the test. */
 static void test_op(struct gp_decider *t, uint32_t i)
 {
     struct gp_diff_op *op = &t->d->ops.at[i];
@@ -240,7 +240,7 @@ static bool guards_hold(const struct gp_decider *t, const struct gp_diff_op *op)
     return often || op->count_changed || fabs(b->mean_ns - a->mean_ns) >= (double)least_percall(t, op);
 }
 
-/* The interval of the ratio lies beyond the noise, on the side that the sum changed to. */
+/* The interval of the ratio is beyond the noise, in the direction in which the sum changed. */
 static bool beyond_noise(const struct gp_decider *t, uint32_t i)
 {
     const struct gp_diff_op *op = &t->d->ops.at[i];
@@ -287,13 +287,13 @@ static void judge_count(struct gp_decider *t, uint32_t i)
     else op->change = GP_CHANGE_INCONCLUSIVE;
 }
 
-/* The change may come from graphs, which launch without a pause: no number of steps will tell. */
+/* The change may come from graphs, which launch without pauses: no number of steps can decide it. */
 static bool is_relaunch(const struct gp_decider *t, const struct gp_diff_op *op)
 {
     return op->relaunched && llabs(op->change_ns) >= t->least_ns;
 }
 
-/* It is no chance, but a guard does not hold. */
+/* It is not by chance, but a guard rejects it. */
 static gp_sid why_little(struct gp_decider *t, const struct gp_diff_op *op)
 {
     if (llabs(op->change_ns) < t->least_ns)

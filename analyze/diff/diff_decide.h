@@ -9,14 +9,14 @@
 #include "formats/base/vec.h"
 
 enum {
-    STEPS_ENOUGH = 7,       /* steps a side from which tests of ranks say enough */
+    STEPS_ENOUGH = 7,       /* steps per side that suffice for rank tests */
     PAIRS_LEAST = 6,        /* positions that a test of pairs needs */
     RUNS_ENOUGH = 5,        /* runs a side from which times that depend on the host can be decided */
-    NOISE_STEPS = 4,        /* steps of a side whose halves tell of the noise of all operations together */
+    NOISE_STEPS = 4,        /* steps per side whose halves show the noise of all operations together */
     OWN_NOISE_STEPS = 8,    /* ... of one operation */
-    MANY_CALLS = 1000,      /* a step: even a few ns each are something */
+    MANY_CALLS = 1000,      /* per step: even a few ns each matter */
     LEAST_PERCALL = 200,    /* ns: kernels of 2 us differ by up to that from one minute to the next */
-    LEAST_RELAUNCHED = 500, /* ns a call: less comes from graphs launching without a pause */
+    LEAST_RELAUNCHED = 500, /* ns per call: smaller changes come from graphs launching without pauses */
 };
 
 struct gp_decider {
@@ -38,11 +38,11 @@ static inline size_t gp_decide_steps(const struct gp_decider *t, int side)
 
 /* GPU time of operation OP in each sample, into t->sums. */
 void gp_decide_sum(struct gp_decider *t, uint32_t op);
-/* How often each step calls an operation, when that is the same in all steps of both sides; 0 else. */
+/* How often each step calls an operation, if that is the same in all steps of both sides; otherwise 0. */
 size_t gp_decide_count(const struct gp_decider *t, uint32_t op);
 /* Fill t->pairs with twice the median of each of COUNT positions; false when calls cannot be paired. */
 bool gp_decide_pairs(struct gp_decider *t, uint32_t op, size_t count);
-/* How far the medians of the halves of N values lie apart, as a logarithm; NAN for fewer than LEAST. */
+/* Distance between the medians of the halves of N values, as a logarithm; NAN for fewer than LEAST. */
 double gp_decide_halves(const int64_t *v, size_t n, size_t least);
 void gp_decide_metric(struct gp_decider *t, struct gp_diff_metric *m);
 

@@ -52,8 +52,8 @@ static const struct {
     {"GB", "bytes", 1e9},
 };
 
-/* A number with "%" or a suffix of UNIT. A bare one is a number of what is counted, of all else percent: so small a
- * number of ns or bytes nobody means, but 0. */
+/* A number with "%" or a suffix of UNIT. A bare number is a count for counted metrics and a percentage for
+ * all others: except for 0, so few ns or bytes are never meant. */
 static bool read_amount(const char *text, size_t n, const char *unit, double *value, bool *percent)
 {
     if (n && *text == '+') { /* changes may be written with their sign */

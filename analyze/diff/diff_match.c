@@ -1,5 +1,5 @@
-/* Operations: what is one thing on both sides. Equal names first; then, of the names that are on one side alone or run a
- * different number of times, those of one code, then those of one family (kernel_key.h). */
+/* Operations: what is the same on both sides. Equal names match first; then, of names on only one side or
+ * with different counts, those of one code, then those of one family (kernel_key.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,10 +142,10 @@ static gp_sid key_of(struct matcher *m, struct name *n, bool family)
     return *key;
 }
 
-/* Names of one key that are still alone. */
+/* Names of one key that are still unmatched. */
 struct bunch {
     uint64_t calls[GP_DIFF_SIDES];     /* of all of them */
-    uint64_t one_sided[GP_DIFF_SIDES]; /* of those that one side alone has */
+    uint64_t one_sided[GP_DIFF_SIDES]; /* of those on only one side */
     gp_sid key;
     uint32_t kind, op;
 };
@@ -155,8 +155,8 @@ static bool is_one_sided(const struct name *n)
     return !n->calls[GP_DIFF_BASE] || !n->calls[GP_DIFF_CUR];
 }
 
-/* All of a bunch become one operation when both sides run them as often, taken together; else those that one side alone
- * has do, where each side has some. */
+/* All of a bunch become one operation if both sides run them equally often in total; otherwise those on only
+ * one side do, if each side has some. */
 static bool joins(const struct matcher *m, const struct bunch *b, const struct name *n)
 {
     bool all = b->calls[GP_DIFF_BASE] && b->calls[GP_DIFF_CUR] && same_count(m->w, b->calls);
@@ -242,7 +242,7 @@ static gp_sid label_of(struct gp_diff *d, const struct gp_diff_op *op)
     return sid;
 }
 
-/* So many names of one key are no variants of one kernel that anybody wants to know. */
+/* More names than this with one key are not useful as variants of one kernel. */
 enum { NAMES_MOST = 64 };
 
 static bool same_names(const struct gp_diff *d, const struct gp_diff_op *op)

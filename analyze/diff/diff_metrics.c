@@ -27,7 +27,7 @@ static void test_sums(struct gp_decider *t, struct gp_diff_decision *e, const in
     give_ratio(e, &r);
 }
 
-/* By the interval and P alone. */
+/* By the interval and P only. */
 static enum gp_change judge_interval(const struct gp_diff_decision *e, double alpha, double eps)
 {
     double low = 1 + e->ci_low_pct / 100, high = 1 + e->ci_high_pct / 100;
@@ -49,7 +49,7 @@ static double structural_change(const struct gp_diff *d)
     return sum;
 }
 
-/* What may come from kernels being launched by graphs on one side alone. */
+/* The change that may come from graphs launching kernels on only one side. */
 static int64_t relaunched_ns(const struct gp_diff *d)
 {
     double calls = 0;
@@ -103,7 +103,7 @@ static void judge_exact_metric(struct gp_diff_metric *m, const int64_t *a, size_
     m->d.significant = m->verdict == GP_CHANGE_REGRESSION || m->verdict == GP_CHANGE_IMPROVEMENT;
 }
 
-/* Median over the windows of each run of a side. Returns the number of runs that have any. */
+/* Median over the windows of each run of a side. Returns the number of runs with windows. */
 static size_t median_of_runs(const struct gp_diff_work *w, int side, enum gp_metric_id id, int64_t *to)
 {
     const struct gp_diff_group *g = &w->side[side];
@@ -124,7 +124,8 @@ static size_t median_of_runs(const struct gp_diff_work *w, int side, enum gp_met
     return runs;
 }
 
-/* Times that depend on the host change from run to run more than from step to step: steps of one run say nothing. */
+/* Host-dependent times vary more from run to run than from step to step: steps of one run cannot decide
+ * them. */
 static void judge_wall_metric(struct gp_decider *t, struct gp_diff_metric *m, const int64_t *a, size_t n,
                               const int64_t *b, size_t k)
 {

@@ -56,7 +56,7 @@ static bool all_alike(struct gp_decider *t, int side, const struct gp_diff_call 
     return true;
 }
 
-/* How often each step calls an operation, when that is the same in all steps of both sides; 0 else. */
+/* How often each step calls an operation, if that is the same in all steps of both sides; otherwise 0. */
 size_t gp_decide_count(const struct gp_decider *t, uint32_t op)
 {
     size_t count = 0;

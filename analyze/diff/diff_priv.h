@@ -19,7 +19,7 @@
 struct gp_diff_sample {
     uint32_t profile; /* index into the group's profiles */
     const struct gp_profile_step *s;
-    bool window;  /* its time on the GPU is known, too */
+    bool window;  /* its time on the GPU is also known */
     uint32_t nth; /* of the lane's */
 };
 

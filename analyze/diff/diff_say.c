@@ -1,4 +1,4 @@
-/* What a person who knows the program would say, in one line, and what a reader must know besides. */
+/* The result in one line, as a person who knows the program would put it, and notes for the reader. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

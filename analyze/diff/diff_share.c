@@ -1,5 +1,5 @@
-/* The change of the step's time as a sum over operations and causes of idle time, exact to the ns; and what of an
- * operation's part comes from more calls, longer calls, or less work beside it. */
+/* The change of the step time as a sum over operations and causes of idle time, exact to the ns; and how much
+ * of an operation's part comes from more calls, longer calls, or less work beside it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

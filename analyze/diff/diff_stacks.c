@@ -29,7 +29,7 @@ static gp_sid *paths_of(struct gp_diff *d, const struct gp_profile *p)
 {
     gp_sid *paths = gp_zalloc((p->places.n + 1) * sizeof *paths);
     struct gp_buf text = {0};
-    for (size_t i = 1; i < p->places.n; i++) { /* what a place lies in comes first */
+    for (size_t i = 1; i < p->places.n; i++) { /* the parent of a place comes first */
         const struct gp_profile_place *place = &p->places.at[i];
         gp_sid around = paths[place->parent];
         size_t n = gp_string_len(&d->strings, around);

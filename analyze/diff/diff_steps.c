@@ -9,7 +9,8 @@
 
 /* ---- runs ---- */
 
-/* Traces of different ranks of one job were recorded together: the nth trace that says a rank is of the nth run. */
+/* Traces of different ranks of one job were recorded together: the nth trace of a rank belongs to the nth
+ * run. */
 static void number_runs(struct gp_diff *d, struct gp_diff_group *g, int side)
 {
     struct gp_map seen = {0};
@@ -25,7 +26,7 @@ static void number_runs(struct gp_diff *d, struct gp_diff_group *g, int side)
 
 /* ---- steps of one lane ---- */
 
-enum { WARM_LEAST = 8 }; /* fewer steps say nothing of what is steady */
+enum { WARM_LEAST = 8 }; /* fewer steps do not show what is steady */
 
 struct choice {
     struct gp_diff *d;
@@ -105,7 +106,7 @@ static void leave_out_others(struct choice *c)
     c->left.n = n;
 }
 
-/* Leading steps are warm-up as long as they lie far above what the later half varies by. */
+/* Leading steps are warm-up while they exceed the variation of the later half by far. */
 static bool is_warm_up(double value, double usual, double spread)
 {
     double far = 5 * 1.4826 * spread, least = usual * 0.05;

@@ -16,8 +16,8 @@ static uint64_t mix(uint64_t h, uint64_t v)
     return h ^ h >> 29;
 }
 
-/* Equal names and grids get the same number on both sides. Two that share a hash are taken for the same: calls are then
- * paired by their order alone. */
+/* Equal names and grids get the same number on both sides. Two with the same hash count as equal: calls are
+ * then paired by order only. */
 static void number_shapes(struct gp_diff_work *w)
 {
     struct gp_map numbers = {0};
@@ -238,7 +238,8 @@ static bool has_metric(const struct gp_diff_group *g, enum gp_metric_id m, enum 
     return true;
 }
 
-/* Values by sample, for those that have one: times on the GPU are known of windows alone. Returns their number. */
+/* Values by sample, for samples that have one: times on the GPU are known only for windows. Returns their
+ * number. */
 size_t gp_diff_metric_values(const struct gp_diff_work *w, int side, enum gp_metric_id m, int64_t *to)
 {
     const struct gp_diff_group *g = &w->side[side];

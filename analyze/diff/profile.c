@@ -39,8 +39,8 @@ static uint8_t read_call(const char *name)
     return gp_call_launches_kernel(name) ? CALL_LAUNCHES : CALL_OTHER;
 }
 
-/* Calls that launch a kernel of which nothing is recorded. Where there are graphs nobody knows: what is launched while
- * one is captured does not run, and recorders leave out the calls that begin and end that. */
+/* Number of launch calls whose kernel is not recorded. Unknown with graphs: launches during a capture do not
+ * run, and recorders leave out the calls that begin and end a capture. */
 static uint64_t count_unrecorded(const struct gp_trace *t)
 {
     const struct gp_events *api = &t->events[GP_API];

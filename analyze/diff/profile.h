@@ -1,18 +1,19 @@
-/* profile.h -- one trace reduced to what a comparison needs: its environment, its steps, and each GPU event's kernel,
- * duration and share of the step, in the order of launches. Far smaller than the trace, and it can be saved, so that a
- * baseline need not be kept whole. Knows nothing of the other side of a comparison, of statistics, files or text.
+/* profile.h -- reduces a trace to what a comparison needs: its environment, its steps, and each GPU event's
+ * kernel, duration and share of the step, in launch order. A profile is far smaller than the trace and can be
+ * saved, so baselines need no full traces. Knows nothing of the other side of a comparison, of statistics,
+ * files or text.
  *
  *     struct gp_profile p;
  *     gp_profile_init(&p, &opts);
- *     if (gp_profile_add_trace(&p, &trace, &err)) ...                    // the trace may go after
+ *     if (gp_profile_add_trace(&p, &trace, &err)) ...                    // the trace may be freed afterwards
  *     for (size_t i = 0; i < p.events.n; i++) use(p.kernels.at[p.events.at[i].kernel], p.events.at[i].dur_ns);
  *     gp_profile_save(&p, &buf); gp_profile_release(&p);
  *
- * A lane is one device of one process. A GPU event belongs to the step of its lane in which it was LAUNCHED; the window
- * of a step on the GPU goes from its first GPU event to the first one of the next step (steps.h, hta.h). Within a window
- * every ns is either shared out among the GPU events that run in it (in equal integer parts; what is left over goes to
- * the one that started first), or idle time with one cause (idle_walk.h): shares and idle time sum to the window.
- */
+ * A lane is one device of one process. A GPU event belongs to the step of its lane in which it was LAUNCHED;
+ * the window of a step on the GPU runs from its first GPU event to the next step's first (steps.h, hta.h).
+ * Every ns of a window is either divided among the GPU events that run in it (in equal integer parts; the
+ * remainder goes to the event that started first), or idle time with one cause (idle_walk.h): shares and idle
+ * time sum to the window. */
 #ifndef GP_ANALYZE_PROFILE_H
 #define GP_ANALYZE_PROFILE_H
 
@@ -50,9 +51,9 @@ struct gp_profile_kernel {
                                 /* of copies and sets of one size; 0 otherwise */
 };
 
-/* Where an event was launched: a frame of the host and what it lies in; work of a graph in the ranges of its capture, inside
- * the frame of the call that replayed it. Place 0 is outside everything that is known;
- * the others come after what they lie in. */
+/* Where an event was launched: a host frame and its parents. Work of a graph is in the ranges of its capture,
+ * inside the frame of the call that replayed it. Place 0 is outside everything known; parents come before
+ * their children. */
 struct gp_profile_place {
     uint32_t parent;  /* index into places */
     uint32_t kind;    /* enum gp_frame_kind */
@@ -74,13 +75,13 @@ struct gp_profile_event {
                       * GP_PROFILE_NONE: not known */
     uint32_t firsts; /* GP_PROFILE_FIRST_OF_* */
     int64_t dur_ns;
-    int64_t
-        share_ns; /* its part of the busy time of the lane, all windows together; dur_ns where it ran alone */
-    int64_t bytes; /* copied or set; 0 else */
+    int64_t share_ns; /* its part of the lane's busy time over all windows; dur_ns if nothing ran beside it */
+    int64_t bytes;    /* copied or set; otherwise 0 */
 };
 
-/* The part of an event's share that lies outside the window of its own step: in that of another step, or in none
- * (GP_PROFILE_NONE). What is left of share_ns lies in its own step's. By event; an event may have several. */
+/* The part of an event's share outside the window of its own step: in that of another step, or in none
+ * (GP_PROFILE_NONE). The rest of share_ns is in its own step's window. By event; an event may have
+ * several. */
 struct gp_profile_spill {
     uint32_t event, step;
     int64_t share_ns;
@@ -98,7 +99,7 @@ struct gp_profile_host {
     int64_t allocated_bytes, peak_bytes, peak_reserved_bytes, end_bytes; /* end: allocated when it ended */
 };
 
-/* A step on one lane; or, in lanes.whole, all of a lane. */
+/* A step on one lane, or, in lanes.whole, a whole lane. */
 struct gp_profile_step {
     uint32_t lane;
     gp_sid name;       /* "ProfilerStep#12"; "period 3" */
@@ -112,7 +113,8 @@ struct gp_profile_step {
     int64_t gpu_ns;            /* sum of durations of the events that it launched */
     int64_t idle_ns[GP_IDLE_CAUSE_COUNT]; /* sums to wall_ns - busy_ns */
     int64_t
-        other_ns; /* busy time that no event's share says: damaged traces alone, where too many run at once */
+        /* busy time in no event's share: only in damaged traces, where too many events run at once */
+        other_ns;
     struct gp_profile_host host;
 };
 
@@ -148,9 +150,9 @@ struct gp_profile {
     uint32_t step_source; /* enum gp_step_source */
     bool has_memory;      /* allocations are recorded */
     uint64_t unlaunched;  /* GPU events whose launch is not known */
-    uint64_t lost;    /* launching calls whose GPU event is missing, and what the collector says it lost */
-    uint64_t content; /* hash of everything that was measured: equal traces have equal ones */
-    int32_t tick_ns;  /* durations are multiples of that, within 1 ns; 1: of nothing larger */
+    uint64_t lost;        /* launch calls whose GPU event is missing, plus losses reported by the collector */
+    uint64_t content;     /* hash of everything that was measured: equal traces have equal ones */
+    int32_t tick_ns;      /* durations are multiples of that, within 1 ns; 1: of nothing larger */
     GP_VEC(struct gp_profile_kernel) kernels;
     GP_VEC(struct gp_profile_place) places;
     GP_VEC(struct gp_profile_lane) lanes; /* by rank, producer, device */
@@ -161,18 +163,20 @@ struct gp_profile {
 
 /* OPTS is copied; may be NULL. */
 void gp_profile_init(struct gp_profile *p, const struct gp_profile_opts *opts);
-/* Reduce a finished trace T into P, which is fresh. -1 when the step marker is no regular expression. T's times are
- * bounded as by trace-hta (repair.c), and issues are counted in it. */
+/* Reduce a finished trace T into P, which must be fresh. Returns -1 if the step marker is not a valid regular
+ * expression. Bounds T's times as trace-hta does (repair.c), and counts issues in T. */
 GP_MUST_CHECK int gp_profile_add_trace(struct gp_profile *p, struct gp_trace *t, struct gp_err *err);
 void gp_profile_release(struct gp_profile *p);
 
-/* P as bytes behind what TO has; and back. Load fails on damaged bytes and on other versions; P is then empty. */
+/* Append P to TO as bytes, and read it back. Load fails on damaged bytes and on other versions; P is then
+ * empty. */
 void gp_profile_save(struct gp_profile *p, struct gp_buf *to);
 GP_MUST_CHECK int gp_profile_load(struct gp_profile *p, const void *data, size_t n, struct gp_err *err);
 /* Do N bytes begin like a saved profile? */
 bool gp_profile_is_saved(const void *data, size_t n);
 
-/* Was an event of PLACE launched by a graph? No other call is a frame, and the ranges of its capture lie inside it. */
+/* Was an event of PLACE launched by a graph? No other call is a frame, and the ranges of its capture are
+ * inside it. */
 static inline bool gp_profile_by_graph(const struct gp_profile *p, uint32_t place)
 {
     while (p->places.at[place].kind == GP_FRAME_RANGE) place = p->places.at[place].parent;

@@ -120,8 +120,8 @@ static uint32_t add_place(struct maker *m, uint32_t parent, enum gp_frame_kind k
     }
 }
 
-/* The frame of a host event inside PARENT. Runtime calls and Python's glue say nothing; a graph's launch is the only
- * thing that its kernels have in common. */
+/* The frame of a host event inside PARENT. Runtime calls and Python glue do not count as frames; a graph's
+ * launch does, since it is all that its kernels have in common. */
 static uint32_t place_inside(struct maker *m, uint32_t parent, uint32_t node)
 {
     const struct gp_host_event *ev = &m->v->hs.nodes[node];
@@ -232,7 +232,7 @@ static void deal_rows(struct maker *m, size_t *known)
     }
 }
 
-/* The rows of a lane: those whose launch is known, in its order, then the others, by time. */
+/* The rows of a lane: first those with a known launch, in launch order, then the others, by time. */
 static uint32_t *order_rows(struct maker *m, const struct gp_steps_program *program, uint32_t lane,
                             size_t known)
 {

@@ -1,4 +1,4 @@
-/* What the host did for each step, and what the trace says about how it was recorded. */
+/* What the host did for each step, and how the trace was recorded. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
@@ -185,7 +185,7 @@ static bool meta_flag(const struct gp_trace *t, const char *key)
     return value && (!strcmp(value, "true") || strtoll(value, NULL, 10) != 0);
 }
 
-/* Text or an array of texts, without the signs of JSON. 0: there is none. */
+/* A text or an array of texts, without JSON punctuation. 0: none. */
 static gp_sid meta_text(struct gp_profile *p, const struct gp_trace *t, const char *key)
 {
     const char *value = gp_trace_get_meta(t, key);

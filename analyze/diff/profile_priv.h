@@ -32,7 +32,7 @@ void gp_profile_idle(struct gp_profile_job *j);
 void gp_profile_host_work(struct gp_profile_job *j);
 /* The hash of what was measured. */
 void gp_profile_hash(struct gp_profile *p);
-/* What the file says about how it was recorded. */
+/* How the trace was recorded, from its metadata. */
 void gp_profile_read_env(struct gp_profile_job *j);
 
 #endif

@@ -1,8 +1,8 @@
-/* Windows of steps on the GPU, and whose every ns of them is: one sweep over the events of a lane by time.
+/* Assigns every ns of the steps' GPU windows to events: one sweep over the events of a lane by time.
  *
- * While K events run, each gets the K-th part of the time, and the remainder goes to the one that started first. What an
- * event gets between two moments is then the difference of one running sum, whoever else runs, plus remainders: no work
- * is done for each pair of events that overlap. */
+ * While K events run, each gets 1/K of the time, and the remainder goes to the event that started first. What
+ * an event gets between two moments is then the difference of one running sum, whatever else runs, plus
+ * remainders: the cost does not grow with pairs of overlapping events. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
@@ -11,8 +11,8 @@
 
 #define NONE GP_PROFILE_NONE
 
-/* Regions of time: 0 is before the first window, I the window of the lane's step I - 1, the one behind the last step after
- * the last window. */
+/* Regions of time: 0 is before the first window, I the window of the lane's step I - 1, the one after the
+ * last step follows the last window. */
 
 /* An event that runs; in a heap, the first to end on top. */
 struct running {
@@ -102,14 +102,15 @@ static void sift_down(struct running *heap, size_t n, struct running item)
     heap[i] = item;
 }
 
-/* What of an event's share lies in a region that it was running in. */
+/* The part of an event's share in a region during which it ran. */
 static int64_t part_in(const struct sweep *s, const struct running *r, uint32_t region)
 {
     int64_t from = region > r->region ? s->sum_at[region - 1] : r->mark_ns;
     return (region < s->region ? s->sum_at[region] : s->sum_ns) - from;
 }
 
-/* Too many events run in too many windows: only what lies in its own step is told, the rest lies nowhere. */
+/* Too many events run in too many windows: only the part in its own step is recorded; the rest belongs to no
+ * step. */
 static void settle_own(struct sweep *s, const struct running *r)
 {
     uint32_t step = s->p->events.at[r->event].step;

@@ -45,7 +45,7 @@ uint32_t gp_calltree_child(struct gp_calltree *ct, uint32_t parent, gp_sid name,
 void gp_calltree_add(struct gp_calltree *ct, uint32_t node, int64_t weight);
 /* The same for COUNT additions at once. */
 void gp_calltree_add_many(struct gp_calltree *ct, uint32_t node, int64_t weight, uint64_t count);
-/* Count EXTRA (>= 0) at NODE, beside its weight. */
+/* Add EXTRA (>= 0) at NODE, in addition to its weight. */
 void gp_calltree_add_extra(struct gp_calltree *ct, uint32_t node, struct gp_calltree_extra extra);
 static inline struct gp_calltree_extra gp_calltree_extra_of(const struct gp_calltree *ct, uint32_t node)
 {

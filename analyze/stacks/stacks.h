@@ -1,16 +1,13 @@
-/* stacks.h -- from traces, or from folded stacks, to the weighted tree of frames that a flame graph draws.
- * Decides which frames a stack has, in which order, and what they are called; knows nothing of pictures or
- * files.
+/* stacks.h -- builds the weighted tree of frames of a flame graph from traces or folded stacks. Decides which
+ * frames a stack has, their order and their names; knows nothing of pictures or files.
  *
- *     struct gp_stacks *b = gp_stacks_new(&opts, &err);          // NULL: the filter is no regular expression
- *     gp_stacks_add_trace(b, &trace, false);                     // as often as there are traces; each may go
- * after struct gp_flame flame; gp_stacks_finish(b, 0, &flame);                            // frees b
+ *     struct gp_stacks *b = gp_stacks_new(&opts, &err);          // NULL: the filter is not a valid regular expression
+ *     gp_stacks_add_trace(b, &trace, false);                     // once per trace, which may be freed afterwards struct gp_flame flame; gp_stacks_finish(b, 0, &flame); // frees b
  *     ... gp_string(&flame.strings, flame.tree.nodes.at[i].name) ...; gp_flame_release(&flame);
  *
  * Order of frames, outermost first: rank or file (several traces) > process (several in one trace) > ranges,
- * Python frames, modules and operators as they enclose each other in time > runtime call (optional) > GPU
- * work. Idle time: rank or file > process, device (several) > cause > the host stack that was running.
- */
+ * Python frames, modules and operators nested by time > runtime call (optional) > GPU work. Idle time: rank
+ * or file > process, device (several) > cause > the host stack that was running. */
 #ifndef GP_ANALYZE_STACKS_H
 #define GP_ANALYZE_STACKS_H
 
@@ -29,7 +26,7 @@
     X(GP_WEIGHT_CPU, "cpu", "ns", "CPU time") /* host time in a frame and not in a frame below it */         \
     X(GP_WEIGHT_COUNT, "count", "events", "GPU events") /* how many kernels, copies and sets */              \
     X(GP_WEIGHT_BYTES, "bytes", "bytes", "bytes copied and set")                                             \
-    X(GP_WEIGHT_IDLE, "idle", "ns", "GPU idle time") /* time in which a device did nothing */
+    X(GP_WEIGHT_IDLE, "idle", "ns", "GPU idle time") /* time during which a device did nothing */
 
 enum gp_weight {
 #define X(id, name, unit, text) id,
@@ -61,11 +58,11 @@ struct gp_stacks_opts {
     double group_small_pct;  /* siblings below this share of the whole become one leaf "N more"; 0: none */
     const char *filter; /* POSIX extended regular expression: only stacks with a matching frame; NULL: all */
     bool filter_ignore_case;
-    bool invert;   /* leaves first */
-    bool raw;      /* names as recorded (only _Z... is demangled) and every Python frame */
-    bool show_api; /* cudaLaunchKernel and the like as frames */
-    bool extra;    /* also count the events and the bytes of GPU work beside the weight, in tree.extra */
-    bool places;   /* a last node in each stack says where the work ran, see gp_flame.places */
+    bool invert;           /* leaves first */
+    bool raw;              /* names as recorded (only _Z... is demangled) and every Python frame */
+    bool show_api;         /* cudaLaunchKernel and the like as frames */
+    bool extra;            /* also count the events and bytes of GPU work, in tree.extra */
+    bool places;           /* a last node in each stack shows where the work ran, see gp_flame.places */
     bool show_python_glue; /* _call_impl, built-ins, launcher frames */
     const struct gp_classes
         *classes; /* the user's classes; NULL: the built-in table. Borrowed until finish. */
@@ -76,8 +73,9 @@ struct gp_stacks_stats {
     uint64_t gpu_events;
     uint64_t unattributed;       /* GPU events without a launch record */
     int64_t unattributed_weight; /* their share of the weight */
-    uint64_t overlapping;    /* host events that cross the end of another on their thread: shown beside it */
-    uint64_t duplicate_corr; /* launch records whose correlation id another one has, too; the first counts */
+    /* host events that cross the end of another event on their thread: shown beside it */
+    uint64_t overlapping;
+    uint64_t duplicate_corr; /* launch records that share a correlation id with another; the first counts */
     uint64_t filtered;       /* stacks that the filter left out, counted by event */
 };
 
@@ -88,7 +86,7 @@ struct gp_flame_place {
     int64_t device, stream; /* numbers as recorded; -1 for the host */
 };
 
-/* The result. Everything belongs to it and borrows from nothing else. */
+/* The result. It owns everything and borrows nothing. */
 struct gp_flame {
     struct gp_calltree tree;   /* finished: totals are there and siblings sorted by name */
     struct gp_strings strings; /* the names of the frames: labels as they should be shown */
@@ -103,7 +101,7 @@ struct gp_flame {
 
 struct gp_stacks;
 
-/* OPTS is copied (its strings are not needed after). NULL with ERR filled when the filter is no regular
+/* Copies OPTS, including its strings. Returns NULL and fills ERR if the filter is not a valid regular
  * expression. */
 struct gp_stacks *gp_stacks_new(const struct gp_stacks_opts *opts, struct gp_err *err) GP_MUST_CHECK;
 
@@ -111,8 +109,8 @@ struct gp_stacks *gp_stacks_new(const struct gp_stacks_opts *opts, struct gp_err
  * "rank R" (or the file's name where the rank is not known) above its stacks. O(n) for sorted host events. */
 void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool several);
 
-/* The same for N sets at once, which differ in their weights, say: what is inside what and who launched what is worked out
- * once. All have the same classes. */
+/* The same for N sets at once that differ, for example, in their weights: nesting and launches are determined
+ * only once. All must have the same classes. */
 void gp_stacks_add_trace_to(struct gp_stacks *const *b, size_t n, const struct gp_trace *t, bool several);
 
 /* Add one folded stack: N bytes "frame;frame;frame" at LINE. WEIGHT >= 0. Frame kinds are GP_FRAME_UNKNOWN
@@ -121,8 +119,8 @@ void gp_stacks_add_trace_to(struct gp_stacks *const *b, size_t n, const struct g
 void gp_stacks_add_folded(struct gp_stacks *b, const char *line, size_t n, int64_t weight);
 
 /* Move everything into OUT and free B. MAX_NODES bounds the tree for folded input of any size: the heaviest
- * MAX_NODES frames are kept exactly and siblings that are not among them become one leaf "N more" (kind
- * GP_FRAME_OTHER, its `count` is N); 0 keeps all. Trees from traces alone are never cut: they are small. */
+ * MAX_NODES frames are kept exactly, and the other siblings become one leaf "N more" (kind GP_FRAME_OTHER,
+ * with `count` N); 0 keeps all. Trees built only from traces are never cut: they are small. */
 void gp_stacks_finish(struct gp_stacks *b, size_t max_nodes, struct gp_flame *out);
 /* Give up without a result. Accepts NULL. */
 void gp_stacks_free(struct gp_stacks *b);

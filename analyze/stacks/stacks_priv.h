@@ -1,5 +1,5 @@
-/* stacks_priv.h -- what stacks.c (labels, folded text, the result) and stacks_trace.c (from a trace to stacks) share.
- * Nobody else includes it.
+/* stacks_priv.h -- what stacks.c (labels, folded text, the result) and stacks_trace.c (from a trace to
+ * stacks) share. No other file includes it.
  *
  *     gp_sid label = gp_stacks_label(b, text, n, full, full_n);
  *     uint32_t node = gp_calltree_child(&b->tree, parent, label, GP_FRAME_OP);

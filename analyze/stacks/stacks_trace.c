@@ -29,7 +29,7 @@ struct walk {
     const struct gp_host_stack *hs;
     const struct gp_attribution *at;
     const struct gp_backward *backward;
-    uint32_t top;                 /* the node that everything of this trace lies below */
+    uint32_t top;                 /* the node above everything from this trace */
     uint32_t *place;              /* by host event: its node in the tree, NO_NODE: not made yet */
     struct leaf *leaves;          /* by config */
     struct gp_map named;          /* record kind << 32 | name -> the first config with both */
@@ -161,7 +161,7 @@ static uint32_t frames_of_modules(struct walk *w, uint32_t node, uint32_t id)
     return node;
 }
 
-/* The backward pass has its own threads, where neither ranges nor modules tell what it is: "backward" does, and the
+/* The backward pass has its own threads without ranges or modules: it gets the frame "backward" and the
  * modules of the forward operator. */
 static uint32_t frames_of_backward(struct walk *w, uint32_t node, uint32_t id)
 {
@@ -227,7 +227,8 @@ static uint32_t place_unattributed(struct walk *w, size_t row)
     return node;
 }
 
-/* The node below NODE, which is that of HOST or of nobody, for the ranges that work of a graph was captured under. */
+/* The node below NODE, which is HOST's or no host event's, for the ranges around the capture of a graph's
+ * work. */
 static uint32_t place_captured(struct walk *w, uint32_t node, uint32_t host, gp_sid captured)
 {
     uint64_t key = (uint64_t)node << 32 | captured;
@@ -274,7 +275,7 @@ static gp_sid name_of_place(struct walk *w, uint32_t track)
     return gp_stacks_place(w->b, rank < 0 ? -1 : rank, gpu ? k->device : -1, gpu ? k->stream : -1);
 }
 
-/* The node below NODE that says where the work of a track ran; NODE itself where nothing is known. */
+/* The node below NODE that shows where the work of a track ran; NODE itself if unknown. */
 static uint32_t place_of_work(struct walk *w, uint32_t node, uint32_t track)
 {
     enum { NOT_ASKED = INT32_MAX };
@@ -319,7 +320,7 @@ static int64_t device_of(const struct walk *w, size_t row)
     return w->t->tracks.at[w->t->events[GP_GPU].track[row]].device;
 }
 
-/* The rows of each device in turn, below a frame of its own. */
+/* The rows of each device in turn, below a frame per device. */
 static void add_gpu_by_device(struct walk *w, const int64_t *devices, size_t n)
 {
     const struct gp_events *gpu = &w->t->events[GP_GPU];
@@ -355,7 +356,7 @@ static void add_gpu(struct walk *w)
     for (size_t i = 0; i < gpu->n; i++) add_gpu_event(w, i);
 }
 
-/* Time in frames that are not shown is their ancestor's; where there is none it has a frame of its own. */
+/* Time in hidden frames belongs to their ancestor; without one, it gets its own frame. */
 static void add_cpu(struct walk *w)
 {
     for (uint32_t i = 0; i < w->hs->n; i++) {
@@ -430,7 +431,7 @@ struct idle {
     uint32_t *places[GP_IDLE_CAUSE_COUNT];
 };
 
-/* The process that launched work on a device, UINT32_MAX when none is known. */
+/* The process that launched work on a device; UINT32_MAX if unknown. */
 static uint32_t process_of_device(const struct walk *w, const struct gp_view_device *d)
 {
     for (size_t i = 0; i < d->n; i++) {
@@ -525,10 +526,9 @@ static uint32_t frame_of_trace(struct gp_stacks *b, const struct gp_trace *t)
     return node;
 }
 
-/* What is known of a trace, for all weights. */
+/* What all weights of a trace share. */
 struct known {
-    struct gp_view
-        view; /* of which the host stack and the attribution are used, unless somebody asks for idle time */
+    struct gp_view view; /* only its host stack and attribution are used, except for idle time */
     struct gp_backward backward;
     bool whole; /* the view is */
 };

@@ -165,7 +165,7 @@ static int compare_parents(const void *a, const void *b)
     return x->parent < y->parent ? -1 : x->parent > y->parent;
 }
 
-/* What did not become a node is told as "N more" by its parent. */
+/* The parent shows the frames without a node as "N more". */
 static void add_rest(struct expansion *x, struct gp_strings *strings)
 {
     if (x->heap.n) qsort(x->heap.at, x->heap.n, sizeof *x->heap.at, compare_parents);

@@ -1,6 +1,6 @@
-/* stackset.h -- very many stacks, of which a picture shows few. Keeps each stack as a row of numbers, and
- * makes tree nodes only of the heaviest frames, level by level, so that a million unique stacks need no ten
- * million nodes. Knows nothing of traces or text.
+/* stackset.h -- holds very many stacks, of which a picture shows few. Keeps each stack as a row of numbers,
+ * and creates tree nodes only for the heaviest frames, level by level, so that a million unique stacks do not
+ * need ten million nodes. Knows nothing of traces or text.
  *
  *     struct gp_stackset set = {0};
  *     gp_stackset_add(&set, frames, n, weight);
