@@ -1,5 +1,5 @@
-// The table: NVIDIA's and AMD's public data sheets and architecture white papers, dense, at boost clocks; 16 bits with sums
-// in FP32. Cache bandwidths are of white papers where there is one, and not known else.
+// The table: NVIDIA's and AMD's public data sheets and architecture white papers, dense, at boost clocks;
+// 16-bit rates with FP32 sums. Cache bandwidths come from white papers and are otherwise unknown.
 #include "analyze/cost/ceilings.h"
 
 #include <ctype.h>
@@ -70,7 +70,7 @@ static const struct sheet sheets[] = {
 };
 /* clang-format on */
 
-/* Does NAME have MARK as words: nothing that belongs to a longer model number beside it? */
+/* Does NAME contain MARK as whole words, not as part of a longer model number? */
 static bool has_words(const char *name, const char *mark)
 {
     size_t n = strlen(mark);

@@ -1,5 +1,5 @@
-/* ceilings.h -- how fast a device can be: bytes a second of its memory, operations a second in each type, and how long a
- * kernel takes that does nothing. Each says where it is from. Knows nothing of rules, files or kernels.
+/* ceilings.h -- how fast a device can be: memory bytes per second, operations per second in each type, and
+ * the duration of an empty kernel, each with its source. Knows nothing of rules, files or kernels.
  *
  *     struct gp_ceilings c;
  *     gp_ceilings_of_device(&c, "NVIDIA H200", props);
@@ -23,18 +23,18 @@ struct gp_ceiling {
 struct gp_ceilings {
     struct gp_ceiling memory, l2;
     struct gp_ceiling flops[GP_ARITH_COUNT];
-    double l2_bytes;       /* size of the cache; 0 not known */
-    double empty_ns;       /* what a kernel takes that does nothing; 0 not known */
+    double l2_bytes;       /* size of the cache; 0 unknown */
+    double empty_ns;       /* duration of an empty kernel; 0 unknown */
     uint32_t empty_source; /* enum gp_ceiling_source */
-    const char *sheet;     /* whose data sheet the table has, static; NULL: of no device that it knows */
+    const char *sheet;     /* name of the device's data sheet in the table, static; NULL: none */
 };
 
 const char *gp_ceiling_source_name(enum gp_ceiling_source s); /* "trace" */
 const char *gp_ceiling_source_text(enum gp_ceiling_source s); /* "the best kernels of this trace" */
 
-/* C by the table for a device called NAME (NULL or "" unknown) with properties D (NULL: none). A name that the table does not
- * have is worked out from clocks and multiprocessors where these are recorded, else taken as the slowest device of its
- * compute capability. What nobody knows is 0. */
+/* Fill C from the table for a device called NAME (NULL or "" unknown) with properties D (NULL: none). For a
+ * name that is not in the table, the ceilings follow from the recorded clocks and multiprocessors, otherwise
+ * from the slowest device of its compute capability. Unknown values are 0. */
 void gp_ceilings_of_device(struct gp_ceilings *c, const char *name, const struct gp_device *d);
 
 /* C has what OTHER knows, a file's mostly, in place of what it had. */
@@ -42,13 +42,13 @@ void gp_ceilings_prefer(struct gp_ceilings *c, const struct gp_ceilings *other);
 
 /* What a trace shows can be reached: rates of single kernels, bytes or operations a second. */
 enum { GP_CEILING_SAMPLES = 20 }; /* at least */
-/* TOP from the rates of N kernels, which are sorted: the 99th percentile, never above what TOP is already. Nothing changes
- * for fewer than GP_CEILING_SAMPLES, nor where the best is below 60 % of what TOP was: then the trace tells of its kernels
- * and not of the device. O(n log n). */
+/* Set TOP from the rates of N kernels, which get sorted: the 99th percentile, never above the current TOP.
+ * Nothing changes for fewer than GP_CEILING_SAMPLES, or if the best is below 60 % of TOP: then the trace
+ * shows the kernels' limits, not the device's. O(n log n). */
 void gp_ceiling_measure(struct gp_ceiling *top, double *rates, size_t n);
 
-/* What can be had of a ceiling: all of what was measured, 80 % of what a data sheet says (on an H200, 769 to 798 of 989
- * TFLOP/s were measured, and 4.3 of 4.8 TB/s). */
+/* The attainable part of a ceiling: all of a measured one, 80 % of a data sheet's (measured on an H200: 769
+ * to 798 of 989 TFLOP/s, and 4.3 of 4.8 TB/s). */
 double gp_ceiling_attainable(const struct gp_ceiling *c);
 
 #endif

@@ -65,7 +65,7 @@ uint32_t gp_occupancy_fits(const struct gp_config *c, const struct gp_device *d)
 
 /* ---- what was recorded ---- */
 
-/* The number behind "KEY": in a JSON object of numbers and strings; 0 when there is none above 0. */
+/* The number after "KEY": in a JSON object of numbers and strings; 0 if there is none above 0. */
 static double recorded(const char *object, const char *key)
 {
     const char *p = strstr(object, key);
@@ -117,7 +117,7 @@ static const struct token {
     {"gmma", GP_MATRIX_YES},     /* CUTLASS 3: MainloopSm90TmaGmma... */
     {"tcgen05", GP_MATRIX_YES},  /* Blackwell */
     {"utcmma", GP_MATRIX_YES},
-    {"tmaumma", GP_MATRIX_YES}, /* "umma" alone would be found in "summary" */
+    {"tmaumma", GP_MATRIX_YES}, /* plain "umma" would match "summary" */
     {"umma::", GP_MATRIX_YES},
     {"sm100_mma", GP_MATRIX_YES},
     {"nvjet", GP_MATRIX_YES}, /* cuBLAS for Hopper and Blackwell */
@@ -165,7 +165,7 @@ static const struct token {
     {"_mi32x32", GP_MATRIX_YES},
     {"_mi4x4", GP_MATRIX_YES},
 
-    {"flash_fwd", GP_MATRIX_YES}, /* attention kernels that exist for Tensor Cores alone */
+    {"flash_fwd", GP_MATRIX_YES}, /* attention kernels that exist only for Tensor Cores */
     {"flash_bwd", GP_MATRIX_YES},
     {"flashattnfwd", GP_MATRIX_YES},
     {"flashattnbwd", GP_MATRIX_YES},

@@ -1,5 +1,5 @@
-/* occupancy.h -- how full a kernel makes the multiprocessors (SMs) of a device, worked out from what was recorded of its
- * launch: an estimate, since nothing was measured on the SMs. And which kernels use Tensor Cores, told by their names.
+/* occupancy.h -- how well a kernel fills the multiprocessors (SMs) of a device, calculated from its recorded
+ * launch: an estimate, since nothing was measured on the SMs. Also which kernels use Tensor Cores, by name.
  *
  *     struct gp_occupancy o;
  *     gp_occupancy_of(&o, &trace, config, props);
@@ -22,18 +22,19 @@ struct gp_occupancy {
     double blocks_per_sm; /* blocks by SMs; 0: not known */
 };
 
-/* Blocks of that shape that one SM of the device holds at once: the least that threads, blocks, registers and shared
- * memory allow. 0 when the launch or the device is not known well enough, or is no NVIDIA device. */
+/* Number of blocks of that shape that fit on one SM of the device: the smallest limit of threads, blocks,
+ * registers and shared memory. 0 if the launch or the device is not known well enough, or if it is not an
+ * NVIDIA device. */
 uint32_t gp_occupancy_fits(const struct gp_config *c, const struct gp_device *d);
 
-/* Everything about C, a config of T, on a device whose properties are D (NULL: none). What does not follow from D is
- * taken from what the profiler wrote beside the launch ("est. achieved occupancy %", "blocks per SM"). */
+/* Fill O for C, a config of T, on a device with properties D (NULL: none). What does not follow from D comes
+ * from the profiler's own notes about the launch ("est. achieved occupancy %", "blocks per SM"). */
 void gp_occupancy_of(struct gp_occupancy *o, const struct gp_trace *t, const struct gp_config *c,
                      const struct gp_device *d);
 
-/* What a kernel's full name tells about matrix units (Tensor Cores, Matrix Cores). */
+/* What a kernel's full name shows about matrix units (Tensor Cores, Matrix Cores). */
 enum gp_matrix_use {
-    GP_MATRIX_UNKNOWN, /* the name says nothing */
+    GP_MATRIX_UNKNOWN, /* the name does not show it */
     GP_MATRIX_NO,      /* products of matrices in plain arithmetic, by its name */
     GP_MATRIX_YES,
     GP_MATRIX_NEVER, /* there is nothing in it that they could do */

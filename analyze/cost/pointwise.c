@@ -1,5 +1,6 @@
-// Constants: launch geometry of PyTorch's elementwise kernels as measured with 2.6 to 2.11, whose names say
-// std::array<char*, operands>. Releases before have other ones and say at::detail::Array: nothing is said of those.
+// Constants: launch geometry of PyTorch's elementwise kernels as measured with 2.6 to 2.11, whose names
+// contain std::array<char*, operands>. Earlier releases differ and have at::detail::Array: they are unknown
+// here.
 #include "analyze/cost/pointwise.h"
 
 #include <stdlib.h>
@@ -16,8 +17,8 @@ static uint32_t type_at(const char *text)
     return gp_element_at(&e, text, strnlen(text, 24)) ? e.size : 0;
 }
 
-/* The arguments of the function that is applied: the last lambda before END whose first one is a type, else the first type
- * in angle brackets. *N is 0 where their number is not told. */
+/* The arguments of the applied function: those of the last lambda before END whose first argument is a type,
+ * otherwise the first type in angle brackets. *N is 0 if their number is unknown. */
 static uint32_t argument(const char *from, const char *end, uint32_t *n)
 {
     uint32_t size = 0;
@@ -34,7 +35,7 @@ static uint32_t argument(const char *from, const char *end, uint32_t *n)
     return size;
 }
 
-/* Operands by "std::array<char*, 3ul>"; 0: not told. */
+/* Operands, from "std::array<char*, 3ul>"; 0: unknown. */
 static uint32_t operands(const char *name)
 {
     static const char mark[] = "std::array<char*, ";

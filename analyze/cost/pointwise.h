@@ -1,5 +1,5 @@
-/* pointwise.h -- how many elements and bytes an elementwise kernel of PyTorch moves, told by its name and its grid alone:
- * no shapes are needed. Knows the kernels whose names say how many operands they have; of others it says nothing. Knows
+/* pointwise.h -- how many elements and bytes an elementwise kernel of PyTorch moves, from its name and grid
+ * only, without shapes. Covers the kernels whose names contain their number of operands, and no others. Knows
  * nothing of traces, times or rules.
  *
  *     struct gp_pointwise p;

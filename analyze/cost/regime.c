@@ -5,7 +5,7 @@
 
 enum { OVERHEAD_PCT = 50, LARGE_PCT = 25, CLOSE_PCT = 10 };
 
-static const double POSSIBLE = 1.15, /* times its duration: more than that no model may say */
+static const double POSSIBLE = 1.15, /* times its duration: the most that a model may claim */
     BOUND = 0.4,                     /* of the duration without t0, from when on a roof explains it */
     SHORT = 0.25,                    /* of it, below which a small grid only waits for itself */
     CACHE_FACTOR = 4;                /* times as fast as memory an L2 cache of unknown bandwidth may be */
@@ -60,7 +60,7 @@ enum gp_regime gp_regime_classic(enum gp_regime r, enum gp_regime roof)
 
 /* ---- kernels ---- */
 
-/* What the sort of kernel alone tells. */
+/* The regime from the kind of kernel only. */
 static enum gp_regime regime_of_kind(uint32_t kind)
 {
     switch (kind) {

@@ -1,6 +1,6 @@
-/* regime.h -- what bounds a kernel, and what bounds a step: arithmetic, memory, or that there is too little of it. Told by
- * what a kernel has to do and what its device can do, where both are known, else by the sort of kernel; unknown is an
- * answer. Definitions and sources: analyze/cost/README.md, "Regimes". Knows nothing of rules or traces.
+/* regime.h -- what bounds a kernel and a step: arithmetic, memory, or too little work. Derived from the
+ * kernel's work and the device's limits if both are known, otherwise from the kind of kernel; the answer may
+ * be unknown. Definitions and sources: analyze/cost/README.md, "Regimes". Knows nothing of rules or traces.
  *
  *     struct gp_regime_kernel k = {.kind = GP_FRAME_GEMM, .dur_ns = 250000, .work = &work};
  *     struct gp_regime_answer a;
@@ -35,11 +35,11 @@ enum gp_regime {
 };
 const char *gp_regime_name(enum gp_regime r);
 const char *gp_regime_text(enum gp_regime r);
-/* The classic three: what is too short is overhead, what is moved is memory, what reaches neither roof is the larger one,
- * ROOF, and what nobody knows is overhead, too. */
+/* Reduce to the classic three: too short is overhead, moving is memory, reaching neither roof is the larger
+ * one, ROOF, and unknown is also overhead. */
 enum gp_regime gp_regime_classic(enum gp_regime r, enum gp_regime roof);
 
-/* Why a kernel reaches neither roof, as far as the trace tells. X(enum, name in JSON, what a person reads) */
+/* Why a kernel reaches neither roof, as far as the trace shows. X(enum, name in JSON, text for people) */
 #define GP_INEFFICIENTS(X)                                                                                   \
     X(GP_INEFFICIENT_NOT, "none", "")                                                                        \
     X(GP_INEFFICIENT_BLOCKS, "few_blocks", "too few blocks for the device")                                  \
@@ -60,7 +60,7 @@ struct gp_regime_kernel {
     uint32_t kind; /* enum gp_frame_kind */
     int64_t dur_ns;
     const struct gp_work *work; /* its share of its operator's; NULL: not known */
-    double part;  /* of its operator's work that this is, when others have one, too; 0 or 1: all */
+    double part;  /* its share of its operator's work, if other kernels have a share as well; 0 or 1: all */
     double waves; /* blocks by those that the device holds at once; 0 not known */
     bool beside;  /* runs while another kernel does */
 };
@@ -70,20 +70,20 @@ struct gp_regime_answer {
     enum gp_regime
         roof; /* GP_REGIME_MEMORY or _COMPUTE: which roof is the nearer one; GP_REGIME_UNKNOWN: not known */
     enum gp_inefficient reason;
-    bool impossible; /* unknown since what it is said to do takes longer than it took */
+    bool impossible; /* unknown, because the stated work would take longer than the kernel did */
     bool fits_cache; /* what it moves may never leave the L2 cache: claim nothing of memory bandwidth */
     double compute_ns, memory_low_ns, memory_high_ns; /* at the roofs; 0 not known */
 };
 
-/* Of one launch of a kernel. Ceilings that are 0 are not known. */
+/* Regime of one launch of a kernel. Ceilings of 0 are unknown. */
 void gp_regime_of_kernel(struct gp_regime_answer *a, const struct gp_regime_kernel *k,
                          const struct gp_ceilings *c);
 
-/* Where the time of a step goes; the parts sum to no more than whole_ns. */
+/* Where the time of a step goes; the parts sum to at most whole_ns. */
 struct gp_regime_step {
     int64_t whole_ns;         /* wall time */
     int64_t idle_ns;          /* of the GPU, whatever the cause, but for waiting for other streams */
-    int64_t latency_ns;       /* of kernels that are hardly longer than an empty one */
+    int64_t latency_ns;       /* of kernels barely longer than an empty one */
     int64_t communication_ns; /* exposed */
     int64_t transfer_ns;      /* exposed copies and sets */
     int64_t compute_ns, memory_ns, inefficient_ns, unknown_ns; /* of the other kernels, by their regime */

@@ -1,6 +1,6 @@
-/* roofline.h -- what a roofline plot shows, as plain data: the ceilings of a device, and groups of kernels by how much
- * arithmetic they do for each byte. Filled by suggest.c from work.h and ceilings.h, drawn by render/chart_roofline.h.
- * Knows nothing of rules or of pictures.
+/* roofline.h -- the contents of a roofline plot as plain data: the ceilings of a device, and groups of
+ * kernels by their arithmetic per byte. Filled by suggest.c from work.h and ceilings.h, drawn by
+ * render/chart_roofline.h. Knows nothing of rules or of pictures.
  *
  *     for (size_t i = 0; i < r->points.n; i++)
  *         plot(gp_roofline_intensity(&r->points.at[i]), gp_roofline_flops_per_s(&r->points.at[i]));
@@ -44,17 +44,17 @@ struct gp_roofline_point {
     uint64_t count;
     int64_t total_ns;
     double flops;
-    double bytes_low, bytes_high; /* what it must move, and what it may; equal where shapes tell it */
+    double bytes_low, bytes_high; /* the least and the most it moves; equal if known from shapes */
 };
 
 struct gp_roofline {
     GP_VEC(struct gp_roof) roofs;            /* memory first, then flat, each from the highest down */
     GP_VEC(struct gp_roofline_point) points; /* by total_ns, longest first, then label */
-    int64_t latency_ns; /* busy time of kernels hardly longer than an empty one: no points */
-    int64_t unknown_ns; /* busy time of kernels whose work nobody knows: no points */
+    int64_t latency_ns; /* busy time of kernels barely longer than an empty one: no points */
+    int64_t unknown_ns; /* busy time of kernels whose work is unknown: no points */
 };
 
-/* FLOP per byte, of the middle of the bytes; 0 where there are no FLOPs or no bytes. */
+/* FLOP per byte, for the middle of the byte range; 0 without FLOPs or bytes. */
 static inline double gp_roofline_intensity(const struct gp_roofline_point *p)
 {
     double bytes = (p->bytes_low + p->bytes_high) / 2;

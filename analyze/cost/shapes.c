@@ -12,7 +12,7 @@ struct text {
     size_t n;
 };
 
-/* A number at TEXT[*I], which is moved behind it. False for negative ones and for what is no number. */
+/* Read a number at TEXT[*I] and advance *I past it. False for negative numbers and anything else. */
 static bool read_size(struct text text, size_t *i, int64_t *v)
 {
     size_t from = *i;
@@ -118,7 +118,7 @@ static bool is(struct text text, const char *word)
     return text.n == strlen(word) && !memcmp(text.at, word, text.n);
 }
 
-/* What has no sizes is a tensor without dimensions only where its type is one of elements. */
+/* An input without sizes is a tensor without dimensions only if its type is an element type. */
 static void read_types(struct gp_shapes *s, struct text text)
 {
     struct text type;
@@ -166,7 +166,7 @@ static bool value_of(const struct gp_shapes *s, int i, struct text *value)
     return true;
 }
 
-/* A number, True or False at TEXT[*I], which is moved behind it. */
+/* Read a number, True or False at TEXT[*I] and advance *I past it. */
 static bool read_value(struct text text, size_t *i, int64_t *v)
 {
     static const char *const words[] = {"False", "True"};

@@ -1,7 +1,7 @@
-/* shapes.h -- the inputs of an operator as PyTorch's profiler records them beside it ("Input Dims", "Input type", "Input
- * Strides", "Concrete Inputs"): how many elements of which type, and the values of what is no tensor. Knows nothing of
- * what an operator does with them. Sizes are doubles where they are multiplied, so that nothing that a file says
- * overflows.
+/* shapes.h -- the inputs of an operator as PyTorch's profiler records them ("Input Dims", "Input type",
+ * "Input Strides", "Concrete Inputs"): number and type of elements, and the values of non-tensors. Knows
+ * nothing of what an operator does with them. Sizes are doubles where they are multiplied, so that no input
+ * can cause an overflow.
  *
  *     struct gp_shapes s;
  *     int64_t groups;

@@ -1,5 +1,5 @@
-// The table says which operator is of which family, and where its inputs stand. Shapes are of ATen's schemas, whose order of
-// arguments has not changed since PyTorch 2.0.
+// The table gives the family of each operator and the positions of its inputs. Shapes follow ATen's schemas,
+// whose argument order has not changed since PyTorch 2.0.
 #include "analyze/cost/work.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "analyze/names/known.h"
 
 enum { CHUNK = 65536 };                                   /* elements of a block of multi_tensor_apply */
-static const double FLOPS_MOST = 1e24, BYTES_MOST = 1e21; /* more is no recording */
+static const double FLOPS_MOST = 1e24, BYTES_MOST = 1e21; /* more cannot come from a real recording */
 
 const char *gp_work_tier_name(enum gp_work_tier t)
 {
@@ -244,7 +244,7 @@ static const struct gp_work_model *find_model(const char *op, size_t n)
     return bsearch(&name, models, sizeof models / sizeof *models, sizeof *models, compare_op);
 }
 
-/* *IN_PLACE: told by the name. */
+/* Sets *IN_PLACE from the name. */
 static const struct gp_work_model *model_of(const char *op, bool *in_place)
 {
     static const char prefix[] = "aten::";
@@ -279,7 +279,7 @@ static uint32_t size_in_name(const char *kernel)
     return 0;
 }
 
-/* The numbers among the first arguments of a template whose bracket AT is behind: "float, 2, 1, 1>". */
+/* The numbers among the first arguments of a template; AT is after its opening bracket: "float, 2, 1, 1>". */
 static int template_numbers(const char *at, long *v, int cap)
 {
     int n = 0;
@@ -290,8 +290,8 @@ static int template_numbers(const char *at, long *v, int cap)
     return n;
 }
 
-/* How often an element of one list is read or written: "TensorListMetadata<2>, UnaryOpFunctor<float, 2, 1, 1>" has two lists
- * and reads one of them. 0: not told. */
+/* How often an element of one list is read or written: "TensorListMetadata<2>, UnaryOpFunctor<float, 2, 1,
+ * 1>" has two lists and reads one of them. 0: unknown. */
 static long passes_of(const char *name, long *lists)
 {
     const char *metadata = strstr(name, "Metadata<"), *functor = strstr(name, "Functor<");
@@ -318,7 +318,7 @@ static bool of_multi_tensor(struct gp_work *w, const char *name, uint32_t blocks
     return true;
 }
 
-/* What fills is told by its operands; a copy has no arithmetic. */
+/* Its operands show whether a kernel only fills; a copy has no arithmetic. */
 bool gp_work_of_kernel(struct gp_work *w, const char *name, uint32_t blocks)
 {
     struct gp_pointwise p;
@@ -328,7 +328,7 @@ bool gp_work_of_kernel(struct gp_work *w, const char *name, uint32_t blocks)
     if (!gp_pointwise_of(&p, name, blocks)) return false;
     double elements = (double)p.elements, written = elements * p.out_size;
     double read = elements * p.inputs * p.in_size;
-    /* what broadcasts is smaller than the longest operand, which is all that the grid tells */
+    /* a broadcast operand is smaller than the longest one, which is all that the grid shows */
     bool may_broadcast = p.inputs > 1 && gp_kernel_is_strided(name);
     gp_work_set_bytes(w, (may_broadcast ? elements * p.in_size : read) + written, read + written);
     return true;
@@ -336,7 +336,7 @@ bool gp_work_of_kernel(struct gp_work *w, const char *name, uint32_t blocks)
 
 /* ---- all of it ---- */
 
-/* The type of the largest input; of lists the size tells FP32 from 16 bits, and nothing else. */
+/* The type of the largest input; for lists, the size only distinguishes FP32 from 16 bits. */
 static struct gp_element main_element(const struct gp_shapes *s, uint32_t list_size)
 {
     struct gp_element e = {list_size, list_size == 4 ? GP_ARITH_FP32 : GP_ARITH_NONE};
@@ -365,7 +365,7 @@ bool gp_work_of_op(struct gp_work *w, const char *op, const struct gp_shapes *s,
     } else {
         known = gp_kernel_is_triton(op) && gp_of_triton(w, s, op);
     }
-    /* written so that what is no number does not pass */
+    /* written so that NaN does not pass */
     known = known && w->flops >= 0 && w->flops < FLOPS_MOST && w->bytes_low >= 0 &&
             w->bytes_high < BYTES_MOST && w->bytes_high > 0 && w->bytes_low <= w->bytes_high;
     w->element = main_element(s, list_size);

@@ -1,13 +1,13 @@
-/* work.h -- how much arithmetic an operator does and how many bytes it has to move, told by the shapes of its inputs; and
- * where there are no shapes, how many bytes a kernel moves, told by its name and grid. Knows nothing of time, devices or
- * traces. Formulas: analyze/cost/README.md, "Work".
+/* work.h -- how much arithmetic an operator does and how many bytes it has to move, from the shapes of its
+ * inputs; without shapes, how many bytes a kernel moves, from its name and grid. Knows nothing of time,
+ * devices or traces. Formulas: analyze/cost/README.md, "Work".
  *
  *     struct gp_shapes shapes;
  *     struct gp_work w;
  *     if (gp_shapes_read(&shapes, extra) && gp_work_of_op(&w, "aten::mm", &shapes, NULL)) use(w.flops, w.bytes_low);
  *
- * The work is that of the operator as a whole: who shares it among the kernels that it launched must not count it twice.
- */
+ * The work is that of the whole operator: callers that divide it among its kernels must not count it
+ * twice. */
 #ifndef GP_ANALYZE_WORK_H
 #define GP_ANALYZE_WORK_H
 
@@ -34,17 +34,17 @@ struct gp_work {
     double flops; /* 0: none, or not known */
     double bytes_low,
         bytes_high;      /* what must be moved, and what is when nothing is kept in caches between passes */
-    enum gp_arith arith; /* what the arithmetic is done in, as far as the types of the inputs tell */
+    enum gp_arith arith; /* type of the arithmetic, as far as the input types show it */
     struct gp_element element; /* of the tensor that most of the bytes are of; size 0: not known */
     bool products;             /* the arithmetic is that of matrices, which special units may do */
     struct gp_work_product product;
 };
 
-/* Is the operator one whose work is known from shapes? So that nobody reads shapes in vain. O(log operators). */
+/* Is the operator's work known from shapes? Saves reading shapes in vain. O(log operators). */
 bool gp_work_knows_op(const char *op);
-/* Of operator OP ("aten::mm", an in-place one, "triton_poi_fused_add_0") with inputs S. KERNEL is the name of a kernel
- * that it launched, NULL unknown: lists of tensors have no type but in there. False, and W zeroed, when it is not known, or
- * when nobody could do so much. */
+/* Work of operator OP ("aten::mm", an in-place one, "triton_poi_fused_add_0") with inputs S. KERNEL is the
+ * name of a kernel that it launched, NULL if unknown: only there do lists of tensors have a type. Returns
+ * false, with W zeroed, if the work is unknown or impossibly large. */
 bool gp_work_of_op(struct gp_work *w, const char *op, const struct gp_shapes *s, const char *kernel);
 /* Of a kernel by its demangled NAME and the BLOCKS of its grid: PyTorch's elementwise kernels and those that take many
  * tensors at once. */

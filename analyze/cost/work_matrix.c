@@ -99,7 +99,7 @@ struct convolution {
     bool transposed;
 };
 
-/* One value for all dimensions is as good as one for each. */
+/* A single value may stand for all dimensions. */
 static bool read_spatial(const struct gp_shapes *s, int i, int n, int64_t least, int64_t *v)
 {
     int known = gp_shapes_ints(s, i, v, n);
@@ -166,7 +166,7 @@ bool gp_of_convolution(struct gp_work *w, const struct gp_shapes *s, const struc
     if (!read_convolution(&c, s, m)) return false;
     c.transposed = m->transposed;
     bool flag;
-    /* ATen's own operators have a flag behind the dilation. */
+    /* ATen's own operators have a flag after the dilation. */
     if (!strcmp(m->op, "_convolution") || !strcmp(m->op, "convolution") ||
         !strcmp(m->op, "convolution_overrideable"))
         c.transposed = gp_shapes_bool(s, 6, &flag) && flag;
@@ -204,8 +204,8 @@ bool gp_of_convolution_backward(struct gp_work *w, const struct gp_shapes *s, co
     return true;
 }
 
-/* ---- attention: query at A, key and value behind it; B causal (a flag, or a number that is not 0), C sums of lengths
- * (-1 none), D layout, E 1: backward ---- */
+/* ---- attention: query at A, key and value after it; B causal (a flag, or a number that is not 0), C sums of
+ * lengths (-1 none), D layout, E 1: backward ---- */
 
 static bool is_causal(const struct gp_shapes *s, int i, bool *causal)
 {
@@ -229,7 +229,7 @@ bool gp_of_attention(struct gp_work *w, const struct gp_shapes *s, const struct 
               v = gp_shapes_tensor(s, m->a + 2);
     bool causal = false;
     if (!q || !k || !v || q->n != 4 || k->n != 4 || v->n != 4 || !q->element.size) return false;
-    if (m->c >= 0 && gp_shapes_tensor(s, m->c)) return false; /* of many lengths: nobody knows which */
+    if (m->c >= 0 && gp_shapes_tensor(s, m->c)) return false; /* many lengths, of unknown sizes */
     if (!is_causal(s, m->b, &causal)) return false;
     int rows = m->d == GP_HEADS_FIRST ? 2 : 1, heads = m->d == GP_HEADS_FIRST ? 1 : 2;
     double sq = (double)q->size[rows], sk = (double)k->size[rows];

@@ -1,5 +1,5 @@
-/* work_models.h -- private to work.c, work_matrix.c and work_tensor.c: one function a family of operators, and what the table
- * of work.c says of each operator to the function of its family.
+/* work_models.h -- private to work.c, work_matrix.c and work_tensor.c: one function per family of operators,
+ * and what the table of work.c passes to it for each operator.
  *
  *     struct gp_work_model add = {.op = "add", .run = gp_of_elementwise, .a = 2, .b = 1};
  *     if (add.run(&w, &shapes, &add)) ...
@@ -15,13 +15,13 @@ struct gp_work_model;
 /* W is zeroed, with GP_ARITH_NONE. False where the shapes do not fit; W may be anything then. */
 typedef bool gp_work_of(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m);
 
-/* What is known of an operator. The meaning of A to F is that of its family, told where the family is. */
+/* Data about an operator. The family's function documents the meaning of A to F. */
 struct gp_work_model {
     const char *op;
     gp_work_of *run;
     int a, b, c, d, e, f;
     bool transposed;
-    /* Filled in for the one that is asked for. */
+    /* Filled in for the requested operator. */
     bool in_place;      /* its name ends with '_' */
     uint32_t list_size; /* bytes of an element of its lists; 0 unknown */
 };

@@ -50,8 +50,8 @@ bool gp_of_softmax(struct gp_work *w, const struct gp_shapes *s, const struct gp
     return true;
 }
 
-/* ---- elementwise: the first A inputs; B FLOPs an element; C bytes of an element that comes out, 0 as of the widest input;
- * D: more bytes that are written an element; E 1: the first one is written alone ---- */
+/* ---- elementwise: the first A inputs; B FLOPs per element; C bytes per output element, 0: as in the widest
+ * input; D: additional bytes written per element; E 1: the first input is only written ---- */
 
 struct broadcast {
     double size[GP_SHAPE_DIMS];
@@ -142,7 +142,8 @@ bool gp_of_cat(struct gp_work *w, const struct gp_shapes *s, const struct gp_wor
 
 /* ---- reductions: B reads of the input, at most; A 1: as much is written (sums of all before it) ---- */
 
-/* What is left when the dimensions of input 1, a number or a list of them, are gone; all of them where none are told. */
+/* Elements left after reducing the dimensions of input 1, a number or a list; all dimensions if none are
+ * given. */
 static double reduced(const struct gp_shapes *s, gp_tensor t)
 {
     int64_t dims[GP_SHAPE_DIMS];
@@ -226,7 +227,8 @@ bool gp_of_rows(struct gp_work *w, const struct gp_shapes *s, const struct gp_wo
     return true;
 }
 
-/* ---- many tensors at once: A lists are written (besides the reading of all); B: lists that are no tensors to work on ---- */
+/* ---- many tensors at once: A lists are written (in addition to reading all); B: lists that are not tensors
+ * to work on ---- */
 
 bool gp_of_lists(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m)
 {
@@ -241,7 +243,7 @@ bool gp_of_lists(struct gp_work *w, const struct gp_shapes *s, const struct gp_w
     }
     int writes = lists > 1 && m->a > lists - 1 ? lists - 1 : m->a; /* the gradient is never written */
     double written = writes * s->in[0].elements;
-    if (m->e) read -= s->in[0].elements; /* the first one is written alone */
+    if (m->e) read -= s->in[0].elements; /* the first input is only written */
     gp_work_set_bytes(w, (read + written) * m->list_size, (read + written) * m->list_size);
     w->flops = m->d * s->in[0].elements;
     w->arith = m->list_size == 8 ? GP_ARITH_FP64 : GP_ARITH_FP32;

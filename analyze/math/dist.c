@@ -1,7 +1,6 @@
 #include "analyze/math/dist.h"
 
-/* Everything that adds up is an integer, so that it does not matter in which order and in
- * which groups values come together. */
+/* All sums are integers, so the order and grouping of values do not matter. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +60,7 @@ static void add_to_bucket(struct gp_dist *d, unsigned b, uint64_t n)
     d->buckets[b] = sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
 }
 
-/* As long as all values are equal the histogram says nothing that min and n do not. */
+/* While all values are equal, the histogram adds nothing to min and n. */
 static void need_buckets(struct gp_dist *d)
 {
     if (d->buckets) return;
@@ -106,8 +105,8 @@ double gp_dist_mean(const struct gp_dist *d)
     return d->n ? (double)d->sum / (double)d->n : 0;
 }
 
-/* The sum of (v - q)^2 with q = floor(sum / n) is exact modulo 2^128, in which it fits; the rest of the mean, which is
- * less than 1, corrects it. Nothing cancels. */
+/* The sum of (v - q)^2 with q = floor(sum / n) fits and is exact modulo 2^128; the fraction of the mean,
+ * which is below 1, corrects it. Nothing cancels. */
 double gp_dist_stddev(const struct gp_dist *d)
 {
     if (d->n < 2 || d->min == d->max) return 0;

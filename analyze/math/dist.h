@@ -28,7 +28,7 @@ double gp_dist_mean(const struct gp_dist *d);
 double gp_dist_stddev(const struct gp_dist *d);
 /* The value at quantile Q (0..1): min and max are exact. 0 when empty. */
 int64_t gp_dist_quantile(const struct gp_dist *d, double q);
-/* Sum of the values that are no greater than LIMIT, within 1/16; never more than the sum of all. */
+/* Sum of the values up to LIMIT, within 1/16; never more than the sum of all. */
 int64_t gp_dist_sum_upto(const struct gp_dist *d, int64_t limit);
 void gp_dist_release(struct gp_dist *d);
 /* Save or load, as X says. */

@@ -32,7 +32,7 @@ void gp_intervals_normalise(struct gp_intervals *s)
     if (is_normal(s)) return;
     qsort(s->v.at, s->v.n, sizeof *s->v.at, compare_begins);
     size_t n = s->v.n;
-    s->v.n = 0; /* joined ones are never behind the one that is read */
+    s->v.n = 0; /* joined intervals never overtake the one being read */
     for (size_t i = 0; i < n; i++) gp_intervals_add(s, s->v.at[i].begin_ns, s->v.at[i].end_ns);
 }
 
@@ -64,7 +64,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The next piece that two normal sets share; false when there is none. *I and *J are where to look on. */
+/* The next piece that two normal sets share; false if there is none. *I and *J are where to continue. */
 static bool next_shared(const struct gp_intervals *a, const struct gp_intervals *b, size_t *i, size_t *j,
                         struct gp_interval *piece)
 {

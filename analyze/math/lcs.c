@@ -4,12 +4,12 @@
 #include <string.h>
 #include "formats/base/mem.h"
 
-/* How often a symbol occurs in the part that is looked at, and where last. All zero between uses. */
+/* How often a symbol occurs in the current part, and where last. All zero between uses. */
 struct gp_lcs_count {
     uint32_t a, b, at_a, at_b;
 };
 
-/* A part of both sides. What is left of it after symbols were left out has places of its own. */
+/* A part of both sides. After symbols are left out, the rest has its own positions. */
 struct part {
     const uint32_t *a, *b;       /* symbols */
     const uint32_t *at_a, *at_b; /* their places in the whole; NULL: as here, from from_a and from_b */
@@ -107,7 +107,7 @@ static void put_path(struct gp_lcs *l, const struct part *p, struct found f)
 
 /* ---- cuts ---- */
 
-/* Of pairs in ascending order of `a`, keep a longest run that ascends in `b`, too. Returns their number. */
+/* Of pairs in ascending order of `a`, keep a longest run that also ascends in `b`. Returns their number. */
 static size_t keep_ascending(struct gp_lcs_pair *pair, size_t n)
 {
     uint32_t *tail = gp_alloc((n + 1) * sizeof *tail), *before = gp_alloc((n + 1) * sizeof *before);
@@ -148,8 +148,8 @@ static void uncount(struct gp_lcs *l, const struct part *p)
 
 static void match(struct gp_lcs *l, struct part p, int depth);
 
-/* Match between symbols that occur once on both sides. False when there are none, or when so many of them have changed
- * places that those that have not say little. */
+/* Match between symbols that occur once on both sides. False if there are none, or if too many of them have
+ * moved for the others to be meaningful. */
 static bool match_between_cuts(struct gp_lcs *l, const struct part *p, int depth)
 {
     struct gp_lcs_pair *cut = gp_alloc((p->na + (size_t)1) * sizeof *cut);
@@ -175,7 +175,7 @@ static bool match_between_cuts(struct gp_lcs *l, const struct part *p, int depth
 
 /* ---- all of it ---- */
 
-/* Match P, which has no symbol that only one side has, searching as far as may be at a time. */
+/* Match P, whose symbols are all on both sides, within the search limit. */
 static void match_common(struct gp_lcs *l, struct part p, int depth)
 {
     while (p.na && p.nb && l->budget > 0) {

@@ -36,8 +36,8 @@ struct gp_lcs {
     size_t n_counts;
 };
 
-/* Fill l->pairs. Symbols are small numbers, 0 .. n - 1 for n different ones: memory goes with the largest. At most
- * INT32_MAX of them a side. */
+/* Fill l->pairs. Symbols are small numbers, 0 .. n - 1 for n different ones: memory grows with the largest.
+ * At most INT32_MAX of them per side. */
 void gp_lcs_match(struct gp_lcs *l, const uint32_t *a, size_t na, const uint32_t *b, size_t nb);
 void gp_lcs_release(struct gp_lcs *l);
 

@@ -4,9 +4,9 @@
 #include <string.h>
 #include "formats/base/mem.h"
 
-/* Which lengths are worth a look: those by which equal words, of one symbol and of more, follow each other. A word that
- * comes once a period votes for the period, and the whole sequence counts for it; words of an inner loop vote for the
- * inner loop. Longer words tell steps from layers, where nothing but a few symbols is between two steps. */
+/* Candidate lengths: the distances between equal words of one or more symbols. A word that occurs once per
+ * period votes for the period with the weight of the whole sequence; words of an inner loop vote for the
+ * inner loop. Longer words distinguish steps from layers if only a few symbols separate two steps. */
 enum { TABLE_BITS_MOST = 16, CANDIDATES = 16, DIVISORS = 12, COST_OF_DIFFERENCE = 49 };
 
 static const size_t word_lengths[] = {1, 8, 64};
@@ -44,7 +44,7 @@ static void vote(uint32_t *votes, size_t most, const uint32_t *s, size_t n, size
     }
 }
 
-/* The lengths with the most symbols behind them, most first; returns how many. */
+/* The lengths with the most votes, most first; returns how many. */
 static size_t best_lengths(const uint32_t *votes, size_t most, size_t *lengths)
 {
     uint64_t weights[CANDIDATES];
@@ -93,7 +93,7 @@ static double rate(const struct gp_period *p)
     return (double)p->differences / (double)(p->end - p->first - p->length);
 }
 
-/* The shortest of those that cover nearly as much as any and differ hardly more than any. */
+/* The shortest of those whose coverage and errors are close to the best. */
 static const struct gp_period *choose(const struct gp_period *found, size_t n)
 {
     size_t longest = 0;

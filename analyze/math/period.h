@@ -1,13 +1,12 @@
-/* period.h -- the repeating part of a sequence of symbols: what is a step of a program that says nothing about steps.
- * Knows nothing about traces.
+/* period.h -- finds the repeating part of a sequence of symbols: the step of a program that does not mark its
+ * steps. Knows nothing about traces.
  *
  *     struct gp_period p;
  *     if (gp_period_find(&p, symbols, n, 2)) ... symbols[p.first .. p.end) repeats every p.length ...
  *
- * A stretch repeats with length L when at least 98 of 100 of its symbols equal the symbol L places on, and when it is
- * at least three times as long as L. What comes before and after, as the beginning and the end of a program, may be
- * anything.
- */
+ * A stretch repeats with length L if at least 98 of 100 of its symbols equal the symbol L places later, and
+ * if it is at least three times as long as L. Anything may come before and after, such as the beginning and
+ * the end of a program. */
 #ifndef GP_ANALYZE_PERIOD_H
 #define GP_ANALYZE_PERIOD_H
 
@@ -21,8 +20,9 @@ struct gp_period {
     size_t differences; /* places in it whose symbol is not that L places on */
 };
 
-/* The shortest period of the longest stretch that repeats. False when there is none, when it is shorter than LEAST, or
- * when the stretch is less than a third of the N symbols. O(N) time, about 2 bytes of memory a symbol. */
+/* The shortest period of the longest stretch that repeats. False if there is none, if it is shorter than
+ * LEAST, or if the stretch is less than a third of the N symbols. O(N) time, about 2 bytes of memory per
+ * symbol. */
 bool gp_period_find(struct gp_period *p, const uint32_t *symbols, size_t n, size_t least);
 
 #endif

@@ -116,7 +116,7 @@ static struct gp_stat_p exactly(struct tails t, size_t n, size_t m)
     return (struct gp_stat_p){two_sided(t.at_most, t.at_least), t.at_least, t.at_most, GP_STAT_EXACT, n, m};
 }
 
-/* OFF is how far B's sum lies above its mean; 0.5 is the correction for sums being whole. */
+/* OFF is the excess of B's sum over its mean; 0.5 is the continuity correction. */
 static struct gp_stat_p normally(double off, double variance, size_t n, size_t m)
 {
     double sd = sqrt(variance);
@@ -690,8 +690,8 @@ static bool has_variety(const int64_t *v, size_t n, size_t want)
     return k == want;
 }
 
-/* Three residues are within 1 of a multiple of T, so that 3 / T of all values are by chance: of the rest, 4 of 5 must be,
- * too. */
+/* Three residues are within 1 of a multiple of T, which 3 / T of all values hit by chance: of the rest, 4 of
+ * 5 must hit them as well. */
 int64_t gp_stat_tick(const int64_t *v, size_t n)
 {
     static const int64_t ticks[] = {1000, 100, 64, 32, 16, 10, 8, 4};

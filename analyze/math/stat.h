@@ -1,22 +1,21 @@
-/* stat_test.h -- is a difference between two sets of durations real, and how large is it? Tests and intervals that
- * assume nothing about how durations are distributed, exact for the few steps that people record.
- * Knows nothing of traces, operations or verdicts. Durations are integer ns.
+/* stat.h -- is a difference between two sets of durations real, and how large is it? Tests and intervals
+ * without assumptions about the distribution of durations, exact for the few steps that people record. Knows
+ * nothing of traces, operations or verdicts. Durations are integer ns.
  *
- *     struct gp_stat_p t = gp_stat_mann_whitney(base, n, cur, m);       // steps of two runs, in no order
+ *     struct gp_stat_p t = gp_stat_mann_whitney(base, n, cur, m);       // steps of two runs, in any order
  *     struct gp_stat_ratio r = gp_stat_ratio(base, n, cur, m, 0.05);    // how much: cur / base
  *     p[op] = t.p;
  *     gp_stat_adjust(p, q, ops);                                        // q <= 0.05 after looking at all ops
  *     if (q[op] <= 0.05 && r.low > 1.01) ... slower by 100 * (r.estimate - 1) percent ...
  *
- * All functions are pure: no state, the same result for the same values in any order (pairs stay pairs). Arrays are
- * only read and may be NULL when their number is 0. Memory is taken inside a call and given back before it returns:
- * 16 bytes a value, and half a megabyte for an exact test.
+ * All functions are pure: no state, the same result for the same values in any order (pairs stay pairs).
+ * Arrays are only read and may be NULL if their number is 0. Each call frees its memory before it returns: 16
+ * bytes per value, and half a megabyte for an exact test.
  *
- * "Pairs" are values of the same position on both sides: call 7 of a step with call 7 of the other side's step. They
- * find with 3 steps what whole steps need 20 for, but only tell something when positions mean the same.
+ * "Pairs" are values of the same position on both sides: call 7 of a step with call 7 of the other side's
+ * step. They find with 3 steps what whole steps need 20 for, but only make sense if positions correspond.
  *
- * Ratios are of values of at least 1 ns: smaller ones count as 1 ns.
- */
+ * Ratios are of values of at least 1 ns: smaller ones count as 1 ns. */
 #ifndef GP_ANALYZE_STAT_TEST_H
 #define GP_ANALYZE_STAT_TEST_H
 
@@ -33,8 +32,9 @@ enum { GP_STAT_RANKS_EXACT = 50 /* both sides together */, GP_STAT_PAIRS_EXACT =
 enum gp_stat_how { GP_STAT_NONE, GP_STAT_EXACT, GP_STAT_NORMAL, GP_STAT_T };
 
 struct gp_stat_p {
-    double p;             /* two-sided, 0 < p <= 1; 1 when there is nothing to test */
-    double p_more;        /* one-sided: that a current side which is no larger would look this much larger */
+    double p; /* two-sided, 0 < p <= 1; 1 when there is nothing to test */
+    /* one-sided: probability that a current side that is not larger looks this much larger */
+    double p_more;
     double p_less;        /* the mirror of p_more */
     enum gp_stat_how how; /* GP_STAT_NONE: a side is empty, all values are equal */
     size_t n, m;          /* values that were used, per side; pairs without a difference are not */
@@ -51,13 +51,13 @@ struct gp_stat_p gp_stat_signed_rank(const int64_t *a, const int64_t *b, size_t 
  * it. Ratios are compared exactly. */
 struct gp_stat_p gp_stat_signed_rank_ratio(const int64_t *a, const int64_t *b, size_t n);
 
-/* Welch's t test of the means of logarithms: for sums of many kernels, which are near enough to normal, and for few of
- * them, of which ranks can tell nothing. Each side needs 2 values, of at least 1 ns, that are not all equal on both
- * sides. */
+/* Welch's t test of the means of logarithms: for sums of many kernels, which are close enough to normal, and
+ * for few values, for which rank tests are powerless. Each side needs 2 values, of at least 1 ns, that are
+ * not all equal on both sides. */
 struct gp_stat_p gp_stat_welch(const int64_t *a, size_t n, const int64_t *b, size_t m);
 
-/* The part of Student's distribution with DF > 0 degrees of freedom that lies above T >= 0; and the T above which P of it
- * lies, 0 < P <= 0.5. */
+/* Upper tail of Student's distribution with DF > 0 degrees of freedom above T >= 0; and the T whose upper
+ * tail is P, 0 < P <= 0.5. */
 double gp_stat_t_above(double t, double df);
 double gp_stat_t_quantile(double p, double df);
 
@@ -85,7 +85,7 @@ struct gp_stat_ratio gp_stat_ratio_welch(const int64_t *a, size_t n, const int64
 double gp_stat_median(const int64_t *v, size_t n);
 /* The median distance from the median, as it is (1.4826 times that estimates a standard deviation). */
 double gp_stat_mad(const int64_t *v, size_t n);
-/* Do all values of one side lie above those of the other, by a factor of at least MORE? */
+/* Do all values of one side exceed those of the other by a factor of at least MORE? */
 bool gp_stat_apart(const int64_t *a, size_t n, const int64_t *b, size_t m, double more);
 
 /* ---- many tests ---- */
@@ -97,8 +97,9 @@ void gp_stat_adjust(const double *p, double *q, size_t n);
 /* The smallest p that there can be with N and M values, or with N pairs: 2 / C(N + M, N), 2 / 2^N; at most 1. */
 double gp_stat_least_p(size_t n, size_t m);
 double gp_stat_least_p_pairs(size_t n);
-/* The fewest values a side (pairs) with which one of TESTS tests can be significant at ALPHA, whatever the others say:
- * the smallest n with gp_stat_least_p(n, n) <= ALPHA / TESTS. TESTS 0 counts as 1. 0 < ALPHA < 1. */
+/* The fewest values per side (pairs) with which one of TESTS tests can be significant at ALPHA, whatever the
+ * others give: the smallest n with gp_stat_least_p(n, n) <= ALPHA / TESTS. TESTS 0 counts as 1. 0 < ALPHA <
+ * 1. */
 size_t gp_stat_least_n(double alpha, size_t tests);
 size_t gp_stat_least_pairs(double alpha, size_t tests);
 /* About how many values a side it takes to see, nine times of ten, that one side is RATIO times the other, when values
@@ -108,16 +109,16 @@ size_t gp_stat_enough_n(double ratio, double spread, double alpha, size_t tests)
 
 /* ---- what durations are made of ---- */
 
-/* The tick of the clock that durations were taken with, in ns: the largest of 1, 4, 8, 10, 16, 32, 64, 100, 1000 such
- * that nearly all values lie within 1 ns of a multiple. 1 when there are too few different values to tell (fewer than
- * 16 values, or than 8 different ones). O(n). */
+/* The tick of the clock that measured the durations, in ns: the largest of 1, 4, 8, 10, 16, 32, 64, 100, 1000
+ * such that nearly all values are within 1 ns of a multiple. 1 if there are too few values (fewer than 16, or
+ * fewer than 8 different ones). O(n). */
 int64_t gp_stat_tick(const int64_t *v, size_t n);
 
-/* The ratio of means, mean(B) / mean(A), of two series in order of time, with a percentile interval from GP_STAT_DRAWS
- * resamplings of circular blocks of ceil(sqrt(n)) neighbours: what is next to each other may depend on each other. The
- * same SEED gives the same interval. An interval, not a test: one run a side says nothing about the next run.
- * `confidence` is 1 - ALPHA, or 0 when a side has fewer than 2 values (then low = high = estimate).
- * O(GP_STAT_DRAWS * (sqrt n + sqrt m)). */
+/* The ratio of means, mean(B) / mean(A), of two series in order of time, with a percentile interval from
+ * GP_STAT_DRAWS resamplings of circular blocks of ceil(sqrt(n)) neighbours, because neighbours may be
+ * correlated. The same SEED gives the same interval. It is an interval, not a test: one run per side does not
+ * predict the next run. `confidence` is 1 - ALPHA, or 0 if a side has fewer than 2 values (then low = high =
+ * estimate). O(GP_STAT_DRAWS * (sqrt n + sqrt m)). */
 enum { GP_STAT_DRAWS = 2000 };
 struct gp_stat_ratio gp_stat_ratio_of_means(const int64_t *a, size_t n, const int64_t *b, size_t m,
                                             double alpha, uint64_t seed);

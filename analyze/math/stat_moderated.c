@@ -43,8 +43,8 @@ static double trigamma_inverse(double v)
     return high;
 }
 
-/* Logarithms of variances that differ by chance alone spread by trigamma(df / 2); what they spread by beyond that tells
- * how much the true ones differ. */
+/* Logarithms of variances that differ only by chance spread by trigamma(df / 2); any excess shows how much
+ * the true variances differ. */
 void gp_stat_spread_fit(struct gp_stat_spread *s, const double *variances, size_t n, double df)
 {
     double mean = 0, spread = 0, offset = df > 0 ? digamma(df / 2) - log(df / 2) : 0;

@@ -1,7 +1,7 @@
-/* stat_moderated.h -- a t test for a handful of steps and many operations. Three steps a side leave four degrees of freedom,
- * which is little for one operation; but a step has many operations, and what their steps vary by is much the same for all.
- * The moderated test (Smyth 2004, as in limma) takes what the others say for prior knowledge, as much as they agree.
- * Knows nothing of traces, operations or verdicts. All functions are pure.
+/* stat_moderated.h -- a t test for a handful of steps and many operations. Three steps per side leave four
+ * degrees of freedom, which is little for one operation; but a step has many operations with similar
+ * variation. The moderated test (Smyth 2004, as in limma) uses the other operations as prior knowledge, to
+ * the degree that they agree. Knows nothing of traces, operations or verdicts. All functions are pure.
  *
  *     struct gp_stat_spread prior;
  *     gp_stat_spread_fit(&prior, variances, n_ops, df);                  // pooled variances of logarithms

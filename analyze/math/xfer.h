@@ -37,14 +37,15 @@ void gp_xfer_str(struct gp_xfer *x, gp_sid *v);
  * element, so that a damaged count cannot ask for more memory than the input is long (times the element's size). */
 size_t gp_xfer_count(struct gp_xfer *x, size_t n, size_t min_bytes);
 
-/* What stands before saved bytes in a file: magic, version, length and hash of what follows; little endian. */
+/* The header of saved bytes in a file: magic, version, length and hash of what follows; little endian. */
 struct gp_xfer_head {
     char magic[8];
     uint32_t version; /* changes with any struct that is saved */
     const char *what; /* for messages: "partial result" */
 };
 enum { GP_XFER_HEAD = 8 + 4 + 8 + 8 };
-/* Make room for the head in TO; returns where. When all is saved behind it, gp_xfer_end() writes it. */
+/* Reserve room for the header in TO and return its position. After everything is saved, gp_xfer_end() writes
+ * it. */
 size_t gp_xfer_begin(struct gp_buf *to);
 void gp_xfer_end(struct gp_buf *to, size_t start, const struct gp_xfer_head *head);
 /* Check the head of N bytes and what follows against it, and set X to load that. */

@@ -8,7 +8,7 @@ static const char *skip_space(const char *p)
     return p;
 }
 
-/* P is behind an opening quote; the closing one, or the end of the text. */
+/* P is after an opening quote. Returns the closing quote, or the end of the text. */
 static const char *end_of_string(const char *p)
 {
     for (; *p && *p != '"'; p++)

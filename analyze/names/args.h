@@ -28,10 +28,11 @@ static inline bool gp_arg_is(const struct gp_arg *a, const char *key)
     return a->key_n == strlen(key) && !memcmp(a->key, key, a->key_n);
 }
 
-/* The value as an integer, written as a number or as a string of digits. False, and V untouched, for all else. */
+/* The value as an integer, from a number or a string of digits. False, with V unchanged, for anything
+ * else. */
 bool gp_arg_u64(const struct gp_arg *a, uint64_t *v);
 
-/* The device of a row of GP_MEMORY, by its args, which say number and type; -1: the host. */
+/* The device of a row of GP_MEMORY, from the number and type in its args; -1: the host. */
 int64_t gp_memory_device(const char *args);
 
 #endif

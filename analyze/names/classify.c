@@ -32,7 +32,7 @@ static const struct pattern {
     {"hccl", GP_FRAME_COMMUNICATION},
     {"oneccl", GP_FRAME_COMMUNICATION},
     {"msccl", GP_FRAME_COMMUNICATION},
-    {"nvshmem", GP_FRAME_COMMUNICATION}, /* "shmem" alone is shared memory */
+    {"nvshmem", GP_FRAME_COMMUNICATION}, /* plain "shmem" is shared memory */
     {"rocshmem", GP_FRAME_COMMUNICATION},
     {"deep_ep", GP_FRAME_COMMUNICATION},
     {"deepep", GP_FRAME_COMMUNICATION},
@@ -160,7 +160,8 @@ static const struct pattern {
     {"add_tensor", GP_FRAME_ELEMENTWISE},
 };
 
-/* Functions whose own name says less than what they run: the label, which holds that, is asked first. */
+/* Functions whose name says less than the code they run: the label, which contains that code, is checked
+ * first. */
 static bool is_shell(const char *function)
 {
     static const char *const words[] = {"kernel",        "kernel2",       "kentry",

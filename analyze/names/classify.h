@@ -1,14 +1,13 @@
-/* classify.h -- THE class table of the suite: what a kernel, copy or set is for. Copies and sets are memory
- * by their record kind, whatever they are called; kernels are told by the name of their function, so that an
- * elementwise kernel with a template argument "ReduceOp" stays elementwise.
+/* classify.h -- THE class table of the suite: the purpose of a kernel, copy or set. Copies and sets are
+ * memory by their record kind, whatever their name. Kernels are classified by the name of their function, so
+ * an elementwise kernel with a template argument "ReduceOp" stays elementwise.
  *
  *     struct gp_classes c = {0};                                  // the built-in table
- *     if (gp_classes_parse(&c, text, n, &err)) ...                // and what the user says, which goes first
+ *     if (gp_classes_parse(&c, text, n, &err)) ...                // and the user's rules, which take precedence
  *     enum gp_frame_kind kind = gp_classify(&c, gp_gpu_config(&trace, row)->kind, name, n);
  *     if (gp_class_of(kind) == GP_CLASS_COMMUNICATION) ...
  *
- * One call looks through the whole table: callers with many events keep what they got for each config.
- */
+ * A call searches the whole table: callers with many events cache the result per config. */
 #ifndef GP_ANALYZE_CLASSIFY_H
 #define GP_ANALYZE_CLASSIFY_H
 
@@ -22,10 +21,10 @@ enum gp_class { GP_CLASS_COMPUTE, GP_CLASS_COMMUNICATION, GP_CLASS_MEMORY, GP_CL
 
 /* "compute", "communication", "memory" */
 const char *gp_class_name(enum gp_class c);
-/* The class that a kind of GPU frame belongs to. Kinds that are no GPU work are compute. */
+/* The class of a kind of GPU frame. Kinds that are not GPU work are compute. */
 enum gp_class gp_class_of(enum gp_frame_kind kind);
 /* "gemm", "attention", "elementwise", "reduction", "compute", "communication", "memcpy", "memset"; the words
- * of the user's file are these and those of gp_class_name. NULL for kinds that are no GPU work. */
+ * of the user's file are these and those of gp_class_name. NULL for kinds that are not GPU work. */
 const char *gp_frame_kind_word(enum gp_frame_kind kind);
 
 /* The user's rules; zeroed: none. */
@@ -40,8 +39,8 @@ struct gp_classes {
 GP_MUST_CHECK int gp_classes_parse(struct gp_classes *c, const char *text, size_t n, struct gp_err *err);
 void gp_classes_release(struct gp_classes *c);
 
-/* What a GPU event with that record kind and name is. NAME is as recorded, mangled or not. C may be NULL.
- * Only a user's rule makes memory of a kernel, or anything else of a copy or a set. */
+/* Classify a GPU event of that record kind and name. NAME is as recorded, mangled or not. C may be NULL. Only
+ * a user's rule can class a kernel as memory, or a copy or set as anything else. */
 enum gp_frame_kind gp_classify(const struct gp_classes *c, enum gp_gpu_kind kind, const char *name, size_t n);
 
 #endif

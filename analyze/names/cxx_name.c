@@ -9,7 +9,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '~' || (unsigned char)c >= 0x80;
 }
 
-/* Deeper nesting than this is no name that a person would read. */
+/* A name with deeper nesting than this is unreadable. */
 enum { NESTING_MAX = 250 };
 
 /* Angle brackets are also comparisons, which other brackets then enclose: "enable_if<((8)>(0)), void>". */
@@ -152,7 +152,7 @@ struct gp_span gp_cxx_function(struct gp_buf *to, struct gp_span t)
 
 /* ---- template arguments ---- */
 
-/* Arguments that say nothing about what a kernel does. */
+/* Arguments that show nothing about what a kernel does. */
 static bool is_dull(struct gp_span word)
 {
     static const char *const words[] = {
@@ -241,7 +241,7 @@ static bool is_dull(struct gp_span word)
     return !word.n;
 }
 
-/* Types that only carry another one, which tells. */
+/* Types that only wrap another, informative type. */
 static bool is_carrier(struct gp_span word)
 {
     static const char *const words[] = {

@@ -63,19 +63,19 @@ static inline bool gp_span_equals(struct gp_span t, const char *with)
 /* The place after the bracket that closes the one at I; the end of the text when none does. */
 size_t gp_cxx_skip(struct gp_span t, size_t i);
 
-/* Append the function of a kernel's name with its namespaces, without return type, parameters and anonymous namespaces;
- * all of T when it is no such name. Returns the text of its template arguments; empty: none. */
+/* Append the function of a kernel's name with its namespaces, without return type, parameters and anonymous
+ * namespaces; all of T if it is not such a name. Returns the text of its template arguments; empty: none. */
 struct gp_span gp_cxx_function(struct gp_buf *to, struct gp_span t);
 
-/* Is this function a mere shell (cutlass::Kernel)? What it runs is its first telling argument. */
+/* Is this function only a shell (cutlass::Kernel)? What it runs is its first informative argument. */
 bool gp_cxx_is_shell(struct gp_span function);
 
-/* Cut the next argument off ARGS. False when there is none. */
+/* Cut the next argument off ARGS. False if there is none. */
 bool gp_cxx_next(struct gp_span *args, struct gp_span *arg);
 
-/* The next word of ARGS that tells what code runs, through types that only carry others (BinaryFunctor) as deep as they
- * go; empty when there is none. What is left of a carrier's list after its first telling word is not looked at. WHOLE
- * (may be NULL) gets the argument of ARGS that the word was found in. */
+/* The next word of ARGS that shows which code runs, looking through wrapper types (BinaryFunctor) at any
+ * depth; empty if there is none. The rest of a wrapper's list after its first informative word is ignored.
+ * WHOLE (may be NULL) gets the argument of ARGS that contains the word. */
 struct gp_span gp_cxx_telling(struct gp_span *args, struct gp_span *whole);
 
 #endif

@@ -29,7 +29,7 @@ enum gp_arith {
     GP_ARITH_NONE = GP_ARITH_COUNT /* not known, or no arithmetic */
 };
 const char *gp_arith_name(enum gp_arith a); /* "bf16"; "none" */
-/* GP_ARITH_NONE when there is none of that name. */
+/* GP_ARITH_NONE if none has that name. */
 enum gp_arith gp_arith_called(const char *name);
 
 struct gp_element {

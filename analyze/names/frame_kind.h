@@ -12,7 +12,7 @@ enum gp_frame_kind {
     GP_FRAME_PYTHON,
     GP_FRAME_OP,
     GP_FRAME_API,
-    GP_FRAME_COMPUTE, /* GPU work that is none of the next four */
+    GP_FRAME_COMPUTE, /* GPU work other than the next four */
     GP_FRAME_GEMM,
     GP_FRAME_ATTENTION,
     GP_FRAME_ELEMENTWISE,

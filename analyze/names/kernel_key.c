@@ -38,8 +38,8 @@ static void put(struct gp_buf *to, struct gp_span t)
 
 /* ---- types of data ---- */
 
-/* The types that template arguments name: reals in their order, or else the first of the others. Index types stand beside
- * reals everywhere and tell nothing there. */
+/* The types that template arguments name: the reals in order, or otherwise the first of the others. Index
+ * types appear beside reals everywhere and are not informative there. */
 struct types {
     const char *reals[3];
     size_t n;
@@ -183,8 +183,8 @@ static bool is_type(struct gp_span arg)
     return !memchr(arg.s, '(', arg.n) && !memchr(arg.s, '<', arg.n);
 }
 
-/* Types are those of the arguments that tell something; without, of those that are types themselves; without, any real
- * one that is named anywhere. */
+/* Types come from the informative arguments; failing that, from arguments that are types; failing that, from
+ * any real type named anywhere. */
 static struct told read_arguments(struct gp_span args)
 {
     struct told t = {0};
@@ -240,7 +240,7 @@ static struct gp_span without_home(struct gp_span function)
 
 static void put_plain_code(struct gp_buf *to, struct gp_span name);
 
-/* What only a flag or a name deep inside says: the logarithm of a softmax, which way data go. */
+/* Words that only a flag or a deeply nested name shows: the logarithm of a softmax, the direction of data. */
 static void add_hidden_words(struct told *t, struct gp_span function, struct gp_span args)
 {
     static const char *const directions[][2] = {
@@ -281,7 +281,7 @@ static bool next_identifier(struct gp_span *t, struct gp_span *id, bool *args_be
 {
     for (size_t i = 0; i < t->n; i++) {
         if (t->s[i] == 'I') *args_before = true;
-        if (t->s[i] == 'L') { /* a literal: its digits are no length */
+        if (t->s[i] == 'L') { /* a literal: its digits are not a length */
             while (i < t->n && t->s[i] != 'E') i++;
             continue;
         }
@@ -328,13 +328,14 @@ static struct gp_span without_number(struct gp_span t)
     return i > 1 && i < t.n && t.s[i - 1] == '_' ? gp_span_cut(t, 0, i - 1) : t;
 }
 
-/* T without "_0d1d2de3c" at its end, which is how Triton says what it knows of parameters. */
+/* T without a trailing "_0d1d2de3c", Triton's specialisation of parameters. */
 static struct gp_span without_specialisation(struct gp_span t)
 {
     size_t i = t.n, letters = 0;
     while (i && (digit(t.s[i - 1]) || strchr("dec", t.s[i - 1]))) letters += t.s[--i] == 'd';
     bool is_one = i > 1 && letters && t.s[i - 1] == '_' && t.s[i] == '0';
-    return is_one && t.s[i - 2] != '_' ? gp_span_cut(t, 0, i - 1) : t; /* "triton__0d1d" says nothing else */
+    /* "triton__0d1d" contains nothing else */
+    return is_one && t.s[i - 2] != '_' ? gp_span_cut(t, 0, i - 1) : t;
 }
 
 /* Did a compiler make this name of what it joined, and a number? Triton in PyTorch, nvFuser, TorchScript, XLA. */
@@ -493,7 +494,8 @@ static void put_collective(struct gp_buf *to, struct gp_span t)
     }
 }
 
-/* AMD's: what comes after the tile is how; "igemm_fwd_gtcx3_nhwc_bf16_bx0..." says what in its first words. */
+/* AMD's names: everything after the tile is implementation; "igemm_fwd_gtcx3_nhwc_bf16_bx0..." names the
+ * operation in its first words. */
 static bool put_amd(struct gp_buf *to, struct gp_span t)
 {
     if (gp_span_starts(t, "Cijk_")) {
@@ -589,7 +591,7 @@ void gp_kernel_family(struct gp_buf *to, const char *name, size_t n)
 
 /* ---- form ---- */
 
-/* Words of libraries that say which types they compute with. */
+/* Words that libraries use for their compute types. */
 static bool is_type_word(struct gp_span word)
 {
     static const char types[] =

@@ -1,5 +1,5 @@
-/* kernel_key.h -- when are two kernels of different names the same? Keys that are equal where kernels are, from strict to
- * loose. Knows nothing of traces; works on bytes.
+/* kernel_key.h -- when are two kernels with different names the same? Provides keys that are equal for equal
+ * kernels, from strict to loose. Knows nothing of traces; works on bytes.
  *
  *     struct gp_buf key = {0};
  *     gp_kernel_code(&key, name, n);     // "vectorized_elementwise_kernel<CUDAFunctor_add, f32>"
@@ -13,13 +13,12 @@
  * | form | the same for another type of data | ampere_gemm_nn |
  * | role | the same purpose: class, operator and phase | gemm addmm backward |
  *
- * A looser key is a function of the stricter ones: names of one code have one family. Several kernels of a step may have
- * one key; a caller who counts them keeps them apart by what else it knows. Match strict keys first: looser ones only
- * say that two kernels can stand for each other.
+ * A looser key is a function of the stricter ones: names with the same code have the same family. Several
+ * kernels of a step may share a key; callers that count them distinguish them by other facts. Match strict
+ * keys first: looser keys only show that two kernels can replace each other.
  *
- * NAME is as recorded, mangled or not. All functions append and never fail: what is not understood is appended as it is.
- * O(n) for plain names.
- */
+ * NAME is as recorded, mangled or not. All functions append and never fail: names that they cannot parse are
+ * appended unchanged. O(n) for plain names. */
 #ifndef GP_ANALYZE_KERNEL_KEY_H
 #define GP_ANALYZE_KERNEL_KEY_H
 
@@ -32,8 +31,8 @@
  * compiler gives go; the functors and the type of the data stay. */
 void gp_kernel_code(struct gp_buf *to, const char *name, size_t n);
 void gp_kernel_family(struct gp_buf *to, const char *name, size_t n);
-/* The family without types of data: for float and bfloat16 runs of one program. Libraries of matrix products take other
- * kernels for other types, of which only some have one form. */
+/* The family without data types: for float and bfloat16 runs of one program. Matrix product libraries use
+ * different kernels for different types, only some of which share a form. */
 void gp_kernel_form(struct gp_buf *to, const char *name, size_t n);
 
 enum gp_phase { GP_PHASE_UNKNOWN, GP_PHASE_FORWARD, GP_PHASE_BACKWARD, GP_PHASE_OPTIMIZER };
@@ -41,7 +40,7 @@ enum gp_phase { GP_PHASE_UNKNOWN, GP_PHASE_FORWARD, GP_PHASE_BACKWARD, GP_PHASE_
 const char *gp_phase_word(enum gp_phase phase);
 
 /* "gemm addmm backward" from a kind, the operator that launched the kernel ("aten::addmm", "aten::add_",
- * "AddmmBackward0") and the phase of the step. N 0: no operator is known, which is a role, too. */
+ * "AddmmBackward0") and the phase of the step. N 0: the operator is unknown, which is also a role. */
 void gp_kernel_role(struct gp_buf *to, enum gp_frame_kind kind, const char *op, size_t n,
                     enum gp_phase phase);
 

@@ -1,13 +1,12 @@
-/* known.h -- what a name tells of a kernel, a copy or a call of the driver: the one place that knows how libraries,
- * compilers and drivers spell what rules, views and costs ask for. The tables that sort all names are elsewhere: classes in
- * classify.h, equal kernels in kernel_key.h, Tensor Cores in occupancy.h.
+/* known.h -- what the name of a kernel, a copy or a driver call shows: the one place that knows how
+ * libraries, compilers and drivers spell what rules, views and costs look for. The tables that classify all
+ * names are elsewhere: classes in classify.h, equal kernels in kernel_key.h, Tensor Cores in occupancy.h.
  *
  *     if (gp_kernel_is_multi_tensor(name)) ...     // one of an optimizer that takes many tensors at once
  *     if (gp_call_launches_graph(name)) ...        // "cudaGraphLaunch_v10000"
  *     if (gp_copy_to_host(name)) ...               // "Memcpy DtoH (Device -> Pinned)"
  *
- * Names are as recorded, and end with a NUL; kernels may be mangled. Knows nothing of traces.
- */
+ * Names are as recorded, and end with a NUL; kernels may be mangled. Knows nothing of traces. */
 #ifndef GP_ANALYZE_KNOWN_H
 #define GP_ANALYZE_KNOWN_H
 

@@ -15,7 +15,7 @@ struct plain {
     jmp_buf too_long;
 };
 
-/* The demangler cannot be told to stop; it holds no memory, so leaving it from here is clean. */
+/* The demangler has no way to stop; it holds no memory, so leaving it from here is safe. */
 static void take_plain(const char *s, size_t n, void *ctx)
 {
     struct plain *p = ctx;
@@ -90,7 +90,7 @@ static size_t skip_digits(struct gp_span t, size_t i)
     return i;
 }
 
-/* Does the text before I end in a word whose number is worth nothing to somebody who adds up? */
+/* Does the text before I end in a word whose number is irrelevant when adding up? */
 static bool counts_something(struct gp_span t, size_t i)
 {
     static const char *const words[] = {"step",       "iter",    "iteration", "epoch",      "batch",
@@ -110,7 +110,8 @@ static bool counts_something(struct gp_span t, size_t i)
     return false;
 }
 
-/* The place after a "(...)" at I that holds digits and no space: "(888_788544)". I itself when there is none. */
+/* The position after a "(...)" at I that contains digits and no spaces: "(888_788544)". I itself if there is
+ * none. */
 static size_t skip_counts(struct gp_span t, size_t i)
 {
     bool digits = false;

@@ -29,9 +29,9 @@ void gp_name_kernel_function(struct gp_buf *to, const char *name, size_t n);
 
 /* The label of a demangled kernel name: the function, without at::native:: and anonymous namespaces, and
  * those template arguments (two at most) that name the code it runs:
- * "vectorized_elementwise_kernel<MulFunctor>". Scalars, arrays, iterators and policies are left out. Where
- * the function is a mere shell (cutlass::Kernel) the argument stands alone. Labels differ whenever the
- * functions do. */
+ * "vectorized_elementwise_kernel<MulFunctor>". Scalars, arrays, iterators and policies are left out. If the
+ * function is only a shell (cutlass::Kernel), the label is just the argument. Different functions have
+ * different labels. */
 void gp_name_kernel_label(struct gp_buf *to, const char *name, size_t n);
 
 /* The label of a range: numbers of steps, iterations, epochs, batches and layers go, and so do lists of numbers in

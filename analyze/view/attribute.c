@@ -51,7 +51,7 @@ static bool is_before(const struct id_row *r, uint32_t producer, uint64_t id)
     return r->producer != producer ? r->producer < producer : r->id < id;
 }
 
-/* The first entry with that id, NULL when there is none. */
+/* The first entry with that id; NULL if there is none. */
 static const struct id_row *find_id(struct id_index *x, uint32_t producer, uint64_t id)
 {
     const struct id_row *r = x->rows.at;

@@ -1,16 +1,16 @@
-/* attribute.h -- from GPU work to the host event that caused it. Knows nothing of names, weights or trees.
+/* attribute.h -- finds the host event that caused each piece of GPU work. Knows nothing of names, weights or
+ * trees.
  *
  *     gp_host_stack_build(&hs, &trace);
  *     struct gp_attribution a;
  *     gp_attribute(&a, &trace, &hs);
- *     uint32_t node = a.node[gpu_row];            // into hs.nodes; GP_HOST_NONE: nobody knows
+ *     uint32_t node = a.node[gpu_row];            // into hs.nodes; GP_HOST_NONE: unknown
  *     gp_attribution_release(&a);
  *
  * Tried in this order: the runtime call with the same correlation id and producer; the operator with the same
- * External id and producer; the innermost host event where an ac2g arrow that ends at the GPU event begins.
- * Ids of 0 are no ids: profilers write them where there is none. Where several calls share a correlation id,
- * the last that began no later than the GPU event counts, or else the first.
- */
+ * External id and producer; the innermost host event at the start of an ac2g arrow that ends at the GPU
+ * event. An id of 0 is not an id: profilers write it if there is none. If several calls share a correlation
+ * id, the last that began no later than the GPU event counts, otherwise the first. */
 #ifndef GP_ANALYZE_ATTRIBUTE_H
 #define GP_ANALYZE_ATTRIBUTE_H
 
@@ -28,12 +28,14 @@ enum gp_attributed {
 };
 
 struct gp_attribution {
-    uint32_t *node;    /* by row of GP_GPU: index into hs->nodes, GP_HOST_NONE: none */
-    uint32_t *api_row; /* by row of GP_GPU: row of GP_API for GP_BY_CORRELATION, else UINT32_MAX. A call that
-                        * lies on no host thread has a row and no node. */
-    uint8_t *how;      /* by row of GP_GPU: enum gp_attributed */
+    uint32_t *node; /* by row of GP_GPU: index into hs->nodes, GP_HOST_NONE: none */
+    /* by row of GP_GPU: row of GP_API for GP_BY_CORRELATION, otherwise UINT32_MAX. A call on no host thread
+     * has a row but no node. */
+    uint32_t *api_row;
+    uint8_t *how; /* by row of GP_GPU: enum gp_attributed */
     uint64_t by[GP_BY_COUNT];
-    uint64_t duplicate_corr; /* calls whose correlation id an earlier call of the same producer has, too */
+    /* calls that share their correlation id with an earlier call of the same producer */
+    uint64_t duplicate_corr;
 };
 
 /* Attribute all GPU events of T. Which tables T was read with decides what can be found. O(n), O(n log n)

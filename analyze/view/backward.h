@@ -1,15 +1,14 @@
-/* backward.h -- which forward operator a node of the backward pass belongs to, by autograd's sequence numbers. The
- * backward pass runs on threads of its own, whose stacks say nothing of modules; those of the forward operator do.
+/* backward.h -- finds the forward operator of a node of the backward pass, by autograd's sequence numbers.
+ * The backward pass runs on its own threads, whose stacks contain no modules; the forward operator's do.
  *
  *     struct gp_backward bw;
  *     gp_backward_build(&bw, &trace, &hs);
- *     uint32_t forward = gp_backward_origin(&bw, backward_node);      // into hs.nodes, GP_HOST_NONE: not known
+ *     uint32_t forward = gp_backward_origin(&bw, backward_node);      // into hs.nodes, GP_HOST_NONE: unknown
  *     gp_backward_release(&bw);
  *
- * Autograd gives each node the number that operators carry until the next node is made: the last operator of a process
- * with the number, outside of the backward pass, made the node. Where operators of two threads carry the same number
- * nothing is known.
- */
+ * Autograd gives each node the number that operators carry until the next node is made: the last operator of
+ * a process with the number, outside of the backward pass, created the node. If operators on two threads
+ * carry the same number, the origin is unknown. */
 #ifndef GP_ANALYZE_BACKWARD_H
 #define GP_ANALYZE_BACKWARD_H
 
@@ -27,8 +26,8 @@ struct gp_backward {
 
 /* Index the operators of T. HS must hold its host events. O(n). */
 void gp_backward_build(struct gp_backward *bw, const struct gp_trace *t, const struct gp_host_stack *hs);
-/* The forward operator of NODE, an operator of the backward pass; it began earlier than NODE and lies on another thread
- * or outside of the backward pass. GP_HOST_NONE when there is none. */
+/* The forward operator of NODE, an operator of the backward pass; it began earlier than NODE and is on
+ * another thread or outside of the backward pass. GP_HOST_NONE if there is none. */
 uint32_t gp_backward_origin(const struct gp_backward *bw, uint32_t node);
 void gp_backward_release(struct gp_backward *bw);
 

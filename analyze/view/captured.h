@@ -1,6 +1,6 @@
-/* captured.h -- work of a CUDA graph has two histories: the host events around the launch that replayed it, and the ranges
- * around the code that captured it (the `captured` column). Tells the names of the latter, and how many of them are around
- * the replay as well. Knows nothing of trees, weights or pictures.
+/* captured.h -- work of a CUDA graph has two histories: the host events around the launch that replayed it,
+ * and the ranges around the code that captured it (the `captured` column). Finds the names of the latter, and
+ * how many of them are around the replay as well. Knows nothing of trees, weights or pictures.
  *
  *     struct gp_captured c;
  *     const struct gp_captured_name *names;
@@ -9,12 +9,12 @@
  *     for (size_t i = gp_captured_common(&c, node, sid); i < n; i++) use(names[i].text, names[i].n);
  *     gp_captured_release(&c);
  *
- * The stack of such work is: what is around the launch, the launch, the ranges of its capture, the kernel. A range that is
- * around both the capture and the replay would be there twice. Ranges are compared by what people read (without the
- * numbers of "step 3"), because the step that captured is seldom the step that replays: as long as the next range of the
- * capture is found among those of the replay, further in than the one before, it is common. So "main > step > layer 0"
- * replayed in "main > epoch > step" leaves "layer 0"; and where the capture has a range of its own, all inside that stays.
- */
+ * The stack of such work is: the frames around the launch, the launch, the ranges of its capture, the kernel.
+ * A range around both the capture and the replay would appear twice. Ranges are compared by label (without
+ * the numbers of "step 3"), because the step that captured is seldom the step that replays: the next range of
+ * the capture is common as long as it is found among those of the replay, further in than the previous one.
+ * So "main > step > layer 0" replayed in "main > epoch > step" leaves "layer 0"; and from the first range
+ * that only the capture has, everything stays. */
 #ifndef GP_ANALYZE_CAPTURED_H
 #define GP_ANALYZE_CAPTURED_H
 

@@ -86,9 +86,9 @@ static int advance(struct cursor *c, int n, int i)
 
 /* ---- nesting ---- */
 
-/* The open events of a thread are the innermost one and its parents. Each ends no later than the one around it: an event
- * that ends later than open ones closes them, for whatever comes after and lies in one of those lies in it, too, and it
- * began later. */
+/* The open events of a thread are the innermost one and its parents. Each ends no later than its parent: an
+ * event that ends later than open ones closes them, because any later event inside one of those is also
+ * inside this one, which began later. */
 struct nest {
     struct gp_host_stack *hs;
     uint32_t *open; /* by track: the innermost open event, GP_HOST_NONE: none */

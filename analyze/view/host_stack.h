@@ -1,5 +1,5 @@
-/* host_stack.h -- which host event was inside which: ranges, Python frames, operators and runtime calls of
- * each thread, nested by time. Knows nothing of names, GPUs or weights.
+/* host_stack.h -- nests host events by time: ranges, Python frames, operators and runtime calls of each
+ * thread. Knows nothing of names, GPUs or weights.
  *
  *     struct gp_host_stack hs;
  *     gp_host_stack_build(&hs, &trace);
@@ -7,12 +7,12 @@
  *     node = hs.nodes[node].parent;                              // ... the frames, innermost first
  *     gp_host_stack_release(&hs);
  *
- * Events of a thread are taken by (start, longer first, outer table first, row). An event lies in the
- * innermost earlier one that has not ended. When it ends after that one, by at most max(1 us, 2 ulp of a
- * double holding microseconds), it is a child whose time ends with its parent's, for layout only: profilers
- * round. When it ends later than that, the two truly cross: it becomes a sibling, the time they share counts
- * for the one that began later, and it is counted in `overlapping`. Nothing is ever left out.
- */
+ * Events of a thread are sorted by (start, longer first, outer table first, row). The parent of an event is
+ * the innermost earlier event that has not ended. If the event ends after its parent by at most max(1 us, 2
+ * ulp of a double holding microseconds), it stays a child, and for layout only its time ends with its
+ * parent's, because profilers round. If it ends later than that, the two truly cross: it becomes a sibling,
+ * the shared time counts for the event that began later, and it is counted in `overlapping`. Nothing is ever
+ * left out. */
 #ifndef GP_ANALYZE_HOST_STACK_H
 #define GP_ANALYZE_HOST_STACK_H
 
@@ -41,14 +41,15 @@ struct gp_host_stack {
     uint64_t overlapping, clamped;
 };
 
-/* Nest all host events of T, which is finished and outlives HS. Rows on tracks that are no threads are left out. O(n)
- * for the rows and the tracks together: the tables are sorted already. */
+/* Nest all host events of T, which must be finished and outlive HS. Rows on tracks that are not threads are
+ * left out. O(n) for rows plus tracks: the tables are already sorted. */
 void gp_host_stack_build(struct gp_host_stack *hs, const struct gp_trace *t);
 /* The same, with self_ns. */
 void gp_host_stack_build_self(struct gp_host_stack *hs, const struct gp_trace *t);
 void gp_host_stack_release(struct gp_host_stack *hs);
 
-/* The node of a row of a host table; GP_HOST_NONE where there is none. O(1) for GP_API, O(log n) for the others. */
+/* The node of a row of a host table; GP_HOST_NONE if it has none. O(1) for GP_API, O(log n) for the
+ * others. */
 uint32_t gp_host_node(const struct gp_host_stack *hs, enum gp_table table, size_t row);
 /* The thread of a node: index into the trace's tracks. */
 static inline uint32_t gp_host_track(const struct gp_host_stack *hs, uint32_t node)
@@ -56,7 +57,7 @@ static inline uint32_t gp_host_track(const struct gp_host_stack *hs, uint32_t no
     const struct gp_host_event *ev = &hs->nodes[node];
     return hs->t->events[ev->table].track[ev->row];
 }
-/* The innermost event of TRACK that covers AT_NS, GP_HOST_NONE when there is none. O(log n + depth). */
+/* The innermost event of TRACK that covers AT_NS; GP_HOST_NONE if there is none. O(log n + depth). */
 uint32_t gp_host_at(const struct gp_host_stack *hs, uint32_t track, int64_t at_ns);
 
 #endif

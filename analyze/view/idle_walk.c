@@ -89,7 +89,7 @@ enum { AS_CALL = 1, AS_CALL_WAITS = 2, AS_FRAME = 4, AS_FRAME_LOADS = 8, AS_RANG
 #define SECOND (UINT32_MAX - 1) /* no thread: see tell_thread */
 enum { CALL_SHIFT = 6 };        /* two bits: 0 host, 1 synchronises, 2 blocks */
 
-/* The GPU event that was last on a stream. */
+/* The last GPU event on a stream. */
 struct last_event {
     int64_t end_ns;
     uint32_t row;
@@ -117,8 +117,8 @@ struct walk {
     int64_t latency_ns, latency_limit_ns, queue_limit_ns;
     uint32_t *cursor; /* by track: see next_node */
     uint64_t steps_left;
-    struct gp_idle_piece piece;   /* the gap at hand: begins where it has been told to */
-    struct gp_idle_piece pending; /* told and not handed over: what follows may be the same */
+    struct gp_idle_piece piece;   /* the current gap: begins where the reported part ends */
+    struct gp_idle_piece pending; /* found but not yet reported: the next piece may continue it */
 };
 
 static int64_t start_of(const struct walk *w, uint32_t row)
@@ -143,7 +143,7 @@ static int64_t max_of(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Hand over what was told last. */
+/* Report the pending piece. */
 static void flush(struct walk *w)
 {
     if (w->pending.end_ns > w->pending.begin_ns) w->fn(w->ctx, &w->pending);
@@ -245,7 +245,8 @@ static bool in_framework(const struct gp_host_stack *hs, uint32_t node)
 
 static void tell_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t other);
 
-/* Time in which a thread was in NODE. In nothing: OTHER tells, UINT32_MAX when there is nobody to ask. */
+/* Add time during which a thread was in NODE. If it was in nothing, thread OTHER decides; UINT32_MAX: no such
+ * thread. */
 static void tell_node(struct walk *w, int64_t end_ns, uint32_t node, uint32_t other)
 {
     if (other == SECOND && !in_framework(&w->v->hs, node)) node = GP_HOST_NONE;
@@ -253,8 +254,8 @@ static void tell_node(struct walk *w, int64_t end_ns, uint32_t node, uint32_t ot
     else tell(w, end_ns, cause_of_node(w, node), node);
 }
 
-/* The host's time on TRACK from where the gap at hand has come to. OTHER is a thread that is asked where this one is in
- * nothing, UINT32_MAX: none, SECOND: this is the one that is asked. */
+/* Add the host time on TRACK from the current end of the gap. OTHER is a thread to consult where this one is
+ * in nothing; UINT32_MAX: none, SECOND: this is that thread. */
 static void tell_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t other)
 {
     const struct gp_host_stack *hs = &w->v->hs;
@@ -283,10 +284,10 @@ static void tell_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t
 
 /* ---- the launch ---- */
 
-/* Where the time of the launching call lies. */
+/* Position of the launch call. */
 struct call {
     int64_t begin_ns, end_ns;
-    uint32_t node, thread; /* GP_HOST_NONE, UINT32_MAX: it lies on no thread */
+    uint32_t node, thread; /* GP_HOST_NONE, UINT32_MAX: on no thread */
 };
 
 static bool call_of(const struct walk *w, uint32_t row, struct call *c)

@@ -1,6 +1,6 @@
-/* idle_walk.h -- every idle moment of every device, with its cause and what the host was doing: the one place that
- * decides. The tables of trace-hta and the idle flame graph only add up what it tells. Knows nothing of labels,
- * reports or pictures. The definition is in analyze/view/README.md, "Idle time".
+/* idle_walk.h -- finds every idle moment of every device, with its cause and what the host was doing: the
+ * only place that decides. The tables of trace-hta and the idle flame graph only add up its pieces. Knows
+ * nothing of labels, reports or pictures. The definition is in analyze/view/README.md, "Idle time".
  *
  *     static void add(void *sum, const struct gp_idle_piece *p)
  *     {
@@ -33,7 +33,7 @@ struct gp_idle_piece {
 
 typedef void gp_idle_fn(void *ctx, const struct gp_idle_piece *piece);
 
-/* Tell FN all pieces. Times that damaged input holds are bounded as in host_stack.h. O(n log n). */
+/* Call FN with every piece. Times from damaged input are bounded as in host_stack.h. O(n log n). */
 void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx);
 
 /* What a call does to the thread that is in it, by its name: GP_IDLE_SYNC, GP_IDLE_ALLOCATION, or GP_IDLE_HOST for

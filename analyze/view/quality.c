@@ -31,7 +31,7 @@ void gp_input_quality_count_launches(struct gp_trace *t, const struct gp_view *v
     gp_trace_issue(t, GP_Q_BEFORE_LAUNCH, before, -1);
 }
 
-/* A trace that does not say its rank has the one that all its devices have. */
+/* A trace without a rank has the rank that all its devices share. */
 static int32_t rank_of_devices(const struct gp_view *v)
 {
     int32_t rank = -1;
@@ -42,8 +42,8 @@ static int32_t rank_of_devices(const struct gp_view *v)
     return rank;
 }
 
-/* Launches that are not recorded, or later than their kernels, are no damage: they count as issues, not against the
- * verdict. */
+/* Launches that are missing, or later than their kernels, are not damage: they count as issues but do not
+ * affect the verdict. */
 void gp_input_quality_judge(struct gp_input_quality *in, struct gp_strings *strings, struct gp_trace *t,
                             const struct gp_view *v)
 {

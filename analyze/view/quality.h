@@ -1,5 +1,5 @@
-/* quality.h -- what is known of an input: where it came from, how much it holds, what is wrong with it.
- * Knows nothing of figures or texts.
+/* quality.h -- facts about an input: its origin, its size and its problems. Knows nothing of figures or
+ * texts.
  *
  *     struct gp_input_quality in;
  *     gp_input_quality_read(&in, &strings, &trace);
@@ -24,9 +24,9 @@ struct gp_input_quality {
     gp_sid verdict; /* "clean", "repaired", "unusable" */
 };
 
-/* What T says about the input that it was read from. Its strings go to STRINGS. */
+/* Copy what T records about its input. Strings go to STRINGS. */
 void gp_input_quality_read(struct gp_input_quality *in, struct gp_strings *strings, const struct gp_trace *t);
-/* Then, after repair and with the view V of T, what is wrong with it. Adds to T's issues. */
+/* Then, after repair and with the view V of T, judge its problems. Adds to T's issues. */
 void gp_input_quality_judge(struct gp_input_quality *in, struct gp_strings *strings, struct gp_trace *t,
                             const struct gp_view *v);
 /* Count GP_Q_NO_CORRELATION and GP_Q_BEFORE_LAUNCH in T's issues, of what is left after repair. */

@@ -10,7 +10,7 @@
 #include "analyze/view/quality.h"
 #include "formats/base/buf.h"
 
-/* Append the kinds of ISSUES that occur, each with how often and where first. False when there are none. */
+/* Append the kinds of ISSUES that occur, each with its count and first place. False if there are none. */
 bool gp_quality_line(struct gp_buf *b, const struct gp_issue issues[GP_ISSUE_COUNT]);
 
 /* Call SAY with a line for each of the N inputs that is not clean, at most eight of them, and then one for the rest.

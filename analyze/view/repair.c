@@ -1,7 +1,7 @@
 #include "analyze/view/repair.h"
 
-/* What cannot be, by the order in which a stream does its work and by what launched it. The rules are written down in
- * README.md; they prefer to leave a damaged event alone to calling a sound one damaged. */
+/* Finds impossible times, from the order of work on a stream and from launches. README.md has the rules; they
+ * would rather miss a damaged event than flag a sound one. */
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/map.h"
@@ -10,7 +10,7 @@
 
 /* Farther than this from everything else, or from its own launch, no event of a capture is. */
 static const int64_t FAR_NS = INT64_C(1000000000000); /* 1000 s */
-/* Reaching this far into the next event of the stream is no matter of rounding. */
+/* Reaching this far into the next event of the stream is not a rounding error. */
 static const int64_t OVERRUN_NS = 1000000;
 /* ... and this many times the time until that one began. */
 enum { OVERRUN_FACTOR = 100 };
@@ -19,7 +19,7 @@ enum { NAME_FACTOR = 1000, NAME_LEAST = 5 };
 
 static const int64_t EARLIEST = -(INT64_MAX / 2), LATEST = INT64_MAX / 2;
 
-enum { KEEP, BAD_TIME, BAD_DURATION }; /* what is found of a row */
+enum { KEEP, BAD_TIME, BAD_DURATION }; /* verdict for a row */
 
 struct repair {
     struct gp_trace *t;
@@ -62,8 +62,8 @@ static bool bound_times(struct gp_events *e)
 
 /* ---- starts ---- */
 
-/* The first call with that correlation id, UINT32_MAX when there is none. Processes may share ids: that a start is near
- * the call of one is enough to leave it alone. */
+/* The first call with that correlation id; UINT32_MAX if there is none. Processes may share ids: a start near
+ * the call of one of them is enough to accept it. */
 struct calls {
     const struct gp_events *api;
     struct gp_map by_corr;
@@ -103,7 +103,7 @@ static void find_far_starts(struct repair *r, struct calls *calls)
     }
 }
 
-/* The correlation id of the first event of each track behind row FROM; GP_NO_ID where there is none. */
+/* The correlation id of the first event of each track after row FROM; GP_NO_ID if there is none. */
 static uint64_t *first_ids(const struct repair *r, size_t from)
 {
     const struct gp_events *gpu = r->gpu;
@@ -113,8 +113,8 @@ static uint64_t *first_ids(const struct repair *r, size_t from)
     return ids;
 }
 
-/* A start of exactly 0 is what is written where there is none, unless the trace begins there. It does not when the
- * event was launched later, or after an event that its stream had to do first. */
+/* Recorders write a start of exactly 0 if there is none, unless the trace begins there. It does not begin
+ * there if the event was launched later, or follows an event on its stream that had to run first. */
 static void find_zero_starts(struct repair *r, struct calls *calls)
 {
     const struct gp_events *gpu = r->gpu;
@@ -165,7 +165,7 @@ static void count_enclosed(const struct repair *r, struct track_use *use)
     for (size_t i = 0; i < r->t->tracks.n; i++) use[i].next.any = false;
 }
 
-/* A row into which several streams were put, or the branches of a graph, says nothing by its order. */
+/* The order of a row that merges several streams, or the branches of a graph, shows nothing. */
 static bool keeps_order(const struct repair *r, const struct track_use *u, size_t row)
 {
     return u->inside <= 1 + u->events / 100 && gp_get_graph(r->gpu, row) == GP_NO_ID;

@@ -30,8 +30,8 @@ static int compare_launches(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Rows by the time of their launch, into TO; returns how many there are. Calls are sorted by time, so that counting
- * does it where every launch is a call. */
+/* Store the rows by launch time in TO; returns their number. Calls are sorted by time, so a counting sort
+ * suffices if every launch is a call. */
 static size_t sort_by_launch(const struct gp_view *v, uint32_t *to)
 {
     size_t n = v->t->events[GP_GPU].n, calls = v->t->events[GP_API].n, linked = 0, known = 0;
@@ -81,7 +81,7 @@ static void deal_rows(struct gp_steps *ps, const struct gp_view *v, const uint32
     free(first);
 }
 
-/* Of what somebody calls for, are most calls unknown? */
+/* Of the rows that a call must have launched, do most lack a known call? */
 static bool lacks_launches(const struct gp_view *v, const uint32_t *program_of_device, size_t program)
 {
     size_t known = 0, called = 0;
@@ -93,7 +93,8 @@ static bool lacks_launches(const struct gp_view *v, const uint32_t *program_of_d
     return !called || known * 2 < called;
 }
 
-/* A program whose launches are hardly known has all its GPU events, by time. ALL counts the GPU events by program. */
+/* A program with few known launches gets all its GPU events, by time. ALL counts the GPU events by
+ * program. */
 static void use_gpu_time(struct gp_steps *ps, const struct gp_view *v, const uint32_t *program_of_device,
                          const size_t *all)
 {

@@ -20,7 +20,7 @@
 enum gp_step_source { GP_STEPS_NONE, GP_STEPS_MARKER, GP_STEPS_GRAPH, GP_STEPS_PERIOD };
 const char *gp_step_source_name(enum gp_step_source s); /* "none", "marker", "graph", "period" */
 
-/* More windows than that are no steps. */
+/* More windows than this are not steps. */
 enum { GP_STEPS_MOST = 100000 };
 
 /* What was launched from begin to end belongs to the step. Windows are sorted and disjoint. */
@@ -28,7 +28,7 @@ struct gp_step_window {
     int64_t begin_ns, end_ns;
     int64_t host_end_ns; /* of the last launch, or the marker's */
     gp_sid marker;       /* name in the trace; 0: found without */
-    uint32_t number;     /* where there is no marker */
+    uint32_t number;     /* if there is no marker */
     bool partial;        /* not a whole period */
 };
 
@@ -58,22 +58,23 @@ const struct gp_steps_program *gp_steps_of(const struct gp_steps *s, uint32_t pr
 /* The window that holds AT_NS, windows.n for none. HINT is tried first. */
 size_t gp_steps_window_at(const struct gp_steps_program *p, int64_t at_ns, size_t hint);
 
-/* When GPU event ROW was launched. False: nobody knows. */
+/* When GPU event ROW was launched. False: unknown. */
 bool gp_steps_launch_time(const struct gp_view *v, uint32_t row, bool by_gpu_time, int64_t *begin_ns,
                           int64_t *end_ns);
 
 /* ---- private to steps*.c ---- */
 
-/* Fill the windows from ranges: those that MARKER matches where it is given, else those that look like steps. -1 when
- * MARKER is no regular expression. */
+/* Fill the windows from ranges: those that match MARKER if it is given, otherwise those that look like steps.
+ * Returns -1 if MARKER is not a valid regular expression. */
 GP_MUST_CHECK int gp_steps_by_marker(struct gp_steps_program *p, const struct gp_view *v, const char *marker,
                                      struct gp_err *err);
 /* Fill the windows from what was launched again and again: graphs, or any sequence of calls. */
 void gp_steps_by_launches(struct gp_steps_program *p, const struct gp_view *v);
 
-/* How much a range's name, without its number, says that it is a step: 0 the profiler's own marker, 1 "step",
- * 2 "batch" and the like, 3 says nothing, 4 "epoch"; GP_STEP_NEVER: a part of a step. *BASE and *NUMBER become the
- * length of the name before the number, and the number; a name without one has base N and number GP_NO_ID. */
+/* How strongly a range's name, without its number, suggests a step: 0 the profiler's own marker, 1 "step", 2
+ * "batch" and the like, 3 not at all, 4 "epoch"; GP_STEP_NEVER: a part of a step. *BASE becomes the length of
+ * the name before the number, and *NUMBER the number; a name without a number has base N and number
+ * GP_NO_ID. */
 enum { GP_STEP_NEVER = 99 };
 int gp_step_name_rank(const char *name, size_t n, size_t *base, uint64_t *number);
 

@@ -49,7 +49,7 @@ struct calls {
     struct gp_strings labels;
 };
 
-/* Kernels count as the same whatever their alignment and tile: what their label says. */
+/* Kernels with the same label count as equal, whatever their alignment and tile. */
 static uint32_t label_of(struct calls *c, gp_sid name)
 {
     const uint32_t *known = gp_map_get(&c->of_name, name);
@@ -147,7 +147,7 @@ struct tally {
     uint64_t events;
 };
 
-/* The graph with the most work that is launched three times or more; false when there is none. */
+/* The graph with the most work that is launched at least three times; false if there is none. */
 static bool busiest_graph(const struct calls *c, uint32_t *symbol)
 {
     struct gp_map of_symbol = {0};
@@ -233,12 +233,12 @@ static int compare_gaps(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Layers of one step repeat as steps do. What tells steps is that the host pauses between them, or that they are long:
- * on traces whose steps are known the pause was at least 50 times the median gap between two calls, between layers at
- * most 4 times. */
+/* Layers of a step repeat as steps do. Steps differ in that the host pauses between them or that they are
+ * long: in traces with known steps the pause was at least 50 times the median gap between two calls, between
+ * layers at most 4 times. */
 enum { PAUSE = 5, PAUSE_LEAST_NS = 1000, LONG_CALLS = 256 };
 
-/* A step begins where the host pauses longest before it launches on. False when these are no steps. */
+/* A step begins where the host pauses longest before launching again. False if these are not steps. */
 static bool find_phase(const struct calls *c, const struct gp_period *period, size_t *phase)
 {
     int64_t *gaps = gp_alloc(period->length * sizeof *gaps);

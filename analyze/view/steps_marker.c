@@ -19,7 +19,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* "step 17/100" is number 17 of "step"; closing brackets and the like after the number are no part of it. */
+/* "step 17/100" is number 17 of "step"; closing brackets and the like after the number are not part of it. */
 static size_t split_number(const char *name, size_t n, uint64_t *number)
 {
     size_t end = n;
@@ -40,7 +40,7 @@ static size_t split_number(const char *name, size_t n, uint64_t *number)
     return first;
 }
 
-/* The last word of a name, and what that says. */
+/* The last word of a name, and how strongly it suggests a step. */
 static const struct {
     const char *word;
     int rank;
@@ -78,7 +78,7 @@ int gp_step_name_rank(const char *name, size_t n, size_t *base, uint64_t *number
 
 /* ---- candidates ---- */
 
-/* Ranges of one thread whose names differ by their numbers alone. */
+/* Ranges of one thread whose names differ only in their numbers. */
 struct candidate {
     int rank;
     uint32_t track;
@@ -92,7 +92,7 @@ struct candidate {
 
 enum { TRIED_MOST = 4 };
 
-/* What a name says, worked out once. */
+/* The parsed form of a name, computed once. */
 struct marker_name {
     gp_sid base;
     int rank;
@@ -144,7 +144,7 @@ static const struct marker_name *read_name(struct markers *m, gp_sid name)
     return &m->names.at[m->names.n - 1];
 }
 
-/* Ranges that lie in another one of the candidate are left out. */
+/* Ranges inside another range of the candidate are left out. */
 static void add_range(struct markers *m, size_t i, uint32_t row)
 {
     const struct gp_events *e = &m->v->t->events[GP_RANGE];
@@ -213,7 +213,7 @@ static size_t count_inside(const struct gp_steps_program *p, const struct gp_vie
     return inside;
 }
 
-/* A name that says little must prove itself: most of the work is launched inside. */
+/* A weak name must prove itself: most of the work has to be launched inside. */
 static bool holds_work(const struct gp_steps_program *p, const struct gp_view *v, int rank)
 {
     size_t inside = count_inside(p, v);

@@ -30,9 +30,8 @@ struct place {
     int32_t rank;
     uint32_t producer;
     int64_t device;
-    uint32_t
-        unnamed;    /* process + 1 where nothing but the row group's name, which is text, tells the device */
-    bool no_stream; /* then every track is a stream of its own */
+    uint32_t unnamed; /* process + 1 if only the row group's name, a text, shows the device */
+    bool no_stream;   /* then every track is a separate stream */
     int64_t stream, context;
     uint32_t track;
 };

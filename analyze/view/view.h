@@ -20,7 +20,7 @@
 #include "formats/base/vec.h"
 #include "formats/trace.h"
 
-/* The tables that a whole analysis of a trace looks at, by way of its view. */
+/* The tables that a full analysis of a trace reads through its view. */
 #define GP_VIEW_NEED                                                                                         \
     (GP_NEED(GP_GPU) | GP_NEED(GP_API) | GP_NEED(GP_OP) | GP_NEED(GP_PYTHON) | GP_NEED(GP_RANGE) |           \
      GP_NEED(GP_SYNC) | GP_NEED(GP_OVERHEAD) | GP_NEED(GP_MEMORY) | GP_NEED(GP_FLOW) | GP_NEED_FEW_ARROWS |  \
@@ -29,7 +29,7 @@
 /* A device as one process sees it: ordinals are unique within a producer only. */
 struct gp_view_device {
     uint32_t producer;
-    int64_t device; /* ordinal; where no event says one, the number of the row group (its pid); -1 unknown */
+    int64_t device; /* ordinal; if no event has one, the number of the row group (its pid); -1 unknown */
     int32_t rank;   /* of the process, or of the trace; -1 unknown */
     const struct gp_device *props;  /* NULL when the trace has none */
     size_t first, n;                /* slice of view->rows: its GPU events by start */
@@ -72,7 +72,7 @@ static inline enum gp_class gp_view_class(const struct gp_view *v, uint32_t row)
     return gp_class_of(gp_view_kind(v, row));
 }
 
-/* Is ROW a copy by which unified memory moves pages? Nobody calls for those. */
+/* Is ROW a page migration of unified memory? No call launches those. */
 static inline bool gp_view_migrates(const struct gp_trace *t, uint32_t row)
 {
     const struct gp_config *c = gp_gpu_config(t, row);

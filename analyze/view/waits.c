@@ -7,7 +7,8 @@
 
 #define NONE UINT32_MAX
 
-/* Profilers round both ends of both clocks: an event may seem to end this much after the call that waited for it. */
+/* Profilers round both ends of both clocks: an event may appear to end this long after the call that waited
+ * for it. */
 enum { CLOCK_SLACK_NS = 2000, LOOK_BACK = 256 };
 
 static int64_t gpu_end(const struct gp_view *v, uint32_t row)
@@ -53,8 +54,8 @@ size_t gp_waits_ended_by(const struct gp_waits *w, int64_t at_ns)
 
 /* ---- calls ---- */
 
-/* The event that a call which synchronises waited for: of those launched before it, on STREAM where that is known, the
- * last that ended inside it. */
+/* The event that a synchronising call waited for: of those launched before it, on STREAM if that is known,
+ * the last that ended inside it. */
 static uint32_t waited_for(const struct gp_waits *w, const struct gp_view *v, int64_t begin_ns,
                            int64_t end_ns, uint32_t stream)
 {
@@ -116,8 +117,8 @@ static uint32_t outlasting(const struct gp_view *v, uint32_t row)
     return call != NONE && gpu_end(v, row) <= api->start_ns[call] + api->dur_ns[call] ? call : NONE;
 }
 
-/* A short kernel may be over before its launching call is, which has not waited for it; unless nearly all are, as with
- * CUDA_LAUNCH_BLOCKING. */
+/* A short kernel may end before its launch call returns, although the call did not wait for it; unless nearly
+ * all do, as with CUDA_LAUNCH_BLOCKING. */
 static void add_blocking(struct gp_waits *w, const struct gp_view *v)
 {
     size_t kernels = 0, outlasted = 0;

@@ -1,5 +1,5 @@
-/* waits.h -- which calls of the host really waited for the GPU, and for which GPU event. Knows nothing of paths, replays
- * or causes of idle time.
+/* waits.h -- finds the host calls that really waited for the GPU, and the GPU event that each waited for.
+ * Knows nothing of paths, replays or causes of idle time.
  *
  *     struct gp_waits w;
  *     gp_waits_find(&w, &view, producer, begin_ns, end_ns);
@@ -32,10 +32,10 @@ struct gp_waits {
     GP_VEC(struct gp_wait) calls;   /* by (track, end) */
 };
 
-/* The calls of PRODUCER that touch the window [BEGIN, END): those named ...Synchronize, which waited for the last event
- * that ended inside them of those launched before (on their stream, where a record tells which), and copies whose call
- * ends after them; kernels' calls only where nearly all of them do. Profilers round, so that an event may seem to end 2 us after the call that waited.
- * Any content of W is overwritten. O(n log n). */
+/* Find the calls of PRODUCER in the window [BEGIN, END). Calls named ...Synchronize waited for the last event
+ * that ended inside them and was launched before (on their stream, if recorded). Copies waited if their call
+ * ends after them; kernel launches count only if nearly all of them do. Profilers round, so an event may
+ * appear to end 2 us after the call that waited. Overwrites W. O(n log n). */
 void gp_waits_find(struct gp_waits *w, const struct gp_view *v, uint32_t producer, int64_t begin_ns,
                    int64_t end_ns);
 void gp_waits_release(struct gp_waits *w);
