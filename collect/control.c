@@ -40,7 +40,7 @@ static bool has_come(int64_t *due_ns, int64_t now_ns)
 bool gp_control_turn(struct gp_control *c, uint64_t signals, int64_t now_ns)
 {
     bool start = signals & signal_bit(&c->gate.start), stop = signals & signal_bit(&c->gate.stop);
-    if (start && stop && c->gate.start.signal == c->gate.stop.signal) { /* one for both goes back and forth */
+    if (start && stop && c->gate.start.signal == c->gate.stop.signal) { /* a signal for both toggles */
         start = !c->gate.open;
         stop = !start;
     }
@@ -48,7 +48,7 @@ bool gp_control_turn(struct gp_control *c, uint64_t signals, int64_t now_ns)
     stop |= has_come(&c->stop_ns, now_ns);
     if (!start && !stop) return false;
     c->gate.open = !stop;
-    return true; /* to be told even when it was so before: a process may have started or stopped by itself */
+    return true; /* sent even if nothing changed: a process may have started or stopped by itself */
 }
 
 int64_t gp_control_due(const struct gp_control *c)

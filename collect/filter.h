@@ -1,5 +1,5 @@
-/* filter.h -- what to leave out, as it is written on the command line: "rank:0,2-3" for processes, "kernel:*gemm*" for
- * kernels, with a space between them both. Only reads and compares.
+/* filter.h -- what to leave out, as written on the command line: "rank:0,2-3" for processes, "kernel:*gemm*"
+ * for kernels, or both with a space between them. Only reads and compares.
  *
  *     struct gp_filter f;
  *     if (gp_filter_parse(&f, text, &err)) ...
@@ -25,9 +25,9 @@ struct gp_filter {
 
 /* TEXT may be NULL. 0, or -1 with ERR filled. */
 int gp_filter_parse(struct gp_filter *f, const char *text, struct gp_err *err) GP_MUST_CHECK;
-/* Is a process of that rank (-1: unknown) to be recorded? */
+/* Should a process of that rank (-1: unknown) be recorded? */
 bool gp_filter_rank(const struct gp_filter *f, int32_t rank);
-/* Does the name, mangled as it may be, fit the pattern? */
+/* Does the name, as recorded and possibly mangled, match the pattern? */
 bool gp_filter_name(const char *pattern, const char *name);
 
 #endif

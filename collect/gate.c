@@ -47,7 +47,7 @@ void gp_gate_init(struct gp_gate *g, const struct gp_gate_opts *opts, int64_t no
     g->opts.start.name[sizeof g->opts.start.name - 1] = g->opts.stop.name[sizeof g->opts.stop.name - 1] = 0;
     if (!opts->open) return;
     gp_gate_set(g, true, now_ns);
-    g->windows.at[0].start_ns = INT64_MIN; /* ranges may have begun before CUDA was there */
+    g->windows.at[0].start_ns = INT64_MIN; /* ranges may have begun before CUDA was initialized */
 }
 
 void gp_gate_release(struct gp_gate *g)
@@ -141,7 +141,7 @@ bool gp_gate_clip(const struct gp_gate *g, int64_t *start_ns, int64_t *end_ns)
         else first += half + 1, n -= half + 1;
     }
     while (last > first && w[last - 1].start_ns > *end_ns)
-        last--; /* ranges end late in the list, if anywhere */
+        last--; /* most ranges touch the end of the list, if any window */
     if (first >= last) return false;
     if (*start_ns < w[first].start_ns) *start_ns = w[first].start_ns;
     if (*end_ns > w[last - 1].end_ns) *end_ns = w[last - 1].end_ns;

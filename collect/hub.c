@@ -16,7 +16,7 @@ struct conn {
     int fd; /* -1 when closed */
     int32_t pid;
     bool greeted, said_bye;
-    bool behind; /* there may be whole frames in the buffer */
+    bool behind; /* the buffer may hold complete frames */
     uint8_t *buf;
     size_t n, cap;
     struct gp_session *session; /* while it is connected */
@@ -27,7 +27,7 @@ struct gp_hub {
     int listen_fd;
     bool stopped;
     struct gp_hub_opts opts;
-    struct gp_err err; /* why the first of those who could not be served could not */
+    struct gp_err err; /* why the first process that could not be served failed */
     uint32_t refused;
     uint32_t producers;
     GP_VEC(struct conn) conns;
@@ -71,7 +71,7 @@ static void close_conn(struct conn *c)
     c->n = c->cap = 0;
 }
 
-/* The address is visible to everybody on the machine, so only our own user (and root) may send. */
+/* The address is visible to everybody on the machine, so only the same user (and root) may send. */
 static bool peer_allowed(int fd)
 {
     struct ucred cred;
@@ -97,7 +97,7 @@ static void accept_all(struct gp_hub *hub)
     }
 }
 
-/* Give it its memory and its number. */
+/* Send it its memory and its number. */
 static bool welcome(struct gp_hub *hub, struct conn *c, const struct gp_hub_process *joined)
 {
     struct gp_wire_welcome w = hub->opts.welcome;
@@ -139,7 +139,7 @@ static bool greet(struct gp_hub *hub, struct conn *c, const uint8_t *p, size_t n
     return welcome(hub, c, &joined);
 }
 
-/* False when the frame makes no sense: this is no client of ours, or it is broken beyond use. */
+/* False if the frame is invalid: this is not one of our clients, or it is broken. */
 static bool take_frame(struct gp_hub *hub, struct conn *c, uint32_t type, const uint8_t *p, size_t n)
 {
     if (!c->greeted) return type == GP_WIRE_HELLO && greet(hub, c, p, n);
@@ -148,7 +148,7 @@ static bool take_frame(struct gp_hub *hub, struct conn *c, uint32_t type, const 
     return true;
 }
 
-/* Take whole frames from the front of the buffer, while what they become is welcome. */
+/* Take complete frames from the front of the buffer, as long as more blocks are accepted. */
 static bool take_frames(struct gp_hub *hub, struct conn *c)
 {
     size_t at = 0;
@@ -232,7 +232,7 @@ void gp_hub_record(struct gp_hub *hub, bool open)
     hub->opts.welcome.gate.open = open;
     for (size_t i = 0; i < hub->conns.n; i++) {
         const struct conn *c = &hub->conns.at[i];
-        /* One that cannot take so few bytes is about to be found closed. */
+        /* If it cannot take so few bytes, it is about to be closed. */
         if (c->fd >= 0 && c->greeted && gp_wire_send(c->fd, GP_WIRE_RECORD, &r, sizeof r)) continue;
     }
 }
@@ -244,7 +244,7 @@ void gp_hub_stop(struct gp_hub *hub)
         struct conn *c = &hub->conns.at[i];
         if (c->fd < 0) continue;
         end_session(c, c->said_bye ? GP_END_BYE : GP_END_STOPPED);
-        c->said_bye = true; /* it is us who end this */
+        c->said_bye = true; /* we end this ourselves */
         close_conn(c);
     }
 }

@@ -1,6 +1,7 @@
-/* hub.h -- the launcher's end of all connections: lets processes in, numbers them, takes their frames apart
- * and gives them to the session of each (session.h), which makes trace blocks of them. A process that breaks off in the
- * middle of a frame loses that frame alone. Does not know what frames mean, nor the command that is traced.
+/* hub.h -- the launcher's end of all connections: accepts processes, numbers them, splits their bytes into
+ * frames and passes these to the session of each process (session.h), which turns them into trace blocks. A
+ * process that breaks off in the middle of a frame loses only that frame. Does not know the meaning of
+ * frames, nor the traced command.
  *
  *     struct gp_hub *hub = gp_hub_new(listen_fd, &opts);
  *     n = gp_hub_poll_fds(hub, fds, cap, reading);   // then poll()
@@ -19,25 +20,25 @@
 
 struct gp_hub;
 
-/* A process that has connected. */
+/* A connected process. */
 struct gp_hub_process {
     uint32_t producer; /* of its blocks */
     int32_t pid, rank; /* rank: -1 unknown */
 };
-/* False: it is turned away, and runs untraced. */
+/* False: it is rejected and runs untraced. */
 typedef bool gp_hub_joined(void *ctx, const struct gp_hub_process *process);
 
 struct gp_hub_opts {
-    struct gp_wire_welcome welcome; /* what each process is told, its producer number filled in */
-    const char *kernel;             /* see gp_filter_name(); stays the caller's */
+    struct gp_wire_welcome welcome; /* what is sent to each process, with its producer number filled in */
+    const char *kernel;             /* see gp_filter_name(); owned by the caller */
     gp_session_block *on_block;
     gp_hub_joined *on_joined; /* called before the first block of a process; may be NULL */
-    /* Are more blocks unwelcome at the moment? May be NULL. */
+    /* Must no more blocks be produced at the moment? May be NULL. */
     bool (*is_full)(void *ctx);
     void *ctx;
 };
 
-/* A process that ended without saying BYE. */
+/* A process that ended without BYE. */
 struct gp_hub_cut {
     int32_t pid;
     uint64_t salvaged; /* records that it had not handed over */
@@ -46,27 +47,27 @@ struct gp_hub_cut {
 struct gp_hub_totals {
     struct gp_wire_stats stats; /* sums over all processes; worst_inversion_ns is the largest */
     uint32_t processes;         /* that connected */
-    uint32_t cut;               /* that ended without saying BYE */
+    uint32_t cut;               /* that ended without BYE */
     uint32_t live;              /* still connected */
-    uint32_t refused;           /* connections turned away: another user's, or no client of ours */
+    uint32_t refused;           /* rejected connections: another user's, or not one of our clients */
     struct gp_err err;          /* why a process could not be served, code 0: all could */
 };
 
-/* LISTEN_FD stays the caller's. */
+/* LISTEN_FD is owned by the caller. */
 struct gp_hub *gp_hub_new(int listen_fd, const struct gp_hub_opts *opts);
 /* How many struct pollfd gp_hub_poll_fds() may fill. */
 size_t gp_hub_poll_size(const struct gp_hub *hub);
-/* Fill FDS with what to wait for; without READING, new connections alone, so that the senders wait. */
+/* Fill FDS with what to wait for; without READING, only new connections, so that the senders wait. */
 size_t gp_hub_poll_fds(const struct gp_hub *hub, struct pollfd *fds, bool reading);
 /* Handle what poll() reported for the N entries filled by the call before. */
 void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n);
-/* Tell all processes, and those that are yet to come, to record from now on, or no longer. */
+/* Tell all current and future processes to record from now on, or to stop. */
 void gp_hub_record(struct gp_hub *hub, bool open);
-/* Close every connection, which tells the processes to stop tracing, having taken what they had handed over. No new ones
- * are let in after that. */
+/* Take what the processes have handed over and close every connection, which tells them to stop tracing. No
+ * new ones are accepted after that. */
 void gp_hub_stop(struct gp_hub *hub);
 struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub);
-/* The next process that ended without saying BYE, and *FROM moved behind it (begin with 0); false when there is none
+/* The next process that ended without BYE; *FROM moves past it (begin with 0). False if there is none
  * left. */
 bool gp_hub_next_cut(const struct gp_hub *hub, size_t *from, struct gp_hub_cut *cut);
 void gp_hub_free(struct gp_hub *hub);

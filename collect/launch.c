@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Handlers can only reach the child and the pipe through these; see launch.h about "one at a time". */
+/* Handlers can reach the child and the pipe only through these; see launch.h about "one at a time". */
 static volatile sig_atomic_t child_pid;
 static volatile sig_atomic_t wake_fd = -1;
-static volatile uint64_t kept_signals; /* set before there are handlers */
+static volatile uint64_t kept_signals; /* set before handlers are installed */
 
 static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
@@ -18,7 +18,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 {
     (void)context;
     int saved = errno;
-    bool sent_by_process = info->si_code <= 0; /* else by the kernel, to the whole foreground group */
+    bool sent_by_process = info->si_code <= 0; /* otherwise by the kernel, to the whole foreground group */
     bool ours = sig == SIGCHLD || kept_signals >> sig & 1;
     if (!ours && sent_by_process && child_pid > 0) kill((pid_t)child_pid, sig);
     char c = (char)sig;
@@ -55,7 +55,7 @@ static int fail_start(struct gp_launch *l, int status, int error, const char *wh
     return gp_fail(err, GP_E_IO, -1, "%s: %s", what, strerror(error));
 }
 
-/* The child tells through FD why it could not become the command; the end of file says that it could. */
+/* The child reports through FD why it could not become the command; end of file means that it could. */
 static int await_exec(struct gp_launch *l, int fd, const char *name, struct gp_err *err)
 {
     int error = 0;
@@ -115,7 +115,7 @@ void gp_launch_events(struct gp_launch *l)
     }
     int status;
     if (l->ended || waitpid(l->pid, &status, WNOHANG) != l->pid) return;
-    child_pid = 0; /* the number may be given to somebody else now */
+    child_pid = 0; /* the number may be reused now */
     l->ended = true;
     l->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     l->status = l->signal ? 128 + l->signal : WEXITSTATUS(status);

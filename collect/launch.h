@@ -1,8 +1,8 @@
-/* launch.h -- starts the command and passes signals on to it, as timeout(1) does: those that somebody sends
- * to us are sent on, those that the terminal sends to everybody are not. Knows nothing about traces.
+/* launch.h -- starts the command and passes signals on to it, as timeout(1) does: signals sent to us are
+ * passed on, those that the terminal sends to the whole group are not. Knows nothing about traces.
  *
  *     struct gp_launch l;
- *     if (gp_launch_start(&l, argv, &opts, &err)) return l.status;
+ *     if (gp_launch_start(&l, argv, true, &err)) return l.status;
  *     poll on l.events_fd; gp_launch_events(&l);
  *     if (l.ended) return l.status;
  */
@@ -18,21 +18,20 @@ enum { GP_LAUNCH_FAILED = 125, GP_LAUNCH_NOT_EXECUTABLE = 126, GP_LAUNCH_NOT_FOU
 
 struct gp_launch {
     pid_t pid;
-    int events_fd; /* readable when a signal came or the command ended */
+    int events_fd; /* readable if a signal arrived or the command ended */
     bool ended;
-    int status;      /* exit status of the command, 128+N for signal N; or one of the three above */
-    int signal;      /* that ended the command, or 0 */
-    unsigned nudges; /* signals that came after the end */
-    uint64_t
-        kept; /* signals (bits 1 << number) that are for us, not for the command; to be set before the start */
-    uint64_t arrived; /* those of them that came; the caller clears it */
+    int status;       /* exit status of the command, 128+N for signal N; or one of the three above */
+    int signal;       /* that ended the command, or 0 */
+    unsigned nudges;  /* signals that came after the end */
+    uint64_t kept;    /* signals (bits 1 << number) for us, not for the command; set before the start */
+    uint64_t arrived; /* those of them that arrived; the caller clears it */
 };
 
 /* Start ARGV. With STDOUT_TO_STDERR its standard output goes where its standard error goes. 0, or -1 with
- * l->status and ERR filled. One at a time in a process, because signal handlers belong to the process. */
+ * l->status and ERR filled. Only one at a time per process, because signal handlers belong to the process. */
 int gp_launch_start(struct gp_launch *l, char *const argv[], bool stdout_to_stderr,
                     struct gp_err *err) GP_MUST_CHECK;
-/* Take in what made events_fd readable. */
+/* Handle what made events_fd readable. */
 void gp_launch_events(struct gp_launch *l);
 
 #endif

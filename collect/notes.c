@@ -27,7 +27,7 @@ void gp_notes_set(struct gp_notes *notes, const void *data, size_t n)
     notes->bad = false;
 }
 
-/* Is what lies in N bytes behind HEAD whole? */
+/* Are the N bytes after HEAD a complete note? */
 static bool is_sound(const struct gp_wire_note *head, const uint8_t *p, size_t n)
 {
     struct gp_note note;

@@ -11,8 +11,8 @@ int gp_output_is_pattern(const char *name, struct gp_err *err)
     int any = 0;
     for (const char *p = name; (p = strchr(p, '%')); p += 2) {
         if (!p[1] || !strchr("rph%", p[1]))
-            return gp_fail(err, GP_E_USAGE, -1, "%s: '%%%.1s' means nothing, only %%r, %%p, %%h and %%%%",
-                           name, p + 1);
+            return gp_fail(err, GP_E_USAGE, -1,
+                           "%s: unknown '%%%.1s'; only %%r, %%p, %%h and %%%% are replaced", name, p + 1);
         any |= p[1] != '%';
     }
     return any;
@@ -125,7 +125,7 @@ int gp_outputs_close(struct gp_outputs *outs, bool commit, struct gp_err *err)
         struct gp_err own = {0};
         if (gp_sink_close(o->sink, commit, &own) && !rc) {
             rc = -1;
-            *err = own; /* the first one is told */
+            *err = own; /* the first error is reported */
         }
         gp_gpt_writer_free(o->writer);
         gp_trace_release(&o->trace);

@@ -1,5 +1,5 @@
-/* output.h -- the traces that the launcher writes: one of everything, or, where the name is a pattern, one a process. Each
- * has a sink, and a writer for what the launcher itself knows. Does not know what that is.
+/* output.h -- the traces that the launcher writes: a single one, or, if the name is a pattern, one per
+ * process. Each has a sink, and a writer for what the launcher itself knows. Does not know what that is.
  *
  *     struct gp_outputs o = {.wake_fd = fd};
  *     if (!gp_outputs_open(&o, "all.trace", -1, &err)) ...            // or, for a pattern, for each process:
@@ -29,23 +29,25 @@ struct gp_outputs {
     GP_VEC(struct gp_output *) list;
 };
 
-/* Does NAME differ from process to process? -1 with ERR filled when it has a % that means nothing. */
+/* Does NAME differ between processes? -1 with ERR filled if it has an unknown % sequence. */
 int gp_output_is_pattern(const char *name, struct gp_err *err) GP_MUST_CHECK;
-/* PATTERN with %r the rank ("none" where it is unknown), %p the process id, %h the host and %% a percent sign. */
+/* PATTERN with %r replaced by the rank ("none" if unknown), %p by the process id, %h by the host and %% by a
+ * percent sign. */
 void gp_output_expand(struct gp_buf *to, const char *pattern, const struct gp_hub_process *process);
 
-/* One trace of everything, to PATH or, when it is NULL, FD. The result belongs to OUTS; NULL with ERR filled. */
+/* One trace of everything, to PATH or, if it is NULL, FD. The result belongs to OUTS; NULL with ERR
+ * filled. */
 struct gp_output *gp_outputs_open(struct gp_outputs *outs, const char *path, int fd,
                                   struct gp_err *err) GP_MUST_CHECK;
-/* One of that process alone. A name that another one has already gets a number behind it. */
+/* One trace of only that process. A name that is already used gets a numeric suffix. */
 struct gp_output *gp_outputs_add(struct gp_outputs *outs, const char *pattern,
                                  const struct gp_hub_process *process, struct gp_err *err) GP_MUST_CHECK;
-/* A whole block, to where the blocks of its producer go; dropped when that is nowhere. */
+/* A complete block, to where the blocks of its producer go; dropped if there is no such place. */
 void gp_outputs_put(struct gp_outputs *outs, const void *block, size_t n);
 /* As gp_sink_full() and gp_sink_failed(), of any of them. */
 bool gp_outputs_full(const struct gp_outputs *outs);
 int gp_outputs_failed(const struct gp_outputs *outs);
-/* Close all of them, as gp_sink_close(), and free what they have. */
+/* Close all of them, as gp_sink_close(), and free their memory. */
 int gp_outputs_close(struct gp_outputs *outs, bool commit, struct gp_err *err) GP_MUST_CHECK;
 
 #endif

@@ -84,7 +84,7 @@ static bool is_string(uint64_t type)
 
 /* ---- what is registered ---- */
 
-/* A field that can be read: everything else of a schema has been left out. */
+/* A field that can be read: everything else in a schema was left out. */
 struct field {
     char *key; /* as JSON, with its colon; NULL: none */
     uint64_t type;
@@ -104,7 +104,7 @@ struct gp_payload_node {
     const void *domain;
     uint64_t id;
     char *name;
-    size_t bytes, align; /* 0 bytes: not known */
+    size_t bytes, align; /* 0 bytes: unknown */
     struct field *fields;
     struct value *values;
     size_t n_fields, n_values;
@@ -154,7 +154,7 @@ static uint64_t add_node(struct gp_payloads *p, struct gp_payload_node *s)
     return s->id;
 }
 
-/* At most MAX_KEY bytes of TEXT, which may be NULL; NULL when it is empty or there is no memory. */
+/* At most MAX_KEY bytes of TEXT, which may be NULL; NULL if it is empty or there is no memory. */
 static char *short_copy(const char *text)
 {
     size_t n = text ? strnlen(text, MAX_KEY + 1) : 0;
@@ -175,7 +175,8 @@ static char *key_of(const char *name)
 
 /* ---- layout ---- */
 
-/* Bytes of one element of an entry, and its alignment; false where they do not follow from what is registered. */
+/* Bytes of one element of an entry, and its alignment; false if they do not follow from what is
+ * registered. */
 static bool element_of(const struct gp_payloads *p, const void *domain, const struct gp_payload_entry *e,
                        size_t *bytes, size_t *align)
 {
@@ -205,7 +206,7 @@ static bool is_readable(const struct gp_payload_entry *e)
     return e->type >= GP_PAYLOAD_FIRST_ID || (type_of(e->type).form && type_of(e->type).form != OPAQUE);
 }
 
-/* How many elements lie in the payload itself; false where that is not known before there is one. */
+/* How many elements are in the payload itself; false if that is not known in advance. */
 static bool count_of(const struct gp_payload_entry *e, uint64_t *count)
 {
     uint64_t array = e->flags & GP_PAYLOAD_ANY_ARRAY;
@@ -216,7 +217,7 @@ static bool count_of(const struct gp_payload_entry *e, uint64_t *count)
     return *count <= UINT32_MAX;
 }
 
-/* Find where the entries lie, and keep those that can be read. */
+/* Find the offsets of the entries, and keep those that can be read. */
 static void lay_out(const struct gp_payloads *p, struct gp_payload_node *s,
                     const struct gp_payload_schema_def *def)
 {
@@ -327,7 +328,7 @@ static uint64_t unsigned_at(const uint8_t *data, size_t bytes)
     }
 }
 
-/* Readers that keep numbers as doubles would change what is longer than 53 bits: that is text. */
+/* Readers that keep numbers as doubles would change numbers longer than 53 bits, so those are text. */
 static const uint64_t EXACT = UINT64_C(1) << 53;
 
 static void put_unsigned(struct gp_buf *to, uint64_t v)
@@ -394,7 +395,7 @@ static size_t put_utf8(char *to, uint32_t c)
     return more + 1;
 }
 
-/* N units of so many BYTES each, up to a zero. */
+/* N units of BYTES bytes each, up to a zero. */
 static void put_text(struct gp_buf *to, const uint8_t *data, size_t bytes, size_t n)
 {
     char text[4 * MAX_CHARS];
@@ -454,7 +455,7 @@ static void put_scalar(struct gp_buf *to, struct type t, const uint8_t *data)
     }
 }
 
-/* The name of the value, or of each set of bits in it; the number where there is none. */
+/* The name of the value, or of each set of bits in it; the number if there is none. */
 static void put_enum(struct gp_buf *to, const struct gp_payload_node *s, const uint8_t *data)
 {
     uint64_t v = unsigned_at(data, s->bytes), rest = v,
@@ -482,7 +483,8 @@ static void put_enum(struct gp_buf *to, const struct gp_payload_node *s, const u
 static void put_fields(const struct writing *w, const struct gp_payload_node *s, const uint8_t *data,
                        size_t n, unsigned depth, const char *open);
 
-/* One element of TYPE with N bytes of payload left. False, and nothing written, when it does not lie in them. */
+/* One element of TYPE with N bytes of payload left. False, and nothing written, if it does not fit into
+ * them. */
 static bool put_element(const struct writing *w, uint64_t type, const uint8_t *data, size_t n, unsigned depth,
                         size_t *bytes)
 {
@@ -529,7 +531,7 @@ static bool put_array(const struct writing *w, const struct field *f, const uint
     return true;
 }
 
-/* OPEN goes before the first. */
+/* OPEN is written before the first. */
 static void put_fields(const struct writing *w, const struct gp_payload_node *s, const uint8_t *data,
                        size_t n, unsigned depth, const char *open)
 {
@@ -553,7 +555,7 @@ static void put_fields(const struct writing *w, const struct gp_payload_node *s,
     }
 }
 
-/* A payload of values of one type, which no schema describes. */
+/* A payload of values of one type, without a schema. */
 static void put_values(const struct writing *w, uint64_t id, const void *data, size_t n)
 {
     struct type t = type_of(id);

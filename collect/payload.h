@@ -1,9 +1,10 @@
-/* payload.h -- what NVTX payloads hold: the schemas and enumerations that a program registers, and payloads written out
- * by them as args, the inside of a JSON object. Knows the numbers of NVTX's binary interface and none of its headers.
+/* payload.h -- NVTX payloads: the schemas and enumerations that a program registers, and payloads written
+ * with them as args, the inside of a JSON object. Knows the numbers of NVTX's binary interface but none of
+ * its headers.
  *
- * Nothing is trusted: what a schema says is cut to limits when it is registered, and a field is read only where it lies
- * inside the bytes of the payload. Nothing that is pointed at is read, since it may be gone or never have been there.
- * Any thread may register and write; writing takes no lock.
+ * Nothing is trusted: a schema is cut to limits when it is registered, and a field is read only if it lies
+ * inside the bytes of the payload. Pointers are not followed, since their targets may be gone or invalid. Any
+ * thread may register and write; writing takes no lock.
  *
  *     struct gp_payloads p = {0};
  *     struct gp_payload_entry e[] = {{.type = GP_PAYLOAD_SIZE, .name = "Message size [bytes]"}};
@@ -72,9 +73,9 @@ enum gp_payload_type {
     GP_PAYLOAD_STRING_HANDLE = 80,
     GP_PAYLOAD_FIRST_ID = 1 << 24,
 };
-#define GP_PAYLOAD_FIRST_MADE_ID (UINT64_C(1) << 32) /* of those that we give */
+#define GP_PAYLOAD_FIRST_MADE_ID (UINT64_C(1) << 32) /* of the ids that are assigned here */
 
-/* Flags of entries: the ones that are looked at. An array is one of fixed size or is left out. */
+/* Flags of entries: the ones that are used. An array has a fixed size or is left out. */
 enum {
     GP_PAYLOAD_POINTER = 1 << 1,
     GP_PAYLOAD_FROM_BASE = 1 << 2,
@@ -95,26 +96,26 @@ enum {
     GP_PAYLOAD_MAX_ENTRIES = 64,      /* of a schema; the rest is left out */
     GP_PAYLOAD_MAX_VALUES = 256,      /* of an enumeration */
     GP_PAYLOAD_MAX_REGISTERED = 4096, /* schemas and enumerations of a process */
-    GP_PAYLOAD_ENOUGH_BYTES = 1024,   /* of args: when they are longer, no further field is begun */
-    GP_PAYLOAD_ROOM = 8192,           /* args never need more, so that a buffer of this size never grows */
+    GP_PAYLOAD_ENOUGH_BYTES = 1024,   /* of args: if they are longer, no further field is begun */
+    GP_PAYLOAD_ROOM = 8192,           /* args never need more, so a buffer of this size never grows */
 };
 
 struct gp_payload_entry {
     uint64_t flags, type;
     const char *name; /* NULL: none */
     uint64_t count;   /* of an array, or the length of a text */
-    uint64_t offset;  /* 0, but for the first entry: where alignment puts it */
+    uint64_t offset;  /* 0, except for the first entry: where alignment puts it */
 };
 
-/* A schema; what it points at is copied. */
+/* A schema; everything that it points at is copied. */
 struct gp_payload_schema_def {
-    uint64_t id;      /* 0: give one */
+    uint64_t id;      /* 0: assign one */
     const char *name; /* NULL: none */
     uint64_t kind;    /* enum gp_payload_kind */
     const struct gp_payload_entry *entries;
     size_t n;
-    size_t bytes; /* of a payload, 0: what follows from the entries */
-    size_t pack;  /* entries are aligned to this at most; 0: as C does it */
+    size_t bytes; /* of a payload, 0: as follows from the entries */
+    size_t pack;  /* entries are aligned to this at most; 0: as in C */
 };
 
 struct gp_payload_value {
@@ -124,7 +125,7 @@ struct gp_payload_value {
 };
 
 struct gp_payload_enum_def {
-    uint64_t id; /* 0: give one */
+    uint64_t id; /* 0: assign one */
     const struct gp_payload_value *values;
     size_t n;
     size_t bytes; /* of the type; 0: of an int */
@@ -137,20 +138,20 @@ struct gp_payloads {
     struct gp_payload_node *_Atomic first;
 };
 
-/* Ids are unique within a DOMAIN, whatever that points to. Returns the id; 0 when there is no memory. A later registration
- * of an id replaces the earlier one. */
+/* Ids are unique within a DOMAIN, which is any address. Returns the id; 0 if there is no memory. A later
+ * registration of an id replaces the earlier one. */
 uint64_t gp_payload_register(struct gp_payloads *p, const void *domain,
                              const struct gp_payload_schema_def *def);
 uint64_t gp_payload_register_enum(struct gp_payloads *p, const void *domain,
                                   const struct gp_payload_enum_def *def);
-/* An id for something else that shares their numbers. */
+/* An id for something else that shares the number space. */
 uint64_t gp_payload_give_id(struct gp_payloads *p);
-/* Its name, "" where it has none or is not registered. Lives as long as P. */
+/* Its name, "" if it has none or is not registered. Lives as long as P. */
 const char *gp_payload_name(const struct gp_payloads *p, const void *domain, uint64_t id);
 
-/* Append the fields of the N bytes at DATA (SIZE_MAX: as many as its schema says), which are laid out as ID says, to TO,
- * with a comma where TO holds fields already. What cannot be read is left out. TO grows by fewer than GP_PAYLOAD_ROOM -
- * GP_PAYLOAD_ENOUGH_BYTES bytes, and not at all once it holds GP_PAYLOAD_ENOUGH_BYTES. */
+/* Append the fields of the N bytes at DATA (SIZE_MAX: the size of its schema), laid out as ID describes, to
+ * TO, with a comma if TO already holds fields. What cannot be read is left out. TO grows by fewer than
+ * GP_PAYLOAD_ROOM - GP_PAYLOAD_ENOUGH_BYTES bytes, and not at all once it holds GP_PAYLOAD_ENOUGH_BYTES. */
 void gp_payload_put(const struct gp_payloads *p, const void *domain, uint64_t id, const void *data, size_t n,
                     struct gp_buf *to);
 /* The same for one value of a scalar TYPE by the NUL-terminated KEY. */

@@ -35,7 +35,7 @@ static size_t thread_index(struct gp_ranges *g, int64_t tid)
     return *slot;
 }
 
-/* The parts that are not empty, each the inside of a JSON object, as one object. */
+/* The non-empty parts, each the inside of a JSON object, as one object. */
 static gp_sid join_args(struct gp_trace *t, const char *const *parts, size_t n)
 {
     struct gp_buf b = {0};
@@ -51,7 +51,7 @@ static gp_sid join_args(struct gp_trace *t, const char *const *parts, size_t n)
     return sid;
 }
 
-/* The digits behind KEY in the inside of a JSON object, where they may stand in quotes; 0: there are none. */
+/* The digits after KEY in the inside of a JSON object, where they may be in quotes; 0: there are none. */
 static size_t digits_of(const char *args, const char *key, const char **digits)
 {
     const char *at = strstr(args, key);
@@ -62,8 +62,8 @@ static size_t digits_of(const char *args, const char *key, const char **digits)
     return strspn(at, "0123456789");
 }
 
-/* Communicators are made at the beginning, which need not be recorded, or may be forgotten (--last): how many ranks they have is kept in the metadata.
- * (What ncclCommSplit says is the size of the parent.) */
+/* Communicators are made at the beginning, which may not be recorded, or may be discarded (--last): their
+ * number of ranks is kept in the metadata. (ncclCommSplit gives the size of the parent.) */
 static void keep_communicator(struct gp_ranges *g, const struct gp_open_range *o, gp_sid end_args)
 {
     enum { MAX_META = 4096 };
@@ -80,7 +80,7 @@ static void keep_communicator(struct gp_ranges *g, const struct gp_open_range *o
     gp_trace_set_meta(t, key, ranks, ranks_n);
 }
 
-/* FLAGS is what is to be known about it beside its args and those of its END, as the inside of a JSON object. */
+/* FLAGS is further information beside its args and those of its END, as the inside of a JSON object. */
 static void write_range(struct gp_ranges *g, const struct gp_open_range *o, int64_t end_ns, gp_sid end_args,
                         const char *flags)
 {
@@ -100,7 +100,7 @@ static void write_range(struct gp_ranges *g, const struct gp_open_range *o, int6
 
 /* ---- nodes of graphs ---- */
 
-enum { MAX_PATH = 128 }; /* ranges; of more, which are never popped as it seems, the innermost count */
+enum { MAX_PATH = 128 }; /* ranges; of more, which seem never to be popped, only the innermost count */
 
 /* The names of the open ranges of THREAD as one string. */
 static gp_sid path_of(struct gp_ranges *g, struct gp_range_thread *thread)
@@ -121,15 +121,16 @@ static gp_sid path_of(struct gp_ranges *g, struct gp_range_thread *thread)
     return thread->path;
 }
 
-/* A node that was created and, as it shows now, is no clone. */
+/* A node that was created and turned out not to be a clone. */
 static void keep_created(struct gp_ranges *g, struct gp_range_thread *thread)
 {
     if (thread->created) gp_nodes_set(&g->nodes, thread->created, thread->created_in);
     thread->created = 0;
 }
 
-/* A graph that is instantiated has nodes that CUDA first creates, under the ranges around that, and then calls clones: what
- * counts are the ranges of their originals, which another thread may have captured and whose notes may come later. */
+/* CUDA first creates the nodes of an instantiated graph, under the ranges around that, and then reports them
+ * as clones: only the ranges of their originals count, which another thread may have captured and whose notes
+ * may come later. */
 static void note_node(struct gp_ranges *g, struct gp_range_thread *thread, const struct gp_note *note)
 {
     g->nodes.trace = &g->records->trace;

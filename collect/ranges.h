@@ -1,14 +1,14 @@
 /* ranges.h -- turns the NVTX notes of all threads into rows: push/pop and start/end ranges into GP_RANGE,
  * marks into GP_MARK, on the track of the thread that began them. Ranges that are still open at the end are
- * closed there and say so. Names carry their domain unless it is the default one; args of the note that began a range
- * and of the one that ended it are the range's. One caller at a time.
+ * closed there and marked as such. Names carry their domain unless it is the default one; a range gets the
+ * args of the note that began it and of the one that ended it. One caller at a time.
  *
  *     gp_ranges_note(&ranges, tid, note);       // for every note, each thread's in order
  *     gp_ranges_close(&ranges, now_ns);         // at the end
  *
- * Nodes of CUDA graphs are noted among the ranges: those that are pushed and not popped then, on the thread that captures,
- * become the node_runs of the trace. (Not start/end ranges: another thread may end them, at a time that is not known
- * here.) What a graph runs are clones of those nodes, or clones of clones.
+ * Nodes of CUDA graphs are noted among the ranges: the ranges that are pushed and not popped at that point,
+ * on the capturing thread, become the node_runs of the trace. (Not start/end ranges: another thread may end
+ * them, at an unknown time.) A graph runs clones of those nodes, or clones of clones.
  */
 #ifndef GP_COLLECT_RANGES_H
 #define GP_COLLECT_RANGES_H
@@ -31,7 +31,7 @@ struct gp_range_thread {
     uint32_t track;
     gp_sid path; /* names of the open ranges, as in a gp_node_run */
     bool path_known;
-    uint64_t created; /* a node that may be called a clone next; 0: none */
+    uint64_t created; /* a node that may be reported as a clone next; 0: none */
     gp_sid created_in;
     GP_VEC(struct gp_open_range) open;
 };
@@ -51,7 +51,8 @@ struct gp_ranges {
     GP_VEC(struct gp_early_stop) stopped; /* ends that came before their start, from another thread's ring */
     uint64_t unmatched;                   /* pops without a push */
     struct gp_nodes nodes;
-    /* Cut a range down to when it was to be recorded; false: not at all. NULL: ranges are kept as they are. */
+    /* Clip a range to the recorded time; false: none of it was recorded. NULL: ranges are kept as they
+     * are. */
     bool (*clip)(void *ctx, int64_t *start_ns, int64_t *end_ns);
     void *ctx;
 };

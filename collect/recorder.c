@@ -15,7 +15,7 @@ struct kept {
 };
 
 struct producer {
-    uint32_t id, seq; /* the next number that goes on */
+    uint32_t id, seq; /* the next number to pass on */
     bool ended;
 };
 
@@ -48,7 +48,7 @@ static struct producer *find_producer(struct gp_recorder *r, uint32_t id)
     return &r->producers.at[r->producers.n - 1];
 }
 
-/* Numbers are given anew, so that what was forgotten does not look lost. */
+/* Blocks are renumbered, so that discarded ones do not look lost. */
 static void send_on(struct gp_recorder *r, uint8_t *block, size_t n)
 {
     struct gp_gpt_block_header h;
@@ -97,7 +97,7 @@ void gp_recorder_put(struct gp_recorder *r, const void *block, size_t n, int64_t
                   (h.kind >= GP_GPT_EVENTS && h.kind < GP_GPT_EVENTS + GP_GPT_TABLE_COUNT);
     if (h.kind == GP_GPT_LAUNCH || h.kind == GP_GPT_EVENTS + GP_GPU) r->gpu_ns = now_ns;
     if (h.kind == GP_GPT_END) {
-        find_producer(r, h.producer)->ended = true; /* its totals would be those of everything */
+        find_producer(r, h.producer)->ended = true; /* its totals would include everything */
     } else if (events) {
         keep(r, block, n, now_ns);
     } else {

@@ -7,7 +7,7 @@
 
 enum { MAX_CBID = 4096 };
 static const int64_t SURELY_RETURNED_NS =
-    20000000; /* a runtime call ends so soon after the driver call inside it */
+    20000000; /* a runtime call ends this soon after the driver call inside it */
 
 static const char *get_text(const struct gp_records *r, const void *rec, size_t at)
 {
@@ -15,7 +15,7 @@ static const char *get_text(const struct gp_records *r, const void *rec, size_t 
     return address && r->opts.text ? r->opts.text(r->opts.ctx, address) : NULL;
 }
 
-/* ---- what records point at ---- */
+/* ---- pointers in records ---- */
 
 enum { COMMAND_BUFFER_FULL = 6 << 16 };
 
@@ -46,7 +46,7 @@ int64_t gp_record_thread(const void *rec)
     case GP_ACTIVITY_RUNTIME:
     case GP_ACTIVITY_DRIVER:
         return AT(u32, rec, CALL_threadId);
-    case GP_ACTIVITY_OVERHEAD: /* behind the id of its process */
+    case GP_ACTIVITY_OVERHEAD: /* after the id of its process */
         return AT(u32, rec, OVERHEAD_objectKind) == OBJECT_THREAD
                    ? gp_get_u32(rec, GP_AT_OVERHEAD_objectId + 4)
                    : 0;
@@ -74,7 +74,7 @@ static bool has(const char *name, const char *part)
 enum gp_call_class gp_call_classify(const char *name)
 {
     if (has(name, "GraphLaunch")) return GP_CALL_LAUNCH;
-    if (has(name, "Graph")) return GP_CALL_OTHER; /* builds a graph, starts nothing */
+    if (has(name, "Graph")) return GP_CALL_OTHER; /* only builds a graph */
     if (has(name, "HostFunc") || has(name, "Attribute")) return GP_CALL_OTHER;
     if (has(name, "cudaLaunch") || has(name, "cuLaunch")) return GP_CALL_LAUNCH;
     if (has(name, "cudaMemcpy") || has(name, "cuMemcpy")) return GP_CALL_COPY;
@@ -149,13 +149,13 @@ static gp_sid kernel_name(struct gp_records *r, const void *rec)
     const char *name = get_text(r, rec, GP_AT_KERNEL_name);
     if (!name) return gp_intern_cstr(&r->trace.strings, "[unnamed kernel]");
     uint32_t *sid = gp_map_put(&r->names, AT(u64, rec, KERNEL_name), UINT32_MAX);
-    /* A module may have been unloaded and another name put at its place, so the bytes decide. */
+    /* A module may have been unloaded and another name stored at the same address, so the bytes decide. */
     if (*sid == UINT32_MAX || strcmp(gp_trace_str(&r->trace, *sid), name))
         *sid = gp_trace_intern(&r->trace, name, strlen(name));
     return *sid;
 }
 
-/* Hold back work that may be a node of a graph; 0: it is of none. */
+/* Hold back work that may be a node of a graph; 0: it is not. */
 static void hold_work(struct gp_records *r, struct gp_held_work *w, uint32_t graph, uint64_t node,
                       const struct gp_config *c)
 {
@@ -288,7 +288,7 @@ static void add_set(struct gp_records *r, const void *rec)
 
 /* ---- memory ---- */
 
-/* The size of what lies at an address; not every release tells it. */
+/* The size of the memory at an address; not every free has it. */
 static int64_t *size_at(struct gp_records *r, uint64_t address)
 {
     uint32_t *at = gp_map_put(&r->addresses, address, (uint32_t)r->sizes.n);
@@ -367,7 +367,7 @@ static void add_overhead(struct gp_records *r, const void *rec)
     gp_events_add(&r->trace.events[GP_OVERHEAD], start, end - start, gp_records_thread(r, tid), name);
 }
 
-/* What the driver compiles, or finds in its cache, while the program waits. */
+/* What the driver compiles or loads from its cache while the program waits. */
 static void add_jit(struct gp_records *r, const void *rec)
 {
     enum { CACHE_LOAD = 1, CACHE_STORE, COMPILE, PTX_TO_CUBIN = 1 };
@@ -476,7 +476,7 @@ void gp_records_add(struct gp_records *r, const void *rec)
         *gp_map_put(&r->contexts, AT(u32, rec, CONTEXT_contextId), 0) = AT(u32, rec, CONTEXT_deviceId);
         break;
     case GP_ACTIVITY_STREAM:
-        break; /* streams get their track with their first event */
+        break; /* a stream gets its track with its first event */
     default:
         r->unknown++;
         break;
@@ -485,7 +485,7 @@ void gp_records_add(struct gp_records *r, const void *rec)
 
 /* ---- bringing calls and their work together ---- */
 
-/* Index the calls; of a runtime call and the driver call inside it the driver call goes. */
+/* Index the calls; of a runtime call and the driver call inside it, the driver call is dropped. */
 static void index_calls(struct gp_records *r)
 {
     gp_records_clear_slots(r, r->calls.n);
@@ -641,7 +641,7 @@ void gp_records_commit(struct gp_records *r, bool all)
     mark_unwanted(r, all);
     write_memory(r, all);
     gp_records_write_events(r, all);
-    write_work(r, all); /* first, while the indices of the calls still hold */
+    write_work(r, all); /* first, while the indices of the calls are still valid */
     write_calls(r, all);
 }
 

@@ -1,7 +1,7 @@
 /* records.h -- turns CUPTI's activity records into rows of a gp_trace. Fields are read at fixed offsets,
  * which are the same in CUPTI 12 and 13 (the structs only grow at their end), so that no CUDA header is
- * needed here; tracer.c checks the offsets against the headers it is built with. Knows nothing about buffers,
- * sockets or threads: one caller at a time.
+ * needed here; tracer.c checks the offsets against the headers that it is built with. Knows nothing about
+ * buffers, sockets or threads: one caller at a time.
  *
  * API calls and the GPU work that they launched come in different buffers. Both are held back for up to one
  * tick until they can be written together; a driver call inside a runtime call, which has the same
@@ -45,7 +45,7 @@ enum gp_activity {
     GP_ACTIVITY_JIT = 52,
 };
 
-/* What an API call does, as far as recording it goes. */
+/* What an API call does, as far as recording is concerned. */
 enum gp_call_class {
     GP_CALL_OTHER,
     GP_CALL_LAUNCH, /* puts kernels on the GPU */
@@ -57,38 +57,41 @@ enum gp_call_class {
 
 /* The class of the call that CUPTI names NAME ("cudaLaunchKernel_v7000", "cuMemcpyHtoD_v2"). */
 enum gp_call_class gp_call_classify(const char *name);
-/* Is a call of that class recorded at LEVEL? With MEMORY those that allocate and free are, unless none are. */
+/* Is a call of that class recorded at LEVEL? With MEMORY, those that allocate and free are recorded, unless
+ * no calls are. */
 bool gp_call_wanted(enum gp_call_class cls, enum gp_api_level level, bool memory);
 /* Length of NAME without the version suffix of runtime calls ("_v7000"); other names are kept whole. */
 size_t gp_call_name_length(const char *name);
 
-/* What a record points at. */
+/* What a record points to. */
 struct gp_record_pointer {
     uint64_t address;
-    bool text; /* ends with NUL; or else data that nobody reads */
-    bool ours; /* to be freed, from CUPTI 13 on, by whoever takes the record from CUPTI */
+    bool text; /* ends with NUL; otherwise unused data */
+    bool ours; /* from CUPTI 13 on, freed by whoever takes the record from CUPTI */
 };
 
-/* False when REC, which starts with its kind, points at nothing. Every kind of record that holds a pointer that matters to
- * us is known here and nowhere else. */
+/* False if REC, which starts with its kind, has no pointer. This is the only place that lists the kinds of
+ * records with relevant pointers. */
 bool gp_record_points(const void *rec, struct gp_record_pointer *p);
-/* The thread that REC is about, 0: about none. */
+/* The thread that REC belongs to, 0: none. */
 int64_t gp_record_thread(const void *rec);
 
 /* Producer numbers are 0 throughout: readers add that of the blocks the rows come in. */
 struct gp_records_opts {
     int64_t pid;
-    int32_t rank;          /* -1 unknown */
-    uint32_t cupti;        /* cuptiGetVersion(): fields that its records do not have are not read */
-    enum gp_api_level api; /* which calls are kept; unless none, GPU work waits for its call */
+    int32_t rank; /* -1 unknown */
+    /* cuptiGetVersion(): fields that records of this version do not have are not read */
+    uint32_t cupti;
+    enum gp_api_level api; /* which calls are kept; unless none are, GPU work waits for its call */
     bool memory;           /* allocations are recorded, so their calls are kept as well */
-    const char *kernel; /* pattern of the kernels that are kept, NULL or "" all of them; stays the caller's */
-    /* The text at an address that a record holds (see gp_record_points()); NULL when it is not known. Records are read
-     * elsewhere than they were written, so an address is no more than a key. */
+    /* pattern of the kernels that are kept, NULL or "" all of them; owned by the caller */
+    const char *kernel;
+    /* The text at an address in a record (see gp_record_points()); NULL if it is unknown. Records are read in
+     * another process than they were written, so an address is only a key. */
     const char *(*text)(void *ctx, uint64_t address);
-    /* CUPTI's name of API call CBID; NULL when it has none. */
+    /* CUPTI's name of API call CBID; NULL if it has none. */
     const char *(*call_name)(void *ctx, bool driver, uint32_t cbid);
-    /* Fill NAME with the name of thread TID, or of the process when TID is the process's id. */
+    /* Fill NAME with the name of thread TID, or of the process if TID is the process's id. */
     void (*thread_name)(void *ctx, int64_t tid, char *name, size_t size);
     void *ctx;
 };
@@ -108,43 +111,46 @@ struct gp_held_work {
     uint32_t call; /* index of the call that launched it, UINT32_MAX not found */
 };
 
-/* An allocation or, with negative bytes, a free, or what was done to a pool; the call that made it tells the thread. */
+/* An allocation or, with negative bytes, a free, or an operation on a pool; the call that made it identifies
+ * the thread. */
 struct gp_held_memory {
     int64_t at_ns, bytes, reserved;
     uint64_t address;
     uint32_t corr, tick;
-    gp_sid extra, pool; /* pool: what was done to one, or 0 */
+    gp_sid extra, pool; /* operation on a pool, or 0 */
 };
 
-/* A kernel that is left out, for its call to be left out as well. */
+/* A kernel that is left out, so that its call is left out as well. */
 struct gp_unwanted {
     uint32_t corr, tick;
 };
 
 /* A record of a CUDA event, which waits for the time of its call. */
 struct gp_held_event {
-    int64_t device_ns; /* when the GPU came to it, 0 unknown */
+    int64_t device_ns; /* when the GPU reached it, 0 unknown */
     uint32_t event, corr, context, stream, tick;
 };
 
-/* A wait for an event whose record has not been seen, or on a context of which nothing is known yet. */
+/* A wait for an event whose record was not seen, or on a context that is still unknown. */
 struct gp_held_wait {
     int64_t start_ns, end_ns;
-    uint64_t key; /* of the record that it waits for, 0: for none */
+    uint64_t key; /* of the record that it waits for, 0: none */
     uint32_t event, corr, context, stream, type, tick;
 };
 
-/* What a call told of a wait. Threads tell at different times, and correlation ids are in the order of the calls. */
+/* A wait that a call reported. Threads report at different times, and correlation ids are in the order of the
+ * calls. */
 struct gp_told_wait {
     int64_t start_ns;
     struct gp_note_wait wait;
     uint32_t tick;
 };
 
-/* What waits want to know of a record of an event. One that only a call tells of is written when it is waited for. */
+/* What waits need to know about a record of an event. A record that only a call reports is written when it is
+ * waited for. */
 struct gp_event_record {
     uint64_t key;
-    int64_t untold_ns; /* its time when it is not written yet, else 0 */
+    int64_t untold_ns; /* its time if it is not written yet, otherwise 0 */
     uint32_t corr, stream, context, event;
     bool used;
 };
@@ -154,12 +160,12 @@ struct gp_graph_launch {
     uint64_t graph;
     int64_t start_ns, end_ns;
     uint32_t corr, track, tick;
-    uint32_t nodes; /* taken in so far, 0: there is no such launch */
-    uint32_t began; /* corr of a launch that was recorded node by node when that ended, 0 none */
+    uint32_t nodes; /* nodes added so far, 0: there is no such launch */
+    uint32_t began; /* corr of the launch that was being recorded node by node when that mode ended, 0 none */
 };
 
 struct gp_call_info {
-    gp_sid name; /* 0: not asked for yet */
+    gp_sid name; /* 0: not requested yet */
     uint8_t cls;
 };
 
@@ -168,33 +174,33 @@ struct gp_records {
     struct gp_records_opts opts;
     struct gp_wire_stats stats;
     uint64_t unknown;  /* records of other kinds */
-    int64_t latest_ns; /* the end of the latest event that was taken in */
-    uint32_t process;  /* ours, in trace.processes */
+    int64_t latest_ns; /* the end of the latest event */
+    uint32_t process;  /* of this process, in trace.processes */
     uint32_t tick;
     int64_t tick_ns;
     GP_VEC(struct gp_held_call) calls;
     GP_VEC(struct gp_held_work) work;
     GP_VEC(struct gp_unwanted) unwanted;
-    struct gp_map fits; /* name of a kernel -> 1 when it is kept, else 0 */
+    struct gp_map fits; /* name of a kernel -> 1 if it is kept, otherwise 0 */
     uint64_t left_out;  /* kernels, since the last commit */
     GP_VEC(struct gp_held_memory) memory;
     GP_VEC(struct gp_held_event) held_events;
     GP_VEC(struct gp_held_wait) held_waits;
     struct gp_map graphs; /* id -> index of its latest launch */
     GP_VEC(struct gp_graph_launch) graph_launches;
-    uint32_t last_graph;                   /* index of the one that was asked for last */
-    bool whole_graphs;                     /* their nodes have no rows of their own any longer */
+    uint32_t last_graph;                   /* index of the one that was looked up last */
+    bool whole_graphs;                     /* their nodes no longer have their own rows */
     uint64_t folded_nodes;                 /* since the last commit */
-    struct gp_event_record *event_records; /* by hash, NULL until there is one */
+    struct gp_event_record *event_records; /* by hash, NULL until needed */
     GP_VEC(struct gp_told_wait) told_waits;
-    struct gp_map event_ids;                   /* handle -> a number of ours, for events that calls tell of */
+    struct gp_map event_ids;                   /* handle -> assigned number, for events that calls report */
     struct gp_map addresses;                   /* address -> index of its size */
-    GP_VEC(int64_t) sizes;                     /* of what is allocated there, 0 nothing */
+    GP_VEC(int64_t) sizes;                     /* of the allocation there, 0 none */
     GP_VEC(struct gp_call_info) call_infos[2]; /* by cbid: runtime, driver */
     struct gp_map names;                       /* address of a kernel name -> sid */
     struct gp_map threads;                     /* tid -> track */
     struct gp_map contexts;                    /* context id -> device */
-    uint64_t *corr_keys; /* generation << 32 | correlation id, for the commit under way */
+    uint64_t *corr_keys;                       /* generation << 32 | correlation id, for the current commit */
     uint32_t *corr_at, corr_mask, generation;
     uint64_t last_stream; /* one-entry cache in front of the tracks */
     uint32_t last_device, last_track;
@@ -202,25 +208,26 @@ struct gp_records {
 
 void gp_records_init(struct gp_records *r, const struct gp_records_opts *opts);
 void gp_records_release(struct gp_records *r);
-/* Take in one record, which starts with its kind. Nothing is kept of it but what is copied. */
+/* Add one record, which starts with its kind. Everything needed is copied. */
 void gp_records_add(struct gp_records *r, const void *record);
-/* Take in a call that began at START_NS and waited, or recorded an event: for where CUPTI is not asked for that. */
+/* Add a call that began at START_NS and waited, or recorded an event: for use if CUPTI does not record
+ * that. */
 void gp_records_add_wait(struct gp_records *r, int64_t start_ns, const struct gp_note_wait *wait);
 /* A flush began at NOW_NS, on the clock of the records: everything held is one tick older. */
 void gp_records_tick(struct gp_records *r, int64_t now_ns);
-/* Move what is ready into the trace's tables; with ALL everything. O(held). */
+/* Move what is ready into the trace's tables; with ALL, everything. O(held). */
 void gp_records_commit(struct gp_records *r, bool all);
-/* The track of thread TID, made and named when it is new. */
+/* The track of thread TID, created and named if it is new. */
 uint32_t gp_records_thread(struct gp_records *r, int64_t tid);
 /* Is REC the record of a node of a CUDA graph? */
 bool gp_record_is_node(const void *rec);
-/* Since AT_NS graphs are recorded as wholes, because there are too many of their nodes: the nodes of each launch that begins
- * from here on become one row, and are counted as lost. */
+/* From AT_NS on, graphs are recorded as wholes, because there are too many nodes: the nodes of each launch
+ * that begins from then on become one row, and are counted as lost. */
 void gp_records_whole_graphs(struct gp_records *r, int64_t at_ns);
 /* Note that COUNT events were lost. Strings are copied. */
 void gp_records_lose(struct gp_records *r, const char *what, const char *reason, uint64_t count);
 
-/* Where the fields are: X(record, field, offset). */
+/* The offsets of the fields: X(record, field, offset). */
 #define GP_OFFSETS(X)                                                                                        \
     X(KERNEL, registersPerThread, 6)                                                                         \
     X(KERNEL, start, 16)                                                                                     \

@@ -1,18 +1,18 @@
-/* CUDA events: where they were recorded, and who waits for which record of them. */
+/* CUDA events: where they were recorded, and which record each wait is for. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "collect/records_priv.h"
 
 enum {
-    TABLE_BITS = 15, /* records of events that are remembered, at most: the latest with each hash */
+    TABLE_BITS = 15, /* maximum number of event records that are kept: the latest with each hash */
 };
 static const uint64_t NO_SYNC_ID = UINT64_MAX;
 static const int64_t EARLY_NS = 1000000, FAR_NS = 3600000000000;
 
 /* ---- which record of an event ---- */
 
-/* CUPTI 13 numbers the records of events; before, a wait names the event alone. */
+/* CUPTI 13 numbers the records of events; before, a wait only names the event. */
 static uint64_t key_of(uint32_t context, uint32_t event, uint64_t sync_id)
 {
     if (sync_id && sync_id != NO_SYNC_ID && sync_id != UINT32_MAX) return sync_id;
@@ -25,7 +25,7 @@ static struct gp_event_record *place_of(struct gp_records *r, uint64_t key)
     return &r->event_records[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - TABLE_BITS)];
 }
 
-/* The track of a stream of which the context is known; where its device is, records tell that may come later. */
+/* The track of a stream whose context is known; records that identify its device may come later. */
 static uint32_t track_of(struct gp_records *r, uint32_t context, uint32_t stream)
 {
     const uint32_t *device = gp_map_get(&r->contexts, context);
@@ -58,7 +58,7 @@ void gp_records_add_event(struct gp_records *r, const void *rec)
                                                          .used = true};
 }
 
-/* The GPU's time where it was recorded and is on the clock of the trace: not before the call, nor hours away. */
+/* The GPU's time if it was recorded and is on the clock of the trace: not before the call, nor hours away. */
 static int64_t time_of(const struct gp_records *r, const struct gp_held_event *e,
                        const struct gp_held_call *call)
 {
@@ -108,7 +108,7 @@ static const char *wait_name(uint32_t type)
     return names[type <= GP_WAIT_CONTEXT ? type : 0];
 }
 
-/* RECORD: what it waits for, NULL: not known. Few texts are different, so that they do not add up. */
+/* RECORD: what it waits for, NULL: unknown. There are few different texts, so they do not add up. */
 static void write_wait(struct gp_records *r, const struct gp_held_wait *w, struct gp_event_record *record)
 {
     if (record && record->untold_ns) {
@@ -131,7 +131,7 @@ static void write_wait(struct gp_records *r, const struct gp_held_wait *w, struc
     gp_set_source(to, row, record ? record->corr : GP_NO_ID);
 }
 
-/* A record after the wait is not the one that it waits for. */
+/* A record after the wait cannot be the one that it waits for. */
 static struct gp_event_record *record_of(struct gp_records *r, const struct gp_held_wait *w)
 {
     struct gp_event_record *found = place_of(r, w->key);
@@ -141,7 +141,7 @@ static struct gp_event_record *record_of(struct gp_records *r, const struct gp_h
 static void take_wait(struct gp_records *r, const struct gp_held_wait *w)
 {
     struct gp_event_record *record = w->key ? record_of(r, w) : NULL;
-    /* What is missing may be in a buffer of another thread. */
+    /* A missing record may be in a buffer of another thread. */
     bool complete = gp_map_get(&r->contexts, w->context) && (record || !w->key);
     if (complete) write_wait(r, w, record);
     else GP_VEC_PUSH(&r->held_waits, *w);
@@ -166,9 +166,9 @@ void gp_records_add_sync(struct gp_records *r, const void *rec)
     take_wait(r, &w);
 }
 
-/* ---- what calls tell ---- */
+/* ---- reports of calls ---- */
 
-/* Handles come again when events are destroyed, and are long: each has a number of ours. */
+/* Handles are long and are reused after events are destroyed, so each gets a number. */
 static uint32_t event_number(struct gp_records *r, uint64_t handle)
 {
     return *gp_map_put(&r->event_ids, handle, (uint32_t)r->event_ids.n + 1);
@@ -215,8 +215,8 @@ static int by_call(const void *a, const void *b)
     return x->wait.corr < y->wait.corr ? -1 : x->wait.corr > y->wait.corr;
 }
 
-/* In the order of the calls: an event may be recorded again before another thread has told that it waited for it. What was
- * told a flush ago, and what came before that, is complete. */
+/* In the order of the calls: an event may be recorded again before another thread has reported that it waited
+ * for it. Everything up to what was reported a flush ago is complete. */
 static void take_all_told(struct gp_records *r, bool all)
 {
     uint32_t latest = 0;

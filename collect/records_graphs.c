@@ -1,4 +1,4 @@
-/* CUDA graphs that are recorded as wholes: one row a launch, by CUPTI's own record of it, or made of its nodes. */
+/* CUDA graphs recorded as wholes: one row per launch, from CUPTI's own record of it, or made of its nodes. */
 #include <limits.h>
 #include <stdio.h>
 #include "collect/records_priv.h"
@@ -42,7 +42,7 @@ static struct gp_graph_launch *launch_of(struct gp_records *r, uint64_t graph)
     return &r->graph_launches.at[*at];
 }
 
-/* What is known of a launch by now is its row. */
+/* Write the row of a launch from what is known of it. */
 static void end_launch(struct gp_records *r, struct gp_graph_launch *g)
 {
     struct gp_config c = graph_config(r, g->graph);

@@ -1,4 +1,4 @@
-/* What all kinds of records need: tracks, work that is held back for its call, and finding that call. */
+/* Shared by all kinds of records: tracks, work that is held back for its call, and finding that call. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

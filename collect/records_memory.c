@@ -1,4 +1,4 @@
-/* Memory that moves by itself, and the pools that allocations come from. */
+/* Unified memory, and the pools that allocations come from. */
 #include <inttypes.h>
 #include <stdio.h>
 #include "collect/records_priv.h"
@@ -8,7 +8,7 @@ enum unified { HTOD = 1, DTOH, CPU_FAULT, GPU_FAULT, THRASHING, THROTTLING, REMO
 
 enum { COPY_HTOD = 1, COPY_DTOH = 2, COPY_PTOP = 10, KIND_MANAGED = 5 };
 
-/* Where a device's unified memory shows what it does; DEVICE GP_INVALID_ID32: the host. */
+/* The track of a device's unified memory; DEVICE GP_INVALID_ID32: the host. */
 static uint32_t unified_track(struct gp_records *r, uint32_t device)
 {
     bool host = device == (uint32_t)GP_INVALID_ID32;
@@ -21,7 +21,7 @@ static uint32_t unified_track(struct gp_records *r, uint32_t device)
     return gp_trace_track(&r->trace, &k);
 }
 
-/* ---- migrations: copies that nobody called for ---- */
+/* ---- migrations: copies without a call ---- */
 
 static const char *cause_of(uint32_t flags)
 {
@@ -61,7 +61,7 @@ static void add_migration(struct gp_records *r, const void *rec, enum unified ki
     gp_records_hold(r, &w, &c);
 }
 
-/* ---- faults and what the driver does about them ---- */
+/* ---- faults and how the driver handles them ---- */
 
 static gp_sid fault_extra(struct gp_records *r, const void *rec, bool gpu)
 {
@@ -74,7 +74,7 @@ static gp_sid fault_extra(struct gp_records *r, const void *rec, bool gpu)
     return gp_trace_intern(&r->trace, text, (size_t)n);
 }
 
-/* With LASTS a span, or else an instant. */
+/* With LASTS a span, otherwise an instant. */
 static size_t add_row(struct gp_records *r, const void *rec, const char *name, uint32_t device, bool lasts)
 {
     int64_t start = (int64_t)AT(u64, rec, UNIFIED_start), end = (int64_t)AT(u64, rec, UNIFIED_end);

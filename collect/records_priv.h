@@ -1,4 +1,4 @@
-/* records_priv.h -- what the files that records.h is made of share: reading fields, tracks, and what is held back.
+/* records_priv.h -- private to records*.c: reading fields, tracks, and what is held back.
  *
  *     struct gp_held_work w = {.start_ns = (int64_t)AT(u64, rec, KERNEL_start), ...};
  *     gp_records_hold(r, &w, &config);
@@ -10,9 +10,9 @@
 #include "collect/records.h"
 
 enum {
-    GP_HOLD_TICKS = 1,      /* how long something waits for what belongs to it */
+    GP_HOLD_TICKS = 1,      /* how long something waits for its counterpart */
     GP_INVALID_ID32 = -1,   /* CUPTI's "no such device, context, stream, event" */
-    GP_CUPTI_GROWN = 130000 /* from this version on records have the fields that CUPTI 13 gave them */
+    GP_CUPTI_GROWN = 130000 /* from this version on, records have the fields of CUPTI 13 */
 };
 
 /* Field FIELD of the record REC, by its offset. */
@@ -44,7 +44,7 @@ static inline uint32_t gp_get_u8(const void *rec, size_t at)
     return ((const uint8_t *)rec)[at];
 }
 
-/* Are its times of use? */
+/* Are its times usable? */
 static inline bool gp_held_is_usable(const struct gp_held_work *w)
 {
     return w->start_ns > 0 && w->end_ns >= w->start_ns;
@@ -57,34 +57,34 @@ static inline void gp_records_note_time(struct gp_records *r, int64_t end_ns)
 
 /* ---- records_hold.c ---- */
 
-/* The track of a stream, made when it is new; GP_INVALID_ID32 for what is not known. */
+/* The track of a stream, created if it is new; GP_INVALID_ID32 for unknown ids. */
 uint32_t gp_records_stream(struct gp_records *r, uint32_t device, uint32_t context, uint32_t stream);
-/* Hold work back for its call, or count it as lost when its times are of no use. Sets W's config and tick. */
+/* Hold work back for its call, or count it as lost if its times are not usable. Sets W's config and tick. */
 void gp_records_hold(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c);
-/* The slot of a correlation id: its index into the calls. NULL, or with INSERT a new one of UINT32_MAX, where it has none. */
+/* The slot of a correlation id: its index into the calls. If it has none: NULL, or with INSERT, a new one of
+ * UINT32_MAX. */
 uint32_t *gp_records_slot(struct gp_records *r, uint32_t corr, bool insert);
-/* No correlation id has a slot; there is room for N. */
+/* Remove the slots of all correlation ids and make room for N. */
 void gp_records_clear_slots(struct gp_records *r, size_t n);
-/* The call with that correlation id among those of the commit under way, marked as one whose work has come; NULL: it is not
- * there. */
+/* The call with that correlation id in the current commit, marked as having work; NULL if there is none. */
 struct gp_held_call *gp_records_call(struct gp_records *r, uint32_t corr);
-/* Is it too early to do without the call of a record that came in TICK? */
+/* Is it too early to give up waiting for the call of a record that arrived in TICK? */
 bool gp_records_may_come(const struct gp_records *r, uint32_t tick);
 
 /* ---- records_events.c ---- */
 
 void gp_records_add_sync(struct gp_records *r, const void *rec);
 void gp_records_add_event(struct gp_records *r, const void *rec);
-/* Write the events and waits that are ready; with ALL everything. */
+/* Write the events and waits that are ready; with ALL, everything. */
 void gp_records_write_events(struct gp_records *r, bool all);
 void gp_records_release_events(struct gp_records *r);
 
 /* ---- records_graphs.c ---- */
 
 void gp_records_add_graph(struct gp_records *r, const void *rec);
-/* Is W, a node of a graph, to be part of the row of its launch? False: it is a row of its own. */
+/* Does W, a node of a graph, go into the row of its launch? False: it gets its own row. */
 bool gp_records_fold(struct gp_records *r, const struct gp_held_work *w);
-/* Rows for launches that are surely over; with ALL for all. */
+/* Write rows for launches that are certainly over; with ALL, for all. */
 void gp_records_end_launches(struct gp_records *r, bool all);
 
 /* ---- records_memory.c ---- */

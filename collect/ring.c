@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* How struct gp_note begins: all that there is of padding. */
+/* The beginning of struct gp_note, which is all that padding has. */
 struct note_head {
     uint32_t size;
     uint16_t op, args_n;

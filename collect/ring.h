@@ -1,6 +1,6 @@
 /* ring.h -- notes from one thread to the flush thread: a byte ring with one writer and one reader, without
- * locks. A note that does not fit is refused, never waited for; room for the ends of accepted begins is kept
- * back by the caller's RESERVE, so that ends always fit. Pages are touched only as they are used.
+ * locks. A note that does not fit is refused, without waiting; the caller's RESERVE keeps room for the ends
+ * of accepted begins, so that ends always fit. Pages are touched only as they are used.
  *
  *     struct gp_ring *r = gp_ring_new(1 << 20);
  *     gp_ring_put(r, &note, text, n, NULL, 0);                            // the one writer
@@ -25,10 +25,11 @@ enum gp_note_op {
     GP_NOTE_MARK,
     GP_NOTE_NODE,  /* node ID of a CUDA graph was created: the ranges that are open now are its own */
     GP_NOTE_CLONE, /* node ID was made after node OTHER, whose ranges it has */
-    GP_NOTE_WAIT, /* a call that waits, or records what others wait for: the args are a struct gp_note_wait */
+    /* a call that waits, or records an event that others wait for: the args are a struct gp_note_wait */
+    GP_NOTE_WAIT,
 };
 
-/* Numbers as CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_ has them; a record of an event is none of those. */
+/* Numbers of CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_; a record of an event is not one of those. */
 enum gp_wait { GP_WAIT_RECORD, GP_WAIT_EVENT, GP_WAIT_STREAM_EVENT, GP_WAIT_STREAM, GP_WAIT_CONTEXT };
 
 /* From time_ns of its note to END_NS. */
@@ -39,49 +40,51 @@ struct gp_note_wait {
     uint32_t type;                  /* enum gp_wait */
 };
 
-/* What happened; the text, when TEXT is NULL, follows the struct, NUL-terminated, and then the args do. */
+/* What happened. If TEXT is NULL, the text follows the struct, NUL-terminated; then the args follow. */
 struct gp_note {
-    uint32_t size; /* with what follows, a multiple of 8; set by gp_ring_put */
+    uint32_t size; /* including what follows, a multiple of 8; set by gp_ring_put */
     uint16_t op;   /* enum gp_note_op */
     uint16_t
-        args_n; /* bytes of args, 0: none: what a payload holds, as the inside of a JSON object; see GP_NOTE_WAIT */
+        /* bytes of args, 0: none: the content of a payload, as the inside of a JSON object; see
+         * GP_NOTE_WAIT */
+        args_n;
     int64_t time_ns;
-    const char *domain; /* name of the NVTX domain, "" for the default one; lives for ever */
-    const char *text;   /* a registered string, which lives for ever, or NULL */
+    const char *domain; /* name of the NVTX domain, "" for the default one; never freed */
+    const char *text;   /* a registered string, which is never freed, or NULL */
     uint64_t id; /* GP_NOTE_START and GP_NOTE_STOP: which range; GP_NOTE_NODE and GP_NOTE_CLONE: which node */
     uint64_t other; /* GP_NOTE_CLONE: which node it was made after */
 };
 
-/* Positions count bytes ever written and read. What one side writes is on cache lines of its own, and each side looks at
- * the other's only when what it has seen of it is not enough. */
+/* Positions count all bytes ever written and read. What one side writes is on its own cache lines, and each
+ * side reads the other's only if the last value that it saw is not enough. */
 struct gp_ring {
     uint8_t *data;
     size_t size;                        /* a power of two */
-    _Alignas(64) _Atomic uint64_t head; /* the writer's: what can be read ends here */
-    uint64_t next, seen_tail;           /* where the next note goes: the head, or behind padding */
+    _Alignas(64) _Atomic uint64_t head; /* the writer's: the end of what can be read */
+    uint64_t next, seen_tail;           /* where the next note goes: the head, or after padding */
     _Atomic uint64_t refused;
     _Alignas(64) _Atomic uint64_t tail; /* the reader's */
     uint64_t seen_head;
 };
 
-/* SIZE is a power of two. NULL when the system has no memory. */
+/* SIZE is a power of two. NULL if there is no memory. */
 struct gp_ring *gp_ring_new(size_t size);
 /* Append NOTE, N bytes of TEXT (unless note->text is set) and note->args_n bytes of ARGS, leaving RESERVE bytes free.
- * False when there is no room. */
+ * False if there is no room. */
 static inline bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, const char *text, size_t n,
                                const char *args, size_t reserve);
-/* Count a note that found no room; the writer. */
+/* Count a note that did not fit; called by the writer. */
 void gp_ring_refuse(struct gp_ring *r);
 /* The oldest note, or NULL. */
 const struct gp_note *gp_ring_peek(struct gp_ring *r);
 void gp_ring_pop(struct gp_ring *r, const struct gp_note *note);
-/* More than half of it is in use; the writer. */
+/* Is more than half of it in use? Called by the writer. */
 static inline bool gp_ring_half_full(struct gp_ring *r);
 void gp_ring_free(struct gp_ring *r);
 
-/* ---- inside: what runs in every call of the program is here, so that it can be part of its caller ---- */
+/* ---- internal: what runs in every call of the program is here, so that it can be inlined ---- */
 
-/* Room for SIZE bytes at r->next, which is moved where they would cross the end; false when there is none. */
+/* Room for SIZE bytes at r->next, which moves if they would cross the end; false if there is none. */
 bool gp_ring_make_room(struct gp_ring *r, size_t size, size_t reserve);
 bool gp_ring_look(struct gp_ring *r);
 

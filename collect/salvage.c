@@ -8,9 +8,9 @@ enum verdict { BELIEVED, UNFINISHED, REFUSED };
 
 /* Offsets are below 2^16; no field: 0. */
 struct shape {
-    uint16_t kind, least; /* LEAST: bytes that it has in any version */
+    uint16_t kind, least; /* LEAST: its minimum size in any version */
     uint16_t start, end, corr;
-    bool work; /* on the GPU: it is begun first and finished later */
+    bool work; /* on the GPU: its record is begun first and finished later */
 };
 
 static const struct shape shapes[] = {
@@ -44,7 +44,7 @@ static const struct shape shapes[] = {
     {GP_ACTIVITY_CONTEXT, GP_AT_CONTEXT_deviceId + 4, 0, 0, 0, false},
 };
 
-/* ---- what can be true ---- */
+/* ---- what is plausible ---- */
 
 enum {
     MAX_DEVICES = 1024,
@@ -138,7 +138,7 @@ static enum verdict judge(const struct gp_salvage *s, const struct shape *shape,
     return BELIEVED;
 }
 
-/* ---- going through ---- */
+/* ---- walking a buffer ---- */
 
 static const struct shape *find_shape(uint32_t kind)
 {
@@ -147,7 +147,7 @@ static const struct shape *find_shape(uint32_t kind)
     return NULL;
 }
 
-/* A record that may lie at the very end, copied to where all of it can be read. */
+/* A record that may be at the very end, copied to where all of it can be read. */
 static void copy_record(uint8_t to[GP_RECORD_BYTES], const uint8_t *from, size_t n)
 {
     if (n > GP_RECORD_BYTES) n = GP_RECORD_BYTES;
@@ -163,7 +163,7 @@ void gp_salvage_buffer(struct gp_salvage *s, const uint8_t *data, size_t n)
         size = kind ? s->bytes(s->ctx, kind) : 0;
         if (size < 8 || size > n - at) return;
         const struct shape *shape = find_shape(kind);
-        if (!shape) continue; /* of no use to anybody */
+        if (!shape) continue; /* unusable */
         if (size < shape->least) return;
         copy_record(record, data + at, size);
         switch (judge(s, shape, record)) {

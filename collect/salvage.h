@@ -1,6 +1,7 @@
-/* salvage.h -- reads activity buffers that nobody vouches for: those that CUPTI still had when its process ended. What is
- * in them is believed record by record: of a kind whose size is known, with fields that can be, at a time at which the
- * process was there. Everything behind the first thing that is no record is left alone. Reads nothing but its arguments.
+/* salvage.h -- reads untrusted activity buffers: those that CUPTI still had when its process ended. They are
+ * checked record by record: the kind must have a known size, the fields must be plausible, and the time must
+ * lie in the life of the process. Everything after the first invalid record is ignored. Reads only its
+ * arguments.
  *
  *     struct gp_salvage s = {.bytes = bytes_of, .pid = pid, .earliest_ns = a, .latest_ns = b, .take = take, .ctx = c};
  *     gp_salvage_buffer(&s, data, n);
@@ -13,25 +14,25 @@
 #include <stdint.h>
 
 struct gp_salvage {
-    /* Bytes of a record of that kind, 0 not known. */
+    /* Bytes of a record of that kind, 0 unknown. */
     size_t (*bytes)(void *ctx, uint32_t kind);
-    /* Gets each record that is believed, GP_RECORD_BYTES of it that may be read. */
+    /* Gets each valid record, of which GP_RECORD_BYTES may be read. */
     void (*take)(void *ctx, const void *record);
     void *ctx;
-    uint32_t pid;                   /* that calls are recorded with */
-    int64_t earliest_ns, latest_ns; /* when it was there; earliest 0: not known on the records' clock */
+    uint32_t pid;                   /* of the recorded calls */
+    int64_t earliest_ns, latest_ns; /* the life of the process; earliest 0: unknown on the records' clock */
     uint64_t taken;                 /* the sums of all calls */
     uint64_t unfinished;            /* GPU work that had not ended */
-    uint64_t refused;               /* cannot be true: torn, most likely */
+    uint64_t refused;               /* implausible: most likely torn */
 };
 
-/* Enough for all that gp_records_add() reads of a record. */
+/* Enough for everything that gp_records_add() reads of a record. */
 enum { GP_RECORD_BYTES = 512 };
 
-/* Go through N bytes at DATA that hold records from the beginning on. */
+/* Walk the N bytes at DATA, which hold records from the beginning. */
 void gp_salvage_buffer(struct gp_salvage *s, const uint8_t *data, size_t n);
-/* The same for a buffer that CUPTI has returned with COUNT whole records in it: each of them is taken. The last one may be of
- * a kind whose size is not known. */
+/* The same for a buffer that CUPTI has returned with COUNT complete records: each of them is used. The kind
+ * of the last one may have an unknown size. */
 void gp_salvage_returned(struct gp_salvage *s, const uint8_t *data, size_t n, uint64_t count);
 
 #endif

@@ -14,11 +14,12 @@
 
 enum {
     BYTES_PER_WRITE =
-        16 << 20, /* rows are written after so many of records, which bounds the memory for rows */
+        16 << 20, /* rows are written after this many bytes of records, which bounds the memory for rows */
     LEAST_SLOTS = 16,
-    MAX_NAMES = 1 << 22 /* kinds of names that a process can make us remember */
+    MAX_NAMES = 1 << 22 /* kinds of names that a process can make us store */
 };
-/* Clocks of the GPU and the host agree to less than that; so long after the end nothing can have happened. */
+/* Clocks of the GPU and the host agree to less than that; nothing can have happened this long after the
+ * end. */
 static const int64_t SLACK_NS = 10000000;
 
 struct gp_session {
@@ -26,16 +27,16 @@ struct gp_session {
     struct gp_shared_opts shape;
     struct gp_shared shared;
     int fd;
-    bool begun; /* it has sent something: the rest is there */
+    bool begun; /* it has sent something: the rest is set up */
     struct gp_strings texts;
     struct gp_map names[GP_NAME_DRIVER + 1]; /* key -> text, by kind */
     struct gp_records records;
     struct gp_notes notes;
     struct gp_ranges ranges;
-    struct gp_gate windows; /* its windows alone */
+    struct gp_gate windows; /* only its windows */
     struct gp_gpt_writer *writer;
     size_t bytes;                 /* of records, since rows were written */
-    struct gp_wire_stats nothing; /* when it has not begun */
+    struct gp_wire_stats nothing; /* if it has not begun */
 };
 
 /* ---- names ---- */
@@ -56,7 +57,7 @@ static const char *call_name(void *ctx, bool driver, uint32_t cbid)
     return find_name(ctx, driver ? GP_NAME_DRIVER : GP_NAME_RUNTIME, cbid);
 }
 
-/* A thread whose name we were not told most likely had the one that threads have by default: the process's. */
+/* A thread without a known name most likely had the default name, that of the process. */
 static void thread_name(void *ctx, int64_t tid, char *name, size_t size)
 {
     const struct gp_session *s = ctx;
@@ -76,7 +77,7 @@ static bool read_name(struct gp_session *s, uint64_t until)
     return true;
 }
 
-/* Up to UNTIL and no further: later names may stand for other things at the same place. */
+/* Only up to UNTIL: later names may belong to other things at the same address. */
 static void read_log(struct gp_session *s, uint64_t until)
 {
     while (read_name(s, until)) continue;
@@ -94,7 +95,7 @@ static int send_block(void *ctx, const void *data, size_t n)
 static void write_rows(struct gp_session *s, bool all)
 {
     gp_records_commit(&s->records, all);
-    gp_gpt_flush(s->writer, &s->records.trace); /* our sink never says stop */
+    gp_gpt_flush(s->writer, &s->records.trace); /* our sink never stops */
     gp_trace_clear_events(&s->records.trace);
     s->bytes = 0;
 }
@@ -105,7 +106,7 @@ static bool clip(void *ctx, int64_t *start_ns, int64_t *end_ns)
     return gp_gate_clip(&s->windows, start_ns, end_ns);
 }
 
-/* The first that it says: by now its own name is in the log. */
+/* Its first frame: by now its own name is in the log. */
 static void begin(struct gp_session *s)
 {
     if (s->begun) return;
@@ -194,7 +195,7 @@ static int by_seq(const void *a, const void *b)
     return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
-/* Slots that are not the process's own, those with CUPTI behind the others, in the order in which they were filled. */
+/* Slots that do not belong to the process, those with CUPTI last, in the order in which they were filled. */
 static size_t find_left(const struct gp_session *s, struct left *left)
 {
     size_t n = 0;
@@ -208,14 +209,14 @@ static size_t find_left(const struct gp_session *s, struct left *left)
     return n;
 }
 
-/* What it was writing when it ended. */
+/* The notes that it was writing when it ended. */
 static void salvage_slot(struct gp_session *s, struct gp_salvage *from, const struct left *left)
 {
     struct gp_slot *slot = gp_shared_slot(&s->shared, left->slot);
     size_t n = left->state == GP_SLOT_RETURNED ? valid_bytes(s, slot) : s->opts.buffer_bytes;
     gp_salvage_buffer(from, gp_shared_buffer(&s->shared, left->slot), n);
     atomic_store_explicit(&slot->state, GP_SLOT_DONE,
-                          memory_order_release); /* so that nothing is taken twice */
+                          memory_order_release); /* so that nothing is used twice */
     note_bytes(s, n);
 }
 
@@ -224,7 +225,8 @@ static void salvage(struct gp_session *s, bool all, int64_t now_ns)
     struct gp_salvage from = {
         .bytes = record_bytes, .take = take_record, .ctx = s, .pid = (uint32_t)s->opts.pid};
     int64_t earliest_ns = gp_shared_earliest(&s->shared);
-    if (earliest_ns > SLACK_NS) { /* in a time namespace its clock is not ours, but runs as fast */
+    /* in a time namespace its clock differs from ours, but runs at the same rate */
+    if (earliest_ns > SLACK_NS) {
         from.earliest_ns = earliest_ns - SLACK_NS;
         from.latest_ns = earliest_ns + (now_ns - s->opts.now_ns) + SLACK_NS;
     }
@@ -332,7 +334,7 @@ static bool take_bye(struct gp_session *s, const struct gp_wire_bye *b)
     return true;
 }
 
-/* The payload, which may lie anywhere, as the struct that it must be. */
+/* The payload, which may be unaligned, as its struct. */
 #define FRAME(type, fn)                                                                                      \
     do {                                                                                                     \
         struct type frame_;                                                                                  \
@@ -352,7 +354,7 @@ bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, s
 {
     if (!n && type == GP_WIRE_BYE) return true; /* it has never begun */
     begin(s);
-    read_log(s, s->shared.log_read); /* tells the process what has been read */
+    read_log(s, s->shared.log_read); /* shows the process what has been read */
     switch (type) {
     case GP_WIRE_FACT:
         FRAME(gp_wire_fact, take_fact);
@@ -379,7 +381,7 @@ bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, s
 
 /* ---- life ---- */
 
-/* Make and map the memory, of fewer slots where limits on addresses or the size of files want it. */
+/* Create and map the memory, with fewer slots if limits on addresses or file sizes require it. */
 static bool get_memory(struct gp_session *s, struct gp_err *err)
 {
     for (s->shape = gp_shared_size(s->opts.buffer_bytes); s->shape.slots >= LEAST_SLOTS;
@@ -388,7 +390,7 @@ static bool get_memory(struct gp_session *s, struct gp_err *err)
         if (s->fd >= 0 && gp_shared_map(&s->shared, s->fd, &s->shape)) return true;
         if (s->fd >= 0) close(s->fd);
     }
-    return !gp_fail(err, GP_E_IO, -1, "no room for memory to share with a process");
+    return !gp_fail(err, GP_E_IO, -1, "cannot create the memory shared with a process");
 }
 
 struct gp_session *gp_session_new(const struct gp_session_opts *opts, struct gp_err *err)

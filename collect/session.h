@@ -1,11 +1,12 @@
-/* session.h -- the launcher's side of one traced process: owns the memory that they share, reads the buffers that the
- * process says are filled, brings records, ranges and what else it sends together, and hands on whole blocks of the binary
- * trace. When the process is gone without a farewell, what it had not handed over is salvaged. Believes nothing that the
- * process says or has written without checking it. Does not know sockets, other processes, or what becomes of the blocks.
+/* session.h -- the launcher's side of one traced process: owns the shared memory, reads the buffers that the
+ * process reports as filled, joins records, ranges and everything else that it sends, and passes on complete
+ * blocks of the binary trace. If the process disappears without a farewell, what it had not handed over is
+ * salvaged. Checks everything that the process sends or has written. Does not know sockets, other processes,
+ * or where the blocks go.
  *
  *     struct gp_session *s = gp_session_new(&opts, &err);
  *     send(gp_session_fd(s)); gp_session_sent(s);
- *     if (!gp_session_take(s, type, payload, n)) ...       // frame by frame; false: it makes no sense
+ *     if (!gp_session_take(s, type, payload, n)) ...       // frame by frame; false: invalid
  *     gp_session_end(s, GP_END_CUT);
  *     gp_session_free(s);
  */
@@ -19,16 +20,16 @@
 
 struct gp_session;
 
-/* Takes one whole block of N bytes, whose producer number is right. */
+/* Takes one complete block of N bytes with the right producer number. */
 typedef void gp_session_block(void *ctx, const void *block, size_t n);
 
 struct gp_session_opts {
     uint32_t producer;     /* of its blocks */
-    int32_t pid, rank;     /* as the process sees them; rank: -1 unknown */
+    int32_t pid, rank;     /* as in the process's own view; rank: -1 unknown */
     uint32_t api;          /* enum gp_api_level */
     uint32_t memory;       /* allocations are recorded */
     uint32_t buffer_bytes; /* of one activity buffer */
-    const char *kernel;    /* see gp_filter_name(); stays the caller's */
+    const char *kernel;    /* see gp_filter_name(); owned by the caller */
     int64_t now_ns;        /* CLOCK_MONOTONIC */
     gp_session_block *on_block;
     void *ctx;
@@ -37,19 +38,19 @@ struct gp_session_opts {
 /* How it ended. */
 enum gp_session_end {
     GP_END_BYE,     /* in order */
-    GP_END_CUT,     /* it is gone, or has closed our socket: what it still had is salvaged */
-    GP_END_STOPPED, /* it lives, but nobody waits for more of it */
+    GP_END_CUT,     /* it is gone, or has closed the socket: what it still had is salvaged */
+    GP_END_STOPPED, /* it lives, but nobody waits for more data */
 };
 
-/* NULL with ERR filled when there is no shared memory to be had. */
+/* NULL with ERR filled if there is no shared memory. */
 struct gp_session *gp_session_new(const struct gp_session_opts *opts, struct gp_err *err) GP_MUST_CHECK;
-/* What the process is to be sent; to be told when it has been, because it is closed then. */
+/* The descriptor to send to the process; call gp_session_sent() afterwards, which closes it. */
 int gp_session_fd(const struct gp_session *s);
 uint32_t gp_session_slots(const struct gp_session *s);
 void gp_session_sent(struct gp_session *s);
-/* Take in one frame of N bytes. False when it is none of those that a process sends, or cannot be true. */
+/* Handle one frame of N bytes. False if it is not a frame that a process sends, or is implausible. */
 bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, size_t n);
-/* Nothing more will come. At NOW_NS; once. */
+/* Nothing more will come, as of NOW_NS. Call once. */
 void gp_session_end(struct gp_session *s, enum gp_session_end how, int64_t now_ns);
 const struct gp_wire_stats *gp_session_stats(const struct gp_session *s);
 void gp_session_free(struct gp_session *s);

@@ -12,14 +12,14 @@
 
 enum {
     PAGE = 4096,
-    MORE_SLOTS = 4096,   /* that may be out with CUPTI, one or two a thread */
-    BEYOND = 64 << 10,   /* CUPTI may have begun records behind those that it calls valid */
-    MAX_RECORD = 1 << 12 /* more is no size of a record */
+    MORE_SLOTS = 4096,   /* that CUPTI may have, one or two per thread */
+    BEYOND = 64 << 10,   /* CUPTI may have begun records after those that it reports as valid */
+    MAX_RECORD = 1 << 12 /* the maximum size of a record */
 };
 static const uint64_t MORE_BYTES = UINT64_C(16) << 30; /* of addresses, not of memory */
 
 struct head {
-    _Atomic uint64_t logged, read; /* bytes of the log ever written, and read */
+    _Atomic uint64_t logged, read; /* all bytes of the log ever written, and read */
     _Atomic int64_t earliest_ns;
     _Atomic uint16_t record_bytes[GP_SHARED_KINDS];
 };
@@ -27,7 +27,7 @@ _Static_assert(sizeof(struct head) <= PAGE, "the head is one page");
 _Static_assert(sizeof(struct gp_slot) == 64, "a slot is a cache line");
 
 struct name_head {
-    uint32_t size, kind; /* SIZE with this head and the NUL, a multiple of 8 */
+    uint32_t size, kind; /* SIZE including this head and the NUL, a multiple of 8 */
     uint64_t key;
 };
 
@@ -55,7 +55,7 @@ static void lay_out(struct gp_shared *s, const struct gp_shared_opts *opts)
     s->bytes = s->buffers_at + (size_t)opts->slots * opts->buffer_bytes;
 }
 
-/* Under a limit on the size of files (ulimit -f) this is an error, not a signal that ends us. */
+/* Under a limit on file sizes (ulimit -f), this is an error, not a fatal signal. */
 static int set_size(int fd, size_t bytes)
 {
     sigset_t limit, before;
@@ -94,7 +94,7 @@ bool gp_shared_map(struct gp_shared *s, int fd, const struct gp_shared_opts *opt
     }
     void *m = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (m == MAP_FAILED) return false;
-    madvise(m, s->bytes, MADV_DONTDUMP); /* a core file is about the program */
+    madvise(m, s->bytes, MADV_DONTDUMP); /* a core file should have only the program */
     s->map = m;
     return true;
 }
@@ -110,7 +110,7 @@ void gp_shared_forget(struct gp_shared *s)
     if (!s->map) return;
     void *m = mmap(s->map, s->bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    if (m == MAP_FAILED) s->map = NULL; /* nothing is mapped there any more */
+    if (m == MAP_FAILED) s->map = NULL; /* nothing is mapped there now */
 }
 
 struct gp_slot *gp_shared_slot(const struct gp_shared *s, size_t i)
@@ -144,7 +144,7 @@ void gp_shared_trim(const struct gp_shared *s, size_t i)
 
 /* ---- names ---- */
 
-/* Where the log goes on after WRITTEN bytes; an entry never wraps round. */
+/* Where the log continues after WRITTEN bytes; an entry never wraps around. */
 static uint8_t *log_place(const struct gp_shared *s, uint64_t written, size_t *to_end)
 {
     size_t at = (size_t)(written % GP_SHARED_LOG);
@@ -188,9 +188,9 @@ bool gp_shared_read_log(struct gp_shared *s, uint64_t until, struct gp_name *nam
 {
     struct head *head = head_of(s);
     uint64_t logged = atomic_load_explicit(&head->logged, memory_order_acquire);
-    if (logged - s->log_read > GP_SHARED_LOG) return false; /* nobody can have written that */
+    if (logged - s->log_read > GP_SHARED_LOG) return false; /* impossible: damaged */
     atomic_store_explicit(&head->read, s->log_read,
-                          memory_order_release); /* the last one has been used by now */
+                          memory_order_release); /* the previous one is no longer in use */
     if (until > logged) until = logged;
     while (s->log_read < until) {
         struct name_head h;

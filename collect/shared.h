@@ -1,7 +1,8 @@
-/* shared.h -- memory that the launcher owns and a traced process fills, so that what is in it outlives the process: the
- * activity buffers ("slots", each with a state), a log of the names that records only point at, and the sizes of records.
- * One side may be gone, or wrong, at any moment: what the launcher takes from here is checked first. Does not know what
- * records are, and takes no locks: each slot belongs to one side at a time, by its state.
+/* shared.h -- memory that the launcher owns and a traced process fills, so that its content outlives the
+ * process: the activity buffers ("slots", each with a state), a log of the names that records only point at,
+ * and the sizes of records. Either side may disappear or misbehave at any moment: the launcher checks
+ * everything that it takes from here. Does not know what records are, and takes no locks: each slot belongs
+ * to one side at a time, by its state.
  *
  *     int fd = gp_shared_make(&opts, &err);                           // launcher; the process is sent FD
  *     if (!gp_shared_map(&s, fd, &opts)) ...                          // both; FD may be closed then
@@ -24,7 +25,7 @@ enum {
     GP_SHARED_WAITING = 160 << 20
 };
 
-/* Whose a slot is, and what it holds. */
+/* The owner and the content of a slot. */
 enum gp_slot_state {
     GP_SLOT_FREE,     /* the process's: zeroed, ready for use or never used */
     GP_SLOT_OUT,      /* CUPTI's: it is being filled */
@@ -37,12 +38,12 @@ struct gp_slot {
     _Atomic uint32_t state; /* enum gp_slot_state */
     uint32_t valid;         /* bytes; from RETURNED on */
     uint64_t seq;           /* in the order in which they were returned, from 1 on */
-    uint64_t records;       /* how many; FILLED alone */
-    uint64_t names;         /* where the log ended by then; FILLED alone */
+    uint64_t records;       /* how many; only FILLED */
+    uint64_t names;         /* where the log ended at that time; only FILLED */
     uint64_t reserved[4];   /* a cache line each */
 };
 
-/* What both sides must agree on. */
+/* The options that both sides must share. */
 struct gp_shared_opts {
     uint32_t slots, buffer_bytes;
 };
@@ -51,7 +52,7 @@ struct gp_shared {
     uint8_t *map; /* NULL: none */
     size_t bytes, log_at, buffers_at;
     struct gp_shared_opts opts;
-    uint64_t log_read; /* the launcher's own count: nobody else can change it */
+    uint64_t log_read; /* the launcher's own count, which no other process can change */
 };
 
 enum gp_name_kind {
@@ -65,44 +66,46 @@ enum gp_name_kind {
 struct gp_name {
     enum gp_name_kind kind;
     uint64_t key;
-    const char *text; /* N bytes, no NUL; in memory that another may write to */
+    const char *text; /* N bytes, no NUL; in memory that the other side may write to */
     size_t n;
 };
 
-/* So many slots serve a process: those with GP_SHARED_WAITING bytes of records, and those that are being filled. */
+/* The number of slots for a process: those with GP_SHARED_WAITING bytes of records, and those that are being
+ * filled. */
 struct gp_shared_opts gp_shared_size(uint32_t buffer_bytes);
-/* Memory of that shape that cannot shrink. It takes up what is touched of it alone. -1 with ERR filled. */
+/* Create memory of that shape that cannot shrink. Only touched pages take up memory. -1 with ERR filled. */
 int gp_shared_make(const struct gp_shared_opts *opts, struct gp_err *err) GP_MUST_CHECK;
-/* Map it; FD is not needed any more then. False with errno set when it is smaller than that, or there is no room. */
+/* Map it; FD is no longer needed then. False with errno set if it is too small, or there is no room. */
 bool gp_shared_map(struct gp_shared *s, int fd, const struct gp_shared_opts *opts) GP_MUST_CHECK;
 void gp_shared_unmap(struct gp_shared *s);
-/* In a fork child: zeroed memory of its own in the same place. */
+/* In a fork child: private zeroed memory in the same place. */
 void gp_shared_forget(struct gp_shared *s);
 
 struct gp_slot *gp_shared_slot(const struct gp_shared *s, size_t i);
 uint8_t *gp_shared_buffer(const struct gp_shared *s, size_t i);
-/* The slot that P is in; false: in none. */
+/* The slot that contains P; false if there is none. */
 bool gp_shared_find(const struct gp_shared *s, const uint8_t *p, size_t *i);
-/* Zero what CUPTI has written in a buffer of which VALID bytes are said to be filled. */
+/* Zero what CUPTI has written in a buffer of which it reported VALID bytes as filled. */
 void gp_shared_clear(const struct gp_shared *s, size_t i, size_t valid);
-/* Give the memory of a zeroed buffer back to the system. */
+/* Return the memory of a zeroed buffer to the system. */
 void gp_shared_trim(const struct gp_shared *s, size_t i);
 
 /* ---- the process's side: one thread ---- */
 
-/* False when there is no room before the launcher has read on. Texts over GP_SHARED_TEXT bytes are cut. */
+/* False if there is no room until the launcher has read more. Texts over GP_SHARED_TEXT bytes are cut. */
 bool gp_shared_log(struct gp_shared *s, enum gp_name_kind kind, uint64_t key, const char *text);
 uint64_t gp_shared_logged(const struct gp_shared *s);
-/* A record of that kind takes so many bytes. */
+/* Set the size of records of that kind. */
 void gp_shared_learn(struct gp_shared *s, uint32_t kind, size_t bytes);
-/* Times of records are on the process's CLOCK_MONOTONIC and not before that; 0, as in the beginning: they may be any. */
+/* Times of records are on the process's CLOCK_MONOTONIC and not before that; 0, the initial value: any
+ * time. */
 void gp_shared_set_earliest(struct gp_shared *s, int64_t ns);
 
 /* ---- the launcher's side ---- */
 
-/* The next name before UNTIL (UINT64_MAX: all of them); false when there is none. A log that makes no sense ends. */
+/* The next name before UNTIL (UINT64_MAX: all of them); false if there is none. An invalid log ends early. */
 bool gp_shared_read_log(struct gp_shared *s, uint64_t until, struct gp_name *name);
-/* Bytes of a record of that kind, 0 not known. */
+/* Bytes of a record of that kind, 0 unknown. */
 size_t gp_shared_record_bytes(const struct gp_shared *s, uint32_t kind);
 int64_t gp_shared_earliest(const struct gp_shared *s);
 

@@ -29,7 +29,7 @@ struct gp_sink {
     bool closing, was_full;
     int failed;
     int fd, wake_fd;
-    char *path, *partial; /* NULL when there is nothing to rename */
+    char *path, *partial; /* NULL if there is nothing to rename */
 };
 
 static void wake(struct gp_sink *s)
@@ -81,7 +81,7 @@ static void *writer(void *arg)
     return NULL;
 }
 
-/* A new file beside PATH. Things that are no regular files (/dev/null, a named pipe) are opened as they are.
+/* A new file beside PATH. Anything other than a regular file (/dev/null, a named pipe) is opened directly.
  */
 static int open_beside(struct gp_sink *s, const char *path, struct gp_err *err)
 {
@@ -130,7 +130,7 @@ struct gp_sink *gp_sink_open(const char *path, int fd, int wake_fd, struct gp_er
         sink_free(s);
         return NULL;
     }
-    sigset_t all, before; /* signals are the main thread's */
+    sigset_t all, before; /* the main thread handles signals */
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     int rc = pthread_create(&s->thread, NULL, writer, s);

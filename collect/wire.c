@@ -31,7 +31,7 @@ int gp_wire_listen(const char *name, struct gp_err *err)
 {
     struct sockaddr_un a;
     socklen_t len;
-    if (fill_address(&a, &len, name)) return gp_fail(err, GP_E_IO, -1, "bad socket name");
+    if (fill_address(&a, &len, name)) return gp_fail(err, GP_E_IO, -1, "invalid socket name");
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 && !bind(fd, (struct sockaddr *)&a, len) && !listen(fd, 128)) return fd;
     gp_fail(err, GP_E_IO, -1, "socket: %s", strerror(errno));
@@ -49,7 +49,7 @@ int gp_wire_connect(const char *name)
     int fd = fcntl(low, F_DUPFD_CLOEXEC, LOWEST_FD);
     if (fd < 0) fd = low;
     else close(low);
-    int size = 4 << 20; /* what fits in here survives the death of the process; the system caps it */
+    int size = 4 << 20; /* what fits here survives the death of the process; the system limits it */
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
     int rc;
     do rc = connect(fd, (struct sockaddr *)&a, len);
@@ -61,7 +61,7 @@ int gp_wire_connect(const char *name)
     return -1;
 }
 
-/* Room for one descriptor beside the bytes. */
+/* Room for one descriptor with the bytes. */
 union passage {
     struct cmsghdr align;
     char bytes[CMSG_SPACE(sizeof(int))];
@@ -95,7 +95,7 @@ int gp_wire_send_fd(int fd, enum gp_wire_type type, const void *data, size_t n, 
         ssize_t done = sendmsg(fd, &msg, MSG_NOSIGNAL);
         if (done < 0 && errno == EINTR) continue;
         if (done < 0) return -1;
-        msg.msg_control = NULL; /* it went with the first bytes */
+        msg.msg_control = NULL; /* it was sent with the first bytes */
         msg.msg_controllen = 0;
         while (msg.msg_iovlen && (size_t)done >= msg.msg_iov->iov_len) {
             done -= (ssize_t)msg.msg_iov->iov_len;
@@ -120,7 +120,7 @@ static int attached_fd(struct msghdr *msg)
     return fd;
 }
 
-/* PASSED, when it is not NULL, is set when a descriptor comes with them. */
+/* PASSED, if not NULL, is set if a descriptor comes with them. */
 static int receive_bytes(int fd, void *to, size_t n, int timeout_ms, int *passed)
 {
     for (size_t got = 0; got < n;) {

@@ -1,9 +1,9 @@
-/* wire.h -- what a traced process and the launcher say to each other over a Unix stream socket: frames of a
- * small head and a payload, in the byte order of the machine that both run on. The process says HELLO, is
- * answered by WELCOME (its producer number and the options) with the memory that both share (shared.h), then tells at
- * each flush (TICK) which of its slots it has FILLED, sends what is not in there, and ends the flush with WRITE; BYE says
- * that it ended in order. The launcher may send RECORD at any time; its closing its end means "stop tracing". Knows
- * nothing about CUPTI.
+/* wire.h -- the protocol between a traced process and the launcher over a Unix stream socket: frames of a
+ * small head and a payload, in the byte order of the machine. The process sends HELLO and receives WELCOME
+ * (its producer number and the options) with the shared memory (shared.h). At each flush (TICK) it reports
+ * which of its slots it has FILLED, sends everything that is not in them, and ends the flush with WRITE; BYE
+ * means that it ended in order. The launcher may send RECORD at any time; if it closes its end, tracing
+ * stops. Knows nothing about CUPTI.
  *
  *     int fd = gp_wire_connect(getenv(GP_ENV_SOCKET));
  *     gp_wire_send(fd, GP_WIRE_HELLO, &hello, sizeof hello);
@@ -18,9 +18,8 @@
 #include "collect/gate.h"
 #include "formats/base/err.h"
 
-#define GP_ENV_SOCKET                                                                                        \
-    "GPUPROF_SOCKET" /* set by the launcher: where it listens; "@name" is an abstract address */
-#define GP_ENV_DEBUG    "GPUPROF_DEBUG"    /* not empty and not 0: say on standard error what happens */
+#define GP_ENV_SOCKET   "GPUPROF_SOCKET" /* set by the launcher: its address; "@name" is an abstract address */
+#define GP_ENV_DEBUG    "GPUPROF_DEBUG"  /* not empty and not 0: report on standard error what happens */
 #define GP_ENV_INJECT   "GPUPROF_INJECT"   /* path of the injected library */
 #define GP_ENV_LIBCUPTI "GPUPROF_LIBCUPTI" /* path of the libcupti to use */
 
@@ -41,10 +40,11 @@ enum gp_wire_type {
     GP_WIRE_GRAPHS
 };
 
-/* Which API calls are recorded; each level holds those before it. */
+/* Which API calls are recorded; each level includes those before it. */
 enum gp_api_level { GP_API_LEVEL_NONE, GP_API_LEVEL_LAUNCH, GP_API_LEVEL_SYNC, GP_API_LEVEL_ALL };
 
-/* How CUDA graphs are recorded: node by node, as wholes, or as wholes when there are too many nodes a second. */
+/* How CUDA graphs are recorded: node by node, as wholes, or as wholes once there are too many nodes per
+ * second. */
 enum gp_graph_mode { GP_GRAPHS_AUTO, GP_GRAPHS_NODE, GP_GRAPHS_WHOLE };
 
 struct gp_wire_head {
@@ -68,11 +68,11 @@ struct gp_wire_welcome {
     uint32_t slots;        /* of the shared memory */
     uint32_t graphs;       /* enum gp_graph_mode */
     uint32_t reserved;
-    uint64_t graph_rate; /* nodes a second that are not too many */
+    uint64_t graph_rate; /* maximum nodes per second */
     struct gp_gate_opts gate;
 };
 
-/* Something that is so for the whole process. */
+/* A fact about the whole process. */
 struct gp_wire_fact {
     char key[32]; /* in the trace's metadata */
     int64_t value;
@@ -80,17 +80,17 @@ struct gp_wire_fact {
 
 /* A flush begins. */
 struct gp_wire_tick {
-    int64_t now_ns;      /* CLOCK_MONOTONIC of the process, as its records have it */
-    int64_t realtime_ns; /* CLOCK_REALTIME at that moment, 0: not looked at */
+    int64_t now_ns;      /* CLOCK_MONOTONIC of the process, as in its records */
+    int64_t realtime_ns; /* CLOCK_REALTIME at that moment, 0: not read */
 };
 
-/* A buffer is the launcher's now. */
+/* A buffer now belongs to the launcher. */
 struct gp_wire_filled {
     uint32_t slot, reserved;
 };
 
-/* When the process is being recorded. One is sent when it begins, with the end INT64_MAX, and again when it ends; before
- * the notes of ranges in it. */
+/* A window of time in which the process is recorded. It is sent when it begins, with the end INT64_MAX, and
+ * again when it ends; before the notes of ranges in it. */
 struct gp_wire_window {
     uint64_t index;
     int64_t start_ns, end_ns;
@@ -108,12 +108,12 @@ struct gp_wire_loss {
     char what[32], why[48];
 };
 
-/* A flush ends: all that was handed over can be written. */
+/* A flush ends: everything that was handed over can be written. */
 struct gp_wire_write {
     int64_t cpu_ns; /* of the collector's thread in the process, until now */
 };
 
-/* From then on graphs are recorded as wholes, because there were too many nodes. */
+/* From this time on, graphs are recorded as wholes, because there were too many nodes. */
 struct gp_wire_graphs {
     int64_t at_ns;
 };
@@ -122,7 +122,7 @@ struct gp_wire_bye {
     int64_t end_ns; /* ranges that are still open end there */
 };
 
-/* From the launcher, whenever it likes: record from now on, or no longer. */
+/* From the launcher, at any time: record from now on, or stop recording. */
 struct gp_wire_record {
     uint32_t open, reserved;
 };
@@ -143,15 +143,15 @@ struct gp_wire_stats {
 int gp_wire_listen(const char *name, struct gp_err *err) GP_MUST_CHECK;
 /* A connected socket, close-on-exec and with a high number; -1 with errno set. NAME may be NULL. */
 int gp_wire_connect(const char *name) GP_MUST_CHECK;
-/* Send one frame, whole; blocks. -1 when the other side is gone. Never raises SIGPIPE. */
+/* Send one complete frame; blocks. -1 if the other side is gone. Never raises SIGPIPE. */
 int gp_wire_send(int fd, enum gp_wire_type type, const void *data, size_t n) GP_MUST_CHECK;
 /* The same with a descriptor, which stays open here. */
 int gp_wire_send_fd(int fd, enum gp_wire_type type, const void *data, size_t n, int passed) GP_MUST_CHECK;
-/* Is there anything to receive, or the other side gone? Does not wait. */
+/* Is there anything to receive, or is the other side gone? Does not wait. */
 bool gp_wire_readable(int fd);
-/* Receive one frame of exactly this type and size within TIMEOUT_MS. -1 when that does not come. */
+/* Receive one frame of exactly this type and size within TIMEOUT_MS. -1 if none arrives. */
 int gp_wire_receive(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms) GP_MUST_CHECK;
-/* The same with a descriptor, which is the caller's to close. */
+/* The same with a descriptor, which the caller must close. */
 int gp_wire_receive_fd(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms,
                        int *passed) GP_MUST_CHECK;
 

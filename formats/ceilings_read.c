@@ -73,7 +73,7 @@ static int read_document(struct gp_ceilings_file *f, const char *text, const cha
         if (is_text(&key, "schema")) named = v.kind == GP_JSON_STRING && is_text(&v, "gpuprof/ceilings/1");
         if (read_member(f, &key, &v, end, err)) return -1;
     }
-    if (!named) return gp_fail(err, GP_E_FORMAT, -1, "its schema is not \"gpuprof/ceilings/1\"");
+    if (!named) return gp_fail(err, GP_E_FORMAT, -1, "the schema is not \"gpuprof/ceilings/1\"");
     if (!f->n && f->memory_bytes_per_s <= 0 && f->l2_bytes_per_s <= 0 && f->l2_bytes <= 0 &&
         f->empty_kernel_ns <= 0)
         return gp_fail(err, GP_E_FORMAT, -1, "no ceilings");

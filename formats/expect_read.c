@@ -61,7 +61,7 @@ static int add_item(struct gp_expect_file *f, const struct gp_json_value *object
     struct gp_json_value key, v;
     size_t number = f->items.n + 1;
     if (object->kind != GP_JSON_OBJECT)
-        return gp_fail(err, GP_E_SYNTAX, -1, "prediction %zu is no object", number);
+        return gp_fail(err, GP_E_SYNTAX, -1, "prediction %zu is not an object", number);
     for (const char *p = object->p + 1; gp_json_next(&p, end, &key, &v);) take_member(&m, &key, &v);
     if (m.names != 1)
         return gp_fail(err, GP_E_SYNTAX, -1, "prediction %zu must have one of metric, idle and operation",
@@ -93,7 +93,7 @@ static int read_document(struct gp_expect_file *f, const char *text, const char 
         for (const char *q = v.p + 1; gp_json_next(&q, end, NULL, &element);)
             if (add_item(f, &element, end, err)) return -1;
     }
-    if (!named) return gp_fail(err, GP_E_FORMAT, -1, "its schema is not \"gpuprof/expect/1\"");
+    if (!named) return gp_fail(err, GP_E_FORMAT, -1, "the schema is not \"gpuprof/expect/1\"");
     if (!f->items.n) return gp_fail(err, GP_E_FORMAT, -1, "no predictions");
     return 0;
 }

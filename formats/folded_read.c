@@ -173,7 +173,7 @@ int gp_folded_read(struct gp_input *in, gp_folded_sink *sink, void *ctx,
     free(buf);
     if (st->lines == st->bad) {
         if (!st->lines) return gp_fail(err, GP_E_FORMAT, -1, "no stacks in the input");
-        return gp_fail(err, GP_E_FORMAT, st->first_bad, "no line is a stack and a number");
+        return gp_fail(err, GP_E_FORMAT, st->first_bad, "no line has a stack and a number");
     }
     return 0;
 }

@@ -16,7 +16,7 @@ static const struct gp_reader *find_reader(struct gp_input *in, struct gp_err *e
         if (gp_readers[i]->sniff(head, n)) return gp_readers[i];
     if (!n && gp_input_status(in, err)) return NULL;
     if (!n) gp_fail(err, GP_E_FORMAT, 0, "empty input");
-    else gp_fail(err, GP_E_FORMAT, 0, "not a trace: neither our binary format nor Chrome trace JSON");
+    else gp_fail(err, GP_E_FORMAT, 0, "not a trace: neither gpuprof's binary format nor Chrome trace JSON");
     return NULL;
 }
 

@@ -205,23 +205,23 @@ struct gp_node_run {
 #define GP_ISSUES(X)                                                                                                \
     X(GP_Q_TRUNCATED, "truncated", "the input ends early")                                                          \
     X(GP_Q_COMPRESSION, "compression", "the compressed stream is damaged")                                          \
-    X(GP_Q_SYNTAX, "syntax", "events skipped because they are not valid JSON")                                      \
+    X(GP_Q_SYNTAX, "syntax", "malformed events, skipped")                                                           \
     X(GP_Q_REPAIRED_TEXT, "repaired_text", "strings with raw control characters, bad escapes or bad UTF-8")         \
-    X(GP_Q_BAD_TIME, "bad_time", "events skipped because their time is missing or no number")                       \
-    X(GP_Q_BAD_DURATION, "bad_duration", "durations that are missing, negative or no number, taken as 0")           \
-    X(GP_Q_BAD_VALUE, "bad_value", "fields dropped because their value has the wrong type")                         \
-    X(GP_Q_UNKNOWN_PHASE, "unknown_phase", "events skipped because their phase is unknown")                         \
-    X(GP_Q_UNMATCHED_BEGIN, "unmatched_begin", "begin events that never end, closed at the end of the trace")       \
-    X(GP_Q_UNMATCHED_END, "unmatched_end", "end events that nothing began")                                         \
-    X(GP_Q_DUPLICATE_KEY, "duplicate_key", "events with the same field twice, the last one counts")                 \
-    X(GP_Q_BAD_BLOCK, "bad_block", "blocks lost to damage")                                                         \
-    X(GP_Q_MISSING_BLOCK, "missing_block", "blocks that are not there")                                             \
-    X(GP_Q_LIMIT, "limit", "events skipped because they pass a limit")                                              \
+    X(GP_Q_BAD_TIME, "bad_time", "events without a valid time, skipped")                                            \
+    X(GP_Q_BAD_DURATION, "bad_duration", "durations that are missing or invalid, read as 0")                        \
+    X(GP_Q_BAD_VALUE, "bad_value", "fields with a value of the wrong type, dropped")                                \
+    X(GP_Q_UNKNOWN_PHASE, "unknown_phase", "events of unknown phase, skipped")                                      \
+    X(GP_Q_UNMATCHED_BEGIN, "unmatched_begin", "begin events without an end, closed at the end of the trace")       \
+    X(GP_Q_UNMATCHED_END, "unmatched_end", "end events without a begin")                                            \
+    X(GP_Q_DUPLICATE_KEY, "duplicate_key", "events with a duplicate field, the last one counts")                    \
+    X(GP_Q_BAD_BLOCK, "bad_block", "damaged blocks, skipped")                                                       \
+    X(GP_Q_MISSING_BLOCK, "missing_block", "missing blocks")                                                        \
+    X(GP_Q_LIMIT, "limit", "events that exceed a limit, skipped")                                                   \
     X(GP_Q_NO_CORRELATION, "no_correlation", "GPU events without a usable launch record")                           \
     X(GP_Q_BEFORE_LAUNCH, "before_launch", "GPU events that start before their launch")                             \
-    X(GP_Q_OUTLIER_TIME, "outlier_time", "GPU events whose time cannot be right")                                   \
-    X(GP_Q_OUTLIER_DURATION, "outlier_duration", "GPU events whose duration cannot be right")                       \
-    X(GP_Q_LOSS, "loss", "events the collector says it lost")
+    X(GP_Q_OUTLIER_TIME, "outlier_time", "GPU events with an impossible time")                                      \
+    X(GP_Q_OUTLIER_DURATION, "outlier_duration", "GPU events with an impossible duration")                          \
+    X(GP_Q_LOSS, "loss", "events that the collector lost")
 
 enum gp_issue_kind {
 #define X(id, name, text) id,

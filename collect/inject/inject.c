@@ -1,6 +1,6 @@
-/* The injected library's life: libcuda loads it in cuInit() and calls InitializeInjection(). The program's threads only fill
- * buffers and rings; one thread of ours hands them over to the launcher, with the names that it cannot look up itself.
- * Whatever goes wrong here, the program runs on. */
+/* The life of the injected library: libcuda loads it in cuInit() and calls InitializeInjection(). The
+ * program's threads only fill buffers and rings; the flush thread hands them over to the launcher, with the
+ * names that the launcher cannot look up itself. Whatever goes wrong here, the program keeps running. */
 #include "collect/inject/inject.h"
 
 #include <errno.h>
@@ -20,11 +20,11 @@
 #include "formats/base/map.h"
 
 enum {
-    FIRST_BUFFERS = 2,       /* made before cuInit() goes on */
+    FIRST_BUFFERS = 2,       /* created before cuInit() continues */
     READY_BUFFERS = 4,       /* kept ready */
     NOTES_BYTES = 256 << 10, /* are sent at once */
     WELCOME_MS = 10000,
-    HEAR_MS = 1000, /* for the rest of a frame that has begun to arrive */
+    HEAR_MS = 1000, /* to wait for the rest of a frame */
 };
 static const int64_t GIVE_UP_NS = 3000000000, CLOCK_NS = 1000000000;
 
@@ -35,17 +35,17 @@ static struct {
     pthread_cond_t done;
     enum state state; /* under lock */
     pid_t pid;
-    _Atomic uint64_t progress; /* changes while the flush thread gets anything done */
+    _Atomic uint64_t progress; /* changes as long as the flush thread makes progress */
     _Atomic unsigned handlers; /* how often our exit handler was registered */
     int fd;
-    dev_t fd_dev; /* of the socket: programs that close every descriptor must not get our bytes in their files
-                   */
+    /* of the socket: if the program closes every descriptor, our bytes must not end up in its files */
+    dev_t fd_dev;
     ino_t fd_ino;
     pthread_t thread;
     struct gp_wire_welcome opts;
     struct gp_shared shared;
     struct gp_pool *pool;
-    struct gp_strings texts; /* what the log has told the launcher: texts by address, threads */
+    struct gp_strings texts; /* what was already written to the log: texts by address, threads */
     struct gp_map names, threads;
     uint16_t record_bytes[GP_SHARED_KINDS]; /* as seen in buffers, 0: not yet */
     struct gp_buf notes;                    /* to be sent */
@@ -53,11 +53,11 @@ static struct {
     bool names_new; /* since the last flush */
     int64_t last_clock_ns;
     struct gp_rate rate; /* of nodes of CUDA graphs */
-    uint64_t nodes;      /* seen since it was told */
+    uint64_t nodes;      /* seen since it was reported */
     bool whole_graphs;   /* they are seen no longer */
     uint64_t pool_dropped;
-    bool owns;   /* some of what records point at is ours to free */
-    bool broken; /* the launcher cannot be reached any more */
+    bool owns;   /* some memory that records point at must be freed here */
+    bool broken; /* the launcher cannot be reached */
     bool gone;   /* because it is gone */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
@@ -116,7 +116,7 @@ static void send_losses(void)
     self.names_lost = 0;
 }
 
-/* A flush begins; with CLOCK, or when the last time is long ago, with both clocks. */
+/* A flush begins; with CLOCK, or if the last time was long ago, with both clocks. */
 static void send_tick(bool clock)
 {
     struct gp_wire_tick t = {gp_now_ns(), 0};
@@ -156,7 +156,7 @@ static void log_name(enum gp_name_kind kind, uint64_t key, const char *text, uin
     self.names_lost += !ok;
 }
 
-/* A thread that is gone by now most likely had the name that threads have by default: the process's. */
+/* A thread that is already gone most likely had the default name, that of the process. */
 static void log_thread(int64_t tid)
 {
     uint32_t *known = gp_map_put(&self.threads, (uint64_t)tid, UINT32_MAX);
@@ -170,7 +170,7 @@ static void log_thread(int64_t tid)
     log_name(GP_NAME_THREAD, (uint64_t)tid, name, known, 1);
 }
 
-/* A module may have been unloaded and another name put at its place, so the bytes decide. */
+/* A module may have been unloaded and another name stored at the same address, so the bytes decide. */
 static void log_text(uint64_t address)
 {
     const char *text = (const char *)(uintptr_t)address;
@@ -194,15 +194,16 @@ static int32_t rank_from_environment(void)
     return -1;
 }
 
-/* ---- what is handed over ---- */
+/* ---- buffers that are handed over ---- */
 
-/* A buffer is being looked through. */
+/* The state of walking a buffer. */
 struct look {
     const uint8_t *last; /* record */
     uint32_t kind;       /* of it */
     uint64_t n;          /* records so far */
     int64_t tid;         /* that was named last */
-    bool odd;            /* one of them was longer than others of its kind: nobody else could follow */
+    /* one of them was longer than others of its kind: the launcher could not walk them */
+    bool odd;
 };
 
 static void learn(struct look *k, const uint8_t *record)
@@ -248,8 +249,8 @@ static void hand_over_buffers(void)
     }
 }
 
-/* More nodes than anybody can use are not worth their bytes: from here on the launcher makes one row of each launch. CUPTI is
- * not asked for whole graphs, since it crashes when it is after a graph has run. */
+/* This many nodes are not useful: from here on the launcher makes one row per launch. CUPTI is not asked for
+ * whole graphs, since it crashes if that is requested after a graph has run. */
 static void watch_graphs(void)
 {
     struct gp_wire_graphs g = {gp_now_ns()};
@@ -258,7 +259,8 @@ static void watch_graphs(void)
     if (self.opts.graphs != GP_GRAPHS_AUTO || self.whole_graphs || !gp_rate_add(&self.rate, g.at_ns, n))
         return;
     self.whole_graphs = true;
-    gp_say("more than %llu graph nodes a second: CUDA graphs are recorded whole from here on (see --graphs)",
+    gp_say("more than %llu graph nodes per second: CUDA graphs are recorded as wholes from here on (see "
+           "--graphs)",
            (unsigned long long)self.opts.graph_rate);
     send_frame(GP_WIRE_GRAPHS, &g, sizeof g);
 }
@@ -280,7 +282,7 @@ static void drain(void)
     send_loss("ranges", "too many at once", refused);
 }
 
-/* What the launcher has to say. That it is gone shows when we send. */
+/* Handle frames from the launcher. If it is gone, sending will show it. */
 static void hear(void)
 {
     struct gp_wire_record r;
@@ -296,7 +298,7 @@ static void hear(void)
 
 /* ---- the flush thread ---- */
 
-/* While there are new names the next flush comes sooner: if the program dies before it, nobody can tell what they were. */
+/* While there are new names, the next flush comes sooner: if the program dies before it, they are lost. */
 static int64_t sooner(int64_t due_ns, int64_t now_ns)
 {
     int64_t soon_ns = now_ns + self.opts.flush_ns / 8;
@@ -318,8 +320,8 @@ static void send_facts(void)
     send_tick(true);
 }
 
-/* Nobody listens any more: the program goes on as if we were not here. What was handed over to a launcher that merely
- * cannot be told so is its own to read. */
+/* The launcher is gone: the program continues as if we were not here. What was already handed over belongs to
+ * the launcher, even if that could not be reported. */
 static void abandon(void)
 {
     gp_nvtx_off();
@@ -383,8 +385,8 @@ static void *flush_thread(void *arg)
 
 /* ---- the end, and forks ---- */
 
-/* Let the flush thread finish, but not for ever: CUPTI has been seen to hang once the driver is going down. A
- * reader that is slow but reads is waited for. */
+/* Let the flush thread finish, but not forever: CUPTI has been seen to hang once the driver is shutting down.
+ * A reader that is slow but still reads is waited for. */
 static void on_exit_wait(void)
 {
     if (getpid() != self.pid) return;
@@ -403,12 +405,12 @@ static void on_exit_wait(void)
         if (now != seen) give_up_ns = gp_now_ns() + GIVE_UP_NS;
         seen = now;
     }
-    if (self.state == CLOSING) gp_say("the last flush does not end: the trace lacks the end of this process");
+    if (self.state == CLOSING) gp_say("final flush timed out; the end of this process is missing");
     pthread_mutex_unlock(&self.lock);
 }
 
-/* Exit handlers run in the reverse order, and CUDA registers its own in cuInit() and with the first context. Being
- * called twice does no harm. */
+/* Exit handlers run in reverse order, and CUDA registers its own in cuInit() and with the first context.
+ * Running twice is harmless. */
 static void outlast(void)
 {
     enum { ENOUGH = 3 };
@@ -417,7 +419,7 @@ static void outlast(void)
         gp_debug("no exit handler: the last flush may be missing");
 }
 
-/* A child of a process that uses CUDA cannot use it, so it is none of ours; before cuInit() it starts afresh.
+/* A child of a process that uses CUDA cannot use CUDA, so it is not traced; before cuInit() it starts fresh.
  */
 static void in_child(void)
 {
@@ -435,7 +437,7 @@ static void in_child(void)
     gp_inject_gate_forked();
 }
 
-/* When the library is loaded, be it for CUDA or for NVTX. */
+/* Runs when the library is loaded, for CUDA or for NVTX. */
 static __attribute__((constructor)) void on_load(void)
 {
     pthread_condattr_t attr;
@@ -453,8 +455,8 @@ static bool map_shared(int memory)
 {
     struct gp_shared_opts o = {self.opts.slots, self.opts.buffer_bytes};
     bool ok = gp_shared_map(&self.shared, memory, &o);
-    if (!ok) gp_say("no room for buffers: %s: this process runs untraced", strerror(errno));
-    close(memory); /* the mapping stays, whatever descriptors the program closes */
+    if (!ok) gp_say("cannot create buffers: %s: this process runs untraced", strerror(errno));
+    close(memory); /* the mapping stays, even if the program closes the descriptor */
     return ok;
 }
 
@@ -488,7 +490,7 @@ static uint64_t count_records(uint8_t *data, size_t valid)
 
 static bool start_thread(void)
 {
-    sigset_t all, before; /* signals are the program's */
+    sigset_t all, before; /* signals belong to the program */
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     self.state = RUNNING;
@@ -503,13 +505,13 @@ static bool start_thread(void)
 
 GP_EXPORT int InitializeInjection(void);
 
-/* Called by libcuda inside cuInit(). Not 0: "all is well", which is what the program should believe in any
+/* Called by libcuda inside cuInit(). Always returns success (not 0), so that the program continues in any
  * case. */
 GP_EXPORT int InitializeInjection(void)
 {
     if (self.state != IDLE) return 1;
     if (!connect_launcher()) {
-        gp_nvtx_off(); /* nobody will ever read what it notes */
+        gp_nvtx_off(); /* nobody will ever read its notes */
         return 1;
     }
     self.pid = getpid();

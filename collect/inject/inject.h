@@ -1,7 +1,6 @@
 /* inject.h -- what the parts of the injected library share: its life (inject.c), CUPTI (tracer.c) and NVTX
- * (nvtx.c). Unlike everything else here these parts live inside somebody else's program: they have state of
- * their own, read the environment, and print only to say that something is wrong, or, with GPUPROF_DEBUG,
- * what they do.
+ * (nvtx.c). Unlike all other code, these parts run inside another program: they have state, read the
+ * environment, and print only errors, or, with GPUPROF_DEBUG, what they do.
  */
 #ifndef GP_COLLECT_INJECT_H
 #define GP_COLLECT_INJECT_H
@@ -35,40 +34,40 @@ static inline int64_t gp_now_ns(void)
 
 enum { GP_WORK = 1, GP_WORK_WRITE = 2, GP_WORK_SOON = 4 };
 
-/* Wake the flush thread before its time: buffers wait, or a ring is half full; with WRITE what they hold is
- * written at once, because the program may be about to end. Cheap, callable from any thread. */
+/* Wake the flush thread early: buffers wait, or a ring is half full; with WRITE, their content is written at
+ * once, because the program may be about to end. Cheap, callable from any thread. */
 void gp_inject_wake(bool write);
-/* Something has begun: flush sooner than usual. */
+/* Recording has begun: flush sooner than usual. */
 void gp_inject_soon(void);
 
-/* Before any thread: MONOTONIC is of CLOCK_MONOTONIC. */
+/* Call before any thread exists: MONOTONIC is on CLOCK_MONOTONIC. */
 void gp_inject_bell_init(const pthread_condattr_t *monotonic);
-/* Wait until DUE or until somebody rings. Returns what there is to do; flush thread only. */
+/* Wait until DUE or until the bell rings. Returns what to do; flush thread only. */
 unsigned gp_inject_bell_wait(int64_t due_ns);
-/* In a fork child; with MUTE nobody will ever wait. */
+/* In a fork child; with MUTE, nobody will ever wait. */
 void gp_inject_bell_forked(bool mute);
 
 /* ---- inject_gate.c ---- */
 
-/* What the gate switches on and off. `record` returns false when the process must run untraced. */
+/* What the gate switches on and off. `record` returns false if the process must run untraced. */
 struct gp_inject_switches {
     bool (*record)(bool on);
     void (*count_launches)(bool on);
     void (*watch_ranges)(bool on);
 };
-/* From now on the process is recorded as OPTS say. Whatever moves the gate works the SWITCHES, which are static, at once.
- * False when the process must run untraced. */
+/* From now on the process is recorded as OPTS specify. Whatever moves the gate operates the SWITCHES, which
+ * are static, at once. False if the process must run untraced. */
 bool gp_inject_gate_start(const struct gp_gate_opts *opts, const struct gp_inject_switches *switches);
 void gp_inject_profiler(bool start);
-void gp_inject_launch(bool begins); /* or else it has ended */
+void gp_inject_launch(bool begins); /* otherwise it has ended */
 void gp_inject_gate_set(bool open);
 /* See gp_gate_range_begins(). */
 bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns);
 void gp_inject_range_ends(unsigned which, int64_t ns);
-/* When gp_inject_gate_tick() is to be called, 0: no need. */
+/* When to call gp_inject_gate_tick(), 0: no need. */
 int64_t gp_inject_gate_due(void);
 void gp_inject_gate_tick(int64_t now_ns);
-/* Tell of each window that has begun or ended since the last call; flush thread alone. */
+/* Report each window that has begun or ended since the last call; flush thread only. */
 void gp_inject_gate_windows(void (*tell)(void *ctx, const struct gp_wire_window *w), void *ctx);
 void gp_inject_gate_forked(void);
 
@@ -77,49 +76,49 @@ void gp_inject_gate_forked(void);
 struct gp_tracer_opts {
     enum gp_api_level api;
     bool memory;       /* allocations as well */
-    bool whole_graphs; /* a record a launch of a CUDA graph, none of its nodes */
-    void (*up)(void);  /* is called once CUDA is up, and for each context that is made */
+    bool whole_graphs; /* one record per launch of a CUDA graph, none of its nodes */
+    void (*up)(void);  /* called once CUDA is initialized, and for each new context */
     struct gp_pool *pool;
-    struct gp_shared *shared; /* gets the names of calls and the sizes of records that are known beforehand */
+    struct gp_shared *shared; /* gets the names of calls and the sizes of records that are known in advance */
 };
 
-/* Find and open libcupti, subscribe, get ready; nothing is recorded yet. False, having said why, when the program
- * must run untraced. */
+/* Find and open libcupti, subscribe, get ready; nothing is recorded yet. False, after a message, if the
+ * program must run untraced. */
 bool gp_tracer_start(const struct gp_tracer_opts *opts);
-/* Record from now on, or no longer, having asked for what there is. False, having said why, when kernels cannot be
+/* Record from now on, or stop after fetching what there is. False, after a message, if kernels cannot be
  * recorded. One caller at a time. */
 bool gp_tracer_record(bool on);
-/* Call gp_inject_launch() at both ends of each launch, or no longer. */
+/* Call gp_inject_launch() at both ends of each launch, or stop doing so. */
 void gp_tracer_count_launches(bool on);
 /* cuptiGetVersion(). */
 uint32_t gp_tracer_version(void);
 /* The CUDA version of the driver (13000), 0 unknown. */
 int gp_tracer_driver_version(void);
-/* Ask CUPTI for the buffers that it has; with FORCED those with unfinished records, too. */
+/* Ask CUPTI for the buffers that it has; with FORCED, also those with unfinished records. */
 void gp_tracer_flush(bool forced);
-/* Call TAKE for every record in a buffer. Returns how many; with TAKE NULL it only counts. */
+/* Call TAKE for every record in a buffer. Returns their number; with TAKE NULL it only counts. */
 uint64_t gp_tracer_read(uint8_t *data, size_t valid, void (*take)(void *ctx, const void *record), void *ctx);
 /* Records that CUPTI dropped since the last call. */
 uint64_t gp_tracer_dropped(void);
-/* Take no more records, without asking anything of CUPTI: the process is ending. */
+/* Accept no more records, without calling CUPTI: the process is ending. */
 void gp_tracer_mute(void);
-/* Switch everything off: the reader went away. */
+/* Switch everything off: the reader is gone. */
 void gp_tracer_stop(void);
-/* In a fork child: the pool and what it hands out are the parent's. */
+/* In a fork child: the pool and its buffers belong to the parent. */
 void gp_tracer_forked(void);
 
 /* ---- nvtx.c ---- */
 
-/* This thread has created NODE of a CUDA graph, as a copy of node ORIGINAL unless that is 0. Remembered together with the
- * ranges that are open; costs next to nothing in a process that has never used NVTX. */
+/* This thread has created NODE of a CUDA graph, as a copy of node ORIGINAL unless that is 0. Recorded
+ * together with the open ranges; costs next to nothing in a process that has never used NVTX. */
 void gp_nvtx_node(uint64_t node, uint64_t original);
 /* This thread's call, from START_NS on, has waited for something, or recorded an event. */
 void gp_nvtx_wait(int64_t start_ns, const struct gp_note_wait *wait);
 /* Hand over the notes of all threads, each thread's in order. Returns how many were refused since the last call. */
 uint64_t gp_nvtx_drain(void (*take)(void *ctx, int64_t tid, const struct gp_note *note), void *ctx);
-/* From now on gp_inject_range_begins() and its like are told of ranges, or no longer. */
+/* From now on report ranges to gp_inject_range_begins() and its like, or stop doing so. */
 void gp_nvtx_watch(bool on);
-/* In a fork child: forget the parent's threads; with OFF record nothing any more. */
+/* In a fork child: discard the parent's threads; with OFF, record nothing. */
 void gp_nvtx_forked(bool off);
 void gp_nvtx_off(void);
 

@@ -1,4 +1,4 @@
-/* The bell of the flush thread: whoever has work for it rings, on whatever thread. */
+/* The bell of the flush thread: any thread rings it when there is work. */
 #include <errno.h>
 #include <stdatomic.h>
 #include "collect/inject/inject.h"
@@ -7,7 +7,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t rung;
     unsigned work;      /* under lock: what there is to do before the next flush */
-    _Atomic bool muted; /* nobody listens in this process */
+    _Atomic bool muted; /* there is no listener in this process */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void ring(unsigned work)

@@ -1,5 +1,5 @@
-/* The gate of this process: what the program does moves it, on whatever thread, and CUPTI is switched at once, so that a
- * process that is not being recorded pays for nothing. */
+/* The gate of this process: the program's actions move it, on whatever thread, and CUPTI is switched at once,
+ * so that a process that is not being recorded has no cost. */
 #include "collect/inject/inject.h"
 
 #include <pthread.h>
@@ -8,14 +8,14 @@ static struct {
     pthread_mutex_t lock;
     struct gp_gate gate; /* under lock */
     const struct gp_inject_switches *switches;
-    size_t told;              /* windows that the launcher knows; flush thread only */
-    bool told_start;          /* it knows the start of the one after them */
+    size_t told;              /* windows that the launcher knows of; flush thread only */
+    bool told_start;          /* it knows the start of the next one */
     _Atomic bool up;          /* there is a gate */
-    _Atomic int64_t due_ns;   /* when it wants to be looked at */
-    _Atomic bool over_launch; /* launches need not be counted any more */
+    _Atomic int64_t due_ns;   /* when it must be checked next */
+    _Atomic bool over_launch; /* launches need no longer be counted */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Under the lock: do what the gate says, if it CHANGED. */
+/* Under the lock: switch recording as the gate requires, if it CHANGED. */
 static bool follow(bool changed)
 {
     atomic_store(&self.due_ns, self.gate.over ? 0 : self.gate.due_ns);
@@ -24,7 +24,7 @@ static bool follow(bool changed)
     return self.switches->record(self.gate.open);
 }
 
-/* Lock, call FN(&gate, ...), unlock; what was recorded by the time that the gate closed is written soon. */
+/* Lock, call FN(&gate, ...), unlock; what was recorded until the gate closed is written soon. */
 #define MOVE(call)                                                                                           \
     do {                                                                                                     \
         if (!atomic_load(&self.up)) break;                                                                   \
@@ -55,7 +55,7 @@ void gp_inject_profiler(bool start)
     MOVE(gp_gate_profiler(&self.gate, start, gp_now_ns()));
 }
 
-/* The last launch that matters ends the counting, but not from inside its callback. */
+/* The last relevant launch ends the counting, but not from inside its callback. */
 void gp_inject_launch(bool begins)
 {
     if (begins) {

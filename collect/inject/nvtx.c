@@ -1,4 +1,4 @@
-/* NVTX injection: one ring of notes a thread, drained by the flush thread. A process that uses NVTX but not
+/* NVTX injection: one ring of notes per thread, drained by the flush thread. A process that uses NVTX but not
  * CUDA only fills its rings, which is cheap, and stops at the first one that is full. */
 #include "collect/inject/inject.h"
 #include "collect/payload.h"
@@ -17,7 +17,7 @@
 
 enum { RING_BYTES = 4 << 20, POP_BYTES = 2 * sizeof(struct gp_note), MAX_TEXT = 4096, MAX_PAYLOADS = 8 };
 
-/* A range of this thread whose end somebody waits for. */
+/* A range of this thread whose end the gate waits for. */
 struct nvtx_watch {
     const char *domain; /* NULL: none */
     uint32_t nested;    /* ranges of that domain that were pushed inside */
@@ -28,12 +28,12 @@ struct nvtx_thread {
     struct nvtx_thread *next;
     struct gp_ring *ring;
     int64_t tid;
-    unsigned epoch;             /* of the process this was made in: a fork child must not use its parent's */
+    unsigned epoch;             /* of the process that created this: a fork child must not use its parent's */
     uint32_t open;              /* pushes that were accepted and not popped */
     uint32_t skipped;           /* pushes that were refused and not popped */
     struct nvtx_watch watch[2]; /* by GP_GATE_START and GP_GATE_STOP */
-    struct gp_buf args;         /* of the event at hand; never grows */
-    _Atomic bool woke;          /* the flush thread has been told that this is half full */
+    struct gp_buf args;         /* of the current event; never grows */
+    _Atomic bool woke;          /* the flush thread was told that this is half full */
     _Atomic bool gone;          /* the thread has ended */
 };
 
@@ -54,7 +54,7 @@ struct nvtx_category {
     char *name;
 };
 
-/* What every event looks at stands on cache lines that hardly ever change. */
+/* What every event reads is on cache lines that rarely change. */
 static struct {
     pthread_mutex_t lock;
     struct nvtx_thread *threads;              /* under lock */
@@ -63,13 +63,13 @@ static struct {
     struct gp_payloads payloads;
     pthread_key_t key;
     pthread_once_t once;
-    uint64_t refused_gone; /* by threads that were freed; flush thread only */
+    uint64_t refused_gone; /* by freed threads; flush thread only */
     uint64_t refused_told;
-    _Alignas(64) _Atomic unsigned epoch; /* changes in a fork child, and when nothing is recorded any more */
+    _Alignas(64) _Atomic unsigned epoch; /* changes in a fork child, and when recording ends for good */
     _Atomic bool off;
     _Atomic bool used;              /* some thread has a ring */
     _Atomic bool watching;          /* the gate asks for ranges */
-    _Atomic uint64_t watched_id[2]; /* start/end ranges whose end somebody waits for */
+    _Atomic uint64_t watched_id[2]; /* start/end ranges whose end the gate waits for */
     _Alignas(64) _Atomic uint64_t next_id;
 } nvtx = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
@@ -120,7 +120,7 @@ static inline bool is_watching(void)
     return atomic_load_explicit(&nvtx.watching, memory_order_relaxed);
 }
 
-/* The flush thread is told once that there is much to read. */
+/* Tell the flush thread once that there is much to read. */
 static inline void wake(struct nvtx_thread *t)
 {
     if (GP_UNLIKELY(gp_ring_half_full(t->ring)) && !atomic_exchange(&t->woke, true)) gp_inject_wake(false);
@@ -165,7 +165,7 @@ static const char *domain_name(nvtxDomainHandle_t d)
     return d ? ((const struct nvtx_domain *)(const void *)d)->name : "";
 }
 
-/* The message of ATTR; NULL when it is one of wide characters. A registered one becomes the note's. */
+/* The message of ATTR; NULL if it has wide characters. A registered one becomes the note's. */
 static inline const char *message_of(const nvtxEventAttributes_t *attr, struct gp_note *note)
 {
     if (attr && attr->messageType == NVTX_MESSAGE_TYPE_ASCII && attr->message.ascii)
@@ -175,7 +175,8 @@ static inline const char *message_of(const nvtxEventAttributes_t *attr, struct g
     return attr && attr->messageType == NVTX_MESSAGE_TYPE_UNICODE && attr->message.unicode ? NULL : "";
 }
 
-/* A range was pushed: the gate may want to know when it ends. One that lies in a watched one is counted alone. */
+/* A range was pushed: the gate may need to know when it ends. A range inside a watched one is only
+ * counted. */
 static void watch_push(struct nvtx_thread *t, const struct gp_note *note, const char *text)
 {
     for (unsigned which = 0; which < 2; which++) {
@@ -218,9 +219,9 @@ static void watch_stop(const struct gp_note *note)
     }
 }
 
-/* ---- what events carry beside their message ---- */
+/* ---- args of events ---- */
 
-/* Room for args, or NULL when there is no memory. */
+/* Room for args, or NULL if there is no memory. */
 static struct gp_buf *new_args(struct nvtx_thread *t)
 {
     if (!t->args.data) t->args.data = malloc(GP_PAYLOAD_ROOM);
@@ -258,7 +259,7 @@ static void add_value(const nvtxEventAttributes_t *attr, struct gp_buf *args)
     gp_payload_put_value("Payload", types[attr->payloadType], &attr->payload, args);
 }
 
-/* The args of ATTR become the note's. Most events have none, and pay for no more than finding out. */
+/* The args of ATTR become the note's. Most events have none, and pay only for finding out. */
 static __attribute__((noinline)) void add_args(struct nvtx_thread *t, nvtxDomainHandle_t d,
                                                const nvtxEventAttributes_t *attr, struct gp_note *note)
 {
@@ -276,15 +277,15 @@ static __attribute__((noinline)) void add_args(struct nvtx_thread *t, nvtxDomain
     note->args_n = (uint16_t)args->n;
 }
 
-/* Somebody waits for ranges that begin or end. */
+/* The gate waits for ranges that begin or end. */
 static void watch_begin(struct nvtx_thread *t, const struct gp_note *note, const char *text)
 {
     if (note->op == GP_NOTE_PUSH) watch_push(t, note, text);
     if (note->op == GP_NOTE_START) watch_start(note, text);
 }
 
-/* Put a note with a message and the args of ATTR, or, with REFUSE, only tell who waits for it; room for RESERVE bytes
- * stays. */
+/* Put a note with a message and the args of ATTR, or, with REFUSE, only inform the gate; keep room for
+ * RESERVE bytes. */
 static inline bool put_text(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
                             const char *text, const nvtxEventAttributes_t *attr, size_t reserve, bool refuse)
 {
@@ -333,7 +334,7 @@ static nvtxEventAttributes_t wide_event(const wchar_t *message)
 
 /* ---- the calls ---- */
 
-/* What lies inside a refused range is refused, too, so that the pops still match. */
+/* Everything inside a refused range is refused, too, so that the pops still match. */
 static inline int push_event(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
 {
     struct nvtx_thread *t = get_thread();
@@ -350,7 +351,7 @@ static int NVTX_API push(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr
     return push_event(d, attr);
 }
 
-/* An end whose args find no room ends without them: its note must not be refused. */
+/* If there is no room for the args of an end, it is noted without them: its note must not be refused. */
 static inline void put_end(struct nvtx_thread *t, nvtxDomainHandle_t d, struct gp_note *note,
                            const nvtxEventAttributes_t *attr, size_t reserve)
 {
@@ -478,8 +479,8 @@ static int NVTX_API pop_default(void)
     return pop_with(NULL, NULL);
 }
 
-/* Domains, strings and categories are few, and notes point at them, so they are never freed. The same name is the same
- * domain, as what is registered in one may be used by all that call it so. */
+/* Domains, strings and categories are few, and notes point at them, so they are never freed. Equal names are
+ * the same domain, since what is registered in one may be used by all with that name. */
 static nvtxDomainHandle_t NVTX_API create_domain(const char *name)
 {
     if (!name) name = "";
@@ -589,7 +590,7 @@ void gp_nvtx_wait(int64_t start_ns, const struct gp_note_wait *wait)
 
 /* ---- the payload extension ----
  * NCCL pushes its ranges with the plain calls and pops some with nvtxRangePopPayload: without these entry points such
- * ranges would never end. An event that has no other message is called by the name of its payload's schema. */
+ * ranges would never end. An event without another message has the name of its payload's schema. */
 
 static uint64_t register_schema(nvtxDomainHandle_t d, const nvtxPayloadSchemaAttr_t *attr)
 {
@@ -637,7 +638,7 @@ static uint64_t register_scope(nvtxDomainHandle_t d, const nvtxScopeAttr_t *attr
     return attr && attr->scopeId ? attr->scopeId : gp_payload_give_id(&nvtx.payloads);
 }
 
-/* As an event would carry it. */
+/* As in an event. */
 static nvtxEventAttributes_t payload_event(nvtxDomainHandle_t d, const nvtxPayloadData_t *payload, size_t n)
 {
     bool any = payload && n;
@@ -812,7 +813,7 @@ uint64_t gp_nvtx_drain(take_note *take, void *ctx)
         drain_thread(t, take, ctx);
         uint64_t n = atomic_load(&t->ring->refused);
         refused += n;
-        if (gone && before) { /* the first one stays: a new thread may be linking to it now */
+        if (gone && before) { /* the first one stays: a new thread may just be linking to it */
             nvtx.refused_gone += n;
             before->next = next;
             gp_ring_free(t->ring);
@@ -840,7 +841,7 @@ void gp_nvtx_watch(bool on)
 
 void gp_nvtx_forked(bool off)
 {
-    pthread_mutex_init(&nvtx.lock, NULL); /* some other thread of the parent may have held it */
+    pthread_mutex_init(&nvtx.lock, NULL); /* another thread of the parent may have held it */
     nvtx.threads = NULL;
     atomic_fetch_add(&nvtx.epoch, 1);
     gp_nvtx_watch(false);

@@ -6,10 +6,11 @@
 #include <sys/mman.h>
 #include "formats/base/mem.h"
 
-/* Of a new buffer so much is touched beforehand; the rest as it is filled, once. Buffers are large and threads may be many. */
+/* This much of a new buffer is touched in advance; the rest when it is first filled. Buffers are large and
+ * there may be many threads. */
 enum { TOUCHED = 1 << 20 };
 
-/* Slot numbers in the order in which they came: a ring with room for all that there are. */
+/* Slot numbers in order of arrival: a ring with room for all slots. */
 struct queue {
     uint32_t *at;
     size_t first, n;
@@ -23,11 +24,11 @@ struct gp_pool {
     size_t nready;
     uint32_t *bare; /* slots without memory that were used before */
     size_t nbare;
-    uint32_t fresh;            /* from here on slots were never used */
+    uint32_t fresh;            /* slots from here on were never used */
     struct queue filled, sent; /* returned by CUPTI; the launcher's */
     size_t waiting;            /* bytes in both */
     uint64_t seq, dropped;
-    size_t buffers, strays; /* strays: buffers that are no slots */
+    size_t buffers, strays; /* strays: buffers that are not slots */
 };
 
 struct gp_pool *gp_pool_new(const struct gp_pool_opts *opts)
@@ -67,9 +68,9 @@ static uint32_t pop(struct gp_pool *p, struct queue *q)
     return i;
 }
 
-/* ---- making, all under the lock ---- */
+/* ---- making buffers, all under the lock ---- */
 
-/* A zeroed slot is nobody's any more. What a burst has made too many of has its memory taken away. */
+/* A zeroed slot is free. The memory of slots that only a burst needed is released. */
 static void put_back(struct gp_pool *p, uint32_t i)
 {
     set_state(p, i, GP_SLOT_FREE);
@@ -82,7 +83,7 @@ static void put_back(struct gp_pool *p, uint32_t i)
     p->buffers--;
 }
 
-/* What the launcher is done with, at most MOST of it. */
+/* Take back slots that the launcher is done with, at most MOST. */
 static void take_back(struct gp_pool *p, size_t most)
 {
     while (most-- && p->sent.n) {
@@ -93,7 +94,7 @@ static void take_back(struct gp_pool *p, size_t most)
     }
 }
 
-/* A slot without memory; false when there is none left. */
+/* A slot without memory; false if there is none left. */
 static bool new_slot(struct gp_pool *p, uint32_t *i)
 {
     if (p->nbare) *i = p->bare[--p->nbare];
@@ -103,7 +104,7 @@ static bool new_slot(struct gp_pool *p, uint32_t *i)
     return true;
 }
 
-/* More threads than there are slots: what such a buffer takes in will be lost, but CUPTI is not to be left without. */
+/* More threads than slots: records in such a buffer will be lost, but CUPTI must get one. */
 static uint8_t *make_stray(struct gp_pool *p)
 {
     size_t n = gp_pool_buffer_bytes(p);

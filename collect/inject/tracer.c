@@ -14,7 +14,7 @@
 #include <cupti.h>
 #include "collect/records.h"
 
-/* ---- the records as the headers have them must be where records.c reads them ---- */
+/* ---- the offsets in records.h must match the headers ---- */
 
 #if CUPTI_API_VERSION >= 130000
 #define STRUCT_KERNEL   CUpti_ActivityKernel10
@@ -50,7 +50,7 @@ _Static_assert((int)GP_WAIT_CONTEXT == (int)CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_
 
 enum { MAX_CBID = 2048, MAX_GAP = 200, ATTR_PER_THREAD_BUFFER = 9, FIRST_REQUESTS = 16 };
 
-/* The calls that we cannot do without, and those that some versions lack. */
+/* The required functions, and those that some versions lack. */
 #define NEEDED(X)                                                                                            \
     X(cuptiSubscribe)                                                                                        \
     X(cuptiEnableCallback)                                                                                   \
@@ -76,7 +76,7 @@ enum { MAX_CBID = 2048, MAX_GAP = 200, ATTR_PER_THREAD_BUFFER = 9, FIRST_REQUEST
 
 typedef CUptiResult(CUPTIAPI *subscribe_v2_fn)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *, void *);
 
-/* What cuptiSubscribe_v2 takes; declared here because the headers of CUPTI 12 do not have it. */
+/* The parameter of cuptiSubscribe_v2; declared here because the headers of CUPTI 12 do not have it. */
 struct subscriber_params {
     size_t size;
     const char *name;
@@ -102,14 +102,14 @@ static struct {
     void (*is_up)(void);
     uint8_t hooks[2][MAX_CBID];      /* enum hook; runtime, driver */
     bool wanted[2][MAX_CBID];        /* calls that are recorded one by one */
-    _Atomic bool recording, unified; /* unified: its counters are configured */
+    _Atomic bool recording, unified; /* unified: the counters of unified memory are configured */
     _Atomic bool up;                 /* cuInit() is over */
     _Atomic bool stopped, forked;
     _Atomic unsigned requests; /* the first of them */
     _Atomic unsigned period;   /* of recording */
 } cupti;
 
-/* Calls at which we have something to do. */
+/* Calls at which there is something to do. */
 enum hook {
     HOOK_NONE,
     HOOK_RESET,
@@ -121,8 +121,8 @@ enum hook {
     HOOK_WAIT, /* and on: by the entry of waiting[] */
 };
 
-/* The calls that wait, or record what others wait for, by how their names begin, and where among their parameters the
- * stream and the event are, -1 nowhere. */
+/* The calls that wait, or record what others wait for, by the beginning of their names, and the indices of
+ * stream and event among their parameters, -1 none. */
 static const struct {
     const char *runtime, *driver;
     enum gp_wait type;
@@ -153,7 +153,7 @@ enum { MAX_CANDIDATES = 64 };
 
 struct candidates {
     char *path[MAX_CANDIDATES];
-    size_t n, mapped; /* the first MAPPED are in the process already */
+    size_t n, mapped; /* the first MAPPED are already in the process */
 };
 
 static void add_candidate(struct candidates *c, const char *dir, size_t dir_len, const char *name)
@@ -250,7 +250,7 @@ static bool load_symbols(void *lib, const char *path)
 
 /* ---- callbacks ---- */
 
-/* A fork child cannot use CUDA, but CUPTI may want to record how it fails. Nobody reads that. */
+/* A fork child cannot use CUDA, but CUPTI may try to record its failure. Nobody reads that. */
 static uint8_t *private_buffer(void)
 {
     void *m = mmap(NULL, gp_pool_buffer_bytes(cupti.pool), PROT_READ | PROT_WRITE,
@@ -265,7 +265,7 @@ static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *ma
     *max_records = 0;
     if (atomic_load_explicit(&cupti.requests, memory_order_relaxed) >= FIRST_REQUESTS) return;
     atomic_fetch_add(&cupti.requests, 1);
-    gp_inject_soon(); /* what comes first is new */
+    gp_inject_soon(); /* the first is new */
 }
 
 static void CUPTIAPI buffer_completed(CUcontext ctx, uint32_t stream, uint8_t *buffer, size_t size,
@@ -287,8 +287,8 @@ static uint64_t CUPTIAPI timestamp(void)
     return (uint64_t)gp_now_ns();
 }
 
-/* A node of a graph was created, or cloned from another: what an executable graph runs are clones of the nodes that were
- * captured, and their ids are those in the records of its kernels. */
+/* A node of a graph was created, or cloned from another one: an executable graph runs clones of the nodes
+ * that were captured, and the records of its kernels have the ids of the clones. */
 static void on_graph_node(bool cloned, const CUpti_GraphData *graph)
 {
     uint64_t node = 0, original = 0;
@@ -306,7 +306,8 @@ static CUptiResult switch_kind(CUpti_ActivityKind kind, bool on)
     return rc;
 }
 
-/* Unified memory is asked for in its own way, one counter at a time, since devices lack some, and only once CUDA is up. */
+/* Unified memory is enabled separately, one counter at a time, since devices lack some, and only after CUDA
+ * is initialized. */
 static void configure_unified(void)
 {
     unsigned n = 0;
@@ -327,11 +328,11 @@ static void configure_unified(void)
     if (atomic_load(&cupti.recording)) switch_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, true);
 }
 
-/* ---- who waits for what ----
- * CUPTI's own records of it would cost every launch a quarter of what the records of kernels do, whether anybody waits or
- * not; being called at these calls costs the others nothing. */
+/* ---- waits ----
+ * CUPTI's own records of waits would cost every launch a quarter of what the records of kernels cost, whether
+ * anything waits or not; callbacks at these calls cost other calls nothing. */
 
-/* Of this thread: calls of the driver inside one of the runtime count as one, and what is captured does not happen. */
+/* Of this thread: driver calls inside a runtime call count as one, and what is captured does not happen. */
 static _Thread_local struct {
     unsigned depth, capturing;
     unsigned period; /* in which the depth was counted: recording may stop inside a call */
@@ -372,7 +373,7 @@ static void on_wait(unsigned which, const CUpti_CallbackData *call)
     gp_nvtx_wait(waits.start_ns, &w);
 }
 
-/* True when that was all there was to do. */
+/* True if that was everything to do. */
 static bool on_hook(uint8_t hook, const CUpti_CallbackData *call)
 {
     bool enter = call->callbackSite == CUPTI_API_ENTER;
@@ -385,7 +386,7 @@ static bool on_hook(uint8_t hook, const CUpti_CallbackData *call)
     return (hook != HOOK_PROFILER_STOP && hook != HOOK_RESET) || !enter;
 }
 
-/* Things that happen to CUDA at which we have to act: it is up, or records may soon be out of reach. */
+/* Events of CUDA that need action: it is initialized, or records may soon be out of reach. */
 static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
                                  const void *data)
 {
@@ -423,7 +424,7 @@ static CUptiResult subscribe(char *holder, size_t size)
 }
 
 struct search {
-    void *tried[MAX_CANDIDATES]; /* several paths lead to one library */
+    void *tried[MAX_CANDIDATES]; /* several paths can lead to one library */
     size_t n;
     char why[200]; /* the last failure */
 };
@@ -436,12 +437,12 @@ static bool tried_before(struct search *s, void *lib)
     return false;
 }
 
-/* 1: it is ours; 0: try another; -1: somebody else holds CUPTI. */
+/* 1: subscribed; 0: try another; -1: another tool holds CUPTI. */
 static int try_library(struct search *s, const char *path, bool mapped)
 {
     char holder[128] = "";
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL | (mapped ? RTLD_NOLOAD : 0));
-    /* What is not used stays open: unloading CUPTI is not safe. */
+    /* Unused ones stay open: unloading CUPTI is not safe. */
     if (!lib || tried_before(s, lib) || !load_symbols(lib, path)) return 0;
     CUptiResult rc = subscribe(holder, sizeof holder);
     holder[sizeof holder - 1] = 0;
@@ -508,7 +509,7 @@ static const char *call_name(bool driver, uint32_t cbid)
     return cupti.cuptiGetCallbackName(domain_of(driver), cbid, &name) == CUPTI_SUCCESS ? name : NULL;
 }
 
-/* Go through the calls that this CUPTI knows, by name, so that those of later versions are found as well. */
+/* Walk the calls that this CUPTI knows, by name, so that those of later versions are included. */
 static void find_calls(bool driver)
 {
     unsigned gap = 0;
@@ -525,8 +526,9 @@ static void find_calls(bool driver)
     }
 }
 
-/* Switch the records of API calls; returns how many calls are switched one by one. Once CUDA is up CUPTI accepts that and
- * does nothing, so that then all calls are recorded; those that nobody wants are left out when their records are read. */
+/* Switch the records of API calls; returns how many calls are switched one by one. Once CUDA is initialized,
+ * CUPTI accepts that and does nothing, so all calls are recorded then; unwanted ones are left out when their
+ * records are read. */
 static unsigned switch_calls(bool driver, bool on)
 {
     __typeof__(&cuptiActivityEnableRuntimeApi) enable =
@@ -548,8 +550,8 @@ void gp_tracer_count_launches(bool on)
             cupti.cuptiEnableCallback(on, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, cbid);
 }
 
-/* Copies and sets go with kernels always: graphs hold all three, and records that nobody asked for have been
- * seen to fill CUPTI's device buffers. */
+/* Copies and sets are always recorded with kernels: graphs have all three, and records that were not enabled
+ * have been seen to fill CUPTI's device buffers. */
 static const CUpti_ActivityKind beside_kernels[] = {
     CUPTI_ACTIVITY_KIND_MEMCPY,   CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
     CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_JIT,
@@ -562,7 +564,7 @@ static const CUpti_ActivityKind always[] = {
     CUPTI_ACTIVITY_KIND_STREAM,
 };
 
-/* At --api all CUPTI tells who waits for what, with the times of the GPU. */
+/* With --api all, CUPTI records what waits for what, with the times of the GPU. */
 static void switch_waits(bool on)
 {
     atomic_fetch_add(&cupti.period, 1);
@@ -607,8 +609,8 @@ bool gp_tracer_record(bool on)
     return true;
 }
 
-/* What this build's headers know of the sizes of records, for buffers that are read before CUPTI has gone through any: in
- * the versions that have the same structs. */
+/* The sizes of records in this build's headers, for buffers that are read before CUPTI has walked any: in the
+ * versions that have the same structs. */
 static void tell_sizes(void)
 {
 #if CUPTI_API_VERSION >= 130000
@@ -647,7 +649,7 @@ static bool get_ready(void)
         CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
         CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
     };
-    /* Whatever is recorded now: graphs are made early and replayed late. */
+    /* Independent of what is recorded now: graphs are made early and replayed late. */
     static const CUpti_CallbackId nodes[] = {
         CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
         CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
@@ -658,7 +660,7 @@ static bool get_ready(void)
     CUptiResult rc = CUPTI_ERROR_UNKNOWN;
     if (cupti.cuptiActivityRegisterTimestampCallback)
         rc = cupti.cuptiActivityRegisterTimestampCallback(timestamp);
-    if (rc != CUPTI_SUCCESS) gp_say("CUPTI keeps its own clock: %s (%d)", result_text(rc), (int)rc);
+    if (rc != CUPTI_SUCCESS) gp_say("cannot set the clock of CUPTI: %s (%d)", result_text(rc), (int)rc);
     else gp_shared_set_earliest(cupti.shared, gp_now_ns());
     tell_sizes();
     rc = cupti.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
@@ -666,8 +668,8 @@ static bool get_ready(void)
         gp_say("cannot register buffers: %s (%d): this process runs untraced", result_text(rc), (int)rc);
         return false;
     }
-    if (cupti.enable_all_syncs) cupti.enable_all_syncs(0); /* no records of queries that find nothing done */
-    /* CUPTI leaves these times out by default, since it must ask the GPU for them. */
+    if (cupti.enable_all_syncs) cupti.enable_all_syncs(0); /* no records of queries that return "not ready" */
+    /* CUPTI leaves these times out by default, since it must get them from the GPU. */
     if (cupti.enable_event_times && cupti.api == GP_API_LEVEL_ALL) cupti.enable_event_times(1);
     for (size_t i = 0; i < sizeof always / sizeof *always; i++) switch_kind(always[i], true);
     find_calls(false);
@@ -720,7 +722,7 @@ uint64_t gp_tracer_read(uint8_t *data, size_t valid, void (*take)(void *ctx, con
 {
     CUpti_Activity *record = NULL;
     uint64_t n = 0;
-    /* Ends with MAX_LIMIT_REACHED, or with INVALID_KIND where the rest of the buffer was never filled. */
+    /* Ends with MAX_LIMIT_REACHED, or with INVALID_KIND if the rest of the buffer was never filled. */
     while (cupti.cuptiActivityGetNextRecord(data, valid, &record) == CUPTI_SUCCESS) {
         if (take) take(ctx, record);
         n++;

@@ -36,7 +36,7 @@ static bool another_follows(struct gp_raw *raw, bool (*matches)(const uint8_t *,
         if (zeros == 0) {
             if (matches(raw->at, raw->n)) return true;
             gp_fail(err, GP_E_SYNTAX, (int64_t)raw->offset,
-                    "the %s data ends at byte %llu and something else follows it", what,
+                    "the %s data ends at byte %llu, but other data follows", what,
                     (unsigned long long)raw->offset);
             return false;
         }

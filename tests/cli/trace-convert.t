@@ -154,7 +154,7 @@ test_expect_success 'a flipped bit in a binary trace loses a block and says so' 
     { head -c $((size / 2)) every.trace && printf "\377\377\377\377" && tail -c +$((size / 2 + 5)) every.trace; } >flip &&
     status_of trace-convert --to chrome flip &&
     test "$status" = 0 &&
-    grep -q "^trace-convert: flip: blocks lost to damage: 1 (first at byte [0-9]*)$" err
+    grep -q "^trace-convert: flip: damaged blocks, skipped: 1 (first at byte [0-9]*)$" err
 '
 
 test_expect_success 'what is no trace is refused' '

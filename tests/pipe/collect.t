@@ -250,7 +250,7 @@ test_expect_success 'a kernel that never ends is left out, the rest is there' '
 
 test_expect_success 'a flush that hangs at the end: the program ends all the same, and what was flushed is there' '
     MOCK_CUPTI_HANG=1 status_of $collect -o t $app die return 100 200 && test $status = 5 &&
-    facts t && has gpu 100 && has api 100 && grep "the last flush does not end" err
+    facts t && has gpu 100 && has api 100 && grep "final flush timed out" err
 '
 
 # ---- ends ----
@@ -309,7 +309,7 @@ test_expect_success '-o: names that come twice, no rank, a percent sign, no proc
     facts twice.none && has gpu 5 && facts twice.none.2 && has gpu 6 &&
     $collect -o "100%%.trace" $app launch 5 1 1 2>err && facts 100%.trace && has gpu 5 &&
     status_of $collect -o "nobody.%p" $app none hello && test $status = 7 && test -z "$(ls | grep nobody)" &&
-    status_of $collect -o "bad.%x" true && test $status = 125 && grep "means nothing" err
+    status_of $collect -o "bad.%x" true && test $status = 125 && grep "unknown .%x" err
 '
 
 test_expect_success '-o: a process that is killed has that in its own trace; a folder that is not there is told' '

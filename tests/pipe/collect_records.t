@@ -112,7 +112,7 @@ test_expect_success 'above the rate graphs are recorded whole from then on, whic
     $collect --graphs auto:1000 $app storm 200 10 400 >t 2>err && facts t && has gpu 2201 && has graph_nodes 2000 && has joined 2201 &&
     has "gpu:CUDA graph 5" 200 && has "mark:CUDA graphs are recorded whole from here on" 1 &&
     grep "^lost:graph nodes:graphs are recorded whole, see --graphs " facts && has lost 2000 && has api:cudaGraphLaunch 400 &&
-    test "$(grep -c "more than 1000 graph nodes a second: CUDA graphs are recorded whole from here on (see --graphs)$" err)" = 1
+    test "$(grep -c "more than 1000 graph nodes per second: CUDA graphs are recorded as wholes from here on (see --graphs)$" err)" = 1
 '
 
 test_expect_success 'nothing else changes: all that is no graph is there in any case' '

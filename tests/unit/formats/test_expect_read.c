@@ -54,7 +54,7 @@ static void what_is_no_prediction_is_told_and_nothing_is_kept(void **state)
          "2}]}",
          "schema"},
         {FILE_OF(""), "no predictions"},
-        {FILE_OF("7"), "prediction 1 is no object"},
+        {FILE_OF("7"), "prediction 1 is not an object"},
         {FILE_OF("{\"metric\": \"a\", \"low\": 1, \"high\": 2}, {\"low\": 1, \"high\": 2}"),
          "prediction 2 must have one of"},
         {FILE_OF("{\"metric\": \"a\", \"idle\": \"b\", \"low\": 1, \"high\": 2}"),

@@ -347,10 +347,9 @@ static void a_judged_input_is_reported_when_it_is_damaged(void **state)
     in.issues[GP_Q_BAD_DURATION] = (struct gp_issue){1234, 56789};
     in.issues[GP_Q_NO_CORRELATION].count = 2;
     assert_int_equal(gp_front_open(&f, &tool, &o, NULL), 0);
-    assert_string_equal(
-        printed(&f, NULL, &in, &s),
-        "trace-x: a.json: durations that are missing, negative or no number, taken as 0: 1,234 "
-        "(first at byte 56789); GPU events without a usable launch record: 2\n");
+    assert_string_equal(printed(&f, NULL, &in, &s),
+                        "trace-x: a.json: durations that are missing or invalid, read as 0: 1,234 "
+                        "(first at byte 56789); GPU events without a usable launch record: 2\n");
     in.verdict = gp_intern_cstr(&s, "clean");
     assert_string_equal(printed(&f, NULL, &in, &s), "");
     gp_front_close(&f);

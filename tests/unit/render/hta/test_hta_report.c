@@ -174,9 +174,8 @@ static void damage_is_told_with_its_place(void **state)
     h.inputs.at[0].issues[GP_Q_TRUNCATED] = (struct gp_issue){1, 1234567};
     h.inputs.at[0].issues[GP_Q_BAD_DURATION] = (struct gp_issue){3, 12};
     expect_quality(
-        &h,
-        "a.json: the input ends early (first at byte 1234567); durations that are missing, negative or no "
-        "number, taken as 0: 3 (first at byte 12)");
+        &h, "a.json: the input ends early (first at byte 1234567); durations that are missing or invalid, "
+            "read as 0: 3 (first at byte 12)");
     gp_hta_release(&h);
 }
 
