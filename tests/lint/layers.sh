@@ -36,6 +36,7 @@ violations() {
         row("formats", "formats/chrome formats/gpt")
         row("formats/chrome", "formats/trace.h formats/nodes.h formats/reader.h")
         row("formats/gpt", "formats/trace.h formats/nodes.h formats/reader.h")
+        row("formats/pickle", "formats/trace.h")
         row("collect", "formats formats/gpt")
         row("collect/inject", "collect formats formats/gpt")
         row("analyze/math", "")
@@ -48,6 +49,7 @@ violations() {
         row("analyze/lanes", model() " analyze/math analyze/names analyze/view analyze/hta")
         row("analyze/diff", model() " analyze/math analyze/names analyze/view analyze/stacks")
         row("analyze/suggest", model() " analyze/math analyze/names analyze/cost analyze/view analyze/hta")
+        row("analyze/memory", model() " formats/pickle analyze/math analyze/names analyze/view")
         row("render/draw", "analyze/names")
         row("render/report", "render/draw analyze/view")
         row("render/page", "render/draw render/report analyze/cost")
@@ -57,6 +59,7 @@ violations() {
         row("render/hta", model() " analyze/hta" below)
         row("render/diff", model() " analyze/diff render/flame" below)
         row("render/suggest", model() " analyze/suggest analyze/cost" below)
+        row("render/memory", model() " formats/pickle analyze/memory analyze/stacks render/flame" below)
     }
     {
         from = wing($1); to = wing($3)

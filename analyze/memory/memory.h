@@ -1,0 +1,316 @@
+/* memory.h -- what filled a device, who held it, what leaks, why it ran out: from the histories that allocators keep
+ * (formats/pickle/snapshot.h) and from the memory events of traces. No input or output here; names are interned.
+ *
+ *     struct gp_memory m;
+ *     gp_memory_init(&m, &opts);
+ *     gp_memory_add_snapshot(&m, &snapshot);
+ *     gp_memory_add_trace(&m, &trace);
+ *     if (gp_memory_finish(&m, &err)) ...
+ *     for (size_t i = 0; i < m.devices.n; i++) use(m.devices.at[i].peak_bytes);
+ *     gp_memory_release(&m);
+ *
+ * Positions count entries of a device's history: position p is the state after p entries, 0 the state before the first.
+ * A block lives at p when begin <= p < end. Sums are sums of integers and close: holders of a position sum to what was
+ * allocated at it.
+ */
+#ifndef GP_ANALYZE_MEMORY_MEMORY_H
+#define GP_ANALYZE_MEMORY_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "analyze/view/quality.h"
+#include "formats/base/err.h"
+#include "formats/base/intern.h"
+#include "formats/base/vec.h"
+#include "formats/pickle/snapshot.h"
+#include "formats/trace.h"
+
+/* What blocks are grouped by. X(enum, word of --by) */
+#define GP_MEMORY_KEYS(X)                                                                                    \
+    X(GP_BY_STACK, "stack")                                                                                  \
+    X(GP_BY_RANGE, "range")                                                                                  \
+    X(GP_BY_OP, "op")                                                                                        \
+    X(GP_BY_MODULE, "module")                                                                                \
+    X(GP_BY_CATEGORY, "category")
+enum gp_memory_key {
+#define X(id, name) id,
+    GP_MEMORY_KEYS(X)
+#undef X
+        GP_MEMORY_KEY_COUNT
+};
+
+/* What a block holds. X(enum, word of JSON, what a person reads) */
+#define GP_CATEGORIES(X)                                                                                     \
+    X(GP_CAT_UNKNOWN, "unknown", "unknown")                                                                  \
+    X(GP_CAT_PARAMETER, "parameter", "parameters")                                                           \
+    X(GP_CAT_OPTIMIZER, "optimizer_state", "optimizer state")                                                \
+    X(GP_CAT_INPUT, "input", "inputs")                                                                       \
+    X(GP_CAT_TEMPORARY, "temporary", "temporary")                                                            \
+    X(GP_CAT_ACTIVATION, "activation", "activations")                                                        \
+    X(GP_CAT_GRADIENT, "gradient", "gradients")                                                              \
+    X(GP_CAT_AUTOGRAD, "autograd_detail", "autograd detail")                                                 \
+    X(GP_CAT_MIXED, "mixed", "several")
+enum gp_category {
+#define X(id, name, text) id,
+    GP_CATEGORIES(X)
+#undef X
+        GP_CATEGORY_COUNT
+};
+const char *gp_category_name(enum gp_category c);
+const char *gp_category_text(enum gp_category c);
+
+/* How much of the history there is. X(enum, word of JSON) */
+#define GP_HISTORIES(X)                                                                                      \
+    X(GP_HISTORY_NONE, "none")   /* only what was there at the end */                                        \
+    X(GP_HISTORY_STATE, "state") /* the same, and the stacks of what was there */                            \
+    X(GP_HISTORY_TAIL, "tail")   /* it begins when blocks were there already */                              \
+    X(GP_HISTORY_WHOLE, "whole") /* from nothing to the end */
+enum gp_history {
+#define X(id, name) id,
+    GP_HISTORIES(X)
+#undef X
+};
+const char *gp_history_name(enum gp_history h);
+
+/* X(enum, word of JSON) */
+#define GP_VERDICTS(X)                                                                                       \
+    X(GP_OOM_FRAGMENTATION, "fragmentation") /* enough was cached, in pieces too small */                    \
+    X(GP_OOM_TOO_LARGE, "too_large")         /* more than the device has besides what was in use */          \
+    X(GP_OOM_OTHERS, "other_processes")      /* it would have fitted if others held less */
+enum gp_oom_verdict {
+#define X(id, name) id,
+    GP_VERDICTS(X)
+#undef X
+};
+const char *gp_oom_verdict_name(enum gp_oom_verdict v);
+
+#define GP_NO_SPAN UINT32_MAX
+
+/* A range of the program: from an annotation's start to its end. */
+struct gp_memory_span {
+    gp_sid name, label;  /* of gp_memory.strings; the label has no numbers */
+    uint32_t parent;     /* GP_NO_SPAN: outermost */
+    uint32_t begin, end; /* positions */
+    int64_t begin_ns, end_ns;
+    uint8_t phase; /* private: what its name says of the program */
+};
+
+struct gp_memory_step {
+    gp_sid name;
+    uint32_t begin, end; /* positions */
+    int64_t begin_ns, end_ns;
+};
+
+/* The life of one block. */
+struct gp_memory_life {
+    int64_t bytes, requested;
+    uint64_t addr;
+    uint32_t begin, end,
+        done;      /* positions: allocated, freed, given back; history + 1: not within the history */
+    uint32_t site; /* index into the device's sites */
+    uint32_t span, end_span; /* innermost range when it was made and freed; GP_NO_SPAN: none */
+    uint16_t stream;         /* index into the snapshot's streams */
+    uint16_t context;        /* and contexts */
+};
+
+/* Where blocks are made: a stack, or, where none was recorded, the range that was running. */
+struct gp_memory_site {
+    uint32_t stack; /* of the snapshot; 0: none was recorded */
+    gp_sid key;     /* what a person reads: "linear.py:134 forward < train", "[no stack: backward]" */
+    gp_sid range, op, module; /* 0: not known */
+    uint8_t phase;            /* enum gp_phase, private */
+    bool stand_in;            /* the best guess for a stack that was not recorded */
+};
+
+/* What held memory at a position. */
+struct gp_memory_holder {
+    uint32_t device; /* index into devices */
+    gp_sid key;
+    uint32_t site; /* by stack: index into sites; else UINT32_MAX */
+    uint64_t blocks;
+    int64_t bytes, requested;
+    int64_t since_ns;    /* of the oldest block; INT64_MIN: before the history began */
+    uint32_t since_step; /* index into steps; UINT32_MAX: before the first, or not known */
+    enum gp_category category;
+    bool category_recorded;
+};
+
+typedef GP_VEC(struct gp_memory_holder) gp_memory_holders;
+
+struct gp_memory_growth {
+    uint32_t site;
+    int64_t bytes_per_step, blocks_per_step; /* median of the rises */
+    int64_t bytes;                           /* that it grew in all, after the first step */
+    uint32_t steps, rises;                   /* boundaries compared, and those at which it rose */
+    double r2;
+    bool certain; /* rose at each of four boundaries or more */
+};
+
+struct gp_memory_pool {
+    uint32_t id[2];
+    uint64_t stream;
+    bool large, expandable;
+    uint32_t segments, whole;
+    int64_t reserved, active, free_whole, free_split, largest_free;
+};
+
+/* Of the segments, when the snapshot was taken. */
+struct gp_memory_fragmentation {
+    bool known;
+    int64_t reserved, allocated, active;
+    int64_t free_whole, free_split; /* in segments that nothing uses, and in those that something uses */
+    int64_t rounding;               /* allocated less requested */
+    int64_t largest_free;
+    uint32_t whole_segments, segments;
+    GP_VEC(struct gp_memory_pool) pools;
+};
+
+struct gp_memory_oom {
+    uint32_t position; /* after it */
+    int64_t time_ns;
+    int64_t requested, device_free, reserved, allocated, active;
+    enum gp_oom_verdict verdict;
+    bool guessed; /* the device's size is not recorded */
+    uint32_t stack;
+    uint16_t context;
+    uint32_t span;
+};
+
+struct gp_memory_point {
+    int64_t time_ns, allocated, active, reserved;
+    uint32_t position;
+};
+
+/* What ranges and operators allocate. */
+struct gp_memory_use {
+    gp_sid name; /* 0: outside */
+    uint64_t allocations, frees;
+    int64_t allocated, freed;
+    uint64_t inside; /* allocations freed before the same range ended */
+};
+
+typedef GP_VEC(struct gp_memory_use) gp_memory_uses;
+
+struct gp_memory_churn {
+    uint64_t allocations;
+    int64_t bytes;
+    uint64_t inside; /* freed within the range that made them */
+    uint64_t segment_allocs, segment_frees;
+    uint64_t segment_allocs_later; /* after the first step */
+};
+
+enum { GP_LIFETIMES = 12 }; /* up to 1 us, 10 us, ... 10^10 us, longer; alive at the end are not among them */
+struct gp_memory_lifetime {
+    uint64_t blocks;
+    int64_t bytes;
+};
+
+struct gp_memory_device {
+    struct gp_snapshot *s;  /* where its history is; owned by the memory */
+    size_t first_row, rows; /* slice of s->rows */
+    int32_t number;         /* -1: the host */
+    uint32_t input;         /* index into inputs */
+    gp_sid label;           /* "cuda:0" */
+    gp_sid kind;            /* "Pinned", "Managed"; 0: device memory of an allocator */
+    enum gp_history history;
+    bool exact; /* the sizes of blocks were worked out from the layout of segments and agree with it */
+    uint64_t lost_frees, double_frees, size_mismatches, unordered;
+    uint64_t allocations, frees;
+    uint64_t base_blocks, end_blocks;
+    int64_t base_bytes, end_bytes;
+    int64_t peak_bytes, peak_requested_bytes;
+    uint32_t peak_position;
+    int64_t peak_ns; /* INT64_MIN: before the history */
+    uint32_t peak_span, peak_step;
+    int64_t reserved_at_peak, reserved_start, reserved_end, reserved_peak;
+    int64_t begin_ns, end_ns;
+    int64_t total_bytes; /* of the device; 0: not known */
+    int64_t known_base;  /* private: allocated before the history, where the input says so; else -1 */
+    GP_VEC(struct gp_memory_life) lives; /* what was there before first, then by begin */
+    GP_VEC(struct gp_memory_site) sites;
+    GP_VEC(struct gp_memory_span) spans; /* by begin */
+    GP_VEC(struct gp_memory_step) steps;
+    bool steps_by_optimizer; /* from the end of one optimizer step to the next: no range names steps */
+    GP_VEC(struct gp_memory_point) series;
+    GP_VEC(struct gp_memory_growth) growth; /* most bytes a step first */
+    struct gp_memory_fragmentation fragmentation;
+    GP_VEC(struct gp_memory_oom) ooms;
+    gp_memory_uses ranges, operators; /* most bytes first */
+    struct gp_memory_churn churn;
+    struct gp_memory_lifetime lifetimes[GP_LIFETIMES];
+    uint32_t *site_of_stack;    /* private: index of a site + 1, by stack */
+    struct gp_map site_of_span; /* private: label of a range -> index of a site */
+    uint64_t joined;            /* blocks that a trace said more of */
+    uint64_t
+        graph_launches; /* of CUDA graphs in the trace: what they use was allocated when they were recorded */
+};
+
+/* What the driver gave to others than the allocator. */
+struct gp_memory_outside {
+    uint32_t input;
+    int32_t number;
+    gp_sid kind; /* "Device" */
+    gp_sid who;  /* what was running: a range, a call */
+    uint64_t blocks;
+    int64_t bytes; /* held at the end of the trace */
+};
+
+enum gp_memory_at { GP_AT_PEAK, GP_AT_END, GP_AT_OOM, GP_AT_TIME };
+
+struct gp_memory_opts {
+    enum gp_memory_at at;
+    int64_t at_ns; /* GP_AT_TIME: since the history began */
+    enum gp_memory_key by;
+    int device;          /* -1: all */
+    const char *steps;   /* POSIX extended regular expression; NULL: found by name */
+    int64_t min_bytes;   /* holders below become one row */
+    int64_t total_bytes; /* of the device, where no trace says; 0: not known */
+};
+
+enum { GP_MEMORY_DEVICES = 64 };
+
+struct gp_memory {
+    struct gp_memory_opts opts;
+    struct gp_strings strings;
+    GP_VEC(struct gp_input_quality) inputs;
+    GP_VEC(struct gp_snapshot *) sources;
+    GP_VEC(struct gp_memory_device) devices; /* by input, then number */
+    gp_memory_holders holders;               /* by device, then most bytes first */
+    GP_VEC(uint32_t) at_positions;           /* by device: where the holders are of */
+    GP_VEC(struct gp_memory_outside) outside;
+    int64_t device_bytes
+        [GP_MEMORY_DEVICES]; /* private: the size of each device, as a trace has it; 0: not known */
+};
+
+/* OPTS is copied; its strings are borrowed until finish. */
+void gp_memory_init(struct gp_memory *m, const struct gp_memory_opts *opts);
+/* Add what S holds; S is moved, and empty after. */
+void gp_memory_add_snapshot(struct gp_memory *m, struct gp_snapshot *s);
+/* Add the memory events of the finished trace T, read with GP_MEMORY_NEED. */
+void gp_memory_add_trace(struct gp_memory *m, const struct gp_trace *t);
+/* Work everything out. -1 when the expression for steps is none. Once, last. */
+GP_MUST_CHECK int gp_memory_finish(struct gp_memory *m, struct gp_err *err);
+void gp_memory_release(struct gp_memory *m);
+
+#define GP_MEMORY_NEED                                                                                       \
+    (GP_NEED(GP_MEMORY) | GP_NEED(GP_API) | GP_NEED(GP_OP) | GP_NEED(GP_PYTHON) | GP_NEED(GP_RANGE) |        \
+     GP_NEED_EXTRA_WORK | GP_NEED_IDS)
+
+/* What was alive on DEVICE at POSITION, by KEY, most bytes first, appended to HOLDERS, an array of its own type. */
+void gp_memory_holders_at(struct gp_memory *m, uint32_t device, uint32_t position, enum gp_memory_key key,
+                          gp_memory_holders *to);
+/* The category of a block of D, and whether it was recorded. */
+enum gp_category gp_memory_category(const struct gp_memory_device *d, const struct gp_memory_life *l,
+                                    bool *recorded);
+/* The time of a position: INT64_MIN for 0 where nothing came before. */
+int64_t gp_memory_time(const struct gp_memory_device *d, uint32_t position);
+/* The step that holds POSITION, steps.n: none. */
+uint32_t gp_memory_step_at(const struct gp_memory_device *d, uint32_t position);
+
+static inline const char *gp_memory_str(const struct gp_memory *m, gp_sid sid)
+{
+    return gp_string(&m->strings, sid);
+}
+
+#endif

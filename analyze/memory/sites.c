@@ -1,0 +1,231 @@
+/* Where blocks are made: what a person calls a stack, and what its frames say of the program. */
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/memory/memory_priv.h"
+#include "formats/base/buf.h"
+
+uint32_t gp_site_of(struct gp_memory *m, struct gp_memory_device *d, uint32_t stack, uint32_t span)
+{
+    if (stack) {
+        if (!d->site_of_stack) d->site_of_stack = gp_zalloc(d->s->stacks.n * sizeof *d->site_of_stack);
+        uint32_t *known = &d->site_of_stack[stack];
+        if (*known) return *known - 1;
+        GP_VEC_PUSH(&d->sites, (struct gp_memory_site){.stack = stack});
+        *known = (uint32_t)d->sites.n;
+        return *known - 1;
+    }
+    gp_sid label = span == GP_NO_SPAN ? 0 : d->spans.at[span].label;
+    uint32_t *known = gp_map_put(&d->site_of_span, label, (uint32_t)d->sites.n);
+    if (*known < d->sites.n) return *known;
+    struct gp_buf b = {0};
+    gp_buf_puts(&b, "[no stack");
+    if (label) gp_buf_printf(&b, ": %s", gp_memory_str(m, label));
+    gp_buf_puts(&b, "]");
+    struct gp_memory_site fresh = {
+        .key = gp_intern(&m->strings, b.data, b.n), .range = label, .stand_in = true};
+    gp_buf_release(&b);
+    GP_VEC_PUSH(&d->sites, fresh);
+    return *known;
+}
+
+/* ---- frames ---- */
+
+struct text {
+    const char *p;
+    size_t n;
+};
+
+static struct text text_of(const struct gp_snapshot *s, gp_sid sid)
+{
+    return (struct text){gp_string(&s->strings, sid), gp_string_len(&s->strings, sid)};
+}
+
+static const struct gp_snapshot_frame *frame_at(const struct gp_snapshot *s, uint32_t stack, uint32_t i)
+{
+    return &s->frames.at[s->stack_frames.at[s->stacks.at[stack].first + i]];
+}
+
+/* Compiled code has no lines. */
+static bool is_native(const struct gp_snapshot *s, const struct gp_snapshot_frame *f)
+{
+    return f->kind == GP_SNAP_CODE && f->line < 0 && !strcmp(gp_string(&s->strings, f->file), "??");
+}
+
+/* A library's file, not the program's own. */
+static bool is_library(const struct gp_snapshot *s, const struct gp_snapshot_frame *f)
+{
+    static const char *const within[] = {"site-packages/", "dist-packages/", "/lib/python3",
+                                         "/lib64/python3"};
+    static const char *const begins[] = {"torch/", "python3", "<frozen", "<string>", "torchinductor/"};
+    const char *file = gp_string(&s->strings, f->file);
+    for (size_t i = 0; i < sizeof within / sizeof *within; i++)
+        if (strstr(file, within[i])) return true;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (!strncmp(file, begins[i], strlen(begins[i]))) return true;
+    return !*file;
+}
+
+static void put_frame(struct gp_buf *b, const struct gp_snapshot *s, const struct gp_snapshot_frame *f)
+{
+    const char *file = gp_string(&s->strings, f->file), *slash = strrchr(file, '/');
+    if (*file && strcmp(file, "??") != 0) {
+        gp_buf_puts(b, slash ? slash + 1 : file);
+        if (f->line > 0) gp_buf_printf(b, ":%d", (int)f->line);
+        gp_buf_putc(b, ' ');
+    }
+    gp_buf_puts(b, gp_string(&s->strings, f->name));
+}
+
+/* The frame that says most: of Python code the innermost one, else the operator. */
+static uint32_t main_frame(const struct gp_snapshot *s, uint32_t stack)
+{
+    uint32_t n = s->stacks.at[stack].n, op = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (!is_native(s, frame_at(s, stack, i))) return i;
+    for (uint32_t i = 0; i < n; i++)
+        if (strstr(text_of(s, frame_at(s, stack, i)->name).p, "at::_ops::")) op = i;
+    return op;
+}
+
+/* The innermost frame of the program's own code from frame I on; n: none. */
+static uint32_t own_frame(const struct gp_snapshot *s, uint32_t stack, uint32_t i)
+{
+    uint32_t n = s->stacks.at[stack].n;
+    while (i < n) {
+        const struct gp_snapshot_frame *f = frame_at(s, stack, i);
+        if (f->kind == GP_SNAP_CODE && !is_native(s, f) && !is_library(s, f)) break;
+        i++;
+    }
+    return i;
+}
+
+void gp_site_key(struct gp_buf *b, const struct gp_snapshot *s, uint32_t stack)
+{
+    uint32_t i = main_frame(s, stack), own = own_frame(s, stack, i);
+    put_frame(b, s, frame_at(s, stack, i));
+    if (own == i || own >= s->stacks.at[stack].n) return;
+    gp_buf_puts(b, " < ");
+    put_frame(b, s, frame_at(s, stack, own));
+}
+
+/* ---- what a stack says of the program ---- */
+
+static bool contains(const struct gp_snapshot *s, gp_sid sid, const char *word)
+{
+    return strstr(gp_string(&s->strings, sid), word) != NULL;
+}
+
+static bool named(const struct gp_snapshot *s, const struct gp_snapshot_frame *f, const char *name)
+{
+    return !strcmp(gp_string(&s->strings, f->name), name);
+}
+
+/* From the innermost frame that decides. */
+static enum gp_phase phase_of_frame(const struct gp_snapshot *s, const struct gp_snapshot_frame *f)
+{
+    struct text name = text_of(s, f->name);
+    if (f->kind == GP_SNAP_RANGE) return gp_phase_of_name(name.p, name.n);
+    if (f->kind == GP_SNAP_OP) return strstr(name.p, "autograd::engine") ? GP_PHASE_BACKWARD : GP_PHASE_NONE;
+    if (contains(s, f->file, "torch/optim/")) return GP_PHASE_OPTIMIZER;
+    if (strstr(name.p, "autograd::Engine::") || contains(s, f->file, "torch/autograd/graph.py") ||
+        contains(s, f->file, "torch/_tensor.py"))
+        return named(s, f, "backward") || strstr(name.p, "Engine") ? GP_PHASE_BACKWARD : GP_PHASE_NONE;
+    if (named(s, f, "_apply") || named(s, f, "__init__") || named(s, f, "reset_parameters"))
+        return GP_PHASE_SETUP;
+    return named(s, f, "forward") || f->kind == GP_SNAP_MODULE ? GP_PHASE_FORWARD : GP_PHASE_NONE;
+}
+
+static enum gp_phase phase_of(const struct gp_snapshot *s, uint32_t stack)
+{
+    enum gp_phase found = GP_PHASE_NONE;
+    for (uint32_t i = 0; i < s->stacks.at[stack].n; i++) {
+        enum gp_phase p = phase_of_frame(s, frame_at(s, stack, i));
+        if (p == GP_PHASE_BACKWARD || p == GP_PHASE_OPTIMIZER) return p;
+        if (!found) found = p;
+    }
+    return found;
+}
+
+/* "at::_ops::empty_like::call(...)": "aten::empty_like". */
+static gp_sid native_operator(struct gp_memory *m, const char *name)
+{
+    const char *at = strstr(name, "at::_ops::");
+    if (!at) return 0;
+    at += strlen("at::_ops::");
+    size_t n = strcspn(at, ":(");
+    struct gp_buf b = {0};
+    gp_buf_puts(&b, "aten::");
+    gp_buf_put(&b, at, n);
+    gp_sid sid = gp_intern(&m->strings, b.data, b.n);
+    gp_buf_release(&b);
+    return sid;
+}
+
+/* The outermost operator that compiled code below the innermost Python frame calls; of a trace the innermost recorded. */
+static gp_sid operator_of(struct gp_memory *m, const struct gp_snapshot *s, uint32_t stack)
+{
+    gp_sid op = 0;
+    for (uint32_t i = 0; i < s->stacks.at[stack].n; i++) {
+        const struct gp_snapshot_frame *f = frame_at(s, stack, i);
+        if (f->kind == GP_SNAP_OP) return gp_intern_from(&m->strings, &s->strings, f->name);
+        if (f->kind == GP_SNAP_CODE && !is_native(s, f)) break;
+        gp_sid native = native_operator(m, gp_string(&s->strings, f->name));
+        if (native) op = native;
+    }
+    return op;
+}
+
+/* The nn.Module of a trace; of a snapshot, which has none, the program's own function that runs. */
+static gp_sid module_of(struct gp_memory *m, const struct gp_snapshot *s, uint32_t stack)
+{
+    uint32_t n = s->stacks.at[stack].n;
+    for (uint32_t i = 0; i < n; i++)
+        if (frame_at(s, stack, i)->kind == GP_SNAP_MODULE)
+            return gp_intern_from(&m->strings, &s->strings, frame_at(s, stack, i)->name);
+    uint32_t own = own_frame(s, stack, 0);
+    if (own >= n) return 0;
+    struct gp_snapshot_frame f = *frame_at(s, stack, own);
+    f.line = -1;
+    struct gp_buf b = {0};
+    put_frame(&b, s, &f);
+    gp_sid sid = gp_intern(&m->strings, b.data ? b.data : "", b.n);
+    gp_buf_release(&b);
+    return sid;
+}
+
+static gp_sid range_of(struct gp_memory *m, const struct gp_snapshot *s, uint32_t stack)
+{
+    for (uint32_t i = 0; i < s->stacks.at[stack].n; i++)
+        if (frame_at(s, stack, i)->kind == GP_SNAP_RANGE)
+            return gp_intern_from(&m->strings, &s->strings, frame_at(s, stack, i)->name);
+    return 0;
+}
+
+/* A block without a stack, in a program whose others have one: autograd's own threads run no Python. */
+static enum gp_phase phase_without_stack(const struct gp_memory *m, const struct gp_memory_device *d,
+                                         const struct gp_memory_site *site)
+{
+    if (site->range)
+        return gp_phase_of_name(gp_memory_str(m, site->range), gp_string_len(&m->strings, site->range));
+    return d->s->stacks.n > 1 ? GP_PHASE_BACKWARD : GP_PHASE_NONE;
+}
+
+void gp_sites_name(struct gp_memory *m, struct gp_memory_device *d)
+{
+    struct gp_buf b = {0};
+    for (size_t i = 0; i < d->sites.n; i++) {
+        struct gp_memory_site *site = &d->sites.at[i];
+        if (!site->stack) {
+            if (site->stand_in) site->phase = (uint8_t)phase_without_stack(m, d, site);
+            continue;
+        }
+        gp_site_key(&b, d->s, site->stack);
+        site->key = gp_intern(&m->strings, b.data ? b.data : "", b.n);
+        b.n = 0;
+        site->phase = (uint8_t)phase_of(d->s, site->stack);
+        site->op = operator_of(m, d->s, site->stack);
+        site->module = module_of(m, d->s, site->stack);
+        site->range = range_of(m, d->s, site->stack);
+    }
+    gp_buf_release(&b);
+}

@@ -1,0 +1,171 @@
+/* trace-memory -- snapshots of an allocator and traces in; what filled the GPU, who held it, what leaks, out. */
+#include <string.h>
+#include <unistd.h>
+#include "analyze/front/front.h"
+#include "analyze/memory/memory.h"
+#include "formats/base/amount.h"
+#include "formats/base/num.h"
+#include "formats/pickle/pickle.h"
+#include "formats/pickle/snapshot.h"
+#include "render/memory/memory_formats.h"
+
+struct opts {
+    struct gp_front_opts front; /* first */
+    const char *at, *by, *steps, *base, *table;
+    const char *device;
+    uint64_t min_bytes, device_memory;
+};
+
+static const struct gp_option options[] = {
+    {0, "at", "peak|end|oom|TIME", "when: TIME counts from the start, such as 1.5s (default: peak)",
+     GP_OPT_STRING, offsetof(struct opts, at)},
+    {0, "by", "stack|range|op|module|category", "group what is held by this (default: stack)", GP_OPT_CHOICE,
+     offsetof(struct opts, by)},
+    {0, "device", "N", "report only device N", GP_OPT_STRING, offsetof(struct opts, device)},
+    {0, "steps", "REGEX", "ranges to treat as steps (default: auto-detect)", GP_OPT_STRING,
+     offsetof(struct opts, steps)},
+    {0, "min-bytes", "N", "fold holders of less than N bytes into one row", GP_OPT_UINT,
+     offsetof(struct opts, min_bytes)},
+    {0, "device-memory", "N", "size of the device, such as 80G, if no trace records it", GP_OPT_UINT,
+     offsetof(struct opts, device_memory)},
+    {'t', "table", "NAME", "one table only; CSV also has allocations (its default) and stacks", GP_OPT_STRING,
+     offsetof(struct opts, table)},
+    GP_OPTION_TOP("maximum number of rows per table, 0 for all (default: 10)"),
+    GP_OPTIONS_COMMON,
+    {0},
+};
+
+/* ---- reading ---- */
+
+static int read_snapshot(struct gp_front *f, struct gp_input *in, struct gp_memory *m, struct gp_err *err)
+{
+    struct gp_snapshot s;
+    struct gp_front_meter meter = {.front = f};
+    if (gp_snapshot_read(&s, in, gp_front_bytes, &meter, err)) return -1;
+    gp_memory_add_snapshot(m, &s);
+    const struct gp_input_quality *q = &m->inputs.at[m->inputs.n - 1];
+    for (int i = 0; f->opts->common.strict && i < GP_ISSUE_COUNT; i++)
+        if (q->issues[i].count)
+            return gp_fail(err, GP_E_SYNTAX, q->issues[i].first_offset, "byte %lld: %s",
+                           (long long)q->issues[i].first_offset, gp_issue_text((enum gp_issue_kind)i));
+    return 0;
+}
+
+static int read_input(struct gp_front *f, const char *path, struct gp_memory *m, struct gp_err *err)
+{
+    struct gp_input *in = gp_input_open(path, f->threads.each, err);
+    if (!in) return -1;
+    size_t n;
+    const uint8_t *head = gp_input_peek(in, 4096, &n);
+    int failed;
+    if (gp_pickle_sniff(head, n)) {
+        failed = read_snapshot(f, in, m, err);
+    } else if (gp_snapshot_is_zip(head, n)) {
+        failed = gp_fail(err, GP_E_FORMAT, 0,
+                         "a zip file, as torch.save writes it; write the snapshot with "
+                         "torch.cuda.memory._dump_snapshot(FILE) or pickle.dump");
+    } else {
+        struct gp_trace t;
+        failed = gp_front_trace_input(f, in, GP_MEMORY_NEED, &t, err);
+        if (!failed) {
+            gp_memory_add_trace(m, &t);
+            gp_trace_release(&t);
+        }
+    }
+    gp_input_close(in);
+    return failed ? gp_err_context(err, "%s", path) : 0;
+}
+
+/* ---- options ---- */
+
+static enum gp_memory_key key_of(const char *word)
+{
+    static const char *const words[] = {
+#define X(id, name) name,
+        GP_MEMORY_KEYS(X)
+#undef X
+    };
+    int k = 0;
+    while (word && k < GP_MEMORY_KEY_COUNT - 1 && strcmp(words[k], word) != 0) k++;
+    return (enum gp_memory_key)k;
+}
+
+static int take_options(const struct opts *o, struct gp_memory_opts *to, struct gp_err *err)
+{
+    *to = (struct gp_memory_opts){.by = key_of(o->by),
+                                  .device = -1,
+                                  .steps = o->steps,
+                                  .min_bytes = (int64_t)(o->min_bytes & INT64_MAX),
+                                  .total_bytes = (int64_t)(o->device_memory & INT64_MAX)};
+    if (o->device) {
+        uint64_t device;
+        if (!gp_u64_from_text(o->device, strlen(o->device), &device) || device > 4095)
+            return gp_fail(err, GP_E_USAGE, -1, "--device: not the number of a device: %s", o->device);
+        to->device = (int)device;
+    }
+    if (!o->at || !strcmp(o->at, "peak")) to->at = GP_AT_PEAK;
+    else if (!strcmp(o->at, "end")) to->at = GP_AT_END;
+    else if (!strcmp(o->at, "oom")) to->at = GP_AT_OOM;
+    else {
+        to->at = GP_AT_TIME;
+        if (gp_parse_duration(o->at, &to->at_ns, err)) return gp_err_context(err, "--at");
+    }
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+static int write_answer(struct gp_front *f, const struct opts *o, const struct gp_answer_format *format,
+                        struct gp_memory *m, struct gp_err *err)
+{
+    struct gp_memory_answer a = {.m = m,
+                                 .top = gp_answer_rows(format, o->front.top),
+                                 .table = o->table,
+                                 .color = gp_front_color(f),
+                                 .verbose = o->front.common.verbose};
+    if (gp_answer_write(format, &a, o->front.common.output, err)) return -1;
+    if (a.empty) return gp_fail(err, GP_E_USAGE, -1, "--table: no table \"%s\" in this answer", o->table);
+    return 0;
+}
+
+static int run(struct gp_front *f, const struct opts *o, struct gp_memory *m, struct gp_err *err)
+{
+    const struct gp_answer_format *format = gp_answer_format(gp_memory_formats, o->front.common.format);
+    struct gp_memory_opts mo;
+    if (take_options(o, &mo, err) ||
+        (o->table && gp_answer_check(gp_memory_formats, format, GP_MEMORY_TAKES_TABLE, "--table", err)))
+        return -1;
+    gp_memory_init(m, &mo);
+    for (size_t i = 0; i < f->n; i++)
+        if (read_input(f, f->paths[i], m, err)) return -1;
+    gp_front_warn_inputs(f, &m->strings, m->inputs.at, m->inputs.n);
+    if (gp_memory_finish(m, err)) return -1;
+    return write_answer(f, o, format, m, err);
+}
+
+int main(int argc, char **argv)
+{
+    struct gp_tool tool = {.name = "trace-memory",
+                           .summary = "report what filled the memory of a GPU, who held it, and what leaks",
+                           .operands = "[FILE...]",
+                           .example =
+                               "trace-memory snapshot.pickle\n"
+                               "trace-memory -f html -o memory.html snapshot.pickle trace.json.gz\n"
+                               "trace-memory -f folded --at peak snapshot.pickle | trace2flame > peak.svg\n"
+                               "gpuprof-collect --memory ./app | trace-memory --by range\n",
+                           .options = options,
+                           .format_name = gp_memory_format_name,
+                           .max_operands = -1,
+                           .stdin_default = true};
+    struct opts o = {.front = {GP_FRONT_DEFAULTS}};
+    struct gp_front f = {0};
+    struct gp_memory m = {0};
+    struct gp_err err = {0};
+    if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
+    int failed = gp_front_open(&f, &tool, &o.front, &err) || run(&f, &o, &m, &err);
+    gp_memory_release(&m);
+    gp_front_close(&f);
+    if (!failed) return GP_EXIT_OK;
+    gp_cli_error(&tool, &err);
+    return GP_EXIT_ERROR;
+}

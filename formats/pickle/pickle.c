@@ -1,0 +1,653 @@
+#include "formats/pickle/pickle.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "formats/base/vec.h"
+
+enum { CHUNK = 1 << 18, NEAR = 16, MEMO_BITS = 27, MEMO_SLACK = 1 << 16 };
+#define MEMO_MOST ((uint64_t)1 << MEMO_BITS)
+#define MEMO_FREE UINT32_MAX
+
+struct machine {
+    struct gp_input *in;
+    uint8_t *bytes;
+    const uint8_t *p, *end; /* within bytes: what was read and not yet used */
+    uint64_t base;          /* offset of `bytes` in the input */
+    bool ended;
+    struct gp_strings *strings;
+    const struct gp_pickle_sink *sink;
+    struct gp_pickle_end *out;
+    struct {
+        struct gp_pickle_value *at; /* GP_PICKLE_VALUES of them, of which the untouched cost nothing */
+        size_t n;
+    } stack;
+    size_t marks[GP_PICKLE_DEPTH];
+    size_t n_marks;
+    GP_VEC(uint32_t) memo; /* kind << MEMO_BITS | payload */
+    uint64_t at;           /* offset of the opcode */
+    bool done;
+};
+
+/* ---- bytes ---- */
+
+static uint64_t offset_of(const struct machine *m)
+{
+    return m->base + (uint64_t)(m->p - m->bytes);
+}
+
+static void refill(struct machine *m)
+{
+    size_t left = (size_t)(m->end - m->p);
+    if (m->ended) return;
+    m->base = offset_of(m);
+    memmove(m->bytes, m->p, left);
+    size_t n = gp_input_read(m->in, m->bytes + left, CHUNK - left);
+    if (n < CHUNK - left) m->ended = true;
+    m->p = m->bytes;
+    m->end = m->bytes + left + n;
+    if (m->sink->progress) m->sink->progress(m->sink->ctx, m->base + left + n);
+}
+
+/* Are N more bytes there? N is at most GP_PICKLE_TEXT_MOST. */
+static inline bool has(struct machine *m, size_t n)
+{
+    if (GP_LIKELY((size_t)(m->end - m->p) >= n)) return true;
+    refill(m);
+    return (size_t)(m->end - m->p) >= n;
+}
+
+static int stop_at(struct machine *m, const char *what)
+{
+    m->out->damage = what;
+    m->out->damage_offset = (int64_t)m->at;
+    m->done = true;
+    return 0;
+}
+
+static int cut_off(struct machine *m)
+{
+    m->out->truncated = true;
+    m->done = true;
+    return 0;
+}
+
+static inline uint32_t number4(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint64_t number8(const uint8_t *p)
+{
+    return number4(p) | (uint64_t)number4(p + 4) << 32;
+}
+
+static uint64_t number(const uint8_t *p, size_t n)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < n; i++) v |= (uint64_t)p[i] << 8 * i;
+    return v;
+}
+
+/* Drop N bytes of the input; false when it ends before. */
+static bool skip(struct machine *m, uint64_t n)
+{
+    while (n) {
+        if (!has(m, 1)) return false;
+        uint64_t here = (uint64_t)(m->end - m->p);
+        if (here > n) here = n;
+        m->p += here;
+        n -= here;
+    }
+    return true;
+}
+
+/* ---- stack and memo ---- */
+
+static inline struct gp_pickle_value *push(struct machine *m, uint32_t kind, uint64_t payload)
+{
+    if (GP_UNLIKELY(m->stack.n >= GP_PICKLE_VALUES)) {
+        stop_at(m, "too many values wait for their container");
+        return &m->stack.at[m->stack.n - 1];
+    }
+    struct gp_pickle_value *v = &m->stack.at[m->stack.n++];
+    v->kind = kind;
+    v->memo = 0;
+    v->u = payload;
+    return v;
+}
+
+/* The values that belong to what is being filled. */
+static size_t floor_of(const struct machine *m)
+{
+    return m->n_marks ? m->marks[m->n_marks - 1] : 0;
+}
+
+static inline bool holds(struct machine *m, size_t n)
+{
+    if (GP_LIKELY(m->stack.n >= floor_of(m) + n)) return true;
+    stop_at(m, "an opcode asks for more values than there are");
+    return false;
+}
+
+static uint32_t memo_code(const struct gp_pickle_value *v)
+{
+    if (v->kind == GP_PICKLE_BOOL || v->u < MEMO_MOST) return v->kind << MEMO_BITS | (uint32_t)v->u;
+    return (uint32_t)GP_PICKLE_OTHER << MEMO_BITS;
+}
+
+static void remember(struct machine *m, uint64_t index)
+{
+    if (!holds(m, 1)) return;
+    /* each takes two bytes of the input, so that no honest index is much larger */
+    if (index > m->at + MEMO_SLACK || index >= UINT32_MAX - 1) {
+        stop_at(m, "a memo index beyond what the input can hold");
+        return;
+    }
+    if (index >= m->memo.n) {
+        GP_VEC_RESERVE(&m->memo, index + 1);
+        while (m->memo.n <= index) m->memo.at[m->memo.n++] = MEMO_FREE;
+    }
+    struct gp_pickle_value *v = &m->stack.at[m->stack.n - 1];
+    m->memo.at[index] = memo_code(v);
+    v->memo = (uint32_t)index + 1;
+}
+
+static inline void recall(struct machine *m, uint64_t index)
+{
+    uint32_t code = index < m->memo.n ? m->memo.at[index] : MEMO_FREE;
+    if (GP_UNLIKELY(code == MEMO_FREE)) {
+        stop_at(m, "a memo entry that was never written");
+        return;
+    }
+    push(m, code >> MEMO_BITS, code & (MEMO_MOST - 1))->memo = (uint32_t)index + 1;
+}
+
+/* Whoever remembers V sees what it has become. */
+static void changed(struct machine *m, const struct gp_pickle_value *v)
+{
+    if (v->memo) m->memo.at[v->memo - 1] = memo_code(v);
+}
+
+/* ---- containers ---- */
+
+static bool is_dict(const struct machine *m, uint32_t kind)
+{
+    return kind == GP_PICKLE_DICT || (kind >= GP_PICKLE_OWN && m->sink->dicts >> kind & 1);
+}
+
+static bool is_list(const struct machine *m, uint32_t kind)
+{
+    return kind == GP_PICKLE_LIST || (kind >= GP_PICKLE_OWN && !(m->sink->dicts >> kind & 1));
+}
+
+static void mark(struct machine *m)
+{
+    if (m->n_marks == GP_PICKLE_DEPTH) stop_at(m, "containers are nested too deep");
+    else m->marks[m->n_marks++] = m->stack.n;
+}
+
+/* Where the values since the last mark begin; the mark is gone. False: there is none. */
+static bool unmark(struct machine *m, size_t *first)
+{
+    if (!m->n_marks) {
+        stop_at(m, "an opcode asks for a mark that was never set");
+        return false;
+    }
+    *first = m->marks[--m->n_marks];
+    return true;
+}
+
+/* The values from FIRST on go into the container before them. */
+static void fill(struct machine *m, size_t first, bool pairs)
+{
+    size_t n = m->stack.n - first;
+    if (first <= floor_of(m) || (pairs && n % 2)) {
+        stop_at(m, "an opcode asks for more values than there are");
+        return;
+    }
+    struct gp_pickle_value *self = &m->stack.at[first - 1];
+    if (pairs ? !is_dict(m, self->kind) : !is_list(m, self->kind)) {
+        stop_at(m,
+                pairs ? "pairs for something that is not a dict" : "items for something that is not a list");
+        return;
+    }
+    m->stack.n = first;
+    if (!n) return;
+    if (pairs) m->sink->pairs(m->sink->ctx, self, self + 1, n / 2, m->at);
+    else m->sink->items(m->sink->ctx, self, self + 1, n, m->at);
+    changed(m, self);
+}
+
+static void tuple(struct machine *m, size_t first)
+{
+    struct gp_pickle_value self = {.kind = GP_PICKLE_TUPLE, .u = 0};
+    if (m->stack.n > first) m->sink->tuple(m->sink->ctx, &self, &m->stack.at[first], m->stack.n - first);
+    m->stack.n = first;
+    push(m, self.kind, self.u);
+}
+
+/* LIST and DICT: made of what lies above the mark. */
+static void gather(struct machine *m, size_t first, bool pairs)
+{
+    push(m, GP_PICKLE_NONE, 0);
+    if (m->done) return;
+    memmove(&m->stack.at[first + 1], &m->stack.at[first], (m->stack.n - 1 - first) * sizeof *m->stack.at);
+    m->stack.at[first] = (struct gp_pickle_value){.kind = pairs ? GP_PICKLE_DICT : GP_PICKLE_LIST, .u = 0};
+    fill(m, first + 1, pairs);
+}
+
+/* The input ended, or made no sense: lists keep what they have; a dict that is not complete goes, but for the outermost
+ * one. */
+static void unwind(struct machine *m)
+{
+    struct gp_pickle_end *out = m->out;
+    while (m->n_marks) {
+        size_t first = m->marks[--m->n_marks];
+        bool inside = first > floor_of(m) && first <= m->stack.n;
+        uint32_t kind = inside ? m->stack.at[first - 1].kind : GP_PICKLE_NONE;
+        const char *damage = out->damage;
+        int64_t offset = out->damage_offset;
+        if (inside && is_dict(m, kind) && first == 1) {
+            m->stack.n -= (m->stack.n - first) % 2;
+            fill(m, first, true);
+        } else if (inside && is_list(m, kind)) {
+            fill(m, first, false);
+        } else {
+            m->stack.n = inside ? first - 1 : first;
+        }
+        out->damage = damage;
+        out->damage_offset = offset;
+    }
+    if (m->stack.n) out->root = m->stack.at[0];
+}
+
+/* ---- constants ---- */
+
+/* N bytes, two's complement, the lowest first. */
+static int put_long(struct machine *m, uint64_t n)
+{
+    size_t keep = n < NEAR ? (size_t)n : NEAR;
+    if (!has(m, keep)) return cut_off(m);
+    const uint8_t *p = m->p;
+    size_t used = keep;
+    while (used > 8 && n <= NEAR && p[used - 1] == 0) used--;
+    uint64_t v = number(p, used < 8 ? used : 8);
+    bool negative = n && n <= NEAR && p[keep - 1] & 0x80;
+    if (used && used < 8 && negative) v |= UINT64_MAX << 8 * used;
+    m->p += keep;
+    if (n > keep && !skip(m, n - keep)) return cut_off(m);
+    if (used > 8 || n > NEAR) {
+        if (!m->out->saturated++) m->out->saturated_offset = (int64_t)m->at;
+        if (negative) push(m, GP_PICKLE_INT, (uint64_t)INT64_MIN);
+        else push(m, GP_PICKLE_BIG, UINT64_MAX);
+        return 0;
+    }
+    push(m, v > INT64_MAX && !negative ? GP_PICKLE_BIG : GP_PICKLE_INT, v);
+    return 0;
+}
+
+static int put_text(struct machine *m, uint64_t n)
+{
+    size_t keep = n < GP_PICKLE_TEXT_MOST ? (size_t)n : GP_PICKLE_TEXT_MOST;
+    if (!has(m, keep)) return cut_off(m);
+    push(m, GP_PICKLE_TEXT, gp_intern(m->strings, (const char *)m->p, keep));
+    m->p += keep;
+    if (n == keep) return 0;
+    if (!m->out->cut++) m->out->cut_offset = (int64_t)m->at;
+    return skip(m, n - keep) ? 0 : cut_off(m);
+}
+
+static int put_bytes(struct machine *m, uint64_t n)
+{
+    push(m, GP_PICKLE_OTHER, 0);
+    return skip(m, n) ? 0 : cut_off(m);
+}
+
+static void put_real(struct machine *m)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < 8; i++) bits = bits << 8 | m->p[i];
+    push(m, GP_PICKLE_REAL, bits); /* the union reads the same bits */
+    m->p += 8;
+}
+
+/* ---- opcodes ---- */
+
+const char *gp_pickle_refused(uint8_t opcode)
+{
+    static const struct {
+        uint8_t opcode;
+        const char *name;
+    } all[] = {
+        {'c', "GLOBAL"},    {0x93, "STACK_GLOBAL"}, {'i', "INST"},
+        {'o', "OBJ"},       {0x81, "NEWOBJ"},       {0x92, "NEWOBJ_EX"},
+        {'R', "REDUCE"},    {'b', "BUILD"},         {0x82, "EXT1"},
+        {0x83, "EXT2"},     {0x84, "EXT4"},         {'P', "PERSID"},
+        {'Q', "BINPERSID"}, {0x97, "NEXT_BUFFER"},  {0x98, "READONLY_BUFFER"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].opcode == opcode) return all[i].name;
+    return NULL;
+}
+
+static int refuse(struct machine *m, uint8_t opcode, struct gp_err *err)
+{
+    const char *name = gp_pickle_refused(opcode);
+    if (name)
+        return gp_fail(
+            err, GP_E_FORMAT, (int64_t)m->at,
+            "byte %llu: the opcode %s asks to import or call something; a snapshot holds data only, and "
+            "nothing was executed",
+            (unsigned long long)m->at, name);
+    return stop_at(m, "an opcode that pickles of protocol 2 to 5 do not have");
+}
+
+/* Opcodes with an argument of N, or of the N bytes that follow. */
+
+static int op_none(struct machine *m, uint64_t n)
+{
+    push(m, GP_PICKLE_NONE, n);
+    return 0;
+}
+
+static int op_true(struct machine *m, uint64_t n)
+{
+    push(m, GP_PICKLE_BOOL, 1 | n);
+    return 0;
+}
+
+static int op_false(struct machine *m, uint64_t n)
+{
+    push(m, GP_PICKLE_BOOL, n);
+    return 0;
+}
+
+static int op_empty_tuple(struct machine *m, uint64_t n)
+{
+    push(m, GP_PICKLE_TUPLE, n);
+    return 0;
+}
+
+static int op_empty_list(struct machine *m, uint64_t n)
+{
+    push(m, GP_PICKLE_LIST, n);
+    return 0;
+}
+
+static int op_tuple1(struct machine *m, uint64_t n)
+{
+    if (holds(m, 1)) tuple(m, m->stack.n - 1 + n);
+    return 0;
+}
+
+static int op_tuple2(struct machine *m, uint64_t n)
+{
+    if (holds(m, 2)) tuple(m, m->stack.n - 2 + n);
+    return 0;
+}
+
+static int op_tuple3(struct machine *m, uint64_t n)
+{
+    if (holds(m, 3)) tuple(m, m->stack.n - 3 + n);
+    return 0;
+}
+
+static int op_tuple(struct machine *m, uint64_t n)
+{
+    size_t first;
+    if (unmark(m, &first)) tuple(m, first + n);
+    return 0;
+}
+
+static int op_list(struct machine *m, uint64_t n)
+{
+    size_t first;
+    if (unmark(m, &first)) gather(m, first + n, false);
+    return 0;
+}
+
+static int op_dict(struct machine *m, uint64_t n)
+{
+    size_t first;
+    if (unmark(m, &first)) gather(m, first + n, true);
+    return 0;
+}
+
+static int op_setitem(struct machine *m, uint64_t n)
+{
+    if (holds(m, 3)) fill(m, m->stack.n - 2 + n, true);
+    return 0;
+}
+
+static int op_appends(struct machine *m, uint64_t n)
+{
+    size_t first;
+    if (unmark(m, &first)) fill(m, first + n, false);
+    return 0;
+}
+
+static int op_pop(struct machine *m, uint64_t n)
+{
+    if (holds(m, 1)) m->stack.n -= 1 + n;
+    return 0;
+}
+
+static int op_pop_mark(struct machine *m, uint64_t n)
+{
+    size_t first;
+    if (unmark(m, &first)) m->stack.n = first + n;
+    return 0;
+}
+
+static int op_dup(struct machine *m, uint64_t n)
+{
+    if (!holds(m, 1)) return 0;
+    struct gp_pickle_value v = m->stack.at[m->stack.n - 1];
+    *push(m, GP_PICKLE_NONE, n) = v;
+    return 0;
+}
+
+static int op_proto(struct machine *m, uint64_t n)
+{
+    return n > 5 ? stop_at(m, "a protocol newer than 5") : 0;
+}
+
+/* How much follows is advice that nothing here depends on. */
+static int op_frame(struct machine *m, uint64_t n)
+{
+    (void)m;
+    (void)n;
+    return 0;
+}
+
+static int op_put(struct machine *m, uint64_t n)
+{
+    remember(m, n);
+    return 0;
+}
+
+/* By opcode: how long the argument is, and what is done with it. What is not here is refused. */
+struct operation {
+    uint8_t width;
+    int (*run)(struct machine *m, uint64_t n);
+};
+static const struct operation operations[256] = {
+    ['N'] = {0, op_none},        [0x88] = {0, op_true},       [0x89] = {0, op_false},
+    [')'] = {0, op_empty_tuple}, [0x8f] = {0, op_empty_list}, /* EMPTY_SET, and ADDITEMS */
+    [0x90] = {0, op_appends},    [0x85] = {0, op_tuple1},     [0x86] = {0, op_tuple2},
+    [0x87] = {0, op_tuple3},     ['t'] = {0, op_tuple},       [0x91] = {0, op_tuple}, /* FROZENSET */
+    ['l'] = {0, op_list},        ['d'] = {0, op_dict},        ['s'] = {0, op_setitem},
+    ['0'] = {0, op_pop},         ['1'] = {0, op_pop_mark},    ['2'] = {0, op_dup},
+    [0x80] = {1, op_proto},      [0x95] = {8, op_frame},      ['q'] = {1, op_put},
+    ['r'] = {4, op_put},         [0x8a] = {1, put_long},      [0x8b] = {4, put_long},
+    ['U'] = {1, put_text},       ['T'] = {4, put_text},       ['X'] = {4, put_text},
+    [0x8d] = {8, put_text},      ['C'] = {1, put_bytes},      ['B'] = {4, put_bytes},
+    [0x8e] = {8, put_bytes},     [0x96] = {8, put_bytes},
+};
+
+static int run_rare(struct machine *m, uint8_t opcode, struct gp_err *err)
+{
+    const struct operation *op = &operations[opcode];
+    if (opcode == 'G') {
+        if (!has(m, 8)) return cut_off(m);
+        put_real(m);
+        return 0;
+    }
+    if (!op->run) return refuse(m, opcode, err);
+    if (!has(m, op->width)) return cut_off(m);
+    uint64_t n = number(m->p, op->width);
+    m->p += op->width;
+    return op->run(m, n);
+}
+
+static inline void recall_at(struct machine *m, size_t width)
+{
+    if (GP_UNLIKELY(!has(m, width))) {
+        cut_off(m);
+        return;
+    }
+    uint64_t index = width == 1 ? m->p[0] : number4(m->p);
+    m->p += width;
+    recall(m, index);
+}
+
+static inline void put_int(struct machine *m, size_t width)
+{
+    if (GP_UNLIKELY(!has(m, width))) {
+        cut_off(m);
+        return;
+    }
+    uint64_t v = width == 1   ? m->p[0]
+                 : width == 2 ? (uint64_t)m->p[0] | (uint64_t)m->p[1] << 8
+                              : (uint64_t)(int64_t)(int32_t)number4(m->p);
+    m->p += width;
+    push(m, GP_PICKLE_INT, v);
+}
+
+/* LONG1: integers of up to eight bytes are what it is used for. */
+static inline int put_long1(struct machine *m)
+{
+    if (!has(m, 1 + NEAR) || m->p[0] > 8 || !m->p[0]) {
+        if (!has(m, 1)) return cut_off(m);
+        return put_long(m, *m->p++);
+    }
+    unsigned spare = 64 - 8 * (unsigned)m->p[0];
+    int64_t v = (int64_t)(number8(m->p + 1) << spare);
+    m->p += 1 + m->p[0];
+    push(m, GP_PICKLE_INT, (uint64_t)(v >> spare));
+    return 0;
+}
+
+static void fill_marked(struct machine *m, bool pairs)
+{
+    size_t first;
+    if (unmark(m, &first)) fill(m, first, pairs);
+}
+
+static int finish(struct machine *m)
+{
+    if (!holds(m, 1)) return 0;
+    m->out->root = m->stack.at[m->stack.n - 1];
+    m->done = true;
+    return 0;
+}
+
+static int put_short(struct machine *m)
+{
+    if (!has(m, 1)) return cut_off(m);
+    return put_text(m, *m->p++);
+}
+
+/* The next opcode: here those that make up nearly all of a snapshot. */
+static inline int run_one(struct machine *m, struct gp_err *err)
+{
+    if (!has(m, 1)) return cut_off(m);
+    m->at = offset_of(m);
+    uint8_t opcode = *m->p++;
+    switch (opcode) {
+    case 'h':
+        recall_at(m, 1);
+        return 0;
+    case 'j':
+        recall_at(m, 4);
+        return 0;
+    case 0x94:
+        remember(m, m->memo.n);
+        return 0;
+    case '(':
+        mark(m);
+        return 0;
+    case '}':
+        push(m, GP_PICKLE_DICT, 0);
+        return 0;
+    case ']':
+        push(m, GP_PICKLE_LIST, 0);
+        return 0;
+    case 'u':
+        fill_marked(m, true);
+        return 0;
+    case 'e':
+        fill_marked(m, false);
+        return 0;
+    case 'a':
+        if (holds(m, 2)) fill(m, m->stack.n - 1, false);
+        return 0;
+    case 'K':
+        put_int(m, 1);
+        return 0;
+    case 'M':
+        put_int(m, 2);
+        return 0;
+    case 'J':
+        put_int(m, 4);
+        return 0;
+    case 0x8a:
+        return put_long1(m);
+    case 0x8c:
+        return put_short(m);
+    case '.':
+        return finish(m);
+    default:
+        return run_rare(m, opcode, err);
+    }
+}
+
+/* Behind the end: further stops and zero bytes are what some writers leave there. */
+static void look_behind(struct machine *m)
+{
+    while (has(m, 1)) {
+        while (m->p < m->end && (*m->p == 0 || *m->p == '.')) m->p++;
+        if (m->p == m->end) continue;
+        m->at = offset_of(m);
+        stop_at(m, "bytes behind the end of the pickle");
+        return;
+    }
+}
+
+bool gp_pickle_sniff(const uint8_t *head, size_t n)
+{
+    return n >= 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5;
+}
+
+int gp_pickle_read(struct gp_input *in, struct gp_strings *strings, const struct gp_pickle_sink *sink,
+                   struct gp_pickle_end *end, struct gp_err *err)
+{
+    struct machine m = {.in = in, .strings = strings, .sink = sink, .out = end};
+    *end = (struct gp_pickle_end){.damage_offset = -1, .saturated_offset = -1, .cut_offset = -1};
+    m.bytes = gp_alloc(CHUNK);
+    m.stack.at = gp_alloc(GP_PICKLE_VALUES * sizeof *m.stack.at);
+    m.p = m.end = m.bytes;
+    int failed = 0;
+    while (!m.done && !failed) failed = run_one(&m, err);
+    if (!failed && (end->truncated || end->damage)) {
+        if (end->truncated) end->damage_offset = (int64_t)m.at;
+        unwind(&m);
+    } else if (!failed) {
+        look_behind(&m);
+    }
+    end->bytes = offset_of(&m);
+    free(m.bytes);
+    free(m.stack.at);
+    GP_VEC_FREE(&m.memo);
+    return failed;
+}

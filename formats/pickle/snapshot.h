@@ -1,0 +1,148 @@
+/* snapshot.h -- what PyTorch's CUDA allocator wrote of itself: its segments with their blocks, and the history of what
+ * was allocated and freed, entry by entry, with stacks. Columns, so that millions of entries fit; everything belongs to
+ * the snapshot and dies with gp_snapshot_release().
+ *
+ *     struct gp_snapshot s;
+ *     if (gp_snapshot_read(&s, in, NULL, NULL, &err)) ...
+ *     const struct gp_snapshot_trace *t = &s.traces.at[device];
+ *     for (size_t i = t->first; i < t->first + t->n; i++) use(s.rows.action[i], s.rows.size[i]);
+ */
+#ifndef GP_FORMATS_PICKLE_SNAPSHOT_H
+#define GP_FORMATS_PICKLE_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "formats/base/err.h"
+#include "formats/base/input.h"
+#include "formats/base/intern.h"
+#include "formats/base/map.h"
+#include "formats/base/vec.h"
+#include "formats/trace.h"
+
+/* X(enum, name in the file) */
+#define GP_SNAPSHOT_ACTIONS(X)                                                                               \
+    X(GP_ACT_NONE, "") /* an entry that is not usable */                                                     \
+    X(GP_ACT_ALLOC, "alloc")                                                                                 \
+    X(GP_ACT_FREE_REQUESTED, "free_requested")                                                               \
+    X(GP_ACT_FREE_COMPLETED, "free_completed")                                                               \
+    X(GP_ACT_SEGMENT_ALLOC, "segment_alloc")                                                                 \
+    X(GP_ACT_SEGMENT_FREE, "segment_free")                                                                   \
+    X(GP_ACT_SEGMENT_MAP, "segment_map")                                                                     \
+    X(GP_ACT_SEGMENT_UNMAP, "segment_unmap")                                                                 \
+    X(GP_ACT_OOM, "oom") /* addr is what the device had free */                                              \
+    X(GP_ACT_SNAPSHOT, "snapshot")
+
+enum gp_snapshot_action {
+#define X(id, name) id,
+    GP_SNAPSHOT_ACTIONS(X)
+#undef X
+        GP_ACT_COUNT
+};
+
+/* The history, by entry, in the order of the file. */
+struct gp_snapshot_rows {
+    size_t n, cap;
+    uint8_t *action;   /* enum gp_snapshot_action */
+    uint16_t *stream;  /* index into streams */
+    uint16_t *context; /* index into contexts */
+    uint32_t *stack;   /* index into stacks; 0: none was recorded */
+    uint64_t *addr;
+    int64_t *size;    /* as requested, not as rounded */
+    int64_t *time_ns; /* Unix time */
+};
+
+/* What a frame is: a pickle holds code only; a history that was made of a trace the others, too. */
+enum gp_snapshot_frame_kind { GP_SNAP_CODE, GP_SNAP_RANGE, GP_SNAP_OP, GP_SNAP_MODULE };
+
+struct gp_snapshot_frame {
+    gp_sid name, file;
+    int32_t line;  /* -1 unknown */
+    uint32_t kind; /* enum gp_snapshot_frame_kind */
+};
+
+/* Indices of frames, innermost first: stack_frames.at[first ...]. Equal stacks are one. */
+struct gp_snapshot_stack {
+    uint32_t first, n;
+};
+
+/* What entries repeat. */
+struct gp_snapshot_context {
+    gp_sid compiled; /* compile_context: "Torch-Compiled Region: 0/0"; "N/A" and nothing are 0 */
+    gp_sid metadata, category;
+};
+
+struct gp_snapshot_trace {
+    size_t first, n; /* slice of rows */
+    int64_t base;    /* bytes that were allocated before, where that is known; else -1 */
+};
+
+enum gp_block_state { GP_BLOCK_INACTIVE, GP_BLOCK_ACTIVE, GP_BLOCK_PENDING };
+
+struct gp_snapshot_block {
+    uint64_t address;
+    int64_t size, requested_size;
+    uint32_t stack;
+    uint8_t state; /* enum gp_block_state */
+};
+
+struct gp_snapshot_segment {
+    int32_t device;
+    bool expandable, large;
+    uint32_t pool[2];
+    uint64_t address, stream;
+    int64_t total_size, allocated_size, active_size, requested_size;
+    uint32_t stack;
+    size_t first_block, n_blocks; /* slice of blocks */
+};
+
+/* The beginning or the end of a range; they nest. */
+struct gp_snapshot_mark {
+    int64_t time_ns;
+    gp_sid name;
+    int32_t device;
+    bool end;
+};
+
+enum { GP_ROUNDUPS = 16 };
+
+struct gp_snapshot_settings {
+    bool expandable;                /* expandable_segments */
+    int64_t max_split_size;         /* -1: none */
+    uint32_t roundups[GP_ROUNDUPS]; /* roundup_power2_divisions by power of two from 1 MiB on; 0: none */
+};
+
+struct gp_snapshot {
+    struct gp_strings strings;
+    struct gp_snapshot_rows rows;
+    GP_VEC(struct gp_snapshot_trace) traces; /* by device */
+    GP_VEC(struct gp_snapshot_segment) segments;
+    GP_VEC(struct gp_snapshot_block) blocks;
+    GP_VEC(struct gp_snapshot_mark) marks;
+    GP_VEC(struct gp_snapshot_frame) frames;
+    GP_VEC(uint32_t) stack_frames;
+    GP_VEC(struct gp_snapshot_stack) stacks; /* 0 is the empty one */
+    GP_VEC(struct gp_snapshot_context) contexts;
+    GP_VEC(uint64_t) streams;
+    struct gp_snapshot_settings settings;
+    bool sizes_are_real; /* sizes of entries are those of blocks: the history was made of a trace */
+    struct gp_issue issues[GP_ISSUE_COUNT];
+    struct gp_input_info input; /* path and compression are borrowed from the input */
+};
+
+/* Read the pickle that IN holds into S, which is overwritten; the caller releases it, except on failure. Fails when the
+ * pickle asks for anything but data, or holds no snapshot. PROGRESS may be NULL. */
+GP_MUST_CHECK int gp_snapshot_read(struct gp_snapshot *s, struct gp_input *in,
+                                   void (*progress)(void *ctx, uint64_t bytes), void *progress_ctx,
+                                   struct gp_err *err);
+/* The same from memory. For tests and fuzzers. */
+GP_MUST_CHECK int gp_snapshot_read_memory(struct gp_snapshot *s, const void *data, size_t n,
+                                          struct gp_err *err);
+void gp_snapshot_release(struct gp_snapshot *s);
+/* A new entry with nothing in it, for those who make a history of something else: its index. */
+size_t gp_snapshot_add_row(struct gp_snapshot_rows *r);
+
+/* Is this what torch.save writes: a zip file? It is not a snapshot, and people try it. */
+bool gp_snapshot_is_zip(const uint8_t *head, size_t n);
+
+#endif

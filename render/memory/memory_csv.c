@@ -1,0 +1,124 @@
+#include "render/memory/memory_csv.h"
+
+#include <string.h>
+#include "formats/base/buf.h"
+
+enum { CHUNK = 1 << 16 };
+
+static void put_field(struct gp_buf *b, const char *s, size_t n)
+{
+    bool plain = true;
+    for (size_t i = 0; i < n && plain; i++) plain = !strchr(",\"\r\n", s[i]);
+    if (plain) {
+        gp_buf_put(b, s, n);
+        return;
+    }
+    gp_buf_putc(b, '"');
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] == '"') gp_buf_putc(b, '"');
+        gp_buf_putc(b, s[i]);
+    }
+    gp_buf_putc(b, '"');
+}
+
+static void put_sid(struct gp_buf *b, const struct gp_memory *m, gp_sid sid)
+{
+    gp_buf_putc(b, ',');
+    put_field(b, gp_memory_str(m, sid), gp_string_len(&m->strings, sid));
+}
+
+static void put_time(struct gp_buf *b, const struct gp_memory_device *d, uint32_t position)
+{
+    int64_t ns = position > d->rows ? INT64_MIN : gp_memory_time(d, position);
+    gp_buf_putc(b, ',');
+    if (ns != INT64_MIN) gp_buf_put_i64(b, ns);
+}
+
+static void put_life(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d,
+                     const struct gp_memory_life *l)
+{
+    const struct gp_memory_site *site = &d->sites.at[l->site];
+    uint32_t step = l->begin ? gp_memory_step_at(d, l->begin) : UINT32_MAX;
+    bool recorded;
+    put_field(b, gp_memory_str(m, d->label), gp_string_len(&m->strings, d->label));
+    gp_buf_putc(b, ',');
+    gp_buf_put_u64(b, l->addr);
+    gp_buf_putc(b, ',');
+    gp_buf_put_i64(b, l->bytes);
+    gp_buf_putc(b, ',');
+    gp_buf_put_i64(b, l->requested);
+    put_time(b, d, l->begin);
+    put_time(b, d, l->end);
+    gp_buf_putc(b, ',');
+    gp_buf_put_u64(b, l->stream < d->s->streams.n ? d->s->streams.at[l->stream] : 0);
+    put_sid(b, m, step < d->steps.n ? d->steps.at[step].name : 0);
+    put_sid(b, m, site->range ? site->range : l->span == GP_NO_SPAN ? 0 : d->spans.at[l->span].name);
+    put_sid(b, m, site->op);
+    gp_buf_putc(b, ',');
+    gp_buf_puts(b, gp_category_name(gp_memory_category(d, l, &recorded)));
+    gp_buf_putc(b, ',');
+    gp_buf_put_u64(b, l->site);
+    gp_buf_puts(b, "\r\n");
+}
+
+static void flush(struct gp_output *out, struct gp_buf *b, size_t limit)
+{
+    if (b->n < limit) return;
+    gp_output_write(out, b->data, b->n);
+    b->n = 0;
+}
+
+void gp_memory_csv_allocations(struct gp_output *out, const struct gp_memory *m)
+{
+    struct gp_buf b = {0};
+    gp_buf_puts(&b,
+                "device,addr,bytes,requested_bytes,alloc_ns,free_ns,stream,step,range,op,category,stack\r\n");
+    for (size_t i = 0; i < m->devices.n; i++) {
+        const struct gp_memory_device *d = &m->devices.at[i];
+        for (size_t k = 0; k < d->lives.n; k++) {
+            if (!d->lives.at[k].end) continue;
+            put_life(&b, m, d, &d->lives.at[k]);
+            flush(out, &b, CHUNK);
+        }
+    }
+    flush(out, &b, 1);
+    gp_buf_release(&b);
+}
+
+static void put_frames(struct gp_buf *b, struct gp_buf *text, const struct gp_snapshot *s, uint32_t stack)
+{
+    text->n = 0;
+    for (uint32_t i = 0; i < s->stacks.at[stack].n; i++) {
+        const struct gp_snapshot_frame *f = &s->frames.at[s->stack_frames.at[s->stacks.at[stack].first + i]];
+        if (i) gp_buf_puts(text, " < ");
+        gp_buf_puts(text, gp_string(&s->strings, f->file));
+        if (f->line > 0) gp_buf_printf(text, ":%d", (int)f->line);
+        gp_buf_printf(text, " %s", gp_string(&s->strings, f->name));
+    }
+    gp_buf_putc(b, ',');
+    put_field(b, text->n ? text->data : "", text->n);
+}
+
+void gp_memory_csv_stacks(struct gp_output *out, const struct gp_memory *m)
+{
+    struct gp_buf b = {0}, text = {0};
+    gp_buf_puts(&b, "device,stack,key,range,op,module,frames\r\n");
+    for (size_t i = 0; i < m->devices.n; i++) {
+        const struct gp_memory_device *d = &m->devices.at[i];
+        for (size_t k = 0; k < d->sites.n; k++) {
+            const struct gp_memory_site *site = &d->sites.at[k];
+            put_field(&b, gp_memory_str(m, d->label), gp_string_len(&m->strings, d->label));
+            gp_buf_printf(&b, ",%zu", k);
+            put_sid(&b, m, site->key);
+            put_sid(&b, m, site->range);
+            put_sid(&b, m, site->op);
+            put_sid(&b, m, site->module);
+            put_frames(&b, &text, d->s, site->stack);
+            gp_buf_puts(&b, "\r\n");
+            flush(out, &b, CHUNK);
+        }
+    }
+    flush(out, &b, 1);
+    gp_buf_release(&b);
+    gp_buf_release(&text);
+}

@@ -1,0 +1,72 @@
+#include "render/memory/memory_formats.h"
+
+#include <string.h>
+#include "render/memory/memory_csv.h"
+#include "render/memory/memory_flame.h"
+#include "render/memory/memory_json.h"
+#include "render/memory/memory_report.h"
+#include "render/report/report_csv.h"
+#include "render/report/report_text.h"
+
+static void write_text(void *answer, struct gp_output *to)
+{
+    struct gp_memory_answer *a = answer;
+    struct gp_report r = {0};
+    struct gp_buf b = {0};
+    struct gp_report_text_opts o = {.color = a->color};
+    gp_memory_report(&r, a->m, &(struct gp_memory_report_opts){.top = a->top, .verbose = a->verbose});
+    const struct gp_report_table *t = a->table ? gp_report_find(&r, a->table) : NULL;
+    if (t) gp_report_text_table(&b, t, &o);
+    else if (!a->table) gp_report_text_write(&b, &r, &o);
+    a->empty = a->table && !t;
+    gp_report_release(&r);
+    gp_answer_put(to, &b);
+}
+
+static void write_json(void *answer, struct gp_output *to)
+{
+    const struct gp_memory_answer *a = answer;
+    struct gp_buf b = {0};
+    gp_memory_json(&b, a->m, GP_VERSION);
+    gp_answer_put(to, &b);
+}
+
+static void write_csv(void *answer, struct gp_output *to)
+{
+    struct gp_memory_answer *a = answer;
+    struct gp_report r = {0};
+    struct gp_buf b = {0};
+    if (!a->table || !strcmp(a->table, "allocations")) {
+        gp_memory_csv_allocations(to, a->m);
+        return;
+    }
+    if (!strcmp(a->table, "stacks")) {
+        gp_memory_csv_stacks(to, a->m);
+        return;
+    }
+    gp_memory_report(&r, a->m, &(struct gp_memory_report_opts){.top = a->top, .verbose = true});
+    const struct gp_report_table *t = gp_report_find(&r, a->table);
+    gp_report_csv_write(&b, t);
+    a->empty = !t;
+    gp_report_release(&r);
+    gp_answer_put(to, &b);
+}
+
+static void write_folded(void *answer, struct gp_output *to)
+{
+    const struct gp_memory_answer *a = answer;
+    gp_memory_folded(to, a->m);
+}
+
+const struct gp_answer_format gp_memory_formats[] = {
+    {"text", 10, GP_MEMORY_TAKES_TABLE, write_text},
+    {"json", 0, 0, write_json},
+    {"csv", 0, GP_MEMORY_TAKES_TABLE, write_csv},
+    {"folded", 0, 0, write_folded},
+    {0},
+};
+
+const char *gp_memory_format_name(size_t i)
+{
+    return gp_memory_formats[i].name;
+}

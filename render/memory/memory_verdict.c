@@ -1,0 +1,247 @@
+/* The sentences of the answer: what a person who knows the program would say first. */
+#include <string.h>
+#include "formats/base/scale.h"
+#include "render/memory/memory_report.h"
+#include "render/report/quality_text.h"
+
+enum { DEVICES_MOST = 8, NAMED_MOST = 2 };
+
+static void put_bytes(struct gp_buf *b, int64_t v)
+{
+    gp_scale_put(b, GP_UNIT_BYTES, v < 0 ? 0 : v);
+}
+
+static void say(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
+{
+    gp_report_say(r, true, tone, "%s", gp_buf_str(b));
+    b->n = 0;
+}
+
+static void warn(struct gp_report *r, struct gp_buf *b)
+{
+    gp_report_say(r, false, GP_TONE_WARN, "%s", gp_buf_str(b));
+    b->n = 0;
+}
+
+static bool same_label_elsewhere(const struct gp_memory *m, const struct gp_memory_device *d)
+{
+    for (size_t i = 0; i < m->devices.n; i++)
+        if (&m->devices.at[i] != d && m->devices.at[i].input != d->input) return true;
+    return false;
+}
+
+void gp_memory_device_put(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d)
+{
+    gp_buf_puts(b, gp_memory_str(m, d->label));
+    if (d->kind) gp_buf_printf(b, " %s", gp_memory_str(m, d->kind));
+    if (same_label_elsewhere(m, d)) {
+        const char *path = gp_memory_str(m, m->inputs.at[d->input].path), *slash = strrchr(path, '/');
+        gp_buf_printf(b, " of %s", slash && slash[1] ? slash + 1 : path);
+    }
+}
+
+void gp_memory_since_put(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_holder *h)
+{
+    const struct gp_memory_device *d = &m->devices.at[h->device];
+    if (h->since_ns == INT64_MIN) {
+        gp_buf_puts(b, "before");
+    } else if (h->since_step != UINT32_MAX) {
+        if (d->steps_by_optimizer) gp_buf_printf(b, "step %u", (unsigned)h->since_step);
+        else gp_buf_puts(b, gp_memory_str(m, d->steps.at[h->since_step].name));
+    } else if (d->steps.n && h->since_ns < d->steps.at[0].begin_ns) {
+        gp_buf_puts(b, "start");
+    } else {
+        gp_scale_put(b, GP_UNIT_NS, h->since_ns - d->begin_ns);
+    }
+}
+
+static void put_step(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d,
+                     uint32_t step)
+{
+    if (d->steps_by_optimizer) gp_buf_printf(b, "step %u", (unsigned)step);
+    else gp_buf_puts(b, gp_memory_str(m, d->steps.at[step].name));
+}
+
+/* ---- running out ---- */
+
+static void say_fragmentation(struct gp_buf *b, const struct gp_memory_device *d,
+                              const struct gp_memory_oom *o)
+{
+    put_bytes(b, o->reserved - o->active);
+    gp_buf_puts(b, " were cached");
+    if (d->fragmentation.known && d->fragmentation.largest_free < o->requested) {
+        gp_buf_puts(b, ", but the largest free block has ");
+        put_bytes(b, d->fragmentation.largest_free);
+    }
+    gp_buf_puts(b, ": fragmentation");
+}
+
+static void say_oom(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                    const struct gp_memory_device *d)
+{
+    if (!d->ooms.n) return;
+    const struct gp_memory_oom *o = &d->ooms.at[d->ooms.n - 1];
+    gp_memory_device_put(b, m, d);
+    gp_buf_puts(b, " ran out of memory: ");
+    put_bytes(b, o->requested);
+    gp_buf_puts(b, " were requested while ");
+    if (o->verdict == GP_OOM_FRAGMENTATION) {
+        say_fragmentation(b, d, o);
+    } else {
+        put_bytes(b, o->allocated);
+        gp_buf_puts(b, " were allocated and the device had ");
+        put_bytes(b, o->device_free);
+        gp_buf_puts(b, " free: ");
+        gp_buf_puts(b, o->verdict == GP_OOM_OTHERS ? "others hold the rest of the device"
+                                                   : "too large for the device");
+        if (o->guessed) gp_buf_puts(b, " (a guess: the size of the device is not recorded)");
+    }
+    gp_buf_puts(b, ".");
+    say(r, GP_TONE_BAD, b);
+    if (o->verdict == GP_OOM_FRAGMENTATION)
+        gp_report_say(
+            r, true, GP_TONE_PLAIN,
+            "Let free pieces join: set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or allocate the "
+            "large blocks first.");
+}
+
+/* ---- growth ---- */
+
+static void say_growth(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                       const struct gp_memory_device *d)
+{
+    for (size_t i = 0; i < d->growth.n && i < NAMED_MOST; i++) {
+        const struct gp_memory_growth *g = &d->growth.at[i];
+        gp_memory_device_put(b, m, d);
+        gp_buf_puts(b, g->certain ? " leaks " : " grows by ");
+        put_bytes(b, g->bytes_per_step);
+        gp_buf_printf(b, " per step (%lld block%s): ", (long long)g->blocks_per_step,
+                      g->blocks_per_step == 1 ? "" : "s");
+        gp_buf_puts(b, gp_memory_str(m, d->sites.at[g->site].key));
+        gp_buf_printf(b, " allocates what is never freed, in %u of %u steps", (unsigned)g->rises,
+                      (unsigned)g->steps);
+        if (d->total_bytes > d->peak_bytes && g->bytes_per_step > 0) {
+            gp_buf_puts(b, "; the device is full after ");
+            gp_scale_put_count(b, (uint64_t)((d->total_bytes - d->peak_bytes) / g->bytes_per_step));
+            gp_buf_puts(b, " more steps");
+        }
+        gp_buf_puts(b, ".");
+        say(r, g->certain ? GP_TONE_BAD : GP_TONE_WARN, b);
+    }
+}
+
+/* ---- the peak ---- */
+
+static const struct gp_memory_holder *largest(const struct gp_memory *m, const struct gp_memory_device *d)
+{
+    for (size_t i = 0; i < m->holders.n; i++)
+        if (&m->devices.at[m->holders.at[i].device] == d) return &m->holders.at[i];
+    return NULL;
+}
+
+static void put_peak_place(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d)
+{
+    bool in_step = d->peak_step < d->steps.n;
+    if (d->peak_ns == INT64_MIN) {
+        if (d->history == GP_HISTORY_TAIL) gp_buf_puts(b, ", before the history begins");
+        return;
+    }
+    gp_buf_puts(b, ", ");
+    gp_scale_put(b, GP_UNIT_NS, d->peak_ns - (in_step ? d->steps.at[d->peak_step].begin_ns : d->begin_ns));
+    gp_buf_puts(b, in_step ? " into " : " into the history");
+    if (in_step) put_step(b, m, d, d->peak_step);
+    if (d->peak_span != GP_NO_SPAN &&
+        (!in_step || d->spans.at[d->peak_span].name != d->steps.at[d->peak_step].name))
+        gp_buf_printf(b, ", in %s", gp_memory_str(m, d->spans.at[d->peak_span].name));
+}
+
+static void say_peak(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                     const struct gp_memory_device *d)
+{
+    const struct gp_memory_holder *h = m->opts.at == GP_AT_PEAK ? largest(m, d) : NULL;
+    gp_memory_device_put(b, m, d);
+    gp_buf_puts(b,
+                d->history == GP_HISTORY_NONE || d->history == GP_HISTORY_STATE ? " held " : " peaked at ");
+    put_bytes(b, d->peak_bytes);
+    if (d->reserved_at_peak > 0) {
+        gp_buf_puts(b, " allocated of ");
+        put_bytes(b, d->reserved_at_peak);
+        gp_buf_puts(b, " reserved");
+    }
+    put_peak_place(b, m, d);
+    if (h && h->bytes > 0) {
+        gp_buf_puts(b, "; ");
+        gp_scale_put_share(b, h->bytes, d->peak_bytes);
+        gp_buf_printf(b, " of it: %s", gp_memory_str(m, h->key));
+        if (h->category != GP_CAT_UNKNOWN && m->opts.by != GP_BY_CATEGORY)
+            gp_buf_printf(b, " (%s%s)", h->category_recorded ? "" : "probably ",
+                          gp_category_text(h->category));
+    }
+    gp_buf_puts(b, ".");
+    say(r, GP_TONE_PLAIN, b);
+}
+
+static void say_cached(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                       const struct gp_memory_device *d)
+{
+    const struct gp_memory_fragmentation *f = &d->fragmentation;
+    int64_t cached = f->free_whole + f->free_split;
+    if (!f->known || d->ooms.n || cached < f->reserved / 5 || cached < (int64_t)100 << 20) return;
+    gp_memory_device_put(b, m, d);
+    gp_buf_puts(b, " keeps ");
+    put_bytes(b, cached);
+    gp_buf_puts(b, " in the cache at the end: ");
+    put_bytes(b, f->free_whole);
+    gp_buf_puts(b, " in whole segments, which torch.cuda.empty_cache() returns, and ");
+    put_bytes(b, f->free_split);
+    gp_buf_puts(b, " inside used ones.");
+    say(r, GP_TONE_WARN, b);
+}
+
+/* ---- what is missing ---- */
+
+static void say_history(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                        const struct gp_memory_device *d)
+{
+    gp_memory_device_put(b, m, d);
+    size_t begin = b->n;
+    if (d->history == GP_HISTORY_NONE)
+        gp_buf_puts(b, ": no history was recorded, so this is the state at the end (_record_memory_history() "
+                       "records one)");
+    else if (d->history == GP_HISTORY_STATE) gp_buf_puts(b, ": only the state at the end was recorded");
+    else if (d->history == GP_HISTORY_TAIL && d->base_blocks) {
+        gp_buf_puts(b, ": the history begins when ");
+        put_bytes(b, d->base_bytes);
+        if (d->known_base < 0) gp_buf_printf(b, " in %llu blocks", (unsigned long long)d->base_blocks);
+        gp_buf_puts(b, " were there already");
+    }
+    if (b->n > begin) warn(r, b);
+    b->n = 0;
+    uint64_t odd = d->lost_frees + d->double_frees + d->size_mismatches;
+    if (!odd && !d->unordered) return;
+    gp_memory_device_put(b, m, d);
+    gp_buf_printf(
+        b,
+        ": the history contradicts itself: %llu frees are missing, %llu come twice, %llu have another size, "
+        "%llu entries go back in time",
+        (unsigned long long)d->lost_frees, (unsigned long long)d->double_frees,
+        (unsigned long long)d->size_mismatches, (unsigned long long)d->unordered);
+    warn(r, b);
+}
+
+void gp_memory_verdict(struct gp_report *r, const struct gp_memory *m)
+{
+    struct gp_buf b = {0};
+    size_t shown = m->devices.n < DEVICES_MOST ? m->devices.n : DEVICES_MOST;
+    gp_inputs_say(r, &m->strings, m->inputs.at, m->inputs.n, true);
+    for (size_t i = 0; i < m->devices.n; i++) say_history(r, &b, m, &m->devices.at[i]);
+    for (size_t i = 0; i < shown; i++) say_oom(r, &b, m, &m->devices.at[i]);
+    for (size_t i = 0; i < shown; i++) say_growth(r, &b, m, &m->devices.at[i]);
+    for (size_t i = 0; i < shown; i++) say_peak(r, &b, m, &m->devices.at[i]);
+    for (size_t i = 0; i < shown; i++) say_cached(r, &b, m, &m->devices.at[i]);
+    if (shown < m->devices.n)
+        gp_report_say(r, true, GP_TONE_PLAIN, "%zu more devices: see the table of devices.",
+                      m->devices.n - shown);
+    if (!m->devices.n) gp_report_say(r, true, GP_TONE_PLAIN, "No memory events in the input.");
+    gp_buf_release(&b);
+}

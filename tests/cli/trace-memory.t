@@ -1,0 +1,263 @@
+#!/bin/sh
+test_description='trace-memory: snapshots of PyTorch'"'"'s allocator and memory events of traces'
+. "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+
+if ! command -v python3 >/dev/null; then
+    skip_all='needs python3'
+    test_done
+fi
+memory=$samples/memory
+oracle="python3 $GP_SOURCE/tests/cli/memory_oracle.py $GP_BIN"
+
+# make NAME: the snapshot that the Python program on standard input makes: it changes s, which is the leak's.
+make() {
+    {
+        printf "import gzip, pickle\ns = pickle.load(gzip.open('%s'))\ntrace = s['device_traces'][0]\n" \
+            "$memory/leak.pickle.gz"
+        cat
+        printf "\npickle.dump(s, open('%s', 'wb'), 4)\n" "$1"
+    } | python3 -
+}
+
+for stats in "$memory"/*.stats.json; do
+    name=$(basename "$stats" .stats.json)
+    test_expect_success "$name: as an independent replay and the allocator's own counters have it" '
+        $oracle "$memory/$name.pickle.gz" "$stats"
+    '
+done
+
+test_expect_success 'a planted leak is found with its line, and is the first thing that is said' '
+    trace-memory "$memory"/leak.pickle.gz >out &&
+    line=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))[\"leak\"][\"line\"])" "$memory"/leak.stats.json) &&
+    head -n 2 out | tr "\n" " " >first && grep "leaks 16.4 kB per step (1 block): capture.py:$line remember" first &&
+    trace-memory -f json "$memory"/leak.pickle.gz >json &&
+    python3 - "$line" <<-\END
+	import json, sys
+	g = json.load(open("json"))["growth"]
+	assert len(g) == 1 and g[0]["bytes_per_step"] == 16384 and g[0]["blocks_per_step"] == 1, g
+	assert g[0]["certain"] and g[0]["rises"] == g[0]["steps"] == 7
+	assert g[0]["stack"][0] == "capture.py:%s remember" % sys.argv[1], g
+	END
+'
+
+test_expect_success 'what is kept by a line that several others call is one leak' '
+    trace-memory -f json "$memory"/profile.pickle.gz >json &&
+    python3 -c "
+import json
+g = json.load(open(\"json\"))[\"growth\"]
+assert [(x[\"bytes_per_step\"], x[\"rises\"], x[\"steps\"]) for x in g] == [(16384, 4, 4)], g"
+'
+
+test_expect_success 'a program that leaks nothing is not accused' '
+    for name in steady wide streams compiled cpp tail; do
+        trace-memory -f json "$memory"/$name.pickle.gz >json && grep "\"growth\": \[\]" json || return 1
+    done
+'
+
+test_expect_success 'out of memory: the verdict of each program' '
+    for name in oom_fragmented oom_too_large oom_others; do
+        trace-memory -f json --device-memory 150109880320 "$memory"/$name.pickle.gz >json &&
+        python3 - "$memory"/$name.stats.json <<-\END || return 1
+	import json, sys
+	o, = json.load(open("json"))["ooms"]
+	stats = json.load(open(sys.argv[1]))
+	assert o["verdict"] == stats["verdict"] and o["verdict_from"] == "recorded", o
+	assert o["requested_bytes"] == stats["requested"]
+	assert o["allocated_bytes"] == stats["memory_allocated"] and o["reserved_bytes"] == stats["memory_reserved"]
+	assert sum(h["bytes"] for h in o["holders"]) == o["allocated_bytes"]
+	END
+    done &&
+    trace-memory "$memory"/oom_fragmented.pickle.gz >out && head -n 3 out | tr "\n" " " >first &&
+    grep "ran out of memory: 4.29 GB were requested while 54.8 GB were cached, but the largest free block has 805 MB: fragmentation" first &&
+    trace-memory -f json "$memory"/oom_fragmented.pickle.gz | grep "\"metadata\": \"the large request\"" &&
+    trace-memory "$memory"/oom_others.pickle.gz | head -n 4 | tr "\n" " " | grep "a guess"
+'
+
+test_expect_success 'the protocols are one: the same answer but for the name of the input' '
+    trace-memory -f json "$memory"/leak.pickle.gz | sed "s/\"path\": \"[^\"]*\"//" >expect &&
+    for p in 2 5; do
+        trace-memory -f json "$memory"/leak.protocol$p.pickle.gz | sed "s/\"path\": \"[^\"]*\"//" >out &&
+            test_cmp expect out || return 1
+    done &&
+    zcat "$memory"/leak.pickle.gz >plain && zstd -q plain &&
+    for f in plain plain.zst; do
+        trace-memory "$f" >out && trace-memory "$memory"/leak.pickle.gz >expect && test_cmp expect out || return 1
+    done
+'
+
+test_expect_success 'a pickle that calls a shell is refused by the name of the opcode, and nothing runs' '
+    python3 -c "
+import os, pickle
+class Shell:
+    def __reduce__(self):
+        return os.system, (\"touch executed\",)
+for p in range(2, 6):
+    pickle.dump({\"segments\": [Shell()], \"device_traces\": []}, open(\"shell%d\" % p, \"wb\"), p)" &&
+    for p in 2 3 4 5; do
+        status_of trace-memory shell$p && test $status = 2 && test_must_be_empty out &&
+        grep -E "^trace-memory: shell$p: byte [0-9]+: the opcode (STACK_)?GLOBAL asks to import or call" err &&
+        test $(wc -l <err) = 1 || return 1
+    done &&
+    ! test -e executed
+'
+
+test_expect_success 'a pickle of something else, and a zip file, say what they are' '
+    python3 -c "import pickle; pickle.dump([1, {\"a\": 2}], open(\"other\", \"wb\"))" &&
+    status_of trace-memory other && test $status = 2 && grep "it has no segments" err &&
+    printf "PK\003\004rest" >zip && status_of trace-memory zip && test $status = 2 && grep "torch.save" err
+'
+
+test_expect_success 'cut anywhere, it is used as far as it goes' '
+    zcat "$memory"/leak.pickle.gz >whole && size=$(wc -c <whole) &&
+    for at in 3 100 1000 3000 7000 20000 50000 100000 $((size - 5000)) $((size - 1)); do
+        head -c $at whole >cut && status_of trace-memory -f json cut &&
+        if test $status = 0; then
+            grep "^trace-memory: cut: " err && grep "\"truncated\": true" out &&
+            status_of trace-memory --strict cut && test $status = 2 || return 1
+        else
+            test $status = 2 && grep "^trace-memory: cut: byte" err || return 1
+        fi
+    done &&
+    head -c 100000 whole >cut && trace-memory -q -f json cut >json && python3 -c "
+import json
+d = json.load(open(\"json\"))[\"devices\"][0]
+assert d[\"allocations\"] > 300 and d[\"peak_bytes\"] == 99740672 or d[\"peak_bytes\"] > 99e6, d
+assert d[\"end_bytes\"] == 87208960"
+'
+
+test_expect_success 'a line of 2^64 - 1 is no line' '
+    make odd <<-\END &&
+	for e in trace:
+	    if e.get("frames"):
+	        e["frames"][0]["line"] = 2 ** 64 - 1
+	END
+    trace-memory -f json odd >json && ! grep 1844674407370955 json && ! grep "capture.py:-1" json &&
+    zgrep -c . "$memory"/compiled.pickle.gz >lines && trace-memory "$memory"/compiled.pickle.gz >out
+'
+
+test_expect_success 'histories that contradict themselves are counted and still used' '
+    make odd <<-\END &&
+	frees = [i for i, e in enumerate(trace) if e["action"] == "free_completed"]
+	requests = [i for i, e in enumerate(trace) if e["action"] == "free_requested"]
+	del trace[frees[100]], trace[requests[100]]
+	trace.append(dict(trace[-1]))
+	trace[-300]["time_us"] = trace[0]["time_us"]
+	END
+    trace-memory -f json odd >json 2>err && python3 -c "
+import json
+r = json.load(open(\"json\"))
+c = r[\"devices\"][0][\"contradictions\"]
+assert c[\"lost_frees\"] >= 1 and c[\"double_frees\"] == 1 and c[\"unordered\"] == 1, c
+assert sum(h[\"bytes\"] for h in r[\"holders\"]) == r[\"devices\"][0][\"peak_bytes\"]" &&
+    trace-memory odd | grep "contradicts itself"
+'
+
+test_expect_success 'sizes and times that cannot be are left out and counted' '
+    make odd <<-\END &&
+	trace[20]["size"] = -5
+	trace[21]["size"] = 2 ** 60
+	trace[22]["size"] = 2 ** 80
+	trace[23]["time_us"] = 0
+	trace[24]["action"] = "what is this"
+	trace[25]["addr"] = 2 ** 64 - 512
+	END
+    trace-memory -f json odd >json 2>err && grep "^trace-memory: odd: " err &&
+    python3 -c "
+import json
+q = {i[\"kind\"]: i[\"count\"] for i in json.load(open(\"json\"))[\"quality\"][\"issues\"]}
+assert q[\"bad_value\"] >= 3 and q[\"bad_time\"] == 1, q"
+'
+
+test_expect_success 'no history, only the state, a tail: each is named, and sums close' '
+    trace-memory "$memory"/off.pickle.gz | tr "\n" " " | grep "no history was recorded" &&
+    trace-memory "$memory"/state.pickle.gz | tr "\n" " " | grep "only the state at the end was recorded" &&
+    trace-memory "$memory"/tail.pickle.gz | tr "\n" " " | grep "the history begins when 90.7 MB in 53 blocks were there already"
+'
+
+test_expect_success 'a trace of torch.profiler: the chain of totals, its peak, backward blocks under their forward code' '
+    trace-memory -f json "$memory"/profile.json.gz >json && python3 - "$memory"/profile.stats.json "$memory"/profile.json.gz <<-\END
+	import gzip, json, sys
+	r = json.load(open("json"))
+	d, = r["devices"]
+	stats = json.load(open(sys.argv[1]))
+	assert d["peak_bytes"] == stats["max_memory_allocated"], d
+	assert d["base_bytes"] == stats["allocated_before"], d
+	rows = sorted((e["ts"], e["args"]) for e in json.load(gzip.open(sys.argv[2]))["traceEvents"]
+	              if e.get("name") == "[memory]" and e["args"]["Device Type"] == 1)
+	total = rows[0][1]["Total Allocated"] - rows[0][1]["Bytes"]
+	assert total == d["base_bytes"]
+	for _, a in rows:
+	    total += a["Bytes"]
+	    assert total == a["Total Allocated"]
+	assert total == d["end_bytes"] == r["series"][-1]["allocated_bytes"], (total, d)
+	assert max(p["reserved_bytes"] for p in r["series"]) == stats["max_memory_reserved"]
+	assert sum(h["bytes"] for h in r["holders"]) == d["peak_bytes"]
+	assert d["allocations"] == sum(a["Bytes"] > 0 for _, a in rows)
+	assert {u["name"] for u in r["ranges"]} >= {"forward", "backward", "Optimizer.step#AdamW.step"}
+	assert any(u["name"] == "backward" and u["allocations"] > 30 for u in r["ranges"])
+	END
+'
+
+test_expect_success 'what gpuprof-collect recorded: by kind of memory' '
+    trace-memory -f json "$memory"/leak.trace >json && python3 -c "
+import json
+d = {x[\"kind\"]: x for x in json.load(open(\"json\"))[\"devices\"]}
+assert d[\"Device\"][\"allocations\"] == 25 and d[\"Device Static\"][\"allocations\"] == 858, d" &&
+    trace-memory -f json "$samples"/h200/managed.trace >json && python3 -c "
+import json
+d = {x[\"kind\"]: x for x in json.load(open(\"json\"))[\"devices\"]}
+assert d[\"Managed\"][\"peak_bytes\"] == 33554432 and d[\"Device pool\"][\"peak_bytes\"] == 3 << 20, d"
+'
+
+test_expect_success '--at: the end, a time, the last failure' '
+    trace-memory -f json --at end "$memory"/leak.pickle.gz >end && trace-memory -f json --at 1us "$memory"/leak.pickle.gz >early &&
+    trace-memory -f json --at oom "$memory"/oom_others.pickle.gz >oom && python3 -c "
+import json
+r = json.load(open(\"end\"))
+assert sum(h[\"bytes\"] for h in r[\"holders\"]) == r[\"devices\"][0][\"end_bytes\"] == 87208960
+r = json.load(open(\"early\"))
+assert sum(h[\"bytes\"] for h in r[\"holders\"]) < 4000000, r[\"holders\"]
+r = json.load(open(\"oom\"))
+assert sum(h[\"bytes\"] for h in r[\"holders\"]) == r[\"ooms\"][0][\"allocated_bytes\"]" &&
+    status_of trace-memory --at sometime "$memory"/leak.pickle.gz && test $status = 2 && grep "^trace-memory: --at: " err
+'
+
+test_expect_success '--min-bytes folds the rest into one row, and the sum stays' '
+    trace-memory -f json --min-bytes 1M "$memory"/leak.pickle.gz >json && python3 -c "
+import json
+r = json.load(open(\"json\"))
+keys = [h[\"key\"] for h in r[\"holders\"]]
+assert keys[-1] == \"[3 smaller]\", keys
+assert all(h[\"bytes\"] >= 1 << 20 for h in r[\"holders\"][:-1])
+assert sum(h[\"bytes\"] for h in r[\"holders\"]) == r[\"devices\"][0][\"peak_bytes\"]"
+'
+
+test_expect_success '--steps and --device choose, and refuse what they cannot use' '
+    trace-memory -f json --steps "^step [0-3]$" "$memory"/leak.pickle.gz | grep "\"steps\": 4" &&
+    status_of trace-memory --steps "(" "$memory"/leak.pickle.gz && test $status = 2 && grep "^trace-memory: --steps: " err &&
+    trace-memory -f json --device 1 "$memory"/leak.pickle.gz | grep "\"devices\": \[\]" &&
+    status_of trace-memory --device x "$memory"/leak.pickle.gz && test $status = 2
+'
+
+test_expect_success 'tables: one of them, by name' '
+    trace-memory -t growth "$memory"/leak.pickle.gz >out && grep "capture.py:127 remember" out &&
+    trace-memory -f csv -t ranges "$memory"/leak.pickle.gz >out && grep "^backward,201,99" out &&
+    trace-memory -f csv -t stacks "$memory"/leak.pickle.gz | grep "capture.py:127 remember" &&
+    status_of trace-memory -t nonsense "$memory"/leak.pickle.gz && test $status = 2 && grep "no table" err &&
+    status_of trace-memory -f json -t growth "$memory"/leak.pickle.gz && test $status = 2
+'
+
+test_expect_success 'folded stacks become a flame graph of bytes' '
+    trace-memory -f folded --at peak "$memory"/leak.pickle.gz | trace2flame >flame.svg && grep "remember" flame.svg
+'
+
+test_expect_success 'several ranks stand side by side' '
+    trace-memory -f json "$memory"/ddp.rank0.pickle.gz "$memory"/ddp.rank1.pickle.gz >json && python3 -c "
+import json
+r = json.load(open(\"json\"))
+assert [d[\"device\"] for d in r[\"devices\"]] == [\"cuda:0\", \"cuda:1\"]
+for i, d in enumerate(r[\"devices\"]):
+    assert sum(h[\"bytes\"] for h in r[\"holders\"] if h[\"device_index\"] == i) == d[\"peak_bytes\"]"
+'
+
+test_done
