@@ -1,6 +1,6 @@
-/* The script of a flame graph: hover, zoom, search, legend, keyboard, and a link to what is being looked at.
- * It reads the drawing it stands in (boxes in <g data-v data-d> with a <title>), so it knows nothing but what a reader
- * sees. Names come from traces: they are only ever put in as text. */
+/* The script of a flame graph: hover, zoom, search, legend, keyboard, and a link to the current view. It
+ * reads the drawing it stands in (boxes in <g data-v data-d> with a <title>), so it knows nothing but what a
+ * reader sees. Names come from traces: they are only ever put in as text. */
 "use strict";
 (() => {
   const SVG = "http://www.w3.org/2000/svg", HTML = "http://www.w3.org/1999/xhtml";
@@ -188,7 +188,7 @@
     count();
   }
 
-  /* How much of what is on the page lies under matches; a match inside a match counts once. */
+  /* How much of the visible weight is under matches; a match inside a match counts once. */
   function count() {
     if (!pattern && !kind) { matched = 0; answer.textContent = ""; return; }
     let weight = 0, unseen = 0, seen = 0;

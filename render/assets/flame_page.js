@@ -1,6 +1,6 @@
-// flame_page.js -- the flame graph of a page: trees from packed columns, arranged as the reader wants them, drawn on a canvas.
-// Nodes are made when they are looked at, so that ten million frames cost no more than their columns. Names come from
-// traces: they are only ever put in as text.
+// flame_page.js -- the flame graph of a page: trees from packed columns, arranged as the reader wants them,
+// drawn on a canvas. Nodes are created on demand, so ten million frames cost no more than their columns.
+// Names come from traces: they are only ever put in as text.
 "use strict";
 (async () => {
 const { make, hash } = gp;
@@ -67,7 +67,7 @@ const measures = [];
 }
 unpacking.remove();
 const weighed = measures.filter((m) => m.whole > 0);
-if (!weighed.length) return; // the still picture says what there is to say
+if (!weighed.length) return; // the static picture is enough
 const opened = weighed.find((m) => m.id === meta.opened) || weighed[0];
 
 // Weight that ends at each node.
@@ -80,13 +80,13 @@ function selves(m) {
 
 const figure = (m, v) => m.unit === "ns" ? gp.ns(v) : m.unit === "bytes" ? gp.bytes(v) : gp.count(v) + " " + m.text;
 
-// ---- state: what the address says ----
+// ---- state: the address ----
 
 let measure = opened, arranged = "", order = "", sandwich = "", kind = "", asTable = false;
 let tree = opened.tree;
 const defaultArranged = meta.inverted ? "inverted" : "";
 
-// ---- arrangements: trees whose nodes are made when they are looked at ----
+// ---- arrangements: trees whose nodes are created on demand ----
 
 const natural = new Intl.Collator("en", { numeric: true });
 const bytewise = (a, b) => a < b ? -1 : a > b ? 1 : 0;
@@ -197,7 +197,8 @@ const nameOf = (of) => of.frame === MORE ? gp.count(of.more) + " more" : label[o
 const fullOf = (of) => of.frame === MORE ? nameOf(of) : full[of.frame];
 const cssOf = (of) => of.frame === MORE ? "more" : meta.kinds[kindOf[of.frame]];
 
-// The children of OF from one index to another as one box; looked at closer, very many are some boxes of fewer.
+// The children of OF from one index to another as one box; when zoomed, very many become several boxes of
+// fewer.
 function moreOf(of, from, to, total, parent = of) {
   const all = kidsOf(of), n = to - from, chunk = n > 200 ? Math.ceil(n / 100) : 1, made = [];
   const sum = (i) => { let w = 0; for (let k = from + i * chunk; k < Math.min(to, from + (i + 1) * chunk); k++) w += all.total(k); return w; };
@@ -300,7 +301,7 @@ function below(at) {
   return [weight, seen];
 }
 
-// The same for any node: [weight, matches or -1 where nobody has counted].
+// The same for any node: [weight, matches or -1 if not counted].
 function matched(of) {
   if (of.frame === MORE) {
     const kids = kidsOf(of);
@@ -686,7 +687,8 @@ function heaviestName() {
   return label[tree.frame[best]];
 }
 
-// What the weight is for: below the first frame of GPU work all of it is for that; else for the frame it ends in.
+// What the weight is for: below the first frame of GPU work, for that frame; otherwise for the frame in which
+// it ends.
 function classWeights(m) {
   if (m.classes) return m.classes;
   const { n, parent, frame, end } = m.tree, self = selves(m), weights = new Float64Array(meta.kinds.length);

@@ -71,7 +71,7 @@ function showNames(table, full) {
   }
 }
 
-// Columns that only matter to some stand back where there is no room, until asked for.
+// Columns that matter only to some are hidden if there is no room, until requested.
 function makeColumns(section, table, tools) {
   const wide = [...table.tHead.rows[0].cells].map((th) => th.classList.contains("wide"));
   if (!wide.includes(true)) return;
@@ -134,7 +134,7 @@ function makeTools(section, table) {
   makeColumns(section, table, tools);
 }
 
-// A click on a name tells it in full, a second one folds it.
+// A click on a name shows it in full; a second click shortens it.
 function unfold(event) {
   const cell = event.target.closest("td[title], td[data-full]");
   if (!cell || String(getSelection())) return;

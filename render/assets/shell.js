@@ -1,5 +1,6 @@
-// shell.js -- what every page of the suite does alike: its theme, search, keys, what the address says, tooltip and panel of
-// details, numbers for people, packed data. It defines one name, gp, for the script of the page, which comes after it:
+// shell.js -- the shared behaviour of all pages: its theme, search, keys, what the address says, tooltip and
+// panel of details, numbers for people, packed data. It defines one name, gp, for the script of the page,
+// which comes after it:
 //
 //     gp.keys.add([["f", "fit the view", () => fit()]]);
 //     const search = gp.search({ find: (pattern) => "12% in 3 frames", step: (by) => "2 of 3" });
@@ -60,7 +61,7 @@ function share(part, whole) {
 
 // ---- names ----
 
-// Cut to a number of columns, with the ellipsis in the middle; nothing when nothing would be told.
+// Cut to a number of columns, with the ellipsis in the middle; nothing if too little would remain.
 function cut(text, columns) {
   if (text.length <= columns) return text;
   if (columns < 3) return "";
@@ -103,7 +104,7 @@ function swatch(k) {
   return svg;
 }
 
-// ---- what is said, to those who listen and those who look ----
+// ---- messages, for screen readers and on screen ----
 
 const spoken = make("div", { className: "spoken", "aria-live": "polite", role: "status" });
 document.body.append(spoken);
@@ -123,7 +124,7 @@ async function copy(text) {
   }
 }
 
-// A button that copies what text() gives, and says so on itself.
+// A button that copies what text() returns, and confirms it in its label.
 function copyButton(label, text, title) {
   const button = make("button", { type: "button", textContent: label, title });
   button.addEventListener("click", async () => {
@@ -217,7 +218,7 @@ const hash = {
     try { history[step ? "pushState" : "replaceState"](null, "", url); } catch { /* not allowed where it is embedded */ }
     known = location.hash;
   },
-  // f(h) now and whenever somebody else changes it.
+  // f(h) now and whenever it changes from outside.
   on(f) { onHash.push(f); f(readHash()); },
 };
 function hashChanged() {
@@ -237,7 +238,8 @@ const escapes = []; // what Esc ends, asked from the last on: true when it ended
 const typing = (e) => e.target.closest?.("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
 
 const keys = {
-  // [["ArrowUp ArrowDown", "to the parent, the child", (event) => ...], ...]; without a function it is only told
+  // [["ArrowUp ArrowDown", "to the parent, the child", (event) => ...], ...]; without a function it is only
+  // listed
   add(list, group = "This page") {
     bindings.push([group, list]);
     for (const [names, , f] of list) if (f) for (const name of names.split(" ")) byKey.set(name === "Space" ? " " : name, f);
@@ -290,8 +292,8 @@ keys.add([["?", "this list", help]], "Everywhere");
 
 // ---- search: live, a regular expression, case ignored ----
 
-// find(pattern | null) marks what matches and returns what to say of it, such as its share; step(by) goes to the next or
-// previous match and returns what to say, or undefined.
+// find(pattern | null) marks the matches and returns a message, such as their share; step(by) goes to the
+// next or previous match and returns a message, or undefined.
 function search({ find, step, placeholder = "Search (regular expression)", label = "search by regular expression" }) {
   const box = make("input", { type: "search", placeholder, spellcheck: false, autocomplete: "off", "aria-label": label });
   const answer = make("output", { "aria-live": "polite" });
@@ -343,7 +345,7 @@ function search({ find, step, placeholder = "Search (regular expression)", label
 
 // ---- one of several ----
 
-// options: [[id, text, title] ...]; change(id) when somebody chooses. Arrow keys move as in every radio group.
+// options: [[id, text, title] ...]; change(id) on selection. Arrow keys move as in any radio group.
 function choice({ label, options, value, change }) {
   const element = make("div", { className: "choice", role: "radiogroup", "aria-label": label });
   const buttons = options.map(([id, text, title]) => make("button", { type: "button", role: "radio", textContent: text, title, "data-id": id }));

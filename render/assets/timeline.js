@@ -57,7 +57,7 @@ function run(data) {
   /* gaps are called what caused them, in full */
   data.kindOf.forEach((k, id) => { if (data.kinds[k].id === "idle") data.names[id] = data.causes[data.causeOf(id)]?.text || data.names[id]; });
 
-  /* ---- drawing: once a frame, whatever happened ---- */
+  /* ---- drawing: once per frame, whatever happened ---- */
 
   let wanted = 0, frames = { last: 0, most: 0 };
   const TRACKS = 1, OVER = 2;
@@ -153,7 +153,7 @@ function run(data) {
     const middle = x.dur > span ? x.t0 + span / 2 - span / 10 : (x.t0 + x.t1) / 2;
     go(middle - span / 2, middle + span / 2);
   }
-  /* Close enough that it can be told from its neighbours. */
+  /* Close enough to distinguish it from its neighbours. */
   function closeTo(t0, t1, part = 3) {
     const wide = Math.max(20, t1 - t0) * (part - 1) / 2;
     go(t0 - wide, t1 + wide);
@@ -172,7 +172,7 @@ function run(data) {
     else figures.show(view.isWhole() ? "Whole trace" : "In view", view.t0, view.t1, false);
   }
 
-  /* A gap may have several causes, one after the other. */
+  /* A gap may have several causes in sequence. */
   function longestIn(gap) {
     const { start, dur, n } = data.tracks[gap.at.track].lanes[gap.at.lane];
     let best = gap.at.i;

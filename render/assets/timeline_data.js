@@ -7,13 +7,13 @@
 //
 // All times are Numbers of ns since data.begin. A position is {track, lane, i}: data.tracks[track].lanes[lane], event i.
 //
-// ---- what is there ----
+// ---- contents ----
 // data.begin         BigInt: the clock of the trace where time 0 is
 // data.span          ns from time 0 to the end of the last event
 // data.view          [t0, t1] that the page was made for (--range, --steps), or the whole span: where to begin, and where
 //                    "fit" goes
 // data.events        how many events the page stands for;  data.shown: how many it holds (less where there is an overview)
-// data.windows       null: every event is there. Else [[t0, t1], ...]: only in these windows; the rest is an overview
+// data.windows       null: every event is present. Otherwise [[t0, t1], ...]: only in these windows; the rest is an overview
 // data.notes         sentences about what the page leaves out or had to do, for people
 // data.input         name of the input;  data.quality: [{text, count}], what was wrong with it
 // data.names[id]     full name;  data.labels[id]: short label (the same text where it is short already)
@@ -29,22 +29,22 @@
 //            by start, the outermost lane first. Events of a lane do not overlap by more than a rounding error, but in a
 //            lane with `crowded` set, the last of too many
 //   count, total   of the trace: events, and the sum of their durations in ns (true also where events are left out)
-//   crossed  events that ended after one they began in, and lie in a further lane; clamped: by a rounding error, not moved
+//   crossed  events that ended after one they began in, moved to an extra lane; clamped: by a rounding error, not moved
 //   a counter has n, start, value (Float64Array), min, max, unit ("bytes", "percent", "gbps", "count") in place of lanes;
 //   value[i] holds from start[i] to start[i + 1]; joined: several samples became one, the highest
 // data.devices[]     {name, group, idle: track or null, streams: [track], t0, t1}: first to last event of the GPU
 // data.causes[]      {name, text} of idle time; data.causeOf(nameId): index into it
 // data.steps[]       {name, t0, t1, device, partial}, by device and time; data.findings[] {id, text, where, t0, t1}: t0 null
-//                    where it has no place of its own
+//                    if it has no place in the timeline
 //
 // ---- questions ----
 // data.bounds(lane, t0, t1)      [from, to): the events of a lane that touch [t0, t1)
 // data.columns(lane, t0, t1, w, busy, kind, hidden?)  for each of W columns of [t0, t1): share 0..1 that is busy
 //                    (Float32Array), and the kind that has most of it (Uint8Array, where busy > 0). HIDDEN: Uint8Array by
-//                    kind, 1 = as if not there. False when nothing is there. Exact but for the kind of dense columns.
+//                    kind, 1 = as if absent. False if nothing is present. Exact but for the kind of dense columns.
 // data.search(pattern, ignoreCase) -> {error} or {total, share (of all GPU time), ns, match: Uint8Array by name id,
 //                    lanes: [{lane, n, ns}], next(at, dir): position of the next (dir 1) or previous (-1) match in order of
-//                    time, after position AT (null: before all), null when there is none; index(at): which one it is, from 0}
+//                    time, after position AT (null: before all), null if there is none; index(at): its index, from 0}
 // data.marks(search, lane, t0, t1, w, out)   Uint8Array: 1 for columns that a match begins in or covers
 // data.aggregate(t0, t1) -> {span, devices: [{name, device, busy, idle, outside, causes: [{name, text, ns, count}],
 //                    kinds: [{kind, ns, count}], kernels: [{name, count, ns}]}], tracks: [{track, busy, count}],
@@ -198,7 +198,7 @@ function covered(lane, t0, t1) {
 // ---- the data ----
 
 class Data {
-  // What the page says of itself, before any event is there.
+  // What the page says about itself, before any event is loaded.
   constructor(head) {
     this.head = head;
     this.begin = BigInt(head.begin_ns);
@@ -243,7 +243,7 @@ class Data {
     for (const l of this.lanes) index(l, this.kindOf, this.kinds.length);
   }
 
-  // Three columns, one after the other: starts, durations, names. A lane may go on in the next segment.
+  // Three columns in sequence: starts, durations, names. A lane may go on in the next segment.
   readSegment(data, from, to, firstLane) {
     const r = new Bytes(data);
     for (const what of ["start", "dur", "name"]) {
@@ -551,7 +551,7 @@ class Data {
     return r;
   }
 
-  // [name, ns, count] of what lies in the range, the longest first.
+  // [name, ns, count] of the range, longest first.
   byName(lanes, t0, t1) {
     const ns = new Float64Array(this.names.length), count = new Uint32Array(this.names.length);
     for (const lane of lanes) {
@@ -757,7 +757,7 @@ function bigInt(r) {
   return v & 1n ? -(v + 1n >> 1n) : v >> 1n;
 }
 
-// The members of a JSON object as recorded; what is no object is told whole.
+// The members of a JSON object as recorded; anything else is shown whole.
 function extras(text) {
   try {
     return Object.entries(JSON.parse(text)).map(([k, v]) => [k, typeof v === "string" ? v : JSON.stringify(v)]);

@@ -242,7 +242,7 @@ function timelineDraw(canvas, data, view) {
     let text = cuts.get(key);
     if (text === undefined) {
       text = gp.cutName(data.labels[id], columns);
-      if (text.endsWith("\u2026") && text.length < 6) text = ""; // tells nothing
+      if (text.endsWith("\u2026") && text.length < 6) text = ""; // not informative
       cuts.set(key, text);
     }
     return text;

@@ -1,11 +1,12 @@
-/* timeline_input.js -- mouse, touch and wheel on the timeline, told as what they mean. Keys are in timeline.js.
+/* timeline_input.js -- mouse, touch and wheel on the timeline, translated to actions. Keys are in
+ * timeline.js.
  *
  *   gp.timelineInput({ stage, ruler, map }, view, {
  *     moved(), hover(x, y, event | null), press(x, y, twice), range(t0, t1, done), window(t0, t1) });
  *
- * Drag moves; on the ruler, or with Shift, it selects time. Ctrl (or a pinch) and the wheel zoom where the pointer is;
- * the wheel alone scrolls the tracks, with Shift it moves in time; over the ruler and the map it zooms.
- */
+ * Drag moves; on the ruler, or with Shift, it selects time. Ctrl (or a pinch) and the wheel zoom where the
+ * pointer is; the wheel alone scrolls the tracks, with Shift it moves in time; over the ruler and the map it
+ * zooms. */
 "use strict";
 (() => {
 const CLICK = 4; // pixels that a click may wander

@@ -1,5 +1,6 @@
-/* timeline_over.js -- what lies around and over the tracks: the ruler, the map of the whole trace, what is pointed at and
- * chosen, arrows, and the names of the rows. Reads the state of the page, changes nothing.
+/* timeline_over.js -- what lies around and over the tracks: the ruler, the map of the whole trace, the item
+ * under the pointer and chosen, arrows, and the names of the rows. Reads the state of the page, changes
+ * nothing.
  *
  *   const over = gp.timelineOver(canvases, data, view, draw);
  *   over.marks(state); over.ruler(state); over.map(state);
@@ -123,7 +124,7 @@ function timelineOver(canvas, data, view, draw) {
     ctx.fillStyle = gp.colour("--page");
     ctx.fillText(pill.text, pill.x + 6, 12);
   }
-  /* Where every event is in the page, and not an overview alone. */
+  /* Where the page has every event, not only an overview. */
   function windows(ctx, t0, t1, y) {
     ctx.fillStyle = gp.colour("--good-line");
     const k = view.width / (t1 - t0);

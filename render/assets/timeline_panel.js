@@ -1,6 +1,6 @@
-/* timeline_panel.js -- what the timeline tells in words: the event that is chosen, with its args as recorded; the figures
- * of a range of time; where to look first; and the same as tables for those who do not see the picture. Elements are made
- * here and placed by timeline.js. All text comes in as text.
+/* timeline_panel.js -- the timeline in words: the chosen event, with its args as recorded; the figures of a
+ * range of time; where to look first; and the same as tables for those who do not see the picture. Elements
+ * are made here and placed by timeline.js. All text comes in as text.
  *
  *   const about = gp.timelineAbout(data, acts);  about.event(at);  about.ways();
  *   const figures = gp.timelineFigures(data, acts);  figures.show("Selection", t0, t1);

@@ -13,7 +13,7 @@ const COMPACT_FROM = 9, COMPACT_HEIGHT = 30, NARROWEST = 20;
 
 const clamp = (v, low, high) => Math.max(low, Math.min(high, v));
 
-/* A row is the heading of a group or a track; every row tells where its lanes lie. */
+/* A row is the heading of a group or a track; every row has the position of its lanes. */
 function rowOfTrack(track, folded) {
   if (track.sort === "counter") return { track, h: folded ? 20 : COUNTER, pitch: 0, lanes: 0, folded };
   const n = track.lanes.length;
@@ -23,7 +23,7 @@ function rowOfTrack(track, folded) {
 }
 
 function timelineView(data) {
-  const whole = Math.max(NARROWEST, data.span); // what happened in an instant has room, too
+  const whole = Math.max(NARROWEST, data.span); // a trace of a single instant also has room
   const view = {
     span: whole, t0: 0, t1: whole, width: 800, height: 400, scroll: 0, rows: [], total: 0,
     closed: new Set(), // ids of groups that are folded away

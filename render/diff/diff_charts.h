@@ -1,8 +1,8 @@
-/* diff_charts.h -- the pictures of a comparison as figures of a page: what the step's time was made up of before and after,
- * and which changes are large and sure. Measures nothing.
+/* diff_charts.h -- the charts of a comparison as figures of a page: the parts of the step time before and
+ * after, and which changes are large and certain. Measures nothing.
  *
  *     gp_diff_chart_waterfall(&w, &diff, 20);
- *     gp_diff_waterfall_svg(&buf, &diff, 0, "a.json -> b.json");     // alone, as a file
+ *     gp_diff_waterfall_svg(&buf, &diff, 0, "a.json -> b.json");     // as a separate file
  */
 #ifndef GP_RENDER_DIFF_CHARTS_H
 #define GP_RENDER_DIFF_CHARTS_H
@@ -16,7 +16,7 @@
 void gp_diff_chart_waterfall(struct gp_svg *w, const struct gp_diff *d, size_t top);
 void gp_diff_chart_volcano(struct gp_svg *w, const struct gp_diff *d);
 
-/* The waterfall as an SVG file. INPUT tells what was compared. */
+/* The waterfall as an SVG file. INPUT names what was compared. */
 void gp_diff_waterfall_svg(struct gp_buf *out, const struct gp_diff *d, size_t top, const char *input);
 
 #endif

@@ -23,7 +23,7 @@ static void put_change(struct gp_buf *b, int64_t ns)
     gp_scale_put(b, GP_UNIT_NS, ns < 0 ? -ns : ns);
 }
 
-/* How strong the colour of a change is, beside the largest one. */
+/* Colour strength of a change, relative to the largest one. */
 static int level_of(int64_t change, int64_t largest)
 {
     double part = largest > 0 ? fabs((double)change) / (double)largest : 0;
@@ -31,7 +31,7 @@ static int level_of(int64_t change, int64_t largest)
     return change < 0 ? -level : level;
 }
 
-/* The launches of one side of a block, one a line. */
+/* The launches of one side of a block, one per line. */
 static void put_node(struct gp_buf *b, const struct gp_diff *d, size_t i, int side, struct gp_color fill,
                      const char *class)
 {

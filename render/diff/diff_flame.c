@@ -11,7 +11,7 @@ struct both {
     bool no_python; /* one side has Python frames and the other could not: nothing would be alike */
 };
 
-/* A frame that is there only where the recording has Python stacks: "file.py(12): name", "nn.Module: Name". */
+/* A frame that exists only in recordings with Python stacks: "file.py(12): name", "nn.Module: Name". */
 static bool is_python(const char *s, size_t n)
 {
     static const char module[] = "nn.Module: ", file[] = ".py(";

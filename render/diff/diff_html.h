@@ -14,7 +14,7 @@
 
 /* A zeroed struct is the default. Strings are borrowed during the call. */
 struct gp_diff_html_opts {
-    const char *input; /* what was compared: "a.json -> b.json"; NULL: not told */
+    const char *input; /* what was compared: "a.json -> b.json"; NULL: omitted */
     const char *json;  /* the same answer for programs, which becomes part of the page; NULL: none */
     size_t json_n;
     const char *options; /* the options it was made with, as typed; NULL or empty: defaults */

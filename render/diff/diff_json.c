@@ -19,7 +19,7 @@ static struct field field_of(const char *word, const char *unit)
     return f;
 }
 
-/* "ns", "bytes"; counts have no unit in their names. */
+/* "ns", "bytes"; names of counts have no unit. */
 static struct field metric_field(const char *word, uint32_t metric)
 {
     const char *unit = gp_metric_unit((enum gp_metric_id)metric);

@@ -1,23 +1,23 @@
-/* diff_tables.h -- the answer of trace-diff as a report: which figures stand in which table. Measures nothing and knows no
- * output syntax.
+/* diff_tables.h -- the answer of trace-diff as a report: which table has which figures. Measures nothing and
+ * knows no output syntax.
  *
  *     struct gp_report r = {0};
  *     gp_diff_report(&r, &diff, &(struct gp_diff_report_opts){.top = 10});
  *     gp_report_text_write(&buf, &r, &(struct gp_report_text_opts){.verdict_first = true});
  *
- * Tables that have nothing to tell are not there. The others, in this order (HTML alone: *):
+ * Empty tables are omitted. The others, in this order (*: HTML only):
  *   waterfall      why the step takes longer or shorter: terms that sum exactly
- *   gates          limits, and what they were held against
- *   predictions    what was predicted, and what came of it
- *   regressions    operations that are slower, and no chance
- *   improvements   operations that are faster, and no chance
- *   others         what is new, gone, fused, or could not be decided, largest first
- *   blocks         launches that became other launches
+ *   gates          limits, and the values compared with them
+ *   predictions    what was predicted, and the outcome
+ *   regressions    operations that are slower, not by chance
+ *   improvements   operations that are faster, not by chance
+ *   others         what is new, gone, fused or undecided, largest first
+ *   blocks         launches that changed into others
  *   metrics        figures of the whole step
- *   operations *   all of them
+ *   operations *   all operations
  *   sides *        what was compared: steps, device, recorder
  *   step_list *    every step that was found
- *   settings *     what the decisions hang on
+ *   settings *     what the decisions depend on
  */
 #ifndef GP_RENDER_DIFF_TABLES_H
 #define GP_RENDER_DIFF_TABLES_H

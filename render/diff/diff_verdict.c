@@ -30,7 +30,7 @@ void gp_diff_put_limit(struct gp_buf *b, bool percent, uint32_t metric, double v
     }
     const char *unit = metric < GP_METRIC_COUNT ? gp_metric_unit((enum gp_metric_id)metric) : "ns";
     int64_t i = v > 9e18 ? INT64_MAX : v < -9e18 ? -INT64_MAX : (int64_t)llround(v);
-    if (!sign && i >= 0) { /* a limit has no sign of its own */
+    if (!sign && i >= 0) { /* a limit without its own sign */
         struct gp_buf signless = {0};
         gp_diff_put_change(&signless, unit, i);
         gp_buf_put(b, signless.data + (i > 0), signless.n - (i > 0));
@@ -85,7 +85,7 @@ static void say(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
 
 /* ---- the first line ---- */
 
-/* "step time 4.61 ms, was 4.60 ms (+0.2%)": where the analysis has no headline of its own. */
+/* "step time 4.61 ms, was 4.60 ms (+0.2%)": if the analysis has no headline. */
 static void put_plain_headline(struct gp_buf *b, const struct gp_diff *d)
 {
     const struct gp_diff_metric *step = &d->metrics[GP_METRIC_STEP];

@@ -23,7 +23,7 @@ struct gp_svg {
     const char *stack[GP_SVG_DEPTH]; /* open elements; names are borrowed and must be literals */
     int depth;
     bool in_tag; /* attributes may still be added to the innermost element */
-    bool html; /* within an HTML page: empty elements have an end tag, too. Void elements are not for here */
+    bool html;   /* within an HTML page: empty elements also have an end tag. Not for void elements */
 };
 
 /* XML declaration (not within HTML) and the root element of WIDTH x HEIGHT pixels with role="img", labelled LABEL. Attributes
@@ -51,7 +51,7 @@ void gp_svg_box(struct gp_svg *s, int64_t x, int64_t y, int64_t w, int64_t h);
 void gp_svg_text(struct gp_svg *s, const char *text, size_t n);
 /* A new line in text content: the one control character that gp_svg_text never writes. */
 void gp_svg_newline(struct gp_svg *s);
-/* <style> and <script> with N bytes of ours (never from a trace) in a CDATA section. They must not hold
+/* <style> and <script> with N bytes of ours (never from a trace) in a CDATA section. They must not contain
  * "]]>". */
 void gp_svg_style(struct gp_svg *s, const char *css, size_t n);
 void gp_svg_script(struct gp_svg *s, const char *js, size_t n);

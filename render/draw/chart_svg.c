@@ -20,7 +20,7 @@ enum {
     AXIS_WORDS = 18, /* below that */
     MAX_TICKS = 5,
 };
-enum { WIDEST = 9000 }; /* hundredths of a pixel: few columns are no walls */
+enum { WIDEST = 9000 }; /* hundredths of a pixel: caps the column width if there are few columns */
 enum { ADVANCE = 720 }; /* mean width of a character in a wide font, hundredths of a pixel */
 
 struct plot {

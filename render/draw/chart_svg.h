@@ -18,14 +18,14 @@
 #include "formats/base/scale.h"
 
 struct gp_chart_series {
-    const char *name; /* for tooltips; NULL: the value alone */
+    const char *name; /* for tooltips; NULL: only the value */
     const char *k;    /* colour class: "gemm", "idle" (gp_page_swatch) */
 };
 
 /* A bar. VALUES has one (>= 0) for each series. Strings may come from a trace. */
 struct gp_chart_row {
     const char *label;
-    const char *text; /* what is told beside the bar; NULL: nothing */
+    const char *text; /* text beside the bar; NULL: none */
     const char *full; /* the first line of the tooltip; NULL: the label */
     const char *k;    /* colour class of this row's bar instead of the series'; NULL */
     const int64_t *values;
@@ -43,7 +43,7 @@ struct gp_chart {
     const struct gp_chart_row *rows;
     size_t rows_n;
     const char *const
-        *ticks;   /* columns: words below some columns; NULL or rows_n of them, NULL where there is none */
+        *ticks;   /* columns: labels below some columns; NULL, or rows_n entries, NULL for no label */
     int64_t mark; /* columns, dots: a dashed line at this value; 0: none */
     const char *mark_text; /* and its name */
 };

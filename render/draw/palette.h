@@ -1,8 +1,7 @@
-/* palette.h -- which colour a frame has, and what its group is called in a legend.
- * GPU work has the hues of the Okabe-Ito palette (plus an indigo for compute that is nothing in particular),
- * which stay apart for colour-blind eyes; everything that only leads to GPU work is a near grey. Frames of
- * one kind but different names get slightly different shades of it. Colours depend on kind and name alone.
- * Knows nothing about SVG.
+/* palette.h -- the colour of a frame, and its group's name in a legend. GPU work has the hues of the
+ * Okabe-Ito palette (plus an indigo for other compute), which colour-blind readers can distinguish;
+ * everything that only leads to GPU work is almost grey. Frames of one kind with different names get slightly
+ * different shades. Colours depend only on kind and name. Knows nothing about SVG.
  *
  *     int shade = gp_palette_shade(name, len);
  *     struct gp_color fill = gp_palette_fill(GP_FRAME_GEMM, shade, GP_THEME_LIGHT);

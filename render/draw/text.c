@@ -77,7 +77,7 @@ size_t gp_text_width(const char *s, size_t n)
     return columns;
 }
 
-/* Append what of S lies in the columns [from, to); a wide character counts where it begins. */
+/* Append the part of S in the columns [from, to); a wide character counts where it begins. */
 static void put_columns(struct gp_buf *b, const char *s, size_t n, size_t from, size_t to)
 {
     size_t at = 0;

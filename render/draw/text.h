@@ -31,7 +31,7 @@ void gp_text_clean(struct gp_buf *b, const char *s, size_t n);
 /* Columns of the N bytes at S. O(n). */
 size_t gp_text_width(const char *s, size_t n);
 /* Append the N bytes at S, cleaned, cut to at most COLUMNS columns with an ellipsis in the middle (at the end
- * when fewer than 12 columns are left, where a middle cut tells less). Appends nothing when not even two
+ * if fewer than 12 columns are left, where a cut in the middle shows less). Appends nothing if not even two
  * characters and the ellipsis fit. */
 void gp_text_fit(struct gp_buf *b, const char *s, size_t n, size_t columns);
 /* The same for the name of a frame: where it is too long, what leads to its last part goes first, so that

@@ -23,7 +23,7 @@ struct plot {
 
 struct spot {
     int x, y, r;
-    bool beyond; /* it lies outside, and is drawn at the edge */
+    bool beyond; /* it is outside, and drawn at the edge */
 };
 
 struct box {
@@ -198,7 +198,7 @@ static bool is_free(const struct plot *p, const struct box *taken, size_t n, str
     return true;
 }
 
-/* Names of the first dots that count, beside them, where no other name is. */
+/* Names beside the first dots that count, where no other name is. */
 static void draw_labels(struct plot *p)
 {
     struct box taken[LABELS];

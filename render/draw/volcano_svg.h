@@ -24,7 +24,7 @@ struct gp_volcano {
     const char *label;                 /* what it shows, for those who do not see it */
     const struct gp_volcano_dot *dots; /* the first are labelled where there is room */
     size_t dots_n;
-    double alpha;     /* dots above this line are no chance */
+    double alpha;     /* dots above this line are not by chance */
     double floor_pct; /* dots between -floor and +floor are within the noise */
 };
 

@@ -8,7 +8,7 @@
 enum {
     LABEL = 320,                        /* room on the left */
     VALUE = 158,                        /* and on the right */
-    CHANGE_X = GP_WATERFALL_WIDTH - 62, /* where the absolute change ends; behind it, in percent */
+    CHANGE_X = GP_WATERFALL_WIDTH - 62, /* where the absolute change ends; the percentage follows */
     TOP = 4,
     ROW = 24,
     BAR = 16,
@@ -18,7 +18,7 @@ enum {
     TEAR = 14, /* where a bar whose left end is not zero is torn */
 };
 enum { ADVANCE = 690 };          /* mean width of a character, hundredths of a pixel */
-enum { ZERO_FROM_PERCENT = 35 }; /* changes as large as that show beside the whole */
+enum { ZERO_FROM_PERCENT = 35 }; /* changes from this size on are visible beside the whole */
 
 struct plot {
     struct gp_svg *w;
@@ -27,7 +27,8 @@ struct plot {
     struct gp_buf text;
 };
 
-/* The lowest and highest level on the way; where the changes are small beside them the plot does not begin at zero. */
+/* The lowest and highest intermediate level; if the changes are small compared with them, the plot does not
+ * begin at zero. */
 static void find_range(struct plot *p)
 {
     int64_t level = p->f->from, low = level, high = level;
@@ -43,7 +44,7 @@ static void find_range(struct plot *p)
     if (p->low < 0) p->low = low;
 }
 
-/* Where a level lies, in hundredths of a pixel. */
+/* Position of a level, in hundredths of a pixel. */
 static int64_t x_of(const struct plot *p, int64_t level)
 {
     return LABEL * 100 + gp_chart_scaled(level - p->low, p->high - p->low, PLOT * 100);
@@ -121,7 +122,7 @@ static void draw_bar(struct plot *p, const char *class, size_t row, int64_t from
     gp_svg_close(p->w);
 }
 
-/* A bar that begins left of the plot: a slanted gap says so. */
+/* A slanted gap marks a bar that begins left of the plot. */
 static void draw_tear(struct plot *p, size_t row)
 {
     int x = LABEL + TEAR, y = row_y(row) + (ROW - BAR) / 2 - 1;
@@ -180,7 +181,7 @@ static void draw_change(struct plot *p, size_t row, const struct gp_waterfall_ba
     close_row(p);
 }
 
-/* Thin rules. From zero they tell the value; otherwise the distance from where it began, which is what can be read off. */
+/* Thin rules. If the plot begins at zero they show the value, otherwise the distance from the first level. */
 static void draw_rules(struct plot *p, size_t rows)
 {
     int64_t step = gp_chart_tick_step(p->high - p->low > 0 ? p->high - p->low : 1);

@@ -1,6 +1,7 @@
-/* waterfall_svg.h -- how one number became another, as one SVG element: a bar for where it began, one for each change from
- * where the last one ended, a bar for where it ended. The end of the last change is the end of the last bar, to the pixel.
- * Each bar has a row of its own, so that words never overlap. Knows nothing about traces.
+/* waterfall_svg.h -- how one number became another, as one SVG element: a bar for the first value, one for
+ * each change, starting where the previous one ended, and a bar for the last value. The end of the last
+ * change is the end of the last bar, to the pixel. Each bar has its own row, so texts never overlap. Knows
+ * nothing about traces.
  *
  *     struct gp_waterfall_bar b[] = {{.label = "idle: host", .change = -11449200}};
  *     gp_waterfall_svg(&w, &(struct gp_waterfall){.label = "Step time", .from_name = "baseline", .from = 14000000,

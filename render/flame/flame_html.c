@@ -64,7 +64,7 @@ static uint32_t frame_of(struct writer *x, const struct gp_flame *f, const struc
     return *last - 1;
 }
 
-/* The children of each node in the order in which they were made, which is that of the trace. */
+/* The children of each node in order of creation, which is that of the trace. */
 struct order {
     uint32_t *first, *next; /* by node; 0: none */
 };
@@ -102,7 +102,7 @@ static uint32_t next_node(const struct gp_calltree *tree, const struct order *o,
 
 enum column { COLUMN_UP, COLUMN_FRAME, COLUMN_SELF, COLUMN_EVENTS, COLUMN_BYTES, COLUMNS };
 
-/* One number for each node in each column; the root, which has no frame, is in those of the weights alone. */
+/* One number per node in each column; the root, which has no frame, is only in those of the weights. */
 static void pack_columns(struct writer *x, const struct gp_flame *f, const struct order *o,
                          struct gp_buf *columns)
 {

@@ -18,18 +18,18 @@
  * escaped. */
 struct gp_flame_html_opts {
     const char *title;     /* heading; NULL: the input */
-    const char *input;     /* where it came from, as given by the user; NULL: not told */
+    const char *input;     /* where it came from, as given by the user; NULL: omitted */
     const char *note;      /* further words below the heading; NULL: none */
     enum gp_weight opened; /* the weight that the page shows first, if there is any */
     bool inverted;         /* and leaves first */
     bool samples;          /* the weight of the only tree is a number of samples, whatever it is called */
-    const char *empty;     /* what to say when nothing weighs anything; NULL: "No GPU events in this trace" */
+    const char *empty;     /* text if all weights are 0; NULL: "No GPU events in this trace" */
     int width;             /* of the still picture, in pixels; 0: 1200 */
     uint32_t still_frames; /* boxes of the still picture; 0: 1000 */
 };
 
-/* Append the page for N trees of different weights to OUT. A tree of GPU time that has events and bytes beside it
- * (gp_stacks_opts.extra) can be seen by these, too. Equal input gives equal bytes. */
+/* Append the page for N trees of different weights to OUT. A tree of GPU time that also has events and bytes
+ * (gp_stacks_opts.extra) can be viewed by these as well. Equal input gives equal bytes. */
 void gp_flame_html_write(struct gp_buf *out, const struct gp_flame *flames, size_t n,
                          const struct gp_flame_html_opts *opts);
 

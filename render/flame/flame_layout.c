@@ -66,8 +66,8 @@ static bool is_more(const struct gp_calltree_node *node)
     return node->kind == GP_FRAME_OTHER && !node->first_child;
 }
 
-/* The MAX heaviest nodes, heaviest first, without those that stand for several already: they are told
- * together with what else is not shown. Totals never grow on the way down, so every prefix of the list is
+/* The MAX heaviest nodes, heaviest first, without those that already stand for several: they are grouped with
+ * the other frames that are not shown. Totals never grow on the way down, so every prefix of the list is
  * connected to the root. */
 static void find_heaviest(struct work *w, size_t max)
 {
@@ -235,7 +235,7 @@ static uint32_t add_frame(struct gp_flame_layout *l, const struct work *w, uint3
     return at;
 }
 
-/* Where the children of each shown node lie in the sorted list. */
+/* Position of the children of each shown node in the sorted list. */
 static void index_groups(const struct sibling *s, size_t n, struct gp_map *group)
 {
     for (size_t i = n; i-- > 0;) *gp_map_put(group, s[i].parent, 0) = (uint32_t)i;

@@ -27,7 +27,7 @@ struct gp_flame_frame {
     uint32_t more;   /* 0: a frame of the tree; N: stands for N children of `node` that are not shown */
     int64_t start;   /* weight to the left of it; the root begins at 0 */
     int64_t weight;  /* of the subtree, > 0 */
-    uint64_t count;  /* events in the subtree; means nothing when the layout says `grouped` */
+    uint64_t count;  /* events in the subtree; meaningless if the layout is `grouped` */
 };
 
 struct gp_flame_layout {
@@ -44,10 +44,10 @@ struct gp_flame_layout {
     bool kind_seen[GP_FRAME_KIND_COUNT]; /* among the shown frames but the root */
 };
 
-/* Lay out a finished tree, in which a parent's index is below its children's. Siblings come heaviest first,
- * equal ones by name, except that ranks, processes and devices come in the order of their names with numbers
- * as numbers; "N more" is last. Any content of L is overwritten. O(nodes) with a small factor, and memory of
- * 8 bytes a node. */
+/* Lay out a finished tree, in which a parent's index is below its children's. Siblings are sorted by weight,
+ * heaviest first, equal ones by name; ranks, processes and devices are sorted by name, with numbers in
+ * numeric order; "N more" is last. Overwrites L. O(nodes) with a small factor, and 8 bytes of memory per
+ * node. */
 void gp_flame_layout_init(struct gp_flame_layout *l, const struct gp_calltree *tree,
                           const struct gp_strings *strings, const struct gp_flame_layout_opts *opts);
 void gp_flame_layout_release(struct gp_flame_layout *l);

@@ -88,7 +88,7 @@ static void put_events(struct gp_buf *b, uint64_t count)
 
 #define DOT " \xC2\xB7 " /* middle dot */
 
-/* Is the number of events told beside the weight? Not when it is the weight, or not known. */
+/* Is the number of events shown beside the weight? Not if it is the weight, or unknown. */
 static bool tells_events(const struct picture *p)
 {
     return p->opts->events && p->opts->unit != GP_UNIT_COUNT && !p->layout.grouped;
@@ -150,7 +150,7 @@ static void put_color(struct gp_buf *b, struct gp_color c)
     gp_buf_printf(b, "#%02x%02x%02x", c.r, c.g, c.b);
 }
 
-/* What is no work has no colour of its own: see draw_defs. */
+/* Frames that are not work have no colour: see draw_defs. */
 static bool is_hatched(enum gp_frame_kind k)
 {
     return k == GP_FRAME_OTHER || k == GP_FRAME_IDLE;
@@ -175,7 +175,7 @@ static void put_kind_rules(struct gp_buf *css, const bool *seen, enum gp_theme t
     }
 }
 
-/* What says how much a frame changed: a level of the scale, or its pattern. */
+/* Shows how much a frame changed: a level of the scale, or a pattern. */
 struct change_class {
     char name[8];
 };
@@ -290,7 +290,7 @@ static bool in_legend(const struct picture *p, enum gp_frame_kind k)
     return k != GP_FRAME_UNKNOWN && p->layout.kind_seen[k];
 }
 
-/* Has a class a share of its own in the legend? Idle time is not the frame's that it ends in. */
+/* Does a class have its own share in the legend? Idle time does not belong to the frame in which it ends. */
 static bool has_share(const struct picture *p, enum gp_frame_kind k)
 {
     return p->layout.kind_weight[k] > 0 && !p->layout.kind_seen[GP_FRAME_IDLE];
@@ -514,7 +514,7 @@ static struct name full_name_of(const struct picture *p, uint32_t node, uint32_t
     return (struct name){gp_string(&p->flame->strings, full), gp_string_len(&p->flame->strings, full)};
 }
 
-/* " . was 1.2 ms . +0.3 ms (25%)", behind the weight. */
+/* " . was 1.2 ms . +0.3 ms (25%)", after the weight. */
 static void put_comparison(struct picture *p, const struct gp_flame_frame *f)
 {
     int64_t other = p->opts->diff->other[f->node], change = change_of(p, f);
@@ -531,7 +531,7 @@ static void put_comparison(struct picture *p, const struct gp_flame_frame *f)
     gp_buf_printf(&p->text, " (%+.1f%%)", 100 * (double)change / (double)(is_base ? f->weight : other));
 }
 
-/* First line the full name, then the figures, then what else there is to say. */
+/* First line: the full name; then the figures, then any notes. */
 static void draw_tooltip(struct picture *p, const struct gp_flame_frame *f, struct name name,
                          uint32_t variants)
 {

@@ -15,9 +15,9 @@
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 
-/* The other side of a comparison: colours then tell what became of each frame (blue: less, orange: more, patterns: not
- * there on the other side), in place of what it is. Frames that only the other side has are not drawn: draw both
- * directions to see all. */
+/* The other side of a comparison: colours then show the change of each frame (blue: less, orange: more,
+ * patterns: absent on the other side) instead of its kind. Frames that only the other side has are not drawn:
+ * draw both directions to see all. */
 struct gp_flame_svg_diff {
     const int64_t
         *other; /* by node of the tree: what the subtree weighs on the other side; 0: it is not there */
@@ -30,12 +30,12 @@ struct gp_flame_svg_opts {
     const char *title;   /* heading; NULL: "GPU time by stack" after `measure` */
     const char *measure; /* what the weight is: "GPU time", "samples"; not empty; NULL: "GPU time" */
     enum gp_unit unit;   /* of the weight */
-    const char *input;   /* where it came from, as given by the user; NULL: not told */
+    const char *input;   /* where it came from, as given by the user; NULL: omitted */
     const char *note;    /* further words for the line below the title; NULL: none */
-    const char *empty;   /* what to say when nothing weighs anything; NULL: "No GPU events in this trace" */
+    const char *empty;   /* text if all weights are 0; NULL: "No GPU events in this trace" */
     const char *hint;    /* and below it, what to do about it; NULL: nothing */
-    bool still;          /* to stand in a page: no declaration, no heading, no script */
-    bool events;         /* the counts of the tree's nodes are events: tell them */
+    bool still;          /* for embedding in a page: no declaration, heading or script */
+    bool events;         /* the counts of the tree's nodes are events: show them */
     int width;           /* pixels; 0: 1200, and the script fits the picture to the window */
     uint32_t max_frames; /* rectangles; 0: 5000 */
     const struct gp_flame_svg_diff *diff; /* NULL: no comparison */

@@ -130,7 +130,7 @@ static uint64_t cstring_of(struct writer *w, const char *s)
 
 /* ---- functions ---- */
 
-/* "path/file.py(12): name": the file and the line; 0 when it is something else. */
+/* "path/file.py(12): name": the file and the line; 0 if it is anything else. */
 static size_t python_place(const char *s, size_t n, uint64_t *line)
 {
     const char *colon = NULL;
@@ -195,7 +195,8 @@ static void put_label(struct writer *w, const char *key, int64_t value)
 {
     char text[24];
     if (value < 0) return;
-    int n = snprintf(text, sizeof text, "%" PRId64, value); /* a number is a quantity there, and 0 is none */
+    /* pprof takes numbers for quantities, and 0 for none */
+    int n = snprintf(text, sizeof text, "%" PRId64, value);
     put_int(&w->inner, LABEL_KEY, cstring_of(w, key));
     put_int(&w->inner, LABEL_STR, string_of(w, text, (size_t)n));
     end_inner(w, SAMPLE_LABEL);

@@ -22,8 +22,8 @@ struct gp_speedscope_profile {
     const struct gp_strings *strings;
 };
 
-/* Write N profiles, the first of which is shown first. NAME is what the file is called in the viewer.
- * Failures to write are remembered by OUT. O(stacks x depth) output, memory of the frame names. */
+/* Write N profiles, the first of which is shown first. NAME is the file's name in the viewer. OUT remembers
+ * write failures. O(stacks x depth) output, memory of the frame names. */
 void gp_speedscope_write(struct gp_output *out, const char *name,
                          const struct gp_speedscope_profile *profiles, size_t n);
 

@@ -86,7 +86,7 @@ static void end_figure(struct figure *f)
     gp_buf_release(&f->text);
 }
 
-/* Names and shares of the series; SUMS is NULL for names alone. Those of 0 are left out. */
+/* Names and shares of the series; SUMS is NULL for names only. Series with a sum of 0 are left out. */
 static void put_legend(struct figure *f, const struct gp_chart_series *series, size_t n, const int64_t *sums)
 {
     int64_t whole = 0;
@@ -108,7 +108,7 @@ static void put_legend(struct figure *f, const struct gp_chart_series *series, s
     gp_svg_close(f->w);
 }
 
-/* As much of rank, process and GPU as it takes to tell it from the others. */
+/* As much of rank, process and GPU as needed to distinguish the device from the others. */
 static void put_device(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_device *d)
 {
     bool alone = true, twin = false; /* the rank's only device; two processes use one */
@@ -259,7 +259,7 @@ void gp_hta_chart_idle(struct gp_svg *w, const struct gp_hta *h)
     end_figure(&f);
 }
 
-/* The most telling frame, innermost first, and all of them. */
+/* The most informative frame, innermost first, and all frames. */
 static void name_culprit(struct figure *f, const struct gp_hta *h, const struct gp_idle_culprit *c,
                          struct gp_chart_row *row)
 {
@@ -274,7 +274,7 @@ static void name_culprit(struct figure *f, const struct gp_hta *h, const struct 
     }
     row->full = keep(f);
     gp_buf_puts(&f->text, inner ? gp_hta_str(h, inner) : "nothing recorded");
-    if (c->cause != GP_IDLE_HOST) { /* the usual one goes without saying */
+    if (c->cause != GP_IDLE_HOST) { /* the usual cause is omitted */
         gp_buf_puts(&f->text, ", ");
         gp_buf_puts(&f->text, short_cause((enum gp_idle_cause)c->cause));
     }
@@ -376,7 +376,7 @@ static void add_dist(struct histogram *hist, const struct gp_dist *d)
     }
 }
 
-/* SERIES: share of the number, and share of the time, or the first alone. */
+/* SERIES: share of the number and share of the time, or only the first. */
 static void draw_histogram(struct figure *f, const struct histogram *hist,
                            const struct gp_chart_series *series, size_t series_n, const char *label,
                            const char *x_axis)

@@ -25,7 +25,7 @@ void gp_hta_chart_steps(struct gp_svg *w, const struct gp_hta *h);
 void gp_hta_chart_stragglers(struct gp_svg *w, const struct gp_hta *h);
 /* By how much the first rank of a collective is ahead of the last. */
 void gp_hta_chart_skew(struct gp_svg *w, const struct gp_hta *h);
-/* What bounds the critical path, a row a rank. */
+/* What bounds the critical path, one row per rank. */
 void gp_hta_chart_path(struct gp_svg *w, const struct gp_hta *h);
 /* The path itself as a graph, short pieces folded; of several ranks side by side. Nothing where it cannot be drawn. */
 void gp_hta_chart_path_graph(struct gp_svg *w, const struct gp_hta *h);

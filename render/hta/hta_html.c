@@ -84,7 +84,7 @@ static const struct theme themes[] = {
 };
 enum { THEMES = sizeof themes / sizeof *themes };
 
-/* Has it any table? Charts show what tables have, too. */
+/* Does it have any table? Charts show only what tables also have. */
 static bool is_there(const struct page *p, const struct theme *t)
 {
     for (int i = 0; i < MAX_TABLES && t->tables[i]; i++)
@@ -105,7 +105,7 @@ static size_t first_word(const char *id, const char *words)
     return first;
 }
 
-/* The theme that a finding belongs to, told by the first known word in its id; NULL. */
+/* The theme of a finding, from the first known word in its id; NULL. */
 static const struct theme *theme_of(const struct page *p, const char *id)
 {
     const struct theme *best = NULL;
@@ -169,7 +169,7 @@ static void open_figure(struct page *p, const char *name, const char *help)
     gp_svg_attr(&p->w, "title", help);
 }
 
-/* What it is a share of, or what else there is to say: the scratch text. */
+/* What it is a share of, or a note: the scratch text. */
 static void close_figure(struct page *p)
 {
     gp_svg_close(&p->w);
@@ -406,7 +406,8 @@ static void put_where(struct page *p, const struct theme *t, const char *name, s
     gp_svg_text(&p->w, " ", 1);
 }
 
-/* A link to PAGE with a search for the name of what a finding is about, which ends where it is told what that is in. */
+/* A link to PAGE with a search for the name that a finding is about, up to the " in " that introduces its
+ * context. */
 static void put_evidence(struct page *p, const char *page, const char *text, const char *view,
                          const char *name)
 {

@@ -22,7 +22,7 @@ static void put_id(struct out *o, const char *k, uint64_t id)
     else gp_doc_u64(&o->d, k, id);
 }
 
-/* PART of WHOLE in percent, null when there is no whole. */
+/* PART of WHOLE in percent, null if WHOLE is 0. */
 static void put_share(struct out *o, const char *k, double part, int64_t whole)
 {
     if (whole > 0) gp_doc_real(&o->d, k, 100 * part / (double)whole);

@@ -172,7 +172,8 @@ static int longest_first(const void *a, const void *b)
     return x > y ? -1 : x < y;
 }
 
-/* The length from which on a piece stands alone, so that with the runs between them there are at most MAX. */
+/* The length from which a piece is listed separately, so that with the runs in between there are at most
+ * MAX. */
 static int64_t threshold(const struct gp_hta_path *p, size_t max)
 {
     if (!max || p->pieces.n <= max) return 0;

@@ -1,5 +1,5 @@
-/* hta_sums.h -- what reports show of a finished gp_hta that it does not hold as such: sums over its rows, all devices
- * together, steps of a device, pieces of a path by name. Reads the answer alone.
+/* hta_sums.h -- derived figures that reports show of a finished gp_hta: sums over its rows, all devices
+ * together, steps of a device, pieces of a path by name. Reads only the answer.
  *
  *     struct gp_hta_totals all = gp_hta_totals(&h);
  *     gp_pct(all.b.idle_ns, all.b.span_ns)

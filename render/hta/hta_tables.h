@@ -43,13 +43,13 @@ struct gp_hta_report_opts {
     bool steps;       /* a row for each step */
     size_t step_rows; /* ... of the longest ones, as many at most; 0: all */
     bool brief;       /* without the tables that text leaves out (*) */
-    const char *only; /* this table alone; NULL: all */
+    const char *only; /* only this table; NULL: all */
 };
 
 /* Fill R, which is empty, from H, which is finished; R holds copies and H may go. */
 void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_report_opts *o);
 
-/* The id of the I-th table of the list above; NULL behind the last. */
+/* The id of the I-th table of the list above; NULL after the last. */
 const char *gp_hta_table_id(size_t i);
 bool gp_hta_has_table(const char *id);
 

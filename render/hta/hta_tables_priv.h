@@ -34,7 +34,7 @@ void gp_ht_put_mean(struct gp_report_table *t, const struct gp_dist *d);
 void gp_ht_put_id(struct gp_report_table *t, uint64_t id);
 /* LEFT rows are not shown; their time, or 0. */
 void gp_ht_say_more(struct gp_ht *m, struct gp_report_table *t, size_t left, int64_t left_ns);
-/* The columns that say which device, and their cells. */
+/* The columns that identify a device, and their cells. */
 void gp_ht_rank_columns(struct gp_report_table *t);
 void gp_ht_put_process(const struct gp_ht *m, struct gp_report_table *t, uint32_t producer);
 void gp_ht_put_place(const struct gp_ht *m, struct gp_report_table *t, int32_t rank, uint32_t producer,
@@ -42,7 +42,7 @@ void gp_ht_put_place(const struct gp_ht *m, struct gp_report_table *t, int32_t r
 /* The columns of a breakdown, and their cells. */
 void gp_ht_breakdown_columns(struct gp_report_table *t);
 void gp_ht_put_breakdown(struct gp_report_table *t, const struct gp_breakdown *b);
-/* PART of WHOLE in percent; unknown when there is no whole. */
+/* PART of WHOLE in percent; unknown if WHOLE is 0. */
 void gp_ht_put_part(struct gp_report_table *t, double part, int64_t whole);
 void gp_ht_put_bytes(struct gp_report_table *t, int64_t bytes);
 void gp_ht_put_gbps(struct gp_report_table *t, double gbps);

@@ -46,7 +46,7 @@ static int longest_first(const void *a, const void *b)
     return x > y ? -1 : x < y;
 }
 
-/* The length from which on a step is listed: no more than m->step_rows steps are longer. */
+/* The length from which a step is listed: at most m->step_rows steps are longer. */
 static int64_t least_length(const struct gp_ht *m)
 {
     const struct gp_hta *h = m->h;

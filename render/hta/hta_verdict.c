@@ -51,7 +51,7 @@ void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h, bool damage
         gp_hta_ranks_put(b, h->repeated_ranks.at, h->repeated_ranks.n);
         say(r, false, GP_TONE_WARN, b);
     }
-    if (h->missing_ranks.n && h->inputs.n > 1) { /* one rank alone was chosen, not left over */
+    if (h->missing_ranks.n && h->inputs.n > 1) { /* a single rank was chosen, not left over */
         gp_buf_printf(b, "missing rank%s", h->missing_ranks.n > 1 ? "s" : "");
         if (h->world_size > 0) gp_buf_printf(b, " of %" PRId32, h->world_size);
         gp_buf_puts(b, ": ");

@@ -14,8 +14,8 @@ struct gp_path_dot_opts {
     uint32_t max_nodes; /* a path; at least 3; 0: 120 */
 };
 
-/* Append one digraph with a cluster for each path of a finished H. OPTS may be NULL. Names are escaped and cut; the
- * tooltip of a node has its full name. A result without paths gives a graph that says so. */
+/* Append one digraph with a cluster for each path of a finished H. OPTS may be NULL. Names are escaped and
+ * cut; the tooltip of a node has its full name. Without paths, the graph has only a label that says so. */
 void gp_path_dot(struct gp_buf *b, const struct gp_hta *h, const struct gp_path_dot_opts *opts);
 
 #endif

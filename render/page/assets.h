@@ -12,14 +12,14 @@ struct gp_asset {
         *sha256; /* in base64, for a content security policy: the page may run this script and no other */
 };
 
-extern const struct gp_asset gp_asset_flame_css, gp_asset_flame_js; /* of the picture, which stands alone */
+extern const struct gp_asset gp_asset_flame_css, gp_asset_flame_js; /* of the standalone picture */
 extern const struct gp_asset gp_asset_flame_diff_css;               /* of its comparison with another */
 extern const struct gp_asset gp_asset_change_css, gp_asset_change_svg_css; /* of charts of what changed */
 extern const struct gp_asset gp_asset_shell_css, gp_asset_shell_js;        /* of every page */
 extern const struct gp_asset gp_asset_report_css, gp_asset_report_js;
 extern const struct gp_asset gp_asset_flame_page_css, gp_asset_flame_page_js; /* of a flame graph's page */
 extern const struct gp_asset gp_asset_suggest_css;                            /* of cards of suggestions */
-extern const struct gp_asset gp_asset_roofline_css; /* of roofline plots, also alone */
+extern const struct gp_asset gp_asset_roofline_css; /* of roofline plots, also standalone */
 extern const struct gp_asset gp_asset_timeline_css, gp_asset_timeline_js;
 
 #endif

@@ -28,7 +28,7 @@ struct box {
 
 struct spot {
     double x, y, r;
-    bool beyond; /* it lies outside, and is drawn at the edge */
+    bool beyond; /* it is outside, and drawn at the edge */
 };
 
 struct plot {
@@ -123,7 +123,7 @@ static double highest(const struct gp_roofline *r, bool memory)
     return most;
 }
 
-/* What takes next to no time does not decide how far the axes reach, unless there is nothing else. */
+/* Kernels that take almost no time do not affect the range of the axes, unless there are no others. */
 static bool counts(const struct plot *p, size_t i)
 {
     return !i || (double)p->r->points.at[i].total_ns * 500 >= p->all_ns;
@@ -341,7 +341,7 @@ static void take(struct plot *p, struct box b)
     if (p->n_taken < TAKEN) p->taken[p->n_taken++] = b;
 }
 
-/* How far BOX is from the nearest circle; 0 where it lies on one, or on words. */
+/* Distance of BOX from the nearest circle; 0 if it overlaps a circle or a text. */
 static double room_of(const struct plot *p, struct box box)
 {
     double least = 1e6;
@@ -571,7 +571,7 @@ static bool is_on_roof(const struct plot *p, struct box box)
     return false;
 }
 
-/* A place for words of WIDTH beside circle S, and where a line to it would begin and end. */
+/* A position for a text of WIDTH beside circle S, and the ends of a line to it. */
 struct place {
     struct box box;
     double from_x, from_y, to_x, to_y, far;
@@ -659,7 +659,7 @@ struct legend {
     double x, y, width;
 };
 
-/* The place for an entry of WIDTH: beside the last one, or in the next row. */
+/* The position for an entry of WIDTH: beside the last one, or in the next row. */
 static void place(struct legend *l, double width)
 {
     if (l->x > 0 && l->x + width > l->width) {

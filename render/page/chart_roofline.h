@@ -1,8 +1,8 @@
-/* chart_roofline.h -- a roofline plot as one SVG element: how much arithmetic kernels do for each byte against how fast
- * they do it, both logarithmic, under what the device can do. A circle's area is its share of the time; a bar through it
- * says how sure its bytes are. Kernels without arithmetic stand at the left edge, as far below the slope of memory as
- * their bandwidth is below that of memory; those too short for either are a hatched column there. Its style is
- * assets/roofline.css and the palette of the page. Measures nothing.
+/* chart_roofline.h -- a roofline plot as one SVG element: arithmetic per byte against its rate, both
+ * logarithmic, under the limits of the device. A circle's area is its share of the time; a bar through it
+ * shows the uncertainty of its bytes. Kernels without arithmetic are at the left edge, as far below the
+ * memory slope as their bandwidth is below the memory's; those too short for either limit are a hatched
+ * column there. Its style is assets/roofline.css and the palette of the page. Measures nothing.
  *
  *     if (r->points.n) gp_chart_roofline(&w, &(struct gp_chart_roofline){.r = r, .names = &s->strings});
  */
@@ -33,7 +33,7 @@ int gp_chart_roofline_height(const struct gp_chart_roofline *c);
 /* An element <svg class="roofline"> at the top left of what is open; nothing without points. */
 void gp_chart_roofline(struct gp_svg *w, const struct gp_chart_roofline *c);
 
-/* Of all kernels, ns: in the picture, too short for it, and unknown. */
+/* Total kernel time, ns: in the chart, too short for it, and unknown. */
 int64_t gp_roofline_total_ns(const struct gp_roofline *r);
 /* Three digits and the unit: "4.80 TB/s" for 4.8e12 and "B/s". */
 void gp_roofline_put_rate(struct gp_buf *b, double v, const char *unit);

@@ -27,7 +27,7 @@ bool gp_graph_svg(struct gp_svg *w, const char *dot, size_t n, const struct gp_g
 
 enum {
     MAX_BYTES = 8 << 20,
-    MAX_SPAN = 4000, /* of all edges together, in ranks: Graphviz has a node of its own for each */
+    MAX_SPAN = 4000, /* of all edges together, in ranks: Graphviz creates a node for each */
     MAX_LINES = 40,  /* of a label */
     LINE = 14,       /* pixels from line to line; a point of Graphviz is a pixel */
     SIZE = 12,       /* of text; its widest letters are as wide as Courier's */
@@ -35,8 +35,8 @@ enum {
     LEFT = 9, /* from the edge of a box to lines that begin there */
 };
 
-/* The layout that is linked in. No other parts of Graphviz are loaded, so that the same graph lies the same everywhere,
- * whatever fonts there are. */
+/* The layout that is linked in. No other parts of Graphviz are loaded, so the same graph has the same layout
+ * everywhere, whatever fonts are installed. */
 extern gvplugin_library_t gvplugin_dot_layout_LTX_library;
 
 /* ---- labels ---- */
@@ -230,7 +230,7 @@ static bool is_dashed(void *of)
     return strstr(value(of, "style"), "dashed") != NULL;
 }
 
-/* Classes are words of the palette; anything else is none. */
+/* Classes are words of the palette; anything else is ignored. */
 static const char *class_of(void *of)
 {
     const char *c = value(of, "class");
@@ -386,8 +386,8 @@ static void draw(struct gp_svg *w, struct graph *a, const char *label)
 
 /* ---- reading ---- */
 
-/* How cgraph gets its text and numbers its objects. Of itself it would number them by where their names lie in memory,
- * and go through clusters in that order. */
+/* How cgraph gets its text and numbers its objects. By default it would number them by the addresses of their
+ * names, and visit clusters in that order. */
 struct source {
     Agdisc_t disc; /* first: cgraph passes it on */
     Agiddisc_t numbers;
@@ -456,8 +456,8 @@ static int read_text(void *from, char *buf, int size)
     return (int)n;
 }
 
-/* Whether the text is one block in braces with nothing behind it, and has neither comments nor markup: what is left over
- * when cgraph gives up would stand in front of the next text. */
+/* Is the text one block in braces with nothing after it, without comments or markup? What cgraph leaves over
+ * when it gives up would precede the next text. */
 static bool is_whole(const char *s, size_t n)
 {
     int depth = 0;

@@ -1,13 +1,13 @@
-/* graph_svg.h -- a graph in the language of Graphviz as one SVG element of a page. Graphviz says where things stand, and
- * sees no names for it, only how long they are; what is drawn is written by render/canvas_svg.h in the colours of the
- * page. Knows nothing about traces.
+/* graph_svg.h -- a graph in the Graphviz language as one SVG element of a page. Graphviz only computes the
+ * layout, and sees the lengths of names, not the names; render/draw/canvas_svg.h writes the drawing in the
+ * colours of the page. Knows nothing about traces.
  *
  *     if (!gp_graph_svg(&w, dot.data, dot.n, &(struct gp_graph_opts){.label = "Chains of kernels"}))
  *         tell_it_in_words();
  *
- * Of a node: label, tooltip, class ("k-gemm", one of the page's palette), and whether its style has the word dashed. Of an
- * edge: label and dashed. Of a cluster: label. All nodes are boxes. The graph's own label is left to the page.
- */
+ * Of a node: label, tooltip, class ("k-gemm", one of the page's palette), and whether its style has the word
+ * dashed. Of an edge: label and dashed. Of a cluster: label. All nodes are boxes. The graph's own label is
+ * left to the page. */
 #ifndef GP_RENDER_GRAPH_SVG_H
 #define GP_RENDER_GRAPH_SVG_H
 
@@ -26,8 +26,8 @@ enum { GP_GRAPH_NODES = 400 };
 
 /* Whether this program was built with Graphviz. Without, gp_graph_svg draws nothing. */
 bool gp_graph_can(void);
-/* An element <svg class="graph"> for the N bytes of DOT. False, and nothing is written, when it is no directed graph
- * without cycles, has no nodes, has more than is allowed or would take long to lay out, or cannot be drawn. */
+/* An element <svg class="graph"> for the N bytes of DOT. Returns false and writes nothing if it is not a
+ * directed acyclic graph, has no nodes or too many, would take too long to lay out, or cannot be drawn. */
 bool gp_graph_svg(struct gp_svg *w, const char *dot, size_t n, const struct gp_graph_opts *opts);
 
 #endif

@@ -150,7 +150,7 @@ void gp_page_json(struct gp_svg *w, const char *id, const char *json, size_t n)
     gp_svg_attr(w, "type", "application/json");
     gp_svg_attr(w, "id", id);
     gp_svg_text(w, "", 0);
-    /* '<' is found within strings alone, where it may be written like this */
+    /* '<' occurs only in strings, where it can be escaped like this */
     for (size_t from = 0; from < n;) {
         const char *less = memchr(json + from, '<', n - from);
         size_t to = less ? (size_t)(less - json) : n;

@@ -1,6 +1,7 @@
-/* page_html.h -- the one HTML shell of the suite: a self-contained page without network, in the themes of assets/shell.css,
- * with what all pages do alike (assets/shell.js) and the style and script of its own, readable and printable without
- * scripts. Elements are written with render/canvas_svg.h, which escapes all text. Knows nothing about what the page tells.
+/* page_html.h -- the HTML shell of all pages: a self-contained page without network access, in the themes of
+ * assets/shell.css, with the shared behaviour of assets/shell.js and its own style and script, readable and
+ * printable without scripts. Elements are written with render/draw/canvas_svg.h, which escapes all text.
+ * Knows nothing about the content of the page.
  *
  *     struct gp_svg w;
  *     gp_page_begin(&w, &buf, "trace-hta: a.json", &gp_page_report);
@@ -16,7 +17,7 @@
 #include "render/page/assets.h"
 #include "render/draw/canvas_svg.h"
 
-/* What a kind of page has beside the shell. */
+/* What a kind of page adds to the shell. */
 struct gp_page_parts {
     const struct gp_asset *css, *js;
     const struct gp_asset *more_css[2]; /* NULL: none */
@@ -30,7 +31,8 @@ extern const struct gp_page_parts gp_page_suggest; /* such a page with cards of 
  * filled with it, those of class "k-idle" are hatched. */
 void gp_page_begin(struct gp_svg *w, struct gp_buf *out, const char *title,
                    const struct gp_page_parts *parts);
-/* Close what is open and write the scripts. PARTS as given to begin: the policy of the page allows these alone. */
+/* Close what is open and write the scripts. PARTS must be those given to begin: the policy of the page allows
+ * only these. */
 void gp_page_end(struct gp_svg *w, const struct gp_page_parts *parts);
 
 /* A start tag with attribute class, which is NULL for none. */

@@ -1,5 +1,5 @@
-/* page_pack.h -- large data inside a page: numbers one after the other, deflated, in base64. gp.unpack(id) of
- * assets/shell.js gives the bytes back, gp.reader(bytes) the numbers. Knows nothing about what they mean.
+/* page_pack.h -- large data inside a page: a sequence of numbers, deflated, in base64. gp.unpack(id) of
+ * assets/shell.js returns the bytes, gp.reader(bytes) the numbers. Knows nothing about their meaning.
  *
  *     struct gp_buf b = {0};
  *     gp_pack_u64(&b, 7); gp_pack_i64(&b, -7); gp_pack_text(&b, "name", 4);

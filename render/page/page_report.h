@@ -1,5 +1,5 @@
-/* page_report.h -- parts of pages that are read from top to bottom, alike in all of them: what is wrong with the input, the
- * verdict, links to what is on the page, one figure with its words. Knows nothing about what they tell.
+/* page_report.h -- common parts of pages that are read from top to bottom: problems of the input, the
+ * verdict, links within the page, one figure with its caption. Knows nothing about their content.
  *
  *     gp_page_verdict(&w, &report);
  *     gp_page_link(&w, "kernels", "What the GPUs did");
@@ -10,7 +10,7 @@
 #include "render/draw/canvas_svg.h"
 #include "render/report/report.h"
 
-/* The lines of R's quality and of its verdict as sections; nothing when there are none. */
+/* The lines of R's quality and of its verdict as sections; nothing if there are none. */
 void gp_page_quality(struct gp_svg *w, const struct gp_report *r);
 void gp_page_verdict(struct gp_svg *w, const struct gp_report *r);
 /* A link to the element ID of the same page. */

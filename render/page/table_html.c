@@ -28,7 +28,7 @@ static bool is_number(const struct gp_report_column *c)
     return gp_cell_is_number((enum gp_cell_type)c->type);
 }
 
-/* Has the column anything to tell? Ranks, say, are known of few traces. */
+/* Does the column have any content? Ranks, for example, are known for few traces. */
 static bool is_used(const struct gp_report_table *t, size_t column)
 {
     if ((t->columns.at[column].flags & GP_COLUMN_RAW) == GP_COLUMN_RAW) return false;
@@ -75,7 +75,7 @@ static void put_value(struct gp_svg *w, struct gp_buf *text, const struct gp_cel
     text->n = 0;
 }
 
-/* A share as the length of a bar behind the number. */
+/* A share as the length of a bar after the number. */
 static void put_bar(struct gp_svg *w, struct gp_buf *text, const struct gp_cell *c)
 {
     double pct = c->d < 0 ? 0 : c->d > 100 ? 100 : c->d;

@@ -1,5 +1,6 @@
-/* table_html.h -- a table of a report as HTML: a heading that folds it, cells with their exact values for sorting and
- * copying, full names in tooltips, definitions of the columns below. Knows nothing about what the table tells.
+/* table_html.h -- a table of a report as HTML: a heading that folds it, cells with exact values for sorting
+ * and copying, full names in tooltips, definitions of the columns below. Knows nothing about the table's
+ * content.
  *
  *     gp_table_html_write(&w, gp_report_find(&report, "kernels"), &(struct gp_table_html_opts){.open = true});
  */
@@ -15,7 +16,7 @@ enum { GP_TABLE_HTML_ROWS = 1000 };
 
 struct gp_table_html_opts {
     bool open;       /* not folded */
-    size_t max_rows; /* rows beyond are left out, which is said; 0: GP_TABLE_HTML_ROWS */
+    size_t max_rows; /* further rows are left out, with a note; 0: GP_TABLE_HTML_ROWS */
     /* Colour class of a row that has one (gp_page_swatch), from its number in the report (1 ...); NULL: no colours. */
     const char *(*swatch)(int class);
 };

@@ -161,7 +161,8 @@ static int badness(const char *verdict)
     return !strcmp(verdict, "clean") ? 0 : !strcmp(verdict, "unusable") ? 2 : 1;
 }
 
-/* Of all inputs together: the worst verdict, unless others can be used. An offset is told when there is one input. */
+/* Of all inputs together: the worst verdict, unless other inputs are usable. An offset is given only for a
+ * single input. */
 static void put_quality(struct gp_doc *d, const struct gp_input_quality *inputs, size_t n)
 {
     static const char *const words[] = {"clean", "repaired", "unusable"};

@@ -29,7 +29,7 @@ struct gp_doc {
 
 void gp_doc_begin(struct gp_doc *d, char bracket);
 void gp_doc_end(struct gp_doc *d, char bracket);
-/* What goes before an element of a list that is no object. */
+/* Call before each element of a list that is not an object. */
 void gp_doc_next(struct gp_doc *d);
 void gp_doc_key(struct gp_doc *d, const char *k);
 /* `"k": [`, `"k": {`, and `{` as an element of a list. */
@@ -41,7 +41,7 @@ void gp_doc_element(struct gp_doc *d);
 
 void gp_doc_i64(struct gp_doc *d, const char *k, int64_t v);
 void gp_doc_u64(struct gp_doc *d, const char *k, uint64_t v);
-/* null where V is no finite number. */
+/* null if V is not finite. */
 void gp_doc_real(struct gp_doc *d, const char *k, double v);
 void gp_doc_null(struct gp_doc *d, const char *k);
 void gp_doc_bool(struct gp_doc *d, const char *k, bool v);

@@ -22,8 +22,8 @@
 /* What a cell holds, and so how it is shown: "1.23 ms", "1,234", "40.5%". In CSV all numbers are raw. */
 enum gp_cell_type {
     GP_CELL_NAME, /* a name from a trace, which is cut to fit; the label is shown, the full name is kept */
-    GP_CELL_TEXT, /* words of ours, never cut: text wraps them where they are the last column; may have a label, too */
-    GP_CELL_ID,        /* an integer that is no quantity: a rank, a device, a stream */
+    GP_CELL_TEXT, /* our own text, never cut: the text format wraps it in the last column; may have a label */
+    GP_CELL_ID,   /* an integer that is not a quantity: a rank, a device, a stream */
     GP_CELL_COUNT,     /* an integer with thousands separators */
     GP_CELL_NS,        /* integer nanoseconds */
     GP_CELL_BYTES,     /* integer bytes */
@@ -51,17 +51,17 @@ struct gp_cell {
 
 /* How a column is shown. */
 enum {
-    GP_COLUMN_WIDE = 1,                  /* CSV and HTML alone: text has no room for it */
+    GP_COLUMN_WIDE = 1,                  /* only CSV and HTML: text has no room for it */
     GP_COLUMN_BAR = 2,                   /* a share: text and HTML draw it as a bar as well */
-    GP_COLUMN_BELOW = 4,                 /* text puts it on a line of its own, below the row */
+    GP_COLUMN_BELOW = 4,                 /* text puts it on a separate line below the row */
     GP_COLUMN_SPARE = 8,                 /* the first to go where a line gets too long */
-    GP_COLUMN_RAW = 16 | GP_COLUMN_WIDE, /* CSV alone: what another column says in words */
+    GP_COLUMN_RAW = 16 | GP_COLUMN_WIDE, /* only CSV: the raw form of another column */
 };
 
 struct gp_report_column {
     const char *id;      /* "total_ns": snake_case, ends in its unit; CSV's header */
     const char *heading; /* "Total" */
-    const char *help;    /* its definition in one line; NULL when the heading says it all */
+    const char *help;    /* its definition in one line; NULL if the heading is enough */
     uint8_t type;        /* enum gp_cell_type */
     uint8_t flags;       /* GP_COLUMN_... */
 };
@@ -71,21 +71,21 @@ struct gp_report_table {
     const char *title; /* "Kernels" */
     const char *note;  /* a sentence below the title; NULL */
     const char *more;  /* what was left out of the rows: "and 34 more, 1.23 ms in all"; NULL */
-    bool detail;       /* too long for text: CSV and HTML alone */
+    bool detail;       /* too long for text: only CSV and HTML */
     GP_VEC(struct gp_report_column) columns;
     GP_VEC(struct gp_cell) cells; /* row after row */
     GP_VEC(uint8_t)
     classes; /* by row: 0, 1 + a colour class (enum gp_class), gp_row_of_kind(); may be shorter */
 };
 
-/* The colour of a row about GPU events of KIND (enum gp_frame_kind), which are of CLASS (enum gp_class): text tells
- * classes apart, the page kinds. */
+/* The colour of a row about GPU events of KIND (enum gp_frame_kind), which are of CLASS (enum gp_class): text
+ * distinguishes classes, the page kinds. */
 enum { GP_ROW_HAS_KIND = 0x80 };
 static inline uint8_t gp_row_of_kind(unsigned kind, unsigned class)
 {
     return (uint8_t)(GP_ROW_HAS_KIND | (kind & 31) << 2 | (class & 3));
 }
-/* 1 + the class of such a row; other numbers are as they are. */
+/* 1 + the class of such a row; other numbers are unchanged. */
 static inline unsigned gp_row_class(unsigned number)
 {
     return number & GP_ROW_HAS_KIND ? 1 + (number & 3) : number;
@@ -114,7 +114,7 @@ struct gp_report {
 
 void gp_report_release(struct gp_report *r);
 
-/* A new table behind the others; valid until release. ID and TITLE are borrowed (static). */
+/* A new table after the others; valid until release. ID and TITLE are borrowed (static). */
 struct gp_report_table *gp_report_add(struct gp_report *r, const char *id, const char *title);
 /* A new column on the right; all come before the first cell. Strings are borrowed (static). */
 void gp_report_column(struct gp_report_table *t, const char *id, const char *heading, enum gp_cell_type type,
@@ -134,7 +134,7 @@ void gp_report_put_real_as(struct gp_report_table *t, enum gp_cell_type type, do
 
 /* A copy of S in the report's memory. */
 const char *gp_report_str(struct gp_report *r, const char *s, size_t n);
-/* Append a printed line to one of the two lists, told by where it stands: gp_report_say(r, true, ...) is the verdict. */
+/* Append a printed line to the verdict (VERDICT true) or to the quality notes (false). */
 void gp_report_say(struct gp_report *r, bool verdict, enum gp_tone tone, const char *fmt, ...)
     GP_PRINTF(4, 5);
 
@@ -147,7 +147,7 @@ static inline const struct gp_cell *gp_report_cell(const struct gp_report_table 
 {
     return &t->cells.at[row * t->columns.n + column];
 }
-/* The table with that id, and the index of the column with that id; NULL and -1 when there is none. */
+/* The table with that id, and the index of the column with that id; NULL and -1 if there is none. */
 const struct gp_report_table *gp_report_find(const struct gp_report *r, const char *id);
 int gp_report_column_find(const struct gp_report_table *t, const char *id);
 

@@ -65,7 +65,7 @@ static const char *cell_text(struct pen *p, const struct gp_cell *c, size_t *n)
     return p->cell.data ? p->cell.data : "";
 }
 
-/* Does the column tell anything? Not when every cell is unknown, or zero and the column may go. */
+/* Is the column without content? It is if every cell is unknown, or zero in a column that may be dropped. */
 static bool is_empty(const struct gp_report_table *t, size_t column)
 {
     for (size_t row = 0; row < gp_report_rows(t); row++) {
@@ -264,7 +264,7 @@ static void put_row(struct pen *p, const struct gp_report_table *t, const struct
     end_line(p, line);
 }
 
-/* A name that is worth a line of its own, below the last text column. */
+/* A name on its own line, below the last text column. */
 static void put_below(struct pen *p, const struct gp_report_table *t, const struct layout *l, size_t row)
 {
     size_t n, indent = line_width(l) - (l->n ? l->at[l->n - 1].width : 0);

@@ -189,7 +189,7 @@ void gp_roofline_section(struct gp_svg *w, const struct gp_roofline *r, const st
     gp_buf_release(&b);
 }
 
-/* ---- a file of its own ---- */
+/* ---- a separate file ---- */
 
 static void put_color(struct gp_buf *b, struct gp_color c)
 {

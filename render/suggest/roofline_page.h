@@ -1,5 +1,5 @@
-/* roofline_page.h -- what goes with a roofline plot: the same figures as a table and in sentences, and the plot as a file of
- * its own. Measures nothing.
+/* roofline_page.h -- complements a roofline plot: its figures as a table and in sentences, and the plot as a
+ * separate file. Measures nothing.
  *
  *     const struct gp_report_table *t = gp_roofline_tell(&report, &s->roofline, &s->strings);
  *     gp_roofline_section(&w, &s->roofline, &s->strings, t);
@@ -14,7 +14,7 @@
 #include "render/draw/canvas_svg.h"
 #include "render/report/report.h"
 
-/* A new table of REP with a row for each point; NULL when there are none. */
+/* A new table of REP with a row for each point; NULL if there are none. */
 const struct gp_report_table *gp_roofline_tell(struct gp_report *rep, const struct gp_roofline *r,
                                                const struct gp_strings *names);
 /* The plot, for wide and for narrow windows, and table T; where nothing is known, why. */

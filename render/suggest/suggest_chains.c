@@ -17,7 +17,7 @@ enum {
 
 /* ---- the table ---- */
 
-/* The kernels of chain C one after the other; in FULL or as short as they are read well. */
+/* The kernels of chain C in order; with FULL names or short readable ones. */
 static void put_kernels(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_chain *c,
                         bool full)
 {

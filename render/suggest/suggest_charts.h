@@ -14,8 +14,8 @@
 
 /* A bar of the step's parts, and a list of them with their times; what the parts leave of the step is one of them. */
 void gp_suggest_chart_step(struct gp_svg *w, const struct gp_suggest *s);
-/* A bar for the step with what is saved at least, what may be saved beside it, and a line at the ceiling, in ns; a CEILING
- * of 0 draws none. */
+/* A bar for the step with the least saving, the possible saving beside it, and a line at the ceiling, in ns;
+ * a CEILING of 0 draws no line. */
 void gp_suggest_chart_saving(struct gp_svg *w, const struct gp_suggest *s, int64_t low, int64_t high,
                              int64_t ceiling);
 

@@ -16,9 +16,10 @@ struct gp_suggest_dot_opts {
     uint32_t max_nodes; /* of all chains together; 0: 240 */
 };
 
-/* Append one digraph of the chains of S that are worth a word, the longest first; what has no room is told in its label.
- * OPTS may be NULL. Names are escaped and cut; the tooltip of a node has its full name, its class that of the page's
- * palette. Without chains the graph says so. Returns how many that are worth a word had no room. */
+/* Append one digraph of the relevant chains of S, longest first; its label counts those without room. OPTS
+ * may be NULL. Names are escaped and cut; the tooltip of a node has its full name, its class that of the
+ * page's palette. Without chains, the graph has only a label that says so. Returns how many relevant chains
+ * had no room. */
 size_t gp_suggest_dot_write(struct gp_buf *b, const struct gp_suggest *s,
                             const struct gp_suggest_dot_opts *opts);
 

@@ -197,7 +197,7 @@ static void put_evidence_value(struct page *p, const struct gp_evidence *e)
     put_scratch(p, "dd", NULL);
 }
 
-/* Whether another piece of evidence has its name, and is told apart by its unit. */
+/* Does another piece of evidence have the same name but a different unit? */
 static bool is_twice(const struct gp_suggestion *one, size_t i)
 {
     for (size_t k = 0; k < one->evidence.n; k++)

@@ -50,7 +50,7 @@ static void put_interval(struct gp_buf *b, int64_t low, int64_t high)
     while (unit > from && b->data[unit - 1] != ' ') unit--;
     struct gp_buf most = {0};
     put_ns(&most, high);
-    size_t n = b->n - unit; /* said once where both have it */
+    size_t n = b->n - unit; /* printed once if both have it */
     if (most.n > n && !memcmp(most.data + most.n - n, b->data + unit, n) && most.data[most.n - n - 1] == ' ')
         b->n = unit - 1;
     gp_buf_puts(b, " to ");
@@ -69,7 +69,7 @@ void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const s
     gp_buf_puts(b, ")");
 }
 
-/* A part of a step and what is said of it. */
+/* A part of a step and its description. */
 struct part {
     int64_t ns;
     const char *words;
@@ -195,7 +195,7 @@ static const char *color_of(enum gp_priority p)
     return codes[p];
 }
 
-/* "    Do: text", wrapped behind its own indent. */
+/* " Do: text", wrapped at its own indent. */
 static void put_part(struct gp_buf *b, const char *head, const char *text)
 {
     if (!*text) return;

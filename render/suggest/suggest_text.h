@@ -19,8 +19,8 @@ struct gp_suggest_text_opts {
 
 void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s,
                            const struct gp_suggest_text_opts *o);
-/* The sentences that come first: the step, its regime, what all suggestions save together; and what is wrong with the
- * input and the recording. THREE_REGIMES: tell overhead, memory and compute only. */
+/* Add the opening sentences: the step, its regime, the joint saving of all suggestions, and problems of the
+ * input and the recording. THREE_REGIMES: report only overhead, memory and compute. */
 void gp_suggest_tell(struct gp_report *r, const struct gp_suggest *s, bool three_regimes);
 /* How many suggestions would save something; they come before the others. */
 size_t gp_suggest_worth(const struct gp_suggest *s);

@@ -6,8 +6,8 @@
 #include "render/draw/text.h"
 #include "render/timeline/timeline_priv.h"
 
-/* The head is written for one reader and never kept: members are told where they are written. Times are ns after the first
- * event, sums and counts those of the whole trace. */
+/* The head is written for one reader and never stored: members are documented where they are written. Times
+ * are ns after the first event, sums and counts those of the whole trace. */
 
 static void put_key(struct gp_buf *b, const char *key)
 {
@@ -185,7 +185,7 @@ static void put_tracks(struct gp_buf *b, const struct gp_timeline *tl)
     gp_buf_putc(b, ']');
 }
 
-/* First and last event of a device, which has tracks FROM to TO, as far as they are there. */
+/* First and last event of a device, which has tracks FROM to TO, as far as they exist. */
 static void put_extent(struct gp_buf *b, const struct gp_timeline *tl, size_t from, size_t to)
 {
     const struct gp_lanes *l = tl->l;

@@ -1,5 +1,5 @@
-/* timeline_html.h -- a packed timeline as a page: the shell, the sections, the script, and a still picture for paper and
- * for those without scripts.
+/* timeline_html.h -- a packed timeline as a page: the shell, the sections, the script, and a static picture
+ * for paper and for readers without scripts.
  *
  *     gp_timeline_html_write(&tl, "a.json", "1.2 s", out);
  */

@@ -102,7 +102,7 @@ static void put_lane(const struct gp_lanes *l, const struct gp_lane *lane, struc
     for (size_t i = lane->first; i < lane->first + lane->n; i++) {
         int64_t start = gp_lanes_start(l, i), end = start + gp_lanes_dur(l, i);
         if (i + 1 < lane->first + lane->n && gp_lanes_start(l, i + 1) < end) end = gp_lanes_start(l, i + 1);
-        if (end == start) end++; /* instants are seen, too */
+        if (end == start) end++; /* instants are also visible */
         add_time(b, start, end, l->names.at[l->name[i]].kind);
     }
     for (size_t i = 0; i < b->n; i++) {

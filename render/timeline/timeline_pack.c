@@ -24,8 +24,8 @@ static size_t lane_of(const struct gp_timeline *tl, size_t event)
     return lo;
 }
 
-/* LEB128 numbers with their first bytes together, then their second bytes, and so on: bytes that are alike lie side by
- * side, which deflates better. */
+/* LEB128 numbers with their first bytes together, then their second bytes, and so on: similar bytes are then
+ * adjacent, which deflates better. */
 enum { PLANES = 10 };
 struct planes {
     struct gp_buf of[PLANES];

@@ -66,7 +66,7 @@ struct gp_timeline {
     GP_VEC(uint32_t) refs, blocks; /* numbers of the sections that are there */
     size_t pairs;
     size_t buckets;    /* of the overview; 0: none */
-    uint64_t reserved; /* bytes of the page that are no events */
+    uint64_t reserved; /* bytes of the page that are not events */
     bool overview, args_left_out;
 };
 

@@ -32,7 +32,7 @@ void gp_timeline_put_captured(const struct gp_timeline *tl,
 void gp_timeline_keep_windows(struct gp_timeline *tl, size_t windows);
 void gp_timeline_add_overview(struct gp_timeline *tl);
 
-/* timeline_head.c: the JSON object that tells what the page holds. */
+/* timeline_head.c: the JSON object that describes the contents of the page. */
 void gp_timeline_put_head(const struct gp_timeline *tl, struct gp_buf *b);
 
 /* timeline_counters.c: the section of all counters; what the values of one are multiplied by to be integers. */

@@ -153,7 +153,7 @@ static void add_time(const struct picture *p, struct column *columns, double fro
     for (; i < p->plot && i * per <= to; i++) {
         double a = i * per, b = a + per, ns = (to < b ? to : b) - (from > a ? from : a);
         columns[i].busy += ns > 0 ? ns / per : 0;
-        columns[i].of[kind] += (ns > 0 ? ns : 0) + 1e-3; /* instants have a colour, too */
+        columns[i].of[kind] += (ns > 0 ? ns : 0) + 1e-3; /* instants also have a colour */
     }
 }
 
@@ -183,7 +183,7 @@ static void count_shown(const struct picture *p, struct strip *s)
         s->shown += is_shown(p, i, &start, &end);
 }
 
-/* The runs of a lane whose columns are put together GROUP at a time; drawn, or only counted. */
+/* The runs of a lane with its columns combined in groups of GROUP; drawn, or only counted. */
 static size_t put_runs(struct picture *p, const struct strip *s, int group, bool draw)
 {
     struct piece run = {.kind = -1, .name = UINT32_MAX};

@@ -20,7 +20,7 @@ struct gp_timeline_svg_opts {
     int64_t begin_ns, end_ns; /* what is shown; equal: all */
     int width;                /* pixels; 0: 1200 */
     uint32_t max_rects;       /* 0: 5000 */
-    bool still; /* within a page, which has the colours of the palette; no document of its own */
+    bool still;               /* within a page, which has the palette's colours; not a separate document */
 };
 
 /* Append the picture to OUT: well-formed for every trace, and the same for the same trace. */
