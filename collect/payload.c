@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
+#include "formats/base/count.h"
 #include "formats/base/json_write.h"
 #include "formats/base/utf8.h"
 
@@ -74,7 +75,7 @@ static struct type type_of(uint64_t id)
         [GP_PAYLOAD_UTF32] = {4, TEXT},
         [GP_PAYLOAD_STRING_HANDLE] = {sizeof(void *), OPAQUE},
     };
-    return id < sizeof types / sizeof *types ? types[id] : (struct type){0, 0};
+    return id < GP_COUNT(types) ? types[id] : (struct type){0, 0};
 }
 
 static bool is_string(uint64_t type)

@@ -94,7 +94,7 @@ static void write_range(struct gp_ranges *g, const struct gp_open_range *o, int6
     g->records->stats.ranges++;
     const char *parts[] = {gp_string(&t->strings, o->args), gp_string(&t->strings, end_args), flags,
                            cut ? "\"cut\":true" : ""};
-    gp_sid extra = join_args(t, parts, sizeof parts / sizeof *parts);
+    gp_sid extra = join_args(t, parts, GP_COUNT(parts));
     if (extra) gp_set_extra(e, row, extra);
 }
 

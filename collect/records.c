@@ -209,14 +209,14 @@ static const char *copy_kind_name(uint32_t kind)
 {
     static const char *const names[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
                                         "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-    return kind && kind < sizeof names / sizeof *names ? names[kind] : "Unknown";
+    return kind && kind < GP_COUNT(names) ? names[kind] : "Unknown";
 }
 
 static const char *memory_kind_name(uint32_t kind)
 {
     static const char *const names[] = {"Unknown", "Pageable", "Pinned",        "Device",
                                         "Array",   "Managed",  "Device Static", "Managed Static"};
-    return kind < sizeof names / sizeof *names ? names[kind] : "Unknown";
+    return kind < GP_COUNT(names) ? names[kind] : "Unknown";
 }
 
 static struct gp_config copy_config(struct gp_records *r, const void *rec)
@@ -353,7 +353,7 @@ static const char *overhead_name(uint32_t kind)
                                         "UVM Activity Init"};
     if (kind == 1) return "Driver Compiler";
     kind >>= 16;
-    return kind && kind < sizeof cupti / sizeof *cupti ? cupti[kind] : "Unknown Overhead";
+    return kind && kind < GP_COUNT(cupti) ? cupti[kind] : "Unknown Overhead";
 }
 
 static void add_overhead(struct gp_records *r, const void *rec)

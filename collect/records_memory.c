@@ -26,7 +26,7 @@ static uint32_t unified_track(struct gp_records *r, uint32_t device)
 static const char *cause_of(uint32_t flags)
 {
     static const char *const names[] = {"Unknown", "User", "Fault", "Prefetch", "Eviction", "Access Counter"};
-    return names[flags < sizeof names / sizeof *names ? flags : 0];
+    return names[flags < GP_COUNT(names) ? flags : 0];
 }
 
 static void add_migration(struct gp_records *r, const void *rec, enum unified kind)

@@ -142,7 +142,7 @@ static enum verdict judge(const struct gp_salvage *s, const struct shape *shape,
 
 static const struct shape *find_shape(uint32_t kind)
 {
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+    for (size_t i = 0; i < GP_COUNT(shapes); i++)
         if (shapes[i].kind == kind) return &shapes[i];
     return NULL;
 }

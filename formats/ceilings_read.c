@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "formats/base/buf.h"
+#include "formats/base/count.h"
 #include "formats/base/num.h"
 #include "formats/base/json_scan.h"
 
@@ -53,7 +54,7 @@ static int read_member(struct gp_ceilings_file *f, const struct gp_json_value *k
                    {"l2_bytes_per_s", offsetof(struct gp_ceilings_file, l2_bytes_per_s)},
                    {"l2_bytes", offsetof(struct gp_ceilings_file, l2_bytes)},
                    {"empty_kernel_ns", offsetof(struct gp_ceilings_file, empty_kernel_ns)}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    for (size_t i = 0; i < GP_COUNT(numbers); i++) {
         double d = 0;
         if (!is_text(key, numbers[i].key)) continue;
         if (read_number("", key, v, &d, err)) return -1;

@@ -37,14 +37,14 @@ static void take_member(struct fields *m, const struct gp_json_value *key, const
     } subjects[] = {
         {"metric", GP_EXPECT_METRIC}, {"idle", GP_EXPECT_IDLE}, {"operation", GP_EXPECT_OPERATION}};
     static const char *const units[] = {"", "_ns", "_bytes", "_pct"};
-    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+    for (size_t i = 0; i < GP_COUNT(subjects); i++) {
         if (!is_key(key, subjects[i].key) || (v->kind != GP_JSON_STRING && v->kind != GP_JSON_ODD_STRING))
             continue;
         m->name = *v;
         m->sort = subjects[i].sort;
         m->names++;
     }
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    for (size_t i = 0; i < GP_COUNT(units); i++) {
         bool low = key->n == 3 + strlen(units[i]) && !memcmp(key->p, "low", 3);
         bool high = key->n == 4 + strlen(units[i]) && !memcmp(key->p, "high", 4);
         if (v->kind != GP_JSON_NUMBER || (!low && !high)) continue;

@@ -1,10 +1,9 @@
-// The table: NVIDIA's and AMD's public data sheets and architecture white papers, dense, at boost clocks;
-// 16-bit rates with FP32 sums. Cache bandwidths come from white papers and are otherwise unknown.
 #include "analyze/cost/ceilings.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/cost/ceilings_table.h"
 
 static const double TABLE_REACHED = 0.8, /* of the data sheet */
     TRACE_LEAST = 0.6,                   /* of the data sheet */
@@ -32,44 +31,6 @@ const char *gp_ceiling_source_text(enum gp_ceiling_source s)
 
 /* ---- data sheets ---- */
 
-struct sheet {
-    const char *device, *mark; /* words that its name has */
-    double gbps, l2_gbps, l2_mib;
-    double fp64, fp32, tf32, fp16, bf16, fp8, int8; /* 1e12 operations a second */
-};
-
-/* clang-format off */
-static const struct sheet sheets[] = {
-    /*                              GB/s   L2    MiB   fp64  fp32   tf32    fp16    bf16    fp8     int8 */
-    {"NVIDIA B200",        "B200",  7700,  0,    126,  37,   75,    1125,   2250,   2250,   4500,   4500},
-    {"NVIDIA GH200",       "GH200", 4000,  0,    50,   67,   67,    494.7,  989.4,  989.4,  1978.9, 1978.9},
-    {"NVIDIA H200 NVL",    "H200 NVL", 4800, 0,  50,   60,   60,    417.5,  835.5,  835.5,  1671,   1671},
-    {"NVIDIA H200",        "H200",  4800,  0,    50,   67,   67,    494.7,  989.4,  989.4,  1978.9, 1978.9},
-    {"NVIDIA H100 NVL",    "H100 NVL", 3900, 0,  50,   60,   60,    417.5,  835.5,  835.5,  1671,   1671},
-    {"NVIDIA H100 PCIe",   "H100 PCIe", 2000, 0, 50,   51,   51,    378,    756,    756,    1513,   1513},
-    {"NVIDIA H100 SXM",    "H100",  3350,  0,    50,   67,   67,    494.7,  989.4,  989.4,  1978.9, 1978.9},
-    {"NVIDIA H20",         "H20",   4000,  0,    60,   1,    44,    74,     148,    148,    296,    296},
-    {"NVIDIA A100 80GB PCIe", "A100 80GB PCIe", 1935, 7219, 40, 19.5, 19.5, 156, 312, 312,  0,      624},
-    {"NVIDIA A100 80GB",   "A100-SXM4-80GB", 2039, 7219, 40, 19.5, 19.5, 156, 312,  312,    0,      624},
-    {"NVIDIA A100 40GB",   "A100",  1555,  7219, 40,   19.5, 19.5,  156,    312,    312,    0,      624},
-    {"NVIDIA V100 SXM2",   "V100-SXM2", 900, 3133, 6,  7.8,  15.7,  0,      125,    0,      0,      0},
-    {"NVIDIA V100 PCIe",   "V100",  900,   2826, 6,    7,    14,    0,      112,    0,      0,      0},
-    {"NVIDIA L40S",        "L40S",  864,   0,    96,   1.4,  91.6,  183,    362.05, 362.05, 733,    733},
-    {"NVIDIA L40",         "L40",   864,   0,    96,   1.4,  90.5,  90.5,   181.05, 181.05, 362,    362},
-    {"NVIDIA L4",          "L4",    300,   0,    48,   0.5,  30.3,  60,     121,    121,    242.5,  242.5},
-    {"NVIDIA A30",         "A30",   933,   0,    24,   10.3, 10.3,  82,     165,    165,    0,      330},
-    {"NVIDIA A40",         "A40",   696,   0,    6,    0.6,  37.4,  74.8,   149.7,  149.7,  0,      299.3},
-    {"NVIDIA A10G",        "A10G",  600,   0,    6,    0.5,  35,    35,     70,     70,     0,      140},
-    {"NVIDIA A10",         "A10",   600,   0,    6,    0.5,  31.2,  62.5,   125,    125,    0,      250},
-    {"NVIDIA RTX A6000",   "A6000", 768,   0,    6,    0.6,  38.7,  77.4,   154.8,  154.8,  0,      309.7},
-    {"NVIDIA T4",          "T4",    320,   0,    4,    0.25, 8.1,   0,      65,     0,      0,      130},
-    {"NVIDIA GeForce RTX 3090", "RTX 3090", 936, 0, 6, 0.56, 35.6,  35.6,   71,     71,     0,      284},
-    {"NVIDIA GeForce RTX 4090", "RTX 4090", 1008, 0, 72, 1.3, 82.6, 82.6,   165.2,  165.2,  330.3,  660.6},
-    {"NVIDIA GeForce RTX 5090", "RTX 5090", 1792, 0, 96, 1.6, 104.8, 104.8, 209.5,  209.5,  419,    838},
-    {"AMD Instinct MI300X", "MI300X", 5300, 0,   256,  163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9},
-};
-/* clang-format on */
-
 /* Does NAME contain MARK as whole words, not as part of a longer model number? */
 static bool has_words(const char *name, const char *mark)
 {
@@ -79,17 +40,17 @@ static bool has_words(const char *name, const char *mark)
     return false;
 }
 
-static const struct sheet *sheet_of(const char *name)
+static const struct gp_sheet *sheet_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof sheets / sizeof *sheets; i++)
-        if (has_words(name, sheets[i].mark)) return &sheets[i];
+    for (size_t i = 0; i < GP_COUNT(gp_sheets); i++)
+        if (has_words(name, gp_sheets[i].mark)) return &gp_sheets[i];
     return NULL;
 }
 
-static const struct sheet *sheet_called(const char *device)
+static const struct gp_sheet *sheet_called(const char *device)
 {
-    for (size_t i = 0; i < sizeof sheets / sizeof *sheets; i++)
-        if (!strcmp(sheets[i].device, device)) return &sheets[i];
+    for (size_t i = 0; i < GP_COUNT(gp_sheets); i++)
+        if (!strcmp(gp_sheets[i].device, device)) return &gp_sheets[i];
     return NULL;
 }
 
@@ -98,7 +59,7 @@ static void set(struct gp_ceiling *c, double per_s, enum gp_ceiling_source sourc
     if (per_s > 0) *c = (struct gp_ceiling){per_s, source};
 }
 
-static void take_sheet(struct gp_ceilings *c, const struct sheet *s)
+static void take_sheet(struct gp_ceilings *c, const struct gp_sheet *s)
 {
     const double of[GP_ARITH_COUNT] = {s->fp64, s->fp32, s->tf32, s->fp16, s->bf16, s->fp8, s->int8};
     set(&c->memory, s->gbps * 1e9, GP_CEILING_TABLE);
@@ -110,19 +71,26 @@ static void take_sheet(struct gp_ceilings *c, const struct sheet *s)
 
 /* ---- properties ---- */
 
-/* Operations of a multiprocessor a clock: of its FP32 units, and of its matrix units in 16 bits. */
+/* Operations of a multiprocessor per clock, by compute capability: of its FP32 units, and of its matrix units in 16 bits and
+ * in TF32. CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions", and the architectures' white papers. */
 static const struct {
     int major, minor;
     double fp32, half, tf32;
 } units[] = {
-    {7, 0, 128, 1024, 0},   {7, 5, 128, 1024, 0},    {8, 0, 128, 2048, 1024},  {8, 6, 256, 1024, 512},
-    {8, 9, 256, 1024, 512}, {9, 0, 256, 4096, 2048}, {10, 0, 256, 8192, 4096}, {12, 0, 256, 1024, 512},
+    {.major = 7, .minor = 0, .fp32 = 128, .half = 1024},
+    {.major = 7, .minor = 5, .fp32 = 128, .half = 1024},
+    {.major = 8, .minor = 0, .fp32 = 128, .half = 2048, .tf32 = 1024},
+    {.major = 8, .minor = 6, .fp32 = 256, .half = 1024, .tf32 = 512},
+    {.major = 8, .minor = 9, .fp32 = 256, .half = 1024, .tf32 = 512},
+    {.major = 9, .minor = 0, .fp32 = 256, .half = 4096, .tf32 = 2048},
+    {.major = 10, .minor = 0, .fp32 = 256, .half = 8192, .tf32 = 4096},
+    {.major = 12, .minor = 0, .fp32 = 256, .half = 1024, .tf32 = 512},
 };
 
 static void take_properties(struct gp_ceilings *c, const struct gp_device *d)
 {
     set(&c->memory, (double)d->memory_bandwidth_bps, GP_CEILING_DEVICE);
-    for (size_t i = 0; i < sizeof units / sizeof *units && d->sms > 0 && d->core_clock_khz > 0; i++) {
+    for (size_t i = 0; i < GP_COUNT(units) && d->sms > 0 && d->core_clock_khz > 0; i++) {
         if (units[i].major != d->cc_major || units[i].minor != d->cc_minor) continue;
         double clocks = (double)d->sms * (double)d->core_clock_khz * 1e3;
         set(&c->flops[GP_ARITH_FP32], units[i].fp32 * clocks, GP_CEILING_DEVICE);
@@ -133,7 +101,7 @@ static void take_properties(struct gp_ceilings *c, const struct gp_device *d)
 }
 
 /* Those of the large devices, the slowest version: of others there are too many. */
-static const struct sheet *sheet_of_capability(const struct gp_device *d)
+static const struct gp_sheet *sheet_of_capability(const struct gp_device *d)
 {
     if (d->cc_minor != 0 || d->warp_size == 64) return NULL;
     if (d->cc_major == 8) return sheet_called("NVIDIA A100 40GB");
@@ -144,7 +112,7 @@ static const struct sheet *sheet_of_capability(const struct gp_device *d)
 void gp_ceilings_of_device(struct gp_ceilings *c, const char *name, const struct gp_device *d)
 {
     memset(c, 0, sizeof *c);
-    const struct sheet *s = name ? sheet_of(name) : NULL;
+    const struct gp_sheet *s = name ? sheet_of(name) : NULL;
     if (s) take_sheet(c, s);
     else if (d) take_properties(c, d);
     if (d && !s && c->memory.per_s <= 0 && (s = sheet_of_capability(d))) take_sheet(c, s);

@@ -2,21 +2,18 @@
 
 #include <ctype.h>
 #include <string.h>
+#include "analyze/cost/occupancy_table.h"
 #include "formats/base/buf.h"
 #include "formats/base/num.h"
 
 /* ---- what fits ---- */
 
-/* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": resident blocks an SM. */
 static uint32_t most_blocks(const struct gp_device *d)
 {
-    static const struct {
-        int32_t major, minor;
-        uint32_t blocks;
-    } table[] = {{7, 5, 16}, {8, 6, 16}, {8, 7, 16}, {8, 9, 24}, {11, 0, 24}, {12, 0, 24}, {12, 1, 24}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (d->cc_major == table[i].major && d->cc_minor == table[i].minor) return table[i].blocks;
-    return 32;
+    for (size_t i = 0; i < GP_COUNT(gp_block_limits); i++)
+        if (d->cc_major == gp_block_limits[i].major && d->cc_minor == gp_block_limits[i].minor)
+            return gp_block_limits[i].blocks;
+    return GP_MOST_BLOCKS;
 }
 
 static uint64_t round_up(uint64_t v, uint64_t unit)
@@ -58,7 +55,7 @@ uint32_t gp_occupancy_fits(const struct gp_config *c, const struct gp_device *d)
     uint64_t warps = (threads + 31) / 32, fits = most_blocks(d);
     const uint64_t limits[] = {(uint64_t)d->max_threads_per_sm / 32 / warps, by_registers(c, d, warps),
                                by_shared(c, d)};
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+    for (size_t i = 0; i < GP_COUNT(limits); i++)
         if (limits[i] < fits) fits = limits[i];
     return (uint32_t)fits;
 }
@@ -107,102 +104,14 @@ void gp_occupancy_of(struct gp_occupancy *o, const struct gp_trace *t, const str
 
 /* ---- matrix units ---- */
 
-/* Tried from the top on the name in lower case; the first that occurs decides. */
-static const struct token {
-    const char *text;
-    enum gp_matrix_use use;
-} tokens[] = {
-    {"tensorop", GP_MATRIX_YES}, /* CUTLASS, cuBLAS: cutlass_80_tensorop_..., OpClassTensorOp */
-    {"wgmma", GP_MATRIX_YES},    /* Hopper: warp group instructions */
-    {"gmma", GP_MATRIX_YES},     /* CUTLASS 3: MainloopSm90TmaGmma... */
-    {"tcgen05", GP_MATRIX_YES},  /* Blackwell */
-    {"utcmma", GP_MATRIX_YES},
-    {"tmaumma", GP_MATRIX_YES}, /* plain "umma" would match "summary" */
-    {"umma::", GP_MATRIX_YES},
-    {"sm100_mma", GP_MATRIX_YES},
-    {"nvjet", GP_MATRIX_YES}, /* cuBLAS for Hopper and Blackwell */
-
-    {"splitkv_combine", GP_MATRIX_NEVER}, /* around FlashAttention, not it */
-    {"dot_do_o", GP_MATRIX_NEVER},
-    {"convert_dq", GP_MATRIX_NEVER},
-    {"convert_dkv", GP_MATRIX_NEVER},
-    {"clear_dkvaccum", GP_MATRIX_NEVER},
-    {"flash_bwd_preprocess", GP_MATRIX_NEVER},
-    {"flash_bwd_postprocess", GP_MATRIX_NEVER},
-    {"flashattnbwdpreprocess", GP_MATRIX_NEVER},
-    {"flashattnbwdpostprocess", GP_MATRIX_NEVER},
-    {"flashattnfwdcombine", GP_MATRIX_NEVER},
-
-    {"_ffma_", GP_MATRIX_NO}, /* cuBLAS: sm80_xmma_gemm_..._ffma_...: plain arithmetic in spite of xmma */
-    {"_dfma_", GP_MATRIX_NO},
-    {"simt", GP_MATRIX_NO}, /* CUTLASS: cutlass_80_simt_sgemm..., OpClassSimt */
-
-    {"s884", GP_MATRIX_YES}, /* shapes of the instruction: accumulator, m, n, k. Volta */
-    {"h884", GP_MATRIX_YES},
-    {"d884", GP_MATRIX_YES},
-    {"s1688", GP_MATRIX_YES}, /* Turing, and TF32 of Ampere */
-    {"h1688", GP_MATRIX_YES},
-    {"i8816", GP_MATRIX_YES},
-    {"s16816", GP_MATRIX_YES}, /* Ampere and later */
-    {"h16816", GP_MATRIX_YES},
-    {"s161616", GP_MATRIX_YES},
-    {"h161616", GP_MATRIX_YES},
-    {"i16816", GP_MATRIX_YES},
-    {"i16832", GP_MATRIX_YES},
-    {"i16864", GP_MATRIX_YES},
-    {"s16832", GP_MATRIX_YES}, /* FP8 */
-    {"hmma", GP_MATRIX_YES},   /* instructions by name */
-    {"imma", GP_MATRIX_YES},
-    {"bmma", GP_MATRIX_YES},
-    {"dmma", GP_MATRIX_YES},
-    {"qmma", GP_MATRIX_YES},
-    {"_omma", GP_MATRIX_YES}, /* not "command" */
-    {"wmma", GP_MATRIX_YES},
-    {"mma_sync", GP_MATRIX_YES},
-    {"xmma", GP_MATRIX_YES},
-    {"mfma", GP_MATRIX_YES}, /* AMD */
-    {"_mi16x16", GP_MATRIX_YES},
-    {"_mi32x32", GP_MATRIX_YES},
-    {"_mi4x4", GP_MATRIX_YES},
-
-    {"flash_fwd", GP_MATRIX_YES}, /* attention kernels that exist only for Tensor Cores */
-    {"flash_bwd", GP_MATRIX_YES},
-    {"flashattnfwd", GP_MATRIX_YES},
-    {"flashattnbwd", GP_MATRIX_YES},
-    {"flash_mla", GP_MATRIX_YES},
-    {"fmha", GP_MATRIX_YES},
-    {"marlin", GP_MATRIX_YES},
-    {"machete", GP_MATRIX_YES},
-    {"sm90_fp8_gemm", GP_MATRIX_YES}, /* DeepGEMM */
-    {"sm90_bf16_gemm", GP_MATRIX_YES},
-    {"sm100_fp8_gemm", GP_MATRIX_YES},
-    {"sm100_bf16_gemm", GP_MATRIX_YES},
-    {"bmm_mx", GP_MATRIX_YES}, /* TensorRT-LLM for Blackwell: type of the result, of the operands, ... */
-    {"gemm_mx", GP_MATRIX_YES},
-    {"bmm_fp16", GP_MATRIX_YES},
-    {"gemm_fp16_", GP_MATRIX_YES},
-    {"gemm_bfloat16_", GP_MATRIX_YES},
-    {"bmm_e4m3", GP_MATRIX_YES},
-    {"bmm_e2m1", GP_MATRIX_YES},
-    {"bmm_bfloat16", GP_MATRIX_YES},
-    {"gemm_e4m3", GP_MATRIX_YES},
-    {"gemm_e2m1", GP_MATRIX_YES},
-
-    {"sgemm", GP_MATRIX_NO}, /* cuBLAS and cuDNN without a shape in the name */
-    {"dgemm", GP_MATRIX_NO},
-    {"scudnn", GP_MATRIX_NO},
-    {"gemv", GP_MATRIX_NEVER},
-    {"winograd", GP_MATRIX_NO},
-};
-
 enum gp_matrix_use gp_matrix_use_of(const char *name, size_t n)
 {
     struct gp_buf lower = {0};
     enum gp_matrix_use use = GP_MATRIX_UNKNOWN;
     for (size_t i = 0; i < n; i++) gp_buf_putc(&lower, (char)tolower((unsigned char)name[i]));
     const char *text = gp_buf_str(&lower);
-    for (size_t i = 0; i < sizeof tokens / sizeof *tokens && use == GP_MATRIX_UNKNOWN; i++)
-        if (strstr(text, tokens[i].text)) use = tokens[i].use;
+    for (size_t i = 0; i < GP_COUNT(gp_matrix_tokens) && use == GP_MATRIX_UNKNOWN; i++)
+        if (strstr(text, gp_matrix_tokens[i].text)) use = gp_matrix_tokens[i].use;
     gp_buf_release(&lower);
     return use;
 }

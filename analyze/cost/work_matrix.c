@@ -8,7 +8,7 @@ enum {
     ROW_SUM = 4, /* bytes of a row's sum in attention */
 };
 
-/* ---- products: A and B are the factors, C is what is added (-1 nothing) ---- */
+/* ---- products ---- */
 
 static bool set_product(struct gp_work *w, gp_tensor a, struct gp_work_product p, double a_bytes,
                         double b_bytes)
@@ -38,21 +38,21 @@ static void add_input(struct gp_work *w, const struct gp_shapes *s, int i)
 
 bool gp_of_product(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m)
 {
-    gp_tensor a = gp_shapes_tensor(s, m->a), b = gp_shapes_tensor(s, m->b);
+    gp_tensor a = gp_shapes_tensor(s, m->product.left), b = gp_shapes_tensor(s, m->product.right);
     if (!a || !b || a->n < 2 || a->n > 3 || b->n != a->n) return false;
     int last = a->n - 1;
     struct gp_work_product p = {.batch = a->n == 3 ? a->size[0] : 1};
     p.m = a->size[last - 1], p.k = a->size[last], p.n = b->size[last];
     if (b->size[last - 1] != p.k || (a->n == 3 && b->size[0] != p.batch)) return false;
     if (!set_product(w, a, p, gp_work_bytes_of(a), gp_work_bytes_of(b))) return false;
-    if (m->c >= 0) add_input(w, s, m->c);
+    if (m->product.added >= 0) add_input(w, s, m->product.added);
     return true;
 }
 
 /* Any number of dimensions: those before the last two are a batch, and broadcast. */
 bool gp_of_matmul(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m)
 {
-    gp_tensor a = gp_shapes_tensor(s, m->a), b = gp_shapes_tensor(s, m->b);
+    gp_tensor a = gp_shapes_tensor(s, m->matmul.left), b = gp_shapes_tensor(s, m->matmul.right);
     if (!a || !b || a->n < 1 || b->n < 1) return false;
     struct gp_work_product p = {.batch = 1, .m = 1, .n = 1, .k = a->size[a->n - 1]};
     if (a->n > 1) p.m = a->size[a->n - 2];
@@ -69,7 +69,7 @@ bool gp_of_matmul(struct gp_work *w, const struct gp_shapes *s, const struct gp_
 /* Weights are N x K; inputs have any number of dimensions. */
 bool gp_of_linear(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m)
 {
-    gp_tensor a = gp_shapes_tensor(s, m->a), b = gp_shapes_tensor(s, m->b);
+    gp_tensor a = gp_shapes_tensor(s, m->linear.input), b = gp_shapes_tensor(s, m->linear.weights);
     if (!a || !b || a->n < 1 || b->n != 2) return false;
     struct gp_work_product p = {.batch = 1, .n = b->size[0], .k = b->size[1]};
     if (a->size[a->n - 1] != p.k || p.k <= 0) return false;
@@ -77,20 +77,20 @@ bool gp_of_linear(struct gp_work *w, const struct gp_shapes *s, const struct gp_
     if (!(rows >= 1 && rows < 1e18)) return false;
     p.m = (int64_t)rows;
     if (!set_product(w, a, p, gp_work_bytes_of(a), gp_work_bytes_of(b))) return false;
-    add_input(w, s, m->c);
+    add_input(w, s, m->linear.bias);
     return true;
 }
 
-/* A matrix and a vector: A is the matrix, B the vector. */
 bool gp_of_matrix_vector(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m)
 {
-    gp_tensor a = gp_shapes_tensor(s, m->a), b = gp_shapes_tensor(s, m->b);
+    gp_tensor a = gp_shapes_tensor(s, m->matrix_vector.matrix),
+              b = gp_shapes_tensor(s, m->matrix_vector.vector);
     if (!a || !b || a->n != 2 || b->n != 1 || a->size[1] != b->size[0]) return false;
     struct gp_work_product p = {1, a->size[0], 1, a->size[1]};
     return set_product(w, a, p, gp_work_bytes_of(a), gp_work_bytes_of(b));
 }
 
-/* ---- convolutions: A to F are the places of input, weights, stride, padding, dilation, groups ---- */
+/* ---- convolutions ---- */
 
 struct convolution {
     gp_tensor in, weight;
@@ -117,12 +117,15 @@ static bool read_convolution(struct convolution *c, const struct gp_shapes *s, c
     c->spatial = c->in->n - 2;
     if (c->spatial < 1 || c->spatial > SPATIAL || c->weight->n != c->in->n || !c->in->element.size)
         return false;
-    if (!read_spatial(s, m->c, c->spatial, 1, c->stride) || !read_spatial(s, m->d, c->spatial, 0, c->padding))
+    if (!read_spatial(s, m->convolution.stride, c->spatial, 1, c->stride) ||
+        !read_spatial(s, m->convolution.padding, c->spatial, 0, c->padding))
         return false;
     for (int k = 0; k < SPATIAL; k++) c->dilation[k] = 1;
-    if (m->e >= 0 && !read_spatial(s, m->e, c->spatial, 1, c->dilation)) return false;
+    if (m->convolution.dilation >= 0 && !read_spatial(s, m->convolution.dilation, c->spatial, 1, c->dilation))
+        return false;
     c->groups = 1;
-    if (m->f >= 0 && (!gp_shapes_int(s, m->f, &c->groups) || c->groups < 1)) return false;
+    if (m->convolution.groups >= 0 && (!gp_shapes_int(s, m->convolution.groups, &c->groups) || c->groups < 1))
+        return false;
     return true;
 }
 
@@ -162,9 +165,10 @@ static double convolution_flops(const struct convolution *c, double positions)
 
 bool gp_of_convolution(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m)
 {
-    struct convolution c = {.in = gp_shapes_tensor(s, m->a), .weight = gp_shapes_tensor(s, m->b)};
+    struct convolution c = {.in = gp_shapes_tensor(s, m->convolution.input),
+                            .weight = gp_shapes_tensor(s, m->convolution.weights)};
     if (!read_convolution(&c, s, m)) return false;
-    c.transposed = m->transposed;
+    c.transposed = m->convolution.transposed;
     bool flag;
     /* ATen's own operators have a flag after the dilation. */
     if (!strcmp(m->op, "_convolution") || !strcmp(m->op, "convolution") ||
@@ -204,8 +208,7 @@ bool gp_of_convolution_backward(struct gp_work *w, const struct gp_shapes *s, co
     return true;
 }
 
-/* ---- attention: query at A, key and value after it; B causal (a flag, or a number that is not 0), C sums of
- * lengths (-1 none), D layout, E 1: backward ---- */
+/* ---- attention ---- */
 
 static bool is_causal(const struct gp_shapes *s, int i, bool *causal)
 {
@@ -225,13 +228,15 @@ static double part_of_scores(double q, double k, bool causal)
 
 bool gp_of_attention(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m)
 {
-    gp_tensor q = gp_shapes_tensor(s, m->a), k = gp_shapes_tensor(s, m->a + 1),
-              v = gp_shapes_tensor(s, m->a + 2);
+    gp_tensor q = gp_shapes_tensor(s, m->attention.query), k = gp_shapes_tensor(s, m->attention.query + 1),
+              v = gp_shapes_tensor(s, m->attention.query + 2);
     bool causal = false;
     if (!q || !k || !v || q->n != 4 || k->n != 4 || v->n != 4 || !q->element.size) return false;
-    if (m->c >= 0 && gp_shapes_tensor(s, m->c)) return false; /* many lengths, of unknown sizes */
-    if (!is_causal(s, m->b, &causal)) return false;
-    int rows = m->d == GP_HEADS_FIRST ? 2 : 1, heads = m->d == GP_HEADS_FIRST ? 1 : 2;
+    if (m->attention.lengths >= 0 && gp_shapes_tensor(s, m->attention.lengths))
+        return false; /* many lengths, of unknown sizes */
+    if (!is_causal(s, m->attention.causal, &causal)) return false;
+    int rows = m->attention.layout == GP_HEADS_FIRST ? 2 : 1,
+        heads = m->attention.layout == GP_HEADS_FIRST ? 1 : 2;
     double sq = (double)q->size[rows], sk = (double)k->size[rows];
     double scores = (double)q->size[0] * (double)q->size[heads] * sq * sk * part_of_scores(sq, sk, causal);
     if (!(scores > 0)) return false;
@@ -240,7 +245,7 @@ bool gp_of_attention(struct gp_work *w, const struct gp_shapes *s, const struct 
     double in_bytes = gp_work_bytes_of(q) + gp_work_bytes_of(k) + gp_work_bytes_of(v),
            out_bytes = out * q->element.size;
     double sums = (double)q->size[0] * (double)q->size[heads] * sq * ROW_SUM;
-    if (m->e) {
+    if (m->attention.backward) {
         w->flops *= 2.5;
         /* reads all that forward had, and the gradient; writes three. The query's is summed up in FP32 first. */
         double moved = 2 * in_bytes + 2 * out_bytes + sums;

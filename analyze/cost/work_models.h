@@ -1,7 +1,7 @@
 /* work_models.h -- private to work.c, work_matrix.c and work_tensor.c: one function per family of operators,
- * and what the table of work.c passes to it for each operator.
+ * and what work_table.h passes to it for each operator.
  *
- *     struct gp_work_model add = {.op = "add", .run = gp_of_elementwise, .a = 2, .b = 1};
+ *     struct gp_work_model add = {.op = "add", .run = gp_of_elementwise, .elementwise = {.inputs = 2, .flops = 1}};
  *     if (add.run(&w, &shapes, &add)) ...
  */
 #ifndef GP_ANALYZE_WORK_MODELS_H
@@ -15,12 +15,73 @@ struct gp_work_model;
 /* W is zeroed, with GP_ARITH_NONE. False where the shapes do not fit; W may be anything then. */
 typedef bool gp_work_of(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m);
 
-/* Data about an operator. The family's function documents the meaning of A to F. */
+/* Data about an operator: its family, and the parameters of that family. Positions are those of inputs in the schema;
+ * -1: none. */
 struct gp_work_model {
     const char *op;
     gp_work_of *run;
-    int a, b, c, d, e, f;
-    bool transposed;
+    union {
+        struct {
+            int left, right, added; /* positions of the factors, and of the summand */
+        } product;
+        struct {
+            int left, right; /* positions */
+        } matmul;
+        struct {
+            int input, weights, bias; /* positions */
+        } linear;
+        struct {
+            int matrix, vector; /* positions */
+        } matrix_vector;
+        struct {
+            int input, weights, stride, padding, dilation, groups; /* positions */
+            bool transposed;
+        } convolution;
+        struct {
+            int query;   /* position; key and value follow */
+            int causal;  /* position of a flag, or of a number that is not 0 */
+            int lengths; /* position of the sums of lengths */
+            int layout;  /* GP_HEADS_FIRST or GP_ROWS_FIRST */
+            bool backward;
+        } attention;
+        struct {
+            int input;       /* position of one of full size */
+            int least, most; /* how many times its bytes are read or written */
+            int flops;       /* per element */
+        } norm;
+        struct {
+            int input, mask; /* positions of one of full size, and of the mask of requested gradients */
+        } norm_backward;
+        struct {
+            int inputs, reads; /* read at least: each input once; at most: one input so many times */
+        } softmax;
+        struct {
+            int inputs;        /* the first ones */
+            int flops;         /* per element */
+            int out_bytes;     /* per output element; 0: as in the widest input */
+            int more_bytes;    /* additional bytes written per element */
+            bool writes_first; /* the first input is only written */
+        } elementwise;
+        struct {
+            bool scans; /* writes as much as it reads: running sums */
+            int reads;  /* of the input, at most */
+        } reduction;
+        struct {
+            bool slices; /* reads whole slices */
+        } gather;
+        struct {
+            int values, index; /* positions */
+        } scatter;
+        struct {
+            int targets, scores; /* positions */
+        } rows;
+        struct {
+            int written;       /* lists, in addition to reading all */
+            int others;        /* from this position on, lists are not tensors to work on */
+            int flops;         /* per element */
+            bool writes_first; /* the first input is only written */
+        } lists;
+    };
     /* Filled in for the requested operator. */
     bool in_place;      /* its name ends with '_' */
     uint32_t list_size; /* bytes of an element of its lists; 0 unknown */

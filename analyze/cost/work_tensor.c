@@ -2,30 +2,30 @@
 #include <string.h>
 #include "analyze/cost/work_models.h"
 #include "analyze/names/known.h"
+#include "formats/base/count.h"
 
 enum { SECTOR = 32 }; /* bytes that memory gives at least */
 
-/* ---- normalisation: A an input of full size; B times it is read or written at least, C at most; D: FLOPs ---- */
+/* ---- normalisation ---- */
 
 bool gp_of_norm(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m)
 {
-    gp_tensor t = gp_shapes_tensor(s, m->a);
+    gp_tensor t = gp_shapes_tensor(s, m->norm.input);
     if (!t || !t->element.size || t->n < 1) return false;
     double one = t->elements * t->element.size;
-    gp_work_set_bytes(w, m->b * one, m->c * one);
-    w->flops = m->d * t->elements;
+    gp_work_set_bytes(w, m->norm.least * one, m->norm.most * one);
+    w->flops = m->norm.flops * t->elements;
     w->arith = gp_work_vector_arith(t);
     return true;
 }
 
-/* Gradient and input are read once for the input's gradient, and once more for those of weight and bias. E: place of the
- * mask of what is asked for. */
+/* Gradient and input are read once for the input's gradient, and once more for those of weight and bias. */
 bool gp_of_norm_backward(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m)
 {
-    gp_tensor t = gp_shapes_tensor(s, m->a);
+    gp_tensor t = gp_shapes_tensor(s, m->norm_backward.input);
     int64_t mask[3] = {1, 1, 1};
     if (!t || !t->element.size || t->n < 1) return false;
-    int known = gp_shapes_ints(s, m->e, mask, 3);
+    int known = gp_shapes_ints(s, m->norm_backward.mask, mask, 3);
     bool input = !known || mask[0], weight = !known || mask[1] || (known > 2 && mask[2]);
     double one = t->elements * t->element.size;
     if (!input && !weight) return false;
@@ -35,23 +35,22 @@ bool gp_of_norm_backward(struct gp_work *w, const struct gp_shapes *s, const str
     return true;
 }
 
-/* ---- softmax: reads its A inputs once, or B times, and writes as many elements ---- */
+/* ---- softmax: writes as many elements as an input has ---- */
 
 bool gp_of_softmax(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m)
 {
     gp_tensor t = gp_shapes_tensor(s, 0);
     bool to_float = false;
     if (!t || !t->element.size || t->n < 1) return false;
-    if (m->a == 1) gp_shapes_bool(s, 2, &to_float);
+    if (m->softmax.inputs == 1) gp_shapes_bool(s, 2, &to_float);
     double one = t->elements * t->element.size, out = t->elements * (to_float ? 4 : t->element.size);
-    gp_work_set_bytes(w, m->a * one + out, m->b * one + out);
+    gp_work_set_bytes(w, m->softmax.inputs * one + out, m->softmax.reads * one + out);
     w->flops = GP_SOFTMAX_FLOPS * t->elements;
     w->arith = gp_work_vector_arith(t);
     return true;
 }
 
-/* ---- elementwise: the first A inputs; B FLOPs per element; C bytes per output element, 0: as in the widest
- * input; D: additional bytes written per element; E 1: the first input is only written ---- */
+/* ---- elementwise ---- */
 
 struct broadcast {
     double size[GP_SHAPE_DIMS];
@@ -87,13 +86,13 @@ bool gp_of_elementwise(struct gp_work *w, const struct gp_shapes *s, const struc
     bool known = false;
     gp_tensor first = gp_shapes_tensor(s, 0);
     w->arith = GP_ARITH_FP32;
-    for (int i = 0; i < m->a && i < s->n; i++) {
+    for (int i = 0; i < m->elementwise.inputs && i < s->n; i++) {
         gp_tensor t = gp_shapes_tensor(s, i);
         if (s->in[i].sort == GP_SHAPE_LIST || s->in[i].sort == GP_SHAPE_UNKNOWN_LIST) return false;
         if (!t) continue;
         if (t->n < 0 || !t->element.size) return false;
         broadcast(&all, t);
-        if (!(m->e && i == 0)) read += gp_work_bytes_of(t);
+        if (!(m->elementwise.writes_first && i == 0)) read += gp_work_bytes_of(t);
         if (t->n && t->element.size > widest) widest = t->element.size;
         if (t->n && t->element.arith == GP_ARITH_FP64) w->arith = GP_ARITH_FP64;
         known = true;
@@ -102,11 +101,11 @@ bool gp_of_elementwise(struct gp_work *w, const struct gp_shapes *s, const struc
     if (!widest) widest = 4; /* of nothing but single numbers */
     double out = m->in_place ? first->elements : elements_of(&all);
     double size = m->in_place ? first->element.size : widest;
-    if (m->c) size = m->c;
-    double moved = read + out * (size + m->d);
+    if (m->elementwise.out_bytes) size = m->elementwise.out_bytes;
+    double moved = read + out * (size + m->elementwise.more_bytes);
     gp_work_set_bytes(w, moved, moved);
-    w->flops = m->b * out;
-    if (m->b == 0) w->arith = GP_ARITH_NONE;
+    w->flops = m->elementwise.flops * out;
+    if (m->elementwise.flops == 0) w->arith = GP_ARITH_NONE;
     return true;
 }
 
@@ -140,7 +139,7 @@ bool gp_of_cat(struct gp_work *w, const struct gp_shapes *s, const struct gp_wor
     return true;
 }
 
-/* ---- reductions: B reads of the input, at most; A 1: as much is written (sums of all before it) ---- */
+/* ---- reductions ---- */
 
 /* Elements left after reducing the dimensions of input 1, a number or a list; all dimensions if none are
  * given. */
@@ -162,8 +161,9 @@ bool gp_of_reduction(struct gp_work *w, const struct gp_shapes *s, const struct 
 {
     gp_tensor t = gp_shapes_tensor(s, 0);
     if (!t || !t->element.size || t->n < 1) return false;
-    double read = gp_work_bytes_of(t), out = (m->a ? t->elements : reduced(s, t)) * t->element.size;
-    gp_work_set_bytes(w, read + out, m->b * read + out);
+    double read = gp_work_bytes_of(t),
+           out = (m->reduction.scans ? t->elements : reduced(s, t)) * t->element.size;
+    gp_work_set_bytes(w, read + out, m->reduction.reads * read + out);
     w->flops = t->elements;
     w->arith = gp_work_vector_arith(t);
     return true;
@@ -178,7 +178,7 @@ bool gp_of_gather(struct gp_work *w, const struct gp_shapes *s, const struct gp_
     int64_t dim;
     if (!table || !index || !table->element.size || table->n < 1) return false;
     double out = index->elements, piece = table->element.size;
-    if (m->a) { /* whole slices */
+    if (m->gather.slices) { /* whole slices */
         if (!gp_shapes_int(s, 1, &dim)) return false;
         if (dim < 0) dim += table->n;
         if (dim < 0 || dim >= table->n || table->size[dim] <= 0) return false;
@@ -202,10 +202,10 @@ bool gp_of_embedding(struct gp_work *w, const struct gp_shapes *s, const struct 
     return true;
 }
 
-/* Values at A and indices at B are read; where they go is read and written, in sectors at most. */
+/* Values and indices are read; where they go is read and written, in sectors at most. */
 bool gp_of_scatter(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m)
 {
-    gp_tensor values = gp_shapes_tensor(s, m->a), index = gp_shapes_tensor(s, m->b);
+    gp_tensor values = gp_shapes_tensor(s, m->scatter.values), index = gp_shapes_tensor(s, m->scatter.index);
     if (!values || !index || !values->element.size) return false;
     double read = gp_work_bytes_of(values) + gp_work_bytes_of(index);
     gp_work_set_bytes(w, read, read + 2 * values->elements * SECTOR);
@@ -214,10 +214,10 @@ bool gp_of_scatter(struct gp_work *w, const struct gp_shapes *s, const struct gp
     return true;
 }
 
-/* The loss reads one class of each row, and its gradient writes one: a sector at most. A: the place of the targets. */
+/* The loss reads one class of each row, and its gradient writes one: a sector at most. */
 bool gp_of_rows(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m)
 {
-    gp_tensor scores = gp_shapes_tensor(s, m->b), targets = gp_shapes_tensor(s, m->a);
+    gp_tensor scores = gp_shapes_tensor(s, m->rows.scores), targets = gp_shapes_tensor(s, m->rows.targets);
     if (!scores || !targets || !scores->element.size) return false;
     double rows = targets->elements;
     gp_work_set_bytes(w, gp_work_bytes_of(targets) + rows * scores->element.size,
@@ -227,25 +227,26 @@ bool gp_of_rows(struct gp_work *w, const struct gp_shapes *s, const struct gp_wo
     return true;
 }
 
-/* ---- many tensors at once: A lists are written (in addition to reading all); B: lists that are not tensors
- * to work on ---- */
+/* ---- many tensors at once ---- */
 
 bool gp_of_lists(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m)
 {
     double read = 0;
     int lists = 0;
     if (!m->list_size || s->n < 1 || s->in[0].sort != GP_SHAPE_LIST) return false;
-    for (int i = 0; i < s->n && lists < m->b; i++) {
+    for (int i = 0; i < s->n && lists < m->lists.others; i++) {
         if (s->in[i].sort == GP_SHAPE_UNKNOWN_LIST) return false;
         if (s->in[i].sort != GP_SHAPE_LIST) continue;
         read += s->in[i].elements;
         lists++;
     }
-    int writes = lists > 1 && m->a > lists - 1 ? lists - 1 : m->a; /* the gradient is never written */
+    int writes = lists > 1 && m->lists.written > lists - 1
+                     ? lists - 1
+                     : m->lists.written; /* the gradient is never written */
     double written = writes * s->in[0].elements;
-    if (m->e) read -= s->in[0].elements; /* the first input is only written */
+    if (m->lists.writes_first) read -= s->in[0].elements; /* the first input is only written */
     gp_work_set_bytes(w, (read + written) * m->list_size, (read + written) * m->list_size);
-    w->flops = m->d * s->in[0].elements;
+    w->flops = m->lists.flops * s->in[0].elements;
     w->arith = m->list_size == 8 ? GP_ARITH_FP64 : GP_ARITH_FP32;
     return true;
 }
@@ -257,7 +258,7 @@ bool gp_of_triton(struct gp_work *w, const struct gp_shapes *s, const char *op)
     double moved = 0, most = 0;
     static const char *const parts[] = {"embedding", "index", "gather", "scatter", "slice"};
     if (!gp_kernel_is_triton_fused(op)) return false;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < GP_COUNT(parts); i++)
         if (strstr(op, parts[i])) return false; /* touches part of what it is given */
     for (int i = 0; i < s->n; i++) {
         gp_tensor t = gp_shapes_tensor(s, i);

@@ -123,7 +123,7 @@ static bool try_cuts(struct gp_align_work *r, uint32_t kind, enum gp_align_level
 void gp_align_choose_cuts(struct gp_align_work *r)
 {
     static const uint32_t kinds[] = {GP_FRAME_ATTENTION, GP_FRAME_COMMUNICATION, GP_FRAME_GEMM};
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+    for (size_t k = 0; k < GP_COUNT(kinds); k++)
         for (enum gp_align_level level = GP_ALIGN_BY_KEY; level < GP_ALIGN_LEVELS; level++)
             if (try_cuts(r, kinds[k], level)) return;
     r->cuts.n = 0;

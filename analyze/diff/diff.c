@@ -144,7 +144,7 @@ static const enum gp_metric_id wholes[] = {GP_METRIC_GPU, GP_METRIC_BUSY, GP_MET
 /* The first of them with that verdict; GP_METRIC_COUNT: none. */
 static enum gp_metric_id whole_with(const struct gp_diff *d, enum gp_change verdict)
 {
-    for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++)
+    for (size_t i = 0; i < GP_COUNT(wholes); i++)
         if (d->metrics[wholes[i]].known && d->metrics[wholes[i]].verdict == (uint32_t)verdict)
             return wholes[i];
     return GP_METRIC_COUNT;

@@ -449,7 +449,7 @@ static void explain_op(const struct blocks *b, struct gp_diff_op *op, const stru
     static const enum gp_change changes[] = {GP_CHANGE_FUSED, GP_CHANGE_DEFUSED, GP_CHANGE_RETILED};
     int64_t explained = 0, most = -1;
     enum gp_change change = GP_CHANGE_NONE;
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    for (size_t i = 0; i < GP_COUNT(changes); i++) {
         int64_t ns = where->of_change_ns[changes[i]];
         explained += ns;
         if (ns > most) most = ns, change = changes[i];

@@ -71,7 +71,7 @@ static bool read_amount(const char *text, size_t n, const char *unit, double *va
         *percent = strcmp(unit, "count") != 0;
         return true;
     }
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+    for (size_t i = 0; i < GP_COUNT(suffixes); i++) {
         if (strlen(suffixes[i].suffix) != len || memcmp(suffixes[i].suffix, suffix, len) != 0) continue;
         *value *= suffixes[i].factor;
         return !strcmp(suffixes[i].unit, unit);

@@ -1,6 +1,7 @@
 #include "analyze/hta/collective_ops.h"
 
 #include <string.h>
+#include "formats/base/count.h"
 
 /* ---- operations ---- */
 
@@ -33,7 +34,7 @@ static const struct operation {
 
 static const struct operation *operation_named(const char *op)
 {
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+    for (size_t i = 0; i < GP_COUNT(operations); i++)
         if (!strcmp(operations[i].op, op)) return &operations[i];
     return NULL;
 }
@@ -48,7 +49,7 @@ const char *gp_collective_op(const char *name, size_t n)
         if (c != '_') plain[k++] = c;
     }
     plain[k] = 0;
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+    for (size_t i = 0; i < GP_COUNT(operations); i++)
         if (strstr(plain, operations[i].part)) return operations[i].op;
     return "other";
 }
@@ -135,7 +136,7 @@ uint32_t gp_dtype_bytes(const char *name, size_t n)
     for (size_t i = 0; i < n; i++)
         lower[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] + 32) : name[i];
     lower[n] = 0;
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+    for (size_t i = 0; i < GP_COUNT(dtypes); i++)
         if (!strcmp(dtypes[i].name, lower)) return dtypes[i].bytes;
     return 0;
 }

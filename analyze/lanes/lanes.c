@@ -12,7 +12,7 @@ static const enum gp_table nesting[] = {GP_OTHER, GP_RANGE, GP_GPU_RANGE, GP_PYT
                                         GP_OP,    GP_API,   GP_SYNC,      GP_OVERHEAD};
 /* What does not: instants, of GP_OTHER what has a phase, and of GP_SYNC the records of CUDA events. */
 static const enum gp_table scattered[] = {GP_OTHER, GP_SYNC, GP_MARK, GP_MEMORY};
-enum { NESTING = sizeof nesting / sizeof *nesting, SCATTERED = sizeof scattered / sizeof *scattered };
+enum { NESTING = GP_COUNT(nesting), SCATTERED = GP_COUNT(scattered) };
 
 /* ---- times ---- */
 
@@ -557,7 +557,7 @@ static void begin_build(struct gp_lanes_build *b, struct gp_lanes *l, const stru
     for (int i = 0; i < GP_TABLE_COUNT; i++)
         if (i != GP_GPU && i != GP_COUNTER && i != GP_FLOW) group_rows(b, (enum gp_table)i);
     static const enum gp_table placed[] = {GP_GPU, GP_RANGE, GP_PYTHON, GP_OP, GP_API};
-    for (size_t i = 0; i < sizeof placed / sizeof *placed; i++) {
+    for (size_t i = 0; i < GP_COUNT(placed); i++) {
         size_t bytes = (t->events[placed[i]].n + 1) * sizeof(uint32_t);
         l->place[placed[i]] = gp_alloc(bytes);
         memset(l->place[placed[i]], 0xff, bytes);

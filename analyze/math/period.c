@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/count.h"
 #include "formats/base/mem.h"
 
 /* Candidate lengths: the distances between equal words of one or more symbols. A word that occurs once per
@@ -132,7 +133,7 @@ bool gp_period_find(struct gp_period *p, const uint32_t *symbols, size_t n, size
     while (bits < TABLE_BITS_MOST && (size_t)1 << bits < 2 * n) bits++;
     uint32_t *votes = gp_zalloc((most + 1) * sizeof *votes);
     struct seen *table = gp_alloc(sizeof *table << bits);
-    for (size_t i = 0; i < sizeof word_lengths / sizeof *word_lengths; i++)
+    for (size_t i = 0; i < GP_COUNT(word_lengths); i++)
         vote(votes, most, symbols, n, word_lengths[i], table, bits);
     size_t candidates = best_lengths(votes, most, lengths);
     free(votes);

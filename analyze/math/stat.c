@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/count.h"
 #include "formats/base/mem.h"
 
 /* ---- the normal distribution ---- */
@@ -696,7 +697,7 @@ int64_t gp_stat_tick(const int64_t *v, size_t n)
 {
     static const int64_t ticks[] = {1000, 100, 64, 32, 16, 10, 8, 4};
     if (n < 16 || !has_variety(v, n, 8)) return 1;
-    for (size_t k = 0; k < sizeof ticks / sizeof *ticks; k++) {
+    for (size_t k = 0; k < GP_COUNT(ticks); k++) {
         int64_t t = ticks[k];
         size_t hits = 0;
         for (size_t i = 0; i < n; i++) {

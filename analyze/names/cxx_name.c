@@ -1,6 +1,8 @@
 #include "analyze/names/cxx_name.h"
 
 #include <ctype.h>
+#include "analyze/names/cxx_name_table.h"
+#include "formats/base/vec.h"
 
 /* ---- the parts of a name ---- */
 
@@ -152,135 +154,38 @@ struct gp_span gp_cxx_function(struct gp_buf *to, struct gp_span t)
 
 /* ---- template arguments ---- */
 
+static bool is_one(struct gp_span word, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (gp_span_equals(word, words[i])) return true;
+    return false;
+}
+
+static bool ends_in_one(struct gp_span word, const char *const *ends, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (gp_span_ends(word, ends[i])) return true;
+    return false;
+}
+
 /* Arguments that show nothing about what a kernel does. */
 static bool is_dull(struct gp_span word)
 {
-    static const char *const words[] = {
-        "bool",
-        "char",
-        "short",
-        "int",
-        "long",
-        "float",
-        "double",
-        "unsigned",
-        "signed",
-        "void",
-        "true",
-        "false",
-        "const",
-        "half",
-        "__half",
-        "__half2",
-        "half2",
-        "float2",
-        "float4",
-        "uint",
-        "size_t",
-        "BFloat16",
-        "Half",
-        "Float8_e4m3fn",
-        "complex",
-        "nv_bfloat16",
-        "Array",
-        "array",
-        "tuple",
-        "OpaqueType",
-        "decltype",
-        "integral_constant",
-        "Params",
-        "__nv_bfloat16",
-        "__int128",
-        "Float8_e5m2",
-        "Tuple",
-        "Layout",
-        "nv_half",
-        "bfloat16_t",
-        "half_t",
-        "ulong",
-        "int8_t",
-        "uint8_t",
-        "int32_t",
-        "uint32_t",
-        "int64_t",
-        "uint64_t",
-        "LoadWithoutCast",
-        "StoreWithoutCast",
-        "LoadWithCast",
-        "StoreWithCast",
-        "nullptr",
-        "OpMathType",
-        "enable_if",
-        "int4",
-        "__nv_fp8_e4m3",
-        "__nv_fp8_e5m2",
-        "tfloat32_t",
-        "Var",
-        "NullType",
-        "PassThrough",
-        "NoOp",
-        "__hip_bfloat16",
-        "CUDAGeneratorImpl",
-        "VSMemHelper",
-        "InputValue",
-        "identity_decomposer_t",
-        "adamMode_t",
-        "TensorDescriptor",
-        "cublasGemvTensorStridedBatched",
-        "Kargs",
-    };
-    static const char *const tails[] = {"Policy",    "Iterator",  "Metadata", "Calculator",   "Accessor",
-                                        "Traits",    "Params",    "State",    "Storage",      "Tag",
-                                        "_iterator", "_tag",      "_traits",  "StridedBatch", "_ptr",
-                                        "Type",      "policy_hub"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (gp_span_equals(word, words[i])) return true;
+    if (is_one(word, gp_cxx_dull, GP_COUNT(gp_cxx_dull))) return true;
     while (word.n && isdigit((unsigned char)word.s[word.n - 1])) word.n--; /* Policy800 */
-    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
-        if (gp_span_ends(word, tails[i])) return true;
-    return !word.n;
+    return !word.n || ends_in_one(word, gp_cxx_dull_ends, GP_COUNT(gp_cxx_dull_ends));
 }
 
 /* Types that only wrap another, informative type. */
 static bool is_carrier(struct gp_span word)
 {
-    static const char *const words[] = {
-        "BinaryFunctor",
-        "UnaryFunctor",
-        "AUnaryFunctor",
-        "BUnaryFunctor",
-        "ReduceOp",
-        "func_wrapper_t",
-        "gpu_kernel_impl",
-        "gpu_kernel_impl_nocast",
-        "gpu_index_kernel",
-        "ParallelForAgent",
-        "device_unary_transform_f",
-        "unary_transform_f",
-        "binary_transform_f",
-        "AgentReduce",
-        "_kernel_agent",
-        "UnaryOpFunctor",
-        "BinaryOpListAlphaFunctor",
-        "BinaryOpScalarFunctor",
-        "PointwiseOpScalarListFunctor",
-        "PointwiseOpScalarFunctor",
-        "GemmUniversalAdapter",
-        "uniform_and_transform",
-        "normal_and_transform",
-    };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (gp_span_equals(word, words[i])) return true;
-    return false;
+    return is_one(word, gp_cxx_carriers, GP_COUNT(gp_cxx_carriers));
 }
 
 bool gp_cxx_is_shell(struct gp_span function)
 {
-    return gp_span_equals(function, "cutlass::Kernel") || gp_span_equals(function, "cutlass::Kernel2") ||
-           gp_span_ends(function, "::device_kernel") ||
-           gp_span_equals(function, "cutlass_cudnn_infer::Kernel") ||
-           gp_span_equals(function, "cutlass_cudnn_train::Kernel") ||
-           gp_span_equals(function, "cutlass_cudnn::Kernel") || gp_span_ends(function, "::_kernel_agent");
+    return is_one(function, gp_cxx_shells, GP_COUNT(gp_cxx_shells)) ||
+           ends_in_one(function, gp_cxx_shell_ends, GP_COUNT(gp_cxx_shell_ends));
 }
 
 bool gp_cxx_next(struct gp_span *args, struct gp_span *arg)

@@ -1,6 +1,7 @@
 #include "analyze/names/element.h"
 
 #include <string.h>
+#include "formats/base/count.h"
 
 const char *gp_arith_name(enum gp_arith a)
 {
@@ -42,7 +43,7 @@ static const struct {
 bool gp_element_at(struct gp_element *e, const char *text, size_t n)
 {
     memset(e, 0, sizeof *e);
-    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) {
+    for (size_t i = 0; i < GP_COUNT(elements); i++) {
         size_t len = strlen(elements[i].name);
         if (len > n || memcmp(text, elements[i].name, len) != 0) continue;
         *e = elements[i].element;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/names/classify.h"
 #include "analyze/names/cxx_name.h"
+#include "analyze/names/kernel_key_table.h"
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
 
@@ -92,7 +93,7 @@ static const struct type_word {
 
 static const struct type_word *find_type(struct gp_span word)
 {
-    for (size_t i = 0; i < sizeof type_words / sizeof *type_words; i++)
+    for (size_t i = 0; i < GP_COUNT(type_words); i++)
         if (gp_span_equals(word, type_words[i].word)) return &type_words[i];
     return NULL;
 }
@@ -230,10 +231,10 @@ static void put_told(struct gp_buf *to, const struct told *t, size_t from)
 /* "at::native::" is where all of PyTorch's kernels are, and copies of a library have other names in each of its users. */
 static struct gp_span without_home(struct gp_span function)
 {
-    static const char *const homes[] = {"at::native::", "at_cuda_detail::", "pytorch_flash::", "flash::"};
-    for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
-        size_t n = strlen(homes[i]);
-        if (gp_span_starts(function, homes[i]) && function.n > n) return gp_span_cut(function, n, function.n);
+    for (size_t i = 0; i < GP_COUNT(gp_key_homes); i++) {
+        size_t n = strlen(gp_key_homes[i]);
+        if (gp_span_starts(function, gp_key_homes[i]) && function.n > n)
+            return gp_span_cut(function, n, function.n);
     }
     return function;
 }
@@ -257,7 +258,7 @@ static void add_hidden_words(struct told *t, struct gp_span function, struct gp_
         if (contains(args, "ReduceAdd")) add_word(t, text("add"), args);
     }
     if (!t->n || !gp_span_equals(t->words[0], "ImplicitGemmConvolution")) return;
-    for (size_t i = 0; i < sizeof directions / sizeof *directions; i++)
+    for (size_t i = 0; i < GP_COUNT(directions); i++)
         if (contains(args, directions[i][0])) add_word(t, text(directions[i][1]), args);
 }
 
@@ -426,42 +427,17 @@ static bool is_tile(struct gp_span word, const char *heads)
     return sides > 1 && i == word.n;
 }
 
-/* What goes from the names of a library, which consist of words with '_' between them: tiles always, and these. */
-static const struct library {
-    const char *begin, *inside; /* how to know it; NULL: anything */
-    const char *tiles;          /* words before tiles */
-    const char *drop;
-} libraries[] = {
-    {"nvjet_", NULL, "", "h v bz 2cta coopA coopB splitK"},
-    {"cutlass", "tensorop", "", "align# optimized analytic unity stride"},
-    {"cutlass_", "simt", "", "align# optimized analytic unity stride"},
-    {"sm", "_xmma_", "tilesize warpsize warpgroupsize cluster tensor",
-     "stage# g# t#r#s# aligna# alignb# alignc# execute kernel split segment k on off indexed cudnn infer "
-     "train trt #x "
-     "cublas ffma"},
-    {"cudnn_generated_", NULL, "cga", "fort native sm# wmma wgmma hmma tmem knob kernel# #"},
-    {"cudnn_", NULL, "sliced",
-     "infer train large medium small interior exterior xregs v# ldg# tile#t splitK stridedB exp"},
-    {"ampere_", "gemm", "sliced", "ldg# f2f stages splitK"},
-    {"volta_", "gemm", "sliced", "ldg# f2f stages splitK"},
-    {"turing_", "gemm", "sliced", "ldg# f2f stages splitK"},
-    {"maxwell_", "gemm", "sliced", "ldg# f2f stages splitK"},
-    {"sm", "gemm", "sliced", "ldg# f2f stages splitK"},
-    {"bmm_", NULL, "t m et cga schedP", "s# #dp#b schedS rM rN bM bN tma tmaOpt"},
-    {"fmha_cutlass", NULL, "", "rf aligned notaligned dropout"},
-};
-
-static const struct library *library_of(struct gp_span t)
+static const struct gp_key_library *library_of(struct gp_span t)
 {
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-        const struct library *l = &libraries[i];
+    for (size_t i = 0; i < GP_COUNT(gp_key_libraries); i++) {
+        const struct gp_key_library *l = &gp_key_libraries[i];
         if (gp_span_starts(t, l->begin) && (!l->inside || contains(t, l->inside))) return l;
     }
     return NULL;
 }
 
 /* The words of T but for what L drops. Without a library only tiles go: "batched_transpose_32x16_half". */
-static void put_words(struct gp_buf *to, struct gp_span t, const struct library *l)
+static void put_words(struct gp_buf *to, struct gp_span t, const struct gp_key_library *l)
 {
     for (size_t i = 0, end; i <= t.n; i = end + 1) {
         for (end = i; end < t.n && t.s[end] != '_';) end++;
@@ -512,47 +488,15 @@ static bool put_amd(struct gp_buf *to, struct gp_span t)
     size_t i = 0;
     for (int words = 0; i < t.n; i++)
         if (t.s[i] == '_' && ++words == 5) break;
-    static const struct library igemm = {.tiles = "", .drop = "gtc gtcx gtcx#"};
+    static const struct gp_key_library igemm = {.tiles = "", .drop = "gtc gtcx gtcx#"};
     put_words(to, gp_span_cut(t, 0, i), &igemm);
     return true;
 }
 
-/* Variants of one operation for other sizes and alignments of its input: PyTorch, in its function's name. */
-static const struct variant {
-    const char *name, *family;
-} variants[] = {
-    {"vectorized_elementwise_kernel", "elementwise_kernel"},
-    {"vectorized_templated_elementwise_kernel", "elementwise_kernel"},
-    {"unrolled_elementwise_kernel", "elementwise_kernel"},
-    {"unrolled_templated_elementwise_kernel", "elementwise_kernel"},
-    {"elementwise_kernel_manual_unroll", "elementwise_kernel"},
-    {"legacy_elementwise_kernel", "elementwise_kernel"},
-    {"CatArrayBatchedCopy_contig", "CatArrayBatchedCopy"},
-    {"CatArrayBatchedCopy_aligned16_contig", "CatArrayBatchedCopy"},
-    {"CatArrayBatchedCopy_alignedK_contig", "CatArrayBatchedCopy"},
-    {"CatArrayBatchedCopy_vectorized", "CatArrayBatchedCopy"},
-    {"indexSelectSmallIndex", "indexSelect"},
-    {"indexSelectLargeIndex", "indexSelect"},
-    {"indexFuncSmallIndex", "indexFunc"},
-    {"indexFuncLargeIndex", "indexFunc"},
-    {"fused_dropout_kernel_vec", "fused_dropout_kernel"},
-    {"GammaBetaBackwardCUDAKernel", "GammaBetaBackward"},
-    {"GammaBetaBackwardCUDAKernel_32x32", "GammaBetaBackward"},
-    {"GammaBetaBackwardCUDAKernelTemplate", "GammaBetaBackward"},
-    {"GammaBetaBackwardSimpleCUDAKernel", "GammaBetaBackward"},
-    {"layer_norm_grad_input_kernel_vectorized", "layer_norm_grad_input_kernel"},
-    {"flash_fwd_splitkv_kernel", "flash_fwd_kernel"},
-    {"cunn_SoftMaxForwardSmem", "cunn_SoftMaxForward"},
-    {"cunn_SoftMaxForwardReg", "cunn_SoftMaxForward"},
-    {"cunn_SoftMaxForwardGmem", "cunn_SoftMaxForward"},
-    {"cunn_SoftMaxBackwardSmem", "cunn_SoftMaxBackward"},
-    {"dgrad2d_c1_k1_nhwc_specialized_kernel", "dgrad2d_c1_k1_nhwc_kernel"},
-};
-
 static struct gp_span family_of(struct gp_span function)
 {
-    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
-        if (gp_span_equals(function, variants[i].name)) return text(variants[i].family);
+    for (size_t i = 0; i < GP_COUNT(gp_key_variants); i++)
+        if (gp_span_equals(function, gp_key_variants[i].name)) return text(gp_key_variants[i].family);
     return function;
 }
 
@@ -594,10 +538,7 @@ void gp_kernel_family(struct gp_buf *to, const char *name, size_t n)
 /* Words that libraries use for their compute types. */
 static bool is_type_word(struct gp_span word)
 {
-    static const char types[] =
-        "f16 f32 f64 bf16 tf32 fp16 fp32 fp64 fp8 e4m3 e5m2 c64 c128 f8e4m3 f8e5m2 f16f16 f16f32 f32f32 "
-        "bf16bf16 bf16f32 tf32f32 half float double tst hsh sss tss hss ttt hhh ddd qqtst i8 i32 i64";
-    return is_listed(word, types);
+    return is_listed(word, gp_key_types);
 }
 
 /* "sgemm", "hgemm", "dgemm" and so on are gemm. */
@@ -638,12 +579,9 @@ void gp_kernel_form(struct gp_buf *to, const char *name, size_t n)
 
 bool gp_kernel_is_helper(const char *name, size_t n)
 {
-    static const char *const words[] = {"splitKreduce",  "ReduceSplitK",  "computeOffsets", "OffsetsKernel",
-                                        "nchwToNhwc",    "nhwcToNchw",    "im2col",         "col2im",
-                                        "splitk_reduce", "split_k_reduce"};
     struct gp_span t = gp_span_of(name, n);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (contains(t, words[i])) return true;
+    for (size_t i = 0; i < GP_COUNT(gp_key_helpers); i++)
+        if (contains(t, gp_key_helpers[i])) return true;
     return false;
 }
 

@@ -1,6 +1,7 @@
 #include "analyze/names/known.h"
 
 #include <string.h>
+#include "formats/base/count.h"
 #include "formats/base/str.h"
 
 static bool has(const char *name, const char *part)
@@ -185,7 +186,7 @@ bool gp_call_blocks(const char *name)
         NULL,
     };
     if (gp_call_is_async(name)) return false;
-    for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++)
+    for (size_t i = 0; i < GP_COUNT(vendors); i++)
         if (gp_starts(name, vendors[i]) && starts_any(name + strlen(vendors[i]), begins)) return true;
     return false;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <libiberty/demangle.h>
 #include "analyze/names/cxx_name.h"
+#include "formats/base/count.h"
 
 /* ---- demangling ---- */
 
@@ -105,7 +106,7 @@ static bool counts_something(struct gp_span t, size_t i)
     }
     for (size_t k = begin; k < i; k++) word[k - begin] = (char)tolower((unsigned char)t.s[k]);
     word[i - begin] = '\0';
-    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+    for (size_t k = 0; k < GP_COUNT(words); k++)
         if (gp_span_ends(gp_span_of(word, i - begin), words[k])) return true;
     return false;
 }
@@ -196,9 +197,9 @@ bool gp_name_is_glue(const char *name, size_t n)
                                         ": _fn",
                                         ": inner"};
     struct gp_span t = gp_span_of(name, n);
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+    for (size_t i = 0; i < GP_COUNT(heads); i++)
         if (gp_span_starts(t, heads[i])) return true;
-    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
+    for (size_t i = 0; i < GP_COUNT(tails); i++)
         if (gp_span_ends(t, tails[i])) return true;
     return false;
 }
@@ -207,7 +208,7 @@ bool gp_name_is_glue(const char *name, size_t n)
 static size_t package_of(struct gp_span t)
 {
     static const char *const marks[] = {"/site-packages/", "/dist-packages/"};
-    for (size_t k = 0; k < sizeof marks / sizeof *marks; k++)
+    for (size_t k = 0; k < GP_COUNT(marks); k++)
         for (size_t i = 0, m = strlen(marks[k]); i + m < t.n; i++)
             if (!memcmp(t.s + i, marks[k], m)) return i + m;
     return 0;

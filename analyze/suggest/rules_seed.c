@@ -329,7 +329,7 @@ static bool makes_constant(const char *name)
     static const char *const names[] = {"aten::arange",        "aten::full",         "aten::ones",
                                         "aten::zeros",         "aten::eye",          "aten::linspace",
                                         "aten::scalar_tensor", "aten::tril_indices", "aten::triu_indices"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < GP_COUNT(names); i++)
         if (!strcmp(name, names[i])) return true;
     return false;
 }

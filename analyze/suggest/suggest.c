@@ -404,7 +404,7 @@ static void note_capture(struct gp_rule_ctx *c)
                              s->steps == 1 ? "step is" : "steps are"));
     struct gp_buf flags = {0};
     static const char *const keys[] = {"with_stack", "record_shapes", "profile_memory"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; i < GP_COUNT(keys); i++)
         if (flag(c->t, keys[i])) gp_buf_printf(&flags, "%s%s", flags.n ? ", " : "", keys[i]);
     if (flags.n)
         note(c, gp_rule_text(c,

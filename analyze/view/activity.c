@@ -15,7 +15,7 @@ struct gp_activity gp_activity_of(const struct gp_view *v, int64_t begin_ns, int
     static const enum gp_table host[] = {GP_OP, GP_API};
     const struct gp_trace *t = v->t;
     struct gp_intervals cpu = {0}, gpu = {0};
-    for (size_t k = 0; k < sizeof host / sizeof *host; k++)
+    for (size_t k = 0; k < GP_COUNT(host); k++)
         for (size_t i = 0; i < t->events[host[k]].n; i++)
             if (t->tracks.at[t->events[host[k]].track[i]].kind == GP_TRACK_THREAD)
                 add_clipped(&cpu, &t->events[host[k]], i, begin_ns, end_ns);

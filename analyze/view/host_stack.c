@@ -5,7 +5,7 @@
 
 /* Outermost first: of events with the same times the one of the earlier table holds the other. */
 static const enum gp_table host_tables[] = {GP_RANGE, GP_PYTHON, GP_OP, GP_API};
-enum { HOST_TABLES = sizeof host_tables / sizeof host_tables[0] };
+enum { HOST_TABLES = GP_COUNT(host_tables) };
 enum { MOST_ROWS = (1 << 29) - 1 }; /* what struct gp_host_event holds */
 
 /* Damaged input can hold any time; within these bounds no difference of two overflows. */

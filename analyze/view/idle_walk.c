@@ -73,9 +73,9 @@ bool gp_idle_loads_data(enum gp_table table, const char *name, size_t n)
     char words[256];
     if (table == GP_API) return false;
     plain_words(words, sizeof words, name, n);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < GP_COUNT(parts); i++)
         if (strstr(words, parts[i])) return true;
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges && table == GP_RANGE; i++)
+    for (size_t i = 0; i < GP_COUNT(ranges) && table == GP_RANGE; i++)
         if (!strcmp(words, ranges[i])) return true;
     return false;
 }

@@ -67,9 +67,9 @@ int gp_step_name_rank(const char *name, size_t n, size_t *base, uint64_t *number
     bool letters = false;
     for (size_t i = 0; i < k; i++) letters |= is_letter(lower[i]);
     if (!letters) return GP_STEP_NEVER;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < GP_COUNT(parts); i++)
         if (strstr(lower, parts[i])) return GP_STEP_NEVER;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < GP_COUNT(words); i++) {
         size_t len = strlen(words[i].word);
         if (k >= len && !memcmp(lower + k - len, words[i].word, len)) return words[i].rank;
     }

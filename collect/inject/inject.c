@@ -184,7 +184,7 @@ static int32_t rank_from_environment(void)
 {
     static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
                                         "LOCAL_RANK"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < GP_COUNT(names); i++) {
         const char *v = getenv(names[i]);
         char *end;
         if (!v || !*v) continue;

@@ -717,7 +717,7 @@ GP_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
         !module->segments)
         return 0;
     const nvtxExtModuleSegment_t *segment = &module->segments[0];
-    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
+    for (size_t i = 0; i < GP_COUNT(slots); i++)
         if (slots[i].id < segment->slotCount) segment->functionSlots[slots[i].id] = slots[i].function;
     gp_debug("NVTX payloads attached");
     return 1;
@@ -781,8 +781,8 @@ GP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
     };
     const NvtxExportTableCallbacks *cb = get_table(NVTX_ETID_CALLBACKS);
     if (!cb) return 0;
-    attach(cb, NVTX_CB_MODULE_CORE, core, sizeof core / sizeof *core);
-    attach(cb, NVTX_CB_MODULE_CORE2, core2, sizeof core2 / sizeof *core2);
+    attach(cb, NVTX_CB_MODULE_CORE, core, GP_COUNT(core));
+    attach(cb, NVTX_CB_MODULE_CORE2, core2, GP_COUNT(core2));
     gp_debug("NVTX attached");
     return 1;
 }

@@ -205,7 +205,7 @@ static void add_toolkit(struct candidates *c, const char *home)
         "/targets/x86_64-linux/lib/libcupti.so.12",
     };
     if (!home || !*home) return;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) add_candidate(c, home, strlen(home), names[i]);
+    for (size_t i = 0; i < GP_COUNT(names); i++) add_candidate(c, home, strlen(home), names[i]);
 }
 
 static void list_candidates(struct candidates *c)
@@ -493,9 +493,9 @@ static unsigned find_hook(bool driver, const char *name)
                  {"cuStreamBeginCapture", HOOK_CAPTURE_BEGIN},
                  {"cudaStreamEndCapture", HOOK_CAPTURE_END},
                  {"cuStreamEndCapture", HOOK_CAPTURE_END}};
-    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++)
+    for (size_t i = 0; i < GP_COUNT(hooks); i++)
         if (!strncmp(name, hooks[i].name, strlen(hooks[i].name))) return hooks[i].hook;
-    for (unsigned i = 0; i < sizeof waiting / sizeof *waiting; i++) {
+    for (unsigned i = 0; i < GP_COUNT(waiting); i++) {
         const char *begins = driver ? waiting[i].driver : waiting[i].runtime;
         if (!strncmp(name, begins, strlen(begins))) return HOOK_WAIT + i;
     }
@@ -578,8 +578,7 @@ static CUptiResult switch_kinds(bool on)
 {
     CUptiResult rc = switch_kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on);
     if (rc != CUPTI_SUCCESS && on) return rc;
-    for (size_t i = 0; i < sizeof beside_kernels / sizeof *beside_kernels; i++)
-        switch_kind(beside_kernels[i], on);
+    for (size_t i = 0; i < GP_COUNT(beside_kernels); i++) switch_kind(beside_kernels[i], on);
     atomic_store(&cupti.recording, on);
     if (cupti.whole_graphs) switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
     if (cupti.memory) {
@@ -637,8 +636,7 @@ static void tell_sizes(void)
         {CUPTI_ACTIVITY_KIND_JIT, sizeof(STRUCT_JIT)},
     };
     if (cupti.version / 100 != CUPTI_API_VERSION / 100) return;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        gp_shared_learn(cupti.shared, sizes[i].kind, sizes[i].bytes);
+    for (size_t i = 0; i < GP_COUNT(sizes); i++) gp_shared_learn(cupti.shared, sizes[i].kind, sizes[i].bytes);
 #endif
 }
 
@@ -671,12 +669,12 @@ static bool get_ready(void)
     if (cupti.enable_all_syncs) cupti.enable_all_syncs(0); /* no records of queries that return "not ready" */
     /* CUPTI leaves these times out by default, since it must get them from the GPU. */
     if (cupti.enable_event_times && cupti.api == GP_API_LEVEL_ALL) cupti.enable_event_times(1);
-    for (size_t i = 0; i < sizeof always / sizeof *always; i++) switch_kind(always[i], true);
+    for (size_t i = 0; i < GP_COUNT(always); i++) switch_kind(always[i], true);
     find_calls(false);
     find_calls(true);
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+    for (size_t i = 0; i < GP_COUNT(events); i++)
         cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE, events[i]);
-    for (size_t i = 0; cupti.cuptiGetGraphNodeId && i < sizeof nodes / sizeof *nodes; i++)
+    for (size_t i = 0; cupti.cuptiGetGraphNodeId && i < GP_COUNT(nodes); i++)
         cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE, nodes[i]);
     return true;
 }
@@ -745,7 +743,7 @@ void gp_tracer_stop(void)
 {
     if (atomic_exchange(&cupti.stopped, true)) return;
     switch_kinds(false);
-    for (size_t i = 0; i < sizeof always / sizeof *always; i++) switch_kind(always[i], false);
+    for (size_t i = 0; i < GP_COUNT(always); i++) switch_kind(always[i], false);
     switch_calls(false, false);
     switch_calls(true, false);
     gp_debug("tracing stopped");

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
+#include "formats/base/count.h"
 
 static bool is_digit(char c)
 {
@@ -60,7 +61,7 @@ int gp_parse_duration(const char *s, int64_t *ns, struct gp_err *err)
         while (is_digit(*p)) p++;
     }
     uint64_t unit = 0;
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+    for (size_t i = 0; i < GP_COUNT(units); i++)
         if (!strcmp(p, units[i].name)) unit = units[i].ns;
     if (unit == 0) return not_a(err, s, "duration", like);
     if (whole > (uint64_t)INT64_MAX / unit) return too_large(err, s);

@@ -232,7 +232,7 @@ static const struct gp_option *next_option(const struct gp_tool *tool, size_t i,
     while (tool->options[*n_own].name) ++*n_own;
     if (i < *n_own) return &tool->options[i];
     i -= *n_own;
-    return i < sizeof always / sizeof always[0] - 1 ? &always[i] : NULL;
+    return i < GP_COUNT(always) - 1 ? &always[i] : NULL;
 }
 
 /* The option whose long name is, or begins with, N bytes at NAME; NULL after a message. */

@@ -186,7 +186,7 @@ int gp_completion_put(struct gp_buf *b, const struct gp_tool *tool, const struct
         const char *shell;
         void (*put)(struct gp_buf *b, const struct options *all);
     } shells[] = {{"bash", put_bash}, {"zsh", put_zsh}, {"fish", put_fish}};
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+    for (size_t i = 0; i < GP_COUNT(shells); i++) {
         if (strcmp(shell, shells[i].shell) != 0) continue;
         shells[i].put(b, &(struct options){tool, always});
         return 0;

@@ -8,6 +8,7 @@
 #else
 #include <zlib.h>
 #endif
+#include "formats/base/count.h"
 #include "formats/base/mem.h"
 
 enum { MOST_AT_ONCE = 1 << 30 /* the libraries count in 32 bits */ };
@@ -318,7 +319,7 @@ static const struct gp_decoder decoders[] = {
 
 const struct gp_decoder *gp_decoder_find(const uint8_t *head, size_t n)
 {
-    for (size_t i = 0; i < sizeof decoders / sizeof decoders[0]; i++)
+    for (size_t i = 0; i < GP_COUNT(decoders); i++)
         if (decoders[i].matches(head, n)) return &decoders[i];
     return NULL;
 }

@@ -1,6 +1,7 @@
 #include "formats/base/scale.h"
 
 #include <stdbool.h>
+#include "formats/base/count.h"
 
 struct step {
     int64_t size; /* in the base unit */
@@ -64,10 +65,10 @@ void gp_scale_put(struct gp_buf *b, enum gp_unit unit, int64_t v)
 {
     switch (unit) {
     case GP_UNIT_NS:
-        put_scaled(b, v, ns_steps, sizeof ns_steps / sizeof *ns_steps);
+        put_scaled(b, v, ns_steps, GP_COUNT(ns_steps));
         break;
     case GP_UNIT_BYTES:
-        put_scaled(b, v, byte_steps, sizeof byte_steps / sizeof *byte_steps);
+        put_scaled(b, v, byte_steps, GP_COUNT(byte_steps));
         break;
     case GP_UNIT_COUNT:
         gp_scale_put_count(b, (uint64_t)v);

@@ -1,4 +1,5 @@
 #include "formats/base/utf8.h"
+#include "formats/base/count.h"
 
 struct range {
     uint32_t first, last;
@@ -95,8 +96,8 @@ void gp_utf8_repair(struct gp_buf *to, const char *s, size_t n)
 int gp_utf8_columns_of(uint32_t c)
 {
     if (c >= 0x20 && c < 0x7f) return 1;
-    if (in_ranges(zero_wide, sizeof zero_wide / sizeof zero_wide[0], c)) return 0;
-    return in_ranges(two_wide, sizeof two_wide / sizeof two_wide[0], c) ? 2 : 1;
+    if (in_ranges(zero_wide, GP_COUNT(zero_wide), c)) return 0;
+    return in_ranges(two_wide, GP_COUNT(two_wide), c) ? 2 : 1;
 }
 
 size_t gp_utf8_width(const char *s, size_t n)

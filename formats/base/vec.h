@@ -10,6 +10,7 @@
 #define GP_BASE_VEC_H
 
 #include <stdlib.h>
+#include "formats/base/count.h"
 #include "formats/base/mem.h"
 
 #define GP_VEC(type)                                                                                         \

@@ -98,7 +98,7 @@ static void look_up_category(struct gp_chrome_category *k, const char *text, siz
     k->table = GP_OTHER;
     k->kind = GP_KERNEL;
     if (n >= 3 && !memcmp(text, "hip", 3)) k->table = GP_API;
-    for (size_t i = 0; i < sizeof known_categories / sizeof known_categories[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(known_categories); i++) {
         const struct known_category *known = &known_categories[i];
         if (strlen(known->text) != n || memcmp(known->text, text, n)) continue;
         k->table = known->table;
@@ -396,7 +396,7 @@ static void add_label(struct gp_chrome_parser *c, struct gp_chrome_fields *f)
 {
     static const char *const names[] = {"process_name", "process_labels", "process_sort_index", "thread_name",
                                         "thread_sort_index"};
-    for (uint32_t what = 0; what < sizeof names / sizeof names[0]; what++) {
+    for (uint32_t what = 0; what < GP_COUNT(names); what++) {
         if (strlen(names[what]) != f->name.n || memcmp(names[what], f->name.p, f->name.n)) continue;
         struct gp_chrome_label label = {.what = what, .sort_index = f->sort_index};
         label.where = what >= GP_CHROME_THREAD_NAME ? find_track(c, f, GP_CHROME_PAIR) : process_of(c, f);

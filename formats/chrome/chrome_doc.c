@@ -56,7 +56,7 @@ static bool begins_event(const char *p, const char *end)
     static const char *const keys[] = {"ph",  "name", "cat", "pid", "tid", "ts",
                                        "dur", "args", "id",  "s",   "bp",  "tts"};
     p = gp_json_space(p + 1) + 1;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(keys); i++) {
         size_t n = strlen(keys[i]);
         if ((size_t)(end - p) > n && !memcmp(p, keys[i], n) && p[n] == '"') return true;
     }

@@ -160,7 +160,7 @@ static const struct device_field device_fields[] = {
 
 static void set_device_field(struct gp_device *d, const struct gp_json_value *key, int64_t v)
 {
-    for (size_t i = 0; i < sizeof device_fields / sizeof device_fields[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(device_fields); i++) {
         const struct device_field *f = &device_fields[i];
         if (strlen(f->key) != key->n || memcmp(f->key, key->p, key->n)) continue;
         if (f->wide) memcpy((char *)d + f->offset, &v, sizeof v);

@@ -706,7 +706,7 @@ int gp_chrome_write(const struct gp_trace *t, gp_chrome_plain_name *plain_name, 
     put_metadata(&w);
     PUT(&w, "\"traceEvents\":[");
     put_rows(&w);
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++) put_table(&w, order[i]);
+    for (size_t i = 0; i < GP_COUNT(order); i++) put_table(&w, order[i]);
     if (wants_flows(&w)) put_correlation_flows(&w);
     PUT(&w, "\n]}\n");
     flush(&w);

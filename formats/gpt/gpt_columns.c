@@ -47,7 +47,7 @@ const uint8_t gp_gpt_table_number[GP_TABLE_COUNT] = {
 #define MINUS_1 1
 #define DICT(kind, name, s, fields)                                                                          \
     {                                                                                                        \
-        kind, sizeof fields / sizeof fields[0], sizeof(struct s), name, fields                               \
+        kind, GP_COUNT(fields), sizeof(struct s), name, fields                                               \
     }
 
 static const struct gp_gpt_field process_fields[] = {

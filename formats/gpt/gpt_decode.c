@@ -774,7 +774,7 @@ int gp_block_get_small(const struct gp_block_job *job, uint64_t limit, struct gp
         rc = get_issues(job, columns, v, t);
         break;
     default:
-        for (size_t i = 0; i < sizeof dicts / sizeof dicts[0]; i++)
+        for (size_t i = 0; i < GP_COUNT(dicts); i++)
             if (dicts[i]->kind == job->header.kind) rc = get_dictionary(job, dicts[i], columns, v, t);
     }
     free(v);

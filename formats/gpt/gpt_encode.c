@@ -44,11 +44,10 @@ struct gp_block_encoder *gp_block_encoder_new(uint32_t max_rows)
     uint64_t **wide[] = {&e->v,          &e->d, &e->state,         &e->other,       &e->dict,
                          &e->a,          &e->b, &e->side[0].start, &e->side[0].dur, &e->side[1].start,
                          &e->side[1].dur};
-    for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) *wide[i] = gp_alloc(n * sizeof **wide[i]);
+    for (size_t i = 0; i < GP_COUNT(wide); i++) *wide[i] = gp_alloc(n * sizeof **wide[i]);
     uint32_t **narrow[] = {&e->next,        &e->local,         &e->side[0].track,
                            &e->side[0].key, &e->side[1].track, &e->side[1].key};
-    for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++)
-        *narrow[i] = gp_alloc(n * sizeof **narrow[i]);
+    for (size_t i = 0; i < GP_COUNT(narrow); i++) *narrow[i] = gp_alloc(n * sizeof **narrow[i]);
     e->slots = gp_alloc(e->nslots * sizeof *e->slots);
     return e;
 }
@@ -59,10 +58,10 @@ void gp_block_encoder_free(struct gp_block_encoder *e)
     uint64_t *wide[] = {e->v,          e->d, e->state,         e->other,       e->dict,
                         e->a,          e->b, e->side[0].start, e->side[0].dur, e->side[1].start,
                         e->side[1].dur};
-    for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) free(wide[i]);
+    for (size_t i = 0; i < GP_COUNT(wide); i++) free(wide[i]);
     uint32_t *narrow[] = {e->next,        e->local,         e->side[0].track,
                           e->side[0].key, e->side[1].track, e->side[1].key};
-    for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++) free(narrow[i]);
+    for (size_t i = 0; i < GP_COUNT(narrow); i++) free(narrow[i]);
     free(e->slots);
     gp_buf_release(&e->body);
     free(e);
@@ -540,7 +539,7 @@ uint32_t gp_block_put_schema(struct gp_buf *b)
     enum { MAX = 256 };
     uint64_t kind[MAX], id[MAX], type[MAX], length[MAX];
     struct schema s = {kind, id, type, length, {0}, 0};
-    for (size_t i = 0; i < sizeof dicts / sizeof dicts[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(dicts); i++) {
         schema_add(&s, dicts[i]->kind, 0, GP_GPT_TEXT, dicts[i]->name);
         for (unsigned f = 0; f < dicts[i]->nfields; f++)
             schema_add(&s, dicts[i]->kind, dicts[i]->fields[f].id, dicts[i]->fields[f].type,

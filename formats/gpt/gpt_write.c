@@ -65,7 +65,7 @@ void gp_gpt_writer_free(struct gp_gpt_writer *w)
     if (!w) return;
     struct shadow *all[] = {&w->processes, &w->tracks, &w->configs, &w->devices,
                             &w->meta,      &w->losses, &w->clocks,  &w->nodes};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) shadow_release(all[i]);
+    for (size_t i = 0; i < GP_COUNT(all); i++) shadow_release(all[i]);
     gp_buf_release(&w->block);
     gp_buf_release(&w->packed);
     for (int i = 0; i < THREADS_MOST; i++) gp_block_encoder_free(w->encoders[i]);

@@ -105,7 +105,7 @@ static const struct theme themes[] = {
     {"whole", "The step as a whole", NULL, {"metrics", "step_list"}, 1},
     {"compared", "What was compared, and how", NULL, {"sides", "settings"}, 0},
 };
-enum { THEMES = sizeof themes / sizeof *themes };
+enum { THEMES = GP_COUNT(themes) };
 
 static bool is_there(const struct page *p, const struct theme *t)
 {
@@ -226,7 +226,7 @@ static void put_figures(struct page *p)
                                               GP_METRIC_IDLE,  GP_METRIC_LAUNCHES, GP_METRIC_EVENTS,
                                               GP_METRIC_SYNCS, GP_METRIC_PEAK_MEM};
     gp_page_open(&p->w, "dl", "kpis");
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) put_figure(p, shown[i]);
+    for (size_t i = 0; i < GP_COUNT(shown); i++) put_figure(p, shown[i]);
     gp_svg_close(&p->w);
     gp_svg_newline(&p->w);
 }

@@ -488,8 +488,7 @@ static void add_sides(struct gp_report *r, const struct gp_diff *d)
         {"GPU busy", {a->busy_ns, b->busy_ns}, GP_CELL_NS},
         {"GPU time", {a->gpu_ns, b->gpu_ns}, GP_CELL_NS},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        put_side_row(r, t, rows[i].what, rows[i].v, rows[i].type);
+    for (size_t i = 0; i < GP_COUNT(rows); i++) put_side_row(r, t, rows[i].what, rows[i].v, rows[i].type);
 }
 
 static void add_steps(struct gp_report *r, const struct gp_diff *d)

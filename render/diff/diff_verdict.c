@@ -144,7 +144,7 @@ static void say_counts(struct gp_report *r, const struct gp_diff *d, struct gp_b
         {s->removed, "gone"},       {s->no_change, "the same"},  {s->inconclusive, "undecided"},
     };
     gp_buf_printf(b, "Of %zu %s: ", d->ops.n, what);
-    if (!put_counts(b, c, sizeof c / sizeof *c)) gp_buf_puts(b, "none compared");
+    if (!put_counts(b, c, GP_COUNT(c))) gp_buf_puts(b, "none compared");
     if (d->opts.mode == GP_DIFF_SIMPLE)
         gp_buf_printf(b, " (no test; threshold %g%%).", d->opts.threshold_pct);
     else

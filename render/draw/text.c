@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include "formats/base/count.h"
 #include "formats/base/utf8.h"
 
 enum { ELLIPSIS = 0x2026, CONTROL_PICTURES = 0x2400, MIN_MIDDLE_CUT = 12, ROOM_LEAST = 16 };
@@ -25,7 +26,7 @@ static bool is_hostile(uint32_t cp)
         {0x80, 0x9F},     {0x61C, 0x61C},   {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F},
         {0xD800, 0xDFFF}, {0xFDD0, 0xFDEF}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
     };
-    return (cp & 0xFFFE) == 0xFFFE || in_ranges(cp, hostile, sizeof hostile / sizeof *hostile);
+    return (cp & 0xFFFE) == 0xFFFE || in_ranges(cp, hostile, GP_COUNT(hostile));
 }
 
 struct gp_char gp_text_next(const char *s, size_t n)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
+#include "formats/base/count.h"
 #include "render/draw/text.h"
 
 /* The grid, in pixels. */
@@ -105,8 +106,8 @@ static void draw_text(struct plot *p, const char *class, int x, int y)
 static void draw_columns(struct plot *p)
 {
     static const double at[] = {0, -50, 100, -20, 20, -80, 50, 200, -10, 10, -5, 5, -2, 2, -1, 1};
-    int taken[sizeof at / sizeof *at], n = 0;
-    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+    int taken[GP_COUNT(at)], n = 0;
+    for (size_t i = 0; i < GP_COUNT(at); i++) {
         int x = x_of(p, at[i]);
         bool free = x >= LEFT && x <= LEFT + PLOT_WIDTH;
         for (int k = 0; k < n; k++) free &= x - taken[k] > 50 || taken[k] - x > 50;

@@ -48,7 +48,7 @@ static const struct sample_type {
     {GP_WEIGHT_COUNT, "launches", "count"},       {GP_WEIGHT_BYTES, "bytes", "bytes"},
     {GP_WEIGHT_IDLE, "idle_time", "nanoseconds"},
 };
-enum { TYPES = sizeof types / sizeof *types, FLUSH = 1 << 16 };
+enum { TYPES = GP_COUNT(types), FLUSH = 1 << 16 };
 
 /* A function and, there being no addresses, its only location, which has the same number. */
 struct function {

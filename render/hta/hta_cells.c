@@ -133,7 +133,7 @@ void gp_ht_put_breakdown(struct gp_report_table *t, const struct gp_breakdown *b
     const int64_t ns[] = {b->busy_ns,          b->idle_ns,   b->compute_ns,
                           b->communication_ns, b->memory_ns, b->exposed_communication_ns,
                           b->exposed_memory_ns};
-    for (size_t i = 0; i < sizeof ns / sizeof *ns; i++) gp_report_put(t, ns[i]);
+    for (size_t i = 0; i < GP_COUNT(ns); i++) gp_report_put(t, ns[i]);
     gp_report_put(t, (int64_t)b->gpu_events);
     gp_report_put(t, b->gpu_ns);
 }

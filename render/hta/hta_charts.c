@@ -266,7 +266,7 @@ static void name_culprit(struct figure *f, const struct gp_hta *h, const struct 
     const gp_sid frames[] = {c->range, c->python, c->op, c->api};
     gp_sid inner = 0;
     gp_buf_puts(&f->text, short_cause((enum gp_idle_cause)c->cause));
-    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+    for (size_t i = 0; i < GP_COUNT(frames); i++) {
         if (!frames[i]) continue;
         inner = frames[i];
         gp_buf_puts(&f->text, "\xE2\x80\x82\xE2\x80\xBA\xE2\x80\x82"); /* en space, angle, en space */

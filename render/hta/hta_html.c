@@ -82,7 +82,7 @@ static const struct theme themes[] = {
      "critical path"},
     {"read", "What was read", {NULL}, {"inputs", "quality"}, "quality"},
 };
-enum { THEMES = sizeof themes / sizeof *themes };
+enum { THEMES = GP_COUNT(themes) };
 
 /* Does it have any table? Charts show only what tables also have. */
 static bool is_there(const struct page *p, const struct theme *t)

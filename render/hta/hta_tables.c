@@ -97,7 +97,7 @@ static const struct builder builders[] = {
 
 const char *gp_hta_table_id(size_t i)
 {
-    return i < sizeof builders / sizeof *builders ? builders[i].id : NULL;
+    return i < GP_COUNT(builders) ? builders[i].id : NULL;
 }
 
 bool gp_hta_has_table(const char *id)
@@ -125,7 +125,7 @@ void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_
     for (size_t i = 0; i < h->devices.n; i++)
         m.merged |= h->devices.at[i].producer != h->devices.at[0].producer;
     gp_hta_say(r, h, &m.all);
-    for (size_t i = 0; i < sizeof builders / sizeof *builders; i++) {
+    for (size_t i = 0; i < GP_COUNT(builders); i++) {
         const struct builder *b = &builders[i];
         if (o->only ? strcmp(o->only, b->id) != 0 : b->detail && o->brief) continue;
         if (strcmp(b->id, "step_list") != 0 || o->steps) b->build(&m);

@@ -12,7 +12,7 @@ void gp_hta_culprit_put(struct gp_buf *b, const struct gp_hta *h, const struct g
 {
     const gp_sid frames[] = {c->range, c->python, c->op, c->api};
     size_t began = b->n;
-    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+    for (size_t i = 0; i < GP_COUNT(frames); i++) {
         if (!frames[i]) continue;
         if (b->n > began) gp_buf_puts(b, " > ");
         gp_buf_put(b, gp_hta_str(h, frames[i]), gp_string_len(&h->strings, frames[i]));

@@ -308,7 +308,7 @@ static const char *source_of(const struct gp_roof *roof)
         GP_CEILING_SOURCES(X)
 #undef X
     };
-    return roof->source < sizeof texts / sizeof *texts ? texts[roof->source] : "an unknown source";
+    return roof->source < GP_COUNT(texts) ? texts[roof->source] : "an unknown source";
 }
 
 static void draw_roof_title(struct plot *p, const struct gp_roof *roof)
@@ -583,7 +583,7 @@ static bool find_place(const struct plot *p, struct spot s, double width, bool s
     static const double ways[][2] = {{1, 0},     {-1, 0},   {.7, .7}, {.7, -.7},
                                      {-.7, -.7}, {-.7, .7}, {0, 1},   {0, -1}};
     for (double far = 2; far < (strict ? 70 : 150); far = far * 1.5 + 4)
-        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        for (size_t i = 0; i < GP_COUNT(ways); i++) {
             double dx = ways[i][0], dy = ways[i][1];
             struct place l = {.from_x = s.x + dx * s.r, .from_y = s.y + dy * s.r, .far = far};
             l.to_x = l.from_x + dx * far;

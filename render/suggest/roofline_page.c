@@ -49,7 +49,7 @@ static void put_roofs(struct gp_buf *b, const struct gp_roofline *r, const struc
 #undef X
     };
     if (!r->roofs.n) gp_buf_puts(b, "The device's limits are unknown, so there are no roofs.");
-    for (uint32_t source = 0; source < sizeof sources / sizeof *sources; source++) {
+    for (uint32_t source = 0; source < GP_COUNT(sources); source++) {
         bool first = true;
         for (size_t i = 0; i < r->roofs.n; i++) {
             const struct gp_roof *roof = &r->roofs.at[i];

@@ -165,7 +165,7 @@ static void put_words(struct gp_buf *b, const char *name)
     while (*name) {
         size_t n = strcspn(name, "_");
         bool capital = false;
-        for (size_t i = 0; i < sizeof capitals / sizeof *capitals; i++)
+        for (size_t i = 0; i < GP_COUNT(capitals); i++)
             capital |= n == strlen(capitals[i]) && !memcmp(name, capitals[i], n);
         for (size_t i = 0; i < n; i++) gp_buf_putc(b, capital ? (char)(name[i] - 'a' + 'A') : name[i]);
         name += n;

@@ -326,7 +326,7 @@ static void put_style(struct picture *p)
     if (!p->o->still) gp_buf_puts(&css, ":root{color-scheme:light dark}\n");
     gp_buf_puts(&css, ".gpt text{font:11px system-ui,sans-serif}.gpt .title{font-size:15px;font-weight:600}"
                       ".gpt .group{font-weight:600}.gpt .in{font:10px ui-monospace,monospace}\n");
-    for (size_t i = 0; i < sizeof inks / sizeof *inks; i++)
+    for (size_t i = 0; i < GP_COUNT(inks); i++)
         put_rule(&css, "", inks[i].class, inks[i].light, inks[i].dark);
     for (int k = 0; k < GP_FRAME_KIND_COUNT; k++) {
         struct gp_color light = gp_palette_fill((enum gp_frame_kind)k, 0, GP_THEME_LIGHT);

@@ -222,7 +222,7 @@ static int ok(int number, bool holds, const char *path, const char *text)
 static int test(char **paths, int n)
 {
     static const uint32_t steps[] = {3, 5, 10, 20};
-    enum { STEPS = sizeof steps / sizeof *steps, DRAWS = 200, STRETCHED = 40 };
+    enum { STEPS = GP_COUNT(steps), DRAWS = 200, STRETCHED = 40 };
     int number = 0, failed = 0;
     char text[256];
     printf("1..%d\n", n * (STEPS + 2));

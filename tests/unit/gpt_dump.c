@@ -91,7 +91,7 @@ static void add_graph_nodes(struct gp_trace *t)
         gp_set_node(gpu, i, i % 80);
         if (i % 7 == 0) gp_set_captured(gpu, i, 5);
     }
-    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) GP_VEC_PUSH(&t->node_runs, runs[i]);
+    for (size_t i = 0; i < GP_COUNT(runs); i++) GP_VEC_PUSH(&t->node_runs, runs[i]);
 }
 
 static int generate(char **argv)

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "collect/filter.h"
+#include "formats/base/count.h"
 
 static struct gp_filter filter(const char *text)
 {
@@ -53,7 +54,7 @@ static void nonsense_is_refused(void **state)
         "rank:",   "rank:x", "rank:1,",       "rank:3-2",          "rank:1-", "rank:99999999999",
         "kernel:", "gemm",   "rank:1 rank:2", "kernel:a kernel:b", "rank:-1", "rank:1 x"};
     struct gp_filter f;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < GP_COUNT(bad); i++) {
         struct gp_err err = {0};
         assert_int_equal(gp_filter_parse(&f, bad[i], &err), -1);
         assert_int_equal(err.code, GP_E_USAGE);

@@ -46,7 +46,7 @@ static void triggers_are_read(void **state)
     assert_int_equal(trigger("profiler").when, GP_WHEN_PROFILER);
     static const char *const bad[] = {"",          "range:",    "range:@1", "launch:",   "launch:0",
                                       "launch:-1", "launch:1x", "SIGTERM",  "profilers", "5s"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(gp_trigger_parse(bad[i], &t));
+    for (size_t i = 0; i < GP_COUNT(bad); i++) assert_false(gp_trigger_parse(bad[i], &t));
     char name[200] = "range:";
     memset(name + 6, 'x', 110); /* longer than goes over the wire */
     name[116] = 0;
@@ -80,7 +80,7 @@ static void ranges_are_cut_to_the_windows_they_touch(void **state)
     } cases[] = {{0, 1000, 200, 700},  {250, 260, 250, 260}, {250, 450, 250, 450}, {350, 450, 400, 450},
                  {310, 390, -1, -1},   {0, 199, -1, -1},     {701, 800, -1, -1},   {450, 550, 450, 500},
                  {300, 300, 300, 300}, {0, 200, 200, 200}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
         int64_t a = cases[i].from, b = cases[i].to;
         bool any = gp_gate_clip(&g, &a, &b);
         assert_int_equal(any, cases[i].cut_from >= 0);

@@ -232,7 +232,7 @@ static void nonsense_is_turned_away(void **state)
         {99, 0}, {GP_WIRE_WRITE, 0}, {GP_WIRE_HELLO, 0xffffffffu}, {0, 0}};
     struct fixture f;
     begin(&f);
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+    for (size_t i = 0; i < GP_COUNT(heads); i++) {
         int fd = gp_wire_connect(f.name);
         char c;
         assert_int_equal(send(fd, &heads[i], sizeof heads[i], 0), sizeof heads[i]);

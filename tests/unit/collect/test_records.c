@@ -119,7 +119,7 @@ static void calls_are_told_apart_by_name(void **state)
         "cudaMalloc_v3020", "cudaMallocAsync_v11020", "cudaMallocHost_v3020", "cudaHostAlloc_v3020",
         "cudaFree_v3020",   "cudaFreeAsync_v11020",   "cuMemAlloc_v2",        "cuMemAllocAsync",
         "cuMemFree_v2",     "cuMemHostAlloc"};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+    for (size_t i = 0; i < GP_COUNT(memory); i++)
         assert_int_equal(gp_call_classify(memory[i]), GP_CALL_MEMORY);
     assert_int_equal(gp_call_classify("cudaGraphAddMemAllocNode_v11040"), GP_CALL_OTHER);
     assert_false(gp_call_wanted(GP_CALL_LAUNCH, GP_API_LEVEL_NONE, true));

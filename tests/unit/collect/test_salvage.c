@@ -197,7 +197,7 @@ static void what_cannot_be_true_is_refused(void **state)
         {GP_AT_KERNEL_gridX + 8, 0},
         {GP_AT_KERNEL_blockX + 4, 5000},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < GP_COUNT(bad); i++) {
         uint8_t data[4096] = {0};
         struct got g;
         struct gp_salvage s = salvage(&g);

@@ -12,6 +12,7 @@
 
 #include "collect/inject/pool.h"
 #include "collect/shared.h"
+#include "formats/base/count.h"
 
 enum { BUFFER = 1 << 18 };
 
@@ -99,7 +100,7 @@ static void a_log_that_makes_no_sense_ends(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {0, 4, 7, 8, 12, 24, 1 << 20, 0x80000000u, UINT32_MAX};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < GP_COUNT(sizes); i++) {
         struct both b;
         struct gp_name name;
         begin(&b, 2);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "formats/base/count.h"
 #include "formats/ceilings_read.h"
 
 #define FILE_OF(members) "{\"schema\": \"gpuprof/ceilings/1\", " members "}"
@@ -52,7 +53,7 @@ static void what_is_wrong_is_named(void **state)
                  "\"i\": 1, \"j\": 1, \"k\": 1, \"l\": 1, \"m\": 1, \"n\": 1, \"o\": 1, \"p\": 1, \"q\": 1}"),
          "more than 16 types"},
     };
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < GP_COUNT(wrong); i++) {
         struct gp_ceilings_file f;
         struct gp_err err = {0};
         assert_int_equal(gp_ceilings_read(&f, wrong[i].text, strlen(wrong[i].text), &err), -1);

@@ -64,7 +64,7 @@ static void what_is_no_prediction_is_told_and_nothing_is_kept(void **state)
         {FILE_OF("{\"metric\": \"a\", \"low\": 2, \"high\": 1}"), "low is above high"},
         {FILE_OF("{\"metric\": \"a\", \"low\": 1, \"high\": 1e999}"), "lowest and a highest"},
     };
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < GP_COUNT(wrong); i++) {
         struct gp_expect_file f;
         struct gp_err err = {0};
         assert_int_equal(read(&f, wrong[i].text, &err), -1);

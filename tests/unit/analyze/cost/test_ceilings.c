@@ -46,7 +46,7 @@ static void devices_by_name(void **state)
     struct gp_ceilings c;
     static const char *const others[] = {"NVIDIA T400 4GB", "NVIDIA A1000", "NVIDIA GeForce GTX 1080", "",
                                          NULL};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    for (size_t i = 0; i < GP_COUNT(others); i++) {
         gp_ceilings_of_device(&c, others[i], NULL);
         assert_null(c.sheet);
         assert_true(c.memory.per_s == 0 && c.flops[GP_ARITH_FP32].per_s == 0);

@@ -60,7 +60,7 @@ static void nothing_is_told_of_what_is_not_known(void **state)
                  {GP_FRAME_ELEMENTWISE, GP_REGIME_MEMORY}, {GP_FRAME_REDUCTION, GP_REGIME_MEMORY},
                  {GP_FRAME_COMPUTE, GP_REGIME_UNKNOWN},    {GP_FRAME_COMMUNICATION, GP_REGIME_COMMUNICATION},
                  {GP_FRAME_MEMCPY, GP_REGIME_TRANSFER},    {GP_FRAME_MEMSET, GP_REGIME_TRANSFER}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < GP_COUNT(kinds); i++) {
         struct gp_regime_kernel k = {.kind = kinds[i].kind, .dur_ns = 100000};
         gp_regime_of_kernel(&a, &k, &c);
         assert_int_equal(a.regime, kinds[i].regime);
@@ -202,7 +202,7 @@ static void three_regimes(void **state)
         {GP_REGIME_MIXED, GP_REGIME_UNKNOWN, GP_REGIME_OVERHEAD},
         {GP_REGIME_UNKNOWN, GP_REGIME_UNKNOWN, GP_REGIME_OVERHEAD},
     };
-    for (size_t i = 0; i < sizeof folds / sizeof *folds; i++)
+    for (size_t i = 0; i < GP_COUNT(folds); i++)
         assert_int_equal(gp_regime_classic(folds[i][0], folds[i][1]), folds[i][2]);
 }
 

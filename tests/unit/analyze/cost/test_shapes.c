@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "analyze/cost/shapes.h"
+#include "formats/base/count.h"
 
 static void tensors_lists_and_values_are_told_apart(void **state)
 {
@@ -81,7 +82,7 @@ static void nonsense_is_refused(void **state)
         "{\"Input Dims\": [[1, 2",
     };
     struct gp_shapes s;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) assert_false(gp_shapes_read(&s, texts[i]));
+    for (size_t i = 0; i < GP_COUNT(texts); i++) assert_false(gp_shapes_read(&s, texts[i]));
 }
 
 static void what_is_too_large_overflows_nothing(void **state)

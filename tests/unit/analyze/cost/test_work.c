@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "analyze/cost/work.h"
+#include "formats/base/count.h"
 
 #define HALF  "c10::BFloat16"
 #define FLOAT "float"
@@ -469,7 +470,7 @@ static void hostile_sizes(void **state)
                                       "aten::add",    "aten::sum",      "aten::copy_",  "aten::_softmax",
                                       "aten::gather", "aten::embedding"};
     char dims[512];
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+    for (size_t i = 0; i < GP_COUNT(ops); i++) {
         snprintf(dims, sizeof dims, "%s, %s, %s", large, large, large);
         assert_false(work_of(&w, ops[i], dims, "\"float\", \"float\", \"long int\"",
                              "\"\", \"9000000000000000000\", \"1\", \"1\", \"0\", \"1\", \"1\"", NULL));
@@ -559,7 +560,7 @@ static void every_operator_is_found(void **state)
                                         "var_mean",
                                         "where",
                                         "zero_"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < GP_COUNT(names); i++) {
         char op[128];
         snprintf(op, sizeof op, "aten::%s", names[i]);
         if (!gp_work_knows_op(op)) print_error("%s\n", op);

@@ -626,11 +626,11 @@ static void test_gates_are_read(void **state)
                                       "busy:3 %",  ":3%",          "peak_mem:3us"};
     struct gp_gate g;
     struct gp_err err = {0};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < GP_COUNT(good); i++) {
         assert_int_equal(gp_gate_parse(&g, good[i].text, &err), 0);
         assert_true(g.metric == good[i].metric && g.absolute == good[i].absolute && g.limit == good[i].limit);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < GP_COUNT(bad); i++)
         if (!gp_gate_parse(&g, bad[i], &err)) fail_msg("gate '%s' was taken", bad[i]);
 }
 

@@ -139,7 +139,7 @@ static void operations_of_one_side_are_explained(void **state)
     struct pair x = {0};
     compare(&x, eager, COUNT(eager), compiled, COUNT(compiled));
     static const char *const labels[] = {"ns::mul_kernel", "ns::norm_kernel", FUSED};
-    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+    for (size_t i = 0; i < GP_COUNT(labels); i++) {
         assert_int_equal(op_named(&x.d, labels[i])->change, GP_CHANGE_FUSED);
         assert_int_equal(op_named(&x.d, labels[i])->block, 0);
         assert_int_equal(op_named(&x.back, labels[i])->change, GP_CHANGE_DEFUSED);

@@ -85,7 +85,7 @@ static void one_long_gap_is_named(void **state)
         {"aten::mm", " of it in one gap.", "aten::mm", 250000},
         {"aten::mm", " of it in one gap, in aten::mm.", "forward", 450000},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
         struct gp_hta h;
         struct gp_hta_device *d = begin(&h);
         d->idle_cause_ns[GP_IDLE_HOST] = 700000;

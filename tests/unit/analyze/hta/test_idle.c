@@ -486,7 +486,7 @@ static void test_names_of_calls(void **state)
         {"hipMemcpyWithStream", GP_IDLE_ALLOCATION}, {"cudaMemsetAsync", GP_IDLE_HOST},
         {"cudaLaunchKernel", GP_IDLE_HOST},          {"cudaFuncGetAttributes", GP_IDLE_HOST},
     };
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+    for (size_t i = 0; i < GP_COUNT(calls); i++)
         assert_string_equal(gp_idle_cause_name(gp_idle_call_cause(calls[i].name)),
                             gp_idle_cause_name(calls[i].cause));
 }
@@ -510,7 +510,7 @@ static void test_names_of_data_loading(void **state)
         {GP_PYTHON, "torch/utils/datastructures.py(1): f", false},
         {GP_RANGE, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", true},
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < GP_COUNT(names); i++)
         if (gp_idle_loads_data(names[i].table, names[i].name, strlen(names[i].name)) != names[i].loads)
             fail_msg("%s", names[i].name);
 }

@@ -343,11 +343,10 @@ static void test_tensor_core_names(void **state)
         "triton_tem_fused_mm_4", "matmul_kernel", "fused_moe_kernel",
         "gemm(long long)",       "_fwd_kernel",   "void at::native::summary_kernel<command>(...)",
     };
-    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) expect_matrix(yes[i], GP_MATRIX_YES);
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++) expect_matrix(no[i], GP_MATRIX_NO);
-    for (size_t i = 0; i < sizeof never / sizeof *never; i++) expect_matrix(never[i], GP_MATRIX_NEVER);
-    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-        expect_matrix(unknown[i], GP_MATRIX_UNKNOWN);
+    for (size_t i = 0; i < GP_COUNT(yes); i++) expect_matrix(yes[i], GP_MATRIX_YES);
+    for (size_t i = 0; i < GP_COUNT(no); i++) expect_matrix(no[i], GP_MATRIX_NO);
+    for (size_t i = 0; i < GP_COUNT(never); i++) expect_matrix(never[i], GP_MATRIX_NEVER);
+    for (size_t i = 0; i < GP_COUNT(unknown); i++) expect_matrix(unknown[i], GP_MATRIX_UNKNOWN);
 }
 
 static void test_tensor_core_time(void **state)

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "analyze/math/nth.h"
+#include "formats/base/count.h"
 
 enum { MOST = 300 };
 
@@ -48,7 +49,7 @@ static void lists_of_every_shape(void **state)
     noise[3] = INT64_MIN;
     noise[5] = INT64_MAX;
     const int64_t *const all[] = {up, down, equal, two, pipe, noise};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (size_t i = 0; i < GP_COUNT(all); i++)
         for (size_t n = 1; n <= MOST; n = n < 20 ? n + 1 : n * 3 - 1) check(all[i], n);
 }
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "analyze/math/stat.h"
+#include "formats/base/count.h"
 
 static void close_to(double got, double want, double part)
 {
@@ -54,7 +55,7 @@ static void critical_values_of_u_are_those_published(void **state)
         {5, 10, 8, 4},    {6, 9, 10, 5},     {7, 10, 14, 9},     {8, 20, 41, 30},  {10, 20, 55, 42},
         {2, 8, 0, 999},   {15, 20, 90, 73},
     };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    for (size_t i = 0; i < GP_COUNT(table); i++) {
         size_t n = table[i].n, m = table[i].m, u5 = table[i].u5, u1 = table[i].u1;
         for (int swap = 0; swap < 2; swap++) {
             size_t x = swap ? m : n, y = swap ? n : m;
@@ -176,7 +177,7 @@ static void where_there_is_nothing_to_test_p_is_1(void **state)
         gp_stat_signed_rank(same, same, 60),       gp_stat_signed_rank(NULL, NULL, 0),
         gp_stat_signed_rank_ratio(same, same, 60),
     };
-    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+    for (size_t i = 0; i < GP_COUNT(t); i++) {
         assert_true(t[i].p == 1);
         assert_int_equal(t[i].how, GP_STAT_NONE);
     }
@@ -243,7 +244,7 @@ static void critical_values_of_signed_ranks_are_those_published(void **state)
         {23, 73, 54},   {24, 81, 61},   {25, 89, 68}, {26, 98, 75}, {27, 107, 83}, {28, 116, 91},
         {29, 126, 100}, {30, 137, 109},
     };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    for (size_t i = 0; i < GP_COUNT(table); i++) {
         size_t n = table[i].n, t5 = table[i].t5, t1 = table[i].t1;
         if (t5 == 999) assert_true(with_t(n, 0).p > 0.05);
         else assert_true(with_t(n, t5).p <= 0.05 && with_t(n, t5 + 1).p > 0.05);
@@ -360,7 +361,7 @@ static void intervals_begin_where_the_tables_say(void **state)
       pairs[] = {{6, 1}, {7, 3}, {8, 4}, {9, 6}, {10, 9}, {12, 14}, {15, 26}, {20, 53}, {30, 138}};
     static double all[1000];
     int64_t a[32], b[32];
-    for (size_t t = 0; t < sizeof sides / sizeof *sides; t++) {
+    for (size_t t = 0; t < GP_COUNT(sides); t++) {
         size_t n = sides[t].n, k = 0;
         for (size_t i = 0; i < n; i++)
             a[i] = 1000 + 17 * (int64_t)(i * i), b[i] = 1100 + 23 * (int64_t)(i * i);
@@ -372,7 +373,7 @@ static void intervals_begin_where_the_tables_say(void **state)
         close_to(r.high, all[k - sides[t].k], 1e-15);
         assert_true(r.confidence >= 0.95 && r.confidence < 0.98);
     }
-    for (size_t t = 0; t < sizeof pairs / sizeof *pairs; t++) {
+    for (size_t t = 0; t < GP_COUNT(pairs); t++) {
         size_t n = pairs[t].n, k = 0;
         for (size_t i = 0; i < n; i++) a[i] = 1000, b[i] = 950 + 7 * (int64_t)(i * i);
         for (size_t i = 0; i < n; i++)
@@ -589,7 +590,7 @@ static void ticks_of_clocks_are_found(void **state)
     static const int64_t ticks[] = {1, 10, 32, 64, 100, 1000};
     int64_t v[200];
     uint64_t seed = 9;
-    for (size_t k = 0; k < sizeof ticks / sizeof *ticks; k++) {
+    for (size_t k = 0; k < GP_COUNT(ticks); k++) {
         for (int i = 0; i < 200; i++) v[i] = ticks[k] * (3000 + (int64_t)random_below(&seed, 997));
         assert_int_equal(gp_stat_tick(v, 200), ticks[k]);
         for (int i = 0; i < 200 && ticks[k] > 1; i++) v[i] += (int64_t)random_below(&seed, 3) - 1;

@@ -43,7 +43,7 @@ static void collectives_of_every_library_are_communication(void **state)
         "void moeA2A::moeAlltoAllKernel<1>(int)",
         "_ZN4vllm26cross_device_reduce_1stageIfLi2EEEvPNS_8RankDataE",
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < GP_COUNT(names); i++) {
         EXPECT(GP_FRAME_COMMUNICATION, names[i]);
         assert_int_equal(gp_class_of(kind_of(names[i])), GP_CLASS_COMMUNICATION);
     }
@@ -77,7 +77,7 @@ static void matrix_products_and_convolutions(void **state)
         "void gemv2T_kernel_val<int, int, float, float, float>(x)",
         "_finalize_matmul_scatter_bf16",
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) EXPECT(GP_FRAME_GEMM, names[i]);
+    for (size_t i = 0; i < GP_COUNT(names); i++) EXPECT(GP_FRAME_GEMM, names[i]);
     EXPECT(GP_FRAME_ELEMENTWISE, "void cudnn::fusion::convert_dq_to_16bits<1>(int)");
     EXPECT(GP_FRAME_COMPUTE,
            "void fbgemm_gpu::_offsets_range_cuda_kernel<long>(long, long, long const*, long*)");
@@ -95,7 +95,7 @@ static void attention_of_every_library(void **state)
         "void cudnn::fusion::compute_dot_do_o_specialized<true, 64>(void const*)",
         "fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvCausalP16VarSeqQ128Kv128PersistentContext",
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) EXPECT(GP_FRAME_ATTENTION, names[i]);
+    for (size_t i = 0; i < GP_COUNT(names); i++) EXPECT(GP_FRAME_ATTENTION, names[i]);
     EXPECT(GP_FRAME_ELEMENTWISE, "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16>(int)");
     EXPECT(GP_FRAME_REDUCTION, "void flashinfer::norm::RMSNormKernel<8u, __nv_bfloat16>(__nv_bfloat16*)");
 }
@@ -115,7 +115,7 @@ static void reductions_and_normalisations(void **state)
         "void ck_tile::kentry<ck_tile::Rmsnorm2dFwd<int>, 1>(x)",
         "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_7MeanOpsIffffEEjfLi4EEEEEvT1_",
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) EXPECT(GP_FRAME_REDUCTION, names[i]);
+    for (size_t i = 0; i < GP_COUNT(names); i++) EXPECT(GP_FRAME_REDUCTION, names[i]);
 }
 
 static void elementwise_whatever_the_arguments_say(void **state)
@@ -132,7 +132,7 @@ static void elementwise_whatever_the_arguments_say(void **state)
         "void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*)",
         "SubTensorOpWithScalar1d",
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) EXPECT(GP_FRAME_ELEMENTWISE, names[i]);
+    for (size_t i = 0; i < GP_COUNT(names); i++) EXPECT(GP_FRAME_ELEMENTWISE, names[i]);
 }
 
 static void all_else_is_compute(void **state)

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "analyze/names/kernel_key.h"
+#include "formats/base/count.h"
 
 typedef void key(struct gp_buf *to, const char *name, size_t n);
 
@@ -94,7 +95,7 @@ static void tiles_and_stages_are_one_family(void **state)
         {"triton_per_fused_add_sum_12", "triton_red_fused_add_sum_3"},
         {"Memcpy HtoD (Pinned -> Device)", "Memcpy HtoD (Pageable -> Device)"},
     };
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    for (size_t i = 0; i < GP_COUNT(pairs); i++) {
         assert_true(same(gp_kernel_family, pairs[i][0], pairs[i][1]));
         assert_false(same(gp_kernel_code, pairs[i][0], pairs[i][1]));
     }
@@ -118,7 +119,7 @@ static void other_work_is_another_family(void **state)
         {"void softmax_warp_forward<float, float, float, 10, true, false>(int)",
          "void softmax_warp_forward<float, float, float, 10, false, false>(int)"},
     };
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    for (size_t i = 0; i < GP_COUNT(pairs); i++)
         assert_false(same(gp_kernel_family, pairs[i][0], pairs[i][1]));
 }
 
@@ -136,7 +137,7 @@ static void other_types_of_data_are_one_form(void **state)
         {"void softmax_warp_forward<float, float, float, 10, true, false>(int)",
          "void softmax_warp_forward<c10::Half, c10::Half, float, 10, true, false>(int)"},
     };
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    for (size_t i = 0; i < GP_COUNT(pairs); i++) {
         assert_true(same(gp_kernel_form, pairs[i][0], pairs[i][1]));
         assert_false(same(gp_kernel_family, pairs[i][0], pairs[i][1]));
     }
@@ -152,8 +153,7 @@ static void helpers_of_products_are_known(void **state)
     static const char *const names[] = {"void splitKreduce_kernel<32, 16, int, float>(int)",
                                         "void cutlass::Kernel<cutlass::reduction::ReduceSplitK<int>>(int)",
                                         "cask_cudnn_train::computeWgradSplitKOffsetsKernel(int)"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        assert_true(gp_kernel_is_helper(names[i], strlen(names[i])));
+    for (size_t i = 0; i < GP_COUNT(names); i++) assert_true(gp_kernel_is_helper(names[i], strlen(names[i])));
     assert_false(gp_kernel_is_helper("nvjet_sm90_tst_192x192_64x3_2x1_v_bz_coopB_splitK_NNN", 53));
     assert_false(gp_kernel_is_helper("", 0));
 }
@@ -192,7 +192,7 @@ static void roles_join_a_class_an_operator_and_a_phase(void **state)
         {GP_FRAME_RANGE, "Backward0", GP_PHASE_UNKNOWN, "other Backward0"},
         {GP_FRAME_GEMM, "_", GP_PHASE_UNKNOWN, "gemm _"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
         struct gp_buf b = {0};
         gp_kernel_role(&b, cases[i].kind, cases[i].op, strlen(cases[i].op), cases[i].phase);
         assert_string_equal(gp_buf_str(&b), cases[i].want);
@@ -208,10 +208,8 @@ static void kernels_of_several_operations_are_known(void **state)
                                         "input_reduce_fusion",          "nvfuser_pointwise_f0_c1_r0_g0"};
     static const char *const plain[] = {"triton_tem_mm_2", "fused_dropout_kernel",
                                         "void cudnn::fusion::compute_dot(int)", "ampere_sgemm_32x32_nn", ""};
-    for (size_t i = 0; i < sizeof fused / sizeof *fused; i++)
-        assert_true(gp_kernel_is_fused(fused[i], strlen(fused[i])));
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        assert_false(gp_kernel_is_fused(plain[i], strlen(plain[i])));
+    for (size_t i = 0; i < GP_COUNT(fused); i++) assert_true(gp_kernel_is_fused(fused[i], strlen(fused[i])));
+    for (size_t i = 0; i < GP_COUNT(plain); i++) assert_false(gp_kernel_is_fused(plain[i], strlen(plain[i])));
 }
 
 /* Whatever bytes a trace holds: no key is empty where the name is not, keys are not much longer than names, and names of
@@ -258,7 +256,7 @@ static void any_bytes_have_keys(void **state)
         struct gp_buf name = {0}, code = {0}, family = {0};
         for (int k = (int)(random >> 40) % 12; k >= 0; k--) {
             random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-            gp_buf_puts(&name, pieces[(random >> 33) % (sizeof pieces / sizeof *pieces)]);
+            gp_buf_puts(&name, pieces[(random >> 33) % (GP_COUNT(pieces))]);
         }
         gp_kernel_code(&code, name.data, name.n);
         gp_kernel_family(&family, name.data, name.n);
@@ -287,7 +285,7 @@ static void long_names_take_no_long_time(void **state)
     (void)state;
     static char name[200000];
     static const char *const fills[] = {"<", "a<", "(", "_1x1", "lambda(", "AUnaryFunctor<", "x,", "::a"};
-    for (size_t k = 0; k < sizeof fills / sizeof *fills; k++) {
+    for (size_t k = 0; k < GP_COUNT(fills); k++) {
         size_t n = strlen(fills[k]);
         memcpy(name, "void f<", 7);
         for (size_t i = 7; i + n <= sizeof name; i += n) memcpy(name + i, fills[k], n);

@@ -757,7 +757,7 @@ static const char *folded_cut(struct gp_stacks_opts opts, size_t max_nodes)
         int64_t weight;
     } lines[] = {{"m;a;x", 40}, {"m;b;y", 30}, {"m;c;z", 20}, {"m;d", 6}, {"m;a;w", 3}, {"n", 1}};
     struct gp_stacks *b = gp_stacks_new(&opts, NULL);
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+    for (size_t i = 0; i < GP_COUNT(lines); i++)
         gp_stacks_add_folded(b, lines[i].stack, strlen(lines[i].stack), lines[i].weight);
     struct gp_flame f;
     gp_stacks_finish(b, max_nodes, &f);

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "formats/base/amount.h"
+#include "formats/base/count.h"
 
 static void durations_are_exact(void **state)
 {
@@ -26,7 +27,7 @@ static void durations_are_exact(void **state)
         {"9223372036854775807", INT64_MAX},
         {"9223372036.854775807s", INT64_MAX},
     };
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(good); i++) {
         int64_t ns = -1;
         assert_int_equal(gp_parse_duration(good[i].text, &ns, NULL), 0);
         assert_true(ns == good[i].ns);
@@ -49,7 +50,7 @@ static void durations_are_exact(void **state)
                                       "9223372036.854775808s",
                                       "99999999999999999999",
                                       "18446744073709551616s"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(bad); i++) {
         int64_t ns = 77;
         struct gp_err err = {0};
         assert_int_equal(gp_parse_duration(bad[i], &ns, &err), -1);
@@ -72,14 +73,14 @@ static void sizes_are_exact(void **state)
                 {"1T", 1099511627776},
                 {"18446744073709551615", UINT64_MAX},
                 {"17179869183G", 17179869183u * (UINT64_C(1) << 30)}};
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(good); i++) {
         uint64_t v = 1;
         assert_int_equal(gp_parse_size(good[i].text, &v, NULL), 0);
         assert_true(v == good[i].bytes);
     }
     static const char *const bad[] = {
         "", "K", "-1", "1.5K", "1KB", "1 K", "18446744073709551616", "17179869184G"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(bad); i++) {
         uint64_t v = 77;
         assert_int_equal(gp_parse_size(bad[i], &v, NULL), -1);
         assert_int_equal(v, 77);
@@ -93,14 +94,14 @@ static void percentages_are_plain_decimals(void **state)
         const char *text;
         double pct;
     } good[] = {{"5%", 5}, {"5", 5}, {"0.5%", 0.5}, {"12.25", 12.25}, {"250%", 250}, {"0", 0}};
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(good); i++) {
         double v = -1;
         assert_int_equal(gp_parse_percent(good[i].text, &v, NULL), 0);
         assert_true(v == good[i].pct);
     }
     static const char *const bad[] = {"",    "%",   "-5%",   "5%%",  "5 %", "nan",
                                       "inf", "1e9", "0x1p3", "1,5%", "5."};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(bad); i++) {
         double v = 77;
         assert_int_equal(gp_parse_percent(bad[i], &v, NULL), -1);
         assert_true(v == 77);

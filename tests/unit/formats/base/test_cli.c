@@ -106,7 +106,7 @@ static void all_spellings_of_an_option_are_one(void **state)
     static const char *const spellings[] = {"-f folded",       "-ffolded",           "--format folded",
                                             "--format=folded", "--form folded",      "--fo=folded",
                                             "-qvffolded",      "-q -f svg -f folded"};
-    for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(spellings); i++) {
         parse(spellings[i]);
         assert_int_equal(r.result, 0);
         assert_string_equal(r.opts.common.format, "folded");
@@ -238,7 +238,7 @@ static void help_tells_every_option_within_80_columns(void **state)
 {
     (void)state;
     static const char *const ways[] = {"-h", "--help", "--h", "-q --help --nonsense"};
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(ways); i++) {
         parse(ways[i]);
         assert_int_equal(r.result, -1);
         assert_int_equal(r.tool.status, 0);

@@ -13,6 +13,7 @@
 #include <zlib.h>
 #include <zstd.h>
 #include "formats/base/buf.h"
+#include "formats/base/count.h"
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
 
@@ -161,7 +162,7 @@ static void sizes_around_the_buffers_come_back_whole(void **state)
     (void)state;
     static const size_t sizes[] = {0,     1,      2,      7,       8,       65535,  65536,
                                    65537, 262143, 262145, 1048576, 1048577, 5000000};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(sizes); i++) {
         struct gp_buf text = make_text(sizes[i]), packed = {0};
         assert_reads_as(&text, text.data, text.n, "none");
         for (size_t k = 0; k < 2; k++) {
@@ -198,7 +199,7 @@ static void members_follow_one_another(void **state)
     for (size_t k = 0; k < 2; k++) {
         struct gp_buf packed = {0};
         size_t at = 0;
-        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; at += parts[i++])
+        for (size_t i = 0; i < GP_COUNT(parts); at += parts[i++])
             codecs[k].put(&packed, text.data + at, parts[i], 6);
         assert_int_equal(at, text.n);
         assert_reads_as(&packed, text.data, text.n, codecs[k].name);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "formats/base/count.h"
 #include "formats/base/json_scan.h"
 
 /* The text with the zero bytes that the scanner wants, at an odd address. */
@@ -144,7 +145,7 @@ static void sound_text_stays_as_it_is(void **state)
     (void)state;
     const char *good[] = {
         "{}", "[]", "1", "{\"a\":[1, 2.5e-3,\n true],\"b\":{\"c\":null}}", "\"\\u00e9\\\\\"", "[[],[[]]]"};
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) cleans_to(good[i], good[i], 0);
+    for (size_t i = 0; i < GP_COUNT(good); i++) cleans_to(good[i], good[i], 0);
 }
 
 static void what_can_be_repaired_is(void **state)
@@ -164,7 +165,7 @@ static void what_cannot_be_repaired_is_refused(void **state)
     const char *bad[] = {"",    "[1",       "1]",    "[1}",   "{\"a\"}",           "{\"a\":}",
                          "[,]", "[1 2]",    "{1:2}", "[\"a]", "{\"a\":1 \"b\":2}", "[1,,2]",
                          "1 2", "{\"a\",1}"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(bad); i++) {
         struct gp_buf b = {0};
         unsigned changes;
         const char *end, *p = pad(bad[i], &end);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include "formats/base/count.h"
 #include "formats/base/json_write.h"
 
 static void check_string(const char *bytes, size_t n, const char *want)
@@ -97,10 +98,8 @@ static void valid_json_is_told_from_the_rest(void **state)
     static const char *const bad[] = {"",    "{",     "{\"a\"}",  "[1,]",      "{\"a\":1,}", "01",     "1.",
                                       "+1",  "nul",   "\"\\x\"",  "\"\\u12\"", "\"a",        "\"\n\"", "1 2",
                                       "NaN", "{a:1}", "\"\xff\"", "[1}",       "\"\\",       "-"};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-        assert_true(gp_json_is_valid(good[i], strlen(good[i])));
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_false(gp_json_is_valid(bad[i], strlen(bad[i])));
+    for (size_t i = 0; i < GP_COUNT(good); i++) assert_true(gp_json_is_valid(good[i], strlen(good[i])));
+    for (size_t i = 0; i < GP_COUNT(bad); i++) assert_false(gp_json_is_valid(bad[i], strlen(bad[i])));
 }
 
 static void nesting_without_end_is_no_valid_json(void **state)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "formats/base/count.h"
 #include "formats/base/num.h"
 
 static void us_is(const char *text, int64_t want)
@@ -63,7 +64,7 @@ static void what_is_no_number_or_does_not_fit_is_refused(void **state)
     (void)state;
     const char *bad[] = {"",    "-",   ".",     "1.2.3", "1e",  "1e+",   "NaN",
                          "0x1", "+1 ", "1e300", "1 ",    "--1", "1e2e3", "9223372036854775.8075"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) us_is_not(bad[i]);
+    for (size_t i = 0; i < GP_COUNT(bad); i++) us_is_not(bad[i]);
 }
 
 static void integers_stop_where_64_bits_do(void **state)

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+#include "formats/base/count.h"
 #include "formats/base/utf8.h"
 
 static uint32_t next(const char *s, size_t *used)
@@ -30,7 +31,7 @@ static void the_first_and_last_code_point_of_every_length_decode(void **state)
         {"\xf0\x90\x80\x80", 0x10000, 4},
         {"\xf4\x8f\xbf\xbf", 0x10ffff, 4},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
         size_t used;
         assert_int_equal(next(cases[i].bytes, &used), cases[i].c);
         assert_int_equal(used, cases[i].used);
@@ -76,7 +77,7 @@ static void what_is_not_utf8_becomes_the_replacement_character(void **state)
         {"\xe2\x82\xac", "\xe2\x82\xac"},
         {"\xef\xbf\xbd", "\xef\xbf\xbd"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
         struct gp_buf b = {0};
         gp_utf8_repair(&b, cases[i].in, strlen(cases[i].in));
         assert_string_equal(gp_buf_str(&b), cases[i].out);

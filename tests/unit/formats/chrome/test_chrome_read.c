@@ -92,7 +92,7 @@ static uint64_t wanted_count(const struct broken *b, int kind)
 static void each_broken_sample_gives_what_is_there(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(broken); i++) {
         const struct broken *b = &broken[i];
         struct gp_trace t;
         int64_t ns = 0;
@@ -212,7 +212,7 @@ static void ranges_of_a_capture_are_read_when_they_are_names(void **state)
         {"\"a\"", "", "{\"capture ranges\":\"a\"}"},
         {"{\"a\":\"b\"}", "", "{\"capture ranges\":{\"a\":\"b\"}}"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
         struct gp_trace t;
         char text[300];
         snprintf(text, sizeof text,
@@ -261,7 +261,7 @@ static void categories_choose_the_table(void **state)
         {"overhead", GP_OVERHEAD, ""},
         {"Trace", GP_OTHER, "Trace"},
     };
-    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+    for (size_t i = 0; i < GP_COUNT(want); i++) {
         struct gp_buf b = {0};
         struct gp_trace t;
         gp_buf_printf(&b, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"n\"," ROW ",\"dur\":1}", want[i].cat);
@@ -508,7 +508,7 @@ static void threads_do_not_change_the_result(void **state)
     for (int damage = 0; damage < 2; damage++) {
         struct gp_buf b = {0};
         make_events(&b, 500, damage, true);
-        for (size_t i = 0; i < sizeof chunks / sizeof chunks[0]; i++) {
+        for (size_t i = 0; i < GP_COUNT(chunks); i++) {
             struct gp_trace one, four;
             read_text(&one, b.data, b.n, 1, chunks[i]);
             read_text(&four, b.data, b.n, 4, chunks[i]);

@@ -31,7 +31,7 @@ static void all_columns_survive(void **state)
 {
     (void)state;
     static const size_t rows[] = {0, 1, 2, 15, 300, 5000};
-    for (uint64_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (uint64_t i = 0; i < GP_COUNT(rows); i++) {
         struct gp_trace t, back;
         struct gp_buf file = {0};
         random_trace(&t, i + 1, rows[i]);

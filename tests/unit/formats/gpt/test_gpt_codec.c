@@ -119,7 +119,7 @@ static void every_encoding_gives_the_values_back(void **state)
     (void)state;
     static const size_t sizes[] = {1, 2, 7, 8, 9, 63, 64, 65, 1000, 4096, MOST};
     uint64_t v[MOST], out[MOST], seed = 1;
-    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+    for (size_t s = 0; s < GP_COUNT(sizes); s++)
         for (unsigned bits = 0; bits <= 64; bits += bits < 8 ? 1 : 7)
             for (int kind = GP_STREAM_LEB; kind < GP_STREAM_KINDS; kind++) {
                 struct gp_buf b = {0};

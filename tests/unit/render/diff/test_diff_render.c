@@ -47,7 +47,7 @@ static void make(struct gp_diff *d)
         const char *stack;
         int64_t base, cur;
     } stacks[] = {{"a;b;gemm", 100, 250}, {"a;gone", 40, 0}, {"a;new 7", 0, 30}, {"x;same", 60, 60}};
-    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+    for (size_t i = 0; i < GP_COUNT(stacks); i++)
         GP_VEC_PUSH(&d->stacks, (struct gp_diff_stack){.stack = name(d, stacks[i].stack),
                                                        .kind = GP_FRAME_COMPUTE,
                                                        .op = GP_PROFILE_NONE,
@@ -90,7 +90,7 @@ static void the_waterfall_of_the_text_adds_up_line_by_line(void **state)
     const char *s = gp_buf_str(&b);
     static const char *const lines[] = {"1.000\n", "-0.300 ", "0.700\n", "+0.150 ", "0.850\n", "+0.075 ",
                                         "0.925\n", "-0.025 ", "0.900\n", "-0.100 ", "0.900\n"};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < GP_COUNT(lines); i++) {
         s = strstr(s, lines[i]);
         assert_non_null(s);
     }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
+#include "formats/base/count.h"
 #include "render/page/page_pack.h"
 
 static int value_of(char c)
@@ -51,7 +52,7 @@ static void what_goes_in_comes_out(void **state)
     (void)state;
     // 0 and 1 bytes, one and two bytes beyond whole groups of three, more than one piece of output
     static const size_t sizes[] = {0, 1, 2, 3, 4, 5, 1000, 300000};
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+    for (size_t k = 0; k < GP_COUNT(sizes); k++) {
         uint8_t *data = malloc(sizes[k] + 1);
         uint32_t x = 12345;
         for (size_t i = 0; i < sizes[k]; i++) data[i] = (uint8_t)((x = x * 1664525 + 1013904223) >> 24);

@@ -52,8 +52,7 @@ static void a_cell_is_shown_by_its_type(void **state)
     static const enum gp_cell_type types[] = {
         GP_CELL_ID,  GP_CELL_COUNT, GP_CELL_NS,   GP_CELL_NS,    GP_CELL_BYTES, GP_CELL_PCT,    GP_CELL_PCT,
         GP_CELL_PCT, GP_CELL_GBPS,  GP_CELL_REAL, GP_CELL_COUNT, GP_CELL_PCT,   GP_CELL_NS_REAL};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        gp_report_column(t, "c", "C", types[i], 0, NULL);
+    for (size_t i = 0; i < GP_COUNT(types); i++) gp_report_column(t, "c", "C", types[i], 0, NULL);
     gp_report_put(t, 1234567);
     gp_report_put(t, 1234567);
     gp_report_put(t, 1234567);
@@ -70,7 +69,7 @@ static void a_cell_is_shown_by_its_type(void **state)
     static const char *const shown[] = {"1234567", "1,234,567", "1.23 ms", "-1.50 " MICRO "s", "2.50 MB",
                                         "12.3%",   "<0.01%",    "0%",      "450 GB/s",         "1.50",
                                         "-",       "-",         "1.23 ms"};
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) expect_cell(t, i, shown[i]);
+    for (size_t i = 0; i < GP_COUNT(shown); i++) expect_cell(t, i, shown[i]);
     gp_report_release(&r);
 }
 

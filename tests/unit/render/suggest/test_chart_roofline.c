@@ -263,12 +263,12 @@ static void numbers_have_three_digits(void **state)
       intensities[] = {{.0833, "0.083"}, {1.5, "1.50"},     {206.9, "207"},
                        {999.6, "1,000"}, {12345, "12,345"}, {0, "0"}};
     struct gp_buf b = {0};
-    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+    for (size_t i = 0; i < GP_COUNT(rates); i++) {
         b.n = 0;
         gp_roofline_put_rate(&b, rates[i].v, "B/s");
         assert_string_equal(gp_buf_str(&b), rates[i].text);
     }
-    for (size_t i = 0; i < sizeof intensities / sizeof *intensities; i++) {
+    for (size_t i = 0; i < GP_COUNT(intensities); i++) {
         b.n = 0;
         gp_roofline_put_intensity(&b, intensities[i].v);
         assert_string_equal(gp_buf_str(&b), intensities[i].text);
