@@ -21,6 +21,8 @@ enum {
 /* Clocks of the GPU and the host agree to less than that; nothing can have happened this long after the
  * end. */
 static const int64_t SLACK_NS = 10000000;
+/* Processor time of a thread: 13 days. Eight thousand processes of it can be added up. */
+static const int64_t CPU_MOST_NS = INT64_C(1) << 50;
 
 struct gp_session {
     struct gp_session_opts opts;
@@ -345,7 +347,7 @@ static bool take_bye(struct gp_session *s, const struct gp_wire_bye *b)
 
 static bool take_write(struct gp_session *s, const struct gp_wire_write *w)
 {
-    s->records.stats.cpu_ns = w->cpu_ns;
+    if (w->cpu_ns >= 0 && w->cpu_ns <= CPU_MOST_NS) s->records.stats.cpu_ns = w->cpu_ns;
     write_rows(s, false);
     return true;
 }

@@ -470,8 +470,55 @@ void gp_events_keep(struct gp_events *e, const uint8_t *keep)
     e->n = n;
 }
 
+/* The longest duration, a power of two, with which the table stays within GP_DURATIONS_MOST. */
+static int64_t longest_duration(const struct gp_events *e)
+{
+    int64_t most = GP_DURATION_MOST;
+    for (;; most /= 2) {
+        int64_t sum = 0;
+        for (size_t i = 0; i < e->n && sum <= GP_DURATIONS_MOST; i++)
+            if (e->dur_ns[i] <= most) sum += e->dur_ns[i];
+        if (sum <= GP_DURATIONS_MOST) return most;
+    }
+}
+
+static void bound_durations(struct gp_trace *t, struct gp_events *e)
+{
+    int64_t most = longest_duration(e);
+    for (size_t i = 0; i < e->n; i++) {
+        if (e->dur_ns[i] <= most) continue;
+        e->dur_ns[i] = 0;
+        gp_trace_issue(t, GP_Q_BAD_DURATION, 1, -1);
+    }
+}
+
+static void remove_far_events(struct gp_trace *t, struct gp_events *e)
+{
+    uint8_t *keep = gp_alloc(e->n);
+    for (size_t i = 0; i < e->n; i++) {
+        keep[i] = gp_time_fits(e->start_ns[i]);
+        gp_trace_issue(t, GP_Q_BAD_TIME, !keep[i], -1);
+    }
+    gp_events_keep(e, keep);
+    free(keep);
+}
+
+/* Nearly always nothing is to be done. */
+static void bound_times(struct gp_trace *t, struct gp_events *e)
+{
+    bool far = false;
+    int64_t longest = 0;
+    for (size_t i = 0; i < e->n; i++) {
+        far |= !gp_time_fits(e->start_ns[i]);
+        if (e->dur_ns[i] > longest) longest = e->dur_ns[i];
+    }
+    if (far) remove_far_events(t, e);
+    if (longest > GP_DURATIONS_MOST / (int64_t)(e->n + 1)) bound_durations(t, e);
+}
+
 void gp_trace_finish(struct gp_trace *t)
 {
+    for (int i = 0; i < GP_TABLE_COUNT; i++) bound_times(t, &t->events[i]);
     for (int i = 0; i < GP_TABLE_COUNT; i++) gp_events_sort(&t->events[i]);
     uint64_t lost = 0;
     for (size_t i = 0; i < t->losses.n; i++) lost += t->losses.at[i].count;
@@ -556,6 +603,8 @@ static int check_indices(const struct gp_trace *t, enum gp_table table, size_t i
     const struct gp_events *e = &t->events[table];
     const char *what = gp_table_name(table);
     if (e->dur_ns[i] < 0) return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: negative duration", what, i);
+    if (!gp_time_fits(e->start_ns[i]) || e->dur_ns[i] > GP_DURATION_MOST)
+        return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: time out of range", what, i);
     if (e->track[i] >= t->tracks.n)
         return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such track", what, i);
     if (e->name[i] >= t->strings.n) return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such name", what, i);

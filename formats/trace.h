@@ -25,70 +25,78 @@
 
 /* The tables. The second member is the name in files and messages, the third the Chrome category that its
  * events have unless their `cat` column differs. */
-#define GP_TABLES(X)                                                                                                \
-    X(GP_GPU, "gpu", "")                      /* kernels, copies, sets, by the kind of the config */                \
-    X(GP_API, "api", "cuda_runtime")          /* runtime and driver calls */                                        \
-    X(GP_OP, "op", "cpu_op")                  /* framework operators */                                             \
-    X(GP_PYTHON, "python", "python_function") /* Python frames, including nn.Module calls */                        \
-    X(GP_RANGE, "range", "user_annotation")   /* NVTX and framework ranges on host threads */                       \
-    X(GP_GPU_RANGE, "gpu_range", "gpu_user_annotation") /* ranges projected on streams */                           \
-    X(GP_SYNC, "sync", "cuda_sync")           /* synchronization records; with cat "cuda_event", event records */   \
-    X(GP_OVERHEAD, "overhead", "overhead")    /* what the profiler itself cost */                                   \
-    X(GP_MEMORY, "memory", "cpu_instant_event") /* allocations (bytes > 0) and frees (bytes < 0); no duration */    \
-    X(GP_COUNTER, "counter", "")              /* one row per series and sample: name, series, value */              \
-    X(GP_FLOW, "flow", "ac2g")                /* arrows; phase is 's', 't' or 'f' */                                \
-    X(GP_MARK, "mark", "")                    /* instants */                                                        \
-    X(GP_OTHER, "other", "")                  /* spans of unknown category, async and object events; see phase */
+#define GP_TABLES(X)                                                                                         \
+    X(GP_GPU, "gpu", "")                      /* kernels, copies, sets, by the kind of the config */         \
+    X(GP_API, "api", "cuda_runtime")          /* runtime and driver calls */                                 \
+    X(GP_OP, "op", "cpu_op")                  /* framework operators */                                      \
+    X(GP_PYTHON, "python", "python_function") /* Python frames, including nn.Module calls */                 \
+    X(GP_RANGE, "range", "user_annotation")   /* NVTX and framework ranges on host threads */                \
+    X(GP_GPU_RANGE, "gpu_range", "gpu_user_annotation") /* ranges projected on streams */                    \
+    X(GP_SYNC, "sync", "cuda_sync") /* synchronization records; with cat "cuda_event", event records */      \
+    X(GP_OVERHEAD, "overhead", "overhead") /* what the profiler itself cost */                               \
+    X(GP_MEMORY, "memory",                                                                                   \
+      "cpu_instant_event")       /* allocations (bytes > 0) and frees (bytes < 0); no duration */            \
+    X(GP_COUNTER, "counter", "") /* one row per series and sample: name, series, value */                    \
+    X(GP_FLOW, "flow", "ac2g")   /* arrows; phase is 's', 't' or 'f' */                                      \
+    X(GP_MARK, "mark", "")       /* instants */                                                              \
+    X(GP_OTHER, "other", "")     /* spans of unknown category, async and object events; see phase */
 
 enum gp_table {
 #define X(id, name, cat) id,
     GP_TABLES(X)
 #undef X
-    GP_TABLE_COUNT
+        GP_TABLE_COUNT
 };
 
 #define GP_NO_ID UINT64_MAX /* the event has no such id (u64 id columns) */
 
 /* The columns. Every table has the first four; the others are NULL until some event differs from the default.
  * X(enum, member, C type, default, file name) -- all types are 4 or 8 bytes wide. */
-#define GP_COLUMNS(X)                                                                                               \
-    X(GP_COL_START, start_ns, int64_t, 0, "start_ns")                                                               \
-    X(GP_COL_DUR, dur_ns, int64_t, 0, "dur_ns") /* never negative */                                                \
-    X(GP_COL_TRACK, track, uint32_t, 0, "track") /* index into trace->tracks */                                     \
-    X(GP_COL_NAME, name, gp_sid, 0, "name")                                                                         \
-    X(GP_COL_CONFIG, config, uint32_t, 0, "config") /* GP_GPU only: index into trace->configs */                    \
-    X(GP_COL_CAT, cat, gp_sid, 0, "cat") /* category if it is not the default of the table; 0: the default */       \
-    X(GP_COL_CORR, corr, uint64_t, GP_NO_ID, "corr") /* correlation id: launch call <-> GPU work, sync */           \
-    X(GP_COL_EXT, ext, uint64_t, GP_NO_ID, "ext") /* Kineto's External id: the operator that was running */         \
-    X(GP_COL_BYTES, bytes, int64_t, 0, "bytes") /* copied, set, allocated (freed: negative) */                      \
-    X(GP_COL_GRAPH, graph, uint64_t, GP_NO_ID, "graph") /* CUDA graph id */                                         \
-    X(GP_COL_NODE, node, uint64_t, GP_NO_ID, "node") /* CUDA graph node id */                                       \
-    X(GP_COL_SEQ, seq, uint64_t, GP_NO_ID, "seq") /* autograd Sequence number: joins backward to forward */         \
-    X(GP_COL_RECFN, recfn, uint64_t, GP_NO_ID, "recfn") /* Record function id */                                    \
-    X(GP_COL_PYID, py_id, uint64_t, GP_NO_ID, "py_id") /* Python id */                                              \
-    X(GP_COL_PYPARENT, py_parent, uint64_t, GP_NO_ID, "py_parent") /* Python parent id */                           \
-    X(GP_COL_PYMODULE, py_module, uint64_t, GP_NO_ID, "py_module") /* Python module id: the nn.Module instance */   \
-    X(GP_COL_ID, id, uint64_t, GP_NO_ID, "id") /* flow, async or object id */                                       \
-    X(GP_COL_ID_TEXT, id_text, gp_sid, 0, "id_text") /* the id as written, if it is not a plain u64 */              \
-    X(GP_COL_PHASE, phase, uint32_t, 0, "phase") /* Chrome phase character if the table does not imply it;          \
-                                                   GP_MARK: | scope << 8, scope 'g' or 'p', 0 = thread */           \
-    X(GP_COL_SERIES, series, gp_sid, 0, "series") /* GP_COUNTER: which series of the counter */                     \
-    X(GP_COL_VALUE, value, double, 0, "value") /* GP_COUNTER */                                                     \
-    X(GP_COL_ADDR, addr, uint64_t, 0, "addr") /* GP_MEMORY */                                                       \
-    X(GP_COL_TOTAL, total, int64_t, 0, "total") /* GP_MEMORY: total bytes allocated after this event */             \
-    X(GP_COL_RESERVED, reserved, int64_t, 0, "reserved") /* GP_MEMORY: total bytes reserved after this event */     \
-    X(GP_COL_RET, ret, int32_t, 0, "ret") /* GP_API: return value, 0 = success */                                   \
-    X(GP_COL_EXTRA, extra, gp_sid, 0, "extra") /* further args: text of a JSON object "{...}", 0 = none */          \
-    X(GP_COL_CAPTURED, captured, gp_sid, 0, "captured") /* GP_GPU, work of a CUDA graph: the ranges around the code \
-                                                      that captured it, see gp_captured_next */            \
-    X(GP_COL_EVENT, event, uint64_t, GP_NO_ID, "event") /* GP_SYNC: CUDA event that was recorded or waited for */      \
-    X(GP_COL_SOURCE, source, uint64_t, GP_NO_ID, "source") /* GP_SYNC: corr of the event record that is waited for */
+#define GP_COLUMNS(X)                                                                                        \
+    X(GP_COL_START, start_ns, int64_t, 0, "start_ns")                                                        \
+    X(GP_COL_DUR, dur_ns, int64_t, 0, "dur_ns")  /* never negative */                                        \
+    X(GP_COL_TRACK, track, uint32_t, 0, "track") /* index into trace->tracks */                              \
+    X(GP_COL_NAME, name, gp_sid, 0, "name")                                                                  \
+    X(GP_COL_CONFIG, config, uint32_t, 0, "config") /* GP_GPU only: index into trace->configs */             \
+    X(GP_COL_CAT, cat, gp_sid, 0,                                                                            \
+      "cat") /* category if it is not the default of the table; 0: the default */                            \
+    X(GP_COL_CORR, corr, uint64_t, GP_NO_ID, "corr") /* correlation id: launch call <-> GPU work, sync */    \
+    X(GP_COL_EXT, ext, uint64_t, GP_NO_ID, "ext") /* Kineto's External id: the operator that was running */  \
+    X(GP_COL_BYTES, bytes, int64_t, 0, "bytes")   /* copied, set, allocated (freed: negative) */             \
+    X(GP_COL_GRAPH, graph, uint64_t, GP_NO_ID, "graph") /* CUDA graph id */                                  \
+    X(GP_COL_NODE, node, uint64_t, GP_NO_ID, "node")    /* CUDA graph node id */                             \
+    X(GP_COL_SEQ, seq, uint64_t, GP_NO_ID, "seq") /* autograd Sequence number: joins backward to forward */  \
+    X(GP_COL_RECFN, recfn, uint64_t, GP_NO_ID, "recfn")            /* Record function id */                  \
+    X(GP_COL_PYID, py_id, uint64_t, GP_NO_ID, "py_id")             /* Python id */                           \
+    X(GP_COL_PYPARENT, py_parent, uint64_t, GP_NO_ID, "py_parent") /* Python parent id */                    \
+    X(GP_COL_PYMODULE, py_module, uint64_t, GP_NO_ID,                                                        \
+      "py_module")                                   /* Python module id: the nn.Module instance */          \
+    X(GP_COL_ID, id, uint64_t, GP_NO_ID, "id")       /* flow, async or object id */                          \
+    X(GP_COL_ID_TEXT, id_text, gp_sid, 0, "id_text") /* the id as written, if it is not a plain u64 */       \
+    X(GP_COL_PHASE, phase, uint32_t, 0,                                                                      \
+      "phase") /* Chrome phase character if the table does not imply it;          \
+                                                   GP_MARK: | scope << 8, scope 'g' or 'p', 0 = thread */                          \
+    X(GP_COL_SERIES, series, gp_sid, 0, "series") /* GP_COUNTER: which series of the counter */              \
+    X(GP_COL_VALUE, value, double, 0, "value")    /* GP_COUNTER */                                           \
+    X(GP_COL_ADDR, addr, uint64_t, 0, "addr")     /* GP_MEMORY */                                            \
+    X(GP_COL_TOTAL, total, int64_t, 0, "total")   /* GP_MEMORY: total bytes allocated after this event */    \
+    X(GP_COL_RESERVED, reserved, int64_t, 0,                                                                 \
+      "reserved")                              /* GP_MEMORY: total bytes reserved after this event */        \
+    X(GP_COL_RET, ret, int32_t, 0, "ret")      /* GP_API: return value, 0 = success */                       \
+    X(GP_COL_EXTRA, extra, gp_sid, 0, "extra") /* further args: text of a JSON object "{...}", 0 = none */   \
+    X(GP_COL_CAPTURED, captured, gp_sid, 0,                                                                  \
+      "captured") /* GP_GPU, work of a CUDA graph: the ranges around the code \
+                                                      that captured it, see gp_captured_next */                              \
+    X(GP_COL_EVENT, event, uint64_t, GP_NO_ID,                                                               \
+      "event") /* GP_SYNC: CUDA event that was recorded or waited for */                                     \
+    X(GP_COL_SOURCE, source, uint64_t, GP_NO_ID,                                                             \
+      "source") /* GP_SYNC: corr of the event record that is waited for */
 
 enum gp_column {
 #define X(id, member, type, dflt, name) id,
     GP_COLUMNS(X)
 #undef X
-    GP_COLUMN_COUNT
+        GP_COLUMN_COUNT
 };
 
 /* One table. Rows are 0..n-1; after gp_trace_finish they are sorted by start, then longer first, then file order. */
@@ -107,9 +115,9 @@ enum { GP_HAS_GRID = 1, GP_HAS_BLOCK = 2, GP_HAS_CLUSTER = 4, GP_HAS_REGS = 8, G
 
 /* What a GPU event runs; equal ones are stored once. Zero the struct before filling it: it is compared as bytes. */
 struct gp_config {
-    gp_sid name;                  /* kernel name as recorded (mangled for CUPTI), "Memcpy HtoD (...)" */
-    uint32_t kind;                /* enum gp_gpu_kind */
-    uint32_t has;                 /* GP_HAS_* */
+    gp_sid name;   /* kernel name as recorded (mangled for CUPTI), "Memcpy HtoD (...)" */
+    uint32_t kind; /* enum gp_gpu_kind */
+    uint32_t has;  /* GP_HAS_* */
     uint32_t grid[3], block[3], cluster[3];
     uint32_t registers;           /* per thread */
     uint32_t shared_bytes;        /* per block, static and dynamic together */
@@ -135,7 +143,7 @@ struct gp_process {
     gp_sid labels;   /* process_labels */
     int64_t sort_index;
     bool has_sort_index;
-    int32_t rank;      /* -1 unknown */
+    int32_t rank; /* -1 unknown */
     /* which writer of a merged trace; correlation ids and device numbers are unique within it */
     uint32_t producer;
 };
@@ -165,8 +173,21 @@ struct gp_device {
     int64_t shared_per_sm, shared_per_block, shared_per_block_optin; /* bytes */
     int64_t memory_bytes, l2_bytes;
     int64_t core_clock_khz, memory_clock_khz, memory_bandwidth_bps; /* bytes per second */
-    gp_sid extra;                                                    /* the properties as written, JSON object text */
+    gp_sid extra; /* the properties as written, JSON object text */
 };
+
+/* What later arithmetic relies on, see gp_trace_finish(): no event starts farther than GP_TIME_MOST from 0 (73 years: dates
+ * until 2043 as ns since 1970 lie within), none is longer than GP_DURATION_MOST (4.5 years), and the durations of a table
+ * are together at most GP_DURATIONS_MOST (9 years). So differences of times, sums of durations and what is added up of both
+ * fit into an int64_t. */
+#define GP_TIME_MOST      (INT64_C(1) << 61)
+#define GP_DURATION_MOST  (INT64_C(1) << 57)
+#define GP_DURATIONS_MOST (INT64_C(1) << 58)
+
+static inline bool gp_time_fits(int64_t ns)
+{
+    return ns >= -GP_TIME_MOST && ns <= GP_TIME_MOST;
+}
 
 /* A top-level field of the file or a fact about the run: `value` is JSON text ("\"x\"", "3", "{...}"). */
 /* Keys of metadata that tell how many ranks a communicator of NCCL has: its id follows. For traces that begin after it
@@ -202,32 +223,33 @@ struct gp_node_run {
 };
 
 /* Data quality: what was wrong with the input. X(enum, name in JSON, text for people). */
-#define GP_ISSUES(X)                                                                                                \
-    X(GP_Q_TRUNCATED, "truncated", "the input ends early")                                                          \
-    X(GP_Q_COMPRESSION, "compression", "the compressed stream is damaged")                                          \
-    X(GP_Q_SYNTAX, "syntax", "malformed events, skipped")                                                           \
-    X(GP_Q_REPAIRED_TEXT, "repaired_text", "strings with raw control characters, bad escapes or bad UTF-8")         \
-    X(GP_Q_BAD_TIME, "bad_time", "events without a valid time, skipped")                                            \
-    X(GP_Q_BAD_DURATION, "bad_duration", "durations that are missing or invalid, read as 0")                        \
-    X(GP_Q_BAD_VALUE, "bad_value", "fields with a value of the wrong type, dropped")                                \
-    X(GP_Q_UNKNOWN_PHASE, "unknown_phase", "events of unknown phase, skipped")                                      \
-    X(GP_Q_UNMATCHED_BEGIN, "unmatched_begin", "begin events without an end, closed at the end of the trace")       \
-    X(GP_Q_UNMATCHED_END, "unmatched_end", "end events without a begin")                                            \
-    X(GP_Q_DUPLICATE_KEY, "duplicate_key", "events with a duplicate field, the last one counts")                    \
-    X(GP_Q_BAD_BLOCK, "bad_block", "damaged blocks, skipped")                                                       \
-    X(GP_Q_MISSING_BLOCK, "missing_block", "missing blocks")                                                        \
-    X(GP_Q_LIMIT, "limit", "events that exceed a limit, skipped")                                                   \
-    X(GP_Q_NO_CORRELATION, "no_correlation", "GPU events without a usable launch record")                           \
-    X(GP_Q_BEFORE_LAUNCH, "before_launch", "GPU events that start before their launch")                             \
-    X(GP_Q_OUTLIER_TIME, "outlier_time", "GPU events with an impossible time")                                      \
-    X(GP_Q_OUTLIER_DURATION, "outlier_duration", "GPU events with an impossible duration")                          \
+#define GP_ISSUES(X)                                                                                         \
+    X(GP_Q_TRUNCATED, "truncated", "the input ends early")                                                   \
+    X(GP_Q_COMPRESSION, "compression", "the compressed stream is damaged")                                   \
+    X(GP_Q_SYNTAX, "syntax", "malformed events, skipped")                                                    \
+    X(GP_Q_REPAIRED_TEXT, "repaired_text", "strings with raw control characters, bad escapes or bad UTF-8")  \
+    X(GP_Q_BAD_TIME, "bad_time", "events without a valid time, skipped")                                     \
+    X(GP_Q_BAD_DURATION, "bad_duration", "durations that are missing or invalid, read as 0")                 \
+    X(GP_Q_BAD_VALUE, "bad_value", "fields with a value of the wrong type, dropped")                         \
+    X(GP_Q_UNKNOWN_PHASE, "unknown_phase", "events of unknown phase, skipped")                               \
+    X(GP_Q_UNMATCHED_BEGIN, "unmatched_begin",                                                               \
+      "begin events without an end, closed at the end of the trace")                                         \
+    X(GP_Q_UNMATCHED_END, "unmatched_end", "end events without a begin")                                     \
+    X(GP_Q_DUPLICATE_KEY, "duplicate_key", "events with a duplicate field, the last one counts")             \
+    X(GP_Q_BAD_BLOCK, "bad_block", "damaged blocks, skipped")                                                \
+    X(GP_Q_MISSING_BLOCK, "missing_block", "missing blocks")                                                 \
+    X(GP_Q_LIMIT, "limit", "events that exceed a limit, skipped")                                            \
+    X(GP_Q_NO_CORRELATION, "no_correlation", "GPU events without a usable launch record")                    \
+    X(GP_Q_BEFORE_LAUNCH, "before_launch", "GPU events that start before their launch")                      \
+    X(GP_Q_OUTLIER_TIME, "outlier_time", "GPU events with an impossible time")                               \
+    X(GP_Q_OUTLIER_DURATION, "outlier_duration", "GPU events with an impossible duration")                   \
     X(GP_Q_LOSS, "loss", "events that the collector lost")
 
 enum gp_issue_kind {
 #define X(id, name, text) id,
     GP_ISSUES(X)
 #undef X
-    GP_ISSUE_COUNT
+        GP_ISSUE_COUNT
 };
 
 struct gp_issue {
@@ -321,19 +343,19 @@ void gp_events_sort(struct gp_events *e);
 void gp_events_release(struct gp_events *e);
 
 /* Set one cell: gp_set_corr(e, row, 7). Setting the default has no effect while the column is NULL. */
-#define X(id, member, type, dflt, fname)                                                                            \
-    static inline void gp_set_##member(struct gp_events *e, size_t row, type v)                                     \
-    {                                                                                                               \
-        if (!e->member) {                                                                                           \
-            if (v == (type)(dflt)) return;                                                                          \
-            gp_events_materialise(e, id);                                                                           \
-        }                                                                                                           \
-        e->member[row] = v;                                                                                         \
-    }                                                                                                               \
-    /* Read one cell, the default if no event has the column: gp_get_corr(e, row). */                               \
-    static inline type gp_get_##member(const struct gp_events *e, size_t row)                                       \
-    {                                                                                                               \
-        return e->member ? e->member[row] : (type)(dflt);                                                           \
+#define X(id, member, type, dflt, fname)                                                                     \
+    static inline void gp_set_##member(struct gp_events *e, size_t row, type v)                              \
+    {                                                                                                        \
+        if (!e->member) {                                                                                    \
+            if (v == (type)(dflt)) return;                                                                   \
+            gp_events_materialise(e, id);                                                                    \
+        }                                                                                                    \
+        e->member[row] = v;                                                                                  \
+    }                                                                                                        \
+    /* Read one cell, the default if no event has the column: gp_get_corr(e, row). */                        \
+    static inline type gp_get_##member(const struct gp_events *e, size_t row)                                \
+    {                                                                                                        \
+        return e->member ? e->member[row] : (type)(dflt);                                                    \
     }
 GP_COLUMNS(X)
 #undef X
@@ -358,8 +380,9 @@ const char *gp_trace_get_meta(const struct gp_trace *t, const char *key);
 /* Count N more issues of KIND; OFFSET (-1: none) is kept if it is the lowest so far. */
 void gp_trace_issue(struct gp_trace *t, enum gp_issue_kind kind, uint64_t n, int64_t offset);
 
-/* Sort every table by (start, longer first, insertion order). Call once, after all events were added. O(n)
- * for sorted tables, O(n log n) otherwise. */
+/* Bound the times, see GP_TIME_MOST: events too far away are removed (GP_Q_BAD_TIME), durations that are too long become 0
+ * (GP_Q_BAD_DURATION), the longest first. Then sort every table by (start, longer first, insertion order). Call once, after
+ * all events were added. O(n) for sorted tables, O(n log n) otherwise. */
 void gp_trace_finish(struct gp_trace *t);
 
 /* ---- reading ---- */
@@ -407,9 +430,9 @@ bool gp_trace_knows_calls(const struct gp_trace *t);
 /* Static description of a column, for code that handles all columns alike (writers, readers, the checker). */
 struct gp_column_info {
     const char *name;
-    size_t offset;    /* of the pointer in struct gp_events */
-    uint32_t width;   /* bytes per cell: 4 or 8 */
-    uint64_t dflt;    /* default, as bits */
+    size_t offset;  /* of the pointer in struct gp_events */
+    uint32_t width; /* bytes per cell: 4 or 8 */
+    uint64_t dflt;  /* default, as bits */
 };
 extern const struct gp_column_info gp_column_infos[GP_COLUMN_COUNT];
 /* The cells of COL, or NULL. */

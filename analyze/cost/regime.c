@@ -161,6 +161,6 @@ enum gp_regime gp_regime_of_step(const struct gp_regime_step *s)
     if (overhead >= busy) return GP_REGIME_OVERHEAD;
     if (s->unknown_ns > compute && s->unknown_ns > memory) return GP_REGIME_UNKNOWN;
     int64_t apart = compute > memory ? compute - memory : memory - compute;
-    if (apart * 100 <= busy * CLOSE_PCT) return GP_REGIME_MIXED;
+    if ((double)apart * 100 <= (double)busy * CLOSE_PCT) return GP_REGIME_MIXED;
     return compute > memory ? GP_REGIME_COMPUTE : GP_REGIME_MEMORY;
 }

@@ -98,7 +98,7 @@ static void sum_launches(struct gp_diff_work *w, int side, uint8_t *by_graph)
             uint32_t op = gp_diff_op_of(w, side, s->profile, e);
             bytes[op] = gp_add_saturated(bytes[op], e->bytes);
             firsts[op] += (e->firsts & first) != 0;
-            graphs[op] += gp_profile_by_graph(p, e->place);
+            graphs[op] += p->places.at[e->place].by_graph;
         }
     }
     for (size_t i = 0; i < n_ops && g->samples.n; i++) {

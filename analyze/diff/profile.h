@@ -59,6 +59,7 @@ struct gp_profile_place {
     uint32_t kind;    /* enum gp_frame_kind */
     gp_sid label;     /* as in flame graphs */
     gp_sid op, range; /* labels of the innermost operator and range, itself or around it; 0: none */
+    bool by_graph;    /* see gp_profile_place_by_graph() */
 };
 
 /* The event is the first that its host event launched: counting them counts calls. Work of a graph: the first of its range
@@ -175,12 +176,11 @@ GP_MUST_CHECK int gp_profile_load(struct gp_profile *p, const void *data, size_t
 /* Do N bytes begin like a saved profile? */
 bool gp_profile_is_saved(const void *data, size_t n);
 
-/* Was an event of PLACE launched by a graph? No other call is a frame, and the ranges of its capture are
- * inside it. */
-static inline bool gp_profile_by_graph(const struct gp_profile *p, uint32_t place)
+/* Are events of a place that is such a frame inside AROUND launched by a graph? No other call is a frame, and the ranges of
+ * its capture lie inside it. */
+static inline bool gp_profile_place_by_graph(uint32_t kind, const struct gp_profile_place *around)
 {
-    while (p->places.at[place].kind == GP_FRAME_RANGE) place = p->places.at[place].parent;
-    return p->places.at[place].kind == GP_FRAME_API;
+    return kind == GP_FRAME_API || (kind == GP_FRAME_RANGE && around->by_graph);
 }
 
 static inline const char *gp_profile_str(const struct gp_profile *p, gp_sid sid)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/names/known.h"
 #include "analyze/view/captured.h"
+#include "analyze/view/host_memo.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "analyze/diff/profile_priv.h"
@@ -20,11 +21,12 @@ struct maker {
     struct gp_map names;         /* name in the trace -> sid */
     uint32_t *place_of;          /* by host event, NONE: not made */
     struct gp_map place_hashes;
-    struct gp_map labels;   /* table << 32 | name in the trace -> sid */
-    GP_VEC(uint32_t) chain; /* scratch of place_of_host */
-    uint32_t *dealt;        /* rows by lane */
-    uint8_t *seen;          /* by row: its launch is known */
-    uint8_t *launched;      /* by host event: it launched something already */
+    struct gp_map labels;            /* table << 32 | name in the trace -> sid */
+    GP_VEC(uint32_t) chain;          /* scratch of place_of_host */
+    uint32_t *dealt;                 /* rows by lane */
+    uint8_t *seen;                   /* by row: its launch is known */
+    uint8_t *launched;               /* by host event: it launched something already */
+    struct gp_host_memo ops, ranges; /* around a host event */
     struct gp_captured captured;
     struct gp_map place_of_captured; /* place << 32 | ranges of a capture -> place */
     struct gp_map last_replay;       /* ranges of a capture -> the host event that replayed them last */
@@ -110,8 +112,12 @@ static uint32_t add_place(struct maker *m, uint32_t parent, enum gp_frame_kind k
 {
     const struct gp_profile_place *around = &m->p->places.at[parent];
     if (parent && around->label == label && around->kind == (uint32_t)kind) return parent; /* calls itself */
-    struct gp_profile_place place = {parent, kind, label, kind == GP_FRAME_OP ? label : around->op,
-                                     kind == GP_FRAME_RANGE ? label : around->range};
+    struct gp_profile_place place = {parent,
+                                     kind,
+                                     label,
+                                     kind == GP_FRAME_OP ? label : around->op,
+                                     kind == GP_FRAME_RANGE ? label : around->range,
+                                     gp_profile_place_by_graph(kind, around)};
     for (uint64_t key = mix(mix(parent, kind), label);; key++) {
         uint32_t at = *gp_map_put(&m->place_hashes, key, (uint32_t)m->p->places.n);
         if (at == m->p->places.n) GP_VEC_PUSH(&m->p->places, place);
@@ -178,10 +184,9 @@ static bool is_first_replay(struct maker *m, gp_sid captured, uint32_t node)
 }
 
 /* The innermost host event of TABLE around NODE launches now; was it the first time? */
-static bool is_first(struct maker *m, uint32_t node, enum gp_table table)
+static bool is_first(struct maker *m, uint32_t node, struct gp_host_memo *innermost, enum gp_table table)
 {
-    const struct gp_host_event *nodes = m->v->hs.nodes;
-    while (node != GP_HOST_NONE && nodes[node].table != (uint32_t)table) node = nodes[node].parent;
+    node = gp_host_memo_innermost(innermost, node, table);
     if (node == GP_HOST_NONE || m->launched[node]) return false;
     m->launched[node] = 1;
     return true;
@@ -189,8 +194,8 @@ static bool is_first(struct maker *m, uint32_t node, enum gp_table table)
 
 static uint32_t firsts_of(struct maker *m, uint32_t node)
 {
-    uint32_t op = is_first(m, node, GP_OP) ? GP_PROFILE_FIRST_OF_OP : 0;
-    return op | (is_first(m, node, GP_RANGE) ? GP_PROFILE_FIRST_OF_RANGE : 0);
+    uint32_t op = is_first(m, node, &m->ops, GP_OP) ? GP_PROFILE_FIRST_OF_OP : 0;
+    return op | (is_first(m, node, &m->ranges, GP_RANGE) ? GP_PROFILE_FIRST_OF_RANGE : 0);
 }
 
 /* ---- the order of launches ---- */
@@ -365,6 +370,7 @@ void gp_profile_make_events(struct gp_profile_job *j)
     memset(m.kernel_of_config, 0xff, (j->t->configs.n + 1) * sizeof *m.kernel_of_config);
     m.place_of = gp_alloc(((size_t)j->v->hs.n + 1) * sizeof *m.place_of);
     memset(m.place_of, 0xff, ((size_t)j->v->hs.n + 1) * sizeof *m.place_of);
+    m.ops.hs = m.ranges.hs = &j->v->hs;
     gp_captured_init(&m.captured, &j->v->hs);
     m.launched = gp_zalloc((size_t)j->v->hs.n + 1);
     m.dealt = gp_alloc((n + 1) * sizeof *m.dealt);
@@ -388,6 +394,8 @@ void gp_profile_make_events(struct gp_profile_job *j)
     free(m.dealt);
     free(m.kernel_of_config);
     free(m.place_of);
+    gp_host_memo_release(&m.ops);
+    gp_host_memo_release(&m.ranges);
     gp_map_release(&m.kernel_hashes);
     gp_map_release(&m.names);
     gp_map_release(&m.place_hashes);

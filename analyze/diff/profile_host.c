@@ -22,7 +22,7 @@ static void count_launches(const struct gp_profile *p, struct gp_profile_step *s
         if (e->launch == NONE || e->launch == last) continue;
         last = e->launch;
         s->host.launches++;
-        s->host.graph_launches += gp_profile_by_graph(p, e->place);
+        s->host.graph_launches += p->places.at[e->place].by_graph;
     }
 }
 

@@ -211,6 +211,15 @@ static bool spills_fit(const struct gp_profile *p)
     return true;
 }
 
+/* What is not saved because it follows. */
+static void place_graphs(struct gp_profile *p)
+{
+    for (size_t i = 1; i < p->places.n; i++) {
+        struct gp_profile_place *place = &p->places.at[i];
+        place->by_graph = gp_profile_place_by_graph(place->kind, &p->places.at[place->parent]);
+    }
+}
+
 static bool holds(const struct gp_profile *p)
 {
     for (size_t i = 0; i < p->places.n; i++)
@@ -258,6 +267,7 @@ int gp_profile_load(struct gp_profile *p, const void *data, size_t n, struct gp_
     if (gp_xfer_open(&x, data, n, &head, err)) return -1;
     xfer_all(&x, p);
     if (!x.failed && x.load == x.end && holds(p)) {
+        place_graphs(p);
         gp_profile_hash(p);
         return 0;
     }

@@ -185,11 +185,8 @@ static struct doing doing_before(const struct walk *w, uint32_t track, int64_t a
     }
     struct doing d = {GP_HOST_NONE, INT64_MIN};
     if (lo == first) return d;
-    uint32_t node = lo - 1;
-    while (node != GP_HOST_NONE && hs->nodes[node].end_ns < at_ns) {
-        if (hs->nodes[node].end_ns > d.since_ns) d.since_ns = hs->nodes[node].end_ns;
-        node = hs->nodes[node].parent;
-    }
+    uint32_t ended, node = gp_host_ends_from(hs, lo - 1, at_ns, &ended);
+    if (ended != GP_HOST_NONE) d.since_ns = hs->nodes[ended].end_ns;
     d.node = node;
     if (node != GP_HOST_NONE && hs->nodes[node].start_ns > d.since_ns) d.since_ns = hs->nodes[node].start_ns;
     return d;

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "analyze/view/backward.h"
 #include "analyze/view/captured.h"
+#include "analyze/view/host_memo.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/names/names.h"
 #include "analyze/cost/occupancy.h"
@@ -238,6 +239,7 @@ struct owners {
     uint8_t *seen;       /* by host event: it has launched something */
     struct gp_map named; /* name in the trace -> owner */
     struct gp_backward backward;
+    struct gp_host_memo backwards; /* the innermost operator of the backward pass */
     struct gp_captured captured;
     struct gp_map replays; /* ranges of a capture << 32 | host event: replayed it already */
 };
@@ -278,19 +280,20 @@ static uint32_t inner_of(struct owners *o, uint32_t node)
     return o->inner[node];
 }
 
+static uint32_t backward_in(void *ctx, uint32_t node, uint32_t around)
+{
+    const struct gp_view *v = ctx;
+    const struct gp_host_event *e = &v->hs.nodes[node];
+    if (e->table != GP_OP) return around;
+    gp_sid name = v->t->events[GP_OP].name[e->row];
+    return gp_name_is_backward(gp_trace_str(v->t, name), gp_string_len(&v->t->strings, name)) ? node : around;
+}
+
 /* The threads of the backward pass run no modules: the forward operator of the node was in one. */
 static uint32_t module_of_backward(struct owners *o, uint32_t node)
 {
-    const struct gp_host_stack *hs = &o->v->hs;
-    const struct gp_trace *t = o->v->t;
-    for (; node != GP_HOST_NONE; node = hs->nodes[node].parent) {
-        if (hs->nodes[node].table != GP_OP) continue;
-        gp_sid name = t->events[GP_OP].name[hs->nodes[node].row];
-        if (!gp_name_is_backward(gp_trace_str(t, name), gp_string_len(&t->strings, name))) continue;
-        uint32_t forward = gp_backward_origin(&o->backward, node);
-        return inner_of(o, forward);
-    }
-    return NONE;
+    node = gp_host_memo_get(&o->backwards, node, backward_in, (void *)(uintptr_t)o->v);
+    return node == GP_HOST_NONE ? NONE : inner_of(o, gp_backward_origin(&o->backward, node));
 }
 
 static uint32_t owner_named(struct owners *o, const char *text, size_t n)
@@ -369,7 +372,7 @@ static void add_owners(struct gp_hta *h, const struct gp_view *v, enum gp_owner_
                        enum gp_table table)
 {
     const struct gp_trace *t = v->t;
-    struct owners o = {.h = h, .v = v, .sort = sort, .table = table};
+    struct owners o = {.h = h, .v = v, .sort = sort, .table = table, .backwards.hs = &v->hs};
     o.any = t->events[table].n && v->hs.n;
     bool modules = o.any && sort == GP_OWNER_MODULE;
     gp_captured_init(&o.captured, &v->hs);
@@ -381,6 +384,7 @@ static void add_owners(struct gp_hta *h, const struct gp_view *v, enum gp_owner_
     uint32_t nobody = t->events[GP_GPU].n ? owner_of(h, sort, 0) : 0;
     for (uint32_t i = 0; i < t->events[GP_GPU].n; i++) add_owned(&o, i, nobody);
     if (modules) gp_backward_release(&o.backward);
+    gp_host_memo_release(&o.backwards);
     gp_map_release(&o.named);
     gp_map_release(&o.replays);
     gp_captured_release(&o.captured);

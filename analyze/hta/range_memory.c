@@ -4,6 +4,7 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/names/args.h"
 #include "analyze/names/names.h"
+#include "analyze/view/host_memo.h"
 
 static struct gp_range_memory *range_of(struct gp_hta *h, gp_sid name)
 {
@@ -20,7 +21,8 @@ static struct gp_range_memory *range_of(struct gp_hta *h, gp_sid name)
 struct adding {
     struct gp_hta *h;
     const struct gp_view *v;
-    struct gp_map labels; /* name of a range -> sid of its label in H */
+    struct gp_host_memo ranges; /* around a host event */
+    struct gp_map labels;       /* name of a range -> sid of its label in H */
     struct gp_map devices, texts,
         processes;                 /* (process, device) -> index; args text -> index; process -> index */
     GP_VEC(int64_t) numbers;       /* device, by value of `texts` */
@@ -31,7 +33,7 @@ struct adding {
 static gp_sid label_of(struct adding *a, uint32_t node)
 {
     const struct gp_trace *t = a->v->t;
-    while (node != GP_HOST_NONE && a->v->hs.nodes[node].table != GP_RANGE) node = a->v->hs.nodes[node].parent;
+    node = gp_host_memo_innermost(&a->ranges, node, GP_RANGE);
     if (node == GP_HOST_NONE) return 0;
     gp_sid name = t->events[GP_RANGE].name[a->v->hs.nodes[node].row];
     uint32_t *known = gp_map_put(&a->labels, name, UINT32_MAX);
@@ -106,9 +108,11 @@ void gp_hta_add_range_memory(struct gp_hta *h, const struct gp_view *v)
     memset(&a, 0, sizeof a);
     a.h = h;
     a.v = v;
+    a.ranges.hs = &v->hs;
     for (uint32_t row = 0; row < t->events[GP_MEMORY].n; row++) add_allocation(&a, row);
     for (uint32_t row = 0; row < t->events[GP_GPU].n; row++)
         if (gp_gpu_config(t, row)->kind == GP_MEMCPY) add_copy(&a, row);
+    gp_host_memo_release(&a.ranges);
     gp_map_release(&a.labels);
     gp_map_release(&a.devices);
     gp_map_release(&a.texts);

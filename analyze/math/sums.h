@@ -11,9 +11,9 @@
 /* A + B; what does not fit stays at the limit. Sums of damaged times must not become small again. */
 static inline int64_t gp_add_saturated(int64_t a, int64_t b)
 {
-    if (b > 0 && a > INT64_MAX - b) return INT64_MAX;
-    if (b < 0 && a < INT64_MIN - b) return INT64_MIN;
-    return a + b;
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum)) return b < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
 }
 
 /* A / B in percent; 0 when B is 0. */

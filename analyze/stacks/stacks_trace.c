@@ -6,6 +6,7 @@
 #include "analyze/view/attribute.h"
 #include "analyze/view/backward.h"
 #include "analyze/view/captured.h"
+#include "analyze/view/host_memo.h"
 #include "analyze/names/classify.h"
 #include "analyze/view/host_stack.h"
 #include "analyze/view/idle_walk.h"
@@ -41,7 +42,9 @@ struct walk {
     uint32_t device_top; /* the node of the device at hand, or top; with the idle weight that of the cause */
     GP_VEC(uint32_t) chain;   /* scratch of place_event */
     GP_VEC(uint32_t) modules; /* scratch of frames_of_modules */
-    struct idle *idle;        /* with the idle weight */
+    struct gp_host_memo module_of;
+    struct gp_map place_of_module; /* where modules begin << 32 | host event -> node */
+    struct idle *idle;             /* with the idle weight */
 };
 
 #define NO_NODE UINT32_MAX
@@ -146,17 +149,36 @@ static uint32_t frame_below(struct walk *w, uint32_t node, gp_sid label, enum gp
     return gp_calltree_child(&w->b->tree, node, label, kind);
 }
 
-/* The modules around a host event, outermost first. */
+/* The innermost module at a host event or around it. */
+static uint32_t module_in(void *ctx, uint32_t node, uint32_t around)
+{
+    const struct walk *w = ctx;
+    const struct gp_host_event *ev = &w->hs->nodes[node];
+    if (ev->table != GP_PYTHON) return around;
+    return kind_of_host(w, ev, w->t->events[GP_PYTHON].name[ev->row]) == GP_FRAME_MODULE ? node : around;
+}
+
+static uint32_t module_around(struct walk *w, uint32_t id)
+{
+    return gp_host_memo_get(&w->module_of, id, module_in, w);
+}
+
+/* The modules around a host event below NODE, outermost first. Each is worked out once. */
 static uint32_t frames_of_modules(struct walk *w, uint32_t node, uint32_t id)
 {
+    uint32_t start = node;
     size_t begin = w->modules.n;
-    for (; id != GP_HOST_NONE; id = w->hs->nodes[id].parent)
-        if (w->hs->nodes[id].table == GP_PYTHON) GP_VEC_PUSH(&w->modules, id);
+    for (id = module_around(w, id); id != GP_HOST_NONE; id = module_around(w, w->hs->nodes[id].parent)) {
+        const uint32_t *known = gp_map_get(&w->place_of_module, (uint64_t)start << 32 | id);
+        if (known) node = *known;
+        if (known) break;
+        GP_VEC_PUSH(&w->modules, id);
+    }
     while (w->modules.n > begin) {
-        const struct gp_host_event *ev = &w->hs->nodes[w->modules.at[--w->modules.n]];
-        gp_sid name = w->t->events[GP_PYTHON].name[ev->row];
-        if (kind_of_host(w, ev, name) == GP_FRAME_MODULE)
-            node = frame_below(w, node, label_of_host(w, GP_PYTHON, name), GP_FRAME_MODULE);
+        id = w->modules.at[--w->modules.n];
+        gp_sid name = w->t->events[GP_PYTHON].name[w->hs->nodes[id].row];
+        node = frame_below(w, node, label_of_host(w, GP_PYTHON, name), GP_FRAME_MODULE);
+        *gp_map_put(&w->place_of_module, (uint64_t)start << 32 | id, 0) = node;
     }
     return node;
 }
@@ -562,6 +584,7 @@ static void known_release(struct known *k)
 static void add_known(struct gp_stacks *b, const struct gp_trace *t, const struct known *k, bool several)
 {
     struct walk w = {.b = b, .t = t, .hs = &k->view.hs, .at = &k->view.at, .backward = &k->backward};
+    w.module_of.hs = w.hs;
     gp_captured_init(&w.captured, w.hs);
     w.top = w.device_top = several ? frame_of_trace(b, t) : GP_CALLTREE_ROOT;
     w.place = gp_alloc(w.hs->n * sizeof *w.place);
@@ -580,6 +603,8 @@ static void add_known(struct gp_stacks *b, const struct gp_trace *t, const struc
     gp_map_release(&w.named);
     GP_VEC_FREE(&w.chain);
     GP_VEC_FREE(&w.modules);
+    gp_host_memo_release(&w.module_of);
+    gp_map_release(&w.place_of_module);
     free(w.place);
     free(w.leaves);
     free(w.process_frame);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/nth.h"
+#include "analyze/math/sums.h"
 #include "analyze/names/known.h"
 #include "analyze/view/waits.h"
 #include "formats/base/mem.h"
@@ -67,7 +68,8 @@ static void drop_warm_up(struct gp_plan *p)
         GP_VEC_PUSH(&lengths, p->steps.at[i].end_ns - p->steps.at[i].begin_ns);
     int64_t middle = median(&lengths, 0);
     for (size_t i = 0; i < lengths.n; i++) GP_VEC_PUSH(&off, llabs(lengths.at[i] - middle));
-    int64_t spread = 3 * median(&off, 0), most = middle + (spread > middle / 5 ? spread : middle / 5);
+    int64_t usual = median(&off, 0), spread = gp_add_saturated(gp_add_saturated(usual, usual), usual);
+    int64_t most = gp_add_saturated(middle, spread > middle / 5 ? spread : middle / 5);
     while (p->warm_up + 2 < p->steps.n &&
            p->steps.at[p->warm_up].end_ns - p->steps.at[p->warm_up].begin_ns > most)
         p->warm_up++;

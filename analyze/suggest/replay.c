@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "formats/base/mem.h"
 
 /* What an edit has touched already, by item: later ones may only make it less. */
@@ -77,11 +78,12 @@ static void run_item(struct run *run, uint32_t i, int64_t ready_ns)
         return;
     }
     int64_t start = ready_ns;
-    if (!(run->item_edits[i] & ASIDE)) start = later(start, *free_ns ? *free_ns + item->gap_ns : 0);
+    if (!(run->item_edits[i] & ASIDE))
+        start = later(start, *free_ns ? gp_add_saturated(*free_ns, item->gap_ns) : 0);
     if (item->after != GP_REPLAY_NONE) start = later(start, run->end_ns[item->after]);
-    start += item->delay_ns;
+    start = gp_add_saturated(start, item->delay_ns);
     mark(run, i, start);
-    run->end_ns[i] = start + item->dur_ns;
+    run->end_ns[i] = gp_add_saturated(start, item->dur_ns);
     if (!(run->item_edits[i] & ASIDE)) *free_ns = run->end_ns[i];
     int64_t *over_ns = over_on_device(run, item->stream);
     *over_ns = later(*over_ns, run->end_ns[i]);
@@ -100,15 +102,17 @@ static int64_t run_all(struct run *run, const struct gp_replay *r)
     int64_t host = 0, end = 0;
     for (size_t k = 0; k < r->calls.n; k++) {
         const struct gp_replay_call *call = &run->calls[k];
-        int64_t begin = later(0, host + call->before_ns), over = begin + call->own_ns;
+        int64_t begin = later(0, gp_add_saturated(host, call->before_ns));
+        int64_t over = gp_add_saturated(begin, call->own_ns);
         for (uint32_t i = call->first; i < call->first + call->n; i++) {
-            run_item(run, i, begin + r->launch_ns);
+            run_item(run, i, gp_add_saturated(begin, r->launch_ns));
             end = later(end, run->end_ns[i]);
         }
-        if (call->waits_for != GP_REPLAY_NONE) over = later(over, waited_until(run, call) + r->wake_ns);
+        if (call->waits_for != GP_REPLAY_NONE)
+            over = later(over, gp_add_saturated(waited_until(run, call), r->wake_ns));
         host = later(host, over);
     }
-    return later(host + r->tail_ns, end);
+    return later(gp_add_saturated(host, r->tail_ns), end);
 }
 
 /* ---- memory ---- */

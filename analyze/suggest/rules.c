@@ -198,14 +198,26 @@ static bool ask(struct asked *a, gp_sid name)
 
 /* ---- the host ---- */
 
-static bool matched_outside(const struct gp_rule_ctx *c, uint32_t node, enum gp_table table,
-                            struct asked *asked)
+struct outermost {
+    const struct gp_rule_ctx *c;
+    uint32_t tables;
+    gp_rule_match *match;
+};
+
+static uint32_t outermost_in(void *ctx, uint32_t node, uint32_t around)
 {
-    for (node = c->v->hs.nodes[node].parent; node != GP_HOST_NONE; node = c->v->hs.nodes[node].parent) {
-        const struct gp_host_event *e = &c->v->hs.nodes[node];
-        if (e->table == (uint32_t)table && ask(asked, c->t->events[e->table].name[e->row])) return true;
-    }
-    return false;
+    const struct outermost *o = ctx;
+    const struct gp_host_event *e = &o->c->v->hs.nodes[node];
+    if (around != GP_HOST_NONE || !(o->tables & GP_NEED(e->table))) return around;
+    gp_sid name = o->c->t->events[e->table].name[e->row];
+    return o->match(gp_trace_str(o->c->t, name)) ? node : GP_HOST_NONE;
+}
+
+uint32_t gp_rule_outermost(const struct gp_rule_ctx *c, struct gp_host_memo *memo, uint32_t node,
+                           uint32_t tables, gp_rule_match *match)
+{
+    struct outermost o = {c, tables, match};
+    return gp_host_memo_get(memo, node, outermost_in, &o);
 }
 
 /* The first call that begins at AT or later. */
@@ -243,16 +255,19 @@ int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_r
 {
     const struct gp_events *e = &c->t->events[table];
     struct asked asked = {c, match, gp_zalloc(c->t->strings.n + 1)};
+    struct gp_host_memo outermost = {.hs = &c->v->hs};
     int64_t sum = 0, begin = c->p->begin_ns, end = c->p->steps.at[c->p->steps.n - 1].end_ns;
     for (size_t i = 0; i < e->n && e->start_ns[i] < end; i++) {
         if (e->start_ns[i] + e->dur_ns[i] <= begin || !c->launches_here[e->track[i]]) continue;
         if (!ask(&asked, e->name[i])) continue;
         uint32_t node = gp_host_node(&c->v->hs, table, i);
-        if (node != GP_HOST_NONE && matched_outside(c, node, table, &asked)) continue;
+        if (node != GP_HOST_NONE && gp_rule_outermost(c, &outermost, node, GP_NEED(table), match) != node)
+            continue;
         int64_t time = gp_rule_time_before_calls(c, e->start_ns[i], e->start_ns[i] + e->dur_ns[i], by_call);
         if (count) *count += time > 0;
         sum += time;
     }
+    gp_host_memo_release(&outermost);
     free(asked.answers);
     return sum;
 }

@@ -362,21 +362,22 @@ const struct gp_rule gp_rule_layout_churn = {
 
 /* ---- fills of gradients ---- */
 
-static bool in_zero_grad(const struct gp_rule_ctx *c, uint32_t item)
+static bool is_zero_grad(const char *name)
 {
-    for (uint32_t node = c->calls[c->p->items.at[item].call].node; node != GP_HOST_NONE;
-         node = c->v->hs.nodes[node].parent) {
-        const struct gp_host_event *e = &c->v->hs.nodes[node];
-        const char *name = gp_trace_str(c->t, c->t->events[e->table].name[e->row]);
-        if (strstr(name, "zero_grad")) return true;
-    }
-    return false;
+    return strstr(name, "zero_grad") != NULL;
+}
+
+static bool in_zero_grad(const struct gp_rule_ctx *c, struct gp_host_memo *memo, uint32_t item)
+{
+    uint32_t node = c->calls[c->p->items.at[item].call].node;
+    return gp_rule_outermost(c, memo, node, GP_NEED_ALL, is_zero_grad) != GP_HOST_NONE;
 }
 
 /* Fills inside zero_grad, of many tensors at once, or several in a row outside the backward pass. */
 static uint8_t *gradient_fills(const struct gp_rule_ctx *c)
 {
     uint8_t *items = match_items(c, gp_pointwise_fills);
+    struct gp_host_memo zero_grads = {.hs = &c->v->hs};
     for (uint32_t i = 0, n; i < c->p->items.n; i += n ? n : 1) {
         bool several = false;
         for (n = 0; i + n < c->p->items.n && items[i + n] && !c->items[i + n].backward &&
@@ -385,9 +386,11 @@ static uint8_t *gradient_fills(const struct gp_rule_ctx *c)
         several = n >= FILLS_LEAST;
         for (uint32_t k = i; k < i + (n ? n : 1); k++) {
             const char *name = gp_rule_name(c, k);
-            items[k] = items[k] && (several || strstr(name, "ZeroFunctor") || in_zero_grad(c, k));
+            items[k] =
+                items[k] && (several || strstr(name, "ZeroFunctor") || in_zero_grad(c, &zero_grads, k));
         }
     }
+    gp_host_memo_release(&zero_grads);
     return items;
 }
 

@@ -228,16 +228,16 @@ const struct gp_rule gp_rule_attention = {
 
 /* ---- an optimizer in pieces ---- */
 
-/* Launched inside a range, frame or operator that is called an optimizer. */
-static bool in_optimizer(const struct gp_rule_ctx *c, uint32_t item)
+/* A range, frame or operator that is called an optimizer. */
+static bool is_optimizer(const char *name)
 {
-    for (uint32_t node = c->calls[c->p->items.at[item].call].node; node != GP_HOST_NONE;
-         node = c->v->hs.nodes[node].parent) {
-        const struct gp_host_event *e = &c->v->hs.nodes[node];
-        const char *name = gp_trace_str(c->t, c->t->events[e->table].name[e->row]);
-        if (gp_starts(name, "Optimizer.step") || !strcmp(name, "optimizer")) return true;
-    }
-    return false;
+    return gp_starts(name, "Optimizer.step") || !strcmp(name, "optimizer");
+}
+
+static bool in_optimizer(const struct gp_rule_ctx *c, struct gp_host_memo *memo, uint32_t item)
+{
+    uint32_t node = c->calls[c->p->items.at[item].call].node;
+    return gp_rule_outermost(c, memo, node, GP_NEED_ALL, is_optimizer) != GP_HOST_NONE;
 }
 
 static bool is_foreach(const char *name)
@@ -251,11 +251,13 @@ static uint8_t *optimizer_pieces(const struct gp_rule_ctx *c)
     uint8_t *foreach = gp_rule_match_configs(c, is_foreach),
             *fused = gp_rule_match_configs(c, gp_kernel_is_fused_optimizer),
             *pieces = gp_zalloc(c->p->items.n + 1);
+    struct gp_host_memo optimizers = {.hs = &c->v->hs};
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         uint32_t kind = c->items[i].kind, config = c->items[i].config;
         if (gp_class_of((enum gp_frame_kind)kind) != GP_CLASS_COMPUTE || fused[config]) continue;
-        pieces[i] = foreach[config] || (kind == GP_FRAME_ELEMENTWISE && in_optimizer(c, i));
+        pieces[i] = foreach[config] || (kind == GP_FRAME_ELEMENTWISE && in_optimizer(c, &optimizers, i));
     }
+    gp_host_memo_release(&optimizers);
     free(foreach);
     free(fused);
     return pieces;

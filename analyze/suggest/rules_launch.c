@@ -276,18 +276,6 @@ static bool is_region(const char *name)
            strstr(name, "Call CompiledFxGraph") != NULL;
 }
 
-/* The compiled region around a call, as row of GP_OP or GP_RANGE with the table in the top bits; UINT64_MAX: none. */
-static uint64_t region_of(const struct gp_rule_ctx *c, uint32_t call)
-{
-    uint64_t region = UINT64_MAX;
-    for (uint32_t node = c->calls[call].node; node != GP_HOST_NONE; node = c->v->hs.nodes[node].parent) {
-        const struct gp_host_event *e = &c->v->hs.nodes[node];
-        gp_sid name = c->t->events[e->table].name[e->row];
-        if (is_region(gp_trace_str(c->t, name))) region = (uint64_t)e->table << 32 | e->row;
-    }
-    return region;
-}
-
 struct breaks {
     int64_t count,
         host_ns;      /* changes from one region to another of the same phase, and the host time there */
@@ -299,16 +287,16 @@ struct breaks {
 static struct breaks find_breaks(struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
     struct breaks b = {.example = UINT32_MAX};
-    uint64_t last = UINT64_MAX;
-    uint32_t last_call = 0;
+    uint32_t last = GP_HOST_NONE, last_call = 0;
+    struct gp_host_memo regions = {.hs = &c->v->hs};
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         if (!c->p->replay.calls.at[k].n) continue;
-        uint64_t region = region_of(c, k);
-        if (region == UINT64_MAX) continue;
+        uint32_t region = gp_rule_outermost(c, &regions, c->calls[k].node, GP_NEED_ALL, is_region);
+        if (region == GP_HOST_NONE) continue;
         bool backward = c->items[c->p->replay.calls.at[k].first].backward,
              backward_before =
-                 last == UINT64_MAX || c->items[c->p->replay.calls.at[last_call].first].backward;
-        if (last != UINT64_MAX && region != last && backward == backward_before &&
+                 last == GP_HOST_NONE || c->items[c->p->replay.calls.at[last_call].first].backward;
+        if (last != GP_HOST_NONE && region != last && backward == backward_before &&
             c->p->calls.at[k].step == c->p->calls.at[last_call].step) {
             b.count++;
             b.example = k;
@@ -323,6 +311,7 @@ static struct breaks find_breaks(struct gp_rule_ctx *c, struct gp_suggestion *s)
         last = region;
         last_call = k;
     }
+    gp_host_memo_release(&regions);
     return b;
 }
 
@@ -363,8 +352,15 @@ const struct gp_rule gp_rule_graph_breaks = {
 
 /* ---- Python between launches ---- */
 
+/* The innermost event that is not a range. */
+static uint32_t no_range_in(void *ctx, uint32_t node, uint32_t around)
+{
+    const struct gp_host_stack *hs = ctx;
+    return hs->nodes[node].table == GP_RANGE ? around : node;
+}
+
 /* Host time before a call during which nothing recorded ran on its thread. */
-static int64_t unseen_before(const struct gp_rule_ctx *c, uint32_t call)
+static int64_t unseen_before(const struct gp_rule_ctx *c, struct gp_host_memo *running, uint32_t call)
 {
     const struct gp_events *api = &c->t->events[GP_API];
     uint32_t row = c->p->calls.at[call].row, track = api->track[row];
@@ -383,8 +379,9 @@ static int64_t unseen_before(const struct gp_rule_ctx *c, uint32_t call)
         if (hs->nodes[i].end_ns < at) unseen += at - hs->nodes[i].end_ns;
         if (hs->nodes[i].start_ns < at) at = hs->nodes[i].start_ns;
     }
-    for (uint32_t node = gp_host_at(hs, track, since); node != GP_HOST_NONE; node = hs->nodes[node].parent)
-        if (hs->nodes[node].table != GP_RANGE) return unseen;
+    if (gp_host_memo_get(running, gp_host_at(hs, track, since), no_range_in, (void *)(uintptr_t)hs) !=
+        GP_HOST_NONE)
+        return unseen;
     return unseen + (at > since ? at - since : 0);
 }
 
@@ -397,12 +394,13 @@ static void ask_python_gap(struct gp_rule_ctx *c)
         if (p->steps.at[i].n_calls != n) return;
     uint32_t worst = UINT32_MAX;
     int64_t most = 0, *by_call = gp_zalloc((p->calls.n + 1) * sizeof *by_call), total = 0, places = 0;
+    struct gp_host_memo running = {.hs = &c->v->hs};
     for (uint32_t k = 1; k < n; k++) { /* the first of a step follows what is between steps */
         int64_t sum = 0;
         size_t seen = 0;
         for (size_t i = 0; i < p->steps.n; i++) {
             uint32_t call = p->steps.at[i].first_call + k;
-            int64_t unseen = unseen_before(c, call);
+            int64_t unseen = unseen_before(c, &running, call);
             if (unseen >= GAP_NS) seen++, sum += unseen, by_call[call] = unseen;
         }
         if (seen * 5 < p->steps.n * 4) {
@@ -413,6 +411,7 @@ static void ask_python_gap(struct gp_rule_ctx *c)
         total += sum;
         if (sum > most) most = sum, worst = p->steps.at[0].first_call + k;
     }
+    gp_host_memo_release(&running);
     if (worst != UINT32_MAX && gp_pct(total, c->plan_ns) >= 1) {
         struct gp_suggestion *s = gp_rule_suggest(c);
         gp_rule_save_host(c, s, by_call);

@@ -17,6 +17,7 @@
 #include "analyze/suggest/item_work.h"
 #include "analyze/suggest/plan.h"
 #include "analyze/suggest/suggest.h"
+#include "analyze/view/host_memo.h"
 
 /* Facts about a GPU event of the plan. */
 struct gp_rule_item {
@@ -114,6 +115,10 @@ const uint8_t *gp_rule_rows_beside(const struct gp_rule_ctx *c, enum gp_class cl
 
 /* Does the rule look for events of this name? */
 typedef bool gp_rule_match(const char *name);
+/* The outermost event of one of TABLES (bits GP_NEED(table)), at NODE or around it, whose name matches; GP_HOST_NONE. MEMO is
+ * for one TABLES and MATCH, with hs set; the caller releases it. Amortised O(1). */
+uint32_t gp_rule_outermost(const struct gp_rule_ctx *c, struct gp_host_memo *memo, uint32_t node,
+                           uint32_t tables, gp_rule_match *match);
 /* By index into trace->configs: does the recorded name match? The caller frees the result. O(configs). */
 uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match);
 /* Add to BY_CALL, which has one entry per call, the host time on the launching threads inside events of TABLE

@@ -372,17 +372,15 @@ static int compare_constants(const void *a, const void *b)
 static size_t find_constants(const struct gp_rule_ctx *c, struct constant *all)
 {
     size_t n = 0;
+    struct gp_host_memo makers = {.hs = &c->v->hs};
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
-        uint32_t op = UINT32_MAX;
-        for (uint32_t node = c->calls[k].node; node != GP_HOST_NONE; node = c->v->hs.nodes[node].parent) {
-            const struct gp_host_event *e = &c->v->hs.nodes[node];
-            if (e->table == GP_OP && makes_constant(gp_trace_str(c->t, c->t->events[GP_OP].name[e->row])))
-                op = e->row;
-        }
-        if (op == UINT32_MAX) continue;
+        uint32_t node = gp_rule_outermost(c, &makers, c->calls[k].node, GP_NEED(GP_OP), makes_constant);
+        if (node == GP_HOST_NONE) continue;
+        uint32_t op = c->v->hs.nodes[node].row;
         struct given given = inputs_of(c, op);
         if (given.n) all[n++] = (struct constant){c->t->events[GP_OP].name[op], given, k, op};
     }
+    gp_host_memo_release(&makers);
     return n;
 }
 

@@ -66,19 +66,26 @@ void gp_suggest_release(struct gp_suggest *s)
 
 /* ---- facts ---- */
 
-/* The innermost operator at or around a host event; whether the autograd engine is around it. */
-static uint32_t operator_around(const struct gp_view *v, uint32_t node, bool *backward)
+/* The innermost operator at or around a host event, as its row * 2, and 1 more when the autograd engine is around it. */
+static uint32_t operator_in(void *ctx, uint32_t node, uint32_t around)
 {
-    uint32_t op = UINT32_MAX;
-    for (; node != GP_HOST_NONE; node = v->hs.nodes[node].parent) {
-        const struct gp_host_event *e = &v->hs.nodes[node];
-        if (e->table != GP_OP) continue;
-        if (op == UINT32_MAX) op = e->row;
-        gp_sid name = v->t->events[GP_OP].name[e->row];
-        if (gp_name_is_backward(gp_trace_str(v->t, name), gp_string_len(&v->t->strings, name)))
-            *backward = true;
-    }
-    return op;
+    const struct gp_view *v = ctx;
+    const struct gp_host_event *e = &v->hs.nodes[node];
+    if (e->table != GP_OP) return around;
+    gp_sid name = v->t->events[GP_OP].name[e->row];
+    bool backward = (around != GP_HOST_NONE && (around & 1)) ||
+                    gp_name_is_backward(gp_trace_str(v->t, name), gp_string_len(&v->t->strings, name));
+    return e->row << 1 | backward;
+}
+
+/* UINT32_MAX: none. BACKWARD is set when the autograd engine is around it, and left alone when not. */
+static uint32_t operator_around(struct gp_rule_ctx *c, struct gp_host_memo *ops, uint32_t node,
+                                bool *backward)
+{
+    uint32_t found = gp_host_memo_get(ops, node, operator_in, (void *)(uintptr_t)c->v);
+    if (found == GP_HOST_NONE) return UINT32_MAX;
+    if (found & 1) *backward = true;
+    return found >> 1;
 }
 
 /* If no operators are recorded: the autograd engine launches from its own thread. */
@@ -90,7 +97,7 @@ static bool launched_aside(const struct gp_rule_ctx *c, uint32_t item)
     return api->track[p->calls.at[p->items.at[item].call].row] != api->track[p->calls.at[first].row];
 }
 
-static void know_items(struct gp_rule_ctx *c)
+static void know_items(struct gp_rule_ctx *c, struct gp_host_memo *ops)
 {
     const struct gp_plan *p = c->p;
     uint8_t *compiled = gp_rule_match_configs(c, gp_kernel_is_triton);
@@ -101,14 +108,14 @@ static void know_items(struct gp_rule_ctx *c)
         item->kind = gp_view_kind(c->v, row);
         item->config = gp_get_config(&c->t->events[GP_GPU], row);
         item->compiled = compiled[item->config];
-        item->op = operator_around(c->v, c->v->at.node[row], &item->backward);
+        item->op = operator_around(c, ops, c->v->at.node[row], &item->backward);
         if (!c->t->events[GP_OP].n) item->backward = launched_aside(c, i);
         item->position = i - p->steps.at[p->items.at[i].step].first_item;
     }
     free(compiled);
 }
 
-static void know_calls(struct gp_rule_ctx *c)
+static void know_calls(struct gp_rule_ctx *c, struct gp_host_memo *ops)
 {
     const struct gp_plan *p = c->p;
     bool backward;
@@ -119,7 +126,7 @@ static void know_calls(struct gp_rule_ctx *c)
         uint32_t row = p->calls.at[k].row;
         call->name = gp_trace_str(c->t, c->t->events[GP_API].name[row]);
         call->node = gp_host_node(&c->v->hs, GP_API, row);
-        call->op = operator_around(c->v, call->node, &backward);
+        call->op = operator_around(c, ops, call->node, &backward);
         call->before_ns = p->replay.calls.at[k].before_ns > 0 ? p->replay.calls.at[k].before_ns : 0;
         if (p->replay.calls.at[k].n) c->launches_here[c->t->events[GP_API].track[row]] = 1;
     }
@@ -448,8 +455,10 @@ static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const st
     c.plan_ns = p->recorded_ns;
     c.replay_ns = gp_plan_length(p);
     c.replay_step_ns = gp_plan_step_ns(p, NULL, 0);
-    know_items(&c);
-    know_calls(&c);
+    struct gp_host_memo ops = {.hs = &v->hs};
+    know_items(&c, &ops);
+    know_calls(&c, &ops);
+    gp_host_memo_release(&ops);
     know_device(&c);
     c.same_steps = all_steps_equal(&c);
     tell_step(&c);

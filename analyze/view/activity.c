@@ -5,8 +5,7 @@
 static void add_clipped(struct gp_intervals *s, const struct gp_events *e, size_t row, int64_t begin_ns,
                         int64_t end_ns)
 {
-    int64_t start = e->start_ns[row],
-            end = e->dur_ns[row] > INT64_MAX - start && start > 0 ? INT64_MAX : start + e->dur_ns[row];
+    int64_t start = e->start_ns[row], end = start + e->dur_ns[row];
     gp_intervals_add(s, start < begin_ns ? begin_ns : start, end > end_ns ? end_ns : end);
 }
 

@@ -7,6 +7,7 @@
 static const enum gp_table host_tables[] = {GP_RANGE, GP_PYTHON, GP_OP, GP_API};
 enum { HOST_TABLES = GP_COUNT(host_tables) };
 enum { MOST_ROWS = (1 << 29) - 1 }; /* what struct gp_host_event holds */
+enum { DEEP = 64 };                 /* from there on walking up is too long */
 
 /* Damaged input can hold any time; within these bounds no difference of two overflows. */
 static const int64_t EARLIEST = -(INT64_MAX / 2), LATEST = INT64_MAX / 2;
@@ -91,9 +92,11 @@ static int advance(struct cursor *c, int n, int i)
  * inside this one, which began later. */
 struct nest {
     struct gp_host_stack *hs;
-    uint32_t *open; /* by track: the innermost open event, GP_HOST_NONE: none */
-    uint32_t *next; /* by track: its next node */
-    int64_t *at_ns; /* by track: time up to which self times have been given out; NULL when not asked for */
+    uint32_t *open;  /* by track: the innermost open event, GP_HOST_NONE: none */
+    uint32_t *next;  /* by track: its next node */
+    int64_t *at_ns;  /* by track: time up to which self times have been given out; NULL when not asked for */
+    uint32_t *depth; /* by track: of the innermost open event, 0: none */
+    uint32_t deepest;
 };
 
 static void give_self(struct nest *n, uint32_t track, int64_t until_ns)
@@ -111,6 +114,7 @@ static void close_until(struct nest *n, uint32_t track, int64_t at_ns)
         if (top->end_ns > at_ns) break;
         give_self(n, track, top->end_ns);
         n->open[track] = top->parent;
+        n->depth[track]--;
     }
 }
 
@@ -131,10 +135,12 @@ static void open_event(struct nest *n, uint32_t track, uint32_t id)
         }
         crossed = true;
         around = top->parent;
+        n->depth[track]--;
     }
     n->hs->overlapping += crossed;
     ev->parent = around;
     n->open[track] = id;
+    if (++n->depth[track] > n->deepest) n->deepest = n->depth[track];
 }
 
 /* All events in order of time, each laid out on its track. */
@@ -178,6 +184,23 @@ static void count_nodes(struct gp_host_stack *hs, const struct gp_trace *t)
     hs->n = hs->first[t->tracks.n];
 }
 
+/* Where events are nested deeply, each has a second way up, so that any event around it is a few steps away (E. W. Myers, An
+ * applicative random-access stack, 1983). */
+static void make_jumps(struct gp_host_stack *hs)
+{
+    uint32_t *depth = gp_alloc(hs->n * sizeof *depth);
+    hs->jump = gp_alloc(hs->n * sizeof *hs->jump);
+    for (uint32_t i = 0; i < hs->n; i++) { /* parents come first */
+        uint32_t up = hs->nodes[i].parent;
+        depth[i] = up == GP_HOST_NONE ? 0 : depth[up] + 1;
+        hs->jump[i] = up == GP_HOST_NONE ? i : up;
+        if (up == GP_HOST_NONE) continue;
+        uint32_t far = hs->jump[up], farther = hs->jump[far];
+        if (depth[up] - depth[far] == depth[far] - depth[farther]) hs->jump[i] = farther;
+    }
+    free(depth);
+}
+
 static void build(struct gp_host_stack *hs, const struct gp_trace *t, bool self)
 {
     memset(hs, 0, sizeof *hs);
@@ -194,7 +217,10 @@ static void build(struct gp_host_stack *hs, const struct gp_trace *t, bool self)
     nest.open = gp_alloc((tracks + 1) * sizeof *nest.open);
     memset(nest.open, 0xff, (tracks + 1) * sizeof *nest.open);
     if (self) nest.at_ns = gp_zalloc((tracks + 1) * sizeof *nest.at_ns);
+    nest.depth = gp_zalloc((tracks + 1) * sizeof *nest.depth);
     nest_all(&nest, t);
+    if (nest.deepest > DEEP) make_jumps(hs);
+    free(nest.depth);
     free(nest.next);
     free(nest.open);
     free(nest.at_ns);
@@ -216,6 +242,7 @@ void gp_host_stack_release(struct gp_host_stack *hs)
     free(hs->self_ns);
     free(hs->first);
     free(hs->node_of_call);
+    free(hs->jump);
     memset(hs, 0, sizeof *hs);
 }
 
@@ -246,6 +273,19 @@ uint32_t gp_host_node(const struct gp_host_stack *hs, enum gp_table table, size_
     return found ? lo : GP_HOST_NONE;
 }
 
+uint32_t gp_host_ends_from(const struct gp_host_stack *hs, uint32_t node, int64_t at_ns, uint32_t *ended)
+{
+    const struct gp_host_event *nodes = hs->nodes;
+    uint32_t last = GP_HOST_NONE;
+    while (node != GP_HOST_NONE && nodes[node].end_ns < at_ns) {
+        last = node;
+        bool far = hs->jump && hs->jump[node] != node && nodes[hs->jump[node]].end_ns < at_ns;
+        node = far ? hs->jump[node] : nodes[node].parent;
+    }
+    if (ended) *ended = last;
+    return node;
+}
+
 uint32_t gp_host_at(const struct gp_host_stack *hs, uint32_t track, int64_t at_ns)
 {
     uint32_t lo = hs->first[track], hi = hs->first[track + 1], base = lo;
@@ -254,8 +294,6 @@ uint32_t gp_host_at(const struct gp_host_stack *hs, uint32_t track, int64_t at_n
         if (hs->nodes[mid].start_ns <= at_ns) lo = mid + 1;
         else hi = mid;
     }
-    if (lo == base) return GP_HOST_NONE;
-    uint32_t node = lo - 1;
-    while (node != GP_HOST_NONE && hs->nodes[node].end_ns <= at_ns) node = hs->nodes[node].parent;
-    return node;
+    if (lo == base || at_ns == INT64_MAX) return GP_HOST_NONE;
+    return gp_host_ends_from(hs, lo - 1, at_ns + 1, NULL);
 }

@@ -39,6 +39,7 @@ struct gp_host_stack {
     uint32_t *first;        /* by track: its first node; one more than there are tracks */
     uint32_t *node_of_call; /* by row of GP_API: index into nodes, GP_HOST_NONE: not on a host thread */
     uint64_t overlapping, clamped;
+    uint32_t *jump; /* private: by node, one of those around it, for ways up that are long; NULL: none is */
 };
 
 /* Nest all host events of T, which must be finished and outlive HS. Rows on tracks that are not threads are
@@ -57,7 +58,11 @@ static inline uint32_t gp_host_track(const struct gp_host_stack *hs, uint32_t no
     const struct gp_host_event *ev = &hs->nodes[node];
     return hs->t->events[ev->table].track[ev->row];
 }
-/* The innermost event of TRACK that covers AT_NS; GP_HOST_NONE if there is none. O(log n + depth). */
+/* The innermost event of TRACK that covers AT_NS; GP_HOST_NONE if there is none. O(log n). */
 uint32_t gp_host_at(const struct gp_host_stack *hs, uint32_t track, int64_t at_ns);
+/* NODE, or else the innermost event around it, that ends at AT_NS or later; GP_HOST_NONE when there is none. *ENDED, unless
+ * it is NULL, becomes the last event on the way there, whose end is the latest of those before AT_NS; GP_HOST_NONE when NODE
+ * is it. O(log depth). */
+uint32_t gp_host_ends_from(const struct gp_host_stack *hs, uint32_t node, int64_t at_ns, uint32_t *ended);
 
 #endif

@@ -268,7 +268,7 @@ static void tell_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t
     uint32_t next = next_node(w, track, at), last = hs->first[track + 1];
     uint32_t node = next > hs->first[track] ? next - 1 : GP_HOST_NONE; /* or one around it: see gp_host_at */
     while (at < end_ns) {
-        while (node != GP_HOST_NONE && hs->nodes[node].end_ns <= at) node = hs->nodes[node].parent;
+        node = gp_host_ends_from(hs, node, at + 1, NULL);
         int64_t until = node == GP_HOST_NONE ? end_ns : min_of(end_ns, hs->nodes[node].end_ns);
         uint32_t deeper = node;
         if (next < last && hs->nodes[next].start_ns <= until) {

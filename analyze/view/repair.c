@@ -17,8 +17,6 @@ enum { OVERRUN_FACTOR = 100 };
 /* Where events of a stream may run side by side: this many times the median of the same name, of this many at least. */
 enum { NAME_FACTOR = 1000, NAME_LEAST = 5 };
 
-static const int64_t EARLIEST = -(INT64_MAX / 2), LATEST = INT64_MAX / 2;
-
 enum { KEEP, BAD_TIME, BAD_DURATION }; /* verdict for a row */
 
 struct repair {
@@ -35,29 +33,6 @@ static void find(struct repair *r, size_t row, uint8_t what)
     r->found[row] = what;
     r->times += what == BAD_TIME;
     r->durations += what == BAD_DURATION;
-}
-
-/* ---- differences that fit ---- */
-
-static int64_t within_reach(int64_t ns)
-{
-    return ns < EARLIEST ? EARLIEST : ns > LATEST ? LATEST : ns;
-}
-
-/* Nearly always nothing is done: tables are sorted by start. */
-static bool bound_times(struct gp_events *e)
-{
-    bool changed = false;
-    for (size_t i = 0; i < e->n; i++) {
-        int64_t start = within_reach(e->start_ns[i]), dur = e->dur_ns[i];
-        if (dur > LATEST - start) dur = LATEST - start;
-        if (start == e->start_ns[i] && dur == e->dur_ns[i]) continue;
-        e->start_ns[i] = start;
-        e->dur_ns[i] = dur;
-        changed = true;
-    }
-    if (changed) gp_events_sort(e);
-    return changed;
 }
 
 /* ---- starts ---- */
@@ -247,7 +222,6 @@ void gp_repair(struct gp_trace *t, enum gp_repair repair)
 {
     struct repair r = {.t = t, .gpu = &t->events[GP_GPU]};
     struct calls calls = {.api = &t->events[GP_API]};
-    for (int i = 0; i < GP_TABLE_COUNT; i++) bound_times(&t->events[i]);
     r.found = gp_zalloc(r.gpu->n + 1);
     find_far_starts(&r, &calls);
     find_zero_starts(&r, &calls);

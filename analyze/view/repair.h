@@ -17,8 +17,7 @@ enum gp_repair {
 enum gp_repair gp_repair_called(const char *word);
 
 /* Counts GP_Q_OUTLIER_TIME and GP_Q_OUTLIER_DURATION in T's issues and, unless REPAIR is GP_REPAIR_NONE, mends
- * or removes what cannot be. T is finished, before and after. Whatever REPAIR is, all times are then within
- * INT64_MAX / 2 of 0, so that no difference of two overflows. */
+ * or removes what cannot be. T is finished, before and after. */
 void gp_repair(struct gp_trace *t, enum gp_repair repair);
 
 #endif

@@ -409,7 +409,7 @@ static void add_label(struct gp_chrome_parser *c, struct gp_chrome_fields *f)
 
 static void check_duration(struct gp_chrome_parser *c, struct gp_chrome_fields *f)
 {
-    bool bad = !f->has_dur || f->dur_ns < 0 || (f->ts_ns > 0 && f->dur_ns > INT64_MAX - f->ts_ns);
+    bool bad = !f->has_dur || f->dur_ns < 0 || f->dur_ns > GP_DURATION_MOST;
     if (!bad) return;
     f->dur_ns = 0;
     issue(c, GP_Q_BAD_DURATION, f->offset);
@@ -429,7 +429,7 @@ static bool is_usable(struct gp_chrome_parser *c, struct gp_chrome_fields *f)
         issue(c, GP_Q_UNKNOWN_PHASE, f->offset);
         return false;
     }
-    if (!f->has_ts) {
+    if (!f->has_ts || !gp_time_fits(f->ts_ns)) {
         issue(c, GP_Q_BAD_TIME, f->offset);
         return false;
     }

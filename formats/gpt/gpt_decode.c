@@ -40,6 +40,7 @@ struct gp_block_decoder {
     struct gp_trace *trace;
     size_t n;
     bool define, missing;
+    bool far, long_ones;                             /* times that gp_trace_finish() does not let pass */
     uint64_t *values, *extra, *state, *dict, *other; /* = wide[4..] */
     uint32_t *succ, *local;
 };
@@ -425,9 +426,13 @@ static int get_times(struct gp_block_decoder *d, struct side *s, const uint64_t 
     r = (struct gp_pred_rows){
         .first = base, .track = s->track, .nstate = s->ntracks, .dur = s->dur, .launch = launch};
     c = &s->column[1];
-    if (c->p) return get_column(d, s, c, &r, s->start);
-    for (size_t k = 0; k < d->n; k++) s->start[k] = base;
-    return 0;
+    int rc = c->p ? get_column(d, s, c, &r, s->start) : 0;
+    for (size_t k = 0; !c->p && k < d->n; k++) s->start[k] = base;
+    for (size_t k = 0; !rc && s->to && k < d->n; k++) {
+        d->far |= !gp_time_fits((int64_t)s->start[k]);
+        d->long_ones |= s->dur[k] > GP_DURATION_MOST;
+    }
+    return rc;
 }
 
 /* While entries are missing, a config may be a number without meaning. */
@@ -554,7 +559,7 @@ enum gp_block_result gp_block_get_events(struct gp_block_decoder *d, const struc
     d->trace = t;
     d->n = job->header.nrec;
     d->define = define;
-    d->missing = false;
+    d->missing = d->far = d->long_ones = false;
     make_room(d, d->n);
     if (!split_columns(job, columns, launch)) return GP_BLOCK_BAD;
     side_init(d, 0, launch ? GP_GPU : (enum gp_table)gp_gpt_model_table[job->header.kind - GP_GPT_EVENTS]);
@@ -569,6 +574,11 @@ enum gp_block_result gp_block_get_events(struct gp_block_decoder *d, const struc
     }
     if (get_side(d, &d->side[0], launch ? &d->side[1] : NULL)) return GP_BLOCK_BAD;
     return d->missing ? GP_BLOCK_NAMES : GP_BLOCK_OK;
+}
+
+bool gp_block_bad_times(const struct gp_block_decoder *d, enum gp_issue_kind kind)
+{
+    return kind == GP_Q_BAD_TIME ? d->far : kind == GP_Q_BAD_DURATION && d->long_ones;
 }
 
 /* ---- small blocks ---- */
@@ -692,6 +702,7 @@ static void add_entry(const struct gp_block_job *job, uint64_t id, void *entry, 
         map_set(&names->tracks, id, at);
         break;
     case GP_GPT_CONFIG:
+        bound_kind(job, &((struct gp_config *)entry)->kind, GP_MEMSET, GP_KERNEL, t);
         map_set(&names->configs, id, gp_trace_config(t, entry));
         break;
     case GP_GPT_DEVICE: {

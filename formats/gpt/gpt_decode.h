@@ -55,6 +55,8 @@ bool gp_block_columns(const struct gp_block_job *job, uint32_t columns[2]);
  * with it, undefined entries that the block refers to become "[lost name 7]" and the like. */
 enum gp_block_result gp_block_get_events(struct gp_block_decoder *d, const struct gp_block_job *job,
                                          struct gp_trace *t, bool define);
+/* Had the block of the last call a time, or a duration, that gp_trace_finish() does not let pass? */
+bool gp_block_bad_times(const struct gp_block_decoder *d, enum gp_issue_kind kind);
 
 /* Dictionary, metadata and other small blocks. -1 if the block is not decodable; it is then left out. Entry
  * numbers must be below LIMIT. Unknown kinds are not errors. */

@@ -33,6 +33,7 @@ struct kept {
     uint8_t *raw; /* decompressed */
     size_t producer;
     enum gp_block_result result;
+    bool bad_time, bad_duration;
 };
 
 struct reader {
@@ -318,6 +319,20 @@ struct worker {
     size_t first;
 };
 
+static void get_events(struct gp_block_decoder *d, struct kept *k, struct gp_trace *t, bool define)
+{
+    k->result = gp_block_get_events(d, &k->job, t, define);
+    k->bad_time = gp_block_bad_times(d, GP_Q_BAD_TIME);
+    k->bad_duration = gp_block_bad_times(d, GP_Q_BAD_DURATION);
+}
+
+/* gp_trace_finish() is going to count them; where they are is known here. */
+static void put_place(struct gp_trace *t, enum gp_issue_kind kind, int64_t offset)
+{
+    int64_t *first = &t->issues[kind].first_offset;
+    if (*first < 0 || offset < *first) *first = offset;
+}
+
 static void *decode_some(void *arg)
 {
     const struct worker *me = arg;
@@ -328,7 +343,7 @@ static void *decode_some(void *arg)
         while ((i = atomic_fetch_add(&w->part[part].next, 1)) < w->part[part].end) {
             struct kept *k = &w->r->blocks.at[i];
             if (k->result != GP_BLOCK_BAD && is_needed(w->r->t, k->job.header.kind))
-                k->result = gp_block_get_events(d, &k->job, w->r->t, false);
+                get_events(d, k, w->r->t, false);
         }
     }
     gp_block_decoder_free(d);
@@ -376,8 +391,10 @@ static void decode_all(struct reader *r, size_t rows)
     struct gp_block_decoder *d = gp_block_decoder_new();
     for (size_t i = 0; i < r->blocks.n; i++) {
         struct kept *k = &r->blocks.at[i];
-        if (k->result == GP_BLOCK_NAMES) k->result = gp_block_get_events(d, &k->job, r->t, true);
+        if (k->result == GP_BLOCK_NAMES) get_events(d, k, r->t, true);
         if (k->result != GP_BLOCK_OK) gp_trace_issue(r->t, GP_Q_BAD_BLOCK, 1, k->job.offset);
+        if (k->result == GP_BLOCK_OK && k->bad_time) put_place(r->t, GP_Q_BAD_TIME, k->job.offset);
+        if (k->result == GP_BLOCK_OK && k->bad_duration) put_place(r->t, GP_Q_BAD_DURATION, k->job.offset);
     }
     gp_block_decoder_free(d);
 }

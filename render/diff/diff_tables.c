@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "analyze/names/classify.h"
 #include "formats/base/scale.h"
 #include "render/diff/diff_verdict.h"
@@ -122,7 +123,7 @@ static void add_waterfall(struct gp_report *r, const struct gp_diff *d, size_t t
     int64_t level = ends[GP_DIFF_BASE];
     put_waterfall_row(r, t, "baseline", 8, NULL, 0, level);
     for (size_t i = 0; i < n; i++) {
-        level += terms[i].change_ns;
+        level = gp_add_saturated(level, terms[i].change_ns);
         gp_diff_put_term(&b, d, &terms[i]);
         put_waterfall_row(r, t, b.data, b.n, &terms[i].change_ns, ends[GP_DIFF_BASE], level);
         b.n = 0;

@@ -85,7 +85,7 @@ void gp_report_put_name(struct gp_report *r, struct gp_report_table *t, const ch
     struct gp_cell *c = next_cell(t);
     c->text = gp_report_str(r, s, n);
     c->text_len = (uint32_t)n;
-    bool same = !label || (label_n == n && !memcmp(label, s, n));
+    bool same = !label || (label_n == n && (!n || !memcmp(label, s, n)));
     c->label = same ? c->text : gp_report_str(r, label, label_n);
     c->label_len = (uint32_t)(same ? n : label_n);
 }

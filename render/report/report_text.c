@@ -229,8 +229,9 @@ static bool repeats(const struct gp_report_table *t, const struct layout *l, siz
         if (a->type != b->type || a->none != b->none) return false;
         bool text = b->type == GP_CELL_NAME || b->type == GP_CELL_TEXT;
         if (b->type != GP_CELL_ID && !text) return false;
-        if (text ? a->text_len != b->text_len || memcmp(a->text, b->text, a->text_len) : a->i != b->i)
-            return false;
+        if (!text && a->i != b->i) return false;
+        if (text && a->text_len != b->text_len) return false;
+        if (text && b->text_len && memcmp(a->text, b->text, b->text_len) != 0) return false;
     }
     return true;
 }

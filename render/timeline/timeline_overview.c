@@ -82,6 +82,7 @@ static int64_t edge(const struct buckets *b, size_t i)
 
 static void add_time(struct buckets *b, int64_t start, int64_t end, int kind)
 {
+    if (start < b->begin_ns) start = b->begin_ns;
     size_t i = (size_t)((double)(start - b->begin_ns) / (double)b->span_ns * (double)b->n);
     if (i >= b->n) i = b->n - 1;
     while (i && edge(b, i) > start) i--;
@@ -106,7 +107,7 @@ static void put_lane(const struct gp_lanes *l, const struct gp_lane *lane, struc
         add_time(b, start, end, l->names.at[l->name[i]].kind);
     }
     for (size_t i = 0; i < b->n; i++) {
-        double whole = (double)(edge(b, i + 1) - edge(b, i));
+        double whole = b->busy[i] > 0 ? (double)(edge(b, i + 1) - edge(b, i)) : 0;
         double share = whole > 0 ? b->busy[i] / whole * 255 : 0;
         int level = share > 254.5 ? 255 : (int)(share + 0.5);
         gp_buf_putc(to, (char)(level ? level : b->busy[i] > 0));
@@ -114,7 +115,7 @@ static void put_lane(const struct gp_lanes *l, const struct gp_lane *lane, struc
     for (size_t i = 0; i < b->n; i++) {
         const double *of = b->of_kind + i * GP_FRAME_KIND_COUNT;
         int most = 0;
-        for (int k = 1; k < GP_FRAME_KIND_COUNT; k++)
+        for (int k = 1; b->busy[i] > 0 && k < GP_FRAME_KIND_COUNT; k++)
             if (of[k] > of[most]) most = k;
         gp_buf_putc(to, (char)most);
     }

@@ -100,6 +100,27 @@ static void send_flush(int fd)
     assert_int_equal(gp_wire_send(fd, GP_WIRE_WRITE, &w, sizeof w), 0);
 }
 
+/* What a process says of itself is added up for all of them. */
+static void processor_time_that_cannot_be_is_not_believed(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gp_wire_welcome w;
+    begin(&f);
+    static const int64_t claims[] = {INT64_MAX, INT64_MAX, INT64_MIN, -1};
+    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+        struct gp_wire_write write = {claims[i]};
+        int fd = join(&f, &w);
+        send_flush(fd);
+        assert_int_equal(gp_wire_send(fd, GP_WIRE_WRITE, &write, sizeof write), 0);
+        serve(&f);
+        close(fd);
+    }
+    serve(&f);
+    assert_int_equal(gp_hub_totals(f.hub).stats.cpu_ns, 4 * 77);
+    end(&f);
+}
+
 static void send_bye(int fd)
 {
     struct gp_wire_bye b = {5000};
@@ -296,6 +317,7 @@ static void the_sink_writes_beside_and_renames(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(processor_time_that_cannot_be_is_not_believed),
         cmocka_unit_test(processes_are_numbered_and_their_blocks_marked),
         cmocka_unit_test(a_process_that_says_bye_is_not_cut_and_its_sums_count),
         cmocka_unit_test(nothing_is_taken_while_the_outputs_are_full),

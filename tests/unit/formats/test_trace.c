@@ -113,6 +113,64 @@ static void finish_sorts_by_start_then_longer_first_then_input_order(void **stat
 }
 
 // Against a quadratic insertion sort, on many short random tables with many ties.
+static void finish_removes_what_is_too_far_away(void **state)
+{
+    (void)state;
+    struct gp_trace t = new_trace();
+    const int64_t starts[] = {INT64_MIN,    -GP_TIME_MOST - 1, -GP_TIME_MOST, 0,
+                              GP_TIME_MOST, GP_TIME_MOST + 1,  INT64_MAX};
+    for (int table = 0; table < GP_TABLE_COUNT; table++)
+        for (size_t i = 0; i < 7; i++)
+            gp_set_ext(&t.events[table], gp_events_add(&t.events[table], starts[i], 5, 0, 0), i);
+    gp_trace_finish(&t);
+    assert_int_equal(t.issues[GP_Q_BAD_TIME].count, 4 * GP_TABLE_COUNT);
+    assert_int_equal(t.issues[GP_Q_BAD_DURATION].count, 0);
+    for (int table = 0; table < GP_TABLE_COUNT; table++) {
+        assert_int_equal(t.events[table].n, 3);
+        for (size_t i = 0; i < 3; i++) assert_int_equal(gp_get_ext(&t.events[table], i), i + 2);
+    }
+    gp_trace_release(&t);
+}
+
+/* Of durations that are too much together the longest become 0: GP_DURATION_MOST is 2^57, and all may be 2^58. */
+static void finish_bounds_durations_and_their_sum(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t dur_ns[6], expected_ns[6];
+        uint64_t cut;
+    } cases[] = {
+        {{INT64_MAX, 7, GP_DURATION_MOST + 1}, {0, 7, 0}, 2},
+        {{GP_DURATION_MOST, GP_DURATION_MOST}, {GP_DURATION_MOST, GP_DURATION_MOST}, 0},
+        {{GP_DURATION_MOST, GP_DURATION_MOST, 1}, {0, 0, 1}, 2},
+    };
+    for (size_t c = 0; c < 3; c++) {
+        struct gp_trace t = new_trace();
+        struct gp_events *e = &t.events[GP_GPU];
+        for (int64_t i = 0; i < 6; i++) gp_events_add(e, i, cases[c].dur_ns[i], 0, 0);
+        gp_trace_finish(&t);
+        for (size_t i = 0; i < 6; i++) assert_int_equal(e->dur_ns[i], cases[c].expected_ns[i]);
+        assert_int_equal(t.issues[GP_Q_BAD_DURATION].count, cases[c].cut);
+        gp_trace_release(&t);
+    }
+}
+
+/* A year that is in many rows: none of them can stay, and the short ones do. */
+static void finish_bounds_the_sum_of_many(void **state)
+{
+    (void)state;
+    struct gp_trace t = new_trace();
+    struct gp_events *e = &t.events[GP_GPU];
+    const int64_t year_ns = INT64_C(31536000000000000);
+    for (int64_t i = 0; i < 1000; i++) gp_events_add(e, i, i % 2 ? year_ns : 1000, 0, 0);
+    gp_trace_finish(&t);
+    assert_int_equal(t.issues[GP_Q_BAD_DURATION].count, 500);
+    int64_t sum = 0;
+    for (size_t i = 0; i < e->n; i++) sum += e->dur_ns[i];
+    assert_int_equal(sum, 500 * 1000);
+    gp_trace_release(&t);
+}
+
 static void sorting_agrees_with_a_simple_sort(void **state)
 {
     (void)state;
@@ -222,6 +280,9 @@ int main(void)
         cmocka_unit_test(appended_tables_keep_the_columns_of_both),
         cmocka_unit_test(equal_configs_tracks_and_processes_are_stored_once),
         cmocka_unit_test(finish_sorts_by_start_then_longer_first_then_input_order),
+        cmocka_unit_test(finish_removes_what_is_too_far_away),
+        cmocka_unit_test(finish_bounds_durations_and_their_sum),
+        cmocka_unit_test(finish_bounds_the_sum_of_many),
         cmocka_unit_test(sorting_agrees_with_a_simple_sort),
         cmocka_unit_test(issues_keep_the_first_offset_and_decide_the_verdict),
         cmocka_unit_test(metadata_is_replaced_not_repeated),

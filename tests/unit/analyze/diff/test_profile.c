@@ -327,9 +327,8 @@ static void test_captured_work_is_in_the_ranges_of_its_capture(void **state)
     static const char *const first[] = {"a0", "c0", "d0", "a1", "c1", "d1"};
     for (size_t i = 0; i < 6; i++) assert_int_equal(event(&p, first[i])->firsts, GP_PROFILE_FIRST_OF_RANGE);
     assert_true(!event(&p, "b0")->firsts && !event(&p, "b1")->firsts);
-    assert_true(gp_profile_by_graph(&p, event(&p, "a0")->place) &&
-                gp_profile_by_graph(&p, event(&p, "d0")->place));
-    assert_true(!gp_profile_by_graph(&p, event(&p, "eager")->place) && !gp_profile_by_graph(&p, 0));
+    assert_true(p.places.at[event(&p, "a0")->place].by_graph && p.places.at[event(&p, "d0")->place].by_graph);
+    assert_true(!p.places.at[event(&p, "eager")->place].by_graph && !p.places.at[0].by_graph);
     assert_true(p.lanes.at[0].whole.host.graph_launches == 2 && p.lanes.at[0].whole.host.launches == 3);
     gp_profile_release(&p);
 }

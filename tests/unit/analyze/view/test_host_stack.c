@@ -263,12 +263,42 @@ static void times_at_the_edge_of_the_clock_do_no_harm(void **state)
     (void)state;
     struct made m = make();
     struct gp_events *op = &m.t.events[GP_OP];
-    gp_events_add(op, INT64_MIN, INT64_MAX, m.thread, mk_name(&m.t, "a"));
-    gp_events_add(op, -5, INT64_MAX, m.thread, mk_name(&m.t, "b"));
-    gp_events_add(op, INT64_MAX, INT64_MAX, m.thread, mk_name(&m.t, "c"));
+    gp_events_add(op, -GP_TIME_MOST, GP_DURATION_MOST, m.thread, mk_name(&m.t, "a"));
+    gp_events_add(op, -5, GP_DURATION_MOST - 1, m.thread, mk_name(&m.t, "b"));
+    gp_events_add(op, GP_TIME_MOST, 5, m.thread, mk_name(&m.t, "c"));
     build(&m);
     assert_int_equal(m.hs.n, 3);
     done(&m);
+}
+
+/* Walking up, step by step, is what gp_host_ends_from() must agree with, at any depth and place. */
+static void long_ways_up_end_where_short_steps_do(void **state)
+{
+    (void)state;
+    static const int64_t depths[] = {10, 63, 65, 66, 1000};
+    for (size_t d = 0; d < sizeof depths / sizeof *depths; d++) {
+        struct made m = make();
+        for (int64_t i = 0; i < depths[d]; i++) { /* two inside each other at each end */
+            int64_t end = 100000 - i / 2 * 10;
+            mk_host(&m.t, GP_OP, m.thread, i, end, "o");
+            if (i % 3 == 0) mk_host(&m.t, GP_API, m.thread, i, i + 1, "c");
+        }
+        build(&m);
+        assert_int_equal(m.hs.jump != NULL, depths[d] > 64);
+        uint32_t far = 0;
+        for (uint32_t node = 0; node < m.hs.n; node++) {
+            for (int64_t at = 94990; at <= 100005; at += 5) {
+                uint32_t up = node, ended = GP_HOST_NONE, last;
+                for (; up != GP_HOST_NONE && m.hs.nodes[up].end_ns < at; up = m.hs.nodes[up].parent)
+                    ended = up;
+                assert_int_equal(gp_host_ends_from(&m.hs, node, at, &last), up);
+                assert_int_equal(last, ended);
+                far += ended != GP_HOST_NONE;
+            }
+        }
+        assert_true(far > 0);
+        done(&m);
+    }
 }
 
 static void an_empty_trace_has_no_events(void **state)
@@ -297,6 +327,7 @@ int main(void)
         cmocka_unit_test(a_hundred_thousand_levels_are_no_problem),
         cmocka_unit_test(a_hundred_thousand_crossings_take_no_time),
         cmocka_unit_test(times_at_the_edge_of_the_clock_do_no_harm),
+        cmocka_unit_test(long_ways_up_end_where_short_steps_do),
         cmocka_unit_test(an_empty_trace_has_no_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

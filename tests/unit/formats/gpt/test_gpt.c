@@ -458,6 +458,52 @@ static void regular_traces_are_padded(void **state)
     gp_buf_release(&file);
 }
 
+/* Numbers that a later version, or somebody, has written: bounded where they are decoded, counted, and located. */
+static void kinds_that_nobody_knows_are_kernels(void **state)
+{
+    (void)state;
+    static const uint32_t kinds[] = {3, 4, 1000, UINT32_MAX};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct gp_trace t, back;
+        struct gp_buf file = {0};
+        launch_trace(&t, 30);
+        t.configs.at[1].kind = kinds[i];
+        write_trace(&t, &(struct gp_gpt_write_opts){0}, &file, NULL);
+        assert_int_equal(read_trace(&back, file.data, file.n), 0);
+        for (size_t c = 0; c < back.configs.n; c++) assert_true(back.configs.at[c].kind <= GP_MEMSET);
+        assert_int_equal(back.issues[GP_Q_BAD_VALUE].count, 1);
+        assert_true(back.issues[GP_Q_BAD_VALUE].first_offset > 0);
+        gp_trace_release(&back);
+        gp_trace_release(&t);
+        gp_buf_release(&file);
+    }
+}
+
+static void times_out_of_range_are_located(void **state)
+{
+    (void)state;
+    struct gp_trace t, back;
+    struct gp_buf file = {0};
+    gp_trace_init(&t, GP_NEED_ALL);
+    add_tracks(&t);
+    gp_events_add(&t.events[GP_MARK], INT64_MIN, 5, 0, 0);
+    gp_events_add(&t.events[GP_MARK], 100, INT64_MAX, 0, 0);
+    gp_events_add(&t.events[GP_MARK], 200, 7, 0, 0);
+    gp_events_add(&t.events[GP_MARK], INT64_MAX, INT64_MAX, 0, 0);
+    write_trace(&t, &(struct gp_gpt_write_opts){0}, &file, NULL);
+    assert_int_equal(read_trace(&back, file.data, file.n), 0);
+    assert_int_equal(back.events[GP_MARK].n, 2);
+    assert_int_equal(back.events[GP_MARK].dur_ns[0], 0);
+    assert_int_equal(back.events[GP_MARK].dur_ns[1], 7);
+    assert_int_equal(back.issues[GP_Q_BAD_TIME].count, 2);
+    assert_int_equal(back.issues[GP_Q_BAD_DURATION].count, 1);
+    assert_true(back.issues[GP_Q_BAD_TIME].first_offset > 0);
+    assert_int_equal(back.issues[GP_Q_BAD_DURATION].first_offset, back.issues[GP_Q_BAD_TIME].first_offset);
+    gp_trace_release(&back);
+    gp_trace_release(&t);
+    gp_buf_release(&file);
+}
+
 static void several_producers_make_one_trace(void **state)
 {
     (void)state;
@@ -578,6 +624,8 @@ int main(void)
         cmocka_unit_test(a_newer_major_version_is_refused),
         cmocka_unit_test(rows_are_bound_by_bytes),
         cmocka_unit_test(regular_traces_are_padded),
+        cmocka_unit_test(kinds_that_nobody_knows_are_kernels),
+        cmocka_unit_test(times_out_of_range_are_located),
         cmocka_unit_test(several_producers_make_one_trace),
         cmocka_unit_test(patched_blocks_stay_whole),
         cmocka_unit_test(a_sink_that_stops_ends_the_writing),

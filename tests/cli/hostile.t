@@ -1,0 +1,72 @@
+#!/bin/sh
+test_description='hostile input: times that cannot be, shapes that are dear, files that are no regular files'
+. "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+
+# ---- times ----
+
+mkdir times && python3 "$GP_SOURCE/tests/cli/make_times.py" times || exit 1
+
+# What a tool may end with: done, a finding, unusable input, not comparable.
+ends_in_order() {
+    status_of "$@"
+    [ "$status" -le 3 ] && return
+    echo "status $status: $*"
+    cat err
+    return 1
+}
+
+test_expect_success 'times that cannot be: every tool ends in order' '
+    for f in times/*.json; do
+        ends_in_order trace-convert --to chrome -o out.json $f &&
+        ends_in_order trace2timeline -o out.html $f &&
+        ends_in_order trace2timeline -f svg -o out.svg $f &&
+        ends_in_order trace2timeline --max-size 100K -o out.html $f &&
+        ends_in_order trace2flame -w idle -o out.svg $f &&
+        ends_in_order trace-hta -f html -o out.html $f &&
+        ends_in_order trace-suggest -f html -o out.html $f &&
+        ends_in_order trace-diff --any-work --cross-gpu -f html -o out.html times/ts_1.json $f || return 1
+    done
+'
+
+test_expect_success 'times that cannot be: sums still close, and are no larger than the time there is' '
+    for f in times/*.json; do
+        trace-hta -q -f json --top 0 -o hta.json $f &&
+        python3 - hta.json <<END || { echo $f; return 1; }
+import json, sys
+doc = json.load(open(sys.argv[1]))
+assert len(doc["devices"]) == 2
+for d in doc["devices"]:
+    parts = d["compute_ns"], d["exposed_communication_ns"], d["exposed_memory_ns"], d["idle_ns"]
+    assert min(parts) >= 0 and sum(parts) == d["span_ns"], d
+    assert sum(d["idle"].values()) == d["idle_ns"], d
+assert sum(k["total_ns"] for k in doc["kernels"]) <= 1 << 58
+END
+    done
+'
+
+test_expect_success 'what is out of range is counted, with its place' '
+    status_of trace-convert --strict -o out.json times/ts_2.json && test $status = 2 &&
+    grep "byte [0-9]*: events without a valid time, skipped" err &&
+    status_of trace-convert --strict -o out.json times/dur_2.json && test $status = 2 &&
+    grep "byte [0-9]*: durations that are missing or invalid, read as 0" err
+'
+
+# ---- shapes ----
+
+# Twice the events must not take four times the work; so that no clock is needed, the processor time is bounded by a limit
+# that the square of 100,000 events passes (it was a minute) and what is sound does not come near (0.2 s).
+python3 "$GP_SOURCE/tests/cli/make_shapes.py" . 100000 || exit 1
+
+test_expect_success 'deep nesting and equal times are read once' '
+    for f in nested_ranges.json nested_ops.json same_times.json open_begins.json deep_modules.json late_memory.json; do
+        (
+            ulimit -t 20 &&
+            ends_in_order trace-suggest -q -o out $f && ends_in_order trace-hta -q -f html -o out $f &&
+            ends_in_order trace2flame -q -f html -o out $f && ends_in_order trace2timeline -q -o out $f &&
+            ends_in_order trace-diff -q --any-work --cross-gpu -o out $f $f &&
+            ends_in_order trace-diff -q --any-work --cross-gpu --by op -f json -o out $f $f
+        ) || return 1
+    done
+'
+
+test_done
