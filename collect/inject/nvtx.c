@@ -33,7 +33,7 @@ struct nvtx_thread {
     uint32_t skipped;           /* pushes that were refused and not popped */
     struct nvtx_watch watch[2]; /* by GP_GATE_START and GP_GATE_STOP */
     struct gp_buf args;         /* of the current event; never grows */
-    _Atomic bool woke;          /* the flush thread was told that this is half full */
+    _Atomic bool woke;          /* this is half full, which the flush thread knows */
     _Atomic bool gone;          /* the thread has ended */
 };
 

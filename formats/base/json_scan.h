@@ -6,7 +6,7 @@
  *
  *     struct gp_json_value v;
  *     const char *at = p;                                  // becomes the place of the mistake
- *     if (!gp_json_value(p, end, &v, &at)) ...             // at >= end: the text is too short, else it is wrong
+ *     if (!gp_json_value(p, end, &v, &at)) ...             // at >= end: too short, otherwise invalid
  */
 #ifndef GP_FORMATS_JSON_SCAN_H
 #define GP_FORMATS_JSON_SCAN_H

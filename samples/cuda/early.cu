@@ -3,7 +3,7 @@
  *     early [return|exit|_exit|abort|kill [KERNELS [WAIT_MS]]]        (default return, 2000 kernels, 0 ms)
  *     early killed [MS]                                               (default 200 ms)
  *
- * Launches KERNELS kernels, waits for them, waits WAIT_MS more, and goes the way it was told: the first three
+ * Launches KERNELS kernels, waits for them, waits WAIT_MS more, and ends as requested: the first three
  * with status 7, abort() with SIGABRT, kill with SIGKILL. A trace holds exactly `kernels` after an orderly
  * end, and at most `kernels_most` after the others.
  *

@@ -25,7 +25,7 @@ PLAIN = {
     # empty_cache: give cached memory back to the driver
     "norms": "",  # of every gradient: kept on the GPU, or read one by one
     "zeroed": False,  # gradients are filled with zeros, not taken away
-    "shuffle": 0,  # samples that the host shuffles to choose a batch: time of the host that is no launch
+    "shuffle": 0,  # samples that the host shuffles to choose a batch: host time without launches
     "pinned": True,  # inputs in pinned memory, copied without waiting; otherwise pageable
     "prefetch": False,  # the next input is copied on a stream of its own meanwhile
     "memory": False,  # torch.profiler records allocations too

@@ -4,7 +4,7 @@
  *     CUDA_INJECTION64_PATH=build/release/tests/bench/libbare_cupti.so ./app
  *
  * prints "bare_cupti: KERNELS kernels, CALLS calls, OTHERS other records, DROPPED dropped" at the end. libcupti is taken
- * from GPUPROF_LIBCUPTI, else where the linker finds it, else from /usr/local/cuda.
+ * from GPUPROF_LIBCUPTI, or where the linker finds it, or from /usr/local/cuda.
  */
 #include <cupti.h>
 #include <dlfcn.h>

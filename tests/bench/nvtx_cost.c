@@ -3,7 +3,7 @@
  *     nvtx_cost [ROUNDS]
  *
  * Each round times a burst of pairs that fits the ring of a thread, then rests so that it is read; one line per way of
- * naming a range, with the best and the median round in ns a pair. `sustained` does not rest: what the ring cannot take is
+ * naming a range, with the best and the median round in ns per pair. `sustained` does not rest: what the ring cannot take is
  * refused, which is cheap, and counted in what the collector says at the end. */
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>

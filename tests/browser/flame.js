@@ -75,7 +75,7 @@ async function searching(page) {
   is(await page.eval("current()"), "gemm", "and to the next");
   is(await page.eval("answer()"), "83.3% in 2 of 4 frames", "and says which it is");
   await page.type("(");
-  is(await page.eval("answer()"), "not a regular expression", "a broken expression is told");
+  is(await page.eval("answer()"), "not a regular expression", "a broken expression is reported");
   await page.key("Escape");
   is(await page.eval("answer() + location.hash"), "", "Escape ends the search");
 }
@@ -140,7 +140,7 @@ async function large(page) {
   await withPage("kinds.svg", {}, legend);
   await withPage("names.svg", {}, async (page) => {
     is(await page.eval("document.querySelectorAll('script').length"), 1, "no script came from a name");
-    is(await page.eval("nameOf(all()[1])"), "</title></script><script>alert(1)</script>]]>", "and the name is told as it is");
+    is(await page.eval("nameOf(all()[1])"), "</title></script><script>alert(1)</script>]]>", "and the name is shown as it is");
     await clickOn(page, "</title></script><script>alert(1)</script>]]>");
     await page.key("c");
     await page.key("/");

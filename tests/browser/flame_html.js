@@ -188,7 +188,7 @@ async function searching(page) {
   is(await page.eval("answer()"), "33.3%", "the share is the same when it is turned over");
   await page.key("Escape");
   await page.type("(");
-  is(await page.eval("answer()"), "not a regular expression", "a broken expression is told");
+  is(await page.eval("answer()"), "not a regular expression", "a broken expression is reported");
   await page.key("Escape");
   is(await page.eval("answer()"), "", "Escape ends the search");
 }
@@ -237,7 +237,7 @@ async function kinds(page) {
   await page.key("Escape");
   await page.key("ArrowDown");
   const figures = await page.eval("text('.panel h2') + text('.panel dl')");
-  ok(figures.includes("GPU events3"), "the other weights are told beside", figures);
+  ok(figures.includes("GPU events3"), "the other weights are shown as well", figures);
 }
 
 const pageColour = "getComputedStyle(document.documentElement).backgroundColor";
@@ -258,7 +258,7 @@ async function attacks(page) {
   is(await page.eval("document.querySelectorAll('script').length + ' ' + document.querySelectorAll('img').length"), "6 0", "nothing came from a name but names");
   await page.key("ArrowDown");
   await page.key("ArrowDown");
-  is(await page.eval("current()"), "</title></script><script>alert(1)</script>]]><img src=x onerror=alert(2)>", "which are told as they are");
+  is(await page.eval("current()"), "</title></script><script>alert(1)</script>]]><img src=x onerror=alert(2)>", "which are shown as they are");
   await page.key("/");
   await page.type("<script>");
   is(await page.eval("answer().split(' ')[0]"), "62.5%", "and can be searched for");
@@ -275,7 +275,7 @@ async function still(page) {
 }
 
 async function many(page) {
-  ok(/^20,000 more$/.test(await page.under(0.5, 2)), "what is too narrow is told together", await page.under(0.5, 2));
+  ok(/^20,000 more$/.test(await page.under(0.5, 2)), "frames that are too narrow are grouped", await page.under(0.5, 2));
   await page.press(0.5, 2);
   ok(/^\d+ more$/.test(await page.under(0.5, 3)), "a click takes it apart", await page.under(0.5, 3));
   await page.press(0.5, 3);

@@ -112,7 +112,7 @@ async function copying(page) {
 async function attacks(page) {
   is(await page.eval("document.querySelectorAll('script').length"), 3, "no script came from a name");
   is(await page.eval("document.querySelectorAll('img').length"), 0, "and no picture");
-  is(await page.eval("column('kernels', 'name')[0].textContent.length > 10"), true, "the name is told");
+  is(await page.eval("column('kernels', 'name')[0].textContent.length > 10"), true, "the name is shown");
   is(await page.eval("JSON.parse(document.getElementById('gpuprof-answer').textContent).kernels[0].name"), EVIL,
     "the data for programs have it as it is");
   is(await page.eval("JSON.parse(document.getElementById('gpuprof-answer').textContent).schema"), "gpuprof/trace-hta/1", "and say what they are");

@@ -106,7 +106,7 @@ async function figures(page) {
 async function pointing(page) {
   const spot = await page.eval("spot('stream 7', 0, 0)");
   await page.move(...spot);
-  ok((await page.eval("document.querySelector('.tip').innerText")).startsWith("ampere_sgemm_128x64_nn"), "what is pointed at is told");
+  ok((await page.eval("document.querySelector('.tip').innerText")).startsWith("ampere_sgemm_128x64_nn"), "what is pointed at is shown");
   await page.click(...spot);
   await page.sleep(100);
   same(await page.eval("told()"), "ampere_sgemm_128x64_nn", "a click chooses");
@@ -225,7 +225,7 @@ async function searching(page) {
   same(await page.eval("P.state.search"), null, "Esc ends the search");
   await page.key("/");
   await page.type("(");
-  same(await page.eval("document.querySelector('.search output').textContent"), "not a regular expression", "what is none is told");
+  same(await page.eval("document.querySelector('.search output').textContent"), "not a regular expression", "a broken expression is reported");
   await page.key("Escape");
   await page.key("Escape");
 }
@@ -235,7 +235,7 @@ async function legend(page) {
   const before = await page.eval("colour(spot('stream 7', 0, 1))");
   await page.eval(`${button("matrix multiply")}.click(), rest()`);
   const white = (c) => c.every((v) => v > 225);
-  ok(!white(before) && white(await page.eval("colour(spot('stream 7', 0, 1))")), "a class alone: the others are not drawn");
+  ok(!white(before) && white(await page.eval("colour(spot('stream 7', 0, 1))")), "only one class: the others are not drawn");
   ok(!white(await page.eval("colour(spot('stream 7', 0, 0))")), "it is");
   same(await page.eval(`${button("elementwise")}.getAttribute("aria-pressed")`), "false", "and the legend says so");
   await page.eval(`${button("matrix multiply")}.click(), rest()`);
@@ -276,7 +276,7 @@ async function attacks(page) {
   for (const at of ["{ track: trackOf('thread 1').index, lane: 0, i: 2 }", "{ track: trackOf('stream 7').index, lane: 0, i: 2 }"]) {
     await page.eval(`P.acts.choose(${at})`);
     await page.sleep(120);
-    ok((await page.eval("told()")).startsWith("</script><script>alert("), "a name full of markup is told as it is");
+    ok((await page.eval("told()")).startsWith("</script><script>alert("), "a name full of markup is shown as it is");
   }
   await page.eval("P.acts.choose({ track: trackOf('thread 1').index, lane: 0, i: 2 })");
   await page.sleep(120);

@@ -107,7 +107,7 @@ sed 's/^{"traceEvents": //; s/^\]}$/]/' one.json >array.json
 for tool in $tools; do
     case $tool in
     gpuprof-collect | trace-diff) continue ;; # neither is a filter of one trace
-    trace-convert) options='-f chrome' ;; # text can be told from rubbish with the naked eye
+    trace-convert) options='-f chrome' ;; # anyone can distinguish text from rubbish
     *) options= ;;
     esac
     case $tool in trace2timeline) silent=-q ;; *) silent= ;; esac # its summary goes to standard error

@@ -31,7 +31,7 @@ test_expect_success PYTHON 'events of every kind, in compressed blocks' "
     agree kinds.trace 23
 "
 
-test_expect_success PYTHON 'a damaged block is told and left out' "
+test_expect_success PYTHON 'a damaged block is reported and left out' "
     '$dump' -g 2 2000 hurt.trace &&
     size=\$(wc -c <hurt.trace) &&
     printf X | dd of=hurt.trace bs=1 seek=\$((size / 2)) conv=notrunc 2>/dev/null &&

@@ -129,7 +129,7 @@ test_expect_success '-o writes the file, and --output, too' '
     test_cmp file.trace other.trace
 '
 
-test_expect_success 'damaged input is used as far as it goes' '
+test_expect_success 'damaged input is used as far as possible' '
     head -c 4000 "$data/every_kind.json" >cut.json &&
     status_of trace-convert --to chrome cut.json &&
     test "$status" = 0 &&
@@ -157,7 +157,7 @@ test_expect_success 'a flipped bit in a binary trace loses a block and says so' 
     grep -q "^trace-convert: flip: damaged blocks, skipped: 1 (first at byte [0-9]*)$" err
 '
 
-test_expect_success 'what is no trace is refused' '
+test_expect_success 'input that is not a trace is refused' '
     echo "hello, world" >text &&
     : >empty &&
     mkdir folder &&
@@ -170,7 +170,7 @@ test_expect_success 'what is no trace is refused' '
     done
 '
 
-test_expect_success 'misuse is told in one line and a hint' '
+test_expect_success 'misuse is reported in one line and a hint' '
     for args in "--to perfetto every.json" "--compress lzma every.json" "--no-such-option" "every.json every.json"; do
         status_of trace-convert $args &&
         test "$status" = 2 &&

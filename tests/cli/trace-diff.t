@@ -58,7 +58,7 @@ test_expect_success 'a trace against itself: nothing changed' '
            .total.change_ns] | all(. == 0))" out
 '
 
-test_expect_success 'what is within the noise is no change' '
+test_expect_success 'a difference within the noise is not a change' '
     trace-diff -f json base.json same.json >out &&
     jq -e ".summary | .regressions == 0 and .no_change == 2 and .verdict == \"no_change\"" out
 '
@@ -91,7 +91,7 @@ test_expect_success 'no line of text is longer than 80 columns, whatever is comp
 
 # ---- gates ----
 
-test_expect_success 'gates: which one is broken is told, and the exit status is 1' '
+test_expect_success 'gates: a broken one is named, and the exit status is 1' '
     status_of trace-diff --gate op:5% base.json slow.json && test "$status" -eq 1 &&
     grep "^Gate op:5% is broken: gemm is slower (+20%)" out && grep -E "^  op:5% +BROKEN +\+20% +gemm" out &&
     status_of trace-diff --gate busy:3% base.json slow.json && test "$status" -eq 1 && grep "^Gate busy:3% is broken" out &&
@@ -126,7 +126,7 @@ test_expect_success 'step time of one run a side breaks a gate only when it is a
     grep "^Gate step:10% is broken" out
 '
 
-test_expect_success '--mode simple is a threshold, and says that it is no test' '
+test_expect_success '--mode simple is a threshold, and reports that it is not a test' '
     status_of trace-diff --mode simple base.json slow.json && test "$status" -eq 1 && grep "no test" out &&
     status_of trace-diff --mode simple --threshold 25% --gate op:25% base.json slow.json && test "$status" -eq 0 &&
     trace-diff -f json --gate none --mode simple base.json slow.json >out &&
@@ -291,7 +291,7 @@ test_expect_success 'wrong use' '
     status_of trace-diff base.json nowhere.json && test "$status" -eq 2 && grep "^trace-diff: nowhere.json: " err
 '
 
-test_expect_success 'damage is told; with --strict it is an error' '
+test_expect_success 'damage is reported; with --strict it is an error' '
     head -n $(($(wc -l <slow.json) - 3)) slow.json >cut.json &&
     status_of trace-diff --gate none base.json cut.json && test "$status" -eq 0 &&
     grep "^! cut.json: the input ends early" out && grep "^trace-diff: cut.json: " err &&

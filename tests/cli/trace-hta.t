@@ -111,7 +111,7 @@ test_expect_success 'partial results merge to the same answer' '
     trace-hta -f json -n 0 r1.json r2.json r3.json >three 2>err && test_cmp three merged
 '
 
-test_expect_success 'what is no partial result is said to be none' '
+test_expect_success 'a file that is not a partial result is refused' '
     status_of trace-hta --merge r1.json && test "$status" -eq 2 &&
     grep "^trace-hta: r1.json: not a saved partial result" err &&
     head -c 100 a.part >cut.part && status_of trace-hta --merge cut.part && test "$status" -eq 2 &&
@@ -135,7 +135,7 @@ test_expect_success 'no GPU events are an error unless they are allowed' '
     trace-hta cpu.json alone.json >out && grep gemm out
 '
 
-test_expect_success 'damage is told before any number, with its place' '
+test_expect_success 'damage is reported before any number, with its position' '
     head -c $(($(wc -c <alone.json) - 60)) alone.json >cut.json &&
     trace-hta cut.json >out 2>err && head -n 1 out | grep "^! cut.json: the input ends early" &&
     grep "^trace-hta: cut.json: the input ends early" err &&

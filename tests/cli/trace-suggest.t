@@ -28,7 +28,7 @@ test_expect_success 'a program that no rule can improve gets no suggestion' '
     done
 '
 
-test_expect_success 'a wait that costs nothing is no suggestion' '
+test_expect_success 'a wait that costs nothing is not a suggestion' '
     trace-suggest -f json "$pairs/train_previous.trace" >out &&
     jq -e "[.suggestions[].rule] | index(\"blocking_sync\") == null" out &&
     jq -e ".not_worth_it[] | select(.rule == \"blocking_sync\") | .saving_high_ns == 0 and .current_ns > 1000000" out
@@ -135,7 +135,7 @@ test_expect_success 'every sample has a page with a roofline or the reason why n
     done
 '
 
-test_expect_success 'what bounds kernels is told by shapes, names or nothing, and by whose ceilings' '
+test_expect_success 'what bounds kernels follows from shapes, names or nothing, with the source of the ceilings' '
     trace-suggest -q -f json "$pairs/train.json.gz" >out && jq -e ".regime |
         .evidence == \"shapes\" and .ceilings.memory.source == \"trace\" and .ceilings.memory.gbps <= 4800
         and .ceilings.bf16.source == \"trace\" and .ceilings.tf32 == {\"tflops\": 494.7, \"source\": \"table\"}
@@ -152,7 +152,7 @@ test_expect_success '-v names what kernels are compared with' '
     trace-suggest "$pairs/train.json.gz" >out && ! grep "compared with" out
 '
 
-test_expect_success '--ceilings goes before all else, and what is wrong in it is told' '
+test_expect_success '--ceilings comes before other sources, and errors in it are reported' '
     cat >ceilings.json <<-\END &&
 	{"schema": "gpuprof/ceilings/1", "memory_bytes_per_s": 4.3e12, "flops_per_s": {"bf16": 1e15}, "empty_kernel_ns": 1500}
 	END

@@ -1,5 +1,5 @@
 /* fuzz_diff.c -- hostile traces and hostile saved profiles, compared. Bits of the first byte choose: 1, the rest follows the
- * head of a saved profile, with the right hash; else it is two traces, and the next two bytes say, in parts of 65536, where
+ * head of a saved profile, with the right hash; otherwise it is two traces, and the next two bytes say, in parts of 65536, where
  * the second one begins. The others choose what operations are, the mode, and whether steps count. What must always hold
  * is checked: sums are sums, and swapped sides are opposite. */
 #include <stdint.h>
@@ -16,7 +16,7 @@ static void put_number(uint8_t *to, uint64_t v, int width)
     for (int i = 0; i < width; i++) to[i] = (uint8_t)(v >> 8 * i);
 }
 
-/* Where sums stayed at the limit, they are no sums. */
+/* Saturated values are not sums. */
 static bool is_damaged(const struct gp_diff *d)
 {
     for (int side = 0; side < GP_DIFF_SIDES; side++)

@@ -22,7 +22,7 @@ static uint64_t number(struct input *in, size_t bytes)
     return v;
 }
 
-/* Up to 15 bytes of the input as a name; lengths of 0 are no name. */
+/* Up to 15 bytes of the input as a name; a length of 0 means no name. */
 static const char *name(struct input *in, char text[16])
 {
     size_t n = number(in, 1) & 15;

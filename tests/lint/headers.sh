@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every header compiles alone, twice in a row, without a warning.
+# Every header compiles by itself, twice in a row, without a warning.
 . "$(dirname "$0")/lib.sh"
 
 compile() {

@@ -1,5 +1,5 @@
-# lib.sh -- sourced by every lint. A lint prints TAP: each check is a command that prints what is wrong and nothing
-# else; and each lint proves itself, by a planted fault that it must find.
+# lib.sh -- sourced by every lint. A lint prints TAP: each check is a command that prints only what is wrong. Each lint
+# proves itself by a planted fault that it must find.
 set -u
 export LC_ALL=C
 GP_SOURCE=$(cd "${GP_SOURCE:-$(dirname "$0")/../..}" && pwd) || exit 1

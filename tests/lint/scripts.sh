@@ -1,5 +1,5 @@
 #!/bin/sh
-# The scripts of the pages: they parse, put names in as text alone, run nothing that came as text, reach for no network,
+# The scripts of the pages: they parse, insert names only as text, run nothing that came as text, reach for no network,
 # declare nothing that they do not use, and are small: what one page has of them.
 . "$(dirname "$0")/lib.sh"
 command -v node >/dev/null 2>&1 || skip_all "node is missing"

@@ -260,7 +260,7 @@ static void *wait_elsewhere(void *ctx)
 }
 
 /* events: event 3 is recorded on stream 7, stream 8 waits for it, on another thread; it is recorded again, on stream 9, and
- * the host waits for it; event 4, which was never recorded, is waited for; event 5 is part of a graph alone. */
+ * the host waits for it; event 4, which was never recorded, is waited for; event 5 is only part of a graph. */
 static int do_events(int argc, char **argv)
 {
     (void)argc;
@@ -420,7 +420,7 @@ static void replay(uint32_t graph)
     while (now_ns() < end_ns) continue;
 }
 
-/* Graph 0: five nodes, of 100 to 500 ns, under "main" and what is inside; the last one under "main" alone. */
+/* Graph 0: five nodes, of 100 to 500 ns, under "main" and what is inside; the last one only under "main". */
 static void capture_layers(void)
 {
     nvtxRangePushA("warm-up");
@@ -543,7 +543,7 @@ static int do_ranges(int argc, char **argv)
     }
     clock_gettime(CLOCK_MONOTONIC, &b);
     double ns = (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec);
-    fprintf(stderr, "app: %.1f ns a pair\n", ns / n);
+    fprintf(stderr, "app: %.1f ns per pair\n", ns / n);
     return 0;
 }
 

@@ -19,12 +19,12 @@
 
 enum mock_op {
     MOCK_LAUNCH,        /* a runtime launch with the driver launch inside it, and a kernel */
-    MOCK_DRIVER_LAUNCH, /* the driver launch alone, and a kernel */
+    MOCK_DRIVER_LAUNCH, /* only the driver launch, and a kernel */
     MOCK_COPY,
     MOCK_PEER_COPY,
     MOCK_SET,
     MOCK_GRAPH,       /* a graph launch with COUNT kernels */
-    MOCK_CAPTURE,     /* add a node that runs KERNEL to graph COUNT; what is no graph yet becomes one */
+    MOCK_CAPTURE,     /* add a node that runs KERNEL to graph COUNT; a graph that does not exist is created */
     MOCK_INSTANTIATE, /* make graph COUNT out of graph BYTES: a clone of each of its nodes */
     MOCK_REPLAY,      /* launch graph COUNT */
     MOCK_SYNC,

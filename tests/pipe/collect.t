@@ -31,7 +31,7 @@ test_expect_success 'every kind of record' '
     has "device:Mock H200:132_sms:4800000000_bytes_per_s" 1
 '
 
-test_expect_success 'a kernel without times is lost and counted; one that starts before its launch is told' '
+test_expect_success 'a kernel without times is lost and counted; one that starts before its launch is reported' '
     has "lost:GPU events:no usable time" 1 && has issue:loss 1 &&
     grep "^gpuprof-collect: 27 kernels, 4 copies, 2 sets, 1 process, 1 lost, 1 clock inversions (max 500 ns), " err
 '
@@ -127,7 +127,7 @@ test_expect_success '--start profiler: between cudaProfilerStart and Stop, as of
     gated && has gpu 63 && has range 4 && has mark 0
 '
 
-test_expect_success '--start range:NAME: in every range of that name, in the N-th alone, by name and domain' '
+test_expect_success '--start range:NAME: in every range of that name, only in the N-th, by name and domain' '
     gated --start range:train && has gpu 19 && has joined 19 && has range:train 2 && has range:inner 1 && has range 3 &&
     gated --start range:train@2 && has gpu 11 && has range:train 1 && has range 1 &&
     gated --start range:span && has gpu 2 && has range:span 1 && has range 1 &&
@@ -196,7 +196,7 @@ keeps_the_end() {
     awk "/^gpu /{n=\$2} /^joined /{m=\$2} END{exit !(n >= 100 && n == m)}" facts
 }
 
-test_expect_success '--last: the end of the run alone, whole and in order' 'on_some_try keeps_the_end'
+test_expect_success '--last: only the end of the run, complete and in order' 'on_some_try keeps_the_end'
 
 test_expect_success '--last: a crash leaves what came before it' '
     status_of $collect --last 10s -o t $app die kill 100 800 && test $status = 137 && facts t && has gpu 100 &&
@@ -262,7 +262,7 @@ for how in _exit:3 abort:134 kill:137 term:143 exit:4; do
     '
 done
 
-test_expect_success 'a process that is killed is told of, one that ends in order is not' '
+test_expect_success 'a process that is killed is reported, one that ends in order is not' '
     status_of $collect -o t $app die kill 10 200 && grep ", 1 ended early, " err && facts t &&
     grep "^lost:ends of processes" facts && has issue:truncated 1 &&
     status_of $collect -o t $app die exit 10 0 && ! grep "ended early" err && facts t && has verdict:clean 1
@@ -281,7 +281,7 @@ test_expect_success 'a program that never touches CUDA: untouched, an empty trac
 
 # ---- several processes ----
 
-test_expect_success 'a child that does nothing, or uses NVTX alone, adds nothing' '
+test_expect_success 'a child that does nothing, or uses only NVTX, adds nothing' '
     $collect $app fork idle 10 >t 2>err && facts t && has gpu 20 && has processes 1 && has verdict:clean 1 &&
     $collect $app fork nvtx 10 >t 2>err && facts t && has gpu 20 && has processes 1 && has range 0
 '
@@ -312,7 +312,7 @@ test_expect_success '-o: names that come twice, no rank, a percent sign, no proc
     status_of $collect -o "bad.%x" true && test $status = 125 && grep "unknown .%x" err
 '
 
-test_expect_success '-o: a process that is killed has that in its own trace; a folder that is not there is told' '
+test_expect_success '-o: a process that is killed has that in its own trace; a missing folder is reported' '
     $collect -o "kill.%r" sh -c "RANK=0 $app die kill 100 800; RANK=1 $app launch 10 1 1" 2>err &&
     facts kill.0 && has gpu 100 && grep "^lost:ends of processes" facts && facts kill.1 && has gpu 10 && has lost 0 &&
     status_of $collect -o "nowhere/%p" $app launch 10 1 1 && test $status = 125 && grep "^gpuprof-collect: nowhere/" err

@@ -101,7 +101,7 @@ test_expect_success '--graphs node and, below its rate, auto: every node' '
     done
 '
 
-test_expect_success '--graphs graph: one row a launch, which joins its call' '
+test_expect_success '--graphs graph: one row per launch, which joins its call' '
     $collect --graphs graph $app storm 200 10 >t 2>err && facts t && has gpu 401 && has "gpu:CUDA graph 5" 400 && has joined 401 &&
     has graph_nodes 0 && has api:cudaGraphLaunch 400 && has verdict:clean 1 &&
     trace2flame -q -f folded --weight count t >stacks && grep "CUDA graph_5 400$" stacks &&
@@ -115,7 +115,7 @@ test_expect_success 'above the rate graphs are recorded whole from then on, whic
     test "$(grep -c "more than 1000 graph nodes per second: CUDA graphs are recorded as wholes from here on (see --graphs)$" err)" = 1
 '
 
-test_expect_success 'nothing else changes: all that is no graph is there in any case' '
+test_expect_success 'nothing else changes: everything outside of graphs is there in any case' '
     $collect --graphs node $app mix >t 2>err && facts t && grep -v "Pf\|^graph\|^gpu \|^joined\|CUDA graph" facts >by_node &&
     $collect --graphs graph $app mix >t 2>err && facts t && has gpu 15 && grep -v "Pf\|^graph\|^gpu \|^joined\|CUDA graph" facts >by_graph &&
     test_cmp by_node by_graph

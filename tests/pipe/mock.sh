@@ -1,7 +1,7 @@
 # mock.sh -- sourced by tests of the collector after tests/tap/setup.sh: the mock application and what to ask its traces.
 #
 #   collect     the launcher, with short flush intervals
-#   app         the program of tests/mock/app.c; app_file is its file alone
+#   app         the program of tests/mock/app.c; app_file is only its file
 #   facts, has, lacks   see below
 # Ends the test with a skip where the mock was not built.
 mock=${GP_BIN%/bin}/tests/mock
@@ -13,7 +13,7 @@ GPUPROF_LIBCUPTI=$mock/libcupti.so.13
 export GPUPROF_LIBCUPTI
 unset RANK LOCAL_RANK SLURM_PROCID OMPI_COMM_WORLD_RANK PMI_RANK GPUPROF_DEBUG CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH
 collect='gpuprof-collect --flush-interval 50ms'
-# The pretended programs end as they like, which is no leak; and a leak check after fork can wait for ever.
+# The mock programs end in any way, which is not a leak; and a leak check after fork can wait for ever.
 app_file=$mock/app
 app="env ASAN_OPTIONS=detect_leaks=0 $app_file"
 

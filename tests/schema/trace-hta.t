@@ -19,7 +19,7 @@ report() {
     esac
 }
 
-test_expect_success 'all samples can be told of, or cannot be used' '
+test_expect_success 'all samples can be reported on, or cannot be used' '
     : >list && : >unusable &&
     for f in "$samples"/h200/*.json.gz; do
         name=$(basename "$f") && report "$f" "$name.all" "$f" -n 0 -s && report "$f" "$name.top" "" || return 1

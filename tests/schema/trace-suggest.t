@@ -6,7 +6,7 @@ if python3 -c 'import jsonschema' 2>/dev/null; then test_set_prereq JSONSCHEMA; 
 schema=$GP_SOURCE/schemas/trace-suggest.schema.json
 check() { python3 "$GP_SOURCE/tests/schema/check_suggest.py" "$schema" "$@"; }
 
-test_expect_success 'all samples can be told of, or cannot be used' '
+test_expect_success 'all samples can be reported on, or cannot be used' '
     mkdir reports && : >unusable &&
     for f in "$samples"/h200/* "$samples"/pairs/*.trace "$samples"/pairs/*.json.gz "$samples"/broken/*.json*; do
         status_of trace-suggest -q -f json --allow-empty -n 0 "$f" &&

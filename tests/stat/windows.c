@@ -28,7 +28,7 @@ static uint64_t draw(uint64_t below)
 /* ---- windows ---- */
 
 /* N steps of P from FIRST on, as a profile that borrows all but its lane, steps and events. P has one lane, and every GPU
- * event runs in its own step alone. */
+ * event runs only in its own step. */
 static struct gp_profile cut(const struct gp_profile *p, uint32_t first, uint32_t n)
 {
     struct gp_profile w = *p;
@@ -242,8 +242,8 @@ static int test(char **paths, int n)
             state = 2;
             struct hit h = find_stretched(&p, 3, STRETCHED, pct);
             snprintf(text, sizeof text,
-                     "3 steps a side, +%d%%: %u of %u found, %u first, %u with the right size", pct, h.found,
-                     h.draws, h.first, h.right);
+                     "3 steps per side, +%d%%: %u of %u found, %u first, %u with the right size", pct,
+                     h.found, h.draws, h.first, h.right);
             bool holds =
                 h.found * 10 >= h.draws * 9 && h.first * 10 >= h.draws * 9 && h.right * 10 >= h.found * 9;
             failed |= ok(++number, holds && h.draws == STRETCHED, paths[i], text);

@@ -68,7 +68,7 @@ static inline uint64_t cell(const struct gp_events *e, int col, size_t row)
     return narrow;
 }
 
-/* NULL when all events are the same in every column, else where they are not. Sids, tracks and configs must agree. */
+/* NULL if all events are the same in every column, otherwise where they differ. Sids, tracks and configs must agree. */
 static inline const char *events_differ(const struct gp_trace *a, const struct gp_trace *b, char *where,
                                         size_t size)
 {

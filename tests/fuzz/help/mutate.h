@@ -19,7 +19,7 @@
  * trace begins (0: there is none), and one of both is changed. */
 size_t fuzz_mutate(uint8_t *data, size_t size, size_t most, unsigned seed, size_t head);
 
-/* Append a changed copy of the N bytes at DATA to TO. False when they are no binary trace, or no text of JSON. */
+/* Append a changed copy of the N bytes at DATA to TO. False if they are not a binary trace, or not JSON text. */
 bool fuzz_mutate_gpt(struct gp_buf *to, const uint8_t *data, size_t n, struct fuzz_dice *d);
 bool fuzz_mutate_json(struct gp_buf *to, const uint8_t *data, size_t n, struct fuzz_dice *d);
 

@@ -213,7 +213,7 @@ static void find_all(struct text *t)
             size_t from = open[--depth];
             if (from)
                 GP_VEC_PUSH(&t->objects,
-                            ((struct span){from, at + 1 - from})); /* the outermost is no event */
+                            ((struct span){from, at + 1 - from})); /* the outermost is not an event */
         }
         at++;
     }

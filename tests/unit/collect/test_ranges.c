@@ -295,7 +295,7 @@ static void ranges_of_domains_are_on_one_stack(void **state)
     end(&f);
 }
 
-/* As CUDA tells of an instantiation: the clone is created, under the ranges around that, and then called a clone. */
+/* As CUDA reports an instantiation: the clone is created, under the ranges around that, and then called a clone. */
 static void clones_have_the_ranges_of_their_originals(void **state)
 {
     (void)state;

@@ -244,7 +244,7 @@ static void what_threads_tell_is_taken_in_the_order_of_the_calls(void **state)
     gp_records_add_wait(&r, 200, &first);
     gp_records_add_wait(&r, 390, &again);
     gp_records_commit(&r, false);
-    assert_int_equal(e->n, 0); /* another thread may have something to tell of the time between */
+    assert_int_equal(e->n, 0); /* another thread may still report on the time between */
     gp_records_add_wait(&r, 300, &wait);
     gp_records_tick(&r, 1000);
     gp_records_commit(&r, false);

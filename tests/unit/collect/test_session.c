@@ -17,7 +17,7 @@
 
 enum { BUFFER = 65536, NAME = 0x5000, NOW = 1000000 };
 
-/* A process that exists in its memory and its frames alone. */
+/* A process that exists only in its memory and its frames. */
 struct fixture {
     struct gp_shared shared;
     struct gp_session *session;
@@ -243,7 +243,7 @@ static void a_process_that_never_got_far_leaves_nothing(void **state)
     struct fixture f;
     size_t none = GP_GPT_HEADER_SIZE;
     begin(&f);
-    assert_true(send(&f, GP_WIRE_BYE, NULL, 0)); /* CUPTI was not to be had */
+    assert_true(send(&f, GP_WIRE_BYE, NULL, 0)); /* there was no CUPTI */
     gp_session_end(f.session, GP_END_BYE, NOW);
     assert_int_equal(f.file.n, none);
     gp_session_free(f.session);

@@ -219,7 +219,7 @@ static struct gp_pool *make_pool(struct both *b, size_t max_waiting)
     return gp_pool_new(&o);
 }
 
-/* What the launcher does with a slot that it has been told of. */
+/* What the launcher does with a slot that was reported to it. */
 static void read_slot(struct both *b, uint32_t i)
 {
     struct gp_slot *slot = gp_shared_slot(&b->launcher, i);

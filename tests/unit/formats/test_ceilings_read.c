@@ -1,4 +1,4 @@
-// Files of ceilings: what is read of them, and what is told of those that are wrong.
+// Files of ceilings: what is read of them, and the messages for invalid ones.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

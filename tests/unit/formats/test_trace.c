@@ -84,7 +84,7 @@ static void equal_configs_tracks_and_processes_are_stored_once(void **state)
     struct gp_track k = gp_track_unknown();
     k.tid = 7;
     assert_int_equal(gp_trace_track(&t, &k), 1);
-    k.name = gp_trace_intern(&t, "main", 4); // a name is no identity
+    k.name = gp_trace_intern(&t, "main", 4); // a name is not an identity
     assert_int_equal(gp_trace_track(&t, &k), 1);
     k.stream = 7;
     assert_int_equal(gp_trace_track(&t, &k), 2);
@@ -208,7 +208,7 @@ static void issues_keep_the_first_offset_and_decide_the_verdict(void **state)
     assert_int_equal(t.issues[GP_Q_BAD_TIME].count, 3);
     assert_int_equal(t.issues[GP_Q_BAD_TIME].first_offset, 30);
     assert_int_equal(t.issues[GP_Q_BAD_DURATION].first_offset, -1);
-    assert_int_equal(gp_trace_skipped(&t), 3); // a repaired duration is no skipped event
+    assert_int_equal(gp_trace_skipped(&t), 3); // a repaired duration is not a skipped event
     assert_false(gp_trace_truncated(&t));
     assert_string_equal(gp_trace_verdict(&t), "unusable"); // issues and nothing left
     gp_events_add(&t.events[GP_MARK], 1, 0, 0, 0);

@@ -71,12 +71,12 @@ static void a_device_that_nobody_knows_by_its_properties(void **state)
     // of a known one the recorded cache counts, and nothing else
     gp_ceilings_of_device(&c, "NVIDIA H200", &d);
     assert_true(c.memory.per_s == 4.8e12 && c.l2_bytes == 50000000);
-    // large devices by their compute capability alone
+    // large devices, only by their compute capability
     struct gp_device bare = gp_device_unknown();
     bare.cc_major = 9, bare.cc_minor = 0, bare.warp_size = 32;
     gp_ceilings_of_device(&c, "", &bare);
     assert_string_equal(c.sheet, "NVIDIA H100 SXM");
-    bare.warp_size = 64; // AMD's numbers mean something else
+    bare.warp_size = 64; // AMD's numbers have another meaning
     gp_ceilings_of_device(&c, "", &bare);
     assert_null(c.sheet);
 }
@@ -129,7 +129,7 @@ static void a_file_goes_first(void **state)
     assert_true(c.flops[GP_ARITH_BF16].per_s == 7.9e14 && c.flops[GP_ARITH_FP16].per_s == 989.4e12);
     assert_true(c.empty_ns == 1500 && c.empty_source == GP_CEILING_FILE);
     assert_true(c.l2_bytes == 50.0 * 1048576);
-    // all of what was measured can be had, and 80 % of what a data sheet says
+    // all of what was measured is achievable, and 80 % of a data sheet
     assert_true(gp_ceiling_attainable(&c.memory) == 4.3e12);
     assert_true(gp_ceiling_attainable(&c.flops[GP_ARITH_FP16]) == 0.8 * 989.4e12);
 }

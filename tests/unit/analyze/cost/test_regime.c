@@ -68,7 +68,7 @@ static void nothing_is_told_of_what_is_not_known(void **state)
         gp_regime_of_kernel(&a, &k, &none);
         assert_int_equal(a.regime, kinds[i].regime);
     }
-    // a product in a type whose ceiling nobody knows
+    // a product in a type whose ceiling is unknown
     w = (struct gp_work){
         .flops = 1e9, .bytes_low = 1e6, .bytes_high = 1e6, .arith = GP_ARITH_FP8, .products = true};
     gp_regime_of_kernel(&a, &(struct gp_regime_kernel){.kind = GP_FRAME_GEMM, .dur_ns = 100000, .work = &w},

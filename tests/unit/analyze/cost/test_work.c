@@ -193,7 +193,7 @@ static void attention(void **state)
     assert_true(work_of(&w, "aten::_flash_attention_forward", rows_first, types,
                         "\"\", \"\", \"\", \"\", \"\", \"16\", \"16\", \"0.\", \"True\", \"False\"", NULL));
     has(&w, 24576, 6144, 6144 + 384);
-    // heads first, and a mask told by its number
+    // heads first, and a mask given by its number
     assert_true(work_of(&w, "aten::_scaled_dot_product_flash_attention",
                         "[2, 3, 16, 8], [2, 3, 16, 8], [2, 3, 16, 8]", types,
                         "\"\", \"\", \"\", \"0.\", \"True\"", NULL));
@@ -214,7 +214,7 @@ static void attention(void **state)
                 "\"c10::Half\", \"c10::Half\", \"c10::Half\", \"c10::Half\", \"c10::Half\", \"float\"",
                 "\"\", \"\", \"\", \"\", \"\", \"\", \"\", \"\", \"16\", \"16\", \"0.\", \"True\"", NULL));
     has(&w, 61440, 12288 + 384, 12288 + 384 + 6144 + 3072);
-    // of several lengths nobody knows which
+    // of several unknown lengths
     assert_false(work_of(&w, "aten::_flash_attention_forward",
                          "[1, 16, 3, 8], [1, 16, 3, 8], [1, 16, 3, 8], [3], [3]",
                          "\"c10::Half\", \"c10::Half\", \"c10::Half\", \"int\", \"int\"",
@@ -413,7 +413,7 @@ static void optimizers(void **state)
     assert_true(work_of(&w, "aten::_foreach_copy_", "[[20, 30], [400]], [[20, 30], [400]], []",
                         "\"TensorList\", \"TensorList\", \"Scalar\"", "", SQRT));
     has(&w, 0, 8000, 8000);
-    // lists of too many tensors to be written down, and elements of a size that nobody knows
+    // lists of too many tensors to be written down, and elements of unknown size
     assert_false(work_of(&w, "aten::_foreach_mul_", "[], []", "\"TensorList\", \"Scalar\"", "", SQRT));
     assert_false(
         work_of(&w, "aten::_foreach_mul_", "[[600]], []", "\"TensorList\", \"Scalar\"", "", "triton_"));

@@ -155,7 +155,7 @@ static void other_shapes_of_barriers_make_no_claims(void **state)
     }
 }
 
-/* Half of a segment is the same: what is not is told piece by piece; less than half: as a whole. */
+/* Half of a segment is the same: the rest is reported piece by piece; less than half: as a whole. */
 static void segments_with_little_in_common_stay_whole(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void foreign_products_replace_each_other(void **state)
     gp_align_release(&al);
 }
 
-/* Kernels of one family, in order, are told one by one, even where none is the same. */
+/* Kernels of one family, in order, are reported one by one, even if none is the same. */
 static void families_divide_what_is_left(void **state)
 {
     (void)state;
@@ -239,7 +239,7 @@ static void segments_begin_at_barriers_of_both(void **state)
     assert_int_equal(al.segments.at[1].na, 4);
     assert_int_equal(al.segments.at[1].a_ns, 102 + 103 + 104 + 105);
     assert_int_equal(al.segments.at[3].nb, 5);
-    assert_int_equal(al.segment_groups, 2); // G alone; A and G
+    assert_int_equal(al.segment_groups, 2); // only G; A and G
     assert_true(al.segments.at[1].group == al.segments.at[3].group);
     assert_int_equal(al.groups.n, 2);
     assert_int_equal(al.groups.at[0].times, 3); // p became 1, three times: b - a is 3 * 100

@@ -15,7 +15,7 @@
 
 /* ---- traces ---- */
 
-/* A kernel that runs COUNT times a step for DUR ns, in step I for DUR + WOBBLE[I % 4]. */
+/* A kernel that runs COUNT times per step for DUR ns, in step I for DUR + WOBBLE[I % 4]. */
 struct kernel {
     const char *name;
     int count;

@@ -250,7 +250,7 @@ static void test_order_by_times(void **state)
     release(&h);
 }
 
-/* Nothing tells: all are equal and a ms apart. Nothing is paired, and that is told. */
+/* Nothing tells: all are equal and a ms apart. Nothing is paired, and that is reported. */
 static void test_order_unknown(void **state)
 {
     (void)state;

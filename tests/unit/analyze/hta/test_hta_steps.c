@@ -125,7 +125,7 @@ static void test_launched_in_a_step(void **state)
     assert_int_equal(h.steps.at[0].host_end_ns, 100);
     assert_int_equal(h.steps.at[0].b.busy_ns, 50 + 60 + 10); /* the one between counts for the window */
     assert_int_equal(h.steps.at[0].b.idle_ns, 30);
-    assert_step(&h, 1, "ProfilerStep#2", 300, 350, 2, true); /* nobody knows what would have followed */
+    assert_step(&h, 1, "ProfilerStep#2", 300, 350, 2, true); /* what would have followed is unknown */
     release(&h);
 }
 
@@ -203,7 +203,7 @@ static void test_steps_among_other_ranges(void **state)
     release(&h);
 }
 
-/* Ranges with numbers that say nothing and hold little are no steps. */
+/* Ranges with numbers that say nothing and hold little are not steps. */
 static void test_numbers_alone_are_no_steps(void **state)
 {
     (void)state;

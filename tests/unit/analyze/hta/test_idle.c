@@ -561,7 +561,7 @@ static void test_many_devices_take_bounded_time(void **state)
         mk_kernel(&s->t, stream, 2100000, 2100010, "b", i + 1);
     }
     run(s);
-    size_t pieces = 0; /* 5000 times 40000, one a step, without a bound */
+    size_t pieces = 0; /* 5000 times 40000, one per step, without a bound */
     gp_idle_walk(&s->v, count, &pieces);
     assert_in_range(pieces, 10000, 1000000); /* 16 x 35000, the walk that passes it, two for each gap after */
     assert_int_equal(s->h.devices.n, 5000);

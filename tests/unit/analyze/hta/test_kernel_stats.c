@@ -356,7 +356,7 @@ static void test_tensor_core_time(void **state)
     begin(&m);
     mk_kernel(&m.t, m.s7, 0, 10, "nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_TNT", 0);
     mk_kernel(&m.t, m.s7, 10, 40, "ampere_sgemm_128x64_nn", 0);
-    mk_kernel(&m.t, m.s7, 40, 90, "triton_tem_fused_mm_4", 0); /* nobody knows */
+    mk_kernel(&m.t, m.s7, 40, 90, "triton_tem_fused_mm_4", 0); /* unknown */
     mk_kernel(&m.t, m.s7, 190, 290, "matmul_kernel", 0);       /* nor here */
     mk_kernel(&m.t, m.s7, 90, 190, "void at::native::vectorized_elementwise_kernel<4>()", 0);
     look(&m);

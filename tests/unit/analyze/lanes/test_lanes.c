@@ -105,7 +105,7 @@ static void test_nesting(void **state)
     assert_int_equal(s->l.end_ns, 120000);
 }
 
-/* x ends after a, in which it began, and after d, which is open, too: no lane of theirs is free. y is held by x alone. */
+/* x ends after a, in which it began, and after d, which is open, too: no lane of theirs is free. y is held only by x. */
 static void test_crossing(void **state)
 {
     struct scene *s = *state;
@@ -166,7 +166,7 @@ static void test_too_many_at_once(void **state)
     assert_int_equal(k->total_ns, 300 * 100000 + 1999 * (299 * 300 / 2));
 }
 
-/* Every event is there once, its place is told, and lanes are in order. */
+/* Every event is there once, its position is known, and lanes are in order. */
 static void test_nothing_is_lost(void **state)
 {
     struct scene *s = *state;

@@ -85,7 +85,7 @@ static void cut_searches_stay_right(void **state)
     assert_true(bounded > 500 && shorter > 200);
 }
 
-/* A kernel that moved from the beginning to the end is no place to cut. */
+/* A kernel that moved from the beginning to the end is not a place to cut. */
 static void a_moved_symbol_does_not_hide_the_rest(void **state)
 {
     (void)state;
@@ -101,7 +101,7 @@ static void a_moved_symbol_does_not_hide_the_rest(void **state)
 }
 
 /* Nor where there are more differences than are searched through at a time: of the symbols that occur once most have changed
- * places, so that they are no places to cut at. */
+ * places, so that they are not places to cut at. */
 static void moved_symbols_are_no_places_to_cut(void **state)
 {
     (void)state;

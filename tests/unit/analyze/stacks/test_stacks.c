@@ -418,7 +418,7 @@ static void places_say_where_work_ran_as_the_last_node_of_a_stack(void **state)
     snprintf(want, sizeof want, "op;k;%s 50\n", gp_string(&f.strings, f.places.at[0].name));
     assert_string_equal(folded(&f), want);
     gp_flame_release(&f);
-    f = flame_of(&m.t, (struct gp_stacks_opts){.places = true, .filter = "stream"}); // which is no frame
+    f = flame_of(&m.t, (struct gp_stacks_opts){.places = true, .filter = "stream"}); // which is not a frame
     assert_string_equal(folded(&f), "");
     gp_flame_release(&f);
     gp_trace_release(&m.t);

@@ -133,7 +133,7 @@ static void a_kernel_waits_for_another_stream(void **state)
     mk_call(&f.t, f.main, 3000, 5000, "cudaLaunchKernel", 2);
     mk_kernel(&f.t, f.other, 101500, 110000, "after it", 2);
     mk_call(&f.t, f.main, 120000, 122000, "cudaLaunchKernel", 3);
-    mk_kernel(&f.t, f.other, 177000, 180000, "late, nobody knows why", 3);
+    mk_kernel(&f.t, f.other, 177000, 180000, "late, for unknown reasons", 3);
     assert_true(planned(&f));
     assert_false(f.p.found_steps);
     assert_int_equal(f.p.steps.n, 1);
@@ -142,7 +142,7 @@ static void a_kernel_waits_for_another_stream(void **state)
     assert_int_equal(f.p.replay.launch_ns, 57000);
     assert_int_equal(item[0].after, GP_REPLAY_NONE);
     assert_int_equal(item[1].after, 0);
-    assert_int_equal(item[1].delay_ns, 0); // 1.5 us after what it waited for is no delay of its own
+    assert_int_equal(item[1].delay_ns, 0); // 1.5 us after what it waited for is not a delay
     assert_int_equal(item[2].after, GP_REPLAY_NONE);
     end(&f);
 }

@@ -71,7 +71,7 @@ static void equal_steps_become_a_graph(void **state)
     // A step takes 340 us. At best the host has 30 + 4 us left for its one launch, and the GPU needs 10 * 2 us: 306 us
     // less. At worst the launch takes 10 us, and its first kernel starts 60 us later than others: 7 + 60 + 10 * 2 + 9 * 1.5
     // = 100.5 us, but the next launch comes 30 us after this one returned, so that the GPU is the slower one:
-    // 20 + 13.5 us + 60 us of start = 93.5 us a step from the second on, and the gap of 1.5 us is taken before each graph
+    // 20 + 13.5 us + 60 us of start = 93.5 us per step from the second on, and the gap of 1.5 us is taken before each graph
     // as it was recorded. The last step's tail counts once. What the replay gives lies between these. Of the 34
     // us that are left at best, no more than half are the model's.
     struct program p;

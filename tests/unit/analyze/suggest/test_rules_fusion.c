@@ -138,7 +138,7 @@ static void only_what_is_sure_is_not_read_again(void **state)
 {
     (void)state;
     assert_int_equal(not_read_again(chain_of_a_cast_and_rows), 0); // it may cast weights
-    // ADD gave the norm its size, so that GELU works on something else: 33,333 ns of ADD to the norm alone
+    // ADD gave the norm its size, so that GELU works on something else: 33,333 ns of ADD only to the norm
     assert_in_range(not_read_again(chain_into_rows_of_another_size), 33332, 33334);
 }
 

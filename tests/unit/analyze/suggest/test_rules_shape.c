@@ -50,7 +50,7 @@ static void host(struct program *p, int64_t ns)
     p->now += ns;
 }
 
-/* Work of BLOCKS blocks (0: nobody knows) on the first or the second stream. */
+/* Work of BLOCKS blocks (0: unknown) on the first or the second stream. */
 static void gpu_event(struct program *p, int stream, enum gp_gpu_kind kind, const char *name, uint32_t blocks,
                       int64_t dur)
 {
@@ -239,7 +239,7 @@ static void a_last_wave_is_nearly_empty(void **state)
 
 // ---- contention ----
 
-/* A product alone, then one beside communication. */
+/* A product by itself, then one beside communication. */
 static void beside_communication(struct program *p, int64_t communication, int64_t beside)
 {
     host(p, 10 * US), kernel(p, GEMM, 100000, 300 * US);
@@ -745,7 +745,8 @@ static void a_device_that_slows_down_is_told(void **state)
     // From the first step's begin to the tenth one's lie nine steps, of which four take 40 us longer.
     speaks(all_slower, "throttling", 4 * 40 * US / 9);
     is_silent(all_hardly_slower, "throttling");
-    is_silent(one_slower, "throttling"); // 6 % in all, but five eighths of the time alone
+    is_silent(one_slower,
+              "throttling"); // 6 % in all, but five eighths of the time when nothing runs beside it
 }
 
 int main(void)

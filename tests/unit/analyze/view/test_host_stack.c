@@ -191,7 +191,7 @@ static void threads_are_nested_on_their_own(void **state)
     done(&m);
 }
 
-/* All of one time: tables are told apart by what holds what, rows of one table by their order. */
+/* All of one time: tables are ordered by what holds what, rows of one table by their order. */
 static void rows_of_equal_times_have_their_own_nodes(void **state)
 {
     (void)state;

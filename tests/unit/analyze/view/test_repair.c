@@ -202,7 +202,7 @@ static void test_long_pauses_are_left_alone(void **state)
     gp_trace_release(&m.t);
 }
 
-/* Without launches: a third of the events before the pause is no outlier, 1 of 300 is. */
+/* Without launches: a third of the events before the pause is not an outlier, 1 of 300 is. */
 static void test_pauses_without_launches(void **state)
 {
     (void)state;

@@ -234,7 +234,7 @@ static void zero_padding_is_no_damage_and_anything_else_is_told(void **state)
         codecs[k].put(&packed, " again", 6, 1);
         assert_reads_as(&packed, "hello again", 11, codecs[k].name);
         packed.n = end;
-        gp_buf_puts(&packed, "rubbish that is no member");
+        gp_buf_puts(&packed, "rubbish that is not a member");
         struct gp_input *in = gp_input_memory(packed.data, packed.n, 0);
         struct gp_buf got = read_all(in, 100);
         struct gp_err err = {0};
@@ -248,7 +248,7 @@ static void zero_padding_is_no_damage_and_anything_else_is_told(void **state)
     gp_buf_release(&zeros);
 }
 
-/* How much of a cut gzip file can be had at all: zlib, asked directly, one byte at a time. */
+/* How much of a cut gzip file can be decoded at all: zlib, called directly, one byte at a time. */
 static size_t decodable(const struct gp_buf *packed, size_t cut)
 {
     static uint8_t sink[100000];
@@ -308,7 +308,7 @@ static void a_cut_zstd_file_gives_the_frames_before_the_cut(void **state)
     gp_buf_release(&text);
 }
 
-/* Whatever bit is wrong, either the data is right all the same (a bit of the time stamp, say) or it is told.
+/* Whatever bit is wrong, either the data is right all the same (a bit of the time stamp, say) or it is reported.
  */
 static void no_flipped_bit_goes_unnoticed(void **state)
 {

@@ -318,7 +318,7 @@ static void a_flipped_bit_loses_one_block(void **state)
         assert_int_equal(read_trace(&back, file.data, file.n), 0);
         file.data[i] ^= (char)(1 << i % 8);
         assert_int_equal(count_events(&back), all - events_of(&h[block]));
-        /* the last block cannot be told from one that was cut when its length is wrong */
+        /* if its length is wrong, the last block cannot be distinguished from one that was cut */
         const struct gp_issue *q = &back.issues[GP_Q_BAD_BLOCK];
         if (block == n - 1 && !q->count) q = &back.issues[GP_Q_TRUNCATED];
         assert_int_equal(q->count, 1);

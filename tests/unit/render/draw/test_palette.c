@@ -1,4 +1,4 @@
-// Colours can be told apart and read on; the contrast is computed here a second time, from WCAG 2's table of
+// Colours are distinct and text on them is legible; the contrast is computed here a second time, from WCAG 2's table of
 // steps.
 #include <math.h>
 #include <setjmp.h>

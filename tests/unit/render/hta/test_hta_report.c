@@ -18,7 +18,7 @@ static gp_sid name_of(struct gp_hta *h, const char *s)
     return gp_intern_cstr(&h->strings, s);
 }
 
-/* 1000 ns: 500 of compute, 100 of communication alone (of 200), 50 of copies alone, 350 idle. */
+/* 1000 ns: 500 of compute, 100 of exposed communication (of 200), 50 of exposed copies, 350 idle. */
 static void add_device(struct gp_hta *h, int32_t rank)
 {
     struct gp_hta_device d;

@@ -1,4 +1,4 @@
-// The roofline plot: where circles, roofs and the rug stand, what is told, and names that would be markup.
+// The roofline plot: where circles, roofs and the rug stand, what is reported, and names that would be markup.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
