@@ -51,7 +51,7 @@ struct gp_pickle_value {
 /* Each may change SELF's kind and payload: everybody who remembers the container sees the change. */
 struct gp_pickle_sink {
     void *ctx;
-    uint32_t dicts; /* bit 1u << kind: this kind of the sink's own is a dict, else it is a list */
+    uint32_t dicts; /* bit 1u << kind: this kind of the sink's own is a dict, otherwise it is a list */
     /* N items go to the end of list SELF; OFFSET is that of the opcode. */
     void (*items)(void *ctx, struct gp_pickle_value *self, const struct gp_pickle_value *items, size_t n,
                   uint64_t offset);
@@ -81,7 +81,7 @@ struct gp_pickle_end {
 bool gp_pickle_sniff(const uint8_t *head, size_t n);
 
 /* Run the pickle that IN holds; texts are interned in STRINGS. -1 with the offset of the opcode when it asks for
- * anything but data. Damage ends the run and is no failure: END tells. O(bytes); memory for the strings that differ and 4
+ * anything but data. Damage ends the run and is not a failure: END reports it. O(bytes); memory for the strings that differ and 4
  * bytes per remembered object. */
 GP_MUST_CHECK int gp_pickle_read(struct gp_input *in, struct gp_strings *strings,
                                  const struct gp_pickle_sink *sink, struct gp_pickle_end *end,

@@ -74,7 +74,7 @@ struct gp_snapshot_context {
 
 struct gp_snapshot_trace {
     size_t first, n; /* slice of rows */
-    int64_t base;    /* bytes that were allocated before, where that is known; else -1 */
+    int64_t base;    /* bytes that were allocated before, if that is known; otherwise -1 */
 };
 
 enum gp_block_state { GP_BLOCK_INACTIVE, GP_BLOCK_ACTIVE, GP_BLOCK_PENDING };

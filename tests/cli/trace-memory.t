@@ -107,7 +107,7 @@ test_expect_success 'a pickle of something else, and a zip file, say what they a
     printf "PK\003\004rest" >zip && status_of trace-memory zip && test $status = 2 && grep "torch.save" err
 '
 
-test_expect_success 'cut anywhere, it is used as far as it goes' '
+test_expect_success 'cut anywhere, it is used as far as possible' '
     zcat "$memory"/leak.pickle.gz >whole && size=$(wc -c <whole) &&
     for at in 3 100 1000 3000 7000 20000 50000 100000 $((size - 5000)) $((size - 1)); do
         head -c $at whole >cut && status_of trace-memory -f json cut &&
@@ -125,7 +125,7 @@ assert d[\"allocations\"] > 300 and d[\"peak_bytes\"] == 99740672 or d[\"peak_by
 assert d[\"end_bytes\"] == 87208960"
 '
 
-test_expect_success 'a line of 2^64 - 1 is no line' '
+test_expect_success 'a line of 2^64 - 1 is not a line' '
     make odd <<-\END &&
 	for e in trace:
 	    if e.get("frames"):
