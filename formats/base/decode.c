@@ -65,10 +65,9 @@ enum { HEADER_BYTES = 10, HEADER_CRC = 2, EXTRA = 4, NAME = 8, COMMENT = 16, RES
 
 static void *gzip_open(void)
 {
-    struct gzip *g = gp_alloc(sizeof *g);
+    struct gzip *g = gp_zalloc(sizeof *g); /* a distance can reach before the data, into what lies there */
     isal_inflate_init(&g->s);
     g->between = true;
-    g->ended = false;
     return g;
 }
 

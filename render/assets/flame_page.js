@@ -16,7 +16,7 @@ const label = [], full = []; // by frame
 let kindOf, variants;
 
 async function unpackFrames() {
-  const r = gp.reader(await gp.unpack("flame-frames")), n = r.next(), kinds = meta.kinds.length;
+  const r = gp.reader(await gp.unpack("flame-frames")), n = r.count(4), kinds = meta.kinds.length;
   kindOf = new Uint8Array(n + 1 + kinds);
   for (let i = 0; i < n; i++) kindOf[i] = r.next();
   variants = r.fill(new Float64Array(n));
@@ -32,7 +32,7 @@ async function unpackFrames() {
 
 // Depth first: a subtree is the nodes from at to end[at].
 function unpackTree(r, measures, rootFrame) {
-  const n = r.next();
+  const n = r.count(1);
   if (!n) return measures.map((m) => ({ ...m, tree: null, whole: 0 }));
   const t = { n, depth: new Uint16Array(n), parent: new Uint32Array(n), end: new Uint32Array(n), frame: new Uint32Array(n) };
   const path = [0];
@@ -59,13 +59,18 @@ function unpackTree(r, measures, rootFrame) {
 
 const unpacking = make("p", { className: "facts", role: "status", textContent: "Unpacking the interactive view \u2026" });
 main.querySelector("header").append(unpacking);
-const frames = await unpackFrames(), ROOT = frames;
 const measures = [];
-{
+let frames;
+try {
+  frames = await unpackFrames();
   const r = gp.reader(await gp.unpack("flame-trees"));
-  for (const t of meta.trees) measures.push(...unpackTree(r, t.measures, ROOT));
+  for (const t of meta.trees) measures.push(...unpackTree(r, t.measures, frames));
+} catch {
+  return stillThere("The data of the interactive view is damaged; this is the still picture.");
+} finally {
+  unpacking.remove();
 }
-unpacking.remove();
+const ROOT = frames;
 const weighed = measures.filter((m) => m.whole > 0);
 if (!weighed.length) return; // the static picture is enough
 const opened = weighed.find((m) => m.id === meta.opened) || weighed[0];

@@ -428,7 +428,7 @@ function fromBase64(text) {
 }
 
 // Reads bytes one column after the other: unsigned LEB128 numbers, up to 2^53 exactly.
-const utf8 = new TextDecoder();
+const utf8 = new TextDecoder(), damaged = () => new Error("the data of this page is damaged");
 function reader(data) {
   let at = 0;
   const next = () => {
@@ -437,12 +437,15 @@ function reader(data) {
     v &= 127;
     for (let scale = 128; ; scale *= 128) {
       const b = data[at++];
+      if (b === undefined || scale > 2 ** 63) throw damaged();
       v += (b & 127) * scale;
-      if (b < 128 || at >= data.length) return v;
+      if (b < 128) return v;
     }
   };
   return {
     next,
+    // How many things follow, each of at least so many bytes: before room is made for them.
+    count(least) { const n = next(); if (n * least > data.length - at) throw damaged(); return n; },
     signed() { const v = next(); return v % 2 ? -(v + 1) / 2 : v / 2; },
     text() { const n = next(), s = n ? utf8.decode(data.subarray(at, at + n)) : ""; at += n; return s; },
     fill(array) { for (let i = 0; i < array.length; i++) array[i] = next(); return array; },

@@ -60,6 +60,8 @@
 const timeline = (() => {
 const BLOCK = 64; // events that share an entry of the sums
 const AHEAD = 4;  // segments that are unpacked at a time: inflating runs beside reading
+const LONGEST = 10; // bytes of a LEB128 number of 64 bits
+const damaged = () => new Error("the data of this page is damaged");
 
 // ---- reading ----
 
@@ -72,6 +74,7 @@ class Bytes {
     v &= 127;
     for (let scale = 128; ; scale *= 128) {
       const b = this.data[this.at++];
+      if (b === undefined || scale > 2 ** 63) throw damaged();
       v += (b & 127) * scale;
       if (b < 128) return v;
     }
@@ -87,7 +90,9 @@ class Bytes {
 // are these two.
 class Column {
   constructor(r) {
-    const planes = r.u(), sizes = Array.from({ length: planes }, () => r.u());
+    const planes = r.u();
+    if (planes > LONGEST) throw damaged();
+    const sizes = Array.from({ length: planes }, () => r.u());
     this.data = r.data;
     this.at = sizes.map((size) => (r.at += size) - size);
   }
@@ -753,6 +758,7 @@ function bigInt(r) {
     b = r.data[r.at++];
     v |= BigInt(b & 127) << shift;
     shift += 7n;
+    if (shift > 70n) throw damaged();
   } while (b > 127);
   return v & 1n ? -(v + 1n >> 1n) : v >> 1n;
 }

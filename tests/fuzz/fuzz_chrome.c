@@ -1,5 +1,5 @@
-/* fuzz_chrome.c -- hostile JSON. The first byte chooses the size of the chunks. Reading with one thread and with three must
- * give the same, and what is read must keep the promises of the model. */
+/* fuzz_chrome.c -- hostile JSON. The first byte chooses the size of the chunks, and whether three threads read them as
+ * well: the result must be the same. What is read must keep the promises of the model. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,17 +23,21 @@ static int read_with(struct gp_trace *t, const uint8_t *data, size_t size, int t
     abort();
 }
 
-const struct fuzz_heads fuzz_heads = {1, 1};
+const struct fuzz_heads fuzz_heads = {2, 1};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct gp_trace one, three;
     size_t chunk = size ? GP_CHROME_CHUNK_LEAST + data[0] * 4u : GP_CHROME_CHUNK;
+    bool threads = !size || data[0] % 8 == 0; /* they cost more than what they read */
     if (size) data++, size--;
-    int a = read_with(&one, data, size, 1, chunk), b = read_with(&three, data, size, 3, chunk);
-    if (a != b || !trace_same(&one, &three)) abort();
+    int a = read_with(&one, data, size, 1, chunk);
+    if (threads) {
+        int b = read_with(&three, data, size, 3, chunk);
+        if (a != b || !trace_same(&one, &three)) abort();
+        gp_trace_release(&three);
+    }
     gp_trace_release(&one);
-    gp_trace_release(&three);
     return 0;
 }
 

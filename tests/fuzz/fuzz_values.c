@@ -22,7 +22,8 @@ static void check_numbers(const char *s, size_t n)
     if (gp_i64_from_text(s, n, &i) && i >= 0) FUZZ_CHECK(gp_u64_from_text(s, n, &u) && u == (uint64_t)i);
     if (gp_i64_from_text(s, n, &i) && i < INT64_MAX / 1000 && i > INT64_MIN / 1000)
         FUZZ_CHECK(gp_ns_from_us(s, n, &ns) && ns == i * 1000);
-    (void)(gp_u64_from_hex(s, n, &hex) | gp_double_from_text(s, n, &d));
+    (void)gp_u64_from_hex(s, n, &hex);
+    (void)gp_double_from_text(s, n, &d);
 }
 
 static void check_options(const char *s)
@@ -95,7 +96,8 @@ static void check_shapes(const char *text)
         for (int k = 0; t && k < t->n; k++) FUZZ_CHECK(t->size[k] >= 0);
         if (t) FUZZ_CHECK(t->n <= GP_SHAPE_DIMS && t->elements >= 0 && t->distinct <= t->elements);
         FUZZ_CHECK(gp_shapes_ints(&s, i, v, 8) <= 8);
-        (void)(gp_shapes_int(&s, i, v) | gp_shapes_bool(&s, i, &b));
+        (void)gp_shapes_int(&s, i, v);
+        (void)gp_shapes_bool(&s, i, &b);
     }
 }
 

@@ -38,6 +38,26 @@ static void print_joins(const struct gp_trace *t)
     gp_map_release(&calls);
 }
 
+/* GPU events of the processes of each rank. */
+static void print_ranks(const struct gp_trace *t)
+{
+    const struct gp_events *gpu = &t->events[GP_GPU];
+    struct gp_map counts = {0};
+    for (size_t i = 0; i < t->processes.n; i++)
+        if (t->processes.at[i].rank >= 0) gp_map_put(&counts, (uint64_t)t->processes.at[i].rank, 0);
+    for (size_t i = 0; i < gpu->n; i++) {
+        int64_t rank = t->processes.at[t->tracks.at[gpu->track[i]].process].rank;
+        if (rank >= 0) ++*gp_map_put(&counts, (uint64_t)rank, 0);
+    }
+    for (size_t i = 0; i < t->processes.n; i++) {
+        if (t->processes.at[i].rank < 0) continue;
+        uint32_t *n = gp_map_put(&counts, (uint64_t)t->processes.at[i].rank, 0);
+        if (*n) printf("gpu_of_rank:%d %u\n", (int)t->processes.at[i].rank, (unsigned)*n);
+        *n = 0; /* several processes can have one */
+    }
+    gp_map_release(&counts);
+}
+
 /* Bytes allocated and freed, by thread and by the further args of the row. */
 static void print_memory(const struct gp_trace *t)
 {
@@ -117,6 +137,7 @@ int main(int argc, char **argv)
             print_names(&t, (enum gp_table)i);
     }
     print_joins(&t);
+    print_ranks(&t);
     print_memory(&t);
     print_extras(&t, GP_MARK);
     print_extras(&t, GP_OTHER);

@@ -404,7 +404,7 @@ bool fuzz_mutate_json(struct gp_buf *to, const uint8_t *data, size_t n, struct f
     struct gp_buf now = {0}, next = {0};
     if (!n || (data[0] != '{' && data[0] != '[')) return false;
     gp_buf_put(&now, data, n);
-    for (size_t i = 1 + fuzz_roll(d, 3) * fuzz_roll(d, 3); i; i--) {
+    for (size_t i = 1 + fuzz_roll(d, 3) * fuzz_roll(d, 3); i && now.n; i--) {
         change(&next, now.data, now.n, d);
         struct gp_buf swap = now;
         now = next;

@@ -50,7 +50,7 @@ static char *join(const char *folder, const char *name)
 static void add(items_t *items, const char *folder, const char *name, bool is_trace)
 {
     bool heads = is_trace && &fuzz_heads;
-    unsigned count = heads ? fuzz_heads.count : 1;
+    unsigned count = heads ? fuzz_heads.count : !is_trace; /* a target without heads reads no traces */
     for (unsigned i = 0; i < count; i++)
         GP_VEC_PUSH(items, ((struct item){join(folder, name), heads ? fuzz_heads.size : 0, (uint8_t)i}));
 }

@@ -284,6 +284,41 @@ static void a_cut_gzip_file_gives_all_that_can_be_decoded(void **state)
     gp_buf_release(&text);
 }
 
+/* Behind a decoder of the same size, which leaves a text of PATTERN on the heap. */
+static struct gp_buf decode_after(char pattern, const uint8_t *packed, size_t n)
+{
+    struct gp_buf text = {0}, before = {0};
+    for (int i = 0; i < 100000; i++) gp_buf_putc(&text, pattern);
+    put_gzip(&before, text.data, text.n, 6);
+    struct gp_input *in = gp_input_memory(before.data, before.n, 1);
+    struct gp_buf got = read_all(in, 700);
+    assert_int_equal(got.n, text.n);
+    gp_buf_release(&got);
+    gp_input_close(in);
+    in = gp_input_memory(packed, n, 1);
+    got = read_all(in, 700);
+    assert_int_equal(gp_input_status(in, NULL), -1);
+    gp_input_close(in);
+    gp_buf_release(&text);
+    gp_buf_release(&before);
+    return got;
+}
+
+/* Found by the fuzzer: "main;f;k", and a distance that reaches before the first byte. */
+static void what_lies_before_the_data_does_not_come_out(void **state)
+{
+    (void)state;
+    static const uint8_t packed[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03,
+                                     0xcb, 0x4d, 0x34, 0xe2, 0xca, 0x1d, 0x65, 0x0f, 0x56, 0x30,
+                                     0x00, 0x00, 0x60, 0x6d, 0x61, 0x69, 0x6e, 0x3b, 0x66, 0x3b,
+                                     0x6b, 0x73, 0x3e, 0xe0, 0x01, 0x00, 0x00};
+    struct gp_buf a = decode_after('a', packed, sizeof packed), b = decode_after('b', packed, sizeof packed);
+    assert_int_equal(a.n, b.n);
+    assert_true(!a.n || !memcmp(a.data, b.data, a.n));
+    gp_buf_release(&a);
+    gp_buf_release(&b);
+}
+
 static void a_cut_zstd_file_gives_the_frames_before_the_cut(void **state)
 {
     (void)state;
@@ -639,6 +674,7 @@ int main(void)
         cmocka_unit_test(skippable_zstd_frames_are_skipped),
         cmocka_unit_test(zero_padding_is_no_damage_and_anything_else_is_told),
         cmocka_unit_test(a_cut_gzip_file_gives_all_that_can_be_decoded),
+        cmocka_unit_test(what_lies_before_the_data_does_not_come_out),
         cmocka_unit_test(a_cut_zstd_file_gives_the_frames_before_the_cut),
         cmocka_unit_test(no_flipped_bit_goes_unnoticed),
         cmocka_unit_test(damage_deep_inside_gives_what_is_before_it),
