@@ -28,7 +28,7 @@ test_expect_success 'times that cannot be: every tool ends in order' '
     done
 '
 
-test_expect_success 'times that cannot be: sums still close, and are no larger than the time there is' '
+test_expect_success 'times that cannot be: sums still close, and do not exceed the time there is' '
     for f in times/*.json; do
         trace-hta -q -f json --top 0 -o hta.json $f &&
         python3 - hta.json <<END || { echo $f; return 1; }
