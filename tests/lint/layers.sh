@@ -39,6 +39,7 @@ violations() {
         row("formats/pickle", "formats/trace.h")
         row("collect", "formats formats/gpt")
         row("collect/inject", "collect formats formats/gpt")
+        row("collect/launcher", "collect formats formats/gpt")
         row("analyze/math", "")
         row("analyze/names", model())
         row("analyze/cost", model() " analyze/names")

@@ -206,7 +206,7 @@ test_expect_success '--last: a crash leaves what came before it' '
 dumps_on_signal() {
     rm -f pipe && mkfifo pipe && { cat pipe >t & } && { $collect --last 10s --dump SIGUSR2 $app long 1500 >pipe 2>err & } && pid=$! &&
     sleep 0.6 && kill -USR2 $pid && sleep 0.3 && cp t early && { wait $pid; test $? = 6; } && wait &&
-    grep "asked by a signal: what was kept is written" err &&
+    grep "^gpuprof-collect: --dump: wrote what was kept: signal received" err &&
     facts early && grep "^gpu [1-9]" facts && has issue:truncated 1 && facts t && has verdict:clean 1 &&
     awk "/^gpu /{n=\$2} END{exit n != 30000}" facts
 }
@@ -216,7 +216,7 @@ test_expect_success '--dump SIGUSR2: what is kept is written at once, and the co
 dumps_when_idle() {
     rm -f pipe && mkfifo pipe && { cat pipe >t & } && { $collect --last 10s --dump idle:200ms $app die exit 40 900 >pipe 2>err & } &&
     pid=$! && sleep 0.8 && cp t early && { wait $pid; test $? = 4; } && wait &&
-    grep "no GPU work has ended for a while: what was kept is written" err && facts early && has gpu 40 &&
+    grep "^gpuprof-collect: --dump: wrote what was kept: no GPU work has ended for a while" err && facts early && has gpu 40 &&
     facts t && has gpu 40 && has verdict:clean 1
 }
 
@@ -333,7 +333,7 @@ test_expect_success 'a process that outlives the command is waited for' 'on_some
 
 test_expect_success 'a reader that goes away ends the tracing, not the program' '
     { $collect $app long 600 2>err; echo $? >status; } | head -c 100 >t &&
-    echo 6 >expect && test_cmp expect status && grep -x done err && grep "stopped when the reader went away" err
+    echo 6 >expect && test_cmp expect status && grep -x done err && grep "stopped because the reader exited" err
 '
 
 collector_is_killed() {

@@ -1,4 +1,4 @@
-#include "collect/launch.h"
+#include "collect/launcher/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,157 @@
+#include "collect/launcher/about.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "collect/launcher/clock.h"
+#include "formats/base/json_write.h"
+#include "formats/gpt/gpt_write.h"
+
+/* ---- metadata ---- */
+
+static void put_text(struct gp_buf *b, const char *text)
+{
+    gp_json_put_string(b, text, strlen(text));
+}
+
+static void set_meta(struct gp_trace *t, const char *key, struct gp_buf *json)
+{
+    gp_trace_set_meta(t, key, json->data, json->n);
+    json->n = 0;
+}
+
+/* Texts that are NULL and numbers that are 0 were not given. */
+static void set_text(struct gp_trace *t, const char *key, const char *text)
+{
+    struct gp_buf b = {0};
+    if (!text) return;
+    put_text(&b, text);
+    set_meta(t, key, &b);
+    gp_buf_release(&b);
+}
+
+static void set_number(struct gp_trace *t, const char *key, int64_t number)
+{
+    struct gp_buf b = {0};
+    if (!number) return;
+    gp_buf_put_i64(&b, number);
+    set_meta(t, key, &b);
+    gp_buf_release(&b);
+}
+
+static void set_command(struct gp_trace *t, const char *const *args, size_t nargs)
+{
+    struct gp_buf b = {0};
+    gp_buf_putc(&b, '[');
+    for (size_t i = 0; i < nargs; i++) {
+        if (i) gp_buf_putc(&b, ',');
+        put_text(&b, args[i]);
+    }
+    gp_buf_putc(&b, ']');
+    set_meta(t, "command", &b);
+    gp_buf_release(&b);
+}
+
+static void note_clock(struct gp_trace *t)
+{
+    struct gp_clock c = {gp_clock_ns(CLOCK_MONOTONIC), gp_clock_ns(CLOCK_REALTIME), 0};
+    GP_VEC_PUSH(&t->clocks, c);
+}
+
+void gp_about_begin(struct gp_output *o, const struct gp_collect_opts *opts, const char *const *args,
+                    size_t nargs)
+{
+    struct gp_trace *t = &o->trace;
+    set_text(t, "collector", "gpuprof-collect " GP_VERSION);
+    set_command(t, args, nargs);
+    set_text(t, "api_level", opts->api);
+    set_number(t, "flush_interval_ns", opts->flush_ns);
+    set_text(t, "start", opts->start);
+    set_text(t, "stop", opts->stop);
+    set_number(t, "duration_ns", opts->duration_ns);
+    set_text(t, "filter", opts->filter);
+    set_number(t, "last_ns", opts->last_ns);
+    set_number(t, "start_realtime_ns", gp_clock_ns(CLOCK_REALTIME));
+    note_clock(t);
+    gp_gpt_begin(o->writer);
+    gp_gpt_flush(o->writer, t);
+}
+
+/* ---- the end ---- */
+
+static void note_loss(struct gp_output *o, const char *what, const char *why, uint64_t count)
+{
+    struct gp_loss l = {gp_intern_cstr(&o->trace.strings, what), gp_intern_cstr(&o->trace.strings, why),
+                        count, UINT32_MAX};
+    if (count) GP_VEC_PUSH(&o->trace.losses, l);
+}
+
+/* Processes that did not end in order: who, and how, which is known only of our own child. */
+static void note_cuts(struct gp_output *o, const struct gp_about *a)
+{
+    struct gp_hub_cut cut;
+    for (size_t i = 0; gp_hub_next_cut(a->hub, &i, &cut);) {
+        if (o->process.producer && cut.pid != o->process.pid) continue;
+        char how[40] = "was killed or ended by _exit", why[160];
+        if (cut.pid == a->pid && a->signal) snprintf(how, sizeof how, "was ended by signal %d", a->signal);
+        else if (cut.pid == a->pid && a->ended) snprintf(how, sizeof how, "ended by _exit");
+        snprintf(why, sizeof why,
+                 "process %ld %s: %llu records salvaged, what was still in the driver is missing",
+                 (long)cut.pid, how, (unsigned long long)cut.salvaged);
+        note_loss(o, "ends of processes", why, 1);
+    }
+}
+
+static void set_count(struct gp_trace *t, const char *key, uint64_t count)
+{
+    struct gp_buf b = {0};
+    gp_buf_put_u64(&b, count);
+    set_meta(t, key, &b);
+    gp_buf_release(&b);
+}
+
+void gp_about_end(struct gp_output *o, const struct gp_about *a)
+{
+    struct gp_trace *t = &o->trace;
+    const struct gp_hub_totals *all = &a->totals;
+    set_count(t, "exit_status", (uint64_t)a->status);
+    set_number(t, "exit_signal", a->signal);
+    /* of the command, also where each process has its own trace; so is the CPU time */
+    set_count(t, "traced_processes", all->processes);
+    set_count(t, "collector_cpu_ns", (uint64_t)all->stats.cpu_ns);
+    set_count(t, "launcher_cpu_ns", (uint64_t)gp_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    if (all->cut) set_count(t, "salvaged_records", all->stats.salvaged);
+    note_cuts(o, a);
+    note_loss(o, "blocks of events", "over the memory limit of --last", a->crowded_out);
+    note_clock(t);
+    gp_gpt_end(o->writer, t);
+}
+
+/* ---- the sum ---- */
+
+static unsigned long long ull(uint64_t v)
+{
+    return v;
+}
+
+void gp_about_sum(struct gp_buf *b, const struct gp_about *a)
+{
+    const struct gp_hub_totals *t = &a->totals;
+    const struct gp_wire_stats *s = &t->stats;
+    bool verbose = a->opts->verbose;
+    gp_buf_printf(b, "%llu kernels, %llu copies, %llu sets, %u %s, %llu lost", ull(s->kernels),
+                  ull(s->copies), ull(s->sets), t->processes, t->processes == 1 ? "process" : "processes",
+                  ull(s->dropped + s->bad_time));
+    if (verbose)
+        gp_buf_printf(b, " (%llu dropped, %llu without a time), %llu calls, %llu ranges", ull(s->dropped),
+                      ull(s->bad_time), ull(s->calls), ull(s->ranges));
+    if (a->kept) gp_buf_printf(b, ", the last %g s kept", (double)a->opts->last_ns / 1e9);
+    if (a->opts->memory) gp_buf_printf(b, ", %llu allocations", ull(s->allocations));
+    if (t->cut) gp_buf_printf(b, ", %u ended early", t->cut);
+    if (t->cut && verbose) gp_buf_printf(b, " (%llu records salvaged)", ull(s->salvaged));
+    if (t->live) gp_buf_printf(b, ", %u still running", t->live);
+    if (a->reader_left) gp_buf_puts(b, ", stopped because the reader exited");
+    gp_buf_printf(b, ", %llu clock inversions", ull(s->inversions));
+    if (s->inversions) gp_buf_printf(b, " (max %lld ns)", (long long)s->worst_inversion_ns);
+    gp_buf_printf(b, ", collector CPU %.3f s in traced processes and %.3f s in the launcher",
+                  (double)s->cpu_ns / 1e9, (double)gp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9);
+}

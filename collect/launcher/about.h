@@ -1,0 +1,39 @@
+/* about.h -- what the launcher itself knows of a run, as the metadata and losses of a trace, and the line that sums the
+ * run up. Knows no sockets and no signals.
+ *
+ *     gp_about_begin(output, &opts, args, nargs);
+ *     gp_about_end(output, &about);
+ *     gp_about_sum(&buf, &about);                // "27 kernels, 4 copies, 2 sets, 1 process, 0 lost, ..."
+ */
+#ifndef GP_COLLECT_ABOUT_H
+#define GP_COLLECT_ABOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "collect/hub.h"
+#include "collect/output.h"
+#include "collect/launcher/collect_plan.h"
+#include "formats/base/buf.h"
+
+/* A run that is over. */
+struct gp_about {
+    const struct gp_collect_opts *opts;
+    const struct gp_hub *hub; /* of gp_about_end() only */
+    struct gp_hub_totals totals;
+    bool kept;            /* only the last events, with --last */
+    uint64_t crowded_out; /* blocks of events that had no room there */
+    int32_t pid;          /* of the command */
+    int status, signal;   /* how it ended; SIGNAL 0: by itself */
+    bool ended, reader_left;
+};
+
+/* Put what is known before the command starts into O's trace: collector, command, options, clocks. */
+void gp_about_begin(struct gp_output *o, const struct gp_collect_opts *opts, const char *const *args,
+                    size_t nargs);
+/* And what is known when all is over: how the command and its processes ended, what was lost. Ends the trace. */
+void gp_about_end(struct gp_output *o, const struct gp_about *about);
+/* Append what was collected, in one line. */
+void gp_about_sum(struct gp_buf *b, const struct gp_about *about);
+
+#endif

@@ -1,0 +1,254 @@
+#include "collect/launcher/collect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "collect/launcher/clock.h"
+#include "collect/launcher/environment.h"
+#include "formats/base/buf.h"
+#include "formats/base/mem.h"
+
+enum { LOWEST_FD = 100, KEPT_BYTES = 256 << 20 };
+static const int64_t ORPHANS_NS = 5000000000; /* how long to wait for processes that outlive the command */
+
+/* ---- set-up ---- */
+
+/* The trace goes where our standard output goes, by a descriptor that the command does not inherit. */
+static int take_stdout(struct gp_collect *c, struct gp_err *err)
+{
+    c->trace_fd = -1;
+    if (c->plan.output) return 0;
+    if (isatty(STDOUT_FILENO))
+        return gp_fail(err, GP_E_USAGE, -1, "standard output is a terminal: redirect it or use -o FILE");
+    c->trace_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, LOWEST_FD);
+    return c->trace_fd < 0 ? gp_fail(err, GP_E_IO, -1, "standard output: %s", strerror(errno)) : 0;
+}
+
+static int make_wake(struct gp_collect *c, struct gp_err *err)
+{
+    if (pipe(c->wake)) return gp_fail(err, GP_E_IO, -1, "pipe: %s", strerror(errno));
+    for (int i = 0; i < 2; i++) {
+        fcntl(c->wake[i], F_SETFD, FD_CLOEXEC);
+        fcntl(c->wake[i], F_SETFL, O_NONBLOCK);
+    }
+    c->outs.wake_fd = c->wake[1];
+    return 0;
+}
+
+static int open_trace(struct gp_collect *c, struct gp_err *err)
+{
+    struct gp_buf path = {0};
+    struct gp_hub_process nobody = {0, 0, -1};
+    if (c->plan.pattern) return 0; /* one is made for each process */
+    if (c->plan.output) gp_output_expand(&path, c->plan.output, &nobody);
+    bool ok = gp_outputs_open(&c->outs, c->plan.output ? gp_buf_str(&path) : NULL, c->trace_fd, err) != NULL;
+    gp_buf_release(&path);
+    return ok ? 0 : -1;
+}
+
+int gp_collect_open(struct gp_collect *c, struct gp_err *err)
+{
+    if (take_stdout(c, err) || make_wake(c, err)) return -1;
+    c->listen_fd = gp_environment_listen(err);
+    return c->listen_fd < 0 ? -1 : open_trace(c, err);
+}
+
+/* ---- where blocks go ---- */
+
+static void to_outputs(void *ctx, const void *data, size_t n)
+{
+    struct gp_collect *c = ctx;
+    gp_outputs_put(&c->outs, data, n);
+}
+
+static void on_block(void *ctx, const void *data, size_t n)
+{
+    struct gp_collect *c = ctx;
+    if (c->recorder) gp_recorder_put(c->recorder, data, n, gp_clock_ns(CLOCK_MONOTONIC));
+    else gp_outputs_put(&c->outs, data, n);
+}
+
+static bool is_full(void *ctx)
+{
+    const struct gp_collect *c = ctx;
+    return gp_outputs_full(&c->outs);
+}
+
+/* A process has come: is it to be recorded, and in a trace of its own? */
+static bool on_joined(void *ctx, const struct gp_hub_process *process)
+{
+    struct gp_collect *c = ctx;
+    struct gp_err err = {0};
+    if (!gp_filter_rank(&c->plan.filter, process->rank)) return false;
+    if (!c->plan.pattern) return true;
+    struct gp_output *o = gp_outputs_add(&c->outs, c->plan.output, process, &err);
+    if (o) gp_about_begin(o, c->opts, c->args, c->nargs);
+    else if (!c->output_err.code) c->output_err = err;
+    return true;
+}
+
+/* ---- running ---- */
+
+/* When no GPU work has come for so long, once for each such time; 0: never. */
+static int64_t idle_due(const struct gp_collect *c)
+{
+    int64_t last_ns = c->plan.idle_ns ? gp_recorder_gpu_ns(c->recorder) : 0;
+    return last_ns && last_ns != c->idle_since_ns ? last_ns + c->plan.idle_ns : 0;
+}
+
+/* Write what the recorder has kept if it is time to. */
+static void maybe_dump(struct gp_collect *c)
+{
+    int64_t due_ns = idle_due(c);
+    bool idle = due_ns && gp_clock_ns(CLOCK_MONOTONIC) >= due_ns,
+         asked = c->launch.arrived & c->plan.dump_signal;
+    if (!idle && !asked) return;
+    gp_recorder_dump(c->recorder);
+    if (idle) c->idle_since_ns = gp_recorder_gpu_ns(c->recorder);
+    c->say(idle ? "--dump: wrote what was kept: no GPU work has ended for a while"
+                : "--dump: wrote what was kept: signal received");
+}
+
+static void sooner(int64_t *due_ns, int64_t other_ns)
+{
+    if (other_ns && (!*due_ns || other_ns < *due_ns)) *due_ns = other_ns;
+}
+
+enum { ENDED, WAKE, READER, OURS }; /* the first descriptors to wait for; those of the hub follow */
+
+/* Fill FDS with what to wait for; returns how many those of the hub are. */
+static size_t poll_fds(const struct gp_collect *c, struct pollfd *fds)
+{
+    bool watched = !c->plan.output && !c->reader_left;
+    fds[ENDED] = (struct pollfd){.fd = c->launch.events_fd, .events = POLLIN};
+    fds[WAKE] = (struct pollfd){.fd = c->wake[0], .events = POLLIN};
+    fds[READER] = (struct pollfd){.fd = watched ? c->trace_fd : -1}; /* an error when the reader exits */
+    return gp_hub_poll_fds(c->hub, fds + OURS, !gp_outputs_full(&c->outs));
+}
+
+/* Until DUE_NS (0: for ever) or whatever else is due before. */
+static int timeout_ms(const struct gp_collect *c, int64_t due_ns)
+{
+    sooner(&due_ns, gp_control_due(&c->plan.control));
+    sooner(&due_ns, idle_due(c));
+    if (!due_ns) return -1;
+    int64_t left = due_ns - gp_clock_ns(CLOCK_MONOTONIC);
+    return left > 0 ? (int)(left / 1000000 + 1) : 0;
+}
+
+static void drain(int fd)
+{
+    char drop[256];
+    ssize_t rc = read(fd, drop, sizeof drop);
+    (void)rc;
+}
+
+/* One round: wait for something to happen, at most until DUE_NS (0: for ever). */
+static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t due_ns)
+{
+    size_t want = gp_hub_poll_size(c->hub) + OURS;
+    if (*cap < want) {
+        *cap = want * 2;
+        *fds = gp_realloc(*fds, *cap * sizeof **fds);
+    }
+    struct pollfd *p = *fds;
+    size_t n = poll_fds(c, p);
+    if (poll(p, (nfds_t)(n + OURS), timeout_ms(c, due_ns)) < 0)
+        return; /* a signal; what it is about comes through events_fd */
+    if (p[ENDED].revents) gp_launch_events(&c->launch);
+    if (gp_control_turn(&c->plan.control, c->launch.arrived, gp_clock_ns(CLOCK_MONOTONIC)))
+        gp_hub_record(c->hub, c->plan.control.gate.open);
+    maybe_dump(c);
+    c->launch.arrived = 0;
+    if (p[WAKE].revents) drain(c->wake[0]);
+    if (p[READER].revents & POLLERR || gp_outputs_failed(&c->outs) == EPIPE) c->reader_left = true;
+    if (c->reader_left || gp_outputs_failed(&c->outs)) gp_hub_stop(c->hub);
+    gp_hub_serve(c->hub, p + OURS, n);
+}
+
+static void serve(struct gp_collect *c)
+{
+    struct pollfd *fds = NULL;
+    size_t cap = 0;
+    while (!c->launch.ended) turn(c, &fds, &cap, 0);
+    /* What the command left in the sockets, and processes that it left behind. */
+    int64_t due_ns = gp_clock_ns(CLOCK_MONOTONIC) + ORPHANS_NS;
+    turn(c, &fds, &cap, 1); /* lets in those that connected and ended at once */
+    while (gp_hub_totals(c->hub).live && !c->launch.nudges) {
+        if (gp_outputs_full(&c->outs))
+            due_ns = gp_clock_ns(CLOCK_MONOTONIC) + ORPHANS_NS; /* the reader is what is slow */
+        if (gp_clock_ns(CLOCK_MONOTONIC) > due_ns) break;
+        turn(c, &fds, &cap, due_ns);
+    }
+    free(fds);
+}
+
+/* ---- beginning and end ---- */
+
+static struct gp_hub *new_hub(struct gp_collect *c)
+{
+    struct gp_hub_opts h = {.welcome = {.api = c->plan.api,
+                                        .buffer_bytes = (uint32_t)c->opts->buffer_bytes,
+                                        .flush_ns = c->opts->flush_ns,
+                                        .memory = c->opts->memory,
+                                        .graphs = c->plan.graphs,
+                                        .graph_rate = c->plan.graph_rate,
+                                        .gate = c->plan.control.gate},
+                            .kernel = c->plan.filter.kernel,
+                            .on_block = on_block,
+                            .on_joined = on_joined,
+                            .is_full = is_full,
+                            .ctx = c};
+    return gp_hub_new(c->listen_fd, &h);
+}
+
+static int start(struct gp_collect *c, struct gp_err *err)
+{
+    char **argv = gp_zalloc((c->nargs + 1) * sizeof *argv); /* as execvp() wants it */
+    for (size_t i = 0; i < c->nargs; i++) argv[i] = (char *)(uintptr_t)c->args[i];
+    c->launch.kept = c->plan.signals;
+    int failed = gp_launch_start(&c->launch, argv, !c->plan.output, err);
+    free(argv);
+    gp_control_begin(&c->plan.control, gp_clock_ns(CLOCK_MONOTONIC));
+    return failed;
+}
+
+static void finish(struct gp_collect *c, struct gp_about *about)
+{
+    *about = (struct gp_about){.opts = c->opts,
+                               .hub = c->hub,
+                               .totals = gp_hub_totals(c->hub),
+                               .kept = c->recorder != NULL,
+                               .pid = c->launch.pid,
+                               .status = c->launch.status,
+                               .signal = c->launch.signal,
+                               .ended = c->launch.ended,
+                               .reader_left = c->reader_left};
+    gp_hub_stop(c->hub);
+    if (c->recorder) {
+        gp_recorder_end(c->recorder);
+        about->crowded_out = gp_recorder_crowded_out(c->recorder);
+    }
+    for (size_t i = 0; i < c->outs.list.n; i++) gp_about_end(c->outs.list.at[i], about);
+    about->hub = NULL;
+}
+
+int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *err)
+{
+    struct gp_err write_err = {0};
+    c->hub = new_hub(c);
+    if (c->opts->last_ns) c->recorder = gp_recorder_new(c->opts->last_ns, KEPT_BYTES, to_outputs, c);
+    if (!c->plan.pattern) gp_about_begin(c->outs.list.at[0], c->opts, c->args, c->nargs);
+    int failed = start(c, err);
+    if (!failed) serve(c);
+    finish(c, about);
+    gp_hub_free(c->hub);
+    gp_recorder_free(c->recorder);
+    int closed = gp_outputs_close(&c->outs, !failed, &write_err);
+    if (failed || (!closed && !c->output_err.code)) return failed;
+    *err = c->output_err.code ? c->output_err : write_err;
+    return -1;
+}

@@ -1,0 +1,48 @@
+/* collect.h -- one run: starts the command, serves its processes until it has ended, and closes the trace. Has the signal
+ * handlers of launch.h, so it is no part of a library. Prints nothing.
+ *
+ *     struct gp_collect c = {.opts = &opts, .plan = plan, .args = args, .nargs = n, .say = print_message};
+ *     if (gp_collect_open(&c, &err)) ...
+ *     failed = gp_collect_run(&c, &about, &err);
+ *     return c.launch.status;
+ */
+#ifndef GP_COLLECT_COLLECT_H
+#define GP_COLLECT_COLLECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "collect/launcher/about.h"
+#include "collect/hub.h"
+#include "collect/launcher/launch.h"
+#include "collect/output.h"
+#include "collect/launcher/collect_plan.h"
+#include "collect/recorder.h"
+
+struct gp_collect {
+    const struct gp_collect_opts *opts;
+    struct gp_collect_plan plan;
+    const char *const *args; /* the command */
+    size_t nargs;
+    void (*say)(const char *message); /* something happened that people want to know of */
+    /* filled by gp_collect_run() */
+    struct gp_launch launch;
+    /* private */
+    struct gp_outputs outs;
+    struct gp_hub *hub;
+    struct gp_recorder *recorder; /* NULL without --last */
+    int64_t idle_since_ns;        /* what was dumped for being idle since then */
+    struct gp_err output_err;     /* why one of the traces could not be made */
+    int trace_fd, listen_fd, wake[2];
+    bool reader_left;
+};
+
+/* Make everything ready that can fail before the command starts: standard output, sockets, the trace. The environment of
+ * the command is set by the caller. */
+GP_MUST_CHECK int gp_collect_open(struct gp_collect *c, struct gp_err *err);
+/* Run the command to its end. ABOUT is what there is to report then; its `ended` is false when the command could not be
+ * started. -1 with ERR filled when that failed, or writing a trace. c->launch.status is the exit status; where only a
+ * trace failed it is the command's. */
+GP_MUST_CHECK int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *err);
+
+#endif

@@ -1,0 +1,105 @@
+#include "collect/launcher/collect_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "collect/output.h"
+#include "formats/base/amount.h"
+
+enum { MIN_BUFFER = 64 << 10, MAX_BUFFER = 64 << 20, GRAPH_RATE = 2000000 };
+
+static enum gp_api_level api_level(const char *word)
+{
+    static const char *const words[] = {"none", "launch", "sync", "all"};
+    for (unsigned i = 0; i < 4; i++)
+        if (!strcmp(word, words[i])) return (enum gp_api_level)i;
+    return GP_API_LEVEL_SYNC;
+}
+
+static int set_output(struct gp_collect_plan *p, const char *output, struct gp_err *err)
+{
+    if (!output || !strcmp(output, "-")) return 0;
+    int pattern = gp_output_is_pattern(output, err);
+    p->output = output;
+    p->pattern = pattern > 0;
+    return pattern < 0 ? -1 : 0;
+}
+
+static int set_graphs(struct gp_collect_plan *p, const char *text, struct gp_err *err)
+{
+    char *end;
+    p->graphs = GP_GRAPHS_AUTO;
+    p->graph_rate = GRAPH_RATE;
+    if (!text || !strcmp(text, "auto")) return 0;
+    if (!strcmp(text, "node")) p->graphs = GP_GRAPHS_NODE;
+    else if (!strcmp(text, "graph")) p->graphs = GP_GRAPHS_WHOLE;
+    if (p->graphs != GP_GRAPHS_AUTO) return 0;
+    if (!strncmp(text, "auto:", 5) && text[5] >= '0' && text[5] <= '9') {
+        p->graph_rate = strtoull(text + 5, &end, 10);
+        if (!*end && p->graph_rate) return 0;
+    }
+    return gp_fail(err, GP_E_USAGE, -1, "--graphs: '%s' is not one of node, graph, auto, auto:RATE", text);
+}
+
+static int check_sizes(const struct gp_collect_opts *o, struct gp_err *err)
+{
+    if (o->flush_ns < 1000000 || o->flush_ns > 60000000000)
+        return gp_fail(err, GP_E_USAGE, -1, "--flush-interval: must be between 1ms and 60s");
+    if (o->buffer_bytes < MIN_BUFFER || o->buffer_bytes > MAX_BUFFER)
+        return gp_fail(err, GP_E_USAGE, -1, "--buffer-size: must be between 64K and 64M");
+    if (o->duration_ns < 0) return gp_fail(err, GP_E_USAGE, -1, "--duration: must not be negative");
+    if (o->last_ns < 0) return gp_fail(err, GP_E_USAGE, -1, "--last: must not be negative");
+    return 0;
+}
+
+static int parse_trigger(const char *option, const char *text, struct gp_trigger *t, struct gp_err *err)
+{
+    struct gp_err ignored = {0};
+    memset(t, 0, sizeof *t);
+    if (!text || gp_trigger_parse(text, t)) return 0;
+    t->when = GP_WHEN_TIME;
+    if (!gp_parse_duration(text, &t->time_ns, &ignored) && t->time_ns > 0) return 0;
+    return gp_fail(err, GP_E_USAGE, -1,
+                   "%s: '%s' is not one of profiler, range:NAME, launch:N, SIGUSR1, SIGUSR2, or a time",
+                   option, text);
+}
+
+static int set_control(struct gp_collect_plan *p, const struct gp_collect_opts *o, struct gp_err *err)
+{
+    struct gp_trigger start, stop;
+    if (parse_trigger("--start", o->start, &start, err) || parse_trigger("--stop", o->stop, &stop, err))
+        return -1;
+    if (o->no_nvtx && (start.when == GP_WHEN_RANGE || stop.when == GP_WHEN_RANGE))
+        return gp_fail(err, GP_E_USAGE, -1, "--no-nvtx: a range cannot start or stop the recording then");
+    gp_control_init(&p->control, &start, &stop, o->duration_ns);
+    p->signals = gp_control_signals(&p->control);
+    return 0;
+}
+
+static int set_dump(struct gp_collect_plan *p, const struct gp_collect_opts *o, struct gp_err *err)
+{
+    struct gp_trigger t;
+    struct gp_err ignored = {0};
+    if (!o->dump) return 0;
+    if (!o->last_ns) return gp_fail(err, GP_E_USAGE, -1, "--dump requires --last");
+    if (gp_trigger_parse(o->dump, &t) && t.when == GP_WHEN_SIGNAL) {
+        p->dump_signal = UINT64_C(1) << t.signal;
+        if (p->dump_signal & p->signals)
+            return gp_fail(err, GP_E_USAGE, -1, "--dump: %s already starts or stops the recording", o->dump);
+        p->signals |= p->dump_signal;
+        return 0;
+    }
+    if (!strncmp(o->dump, "idle:", 5) && !gp_parse_duration(o->dump + 5, &p->idle_ns, &ignored) &&
+        p->idle_ns > 0)
+        return 0;
+    return gp_fail(err, GP_E_USAGE, -1, "--dump: '%s' is not one of SIGUSR1, SIGUSR2, idle:DURATION",
+                   o->dump);
+}
+
+int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_collect_opts *o, struct gp_err *err)
+{
+    *plan = (struct gp_collect_plan){.api = api_level(o->api)};
+    if (check_sizes(o, err) || set_graphs(plan, o->graphs, err) || set_control(plan, o, err) ||
+        set_dump(plan, o, err) || gp_filter_parse(&plan->filter, o->filter, err))
+        return -1;
+    return set_output(plan, o->output, err);
+}

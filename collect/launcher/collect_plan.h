@@ -1,0 +1,46 @@
+/* collect_plan.h -- what a command line asks gpuprof-collect to do: options as typed in, checked values out. Knows neither the
+ * command line's syntax nor how a plan is carried out.
+ *
+ *     struct gp_collect_opts opts = {GP_COLLECT_DEFAULTS};
+ *     struct gp_collect_plan plan;
+ *     opts.start = "range:train";
+ *     if (gp_collect_plan(&plan, &opts, &err)) ...
+ */
+#ifndef GP_COLLECT_COLLECT_PLAN_H
+#define GP_COLLECT_COLLECT_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "collect/control.h"
+#include "collect/filter.h"
+#include "collect/wire.h"
+#include "formats/base/err.h"
+
+/* The options; strings are borrowed, NULL where not given. */
+struct gp_collect_opts {
+    const char *output, *api, *graphs, *start, *stop, *dump, *filter;
+    bool quiet, verbose, no_nvtx, memory;
+    int64_t flush_ns, duration_ns, last_ns;
+    uint64_t buffer_bytes;
+};
+
+#define GP_COLLECT_DEFAULTS .api = "sync", .flush_ns = 100000000, .buffer_bytes = 8 << 20
+
+struct gp_collect_plan {
+    enum gp_api_level api;
+    enum gp_graph_mode graphs;
+    uint64_t graph_rate; /* nodes per second */
+    struct gp_control control;
+    struct gp_filter filter;
+    uint64_t signals;     /* that are for us, as bits: those of CONTROL and DUMP_SIGNAL */
+    uint64_t dump_signal; /* that writes what is kept, as a bit; 0: none */
+    int64_t idle_ns;      /* write what is kept after so long without GPU work; 0: never */
+    const char *output;   /* NULL: standard output */
+    bool pattern;         /* OUTPUT names a trace per process */
+};
+
+/* -1 with ERR naming the option that cannot be had. */
+GP_MUST_CHECK int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_collect_opts *o,
+                                  struct gp_err *err);
+
+#endif

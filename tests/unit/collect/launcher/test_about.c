@@ -1,0 +1,66 @@
+// The line that sums a run up.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "collect/launcher/about.h"
+
+/* WANT is the line up to the CPU times, which differ from run to run. */
+static void assert_sum(const struct gp_about *a, const char *want)
+{
+    struct gp_buf b = {0};
+    gp_about_sum(&b, a);
+    char *cpu = strstr((char *)(uintptr_t)gp_buf_str(&b), ", collector CPU ");
+    assert_non_null(cpu);
+    *cpu = '\0';
+    assert_string_equal(b.data, want);
+    gp_buf_release(&b);
+}
+
+static void the_sum_says_what_was_collected_and_what_was_lost(void **state)
+{
+    (void)state;
+    struct gp_collect_opts o = {GP_COLLECT_DEFAULTS};
+    struct gp_about a = {
+        .opts = &o,
+        .totals = {.processes = 1,
+                   .stats = {.kernels = 27, .copies = 4, .sets = 2, .dropped = 3, .bad_time = 1}}};
+    assert_sum(&a, "27 kernels, 4 copies, 2 sets, 1 process, 4 lost, 0 clock inversions");
+    a.totals.processes = 2;
+    a.totals.cut = 1;
+    a.totals.live = 1;
+    a.totals.stats.inversions = 1;
+    a.totals.stats.worst_inversion_ns = 500;
+    a.reader_left = true;
+    assert_sum(&a, "27 kernels, 4 copies, 2 sets, 2 processes, 4 lost, 1 ended early, 1 still running, "
+                   "stopped because the reader exited, 1 clock inversions (max 500 ns)");
+}
+
+static void verbose_and_options_add_their_figures(void **state)
+{
+    (void)state;
+    struct gp_collect_opts o = {GP_COLLECT_DEFAULTS, .verbose = true, .memory = true, .last_ns = 1500000000};
+    struct gp_about a = {
+        .opts = &o,
+        .kept = true,
+        .totals = {
+            .processes = 1,
+            .cut = 1,
+            .stats = {
+                .dropped = 3, .bad_time = 1, .calls = 9, .ranges = 5, .allocations = 7, .salvaged = 6}}};
+    assert_sum(
+        &a,
+        "0 kernels, 0 copies, 0 sets, 1 process, 4 lost (3 dropped, 1 without a time), 9 calls, 5 ranges, "
+        "the last 1.5 s kept, 7 allocations, 1 ended early (6 records salvaged), 0 clock inversions");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_sum_says_what_was_collected_and_what_was_lost),
+        cmocka_unit_test(verbose_and_options_add_their_figures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

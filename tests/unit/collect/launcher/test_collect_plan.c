@@ -1,0 +1,116 @@
+// What command lines of gpuprof-collect ask for, and which of them cannot be had.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <signal.h>
+#include <string.h>
+#include <cmocka.h>
+#include "collect/launcher/collect_plan.h"
+
+static struct gp_collect_plan plan_of(struct gp_collect_opts o)
+{
+    struct gp_collect_plan p;
+    struct gp_err err = {0};
+    if (!o.api) o.api = "sync";
+    if (!o.flush_ns) o.flush_ns = 100000000;
+    if (!o.buffer_bytes) o.buffer_bytes = 8 << 20;
+    assert_int_equal(gp_collect_plan(&p, &o, &err), 0);
+    return p;
+}
+
+static void assert_refused(struct gp_collect_opts o, const char *message)
+{
+    struct gp_collect_plan p;
+    struct gp_err err = {0};
+    if (!o.api) o.api = "sync";
+    if (!o.flush_ns) o.flush_ns = 100000000;
+    if (!o.buffer_bytes) o.buffer_bytes = 8 << 20;
+    assert_int_equal(gp_collect_plan(&p, &o, &err), -1);
+    assert_string_equal(err.msg, message);
+    assert_int_equal(err.code, GP_E_USAGE);
+}
+
+static void defaults_record_everything_from_the_start(void **state)
+{
+    (void)state;
+    struct gp_collect_opts o = {GP_COLLECT_DEFAULTS};
+    struct gp_collect_plan p = plan_of(o);
+    assert_int_equal(p.api, GP_API_LEVEL_SYNC);
+    assert_int_equal(p.graphs, GP_GRAPHS_AUTO);
+    assert_int_equal(p.graph_rate, 2000000);
+    assert_true(p.control.gate.open);
+    assert_int_equal(p.signals, 0);
+    assert_null(p.output);
+    assert_false(p.pattern);
+}
+
+static void words_become_values(void **state)
+{
+    (void)state;
+    assert_int_equal(plan_of((struct gp_collect_opts){.api = "none"}).api, GP_API_LEVEL_NONE);
+    assert_int_equal(plan_of((struct gp_collect_opts){.api = "all"}).api, GP_API_LEVEL_ALL);
+    assert_int_equal(plan_of((struct gp_collect_opts){.graphs = "node"}).graphs, GP_GRAPHS_NODE);
+    assert_int_equal(plan_of((struct gp_collect_opts){.graphs = "graph"}).graphs, GP_GRAPHS_WHOLE);
+    struct gp_collect_plan p = plan_of((struct gp_collect_opts){.graphs = "auto:5000"});
+    assert_int_equal(p.graphs, GP_GRAPHS_AUTO);
+    assert_int_equal(p.graph_rate, 5000);
+}
+
+static void outputs_may_be_one_per_process(void **state)
+{
+    (void)state;
+    struct gp_collect_plan p = plan_of((struct gp_collect_opts){.output = "a.trace"});
+    assert_string_equal(p.output, "a.trace");
+    assert_false(p.pattern);
+    assert_true(plan_of((struct gp_collect_opts){.output = "a.%p.trace"}).pattern);
+    assert_false(plan_of((struct gp_collect_opts){.output = "100%%"}).pattern);
+    assert_null(plan_of((struct gp_collect_opts){.output = "-"}).output);
+}
+
+static void signals_start_stop_and_dump(void **state)
+{
+    (void)state;
+    uint64_t one = UINT64_C(1) << SIGUSR1, two = UINT64_C(1) << SIGUSR2;
+    struct gp_collect_plan p =
+        plan_of((struct gp_collect_opts){.start = "SIGUSR1", .dump = "SIGUSR2", .last_ns = 5});
+    assert_false(p.control.gate.open);
+    assert_int_equal(p.signals, one | two);
+    assert_int_equal(p.dump_signal, two);
+    assert_int_equal(plan_of((struct gp_collect_opts){.dump = "idle:2s", .last_ns = 5}).idle_ns, 2000000000);
+}
+
+static void what_cannot_be_had_is_refused_with_a_reason(void **state)
+{
+    (void)state;
+    assert_refused((struct gp_collect_opts){.graphs = "auto:"},
+                   "--graphs: 'auto:' is not one of node, graph, auto, auto:RATE");
+    assert_refused((struct gp_collect_opts){.graphs = "auto:0"},
+                   "--graphs: 'auto:0' is not one of node, graph, auto, auto:RATE");
+    assert_refused(
+        (struct gp_collect_opts){.start = "later"},
+        "--start: 'later' is not one of profiler, range:NAME, launch:N, SIGUSR1, SIGUSR2, or a time");
+    assert_refused((struct gp_collect_opts){.flush_ns = 999999},
+                   "--flush-interval: must be between 1ms and 60s");
+    assert_refused((struct gp_collect_opts){.buffer_bytes = 1}, "--buffer-size: must be between 64K and 64M");
+    assert_refused((struct gp_collect_opts){.duration_ns = -1}, "--duration: must not be negative");
+    assert_refused((struct gp_collect_opts){.dump = "SIGUSR1"}, "--dump requires --last");
+    assert_refused((struct gp_collect_opts){.dump = "SIGUSR1", .start = "SIGUSR1", .last_ns = 5},
+                   "--dump: SIGUSR1 already starts or stops the recording");
+    assert_refused((struct gp_collect_opts){.dump = "idle:x", .last_ns = 5},
+                   "--dump: 'idle:x' is not one of SIGUSR1, SIGUSR2, idle:DURATION");
+    assert_refused((struct gp_collect_opts){.stop = "range:a", .no_nvtx = true},
+                   "--no-nvtx: a range cannot start or stop the recording then");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_record_everything_from_the_start),
+        cmocka_unit_test(words_become_values),
+        cmocka_unit_test(outputs_may_be_one_per_process),
+        cmocka_unit_test(signals_start_stop_and_dump),
+        cmocka_unit_test(what_cannot_be_had_is_refused_with_a_reason),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
