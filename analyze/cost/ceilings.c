@@ -119,6 +119,22 @@ void gp_ceilings_of_device(struct gp_ceilings *c, const char *name, const struct
     if (d && d->l2_bytes > 0) c->l2_bytes = (double)d->l2_bytes;
 }
 
+int gp_ceilings_of_file(struct gp_ceilings *c, const struct gp_ceilings_file *f, struct gp_err *err)
+{
+    *c = (struct gp_ceilings){.memory = {f->memory_bytes_per_s, GP_CEILING_FILE},
+                              .l2 = {f->l2_bytes_per_s, GP_CEILING_FILE},
+                              .l2_bytes = f->l2_bytes,
+                              .empty_ns = f->empty_kernel_ns,
+                              .empty_source = GP_CEILING_FILE};
+    for (size_t i = 0; i < f->n; i++) {
+        enum gp_arith a = gp_arith_called(f->flops[i].type);
+        if (a == GP_ARITH_NONE)
+            return gp_fail(err, GP_E_SYNTAX, -1, "flops_per_s: no type \"%s\"", f->flops[i].type);
+        c->flops[a] = (struct gp_ceiling){f->flops[i].per_s, GP_CEILING_FILE};
+    }
+    return 0;
+}
+
 void gp_ceilings_prefer(struct gp_ceilings *c, const struct gp_ceilings *other)
 {
     if (other->memory.per_s > 0) c->memory = other->memory;

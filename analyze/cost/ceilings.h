@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include "analyze/names/element.h"
 #include "analyze/cost/roofline.h"
+#include "formats/base/err.h"
+#include "formats/ceilings_read.h"
 #include "formats/trace.h"
 
 struct gp_ceiling {
@@ -36,6 +38,10 @@ const char *gp_ceiling_source_text(enum gp_ceiling_source s); /* "the best kerne
  * name that is not in the table, the ceilings follow from the recorded clocks and multiprocessors, otherwise
  * from the slowest device of its compute capability. Unknown values are 0. */
 void gp_ceilings_of_device(struct gp_ceilings *c, const char *name, const struct gp_device *d);
+
+/* C as file F has it, which was read; what it lacks is 0. -1 with ERR naming a type of numbers that does not exist. */
+GP_MUST_CHECK int gp_ceilings_of_file(struct gp_ceilings *c, const struct gp_ceilings_file *f,
+                                      struct gp_err *err);
 
 /* C has what OTHER knows, a file's mostly, in place of what it had. */
 void gp_ceilings_prefer(struct gp_ceilings *c, const struct gp_ceilings *other);

@@ -1,0 +1,78 @@
+#include "render/suggest/suggest_formats.h"
+
+#include "render/suggest/suggest_dot.h"
+#include "render/suggest/suggest_html.h"
+#include "render/suggest/suggest_json.h"
+#include "render/suggest/suggest_text.h"
+
+enum { TOP = 20 };
+
+static void put_json(struct gp_buf *b, const struct gp_suggest_answer *a)
+{
+    gp_suggest_json_write(b, a->s,
+                          &(struct gp_suggest_json_opts){
+                              .version = GP_VERSION, .top = a->top, .three_regimes = a->three_regimes});
+}
+
+static void write_text(void *answer, struct gp_output *to)
+{
+    const struct gp_suggest_answer *a = answer;
+    struct gp_buf b = {0};
+    gp_suggest_text_write(&b, a->s,
+                          &(struct gp_suggest_text_opts){
+                              .color = a->color, .verbose = a->verbose, .three_regimes = a->three_regimes});
+    gp_answer_put(to, &b);
+}
+
+static void write_json(void *answer, struct gp_output *to)
+{
+    struct gp_buf b = {0};
+    put_json(&b, answer);
+    gp_answer_put(to, &b);
+}
+
+static void write_html(void *answer, struct gp_output *to)
+{
+    const struct gp_suggest_answer *a = answer;
+    struct gp_buf json = {0}, b = {0};
+    put_json(&json, a);
+    gp_suggest_html_write(&b, a->s,
+                          &(struct gp_suggest_html_opts){.input = a->input,
+                                                         .options = a->options,
+                                                         .three_regimes = a->three_regimes,
+                                                         .json = json.data,
+                                                         .json_n = json.n});
+    gp_buf_release(&json);
+    gp_answer_put(to, &b);
+}
+
+static void write_dot(void *answer, struct gp_output *to)
+{
+    const struct gp_suggest_answer *a = answer;
+    struct gp_buf b = {0};
+    gp_suggest_dot_write(&b, a->s, NULL);
+    gp_answer_put(to, &b);
+}
+
+const struct gp_answer_format gp_suggest_formats[] = {
+    {"text", 0, 0, write_text},
+    {"json", TOP, 0, write_json},
+    {"html", TOP, 0, write_html},
+    {"dot", 0, 0, write_dot},
+    {0},
+};
+
+const char *gp_suggest_format_name(size_t i)
+{
+    return gp_suggest_formats[i].name;
+}
+
+void gp_suggest_rules_write(struct gp_buf *b)
+{
+    for (size_t i = 0; gp_rules[i]; i++) {
+        const struct gp_rule *r = gp_rules[i];
+        gp_buf_printf(b, "%s%s (%s)\n  looks for  %s\n  needs      %s\n  threshold  %s\n", i ? "\n" : "",
+                      r->name, gp_suggest_type_name(r->type), r->summary, r->needs, r->threshold);
+        if (*r->guard) gp_buf_printf(b, "  except     %s\n", r->guard);
+    }
+}
