@@ -119,15 +119,14 @@ static void warn_quality(const struct job *j)
     struct gp_report r = {0};
     if (j->opts->front.common.quiet || (gp_front_is_terminal(&j->front) && !j->opts->table)) return;
     gp_hta_say_quality(&r, &j->h, true);
-    for (size_t i = 0; i < r.quality.n; i++) gp_cli_warn(j->front.tool, "%s", r.quality.at[i].text);
+    gp_report_lines(r.quality.at, r.quality.n, GP_TONE_PLAIN, gp_cli_say, j->front.tool);
     gp_report_release(&r);
 }
 
 static int analyze(struct job *j, struct gp_err *err)
 {
     if (read_inputs(j, err)) return -1;
-    for (size_t i = 0; i < j->h.inputs.n; i++)
-        gp_front_describe(&j->front, NULL, &j->h.strings, &j->h.inputs.at[i]);
+    gp_front_describe(&j->front, &j->h.strings, j->h.inputs.at, j->h.inputs.n, 0);
     if (j->opts->save_partial) return write_partial(j, err);
     gp_hta_finish(&j->h);
     warn_quality(j);
@@ -151,10 +150,10 @@ static int check_opts(const struct job *j, struct gp_err *err)
         return gp_fail(err, GP_E_USAGE, -1, "--table: no table \"%s\"; --table help lists them", o->table);
     if (o->save_partial && o->front.common.output)
         return gp_fail(err, GP_E_USAGE, -1, "--save-partial writes no report, so --output does not apply");
-    if (o->table && gp_answer_check(gp_hta_formats, j->format, GP_HTA_TAKES_TABLE, "--table", err)) return -1;
-    if (!o->flame && !o->timeline) return 0;
-    return gp_answer_check(gp_hta_formats, j->format, GP_HTA_TAKES_LINKS, o->flame ? "--flame" : "--timeline",
-                           err);
+    const char *link = o->flame ? "--flame" : o->timeline ? "--timeline" : NULL;
+    if (gp_answer_check(gp_hta_formats, j->format, GP_HTA_TAKES_TABLE, o->table ? "--table" : NULL, err))
+        return -1;
+    return gp_answer_check(gp_hta_formats, j->format, GP_HTA_TAKES_LINKS, link, err);
 }
 
 static int run(struct job *j, const struct gp_tool *tool, struct gp_err *err)
@@ -193,7 +192,5 @@ int main(int argc, char **argv)
     int failed = run(&j, &tool, &err);
     gp_hta_release(&j.h);
     gp_front_close(&j.front);
-    if (!failed) return GP_EXIT_OK;
-    gp_cli_error(&tool, &err);
-    return GP_EXIT_ERROR;
+    return gp_cli_end(&tool, failed, &err, GP_EXIT_OK);
 }

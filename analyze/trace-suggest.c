@@ -145,7 +145,7 @@ static int run(struct job *j, const struct gp_tool *tool, int *status, struct gp
         (o->ceilings && gp_front_file(o->ceilings, GP_SMALL_FILE_BYTES, parse_ceilings, &j->ceilings, err)) ||
         suggest(j, err))
         return -1;
-    if (!gp_front_is_terminal(&j->front)) gp_front_warn_inputs(&j->front, &s->strings, &s->input, 1);
+    gp_front_warn_inputs(&j->front, &s->strings, &s->input, 1);
     if (write_answer(j, err)) return -1;
     if (o->fail_on && s->suggestions.n && s->suggestions.at[0].priority >= priority_of(o->fail_on))
         *status = GP_EXIT_FINDING;
@@ -171,15 +171,11 @@ int main(int argc, char **argv)
     struct opts o = {.front = {GP_FRONT_DEFAULTS}};
     struct gp_err err = {0};
     struct job j = {.opts = &o};
-    int status = tool.status = GP_EXIT_OK;
-    if (gp_cli_parse(&tool, argc, argv, &o)) {
-        status = tool.status;
-    } else if (run(&j, &tool, &status, &err)) {
-        gp_cli_error(&tool, &err);
-        status = GP_EXIT_ERROR;
-    }
+    int status = GP_EXIT_OK, failed = 0;
+    if (gp_cli_parse(&tool, argc, argv, &o)) status = tool.status;
+    else failed = run(&j, &tool, &status, &err);
     gp_suggest_release(&j.suggest);
     gp_front_close(&j.front);
     GP_VEC_FREE(&o.rules);
-    return status;
+    return gp_cli_end(&tool, failed, &err, status);
 }

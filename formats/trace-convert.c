@@ -78,7 +78,5 @@ int main(int argc, char **argv)
     int failed =
         check_output(w, &o, &err) || gp_front_open(&f, &tool, &o.front, &err) || convert(&f, &o, w, &err);
     gp_front_close(&f);
-    if (!failed) return GP_EXIT_OK;
-    gp_cli_error(&tool, &err);
-    return GP_EXIT_ERROR;
+    return gp_cli_end(&tool, failed, &err, GP_EXIT_OK);
 }

@@ -119,6 +119,18 @@ int gp_baseline_load(gp_baseline_profiles *to, const char *folder, const char *n
     return failed;
 }
 
+int gp_baseline_save_all(const char *folder, const char *name, struct gp_profile *p, size_t n,
+                         struct gp_err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!p[i].events.n)
+            return gp_fail(err, GP_E_FORMAT, -1, "%s: no GPU events, so it cannot be a baseline",
+                           gp_string(&p[i].strings, p[i].input.path));
+    for (size_t i = 0; i < n; i++)
+        if (gp_baseline_save(folder, name, &p[i], err)) return -1;
+    return 0;
+}
+
 void gp_baseline_release(gp_baseline_profiles *all)
 {
     for (size_t i = 0; i < all->n; i++) gp_profile_release(&all->at[i]);

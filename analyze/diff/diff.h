@@ -35,6 +35,7 @@ enum { GP_DIFF_BASE, GP_DIFF_CUR, GP_DIFF_SIDES };
 /* What the operations are. */
 enum gp_diff_by { GP_DIFF_BY_KERNEL, GP_DIFF_BY_OP, GP_DIFF_BY_RANGE };
 const char *gp_diff_by_name(enum gp_diff_by by); /* "kernel", "op", "range" */
+enum gp_diff_by gp_diff_by_called(const char *word);
 
 enum gp_diff_mode { GP_DIFF_TEST, GP_DIFF_SIMPLE };
 const char *gp_diff_mode_name(enum gp_diff_mode mode); /* "test", "simple" */
@@ -129,6 +130,15 @@ struct gp_gate {
 };
 /* Parse "METRIC:LIMIT". -1 names what is wrong, and the metrics there are. "wall" is "step". */
 GP_MUST_CHECK int gp_gate_parse(struct gp_gate *g, const char *text, struct gp_err *err);
+
+/* The values of --gate. GP_VEC_FREE() when done. */
+struct gp_gates {
+    struct gp_gate *at;
+    size_t n, cap;
+    bool none; /* "none": never fail */
+};
+/* Append N texts to G. -1 with ERR naming the option and what is wrong. */
+GP_MUST_CHECK int gp_gates_parse(struct gp_gates *g, const char *const *texts, size_t n, struct gp_err *err);
 
 /* A prediction: a change between two values, in the metric's unit or percent. */
 struct gp_expect {

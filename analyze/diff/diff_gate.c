@@ -107,6 +107,21 @@ int gp_gate_parse(struct gp_gate *g, const char *text, struct gp_err *err)
     return 0;
 }
 
+int gp_gates_parse(struct gp_gates *g, const char *const *texts, size_t n, struct gp_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct gp_gate one;
+        if (!strcmp(texts[i], "none")) {
+            g->none = true;
+            continue;
+        }
+        if (gp_gate_parse(&one, texts[i], err)) return gp_err_context(err, "--gate");
+        GP_VEC_PUSH(g, one);
+    }
+    if (!g->none || !g->n) return 0;
+    return gp_fail(err, GP_E_USAGE, -1, "--gate none cannot be combined with other gates");
+}
+
 void gp_expects_release(struct gp_expects *e)
 {
     GP_VEC_FREE(&e->at);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include "analyze/diff/diff_priv.h"
 
 /* ---- names ---- */
@@ -10,6 +11,13 @@ const char *gp_diff_by_name(enum gp_diff_by by)
 {
     static const char *const names[] = {"kernel", "op", "range"};
     return names[by];
+}
+
+enum gp_diff_by gp_diff_by_called(const char *word)
+{
+    return !strcmp(word, "op")      ? GP_DIFF_BY_OP
+           : !strcmp(word, "range") ? GP_DIFF_BY_RANGE
+                                    : GP_DIFF_BY_KERNEL;
 }
 
 const char *gp_diff_mode_name(enum gp_diff_mode mode)

@@ -96,6 +96,22 @@ int gp_front_trace_input(struct gp_front *f, struct gp_input *in, uint32_t need,
                                                               : 0);
 }
 
+int gp_front_trace_or(struct gp_front *f, size_t i, uint32_t need, struct gp_trace *t,
+                      bool (*is_other)(const void *head, size_t n), size_t most, struct gp_buf *other,
+                      struct gp_err *err)
+{
+    enum { HEAD = 4096 };
+    size_t n;
+    struct gp_input *in = gp_input_open(f->paths[i], f->threads.each, err);
+    if (!in) return -1;
+    const uint8_t *head = gp_input_peek(in, HEAD, &n);
+    int failed;
+    if (!is_other(head, n)) failed = gp_front_trace_input(f, in, need, t, err);
+    else if ((failed = gp_input_rest(in, most, other, err))) gp_err_context(err, "%s", f->paths[i]);
+    gp_input_close(in);
+    return failed;
+}
+
 int gp_front_read_all(struct gp_front *f, struct gp_read_all *job, struct gp_err *err)
 {
     struct gp_threads shared = f->threads;
@@ -120,7 +136,7 @@ int gp_front_check_empty(const struct gp_front *f, uint64_t gpu_events, struct g
 bool gp_front_is_terminal(const struct gp_front *f)
 {
     const struct gp_common_opts *c = &f->opts->common;
-    return !strcmp(c->format, "text") && !c->output && isatty(STDOUT_FILENO);
+    return c->format && !strcmp(c->format, "text") && !c->output && isatty(STDOUT_FILENO);
 }
 
 bool gp_front_color(const struct gp_front *f)
@@ -146,18 +162,24 @@ void gp_front_warn_inputs(const struct gp_front *f, const struct gp_strings *s,
                           const struct gp_input_quality *in, size_t n)
 {
     struct gp_tool tool = *f->tool; /* the callback's context is not const */
-    if (!f->opts->common.quiet) gp_quality_lines(s, in, n, true, warn_line, &tool);
+    if (f->opts->common.quiet || gp_front_is_terminal(f)) return;
+    gp_quality_lines(s, in, n, true, warn_line, &tool);
 }
 
-void gp_front_describe(const struct gp_front *f, const char *side, const struct gp_strings *s,
-                       const struct gp_input_quality *in)
+static void describe(const struct gp_front *f, const char *side, const struct gp_strings *s,
+                     const struct gp_input_quality *in)
 {
     struct gp_buf rank = {0};
-    if (!f->opts->common.verbose) return;
     if (in->rank >= 0) gp_buf_printf(&rank, ", rank %" PRId32, in->rank);
-    gp_cli_warn(f->tool, "%s%s%s: %s, compression %s%s: %" PRIu64 " events, %" PRIu64 " on the GPU, %s",
-                side ? side : "", side ? ": " : "", gp_string(s, in->path), gp_string(s, in->format),
-                gp_string(s, in->compression), gp_buf_str(&rank), in->events, in->gpu_events,
-                gp_string(s, in->verdict));
+    gp_cli_warn(f->tool, "%s%s: %s, compression %s%s: %" PRIu64 " events, %" PRIu64 " on the GPU, %s", side,
+                gp_string(s, in->path), gp_string(s, in->format), gp_string(s, in->compression),
+                gp_buf_str(&rank), in->events, in->gpu_events, gp_string(s, in->verdict));
     gp_buf_release(&rank);
+}
+
+void gp_front_describe(const struct gp_front *f, const struct gp_strings *s,
+                       const struct gp_input_quality *in, size_t n, size_t n_base)
+{
+    for (size_t i = 0; f->opts->common.verbose && i < n; i++)
+        describe(f, !n_base ? "" : i < n_base ? "baseline: " : "current: ", s, &in[i]);
 }

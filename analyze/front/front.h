@@ -84,6 +84,11 @@ GP_MUST_CHECK int gp_front_trace(struct gp_front *f, size_t i, uint32_t need, st
                                  struct gp_err *err);
 GP_MUST_CHECK int gp_front_trace_input(struct gp_front *f, struct gp_input *in, uint32_t need,
                                        struct gp_trace *t, struct gp_err *err);
+/* The same of input I, which may also hold something else: where IS_OTHER says so of its first bytes, all of it goes to
+ * OTHER instead, at most MOST bytes, and T is not touched. */
+GP_MUST_CHECK int gp_front_trace_or(struct gp_front *f, size_t i, uint32_t need, struct gp_trace *t,
+                                    bool (*is_other)(const void *head, size_t n), size_t most,
+                                    struct gp_buf *other, struct gp_err *err);
 /* Read all inputs as JOB says, whose `n` and `workers` are filled in here, and wipe the progress line. A tool that
  * cannot read several at once sets JOB's `workers` to 1 and has all threads for each; others leave it 0. */
 GP_MUST_CHECK int gp_front_read_all(struct gp_front *f, struct gp_read_all *job, struct gp_err *err);
@@ -106,14 +111,15 @@ GP_MUST_CHECK int gp_front_check_empty(const struct gp_front *f, uint64_t gpu_ev
 
 /* Is the answer text for a person at a terminal? It then shows itself what is wrong with the inputs. */
 bool gp_front_is_terminal(const struct gp_front *f);
-/* Report what is wrong with the inputs on standard error, one line per input, unless --quiet: of a trace as it was
- * read, or of N inputs as they were judged, whose sids are of S. */
+/* Report what is wrong with the inputs on standard error, one line per input, unless --quiet: of a trace as it was read. */
 void gp_front_warn_issues(const struct gp_front *f, const struct gp_trace *t);
+/* The same of N inputs as they were judged, whose sids are of S; not where the answer shows it itself. */
 void gp_front_warn_inputs(const struct gp_front *f, const struct gp_strings *s,
                           const struct gp_input_quality *in, size_t n);
-/* With --verbose, describe an input on standard error; SIDE ("baseline") may be NULL. */
-void gp_front_describe(const struct gp_front *f, const char *side, const struct gp_strings *s,
-                       const struct gp_input_quality *in);
+/* With --verbose, describe N inputs on standard error. Where N_BASE is not 0, the first N_BASE are the baseline, and the
+ * others are compared with it. */
+void gp_front_describe(const struct gp_front *f, const struct gp_strings *s,
+                       const struct gp_input_quality *in, size_t n, size_t n_base);
 
 /* Should text on the output be coloured? */
 bool gp_front_color(const struct gp_front *f);

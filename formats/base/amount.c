@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include "formats/base/count.h"
+#include "formats/base/num.h"
 
 static bool is_digit(char c)
 {
@@ -110,5 +111,14 @@ int gp_parse_percent(const char *s, double *pct, struct gp_err *err)
     if (*p) return not_a(err, s, "percentage", "5% or 0.5%");
     if (!isfinite(v)) return too_large(err, s);
     *pct = v;
+    return 0;
+}
+
+int gp_parse_probability(const char *s, double *p, struct gp_err *err)
+{
+    double v;
+    if (!gp_double_from_text(s, strlen(s), &v) || v <= 0 || v >= 1)
+        return not_a(err, s, "probability", "0.05");
+    *p = v;
     return 0;
 }

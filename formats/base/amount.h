@@ -17,4 +17,7 @@ GP_MUST_CHECK int gp_parse_size(const char *s, uint64_t *bytes, struct gp_err *e
 /* "5%", "0.5". */
 GP_MUST_CHECK int gp_parse_percent(const char *s, double *pct, struct gp_err *err);
 
+/* "0.05": between 0 and 1, neither of them. */
+GP_MUST_CHECK int gp_parse_probability(const char *s, double *p, struct gp_err *err);
+
 #endif

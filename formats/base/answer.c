@@ -31,7 +31,7 @@ int gp_answer_check(const struct gp_answer_format *table, const struct gp_answer
                     const char *option, struct gp_err *err)
 {
     struct gp_buf names = {0};
-    if ((f->needs & needs) == needs) return 0;
+    if (!option || (f->needs & needs) == needs) return 0;
     put_names(table, needs, &names);
     gp_fail(err, GP_E_USAGE, -1, "%s requires --format %s", option, gp_buf_str(&names));
     gp_buf_release(&names);

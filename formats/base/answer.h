@@ -33,7 +33,7 @@ struct gp_answer_format {
 const struct gp_answer_format *gp_answer_format(const struct gp_answer_format *table, const char *name);
 /* How many rows to write when --top is TOP; 0: all. */
 size_t gp_answer_rows(const struct gp_answer_format *f, uint64_t top);
-/* 0 if F, of TABLE, has all of the bits NEEDS; otherwise a usage error that names the formats that do: "--table requires
+/* 0 if OPTION is NULL, so not given, or F, of TABLE, has all of the bits NEEDS; otherwise a usage error that names the formats that do: "--table requires
  * --format text or csv". */
 GP_MUST_CHECK int gp_answer_check(const struct gp_answer_format *table, const struct gp_answer_format *f,
                                   unsigned needs, const char *option, struct gp_err *err);

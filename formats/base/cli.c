@@ -31,6 +31,12 @@ void gp_cli_error(const struct gp_tool *tool, const struct gp_err *err)
     print_line(tool->name, err->msg[0] ? err->msg : "failed");
 }
 
+int gp_cli_end(const struct gp_tool *tool, int failed, const struct gp_err *err, int status)
+{
+    if (failed) gp_cli_error(tool, err);
+    return failed ? GP_EXIT_ERROR : status;
+}
+
 void gp_cli_warn(const struct gp_tool *tool, const char *fmt, ...)
 {
     char msg[1024];
@@ -39,6 +45,11 @@ void gp_cli_warn(const struct gp_tool *tool, const char *fmt, ...)
     vsnprintf(msg, sizeof msg, fmt, ap);
     va_end(ap);
     print_line(tool->name, msg);
+}
+
+void gp_cli_say(const void *tool, const char *text)
+{
+    print_line(((const struct gp_tool *)tool)->name, text);
 }
 
 static int misuse(struct gp_tool *tool, const char *fmt, ...) GP_PRINTF(2, 3);
@@ -209,6 +220,9 @@ static int store(struct gp_tool *tool, const struct gp_option *o, const char *va
         break;
     case GP_OPT_PERCENT:
         bad = gp_parse_percent(value, at, &err);
+        break;
+    case GP_OPT_PROBABILITY:
+        bad = gp_parse_probability(value, at, &err);
         break;
     case GP_OPT_CHOICE:
     case GP_OPT_FORMAT:
@@ -393,6 +407,9 @@ static void put_value(struct gp_buf *b, const struct gp_option *o, const void *a
         break;
     case GP_OPT_PERCENT:
         gp_buf_printf(b, " --%s %g%%", o->name, *(const double *)at);
+        break;
+    case GP_OPT_PROBABILITY:
+        gp_buf_printf(b, " --%s %g", o->name, *(const double *)at);
         break;
     case GP_OPT_LIST:
     case GP_OPT_FILES:

@@ -24,15 +24,16 @@ enum { GP_EXIT_OK = 0, GP_EXIT_FINDING = 1, GP_EXIT_ERROR = 2, GP_EXIT_INCOMPARA
 
 enum gp_opt_kind {
     GP_OPT_END = 0,
-    GP_OPT_FLAG,     /* bool, set to true */
-    GP_OPT_STRING,   /* const char * into argv */
-    GP_OPT_UINT,     /* uint64_t; "64M" and "2k" are accepted (powers of 1024 for K, M, G) */
-    GP_OPT_DURATION, /* int64_t ns; "10us", "1.5ms", "2s", a bare number is ns */
-    GP_OPT_PERCENT,  /* double, in percent; "5%" or "5" */
-    GP_OPT_CHOICE,   /* const char *, one of the words in `arg`, separated by '|' */
-    GP_OPT_FORMAT,   /* const char *, one of the words of the tool's format_name(), the first unless given */
-    GP_OPT_LIST,     /* struct gp_opt_list: each time it is given, one more */
-    GP_OPT_FILES,    /* struct gp_opt_list: its value and all operands up to the next option */
+    GP_OPT_FLAG,        /* bool, set to true */
+    GP_OPT_STRING,      /* const char * into argv */
+    GP_OPT_UINT,        /* uint64_t; "64M" and "2k" are accepted (powers of 1024 for K, M, G) */
+    GP_OPT_DURATION,    /* int64_t ns; "10us", "1.5ms", "2s", a bare number is ns */
+    GP_OPT_PERCENT,     /* double, in percent; "5%" or "5" */
+    GP_OPT_PROBABILITY, /* double, between 0 and 1 */
+    GP_OPT_CHOICE,      /* const char *, one of the words in `arg`, separated by '|' */
+    GP_OPT_FORMAT, /* const char *, one of the words of the tool's format_name(), the first unless given */
+    GP_OPT_LIST,   /* struct gp_opt_list: each time it is given, one more */
+    GP_OPT_FILES,  /* struct gp_opt_list: its value and all operands up to the next option */
 };
 
 /* Strings of argv; GP_VEC_FREE() when done. */
@@ -107,9 +108,14 @@ GP_MUST_CHECK int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void
  * reports that show which options their figures depend on. */
 void gp_cli_put_given(struct gp_buf *b, const struct gp_tool *tool, const void *opts, const char *names);
 
+/* What main returns: STATUS, or, where FAILED, the status of an error, which is printed. */
+int gp_cli_end(const struct gp_tool *tool, int failed, const struct gp_err *err, int status);
+
 /* "TOOL: MESSAGE" on standard error, one line. */
 void gp_cli_error(const struct gp_tool *tool, const struct gp_err *err);
 void gp_cli_warn(const struct gp_tool *tool, const char *fmt, ...) GP_PRINTF(2, 3);
+/* The same as a callback for what has lines to print; TOOL is a const struct gp_tool *. */
+void gp_cli_say(const void *tool, const char *text);
 
 /* Should coloured text go to the stream with descriptor FD? Obeys --color, NO_COLOR, TERM=dumb and isatty(). */
 bool gp_cli_color(const struct gp_common_opts *c, int fd);

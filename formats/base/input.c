@@ -345,18 +345,23 @@ void gp_input_close(struct gp_input *in)
     free(in);
 }
 
-int gp_input_all(const char *path, size_t max, struct gp_buf *to, struct gp_err *err)
+int gp_input_rest(struct gp_input *in, size_t max, struct gp_buf *to, struct gp_err *err)
 {
     enum { PIECE = 1 << 16 };
-    struct gp_input *in = gp_input_open(path, 1, err);
-    if (!in) return -1;
     size_t before = to->n, n = 1;
     while (n && to->n - before <= max) {
         n = gp_input_read(in, gp_buf_reserve(to, PIECE), PIECE);
         to->n += n;
     }
-    int failed = gp_input_status(in, err);
+    if (gp_input_status(in, err)) return -1;
+    return to->n - before > max ? gp_fail(err, GP_E_LIMIT, -1, "longer than %zu bytes", max) : 0;
+}
+
+int gp_input_all(const char *path, size_t max, struct gp_buf *to, struct gp_err *err)
+{
+    struct gp_input *in = gp_input_open(path, 1, err);
+    if (!in) return -1;
+    int failed = gp_input_rest(in, max, to, err);
     gp_input_close(in);
-    if (!failed && to->n - before > max) failed = gp_fail(err, GP_E_LIMIT, -1, "longer than %zu bytes", max);
     return failed ? gp_err_context(err, "%s", path) : 0;
 }

@@ -37,6 +37,8 @@ int gp_input_fd(const struct gp_input *in, uint64_t *size);
 /* After the end: was the compressed stream cut or damaged, or did the system fail to read? 0 no; -1 yes, with
  * the reason and the offset in the compressed input in ERR. */
 int gp_input_status(const struct gp_input *in, struct gp_err *err);
+/* Append all that is left of IN to TO. -1 with ERR filled if it is damaged or longer than MAX bytes. */
+int gp_input_rest(struct gp_input *in, size_t max, struct gp_buf *to, struct gp_err *err) GP_MUST_CHECK;
 /* Append all of PATH, decompressed, to TO. -1 with ERR naming PATH if it cannot be read or is longer than MAX
  * bytes. */
 int gp_input_all(const char *path, size_t max, struct gp_buf *to, struct gp_err *err) GP_MUST_CHECK;

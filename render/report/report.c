@@ -218,3 +218,10 @@ void gp_cell_put(struct gp_buf *b, const struct gp_cell *c)
         break;
     }
 }
+
+void gp_report_lines(const struct gp_report_line *lines, size_t n, enum gp_tone least,
+                     void (*say)(const void *ctx, const char *text), const void *ctx)
+{
+    for (size_t i = 0; i < n; i++)
+        if (lines[i].tone >= least) say(ctx, lines[i].text);
+}

@@ -300,7 +300,7 @@ test_expect_success 'damage is reported; with --strict it is an error' '
 
 test_expect_success '--verbose tells what was read' '
     trace-diff -v base.json base.json >out 2>err &&
-    grep -x "trace-diff: baseline: base.json: chrome, compression none: 50 events, 20 of the GPU, clean" err &&
+    grep -x "trace-diff: baseline: base.json: chrome, compression none: 50 events, 20 on the GPU, clean" err &&
     grep "^trace-diff: current: base.json: " err
 '
 

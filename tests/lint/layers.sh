@@ -48,7 +48,7 @@ violations() {
         row("analyze/stacks", model() " analyze/math analyze/names analyze/view")
         row("analyze/hta", model() " analyze/math analyze/names analyze/cost analyze/view")
         row("analyze/lanes", model() " analyze/math analyze/names analyze/view analyze/hta")
-        row("analyze/diff", model() " analyze/math analyze/names analyze/view analyze/stacks")
+        row("analyze/diff", model() " formats/expect_read.h analyze/math analyze/names analyze/view analyze/stacks")
         row("analyze/suggest", model() " analyze/math analyze/names analyze/cost analyze/view analyze/hta")
         row("analyze/memory", model() " formats/pickle analyze/math analyze/names analyze/view")
         row("render/draw", "analyze/names")

@@ -108,11 +108,28 @@ static void percentages_are_plain_decimals(void **state)
     }
 }
 
+static void probabilities_are_between_0_and_1(void **state)
+{
+    (void)state;
+    double v = 77;
+    struct gp_err err = {0};
+    assert_int_equal(gp_parse_probability("0.05", &v, NULL), 0);
+    assert_true(v == 0.05);
+    static const char *const bad[] = {"", "0", "1", "1.5", "-0.1", "5%", "nan", "0,05"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        v = 77;
+        assert_int_equal(gp_parse_probability(bad[i], &v, &err), -1);
+        assert_true(v == 77);
+    }
+    assert_string_equal(err.msg, "'0,05' is not a probability, such as 0.05");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(durations_are_exact),
         cmocka_unit_test(sizes_are_exact),
+        cmocka_unit_test(probabilities_are_between_0_and_1),
         cmocka_unit_test(percentages_are_plain_decimals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
