@@ -1,5 +1,5 @@
 /* collect.h -- one run: starts the command, serves its processes until it has ended, and closes the trace. Has the signal
- * handlers of launch.h, so it is no part of a library. Prints nothing.
+ * handlers of launch.h, so it is not part of a library. Prints nothing.
  *
  *     struct gp_collect c = {.opts = &opts, .plan = plan, .args = args, .nargs = n, .say = print_message};
  *     if (gp_collect_open(&c, &err)) ...

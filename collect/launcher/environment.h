@@ -1,5 +1,5 @@
 /* environment.h -- how processes of the command find us: the injected library and the socket, in environment variables.
- * Reads and writes the environment, so it is no part of a library.
+ * Reads and writes the environment, so it is not part of a library.
  *
  *     if (gp_environment_library(&path, &err)) ...
  *     replaced = gp_environment_set("CUDA_INJECTION64_PATH", path);
