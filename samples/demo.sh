@@ -1,8 +1,8 @@
 #!/bin/sh
 # usage: samples/demo.sh [--no-gpu]
-# The main job, from a fresh clone to a picture: installs what is missing, builds gpuprof, collects a small CUDA program
-# and draws where its GPU time went. Without an NVIDIA GPU and nvcc (or with --no-gpu) the trace comes from samples/h200,
-# captured on an H200. Everything that is made lies in build/.
+# From a fresh clone to pictures: installs missing packages, builds gpuprof, records a small CUDA program and draws where
+# its GPU time went. Without an NVIDIA GPU and nvcc (or with --no-gpu), the trace is one from samples/h200, recorded on an
+# H200. All output is in build/.
 set -eu
 cd "$(dirname "$0")/.."
 unset CDPATH
@@ -20,7 +20,7 @@ out=build/demo
 captured=samples/h200
 mkdir -p "$out"
 
-# quietly LOG COMMAND...: its output goes to LOG, which is shown when it fails.
+# quietly LOG COMMAND...: its output goes to LOG, which is shown if it fails.
 quietly() {
     log=$1
     shift
@@ -32,7 +32,7 @@ has_gpu() {
         { command -v nvcc || [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ]; } >/dev/null
 }
 
-# top TRACE: the GPU frames that took longest, from folded stacks and the usual filters.
+# top TRACE: the GPU frames with the most time, from folded stacks and the usual filters.
 top() {
     "$bin/trace2flame" -q -f folded "$1" | awk '
         {
@@ -49,7 +49,7 @@ top() {
 echo "1. packages"
 tests/setup/install.sh build
 
-echo "2. build (the log: $out/build.log)"
+echo "2. build (takes minutes; log: $out/build.log)"
 jobs=$(nproc 2>/dev/null || echo 2)
 quietly "$out/configure.log" cmake --preset release
 quietly "$out/build.log" cmake --build --preset release -j "$jobs"
@@ -57,7 +57,7 @@ quietly "$out/build.log" cmake --build --preset release -j "$jobs"
 status=0
 trace=$captured/ranges.trace
 if has_gpu; then
-    echo "3. collect samples/cuda/ranges.cu on $(nvidia-smi -L | sed -n '1s/ (UUID.*//p')"
+    echo "3. record samples/cuda/ranges.cu on $(nvidia-smi -L | sed -n '1s/ (UUID.*//p')"
     quietly "$out/nvcc.log" samples/cuda/build.sh build/samples ranges
     echo "   \$ gpuprof-collect ./ranges | tee ranges.trace | trace2flame > flame.svg"
     { code=0; "$bin/gpuprof-collect" build/samples/ranges || code=$?; echo $code >"$out/status"; } |
@@ -65,11 +65,11 @@ if has_gpu; then
     if [ "$(cat "$out/status")" = 0 ]; then
         trace=$out/ranges.trace
     else
-        echo "   that failed; the pictures below are of the trace captured on an H200, $trace"
+        echo "   that failed; the pictures below show the trace recorded on an H200, $trace"
         status=1
     fi
 else
-    echo "3. no GPU with nvcc is used here: this is the trace of samples/cuda/ranges.cu captured on an H200, $trace"
+    echo "3. no GPU with nvcc: using the trace of samples/cuda/ranges.cu recorded on an H200, $trace"
 fi
 if [ "$trace" = "$captured/ranges.trace" ]; then
     echo "   \$ cat ranges.trace | trace2flame > flame.svg"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A reader of the binary trace, written from gpt-1.md alone: slow, short, and independent of the C one.
+"""A reader of the binary trace, written only from gpt-1.md: slow, short, and independent of the C reader.
 
 usage: gpt_read.py FILE    prints every event as a line of text
 
@@ -165,7 +165,7 @@ class Side:
         """Numbers of a column's values within the block: the key, the track."""
         self.column(id)
         if id in self.columns and id not in self.numbers:
-            raise Damage('a key that is no dictionary')
+            raise Damage('a key that is not a dictionary')
         return self.numbers.get(id, [0] * self.n)
 
     def key(self):

@@ -8,9 +8,9 @@ my $per = 'second|step|process|thread|row|line|kernel|launch|series|sample|file|
 my $many = 'a|one|once|twice|rows?|lines?|bytes|operations|[num]s|[KMG]B|nodes|things|steps?';
 my @phrases = (
     ['is no', 'is not a', qr/(?<!there )(?<!There )\b(?:is|are|was|were) no (?!longer|more|less|fewer|other|later)[a-z]/],
-    ['a ... a', 'per', qr/\b(?:$many) a (?:$per)s?\b|\btimes a step\b/],
+    ['a ... a', 'per', qr/\b(?!bytes a (?:kernel|trace|file)\b)(?:$many) a (?:$per)s?\b|\btimes a step\b/],
     ['told', 'reported', qr/\b(?:is|are|was|were|be|been|it) told(?! to\b)|\btells? (?:of|by)\b|\btold (?:by|apart|under)\b/],
-    ['else', 'otherwise', qr/(?<!nothing )(?<!anything )(?<!everything )(?<!somewhere )(?<!something )\belse(?:[.;:)]|$)|[,;] else\b/],
+    ['else', 'otherwise', qr/(?<!nothing )(?<!anything )(?<!everything )(?<!somewhere )(?<!something )(?<=[^\s*] )else(?:[.;:)]|$)|[,;] else\b/],
     ['alone', 'only', qr/(?<!left)(?<!leave)(?<!leaves)(?<!stand)(?<!stands) alone(?:[,;:)]|\.?$|\. | can\b| has\b| tells?\b)/],
     ['to be had', 'there is', qr/\b(?:to|can|could) be had\b/],
     ['as far as it goes', 'possible', qr/\bas far as (?:it|they) go(?:es)?\b/],
