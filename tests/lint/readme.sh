@@ -55,6 +55,10 @@ too_long() {
 bad_rooms() {
     find formats analyze render collect -name '*.c' -type f | sed 's|/[^/]*$||' | sort -u | while IFS= read -r room; do
         [ -f "$room/README.md" ] || { echo "$room: no README.md"; continue; }
+        case $room in
+        */*) grep -q "(${room#*/}/README.md)" "${room%%/*}/README.md" 2>/dev/null ||
+            echo "${room%%/*}/README.md: its map lacks ${room#*/}" ;;
+        esac
         awk -F'|' '/^\| module \|/ { table = 1; next } !/^\|/ { table = 0 }
             table { n = split($2, word, "`"); for (i = 2; i <= n; i += 2) print FNR, word[i] }' "$room/README.md" |
             while read -r line module; do
@@ -104,6 +108,7 @@ finds "planted: a link to nothing" "p.md:1: no such file: nowhere.md" plant
 clean "links to elsewhere are left alone" eval 'plant | grep https; :'
 clean "every folder has a page, and the modules on it exist" bad_rooms
 finds "planted: a folder without a page" "analyze/y: no README.md" eval '(plant_rooms)'
+finds "planted: a map without a wing" "formats/README.md: its map lacks x" eval '(plant_rooms)'
 finds "planted: a module that is not there" "formats/x/README.md:4: no such module: gone" eval '(plant_rooms)'
 clean "modules that exist are left alone" eval '(plant_rooms | grep README.md:3; :)'
 done_checking
