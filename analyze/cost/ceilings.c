@@ -100,7 +100,7 @@ static void take_properties(struct gp_ceilings *c, const struct gp_device *d)
     }
 }
 
-/* Those of the large devices, the slowest version: of others there are too many. */
+/* Only the large devices, in their slowest version: there are too many others. */
 static const struct gp_sheet *sheet_of_capability(const struct gp_device *d)
 {
     if (d->cc_minor != 0 || d->warp_size == 64) return NULL;

@@ -43,10 +43,10 @@ void gp_ceilings_of_device(struct gp_ceilings *c, const char *name, const struct
 GP_MUST_CHECK int gp_ceilings_of_file(struct gp_ceilings *c, const struct gp_ceilings_file *f,
                                       struct gp_err *err);
 
-/* C has what OTHER knows, a file's mostly, in place of what it had. */
+/* Overwrite C with the values that OTHER knows, usually from a file. */
 void gp_ceilings_prefer(struct gp_ceilings *c, const struct gp_ceilings *other);
 
-/* What a trace shows can be reached: rates of single kernels, bytes or operations a second. */
+/* Attainable rates as a trace shows them: rates of single kernels, in bytes or operations per second. */
 enum { GP_CEILING_SAMPLES = 20 }; /* at least */
 /* Set TOP from the rates of N kernels, which get sorted: the 99th percentile, never above the current TOP.
  * Nothing changes for fewer than GP_CEILING_SAMPLES, or if the best is below 60 % of TOP: then the trace

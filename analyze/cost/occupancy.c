@@ -21,7 +21,7 @@ static uint64_t round_up(uint64_t v, uint64_t unit)
     return (v + unit - 1) / unit * unit;
 }
 
-/* Registers are given to warps in units of 256, and each quarter of an SM has its own. */
+/* Registers are allocated to warps in units of 256, and each quarter of an SM has its own. */
 static uint64_t by_registers(const struct gp_config *c, const struct gp_device *d, uint64_t warps)
 {
     enum { UNIT = 256, QUARTERS = 4 };
@@ -31,7 +31,7 @@ static uint64_t by_registers(const struct gp_config *c, const struct gp_device *
     return regs / QUARTERS / warp * QUARTERS / warps;
 }
 
-/* From compute capability 8.0 on the system keeps 1 KB a block for itself. */
+/* From compute capability 8.0 on the system reserves 1 KB per block. */
 static uint64_t by_shared(const struct gp_config *c, const struct gp_device *d)
 {
     bool ampere = d->cc_major >= 8;

@@ -15,7 +15,7 @@
 
 struct gp_occupancy {
     bool known;           /* achieved */
-    double achieved;      /* 0..1: threads on an SM by the most that it holds, while the kernel runs */
+    double achieved;      /* 0..1: threads on an SM / the most that it holds, while the kernel runs */
     uint32_t fits;        /* blocks that an SM holds at once; 0: not known */
     double waves;         /* blocks by (SMs x fits); 0: not known */
     uint64_t blocks;      /* in the grid; 0: not known */

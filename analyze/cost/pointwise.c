@@ -44,7 +44,8 @@ static uint32_t operands(const char *name)
     return n > 0 && n < 64 ? (uint32_t)n : 0;
 }
 
-/* A copy's lambda has the type that it copies into; what else casts while it loads reads half of that at least, mostly. */
+/* A copy's lambda has the type that it copies into; other kernels that cast on load usually read at least
+ * half of that. */
 static void set_sizes(struct gp_pointwise *p, const char *name, uint32_t size)
 {
     p->in_size = p->out_size = size;

@@ -12,14 +12,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The longest operand: what broadcasts is smaller than that, and read from the cache. */
+/* The longest operand: broadcast operands are smaller and read from the cache. */
 struct gp_pointwise {
     int64_t elements;           /* at most; less than a block's too many */
     uint32_t inputs;            /* 0: it fills */
     uint32_t in_size, out_size; /* bytes of an element */
 };
 
-/* NAME is demangled, BLOCKS the size of the grid. False, and P zeroed, for kernels that are not known. */
+/* NAME is demangled, BLOCKS the size of the grid. Returns false, with P zeroed, for unknown kernels. */
 bool gp_pointwise_of(struct gp_pointwise *p, const char *name, uint32_t blocks);
 
 /* Of a plain name: does the kernel fill with a value; copy; copy into another type; copy between other orders of

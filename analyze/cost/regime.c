@@ -75,7 +75,7 @@ static enum gp_regime regime_of_kind(uint32_t kind)
     }
 }
 
-/* Times at the roofs. False where a roof that matters is not known. */
+/* Times at the roofs. False if a relevant roof is unknown. */
 static bool know_roofs(struct gp_regime_answer *a, const struct gp_work *w, const struct gp_ceilings *c)
 {
     if (c->memory.per_s <= 0) return false;
@@ -90,7 +90,7 @@ static bool know_roofs(struct gp_regime_answer *a, const struct gp_work *w, cons
     return true;
 }
 
-/* The least that its bytes can take: as much as fits it comes from the cache. */
+/* The least time for its bytes: as many as fit come from the cache. */
 static double fastest_memory_ns(const struct gp_work *w, const struct gp_ceilings *c)
 {
     double cached = w->bytes_low < c->l2_bytes ? w->bytes_low : c->l2_bytes;
@@ -114,7 +114,7 @@ static enum gp_regime regime_of_work(struct gp_regime_answer *a, const struct gp
 {
     double fastest = fastest_memory_ns(k->work, c), left = (double)k->dur_ns - c->empty_ns;
     if (a->compute_ns > fastest) fastest = a->compute_ns;
-    /* the operator's work was shared by time, with what its kernels take to start */
+    /* the operator's work was divided by time, including the start-up time of its kernels */
     double start = k->part > 0 && k->part < 1 ? 0 : c->empty_ns;
     if (start + fastest > POSSIBLE * (double)k->dur_ns) {
         a->impossible = true;
@@ -125,7 +125,8 @@ static enum gp_regime regime_of_work(struct gp_regime_answer *a, const struct gp
         return GP_REGIME_OVERHEAD;
     if (a->roof == GP_REGIME_COMPUTE && a->compute_ns >= BOUND * left) return GP_REGIME_COMPUTE;
     if (a->memory_high_ns >= BOUND * left) return GP_REGIME_MEMORY;
-    /* which kernel of the operator is to blame is sure only where no other one can have done most of the work */
+    /* the responsible kernel of an operator is certain only if no other kernel can have done most of the
+     * work */
     if (k->part > 0 && most / k->part >= BOUND * left) return a->roof;
     a->reason = reason_of(a, k, c, most);
     return GP_REGIME_INEFFICIENT;

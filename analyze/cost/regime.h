@@ -67,11 +67,10 @@ struct gp_regime_kernel {
 
 struct gp_regime_answer {
     enum gp_regime regime;
-    enum gp_regime
-        roof; /* GP_REGIME_MEMORY or _COMPUTE: which roof is the nearer one; GP_REGIME_UNKNOWN: not known */
+    enum gp_regime roof; /* GP_REGIME_MEMORY or _COMPUTE: the nearer roof; GP_REGIME_UNKNOWN: unknown */
     enum gp_inefficient reason;
     bool impossible; /* unknown, because the stated work would take longer than the kernel did */
-    bool fits_cache; /* what it moves may never leave the L2 cache: claim nothing of memory bandwidth */
+    bool fits_cache; /* its bytes may never leave the L2 cache: claim nothing about memory bandwidth */
     double compute_ns, memory_low_ns, memory_high_ns; /* at the roofs; 0 not known */
 };
 
@@ -82,7 +81,7 @@ void gp_regime_of_kernel(struct gp_regime_answer *a, const struct gp_regime_kern
 /* Where the time of a step goes; the parts sum to at most whole_ns. */
 struct gp_regime_step {
     int64_t whole_ns;         /* wall time */
-    int64_t idle_ns;          /* of the GPU, whatever the cause, but for waiting for other streams */
+    int64_t idle_ns;          /* of the GPU, for any cause except waiting for other streams */
     int64_t latency_ns;       /* of kernels barely longer than an empty one */
     int64_t communication_ns; /* exposed */
     int64_t transfer_ns;      /* exposed copies and sets */

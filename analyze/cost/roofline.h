@@ -13,7 +13,7 @@
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
 
-/* Where a ceiling comes from, best first. X(enum, name in JSON, what a person reads) */
+/* Where a ceiling comes from, best first. X(enum, name in JSON, text for people) */
 #define GP_CEILING_SOURCES(X)                                                                                \
     X(GP_CEILING_FILE, "file", "the ceilings file")                                                          \
     X(GP_CEILING_TRACE, "trace", "the best kernels of this trace")                                           \
@@ -35,12 +35,12 @@ struct gp_roof {
     uint32_t source; /* enum gp_ceiling_source */
 };
 
-/* Kernels of one name, one type and one regime together, over all steps, whose work is known. */
+/* Kernels with known work, grouped by name, type and regime, over all steps. */
 struct gp_roofline_point {
     gp_sid label;
     uint32_t kind;   /* enum gp_frame_kind */
     uint32_t regime; /* enum gp_regime */
-    uint32_t roof;   /* the flat roof that holds for it, index into roofs; UINT32_MAX unknown */
+    uint32_t roof;   /* the flat roof that applies to it, index into roofs; UINT32_MAX unknown */
     uint64_t count;
     int64_t total_ns;
     double flops;
@@ -71,7 +71,7 @@ static inline double gp_roofline_bytes_per_s(const struct gp_roofline_point *p)
     return p->total_ns > 0 ? (p->bytes_low + p->bytes_high) / 2 / (double)p->total_ns * 1e9 : 0;
 }
 
-/* The roof of what is not in a cache: the slowest memory. NULL where none is known. */
+/* The roof of uncached data: the slowest memory. NULL if unknown. */
 static inline const struct gp_roof *gp_roofline_memory(const struct gp_roofline *r)
 {
     const struct gp_roof *found = NULL;
@@ -80,7 +80,7 @@ static inline const struct gp_roof *gp_roofline_memory(const struct gp_roofline 
     return found;
 }
 
-/* The roof that P is closest to, of that memory and the flat one that holds for it; NULL where none is known. */
+/* The roof closest to P: that memory's, or the flat one that applies to it; NULL if unknown. */
 static inline const struct gp_roof *gp_roofline_nearest(const struct gp_roofline *r,
                                                         const struct gp_roofline_point *p)
 {
@@ -91,7 +91,7 @@ static inline const struct gp_roof *gp_roofline_nearest(const struct gp_roofline
                                                                                                   : memory;
 }
 
-/* How much of that roof it reaches, in percent; 0 where none is known. Beyond 100: what it read was in a cache. */
+/* Percentage of that roof that it reaches; 0 if unknown. Above 100: it read from a cache. */
 static inline double gp_roofline_reached_pct(const struct gp_roofline *r, const struct gp_roofline_point *p)
 {
     const struct gp_roof *roof = gp_roofline_nearest(r, p);

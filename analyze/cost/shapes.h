@@ -43,12 +43,12 @@ struct gp_shapes {
     size_t concrete_n;
 };
 
-/* Read the members of EXTRA, JSON text of an object, which must outlive S. False where no sizes are recorded, and for
- * sizes that cannot be: negative ones, words. O(length). */
+/* Read the members of EXTRA, JSON text of an object, which must outlive S. False if no sizes are recorded,
+ * and for impossible ones: negative numbers, words. O(length). */
 bool gp_shapes_read(struct gp_shapes *s, const char *extra);
 
-/* The value of input I, an integer, a list of them, True or False, or a list of these as 0 and 1. False, or a count of 0,
- * where it is something else or not recorded. */
+/* The value of input I, an integer, a list of them, True or False, or a list of these as 0 and 1. False, or a
+ * count of 0, if it is something else or not recorded. */
 bool gp_shapes_int(const struct gp_shapes *s, int i, int64_t *v);
 bool gp_shapes_bool(const struct gp_shapes *s, int i, bool *v);
 /* Returns how many there are, at most CAP. */

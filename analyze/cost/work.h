@@ -16,7 +16,7 @@
 #include "analyze/names/element.h"
 #include "analyze/cost/shapes.h"
 
-/* What a figure rests on, the better ones last. Hardware counters (tier 3) are in no trace that can be read. */
+/* The evidence for a figure, best last. No supported trace format has hardware counters (tier 3). */
 enum gp_work_tier {
     GP_WORK_UNKNOWN, /* nothing: the sort of kernel at most */
     GP_WORK_NAMES,   /* tier 1: kernel name and grid */
@@ -33,7 +33,7 @@ struct gp_work_product {
 struct gp_work {
     double flops; /* 0: none, or not known */
     double bytes_low,
-        bytes_high;      /* what must be moved, and what is when nothing is kept in caches between passes */
+        bytes_high;      /* what must be moved, and what is moved if caches keep nothing between passes */
     enum gp_arith arith; /* type of the arithmetic, as far as the input types show it */
     struct gp_element element; /* of the tensor that most of the bytes are of; size 0: not known */
     bool products;             /* the arithmetic is that of matrices, which special units may do */

@@ -1,4 +1,4 @@
-// Products of matrices, convolutions and attention: what matrix units do.
+// Matrix products, convolutions and attention: the work of matrix units.
 #include <math.h>
 #include <string.h>
 #include "analyze/cost/work_models.h"
@@ -129,7 +129,7 @@ static bool read_convolution(struct convolution *c, const struct gp_shapes *s, c
     return true;
 }
 
-/* Elements that the convolution gives; 0 where its sizes do not fit. */
+/* Output elements of the convolution; 0 if its sizes do not match. */
 static double output_of(const struct convolution *c)
 {
     double out = (double)c->in->size[0] * (double)c->weight->size[0];
@@ -142,7 +142,7 @@ static double output_of(const struct convolution *c)
     return out;
 }
 
-/* Elements that a transposed one gives, without what is padded at the end. */
+/* Output elements of a transposed convolution, without the padding at the end. */
 static double transposed_output_of(const struct convolution *c)
 {
     double out = (double)c->in->size[0] * (double)c->weight->size[1] * (double)c->groups;
@@ -219,7 +219,7 @@ static bool is_causal(const struct gp_shapes *s, int i, bool *causal)
     return true;
 }
 
-/* What part of the scores is worked out: under a causal mask whose last row sees all. */
+/* The computed share of the scores under a causal mask whose last row sees everything. */
 static double part_of_scores(double q, double k, bool causal)
 {
     if (!causal) return 1;
@@ -247,7 +247,8 @@ bool gp_of_attention(struct gp_work *w, const struct gp_shapes *s, const struct 
     double sums = (double)q->size[0] * (double)q->size[heads] * sq * ROW_SUM;
     if (m->attention.backward) {
         w->flops *= 2.5;
-        /* reads all that forward had, and the gradient; writes three. The query's is summed up in FP32 first. */
+        /* reads everything that forward had, plus the gradient; writes three. The query's is first summed in
+         * FP32. */
         double moved = 2 * in_bytes + 2 * out_bytes + sums;
         gp_work_set_bytes(w, moved, moved + 2 * 4 * q->elements + out_bytes * 2);
     } else {

@@ -12,7 +12,7 @@
 typedef const struct gp_shape *gp_tensor;
 
 struct gp_work_model;
-/* W is zeroed, with GP_ARITH_NONE. False where the shapes do not fit; W may be anything then. */
+/* W is zeroed, with GP_ARITH_NONE. False if the shapes do not match; W is then undefined. */
 typedef bool gp_work_of(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m);
 
 /* Data about an operator: its family, and the parameters of that family. Positions are those of inputs in the schema;

@@ -1,4 +1,5 @@
-// Normalisations, softmax, elementwise operators, copies, reductions, gathers, and many tensors at once: what moves memory.
+// Normalisations, softmax, elementwise operators, copies, reductions, gathers, and many tensors at once:
+// operators that move memory.
 #include <string.h>
 #include "analyze/cost/work_models.h"
 #include "analyze/names/known.h"
@@ -169,9 +170,9 @@ bool gp_of_reduction(struct gp_work *w, const struct gp_shapes *s, const struct 
     return true;
 }
 
-/* ---- gathers and scatters: what is touched, and not what is there ---- */
+/* ---- gathers and scatters: only what is touched ---- */
 
-/* self, dim, index: of the table only what the indices name is read, once at least, in sectors at most. */
+/* self, dim, index: of the table, only the indexed rows are read: once at least, in sectors at most. */
 bool gp_of_gather(struct gp_work *w, const struct gp_shapes *s, const struct gp_work_model *m)
 {
     gp_tensor table = gp_shapes_tensor(s, 0), index = gp_shapes_tensor(s, 2);
@@ -251,7 +252,7 @@ bool gp_of_lists(struct gp_work *w, const struct gp_shapes *s, const struct gp_w
     return true;
 }
 
-/* ---- what compilers made: every tensor is read or written once, or both ---- */
+/* ---- compiled kernels: every tensor is read or written once, or both ---- */
 
 bool gp_of_triton(struct gp_work *w, const struct gp_shapes *s, const char *op)
 {

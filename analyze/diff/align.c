@@ -24,7 +24,7 @@ static struct barriers barriers_in(const struct gp_align_side *s, uint32_t from,
     return (struct barriers){s->barrier + low, end - low};
 }
 
-/* Do both sides have the same barriers, one for one? At any level, but at the same for all of them. */
+/* Do both sides have the same barriers, one for one? At any level, but the same level for all of them. */
 static bool in_one_order(const struct gp_align_work *r, struct barriers a, struct barriers b)
 {
     if (a.n != b.n) return false;
@@ -80,7 +80,7 @@ static void refine(struct gp_align_work *r, const struct gp_align_segment *s, st
     }
 }
 
-/* Which forms the latest match, of all of a segment, has left over. */
+/* The forms that the latest match of a whole segment has left over. */
 static void note_left(struct gp_align_work *r, const struct gp_align_segment *s, uint8_t is_left)
 {
     size_t i = 0, j = 0;
@@ -94,8 +94,8 @@ static void note_left(struct gp_align_work *r, const struct gp_align_segment *s,
     }
 }
 
-/* No order to go by: what is the same in it, or of the same family, if that is at least half of the smaller side; else
- * common beginnings and ends, and one block. */
+/* Without an order: match what is the same, or of the same family, if that is at least half of the smaller
+ * side; otherwise common beginnings and ends, and one block. */
 static void compare(struct gp_align_work *r, const struct gp_align_segment *s)
 {
     uint32_t end_a = s->a + s->na, end_b = s->b + s->nb, smaller = s->na < s->nb ? s->na : s->nb;
@@ -156,7 +156,7 @@ static void align_segments(struct gp_align_work *r)
 
 /* ---- sides ---- */
 
-/* Numbers from 0 on for keys and families, which are the same on both sides. */
+/* Numbers from 0 for keys and families, the same on both sides. */
 struct numbers {
     struct gp_map key, family;
 };
@@ -175,7 +175,7 @@ static void prepare(struct gp_align_side *s, const struct gp_align_item *item, s
     }
 }
 
-/* Which side is taken for A: of mirror images only one may be worked on, because searches have their preferences. */
+/* Which side becomes A: only one of two mirror images may be searched, because searches have preferences. */
 static int order_of_sides(const struct gp_align_item *a, size_t na, const struct gp_align_item *b, size_t nb)
 {
     if (na != nb) return na < nb ? -1 : 1;

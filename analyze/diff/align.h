@@ -65,8 +65,8 @@ struct gp_align_pair {
     uint32_t a, b; /* indices; equal keys */
 };
 
-/* The elements a .. a + na - 1 of A stand where b .. b + nb - 1 of B do; not both are empty. Of what moved within a segment
- * there are two reordered blocks, one empty on side B and one on side A. */
+/* The elements a .. a + na - 1 of A correspond to b .. b + nb - 1 of B; at least one range is not empty. What
+ * moved within a segment gives two reordered blocks, one empty on side B and one on side A. */
 struct gp_align_block {
     uint32_t a, na, b, nb;
     uint32_t change;  /* enum gp_align_change */
@@ -89,10 +89,9 @@ struct gp_align_group {
  * sides. */
 struct gp_align_segment {
     uint32_t a, na, b, nb;
-    bool
-        same_work; /* the same barriers on both sides: the difference of its durations is a claim that holds */
+    bool same_work;  /* the same barriers on both sides: the difference of its durations is meaningful */
     bool same_order; /* and in the same order */
-    uint32_t group;  /* segments of one number have the same barriers; numbered by first appearance */
+    uint32_t group;  /* segments with the same number have the same barriers; numbered by first appearance */
     int64_t a_ns, b_ns;
 };
 
@@ -103,7 +102,7 @@ struct gp_align {
     GP_VEC(struct gp_align_segment) segments;
     uint32_t segment_groups;
     int64_t paired_a_ns, paired_b_ns; /* durations in pairs */
-    bool bounded; /* the search was cut short somewhere: blocks may be larger than need be */
+    bool bounded; /* the search was cut short somewhere: blocks may be larger than necessary */
 };
 
 /* AL must be zeroed or released. Sums wrap around for damaged durations. At most UINT32_MAX - 1 elements per

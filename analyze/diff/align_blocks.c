@@ -27,7 +27,7 @@ static bool any_fused(const struct gp_align_side *s, uint32_t from, uint32_t n)
     return false;
 }
 
-/* Are all roles of the N kernels among those of the M? Not, where one is not known. */
+/* Are all roles of the N kernels among those of the M? No, if one is unknown. */
 static bool roles_within(const struct gp_align_side *s, uint32_t from, uint32_t n,
                          const struct gp_align_side *t, uint32_t of, uint32_t m)
 {
@@ -55,7 +55,7 @@ static bool has_kind(const struct gp_align_side *s, uint32_t from, uint32_t n, u
     return false;
 }
 
-/* Attention in place of products, and what stood between them, is those in one. */
+/* Attention in place of products and the kernels between them replaces all of those. */
 static bool is_attention_of(const struct gp_align_side *s, uint32_t from, uint32_t n,
                             const struct gp_align_side *t, uint32_t of, uint32_t m)
 {

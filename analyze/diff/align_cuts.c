@@ -64,7 +64,8 @@ static bool cut_at(struct gp_align_work *r, const struct census *c, uint32_t kin
     }
 }
 
-/* The matrix product that occurs least often, but three times if there is such a one: once a layer, if there are layers. */
+/* The matrix product that occurs least often, but at least three times if there is one: once per layer, if
+ * there are layers. */
 static uint64_t rarest(const struct census *c, const struct gp_align_side *s, uint32_t kind,
                        enum gp_align_level level)
 {
@@ -119,7 +120,7 @@ static bool try_cuts(struct gp_align_work *r, uint32_t kind, enum gp_align_level
     return found;
 }
 
-/* Attention first: it is there once a layer and pass, and libraries keep it whole. */
+/* Attention first: it occurs once per layer and pass, and libraries keep it whole. */
 void gp_align_choose_cuts(struct gp_align_work *r)
 {
     static const uint32_t kinds[] = {GP_FRAME_ATTENTION, GP_FRAME_COMMUNICATION, GP_FRAME_GEMM};

@@ -1,4 +1,4 @@
-/* align_parts.h -- private to align*.c: what they share of a run under way.
+/* align_priv.h -- private to align*.c: the shared state of a run.
  *
  *     gp_align_choose_cuts(&w);                                      // align_cuts.c: where segments begin
  *     struct gp_align_segment s = gp_align_segment_at(&w, k);
@@ -86,7 +86,7 @@ static inline bool stands_for(const struct gp_align_item *a, const struct gp_ali
 
 /* Fill w->cuts. */
 void gp_align_choose_cuts(struct gp_align_work *w);
-/* Segment K of the cuts that there are; there is one more than cuts. */
+/* Segment K of the current cuts; there is one more segment than cuts. */
 struct gp_align_segment gp_align_segment_at(const struct gp_align_work *w, size_t k);
 /* The barriers of part of a side, as a multiset: what it computes. */
 uint64_t gp_align_work_of(const struct gp_align_side *s, uint32_t from, uint32_t n);
@@ -99,12 +99,12 @@ enum gp_align_change gp_align_classify(const struct gp_align_work *w, const stru
 /* Append a block; its group comes when the segment is settled. */
 void gp_align_put_block(struct gp_align_work *w, struct gp_align_block k);
 void gp_align_put_pair(struct gp_align_work *w, uint32_t a, uint32_t b);
-/* Two that stand for each other: a pair where their keys are equal, else a block. */
+/* Two that replace each other: a pair if their keys are equal, otherwise a block. */
 void gp_align_put_one(struct gp_align_work *w, uint32_t a, uint32_t b);
 /* Match [a, end_a) with [b, end_b) by keys, or by families, into w->lcs. */
 void gp_align_match(struct gp_align_work *w, uint32_t a, uint32_t end_a, uint32_t b, uint32_t end_b);
 void gp_align_match_forms(struct gp_align_work *w, uint32_t a, uint32_t end_a, uint32_t b, uint32_t end_b);
-/* What the latest match, which began at (a, b), has found, and blocks between, up to (end_a, end_b). */
+/* Add the result of the latest match, which began at (a, b), with blocks in between, up to (end_a, end_b). */
 void gp_align_put_matched(struct gp_align_work *w, uint32_t a, uint32_t b, uint32_t end_a, uint32_t end_b,
                           bool claims);
 /* Of the blocks from FIRST on, which are those of one segment: what was removed in one place and added in another has

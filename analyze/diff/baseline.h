@@ -1,6 +1,6 @@
-/* baseline.h -- a folder of saved profiles by name, so that a later trace can be compared with earlier ones that are gone.
- * FOLDER/NAME/000012-HASH.profile: numbers rise, HASH is of what was measured. Each file appears whole or not at all; the
- * oldest go when there are more than GP_BASELINE_KEEP. Knows nothing of comparing.
+/* baseline.h -- a folder of saved profiles by name, to compare a later trace with earlier ones that no longer
+ * exist. FOLDER/NAME/000012-HASH.profile: numbers rise; HASH covers the measurements. Each file appears whole
+ * or not at all; the oldest are removed beyond GP_BASELINE_KEEP. Knows nothing of comparing.
  *
  *     if (gp_baseline_save("ci/baselines", "main", &profile, &err)) ...
  *     gp_baseline_profiles all = {0};
@@ -18,7 +18,8 @@ enum { GP_BASELINE_KEEP = 10, GP_BASELINE_NAME_MAX = 80 };
 
 typedef GP_VEC(struct gp_profile) gp_baseline_profiles;
 
-/* Is NAME letters, digits, '.', '_' and '-' that begin with none of the last three? So it names one folder, in FOLDER. */
+/* Does NAME consist of letters, digits, '.', '_' and '-', and begin with a letter or digit? It is then a
+ * single folder in FOLDER. */
 GP_MUST_CHECK int gp_baseline_check_name(const char *name, struct gp_err *err);
 /* Append all profiles of that name, oldest first. Returns -1 if there are none or one cannot be read. */
 GP_MUST_CHECK int gp_baseline_load(gp_baseline_profiles *to, const char *folder, const char *name,

@@ -138,7 +138,8 @@ static void count_op(struct gp_diff_summary *s, const struct gp_diff_op *op)
     ++*of_change[op->change];
 }
 
-/* The metrics that speak for the whole. Times that depend on the host are among them where enough runs decide. */
+/* The metrics that represent the whole. They include host-dependent times if there are enough runs to
+ * decide. */
 static const enum gp_metric_id wholes[] = {GP_METRIC_GPU, GP_METRIC_BUSY, GP_METRIC_STEP};
 
 /* The first of them with that verdict; GP_METRIC_COUNT: none. */

@@ -82,8 +82,9 @@ const char *gp_diff_test_name(enum gp_diff_test t);
 enum gp_diff_unit { GP_DIFF_PER_STEP, GP_DIFF_PER_TRACE };
 const char *gp_diff_unit_name(enum gp_diff_unit u); /* "step", "trace" */
 
-/* Figures of one side that are compared as a whole. KERNEL: sums of GPU durations, sampled by step; WALL: also depends on
- * the host, sampled by run (trace); EXACT: no noise. X(enum, JSON name, class, unit, what a person reads) */
+/* Figures of one side that are compared as a whole. KERNEL: sums of GPU durations, sampled by step; WALL:
+ * also depends on the host, sampled by run (trace); EXACT: no noise. X(enum, JSON name, class, unit, text for
+ * people) */
 #define GP_METRICS(X)                                                                                        \
     X(GP_METRIC_GPU, "gpu_time", GP_METRIC_KERNEL, "ns", "GPU time")                                         \
     X(GP_METRIC_COMPUTE, "compute", GP_METRIC_KERNEL, "ns", "computing kernels")                             \
@@ -128,7 +129,8 @@ struct gp_gate {
     bool absolute;    /* limit is in the metric's unit, else in percent */
     double limit;
 };
-/* Parse "METRIC:LIMIT". -1 names what is wrong, and the metrics there are. "wall" is "step". */
+/* Parse "METRIC:LIMIT". On failure, returns -1 with a message that names the problem and the known metrics.
+ * "wall" is "step". */
 GP_MUST_CHECK int gp_gate_parse(struct gp_gate *g, const char *text, struct gp_err *err);
 
 /* The values of --gate. GP_VEC_FREE() when done. */
@@ -183,8 +185,8 @@ struct gp_diff_side {
     uint32_t steps_found, steps_used; /* used: for GPU time */
     uint32_t windows;                 /* of those used, the ones whose step time is known */
     uint32_t steps_cut, steps_open, steps_warm,
-        steps_other;                      /* why the others were not: cut off, not ended, not
-                                                              * steady yet, ran another program */
+        /* reasons for the others: cut off, not ended, not yet steady, ran another program */
+        steps_other;
     int64_t step_ns, busy_ns;             /* window, busy part of it; over `windows` */
     int64_t gpu_ns;                       /* sum of durations; over `steps_used` */
     int64_t idle_ns[GP_IDLE_CAUSE_COUNT]; /* sums to step_ns - busy_ns */
@@ -218,7 +220,7 @@ struct gp_diff_decision {
     double ci_low_pct, ci_high_pct; /* 1 - alpha; NAN: unknown. May be infinite. */
     bool within_run;                /* from one run per side: the interval does not cover other runs */
     bool significant;               /* q <= alpha, the interval beyond the noise, and the guards hold */
-    uint32_t needed; /* inconclusive: steps a side (WALL: runs) with which this could be decided; 0: none */
+    uint32_t needed; /* inconclusive: steps per side (WALL: runs) that would decide this; 0: none */
     gp_sid why;      /* reason for the verdict, for people; 0: nothing special */
 };
 
@@ -260,8 +262,8 @@ struct gp_diff_metric {
     struct gp_diff_decision d;
 };
 
-/* One term of the change of the step's wall time. GP_CAUSE_OTHER: work of steps that are not compared and that ran into
- * the time of those that are; it is there only when there is some. */
+/* One term of the change of the step's wall time. GP_CAUSE_OTHER: work of steps that are not compared but
+ * overlap those that are; present only if there is some. */
 enum gp_cause_sort { GP_CAUSE_OP, GP_CAUSE_IDLE, GP_CAUSE_OTHER };
 struct gp_diff_cause {
     uint32_t sort;  /* enum gp_cause_sort */
@@ -274,10 +276,9 @@ struct gp_diff_cause {
 /* Consecutive launches that were one thing on each side and are now something else. Equal ones are counted. */
 struct gp_diff_block {
     uint32_t change; /* enum gp_change: fused, defused, retiled, new, removed, no_change (the same kernels) */
-    bool
-        segment; /* a whole segment between anchors, compared by class: what became what inside is not known */
-    gp_sid label;   /* "forward layer", "dropout + add + layer_norm" */
-    uint32_t times; /* occurrences per step */
+    bool segment;    /* a whole segment between anchors, compared by class: replacements inside are unknown */
+    gp_sid label;    /* "forward layer", "dropout + add + layer_norm" */
+    uint32_t times;  /* occurrences per step */
     uint32_t first_name[GP_DIFF_SIDES],
         n_names[GP_DIFF_SIDES];     /* slices of d->names: labels in launch order */
     double kernels[GP_DIFF_SIDES];  /* GPU events of one occurrence */
@@ -320,7 +321,7 @@ struct gp_diff_gate {
     bool absolute;
     double limit, value; /* percent, or the metric's unit; NAN: not known */
     bool broken;
-    bool undecided; /* beyond the limit, but that may be chance: not broken unless power is required */
+    bool undecided; /* beyond the limit, but possibly by chance: not broken unless power is required */
     gp_sid why;     /* one sentence */
 };
 
@@ -370,8 +371,8 @@ struct gp_diff {
     struct gp_diff_summary summary;
     /* What decided. */
     uint32_t tested;      /* operations that a test looked at: what q corrects for */
-    uint32_t least_steps; /* fewest steps a side with which Mann-Whitney could find anything among so many */
-    double noise_pct;     /* floor used for kernels: the larger of the option and twice what was measured */
+    uint32_t least_steps; /* fewest steps per side with which Mann-Whitney can find anything among so many */
+    double noise_pct;     /* floor used for kernels: the larger of the option and twice the measured noise */
     double noise_measured_pct; /* median difference of the halves of one side; NAN: too few steps */
     double noise_wall_pct;     /* the same of step times */
     int64_t guard_percall_ns;  /* smaller changes of a call are not called real */
@@ -382,8 +383,9 @@ struct gp_diff {
 
 /* OPTS is copied; may be NULL. */
 void gp_diff_init(struct gp_diff *d, const struct gp_diff_opts *opts);
-/* Compare. D is fresh from init; the profiles are only read and may go after. Where the sides cannot be compared,
- * d->comparable is false and all figures that could be found are there nevertheless. O(n log n) in GPU events. */
+/* Compare. D must be fresh from init; the profiles are only read and may be freed afterwards. If the sides
+ * cannot be compared, d->comparable is false, but all available figures are still present. O(n log n) in GPU
+ * events. */
 void gp_diff_run(struct gp_diff *d, const struct gp_profile *const *base, size_t n_base,
                  const struct gp_profile *const *cur, size_t n_cur);
 void gp_diff_release(struct gp_diff *d);

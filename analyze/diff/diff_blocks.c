@@ -1,4 +1,5 @@
-/* Blocks: what became of what, in one step of each side that stands for all (align.h), and which operations that explains. */
+/* Blocks: what replaced what, in one representative step of each side (align.h), and which operations that
+ * explains. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/diff/align.h"
@@ -71,7 +72,7 @@ static const struct gp_diff_sample *usual_sample(const struct gp_diff_group *g)
     return best;
 }
 
-/* Of the samples with that sequence the one whose GPU time is in the middle. */
+/* The sample with that sequence and the median GPU time. */
 static const struct gp_diff_sample *middle_sample(const struct gp_diff_group *g)
 {
     const struct gp_diff_sample *usual = usual_sample(g), *found = NULL;
@@ -258,7 +259,7 @@ static void put_short(struct gp_buf *to, const char *label)
     gp_buf_put(to, label, n);
 }
 
-/* "CatArrayBatchedCopy + direct_copy_kernel_cuda + 4 more" of the side where there is something, the baseline first. */
+/* "CatArrayBatchedCopy + direct_copy_kernel_cuda + 4 more" of the side that has any, the baseline first. */
 static gp_sid block_label(struct blocks *b, const struct gp_diff_block *k)
 {
     struct gp_buf text = {0};
@@ -288,8 +289,8 @@ static bool any_fused(const struct side *s, uint32_t first, uint32_t n)
     return false;
 }
 
-/* Between the same barriers the same is computed, so that what stands there came in place of what stood there. A compiler
- * that fuses does not split, whatever it takes to do the work in its own way. */
+/* Between the same barriers both sides compute the same, so the kernels of one replace those of the other. A
+ * fusing compiler does not split kernels, however it organises the work. */
 static enum gp_change change_of_work(const struct blocks *b, const struct gp_align_group *g)
 {
     const struct gp_align_block *k = &b->al.blocks.at[g->first];

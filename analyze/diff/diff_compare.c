@@ -92,7 +92,7 @@ static void put_flag(struct gp_buf *b, const char *name, bool base, bool cur)
     gp_buf_printf(b, "%s only in the %s", name, base ? "baseline" : "current trace");
 }
 
-/* What the profiler records costs the host time, so that times that depend on it change. */
+/* Recording costs host time, so host-dependent times change with the settings. */
 static void check_settings(struct gp_diff *d)
 {
     const struct gp_profile_env *a = &d->side[GP_DIFF_BASE].env, *b = &d->side[GP_DIFF_CUR].env;
@@ -154,7 +154,7 @@ struct work {
     double shared[GP_DIFF_SIDES]; /* part of the GPU time in operations that both sides run equally often */
 };
 
-/* Kinds are those of kernels, also where operations are other things. */
+/* Kinds are those of kernels, even if operations are something else. */
 static void count_work(struct gp_diff_work *w, int side, struct work *work)
 {
     const struct gp_diff_group *g = &w->side[side];

@@ -7,8 +7,7 @@
 #include <string.h>
 #include "analyze/math/sums.h"
 
-static const double LEAST_SHARE =
-    0.001; /* of the GPU time: what is less does not matter, whether real or not */
+static const double LEAST_SHARE = 0.001; /* of the GPU time: smaller changes do not matter, real or not */
 static const double MOST_NOISE = 0.2;
 
 static int64_t larger(int64_t a, int64_t b)
@@ -65,7 +64,7 @@ static int compare_doubles(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* What differs between the halves of one side is noise: the median over the operations that matter. */
+/* Differences between the halves of one side are noise: the median over the operations that matter. */
 static double noise_of_side(struct gp_decider *t, int side, double *values)
 {
     size_t n = 0;
@@ -248,7 +247,7 @@ static bool beyond_noise(const struct gp_decider *t, uint32_t i)
     return op->change_ns > 0 ? low > more : op->change_ns < 0 && high < 1 / more;
 }
 
-/* Shown to be the same: whatever the interval allows is noise, or too little to matter. */
+/* Shown to be the same: everything the interval allows is noise, or too little to matter. */
 static bool is_same(const struct gp_decider *t, const struct gp_diff_op *op)
 {
     double low = 1 + op->d.ci_low_pct / 100, high = 1 + op->d.ci_high_pct / 100;

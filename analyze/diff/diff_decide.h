@@ -1,5 +1,5 @@
-/* diff_decide.h -- private to diff_decide.c (operations), diff_pairs.c and diff_metrics.c: what the deciding of one
- * comparison has under way. */
+/* diff_decide.h -- private to diff_decide.c (operations), diff_pairs.c and diff_metrics.c: the state of
+ * deciding one comparison. */
 #ifndef GP_ANALYZE_DIFF_DECIDE_H
 #define GP_ANALYZE_DIFF_DECIDE_H
 
@@ -11,7 +11,7 @@
 enum {
     STEPS_ENOUGH = 7,       /* steps per side that suffice for rank tests */
     PAIRS_LEAST = 6,        /* positions that a test of pairs needs */
-    RUNS_ENOUGH = 5,        /* runs a side from which times that depend on the host can be decided */
+    RUNS_ENOUGH = 5,        /* runs per side that suffice to decide host-dependent times */
     NOISE_STEPS = 4,        /* steps per side whose halves show the noise of all operations together */
     OWN_NOISE_STEPS = 8,    /* ... of one operation */
     MANY_CALLS = 1000,      /* per step: even a few ns each matter */
@@ -40,7 +40,7 @@ static inline size_t gp_decide_steps(const struct gp_decider *t, int side)
 void gp_decide_sum(struct gp_decider *t, uint32_t op);
 /* How often each step calls an operation, if that is the same in all steps of both sides; otherwise 0. */
 size_t gp_decide_count(const struct gp_decider *t, uint32_t op);
-/* Fill t->pairs with twice the median of each of COUNT positions; false when calls cannot be paired. */
+/* Fill t->pairs with twice the median of each of COUNT positions; false if calls cannot be paired. */
 bool gp_decide_pairs(struct gp_decider *t, uint32_t op, size_t count);
 /* Distance between the medians of the halves of N values, as a logarithm; NAN for fewer than LEAST. */
 double gp_decide_halves(const int64_t *v, size_t n, size_t least);

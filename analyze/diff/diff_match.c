@@ -116,7 +116,8 @@ static bool same_count(const struct gp_diff_work *w, const uint64_t calls[GP_DIF
     return calls[GP_DIFF_BASE] * n_cur == calls[GP_DIFF_CUR] * n_base;
 }
 
-/* A name that both sides have and run as often is matched by it. So is one that could not be matched otherwise. */
+/* A name that both sides run equally often is matched by name. So is one that could not be matched
+ * otherwise. */
 static void match_by_name(struct matcher *m, bool all)
 {
     for (size_t i = 0; i < m->names.n; i++) {

@@ -1,4 +1,4 @@
-/* Figures of a side as a whole: kernels by step, times that depend on the host by run, counts exactly. */
+/* Figures of a whole side: kernels by step, host-dependent times by run, counts exactly. */
 #include <math.h>
 #include <stdlib.h>
 #include "analyze/diff/diff_decide.h"
@@ -11,7 +11,7 @@ static void give_ratio(struct gp_diff_decision *e, const struct gp_stat_ratio *r
     e->ci_high_pct = 100 * (r->high - 1);
 }
 
-/* Sums of hundreds of kernels are close to normal, and a handful of steps is all that people have. */
+/* Sums of hundreds of kernels are close to normal, and people have only a handful of steps. */
 static void test_sums(struct gp_decider *t, struct gp_diff_decision *e, const int64_t *a, size_t n,
                       const int64_t *b, size_t m)
 {
@@ -37,7 +37,7 @@ static enum gp_change judge_interval(const struct gp_diff_decision *e, double al
     return low >= 1 / (1 + eps) && high <= 1 + eps ? GP_CHANGE_NONE : GP_CHANGE_INCONCLUSIVE;
 }
 
-/* Work that came, went, or is done another number of times: no chance. Positive: more time. */
+/* Work that was added, removed or changed in count: not by chance. Positive: more time. */
 static double structural_change(const struct gp_diff *d)
 {
     double sum = 0;
@@ -67,7 +67,7 @@ static void judge_kernel_metric(struct gp_decider *t, struct gp_diff_metric *m, 
     bool small = fabs(m->change_pct) <= 100 * t->eps;
     double structure = structural_change(t->d);
     bool total = m->id == GP_METRIC_GPU || m->id == GP_METRIC_BUSY;
-    /* The program does other work, and every step shows it: that needs no chance to explain. */
+    /* The program does different work, and every step shows it: chance does not explain that. */
     if (total && m->verdict == GP_CHANGE_INCONCLUSIVE && !small && gp_stat_apart(a, n, b, k, 1 + t->eps) &&
         fabs(structure) >= fabs((double)m->change) / 2 && (structure > 0) == (m->change > 0)) {
         m->verdict = gp_decide_direction(m->change);

@@ -72,8 +72,9 @@ size_t gp_decide_count(const struct gp_decider *t, uint32_t op)
     return count;
 }
 
-/* Are the calls of a step the same ones in all steps of both sides, one by one? They are put in order by shape where that
- * helps: compilers launch in another order. Where the sides have other shapes, the order within each is all there is. */
+/* Are the calls of a step the same in all steps of both sides, one by one? Sorting them by shape helps if
+ * compilers launch in a different order. If the sides have different shapes, only the order within each
+ * remains. */
 static bool can_pair(struct gp_decider *t, uint32_t op, size_t count)
 {
     struct gp_diff_call *base = calls_of(&t->w->side[GP_DIFF_BASE], op, 0, count);

@@ -1,4 +1,5 @@
-/* diff_parts.h -- private to diff*.c: what gp_diff_run() calls, in this order, on the work it has under way.
+/* diff_priv.h -- private to diff*.c: the functions that gp_diff_run() calls, in this order, on its working
+ * state.
  *
  *     gp_diff_choose_steps(&w);    // diff_steps.c: runs, unit, samples
  *     gp_diff_match(&w);           // diff_match.c: operations, and which one each kernel or place belongs to
@@ -15,7 +16,7 @@
 #include "analyze/diff/diff.h"
 #include "formats/base/buf.h"
 
-/* One step that is used: everything that is compared is a mean over samples. */
+/* A step that is used: all compared figures are means over samples. */
 struct gp_diff_sample {
     uint32_t profile; /* index into the group's profiles */
     const struct gp_profile_step *s;
@@ -56,7 +57,7 @@ void gp_diff_sum(struct gp_diff_work *w);
 void gp_diff_share(struct gp_diff_work *w);
 void gp_diff_compare(struct gp_diff_work *w);
 void gp_diff_decide(struct gp_diff_work *w);
-/* What became of what, and which operations that explains: after operations are in order. */
+/* What replaced what, and which operations that explains: call after operations are sorted. */
 void gp_diff_blocks(struct gp_diff_work *w);
 /* Folded stacks of both sides. */
 void gp_diff_stacks(struct gp_diff_work *w);
@@ -64,7 +65,7 @@ void gp_diff_gates(struct gp_diff_work *w);
 /* Headline and notes. */
 void gp_diff_say(struct gp_diff_work *w);
 
-/* Does the operation of event E of a profile go by its kernel or by its place? */
+/* Is the operation of event E of a profile determined by its kernel or by its place? */
 static inline uint32_t gp_diff_op_of(const struct gp_diff_work *w, int side, uint32_t profile,
                                      const struct gp_profile_event *e)
 {
@@ -80,7 +81,8 @@ int64_t gp_diff_apportion(const int64_t *parts, const char *const *keys, size_t 
 /* SUM / N to the nearest, halves up. */
 int64_t gp_diff_mean(int64_t sum, uint64_t n);
 
-/* Values of a metric by sample, for those samples that have one; returns how many. TO has room for all samples. */
+/* Values of a metric by sample, for samples that have one; returns their number. TO has room for all
+ * samples. */
 size_t gp_diff_metric_values(const struct gp_diff_work *w, int side, enum gp_metric_id m, int64_t *to);
 
 /* Text made as by printf, as a string of D. */

@@ -85,7 +85,7 @@ static void say_kernels(struct gp_buf *b, const struct gp_diff *d)
                                                             : "; the same kernels over other grids");
 }
 
-/* The largest term, where it is a sixth of the whole change or more. */
+/* The largest term, if it is at least a sixth of the whole change. */
 static void say_cause(struct gp_buf *b, const struct gp_diff *d)
 {
     int64_t step = d->metrics[GP_METRIC_STEP].change;

@@ -8,7 +8,7 @@
 
 #define NONE GP_PROFILE_NONE
 
-/* A - B. Sums of damaged times stay at the limit, so that what is left of them may be anything: it wraps around. */
+/* A - B. Sums of damaged times saturate, so their difference can be anything: it wraps around. */
 static int64_t minus(int64_t a, int64_t b)
 {
     uint64_t d = (uint64_t)a - (uint64_t)b;

@@ -45,7 +45,7 @@ static gp_sid *paths_of(struct gp_diff *d, const struct gp_profile *p)
     return paths;
 }
 
-/* What is drawn as a leaf: no ';', no control character, and no blank and digits at the end. */
+/* A valid leaf: no ';', no control characters, and no trailing blank and digits. */
 static gp_sid clean(struct gp_diff *d, const char *name, size_t n)
 {
     struct gp_buf text = {0};

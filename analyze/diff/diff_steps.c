@@ -1,4 +1,4 @@
-/* Which steps are compared: whole ones, of the program that most steps ran, once it runs steadily. */
+/* Selects the steps to compare: whole ones, of the program that most steps ran, once it runs steadily. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/diff/diff_priv.h"
@@ -145,7 +145,7 @@ static void add_sample(struct choice *c, const struct gp_profile_step *s, bool w
     c->d->steps.at[c->d->steps.n - 1].has_window = window;
 }
 
-/* What comes after the last step of a trace is not known, so that its time is not, unless nothing else is there. */
+/* What follows the last step of a trace is unknown, and so is its time, unless there are no other steps. */
 static void use_steps(struct choice *c)
 {
     bool closed = false;
@@ -196,7 +196,7 @@ static int compare_samples(const void *a, const void *b)
     return x->s->lane < y->s->lane ? -1 : x->s->lane > y->s->lane;
 }
 
-/* In the order of time over all lanes: the halves of a side are then early and late, not one device and the other. */
+/* Sorted by time over all lanes: the halves of a side are then early and late, not one device and another. */
 static void order_samples(struct gp_diff_group *g)
 {
     if (g->samples.n) qsort(g->samples.at, g->samples.n, sizeof *g->samples.at, compare_samples);

@@ -252,7 +252,7 @@ size_t gp_diff_metric_values(const struct gp_diff_work *w, int side, enum gp_met
     return n;
 }
 
-/* Peaks are those of the highest step; all else is a mean. What was worked out exactly elsewhere is taken over. */
+/* Peaks are those of the highest step; everything else is a mean. Exact results from elsewhere are reused. */
 static int64_t metric_of_side(const struct gp_diff_work *w, int side, enum gp_metric_id m)
 {
     const struct gp_diff_side *s = &w->d->side[side];

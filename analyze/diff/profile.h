@@ -43,7 +43,7 @@ struct gp_profile_opts {
 
 #define GP_PROFILE_NONE UINT32_MAX
 
-/* What a GPU event runs. Equal names with other grids are other entries. */
+/* What a GPU event runs. Equal names with different grids are different entries. */
 struct gp_profile_kernel {
     gp_sid name;                /* full name, demangled */
     uint32_t kind;              /* enum gp_frame_kind; its class is gp_class_of() */
@@ -103,12 +103,13 @@ struct gp_profile_host {
 /* A step on one lane, or, in lanes.whole, a whole lane. */
 struct gp_profile_step {
     uint32_t lane;
-    gp_sid name;       /* "ProfilerStep#12"; "period 3" */
-    bool cut;          /* the trace's edge cuts off some of its work: first or last of a periodic trace */
-    bool open;         /* nothing follows, so that its window ends with its last GPU event */
-    uint32_t first, n; /* slice of events; a whole lane: all of it */
-    uint64_t sequence; /* hash of its kernels' names and kinds in the order of launches */
-    int64_t host_ns;   /* the marker's duration, or first launch to end of the last launch */
+    gp_sid name; /* "ProfilerStep#12"; "period 3" */
+    /* the edge of the trace cuts off some of its work: first or last step of a periodic trace */
+    bool cut;
+    bool open;                 /* nothing follows, so that its window ends with its last GPU event */
+    uint32_t first, n;         /* slice of events; a whole lane: all of it */
+    uint64_t sequence;         /* hash of its kernels' names and kinds in the order of launches */
+    int64_t host_ns;           /* the marker's duration, or first launch to end of the last launch */
     int64_t begin_ns, wall_ns; /* the window on the GPU, begin from the lane's first GPU event; its length */
     int64_t busy_ns;           /* union of GPU events in the window */
     int64_t gpu_ns;            /* sum of durations of the events that it launched */
@@ -152,8 +153,8 @@ struct gp_profile {
     bool has_memory;      /* allocations are recorded */
     uint64_t unlaunched;  /* GPU events whose launch is not known */
     uint64_t lost;        /* launch calls whose GPU event is missing, plus losses reported by the collector */
-    uint64_t content;     /* hash of everything that was measured: equal traces have equal ones */
-    int32_t tick_ns;      /* durations are multiples of that, within 1 ns; 1: of nothing larger */
+    uint64_t content;     /* hash of everything measured: equal traces have equal hashes */
+    int32_t tick_ns;      /* durations are multiples of this, within 1 ns; 1: of nothing larger */
     GP_VEC(struct gp_profile_kernel) kernels;
     GP_VEC(struct gp_profile_place) places;
     GP_VEC(struct gp_profile_lane) lanes; /* by rank, producer, device */

@@ -1,4 +1,4 @@
-/* From rows of a trace to events in the order of launches: what each runs, where it was launched, which step it is of. */
+/* Turns rows of a trace into events in launch order: what each runs, where it was launched, and its step. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/known.h"
@@ -223,8 +223,8 @@ static void order_nodes(struct maker *m, uint32_t *rows, size_t n)
     free(nodes);
 }
 
-/* Deal the rows of all programs out to the lanes, in the order of launches: those of a lane stand where the view has
- * them, KNOWN[lane] of them. */
+/* Distribute the rows of all programs to the lanes, in launch order: those of a lane are at the view's
+ * position, KNOWN[lane] of them. */
 static void deal_rows(struct maker *m, size_t *known)
 {
     for (size_t p = 0; p < m->j->steps.v.n; p++) {

@@ -28,7 +28,7 @@ static void count_launches(const struct gp_profile *p, struct gp_profile_step *s
 
 /* ---- calls that wait ---- */
 
-/* The step of a lane that is the program's window W; NONE when nothing of it was launched on the lane. */
+/* The step of a lane for the program's window W; NONE if nothing of it was launched on the lane. */
 static uint32_t step_of_window(const struct gp_profile_job *j, const struct gp_profile_lane *l, size_t w)
 {
     uint32_t lo = l->first_step, hi = l->first_step + l->n_steps;
@@ -78,7 +78,7 @@ static void count_waits(struct gp_profile_job *j)
 
 /* ---- memory ---- */
 
-/* What a lane has allocated, while the rows go by in order of time. */
+/* Allocated bytes of a lane, while rows are read in order of time. */
 struct level {
     int64_t now;
     uint32_t next; /* the first step that has not begun */
@@ -100,7 +100,7 @@ static void add_allocation(struct gp_profile_host *h, int64_t bytes, int64_t lev
     if (reserved > h->peak_reserved_bytes) h->peak_reserved_bytes = reserved;
 }
 
-/* Steps that have begun until AT_NS begin with what was allocated then. */
+/* Steps that began before AT_NS start with the bytes allocated then. */
 static void begin_steps(struct gp_profile_job *j, const struct gp_profile_lane *l, struct level *level,
                         int64_t at_ns)
 {
@@ -201,7 +201,7 @@ static gp_sid meta_text(struct gp_profile *p, const struct gp_trace *t, const ch
     return sid;
 }
 
-/* The models of the devices that did something, each once, in the order of the lanes. */
+/* The models of the devices with work, each once, in the order of the lanes. */
 static void read_devices(struct gp_profile_job *j)
 {
     struct gp_profile_env *env = &j->p->env;

@@ -1,4 +1,4 @@
-/* profile_parts.h -- private to profile*.c: what gp_profile_add_trace() calls, in this order.
+/* profile_priv.h -- private to profile*.c: the functions that gp_profile_add_trace() calls, in this order.
  *
  *     struct gp_profile_job j = {.p = p, .t = t, .v = &view};
  *     gp_profile_make_lanes(&j);          // profile.c: lanes
@@ -24,9 +24,9 @@ struct gp_profile_job {
 
 /* Events, kernels and places of all lanes, and the steps: names, slices, hashes. */
 void gp_profile_make_events(struct gp_profile_job *j);
-/* Windows on the GPU and what is in them, of lane LANE (the device of the view with the same number). */
+/* GPU windows of lane LANE (the device of the view with the same number) and their contents. */
 void gp_profile_share(struct gp_profile_job *j, uint32_t lane);
-/* Idle time of all lanes by cause; windows and busy times are there. */
+/* Idle time of all lanes by cause; needs the windows and busy times. */
 void gp_profile_idle(struct gp_profile_job *j);
 /* Launches, synchronising calls and memory, of steps and lanes. */
 void gp_profile_host_work(struct gp_profile_job *j);

@@ -76,7 +76,7 @@ static bool still_runs(const struct sweep *s, size_t i)
     return gpu->start_ns[s->rows[i]] + gpu->dur_ns[s->rows[i]] > s->at_ns;
 }
 
-/* Let time go on to TO_NS; nothing starts, ends or opens before that. */
+/* Advance the time to TO_NS; nothing starts, ends or opens before that. */
 static void advance(struct sweep *s, int64_t to_ns)
 {
     int64_t d = to_ns - s->at_ns, k = (int64_t)s->heap.n;
@@ -248,7 +248,7 @@ void gp_profile_share(struct gp_profile_job *j, uint32_t lane)
 
 struct idle {
     struct gp_profile_job *j;
-    uint32_t lane, step; /* the step whose window ends last before the pieces at hand, or holds them */
+    uint32_t lane, step; /* the step whose window ends last before the current pieces, or contains them */
 };
 
 static void add_piece(void *ctx, const struct gp_idle_piece *piece)

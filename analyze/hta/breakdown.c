@@ -4,7 +4,7 @@
 
 /* ---- measuring ---- */
 
-/* The length of a union of intervals that come by start: no interval need be kept. */
+/* The length of a union of intervals sorted by start, without storing any. */
 struct cover {
     int64_t length_ns, end_ns;
 };

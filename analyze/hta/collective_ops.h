@@ -16,8 +16,8 @@
  * "reduce_scatter", "broadcast", "all_to_all", "send_recv", "reduce", "gather", "scatter", "barrier",
  * "dispatch", "combine"; "other" if the name shows none. Static. */
 const char *gp_collective_op(const char *name, size_t n);
-/* From algorithm to bus bandwidth with N ranks, as nccl-tests define it. 0 when N is needed and unknown (0), and for
- * operations of several kinds. */
+/* From algorithm to bus bandwidth with N ranks, as nccl-tests define it. 0 if N is needed but unknown (0),
+ * and for operations of several kinds. */
 double gp_collective_bus_factor(const char *op, uint32_t n);
 /* Does the operation end for all ranks at nearly the same time, whichever rank came last? */
 bool gp_collective_is_symmetric(const char *op);

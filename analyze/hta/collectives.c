@@ -63,7 +63,7 @@ static const struct kernel *kernel_of(struct reading *r, gp_sid name)
     return &r->kernels.at[*at];
 }
 
-/* Elements in and out, 0 where not recorded. The full message: what every rank ends up with, or begins with. */
+/* Elements in and out, 0 where not recorded. The full message: what every rank ends or begins with. */
 static int64_t message_bytes(const char *op, uint64_t in, uint64_t out, uint32_t element)
 {
     bool by_out = !strcmp(op, "all_gather") || !strcmp(op, "all_to_all") || !strcmp(op, "gather");

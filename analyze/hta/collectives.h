@@ -12,9 +12,9 @@
 
 #define GP_NO_MATCH UINT32_MAX
 
-/* Fill h->matches, offsets, stragglers and the counts of what could not be matched, and the `order` of every
- * collective. h->collectives must be sorted by (rank, start). Returns, by collective, the index of its match or
- * GP_NO_MATCH; the caller frees it. */
+/* Fill h->matches, offsets, stragglers, the counts of unmatched collectives, and the `order` of every
+ * collective. h->collectives must be sorted by (rank, start). Returns, by collective, the index of its match
+ * or GP_NO_MATCH; the caller frees it. */
 uint32_t *gp_collectives_match(struct gp_hta *h);
 
 /* Add the collectives of one trace to H. */

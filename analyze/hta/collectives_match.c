@@ -144,7 +144,7 @@ static bool names_two_ranks(const struct matching *m, const char *p)
     return found > 1;
 }
 
-/* Should this collective have a partner? Where the ranks of the group are not recorded, or not all of them, yes. */
+/* Should this collective have a partner? Yes, if the ranks of the group are not recorded completely. */
 static bool has_partner(struct matching *m, const struct gp_collective *c)
 {
     enum { UNKNOWN = 2 };
@@ -390,7 +390,7 @@ static void measure_shift(const struct matching *m, const struct list *ref, cons
     s->spread_ns = median(diffs, n);
 }
 
-/* How far ends of the same collective may spread: well below the time from one collective to the next. */
+/* Allowed spread of the ends of one collective: well below the time between collectives. */
 static int64_t most_spread(const struct matching *m, const struct list *list)
 {
     int64_t gaps[SAMPLES];
@@ -452,8 +452,8 @@ static bool find_shift(const struct matching *m, const struct list *ref, const s
     return good == 1 || complete == 1;
 }
 
-/* Give every entry of LIST the key of its partner in REF. Where a record is missing all ends after it are off. False
- * when no shift holds. */
+/* Give every entry of LIST the key of its partner in REF. A missing record shifts all ends after it. False if
+ * no shift is valid. */
 static bool align(const struct matching *m, const struct list *ref, const struct list *list)
 {
     struct shift s = {0};
@@ -565,7 +565,8 @@ static void find_rows(struct matching *m)
 
 /* ---- clocks ---- */
 
-/* Take the differences of ends between rank R, whose offset is not known, and those ranks whose is. */
+/* Collect the differences of ends between rank R, whose offset is unknown, and the ranks with known
+ * offsets. */
 struct ends {
     GP_VEC(int64_t) diffs;
 };
@@ -583,7 +584,8 @@ static void take_ends(const struct matching *m, const struct row *row, const boo
     }
 }
 
-/* Give offsets to the ranks that have collectives with such ranks as have theirs. True when there were any. */
+/* Give offsets to the ranks that share collectives with ranks that already have one. True if there were
+ * any. */
 static bool spread_offsets(struct matching *m, bool *known, bool symmetric_only)
 {
     bool any = false;

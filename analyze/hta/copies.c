@@ -78,7 +78,7 @@ static void add_copy(struct copy_names *names, struct gp_hta *h, const struct gp
     s->dur_ns = add_saturated(s->dur_ns, gpu->dur_ns[row]);
     gp_dist_add(&s->size, bytes > 0 ? bytes : 0);
     s->pageable |= pageable;
-    /* Copies inside a device never wait, sets do not either; an asynchronous copy to pageable memory does. */
+    /* Copies inside a device and memory sets never wait; an asynchronous copy to pageable memory does. */
     if (call == UINT32_MAX || c->kind != GP_MEMCPY || c->copy_kind == KIND_DTOD || name->inside) return;
     enum call_kind kind = read_call_name(names, t, t->events[GP_API].name[call]);
     s->sync_calls += kind == CALL_COPIES || (kind == CALL_COPIES_ASYNC && pageable && name->to_host);

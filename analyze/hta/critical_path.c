@@ -170,8 +170,9 @@ static const struct gp_wait *last_blocking(const struct walk *w, uint32_t track,
 
 /* What a thread did just before a moment. */
 struct doing {
-    uint32_t node;    /* innermost event that was open; GP_HOST_NONE: none */
-    int64_t since_ns; /* it, or having no event open, goes back to here; INT64_MIN: to the beginning */
+    uint32_t node; /* innermost event that was open; GP_HOST_NONE: none */
+    /* it, or the absence of an open event, reaches back to here; INT64_MIN: to the beginning */
+    int64_t since_ns;
 };
 
 static struct doing doing_before(const struct walk *w, uint32_t track, int64_t at_ns)
@@ -192,8 +193,8 @@ static struct doing doing_before(const struct walk *w, uint32_t track, int64_t a
     return d;
 }
 
-/* A thread of the process on which something was open just before AT, the one that began last; else the one on which
- * something ended last. */
+/* The thread of the process with the event that was open just before AT and began last; otherwise the thread
+ * with the event that ended last. */
 static uint32_t busiest_thread(const struct walk *w, int64_t at_ns, struct doing *best)
 {
     uint32_t found = NONE;
@@ -237,10 +238,10 @@ static uint32_t walk_host(struct walk *w, uint32_t track)
 
 /* ---- from one GPU event to what it waited for ---- */
 
-/* Kernels that follow each other on a stream are this far apart at most; a longer wait has another reason. */
+/* The largest gap between queued kernels on a stream; a longer wait has another reason. */
 enum { KERNEL_GAP_NS = 5000, LOOK_BACK = 256 };
 
-/* Of a launching call that is longer, only this much at its end is launching. */
+/* Of a longer launch call, only this much at its end counts as launching. */
 enum { LAUNCH_CALL_NS = 10000 };
 
 /* An event on another stream of the device that ended between AFTER and the start of ROW: what ROW waited for
@@ -258,8 +259,8 @@ static uint32_t other_stream(const struct walk *w, uint32_t row, int64_t after_n
     return NONE;
 }
 
-/* The call that launched ROW: the host had not come to its end when the stream was free, so ROW cannot have been queued.
- * The nodes of a graph, but the first, have one call and wait for each other. */
+/* The call that launched ROW, if it had not ended when the stream became free, so that ROW cannot have been
+ * queued. The nodes of a graph, except the first, share a call and wait for each other. */
 struct launch {
     uint32_t call;            /* row of GP_API; NONE */
     int64_t begin_ns, end_ns; /* no later than the start of ROW */
@@ -327,7 +328,8 @@ static enum gp_path_bound bound_of(const struct walk *w, uint32_t row)
     }
 }
 
-/* The whole way back. ROW: the event at the end; INSIDE: the window ends while or when it runs, not when it begins. */
+/* The whole walk back. ROW: the event at the end; INSIDE: the window ends during or at the end of it, not at
+ * its start. */
 static void walk_back(struct walk *w, uint32_t row, bool inside)
 {
     while (row != NONE && w->at_ns > w->begin_ns) {
@@ -369,7 +371,7 @@ static const struct gp_hta_step *median_step(const struct gp_hta *h, const struc
     return median;
 }
 
-/* The event that the window ends with: the first that begins at its end, or else the last that ends in it. */
+/* The event at the end of the window: the first that begins there, otherwise the last that ends in it. */
 static uint32_t last_event(const struct gp_view *v, const struct gp_view_device *d, int64_t end_ns,
                            bool *inside)
 {

@@ -237,7 +237,7 @@ static void find_exposed_memory(struct whole *w)
 
 /* ---- launches ---- */
 
-/* Idle time that comes from one launch after the other, not from the few long gaps for which there are other reasons. */
+/* Idle time between consecutive launches, without the few long gaps that have other reasons. */
 static int64_t usual_gaps(const struct whole *w, int64_t *limit_ns)
 {
     enum { USUAL_TIMES = 10 };

@@ -195,7 +195,7 @@ void gp_hta_merge_graphs(struct gp_hta *to, struct gp_hta *from)
     GP_VEC_FREE(&from->graphs);
 }
 
-/* The place where it was added settles what is left equal: qsort is not stable. */
+/* The order of insertion breaks ties: qsort is not stable. */
 struct placed_graph {
     struct gp_graph_stat stat;
     size_t place;

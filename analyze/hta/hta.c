@@ -119,7 +119,7 @@ static int compare_ranks(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The ranks of all inputs, each as often as inputs have it, sorted. */
+/* The ranks of all inputs, sorted, with repetitions. */
 static int32_t *find_ranks(const struct gp_hta *h, size_t *n)
 {
     int32_t *ranks = gp_alloc((h->inputs.n + h->devices.n + 1) * sizeof *ranks);

@@ -116,7 +116,7 @@ struct gp_owner_stat {
     uint64_t gpu_events;
     int64_t gpu_ns;       /* sums over the owners of one sort to the trace's GPU time */
     int64_t host_ns;      /* summed duration of those host events */
-    struct gp_dist delay; /* end of the launching call to the GPU event's start, where not negative */
+    struct gp_dist delay; /* from the end of the launch call to the start of the GPU event, if not negative */
 };
 
 /* ---- 4. launches (launches.c) and graphs (graphs.c) ---- */
@@ -155,7 +155,7 @@ struct gp_graph_stat {
     uint64_t nodes;      /* distinct node ids, or, without ids, events of the fullest launch */
     struct gp_dist span; /* first GPU start to last GPU end of one launch */
     struct gp_dist busy; /* sum of durations of one launch */
-    uint64_t worst_node; /* the node whose duration spreads most between launches; GP_NO_ID unknown */
+    uint64_t worst_node; /* the node whose duration varies most between launches; GP_NO_ID unknown */
     gp_sid worst_node_name;
     int64_t worst_node_min_ns, worst_node_max_ns;
 };
@@ -171,7 +171,8 @@ struct gp_hta_step {
     int64_t device;
     gp_sid name;     /* "ProfilerStep#12"; "period 3" */
     uint32_t source; /* enum gp_step_source */
-    bool partial;    /* cut by the trace's edge: first or last of a periodic trace, or the last marker */
+    /* cut by the edge of the trace: first or last step of a periodic trace, or the last marker */
+    bool partial;
     int64_t host_begin_ns, host_end_ns; /* the marker's range, or first launch to last launch */
     int64_t begin_ns, end_ns;           /* GPU window */
     struct gp_breakdown b; /* inside the GPU window; span_ns = end - begin: idle counts at both ends */
@@ -193,7 +194,7 @@ struct gp_collective {
     uint64_t seq;               /* sequence number in its group as recorded, GP_NO_ID: none */
     uint32_t order;             /* its place among the rank's collectives of that group */
     uint32_t group_size;        /* 0 unknown */
-    uint32_t calls;             /* of NCCL that the kernel served: more than one in a group; 0 unknown */
+    uint32_t calls;             /* NCCL calls that the kernel served: several in a group; 0 unknown */
     int32_t src_rank, dst_rank; /* of a send or a receive, where recorded; -1 unknown */
     int64_t bytes;              /* the full message: what algorithm bandwidth is computed on; -1 unknown */
     int64_t start_ns, end_ns;
@@ -263,14 +264,15 @@ struct gp_memory_stat {
     gp_sid peak_op; /* what was running at the peak: label of the innermost operator */
 };
 
-/* What is allocated, freed and copied while a range is the innermost of its thread (range_memory.c); each row and each copy,
- * by the call that started it, counts for one range. */
+/* Memory allocated, freed and copied while a range is the innermost on its thread (range_memory.c); each row,
+ * and each copy by the call that started it, counts for one range. */
 struct gp_range_memory {
     gp_sid name;                 /* label; 0: outside any range */
     uint64_t allocations, frees; /* of device memory, like the next three */
     int64_t allocated_bytes, freed_bytes;
     int64_t
-        peak_bytes; /* the most that the process had allocated, on all devices, after an allocation in the range */
+        /* most memory allocated by the process, on all devices, after an allocation in the range */
+        peak_bytes;
     uint64_t host_allocations;
     int64_t host_bytes;
     uint64_t copies;
@@ -279,7 +281,7 @@ struct gp_range_memory {
 
 /* ---- 8. the critical path (critical_path.c) ---- */
 
-/* X(enum, JSON name, what a person reads): what bounds a piece of the path. */
+/* X(enum, JSON name, text for people): what bounds a piece of the path. */
 #define GP_PATH_BOUNDS(X)                                                                                    \
     X(GP_PATH_HOST, "host", "host code")                                                                     \
     X(GP_PATH_LAUNCH, "launch", "launch latency")                                                            \
@@ -365,22 +367,23 @@ void gp_hta_init(struct gp_hta *h, const struct gp_hta_opts *opts);
 /* Add everything from a finished trace T. With opts.repair, T's GPU events are first repaired and sorted
  * again. Returns -1 if the step marker is not a valid regular expression. */
 GP_MUST_CHECK int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err);
-/* The same, and V, which is overwritten, becomes the view of T that all was worked out from; also on failure it is the
- * caller's to release. */
+/* The same, and overwrites V with the view of T that was used; the caller releases it, also on failure. */
 GP_MUST_CHECK int gp_hta_add_viewed(struct gp_hta *h, struct gp_trace *t, struct gp_view *v,
                                     struct gp_err *err);
 /* Append everything from FROM, which is also unfinished, to TO; FROM is then empty. Adding traces to two
  * results and merging them in order gives the same as adding them to one. */
 void gp_hta_merge(struct gp_hta *to, struct gp_hta *from);
-/* Work out what needs all ranks, and put everything in order. Once, last. */
+/* Compute what needs all ranks, and sort everything. Call it once, last. */
 void gp_hta_finish(struct gp_hta *h);
 void gp_hta_release(struct gp_hta *h);
 
-/* What was added so far, before finish, as bytes; and back. Load fails on damaged bytes and on other versions. */
+/* Save everything added so far, before finish, as bytes; and load it. Load fails on damaged bytes and on
+ * other versions. */
 void gp_hta_save(struct gp_hta *h, struct gp_buf *to);
 GP_MUST_CHECK int gp_hta_load(struct gp_hta *h, const void *data, size_t n, struct gp_err *err);
 
-/* Are its devices, two or more, one number of one rank that several processes use? That may be one GPU, and may not. */
+/* Do its devices, two or more, all have the same number and rank in several processes? They may or may not be
+ * one GPU. */
 bool gp_hta_only_processes(const struct gp_hta *h);
 
 static inline const char *gp_hta_str(const struct gp_hta *h, gp_sid sid)

@@ -14,7 +14,7 @@
 #include "analyze/math/xfer.h"
 #include "formats/base/map.h"
 
-/* Where the row for a key is found again while adding: key is a hash of sids, value an index into the vector. */
+/* Finds the row for a key while adding: the key is a hash of sids, the value an index into the vector. */
 struct gp_hta_maps {
     struct gp_map kernels, owners, api, copies, range_memory;
 };

@@ -11,8 +11,8 @@ struct share {
     uint64_t events, launches;
 };
 
-/* The shares of one device after the other. Kept from device to device, so that many devices with a few GPU events
- * each do not look at all windows each. */
+/* The shares of each device in turn. Reused between devices, so that many devices with few GPU events do not
+ * each scan all windows. */
 struct sharing {
     GP_VEC(struct share) of_window; /* all zero but the touched ones */
     GP_VEC(uint32_t) touched;       /* windows, in order */
@@ -79,8 +79,8 @@ struct running {
 
 enum { RUNNING_MOST = 64 };
 
-/* Keep what runs past AT_NS. No GPU runs very many at once: of more than that, only those that end last of their
- * class, so that damaged times cost no quadratic time; the unions stay exact. */
+/* Keep the events that run past AT_NS. No GPU runs very many at once: beyond that, keep only those that end
+ * last in their class, so that damaged times do not cost quadratic time; the unions stay exact. */
 static void keep_running(struct running *r, const struct gp_view *v, int64_t at_ns)
 {
     const struct gp_events *gpu = &v->t->events[GP_GPU];

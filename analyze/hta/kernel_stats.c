@@ -265,7 +265,7 @@ static void find_all_inner(struct owners *o)
     }
 }
 
-/* The innermost event of the sort, NODE or around it; NONE. It is mostly near. */
+/* The innermost event of the sort, NODE or around it; NONE. It is usually close. */
 static uint32_t inner_of(struct owners *o, uint32_t node)
 {
     enum { NEAR = 32 };
@@ -328,7 +328,7 @@ static uint32_t owner_of_capture(struct owners *o, uint32_t row)
     return owner_named(o, names[n - 1].text, names[n - 1].n);
 }
 
-/* The first thing that a host event launches counts its call and its time. */
+/* The first item that a host event launches counts its call and its time. */
 static void see_event(struct owners *o, struct gp_owner_stat *s, uint32_t event)
 {
     uint8_t bit = (uint8_t)(1 << event % 8);
@@ -338,7 +338,7 @@ static void see_event(struct owners *o, struct gp_owner_stat *s, uint32_t event)
     s->host_ns = gp_add_saturated(s->host_ns, o->v->t->events[o->table].dur_ns[o->v->hs.nodes[event].row]);
 }
 
-/* Each replay of a range is a call of it; the host spent no time there. */
+/* Each replay of a range counts as a call; the host spends no time there. */
 static void see_replay(struct owners *o, struct gp_owner_stat *s, uint32_t row)
 {
     uint32_t node = o->v->at.node[row];

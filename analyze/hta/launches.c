@@ -1,4 +1,4 @@
-/* Launches: how long calls take, how long their work waits, how much waits on each stream. */
+/* Launches: durations of calls, delays of their work, and queue lengths per stream. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
@@ -191,7 +191,7 @@ static void measure_queue(struct adder *a, const struct entry *entries, const in
 static void find_full(const struct entry *entries, const int64_t *starts, size_t n, struct gp_intervals *full)
 {
     for (size_t i = QUEUE_FULL - 1; i < n; i++) {
-        /* This launch fills it until as many have started as leave one less, unless they have already. */
+        /* This launch fills the queue until enough events have started, unless they already have. */
         int64_t until = starts[i - (QUEUE_FULL - 1)];
         gp_intervals_add(full, entries[i].launched_ns, until);
     }
@@ -269,7 +269,7 @@ void gp_hta_merge_launches(struct gp_hta *to, struct gp_hta *from)
     gp_hta_release_launches(from);
 }
 
-/* Longest in all first; qsort knows no context, so the names are looked up before. */
+/* Longest total first; qsort has no context, so the names are looked up before. */
 struct named_stat {
     struct gp_api_stat stat;
     const char *name;

@@ -248,7 +248,8 @@ static bool reach_all(const struct call *c, size_t n, bool sends, uint32_t ranks
     return all;
 }
 
-/* Bytes of all calls, with RANKS ranks in the communicator: what is sent and what is received at once counts once. */
+/* Bytes of all calls, with RANKS ranks in the communicator: bytes sent and received at the same time count
+ * once. */
 static int64_t sum_bytes(const struct call *c, size_t n, uint32_t ranks)
 {
     int64_t sum[3] = {0}; /* sent, received, everything else */
@@ -345,8 +346,8 @@ static void give(struct finding *f, uint32_t row, struct gp_nccl_work w)
     GP_VEC_PUSH(&f->out->works, w);
 }
 
-/* Each of N kernels serves a kind of call that no other one does: CALLS in the order of the kernels, with how many each
- * has. False when it is not so. */
+/* Does each of N kernels serve a kind of call that no other does? Sorts CALLS in the order of the kernels and
+ * counts those of each. */
 static bool part_by_kind(struct finding *f, const struct launched *k, size_t n, const struct call *c,
                          size_t n_calls, struct call *parted, size_t *counts)
 {
@@ -401,7 +402,8 @@ static int compare_launched(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* The kernels K of one batch. Where they ran on several devices, each had its part of the calls when all are the same. */
+/* The kernels K of one batch. On several devices, each served its part of the calls if all calls are the
+ * same. */
 static void share_batch(struct finding *f, const struct launched *k, size_t n)
 {
     const struct batch *b = &f->batches.at[k->batch];

@@ -46,8 +46,8 @@ static gp_sid label_of(struct adding *a, uint32_t node)
     return *known;
 }
 
-/* What the process has allocated on its devices after ROW, which is on DEVICE: by the allocator's own totals where they are
- * recorded. */
+/* Memory allocated by the process on its devices after ROW, which is on DEVICE: from the allocator's own
+ * totals if recorded. */
 static int64_t allocated_after(struct adding *a, uint32_t row, int64_t device)
 {
     const struct gp_events *e = &a->v->t->events[GP_MEMORY];

@@ -7,10 +7,11 @@
 #include "analyze/lanes/lanes_priv.h"
 #include "analyze/names/names.h"
 
-/* What nests on a track; of events with the same times the one of the earlier table holds the other. */
+/* Events that nest on a track; of events with the same times, the one from the earlier table contains the
+ * other. */
 static const enum gp_table nesting[] = {GP_OTHER, GP_RANGE, GP_GPU_RANGE, GP_PYTHON,
                                         GP_OP,    GP_API,   GP_SYNC,      GP_OVERHEAD};
-/* What does not: instants, of GP_OTHER what has a phase, and of GP_SYNC the records of CUDA events. */
+/* Events that do not nest: instants, GP_OTHER events with a phase, and GP_SYNC records of CUDA events. */
 static const enum gp_table scattered[] = {GP_OTHER, GP_SYNC, GP_MARK, GP_MEMORY};
 enum { NESTING = GP_COUNT(nesting), SCATTERED = GP_COUNT(scattered) };
 
@@ -146,7 +147,7 @@ static void sort_names(struct gp_lanes_build *b)
 
 /* ---- lanes ---- */
 
-/* How far an event may end after the one that holds it; see host_stack.c. */
+/* How long after its container an event may end; see host_stack.c. */
 static int64_t tolerance(int64_t end_ns)
 {
     uint64_t us = (uint64_t)(end_ns < 0 ? -(end_ns + 1) : end_ns) / 1000;
@@ -511,7 +512,7 @@ static void add_thread(struct gp_lanes_build *b, uint32_t track)
     }
 }
 
-/* Rows that ran no work, but have a device's number, stay with it. True where TRACK is one. */
+/* Rows that ran no work but have a device's number stay with it. True if TRACK is one. */
 static bool add_idle_stream(struct gp_lanes_build *b, uint32_t track)
 {
     const struct gp_track *k = &b->l->v->t->tracks.at[track];

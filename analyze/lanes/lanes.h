@@ -116,13 +116,13 @@ struct gp_lanes {
         *place[GP_TABLE_COUNT]; /* by row: the event, UINT32_MAX: not there. Of host tables and GP_GPU. */
 };
 
-/* Lay out the trace of V. H has had the trace added and is finished: its steps are tracks. OPTS may be NULL. Any content
- * of L is overwritten. O(n log n). */
+/* Lay out the trace of V. H must be finished with the trace added: its steps become tracks. OPTS may be NULL.
+ * Overwrites L. O(n log n). */
 void gp_lanes_build(struct gp_lanes *l, const struct gp_view *v, const struct gp_hta *h,
                     const struct gp_lanes_opts *opts);
 void gp_lanes_release(struct gp_lanes *l);
 
-/* Time 0 of every timeline of T: the first start of anything that can be on one. 0 where there is nothing. */
+/* Time 0 of every timeline of T: the first start of anything on a timeline; 0 if there is nothing. */
 int64_t gp_lanes_origin(const struct gp_trace *t);
 /* When event I began, bounded so that no difference of two overflows. */
 int64_t gp_lanes_start(const struct gp_lanes *l, size_t i);
@@ -130,7 +130,7 @@ int64_t gp_lanes_start(const struct gp_lanes *l, size_t i);
 int64_t gp_lanes_dur(const struct gp_lanes *l, size_t i);
 /* The event of a row; UINT32_MAX if it has none. */
 uint32_t gp_lanes_place(const struct gp_lanes *l, enum gp_table table, uint32_t row);
-/* The event that caused event I, or what the host was in while a device was idle; UINT32_MAX: not known. */
+/* The event that caused event I, or the host event while a device was idle; UINT32_MAX: unknown. */
 uint32_t gp_lanes_cause(const struct gp_lanes *l, size_t i);
 /* Append the full name of a name, demangled; and the label that fits in little room. */
 void gp_lanes_put_name(const struct gp_lanes *l, uint32_t name, struct gp_buf *to);

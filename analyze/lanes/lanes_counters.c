@@ -29,7 +29,7 @@ static void add_sample(struct gp_lanes_counter *c, int64_t at_ns, double value)
         GP_VEC_PUSH(&c->samples, ((struct gp_lanes_sample){at_ns, value}));
 }
 
-/* At most GP_LANES_SAMPLES are left: equal stretches of time have the highest value that held in them. */
+/* Keep at most GP_LANES_SAMPLES: each equal stretch of time gets its highest value. */
 static void join_samples(struct gp_lanes_counter *c)
 {
     size_t n = c->samples.n;
@@ -86,7 +86,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How much was launched and had not started: calls and GPU events each in order of time. */
+/* Number of launched events that have not started: calls and GPU events, each in order of time. */
 static void add_queue(struct gp_lanes_build *b, uint32_t group, uint32_t device)
 {
     const struct gp_view *v = b->l->v;

@@ -52,7 +52,7 @@ static inline uint64_t gp_lanes_device_key(uint32_t who, int64_t device)
 
 /* Is [START, START + DUR) to be shown? */
 bool gp_lanes_touches(const struct gp_lanes_build *b, int64_t start_ns, int64_t dur_ns);
-/* A string of the layout from pieces; ids made with UNIQUE differ from all that were made so before. */
+/* A string of the layout from pieces; with UNIQUE, the id differs from all previous ones. */
 gp_sid gp_lanes_intern(struct gp_lanes_build *b, const struct gp_buf *text, bool unique);
 /* A string of the trace, without the blanks at the end that profilers leave. */
 void gp_lanes_put_sid(struct gp_buf *to, const struct gp_trace *t, gp_sid sid);
@@ -60,7 +60,7 @@ void gp_lanes_put_sid(struct gp_buf *to, const struct gp_trace *t, gp_sid sid);
 uint32_t gp_lanes_add_device_group(struct gp_lanes_build *b, uint32_t device);
 /* The group of a process, created if missing. */
 uint32_t gp_lanes_process_group(struct gp_lanes_build *b, uint32_t process);
-/* The group of DEVICE as PRODUCER knows it; UINT32_MAX: no such device ran work. */
+/* The group of DEVICE as numbered by PRODUCER; UINT32_MAX: no such device ran work. */
 uint32_t gp_lanes_device_group(const struct gp_lanes_build *b, uint32_t producer, int64_t device);
 /* Append a track without events; NAME is only the last part of its id, after the group's id. */
 struct gp_lanes_track *gp_lanes_add_track(struct gp_lanes_build *b, uint32_t group, enum gp_lanes_sort sort,

@@ -11,8 +11,9 @@
 #include <stdint.h>
 #include "analyze/math/xfer.h"
 
-/* Count, sum, extremes, and a histogram with 8 buckets a power of two (values below 16 exact), from which quantiles are
- * read with at most 1/16 relative error. Zeroed is empty. Negative values count as 0 in the histogram. */
+/* Count, sum, extremes, and a histogram with 8 buckets per power of two (values below 16 exact), which gives
+ * quantiles with at most 1/16 relative error. Zeroed is empty. Negative values count as 0 in the
+ * histogram. */
 enum { GP_DIST_BUCKETS = 496 };
 struct gp_dist {
     uint64_t n;

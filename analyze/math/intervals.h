@@ -23,8 +23,8 @@ struct gp_intervals {
     GP_VEC(struct gp_interval) v;
 };
 
-/* Append [BEGIN, END); nothing when END <= BEGIN. When it begins no earlier than the last one it is joined to it at
- * once, so that a set filled in order of time is normal all along and stays small. */
+/* Append [BEGIN, END); nothing if END <= BEGIN. If it begins no earlier than the last one it is joined at
+ * once, so a set filled in order of time is always normal and stays small. */
 void gp_intervals_add(struct gp_intervals *s, int64_t begin_ns, int64_t end_ns);
 /* Sort and join. O(n) when it is normal already, O(n log n) otherwise. */
 void gp_intervals_normalise(struct gp_intervals *s);

@@ -39,15 +39,15 @@ static struct part part_of(const struct part *p, uint32_t a, uint32_t na, uint32
 
 /* ---- Myers' search ---- */
 
-/* Row D of the search, D + 1 long: how far along A one gets with D differences on the diagonals -D, -D + 2 .. D, a
- * diagonal being the place in A less that in B. */
+/* Row D of the search, D + 1 long: the furthest position in A with D differences on the diagonals -D, -D + 2
+ * .. D, where a diagonal is the position in A minus that in B. */
 static int32_t *row(struct gp_lcs *l, int32_t d)
 {
     return l->reached.at + (size_t)d * ((size_t)d + 1) / 2;
 }
 
-/* Where one stands on diagonal K after one more difference than in row D - 1: a step along A from the diagonal below, or
- * along B from the one above. NOWHERE when both lead outside. */
+/* The position on diagonal K after one more difference than in row D - 1: a step along A from the diagonal
+ * below, or along B from the one above. NOWHERE when both lead outside. */
 static int32_t step(const int32_t *before, int32_t d, int32_t k, const struct part *p, bool *along_a)
 {
     int32_t from_b = k < d && k + 1 >= -(d - 1) && k + 1 <= d - 1 ? before[(k + 1 + d - 1) / 2] : NOWHERE;

@@ -1,17 +1,16 @@
-/* lcs.h -- a longest common subsequence of two sequences of symbols, at a cost that is bounded for any input. Knows
- * nothing of what symbols stand for.
+/* lcs.h -- a longest common subsequence of two sequences of symbols, at a cost that is bounded for any input.
+ * Knows nothing of what symbols stand for.
  *
  *     struct gp_lcs l = {.budget = 1 << 24, .edits = 512};
  *     gp_lcs_match(&l, a, na, b, nb);
  *     for (size_t i = 0; i < l.pairs.n; i++) same(l.pairs.at[i].a, l.pairs.at[i].b);     // ascending on both sides
  *     gp_lcs_release(&l);
  *
- * Common beginnings and ends are taken off, symbols that the other side does not have are left out, and the rest is
- * searched as Myers (1986) describes, which takes as long as there are differences. Where there are more than `edits`, the
- * search is cut into parts: at symbols that occur once on both sides and in the same order, or else where it has come
- * furthest. Then the subsequence need not be a longest one, and `bounded` is set; so it is when the budget is spent, after
- * which nothing more is matched but beginnings and ends.
- */
+ * Common beginnings and ends are removed, symbols that the other side does not have are left out, and the
+ * rest is searched as Myers (1986) describes, in time proportional to the differences. With more than `edits`
+ * differences, the search is cut into parts: at symbols that occur once on both sides and in the same order,
+ * otherwise where it got furthest. The subsequence is then not necessarily a longest one, and `bounded` is
+ * set. `bounded` is also set when the budget is spent; from then on only beginnings and ends are matched. */
 #ifndef GP_ANALYZE_LCS_H
 #define GP_ANALYZE_LCS_H
 

@@ -20,7 +20,8 @@ static int64_t middle_of_three(int64_t a, int64_t b, int64_t c)
     return c < a ? a : c > b ? b : c;
 }
 
-/* What is less than PIVOT comes first, then what equals it, from *EQUAL on, then the rest, from *MORE on. */
+/* Partition: values below PIVOT first, then those equal to it, from *EQUAL on, then the rest, from *MORE
+ * on. */
 static void part(int64_t *v, size_t n, int64_t pivot, size_t *equal, size_t *more)
 {
     size_t lo = 0, at = 0, hi = n;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What V[K] would be if V were sorted, K < N. V gets another order. O(n) mostly, O(n log n) at worst. */
+/* The value of V[K] if V were sorted, K < N. Reorders V. Usually O(n), O(n log n) at worst. */
 int64_t gp_nth(int64_t *v, size_t n, size_t k);
 
 #endif

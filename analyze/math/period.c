@@ -12,7 +12,7 @@ enum { TABLE_BITS_MOST = 16, CANDIDATES = 16, DIVISORS = 12, COST_OF_DIFFERENCE 
 
 static const size_t word_lengths[] = {1, 8, 64};
 
-/* Where a word was last seen: what collides is forgotten, which costs votes only. */
+/* Where a word was last seen: collisions are forgotten, which only costs votes. */
 struct seen {
     uint32_t tag, at; /* at + 1; 0: none */
 };

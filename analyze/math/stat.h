@@ -63,7 +63,7 @@ double gp_stat_t_quantile(double p, double df);
 
 /* ---- sizes of effects ---- */
 
-/* How many times as large B is, with an interval. A low above 1 means slower when values are durations. */
+/* How many times as large B is, with an interval. For durations, a low above 1 means slower. */
 struct gp_stat_ratio {
     double estimate; /* Hodges-Lehmann: the geometric median of the ratios; 1 when a side is empty */
     double low, high;
@@ -94,7 +94,7 @@ bool gp_stat_apart(const int64_t *a, size_t n, const int64_t *b, size_t m, doubl
  * stays NaN in Q and does not count. P and Q may be the same array. O(n log n). */
 void gp_stat_adjust(const double *p, double *q, size_t n);
 
-/* The smallest p that there can be with N and M values, or with N pairs: 2 / C(N + M, N), 2 / 2^N; at most 1. */
+/* The smallest possible p with N and M values, or with N pairs: 2 / C(N + M, N), 2 / 2^N; at most 1. */
 double gp_stat_least_p(size_t n, size_t m);
 double gp_stat_least_p_pairs(size_t n);
 /* The fewest values per side (pairs) with which one of TESTS tests can be significant at ALPHA, whatever the
@@ -102,9 +102,9 @@ double gp_stat_least_p_pairs(size_t n);
  * 1. */
 size_t gp_stat_least_n(double alpha, size_t tests);
 size_t gp_stat_least_pairs(double alpha, size_t tests);
-/* About how many values a side it takes to see, nine times of ten, that one side is RATIO times the other, when values
- * vary by SPREAD (a standard deviation as a part of the median: 0.01). At least gp_stat_least_n; 0 when RATIO is 1 or
- * no number of values below a million would do. */
+/* Approximate number of values per side needed to detect, nine times out of ten, that one side is RATIO times
+ * the other, when values vary by SPREAD (a standard deviation as a part of the median: 0.01). At least
+ * gp_stat_least_n; 0 if RATIO is 1 or if a million values would not suffice. */
 size_t gp_stat_enough_n(double ratio, double spread, double alpha, size_t tests);
 
 /* ---- what durations are made of ---- */

@@ -26,16 +26,16 @@ struct gp_stat_logs gp_stat_logs_of(const int64_t *v, size_t n);
 
 /* What the variances of many operations have in common. */
 struct gp_stat_spread {
-    double df;       /* degrees of freedom that it is worth; 0: nothing, they disagree or are too few */
+    double df;       /* its weight in degrees of freedom; 0: none, they disagree or are too few */
     double variance; /* the usual one */
 };
 enum { GP_STAT_PRIOR_MOST = 20 }; /* what agreement is worth at most */
 /* From N variances > 0 with DF degrees of freedom each. O(n). */
 void gp_stat_spread_fit(struct gp_stat_spread *s, const double *variances, size_t n, double df);
 
-/* The two-sided p of the difference of means, for one operation whose VARIANCE (pooled over both sides, DF degrees of
- * freedom) is drawn towards the usual one; 1 where nothing is known. R becomes the ratio b / a with its interval,
- * confidence 0 where that is unknown. 0 < ALPHA < 1. */
+/* The two-sided p of the difference of means, for one operation whose VARIANCE (pooled over both sides, DF
+ * degrees of freedom) is drawn towards the usual one; 1 if nothing is known. R becomes the ratio b / a with
+ * its interval, confidence 0 where that is unknown. 0 < ALPHA < 1. */
 double gp_stat_moderated(struct gp_stat_ratio *r, const struct gp_stat_spread *s,
                          const struct gp_stat_logs *a, const struct gp_stat_logs *b, double variance,
                          double df, double alpha);

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* A + B; what does not fit stays at the limit. Sums of damaged times must not become small again. */
+/* A + B, saturating. Sums of damaged times must not become small again. */
 static inline int64_t gp_add_saturated(int64_t a, int64_t b)
 {
     int64_t sum;

@@ -1,5 +1,6 @@
-/* xfer.h -- saves and loads results: one function a struct does both directions, so that they cannot drift apart.
- * Little-endian varints in a buffer; a damaged buffer never crashes, it fails. Knows nothing about what it carries.
+/* xfer.h -- saves and loads results: one function per struct handles both directions, so they cannot drift
+ * apart. Little-endian varints in a buffer; a damaged buffer fails but never crashes. Knows nothing about its
+ * contents.
  *
  *     static void xfer_device(struct gp_xfer *x, struct gp_hta_device *d)
  *     {

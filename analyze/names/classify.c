@@ -23,7 +23,7 @@ static bool is_shell(const char *function)
     return false;
 }
 
-/* Names of libraries that would be taken for what their functions do. */
+/* Names of libraries that would otherwise match the purpose of a function. */
 static const char *without_library(const char *function)
 {
     for (size_t i = 0; i < GP_COUNT(gp_class_libraries); i++)

@@ -122,8 +122,8 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Look through template arguments and the parameters of lambdas, but not those of functions, which are the same for all
- * types of data. */
+/* Search template arguments and the parameters of lambdas, but not those of functions, which are the same for
+ * all data types. */
 static void find_types(struct types *t, struct gp_span s)
 {
     bool is_complex = false, is_unsigned = false, lambda = false;
@@ -228,7 +228,8 @@ static void put_told(struct gp_buf *to, const struct told *t, size_t from)
     if (any) gp_buf_putc(to, '>');
 }
 
-/* "at::native::" is where all of PyTorch's kernels are, and copies of a library have other names in each of its users. */
+/* All of PyTorch's kernels are in "at::native::", and copies of a library have different names in each of its
+ * users. */
 static struct gp_span without_home(struct gp_span function)
 {
     for (size_t i = 0; i < GP_COUNT(gp_key_homes); i++) {
@@ -436,7 +437,8 @@ static const struct gp_key_library *library_of(struct gp_span t)
     return NULL;
 }
 
-/* The words of T but for what L drops. Without a library only tiles go: "batched_transpose_32x16_half". */
+/* The words of T except for those that L drops. Without a library, only tiles are dropped:
+ * "batched_transpose_32x16_half". */
 static void put_words(struct gp_buf *to, struct gp_span t, const struct gp_key_library *l)
 {
     for (size_t i = 0, end; i <= t.n; i = end + 1) {

@@ -27,8 +27,8 @@
 #include "analyze/names/frame_kind.h"
 #include "formats/base/buf.h"
 
-/* Return type, parameters, anonymous namespaces, addresses, numbers in template arguments and the numbers that Triton's
- * compiler gives go; the functors and the type of the data stay. */
+/* Return type, parameters, anonymous namespaces, addresses, numbers in template arguments and the numbers
+ * that Triton's compiler assigns are dropped; the functors and the data type stay. */
 void gp_kernel_code(struct gp_buf *to, const char *name, size_t n);
 void gp_kernel_family(struct gp_buf *to, const char *name, size_t n);
 /* The family without data types: for float and bfloat16 runs of one program. Matrix product libraries use
@@ -44,8 +44,8 @@ const char *gp_phase_word(enum gp_phase phase);
 void gp_kernel_role(struct gp_buf *to, enum gp_frame_kind kind, const char *op, size_t n,
                     enum gp_phase phase);
 
-/* Is this a helper of a matrix product or convolution: the sum of its parts, offsets, another layout of its input? Which of
- * them there are changes with the tile. */
+/* Is this a helper of a matrix product or convolution: the sum of its parts, offsets, another layout of its
+ * input? Their presence depends on the tile. */
 bool gp_kernel_is_helper(const char *name, size_t n);
 /* Does the compiler that made this kernel join operations in one (Triton's "fused" names, nvFuser, XLA)? */
 bool gp_kernel_is_fused(const char *name, size_t n);

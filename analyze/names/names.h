@@ -1,13 +1,11 @@
-/* names.h -- from names as recorded to names that a person reads: demangled, without template and parameter
- * lists, step numbers and addresses. Knows nothing of traces; works on bytes. The full name is the caller's
- * to keep.
+/* names.h -- turns recorded names into readable ones: demangled, without template and parameter lists, step
+ * numbers and addresses. Knows nothing of traces; works on bytes. The full name is the caller's to keep.
  *
  *     struct gp_buf full = {0}, label = {0};
  *     gp_name_demangle(&full, name, n);            // "void at::native::reduce_kernel<512, 1,
- * at::native::ReduceOp<..." gp_name_kernel_label(&label, full.data, full.n);   // "reduce_kernel<MeanOps>"
+ * at::native::ReduceOp<..." gp_name_kernel_label(&label, full.data, full.n); // "reduce_kernel<MeanOps>"
  *
- * All functions append to a buffer and never fail: what cannot be understood is appended as it is.
- */
+ * All functions append to a buffer and never fail: what cannot be understood is appended as it is. */
 #ifndef GP_ANALYZE_NAMES_H
 #define GP_ANALYZE_NAMES_H
 
@@ -23,8 +21,8 @@ enum { GP_NAME_MANGLED_MAX = 8192, GP_NAME_PLAIN_MAX = 1 << 16 };
 void gp_name_demangle(struct gp_buf *to, const char *name, size_t n);
 
 /* The function of a demangled kernel name with its namespaces, without return type, template arguments and
- * parameters: "at::native::reduce_kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL". What classes are
- * decided on. */
+ * parameters: "at::native::reduce_kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL". Classes are based on
+ * it. */
 void gp_name_kernel_function(struct gp_buf *to, const char *name, size_t n);
 
 /* The label of a demangled kernel name: the function, without at::native:: and anonymous namespaces, and
@@ -49,7 +47,7 @@ void gp_name_python_label(struct gp_buf *to, const char *name, size_t n);
 
 /* Is this Python frame a "nn.Module: X" one? */
 bool gp_name_is_module(const char *name, size_t n);
-/* Is this Python frame mere glue: a built-in, an import or launcher frame, _call_impl and its like? */
+/* Is this Python frame only glue: a built-in, an import or launcher frame, _call_impl and the like? */
 bool gp_name_is_glue(const char *name, size_t n);
 
 #endif

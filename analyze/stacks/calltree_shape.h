@@ -1,5 +1,5 @@
-/* calltree_shape.h -- what people ask to be done to a whole tree: keep some stacks, turn it over, cut it,
- * group what is small. Knows nothing of traces.
+/* calltree_shape.h -- reshapes a whole tree: keeps some stacks, inverts it, cuts it, groups small frames.
+ * Knows nothing of traces.
  *
  *     struct gp_shape shape = {.invert = true, .max_depth = 12};
  *     gp_calltree_reshape(&tree, &shape, &shaped);
@@ -27,8 +27,8 @@ struct gp_shape {
     uint32_t max_depth; /* frames, 0: no limit */
 };
 
-/* Shape one stack of N frames, outermost first, in place. Returns how many frames are left, or SIZE_MAX when
- * the stack is not wanted. */
+/* Shape one stack of N frames, outermost first, in place. Returns how many frames are left, or SIZE_MAX if
+ * the stack is filtered out. */
 size_t gp_shape_stack(const struct gp_shape *shape, struct gp_frame *frames, size_t n);
 
 /* Add every stack of FROM, shaped, to TO. Returns how many additions were left out. */

@@ -20,7 +20,7 @@
 #include "formats/base/vec.h"
 #include "formats/trace.h"
 
-/* What a stack weighs. X(enum, name on command lines, unit, what a person reads) */
+/* What a stack weighs. X(enum, name on command lines, unit, text for people) */
 #define GP_WEIGHTS(X)                                                                                        \
     X(GP_WEIGHT_GPU, "gpu", "ns", "GPU time") /* durations of GPU events */                                  \
     X(GP_WEIGHT_CPU, "cpu", "ns", "CPU time") /* host time in a frame and not in a frame below it */         \
@@ -106,7 +106,7 @@ struct gp_stacks;
 struct gp_stacks *gp_stacks_new(const struct gp_stacks_opts *opts, struct gp_err *err) GP_MUST_CHECK;
 
 /* Add the stacks of a finished trace T, which may be released after. SEVERAL: T is one of several, so put
- * "rank R" (or the file's name where the rank is not known) above its stacks. O(n) for sorted host events. */
+ * "rank R" (or the file's name if the rank is unknown) above its stacks. O(n) for sorted host events. */
 void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool several);
 
 /* The same for N sets at once that differ, for example, in their weights: nesting and launches are determined

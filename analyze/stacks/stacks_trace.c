@@ -139,7 +139,7 @@ static uint32_t start_of_track(const struct walk *w, uint32_t track)
     return node == NO_NODE ? w->device_top : node;
 }
 
-/* A frame below NODE. Something that calls itself by the same name is one frame, unless all is shown as recorded. */
+/* A frame below NODE. Recursion with the same name is one frame, unless names are shown as recorded. */
 static uint32_t frame_below(struct walk *w, uint32_t node, gp_sid label, enum gp_frame_kind kind)
 {
     const struct gp_calltree *tree = &w->b->tree;
@@ -278,7 +278,7 @@ static int64_t weight_of_gpu(const struct walk *w, size_t row)
     }
 }
 
-/* What all events that are too short for a frame of their own are drawn as. */
+/* The frame for all events that are too short for a separate frame. */
 static enum gp_frame_kind kind_of_short(uint32_t kind)
 {
     if (kind == GP_FRAME_MEMCPY || kind == GP_FRAME_MEMSET || kind == GP_FRAME_COMMUNICATION)
@@ -357,8 +357,7 @@ static void add_gpu_by_device(struct walk *w, const int64_t *devices, size_t n)
     }
 }
 
-/* More devices than any host has get no frames: a damaged file would make one pass over the events for each.
- */
+/* More devices than any host has get no frames: a damaged file would cost a pass over the events for each. */
 enum { MOST_DEVICES = 64 };
 
 static void add_gpu(struct walk *w)

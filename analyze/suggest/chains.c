@@ -46,8 +46,8 @@ static bool has(const char *name, const char *const *words)
     return false;
 }
 
-/* Libraries' own kernels belong to what they are part of; optimizers take many tensors at once; what a compiler made is
- * as it wants it. */
+/* Library kernels belong to a larger operation; optimizers process many tensors at once; compiled kernels are
+ * already fused as far as the compiler wants. */
 static enum role role_of(uint32_t kind, const char *name)
 {
     static const char *const moves[] = {"CatArrayBatchedCopy", "gather_kernel", "index_elementwise", NULL};
@@ -132,7 +132,8 @@ static void add_kernel(struct find *f, uint32_t item, const struct known *before
     GP_VEC_PUSH(&f->out->kernels, one);
 }
 
-/* Has the host to wait between the calls that launch these two? Then what the first wrote is looked at. */
+/* Does the host have to wait between the calls that launch these two? Then the host reads the first one's
+ * result. */
 static bool host_waits(const struct gp_plan *p, uint32_t from, uint32_t to)
 {
     for (uint32_t k = p->items.at[from].call; k < p->items.at[to].call; k++)

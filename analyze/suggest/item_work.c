@@ -206,7 +206,7 @@ static void know_device(struct find *f)
 
 /* ---- regimes ---- */
 
-/* Of what may have been moved no more was than memory gives in that time. */
+/* The bytes moved cannot exceed what the memory delivers in that time. */
 static void limit(struct gp_item_work *w, const struct gp_ceilings *top, int64_t dur_ns)
 {
     double most = top->memory.per_s * (double)dur_ns / 1e9;

@@ -233,8 +233,8 @@ static void add_waits(struct build *b)
             wait_for_what_was_over(b, k);
 }
 
-/* Calls that wait for a device wait for whatever is last on it, which a change may make another item; but for those that
- * were over before something that had been launched already. */
+/* Calls that wait for a device wait for the last item on it, which may be a different one after a change;
+ * except calls that returned before an already launched item ended. */
 static void wait_for_devices(struct build *b)
 {
     struct gp_plan *p = b->p;
@@ -319,7 +319,7 @@ static void measure_launches(struct build *b)
 static void measure_gaps(struct build *b)
 {
     struct gp_plan *p = b->p;
-    /* before kernels launched by themselves, the first of a graph, those inside one */
+    /* before single kernels, the first of a graph, those inside a graph */
     struct numbers gap = {0}, graph_first = {0}, graph_gap = {0};
     forget_times(b);
     for (uint32_t i = 0; i < p->items.n; i++) {

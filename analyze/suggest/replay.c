@@ -5,7 +5,7 @@
 #include "analyze/math/sums.h"
 #include "formats/base/mem.h"
 
-/* What an edit has touched already, by item: later ones may only make it less. */
+/* What an edit has already touched, by item: later edits can only lower it. */
 enum { DUR_SET = 1, GAP_SET = 2, DELAY_SET = 4, GONE = 8, ASIDE = 16 };
 enum { BEFORE_SET = 1, OWN_SET = 2 };
 

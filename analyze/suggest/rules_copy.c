@@ -1,5 +1,5 @@
-// Copies between host and device: pageable memory, copies that the host waits for, copies that hold kernels up, many small
-// ones.
+// Copies between host and device: pageable memory, copies that the host waits for, copies that delay kernels,
+// many small copies.
 #include <stdlib.h>
 #include "analyze/names/known.h"
 #include "analyze/suggest/rules_priv.h"
@@ -124,7 +124,7 @@ const struct gp_rule gp_rule_pageable_copy = {
 
 enum { SCALAR_BYTES = 16 };
 
-/* The copy that CALL waits for, where no other rule speaks of it: not of single values, nor of much pageable memory. */
+/* The copy that CALL waits for, if no other rule covers it: not single values, nor much pageable memory. */
 static uint32_t waited_copy(const struct gp_rule_ctx *c, uint32_t call)
 {
     uint32_t item = gp_rule_copy_waited_for(c, call);
@@ -138,8 +138,8 @@ struct waited {
     uint32_t longest; /* call */
 };
 
-/* Add up the waits; their edits into S where it is given. What comes to the host is wanted there at some time: at least
- * nothing is saved by those. */
+/* Add up the waits, and their edits to S if it is given. The host needs copied bytes at some point, so copies
+ * to the host save nothing at the low end. */
 static struct waited find_waited(const struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
     struct waited w = {.longest = UINT32_MAX};

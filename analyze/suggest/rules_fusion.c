@@ -94,8 +94,8 @@ static struct gp_suggestion *without(struct gp_rule_ctx *c, const uint8_t *items
 
 /* ---- chains ---- */
 
-/* One kernel in the place of a chain. At least, each member reads less; at most, the longest does what all did, or the
- * memory takes as long as it must. */
+/* One kernel in place of a chain. At least, each member reads less; at most, the longest does all the work,
+ * or the memory traffic takes its minimum time. */
 static void edit_chain(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct gp_chain *chain)
 {
     uint32_t longest = chain->first, rest = UINT32_MAX;

@@ -1,4 +1,5 @@
-// Kernels that another kernel would do faster: products without Tensor Cores, attention in pieces, an optimizer in pieces.
+// Kernels with faster alternatives: products without Tensor Cores, attention in pieces, an optimizer in
+// pieces.
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/cost/occupancy.h"
@@ -267,7 +268,8 @@ struct pieces {
     int64_t count, gpu_ns, host_ns;
 };
 
-/* One kernel instead of many: 28 bytes a parameter are moved once (AdamW), where pieces move them about three times. */
+/* One kernel instead of many: 28 bytes per parameter are moved once (AdamW), where pieces move them about
+ * three times. */
 static struct pieces find_pieces(struct gp_rule_ctx *c, const uint8_t *pieces, struct gp_suggestion *s)
 {
     const struct gp_plan *p = c->p;

@@ -301,8 +301,8 @@ static double speedup(int64_t step_ns, int64_t saving_ns)
     return saving_ns > 0 && saving_ns < step_ns ? (double)step_ns / (double)(step_ns - saving_ns) : 1;
 }
 
-/* By what it saves at least; what may save a percent (MOST_NS, without what is added to it for noise) is worth a look even
- * when it may save nothing. */
+/* By the least saving; a suggestion that may save a percent (MOST_NS, without the addition for noise) is
+ * worth a look even if it may save nothing. */
 static enum gp_priority priority_of(const struct gp_suggest_step *step, const struct gp_suggestion *s,
                                     int64_t most_ns)
 {
@@ -313,7 +313,7 @@ static enum gp_priority priority_of(const struct gp_suggest_step *step, const st
     return low >= 0.3 || high >= 1 ? GP_PRIORITY_LOW : GP_PRIORITY_NONE;
 }
 
-/* The interval of the replays, and what the model itself may be off. */
+/* The interval of the replays, plus the error of the model itself. */
 static void widen(const struct gp_suggest_step *step, int64_t a, int64_t b, int64_t *low, int64_t *high)
 {
     int64_t noise = step->step_ns / 100 * NOISE_PCT < b ? step->step_ns / 100 * NOISE_PCT : b;

@@ -37,7 +37,8 @@ struct gp_suggest_opts {
     const char *const *rules;         /* names of the rules to ask; NULL: all. Borrowed. */
     size_t n_rules;
     const struct gp_ceilings
-        *ceilings;         /* measured ones; what is 0 in them is found as without. NULL: none. Borrowed. */
+        /* measured ones; values of 0 are determined as without them. NULL: none. Borrowed. */
+        *ceilings;
     int64_t min_saving_ns; /* suggestions whose saving_high_ns is less are left out */
 };
 
@@ -81,7 +82,7 @@ enum gp_priority {
 const char *gp_priority_name(enum gp_priority p); /* "none", "low", ... */
 
 struct gp_rule_ctx;
-/* What can be suggested, when, and when not. Texts are for people; rules are in the table of rules.c. */
+/* A rule: what it suggests, when, and when not. Texts are for people; rules.c has the table of rules. */
 struct gp_rule {
     const char *name; /* "cuda_graph" */
     enum gp_suggest_type type;
@@ -92,7 +93,7 @@ struct gp_rule {
     void (*run)(struct gp_rule_ctx *c);
 };
 extern const struct gp_rule *const gp_rules[]; /* ends with NULL */
-/* NULL when there is none. */
+/* NULL if there is none. */
 const struct gp_rule *gp_rule_find(const char *name);
 
 /* ---- the answer ---- */
@@ -126,7 +127,7 @@ struct gp_suggestion {
     gp_sid description; /* what is there, with its numbers */
     gp_sid action;      /* what to do */
     gp_sid formula;     /* how the saving was worked out, with the numbers filled in */
-    gp_sid assumes;     /* what must be true for it; 0: nothing that the trace does not show */
+    gp_sid assumes;     /* assumptions; 0: none beyond what the trace shows */
     gp_sid check;       /* how to find out whether it was right */
     GP_VEC(struct gp_evidence) evidence;
     int64_t current_ns;                        /* what it takes now, on whatever resource */
@@ -173,8 +174,8 @@ struct gp_suggest_kernel {
     int64_t impossible_ns; /* of those whose work cannot be right; not part of the sums below */
     double flops, bytes_low, bytes_high;
     bool fits_cache; /* what a launch moves may stay in the L2 cache */
-    /* Of what is known: the nearer roof, an enum gp_arith or GP_ARITH_NONE for memory, and how much of it was reached;
-     * 0: not known. More than 100 where caches help. */
+    /* Of the known work: the nearer roof, an enum gp_arith or GP_ARITH_NONE for memory, and the share of it
+     * that was reached; 0: unknown. Above 100 if caches help. */
     uint32_t roof_arith;
     double roof_pct;
 };
@@ -185,7 +186,7 @@ struct gp_suggest_chain_kernel {
     uint32_t kind;      /* enum gp_frame_kind */
     int64_t ns;
     int64_t bytes;        /* that it reads and writes; 0 not known */
-    int64_t passed_bytes; /* that it reads of what the one before it wrote; 0: none that is sure */
+    int64_t passed_bytes; /* that it reads from what the previous one wrote; 0: none for certain */
 };
 
 /* Chains of the same kernels with the same grids, each of which one kernel could replace. Times are per

@@ -154,7 +154,7 @@ static void tell_ops(struct gp_rule_ctx *c)
 
 /* ---- the step ---- */
 
-/* Time on the device that works most; what overlaps counts once: for kernels that compute, as far as their class goes. */
+/* Time on the busiest device; overlapping time counts once, for compute kernels first, by class. */
 static void tell_step(struct gp_rule_ctx *c)
 {
     struct gp_suggest *s = c->s;

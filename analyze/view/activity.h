@@ -16,7 +16,8 @@ struct gp_activity {
     int64_t both_ns; /* both at once; never more than either */
 };
 
-/* Of [BEGIN, END), whose difference does not overflow. O(n log n) for events that are not in order, else O(n). */
+/* Activity in [BEGIN, END), whose difference must not overflow. O(n) for sorted events, otherwise O(n log
+ * n). */
 struct gp_activity gp_activity_of(const struct gp_view *v, int64_t begin_ns, int64_t end_ns);
 
 #endif

@@ -38,8 +38,8 @@ struct gp_attribution {
     uint64_t duplicate_corr;
 };
 
-/* Attribute all GPU events of T. Which tables T was read with decides what can be found. O(n), O(n log n)
- * where many calls share correlation ids. */
+/* Attribute all GPU events of T. The tables that T was read with limit what can be found. O(n); O(n log n) if
+ * many calls share correlation ids. */
 void gp_attribute(struct gp_attribution *a, const struct gp_trace *t, const struct gp_host_stack *hs);
 void gp_attribution_release(struct gp_attribution *a);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Outermost first: of events with the same times the one of the earlier table holds the other. */
+/* Outermost first: of events with the same times, the one from the earlier table contains the other. */
 static const enum gp_table host_tables[] = {GP_RANGE, GP_PYTHON, GP_OP, GP_API};
 enum { HOST_TABLES = GP_COUNT(host_tables) };
 enum { MOST_ROWS = (1 << 29) - 1 }; /* what struct gp_host_event holds */
@@ -74,7 +74,7 @@ static int next_cursor(const struct cursor *c, int n)
     return best;
 }
 
-/* On to the next row of cursor I of N; what is done goes. Returns how many are left. */
+/* Advance cursor I of N to its next row; finished cursors are removed. Returns how many are left. */
 static int advance(struct cursor *c, int n, int i)
 {
     if (++c[i].row < c[i].e->n) {

@@ -150,7 +150,7 @@ static void flush(struct walk *w)
     w->pending.end_ns = w->pending.begin_ns;
 }
 
-/* The next piece of the gap at hand, which ends at END; nothing when that is not later. */
+/* The next piece of the current gap, up to END; nothing if END is not later. */
 static void tell(struct walk *w, int64_t end_ns, enum gp_idle_cause cause, uint32_t node)
 {
     struct gp_idle_piece *p = &w->piece;
@@ -341,7 +341,7 @@ static bool ordered_wait(struct walk *w, uint32_t id)
     return false;
 }
 
-/* What explains that work which was launched and had nothing before it still did not start. */
+/* Explains why launched work with nothing before it still did not start. */
 static enum gp_idle_cause cause_of_stall(struct walk *w, const struct gap *g, const struct call *c)
 {
     struct call before;
@@ -371,8 +371,8 @@ static void tell_host(struct walk *w, const struct call *c, int64_t end_ns)
     else tell_thread(w, c->thread, end_ns, other);
 }
 
-/* The call itself, from its begin or that of the gap: all but the last of a long one is the host's, and all of one that
- * blocks. */
+/* The call itself, from its start or that of the gap: all but the end of a long call is host time, and all of
+ * a blocking call. */
 static void tell_call(struct walk *w, const struct call *c)
 {
     int64_t end = min_of(c->end_ns, w->piece.gap_end_ns);

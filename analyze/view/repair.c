@@ -8,13 +8,14 @@
 #include "formats/base/vec.h"
 #include "analyze/math/sums.h"
 
-/* Farther than this from everything else, or from its own launch, no event of a capture is. */
+/* No real event is farther than this from everything else, or from its own launch. */
 static const int64_t FAR_NS = INT64_C(1000000000000); /* 1000 s */
 /* Reaching this far into the next event of the stream is not a rounding error. */
 static const int64_t OVERRUN_NS = 1000000;
 /* ... and this many times the time until that one began. */
 enum { OVERRUN_FACTOR = 100 };
-/* Where events of a stream may run side by side: this many times the median of the same name, of this many at least. */
+/* For streams whose events may overlap: this many times the median of the same name, over at least this
+ * many. */
 enum { NAME_FACTOR = 1000, NAME_LEAST = 5 };
 
 enum { KEEP, BAD_TIME, BAD_DURATION }; /* verdict for a row */

@@ -68,7 +68,7 @@ bool gp_steps_launch_time(const struct gp_view *v, uint32_t row, bool by_gpu_tim
  * Returns -1 if MARKER is not a valid regular expression. */
 GP_MUST_CHECK int gp_steps_by_marker(struct gp_steps_program *p, const struct gp_view *v, const char *marker,
                                      struct gp_err *err);
-/* Fill the windows from what was launched again and again: graphs, or any sequence of calls. */
+/* Fill the windows from repeated launches: of graphs, or of any sequence of calls. */
 void gp_steps_by_launches(struct gp_steps_program *p, const struct gp_view *v);
 
 /* How strongly a range's name, without its number, suggests a step: 0 the profiler's own marker, 1 "step", 2

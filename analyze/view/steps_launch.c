@@ -27,7 +27,7 @@ bool gp_steps_launch_time(const struct gp_view *v, uint32_t row, bool by_gpu_tim
 
 /* ---- calls and what they launch ---- */
 
-enum { NAMES_MOST = 4096 }; /* so many names are made readable; what comes after stands for itself */
+enum { NAMES_MOST = 4096 }; /* this many names are made readable; further names stay as recorded */
 
 /* A call that launched something: a graph launch is one. */
 struct call {
@@ -171,7 +171,7 @@ static bool busiest_graph(const struct calls *c, uint32_t *symbol)
     return most;
 }
 
-/* One step a launch of the busiest graph, or a repeating group of launches. */
+/* One step per launch of the busiest graph, or per repeating group of launches. */
 static void by_graphs(struct gp_steps_program *p, const struct calls *c)
 {
     uint32_t busiest, *symbols = gp_alloc((c->graphs + 1) * sizeof *symbols);

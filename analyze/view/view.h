@@ -1,6 +1,6 @@
-/* view.h -- what several analyses need of one trace, worked out once: which host event was inside which, what launched
- * each GPU event, what class it is of, and the GPU events of each device and stream in order of time.
- * Nothing is measured here.
+/* view.h -- what several analyses need of one trace, computed once: the nesting of host events, the launch
+ * and class of each GPU event, and the GPU events of each device and stream in order of time. Measures
+ * nothing.
  *
  *     struct gp_view v;
  *     gp_view_init(&v, &trace, NULL);
@@ -55,10 +55,10 @@ struct gp_view {
     uint32_t *device_of_row;               /* by row of GP_GPU: index into devices */
 };
 
-/* T must be finished and outlive the view. CLASSES are the user's, or NULL. Any content of V is overwritten.
- * O(n log n). */
+/* T must be finished and outlive the view. CLASSES are the user's, or NULL. Overwrites V. O(n log n). */
 void gp_view_init(struct gp_view *v, const struct gp_trace *t, const struct gp_classes *classes);
-/* The same where V->hs holds the host stack of T already (which may have self times); all else of V is overwritten. */
+/* The same if V->hs already holds the host stack of T (possibly with self times); overwrites everything else
+ * in V. */
 void gp_view_init_on(struct gp_view *v, const struct gp_trace *t, const struct gp_classes *classes);
 void gp_view_release(struct gp_view *v);
 

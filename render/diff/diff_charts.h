@@ -11,8 +11,8 @@
 #include "formats/base/buf.h"
 #include "render/draw/canvas_svg.h"
 
-/* Elements <figure>; nothing where there is nothing to show. At most TOP terms and two sums (0: as many as there is room
- * for). */
+/* Elements <figure>; nothing if there is nothing to show. At most TOP terms and two sums (0: as many as
+ * fit). */
 void gp_diff_chart_waterfall(struct gp_svg *w, const struct gp_diff *d, size_t top);
 void gp_diff_chart_volcano(struct gp_svg *w, const struct gp_diff *d);
 

@@ -1,5 +1,6 @@
-/* diff_dot.h -- what became of what, as a graph in Graphviz' DOT: on the left each block of launches that the baseline has,
- * on the right what it is in the current trace, an arrow with the change of its time between them. Measures nothing.
+/* diff_dot.h -- what replaced what, as a graph in Graphviz DOT: on the left each block of launches in the
+ * baseline, on the right its replacement in the current trace, with an arrow showing the change of its time.
+ * Measures nothing.
  *
  *     gp_diff_dot(&buf, &diff, 0);
  */

@@ -1,5 +1,6 @@
-/* diff_flame.h -- the stacks of both sides of a comparison as a differential flame graph, in one direction: as wide as the
- * one side, coloured by what became of it. What only the other side has is not in it, so that a reader needs both.
+/* diff_flame.h -- the stacks of both sides of a comparison as a differential flame graph, in one direction:
+ * scaled to one side, coloured by change. Frames that only the other side has are not in it, so a reader
+ * needs both directions.
  *
  *     gp_diff_flame_svg(&buf, &diff, &(struct gp_diff_flame_opts){.side = GP_DIFF_CUR});
  */

@@ -14,8 +14,8 @@ struct gp_diff_json_opts {
     const char *version; /* of the suite */
 };
 
-/* Append the object and a newline. D has run; where its sides cannot be compared, the figures that could be found are there
- * all the same. */
+/* Append the object and a newline. D has run; if its sides cannot be compared, the available figures are
+ * still present. */
 void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d, const struct gp_diff_json_opts *o);
 
 #endif

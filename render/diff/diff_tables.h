@@ -40,7 +40,8 @@ struct gp_diff_term {
     int64_t change_ns;
 };
 enum { GP_DIFF_TERMS = 64 };
-/* At most TOP single ones (0: as many as there is room for) and two sums. Returns how many. All sum to the whole change. */
+/* At most TOP single terms (0: as many as fit) and two sums. Returns their number. They sum to the whole
+ * change. */
 size_t gp_diff_terms(const struct gp_diff *d, size_t top, struct gp_diff_term terms[GP_DIFF_TERMS]);
 /* What a term is called: "idle: host", "12 others that grew". */
 void gp_diff_put_term(struct gp_buf *b, const struct gp_diff *d, const struct gp_diff_term *t);

@@ -1,5 +1,5 @@
-/* diff_verdict.h -- the answer of trace-diff in sentences: what changed and how sure that is, what broke, and what a reader
- * must know before trusting it. Measures nothing.
+/* diff_verdict.h -- the answer of trace-diff in sentences: what changed and how certain that is, what broke,
+ * and what a reader must know before trusting it. Measures nothing.
  *
  *     gp_diff_tell(&report, &diff);                 // fills report.quality and report.verdict
  */

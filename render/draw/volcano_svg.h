@@ -1,5 +1,5 @@
-/* volcano_svg.h -- many changes at once, as one SVG element: how large each is (from left to right) against how sure it is
- * (upwards), with the lines that a change must be beyond to count. Knows nothing about traces.
+/* volcano_svg.h -- many changes at once, as one SVG element: size (left to right) against certainty
+ * (upwards), with the thresholds that a change has to exceed to count. Knows nothing about traces.
  *
  *     struct gp_volcano_dot dots[] = {{.label = "gemm", .change_pct = 12, .q = 0.001, .weight = 5, .k = "worse"}};
  *     gp_volcano_svg(&w, &(struct gp_volcano){.label = "Operations", .dots = dots, .dots_n = 1, .alpha = .05, .floor_pct = 1});

@@ -1,6 +1,7 @@
-/* flame_html.h -- stacks as one interactive page: a flame graph on a canvas without a limit on frames, whose weight and
- * arrangement are switched in the page (assets/flame_page.js), with a still picture for paper and where no scripts run.
- * What it embeds are the trees as columns of small numbers, a few bytes a frame. Measures nothing.
+/* flame_html.h -- stacks as one interactive page: a flame graph on a canvas without a limit on frames, whose
+ * weight and arrangement are switched in the page (assets/flame_page.js), with a static picture for paper and
+ * for browsers without scripts. It embeds the trees as columns of small numbers, a few bytes per frame.
+ * Measures nothing.
  *
  *     struct gp_flame flames[] = {gpu, cpu, idle};
  *     gp_flame_html_write(&buf, flames, 3, &(struct gp_flame_html_opts){.input = "trace.json"});

@@ -1,11 +1,10 @@
-/* flame_layout.h -- which frames of a call tree a picture shows and where: the widest ones, in drawing order.
- * Positions are weights, not pixels, and sums close: what is not shown of a frame's children is one more
- * rectangle, "N more", as wide as they are together. Knows nothing about SVG, colours or names' escaping.
+/* flame_layout.h -- selects and positions the frames of a call tree for a picture: the widest ones, in
+ * drawing order. Positions are weights, not pixels, and sums close: a frame's hidden children form one more
+ * rectangle, "N more", as wide as all of them. Knows nothing about SVG, colours or names' escaping.
  *
  *     struct gp_flame_layout l;
  *     gp_flame_layout_init(&l, &flame.tree, &flame.strings, &(struct gp_flame_layout_opts){.max_frames =
- * 5000}); for (size_t i = 0; i < l.frames.n; i++) draw(&l.frames.at[i]); gp_flame_layout_release(&l);
- */
+ * 5000}); for (size_t i = 0; i < l.frames.n; i++) draw(&l.frames.at[i]); gp_flame_layout_release(&l); */
 #ifndef GP_RENDER_FLAME_LAYOUT_H
 #define GP_RENDER_FLAME_LAYOUT_H
 
@@ -39,7 +38,8 @@ struct gp_flame_layout {
                         known */
     uint64_t events; /* in the whole tree */
     size_t shown, hidden; /* nodes of the tree that weigh something */
-    /* What the weight is for, by kind: GPU work has all of its stacks, other kinds what no GPU work has. Sums to total. */
+    /* The weight by kind: GPU work has all of its stacks, other kinds have the stacks without GPU work. Sums
+     * to total. */
     int64_t kind_weight[GP_FRAME_KIND_COUNT];
     bool kind_seen[GP_FRAME_KIND_COUNT]; /* among the shown frames but the root */
 };

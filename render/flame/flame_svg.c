@@ -503,7 +503,7 @@ static struct name label_of(const struct picture *p, uint32_t node)
     return label;
 }
 
-/* What the tooltip calls it: the name as recorded, where the label is shorter. */
+/* The name in the tooltip: as recorded, if the label is shorter. */
 static struct name full_name_of(const struct picture *p, uint32_t node, uint32_t *variants)
 {
     gp_sid sid = p->flame->tree.nodes.at[node].name;

@@ -1,11 +1,10 @@
-/* flame_svg.h -- a flame graph as one SVG file that can be read as it is, printed, and, where scripts may
- * run, searched and zoomed. The root is on top, children hang below it (an icicle): what the GPU did is at
- * the tips. Draws what it is given: names, weights and kinds come from the tree.
+/* flame_svg.h -- a flame graph as one SVG file that can be viewed as it is, printed, and, with scripts,
+ * searched and zoomed. The root is on top and children are below it (an icicle): GPU work is at the tips.
+ * Draws what it is given: names, weights and kinds come from the tree.
  *
  *     struct gp_buf out = {0};
  *     gp_flame_svg_write(&out, &flame, &(struct gp_flame_svg_opts){.measure = "GPU time", .input =
- * "a.trace"});
- */
+ * "a.trace"}); */
 #ifndef GP_RENDER_FLAME_SVG_H
 #define GP_RENDER_FLAME_SVG_H
 
@@ -19,9 +18,8 @@
  * patterns: absent on the other side) instead of its kind. Frames that only the other side has are not drawn:
  * draw both directions to see all. */
 struct gp_flame_svg_diff {
-    const int64_t
-        *other; /* by node of the tree: what the subtree weighs on the other side; 0: it is not there */
-    bool tree_is_base; /* the tree has the baseline's weights, OTHER the current ones; else the reverse */
+    const int64_t *other; /* by node of the tree: the subtree's weight on the other side; 0: absent */
+    bool tree_is_base;    /* the tree has the baseline's weights, OTHER the current ones; else the reverse */
 };
 
 /* A zeroed struct is the default. Strings are borrowed during the call, may come from a trace or a person,
@@ -41,7 +39,7 @@ struct gp_flame_svg_opts {
     const struct gp_flame_svg_diff *diff; /* NULL: no comparison */
 };
 
-/* Append the picture to OUT. Equal input gives equal bytes. At most some 2 KB a rectangle. */
+/* Append the picture to OUT. Equal input gives equal bytes. At most about 2 KB per rectangle. */
 void gp_flame_svg_write(struct gp_buf *out, const struct gp_flame *flame,
                         const struct gp_flame_svg_opts *opts);
 

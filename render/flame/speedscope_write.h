@@ -1,6 +1,6 @@
 /* speedscope_write.h -- a call tree as a speedscope file
- * (https://www.speedscope.app/file-format-schema.json): one `sampled` profile a tree, whose samples are the
- * stacks that weigh something, in the order of the tree, and whose frames are shared by name.
+ * (https://www.speedscope.app/file-format-schema.json): one `sampled` profile per tree; its samples are the
+ * stacks with a weight, in the order of the tree, and frames are shared by name.
  *
  *     struct gp_speedscope_profile p = {"GPU time", GP_UNIT_NS, &flame.tree, &flame.strings};
  *     gp_speedscope_write(out, "a.trace", &p, 1);

@@ -1,5 +1,6 @@
-/* hta_charts.h -- the charts of trace-hta's page: which figures of the answer become which bars. Each function writes one
- * figure element, or nothing where there is nothing to show. Measures nothing; knows no SVG (render/chart_svg.h).
+/* hta_charts.h -- the charts of trace-hta's page: turns figures of the answer into bars. Each function writes
+ * one figure element, or nothing if there is nothing to show. Measures nothing; knows no SVG
+ * (render/chart_svg.h).
  *
  *     gp_hta_chart_devices(&w, &hta);
  */
@@ -17,7 +18,7 @@ void gp_hta_chart_idle(struct gp_svg *w, const struct gp_hta *h);
 void gp_hta_chart_culprits(struct gp_svg *w, const struct gp_hta *h);
 /* The kernels with most GPU time, in the colours of their kinds. */
 void gp_hta_chart_kernels(struct gp_svg *w, const struct gp_hta *h);
-/* How many GPU events last how long, and how much of the GPU time they make up. */
+/* Distribution of the durations of GPU events, by number and by GPU time. */
 void gp_hta_chart_durations(struct gp_svg *w, const struct gp_hta *h);
 /* Steps in their order: their parts for one device, the spread over the devices for several. */
 void gp_hta_chart_steps(struct gp_svg *w, const struct gp_hta *h);
@@ -27,7 +28,8 @@ void gp_hta_chart_stragglers(struct gp_svg *w, const struct gp_hta *h);
 void gp_hta_chart_skew(struct gp_svg *w, const struct gp_hta *h);
 /* What bounds the critical path, one row per rank. */
 void gp_hta_chart_path(struct gp_svg *w, const struct gp_hta *h);
-/* The path itself as a graph, short pieces folded; of several ranks side by side. Nothing where it cannot be drawn. */
+/* The path itself as a graph, with short pieces folded; several ranks side by side. Nothing if it cannot be
+ * drawn. */
 void gp_hta_chart_path_graph(struct gp_svg *w, const struct gp_hta *h);
 
 #endif

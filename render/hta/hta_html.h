@@ -1,6 +1,6 @@
-/* report_html.h -- the answer of trace-hta as one HTML page: what is wrong with the input, the verdict, the figures that
- * matter, findings, then charts and tables by theme. Self-contained, readable without its script, printable. Measures
- * nothing.
+/* hta_html.h -- the answer of trace-hta as one HTML page: problems of the input, the verdict, the key
+ * figures, findings, then charts and tables by theme. Self-contained, readable without its script, printable.
+ * Measures nothing.
  *
  *     gp_report_html_write(&buf, &hta, &report, &(struct gp_report_html_opts){.json = json.data, .json_n = json.n});
  */

@@ -17,8 +17,8 @@ struct gp_hta_totals {
 };
 struct gp_hta_totals gp_hta_totals(const struct gp_hta *h);
 
-/* The steps of one device; figures are of the whole steps, those that are not cut by the trace's edge, or of all when
- * every one is cut. */
+/* The steps of one device; figures are of the whole steps, which the edge of the trace does not cut, or of
+ * all steps if all are cut. */
 struct gp_step_spread {
     const struct gp_hta_step *first; /* of COUNT in a row: all steps of the device */
     size_t count, used;              /* all; whole ones */
@@ -52,8 +52,8 @@ struct gp_path_run {
     enum gp_path_bound bound; /* of most of that time */
 };
 typedef GP_VEC(struct gp_path_run) gp_path_runs;
-/* Append at most MAX (3 or more; 0: any number) runs that have all pieces of P between them, in order: the longest
- * pieces alone, the shorter ones between them together. */
+/* Append at most MAX (3 or more; 0: any number) runs that have all pieces of P between them, in order: the
+ * longest pieces separately, the shorter ones between them combined. */
 void gp_hta_path_fold(const struct gp_hta_path *p, size_t max, gp_path_runs *out);
 
 #endif

@@ -5,31 +5,31 @@
  *     gp_hta_report(&r, &hta, &(struct gp_hta_report_opts){.top = 10});
  *     gp_report_csv_write(&buf, gp_report_find(&r, "kernels"));
  *
- * Tables that have nothing to tell are not there. The others, in this order (CSV and HTML alone: *):
+ * Empty tables are omitted. The others, in this order (*: only CSV and HTML):
  *   findings            the bottlenecks: time_ns, share_pct, rank, finding, where
- *   breakdown           the exclusive parts of each device's span: a row a device and part
- *   devices             a row a device: all its figures
- *   streams *           the same of each stream alone
+ *   breakdown           the exclusive parts of each device's span: a row per device and part
+ *   devices             a row per device: all its figures
+ *   streams *           the same for each single stream
  *   idle                by cause, all devices together
- *   idle_list *         a row a device and cause
+ *   idle_list *         a row per device and cause
  *   culprits            what the host was doing while devices were idle, all devices together
- *   kernels             a row a name and class
+ *   kernels             a row per name and class
  *   operators, ranges, modules    GPU time by what launched it
  *   launches            figures: figure, value, unit
- *   launch_times        distributions: launch delay, launching calls, queue length
+ *   launch_times        distributions: launch delay, launch calls, queue length
  *   api                 runtime calls
  *   graphs              CUDA graphs
  *   steps               spread over the steps of a device
- *   step_list *         a row a step (needs .steps)
+ *   step_list *         a row per step (needs .steps)
  *   collectives         by operation, group, type
- *   collective_list *   a row a collective matched over ranks
+ *   collective_list *   a row per collective matched over ranks
  *   stragglers, offsets ranks
  *   copies, memory      transfers, allocator
  *   range_memory        allocations and copies by range
- *   critical_path       a row a rank and bound
+ *   critical_path       a row per rank and bound
  *   critical_names      what the path consists of, by name
  *   critical_pieces *   the pieces of the path
- *   inputs *, quality * what was read, what was wrong with it
+ *   inputs *, quality * what was read, and its problems
  */
 #ifndef GP_RENDER_HTA_TABLES_H
 #define GP_RENDER_HTA_TABLES_H

@@ -1,4 +1,4 @@
-/* hta_verdict.h -- the answer of trace-hta in sentences: what was wrong with the input, and where the time went.
+/* hta_verdict.h -- the answer of trace-hta in sentences: problems of the input, and where the time went.
  *
  *     gp_hta_say(&report, &hta, &totals);          // fills report.quality and report.verdict
  */
@@ -9,8 +9,8 @@
 #include "render/hta/hta_sums.h"
 #include "render/report/report.h"
 
-/* What was wrong with the inputs, line by line, into R's quality. With DAMAGE only those that could not be read as they
- * are, without what was never recorded, such as launches. */
+/* Add the problems of the inputs to R's quality, line by line. With DAMAGE, only inputs that needed repair,
+ * without facts that were never recorded, such as launches. */
 void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h, bool damage);
 /* That, and the verdict. */
 void gp_hta_say(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all);

@@ -188,7 +188,7 @@ static struct spot spot_of(const struct plot *p, const struct gp_roofline_point 
     return s;
 }
 
-/* From the most bytes to the least; without width where these are the same. */
+/* From the most bytes to the least; without width if they are equal. */
 static struct box bar_of(const struct plot *p, const struct gp_roofline_point *q, struct spot s)
 {
     bool beyond = false;
@@ -577,7 +577,7 @@ struct place {
     double from_x, from_y, to_x, to_y, far;
 };
 
-/* As near as possible, where neither words nor circles are, nor roofs if STRICT. */
+/* As near as possible, clear of texts and circles, and of roofs if STRICT. */
 static bool find_place(const struct plot *p, struct spot s, double width, bool strict, struct place *found)
 {
     static const double ways[][2] = {{1, 0},     {-1, 0},   {.7, .7}, {.7, -.7},

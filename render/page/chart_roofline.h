@@ -19,7 +19,7 @@
 struct gp_chart_roofline {
     const struct gp_roofline *r;
     const struct gp_strings *names;
-    bool narrow; /* for a window as wide as a hand: GP_ROOFLINE_NARROW instead of GP_ROOFLINE_WIDTH pixels */
+    bool narrow; /* for a narrow window: GP_ROOFLINE_NARROW instead of GP_ROOFLINE_WIDTH pixels */
 };
 
 enum {

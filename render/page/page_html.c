@@ -9,7 +9,7 @@ const struct gp_page_parts gp_page_diff = {&gp_asset_report_css, &gp_asset_repor
 const struct gp_page_parts gp_page_suggest = {
     &gp_asset_report_css, &gp_asset_report_js, {&gp_asset_roofline_css, &gp_asset_suggest_css}};
 
-/* Nothing is ever loaded, and no script runs but ours, whatever a name might try. */
+/* Nothing is ever loaded, and only our scripts run, whatever a name might try. */
 static void put_policy(struct gp_buf *out, const struct gp_page_parts *parts)
 {
     gp_buf_printf(out,

@@ -1,6 +1,6 @@
-/* json_doc.h -- writes a JSON document member by member: commas, line breaks and escapes, and what the documents of all
- * tools have in common, the head with inputs and their quality. The outer levels get a line for each member, the inner
- * ones are kept on one line. Measures nothing.
+/* json_doc.h -- writes a JSON document member by member: commas, line breaks and escapes, and the common part
+ * of all documents: the head with inputs and their quality. The outer levels have one line per member; inner
+ * ones stay on one line. Measures nothing.
  *
  *     struct gp_doc d = {.b = &buf, .strings = &h->strings};
  *     gp_doc_begin(&d, '{');
@@ -46,7 +46,7 @@ void gp_doc_real(struct gp_doc *d, const char *k, double v);
 void gp_doc_null(struct gp_doc *d, const char *k);
 void gp_doc_bool(struct gp_doc *d, const char *k, bool v);
 void gp_doc_cstr(struct gp_doc *d, const char *k, const char *s);
-/* A string that is always there; and one that is null where it is empty. */
+/* A string that is always present; and one that is null if it is empty. */
 void gp_doc_sid(struct gp_doc *d, const char *k, gp_sid sid);
 void gp_doc_name(struct gp_doc *d, const char *k, gp_sid sid);
 /* A number that is null where it is negative. */

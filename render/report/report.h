@@ -1,6 +1,6 @@
-/* report.h -- a result ready to be shown: a verdict in sentences, what is wrong with the input, and tables of typed cells
- * with units. Built once, then consumed by the writers of text, CSV and HTML, which decide how numbers look. Knows
- * nothing about traces nor about any output syntax.
+/* report.h -- a result ready to be shown: a verdict in sentences, problems of the input, and tables of typed
+ * cells with units. Built once, then consumed by the writers of text, CSV and HTML, which decide how numbers
+ * look. Knows nothing about traces or output syntax.
  *
  *     struct gp_report r = {0};
  *     struct gp_report_table *t = gp_report_add(&r, "kernels", "Kernels");
@@ -19,7 +19,8 @@
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
 
-/* What a cell holds, and so how it is shown: "1.23 ms", "1,234", "40.5%". In CSV all numbers are raw. */
+/* The content of a cell, which determines how it is shown: "1.23 ms", "1,234", "40.5%". In CSV all numbers
+ * are raw. */
 enum gp_cell_type {
     GP_CELL_NAME, /* a name from a trace, which is cut to fit; the label is shown, the full name is kept */
     GP_CELL_TEXT, /* our own text, never cut: the text format wraps it in the last column; may have a label */
@@ -124,7 +125,7 @@ void gp_report_column(struct gp_report_table *t, const char *id, const char *hea
 void gp_report_put(struct gp_report_table *t, int64_t v);
 void gp_report_put_real(struct gp_report_table *t, double v);
 void gp_report_put_none(struct gp_report_table *t);
-/* N bytes are copied; LABEL is what people are shown of it, NULL: the same. */
+/* Copies N bytes; LABEL is the displayed form, NULL: the same. */
 void gp_report_put_text(struct gp_report *r, struct gp_report_table *t, const char *s);
 void gp_report_put_name(struct gp_report *r, struct gp_report_table *t, const char *s, size_t n,
                         const char *label, size_t label_n);

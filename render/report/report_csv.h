@@ -1,5 +1,5 @@
-/* report_csv.h -- one table of a report as RFC 4180: a header row, fields quoted where they must be, lines that end in
- * CR LF as the RFC has it, raw integers, names in full, nothing for what is unknown.
+/* report_csv.h -- one table of a report as RFC 4180: a header row, fields quoted where they must be, lines
+ * that end in CR LF as the RFC requires, raw integers, names in full, unknown values empty.
  *
  *     gp_report_csv_write(&buf, gp_report_find(&report, "kernels"));
  */

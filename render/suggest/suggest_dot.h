@@ -1,6 +1,7 @@
-/* suggest_dot.h -- the chains of kernels that one kernel could be, as a graph for Graphviz: `dot -Tsvg`. A cluster is a
- * kind of chain, with how often it runs, what it takes and what one kernel would save; a node is a kernel in the colour of
- * its class; an edge has the bytes that one kernel would pass on without memory, and is dashed where that is not sure.
+/* suggest_dot.h -- the chains of kernels that a single kernel could replace, as a graph for Graphviz: `dot
+ * -Tsvg`. A cluster is a kind of chain, with its count, its time and the saving of a single kernel; a node is
+ * a kernel in the colour of its class; an edge has the bytes that a single kernel would pass on without
+ * memory traffic, and is dashed if that is uncertain.
  *
  *     gp_suggest_dot_write(&buf, &suggest, NULL);
  */

@@ -24,7 +24,8 @@ void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s,
 void gp_suggest_tell(struct gp_report *r, const struct gp_suggest *s, bool three_regimes);
 /* How many suggestions would save something; they come before the others. */
 size_t gp_suggest_worth(const struct gp_suggest *s);
-/* What kernels are held against, and what is known of them, in a sentence or two; nothing where nothing is known. */
+/* What kernels are compared with, and how their work is known, in a sentence or two; nothing if nothing is
+ * known. */
 void gp_suggest_put_ceilings(struct gp_buf *b, const struct gp_suggest *s);
 /* "saves 0.79 to 1.22 ms of 3.96 ms a step (1.25 to 1.44x)" */
 void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one);

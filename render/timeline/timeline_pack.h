@@ -1,5 +1,6 @@
-/* timeline_pack.h -- a trace that was laid out (analyze/lanes.h) as the sections of a page that assets/timeline_data.js
- * reads: a head in JSON, columns of numbers, args, counters. Knows nothing of elements and how the page looks.
+/* timeline_pack.h -- a trace that was laid out (analyze/lanes.h) as the sections of a page that
+ * assets/timeline_data.js reads: a head in JSON, columns of numbers, args, counters. Knows nothing of
+ * elements or the look of the page.
  *
  *     struct gp_timeline tl;
  *     gp_timeline_pack(&tl, &lanes, &opts);

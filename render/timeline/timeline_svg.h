@@ -1,6 +1,6 @@
-/* timeline_svg.h -- a picture of a timeline that stands still: every track with its outer lanes, time as the x axis, in a
- * few thousand rectangles whatever the size of the trace. Where several events share a column of pixels, it is as strong
- * as it is busy and has the colour of what takes most of it. Knows nothing of files.
+/* timeline_svg.h -- a static picture of a timeline: every track with its outer lanes, time as the x axis, in
+ * a few thousand rectangles whatever the size of the trace. If several events share a column of pixels, its
+ * strength shows how busy it is, and its colour what takes most of it. Knows nothing of files.
  *
  *     gp_timeline_svg_write(&buf, &lanes, &(struct gp_timeline_svg_opts){.title = "a.json"});
  */
