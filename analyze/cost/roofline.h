@@ -30,7 +30,7 @@ enum gp_ceiling_source {
 /* A ceiling: bytes per second of a memory, or floating point operations per second of a type. */
 struct gp_roof {
     gp_sid name;     /* "memory", "L2 cache", "bf16", "tf32", "fp32", ... */
-    bool memory;     /* a slope; else a flat roof */
+    bool memory;     /* a slope; otherwise a flat roof */
     double per_s;    /* bytes or FLOP per second */
     uint32_t source; /* enum gp_ceiling_source */
 };

@@ -54,7 +54,7 @@ bool gp_shapes_bool(const struct gp_shapes *s, int i, bool *v);
 /* Returns how many there are, at most CAP. */
 int gp_shapes_ints(const struct gp_shapes *s, int i, int64_t *v, int cap);
 
-/* Input I where it is a tensor of known size, else NULL. */
+/* Input I if it is a tensor of known size, otherwise NULL. */
 static inline const struct gp_shape *gp_shapes_tensor(const struct gp_shapes *s, int i)
 {
     return i >= 0 && i < s->n && s->in[i].sort == GP_SHAPE_TENSOR ? &s->in[i] : NULL;

@@ -1,5 +1,5 @@
 /* work.h -- how much arithmetic an operator does and how many bytes it has to move, from the shapes of its
- * inputs; without shapes, how many bytes a kernel moves, from its name and grid. Knows nothing of time,
+ * inputs; without shapes, the bytes that a kernel moves, from its name and grid. Knows nothing of times,
  * devices or traces. Formulas: analyze/cost/README.md, "Work".
  *
  *     struct gp_shapes shapes;

@@ -126,7 +126,7 @@ const char *gp_metric_class_name(enum gp_metric_class c); /* "kernel", "wall", "
 struct gp_gate {
     const char *text; /* as typed; borrowed */
     uint32_t metric;  /* enum gp_metric_id; GP_METRIC_COUNT: every operation */
-    bool absolute;    /* limit is in the metric's unit, else in percent */
+    bool absolute;    /* limit is in the metric's unit, otherwise in percent */
     double limit;
 };
 /* Parse "METRIC:LIMIT". On failure, returns -1 with a message that names the problem and the known metrics.

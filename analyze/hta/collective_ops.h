@@ -24,7 +24,7 @@ bool gp_collective_is_symmetric(const char *op);
 /* Bytes of an element of a type by its name in PyTorch ("BFloat16") or NCCL ("f8e4m3"); 0 unknown. */
 uint32_t gp_dtype_bytes(const char *name, size_t n);
 
-/* 10^9 bytes a second; 0 where either is unknown. */
+/* 10^9 bytes per second; 0 if either is unknown. */
 double gp_collective_bandwidth(int64_t bytes, int64_t ns);
 
 #endif

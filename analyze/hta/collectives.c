@@ -208,7 +208,7 @@ struct sample {
     const char *op, *group, *dtype;
     uint32_t group_size, index;
     int size;
-    int64_t ns; /* what the transfer took: the shortest of a match, else the own */
+    int64_t ns; /* duration of the transfer: the shortest of a match, otherwise its own */
 };
 
 static int size_class(int64_t bytes)

@@ -212,7 +212,7 @@ struct gp_collective_match {
     int64_t duration_ns; /* shortest duration over the ranks: the time the transfer itself took */
     int64_t wait_ns;     /* sum over ranks of (last start - own start), each at most the own duration */
     int32_t last_rank;   /* who came last */
-    double algbw_gbps, busbw_gbps; /* 10^9 bytes a second, of duration_ns; 0 unknown */
+    double algbw_gbps, busbw_gbps; /* 10^9 bytes per second, of duration_ns; 0 unknown */
 };
 
 /* By operation, group, type and size class. */
@@ -248,7 +248,7 @@ struct gp_copy_stat {
     gp_sid name; /* "Memcpy HtoD (Pinned -> Device)" */
     uint64_t count;
     int64_t bytes;
-    int64_t dur_ns; /* sum; bandwidth = bytes / dur_ns, 10^9 bytes a second */
+    int64_t dur_ns; /* sum; bandwidth = bytes / dur_ns, 10^9 bytes per second */
     struct gp_dist size;
     bool pageable;
     uint64_t sync_calls; /* started by a call that blocks the host */
@@ -259,7 +259,7 @@ struct gp_memory_stat {
     int64_t device; /* -1: host */
     uint64_t allocations, frees;
     int64_t allocated_bytes;        /* in all */
-    int64_t peak_bytes, peak_at_ns; /* of the allocator's total, where recorded, else of the running sum */
+    int64_t peak_bytes, peak_at_ns; /* of the allocator's total if recorded, otherwise of the running sum */
     int64_t peak_reserved_bytes;
     gp_sid peak_op; /* what was running at the peak: label of the innermost operator */
 };

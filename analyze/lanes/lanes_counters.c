@@ -130,7 +130,7 @@ static void add_queue(struct gp_lanes_build *b, uint32_t group, uint32_t device)
 
 struct change {
     int64_t at_ns;
-    double by; /* 10^9 bytes a second */
+    double by; /* 10^9 bytes per second */
     int32_t copies;
 };
 

@@ -357,7 +357,7 @@ static struct bounds bounds_of_pairs(size_t n, double alpha)
 struct combinations {
     double *a, *b;
     size_t n, m;
-    bool pairs; /* products of two of B, each with itself too; else b / a */
+    bool pairs; /* products of two of B, each also with itself; otherwise b / a */
 };
 
 static double count_up_to(const struct combinations *c, double t)

@@ -68,8 +68,9 @@ struct gp_stat_ratio {
     double estimate; /* Hodges-Lehmann: the geometric median of the ratios; 1 when a side is empty */
     double low, high;
     double
-        confidence; /* that the interval covers the true ratio: at least 1 - alpha where the number of values
-                          allows it, else that of the widest interval there is; 0 when a side is empty */
+        /* that the interval covers the true ratio: at least 1 - alpha if there are enough values, otherwise
+         * that of the widest possible interval; 0 if a side is empty */
+        confidence;
 };
 
 /* All n * m ratios b[j] / a[i]; the interval is the k-th smallest and the k-th largest, k from the distribution of U

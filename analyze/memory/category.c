@@ -1,4 +1,4 @@
-/* What blocks hold: as recorded, else a guess from when they are made and freed. */
+/* What blocks hold: as recorded, otherwise a guess from the times of allocation and free. */
 #include <string.h>
 #include "analyze/memory/memory_priv.h"
 
@@ -33,7 +33,7 @@ static enum gp_category recorded_as(const char *word)
     return GP_CAT_UNKNOWN;
 }
 
-/* What the range at a block's birth or death says, else nothing. */
+/* The category from the range at a block's allocation or free, otherwise none. */
 static enum gp_phase phase_of_span(const struct gp_memory_device *d, uint32_t span)
 {
     enum gp_phase p = GP_PHASE_NONE;

@@ -38,7 +38,7 @@ struct adding {
 
 /* ---- time ---- */
 
-/* What is to be added to times of T to have Unix time; 0 where nobody knows. */
+/* Offset from times of T to Unix time; 0 if unknown. */
 static int64_t unix_offset(const struct gp_trace *t)
 {
     const char *text = gp_trace_get_meta(t, "baseTimeNanoseconds");
@@ -305,7 +305,7 @@ static void add_quality(struct adding *a)
     GP_VEC_PUSH(&a->m->inputs, in);
 }
 
-/* What the host's allocator does is told where there is no device. */
+/* The host's allocator is reported only if there is no device. */
 static bool is_wanted(const struct adding *a, const struct group *g)
 {
     if (g->device >= 0 || g->kind) return true;

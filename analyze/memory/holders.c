@@ -13,7 +13,7 @@ struct holding {
     gp_memory_holders *to;
 };
 
-/* The range that holds a block: of its stack, else the innermost when it was made. */
+/* The range that holds a block: from its stack, otherwise the innermost at its allocation. */
 static gp_sid range_of(const struct gp_memory_device *d, const struct gp_memory_life *l)
 {
     const struct gp_memory_site *site = &d->sites.at[l->site];

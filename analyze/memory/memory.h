@@ -127,7 +127,7 @@ struct gp_memory_site {
 struct gp_memory_holder {
     uint32_t device; /* index into devices */
     gp_sid key;
-    uint32_t site; /* by stack: index into sites; else UINT32_MAX */
+    uint32_t site; /* by stack: index into sites, otherwise UINT32_MAX */
     uint64_t blocks;
     int64_t bytes, requested;
     int64_t since_ns;    /* of the oldest block; INT64_MIN: before the history began */
@@ -226,14 +226,14 @@ struct gp_memory_device {
     int64_t reserved_at_peak, reserved_start, reserved_end, reserved_peak;
     int64_t begin_ns, end_ns;
     int64_t total_bytes; /* of the device; 0: not known */
-    int64_t known_base;  /* private: allocated before the history, where the input says so; else -1 */
+    int64_t known_base;  /* private: allocated before the history, if the input shows it, otherwise -1 */
     GP_VEC(struct gp_memory_life) lives; /* what was there before first, then by begin */
     GP_VEC(struct gp_memory_site) sites;
     GP_VEC(struct gp_memory_span) spans; /* by begin */
     GP_VEC(struct gp_memory_step) steps;
     bool steps_by_optimizer; /* from the end of one optimizer step to the next: no range names steps */
     GP_VEC(struct gp_memory_point) series;
-    GP_VEC(struct gp_memory_growth) growth; /* most bytes a step first */
+    GP_VEC(struct gp_memory_growth) growth; /* most bytes per step first */
     struct gp_memory_fragmentation fragmentation;
     GP_VEC(struct gp_memory_oom) ooms;
     gp_memory_uses ranges, operators; /* most bytes first */

@@ -31,7 +31,7 @@ void gp_ranges_build(struct gp_memory *m, struct gp_memory_device *d, gp_breaks 
 /* The steps among D's ranges. -1 when EXPRESSION is none. */
 GP_MUST_CHECK int gp_ranges_steps(struct gp_memory *m, struct gp_memory_device *d, const char *expression,
                                   struct gp_err *err);
-/* The innermost range at POSITION that is no step; GP_NO_SPAN. */
+/* The innermost range at POSITION that is not a step; GP_NO_SPAN. */
 uint32_t gp_ranges_at(const struct gp_memory_device *d, uint32_t position);
 /* What a range's name says of the phase of training. */
 enum gp_phase gp_phase_of_name(const char *name, size_t n);
@@ -52,7 +52,7 @@ void gp_site_key(struct gp_buf *b, const struct gp_snapshot *s, uint32_t stack);
 
 /* ---- join.c: a snapshot and a trace of one run ---- */
 
-/* Devices of traces that tell of the same allocations as a snapshot's device add to it what they know, and go. */
+/* Merge devices of traces into a snapshot's device with the same allocations, and remove them. */
 void gp_join(struct gp_memory *m);
 /* What the driver gave to others than the allocator, into M->outside; the devices that told it go. */
 void gp_outside_find(struct gp_memory *m);

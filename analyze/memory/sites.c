@@ -76,7 +76,7 @@ static void put_frame(struct gp_buf *b, const struct gp_snapshot *s, const struc
     gp_buf_puts(b, gp_string(&s->strings, f->name));
 }
 
-/* The frame that says most: of Python code the innermost one, else the operator. */
+/* The most informative frame: the innermost Python frame, otherwise the operator. */
 static uint32_t main_frame(const struct gp_snapshot *s, uint32_t stack)
 {
     uint32_t n = s->stacks.at[stack].n, op = 0;

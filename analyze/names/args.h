@@ -28,8 +28,8 @@ static inline bool gp_arg_is(const struct gp_arg *a, const char *key)
     return a->key_n == strlen(key) && !memcmp(a->key, key, a->key_n);
 }
 
-/* The value as an integer, from a number or a string of digits. False, with V unchanged, for anything
- * else. */
+/* The value as an integer, from a number or a string of digits. Returns false, with V unchanged, for other
+ * values. */
 bool gp_arg_u64(const struct gp_arg *a, uint64_t *v);
 
 /* The device of a row of GP_MEMORY, from the number and type in its args; -1: the host. */

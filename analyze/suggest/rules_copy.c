@@ -8,9 +8,8 @@
 enum {
     PAGEABLE_NS = 50000, /* per step; copies of a few KB of pageable memory cost nothing */
     SMALL_BYTES = 65536,
-    SMALL_COPIES = 10, /* a step and direction */
-    PINNED_LOW_GBPS =
-        20, /* 10^9 bytes a second that pinned copies reach at least and at most: PCIe 4 and 5, x16 */
+    SMALL_COPIES = 10,    /* a step and direction */
+    PINNED_LOW_GBPS = 20, /* 10^9 bytes per second, least and most for pinned copies: PCIe 4 and 5, x16 */
     PINNED_HIGH_GBPS = 55,
 };
 

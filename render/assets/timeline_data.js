@@ -383,7 +383,8 @@ class Data {
     return any;
   }
 
-  // From the buckets where columns are as wide as they are, or where no events are; else from the events.
+  // From the buckets where columns are as wide as they are, or where no events are, otherwise from the
+  // events.
   overviewColumns(lane, t0, t1, w, busy, kind, hidden) {
     const { buckets } = this.head, per = this.span / buckets, dt = (t1 - t0) / w;
     const inside = this.windows.some(([a, b]) => a < t1 && b > t0);

@@ -19,7 +19,8 @@
  * draw both directions to see all. */
 struct gp_flame_svg_diff {
     const int64_t *other; /* by node of the tree: the subtree's weight on the other side; 0: absent */
-    bool tree_is_base;    /* the tree has the baseline's weights, OTHER the current ones; else the reverse */
+    /* the tree has the baseline's weights, OTHER the current ones; otherwise the reverse */
+    bool tree_is_base;
 };
 
 /* A zeroed struct is the default. Strings are borrowed during the call, may come from a trace or a person,

@@ -29,7 +29,7 @@ enum gp_cell_type {
     GP_CELL_NS,        /* integer nanoseconds */
     GP_CELL_BYTES,     /* integer bytes */
     GP_CELL_PCT,       /* real, percent */
-    GP_CELL_GBPS,      /* real, 10^9 bytes a second */
+    GP_CELL_GBPS,      /* real, 10^9 bytes per second */
     GP_CELL_REAL,      /* real, without unit */
     GP_CELL_NS_REAL,   /* real nanoseconds: a mean or a deviation of times, shown as a time */
     GP_CELL_US,        /* integer nanoseconds, exactly in microseconds: "1,234.567" */

@@ -27,7 +27,7 @@ size_t gp_suggest_worth(const struct gp_suggest *s);
 /* What kernels are compared with, and how their work is known, in a sentence or two; nothing if nothing is
  * known. */
 void gp_suggest_put_ceilings(struct gp_buf *b, const struct gp_suggest *s);
-/* "saves 0.79 to 1.22 ms of 3.96 ms a step (1.25 to 1.44x)" */
+/* "saves 0.79 to 1.22 ms of 3.96 ms per step (1.25 to 1.44x)" */
 void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one);
 
 #endif
