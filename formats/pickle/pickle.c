@@ -17,10 +17,7 @@ struct machine {
     struct gp_strings *strings;
     const struct gp_pickle_sink *sink;
     struct gp_pickle_end *out;
-    struct {
-        struct gp_pickle_value *at; /* GP_PICKLE_VALUES of them, of which the untouched cost nothing */
-        size_t n;
-    } stack;
+    GP_VEC(struct gp_pickle_value) stack;
     size_t marks[GP_PICKLE_DEPTH];
     size_t n_marks;
     GP_VEC(uint32_t) memo; /* kind << MEMO_BITS | payload */
@@ -103,12 +100,20 @@ static bool skip(struct machine *m, uint64_t n)
 
 /* ---- stack and memo ---- */
 
+/* False, and the run has ended, where as many values wait as may. */
+static bool make_room(struct machine *m)
+{
+    if (m->stack.n >= GP_PICKLE_VALUES) {
+        stop_at(m, "too many values wait for their container");
+        return false;
+    }
+    GP_VEC_RESERVE(&m->stack, m->stack.n + 1024);
+    return true;
+}
+
 static inline struct gp_pickle_value *push(struct machine *m, uint32_t kind, uint64_t payload)
 {
-    if (GP_UNLIKELY(m->stack.n >= GP_PICKLE_VALUES)) {
-        stop_at(m, "too many values wait for their container");
-        return &m->stack.at[m->stack.n - 1];
-    }
+    if (GP_UNLIKELY(m->stack.n == m->stack.cap) && !make_room(m)) return &m->stack.at[m->stack.n - 1];
     struct gp_pickle_value *v = &m->stack.at[m->stack.n++];
     v->kind = kind;
     v->memo = 0;
@@ -635,7 +640,6 @@ int gp_pickle_read(struct gp_input *in, struct gp_strings *strings, const struct
     struct machine m = {.in = in, .strings = strings, .sink = sink, .out = end};
     *end = (struct gp_pickle_end){.damage_offset = -1, .saturated_offset = -1, .cut_offset = -1};
     m.bytes = gp_alloc(CHUNK);
-    m.stack.at = gp_alloc(GP_PICKLE_VALUES * sizeof *m.stack.at);
     m.p = m.end = m.bytes;
     int failed = 0;
     while (!m.done && !failed) failed = run_one(&m, err);
@@ -647,7 +651,7 @@ int gp_pickle_read(struct gp_input *in, struct gp_strings *strings, const struct
     }
     end->bytes = offset_of(&m);
     free(m.bytes);
-    free(m.stack.at);
+    GP_VEC_FREE(&m.stack);
     GP_VEC_FREE(&m.memo);
     return failed;
 }

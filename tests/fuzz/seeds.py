@@ -9,6 +9,7 @@ Small seeds are what makes a fuzzer fast: an execution takes as long as its inpu
 import gzip
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -257,6 +258,34 @@ def for_collector():
     put("hub", "full", b"", join(0), b"\x0b\0", fill(0), flush(0), b"\x0b\0\x0a\1\5\1\x08\1\0\0\0\4\0\0\0\x0c\0\1")
 
 
+def for_pickles():
+    """Snapshots of the allocator: the first entries of captured ones, as each protocol writes them, and what is refused."""
+    def small(name, entries, segments):
+        snapshot = pickle.loads(gzip.open(f"{SAMPLES}/memory/{name}.pickle.gz").read())
+        del snapshot["segments"][segments:], snapshot["external_annotations"][6:]
+        for trace in snapshot["device_traces"]:
+            del trace[:-entries]
+            for entry in trace:
+                del entry.get("frames", [])[3:]
+        for segment in snapshot["segments"]:
+            del segment["blocks"][4:]
+        return snapshot
+
+    class Shell:
+        def __reduce__(self):
+            return os.system, ("true",)
+
+    for name in ("oom_others", "oom_fragmented", "streams", "compiled", "cpp", "tail", "state", "off", "leak"):
+        snapshot = small(name, 16, 3)
+        for protocol in (2, 4) if name == "streams" else (4,):
+            data = pickle.dumps(snapshot, protocol)
+            put("pickle", f"{name}_{protocol}", bytes([len(name)]), data)
+            put("trace-memory", f"{name}_{protocol}", bytes([len(name) % 7]), data)
+    put("pickle", "shell", b"\0", pickle.dumps({"segments": [Shell()]}, 4))
+    put("pickle", "several", b"\0", pickle.dumps([small("off", 1, 1), small("oom_others", 4, 1)], 5))
+    put("pickle", "cut", b"\1", pickle.dumps(small("leak", 12, 2), 4)[:-400])
+
+
 def main():
     tool = os.path.join(sys.argv[1], "trace-convert")
     os.makedirs(TO, exist_ok=True)
@@ -269,6 +298,7 @@ def main():
     for_tools(sys.argv[1])
     for_readers(sys.argv[1])
     for_collector()
+    for_pickles()
 
 
 if __name__ == "__main__":
