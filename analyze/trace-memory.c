@@ -5,6 +5,7 @@
 #include "analyze/memory/memory.h"
 #include "formats/base/amount.h"
 #include "formats/base/num.h"
+#include "formats/pickle/export_read.h"
 #include "formats/pickle/pickle.h"
 #include "formats/pickle/snapshot.h"
 #include "render/memory/memory_formats.h"
@@ -21,6 +22,8 @@ static const struct gp_option options[] = {
      GP_OPT_STRING, offsetof(struct opts, at)},
     {0, "by", "stack|range|op|module|category", "group what is held by this (default: stack)", GP_OPT_CHOICE,
      offsetof(struct opts, by)},
+    {0, "base", "FILE", "compare what is held with that in FILE, a snapshot or trace of another run",
+     GP_OPT_STRING, offsetof(struct opts, base)},
     {0, "device", "N", "report only device N", GP_OPT_STRING, offsetof(struct opts, device)},
     {0, "steps", "REGEX", "ranges to treat as steps (default: auto-detect)", GP_OPT_STRING,
      offsetof(struct opts, steps)},
@@ -37,12 +40,10 @@ static const struct gp_option options[] = {
 
 /* ---- reading ---- */
 
-static int read_snapshot(struct gp_front *f, struct gp_input *in, struct gp_memory *m, struct gp_err *err)
+/* Moves S into M. */
+static int take_snapshot(struct gp_front *f, struct gp_snapshot *s, struct gp_memory *m, struct gp_err *err)
 {
-    struct gp_snapshot s;
-    struct gp_front_meter meter = {.front = f};
-    if (gp_snapshot_read(&s, in, gp_front_bytes, &meter, err)) return -1;
-    gp_memory_add_snapshot(m, &s);
+    gp_memory_add_snapshot(m, s);
     const struct gp_input_quality *q = &m->inputs.at[m->inputs.n - 1];
     for (int i = 0; f->opts->common.strict && i < GP_ISSUE_COUNT; i++)
         if (q->issues[i].count)
@@ -51,27 +52,37 @@ static int read_snapshot(struct gp_front *f, struct gp_input *in, struct gp_memo
     return 0;
 }
 
+static int read_trace(struct gp_front *f, struct gp_input *in, struct gp_memory *m, struct gp_err *err)
+{
+    struct gp_trace t;
+    if (gp_front_trace_input(f, in, GP_MEMORY_NEED, &t, err)) return -1;
+    gp_memory_add_trace(m, &t);
+    gp_trace_release(&t);
+    return 0;
+}
+
+/* Whatever IN is, found from its first bytes. */
+static int read_open(struct gp_front *f, struct gp_input *in, struct gp_memory *m, struct gp_err *err)
+{
+    struct gp_snapshot s;
+    struct gp_front_meter meter = {.front = f};
+    size_t n;
+    const uint8_t *head = gp_input_peek(in, 4096, &n);
+    if (gp_pickle_sniff(head, n))
+        return gp_snapshot_read(&s, in, gp_front_bytes, &meter, err) || take_snapshot(f, &s, m, err);
+    if (gp_export_sniff(head, n)) return gp_export_read(&s, in, err) || take_snapshot(f, &s, m, err);
+    if (gp_snapshot_is_zip(head, n))
+        return gp_fail(err, GP_E_FORMAT, 0,
+                       "a zip file, as torch.save writes it; write the snapshot with "
+                       "torch.cuda.memory._dump_snapshot(FILE) or pickle.dump");
+    return read_trace(f, in, m, err);
+}
+
 static int read_input(struct gp_front *f, const char *path, struct gp_memory *m, struct gp_err *err)
 {
     struct gp_input *in = gp_input_open(path, f->threads.each, err);
     if (!in) return -1;
-    size_t n;
-    const uint8_t *head = gp_input_peek(in, 4096, &n);
-    int failed;
-    if (gp_pickle_sniff(head, n)) {
-        failed = read_snapshot(f, in, m, err);
-    } else if (gp_snapshot_is_zip(head, n)) {
-        failed = gp_fail(err, GP_E_FORMAT, 0,
-                         "a zip file, as torch.save writes it; write the snapshot with "
-                         "torch.cuda.memory._dump_snapshot(FILE) or pickle.dump");
-    } else {
-        struct gp_trace t;
-        failed = gp_front_trace_input(f, in, GP_MEMORY_NEED, &t, err);
-        if (!failed) {
-            gp_memory_add_trace(m, &t);
-            gp_trace_release(&t);
-        }
-    }
+    int failed = read_open(f, in, m, err);
     gp_input_close(in);
     return failed ? gp_err_context(err, "%s", path) : 0;
 }
@@ -128,6 +139,19 @@ static int write_answer(struct gp_front *f, const struct opts *o, const struct g
     return 0;
 }
 
+/* What is held in the file of --base, compared with what is held here. */
+static int compare(struct gp_front *f, const struct opts *o, struct gp_memory *m, struct gp_err *err)
+{
+    struct gp_memory base;
+    gp_memory_init(&base, &m->opts);
+    int failed = read_input(f, o->base, &base, err);
+    if (!failed) gp_front_warn_inputs(f, &base.strings, base.inputs.at, base.inputs.n);
+    if (!failed) failed = gp_memory_finish(&base, err);
+    if (!failed) gp_memory_compare(m, &base);
+    gp_memory_release(&base);
+    return failed;
+}
+
 static int run(struct gp_front *f, const struct opts *o, struct gp_memory *m, struct gp_err *err)
 {
     const struct gp_answer_format *format = gp_answer_format(gp_memory_formats, o->front.common.format);
@@ -139,7 +163,7 @@ static int run(struct gp_front *f, const struct opts *o, struct gp_memory *m, st
     for (size_t i = 0; i < f->n; i++)
         if (read_input(f, f->paths[i], m, err)) return -1;
     gp_front_warn_inputs(f, &m->strings, m->inputs.at, m->inputs.n);
-    if (gp_memory_finish(m, err)) return -1;
+    if (gp_memory_finish(m, err) || (o->base && compare(f, o, m, err))) return -1;
     return write_answer(f, o, format, m, err);
 }
 
@@ -150,7 +174,7 @@ int main(int argc, char **argv)
                            .operands = "[FILE...]",
                            .example =
                                "trace-memory snapshot.pickle\n"
-                               "trace-memory -f html -o memory.html snapshot.pickle trace.json.gz\n"
+                               "trace-memory --by op snapshot.pickle trace.json.gz\n"
                                "trace-memory -f folded --at peak snapshot.pickle | trace2flame > peak.svg\n"
                                "gpuprof-collect --memory ./app | trace-memory --by range\n",
                            .options = options,

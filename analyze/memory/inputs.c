@@ -1,4 +1,5 @@
 /* What is added to a memory analysis: inputs with their quality, devices. */
+#include <stdlib.h>
 #include <string.h>
 #include "analyze/memory/memory_priv.h"
 #include "formats/base/buf.h"
@@ -46,4 +47,20 @@ void gp_memory_add_device(struct gp_memory *m, struct gp_snapshot *s, int32_t nu
     }
     GP_VEC_PUSH(&m->devices, d);
     gp_buf_release(&b);
+}
+
+void gp_memory_release_device(struct gp_memory_device *d)
+{
+    GP_VEC_FREE(&d->lives);
+    GP_VEC_FREE(&d->sites);
+    GP_VEC_FREE(&d->spans);
+    GP_VEC_FREE(&d->steps);
+    GP_VEC_FREE(&d->series);
+    GP_VEC_FREE(&d->growth);
+    GP_VEC_FREE(&d->fragmentation.pools);
+    GP_VEC_FREE(&d->ooms);
+    GP_VEC_FREE(&d->ranges);
+    GP_VEC_FREE(&d->operators);
+    free(d->site_of_stack);
+    gp_map_release(&d->site_of_span);
 }

@@ -130,6 +130,8 @@ int gp_memory_finish(struct gp_memory *m, struct gp_err *err)
         if (!d->total_bytes && d->number >= 0 && d->number < GP_MEMORY_DEVICES)
             d->total_bytes = m->device_bytes[d->number];
     }
+    gp_join(m);
+    gp_outside_find(m);
     for (size_t i = 0; i < m->devices.n; i++)
         if (analyse(m, &m->devices.at[i], err)) return -1;
     gp_memory_holders all = {0};
@@ -142,25 +144,9 @@ int gp_memory_finish(struct gp_memory *m, struct gp_err *err)
     return 0;
 }
 
-static void release_device(struct gp_memory_device *d)
-{
-    GP_VEC_FREE(&d->lives);
-    GP_VEC_FREE(&d->sites);
-    GP_VEC_FREE(&d->spans);
-    GP_VEC_FREE(&d->steps);
-    GP_VEC_FREE(&d->series);
-    GP_VEC_FREE(&d->growth);
-    GP_VEC_FREE(&d->fragmentation.pools);
-    GP_VEC_FREE(&d->ooms);
-    GP_VEC_FREE(&d->ranges);
-    GP_VEC_FREE(&d->operators);
-    free(d->site_of_stack);
-    gp_map_release(&d->site_of_span);
-}
-
 void gp_memory_release(struct gp_memory *m)
 {
-    for (size_t i = 0; i < m->devices.n; i++) release_device(&m->devices.at[i]);
+    for (size_t i = 0; i < m->devices.n; i++) gp_memory_release_device(&m->devices.at[i]);
     for (size_t i = 0; i < m->sources.n; i++) {
         gp_snapshot_release(m->sources.at[i]);
         free(m->sources.at[i]);
@@ -171,6 +157,7 @@ void gp_memory_release(struct gp_memory *m)
     GP_VEC_FREE(&m->holders);
     GP_VEC_FREE(&m->at_positions);
     GP_VEC_FREE(&m->outside);
+    GP_VEC_FREE(&m->changes);
     gp_strings_release(&m->strings);
     memset(m, 0, sizeof *m);
 }

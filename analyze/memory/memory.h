@@ -256,6 +256,13 @@ struct gp_memory_outside {
     int64_t bytes; /* held at the end of the trace */
 };
 
+/* What one holder has in two runs. */
+struct gp_memory_changed {
+    gp_sid device, key; /* names; keys of stacks without line numbers */
+    uint64_t base_blocks, blocks;
+    int64_t base_bytes, bytes;
+};
+
 enum gp_memory_at { GP_AT_PEAK, GP_AT_END, GP_AT_OOM, GP_AT_TIME };
 
 struct gp_memory_opts {
@@ -279,6 +286,9 @@ struct gp_memory {
     gp_memory_holders holders;               /* by device, then most bytes first */
     GP_VEC(uint32_t) at_positions;           /* by device: where the holders are of */
     GP_VEC(struct gp_memory_outside) outside;
+    bool compared;
+    int64_t base_bytes;                       /* held in the other run */
+    GP_VEC(struct gp_memory_changed) changes; /* largest change first */
     int64_t device_bytes
         [GP_MEMORY_DEVICES]; /* private: the size of each device, as a trace has it; 0: not known */
 };
@@ -292,6 +302,9 @@ void gp_memory_add_trace(struct gp_memory *m, const struct gp_trace *t);
 /* Work everything out. -1 when the expression for steps is none. Once, last. */
 GP_MUST_CHECK int gp_memory_finish(struct gp_memory *m, struct gp_err *err);
 void gp_memory_release(struct gp_memory *m);
+
+/* Compare the holders of M with those of BASE, which is finished with the same options; into M's changes. Once. */
+void gp_memory_compare(struct gp_memory *m, const struct gp_memory *base);
 
 #define GP_MEMORY_NEED                                                                                       \
     (GP_NEED(GP_MEMORY) | GP_NEED(GP_API) | GP_NEED(GP_OP) | GP_NEED(GP_PYTHON) | GP_NEED(GP_RANGE) |        \

@@ -24,6 +24,8 @@ void gp_memory_add_input(struct gp_memory *m, const struct gp_snapshot *s);
 void gp_memory_add_device(struct gp_memory *m, struct gp_snapshot *s, int32_t number,
                           const struct gp_snapshot_trace *t);
 
+void gp_memory_release_device(struct gp_memory_device *d);
+
 /* ---- ranges.c: annotations to ranges and steps ---- */
 
 /* The ranges of D's annotations, into D->spans, and where the innermost one changes. Labels go to M's strings. */

@@ -54,6 +54,8 @@ static void put_device(struct json *j, const struct gp_memory_device *d)
     if (d->history == GP_HISTORY_WHOLE) gp_doc_i64(doc, "lost", 0);
     else gp_doc_null(doc, "lost");
     gp_doc_bool(doc, "sizes_exact", d->exact || (d->history == GP_HISTORY_WHOLE && d->s->sizes_are_real));
+    gp_doc_u64(doc, "joined_blocks", d->joined);
+    gp_doc_u64(doc, "graph_launches", d->graph_launches);
     gp_doc_object(doc, "contradictions");
     gp_doc_u64(doc, "lost_frees", d->lost_frees);
     gp_doc_u64(doc, "double_frees", d->double_frees);
@@ -340,6 +342,51 @@ static void put_churn(struct json *j)
     gp_doc_end(&j->d, ']');
 }
 
+static void put_comparison(struct json *j)
+{
+    int64_t now = 0;
+    if (!j->m->compared) {
+        gp_doc_null(&j->d, "comparison");
+        return;
+    }
+    for (size_t i = 0; i < j->m->holders.n; i++) now += j->m->holders.at[i].bytes;
+    gp_doc_object(&j->d, "comparison");
+    gp_doc_i64(&j->d, "base_bytes", j->m->base_bytes);
+    gp_doc_i64(&j->d, "bytes", now);
+    gp_doc_i64(&j->d, "change_bytes", now - j->m->base_bytes);
+    gp_doc_list(&j->d, "holders");
+    for (size_t i = 0; i < j->m->changes.n; i++) {
+        const struct gp_memory_changed *c = &j->m->changes.at[i];
+        gp_doc_element(&j->d);
+        gp_doc_sid(&j->d, "device", c->device);
+        gp_doc_sid(&j->d, "key", c->key);
+        gp_doc_u64(&j->d, "base_blocks", c->base_blocks);
+        gp_doc_u64(&j->d, "blocks", c->blocks);
+        gp_doc_i64(&j->d, "base_bytes", c->base_bytes);
+        gp_doc_i64(&j->d, "bytes", c->bytes);
+        gp_doc_i64(&j->d, "change_bytes", c->bytes - c->base_bytes);
+        gp_doc_end(&j->d, '}');
+    }
+    gp_doc_end(&j->d, ']');
+    gp_doc_end(&j->d, '}');
+}
+
+static void put_outside(struct json *j)
+{
+    gp_doc_list(&j->d, "outside");
+    for (size_t i = 0; i < j->m->outside.n; i++) {
+        const struct gp_memory_outside *o = &j->m->outside.at[i];
+        gp_doc_element(&j->d);
+        gp_doc_i64(&j->d, "device", o->number);
+        gp_doc_sid(&j->d, "kind", o->kind);
+        gp_doc_sid(&j->d, "who", o->who);
+        gp_doc_u64(&j->d, "blocks", o->blocks);
+        gp_doc_i64(&j->d, "bytes", o->bytes);
+        gp_doc_end(&j->d, '}');
+    }
+    gp_doc_end(&j->d, ']');
+}
+
 void gp_memory_json(struct gp_buf *b, struct gp_memory *m, const char *version)
 {
     struct json j = {.d = {.b = b, .strings = &m->strings}, .m = m};
@@ -347,6 +394,7 @@ void gp_memory_json(struct gp_buf *b, struct gp_memory *m, const char *version)
     gp_doc_head(&j.d, "trace-memory", version, m->inputs.at, m->inputs.n);
     put_devices(&j);
     put_holders(&j);
+    put_comparison(&j);
     put_growth(&j);
     put_fragmentation(&j);
     put_ooms(&j);
@@ -354,6 +402,7 @@ void gp_memory_json(struct gp_buf *b, struct gp_memory *m, const char *version)
     put_uses(&j, "operators", true);
     put_churn(&j);
     put_lifetimes(&j);
+    put_outside(&j);
     put_series(&j);
     gp_doc_end(&j.d, '}');
     gp_buf_putc(b, '\n');

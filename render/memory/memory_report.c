@@ -394,16 +394,71 @@ static void put_churn(struct tables *t)
     }
 }
 
+/* ---- other runs, and what lies outside ---- */
+
+static void put_changes(struct tables *t)
+{
+    size_t more = 0;
+    if (!t->m->compared) return;
+    struct gp_report_table *table = gp_report_add(t->r, "comparison", "Against the base");
+    gp_report_column(table, "device", "Device", GP_CELL_TEXT, t->several ? 0 : GP_COLUMN_RAW, NULL);
+    gp_report_column(table, "key", "Held by", GP_CELL_NAME, 0,
+                     "stacks without line numbers, which move with the code");
+    gp_report_column(table, "base_bytes", "Base", GP_CELL_BYTES, 0, NULL);
+    gp_report_column(table, "bytes", "Now", GP_CELL_BYTES, 0, NULL);
+    gp_report_column(table, "change", "Change", GP_CELL_TEXT, 0, NULL);
+    for (size_t i = 0; i < t->m->changes.n; i++) {
+        const struct gp_memory_changed *c = &t->m->changes.at[i];
+        if (!shown(t, i)) {
+            more++;
+            continue;
+        }
+        gp_report_put_text(t->r, table, gp_memory_str(t->m, c->device));
+        put_sid(t, table, c->key);
+        gp_report_put(table, c->base_bytes);
+        gp_report_put(table, c->bytes);
+        gp_memory_change_put(&t->text, c->bytes - c->base_bytes);
+        put_text(t, table);
+    }
+    if (more) {
+        gp_buf_printf(&t->text, "and %zu more", more);
+        table->more = gp_report_str(t->r, t->text.data, t->text.n);
+        t->text.n = 0;
+    }
+}
+
+static void put_outside(struct tables *t)
+{
+    if (!t->m->outside.n) return;
+    struct gp_report_table *table = gp_report_add(t->r, "outside", "Outside the allocator, at the end");
+    gp_report_column(table, "device", "Device", GP_CELL_ID, 0, NULL);
+    gp_report_column(table, "kind", "Memory", GP_CELL_TEXT, 0, NULL);
+    gp_report_column(table, "who", "Allocated by", GP_CELL_NAME, 0,
+                     "what was running when the driver gave it");
+    gp_report_column(table, "blocks", "Blocks", GP_CELL_COUNT, 0, NULL);
+    gp_report_column(table, "bytes", "Bytes", GP_CELL_BYTES, 0, NULL);
+    for (size_t i = 0; i < t->m->outside.n && shown(t, i); i++) {
+        const struct gp_memory_outside *o = &t->m->outside.at[i];
+        gp_report_put(table, o->number);
+        gp_report_put_text(t->r, table, gp_memory_str(t->m, o->kind));
+        put_sid(t, table, o->who);
+        gp_report_put(table, (int64_t)o->blocks);
+        gp_report_put(table, o->bytes);
+    }
+}
+
 void gp_memory_report(struct gp_report *r, const struct gp_memory *m, const struct gp_memory_report_opts *o)
 {
     struct tables t = {.r = r, .m = m, .o = o, .several = m->devices.n > 1};
     gp_memory_verdict(r, m);
     put_devices(&t);
     put_holders(&t);
+    put_changes(&t);
     put_growth(&t);
     put_ooms(&t);
     put_fragmentation(&t);
     put_pools(&t);
+    put_outside(&t);
     put_churn(&t);
     put_uses(&t, "ranges", "Allocations and frees by range", "Range", false);
     put_uses(&t, "operators", "Allocations and frees by operator", "Operator", true);

@@ -21,6 +21,8 @@ void gp_memory_verdict(struct gp_report *r, const struct gp_memory *m);
 
 /* The name of device D: "cuda:0", with its input where there are several. */
 void gp_memory_device_put(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d);
+/* "+1.23 MB", "-4 B", "same". */
+void gp_memory_change_put(struct gp_buf *b, int64_t change);
 /* "step 3", "the start", "1.23 ms". */
 void gp_memory_since_put(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_holder *h);
 

@@ -62,6 +62,41 @@ static void put_step(struct gp_buf *b, const struct gp_memory *m, const struct g
     else gp_buf_puts(b, gp_memory_str(m, d->steps.at[step].name));
 }
 
+void gp_memory_change_put(struct gp_buf *b, int64_t change)
+{
+    if (!change) {
+        gp_buf_puts(b, "same");
+        return;
+    }
+    gp_buf_putc(b, change < 0 ? '-' : '+');
+    put_bytes(b, change < 0 ? -change : change);
+}
+
+/* ---- against another run ---- */
+
+static void say_changes(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m)
+{
+    int64_t now = 0;
+    if (!m->compared) return;
+    for (size_t i = 0; i < m->holders.n; i++) now += m->holders.at[i].bytes;
+    if (now == m->base_bytes) {
+        gp_buf_puts(b, "As much is held as in the base, ");
+        put_bytes(b, now);
+    } else {
+        put_bytes(b, now);
+        gp_buf_puts(b, " are held, ");
+        put_bytes(b, now > m->base_bytes ? now - m->base_bytes : m->base_bytes - now);
+        gp_buf_puts(b, now > m->base_bytes ? " more than in the base" : " less than in the base");
+    }
+    if (m->changes.n && m->changes.at[0].bytes != m->changes.at[0].base_bytes) {
+        gp_buf_puts(b, "; the largest change is ");
+        gp_memory_change_put(b, m->changes.at[0].bytes - m->changes.at[0].base_bytes);
+        gp_buf_printf(b, " by %s", gp_memory_str(m, m->changes.at[0].key));
+    }
+    gp_buf_puts(b, ".");
+    say(r, now > m->base_bytes ? GP_TONE_WARN : GP_TONE_PLAIN, b);
+}
+
 /* ---- running out ---- */
 
 static void say_fragmentation(struct gp_buf *b, const struct gp_memory_device *d,
@@ -200,6 +235,29 @@ static void say_cached(struct gp_report *r, struct gp_buf *b, const struct gp_me
 
 /* ---- what is missing ---- */
 
+static void say_outside(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < m->outside.n; i++) sum += m->outside.at[i].bytes;
+    if (!sum) return;
+    put_bytes(b, sum);
+    gp_buf_puts(b, " lie outside the allocator, as the driver's records have it; most of it by ");
+    gp_buf_puts(b, gp_memory_str(m, m->outside.at[0].who));
+    gp_buf_puts(b, ".");
+    say(r, GP_TONE_PLAIN, b);
+}
+
+static void say_graphs(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
+                       const struct gp_memory_device *d)
+{
+    if (!d->graph_launches || d->kind) return;
+    gp_memory_device_put(b, m, d);
+    gp_buf_printf(b, ": %llu launches of CUDA graphs; what graphs use was allocated when they were recorded",
+                  (unsigned long long)d->graph_launches);
+    gp_report_say(r, false, GP_TONE_PLAIN, "%s", gp_buf_str(b));
+    b->n = 0;
+}
+
 static void say_history(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
                         const struct gp_memory_device *d)
 {
@@ -235,10 +293,13 @@ void gp_memory_verdict(struct gp_report *r, const struct gp_memory *m)
     size_t shown = m->devices.n < DEVICES_MOST ? m->devices.n : DEVICES_MOST;
     gp_inputs_say(r, &m->strings, m->inputs.at, m->inputs.n, true);
     for (size_t i = 0; i < m->devices.n; i++) say_history(r, &b, m, &m->devices.at[i]);
+    for (size_t i = 0; i < m->devices.n; i++) say_graphs(r, &b, m, &m->devices.at[i]);
+    say_changes(r, &b, m);
     for (size_t i = 0; i < shown; i++) say_oom(r, &b, m, &m->devices.at[i]);
     for (size_t i = 0; i < shown; i++) say_growth(r, &b, m, &m->devices.at[i]);
     for (size_t i = 0; i < shown; i++) say_peak(r, &b, m, &m->devices.at[i]);
     for (size_t i = 0; i < shown; i++) say_cached(r, &b, m, &m->devices.at[i]);
+    say_outside(r, &b, m);
     if (shown < m->devices.n)
         gp_report_say(r, true, GP_TONE_PLAIN, "%zu more devices: see the table of devices.",
                       m->devices.n - shown);

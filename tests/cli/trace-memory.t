@@ -209,6 +209,75 @@ d = {x[\"kind\"]: x for x in json.load(open(\"json\"))[\"devices\"]}
 assert d[\"Managed\"][\"peak_bytes\"] == 33554432 and d[\"Device pool\"][\"peak_bytes\"] == 3 << 20, d"
 '
 
+test_expect_success 'a snapshot and a trace of one run are joined: backward blocks get their operator and forward code' '
+    trace-memory -f json "$memory"/profile.pickle.gz >expect &&
+    for order in "$memory/profile.pickle.gz $memory/profile.json.gz" "$memory/profile.json.gz $memory/profile.pickle.gz"; do
+        trace-memory -f json $order >json && python3 - <<-\END || return 1
+	import json
+	r, alone = json.load(open("json")), json.load(open("expect"))
+	d, = r["devices"]
+	assert d["joined_blocks"] == 108, d
+	assert {k: d[k] for k in ("peak_bytes", "end_bytes", "allocations", "frees")} == \
+	       {k: alone["devices"][0][k] for k in ("peak_bytes", "end_bytes", "allocations", "frees")}
+	assert sum(h["bytes"] for h in r["holders"]) == d["peak_bytes"]
+	mm = [h for h in r["holders"] if h["key"] == "aten::mm < capture.py:114 step"]
+	assert mm and all(h["stand_in"] and h["stack"][0].startswith("aten::mm") for h in mm), mm
+	assert any("MmBackward0" in f or "AddmmBackward0" in f for h in mm for f in h["stack"])
+	assert any(f.startswith("capture.py") for h in mm for f in h["stack"])
+	g, = r["growth"]
+	assert g["bytes_per_step"] == 16384 and g["certain"]
+	END
+    done &&
+    trace-memory -f json --by op "$memory"/profile.pickle.gz "$memory"/profile.json.gz | grep "\"key\": \"aten::mm\"" &&
+    trace-memory -f json "$memory"/leak.pickle.gz "$memory"/profile.json.gz | grep "\"joined_blocks\": 0"
+'
+
+test_expect_success 'what lies outside the allocator: given by the driver, not a segment' '
+    trace-memory -f json "$memory"/leak_collected.pickle.gz "$memory"/leak.trace >json && trace-convert -q --to chrome -o chrome.json "$memory"/leak.trace &&
+    python3 - "$memory"/leak_collected.pickle.gz <<-\END
+	import gzip, json, pickle, sys
+	r = json.load(open("json"))
+	assert len(r["devices"]) == 1, r["devices"]
+	segments = {s["address"] for s in pickle.load(gzip.open(sys.argv[1]))["segments"]}
+	rows = [e["args"] for e in json.load(open("chrome.json"))["traceEvents"] if e["name"] == "[memory]"]
+	outside = [a for a in rows if a["Memory"] == "Device" and a["Addr"] not in segments]
+	mine = [o for o in r["outside"] if o["kind"] == "Device"]
+	assert sum(o["bytes"] for o in mine) == sum(a["Bytes"] for a in outside) and sum(o["blocks"] for o in mine) == len(outside) == 6
+	END
+'
+
+test_expect_success '--base: the changes sum to the change of the whole, whatever the order' '
+    trace-memory -f json --base "$memory"/steady.pickle.gz "$memory"/wide.pickle.gz >more &&
+    trace-memory -f json --base "$memory"/wide.pickle.gz "$memory"/steady.pickle.gz >less &&
+    python3 -c "
+import json
+a, b = json.load(open(\"more\"))[\"comparison\"], json.load(open(\"less\"))[\"comparison\"]
+for c in (a, b):
+    assert sum(h[\"change_bytes\"] for h in c[\"holders\"]) == c[\"change_bytes\"] == c[\"bytes\"] - c[\"base_bytes\"]
+assert a[\"change_bytes\"] == -b[\"change_bytes\"] == 196608
+assert a[\"holders\"][0][\"key\"] == \"capture.py train\" and a[\"holders\"][0][\"change_bytes\"] == 196608" &&
+    trace-memory --base "$memory"/wide.pickle.gz "$memory"/wide.pickle.gz | head -n 1 | grep "^As much is held as in the base" &&
+    status_of trace-memory --base nowhere "$memory"/wide.pickle.gz && test $status = 2 && grep "^trace-memory: nowhere: " err
+'
+
+test_expect_success 'exported memory time lines: sums and changes have one peak, and their categories' '
+    for f in timeline.json.gz timeline.raw.json.gz; do
+        trace-memory -f json --by category "$memory"/$f >json && python3 - "$memory"/timeline.json.gz <<-\END || return 1
+	import gzip, json, sys
+	r = json.load(open("json"))
+	times, rows = json.load(gzip.open(sys.argv[1]))
+	peak = max(map(sum, rows))
+	at = next(r for r in rows if sum(r) == peak)
+	names = ["parameters", "optimizer state", "inputs", "temporary", "activations", "gradients", "autograd detail", "unknown"]
+	assert r["devices"][0]["peak_bytes"] == peak
+	assert {h["key"]: h["bytes"] for h in r["holders"]} == {n: v for n, v in zip(names, at[1:]) if v}, r["holders"]
+	assert all(h["category_from"] == "recorded" or h["category"] == "unknown" for h in r["holders"])
+	END
+    done &&
+    zcat "$memory"/timeline.raw.json.gz | head -c 9000 >cut && trace-memory -f json cut >json 2>err && grep "ends early" err &&
+    echo "[[1, 2], [3" >odd && status_of trace-memory odd && test $status = 2 && grep "not a memory time line" err
+'
+
 test_expect_success '--at: the end, a time, the last failure' '
     trace-memory -f json --at end "$memory"/leak.pickle.gz >end && trace-memory -f json --at 1us "$memory"/leak.pickle.gz >early &&
     trace-memory -f json --at oom "$memory"/oom_others.pickle.gz >oom && python3 -c "

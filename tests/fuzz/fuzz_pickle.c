@@ -47,7 +47,8 @@ static void analyse(const uint8_t *data, size_t size, enum gp_memory_key by, enu
     struct gp_memory m;
     struct gp_buf json = {0};
     if (gp_snapshot_read_memory(&s, data, size, NULL)) return;
-    gp_memory_init(&m, &(struct gp_memory_opts){.by = by, .at = at, .at_ns = 1000, .device = -1, .min_bytes = 600});
+    gp_memory_init(
+        &m, &(struct gp_memory_opts){.by = by, .at = at, .at_ns = 1000, .device = -1, .min_bytes = 600});
     gp_memory_add_snapshot(&m, &s);
     FUZZ_CHECK(!gp_memory_finish(&m, NULL));
     m.opts.min_bytes = 0;

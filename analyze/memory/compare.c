@@ -1,0 +1,90 @@
+/* Who holds more, and who less, than in another run. */
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/memory/memory_priv.h"
+#include "formats/base/buf.h"
+
+struct comparing {
+    struct gp_memory *m;
+    struct gp_map index; /* hash of device and name -> index into changes */
+    struct gp_buf name;  /* scratch */
+};
+
+/* Lines move when code is edited: "linear.py:134 forward" is "linear.py forward". */
+static void put_without_lines(struct gp_buf *b, const char *s)
+{
+    while (*s) {
+        size_t digits = *s == ':' ? strspn(s + 1, "0123456789") : 0;
+        if (digits && (s[1 + digits] == ' ' || !s[1 + digits])) {
+            s += 1 + digits;
+            continue;
+        }
+        gp_buf_putc(b, *s++);
+    }
+}
+
+static struct gp_memory_changed *change_of(struct comparing *c, gp_sid device, const char *key)
+{
+    struct gp_memory *m = c->m;
+    c->name.n = 0;
+    put_without_lines(&c->name, key);
+    gp_sid name = gp_intern(&m->strings, c->name.n ? c->name.data : "", c->name.n);
+    uint32_t *at = gp_map_put(&c->index, (uint64_t)device << 32 | name, (uint32_t)m->changes.n);
+    if (*at == m->changes.n)
+        GP_VEC_PUSH(&m->changes, (struct gp_memory_changed){.device = device, .key = name});
+    return &m->changes.at[*at];
+}
+
+struct order {
+    const struct gp_memory *m;
+    struct gp_memory_changed c;
+};
+
+static int64_t size_of(int64_t v)
+{
+    return v < 0 ? -v : v;
+}
+
+static int most_first(const void *a, const void *b)
+{
+    const struct order *x = a, *y = b;
+    int64_t p = size_of(x->c.bytes - x->c.base_bytes), q = size_of(y->c.bytes - y->c.base_bytes);
+    if (p != q) return p > q ? -1 : 1;
+    int c = strcmp(gp_memory_str(x->m, x->c.key), gp_memory_str(y->m, y->c.key));
+    return c ? c : x->c.device < y->c.device ? -1 : x->c.device > y->c.device;
+}
+
+static void sort(struct gp_memory *m)
+{
+    size_t n = m->changes.n;
+    if (n < 2) return;
+    struct order *all = gp_alloc(n * sizeof *all);
+    for (size_t i = 0; i < n; i++) all[i] = (struct order){m, m->changes.at[i]};
+    qsort(all, n, sizeof *all, most_first);
+    for (size_t i = 0; i < n; i++) m->changes.at[i] = all[i].c;
+    free(all);
+}
+
+void gp_memory_compare(struct gp_memory *m, const struct gp_memory *base)
+{
+    struct comparing c = {.m = m};
+    m->compared = true;
+    for (size_t i = 0; i < base->holders.n; i++) {
+        const struct gp_memory_holder *h = &base->holders.at[i];
+        gp_sid device = gp_intern_from(&m->strings, &base->strings, base->devices.at[h->device].label);
+        struct gp_memory_changed *one = change_of(&c, device, gp_memory_str(base, h->key));
+        one->base_bytes += h->bytes;
+        one->base_blocks += h->blocks;
+        m->base_bytes += h->bytes;
+    }
+    for (size_t i = 0; i < m->holders.n; i++) {
+        const struct gp_memory_holder *h = &m->holders.at[i];
+        struct gp_memory_changed *one =
+            change_of(&c, m->devices.at[h->device].label, gp_memory_str(m, h->key));
+        one->bytes += h->bytes;
+        one->blocks += h->blocks;
+    }
+    sort(m);
+    gp_map_release(&c.index);
+    gp_buf_release(&c.name);
+}

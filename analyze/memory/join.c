@@ -1,0 +1,230 @@
+/* A snapshot and a trace of one run: what the trace knows of an allocation goes to the block that the snapshot has of it;
+ * and what the driver gave to others than the allocator. */
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/memory/memory_priv.h"
+
+#define NEAR_NS ((int64_t)2000000) /* the two clocks and the time between both notes of an allocation */
+
+/* ---- the same allocation ---- */
+
+struct event {
+    uint64_t addr;
+    int64_t time_ns;
+    uint32_t life;
+};
+
+typedef GP_VEC(struct event) events;
+
+static int by_place(const void *a, const void *b)
+{
+    const struct event *x = a, *y = b;
+    if (x->addr != y->addr) return x->addr < y->addr ? -1 : 1;
+    if (x->time_ns != y->time_ns) return x->time_ns < y->time_ns ? -1 : 1;
+    return x->life < y->life ? -1 : x->life > y->life;
+}
+
+static void collect(const struct gp_memory_device *d, events *all)
+{
+    for (size_t i = 0; i < d->lives.n; i++) {
+        const struct gp_memory_life *l = &d->lives.at[i];
+        if (l->begin) GP_VEC_PUSH(all, (struct event){l->addr, gp_memory_time(d, l->begin), (uint32_t)i});
+    }
+    if (all->n) qsort(all->at, all->n, sizeof *all->at, by_place);
+}
+
+/* The event of ALL that is nearest to E in time, at the same address; NULL: none is near. */
+static const struct event *nearest(const events *all, const struct event *e)
+{
+    size_t lo = 0, hi = all->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (by_place(&all->at[mid], e) < 0) lo = mid + 1;
+        else hi = mid;
+    }
+    const struct event *best = NULL;
+    int64_t least = NEAR_NS + 1;
+    for (size_t i = lo ? lo - 1 : 0; i < all->n && i <= lo; i++) {
+        const struct event *k = &all->at[i];
+        int64_t apart = k->time_ns < e->time_ns ? e->time_ns - k->time_ns : k->time_ns - e->time_ns;
+        if (k->addr != e->addr || apart >= least) continue;
+        best = k;
+        least = apart;
+    }
+    return best;
+}
+
+/* ---- what the trace knows ---- */
+
+struct joining {
+    struct gp_memory *m;
+    struct gp_memory_device *to;
+    const struct gp_memory_device *from;
+    struct gp_map stacks; /* of FROM -> of TO */
+    struct gp_map pairs;  /* site of TO << 32 | site of FROM -> site of TO */
+};
+
+static uint32_t move_frame(struct gp_snapshot *to, const struct gp_snapshot *from,
+                           const struct gp_snapshot_frame *f)
+{
+    struct gp_snapshot_frame own = *f;
+    own.name = gp_intern_from(&to->strings, &from->strings, f->name);
+    own.file = gp_intern_from(&to->strings, &from->strings, f->file);
+    GP_VEC_PUSH(&to->frames, own);
+    return (uint32_t)to->frames.n - 1;
+}
+
+static uint32_t move_stack(struct joining *j, uint32_t stack)
+{
+    struct gp_snapshot *to = j->to->s;
+    const struct gp_snapshot *from = j->from->s;
+    if (!stack) return 0;
+    uint32_t *known = gp_map_put(&j->stacks, stack, 0);
+    if (*known) return *known;
+    struct gp_snapshot_stack old = from->stacks.at[stack], own = {(uint32_t)to->stack_frames.n, old.n};
+    for (uint32_t i = 0; i < old.n; i++) {
+        uint32_t frame = move_frame(to, from, &from->frames.at[from->stack_frames.at[old.first + i]]);
+        GP_VEC_PUSH(&to->stack_frames, frame);
+    }
+    GP_VEC_PUSH(&to->stacks, own);
+    return *known = (uint32_t)to->stacks.n - 1;
+}
+
+/* Site OWN with what OTHER, of the trace, has beside it. */
+static uint32_t pair_of(struct joining *j, uint32_t own, uint32_t other)
+{
+    uint32_t *known = gp_map_put(&j->pairs, (uint64_t)own << 32 | other, UINT32_MAX);
+    if (*known != UINT32_MAX) return *known;
+    struct gp_memory_site site = j->to->sites.at[own];
+    const struct gp_memory_site *more = &j->from->sites.at[other];
+    if (site.stand_in && more->stack) {
+        site.stack = move_stack(j, more->stack);
+        site.key = more->key;
+        if (!site.phase) site.phase = more->phase;
+    }
+    if (!site.op) site.op = more->op;
+    if (more->module) site.module = more->module;
+    GP_VEC_PUSH(&j->to->sites, site);
+    return *known = (uint32_t)j->to->sites.n - 1;
+}
+
+/* True if both are of one run: half of what the trace has of allocations is in the snapshot. */
+static bool join(struct gp_memory *m, struct gp_memory_device *to, const struct gp_memory_device *from)
+{
+    struct joining j = {.m = m, .to = to, .from = from};
+    events own = {0}, other = {0};
+    size_t matched = 0;
+    collect(to, &own);
+    collect(from, &other);
+    for (size_t i = 0; i < other.n; i++) matched += nearest(&own, &other.at[i]) != NULL;
+    bool same = matched > 0 && matched * 2 >= other.n;
+    for (size_t i = 0; same && i < own.n; i++) {
+        const struct event *e = nearest(&other, &own.at[i]);
+        if (!e) continue;
+        struct gp_memory_life *l = &to->lives.at[own.at[i].life];
+        l->site = pair_of(&j, l->site, from->lives.at[e->life].site);
+        to->joined++;
+    }
+    gp_map_release(&j.stacks);
+    gp_map_release(&j.pairs);
+    GP_VEC_FREE(&own);
+    GP_VEC_FREE(&other);
+    return same;
+}
+
+static void drop_device(struct gp_memory *m, size_t i)
+{
+    gp_memory_release_device(&m->devices.at[i]);
+    memmove(&m->devices.at[i], &m->devices.at[i + 1], (m->devices.n - i - 1) * sizeof *m->devices.at);
+    m->devices.n--;
+}
+
+static bool is_allocator(const struct gp_memory_device *d)
+{
+    return !d->kind && d->number >= 0;
+}
+
+void gp_join(struct gp_memory *m)
+{
+    for (size_t i = 0; i < m->devices.n; i++) {
+        if (m->devices.at[i].s->sizes_are_real || !is_allocator(&m->devices.at[i])) continue;
+        for (size_t k = m->devices.n; k-- > 0;) {
+            const struct gp_memory_device *d = &m->devices.at[k];
+            if (!d->s->sizes_are_real || !is_allocator(d) || d->number != m->devices.at[i].number) continue;
+            if (!join(m, &m->devices.at[i], d)) continue;
+            m->devices.at[i].graph_launches += d->graph_launches;
+            drop_device(m, k);
+            i -= k < i;
+        }
+    }
+}
+
+/* ---- outside the allocator ---- */
+
+static bool is_segment(const struct gp_memory_device *d, uint64_t addr)
+{
+    for (size_t i = 0; i < d->s->segments.n; i++)
+        if (d->s->segments.at[i].device == d->number && d->s->segments.at[i].address == addr) return true;
+    return false;
+}
+
+static void add_outside(struct gp_memory *m, const struct gp_memory_device *d, gp_sid who, int64_t bytes)
+{
+    for (size_t i = 0; i < m->outside.n; i++) {
+        struct gp_memory_outside *o = &m->outside.at[i];
+        if (o->number != d->number || o->kind != d->kind || o->who != who || o->input != d->input) continue;
+        o->blocks++;
+        o->bytes += bytes;
+        return;
+    }
+    struct gp_memory_outside fresh = {
+        .input = d->input, .number = d->number, .kind = d->kind, .who = who, .blocks = 1, .bytes = bytes};
+    GP_VEC_PUSH(&m->outside, fresh);
+}
+
+/* Does D, of the driver's records, hold segments of SNAPSHOT? */
+static bool holds_segments(const struct gp_memory_device *d, const struct gp_memory_device *snapshot)
+{
+    if (!d->kind || d->number != snapshot->number || snapshot->kind || snapshot->s->sizes_are_real)
+        return false;
+    for (size_t i = 0; i < d->lives.n; i++)
+        if (is_segment(snapshot, d->lives.at[i].addr)) return true;
+    return false;
+}
+
+/* The same process: one of the kinds of memory of an input holds the segments. */
+static const struct gp_memory_device *snapshot_of(const struct gp_memory *m, const struct gp_memory_device *d)
+{
+    for (size_t i = 0; i < m->devices.n; i++)
+        for (size_t k = 0; k < m->devices.n; k++)
+            if (m->devices.at[k].input == d->input && m->devices.at[k].number == d->number &&
+                holds_segments(&m->devices.at[k], &m->devices.at[i]))
+                return &m->devices.at[i];
+    return NULL;
+}
+
+static int most_first(const void *a, const void *b)
+{
+    const struct gp_memory_outside *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+    return x->who < y->who ? -1 : x->who > y->who;
+}
+
+void gp_outside_find(struct gp_memory *m)
+{
+    bool *told = gp_zalloc(m->devices.n + 1);
+    for (size_t i = 0; i < m->devices.n; i++) {
+        const struct gp_memory_device *d = &m->devices.at[i], *snapshot = d->kind ? snapshot_of(m, d) : NULL;
+        if (!snapshot) continue;
+        told[i] = true;
+        for (size_t k = 0; k < d->lives.n; k++) {
+            const struct gp_memory_life *l = &d->lives.at[k];
+            if (l->end > d->rows && !is_segment(snapshot, l->addr))
+                add_outside(m, d, d->sites.at[l->site].key, l->bytes);
+        }
+    }
+    for (size_t i = m->devices.n; i-- > 0;)
+        if (told[i]) drop_device(m, i);
+    free(told);
+    if (m->outside.n) qsort(m->outside.at, m->outside.n, sizeof *m->outside.at, most_first);
+}
