@@ -1,7 +1,8 @@
-"""Make what a capture left small and free of the machine's paths: pack.py FROM TO.
+"""Make what a capture left small and free of the machine's paths: pack.py FROM TO [PATH=NAME...].
 
-Paths become relative, the digest of a changed payload is computed anew, and of the configurations that every record about a
-frame repeats only a few words are kept. Everything is then compressed. Formats stay as they were written.
+Paths become relative, by default those of this machine's packages and of this folder. What is large and says the same again
+is cut: configurations to a few words, the parts of cache keys, graphs before their last pass. The digest of a changed payload
+is computed anew, and everything is compressed. Formats stay as they were written.
 """
 
 import gzip
@@ -11,29 +12,37 @@ import re
 import sys
 from pathlib import Path
 
-PREFIX = re.compile(rb"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d{6} \d+ [^\]\n]*\] \{")
-CONFIG = re.compile(r"config")
+PREFIX = re.compile(rb"^[VIWECDF]\d{4} \d\d:\d\d:\d\d\.\d{6} \d+ [^\]\n]*\] \{")
 KEPT_KEYS = ("recompile_limit", "cache_size_limit", "dynamic_shapes", "max_autotune", "freezing")
-RUNNABLE = re.compile(rb'"fx_graph_runnable"')
+LONG_KEYS = ("components", "graph_node_shapes", "exception_stack_trace", "stack_trace", "cache_bypass_traceback",
+             "triton_bundler_meta", "recompile_user_contexts", "inductor_provenance")
+CUT_RECORDS = ("before_pre_grad_graph", "after_pre_grad_graph", "before_joint_graph", "after_joint_graph",
+               "before_post_grad_graph", "aot_joint_graph", "aot_forward_graph_fw_metadata", "torch._functorch.config",
+               "dynamo_cpp_guards_str", "aot_forward_graph", "aot_backward_graph", "aot_inference_graph")
+HEAD = 40  # lines of a script that repeats a compilation: its options
 
 
-def scrubber():
-    roots = {}
+def default_roots():
+    roots = {str(Path(__file__).resolve().parent): "model", str(Path(sys.base_prefix) / "lib"): "python",
+             str(Path.cwd()): "."}
     for name in ("torch", "numpy"):
         try:
-            place = Path(__import__(name).__file__).resolve().parent.parent
-            roots[str(place)] = "site-packages"
+            roots[str(Path(__import__(name).__file__).resolve().parent.parent)] = "site-packages"
         except ImportError:
             pass
-    roots[str(Path(sys.base_prefix) / "lib")] = "python"
-    roots[str(Path(__file__).resolve().parent)] = "model"
-    roots[str(Path.cwd())] = "."
+    return roots
+
+
+def scrubber(roots):
     rows = sorted(roots.items(), key=lambda r: -len(r[0]))
 
     def scrub(data):
         for place, short in rows:
             data = data.replace(place.encode(), short.encode())
+            for cut in range(1, len(place) - 8):  # comments that show the end of a path only
+                data = data.replace(b"# " + place[cut:].encode() + b"/", b"# " + short.encode() + b"/")
         data = re.sub(rb"/tmp/[\w./-]*?/cache/", b"cache/", data)
+        data = re.sub(rb"/tmp/tmp\.\w+/", b"tmp/", data)
         data = re.sub(rb"/tmp/torchinductor_\w+/", b"cache/", data)
         return re.sub(rb"/tmp/tmp\w+/", b"tmp/", data)
 
@@ -53,10 +62,19 @@ def shorten_config(value):
 
 
 def shorten(node):
-    if isinstance(node, dict):
-        return {k: shorten_config(v) if CONFIG.search(k) and isinstance(v, (str, dict)) else shorten(v)
-                for k, v in node.items()}
-    return [shorten(v) for v in node] if isinstance(node, list) else node
+    if isinstance(node, list):
+        return [shorten(v) for v in node]
+    if not isinstance(node, dict):
+        return node
+    out = {}
+    for key, value in node.items():
+        if key in LONG_KEYS and value:
+            out[key] = [] if isinstance(value, list) else ""
+        elif "config" in key and isinstance(value, (str, dict)):
+            out[key] = shorten_config(value)
+        else:
+            out[key] = shorten(value)
+    return out
 
 
 def dumps(node):
@@ -66,14 +84,25 @@ def dumps(node):
     return json.dumps(node, indent=0)
 
 
+def shorten_payload(name, payload):
+    if name in CUT_RECORDS:
+        return payload.split(b"\n")[0]
+    if name == "fx_graph_runnable":
+        return b"\n".join(payload.split(b"\n")[:HEAD])
+    if name == "chromium_event":
+        return dumps(shorten(json.loads(payload))).encode()
+    if "_cache_" in name:
+        return json.dumps(shorten(json.loads(payload))).encode()
+    return payload
+
+
 def pack_record(head, payload):
     """HEAD is the line with the JSON object, PAYLOAD its lines without their tabs, or None."""
     at = head.index(b"] {") + 2
-    prefix, meta = head[:at], json.loads(head[at:])
-    meta = shorten(meta)
+    prefix, meta = head[:at], shorten(json.loads(head[at:]))
+    name = meta["artifact"]["name"] if "artifact" in meta else next(iter(meta), "")
     if payload is not None:
-        if "chromium_event" in meta:
-            payload = dumps(shorten(json.loads(payload))).encode()
+        payload = shorten_payload(name, payload)
         meta["has_payload"] = hashlib.md5(payload).hexdigest()
     out = prefix + json.dumps(meta).encode() + b"\n"
     if payload is not None:
@@ -98,25 +127,28 @@ def pack_log(data):
     return b"".join(out) + cut
 
 
+def pack_file(path, to, scrub):
+    data = path.read_bytes()
+    if path.name.endswith(".trace"):
+        to.write_bytes(data)
+        return
+    data = scrub(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    if path.name.startswith("dedicated_log_torch_trace"):
+        data = pack_log(data)
+    if path.name.endswith((".planted.json", ".out")):
+        to.write_bytes(data)
+    else:
+        to.with_name(to.name.removesuffix(".gz") + ".gz").write_bytes(gzip.compress(data, 9, mtime=0))
+
+
 def main():
     source, target = Path(sys.argv[1]), Path(sys.argv[2])
-    scrub = scrubber()
+    roots = dict(row.split("=") for row in sys.argv[3:]) or default_roots()
+    scrub = scrubber(roots)
     for path in sorted(p for p in source.rglob("*") if p.is_file()):
-        data = path.read_bytes()
-        if path.name.endswith(".trace"):
-            to = target / path.relative_to(source)
-            to.parent.mkdir(parents=True, exist_ok=True)
-            to.write_bytes(data)
-            continue
-        data = scrub(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
-        if path.name.startswith("dedicated_log_torch_trace"):
-            data = pack_log(data)
-        name = path.name.removesuffix(".gz")
-        name += ".gz" if not name.endswith((".planted.json", ".out")) else ""
-        to = target / path.relative_to(source).with_name(name)
+        to = target / path.relative_to(source)
         to.parent.mkdir(parents=True, exist_ok=True)
-        to.write_bytes(gzip.compress(data, 9, mtime=0) if name.endswith(".gz") else data)
-        print(f"{to.stat().st_size:9d} {to.relative_to(target)}")
+        pack_file(path, to, scrub)
 
 
 if __name__ == "__main__":

@@ -208,7 +208,7 @@ def planted():
     spans = [(n.lineno, n.end_lineno, n.name) for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef)]
     rows = []
     for number, text in enumerate(source.splitlines(), 1):
-        if "# planted: " in text:
+        if "  # planted: " in text:
             name = [s[2] for s in spans if s[0] <= number <= s[1]][-1]
             rows.append({"file": Path(__file__).name, "line": number, "function": name,
                          "family": text.split("# planted: ")[1].strip()})

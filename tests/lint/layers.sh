@@ -49,6 +49,8 @@ violations() {
         row("analyze/hta", model() " analyze/math analyze/names analyze/cost analyze/view")
         row("analyze/lanes", model() " analyze/math analyze/names analyze/view analyze/hta")
         row("analyze/diff", model() " formats/expect_read.h analyze/math analyze/names analyze/view analyze/stacks")
+        row("formats/compile_log", "")
+        row("analyze/compile", model() " formats/compile_log analyze/math analyze/names analyze/cost analyze/view analyze/diff")
         row("analyze/suggest", model() " analyze/math analyze/names analyze/cost analyze/view analyze/hta")
         row("analyze/memory", model() " formats/pickle analyze/math analyze/names analyze/view")
         row("render/draw", "analyze/names")
@@ -59,6 +61,7 @@ violations() {
         row("render/timeline", model() " analyze/lanes analyze/hta" below)
         row("render/hta", model() " analyze/hta" below)
         row("render/diff", model() " analyze/diff render/flame" below)
+        row("render/compile", model() " analyze/compile formats/compile_log analyze/diff" below)
         row("render/suggest", model() " analyze/suggest analyze/cost" below)
         row("render/memory", model() " formats/pickle analyze/memory analyze/stacks render/flame" below)
     }

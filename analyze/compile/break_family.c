@@ -1,0 +1,252 @@
+#include "analyze/compile/break_family.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const char check_breaks[] = "run again with TORCH_TRACE and compare: the break is gone";
+static const char check_sync[] =
+    "the break is gone, and a GPU trace has no cudaStreamSynchronize at this place any more";
+static const char check_recompiles[] = "run again with TORCH_TRACE: the function is compiled once or twice";
+
+const struct gp_break_family_row gp_break_families[GP_BREAK_FAMILY_COUNT] = {
+    [GP_FAMILY_OUTPUT] =
+        {"output", "printing or logging", "guard it: is_compiling()",
+         "Remove the output from the compiled function, guard it with torch.compiler.is_compiling(), or "
+         "name the function in torch._dynamo.config.reorderable_logging_functions",
+         check_breaks, "small"},
+    [GP_FAMILY_SCALAR] =
+        {"scalar", "scalar out of a tensor", "keep it a tensor",
+         "Keep the value a tensor; if Python needs the number, set "
+         "torch._dynamo.config.capture_scalar_outputs. Reading it also makes the host wait for the GPU",
+         check_sync, "medium"},
+    [GP_FAMILY_BRANCH] =
+        {"branch", "branch on data", "torch.where or torch.cond",
+         "Replace the branch by torch.where or torch.cond, or move it out of the compiled function; no "
+         "setting removes this break",
+         check_sync, "medium"},
+    [GP_FAMILY_SHAPE] = {"shape", "shape depends on data", "mask or pad instead",
+                         "Mask or pad, so that shapes do not depend on values; otherwise set "
+                         "torch._dynamo.config.capture_dynamic_output_shape_ops",
+                         check_sync, "medium"},
+    [GP_FAMILY_ASKED] =
+        {"asked", "asked for by the code", "remove it if a leftover",
+         "Remove the call of graph_break() or the disable() decorator if it is a leftover; if it is wanted, "
+         "move it to the edge of the compiled function",
+         check_breaks, "small"},
+    [GP_FAMILY_FOREIGN] = {"foreign", "foreign function", "move it out, or wrap it",
+                           "Move the call in front of the compiled function, wrap it as a custom operator "
+                           "(torch.library.custom_op), or give the compiler a Python version of it",
+                           check_breaks, "medium"},
+    [GP_FAMILY_RECOMPILES] = {"recompiles", "too many recompiles", "fix the guard that changes",
+                              "Fix the guard that fails at each call: see the recompiles of this function",
+                              check_recompiles, "medium"},
+    [GP_FAMILY_EXCEPTION] =
+        {"exception", "exception", "run it eagerly first",
+         "Run the function without torch.compile first: it raises an exception; raise outside the "
+         "compiled function",
+         check_breaks, "small"},
+    [GP_FAMILY_CONTEXT] =
+        {"context", "context manager", "open it outside",
+         "Open the context manager outside the compiled function, or close it before the place that "
+         "breaks",
+         check_breaks, "small"},
+    [GP_FAMILY_AUTOGRAD] =
+        {"autograd", "autograd inside", "call backward() outside",
+         "Call backward() and register hooks outside the compiled function, or use compiled autograd",
+         check_breaks, "medium"},
+    [GP_FAMILY_TENSOR] =
+        {"tensor", "tensor or module", "leave this module out",
+         "Leave this module or tensor (recurrent, sparse, nested) out of the compiled function and compile "
+         "what is around it",
+         check_breaks, "medium"},
+    [GP_FAMILY_HIGHER_ORDER] =
+        {"higher_order", "higher-order operator", "make its function pure",
+         "Make the function that is passed to the operator pure: no side effects, and the same "
+         "shapes and types on all paths",
+         check_breaks, "medium"},
+    [GP_FAMILY_OBJECT] =
+        {"object", "Python object", "simplify the object",
+         "Simplify the object that the function touches: plain attributes and methods instead of special "
+         "ones, or read what is needed before the call",
+         check_breaks, "medium"},
+    [GP_FAMILY_ITERATOR] =
+        {"iterator", "iterator or generator", "use a list",
+         "Make a list before the call instead of advancing a generator inside the compiled function",
+         check_breaks, "small"},
+    [GP_FAMILY_NUMPY] = {"numpy", "NumPy", "use torch operators",
+                         "Use torch operators instead, or convert before the compiled function", check_breaks,
+                         "medium"},
+    [GP_FAMILY_DISTRIBUTED] =
+        {"distributed", "distributed", "use functional collectives",
+         "Use functional collectives inside the compiled function; for FSDP set use_orig_params",
+         check_breaks, "medium"},
+    [GP_FAMILY_TRITON] =
+        {"triton", "own Triton kernel", "wrap it as a triton_op",
+         "Wrap the kernel as torch.library.triton_op, with arguments that the compiler knows", check_breaks,
+         "medium"},
+    [GP_FAMILY_CAUSED] = {"caused", "follows another break", "fix the other break first",
+                          "Fix the break that comes before it first: this one is its consequence",
+                          check_breaks, "small"},
+    [GP_FAMILY_BACKEND] = {"backend", "no fake implementation", "register one",
+                           "Register a fake implementation of the operator (torch.library.register_fake)",
+                           check_breaks, "medium"},
+    [GP_FAMILY_COMPILER] =
+        {"compiler", "failure of the compiler", "leave it out, report it",
+         "Leave the function out with torch.compiler.disable, so that it is not compiled in vain, and "
+         "report the failure with the lines of the log",
+         check_breaks, "small"},
+    [GP_FAMILY_OTHER] = {"other", "not supported", "see the hint of the log",
+                         "See the hint of the log; otherwise move the line out of the compiled function",
+                         check_breaks, "medium"},
+};
+
+struct numbers {
+    int32_t first, last;
+    enum gp_break_family family;
+};
+
+/* The first row that holds the number counts. */
+static const struct numbers by_number[] = {
+    {3, 3, GP_FAMILY_ITERATOR},        {0, 2, GP_FAMILY_OBJECT},           {4, 6, GP_FAMILY_OBJECT},
+    {7, 9, GP_FAMILY_FOREIGN},         {14, 16, GP_FAMILY_TENSOR},         {25, 25, GP_FAMILY_ASKED},
+    {29, 29, GP_FAMILY_AUTOGRAD},      {30, 30, GP_FAMILY_ASKED},          {31, 32, GP_FAMILY_OBJECT},
+    {33, 33, GP_FAMILY_SCALAR},        {34, 35, GP_FAMILY_BRANCH},         {36, 37, GP_FAMILY_SHAPE},
+    {39, 39, GP_FAMILY_RECOMPILES},    {40, 41, GP_FAMILY_HIGHER_ORDER},   {44, 44, GP_FAMILY_TENSOR},
+    {50, 51, GP_FAMILY_EXCEPTION},     {52, 52, GP_FAMILY_RECOMPILES},     {53, 53, GP_FAMILY_DISTRIBUTED},
+    {57, 57, GP_FAMILY_EXCEPTION},     {64, 64, GP_FAMILY_BACKEND},        {66, 66, GP_FAMILY_CONTEXT},
+    {67, 67, GP_FAMILY_HIGHER_ORDER},  {73, 73, GP_FAMILY_HIGHER_ORDER},   {83, 83, GP_FAMILY_AUTOGRAD},
+    {87, 87, GP_FAMILY_BACKEND},       {88, 88, GP_FAMILY_EXCEPTION},      {90, 90, GP_FAMILY_BACKEND},
+    {92, 92, GP_FAMILY_CAUSED},        {98, 99, GP_FAMILY_ASKED},          {105, 106, GP_FAMILY_SCALAR},
+    {109, 109, GP_FAMILY_SCALAR},      {111, 111, GP_FAMILY_EXCEPTION},    {112, 112, GP_FAMILY_BACKEND},
+    {113, 113, GP_FAMILY_OBJECT},      {114, 115, GP_FAMILY_ITERATOR},     {123, 123, GP_FAMILY_AUTOGRAD},
+    {124, 124, GP_FAMILY_SCALAR},      {142, 142, GP_FAMILY_CONTEXT},      {144, 145, GP_FAMILY_AUTOGRAD},
+    {147, 147, GP_FAMILY_FOREIGN},     {157, 159, GP_FAMILY_NUMPY},        {170, 170, GP_FAMILY_BRANCH},
+    {172, 172, GP_FAMILY_DISTRIBUTED}, {177, 177, GP_FAMILY_FOREIGN},      {210, 210, GP_FAMILY_DISTRIBUTED},
+    {216, 216, GP_FAMILY_TRITON},      {219, 219, GP_FAMILY_BACKEND},      {231, 232, GP_FAMILY_NUMPY},
+    {233, 233, GP_FAMILY_TENSOR},      {246, 246, GP_FAMILY_SHAPE},        {250, 250, GP_FAMILY_NUMPY},
+    {253, 253, GP_FAMILY_ITERATOR},    {256, 256, GP_FAMILY_OBJECT},       {262, 263, GP_FAMILY_CONTEXT},
+    {269, 269, GP_FAMILY_ASKED},       {277, 277, GP_FAMILY_TENSOR},       {291, 291, GP_FAMILY_OUTPUT},
+    {296, 296, GP_FAMILY_OUTPUT},      {290, 300, GP_FAMILY_NUMPY},        {310, 310, GP_FAMILY_BRANCH},
+    {317, 317, GP_FAMILY_SHAPE},       {301, 351, GP_FAMILY_HIGHER_ORDER}, {361, 361, GP_FAMILY_TRITON},
+    {364, 369, GP_FAMILY_OBJECT},      {374, 374, GP_FAMILY_TENSOR},       {1042, 1042, GP_FAMILY_AUTOGRAD},
+    {1297, 1297, GP_FAMILY_CAUSED},    {2533, 2533, GP_FAMILY_CONTEXT},    {2549, 2549, GP_FAMILY_ITERATOR},
+    {2669, 2669, GP_FAMILY_CAUSED},    {3326, 3326, GP_FAMILY_TRITON},     {4026, 4026, GP_FAMILY_TRITON},
+    {4297, 4297, GP_FAMILY_ASKED},     {4636, 4636, GP_FAMILY_ASKED},      {5696, 5696, GP_FAMILY_ITERATOR},
+    {7000, 7000, GP_FAMILY_CAUSED},    {7054, 7054, GP_FAMILY_AUTOGRAD},   {8335, 8335, GP_FAMILY_ITERATOR},
+    {9186, 9186, GP_FAMILY_AUTOGRAD},
+};
+
+struct words {
+    const char *words;
+    enum gp_break_family family;
+};
+
+/* For kinds without a number in the table, and the prose of versions that had no kinds. The first that occurs counts; all in
+ * lower case. */
+static const struct words by_words[] = {
+    {"recompile limit", GP_FAMILY_RECOMPILES},
+    {"cache limit", GP_FAMILY_RECOMPILES},
+    {"cache_size_limit", GP_FAMILY_RECOMPILES},
+    {"builtin: print", GP_FAMILY_OUTPUT},
+    {"builtin print", GP_FAMILY_OUTPUT},
+    {"logging", GP_FAMILY_OUTPUT},
+    {"logger", GP_FAMILY_OUTPUT},
+    {"warnings.warn", GP_FAMILY_OUTPUT},
+    {"numpy", GP_FAMILY_NUMPY},
+    {"np.", GP_FAMILY_NUMPY},
+    {".item", GP_FAMILY_SCALAR},
+    {"tolist", GP_FAMILY_SCALAR},
+    {"scalar", GP_FAMILY_SCALAR},
+    {"dynamic shape operator", GP_FAMILY_SHAPE},
+    {"dynamic shapes", GP_FAMILY_SHAPE},
+    {"unbacked", GP_FAMILY_SHAPE},
+    {"nonzero", GP_FAMILY_SHAPE},
+    {"data-dependent", GP_FAMILY_BRANCH},
+    {"data dependent", GP_FAMILY_BRANCH},
+    {"generic_jump", GP_FAMILY_BRANCH},
+    {"dynamic control flow", GP_FAMILY_BRANCH},
+    {"graph_break()", GP_FAMILY_ASKED},
+    {"graph_break", GP_FAMILY_ASKED},
+    {"disable", GP_FAMILY_ASKED},
+    {"graph break in loop", GP_FAMILY_CAUSED},
+    {"cannot properly resume", GP_FAMILY_CAUSED},
+    {"cannot resume", GP_FAMILY_CAUSED},
+    {"higher order", GP_FAMILY_HIGHER_ORDER},
+    {"higher-order", GP_FAMILY_HIGHER_ORDER},
+    {"torch.cond", GP_FAMILY_HIGHER_ORDER},
+    {"hop", GP_FAMILY_HIGHER_ORDER},
+    {"context manager", GP_FAMILY_CONTEXT},
+    {"contextwrapping", GP_FAMILY_CONTEXT},
+    {"with block", GP_FAMILY_CONTEXT},
+    {"backward", GP_FAMILY_AUTOGRAD},
+    {"autograd", GP_FAMILY_AUTOGRAD},
+    {"requires_grad", GP_FAMILY_AUTOGRAD},
+    {"hook", GP_FAMILY_AUTOGRAD},
+    {"generator", GP_FAMILY_ITERATOR},
+    {"iterator", GP_FAMILY_ITERATOR},
+    {"iterable", GP_FAMILY_ITERATOR},
+    {"rnn", GP_FAMILY_TENSOR},
+    {"lstm", GP_FAMILY_TENSOR},
+    {"sparse", GP_FAMILY_TENSOR},
+    {"nested", GP_FAMILY_TENSOR},
+    {"distributed", GP_FAMILY_DISTRIBUTED},
+    {"process group", GP_FAMILY_DISTRIBUTED},
+    {"fsdp", GP_FAMILY_DISTRIBUTED},
+    {"triton", GP_FAMILY_TRITON},
+    {"fake tensor", GP_FAMILY_BACKEND},
+    {"faketensor", GP_FAMILY_BACKEND},
+    {"meta kernel", GP_FAMILY_BACKEND},
+    {"backend compiler", GP_FAMILY_BACKEND},
+    {"exception", GP_FAMILY_EXCEPTION},
+    {"raise", GP_FAMILY_EXCEPTION},
+    {"skipfiles", GP_FAMILY_FOREIGN},
+    {"skip_files", GP_FAMILY_FOREIGN},
+    {"marked as skipped", GP_FAMILY_FOREIGN},
+    {"builtin operator", GP_FAMILY_FOREIGN},
+    {"builtin", GP_FAMILY_FOREIGN},
+    {"c function", GP_FAMILY_FOREIGN},
+    {"super()", GP_FAMILY_OBJECT},
+    {"__", GP_FAMILY_OBJECT},
+    {"attribute", GP_FAMILY_OBJECT},
+    {"method", GP_FAMILY_OBJECT},
+    {"object", GP_FAMILY_OBJECT},
+    {"class", GP_FAMILY_OBJECT},
+    {"assertionerror", GP_FAMILY_COMPILER},
+    {"internal", GP_FAMILY_COMPILER},
+    {"error", GP_FAMILY_COMPILER},
+};
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static int contains(const char *text, const char *words)
+{
+    size_t n = strlen(words);
+    for (; *text; text++) {
+        size_t i = 0;
+        while (i < n && lower(text[i]) == words[i]) i++;
+        if (i == n) return 1;
+    }
+    return 0;
+}
+
+/* The same kind stands for printing and for any other function of C. */
+static enum gp_break_family of_builtin(const char *context)
+{
+    return contains(context, "builtin print") || contains(context, "warnings.warn") ? GP_FAMILY_OUTPUT
+                                                                                    : GP_FAMILY_FOREIGN;
+}
+
+enum gp_break_family gp_break_family_of(int32_t number, const char *kind, const char *context)
+{
+    enum { BUILTIN = 59 };
+    if (number == BUILTIN) return of_builtin(context);
+    for (size_t i = 0; number >= 0 && i < sizeof by_number / sizeof *by_number; i++)
+        if (number >= by_number[i].first && number <= by_number[i].last) return by_number[i].family;
+    if (contains(kind, "builtin operator")) return of_builtin(context);
+    for (size_t i = 0; i < sizeof by_words / sizeof *by_words; i++)
+        if (contains(kind, by_words[i].words)) return by_words[i].family;
+    return GP_FAMILY_OTHER;
+}

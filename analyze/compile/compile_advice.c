@@ -1,0 +1,207 @@
+/* What to do, most urgent first. A healthy run gets nothing. */
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/compile/compile_priv.h"
+#include "formats/base/scale.h"
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static gp_sid place_of(struct gp_compile *c, gp_sid file, int32_t line, gp_sid function)
+{
+    const char *name = base_name(gp_compile_str(c, file)), *f = gp_compile_str(c, function);
+    if (line >= 0) return gp_compile_print(c, "%s:%d %s", name, line, f);
+    return gp_compile_print(c, "%s%s%s", name, *name ? " " : "", f);
+}
+
+static struct gp_compile_advice *add(struct gp_compile *c, const char *rule,
+                                     enum gp_compile_priority priority, gp_sid place)
+{
+    GP_VEC_PUSH(
+        &c->advice,
+        (struct gp_compile_advice){
+            .rule = rule, .priority = priority, .place = place, .operation = place, .index = GP_CLOG_NONE});
+    return &c->advice.at[c->advice.n - 1];
+}
+
+/* ---- recompiles ---- */
+
+/* What to do about a guard that fails again and again. */
+static gp_sid action_of(struct gp_compile *c, const struct gp_compile_recompile *r)
+{
+    const char *e = gp_compile_str(c, r->expression);
+    switch ((enum gp_recompile_kind)r->kind) {
+    case GP_RECOMPILE_SIZE:
+        return gp_compile_print(
+            c,
+            "Mark the size as dynamic before the first call (torch._dynamo.mark_dynamic, %s), or pad to "
+            "one size",
+            e);
+    case GP_RECOMPILE_NUMBER:
+        return gp_compile_print(
+            c,
+            "Pass %s as a tensor, or compile with dynamic=True or None, so that its value is not compiled in",
+            e);
+    case GP_RECOMPILE_FLAG:
+        return gp_compile_print(
+            c, "Compile one function per value of %s, or decide outside the compiled function", e);
+    case GP_RECOMPILE_DTYPE:
+        return gp_compile_print(c, "Convert %s to one data type before the call", e);
+    case GP_RECOMPILE_STRIDE:
+        return gp_compile_print(c, "Make the memory layout of %s the same at each call: contiguous()", e);
+    case GP_RECOMPILE_DEVICE:
+        return gp_compile_print(c, "Keep %s on one device", e);
+    case GP_RECOMPILE_GRAD:
+        return gp_compile_print(
+            c, "Call it with the same need of gradients, or compile one function for training and one for "
+               "inference");
+    case GP_RECOMPILE_GLOBAL:
+        return gp_compile_print(c, "Enter no_grad, autocast and the like in the same way before each call");
+    case GP_RECOMPILE_OBJECT:
+        return gp_compile_print(c, "Reuse the object instead of making a new one for each call");
+    case GP_RECOMPILE_KEYS:
+        return gp_compile_print(c, "Keep the keys and the length of the container the same");
+    case GP_RECOMPILE_OTHER:
+    case GP_RECOMPILE_KIND_COUNT:
+        break;
+    }
+    return gp_compile_print(c, "Make the guard hold at each call: %s", gp_compile_str(c, r->sample));
+}
+
+static void advise_recompile(struct gp_compile *c, uint32_t i)
+{
+    const struct gp_compile_recompile *r = &c->recompiles.at[i];
+    enum { MANY = 3 };
+    struct gp_buf time = {0};
+    if (!r->limit && r->count < MANY && !r->stalls) return;
+    gp_sid place = place_of(c, r->file, r->line, r->function), action = action_of(c, r);
+    gp_scale_put(&time, GP_UNIT_NS, r->compile_ns);
+    gp_sid text = gp_compile_print(
+        c,
+        r->limit ? "compiled %u times because of %s (%s), then the limit was reached: it runs eagerly since"
+                 : "compiled again %u times because of %s (%s)",
+        r->count, gp_recompile_kind_text((enum gp_recompile_kind)r->kind), gp_compile_str(c, r->expression));
+    if (!r->limit)
+        text = gp_compile_print(c, "%s: %s of compile time", gp_compile_str(c, text), gp_buf_str(&time));
+    if (r->stalls)
+        text = gp_compile_print(c, "%s, %u of them inside steady steps", gp_compile_str(c, text), r->stalls);
+    struct gp_compile_advice *a = add(c, r->limit ? "recompile_limit" : "recompiles",
+                                      r->limit    ? GP_COMPILE_CRITICAL
+                                      : r->stalls ? GP_COMPILE_HIGH
+                                                  : GP_COMPILE_MEDIUM,
+                                      place);
+    a->description = text;
+    a->action = action;
+    a->index = i;
+    gp_buf_release(&time);
+}
+
+/* ---- breaks ---- */
+
+static void advise_break(struct gp_compile *c, uint32_t i)
+{
+    const struct gp_compile_break *b = &c->breaks.at[i];
+    const struct gp_break_family_row *f = &gp_break_families[b->family];
+    if (b->caused_by != GP_CLOG_NONE || (b->family == GP_FAMILY_RECOMPILES && b->recompile != GP_CLOG_NONE))
+        return;
+    bool vain = b->family == GP_FAMILY_COMPILER && b->count > 1;
+    enum gp_compile_priority priority = vain || b->family == GP_FAMILY_RECOMPILES ? GP_COMPILE_CRITICAL
+                                        : b->whole_frame || b->cost_ns > 0        ? GP_COMPILE_HIGH
+                                                                                  : GP_COMPILE_MEDIUM;
+    gp_sid place = place_of(c, b->file, b->line, b->function), text;
+    if (vain)
+        text = gp_compile_print(c, "the compiler fails with %s: compiled in vain %u times",
+                                gp_compile_str(c, b->kind), b->count);
+    else
+        text = gp_compile_print(c, "%s: %s%s",
+                                b->whole_frame ? "runs without being compiled" : "breaks the graph", f->title,
+                                b->cost_ns > 0 ? "; the GPU waits" : "");
+    gp_sid action = gp_intern_cstr(&c->log->strings, f->action);
+    struct gp_compile_advice *a = add(c, vain ? "compile_failure" : "graph_break", priority, place);
+    a->description = text;
+    a->action = action;
+    a->saving_ns = b->cost_ns > 0 ? b->cost_ns : 0;
+    a->index = i;
+}
+
+/* ---- the rest ---- */
+
+static void advise_skips(struct gp_compile *c)
+{
+    for (size_t i = 0; i < c->cudagraphs.skips.n; i++) {
+        const struct gp_compile_skip s = c->cudagraphs.skips.at[i];
+        const char *reason = gp_compile_str(c, s.reason);
+        gp_sid place = place_of(c, s.file, s.line, s.function);
+        gp_sid text = gp_compile_print(c, "no CUDA graph: %s", reason);
+        gp_sid action = gp_intern_cstr(
+            &c->log->strings,
+            strstr(reason, "mutated")
+                ? "Do not change inputs in place: return the new value, or copy the input inside"
+            : strstr(reason, "cpu")     ? "Move the tensors of the CPU to the GPU before the call"
+            : strstr(reason, "dynamic") ? "Use fixed shapes: pad, or compile with dynamic=False"
+                                        : "Remove what the reason names from the compiled function");
+        struct gp_compile_advice *a = add(c, "cudagraph_skip", GP_COMPILE_HIGH, place);
+        a->description = text;
+        a->action = action;
+    }
+}
+
+static void advise_modes(struct gp_compile *c)
+{
+    for (size_t i = 0; i < c->modes.n; i++) {
+        const struct gp_compile_mode *m = &c->modes.at[i];
+        if (!m->slower || m->baseline || m->speedup <= 0 || c->traces.at[m->trace].role != GP_COMPILE_RUN)
+            continue;
+        gp_sid text = gp_compile_print(c, "the step is not faster than %s: %.2fx",
+                                       gp_compile_str(c, c->modes.at[0].name), m->speedup);
+        gp_sid action = gp_intern_cstr(
+            &c->log->strings, "Run it eagerly, or try another mode: mode=\"reduce-overhead\" where the host "
+                              "is slower than the GPU");
+        struct gp_compile_advice *a = add(c, "slower", GP_COMPILE_CRITICAL, m->name);
+        a->description = text;
+        a->action = action;
+    }
+}
+
+/* Compiling goes on in the middle of the run and no guard is known to be the reason. */
+static void advise_stalls(struct gp_compile *c)
+{
+    struct gp_buf time = {0};
+    uint32_t explained = 0;
+    for (size_t i = 0; i < c->recompiles.n; i++) explained += c->recompiles.at[i].stalls;
+    for (size_t i = 0; i < c->breaks.n; i++)
+        explained += c->breaks.at[i].family == GP_FAMILY_COMPILER && c->breaks.at[i].count > 1;
+    if (c->time.stalls && !explained) {
+        gp_scale_put(&time, GP_UNIT_NS, c->time.stall_ns);
+        gp_sid text = gp_compile_print(c, "%s of compile time lie inside steady steps", gp_buf_str(&time));
+        gp_sid action = gp_intern_cstr(&c->log->strings,
+                                       "Run each shape and each path once before the loop that is measured");
+        struct gp_compile_advice *a = add(c, "compile_in_steps", GP_COMPILE_HIGH, 0);
+        a->description = text;
+        a->action = action;
+    }
+    gp_buf_release(&time);
+}
+
+static int by_priority(const void *a, const void *b)
+{
+    const struct gp_compile_advice *x = a, *y = b;
+    if (x->priority != y->priority) return x->priority > y->priority ? -1 : 1;
+    if (x->saving_ns != y->saving_ns) return x->saving_ns > y->saving_ns ? -1 : 1;
+    int rules = strcmp(x->rule, y->rule);
+    if (rules) return rules;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+void gp_compile_advise(struct gp_compile *c)
+{
+    for (uint32_t i = 0; i < c->recompiles.n; i++) advise_recompile(c, i);
+    for (uint32_t i = 0; i < c->breaks.n; i++) advise_break(c, i);
+    advise_skips(c);
+    advise_modes(c);
+    advise_stalls(c);
+    if (c->advice.n) qsort(c->advice.at, c->advice.n, sizeof *c->advice.at, by_priority);
+}

@@ -1,0 +1,189 @@
+/* The mode that was compiled in, compiles of frames, and what the caches had. */
+#include <string.h>
+#include "analyze/compile/compile_priv.h"
+#include "formats/base/num.h"
+
+/* ---- the mode ---- */
+
+/* What the options of the repro script say; tuned templates and recorded graphs say it as well, more weakly. */
+static const char *mode_of(const struct gp_clog_process *p, bool recorded)
+{
+    bool graphs = p->scripts ? p->cudagraphs : recorded, tuned = p->max_autotune || p->templates;
+    if (!p->scripts && !p->has_events) return NULL;
+    if (p->cudagraphs && p->cudagraphs < p->scripts) return "mixed";
+    if (tuned) return graphs ? "max-autotune" : "max-autotune-no-cudagraphs";
+    return graphs ? "reduce-overhead" : "default";
+}
+
+static bool recorded_graphs(const struct gp_compile *c, uint32_t process)
+{
+    const struct gp_compile_log *log = c->log;
+    for (size_t i = 0; i < log->spans.n; i++)
+        if (log->spans.at[i].process == process &&
+            !strncmp(gp_clog_str(log, log->spans.at[i].name), "CUDAGraph", 9))
+            return true;
+    return false;
+}
+
+void gp_compile_find_mode(struct gp_compile *c)
+{
+    struct gp_compile_log *log = c->log;
+    for (uint32_t i = 0; i < log->processes.n; i++) {
+        const struct gp_clog_process *p = &log->processes.at[i];
+        const char *mode = mode_of(p, recorded_graphs(c, i));
+        if (!mode) continue;
+        gp_sid sid = gp_intern_cstr(&log->strings, mode);
+        if (c->mode && c->mode != sid) sid = gp_intern_cstr(&log->strings, "mixed");
+        c->mode = sid;
+        c->mode_from = gp_intern_cstr(&log->strings, p->scripts ? "options" : "events");
+    }
+}
+
+/* ---- frames ---- */
+
+static enum gp_compile_warmth warmth_of(uint32_t hits, uint32_t misses)
+{
+    if (!hits && !misses) return GP_COMPILE_UNKNOWN;
+    if (!hits) return GP_COMPILE_COLD;
+    return misses ? GP_COMPILE_PARTLY : GP_COMPILE_WARM;
+}
+
+static enum gp_compile_warmth cache_of(const struct gp_compile_log *log, uint32_t process, gp_sid compile_id)
+{
+    uint32_t count[GP_CLOG_CACHE_STATES] = {0};
+    for (size_t i = 0; i < log->caches.n; i++) {
+        const struct gp_clog_cache *k = &log->caches.at[i];
+        if (k->layer == GP_CLOG_FX && k->process == process && k->compile_id == compile_id) count[k->state]++;
+    }
+    return warmth_of(count[GP_CLOG_HIT], count[GP_CLOG_MISS]);
+}
+
+static enum gp_compile_outcome outcome_of(const struct gp_clog_metrics *m)
+{
+    if (m->fail_type)
+        return m->has_guarded_code == 1 ? GP_COMPILE_OK : m->name ? GP_COMPILE_FAILED : GP_COMPILE_EAGER;
+    return m->graph_ops > 0 ? GP_COMPILE_OK : GP_COMPILE_EMPTY;
+}
+
+static void push_frame(struct gp_compile *c, const struct gp_compile_frame *f)
+{
+    *gp_map_put(&c->of_frame, (uint64_t)f->process << 32 | f->compile_id, 0) = (uint32_t)c->frames.n;
+    GP_VEC_PUSH(&c->frames, *f);
+}
+
+static void add_frame(struct gp_compile *c, const struct gp_clog_metrics *m)
+{
+    struct gp_compile_frame f = {.process = m->process,
+                                 .compile_id = m->compile_id,
+                                 .name = m->name,
+                                 .file = m->file,
+                                 .line = m->line,
+                                 .attempts = m->attempts,
+                                 .graph_ops = m->graph_ops,
+                                 .guards = m->guards,
+                                 .cache_size = m->cache_size,
+                                 .fail_kind = m->fail_type,
+                                 .calls_per_step = -1};
+    f.function = gp_compile_function(c, m->name, &f.resumed_line);
+    f.cache = (uint8_t)cache_of(c->log, m->process, m->compile_id);
+    f.outcome = (uint8_t)outcome_of(m);
+    push_frame(c, &f);
+}
+
+/* A frame that was being compiled when the log ended, or that only spans know. */
+static void add_unfinished(struct gp_compile *c, const struct gp_clog_span *s)
+{
+    struct gp_compile_frame f = {.process = s->process,
+                                 .compile_id = s->compile_id,
+                                 .line = -1,
+                                 .attempts = 1,
+                                 .resumed_line = -1,
+                                 .graph_ops = -1,
+                                 .guards = -1,
+                                 .cache_size = -1,
+                                 .outcome = s->open ? GP_COMPILE_CUT : GP_COMPILE_OK,
+                                 .calls_per_step = -1};
+    f.cache = (uint8_t)cache_of(c->log, s->process, s->compile_id);
+    push_frame(c, &f);
+}
+
+/* A compile without metrics has the name of the code that it began with. */
+static void name_unfinished(struct gp_compile *c)
+{
+    for (size_t i = 0; i < c->log->starts.n; i++) {
+        const struct gp_clog_start *s = &c->log->starts.at[i];
+        struct gp_compile_frame *f = gp_compile_frame_of(c, s->process, s->compile_id);
+        if (!f || f->name) continue;
+        f->name = s->name;
+        f->file = s->file;
+        f->line = s->line;
+        f->function = gp_compile_function(c, s->name, &f->resumed_line);
+    }
+}
+
+/* A compile that the limit refused has no name: it is that of the frame's other compiles. */
+static void name_refused(struct gp_compile *c)
+{
+    for (size_t i = 0; i < c->frames.n; i++) {
+        struct gp_compile_frame *f = &c->frames.at[i];
+        const char *id = gp_compile_str(c, f->compile_id), *slash = strrchr(id, '/');
+        for (size_t k = 0; !f->name && slash && k < c->frames.n; k++) {
+            const struct gp_compile_frame *o = &c->frames.at[k];
+            if (o->process != f->process || !o->name ||
+                strncmp(gp_compile_str(c, o->compile_id), id, (size_t)(slash - id) + 1) != 0)
+                continue;
+            f->name = o->name;
+            f->function = o->function;
+            f->file = o->file;
+            f->line = o->line;
+            f->resumed_line = o->resumed_line;
+        }
+    }
+}
+
+/* The numbers of a frame's entries are gapless where the log is whole. */
+static void count_gaps(struct gp_compile *c)
+{
+    for (size_t i = 0; i < c->frames.n; i++) {
+        const struct gp_compile_frame *f = &c->frames.at[i];
+        const char *id = gp_compile_str(c, f->compile_id), *slash = strrchr(id, '/');
+        if (!slash || !strcmp(slash, "/0")) continue;
+        uint64_t v;
+        if (!gp_u64_from_text(slash + 1, strlen(slash + 1), &v) || !v) continue;
+        gp_sid before = gp_compile_print(c, "%.*s/%llu", (int)(slash - id), id, (unsigned long long)v - 1);
+        if (!gp_compile_frame_of(c, f->process, before)) c->gaps++;
+    }
+}
+
+void gp_compile_find_frames(struct gp_compile *c)
+{
+    const struct gp_compile_log *log = c->log;
+    for (size_t i = 0; i < log->metrics.n; i++) {
+        const struct gp_clog_metrics *m = &log->metrics.at[i];
+        if (m->kind == GP_CLOG_FRAME && !gp_compile_frame_of(c, m->process, m->compile_id)) add_frame(c, m);
+    }
+    for (size_t i = 0; i < log->spans.n; i++) {
+        const struct gp_clog_span *s = &log->spans.at[i];
+        if (s->compile_id && s->parent == GP_CLOG_NONE && !gp_compile_frame_of(c, s->process, s->compile_id))
+            add_unfinished(c, s);
+    }
+    name_unfinished(c);
+    name_refused(c);
+    count_gaps(c);
+}
+
+/* ---- caches ---- */
+
+void gp_compile_count_caches(struct gp_compile *c)
+{
+    struct gp_compile_caches *k = &c->caches;
+    for (size_t i = 0; i < c->log->caches.n; i++) {
+        const struct gp_clog_cache *one = &c->log->caches.at[i];
+        k->count[one->layer][one->state]++;
+        if (one->saved_ns > 0 && one->layer == GP_CLOG_FX) c->time.saved_ns += one->saved_ns;
+        bool seen = !one->reason;
+        for (size_t r = 0; r < k->bypass.n; r++) seen |= k->bypass.at[r] == one->reason;
+        if (!seen) GP_VEC_PUSH(&k->bypass, one->reason);
+    }
+    k->warmth = warmth_of(k->count[GP_CLOG_FX][GP_CLOG_HIT], k->count[GP_CLOG_FX][GP_CLOG_MISS]);
+}

@@ -1,0 +1,232 @@
+/* The log and the trace of one run: what compiling cost in steady steps, what breaks cost, what kernels take. */
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/compile/compile_priv.h"
+
+/* ---- compile time inside steps ---- */
+
+static void find_stalls(struct gp_compile *c, const struct gp_compile_trace *t)
+{
+    const struct gp_compile_log *log = c->log;
+    if (!t->has_clock || !t->steps.n) return;
+    struct gp_map stalled = {0}; /* compile ids */
+    c->time.stall_ns = 0;
+    for (size_t i = 0; i < log->spans.n; i++) {
+        const struct gp_clog_span *s = &log->spans.at[i];
+        int64_t begin = s->begin_ns - t->to_unix_ns, end = begin + s->dur_ns, inside = 0;
+        if (s->parent != GP_CLOG_NONE) continue;
+        for (size_t w = 0; w < t->steps.n; w++) {
+            int64_t from = begin > t->steps.at[w].begin_ns ? begin : t->steps.at[w].begin_ns;
+            int64_t to = end < t->steps.at[w].end_ns ? end : t->steps.at[w].end_ns;
+            if (to > from) inside += to - from;
+        }
+        if (!inside) continue;
+        c->time.stall_ns += inside;
+        c->time.stalls++;
+        if ((*gp_map_put(&stalled, s->compile_id, 0))++) continue;
+        for (size_t r = 0; r < c->recompiles.n; r++) {
+            struct gp_compile_recompile *k = &c->recompiles.at[r];
+            for (uint32_t j = 0; j < k->n_ids; j++) k->stalls += c->ids.at[k->first_id + j] == s->compile_id;
+        }
+    }
+    gp_map_release(&stalled);
+}
+
+/* ---- regions ---- */
+
+static void count_calls(struct gp_compile *c, const struct gp_compile_trace *t)
+{
+    struct gp_map calls = {0};
+    for (size_t k = 0; k < t->regions.n; k++)
+        if (t->regions.at[k].steady) ++*gp_map_put(&calls, t->regions.at[k].compile_id, 0);
+    for (size_t i = 0; i < c->frames.n && t->regions.n; i++) {
+        const uint32_t *n = gp_map_get(&calls, c->frames.at[i].compile_id);
+        c->frames.at[i].calls_per_step = n ? (double)*n / (double)t->steps.n : 0;
+    }
+    gp_map_release(&calls);
+}
+
+/* How long the GPU was busy between BEGIN and END. */
+static int64_t busy_in(const struct gp_compile_trace *t, int64_t begin, int64_t end)
+{
+    int64_t sum = 0;
+    size_t low = 0, high = t->busy.n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (t->busy.at[middle].end_ns <= begin) low = middle + 1;
+        else high = middle;
+    }
+    for (; low < t->busy.n && t->busy.at[low].begin_ns < end; low++) {
+        int64_t from = t->busy.at[low].begin_ns > begin ? t->busy.at[low].begin_ns : begin;
+        int64_t to = t->busy.at[low].end_ns < end ? t->busy.at[low].end_ns : end;
+        sum += to - from;
+    }
+    return sum;
+}
+
+static bool breaks_in(const struct gp_compile *c, const struct gp_compile_break *b, gp_sid compile_id)
+{
+    for (uint32_t i = 0; i < b->n_ids; i++)
+        if (c->ids.at[b->first_id + i] == compile_id) return true;
+    return false;
+}
+
+/* Is that the compile of what follows the break? */
+static bool resumes(const struct gp_compile *c, const struct gp_compile_break *b, gp_sid compile_id)
+{
+    for (size_t i = 0; i < c->frames.n; i++) {
+        const struct gp_compile_frame *f = &c->frames.at[i];
+        if (f->compile_id == compile_id)
+            return f->resumed_line == b->line && f->function == b->function && f->file == b->file;
+    }
+    return false;
+}
+
+static int by_track(const void *a, const void *b)
+{
+    const struct gp_compile_region *x = a, *y = b;
+    if (x->track != y->track) return x->track < y->track ? -1 : 1;
+    return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+}
+
+/* Where the graph before a break ends: the last call of a graph between BEGIN and END, or else BEGIN. */
+static int64_t graph_end(const struct gp_compile_trace *t, uint32_t track, int64_t begin, int64_t end)
+{
+    size_t low = 0, high = t->calls.n;
+    while (low < high) { /* calls are sorted as regions are */
+        size_t middle = (low + high) / 2;
+        const struct gp_compile_region *r = &t->calls.at[middle];
+        if (r->track < track || (r->track == track && r->begin_ns < end)) low = middle + 1;
+        else high = middle;
+    }
+    const struct gp_compile_region *last = low ? &t->calls.at[low - 1] : NULL;
+    if (!last || last->track != track || last->end_ns < begin || last->end_ns > end) return begin;
+    return last->end_ns;
+}
+
+/* GPU idle time between the graph before a break and the part of the function behind it, which lies in the region of the
+ * whole. */
+static void cost_of(const struct gp_compile *c, const struct gp_compile_trace *t, struct gp_compile_break *b)
+{
+    int64_t idle = 0;
+    bool found = false;
+    for (size_t i = 0; i < t->regions.n; i++) {
+        const struct gp_compile_region *r = &t->regions.at[i];
+        if (!r->steady || !breaks_in(c, b, r->compile_id)) continue;
+        for (size_t k = i + 1; k < t->regions.n; k++) {
+            const struct gp_compile_region *rest = &t->regions.at[k];
+            if (rest->track != r->track || rest->begin_ns >= r->end_ns) break;
+            if (!resumes(c, b, rest->compile_id)) continue;
+            int64_t from = graph_end(t, r->track, r->begin_ns, rest->begin_ns);
+            found = true;
+            idle += rest->begin_ns - from - busy_in(t, from, rest->begin_ns);
+            break;
+        }
+    }
+    if (found) b->cost_ns = idle / (int64_t)t->steps.n;
+}
+
+/* ---- kernels ---- */
+
+static const struct gp_compile_seen *seen_in(const struct gp_compile_seen *at, size_t n, gp_sid name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (at[i].name == name) return &at[i];
+    return NULL;
+}
+
+static void find_kernels(struct gp_compile *c, const struct gp_compile_trace *t)
+{
+    const struct gp_compile_log *log = c->log;
+    double steps = (double)t->steps.n;
+    uint64_t all = 0;
+    for (size_t i = 0; i < t->kernels.n; i++) all += t->kernels.at[i].count;
+    c->fusion.triton_per_step = (double)all / steps;
+    struct gp_map owners = {0};
+    for (size_t i = 0; i < c->kernels.n; i++) ++*gp_map_put(&owners, log->kernels.at[i].name, 0);
+    for (size_t i = 0; i < c->kernels.n; i++) {
+        const struct gp_compile_seen *s = seen_in(t->kernels.at, t->kernels.n, log->kernels.at[i].name);
+        if (*gp_map_get(&owners, log->kernels.at[i].name) != 1) continue;
+        c->kernels.at[i].count = s ? (double)s->count / steps : 0;
+        c->kernels.at[i].gpu_ns = s ? s->gpu_ns / (int64_t)t->steps.n : 0;
+    }
+    gp_map_release(&owners);
+    for (size_t i = 0; i < c->graphs.n && t->graphs.n; i++) {
+        const struct gp_compile_seen *s = seen_in(t->graphs.at, t->graphs.n, log->graphs.at[i].key);
+        c->graphs.at[i].calls_per_step = s ? (double)s->count / steps : 0;
+    }
+}
+
+/* ---- order ---- */
+
+/* Breaks that cost most come first; then whole frames, then those of many compiles, then by place. What another one causes
+ * comes behind it. */
+struct order {
+    const struct gp_compile *c;
+    uint32_t index;
+};
+
+static int by_cost(const void *a, const void *b)
+{
+    const struct order *oa = a, *ob = b;
+    const struct gp_compile *c = oa->c;
+    const struct gp_compile_break *x = &c->breaks.at[oa->index], *y = &c->breaks.at[ob->index];
+    bool limit_x = x->family == GP_FAMILY_RECOMPILES, limit_y = y->family == GP_FAMILY_RECOMPILES;
+    bool vain_x = x->family == GP_FAMILY_COMPILER && x->count > 1,
+         vain_y = y->family == GP_FAMILY_COMPILER && y->count > 1;
+    int64_t cost_x = x->cost_ns > 0 ? x->cost_ns : 0, cost_y = y->cost_ns > 0 ? y->cost_ns : 0;
+    if (limit_x != limit_y) return limit_x ? -1 : 1;
+    if (vain_x != vain_y) return vain_x ? -1 : 1;
+    if (x->whole_frame != y->whole_frame) return x->whole_frame ? -1 : 1;
+    if (cost_x != cost_y) return cost_x > cost_y ? -1 : 1;
+    if (x->count != y->count) return x->count > y->count ? -1 : 1;
+    int files = strcmp(gp_compile_str(c, x->file), gp_compile_str(c, y->file));
+    if (files) return files;
+    if (x->line != y->line) return x->line < y->line ? -1 : 1;
+    return (oa->index > ob->index) - (oa->index < ob->index);
+}
+
+static void sort_breaks(struct gp_compile *c)
+{
+    size_t n = c->breaks.n, at = 0;
+    if (!n) return;
+    struct order *o = gp_alloc(n * sizeof *o);
+    struct gp_compile_break *sorted = gp_alloc(n * sizeof *sorted);
+    uint32_t *place = gp_alloc(n * sizeof *place);
+    for (uint32_t i = 0; i < n; i++) o[i] = (struct order){c, i};
+    qsort(o, n, sizeof *o, by_cost);
+    for (size_t i = 0; i < n; i++) {
+        if (c->breaks.at[o[i].index].caused_by != GP_CLOG_NONE) continue;
+        place[o[i].index] = (uint32_t)at;
+        sorted[at++] = c->breaks.at[o[i].index];
+        for (uint32_t k = 0; k < n; k++) {
+            if (c->breaks.at[k].caused_by != o[i].index) continue;
+            place[k] = (uint32_t)at;
+            sorted[at++] = c->breaks.at[k];
+        }
+    }
+    for (size_t i = 0; i < at; i++)
+        if (sorted[i].caused_by != GP_CLOG_NONE) sorted[i].caused_by = place[sorted[i].caused_by];
+    memcpy(c->breaks.at, sorted, at * sizeof *sorted);
+    c->breaks.n = at;
+    free(o);
+    free(sorted);
+    free(place);
+}
+
+void gp_compile_join_trace(struct gp_compile *c)
+{
+    struct gp_compile_trace *t = NULL;
+    for (size_t i = 0; i < c->traces.n && !t; i++)
+        if (c->traces.at[i].role == GP_COMPILE_RUN) t = &c->traces.at[i];
+    if (t && t->regions.n) qsort(t->regions.at, t->regions.n, sizeof *t->regions.at, by_track);
+    if (t && t->calls.n) qsort(t->calls.at, t->calls.n, sizeof *t->calls.at, by_track);
+    if (t && t->steps.n) {
+        find_stalls(c, t);
+        count_calls(c, t);
+        for (size_t i = 0; i < c->breaks.n; i++)
+            if (!c->breaks.at[i].whole_frame && c->breaks.at[i].line >= 0) cost_of(c, t, &c->breaks.at[i]);
+        find_kernels(c, t);
+    }
+    sort_breaks(c);
+}

@@ -1,0 +1,136 @@
+/* Modes against each other, by steady steps of their traces. */
+#include <math.h>
+#include <string.h>
+#include "analyze/compile/compile_priv.h"
+#include "analyze/diff/diff.h"
+
+/* The name of a trace: as given, or the mode of the logs. */
+static gp_sid name_of(struct gp_compile *c, const struct gp_compile_trace *t)
+{
+    if (t->name) return t->name;
+    if (c->mode) return c->mode;
+    return gp_intern_cstr(&c->log->strings, "run");
+}
+
+static bool is_whole(const struct gp_profile_step *s)
+{
+    return !s->cut && !s->open;
+}
+
+/* Launches of whole steps on the first lane, without the first step. */
+static void count_launches(struct gp_compile_mode *m, const struct gp_profile *p)
+{
+    double steps = 0, launches = 0, graphs = 0, kernels = 0;
+    for (size_t i = 1; i < p->steps.n && p->lanes.n; i++) {
+        const struct gp_profile_step *s = &p->steps.at[i];
+        if (s->lane || !is_whole(s)) continue;
+        steps++;
+        launches += (double)s->host.launches;
+        graphs += (double)s->host.graph_launches;
+        kernels += s->n;
+    }
+    if (steps < 1) return;
+    m->launches = launches / steps;
+    m->graph_launches = graphs / steps;
+    m->kernels = kernels / steps;
+}
+
+/* Percent of change to a factor of speed. */
+static double factor(double change_pct)
+{
+    return change_pct > -100 ? 100 / (100 + change_pct) : INFINITY;
+}
+
+/* Do both sides multiply matrices, and fewer than half of the shapes of the smaller one are those of the other? */
+static bool other_shapes(const struct gp_compile_trace *a, const struct gp_compile_trace *b)
+{
+    size_t i = 0, k = 0, both = 0, least = a->products.n < b->products.n ? a->products.n : b->products.n;
+    while (i < a->products.n && k < b->products.n) {
+        if (a->products.at[i] == b->products.at[k]) both++, i++, k++;
+        else if (a->products.at[i] < b->products.at[k]) i++;
+        else k++;
+    }
+    return both * 2 < least;
+}
+
+static void compare(struct gp_compile *c, struct gp_compile_mode *m, const struct gp_compile_trace *base,
+                    const struct gp_compile_trace *cur, int64_t base_step_ns)
+{
+    const struct gp_profile *sides[GP_DIFF_SIDES] = {&base->profile, &cur->profile};
+    struct gp_diff d;
+    gp_diff_init(&d, NULL);
+    gp_diff_run(&d, &sides[GP_DIFF_BASE], 1, &sides[GP_DIFF_CUR], 1);
+    m->steps = d.side[GP_DIFF_CUR].steps_used;
+    if (d.unit == GP_DIFF_PER_STEP) {
+        m->step_ns = d.side[GP_DIFF_CUR].windows ? d.side[GP_DIFF_CUR].step_ns : -1;
+        m->gpu_ns = d.side[GP_DIFF_CUR].gpu_ns;
+    }
+    const struct gp_diff_decision *step = &d.metrics[GP_METRIC_STEP].d;
+    struct gp_strings *strings = &c->log->strings;
+    if (!m->baseline && !d.comparable && d.reasons.n) {
+        m->refused = gp_intern_cstr(strings, gp_diff_str(&d, d.reasons.at[0].text));
+    } else if (!m->baseline && other_shapes(base, cur)) {
+        m->refused = gp_intern_cstr(strings, "other work: matrix products have other shapes or types");
+    } else if (!m->baseline && (m->step_ns <= 0 || base_step_ns <= 0)) {
+        m->refused = gp_intern_cstr(strings, "no steady steps are known");
+    } else if (!m->baseline) {
+        m->speedup = (double)base_step_ns / (double)m->step_ns;
+        m->slower = m->step_ns >= base_step_ns;
+        m->p = step->p;
+        m->significant = step->significant;
+        m->within_run = step->within_run;
+        m->low = isnan(step->ci_high_pct) ? 0 : factor(step->ci_high_pct);
+        m->high = isnan(step->ci_low_pct) ? 0 : factor(step->ci_low_pct);
+        if (isinf(m->high)) m->high = 0;
+    }
+    gp_diff_release(&d);
+}
+
+static void add_mode(struct gp_compile *c, uint32_t index, uint32_t base)
+{
+    const struct gp_compile_trace *t = &c->traces.at[index];
+    struct gp_compile_mode m = {.trace = index,
+                                .name = name_of(c, t),
+                                .baseline = index == base,
+                                .step_ns = -1,
+                                .gpu_ns = -1,
+                                .compile_ns = -1,
+                                .break_even_steps = -1,
+                                .p = NAN};
+    int64_t base_ns = c->modes.n ? c->modes.at[0].step_ns : -1;
+    compare(c, &m, &c->traces.at[base], t, base_ns);
+    count_launches(&m, &t->profile);
+    if ((t->role == GP_COMPILE_RUN || m.name == c->mode) && c->time.total_ns > 0)
+        m.compile_ns = c->time.longest_ns;
+    if (m.compile_ns >= 0 && m.speedup > 0 && base_ns > 0 && (m.slower || m.low > 1))
+        m.break_even_steps =
+            m.slower ? 0 : (m.compile_ns + (base_ns - m.step_ns) - 1) / (base_ns - m.step_ns);
+    GP_VEC_PUSH(&c->modes, m);
+}
+
+/* The baseline is what runs eagerly, or else the first trace. */
+void gp_compile_compare_modes(struct gp_compile *c)
+{
+    uint32_t base = 0;
+    bool run = false;
+    for (uint32_t i = (uint32_t)c->traces.n; i-- > 0;)
+        if (c->traces.at[i].role == GP_COMPILE_EAGER_TRACE) base = i;
+    if (!c->traces.n) return;
+    add_mode(c, base, base);
+    run = c->traces.at[base].role == GP_COMPILE_RUN;
+    for (uint32_t i = 0; i < c->traces.n; i++) {
+        enum gp_compile_role role = c->traces.at[i].role;
+        if (i == base || (role == GP_COMPILE_RUN && run)) continue; /* other ranks of the same run */
+        run |= role == GP_COMPILE_RUN;
+        add_mode(c, i, base);
+    }
+    for (size_t i = 0; i < c->modes.n; i++) {
+        const struct gp_compile_mode *m = &c->modes.at[i];
+        enum gp_compile_role role = c->traces.at[m->trace].role;
+        if (role == GP_COMPILE_EAGER_TRACE) c->fusion.kernels_eager = m->kernels;
+        if (role == GP_COMPILE_RUN) {
+            c->fusion.kernels_compiled = m->kernels;
+            c->cudagraphs.launches_per_step = m->graph_launches;
+        }
+    }
+}

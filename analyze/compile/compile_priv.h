@@ -1,0 +1,29 @@
+/* compile_priv.h -- the steps of gp_compile_finish(), in their order. Private to analyze/compile. */
+#ifndef GP_ANALYZE_COMPILE_PRIV_H
+#define GP_ANALYZE_COMPILE_PRIV_H
+
+#include "analyze/compile/compile.h"
+
+void gp_compile_find_mode(struct gp_compile *c);
+void gp_compile_find_frames(struct gp_compile *c);
+void gp_compile_add_time(struct gp_compile *c);
+void gp_compile_find_recompiles(struct gp_compile *c);
+void gp_compile_find_breaks(struct gp_compile *c);
+void gp_compile_count_caches(struct gp_compile *c);
+void gp_compile_find_graphs(struct gp_compile *c);
+void gp_compile_find_cudagraphs(struct gp_compile *c);
+void gp_compile_join_trace(struct gp_compile *c);
+void gp_compile_compare_modes(struct gp_compile *c);
+void gp_compile_compare_findings(struct gp_compile *c);
+void gp_compile_advise(struct gp_compile *c);
+
+/* The frame of a compile id of a process; NULL. */
+struct gp_compile_frame *gp_compile_frame_of(struct gp_compile *c, uint32_t process, gp_sid compile_id);
+/* Does a steady step hold AT_NS? */
+bool gp_compile_in_steps(const struct gp_compile_trace *t, int64_t at_ns);
+/* A printed string in the log's table. */
+gp_sid gp_compile_print(struct gp_compile *c, const char *fmt, ...) GP_PRINTF(2, 3);
+/* "f" of "torch_dynamo_resume_in_f_at_10", whose line becomes *LINE; else the name as it is, and -1. */
+gp_sid gp_compile_function(struct gp_compile *c, gp_sid name, int32_t *line);
+
+#endif

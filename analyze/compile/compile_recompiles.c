@@ -1,0 +1,209 @@
+/* Recompiles by function and guard. Each entry that did not fit says why; of a recompile the newest entry counts. */
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/compile/compile_priv.h"
+
+const char *gp_recompile_kind_name(enum gp_recompile_kind k)
+{
+    static const char *const names[] = {
+#define X(id, name, text) name,
+        GP_RECOMPILE_KINDS(X)
+#undef X
+    };
+    return names[k];
+}
+
+const char *gp_recompile_kind_text(enum gp_recompile_kind k)
+{
+    static const char *const texts[] = {
+#define X(id, name, text) text,
+        GP_RECOMPILE_KINDS(X)
+#undef X
+    };
+    return texts[k];
+}
+
+/* ---- one guard ---- */
+
+struct guard {
+    enum gp_recompile_kind kind;
+    gp_sid expression, expected, actual;
+};
+
+static gp_sid piece(struct gp_compile *c, const char *s, const char *end)
+{
+    while (s < end && *s == ' ') s++;
+    while (end > s && strchr(" .,", end[-1])) end--;
+    return s < end ? gp_compile_print(c, "%.*s", (int)(end - s < 200 ? end - s : 200), s) : 0;
+}
+
+/* "expected A, actual B" */
+static void read_expected(struct gp_compile *c, const char *s, struct guard *g)
+{
+    const char *expected = strstr(s, "expected "), *actual = strstr(s, "actual ");
+    if (!expected) return;
+    expected += 9;
+    const char *end = actual ? actual : expected + strlen(expected);
+    g->expected = piece(c, expected, end);
+    if (actual) g->actual = piece(c, actual + 7, actual + strlen(actual));
+}
+
+/* "tensor 'x' size mismatch at index 0. expected 3, actual 5" */
+static bool read_tensor(struct gp_compile *c, const char *s, struct guard *g)
+{
+    static const struct {
+        const char *words;
+        enum gp_recompile_kind kind;
+    } kinds[] = {
+        {"size mismatch", GP_RECOMPILE_SIZE},          {"rank mismatch", GP_RECOMPILE_SIZE},
+        {"stride mismatch", GP_RECOMPILE_STRIDE},      {"dtype mismatch", GP_RECOMPILE_DTYPE},
+        {"device mismatch", GP_RECOMPILE_DEVICE},      {"device index mismatch", GP_RECOMPILE_DEVICE},
+        {"requires_grad mismatch", GP_RECOMPILE_GRAD}, {"dispatch key", GP_RECOMPILE_GRAD}};
+    const char *quote = strchr(s, '\''), *end = quote ? strchr(quote + 1, '\'') : NULL,
+               *index = strstr(s, "at index ");
+    size_t i = 0;
+    while (i < sizeof kinds / sizeof *kinds && !strstr(s, kinds[i].words)) i++;
+    if (strncmp(s, "tensor ", 7) != 0 || !end || i == sizeof kinds / sizeof *kinds) return false;
+    g->kind = kinds[i].kind;
+    int n = (int)(end - quote - 1 < 200 ? end - quote - 1 : 200);
+    if (g->kind == GP_RECOMPILE_SIZE && index)
+        g->expression = gp_compile_print(c, "%.*s.shape[%d]", n, quote + 1, atoi(index + 9));
+    else g->expression = gp_compile_print(c, "%.*s", n, quote + 1);
+    read_expected(c, s, g);
+    return true;
+}
+
+static bool is_number(const char *s)
+{
+    s += *s == '-';
+    return *s >= '0' && *s <= '9';
+}
+
+/* "n == 0", "flag == 'add'", "x.size()[0] == 3" */
+static bool read_equality(struct gp_compile *c, const char *s, struct guard *g)
+{
+    const char *equals = strstr(s, " == ");
+    if (!equals || equals == s) return false;
+    bool size = strstr(s, "size()[") || strstr(s, ".shape[");
+    bool keys = !strncmp(s, "len(", 4) || strstr(s, "dict_keys");
+    g->expression = piece(c, s, equals);
+    g->expected = piece(c, equals + 4, equals + strlen(equals));
+    g->kind = keys                    ? GP_RECOMPILE_KEYS
+              : size                  ? GP_RECOMPILE_SIZE
+              : is_number(equals + 4) ? GP_RECOMPILE_NUMBER
+                                      : GP_RECOMPILE_FLAG;
+    return true;
+}
+
+static struct guard read_guard(struct gp_compile *c, gp_sid reason)
+{
+    static const struct {
+        const char *words;
+        enum gp_recompile_kind kind;
+    } kinds[] = {{"___check_obj_id", GP_RECOMPILE_OBJECT}, {"___check_type_id", GP_RECOMPILE_OBJECT},
+                 {"___dict_contains", GP_RECOMPILE_KEYS},  {"___check_global_state", GP_RECOMPILE_GLOBAL},
+                 {"GLOBAL_STATE", GP_RECOMPILE_GLOBAL},    {"global state", GP_RECOMPILE_GLOBAL},
+                 {"grad_mode", GP_RECOMPILE_GLOBAL},       {"is_grad_enabled", GP_RECOMPILE_GLOBAL}};
+    struct guard g = {.kind = GP_RECOMPILE_OTHER};
+    const char *s = gp_compile_str(c, reason);
+    if (!read_tensor(c, s, &g)) {
+        size_t i = 0;
+        while (i < sizeof kinds / sizeof *kinds && !strstr(s, kinds[i].words)) i++;
+        if (i < sizeof kinds / sizeof *kinds) {
+            g.kind = kinds[i].kind;
+            g.expression = piece(c, s, s + strlen(s));
+        } else if (!read_equality(c, s, &g)) {
+            g.expression = piece(c, s, s + strlen(s));
+        }
+    }
+    return g;
+}
+
+/* ---- groups ---- */
+
+static struct gp_compile_recompile *group_of(struct gp_compile *c, const struct guard *g,
+                                             const struct gp_compile_frame *f,
+                                             const struct gp_clog_recompile *r)
+{
+    gp_sid function = f ? f->function : r->function, file = f && f->file ? f->file : r->file;
+    for (size_t i = 0; i < c->recompiles.n; i++) {
+        struct gp_compile_recompile *k = &c->recompiles.at[i];
+        if (k->kind == g->kind && k->expression == g->expression && k->function == function &&
+            k->file == file)
+            return k;
+    }
+    GP_VEC_PUSH(&c->recompiles, (struct gp_compile_recompile){.kind = g->kind,
+                                                              .function = function,
+                                                              .file = file,
+                                                              .line = f ? f->line : r->line,
+                                                              .expression = g->expression,
+                                                              .sample = r->reason});
+    return &c->recompiles.at[c->recompiles.n - 1];
+}
+
+/* One recompile as a row, before rows are grouped. */
+struct row {
+    size_t group;
+    uint32_t process;
+    gp_sid compile_id, expected, actual;
+};
+typedef GP_VEC(struct row) rows;
+
+static void add_value(struct gp_compile *c, struct gp_compile_recompile *k, gp_sid value)
+{
+    if (!value) return;
+    for (uint32_t i = 0; i < k->n_values; i++)
+        if (c->values.at[k->first_value + i] == value) return;
+    GP_VEC_PUSH(&c->values, value);
+    k->n_values++;
+}
+
+/* Fill the slices of group INDEX, one after the other so that they are contiguous. */
+static void fill_group(struct gp_compile *c, const rows *all, size_t index)
+{
+    struct gp_compile_recompile *k = &c->recompiles.at[index];
+    k->first_value = (uint32_t)c->values.n;
+    k->first_id = (uint32_t)c->ids.n;
+    for (size_t i = 0; i < all->n; i++)
+        if (all->at[i].group == index) add_value(c, k, all->at[i].expected);
+    for (size_t i = 0; i < all->n; i++)
+        if (all->at[i].group == index) add_value(c, k, all->at[i].actual);
+    for (size_t i = 0; i < all->n; i++) {
+        const struct row *r = &all->at[i];
+        if (r->group != index) continue;
+        const struct gp_compile_frame *f = gp_compile_frame_of(c, r->process, r->compile_id);
+        GP_VEC_PUSH(&c->ids, r->compile_id);
+        k->n_ids++;
+        k->count++;
+        if (f) k->compile_ns += f->total_ns;
+        if (f && f->outcome == GP_COMPILE_EAGER) k->limit = true;
+    }
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct gp_compile_recompile *x = a, *y = b;
+    if (x->limit != y->limit) return x->limit ? -1 : 1;
+    if (x->count != y->count) return x->count > y->count ? -1 : 1;
+    if (x->compile_ns != y->compile_ns) return x->compile_ns > y->compile_ns ? -1 : 1;
+    return (x->first_id > y->first_id) - (x->first_id < y->first_id);
+}
+
+void gp_compile_find_recompiles(struct gp_compile *c)
+{
+    const struct gp_compile_log *log = c->log;
+    rows all = {0};
+    struct gp_map known = {0}; /* compiles: a text log repeats what the structured log has */
+    for (size_t i = 0; i < log->recompiles.n; i++) {
+        const struct gp_clog_recompile r = log->recompiles.at[i];
+        if (r.order || (*gp_map_put(&known, (uint64_t)r.process << 32 | r.compile_id, 0))++) continue;
+        struct guard g = read_guard(c, r.reason);
+        struct gp_compile_recompile *k = group_of(c, &g, gp_compile_frame_of(c, r.process, r.compile_id), &r);
+        struct row row = {(size_t)(k - c->recompiles.at), r.process, r.compile_id, g.expected, g.actual};
+        GP_VEC_PUSH(&all, row);
+    }
+    for (size_t i = 0; i < c->recompiles.n; i++) fill_group(c, &all, i);
+    if (c->recompiles.n) qsort(c->recompiles.at, c->recompiles.n, sizeof *c->recompiles.at, by_weight);
+    gp_map_release(&known);
+    GP_VEC_FREE(&all);
+}

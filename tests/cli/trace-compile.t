@@ -1,0 +1,168 @@
+#!/bin/sh
+test_description='trace-compile: what it reports of real runs, in which form, and how it ends'
+. "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+
+runs=$samples/compile/h200
+second() { python3 "$GP_SOURCE/tests/cli/compile_logs.py" "$@"; }
+log_of() { echo "$runs/$1"/dedicated_log_torch_trace_*; }
+
+test_expect_success 'a second reader finds the same time, records and digests' '
+    for run in cold warm reduce autotune reduce_gpt zoo; do
+        trace-compile -q -f json "$runs/$run" >out && second spans "$(log_of $run)" out || return 1
+    done
+'
+
+test_expect_success 'each planted break is listed once, with its place and family' '
+    trace-compile -q -f json "$runs/zoo" >out && second planted "$runs/zoo/zoo.planted.json" out &&
+    jq -e ".breaks | length > 24" out
+'
+
+test_expect_success 'the text log adds no break, and alone has the same ones' '
+    trace-compile -q -f json "$runs/zoo" >structured && trace-compile -q -f json "$runs/zoo" "$runs/zoo/text.log.gz" >both &&
+    trace-compile -q -f json "$runs/zoo/text.log.gz" >text &&
+    jq -S "[.breaks[] | [.id, .file, .line, .count, .family]]" structured >a && jq -S "[.breaks[] | [.id, .file, .line, .count, .family]]" both >b &&
+    test_cmp a b && second sources structured text
+'
+
+test_expect_success 'keys of graphs join log and trace' '
+    for run in cold warm; do second keys "$(log_of $run)" "$runs/$run/steps.json.gz" || return 1; done
+'
+
+test_expect_success 'a warm cache saves what the cold run took' 'second saved "$(log_of cold)" "$(log_of warm)"'
+
+test_expect_success 'calls of generated kernels are those of a step, nodes those that the compiler counted' '
+    for run in cold warm reduce; do
+        trace-compile -q -f json "$runs/$run"/* >out &&
+        jq -e ".fusion.calls.triton == 38 and .fusion.triton_calls_per_step == 38" out || return 1
+    done &&
+    trace-compile -q -f json "$runs/cold"/* >out && jq -e ".fusion.scheduler_before == 122" out
+'
+
+test_expect_success 'the first lines say what to do first' '
+    trace-compile "$runs/zoo"/dedicated* "$runs/zoo/text.log.gz" "$runs/zoo/steps.json.gz" >out 2>err && test_must_be_empty err &&
+    head -n 5 out >top && grep "^First: zoo.py:120 f_numpy: the compiler fails with AssertionError: compiled in vain 9" top &&
+    grep "^Then: zoo.py:172 f_limit: compiled 8 times" top && ! LC_ALL=C.UTF-8 grep -E "^.{110}" out
+'
+
+test_expect_success 'a healthy model gets no advice' '
+    for run in cold warm reduce reduce_gpt autotune; do
+        trace-compile "$runs/$run"/* >out && head -n 1 out | grep "^Nothing to do" || return 1
+        trace-compile -q -f json "$runs/$run"/* >json && jq -e ".suggestions == [] and .breaks == []" json || return 1
+    done
+'
+
+test_expect_success 'cold or warm, and the mode, by the log' '
+    for row in "cold cold default" "warm warm default" "reduce cold reduce-overhead" "autotune cold max-autotune"; do
+        set -- $row
+        trace-compile -q -f json "$runs/$1" >out && jq -e ".caches.state == \"$2\" and .environment.mode == \"$3\"" out || return 1
+    done &&
+    trace-compile -q -f json "$runs/zoo" >out && jq -e ".environment.mode == \"mixed\"" out
+'
+
+test_expect_success 'recompiles by guard, the limit as critical' '
+    trace-compile -q -f json "$runs/zoo" >out &&
+    jq -e ".recompiles[0] | .frame == \"f_limit\" and .limit and .count == 8 and .expression == \"n\" and .values == [\"0\",\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\"]" out &&
+    jq -e "[.recompiles[].kind] | sort == [\"dtype\", \"flag\", \"number\", \"number\", \"requires_grad\", \"size\", \"size\"]" out &&
+    jq -e "[.suggestions[] | select(.rule == \"recompile_limit\")] | length == 1 and .[0].priority == \"critical\"" out
+'
+
+test_expect_success 'breaks cost idle time, recompiles inside steps are found' '
+    trace-compile -q -f json "$runs/zoo"/dedicated* "$runs/zoo/steps.json.gz" >out &&
+    jq -e "[.breaks[] | select(.cost_ns != null)] | length >= 12" out &&
+    jq -e ".recompiles[] | select(.frame == \"f_late\") | .stalls == 1" out && jq -e ".time.stall_ns > 500000000" out
+'
+
+test_expect_success 'CUDA graphs: recorded, and skipped with the reason' '
+    trace-compile -q -f json "$runs/reduce"/* >out &&
+    jq -e ".cudagraphs | .asked and .recorded == 2 and .launches_per_step == 2 and .skips == []" out &&
+    trace-compile -q -f json "$runs/zoo" "$runs/zoo/text.log.gz" >out &&
+    jq -e ".cudagraphs.skips == [{reason: \"mutated inputs (1 instances)\", file: \"model/zoo.py\", line: 193, function: \"f_mut\", compile_id: null, count: 1, new: false}]" out
+'
+
+test_expect_success 'modes against eager, and when compiling pays back' '
+    trace-compile -q -f json --eager "$runs/eager/steps.json.gz" --mode "default=$runs/cold/steps.json.gz" "$runs/reduce"/* >out &&
+    jq -e ".speedup.modes | [.[].name] == [\"eager\", \"reduce-overhead\", \"default\"]" out &&
+    jq -e ".speedup.modes[1] | .speedup > 2 and .speedup_low > 1 and .speedup_low < .speedup and .within_run and .graph_launches == 2" out &&
+    jq -e ".speedup.modes | .[1].break_even_steps == ((.[1].compile_ns / (.[0].step_ns - .[1].step_ns)) | ceil)" out &&
+    jq -e ".speedup.modes[2] | .compile_ns == null and .break_even_steps == null" out
+'
+
+test_expect_success 'other work is not compared' '
+    trace-compile -q -f json --eager "$samples/h200/decode.json.gz" "$runs/warm"/* >out &&
+    jq -e ".speedup.modes[1] | (.refused | test(\"other shapes\")) and .speedup == null" out &&
+    trace-compile --eager "$samples/h200/decode.json.gz" "$runs/warm"/* >out && grep "^default: not compared with eager: other work" out
+'
+
+test_expect_success 'ranks side by side, a break once with its ranks' '
+    trace-compile -q -f json "$runs/ranks" >out &&
+    jq -e ".environment.processes == 2 and ([.inputs[].rank] == [0, 1])" out &&
+    jq -e "[.breaks[] | [.id, .count, .ranks]] == [[\"GB0007\", 4, [0, 1]], [\"GB0156\", 2, [0, 1]]]" out &&
+    jq -e "[.breaks[].via_file] | all(. != null)" out
+'
+
+test_expect_success 'a process that was killed: what there is, and that it is cut' '
+    trace-compile "$runs/killed" >out 2>err && grep "13, the first at byte 0" err && grep "^The log ends while" out && ! grep "Nothing to do" out &&
+    trace-compile -q -f json "$runs/killed" >json && jq -e ".environment.cut and .frames[0].outcome == \"cut\" and .frames[0].name == \"forward\"" json
+'
+
+test_expect_success '--fail-on' '
+    test_expect_code 1 trace-compile -q --fail-on break "$runs/zoo" >out && test -s out &&
+    test_expect_code 1 trace-compile -q --fail-on recompile "$runs/zoo" >out &&
+    trace-compile -q --fail-on skip "$runs/zoo" >out &&
+    test_expect_code 1 trace-compile -q --fail-on skip "$runs/zoo/text.log.gz" >out &&
+    trace-compile -q --fail-on break --fail-on recompile --fail-on skip "$runs/cold" "$runs/cold/text.log.gz" >out &&
+    test_expect_code 2 trace-compile --fail-on nothing "$runs/cold" 2>err && grep "not break, recompile or skip" err
+'
+
+test_expect_success '--save and --against: only what is new fails' '
+    trace-compile -q --baseline-dir ci --save main "$runs/zoo" >out &&
+    trace-compile -q --baseline-dir ci --against main --fail-on break --fail-on recompile "$runs/zoo" >out &&
+    grep "^Against the baseline: 0 new graph breaks, 0 new recompiles" out &&
+    sed "/GB0124/d" ci/main.findings >less && mv less ci/main.findings &&
+    test_expect_code 1 trace-compile -q --baseline-dir ci --against main --fail-on break "$runs/zoo" >out &&
+    grep "^Against the baseline: 1 new graph break," out &&
+    test_expect_code 2 trace-compile -q --baseline-dir ci --against other "$runs/zoo" 2>err && grep other err &&
+    test_expect_code 2 trace-compile -q --against main "$runs/zoo" 2>err && grep "baseline-dir" err &&
+    test_expect_code 2 trace-compile -q --baseline-dir ci --save ../x "$runs/zoo" 2>err
+'
+
+test_expect_success 'source is in the answer only with --code' '
+    trace-compile -q -f json "$runs/zoo" >out && ! grep -q "tl\.load\|planted: " out &&
+    trace-compile -q -f html "$runs/zoo" >out && ! grep -q "tl\.load\|planted: " out &&
+    trace-compile -q -f json --code "$runs/zoo" >out && grep -q "tl\.load" out && grep -q "planted: scalar" out
+'
+
+test_expect_success 'the page is below 1 MB and loads nothing' '
+    trace-compile -q -f html "$runs/zoo"/*.gz >page.html && test "$(wc -c <page.html)" -lt 1000000 &&
+    grep -q "Content-Security-Policy" page.html && ! grep -E "(src|href)=\"https?:" page.html
+'
+
+test_expect_success 'logs from standard input, compressed or not, give the same' '
+    log=$(log_of warm) && gzip -dc <"$log" >plain.log && zstd -q plain.log -o log.zst &&
+    trace-compile -q -f json <plain.log | jq "del(.inputs)" >a && trace-compile -q -f json - <log.zst | jq "del(.inputs)" >b &&
+    trace-compile -q -f json "$log" | jq "del(.inputs)" >c && test_cmp a b && test_cmp a c
+'
+
+test_expect_success 'a log that is cut is used as far as it goes; --strict makes that an error' '
+    gzip -dc <"$(log_of cold)" >cut.log && head -c 100000 cut.log >half.log &&
+    trace-compile -f json half.log >out 2>err && grep "half.log: " err && jq -e ".quality.truncated and .environment.cut" out &&
+    test_expect_code 2 trace-compile --strict half.log >out 2>err
+'
+
+test_expect_success 'an empty log is a process that compiled nothing' '
+    mkdir some && : >some/dedicated_log_torch_trace_rank_1_x.log && trace-compile some >out && grep "^Nothing was compiled" out &&
+    cp "$(log_of warm)" some/ && trace-compile -q -f json some >out && jq -e ".frames | length == 1" out &&
+    test_expect_code 2 trace-compile some/dedicated_log_torch_trace_rank_1_x.log 2>err && grep "the file is empty" err
+'
+
+test_expect_success 'what cannot be used is one line' '
+    mkdir none && test_expect_code 2 trace-compile none 2>err && grep "none: is a directory without dedicated_log_torch_trace_" err &&
+    echo hello >other.txt && test_expect_code 2 trace-compile other.txt 2>err && grep "other.txt" err && test "$(wc -l <err)" = 1 &&
+    test_expect_code 2 trace-compile --mode x "$runs/cold" 2>err && grep "NAME=TRACE" err
+'
+
+test_expect_success 'a trace alone gives its half' '
+    trace-compile -q -f json "$runs/reduce/steps.json.gz" >out && jq -e ".speedup.modes[0].graph_launches == 2 and .time.total_ns == 0" out
+'
+
+test_done
