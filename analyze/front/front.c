@@ -44,6 +44,12 @@ int gp_front_open(struct gp_front *f, const struct gp_tool *tool, const struct g
     return gp_front_file(opts->classes, GP_SMALL_FILE_BYTES, parse_classes, &f->own_classes, err);
 }
 
+void gp_front_put_inputs(const struct gp_front *f, struct gp_buf *b)
+{
+    for (size_t i = 0; i < f->n; i++)
+        gp_buf_printf(b, "%s%s", i ? ", " : "", strcmp(f->paths[i], "-") ? f->paths[i] : "standard input");
+}
+
 void gp_front_close(struct gp_front *f)
 {
     gp_progress_end(&f->progress);
@@ -144,12 +150,13 @@ bool gp_front_color(const struct gp_front *f)
     return gp_cli_color(&f->opts->common, f->opts->common.output ? -1 : STDOUT_FILENO);
 }
 
-void gp_front_warn_issues(const struct gp_front *f, const struct gp_trace *t)
+bool gp_front_warn_issues(const struct gp_front *f, const struct gp_trace *t)
 {
     struct gp_buf b = {0};
-    if (f->opts->common.quiet) return;
-    if (gp_quality_line(&b, t->issues)) gp_cli_warn(f->tool, "%s: %s", t->input.path, gp_buf_str(&b));
+    bool any = gp_quality_line(&b, t->issues);
+    if (any && !f->opts->common.quiet) gp_cli_warn(f->tool, "%s: %s", t->input.path, gp_buf_str(&b));
     gp_buf_release(&b);
+    return any;
 }
 
 static void warn_line(void *ctx, const char *line, bool usable)

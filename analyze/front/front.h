@@ -75,6 +75,8 @@ GP_MUST_CHECK int gp_front_open(struct gp_front *f, const struct gp_tool *tool,
                                 const struct gp_front_opts *opts, struct gp_err *err);
 /* The inputs are these N paths instead, which are borrowed. */
 void gp_front_inputs(struct gp_front *f, const char *const *paths, size_t n);
+/* Append the inputs as they were given, for people: "a.json, standard input". */
+void gp_front_put_inputs(const struct gp_front *f, struct gp_buf *b);
 /* Accepts a zeroed F. */
 void gp_front_close(struct gp_front *f);
 
@@ -111,8 +113,9 @@ GP_MUST_CHECK int gp_front_check_empty(const struct gp_front *f, uint64_t gpu_ev
 
 /* Is the answer text for a person at a terminal? It then shows itself what is wrong with the inputs. */
 bool gp_front_is_terminal(const struct gp_front *f);
-/* Report what is wrong with the inputs on standard error, one line per input, unless --quiet: of a trace as it was read. */
-void gp_front_warn_issues(const struct gp_front *f, const struct gp_trace *t);
+/* Report what is wrong with the inputs on standard error, one line per input, unless --quiet: of a trace as it was read.
+ * True if anything is. */
+bool gp_front_warn_issues(const struct gp_front *f, const struct gp_trace *t);
 /* The same of N inputs as they were judged, whose sids are of S; not where the answer shows it itself. */
 void gp_front_warn_inputs(const struct gp_front *f, const struct gp_strings *s,
                           const struct gp_input_quality *in, size_t n);

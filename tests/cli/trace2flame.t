@@ -190,7 +190,7 @@ test_expect_success 'damage is reported in one line and the rest is drawn' '
     grep "^trace2flame: cut.json: byte 500: " err &&
     printf "a;b 1\nbroken\nc 2\n" >bad.folded && status_of trace2flame -f folded bad.folded && test $status = 0 &&
     printf "a;b 1\nc 2\n" >expect && test_cmp expect out &&
-    echo "trace2flame: bad.folded: lines that are no folded stack: 1 (first at byte 6)" >expect && test_cmp expect err &&
+    echo "trace2flame: bad.folded: lines that are not folded stacks: 1 (first at byte 6)" >expect && test_cmp expect err &&
     status_of trace2flame --strict bad.folded && test $status = 2
 '
 

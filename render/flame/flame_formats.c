@@ -1,0 +1,216 @@
+#include "render/flame/flame_formats.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include "analyze/stacks/idle_causes.h"
+#include "formats/base/count.h"
+#include "formats/base/scale.h"
+#include "render/flame/flame_html.h"
+#include "render/flame/flame_svg.h"
+#include "render/flame/folded_write.h"
+#include "render/flame/pprof_write.h"
+#include "render/flame/speedscope_write.h"
+
+/* ---- weights ---- */
+
+/* NULL: GPU time. */
+static enum gp_weight weight_called(const char *name)
+{
+    for (int w = 0; name && w < GP_WEIGHT_COUNT_; w++)
+        if (!strcmp(gp_weight_name((enum gp_weight)w), name)) return (enum gp_weight)w;
+    return GP_WEIGHT_GPU;
+}
+
+static enum gp_unit unit_of(enum gp_weight weight)
+{
+    return weight == GP_WEIGHT_BYTES ? GP_UNIT_BYTES : weight == GP_WEIGHT_COUNT ? GP_UNIT_COUNT : GP_UNIT_NS;
+}
+
+/* ---- what an answer is about ---- */
+
+static bool is_folded(const struct gp_flame_answer *a)
+{
+    return a->folded && !a->traces;
+}
+
+/* Folded stacks whose numbers nobody has named. */
+static bool is_samples(const struct gp_flame_answer *a)
+{
+    return is_folded(a) && !a->weight;
+}
+
+static const char *measure_of(const struct gp_flame_answer *a, enum gp_weight weight)
+{
+    return is_samples(a) ? "samples" : gp_weight_text(weight);
+}
+
+static enum gp_unit unit_in(const struct gp_flame_answer *a, enum gp_weight weight)
+{
+    return is_samples(a) ? GP_UNIT_COUNT : unit_of(weight);
+}
+
+/* "host 60.0%, sync 40.0%" */
+static void put_causes(struct gp_buf *b, const struct gp_flame *flame)
+{
+    struct gp_idle_share causes[GP_IDLE_SHARES];
+    size_t n = gp_idle_shares(flame, causes);
+    for (size_t i = 0; i < n; i++) {
+        gp_buf_printf(b, "%s%s ", i ? ", " : "", causes[i].name);
+        gp_scale_put_share(b, causes[i].ns, flame->tree.total[GP_CALLTREE_ROOT]);
+    }
+}
+
+/* Further facts about a tree, in a few words; NULL: none. */
+static const char *note_of(const struct gp_flame_answer *a, const struct gp_flame *flame, struct gp_buf *note)
+{
+    const struct gp_stacks_stats *st = &flame->stats;
+    if (st->unattributed_weight > 0) {
+        gp_scale_put_share(note, st->unattributed_weight, flame->tree.total[GP_CALLTREE_ROOT]);
+        gp_buf_puts(note, " without a launch record");
+    }
+    if (flame->weight == GP_WEIGHT_IDLE && flame->tree.nodes.n) put_causes(note, flame);
+    if (a->damaged) gp_buf_puts(note, note->n ? ", input damaged" : "input damaged");
+    return note->n ? gp_buf_str(note) : NULL;
+}
+
+/* What to show instead of a picture; NULL: the usual. */
+static const char *empty_text(const struct gp_flame_answer *a, const struct gp_flame *flame)
+{
+    return flame->stats.filtered                          ? "No stack matches the filter"
+           : flame->weight == GP_WEIGHT_IDLE && a->traces ? "No device was idle between its GPU events"
+           : is_folded(a)                                 ? "No stack weighs anything"
+                                                          : NULL;
+}
+
+/* The numbers of folded stacks are what the user calls them, and there is one tree of them. */
+static size_t name_folded(struct gp_flame_answer *a)
+{
+    if (!is_folded(a)) return a->n;
+    a->flames[0].weight = weight_called(a->weight);
+    return 1;
+}
+
+/* ---- writers ---- */
+
+static void write_svg(void *answer, struct gp_output *to)
+{
+    const struct gp_flame_answer *a = answer;
+    const struct gp_flame *flame = &a->flames[0];
+    struct gp_buf svg = {0}, note = {0};
+    bool hint = !flame->stats.filtered && !is_folded(a) && flame->weight == GP_WEIGHT_GPU;
+    struct gp_flame_svg_opts o = {
+        .title = a->title,
+        .measure = measure_of(a, flame->weight),
+        .unit = unit_in(a, flame->weight),
+        .input = a->inputs,
+        .note = note_of(a, flame, &note),
+        .empty = empty_text(a, flame),
+        .hint = hint ? "trace2flame --weight cpu shows the time of the host" : NULL,
+        .events = a->traces && flame->weight != GP_WEIGHT_CPU && flame->weight != GP_WEIGHT_IDLE,
+        .width = (int)a->width,
+        .max_frames = (uint32_t)gp_answer_rows(gp_answer_format(gp_flame_formats, "svg"), a->max_frames),
+    };
+    gp_flame_svg_write(&svg, flame, &o);
+    gp_buf_release(&note);
+    gp_answer_put(to, &svg);
+}
+
+static void write_html(void *answer, struct gp_output *to)
+{
+    struct gp_flame_answer *a = answer;
+    struct gp_buf html = {0}, note = {0};
+    struct gp_flame_html_opts o = {
+        .title = a->title,
+        .input = a->inputs,
+        .note = note_of(a, &a->flames[0], &note),
+        .opened = weight_called(a->weight),
+        .inverted = a->invert,
+        .samples = is_samples(a),
+        .empty = empty_text(a, &a->flames[0]),
+        .width = (int)a->width,
+        .still_frames = a->max_frames == GP_ROWS_UNSET ? 0 : (uint32_t)a->max_frames,
+    };
+    size_t n = name_folded(a);
+    gp_flame_html_write(&html, a->flames, n, &o);
+    gp_buf_release(&note);
+    gp_answer_put(to, &html);
+}
+
+static void write_folded(void *answer, struct gp_output *to)
+{
+    const struct gp_flame_answer *a = answer;
+    gp_folded_write(to, &a->flames[0].tree, &a->flames[0].strings);
+}
+
+static void write_speedscope(void *answer, struct gp_output *to)
+{
+    const struct gp_flame_answer *a = answer;
+    struct gp_speedscope_profile profiles[GP_FLAME_WEIGHTS];
+    size_t n = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        const struct gp_flame *f = &a->flames[i];
+        if (i && f->tree.total[GP_CALLTREE_ROOT] == 0) continue;
+        profiles[n++] = (struct gp_speedscope_profile){measure_of(a, f->weight), unit_in(a, f->weight),
+                                                       &f->tree, &f->strings};
+    }
+    gp_speedscope_write(to, a->title ? a->title : a->inputs, profiles, n);
+}
+
+static void write_pprof(void *answer, struct gp_output *to)
+{
+    struct gp_flame_answer *a = answer;
+    struct gp_pprof_opts o = {.comment = a->title ? a->title : a->inputs,
+                              .opened = weight_called(a->weight),
+                              .samples = is_samples(a)};
+    size_t n = name_folded(a);
+    gp_pprof_write(to, a->flames, n, &o);
+}
+
+/* ---- the table ---- */
+
+const struct gp_answer_format gp_flame_formats[] = {
+    {"svg", 5000, GP_FLAME_LIMITED | GP_FLAME_TAKES_GROUPS, write_svg},
+    {"html", 0, GP_FLAME_TIMES | GP_FLAME_EXTRA | GP_FLAME_TURNS | GP_FLAME_TAKES_GROUPS, write_html},
+    {"folded", 0, GP_FLAME_TAKES_GROUPS, write_folded},
+    {"speedscope", 0, GP_FLAME_FIGURES | GP_FLAME_TAKES_GROUPS, write_speedscope},
+    {"pprof", 0, GP_FLAME_PAIR | GP_FLAME_EXTRA | GP_FLAME_PLACES, write_pprof},
+    {0},
+};
+
+const char *gp_flame_format_name(size_t i)
+{
+    return gp_flame_formats[i].name;
+}
+
+size_t gp_flame_weights(const struct gp_answer_format *f, const char *asked,
+                        enum gp_weight weights[GP_FLAME_WEIGHTS])
+{
+    static const struct {
+        unsigned need;
+        size_t n;
+        enum gp_weight at[GP_FLAME_WEIGHTS];
+    } sets[] = {{GP_FLAME_TIMES, 3, {GP_WEIGHT_GPU, GP_WEIGHT_CPU, GP_WEIGHT_IDLE}},
+                {GP_FLAME_PAIR, 2, {GP_WEIGHT_GPU, GP_WEIGHT_CPU}},
+                {GP_FLAME_FIGURES, 3, {GP_WEIGHT_GPU, GP_WEIGHT_COUNT, GP_WEIGHT_BYTES}}};
+    unsigned needs = f->needs;
+    weights[0] = weight_called(asked);
+    if (asked) needs &= ~(unsigned)GP_FLAME_FIGURES;
+    if (weights[0] == GP_WEIGHT_IDLE) needs &= ~(unsigned)GP_FLAME_PAIR;
+    for (size_t i = 0; i < GP_COUNT(sets); i++) {
+        if (!(needs & sets[i].need)) continue;
+        memcpy(weights, sets[i].at, sizeof sets[i].at);
+        return sets[i].n;
+    }
+    return 1;
+}
+
+void gp_flame_put_stats(struct gp_buf *b, const struct gp_flame *flame)
+{
+    const struct gp_stacks_stats *st = &flame->stats;
+    gp_buf_printf(b,
+                  "GPU events: %" PRIu64 ", without a launch record: %" PRIu64 ", filtered out: %" PRIu64
+                  ", host events that cross others: %" PRIu64 ", duplicate launch records: %" PRIu64
+                  ", frames: %zu",
+                  st->gpu_events, st->unattributed, st->filtered, st->overlapping, st->duplicate_corr,
+                  flame->tree.nodes.n ? flame->tree.nodes.n - 1 : 0);
+}
