@@ -82,11 +82,9 @@ static int open_stacks(struct job *j, struct gp_err *err)
 static int add_trace(struct job *j, struct gp_input *in, struct gp_err *err)
 {
     struct gp_trace t;
-    int failed = 0;
     if (gp_front_trace_input(&j->front, in, GP_STACKS_NEED, &t, err)) return -1;
     j->answer.damaged |= gp_front_warn_issues(&j->front, &t);
-    if (!strcmp(gp_trace_verdict(&t), "unusable"))
-        failed = gp_fail(err, GP_E_FORMAT, -1, "%s: nothing in it can be used", gp_input_path(in));
+    int failed = gp_front_check_usable(&t, err);
     if (!failed) gp_stacks_add_trace_to(j->stacks, j->answer.n, &t, j->front.n > 1);
     j->answer.traces = true;
     gp_trace_release(&t);

@@ -130,6 +130,12 @@ int gp_front_read_all(struct gp_front *f, struct gp_read_all *job, struct gp_err
     return failed;
 }
 
+int gp_front_check_usable(const struct gp_trace *t, struct gp_err *err)
+{
+    if (strcmp(gp_trace_verdict(t), "unusable")) return 0;
+    return gp_fail(err, GP_E_FORMAT, -1, "%s: contains nothing that can be used", t->input.path);
+}
+
 int gp_front_check_empty(const struct gp_front *f, uint64_t gpu_events, struct gp_err *err)
 {
     if (gpu_events || f->opts->allow_empty) return 0;

@@ -108,6 +108,8 @@ GP_MUST_CHECK int gp_front_file(const char *path, size_t most,
                                 int (*parse)(void *ctx, const char *text, size_t n, struct gp_err *err),
                                 void *ctx, struct gp_err *err);
 
+/* An error if nothing in T can be used. */
+GP_MUST_CHECK int gp_front_check_usable(const struct gp_trace *t, struct gp_err *err);
 /* An error unless the inputs have GPU events, GPU_EVENTS in all, or --allow-empty is given. */
 GP_MUST_CHECK int gp_front_check_empty(const struct gp_front *f, uint64_t gpu_events, struct gp_err *err);
 

@@ -145,7 +145,7 @@ awk 'BEGIN {
 
 test_expect_success NODE 'larger than --max-size: an overview of all, every event of the windows, and it says so' '
     trace2timeline --max-size 500k --detail 100ms-110ms,gaps:2 many.json >small.html 2>err &&
-    grep "events are in the page, the others in an overview" err &&
+    grep "events are in the page, the others only in its overview" err &&
     test $(wc -c <small.html) -lt 512000 &&
     cat >ask.js <<END &&
 const { load } = require("$GP_SOURCE/tests/timeline/page.js");
@@ -163,12 +163,12 @@ END
 '
 
 test_expect_success 'misuse is one line' '
-    test_expect_code 2 trace2timeline --range 5 steps.json 2>err && grep "^trace2timeline: --range: .5. is no range of time" err &&
+    test_expect_code 2 trace2timeline --range 5 steps.json 2>err && grep "^trace2timeline: --range: .5. is not a time range" err &&
     test_expect_code 2 trace2timeline --range 5ms-1ms steps.json 2>err && grep "ends before it begins" err &&
     test_expect_code 2 trace2timeline --steps x steps.json 2>err && grep "^trace2timeline: --steps: " err &&
     test_expect_code 2 trace2timeline --steps 7 steps.json 2>err && grep "ProfilerStep#1" err &&
     test_expect_code 2 trace2timeline --detail steps:x steps.json 2>err && grep "^trace2timeline: --detail: " err &&
-    test_expect_code 2 trace2timeline --range 1us-2us --steps 1 steps.json 2>err && grep "one of them" err
+    test_expect_code 2 trace2timeline --range 1us-2us --steps 1 steps.json 2>err && grep "use one of --range and --steps" err
 '
 
 test_expect_success 'an empty trace has a page' '

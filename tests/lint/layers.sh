@@ -58,7 +58,7 @@ violations() {
         row("render/page", "render/draw render/report analyze/cost")
         below = " analyze/math analyze/names analyze/view render/draw render/report render/page "
         row("render/flame", model() " analyze/stacks" below)
-        row("render/timeline", model() " analyze/lanes analyze/hta" below)
+        row("render/timeline", model() " formats/writer.h analyze/lanes analyze/hta" below)
         row("render/hta", model() " analyze/hta" below)
         row("render/diff", model() " analyze/diff render/flame" below)
         row("render/compile", model() " analyze/compile formats/compile_log analyze/diff" below)

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Functions are short: over 120 lines a function needs a line with its reason in sizes.allow. So are rooms: a folder holds
-# at most 45 sources and headers.
+# at most 45 sources and headers, and the main of a tool at most 200 lines: options, open, call, write.
 . "$(dirname "$0")/lib.sh"
 ctags --version 2>/dev/null | grep -q Universal || skip_all "universal-ctags is missing"
 most=120
 room=45
+main=200
 
 # FILE:FUNCTION LINES, longest first, for functions over $most lines.
 long_functions() {
@@ -36,6 +37,25 @@ crowded() {
         awk -v most=$room '$1 > most { print $2 " has " $1 " sources and headers, more than " most }'
 }
 
+# FILE LINES, for mains of the tree in the current folder with too many.
+long_mains() {
+    for tool in $(tools); do
+        for f in formats/"$tool".c analyze/"$tool".c render/"$tool".c collect/"$tool".c; do
+            [ -f "$f" ] && awk -v most=$main 'END { if (NR > most) print FILENAME " has " NR " lines, more than " most }' "$f"
+        done
+    done
+}
+
+plant_main() {
+    rm -rf "$scratch/tree"
+    mkdir -p "$scratch/tree/analyze"
+    cd "$scratch/tree" || exit 1
+    echo 'gp_tool(trace-x DEPENDS gp_analyze)' >analyze/CMakeLists.txt
+    seq "$1" >analyze/trace-x.c
+    seq 300 >analyze/other.c
+    long_mains
+}
+
 plant_room() {
     mkdir -p "$scratch/room"
     for i in $(seq "$1"); do : >"$scratch/room/$i.h"; done
@@ -54,4 +74,7 @@ finds "planted: a function of 121 lines" "f.c:f 121$" plant 117
 clean "a function of 120 lines passes" plant 116
 clean "folders have at most $room sources and headers" crowded formats analyze render collect tests
 finds "planted: a folder of 46 headers" "room has 46 sources" plant_room 46
+clean "the mains of tools have at most $main lines" long_mains
+finds "planted: a main of 201 lines" "analyze/trace-x.c has 201 lines" eval '(plant_main 201)'
+clean "a main of 200 lines passes, and so does a long file that is not a tool" eval '(plant_main 200)'
 done_checking

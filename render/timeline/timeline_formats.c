@@ -1,0 +1,110 @@
+#include "render/timeline/timeline_formats.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include "analyze/names/names.h"
+#include "analyze/view/activity.h"
+#include "formats/base/scale.h"
+#include "formats/writer.h"
+#include "render/timeline/timeline_html.h"
+#include "render/timeline/timeline_svg.h"
+
+static void put_share(struct gp_buf *b, const char *what, int64_t part, const struct gp_activity *a)
+{
+    gp_buf_puts(b, what);
+    gp_scale_put_share(b, part, a->span_ns);
+}
+
+void gp_timeline_put_activity(struct gp_buf *b, const struct gp_timeline_answer *an)
+{
+    int64_t begin = gp_lanes_origin(an->t), end = an->l->end_ns;
+    if (an->view.begin_ns < an->view.end_ns) {
+        begin = an->view.begin_ns > begin ? an->view.begin_ns : begin;
+        end = an->view.end_ns < end ? an->view.end_ns : end;
+    }
+    struct gp_activity a = gp_activity_of(an->v, begin, end > begin ? end : begin);
+    gp_scale_put(b, GP_UNIT_NS, a.span_ns);
+    put_share(b, ": CPU active ", a.cpu_ns, &a);
+    put_share(b, ", GPU active ", a.gpu_ns, &a);
+    put_share(b, ", both ", a.both_ns, &a);
+}
+
+void gp_timeline_put_stats(struct gp_buf *b, const struct gp_lanes *l)
+{
+    uint64_t crossed = 0, clamped = 0, crowded = 0;
+    for (size_t i = 0; i < l->tracks.n; i++) {
+        crossed += l->tracks.at[i].crossed;
+        clamped += l->tracks.at[i].clamped;
+        crowded += l->tracks.at[i].crowded;
+    }
+    gp_buf_printf(b,
+                  "events: %zu, tracks: %zu, lanes: %zu, names: %zu, events that cross others: %" PRIu64
+                  ", clamped to their parent (rounding): %" PRIu64 ", without a free lane: %" PRIu64,
+                  l->n, l->tracks.n, l->lanes.n, l->names.n, crossed, clamped, crowded);
+}
+
+/* ---- writers ---- */
+
+static const char *title_of(const struct gp_timeline_answer *a)
+{
+    return a->title ? a->title : strcmp(a->input, "-") ? a->input : "standard input";
+}
+
+static void write_html(void *answer, struct gp_output *to)
+{
+    struct gp_timeline_answer *a = answer;
+    struct gp_timeline tl;
+    struct gp_buf facts = {0};
+    struct gp_timeline_opts o = {.input = a->input,
+                                 .max_bytes = a->max_bytes,
+                                 .args = a->args,
+                                 .threads = a->threads,
+                                 .view = a->view,
+                                 .windows = a->windows->at,
+                                 .windows_n = a->windows->n};
+    gp_timeline_pack(&tl, a->l, &o);
+    gp_scale_put_count(&facts, a->l->n);
+    gp_buf_puts(&facts, " events \xC2\xB7 ");
+    gp_timeline_put_activity(&facts, a);
+    gp_timeline_html_write(&tl, title_of(a), gp_buf_str(&facts), to);
+    a->overview = tl.overview;
+    a->args_left_out = tl.args_left_out;
+    a->shown = tl.n;
+    gp_timeline_release(&tl);
+    gp_buf_release(&facts);
+}
+
+static void write_svg(void *answer, struct gp_output *to)
+{
+    const struct gp_timeline_answer *a = answer;
+    struct gp_buf svg = {0}, facts = {0};
+    gp_timeline_put_activity(&facts, a);
+    struct gp_timeline_svg_opts o = {.title = title_of(a),
+                                     .note = gp_buf_str(&facts),
+                                     .begin_ns = a->view.begin_ns,
+                                     .end_ns = a->view.end_ns < a->l->end_ns ? a->view.end_ns : a->l->end_ns,
+                                     .width = a->width};
+    gp_timeline_svg_write(&svg, a->l, &o);
+    gp_buf_release(&facts);
+    gp_answer_put(to, &svg);
+}
+
+static void write_chrome(void *answer, struct gp_output *to)
+{
+    struct gp_timeline_answer *a = answer;
+    struct gp_write_opts o = {.compression = "none", .plain_name = gp_name_demangle, .threads = a->threads};
+    gp_timeline_keep(a->t, &a->view);
+    gp_writer_find("chrome")->write(a->t, &o, to);
+}
+
+const struct gp_answer_format gp_timeline_formats[] = {
+    {"html", 0, GP_TIMELINE_ARGS | GP_TIMELINE_DETAIL, write_html},
+    {"svg", 0, 0, write_svg},
+    {"chrome", 0, GP_TIMELINE_ALL, write_chrome},
+    {0},
+};
+
+const char *gp_timeline_format_name(size_t i)
+{
+    return gp_timeline_formats[i].name;
+}
