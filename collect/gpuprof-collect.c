@@ -78,10 +78,10 @@ static int set_up(struct gp_collect *c, struct gp_err *err)
     return failed;
 }
 
-static void report(const struct gp_tool *tool, const struct gp_about *about)
+static void report(const struct gp_about *about)
 {
     struct gp_buf b = {0};
-    if (about->totals.err.code) gp_cli_warn(tool, "a process runs untraced: %s", about->totals.err.msg);
+    gp_about_missing(about, say);
     gp_about_sum(&b, about);
     if (!about->opts->quiet) say(gp_buf_str(&b));
     gp_buf_release(&b);
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
         return GP_LAUNCH_FAILED;
     }
     int failed = gp_collect_run(&c, &about, &err);
-    if (about.ended) report(&tool, &about);
+    if (about.ended) report(&about);
     if (!failed) return c.launch.status;
     gp_cli_error(&tool, &err);
     return c.launch.status ? c.launch.status : GP_LAUNCH_FAILED;

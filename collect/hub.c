@@ -11,10 +11,14 @@
 #include "formats/base/vec.h"
 
 enum { READ_BYTES = 1 << 18 };
+/* How long to leave the listener alone when there are no descriptors; how long a connection may say nothing. */
+static const int64_t REST_NS = 100000000, SILENCE_NS = 10000000000;
 
 struct conn {
     int fd; /* -1 when closed */
     int32_t pid;
+    int64_t since_ns; /* CLOCK_MONOTONIC */
+    bool known;       /* has said HELLO as our clients do */
     bool greeted, said_bye;
     bool behind; /* the buffer may hold complete frames */
     uint8_t *buf;
@@ -28,16 +32,25 @@ struct gp_hub {
     bool stopped;
     struct gp_hub_opts opts;
     struct gp_err err; /* why the first process that could not be served failed */
-    uint32_t refused;
+    uint32_t refused, garbled, unserved;
     uint32_t producers;
+    int spare_fd;
+    int64_t rest_until_ns; /* nothing is accepted until then; 0: no rest */
     GP_VEC(struct conn) conns;
 };
+
+/* A descriptor that is given up to take a connection off the queue when there is no other. */
+static int spare(void)
+{
+    return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
 
 struct gp_hub *gp_hub_new(int listen_fd, const struct gp_hub_opts *opts)
 {
     struct gp_hub *hub = gp_zalloc(sizeof *hub);
     hub->listen_fd = listen_fd;
     hub->opts = *opts;
+    hub->spare_fd = spare();
     return hub;
 }
 
@@ -71,34 +84,68 @@ static void close_conn(struct conn *c)
     c->n = c->cap = 0;
 }
 
-/* The address is visible to everybody on the machine, so only the same user (and root) may send. */
-static bool peer_allowed(int fd)
+static void lose_conn(struct gp_hub *hub, struct conn *c)
 {
-    struct ucred cred;
-    socklen_t len = sizeof cred;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len)) return false;
-    return cred.uid == geteuid() || cred.uid == getuid() || cred.uid == 0;
+    if (!c->greeted && !c->known) hub->garbled++;
+    end_session(c, c->said_bye ? GP_END_BYE : GP_END_CUT);
+    close_conn(c);
+}
+
+/* Everybody on the machine sees the address, but only our own user and root may send. */
+static void admit(struct gp_hub *hub, int fd)
+{
+    uint32_t uid;
+    bool ours = gp_wire_peer_is_ours(fd, &uid);
+    if (hub->stopped || !ours) {
+        hub->refused += !ours;
+        close(fd);
+        return;
+    }
+    GP_VEC_PUSH(&hub->conns, (struct conn){.fd = fd, .since_ns = now_ns()});
+}
+
+/* There are no descriptors left: whoever waits is told so by being closed, and runs untraced. False when that does not work
+ * either: then the listener must be left alone for a while. */
+static bool turn_away(struct gp_hub *hub)
+{
+    if (!hub->err.code) gp_fail(&hub->err, GP_E_IO, -1, "%s", strerror(errno));
+    if (hub->spare_fd < 0) return false;
+    close(hub->spare_fd);
+    int fd = accept4(hub->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+    hub->unserved += fd >= 0;
+    if (fd >= 0) close(fd);
+    hub->spare_fd = spare();
+    return fd >= 0;
 }
 
 static void accept_all(struct gp_hub *hub)
 {
     for (;;) {
-        int fd = accept(hub->listen_fd, NULL, NULL);
-        if (fd < 0 && errno == EINTR) continue;
-        if (fd < 0) return;
-        if (hub->stopped || !peer_allowed(fd)) {
-            hub->refused++;
-            close(fd);
-            continue;
+        int fd = accept4(hub->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0) {
+            admit(hub, fd);
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            if (turn_away(hub)) continue;
+            hub->rest_until_ns = now_ns() + REST_NS;
+            return;
+        } else if (errno != EINTR && errno != ECONNABORTED) {
+            return;
         }
-        fcntl(fd, F_SETFD, FD_CLOEXEC);
-        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-        GP_VEC_PUSH(&hub->conns, (struct conn){.fd = fd});
+    }
+}
+
+/* Whoever connects and does not say who it is must not hold a descriptor for ever. */
+static void drop_silent(struct gp_hub *hub)
+{
+    int64_t since_ns = now_ns() - SILENCE_NS;
+    for (size_t i = 0; i < hub->conns.n; i++) {
+        struct conn *c = &hub->conns.at[i];
+        if (c->fd >= 0 && !c->greeted && c->since_ns <= since_ns) lose_conn(hub, c);
     }
 }
 
 /* Send it its memory and its number. */
-static bool welcome(struct gp_hub *hub, struct conn *c, const struct gp_hub_process *joined)
+static bool welcome(struct gp_hub *hub, struct conn *c, const struct gp_hub_process *joined, uint32_t room_mb)
 {
     struct gp_wire_welcome w = hub->opts.welcome;
     struct gp_err err = {0};
@@ -108,6 +155,7 @@ static bool welcome(struct gp_hub *hub, struct conn *c, const struct gp_hub_proc
                                 .api = w.api,
                                 .memory = w.memory,
                                 .buffer_bytes = w.buffer_bytes,
+                                .room_mb = room_mb,
                                 .kernel = hub->opts.kernel,
                                 .now_ns = now_ns(),
                                 .on_block = hub->opts.on_block,
@@ -115,6 +163,7 @@ static bool welcome(struct gp_hub *hub, struct conn *c, const struct gp_hub_proc
     c->session = gp_session_new(&o, &err);
     if (!c->session) {
         if (!hub->err.code) hub->err = err;
+        hub->unserved++;
         return false;
     }
     w.version = GP_WIRE_VERSION;
@@ -131,12 +180,13 @@ static bool greet(struct gp_hub *hub, struct conn *c, const uint8_t *p, size_t n
     if (n != sizeof hello) return false;
     memcpy(&hello, p, sizeof hello);
     if (hello.version != GP_WIRE_VERSION) return false;
+    c->known = true; /* one of ours, even where it is not recorded */
     struct gp_hub_process joined = {hub->producers + 1, hello.pid, hello.rank};
     if (hub->opts.on_joined && !hub->opts.on_joined(hub->opts.ctx, &joined)) return false;
     hub->producers++;
     c->pid = hello.pid;
-    c->greeted = true;
-    return welcome(hub, c, &joined);
+    c->greeted = welcome(hub, c, &joined, hello.room_mb);
+    return c->greeted;
 }
 
 /* False if the frame is invalid: this is not one of our clients, or it is broken. */
@@ -169,13 +219,6 @@ static bool take_frames(struct gp_hub *hub, struct conn *c)
     return ok;
 }
 
-static void lose_conn(struct gp_hub *hub, struct conn *c)
-{
-    if (!c->greeted) hub->refused++;
-    end_session(c, c->said_bye ? GP_END_BYE : GP_END_CUT);
-    close_conn(c);
-}
-
 static void read_conn(struct gp_hub *hub, struct conn *c)
 {
     if (c->cap - c->n < READ_BYTES) {
@@ -196,7 +239,8 @@ size_t gp_hub_poll_size(const struct gp_hub *hub)
 size_t gp_hub_poll_fds(const struct gp_hub *hub, struct pollfd *fds, bool reading)
 {
     size_t n = 0;
-    fds[n++] = (struct pollfd){.fd = hub->listen_fd, .events = POLLIN};
+    bool rests = hub->rest_until_ns && now_ns() < hub->rest_until_ns;
+    fds[n++] = (struct pollfd){.fd = rests ? -1 : hub->listen_fd, .events = POLLIN};
     for (size_t i = 0; i < hub->conns.n; i++) {
         const struct conn *c = &hub->conns.at[i];
         if (c->fd >= 0 && !c->behind && (reading || !c->greeted))
@@ -212,6 +256,18 @@ static struct conn *find_conn(struct gp_hub *hub, int fd, size_t *from)
     return NULL;
 }
 
+int64_t gp_hub_due(const struct gp_hub *hub)
+{
+    int64_t due_ns = hub->rest_until_ns;
+    for (size_t i = 0; i < hub->conns.n; i++) {
+        const struct conn *c = &hub->conns.at[i];
+        if (c->fd < 0 || c->greeted) continue;
+        int64_t silent_ns = c->since_ns + SILENCE_NS;
+        if (!due_ns || silent_ns < due_ns) due_ns = silent_ns;
+    }
+    return due_ns;
+}
+
 void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n)
 {
     for (size_t i = 0; i < hub->conns.n && !is_full(hub); i++) {
@@ -223,6 +279,8 @@ void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n)
         struct conn *c = find_conn(hub, fds[i].fd, &from);
         if (c && fds[i].revents) read_conn(hub, c);
     }
+    if (hub->rest_until_ns && now_ns() >= hub->rest_until_ns) hub->rest_until_ns = 0;
+    drop_silent(hub);
     if (n && fds[0].revents) accept_all(hub);
 }
 
@@ -251,7 +309,8 @@ void gp_hub_stop(struct gp_hub *hub)
 
 struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub)
 {
-    struct gp_hub_totals t = {.refused = hub->refused, .err = hub->err};
+    struct gp_hub_totals t = {
+        .refused = hub->refused, .garbled = hub->garbled, .unserved = hub->unserved, .err = hub->err};
     for (size_t i = 0; i < hub->conns.n; i++) {
         const struct conn *c = &hub->conns.at[i];
         const struct gp_wire_stats *s = c->session ? gp_session_stats(c->session) : &c->stats;
@@ -295,6 +354,7 @@ void gp_hub_free(struct gp_hub *hub)
             gp_session_free(hub->conns.at[i].session);
             close_conn(&hub->conns.at[i]);
         }
+    if (hub->spare_fd >= 0) close(hub->spare_fd);
     GP_VEC_FREE(&hub->conns);
     free(hub);
 }

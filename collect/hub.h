@@ -49,8 +49,10 @@ struct gp_hub_totals {
     uint32_t processes;         /* that connected */
     uint32_t cut;               /* that ended without BYE */
     uint32_t live;              /* still connected */
-    uint32_t refused;           /* rejected connections: another user's, or not one of our clients */
-    struct gp_err err;          /* why a process could not be served, code 0: all could */
+    uint32_t refused;           /* connections of other users */
+    uint32_t garbled;           /* connections that were not of our clients */
+    uint32_t unserved;          /* processes that could not be served */
+    struct gp_err err;          /* why the first of those could not */
 };
 
 /* LISTEN_FD is owned by the caller. */
@@ -59,6 +61,8 @@ struct gp_hub *gp_hub_new(int listen_fd, const struct gp_hub_opts *opts);
 size_t gp_hub_poll_size(const struct gp_hub *hub);
 /* Fill FDS with what to wait for; without READING, only new connections, so that the senders wait. */
 size_t gp_hub_poll_fds(const struct gp_hub *hub, struct pollfd *fds, bool reading);
+/* When gp_hub_serve() must be called even if nothing happens (CLOCK_MONOTONIC, ns); 0: never. */
+int64_t gp_hub_due(const struct gp_hub *hub);
 /* Handle what poll() reported for the N entries filled by the call before. */
 void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n);
 /* Tell all current and future processes to record from now on, or to stop. */

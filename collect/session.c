@@ -388,6 +388,7 @@ static bool get_memory(struct gp_session *s, struct gp_err *err)
 {
     for (s->shape = gp_shared_size(s->opts.buffer_bytes); s->shape.slots >= LEAST_SLOTS;
          s->shape.slots /= 2) {
+        if (s->opts.room_mb && gp_shared_bytes(&s->shape) > (uint64_t)s->opts.room_mb << 20) continue;
         s->fd = gp_shared_make(&s->shape, err);
         if (s->fd >= 0 && gp_shared_map(&s->shared, s->fd, &s->shape)) return true;
         if (s->fd >= 0) close(s->fd);

@@ -55,6 +55,13 @@ static void lay_out(struct gp_shared *s, const struct gp_shared_opts *opts)
     s->bytes = s->buffers_at + (size_t)opts->slots * opts->buffer_bytes;
 }
 
+size_t gp_shared_bytes(const struct gp_shared_opts *opts)
+{
+    struct gp_shared s;
+    lay_out(&s, opts);
+    return s.bytes;
+}
+
 /* Under a limit on file sizes (ulimit -f), this is an error, not a fatal signal. */
 static int set_size(int fd, size_t bytes)
 {
@@ -87,6 +94,12 @@ bool gp_shared_map(struct gp_shared *s, int fd, const struct gp_shared_opts *opt
 {
     struct stat st;
     lay_out(s, opts);
+    int seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0) return false;
+    if (!(seals & F_SEAL_SHRINK)) { /* its owner could take it away while it is in use */
+        errno = EPERM;
+        return false;
+    }
     if (fstat(fd, &st)) return false;
     if ((uint64_t)st.st_size < s->bytes) {
         errno = EINVAL;

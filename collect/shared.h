@@ -73,9 +73,12 @@ struct gp_name {
 /* The number of slots for a process: those with GP_SHARED_WAITING bytes of records, and those that are being
  * filled. */
 struct gp_shared_opts gp_shared_size(uint32_t buffer_bytes);
+/* How many addresses memory of that shape takes up. */
+size_t gp_shared_bytes(const struct gp_shared_opts *opts);
 /* Create memory of that shape that cannot shrink. Only touched pages take up memory. -1 with ERR filled. */
 int gp_shared_make(const struct gp_shared_opts *opts, struct gp_err *err) GP_MUST_CHECK;
-/* Map it; FD is no longer needed then. False with errno set if it is too small, or there is no room. */
+/* Map it; FD is no longer needed then. False with errno set if it is too small, can
+ * shrink, or there is no room. */
 bool gp_shared_map(struct gp_shared *s, int fd, const struct gp_shared_opts *opts) GP_MUST_CHECK;
 void gp_shared_unmap(struct gp_shared *s);
 /* In a fork child: private zeroed memory in the same place. */

@@ -29,7 +29,9 @@ struct gp_sink {
     bool closing, was_full;
     int failed;
     int fd, wake_fd;
+    char *name;           /* for messages; NULL: standard output */
     char *path, *partial; /* NULL if there is nothing to rename */
+    uint64_t whole;       /* bytes of the chunks that were written whole */
 };
 
 static void wake(struct gp_sink *s)
@@ -74,6 +76,7 @@ static void *writer(void *arg)
         bool tell = rc || (s->was_full && s->queued < FULL_BYTES / 2);
         if (tell) s->was_full = false;
         if (rc) s->failed = rc;
+        else if (!s->failed) s->whole += c->n;
         pthread_mutex_unlock(&s->lock);
         if (tell) wake(s);
         free(c);
@@ -81,21 +84,33 @@ static void *writer(void *arg)
     return NULL;
 }
 
-/* A new file beside PATH. Anything other than a regular file (/dev/null, a named pipe) is opened directly.
- */
+static char *copy_string(const char *s)
+{
+    size_t n = strlen(s) + 1;
+    return memcpy(gp_alloc(n), s, n);
+}
+
+static int open_as_it_is(struct gp_sink *s, const char *path, struct gp_err *err)
+{
+    s->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return s->fd < 0 ? gp_fail(err, GP_E_IO, -1, "%s: %s", path, strerror(errno)) : 0;
+}
+
+/* A new file beside PATH, or beside what PATH links to. Anything other than a regular file (/dev/null, a named pipe), and a
+ * link to nothing, is opened directly. */
 static int open_beside(struct gp_sink *s, const char *path, struct gp_err *err)
 {
     struct stat st;
-    if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
-        s->fd = open(path, O_WRONLY | O_CLOEXEC);
-        return s->fd < 0 ? gp_fail(err, GP_E_IO, -1, "%s: %s", path, strerror(errno)) : 0;
-    }
+    s->name = copy_string(path);
+    if (!stat(path, &st) && !S_ISREG(st.st_mode)) return open_as_it_is(s, path, err);
+    bool link = !lstat(path, &st) && S_ISLNK(st.st_mode);
+    char *target = link ? realpath(path, NULL) : copy_string(path);
+    if (!target) return open_as_it_is(s, path, err);
     struct gp_buf b = {0};
-    gp_buf_printf(&b, "%s.partial-XXXXXX", path);
-    s->partial = strdup(gp_buf_str(&b));
-    s->path = strdup(path);
+    gp_buf_printf(&b, "%s.partial-XXXXXX", target);
+    s->partial = copy_string(gp_buf_str(&b));
+    s->path = target;
     gp_buf_release(&b);
-    if (!s->partial || !s->path) gp_out_of_memory(strlen(path));
     s->fd = mkstemp(s->partial);
     if (s->fd < 0) return gp_fail(err, GP_E_IO, -1, "%s: %s", path, strerror(errno));
     fcntl(s->fd, F_SETFD, FD_CLOEXEC);
@@ -113,6 +128,7 @@ static void sink_free(struct gp_sink *s)
     }
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->more);
+    free(s->name);
     free(s->path);
     free(s->partial);
     free(s);
@@ -186,11 +202,21 @@ int gp_sink_close(struct gp_sink *s, bool commit, struct gp_err *err)
     pthread_mutex_unlock(&s->lock);
     pthread_join(s->thread, NULL);
     int rc = s->failed;
+    bool broken = rc && rc != EPIPE, keep = broken && s->partial && commit && s->whole > 0;
+    /* What was written whole can be read; a block that was cut off at the end only makes a reader complain. */
+    if (keep && ftruncate(s->fd, (off_t)s->whole)) keep = true;
     if (close(s->fd) && !rc) rc = errno;
-    if (s->partial && commit && !rc && rename(s->partial, s->path)) rc = errno;
-    if (s->partial && (rc || !commit)) unlink(s->partial);
-    if (rc && rc != EPIPE)
-        gp_fail(err, GP_E_IO, -1, "%s: %s", s->path ? s->path : "standard output", strerror(rc));
+    bool done = commit && (!rc || keep);
+    if (s->partial && done && rename(s->partial, s->path)) {
+        rc = rc ? rc : errno;
+        keep = done = false;
+    }
+    if (s->partial && !done) unlink(s->partial);
+    const char *name = s->name ? s->name : "standard output";
+    if (keep)
+        gp_fail(err, GP_E_IO, -1, "%s: %s: kept the first %llu bytes, up to a whole block", name,
+                strerror(rc), (unsigned long long)s->whole);
+    else if (rc && rc != EPIPE) gp_fail(err, GP_E_IO, -1, "%s: %s", name, strerror(rc));
     sink_free(s);
     return rc && rc != EPIPE ? -1 : 0;
 }

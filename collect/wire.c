@@ -5,9 +5,12 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
+#include "collect/shared.h"
 
 /* High enough to be out of the way of programs that expect small descriptors or close the first few. */
 enum { LOWEST_FD = 200 };
@@ -49,16 +52,45 @@ int gp_wire_connect(const char *name)
     int fd = fcntl(low, F_DUPFD_CLOEXEC, LOWEST_FD);
     if (fd < 0) fd = low;
     else close(low);
+    /* While the queue of the listener is full, connect() waits for so long. */
+    struct timeval most = {.tv_sec = GP_WIRE_CONNECT_MS / 1000, .tv_usec = GP_WIRE_CONNECT_MS % 1000 * 1000L},
+                   none = {0};
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
     int size = 4 << 20; /* what fits here survives the death of the process; the system limits it */
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
     int rc;
     do rc = connect(fd, (struct sockaddr *)&a, len);
     while (rc && errno == EINTR);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
     if (!rc) return fd;
     int saved = errno;
     close(fd);
     errno = saved;
     return -1;
+}
+
+bool gp_wire_peer_is_ours(int fd, uint32_t *uid)
+{
+    struct ucred cred = {.uid = (uid_t)-1};
+    socklen_t len = sizeof cred;
+    bool known = !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
+    *uid = cred.uid;
+    return known && (cred.uid == geteuid() || cred.uid == getuid() || cred.uid == 0);
+}
+
+static bool trigger_fits(const struct gp_trigger *t)
+{
+    return t->when <= GP_WHEN_TIME && t->time_ns >= 0 && memchr(t->name, 0, sizeof t->name);
+}
+
+bool gp_wire_welcome_fits(const struct gp_wire_welcome *w)
+{
+    if (w->version != GP_WIRE_VERSION || w->api > GP_API_LEVEL_ALL || w->graphs > GP_GRAPHS_WHOLE)
+        return false;
+    if (w->flush_ns < GP_WIRE_FLUSH_LEAST_NS || w->flush_ns > GP_WIRE_FLUSH_MOST_NS) return false;
+    if (w->buffer_bytes < GP_WIRE_BUFFER_LEAST || w->buffer_bytes > GP_WIRE_BUFFER_MOST) return false;
+    if (!w->slots || w->slots > gp_shared_size(w->buffer_bytes).slots) return false;
+    return trigger_fits(&w->gate.start) && trigger_fits(&w->gate.stop) && w->gate.duration_ns >= 0;
 }
 
 /* Room for one descriptor with the bytes. */
@@ -120,12 +152,20 @@ static int attached_fd(struct msghdr *msg)
     return fd;
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 /* PASSED, if not NULL, is set if a descriptor comes with them. */
-static int receive_bytes(int fd, void *to, size_t n, int timeout_ms, int *passed)
+static int receive_bytes(int fd, void *to, size_t n, int64_t until_ms, int *passed)
 {
     for (size_t got = 0; got < n;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        int ready = poll(&p, 1, timeout_ms);
+        int64_t left_ms = until_ms - now_ms();
+        int ready = poll(&p, 1, left_ms > 0 ? (int)left_ms : 0);
         if (ready < 0 && errno == EINTR) continue;
         if (ready <= 0) return -1;
         union passage control;
@@ -153,9 +193,10 @@ bool gp_wire_readable(int fd)
 static int receive(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms, int *passed)
 {
     struct gp_wire_head head;
-    if (receive_bytes(fd, &head, sizeof head, timeout_ms, passed)) return -1;
+    int64_t until_ms = now_ms() + timeout_ms;
+    if (receive_bytes(fd, &head, sizeof head, until_ms, passed)) return -1;
     if (head.type != (uint32_t)type || head.len != n) return -1;
-    return receive_bytes(fd, to, n, timeout_ms, passed);
+    return receive_bytes(fd, to, n, until_ms, passed);
 }
 
 int gp_wire_receive(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms)

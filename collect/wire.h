@@ -23,7 +23,17 @@
 #define GP_ENV_INJECT   "GPUPROF_INJECT"   /* path of the injected library */
 #define GP_ENV_LIBCUPTI "GPUPROF_LIBCUPTI" /* path of the libcupti to use */
 
-enum { GP_WIRE_VERSION = 4, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
+enum { GP_WIRE_VERSION = 5, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
+
+/* What WELCOME may ask for, and how long a process waits in cuInit(): for room in the launcher's queue, and for its answer. */
+enum {
+    GP_WIRE_BUFFER_LEAST = 64 << 10,
+    GP_WIRE_BUFFER_MOST = 64 << 20,
+    GP_WIRE_CONNECT_MS = 2000,
+    GP_WIRE_WELCOME_MS = 8000
+};
+#define GP_WIRE_FLUSH_LEAST_NS INT64_C(1000000)
+#define GP_WIRE_FLUSH_MOST_NS  INT64_C(60000000000)
 
 enum gp_wire_type {
     GP_WIRE_HELLO = 1,
@@ -54,8 +64,8 @@ struct gp_wire_head {
 struct gp_wire_hello {
     uint32_t version;
     int32_t pid;
-    int32_t rank; /* from the environment, -1 unknown */
-    uint32_t reserved;
+    int32_t rank;     /* from the environment, -1 unknown */
+    uint32_t room_mb; /* addresses left for the shared memory, 0: no limit */
 };
 
 struct gp_wire_welcome {
@@ -143,6 +153,11 @@ struct gp_wire_stats {
 int gp_wire_listen(const char *name, struct gp_err *err) GP_MUST_CHECK;
 /* A connected socket, close-on-exec and with a high number; -1 with errno set. NAME may be NULL. */
 int gp_wire_connect(const char *name) GP_MUST_CHECK;
+/* Does the other end of FD run as our user or as root? Everybody sees abstract addresses, and who listens at one may change.
+ * *UID is whose it is, UINT32_MAX unknown. */
+bool gp_wire_peer_is_ours(int fd, uint32_t *uid);
+/* Can our launcher have sent that? */
+bool gp_wire_welcome_fits(const struct gp_wire_welcome *w);
 /* Send one complete frame; blocks. -1 if the other side is gone. Never raises SIGPIPE. */
 int gp_wire_send(int fd, enum gp_wire_type type, const void *data, size_t n) GP_MUST_CHECK;
 /* The same with a descriptor, which stays open here. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,8 +24,7 @@ enum {
     FIRST_BUFFERS = 2,       /* created before cuInit() continues */
     READY_BUFFERS = 4,       /* kept ready */
     NOTES_BYTES = 256 << 10, /* are sent at once */
-    WELCOME_MS = 10000,
-    HEAR_MS = 1000, /* to wait for the rest of a frame */
+    HEAR_MS = 1000,          /* to wait for the rest of a frame */
 };
 static const int64_t GIVE_UP_NS = 3000000000, CLOCK_NS = 1000000000;
 
@@ -460,27 +460,69 @@ static bool map_shared(int memory)
     return ok;
 }
 
+/* Addresses that a limit of the program leaves for our memory, in MB: half of them. 0: there is no limit. */
+static uint32_t room_mb(void)
+{
+    struct rlimit limit;
+    unsigned long pages = 0;
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY) return 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (!f || fscanf(f, "%lu", &pages) != 1) pages = 0;
+    if (f) fclose(f);
+    uint64_t used = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t mb = limit.rlim_cur > used ? (limit.rlim_cur - used) / 2 >> 20 : 0;
+    return mb > UINT32_MAX ? 0 : mb ? (uint32_t)mb : 1;
+}
+
+/* Who listens must be who started us, or root: the address is in our environment, but not whose it is now. */
+static bool launcher_is_ours(int fd)
+{
+    uint32_t uid;
+    if (gp_wire_peer_is_ours(fd, &uid)) return true;
+    gp_say("the launcher belongs to another user (%lu): this process runs untraced", (unsigned long)uid);
+    return false;
+}
+
+/* Exchange HELLO and WELCOME. */
+static bool meet(int fd, int *memory)
+{
+    struct gp_wire_hello hello = {GP_WIRE_VERSION, (int32_t)getpid(), rank_from_environment(), room_mb()};
+    if (gp_wire_send(fd, GP_WIRE_HELLO, &hello, sizeof hello)) return false;
+    if (gp_wire_receive_fd(fd, GP_WIRE_WELCOME, &self.opts, sizeof self.opts, GP_WIRE_WELCOME_MS, memory)) {
+        /* it has closed its end: it is over, or it has said why; otherwise it is stopped or overloaded */
+        if (!gp_wire_readable(fd)) gp_say("the launcher does not answer: this process runs untraced");
+        return false;
+    }
+    if (gp_wire_welcome_fits(&self.opts)) return true;
+    gp_say("the answer of the launcher is not valid: this process runs untraced");
+    close(*memory);
+    return false;
+}
+
 static bool connect_launcher(void)
 {
-    struct gp_wire_hello hello = {GP_WIRE_VERSION, (int32_t)getpid(), rank_from_environment(), 0};
     struct stat st;
     int memory = -1, fd = gp_wire_connect(getenv(GP_ENV_SOCKET));
+    if (fd < 0 && errno == EAGAIN) gp_say("the launcher does not answer: this process runs untraced");
     if (fd < 0) {
         gp_debug("no launcher at %s: %s", getenv(GP_ENV_SOCKET) ? getenv(GP_ENV_SOCKET) : "(unset)",
                  strerror(errno));
         return false;
     }
-    if (gp_wire_send(fd, GP_WIRE_HELLO, &hello, sizeof hello) ||
-        gp_wire_receive_fd(fd, GP_WIRE_WELCOME, &self.opts, sizeof self.opts, WELCOME_MS, &memory) ||
-        fstat(fd, &st)) {
-        gp_debug("the launcher does not answer");
+    if (!launcher_is_ours(fd) || !meet(fd, &memory)) {
+        gp_debug("no agreement with the launcher");
+        close(fd);
+        return false;
+    }
+    if (!map_shared(memory) || fstat(fd, &st)) {
+        if (!gp_wire_send(fd, GP_WIRE_BYE, NULL, 0)) gp_debug("the launcher knows");
         close(fd);
         return false;
     }
     self.fd = fd;
     self.fd_dev = st.st_dev;
     self.fd_ino = st.st_ino;
-    return map_shared(memory);
+    return true;
 }
 
 static uint64_t count_records(uint8_t *data, size_t valid)

@@ -126,6 +126,37 @@ void gp_about_end(struct gp_output *o, const struct gp_about *a)
     gp_gpt_end(o->writer, t);
 }
 
+/* ---- who is missing ---- */
+
+/* "1 connection was refused" or "7 connections were refused", with REST behind it. Nothing for none. */
+static void say_count(void (*say)(const char *), uint32_t n, const char *one, const char *many,
+                      const char *rest)
+{
+    struct gp_buf b = {0};
+    if (!n) return;
+    gp_buf_put_u64(&b, n);
+    gp_buf_putc(&b, ' ');
+    gp_buf_puts(&b, n == 1 ? one : many);
+    gp_buf_puts(&b, rest);
+    say(gp_buf_str(&b));
+    gp_buf_release(&b);
+}
+
+void gp_about_missing(const struct gp_about *a, void (*say)(const char *message))
+{
+    const struct gp_hub_totals *t = &a->totals;
+    bool chosen = a->opts->filter && strstr(a->opts->filter, "rank:");
+    say_count(say, t->unserved, "process runs untraced: ", "processes run untraced: ", t->err.msg);
+    say_count(say, t->refused, "connection of another user was refused",
+              "connections of other users were refused", "");
+    say_count(say, t->garbled, "connection was refused: it is not from a traced process",
+              "connections were refused: they are not from traced processes", "");
+    if (!t->processes && !t->unserved && !t->refused && !chosen && !a->opts->quiet)
+        say("no process used CUDA, or none could reach the launcher (for example from another network "
+            "namespace): "
+            "nothing was recorded");
+}
+
 /* ---- the sum ---- */
 
 static unsigned long long ull(uint64_t v)

@@ -3,6 +3,7 @@
  *
  *     gp_about_begin(output, &opts, args, nargs);
  *     gp_about_end(output, &about);
+ *     gp_about_missing(&about, print_message);   // "1 process runs untraced: Too many open files"
  *     gp_about_sum(&buf, &about);                // "27 kernels, 4 copies, 2 sets, 1 process, 0 lost, ..."
  */
 #ifndef GP_COLLECT_ABOUT_H
@@ -33,6 +34,8 @@ void gp_about_begin(struct gp_output *o, const struct gp_collect_opts *opts, con
                     size_t nargs);
 /* And what is known when all is over: how the command and its processes ended, what was lost. Ends the trace. */
 void gp_about_end(struct gp_output *o, const struct gp_about *about);
+/* Tell SAY who is not in the trace, and why: one message for each reason. */
+void gp_about_missing(const struct gp_about *about, void (*say)(const char *message));
 /* Append what was collected, in one line. */
 void gp_about_sum(struct gp_buf *b, const struct gp_about *about);
 

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "collect/launcher/clock.h"
 #include "collect/launcher/environment.h"
@@ -134,6 +135,7 @@ static int timeout_ms(const struct gp_collect *c, int64_t due_ns)
 {
     sooner(&due_ns, gp_control_due(&c->plan.control));
     sooner(&due_ns, idle_due(c));
+    sooner(&due_ns, gp_hub_due(c->hub));
     if (!due_ns) return -1;
     int64_t left = due_ns - gp_clock_ns(CLOCK_MONOTONIC);
     return left > 0 ? (int)(left / 1000000 + 1) : 0;
@@ -216,6 +218,15 @@ static int start(struct gp_collect *c, struct gp_err *err)
     return failed;
 }
 
+/* Each traced process takes a descriptor: as many as we may have. The command has been started, and keeps its own limit. */
+static void raise_limit(void)
+{
+    struct rlimit l;
+    if (getrlimit(RLIMIT_NOFILE, &l) || l.rlim_cur == l.rlim_max) return;
+    l.rlim_cur = l.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &l)) return; /* then with those that there are */
+}
+
 static void finish(struct gp_collect *c, struct gp_about *about)
 {
     *about = (struct gp_about){.opts = c->opts,
@@ -243,6 +254,7 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
     if (c->opts->last_ns) c->recorder = gp_recorder_new(c->opts->last_ns, KEPT_BYTES, to_outputs, c);
     if (!c->plan.pattern) gp_about_begin(c->outs.list.at[0], c->opts, c->args, c->nargs);
     int failed = start(c, err);
+    if (!failed) raise_limit();
     if (!failed) serve(c);
     finish(c, about);
     gp_hub_free(c->hub);

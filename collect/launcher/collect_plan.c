@@ -5,7 +5,7 @@
 #include "collect/output.h"
 #include "formats/base/amount.h"
 
-enum { MIN_BUFFER = 64 << 10, MAX_BUFFER = 64 << 20, GRAPH_RATE = 2000000 };
+enum { GRAPH_RATE = 2000000 };
 
 static enum gp_api_level api_level(const char *word)
 {
@@ -42,9 +42,9 @@ static int set_graphs(struct gp_collect_plan *p, const char *text, struct gp_err
 
 static int check_sizes(const struct gp_collect_opts *o, struct gp_err *err)
 {
-    if (o->flush_ns < 1000000 || o->flush_ns > 60000000000)
+    if (o->flush_ns < GP_WIRE_FLUSH_LEAST_NS || o->flush_ns > GP_WIRE_FLUSH_MOST_NS)
         return gp_fail(err, GP_E_USAGE, -1, "--flush-interval: must be between 1ms and 60s");
-    if (o->buffer_bytes < MIN_BUFFER || o->buffer_bytes > MAX_BUFFER)
+    if (o->buffer_bytes < GP_WIRE_BUFFER_LEAST || o->buffer_bytes > GP_WIRE_BUFFER_MOST)
         return gp_fail(err, GP_E_USAGE, -1, "--buffer-size: must be between 64K and 64M");
     if (o->duration_ns < 0) return gp_fail(err, GP_E_USAGE, -1, "--duration: must not be negative");
     if (o->last_ns < 0) return gp_fail(err, GP_E_USAGE, -1, "--last: must not be negative");

@@ -38,12 +38,31 @@ static void set_handlers(void)
             sigaction(passed_on[i], &sa, NULL);
 }
 
+/* Signals of failed writes, which are errors to us; the command is to have them as we had. */
+static const int of_writes[] = {SIGPIPE, SIGXFSZ};
+struct ignored {
+    struct sigaction before[sizeof of_writes / sizeof *of_writes];
+};
+
+static void ignore(struct ignored *g)
+{
+    struct sigaction none = {.sa_handler = SIG_IGN};
+    for (size_t i = 0; i < sizeof of_writes / sizeof *of_writes; i++)
+        sigaction(of_writes[i], &none, &g->before[i]);
+}
+
+static void restore(const struct ignored *g)
+{
+    for (size_t i = 0; i < sizeof of_writes / sizeof *of_writes; i++)
+        sigaction(of_writes[i], &g->before[i], NULL);
+}
+
 /* In the child: become the command. Returns only with errno set. */
 static void become(char *const argv[], bool stdout_to_stderr, const sigset_t *mask,
-                   const struct sigaction *pipe_action)
+                   const struct ignored *ignored)
 {
     if (stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return;
-    sigaction(SIGPIPE, pipe_action, NULL);
+    restore(ignored);
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(argv[0], argv);
 }
@@ -71,7 +90,7 @@ static int await_exec(struct gp_launch *l, int fd, const char *name, struct gp_e
 int gp_launch_start(struct gp_launch *l, char *const argv[], bool stdout_to_stderr, struct gp_err *err)
 {
     int events[2], told[2];
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, pipe_action;
+    struct ignored ignored;
     sigset_t all, mask;
     kept_signals = l->kept;
     memset(l, 0, sizeof *l);
@@ -84,13 +103,13 @@ int gp_launch_start(struct gp_launch *l, char *const argv[], bool stdout_to_stde
     }
     l->events_fd = events[0];
     wake_fd = events[1];
-    sigaction(SIGPIPE, &ignore, &pipe_action);
+    ignore(&ignored);
     sigfillset(&all); /* no signal may be lost between the fork and the handlers knowing the child */
     sigprocmask(SIG_BLOCK, &all, &mask);
     set_handlers();
     pid_t pid = fork();
     if (!pid) {
-        become(argv, stdout_to_stderr, &mask, &pipe_action);
+        become(argv, stdout_to_stderr, &mask, &ignored);
         int error = errno;
         ssize_t rc = write(told[1], &error, sizeof error);
         (void)rc;

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -365,6 +366,8 @@ int gp_cli_parse(struct gp_tool *tool, int argc, char **argv, void *opts)
     char **args = argv + (argc > 0);
     struct gp_opt_list *files = NULL;
     if (argc == 3 && !strcmp(argv[1], "--completion")) return completion(tool, argv[2]);
+    /* A limit on the size of files is a write error. Who runs a command does so itself: it would inherit this. */
+    if (!tool->stop_at_operand) signal(SIGXFSZ, SIG_IGN);
     set_defaults(tool, opts);
     for (int i = 1; i < argc; i++) {
         char *a = argv[i];

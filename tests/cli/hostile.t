@@ -69,4 +69,14 @@ test_expect_success 'deep nesting and equal times are read once' '
     done
 '
 
+# ---- outputs ----
+
+test_expect_success 'a limit on the size of files: an error like a full disk, and no half file' '
+    mkdir limited && (
+        ulimit -f 8 &&
+        status_of trace-convert --to chrome -o limited/out.json nested_ops.json && test $status = 2 &&
+        grep "^trace-convert: limited/out.json: write failed: File too large" err
+    ) && ls limited >names && test_must_be_empty names
+'
+
 test_done

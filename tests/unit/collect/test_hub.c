@@ -6,11 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "collect/hub.h"
+#include "collect/shared.h"
 #include "collect/sink.h"
 #include "formats/base/buf.h"
 #include "formats/gpt/gpt.h"
@@ -220,7 +224,7 @@ static void a_process_that_is_not_wanted_is_turned_away(void **state)
     assert_int_equal(gp_wire_receive(fb, GP_WIRE_WELCOME, &w, sizeof w, 1000), 0);
     assert_int_equal(w.producer, 1);
     assert_int_equal(gp_hub_totals(f.hub).processes, 1);
-    assert_int_equal(gp_hub_totals(f.hub).refused, 1);
+    assert_int_equal(gp_hub_totals(f.hub).garbled, 0);
     close(fa);
     close(fb);
     end(&f);
@@ -261,7 +265,7 @@ static void nonsense_is_turned_away(void **state)
         assert_int_equal(recv(fd, &c, 1, MSG_DONTWAIT), 0); /* closed by the other side */
         close(fd);
     }
-    assert_int_equal(gp_hub_totals(f.hub).refused, 4);
+    assert_int_equal(gp_hub_totals(f.hub).garbled, 4);
     assert_int_equal(gp_hub_totals(f.hub).processes, 0);
     assert_int_equal(f.blocks, 0);
     end(&f);
@@ -314,6 +318,99 @@ static void the_sink_writes_beside_and_renames(void **state)
     close(wake[1]);
 }
 
+/* A limit on the size of files is a disk that is full. */
+static void a_full_disk_keeps_what_was_put_whole(void **state)
+{
+    (void)state;
+    char path[64], chunk[1000] = "", told[64];
+    struct gp_err err = {0};
+    struct rlimit before, small;
+    struct stat st;
+    int wake[2];
+    assert_int_equal(pipe(wake), 0);
+    snprintf(path, sizeof path, "/tmp/gpuprof-full-%ld", (long)getpid());
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 4500;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    struct gp_sink *s = gp_sink_open(path, -1, wake[1], &err);
+    for (int i = 0; i < 10; i++) gp_sink_put(s, chunk, sizeof chunk);
+    assert_int_equal(gp_sink_close(s, true, &err), -1);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    snprintf(told, sizeof told, "kept the first %d bytes", 4000);
+    assert_non_null(strstr(err.msg, told));
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_size, 4000);
+    unlink(path);
+    close(wake[0]);
+    close(wake[1]);
+}
+
+static void a_welcome_that_cannot_be_does_not_fit(void **state)
+{
+    (void)state;
+    struct gp_wire_welcome good = {.version = GP_WIRE_VERSION,
+                                   .buffer_bytes = 8 << 20,
+                                   .flush_ns = 100000000,
+                                   .slots = 16},
+                           w;
+    assert_true(gp_wire_welcome_fits(&good));
+#define REFUSED(member, value)                                                                               \
+    do {                                                                                                     \
+        w = good;                                                                                            \
+        w.member = value;                                                                                    \
+        assert_false(gp_wire_welcome_fits(&w));                                                              \
+    } while (0)
+    REFUSED(version, GP_WIRE_VERSION - 1);
+    REFUSED(api, GP_API_LEVEL_ALL + 1);
+    REFUSED(graphs, GP_GRAPHS_WHOLE + 1);
+    REFUSED(buffer_bytes, 0);
+    REFUSED(buffer_bytes, GP_WIRE_BUFFER_LEAST - 1);
+    REFUSED(buffer_bytes, UINT32_MAX);
+    REFUSED(flush_ns, 0);
+    REFUSED(flush_ns, INT64_MIN);
+    REFUSED(flush_ns, INT64_MAX);
+    REFUSED(slots, 0);
+    REFUSED(slots, gp_shared_size(8 << 20).slots + 1);
+    REFUSED(slots, UINT32_MAX);
+    REFUSED(gate.duration_ns, -1);
+    REFUSED(gate.start.when, GP_WHEN_TIME + 1);
+    w = good;
+    memset(w.gate.stop.name, 'x', sizeof w.gate.stop.name); /* a text without an end */
+    assert_false(gp_wire_welcome_fits(&w));
+}
+
+/* Descriptors that are used up: whoever connects is closed at once, is counted, and the listener is empty. */
+static void without_descriptors_processes_are_turned_away(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct rlimit before, small;
+    int clients[5];
+    char c;
+    begin(&f);
+    for (int i = 0; i < 5; i++) assert_true((clients[i] = gp_wire_connect(f.name)) >= 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    small = before;
+    int next = dup(STDIN_FILENO);
+    close(next);
+    small.rlim_cur = (rlim_t)next; /* all below are open: there is no new one but the hub's spare */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);
+    serve(&f);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    struct gp_hub_totals t = gp_hub_totals(f.hub);
+    assert_int_equal(t.processes + t.refused + t.garbled, 0);
+    assert_int_equal(t.unserved, 5);
+    assert_non_null(strstr(t.err.msg, "Too many open files"));
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(recv(clients[i], &c, 1, MSG_DONTWAIT), 0);
+        close(clients[i]);
+    }
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +423,9 @@ int main(void)
         cmocka_unit_test(nonsense_is_turned_away),
         cmocka_unit_test(a_stopped_hub_closes_and_lets_nobody_in),
         cmocka_unit_test(the_sink_writes_beside_and_renames),
+        cmocka_unit_test(a_full_disk_keeps_what_was_put_whole),
+        cmocka_unit_test(a_welcome_that_cannot_be_does_not_fit),
+        cmocka_unit_test(without_descriptors_processes_are_turned_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,7 @@
 // The memory that a process and the launcher share: its log, its slots, what it refuses, and the pool that hands out slots.
+#define _GNU_SOURCE /* memfd_create() */
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -184,6 +188,25 @@ static void a_fork_child_that_forgets_writes_to_its_own(void **state)
     end(&b);
 }
 
+/* Whoever could take the memory away could end us with it. */
+static void memory_that_can_shrink_is_not_mapped(void **state)
+{
+    (void)state;
+    struct gp_shared_opts o = {4, 65536};
+    struct gp_shared s;
+    int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    assert_int_equal(ftruncate(fd, (off_t)gp_shared_bytes(&o)), 0);
+    assert_false(gp_shared_map(&s, fd, &o));
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    assert_true(gp_shared_map(&s, fd, &o));
+    gp_shared_unmap(&s);
+    close(fd);
+    fd = open("/dev/null", O_RDWR);
+    assert_false(gp_shared_map(&s, fd, &o));
+    close(fd);
+}
+
 static void memory_of_another_shape_is_not_mapped(void **state)
 {
     (void)state;
@@ -360,6 +383,7 @@ int main(void)
         cmocka_unit_test(sizes_of_records_are_told_and_checked),
         cmocka_unit_test(what_a_process_wrote_outlives_it),
         cmocka_unit_test(a_fork_child_that_forgets_writes_to_its_own),
+        cmocka_unit_test(memory_that_can_shrink_is_not_mapped),
         cmocka_unit_test(memory_of_another_shape_is_not_mapped),
         cmocka_unit_test(there_are_slots_for_any_size_of_buffer),
         cmocka_unit_test(the_pool_hands_out_zeroed_buffers_and_bounds_what_waits),
