@@ -36,7 +36,7 @@ class Processes:
             (["memory"], 5, 0),
             (["die", d.choice(("_exit", "exit", "abort", "segv", "kill", "term")), n, d.choice((0, 5, 150))], n, 0),
             (["die", "torn", n, 0], n, 1),
-            (["killed", d.randrange(20, 300)], None, 1),  # it prints how much; one may be under way
+            (["killed", d.randrange(20, 300)], None, 100),  # it prints how much, and goes on for a moment
             (["fork", d.choice(("idle", "nvtx", "first")), n], 2 * n, 0),
             (["fork", "exec", n], 2 * n + 30, 0),
             (["storm", 5, 20, 10], 201, 0),
