@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "formats/base/buf.h"
+#include "formats/meta_keys.h"
 
 enum { MAX_EARLY_STOPS = 4096 };
 
@@ -76,7 +77,7 @@ static void keep_communicator(struct gp_ranges *g, const struct gp_open_range *o
     size_t ranks_n = digits_of(args, "\"No. of ranks\":", &ranks);
     char key[64];
     if (!id_n || !ranks_n || id_n > 20 || ranks_n > 9) return;
-    snprintf(key, sizeof key, GP_NCCL_META "%.*s", (int)id_n, id);
+    snprintf(key, sizeof key, GP_META_NCCL_RANKS "%.*s", (int)id_n, id);
     gp_trace_set_meta(t, key, ranks, ranks_n);
 }
 

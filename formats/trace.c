@@ -167,30 +167,6 @@ size_t gp_events_add(struct gp_events *e, int64_t start_ns, int64_t dur_ns, uint
     return row;
 }
 
-void gp_events_append(struct gp_events *to, struct gp_events *from)
-{
-    if (!to->n) {
-        gp_events_release(to);
-        *to = *from;
-        memset(from, 0, sizeof *from);
-        return;
-    }
-    size_t n = to->n + from->n;
-    if (n > to->cap) gp_events_reserve(to, n > to->cap * 2 ? n : to->cap * 2);
-    for (int col = 0; col < GP_COLUMN_COUNT; col++) {
-        size_t w = gp_column_infos[col].width;
-        void *src = *column_slot(from, col);
-        if (src && from->n) {
-            gp_events_materialise(to, (enum gp_column)col);
-            memcpy((char *)*column_slot(to, col) + to->n * w, src, from->n * w);
-        } else if (*column_slot(to, col)) {
-            fill_default(*column_slot(to, col), col, to->n, n);
-        }
-    }
-    to->n = n;
-    gp_events_release(from);
-}
-
 void gp_events_release(struct gp_events *e)
 {
     for (int col = 0; col < GP_COLUMN_COUNT; col++) free_column(e, col);

@@ -190,10 +190,6 @@ static inline bool gp_time_fits(int64_t ns)
 }
 
 /* A top-level field of the file or a fact about the run: `value` is JSON text ("\"x\"", "3", "{...}"). */
-/* Keys of metadata that tell how many ranks a communicator of NCCL has: its id follows. For traces that begin after it
- * was made. */
-#define GP_NCCL_META "nccl_ranks."
-
 struct gp_meta {
     gp_sid key, value;
 };
@@ -333,9 +329,6 @@ void gp_trace_allocate(struct gp_trace *t, const size_t rows[GP_TABLE_COUNT],
                        const uint32_t columns[GP_TABLE_COUNT]);
 /* Make the tables of T empty again, so that they can be allocated once more. */
 void gp_trace_deallocate(struct gp_trace *t);
-/* Append all rows of FROM to TO; strings, tracks and configs are taken as they are. FROM is empty
- * afterwards. */
-void gp_events_append(struct gp_events *to, struct gp_events *from);
 /* Remove the rows with KEEP[row] 0; the others stay in order. */
 void gp_events_keep(struct gp_events *e, const uint8_t *keep);
 /* Sort by (start, longer first, row). gp_trace_finish calls it; call it again after changing times. */

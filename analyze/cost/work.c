@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/cost/pointwise.h"
-#include "analyze/cost/work_models.h"
+#include "analyze/cost/work_models_priv.h"
 #include "analyze/cost/work_table.h"
 #include "analyze/names/known.h"
 #include "formats/base/count.h"

@@ -1,7 +1,7 @@
 // Matrix products, convolutions and attention: the work of matrix units.
 #include <math.h>
 #include <string.h>
-#include "analyze/cost/work_models.h"
+#include "analyze/cost/work_models_priv.h"
 
 enum {
     SPATIAL = 3, /* dimensions of a convolution besides batch and channels, at most */

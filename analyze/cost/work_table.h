@@ -4,7 +4,7 @@
 #ifndef GP_ANALYZE_WORK_TABLE_H
 #define GP_ANALYZE_WORK_TABLE_H
 
-#include "analyze/cost/work_models.h"
+#include "analyze/cost/work_models_priv.h"
 
 /* Sorted by name, without "aten::" and without the '_' of operators that work in place. */
 /* clang-format off */

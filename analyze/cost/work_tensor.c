@@ -1,7 +1,7 @@
 // Normalisations, softmax, elementwise operators, copies, reductions, gathers, and many tensors at once:
 // operators that move memory.
 #include <string.h>
-#include "analyze/cost/work_models.h"
+#include "analyze/cost/work_models_priv.h"
 #include "analyze/names/known.h"
 #include "formats/base/count.h"
 

@@ -59,7 +59,6 @@ enum gp_align_change {
     GP_ALIGN_CHANGES(X)
 #undef X
 };
-const char *gp_align_change_word(enum gp_align_change c);
 
 struct gp_align_pair {
     uint32_t a, b; /* indices; equal keys */

@@ -1,16 +1,6 @@
 /* Pairs and blocks, in order, and what a block is. */
 #include "analyze/diff/align_priv.h"
 
-const char *gp_align_change_word(enum gp_align_change c)
-{
-    static const char *const words[] = {
-#define X(id, word) word,
-        GP_ALIGN_CHANGES(X)
-#undef X
-    };
-    return words[c];
-}
-
 /* ---- what a block is ---- */
 
 static uint64_t multiset(const struct gp_align_side *s, uint32_t from, uint32_t n)
@@ -44,7 +34,7 @@ static bool one_for_one(const struct gp_align_work *r, const struct gp_align_blo
 {
     if (k->na != k->nb) return false;
     for (uint32_t i = 0; i < k->na; i++)
-        if (!stands_for(&r->a.item[k->a + i], &r->b.item[k->b + i])) return false;
+        if (!gp_align_stands_for(&r->a.item[k->a + i], &r->b.item[k->b + i])) return false;
     return true;
 }
 

@@ -6,8 +6,8 @@
  *     gp_align_put_matched(&w, a, b, end_a, end_b, true);
  *     gp_align_settle(&w, first_block);
  */
-#ifndef GP_ANALYZE_ALIGN_PARTS_H
-#define GP_ANALYZE_ALIGN_PARTS_H
+#ifndef GP_ANALYZE_ALIGN_PRIV_H
+#define GP_ANALYZE_ALIGN_PRIV_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,7 +77,7 @@ static inline uint64_t gp_align_id(const struct gp_align_item *i, enum gp_align_
                                          : i->role;
 }
 
-static inline bool stands_for(const struct gp_align_item *a, const struct gp_align_item *b)
+static inline bool gp_align_stands_for(const struct gp_align_item *a, const struct gp_align_item *b)
 {
     return (a->family && a->family == b->family) || (a->role && a->role == b->role);
 }

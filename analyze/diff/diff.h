@@ -42,24 +42,23 @@ const char *gp_diff_mode_name(enum gp_diff_mode mode); /* "test", "simple" */
 
 /* X(enum, JSON name, what a person reads) */
 #define GP_CHANGES(X)                                                                                        \
-    X(GP_CHANGE_REGRESSION, "regression", "slower, and not by chance")                                       \
-    X(GP_CHANGE_IMPROVEMENT, "improvement", "faster, and not by chance")                                     \
-    X(GP_CHANGE_NONE, "no_change", "shown to be the same within the noise")                                  \
-    X(GP_CHANGE_INCONCLUSIVE, "inconclusive", "too few steps to decide")                                     \
-    X(GP_CHANGE_NEW, "new", "only in the current trace")                                                     \
-    X(GP_CHANGE_REMOVED, "removed", "only in the baseline")                                                  \
-    X(GP_CHANGE_FUSED, "fused", "several operations became fewer")                                           \
-    X(GP_CHANGE_DEFUSED, "defused", "one operation became several")                                          \
-    X(GP_CHANGE_RETILED, "retiled", "the same work in another variant of the kernel")
+    X(GP_CHANGE_REGRESSION, "regression")     /* slower, and not by chance */                                \
+    X(GP_CHANGE_IMPROVEMENT, "improvement")   /* faster, and not by chance */                                \
+    X(GP_CHANGE_NONE, "no_change")            /* shown to be the same within the noise */                    \
+    X(GP_CHANGE_INCONCLUSIVE, "inconclusive") /* too few steps to decide */                                  \
+    X(GP_CHANGE_NEW, "new")                   /* only in the current trace */                                \
+    X(GP_CHANGE_REMOVED, "removed")           /* only in the baseline */                                     \
+    X(GP_CHANGE_FUSED, "fused")               /* several operations became fewer */                          \
+    X(GP_CHANGE_DEFUSED, "defused")           /* one operation became several */                             \
+    X(GP_CHANGE_RETILED, "retiled")           /* the same work in another variant of the kernel */
 
 enum gp_change {
-#define X(id, name, text) id,
+#define X(id, name) id,
     GP_CHANGES(X)
 #undef X
         GP_CHANGE_COUNT
 };
 const char *gp_change_name(enum gp_change c);
-const char *gp_change_text(enum gp_change c);
 
 /* How a verdict was reached. X(enum, JSON name) */
 #define GP_DIFF_TESTS(X)                                                                                     \

@@ -1,6 +1,6 @@
 /* What is real: tests, intervals and the guards that keep what is small, or measured once, from being called a change.
  * The rules are in analyze/diff/README.md, "Comparing". */
-#include "analyze/diff/diff_decide.h"
+#include "analyze/diff/diff_decide_priv.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static size_t fewest_steps(const struct gp_decider *t)
     return a < b ? a : b;
 }
 
-void gp_decide_sum(struct gp_decider *t, uint32_t op)
+static void sum_op(struct gp_decider *t, uint32_t op)
 {
     for (int side = 0; side < GP_DIFF_SIDES; side++) {
         const struct gp_diff_group *g = &t->w->side[side];
@@ -51,7 +51,7 @@ void gp_decide_sum(struct gp_decider *t, uint32_t op)
 
 /* ---- noise ---- */
 
-double gp_decide_halves(const int64_t *v, size_t n, size_t least)
+static double halves_apart(const int64_t *v, size_t n, size_t least)
 {
     if (n < least) return NAN;
     double a = gp_stat_median(v, n / 2), b = gp_stat_median(v + n / 2, n - n / 2);
@@ -70,8 +70,8 @@ static double noise_of_side(struct gp_decider *t, int side, double *values)
     size_t n = 0;
     for (uint32_t i = 0; i < t->d->ops.n; i++) {
         if (t->d->ops.at[i].side[side].total_ns < t->least_ns) continue;
-        gp_decide_sum(t, i);
-        double v = gp_decide_halves(t->sums[side], gp_decide_steps(t, side), NOISE_STEPS);
+        sum_op(t, i);
+        double v = halves_apart(t->sums[side], gp_decide_steps(t, side), NOISE_STEPS);
         if (!isnan(v)) values[n++] = v;
     }
     if (!n) return NAN;
@@ -94,9 +94,9 @@ static void measure_noise(struct gp_decider *t)
 static double own_noise(struct gp_decider *t, uint32_t op)
 {
     double eps = t->eps;
-    gp_decide_sum(t, op);
+    sum_op(t, op);
     for (int side = 0; side < GP_DIFF_SIDES; side++) {
-        double v = gp_decide_halves(t->sums[side], gp_decide_steps(t, side), OWN_NOISE_STEPS);
+        double v = halves_apart(t->sums[side], gp_decide_steps(t, side), OWN_NOISE_STEPS);
         if (2 * v > eps) eps = 2 * v;
     }
     return eps;
@@ -115,7 +115,7 @@ static double least_variance(const struct gp_diff *d, const struct gp_diff_op *o
 static double pooled_variance(struct gp_decider *t, uint32_t op, struct gp_stat_logs logs[GP_DIFF_SIDES])
 {
     double sum = 0, df = 0;
-    gp_decide_sum(t, op);
+    sum_op(t, op);
     for (int side = 0; side < GP_DIFF_SIDES; side++) {
         logs[side] = gp_stat_logs_of(t->sums[side], gp_decide_steps(t, side));
         sum += logs[side].variance * ((double)logs[side].n - 1);
@@ -153,7 +153,7 @@ static void test_ranks(struct gp_decider *t, uint32_t op, struct gp_diff_decisio
 {
     size_t n = gp_decide_steps(t, GP_DIFF_BASE), m = gp_decide_steps(t, GP_DIFF_CUR);
     const int64_t *a = t->sums[GP_DIFF_BASE], *b = t->sums[GP_DIFF_CUR];
-    gp_decide_sum(t, op);
+    sum_op(t, op);
     struct gp_stat_ratio r = gp_stat_ratio(a, n, b, m, t->d->opts.alpha);
     e->test = GP_BY_MANN_WHITNEY;
     e->n[GP_DIFF_BASE] = (uint32_t)n;
@@ -275,7 +275,7 @@ static uint32_t steps_needed(struct gp_decider *t, uint32_t op)
 static void judge_count(struct gp_decider *t, uint32_t i)
 {
     struct gp_diff_op *op = &t->d->ops.at[i];
-    gp_decide_sum(t, i);
+    sum_op(t, i);
     op->d.significant = guards_hold(t, op) &&
                         gp_stat_apart(t->sums[GP_DIFF_BASE], gp_decide_steps(t, GP_DIFF_BASE),
                                       t->sums[GP_DIFF_CUR], gp_decide_steps(t, GP_DIFF_CUR), 1 + t->eps);
@@ -379,7 +379,7 @@ static void keep_samples(struct gp_decider *t)
     size_t each = gp_decide_steps(t, GP_DIFF_BASE) + gp_decide_steps(t, GP_DIFF_CUR);
     for (uint32_t i = 0; i < t->d->ops.n && t->d->samples.n + each <= SAMPLES_MOST; i++) {
         struct gp_diff_op *op = &t->d->ops.at[i];
-        gp_decide_sum(t, i);
+        sum_op(t, i);
         op->first_sample = (uint32_t)t->d->samples.n;
         for (int side = 0; side < GP_DIFF_SIDES; side++) {
             op->n_samples[side] = (uint32_t)gp_decide_steps(t, side);
@@ -394,7 +394,7 @@ static double noise_of_walls(struct gp_decider *t)
     double most = NAN;
     for (int side = 0; side < GP_DIFF_SIDES; side++) {
         size_t n = gp_diff_metric_values(t->w, side, GP_METRIC_STEP, t->sums[side]);
-        most = fmax(most, gp_decide_halves(t->sums[side], n, NOISE_STEPS));
+        most = fmax(most, halves_apart(t->sums[side], n, NOISE_STEPS));
     }
     return 100 * most;
 }

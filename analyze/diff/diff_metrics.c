@@ -1,7 +1,7 @@
 /* Figures of a whole side: kernels by step, host-dependent times by run, counts exactly. */
 #include <math.h>
 #include <stdlib.h>
-#include "analyze/diff/diff_decide.h"
+#include "analyze/diff/diff_decide_priv.h"
 
 static void give_ratio(struct gp_diff_decision *e, const struct gp_stat_ratio *r)
 {

@@ -1,7 +1,7 @@
 /* Which call of a step is which call of the other side's step. */
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/diff/diff_decide.h"
+#include "analyze/diff/diff_decide_priv.h"
 #include "analyze/math/sums.h"
 
 static int by_shape(const void *a, const void *b)

@@ -7,8 +7,8 @@
  *     gp_diff_compare(&w);         // diff_compare.c: what must not be compared
  *     gp_diff_decide(&w);          // diff_decide.c: verdicts of operations and metrics
  */
-#ifndef GP_ANALYZE_DIFF_PARTS_H
-#define GP_ANALYZE_DIFF_PARTS_H
+#ifndef GP_ANALYZE_DIFF_PRIV_H
+#define GP_ANALYZE_DIFF_PRIV_H
 
 #include <stdbool.h>
 #include <stddef.h>

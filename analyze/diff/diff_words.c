@@ -33,21 +33,11 @@ const char *gp_diff_unit_name(enum gp_diff_unit u)
 const char *gp_change_name(enum gp_change c)
 {
     static const char *const names[] = {
-#define X(id, name, text) name,
+#define X(id, name) name,
         GP_CHANGES(X)
 #undef X
     };
     return names[c];
-}
-
-const char *gp_change_text(enum gp_change c)
-{
-    static const char *const texts[] = {
-#define X(id, name, text) text,
-        GP_CHANGES(X)
-#undef X
-    };
-    return texts[c];
 }
 
 const char *gp_diff_test_name(enum gp_diff_test t)

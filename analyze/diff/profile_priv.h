@@ -1,12 +1,11 @@
 /* profile_priv.h -- private to profile*.c: the functions that gp_profile_add_trace() calls, in this order.
  *
  *     struct gp_profile_job j = {.p = p, .t = t, .v = &view};
- *     gp_profile_make_lanes(&j);          // profile.c: lanes
  *     gp_profile_make_events(&j);         // profile_events.c: events, kernels, places; steps without figures
  *     gp_profile_share(&j, lane);         // profile_share.c: windows, shares, spills, busy and idle time
  */
-#ifndef GP_ANALYZE_PROFILE_PARTS_H
-#define GP_ANALYZE_PROFILE_PARTS_H
+#ifndef GP_ANALYZE_PROFILE_PRIV_H
+#define GP_ANALYZE_PROFILE_PRIV_H
 
 #include "analyze/diff/profile.h"
 #include "analyze/view/steps.h"

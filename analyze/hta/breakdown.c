@@ -165,10 +165,8 @@ void gp_hta_finish_devices(struct gp_hta *h)
 
 /* ---- saving ---- */
 
-static void xfer_breakdown(struct gp_xfer *x, struct gp_breakdown *b)
+void gp_hta_xfer_figures(struct gp_xfer *x, struct gp_breakdown *b)
 {
-    gp_xfer_i64(x, &b->begin_ns);
-    gp_xfer_i64(x, &b->end_ns);
     gp_xfer_i64(x, &b->span_ns);
     gp_xfer_i64(x, &b->busy_ns);
     gp_xfer_i64(x, &b->idle_ns);
@@ -180,6 +178,13 @@ static void xfer_breakdown(struct gp_xfer *x, struct gp_breakdown *b)
     gp_xfer_i64(x, &b->overlap_ns);
     gp_xfer_u64(x, &b->gpu_events);
     gp_xfer_i64(x, &b->gpu_ns);
+}
+
+static void xfer_breakdown(struct gp_xfer *x, struct gp_breakdown *b)
+{
+    gp_xfer_i64(x, &b->begin_ns);
+    gp_xfer_i64(x, &b->end_ns);
+    gp_hta_xfer_figures(x, b);
 }
 
 static void xfer_stream(struct gp_xfer *x, struct gp_hta_stream *s)
@@ -220,7 +225,6 @@ static void xfer_device(struct gp_xfer *x, struct gp_hta_device *d)
     for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) gp_xfer_i64(x, &d->culprit_rest_ns[i]);
     gp_dist_xfer(x, &d->gaps);
     GP_XFER_VEC(x, &d->culprits, xfer_culprit);
-    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) gp_xfer_i64(x, &d->culprit_rest_ns[i]);
     gp_xfer_i64(x, &d->tensor_core_ns);
     gp_xfer_i64(x, &d->gemm_ns);
     gp_xfer_i64(x, &d->kernel_ns);

@@ -192,7 +192,7 @@ static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
     gp_hta_xfer_paths(x, h);
 }
 
-static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 3, "partial result"};
+static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 4, "partial result"};
 
 void gp_hta_save(struct gp_hta *h, struct gp_buf *to)
 {

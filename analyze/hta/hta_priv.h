@@ -2,8 +2,8 @@
  * gp_hta_add_X reads the view of one trace and adds to H; every merge appends FROM's part to TO's, whose
  * strings differ (map with gp_intern_from()); every finish sorts and computes what needs all ranks.
  * gp_hta_xfer_X saves or loads. */
-#ifndef GP_ANALYZE_HTA_PARTS_H
-#define GP_ANALYZE_HTA_PARTS_H
+#ifndef GP_ANALYZE_HTA_PRIV_H
+#define GP_ANALYZE_HTA_PRIV_H
 
 #include <pthread.h>
 #include "analyze/hta/breakdown.h"
@@ -69,6 +69,8 @@ void gp_hta_finish_range_memory(struct gp_hta *h);
 void gp_hta_finish_paths(struct gp_hta *h);
 void gp_hta_finish_findings(struct gp_hta *h); /* last: reads all the others */
 
+/* The figures of a breakdown, without its begin and end. */
+void gp_hta_xfer_figures(struct gp_xfer *x, struct gp_breakdown *b);
 void gp_hta_xfer_devices(struct gp_xfer *x, struct gp_hta *h);
 void gp_hta_xfer_kernels(struct gp_xfer *x, struct gp_hta *h);
 void gp_hta_xfer_launches(struct gp_xfer *x, struct gp_hta *h);

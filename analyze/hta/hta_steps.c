@@ -246,17 +246,7 @@ static void xfer_step(struct gp_xfer *x, struct gp_hta_step *s)
     gp_xfer_i64(x, &s->begin_ns);
     gp_xfer_i64(x, &s->end_ns);
     gp_xfer_u64(x, &s->launches);
-    gp_xfer_i64(x, &b->span_ns);
-    gp_xfer_i64(x, &b->busy_ns);
-    gp_xfer_i64(x, &b->idle_ns);
-    gp_xfer_i64(x, &b->compute_ns);
-    gp_xfer_i64(x, &b->communication_ns);
-    gp_xfer_i64(x, &b->memory_ns);
-    gp_xfer_i64(x, &b->exposed_communication_ns);
-    gp_xfer_i64(x, &b->exposed_memory_ns);
-    gp_xfer_i64(x, &b->overlap_ns);
-    gp_xfer_u64(x, &b->gpu_events);
-    gp_xfer_i64(x, &b->gpu_ns);
+    gp_hta_xfer_figures(x, b);
     b->begin_ns = s->begin_ns;
     b->end_ns = s->end_ns;
 }

@@ -6,6 +6,8 @@
 #include "analyze/hta/collective_ops.h"
 #include "formats/base/buf.h"
 #include "formats/base/num.h"
+#include "formats/base/str.h"
+#include "formats/meta_keys.h"
 
 static const char DOMAIN[] = "NCCL:nccl"; /* how the names of NCCL's ranges begin */
 
@@ -125,9 +127,9 @@ static void learn_from_meta(struct finding *f)
     for (size_t i = 0; i < t->meta.n; i++) {
         const char *key = gp_trace_str(t, t->meta.at[i].key), *value = gp_trace_str(t, t->meta.at[i].value);
         uint64_t ranks;
-        if (strncmp(key, GP_NCCL_META, sizeof GP_NCCL_META - 1) != 0) continue;
+        if (!gp_starts(key, GP_META_NCCL_RANKS)) continue;
         if (!gp_u64_from_text(value, strlen(value), &ranks) || !ranks || ranks >= MANY) continue;
-        note_fact(&f->ranks_of, gp_intern_cstr(f->strings, key + sizeof GP_NCCL_META - 1), ranks);
+        note_fact(&f->ranks_of, gp_intern_cstr(f->strings, key + strlen(GP_META_NCCL_RANKS)), ranks);
     }
 }
 

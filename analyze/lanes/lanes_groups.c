@@ -10,7 +10,8 @@ bool gp_lanes_touches(const struct gp_lanes_build *b, int64_t start_ns, int64_t 
     return start >= b->from_ns || dur_ns > b->from_ns - start;
 }
 
-gp_sid gp_lanes_intern(struct gp_lanes_build *b, const struct gp_buf *text, bool unique)
+/* A string of the layout from pieces; ids made with UNIQUE differ from all that were made so before. */
+static gp_sid intern(struct gp_lanes_build *b, const struct gp_buf *text, bool unique)
 {
     struct gp_strings *s = &b->l->strings;
     gp_sid sid = gp_intern(s, text->data ? text->data : "", text->n);
@@ -46,7 +47,7 @@ void gp_lanes_put_sid(struct gp_buf *to, const struct gp_trace *t, gp_sid sid)
 static void add_group(struct gp_lanes_build *b, const struct gp_buf *id, const struct gp_buf *name,
                       uint32_t device)
 {
-    struct gp_lanes_group g = {gp_lanes_intern(b, id, true), gp_lanes_intern(b, name, false), device};
+    struct gp_lanes_group g = {intern(b, id, true), intern(b, name, false), device};
     GP_VEC_PUSH(&b->l->groups, g);
 }
 
@@ -131,7 +132,7 @@ struct gp_lanes_track *gp_lanes_add_track(struct gp_lanes_build *b, uint32_t gro
     gp_buf_put(&text, gp_string(&l->strings, group_id), gp_string_len(&l->strings, group_id));
     gp_buf_putc(&text, '/');
     gp_buf_puts(&text, id);
-    struct gp_lanes_track k = {.sort = sort, .group = group, .id = gp_lanes_intern(b, &text, true)};
+    struct gp_lanes_track k = {.sort = sort, .group = group, .id = intern(b, &text, true)};
     k.name = gp_intern(&l->strings, name, name_n);
     k.first_lane = l->lanes.n;
     GP_VEC_PUSH(&l->tracks, k);

@@ -52,8 +52,6 @@ static inline uint64_t gp_lanes_device_key(uint32_t who, int64_t device)
 
 /* Is [START, START + DUR) to be shown? */
 bool gp_lanes_touches(const struct gp_lanes_build *b, int64_t start_ns, int64_t dur_ns);
-/* A string of the layout from pieces; with UNIQUE, the id differs from all previous ones. */
-gp_sid gp_lanes_intern(struct gp_lanes_build *b, const struct gp_buf *text, bool unique);
 /* A string of the trace, without the blanks at the end that profilers leave. */
 void gp_lanes_put_sid(struct gp_buf *to, const struct gp_trace *t, gp_sid sid);
 /* Add the group of DEVICE of the view. Returns its index. */

@@ -100,11 +100,6 @@ void gp_dist_merge(struct gp_dist *to, const struct gp_dist *from)
 
 /* ---- reading ---- */
 
-double gp_dist_mean(const struct gp_dist *d)
-{
-    return d->n ? (double)d->sum / (double)d->n : 0;
-}
-
 /* The sum of (v - q)^2 with q = floor(sum / n) fits and is exact modulo 2^128; the fraction of the mean,
  * which is below 1, corrects it. Nothing cancels. */
 double gp_dist_stddev(const struct gp_dist *d)

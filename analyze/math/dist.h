@@ -23,8 +23,6 @@ struct gp_dist {
 };
 void gp_dist_add(struct gp_dist *d, int64_t v);
 void gp_dist_merge(struct gp_dist *to, const struct gp_dist *from);
-/* 0 when empty. */
-double gp_dist_mean(const struct gp_dist *d);
 /* 0 for fewer than two values (population formula: divided by n). */
 double gp_dist_stddev(const struct gp_dist *d);
 /* The value at quantile Q (0..1): min and max are exact. 0 when empty. */

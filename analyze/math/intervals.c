@@ -43,17 +43,6 @@ int64_t gp_intervals_length(const struct gp_intervals *s)
     return sum;
 }
 
-void gp_intervals_union(const struct gp_intervals *a, const struct gp_intervals *b, struct gp_intervals *out)
-{
-    size_t i = 0, j = 0;
-    out->v.n = 0;
-    while (i < a->v.n || j < b->v.n) {
-        bool from_a = j == b->v.n || (i < a->v.n && a->v.at[i].begin_ns <= b->v.at[j].begin_ns);
-        const struct gp_interval *next = from_a ? &a->v.at[i++] : &b->v.at[j++];
-        gp_intervals_add(out, next->begin_ns, next->end_ns);
-    }
-}
-
 static int64_t later(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -78,15 +67,6 @@ static bool next_shared(const struct gp_intervals *a, const struct gp_intervals 
     return false;
 }
 
-void gp_intervals_intersect(const struct gp_intervals *a, const struct gp_intervals *b,
-                            struct gp_intervals *out)
-{
-    size_t i = 0, j = 0;
-    struct gp_interval piece;
-    out->v.n = 0;
-    while (next_shared(a, b, &i, &j, &piece)) gp_intervals_add(out, piece.begin_ns, piece.end_ns);
-}
-
 int64_t gp_intervals_overlap(const struct gp_intervals *a, const struct gp_intervals *b)
 {
     size_t i = 0, j = 0;
@@ -94,28 +74,6 @@ int64_t gp_intervals_overlap(const struct gp_intervals *a, const struct gp_inter
     struct gp_interval piece;
     while (next_shared(a, b, &i, &j, &piece)) sum += piece.end_ns - piece.begin_ns;
     return sum;
-}
-
-void gp_intervals_subtract(const struct gp_intervals *a, const struct gp_intervals *b,
-                           struct gp_intervals *out)
-{
-    size_t j = 0;
-    out->v.n = 0;
-    for (size_t i = 0; i < a->v.n; i++) {
-        int64_t at = a->v.at[i].begin_ns, end = a->v.at[i].end_ns;
-        while (j < b->v.n && b->v.at[j].end_ns <= at) j++;
-        for (size_t k = j; at < end && k < b->v.n && b->v.at[k].begin_ns < end; k++) {
-            gp_intervals_add(out, at, b->v.at[k].begin_ns);
-            at = b->v.at[k].end_ns;
-            j = k; /* it may reach into the next of A as well */
-        }
-        gp_intervals_add(out, at, end);
-    }
-}
-
-int64_t gp_intervals_uncovered(const struct gp_intervals *a, const struct gp_intervals *b)
-{
-    return gp_intervals_length(a) - gp_intervals_overlap(a, b);
 }
 
 int64_t gp_intervals_within(const struct gp_intervals *s, int64_t begin_ns, int64_t end_ns)

@@ -30,14 +30,7 @@ void gp_intervals_add(struct gp_intervals *s, int64_t begin_ns, int64_t end_ns);
 void gp_intervals_normalise(struct gp_intervals *s);
 /* Sum of the lengths. S must be normal. */
 int64_t gp_intervals_length(const struct gp_intervals *s);
-/* The union, intersection and difference of two normal sets, into OUT (overwritten, normal, another object). O(na+nb). */
-void gp_intervals_union(const struct gp_intervals *a, const struct gp_intervals *b, struct gp_intervals *out);
-void gp_intervals_intersect(const struct gp_intervals *a, const struct gp_intervals *b,
-                            struct gp_intervals *out);
-void gp_intervals_subtract(const struct gp_intervals *a, const struct gp_intervals *b,
-                           struct gp_intervals *out);
-/* Length of the part of A that is not in B, and of the part that is, without building it. Both normal. */
-int64_t gp_intervals_uncovered(const struct gp_intervals *a, const struct gp_intervals *b);
+/* Length of the part of A that is also in B. Both normal. O(na + nb). */
 int64_t gp_intervals_overlap(const struct gp_intervals *a, const struct gp_intervals *b);
 /* Length of the part of S inside [BEGIN, END). S normal. O(log n + hits). */
 int64_t gp_intervals_within(const struct gp_intervals *s, int64_t begin_ns, int64_t end_ns);

@@ -16,8 +16,8 @@
  * step. They find with 3 steps what whole steps need 20 for, but only make sense if positions correspond.
  *
  * Ratios are of values of at least 1 ns: smaller ones count as 1 ns. */
-#ifndef GP_ANALYZE_STAT_TEST_H
-#define GP_ANALYZE_STAT_TEST_H
+#ifndef GP_ANALYZE_STAT_H
+#define GP_ANALYZE_STAT_H
 
 #include <stdbool.h>
 #include <stddef.h>

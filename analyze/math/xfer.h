@@ -4,7 +4,7 @@
  *
  *     static void xfer_device(struct gp_xfer *x, struct gp_hta_device *d)
  *     {
- *         gp_xfer_i64(x, &d->span_ns);             // writes it when saving, fills it when loading
+ *         gp_xfer_i64(x, &d->kernel_ns);           // writes it when saving, fills it when loading
  *         gp_xfer_str(x, &d->name);
  *     }
  */

@@ -589,7 +589,8 @@ bool gp_kernel_is_helper(const char *name, size_t n)
 
 /* ---- role ---- */
 
-const char *gp_phase_word(enum gp_phase phase)
+/* "", "forward", "backward", "optimizer" */
+static const char *phase_word(enum gp_phase phase)
 {
     static const char *const words[] = {"", "forward", "backward", "optimizer"};
     return words[phase];
@@ -620,7 +621,7 @@ void gp_kernel_role(struct gp_buf *to, enum gp_frame_kind kind, const char *op, 
     }
     if (phase != GP_PHASE_UNKNOWN) {
         gp_buf_putc(to, ' ');
-        gp_buf_puts(to, gp_phase_word(phase));
+        gp_buf_puts(to, phase_word(phase));
     }
 }
 

@@ -36,8 +36,6 @@ void gp_kernel_family(struct gp_buf *to, const char *name, size_t n);
 void gp_kernel_form(struct gp_buf *to, const char *name, size_t n);
 
 enum gp_phase { GP_PHASE_UNKNOWN, GP_PHASE_FORWARD, GP_PHASE_BACKWARD, GP_PHASE_OPTIMIZER };
-/* "", "forward", "backward", "optimizer" */
-const char *gp_phase_word(enum gp_phase phase);
 
 /* "gemm addmm backward" from a kind, the operator that launched the kernel ("aten::addmm", "aten::add_",
  * "AddmmBackward0") and the phase of the step. N 0: the operator is unknown, which is also a role. */

@@ -13,7 +13,9 @@ static bool is_wanted(const struct gp_shape *shape, const struct gp_frame *frame
     return false;
 }
 
-size_t gp_shape_stack(const struct gp_shape *shape, struct gp_frame *frames, size_t n)
+/* Shape one stack of N frames, outermost first, in place. Returns how many frames are left, or SIZE_MAX when
+ * the stack is not wanted. */
+static size_t shape_stack(const struct gp_shape *shape, struct gp_frame *frames, size_t n)
 {
     if (!is_wanted(shape, frames, n)) return SIZE_MAX;
     for (size_t i = 0; shape->invert && i < n / 2; i++) {
@@ -40,7 +42,7 @@ uint64_t gp_calltree_reshape(const struct gp_calltree *from, const struct gp_sha
             path.at[a] = path.at[b];
             path.at[b] = f;
         }
-        size_t n = gp_shape_stack(shape, path.at, path.n);
+        size_t n = shape_stack(shape, path.at, path.n);
         if (n == SIZE_MAX) {
             left_out += leaf->count;
             continue;

@@ -27,10 +27,6 @@ struct gp_shape {
     uint32_t max_depth; /* frames, 0: no limit */
 };
 
-/* Shape one stack of N frames, outermost first, in place. Returns how many frames are left, or SIZE_MAX if
- * the stack is filtered out. */
-size_t gp_shape_stack(const struct gp_shape *shape, struct gp_frame *frames, size_t n);
-
 /* Add every stack of FROM, shaped, to TO. Returns how many additions were left out. */
 uint64_t gp_calltree_reshape(const struct gp_calltree *from, const struct gp_shape *shape,
                              struct gp_calltree *to);

@@ -144,7 +144,7 @@ static bool is_wanted(struct gp_stacks *b, gp_sid name)
     return info->wanted;
 }
 
-/* What gp_shape_stack does, for the many. False: leave it out. */
+/* As in calltree_shape.c, for many stacks. False: leave it out. */
 static bool shape_folded(struct gp_stacks *b)
 {
     bool wanted = !b->has_filter;

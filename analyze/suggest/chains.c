@@ -1,4 +1,4 @@
-#include "analyze/suggest/chains.h"
+#include "analyze/suggest/chains_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

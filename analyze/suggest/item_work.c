@@ -1,4 +1,4 @@
-#include "analyze/suggest/item_work.h"
+#include "analyze/suggest/item_work_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

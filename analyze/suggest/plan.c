@@ -473,11 +473,6 @@ int64_t gp_plan_length(const struct gp_plan *p)
     return gp_replay_run(&p->replay, NULL, 0, NULL);
 }
 
-double gp_plan_error_pct(const struct gp_plan *p)
-{
-    return p->recorded_ns ? 100.0 * (double)(gp_plan_length(p) - p->recorded_ns) / (double)p->recorded_ns : 0;
-}
-
 int64_t gp_plan_step_ns(const struct gp_plan *p, const struct gp_edit *edits, size_t n)
 {
     const struct gp_plan_step *first = &p->steps.at[0], *last = &p->steps.at[p->steps.n - 1];

@@ -68,7 +68,5 @@ int64_t gp_plan_length(const struct gp_plan *p);
 /* Mean step of the replay with N edits, ns: from one step's first item to the next one's, so that time before
  * the first step and after the last does not count. With a single step, its whole length. */
 int64_t gp_plan_step_ns(const struct gp_plan *p, const struct gp_edit *edits, size_t n);
-/* How far the unchanged replay misses the recorded time, in percent of that time. */
-double gp_plan_error_pct(const struct gp_plan *p);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/known.h"
-#include "analyze/suggest/chains.h"
+#include "analyze/suggest/chains_priv.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "analyze/cost/pointwise.h"

@@ -10,11 +10,11 @@
  *         s->description = gp_rule_text(c, "...");
  *     }
  */
-#ifndef GP_ANALYZE_RULES_H
-#define GP_ANALYZE_RULES_H
+#ifndef GP_ANALYZE_RULES_PRIV_H
+#define GP_ANALYZE_RULES_PRIV_H
 
-#include "analyze/suggest/chains.h"
-#include "analyze/suggest/item_work.h"
+#include "analyze/suggest/chains_priv.h"
+#include "analyze/suggest/item_work_priv.h"
 #include "analyze/suggest/plan.h"
 #include "analyze/suggest/suggest.h"
 #include "analyze/view/host_memo.h"

@@ -9,7 +9,7 @@
 #include "analyze/names/names.h"
 #include "analyze/math/nth.h"
 #include "analyze/suggest/rules_priv.h"
-#include "analyze/suggest/suggest_regime.h"
+#include "analyze/suggest/suggest_regime_priv.h"
 
 enum {
     TRUSTED_PCT = 2,

@@ -1,4 +1,4 @@
-#include "analyze/suggest/suggest_regime.h"
+#include "analyze/suggest/suggest_regime_priv.h"
 
 #include <stdlib.h>
 #include "analyze/math/sums.h"

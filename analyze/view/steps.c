@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/view/steps_priv.h"
 
 const char *gp_step_source_name(enum gp_step_source s)
 {

@@ -62,15 +62,6 @@ size_t gp_steps_window_at(const struct gp_steps_program *p, int64_t at_ns, size_
 bool gp_steps_launch_time(const struct gp_view *v, uint32_t row, bool by_gpu_time, int64_t *begin_ns,
                           int64_t *end_ns);
 
-/* ---- private to steps*.c ---- */
-
-/* Fill the windows from ranges: those that match MARKER if it is given, otherwise those that look like steps.
- * Returns -1 if MARKER is not a valid regular expression. */
-GP_MUST_CHECK int gp_steps_by_marker(struct gp_steps_program *p, const struct gp_view *v, const char *marker,
-                                     struct gp_err *err);
-/* Fill the windows from repeated launches: of graphs, or of any sequence of calls. */
-void gp_steps_by_launches(struct gp_steps_program *p, const struct gp_view *v);
-
 /* How strongly a range's name, without its number, suggests a step: 0 the profiler's own marker, 1 "step", 2
  * "batch" and the like, 3 not at all, 4 "epoch"; GP_STEP_NEVER: a part of a step. *BASE becomes the length of
  * the name before the number, and *NUMBER the number; a name without a number has base N and number

@@ -6,7 +6,7 @@
  *         {0, "max-depth", "N", "draw at most N levels", GP_OPT_UINT, offsetof(struct opts, max_depth)},
  *         {0},
  *     };
- *     struct gp_tool tool = {.name = "trace2flame", .options = options, .format_name = gp_flame_format_name, ...};
+ *     struct gp_tool tool = {.name = "trace2flame", .options = options, ...};
  *     if (gp_cli_parse(&tool, argc, argv, &opts)) return tool.status;
  */
 #ifndef GP_BASE_CLI_H

@@ -1,5 +1,5 @@
 /* Turns events into rows, tracks, configurations and labels of the parser's local trace. */
-#include "formats/chrome/chrome_parse.h"
+#include "formats/chrome/chrome_parse_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The document around the events: the outer object or array, and recovery after an error. */
-#include "formats/chrome/chrome_parse.h"
+#include "formats/chrome/chrome_parse_priv.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The text of one event: its fields and args. chrome_add.c turns them into rows. */
-#include "formats/chrome/chrome_parse.h"
+#include "formats/chrome/chrome_parse_priv.h"
 
 #include <string.h>
 #include "formats/base/num.h"

@@ -1,8 +1,8 @@
-#include "formats/chrome/chrome_merge.h"
+#include "formats/chrome/chrome_merge_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "formats/chrome/chrome_spans.h"
+#include "formats/chrome/chrome_spans_priv.h"
 
 void gp_chrome_merge_begin(struct gp_chrome_merge *m, struct gp_trace *t)
 {

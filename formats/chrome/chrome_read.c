@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "formats/base/input.h"
-#include "formats/chrome/chrome_merge.h"
+#include "formats/chrome/chrome_merge_priv.h"
 
 enum {
     HEAD = 4096,

@@ -1,4 +1,4 @@
-#include "formats/chrome/chrome_spans.h"
+#include "formats/chrome/chrome_spans_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "formats/gpt/gpt_decode.h"
+#include "formats/gpt/gpt_decode_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "formats/gpt/gpt_encode.h"
+#include "formats/gpt/gpt_encode_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

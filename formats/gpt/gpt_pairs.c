@@ -1,4 +1,4 @@
-#include "formats/gpt/gpt_pairs.h"
+#include "formats/gpt/gpt_pairs_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

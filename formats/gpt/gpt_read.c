@@ -9,7 +9,7 @@
 #include "formats/base/mem.h"
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_codec.h"
-#include "formats/gpt/gpt_decode.h"
+#include "formats/gpt/gpt_decode_priv.h"
 #include "formats/nodes.h"
 #include "formats/reader.h"
 

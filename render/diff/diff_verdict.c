@@ -40,7 +40,8 @@ void gp_diff_put_limit(struct gp_buf *b, bool percent, uint32_t metric, double v
     gp_diff_put_change(b, unit, i);
 }
 
-const char *gp_diff_verdict_word(const struct gp_diff *d)
+/* "REGRESSION", "improvement": shouted where something is wrong. */
+static const char *verdict_word(const struct gp_diff *d)
 {
     if (!d->comparable) return "NOT COMPARABLE";
     if (d->identical) return "NO CHANGE";
@@ -79,7 +80,7 @@ static enum gp_tone tone_of(const struct gp_diff *d)
 
 static void say(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
 {
-    gp_report_say(r, true, tone, "%s", gp_buf_str(b));
+    gp_report_verdict(r, tone, "%s", gp_buf_str(b));
     b->n = 0;
 }
 
@@ -100,7 +101,7 @@ static void put_plain_headline(struct gp_buf *b, const struct gp_diff *d)
 
 static void say_headline(struct gp_report *r, const struct gp_diff *d, struct gp_buf *b)
 {
-    gp_buf_puts(b, gp_diff_verdict_word(d));
+    gp_buf_puts(b, verdict_word(d));
     gp_buf_puts(b, ": ");
     bool said = false;
     for (size_t i = 0; !d->comparable && i < d->reasons.n; i++) {
@@ -188,9 +189,9 @@ void gp_diff_tell(struct gp_report *r, const struct gp_diff *d)
     gp_inputs_say(r, &d->strings, d->inputs.at, d->inputs.n, true);
     for (size_t i = 0; i < d->reasons.n; i++) {
         if (d->reasons.at[i].fatal) continue;
-        gp_report_say(r, false, GP_TONE_WARN, "%s", gp_diff_str(d, d->reasons.at[i].text));
+        gp_report_note(r, GP_TONE_WARN, "%s", gp_diff_str(d, d->reasons.at[i].text));
     }
     for (size_t i = 0; i < d->notes.n; i++)
-        gp_report_say(r, false, GP_TONE_PLAIN, "%s", gp_diff_str(d, d->notes.at[i].text));
+        gp_report_note(r, GP_TONE_PLAIN, "%s", gp_diff_str(d, d->notes.at[i].text));
     gp_buf_release(&b);
 }

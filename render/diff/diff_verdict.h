@@ -14,8 +14,6 @@ void gp_diff_tell(struct gp_report *r, const struct gp_diff *d);
 void gp_diff_put_change(struct gp_buf *b, const char *unit, int64_t change);
 /* A value or a limit of METRIC (GP_METRIC_COUNT: of a time): "5%", "1.2 ms", "12"; with SIGN "+5%". */
 void gp_diff_put_limit(struct gp_buf *b, bool percent, uint32_t metric, double v, bool sign);
-/* "REGRESSION", "improvement": shouted where something is wrong. */
-const char *gp_diff_verdict_word(const struct gp_diff *d);
 /* Is the outcome of a prediction better than predicted, worse, or as predicted? "met", "better", "worse", "unknown". */
 const char *gp_diff_outcome(const struct gp_diff_expect *e);
 

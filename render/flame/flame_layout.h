@@ -3,8 +3,11 @@
  * rectangle, "N more", as wide as all of them. Knows nothing about SVG, colours or names' escaping.
  *
  *     struct gp_flame_layout l;
- *     gp_flame_layout_init(&l, &flame.tree, &flame.strings, &(struct gp_flame_layout_opts){.max_frames =
- * 5000}); for (size_t i = 0; i < l.frames.n; i++) draw(&l.frames.at[i]); gp_flame_layout_release(&l); */
+ *     struct gp_flame_layout_opts opts = {.max_frames = 5000};
+ *     gp_flame_layout_init(&l, &flame.tree, &flame.strings, &opts);
+ *     for (size_t i = 0; i < l.frames.n; i++) draw(&l.frames.at[i]);
+ *     gp_flame_layout_release(&l);
+ */
 #ifndef GP_RENDER_FLAME_LAYOUT_H
 #define GP_RENDER_FLAME_LAYOUT_H
 

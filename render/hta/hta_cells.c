@@ -4,31 +4,31 @@
 #include "formats/base/scale.h"
 #include "render/hta/hta_tables_priv.h"
 
-size_t gp_ht_shown(const struct gp_ht *m, size_t n)
+size_t gp_hta_rows_shown(const struct gp_hta_tables *m, size_t n)
 {
     return m->top && m->top < n ? m->top : n;
 }
 
-void gp_ht_put_rank(struct gp_report_table *t, int32_t rank)
+void gp_hta_put_rank(struct gp_report_table *t, int32_t rank)
 {
     if (rank < 0) gp_report_put_none(t);
     else gp_report_put(t, rank);
 }
 
-void gp_ht_put_device(struct gp_report_table *t, int64_t device)
+void gp_hta_put_device(struct gp_report_table *t, int64_t device)
 {
     if (device < 0) gp_report_put_none(t);
     else gp_report_put(t, device);
 }
 
-void gp_ht_put_sid(struct gp_ht *m, struct gp_report_table *t, gp_sid sid)
+void gp_hta_put_sid(struct gp_hta_tables *m, struct gp_report_table *t, gp_sid sid)
 {
     size_t n = gp_string_len(&m->h->strings, sid);
     if (n) gp_report_put_name(m->r, t, gp_hta_str(m->h, sid), n, NULL, 0);
     else gp_report_put_none(t);
 }
 
-void gp_ht_put_kernel(struct gp_ht *m, struct gp_report_table *t, gp_sid sid)
+void gp_hta_put_kernel(struct gp_hta_tables *m, struct gp_report_table *t, gp_sid sid)
 {
     const char *s = gp_hta_str(m->h, sid);
     size_t n = gp_string_len(&m->h->strings, sid);
@@ -38,27 +38,27 @@ void gp_ht_put_kernel(struct gp_ht *m, struct gp_report_table *t, gp_sid sid)
     gp_report_put_name(m->r, t, s, n, m->label.data, m->label.n);
 }
 
-void gp_ht_put_word(struct gp_ht *m, struct gp_report_table *t, const char *word)
+void gp_hta_put_word(struct gp_hta_tables *m, struct gp_report_table *t, const char *word)
 {
     m->label.n = 0;
     for (const char *s = word; *s; s++) gp_buf_putc(&m->label, *s == '_' ? ' ' : *s);
     gp_report_put_name(m->r, t, word, strlen(word), m->label.data, m->label.n);
 }
 
-void gp_ht_put_mean(struct gp_report_table *t, const struct gp_dist *d)
+void gp_hta_put_mean(struct gp_report_table *t, const struct gp_dist *d)
 {
     if (!d->n) gp_report_put_none(t);
     else gp_report_put(t, d->sum / (int64_t)d->n);
 }
 
-void gp_ht_put_id(struct gp_report_table *t, uint64_t id)
+void gp_hta_put_id(struct gp_report_table *t, uint64_t id)
 {
     if (id == GP_NO_ID) gp_report_put_none(t);
     else gp_report_put(t, (int64_t)id);
 }
 
 /* "and 34 more, 1.23 ms in all" */
-void gp_ht_say_more(struct gp_ht *m, struct gp_report_table *t, size_t left, int64_t left_ns)
+void gp_hta_note_more(struct gp_hta_tables *m, struct gp_report_table *t, size_t left, int64_t left_ns)
 {
     if (!left) return;
     struct gp_buf b = {0};
@@ -73,29 +73,29 @@ void gp_ht_say_more(struct gp_ht *m, struct gp_report_table *t, size_t left, int
     gp_buf_release(&b);
 }
 
-void gp_ht_rank_columns(struct gp_report_table *t)
+void gp_hta_rank_columns(struct gp_report_table *t)
 {
     COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
     COLUMN(t, "process", "Proc.", GP_CELL_ID, 0, "process in a merged trace; device numbers are per process");
     COLUMN(t, "device", "GPU", GP_CELL_ID, 0, "ordinal of the device");
 }
 
-void gp_ht_put_process(const struct gp_ht *m, struct gp_report_table *t, uint32_t producer)
+void gp_hta_put_process(const struct gp_hta_tables *m, struct gp_report_table *t, uint32_t producer)
 {
     if (m->merged) gp_report_put(t, producer);
     else gp_report_put_none(t);
 }
 
-void gp_ht_put_place(const struct gp_ht *m, struct gp_report_table *t, int32_t rank, uint32_t producer,
-                     int64_t device)
+void gp_hta_put_place(const struct gp_hta_tables *m, struct gp_report_table *t, int32_t rank,
+                      uint32_t producer, int64_t device)
 {
-    gp_ht_put_rank(t, rank);
-    gp_ht_put_process(m, t, producer);
-    gp_ht_put_device(t, device);
+    gp_hta_put_rank(t, rank);
+    gp_hta_put_process(m, t, producer);
+    gp_hta_put_device(t, device);
 }
 
 /* The columns of a breakdown, the shares first: they are what text has room for. */
-void gp_ht_breakdown_columns(struct gp_report_table *t)
+void gp_hta_breakdown_columns(struct gp_report_table *t)
 {
     COLUMN(t, "span_ns", "Span", GP_CELL_NS, 0, "last GPU event's end - first GPU event's start");
     COLUMN(t, "compute_pct", "Compute", GP_CELL_PCT, 0, "compute_ns / span_ns");
@@ -121,7 +121,7 @@ void gp_ht_breakdown_columns(struct gp_report_table *t)
     COLUMN(t, "gpu_ns", "GPU time", GP_CELL_NS, GP_COLUMN_WIDE, "sum of their durations");
 }
 
-void gp_ht_put_breakdown(struct gp_report_table *t, const struct gp_breakdown *b)
+void gp_hta_put_breakdown(struct gp_report_table *t, const struct gp_breakdown *b)
 {
     gp_report_put(t, b->span_ns);
     gp_report_put_real(t, gp_pct(b->compute_ns, b->span_ns));
@@ -138,19 +138,19 @@ void gp_ht_put_breakdown(struct gp_report_table *t, const struct gp_breakdown *b
     gp_report_put(t, b->gpu_ns);
 }
 
-void gp_ht_put_part(struct gp_report_table *t, double part, int64_t whole)
+void gp_hta_put_part(struct gp_report_table *t, double part, int64_t whole)
 {
     if (whole) gp_report_put_real(t, 100 * part / (double)whole);
     else gp_report_put_none(t);
 }
 
-void gp_ht_put_bytes(struct gp_report_table *t, int64_t bytes)
+void gp_hta_put_bytes(struct gp_report_table *t, int64_t bytes)
 {
     if (bytes < 0) gp_report_put_none(t);
     else gp_report_put(t, bytes);
 }
 
-void gp_ht_put_gbps(struct gp_report_table *t, double gbps)
+void gp_hta_put_gbps(struct gp_report_table *t, double gbps)
 {
     if (gbps > 0) gp_report_put_real(t, gbps);
     else gp_report_put_none(t);

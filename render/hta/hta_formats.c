@@ -68,12 +68,12 @@ static void write_html(void *answer, struct gp_output *to)
         &r, a->h,
         &(struct gp_hta_report_opts){.top = a->top, .steps = true, .step_rows = a->steps ? 0 : a->top});
     put_json(&json, a);
-    gp_report_html_write(&b, a->h, &r,
-                         &(struct gp_report_html_opts){.json = json.data,
-                                                       .json_n = json.n,
-                                                       .options = a->options,
-                                                       .flame = a->flame,
-                                                       .timeline = a->timeline});
+    gp_hta_html_write(&b, a->h, &r,
+                      &(struct gp_hta_html_opts){.json = json.data,
+                                                 .json_n = json.n,
+                                                 .options = a->options,
+                                                 .flame = a->flame,
+                                                 .timeline = a->timeline});
     gp_buf_release(&json);
     gp_report_release(&r);
     gp_answer_put(to, &b);

@@ -17,7 +17,7 @@ struct page {
     struct gp_buf text; /* scratch */
     const struct gp_hta *h;
     const struct gp_report *r;
-    const struct gp_report_html_opts *o;
+    const struct gp_hta_html_opts *o;
     struct gp_hta_totals all;
 };
 
@@ -549,8 +549,8 @@ static void put_footer(struct page *p)
     gp_svg_close(&p->w);
 }
 
-void gp_report_html_write(struct gp_buf *out, const struct gp_hta *h, const struct gp_report *r,
-                          const struct gp_report_html_opts *o)
+void gp_hta_html_write(struct gp_buf *out, const struct gp_hta *h, const struct gp_report *r,
+                       const struct gp_hta_html_opts *o)
 {
     struct page p = {.h = h, .r = r, .o = o, .all = gp_hta_totals(h)};
     gp_page_begin(&p.w, out, r->title ? r->title : "trace-hta", &gp_page_report);

@@ -2,17 +2,17 @@
  * figures, findings, then charts and tables by theme. Self-contained, readable without its script, printable.
  * Measures nothing.
  *
- *     gp_report_html_write(&buf, &hta, &report, &(struct gp_report_html_opts){.json = json.data, .json_n = json.n});
+ *     gp_hta_html_write(&buf, &hta, &report, &(struct gp_hta_html_opts){.json = json.data, .json_n = json.n});
  */
-#ifndef GP_RENDER_REPORT_HTML_H
-#define GP_RENDER_REPORT_HTML_H
+#ifndef GP_RENDER_HTA_HTML_H
+#define GP_RENDER_HTA_HTML_H
 
 #include "analyze/hta/hta.h"
 #include "formats/base/buf.h"
 #include "render/report/report.h"
 
 /* A zeroed struct is the default. Strings are borrowed during the call. */
-struct gp_report_html_opts {
+struct gp_hta_html_opts {
     const char *json; /* the same answer for programs, which becomes part of the page; NULL: none */
     size_t json_n;
     const char *options; /* the options it was made with, as typed: "--top 20"; NULL or empty: defaults */
@@ -22,7 +22,7 @@ struct gp_report_html_opts {
 };
 
 /* Append the page to OUT. H is finished, R was made from it (gp_hta_report). Equal input gives equal bytes. */
-void gp_report_html_write(struct gp_buf *out, const struct gp_hta *h, const struct gp_report *r,
-                          const struct gp_report_html_opts *o);
+void gp_hta_html_write(struct gp_buf *out, const struct gp_hta *h, const struct gp_report *r,
+                       const struct gp_hta_html_opts *o);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* ---- inputs ---- */
 
-static void add_inputs(struct gp_ht *m)
+static void add_inputs(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     struct gp_report_table *t = gp_report_add(m->r, "inputs", "Inputs");
@@ -20,17 +20,17 @@ static void add_inputs(struct gp_ht *m)
     COLUMN(t, "verdict", "Quality", GP_CELL_TEXT, 0, NULL);
     for (size_t i = 0; i < h->inputs.n; i++) {
         const struct gp_input_quality *in = &h->inputs.at[i];
-        gp_ht_put_sid(m, t, in->path);
-        gp_ht_put_sid(m, t, in->format);
-        gp_ht_put_sid(m, t, in->compression);
-        gp_ht_put_rank(t, in->rank);
+        gp_hta_put_sid(m, t, in->path);
+        gp_hta_put_sid(m, t, in->format);
+        gp_hta_put_sid(m, t, in->compression);
+        gp_hta_put_rank(t, in->rank);
         gp_report_put(t, (int64_t)in->events);
         gp_report_put(t, (int64_t)in->gpu_events);
-        gp_ht_put_sid(m, t, in->verdict);
+        gp_hta_put_sid(m, t, in->verdict);
     }
 }
 
-static void add_quality(struct gp_ht *m)
+static void add_quality(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     struct gp_report_table *t = NULL;
@@ -47,11 +47,11 @@ static void add_quality(struct gp_ht *m)
                 COLUMN(t, "count", "Count", GP_CELL_COUNT, 0, NULL);
                 COLUMN(t, "first_offset", "First at byte", GP_CELL_ID, 0, "of the decompressed input");
             }
-            gp_ht_put_sid(m, t, h->inputs.at[i].path);
+            gp_hta_put_sid(m, t, h->inputs.at[i].path);
             gp_report_put_text(m->r, t, gp_issue_name((enum gp_issue_kind)k));
             gp_report_put_text(m->r, t, gp_issue_text((enum gp_issue_kind)k));
             gp_report_put(t, (int64_t)q->count);
-            gp_ht_put_device(t, q->first_offset);
+            gp_hta_put_device(t, q->first_offset);
         }
     }
 }
@@ -60,37 +60,37 @@ static void add_quality(struct gp_ht *m)
 struct builder {
     const char *id;
     bool detail; /* not for text */
-    void (*build)(struct gp_ht *m);
+    void (*build)(struct gp_hta_tables *m);
 };
 
 static const struct builder builders[] = {
-    {"findings", false, gp_ht_add_findings},
-    {"breakdown", false, gp_ht_add_breakdown},
-    {"devices", false, gp_ht_add_devices},
-    {"streams", true, gp_ht_add_streams},
-    {"idle", false, gp_ht_add_idle},
-    {"idle_list", true, gp_ht_add_idle_list},
-    {"culprits", false, gp_ht_add_culprits},
-    {"kernels", false, gp_ht_add_kernels},
-    {"operators", false, gp_ht_add_operators},
-    {"ranges", false, gp_ht_add_ranges},
-    {"modules", false, gp_ht_add_modules},
-    {"launches", false, gp_ht_add_launches},
-    {"launch_times", false, gp_ht_add_launch_times},
-    {"api", false, gp_ht_add_api},
-    {"graphs", false, gp_ht_add_graphs},
-    {"steps", false, gp_ht_add_steps},
-    {"step_list", false, gp_ht_add_step_list},
-    {"collectives", false, gp_ht_add_collectives},
-    {"collective_list", true, gp_ht_add_matches},
-    {"stragglers", false, gp_ht_add_stragglers},
-    {"offsets", false, gp_ht_add_offsets},
-    {"copies", false, gp_ht_add_copies},
-    {"memory", false, gp_ht_add_memory},
-    {"range_memory", false, gp_ht_add_range_memory},
-    {"critical_path", false, gp_ht_add_path_bounds},
-    {"critical_names", false, gp_ht_add_path_name_table},
-    {"critical_pieces", true, gp_ht_add_path_pieces},
+    {"findings", false, gp_hta_table_findings},
+    {"breakdown", false, gp_hta_table_breakdown},
+    {"devices", false, gp_hta_table_devices},
+    {"streams", true, gp_hta_table_streams},
+    {"idle", false, gp_hta_table_idle},
+    {"idle_list", true, gp_hta_table_idle_list},
+    {"culprits", false, gp_hta_table_culprits},
+    {"kernels", false, gp_hta_table_kernels},
+    {"operators", false, gp_hta_table_operators},
+    {"ranges", false, gp_hta_table_ranges},
+    {"modules", false, gp_hta_table_modules},
+    {"launches", false, gp_hta_table_launches},
+    {"launch_times", false, gp_hta_table_launch_times},
+    {"api", false, gp_hta_table_api},
+    {"graphs", false, gp_hta_table_graphs},
+    {"steps", false, gp_hta_table_steps},
+    {"step_list", false, gp_hta_table_step_list},
+    {"collectives", false, gp_hta_table_collectives},
+    {"collective_list", true, gp_hta_table_matches},
+    {"stragglers", false, gp_hta_table_stragglers},
+    {"offsets", false, gp_hta_table_offsets},
+    {"copies", false, gp_hta_table_copies},
+    {"memory", false, gp_hta_table_memory},
+    {"range_memory", false, gp_hta_table_range_memory},
+    {"critical_path", false, gp_hta_table_path_bounds},
+    {"critical_names", false, gp_hta_table_path_names},
+    {"critical_pieces", true, gp_hta_table_path_pieces},
     {"inputs", true, add_inputs},
     {"quality", true, add_quality},
 };
@@ -120,7 +120,7 @@ static void drop_empty(struct gp_report *r)
 
 void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_report_opts *o)
 {
-    struct gp_ht m = {.r = r, .h = h, .top = o->top, .step_rows = o->step_rows};
+    struct gp_hta_tables m = {.r = r, .h = h, .top = o->top, .step_rows = o->step_rows};
     m.all = gp_hta_totals(h);
     for (size_t i = 0; i < h->devices.n; i++)
         m.merged |= h->devices.at[i].producer != h->devices.at[0].producer;

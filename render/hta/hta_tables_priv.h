@@ -6,7 +6,7 @@
 #include "render/hta/hta_tables.h"
 
 /* What all builders need. */
-struct gp_ht {
+struct gp_hta_tables {
     struct gp_report *r;
     const struct gp_hta *h;
     size_t top, step_rows;
@@ -16,68 +16,68 @@ struct gp_ht {
 };
 
 #define COLUMN gp_report_column
-enum { GP_HT_FEW_DEVICES = 4 }; /* as many get rows of their own in text */
+enum { GP_HTA_FEW_DEVICES = 4 }; /* as many get rows of their own in text */
 
 /* ---- hta_cells.c ---- */
 
 /* How many of N rows are shown. */
-size_t gp_ht_shown(const struct gp_ht *m, size_t n);
+size_t gp_hta_rows_shown(const struct gp_hta_tables *m, size_t n);
 /* Cells; what is negative, empty or GP_NO_ID is unknown. */
-void gp_ht_put_rank(struct gp_report_table *t, int32_t rank);
-void gp_ht_put_device(struct gp_report_table *t, int64_t device);
-void gp_ht_put_sid(struct gp_ht *m, struct gp_report_table *t, gp_sid sid);
+void gp_hta_put_rank(struct gp_report_table *t, int32_t rank);
+void gp_hta_put_device(struct gp_report_table *t, int64_t device);
+void gp_hta_put_sid(struct gp_hta_tables *m, struct gp_report_table *t, gp_sid sid);
 /* A word of ours as JSON has it, "launch_latency"; a person reads blanks. */
-void gp_ht_put_word(struct gp_ht *m, struct gp_report_table *t, const char *word);
+void gp_hta_put_word(struct gp_hta_tables *m, struct gp_report_table *t, const char *word);
 /* The name of a kernel, whose label is shown. */
-void gp_ht_put_kernel(struct gp_ht *m, struct gp_report_table *t, gp_sid sid);
-void gp_ht_put_mean(struct gp_report_table *t, const struct gp_dist *d);
-void gp_ht_put_id(struct gp_report_table *t, uint64_t id);
+void gp_hta_put_kernel(struct gp_hta_tables *m, struct gp_report_table *t, gp_sid sid);
+void gp_hta_put_mean(struct gp_report_table *t, const struct gp_dist *d);
+void gp_hta_put_id(struct gp_report_table *t, uint64_t id);
 /* LEFT rows are not shown; their time, or 0. */
-void gp_ht_say_more(struct gp_ht *m, struct gp_report_table *t, size_t left, int64_t left_ns);
+void gp_hta_note_more(struct gp_hta_tables *m, struct gp_report_table *t, size_t left, int64_t left_ns);
 /* The columns that identify a device, and their cells. */
-void gp_ht_rank_columns(struct gp_report_table *t);
-void gp_ht_put_process(const struct gp_ht *m, struct gp_report_table *t, uint32_t producer);
-void gp_ht_put_place(const struct gp_ht *m, struct gp_report_table *t, int32_t rank, uint32_t producer,
-                     int64_t device);
+void gp_hta_rank_columns(struct gp_report_table *t);
+void gp_hta_put_process(const struct gp_hta_tables *m, struct gp_report_table *t, uint32_t producer);
+void gp_hta_put_place(const struct gp_hta_tables *m, struct gp_report_table *t, int32_t rank,
+                      uint32_t producer, int64_t device);
 /* The columns of a breakdown, and their cells. */
-void gp_ht_breakdown_columns(struct gp_report_table *t);
-void gp_ht_put_breakdown(struct gp_report_table *t, const struct gp_breakdown *b);
+void gp_hta_breakdown_columns(struct gp_report_table *t);
+void gp_hta_put_breakdown(struct gp_report_table *t, const struct gp_breakdown *b);
 /* PART of WHOLE in percent; unknown if WHOLE is 0. */
-void gp_ht_put_part(struct gp_report_table *t, double part, int64_t whole);
-void gp_ht_put_bytes(struct gp_report_table *t, int64_t bytes);
-void gp_ht_put_gbps(struct gp_report_table *t, double gbps);
+void gp_hta_put_part(struct gp_report_table *t, double part, int64_t whole);
+void gp_hta_put_bytes(struct gp_report_table *t, int64_t bytes);
+void gp_hta_put_gbps(struct gp_report_table *t, double gbps);
 
 /* The builders: hta_tables_time.c, */
-void gp_ht_add_findings(struct gp_ht *m);
-void gp_ht_add_breakdown(struct gp_ht *m);
-void gp_ht_add_devices(struct gp_ht *m);
-void gp_ht_add_streams(struct gp_ht *m);
-void gp_ht_add_idle(struct gp_ht *m);
-void gp_ht_add_idle_list(struct gp_ht *m);
-void gp_ht_add_culprits(struct gp_ht *m);
+void gp_hta_table_findings(struct gp_hta_tables *m);
+void gp_hta_table_breakdown(struct gp_hta_tables *m);
+void gp_hta_table_devices(struct gp_hta_tables *m);
+void gp_hta_table_streams(struct gp_hta_tables *m);
+void gp_hta_table_idle(struct gp_hta_tables *m);
+void gp_hta_table_idle_list(struct gp_hta_tables *m);
+void gp_hta_table_culprits(struct gp_hta_tables *m);
 
 /* hta_tables_work.c, */
-void gp_ht_add_kernels(struct gp_ht *m);
-void gp_ht_add_operators(struct gp_ht *m);
-void gp_ht_add_ranges(struct gp_ht *m);
-void gp_ht_add_modules(struct gp_ht *m);
-void gp_ht_add_launches(struct gp_ht *m);
-void gp_ht_add_launch_times(struct gp_ht *m);
-void gp_ht_add_api(struct gp_ht *m);
-void gp_ht_add_graphs(struct gp_ht *m);
-void gp_ht_add_copies(struct gp_ht *m);
-void gp_ht_add_memory(struct gp_ht *m);
-void gp_ht_add_range_memory(struct gp_ht *m);
+void gp_hta_table_kernels(struct gp_hta_tables *m);
+void gp_hta_table_operators(struct gp_hta_tables *m);
+void gp_hta_table_ranges(struct gp_hta_tables *m);
+void gp_hta_table_modules(struct gp_hta_tables *m);
+void gp_hta_table_launches(struct gp_hta_tables *m);
+void gp_hta_table_launch_times(struct gp_hta_tables *m);
+void gp_hta_table_api(struct gp_hta_tables *m);
+void gp_hta_table_graphs(struct gp_hta_tables *m);
+void gp_hta_table_copies(struct gp_hta_tables *m);
+void gp_hta_table_memory(struct gp_hta_tables *m);
+void gp_hta_table_range_memory(struct gp_hta_tables *m);
 
 /* and hta_tables_ranks.c. */
-void gp_ht_add_steps(struct gp_ht *m);
-void gp_ht_add_step_list(struct gp_ht *m);
-void gp_ht_add_collectives(struct gp_ht *m);
-void gp_ht_add_matches(struct gp_ht *m);
-void gp_ht_add_stragglers(struct gp_ht *m);
-void gp_ht_add_offsets(struct gp_ht *m);
-void gp_ht_add_path_bounds(struct gp_ht *m);
-void gp_ht_add_path_name_table(struct gp_ht *m);
-void gp_ht_add_path_pieces(struct gp_ht *m);
+void gp_hta_table_steps(struct gp_hta_tables *m);
+void gp_hta_table_step_list(struct gp_hta_tables *m);
+void gp_hta_table_collectives(struct gp_hta_tables *m);
+void gp_hta_table_matches(struct gp_hta_tables *m);
+void gp_hta_table_stragglers(struct gp_hta_tables *m);
+void gp_hta_table_offsets(struct gp_hta_tables *m);
+void gp_hta_table_path_bounds(struct gp_hta_tables *m);
+void gp_hta_table_path_names(struct gp_hta_tables *m);
+void gp_hta_table_path_pieces(struct gp_hta_tables *m);
 
 #endif

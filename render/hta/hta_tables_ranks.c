@@ -4,14 +4,14 @@
 
 /* ---- steps ---- */
 
-void gp_ht_add_steps(struct gp_ht *m)
+void gp_hta_table_steps(struct gp_hta_tables *m)
 {
     gp_step_spreads all = {0};
     gp_hta_step_spreads(m->h, &all);
     if (all.n) {
         struct gp_report_table *t = gp_report_add(m->r, "steps", "Steps");
         t->note = "GPU time from a step's first GPU event to the next step's first; whole steps only.";
-        gp_ht_rank_columns(t);
+        gp_hta_rank_columns(t);
         COLUMN(t, "source", "Found by", GP_CELL_TEXT, 0, "marker, graph or period");
         COLUMN(t, "steps", "Steps", GP_CELL_COUNT, 0, "including cut steps");
         COLUMN(t, "cut", "Cut", GP_CELL_COUNT, GP_COLUMN_WIDE, "by the edge of the trace");
@@ -24,7 +24,7 @@ void gp_ht_add_steps(struct gp_ht *m)
         COLUMN(t, "slowest", "Slowest", GP_CELL_NAME, GP_COLUMN_SPARE, NULL);
         for (size_t i = 0; i < all.n; i++) {
             const struct gp_step_spread *s = &all.at[i];
-            gp_ht_put_place(m, t, s->first->rank, s->first->producer, s->first->device);
+            gp_hta_put_place(m, t, s->first->rank, s->first->producer, s->first->device);
             gp_report_put_text(m->r, t, gp_step_source_name((enum gp_step_source)s->first->source));
             gp_report_put(t, (int64_t)s->count);
             gp_report_put(t, (int64_t)(s->count - s->used));
@@ -34,7 +34,7 @@ void gp_ht_add_steps(struct gp_ht *m)
             gp_report_put(t, s->fastest->b.span_ns);
             gp_report_put(t, s->slowest->b.span_ns);
             gp_report_put_real(t, gp_pct(s->sum.idle_ns, s->sum.span_ns));
-            gp_ht_put_sid(m, t, s->slowest->name);
+            gp_hta_put_sid(m, t, s->slowest->name);
         }
     }
     GP_VEC_FREE(&all);
@@ -47,7 +47,7 @@ static int longest_first(const void *a, const void *b)
 }
 
 /* The length from which a step is listed: at most m->step_rows steps are longer. */
-static int64_t least_length(const struct gp_ht *m)
+static int64_t least_length(const struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     if (!m->step_rows || m->step_rows >= h->steps.n) return INT64_MIN;
@@ -59,16 +59,16 @@ static int64_t least_length(const struct gp_ht *m)
     return least;
 }
 
-void gp_ht_add_step_list(struct gp_ht *m)
+void gp_hta_table_step_list(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     if (!h->steps.n) return;
     int64_t least = least_length(m), left_ns = 0;
     size_t rows = 0, left = 0;
     struct gp_report_table *t = gp_report_add(m->r, "step_list", "Each step");
-    gp_ht_rank_columns(t);
+    gp_hta_rank_columns(t);
     COLUMN(t, "name", "Step", GP_CELL_NAME, 0, NULL);
-    gp_ht_breakdown_columns(t);
+    gp_hta_breakdown_columns(t);
     COLUMN(t, "launches", "Launches", GP_CELL_COUNT, GP_COLUMN_SPARE, NULL);
     COLUMN(t, "begin_ns", "Begin", GP_CELL_ID, GP_COLUMN_WIDE, "GPU window, on the clock of the trace, ns");
     COLUMN(t, "end_ns", "End", GP_CELL_ID, GP_COLUMN_WIDE, NULL);
@@ -83,9 +83,9 @@ void gp_ht_add_step_list(struct gp_ht *m)
             continue;
         }
         rows++;
-        gp_ht_put_place(m, t, s->rank, s->producer, s->device);
-        gp_ht_put_sid(m, t, s->name);
-        gp_ht_put_breakdown(t, &s->b);
+        gp_hta_put_place(m, t, s->rank, s->producer, s->device);
+        gp_hta_put_sid(m, t, s->name);
+        gp_hta_put_breakdown(t, &s->b);
         gp_report_put(t, (int64_t)s->launches);
         gp_report_put(t, s->begin_ns);
         gp_report_put(t, s->end_ns);
@@ -93,12 +93,12 @@ void gp_ht_add_step_list(struct gp_ht *m)
         gp_report_put_text(m->r, t, s->partial ? "yes" : "no");
     }
     if (left) t->note = "The longest steps, in order of time; --steps lists all.";
-    gp_ht_say_more(m, t, left, left_ns);
+    gp_hta_note_more(m, t, left, left_ns);
 }
 
 /* ---- communication ---- */
 
-void gp_ht_add_collectives(struct gp_ht *m)
+void gp_hta_table_collectives(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     if (!h->collective_stats.n) return;
@@ -123,7 +123,7 @@ void gp_ht_add_collectives(struct gp_ht *m)
     COLUMN(t, "algbw_gbps", "Alg. bandwidth", GP_CELL_GBPS, GP_COLUMN_WIDE,
            "bytes / duration of the median collective");
     COLUMN(t, "busbw_gbps", "Bus bw.", GP_CELL_GBPS, 0, "algorithm bandwidth x the operation's bus factor");
-    size_t n = gp_ht_shown(m, h->collective_stats.n);
+    size_t n = gp_hta_rows_shown(m, h->collective_stats.n);
     int64_t left = 0;
     for (size_t i = 0; i < h->collective_stats.n; i++) {
         const struct gp_collective_stat *c = &h->collective_stats.at[i];
@@ -131,30 +131,30 @@ void gp_ht_add_collectives(struct gp_ht *m)
             left += c->dur.sum;
             continue;
         }
-        gp_ht_put_sid(m, t, c->op);
-        gp_ht_put_sid(m, t, c->group);
+        gp_hta_put_sid(m, t, c->op);
+        gp_hta_put_sid(m, t, c->group);
         if (c->group_size) gp_report_put(t, c->group_size);
         else gp_report_put_none(t);
-        gp_ht_put_sid(m, t, c->dtype);
+        gp_hta_put_sid(m, t, c->dtype);
         gp_report_put(t, (int64_t)c->count);
         if (c->calls) gp_report_put(t, (int64_t)c->calls);
         else gp_report_put_none(t);
-        gp_ht_put_bytes(t, c->bytes > 0 && c->count ? c->bytes / (int64_t)c->count : c->bytes);
-        gp_ht_put_bytes(t, c->bytes);
+        gp_hta_put_bytes(t, c->bytes > 0 && c->count ? c->bytes / (int64_t)c->count : c->bytes);
+        gp_hta_put_bytes(t, c->bytes);
         gp_report_put(t, c->dur.sum);
-        gp_ht_put_mean(t, &c->dur);
+        gp_hta_put_mean(t, &c->dur);
         gp_report_put(t, c->dur.max);
-        gp_ht_put_mean(t, &c->skew);
+        gp_hta_put_mean(t, &c->skew);
         if (c->skew.n) gp_report_put(t, c->skew.max);
         else gp_report_put_none(t);
-        gp_ht_put_gbps(t, c->algbw_gbps);
-        gp_ht_put_gbps(t, c->busbw_gbps);
+        gp_hta_put_gbps(t, c->algbw_gbps);
+        gp_hta_put_gbps(t, c->busbw_gbps);
     }
     if (grouped) t->note = "One kernel serves all calls of a group; sizes are per kernel.";
-    gp_ht_say_more(m, t, h->collective_stats.n - n, left);
+    gp_hta_note_more(m, t, h->collective_stats.n - n, left);
 }
 
-void gp_ht_add_matches(struct gp_ht *m)
+void gp_hta_table_matches(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     if (!h->matches.n) return;
@@ -176,24 +176,24 @@ void gp_ht_add_matches(struct gp_ht *m)
     COLUMN(t, "busbw_gbps", "Bus bandwidth", GP_CELL_GBPS, 0, NULL);
     for (size_t i = 0; i < h->matches.n; i++) {
         const struct gp_collective_match *c = &h->matches.at[i];
-        gp_ht_put_sid(m, t, c->op);
-        gp_ht_put_sid(m, t, c->group);
-        gp_ht_put_sid(m, t, c->dtype);
-        gp_ht_put_id(t, c->seq);
+        gp_hta_put_sid(m, t, c->op);
+        gp_hta_put_sid(m, t, c->group);
+        gp_hta_put_sid(m, t, c->dtype);
+        gp_hta_put_id(t, c->seq);
         gp_report_put_text(m->r, t, c->by_seq ? "sequence" : "order");
         gp_report_put(t, c->ranks);
-        gp_ht_put_bytes(t, c->bytes);
+        gp_hta_put_bytes(t, c->bytes);
         gp_report_put(t, c->start_skew_ns);
         gp_report_put(t, c->end_skew_ns);
         gp_report_put(t, c->duration_ns);
         gp_report_put(t, c->wait_ns);
-        gp_ht_put_rank(t, c->last_rank);
-        gp_ht_put_gbps(t, c->algbw_gbps);
-        gp_ht_put_gbps(t, c->busbw_gbps);
+        gp_hta_put_rank(t, c->last_rank);
+        gp_hta_put_gbps(t, c->algbw_gbps);
+        gp_hta_put_gbps(t, c->busbw_gbps);
     }
 }
 
-void gp_ht_add_stragglers(struct gp_ht *m)
+void gp_hta_table_stragglers(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     if (!h->stragglers.n) return;
@@ -204,20 +204,20 @@ void gp_ht_add_stragglers(struct gp_ht *m)
     COLUMN(t, "last_pct", "Share", GP_CELL_PCT, 0, "times_last / collectives");
     COLUMN(t, "lateness_ns", "Late by", GP_CELL_NS, 0, "sum of own start - median start, where positive");
     COLUMN(t, "caused_wait_ns", "Others waited", GP_CELL_NS, 0, "in the collectives where it was last");
-    size_t n = gp_ht_shown(m, h->stragglers.n);
+    size_t n = gp_hta_rows_shown(m, h->stragglers.n);
     for (size_t i = 0; i < n; i++) {
         const struct gp_straggler *s = &h->stragglers.at[i];
-        gp_ht_put_rank(t, s->rank);
+        gp_hta_put_rank(t, s->rank);
         gp_report_put(t, (int64_t)s->matched);
         gp_report_put(t, (int64_t)s->times_last);
         gp_report_put_real(t, gp_pct((int64_t)s->times_last, (int64_t)s->matched));
         gp_report_put(t, s->lateness_ns);
         gp_report_put(t, s->caused_wait_ns);
     }
-    gp_ht_say_more(m, t, h->stragglers.n - n, 0);
+    gp_hta_note_more(m, t, h->stragglers.n - n, 0);
 }
 
-void gp_ht_add_offsets(struct gp_ht *m)
+void gp_hta_table_offsets(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     size_t estimated = 0;
@@ -229,20 +229,20 @@ void gp_ht_add_offsets(struct gp_ht *m)
     COLUMN(t, "offset_ns", "Offset", GP_CELL_NS, 0, "add it to the rank's clock");
     COLUMN(t, "error_ns", "Error", GP_CELL_NS, 0, "median absolute deviation");
     COLUMN(t, "pairs", "Collectives", GP_CELL_COUNT, 0, "used for the estimate");
-    size_t n = gp_ht_shown(m, h->offsets.n);
+    size_t n = gp_hta_rows_shown(m, h->offsets.n);
     for (size_t i = 0; i < n; i++) {
         const struct gp_rank_offset *o = &h->offsets.at[i];
-        gp_ht_put_rank(t, o->rank);
+        gp_hta_put_rank(t, o->rank);
         gp_report_put(t, o->offset_ns);
         gp_report_put(t, o->error_ns);
         gp_report_put(t, o->pairs);
     }
-    gp_ht_say_more(m, t, h->offsets.n - n, 0);
+    gp_hta_note_more(m, t, h->offsets.n - n, 0);
 }
 
 /* ---- critical path ---- */
 
-void gp_ht_add_path_bounds(struct gp_ht *m)
+void gp_hta_table_path_bounds(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     if (!h->paths.n) return;
@@ -259,19 +259,19 @@ void gp_ht_add_path_bounds(struct gp_ht *m)
         const struct gp_hta_path *p = &h->paths.at[i];
         for (int b = 0; b < GP_PATH_BOUND_COUNT; b++) {
             if (!p->bound_ns[b]) continue;
-            gp_ht_put_rank(t, p->rank);
-            gp_ht_put_process(m, t, p->producer);
-            gp_ht_put_sid(m, t, p->window);
+            gp_hta_put_rank(t, p->rank);
+            gp_hta_put_process(m, t, p->producer);
+            gp_hta_put_sid(m, t, p->window);
             gp_report_put_text(m->r, t, gp_path_bound_name((enum gp_path_bound)b));
             gp_report_put_text(m->r, t, gp_path_bound_text((enum gp_path_bound)b));
             gp_report_put(t, p->bound_ns[b]);
             gp_report_put_real(t, gp_pct(p->bound_ns[b], p->end_ns - p->begin_ns));
         }
     }
-    t->detail = h->paths.n > GP_HT_FEW_DEVICES;
+    t->detail = h->paths.n > GP_HTA_FEW_DEVICES;
 }
 
-static void put_path_name(struct gp_ht *m, struct gp_report_table *t, gp_sid name, gp_sid full)
+static void put_path_name(struct gp_hta_tables *m, struct gp_report_table *t, gp_sid name, gp_sid full)
 {
     const struct gp_strings *s = &m->h->strings;
     gp_sid whole = full ? full : name;
@@ -283,27 +283,27 @@ static void put_path_name(struct gp_ht *m, struct gp_report_table *t, gp_sid nam
                        gp_string_len(s, name));
 }
 
-static void add_path_names(struct gp_ht *m, const struct gp_hta_path *p, struct gp_report_table *t)
+static void add_path_names(struct gp_hta_tables *m, const struct gp_hta_path *p, struct gp_report_table *t)
 {
     gp_path_sums sums = {0};
     gp_hta_path_sums(p, &sums);
-    size_t n = gp_ht_shown(m, sums.n);
+    size_t n = gp_hta_rows_shown(m, sums.n);
     for (size_t i = 0; i < n; i++) {
         const struct gp_path_sum *s = &sums.at[i];
-        gp_ht_put_rank(t, p->rank);
-        gp_ht_put_process(m, t, p->producer);
+        gp_hta_put_rank(t, p->rank);
+        gp_hta_put_process(m, t, p->producer);
         put_path_name(m, t, s->name, s->full);
-        gp_ht_put_word(m, t, gp_path_bound_name((enum gp_path_bound)s->bound));
+        gp_hta_put_word(m, t, gp_path_bound_name((enum gp_path_bound)s->bound));
         gp_report_put(t, (int64_t)s->count);
         gp_report_put(t, s->total_ns);
         gp_report_put_real(t, gp_pct(s->total_ns, p->end_ns - p->begin_ns));
         gp_report_put(t, s->longest_ns);
     }
-    if (m->h->paths.n == 1) gp_ht_say_more(m, t, sums.n - n, 0);
+    if (m->h->paths.n == 1) gp_hta_note_more(m, t, sums.n - n, 0);
     GP_VEC_FREE(&sums);
 }
 
-void gp_ht_add_path_name_table(struct gp_ht *m)
+void gp_hta_table_path_names(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     if (!h->paths.n) return;
@@ -320,25 +320,25 @@ void gp_ht_add_path_name_table(struct gp_ht *m)
     for (size_t i = 0; i < h->paths.n; i++) add_path_names(m, &h->paths.at[i], t);
 }
 
-static void put_run(struct gp_ht *m, struct gp_report_table *t, const struct gp_hta_path *p,
+static void put_run(struct gp_hta_tables *m, struct gp_report_table *t, const struct gp_hta_path *p,
                     const struct gp_path_run *run)
 {
     const struct gp_path_piece *q = &p->pieces.at[run->first];
     bool alone = run->end - run->first == 1;
-    gp_ht_put_rank(t, p->rank);
-    gp_ht_put_process(m, t, p->producer);
+    gp_hta_put_rank(t, p->rank);
+    gp_hta_put_process(m, t, p->producer);
     gp_report_put(t, q->begin_ns);
     gp_report_put(t, run->total_ns);
-    gp_ht_put_word(m, t, gp_path_bound_name(run->bound));
+    gp_hta_put_word(m, t, gp_path_bound_name(run->bound));
     if (alone) put_path_name(m, t, q->name, q->full);
     else gp_report_put_name(m->r, t, "", 0, "(short pieces)", strlen("(short pieces)"));
-    gp_ht_put_device(t, alone ? q->stream : -1);
+    gp_hta_put_device(t, alone ? q->stream : -1);
     if (alone && q->stream < 0) gp_report_put(t, q->tid);
     else gp_report_put_none(t);
     gp_report_put(t, (int64_t)(run->end - run->first));
 }
 
-void gp_ht_add_path_pieces(struct gp_ht *m)
+void gp_hta_table_path_pieces(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     if (!h->paths.n) return;

@@ -12,7 +12,7 @@ static bool is_kernel(const struct gp_hta *h, gp_sid name)
     return false;
 }
 
-void gp_ht_add_findings(struct gp_ht *m)
+void gp_hta_table_findings(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     if (!h->findings.n) return;
@@ -23,31 +23,31 @@ void gp_ht_add_findings(struct gp_ht *m)
     COLUMN(t, "id", "Id", GP_CELL_TEXT, GP_COLUMN_WIDE, "stable identifier of the finding");
     COLUMN(t, "finding", "Finding", GP_CELL_TEXT, 0, NULL);
     COLUMN(t, "where", "Where", GP_CELL_NAME, GP_COLUMN_BELOW, NULL);
-    size_t n = gp_ht_shown(m, h->findings.n);
+    size_t n = gp_hta_rows_shown(m, h->findings.n);
     for (size_t i = 0; i < n; i++) {
         const struct gp_finding *f = &h->findings.at[i];
         gp_report_put(t, f->time_ns);
         gp_report_put_real(t, f->share_pct);
-        gp_ht_put_rank(t, f->rank);
-        gp_ht_put_sid(m, t, f->id);
-        gp_ht_put_sid(m, t, f->text);
-        if (is_kernel(h, f->where)) gp_ht_put_kernel(m, t, f->where);
-        else gp_ht_put_sid(m, t, f->where);
+        gp_hta_put_rank(t, f->rank);
+        gp_hta_put_sid(m, t, f->id);
+        gp_hta_put_sid(m, t, f->text);
+        if (is_kernel(h, f->where)) gp_hta_put_kernel(m, t, f->where);
+        else gp_hta_put_sid(m, t, f->where);
     }
-    gp_ht_say_more(m, t, h->findings.n - n, 0);
+    gp_hta_note_more(m, t, h->findings.n - n, 0);
 }
 
 /* ---- devices ---- */
 
 enum { PARTS = 4 };
 
-void gp_ht_add_breakdown(struct gp_ht *m)
+void gp_hta_table_breakdown(struct gp_hta_tables *m)
 {
     static const char *const names[PARTS] = {"compute", "exposed communication", "exposed memory", "idle"};
     struct gp_report_table *t = gp_report_add(m->r, "breakdown", "Where the time went");
     t->note = "Every moment counts once: compute before communication before memory. Sums to the span.";
-    t->detail = m->h->devices.n > GP_HT_FEW_DEVICES;
-    gp_ht_rank_columns(t);
+    t->detail = m->h->devices.n > GP_HTA_FEW_DEVICES;
+    gp_hta_rank_columns(t);
     COLUMN(t, "part", "Part", GP_CELL_TEXT, 0, NULL);
     COLUMN(t, "time_ns", "Time", GP_CELL_NS, 0, NULL);
     COLUMN(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the device's span");
@@ -58,7 +58,7 @@ void gp_ht_add_breakdown(struct gp_ht *m)
                                    d->b.idle_ns};
         for (int p = 0; p < PARTS; p++) {
             if (!possible[p]) continue;
-            gp_ht_put_place(m, t, d->rank, d->producer, d->device);
+            gp_hta_put_place(m, t, d->rank, d->producer, d->device);
             gp_report_put_text(m->r, t, names[p]);
             gp_report_put(t, ns[p]);
             gp_report_put_real(t, gp_pct(ns[p], d->b.span_ns));
@@ -67,14 +67,14 @@ void gp_ht_add_breakdown(struct gp_ht *m)
     }
 }
 
-void gp_ht_add_devices(struct gp_ht *m)
+void gp_hta_table_devices(struct gp_hta_tables *m)
 {
     struct gp_report_table *t = gp_report_add(m->r, "devices", "Devices");
     t->note = "Compute, exposed communication, exposed memory and idle add up to the span.";
     t->detail = m->h->devices.n < 2;
-    gp_ht_rank_columns(t);
+    gp_hta_rank_columns(t);
     COLUMN(t, "name", "Name", GP_CELL_NAME, GP_COLUMN_SPARE, NULL);
-    gp_ht_breakdown_columns(t);
+    gp_hta_breakdown_columns(t);
     COLUMN(t, "sm_efficiency_pct", "SM efficiency", GP_CELL_PCT, GP_COLUMN_WIDE,
            "estimated: blocks per multiprocessor, at most 1, over the span");
     COLUMN(t, "occupancy_pct", "Occupancy", GP_CELL_PCT, GP_COLUMN_WIDE,
@@ -83,38 +83,38 @@ void gp_ht_add_devices(struct gp_ht *m)
            "share of kernel time in kernels that use Tensor Cores, by name");
     for (size_t i = 0; i < m->h->devices.n; i++) {
         const struct gp_hta_device *d = &m->h->devices.at[i];
-        gp_ht_put_place(m, t, d->rank, d->producer, d->device);
-        gp_ht_put_sid(m, t, d->name);
-        gp_ht_put_breakdown(t, &d->b);
-        gp_ht_put_part(t, d->sm_ns, gp_sm_known(d) ? d->b.span_ns : 0);
-        gp_ht_put_part(t, d->occupancy_ns, d->occupancy_known_ns);
-        gp_ht_put_part(t, (double)d->tensor_core_ns, d->kernel_ns);
+        gp_hta_put_place(m, t, d->rank, d->producer, d->device);
+        gp_hta_put_sid(m, t, d->name);
+        gp_hta_put_breakdown(t, &d->b);
+        gp_hta_put_part(t, d->sm_ns, gp_sm_known(d) ? d->b.span_ns : 0);
+        gp_hta_put_part(t, d->occupancy_ns, d->occupancy_known_ns);
+        gp_hta_put_part(t, (double)d->tensor_core_ns, d->kernel_ns);
     }
 }
 
-void gp_ht_add_streams(struct gp_ht *m)
+void gp_hta_table_streams(struct gp_hta_tables *m)
 {
     struct gp_report_table *t = gp_report_add(m->r, "streams", "Streams");
     t->note = "Per stream: each span runs from the stream's first GPU event to its last.";
     t->detail = true;
-    gp_ht_rank_columns(t);
+    gp_hta_rank_columns(t);
     COLUMN(t, "stream", "Stream", GP_CELL_ID, 0, NULL);
     COLUMN(t, "name", "Name", GP_CELL_NAME, GP_COLUMN_SPARE, NULL);
-    gp_ht_breakdown_columns(t);
+    gp_hta_breakdown_columns(t);
     for (size_t i = 0; i < m->h->devices.n; i++) {
         const struct gp_hta_device *d = &m->h->devices.at[i];
         for (size_t j = 0; j < d->streams.n; j++) {
-            gp_ht_put_place(m, t, d->rank, d->producer, d->device);
-            gp_ht_put_device(t, d->streams.at[j].stream);
-            gp_ht_put_sid(m, t, d->streams.at[j].name);
-            gp_ht_put_breakdown(t, &d->streams.at[j].b);
+            gp_hta_put_place(m, t, d->rank, d->producer, d->device);
+            gp_hta_put_device(t, d->streams.at[j].stream);
+            gp_hta_put_sid(m, t, d->streams.at[j].name);
+            gp_hta_put_breakdown(t, &d->streams.at[j].b);
         }
     }
 }
 
 /* ---- idle ---- */
 
-void gp_ht_add_idle(struct gp_ht *m)
+void gp_hta_table_idle(struct gp_hta_tables *m)
 {
     if (!m->all.b.idle_ns) return;
     struct gp_report_table *t = gp_report_add(m->r, "idle", "Why devices were idle");
@@ -136,12 +136,12 @@ void gp_ht_add_idle(struct gp_ht *m)
     }
 }
 
-void gp_ht_add_idle_list(struct gp_ht *m)
+void gp_hta_table_idle_list(struct gp_hta_tables *m)
 {
     if (!m->all.b.idle_ns) return;
     struct gp_report_table *t = gp_report_add(m->r, "idle_list", "Idle time by device and cause");
     t->detail = true;
-    gp_ht_rank_columns(t);
+    gp_hta_rank_columns(t);
     COLUMN(t, "cause", "Cause", GP_CELL_TEXT, GP_COLUMN_RAW, NULL);
     COLUMN(t, "why", "Why", GP_CELL_TEXT, 0, NULL);
     COLUMN(t, "idle_ns", "Idle", GP_CELL_NS, 0, "sums to the device's idle time");
@@ -149,7 +149,7 @@ void gp_ht_add_idle_list(struct gp_ht *m)
     for (size_t i = 0; i < m->h->devices.n; i++) {
         const struct gp_hta_device *d = &m->h->devices.at[i];
         for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) {
-            gp_ht_put_place(m, t, d->rank, d->producer, d->device);
+            gp_hta_put_place(m, t, d->rank, d->producer, d->device);
             gp_report_put_text(m->r, t, gp_idle_cause_name((enum gp_idle_cause)c));
             gp_report_put_text(m->r, t, gp_idle_cause_text((enum gp_idle_cause)c));
             gp_report_put(t, d->idle_cause_ns[c]);
@@ -158,14 +158,14 @@ void gp_ht_add_idle_list(struct gp_ht *m)
     }
 }
 
-static void put_host(struct gp_ht *m, struct gp_report_table *t, const struct gp_idle_culprit *c)
+static void put_host(struct gp_hta_tables *m, struct gp_report_table *t, const struct gp_idle_culprit *c)
 {
     m->label.n = 0;
     gp_hta_culprit_put(&m->label, m->h, c);
     gp_report_put_name(m->r, t, m->label.data, m->label.n, NULL, 0);
 }
 
-void gp_ht_add_culprits(struct gp_ht *m)
+void gp_hta_table_culprits(struct gp_hta_tables *m)
 {
     gp_idle_culprits all = {0};
     gp_hta_culprit_sums(m->h, &all);
@@ -181,7 +181,7 @@ void gp_ht_add_culprits(struct gp_ht *m)
         COLUMN(t, "python", "Python", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
         COLUMN(t, "operator", "Operator", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
         COLUMN(t, "api", "Call", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
-        size_t n = gp_ht_shown(m, all.n);
+        size_t n = gp_hta_rows_shown(m, all.n);
         int64_t left = 0;
         for (size_t i = 0; i < all.n; i++) {
             const struct gp_idle_culprit *c = &all.at[i];
@@ -190,17 +190,17 @@ void gp_ht_add_culprits(struct gp_ht *m)
                 continue;
             }
             put_host(m, t, c);
-            gp_ht_put_word(m, t, gp_idle_cause_name((enum gp_idle_cause)c->cause));
+            gp_hta_put_word(m, t, gp_idle_cause_name((enum gp_idle_cause)c->cause));
             gp_report_put(t, c->idle_ns);
             gp_report_put(t, (int64_t)c->gaps);
             gp_report_put(t, c->longest_ns);
             gp_report_put(t, c->longest_at_ns);
-            gp_ht_put_sid(m, t, c->range);
-            gp_ht_put_sid(m, t, c->python);
-            gp_ht_put_sid(m, t, c->op);
-            gp_ht_put_sid(m, t, c->api);
+            gp_hta_put_sid(m, t, c->range);
+            gp_hta_put_sid(m, t, c->python);
+            gp_hta_put_sid(m, t, c->op);
+            gp_hta_put_sid(m, t, c->api);
         }
-        gp_ht_say_more(m, t, all.n - n, left);
+        gp_hta_note_more(m, t, all.n - n, left);
     }
     GP_VEC_FREE(&all);
 }

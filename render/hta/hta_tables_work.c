@@ -5,7 +5,7 @@
 /* ---- kernels ---- */
 
 /* The class of a kernel, and the colour of the row. */
-static void put_class(struct gp_ht *m, struct gp_report_table *t, enum gp_class c, uint32_t kind)
+static void put_class(struct gp_hta_tables *m, struct gp_report_table *t, enum gp_class c, uint32_t kind)
 {
     static const char *const brief[GP_CLASS_COUNT] = {"compute", "comm.", "memory"};
     const char *name = gp_class_name(c);
@@ -37,16 +37,16 @@ static void kernel_columns(struct gp_report_table *t)
     COLUMN(t, "bytes", "Bytes", GP_CELL_BYTES, GP_COLUMN_WIDE, "copies and sets");
 }
 
-static void put_kernel_row(struct gp_ht *m, struct gp_report_table *t, const struct gp_kernel_stat *k,
+static void put_kernel_row(struct gp_hta_tables *m, struct gp_report_table *t, const struct gp_kernel_stat *k,
                            int64_t all_ns)
 {
     const enum gp_class class = gp_class_of((enum gp_frame_kind)k->kind);
-    gp_ht_put_kernel(m, t, k->name);
+    gp_hta_put_kernel(m, t, k->name);
     put_class(m, t, class, k->kind);
     gp_report_put(t, (int64_t)k->dur.n);
     gp_report_put(t, k->dur.sum);
     gp_report_put_real(t, gp_pct(k->dur.sum, all_ns));
-    gp_ht_put_mean(t, &k->dur);
+    gp_hta_put_mean(t, &k->dur);
     gp_report_put(t, k->dur.min);
     gp_report_put(t, k->dur.max);
     gp_report_put_real(t, gp_dist_stddev(&k->dur));
@@ -55,7 +55,7 @@ static void put_kernel_row(struct gp_ht *m, struct gp_report_table *t, const str
     gp_report_put_text(m->r, t, gp_frame_kind_word((enum gp_frame_kind)k->kind));
     if (class == GP_CLASS_MEMORY || k->tensor_core < 0) gp_report_put_none(t);
     else gp_report_put_text(m->r, t, k->tensor_core ? "yes" : "no");
-    gp_ht_put_part(t, k->occupancy_ns, k->occupancy_known_ns);
+    gp_hta_put_part(t, k->occupancy_ns, k->occupancy_known_ns);
     if (k->occupancy_known_ns) gp_report_put_real(t, k->waves_ns / (double)k->occupancy_known_ns);
     else gp_report_put_none(t);
     for (int i = 0; i < 2; i++) {
@@ -67,7 +67,7 @@ static void put_kernel_row(struct gp_ht *m, struct gp_report_table *t, const str
     else gp_report_put_none(t);
 }
 
-void gp_ht_add_kernels(struct gp_ht *m)
+void gp_hta_table_kernels(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     if (!h->kernels.n) return;
@@ -75,16 +75,16 @@ void gp_ht_add_kernels(struct gp_ht *m)
     int64_t all_ns = 0, left = 0;
     kernel_columns(t);
     for (size_t i = 0; i < h->kernels.n; i++) all_ns += h->kernels.at[i].dur.sum;
-    size_t n = gp_ht_shown(m, h->kernels.n);
+    size_t n = gp_hta_rows_shown(m, h->kernels.n);
     for (size_t i = 0; i < h->kernels.n; i++) {
         if (i < n) put_kernel_row(m, t, &h->kernels.at[i], all_ns);
         else left += h->kernels.at[i].dur.sum;
     }
-    gp_ht_say_more(m, t, h->kernels.n - n, left);
+    gp_hta_note_more(m, t, h->kernels.n - n, left);
 }
 
 /* Owners of one sort; nothing when nothing of that sort launched anything. */
-static void add_owners(struct gp_ht *m, enum gp_owner_sort sort, const char *id, const char *title)
+static void add_owners(struct gp_hta_tables *m, enum gp_owner_sort sort, const char *id, const char *title)
 {
     const struct gp_hta *h = m->h;
     int64_t all_ns = 0, left = 0;
@@ -111,44 +111,44 @@ static void add_owners(struct gp_ht *m, enum gp_owner_sort sort, const char *id,
             left += o->gpu_ns;
             continue;
         }
-        if (o->name) gp_ht_put_sid(m, t, o->name);
+        if (o->name) gp_hta_put_sid(m, t, o->name);
         else gp_report_put_name(m->r, t, "", 0, "(outside any)", strlen("(outside any)"));
         gp_report_put(t, (int64_t)o->calls);
         gp_report_put(t, (int64_t)o->gpu_events);
         gp_report_put(t, o->gpu_ns);
         gp_report_put_real(t, gp_pct(o->gpu_ns, all_ns));
         gp_report_put(t, o->host_ns);
-        gp_ht_put_mean(t, &o->delay);
+        gp_hta_put_mean(t, &o->delay);
     }
-    if (m->top && rows > m->top) gp_ht_say_more(m, t, rows - m->top, left);
+    if (m->top && rows > m->top) gp_hta_note_more(m, t, rows - m->top, left);
 }
 
-void gp_ht_add_operators(struct gp_ht *m)
+void gp_hta_table_operators(struct gp_hta_tables *m)
 {
     add_owners(m, GP_OWNER_OP, "operators", "GPU time by operator");
 }
 
-void gp_ht_add_ranges(struct gp_ht *m)
+void gp_hta_table_ranges(struct gp_hta_tables *m)
 {
     add_owners(m, GP_OWNER_RANGE, "ranges", "GPU time by range");
 }
 
-void gp_ht_add_modules(struct gp_ht *m)
+void gp_hta_table_modules(struct gp_hta_tables *m)
 {
     add_owners(m, GP_OWNER_MODULE, "modules", "GPU time by module");
 }
 
 /* ---- launches ---- */
 
-static void put_figure(struct gp_ht *m, struct gp_report_table *t, const char *figure, enum gp_cell_type type,
-                       int64_t v, const char *unit)
+static void put_figure(struct gp_hta_tables *m, struct gp_report_table *t, const char *figure,
+                       enum gp_cell_type type, int64_t v, const char *unit)
 {
     gp_report_put_text(m->r, t, figure);
     gp_report_put_as(t, type, v);
     gp_report_put_text(m->r, t, unit);
 }
 
-void gp_ht_add_launches(struct gp_ht *m)
+void gp_hta_table_launches(struct gp_hta_tables *m)
 {
     const struct gp_hta_launches *l = &m->h->launches;
     if (!l->calls) return;
@@ -178,8 +178,8 @@ void gp_ht_add_launches(struct gp_ht *m)
         put_figure(m, t, "time with 1,024 or more queued", GP_CELL_NS, l->queue_full_ns, "ns");
 }
 
-static void put_dist(struct gp_ht *m, struct gp_report_table *t, const char *what, enum gp_cell_type type,
-                     const struct gp_dist *d)
+static void put_dist(struct gp_hta_tables *m, struct gp_report_table *t, const char *what,
+                     enum gp_cell_type type, const struct gp_dist *d)
 {
     static const double quantiles[] = {0.5, 0.9, 0.99};
     if (!d->n) return;
@@ -192,7 +192,7 @@ static void put_dist(struct gp_ht *m, struct gp_report_table *t, const char *wha
     gp_report_put_text(m->r, t, type == GP_CELL_NS ? "ns" : "events");
 }
 
-void gp_ht_add_launch_times(struct gp_ht *m)
+void gp_hta_table_launch_times(struct gp_hta_tables *m)
 {
     const struct gp_hta_launches *l = &m->h->launches;
     if (!l->delay.n && !l->api_dur.n && !l->queue_len.n) return;
@@ -211,7 +211,7 @@ void gp_ht_add_launch_times(struct gp_ht *m)
     put_dist(m, t, "queued before it", GP_CELL_COUNT, &l->queue_len);
 }
 
-void gp_ht_add_api(struct gp_ht *m)
+void gp_hta_table_api(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     if (!h->api.n) return;
@@ -225,7 +225,7 @@ void gp_ht_add_api(struct gp_ht *m)
     COLUMN(t, "launches", "Launched", GP_CELL_COUNT, GP_COLUMN_SPARE, "GPU events they started");
     COLUMN(t, "outliers", "Outliers", GP_CELL_COUNT, GP_COLUMN_SPARE,
            "longer than 50 us and 10 times the median of that call");
-    size_t n = gp_ht_shown(m, h->api.n);
+    size_t n = gp_hta_rows_shown(m, h->api.n);
     int64_t left = 0;
     for (size_t i = 0; i < h->api.n; i++) {
         const struct gp_api_stat *a = &h->api.at[i];
@@ -233,19 +233,19 @@ void gp_ht_add_api(struct gp_ht *m)
             left += a->dur.sum;
             continue;
         }
-        gp_ht_put_sid(m, t, a->name);
+        gp_hta_put_sid(m, t, a->name);
         gp_report_put(t, (int64_t)a->dur.n);
         gp_report_put(t, a->dur.sum);
-        gp_ht_put_mean(t, &a->dur);
+        gp_hta_put_mean(t, &a->dur);
         gp_report_put(t, gp_dist_quantile(&a->dur, 0.5));
         gp_report_put(t, a->dur.max);
         gp_report_put(t, (int64_t)a->launches);
         gp_report_put(t, (int64_t)a->outliers);
     }
-    gp_ht_say_more(m, t, h->api.n - n, left);
+    gp_hta_note_more(m, t, h->api.n - n, left);
 }
 
-void gp_ht_add_graphs(struct gp_ht *m)
+void gp_hta_table_graphs(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     if (!h->graphs.n) return;
@@ -264,30 +264,30 @@ void gp_ht_add_graphs(struct gp_ht *m)
     COLUMN(t, "worst_node_name", "Its kernel", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "worst_node_min_ns", "Its min", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "worst_node_max_ns", "Its max", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
-    size_t n = gp_ht_shown(m, h->graphs.n);
+    size_t n = gp_hta_rows_shown(m, h->graphs.n);
     for (size_t i = 0; i < n; i++) {
         const struct gp_graph_stat *g = &h->graphs.at[i];
-        gp_ht_put_rank(t, g->rank);
-        gp_ht_put_id(t, g->graph);
+        gp_hta_put_rank(t, g->rank);
+        gp_hta_put_id(t, g->graph);
         gp_report_put(t, (int64_t)g->launches);
         gp_report_put(t, (int64_t)g->nodes);
         gp_report_put(t, (int64_t)g->gpu_events);
-        gp_ht_put_mean(t, &g->span);
+        gp_hta_put_mean(t, &g->span);
         gp_report_put(t, g->span.min);
         gp_report_put(t, g->span.max);
         gp_report_put_real(t, gp_dist_stddev(&g->span));
-        gp_ht_put_mean(t, &g->busy);
-        gp_ht_put_id(t, g->worst_node);
-        gp_ht_put_kernel(m, t, g->worst_node_name);
+        gp_hta_put_mean(t, &g->busy);
+        gp_hta_put_id(t, g->worst_node);
+        gp_hta_put_kernel(m, t, g->worst_node_name);
         gp_report_put(t, g->worst_node_min_ns);
         gp_report_put(t, g->worst_node_max_ns);
     }
-    gp_ht_say_more(m, t, h->graphs.n - n, 0);
+    gp_hta_note_more(m, t, h->graphs.n - n, 0);
 }
 
 /* ---- copies and memory ---- */
 
-void gp_ht_add_copies(struct gp_ht *m)
+void gp_hta_table_copies(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     if (!h->copies.n) return;
@@ -301,7 +301,7 @@ void gp_ht_add_copies(struct gp_ht *m)
     COLUMN(t, "size_max_bytes", "Max size", GP_CELL_BYTES, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "pageable", "Pageable", GP_CELL_TEXT, GP_COLUMN_WIDE, "host memory that is not pinned");
     COLUMN(t, "sync_calls", "Blocking", GP_CELL_COUNT, 0, "started by a call that blocks the host");
-    size_t n = gp_ht_shown(m, h->copies.n);
+    size_t n = gp_hta_rows_shown(m, h->copies.n);
     int64_t left = 0;
     for (size_t i = 0; i < h->copies.n; i++) {
         const struct gp_copy_stat *c = &h->copies.at[i];
@@ -309,20 +309,20 @@ void gp_ht_add_copies(struct gp_ht *m)
             left += c->dur_ns;
             continue;
         }
-        gp_ht_put_sid(m, t, c->name);
+        gp_hta_put_sid(m, t, c->name);
         gp_report_put(t, (int64_t)c->count);
         gp_report_put(t, c->bytes);
         gp_report_put(t, c->dur_ns);
-        gp_ht_put_gbps(t, c->dur_ns > 0 ? (double)c->bytes / (double)c->dur_ns : 0);
+        gp_hta_put_gbps(t, c->dur_ns > 0 ? (double)c->bytes / (double)c->dur_ns : 0);
         gp_report_put(t, gp_dist_quantile(&c->size, 0.5));
         gp_report_put(t, c->size.max);
         gp_report_put_text(m->r, t, c->pageable ? "yes" : "no");
         gp_report_put(t, (int64_t)c->sync_calls);
     }
-    gp_ht_say_more(m, t, h->copies.n - n, left);
+    gp_hta_note_more(m, t, h->copies.n - n, left);
 }
 
-void gp_ht_add_memory(struct gp_ht *m)
+void gp_hta_table_memory(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     if (!h->memory.n) return;
@@ -338,19 +338,19 @@ void gp_ht_add_memory(struct gp_ht *m)
     COLUMN(t, "peak_operator", "At the peak", GP_CELL_NAME, 0, "innermost operator at the peak");
     for (size_t i = 0; i < h->memory.n; i++) {
         const struct gp_memory_stat *s = &h->memory.at[i];
-        gp_ht_put_rank(t, s->rank);
-        gp_ht_put_device(t, s->device);
+        gp_hta_put_rank(t, s->rank);
+        gp_hta_put_device(t, s->device);
         gp_report_put(t, (int64_t)s->allocations);
         gp_report_put(t, (int64_t)s->frees);
         gp_report_put(t, s->allocated_bytes);
         gp_report_put(t, s->peak_bytes);
         gp_report_put(t, s->peak_reserved_bytes);
         gp_report_put(t, s->peak_at_ns);
-        gp_ht_put_sid(m, t, s->peak_op);
+        gp_hta_put_sid(m, t, s->peak_op);
     }
 }
 
-void gp_ht_add_range_memory(struct gp_ht *m)
+void gp_hta_table_range_memory(struct gp_hta_tables *m)
 {
     const struct gp_hta *h = m->h;
     if (!h->range_memory.n || (h->range_memory.n == 1 && !h->range_memory.at[0].name)) return; /* no ranges */
@@ -367,10 +367,10 @@ void gp_ht_add_range_memory(struct gp_ht *m)
     COLUMN(t, "host_bytes", "Host bytes", GP_CELL_BYTES, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "copies", "Copies", GP_CELL_COUNT, 0, "started by its calls");
     COLUMN(t, "copied_bytes", "Copied", GP_CELL_BYTES, 0, NULL);
-    size_t n = gp_ht_shown(m, h->range_memory.n);
+    size_t n = gp_hta_rows_shown(m, h->range_memory.n);
     for (size_t i = 0; i < n; i++) {
         const struct gp_range_memory *s = &h->range_memory.at[i];
-        if (s->name) gp_ht_put_sid(m, t, s->name);
+        if (s->name) gp_hta_put_sid(m, t, s->name);
         else gp_report_put_text(m->r, t, "(outside any range)");
         gp_report_put(t, (int64_t)s->allocations);
         gp_report_put(t, (int64_t)s->frees);

@@ -20,7 +20,8 @@ void gp_hta_culprit_put(struct gp_buf *b, const struct gp_hta *h, const struct g
     if (b->n == began) gp_buf_puts(b, "(nothing recorded)");
 }
 
-void gp_hta_ranks_put(struct gp_buf *b, const int32_t *ranks, size_t n)
+/* The ranks "0, 3 to 7 and 12 more" of N in rising order. */
+static void put_ranks(struct gp_buf *b, const int32_t *ranks, size_t n)
 {
     int groups = 0;
     for (size_t i = 0, end; i < n; i = end, groups++) {
@@ -34,9 +35,15 @@ void gp_hta_ranks_put(struct gp_buf *b, const int32_t *ranks, size_t n)
     }
 }
 
-static void say(struct gp_report *r, bool verdict, enum gp_tone tone, struct gp_buf *b)
+static void put_verdict(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
 {
-    gp_report_say(r, verdict, tone, "%s", gp_buf_str(b));
+    gp_report_verdict(r, tone, "%s", gp_buf_str(b));
+    b->n = 0;
+}
+
+static void put_note(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
+{
+    gp_report_note(r, tone, "%s", gp_buf_str(b));
     b->n = 0;
 }
 
@@ -48,15 +55,15 @@ void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h, bool damage
     gp_inputs_say(r, &h->strings, h->inputs.at, h->inputs.n, damage);
     if (h->repeated_ranks.n) {
         gp_buf_puts(b, h->repeated_ranks.n > 1 ? "repeated ranks: " : "repeated rank: ");
-        gp_hta_ranks_put(b, h->repeated_ranks.at, h->repeated_ranks.n);
-        say(r, false, GP_TONE_WARN, b);
+        put_ranks(b, h->repeated_ranks.at, h->repeated_ranks.n);
+        put_note(r, GP_TONE_WARN, b);
     }
     if (h->missing_ranks.n && h->inputs.n > 1) { /* a single rank was chosen, not left over */
         gp_buf_printf(b, "missing rank%s", h->missing_ranks.n > 1 ? "s" : "");
         if (h->world_size > 0) gp_buf_printf(b, " of %" PRId32, h->world_size);
         gp_buf_puts(b, ": ");
-        gp_hta_ranks_put(b, h->missing_ranks.at, h->missing_ranks.n);
-        say(r, false, GP_TONE_WARN, b);
+        put_ranks(b, h->missing_ranks.at, h->missing_ranks.n);
+        put_note(r, GP_TONE_WARN, b);
     }
     gp_buf_release(b);
 }
@@ -123,7 +130,7 @@ static void say_shares(struct gp_report *r, const struct gp_hta *h, const struct
     }
     gp_buf_putc(b, '.');
     double idle = gp_pct(d->idle_ns, d->span_ns);
-    say(r, true, idle < 10 ? GP_TONE_GOOD : idle < 30 ? GP_TONE_WARN : GP_TONE_BAD, b);
+    put_verdict(r, idle < 10 ? GP_TONE_GOOD : idle < 30 ? GP_TONE_WARN : GP_TONE_BAD, b);
 }
 
 /* Devices that differ: the least and the most idle one. */
@@ -144,7 +151,7 @@ static void say_spread(struct gp_report *r, const struct gp_hta *h, struct gp_bu
     gp_buf_printf(b, " (%s %" PRId64 ") to ", ranks ? "rank" : "GPU", ranks ? least->rank : least->device);
     gp_scale_put_share(b, most->b.idle_ns, most->b.span_ns);
     gp_buf_printf(b, " (%s %" PRId64 ").", ranks ? "rank" : "GPU", ranks ? most->rank : most->device);
-    say(r, true, GP_TONE_WARN, b);
+    put_verdict(r, GP_TONE_WARN, b);
 }
 
 static void say_idle(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all,
@@ -175,7 +182,7 @@ static void say_idle(struct gp_report *r, const struct gp_hta *h, const struct g
     }
     GP_VEC_FREE(&sums);
     gp_buf_putc(b, '.');
-    say(r, true, GP_TONE_PLAIN, b);
+    put_verdict(r, GP_TONE_PLAIN, b);
 }
 
 /* The steps of the device whose median step is the longest. */
@@ -206,7 +213,7 @@ static void say_steps(struct gp_report *r, const struct gp_hta *h, struct gp_buf
         if (all.n > 1 && s->first->rank >= 0)
             gp_buf_printf(b, " on rank %" PRId32 ", the slowest", s->first->rank);
         gp_buf_puts(b, ".");
-        say(r, true, GP_TONE_PLAIN, b);
+        put_verdict(r, GP_TONE_PLAIN, b);
     }
     GP_VEC_FREE(&all);
 }
@@ -224,7 +231,7 @@ static void say_straggler(struct gp_report *r, const struct gp_hta *h, struct gp
     gp_buf_puts(b, " collectives; the others waited ");
     gp_scale_put(b, GP_UNIT_NS, s->caused_wait_ns);
     gp_buf_puts(b, " for it.");
-    say(r, true, GP_TONE_WARN, b);
+    put_verdict(r, GP_TONE_WARN, b);
 }
 
 void gp_hta_say(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all)
@@ -232,7 +239,7 @@ void gp_hta_say(struct gp_report *r, const struct gp_hta *h, const struct gp_hta
     struct gp_buf b = {0};
     gp_hta_say_quality(r, h, false);
     if (!h->devices.n) {
-        gp_report_say(r, true, GP_TONE_BAD, "There are no GPU events.");
+        gp_report_verdict(r, GP_TONE_BAD, "There are no GPU events.");
     } else {
         say_shares(r, h, all, &b);
         if (all->devices > 1) say_spread(r, h, &b);

@@ -16,7 +16,5 @@ void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h, bool damage
 void gp_hta_say(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all);
 /* What the host was doing, outermost first: "train < forward < aten::linear < cudaLaunchKernel". */
 void gp_hta_culprit_put(struct gp_buf *b, const struct gp_hta *h, const struct gp_idle_culprit *c);
-/* The ranks "0, 3 to 7 and 12 more" of N in rising order. */
-void gp_hta_ranks_put(struct gp_buf *b, const int32_t *ranks, size_t n);
 
 #endif

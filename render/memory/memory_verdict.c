@@ -13,13 +13,13 @@ static void put_bytes(struct gp_buf *b, int64_t v)
 
 static void say(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
 {
-    gp_report_say(r, true, tone, "%s", gp_buf_str(b));
+    gp_report_verdict(r, tone, "%s", gp_buf_str(b));
     b->n = 0;
 }
 
 static void warn(struct gp_report *r, struct gp_buf *b)
 {
-    gp_report_say(r, false, GP_TONE_WARN, "%s", gp_buf_str(b));
+    gp_report_note(r, GP_TONE_WARN, "%s", gp_buf_str(b));
     b->n = 0;
 }
 
@@ -134,8 +134,8 @@ static void say_oom(struct gp_report *r, struct gp_buf *b, const struct gp_memor
     gp_buf_puts(b, ".");
     say(r, GP_TONE_BAD, b);
     if (o->verdict == GP_OOM_FRAGMENTATION)
-        gp_report_say(
-            r, true, GP_TONE_PLAIN,
+        gp_report_verdict(
+            r, GP_TONE_PLAIN,
             "Let free pieces join: set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or allocate the "
             "large blocks first.");
 }
@@ -301,8 +301,8 @@ void gp_memory_verdict(struct gp_report *r, const struct gp_memory *m)
     for (size_t i = 0; i < shown; i++) say_cached(r, &b, m, &m->devices.at[i]);
     say_outside(r, &b, m);
     if (shown < m->devices.n)
-        gp_report_say(r, true, GP_TONE_PLAIN, "%zu more devices: see the table of devices.",
-                      m->devices.n - shown);
-    if (!m->devices.n) gp_report_say(r, true, GP_TONE_PLAIN, "No memory events in the input.");
+        gp_report_verdict(r, GP_TONE_PLAIN, "%zu more devices: see the table of devices.",
+                          m->devices.n - shown);
+    if (!m->devices.n) gp_report_verdict(r, GP_TONE_PLAIN, "No memory events in the input.");
     gp_buf_release(&b);
 }

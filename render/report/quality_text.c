@@ -8,7 +8,7 @@ static void say_line(void *ctx, const char *line, bool usable)
 {
     struct gp_buf b = {0};
     gp_text_clean(&b, line, strlen(line));
-    gp_report_say(ctx, false, usable ? GP_TONE_WARN : GP_TONE_BAD, "%s", gp_buf_str(&b));
+    gp_report_note(ctx, usable ? GP_TONE_WARN : GP_TONE_BAD, "%s", gp_buf_str(&b));
     gp_buf_release(&b);
 }
 

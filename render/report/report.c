@@ -73,12 +73,6 @@ void gp_report_put_as(struct gp_report_table *t, enum gp_cell_type type, int64_t
     c->i = v;
 }
 
-void gp_report_put_real_as(struct gp_report_table *t, enum gp_cell_type type, double v)
-{
-    gp_report_put_real(t, v);
-    t->cells.at[t->cells.n - 1].type = (uint8_t)type;
-}
-
 void gp_report_put_name(struct gp_report *r, struct gp_report_table *t, const char *s, size_t n,
                         const char *label, size_t label_n)
 {
@@ -100,17 +94,32 @@ const char *gp_report_str(struct gp_report *r, const char *s, size_t n)
     return gp_arena_strndup(&r->mem, n ? s : "", n);
 }
 
-void gp_report_say(struct gp_report *r, bool verdict, enum gp_tone tone, const char *fmt, ...)
+static struct gp_report_line make_line(struct gp_report *r, enum gp_tone tone, const char *fmt, va_list ap)
+    GP_PRINTF(3, 0);
+static struct gp_report_line make_line(struct gp_report *r, enum gp_tone tone, const char *fmt, va_list ap)
 {
     char line[LINE_BYTES];
+    int n = vsnprintf(line, sizeof line, fmt, ap);
+    size_t len = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
+    return (struct gp_report_line){gp_report_str(r, line, len), (uint8_t)tone};
+}
+
+void gp_report_verdict(struct gp_report *r, enum gp_tone tone, const char *fmt, ...)
+{
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(line, sizeof line, fmt, ap);
+    struct gp_report_line l = make_line(r, tone, fmt, ap);
     va_end(ap);
-    size_t len = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
-    struct gp_report_line l = {gp_report_str(r, line, len), (uint8_t)tone};
-    if (verdict) GP_VEC_PUSH(&r->verdict, l);
-    else GP_VEC_PUSH(&r->quality, l);
+    GP_VEC_PUSH(&r->verdict, l);
+}
+
+void gp_report_note(struct gp_report *r, enum gp_tone tone, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    struct gp_report_line l = make_line(r, tone, fmt, ap);
+    va_end(ap);
+    GP_VEC_PUSH(&r->quality, l);
 }
 
 /* ---- finding ---- */
@@ -120,13 +129,6 @@ const struct gp_report_table *gp_report_find(const struct gp_report *r, const ch
     for (size_t i = 0; i < r->tables.n; i++)
         if (!strcmp(r->tables.at[i]->id, id)) return r->tables.at[i];
     return NULL;
-}
-
-int gp_report_column_find(const struct gp_report_table *t, const char *id)
-{
-    for (size_t i = 0; i < t->columns.n; i++)
-        if (!strcmp(t->columns.at[i].id, id)) return (int)i;
-    return -1;
 }
 
 /* ---- for a person ---- */

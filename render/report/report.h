@@ -131,13 +131,12 @@ void gp_report_put_name(struct gp_report *r, struct gp_report_table *t, const ch
                         const char *label, size_t label_n);
 /* An integer of another type than the column's. */
 void gp_report_put_as(struct gp_report_table *t, enum gp_cell_type type, int64_t v);
-void gp_report_put_real_as(struct gp_report_table *t, enum gp_cell_type type, double v);
 
 /* A copy of S in the report's memory. */
 const char *gp_report_str(struct gp_report *r, const char *s, size_t n);
-/* Append a printed line to the verdict (VERDICT true) or to the quality notes (false). */
-void gp_report_say(struct gp_report *r, bool verdict, enum gp_tone tone, const char *fmt, ...)
-    GP_PRINTF(4, 5);
+/* Append a printed line to the verdict, or to the notes on the quality of the input. */
+void gp_report_verdict(struct gp_report *r, enum gp_tone tone, const char *fmt, ...) GP_PRINTF(3, 4);
+void gp_report_note(struct gp_report *r, enum gp_tone tone, const char *fmt, ...) GP_PRINTF(3, 4);
 
 /* Call SAY with the text of each of N lines whose tone is LEAST or worse. */
 void gp_report_lines(const struct gp_report_line *lines, size_t n, enum gp_tone least,
@@ -152,9 +151,8 @@ static inline const struct gp_cell *gp_report_cell(const struct gp_report_table 
 {
     return &t->cells.at[row * t->columns.n + column];
 }
-/* The table with that id, and the index of the column with that id; NULL and -1 if there is none. */
+/* The table with that id; NULL if there is none. */
 const struct gp_report_table *gp_report_find(const struct gp_report *r, const char *id);
-int gp_report_column_find(const struct gp_report_table *t, const char *id);
 
 /* Append a cell as a person reads it: "1.23 ms", "1,234", "40.5%", "-"; a NAME's label, cleaned but not cut. */
 void gp_cell_put(struct gp_buf *b, const struct gp_cell *c);

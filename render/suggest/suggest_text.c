@@ -116,7 +116,7 @@ static void tell_step(struct gp_report *r, const struct gp_suggest *s, bool thre
     if (three_regimes) regime = gp_regime_classic(regime, GP_REGIME_UNKNOWN);
     gp_buf_printf(&b, " and is bound by %s: ", gp_regime_text(regime));
     put_parts(&b, &s->regime_parts);
-    gp_report_say(r, true, GP_TONE_PLAIN, "%s.", gp_buf_str(&b));
+    gp_report_verdict(r, GP_TONE_PLAIN, "%s.", gp_buf_str(&b));
     gp_buf_release(&b);
 }
 
@@ -152,7 +152,7 @@ static void tell_first(struct gp_report *r, const struct gp_suggest *s)
     gp_buf_puts(&b, ". That saves ");
     put_interval(&b, one->saving_low_ns, one->saving_high_ns);
     gp_buf_printf(&b, " %s.", unit_of(s));
-    gp_report_say(r, true, GP_TONE_PLAIN, "%s", gp_buf_str(&b));
+    gp_report_verdict(r, GP_TONE_PLAIN, "%s", gp_buf_str(&b));
     gp_buf_release(&b);
 }
 
@@ -162,7 +162,7 @@ static void tell_joint(struct gp_report *r, const struct gp_suggest *s)
     struct gp_buf b = {0};
     if (!s->step.trusted) return;
     if (!n) {
-        gp_report_say(r, true, GP_TONE_GOOD, "No rule finds a saving of 0.3%% or more.");
+        gp_report_verdict(r, GP_TONE_GOOD, "No rule finds a saving of 0.3%% or more.");
     } else if (n > 1) {
         if (n == 2) gp_buf_puts(&b, "Both suggestions together save ");
         else gp_buf_printf(&b, "All %zu suggestions together save ", n);
@@ -171,7 +171,7 @@ static void tell_joint(struct gp_report *r, const struct gp_suggest *s)
         for (size_t i = 0; i < n; i++) sum += s->suggestions.at[i].saving_high_ns;
         gp_buf_printf(&b, " %s%s.", unit_of(s),
                       s->joint_high_ns < sum ? ": less than their sum, because they overlap" : "");
-        gp_report_say(r, true, GP_TONE_PLAIN, "%s", gp_buf_str(&b));
+        gp_report_verdict(r, GP_TONE_PLAIN, "%s", gp_buf_str(&b));
     }
     gp_buf_release(&b);
 }
@@ -180,7 +180,7 @@ void gp_suggest_tell(struct gp_report *r, const struct gp_suggest *s, bool three
 {
     gp_inputs_say(r, &s->strings, &s->input, 1, true);
     for (size_t i = 0; i < s->notes.n; i++)
-        gp_report_say(r, false, GP_TONE_WARN, "%s", gp_suggest_str(s, s->notes.at[i]));
+        gp_report_note(r, GP_TONE_WARN, "%s", gp_suggest_str(s, s->notes.at[i]));
     if (!s->step.steps) return;
     tell_step(r, s, three_regimes);
     tell_first(r, s);

@@ -46,7 +46,7 @@ violations() {
         row("analyze/view", model() " analyze/math analyze/names")
         row("analyze/front", model() " formats/folded_read.h formats/reader.h analyze/math analyze/names analyze/view")
         row("analyze/stacks", model() " analyze/math analyze/names analyze/view")
-        row("analyze/hta", model() " analyze/math analyze/names analyze/cost analyze/view")
+        row("analyze/hta", model() " formats/meta_keys.h analyze/math analyze/names analyze/cost analyze/view")
         row("analyze/lanes", model() " analyze/math analyze/names analyze/view analyze/hta")
         row("analyze/diff", model() " formats/expect_read.h analyze/math analyze/names analyze/view analyze/stacks")
         row("formats/compile_log", "")
@@ -77,7 +77,7 @@ violations() {
         if ((getline line < $3) < 0) { complain("no such file"); next }
         close($3)
         if ($3 ~ /\.c$/) complain("sources are not included")
-        if ($3 ~ /_priv\.h$/ && from != to && from != "tests") complain("private to " to)
+        if ($3 ~ /_(priv|table)\.h$/ && from != to && from != "tests") complain("private to " to)
         if (base_name($1) in is_tool && from != "tests") next
         if (base_name($3) in is_tool) complain("a tool is a leaf")
         if (for_mains($3) && !for_mains($1) && from != "tests") complain("only mains use it")
@@ -95,7 +95,7 @@ plant() {
         "$scratch/tree/analyze/front"
     cd "$scratch/tree" || exit 1
     echo 'gp_tool(trace-hta DEPENDS gp_analyze)' >analyze/CMakeLists.txt
-    for h in formats/base/err.h formats/base/cli.h formats/base/x_priv.h formats/trace.h formats/reader.h \
+    for h in formats/base/err.h formats/base/cli.h formats/base/x_priv.h analyze/hta/x_table.h formats/trace.h formats/reader.h \
         formats/chrome/c.h analyze/front/f.h analyze/math/a.h analyze/hta/a.h analyze/hta/a_priv.h render/hta/r.h collect/c.h; do : >$h; done
     {
         echo '#include "formats/reader.h"'
@@ -134,5 +134,6 @@ self_test render/hta/bad.c r.h "not written from the root"
 self_test render/hta/bad.c render/hta/none.h "no such file"
 self_test render/hta/bad.c formats/base/x_priv.h "private to formats/base"
 self_test analyze/diff/bad.c analyze/hta/a_priv.h "private to analyze/hta"
+self_test analyze/diff/bad.c analyze/hta/x_table.h "private to analyze/hta"
 self_test tests/unit/bad.c analyze/hta/good.c "sources are not included"
 done_checking

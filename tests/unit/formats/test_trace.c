@@ -49,25 +49,6 @@ static void columns_made_before_the_first_row_grow_with_the_table(void **state)
     gp_events_release(&e);
 }
 
-static void appended_tables_keep_the_columns_of_both(void **state)
-{
-    (void)state;
-    struct gp_events a = {0}, b = {0};
-    gp_events_add(&a, 1, 0, 0, 0);
-    gp_set_corr(&a, 0, 5);
-    gp_events_add(&b, 2, 0, 0, 0);
-    gp_set_bytes(&b, 0, -64);
-    gp_events_append(&a, &b);
-    assert_int_equal(a.n, 2);
-    assert_int_equal(b.n, 0);
-    assert_int_equal(a.start_ns[1], 2);
-    assert_int_equal(gp_get_corr(&a, 0), 5);
-    assert_true(gp_get_corr(&a, 1) == GP_NO_ID);
-    assert_int_equal(gp_get_bytes(&a, 0), 0);
-    assert_int_equal(gp_get_bytes(&a, 1), -64);
-    gp_events_release(&a);
-}
-
 static void equal_configs_tracks_and_processes_are_stored_once(void **state)
 {
     (void)state;
@@ -277,7 +258,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_column_costs_nothing_until_a_row_needs_it),
         cmocka_unit_test(columns_made_before_the_first_row_grow_with_the_table),
-        cmocka_unit_test(appended_tables_keep_the_columns_of_both),
         cmocka_unit_test(equal_configs_tracks_and_processes_are_stored_once),
         cmocka_unit_test(finish_sorts_by_start_then_longer_first_then_input_order),
         cmocka_unit_test(finish_removes_what_is_too_far_away),

@@ -38,6 +38,11 @@ static size_t items_of(struct gp_align_item *to, const char *s, int64_t first_ns
 /* Pairs as "=" and blocks as "(pq|1 fused)", in order, "*" before whole ones. */
 static void put_result(struct gp_buf *to, const struct gp_align *al, const char *a, const char *b)
 {
+    static const char *const words[] = {
+#define X(id, word) word,
+        GP_ALIGN_CHANGES(X)
+#undef X
+    };
     size_t p = 0, k = 0;
     uint32_t at_a = 0, at_b = 0;
     while (p < al->pairs.n || k < al->blocks.n) {
@@ -50,7 +55,7 @@ static void put_result(struct gp_buf *to, const struct gp_align *al, const char 
         const struct gp_align_block *x = &al->blocks.at[k++];
         assert_true(x->a == at_a && x->b == at_b);
         gp_buf_printf(to, "%s(%.*s|%.*s %s)", x->whole ? "*" : "", (int)x->na, a + x->a, (int)x->nb, b + x->b,
-                      gp_align_change_word(x->change));
+                      words[x->change]);
         at_a += x->na, at_b += x->nb;
     }
 }

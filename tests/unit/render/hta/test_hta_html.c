@@ -50,8 +50,8 @@ static void make(struct sample *s)
     s->h.kernels.at = s->kernels;
     s->h.kernels.n = 2;
     s->r.title = "trace-hta: " HOSTILE;
-    gp_report_say(&s->r, false, GP_TONE_WARN, "3 events skipped in %s", HOSTILE);
-    gp_report_say(&s->r, true, GP_TONE_PLAIN, "Idle 30%% of the time: %s", HOSTILE);
+    gp_report_note(&s->r, GP_TONE_WARN, "3 events skipped in %s", HOSTILE);
+    gp_report_verdict(&s->r, GP_TONE_PLAIN, "Idle 30%% of the time: %s", HOSTILE);
     struct gp_report_table *t = gp_report_add(&s->r, "kernels", "Kernels");
     gp_report_column(t, "name", "Kernel", GP_CELL_NAME, 0, "full name");
     gp_report_column(t, "rank", "Rank", GP_CELL_ID, 0, "who");
@@ -74,9 +74,9 @@ static void drop(struct sample *s)
 
 static const char *page_of(struct sample *s, struct gp_buf *b, const char *json)
 {
-    gp_report_html_write(
+    gp_hta_html_write(
         b, &s->h, &s->r,
-        &(struct gp_report_html_opts){
+        &(struct gp_hta_html_opts){
             .json = json, .json_n = json ? strlen(json) : 0, .options = "--top 3", .max_rows = 2});
     return gp_buf_str(b);
 }
@@ -252,7 +252,7 @@ static void an_empty_answer_is_a_page_too(void **state)
     struct gp_hta h = {0};
     struct gp_report r = {0};
     struct gp_buf b = {0};
-    gp_report_html_write(&b, &h, &r, &(struct gp_report_html_opts){0});
+    gp_hta_html_write(&b, &h, &r, &(struct gp_hta_html_opts){0});
     check_nesting(gp_buf_str(&b));
     gp_buf_release(&b);
 }

@@ -150,8 +150,8 @@ static void long_names_are_cut_so_that_lines_fit(void **state)
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = 0;
     kernels(&r, name);
-    gp_report_say(&r, true, GP_TONE_PLAIN, "%s and words that follow it to the end of the line and beyond",
-                  name);
+    gp_report_verdict(&r, GP_TONE_PLAIN, "%s and words that follow it to the end of the line and beyond",
+                      name);
     gp_report_text_write(&b, &r, &(struct gp_report_text_opts){0});
     for (const char *line = gp_buf_str(&b), *end; (end = strchr(line, '\n')); line = end + 1)
         assert_true(gp_utf8_width(line, (size_t)(end - line)) <= 80);
@@ -183,8 +183,8 @@ static void what_is_wrong_stands_before_the_verdict(void **state)
 {
     (void)state;
     struct gp_report r = {0};
-    gp_report_say(&r, true, GP_TONE_BAD, "Idle %d%% of the time.", 99);
-    gp_report_say(&r, false, GP_TONE_WARN, "a.json: the input ends early");
+    gp_report_verdict(&r, GP_TONE_BAD, "Idle %d%% of the time.", 99);
+    gp_report_note(&r, GP_TONE_WARN, "a.json: the input ends early");
     expect_text(&r, 0, "! a.json: the input ends early\n\nIdle 99% of the time.\n");
     gp_report_release(&r);
 }
@@ -194,7 +194,7 @@ static void sentences_wrap_but_not_before_a_unit(void **state)
     (void)state;
     struct gp_report r = {0};
     // 30 columns: "ms)." would fit no more on the first line, and does not stand alone on the second
-    gp_report_say(&r, true, GP_TONE_PLAIN, "The device was idle (for 86.7 ms).");
+    gp_report_verdict(&r, GP_TONE_PLAIN, "The device was idle (for 86.7 ms).");
     expect_text(&r, 30, "The device was idle (for\n86.7 ms).\n");
     gp_report_release(&r);
 }

@@ -1,4 +1,4 @@
-/* item_work.h -- private to suggest.c and rules_*.c: the work of a plan's kernels, how fast the device could
+/* item_work_priv.h -- private to suggest.c and rules_*.c: the work of a plan's kernels, how fast the device could
  * do it, and what bounds them. An operator's work counts once; its kernels share it in proportion to their
  * time.
  *
@@ -6,8 +6,8 @@
  *     if (c->work[i].tier == GP_WORK_SHAPES) use(c->work[i].share.flops);
  *     free(c->work);
  */
-#ifndef GP_ANALYZE_ITEM_WORK_H
-#define GP_ANALYZE_ITEM_WORK_H
+#ifndef GP_ANALYZE_ITEM_WORK_PRIV_H
+#define GP_ANALYZE_ITEM_WORK_PRIV_H
 
 #include <stdbool.h>
 #include <stdint.h>

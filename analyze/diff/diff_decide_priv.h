@@ -1,7 +1,7 @@
-/* diff_decide.h -- private to diff_decide.c (operations), diff_pairs.c and diff_metrics.c: the state of
- * deciding one comparison. */
-#ifndef GP_ANALYZE_DIFF_DECIDE_H
-#define GP_ANALYZE_DIFF_DECIDE_H
+/* diff_decide_priv.h -- private to diff_decide.c (operations), diff_pairs.c and diff_metrics.c: the state
+ * of deciding one comparison. */
+#ifndef GP_ANALYZE_DIFF_DECIDE_PRIV_H
+#define GP_ANALYZE_DIFF_DECIDE_PRIV_H
 
 #include "analyze/diff/diff_priv.h"
 #include "analyze/math/stat_moderated.h"
@@ -36,14 +36,10 @@ static inline size_t gp_decide_steps(const struct gp_decider *t, int side)
     return t->w->side[side].samples.n;
 }
 
-/* GPU time of operation OP in each sample, into t->sums. */
-void gp_decide_sum(struct gp_decider *t, uint32_t op);
 /* How often each step calls an operation, if that is the same in all steps of both sides; otherwise 0. */
 size_t gp_decide_count(const struct gp_decider *t, uint32_t op);
 /* Fill t->pairs with twice the median of each of COUNT positions; false if calls cannot be paired. */
 bool gp_decide_pairs(struct gp_decider *t, uint32_t op, size_t count);
-/* Distance between the medians of the halves of N values, as a logarithm; NAN for fewer than LEAST. */
-double gp_decide_halves(const int64_t *v, size_t n, size_t least);
 void gp_decide_metric(struct gp_decider *t, struct gp_diff_metric *m);
 
 static inline bool gp_decide_on_both(const struct gp_diff_op *op)

@@ -1,4 +1,4 @@
-/* chrome_merge.h -- private to the Chrome reader: joins the chunks, in order, into one trace.
+/* chrome_merge_priv.h -- private to the Chrome reader: joins the chunks, in order, into one trace.
  *
  * Chunks refer to the strings, tracks and configs of the parser that read them. Merging gives each of those
  * its place in the trace when it first occurs, in the order of the input, so the result does not depend on
@@ -8,10 +8,10 @@
  *     gp_chrome_merge_chunk(&m, &parser, &map, &chunk);      // repeatedly, in the order of the input
  *     gp_chrome_merge_end(&m);
  */
-#ifndef GP_FORMATS_CHROME_MERGE_H
-#define GP_FORMATS_CHROME_MERGE_H
+#ifndef GP_FORMATS_CHROME_MERGE_PRIV_H
+#define GP_FORMATS_CHROME_MERGE_PRIV_H
 
-#include "formats/chrome/chrome_parse.h"
+#include "formats/chrome/chrome_parse_priv.h"
 
 struct gp_chrome_merge {
     struct gp_trace *t;

@@ -1,4 +1,4 @@
-/* gpt_decode.h -- decodes payloads of the binary trace's blocks into rows; private to the reader. Every byte
+/* gpt_decode_priv.h -- decodes payloads of the binary trace's blocks into rows; private to the reader. Every byte
  * may be hostile. Knows one block at a time and the dictionaries of the process that wrote it; does not know
  * files or threads.
  *
@@ -6,8 +6,8 @@
  *     switch (gp_block_get_events(d, &job, trace)) ...
  *     gp_block_decoder_free(d);
  */
-#ifndef GP_FORMATS_GPT_DECODE_H
-#define GP_FORMATS_GPT_DECODE_H
+#ifndef GP_FORMATS_GPT_DECODE_PRIV_H
+#define GP_FORMATS_GPT_DECODE_PRIV_H
 
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_columns.h"

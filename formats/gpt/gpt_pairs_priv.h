@@ -1,4 +1,4 @@
-/* gpt_pairs.h -- which GPU event is written to the binary trace together with which API call; private to the
+/* gpt_pairs_priv.h -- which GPU event is written to the binary trace together with which API call; private to the
  * writer. Knows rows and correlation ids, but not bytes.
  *
  *     struct gp_pairs p = {0};
@@ -6,8 +6,8 @@
  *     ... p.gpu[i] was launched by p.api[i] ...
  *     gp_pairs_release(&p);
  */
-#ifndef GP_FORMATS_GPT_PAIRS_H
-#define GP_FORMATS_GPT_PAIRS_H
+#ifndef GP_FORMATS_GPT_PAIRS_PRIV_H
+#define GP_FORMATS_GPT_PAIRS_PRIV_H
 
 #include "formats/trace.h"
 

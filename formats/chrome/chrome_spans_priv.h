@@ -1,8 +1,8 @@
-/* chrome_spans.h -- private to the Chrome reader: what only the whole input decides. Spans from B and E
+/* chrome_spans_priv.h -- private to the Chrome reader: what only the whole input decides. Spans from B and E
  * events, and the meaning of the members of the outer object.
  */
-#ifndef GP_FORMATS_CHROME_SPANS_H
-#define GP_FORMATS_CHROME_SPANS_H
+#ifndef GP_FORMATS_CHROME_SPANS_PRIV_H
+#define GP_FORMATS_CHROME_SPANS_PRIV_H
 
 #include "formats/trace.h"
 

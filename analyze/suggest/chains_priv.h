@@ -1,4 +1,4 @@
-/* chains.h -- private to suggest.c and rules_*.c: finds kernels that one kernel could replace, from names,
+/* chains_priv.h -- private to suggest.c and rules_*.c: finds kernels that one kernel could replace, from names,
  * order and grids. A chain is a run of kernels that read and write memory more than they compute, launched
  * back to back on one stream, with nothing between them that has to end first. Chains of the same kernels
  * with the same grids are one kind.
@@ -9,8 +9,8 @@
  *     gp_chains_release(&chains);
  *
  * Method and constants: analyze/suggest/README.md, "Chains". */
-#ifndef GP_ANALYZE_CHAINS_H
-#define GP_ANALYZE_CHAINS_H
+#ifndef GP_ANALYZE_CHAINS_PRIV_H
+#define GP_ANALYZE_CHAINS_PRIV_H
 
 #include <stdbool.h>
 #include <stddef.h>

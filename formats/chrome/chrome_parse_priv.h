@@ -1,12 +1,12 @@
-/* chrome_parse.h -- private to the Chrome reader: one chunk of text in, rows of a local trace out.
+/* chrome_parse_priv.h -- private to the Chrome reader: one chunk of text in, rows of a local trace out.
  *
  * A parser (struct gp_chrome_parser) belongs to one thread and lives for the whole read: its strings, tracks,
  * configs and everything it has learned about the text serve all its chunks. The content of one chunk goes to
  * a struct gp_chrome_chunk, whose rows refer to the parser's own strings, tracks and configs; chrome_merge.h
  * joins them. Knows nothing about files and threads.
  */
-#ifndef GP_FORMATS_CHROME_PARSE_H
-#define GP_FORMATS_CHROME_PARSE_H
+#ifndef GP_FORMATS_CHROME_PARSE_PRIV_H
+#define GP_FORMATS_CHROME_PARSE_PRIV_H
 
 #include <stdbool.h>
 #include <stddef.h>

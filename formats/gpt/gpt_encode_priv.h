@@ -1,4 +1,4 @@
-/* gpt_encode.h -- payloads of the binary trace's blocks, one function per kind of block; private to the
+/* gpt_encode_priv.h -- payloads of the binary trace's blocks, one function per kind of block; private to the
  * writer. Appends to a buffer that begins with room for the block's header; does not know files, sinks or
  * sequence numbers.
  *
@@ -6,8 +6,8 @@
  *     gp_block_put_events(e, &buf, trace, GP_OP, rows, 4096);
  *     gp_block_encoder_free(e);
  */
-#ifndef GP_FORMATS_GPT_ENCODE_H
-#define GP_FORMATS_GPT_ENCODE_H
+#ifndef GP_FORMATS_GPT_ENCODE_PRIV_H
+#define GP_FORMATS_GPT_ENCODE_PRIV_H
 
 #include "formats/base/buf.h"
 #include "formats/gpt/gpt_codec.h"
