@@ -20,15 +20,15 @@ void gp_compile_quality(struct gp_report *r, const struct gp_compile *c)
             if (!q->count || k == GP_CLOG_NOISE) continue;
             struct gp_buf at = {0};
             if (q->first_offset >= 0) gp_buf_printf(&at, ", the first at byte %" PRId64, q->first_offset);
-            gp_report_say(r, false, GP_TONE_WARN, "%s: %s: %" PRIu64 "%s", gp_compile_str(c, in->path),
-                          gp_clog_issue_text((enum gp_clog_issue_kind)k), q->count, gp_buf_str(&at));
+            gp_report_note(r, GP_TONE_WARN, "%s: %s: %" PRIu64 "%s", gp_compile_str(c, in->path),
+                           gp_clog_issue_text((enum gp_clog_issue_kind)k), q->count, gp_buf_str(&at));
             gp_buf_release(&at);
         }
     }
     for (size_t i = 0; i < c->traces.n; i++) gp_inputs_say(r, &log->strings, &c->traces.at[i].input, 1, true);
     if (c->gaps)
-        gp_report_say(r, false, GP_TONE_WARN,
-                      "%" PRIu32 " compiles are missing in the log: their numbers have gaps", c->gaps);
+        gp_report_note(r, GP_TONE_WARN,
+                       "%" PRIu32 " compiles are missing in the log: their numbers have gaps", c->gaps);
 }
 
 /* ---- what to do ---- */
@@ -47,17 +47,18 @@ static void say_advice(struct gp_report *r, const struct gp_compile *c)
             gp_scale_put(&saving, GP_UNIT_NS, a->saving_ns);
             gp_buf_puts(&saving, " per step");
         }
-        gp_report_say(r, true, a->priority >= GP_COMPILE_HIGH ? GP_TONE_BAD : GP_TONE_WARN,
-                      "%s: %s%s%s%s. %.*s.", c->advice.n == 1 ? "What to do" : heads[i], place,
-                      *place ? ": " : "", gp_compile_str(c, a->description), gp_buf_str(&saving), n, action);
+        gp_report_verdict(r, a->priority >= GP_COMPILE_HIGH ? GP_TONE_BAD : GP_TONE_WARN,
+                          "%s: %s%s%s%s. %.*s.", c->advice.n == 1 ? "What to do" : heads[i], place,
+                          *place ? ": " : "", gp_compile_str(c, a->description), gp_buf_str(&saving), n,
+                          action);
         gp_buf_release(&saving);
     }
     if (!c->advice.n && c->frames.n && !c->cut)
-        gp_report_say(r, true, GP_TONE_GOOD,
-                      "Nothing to do: no graph breaks, no recompiles that matter, nothing skipped.");
+        gp_report_verdict(r, GP_TONE_GOOD,
+                          "Nothing to do: no graph breaks, no recompiles that matter, nothing skipped.");
     else if (c->advice.n > TOLD)
-        gp_report_say(r, true, GP_TONE_PLAIN, "%zu suggestions in all; the tables below have the others.",
-                      c->advice.n);
+        gp_report_verdict(r, GP_TONE_PLAIN, "%zu suggestions in all; the tables below have the others.",
+                          c->advice.n);
 }
 
 /* ---- what there is ---- */
@@ -72,7 +73,7 @@ static void say_new(struct gp_report *r, const struct gp_compile *c)
     gp_compile_put_count(&b, c->added[GP_FINDING_SKIP], "new skip of CUDA graphs.",
                          "new skips of CUDA graphs.");
     bool any = c->added[GP_FINDING_BREAK] || c->added[GP_FINDING_RECOMPILE] || c->added[GP_FINDING_SKIP];
-    gp_report_say(r, true, any ? GP_TONE_BAD : GP_TONE_GOOD, "%s", gp_buf_str(&b));
+    gp_report_verdict(r, any ? GP_TONE_BAD : GP_TONE_GOOD, "%s", gp_buf_str(&b));
     gp_buf_release(&b);
 }
 
@@ -106,11 +107,11 @@ static void say_time(struct gp_report *r, const struct gp_compile *c)
         gp_scale_put(&b, GP_UNIT_NS, t->stall_ns);
         gp_buf_puts(&b, " of it inside steady steps");
     }
-    gp_report_say(r, true, GP_TONE_PLAIN, "%s.", gp_buf_str(&b));
+    gp_report_verdict(r, GP_TONE_PLAIN, "%s.", gp_buf_str(&b));
     b.n = 0;
     if (c->cut)
-        gp_report_say(r, true, GP_TONE_WARN,
-                      "The log ends while something is being compiled: figures go as far as it does.");
+        gp_report_verdict(r, GP_TONE_WARN,
+                          "The log ends while something is being compiled: figures go as far as it does.");
     gp_buf_release(&b);
 }
 
@@ -126,8 +127,8 @@ static void say_mode(struct gp_report *r, const struct gp_compile *c, const stru
     struct gp_buf b = {0};
     gp_buf_printf(&b, "%s: ", gp_compile_str(c, m->name));
     if (m->refused) {
-        gp_report_say(r, true, GP_TONE_WARN, "%snot compared with %s: %s.", gp_buf_str(&b),
-                      gp_compile_str(c, base->name), gp_compile_str(c, m->refused));
+        gp_report_verdict(r, GP_TONE_WARN, "%snot compared with %s: %s.", gp_buf_str(&b),
+                          gp_compile_str(c, base->name), gp_compile_str(c, m->refused));
         gp_buf_release(&b);
         return;
     }
@@ -143,11 +144,11 @@ static void say_mode(struct gp_report *r, const struct gp_compile *c, const stru
     } else if (m->break_even_steps == 0) {
         gp_buf_puts(&b, "; compiling never pays back");
     }
-    gp_report_say(r, true,
-                  m->slower    ? GP_TONE_BAD
-                  : m->low > 1 ? GP_TONE_GOOD
-                               : GP_TONE_PLAIN,
-                  "%s.", gp_buf_str(&b));
+    gp_report_verdict(r,
+                      m->slower    ? GP_TONE_BAD
+                      : m->low > 1 ? GP_TONE_GOOD
+                                   : GP_TONE_PLAIN,
+                      "%s.", gp_buf_str(&b));
     gp_buf_release(&b);
 }
 
@@ -158,9 +159,9 @@ void gp_compile_verdict(struct gp_report *r, const struct gp_compile *c)
     say_time(r, c);
     for (size_t i = 1; i < c->modes.n; i++) say_mode(r, c, &c->modes.at[i]);
     if (!c->log->inputs.n)
-        gp_report_say(r, true, GP_TONE_PLAIN,
-                      "No log of torch.compile was given: with TORCH_TRACE's folder, compile time, graph "
-                      "breaks and recompiles "
-                      "are reported, too.");
-    if (!c->frames.n && c->log->inputs.n) gp_report_say(r, true, GP_TONE_PLAIN, "Nothing was compiled.");
+        gp_report_verdict(r, GP_TONE_PLAIN,
+                          "No log of torch.compile was given: with TORCH_TRACE's folder, compile time, graph "
+                          "breaks and recompiles "
+                          "are reported, too.");
+    if (!c->frames.n && c->log->inputs.n) gp_report_verdict(r, GP_TONE_PLAIN, "Nothing was compiled.");
 }

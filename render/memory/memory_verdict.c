@@ -254,7 +254,7 @@ static void say_graphs(struct gp_report *r, struct gp_buf *b, const struct gp_me
     gp_memory_device_put(b, m, d);
     gp_buf_printf(b, ": %llu launches of CUDA graphs; what graphs use was allocated when they were recorded",
                   (unsigned long long)d->graph_launches);
-    gp_report_say(r, false, GP_TONE_PLAIN, "%s", gp_buf_str(b));
+    gp_report_note(r, GP_TONE_PLAIN, "%s", gp_buf_str(b));
     b->n = 0;
 }
 
