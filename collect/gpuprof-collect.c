@@ -21,6 +21,8 @@ static const struct gp_option options[] = {
      GP_OPT_STRING, offsetof(struct gp_collect_opts, graphs)},
     {0, "memory", NULL, "record allocations and frees with sizes and addresses", GP_OPT_FLAG,
      offsetof(struct gp_collect_opts, memory)},
+    {0, "command", NULL, "store the command line in the trace, without what looks like a secret", GP_OPT_FLAG,
+     offsetof(struct gp_collect_opts, command)},
     {0, "filter", "WHAT",
      "record only rank:LIST (0,2-3), kernel:PATTERN (*gemm*), or both with a space between them",
      GP_OPT_STRING, offsetof(struct gp_collect_opts, filter)},

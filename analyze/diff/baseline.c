@@ -12,8 +12,8 @@
 #include "formats/base/input.h"
 #include "formats/base/output.h"
 
-enum { DIGITS = 6, MOST_FILES = 100000, LEVEL = 9 };
-#define MAX_PROFILE ((size_t)1 << 32)
+enum { DIGITS = 6, MOST_DIGITS = 18, MOST_FILES = 100000, LEVEL = 9 };
+#define MAX_PROFILE ((size_t)1 << 28)
 static const char suffix[] = ".profile";
 
 static bool is_letter(char c)
@@ -44,19 +44,25 @@ static void release_names(names *all)
     GP_VEC_FREE(all);
 }
 
-/* "000012-0123456789abcdef.profile" */
+/* Digits at the beginning: the number of a save. */
+static size_t digits(const char *s)
+{
+    return strspn(s, "0123456789");
+}
+
+/* "000012-0123456789abcdef.profile"; after 999999 comes 1000000. */
 static bool is_ours(const char *s)
 {
-    size_t n = strlen(s), end = sizeof suffix - 1;
-    if (n <= DIGITS + end || strcmp(s + n - end, suffix) != 0) return false;
-    for (int i = 0; i < DIGITS; i++)
-        if (s[i] < '0' || s[i] > '9') return false;
-    return s[DIGITS] == '-';
+    size_t n = strlen(s), end = sizeof suffix - 1, number = digits(s);
+    if (n <= number + end || strcmp(s + n - end, suffix) != 0) return false;
+    return number >= DIGITS && number <= MOST_DIGITS && s[number] == '-';
 }
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    const char *x = *(char *const *)a, *y = *(char *const *)b;
+    size_t nx = digits(x), ny = digits(y);
+    return nx != ny ? (nx > ny) - (nx < ny) : strcmp(x, y);
 }
 
 /* Sorted, so oldest first. A folder that is not there has none. */
@@ -89,6 +95,9 @@ static int load_one(gp_baseline_profiles *to, const char *path, struct gp_err *e
 {
     struct gp_buf bytes = {0};
     struct gp_profile p;
+    struct stat st;
+    if (stat(path, &st)) return gp_fail(err, GP_E_IO, -1, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode)) return gp_fail(err, GP_E_IO, -1, "%s: is not a regular file", path);
     if (gp_input_all(path, MAX_PROFILE, &bytes, err)) {
         gp_buf_release(&bytes);
         return -1;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "collect/launcher/clock.h"
+#include "collect/launcher/mask.h"
 #include "formats/base/json_write.h"
 #include "formats/gpt/gpt_write.h"
 
@@ -40,14 +41,17 @@ static void set_number(struct gp_trace *t, const char *key, int64_t number)
 
 static void set_command(struct gp_trace *t, const char *const *args, size_t nargs)
 {
-    struct gp_buf b = {0};
+    struct gp_buf b = {0}, masked = {0};
     gp_buf_putc(&b, '[');
     for (size_t i = 0; i < nargs; i++) {
         if (i) gp_buf_putc(&b, ',');
-        put_text(&b, args[i]);
+        gp_mask_put(&masked, i ? args[i - 1] : NULL, args[i]);
+        put_text(&b, gp_buf_str(&masked));
+        masked.n = 0;
     }
     gp_buf_putc(&b, ']');
     set_meta(t, "command", &b);
+    gp_buf_release(&masked);
     gp_buf_release(&b);
 }
 
@@ -62,7 +66,7 @@ void gp_about_begin(struct gp_output *o, const struct gp_collect_opts *opts, con
 {
     struct gp_trace *t = &o->trace;
     set_text(t, "collector", "gpuprof-collect " GP_VERSION);
-    set_command(t, args, nargs);
+    if (opts->command) set_command(t, args, nargs);
     set_text(t, "api_level", opts->api);
     set_number(t, "flush_interval_ns", opts->flush_ns);
     set_text(t, "start", opts->start);

@@ -9,9 +9,10 @@
 
 enum { FLUSH = 1 << 16 };
 
-static bool is_control(uint32_t cp)
+/* Controls, line breaks, and what reorders or hides its neighbours. */
+static bool is_control(const char *s, size_t n, uint32_t cp)
 {
-    return cp < 0x20 || (cp >= 0x7F && cp < 0xA0) || cp == 0x2028 || cp == 0x2029;
+    return gp_text_next(s, n).cp != cp;
 }
 
 /* "stream 7", "v 1.5": would be read as a column of numbers. FROM is where the frame begins in B. */
@@ -28,7 +29,7 @@ void gp_folded_put_frame(struct gp_buf *b, const char *name, size_t n)
     size_t from = b->n;
     for (size_t i = 0, len; i < n; i += len) {
         uint32_t cp = gp_utf8_next(name + i, n - i, &len);
-        gp_text_put(b, is_control(cp) ? '_' : cp == ';' ? ':' : cp);
+        gp_text_put(b, is_control(name + i, n - i, cp) ? '_' : cp == ';' ? ':' : cp);
     }
     while (b->n > from && b->data[b->n - 1] == ' ') b->n--;
     if (b->n == from) gp_buf_puts(b, "[no name]");

@@ -2,28 +2,36 @@
 
 #include <string.h>
 #include "formats/base/json_write.h"
-#include "formats/base/utf8.h"
+#include "render/draw/text.h"
 
-/* Quoted where RFC 4180 wants it, and where readers might trim blanks. */
+/* A spreadsheet reads a cell that begins like this as a formula. */
+static bool is_formula(const char *s, size_t n)
+{
+    return n && strchr("=+-@\t\r", s[0]) && s[0];
+}
+
+/* Quoted where RFC 4180 requires it, and where readers might trim blanks. Control characters become visible, and an
+ * apostrophe before a formula makes it text: names come from traces, and a table from us may end in a spreadsheet or on a
+ * terminal. */
 static void put_field(struct gp_buf *b, const char *s, size_t n)
 {
-    bool quote = false;
-    for (size_t i = 0; i < n && !quote; i++)
-        quote = s[i] == '"' || s[i] == ',' || s[i] == '\n' || s[i] == '\r';
-    if (n && (s[0] == ' ' || s[n - 1] == ' ')) quote = true;
-    if (!quote) {
-        gp_utf8_repair(b, s, n);
-        return;
-    }
-    gp_buf_putc(b, '"');
+    struct gp_buf clean = {0};
+    if (is_formula(s, n)) gp_buf_putc(&clean, '\'');
     for (size_t i = 0; i < n;) {
-        const char *q = memchr(s + i, '"', n - i);
-        size_t end = q ? (size_t)(q - s) + 1 : n;
-        gp_utf8_repair(b, s + i, end - i);
-        if (q) gp_buf_putc(b, '"');
-        i = end;
+        struct gp_char c = s[i] == '\n' ? (struct gp_char){'\n', 1} : gp_text_next(s + i, n - i);
+        gp_text_put(&clean, c.cp);
+        i += c.len;
     }
-    gp_buf_putc(b, '"');
+    bool quote = clean.n && (clean.data[0] == ' ' || clean.data[clean.n - 1] == ' ');
+    for (size_t i = 0; i < clean.n && !quote; i++)
+        quote = clean.data[i] == '"' || clean.data[i] == ',' || clean.data[i] == '\n';
+    if (quote) gp_buf_putc(b, '"');
+    for (size_t i = 0; i < clean.n; i++) {
+        if (clean.data[i] == '"') gp_buf_putc(b, '"');
+        gp_buf_putc(b, clean.data[i]);
+    }
+    if (quote) gp_buf_putc(b, '"');
+    gp_buf_release(&clean);
 }
 
 static void put_cell(struct gp_buf *b, const struct gp_cell *c)

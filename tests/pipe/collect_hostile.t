@@ -107,6 +107,17 @@ test_expect_success PLAIN 'a process with few addresses gets less memory' '
     ! grep untraced err
 '
 
+# ---- what is private ----
+
+# Markers and values are texts of the trace: nothing of the command line is among them unless it is asked for.
+test_expect_success 'the command line is not stored; with --command it is, without what looks like a secret' '
+    $collect -q -o t $app launch 10 1 1 marker-7d1 --api-key=SECRET1 && ! grep -a "marker-7d1\|SECRET1\|\"command\"" t &&
+    $collect -q --command -o t $app launch 10 1 1 marker-7d1 --api-key=SECRET1 --token SECRET2 HF_TOKEN=SECRET3 \
+        id=AKIAIOSFODNN7EXAMPLE x=0123456789abcdef0123456789abcdef --lr=0.1 --data=/a/b/c &&
+    trace-convert -q --to chrome -o out.json t && grep "marker-7d1" out.json && ! grep "SECRET\|AKIA\|0123456789abcdef" out.json &&
+    grep -F "\"--api-key=***\",\"--token\",\"***\",\"HF_TOKEN=***\",\"id=***\",\"x=***\",\"--lr=0.1\",\"--data=/a/b/c\"" out.json
+'
+
 # ---- files ----
 
 # The file has what was put whole: it is read without a word but that it ends early.

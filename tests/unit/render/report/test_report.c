@@ -109,6 +109,32 @@ static void csv_is_utf8_whatever_the_names_are(void **state)
     gp_report_release(&r);
 }
 
+/* What a spreadsheet would run, and what a terminal would obey. */
+static void csv_is_safe_to_open_and_to_print(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"=cmd|' /C calc'!A0",
+                                        "@SUM(1)",
+                                        "+1+1",
+                                        "-1-1",
+                                        "a\x1b[31m\x07"
+                                        "b",
+                                        "x\xC2\x9B"
+                                        "1m",
+                                        "\xE2\x80\xAE"
+                                        "gnp.exe",
+                                        "a=b"};
+    struct gp_report r = {0};
+    struct gp_report_table *t = gp_report_add(&r, "t", "T");
+    gp_report_column(t, "name", "Name", GP_CELL_NAME, 0, NULL);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) put_name(&r, t, names[i]);
+    expect_csv(t, "name\r\n'=cmd|' /C calc'!A0\r\n'@SUM(1)\r\n'+1+1\r\n'-1-1\r\na\xE2\x90\x9B[31m\xE2\x90\x87"
+                  "b\r\n"
+                  "x\xEF\xBF\xBD"
+                  "1m\r\n\xEF\xBF\xBDgnp.exe\r\na=b\r\n");
+    gp_report_release(&r);
+}
+
 static struct gp_report_table *kernels(struct gp_report *r, const char *name)
 {
     struct gp_report_table *t = gp_report_add(r, "kernels", "Kernels");
@@ -258,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cell_is_shown_by_its_type),
         cmocka_unit_test(csv_quotes_what_must_be_and_keeps_numbers_raw),
+        cmocka_unit_test(csv_is_safe_to_open_and_to_print),
         cmocka_unit_test(csv_is_utf8_whatever_the_names_are),
         cmocka_unit_test(numbers_stand_under_each_other),
         cmocka_unit_test(long_names_are_cut_so_that_lines_fit),
