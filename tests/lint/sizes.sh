@@ -41,7 +41,7 @@ crowded() {
 long_mains() {
     for tool in $(tools); do
         for f in formats/"$tool".c analyze/"$tool".c render/"$tool".c collect/"$tool".c; do
-            [ -f "$f" ] && awk -v most=$main 'END { if (NR > most) print FILENAME " has " NR " lines, more than " most }' "$f"
+            [ ! -f "$f" ] || awk -v most=$main 'END { if (NR > most) print FILENAME " has " NR " lines, more than " most }' "$f"
         done
     done
 }
