@@ -34,7 +34,7 @@ struct walk {
     struct gp_hta_path *path; /* its pieces are pushed latest first */
     int64_t begin_ns;         /* of the window */
     int64_t at_ns;            /* explained from here to the end */
-    uint32_t *previous;       /* by row of GP_GPU: the one before it on its stream */
+    const uint32_t *previous; /* by row of GP_GPU: the one before it on its stream */
     struct gp_waits waits;
     GP_VEC(uint32_t) threads; /* tracks with host events */
     struct gp_map labels;     /* (table, sid of the trace) -> sid of the result */
@@ -140,15 +140,15 @@ static int64_t gpu_end(const struct walk *w, uint32_t row)
     return gpu_start(w, row) + w->v->t->events[GP_GPU].dur_ns[row];
 }
 
-static void index_streams(struct walk *w)
+static uint32_t *index_streams(const struct gp_view *v)
 {
-    const struct gp_view *v = w->v;
-    w->previous = gp_alloc(v->t->events[GP_GPU].n * sizeof *w->previous);
+    uint32_t *previous = gp_alloc(v->t->events[GP_GPU].n * sizeof *previous);
     for (size_t s = 0; s < v->streams.n; s++) {
         const struct gp_view_stream *stream = &v->streams.at[s];
         for (size_t i = 0; i < stream->n; i++)
-            w->previous[v->stream_rows[stream->first + i]] = i ? v->stream_rows[stream->first + i - 1] : NONE;
+            previous[v->stream_rows[stream->first + i]] = i ? v->stream_rows[stream->first + i - 1] : NONE;
     }
+    return previous;
 }
 
 /* ---- which calls waited ---- */
@@ -409,8 +409,14 @@ static void find_threads(struct walk *w, uint32_t producer)
             GP_VEC_PUSH(&w->threads, k);
 }
 
+/* What the paths of all processes have in common. */
+struct shared {
+    struct gp_wait_index index;
+    uint32_t *previous;
+};
+
 static void add_path(struct gp_hta *h, const struct gp_view *v, const struct gp_view_device *d,
-                     size_t first_step)
+                     size_t first_step, const struct shared *shared)
 {
     const struct gp_events *gpu = &v->t->events[GP_GPU];
     const struct gp_hta_step *step = median_step(h, d, first_step);
@@ -422,16 +428,19 @@ static void add_path(struct gp_hta *h, const struct gp_view *v, const struct gp_
         int64_t end = gpu->start_ns[row] + gpu->dur_ns[row];
         if (end > path.end_ns) path.end_ns = end;
     }
-    struct walk w = {.v = v, .h = h, .path = &path, .begin_ns = path.begin_ns, .at_ns = path.end_ns};
-    index_streams(&w);
-    gp_waits_find(&w.waits, v, d->producer, path.begin_ns, path.end_ns);
+    struct walk w = {.v = v,
+                     .h = h,
+                     .path = &path,
+                     .begin_ns = path.begin_ns,
+                     .at_ns = path.end_ns,
+                     .previous = shared->previous};
+    gp_waits_find(&w.waits, v, &shared->index, d->producer, path.begin_ns, path.end_ns);
     find_threads(&w, d->producer);
     bool inside;
     uint32_t row = last_event(v, d, path.end_ns, &inside);
     walk_back(&w, row, inside);
     reverse(&path);
     GP_VEC_PUSH(&h->paths, path);
-    free(w.previous);
     gp_waits_release(&w.waits);
     GP_VEC_FREE(&w.threads);
     gp_map_release(&w.labels);
@@ -446,6 +455,8 @@ static int64_t gpu_time(const struct gp_view *v, const struct gp_view_device *d)
 
 void gp_hta_add_path(struct gp_hta *h, const struct gp_view *v, size_t first_step)
 {
+    struct shared shared = {.previous = index_streams(v)};
+    gp_wait_index_build(&shared.index, v->t);
     // One path per process: that of its busiest device.
     for (size_t i = 0; i < v->devices.n; i++) {
         const struct gp_view_device *d = &v->devices.at[i];
@@ -457,8 +468,10 @@ void gp_hta_add_path(struct gp_hta *h, const struct gp_view *v, size_t first_ste
             int64_t theirs = gpu_time(v, other);
             most = own > theirs || (own == theirs && i < j);
         }
-        if (most) add_path(h, v, d, first_step);
+        if (most) add_path(h, v, d, first_step, &shared);
     }
+    gp_wait_index_release(&shared.index);
+    free(shared.previous);
 }
 
 /* ---- several results ---- */

@@ -207,9 +207,12 @@ static void wait_for_what_was_over(struct build *b, uint32_t k)
 static void add_waits(struct build *b)
 {
     struct gp_plan *p = b->p;
+    struct gp_wait_index index;
     struct gp_waits waits;
     struct numbers wake = {0};
-    gp_waits_find(&waits, b->v, p->producer, p->begin_ns, b->end_ns);
+    gp_wait_index_build(&index, b->v->t);
+    gp_waits_find(&waits, b->v, &index, p->producer, p->begin_ns, b->end_ns);
+    gp_wait_index_release(&index);
     for (size_t i = 0; i < waits.calls.n; i++) {
         const struct gp_wait *w = &waits.calls.at[i];
         uint32_t k = b->call_of_row[w->call], item = p->item_of_row[w->row];

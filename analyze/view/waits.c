@@ -87,24 +87,62 @@ static void add_call(struct gp_waits *w, const struct gp_view *v, uint32_t call,
     GP_VEC_PUSH(&w->calls, ((struct gp_wait){api->track[call], call, row, own, begin, end}));
 }
 
-static void add_synchronising(struct gp_waits *w, const struct gp_view *v, uint32_t producer,
-                              int64_t begin_ns, int64_t end_ns)
+static int by_producer(const void *a, const void *b)
 {
-    const struct gp_trace *t = v->t;
+    const struct gp_wait_row *x = a, *y = b;
+    if (x->producer != y->producer) return x->producer < y->producer ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+void gp_wait_index_build(struct gp_wait_index *index, const struct gp_trace *t)
+{
     const struct gp_events *api = &t->events[GP_API], *sync = &t->events[GP_SYNC];
+    memset(index, 0, sizeof *index);
+    for (uint32_t i = 0; i < api->n; i++)
+        if (gp_call_synchronizes(gp_trace_str(t, api->name[i])))
+            GP_VEC_PUSH(&index->calls, ((struct gp_wait_row){gp_track_producer(t, api->track[i]), i}));
+    for (uint32_t i = 0; i < sync->n; i++)
+        if (gp_get_corr(sync, i) != GP_NO_ID && !strcmp(gp_trace_str(t, sync->name[i]), "Stream Sync"))
+            GP_VEC_PUSH(&index->streams, ((struct gp_wait_row){gp_track_producer(t, sync->track[i]), i}));
+    if (index->calls.n) qsort(index->calls.at, index->calls.n, sizeof *index->calls.at, by_producer);
+    if (index->streams.n) qsort(index->streams.at, index->streams.n, sizeof *index->streams.at, by_producer);
+}
+
+void gp_wait_index_release(struct gp_wait_index *index)
+{
+    GP_VEC_FREE(&index->calls);
+    GP_VEC_FREE(&index->streams);
+}
+
+/* The first of N rows that belongs to PRODUCER or a later one. */
+static size_t first_of(const struct gp_wait_row *rows, size_t n, uint32_t producer)
+{
+    size_t lo = 0, hi = n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (rows[mid].producer < producer) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
+static void add_synchronising(struct gp_waits *w, const struct gp_view *v, const struct gp_wait_index *index,
+                              uint32_t producer, int64_t begin_ns, int64_t end_ns)
+{
+    const struct gp_events *api = &v->t->events[GP_API], *sync = &v->t->events[GP_SYNC];
     struct gp_map stream_of = {0}; /* correlation id -> track of its "Stream Sync" record */
-    for (size_t i = 0; i < sync->n; i++)
-        if (gp_track_producer(t, sync->track[i]) == producer && gp_get_corr(sync, i) != GP_NO_ID &&
-            !strcmp(gp_trace_str(t, sync->name[i]), "Stream Sync"))
-            *gp_map_put(&stream_of, gp_get_corr(sync, i), NONE) = sync->track[i];
-    for (uint32_t i = 0; i < api->n; i++) {
-        int64_t end = api->start_ns[i] + api->dur_ns[i];
-        if (end <= begin_ns || api->start_ns[i] >= end_ns) continue;
-        if (gp_track_producer(t, api->track[i]) != producer ||
-            !gp_call_synchronizes(gp_trace_str(t, api->name[i])))
-            continue;
-        const uint32_t *stream = gp_map_get(&stream_of, gp_get_corr(api, i));
-        add_call(w, v, i, waited_for(w, v, api->start_ns[i], end, stream ? *stream : NONE), false);
+    size_t i = first_of(index->streams.at, index->streams.n, producer);
+    for (; i < index->streams.n && index->streams.at[i].producer == producer; i++) {
+        uint32_t row = index->streams.at[i].row;
+        *gp_map_put(&stream_of, gp_get_corr(sync, row), NONE) = sync->track[row];
+    }
+    i = first_of(index->calls.at, index->calls.n, producer);
+    for (; i < index->calls.n && index->calls.at[i].producer == producer; i++) {
+        uint32_t row = index->calls.at[i].row;
+        int64_t end = api->start_ns[row] + api->dur_ns[row];
+        if (end <= begin_ns || api->start_ns[row] >= end_ns) continue;
+        const uint32_t *stream = gp_map_get(&stream_of, gp_get_corr(api, row));
+        add_call(w, v, row, waited_for(w, v, api->start_ns[row], end, stream ? *stream : NONE), false);
     }
     gp_map_release(&stream_of);
 }
@@ -136,12 +174,12 @@ static void add_blocking(struct gp_waits *w, const struct gp_view *v)
     }
 }
 
-void gp_waits_find(struct gp_waits *w, const struct gp_view *v, uint32_t producer, int64_t begin_ns,
-                   int64_t end_ns)
+void gp_waits_find(struct gp_waits *w, const struct gp_view *v, const struct gp_wait_index *index,
+                   uint32_t producer, int64_t begin_ns, int64_t end_ns)
 {
     memset(w, 0, sizeof *w);
     index_ends(w, v, producer, begin_ns, end_ns);
-    add_synchronising(w, v, producer, begin_ns, end_ns);
+    add_synchronising(w, v, index, producer, begin_ns, end_ns);
     add_blocking(w, v);
     if (w->calls.n) qsort(w->calls.at, w->calls.n, sizeof *w->calls.at, by_track_and_end);
 }

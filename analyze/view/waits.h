@@ -1,10 +1,13 @@
 /* waits.h -- finds the host calls that really waited for the GPU, and the GPU event that each waited for.
  * Knows nothing of paths, replays or causes of idle time.
  *
+ *     struct gp_wait_index index;
  *     struct gp_waits w;
- *     gp_waits_find(&w, &view, producer, begin_ns, end_ns);
+ *     gp_wait_index_build(&index, &trace);                            // once, for all processes
+ *     gp_waits_find(&w, &view, &index, producer, begin_ns, end_ns);
  *     for (size_t i = 0; i < w.calls.n; i++) use(w.calls.at[i].call, w.calls.at[i].row);
  *     gp_waits_release(&w);
+ *     gp_wait_index_release(&index);
  */
 #ifndef GP_ANALYZE_WAITS_H
 #define GP_ANALYZE_WAITS_H
@@ -22,6 +25,16 @@ struct gp_wait {
     int64_t begin_ns, end_ns;
 };
 
+/* Of a process: a call that synchronizes (row of GP_API), or the record of a stream that was waited for (of GP_SYNC). */
+struct gp_wait_row {
+    uint32_t producer, row;
+};
+
+/* A trace can hold thousands of processes, and each is asked for. */
+struct gp_wait_index {
+    GP_VEC(struct gp_wait_row) calls, streams; /* by producer, then by row */
+};
+
 struct gp_ended {
     int64_t end_ns;
     uint32_t row; /* of GP_GPU */
@@ -35,10 +48,14 @@ struct gp_waits {
 /* Find the calls of PRODUCER in the window [BEGIN, END). Calls named ...Synchronize waited for the last event
  * that ended inside them and was launched before (on their stream, if recorded). Copies waited if their call
  * ends after them; kernel launches count only if nearly all of them do. Profilers round, so an event may
- * appear to end 2 us after the call that waited. Overwrites W. O(n log n). */
-void gp_waits_find(struct gp_waits *w, const struct gp_view *v, uint32_t producer, int64_t begin_ns,
-                   int64_t end_ns);
+ * appear to end 2 us after the call that waited. Overwrites W. O(n log n) for the n events of the producer. */
+void gp_waits_find(struct gp_waits *w, const struct gp_view *v, const struct gp_wait_index *index,
+                   uint32_t producer, int64_t begin_ns, int64_t end_ns);
 void gp_waits_release(struct gp_waits *w);
+
+/* INDEX is overwritten; T is the trace of the view. O(rows). */
+void gp_wait_index_build(struct gp_wait_index *index, const struct gp_trace *t);
+void gp_wait_index_release(struct gp_wait_index *index);
 
 /* How many of w->by_end end no later than AT. O(log n). */
 size_t gp_waits_ended_by(const struct gp_waits *w, int64_t at_ns);
