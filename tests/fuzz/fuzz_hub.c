@@ -181,7 +181,7 @@ static void send_raw(struct client *c, struct fuzz_take *in)
 
 static void flush(struct client *c, struct fuzz_take *in)
 {
-    struct gp_wire_tick tick = {1000 + (int64_t)fuzz_take_any(in), 0};
+    struct gp_wire_tick tick = {(int64_t)(1000 + fuzz_take_any(in)), 0};
     struct gp_wire_write write = {(int64_t)fuzz_take_any(in)};
     push_frame(c, GP_WIRE_TICK, &tick, sizeof tick);
     push_frame(c, GP_WIRE_WRITE, &write, sizeof write);
