@@ -150,7 +150,7 @@ def for_tools(tools):
     eager, compiled = read("torch_eager.trace"), read("torch_compiled.trace")
     for way in (0, 1, 2, 5, 6):
         put("trace-diff", f"two_{way}", bytes([way, 0, 0]), eager, compiled)
-    for way, name in ((0, "tiny_devices"), (1, "torch_ddp"), (5, "tiny_sorts"), (7, "collect_nccl")):
+    for way, name in ((0, "tiny_devices"), (1, "torch_ddp"), (5, "tiny_sorts"), (6, "tiny_steps"), (7, "collect_nccl")):
         put("trace-hta", f"ranks_{way}", bytes([way, 0, 0]), read(name + ".trace"), read("torch_ddp.trace"))
     partial = os.path.join(TO, "partial")
     for way, name in enumerate(("torch_ddp", "tiny_sorts", "collect_graphs", "tiny_steps"), 8):
