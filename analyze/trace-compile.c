@@ -3,14 +3,11 @@
 #include <string.h>
 #include "analyze/compile/compile.h"
 #include "analyze/compile/finding_store.h"
+#include "analyze/front/compile_inputs.h"
 #include "analyze/front/front.h"
-#include "formats/base/input.h"
 #include "formats/compile_log/compile_log.h"
-#include "formats/compile_log/log_folder.h"
 #include "render/compile/compile_formats.h"
 #include "render/compile/compile_verdict.h"
-
-enum { HEAD = 1 << 16 };
 
 struct opts {
     struct gp_front_opts front; /* first */
@@ -41,105 +38,14 @@ static const struct gp_option options[] = {
     {0},
 };
 
-/* A trace that is read once all logs are. */
-struct trace {
-    const char *path, *name; /* name: of --mode */
-    enum gp_compile_role role;
-};
-
 struct job {
     struct gp_front *front;
     const struct opts *opts;
-    struct gp_log_files files; /* of folders */
-    GP_VEC(struct trace) traces;
-    GP_VEC(char *) names; /* of modes */
+    struct gp_compile_inputs in;
     struct gp_finding_lines known;
     struct gp_compile_log log;
     struct gp_compile c;
 };
-
-/* ---- inputs ---- */
-
-/* A log, or otherwise what gp_front_trace_input() reads. Among others an empty file is the log of a process that compiled
- * nothing. */
-static int sort_input(struct job *j, const char *path, struct gp_err *err)
-{
-    size_t n;
-    struct gp_input *in = gp_input_open(path, j->front->threads.each, err);
-    if (!in) return -1;
-    const uint8_t *head = gp_input_peek(in, HEAD, &n);
-    if (!n && !j->files.at.n && j->front->n == 1) {
-        gp_input_close(in);
-        return gp_fail(err, GP_E_FORMAT, -1, "%s: the file is empty", path);
-    }
-    bool log = !n || gp_compile_log_sniff(head, n);
-    if (log) {
-        gp_compile_log_read(&j->log, in, path);
-    } else if (!strcmp(path, "-")) { /* it cannot be opened again */
-        struct gp_trace t;
-        int failed = gp_front_trace_input(j->front, in, GP_COMPILE_NEED, &t, err);
-        if (!failed) {
-            failed = gp_compile_add_trace(&j->c, GP_COMPILE_RUN, NULL, &t, err);
-            gp_trace_release(&t);
-        }
-        gp_input_close(in);
-        return failed;
-    } else {
-        GP_VEC_PUSH(&j->traces, (struct trace){.path = path, .role = GP_COMPILE_RUN});
-    }
-    gp_input_close(in);
-    return 0;
-}
-
-static int sort_operand(struct job *j, const char *path, struct gp_err *err)
-{
-    if (!strcmp(path, "-") || !gp_log_is_folder(path)) return sort_input(j, path, err);
-    size_t from = j->files.at.n;
-    int failed = gp_log_folder(path, &j->files, err);
-    for (size_t i = from; i < j->files.at.n && !failed; i++) failed = sort_input(j, j->files.at.at[i], err);
-    return failed;
-}
-
-/* "NAME=TRACE" */
-static int add_mode(struct job *j, const char *text, struct gp_err *err)
-{
-    const char *equals = strchr(text, '=');
-    if (!equals || equals == text || !equals[1])
-        return gp_fail(err, GP_E_USAGE, -1, "--mode: '%.100s' is not NAME=TRACE", text);
-    char *name = gp_alloc((size_t)(equals - text) + 1);
-    memcpy(name, text, (size_t)(equals - text));
-    name[equals - text] = '\0';
-    GP_VEC_PUSH(&j->names, name);
-    GP_VEC_PUSH(&j->traces, (struct trace){.path = equals + 1, .name = name, .role = GP_COMPILE_MODE});
-    return 0;
-}
-
-static int read_trace(struct job *j, const struct trace *one, struct gp_err *err)
-{
-    struct gp_trace t;
-    struct gp_input *in = gp_input_open(one->path, j->front->threads.each, err);
-    if (!in) return -1;
-    int failed = gp_front_trace_input(j->front, in, GP_COMPILE_NEED, &t, err);
-    gp_input_close(in);
-    if (failed) return gp_err_context(err, "%s", one->path);
-    if (!t.events[GP_GPU].n) failed = gp_fail(err, GP_E_FORMAT, -1, "%s: no GPU events", one->path);
-    if (!failed) failed = gp_compile_add_trace(&j->c, one->role, one->name, &t, err);
-    gp_trace_release(&t);
-    return failed;
-}
-
-static int read_all(struct job *j, struct gp_err *err)
-{
-    const struct opts *o = j->opts;
-    for (size_t i = 0; i < j->front->n; i++)
-        if (sort_operand(j, j->front->paths[i], err)) return -1;
-    if (o->eager) GP_VEC_PUSH(&j->traces, (struct trace){.path = o->eager, .role = GP_COMPILE_EAGER_TRACE});
-    for (size_t i = 0; i < o->modes.n; i++)
-        if (add_mode(j, o->modes.at[i], err)) return -1;
-    for (size_t i = 0; i < j->traces.n; i++)
-        if (read_trace(j, &j->traces.at[i], err)) return -1;
-    return 0;
-}
 
 /* ---- options ---- */
 
@@ -206,7 +112,8 @@ static int run(struct job *j, int *status, struct gp_err *err)
                                               .against = o->against != NULL,
                                               .known = j->known.at.at,
                                               .n_known = j->known.at.n});
-    if (read_all(j, err)) return -1;
+    j->in = (struct gp_compile_inputs){.front = j->front, .log = &j->log, .c = &j->c};
+    if (gp_compile_inputs_read(&j->in, o->eager, o->modes.at, o->modes.n, err)) return -1;
     gp_compile_finish(&j->c);
     if (report_quality(j, err) || write_answer(j, err)) return -1;
     if (o->save && gp_findings_save(&j->c, o->folder, o->save, err)) return -1;
@@ -221,10 +128,7 @@ static void release(struct job *j)
     gp_compile_release(&j->c);
     gp_compile_log_release(&j->log);
     gp_finding_lines_release(&j->known);
-    gp_log_files_release(&j->files);
-    for (size_t i = 0; i < j->names.n; i++) free(j->names.at[i]);
-    GP_VEC_FREE(&j->names);
-    GP_VEC_FREE(&j->traces);
+    gp_compile_inputs_release(&j->in);
 }
 
 int main(int argc, char **argv)

@@ -104,7 +104,7 @@ static void admit(struct gp_hub *hub, int fd)
     GP_VEC_PUSH(&hub->conns, (struct conn){.fd = fd, .since_ns = now_ns()});
 }
 
-/* There are no descriptors left: whoever waits is told so by being closed, and runs untraced. False when that does not work
+/* There are no descriptors left: close the connection of whoever waits, who then runs untraced. False when that does not work
  * either: then the listener must be left alone for a while. */
 static bool turn_away(struct gp_hub *hub)
 {

@@ -1,6 +1,6 @@
 /* break_family.h -- kinds of graph breaks: what we say about each, how much work it takes, and how to check that it is gone.
  * The numbers of the compiler's registry map to them, because a kind's text changes while its number stays; a kind that has
- * no number, or a new one, is told by words in its text. Nothing of the registry's texts is kept here.
+ * no number, or a new one, is recognized by words in its text. Nothing of the registry's texts is kept here.
  *
  *     enum gp_break_family f = gp_break_family_of(124, "Unsupported Tensor.item() call", "");
  *     puts(gp_break_families[f].action);

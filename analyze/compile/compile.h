@@ -304,14 +304,14 @@ struct gp_compile {
 void gp_compile_init(struct gp_compile *c, struct gp_compile_log *log, const struct gp_compile_opts *opts);
 /* What a trace must be read with: shapes of operators are compared where they are recorded. */
 #define GP_COMPILE_NEED (GP_PROFILE_NEED | GP_NEED_EXTRA)
-/* Reduce T, whose times are bounded as by trace-hta. NAME names a mode, else NULL. T may go after. */
+/* Reduce T, whose times are bounded as by trace-hta. NAME names a mode, or is NULL. T may go after. */
 GP_MUST_CHECK int gp_compile_add_trace(struct gp_compile *c, enum gp_compile_role role, const char *name,
                                        struct gp_trace *t, struct gp_err *err);
 /* Work everything out. */
 void gp_compile_finish(struct gp_compile *c);
 void gp_compile_release(struct gp_compile *c);
 
-/* What a finding is told by from run to run, as a line without its end, appended to TO: lines of code move, so that they do
+/* What identifies a finding from run to run, as a line without its end, appended to TO: lines of code move, so that they do
  * not count. INDEX is into breaks, recompiles or cudagraphs.skips. */
 void gp_compile_key(const struct gp_compile *c, enum gp_compile_finding kind, size_t index,
                     struct gp_buf *to);

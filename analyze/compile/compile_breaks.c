@@ -1,4 +1,4 @@
-/* Graph breaks: the union of all places where the log has them, one row a kind and place. */
+/* Graph breaks: the union of all places where the log has them, one row per kind and place. */
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
@@ -24,7 +24,7 @@ static struct gp_clog_break placed(struct gp_compile *c, struct gp_clog_break b)
     return b;
 }
 
-/* The same place: the function may be told by one source only. */
+/* The same place: the function may be known from one source only. */
 static bool same(const struct gp_compile_break *k, const struct gp_clog_break *b, bool caused)
 {
     bool kind = k->number >= 0 && b->number >= 0 ? k->number == b->number : k->kind == b->kind;

@@ -23,7 +23,7 @@ struct gp_compile_frame *gp_compile_frame_of(struct gp_compile *c, uint32_t proc
 bool gp_compile_in_steps(const struct gp_compile_trace *t, int64_t at_ns);
 /* A printed string in the log's table. */
 gp_sid gp_compile_print(struct gp_compile *c, const char *fmt, ...) GP_PRINTF(2, 3);
-/* "f" of "torch_dynamo_resume_in_f_at_10", whose line becomes *LINE; else the name as it is, and -1. */
+/* "f" of "torch_dynamo_resume_in_f_at_10", whose line becomes *LINE; otherwise the name as it is, and -1. */
 gp_sid gp_compile_function(struct gp_compile *c, gp_sid name, int32_t *line);
 
 #endif

@@ -95,7 +95,7 @@ static inline bool gp_clog_true(const struct gp_json_value *v)
 {
     return v->kind == GP_JSON_WORD && v->n == 4 && !memcmp(v->p, "true", 4);
 }
-/* A string that is JSON itself: decoded into rd->scratch. False when it is no string. */
+/* A string that is JSON itself: decoded into rd->scratch. False for anything but a string. */
 bool gp_clog_nested(struct gp_clog_reader *rd, const struct gp_json_value *v, struct gp_json_value *inner);
 /* "0/0_1", "[0/0]", "!0/1/0": the compile id without brackets and attempt; 0 for "None" and other text. */
 gp_sid gp_clog_compile_id(struct gp_clog_reader *rd, const char *s, size_t n, int32_t *attempt);

@@ -94,7 +94,7 @@ static bool place_of_head(struct gp_span_text head, struct place *at)
     return true;
 }
 
-/* The innermost frame of the first traceback of user code, and the innermost that is no library's. */
+/* The innermost frame of the first traceback of user code, and the innermost outside libraries. */
 static void place_of_frames(struct gp_span_text t, struct place *innermost, struct place *own)
 {
     const char *p = gp_text_find(t, "User code traceback:");

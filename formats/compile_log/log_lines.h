@@ -68,7 +68,7 @@ void gp_log_payload(const struct gp_log_line *r, struct gp_buf *to);
 
 /* Does the line at S begin with a prefix? *R gets what it says; its text begins at the result. NULL: no. */
 const char *gp_log_prefix(const char *s, const char *end, struct gp_log_line *r);
-/* Do N bytes look like such a log: is one of the first complete lines a record? */
+/* Do N bytes look like such a log: do the first lines hold any record? */
 bool gp_log_sniff(const uint8_t *head, size_t n);
 
 #endif

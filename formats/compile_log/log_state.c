@@ -46,7 +46,7 @@ void gp_clog_issue(struct gp_clog_reader *rd, enum gp_clog_issue_kind kind, int6
 
 /* ---- processes ---- */
 
-/* A structured log and a text log of one process are told by its id. */
+/* A structured log and a text log of one process share its id. */
 static uint32_t find_process(struct gp_clog_reader *rd, uint64_t pid, bool structured)
 {
     struct gp_compile_log *log = rd->log;

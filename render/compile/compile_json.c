@@ -127,7 +127,7 @@ static void put_trace_input(struct writer *w, const struct gp_input_quality *in)
     gp_doc_end(&w->d, '}');
 }
 
-/* Of all logs together; an offset is told when there is one input. */
+/* Of all logs together; an offset is written when there is one input. */
 static void put_quality(struct writer *w)
 {
     struct gp_clog_issue sum[GP_CLOG_ISSUE_COUNT] = {{0}};

@@ -17,7 +17,7 @@ test_expect_success 'each planted break is listed once, with its place and famil
     jq -e ".breaks | length > 24" out
 '
 
-test_expect_success 'the text log adds no break, and alone has the same ones' '
+test_expect_success 'the text log adds no break, and lists the same ones' '
     trace-compile -q -f json "$runs/zoo" >structured && trace-compile -q -f json "$runs/zoo" "$runs/zoo/text.log.gz" >both &&
     trace-compile -q -f json "$runs/zoo/text.log.gz" >text &&
     jq -S "[.breaks[] | [.id, .file, .line, .count, .family]]" structured >a && jq -S "[.breaks[] | [.id, .file, .line, .count, .family]]" both >b &&
@@ -143,7 +143,7 @@ test_expect_success 'logs from standard input, compressed or not, give the same'
     trace-compile -q -f json "$log" | jq "del(.inputs)" >c && test_cmp a b && test_cmp a c
 '
 
-test_expect_success 'a log that is cut is used as far as it goes; --strict makes that an error' '
+test_expect_success 'a log that is cut is used up to the cut; --strict makes that an error' '
     gzip -dc <"$(log_of cold)" >cut.log && head -c 100000 cut.log >half.log &&
     trace-compile -f json half.log >out 2>err && grep "half.log: " err && jq -e ".quality.truncated and .environment.cut" out &&
     test_expect_code 2 trace-compile --strict half.log >out 2>err

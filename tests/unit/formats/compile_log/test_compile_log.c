@@ -119,7 +119,7 @@ static void metrics_of_all_versions_are_one_row(void **state)
     assert_int_equal(m[1].frame_ns, 2500000000);
     assert_int_equal(m[1].cache_size, 1);
     is(&log, m[1].compile_id, "1/0");
-    assert_int_equal(log.processes.at[1].pid, 0); /* a thread's address is no process */
+    assert_int_equal(log.processes.at[1].pid, 0); /* a thread's address identifies nothing */
     gp_compile_log_release(&log);
 }
 
@@ -146,7 +146,7 @@ static void a_break_has_kind_number_place_and_hint(void **state)
     is(&log, b->explanation, "why");
     is(&log, b->hint, "do that");
     is(&log, b->context, "item()");
-    is(&log, b->file, "/a/m.py"); /* the innermost line that is no library's */
+    is(&log, b->file, "/a/m.py"); /* the innermost line outside libraries */
     assert_int_equal(b->line, 5);
     is(&log, b->function, "f");
     is(&log, b->via_file, "/p/site-packages/x.py");
@@ -352,7 +352,7 @@ static void damage_is_counted_where_it_is(void **state)
     assert_int_equal(issues(&log, GP_CLOG_DAMAGED), 1);
     assert_int_equal(in->issues[GP_CLOG_DAMAGED].first_offset,
                      (int64_t)strlen(P "{\"str\": [\"a.py\", 1]}\n"));
-    assert_int_equal(issues(&log, GP_CLOG_DIGEST), 1); /* counted, and still used: but it is no event */
+    assert_int_equal(issues(&log, GP_CLOG_DIGEST), 1); /* counted, and still used: but no event comes of it */
     assert_int_equal(issues(&log, GP_CLOG_PAYLOAD), 3);
     assert_int_equal(issues(&log, GP_CLOG_STRING), 1);
     assert_int_equal(issues(&log, GP_CLOG_TRUNCATED), 0);
