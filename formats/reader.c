@@ -1,12 +1,25 @@
 #include "formats/reader.h"
 
 #include <string.h>
+#include "formats/base/buf.h"
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
 
 enum { HEAD = 4096 };
 
-const struct gp_reader *const gp_readers[] = {&gp_reader_gpt, &gp_reader_chrome, NULL};
+#define X(name) &gp_reader_##name,
+const struct gp_reader *const gp_readers[] = {GP_READERS(X) NULL};
+#undef X
+
+/* "neither A nor B nor C" */
+static void refuse_format(struct gp_err *err)
+{
+    struct gp_buf b = {0};
+    for (int i = 0; gp_readers[i]; i++)
+        gp_buf_printf(&b, "%s%s", i ? " nor " : "not a trace: neither ", gp_readers[i]->what);
+    gp_fail(err, GP_E_FORMAT, 0, "%s", gp_buf_str(&b));
+    gp_buf_release(&b);
+}
 
 static const struct gp_reader *find_reader(struct gp_input *in, struct gp_err *err)
 {
@@ -16,7 +29,7 @@ static const struct gp_reader *find_reader(struct gp_input *in, struct gp_err *e
         if (gp_readers[i]->sniff(head, n)) return gp_readers[i];
     if (!n && gp_input_status(in, err)) return NULL;
     if (!n) gp_fail(err, GP_E_FORMAT, 0, "empty input");
-    else gp_fail(err, GP_E_FORMAT, 0, "not a trace: neither gpuprof's binary format nor Chrome trace JSON");
+    else refuse_format(err);
     return NULL;
 }
 

@@ -28,6 +28,7 @@ struct gp_read_opts {
 /* One format. */
 struct gp_reader {
     const char *name; /* "chrome" */
+    const char *what; /* for a message about input that is of no format: "Chrome trace JSON" */
     /* Is this the format? HEAD holds the first N decompressed bytes (at least 4096, or the whole input). */
     bool (*sniff)(const uint8_t *head, size_t n);
     /* Append everything to T, which is initialised. -1 only if nothing at all can be made of the input;
@@ -35,8 +36,13 @@ struct gp_reader {
     int (*read)(struct gp_trace *t, struct gp_input *in, const struct gp_read_opts *opts, struct gp_err *err);
 };
 
-extern const struct gp_reader gp_reader_gpt, gp_reader_chrome;
-/* All trace formats, in the order in which they are tried; ends with a NULL. */
+/* X(NAME) for each trace format, in the order in which they are tried; its reader is gp_reader_NAME. */
+#define GP_READERS(X) X(gpt) X(chrome)
+
+#define X(name) extern const struct gp_reader gp_reader_##name;
+GP_READERS(X)
+#undef X
+/* The same as a list that ends with a NULL. */
 extern const struct gp_reader *const gp_readers[];
 
 /* Read PATH ("-" or NULL: standard input) into T, which is overwritten and, on success, finished and to be released by
