@@ -217,8 +217,8 @@ static void salvage_slot(struct gp_session *s, struct gp_salvage *from, const st
     struct gp_slot *slot = gp_shared_slot(&s->shared, left->slot);
     size_t n = left->state == GP_SLOT_RETURNED ? valid_bytes(s, slot) : s->opts.buffer_bytes;
     gp_salvage_buffer(from, gp_shared_buffer(&s->shared, left->slot), n);
-    atomic_store_explicit(&slot->state, GP_SLOT_DONE,
-                          memory_order_release); /* so that nothing is used twice */
+    /* so that nothing is used twice */
+    atomic_store_explicit(&slot->state, GP_SLOT_DONE, memory_order_release);
     note_bytes(s, n);
 }
 

@@ -202,8 +202,8 @@ bool gp_shared_read_log(struct gp_shared *s, uint64_t until, struct gp_name *nam
     struct head *head = head_of(s);
     uint64_t logged = atomic_load_explicit(&head->logged, memory_order_acquire);
     if (logged - s->log_read > GP_SHARED_LOG) return false; /* impossible: damaged */
-    atomic_store_explicit(&head->read, s->log_read,
-                          memory_order_release); /* the previous one is no longer in use */
+    /* the previous one is no longer in use */
+    atomic_store_explicit(&head->read, s->log_read, memory_order_release);
     if (until > logged) until = logged;
     while (s->log_read < until) {
         struct name_head h;

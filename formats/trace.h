@@ -34,8 +34,8 @@
     X(GP_GPU_RANGE, "gpu_range", "gpu_user_annotation") /* ranges projected on streams */                    \
     X(GP_SYNC, "sync", "cuda_sync") /* synchronization records; with cat "cuda_event", event records */      \
     X(GP_OVERHEAD, "overhead", "overhead") /* what the profiler itself cost */                               \
-    X(GP_MEMORY, "memory",                                                                                   \
-      "cpu_instant_event")       /* allocations (bytes > 0) and frees (bytes < 0); no duration */            \
+    /* allocations (bytes > 0) and frees (bytes < 0); no duration */                                         \
+    X(GP_MEMORY, "memory", "cpu_instant_event")                                                              \
     X(GP_COUNTER, "counter", "") /* one row per series and sample: name, series, value */                    \
     X(GP_FLOW, "flow", "ac2g")   /* arrows; phase is 's', 't' or 'f' */                                      \
     X(GP_MARK, "mark", "")       /* instants */                                                              \
@@ -58,8 +58,8 @@ enum gp_table {
     X(GP_COL_TRACK, track, uint32_t, 0, "track") /* index into trace->tracks */                              \
     X(GP_COL_NAME, name, gp_sid, 0, "name")                                                                  \
     X(GP_COL_CONFIG, config, uint32_t, 0, "config") /* GP_GPU only: index into trace->configs */             \
-    X(GP_COL_CAT, cat, gp_sid, 0,                                                                            \
-      "cat") /* category if it is not the default of the table; 0: the default */                            \
+    /* category if it is not the default of the table; 0: the default */                                     \
+    X(GP_COL_CAT, cat, gp_sid, 0, "cat")                                                                     \
     X(GP_COL_CORR, corr, uint64_t, GP_NO_ID, "corr") /* correlation id: launch call <-> GPU work, sync */    \
     X(GP_COL_EXT, ext, uint64_t, GP_NO_ID, "ext") /* Kineto's External id: the operator that was running */  \
     X(GP_COL_BYTES, bytes, int64_t, 0, "bytes")   /* copied, set, allocated (freed: negative) */             \
@@ -69,28 +69,26 @@ enum gp_table {
     X(GP_COL_RECFN, recfn, uint64_t, GP_NO_ID, "recfn")            /* Record function id */                  \
     X(GP_COL_PYID, py_id, uint64_t, GP_NO_ID, "py_id")             /* Python id */                           \
     X(GP_COL_PYPARENT, py_parent, uint64_t, GP_NO_ID, "py_parent") /* Python parent id */                    \
-    X(GP_COL_PYMODULE, py_module, uint64_t, GP_NO_ID,                                                        \
-      "py_module")                                   /* Python module id: the nn.Module instance */          \
+    /* Python module id: the nn.Module instance */                                                           \
+    X(GP_COL_PYMODULE, py_module, uint64_t, GP_NO_ID, "py_module")                                           \
     X(GP_COL_ID, id, uint64_t, GP_NO_ID, "id")       /* flow, async or object id */                          \
     X(GP_COL_ID_TEXT, id_text, gp_sid, 0, "id_text") /* the id as written, if it is not a plain u64 */       \
-    X(GP_COL_PHASE, phase, uint32_t, 0,                                                                      \
-      "phase") /* Chrome phase character if the table does not imply it;          \
-                                                   GP_MARK: | scope << 8, scope 'g' or 'p', 0 = thread */                          \
+    /* Chrome phase if the table does not imply it; GP_MARK: | scope << 8, 'g' or 'p', 0 = thread */         \
+    X(GP_COL_PHASE, phase, uint32_t, 0, "phase")                                                             \
     X(GP_COL_SERIES, series, gp_sid, 0, "series") /* GP_COUNTER: which series of the counter */              \
     X(GP_COL_VALUE, value, double, 0, "value")    /* GP_COUNTER */                                           \
     X(GP_COL_ADDR, addr, uint64_t, 0, "addr")     /* GP_MEMORY */                                            \
     X(GP_COL_TOTAL, total, int64_t, 0, "total")   /* GP_MEMORY: total bytes allocated after this event */    \
-    X(GP_COL_RESERVED, reserved, int64_t, 0,                                                                 \
-      "reserved")                              /* GP_MEMORY: total bytes reserved after this event */        \
+    /* GP_MEMORY: total bytes reserved after this event */                                                   \
+    X(GP_COL_RESERVED, reserved, int64_t, 0, "reserved")                                                     \
     X(GP_COL_RET, ret, int32_t, 0, "ret")      /* GP_API: return value, 0 = success */                       \
     X(GP_COL_EXTRA, extra, gp_sid, 0, "extra") /* further args: text of a JSON object "{...}", 0 = none */   \
-    X(GP_COL_CAPTURED, captured, gp_sid, 0,                                                                  \
-      "captured") /* GP_GPU, work of a CUDA graph: the ranges around the code \
-                                                      that captured it, see gp_captured_next */                              \
-    X(GP_COL_EVENT, event, uint64_t, GP_NO_ID,                                                               \
-      "event") /* GP_SYNC: CUDA event that was recorded or waited for */                                     \
-    X(GP_COL_SOURCE, source, uint64_t, GP_NO_ID,                                                             \
-      "source") /* GP_SYNC: corr of the event record that is waited for */
+    /* GP_GPU, work of a CUDA graph: the ranges around the code that captured it, see gp_captured_next */    \
+    X(GP_COL_CAPTURED, captured, gp_sid, 0, "captured")                                                      \
+    /* GP_SYNC: CUDA event that was recorded or waited for */                                                \
+    X(GP_COL_EVENT, event, uint64_t, GP_NO_ID, "event")                                                      \
+    /* GP_SYNC: corr of the event record that is waited for */                                               \
+    X(GP_COL_SOURCE, source, uint64_t, GP_NO_ID, "source")
 
 enum gp_column {
 #define X(id, member, type, dflt, name) id,

@@ -47,8 +47,8 @@ struct gp_align_item {
 #define GP_ALIGN_CHANGES(X)                                                                                  \
     X(GP_ALIGN_FUSED, "fused")     /* several became fewer, one of which is fused or has their roles */      \
     X(GP_ALIGN_DEFUSED, "defused") /* the mirror image */                                                    \
-    X(GP_ALIGN_RETILED,                                                                                      \
-      "retiled") /* one for one: the same family or role, or the only one between the same barriers */       \
+    /* one for one: the same family or role, or the only one between the same barriers */                    \
+    X(GP_ALIGN_RETILED, "retiled")                                                                           \
     X(GP_ALIGN_ADDED, "added")         /* nothing on side A */                                               \
     X(GP_ALIGN_REMOVED, "removed")     /* nothing on side B */                                               \
     X(GP_ALIGN_REORDERED, "reordered") /* the same kernels in another order */                               \

@@ -144,9 +144,9 @@ GP_MUST_CHECK int gp_gates_parse(struct gp_gates *g, const char *const *texts, s
 /* A prediction: a change between two values, in the metric's unit or percent. */
 struct gp_expect {
     gp_sid subject; /* what people read, in the gp_expects' strings */
-    uint32_t
-        metric; /* enum gp_metric_id; GP_METRIC_COUNT: an operation; GP_METRIC_COUNT + 1 + cause: idle time */
-    gp_sid op;  /* full name, label or key of the operation */
+    /* enum gp_metric_id; GP_METRIC_COUNT: an operation; GP_METRIC_COUNT + 1 + cause: idle time */
+    uint32_t metric;
+    gp_sid op; /* full name, label or key of the operation */
     bool percent;
     double low, high;
     uint32_t line; /* which one of the file */
@@ -244,9 +244,8 @@ struct gp_diff_op {
     int64_t count_effect_ns;   /* more or fewer calls */
     int64_t percall_effect_ns; /* longer or shorter calls */
     int64_t overlap_effect_ns; /* more or less of it under other work */
-    uint32_t first_sample,
-        n_samples[GP_DIFF_SIDES]; /* slice of d->samples: GPU time in each step used, baseline
-                                                      * first */
+    /* slice of d->samples: GPU time in each step used, baseline first */
+    uint32_t first_sample, n_samples[GP_DIFF_SIDES];
 };
 
 /* A figure of the side as a whole. */
@@ -305,8 +304,8 @@ struct gp_diff_step {
 
 /* Why something cannot be compared. */
 struct gp_diff_reason {
-    gp_sid
-        id; /* stable word: "no_gpu_events", "gpu_model", "capture_settings", "work", "lost_records", ... */
+    /* stable word: "no_gpu_events", "gpu_model", "capture_settings", "work", "lost_records", ... */
+    gp_sid id;
     bool fatal;
     uint32_t classes; /* bits 1 << enum gp_metric_class that are not compared because of it */
     gp_sid text;      /* one sentence with both values */

@@ -47,8 +47,8 @@ struct gp_diff_group {
 struct gp_diff_work {
     struct gp_diff *d;
     struct gp_diff_group side[GP_DIFF_SIDES];
-    uint8_t
-        *waits; /* by operation until they are sorted: communication, whose kernels wait for other ranks */
+    /* by operation until they are sorted: communication, whose kernels wait for other ranks */
+    uint8_t *waits;
 };
 
 void gp_diff_choose_steps(struct gp_diff_work *w);

@@ -71,9 +71,9 @@ struct gp_profile_event {
     uint32_t kernel; /* index into kernels */
     uint32_t place;  /* index into places */
     uint32_t step;   /* index into steps; GP_PROFILE_NONE: launched outside all steps */
-    uint32_t
-        launch; /* number of the launching call within the lane: equal for the events of one graph launch;
-                      * GP_PROFILE_NONE: not known */
+    /* number of the launching call within the lane: equal for the events of one graph launch;
+     * GP_PROFILE_NONE: not known */
+    uint32_t launch;
     uint32_t firsts; /* GP_PROFILE_FIRST_OF_* */
     int64_t dur_ns;
     int64_t share_ns; /* its part of the lane's busy time over all windows; dur_ns if nothing ran beside it */

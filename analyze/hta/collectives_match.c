@@ -23,8 +23,8 @@ enum {
 struct entry {
     uint32_t group, index; /* of h->collectives */
     int32_t rank;
-    int64_t
-        key; /* of its row: what has the same key is the same collective; NO_KEY: contradicts the others */
+    /* of its row: what has the same key is the same collective; NO_KEY: contradicts the others */
+    int64_t key;
 };
 
 static const int64_t NO_KEY = INT64_MAX;

@@ -25,8 +25,8 @@ struct adder {
     GP_VEC(struct graph) graphs;
     GP_VEC(struct node_event) events;
     struct gp_map graph_of; /* hash of a graph -> index */
-    struct gp_map
-        instance_of; /* correlation id, without a call -> number, counted down from UINT32_MAX - 1 */
+    /* correlation id, without a call -> number, counted down from UINT32_MAX - 1 */
+    struct gp_map instance_of;
 };
 
 static bool launches_graph(struct adder *a, gp_sid name)

@@ -39,10 +39,10 @@
 struct gp_hta_opts {
     enum gp_repair repair;            /* trace-hta's default is GP_REPAIR_NONE: report, change nothing */
     const struct gp_classes *classes; /* the user's; NULL: built in. Borrowed. */
-    const char
-        *step_marker; /* POSIX extended regular expression for ranges that are steps; NULL: find them */
-    bool per_step;    /* figures of every step, not only their spread */
-    int threads;      /* for adding a trace; 0 and 1: only the caller's; does not change the result */
+    /* POSIX extended regular expression for ranges that are steps; NULL: find them */
+    const char *step_marker;
+    bool per_step; /* figures of every step, not only their spread */
+    int threads;   /* for adding a trace; 0 and 1: only the caller's; does not change the result */
 };
 
 /* ---- 1. where the time of a device went (breakdown.c) ---- */
@@ -184,9 +184,9 @@ struct gp_hta_step {
 struct gp_collective {
     int32_t rank;
     int64_t device, stream;
-    gp_sid
-        op; /* "all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv", ...; where one
-                * kernel served several kinds, these with a + between them */
+    /* "all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv", ...; where one
+     * kernel served several kinds, these with a + between them */
+    gp_sid op;
     gp_sid group;               /* process group name; 0 unknown */
     gp_sid ranks;               /* of the group, as recorded: "[0, 1]"; 0 unknown */
     gp_sid kernel;              /* full kernel name */

@@ -234,8 +234,8 @@ struct owners {
     enum gp_table table;
     uint8_t *module; /* by name of the trace: 1 no nn.Module, 2 one, 0 not looked at */
     bool any;        /* there are events of the sort */
-    uint32_t *
-        inner; /* by host event: the innermost one of the sort, itself or around it; NONE. NULL: not needed yet */
+    /* by host event: the innermost one of the sort, itself or around it; NONE. NULL: not needed yet */
+    uint32_t *inner;
     uint8_t *seen;       /* by host event: it has launched something */
     struct gp_map named; /* name in the trace -> owner */
     struct gp_backward backward;

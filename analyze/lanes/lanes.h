@@ -112,8 +112,8 @@ struct gp_lanes {
     uint32_t *row;  /* by event: row of its table, index into gaps or hta->steps */
     uint8_t *table; /* by event: enum gp_table, GP_LANES_IDLE, GP_LANES_STEP */
     uint32_t *name; /* by event: index into names */
-    uint32_t
-        *place[GP_TABLE_COUNT]; /* by row: the event, UINT32_MAX: not there. Of host tables and GP_GPU. */
+    /* by row: the event, UINT32_MAX: not there. Of host tables and GP_GPU. */
+    uint32_t *place[GP_TABLE_COUNT];
 };
 
 /* Lay out the trace of V. H must be finished with the trace added: its steps become tracks. OPTS may be NULL.

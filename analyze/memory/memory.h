@@ -242,8 +242,8 @@ struct gp_memory_device {
     uint32_t *site_of_stack;    /* private: index of a site + 1, by stack */
     struct gp_map site_of_span; /* private: label of a range -> index of a site */
     uint64_t joined;            /* blocks that a trace said more of */
-    uint64_t
-        graph_launches; /* of CUDA graphs in the trace: what they use was allocated when they were recorded */
+    /* of CUDA graphs in the trace: what they use was allocated when they were recorded */
+    uint64_t graph_launches;
 };
 
 /* What the driver gave to others than the allocator. */
@@ -289,8 +289,8 @@ struct gp_memory {
     bool compared;
     int64_t base_bytes;                       /* held in the other run */
     GP_VEC(struct gp_memory_changed) changes; /* largest change first */
-    int64_t device_bytes
-        [GP_MEMORY_DEVICES]; /* private: the size of each device, as a trace has it; 0: not known */
+    /* private: the size of each device, as a trace has it; 0: not known */
+    int64_t device_bytes[GP_MEMORY_DEVICES];
 };
 
 /* OPTS is copied; its strings are borrowed until finish. */

@@ -45,8 +45,8 @@ struct types {
     const char *reals[3];
     size_t n;
     const char *whole; /* NULL: none seen */
-    unsigned
-        bytes; /* of "OpaqueType<4>", which stands for any type of that size; counts as a real; 0: none */
+    /* of "OpaqueType<4>", which stands for any type of that size; counts as a real; 0: none */
+    unsigned bytes;
 };
 
 static const struct type_word {

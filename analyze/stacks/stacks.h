@@ -50,12 +50,12 @@ struct gp_classes; /* analyze/classify.h */
  * calls. */
 struct gp_stacks_opts {
     enum gp_weight weight;
-    int64_t min_duration_ns; /* shorter GPU events become one leaf "[shorter than 10 us]" of their stack and
-                              * class, so that sums still close; with the CPU weight shorter frames are left
-                              * out and their time is the parent's, or "[not shown]"; with the idle weight
-                              * shorter gaps become one leaf of their cause */
-    uint32_t max_depth;      /* deeper frames count for their ancestor at this depth; 0: no limit */
-    double group_small_pct;  /* siblings below this share of the whole become one leaf "N more"; 0: none */
+    /* shorter GPU events become one leaf "[shorter than 10 us]" of their stack and class, so that sums still
+     * close; with the CPU weight shorter frames are left out and their time is the parent's, or "[not
+     * shown]"; with the idle weight shorter gaps become one leaf of their cause */
+    int64_t min_duration_ns;
+    uint32_t max_depth;     /* deeper frames count for their ancestor at this depth; 0: no limit */
+    double group_small_pct; /* siblings below this share of the whole become one leaf "N more"; 0: none */
     const char *filter; /* POSIX extended regular expression: only stacks with a matching frame; NULL: all */
     bool filter_ignore_case;
     bool invert;           /* leaves first */
@@ -64,8 +64,8 @@ struct gp_stacks_opts {
     bool extra;            /* also count the events and bytes of GPU work, in tree.extra */
     bool places;           /* a last node in each stack shows where the work ran, see gp_flame.places */
     bool show_python_glue; /* _call_impl, built-ins, launcher frames */
-    const struct gp_classes
-        *classes; /* the user's classes; NULL: the built-in table. Borrowed until finish. */
+    /* the user's classes; NULL: the built-in table. Borrowed until finish. */
+    const struct gp_classes *classes;
 };
 
 /* What was found on the way; sums of all traces. */

@@ -162,8 +162,8 @@ struct gp_suggest_kernel {
     gp_sid name, label; /* full name; as in flame graphs */
     uint32_t kind;      /* enum gp_frame_kind; of operators that of their longest kernel */
     uint32_t regime;    /* enum gp_regime */
-    uint32_t
-        roof; /* enum gp_regime: the nearer roof if the regime is GP_REGIME_INEFFICIENT, otherwise unknown */
+    /* enum gp_regime: the nearer roof if the regime is GP_REGIME_INEFFICIENT, otherwise unknown */
+    uint32_t roof;
     uint32_t reason; /* enum gp_inefficient */
     uint64_t count;  /* launches */
     int64_t total_ns;

@@ -34,8 +34,9 @@ struct gp_host_stack {
     const struct gp_trace *t;
     struct gp_host_event *nodes; /* by track, then in the order described above */
     uint32_t n;
-    int64_t *self_ns;       /* by node: time in it and in nothing inside it; the sum over a thread is the time
-                       * covered. NULL when not asked for. */
+    /* by node: time in it and in nothing inside it; the sum over a thread is the time covered. NULL when not
+     * asked for. */
+    int64_t *self_ns;
     uint32_t *first;        /* by track: its first node; one more than there are tracks */
     uint32_t *node_of_call; /* by row of GP_API: index into nodes, GP_HOST_NONE: not on a host thread */
     uint64_t overlapping, clamped;

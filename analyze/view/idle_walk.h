@@ -26,9 +26,9 @@ struct gp_idle_piece {
     int64_t begin_ns, end_ns; /* of the piece; never empty */
     int64_t gap_begin_ns, gap_end_ns;
     enum gp_idle_cause cause;
-    uint32_t
-        node; /* index into view->hs.nodes: the innermost host event that was open, or that launched the GPU event;
-                    * GP_HOST_NONE: none is known */
+    /* index into view->hs.nodes: the innermost host event that was open, or that launched the GPU event;
+     * GP_HOST_NONE: none is known */
+    uint32_t node;
 };
 
 typedef void gp_idle_fn(void *ctx, const struct gp_idle_piece *piece);

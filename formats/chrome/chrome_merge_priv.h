@@ -15,8 +15,8 @@
 
 struct gp_chrome_merge {
     struct gp_trace *t;
-    struct gp_trace
-        tracks; /* only its tracks are used: rows refer to them until the kinds of all tracks are known */
+    /* only its tracks are used: rows refer to them until the kinds of all tracks are known */
+    struct gp_trace tracks;
     struct gp_events open; /* B and E events */
     size_t first_row[GP_TABLE_COUNT];
     GP_VEC(struct gp_chrome_label) labels; /* `where` in t->processes or in tracks.tracks */

@@ -24,8 +24,8 @@ struct side {
     struct column column[GP_GPT_COLUMN_END];
     uint32_t *track, *key; /* local numbers */
     uint32_t ntracks, nkeys;
-    const uint32_t
-        *config; /* API calls of a launch block: local number of the GPU event's config; otherwise NULL */
+    /* API calls of a launch block: local number of the GPU event's config; otherwise NULL */
+    const uint32_t *config;
     uint32_t nconfigs;
     uint64_t *start, *dur;
 };

@@ -65,8 +65,8 @@ struct gp_pickle_sink {
 
 /* How it ended. */
 struct gp_pickle_end {
-    struct gp_pickle_value
-        root;           /* of a damaged pickle: the outermost container with what came before the damage */
+    /* of a damaged pickle: the outermost container with what came before the damage */
+    struct gp_pickle_value root;
     bool truncated;     /* the input ended first */
     const char *damage; /* what is wrong there, static; NULL: nothing */
     int64_t damage_offset;

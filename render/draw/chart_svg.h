@@ -35,16 +35,16 @@ struct gp_chart {
     const char *label;  /* what it shows, for those who do not see it */
     const char *x_axis; /* words below; NULL */
     enum gp_unit unit;
-    int64_t
-        whole; /* values are parts of this, shown in percent, and UNIT does not matter; 0: values are in UNIT */
+    /* values are parts of this, shown in percent, and UNIT does not matter; 0: values are in UNIT */
+    int64_t whole;
     bool each; /* rows: a bar's whole width is its own sum, not that of the largest */
     const struct gp_chart_series *series;
     size_t series_n;
     const struct gp_chart_row *rows;
     size_t rows_n;
-    const char *const
-        *ticks;   /* columns: labels below some columns; NULL, or rows_n entries, NULL for no label */
-    int64_t mark; /* columns, dots: a dashed line at this value; 0: none */
+    /* columns: labels below some columns; NULL, or rows_n entries, NULL for no label */
+    const char *const *ticks;
+    int64_t mark;          /* columns, dots: a dashed line at this value; 0: none */
     const char *mark_text; /* and its name */
 };
 

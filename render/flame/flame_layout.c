@@ -18,8 +18,8 @@ struct candidate {
 struct work {
     const struct gp_calltree *tree;
     const struct gp_strings *strings;
-    struct candidate
-        *heap; /* the heaviest nodes: a heap with the lightest on top, then sorted, heaviest first */
+    /* the heaviest nodes: a heap with the lightest on top, then sorted, heaviest first */
+    struct candidate *heap;
     size_t n;
     uint64_t *counts; /* by node: events in the subtree */
 };

@@ -37,9 +37,9 @@ struct gp_flame_layout {
     frames;         /* parents first, siblings in drawing order; empty when nothing weighs */
     uint32_t depth; /* levels, 0 when empty */
     int64_t total;
-    bool grouped;    /* some frames of the tree stand for several already (GP_FRAME_OTHER), so events are not
-                        known */
-    uint64_t events; /* in the whole tree */
+    /* some frames of the tree stand for several already (GP_FRAME_OTHER), so events are not known */
+    bool grouped;
+    uint64_t events;      /* in the whole tree */
     size_t shown, hidden; /* nodes of the tree that weigh something */
     /* The weight by kind: GPU work has all of its stacks, other kinds have the stacks without GPU work. Sums
      * to total. */

@@ -8,8 +8,8 @@
 struct gp_asset {
     const char *data; /* NUL-terminated */
     size_t n;
-    const char
-        *sha256; /* in base64, for a content security policy: the page may run this script and no other */
+    /* in base64, for a content security policy: the page may run this script and no other */
+    const char *sha256;
 };
 
 extern const struct gp_asset gp_asset_flame_css, gp_asset_flame_js; /* of the standalone picture */

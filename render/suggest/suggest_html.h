@@ -19,8 +19,8 @@ struct gp_suggest_html_opts {
     const char *input; /* what the page is about: "app.trace"; NULL: standard input */
     const char *json;  /* the same answer for programs, which becomes part of the page; NULL: none */
     size_t json_n;
-    const char
-        *options; /* the options it was made with, as typed: " --rule compile"; NULL or empty: defaults */
+    /* the options it was made with, as typed: " --rule compile"; NULL or empty: defaults */
+    const char *options;
     bool three_regimes; /* kernels' regimes are overhead, memory and compute only */
     size_t max_rows;    /* of the table of kernels; 0: GP_TABLE_HTML_ROWS */
 };

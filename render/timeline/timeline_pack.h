@@ -39,13 +39,13 @@ struct gp_timeline_window {
 
 struct gp_timeline_opts {
     const char *input; /* name of the input, for people */
-    uint64_t
-        max_bytes; /* of all sections as base64; more: args are left out, then events outside of windows; 0: any */
+    /* of all sections as base64; more: args are left out, then events outside of windows; 0: any */
+    uint64_t max_bytes;
     bool args;
     int threads;                    /* at least 1; the bytes are the same */
     struct gp_timeline_window view; /* what the page was made for; begin == end: all */
-    const struct gp_timeline_window
-        *windows; /* what is to keep its events where not all can, the dearest first */
+    /* what is to keep its events where not all can, the dearest first */
+    const struct gp_timeline_window *windows;
     size_t windows_n;
 };
 

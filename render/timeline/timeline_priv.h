@@ -24,8 +24,8 @@ uint64_t gp_timeline_bytes(const struct gp_timeline *tl);
 void gp_timeline_put_args(const struct gp_timeline *tl, size_t from, size_t to, struct gp_buf *b);
 void gp_timeline_put_configs(const struct gp_timeline *tl, struct gp_buf *b);
 void gp_timeline_put_fields(struct gp_buf *b); /* JSON: their names; then those that are signed */
-void gp_timeline_put_captured(const struct gp_timeline *tl,
-                              struct gp_buf *b); /* JSON: the ranges of captures by number */
+/* JSON: the ranges of captures by number */
+void gp_timeline_put_captured(const struct gp_timeline *tl, struct gp_buf *b);
 
 /* timeline_overview.c: only events that touch one of the first WINDOWS windows of the options stay; the section that shows
  * what is left out. */

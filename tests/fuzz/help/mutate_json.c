@@ -211,9 +211,8 @@ static void find_all(struct text *t)
         if (c == '{' && depth < MAX_DEPTH) open[depth++] = at;
         if (c == '}' && depth) {
             size_t from = open[--depth];
-            if (from)
-                GP_VEC_PUSH(&t->objects,
-                            ((struct span){from, at + 1 - from})); /* the outermost is not an event */
+            /* the outermost is not an event */
+            if (from) GP_VEC_PUSH(&t->objects, ((struct span){from, at + 1 - from}));
         }
         at++;
     }

@@ -180,8 +180,8 @@ static void signals_go_back_and_forth_or_one_way_each(void **state)
     assert_false(gp_control_turn(&c, 0, 3));
     c = control("SIGUSR1", "SIGUSR2");
     assert_true(gp_control_turn(&c, one, 1) && c.gate.open);
-    assert_true(gp_control_turn(&c, one, 2) &&
-                c.gate.open); /* told again: a process may have stopped by itself */
+    /* told again: a process may have stopped by itself */
+    assert_true(gp_control_turn(&c, one, 2) && c.gate.open);
     assert_true(gp_control_turn(&c, two, 3) && !c.gate.open);
     c = control("profiler", "SIGUSR2");
     assert_true(gp_control_turn(&c, two, 1) && !c.gate.open);

@@ -115,9 +115,9 @@ static void as_nccl_does_it(void **state)
                        "\"Reduction operation\":\"Max\"}";
     assert_string_equal(written(&p, &domain, FIRST + 5, &all_reduce, sizeof all_reduce), text);
     assert_string_equal(written(&p, &domain, FIRST + 5, &all_reduce, SIZE_MAX), text);
-    assert_string_equal(written(&p, &p, FIRST + 5, &all_reduce, sizeof all_reduce),
-                        "{}"); /* another domain */
-    all_reduce.op = 9;         /* one that the program made */
+    /* another domain */
+    assert_string_equal(written(&p, &p, FIRST + 5, &all_reduce, sizeof all_reduce), "{}");
+    all_reduce.op = 9; /* one that the program made */
     assert_non_null(
         strstr(written(&p, &domain, FIRST + 5, &all_reduce, sizeof all_reduce), "operation\":9}"));
     assert_string_equal(gp_payload_name(&p, &domain, FIRST + 5), "");

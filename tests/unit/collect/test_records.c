@@ -248,8 +248,8 @@ static void a_driver_call_by_itself_stays(void **state)
 {
     (void)state;
     struct gp_records r = records(GP_API_LEVEL_SYNC);
-    gp_records_tick(&r,
-                    100000000); /* 100 ms: no runtime call around a call that ended at 2 us can be missing */
+    /* 100 ms: no runtime call around a call that ended at 2 us can be missing */
+    gp_records_tick(&r, 100000000);
     add_call(&r, true, 7, 5, 1000, 2000);
     add_kernel(&r, "k", 5, 3000, 4000);
     gp_records_commit(&r, false);

@@ -210,8 +210,8 @@ static void calls_tell_who_waits_for_what(void **state)
     struct gp_note_wait record = wait_of(GP_WAIT_RECORD, 7, 0xb0, 5, 250);
     struct gp_note_wait sync = wait_of(GP_WAIT_STREAM, 7, 0, 9, 500);
     gp_records_add_wait(&r, 90, &unused);
-    gp_records_add_wait(&r, 300,
-                        &wait); /* another thread's: its record comes after it, as does the context */
+    /* another thread's: its record comes after it, as does the context */
+    gp_records_add_wait(&r, 300, &wait);
     gp_records_add_wait(&r, 200, &record);
     gp_records_add_wait(&r, 400, &sync);
     assert_int_equal(e->n, 0);

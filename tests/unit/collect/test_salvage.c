@@ -241,8 +241,8 @@ static void a_returned_buffer_is_read_to_its_last_record(void **state)
             *end = make_kernel(p, 1, 1, 0, 0); /* without a time, but vouched for */
     struct got g;
     struct gp_salvage s = salvage(&g);
-    PUT(p, 0, uint32_t,
-        GP_ACTIVITY_MEMCPY); /* of a kind whose size was never seen: there is nothing behind it */
+    /* of a kind whose size was never seen: there is nothing behind it */
+    PUT(p, 0, uint32_t, GP_ACTIVITY_MEMCPY);
     PUT(p, GP_AT_MEMSET_end, int64_t, 2000);
     gp_salvage_returned(&s, data, (size_t)(end - data), 5);
     assert_int_equal(g.n, 2);

@@ -308,8 +308,8 @@ static void test_many_steps_are_ranked(void **state)
     const struct gp_diff_op *gemm = op_of(&d, "gemm"), *add = op_of(&d, "add");
     assert_true(gemm->d.test == GP_BY_MANN_WHITNEY && gemm->change == GP_CHANGE_IMPROVEMENT);
     assert_true(fabs(gemm->d.p - 2. / 12870) < 1e-12); /* 2 / C(16, 8) */
-    assert_int_equal(add->change,
-                     GP_CHANGE_NONE); /* shown to be the same: the interval is within the noise */
+    /* shown to be the same: the interval is within the noise */
+    assert_int_equal(add->change, GP_CHANGE_NONE);
     assert_true(add->d.ci_low_pct >= -1 && add->d.ci_high_pct <= 1);
     assert_int_equal(d.summary.verdict, GP_CHANGE_IMPROVEMENT);
     assert_int_equal(gp_diff_status(&d), 0);

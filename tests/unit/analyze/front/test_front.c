@@ -62,9 +62,8 @@ static int read_part(void *ctx, size_t i, struct gp_err *err)
     p->read[i]++;
     if (i > p->merged + p->reading_past) p->reading_past = i - p->merged;
     pthread_mutex_unlock(&p->lock);
-    if (i % 3 == 0)
-        nanosleep(&(struct timespec){.tv_nsec = 300000},
-                  NULL); /* some parts take longer than those behind them */
+    /* some parts take longer than those behind them */
+    if (i % 3 == 0) nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
     if (i < p->fails || (i - p->fails) % 7) return 0;
     return gp_fail(err, GP_E_FORMAT, -1, "part %zu", i);
 }

@@ -323,8 +323,8 @@ static void test_graph_launch(void **state)
 {
     struct scene *s = *state;
     first_kernel(s);
-    mk_call(&s->t, s->main, 50000, 66000, "cudaGraphLaunch",
-            2); /* still in the call: it is delivered all the same */
+    /* still in the call: it is delivered all the same */
+    mk_call(&s->t, s->main, 50000, 66000, "cudaGraphLaunch", 2);
     mk_kernel(&s->t, s->s7, 60000, 61000, "n0", 2);
     mk_kernel(&s->t, s->s7, 62000, 63000, "n1", 2);
     mk_kernel(&s->t, s->s9, 64000, 65000, "n2", 2); /* another branch */

@@ -219,8 +219,8 @@ static void test_what_limits_occupancy(void **state)
     expect_fits(256, 16, 0, 8);  /* threads: 2048 / 256 */
     expect_fits(32, 16, 0, 32);  /* blocks: 64 would fit */
     expect_fits(129, 16, 0, 12); /* whole warps: 64 / 5 */
-    expect_fits(128, 168, 0,
-                3); /* a warp takes 5376 registers, a quarter has 16384: 3, in all 12 warps of 4 */
+    /* a warp takes 5376 registers, a quarter has 16384: 3, in all 12 warps of 4 */
+    expect_fits(128, 168, 0, 3);
     expect_fits(384, 168, 213204, 1); /* 12 / 12 */
     expect_fits(128, 32, 65536, 3);   /* 65536 + 1024 in 233472: 3.5 */
     expect_fits(1025, 32, 0, 0);      /* no such block */

@@ -293,8 +293,8 @@ static void test_long_counters(void **state)
 static void test_ids_differ(void **state)
 {
     struct scene *s = *state;
-    for (int i = 0; i < 3;
-         i++) { /* three threads that a file calls the same, of processes that have one number */
+    /* three threads that a file calls the same, of processes that have one number */
+    for (int i = 0; i < 3; i++) {
         struct gp_process p = gp_process_unknown();
         p.pid = 5;
         p.producer = (uint32_t)i;

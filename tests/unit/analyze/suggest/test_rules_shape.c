@@ -745,8 +745,8 @@ static void a_device_that_slows_down_is_told(void **state)
     // From the first step's begin to the tenth one's lie nine steps, of which four take 40 us longer.
     speaks(all_slower, "throttling", 4 * 40 * US / 9);
     is_silent(all_hardly_slower, "throttling");
-    is_silent(one_slower,
-              "throttling"); // 6 % in all, but five eighths of the time when nothing runs beside it
+    // 6 % in all, but five eighths of the time when nothing runs beside it
+    is_silent(one_slower, "throttling");
 }
 
 int main(void)

@@ -124,8 +124,8 @@ static void flames_mark_what_is_new_in_one_direction_and_gone_in_the_other(void 
     assert_null(strstr(c, "data-v=\"40\"")); // what is gone has no width here
     assert_non_null(strstr(b, "<g class=\"gone\" data-d=\"2\" data-v=\"40\""));
     assert_null(strstr(b, "data-v=\"30\""));
-    assert_non_null(strstr(
-        c, "<g class=\"dp5\" data-d=\"3\" data-v=\"250\"")); // +150 is the largest of -40, 0, +140, +150
+    // +150 is the largest of -40, 0, +140, +150
+    assert_non_null(strstr(c, "<g class=\"dp5\" data-d=\"3\" data-v=\"250\""));
     assert_non_null(strstr(b, "<g class=\"dp5\" data-d=\"3\" data-v=\"100\""));
     assert_non_null(strstr(c, "<g class=\"dp0\" data-d=\"2\" data-v=\"60\""));
     assert_non_null(strstr(c, "was 100 ns \xC2\xB7 +150 ns (+150.0%)"));

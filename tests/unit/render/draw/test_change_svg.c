@@ -41,8 +41,8 @@ static void each_bar_begins_where_the_one_before_ended(void **state)
     assert_non_null(strstr(s, "class=\"w-total\" x=\"320\" y=\"8\" width=\"482\""));
     assert_non_null(strstr(s, "class=\"w-better\" x=\"609.2\" y=\"32\" width=\"192.8\""));
     assert_non_null(strstr(s, "class=\"w-worse\" x=\"609.2\" y=\"56\" width=\"96.4\""));
-    assert_non_null(
-        strstr(s, "class=\"w-total\" x=\"320\" y=\"80\" width=\"385.6\"")); // 320 + 385.6 = 609.2 + 96.4
+    // 320 + 385.6 = 609.2 + 96.4
+    assert_non_null(strstr(s, "class=\"w-total\" x=\"320\" y=\"80\" width=\"385.6\""));
     assert_null(strstr(s, "class=\"tear\""));
     assert_non_null(strstr(s, ">\xE2\x88\x92"
                               "400 ns</text>"));

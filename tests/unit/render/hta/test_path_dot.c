@@ -65,8 +65,8 @@ static void a_long_path_is_folded_and_its_longest_pieces_stay(void **state)
     const char *dot = gp_buf_str(&b);
     assert_int_equal(count(dot, "label=\"kernel\\n1.00 "), 10);
     assert_int_equal(count(dot, " short pieces"), 11);
-    assert_int_equal(count(dot, "7 short pieces"),
-                     9); // between the long ones; 3 before the first, 4 after the last
+    // between the long ones; 3 before the first, 4 after the last
+    assert_int_equal(count(dot, "7 short pieces"), 9);
     gp_buf_release(&b);
     gp_hta_release(&h);
 }
@@ -97,8 +97,8 @@ static void names_cannot_leave_their_string(void **state)
     struct gp_hta_path *p = begin(&h, 1, length);
     p->pieces.at[0].name = gp_intern(&h.strings, "a\"];x\\\n\xff", 8);
     gp_path_dot(&b, &h, NULL);
-    assert_non_null(
-        strstr(gp_buf_str(&b), "a\\\"];x\\\\\xE2\x90\x8A\xEF\xBF\xBD")); // picture of a newline, U+FFFD
+    // picture of a newline, U+FFFD
+    assert_non_null(strstr(gp_buf_str(&b), "a\\\"];x\\\\\xE2\x90\x8A\xEF\xBF\xBD"));
     gp_buf_release(&b);
     gp_hta_release(&h);
 }

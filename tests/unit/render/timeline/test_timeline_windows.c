@@ -80,8 +80,8 @@ static void detail_takes_the_longest_with_some_time_around_them(void **state)
     struct gp_timeline_windows to = {0};
     make_steps(&h);
     GP_VEC_PUSH(&l.gaps, ((struct gp_lanes_gap){.begin_ns = 100, .end_ns = 140}));
-    GP_VEC_PUSH(&l.gaps,
-                ((struct gp_lanes_gap){.begin_ns = 140, .end_ns = 180})); /* touches: one gap of 80 */
+    /* touches: one gap of 80 */
+    GP_VEC_PUSH(&l.gaps, ((struct gp_lanes_gap){.begin_ns = 140, .end_ns = 180}));
     GP_VEC_PUSH(&l.gaps, ((struct gp_lanes_gap){.begin_ns = 200, .end_ns = 250}));
     assert_int_equal(gp_timeline_detail(&to, "steps:1,gaps:1,1ns-9ns", &l, &h, 1000, NULL), 0);
     assert_int_equal(to.n, 3);
