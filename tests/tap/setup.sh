@@ -7,6 +7,7 @@
 #   GP_BIN      where the tools are (CTest says so; build/release/bin otherwise)
 #   GP_LIB      where the injected library is
 #   GP_SOURCE   the root of the repository
+#   GP_SANITIZED  not empty in a sanitizer build, where comparisons in Python that the plain build makes are left out
 #   samples     its samples folder
 #   status_of, on_some_try   see below
 GP_SOURCE=$(cd "${GP_SOURCE:-$(dirname "$0")/../..}" && pwd) || exit 1
@@ -15,8 +16,9 @@ GP_BIN=$(cd "${GP_BIN:-$GP_SOURCE/build/release/bin}" && pwd) || {
     exit 1
 }
 GP_LIB=${GP_LIB:-$GP_BIN/../lib}
+GP_SANITIZED=${GP_SANITIZED:-}
 samples=$GP_SOURCE/samples
-export GP_SOURCE GP_BIN GP_LIB samples
+export GP_SOURCE GP_BIN GP_LIB GP_SANITIZED samples
 
 # Scratch directories belong to the build and to the folder of the test: two builds can be tested at the same time, and
 # so can cli/trace-hta.t and schema/trace-hta.t.
