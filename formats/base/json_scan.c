@@ -3,13 +3,7 @@
 #include <string.h>
 #include "formats/base/utf8.h"
 
-const char *gp_json_odd_string_end(const char *p, const char *end)
-{
-    while (p < end && *p != '"') p += *p == '\\' ? 2 : 1;
-    return p < end ? p : end;
-}
-
-/* ---- containers ---- */
+/* ---- where strings and containers end ---- */
 
 /* Bits of a block of 64 bytes: where the quotes, backslashes and brackets are. */
 struct masks {
@@ -53,6 +47,8 @@ static uint64_t escaped(uint64_t back, bool *carry)
 {
     uint64_t r = *carry;
     back &= ~r;
+    *carry = back >> 63;
+    if (!(back & back << 1)) return r | back << 1; /* each stands by itself */
     *carry = false;
     while (back) {
         uint64_t bit = back & -back;
@@ -61,6 +57,19 @@ static uint64_t escaped(uint64_t back, bool *carry)
         back &= ~(bit | bit << 1);
     }
     return r;
+}
+
+const char *gp_json_odd_string_end(const char *p, const char *end)
+{
+    bool carry = false;
+    for (; p < end; p += 64) {
+        struct masks m = load_masks(p);
+        if (m.back || carry) m.quote &= ~escaped(m.back, &carry);
+        if (!m.quote) continue;
+        p += __builtin_ctzll(m.quote);
+        return p < end ? p : end;
+    }
+    return end;
 }
 
 /* Bit i is the parity of the bits up to i: for quotes, it marks the inside of strings. */

@@ -1,5 +1,6 @@
 """bench.py -- what run.sh runs: makes the inputs, measures, prints. usage: bench.py SCRATCH [OPTIONS] [BIN_DIR]"""
 import argparse
+import glob
 import os
 import shutil
 import statistics
@@ -12,6 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 MEGABYTES = 150
 FOLDED_LINES = 1000000
+COMPILE_MEGABYTES = 15
 
 
 class Bench:
@@ -220,8 +222,26 @@ def bench_timeline(bench):
     print('  (aim for ten million: ready after 4 s, 400 MB, a frame of the whole 100 ms, of a part 20 ms)')
 
 
+def bench_compile(bench):
+    ours = bench.tool('trace-compile')
+    if not ours:
+        print('skipped: trace-compile is missing')
+        return
+    runs = os.path.join(ROOT, 'samples', 'compile', 'h200')
+    for kind, names in (('models', ('cold', 'ranks', 'autotune')), ('zoo', ('zoo',))):
+        logs = [sorted(glob.glob(os.path.join(runs, name, 'dedicated_log_torch_trace_*')))[0] for name in names]
+        log = bench.file('compile_%s.log' % kind, [sys.executable, os.path.join(HERE, 'make_compile_log.py'),
+                                                   str(COMPILE_MEGABYTES), 'OUT'] + logs)
+        command = [ours, '-q', '-o', os.path.join(bench.scratch, 'compile.txt'), log]
+        peer = [sys.executable, os.path.join(HERE, 'walk_compile_log.py'), log]
+        figures = run_against(bench, 'compile of ' + kind, command, [peer], '')
+        size = os.path.getsize(log)
+        print('  %d bytes, %.0f MB/s (aim: at least 200, 0.10 s and 32 MB)' % (size, size / figures[0].seconds / 1e6))
+
+
 BENCHES = {'convert': bench_convert, 'gzip': bench_gzip, 'write': bench_write, 'decode': bench_decode,
-           'size': bench_size, 'hta': bench_hta, 'suggest': bench_suggest, 'flame': bench_flame, 'timeline': bench_timeline}
+           'size': bench_size, 'hta': bench_hta, 'suggest': bench_suggest, 'flame': bench_flame, 'timeline': bench_timeline,
+           'compile': bench_compile}
 
 
 def main():

@@ -83,6 +83,25 @@ static void containers_of_every_length_are_found(void **state)
     }
 }
 
+/* Backslashes in runs of any length, across the blocks that are searched at once, against a walk byte by byte. */
+static void strings_with_escapes_end_at_the_quote(void **state)
+{
+    enum { LENGTH = 200, TRIES = 20000 };
+    static const char letters[] = "\\\\\"ab\\a{]aaaaaaa";
+    uint32_t seed = 1;
+    (void)state;
+    for (int i = 0; i < TRIES; i++) {
+        char text[LENGTH + 1];
+        size_t n = 0, want = 0;
+        while (n < LENGTH && (seed = seed * 1664525u + 1013904223u) >> 24)
+            text[n++] = letters[(seed >> 16) % (sizeof letters - 1)];
+        text[n] = '\0';
+        while (want < n && text[want] != '"') want += text[want] == '\\' ? 2 : 1;
+        const char *end, *p = pad(text, &end);
+        assert_int_equal(gp_json_odd_string_end(p, end) - p, want < n ? want : n);
+    }
+}
+
 static void nesting_has_a_limit(void **state)
 {
     (void)state;
@@ -192,6 +211,7 @@ int main(void)
         cmocka_unit_test(values_end_where_they_end),
         cmocka_unit_test(a_value_that_is_cut_fails_at_the_end),
         cmocka_unit_test(containers_of_every_length_are_found),
+        cmocka_unit_test(strings_with_escapes_end_at_the_quote),
         cmocka_unit_test(nesting_has_a_limit),
         cmocka_unit_test(strings_are_decoded),
         cmocka_unit_test(strings_are_repaired),
