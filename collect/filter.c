@@ -1,4 +1,5 @@
 #include "collect/filter.h"
+#include "formats/base/str.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -32,9 +33,13 @@ static bool parse_ranks(struct gp_filter *f, const char *p, const char *end)
 
 static bool parse_one(struct gp_filter *f, const char *p, size_t n)
 {
-    if (n > 5 && !strncmp(p, "rank:", 5)) return !f->nranks && parse_ranks(f, p + 5, p + n);
-    if (n <= 7 || strncmp(p, "kernel:", 7) != 0 || n - 7 >= sizeof f->kernel || *f->kernel) return false;
-    memcpy(f->kernel, p + 7, n - 7);
+    static const char rank[] = "rank:", kernel[] = "kernel:";
+    if (n > strlen(rank) && gp_starts(p, rank)) return !f->nranks && parse_ranks(f, p + strlen(rank), p + n);
+    if (n <= strlen(kernel) || !gp_starts(p, kernel) || *f->kernel) return false;
+    p += strlen(kernel);
+    n -= strlen(kernel);
+    if (n >= sizeof f->kernel) return false;
+    memcpy(f->kernel, p, n);
     return true;
 }
 

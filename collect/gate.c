@@ -1,4 +1,5 @@
 #include "collect/gate.h"
+#include "formats/base/str.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -28,11 +29,11 @@ bool gp_trigger_parse(const char *text, struct gp_trigger *t)
     memset(t, 0, sizeof *t);
     if (!strcmp(text, "profiler")) {
         t->when = GP_WHEN_PROFILER;
-    } else if (!strncmp(text, "range:", 6)) {
-        return parse_range(text + 6, t);
-    } else if (!strncmp(text, "launch:", 7)) {
+    } else if (gp_starts(text, "range:")) {
+        return parse_range(text + strlen("range:"), t);
+    } else if (gp_starts(text, "launch:")) {
         t->when = GP_WHEN_LAUNCH;
-        return parse_count(text + 7, &t->n);
+        return parse_count(text + strlen("launch:"), &t->n);
     } else if (!strcmp(text, "SIGUSR1") || !strcmp(text, "SIGUSR2")) {
         t->when = GP_WHEN_SIGNAL;
         t->signal = text[6] == '1' ? SIGUSR1 : SIGUSR2;

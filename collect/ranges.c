@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "formats/base/buf.h"
+#include "formats/base/str.h"
 #include "formats/meta_keys.h"
 
 enum { MAX_EARLY_STOPS = 4096 };
@@ -70,8 +71,7 @@ static void keep_communicator(struct gp_ranges *g, const struct gp_open_range *o
     enum { MAX_META = 4096 };
     struct gp_trace *t = &g->records->trace;
     const char *name = gp_string(&t->strings, o->name), *id, *ranks;
-    if (strncmp(name, "NCCL:nccl", 9) != 0 || !strcmp(name, "NCCL:ncclCommSplit") || t->meta.n >= MAX_META)
-        return;
+    if (!gp_starts(name, "NCCL:nccl") || !strcmp(name, "NCCL:ncclCommSplit") || t->meta.n >= MAX_META) return;
     const char *args = gp_string(&t->strings, o->args ? o->args : end_args);
     size_t id_n = digits_of(args, "\"NCCL communicator ID\":", &id);
     size_t ranks_n = digits_of(args, "\"No. of ranks\":", &ranks);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "formats/base/num.h"
 #include "formats/base/json_scan.h"
+#include "formats/base/str.h"
 
 enum { MOST_ITEMS = 100000 };
 
@@ -45,10 +46,10 @@ static void take_member(struct fields *m, const struct gp_json_value *key, const
         m->names++;
     }
     for (size_t i = 0; i < GP_COUNT(units); i++) {
-        bool low = key->n == 3 + strlen(units[i]) && !memcmp(key->p, "low", 3);
-        bool high = key->n == 4 + strlen(units[i]) && !memcmp(key->p, "high", 4);
-        if (v->kind != GP_JSON_NUMBER || (!low && !high)) continue;
-        if (memcmp(key->p + (low ? 3 : 4), units[i], strlen(units[i])) != 0) continue;
+        if (v->kind != GP_JSON_NUMBER || !gp_ends(key->p, key->n, units[i])) continue;
+        size_t n = key->n - strlen(units[i]);
+        bool low = gp_is(key->p, n, "low"), high = gp_is(key->p, n, "high");
+        if (!low && !high) continue;
         *(low ? &m->low : &m->high) = *v;
         m->percent = i == 3;
     }
@@ -87,8 +88,7 @@ static int read_document(struct gp_expect_file *f, const char *text, const char 
     if (!gp_json_value(text, end, &root, &at) || root.kind != GP_JSON_OBJECT)
         return gp_fail(err, GP_E_SYNTAX, at - text, "not a JSON object with predictions");
     for (const char *p = root.p + 1; gp_json_next(&p, end, &key, &v);) {
-        if (is_key(&key, "schema"))
-            named = v.kind == GP_JSON_STRING && v.n == 16 && !memcmp(v.p, "gpuprof/expect/1", 16);
+        if (is_key(&key, "schema")) named = v.kind == GP_JSON_STRING && gp_is(v.p, v.n, "gpuprof/expect/1");
         if (!is_key(&key, "predictions") || v.kind != GP_JSON_ARRAY) continue;
         for (const char *q = v.p + 1; gp_json_next(&q, end, NULL, &element);)
             if (add_item(f, &element, end, err)) return -1;

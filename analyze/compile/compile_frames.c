@@ -2,6 +2,7 @@
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
 #include "formats/base/num.h"
+#include "formats/base/str.h"
 
 /* ---- the mode ---- */
 
@@ -20,7 +21,7 @@ static bool recorded_graphs(const struct gp_compile *c, uint32_t process)
     const struct gp_compile_log *log = c->log;
     for (size_t i = 0; i < log->spans.n; i++)
         if (log->spans.at[i].process == process &&
-            !strncmp(gp_clog_str(log, log->spans.at[i].name), "CUDAGraph", 9))
+            gp_starts(gp_clog_str(log, log->spans.at[i].name), "CUDAGraph"))
             return true;
     return false;
 }

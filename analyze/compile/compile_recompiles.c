@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
+#include "formats/base/str.h"
 
 const char *gp_recompile_kind_name(enum gp_recompile_kind k)
 {
@@ -63,7 +64,7 @@ static bool read_tensor(struct gp_compile *c, const char *s, struct guard *g)
                *index = strstr(s, "at index ");
     size_t i = 0;
     while (i < sizeof kinds / sizeof *kinds && !strstr(s, kinds[i].words)) i++;
-    if (strncmp(s, "tensor ", 7) != 0 || !end || i == sizeof kinds / sizeof *kinds) return false;
+    if (!gp_starts(s, "tensor ") || !end || i == sizeof kinds / sizeof *kinds) return false;
     g->kind = kinds[i].kind;
     int n = (int)(end - quote - 1 < 200 ? end - quote - 1 : 200);
     if (g->kind == GP_RECOMPILE_SIZE && index)
@@ -85,7 +86,7 @@ static bool read_equality(struct gp_compile *c, const char *s, struct guard *g)
     const char *equals = strstr(s, " == ");
     if (!equals || equals == s) return false;
     bool size = strstr(s, "size()[") || strstr(s, ".shape[");
-    bool keys = !strncmp(s, "len(", 4) || strstr(s, "dict_keys");
+    bool keys = gp_starts(s, "len(") || strstr(s, "dict_keys");
     g->expression = piece(c, s, equals);
     g->expected = piece(c, equals + 4, equals + strlen(equals));
     g->kind = keys                    ? GP_RECOMPILE_KEYS

@@ -2,6 +2,7 @@
 #include <fnmatch.h>
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
+#include "formats/base/str.h"
 
 const char *gp_compile_class_name(enum gp_compile_class c)
 {
@@ -78,8 +79,8 @@ enum gp_compile_class gp_compile_class_of(const char *name)
 /* What happens once the compiled code runs. */
 static bool at_run_time(const char *root)
 {
-    return !strncmp(root, "CachingAutotuner.", 17) || !strncmp(root, "cudagraphify", 12) ||
-           !strncmp(root, "CUDAGraph", 9);
+    return gp_starts(root, "CachingAutotuner.") || gp_starts(root, "cudagraphify") ||
+           gp_starts(root, "CUDAGraph");
 }
 
 static void add_spans(struct gp_compile *c)

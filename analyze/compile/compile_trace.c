@@ -6,6 +6,7 @@
 #include "analyze/view/steps.h"
 #include "analyze/view/view.h"
 #include "formats/base/num.h"
+#include "formats/base/str.h"
 
 /* ---- clocks ---- */
 
@@ -128,7 +129,7 @@ static void find_kernels(struct gp_compile *c, struct gp_compile_trace *to, cons
     for (size_t i = 0; i < e->n; i++) {
         const char *name = gp_trace_str(t, gp_gpu_config(t, i)->name);
         int64_t begin, end;
-        if (strncmp(name, "triton_", 7) != 0 || !gp_steps_launch_time(v, (uint32_t)i, false, &begin, &end) ||
+        if (!gp_starts(name, "triton_") || !gp_steps_launch_time(v, (uint32_t)i, false, &begin, &end) ||
             !gp_compile_in_steps(to, begin))
             continue;
         gp_sid sid = gp_intern_cstr(&c->log->strings, name);

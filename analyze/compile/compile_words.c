@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
 #include "formats/base/num.h"
+#include "formats/base/str.h"
 
 /* ---- words ---- */
 
@@ -49,7 +50,7 @@ gp_sid gp_compile_function(struct gp_compile *c, gp_sid name, int32_t *line)
         size_t at = n - (size_t)(from - s), digits = at;
         uint64_t v;
         while (digits && from[digits - 1] >= '0' && from[digits - 1] <= '9') digits--;
-        if (digits < 4 || strncmp(from + digits - 4, "_at_", 4) != 0 ||
+        if (digits < 4 || !gp_starts(from + digits - 4, "_at_") ||
             !gp_u64_from_text(from + digits, at - digits, &v) || v > INT32_MAX)
             break;
         if (*line < 0) *line = (int32_t)v;

@@ -8,6 +8,7 @@
 #include "analyze/names/kernel_key.h"
 #include "analyze/names/names.h"
 #include "formats/base/map.h"
+#include "formats/base/str.h"
 
 #define NONE GP_PROFILE_NONE
 
@@ -116,7 +117,7 @@ static enum gp_phase phase_of(const struct gp_profile *p, uint32_t place)
     for (int up = 0; place && up < LEVELS_MOST; up++, place = p->places.at[place].parent) {
         const char *label = gp_profile_str(p, p->places.at[place].label);
         if (strstr(label, "Backward")) return GP_PHASE_BACKWARD;
-        if (!strncmp(label, "Optimizer.", strlen("Optimizer."))) return GP_PHASE_OPTIMIZER;
+        if (gp_starts(label, "Optimizer.")) return GP_PHASE_OPTIMIZER;
         op |= p->places.at[place].kind == GP_FRAME_OP;
     }
     return op ? GP_PHASE_FORWARD : GP_PHASE_UNKNOWN;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "analyze/diff/diff_priv.h"
 #include "formats/base/num.h"
+#include "formats/base/str.h"
 
 #define NONE GP_PROFILE_NONE
 
@@ -26,8 +27,8 @@ static bool find_metric(const char *name, size_t n, uint32_t *metric)
         *metric = m;
         return true;
     }
-    if (n == 4 && !memcmp(name, "wall", 4)) *metric = GP_METRIC_STEP;
-    else if (n == 2 && !memcmp(name, "op", 2)) *metric = GP_METRIC_COUNT;
+    if (gp_is(name, n, "wall")) *metric = GP_METRIC_STEP;
+    else if (gp_is(name, n, "op")) *metric = GP_METRIC_COUNT;
     else return false;
     return true;
 }

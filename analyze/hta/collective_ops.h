@@ -1,7 +1,7 @@
 /* collective_ops.h -- the operations of communication libraries: what they are called, which bandwidth they reach, and the
  * element types they move. Knows nothing of traces.
  *
- *     const char *op = gp_collective_op("_allgather_base", 15);               // "all_gather"
+ *     const char *op = gp_collective_op(GP_TEXT("_allgather_base"));               // "all_gather"
  *     double algbw = gp_collective_bandwidth(bytes, ns);                      // GB/s
  *     double busbw = algbw * gp_collective_bus_factor(op, 8);                 // 7/8 of it
  */

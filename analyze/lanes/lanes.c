@@ -6,6 +6,7 @@
 #include "analyze/view/idle_walk.h"
 #include "analyze/lanes/lanes_priv.h"
 #include "analyze/names/names.h"
+#include "formats/base/str.h"
 
 /* Events that nest on a track; of events with the same times, the one from the earlier table contains the
  * other. */
@@ -386,7 +387,8 @@ static void add_steps(struct gp_lanes_build *b, uint32_t group, const struct gp_
         if (s->end_ns < s->begin_ns || !gp_lanes_touches(b, s->begin_ns, s->end_ns - s->begin_ns)) continue;
         GP_VEC_PUSH(&b->items, ((struct gp_lanes_item){i, GP_LANES_STEP, 0}));
     }
-    if (b->items.n) lay_out(b, gp_lanes_add_track(b, group, GP_LANES_STEPS, "steps", "steps", 5), false);
+    if (b->items.n)
+        lay_out(b, gp_lanes_add_track(b, group, GP_LANES_STEPS, "steps", GP_TEXT("steps")), false);
 }
 
 static void add_gaps(struct gp_lanes_build *b, uint32_t group, uint32_t first, uint32_t n)
@@ -396,7 +398,8 @@ static void add_gaps(struct gp_lanes_build *b, uint32_t group, uint32_t first, u
         if (!gp_lanes_touches(b, g->begin_ns, g->end_ns - g->begin_ns)) continue;
         GP_VEC_PUSH(&b->items, ((struct gp_lanes_item){i, GP_LANES_IDLE, 0}));
     }
-    if (b->items.n) lay_out(b, gp_lanes_add_track(b, group, GP_LANES_GAPS, "idle", "idle time", 9), false);
+    if (b->items.n)
+        lay_out(b, gp_lanes_add_track(b, group, GP_LANES_GAPS, "idle", GP_TEXT("idle time")), false);
 }
 
 struct gaps {
@@ -496,7 +499,7 @@ static void add_thread(struct gp_lanes_build *b, uint32_t track)
         put_thread(&id, t, track);
         put_thread(&name, t, track);
         if (k->name && k->name != k->tid_text) {
-            if (k->kind != GP_TRACK_THREAD || !strncmp(gp_trace_str(t, k->name), "thread ", 7)) name.n = 0;
+            if (k->kind != GP_TRACK_THREAD || gp_starts(gp_trace_str(t, k->name), "thread ")) name.n = 0;
             else gp_buf_puts(&name, ", ");
             gp_lanes_put_sid(&name, t, k->name);
         }

@@ -5,6 +5,7 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/args.h"
 #include "analyze/lanes/lanes_priv.h"
+#include "formats/base/str.h"
 
 enum { BUSY_BUCKETS = 1024 };
 
@@ -69,7 +70,7 @@ static void add_busy(struct gp_lanes_build *b, uint32_t group, uint32_t device)
     }
     int64_t width = end > begin ? (end - begin - 1) / BUSY_BUCKETS + 1 : 0;
     if (width) {
-        uint32_t number = add_counter(b, group, "busy", "GPU busy", 8, GP_LANES_PERCENT);
+        uint32_t number = add_counter(b, group, "busy", GP_TEXT("GPU busy"), GP_LANES_PERCENT);
         struct gp_lanes_counter *c = &l->counters.at[number];
         for (int64_t at = begin; at < end; at += width) {
             int64_t to = end - at < width ? end : at + width, ns = gp_intervals_within(&busy, at, to);
@@ -104,7 +105,7 @@ static void add_queue(struct gp_lanes_build *b, uint32_t group, uint32_t device)
     }
     if (!sorted) qsort(calls, n, sizeof *calls, by_number);
     if (n) {
-        uint32_t number = add_counter(b, group, "queue", "launched and not started", 24, GP_LANES_COUNT);
+        uint32_t number = add_counter(b, group, "queue", GP_TEXT("launched and not started"), GP_LANES_COUNT);
         struct gp_lanes_counter *c = &b->l->counters.at[number];
         size_t begun = 0, i = d->first, end = d->first + d->n;
         int64_t length = 0;
@@ -159,7 +160,7 @@ static void add_copies(struct gp_lanes_build *b, uint32_t group, uint32_t device
         GP_VEC_PUSH(&changes, ((struct change){start + dur, -gbps, -1}));
     }
     if (changes.n) {
-        uint32_t number = add_counter(b, group, "copies", "copy bandwidth", 14, GP_LANES_GBPS);
+        uint32_t number = add_counter(b, group, "copies", GP_TEXT("copy bandwidth"), GP_LANES_GBPS);
         struct gp_lanes_counter *c = &b->l->counters.at[number];
         qsort(changes.at, changes.n, sizeof *changes.at, by_time);
         double sum = 0;
@@ -230,7 +231,8 @@ static void memory_sample(struct gp_lanes_build *b, struct memory *m, uint32_t r
         for (size_t i = b->l->tracks.n; i-- > 0;) {
             const struct gp_lanes_track *k = &b->l->tracks.at[i];
             if (k->sort != GP_LANES_COUNTER || k->counter != m->allocated) continue;
-            m->reserved = add_counter(b, k->group, "memory reserved", "memory, reserved", 16, GP_LANES_BYTES);
+            m->reserved =
+                add_counter(b, k->group, "memory reserved", GP_TEXT("memory, reserved"), GP_LANES_BYTES);
             break;
         }
     }

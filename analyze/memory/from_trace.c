@@ -8,6 +8,7 @@
 #include "analyze/view/host_stack.h"
 #include "formats/base/buf.h"
 #include "formats/base/num.h"
+#include "formats/base/str.h"
 
 enum { GROUPS_MOST = 256, DEPTH_MOST = 128 };
 #define SIZE_MOST  ((int64_t)1 << 48)
@@ -325,7 +326,7 @@ static int64_t memory_of(const struct gp_trace *t, int32_t device)
 static uint64_t graph_launches(const struct gp_trace *t)
 {
     const struct gp_events *e = &t->events[GP_API];
-    gp_sid name = gp_intern_find(&t->strings, "cudaGraphLaunch", 15);
+    gp_sid name = gp_intern_find(&t->strings, GP_TEXT("cudaGraphLaunch"));
     uint64_t n = 0;
     for (size_t i = 0; name != UINT32_MAX && i < e->n; i++) n += e->name[i] == name;
     return n;

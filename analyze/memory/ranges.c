@@ -6,6 +6,7 @@
 #include "analyze/names/names.h"
 #include "analyze/view/steps.h"
 #include "formats/base/buf.h"
+#include "formats/base/str.h"
 
 enum { DEPTH_MOST = 256, SPANS_MOST = 1 << 24 };
 
@@ -171,7 +172,7 @@ static void steps_by_name(struct choice *c)
 
 static bool is_optimizer_step(const struct gp_memory *m, const struct gp_memory_span *p)
 {
-    return !strncmp(gp_memory_str(m, p->name), "Optimizer.step#", 15);
+    return gp_starts(gp_memory_str(m, p->name), "Optimizer.step#");
 }
 
 /* Where nothing names steps: what lies from the end of one optimizer step to the next. */

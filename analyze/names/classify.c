@@ -109,7 +109,7 @@ struct gp_class_rule {
 
 static bool kind_of_word(const char *word, size_t n, enum gp_frame_kind *kind)
 {
-    if (n == strlen("memory") && !memcmp(word, "memory", n)) {
+    if (gp_is(word, n, "memory")) {
         *kind = GP_FRAME_MEMCPY;
         return true;
     }

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include "analyze/names/cxx_name_table.h"
+#include "formats/base/str.h"
 #include "formats/base/vec.h"
 
 /* ---- the parts of a name ---- */
@@ -127,7 +128,7 @@ static struct gp_span put_function(struct gp_buf *to, struct gp_span t, size_t i
     for (;;) {
         struct part p = read_part(t, i);
         if (p.word.n) {
-            if (any) gp_buf_put(to, "::", 2);
+            if (any) gp_buf_put(to, GP_TEXT("::"));
             gp_buf_put(to, p.word.s, p.word.n);
             args = p.args;
             any = true;

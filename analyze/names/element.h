@@ -2,7 +2,7 @@
  * arithmetic is done in. Knows nothing of shapes, kernels or devices.
  *
  *     struct gp_element e;
- *     if (gp_element_at(&e, "c10::BFloat16", 13)) use(e.size, e.arith);     // 2, GP_ARITH_BF16
+ *     if (gp_element_at(&e, GP_TEXT("c10::BFloat16"))) use(e.size, e.arith);     // 2, GP_ARITH_BF16
  */
 #ifndef GP_ANALYZE_ELEMENT_H
 #define GP_ANALYZE_ELEMENT_H

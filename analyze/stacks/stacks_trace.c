@@ -14,6 +14,7 @@
 #include "analyze/stacks/stacks_priv.h"
 #include "analyze/view/view.h"
 #include "formats/base/buf.h"
+#include "formats/base/str.h"
 
 /* ---- GPU events ---- */
 
@@ -187,7 +188,7 @@ static uint32_t frames_of_modules(struct walk *w, uint32_t node, uint32_t id)
  * modules of the forward operator. */
 static uint32_t frames_of_backward(struct walk *w, uint32_t node, uint32_t id)
 {
-    node = frame_below(w, node, gp_stacks_plain_label(w->b, "backward", strlen("backward")), GP_FRAME_RANGE);
+    node = frame_below(w, node, gp_stacks_plain_label(w->b, GP_TEXT("backward")), GP_FRAME_RANGE);
     uint32_t forward = gp_backward_origin(w->backward, id);
     return forward == GP_HOST_NONE ? node : frames_of_modules(w, node, forward);
 }
@@ -239,9 +240,9 @@ static uint32_t labelled_child(struct gp_stacks *b, uint32_t parent, const struc
 static uint32_t place_unattributed(struct walk *w, size_t row)
 {
     uint32_t track = w->t->events[GP_GPU].track[row];
-    uint32_t node = gp_calltree_child(&w->b->tree, start_of_track(w, track),
-                                      gp_stacks_plain_label(w->b, "[unattributed]", strlen("[unattributed]")),
-                                      GP_FRAME_UNATTRIBUTED);
+    uint32_t node =
+        gp_calltree_child(&w->b->tree, start_of_track(w, track),
+                          gp_stacks_plain_label(w->b, GP_TEXT("[unattributed]")), GP_FRAME_UNATTRIBUTED);
     struct gp_buf label = {0};
     put_number(&label, "stream ", w->t->tracks.at[track].stream);
     node = labelled_child(w->b, node, &label, GP_FRAME_UNATTRIBUTED);
@@ -384,8 +385,7 @@ static void add_cpu(struct walk *w)
         if (w->hs->self_ns[i] <= 0) continue;
         uint32_t node = place_event(w, i);
         if (node == start_of_track(w, gp_host_track(w->hs, i)))
-            node = gp_calltree_child(&w->b->tree, node,
-                                     gp_stacks_plain_label(w->b, "[not shown]", strlen("[not shown]")),
+            node = gp_calltree_child(&w->b->tree, node, gp_stacks_plain_label(w->b, GP_TEXT("[not shown]")),
                                      GP_FRAME_UNATTRIBUTED);
         if (w->b->opts.places) node = place_of_work(w, node, gp_host_track(w->hs, i));
         gp_calltree_add(&w->b->tree, node, w->hs->self_ns[i]);

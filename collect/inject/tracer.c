@@ -13,6 +13,7 @@
 
 #include <cupti.h>
 #include "collect/records.h"
+#include "formats/base/str.h"
 
 /* ---- the offsets in records.h must match the headers ---- */
 
@@ -171,7 +172,7 @@ static int find_mapped(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     (void)size;
     const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-    if (slash && !strncmp(slash, "/libcupti.so", 12))
+    if (slash && gp_starts(slash, "/libcupti.so"))
         add_candidate(ctx, info->dlpi_name, strlen(info->dlpi_name), "");
     return 0;
 }
@@ -219,8 +220,8 @@ static void list_candidates(struct candidates *c)
     add_toolkit(c, getenv("CUDA_HOME"));
     add_toolkit(c, getenv("CUDA_PATH"));
     add_toolkit(c, "/usr/local/cuda");
-    add_candidate(c, "libcupti.so.13", strlen("libcupti.so.13"), "");
-    add_candidate(c, "libcupti.so.12", strlen("libcupti.so.12"), "");
+    add_candidate(c, GP_TEXT("libcupti.so.13"), "");
+    add_candidate(c, GP_TEXT("libcupti.so.12"), "");
 }
 
 static void load_symbol(void *lib, const char *name, void *to)

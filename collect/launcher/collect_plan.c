@@ -4,6 +4,7 @@
 #include <string.h>
 #include "collect/output.h"
 #include "formats/base/amount.h"
+#include "formats/base/str.h"
 
 enum { GRAPH_RATE = 2000000 };
 
@@ -33,8 +34,9 @@ static int set_graphs(struct gp_collect_plan *p, const char *text, struct gp_err
     if (!strcmp(text, "node")) p->graphs = GP_GRAPHS_NODE;
     else if (!strcmp(text, "graph")) p->graphs = GP_GRAPHS_WHOLE;
     if (p->graphs != GP_GRAPHS_AUTO) return 0;
-    if (!strncmp(text, "auto:", 5) && text[5] >= '0' && text[5] <= '9') {
-        p->graph_rate = strtoull(text + 5, &end, 10);
+    const char *rate = text + strlen("auto:");
+    if (gp_starts(text, "auto:") && *rate >= '0' && *rate <= '9') {
+        p->graph_rate = strtoull(rate, &end, 10);
         if (!*end && p->graph_rate) return 0;
     }
     return gp_fail(err, GP_E_USAGE, -1, "--graphs: '%s' is not one of node, graph, auto, auto:RATE", text);
@@ -88,7 +90,7 @@ static int set_dump(struct gp_collect_plan *p, const struct gp_collect_opts *o, 
         p->signals |= p->dump_signal;
         return 0;
     }
-    if (!strncmp(o->dump, "idle:", 5) && !gp_parse_duration(o->dump + 5, &p->idle_ns, &ignored) &&
+    if (gp_starts(o->dump, "idle:") && !gp_parse_duration(o->dump + strlen("idle:"), &p->idle_ns, &ignored) &&
         p->idle_ns > 0)
         return 0;
     return gp_fail(err, GP_E_USAGE, -1, "--dump: '%s' is not one of SIGUSR1, SIGUSR2, idle:DURATION",

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include "formats/base/count.h"
+#include "formats/base/str.h"
 
 enum { LONG_VALUE = 32, ACCESS_KEY = 20 };
 
@@ -28,7 +29,7 @@ static bool is_secret_name(const char *name, size_t n)
 
 static bool is_access_key(const char *s)
 {
-    if (strncmp(s, "AKIA", 4) != 0 && strncmp(s, "ASIA", 4) != 0) return false;
+    if (!gp_starts(s, "AKIA") && !gp_starts(s, "ASIA")) return false;
     size_t n = 0;
     while (isupper((unsigned char)s[n]) || isdigit((unsigned char)s[n])) n++;
     return n == ACCESS_KEY && !s[n];

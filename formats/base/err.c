@@ -1,4 +1,5 @@
 #include "formats/base/err.h"
+#include "formats/base/str.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ int gp_err_context(struct gp_err *err, const char *fmt, ...)
     if (n < 0 || (size_t)n >= sizeof joined) return -1;
     size_t used = (size_t)n, room = sizeof joined - used;
     if (room > 2) {
-        memcpy(joined + used, ": ", 2);
+        memcpy(joined + used, GP_TEXT(": "));
         size_t copy = strnlen(err->msg, room - 3);
         memcpy(joined + used + 2, err->msg, copy);
         joined[used + 2 + copy] = '\0';

@@ -3,8 +3,8 @@
  * Sid 0 is the empty string. A zeroed table is ready for use.
  *
  *     struct gp_strings s = {0};
- *     gp_sid a = gp_intern(&s, "gemm", 4);
- *     assert(a == gp_intern(&s, "gemm", 4) && !strcmp(gp_string(&s, a), "gemm"));
+ *     gp_sid a = gp_intern(&s, GP_TEXT("gemm"));
+ *     assert(a == gp_intern(&s, GP_TEXT("gemm")) && !strcmp(gp_string(&s, a), "gemm"));
  */
 #ifndef GP_BASE_INTERN_H
 #define GP_BASE_INTERN_H

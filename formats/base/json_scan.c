@@ -1,6 +1,7 @@
 #include "formats/base/json_scan.h"
 
 #include <string.h>
+#include "formats/base/str.h"
 #include "formats/base/utf8.h"
 
 /* ---- where strings and containers end ---- */
@@ -123,8 +124,7 @@ static bool is_number_char(char c)
 
 static enum gp_json_kind word_kind(const char *p, size_t n)
 {
-    if ((n == 4 && (!memcmp(p, "true", 4) || !memcmp(p, "null", 4))) || (n == 5 && !memcmp(p, "false", 5)))
-        return GP_JSON_WORD;
+    if (gp_is(p, n, "true") || gp_is(p, n, "null") || gp_is(p, n, "false")) return GP_JSON_WORD;
     bool digit = false;
     for (size_t i = 0; i < n; i++) {
         if (!is_number_char(p[i])) return GP_JSON_BARE;
@@ -214,7 +214,7 @@ static size_t decode_unicode(struct gp_buf *to, const char *p, size_t n, bool *b
     int32_t c = hex4(p, n);
     if (c < 0) {
         *bad = true;
-        gp_buf_put(to, "\\u", 2);
+        gp_buf_put(to, GP_TEXT("\\u"));
         return 0;
     }
     if (c >= 0xd800 && c < 0xdc00 && n >= 6 && p[4] == '\\' && p[5] == 'u') {

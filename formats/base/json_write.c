@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "formats/base/str.h"
 #include "formats/base/utf8.h"
 
 enum { MAX_DEPTH = 64 };
@@ -47,19 +48,19 @@ static void put_escape(struct gp_buf *b, unsigned char c)
     char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
     switch (c) {
     case '"':
-        gp_buf_put(b, "\\\"", 2);
+        gp_buf_put(b, GP_TEXT("\\\""));
         break;
     case '\\':
-        gp_buf_put(b, "\\\\", 2);
+        gp_buf_put(b, GP_TEXT("\\\\"));
         break;
     case '\n':
-        gp_buf_put(b, "\\n", 2);
+        gp_buf_put(b, GP_TEXT("\\n"));
         break;
     case '\t':
-        gp_buf_put(b, "\\t", 2);
+        gp_buf_put(b, GP_TEXT("\\t"));
         break;
     case '\r':
-        gp_buf_put(b, "\\r", 2);
+        gp_buf_put(b, GP_TEXT("\\r"));
         break;
     default:
         gp_buf_put(b, text, sizeof text);
@@ -81,7 +82,7 @@ void gp_json_put_string(struct gp_buf *b, const char *s, size_t n)
         gp_buf_put(b, s + done, i - done);
         if (class == ESCAPED) put_escape(b, p[i++]);
         else {
-            gp_buf_put(b, "\xef\xbf\xbd", 3);
+            gp_buf_put(b, GP_TEXT("\xef\xbf\xbd"));
             i += (size_t)-len;
         }
         done = i;
@@ -107,12 +108,12 @@ void gp_json_put_double(struct gp_buf *b, double v)
 {
     char text[40];
     if (!isfinite(v)) {
-        gp_buf_put(b, "null", 4);
+        gp_buf_put(b, GP_TEXT("null"));
         return;
     }
     if (v < 9007199254740992.0 && v > -9007199254740992.0 && v == (double)(int64_t)v) {
         if (v == 0 && signbit(v))
-            gp_buf_put(b, "-0.0", 4); /* a reader of integers would lose the sign of "-0" */
+            gp_buf_put(b, GP_TEXT("-0.0")); /* a reader of integers would lose the sign of "-0" */
         else gp_buf_put_i64(b, (int64_t)v);
         return;
     }

@@ -2,7 +2,7 @@
  * Knows nothing about JSON or traces; the text need not end in NUL.
  *
  *     int64_t ns;
- *     if (gp_ns_from_us("123.456", 7, &ns)) ...        // ns == 123456
+ *     if (gp_ns_from_us(GP_TEXT("123.456"), &ns)) ...        // ns == 123456
  */
 #ifndef GP_BASE_NUM_H
 #define GP_BASE_NUM_H

@@ -1,5 +1,6 @@
 #include "formats/base/utf8.h"
 #include "formats/base/count.h"
+#include "formats/base/str.h"
 
 struct range {
     uint32_t first, last;
@@ -72,7 +73,7 @@ uint32_t gp_utf8_next(const char *s, size_t n, size_t *used)
 /* A bad sequence decodes to the same value as a good U+FFFD does. */
 static bool is_bad(const char *s, uint32_t c, size_t used)
 {
-    return c == GP_UTF8_BAD && (used != 3 || memcmp(s, "\xef\xbf\xbd", 3) != 0);
+    return c == GP_UTF8_BAD && !gp_is(s, used, "\xef\xbf\xbd");
 }
 
 bool gp_utf8_valid(const char *s, size_t n)
@@ -88,7 +89,7 @@ void gp_utf8_repair(struct gp_buf *to, const char *s, size_t n)
 {
     for (size_t i = 0, used; i < n; i += used) {
         uint32_t c = gp_utf8_next(s + i, n - i, &used);
-        if (is_bad(s + i, c, used)) gp_buf_put(to, "\xef\xbf\xbd", 3);
+        if (is_bad(s + i, c, used)) gp_buf_put(to, GP_TEXT("\xef\xbf\xbd"));
         else gp_buf_put(to, s + i, used);
     }
 }

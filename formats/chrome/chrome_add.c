@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/num.h"
+#include "formats/base/str.h"
 
 /* ---- life ---- */
 
@@ -97,7 +98,7 @@ static void look_up_category(struct gp_chrome_category *k, const char *text, siz
 {
     k->table = GP_OTHER;
     k->kind = GP_KERNEL;
-    if (n >= 3 && !memcmp(text, "hip", 3)) k->table = GP_API;
+    if (gp_begin(text, n, "hip")) k->table = GP_API;
     for (size_t i = 0; i < GP_COUNT(known_categories); i++) {
         const struct known_category *known = &known_categories[i];
         if (strlen(known->text) != n || memcmp(known->text, text, n)) continue;
@@ -142,7 +143,7 @@ static gp_sid category_cell(struct gp_chrome_parser *c, const struct gp_chrome_f
 static gp_sid row_text(struct gp_chrome_parser *c, const struct gp_json_value *v, struct gp_chrome_fields *f)
 {
     gp_sid sid = text_of(c, v, f);
-    return sid || v->kind == GP_JSON_ABSENT ? sid : intern(c, " ", 1);
+    return sid || v->kind == GP_JSON_ABSENT ? sid : intern(c, GP_TEXT(" "));
 }
 
 static uint32_t process_of(struct gp_chrome_parser *c, struct gp_chrome_fields *f)

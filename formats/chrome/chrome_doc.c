@@ -1,5 +1,6 @@
 /* The document around the events: the outer object or array, and recovery after an error. */
 #include "formats/chrome/chrome_parse_priv.h"
+#include "formats/base/str.h"
 
 #include <string.h>
 
@@ -321,7 +322,7 @@ static bool seek(struct doc *d)
 static bool read_start(struct doc *d)
 {
     const char *p = d->p;
-    if (d->end - p >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) p += 3;
+    if (gp_begin(p, (size_t)(d->end - p), "\xef\xbb\xbf")) p += 3;
     p = gp_json_space(p);
     if (p >= d->end) {
         d->p = d->end;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/str.h"
 #include "formats/chrome/chrome_spans_priv.h"
 
 void gp_chrome_merge_begin(struct gp_chrome_merge *m, struct gp_trace *t)
@@ -234,7 +235,7 @@ static void pairs_release(struct pairs *p)
 /* Kineto labels the processes that stand for devices. */
 static bool stands_for_gpu(const struct gp_trace *t, const struct gp_process *process)
 {
-    return !strncmp(gp_trace_str(t, process->labels), "GPU", 3);
+    return gp_starts(gp_trace_str(t, process->labels), "GPU");
 }
 
 /* A pair without args that identify the stream: Kineto's rows are (device, stream). */

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "formats/base/input.h"
+#include "formats/base/str.h"
 #include "formats/chrome/chrome_merge_priv.h"
 
 enum {
@@ -323,7 +324,7 @@ static int thread_count(int wanted, const struct source *s)
 /* The first character that is not white space. */
 static char first_char(const uint8_t *head, size_t n)
 {
-    size_t i = n >= 3 && !memcmp(head, "\xef\xbb\xbf", 3) ? 3 : 0;
+    size_t i = gp_begin(head, n, "\xef\xbb\xbf") ? 3 : 0;
     while (i < n && (head[i] == ' ' || head[i] == '\n' || head[i] == '\r' || head[i] == '\t')) i++;
     return i < n ? (char)head[i] : '\0';
 }

@@ -5,6 +5,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/num.h"
 #include "formats/base/json_scan.h"
+#include "formats/base/str.h"
 
 enum { SEARCHED = 256 }; /* open spans that an E with a name is compared with: keeps hostile input linear */
 
@@ -178,7 +179,7 @@ static void take_device(struct gp_trace *t, const struct gp_json_value *object, 
         int64_t number;
         if (v.kind == GP_JSON_NUMBER && gp_i64_from_text(v.p, v.n, &number)) {
             set_device_field(&d, &key, number);
-        } else if (key.n == 4 && !memcmp(key.p, "name", 4) && v.kind <= GP_JSON_ODD_STRING) {
+        } else if (gp_is(key.p, key.n, "name") && v.kind <= GP_JSON_ODD_STRING) {
             text->n = 0;
             gp_json_decode(text, v.p, v.n);
             d.name = gp_trace_intern(t, text->data, text->n);
@@ -206,8 +207,8 @@ static void take_distributed(struct gp_trace *t, const char *p, const char *end)
     if (*p++ != '{') return;
     while (gp_json_next(&p, end, &key, &v)) {
         if (!gp_i64_from_text(v.p, v.n, &number) || number < 0 || number > INT32_MAX) continue;
-        if (key.n == 4 && !memcmp(key.p, "rank", 4)) t->rank = (int32_t)number;
-        if (key.n == 10 && !memcmp(key.p, "world_size", 10)) t->world_size = (int32_t)number;
+        if (gp_is(key.p, key.n, "rank")) t->rank = (int32_t)number;
+        if (gp_is(key.p, key.n, "world_size")) t->world_size = (int32_t)number;
     }
 }
 

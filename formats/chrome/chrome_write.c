@@ -5,6 +5,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/base/map.h"
+#include "formats/base/str.h"
 #include "formats/chrome/chrome_rows.h"
 
 enum { FLUSH_SIZE = 128 << 10 };
@@ -120,7 +121,7 @@ static void arg_key(struct args *a, const char *key, size_t n)
     a->any = true;
     gp_buf_putc(b, '"');
     gp_buf_put(b, key, n);
-    gp_buf_put(b, "\":", 2);
+    gp_buf_put(b, GP_TEXT("\":"));
 }
 
 #define ARG(a, key) arg_key((a), key, sizeof(key) - 1)

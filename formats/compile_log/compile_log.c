@@ -60,7 +60,7 @@ ON_CACHE(on_aot_miss, GP_CLOG_AOT, GP_CLOG_MISS)
 ON_CACHE(on_aot_hit, GP_CLOG_AOT, GP_CLOG_HIT)
 ON_CACHE(on_aot_bypass, GP_CLOG_AOT, GP_CLOG_BYPASS)
 
-/* {"str": ["file.py", 7]} */
+/* {"str": ["file.py", 12]} */
 static void on_file_name(struct gp_clog_reader *rd, const struct gp_json_value *v)
 {
     struct gp_json_value value;

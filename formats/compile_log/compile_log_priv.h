@@ -9,6 +9,7 @@
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/json_scan.h"
+#include "formats/base/str.h"
 #include "formats/compile_log/compile_log.h"
 #include "formats/compile_log/log_lines.h"
 
@@ -93,7 +94,7 @@ int64_t gp_clog_int(const struct gp_json_value *v, int64_t dflt);
 int64_t gp_clog_ns(const struct gp_json_value *v, int shift);
 static inline bool gp_clog_true(const struct gp_json_value *v)
 {
-    return v->kind == GP_JSON_WORD && v->n == 4 && !memcmp(v->p, "true", 4);
+    return v->kind == GP_JSON_WORD && gp_is(v->p, v->n, "true");
 }
 /* A string that is JSON itself: decoded into rd->scratch. False for anything but a string. */
 bool gp_clog_nested(struct gp_clog_reader *rd, const struct gp_json_value *v, struct gp_json_value *inner);

@@ -1,5 +1,6 @@
 /* Graph breaks and failed compiles, as all versions phrase them. */
 #include "formats/base/num.h"
+#include "formats/base/str.h"
 #include "formats/compile_log/compile_log_priv.h"
 
 enum { KIND_MAX = 200 };
@@ -121,12 +122,12 @@ static void place_of_frames(struct gp_span_text t, struct place *innermost, stru
 /* "torch_dynamo_resume_in_f_at_10" is a part of f. */
 static struct gp_span_text function_of(struct gp_span_text name)
 {
-    static const char words[] = "torch_dynamo_resume_in_";
+    static const char words[] = "torch_dynamo_resume_in_", at[] = "_at_";
     while (gp_text_begins(name, words)) {
         name = gp_text_from(name, name.p + sizeof words - 1);
         size_t n = name.n;
         while (n && name.p[n - 1] >= '0' && name.p[n - 1] <= '9') n--;
-        if (n > 4 && !memcmp(name.p + n - 4, "_at_", 4)) name.n = n - 4;
+        if (n > strlen(at) && gp_ends(name.p, n, at)) name.n = n - strlen(at);
     }
     return name;
 }

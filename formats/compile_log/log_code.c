@@ -1,6 +1,7 @@
 /* Generated modules: which kernels there are, what is in them, how often each is called. */
 #include <stdlib.h>
 #include "formats/compile_log/compile_log_priv.h"
+#include "formats/base/str.h"
 
 enum { MOST_KERNELS = 20000, RUNNABLE_HEAD = 1 << 14 };
 
@@ -166,7 +167,7 @@ static void read_module(struct gp_clog_reader *rd, struct gp_clog_graph *g, stru
             else read_comment(&c, line);
         } else if (is_word(*line.p) && gp_text_find(line, " = async_compile.")) {
             read_definition(rd, g, line, &c);
-            in_text = line.n >= 3 && !memcmp(line.p + line.n - 3, "'''", 3);
+            in_text = gp_ends(line.p, line.n, "'''");
         }
     }
 }

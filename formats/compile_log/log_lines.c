@@ -5,6 +5,7 @@
 #include "formats/base/input.h"
 #include "formats/base/json_scan.h"
 #include "formats/base/mem.h"
+#include "formats/base/str.h"
 
 enum { WINDOW = 1 << 20, SNIFFED_LINES = 64, MOST_DIGITS = 20 };
 
@@ -23,7 +24,7 @@ static const char *skip_decoration(const char *s, const char *end)
         if (s < end && *s == '\033') {
             while (s < end && *s != 'm') s++;
             s += s < end;
-        } else if (end - s > 5 && !memcmp(s, "[rank", 5) && is_digit(s[5])) {
+        } else if (gp_begin(s, (size_t)(end - s), "[rank") && end - s > 5 && is_digit(s[5])) {
             while (s < end && *s != ']') s++;
             s += s < end;
             s += s < end && *s == ':';

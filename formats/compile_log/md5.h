@@ -2,7 +2,7 @@
  * protection against forgery. Knows nothing about logs.
  *
  *     uint8_t digest[GP_MD5_BYTES];
- *     gp_md5("abc", 3, digest);                        // 90 01 50 98 ...
+ *     gp_md5(GP_TEXT("abc"), digest);                        // 90 01 50 98 ...
  */
 #ifndef GP_FORMATS_MD5_H
 #define GP_FORMATS_MD5_H

@@ -7,6 +7,7 @@
 #include <zstd.h>
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
+#include "formats/base/str.h"
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_codec.h"
 #include "formats/gpt/gpt_decode_priv.h"
@@ -104,7 +105,7 @@ static bool resync(struct reader *r, struct gp_gpt_block_header *h, bool cut)
         const uint8_t *q = memchr(r->store + p, 'G', r->n - p - 3);
         bool candidate_cut;
         p = q ? (size_t)(q - r->store) : r->n - 4;
-        if (!q || memcmp(q, "GPBK", 4)) continue;
+        if (!q || memcmp(q, GP_TEXT("GPBK"))) continue;
         if (block_at(r, p, h, &candidate_cut)) {
             gp_trace_issue(r->t, GP_Q_BAD_BLOCK, damaged, offset_of(r, bad));
             r->bad_unseen += damaged;

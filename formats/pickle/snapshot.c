@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/str.h"
 #include "formats/pickle/snapshot_priv.h"
 
 enum { STACK_MOST = 1 << 16 };
@@ -351,5 +352,5 @@ void gp_snapshot_release(struct gp_snapshot *s)
 
 bool gp_snapshot_is_zip(const uint8_t *head, size_t n)
 {
-    return n >= 4 && !memcmp(head, "PK\3\4", 4);
+    return gp_begin(head, n, "PK\3\4");
 }

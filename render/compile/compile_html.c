@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "formats/base/scale.h"
+#include "formats/base/str.h"
 #include "render/compile/compile_icicle.h"
 #include "render/compile/compile_tables.h"
 #include "render/compile/compile_words.h"
@@ -112,7 +113,7 @@ static void put_legend(struct page *p)
         gp_scale_put(&p->text, GP_UNIT_NS, p->c->time.class_ns[i] > 0 ? p->c->time.class_ns[i] : 0);
         put_scratch(p, "b", NULL);
         gp_svg_close(&p->w);
-        gp_svg_text(&p->w, " ", 1);
+        gp_svg_text(&p->w, GP_TEXT(" "));
     }
     close_line(p);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "formats/base/json_write.h"
+#include "formats/base/str.h"
 #include "render/compile/compile_words.h"
 #include "render/report/json_doc.h"
 
@@ -336,7 +337,7 @@ static const char *category_of(const char *name)
     } words[] = {{"_poi_", "pointwise"}, {"_red_", "reduction"}, {"_per_", "persistent_reduction"},
                  {"_tem_", "template"},  {"_for_", "foreach"},   {"_spl_", "split_scan"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strncmp(name, "triton", 6) && !strncmp(name + 6, words[i].part, 5)) return words[i].word;
+        if (gp_starts(name, "triton") && !strncmp(name + 6, words[i].part, 5)) return words[i].word;
     return "other";
 }
 

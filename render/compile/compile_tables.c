@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/scale.h"
+#include "formats/base/str.h"
 #include "render/compile/compile_verdict.h"
 #include "render/compile/compile_words.h"
 
@@ -390,7 +391,7 @@ static void put_operators(struct maker *m, struct gp_report_table *t, const stru
 {
     for (uint32_t i = 0; i < k->n_operators; i++) {
         const char *s = gp_compile_str(m->c, m->c->log->operators.at[k->first_operator + i]);
-        gp_buf_printf(&m->text, "%s%s", i ? ", " : "", strncmp(s, "aten.", 5) ? s : s + 5);
+        gp_buf_printf(&m->text, "%s%s", i ? ", " : "", gp_starts(s, "aten.") ? s + strlen("aten.") : s);
     }
     gp_report_put_name(m->r, t, gp_buf_str(&m->text), m->text.n, NULL, 0);
     m->text.n = 0;

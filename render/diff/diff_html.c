@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "formats/base/scale.h"
+#include "formats/base/str.h"
 #include "render/diff/diff_charts.h"
 #include "render/diff/diff_dot.h"
 #include "render/diff/diff_flame.h"
@@ -172,7 +173,7 @@ static void put_facts(struct page *p)
 static void put_header(struct page *p)
 {
     gp_page_open(&p->w, "header", NULL);
-    gp_page_element(&p->w, "p", "brand", "gpuprof trace-diff", 18);
+    gp_page_element(&p->w, "p", "brand", GP_TEXT("gpuprof trace-diff"));
     const char *input = p->o->input ? p->o->input : "comparison";
     gp_page_element(&p->w, "h1", NULL, input, strlen(input));
     put_facts(p);

@@ -6,6 +6,7 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/classify.h"
 #include "formats/base/scale.h"
+#include "formats/base/str.h"
 #include "render/diff/diff_verdict.h"
 #include "analyze/view/idle_cause.h"
 
@@ -121,7 +122,7 @@ static void add_waterfall(struct gp_report *r, const struct gp_diff *d, size_t t
     COLUMN(t, "level_ns", "time (\xC2\xB5s)", GP_CELL_US, 0, "running total, line by line");
     struct gp_buf b = {0};
     int64_t level = ends[GP_DIFF_BASE];
-    put_waterfall_row(r, t, "baseline", 8, NULL, 0, level);
+    put_waterfall_row(r, t, GP_TEXT("baseline"), NULL, 0, level);
     for (size_t i = 0; i < n; i++) {
         level = gp_add_saturated(level, terms[i].change_ns);
         gp_diff_put_term(&b, d, &terms[i]);
@@ -129,7 +130,7 @@ static void add_waterfall(struct gp_report *r, const struct gp_diff *d, size_t t
         b.n = 0;
     }
     int64_t change = ends[GP_DIFF_CUR] - ends[GP_DIFF_BASE];
-    put_waterfall_row(r, t, "current", 7, &change, ends[GP_DIFF_BASE], ends[GP_DIFF_CUR]);
+    put_waterfall_row(r, t, GP_TEXT("current"), &change, ends[GP_DIFF_BASE], ends[GP_DIFF_CUR]);
     gp_buf_release(&b);
 }
 

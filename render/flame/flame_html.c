@@ -5,6 +5,7 @@
 #include "formats/base/json_write.h"
 #include "formats/base/map.h"
 #include "formats/base/scale.h"
+#include "formats/base/str.h"
 #include "render/flame/flame_svg.h"
 #include "render/page/page_html.h"
 #include "render/page/page_pack.h"
@@ -294,7 +295,7 @@ void gp_flame_html_write(struct gp_buf *out, const struct gp_flame *flames, size
     x.text.n = 0;
     gp_page_open(&x.w, "main", "flame");
     gp_page_open(&x.w, "header", NULL);
-    gp_page_element(&x.w, "p", "brand", "gpuprof trace2flame", 19);
+    gp_page_element(&x.w, "p", "brand", GP_TEXT("gpuprof trace2flame"));
     gp_page_element(&x.w, "h1", NULL, heading, strlen(heading));
     put_facts(&x);
     gp_svg_close(&x.w);

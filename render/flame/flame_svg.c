@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/str.h"
 #include "render/page/assets.h"
 #include "render/draw/canvas_svg.h"
 #include "render/flame/flame_layout.h"
@@ -499,7 +500,9 @@ static struct name label_of(const struct picture *p, uint32_t node)
 {
     gp_sid sid = p->flame->tree.nodes.at[node].name;
     struct name label = {gp_string(&p->flame->strings, sid), gp_string_len(&p->flame->strings, sid)};
-    if (!label.n) label = node == GP_CALLTREE_ROOT ? (struct name){"all", 3} : (struct name){"(no name)", 9};
+    if (!label.n)
+        label =
+            node == GP_CALLTREE_ROOT ? (struct name){GP_TEXT("all")} : (struct name){GP_TEXT("(no name)")};
     return label;
 }
 

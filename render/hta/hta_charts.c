@@ -5,6 +5,7 @@
 #include "analyze/names/names.h"
 #include "formats/base/mem.h"
 #include "formats/base/scale.h"
+#include "formats/base/str.h"
 #include "render/draw/chart_svg.h"
 #include "render/page/graph_svg.h"
 #include "render/hta/hta_sums.h"
@@ -71,7 +72,7 @@ static void begin_figure(struct figure *f, struct gp_svg *w, const char *title, 
     gp_page_open(w, "figcaption", NULL);
     gp_page_element(w, "strong", NULL, title, strlen(title));
     if (note) {
-        gp_svg_text(w, " ", 1);
+        gp_svg_text(w, GP_TEXT(" "));
         gp_page_element(w, "span", NULL, note, strlen(note));
     }
     gp_svg_close(w);
@@ -98,7 +99,7 @@ static void put_legend(struct figure *f, const struct gp_chart_series *series, s
         gp_page_swatch(f->w, series[i].k);
         gp_page_text(f->w, series[i].name);
         if (sums) {
-            gp_svg_text(f->w, " ", 1);
+            gp_svg_text(f->w, GP_TEXT(" "));
             gp_scale_put_share(&f->text, sums[i], whole);
             gp_page_element(f->w, "b", NULL, f->text.data, f->text.n);
             f->text.n = 0;

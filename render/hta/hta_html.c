@@ -4,6 +4,7 @@
 #include "analyze/names/classify.h"
 #include "analyze/names/names.h"
 #include "formats/base/scale.h"
+#include "formats/base/str.h"
 #include "render/hta/hta_charts.h"
 #include "render/hta/hta_sums.h"
 #include "render/hta/hta_verdict.h"
@@ -142,7 +143,7 @@ static void put_facts(struct page *p)
 static void put_header(struct page *p)
 {
     gp_page_open(&p->w, "header", NULL);
-    gp_page_element(&p->w, "p", "brand", "gpuprof trace-hta", 17);
+    gp_page_element(&p->w, "p", "brand", GP_TEXT("gpuprof trace-hta"));
     gp_page_open(&p->w, "h1", NULL);
     const struct gp_hta *h = p->h;
     for (size_t i = 0; i < h->inputs.n && i < 3; i++) {
@@ -403,7 +404,7 @@ static void put_where(struct page *p, const struct theme *t, const char *name, s
     }
     put_label(p, name, n);
     if (table) gp_svg_close(&p->w);
-    gp_svg_text(&p->w, " ", 1);
+    gp_svg_text(&p->w, GP_TEXT(" "));
 }
 
 /* A link to PAGE with a search for the name that a finding is about, up to the " in " that introduces its
@@ -474,7 +475,7 @@ static void put_findings(struct page *p)
     if (!p->h->findings.n) return;
     gp_page_open(&p->w, "section", "findings");
     gp_svg_attr(&p->w, "id", "findings");
-    gp_page_element(&p->w, "h2", NULL, "What costs the most", 19);
+    gp_page_element(&p->w, "h2", NULL, GP_TEXT("What costs the most"));
     gp_page_open(&p->w, "ol", NULL);
     for (size_t i = 0; i < p->h->findings.n; i++) put_finding(p, &p->h->findings.at[i]);
     gp_svg_close(&p->w);

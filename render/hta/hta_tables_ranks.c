@@ -1,4 +1,5 @@
 #include "render/hta/hta_tables_priv.h"
+#include "formats/base/str.h"
 
 #include <string.h>
 
@@ -276,7 +277,7 @@ static void put_path_name(struct gp_hta_tables *m, struct gp_report_table *t, gp
     const struct gp_strings *s = &m->h->strings;
     gp_sid whole = full ? full : name;
     if (!gp_string_len(s, name)) {
-        gp_report_put_name(m->r, t, "", 0, "(nothing recorded)", strlen("(nothing recorded)"));
+        gp_report_put_name(m->r, t, "", 0, GP_TEXT("(nothing recorded)"));
         return;
     }
     gp_report_put_name(m->r, t, gp_string(s, whole), gp_string_len(s, whole), gp_string(s, name),
@@ -331,7 +332,7 @@ static void put_run(struct gp_hta_tables *m, struct gp_report_table *t, const st
     gp_report_put(t, run->total_ns);
     gp_hta_put_word(m, t, gp_path_bound_name(run->bound));
     if (alone) put_path_name(m, t, q->name, q->full);
-    else gp_report_put_name(m->r, t, "", 0, "(short pieces)", strlen("(short pieces)"));
+    else gp_report_put_name(m->r, t, "", 0, GP_TEXT("(short pieces)"));
     gp_hta_put_device(t, alone ? q->stream : -1);
     if (alone && q->stream < 0) gp_report_put(t, q->tid);
     else gp_report_put_none(t);

@@ -1,4 +1,5 @@
 #include "render/hta/hta_tables_priv.h"
+#include "formats/base/str.h"
 
 #include <string.h>
 
@@ -112,7 +113,7 @@ static void add_owners(struct gp_hta_tables *m, enum gp_owner_sort sort, const c
             continue;
         }
         if (o->name) gp_hta_put_sid(m, t, o->name);
-        else gp_report_put_name(m->r, t, "", 0, "(outside any)", strlen("(outside any)"));
+        else gp_report_put_name(m->r, t, "", 0, GP_TEXT("(outside any)"));
         gp_report_put(t, (int64_t)o->calls);
         gp_report_put(t, (int64_t)o->gpu_events);
         gp_report_put(t, o->gpu_ns);

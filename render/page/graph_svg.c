@@ -21,6 +21,7 @@ bool gp_graph_svg(struct gp_svg *w, const char *dot, size_t n, const struct gp_g
 #include <string.h>
 #include "formats/base/intern.h"
 #include "formats/base/mem.h"
+#include "formats/base/str.h"
 #include "formats/base/vec.h"
 #include "render/page/page_html.h"
 #include "render/draw/text.h"
@@ -122,7 +123,7 @@ static void set(void *of, const char *name, const char *v)
 
 static bool is_cluster(Agraph_t *g)
 {
-    return !strncmp(agnameof(g), "cluster", 7);
+    return gp_starts(agnameof(g), "cluster");
 }
 
 /* Ranks by the longest way to each node; false when there is a cycle, or edges are too long together. */
@@ -234,7 +235,7 @@ static bool is_dashed(void *of)
 static const char *class_of(void *of)
 {
     const char *c = value(of, "class");
-    return strncmp(c, "k-", 2) || strlen(c) > 30 || c[strspn(c, "abcdefghijklmnopqrstuvwxyz-")] ? "" : c;
+    return !gp_starts(c, "k-") || strlen(c) > 30 || c[strspn(c, "abcdefghijklmnopqrstuvwxyz-")] ? "" : c;
 }
 
 static void draw_tooltip(struct gp_svg *w, struct graph *a, void *of)

@@ -2,7 +2,7 @@
  * assets/shell.js returns the bytes, gp.reader(bytes) the numbers. Knows nothing about their meaning.
  *
  *     struct gp_buf b = {0};
- *     gp_pack_u64(&b, 7); gp_pack_i64(&b, -7); gp_pack_text(&b, "name", 4);
+ *     gp_pack_u64(&b, 7); gp_pack_i64(&b, -7); gp_pack_text(&b, GP_TEXT("name"));
  *     gp_page_pack(&w, "spans", b.data, b.n);
  */
 #ifndef GP_RENDER_PAGE_PACK_H

@@ -1,6 +1,7 @@
 #include "render/page/page_report.h"
 
 #include <string.h>
+#include "formats/base/str.h"
 #include "render/page/page_html.h"
 
 static const char *tone_class(uint8_t tone)
@@ -13,7 +14,7 @@ void gp_page_quality(struct gp_svg *w, const struct gp_report *r)
     if (!r->quality.n) return;
     gp_page_open(w, "section", "quality");
     gp_svg_attr(w, "aria-label", "Quality of the input");
-    gp_page_element(w, "h2", NULL, "Before you trust the numbers", 28);
+    gp_page_element(w, "h2", NULL, GP_TEXT("Before you trust the numbers"));
     gp_page_open(w, "ul", NULL);
     for (size_t i = 0; i < r->quality.n; i++) {
         const struct gp_report_line *l = &r->quality.at[i];

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/scale.h"
+#include "formats/base/str.h"
 #include "render/page/page_html.h"
 
 /* Labels up to this many bytes need no tooltip to be read in full. */
@@ -137,7 +138,7 @@ static void put_definitions(struct gp_svg *w, const struct gp_report_table *t, c
     for (size_t i = 0; i < t->columns.n; i++) n += used[i] && t->columns.at[i].help;
     if (!n) return;
     gp_page_open(w, "details", "definitions");
-    gp_page_element(w, "summary", NULL, "What the columns mean", 21);
+    gp_page_element(w, "summary", NULL, GP_TEXT("What the columns mean"));
     gp_page_open(w, "dl", NULL);
     for (size_t i = 0; i < t->columns.n; i++) {
         const struct gp_report_column *c = &t->columns.at[i];

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "formats/base/json_write.h"
 #include "formats/base/scale.h"
+#include "formats/base/str.h"
 #include "render/draw/palette.h"
 #include "render/draw/text.h"
 #include "render/timeline/timeline_priv.h"
@@ -273,7 +274,7 @@ static void put_steps(struct gp_buf *b, const struct gp_timeline *tl)
 static const struct gp_idle_culprit *place_of(const struct gp_hta *h, const char *id)
 {
     const struct gp_idle_culprit *best = NULL;
-    if (strncmp(id, "idle_", 5)) return NULL;
+    if (!gp_starts(id, "idle_")) return NULL;
     for (size_t d = 0; d < h->devices.n; d++)
         for (size_t i = 0; i < h->devices.at[d].culprits.n; i++) {
             const struct gp_idle_culprit *c = &h->devices.at[d].culprits.at[i];
