@@ -309,7 +309,9 @@ static void put_stream(struct gp_buf *to, const struct gp_trace *t, const struct
                        bool for_person)
 {
     const struct gp_track *k = &t->tracks.at[s->track];
-    if (for_person && k->name) {
+    if (for_person && s->stream < 0 && k->device >= 0 && k->tid < 0 && !k->tid_text) {
+        gp_buf_puts(to, "no stream");
+    } else if (for_person && k->name) {
         gp_lanes_put_sid(to, t, k->name);
     } else if (s->stream >= 0) {
         gp_buf_printf(to, "stream %" PRId64, s->stream);
@@ -355,7 +357,9 @@ static void add_notes(struct gp_lanes_build *b, uint32_t group, uint32_t track)
         put_stream(&id, t, &s, false);
         put_stream(&name, t, &s, true);
         gp_buf_puts(&id, marks ? "/marks" : "/ranges");
-        gp_buf_puts(&name, marks ? ", instants" : ", ranges and waits");
+        gp_buf_puts(&name, marks           ? ", instants"
+                           : k->stream < 0 ? ": waits for the whole context"
+                                           : ", ranges and waits");
         lay_out(b,
                 gp_lanes_add_track(b, group, marks ? GP_LANES_MARKS : GP_LANES_SLICES, gp_buf_str(&id),
                                    name.data, name.n),
@@ -402,6 +406,38 @@ static void add_gaps(struct gp_lanes_build *b, uint32_t group, uint32_t first, u
         lay_out(b, gp_lanes_add_track(b, group, GP_LANES_GAPS, "idle", GP_TEXT("idle time")), false);
 }
 
+/* A row of a device that ran no work: waits for the whole context, ranges on an idle stream. */
+struct idle_row {
+    uint32_t group, track;
+    int64_t stream;
+};
+
+static int by_group(const void *a, const void *b)
+{
+    const struct idle_row *x = a, *y = b;
+    if (x->group != y->group) return x->group < y->group ? -1 : 1;
+    if (x->stream != y->stream) return x->stream < y->stream ? -1 : 1;
+    return x->track < y->track ? -1 : x->track > y->track;
+}
+
+/* Those of all devices, whose groups exist, by group. They count as placed from now on. */
+static struct idle_row *find_idle_rows(struct gp_lanes_build *b, size_t *n)
+{
+    const struct gp_trace *t = b->l->v->t;
+    struct idle_row *rows = gp_alloc((t->tracks.n + 1) * sizeof *rows);
+    *n = 0;
+    for (uint32_t i = 0; i < t->tracks.n; i++) {
+        const struct gp_track *k = &t->tracks.at[i];
+        if (k->kind != GP_TRACK_STREAM || b->stream_of[i] != UINT32_MAX) continue;
+        uint32_t group = gp_lanes_device_group(b, t->processes.at[k->process].producer, k->device);
+        if (group == UINT32_MAX) continue;
+        rows[(*n)++] = (struct idle_row){group, i, k->stream};
+        b->stream_of[i] = GP_LANES_BESIDE;
+    }
+    if (*n) qsort(rows, *n, sizeof *rows, by_group);
+    return rows;
+}
+
 struct gaps {
     struct gp_lanes *l;
     uint32_t *n; /* by device */
@@ -428,9 +464,12 @@ static void add_devices(struct gp_lanes_build *b)
     for (size_t d = 0; d < v->devices.n; d++)
         ++*gp_map_put(&b->sharers,
                       gp_lanes_device_key((uint32_t)v->devices.at[d].rank, v->devices.at[d].device), 0);
-    for (uint32_t d = 0; d < v->devices.n; d++) {
+    size_t idle_n, idle = 0;
+    for (uint32_t d = 0; d < v->devices.n; d++) gp_lanes_add_device_group(b, d);
+    struct idle_row *idle_rows = find_idle_rows(b, &idle_n);
+    for (uint32_t d = 0; d < v->devices.n; d++) { /* the groups of devices come first, in their order */
         const struct gp_view_device *dev = &v->devices.at[d];
-        uint32_t group = gp_lanes_add_device_group(b, d);
+        uint32_t group = d;
         add_steps(b, group, dev);
         add_gaps(b, group, first, gaps.n[d]);
         first += gaps.n[d];
@@ -438,8 +477,11 @@ static void add_devices(struct gp_lanes_build *b)
             add_stream(b, group, &v->streams.at[s]);
             add_notes(b, group, v->streams.at[s].track);
         }
+        for (; idle < idle_n && idle_rows[idle].group == group; idle++)
+            add_notes(b, group, idle_rows[idle].track);
         gp_lanes_device_counters(b, d, group);
     }
+    free(idle_rows);
     free(gaps.n);
 }
 
@@ -497,14 +539,16 @@ static void add_thread(struct gp_lanes_build *b, uint32_t track)
         if (!b->items.n) continue;
         struct gp_buf id = {0}, name = {0};
         put_thread(&id, t, track);
-        put_thread(&name, t, track);
+        if (k->tid_text && k->kind == GP_TRACK_OTHER) gp_lanes_put_sid(&name, t, k->tid_text);
+        else put_thread(&name, t, track);
         if (k->name && k->name != k->tid_text) {
             if (k->kind != GP_TRACK_THREAD || gp_starts(gp_trace_str(t, k->name), "thread ")) name.n = 0;
             else gp_buf_puts(&name, ", ");
             gp_lanes_put_sid(&name, t, k->name);
         }
         gp_buf_puts(&id, marks ? "/marks" : "");
-        gp_buf_puts(&name, marks ? ", instants" : "");
+        gp_buf_puts(&name, !marks ? "" : name.n ? ", instants" : "instants");
+        if (!name.n) gp_buf_puts(&name, "events");
         uint32_t group = gp_lanes_process_group(b, k->process);
         lay_out(b,
                 gp_lanes_add_track(b, group, marks ? GP_LANES_MARKS : GP_LANES_SLICES, gp_buf_str(&id),
@@ -515,16 +559,6 @@ static void add_thread(struct gp_lanes_build *b, uint32_t track)
     }
 }
 
-/* Rows that ran no work but have a device's number stay with it. True if TRACK is one. */
-static bool add_idle_stream(struct gp_lanes_build *b, uint32_t track)
-{
-    const struct gp_track *k = &b->l->v->t->tracks.at[track];
-    if (k->kind != GP_TRACK_STREAM) return false;
-    uint32_t group = gp_lanes_device_group(b, b->l->v->t->processes.at[k->process].producer, k->device);
-    if (group != UINT32_MAX) add_notes(b, group, track);
-    return group != UINT32_MAX;
-}
-
 static void add_processes(struct gp_lanes_build *b)
 {
     const struct gp_trace *t = b->l->v->t;
@@ -533,9 +567,9 @@ static void add_processes(struct gp_lanes_build *b)
     qsort(order, t->tracks.n, sizeof *order, by_place);
     for (size_t i = 0; i < t->tracks.n; i++) {
         uint32_t track = order[i].track, stream = b->stream_of[track];
-        if (stream != UINT32_MAX && b->l->v->streams.at[stream].track == track)
-            continue; /* it is there already */
-        if (stream != UINT32_MAX || !add_idle_stream(b, track)) add_thread(b, track);
+        bool placed =
+            stream == GP_LANES_BESIDE || (stream != UINT32_MAX && b->l->v->streams.at[stream].track == track);
+        if (!placed) add_thread(b, track);
     }
     free(order);
 }
@@ -589,6 +623,7 @@ void gp_lanes_build(struct gp_lanes *l, const struct gp_view *v, const struct gp
     add_devices(&b);
     add_processes(&b);
     gp_lanes_recorded_counters(&b);
+    gp_lanes_join_groups(l);
     sort_names(&b);
     for (int i = 0; i < GP_TABLE_COUNT; i++) {
         free(b.rows[i]);

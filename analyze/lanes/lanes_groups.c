@@ -1,5 +1,7 @@
 /* Groups, tracks and their names: what a layout is put together from. */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 #include "analyze/lanes/lanes_priv.h"
 
 bool gp_lanes_touches(const struct gp_lanes_build *b, int64_t start_ns, int64_t dur_ns)
@@ -99,6 +101,24 @@ uint32_t gp_lanes_add_device_group(struct gp_lanes_build *b, uint32_t device)
     return (uint32_t)b->l->groups.n - 1;
 }
 
+/* Profilers put notes of their own on rows of processes that do not exist: "", -1, "Spans", "Traces". */
+static void put_process_name(struct gp_buf *to, const struct gp_trace *t, const struct gp_process *p)
+{
+    const char *text = gp_trace_str(t, p->pid_text);
+    bool blank = !text[strspn(text, " ")];
+    bool own = p->pid_text ? blank || !strcmp(text, "Spans") || !strcmp(text, "Traces") : p->pid < 0;
+    if (own) {
+        gp_buf_puts(to, "profiler");
+        if (!blank) gp_buf_printf(to, ": %s", text);
+    } else {
+        gp_buf_puts(to, p->pid_text ? "" : "process ");
+        put_process(to, t, p);
+    }
+    if (!p->name || p->name == p->pid_text) return;
+    gp_buf_puts(to, ", ");
+    gp_lanes_put_sid(to, t, p->name);
+}
+
 uint32_t gp_lanes_process_group(struct gp_lanes_build *b, uint32_t process)
 {
     if (b->group_of_process[process] != UINT32_MAX) return b->group_of_process[process];
@@ -111,12 +131,7 @@ uint32_t gp_lanes_process_group(struct gp_lanes_build *b, uint32_t process)
     }
     gp_buf_puts(&id, "process ");
     put_process(&id, t, p);
-    gp_buf_puts(&name, p->pid_text ? "" : "process ");
-    put_process(&name, t, p);
-    if (p->name && p->name != p->pid_text) {
-        gp_buf_puts(&name, ", ");
-        gp_lanes_put_sid(&name, t, p->name);
-    }
+    put_process_name(&name, t, p);
     add_group(b, &id, &name, UINT32_MAX);
     gp_buf_release(&id);
     gp_buf_release(&name);
@@ -138,4 +153,17 @@ struct gp_lanes_track *gp_lanes_add_track(struct gp_lanes_build *b, uint32_t gro
     GP_VEC_PUSH(&l->tracks, k);
     gp_buf_release(&text);
     return &l->tracks.at[l->tracks.n - 1];
+}
+
+/* Only counters are out of place, and they have no lanes: the order of the lanes stays that of the tracks. */
+void gp_lanes_join_groups(struct gp_lanes *l)
+{
+    size_t *next = gp_zalloc((l->groups.n + 1) * sizeof *next);
+    struct gp_lanes_track *sorted = gp_alloc((l->tracks.n + 1) * sizeof *sorted);
+    for (size_t i = 0; i < l->tracks.n; i++) next[l->tracks.at[i].group + 1]++;
+    for (size_t g = 0; g < l->groups.n; g++) next[g + 1] += next[g];
+    for (size_t i = 0; i < l->tracks.n; i++) sorted[next[l->tracks.at[i].group]++] = l->tracks.at[i];
+    if (l->tracks.n) memcpy(l->tracks.at, sorted, l->tracks.n * sizeof *sorted);
+    free(sorted);
+    free(next);
 }

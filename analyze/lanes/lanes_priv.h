@@ -11,6 +11,9 @@ struct gp_lanes_item {
     uint8_t table, lane;
 };
 
+/* The row of a device that ran no work: it lies beside the streams. */
+#define GP_LANES_BESIDE (UINT32_MAX - 1)
+
 enum { GP_LANES_SEEN = 4096 };
 struct gp_lanes_seen {
     uint64_t key; /* 0: nothing yet */
@@ -28,7 +31,7 @@ struct gp_lanes_build {
     GP_VEC(uint64_t) uses;              /* by name */
     GP_VEC(struct gp_lanes_item) items; /* of the track at hand */
     size_t cap;                         /* of the arrays by event */
-    uint32_t *stream_of;                /* by track: stream of the view, UINT32_MAX: none */
+    uint32_t *stream_of;                /* by track: stream of the view, or UINT32_MAX, GP_LANES_BESIDE */
     uint32_t *group_of_process;         /* UINT32_MAX: none yet */
     struct gp_map device_groups;        /* by (producer, device): the group */
     struct gp_map sharers;              /* by (rank, device): number of processes with such a device */
@@ -63,6 +66,8 @@ uint32_t gp_lanes_device_group(const struct gp_lanes_build *b, uint32_t producer
 /* Append a track without events; NAME is only the last part of its id, after the group's id. */
 struct gp_lanes_track *gp_lanes_add_track(struct gp_lanes_build *b, uint32_t group, enum gp_lanes_sort sort,
                                           const char *id, const char *name, size_t name_n);
+/* Bring the counters that were added last to the other tracks of their groups: one heading per group. */
+void gp_lanes_join_groups(struct gp_lanes *l);
 /* ---- lanes_counters.c ---- */
 
 /* Counters of device D (busy, queue, copies), whose group is GROUP; recorded counters of a process. */

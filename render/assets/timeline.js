@@ -483,8 +483,9 @@ function run(data) {
   function point(at, ev) {
     const track = data.tracks[at.track];
     if (at.lane < 0) {
-      const v = track.value[at.i], unit = { bytes: gp.bytes, percent: (x) => x.toFixed(1) + "%", gbps: (x) => x.toFixed(2) + " GB/s" }[track.unit] || gp.count;
-      return gp.tip.show(ev.clientX, ev.clientY, `${track.name}: ${unit(v)}`, [`since ${gp.tickLabel(track.start[at.i], 1000)}`, `highest ${unit(track.max)}`]);
+      const [low, top] = gp.counterScale(track), words = (v) => gp.counterWords(track, v);
+      return gp.tip.show(ev.clientX, ev.clientY, `${track.name}: ${words(track.value[at.i])}`,
+        [`since ${gp.tickLabel(track.start[at.i], 1000)}`, `highest ${words(track.max)}`, `scale ${words(low)} to ${words(top)}`]);
     }
     const x = data.at(at.track, at.lane, at.i);
     gp.tip.show(ev.clientX, ev.clientY, x.name, [`${gp.ns(x.dur)} at ${gp.tickLabel(x.t0, 1000)}`, `${data.kinds[x.kind].label}, ${data.groups[track.group].name} \u203a ${track.name}`]);

@@ -35,6 +35,16 @@ function firstFrom(lane, t) {
   return low;
 }
 
+/* The values at the ground and at the top of a counter: a share is one of 100%, whatever it reached. */
+const counterScale = (track) => track.unit === "percent" ? [0, 100] : [Math.min(0, track.min), track.max];
+/* A value of a counter in its unit: whole, or with three digits. */
+const real = (v) => Number.isInteger(v) ? gp.count(v) : Math.abs(v) >= 100 ? gp.count(Math.round(v)) : String(Number(v.toPrecision(3)));
+function counterWords(track, v) {
+  if (track.unit === "percent") return (v === Math.round(v) ? v : v.toFixed(1)) + "%";
+  if (track.unit === "gbps") return real(v) + " GB/s";
+  return track.unit === "bytes" ? gp.bytes(v) : real(v);
+}
+
 function timelineDraw(canvas, data, view) {
   const ctx = canvas.getContext("2d", { alpha: false });
   const c = {};      // colours of the theme
@@ -188,7 +198,7 @@ function timelineDraw(canvas, data, view) {
   /* A counter: in each column from its smallest to its largest value, filled to the ground. */
   function paintCounter(track, y, high) {
     const { start, value, n } = track, k = (view.t1 - view.t0) / w, ground = y + high - 1;
-    const low = Math.min(0, track.min), span = track.max - low || 1, level = (v) => ground - Math.round((v - low) / span * (high - 2));
+    const [low, top] = gp.counterScale(track), span = top - low || 1, level = (v) => ground - Math.round((v - low) / span * (high - 2));
     const edge = c.count, tint = mix(c.page, c.count, 60);
     let i = firstFrom(track, view.t0), v = i > 0 ? value[i - 1] : NaN;
     for (let x = 0; x < w; x++) {
@@ -200,8 +210,8 @@ function timelineDraw(canvas, data, view) {
         if (!(v <= max)) max = v;
       }
       if (!(max >= min)) continue;
-      const top = level(max), bottom = level(min);
-      for (let r = Math.max(0, top); r <= Math.min(h - 1, ground); r++) px[r * w + x] = r <= Math.max(bottom, top + scale - 1) ? edge : tint;
+      const peak = level(max), bottom = level(min);
+      for (let r = Math.max(0, peak); r <= Math.min(h - 1, ground); r++) px[r * w + x] = r <= Math.max(bottom, peak + scale - 1) ? edge : tint;
     }
   }
 
@@ -314,5 +324,5 @@ function timelineDraw(canvas, data, view) {
   return { theme, paint, at, colours: c, get scale() { return scale; } };
 }
 
-Object.assign(gp, { timelineDraw, firstFrom });
+Object.assign(gp, { timelineDraw, firstFrom, counterScale, counterWords });
 })();

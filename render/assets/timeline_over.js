@@ -229,6 +229,11 @@ function timelineRows(element, data, view, acts) {
     const b = make("button", { type: "button", className: "track", title: t.name + counted + over, onclick: () => acts.fold(t.index) });
     if (t.sort === "idle" || t.lanes && t.lanes.length < 2) b.classList.add("flat");
     b.append(make("i", { "aria-hidden": "true" }), make("span", { textContent: t.name }));
+    if (t.sort === "counter") { /* what the top of the track stands for */
+      const [low, top] = gp.counterScale(t);
+      b.append(make("small", { className: "scale", textContent: gp.counterWords(t, top) }));
+      b.title += `: scale ${gp.counterWords(t, low)} to ${gp.counterWords(t, top)}, highest ${gp.counterWords(t, t.max)}`;
+    }
     return b;
   }
 

@@ -283,6 +283,27 @@ static void draw_tracks(struct picture *p, size_t tracks)
 
 /* ---- the frame ---- */
 
+/* A point in time with the decimals that steps of STEP need, however late it is: "12.345 ms". */
+static void put_tick(struct gp_buf *b, int64_t at, int64_t step)
+{
+    static const struct {
+        int64_t ns;
+        int digits;
+        const char *name;
+    } units[] = {{1000000000, 9, "s"}, {1000000, 6, "ms"}, {1000, 3, "\xC2\xB5s"}, {1, 0, "ns"}};
+    int64_t size = at < 0 ? -at : at;
+    size_t u = 0;
+    while (u + 1 < GP_COUNT(units) && units[u].ns > (size > step ? size : step)) u++;
+    int digits = units[u].digits;
+    for (int64_t below = 1; digits > 0 && below * 10 <= step; below *= 10) digits--;
+    int64_t part = size % units[u].ns;
+    for (int i = digits; i < units[u].digits; i++) part /= 10;
+    if (at < 0) gp_buf_putc(b, '-');
+    gp_buf_printf(b, "%" PRId64, size / units[u].ns);
+    if (digits > 0) gp_buf_printf(b, ".%0*" PRId64, digits, part);
+    gp_buf_printf(b, " %s", units[u].name);
+}
+
 static void draw_axis(struct picture *p, int bottom)
 {
     int64_t span = p->end_ns - p->begin_ns, step = 1;
@@ -296,7 +317,7 @@ static void draw_axis(struct picture *p, int bottom)
         gp_svg_box(&p->svg, x, (p->head + AXIS - 4) * 100, 100, (bottom - p->head - AXIS + 4) * 100);
         gp_svg_close(&p->svg);
         p->text.n = 0;
-        if (at) gp_scale_put(&p->text, GP_UNIT_NS, at);
+        if (at) put_tick(&p->text, at, step);
         else gp_buf_putc(&p->text, '0');
         put_words(p, "d", x, p->head + AXIS - 8,
                   at + step > offset + span && p->width * 100 - x < 4000 ? "end" : "middle", p->text.data,
@@ -371,9 +392,11 @@ static void put_head(struct picture *p)
         put_words(p, "w title", 1200, 22, NULL, p->text.data ? p->text.data : "", p->text.n);
     }
     p->text.n = 0;
-    gp_scale_put(&p->text, GP_UNIT_NS, p->begin_ns - p->l->begin_ns);
+    int64_t step = 1;
+    while (step < (p->end_ns - p->begin_ns) / 500) step *= 10;
+    put_tick(&p->text, p->begin_ns - p->l->begin_ns, step);
     gp_buf_puts(&p->text, " to ");
-    gp_scale_put(&p->text, GP_UNIT_NS, p->end_ns - p->l->begin_ns);
+    put_tick(&p->text, p->end_ns - p->l->begin_ns, step);
     if (o->note) gp_buf_printf(&p->text, " \xC2\xB7 %s", o->note);
     if (p->left_out) gp_buf_printf(&p->text, " \xC2\xB7 %zu more lanes are not drawn", p->left_out);
     put_words(p, "d", 1200, o->title ? 40 : 16, NULL, p->text.data, p->text.n);

@@ -20,6 +20,29 @@ cat >steps.json <<'END'
 {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":1140,"dur":30,"args":{"device":0,"stream":7,"correlation":2}}]}
 END
 
+# Two kernels of 5 us, the first before time 0 of the clock: 10 us in 95.
+test_expect_success 'times before 0 count like any others' '
+    cat >early.json <<END &&
+[{"ph":"X","cat":"kernel","name":"a","pid":0,"tid":7,"ts":-50,"dur":5,"args":{"device":0,"stream":7}},
+ {"ph":"X","cat":"kernel","name":"b","pid":0,"tid":7,"ts":40,"dur":5,"args":{"device":0,"stream":7}}]
+END
+    trace2timeline early.json 2>err >/dev/null &&
+    echo "trace2timeline: early.json: 95.0 µs: CPU active 0%, GPU active 10.5%, both 0%" >expect &&
+    test_cmp expect err
+'
+
+# One microsecond, twelve seconds into the trace: each tick has a label of its own.
+test_expect_success 'the labels of a late range differ' '
+    cat >late.json <<END &&
+[{"ph":"X","cat":"kernel","name":"a","pid":0,"tid":7,"ts":0,"dur":1,"args":{"device":0,"stream":7}},
+ {"ph":"X","cat":"kernel","name":"b","pid":0,"tid":7,"ts":12000000,"dur":2,"args":{"device":0,"stream":7}}]
+END
+    trace2timeline -q -f svg --range 12s-12000001us late.json >late.svg &&
+    grep -o ">1[0-9.]* s<" late.svg | sort >labels &&
+    test 4 -le $(wc -l <labels) && sort -u labels >different && test_cmp different labels &&
+    grep -q ">12.0000002 s<" late.svg
+'
+
 # Track, events and sum of durations as the page has them.
 held() { node "$dump" "$1" | awk -F'\t' '$1 != "counter" { print $2 "\t" $3 "\t" $4 }'; }
 

@@ -339,6 +339,64 @@ static void test_activity(void **state)
     assert_int_equal(a.both_ns, 7000);
 }
 
+/* What happens before time 0 of the file counts as well: 5 us at -50 us and 5 us at 40 us. */
+static void test_activity_before_zero(void **state)
+{
+    struct scene *s = *state;
+    mk_kernel(&s->t, s->s7, -50000, -45000, "a", 1);
+    mk_kernel(&s->t, s->s7, 40000, 45000, "b", 2);
+    run(s);
+    struct gp_activity a = gp_activity_of(&s->v, -50000, 45000);
+    assert_int_equal(a.span_ns, 95000);
+    assert_int_equal(a.gpu_ns, 10000);
+}
+
+/* A device has one heading, above all processes: its waits for a whole context and the memory on it are there, too. */
+static void test_one_heading_per_group(void **state)
+{
+    struct scene *s = *state;
+    struct gp_track none = gp_track_unknown();
+    none.kind = GP_TRACK_STREAM;
+    none.process = s->process;
+    none.tid = -1;
+    none.device = 0;
+    mk_kernel(&s->t, s->s7, 1000, 2000, "k", 1);
+    op(s, 0, 500, "o");
+    gp_events_add(&s->t.events[GP_SYNC], 2000, 500, gp_trace_track(&s->t, &none), mk_name(&s->t, "wait"));
+    size_t row = gp_events_add(&s->t.events[GP_COUNTER], 0, 0, s->main, mk_name(&s->t, "c"));
+    gp_set_value(&s->t.events[GP_COUNTER], row, 1);
+    run(s);
+    for (size_t i = 1; i < s->l.tracks.n; i++)
+        assert_true(s->l.tracks.at[i].group >= s->l.tracks.at[i - 1].group);
+    assert_int_equal(s->l.groups.n, 2);
+    assert_int_equal(s->l.groups.at[0].device, 0);
+    assert_string_equal(gp_string(&s->l.strings, track(s, "gpu 0/row -1/ranges")->name),
+                        "no stream: waits for the whole context");
+}
+
+/* Rows that profilers write for themselves, without a process. */
+static void test_names_of_profilers(void **state)
+{
+    struct scene *s = *state;
+    static const char *const pids[] = {" ", "Spans"}, *const names[] = {"profiler", "profiler: Spans"};
+    for (int i = 0; i < 2; i++) {
+        struct gp_process p = gp_process_unknown();
+        struct gp_track k = gp_track_unknown();
+        p.pid_text = mk_name(&s->t, pids[i]);
+        k.kind = GP_TRACK_OTHER;
+        k.process = gp_trace_process(&s->t, &p);
+        k.tid_text = mk_name(&s->t, i ? "PyTorch Profiler" : " ");
+        gp_events_add(&s->t.events[i ? GP_OTHER : GP_MARK], 10, 0, gp_trace_track(&s->t, &k),
+                      mk_name(&s->t, "x"));
+    }
+    run(s);
+    for (size_t i = 0; i < s->l.tracks.n; i++) {
+        assert_true(gp_string_len(&s->l.strings, s->l.tracks.at[i].name) > 0);
+        assert_string_equal(gp_string(&s->l.strings, s->l.groups.at[s->l.tracks.at[i].group].name),
+                            names[s->l.tracks.at[i].sort != GP_LANES_MARKS]);
+    }
+}
+
 static void test_empty(void **state)
 {
     struct scene *s = *state;
@@ -365,6 +423,9 @@ int main(void)
         SCENE(test_ids_differ),
         SCENE(test_one_device_of_two_processes),
         SCENE(test_activity),
+        SCENE(test_activity_before_zero),
+        SCENE(test_one_heading_per_group),
+        SCENE(test_names_of_profilers),
         SCENE(test_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
