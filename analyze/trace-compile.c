@@ -84,19 +84,33 @@ static int report_quality(struct job *j, struct gp_err *err)
     return failed;
 }
 
+/* What the heading of a page says: "logs and 2 more". */
+static void put_inputs(struct gp_buf *to, const struct gp_front *f)
+{
+    const char *path = f->paths[0], *end = path + strlen(path);
+    if (!strcmp(path, "-")) return;
+    while (end > path + 1 && end[-1] == '/') end--;
+    const char *name = end;
+    while (name > path && name[-1] != '/') name--;
+    gp_buf_put(to, name, (size_t)(end - name));
+    if (f->n > 1) gp_buf_printf(to, " and %zu more", f->n - 1);
+}
+
 static int write_answer(struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
     const struct gp_answer_format *format = gp_answer_format(gp_compile_formats, o->front.common.format);
-    struct gp_buf typed = {0};
+    struct gp_buf typed = {0}, inputs = {0};
+    put_inputs(&inputs, j->front);
     gp_cli_put_given(&typed, j->front->tool, o, "eager mode against code step-marker classes");
     struct gp_compile_answer a = {.c = &j->c,
-                                  .input = strcmp(j->front->paths[0], "-") != 0 ? j->front->paths[0] : NULL,
+                                  .input = inputs.n ? gp_buf_str(&inputs) : NULL,
                                   .options = typed.n ? gp_buf_str(&typed) : NULL,
                                   .top = gp_answer_rows(format, o->front.top),
                                   .color = gp_front_color(j->front)};
     int failed = gp_answer_write(format, &a, o->front.common.output, err);
     gp_buf_release(&typed);
+    gp_buf_release(&inputs);
     return failed;
 }
 

@@ -278,9 +278,10 @@ struct gp_compile_opts {
 struct gp_compile {
     struct gp_compile_opts opts;
     struct gp_compile_log *log;
-    bool cut;         /* a log ends in the middle of compiling */
-    gp_sid mode;      /* "default", "reduce-overhead", ...; 0 unknown */
-    gp_sid mode_from; /* "options", "events" or "trace name" */
+    bool cut;                       /* a log ends in the middle of compiling */
+    uint32_t last_span, last_frame; /* the innermost span that is open then, and its frame; GP_CLOG_NONE */
+    gp_sid mode;                    /* "default", "reduce-overhead", ...; 0 unknown */
+    gp_sid mode_from;               /* "options", "events" or "trace name" */
     struct gp_compile_time time;
     GP_VEC(struct gp_compile_frame) frames;
     GP_VEC(struct gp_compile_break) breaks; /* what costs most first; what another one causes follows it */

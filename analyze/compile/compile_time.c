@@ -99,7 +99,11 @@ static void add_spans(struct gp_compile *c)
             f->total_ns += s->self_ns;
             f->class_ns[*known] += s->self_ns;
         }
-        t->open += s->open;
+        if (s->open) {
+            t->open++;
+            c->last_span = (uint32_t)i;
+            c->last_frame = f ? (uint32_t)(f - c->frames.at) : GP_CLOG_NONE;
+        }
         if (s->parent != GP_CLOG_NONE) continue;
         t->total_ns += s->dur_ns;
         of_process[s->process] += s->dur_ns;
@@ -144,6 +148,7 @@ void gp_compile_add_time(struct gp_compile *c)
     const struct gp_compile_log *log = c->log;
     struct gp_compile_time *t = &c->time;
     t->stall_ns = -1;
+    c->last_span = c->last_frame = GP_CLOG_NONE;
     t->from_spans = log->spans.n > 0;
     if (t->from_spans) add_spans(c);
     for (size_t i = 0; i < log->metrics.n; i++) {

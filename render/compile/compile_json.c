@@ -213,6 +213,23 @@ static void put_frame(struct writer *w, const struct gp_compile_frame *f)
     gp_doc_end(d, '}');
 }
 
+/* The spans that never ended, outermost first: where the process was when its log ends. */
+static void put_open(struct writer *w)
+{
+    const struct gp_compile_log *log = w->c->log;
+    gp_doc_list(&w->d, "open");
+    for (size_t i = 0; w->c->time.open && i < log->spans.n; i++) {
+        const struct gp_clog_span *s = &log->spans.at[i];
+        if (!s->open) continue;
+        gp_doc_element(&w->d);
+        gp_doc_name(&w->d, "name", s->name);
+        gp_doc_name(&w->d, "compile_id", s->compile_id);
+        gp_doc_u64(&w->d, "process", s->process);
+        gp_doc_end(&w->d, '}');
+    }
+    gp_doc_end(&w->d, ']');
+}
+
 static void put_time(struct writer *w)
 {
     const struct gp_compile_time *t = &w->c->time;
@@ -227,6 +244,7 @@ static void put_time(struct writer *w)
     gp_doc_known(&w->d, "stall_ns", t->stall_ns);
     gp_doc_u64(&w->d, "stalls", t->stalls);
     gp_doc_u64(&w->d, "open_spans", t->open);
+    put_open(w);
     gp_doc_cstr(&w->d, "from", t->from_spans ? "spans" : "metrics");
     gp_doc_cstr(&w->d, "cache", gp_compile_warmth_name(w->c->caches.warmth));
     gp_doc_end(&w->d, '}');

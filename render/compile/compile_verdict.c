@@ -27,8 +27,8 @@ void gp_compile_quality(struct gp_report *r, const struct gp_compile *c)
     }
     for (size_t i = 0; i < c->traces.n; i++) gp_inputs_say(r, &log->strings, &c->traces.at[i].input, 1, true);
     if (c->gaps)
-        gp_report_note(r, GP_TONE_WARN,
-                       "%" PRIu32 " compiles are missing in the log: their numbers have gaps", c->gaps);
+        gp_report_note(r, GP_TONE_WARN, "%" PRIu32 " %s missing in the log: compile ids have gaps", c->gaps,
+                       c->gaps == 1 ? "compile is" : "compiles are");
 }
 
 /* ---- what to do ---- */
@@ -85,6 +85,25 @@ static void put_mode(struct gp_buf *b, const struct gp_compile *c)
     if (c->mode) gp_buf_printf(b, "mode %s, ", gp_compile_str(c, c->mode));
 }
 
+/* Where the log ends: in which span, the innermost one, of which compile. */
+static void say_cut(struct gp_report *r, const struct gp_compile *c)
+{
+    struct gp_buf b = {0};
+    if (!c->cut) return;
+    if (c->last_frame != GP_CLOG_NONE) {
+        const struct gp_compile_frame *f = &c->frames.at[c->last_frame];
+        gp_compile_put_place(&b, c, f->file, f->line, f->function);
+        gp_buf_puts(&b, " is being compiled, in ");
+    }
+    if (c->last_span != GP_CLOG_NONE)
+        gp_buf_printf(&b, "%s%s", gp_compile_str(c, c->log->spans.at[c->last_span].name),
+                      c->last_frame == GP_CLOG_NONE ? " is going on" : "");
+    else gp_buf_puts(&b, "a record is being written");
+    gp_report_verdict(r, GP_TONE_WARN, "The log ends while %s: figures go as far as it does.",
+                      gp_buf_str(&b));
+    gp_buf_release(&b);
+}
+
 static void say_time(struct gp_report *r, const struct gp_compile *c)
 {
     const struct gp_compile_time *t = &c->time;
@@ -108,10 +127,7 @@ static void say_time(struct gp_report *r, const struct gp_compile *c)
         gp_buf_puts(&b, " of it inside steady steps");
     }
     gp_report_verdict(r, GP_TONE_PLAIN, "%s.", gp_buf_str(&b));
-    b.n = 0;
-    if (c->cut)
-        gp_report_verdict(r, GP_TONE_WARN,
-                          "The log ends while something is being compiled: figures go as far as it does.");
+    say_cut(r, c);
     gp_buf_release(&b);
 }
 

@@ -1,7 +1,12 @@
 #!/usr/bin/env python3
 """compile_logs.py -- a second reader of torch.compile's structured logs, for comparison with trace-compile's JSON.
 
-    compile_logs.py spans LOG REPORT       compile time by root spans, records, digests, seconds against microseconds
+    compile_logs.py spans LOG REPORT       compile time by root spans, spans without an end, records, digests, seconds
+                                           against microseconds
+    compile_logs.py chain LOG REPORT       the compiles of each frame are numbered without gaps, and each one counts the entries
+                                           before it
+    compile_logs.py nodes TEXT REPORT      nodes before fusion and after it, by the messages of the scheduler
+    compile_logs.py union LOG REPORT       the breaks are those of all records of breaks and of failed compiles, none twice
     compile_logs.py planted PLANTED REPORT every planted break is listed once, with its place and family
     compile_logs.py keys LOG TRACE         the keys of graphs in the log are those that the trace calls
     compile_logs.py saved COLD WARM        what the warm run saved is what the cold run took, by key
@@ -46,7 +51,7 @@ def expect(what, left, right):
 
 def spans(log, report):
     report = json.load(open(report))
-    stack, roots, n, count = [], 0, 0, 0
+    stack, roots, n, count, last = [], 0, 0, 0, 0
     for meta, payload in records(log):
         count += 1
         if payload is not None:
@@ -54,6 +59,7 @@ def spans(log, report):
         if 'chromium_event' in meta:
             event = json.loads(payload, parse_float=Decimal)
             ns = int(event['ts'] * 1000)
+            last = max(last, ns)
             if event['ph'] == 'B':
                 stack.append((event['name'], ns))
             elif event['ph'] == 'E':
@@ -64,12 +70,61 @@ def spans(log, report):
         m = meta.get('compilation_metrics')
         if m and m.get('entire_frame_compile_time_s') and m.get('dynamo_cumulative_compile_time_us'):
             expect('microseconds', round(m['entire_frame_compile_time_s'] * 1e6), m['dynamo_cumulative_compile_time_us'])
+    roots += last - stack[0][1] if stack else 0
     expect('roots', roots, report['time']['total_ns'])
     row = [i for i in report['inputs'] if i['format'] == 'torch_trace'][0]
     expect('records', count, row['records_used'] + row['records_unknown'] + row['events_skipped'])
-    expect('issues', [], row['issues'])
-    expect('open spans', 0, report['time']['open_spans'])
+    expect('issues', ['open'] if stack else [], [i['kind'] for i in row['issues']])
+    expect('open spans', [name for name, _ in stack], [s['name'] for s in report['time']['open']])
+    expect('their number', len(stack), report['time']['open_spans'])
     print(n, 'spans')
+
+
+def chain(log, report):
+    """A compile finds the entries that those before it left; one that failed leaves none. The limit refuses without a count."""
+    report, frames, sizes = json.load(open(report)), {}, {}
+    for meta, _ in records(log):
+        m = meta.get('compilation_metrics')
+        if m:
+            numbers, entries = frames.setdefault((meta.get('compiled_autograd_id'), meta['frame_id']), ([], []))
+            numbers.append(meta.get('frame_compile_id') or 0)
+            if m['cache_size'] is not None:
+                expect('entries before %s' % numbers, sum(entries), m['cache_size'])
+            entries.append(m['fail_type'] is None and 1 or 0)
+            sizes['%d/%d' % (meta['frame_id'], numbers[-1])] = m['cache_size']
+    for frame, (numbers, _) in frames.items():
+        expect('compiles of frame %s' % (frame,), list(range(len(numbers))), numbers)
+    expect('sizes', sizes, {f['compile_id']: f['cache_size'] for f in report['frames']})
+    print(len(frames), 'frames,', len(sizes), 'compiles')
+
+
+def nodes(text, report):
+    before, after, last = 0, 0, 0
+    for line in text_of(text).split('\n'):
+        found = re.search(r'completed fusion round \((\d+)/\d+\): fused (\d+) nodes into (\d+) nodes', line)
+        if found and found[1] == '1':
+            before, after, last = before + int(found[2]), after + last, int(found[3])
+        elif found:
+            last = int(found[3])
+    fusion = json.load(open(report))['fusion']
+    expect('nodes', (before, after + last), (fusion['scheduler_before'], fusion['scheduler_after']))
+    print(before, 'nodes before,', after + last, 'after')
+
+
+def union(log, report):
+    """Pairs of a kind and a compile: the number in the compiler's registry, or the type of the failure where there is none."""
+    logged = set()
+    for meta, payload in records(log):
+        compile_id = '%s/%s' % (meta.get('frame_id'), meta.get('frame_compile_id'))
+        metrics = meta.get('compilation_metrics', {})
+        failed = metrics.get('fail_type')
+        if artifact(meta) == 'dynamo_graph_break_reason' or failed:
+            numbers = re.findall(r'/gb/gb(\d+)\.html', metrics['fail_reason'] if failed else payload)
+            logged |= {('GB' + number, compile_id) for number in numbers} or {(failed, compile_id)}
+    breaks = json.load(open(report))['breaks']
+    listed = [(b['id'] or b['kind'], i) for b in breaks for i in b['compile_ids']]
+    expect('breaks', sorted(logged), sorted(listed))
+    print(len(logged), 'breaks at', len(breaks), 'places')
 
 
 def planted(planted, report):

@@ -7,14 +7,30 @@ second() { python3 "$GP_SOURCE/tests/cli/compile_logs.py" "$@"; }
 log_of() { echo "$runs/$1"/dedicated_log_torch_trace_*; }
 
 test_expect_success 'a second reader finds the same time, records and digests' '
-    for run in cold warm reduce autotune reduce_gpt zoo; do
-        trace-compile -q -f json "$runs/$run" >out && second spans "$(log_of $run)" out || return 1
+    for log in "$runs"/*/dedicated_log_torch_trace_*; do
+        trace-compile -q -f json "$log" >out && second spans "$log" out || return 1
     done
+'
+
+test_expect_success 'compiles of a frame are numbered without gaps, and a lost one is seen' '
+    for run in cold warm reduce autotune reduce_gpt zoo; do
+        trace-compile -q -f json "$runs/$run" >out && second chain "$(log_of $run)" out || return 1
+    done &&
+    for log in "$runs"/ranks/dedicated*; do trace-compile -q -f json "$log" >out && second chain "$log" out || return 1; done &&
+    gzip -dc <"$(log_of zoo)" >whole.log && trace-compile whole.log >out 2>err && test_must_be_empty err &&
+    awk "/^V/ { lost = /\"frame_id\": 37, \"frame_compile_id\": 3,/ } !lost" whole.log >less.log &&
+    trace-compile less.log >out 2>err && grep "^trace-compile: 1 compile is missing in the log" err
 '
 
 test_expect_success 'each planted break is listed once, with its place and family' '
     trace-compile -q -f json "$runs/zoo" >out && second planted "$runs/zoo/zoo.planted.json" out &&
     jq -e ".breaks | length > 24" out
+'
+
+test_expect_success 'breaks are the union of all records of them' '
+    for log in "$runs"/zoo/dedicated* "$runs"/ranks/dedicated* "$runs"/cold/dedicated*; do
+        trace-compile -q -f json "$log" >out && second union "$log" out || return 1
+    done
 '
 
 test_expect_success 'the text log adds no break, and lists the same ones' '
@@ -34,6 +50,9 @@ test_expect_success 'calls of generated kernels are those of a step, nodes those
     for run in cold warm reduce; do
         trace-compile -q -f json "$runs/$run"/* >out &&
         jq -e ".fusion.calls.triton == 38 and .fusion.triton_calls_per_step == 38" out || return 1
+    done &&
+    for run in cold reduce autotune zoo; do
+        trace-compile -q -f json "$runs/$run" "$runs/$run/text.log.gz" >out && second nodes "$runs/$run/text.log.gz" out || return 1
     done &&
     trace-compile -q -f json "$runs/cold"/* >out && jq -e ".fusion.scheduler_before == 122" out
 '
@@ -101,7 +120,8 @@ test_expect_success 'ranks side by side, a break once with its ranks' '
 '
 
 test_expect_success 'a process that was killed: what there is, and that it is cut' '
-    trace-compile "$runs/killed" >out 2>err && grep "13, the first at byte 0" err && grep "^The log ends while" out && ! grep "Nothing to do" out &&
+    trace-compile "$runs/killed" >out 2>err && grep "13, the first at byte 0" err &&
+    grep "^The log ends while train.py:39 forward is being compiled, in Scheduler.fused_nodes" out && ! grep "Nothing to do" out &&
     trace-compile -q -f json "$runs/killed" >json && jq -e ".environment.cut and .frames[0].outcome == \"cut\" and .frames[0].name == \"forward\"" json
 '
 
