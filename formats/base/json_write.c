@@ -19,33 +19,45 @@ static int byte_class(unsigned char c)
     return c < 0x20 || c == '"' || c == '\\' || c == 0x7f ? ESCAPED : PLAIN;
 }
 
-/* Length of the well-formed UTF-8 character at S (N > 0 bytes), or minus the length of the longest piece that could have
- * begun one. */
-static int utf8_length(const char *s, size_t n)
+/* The well-formed UTF-8 character at S (N > 0 bytes): its length, or minus the length of the longest piece that could have
+ * begun one. *CP becomes the character. */
+static int utf8_length(const char *s, size_t n, uint32_t *cp)
 {
     size_t used;
-    bool bad = gp_utf8_next(s, n, &used) == GP_UTF8_BAD;
+    *cp = gp_utf8_next(s, n, &used);
     bool encoded = used == 3 && (unsigned char)*s == 0xef; /* U+FFFD itself */
-    return bad && !encoded ? -(int)used : (int)used;
+    return *cp == GP_UTF8_BAD && !encoded ? -(int)used : (int)used;
 }
 
 bool gp_json_is_clean(const char *s, size_t n)
 {
     const unsigned char *p = (const unsigned char *)s;
     for (size_t i = 0; i < n;) {
-        int class = byte_class(p[i]);
-        if (class == ESCAPED) return false;
-        int len = class == HIGH ? utf8_length(s + i, n - i) : 1;
-        if (len < 0) return false;
+        int class = byte_class(p[i]), len = 1;
+        uint32_t cp = 0;
+        if (class == HIGH) len = utf8_length(s + i, n - i, &cp);
+        if (class == ESCAPED || len < 0 || (class == HIGH && gp_utf8_is_hostile(cp))) return false;
         i += (size_t)len;
     }
     return true;
 }
 
-static void put_escape(struct gp_buf *b, unsigned char c)
+static void put_u16(struct gp_buf *b, uint32_t v)
 {
     static const char hex[] = "0123456789abcdef";
-    char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+    char text[6] = {'\\', 'u', hex[v >> 12 & 15], hex[v >> 8 & 15], hex[v >> 4 & 15], hex[v & 15]};
+    gp_buf_put(b, text, sizeof text);
+}
+
+/* By its number; beyond 16 bits as a pair of surrogates. */
+static void put_number(struct gp_buf *b, uint32_t cp)
+{
+    if (cp >= 0x10000) put_u16(b, 0xd7c0 + (cp >> 10));
+    put_u16(b, cp < 0x10000 ? cp : 0xdc00 | (cp & 0x3ff));
+}
+
+static void put_escape(struct gp_buf *b, unsigned char c)
+{
     switch (c) {
     case '"':
         gp_buf_put(b, GP_TEXT("\\\""));
@@ -63,32 +75,45 @@ static void put_escape(struct gp_buf *b, unsigned char c)
         gp_buf_put(b, GP_TEXT("\\r"));
         break;
     default:
-        gp_buf_put(b, text, sizeof text);
+        put_u16(b, c);
     }
 }
 
-void gp_json_put_string(struct gp_buf *b, const char *s, size_t n)
+/* Append the N bytes at S, with escapes for what is hostile, U+FFFD for what is not UTF-8 and, in the content of a
+ * string, for what JSON does not allow there. */
+static void put_text(struct gp_buf *b, const char *s, size_t n, bool content)
 {
     const unsigned char *p = (const unsigned char *)s;
     size_t done = 0, i = 0;
-    gp_buf_putc(b, '"');
     while (i < n) {
-        int class = byte_class(p[i]);
-        int len = class == HIGH ? utf8_length(s + i, n - i) : 1;
-        if (class != ESCAPED && len > 0) {
+        int class = byte_class(p[i]), len = 1;
+        uint32_t cp = 0;
+        if (class == HIGH) len = utf8_length(s + i, n - i, &cp);
+        bool plain = class == HIGH ? len > 0 && !gp_utf8_is_hostile(cp) : class == PLAIN || !content;
+        if (plain) {
             i += (size_t)len;
             continue;
         }
         gp_buf_put(b, s + done, i - done);
-        if (class == ESCAPED) put_escape(b, p[i++]);
-        else {
-            gp_buf_put(b, GP_TEXT("\xef\xbf\xbd"));
-            i += (size_t)-len;
-        }
+        if (class == ESCAPED) put_escape(b, p[i]);
+        else if (len > 0) put_number(b, cp);
+        else gp_buf_put(b, GP_TEXT("\xef\xbf\xbd"));
+        i += (size_t)(len < 0 ? -len : len);
         done = i;
     }
     gp_buf_put(b, s + done, n - done);
+}
+
+void gp_json_put_string(struct gp_buf *b, const char *s, size_t n)
+{
     gp_buf_putc(b, '"');
+    put_text(b, s, n, true);
+    gp_buf_putc(b, '"');
+}
+
+void gp_json_put_valid(struct gp_buf *b, const char *s, size_t n)
+{
+    put_text(b, s, n, false);
 }
 
 /* ---- numbers ---- */
@@ -166,7 +191,8 @@ static bool take_string(struct scan *s)
         unsigned char c = (unsigned char)*s->p;
         if (c == '"') return take(s, '"');
         if (c < 0x20) return false;
-        int len = c < 0x80 ? 1 : utf8_length(s->p, (size_t)(s->end - s->p));
+        uint32_t cp;
+        int len = c < 0x80 ? 1 : utf8_length(s->p, (size_t)(s->end - s->p), &cp);
         if (len < 0) return false;
         s->p += len;
         if (c == '\\' && !take_escape(s)) return false;

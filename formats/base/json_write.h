@@ -17,8 +17,11 @@
 #include "formats/base/buf.h"
 
 /* N bytes at S as a JSON string, quotes included. Every byte that is not part of well-formed UTF-8 becomes
- * U+FFFD (one for each longest piece that could have begun a character). S may be NULL if N is 0. */
+ * U+FFFD (one for each longest piece that could have begun a character); what gp_utf8_is_hostile() lists is escaped, so
+ * that no terminal or editor obeys it. S may be NULL if N is 0. */
 void gp_json_put_string(struct gp_buf *b, const char *s, size_t n);
+/* The N bytes of JSON text at S, which gp_json_is_valid() accepts, or a part of it, with the same escapes in its strings. */
+void gp_json_put_valid(struct gp_buf *b, const char *s, size_t n);
 /* Would gp_json_put_string copy the bytes unchanged? For callers that write the same string repeatedly. */
 bool gp_json_is_clean(const char *s, size_t n);
 /* NS in microseconds, exactly: 123456 is 123.456, 5000 is 5, -1 is -0.001. */

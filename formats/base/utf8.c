@@ -24,6 +24,12 @@ static const struct range two_wide[] = {
     {0x1f300, 0x1f3fa}, {0x1f400, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd},
 };
 
+/* Surrogates cannot be read from valid text, only from escapes. */
+static const struct range hostile[] = {
+    {0x80, 0x9f},     {0x61c, 0x61c},   {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
+    {0xd800, 0xdfff}, {0xfdd0, 0xfdef}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f},
+};
+
 static bool in_ranges(const struct range *r, size_t n, uint32_t c)
 {
     size_t low = 0, high = n;
@@ -68,6 +74,11 @@ uint32_t gp_utf8_next(const char *s, size_t n, size_t *used)
         *used = i + 1;
     }
     return c;
+}
+
+bool gp_utf8_is_hostile(uint32_t c)
+{
+    return (c & 0xfffe) == 0xfffe || in_ranges(hostile, GP_COUNT(hostile), c);
 }
 
 /* A bad sequence decodes to the same value as a good U+FFFD does. */

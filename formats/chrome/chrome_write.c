@@ -153,6 +153,13 @@ static void end_args(struct args *a)
     if (a->any) gp_buf_putc(&a->w->b, '}');
 }
 
+static bool is_ascii(const char *s, size_t n)
+{
+    unsigned char all = 0;
+    for (size_t i = 0; i < n; i++) all |= (unsigned char)s[i];
+    return all < 0x80;
+}
+
 /* The members of a JSON object that was recorded as text. */
 static void arg_members(struct args *a, gp_sid sid)
 {
@@ -164,10 +171,10 @@ static void arg_members(struct args *a, gp_sid sid)
     if (!*state) {
         size_t len;
         const char *members = gp_json_members(text, n, &len);
-        /* the common case, "{...}" without white space around it, needs no further check */
+        /* the common case, "{...}" in ASCII without white space around it, needs no further check */
         if (!members) *state = NO_JSON;
         else if (!len) *state = NO_MEMBERS;
-        else *state = members == text + 1 && len == n - 2 ? COPY : MEMBERS;
+        else *state = members == text + 1 && len == n - 2 && is_ascii(text, n) ? COPY : MEMBERS;
     }
     if (*state == NO_MEMBERS) return;
     if (*state == NO_JSON) {
@@ -179,8 +186,12 @@ static void arg_members(struct args *a, gp_sid sid)
     else PUT(w, ",\"args\":{");
     a->any = true;
     size_t len = n - 2;
-    const char *members = *state == COPY ? text + 1 : gp_json_members(text, n, &len);
-    gp_buf_put(&w->b, members, len);
+    if (*state == COPY) {
+        gp_buf_put(&w->b, text + 1, len);
+    } else {
+        const char *members = gp_json_members(text, n, &len);
+        gp_json_put_valid(&w->b, members, len);
+    }
 }
 
 /* Kineto writes -1 if a synchronization does not concern a stream. */
@@ -603,7 +614,7 @@ static void put_device(struct writer *w, const struct gp_device *d)
     size_t n = gp_string_len(&w->t->strings, d->extra), len = 0;
     const char *members = d->extra ? gp_json_members(extra, n, &len) : NULL;
     if (members && strstr(extra, "\"id\"")) {
-        gp_buf_put(&w->b, extra, n);
+        gp_json_put_valid(&w->b, extra, n);
         return;
     }
     gp_buf_printf(&w->b, "{\"id\":%lld,\"name\":", (long long)d->id);
@@ -686,7 +697,7 @@ static void put_metadata(struct writer *w)
         size_t n = gp_string_len(&t->strings, m->value);
         put_string(w, m->key);
         gp_buf_putc(&w->b, ':');
-        if (gp_json_is_valid(value, n)) gp_buf_put(&w->b, value, n);
+        if (gp_json_is_valid(value, n)) gp_json_put_valid(&w->b, value, n);
         else gp_json_put_string(&w->b, value, n);
         PUT(w, ",\n");
     }

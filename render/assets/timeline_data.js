@@ -692,7 +692,7 @@ class Data {
       else if (key === "captured") all.push(["captured in", this.captured.get(Number(value))]);
       else all.push([key, value]);
     }
-    return all;
+    return all.map(([key, text]) => [readable(key), readable(text)]);
   }
 
   configs() {
@@ -762,6 +762,12 @@ function bigInt(r) {
     if (shift > 70n) throw damaged();
   } while (b > 127);
   return v & 1n ? -(v + 1n >> 1n) : v >> 1n;
+}
+
+// Controls, and what is invisible or reorders its neighbours, do not reach the page; names come without them.
+function readable(text) {
+  return String(text).replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/gu,
+    (c) => c === "\n" || c === "\t" ? c : "\uFFFD");
 }
 
 // The members of a JSON object as recorded; anything else is shown whole.

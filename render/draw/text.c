@@ -1,33 +1,9 @@
 #include "render/draw/text.h"
 
-#include <stdbool.h>
 #include <string.h>
-#include "formats/base/count.h"
 #include "formats/base/utf8.h"
 
 enum { ELLIPSIS = 0x2026, CONTROL_PICTURES = 0x2400, MIN_MIDDLE_CUT = 12, ROOM_LEAST = 16 };
-
-struct range {
-    uint32_t first, last;
-};
-
-static bool in_ranges(uint32_t cp, const struct range *r, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (cp >= r[i].first && cp <= r[i].last) return true;
-    return false;
-}
-
-/* What must not reach a reader's screen as it is: it is invisible, breaks lines or reorders its neighbours.
- */
-static bool is_hostile(uint32_t cp)
-{
-    static const struct range hostile[] = {
-        {0x80, 0x9F},     {0x61C, 0x61C},   {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F},
-        {0xD800, 0xDFFF}, {0xFDD0, 0xFDEF}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
-    };
-    return (cp & 0xFFFE) == 0xFFFE || in_ranges(cp, hostile, GP_COUNT(hostile));
-}
 
 struct gp_char gp_text_next(const char *s, size_t n)
 {
@@ -35,7 +11,7 @@ struct gp_char gp_text_next(const char *s, size_t n)
     uint32_t cp = gp_utf8_next(s, n, &len);
     if (cp < 0x20) cp += CONTROL_PICTURES;
     else if (cp == 0x7F) cp = CONTROL_PICTURES + 0x21;
-    else if (is_hostile(cp)) cp = GP_UTF8_BAD;
+    else if (gp_utf8_is_hostile(cp)) cp = GP_UTF8_BAD;
     return (struct gp_char){cp, (uint32_t)len};
 }
 

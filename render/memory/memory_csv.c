@@ -1,30 +1,14 @@
 #include "render/memory/memory_csv.h"
 
-#include <string.h>
 #include "formats/base/buf.h"
+#include "render/report/report_csv.h"
 
 enum { CHUNK = 1 << 16 };
-
-static void put_field(struct gp_buf *b, const char *s, size_t n)
-{
-    bool plain = true;
-    for (size_t i = 0; i < n && plain; i++) plain = !strchr(",\"\r\n", s[i]);
-    if (plain) {
-        gp_buf_put(b, s, n);
-        return;
-    }
-    gp_buf_putc(b, '"');
-    for (size_t i = 0; i < n; i++) {
-        if (s[i] == '"') gp_buf_putc(b, '"');
-        gp_buf_putc(b, s[i]);
-    }
-    gp_buf_putc(b, '"');
-}
 
 static void put_sid(struct gp_buf *b, const struct gp_memory *m, gp_sid sid)
 {
     gp_buf_putc(b, ',');
-    put_field(b, gp_memory_str(m, sid), gp_string_len(&m->strings, sid));
+    gp_report_csv_put(b, gp_memory_str(m, sid), gp_string_len(&m->strings, sid));
 }
 
 static void put_time(struct gp_buf *b, const struct gp_memory_device *d, uint32_t position)
@@ -40,7 +24,7 @@ static void put_life(struct gp_buf *b, const struct gp_memory *m, const struct g
     const struct gp_memory_site *site = &d->sites.at[l->site];
     uint32_t step = l->begin ? gp_memory_step_at(d, l->begin) : UINT32_MAX;
     bool recorded;
-    put_field(b, gp_memory_str(m, d->label), gp_string_len(&m->strings, d->label));
+    gp_report_csv_put(b, gp_memory_str(m, d->label), gp_string_len(&m->strings, d->label));
     gp_buf_putc(b, ',');
     gp_buf_put_u64(b, l->addr);
     gp_buf_putc(b, ',');
@@ -96,7 +80,7 @@ static void put_frames(struct gp_buf *b, struct gp_buf *text, const struct gp_sn
         gp_buf_printf(text, " %s", gp_string(&s->strings, f->name));
     }
     gp_buf_putc(b, ',');
-    put_field(b, text->n ? text->data : "", text->n);
+    gp_report_csv_put(b, text->n ? text->data : "", text->n);
 }
 
 void gp_memory_csv_stacks(struct gp_output *out, const struct gp_memory *m)
@@ -107,7 +91,7 @@ void gp_memory_csv_stacks(struct gp_output *out, const struct gp_memory *m)
         const struct gp_memory_device *d = &m->devices.at[i];
         for (size_t k = 0; k < d->sites.n; k++) {
             const struct gp_memory_site *site = &d->sites.at[k];
-            put_field(&b, gp_memory_str(m, d->label), gp_string_len(&m->strings, d->label));
+            gp_report_csv_put(&b, gp_memory_str(m, d->label), gp_string_len(&m->strings, d->label));
             gp_buf_printf(&b, ",%zu", k);
             put_sid(&b, m, site->key);
             put_sid(&b, m, site->range);

@@ -10,27 +10,42 @@ static bool is_formula(const char *s, size_t n)
     return n && strchr("=+-@\t\r", s[0]) && s[0];
 }
 
-/* Quoted where RFC 4180 requires it, and where readers might trim blanks. Control characters become visible, and an
- * apostrophe before a formula makes it text: names come from traces, and a table from us may end in a spreadsheet or on a
- * terminal. */
-static void put_field(struct gp_buf *b, const char *s, size_t n)
+/* Printable ASCII that needs no quotes: almost every name. */
+static bool is_plain(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (s[i] < 0x20 || s[i] > 0x7e || s[i] == ',' || s[i] == '"') return false;
+    return !n || (s[0] != ' ' && s[n - 1] != ' ');
+}
+
+/* Quoted where RFC 4180 requires it, and where readers might trim blanks. */
+static void put_clean(struct gp_buf *b, const char *s, size_t n)
+{
+    bool quote = n && (s[0] == ' ' || s[n - 1] == ' ');
+    for (size_t i = 0; i < n && !quote; i++) quote = s[i] == '"' || s[i] == ',' || s[i] == '\n';
+    if (quote) gp_buf_putc(b, '"');
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] == '"') gp_buf_putc(b, '"');
+        gp_buf_putc(b, s[i]);
+    }
+    if (quote) gp_buf_putc(b, '"');
+}
+
+void gp_report_csv_put(struct gp_buf *b, const char *s, size_t n)
 {
     struct gp_buf clean = {0};
-    if (is_formula(s, n)) gp_buf_putc(&clean, '\'');
+    bool formula = is_formula(s, n);
+    if (!formula && is_plain(s, n)) {
+        gp_buf_put(b, s, n);
+        return;
+    }
+    if (formula) gp_buf_putc(&clean, '\'');
     for (size_t i = 0; i < n;) {
         struct gp_char c = s[i] == '\n' ? (struct gp_char){'\n', 1} : gp_text_next(s + i, n - i);
         gp_text_put(&clean, c.cp);
         i += c.len;
     }
-    bool quote = clean.n && (clean.data[0] == ' ' || clean.data[clean.n - 1] == ' ');
-    for (size_t i = 0; i < clean.n && !quote; i++)
-        quote = clean.data[i] == '"' || clean.data[i] == ',' || clean.data[i] == '\n';
-    if (quote) gp_buf_putc(b, '"');
-    for (size_t i = 0; i < clean.n; i++) {
-        if (clean.data[i] == '"') gp_buf_putc(b, '"');
-        gp_buf_putc(b, clean.data[i]);
-    }
-    if (quote) gp_buf_putc(b, '"');
+    put_clean(b, clean.data, clean.n);
     gp_buf_release(&clean);
 }
 
@@ -40,7 +55,7 @@ static void put_cell(struct gp_buf *b, const struct gp_cell *c)
     switch ((enum gp_cell_type)c->type) {
     case GP_CELL_NAME:
     case GP_CELL_TEXT:
-        put_field(b, c->text, c->text_len);
+        gp_report_csv_put(b, c->text, c->text_len);
         break;
     case GP_CELL_ID:
     case GP_CELL_COUNT:
@@ -66,7 +81,7 @@ void gp_report_csv_write(struct gp_buf *b, const struct gp_report_table *t)
     if (!t) return;
     for (size_t c = 0; c < t->columns.n; c++) {
         if (c) gp_buf_putc(b, ',');
-        put_field(b, t->columns.at[c].id, strlen(t->columns.at[c].id));
+        gp_report_csv_put(b, t->columns.at[c].id, strlen(t->columns.at[c].id));
     }
     gp_buf_puts(b, "\r\n");
     for (size_t row = 0; row < gp_report_rows(t); row++) {

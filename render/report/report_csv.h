@@ -8,6 +8,9 @@
 
 #include "render/report/report.h"
 
+/* Append one field. Names come from traces, and a table from us may end in a spreadsheet or on a terminal: control
+ * characters become visible, and an apostrophe before a formula makes it text. */
+void gp_report_csv_put(struct gp_buf *b, const char *s, size_t n);
 /* Append T; nothing when it is NULL. */
 void gp_report_csv_write(struct gp_buf *b, const struct gp_report_table *t);
 

@@ -22,12 +22,7 @@ static void put_string(struct gp_buf *b, const char *key, const char *s, size_t 
     gp_json_put_string(b, s, n);
 }
 
-static void put_sid(struct gp_buf *b, const char *key, const struct gp_strings *strings, gp_sid sid)
-{
-    put_string(b, key, gp_string(strings, sid), gp_string_len(strings, sid));
-}
-
-/* The same fit to be read: what is invisible is shown. */
+/* A name fit to be read: what is invisible is shown. */
 static void put_words(struct gp_buf *b, const char *key, const struct gp_strings *strings, gp_sid sid)
 {
     struct gp_buf clean = {0};
@@ -64,17 +59,18 @@ static void next_item(struct gp_buf *b, const char *open)
 
 static void put_names(struct gp_buf *b, const struct gp_lanes *l)
 {
-    struct gp_buf full = {0}, label = {0}, clean = {0}, labels = {0};
+    struct gp_buf full = {0}, label = {0}, clean = {0}, whole = {0}, labels = {0};
     open_list(b, "names");
     for (uint32_t i = 0; i < l->names.n; i++) {
-        full.n = label.n = clean.n = 0;
+        full.n = label.n = clean.n = whole.n = 0;
         gp_lanes_put_name(l, i, &full);
         gp_lanes_put_label(l, i, &label);
         gp_text_clean(&clean, label.data ? label.data : "", label.n);
+        gp_text_clean(&whole, full.data ? full.data : "", full.n);
         next_item(b, "");
-        gp_json_put_string(b, full.data ? full.data : "", full.n);
+        gp_json_put_string(b, whole.data ? whole.data : "", whole.n);
         if (i) gp_buf_putc(&labels, ',');
-        if (clean.n == full.n && (!full.n || !memcmp(clean.data, full.data, full.n)))
+        if (clean.n == whole.n && (!whole.n || !memcmp(clean.data, whole.data, whole.n)))
             gp_buf_putc(&labels, '0');
         else gp_json_put_string(&labels, clean.data ? clean.data : "", clean.n);
     }
@@ -90,6 +86,7 @@ static void put_names(struct gp_buf *b, const struct gp_lanes *l)
     gp_buf_release(&full);
     gp_buf_release(&label);
     gp_buf_release(&clean);
+    gp_buf_release(&whole);
     gp_buf_release(&labels);
 }
 
@@ -144,7 +141,7 @@ static void put_track(struct gp_buf *b, const struct gp_timeline *tl, const stru
                                         [GP_LANES_COUNTER] = "counter"};
     const struct gp_lanes *l = tl->l;
     next_item(b, "\n{");
-    put_sid(b, "id", &l->strings, k->id);
+    put_words(b, "id", &l->strings, k->id);
     put_words(b, "name", &l->strings, k->name);
     put_i64(b, "group", k->group);
     put_string(b, "sort", sorts[k->sort], strlen(sorts[k->sort]));
@@ -175,7 +172,7 @@ static void put_tracks(struct gp_buf *b, const struct gp_timeline *tl)
     for (size_t i = 0; i < l->groups.n; i++) {
         const struct gp_lanes_group *g = &l->groups.at[i];
         next_item(b, "{");
-        put_sid(b, "id", &l->strings, g->id);
+        put_words(b, "id", &l->strings, g->id);
         put_words(b, "name", &l->strings, g->name);
         put_i64(b, "device", g->device == UINT32_MAX ? -1 : (int64_t)devices++);
         gp_buf_putc(b, '}');

@@ -69,6 +69,42 @@ test_expect_success 'deep nesting and equal times are read once' '
     done
 '
 
+# ---- names ----
+
+make_names="$GP_SOURCE/tests/cli/make_names.py" check_names="$GP_SOURCE/tests/cli/check_names.py"
+python3 "$make_names" names.json && python3 "$make_names" --raw raw.json || exit 1
+
+test_expect_success 'no output holds a control, or what reorders its neighbours, whatever the names' '
+    mkdir outputs &&
+    for in in names raw; do
+        for f in svg html folded speedscope; do ends_in_order trace2flame -q -f $f -o outputs/$in.flame.$f $in.json || return 1; done
+        for f in svg html chrome; do ends_in_order trace2timeline -q -f $f -o outputs/$in.line.$f $in.json || return 1; done
+        for f in text json csv html dot; do ends_in_order trace-hta -q -f $f -o outputs/$in.hta.$f $in.json || return 1; done
+        for f in text json html dot; do ends_in_order trace-suggest -q -f $f -o outputs/$in.suggest.$f $in.json || return 1; done
+        for f in text json csv folded; do ends_in_order trace-memory -q -f $f -o outputs/$in.memory.$f $in.json || return 1; done
+        for f in text json html svg folded dot; do
+            ends_in_order trace-diff -q --any-work --cross-gpu -f $f -o outputs/$in.diff.$f $in.json $in.json || return 1
+        done
+        trace-convert -q --to chrome -o outputs/$in.chrome $in.json &&
+        trace-convert -q --to gpuprof -o $in.trace $in.json &&
+        trace-convert -q --to chrome -o outputs/$in.twice.chrome $in.trace || return 1
+    done &&
+    python3 "$check_names" outputs/* && ls outputs | wc -l >n && test "$(cat n)" -ge 56
+'
+
+test_expect_success 'names that are escaped are the same names when they are read again' '
+    trace-hta -q -f json --top 0 raw.json >raw.hta && trace-hta -q -f json --top 0 outputs/raw.twice.chrome >twice.hta &&
+    python3 - raw.hta twice.hta <<END
+import json, sys
+one, two = ([k["name"] for k in json.load(open(p))["kernels"]] for p in sys.argv[1:])
+assert one == two and "\x9b31m" in one and "\u202egnp.exe\u202c" in one and "\U0010ffff" in one, one
+END
+'
+
+test_expect_success 'no cell of a table is a formula' '
+    for f in outputs/*.csv; do ! grep -E "(^|,)\"?[=+@]" $f && ! grep -E "(^|,)\"?-[^0-9]" $f || { echo $f; return 1; }; done
+'
+
 # ---- outputs ----
 
 test_expect_success 'a limit on the size of files: an error like a full disk, and no half file' '

@@ -46,6 +46,27 @@ static void bytes_that_are_no_utf8_are_replaced(void **state)
 #undef R
 }
 
+/* A terminal obeys U+009B, an editor shows what follows U+202E from right to left. */
+static void what_is_hostile_to_a_reader_is_escaped(void **state)
+{
+    (void)state;
+    CHECK_STRING("a\xc2\x9b"
+                 "31m",
+                 "\"a\\u009b31m\"");
+    CHECK_STRING("\xe2\x80\xae"
+                 "exe.gnp\xe2\x80\xac",
+                 "\"\\u202eexe.gnp\\u202c\"");
+    CHECK_STRING("\xe2\x80\xa8\xef\xbb\xbf", "\"\\u2028\\ufeff\"");
+    CHECK_STRING("\xf3\xa0\x81\x81", "\"\\udb40\\udc41\"");           /* U+E0041 */
+    CHECK_STRING("\xf4\x8f\xbf\xbf", "\"\\udbff\\udfff\"");           /* U+10FFFF */
+    CHECK_STRING("\xef\xbf\xbd\xc2\xa0", "\"\xef\xbf\xbd\xc2\xa0\""); /* U+FFFD, a hard space */
+    struct gp_buf b = {0};
+    const char text[] = "{\"a\xc2\x9b\": \"\\u009b \xe2\x80\xae\",\n\"\xc3\xa4\": 1}";
+    gp_json_put_valid(&b, text, sizeof text - 1);
+    assert_string_equal(gp_buf_str(&b), "{\"a\\u009b\": \"\\u009b \\u202e\",\n\"\xc3\xa4\": 1}");
+    gp_buf_release(&b);
+}
+
 static void check_us(int64_t ns, const char *want)
 {
     struct gp_buf b = {0};
@@ -143,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_are_escaped_where_json_demands_it),
+        cmocka_unit_test(what_is_hostile_to_a_reader_is_escaped),
         cmocka_unit_test(bytes_that_are_no_utf8_are_replaced),
         cmocka_unit_test(times_are_exact_decimals),
         cmocka_unit_test(doubles_read_back_as_they_were),
