@@ -23,8 +23,8 @@ struct adding {
     const struct gp_view *v;
     struct gp_host_memo ranges; /* around a host event */
     struct gp_map labels;       /* name of a range -> sid of its label in H */
-    struct gp_map devices, texts,
-        processes;                 /* (process, device) -> index; args text -> index; process -> index */
+    /* (process, device) -> index; args text -> index; process -> index */
+    struct gp_map devices, texts, processes;
     GP_VEC(int64_t) numbers;       /* device, by value of `texts` */
     GP_VEC(int64_t) running, sums; /* allocated by value of `devices`; on all devices, of `processes` */
 };

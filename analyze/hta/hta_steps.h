@@ -1,0 +1,31 @@
+/* hta_steps.h -- rows of trace-hta's answer: the steps of each device.
+ *
+ *     const struct gp_hta_step *s = &h.steps.at[0];
+ *     if (!s->partial) use(s->end_ns - s->begin_ns, s->b.busy_ns);
+ */
+#ifndef GP_ANALYZE_HTA_STEPS_H
+#define GP_ANALYZE_HTA_STEPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "analyze/hta/breakdown.h"
+#include "formats/base/intern.h"
+
+/* One step on one device. A GPU event belongs to the step in which it was LAUNCHED. The GPU window of a step
+ * runs from its first GPU event to the next step's first (for the last step: to the end of its last GPU
+ * event). */
+struct gp_hta_step {
+    int32_t rank;
+    uint32_t producer;
+    int64_t device;
+    gp_sid name;     /* "ProfilerStep#12"; "period 3" */
+    uint32_t source; /* enum gp_step_source */
+    /* cut by the edge of the trace: first or last step of a periodic trace, or the last marker */
+    bool partial;
+    int64_t host_begin_ns, host_end_ns; /* the marker's range, or first launch to last launch */
+    int64_t begin_ns, end_ns;           /* GPU window */
+    struct gp_breakdown b; /* inside the GPU window; span_ns = end - begin: idle counts at both ends */
+    uint64_t launches;
+};
+
+#endif
