@@ -641,8 +641,8 @@ void gp_records_commit(struct gp_records *r, bool all)
     mark_unwanted(r, all);
     write_memory(r, all);
     gp_records_write_events(r, all);
-    write_work(r, all); /* first, while the indices of the calls are still valid */
-    write_calls(r, all);
+    write_work(r, all);
+    write_calls(r, all); /* last: it moves the calls, and all others find them by index */
 }
 
 void gp_records_tick(struct gp_records *r, int64_t now_ns)

@@ -44,10 +44,9 @@ struct gp_note_wait {
 struct gp_note {
     uint32_t size; /* including what follows, a multiple of 8; set by gp_ring_put */
     uint16_t op;   /* enum gp_note_op */
-    uint16_t
-        /* bytes of args, 0: none: the content of a payload, as the inside of a JSON object; see
-         * GP_NOTE_WAIT */
-        args_n;
+    /* bytes of args, 0: none: the content of a payload, as the inside of a JSON object; see
+     * GP_NOTE_WAIT */
+    uint16_t args_n;
     int64_t time_ns;
     const char *domain; /* name of the NVTX domain, "" for the default one; never freed */
     const char *text;   /* a registered string, which is never freed, or NULL */

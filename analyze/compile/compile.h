@@ -83,8 +83,8 @@ const char *gp_compile_warmth_name(enum gp_compile_warmth w); /* "unknown", "col
 /* One compile of one frame: a compile id of a process. */
 struct gp_compile_frame {
     uint32_t process;
-    gp_sid compile_id, name, function,
-        file; /* function: without the words for the rest of a frame after a break */
+    /* function: without the words for the rest of a frame after a break */
+    gp_sid compile_id, name, function, file;
     int32_t line, attempts;
     int32_t resumed_line; /* the frame is what follows a break on that line; -1 */
     int64_t graph_ops, guards, cache_size;

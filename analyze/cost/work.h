@@ -32,9 +32,9 @@ struct gp_work_product {
 
 struct gp_work {
     double flops; /* 0: none, or not known */
-    double bytes_low,
-        bytes_high;      /* what must be moved, and what is moved if caches keep nothing between passes */
-    enum gp_arith arith; /* type of the arithmetic, as far as the input types show it */
+    /* what must be moved, and what is moved if caches keep nothing between passes */
+    double bytes_low, bytes_high;
+    enum gp_arith arith;       /* type of the arithmetic, as far as the input types show it */
     struct gp_element element; /* of the tensor that most of the bytes are of; size 0: not known */
     bool products;             /* the arithmetic is that of matrices, which special units may do */
     struct gp_work_product product;

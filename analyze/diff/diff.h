@@ -277,8 +277,8 @@ struct gp_diff_block {
     bool segment;    /* a whole segment between anchors, compared by class: replacements inside are unknown */
     gp_sid label;    /* "forward layer", "dropout + add + layer_norm" */
     uint32_t times;  /* occurrences per step */
-    uint32_t first_name[GP_DIFF_SIDES],
-        n_names[GP_DIFF_SIDES];     /* slices of d->names: labels in launch order */
+    /* slices of d->names: labels in launch order */
+    uint32_t first_name[GP_DIFF_SIDES], n_names[GP_DIFF_SIDES];
     double kernels[GP_DIFF_SIDES];  /* GPU events of one occurrence */
     int64_t side_ns[GP_DIFF_SIDES]; /* of all occurrences, per step */
     int64_t change_ns;

@@ -114,9 +114,8 @@ struct gp_profile_step {
     int64_t busy_ns;           /* union of GPU events in the window */
     int64_t gpu_ns;            /* sum of durations of the events that it launched */
     int64_t idle_ns[GP_IDLE_CAUSE_COUNT]; /* sums to wall_ns - busy_ns */
-    int64_t
-        /* busy time in no event's share: only in damaged traces, where too many events run at once */
-        other_ns;
+    /* busy time in no event's share: only in damaged traces, where too many events run at once */
+    int64_t other_ns;
     struct gp_profile_host host;
 };
 

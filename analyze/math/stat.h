@@ -67,10 +67,9 @@ double gp_stat_t_quantile(double p, double df);
 struct gp_stat_ratio {
     double estimate; /* Hodges-Lehmann: the geometric median of the ratios; 1 when a side is empty */
     double low, high;
-    double
-        /* that the interval covers the true ratio: at least 1 - alpha if there are enough values, otherwise
-         * that of the widest possible interval; 0 if a side is empty */
-        confidence;
+    /* that the interval covers the true ratio: at least 1 - alpha if there are enough values, otherwise
+     * that of the widest possible interval; 0 if a side is empty */
+    double confidence;
 };
 
 /* All n * m ratios b[j] / a[i]; the interval is the k-th smallest and the k-th largest, k from the distribution of U

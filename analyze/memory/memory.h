@@ -106,9 +106,9 @@ struct gp_memory_step {
 struct gp_memory_life {
     int64_t bytes, requested;
     uint64_t addr;
-    uint32_t begin, end,
-        done;      /* positions: allocated, freed, given back; history + 1: not within the history */
-    uint32_t site; /* index into the device's sites */
+    /* positions: allocated, freed, given back; history + 1: not within the history */
+    uint32_t begin, end, done;
+    uint32_t site;           /* index into the device's sites */
     uint32_t span, end_span; /* innermost range when it was made and freed; GP_NO_SPAN: none */
     uint16_t stream;         /* index into the snapshot's streams */
     uint16_t context;        /* and contexts */

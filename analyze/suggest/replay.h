@@ -31,9 +31,8 @@ struct gp_replay_item {
 
 /* A host call that launches something, waits, or both. */
 struct gp_replay_call {
-    int64_t
-        /* since the end of the previous call; negative if another thread's call began before that */
-        before_ns;
+    /* since the end of the previous call; negative if another thread's call began before that */
+    int64_t before_ns;
     int64_t own_ns;     /* without waiting */
     uint32_t first, n;  /* the items that it launches */
     uint32_t waits_for; /* item; GP_REPLAY_NONE: it does not wait */

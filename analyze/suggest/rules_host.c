@@ -10,8 +10,8 @@
 static const double WORTH_PCT = 0.3, INPUT_PCT = 5;
 
 struct texts {
-    const char *description, *action, *formula, *assumes,
-        *check;        /* the count and the time per step are added to the description */
+    /* the count and the time per step are added to the description */
+    const char *description, *action, *formula, *assumes, *check;
     int64_t least_pct; /* of that time goes at least */
 };
 

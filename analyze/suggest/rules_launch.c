@@ -277,8 +277,8 @@ static bool is_region(const char *name)
 }
 
 struct breaks {
-    int64_t count,
-        host_ns;      /* changes from one region to another of the same phase, and the host time there */
+    /* changes from one region to another of the same phase, and the host time there */
+    int64_t count, host_ns;
     uint32_t example; /* a call that comes after one */
 };
 

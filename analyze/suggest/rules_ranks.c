@@ -126,8 +126,8 @@ struct late {
     uint32_t device;
     int64_t waited_ns, most_ns; /* for all last ranks; for the device that the others wait for most */
     int64_t count, times;       /* all collectives; those where that device came last */
-    int64_t work_ns, mean_ns,
-        min_ns; /* its compute time in the steps; the average over all ranks; the smallest */
+    /* its compute time in the steps; the average over all ranks; the smallest */
+    int64_t work_ns, mean_ns, min_ns;
 };
 
 /* The time span of the steps on the busiest device's clock, including the time between steps. */

@@ -36,9 +36,8 @@ struct gp_suggest_opts {
     const char *step_marker;          /* POSIX extended regular expression; NULL: find the steps. Borrowed. */
     const char *const *rules;         /* names of the rules to ask; NULL: all. Borrowed. */
     size_t n_rules;
-    const struct gp_ceilings
-        /* measured ones; values of 0 are determined as without them. NULL: none. Borrowed. */
-        *ceilings;
+    /* measured ones; values of 0 are determined as without them. NULL: none. Borrowed. */
+    const struct gp_ceilings *ceilings;
     int64_t min_saving_ns; /* suggestions whose saving_high_ns is less are left out */
 };
 

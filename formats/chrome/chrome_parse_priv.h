@@ -128,8 +128,8 @@ struct gp_chrome_fields {
     uint64_t addr;
     struct gp_json_value text_arg; /* "name" or "labels" of an M event */
     struct gp_json_value captured; /* an array of strings */
-    uint64_t corr, ext, graph, node, seq, recfn, py_id, py_parent, py_module, event,
-        source; /* GP_NO_ID: none */
+    /* GP_NO_ID: none */
+    uint64_t corr, ext, graph, node, seq, recfn, py_id, py_parent, py_module, event, source;
     uint32_t has, grid[3], block[3], cluster[3], registers, shared_bytes, shared_static, local;
 };
 

@@ -5,8 +5,8 @@
 struct ink {
     const char *css, *label;
     uint32_t light, dark; /* 0xRRGGBB */
-    int step_light,
-        step_dark; /* percent of white (of black when negative) that each further shade mixes in */
+    /* percent of white (of black when negative) that each further shade mixes in */
+    int step_light, step_dark;
 };
 
 /* Shades move away from the colour of the text, so that contrast only grows; near greys have contrast to

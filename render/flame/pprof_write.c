@@ -60,10 +60,10 @@ struct writer {
     struct gp_output *out;
     const struct gp_pprof_opts *o;
     z_stream z;
-    struct gp_buf profile, message,
-        inner;                 /* what has not been deflated yet, and the messages that are being made */
-    struct gp_strings strings; /* the profile's table: number 0 of both is the empty string */
-    struct gp_map by_name;     /* name << 8 | kind -> number of the function */
+    /* what has not been deflated yet, and the messages that are being made */
+    struct gp_buf profile, message, inner;
+    struct gp_strings strings;         /* the profile's table: number 0 of both is the empty string */
+    struct gp_map by_name;             /* name << 8 | kind -> number of the function */
     GP_VEC(struct function) functions; /* number - 1 is the index */
     int column[TYPES];                 /* by type: its place among the values; -1: not there */
     int columns;

@@ -16,8 +16,8 @@ struct gp_hta_html_opts {
     const char *json; /* the same answer for programs, which becomes part of the page; NULL: none */
     size_t json_n;
     const char *options; /* the options it was made with, as typed: "--top 20"; NULL or empty: defaults */
-    const char *flame,
-        *timeline;   /* pages of the same traces that findings link to, as paths from this page; NULL: none */
+    /* pages of the same traces that findings link to, as paths from this page; NULL: none */
+    const char *flame, *timeline;
     size_t max_rows; /* of a table; 0: GP_TABLE_HTML_ROWS */
 };
 

@@ -23,6 +23,13 @@ struct a {
     const struct gp_rather_long_name_of_a_struct_that_fills_the_line_as_far_as_it_goes_and_further_than
         *such_code_cannot_be_joined; /* right */
 };
+struct b {
+    int64_t
+        /* inside a declaration */
+        longer;
+    int64_t one,
+        two; /* of two names */
+};
 int f(void)
 {
     call("a string with /* in it (", 1); /* a comment */
@@ -37,6 +44,8 @@ END
 clean "no comment tears code" torn
 finds "planted: a type alone on its line" "p.c:3: its comment has torn" plant
 finds "planted: a comment that goes on" "p.c:4: this comment goes on" plant
+finds "planted: a comment inside a declaration" "p.c:16: this comment tears a type" plant
+finds "planted: the second of two names" "p.c:19: its comment has torn" plant
 finds "planted: the row of a table" "p.c:7: its comment has torn" plant
-clean "other comments pass" eval '(plant | grep -vE "p.c:[347]:"; :)'
+clean "other comments pass" eval '(plant | grep -vE "p.c:([347]|1[69]):"; :)'
 done_checking

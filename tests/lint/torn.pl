@@ -16,11 +16,17 @@ sub halves {
     return ($code, substr($blind, 0, length $code), substr $line, $at);
 }
 
-# Whether CODE goes on in the next line: with a word (a type) or inside parentheses.
+# Only a type, whose name comes in a later line.
+sub is_type {
+    my ($blind) = @_;
+    return $blind =~ /^\s+[\w\s*]*[\w*]$/ && $blind !~ /^\s*(else|do|return|[A-Z0-9_]+)$/;
+}
+
+# Whether CODE goes on in the next line: with a word (a type), with another name or inside parentheses.
 sub is_open {
     my ($blind) = @_;
     return 0 if $blind =~ /^\s*#/ || $blind !~ /\S/;
-    return 1 if $blind =~ /^\s+[\w\s*]*[\w*]$/ && $blind !~ /^\s*(else|do|return|[A-Z0-9_]+)$/;
+    return 1 if is_type($blind) || $blind =~ /^\s+(?:\w+\s+)+\**\w+(?:\[\w+\])?(?:, [\w\s*\[\],]*)?,$/;
     return ($blind =~ tr/(//) > ($blind =~ tr/)//);
 }
 
@@ -36,6 +42,9 @@ for my $file (@ARGV) {
         my ($code, $blind, $comment) = halves($line);
         $inside = $comment =~ m{^/\*} && $comment !~ m{\*/};
         print "$file:$.: this comment goes on in the next line: put it above the code\n" if $code ne '' && $inside;
+        if ($code eq '' && $comment ne '' && $before_comment eq '' && is_type($before_blind)) {
+            print "$file:$.: this comment tears a type from its name\n";
+        }
         if ($code ne '' && $comment ne '' && $before_comment eq '' && is_open($before_blind)) {
             (my $rest = $code) =~ s/^\s+//;
             print "$file:$.: its comment has torn this line from the one before\n"

@@ -97,8 +97,8 @@ static struct gp_diff compare(const struct gp_profile *a, const struct gp_profil
 /* ---- nothing has changed ---- */
 
 struct wolf {
-    uint32_t draws, any_kernel, any_status, tests,
-        kernels; /* comparisons with a finding; tested and found operations */
+    /* comparisons with a finding; tested and found operations */
+    uint32_t draws, any_kernel, any_status, tests, kernels;
 };
 
 static struct wolf cry_wolf(const struct gp_profile *p, uint32_t steps, uint32_t draws)
