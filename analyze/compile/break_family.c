@@ -34,8 +34,8 @@ const struct gp_break_family_row gp_break_families[GP_BREAK_FAMILY_COUNT] = {
          "move it to the edge of the compiled function",
          check_breaks, "small"},
     [GP_FAMILY_FOREIGN] = {"foreign", "foreign function", "move it out, or wrap it",
-                           "Move the call in front of the compiled function, wrap it as a custom operator "
-                           "(torch.library.custom_op), or give the compiler a Python version of it",
+                           "Move the call out of the compiled function, or wrap it as a custom operator "
+                           "(torch.library.custom_op); a Python version of it for the compiler works as well",
                            check_breaks, "medium"},
     [GP_FAMILY_RECOMPILES] = {"recompiles", "too many recompiles", "fix the guard that changes",
                               "Fix the guard that fails at each call: see the recompiles of this function",
@@ -66,8 +66,8 @@ const struct gp_break_family_row gp_break_families[GP_BREAK_FAMILY_COUNT] = {
          check_breaks, "medium"},
     [GP_FAMILY_OBJECT] =
         {"object", "Python object", "simplify the object",
-         "Simplify the object that the function touches: plain attributes and methods instead of special "
-         "ones, or read what is needed before the call",
+         "Give the object plain attributes and methods instead of special ones, or read what is needed "
+         "before the call",
          check_breaks, "medium"},
     [GP_FAMILY_ITERATOR] =
         {"iterator", "iterator or generator", "use a list",
@@ -92,8 +92,7 @@ const struct gp_break_family_row gp_break_families[GP_BREAK_FAMILY_COUNT] = {
                            check_breaks, "medium"},
     [GP_FAMILY_COMPILER] =
         {"compiler", "failure of the compiler", "leave it out, report it",
-         "Leave the function out with torch.compiler.disable, so that it is not compiled in vain, and "
-         "report the failure with the lines of the log",
+         "Leave the function out with torch.compiler.disable; report the failure with the lines of the log",
          check_breaks, "small"},
     [GP_FAMILY_OTHER] = {"other", "not supported", "see the hint of the log",
                          "See the hint of the log; otherwise move the line out of the compiled function",

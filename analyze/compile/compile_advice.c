@@ -42,8 +42,7 @@ static gp_sid action_of(struct gp_compile *c, const struct gp_compile_recompile 
             e);
     case GP_RECOMPILE_NUMBER:
         return gp_compile_print(
-            c,
-            "Pass %s as a tensor, or compile with dynamic=True or None, so that its value is not compiled in",
+            c, "Pass %s as a tensor, or compile with dynamic=True or None; its value is then not compiled in",
             e);
     case GP_RECOMPILE_FLAG:
         return gp_compile_print(
@@ -81,13 +80,13 @@ static void advise_recompile(struct gp_compile *c, uint32_t i)
     gp_scale_put(&time, GP_UNIT_NS, r->compile_ns);
     gp_sid text = gp_compile_print(
         c,
-        r->limit ? "compiled %u times because of %s (%s), then the limit was reached: it runs eagerly since"
-                 : "compiled again %u times because of %s (%s)",
+        r->limit ? "%u compiles reach the limit, and it runs eagerly from then on; cause: %s (%s)"
+                 : "compiled again %u times; cause: %s (%s)",
         r->count, gp_recompile_kind_text((enum gp_recompile_kind)r->kind), gp_compile_str(c, r->expression));
     if (!r->limit)
-        text = gp_compile_print(c, "%s: %s of compile time", gp_compile_str(c, text), gp_buf_str(&time));
+        text = gp_compile_print(c, "%s; %s of compile time", gp_compile_str(c, text), gp_buf_str(&time));
     if (r->stalls)
-        text = gp_compile_print(c, "%s, %u of them inside steady steps", gp_compile_str(c, text), r->stalls);
+        text = gp_compile_print(c, "%s; %u of them inside steady steps", gp_compile_str(c, text), r->stalls);
     struct gp_compile_advice *a = add(c, r->limit ? "recompile_limit" : "recompiles",
                                       r->limit    ? GP_COMPILE_CRITICAL
                                       : r->stalls ? GP_COMPILE_HIGH
@@ -113,12 +112,12 @@ static void advise_break(struct gp_compile *c, uint32_t i)
                                                                                   : GP_COMPILE_MEDIUM;
     gp_sid place = place_of(c, b->file, b->line, b->function), text;
     if (vain)
-        text = gp_compile_print(c, "the compiler fails with %s: compiled in vain %u times",
-                                gp_compile_str(c, b->kind), b->count);
+        text = gp_compile_print(c, "the compiler fails with %s, %u times in vain", gp_compile_str(c, b->kind),
+                                b->count);
     else
-        text = gp_compile_print(c, "%s: %s%s",
-                                b->whole_frame ? "runs without being compiled" : "breaks the graph", f->title,
-                                b->cost_ns > 0 ? "; the GPU waits" : "");
+        text =
+            gp_compile_print(c, "%s (%s)%s", b->whole_frame ? "runs without being compiled" : "graph break",
+                             f->title, b->cost_ns > 0 ? ": the GPU waits" : "");
     gp_sid action = gp_intern_cstr(&c->log->strings, f->action);
     struct gp_compile_advice *a = add(c, vain ? "compile_failure" : "graph_break", priority, place);
     a->description = text;

@@ -105,14 +105,16 @@ static bool is_compilation(const char *name)
 
 static void ask_recompilation(struct gp_rule_ctx *c)
 {
-    static const struct texts texts = {
-        "Code is compiled inside steps",
-        "find the cause with TORCH_LOGS=recompiles; for changing shapes use torch.compile(dynamic=True) or "
-        "torch._dynamo.mark_dynamic, otherwise a longer warm-up",
-        "a replay of the steps without that host time",
-        "it happens throughout the run, not only in these steps",
-        "record again: expect no compilation",
-        100};
+    static const struct texts texts = {"Code is compiled inside steps",
+                                       "run it with TORCH_TRACE=logs, and \"trace-compile logs\" with this "
+                                       "trace: it reports what is compiled again "
+                                       "and which guard failed; for changing shapes use "
+                                       "torch.compile(dynamic=True) or torch._dynamo.mark_dynamic, "
+                                       "otherwise a longer warm-up",
+                                       "a replay of the steps without that host time",
+                                       "it happens throughout the run, not only in these steps",
+                                       "record again: expect no compilation",
+                                       100};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0, total = 0;
     total += gp_rule_host_time(c, GP_PYTHON, is_compilation, by_call, &count);
     if (!total) total += gp_rule_host_time(c, GP_OP, is_compilation, by_call, &count);

@@ -330,8 +330,10 @@ static void ask_graph_breaks(struct gp_rule_ctx *c)
                                   "times per step, which costs %s of host time",
                                   (long long)gp_rule_per_step(c, b.count), gp_rule_ns(c, s->current_ns));
     s->action = gp_rule_text(
-        c, "remove what breaks the graph (prints, .item(), unsupported calls); TORCH_LOGS=graph_breaks "
-           "reports where and why, and torch.compile(fullgraph=True) turns a break into an error");
+        c, "remove what breaks the graph (prints, .item(), unsupported calls): run it with TORCH_TRACE=logs, "
+           "and "
+           "\"trace-compile logs\" with this trace reports where, why and what each break costs; "
+           "torch.compile(fullgraph=True) turns a break into an error");
     s->formula = gp_rule_text(c, "at least half of the host time between regions, at most all of it");
     s->assumes = gp_rule_text(c, "the breaks are not intentional");
     s->check =

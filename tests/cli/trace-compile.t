@@ -59,8 +59,8 @@ test_expect_success 'calls of generated kernels are those of a step, nodes those
 
 test_expect_success 'the first lines say what to do first' '
     trace-compile "$runs/zoo"/dedicated* "$runs/zoo/text.log.gz" "$runs/zoo/steps.json.gz" >out 2>err && test_must_be_empty err &&
-    head -n 5 out >top && grep "^First: zoo.py:120 f_numpy: the compiler fails with AssertionError: compiled in vain 9" top &&
-    grep "^Then: zoo.py:172 f_limit: compiled 8 times" top && ! LC_ALL=C.UTF-8 grep -E "^.{110}" out
+    head -n 5 out >top && grep "^First: zoo.py:120 f_numpy: the compiler fails with AssertionError, 9" top &&
+    grep "^Then: zoo.py:172 f_limit: 8 compiles" top && ! LC_ALL=C.UTF-8 grep -E "^.{110}" out
 '
 
 test_expect_success 'a healthy model gets no advice' '
@@ -89,6 +89,14 @@ test_expect_success 'breaks cost idle time, recompiles inside steps are found' '
     trace-compile -q -f json "$runs/zoo"/dedicated* "$runs/zoo/steps.json.gz" >out &&
     jq -e "[.breaks[] | select(.cost_ns != null)] | length >= 12" out &&
     jq -e ".recompiles[] | select(.frame == \"f_late\") | .stalls == 1" out && jq -e ".time.stall_ns > 500000000" out
+'
+
+test_expect_success 'trace-suggest names the tool where it sees breaks or compiling in steps, and only there' '
+    named="[.suggestions[] | select(.action | test(\"trace-compile logs\")) | .rule] | sort" &&
+    trace-suggest -q -f json "$runs/zoo/steps.json.gz" | jq -ce "$named" >out && echo "[\"graph_breaks\",\"recompilation\"]" >want && test_cmp want out &&
+    for run in eager cold reduce; do
+        trace-suggest -q -f json "$runs/$run/steps.json.gz" | jq -e "$named == []" || return 1
+    done
 '
 
 test_expect_success 'CUDA graphs: recorded, and skipped with the reason' '
