@@ -34,6 +34,7 @@ static const struct gp_option options[] = {
     GP_OPTION_TOP("maximum number of rows per table, 0 for all (default: 25, HTML 200)"),
     GP_OPTION_STEP_MARKER,
     GP_OPTION_CLASSES,
+    GP_OPTION_WIDTH,
     GP_OPTIONS_COMMON,
     {0},
 };
@@ -107,7 +108,8 @@ static int write_answer(struct job *j, struct gp_err *err)
                                   .input = inputs.n ? gp_buf_str(&inputs) : NULL,
                                   .options = typed.n ? gp_buf_str(&typed) : NULL,
                                   .top = gp_answer_rows(format, o->front.top),
-                                  .color = gp_front_color(j->front)};
+                                  .color = gp_front_color(j->front),
+                                  .width = gp_front_width(j->front)};
     int failed = gp_answer_write(format, &a, o->front.common.output, err);
     gp_buf_release(&typed);
     gp_buf_release(&inputs);

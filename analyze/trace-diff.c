@@ -52,6 +52,7 @@ static const struct gp_option options[] = {
     GP_OPTION_TOP("maximum number of rows in long tables, 0 for all (default: 10; HTML: 100)"),
     {0, "view", "waterfall|flame|flame-base", "picture to draw with -f svg (default: waterfall)",
      GP_OPT_CHOICE, offsetof(struct opts, view)},
+    GP_OPTION_WIDTH,
     GP_OPTIONS_COMMON,
     {0},
 };
@@ -137,6 +138,7 @@ static int write_answer(const struct job *j, struct gp_err *err)
     struct gp_diff_answer a = {.d = &j->c.diff,
                                .top = gp_answer_rows(f, o->front.top),
                                .color = gp_front_color(&j->front),
+                               .width = gp_front_width(&j->front),
                                .view = o->view,
                                .sides = &j->c.sides,
                                .options = gp_buf_str(&typed)};

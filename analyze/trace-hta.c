@@ -32,6 +32,7 @@ static const struct gp_option options[] = {
      offsetof(struct opts, save_partial)},
     {0, "merge", NULL, "treat operands as files written by --save-partial", GP_OPT_FLAG,
      offsetof(struct opts, merge)},
+    GP_OPTION_WIDTH,
     GP_OPTIONS_COMMON,
     {0},
 };
@@ -103,6 +104,7 @@ static int write_answer(const struct job *j, struct gp_err *err)
                               .top = gp_answer_rows(j->format, o->front.top),
                               .steps = o->steps,
                               .color = gp_front_color(&j->front),
+                              .width = gp_front_width(&j->front),
                               .table = o->table,
                               .options = gp_buf_str(&typed),
                               .flame = o->flame,

@@ -34,6 +34,7 @@ static const struct gp_option options[] = {
     {'t', "table", "NAME", "one table only; CSV also has allocations (its default) and stacks", GP_OPT_STRING,
      offsetof(struct opts, table)},
     GP_OPTION_TOP("maximum number of rows per table, 0 for all (default: 10)"),
+    GP_OPTION_WIDTH,
     GP_OPTIONS_COMMON,
     {0},
 };
@@ -133,6 +134,7 @@ static int write_answer(struct gp_front *f, const struct opts *o, const struct g
                                  .top = gp_answer_rows(format, o->front.top),
                                  .table = o->table,
                                  .color = gp_front_color(f),
+                                 .width = gp_front_width(f),
                                  .verbose = o->front.common.verbose};
     if (gp_answer_write(format, &a, o->front.common.output, err)) return -1;
     if (a.empty) return gp_fail(err, GP_E_USAGE, -1, "--table: no table \"%s\" in this answer", o->table);

@@ -37,6 +37,7 @@ static const struct gp_option options[] = {
      offsetof(struct opts, three_regimes)},
     GP_OPTION_TOP("maximum number of kernels in the regimes of JSON, 0 for all (default: 20)"),
     GP_OPTION_ALLOW_EMPTY,
+    GP_OPTION_WIDTH,
     GP_OPTIONS_COMMON,
     {0},
 };
@@ -103,6 +104,7 @@ static int write_answer(const struct job *j, struct gp_err *err)
                                   .top = gp_answer_rows(j->format, o->front.top),
                                   .three_regimes = o->three_regimes,
                                   .color = gp_front_color(&j->front),
+                                  .width = gp_front_width(&j->front),
                                   .verbose = o->front.common.verbose,
                                   .input = input_of(j),
                                   .options = gp_buf_str(&b)};

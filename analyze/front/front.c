@@ -39,6 +39,8 @@ int gp_front_open(struct gp_front *f, const struct gp_tool *tool, const struct g
     if (tool->nargs) gp_front_inputs(f, tool->args, (size_t)tool->nargs);
     else gp_front_inputs(f, standard_input, 1);
     gp_cli_progress(tool, &opts->common, &f->progress);
+    if (opts->width && strcmp(opts->common.format, "text") != 0)
+        return gp_fail(err, GP_E_USAGE, -1, "--width requires --format text");
     if (!opts->classes) return 0;
     f->classes = &f->own_classes;
     return gp_front_file(opts->classes, GP_SMALL_FILE_BYTES, parse_classes, &f->own_classes, err);
@@ -154,6 +156,11 @@ bool gp_front_is_terminal(const struct gp_front *f)
 bool gp_front_color(const struct gp_front *f)
 {
     return gp_cli_color(&f->opts->common, f->opts->common.output ? -1 : STDOUT_FILENO);
+}
+
+size_t gp_front_width(const struct gp_front *f)
+{
+    return gp_cli_width(f->opts->width, f->opts->common.output ? -1 : STDOUT_FILENO);
 }
 
 bool gp_front_warn_issues(const struct gp_front *f, const struct gp_trace *t)

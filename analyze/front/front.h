@@ -30,6 +30,7 @@ struct gp_front_opts {
     struct gp_common_opts common;
     const char *classes, *step_marker; /* NULL: not given */
     uint64_t top;                      /* GP_ROWS_UNSET: not given */
+    uint64_t width;                    /* columns of text; 0: not given */
     bool allow_empty;
 };
 
@@ -42,6 +43,9 @@ struct gp_front_opts {
         GP_OPT_STRING, offsetof(struct gp_front_opts, classes)}
 #define GP_OPTION_TOP(help)                                                                                  \
     {'n', "top", "N", help, GP_OPT_UINT, offsetof(struct gp_front_opts, top)}
+#define GP_OPTION_WIDTH                                                                                      \
+    {0, "width", "N|full", "columns of text; full cuts nothing (default: the terminal's, or 80)",            \
+        GP_OPT_COLUMNS, offsetof(struct gp_front_opts, width)}
 #define GP_OPTION_ALLOW_EMPTY                                                                                \
     {0, "allow-empty", NULL, "do not fail if there are no GPU events", GP_OPT_FLAG,                          \
         offsetof(struct gp_front_opts, allow_empty)}
@@ -128,5 +132,7 @@ void gp_front_describe(const struct gp_front *f, const struct gp_strings *s,
 
 /* Should text on the output be coloured? */
 bool gp_front_color(const struct gp_front *f);
+/* How many columns text on the output has. */
+size_t gp_front_width(const struct gp_front *f);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include "formats/base/amount.h"
 #include "formats/base/buf.h"
@@ -201,6 +202,16 @@ static int choose(const struct gp_tool *tool, const struct gp_option *o, const c
     return good ? 0 : -1;
 }
 
+static int parse_columns(const char *value, uint64_t *columns, struct gp_err *err)
+{
+    *columns = GP_COLUMNS_FULL;
+    if (!strcmp(value, "full")) return 0;
+    if (gp_parse_size(value, columns, err) || *columns < GP_COLUMNS_LEAST || *columns > GP_COLUMNS_FULL)
+        return gp_fail(err, GP_E_USAGE, -1, "'%s' is not a width of %d columns or more, or \"full\"", value,
+                       GP_COLUMNS_LEAST);
+    return 0;
+}
+
 static int store(struct gp_tool *tool, const struct gp_option *o, const char *value, void *opts)
 {
     void *at = (char *)opts + o->offset;
@@ -218,6 +229,9 @@ static int store(struct gp_tool *tool, const struct gp_option *o, const char *va
         break;
     case GP_OPT_DURATION:
         bad = gp_parse_duration(value, at, &err);
+        break;
+    case GP_OPT_COLUMNS:
+        bad = parse_columns(value, at, &err);
         break;
     case GP_OPT_PERCENT:
         bad = gp_parse_percent(value, at, &err);
@@ -402,6 +416,7 @@ static void put_value(struct gp_buf *b, const struct gp_option *o, const void *a
     case GP_OPT_FORMAT:
         gp_buf_printf(b, " --%s %s", o->name, *(const char *const *)at);
         break;
+    case GP_OPT_COLUMNS:
     case GP_OPT_UINT:
         gp_buf_printf(b, " --%s %" PRIu64, o->name, *(const uint64_t *)at);
         break;
@@ -447,6 +462,19 @@ bool gp_cli_color(const struct gp_common_opts *c, int fd)
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
     if ((no && *no) || (term && !strcmp(term, "dumb"))) return false;
     return isatty(fd);
+}
+
+size_t gp_cli_width(uint64_t asked, int fd)
+{
+    struct winsize size;
+    uint64_t columns = 0;
+    struct gp_err ignored = {0};
+    const char *set = getenv("COLUMNS");
+    if (asked) return (size_t)asked;
+    if (!isatty(fd)) return GP_COLUMNS_PLAIN;
+    if (set && !parse_columns(set, &columns, &ignored)) return (size_t)columns;
+    if (ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col) return GP_COLUMNS_PLAIN;
+    return size.ws_col < GP_COLUMNS_LEAST ? GP_COLUMNS_LEAST : size.ws_col;
 }
 
 void gp_cli_progress(const struct gp_tool *tool, const struct gp_common_opts *c, struct gp_progress *p)

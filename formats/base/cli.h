@@ -28,6 +28,7 @@ enum gp_opt_kind {
     GP_OPT_STRING,      /* const char * into argv */
     GP_OPT_UINT,        /* uint64_t; "64M" and "2k" are accepted (powers of 1024 for K, M, G) */
     GP_OPT_DURATION,    /* int64_t ns; "10us", "1.5ms", "2s", a bare number is ns */
+    GP_OPT_COLUMNS,     /* uint64_t; a number, or "full": GP_COLUMNS_FULL */
     GP_OPT_PERCENT,     /* double, in percent; "5%" or "5" */
     GP_OPT_PROBABILITY, /* double, between 0 and 1 */
     GP_OPT_CHOICE,      /* const char *, one of the words in `arg`, separated by '|' */
@@ -35,6 +36,9 @@ enum gp_opt_kind {
     GP_OPT_LIST,   /* struct gp_opt_list: each time it is given, one more */
     GP_OPT_FILES,  /* struct gp_opt_list: its value and all operands up to the next option */
 };
+
+/* Widths of text in columns: of what is not a terminal, the least that can be asked for, and one at which nothing is cut. */
+enum { GP_COLUMNS_PLAIN = 80, GP_COLUMNS_LEAST = 40, GP_COLUMNS_FULL = 1 << 20 };
 
 /* Strings of argv; GP_VEC_FREE() when done. */
 struct gp_opt_list {
@@ -119,6 +123,9 @@ void gp_cli_say(const void *tool, const char *text);
 
 /* Should coloured text go to the stream with descriptor FD? Obeys --color, NO_COLOR, TERM=dumb and isatty(). */
 bool gp_cli_color(const struct gp_common_opts *c, int fd);
+/* How wide text that goes to the stream with descriptor FD is: ASKED unless that is 0; otherwise a terminal has the columns
+ * of COLUMNS or its own, and anything else GP_COLUMNS_PLAIN. */
+size_t gp_cli_width(uint64_t asked, int fd);
 /* Set up progress reporting on standard error as --progress and --quiet say. */
 void gp_cli_progress(const struct gp_tool *tool, const struct gp_common_opts *c, struct gp_progress *p);
 

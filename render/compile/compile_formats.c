@@ -12,7 +12,7 @@ static void write_text(void *answer, struct gp_output *to)
     struct gp_report r = {0};
     gp_compile_report(&r, a->c, a->top);
     gp_report_text_write(
-        &b, &r, &(struct gp_report_text_opts){.color = a->color, .width = 100, .verdict_first = true});
+        &b, &r, &(struct gp_report_text_opts){.color = a->color, .width = a->width, .verdict_first = true});
     gp_report_release(&r);
     gp_answer_put(to, &b);
 }

@@ -14,6 +14,7 @@ struct gp_compile_answer {
     const struct gp_compile *c;
     const char *input, *options; /* for the page */
     size_t top;
+    size_t width; /* of text, in columns; 0: 80 */
     bool color;
 };
 

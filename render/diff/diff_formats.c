@@ -16,7 +16,8 @@ static void write_text(void *answer, struct gp_output *to)
     struct gp_report r = {0};
     struct gp_buf b = {0};
     gp_diff_report(&r, a->d, &(struct gp_diff_report_opts){.top = a->top, .brief = true});
-    gp_report_text_write(&b, &r, &(struct gp_report_text_opts){.color = a->color, .verdict_first = true});
+    gp_report_text_write(
+        &b, &r, &(struct gp_report_text_opts){.color = a->color, .width = a->width, .verdict_first = true});
     gp_report_release(&r);
     gp_answer_put(to, &b);
 }

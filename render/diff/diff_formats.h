@@ -18,6 +18,7 @@ struct gp_diff_answer {
     const struct gp_diff *d;
     size_t top;                   /* rows of long tables, 0: all */
     bool color;                   /* of text */
+    size_t width;                 /* of text, in columns; 0: 80 */
     const char *view;             /* of svg: "waterfall", "flame" or "flame-base" */
     const struct gp_sides *sides; /* of html and svg: what was compared */
     const char *options;          /* of html: the options that the answer depends on, as typed */

@@ -1,5 +1,7 @@
 #include "render/draw/text.h"
 
+#include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 #include "formats/base/utf8.h"
 
@@ -98,6 +100,37 @@ void gp_text_fit_name(struct gp_buf *b, const char *s, size_t n, size_t columns)
 {
     size_t skip = gp_text_width(s, n) > columns ? last_part(s, n) : 0;
     gp_text_fit(b, s + skip, n - skip, columns);
+}
+
+/* The place from which to show what is at byte FROM: where its word begins, unless that is far back. */
+static size_t word_before(const char *s, size_t n, size_t from)
+{
+    enum { FAR = 8 };
+    size_t at = from < n ? from : n;
+    while (at && from - at < FAR && (isalnum((unsigned char)s[at - 1]) || s[at - 1] == '_')) at--;
+    if (from - at == FAR) at = from;
+    while (at && at < n && ((unsigned char)s[at] & 0xC0) == 0x80) at--;
+    return at;
+}
+
+void gp_text_fit_at(struct gp_buf *b, const char *s, size_t n, size_t columns, size_t from)
+{
+    enum { SEEN = 4 };
+    size_t width = gp_text_width(s, n), at = gp_text_width(s, word_before(s, n, from < n ? from : n));
+    size_t head = columns / 3, room = columns - 1 - head;
+    bool near = at + SEEN + columns / 3 + 1 <= columns;
+    if (width <= columns || columns < MIN_MIDDLE_CUT || near) {
+        gp_text_fit(b, s, n, columns);
+        return;
+    }
+    put_columns(b, s, n, 0, head);
+    gp_text_put(b, ELLIPSIS);
+    if (width - at <= room) {
+        put_columns(b, s, n, width - room, width);
+        return;
+    }
+    put_columns(b, s, n, at, at + room - 1);
+    gp_text_put(b, ELLIPSIS);
 }
 
 /* A number and the short word after it, "1.23 ms", stay on one line. */

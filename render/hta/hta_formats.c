@@ -22,7 +22,7 @@ static void write_text(void *answer, struct gp_output *to)
     struct gp_hta_answer *a = answer;
     struct gp_report r = {0};
     struct gp_buf b = {0};
-    struct gp_report_text_opts o = {.color = a->color};
+    struct gp_report_text_opts o = {.color = a->color, .width = a->width};
     make_report(&r, a, a->table);
     const struct gp_report_table *t = a->table ? gp_report_find(&r, a->table) : NULL;
     if (t) gp_report_text_table(&b, t, &o);

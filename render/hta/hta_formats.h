@@ -21,6 +21,7 @@ struct gp_hta_answer {
     size_t top;                   /* rows of long tables, 0: all */
     bool steps;                   /* also the figures of every step */
     bool color;                   /* of text */
+    size_t width;                 /* of text, in columns; 0: 80 */
     const char *table;            /* the only table to write; NULL: all, but of csv only "kernels" */
     const char *options;          /* of html: the options that the answer depends on, as typed */
     const char *flame, *timeline; /* of html: pages that the findings link to; NULL */

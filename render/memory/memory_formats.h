@@ -19,6 +19,7 @@ enum { GP_MEMORY_TAKES_TABLE = 1 };
 struct gp_memory_answer {
     struct gp_memory *m; /* finished; names may be added to its strings */
     size_t top;          /* rows of long tables; 0: all */
+    size_t width;        /* of text, in columns; 0: 80 */
     const char *table;   /* one table only; NULL: all */
     const char *options; /* as typed, for the page; NULL: none */
     bool color, verbose;

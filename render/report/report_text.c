@@ -3,8 +3,9 @@
 #include <string.h>
 #include "formats/base/utf8.h"
 #include "render/draw/text.h"
+#include "render/report/unlike_priv.h"
 
-enum { WIDTH = 80, INDENT = 2, GAP = 2, NAME_MIN = 16, BAR_MIN = 10, BAR_MAX = 30, MAX_COLUMNS = 64 };
+enum { INDENT = 2, GAP = 2, NAME_MIN = 16, BAR_MIN = 10, BAR_MAX = 30, MAX_COLUMNS = 64 };
 
 /* One column as it is laid out. */
 struct place {
@@ -19,6 +20,8 @@ struct layout {
     int below; /* column that stands below its row, -1 */
     int bar;   /* column that is drawn as a bar, -1 */
     size_t bar_width;
+    int name;             /* the place of the first column of names, -1 */
+    struct gp_unlike own; /* its names */
 };
 
 struct pen {
@@ -49,7 +52,8 @@ static void put_lines(struct pen *p, const struct gp_report_line *lines, size_t 
     for (size_t i = 0; i < n; i++) {
         style(p, tones[lines[i].tone & 3]);
         gp_buf_puts(p->b, mark);
-        gp_text_wrap(p->b, lines[i].text, strlen(lines[i].text), strlen(mark), p->width);
+        gp_text_wrap(p->b, lines[i].text, strlen(lines[i].text), strlen(mark),
+                     gp_report_prose_width(p->width));
         if (lines[i].tone) style(p, RESET);
         gp_buf_putc(p->b, '\n');
     }
@@ -152,7 +156,23 @@ static void fit(struct layout *l, const struct gp_report_table *t, size_t width)
         if (!i) break;
         drop(l, i - 1);
     }
-    (void)squeeze(l, width, NAME_MIN);
+    while (!squeeze(l, width, NAME_MIN) && l->n > 2) drop(l, l->n - 1);
+}
+
+/* The first column of names; its rows must not read the same. */
+static void find_names(struct layout *l, const struct gp_report_table *t)
+{
+    size_t columns[MAX_COLUMNS];
+    l->name = -1;
+    for (size_t i = l->n; i > 0; i--) {
+        columns[i - 1] = l->at[i - 1].column;
+        if (l->at[i - 1].type == GP_CELL_NAME) l->name = (int)i - 1;
+    }
+    if (l->name < 0) return;
+    struct place *place = &l->at[l->name];
+    gp_unlike_init(&l->own, t, place->column, columns, l->n);
+    size_t width = gp_unlike_width(&l->own);
+    if (width > place->width) place->width = width;
 }
 
 static struct layout lay_out(struct pen *p, const struct gp_report_table *t)
@@ -168,7 +188,11 @@ static struct layout lay_out(struct pen *p, const struct gp_report_table *t)
         if (col->flags & GP_COLUMN_BAR) l.bar = (int)c;
         l.at[l.n++] = (struct place){c, natural_width(p, t, c), col->type};
     }
+    find_names(&l, t);
     fit(&l, t, p->width);
+    l.name = -1;
+    for (size_t i = 0; i < l.n && l.own.rows; i++)
+        if (l.at[i].column == l.own.column) gp_unlike_fit(&l.own, l.at[l.name = (int)i].width);
     size_t used = line_width(&l) + GAP;
     l.bar_width = l.bar >= 0 && used < p->width ? p->width - used : 0;
     if (l.bar_width > BAR_MAX) l.bar_width = BAR_MAX;
@@ -247,6 +271,11 @@ static void put_row(struct pen *p, const struct gp_report_table *t, const struct
         const struct gp_cell *c = gp_report_cell(t, row, l->at[i].column);
         const char *s = cell_text(p, c, &n);
         if (i) spaces(p, GAP);
+        if ((int)i == l->name) {
+            struct gp_unlike_text own = gp_unlike_at(&l->own, row);
+            s = own.s;
+            n = own.n;
+        }
         if (repeats(t, l, row, i)) {
             spaces(p, l->at[i].width);
             continue;
@@ -311,6 +340,7 @@ static void put_table(struct pen *p, const struct gp_report_table *t)
         put_row(p, t, &l, row);
         if (l.below >= 0) put_below(p, t, &l, row);
     }
+    gp_unlike_release(&l.own);
     if (t->more) {
         spaces(p, INDENT);
         style(p, DIM);
@@ -320,9 +350,15 @@ static void put_table(struct pen *p, const struct gp_report_table *t)
     }
 }
 
+size_t gp_report_prose_width(size_t width)
+{
+    if (!width) return GP_TEXT_WIDTH;
+    return width > GP_TEXT_PROSE && width < GP_TEXT_FULL ? GP_TEXT_PROSE : width;
+}
+
 static struct pen pen_for(struct gp_buf *b, const struct gp_report_text_opts *o)
 {
-    return (struct pen){.b = b, .color = o->color, .width = o->width ? o->width : WIDTH};
+    return (struct pen){.b = b, .color = o->color, .width = o->width ? o->width : GP_TEXT_WIDTH};
 }
 
 void gp_report_text_table(struct gp_buf *b, const struct gp_report_table *t,

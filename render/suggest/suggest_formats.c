@@ -18,9 +18,10 @@ static void write_text(void *answer, struct gp_output *to)
 {
     const struct gp_suggest_answer *a = answer;
     struct gp_buf b = {0};
-    gp_suggest_text_write(&b, a->s,
-                          &(struct gp_suggest_text_opts){
-                              .color = a->color, .verbose = a->verbose, .three_regimes = a->three_regimes});
+    gp_suggest_text_write(
+        &b, a->s,
+        &(struct gp_suggest_text_opts){
+            .color = a->color, .width = a->width, .verbose = a->verbose, .three_regimes = a->three_regimes});
     gp_answer_put(to, &b);
 }
 

@@ -18,6 +18,7 @@ struct gp_suggest_answer {
     size_t top;          /* kernels of JSON's regimes, 0: all */
     bool three_regimes;  /* fold to overhead, memory, compute */
     bool color, verbose; /* of text */
+    size_t width;        /* of text, in columns; 0: 80 */
     const char *input;   /* of html: what the page is about; NULL: standard input */
     const char *options; /* of html: the options that the answer depends on, as typed */
 };

@@ -6,7 +6,7 @@
 #include "render/report/report_text.h"
 #include "render/draw/text.h"
 
-enum { WIDTH = 80, INDENT = 4 };
+enum { INDENT = 4 };
 
 static const char *unit_of(const struct gp_suggest *s)
 {
@@ -196,13 +196,13 @@ static const char *color_of(enum gp_priority p)
 }
 
 /* " Do: text", wrapped at its own indent. */
-static void put_part(struct gp_buf *b, const char *head, const char *text)
+static void put_part(struct gp_buf *b, const char *head, const char *text, size_t width)
 {
     if (!*text) return;
     size_t indent = INDENT + strlen(head);
     for (int i = 0; i < INDENT; i++) gp_buf_putc(b, ' ');
     gp_buf_puts(b, head);
-    gp_text_wrap(b, text, strlen(text), indent, WIDTH);
+    gp_text_wrap(b, text, strlen(text), indent, width);
     gp_buf_putc(b, '\n');
 }
 
@@ -210,6 +210,7 @@ static void put_suggestion(struct gp_buf *b, const struct gp_suggest *s, size_t 
                            const struct gp_suggest_text_opts *o)
 {
     const struct gp_suggestion *one = &s->suggestions.at[i];
+    const size_t width = gp_report_prose_width(o->width);
     struct gp_buf head = {0};
     gp_buf_printf(b, "\n%2zu. ", i + 1);
     if (o->color) gp_buf_puts(b, color_of(one->priority));
@@ -219,22 +220,23 @@ static void put_suggestion(struct gp_buf *b, const struct gp_suggest *s, size_t 
     gp_suggest_put_saving(&head, s, one);
     size_t indent = INDENT + strlen(gp_priority_name(one->priority)) + 1;
     gp_buf_putc(b, ' ');
-    gp_text_wrap(b, head.data, head.n, indent, WIDTH);
+    gp_text_wrap(b, head.data, head.n, indent, width);
     gp_buf_putc(b, '\n');
     gp_buf_release(&head);
-    put_part(b, "", gp_suggest_str(s, one->description));
-    if (one->operation) put_part(b, "Where: ", gp_suggest_str(s, one->operation));
-    put_part(b, "Do: ", gp_suggest_str(s, one->action));
+    put_part(b, "", gp_suggest_str(s, one->description), width);
+    if (one->operation) put_part(b, "Where: ", gp_suggest_str(s, one->operation), width);
+    put_part(b, "Do: ", gp_suggest_str(s, one->action), width);
     if (!o->verbose) return;
-    put_part(b, "Saving: ", gp_suggest_str(s, one->formula));
-    put_part(b, "If: ", gp_suggest_str(s, one->assumes));
-    put_part(b, "Check: ", gp_suggest_str(s, one->check));
+    put_part(b, "Saving: ", gp_suggest_str(s, one->formula), width);
+    put_part(b, "If: ", gp_suggest_str(s, one->assumes), width);
+    put_part(b, "Check: ", gp_suggest_str(s, one->check), width);
 }
 
 /* What takes time but would not shorten the step, or is not known to. */
 static void put_rest(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_text_opts *o)
 {
     size_t n = gp_suggest_worth(s);
+    const size_t width = gp_report_prose_width(o->width);
     if (n == s->suggestions.n) return;
     gp_buf_puts(b, s->step.trusted ? "\nFound, but not expected to shorten the step\n"
                                    : "\nFound, but the saving is unknown\n");
@@ -242,8 +244,8 @@ static void put_rest(struct gp_buf *b, const struct gp_suggest *s, const struct 
         const struct gp_suggestion *one = &s->suggestions.at[n];
         struct gp_buf head = {0};
         gp_buf_printf(&head, "%s: ", one->rule->name);
-        put_part(b, gp_buf_str(&head), gp_suggest_str(s, one->description));
-        if (o->verbose) put_part(b, "Do: ", gp_suggest_str(s, one->action));
+        put_part(b, gp_buf_str(&head), gp_suggest_str(s, one->description), width);
+        if (o->verbose) put_part(b, "Do: ", gp_suggest_str(s, one->action), width);
         gp_buf_release(&head);
     }
 }
@@ -273,12 +275,12 @@ void gp_suggest_put_ceilings(struct gp_buf *b, const struct gp_suggest *s)
 }
 
 /* What the regimes rest on. */
-static void put_ceilings(struct gp_buf *b, const struct gp_suggest *s)
+static void put_ceilings(struct gp_buf *b, const struct gp_suggest *s, size_t width)
 {
     struct gp_buf text = {0};
     gp_suggest_put_ceilings(&text, s);
     if (text.n) {
-        gp_text_wrap(b, text.data, text.n, 0, WIDTH);
+        gp_text_wrap(b, text.data, text.n, 0, width);
         gp_buf_putc(b, '\n');
     }
     gp_buf_release(&text);
@@ -287,11 +289,11 @@ static void put_ceilings(struct gp_buf *b, const struct gp_suggest *s)
 void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_text_opts *o)
 {
     struct gp_report r = {0};
-    struct gp_report_text_opts to = {.color = o->color};
+    struct gp_report_text_opts to = {.color = o->color, .width = o->width};
     gp_suggest_tell(&r, s, o->three_regimes);
     gp_report_text_write(b, &r, &to);
     gp_report_release(&r);
-    if (o->verbose) put_ceilings(b, s);
+    if (o->verbose) put_ceilings(b, s, gp_report_prose_width(o->width));
     for (size_t i = 0; i < gp_suggest_worth(s); i++) put_suggestion(b, s, i, o);
     put_rest(b, s, o);
 }

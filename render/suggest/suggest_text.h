@@ -13,6 +13,7 @@
 
 struct gp_suggest_text_opts {
     bool color;         /* ANSI escapes */
+    size_t width;       /* columns; 0: GP_TEXT_WIDTH */
     bool verbose;       /* assumptions, formulas and how to check; and what is not worth doing, in full */
     bool three_regimes; /* overhead, memory and compute only */
 };

@@ -230,4 +230,56 @@ test_expect_success 'a graph that an H200 replayed folds under the ranges that c
     awk "/;capture;(clear;Memset|layer;(increment|square)|Memcpy)/ { n += \$NF } END { exit n != 25 * 42 }" folded
 '
 
+# in_terminal COLUMNS COMMAND...: run it where standard output is a terminal of that width.
+in_terminal() {
+    python3 - "$@" <<'END'
+import fcntl, os, pty, struct, sys, termios
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 50, int(sys.argv[1]), 0, 0))
+    os.execvp(sys.argv[2], sys.argv[2:])
+out = b""
+while True:
+    try:
+        part = os.read(fd, 65536)
+    except OSError:
+        break
+    if not part:
+        break
+    out += part
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+sys.stdout.buffer.write(out.replace(b"\r\n", b"\n"))
+sys.exit(status)
+END
+}
+widest() { python3 -c 'import sys; print(max(len(line.rstrip("\n")) for line in sys.stdin))'; }
+
+test_expect_success 'text is as wide as the terminal, and 80 columns where there is none' '
+    trace=$samples/h200/eager.json.gz &&
+    trace-hta $trace >piped && test $(widest <piped) -le 80 && grep "…" piped &&
+    in_terminal 160 env -u COLUMNS NO_COLOR=1 trace-hta --progress=never $trace >wide &&
+    test $(widest <wide) -gt 100 && test $(widest <wide) -le 160 && ! grep "…" wide &&
+    in_terminal 160 env COLUMNS=120 NO_COLOR=1 trace-hta --progress=never $trace >set &&
+    test $(widest <set) -gt 80 && test $(widest <set) -le 120 &&
+    COLUMNS=160 trace-hta $trace >plain && test_cmp piped plain
+'
+
+test_expect_success '--width: that many columns, or as many as the names have' '
+    trace=$samples/h200/eager.json.gz &&
+    trace-hta --width 60 $trace >narrow && test $(widest <narrow) -le 60 &&
+    trace-hta --width full $trace >full && ! grep "…" full && test $(widest <full) -gt 100 &&
+    for bad in 39 x 10% 2G; do
+        test_expect_code 2 trace-hta --width $bad $trace 2>err && grep "^trace-hta: --width: .$bad. is not" err || return 1
+    done &&
+    test_expect_code 2 trace-hta --width 100 -f json $trace 2>err &&
+    echo "trace-hta: --width requires --format text" >expect && test_cmp expect err
+'
+
+test_expect_success 'no two kernels of the table read the same, at any width' '
+    for width in 60 80 100 full; do
+        trace-hta --top 0 -t kernels --width $width $samples/h200/eager.json.gz |
+            sed "1,3d; s/^ *//; s/   *.*//" | sort | uniq -d >twice && test_must_be_empty twice || return 1
+    done
+'
+
 test_done

@@ -279,6 +279,76 @@ static void names_cannot_speak_to_the_terminal(void **state)
     gp_report_release(&r);
 }
 
+/* A table of names and counts, at WIDTH columns. */
+static void expect_names(const char *const *names, const char *const *labels, size_t n, size_t width,
+                         const char *text)
+{
+    struct gp_report r = {0};
+    struct gp_report_table *t = gp_report_add(&r, "t", "T");
+    gp_report_column(t, "name", "Name", GP_CELL_NAME, 0, NULL);
+    gp_report_column(t, "count", "N", GP_CELL_COUNT, 0, NULL);
+    for (size_t i = 0; i < n; i++) {
+        gp_report_put_name(&r, t, names[i], strlen(names[i]), labels[i], strlen(labels[i]));
+        gp_report_put(t, (int64_t)i + 1);
+    }
+    expect_text(&r, width, text);
+    gp_report_release(&r);
+}
+
+static void no_two_rows_read_the_same(void **state)
+{
+    (void)state;
+    static const char *const twins[] = {"f<int>", "f<float>", "g"}, *const same[] = {"f", "f", "g"};
+    expect_names(twins, same, 3, 80, "\nT\n  Name  N\n  f     1\n  f #2  2\n  g     3\n");
+    static const char *const gemm[] = {"gemm_128x128_aaaaaaaaaaaa_nn_tail",
+                                       "gemm_128x128_bbbbbbbbbbbb_nn_tail", "short"};
+    expect_names(gemm, gemm, 3, 25,
+                 "\nT\n  Name                  N\n  gemm_1…aaaaaaaaaaaa…  1\n"
+                 "  gemm_1…bbbbbbbbbbbb…  2\n  short                 3\n");
+}
+
+/* Names may come again in rows that something else sets apart, and rows without a name have nothing to number. */
+static void names_that_other_cells_set_apart_have_no_number(void **state)
+{
+    (void)state;
+    struct gp_report r = {0};
+    struct gp_report_table *t = gp_report_add(&r, "t", "T");
+    gp_report_column(t, "name", "Name", GP_CELL_NAME, 0, NULL);
+    gp_report_column(t, "rank", "Rank", GP_CELL_ID, 0, NULL);
+    for (int i = 0; i < 2; i++) {
+        put_name(&r, t, "f");
+        gp_report_put(t, i);
+    }
+    for (int i = 0; i < 2; i++) {
+        gp_report_put_none(t);
+        gp_report_put(t, 2);
+    }
+    expect_text(&r, 80, "\nT\n  Name  Rank\n  f        0\n  f        1\n  -        2\n  -        2\n");
+    gp_report_release(&r);
+}
+
+static void full_width_cuts_and_wraps_nothing(void **state)
+{
+    (void)state;
+    struct gp_report r = {0};
+    char name[3001];
+    memset(name, 'x', 3000);
+    name[3000] = '\0';
+    gp_report_verdict(&r, GP_TONE_PLAIN, "%s one %s", name + 2000, name + 2000);
+    struct gp_report_table *t = gp_report_add(&r, "t", "T");
+    gp_report_column(t, "name", "Name", GP_CELL_NAME, 0, NULL);
+    put_name(&r, t, name);
+    struct gp_buf b = {0};
+    gp_report_text_write(&b, &r, &(struct gp_report_text_opts){.width = GP_TEXT_FULL});
+    assert_non_null(strstr(gp_buf_str(&b), name));
+    assert_null(strstr(gp_buf_str(&b), "one\n"));
+    assert_int_equal(gp_report_prose_width(0), 80);
+    assert_int_equal(gp_report_prose_width(90), 90);
+    assert_int_equal(gp_report_prose_width(200), 100); // longer lines are hard to read
+    gp_buf_release(&b);
+    gp_report_release(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +364,9 @@ int main(void)
         cmocka_unit_test(shares_are_drawn_as_bars_and_groups_named_once),
         cmocka_unit_test(a_finding_is_followed_by_where_to_look),
         cmocka_unit_test(names_cannot_speak_to_the_terminal),
+        cmocka_unit_test(no_two_rows_read_the_same),
+        cmocka_unit_test(names_that_other_cells_set_apart_have_no_number),
+        cmocka_unit_test(full_width_cuts_and_wraps_nothing),
     };
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }
