@@ -86,7 +86,8 @@ static void put_figures(struct page *p)
     const struct gp_compile *c = p->c;
     gp_page_open(&p->w, "dl", "kpis");
     gp_scale_put(&p->text, GP_UNIT_NS, c->time.total_ns);
-    put_figure(p, "Compile time", gp_compile_warmth_name(c->caches.warmth));
+    put_figure(p, "Compile time",
+               c->caches.warmth ? gp_compile_warmth_name(c->caches.warmth) : "cache unknown");
     gp_scale_put_count(&p->text, gp_compile_own_breaks(c));
     put_figure(p, "Graph breaks", "places");
     uint64_t times = 0;
@@ -127,8 +128,7 @@ static void put_bar(struct page *p)
                                              gp_compile_color((enum gp_compile_class)i)};
         values[i] = p->c->time.class_ns[i] > 0 ? p->c->time.class_ns[i] : 0;
     }
-    gp_scale_put(&p->text, GP_UNIT_NS, p->c->time.total_ns);
-    struct gp_chart_row row = {.label = "compile time", .text = gp_buf_str(&p->text), .values = values};
+    struct gp_chart_row row = {.label = "compile time", .values = values};
     gp_page_open(&p->w, "figure", NULL);
     gp_page_open(&p->w, "figcaption", NULL);
     put(p, "b", NULL, "Where compile time went ");

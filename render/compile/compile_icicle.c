@@ -6,7 +6,8 @@
 #include "render/compile/compile_words.h"
 #include "render/draw/text.h"
 
-enum { WIDTH = 1160, ROW = 20, MOST_DEPTH = 24, MOST_RECTS = 2500, CHARACTER = 7, LEAST_TEXT = 40 };
+enum { WIDTH = 1160, ROW = 20, MOST_DEPTH = 24, MOST_RECTS = 2500, LEAST_TEXT = 40 };
+enum { EDGE = 400, CHARACTER = 760 }; /* beside a text, and the width of a letter: hundredths of a pixel */
 
 const char *gp_compile_color(enum gp_compile_class class)
 {
@@ -72,10 +73,10 @@ static void put_label(struct gp_svg *w, const struct gp_compile *c, const struct
         if (c->frames.at[i].process == s->process && c->frames.at[i].compile_id == s->compile_id &&
             c->frames.at[i].function)
             name = gp_compile_str(c, c->frames.at[i].function);
-    gp_text_fit(&b, name, strlen(name), (size_t)(width / 100 / CHARACTER));
+    gp_text_fit(&b, name, strlen(name), (size_t)((width - 2 * EDGE) / CHARACTER));
     if (b.n) {
         gp_svg_open(w, "text");
-        gp_svg_px(w, "x", x + 400);
+        gp_svg_px(w, "x", x + EDGE);
         gp_svg_int(w, "y", y + 14);
         gp_svg_text(w, b.data, b.n);
         gp_svg_close(w);

@@ -19,7 +19,8 @@ struct maker {
 
 static void put_scratch(struct maker *m, struct gp_report_table *t)
 {
-    gp_report_put_text(m->r, t, gp_buf_str(&m->text));
+    if (m->text.n) gp_report_put_text(m->r, t, gp_buf_str(&m->text));
+    else gp_report_put_none(t);
     m->text.n = 0;
 }
 
@@ -165,7 +166,8 @@ static void add_recompiles(struct maker *m)
         gp_report_put(t, r->count);
         gp_report_put(t, r->compile_ns);
         gp_report_put(t, r->stalls);
-        gp_report_put_text(m->r, t, r->limit ? "reached" : "");
+        if (r->limit) gp_buf_puts(&m->text, "reached");
+        put_scratch(m, t);
         put_reason(m, r);
         put_scratch(m, t);
         put_sid(m, t, r->sample);

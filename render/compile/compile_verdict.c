@@ -127,7 +127,6 @@ static void say_time(struct gp_report *r, const struct gp_compile *c)
         gp_buf_puts(&b, " of it inside steady steps");
     }
     gp_report_verdict(r, GP_TONE_PLAIN, "%s.", gp_buf_str(&b));
-    say_cut(r, c);
     gp_buf_release(&b);
 }
 
@@ -171,6 +170,7 @@ static void say_mode(struct gp_report *r, const struct gp_compile *c, const stru
 void gp_compile_verdict(struct gp_report *r, const struct gp_compile *c)
 {
     say_new(r, c);
+    say_cut(r, c);
     say_advice(r, c);
     say_time(r, c);
     for (size_t i = 1; i < c->modes.n; i++) say_mode(r, c, &c->modes.at[i]);

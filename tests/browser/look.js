@@ -12,7 +12,7 @@ const contrasts = `(() => {
   for (const e of document.querySelectorAll("body *")) {
     if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) || ["SCRIPT", "STYLE", "style", "title", "desc"].includes(e.tagName)) continue;
     const style = getComputedStyle(e), svg = e.closest("svg");
-    let box = e.closest(".frames") && e.closest("text")?.previousElementSibling;
+    let box = e.closest(".frames") && e.closest("text")?.previousElementSibling || e.closest(".icicle g")?.previousElementSibling;
     if (!box?.matches("rect")) box = null;
     if (box && getComputedStyle(box).fill.startsWith("url")) continue; // a pattern: its text has a halo
     const ink = parse(svg ? style.fill : style.color), page = box ? parse(getComputedStyle(box).fill) : behind(svg ? svg.parentElement : e);
