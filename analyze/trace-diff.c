@@ -34,6 +34,8 @@ static const struct gp_option options[] = {
      "fail if METRIC grows by more, such as busy:3% or launches:0; \"op\" is every operation, "
      "\"none\" never fails; may be repeated",
      GP_OPT_LIST, offsetof(struct opts, gates)},
+    {0, "step-bound", "PCT", "change of the step time that fewer than five runs decide (default: 25%)",
+     GP_OPT_PERCENT, offsetof(struct opts, d.step_bound_pct)},
     {0, "gate-wall-single", NULL, "let a single run per side break gates on step, idle and host time",
      GP_OPT_FLAG, offsetof(struct opts, d.gate_wall_single)},
     {0, "require-power", NULL, "treat an undecidable gate as failed", GP_OPT_FLAG,
@@ -133,8 +135,8 @@ static int write_answer(const struct job *j, struct gp_err *err)
     const struct gp_answer_format *f = gp_answer_format(gp_diff_formats, o->front.common.format);
     struct gp_buf typed = {0};
     gp_cli_put_given(&typed, j->front.tool, o,
-                     "by mode threshold alpha gate gate-wall-single require-power cross-gpu any-work whole "
-                     "step-marker classes");
+                     "by mode threshold alpha step-bound gate gate-wall-single require-power cross-gpu "
+                     "any-work whole step-marker classes");
     struct gp_diff_answer a = {.d = &j->c.diff,
                                .top = gp_answer_rows(f, o->front.top),
                                .color = gp_front_color(&j->front),
@@ -179,7 +181,11 @@ int main(int argc, char **argv)
         .format_name = gp_diff_format_name,
         .max_operands = -1,
     };
-    struct opts o = {.front = {GP_FRONT_DEFAULTS}, .by = "kernel", .mode = "test", .view = "waterfall"};
+    struct opts o = {.front = {GP_FRONT_DEFAULTS},
+                     .by = "kernel",
+                     .mode = "test",
+                     .view = "waterfall",
+                     .d.step_bound_pct = 25};
     struct gp_err err = {0};
     struct job j = {.opts = &o};
     int status = GP_EXIT_OK, failed = 0;

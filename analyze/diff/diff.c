@@ -12,6 +12,7 @@
 void gp_diff_init(struct gp_diff *d, const struct gp_diff_opts *opts)
 {
     memset(d, 0, sizeof *d);
+    d->opts.step_bound_pct = 25;
     if (opts) d->opts = *opts;
     if (!(d->opts.alpha > 0 && d->opts.alpha < 1)) d->opts.alpha = 0.05;
     if (!(d->opts.threshold_pct > 0)) d->opts.threshold_pct = 5;
@@ -120,86 +121,6 @@ static void sort_ops(struct gp_diff_work *w)
     free(now);
 }
 
-/* ---- summary ---- */
-
-static void count_op(struct gp_diff_summary *s, const struct gp_diff_op *op)
-{
-    uint32_t *const of_change[GP_CHANGE_COUNT] = {
-        [GP_CHANGE_REGRESSION] = &s->regressions,
-        [GP_CHANGE_IMPROVEMENT] = &s->improvements,
-        [GP_CHANGE_NONE] = &s->no_change,
-        [GP_CHANGE_INCONCLUSIVE] = &s->inconclusive,
-        [GP_CHANGE_NEW] = &s->added,
-        [GP_CHANGE_REMOVED] = &s->removed,
-        [GP_CHANGE_FUSED] = &s->fused,
-        [GP_CHANGE_DEFUSED] = &s->defused,
-        [GP_CHANGE_RETILED] = &s->retiled,
-    };
-    ++*of_change[op->change];
-}
-
-/* The metrics that represent the whole. They include host-dependent times if there are enough runs to
- * decide. */
-static const enum gp_metric_id wholes[] = {GP_METRIC_GPU, GP_METRIC_BUSY, GP_METRIC_STEP};
-
-/* The first of them with that verdict; GP_METRIC_COUNT: none. */
-static enum gp_metric_id whole_with(const struct gp_diff *d, enum gp_change verdict)
-{
-    for (size_t i = 0; i < GP_COUNT(wholes); i++)
-        if (d->metrics[wholes[i]].known && d->metrics[wholes[i]].verdict == (uint32_t)verdict)
-            return wholes[i];
-    return GP_METRIC_COUNT;
-}
-
-static const struct gp_diff_op *op_with(const struct gp_diff *d, enum gp_change change)
-{
-    for (size_t i = 0; i < d->ops.n; i++)
-        if (d->ops.at[i].change == (uint32_t)change) return &d->ops.at[i];
-    return NULL;
-}
-
-static bool decide_by(struct gp_diff *d, enum gp_change change)
-{
-    enum gp_metric_id whole = whole_with(d, change);
-    const struct gp_diff_op *op = op_with(d, change);
-    if (whole == GP_METRIC_COUNT && !op) return false;
-    d->summary.verdict = change;
-    d->summary.verdict_why =
-        whole != GP_METRIC_COUNT ? gp_intern_cstr(&d->strings, gp_metric_text(whole)) : op->label;
-    return true;
-}
-
-/* Does the step time differ so much that it is clearly not the same, although there are too few runs to
- * decide? */
-static bool step_moved(const struct gp_diff *d)
-{
-    const struct gp_diff_metric *step = &d->metrics[GP_METRIC_STEP];
-    double most = d->opts.threshold_pct > 0 ? d->opts.threshold_pct : 5;
-    return step->known && step->verdict == GP_CHANGE_INCONCLUSIVE && fabs(step->change_pct) > most;
-}
-
-static void summarise(struct gp_diff *d)
-{
-    for (size_t i = 0; i < d->ops.n; i++) count_op(&d->summary, &d->ops.at[i]);
-    if (decide_by(d, GP_CHANGE_REGRESSION) || decide_by(d, GP_CHANGE_IMPROVEMENT)) return;
-    enum gp_change gpu = (enum gp_change)d->metrics[GP_METRIC_GPU].verdict;
-    enum gp_metric_id why = gpu != GP_CHANGE_NONE || !step_moved(d) ? GP_METRIC_GPU : GP_METRIC_STEP;
-    bool same = d->identical || (gpu == GP_CHANGE_NONE && why == GP_METRIC_GPU);
-    d->summary.verdict = same ? GP_CHANGE_NONE : GP_CHANGE_INCONCLUSIVE;
-    d->summary.verdict_why = gp_intern_cstr(&d->strings, gp_metric_text(why));
-}
-
-int gp_diff_status(const struct gp_diff *d)
-{
-    if (!d->comparable) return 3;
-    for (size_t i = 0; i < d->gates.n; i++)
-        if (d->gates.at[i].broken) return 1;
-    for (size_t i = 0; i < d->expects.n; i++)
-        if (!d->expects.at[i].holds) return 1;
-    if (d->gates.n || d->opts.gate_none) return 0;
-    return d->summary.verdict == GP_CHANGE_REGRESSION;
-}
-
 /* ---- all of it ---- */
 
 static void release_group(struct gp_diff_group *g)
@@ -240,7 +161,7 @@ void gp_diff_run(struct gp_diff *d, const struct gp_profile *const *base, size_t
     sort_ops(&w);
     gp_diff_blocks(&w);
     gp_diff_stacks(&w);
-    summarise(d);
+    gp_diff_judge(d);
     gp_diff_gates(&w);
     gp_diff_say(&w);
     for (int side = 0; side < GP_DIFF_SIDES; side++) release_group(&w.side[side]);

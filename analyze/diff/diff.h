@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/diff/profile.h"
+#include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
@@ -68,7 +69,8 @@ const char *gp_change_name(enum gp_change c);
     X(GP_BY_MANN_WHITNEY, "mann_whitney") /* samples of one side against those of the other */               \
     X(GP_BY_WELCH, "welch")               /* t test on logarithms, for sums of many kernels */               \
     X(GP_BY_MODERATED, "moderated_t")     /* the same, with a spread informed by all operations */           \
-    X(GP_BY_THRESHOLD, "threshold")       /* --mode simple: no test */
+    X(GP_BY_THRESHOLD, "threshold")       /* --mode simple: no test */                                       \
+    X(GP_BY_SEPARATION, "separation") /* few runs, but all steps differ by more than runs of a program do */
 
 enum gp_diff_test {
 #define X(id, name) id,
@@ -164,6 +166,7 @@ struct gp_diff_opts {
     double alpha;                /* of the tests, after correction */
     double threshold_pct;        /* --mode simple */
     double noise_pct;            /* floor of the measured noise; 0: 1 */
+    double step_bound_pct;       /* few runs decide larger changes of the step time; 25 without options */
     const struct gp_gate *gates; /* borrowed */
     size_t n_gates;
     bool gate_none;                   /* "--gate none": never fail */
@@ -338,11 +341,17 @@ struct gp_diff_note {
     gp_sid text;
 };
 
+/* The whole decides before its parts: the step time if it is decided, otherwise the GPU time. Operations
+ * decide only if neither got better or worse, and only those that weigh enough (guard_weight_ns). */
 struct gp_diff_summary {
     uint32_t regressions, improvements, added, removed, no_change, inconclusive, fused, defused, retiled;
-    uint32_t verdict;   /* enum gp_change of the whole: regression, improvement, no_change, inconclusive */
+    uint32_t slower, faster; /* of the regressions and improvements, those that weigh enough to decide */
+    uint32_t verdict;        /* enum gp_change: regression, improvement, no_change, inconclusive */
+    uint32_t by;             /* enum gp_metric_id that decided; GP_METRIC_COUNT: operations */
+    bool mixed;         /* some of what weighs enough goes the other way, or rows below no_change changed */
+    gp_sid word;        /* "REGRESSION", "FASTER, 1 kernel slower", "NOT COMPARABLE", ... */
     gp_sid verdict_why; /* which metric or operation decided */
-    gp_sid headline;    /* one line: what changed, and by what it is explained */
+    gp_sid headline;    /* one line: what changed, and by what it is explained; decided figures first */
 };
 
 struct gp_diff {
@@ -375,6 +384,8 @@ struct gp_diff {
     double noise_wall_pct;     /* the same of step times */
     int64_t guard_percall_ns;  /* smaller changes of a call are not called real */
     double guard_share_pct;    /* nor smaller parts of the GPU time */
+    int64_t guard_weight_ns;   /* operations whose time changed by less do not decide: 1% of the step */
+    double step_bound_pct;     /* opts.step_bound_pct, or more if the steps of a side drift or are only two */
     int32_t tick_ns;
     bool identical; /* both sides hold the same measurements */
 };
@@ -387,9 +398,12 @@ void gp_diff_init(struct gp_diff *d, const struct gp_diff_opts *opts);
 void gp_diff_run(struct gp_diff *d, const struct gp_profile *const *base, size_t n_base,
                  const struct gp_profile *const *cur, size_t n_cur);
 void gp_diff_release(struct gp_diff *d);
-/* The exit status: 3 not comparable; 1 a gate is broken or a prediction fails, or, without gates, there is a
- * significant regression; otherwise 0. */
+/* The exit status: 3 not comparable; 1 a gate is broken or a prediction fails, or, without gates, the verdict
+ * is a regression; otherwise 0. */
 int gp_diff_status(const struct gp_diff *d);
+
+/* "+3.2%", "-0.4%", and "0%" for what rounds to that. */
+void gp_diff_put_pct(struct gp_buf *b, double pct);
 
 static inline const char *gp_diff_str(const struct gp_diff *d, gp_sid sid)
 {

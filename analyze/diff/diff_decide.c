@@ -389,14 +389,19 @@ static void keep_samples(struct gp_decider *t)
     }
 }
 
-static double noise_of_walls(struct gp_decider *t)
+/* What step times differ by within a run; and from which change on few runs decide. */
+static void measure_walls(struct gp_decider *t)
 {
     double most = NAN;
+    bool few = false;
     for (int side = 0; side < GP_DIFF_SIDES; side++) {
         size_t n = gp_diff_metric_values(t->w, side, GP_METRIC_STEP, t->sums[side]);
         most = fmax(most, halves_apart(t->sums[side], n, NOISE_STEPS));
+        few |= n < WINDOWS_ENOUGH;
     }
-    return 100 * most;
+    t->d->noise_wall_pct = 100 * most;
+    t->d->step_bound_pct = t->d->opts.step_bound_pct * (few ? 2 : 1);
+    if (200 * most > t->d->step_bound_pct) t->d->step_bound_pct = 200 * most;
 }
 
 void gp_diff_decide(struct gp_diff_work *w)
@@ -416,8 +421,8 @@ void gp_diff_decide(struct gp_diff_work *w)
     if (d->opts.mode == GP_DIFF_SIMPLE)
         for (uint32_t i = 0; i < d->ops.n; i++) judge_simply(&t, &d->ops.at[i]);
     else decide_ops(&t);
+    measure_walls(&t);
     for (int m = 0; m < GP_METRIC_COUNT; m++) gp_decide_metric(&t, &d->metrics[m]);
-    d->noise_wall_pct = noise_of_walls(&t);
     keep_samples(&t);
     free(t.own_eps);
     for (int side = 0; side < GP_DIFF_SIDES; side++) {

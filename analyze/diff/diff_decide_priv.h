@@ -9,10 +9,12 @@
 #include "formats/base/vec.h"
 
 enum {
-    STEPS_ENOUGH = 7,       /* steps per side that suffice for rank tests */
-    PAIRS_LEAST = 6,        /* positions that a test of pairs needs */
-    RUNS_ENOUGH = 5,        /* runs per side that suffice to decide host-dependent times */
-    NOISE_STEPS = 4,        /* steps per side whose halves show the noise of all operations together */
+    STEPS_ENOUGH = 7, /* steps per side that suffice for rank tests */
+    PAIRS_LEAST = 6,  /* positions that a test of pairs needs */
+    RUNS_ENOUGH = 5,  /* runs per side that suffice to decide host-dependent times */
+    WINDOWS_ENOUGH =
+        3,           /* step times per side; of fewer, only twice as large a change is decided by few runs */
+    NOISE_STEPS = 4, /* steps per side whose halves show the noise of all operations together */
     OWN_NOISE_STEPS = 8,    /* ... of one operation */
     MANY_CALLS = 1000,      /* per step: even a few ns each matter */
     LEAST_PERCALL = 200,    /* ns: kernels of 2 us differ by up to that from one minute to the next */

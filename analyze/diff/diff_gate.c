@@ -172,11 +172,13 @@ static void gate_metric(struct gp_diff *d, struct gp_diff_gate *g)
     }
     g->value = value_of(g->absolute, m->change, m->change_pct);
     if (!(g->value > g->limit)) return;
-    bool real = m->verdict == GP_CHANGE_REGRESSION;
+    bool few = m->d.test == GP_BY_SEPARATION; /* enough for the verdict, but gates are strict */
+    bool real = m->verdict == GP_CHANGE_REGRESSION && !few;
     if (class == GP_METRIC_WALL && d->opts.gate_wall_single && m->d.within_run) real |= m->d.ci_low_pct > 0;
     g->broken = real;
     g->undecided = !real;
     if (real) g->why = gp_diff_text(d, "%s over the limit", gp_metric_text((enum gp_metric_id)g->metric));
+    else if (few) g->why = gp_intern_cstr(&d->strings, "too few runs to break a gate of this time");
     else if (m->d.why) g->why = m->d.why;
     else g->why = gp_intern_cstr(&d->strings, "beyond the limit, but possibly by chance");
 }

@@ -124,8 +124,39 @@ static size_t median_of_runs(const struct gp_diff_work *w, int side, enum gp_met
     return runs;
 }
 
-/* Host-dependent times vary more from run to run than from step to step: steps of one run cannot decide
- * them. */
+/* Does the step time differ by so much that few runs are enough: all steps of one side beyond all of the
+ * other, and the change beyond what runs of one program differ by (README.md, "Few runs")? */
+static bool is_far_apart(const struct gp_decider *t, const int64_t *a, size_t n, const int64_t *b, size_t k)
+{
+    size_t least = n < k ? n : k;
+    double bound = log(1 + t->d->step_bound_pct / 100);
+    if (t->d->unit != GP_DIFF_PER_STEP || least < 2 || !gp_stat_apart(a, n, b, k, 1)) return false;
+    double sums[GP_DIFF_SIDES] = {0};
+    for (size_t i = 0; i < n; i++) sums[GP_DIFF_BASE] += (double)a[i] / (double)n;
+    for (size_t i = 0; i < k; i++) sums[GP_DIFF_CUR] += (double)b[i] / (double)k;
+    double means = log(sums[GP_DIFF_CUR] / sums[GP_DIFF_BASE]);
+    double medians = log(gp_stat_median(b, k) / gp_stat_median(a, n));
+    return (means > bound && medians > bound) || (means < -bound && medians < -bound);
+}
+
+static void judge_few_runs(struct gp_decider *t, struct gp_diff_metric *m, const int64_t *a, size_t n,
+                           const int64_t *b, size_t k)
+{
+    struct gp_diff *d = t->d;
+    m->verdict = GP_CHANGE_INCONCLUSIVE;
+    m->d.within_run = true;
+    if (m->id == GP_METRIC_STEP && is_far_apart(t, a, n, b, k)) {
+        m->verdict = gp_decide_direction(m->change);
+        m->d.test = GP_BY_SEPARATION;
+        m->d.why = gp_diff_text(d, "all steps differ, and by more than %.3g%%", d->step_bound_pct);
+        return;
+    }
+    m->d.needed = RUNS_ENOUGH;
+    m->d.why = gp_diff_text(d, "depends on the host: %d runs per side would decide it", RUNS_ENOUGH);
+}
+
+/* Host-dependent times vary more from run to run than from step to step: steps of one run decide only what
+ * is far beyond that. */
 static void judge_wall_metric(struct gp_decider *t, struct gp_diff_metric *m, const int64_t *a, size_t n,
                               const int64_t *b, size_t k)
 {
@@ -146,13 +177,10 @@ static void judge_wall_metric(struct gp_decider *t, struct gp_diff_metric *m, co
         m->verdict = judge_interval(&m->d, d->opts.alpha, t->eps);
     } else {
         struct gp_stat_ratio ratio = gp_stat_ratio_of_means(a, n, b, k, d->opts.alpha, 0);
-        m->d.within_run = true;
         m->d.n[GP_DIFF_BASE] = (uint32_t)n;
         m->d.n[GP_DIFF_CUR] = (uint32_t)k;
         give_ratio(&m->d, &ratio);
-        m->verdict = GP_CHANGE_INCONCLUSIVE;
-        m->d.needed = RUNS_ENOUGH;
-        m->d.why = gp_diff_text(d, "depends on the host: %d runs per side would decide it", RUNS_ENOUGH);
+        judge_few_runs(t, m, a, n, b, k);
     }
     m->d.significant = m->verdict == GP_CHANGE_REGRESSION || m->verdict == GP_CHANGE_IMPROVEMENT;
     free(runs);

@@ -61,6 +61,10 @@ void gp_diff_decide(struct gp_diff_work *w);
 void gp_diff_blocks(struct gp_diff_work *w);
 /* Folded stacks of both sides. */
 void gp_diff_stacks(struct gp_diff_work *w);
+/* Which operations weigh enough, and the verdict with its word: after all that may change verdicts of operations. */
+void gp_diff_judge(struct gp_diff *d);
+/* Is it slower or faster, by enough for the verdict? */
+bool gp_diff_op_decides(const struct gp_diff *d, const struct gp_diff_op *op);
 void gp_diff_gates(struct gp_diff_work *w);
 /* Headline and notes. */
 void gp_diff_say(struct gp_diff_work *w);

@@ -21,13 +21,22 @@ static void put_change(struct gp_buf *b, int64_t ns)
     put_ns(b, ns);
 }
 
+/* " (-11.7%)"; nothing where there is no baseline. */
+static void put_pct(struct gp_buf *b, double pct)
+{
+    if (isnan(pct)) return;
+    gp_buf_puts(b, " (");
+    gp_diff_put_pct(b, pct);
+    gp_buf_putc(b, ')');
+}
+
 /* "10.3 ms -> 9.1 ms (-11.7%)" */
 static void put_both(struct gp_buf *b, const struct gp_diff_metric *m)
 {
     put_ns(b, m->side[GP_DIFF_BASE]);
     gp_buf_puts(b, " -> ");
     put_ns(b, m->side[GP_DIFF_CUR]);
-    if (!isnan(m->change_pct)) gp_buf_printf(b, " (%+.1f%%)", m->change_pct);
+    put_pct(b, m->change_pct);
 }
 
 /* ---- what the change of the step is made of ---- */
@@ -101,43 +110,86 @@ static void say_cause(struct gp_buf *b, const struct gp_diff *d)
     put_change(b, c->change_ns);
 }
 
-static bool wall_counts(const struct gp_diff *d)
+/* Is the change of the step time known, and more than one part of PARTS? 0: any. */
+static bool wall_counts(const struct gp_diff *d, int64_t parts)
 {
     const struct gp_diff_metric *m = &d->metrics[GP_METRIC_STEP];
-    return m->known && !m->refused && m->side[GP_DIFF_BASE] && llabs(m->change) > m->side[GP_DIFF_BASE] / 50;
+    if (!m->known || m->refused || !m->side[GP_DIFF_BASE]) return false;
+    return !parts || llabs(m->change) > m->side[GP_DIFF_BASE] / parts;
 }
 
-/* One operation is slower while all of them together are not: that comes first. */
-static void say_worst(struct gp_buf *b, const struct gp_diff *d)
+/* "1 run per side", "5 and 1 runs" */
+static void put_runs(struct gp_buf *b, const struct gp_diff *d)
 {
-    if (d->summary.verdict != GP_CHANGE_REGRESSION || d->metrics[GP_METRIC_GPU].change > 0) return;
+    uint32_t was = d->side[GP_DIFF_BASE].runs, is = d->side[GP_DIFF_CUR].runs;
+    if (was == is) gp_buf_printf(b, "%u run%s per side", (unsigned)is, is == 1 ? "" : "s");
+    else gp_buf_printf(b, "%u and %u runs", (unsigned)was, (unsigned)is);
+}
+
+/* "step time 35.2 ms -> 39.5 ms (+11.9%), not decided (1 run per side)": a change that is not decided is called so, and a
+ * change that is noise does not look like one. */
+static void say_whole(struct gp_buf *b, const struct gp_diff *d, enum gp_metric_id id)
+{
+    const struct gp_diff_metric *m = &d->metrics[id];
+    if (id == GP_METRIC_STEP) gp_buf_printf(b, "%s time ", gp_diff_unit_name((enum gp_diff_unit)d->unit));
+    else gp_buf_printf(b, "%s ", gp_metric_text(id));
+    put_both(b, m);
+    if (m->verdict == GP_CHANGE_INCONCLUSIVE) {
+        gp_buf_puts(b, ", not decided");
+        if (id != GP_METRIC_STEP) return;
+        gp_buf_puts(b, " (");
+        put_runs(b, d);
+        gp_buf_putc(b, ')');
+    } else if (m->verdict == GP_CHANGE_NONE && fabs(m->change_pct) >= 1) {
+        gp_buf_printf(b, ", within the noise of %.2g%%", d->noise_pct);
+    }
+    if (id == GP_METRIC_STEP && m->verdict != GP_CHANGE_NONE && d->summary.by == GP_METRIC_STEP)
+        say_cause(b, d);
+}
+
+/* Operations of one verdict that weigh enough, as far as there is room: "gemm +20.0 us (+20.0%), 3 more". */
+static void say_ops(struct gp_buf *b, const struct gp_diff *d, enum gp_change change)
+{
+    enum { NAMED = 2 };
+    uint32_t n = 0;
     for (size_t i = 0; i < d->ops.n; i++) {
         const struct gp_diff_op *op = &d->ops.at[i];
-        if (op->change != GP_CHANGE_REGRESSION) continue;
-        gp_buf_printf(b, "%s ", gp_diff_str(d, op->label));
+        if (op->change != (uint32_t)change || !gp_diff_op_decides(d, op) || ++n > NAMED) continue;
+        gp_buf_printf(b, "%s%s ", n > 1 ? ", " : "", gp_diff_str(d, op->label));
         put_change(b, op->change_ns);
-        gp_buf_puts(b, ", while ");
-        return;
+        put_pct(b, op->change_pct);
     }
+    if (n > NAMED) gp_buf_printf(b, ", %u more", (unsigned)(n - NAMED));
+}
+
+/* What decided: a figure of the whole, or operations. */
+static void say_decided(struct gp_buf *b, const struct gp_diff *d)
+{
+    const struct gp_diff_summary *s = &d->summary;
+    bool slower = s->verdict == GP_CHANGE_REGRESSION;
+    if (s->by < GP_METRIC_COUNT) say_whole(b, d, (enum gp_metric_id)s->by);
+    else say_ops(b, d, slower ? GP_CHANGE_REGRESSION : GP_CHANGE_IMPROVEMENT);
+    if (!(slower ? s->faster : s->slower)) return;
+    gp_buf_puts(b, slower ? "; faster: " : "; slower: ");
+    say_ops(b, d, slower ? GP_CHANGE_IMPROVEMENT : GP_CHANGE_REGRESSION);
 }
 
 static void say_headline(struct gp_diff *d)
 {
     struct gp_buf b = {0};
-    const struct gp_diff_metric *gpu = &d->metrics[GP_METRIC_GPU];
     if (d->identical) {
         gp_buf_puts(&b, "both sides contain the same measurements");
     } else {
-        bool wall = wall_counts(d);
-        say_worst(&b, d);
-        if (wall) {
-            gp_buf_printf(&b, "%s time ", gp_diff_unit_name((enum gp_diff_unit)d->unit));
-            put_both(&b, &d->metrics[GP_METRIC_STEP]);
-            say_cause(&b, d);
+        say_decided(&b, d);
+        if (d->summary.by != GP_METRIC_GPU) {
             gp_buf_puts(&b, "; ");
+            say_whole(&b, d, GP_METRIC_GPU);
         }
-        gp_buf_puts(&b, "GPU time ");
-        put_both(&b, gpu);
+        bool open = d->summary.verdict == GP_CHANGE_INCONCLUSIVE; /* its reader asks about the step */
+        if (d->summary.by != GP_METRIC_STEP && wall_counts(d, open ? 0 : 50)) {
+            gp_buf_puts(&b, "; ");
+            say_whole(&b, d, GP_METRIC_STEP);
+        }
         say_host(&b, d);
         say_kernels(&b, d);
     }
@@ -189,6 +241,12 @@ static void note_runs(struct gp_diff *d)
                  "host-dependent times come from %u and %u run%s: they are reported but break no gate",
                  d->side[GP_DIFF_BASE].runs, d->side[GP_DIFF_CUR].runs,
                  d->side[GP_DIFF_CUR].runs == 1 && d->side[GP_DIFF_BASE].runs == 1 ? "" : "s");
+    if (m->d.test != GP_BY_SEPARATION) return;
+    gp_diff_note(
+        d, "step_apart",
+        "the step time is decided nevertheless: all steps differ, and by more than the %.3g%% by which "
+        "runs of one program do",
+        d->step_bound_pct);
 }
 
 /* Where a tenth of the GPU time is concerned. */

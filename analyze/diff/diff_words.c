@@ -113,6 +113,12 @@ void gp_diff_note(struct gp_diff *d, const char *id, const char *fmt, ...)
     GP_VEC_PUSH(&d->notes, ((struct gp_diff_note){gp_intern_cstr(&d->strings, id), text}));
 }
 
+void gp_diff_put_pct(struct gp_buf *b, double pct)
+{
+    if (fabs(pct) < 0.05) gp_buf_puts(b, "0%");
+    else gp_buf_printf(b, "%+.1f%%", pct);
+}
+
 double gp_diff_change_pct(int64_t base, int64_t cur)
 {
     if (base == cur) return 0;

@@ -150,7 +150,11 @@ static void put_subtitle(struct gp_buf *b, const struct gp_diff *d, const struct
     gp_scale_put(b, GP_UNIT_NS, f->to);
     gp_buf_puts(b, ", was ");
     gp_scale_put(b, GP_UNIT_NS, f->from);
-    if (f->from > 0) gp_buf_printf(b, " (%+.1f%%)", 100 * (double)(f->to - f->from) / (double)f->from);
+    if (f->from > 0) {
+        gp_buf_puts(b, " (");
+        gp_diff_put_pct(b, 100 * (double)(f->to - f->from) / (double)f->from);
+        gp_buf_putc(b, ')');
+    }
     if (input) gp_buf_printf(b, " \xC2\xB7 %s", input);
 }
 

@@ -201,11 +201,8 @@ static void put_figure(struct page *p, enum gp_metric_id id)
     gp_page_open(&p->w, "div", "kpi");
     gp_page_element(&p->w, "dt", NULL, name, strlen(name));
     gp_page_open(&p->w, "dd", NULL);
-    if (!m->change)
-        gp_buf_puts(&p->text, "\xC2\xB1"
-                              "0%");
-    else if (isfinite(m->change_pct))
-        gp_buf_printf(&p->text, fabs(m->change_pct) < 99.95 ? "%+.1f%%" : "%+.0f%%", m->change_pct);
+    if (isfinite(m->change_pct) && fabs(m->change_pct) < 99.95) gp_diff_put_pct(&p->text, m->change_pct);
+    else if (isfinite(m->change_pct)) gp_buf_printf(&p->text, "%+.0f%%", m->change_pct);
     else gp_diff_put_change(&p->text, gp_metric_unit(id), m->change);
     put_scratch(p, "b", NULL);
     gp_svg_close(&p->w);

@@ -143,6 +143,8 @@ static void put_settings(struct gp_doc *o, const struct gp_diff *d)
     gp_doc_real(o, "noise_wall_pct", d->noise_wall_pct);
     gp_doc_i64(o, "guard_percall_ns", d->guard_percall_ns);
     gp_doc_real(o, "guard_share_pct", d->guard_share_pct);
+    gp_doc_i64(o, "guard_weight_ns", d->guard_weight_ns);
+    gp_doc_real(o, "step_bound_pct", d->step_bound_pct);
     gp_doc_i64(o, "tick_ns", d->tick_ns);
     gp_doc_end(o, '}');
 }
@@ -273,6 +275,8 @@ static void put_block(struct gp_doc *o, const struct gp_diff *d, const struct gp
 static void put_summary(struct gp_doc *o, const struct gp_diff *d)
 {
     const struct gp_diff_summary *s = &d->summary;
+    struct gp_buf sentence = {0};
+    gp_diff_put_sentence(&sentence, d);
     gp_doc_object(o, "summary");
     gp_doc_u64(o, "regressions", s->regressions);
     gp_doc_u64(o, "improvements", s->improvements);
@@ -285,9 +289,13 @@ static void put_summary(struct gp_doc *o, const struct gp_diff *d)
     gp_doc_u64(o, "retiled", s->retiled);
     gp_doc_cstr(o, "verdict", d->comparable ? gp_change_name((enum gp_change)s->verdict) : "not_comparable");
     gp_doc_name(o, "verdict_why", s->verdict_why);
+    gp_doc_name(o, "word", s->word);
+    gp_doc_bool(o, "mixed", s->mixed);
     gp_doc_name(o, "headline", s->headline);
+    gp_doc_cstr(o, "sentence", gp_buf_str(&sentence));
     gp_doc_u64(o, "exit_status", (uint64_t)gp_diff_status(d));
     gp_doc_end(o, '}');
+    gp_buf_release(&sentence);
 }
 
 static const char *limit_unit(uint32_t metric, bool percent)

@@ -193,6 +193,13 @@ static void add_predictions(struct gp_report *r, const struct gp_diff *d)
 
 /* ---- operations ---- */
 
+/* "+3.2", "-0.4", "0" */
+static void put_signed(struct gp_buf *b, double pct)
+{
+    if (fabs(pct) < 0.05) gp_buf_putc(b, '0');
+    else gp_buf_printf(b, "%+.1f", pct);
+}
+
 static void put_interval(struct gp_report *r, struct gp_report_table *t, const struct gp_diff_decision *e,
                          struct gp_buf *b)
 {
@@ -200,7 +207,10 @@ static void put_interval(struct gp_report *r, struct gp_report_table *t, const s
         gp_report_put_none(t);
         return;
     }
-    gp_buf_printf(b, "%+.1f to %+.1f%%", e->ci_low_pct, e->ci_high_pct);
+    put_signed(b, e->ci_low_pct);
+    gp_buf_puts(b, " to ");
+    put_signed(b, e->ci_high_pct);
+    gp_buf_putc(b, '%');
     put_scratch(r, t, b);
 }
 
@@ -554,6 +564,8 @@ static void add_settings(struct gp_report *r, const struct gp_diff *d)
     put_setting(r, t, "measured noise of step times", d->noise_wall_pct, "%");
     put_setting(r, t, "smallest change per call", (double)d->guard_percall_ns, " ns");
     put_setting(r, t, "smallest share of the GPU time", d->guard_share_pct, "%");
+    put_setting(r, t, "smallest change of an operation that decides", (double)d->guard_weight_ns, " ns");
+    put_setting(r, t, "smallest change of the step that few runs decide", d->step_bound_pct, "%");
     put_setting(r, t, "clock tick of durations", d->tick_ns, " ns");
 }
 

@@ -40,23 +40,6 @@ void gp_diff_put_limit(struct gp_buf *b, bool percent, uint32_t metric, double v
     gp_diff_put_change(b, unit, i);
 }
 
-/* "REGRESSION", "improvement": shouted where something is wrong. */
-static const char *verdict_word(const struct gp_diff *d)
-{
-    if (!d->comparable) return "NOT COMPARABLE";
-    if (d->identical) return "NO CHANGE";
-    switch ((enum gp_change)d->summary.verdict) {
-    case GP_CHANGE_REGRESSION:
-        return "REGRESSION";
-    case GP_CHANGE_IMPROVEMENT:
-        return "IMPROVEMENT";
-    case GP_CHANGE_NONE:
-        return "NO CHANGE";
-    default:
-        return "INCONCLUSIVE";
-    }
-}
-
 const char *gp_diff_outcome(const struct gp_diff_expect *e)
 {
     if (isnan(e->value)) return "unknown";
@@ -72,7 +55,7 @@ static enum gp_tone tone_of(const struct gp_diff *d)
         return GP_TONE_BAD;
     case GP_CHANGE_IMPROVEMENT:
     case GP_CHANGE_NONE:
-        return GP_TONE_GOOD;
+        return d->summary.mixed ? GP_TONE_WARN : GP_TONE_GOOD;
     default:
         return GP_TONE_WARN;
     }
@@ -96,12 +79,15 @@ static void put_plain_headline(struct gp_buf *b, const struct gp_diff *d)
     gp_scale_put(b, GP_UNIT_NS, m->side[GP_DIFF_CUR]);
     gp_buf_puts(b, ", was ");
     gp_scale_put(b, GP_UNIT_NS, m->side[GP_DIFF_BASE]);
-    if (!isnan(m->change_pct)) gp_buf_printf(b, " (%+.1f%%)", m->change_pct);
+    if (isnan(m->change_pct)) return;
+    gp_buf_puts(b, " (");
+    gp_diff_put_pct(b, m->change_pct);
+    gp_buf_putc(b, ')');
 }
 
-static void say_headline(struct gp_report *r, const struct gp_diff *d, struct gp_buf *b)
+void gp_diff_put_sentence(struct gp_buf *b, const struct gp_diff *d)
 {
-    gp_buf_puts(b, verdict_word(d));
+    gp_buf_puts(b, gp_diff_str(d, d->summary.word));
     gp_buf_puts(b, ": ");
     bool said = false;
     for (size_t i = 0; !d->comparable && i < d->reasons.n; i++) {
@@ -112,7 +98,6 @@ static void say_headline(struct gp_report *r, const struct gp_diff *d, struct gp
     }
     if (!said && d->summary.headline) gp_buf_puts(b, gp_diff_str(d, d->summary.headline));
     else if (!said) put_plain_headline(b, d);
-    say(r, tone_of(d), b);
 }
 
 /* ---- how sure that is ---- */
@@ -183,7 +168,8 @@ static void say_gates(struct gp_report *r, const struct gp_diff *d, struct gp_bu
 void gp_diff_tell(struct gp_report *r, const struct gp_diff *d)
 {
     struct gp_buf b = {0};
-    say_headline(r, d, &b);
+    gp_diff_put_sentence(&b, d);
+    say(r, tone_of(d), &b);
     if (d->comparable && !d->identical) say_counts(r, d, &b);
     say_gates(r, d, &b);
     gp_inputs_say(r, &d->strings, d->inputs.at, d->inputs.n, true);

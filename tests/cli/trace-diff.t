@@ -89,6 +89,71 @@ test_expect_success 'no line of text is longer than 80 columns, whatever is comp
     done
 '
 
+# ---- the whole and its parts ----
+
+# verdict BASE CUR -- the word of the first line, in $word, and the exit status
+verdict() { status_of trace-diff -q "$1" "$2" && word=$(sed -n "1s/:.*//p" out); }
+
+test_expect_success 'what a change did decides, not one kernel; both recordings and both directions agree' '
+    while read -r before after; do
+        for kind in trace json.gz; do
+            a="$samples/pairs/$before.$kind" b="$samples/pairs/$after.$kind" &&
+            verdict "$a" "$b" && test "$status $word" = "0 IMPROVEMENT" &&
+            verdict "$b" "$a" && test "$status $word" = "1 REGRESSION" || { echo "$before $after $kind: $status $word"; return 1; }
+        done
+    done <<-EOF
+	small small_compiled
+	small_break small_compiled
+	small_forloop small_fused
+	decode decode_graph
+	mlp_pageable mlp_pinned
+	fp32 bf16
+	math flash
+	pieces pieces_async
+	loading loading_workers
+	mlp_empty_cache mlp_pinned
+	EOF
+'
+
+test_expect_success 'an undecided figure says so, and never comes first where another one decided' '
+    status_of trace-diff -f json --gate none "$samples/pairs/small.trace" "$samples/pairs/small_fused.trace" &&
+    jq -e ".summary | .verdict == \"improvement\" and .word == \"IMPROVEMENT\" and (.mixed | not) and
+           (.headline | test(\"^GPU time .*; step time .*, not decided \\\\(1 run per side\\\\)\")) and
+           .sentence == \"IMPROVEMENT: \" + .headline" out
+'
+
+test_expect_success 'nothing is "no change" above rows that changed, and nothing is -0.0%' '
+    for pair in "decode decode_item" "train train_previous" "train train_item" "epilogue_2 epilogue_fused_2"; do
+        set -- $pair &&
+        verdict "$samples/pairs/$1.trace" "$samples/pairs/$2.trace" && test "$status $word" = "0 INCONCLUSIVE" &&
+        head -n 4 out | tr "\n" " " | grep "step time .*, not decided (1 run per side)" && ! grep -e "[-+]0\.0%" -e "[-+]0\.0 to" out ||
+            return 1
+    done
+'
+
+# Steps of MS, whose last 100 us are two kernels of LONG and 50 us.
+step_of() {
+    trace 6 "$2" 50 | awk -v f="$1" "{ while (match(\$0, /\"ts\":[0-9.]+/)) { v = substr(\$0, RSTART + 5, RLENGTH - 5)
+        k = int(v / 1000); s = s substr(\$0, 1, RSTART - 1) \"\\\"ts\\\":\" (v + k * 1000 * (f - 1))
+        \$0 = substr(\$0, RSTART + RLENGTH) } print s \$0; s = \"\" }"
+}
+
+test_expect_success 'one run per side decides a step far beyond the bound, unless a gate asks' '
+    step_of 1 100 >one.json && step_of 1.2 100 >fifth.json && step_of 2 100 >double.json && step_of 2 150 >both.json &&
+    verdict one.json double.json && test "$status $word" = "1 REGRESSION" && grep "^  step time .* regression" out &&
+    verdict double.json one.json && test "$status $word" = "0 IMPROVEMENT" &&
+    verdict one.json fifth.json && test "$status $word" = "0 INCONCLUSIVE" &&
+    status_of trace-diff -q --step-bound 15% one.json fifth.json && test "$status" -eq 1 &&
+    status_of trace-diff -q --step-bound 150 one.json double.json && test "$status" -eq 0 &&
+    status_of trace-diff -q --gate step:10% one.json double.json && test "$status" -eq 0 &&
+    grep -E "^  step:10% +undecided" out &&
+    status_of trace-diff -q --gate step:10% --gate-wall-single one.json double.json && test "$status" -eq 1 &&
+    verdict both.json one.json && test "$status $word" = "0 IMPROVEMENT" &&
+    step_of 1 150 >heavy.json && verdict double.json heavy.json && test "$status $word" = "0 FASTER, 1 kernel slower" &&
+    head -n 2 out | grep "; slower: gemm +50.0 µs (+50.0%)" &&
+    verdict heavy.json double.json && test "$status $word" = "1 SLOWER, 1 kernel faster"
+'
+
 # ---- gates ----
 
 test_expect_success 'gates: a broken one is named, and the exit status is 1' '

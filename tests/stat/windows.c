@@ -97,8 +97,8 @@ static struct gp_diff compare(const struct gp_profile *a, const struct gp_profil
 /* ---- nothing has changed ---- */
 
 struct wolf {
-    /* comparisons with a finding; tested and found operations */
-    uint32_t draws, any_kernel, any_status, tests, kernels;
+    /* comparisons with a finding, or with a decided step time; tested and found operations */
+    uint32_t draws, any_kernel, any_status, any_step, tests, kernels;
 };
 
 static struct wolf cry_wolf(const struct gp_profile *p, uint32_t steps, uint32_t draws)
@@ -111,6 +111,7 @@ static struct wolf cry_wolf(const struct gp_profile *p, uint32_t steps, uint32_t
         struct gp_diff d = compare(&a, &b);
         w.any_kernel += d.summary.regressions > 0;
         w.any_status += gp_diff_status(&d) != 0;
+        w.any_step += d.metrics[GP_METRIC_STEP].d.significant;
         w.kernels += d.summary.regressions + d.summary.improvements;
         w.tests += d.tested;
         gp_diff_release(&d);
@@ -233,10 +234,11 @@ static int test(char **paths, int n)
             state = 1;
             struct wolf w = cry_wolf(&p, steps[k], DRAWS);
             snprintf(text, sizeof text,
-                     "%u of %u pairs of windows of %u steps with a regression (status: %u)", w.any_kernel,
-                     w.draws, steps[k], w.any_status);
-            failed |=
-                ok(++number, w.any_status * 20 <= w.draws && w.any_kernel * 20 <= w.draws, paths[i], text);
+                     "%u of %u pairs of windows of %u steps with a regression (status: %u, step time: %u)",
+                     w.any_kernel, w.draws, steps[k], w.any_status, w.any_step);
+            bool holds =
+                w.any_status * 20 <= w.draws && w.any_kernel * 20 <= w.draws && w.any_step * 100 <= w.draws;
+            failed |= ok(++number, holds, paths[i], text);
         }
         for (int pct = 5; pct <= 10; pct += 5) {
             state = 2;
@@ -274,8 +276,10 @@ int main(int argc, char **argv)
             printf("  %-5s calls a step: %u of %u\n", sizes[i], h.by_calls[i], h.draws_by_calls[i]);
     } else {
         struct wolf w = cry_wolf(&p, steps, draws);
-        printf("draws %u with a regression %u, with a status %u; operations tested %u, called changed %u\n",
-               w.draws, w.any_kernel, w.any_status, w.tests, w.kernels);
+        printf("draws %u with a regression %u, with a status %u, with a step time that is decided %u; "
+               "operations "
+               "tested %u, called changed %u\n",
+               w.draws, w.any_kernel, w.any_status, w.any_step, w.tests, w.kernels);
     }
     gp_profile_release(&p);
     return 0;

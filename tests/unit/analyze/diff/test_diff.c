@@ -273,15 +273,126 @@ static void test_few_steps(void **state)
     assert_int_equal(gp_diff_status(&d), 0);
     assert_int_equal(d.tested, 4);
     gp_diff_release(&d);
-    cur.kernels[2].dur += 2500;
+    cur.kernels[2].dur += 5000; /* 1.3% of the step: enough to decide */
     d = compare(&noisy, &cur, NULL);
     const struct gp_diff_op *mul = op_of(&d, "mul");
     assert_true(mul->change == GP_CHANGE_REGRESSION && mul->d.test == GP_BY_MODERATED && mul->d.within_run);
-    assert_true(mul->d.ci_low_pct > 1 && mul->d.ci_low_pct < 5 && mul->d.ci_high_pct > 5);
+    assert_true(mul->d.ci_low_pct > 5 && mul->d.ci_low_pct < 10 && mul->d.ci_high_pct > 10);
     assert_int_equal(d.summary.regressions, 1);
     assert_string_equal(gp_diff_str(&d, d.summary.verdict_why), "mul");
     assert_int_equal(gp_diff_status(&d), 1);
     gp_diff_release(&d);
+}
+
+/* ---- the whole and its parts ---- */
+
+/* A step of 760000 ns, of which the host leaves 500000 idle. */
+static const struct program waiting = {
+    .steps = 5, .gap = 500000, .kernels = {{"gemm", 2, 100000, {0}}, {"add", 3, 20000, {0}}}};
+
+static void assert_verdict(const struct program *base, const struct program *cur, const char *word,
+                           int status)
+{
+    struct gp_diff d = compare(base, cur, NULL);
+    assert_string_equal(gp_diff_str(&d, d.summary.word), word);
+    assert_int_equal(gp_diff_status(&d), status);
+    gp_diff_release(&d);
+}
+
+/* The step becomes three times faster, a kernel slower by 1800 ns: 0.24% of the step must not fail a build. */
+static void test_the_whole_decides_before_a_part(void **state)
+{
+    (void)state;
+    struct program cur = waiting;
+    cur.gap = 10000;
+    cur.kernels[1].dur = 20600;
+    struct gp_diff d = compare(&waiting, &cur, NULL);
+    assert_int_equal(op_of(&d, "add")->change, GP_CHANGE_REGRESSION);
+    assert_int_equal(d.metrics[GP_METRIC_STEP].d.test, GP_BY_SEPARATION);
+    assert_int_equal(d.summary.verdict, GP_CHANGE_IMPROVEMENT);
+    assert_int_equal(d.summary.by, GP_METRIC_STEP);
+    assert_int_equal(d.guard_weight_ns, 7600);
+    assert_true(!d.summary.slower && !d.summary.mixed && d.summary.regressions == 1);
+    assert_memory_equal(gp_diff_str(&d, d.summary.headline),
+                        "step time 760 \xC2\xB5s -> 272 \xC2\xB5s (-64.2%)", 37);
+    gp_diff_release(&d);
+    assert_verdict(&waiting, &cur, "IMPROVEMENT", 0);
+    assert_verdict(&cur, &waiting, "REGRESSION", 1);
+    cur.kernels[1].dur = 30000; /* 30000 ns are 3.9% */
+    assert_verdict(&waiting, &cur, "FASTER, 1 kernel slower", 0);
+    assert_verdict(&cur, &waiting, "SLOWER, 1 kernel faster", 1);
+}
+
+/* The step is 20% longer in one run per side: less than what --step-bound asks for by default. */
+static void test_few_runs_decide_what_is_far_apart(void **state)
+{
+    (void)state;
+    struct program cur = waiting;
+    struct gp_diff_opts opts = {.step_bound_pct = 15};
+    cur.gap = 652000;
+    struct gp_diff d = compare(&waiting, &cur, NULL);
+    assert_int_equal(d.metrics[GP_METRIC_STEP].verdict, GP_CHANGE_INCONCLUSIVE);
+    assert_int_equal(d.summary.verdict, GP_CHANGE_INCONCLUSIVE);
+    gp_diff_release(&d);
+    d = compare(&waiting, &cur, &opts);
+    assert_int_equal(d.metrics[GP_METRIC_STEP].verdict, GP_CHANGE_REGRESSION);
+    assert_int_equal(gp_diff_status(&d), 1);
+    gp_diff_release(&d);
+    cur.gap = 800000;
+    assert_verdict(&waiting, &cur, "REGRESSION", 1); /* 39% */
+    struct program stalls = waiting; /* one of its steps is as long as those of the other side */
+    stalls.kernels[0].wobble[2] = 200000;
+    assert_verdict(&stalls, &cur, "INCONCLUSIVE", 0);
+    struct program two = waiting; /* two windows per side: twice the bound */
+    two.steps = 3;
+    cur = two;
+    cur.gap = 800000;
+    assert_verdict(&two, &cur, "INCONCLUSIVE", 0);
+    cur.gap = 1000000;
+    assert_verdict(&two, &cur, "REGRESSION", 1); /* 66% */
+}
+
+/* "NO CHANGE" is not written above rows that changed. */
+static void test_no_change_means_no_row(void **state)
+{
+    (void)state;
+    struct program base = noisy;
+    base.steps = 8;
+    struct program cur = base;
+    cur.kernels[1].count = 4;
+    cur.kernels[1].dur = 15000;
+    struct gp_diff d = compare(&base, &cur, NULL);
+    assert_int_equal(d.metrics[GP_METRIC_GPU].verdict, GP_CHANGE_NONE);
+    assert_int_equal(d.metrics[GP_METRIC_EVENTS].verdict, GP_CHANGE_REGRESSION);
+    assert_int_equal(d.summary.verdict, GP_CHANGE_INCONCLUSIVE);
+    assert_non_null(strstr(gp_diff_str(&d, d.summary.headline), "not decided (1 run per side)"));
+    assert_int_equal(gp_diff_status(&d), 0);
+    gp_diff_release(&d);
+}
+
+/* One part faster and one slower, while their sum is the same. */
+static void test_parts_that_disagree(void **state)
+{
+    (void)state;
+    struct program cur = waiting;
+    cur.kernels[0].dur = 115000;
+    cur.kernels[1].dur = 10000;
+    assert_verdict(&waiting, &cur, "MIXED, 1 kernel slower, 1 faster", 1);
+}
+
+static void test_percentages(void **state)
+{
+    (void)state;
+    const struct {
+        double pct;
+        const char *text;
+    } rows[] = {{-0.04, "0%"}, {0.04, "0%"}, {0, "0%"}, {-0.06, "-0.1%"}, {12.34, "+12.3%"}};
+    for (size_t i = 0; i < GP_COUNT(rows); i++) {
+        struct gp_buf b = {0};
+        gp_diff_put_pct(&b, rows[i].pct);
+        assert_string_equal(gp_buf_str(&b), rows[i].text);
+        gp_buf_release(&b);
+    }
 }
 
 static void test_calls_are_paired_where_there_are_many(void **state)
@@ -511,6 +622,31 @@ static void test_wall_needs_runs(void **state)
     for (int i = 0; i < 2 * RUNS; i++) gp_profile_release(&profiles[i]);
 }
 
+/* A step that five runs show to be the same, in which other kernels run. */
+static void test_the_same_step_of_other_kernels(void **state)
+{
+    (void)state;
+    enum { RUNS = 5 };
+    struct gp_profile profiles[2 * RUNS];
+    const struct gp_profile *sides[2][RUNS];
+    for (int i = 0; i < 2 * RUNS; i++) {
+        struct program p = waiting;
+        p.gap += 10 * (i % RUNS);
+        p.rank = -1;
+        if (i >= RUNS) p.kernels[1].count = 2, p.kernels[1].dur = 30000;
+        profiles[i] = record(&p);
+        sides[i / RUNS][i % RUNS] = &profiles[i];
+    }
+    struct gp_diff d;
+    gp_diff_init(&d, NULL);
+    gp_diff_run(&d, sides[0], RUNS, sides[1], RUNS);
+    assert_int_equal(d.metrics[GP_METRIC_STEP].verdict, GP_CHANGE_NONE);
+    assert_string_equal(gp_diff_str(&d, d.summary.word), "SAME STEP TIME");
+    assert_true(d.summary.verdict == GP_CHANGE_NONE && gp_diff_status(&d) == 0);
+    gp_diff_release(&d);
+    for (int i = 0; i < 2 * RUNS; i++) gp_profile_release(&profiles[i]);
+}
+
 static void test_ranks_are_one_run(void **state)
 {
     (void)state;
@@ -665,6 +801,8 @@ static void test_gates(void **state)
     assert_gate(&cur, &base, "op:0%", false); /* faster is never broken */
     gap.gap = 100000;
     assert_gate(&base, &gap, "step:10%", false); /* one run a side does not say */
+    gap.gap = 500000;
+    assert_gate(&base, &gap, "step:10%", false); /* not even where it decides the verdict */
     struct gp_diff d = compare_with_gate(&base, &gap, "step:10%");
     assert_true(d.gates.at[0].undecided);
     gp_diff_release(&d);
@@ -710,6 +848,11 @@ int main(void)
         cmocka_unit_test(test_swapped_sides),
         cmocka_unit_test(test_other_tiles_of_one_product),
         cmocka_unit_test(test_few_steps),
+        cmocka_unit_test(test_the_whole_decides_before_a_part),
+        cmocka_unit_test(test_few_runs_decide_what_is_far_apart),
+        cmocka_unit_test(test_no_change_means_no_row),
+        cmocka_unit_test(test_parts_that_disagree),
+        cmocka_unit_test(test_percentages),
         cmocka_unit_test(test_calls_are_paired_where_there_are_many),
         cmocka_unit_test(test_many_steps_are_ranked),
         cmocka_unit_test(test_little_a_call_is_not_real),
@@ -722,6 +865,7 @@ int main(void)
         cmocka_unit_test(test_whole_traces),
         cmocka_unit_test(test_by_op),
         cmocka_unit_test(test_wall_needs_runs),
+        cmocka_unit_test(test_the_same_step_of_other_kernels),
         cmocka_unit_test(test_ranks_are_one_run),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_other_settings_keep_host_times_out),
