@@ -16,6 +16,7 @@ case ${1:-} in
 esac
 
 bin=build/release/bin
+library=build/release/lib/libgpuprof-inject.so
 out=build/demo
 captured=samples/h200
 mkdir -p "$out"
@@ -27,8 +28,34 @@ quietly() {
     "$@" >"$log" 2>&1 || { cat "$log" >&2; echo "demo.sh: failed: $*" >&2; exit 2; }
 }
 
+# Builds the tools, without the tests, and prints every tenth of the way. CMake's lines begin with [ 12%] or [34/281].
+build_tools() {
+    printf '  '
+    {
+        code=0
+        cmake --build --preset release --target tools -j "$jobs" 2>&1 || code=$?
+        echo $code >"$out/status"
+    } | tee "$out/build.log" | {
+        shown=0
+        while IFS= read -r line; do
+            at=${line%%]*}
+            case $at in
+            '['*[0-9]'%') at=${at#[} at=${at%\%} done=${at##* } ;;
+            '['[0-9]*/*[0-9]) at=${at#[} done=$((100 * ${at%/*} / ${at#*/})) ;;
+            *) continue ;;
+            esac
+            while [ "$done" -ge $((shown + 10)) ]; do
+                shown=$((shown + 10))
+                printf ' %s%%' "$shown"
+            done
+        done
+        echo
+    }
+    [ "$(cat "$out/status")" = 0 ] || { cat "$out/build.log" >&2; echo "demo.sh: the build failed" >&2; exit 2; }
+}
+
 has_gpu() {
-    [ "$gpu" = maybe ] && nvidia-smi -L 2>/dev/null | grep -q '^GPU ' &&
+    [ "$gpu" = maybe ] && [ -e "$library" ] && nvidia-smi -L 2>/dev/null | grep -q '^GPU ' &&
         { command -v nvcc || [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ]; } >/dev/null
 }
 
@@ -49,10 +76,11 @@ top() {
 echo "1. packages"
 tests/setup/install.sh build
 
-echo "2. build (takes minutes; log: $out/build.log)"
+echo "2. build the tools (log: $out/build.log)"
 jobs=$(nproc 2>/dev/null || echo 2)
 quietly "$out/configure.log" cmake --preset release
-quietly "$out/build.log" cmake --build --preset release -j "$jobs"
+build_tools
+[ -e "$library" ] || echo "   gpuprof-collect cannot record: cupti.h of the CUDA Toolkit was not found (set GPUPROF_CUDA_INCLUDE)"
 
 status=0
 trace=$captured/ranges.trace
@@ -69,7 +97,7 @@ if has_gpu; then
         status=1
     fi
 else
-    echo "3. no GPU with nvcc: using the trace of samples/cuda/ranges.cu recorded on an H200, $trace"
+    echo "3. no GPU with nvcc and CUPTI: using the trace of samples/cuda/ranges.cu recorded on an H200, $trace"
 fi
 if [ "$trace" = "$captured/ranges.trace" ]; then
     echo "   \$ cat ranges.trace | trace2flame > flame.svg"
