@@ -65,8 +65,7 @@ static int check_options(const struct opts *o, struct gp_err *err)
             return gp_fail(err, GP_E_USAGE, -1, "--fail-on: '%.100s' is not break, recompile or skip",
                            o->fail_on.at[i]);
     if ((o->save || o->against) && !o->folder)
-        return gp_fail(err, GP_E_USAGE, -1, "--%s: --baseline-dir must say where",
-                       o->save ? "save" : "against");
+        return gp_fail(err, GP_E_USAGE, -1, "--%s requires --baseline-dir", o->save ? "save" : "against");
     return 0;
 }
 
