@@ -10,38 +10,38 @@ static const char check_recompiles[] = "run again with TORCH_TRACE: the function
 
 const struct gp_break_family_row gp_break_families[GP_BREAK_FAMILY_COUNT] = {
     [GP_FAMILY_OUTPUT] =
-        {"output", "printing or logging", "guard it: is_compiling()",
+        {"output", "printing or logging", "guard or drop it",
          "Remove the output from the compiled function, guard it with torch.compiler.is_compiling(), or "
          "name the function in torch._dynamo.config.reorderable_logging_functions",
          check_breaks, "small"},
     [GP_FAMILY_SCALAR] =
-        {"scalar", "scalar out of a tensor", "keep it a tensor",
+        {"scalar", "scalar from a tensor", "keep it a tensor",
          "Keep the value a tensor; if Python needs the number, set "
          "torch._dynamo.config.capture_scalar_outputs. Reading it also makes the host wait for the GPU",
          check_sync, "medium"},
     [GP_FAMILY_BRANCH] =
-        {"branch", "branch on data", "torch.where or torch.cond",
+        {"branch", "branch on data", "torch.where/cond",
          "Replace the branch by torch.where or torch.cond, or move it out of the compiled function; no "
          "setting removes this break",
          check_sync, "medium"},
-    [GP_FAMILY_SHAPE] = {"shape", "shape depends on data", "mask or pad instead",
+    [GP_FAMILY_SHAPE] = {"shape", "data-dependent shape", "mask or pad",
                          "Mask or pad, so that shapes do not depend on values; otherwise set "
                          "torch._dynamo.config.capture_dynamic_output_shape_ops",
                          check_sync, "medium"},
     [GP_FAMILY_ASKED] =
-        {"asked", "asked for by the code", "remove it if a leftover",
+        {"asked", "asked for in code", "remove if unused",
          "Remove the call of graph_break() or the disable() decorator if it is a leftover; if it is wanted, "
          "move it to the edge of the compiled function",
          check_breaks, "small"},
-    [GP_FAMILY_FOREIGN] = {"foreign", "foreign function", "move it out, or wrap it",
+    [GP_FAMILY_FOREIGN] = {"foreign", "foreign function", "move or wrap it",
                            "Move the call out of the compiled function, or wrap it as a custom operator "
                            "(torch.library.custom_op); a Python version of it for the compiler works as well",
                            check_breaks, "medium"},
-    [GP_FAMILY_RECOMPILES] = {"recompiles", "too many recompiles", "fix the guard that changes",
+    [GP_FAMILY_RECOMPILES] = {"recompiles", "too many recompiles", "fix its guard",
                               "Fix the guard that fails at each call: see the recompiles of this function",
                               check_recompiles, "medium"},
     [GP_FAMILY_EXCEPTION] =
-        {"exception", "exception", "run it eagerly first",
+        {"exception", "exception", "run it eagerly",
          "Run the function without torch.compile first: it raises an exception; raise outside the "
          "compiled function",
          check_breaks, "small"},
@@ -51,50 +51,50 @@ const struct gp_break_family_row gp_break_families[GP_BREAK_FAMILY_COUNT] = {
          "breaks",
          check_breaks, "small"},
     [GP_FAMILY_AUTOGRAD] =
-        {"autograd", "autograd inside", "call backward() outside",
+        {"autograd", "autograd inside", "backward outside",
          "Call backward() and register hooks outside the compiled function, or use compiled autograd",
          check_breaks, "medium"},
     [GP_FAMILY_TENSOR] =
-        {"tensor", "tensor or module", "leave this module out",
+        {"tensor", "tensor or module", "leave it out",
          "Leave this module or tensor (recurrent, sparse, nested) out of the compiled function and compile "
          "what is around it",
          check_breaks, "medium"},
     [GP_FAMILY_HIGHER_ORDER] =
-        {"higher_order", "higher-order operator", "make its function pure",
+        {"higher_order", "higher-order operator", "make it pure",
          "Make the function that is passed to the operator pure: no side effects, and the same "
          "shapes and types on all paths",
          check_breaks, "medium"},
     [GP_FAMILY_OBJECT] =
-        {"object", "Python object", "simplify the object",
+        {"object", "Python object", "simplify it",
          "Give the object plain attributes and methods instead of special ones, or read what is needed "
          "before the call",
          check_breaks, "medium"},
     [GP_FAMILY_ITERATOR] =
-        {"iterator", "iterator or generator", "use a list",
+        {"iterator", "iterator, generator", "use a list",
          "Make a list before the call instead of advancing a generator inside the compiled function",
          check_breaks, "small"},
-    [GP_FAMILY_NUMPY] = {"numpy", "NumPy", "use torch operators",
+    [GP_FAMILY_NUMPY] = {"numpy", "NumPy", "use torch ops",
                          "Use torch operators instead, or convert before the compiled function", check_breaks,
                          "medium"},
     [GP_FAMILY_DISTRIBUTED] =
-        {"distributed", "distributed", "use functional collectives",
+        {"distributed", "distributed", "functional calls",
          "Use functional collectives inside the compiled function; for FSDP set use_orig_params",
          check_breaks, "medium"},
     [GP_FAMILY_TRITON] =
-        {"triton", "own Triton kernel", "wrap it as a triton_op",
+        {"triton", "own Triton kernel", "wrap it",
          "Wrap the kernel as torch.library.triton_op, with arguments that the compiler knows", check_breaks,
          "medium"},
-    [GP_FAMILY_CAUSED] = {"caused", "follows another break", "fix the other break first",
+    [GP_FAMILY_CAUSED] = {"caused", "after another break", "fix that first",
                           "Fix the break that comes before it first: this one is its consequence",
                           check_breaks, "small"},
     [GP_FAMILY_BACKEND] = {"backend", "no fake implementation", "register one",
                            "Register a fake implementation of the operator (torch.library.register_fake)",
                            check_breaks, "medium"},
     [GP_FAMILY_COMPILER] =
-        {"compiler", "failure of the compiler", "leave it out, report it",
+        {"compiler", "compiler failure", "leave it out",
          "Leave the function out with torch.compiler.disable; report the failure with the lines of the log",
          check_breaks, "small"},
-    [GP_FAMILY_OTHER] = {"other", "not supported", "see the hint of the log",
+    [GP_FAMILY_OTHER] = {"other", "not supported", "see its hint",
                          "See the hint of the log; otherwise move the line out of the compiled function",
                          check_breaks, "medium"},
 };

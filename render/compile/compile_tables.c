@@ -75,15 +75,16 @@ static void put_break(struct maker *m, struct gp_report_table *t, size_t i)
     const struct gp_compile_break *b = &c->breaks.at[i];
     gp_report_put(t, (int64_t)i + 1);
     gp_compile_put_place(&m->text, c, b->file, b->line, b->function);
-    put_scratch(m, t);
+    gp_report_put_name(m->r, t, gp_buf_str(&m->text), m->text.n, NULL, 0);
+    m->text.n = 0;
     gp_compile_put_kind(&m->text, c, b);
-    put_scratch(m, t);
-    if (b->number >= 0) gp_buf_printf(&m->text, "GB%04" PRId32, b->number);
     put_scratch(m, t);
     gp_report_put(t, b->count);
     if (b->cost_ns >= 0) gp_report_put(t, b->cost_ns);
     else gp_report_put_none(t);
     gp_buf_puts(&m->text, b->whole_frame ? "eager" : "split");
+    put_scratch(m, t);
+    if (b->number >= 0) gp_buf_printf(&m->text, "GB%04" PRId32, b->number);
     put_scratch(m, t);
     put_do(m, t, b);
     if (b->via_file) {
@@ -111,12 +112,12 @@ static void add_breaks(struct maker *m)
     t->note = gp_report_str(m->r, m->text.data, m->text.n);
     m->text.n = 0;
     COLUMN(t, "number", "#", GP_CELL_ID, 0, NULL);
-    COLUMN(t, "place", "Place", GP_CELL_TEXT, 0, "innermost line of the program");
+    COLUMN(t, "place", "Place", GP_CELL_NAME, 0, "innermost line of the program");
     COLUMN(t, "family", "Reason", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "id", "Id", GP_CELL_TEXT, GP_COLUMN_SPARE, "number in the registry of the compiler");
-    COLUMN(t, "count", "Times", GP_CELL_COUNT, 0, "compiles that broke there");
+    COLUMN(t, "count", "Times", GP_CELL_COUNT, GP_COLUMN_SPARE, "compiles that broke there");
     COLUMN(t, "cost_ns", "Per step", GP_CELL_NS, 0, "GPU idle time at the break, per step of the trace");
-    COLUMN(t, "rest", "Rest", GP_CELL_TEXT, 0, "what becomes of the function");
+    COLUMN(t, "rest", "Rest", GP_CELL_TEXT, GP_COLUMN_SPARE, "what becomes of the function");
+    COLUMN(t, "id", "Id", GP_CELL_TEXT, GP_COLUMN_SPARE, "number in the registry of the compiler");
     COLUMN(t, "action", "Do", GP_CELL_TEXT, 0, NULL);
     COLUMN(t, "via", "Inside", GP_CELL_NAME, GP_COLUMN_BELOW, "the line of a library that the place calls");
     COLUMN(t, "kind", "In the compiler's words", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
@@ -152,7 +153,7 @@ static void add_recompiles(struct maker *m)
     COLUMN(t, "place", "Function", GP_CELL_NAME, 0, NULL);
     COLUMN(t, "count", "Times", GP_CELL_COUNT, 0, NULL);
     COLUMN(t, "compile_ns", "Time", GP_CELL_NS, 0, "compile time of these recompiles");
-    COLUMN(t, "stalls", "In steps", GP_CELL_COUNT, 0, "inside steady steps of the trace");
+    COLUMN(t, "stalls", "In steps", GP_CELL_COUNT, GP_COLUMN_SPARE, "inside steady steps of the trace");
     COLUMN(t, "limit", "Limit", GP_CELL_TEXT, 0, "reached: the function runs eagerly from then on");
     COLUMN(t, "reason", "Because", GP_CELL_TEXT, 0, NULL);
     COLUMN(t, "guard", "Guard as logged", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
@@ -277,8 +278,9 @@ static void add_modes(struct maker *m)
     COLUMN(t, "step_ns", "Step", GP_CELL_NS, 0, "mean of the steady steps");
     COLUMN(t, "gpu_ns", "GPU", GP_CELL_NS, 0, "sum of GPU events per step");
     COLUMN(t, "kernels", "Kernels", GP_CELL_REAL, 0, "GPU events per step");
-    COLUMN(t, "launches", "Launches", GP_CELL_REAL, 0, "launching calls per step; a graph launch is one");
-    COLUMN(t, "graph_launches", "Graphs", GP_CELL_REAL, 0, "CUDA graph launches per step");
+    COLUMN(t, "launches", "Launches", GP_CELL_REAL, GP_COLUMN_SPARE,
+           "launching calls per step; a graph launch is one");
+    COLUMN(t, "graph_launches", "Graphs", GP_CELL_REAL, GP_COLUMN_SPARE, "CUDA graph launches per step");
     COLUMN(t, "speedup", "Speed-up", GP_CELL_REAL, 0, "against the first row");
     COLUMN(t, "compile_ns", "Compile", GP_CELL_NS, 0, "compile time by the log");
     COLUMN(t, "break_even_steps", "Pays after", GP_CELL_COUNT, 0,

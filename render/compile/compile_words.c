@@ -4,8 +4,9 @@
 #include <string.h>
 #include "formats/base/num.h"
 #include "formats/base/scale.h"
+#include "render/draw/text.h"
 
-enum { SHOWN_VALUES = 4 };
+enum { SHOWN_VALUES = 4, LONGEST_KIND = 24 };
 
 const char *gp_compile_short_path(const char *path)
 {
@@ -28,7 +29,7 @@ void gp_compile_put_kind(struct gp_buf *to, const struct gp_compile *c, const st
 {
     const char *title = gp_break_families[b->family].title;
     if (b->family == GP_FAMILY_OTHER || b->family == GP_FAMILY_COMPILER) title = gp_compile_str(c, b->kind);
-    gp_buf_puts(to, title);
+    gp_text_fit(to, title, strlen(title), LONGEST_KIND);
 }
 
 /* Are the values whole numbers, each one more than the one before? */

@@ -144,11 +144,11 @@ static bool squeeze(struct layout *l, size_t width, size_t least)
 
 static void fit(struct layout *l, const struct gp_report_table *t, size_t width)
 {
-    enum { COMFORT = 32 };
-    struct place *last = l->n ? &l->at[l->n - 1] : NULL;
-    if (last && last->type == GP_CELL_TEXT) { /* it wraps, and so takes what is left */
-        size_t others = line_width(l) - last->width;
-        if (others + NAME_MIN < width && others + last->width > width) last->width = width - others;
+    enum { COMFORT = 32, COMFORT_WRAPPED = 28 };
+    struct place *last = l->n ? &l->at[l->n - 1] : NULL, wraps = {.type = GP_CELL_NAME};
+    if (last && last->type == GP_CELL_TEXT) { /* it wraps, and takes what is left */
+        wraps = *last;
+        if (last->width > COMFORT_WRAPPED) last->width = COMFORT_WRAPPED;
     }
     while (!squeeze(l, width, COMFORT)) {
         size_t i = l->n;
@@ -156,7 +156,14 @@ static void fit(struct layout *l, const struct gp_report_table *t, size_t width)
         if (!i) break;
         drop(l, i - 1);
     }
+    last = l->n ? &l->at[l->n - 1] : NULL;
+    if (last && wraps.type == GP_CELL_TEXT && last->width > NAME_MIN) last->width = NAME_MIN;
     while (!squeeze(l, width, NAME_MIN) && l->n > 2) drop(l, l->n - 1);
+    last = l->n ? &l->at[l->n - 1] : NULL;
+    if (!last || wraps.type != GP_CELL_TEXT || last->column != wraps.column) return;
+    size_t others = line_width(l) - last->width;
+    if (others + last->width < width)
+        last->width = others + wraps.width < width ? wraps.width : width - others;
 }
 
 /* The first column of names; its rows must not read the same. */

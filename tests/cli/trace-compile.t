@@ -58,9 +58,16 @@ test_expect_success 'calls of generated kernels are those of a step, nodes those
 '
 
 test_expect_success 'the first lines say what to do first' '
-    trace-compile --width 100 "$runs/zoo"/dedicated* "$runs/zoo/text.log.gz" "$runs/zoo/steps.json.gz" >out 2>err && test_must_be_empty err &&
+    trace-compile "$runs/zoo"/dedicated* "$runs/zoo/text.log.gz" "$runs/zoo/steps.json.gz" >out 2>err && test_must_be_empty err &&
     head -n 5 out >top && grep "^First: zoo.py:120 f_numpy: the compiler fails with AssertionError, 9" top &&
     grep "^Then: zoo.py:172 f_limit: 8 compiles" top && ! LC_ALL=C.UTF-8 grep -E "^.{110}" out
+'
+
+test_expect_success 'text that is not for a terminal fits 80 columns, and each break and recompile has its reason and what to do' '
+    for run in "$runs"/*; do
+        trace-compile -q "$run"/*[ze] >out && ! python3 -c "import sys; sys.exit(not [l for l in open(\"out\", encoding=\"utf-8\") if len(l) > 81])" || return 1
+    done &&
+    trace-compile -q "$runs/zoo"/*.gz >out && grep "#  Place  .*Reason  .*Per step  Do$" out && grep "#  Function  .*Because$" out
 '
 
 test_expect_success 'a healthy model gets no advice' '
