@@ -53,8 +53,8 @@ static const struct {
     {"GB", "bytes", 1e9},
 };
 
-/* A number with "%" or a suffix of UNIT. A bare number is a count for counted metrics and a percentage for
- * all others: except for 0, so few ns or bytes are never meant. */
+/* A number with "%" or a suffix of UNIT. A bare number is a count for counted metrics, and otherwise only 0, which needs
+ * no unit. */
 static bool read_amount(const char *text, size_t n, const char *unit, double *value, bool *percent)
 {
     if (n && *text == '+') { /* changes may be written with their sign */
@@ -70,7 +70,7 @@ static bool read_amount(const char *text, size_t n, const char *unit, double *va
     if (*percent) return true;
     if (!len) {
         *percent = strcmp(unit, "count") != 0;
-        return true;
+        return !*percent || *value == 0;
     }
     for (size_t i = 0; i < GP_COUNT(suffixes); i++) {
         if (strlen(suffixes[i].suffix) != len || memcmp(suffixes[i].suffix, suffix, len) != 0) continue;
@@ -78,6 +78,11 @@ static bool read_amount(const char *text, size_t n, const char *unit, double *va
         return !strcmp(suffixes[i].unit, unit);
     }
     return false;
+}
+
+static bool is_bare(const char *limit)
+{
+    return *limit && strspn(limit, "+-.0123456789") == strlen(limit);
 }
 
 static const char *unit_of(uint32_t metric)
@@ -102,8 +107,8 @@ int gp_gate_parse(struct gp_gate *g, const char *text, struct gp_err *err)
     }
     if (!colon) return gp_fail(err, GP_E_USAGE, -1, "gate '%s': missing limit; write %s:5%%", text, text);
     if (!read_amount(colon + 1, strlen(colon + 1), unit_of(g->metric), &g->limit, &percent))
-        return gp_fail(err, GP_E_USAGE, -1, "gate '%s': '%s' is not a limit in percent or %s", text,
-                       colon + 1, unit_of(g->metric));
+        return gp_fail(err, GP_E_USAGE, -1, "gate '%s': '%s' is not a limit in percent or %s%s", text,
+                       colon + 1, unit_of(g->metric), is_bare(colon + 1) ? ": it has no unit" : "");
     g->absolute = !percent;
     return 0;
 }

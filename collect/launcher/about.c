@@ -149,16 +149,11 @@ static void say_count(void (*say)(const char *), uint32_t n, const char *one, co
 void gp_about_missing(const struct gp_about *a, void (*say)(const char *message))
 {
     const struct gp_hub_totals *t = &a->totals;
-    bool chosen = a->opts->filter && strstr(a->opts->filter, "rank:");
     say_count(say, t->unserved, "process runs untraced: ", "processes run untraced: ", t->err.msg);
     say_count(say, t->refused, "connection of another user was refused",
               "connections of other users were refused", "");
     say_count(say, t->garbled, "connection was refused: it is not from a traced process",
               "connections were refused: they are not from traced processes", "");
-    if (!t->processes && !t->unserved && !t->refused && !chosen && !a->opts->quiet)
-        say("no process used CUDA, or none could reach the launcher (for example from another network "
-            "namespace): "
-            "nothing was recorded");
 }
 
 /* ---- the sum ---- */
@@ -168,11 +163,39 @@ static unsigned long long ull(uint64_t v)
     return v;
 }
 
+/* No process was recorded. */
+static void put_nothing(struct gp_buf *b, const struct gp_about *a)
+{
+    const struct gp_hub_totals *t = &a->totals;
+    if (a->opts->filter && strstr(a->opts->filter, "rank:"))
+        gp_buf_puts(b, "no rank of --filter used CUDA: ");
+    else if (!t->unserved && !t->refused && !t->garbled)
+        gp_buf_puts(b, "no process used CUDA, or none could reach the launcher: ");
+    gp_buf_puts(b, "nothing was recorded");
+}
+
+/* Of interest to those who ask whether the recording can be trusted, and what it cost. */
+static void put_cost(struct gp_buf *b, const struct gp_about *a)
+{
+    const struct gp_wire_stats *s = &a->totals.stats;
+    if (s->inversions || a->opts->verbose)
+        gp_buf_printf(b, ", %llu clock %s", ull(s->inversions),
+                      s->inversions == 1 ? "inversion" : "inversions");
+    if (s->inversions) gp_buf_printf(b, " (max %lld ns)", (long long)s->worst_inversion_ns);
+    if (a->opts->verbose)
+        gp_buf_printf(b, ", collector CPU %.3f s in traced processes and %.3f s in the launcher",
+                      (double)s->cpu_ns / 1e9, (double)gp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9);
+}
+
 void gp_about_sum(struct gp_buf *b, const struct gp_about *a)
 {
     const struct gp_hub_totals *t = &a->totals;
     const struct gp_wire_stats *s = &t->stats;
     bool verbose = a->opts->verbose;
+    if (!t->processes) {
+        put_nothing(b, a);
+        return;
+    }
     gp_buf_printf(b, "%llu kernels, %llu copies, %llu sets, %u %s, %llu lost", ull(s->kernels),
                   ull(s->copies), ull(s->sets), t->processes, t->processes == 1 ? "process" : "processes",
                   ull(s->dropped + s->bad_time));
@@ -185,8 +208,5 @@ void gp_about_sum(struct gp_buf *b, const struct gp_about *a)
     if (t->cut && verbose) gp_buf_printf(b, " (%llu records salvaged)", ull(s->salvaged));
     if (t->live) gp_buf_printf(b, ", %u still running", t->live);
     if (a->reader_left) gp_buf_puts(b, ", stopped because the reader exited");
-    gp_buf_printf(b, ", %llu clock inversions", ull(s->inversions));
-    if (s->inversions) gp_buf_printf(b, " (max %lld ns)", (long long)s->worst_inversion_ns);
-    gp_buf_printf(b, ", collector CPU %.3f s in traced processes and %.3f s in the launcher",
-                  (double)s->cpu_ns / 1e9, (double)gp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9);
+    put_cost(b, a);
 }

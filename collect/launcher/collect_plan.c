@@ -59,9 +59,10 @@ static int parse_trigger(const char *option, const char *text, struct gp_trigger
     memset(t, 0, sizeof *t);
     if (!text || gp_trigger_parse(text, t)) return 0;
     t->when = GP_WHEN_TIME;
-    if (!gp_parse_duration(text, &t->time_ns, &ignored) && t->time_ns > 0) return 0;
+    if (!gp_parse_seconds(text, &t->time_ns, &ignored) && t->time_ns > 0) return 0;
     return gp_fail(err, GP_E_USAGE, -1,
-                   "%s: '%s' is not one of profiler, range:NAME, launch:N, SIGUSR1, SIGUSR2, or a time",
+                   "%s: '%s' is not one of profiler, range:NAME, launch:N, SIGUSR1, SIGUSR2, or a time such "
+                   "as 10 (seconds) or 500ms",
                    option, text);
 }
 
@@ -90,11 +91,10 @@ static int set_dump(struct gp_collect_plan *p, const struct gp_collect_opts *o, 
         p->signals |= p->dump_signal;
         return 0;
     }
-    if (gp_starts(o->dump, "idle:") && !gp_parse_duration(o->dump + strlen("idle:"), &p->idle_ns, &ignored) &&
+    if (gp_starts(o->dump, "idle:") && !gp_parse_seconds(o->dump + strlen("idle:"), &p->idle_ns, &ignored) &&
         p->idle_ns > 0)
         return 0;
-    return gp_fail(err, GP_E_USAGE, -1, "--dump: '%s' is not one of SIGUSR1, SIGUSR2, idle:DURATION",
-                   o->dump);
+    return gp_fail(err, GP_E_USAGE, -1, "--dump: '%s' is not one of SIGUSR1, SIGUSR2, idle:TIME", o->dump);
 }
 
 int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_collect_opts *o, struct gp_err *err)

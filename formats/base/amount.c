@@ -38,13 +38,13 @@ static bool digits(const char **s, uint64_t *v)
     return true;
 }
 
-int gp_parse_duration(const char *s, int64_t *ns, struct gp_err *err)
+/* What a number without a unit is counted in, 0: it must have one, unless it is 0. */
+static int read_duration(const char *s, uint64_t bare_ns, int64_t *ns, struct gp_err *err)
 {
     static const struct {
         const char *name;
         uint64_t ns;
-    } units[] = {{"", 1},
-                 {"ns", 1},
+    } units[] = {{"ns", 1},
                  {"us", 1000},
                  {"ms", 1000000},
                  {"s", 1000000000},
@@ -61,7 +61,11 @@ int gp_parse_duration(const char *s, int64_t *ns, struct gp_err *err)
         if (!is_digit(*p)) return not_a(err, s, "duration", like);
         while (is_digit(*p)) p++;
     }
-    uint64_t unit = 0;
+    uint64_t unit = *p ? 0 : bare_ns;
+    if (!*p && !bare_ns) {
+        if (!fraction && !whole) unit = 1;
+        else return gp_fail(err, GP_E_USAGE, -1, "'%s' has no unit: write %sus, %sms or %ss", s, s, s, s);
+    }
     for (size_t i = 0; i < GP_COUNT(units); i++)
         if (!strcmp(p, units[i].name)) unit = units[i].ns;
     if (unit == 0) return not_a(err, s, "duration", like);
@@ -72,6 +76,16 @@ int gp_parse_duration(const char *s, int64_t *ns, struct gp_err *err)
     if (sum > INT64_MAX) return too_large(err, s);
     *ns = (int64_t)sum;
     return 0;
+}
+
+int gp_parse_duration(const char *s, int64_t *ns, struct gp_err *err)
+{
+    return read_duration(s, 0, ns, err);
+}
+
+int gp_parse_seconds(const char *s, int64_t *ns, struct gp_err *err)
+{
+    return read_duration(s, UINT64_C(1000000000), ns, err);
 }
 
 int gp_parse_size(const char *s, uint64_t *bytes, struct gp_err *err)

@@ -10,8 +10,10 @@
 #include "formats/base/err.h"
 
 /* All return 0, or -1 with ERR filled; its message quotes S and gives an example of a valid form. */
-/* "10us", "1.5ms", "2s", "1h"; a bare number is ns. */
+/* "10us", "1.5ms", "2s", "1h", "0"; a number without a unit is an error. */
 GP_MUST_CHECK int gp_parse_duration(const char *s, int64_t *ns, struct gp_err *err);
+/* The same, but a number without a unit is in seconds: for times that people wait for. */
+GP_MUST_CHECK int gp_parse_seconds(const char *s, int64_t *ns, struct gp_err *err);
 /* "10", "64K", "2m": powers of 1024. */
 GP_MUST_CHECK int gp_parse_size(const char *s, uint64_t *bytes, struct gp_err *err);
 /* "5%", "0.5". */

@@ -230,6 +230,9 @@ static int store(struct gp_tool *tool, const struct gp_option *o, const char *va
     case GP_OPT_DURATION:
         bad = gp_parse_duration(value, at, &err);
         break;
+    case GP_OPT_SECONDS:
+        bad = gp_parse_seconds(value, at, &err);
+        break;
     case GP_OPT_COLUMNS:
         bad = parse_columns(value, at, &err);
         break;
@@ -421,6 +424,7 @@ static void put_value(struct gp_buf *b, const struct gp_option *o, const void *a
         gp_buf_printf(b, " --%s %" PRIu64, o->name, *(const uint64_t *)at);
         break;
     case GP_OPT_DURATION:
+    case GP_OPT_SECONDS:
         gp_buf_printf(b, " --%s %" PRId64 "ns", o->name, *(const int64_t *)at);
         break;
     case GP_OPT_PERCENT:

@@ -27,7 +27,8 @@ enum gp_opt_kind {
     GP_OPT_FLAG,        /* bool, set to true */
     GP_OPT_STRING,      /* const char * into argv */
     GP_OPT_UINT,        /* uint64_t; "64M" and "2k" are accepted (powers of 1024 for K, M, G) */
-    GP_OPT_DURATION,    /* int64_t ns; "10us", "1.5ms", "2s", a bare number is ns */
+    GP_OPT_DURATION,    /* int64_t ns; "10us", "1.5ms", "2s"; a bare number is an error */
+    GP_OPT_SECONDS,     /* the same, but a bare number is in seconds */
     GP_OPT_COLUMNS,     /* uint64_t; a number, or "full": GP_COLUMNS_FULL */
     GP_OPT_PERCENT,     /* double, in percent; "5%" or "5" */
     GP_OPT_PROBABILITY, /* double, between 0 and 1 */

@@ -6,6 +6,7 @@
 #include "formats/base/str.h"
 #include "render/compile/compile_words.h"
 #include "render/report/json_doc.h"
+#include "render/compile/compile_verdict.h"
 
 struct writer {
     struct gp_doc d;
@@ -168,6 +169,14 @@ static void put_head(struct writer *w, const char *version)
     for (size_t i = 0; i < w->c->traces.n; i++) put_trace_input(w, &w->c->traces.at[i].input);
     gp_doc_end(&w->d, ']');
     put_quality(w);
+}
+
+static void put_summary(struct writer *w)
+{
+    struct gp_report r = {0};
+    gp_compile_verdict(&r, w->c);
+    gp_doc_summary(&w->d, &r);
+    gp_report_release(&r);
 }
 
 static void put_environment(struct writer *w)
@@ -525,6 +534,7 @@ void gp_compile_json_write(struct gp_buf *b, const struct gp_compile *c, const c
     struct gp_doc *d = &w.d;
     gp_doc_begin(d, '{');
     put_head(&w, version);
+    put_summary(&w);
     put_environment(&w);
     put_time(&w);
     gp_doc_list(d, "frames");

@@ -6,6 +6,7 @@
 #include "formats/base/json_write.h"
 #include "render/hta/hta_sums.h"
 #include "render/report/json_doc.h"
+#include "render/hta/hta_verdict.h"
 
 struct out {
     struct gp_doc d;
@@ -591,11 +592,21 @@ static void put_findings(struct out *o)
     gp_doc_end(&o->d, ']');
 }
 
+static void put_summary(struct out *o)
+{
+    struct gp_report r = {0};
+    const struct gp_hta_totals all = gp_hta_totals(o->h);
+    gp_hta_say(&r, o->h, &all);
+    gp_doc_summary(&o->d, &r);
+    gp_report_release(&r);
+}
+
 void gp_hta_json_write(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_json_opts *opts)
 {
     struct out o = {.d = {.b = b, .strings = &h->strings}, .h = h, .top = opts->top, .steps = opts->steps};
     gp_doc_begin(&o.d, '{');
     gp_doc_head(&o.d, "trace-hta", opts->version, h->inputs.at, h->inputs.n);
+    put_summary(&o);
     put_devices(&o);
     put_kernels(&o);
     put_launches(&o);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "formats/base/json_write.h"
 #include "render/report/json_doc.h"
+#include "render/memory/memory_report.h"
 
 struct json {
     struct gp_doc d;
@@ -387,11 +388,20 @@ static void put_outside(struct json *j)
     gp_doc_end(&j->d, ']');
 }
 
+static void put_summary(struct json *j)
+{
+    struct gp_report r = {0};
+    gp_memory_verdict(&r, j->m);
+    gp_doc_summary(&j->d, &r);
+    gp_report_release(&r);
+}
+
 void gp_memory_json(struct gp_buf *b, struct gp_memory *m, const char *version)
 {
     struct json j = {.d = {.b = b, .strings = &m->strings}, .m = m};
     gp_doc_begin(&j.d, '{');
     gp_doc_head(&j.d, "trace-memory", version, m->inputs.at, m->inputs.n);
+    put_summary(&j);
     put_devices(&j);
     put_holders(&j);
     put_comparison(&j);

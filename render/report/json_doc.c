@@ -202,3 +202,15 @@ void gp_doc_head(struct gp_doc *d, const char *tool, const char *version,
     put_inputs(d, inputs, n);
     put_quality(d, inputs, n);
 }
+
+void gp_doc_summary(struct gp_doc *d, const struct gp_report *r)
+{
+    struct gp_buf text = {0};
+    for (size_t i = 0; i < r->verdict.n; i++)
+        gp_buf_printf(&text, "%s%s", i ? " " : "", r->verdict.at[i].text);
+    gp_doc_object(d, "summary");
+    if (text.n) gp_doc_cstr(d, "headline", gp_buf_str(&text));
+    else gp_doc_null(d, "headline");
+    gp_doc_end(d, '}');
+    gp_buf_release(&text);
+}

@@ -16,6 +16,7 @@
 #include "analyze/view/quality.h"
 #include "formats/base/buf.h"
 #include "formats/base/intern.h"
+#include "render/report/report.h"
 
 /* Set .b and .strings, zero the rest. Keys are literals and need no escapes. */
 struct gp_doc {
@@ -57,5 +58,8 @@ void gp_doc_known(struct gp_doc *d, const char *k, int64_t v);
 /* schema, tool, version, inputs, quality; the object is begun by the caller. */
 void gp_doc_head(struct gp_doc *d, const char *tool, const char *version,
                  const struct gp_input_quality *inputs, size_t n);
+
+/* "summary": the verdict of R in one string, as a person reads it first; null if there is none. */
+void gp_doc_summary(struct gp_doc *d, const struct gp_report *r);
 
 #endif

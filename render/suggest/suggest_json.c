@@ -5,6 +5,7 @@
 #include "analyze/names/classify.h"
 #include "formats/base/json_write.h"
 #include "render/report/json_doc.h"
+#include "render/suggest/suggest_text.h"
 
 /* ---- suggestions ---- */
 
@@ -201,11 +202,20 @@ static void put_regime(struct gp_doc *d, const struct gp_suggest *s, const struc
 
 /* ---- all of it ---- */
 
+static void put_summary(struct gp_doc *d, const struct gp_suggest *s, bool three_regimes)
+{
+    struct gp_report r = {0};
+    gp_suggest_tell(&r, s, three_regimes);
+    gp_doc_summary(d, &r);
+    gp_report_release(&r);
+}
+
 void gp_suggest_json_write(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_json_opts *o)
 {
     struct gp_doc d = {.b = b, .strings = &s->strings};
     gp_doc_begin(&d, '{');
     gp_doc_head(&d, "trace-suggest", o->version, &s->input, 1);
+    put_summary(&d, s, o->three_regimes);
     put_suggestions(&d, s, "suggestions", true);
     gp_doc_object(&d, "together");
     gp_doc_i64(&d, "saving_low_ns", s->joint_low_ns);

@@ -165,4 +165,25 @@ for tool in $tools; do
     '
 done
 
+# first_lines TOOL FILE: what the text begins with, as one line; the headline of JSON must be the same.
+first_lines() { "$1" -q --width full "$2" | awk '/^!/ { next } /^$/ { if (sep) exit; next } { printf "%s%s", sep, $0; sep = " " }'; }
+
+test_expect_success 'the JSON of every tool has the sentences that its text begins with' '
+    for tool in trace-hta trace-suggest; do
+        first_lines $tool "$samples/h200/eager.json.gz" >expect && test -s expect &&
+        $tool -q -f json "$samples/h200/eager.json.gz" | jq -rj .summary.headline >out && test_cmp expect out || return 1
+    done &&
+    trace-memory -q -f json "$samples/memory/leak.pickle.gz" | jq -e ".summary.headline | startswith(\"cuda:0 leaks\")" &&
+    trace-compile -q -f json "$samples/compile/h200/zoo" | jq -e ".summary.headline | startswith(\"First: \")"
+'
+
+test_expect_success 'a time without a unit is an error that shows how to write it; 0 needs none' '
+    status_of trace2flame --min-duration=10 one.json && test $status = 2 && test_must_be_empty out &&
+    grep "^trace2flame: --min-duration: .10. has no unit: write 10us, 10ms or 10s" err &&
+    status_of trace-suggest --min-saving 5 one.json && test $status = 2 &&
+    status_of trace2timeline --range 1-2 one.json && test $status = 2 && grep "has no unit" err &&
+    trace2flame --min-duration 0 one.json >out &&
+    status_of trace-diff --gate op:3 one.json one.json && test $status = 2 && grep "it has no unit" err
+'
+
 test_done

@@ -33,7 +33,7 @@ test_expect_success 'every kind of record' '
 
 test_expect_success 'a kernel without times is lost and counted; one that starts before its launch is reported' '
     has "lost:GPU events:no usable time" 1 && has issue:loss 1 &&
-    grep "^gpuprof-collect: 27 kernels, 4 copies, 2 sets, 1 process, 1 lost, 1 clock inversions (max 500 ns), " err
+    grep "^gpuprof-collect: 27 kernels, 4 copies, 2 sets, 1 process, 1 lost, 1 clock inversion (max 500 ns)" err
 '
 
 test_expect_success '--api: none, launch and all' '
@@ -60,7 +60,7 @@ test_expect_success '--memory: allocations and frees with sizes, addresses, kind
     grep -F "$device}:7f0000002000:0:thread" rows | grep " -1000$" &&
     test 2 = $(sed "s/.*:thread\([0-9]*\) .*/\1/" rows | sort -u | wc -l) &&
     has api:cudaMalloc 3 && has api:cudaFree 2 && has api:cudaHostAlloc 1 && has api:cudaMallocAsync 1 &&
-    grep ", 5 allocations, " err
+    grep ", 5 allocations" err
 '
 
 test_expect_success 'no --memory, no allocations; --memory without calls; the record layouts of CUDA 12' '
@@ -192,7 +192,7 @@ print(int((max(x[\"ts\"] + x[\"dur\"] for x in e) - min(x[\"ts\"] for x in e)) /
 
 keeps_the_end() {
     status_of $collect --last 300ms -o t $app long 1000 && test $status = 6 && facts t && has verdict:clean 1 && has lost 0 &&
-    grep ", the last 0.3 s kept, " err && ms=$(span t) && test $ms -ge 100 && test $ms -le 600 &&
+    grep ", the last 0.3 s kept" err && ms=$(span t) && test $ms -ge 100 && test $ms -le 600 &&
     awk "/^gpu /{n=\$2} /^joined /{m=\$2} END{exit !(n >= 100 && n == m)}" facts
 }
 
@@ -241,7 +241,7 @@ test_expect_success 'a buffer whose last record is cut: that record alone is mis
 
 test_expect_success 'records that CUPTI dropped are in the trace and in the last line' '
     MOCK_CUPTI_DROP=12 $collect $app launch 10 1 1 >t 2>err && facts t &&
-    has gpu 10 && has "lost:activity records:dropped by CUPTI" 12 && has lost 12 && grep ", 12 lost, " err
+    has gpu 10 && has "lost:activity records:dropped by CUPTI" 12 && has lost 12 && grep ", 12 lost" err
 '
 
 test_expect_success 'a kernel that never ends is left out, the rest is there' '
@@ -263,7 +263,7 @@ for how in _exit:3 abort:134 kill:137 term:143 exit:4; do
 done
 
 test_expect_success 'a process that is killed is reported, one that ends in order is not' '
-    status_of $collect -o t $app die kill 10 200 && grep ", 1 ended early, " err && facts t &&
+    status_of $collect -o t $app die kill 10 200 && grep ", 1 ended early" err && facts t &&
     grep "^lost:ends of processes" facts && has issue:truncated 1 &&
     status_of $collect -o t $app die exit 10 0 && ! grep "ended early" err && facts t && has verdict:clean 1
 '

@@ -23,7 +23,7 @@ has() { grep -Fx "$1 $2" facts >/dev/null || { echo "expected: $1 $2"; cat facts
 # cut_short HOW -- the trace is valid, was cut short, and says how the process ended.
 cut_short() { grep "^lost:ends of processes:process [0-9]* $1: [0-9]* records salvaged" facts && has issue:truncated 1 && ! grep broken: facts; }
 # salvaged COUNT -- the last line says that so many records were.
-salvaged() { grep ", 1 ended early ($1 records salvaged), " err; }
+salvaged() { grep ", 1 ended early ($1 records salvaged)" err; }
 
 # ---- at any time ----
 

@@ -746,7 +746,7 @@ static void test_gates_are_read(void **state)
         double limit;
     } good[] = {
         {"busy:3%", GP_METRIC_BUSY, false, 3},
-        {"busy:3", GP_METRIC_BUSY, false, 3},
+        {"busy:0", GP_METRIC_BUSY, false, 0},
         {"wall:2.5%", GP_METRIC_STEP, false, 2.5},
         {"launches:0", GP_METRIC_LAUNCHES, true, 0},
         {"launches:10%", GP_METRIC_LAUNCHES, false, 10},
@@ -757,9 +757,10 @@ static void test_gates_are_read(void **state)
         {"op:20us", GP_METRIC_COUNT, true, 20000},
         {"step:-2%", GP_METRIC_STEP, false, -2},
     };
-    static const char *const bad[] = {"",          "busy",         "busy:",       "busy:x",   "bussy:3%",
-                                      "busy:3MiB", "launches:3ms", "busy:3%%",    "busy:nan", "op:inf%",
-                                      "busy:3 %",  ":3%",          "peak_mem:3us"};
+    static const char *const bad[] = {
+        "",         "busy",        "busy:",   "busy:x",   "bussy:3%", "busy:3MiB",    "launches:3ms",
+        "busy:3%%", "busy:nan",    "op:inf%", "busy:3 %", ":3%",      "peak_mem:3us", "busy:3",
+        "op:3",     "peak_mem:1.5"};
     struct gp_gate g;
     struct gp_err err = {0};
     for (size_t i = 0; i < GP_COUNT(good); i++) {

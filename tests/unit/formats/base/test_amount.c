@@ -14,7 +14,6 @@ static void durations_are_exact(void **state)
         int64_t ns;
     } good[] = {
         {"0", 0},
-        {"7", 7},
         {"7ns", 7},
         {"10us", 10000},
         {"1.5ms", 1500000},
@@ -24,7 +23,7 @@ static void durations_are_exact(void **state)
         {"3.7ns", 3},
         {"1m", 60000000000},
         {"2h", 7200000000000},
-        {"9223372036854775807", INT64_MAX},
+        {"9223372036854775807ns", INT64_MAX},
         {"9223372036.854775807s", INT64_MAX},
     };
     for (size_t i = 0; i < GP_COUNT(good); i++) {
@@ -34,6 +33,9 @@ static void durations_are_exact(void **state)
     }
     static const char *const bad[] = {"",
                                       "us",
+                                      "7",
+                                      "1.5",
+                                      "0.0",
                                       "-1us",
                                       "+1",
                                       " 1",
@@ -46,9 +48,9 @@ static void durations_are_exact(void **state)
                                       "0x10",
                                       "nan",
                                       "1us ",
-                                      "9223372036854775808",
+                                      "9223372036854775808ns",
                                       "9223372036.854775808s",
-                                      "99999999999999999999",
+                                      "99999999999999999999ns",
                                       "18446744073709551616s"};
     for (size_t i = 0; i < GP_COUNT(bad); i++) {
         int64_t ns = 77;
@@ -57,6 +59,22 @@ static void durations_are_exact(void **state)
         assert_int_equal(err.code, GP_E_USAGE);
         assert_int_equal(ns, 77);
     }
+}
+
+static void a_bare_number_is_seconds_only_where_people_wait(void **state)
+{
+    (void)state;
+    int64_t ns = 0;
+    struct gp_err err = {0};
+    assert_int_equal(gp_parse_seconds("10", &ns, &err), 0);
+    assert_true(ns == INT64_C(10000000000));
+    assert_int_equal(gp_parse_seconds("0.5", &ns, &err), 0);
+    assert_true(ns == 500000000);
+    assert_int_equal(gp_parse_seconds("20ms", &ns, &err), 0);
+    assert_true(ns == 20000000);
+    assert_int_equal(gp_parse_seconds("9223372037", &ns, &err), -1);
+    assert_int_equal(gp_parse_duration("10", &ns, &err), -1);
+    assert_string_equal(err.msg, "'10' has no unit: write 10us, 10ms or 10s");
 }
 
 static void sizes_are_exact(void **state)
@@ -128,6 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(durations_are_exact),
+        cmocka_unit_test(a_bare_number_is_seconds_only_where_people_wait),
         cmocka_unit_test(sizes_are_exact),
         cmocka_unit_test(probabilities_are_between_0_and_1),
         cmocka_unit_test(percentages_are_plain_decimals),
