@@ -6,7 +6,7 @@
 #include "render/diff/diff_formats.h"
 #include "render/diff/diff_verdict.h"
 
-#define MAX_SAVED ((size_t)1 << 32)
+#define MAX_SAVED ((size_t)1 << 28)
 
 struct opts {
     struct gp_front_opts front;

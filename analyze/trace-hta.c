@@ -7,7 +7,7 @@
 #include "render/hta/hta_tables.h"
 #include "render/hta/hta_verdict.h"
 
-#define MAX_PARTIAL ((size_t)1 << 32)
+#define MAX_PARTIAL ((size_t)1 << 28)
 
 struct opts {
     struct gp_front_opts front;
@@ -57,7 +57,9 @@ static int read_part(void *ctx, size_t i, struct gp_err *err)
     struct job *j = ctx;
     struct gp_trace t;
     gp_hta_init(&j->parts[i], &j->hta_opts);
-    if (j->opts->merge) return gp_front_file(j->front.paths[i], MAX_PARTIAL, load_partial, &j->parts[i], err);
+    if (j->opts->merge)
+        return gp_front_saved(j->front.paths[i], gp_hta_is_saved, MAX_PARTIAL, load_partial, &j->parts[i],
+                              err);
     if (gp_front_trace(&j->front, i, GP_HTA_NEED, &t, err)) return -1;
     int failed = gp_hta_add_trace(&j->parts[i], &t, err);
     gp_trace_release(&t);

@@ -149,7 +149,7 @@ int gp_folded_read(struct gp_input *in, gp_folded_sink *sink, void *ctx,
                    void (*progress)(void *ctx, uint64_t bytes), void *progress_ctx,
                    struct gp_folded_stats *st, struct gp_err *err)
 {
-    *st = (struct gp_folded_stats){.first_bad = -1};
+    *st = (struct gp_folded_stats){.first_bad = -1, .cut = -1};
     struct reading r = {.sink = sink, .ctx = ctx, .st = st};
     char *buf = gp_alloc(GP_FOLDED_LINE_MAX + 2 * CHUNK);
     size_t kept = 0; /* the beginning of a line, from the last chunk */
@@ -170,6 +170,7 @@ int gp_folded_read(struct gp_input *in, gp_folded_sink *sink, void *ctx,
         if (progress) progress(progress_ctx, st->bytes);
     }
     if (!r.skipping) take_line(&r, buf, kept, st->bytes - kept);
+    if (kept) st->cut = (int64_t)(st->bytes - kept);
     free(buf);
     if (st->lines == st->bad) {
         if (!st->lines) return gp_fail(err, GP_E_FORMAT, -1, "no stacks in the input");

@@ -23,6 +23,7 @@ struct gp_folded_stats {
     uint64_t bad;      /* no number at the end, a negative number, one beyond 2^63, no frame, or too long */
     int64_t first_bad; /* byte offset of the first bad line, -1: none */
     uint64_t bytes;    /* of the (decompressed) input */
+    int64_t cut;       /* byte offset of a last line that has no line end, -1: none */
 };
 
 /* Takes the N bytes of one stack at STACK, without the number; valid only during the call. */

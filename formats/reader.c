@@ -33,15 +33,7 @@ static const struct gp_reader *find_reader(struct gp_input *in, struct gp_err *e
     return NULL;
 }
 
-static uint64_t issue_count(const struct gp_trace *t)
-{
-    uint64_t n = 0;
-    for (int i = 0; i < GP_ISSUE_COUNT; i++) n += t->issues[i].count;
-    return n;
-}
-
-/* With --strict, the first issue is an error. */
-static int refuse_damage(const struct gp_trace *t, struct gp_err *err)
+int gp_trace_refuse_damage(const struct gp_trace *t, struct gp_err *err)
 {
     for (int i = 0; i < GP_ISSUE_COUNT; i++) {
         const struct gp_issue *q = &t->issues[i];
@@ -67,7 +59,7 @@ static int fill(struct gp_trace *t, struct gp_input *in, const struct gp_read_op
     struct gp_err damage = {0};
     if (gp_input_status(in, &damage)) gp_trace_issue(t, GP_Q_COMPRESSION, 1, damage.offset);
     gp_trace_finish(t);
-    return opts->strict && issue_count(t) ? refuse_damage(t, err) : 0;
+    return opts->strict ? gp_trace_refuse_damage(t, err) : 0;
 }
 
 int gp_trace_read_input(struct gp_trace *t, struct gp_input *in, const struct gp_read_opts *opts,

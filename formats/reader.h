@@ -60,4 +60,7 @@ GP_MUST_CHECK int gp_trace_read_memory(struct gp_trace *t, const void *data, siz
 GP_MUST_CHECK int gp_trace_read_input(struct gp_trace *t, struct gp_input *in,
                                       const struct gp_read_opts *opts, struct gp_err *err);
 
+/* With --strict, the first issue is an error: 0 if T has none; -1 with its place and kind in ERR. */
+GP_MUST_CHECK int gp_trace_refuse_damage(const struct gp_trace *t, struct gp_err *err);
+
 #endif

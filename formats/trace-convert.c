@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include "analyze/front/front.h"
 #include "analyze/names/names.h"
+#include "analyze/view/repair.h"
 #include "formats/writer.h"
 
 struct opts {
@@ -42,17 +43,30 @@ static int check_output(const struct gp_writer *w, const struct opts *o, struct 
     return why ? gp_fail(err, GP_E_USAGE, -1, "%s, compression %s: %s", w->name, o->compress, why) : 0;
 }
 
+/* Impossible times are reported as the other tools do, and not stored with the trace: whoever reads it counts them. */
+static int judge(struct gp_front *f, struct gp_trace *t, struct gp_err *err)
+{
+    struct gp_issue as_read[GP_ISSUE_COUNT];
+    memcpy(as_read, t->issues, sizeof as_read);
+    gp_repair(t, GP_REPAIR_NONE);
+    gp_events_drop(&t->events[GP_GPU], GP_COL_PLACE);
+    int failed = f->opts->common.strict ? gp_trace_refuse_damage(t, err) : 0;
+    if (!failed) gp_front_warn_issues(f, t);
+    memcpy(t->issues, as_read, sizeof as_read);
+    return failed ? gp_err_context(err, "%s", t->input.path) : 0;
+}
+
 static int convert(struct gp_front *f, const struct opts *o, const struct gp_writer *w, struct gp_err *err)
 {
     struct gp_trace t;
     struct gp_write_opts wo = {
         .compression = o->compress, .plain_name = gp_name_demangle, .threads = f->threads.each};
-    if (gp_front_trace(f, 0, GP_NEED_ALL, &t, err)) return -1;
+    if (gp_front_trace(f, 0, GP_NEED_ALL | GP_NEED_PLACES, &t, err)) return -1;
     if (o->front.common.verbose) describe(f->tool, &t);
-    gp_front_warn_issues(f, &t);
-    struct gp_output *out = gp_output_open(o->front.common.output, err);
+    int failed = judge(f, &t, err);
+    struct gp_output *out = failed ? NULL : gp_output_open(o->front.common.output, err);
     if (out) w->write(&t, &wo, out);
-    int failed = !out || gp_output_close(out, true, err);
+    failed = !out || gp_output_close(out, true, err);
     gp_trace_release(&t);
     return failed;
 }

@@ -88,7 +88,9 @@ enum gp_table {
     /* GP_SYNC: CUDA event that was recorded or waited for */                                                \
     X(GP_COL_EVENT, event, uint64_t, GP_NO_ID, "event")                                                      \
     /* GP_SYNC: corr of the event record that is waited for */                                               \
-    X(GP_COL_SOURCE, source, uint64_t, GP_NO_ID, "source")
+    X(GP_COL_SOURCE, source, uint64_t, GP_NO_ID, "source")                                                   \
+    /* GP_GPU, with GP_NEED_PLACES: byte offset of the event in JSON; not stored in traces */                \
+    X(GP_COL_PLACE, place, uint64_t, GP_NO_ID, "place")
 
 enum gp_column {
 #define X(id, member, type, dflt, name) id,
@@ -264,13 +266,15 @@ struct gp_input_info {
  * columns. Readers skip the rest, which then costs neither time nor memory. */
 #define GP_NEED(table) (1u << (table))
 #define GP_NEED_EXTRA  (1u << 30)
-#define GP_NEED_ALL    0x7fffffffu
+#define GP_NEED_ALL    0x7bffffffu
 /* Of the `extra` columns, only those of GPU events, their configs and allocations. */
 #define GP_NEED_EXTRA_WORK (1u << 29)
 /* Of the `extra` columns, only those of ranges. */
 #define GP_NEED_EXTRA_RANGES (1u << 27)
 /* Columns that only other profilers' tools read: recfn, py_id, py_parent, py_module, addr. */
 #define GP_NEED_IDS (1u << 28)
+/* Where GPU events stand in the input, for messages about them; not part of GP_NEED_ALL. */
+#define GP_NEED_PLACES (1u << 26)
 /* Reduces the need, and is not part of GP_NEED_ALL: no arrows and no External ids if
  * gp_trace_knows_calls(). */
 #define GP_NEED_FEW_ARROWS (1u << 31)

@@ -10,6 +10,11 @@
 enum { MAX_BYTES = 64 << 20 };
 static const char head[] = "gpuprof/trace-compile/findings/1";
 
+static bool is_findings(const void *data, size_t n)
+{
+    return n >= sizeof head - 1 && !memcmp(data, head, sizeof head - 1);
+}
+
 static void put_path(struct gp_buf *b, const char *folder, const char *name)
 {
     gp_buf_printf(b, "%s/%s.findings", folder, name);
@@ -20,7 +25,7 @@ int gp_findings_load(struct gp_finding_lines *to, const char *folder, const char
     struct gp_buf path = {0};
     if (gp_baseline_check_name(name, err)) return -1;
     put_path(&path, folder, name);
-    int failed = gp_input_all(gp_buf_str(&path), MAX_BYTES, &to->text, err);
+    int failed = gp_input_all(gp_buf_str(&path), is_findings, MAX_BYTES, &to->text, err);
     char *s = failed ? NULL : (gp_buf_putc(&to->text, '\0'), to->text.data);
     if (!failed && strncmp(s, head, sizeof head - 1) != 0)
         failed = gp_fail(err, GP_E_FORMAT, 0, "%s: not the findings of trace-compile", gp_buf_str(&path));

@@ -98,7 +98,7 @@ static int load_one(gp_baseline_profiles *to, const char *path, struct gp_err *e
     struct stat st;
     if (stat(path, &st)) return gp_fail(err, GP_E_IO, -1, "%s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode)) return gp_fail(err, GP_E_IO, -1, "%s: is not a regular file", path);
-    if (gp_input_all(path, MAX_PROFILE, &bytes, err)) {
+    if (gp_input_all(path, gp_profile_is_saved, MAX_PROFILE, &bytes, err)) {
         gp_buf_release(&bytes);
         return -1;
     }

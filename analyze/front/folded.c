@@ -13,6 +13,9 @@ int gp_front_folded(struct gp_front *f, struct gp_input *in, gp_folded_sink *sin
     struct gp_err damage = {0};
     if (gp_folded_read(in, sink, ctx, gp_front_bytes, &m, &st, err)) return gp_err_context(err, "%s", path);
     bool cut = gp_input_status(in, &damage) != 0;
+    if (!cut && st.cut >= 0)
+        cut = gp_fail(&damage, GP_E_SYNTAX, st.cut,
+                      "byte %" PRId64 ": the last line has no line end; its number may be cut", st.cut) != 0;
     *damaged |= cut || st.bad;
     if (c->strict && cut) return gp_fail(err, damage.code, damage.offset, "%s: %s", path, damage.msg);
     if (c->strict && st.bad)

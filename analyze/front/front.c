@@ -17,8 +17,15 @@ int gp_front_file(const char *path, size_t most,
                   int (*parse)(void *ctx, const char *text, size_t n, struct gp_err *err), void *ctx,
                   struct gp_err *err)
 {
+    return gp_front_saved(path, NULL, most, parse, ctx, err);
+}
+
+int gp_front_saved(const char *path, bool (*is_saved)(const void *head, size_t n), size_t most,
+                   int (*parse)(void *ctx, const char *text, size_t n, struct gp_err *err), void *ctx,
+                   struct gp_err *err)
+{
     struct gp_buf text = {0};
-    int failed = gp_input_all(path, most, &text, err);
+    int failed = gp_input_all(path, is_saved, most, &text, err);
     if (!failed && parse(ctx, text.n ? text.data : "", text.n, err)) failed = gp_err_context(err, "%s", path);
     gp_buf_release(&text);
     return failed;

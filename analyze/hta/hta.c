@@ -194,6 +194,11 @@ static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
 
 static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 4, "partial result"};
 
+bool gp_hta_is_saved(const void *data, size_t n)
+{
+    return n >= sizeof head.magic && !memcmp(data, head.magic, sizeof head.magic);
+}
+
 void gp_hta_save(struct gp_hta *h, struct gp_buf *to)
 {
     size_t start = gp_xfer_begin(to);

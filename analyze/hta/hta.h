@@ -99,6 +99,8 @@ void gp_hta_release(struct gp_hta *h);
 /* Save everything added so far, before finish, as bytes; and load it. Load fails on damaged bytes and on
  * other versions. */
 void gp_hta_save(struct gp_hta *h, struct gp_buf *to);
+/* Can the N bytes at DATA be the beginning of such bytes? */
+bool gp_hta_is_saved(const void *data, size_t n);
 GP_MUST_CHECK int gp_hta_load(struct gp_hta *h, const void *data, size_t n, struct gp_err *err);
 
 /* Do its devices, two or more, all have the same number and rank in several processes? They may or may not be

@@ -25,15 +25,20 @@ struct repair {
     struct gp_events *gpu;
     uint8_t *found;   /* by row */
     int64_t *clip_ns; /* by row with BAD_DURATION: where it must have ended. NULL until one is found */
-    uint64_t times, durations;
+    struct gp_issue times, durations;
 };
+
+static void count(const struct repair *r, struct gp_issue *q, size_t row)
+{
+    int64_t at = r->gpu->place && r->gpu->place[row] != GP_NO_ID ? (int64_t)r->gpu->place[row] : -1;
+    if (q->count++ == 0 || at < q->first_offset) q->first_offset = at;
+}
 
 static void find(struct repair *r, size_t row, uint8_t what)
 {
     if (r->found[row] != KEEP) return;
     r->found[row] = what;
-    r->times += what == BAD_TIME;
-    r->durations += what == BAD_DURATION;
+    count(r, what == BAD_TIME ? &r->times : &r->durations, row);
 }
 
 /* ---- starts ---- */
@@ -227,9 +232,9 @@ void gp_repair(struct gp_trace *t, enum gp_repair repair)
     find_far_starts(&r, &calls);
     find_zero_starts(&r, &calls);
     find_durations(&r);
-    gp_trace_issue(t, GP_Q_OUTLIER_TIME, r.times, -1);
-    gp_trace_issue(t, GP_Q_OUTLIER_DURATION, r.durations, -1);
-    if (repair != GP_REPAIR_NONE && r.times + r.durations) mend(&r, repair);
+    gp_trace_issue(t, GP_Q_OUTLIER_TIME, r.times.count, r.times.first_offset);
+    gp_trace_issue(t, GP_Q_OUTLIER_DURATION, r.durations.count, r.durations.first_offset);
+    if (repair != GP_REPAIR_NONE && r.times.count + r.durations.count) mend(&r, repair);
     gp_map_release(&calls.by_corr);
     free(r.clip_ns);
     free(r.found);

@@ -357,11 +357,18 @@ int gp_input_rest(struct gp_input *in, size_t max, struct gp_buf *to, struct gp_
     return to->n - before > max ? gp_fail(err, GP_E_LIMIT, -1, "longer than %zu bytes", max) : 0;
 }
 
-int gp_input_all(const char *path, size_t max, struct gp_buf *to, struct gp_err *err)
+int gp_input_all(const char *path, bool (*is_it)(const void *head, size_t n), size_t max, struct gp_buf *to,
+                 struct gp_err *err)
 {
+    enum { HEAD = 64 };
+    size_t n = 0;
     struct gp_input *in = gp_input_open(path, 1, err);
     if (!in) return -1;
-    int failed = gp_input_rest(in, max, to, err);
+    const uint8_t *head = is_it ? gp_input_peek(in, HEAD, &n) : NULL;
+    int failed = 0;
+    if (is_it && n > HEAD) n = HEAD;
+    if (is_it && !is_it(head, n)) gp_buf_put(to, (const char *)head, n);
+    else failed = gp_input_rest(in, max, to, err);
     gp_input_close(in);
     return failed ? gp_err_context(err, "%s", path) : 0;
 }

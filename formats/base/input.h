@@ -40,8 +40,10 @@ int gp_input_status(const struct gp_input *in, struct gp_err *err);
 /* Append all that is left of IN to TO. -1 with ERR filled if it is damaged or longer than MAX bytes. */
 int gp_input_rest(struct gp_input *in, size_t max, struct gp_buf *to, struct gp_err *err) GP_MUST_CHECK;
 /* Append all of PATH, decompressed, to TO. -1 with ERR naming PATH if it cannot be read or is longer than MAX
- * bytes. */
-int gp_input_all(const char *path, size_t max, struct gp_buf *to, struct gp_err *err) GP_MUST_CHECK;
+ * bytes. If IS_IT (may be NULL) does not accept the first bytes, only these are appended: what is not the right kind of
+ * file is refused by its caller without being read. */
+int gp_input_all(const char *path, bool (*is_it)(const void *head, size_t n), size_t max, struct gp_buf *to,
+                 struct gp_err *err) GP_MUST_CHECK;
 /* Stops reading; may be called before the end. Accepts NULL. */
 void gp_input_close(struct gp_input *in);
 

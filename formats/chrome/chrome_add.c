@@ -384,6 +384,7 @@ static void add_span(struct gp_chrome_parser *c, struct gp_chrome_fields *f, gp_
         gp_events_materialise(e, GP_COL_CONFIG);
         e->config[row] = config_of(c, f, name, config_text);
         gp_set_captured(e, row, captured_of(c, f));
+        if (c->need & GP_NEED_PLACES) gp_set_place(e, row, (uint64_t)f->offset);
     }
     if (f->table == GP_MEMORY) {
         gp_set_total(e, row, f->total);

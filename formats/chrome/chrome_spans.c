@@ -61,6 +61,7 @@ static void add_span(struct pairing *p, uint32_t begin, int64_t end_ns, gp_sid e
     gp_set_id(e, row, gp_get_id(o, begin));
     gp_set_id_text(e, row, gp_get_id_text(o, begin));
     gp_set_extra(e, row, join_extra(p, gp_get_extra(o, begin), end_extra));
+    if (o->place) gp_set_place(e, row, o->place[begin]);
 }
 
 static void end_span(struct pairing *p, uint32_t end)

@@ -4,8 +4,8 @@
 #include "formats/gpt/gpt_codec.h"
 
 #define COUNT_ONE(...) +1
-_Static_assert(0 GP_GPT_EVENT_COLUMNS(COUNT_ONE) == GP_COLUMN_COUNT,
-               "every column of the model needs a file id");
+_Static_assert(0 GP_GPT_EVENT_COLUMNS(COUNT_ONE) == GP_COLUMN_COUNT - 1,
+               "every column of the model but place needs a file id");
 _Static_assert(0 GP_GPT_TABLES(COUNT_ONE) == GP_TABLE_COUNT, "every table of the model needs a file number");
 
 const int8_t gp_gpt_model_column[GP_GPT_COLUMN_END] = {[0] = -1,

@@ -142,6 +142,7 @@ extern const struct gp_gpt_dict gp_gpt_process_dict, gp_gpt_track_dict, gp_gpt_c
 /* Model column of an event column id: index in the table by id; -1 if there is none. */
 extern const int8_t gp_gpt_model_column[GP_GPT_COLUMN_END];
 /* File id of a model column, its type, and the model table of a file table number. */
+/* By column of the model; id 0: not stored. */
 extern const uint8_t gp_gpt_column_id[GP_COLUMN_COUNT], gp_gpt_column_type[GP_COLUMN_COUNT];
 extern const uint8_t gp_gpt_model_table[GP_GPT_TABLE_COUNT], gp_gpt_table_number[GP_TABLE_COUNT];
 

@@ -550,7 +550,8 @@ uint32_t gp_block_put_schema(struct gp_buf *b)
         schema_add(&s, GP_GPT_EVENTS + gp_gpt_table_number[table], 0, GP_GPT_TEXT,
                    gp_table_name((enum gp_table)table));
     for (int col = 0; col < GP_COLUMN_COUNT; col++)
-        schema_add(&s, 0, gp_gpt_column_id[col], gp_gpt_column_type[col], gp_column_infos[col].name);
+        if (gp_gpt_column_id[col])
+            schema_add(&s, 0, gp_gpt_column_id[col], gp_gpt_column_type[col], gp_column_infos[col].name);
     put_plain(b, 1, kind, s.n);
     put_plain(b, 2, id, s.n);
     put_plain(b, 3, type, s.n);

@@ -105,6 +105,63 @@ test_expect_success 'no cell of a table is a formula' '
     for f in outputs/*.csv; do ! grep -E "(^|,)\"?[=+@]" $f && ! grep -E "(^|,)\"?-[^0-9]" $f || { echo $f; return 1; }; done
 '
 
+# ---- what is not what it is called ----
+
+# Of a file that is not what it should be, only the beginning is read: /dev/zero has no end.
+test_expect_success 'a file that no tool of ours has saved is refused by its first bytes' '
+    status_of trace-hta --merge /dev/zero && test $status = 2 &&
+    echo "trace-hta: /dev/zero: not a saved partial result" | test_cmp - err
+'
+
+test_expect_success 'a saved file that unpacks to more than 256 MiB is refused' '
+    mkdir -p base/big && {
+        printf "gphta\r\n\032" && head -c 300000000 /dev/zero
+    } | zstd -q -c >partial.bin &&
+    { printf "gpprof\n\032" && head -c 300000000 /dev/zero; } | zstd -q -c >base/big/000001-0123456789abcdef.profile &&
+    cp base/big/000001-0123456789abcdef.profile saved.profile &&
+    test $(wc -c <partial.bin) -lt 100000 &&
+    status_of trace-hta --merge partial.bin && test $status = 2 &&
+    echo "trace-hta: partial.bin: longer than 268435456 bytes" | test_cmp - err &&
+    status_of trace-diff --baseline-dir base --against big names.json && test $status = 2 &&
+    grep "^trace-diff: base/big/000001-0123456789abcdef.profile: longer than 268435456 bytes" err &&
+    status_of trace-diff saved.profile names.json && test $status = 2 &&
+    echo "trace-diff: saved.profile: longer than 268435456 bytes" | test_cmp - err
+'
+
+# ---- impossible times ----
+
+python3 - <<END
+import json
+def line(i, **more):
+    return json.dumps({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1000 + 20 * i, "dur": 10,
+                       "args": {"device": 0, "stream": 7, "correlation": i + 1}, **more})
+lines = [line(i) for i in range(100)]
+lines[40] = line(40, dur=3400000)
+lines[60] = line(60, ts=1e14)
+with open("odd.json", "w") as f, open("odd.places", "w") as places:
+    f.write("[")
+    for i, text in enumerate(lines):
+        if i in (40, 60):
+            places.write("%d\n" % f.tell())
+        f.write(text + ("," if i < 99 else "]") + "\n")
+END
+
+test_expect_success 'an impossible time or duration is reported with its byte, by trace-convert as well' '
+    { read duration && read time; } <odd.places &&
+    line="GPU events with an impossible time: 1 (first at byte $time); GPU events with an impossible duration: 1 (first at byte $duration)" &&
+    trace-convert --to gpuprof -o odd.trace odd.json 2>err && echo "trace-convert: odd.json: $line" | test_cmp - err &&
+    trace-hta -f json -o hta.json odd.json 2>err && grep -F "$line" err &&
+    trace-hta -f json odd.trace 2>&1 >hta.json | grep "impossible time: 1; GPU events with an impossible duration: 1$" &&
+    status_of trace-convert --strict --to chrome -o odd.out odd.json && test $status = 2 && test ! -e odd.out &&
+    echo "trace-convert: odd.json: byte $time: GPU events with an impossible time" | test_cmp - err
+'
+
+test_expect_success 'a folded file whose last line has no end: its number may have lost digits' '
+    printf "main;a 100\nmain;b 12" >cut.folded && status_of trace2flame -f folded cut.folded && test $status = 0 &&
+    echo "trace2flame: cut.folded: byte 11: the last line has no line end; its number may be cut" | test_cmp - err &&
+    grep "main;b 12" out && status_of trace2flame --strict -f folded cut.folded && test $status = 2
+'
+
 # ---- outputs ----
 
 test_expect_success 'a limit on the size of files: an error like a full disk, and no half file' '

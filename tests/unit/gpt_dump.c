@@ -111,7 +111,7 @@ static void print_all(const struct gp_trace *t)
     for (int table = 0; table < GP_TABLE_COUNT; table++)
         for (size_t i = 0; i < t->events[table].n; i++) {
             fputs(gp_table_name((enum gp_table)table), stdout);
-            for (int col = 0; col < GP_COLUMN_COUNT; col++)
+            for (int col = 0; col < GP_COL_PLACE; col++)
                 print_cell(t, (enum gp_table)table, (enum gp_column)col, i);
             putchar('\n');
         }
