@@ -10,7 +10,7 @@
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
 
-enum { READ_BYTES = 1 << 18 };
+enum { READ_BYTES = 1 << 18, MOST_CUTS = 4096 /* whose names are kept */ };
 /* How long to leave the listener alone when there are no descriptors; how long a connection may say nothing. */
 static const int64_t REST_NS = 100000000, SILENCE_NS = 10000000000;
 
@@ -24,7 +24,6 @@ struct conn {
     uint8_t *buf;
     size_t n, cap;
     struct gp_session *session; /* while it is connected */
-    struct gp_wire_stats stats; /* after that */
 };
 
 struct gp_hub {
@@ -35,8 +34,10 @@ struct gp_hub {
     uint32_t refused, garbled, unserved;
     uint32_t producers;
     int spare_fd;
-    int64_t rest_until_ns; /* nothing is accepted until then; 0: no rest */
-    GP_VEC(struct conn) conns;
+    int64_t rest_until_ns;      /* nothing is accepted until then; 0: no rest */
+    GP_VEC(struct conn) conns;  /* the connected ones, in the order in which they came */
+    struct gp_hub_totals ended; /* sums over the processes that are gone */
+    GP_VEC(struct gp_hub_cut) cuts;
 };
 
 /* A descriptor that is given up to take a connection off the queue when there is no other. */
@@ -66,13 +67,38 @@ static bool is_full(const struct gp_hub *hub)
     return hub->opts.is_full && hub->opts.is_full(hub->opts.ctx);
 }
 
-static void end_session(struct conn *c, enum gp_session_end how)
+static void add_stats(struct gp_wire_stats *to, const struct gp_wire_stats *s)
 {
-    if (!c->session) return;
-    gp_session_end(c->session, how, now_ns());
-    c->stats = *gp_session_stats(c->session);
-    gp_session_free(c->session);
-    c->session = NULL;
+    to->salvaged += s->salvaged;
+    to->kernels += s->kernels;
+    to->copies += s->copies;
+    to->sets += s->sets;
+    to->calls += s->calls;
+    to->ranges += s->ranges;
+    to->allocations += s->allocations;
+    to->dropped += s->dropped;
+    to->bad_time += s->bad_time;
+    to->inversions += s->inversions;
+    to->cpu_ns += s->cpu_ns;
+    if (s->worst_inversion_ns > to->worst_inversion_ns) to->worst_inversion_ns = s->worst_inversion_ns;
+}
+
+/* Its session ends, and of it only sums stay. */
+static void end_session(struct gp_hub *hub, struct conn *c, enum gp_session_end how)
+{
+    struct gp_hub_cut cut = {.pid = c->pid};
+    if (c->session) {
+        gp_session_end(c->session, how, now_ns());
+        add_stats(&hub->ended.stats, gp_session_stats(c->session));
+        cut.salvaged = gp_session_stats(c->session)->salvaged;
+        gp_session_free(c->session);
+        c->session = NULL;
+    }
+    if (!c->greeted) return;
+    hub->ended.processes++;
+    if (how != GP_END_CUT) return;
+    hub->ended.cut++;
+    if (hub->cuts.n < MOST_CUTS) GP_VEC_PUSH(&hub->cuts, cut);
 }
 
 static void close_conn(struct conn *c)
@@ -87,8 +113,17 @@ static void close_conn(struct conn *c)
 static void lose_conn(struct gp_hub *hub, struct conn *c)
 {
     if (!c->greeted && !c->known) hub->garbled++;
-    end_session(c, c->said_bye ? GP_END_BYE : GP_END_CUT);
+    end_session(hub, c, c->said_bye ? GP_END_BYE : GP_END_CUT);
     close_conn(c);
+}
+
+/* Take the closed ones off the list, which is gone through at every turn. */
+static void forget_closed(struct gp_hub *hub)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < hub->conns.n; i++)
+        if (hub->conns.at[i].fd >= 0) hub->conns.at[n++] = hub->conns.at[i];
+    hub->conns.n = n;
 }
 
 /* Everybody on the machine sees the address, but only our own user and root may send. */
@@ -281,6 +316,7 @@ void gp_hub_serve(struct gp_hub *hub, const struct pollfd *fds, size_t n)
     }
     if (hub->rest_until_ns && now_ns() >= hub->rest_until_ns) hub->rest_until_ns = 0;
     drop_silent(hub);
+    forget_closed(hub);
     if (n && fds[0].revents) accept_all(hub);
 }
 
@@ -301,49 +337,33 @@ void gp_hub_stop(struct gp_hub *hub)
     for (size_t i = 0; i < hub->conns.n; i++) {
         struct conn *c = &hub->conns.at[i];
         if (c->fd < 0) continue;
-        end_session(c, c->said_bye ? GP_END_BYE : GP_END_STOPPED);
-        c->said_bye = true; /* we end this ourselves */
+        end_session(hub, c, c->said_bye ? GP_END_BYE : GP_END_STOPPED);
         close_conn(c);
     }
+    hub->conns.n = 0;
 }
 
 struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub)
 {
-    struct gp_hub_totals t = {
-        .refused = hub->refused, .garbled = hub->garbled, .unserved = hub->unserved, .err = hub->err};
+    struct gp_hub_totals t = hub->ended;
+    t.refused = hub->refused;
+    t.garbled = hub->garbled;
+    t.unserved = hub->unserved;
+    t.err = hub->err;
+    t.live = (uint32_t)hub->conns.n;
     for (size_t i = 0; i < hub->conns.n; i++) {
         const struct conn *c = &hub->conns.at[i];
-        const struct gp_wire_stats *s = c->session ? gp_session_stats(c->session) : &c->stats;
-        t.live += c->fd >= 0;
-        if (!c->greeted) continue;
-        t.processes++;
-        t.cut += c->fd < 0 && !c->said_bye;
-        t.stats.salvaged += s->salvaged;
-        t.stats.kernels += s->kernels;
-        t.stats.copies += s->copies;
-        t.stats.sets += s->sets;
-        t.stats.calls += s->calls;
-        t.stats.ranges += s->ranges;
-        t.stats.allocations += s->allocations;
-        t.stats.dropped += s->dropped;
-        t.stats.bad_time += s->bad_time;
-        t.stats.inversions += s->inversions;
-        t.stats.cpu_ns += s->cpu_ns;
-        if (s->worst_inversion_ns > t.stats.worst_inversion_ns)
-            t.stats.worst_inversion_ns = s->worst_inversion_ns;
+        t.processes += c->greeted;
+        if (c->session) add_stats(&t.stats, gp_session_stats(c->session));
     }
     return t;
 }
 
 bool gp_hub_next_cut(const struct gp_hub *hub, size_t *from, struct gp_hub_cut *cut)
 {
-    while (*from < hub->conns.n) {
-        const struct conn *c = &hub->conns.at[(*from)++];
-        if (!c->greeted || c->fd >= 0 || c->said_bye) continue;
-        *cut = (struct gp_hub_cut){c->pid, c->stats.salvaged};
-        return true;
-    }
-    return false;
+    if (*from >= hub->cuts.n) return false;
+    *cut = hub->cuts.at[(*from)++];
+    return true;
 }
 
 void gp_hub_free(struct gp_hub *hub)
@@ -356,5 +376,6 @@ void gp_hub_free(struct gp_hub *hub)
         }
     if (hub->spare_fd >= 0) close(hub->spare_fd);
     GP_VEC_FREE(&hub->conns);
+    GP_VEC_FREE(&hub->cuts);
     free(hub);
 }

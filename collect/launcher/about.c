@@ -93,7 +93,8 @@ static void note_loss(struct gp_output *o, const char *what, const char *why, ui
 static void note_cuts(struct gp_output *o, const struct gp_about *a)
 {
     struct gp_hub_cut cut;
-    for (size_t i = 0; gp_hub_next_cut(a->hub, &i, &cut);) {
+    size_t from = 0;
+    while (gp_hub_next_cut(a->hub, &from, &cut)) {
         if (o->process.producer && cut.pid != o->process.pid) continue;
         char how[40] = "was killed or ended by _exit", why[160];
         if (cut.pid == a->pid && a->signal) snprintf(how, sizeof how, "was ended by signal %d", a->signal);
@@ -103,6 +104,10 @@ static void note_cuts(struct gp_output *o, const struct gp_about *a)
                  (long)cut.pid, how, (unsigned long long)cut.salvaged);
         note_loss(o, "ends of processes", why, 1);
     }
+    uint64_t named = from;
+    if (!o->process.producer && a->totals.cut > named)
+        note_loss(o, "ends of processes", "more processes were killed or ended by _exit",
+                  a->totals.cut - named);
 }
 
 static void set_count(struct gp_trace *t, const char *key, uint64_t count)

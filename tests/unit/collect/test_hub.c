@@ -164,6 +164,37 @@ static void processes_are_numbered_and_their_blocks_marked(void **state)
     end(&f);
 }
 
+/* What is gone through at every turn is as long as the list of those that are connected. */
+static void of_processes_that_are_gone_only_sums_stay(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gp_wire_welcome w;
+    begin(&f);
+    int stays = join(&f, &w);
+    for (int i = 0; i < 50; i++) {
+        int fd = join(&f, &w);
+        assert_int_equal(w.producer, i + 2);
+        send_flush(fd);
+        if (i % 5) send_bye(fd);
+        serve(&f);
+        close(fd);
+        serve(&f);
+        assert_int_equal(gp_hub_poll_size(f.hub), 2); /* the listener and the one that stays */
+    }
+    struct gp_hub_totals t = gp_hub_totals(f.hub);
+    assert_int_equal(t.processes, 51);
+    assert_int_equal(t.live, 1);
+    assert_int_equal(t.cut, 10);
+    assert_int_equal(t.stats.dropped, 50 * 3);
+    assert_int_equal(t.stats.cpu_ns, 50 * 77);
+    send_flush(stays);
+    serve(&f);
+    assert_int_equal(gp_hub_totals(f.hub).stats.dropped, 51 * 3);
+    close(stays);
+    end(&f);
+}
+
 static void a_process_that_says_bye_is_not_cut_and_its_sums_count(void **state)
 {
     (void)state;
@@ -416,6 +447,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processor_time_that_cannot_be_is_not_believed),
         cmocka_unit_test(processes_are_numbered_and_their_blocks_marked),
+        cmocka_unit_test(of_processes_that_are_gone_only_sums_stay),
         cmocka_unit_test(a_process_that_says_bye_is_not_cut_and_its_sums_count),
         cmocka_unit_test(nothing_is_taken_while_the_outputs_are_full),
         cmocka_unit_test(a_process_that_is_not_wanted_is_turned_away),
