@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/map.h"
+#include "formats/base/str.h"
 
 const struct gp_column_info gp_column_infos[GP_COLUMN_COUNT] = {
 #define X(id, member, type, dflt, name)                                                                      \
@@ -21,45 +22,10 @@ struct gp_trace_index {
     struct chain configs, processes, tracks;
 };
 
-const char *gp_table_name(enum gp_table table)
-{
-    static const char *const names[] = {
-#define X(id, name, cat) name,
-        GP_TABLES(X)
-#undef X
-    };
-    return names[table];
-}
-
-const char *gp_table_category(enum gp_table table)
-{
-    static const char *const cats[] = {
-#define X(id, name, cat) cat,
-        GP_TABLES(X)
-#undef X
-    };
-    return cats[table];
-}
-
-const char *gp_issue_name(enum gp_issue_kind kind)
-{
-    static const char *const names[] = {
-#define X(id, name, text) name,
-        GP_ISSUES(X)
-#undef X
-    };
-    return names[kind];
-}
-
-const char *gp_issue_text(enum gp_issue_kind kind)
-{
-    static const char *const texts[] = {
-#define X(id, name, text) text,
-        GP_ISSUES(X)
-#undef X
-    };
-    return texts[kind];
-}
+GP_WORD(gp_table_name, enum gp_table, GP_TABLES, 1)
+GP_WORD(gp_table_category, enum gp_table, GP_TABLES, 2)
+GP_WORD(gp_issue_name, enum gp_issue_kind, GP_ISSUES, 1)
+GP_WORD(gp_issue_text, enum gp_issue_kind, GP_ISSUES, 2)
 
 const char *gp_gpu_kind_category(enum gp_gpu_kind kind)
 {

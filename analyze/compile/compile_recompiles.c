@@ -4,25 +4,8 @@
 #include "analyze/compile/compile_priv.h"
 #include "formats/base/str.h"
 
-const char *gp_recompile_kind_name(enum gp_recompile_kind k)
-{
-    static const char *const names[] = {
-#define X(id, name, text) name,
-        GP_RECOMPILE_KINDS(X)
-#undef X
-    };
-    return names[k];
-}
-
-const char *gp_recompile_kind_text(enum gp_recompile_kind k)
-{
-    static const char *const texts[] = {
-#define X(id, name, text) text,
-        GP_RECOMPILE_KINDS(X)
-#undef X
-    };
-    return texts[k];
-}
+GP_WORD(gp_recompile_kind_name, enum gp_recompile_kind, GP_RECOMPILE_KINDS, 1)
+GP_WORD(gp_recompile_kind_text, enum gp_recompile_kind, GP_RECOMPILE_KINDS, 2)
 
 /* ---- one guard ---- */
 

@@ -4,25 +4,8 @@
 #include "analyze/compile/compile_priv.h"
 #include "formats/base/str.h"
 
-const char *gp_compile_class_name(enum gp_compile_class c)
-{
-    static const char *const names[] = {
-#define X(id, name, text) name,
-        GP_COMPILE_CLASSES(X)
-#undef X
-    };
-    return names[c];
-}
-
-const char *gp_compile_class_text(enum gp_compile_class c)
-{
-    static const char *const texts[] = {
-#define X(id, name, text) text,
-        GP_COMPILE_CLASSES(X)
-#undef X
-    };
-    return texts[c];
-}
+GP_WORD(gp_compile_class_name, enum gp_compile_class, GP_COMPILE_CLASSES, 1)
+GP_WORD(gp_compile_class_text, enum gp_compile_class, GP_COMPILE_CLASSES, 2)
 
 /* Names of spans; the first pattern that fits counts. */
 static const struct {

@@ -4,30 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/cost/ceilings_table.h"
+#include "formats/base/str.h"
 
 static const double TABLE_REACHED = 0.8, /* of the data sheet */
     TRACE_LEAST = 0.6,                   /* of the data sheet */
     QUANTILE = 0.99;
 
-const char *gp_ceiling_source_name(enum gp_ceiling_source s)
-{
-    static const char *const names[] = {
-#define X(id, name, text) name,
-        GP_CEILING_SOURCES(X)
-#undef X
-    };
-    return names[s];
-}
-
-const char *gp_ceiling_source_text(enum gp_ceiling_source s)
-{
-    static const char *const texts[] = {
-#define X(id, name, text) text,
-        GP_CEILING_SOURCES(X)
-#undef X
-    };
-    return texts[s];
-}
+GP_WORD(gp_ceiling_source_name, enum gp_ceiling_source, GP_CEILING_SOURCES, 1)
+GP_WORD(gp_ceiling_source_text, enum gp_ceiling_source, GP_CEILING_SOURCES, 2)
 
 /* ---- data sheets ---- */
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "analyze/names/classify.h"
+#include "formats/base/str.h"
 
 enum { OVERHEAD_PCT = 50, LARGE_PCT = 25, CLOSE_PCT = 10 };
 
@@ -11,45 +12,10 @@ static const double POSSIBLE = 1.15, /* times its duration: the most that a mode
     CACHE_FACTOR = 4;                /* times as fast as memory an L2 cache of unknown bandwidth may be */
 static const int64_t TICK_NS = 1000, GRID_NS = 10000; /* what is longer has time for more blocks */
 
-const char *gp_regime_name(enum gp_regime r)
-{
-    static const char *const names[] = {
-#define X(id, name, text) name,
-        GP_REGIMES(X)
-#undef X
-    };
-    return names[r];
-}
-
-const char *gp_regime_text(enum gp_regime r)
-{
-    static const char *const texts[] = {
-#define X(id, name, text) text,
-        GP_REGIMES(X)
-#undef X
-    };
-    return texts[r];
-}
-
-const char *gp_inefficient_name(enum gp_inefficient i)
-{
-    static const char *const names[] = {
-#define X(id, name, text) name,
-        GP_INEFFICIENTS(X)
-#undef X
-    };
-    return names[i];
-}
-
-const char *gp_inefficient_text(enum gp_inefficient i)
-{
-    static const char *const texts[] = {
-#define X(id, name, text) text,
-        GP_INEFFICIENTS(X)
-#undef X
-    };
-    return texts[i];
-}
+GP_WORD(gp_regime_name, enum gp_regime, GP_REGIMES, 1)
+GP_WORD(gp_regime_text, enum gp_regime, GP_REGIMES, 2)
+GP_WORD(gp_inefficient_name, enum gp_inefficient, GP_INEFFICIENTS, 1)
+GP_WORD(gp_inefficient_text, enum gp_inefficient, GP_INEFFICIENTS, 2)
 
 enum gp_regime gp_regime_classic(enum gp_regime r, enum gp_regime roof)
 {

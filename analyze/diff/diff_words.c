@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "analyze/diff/diff_priv.h"
+#include "formats/base/str.h"
 
 /* ---- names ---- */
 
@@ -30,25 +31,8 @@ const char *gp_diff_unit_name(enum gp_diff_unit u)
     return u == GP_DIFF_PER_STEP ? "step" : "trace";
 }
 
-const char *gp_change_name(enum gp_change c)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        GP_CHANGES(X)
-#undef X
-    };
-    return names[c];
-}
-
-const char *gp_diff_test_name(enum gp_diff_test t)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        GP_DIFF_TESTS(X)
-#undef X
-    };
-    return names[t];
-}
+GP_WORD(gp_change_name, enum gp_change, GP_CHANGES, 1)
+GP_WORD(gp_diff_test_name, enum gp_diff_test, GP_DIFF_TESTS, 1)
 
 static const struct {
     const char *name, *unit, *text;

@@ -5,6 +5,7 @@
  * remainders: the cost does not grow with pairs of overlapping events. */
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/end_heap.h"
 #include "analyze/math/sums.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/diff/profile_priv.h"
@@ -14,7 +15,7 @@
 /* Regions of time: 0 is before the first window, I the window of the lane's step I - 1, the one after the
  * last step follows the last window. */
 
-/* An event that runs; in a heap, the first to end on top. */
+/* An event that runs. */
 struct running {
     int64_t end_ns;
     int64_t mark_ns; /* the running sum when it started */
@@ -25,11 +26,11 @@ struct running {
 struct sweep {
     struct gp_profile *p;
     const struct gp_profile_job *j;
-    uint32_t first_step, n_steps; /* of the lane */
-    int64_t *edge_ns;             /* where region I ends and I + 1 begins */
-    int64_t *sum_at, *busy_at;    /* the running sums at those moments */
-    int64_t *shared;              /* by step: what shares in its window come to */
-    GP_VEC(struct running) heap;
+    uint32_t first_step, n_steps;   /* of the lane */
+    int64_t *edge_ns;               /* where region I ends and I + 1 begins */
+    int64_t *sum_at, *busy_at;      /* the running sums at those moments */
+    int64_t *shared;                /* by step: what shares in its window come to */
+    GP_VEC(struct running) heap;    /* end_heap.h */
     int64_t at_ns, sum_ns, busy_ns; /* now, and the running sums up to now */
     uint32_t region;                /* at hand */
     const uint32_t *rows;           /* by start */
@@ -91,17 +92,6 @@ static void advance(struct sweep *s, int64_t to_ns)
     s->at_ns = to_ns;
 }
 
-static void sift_down(struct running *heap, size_t n, struct running item)
-{
-    size_t i = 0, child;
-    for (; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && heap[child + 1].end_ns < heap[child].end_ns) child++;
-        if (heap[child].end_ns >= item.end_ns) break;
-        heap[i] = heap[child];
-    }
-    heap[i] = item;
-}
-
 /* The part of an event's share in a region during which it ran. */
 static int64_t part_in(const struct sweep *s, const struct running *r, uint32_t region)
 {
@@ -134,8 +124,8 @@ static void settle(struct sweep *s, const struct running *r)
 
 static void end_first(struct sweep *s)
 {
-    struct running first = s->heap.at[0], last = s->heap.at[--s->heap.n];
-    if (s->heap.n) sift_down(s->heap.at, s->heap.n, last);
+    struct running first = s->heap.at[0];
+    GP_END_POP(&s->heap, struct running);
     settle(s, &first);
 }
 
@@ -172,11 +162,7 @@ static void start(struct sweep *s, uint32_t row)
     pass(s, begin);
     if (!gpu->dur_ns[row]) return;
     struct running r = {begin + gpu->dur_ns[row], s->sum_ns, s->j->event_of_row[row], s->region};
-    GP_VEC_PUSH(&s->heap, r);
-    size_t i = s->heap.n - 1;
-    for (; i && s->heap.at[(i - 1) / 2].end_ns > r.end_ns; i = (i - 1) / 2)
-        s->heap.at[i] = s->heap.at[(i - 1) / 2];
-    s->heap.at[i] = r;
+    GP_END_PUSH(&s->heap, struct running, r);
 }
 
 static int compare_spills(const void *a, const void *b)

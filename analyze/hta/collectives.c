@@ -255,7 +255,7 @@ static void add_stat(struct gp_hta *h, const struct sample *samples, size_t n, c
         uint32_t m = match_of[samples[i].index];
         s.count++;
         s.calls += c->calls;
-        if (c->bytes > 0) s.bytes = s.bytes > INT64_MAX - c->bytes ? INT64_MAX : s.bytes + c->bytes;
+        if (c->bytes > 0) s.bytes = gp_add_saturated(s.bytes, c->bytes);
         gp_dist_add(&s.dur, c->end_ns - c->start_ns);
         if (m == GP_NO_MATCH || match_seen[m]) continue;
         match_seen[m] = true;

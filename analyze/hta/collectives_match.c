@@ -67,11 +67,6 @@ static int64_t distance(int64_t a, int64_t b)
     return d < 0 ? INT64_MAX : d;
 }
 
-static int64_t add_saturated(int64_t a, int64_t b)
-{
-    return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b;
-}
-
 static int compare_i64(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -664,7 +659,7 @@ static void judge_row(struct matching *m, const struct row *row, struct gp_strag
     for (size_t i = 0; i < row->n; i++) { /* who is done before the last one comes does not wait for it */
         const struct gp_collective *c = collective(m, &e[i]);
         int64_t lag = distance(last_start, starts[i]), own = c->end_ns - c->start_ns;
-        match.wait_ns = add_saturated(match.wait_ns, lag < own ? lag : own);
+        match.wait_ns = gp_add_saturated(match.wait_ns, lag < own ? lag : own);
     }
     match.algbw_gbps = gp_collective_bandwidth(match.bytes, match.duration_ns);
     match.busbw_gbps = match.algbw_gbps * gp_collective_bus_factor(op_of(m, first), group_size);
@@ -675,12 +670,12 @@ static void judge_row(struct matching *m, const struct row *row, struct gp_strag
         int64_t start = plus(collective(m, &e[i])->start_ns, m->offset_ns[r]);
         of_rank[r].matched++;
         if (start > middle)
-            of_rank[r].lateness_ns = add_saturated(of_rank[r].lateness_ns, distance(start, middle));
+            of_rank[r].lateness_ns = gp_add_saturated(of_rank[r].lateness_ns, distance(start, middle));
     }
     struct gp_straggler *last = &of_rank[rank_index(m, match.last_rank)];
     if (!match.start_skew_ns) return;
     last->times_last++;
-    last->caused_wait_ns = add_saturated(last->caused_wait_ns, match.wait_ns);
+    last->caused_wait_ns = gp_add_saturated(last->caused_wait_ns, match.wait_ns);
 }
 
 static int compare_stragglers(const void *a, const void *b)

@@ -21,11 +21,6 @@ static struct gp_copy_stat *copy_of(struct gp_hta *h, gp_sid name)
     return &h->copies.at[*at];
 }
 
-static int64_t add_saturated(int64_t a, int64_t b)
-{
-    return a > INT64_MAX - b ? INT64_MAX : a + b;
-}
-
 /* What the name of a copy shows, and where its row is. */
 struct copy_name {
     uint32_t index;
@@ -74,8 +69,8 @@ static void add_copy(struct copy_names *names, struct gp_hta *h, const struct gp
     int64_t bytes = gp_get_bytes(gpu, row);
     uint32_t call = gp_view_launch(v, row);
     s->count++;
-    s->bytes = add_saturated(s->bytes, bytes > 0 ? bytes : 0);
-    s->dur_ns = add_saturated(s->dur_ns, gpu->dur_ns[row]);
+    s->bytes = gp_add_saturated(s->bytes, bytes > 0 ? bytes : 0);
+    s->dur_ns = gp_add_saturated(s->dur_ns, gpu->dur_ns[row]);
     gp_dist_add(&s->size, bytes > 0 ? bytes : 0);
     s->pageable |= pageable;
     /* Copies inside a device and memory sets never wait; an asynchronous copy to pageable memory does. */
@@ -110,8 +105,8 @@ static void track_memory(struct memory *m, const struct gp_events *e, uint32_t r
     int64_t bytes = gp_get_bytes(e, row), total = gp_get_total(e, row), reserved = gp_get_reserved(e, row);
     if (bytes >= 0) {
         m->s.allocations++;
-        m->s.allocated_bytes = add_saturated(m->s.allocated_bytes, bytes);
-        m->running = add_saturated(m->running, bytes);
+        m->s.allocated_bytes = gp_add_saturated(m->s.allocated_bytes, bytes);
+        m->running = gp_add_saturated(m->running, bytes);
     } else {
         m->s.frees++;
         m->running = m->running < INT64_MIN - bytes ? INT64_MIN : m->running + bytes;
@@ -201,8 +196,8 @@ void gp_hta_merge_copies(struct gp_hta *to, struct gp_hta *from)
         struct gp_copy_stat *s = &from->copies.at[i];
         struct gp_copy_stat *sum = copy_of(to, gp_intern_from(&to->strings, &from->strings, s->name));
         sum->count += s->count;
-        sum->bytes = add_saturated(sum->bytes, s->bytes);
-        sum->dur_ns = add_saturated(sum->dur_ns, s->dur_ns);
+        sum->bytes = gp_add_saturated(sum->bytes, s->bytes);
+        sum->dur_ns = gp_add_saturated(sum->dur_ns, s->dur_ns);
         gp_dist_merge(&sum->size, &s->size);
         sum->pageable |= s->pageable;
         sum->sync_calls += s->sync_calls;

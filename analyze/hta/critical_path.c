@@ -5,26 +5,10 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/names/names.h"
 #include "analyze/view/waits.h"
+#include "formats/base/str.h"
 
-const char *gp_path_bound_name(enum gp_path_bound b)
-{
-    static const char *const names[] = {
-#define X(id, name, text) name,
-        GP_PATH_BOUNDS(X)
-#undef X
-    };
-    return names[b];
-}
-
-const char *gp_path_bound_text(enum gp_path_bound b)
-{
-    static const char *const texts[] = {
-#define X(id, name, text) text,
-        GP_PATH_BOUNDS(X)
-#undef X
-    };
-    return texts[b];
-}
+GP_WORD(gp_path_bound_name, enum gp_path_bound, GP_PATH_BOUNDS, 1)
+GP_WORD(gp_path_bound_text, enum gp_path_bound, GP_PATH_BOUNDS, 2)
 
 #define NONE UINT32_MAX
 

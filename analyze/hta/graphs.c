@@ -112,17 +112,6 @@ static const struct node *worst_node(const struct nodes *n)
     return worst;
 }
 
-static int64_t end_of(const struct gp_events *e, uint32_t row)
-{
-    int64_t s = e->start_ns[row];
-    return e->dur_ns[row] > INT64_MAX - (s > 0 ? s : 0) ? INT64_MAX : s + e->dur_ns[row];
-}
-
-static int64_t add_saturated(int64_t a, int64_t b)
-{
-    return a > INT64_MAX - b ? INT64_MAX : a + b;
-}
-
 /* One launch: N events in order of their start. */
 static void add_launch(struct adder *a, struct gp_graph_stat *s, struct nodes *nodes,
                        const struct node_event *e, size_t n)
@@ -132,8 +121,9 @@ static void add_launch(struct adder *a, struct gp_graph_stat *s, struct nodes *n
     for (size_t i = 0; i < n; i++) {
         uint32_t row = e[i].row;
         uint64_t id = gp_get_node(gpu, row);
-        if (end_of(gpu, row) > end) end = end_of(gpu, row);
-        busy = add_saturated(busy, gpu->dur_ns[row]);
+        int64_t event_end = gp_add_saturated(gpu->start_ns[row], gpu->dur_ns[row]);
+        if (event_end > end) end = event_end;
+        busy = gp_add_saturated(busy, gpu->dur_ns[row]);
         add_node(nodes, id == GP_NO_ID ? i : id, gp_gpu_config(a->v->t, row)->name, gpu->dur_ns[row]);
     }
     uint64_t span = (uint64_t)end - (uint64_t)begin;

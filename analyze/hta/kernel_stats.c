@@ -4,6 +4,7 @@
 #include "analyze/view/captured.h"
 #include "analyze/view/host_memo.h"
 #include "analyze/hta/hta_priv.h"
+#include "analyze/math/end_heap.h"
 #include "analyze/names/names.h"
 #include "analyze/cost/occupancy.h"
 
@@ -132,7 +133,7 @@ static void add_event(struct adder *a, struct gp_hta_device *d, const struct con
 
 /* ---- estimated SM efficiency ---- */
 
-/* Kernels that run, as a heap with the first to end on top. Blocks per SM are whole numbers of 2^-20. */
+/* Kernels that run. Blocks per SM are whole numbers of 2^-20. */
 enum { ONE_BLOCK = 1 << 20 };
 
 struct running {
@@ -141,22 +142,11 @@ struct running {
 };
 
 struct sm_sweep {
-    GP_VEC(struct running) heap;
-    uint64_t blocks; /* of all that run */
+    GP_VEC(struct running) heap; /* end_heap.h */
+    uint64_t blocks;             /* of all that run */
     int64_t at_ns;
     double sum;
 };
-
-static void sift_down(struct running *heap, size_t n, struct running item)
-{
-    size_t i = 0, child;
-    for (; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && heap[child + 1].end_ns < heap[child].end_ns) child++;
-        if (heap[child].end_ns >= item.end_ns) break;
-        heap[i] = heap[child];
-    }
-    heap[i] = item;
-}
 
 static void advance(struct sm_sweep *s, int64_t to_ns)
 {
@@ -170,8 +160,7 @@ static void advance_and_end(struct sm_sweep *s, int64_t to_ns)
     while (s->heap.n && s->heap.at[0].end_ns <= to_ns) {
         advance(s, s->heap.at[0].end_ns);
         s->blocks -= s->heap.at[0].blocks;
-        struct running last = s->heap.at[--s->heap.n];
-        if (s->heap.n) sift_down(s->heap.at, s->heap.n, last);
+        GP_END_POP(&s->heap, struct running);
     }
     advance(s, to_ns);
 }
@@ -182,11 +171,7 @@ static void start_kernel(struct sm_sweep *s, int64_t begin_ns, int64_t end_ns, d
     double blocks = blocks_per_sm < 1 ? blocks_per_sm * ONE_BLOCK : ONE_BLOCK; /* more than 1 counts as 1 */
     struct running r = {end_ns, (uint64_t)(blocks + 0.5)};
     s->blocks += r.blocks;
-    GP_VEC_PUSH(&s->heap, r);
-    size_t i = s->heap.n - 1;
-    for (; i && s->heap.at[(i - 1) / 2].end_ns > end_ns; i = (i - 1) / 2)
-        s->heap.at[i] = s->heap.at[(i - 1) / 2];
-    s->heap.at[i] = r;
+    GP_END_PUSH(&s->heap, struct running, r);
 }
 
 static void add_device(struct adder *a, uint32_t device, struct gp_hta_device *d)

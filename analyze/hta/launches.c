@@ -23,12 +23,6 @@ struct adder {
     GP_VEC(struct call_stat) stats;
 };
 
-static int64_t end_of(const struct gp_events *e, size_t row)
-{
-    int64_t s = e->start_ns[row];
-    return e->dur_ns[row] > INT64_MAX - (s > 0 ? s : 0) ? INT64_MAX : s + e->dur_ns[row];
-}
-
 /* A - B, which damaged input can have further apart than 2^63; A >= B. */
 static int64_t distance(int64_t a, int64_t b)
 {
@@ -109,7 +103,7 @@ static void count_event(struct adder *a, size_t row, uint32_t call)
 {
     const struct gp_events *gpu = &a->v->t->events[GP_GPU], *api = &a->v->t->events[GP_API];
     struct gp_hta_launches *l = &a->h->launches;
-    int64_t start = gpu->start_ns[row], end = end_of(api, call);
+    int64_t start = gpu->start_ns[row], end = gp_add_saturated(api->start_ns[call], api->dur_ns[call]);
     l->linked++;
     a->started[call]++;
     if (start < api->start_ns[call]) {

@@ -1,26 +1,10 @@
 /* What blocks hold: as recorded, otherwise a guess from the times of allocation and free. */
 #include <string.h>
 #include "analyze/memory/memory_priv.h"
+#include "formats/base/str.h"
 
-const char *gp_category_name(enum gp_category c)
-{
-    static const char *const names[] = {
-#define X(id, name, text) name,
-        GP_CATEGORIES(X)
-#undef X
-    };
-    return names[c];
-}
-
-const char *gp_category_text(enum gp_category c)
-{
-    static const char *const texts[] = {
-#define X(id, name, text) text,
-        GP_CATEGORIES(X)
-#undef X
-    };
-    return texts[c];
-}
+GP_WORD(gp_category_name, enum gp_category, GP_CATEGORIES, 1)
+GP_WORD(gp_category_text, enum gp_category, GP_CATEGORIES, 2)
 
 static enum gp_category recorded_as(const char *word)
 {

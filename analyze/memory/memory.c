@@ -3,26 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/memory/memory_priv.h"
+#include "formats/base/str.h"
 
-const char *gp_history_name(enum gp_history h)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        GP_HISTORIES(X)
-#undef X
-    };
-    return names[h];
-}
-
-const char *gp_oom_verdict_name(enum gp_oom_verdict v)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        GP_VERDICTS(X)
-#undef X
-    };
-    return names[v];
-}
+GP_WORD(gp_history_name, enum gp_history, GP_HISTORIES, 1)
+GP_WORD(gp_oom_verdict_name, enum gp_oom_verdict, GP_VERDICTS, 1)
 
 void gp_memory_init(struct gp_memory *m, const struct gp_memory_opts *opts)
 {

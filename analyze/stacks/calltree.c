@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 
 static size_t hash_of(uint32_t parent, gp_sid name, uint32_t kind)
 {
@@ -52,18 +53,12 @@ uint32_t gp_calltree_child(struct gp_calltree *ct, uint32_t parent, gp_sid name,
     return id;
 }
 
-/* Durations from damaged input can be anything: sums stop at the largest number instead of overflowing. */
-static int64_t add_saturated(int64_t a, int64_t b)
-{
-    return a > INT64_MAX - b ? INT64_MAX : a + b;
-}
-
 void gp_calltree_add_many(struct gp_calltree *ct, uint32_t node, int64_t weight, uint64_t count)
 {
     ensure_root(ct);
     assert(node < ct->nodes.n && weight >= 0);
     struct gp_calltree_node *n = &ct->nodes.at[node];
-    n->self = add_saturated(n->self, weight);
+    n->self = gp_add_saturated(n->self, weight);
     n->count = count > UINT32_MAX - n->count ? UINT32_MAX : n->count + (uint32_t)count;
 }
 
@@ -82,8 +77,8 @@ void gp_calltree_add_extra(struct gp_calltree *ct, uint32_t node, struct gp_call
         ct->extra.n = ct->nodes.n;
     }
     struct gp_calltree_extra *x = &ct->extra.at[node];
-    x->events = add_saturated(x->events, extra.events);
-    x->bytes = add_saturated(x->bytes, extra.bytes);
+    x->events = gp_add_saturated(x->events, extra.events);
+    x->bytes = gp_add_saturated(x->bytes, extra.bytes);
 }
 
 /* ---- finishing ---- */
@@ -167,7 +162,7 @@ void gp_calltree_finish(struct gp_calltree *ct, const struct gp_strings *strings
     /* Parents are made before their children, so one pass from the end adds everything up. */
     for (size_t i = ct->nodes.n; i-- > 1;) {
         int64_t *up = &ct->total[ct->nodes.at[i].parent];
-        *up = add_saturated(*up, ct->total[i]);
+        *up = gp_add_saturated(*up, ct->total[i]);
     }
     uint32_t *rank = rank_names(ct, strings);
     sort_children(ct, rank);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 
 static bool is_wanted(const struct gp_shape *shape, const struct gp_frame *frames, size_t n)
 {
@@ -73,8 +74,8 @@ struct pending {
 
 static void add_extra(struct gp_calltree_extra *to, struct gp_calltree_extra x)
 {
-    to->events = to->events > INT64_MAX - x.events ? INT64_MAX : to->events + x.events;
-    to->bytes = to->bytes > INT64_MAX - x.bytes ? INT64_MAX : to->bytes + x.bytes;
+    to->events = gp_add_saturated(to->events, x.events);
+    to->bytes = gp_add_saturated(to->bytes, x.bytes);
 }
 
 /* By node: itself and all below. NULL where nothing is counted. */
@@ -106,7 +107,7 @@ void gp_calltree_group_small(const struct gp_calltree *from, double share_pct, s
             const struct gp_calltree_node *child = &from->nodes.at[c];
             if (child->kind == GP_FRAME_OTHER || (double)from->total[c] < least) {
                 more += child->kind == GP_FRAME_OTHER ? child->count : 1;
-                weight = weight > INT64_MAX - from->total[c] ? INT64_MAX : weight + from->total[c];
+                weight = gp_add_saturated(weight, from->total[c]);
                 if (sums) add_extra(&extra, sums[c]);
                 continue;
             }

@@ -6,36 +6,11 @@
 #include <string.h>
 #include "analyze/stacks/calltree_shape.h"
 #include "analyze/stacks/stacks_priv.h"
+#include "formats/base/str.h"
 
-const char *gp_weight_name(enum gp_weight w)
-{
-    static const char *const names[] = {
-#define X(id, name, unit, text) name,
-        GP_WEIGHTS(X)
-#undef X
-    };
-    return names[w];
-}
-
-const char *gp_weight_unit(enum gp_weight w)
-{
-    static const char *const units[] = {
-#define X(id, name, unit, text) unit,
-        GP_WEIGHTS(X)
-#undef X
-    };
-    return units[w];
-}
-
-const char *gp_weight_text(enum gp_weight w)
-{
-    static const char *const texts[] = {
-#define X(id, name, unit, text) text,
-        GP_WEIGHTS(X)
-#undef X
-    };
-    return texts[w];
-}
+GP_WORD(gp_weight_name, enum gp_weight, GP_WEIGHTS, 1)
+GP_WORD(gp_weight_unit, enum gp_weight, GP_WEIGHTS, 2)
+GP_WORD(gp_weight_text, enum gp_weight, GP_WEIGHTS, 3)
 
 /* ---- labels ---- */
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "analyze/stacks/calltree_shape.h"
 
 void gp_stackset_add(struct gp_stackset *set, const gp_sid *frames, size_t n, int64_t weight)
@@ -23,11 +24,6 @@ static size_t length(const struct gp_stackset *set, uint32_t line)
 {
     uint64_t end = line + 1 < set->lines.n ? set->lines.at[line + 1].first : set->frames.n;
     return end - set->lines.at[line].first;
-}
-
-static int64_t add_saturated(int64_t a, int64_t b)
-{
-    return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
 /* ---- all of it ---- */
@@ -136,7 +132,7 @@ static uint32_t find_children(struct expansion *x, uint32_t lo, uint32_t hi, uin
         }
         struct child *c = &x->children.at[x->child_of[name] - 1];
         c->count++;
-        c->weight = add_saturated(c->weight, weight);
+        c->weight = gp_add_saturated(c->weight, weight);
     }
     return lo + ended;
 }
@@ -172,7 +168,7 @@ static void add_rest(struct expansion *x, struct gp_strings *strings)
     for (size_t i = 0, k; i < x->heap.n; i = k) {
         int64_t weight = 0;
         for (k = i; k < x->heap.n && x->heap.at[k].parent == x->heap.at[i].parent; k++)
-            weight = add_saturated(weight, x->heap.at[k].weight);
+            weight = gp_add_saturated(weight, x->heap.at[k].weight);
         gp_calltree_add_more(x->ct, x->heap.at[i].parent, strings, weight, k - i);
     }
 }

@@ -10,6 +10,7 @@
 #include "analyze/math/nth.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/suggest_regime_priv.h"
+#include "formats/base/str.h"
 
 enum {
     TRUSTED_PCT = 2,
@@ -18,15 +19,7 @@ enum {
     NOISE_PCT = 1   /* of a step, between two runs of the same program; measured on an H200: 0.6 and 0.8 % */
 };
 
-const char *gp_suggest_type_name(enum gp_suggest_type t)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        GP_SUGGEST_TYPES(X)
-#undef X
-    };
-    return names[t];
-}
+GP_WORD(gp_suggest_type_name, enum gp_suggest_type, GP_SUGGEST_TYPES, 1)
 
 const char *gp_priority_name(enum gp_priority p)
 {

@@ -5,36 +5,11 @@
 #include <string.h>
 #include "analyze/math/dist.h"
 #include "analyze/names/known.h"
+#include "formats/base/str.h"
 
-const char *gp_idle_cause_name(enum gp_idle_cause c)
-{
-    static const char *const names[] = {
-#define X(id, name, text, brief) name,
-        GP_IDLE_CAUSES(X)
-#undef X
-    };
-    return names[c];
-}
-
-const char *gp_idle_cause_text(enum gp_idle_cause c)
-{
-    static const char *const texts[] = {
-#define X(id, name, text, brief) text,
-        GP_IDLE_CAUSES(X)
-#undef X
-    };
-    return texts[c];
-}
-
-const char *gp_idle_cause_brief(enum gp_idle_cause c)
-{
-    static const char *const briefs[] = {
-#define X(id, name, text, brief) brief,
-        GP_IDLE_CAUSES(X)
-#undef X
-    };
-    return briefs[c];
-}
+GP_WORD(gp_idle_cause_name, enum gp_idle_cause, GP_IDLE_CAUSES, 1)
+GP_WORD(gp_idle_cause_text, enum gp_idle_cause, GP_IDLE_CAUSES, 2)
+GP_WORD(gp_idle_cause_brief, enum gp_idle_cause, GP_IDLE_CAUSES, 3)
 
 /* ---- names ---- */
 

@@ -1,8 +1,9 @@
-/* str.h -- questions about text. The length of a text in quotes is never counted by hand.
+/* str.h -- texts in quotes, and questions about text. The length of a text in quotes is never counted by hand.
  *
  *     gp_buf_put(b, GP_TEXT("null"));            // the text and its length: two arguments
  *     if (gp_starts(name, "aten::")) ...
  *     if (gp_is(key.p, key.n, "rank")) ...       // KEY has no end of its own
+ *     GP_WORD(gp_regime_name, enum gp_regime, GP_REGIMES, 1)    // a function from an enumeration to its words
  */
 #ifndef GP_BASE_STR_H
 #define GP_BASE_STR_H
@@ -37,5 +38,21 @@ static inline bool gp_ends(const char *p, size_t n, const char *text)
 {
     return n >= strlen(text) && !memcmp(p + n - strlen(text), text, strlen(text));
 }
+
+/* Define NAME(TYPE), the word at place AT, 1 to 3, behind the enumerator in each row of TABLE, which has a row for each value
+ * from 0. */
+#define GP_WORD(name, type, table, at)                                                                       \
+    const char *name(type value)                                                                             \
+    {                                                                                                        \
+        static const char *const words[] = {table(GP_WORD_##at)};                                            \
+        return words[value];                                                                                 \
+    }
+
+#define GP_WORD_1(id, ...)       GP_WORD_1_(__VA_ARGS__, 0)
+#define GP_WORD_2(id, ...)       GP_WORD_2_(__VA_ARGS__, 0)
+#define GP_WORD_3(id, ...)       GP_WORD_3_(__VA_ARGS__, 0)
+#define GP_WORD_1_(a, ...)       a,
+#define GP_WORD_2_(a, b, ...)    b,
+#define GP_WORD_3_(a, b, c, ...) c,
 
 #endif
