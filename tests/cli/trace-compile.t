@@ -184,6 +184,15 @@ test_expect_success 'a log that is cut is used up to the cut; --strict makes tha
     test_expect_code 2 trace-compile --strict half.log >out 2>err
 '
 
+test_expect_success 'what loggers, shippers and editors do to a log changes nothing but the counts' '
+    log=$(log_of zoo) && trace-compile -q -f json "$log" | jq "del(.inputs, .quality)" >want &&
+    for kind in crlf blank decorated level digests foreign unknown; do
+        second odd $kind "$log" >odd.log && trace-compile -q -f json odd.log >out && jq "del(.inputs, .quality)" out >got && test_cmp want got &&
+        jq -c "[.quality.verdict] + [.quality.issues[] | .kind, .count]" out >>counts || return 1
+    done &&
+    cat counts && test "$(grep -c "^\[\"clean\"" counts)" = 6 && grep "^\[\"repaired\",\"digest\"," counts
+'
+
 test_expect_success 'an empty log is a process that compiled nothing' '
     mkdir some && : >some/dedicated_log_torch_trace_rank_1_x.log && trace-compile some >out && grep "^Nothing was compiled" out &&
     cp "$(log_of warm)" some/ && trace-compile -q -f json some >out && jq -e ".frames | length == 1" out &&

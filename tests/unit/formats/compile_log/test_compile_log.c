@@ -374,6 +374,10 @@ static void odd_values_are_survived(void **state)
     assert_int_equal(log.spans.n, 0);
     assert_int_equal(log.inputs.at[0].used + log.inputs.at[0].skipped, 5);
     gp_compile_log_release(&log);
+    log = read_text(P "{\"compilation_metrics\": {\"co_name\": \"f\", \"triton_kernel_compile_times_us\": "
+                      "\"[[\\\"a\\\", NaN], [\\\"b\\\", 3]]\"}, " ID "}\n");
+    assert_int_equal(log.metrics.at[0].kernel_compile_ns, 3000);
+    gp_compile_log_release(&log);
     log = read_text("");
     assert_int_equal(log.inputs.n, 1);
     assert_int_equal(log.processes.n, 0);
