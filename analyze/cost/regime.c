@@ -2,9 +2,10 @@
 
 #include <string.h>
 #include "analyze/names/classify.h"
+#include "formats/base/count.h"
 #include "formats/base/str.h"
 
-enum { OVERHEAD_PCT = 50, LARGE_PCT = 25, CLOSE_PCT = 10 };
+enum { HALF_PCT = 50, CLOSE_PCT = 10 };
 
 static const double POSSIBLE = 1.15, /* times its duration: the most that a model may claim */
     BOUND = 0.4,                     /* of the duration without t0, from when on a roof explains it */
@@ -116,18 +117,25 @@ void gp_regime_of_kernel(struct gp_regime_answer *a, const struct gp_regime_kern
 enum gp_regime gp_regime_of_step(const struct gp_regime_step *s)
 {
     if (s->whole_ns <= 0) return GP_REGIME_UNKNOWN;
-    int64_t overhead = s->idle_ns + s->latency_ns, large = s->whole_ns / 100 * LARGE_PCT;
-    if (overhead >= s->whole_ns / 100 * OVERHEAD_PCT) return GP_REGIME_OVERHEAD;
-    int64_t most = s->communication_ns > s->transfer_ns ? s->communication_ns : s->transfer_ns;
-    if (most >= large && most >= overhead)
-        return s->communication_ns > s->transfer_ns ? GP_REGIME_COMMUNICATION : GP_REGIME_TRANSFER;
     /* what is below both roofs belongs to the nearer one */
     int64_t memory = s->memory_ns + s->below_memory_ns;
     int64_t compute = s->compute_ns + s->inefficient_ns - s->below_memory_ns;
-    int64_t busy = compute + memory + s->unknown_ns;
-    if (overhead >= busy) return GP_REGIME_OVERHEAD;
-    if (s->unknown_ns > compute && s->unknown_ns > memory) return GP_REGIME_UNKNOWN;
-    int64_t apart = compute > memory ? compute - memory : memory - compute;
-    if ((double)apart * 100 <= (double)busy * CLOSE_PCT) return GP_REGIME_MIXED;
-    return compute > memory ? GP_REGIME_COMPUTE : GP_REGIME_MEMORY;
+    const struct {
+        enum gp_regime regime;
+        int64_t ns;
+    } parts[] = {{GP_REGIME_OVERHEAD, s->idle_ns + s->latency_ns},
+                 {GP_REGIME_COMMUNICATION, s->communication_ns},
+                 {GP_REGIME_TRANSFER, s->transfer_ns},
+                 {GP_REGIME_COMPUTE, compute},
+                 {GP_REGIME_MEMORY, memory},
+                 {GP_REGIME_UNKNOWN, s->unknown_ns}};
+    size_t most = 0;
+    for (size_t i = 1; i < GP_COUNT(parts); i++)
+        if (parts[i].ns > parts[most].ns) most = i;
+    if ((double)parts[most].ns * 100 < (double)s->whole_ns * HALF_PCT) return GP_REGIME_MIXED;
+    if (parts[most].regime != GP_REGIME_COMPUTE && parts[most].regime != GP_REGIME_MEMORY)
+        return parts[most].regime;
+    int64_t busy = compute + memory + s->unknown_ns,
+            apart = compute > memory ? compute - memory : memory - compute;
+    return (double)apart * 100 <= (double)busy * CLOSE_PCT ? GP_REGIME_MIXED : parts[most].regime;
 }

@@ -23,7 +23,7 @@
     X(GP_REGIME_COMPUTE, "compute_bound", "arithmetic")                                                      \
     X(GP_REGIME_COMMUNICATION, "communication_bound", "communication")                                       \
     X(GP_REGIME_TRANSFER, "transfer_bound", "copies")                                                        \
-    X(GP_REGIME_MIXED, "mixed", "several resources")                                                         \
+    X(GP_REGIME_MIXED, "mixed", "several things")                                                            \
     X(GP_REGIME_INEFFICIENT, "inefficient", "neither arithmetic nor memory")                                 \
     X(GP_REGIME_UNKNOWN, "unknown", "an unknown resource")
 

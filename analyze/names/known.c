@@ -79,6 +79,19 @@ bool gp_kernel_is_double(const char *name)
     return has(name, "dgemm") || has(name, "f64");
 }
 
+/* ---- operators: "aten::nonzero", "torchvision::nms" ---- */
+
+bool gp_op_needs_size(const char *name)
+{
+    static const char *const ops[] = {
+        "nonzero",       "unique",   "_unique",           "_unique2", "unique_dim", "unique_consecutive",
+        "masked_select", "argwhere", "repeat_interleave", "nms",      "bincount",   NULL};
+    const char *colon = strrchr(name, ':'), *op = colon ? colon + 1 : name;
+    for (const char *const *o = ops; *o; o++)
+        if (!strcmp(op, *o)) return true;
+    return false;
+}
+
 /* ---- copies: "Memcpy HtoD (Pageable -> Device)" ---- */
 
 bool gp_copy_to_device(const char *name)

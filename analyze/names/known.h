@@ -34,6 +34,11 @@ bool gp_kernel_is_log_softmax(const char *name);
 /* Matrix products in double precision. */
 bool gp_kernel_is_double(const char *name);
 
+/* ---- operators ---- */
+
+/* Must know on the host how large its result is, which depends on the values: nonzero, unique, masked_select. */
+bool gp_op_needs_size(const char *name);
+
 /* ---- copies ---- */
 
 bool gp_copy_to_device(const char *name);

@@ -310,8 +310,8 @@ static void tell_pieces(struct gp_rule_ctx *c, struct gp_suggestion *s, const st
         c, "The optimizer runs %lld kernels per step: %s on the GPU, with %s of host time between them",
         (long long)gp_rule_per_step(c, sum->count), gp_rule_ns(c, s->current_ns),
         gp_rule_ns(c, gp_rule_per_step(c, sum->host_ns)));
-    s->action =
-        gp_rule_text(c, "use fused=True (torch.optim.AdamW, Adam, SGD), or compile the optimizer step");
+    s->action = gp_rule_text(
+        c, "construct the optimizer with fused=True (torch.optim.AdamW, Adam, SGD), or compile its step");
     s->formula = gp_rule_text(c, "40 to 75%% of the kernel time, as everything is read and written once "
                                  "instead of about three times; half of the host time between the launches, "
                                  "at most all of it and half of the host time before the first");

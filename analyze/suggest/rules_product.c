@@ -129,8 +129,8 @@ static void ask_gemm_roof(struct gp_rule_ctx *c)
                                   "the worst, %lld x %lld times %lld x %lld, runs at %.0f TFLOP/s",
                                   (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns),
                                   (long long)p.m, (long long)p.k, (long long)p.k, (long long)p.n, tflops);
-    s->action = gp_rule_text(
-        c, "try another layout or tile (max-autotune), larger batches, or one product instead of several");
+    s->action = gp_rule_text(c, "try another layout or tile for these products (max-autotune), larger "
+                                "batches, or one product instead of several");
     const struct gp_ceiling *top = &c->s->ceilings.flops[worst->arith];
     s->formula = gp_rule_text(
         c, "between nothing and %.0f TFLOP/s in %s or %.0f GB/s, whichever takes longer, from %s",

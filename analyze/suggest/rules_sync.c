@@ -27,14 +27,34 @@ static bool is_about(const struct gp_rule_ctx *c, uint32_t call, bool scalars)
 
 struct waits {
     int64_t count, waited_ns;
-    uint32_t longest; /* call */
+    int64_t sized_ns;        /* of it under operators that must know the size of their result */
+    uint32_t longest, sized; /* calls; the longest of those; UINT32_MAX: none */
 };
+
+/* The operator around CALL that waits to learn how large its result is; UINT32_MAX: there is none. */
+static uint32_t op_that_needs_size(const struct gp_rule_ctx *c, uint32_t call)
+{
+    for (uint32_t node = c->calls[call].node; node != GP_HOST_NONE; node = c->v->hs.nodes[node].parent) {
+        const struct gp_host_event *e = &c->v->hs.nodes[node];
+        if (e->table == GP_OP && gp_op_needs_size(gp_trace_str(c->t, c->t->events[GP_OP].name[e->row])))
+            return e->row;
+    }
+    return UINT32_MAX;
+}
+
+static void note_size(const struct gp_rule_ctx *c, struct waits *w, uint32_t call)
+{
+    int64_t waited_ns = c->p->calls.at[call].waited_ns;
+    if (op_that_needs_size(c, call) == UINT32_MAX) return;
+    w->sized_ns += waited_ns;
+    if (w->sized == UINT32_MAX || waited_ns > c->p->calls.at[w->sized].waited_ns) w->sized = call;
+}
 
 /* The calls that waited, either those that read scalars or the others; adds their edits to S unless it is
  * NULL. */
 static struct waits find_waits(struct gp_rule_ctx *c, bool scalars, struct gp_suggestion *s)
 {
-    struct waits w = {.longest = UINT32_MAX};
+    struct waits w = {.longest = UINT32_MAX, .sized = UINT32_MAX};
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         const struct gp_plan_call *call = &c->p->calls.at[k];
         if (c->p->replay.calls.at[k].waits_for == GP_REPLAY_NONE) continue;
@@ -42,6 +62,7 @@ static struct waits find_waits(struct gp_rule_ctx *c, bool scalars, struct gp_su
         if (call->waited_for != GP_REPLAY_NONE) {
             w.count++;
             w.waited_ns += call->waited_ns;
+            note_size(c, &w, k);
             if (w.longest == UINT32_MAX || call->waited_ns > c->p->calls.at[w.longest].waited_ns)
                 w.longest = k;
         }
@@ -79,6 +100,23 @@ static void say(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct wai
     gp_rule_evidence_text(s, "longest_in", gp_intern_cstr(&c->s->strings, c->calls[w->longest].name));
 }
 
+/* What waits is not the program, but an operator: it must know how many elements it returns. */
+static void say_size(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct waits *w)
+{
+    uint32_t row = op_that_needs_size(c, w->sized);
+    s->operation = gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[row]);
+    const char *op = gp_suggest_str(c->s, s->operation);
+    s->description = gp_rule_text(c,
+                                  "The host reads single values from the GPU %s and waits %s per step for "
+                                  "them, mostly because %s must know how "
+                                  "many elements it returns",
+                                  gp_rule_times(c, w->count), gp_rule_ns(c, s->current_ns), op);
+    s->action = gp_rule_text(
+        c, "avoid results whose size depends on the data: apply masks with torch.where or a product, use "
+           "torch.nonzero_static(size=N), or compute indices once and reuse them");
+    s->assumes = gp_rule_text(c, "the number of elements has a bound, or the mask can be applied without it");
+}
+
 static void ask_scalar_read(struct gp_rule_ctx *c)
 {
     struct waits w = find_waits(c, true, NULL);
@@ -89,6 +127,10 @@ static void ask_scalar_read(struct gp_rule_ctx *c)
     s->description = gp_rule_text(
         c, "The host reads single values from the GPU %s (as .item() does) and waits %s per step for them",
         gp_rule_times(c, w.count), gp_rule_ns(c, s->current_ns));
+    if (w.sized != UINT32_MAX && w.sized_ns * 2 > w.waited_ns) {
+        say_size(c, s, &w);
+        return;
+    }
     s->action = gp_rule_text(
         c, "read values only every few steps, or keep them on the GPU: sum and compare losses there");
     s->assumes = gp_rule_text(c, "what the host does next does not depend on the value");

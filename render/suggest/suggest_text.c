@@ -79,14 +79,15 @@ enum { PARTS = 8, PARTS_TOLD = 4 };
 /* The largest parts that are a hundredth at least, largest first; the largest of all in any case. */
 static void put_parts(struct gp_buf *b, const struct gp_regime_step *p)
 {
-    struct part parts[PARTS] = {{p->idle_ns, "idle"},
-                                {p->compute_ns, "in compute-bound kernels"},
-                                {p->memory_ns, "in memory-bound kernels"},
-                                {p->inefficient_ns, "in kernels far below what the device can do"},
-                                {p->latency_ns, "in kernels barely longer than an empty one"},
-                                {p->communication_ns, "in exposed communication"},
-                                {p->transfer_ns, "in exposed copies"},
-                                {p->unknown_ns, "in kernels with an unknown bound"}};
+    struct part parts[PARTS] = {
+        {p->idle_ns, "idle"},
+        {p->compute_ns, "in compute-bound kernels"},
+        {p->memory_ns, "in memory-bound kernels"},
+        {p->inefficient_ns, "in kernels far below what the device can do"},
+        {p->latency_ns, "in kernels barely longer than an empty one"},
+        {p->communication_ns, "in exposed communication, waits for other ranks included"},
+        {p->transfer_ns, "in exposed copies"},
+        {p->unknown_ns, "in kernels with an unknown bound"}};
     for (int told = 0; told < PARTS_TOLD; told++) {
         struct part *most = &parts[0];
         for (int i = 1; i < PARTS; i++)

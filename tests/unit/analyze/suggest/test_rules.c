@@ -110,6 +110,30 @@ static void a_value_that_is_read_each_step_holds_the_host_up(void **state)
     is_silent(read_of_much, "scalar_read");
 }
 
+/* The wait is in aten::nonzero, which must know how large its result is. */
+static void nonzero_each_step(struct program *p)
+{
+    host(p, 100 * US), kernel(p, GEMM, 500 * US);
+    int64_t from = p->now;
+    copy(p, "Memcpy DtoH (Device -> Pageable)", 1 * US, 4, true);
+    mk_host(&p->t, GP_OP, p->main, from, p->now, "aten::nonzero");
+}
+
+static void an_operator_that_must_know_its_size_gets_other_advice(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, nonzero_each_step);
+    const struct gp_suggestion *one = said(&p, "scalar_read");
+    const struct gp_suggest *s = &p.s;
+    assert_non_null(one);
+    assert_string_equal(gp_suggest_str(s, one->operation), "aten::nonzero");
+    assert_non_null(strstr(gp_suggest_str(s, one->action), "torch.nonzero_static"));
+    assert_null(strstr(gp_suggest_str(s, one->action), "losses"));
+    assert_non_null(strstr(gp_suggest_str(s, one->description), "aten::nonzero must know how many elements"));
+    end(&p);
+}
+
 // ---- blocking_sync ----
 
 static void wait_each_step(struct program *p)
@@ -590,6 +614,7 @@ int main(void)
         cmocka_unit_test(a_chain_that_the_host_is_late_for_is_compiled),
         cmocka_unit_test(equal_steps_become_a_graph),
         cmocka_unit_test(a_value_that_is_read_each_step_holds_the_host_up),
+        cmocka_unit_test(an_operator_that_must_know_its_size_gets_other_advice),
         cmocka_unit_test(a_wait_each_step_holds_the_host_up),
         cmocka_unit_test(pageable_memory_is_pinned),
         cmocka_unit_test(copies_that_the_host_waits_for),
