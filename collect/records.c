@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
+#include "formats/cuda_names.h"
 
 enum { MAX_CBID = 4096 };
 static const int64_t SURELY_RETURNED_NS =
@@ -56,15 +57,6 @@ int64_t gp_record_thread(const void *rec)
 }
 
 /* ---- API calls ---- */
-
-size_t gp_call_name_length(const char *name)
-{
-    size_t n = strlen(name), digits = 0;
-    while (digits < n && name[n - 1 - digits] >= '0' && name[n - 1 - digits] <= '9') digits++;
-    bool versioned = digits >= 4 && digits <= 5 && n > digits + 2 && name[n - digits - 1] == 'v' &&
-                     name[n - digits - 2] == '_';
-    return versioned ? n - digits - 2 : n;
-}
 
 static bool has(const char *name, const char *part)
 {
@@ -205,20 +197,6 @@ static void add_kernel(struct gp_records *r, const void *rec)
     hold_work(r, &w, AT(u32, rec, KERNEL_graphId), AT(u64, rec, KERNEL_graphNodeId), &c);
 }
 
-static const char *copy_kind_name(uint32_t kind)
-{
-    static const char *const names[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-                                        "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-    return kind && kind < GP_COUNT(names) ? names[kind] : "Unknown";
-}
-
-static const char *memory_kind_name(uint32_t kind)
-{
-    static const char *const names[] = {"Unknown", "Pageable", "Pinned",        "Device",
-                                        "Array",   "Managed",  "Device Static", "Managed Static"};
-    return kind < GP_COUNT(names) ? names[kind] : "Unknown";
-}
-
 static struct gp_config copy_config(struct gp_records *r, const void *rec)
 {
     struct gp_config c;
@@ -228,8 +206,8 @@ static struct gp_config copy_config(struct gp_records *r, const void *rec)
     c.copy_kind = AT(u8, rec, MEMCPY_copyKind);
     c.src_kind = AT(u8, rec, MEMCPY_srcKind);
     c.dst_kind = AT(u8, rec, MEMCPY_dstKind);
-    snprintf(name, sizeof name, "Memcpy %s (%s -> %s)", copy_kind_name(c.copy_kind),
-             memory_kind_name(c.src_kind), memory_kind_name(c.dst_kind));
+    snprintf(name, sizeof name, "Memcpy %s (%s -> %s)", gp_cuda_copy_kind(c.copy_kind),
+             gp_cuda_memory_kind(c.src_kind), gp_cuda_memory_kind(c.dst_kind));
     c.name = gp_intern_cstr(&r->trace.strings, name);
     return c;
 }
@@ -273,7 +251,7 @@ static void add_set(struct gp_records *r, const void *rec)
     memset(&c, 0, sizeof c);
     c.kind = GP_MEMSET;
     c.dst_kind = AT(u16, rec, MEMSET_memoryKind);
-    snprintf(name, sizeof name, "Memset (%s)", memory_kind_name(c.dst_kind));
+    snprintf(name, sizeof name, "Memset (%s)", gp_cuda_memory_kind(c.dst_kind));
     c.name = gp_intern_cstr(&r->trace.strings, name);
     struct gp_held_work w = {
         .start_ns = (int64_t)AT(u64, rec, MEMSET_start),
@@ -303,7 +281,7 @@ static gp_sid memory_extra(struct gp_records *r, const void *rec, uint64_t pool)
     bool host = kind == KIND_PAGEABLE || kind == KIND_PINNED;
     char text[160];
     int n = snprintf(text, sizeof text, "{\"Device Type\":%d,\"Device Id\":%d,\"Memory\":\"%s\"", !host,
-                     host ? -1 : (int)device, memory_kind_name(kind));
+                     host ? -1 : (int)device, gp_cuda_memory_kind(kind));
     if (pool) n += snprintf(text + n, sizeof text - (size_t)n, ",\"Pool\":%llu", (unsigned long long)pool);
     if (AT(u32, rec, MEMORY_isAsync)) n += snprintf(text + n, sizeof text - (size_t)n, ",\"Async\":true");
     n += snprintf(text + n, sizeof text - (size_t)n, "}");

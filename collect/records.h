@@ -60,8 +60,6 @@ enum gp_call_class gp_call_classify(const char *name);
 /* Is a call of that class recorded at LEVEL? With MEMORY, those that allocate and free are recorded, unless
  * no calls are. */
 bool gp_call_wanted(enum gp_call_class cls, enum gp_api_level level, bool memory);
-/* Length of NAME without the version suffix of runtime calls ("_v7000"); other names are kept whole. */
-size_t gp_call_name_length(const char *name);
 
 /* What a record points to. */
 struct gp_record_pointer {

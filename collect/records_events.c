@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "collect/records_priv.h"
+#include "formats/cuda_names.h"
 
 enum {
     TABLE_BITS = 15, /* maximum number of event records that are kept: the latest with each hash */
@@ -101,13 +102,6 @@ static void write_records(struct gp_records *r, bool all)
 
 /* ---- waits ---- */
 
-static const char *wait_name(uint32_t type)
-{
-    static const char *const names[] = {"Unknown Sync", "Event Sync", "Stream Wait Event", "Stream Sync",
-                                        "Context Sync"};
-    return names[type <= GP_WAIT_CONTEXT ? type : 0];
-}
-
 /* RECORD: what it waits for, NULL: unknown. There are few different texts, so they do not add up. */
 static void write_wait(struct gp_records *r, const struct gp_held_wait *w, struct gp_event_record *record)
 {
@@ -116,7 +110,7 @@ static void write_wait(struct gp_records *r, const struct gp_held_wait *w, struc
         record->untold_ns = 0;
     }
     struct gp_events *to = &r->trace.events[GP_SYNC];
-    const char *name = wait_name(w->type);
+    const char *name = gp_cuda_wait(w->type);
     char text[120];
     int n = snprintf(text, sizeof text, "{\"cuda_sync_kind\":\"%s\"", name);
     if (record)

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "collect/records_priv.h"
+#include "formats/cuda_names.h"
 
 /* CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_ */
 enum unified { HTOD = 1, DTOH, CPU_FAULT, GPU_FAULT, THRASHING, THROTTLING, REMOTE_MAP, DTOD };
@@ -23,12 +24,6 @@ static uint32_t unified_track(struct gp_records *r, uint32_t device)
 
 /* ---- migrations: copies without a call ---- */
 
-static const char *cause_of(uint32_t flags)
-{
-    static const char *const names[] = {"Unknown", "User", "Fault", "Prefetch", "Eviction", "Access Counter"};
-    return names[flags < GP_COUNT(names) ? flags : 0];
-}
-
 static void add_migration(struct gp_records *r, const void *rec, enum unified kind)
 {
     uint32_t from = AT(u32, rec, UNIFIED_srcId), to = AT(u32, rec, UNIFIED_dstId);
@@ -42,7 +37,7 @@ static void add_migration(struct gp_records *r, const void *rec, enum unified ki
              kind == HTOD   ? "HtoD"
              : kind == DTOH ? "DtoH"
                             : "PtoP",
-             cause_of(AT(u32, rec, UNIFIED_flags)));
+             gp_cuda_migration(AT(u32, rec, UNIFIED_flags)));
     c.name = gp_intern_cstr(&r->trace.strings, text);
     if (kind == DTOD) {
         int n =
@@ -65,11 +60,10 @@ static void add_migration(struct gp_records *r, const void *rec, enum unified ki
 
 static gp_sid fault_extra(struct gp_records *r, const void *rec, bool gpu)
 {
-    static const char *const accesses[] = {"Unknown", "Read", "Write", "Atomic", "Prefetch"};
     uint32_t flags = AT(u32, rec, UNIFIED_flags);
     char text[96];
     int n = gpu ? snprintf(text, sizeof text, "{\"fault groups\":%" PRIu64 ",\"access\":\"%s\"}",
-                           AT(u64, rec, UNIFIED_value), accesses[flags < 5 ? flags : 0])
+                           AT(u64, rec, UNIFIED_value), gp_cuda_access(flags))
                 : snprintf(text, sizeof text, "{\"pc\":%" PRIu64 "}", AT(u64, rec, UNIFIED_value));
     return gp_trace_intern(&r->trace, text, (size_t)n);
 }

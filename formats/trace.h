@@ -256,10 +256,11 @@ struct gp_issue {
 /* Where a trace came from; filled by gp_trace_read(). Strings are static or owned by the trace. */
 struct gp_input_info {
     const char *path;        /* as given; "-" for standard input */
-    const char *format;      /* "gpuprof", "chrome", "folded" */
+    const char *format;      /* "gpuprof", "chrome", "nsys", "folded" */
     const char *compression; /* "none", "gzip", "zstd" */
     uint64_t bytes;          /* decompressed bytes read */
     uint64_t events;         /* events in the input, including those that were not needed or were skipped */
+    bool spooled;            /* it was copied to a temporary file, because its format needs seeks */
 };
 
 /* What the caller wants: one bit per table, 1u << GP_GPU and so on, and GP_NEED_EXTRA for the `extra`

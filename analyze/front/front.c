@@ -80,9 +80,12 @@ void gp_front_bytes(void *ctx, uint64_t bytes)
 }
 
 /* Where nobody else reads, the line goes before messages about this input. */
-static int end_reading(struct gp_front *f, int failed)
+static int end_reading(struct gp_front *f, const struct gp_trace *t, int failed)
 {
     if (f->threads.workers == 1) gp_progress_end(&f->progress);
+    if (!failed && t->input.spooled && f->opts->common.verbose)
+        gp_cli_warn(f->tool, "%s: read through a temporary file, because %s needs seeks", t->input.path,
+                    t->input.format);
     return failed;
 }
 
@@ -99,7 +102,7 @@ int gp_front_trace(struct gp_front *f, size_t i, uint32_t need, struct gp_trace 
 {
     struct gp_front_meter m = {.front = f};
     struct gp_read_opts o = read_opts(&m, need);
-    return end_reading(f, gp_trace_read(t, f->paths[i], &o, err));
+    return end_reading(f, t, gp_trace_read(t, f->paths[i], &o, err));
 }
 
 int gp_front_trace_input(struct gp_front *f, struct gp_input *in, uint32_t need, struct gp_trace *t,
@@ -107,8 +110,8 @@ int gp_front_trace_input(struct gp_front *f, struct gp_input *in, uint32_t need,
 {
     struct gp_front_meter m = {.front = f};
     struct gp_read_opts o = read_opts(&m, need);
-    return end_reading(f, gp_trace_read_input(t, in, &o, err) ? gp_err_context(err, "%s", gp_input_path(in))
-                                                              : 0);
+    int failed = gp_trace_read_input(t, in, &o, err);
+    return end_reading(f, t, failed ? gp_err_context(err, "%s", gp_input_path(in)) : 0);
 }
 
 int gp_front_trace_or(struct gp_front *f, size_t i, uint32_t need, struct gp_trace *t,

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "collect/records.h"
+#include "formats/cuda_names.h"
 
 static const char *call_name(void *ctx, bool driver, uint32_t cbid)
 {

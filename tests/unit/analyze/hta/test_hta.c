@@ -22,7 +22,8 @@ static struct gp_trace make_trace(int32_t rank, uint32_t seed)
     gp_trace_init(&t, GP_NEED_ALL);
     t.rank = rank;
     t.world_size = 4;
-    t.input = (struct gp_input_info){"rank.json", "chrome", "gzip", 1000, 500};
+    t.input = (struct gp_input_info){
+        .path = "rank.json", .format = "chrome", .compression = "gzip", .bytes = 1000, .events = 500};
     uint32_t p = mk_process(&t, 100 + rank, 0), thread = mk_thread(&t, p, 1), streams[4];
     for (int i = 0; i < 4; i++) streams[i] = mk_stream(&t, p, i / 2, 7 + i % 2);
     static const char *const names[] = {"gemm", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "_Z3addv",

@@ -1,0 +1,275 @@
+/* The machine and the recording: devices, ranks, clocks, and what the recorder itself warned of. */
+#include <string.h>
+#include "formats/base/json_write.h"
+#include "formats/base/str.h"
+#include "formats/nsys/nsys_priv.h"
+
+/* ---- devices ---- */
+
+/* Which GPU a process has under an ordinal. */
+struct ordinal {
+    int64_t pid, ordinal, gpu;
+};
+
+struct gpu {
+    int64_t id;
+    struct gp_device facts;
+};
+
+struct target {
+    struct gp_nsys *n;
+    GP_VEC(struct ordinal) ordinals;
+    GP_VEC(struct gpu) gpus;
+};
+
+static void load_ordinals(struct target *t)
+{
+    static const char *const columns[] = {"pid", "cudaId", "gpuId", NULL};
+    enum { PID, CUDA, GPU };
+    struct gp_sqlite_scan scan;
+    if (gp_sqlite_begin(t->n->db, &scan, "TARGET_INFO_CUDA_DEVICE", columns))
+        while (gp_sqlite_next(&scan)) {
+            struct ordinal o = {gp_sqlite_int(&scan, PID, -1), gp_sqlite_int(&scan, CUDA, -1),
+                                gp_sqlite_int(&scan, GPU, -1)};
+            GP_VEC_PUSH(&t->ordinals, o);
+        }
+    gp_sqlite_end(&scan);
+}
+
+static gp_sid uuid_extra(struct gp_nsys *n, struct gp_sqlite_scan *scan, int column)
+{
+    size_t length;
+    const char *uuid = gp_sqlite_text(scan, column, &length);
+    struct gp_buf b = {0};
+    if (!uuid || !length) return 0;
+    gp_buf_puts(&b, "{\"uuid\":");
+    gp_json_put_string(&b, uuid, length);
+    gp_buf_puts(&b, "}");
+    gp_sid sid = gp_trace_intern(n->t, b.data, b.n);
+    gp_buf_release(&b);
+    return sid;
+}
+
+/* A fact that has to fit an int32_t; 0: unknown. */
+static int32_t fact(struct gp_sqlite_scan *scan, int column)
+{
+    int64_t v = gp_sqlite_int(scan, column, 0);
+    return v > 0 && v <= INT32_MAX ? (int32_t)v : 0;
+}
+
+static void load_gpus(struct target *t)
+{
+    static const char *const columns[] = {"id",
+                                          "name",
+                                          "l2CacheSize",
+                                          "totalMemory",
+                                          "memoryBandwidth",
+                                          "clockRate",
+                                          "smCount",
+                                          "uuid",
+                                          "computeMajor",
+                                          "computeMinor",
+                                          "threadsPerWarp",
+                                          "maxWarpsPerSm",
+                                          "maxRegistersPerSm",
+                                          "maxRegistersPerBlock",
+                                          "maxShmemPerSm",
+                                          "maxShmemPerBlock",
+                                          "maxShmemPerBlockOptin",
+                                          NULL};
+    enum {
+        ID,
+        NAME,
+        L2,
+        MEMORY,
+        BANDWIDTH,
+        CLOCK,
+        SMS,
+        UUID,
+        MAJOR,
+        MINOR,
+        WARP,
+        WARPS,
+        REGS,
+        BLOCK_REGS,
+        SHARED,
+        BLOCK_SHARED,
+        OPTIN
+    };
+    struct gp_sqlite_scan scan;
+    if (gp_sqlite_begin(t->n->db, &scan, "TARGET_INFO_GPU", columns)) {
+        while (gp_sqlite_next(&scan)) {
+            size_t length = 0;
+            struct gp_device d = gp_device_unknown();
+            const char *name = gp_sqlite_text(&scan, NAME, &length);
+            if (name) d.name = gp_trace_intern(t->n->t, name, length);
+            d.l2_bytes = gp_sqlite_int(&scan, L2, d.l2_bytes);
+            d.memory_bytes = gp_sqlite_int(&scan, MEMORY, d.memory_bytes);
+            d.memory_bandwidth_bps = gp_sqlite_int(&scan, BANDWIDTH, d.memory_bandwidth_bps);
+            d.core_clock_khz = gp_sqlite_int(&scan, CLOCK, 0) / 1000;
+            d.sms = fact(&scan, SMS);
+            d.cc_major = fact(&scan, MAJOR);
+            d.cc_minor = fact(&scan, MINOR);
+            d.warp_size = fact(&scan, WARP);
+            if (!d.warp_size) d.warp_size = 32; /* of every GPU of this vendor */
+            if (fact(&scan, WARPS) < 4096) d.max_threads_per_sm = fact(&scan, WARPS) * d.warp_size;
+            d.regs_per_sm = fact(&scan, REGS);
+            d.regs_per_block = fact(&scan, BLOCK_REGS);
+            d.shared_per_sm = fact(&scan, SHARED);
+            d.shared_per_block = fact(&scan, BLOCK_SHARED);
+            d.shared_per_block_optin = fact(&scan, OPTIN);
+            d.extra = uuid_extra(t->n, &scan, UUID);
+            GP_VEC_PUSH(&t->gpus, ((struct gpu){gp_sqlite_int(&scan, ID, -1), d}));
+        }
+    }
+    gp_sqlite_end(&scan);
+}
+
+static const struct gpu *find_gpu(const struct target *t, int64_t pid, int64_t ordinal)
+{
+    int64_t id = ordinal;
+    for (size_t i = 0; i < t->ordinals.n; i++)
+        if (t->ordinals.at[i].pid == pid && t->ordinals.at[i].ordinal == ordinal) id = t->ordinals.at[i].gpu;
+    for (size_t i = 0; i < t->gpus.n; i++)
+        if (t->gpus.at[i].id == id) return &t->gpus.at[i];
+    return NULL;
+}
+
+/* The facts of each device that a process used. */
+static void add_devices(struct target *t)
+{
+    struct gp_trace *trace = t->n->t;
+    for (size_t i = 0; i < trace->tracks.n; i++) {
+        const struct gp_track *k = &trace->tracks.at[i];
+        const struct gp_process *p = &trace->processes.at[k->process];
+        const struct gpu *gpu =
+            k->kind == GP_TRACK_STREAM && k->device >= 0 ? find_gpu(t, p->pid, k->device) : NULL;
+        bool known = !gpu;
+        for (size_t d = 0; d < trace->devices.n && !known; d++)
+            known = trace->devices.at[d].producer == p->producer && trace->devices.at[d].id == k->device;
+        if (known) continue;
+        struct gp_device d = gpu->facts;
+        d.producer = p->producer;
+        d.id = k->device;
+        GP_VEC_PUSH(&trace->devices, d);
+    }
+}
+
+/* ---- the recording ---- */
+
+static void set_text(struct gp_nsys *n, const char *key, const char *prefix, const char *text, size_t length)
+{
+    struct gp_buf plain = {0}, json = {0};
+    gp_buf_puts(&plain, prefix);
+    gp_buf_put(&plain, text, length);
+    gp_json_put_string(&json, plain.data, plain.n);
+    gp_trace_set_meta(n->t, key, json.data, json.n);
+    gp_buf_release(&plain);
+    gp_buf_release(&json);
+}
+
+static void read_versions(struct gp_nsys *n)
+{
+    static const char *const columns[] = {"name", "value", NULL};
+    enum { NAME, VALUE };
+    struct gp_sqlite_scan scan;
+    if (gp_sqlite_begin(n->db, &scan, "META_DATA_EXPORT", columns)) {
+        while (gp_sqlite_next(&scan)) {
+            size_t length, value_n;
+            const char *name = gp_sqlite_text(&scan, NAME, &length);
+            const char *value = name ? gp_sqlite_text(&scan, VALUE, &value_n) : NULL;
+            if (!value) continue;
+            if (gp_is(name, length, "EXPORT_PRODUCT_VERSION"))
+                set_text(n, "collector", "Nsight Systems ", value, value_n);
+            if (gp_is(name, length, "EXPORT_SCHEMA_VERSION")) set_text(n, "nsys_schema", "", value, value_n);
+        }
+    }
+    gp_sqlite_end(&scan);
+}
+
+/* Events are counted from the start of the recording. */
+static void read_clock(struct gp_nsys *n)
+{
+    static const char *const columns[] = {"utcEpochNs", NULL};
+    struct gp_sqlite_scan scan;
+    int64_t epoch = 0;
+    if (gp_sqlite_begin(n->db, &scan, "TARGET_INFO_SESSION_START_TIME", columns) && gp_sqlite_next(&scan))
+        epoch = gp_sqlite_int(&scan, 0, 0);
+    gp_sqlite_end(&scan);
+    if (epoch < 0 || !gp_time_fits(epoch)) epoch = 0;
+    for (size_t i = 0; i < n->process_ids.n; i++)
+        GP_VEC_PUSH(&n->t->clocks, ((struct gp_clock){.realtime_ns = epoch, .producer = (uint32_t)i}));
+}
+
+static void read_ranks(struct gp_nsys *n)
+{
+    static const char *const columns[] = {"globalTid", "rank", NULL};
+    struct gp_sqlite_scan scan;
+    int64_t thread, rank;
+    if (gp_sqlite_begin(n->db, &scan, "MPI_RANKS", columns)) {
+        while (gp_sqlite_next(&scan)) {
+            if (!gp_sqlite_get(&scan, 0, &thread) || !gp_sqlite_get(&scan, 1, &rank) || rank < 0 ||
+                rank > INT32_MAX)
+                continue;
+            const uint32_t *process = gp_map_get(&n->processes, GP_NSYS_PROCESS(thread));
+            if (!process) continue;
+            n->t->processes.at[*process].rank = (int32_t)rank;
+            if (n->t->processes.n == 1) n->t->rank = (int32_t)rank;
+        }
+    }
+    gp_sqlite_end(&scan);
+}
+
+/* ---- what the recorder warned of ---- */
+
+static bool has_word(const char *text, const char *word)
+{
+    for (size_t n = strlen(word); *text; text++) {
+        size_t i = 0;
+        while (i < n && (text[i] | 0x20) == word[i]) i++;
+        if (i == n) return true;
+    }
+    return false;
+}
+
+/* Does the message of a warning say that something is missing? */
+static bool names_a_loss(const char *text)
+{
+    static const char *const words[] = {"lost",       "dropped", "discarded", "missing",
+                                        "incomplete", "not all", "overflow",  "truncated"};
+    for (size_t i = 0; i < GP_COUNT(words); i++)
+        if (has_word(text, words[i])) return true;
+    return false;
+}
+
+static void read_warnings(struct gp_nsys *n)
+{
+    static const char *const columns[] = {"severity", "text", NULL};
+    enum { SEVERITY, TEXT, WARNING = 2, MOST = 64 };
+    struct gp_sqlite_scan scan;
+    if (gp_sqlite_begin(n->db, &scan, "DIAGNOSTIC_EVENT", columns)) {
+        while (gp_sqlite_next(&scan) && n->t->losses.n < MOST) {
+            size_t length;
+            const char *text = gp_sqlite_text(&scan, TEXT, &length);
+            if (!text || gp_sqlite_int(&scan, SEVERITY, 0) < WARNING || !names_a_loss(text)) continue;
+            struct gp_loss l = {gp_intern_cstr(&n->t->strings, "events of Nsight Systems"),
+                                gp_trace_intern(n->t, text, length), 1, UINT32_MAX};
+            GP_VEC_PUSH(&n->t->losses, l);
+        }
+    }
+    gp_sqlite_end(&scan);
+}
+
+void gp_nsys_read_target(struct gp_nsys *n)
+{
+    struct target t = {.n = n};
+    load_ordinals(&t);
+    load_gpus(&t);
+    add_devices(&t);
+    GP_VEC_FREE(&t.ordinals);
+    GP_VEC_FREE(&t.gpus);
+    read_versions(n);
+    read_clock(n);
+    read_ranks(n);
+    read_warnings(n);
+}

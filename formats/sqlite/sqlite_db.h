@@ -1,0 +1,75 @@
+/* sqlite_db.h -- an SQLite file that a stranger wrote, read as rows of ordinary tables. No SQL of the file is ever run:
+ * views, triggers, virtual tables and generated columns do not exist here, and an authorizer refuses everything but
+ * reading columns. The file is opened read-only without locks, and nothing beside it is opened. Knows nothing of traces
+ * but their list of issues.
+ *
+ *     static const char *const columns[] = {"id", "value", NULL};
+ *     struct gp_sqlite *db = gp_sqlite_open(in, trace, opts, &err);
+ *     struct gp_sqlite_scan scan;
+ *     if (gp_sqlite_begin(db, &scan, "StringIds", columns))
+ *         while (gp_sqlite_next(&scan)) use(gp_sqlite_int(&scan, 0, -1));
+ *     gp_sqlite_end(&scan);
+ *     gp_sqlite_close(db);
+ */
+#ifndef GP_FORMATS_SQLITE_DB_H
+#define GP_FORMATS_SQLITE_DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "formats/base/err.h"
+#include "formats/reader.h"
+
+struct gp_input;
+struct gp_sqlite;
+
+enum { GP_SQLITE_MOST_COLUMNS = 40 }; /* of a scan */
+
+struct gp_sqlite_scan {
+    struct gp_sqlite *db;
+    void *stmt;                        /* sqlite3_stmt, NULL: nothing to read */
+    int8_t at[GP_SQLITE_MOST_COLUMNS]; /* place in the result, -1: the table lacks it */
+    int64_t last;                      /* row id of the last row */
+    uint64_t rows;
+    int tries; /* how often damage was skipped since the last row */
+    int64_t skip;
+};
+
+/* Is this the beginning of an SQLite file? */
+bool gp_sqlite_sniff(const uint8_t *head, size_t n);
+
+/* Open the content of IN, which must stay open. What is compressed or comes from a pipe goes through a temporary file,
+ * which T->input.spooled records. Damage that is found then and later is counted in T's issues. */
+struct gp_sqlite *gp_sqlite_open(struct gp_input *in, struct gp_trace *t, const struct gp_read_opts *opts,
+                                 struct gp_err *err) GP_MUST_CHECK;
+/* Accepts NULL. */
+void gp_sqlite_close(struct gp_sqlite *db);
+
+/* The name of the I-th ordinary table in the order of the file, NULL after the last. */
+const char *gp_sqlite_table(const struct gp_sqlite *db, size_t i);
+bool gp_sqlite_has(const struct gp_sqlite *db, const char *table);
+/* Anything that looked like a table or column and would have run SQL of the file. */
+uint64_t gp_sqlite_refused(const struct gp_sqlite *db);
+
+/* Begin to read TABLE: those of COLUMNS, which a NULL ends, that it has. False if there is no such table. In any case
+ * SCAN is to be ended. */
+bool gp_sqlite_begin(struct gp_sqlite *db, struct gp_sqlite_scan *scan, const char *table,
+                     const char *const *columns);
+/* The next row in the order of row ids. Damaged pages are skipped and counted. */
+bool gp_sqlite_next(struct gp_sqlite_scan *scan);
+/* Does the table have column COLUMN, an index into the columns of the scan? */
+static inline bool gp_sqlite_has_column(const struct gp_sqlite_scan *scan, int column)
+{
+    return scan->at[column] >= 0;
+}
+/* The integer in COLUMN of the current row, DFLT if there is none (a value of another type is counted). */
+int64_t gp_sqlite_int(struct gp_sqlite_scan *scan, int column, int64_t dflt);
+/* The same; false, and V untouched, if there is none. */
+bool gp_sqlite_get(struct gp_sqlite_scan *scan, int column, int64_t *v);
+/* A number that may be real. */
+bool gp_sqlite_double(struct gp_sqlite_scan *scan, int column, double *v);
+/* The text in COLUMN of the current row, valid until the next one; NULL if there is none. */
+const char *gp_sqlite_text(struct gp_sqlite_scan *scan, int column, size_t *n);
+void gp_sqlite_end(struct gp_sqlite_scan *scan);
+
+#endif

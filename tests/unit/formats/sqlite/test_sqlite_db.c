@@ -1,0 +1,138 @@
+// SQLite files of strangers: rows of ordinary tables, values of the wrong type, and nothing of what could run.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <sqlite3.h>
+#include "formats/base/input.h"
+#include "formats/sqlite/sqlite_db.h"
+
+static const char *const columns[] = {"id", "value", "absent", NULL};
+enum { ID, VALUE, ABSENT };
+
+struct fixture {
+    unsigned char *bytes;
+    struct gp_input *in;
+    struct gp_trace t;
+    struct gp_sqlite *db;
+};
+
+/* The file that SQL makes, opened. */
+static void open_made(struct fixture *f, const char *sql)
+{
+    sqlite3 *made;
+    sqlite3_int64 n;
+    struct gp_err err = {0};
+    assert_int_equal(sqlite3_open(":memory:", &made), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(made, sql, NULL, NULL, NULL), SQLITE_OK);
+    f->bytes = sqlite3_serialize(made, "main", &n, 0);
+    sqlite3_close(made);
+    assert_true(gp_sqlite_sniff(f->bytes, (size_t)n));
+    gp_trace_init(&f->t, GP_NEED_ALL);
+    f->in = gp_input_memory(f->bytes, (size_t)n, 1);
+    f->db = gp_sqlite_open(f->in, &f->t, NULL, &err);
+    assert_string_equal(err.msg, "");
+    assert_non_null(f->db);
+}
+
+static void close_made(struct fixture *f)
+{
+    gp_sqlite_close(f->db);
+    gp_input_close(f->in);
+    gp_trace_release(&f->t);
+    sqlite3_free(f->bytes);
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gp_sqlite_scan scan;
+    size_t n;
+    double d;
+    int64_t v = 9;
+    open_made(&f, "CREATE TABLE t (value, id); INSERT INTO t VALUES ('a', 1), (2.5, -7), (NULL, 'x'), "
+                  "(x'00', 1 << 62)");
+    assert_true(gp_sqlite_has(f.db, "t"));
+    assert_string_equal(gp_sqlite_table(f.db, 0), "t");
+    assert_null(gp_sqlite_table(f.db, 1));
+    assert_true(gp_sqlite_begin(f.db, &scan, "t", columns));
+    assert_true(gp_sqlite_has_column(&scan, VALUE));
+    assert_false(gp_sqlite_has_column(&scan, ABSENT));
+    assert_true(gp_sqlite_next(&scan));
+    assert_int_equal(gp_sqlite_int(&scan, ID, -1), 1);
+    assert_int_equal(gp_sqlite_int(&scan, ABSENT, -1), -1);
+    assert_string_equal(gp_sqlite_text(&scan, VALUE, &n), "a");
+    assert_int_equal(n, 1);
+    assert_true(gp_sqlite_next(&scan));
+    assert_int_equal(gp_sqlite_int(&scan, ID, -1), -7);
+    assert_true(gp_sqlite_double(&scan, VALUE, &d) && d == 2.5);
+    assert_int_equal(f.t.issues[GP_Q_BAD_VALUE].count, 0);
+    assert_null(gp_sqlite_text(&scan, VALUE, &n));
+    assert_int_equal(f.t.issues[GP_Q_BAD_VALUE].count, 1);
+    assert_true(gp_sqlite_next(&scan));
+    assert_false(gp_sqlite_get(&scan, ID, &v));
+    assert_int_equal(v, 9);
+    assert_null(gp_sqlite_text(&scan, VALUE, &n));
+    assert_int_equal(f.t.issues[GP_Q_BAD_VALUE].count, 2);
+    assert_true(gp_sqlite_next(&scan));
+    assert_int_equal(gp_sqlite_int(&scan, ID, 0), INT64_C(1) << 62);
+    assert_false(gp_sqlite_next(&scan));
+    gp_sqlite_end(&scan);
+    assert_false(gp_sqlite_begin(f.db, &scan, "u", columns));
+    gp_sqlite_end(&scan);
+    close_made(&f);
+}
+
+static void test_nothing_runs(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gp_sqlite_scan scan;
+    open_made(&f, "CREATE TABLE t (id, value AS (id + 1)); INSERT INTO t (id) VALUES (1);"
+                  "CREATE VIEW v AS SELECT 1 AS id; CREATE INDEX i ON t (id);"
+                  "CREATE TRIGGER r AFTER INSERT ON t BEGIN DELETE FROM t; END;"
+                  "CREATE TABLE hidden (rowid, id); CREATE TABLE without (id PRIMARY KEY) WITHOUT ROWID");
+    assert_int_equal(gp_sqlite_refused(f.db), 2); /* the view and the trigger */
+    assert_false(gp_sqlite_has(f.db, "v"));
+    assert_true(gp_sqlite_begin(f.db, &scan, "t", columns));
+    assert_true(gp_sqlite_has_column(&scan, ID));
+    assert_false(gp_sqlite_has_column(&scan, VALUE));
+    assert_true(gp_sqlite_next(&scan));
+    gp_sqlite_end(&scan);
+    assert_false(gp_sqlite_begin(f.db, &scan, "hidden", columns));
+    gp_sqlite_end(&scan);
+    assert_false(gp_sqlite_begin(f.db, &scan, "without", columns));
+    gp_sqlite_end(&scan);
+    assert_int_equal(f.t.issues[GP_Q_BAD_BLOCK].count, 2);
+    close_made(&f);
+}
+
+static void test_a_name_is_no_sql(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gp_sqlite_scan scan;
+    const char *name = "a\"; DROP TABLE b; --";
+    open_made(
+        &f,
+        "CREATE TABLE \"a\"\"; DROP TABLE b; --\" (id); INSERT INTO \"a\"\"; DROP TABLE b; --\" VALUES (5)");
+    assert_true(gp_sqlite_begin(f.db, &scan, name, columns));
+    assert_true(gp_sqlite_next(&scan));
+    assert_int_equal(gp_sqlite_int(&scan, ID, 0), 5);
+    gp_sqlite_end(&scan);
+    close_made(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_nothing_runs),
+        cmocka_unit_test(test_a_name_is_no_sql),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
