@@ -48,7 +48,7 @@ static const struct gp_option options[] = {
     {0, "against", "NAME", "use the summaries saved as NAME as the baseline", GP_OPT_STRING,
      offsetof(struct opts, asked.against)},
     {0, "cross-gpu", NULL, "allow different GPUs", GP_OPT_FLAG, offsetof(struct opts, d.cross_gpu)},
-    {0, "any-work", NULL, "allow different work", GP_OPT_FLAG, offsetof(struct opts, d.any_work)},
+    {0, "any-work", NULL, "allow another batch or model", GP_OPT_FLAG, offsetof(struct opts, d.any_work)},
     GP_OPTIONS_ANALYSIS,
     {0, "whole", NULL, "compare whole traces, without steps", GP_OPT_FLAG, offsetof(struct opts, whole)},
     GP_OPTION_TOP("maximum number of rows in long tables, 0 for all (default: 10; HTML: 100)"),

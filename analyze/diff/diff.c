@@ -162,6 +162,7 @@ void gp_diff_run(struct gp_diff *d, const struct gp_profile *const *base, size_t
     gp_diff_blocks(&w);
     gp_diff_stacks(&w);
     gp_diff_judge(d);
+    gp_diff_check_program(d);
     gp_diff_gates(&w);
     gp_diff_say(&w);
     for (int side = 0; side < GP_DIFF_SIDES; side++) release_group(&w.side[side]);

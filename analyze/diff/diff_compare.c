@@ -7,17 +7,6 @@
 #include "analyze/math/sums.h"
 #include "analyze/view/steps.h"
 
-enum { ALL_CLASSES = 1 << GP_METRIC_KERNEL | 1 << GP_METRIC_WALL | 1 << GP_METRIC_EXACT };
-
-static void add_reason(struct gp_diff *d, const char *id, bool fatal, uint32_t classes, gp_sid text)
-{
-    struct gp_diff_reason r = {gp_intern_cstr(&d->strings, id), fatal, classes, text};
-    size_t at = d->reasons.n;
-    GP_VEC_PUSH(&d->reasons, r);
-    for (; fatal && at && !d->reasons.at[at - 1].fatal; at--) d->reasons.at[at] = d->reasons.at[at - 1];
-    d->reasons.at[at] = r;
-}
-
 static const char *side_name(int side)
 {
     return side == GP_DIFF_BASE ? "baseline" : "current trace";
@@ -32,12 +21,13 @@ static void check_empty(struct gp_diff_work *w, int side)
     for (size_t i = 0; i < g->n; i++) {
         const struct gp_profile *p = g->profiles[i];
         if (p->events.n) continue;
-        add_reason(d, "no_gpu_events", true, ALL_CLASSES,
-                   gp_diff_text(d, "the %s has no GPU events: %s", side_name(side),
-                                gp_profile_str(p, p->input.path)));
+        gp_diff_reason(d, "no_gpu_events", true, GP_DIFF_ALL_CLASSES,
+                       gp_diff_text(d, "the %s has no GPU events: %s", side_name(side),
+                                    gp_profile_str(p, p->input.path)));
     }
     if (!g->n)
-        add_reason(d, "no_gpu_events", true, ALL_CLASSES, gp_diff_text(d, "there is no %s", side_name(side)));
+        gp_diff_reason(d, "no_gpu_events", true, GP_DIFF_ALL_CLASSES,
+                       gp_diff_text(d, "there is no %s", side_name(side)));
 }
 
 /* More than one in a hundred launches has no record: the sums are too small by an unknown amount. */
@@ -48,9 +38,9 @@ static void check_lost(struct gp_diff_work *w, int side)
         const struct gp_profile *p = g->profiles[i];
         if (!p->lost) continue;
         bool many = p->lost > p->events.n / 100;
-        add_reason(w->d, "lost_records", many, many ? ALL_CLASSES : 0,
-                   gp_diff_text(w->d, "%" PRIu64 " launches in the %s have no GPU event: %s", p->lost,
-                                side_name(side), gp_profile_str(p, p->input.path)));
+        gp_diff_reason(w->d, "lost_records", many, many ? GP_DIFF_ALL_CLASSES : 0,
+                       gp_diff_text(w->d, "%" PRIu64 " launches in the %s have no GPU event: %s", p->lost,
+                                    side_name(side), gp_profile_str(p, p->input.path)));
     }
 }
 
@@ -60,9 +50,9 @@ static void check_input(struct gp_diff_work *w, int side)
     for (size_t i = 0; i < g->n; i++) {
         const struct gp_profile *p = g->profiles[i];
         if (p->input.truncated)
-            add_reason(w->d, "truncated", false, 0,
-                       gp_diff_text(w->d, "the %s ends early: %s", side_name(side),
-                                    gp_profile_str(p, p->input.path)));
+            gp_diff_reason(w->d, "truncated", false, 0,
+                           gp_diff_text(w->d, "the %s ends early: %s", side_name(side),
+                                        gp_profile_str(p, p->input.path)));
     }
 }
 
@@ -81,8 +71,9 @@ static void check_gpu(struct gp_diff_work *w)
             if (gpu && gpu != first && !other) other = gpu;
         }
     if (!other) return;
-    add_reason(d, "gpu_model", !d->opts.cross_gpu, d->opts.cross_gpu ? 0 : ALL_CLASSES,
-               gp_diff_text(d, "different GPUs: %s and %s", gp_diff_str(d, first), gp_diff_str(d, other)));
+    gp_diff_reason(
+        d, "gpu_model", !d->opts.cross_gpu, d->opts.cross_gpu ? 0 : GP_DIFF_ALL_CLASSES,
+        gp_diff_text(d, "different GPUs: %s and %s", gp_diff_str(d, first), gp_diff_str(d, other)));
 }
 
 static void put_flag(struct gp_buf *b, const char *name, bool base, bool cur)
@@ -105,8 +96,8 @@ static void check_settings(struct gp_diff *d)
         gp_buf_printf(&text, "%srecorded by %s and by %s", text.n ? ", " : "", gp_diff_str(d, a->recorder),
                       gp_diff_str(d, b->recorder));
     if (text.n)
-        add_reason(d, "capture_settings", false, 1 << GP_METRIC_WALL,
-                   gp_diff_text(d, "host times are not compared: %s", gp_buf_str(&text)));
+        gp_diff_reason(d, "capture_settings", false, 1 << GP_METRIC_WALL,
+                       gp_diff_text(d, "host times are not compared: %s", gp_buf_str(&text)));
     gp_buf_release(&text);
 }
 
@@ -114,95 +105,36 @@ static void check_software(struct gp_diff *d)
 {
     const struct gp_profile_env *a = &d->side[GP_DIFF_BASE].env, *b = &d->side[GP_DIFF_CUR].env;
     if (a->driver && b->driver && a->driver / 1000 != b->driver / 1000)
-        add_reason(d, "driver", false, 0,
-                   gp_diff_text(d, "different CUDA drivers: %" PRId64 ".%" PRId64 " and %" PRId64 ".%" PRId64,
-                                a->driver / 1000, a->driver % 1000 / 10, b->driver / 1000,
-                                b->driver % 1000 / 10));
+        gp_diff_reason(
+            d, "driver", false, 0,
+            gp_diff_text(d, "different CUDA drivers: %" PRId64 ".%" PRId64 " and %" PRId64 ".%" PRId64,
+                         a->driver / 1000, a->driver % 1000 / 10, b->driver / 1000, b->driver % 1000 / 10));
     if (a->devices != b->devices)
-        add_reason(
+        gp_diff_reason(
             d, "devices", false, 0,
             gp_diff_text(
                 d, "different numbers of devices per trace: %u and %u; figures are means over the devices",
                 a->devices, b->devices));
     if (a->world_size != b->world_size && a->world_size > 0 && b->world_size > 0)
-        add_reason(d, "world_size", false, 0,
-                   gp_diff_text(d, "different job sizes: %d and %d ranks", a->world_size, b->world_size));
+        gp_diff_reason(d, "world_size", false, 0,
+                       gp_diff_text(d, "different job sizes: %d and %d ranks", a->world_size, b->world_size));
 }
 
 static void check_steps(struct gp_diff *d)
 {
     const struct gp_diff_side *a = &d->side[GP_DIFF_BASE], *b = &d->side[GP_DIFF_CUR];
     if (d->unit == GP_DIFF_PER_TRACE)
-        add_reason(d, "no_steps", false, 0,
-                   gp_diff_text(d, "no steps in the %s: whole traces are compared",
-                                a->steps_found && b->steps_found ? "part that is not cut off"
-                                : a->steps_found                 ? "current trace"
-                                : b->steps_found                 ? "baseline"
-                                                                 : "traces"));
+        gp_diff_reason(d, "no_steps", false, 0,
+                       gp_diff_text(d, "no steps in the %s: whole traces are compared",
+                                    a->steps_found && b->steps_found ? "part that is not cut off"
+                                    : a->steps_found                 ? "current trace"
+                                    : b->steps_found                 ? "baseline"
+                                                                     : "traces"));
     else if (a->step_source != b->step_source)
-        add_reason(d, "step_source", false, 0,
-                   gp_diff_text(d, "steps were found in different ways: by %s and by %s",
-                                gp_step_source_name((enum gp_step_source)a->step_source),
-                                gp_step_source_name((enum gp_step_source)b->step_source)));
-}
-
-/* ---- what it does ---- */
-
-/* Calls per step whose number does not depend on how the program was compiled: products, attention, collectives. */
-struct work {
-    double calls[GP_DIFF_SIDES];
-    double shared[GP_DIFF_SIDES]; /* part of the GPU time in operations that both sides run equally often */
-};
-
-/* Kinds are those of kernels, even if operations are something else. */
-static void count_work(struct gp_diff_work *w, int side, struct work *work)
-{
-    const struct gp_diff_group *g = &w->side[side];
-    uint64_t n = 0;
-    int64_t shared = 0, all = 0;
-    for (size_t i = 0; i < g->samples.n; i++) {
-        const struct gp_diff_sample *s = &g->samples.at[i];
-        const struct gp_profile *p = g->profiles[s->profile];
-        for (uint32_t k = s->s->first; k < s->s->first + s->s->n; k++) {
-            const struct gp_profile_event *e = &p->events.at[k];
-            uint32_t kind = p->kernels.at[e->kernel].kind;
-            const struct gp_diff_op *op = &w->d->ops.at[gp_diff_op_of(w, side, s->profile, e)];
-            n += kind == GP_FRAME_GEMM || kind == GP_FRAME_ATTENTION || kind == GP_FRAME_COMMUNICATION;
-            all = gp_add_saturated(all, e->dur_ns);
-            bool both = op->side[GP_DIFF_BASE].present && op->side[GP_DIFF_CUR].present;
-            if (both && !op->count_changed) shared = gp_add_saturated(shared, e->dur_ns);
-        }
-    }
-    work->calls[side] = g->samples.n ? (double)n / (double)g->samples.n : 0;
-    work->shared[side] = all ? (double)shared / (double)all : 0;
-}
-
-/* Compilers and libraries split products and join them, but not to half or double their number. */
-static void check_work(struct gp_diff_work *w)
-{
-    enum { FEW = 4 };
-    struct gp_diff *d = w->d;
-    struct work work;
-    if (!w->side[GP_DIFF_BASE].samples.n || !w->side[GP_DIFF_CUR].samples.n) return;
-    for (int side = 0; side < GP_DIFF_SIDES; side++) count_work(w, side, &work);
-    double a = work.calls[GP_DIFF_BASE], b = work.calls[GP_DIFF_CUR];
-    double more = a > b ? a : b, less = a > b ? b : a;
-    bool other_calls = more >= FEW && less * 2 < more;
-    bool nothing_shared = work.shared[GP_DIFF_BASE] < 0.1 && work.shared[GP_DIFF_CUR] < 0.1;
-    if (other_calls || (nothing_shared && (more < FEW || less * 4 < more * 3))) {
-        gp_sid text = more >= FEW ? gp_diff_text(d,
-                                                 "different work: %.4g and %.4g matrix products, attention "
-                                                 "kernels and collectives per %s",
-                                                 a, b, gp_diff_unit_name((enum gp_diff_unit)d->unit))
-                                  : gp_diff_text(d, "different work: hardly any operation is on both sides");
-        add_reason(d, "work", !d->opts.any_work, d->opts.any_work ? 0 : ALL_CLASSES, text);
-    } else if (more - less > 0.01 * more) {
-        add_reason(d, "work_changed", false, 0,
-                   gp_diff_text(d,
-                                "slightly different work: %.4g and %.4g matrix products, attention kernels "
-                                "and collectives per %s",
-                                a, b, gp_diff_unit_name((enum gp_diff_unit)d->unit)));
-    }
+        gp_diff_reason(d, "step_source", false, 0,
+                       gp_diff_text(d, "steps were found in different ways: by %s and by %s",
+                                    gp_step_source_name((enum gp_step_source)a->step_source),
+                                    gp_step_source_name((enum gp_step_source)b->step_source)));
 }
 
 void gp_diff_compare(struct gp_diff_work *w)
@@ -215,7 +147,7 @@ void gp_diff_compare(struct gp_diff_work *w)
         check_input(w, side);
     }
     check_gpu(w);
-    check_work(w);
+    gp_diff_check_work(w);
     check_settings(d);
     check_software(d);
     check_steps(d);

@@ -56,6 +56,13 @@ void gp_diff_match(struct gp_diff_work *w);
 void gp_diff_sum(struct gp_diff_work *w);
 void gp_diff_share(struct gp_diff_work *w);
 void gp_diff_compare(struct gp_diff_work *w);
+/* Another batch, another model, another algorithm: as reasons. */
+void gp_diff_check_work(struct gp_diff_work *w);
+/* Warns if most operations are on one side only: after the verdicts of operations. */
+void gp_diff_check_program(struct gp_diff *d);
+enum { GP_DIFF_ALL_CLASSES = 1 << GP_METRIC_KERNEL | 1 << GP_METRIC_WALL | 1 << GP_METRIC_EXACT };
+/* CLASSES: bits of those that are not compared because of it. Fatal reasons come first. */
+void gp_diff_reason(struct gp_diff *d, const char *id, bool fatal, uint32_t classes, gp_sid text);
 void gp_diff_decide(struct gp_diff_work *w);
 /* What replaced what, and which operations that explains: call after operations are sorted. */
 void gp_diff_blocks(struct gp_diff_work *w);

@@ -74,6 +74,14 @@ static int64_t reshaped_ns(const struct gp_diff *d)
     return sum;
 }
 
+/* Which work is done in another way. */
+static void say_algorithm(struct gp_buf *b, const struct gp_diff *d)
+{
+    for (size_t i = 0; i < d->reasons.n; i++)
+        if (!strcmp(gp_diff_str(d, d->reasons.at[i].id), "algorithm"))
+            gp_buf_printf(b, "; %s", gp_diff_str(d, d->reasons.at[i].text));
+}
+
 /* What the GPU does otherwise. */
 static void say_kernels(struct gp_buf *b, const struct gp_diff *d)
 {
@@ -192,6 +200,7 @@ static void say_headline(struct gp_diff *d)
         }
         say_host(&b, d);
         say_kernels(&b, d);
+        say_algorithm(&b, d);
     }
     d->summary.headline = gp_intern(&d->strings, b.data, b.n);
     gp_buf_release(&b);

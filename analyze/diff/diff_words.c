@@ -97,6 +97,15 @@ void gp_diff_note(struct gp_diff *d, const char *id, const char *fmt, ...)
     GP_VEC_PUSH(&d->notes, ((struct gp_diff_note){gp_intern_cstr(&d->strings, id), text}));
 }
 
+void gp_diff_reason(struct gp_diff *d, const char *id, bool fatal, uint32_t classes, gp_sid text)
+{
+    struct gp_diff_reason r = {gp_intern_cstr(&d->strings, id), fatal, classes, text};
+    size_t at = d->reasons.n;
+    GP_VEC_PUSH(&d->reasons, r);
+    for (; fatal && at && !d->reasons.at[at - 1].fatal; at--) d->reasons.at[at] = d->reasons.at[at - 1];
+    d->reasons.at[at] = r;
+}
+
 void gp_diff_put_pct(struct gp_buf *b, double pct)
 {
     if (fabs(pct) < 0.05) gp_buf_puts(b, "0%");

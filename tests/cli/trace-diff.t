@@ -236,6 +236,34 @@ test_expect_success 'different work, unless it is wanted' '
     test "$status" -eq 0
 '
 
+test_expect_success 'another algorithm is compared and named' '
+    for n in "" _2; do
+        for kind in trace json.gz; do
+            a="$samples/pairs/heads$n.$kind" b="$samples/pairs/heads_batched$n.$kind" &&
+            verdict "$a" "$b" && test "$status $word" = "0 IMPROVEMENT" &&
+            sed "/^Of /,\$d" out | tr "\n" " " | grep "another algorithm: 1 product per step instead of 64" &&
+            verdict "$b" "$a" && test "$status $word" = "1 REGRESSION" || return 1
+        done
+    done
+'
+
+test_expect_success 'another batch is not compared, unless it is wanted' '
+    for kind in trace json.gz; do
+        a="$samples/pairs/train.$kind" b="$samples/pairs/train_double.$kind" &&
+        status_of trace-diff -q "$a" "$b" && test "$status" -eq 3 &&
+        head -n 2 out | tr "\n" " " | grep "^NOT COMPARABLE: another batch or model: .* grids 2 times as large" &&
+        status_of trace-diff -q "$b" "$a" && test "$status" -eq 3 &&
+        status_of trace-diff -q --any-work "$a" "$b" && test "$status" -eq 1 && grep "^! another batch or model" out || return 1
+    done &&
+    status_of trace-diff -q "$samples/pairs/small.trace" "$samples/pairs/small_2.trace" && test "$status" -eq 3
+'
+
+test_expect_success 'a warning that it may not be the same program' '
+    status_of trace-diff -q "$samples/pairs/epilogue.trace" "$samples/pairs/mlp_pinned.trace" && test "$status" -ne 3 &&
+    grep "^! these may be different programs: .* new" out &&
+    status_of trace-diff -q "$samples/pairs/small.trace" "$samples/pairs/small_compiled.trace" && ! grep "different programs" out
+'
+
 # ---- groups, baselines, predictions ----
 
 test_expect_success 'groups of traces' '

@@ -83,6 +83,7 @@ static inline size_t mk_grid(struct gp_trace *t, uint32_t track, int64_t start, 
     c.name = mk_name(t, name);
     c.grid[0] = blocks;
     c.grid[1] = c.grid[2] = 1;
+    c.has |= GP_HAS_GRID;
     struct gp_events *gpu = &t->events[GP_GPU];
     size_t row = gp_events_add(gpu, start, end - start, track, c.name);
     gp_set_config(gpu, row, gp_trace_config(t, &c));

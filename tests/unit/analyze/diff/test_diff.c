@@ -21,6 +21,7 @@ struct kernel {
     int count;
     int64_t dur;
     int64_t wobble[4];
+    uint32_t blocks; /* of its grid; 0: not recorded */
 };
 
 struct program {
@@ -61,8 +62,10 @@ static struct gp_profile record(const struct program *prog)
         for (const struct kernel *k = prog->kernels; k->name; k++)
             for (int c = 0; c < k->count; c++) {
                 mk_call(&t, thread, at, at + 1, "cudaLaunchKernel", ++corr);
-                mk_kernel(&t, stream, gpu, gpu + k->dur + k->wobble[i % 4], k->name, corr);
-                gpu += k->dur + k->wobble[i % 4];
+                int64_t end = gpu + k->dur + k->wobble[i % 4];
+                if (k->blocks) mk_grid(&t, stream, gpu, end, k->name, k->blocks, corr);
+                else mk_kernel(&t, stream, gpu, end, k->name, corr);
+                gpu = end;
                 at++;
             }
         at = gpu + prog->gap - 100;
@@ -461,8 +464,8 @@ static void test_communication_is_not_decided(void **state)
     (void)state;
     struct program base = noisy, cur = noisy;
     base.steps = cur.steps = 8;
-    base.kernels[4] = (struct kernel){"ncclDevKernel_AllReduce_Sum_f32_RING_LL", 1, 50000, {0}};
-    cur.kernels[4] = (struct kernel){"ncclDevKernel_AllReduce_Sum_f32_RING_LL", 1, 90000, {0}};
+    base.kernels[4] = (struct kernel){"ncclDevKernel_AllReduce_Sum_f32_RING_LL", 1, 50000, {0}, 0};
+    cur.kernels[4] = (struct kernel){"ncclDevKernel_AllReduce_Sum_f32_RING_LL", 1, 90000, {0}, 0};
     struct gp_diff d = compare(&base, &cur, NULL);
     assert_int_equal(op_of(&d, "ncclDevKernel_AllReduce_Sum_f32_RING_LL")->change, GP_CHANGE_INCONCLUSIVE);
     assert_int_equal(d.metrics[GP_METRIC_GPU].verdict, GP_CHANGE_INCONCLUSIVE);
@@ -691,7 +694,7 @@ static void test_refusals(void **state)
     struct program work = {.steps = 4, .gap = 500, .kernels = {{"conv", 2, 10000, {0}}}};
     assert_refused(&plain, &work, "work");
     struct program many = plain;
-    many.kernels[0] = (struct kernel){"ampere_sgemm_32x128_nn", 2, 10000, {0}};
+    many.kernels[0] = (struct kernel){"ampere_sgemm_32x128_nn", 2, 10000, {0}, 0};
     struct program base = many;
     many.kernels[0].count = 9;
     assert_refused(&base, &many, "work");
@@ -699,6 +702,115 @@ static void test_refusals(void **state)
     struct program eight = {.steps = 4, .gap = 500, .kernels = {{"ampere_sgemm_32x128_nn", 8, 10000, {0}}}};
     struct program five = {.steps = 4, .gap = 500, .kernels = {{"ampere_hgemm_32x128_tn", 5, 10000, {0}}}};
     assert_refused(&eight, &five, "work");
+}
+
+/* ---- another algorithm, another batch ---- */
+
+static void assert_algorithm(const struct program *base, const struct program *cur, const char *text)
+{
+    struct gp_diff d = compare(base, cur, NULL);
+    assert_true(d.comparable);
+    assert_string_equal(gp_diff_str(&d, reason(&d, "algorithm")->text), text);
+    assert_non_null(strstr(gp_diff_str(&d, d.summary.headline), text));
+    gp_diff_release(&d);
+}
+
+/* A loop over heads against a batch of them; attention as products and a softmax against one kernel forward, three backward. */
+static void test_another_algorithm_is_compared(void **state)
+{
+    (void)state;
+    struct program loop = {.steps = 5, .gap = 500, .kernels = {{"nvjet_tst_128x64_NNT", 64, 5000, {0}, 128}}};
+    struct program batch = {
+        .steps = 5, .gap = 500, .kernels = {{"nvjet_tst_256x128_coopA_NNT", 1, 90000, {0}, 132}}};
+    assert_algorithm(&loop, &batch, "another algorithm: 1 product per step instead of 64");
+    assert_algorithm(&batch, &loop, "another algorithm: 64 products per step instead of 1");
+    struct program math = {.steps = 5,
+                           .gap = 500,
+                           .kernels = {{"ampere_sgemm_32x128_nn", 3, 20000, {0}, 64},
+                                       {"ampere_sgemm_32x128_nt", 3, 20000, {0}, 64},
+                                       {"softmax_warp_forward", 1, 9000, {0}, 512},
+                                       {"softmax_warp_backward", 1, 9000, {0}, 512}}};
+    struct program flash = {.steps = 5,
+                            .gap = 500,
+                            .kernels = {{"flash_fwd_kernel", 1, 9000, {0}, 64},
+                                        {"flash_bwd_dq_dk_dv_loop_kernel", 3, 9000, {0}, 64}}};
+    assert_algorithm(&math, &flash, "another algorithm: 4 attention kernels per step instead of 6 products");
+    assert_algorithm(&flash, &math, "another algorithm: 6 products per step instead of 4 attention kernels");
+}
+
+/* A loop that another loop of other products replaces is another program; so are attention kernels next to products that the
+ * other side does not have. */
+static void test_other_products_are_another_model(void **state)
+{
+    (void)state;
+    struct program ten = {.steps = 5, .gap = 500, .kernels = {{"nvjet_tst_128x64_NNT", 10, 5000, {0}, 128}}};
+    struct program more = {
+        .steps = 5, .gap = 500, .kernels = {{"nvjet_tst_256x128_coopA_NNT", 21, 9000, {0}, 132}}};
+    assert_refused(&ten, &more, "work");
+    struct program deep = ten;
+    deep.kernels[0].count = 40; /* four times as many layers */
+    assert_refused(&ten, &deep, "work");
+    struct program attends = {
+        .steps = 5,
+        .gap = 500,
+        .kernels = {{"flash_fwd_kernel", 2, 9000, {0}, 64}, {"ampere_hgemm_32x128_nn", 2, 20000, {0}, 64}}};
+    assert_refused(&ten, &attends, "work");
+}
+
+static void test_another_batch(void **state)
+{
+    (void)state;
+    struct program base = {.steps = 5,
+                           .gap = 500,
+                           .kernels = {{"ampere_sgemm_32x128_nn", 4, 20000, {0}, 64},
+                                       {"layer_norm", 2, 9000, {0}, 512},
+                                       {"softmax_warp_forward", 2, 9000, {0}, 512},
+                                       {"elementwise_kernel", 4, 5000, {0}, 2000},
+                                       {"adam", 1, 9000, {0}, 300}}};
+    struct program twice = base, split = base;
+    for (int i = 0; i < 4; i++) twice.kernels[i].blocks *= 2;
+    assert_refused(&base, &twice, "size");
+    struct gp_diff_opts any = {.any_work = true};
+    struct gp_diff d = compare(&base, &twice, &any);
+    assert_true(d.comparable && !reason(&d, "size")->fatal);
+    gp_diff_release(&d);
+    /* in two halves one after the other it is the same work */
+    for (int i = 1; i < 4; i++) split.kernels[i].blocks /= 2, split.kernels[i].count *= 2;
+    d = compare(&base, &split, NULL);
+    assert_true(d.comparable && !reason(&d, "size"));
+    gp_diff_release(&d);
+    /* one kernel over another grid is a change of that kernel */
+    struct program one = base;
+    one.kernels[3].blocks *= 2;
+    d = compare(&base, &one, NULL);
+    assert_true(d.comparable && !reason(&d, "size"));
+    gp_diff_release(&d);
+}
+
+/* Five kernels, of which the other side has one. */
+static void test_most_kernels_on_one_side(void **state)
+{
+    (void)state;
+    struct program base = {.steps = 5,
+                           .gap = 500,
+                           .kernels = {{"norm", 2, 9000, {0}},
+                                       {"a", 1, 900, {0}},
+                                       {"b", 1, 900, {0}},
+                                       {"c", 1, 900, {0}},
+                                       {"d", 1, 900, {0}}}};
+    struct program cur = {.steps = 5,
+                          .gap = 500,
+                          .kernels = {{"w", 1, 900, {0}},
+                                      {"x", 1, 900, {0}},
+                                      {"y", 1, 900, {0}},
+                                      {"z", 1, 900, {0}},
+                                      {"norm", 2, 9000, {0}}}};
+    struct gp_diff d = compare(&base, &cur, NULL);
+    assert_true(d.comparable);
+    assert_string_equal(
+        gp_diff_str(&d, reason(&d, "few_in_common")->text),
+        "these may be different programs: 4 operations are gone and 4 new, 1 is on both sides");
+    gp_diff_release(&d);
 }
 
 static void test_other_settings_keep_host_times_out(void **state)
@@ -869,6 +981,10 @@ int main(void)
         cmocka_unit_test(test_the_same_step_of_other_kernels),
         cmocka_unit_test(test_ranks_are_one_run),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_another_algorithm_is_compared),
+        cmocka_unit_test(test_other_products_are_another_model),
+        cmocka_unit_test(test_another_batch),
+        cmocka_unit_test(test_most_kernels_on_one_side),
         cmocka_unit_test(test_other_settings_keep_host_times_out),
         cmocka_unit_test(test_lost_records),
         cmocka_unit_test(test_gates_are_read),

@@ -1,0 +1,389 @@
+/* Do both sides do the same work? Another algorithm for it is what people compare; another model or batch is not. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/diff/diff_priv.h"
+#include "analyze/math/sums.h"
+#include "analyze/names/kernel_key.h"
+#include "formats/base/map.h"
+
+static bool is_work(uint32_t kind)
+{
+    return kind == GP_FRAME_GEMM || kind == GP_FRAME_ATTENTION || kind == GP_FRAME_COMMUNICATION;
+}
+
+/* Calls FN for each GPU event of the samples of a side. */
+static void each_event(struct gp_diff_work *w, int side, void *ctx,
+                       void (*fn)(void *ctx, int side, const struct gp_diff_sample *s,
+                                  const struct gp_profile *p, const struct gp_profile_event *e))
+{
+    const struct gp_diff_group *g = &w->side[side];
+    for (size_t i = 0; i < g->samples.n; i++) {
+        const struct gp_diff_sample *s = &g->samples.at[i];
+        const struct gp_profile *p = g->profiles[s->profile];
+        for (uint32_t k = s->s->first; k < s->s->first + s->s->n; k++) fn(ctx, side, s, p, &p->events.at[k]);
+    }
+}
+
+static double per_step(const struct gp_diff_work *w, int side, double sum)
+{
+    size_t n = w->side[side].samples.n;
+    return n ? sum / (double)n : 0;
+}
+
+static double larger_of(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- another batch, another width: the same kernels over grids that all changed by one factor ---- */
+
+static const double FACTOR_SAME = 1.1;     /* grids within this of each other changed by one factor */
+static const double FACTOR_LEAST = 1.25;   /* ... and by so much at least */
+static const double PART_SCALED = 0.5;     /* of the time in kernels that are on both sides */
+static const double PART_LOOKED_AT = 0.05; /* of the GPU time: what less shows is not believed */
+enum { KERNELS_LEAST = 3 };
+
+struct grid_row {
+    double calls[GP_DIFF_SIDES], blocks[GP_DIFF_SIDES], ns[GP_DIFF_SIDES];
+};
+
+struct grids {
+    struct gp_diff_work *w;
+    struct gp_map rows_of; /* by name */
+    GP_VEC(struct grid_row) rows;
+};
+
+/* How the grid of a launch changed, as a logarithm, and how much time that concerns. */
+struct grid_change {
+    double factor, ns;
+};
+
+/* Products and collectives choose their grids by other things than the size of their work. */
+static void add_grid(void *ctx, int side, const struct gp_diff_sample *s, const struct gp_profile *p,
+                     const struct gp_profile_event *e)
+{
+    struct grids *g = ctx;
+    const struct gp_profile_kernel *k = &p->kernels.at[e->kernel];
+    (void)s;
+    if (is_work(k->kind) || gp_class_of((enum gp_frame_kind)k->kind) != GP_CLASS_COMPUTE || !k->grid[0])
+        return;
+    gp_sid name = gp_intern_from(&g->w->d->strings, &p->strings, k->name);
+    uint32_t at = *gp_map_put(&g->rows_of, name, (uint32_t)g->rows.n);
+    if (at == g->rows.n) GP_VEC_PUSH(&g->rows, ((struct grid_row){{0}, {0}, {0}}));
+    g->rows.at[at].calls[side]++;
+    g->rows.at[at].blocks[side] += (double)k->grid[0] * k->grid[1] * k->grid[2];
+    g->rows.at[at].ns[side] += (double)e->dur_ns;
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct grid_change *x = a, *y = b;
+    return x->factor < y->factor ? -1 : x->factor > y->factor;
+}
+
+/* Changes of kernels on both sides whose grids changed, with all their work: a loop over small grids that became one launch
+ * over a large one does the same. Returns the time in kernels that are on both sides. */
+static double grid_changes(const struct grids *g, struct grid_change *changes, size_t *n)
+{
+    double all = 0;
+    *n = 0;
+    for (size_t i = 0; i < g->rows.n; i++) {
+        const struct grid_row *r = &g->rows.at[i];
+        if (!r->calls[GP_DIFF_BASE] || !r->calls[GP_DIFF_CUR]) continue;
+        double blocks[GP_DIFF_SIDES], ns[GP_DIFF_SIDES];
+        for (int side = 0; side < GP_DIFF_SIDES; side++) {
+            blocks[side] = per_step(g->w, side, r->blocks[side]);
+            ns[side] = per_step(g->w, side, r->ns[side]);
+        }
+        double total = log(blocks[GP_DIFF_CUR] / blocks[GP_DIFF_BASE]);
+        double call = log(r->blocks[GP_DIFF_CUR] / r->calls[GP_DIFF_CUR]) -
+                      log(r->blocks[GP_DIFF_BASE] / r->calls[GP_DIFF_BASE]);
+        double most = larger_of(ns[GP_DIFF_BASE], ns[GP_DIFF_CUR]);
+        all += most;
+        if (fabs(call) > log(FACTOR_SAME) && total / call >= 0.5)
+            changes[(*n)++] = (struct grid_change){call, most};
+    }
+    qsort(changes, *n, sizeof *changes, compare_changes);
+    return all;
+}
+
+/* The factor by which the grids of most kernels changed; 0: they did not change by one. */
+static double common_factor(const struct grids *g, uint32_t *kernels)
+{
+    const struct gp_diff *d = g->w->d;
+    struct grid_change *changes = gp_alloc((g->rows.n + 1) * sizeof *changes);
+    size_t n, middle = 0;
+    double all = grid_changes(g, changes, &n), changed = 0, before = 0, same = 0, factor = 0;
+    for (size_t i = 0; i < n; i++) changed += changes[i].ns;
+    for (; middle < n; middle++) {
+        before += changes[middle].ns;
+        if (before * 2 >= changed) break;
+    }
+    *kernels = 0;
+    for (size_t i = 0; i < n && middle < n; i++) {
+        if (fabs(changes[i].factor - changes[middle].factor) > log(FACTOR_SAME)) continue;
+        same += changes[i].ns;
+        ++*kernels;
+    }
+    double gpu = larger_of((double)d->side[GP_DIFF_BASE].gpu_ns, (double)d->side[GP_DIFF_CUR].gpu_ns);
+    if (*kernels >= KERNELS_LEAST && same >= PART_SCALED * all && all >= PART_LOOKED_AT * gpu &&
+        fabs(changes[middle].factor) > log(FACTOR_LEAST))
+        factor = exp(changes[middle].factor);
+    free(changes);
+    return factor;
+}
+
+static bool check_size(struct gp_diff_work *w)
+{
+    struct gp_diff *d = w->d;
+    struct grids g;
+    uint32_t kernels;
+    memset(&g, 0, sizeof g);
+    g.w = w;
+    for (int side = 0; side < GP_DIFF_SIDES; side++) each_event(w, side, &g, add_grid);
+    double factor = common_factor(&g, &kernels);
+    GP_VEC_FREE(&g.rows);
+    gp_map_release(&g.rows_of);
+    if (!(factor > 0)) return false;
+    gp_diff_reason(
+        d, "size", !d->opts.any_work, d->opts.any_work ? 0 : GP_DIFF_ALL_CLASSES,
+        gp_diff_text(d, "another batch or model: %" PRIu32 " kernels run over grids %.3g times as large",
+                     kernels, factor));
+    return true;
+}
+
+/* ---- other work ---- */
+
+/* Per step. "Work" is products, attention and collectives: their number does not depend on how a program was compiled.
+ * "Common" products run the same kernels over the same grids on both sides; "known" is what has an operation on both. */
+struct work {
+    double calls[GP_DIFF_SIDES], attention[GP_DIFF_SIDES];
+    double runs[GP_DIFF_SIDES]; /* calls of another shape than the last few: of a loop, its body once */
+    /* GPU time */
+    double ns[GP_DIFF_SIDES], products[GP_DIFF_SIDES], common[GP_DIFF_SIDES];
+    double rest[GP_DIFF_SIDES], known[GP_DIFF_SIDES];
+    double shared[GP_DIFF_SIDES]; /* in operations that both sides run equally often */
+    double fused[GP_DIFF_SIDES];  /* in kernels of a compiler that fuses */
+};
+
+enum {
+    BODY = 4,         /* products of a loop's body */
+    PRODUCTS_FEW = 4, /* fewer do not show whether the work is the same */
+};
+
+struct counter {
+    struct gp_diff_work *w;
+    struct work *work;
+    const uint8_t *seen; /* bits of sides, by shape */
+    const struct gp_diff_sample *sample;
+    uint32_t last[BODY], n_last;
+};
+
+static void count_run(struct counter *c, int side, const struct gp_diff_sample *s, uint32_t shape)
+{
+    if (c->sample != s) c->n_last = 0;
+    c->sample = s;
+    bool known = false;
+    for (uint32_t i = 0; i < c->n_last && i < BODY; i++) known |= c->last[i] == shape;
+    c->last[c->n_last++ % BODY] = shape;
+    c->work->runs[side] += !known;
+}
+
+static void count_event(void *ctx, int side, const struct gp_diff_sample *s, const struct gp_profile *p,
+                        const struct gp_profile_event *e)
+{
+    struct counter *c = ctx;
+    struct work *work = c->work;
+    const struct gp_profile_kernel *k = &p->kernels.at[e->kernel];
+    const struct gp_diff_op *op = &c->w->d->ops.at[gp_diff_op_of(c->w, side, s->profile, e)];
+    bool both = op->side[GP_DIFF_BASE].present && op->side[GP_DIFF_CUR].present;
+    double ns = (double)e->dur_ns;
+    if (both && !op->count_changed) work->shared[side] += ns;
+    if (gp_kernel_is_fused(gp_profile_str(p, k->name), gp_string_len(&p->strings, k->name)))
+        work->fused[side] += ns;
+    if (!is_work(k->kind)) {
+        work->rest[side] += ns;
+        if (both) work->known[side] += ns;
+        return;
+    }
+    uint32_t shape = c->w->side[side].shape_of[s->profile][e->kernel];
+    work->calls[side]++;
+    work->attention[side] += k->kind == GP_FRAME_ATTENTION;
+    work->ns[side] += ns;
+    if (k->kind == GP_FRAME_GEMM) work->products[side] += ns;
+    if (k->kind == GP_FRAME_GEMM && c->seen[shape] == 3) work->common[side] += ns;
+    count_run(c, side, s, shape);
+}
+
+struct seen {
+    const struct gp_diff_work *w;
+    GP_VEC(uint8_t) by_shape;
+};
+
+static void see_event(void *ctx, int side, const struct gp_diff_sample *s, const struct gp_profile *p,
+                      const struct gp_profile_event *e)
+{
+    struct seen *seen = ctx;
+    uint32_t shape = seen->w->side[side].shape_of[s->profile][e->kernel];
+    (void)p;
+    while (seen->by_shape.n <= shape) GP_VEC_PUSH(&seen->by_shape, 0);
+    seen->by_shape.at[shape] |= (uint8_t)(1 << side);
+}
+
+static void count_work(struct gp_diff_work *w, struct work *work)
+{
+    struct seen seen;
+    memset(&seen, 0, sizeof seen);
+    seen.w = w;
+    memset(work, 0, sizeof *work);
+    for (int side = 0; side < GP_DIFF_SIDES; side++) each_event(w, side, &seen, see_event);
+    for (int side = 0; side < GP_DIFF_SIDES; side++) {
+        struct counter c = {.w = w, .work = work, .seen = seen.by_shape.at};
+        each_event(w, side, &c, count_event);
+        work->calls[side] = per_step(w, side, work->calls[side]);
+        work->attention[side] = per_step(w, side, work->attention[side]);
+        work->runs[side] = per_step(w, side, work->runs[side]);
+    }
+    GP_VEC_FREE(&seen.by_shape);
+}
+
+static bool is_most(const double part[GP_DIFF_SIDES], const struct work *work, double least)
+{
+    for (int side = 0; side < GP_DIFF_SIDES; side++)
+        if (part[side] < least * (work->ns[side] + work->rest[side])) return false;
+    return true;
+}
+
+/* Less than a tenth of the GPU time, on both sides. */
+static bool is_little(const double part[GP_DIFF_SIDES], const struct work *work)
+{
+    for (int side = 0; side < GP_DIFF_SIDES; side++)
+        if (part[side] * 10 >= work->ns[side] + work->rest[side]) return false;
+    return true;
+}
+
+static bool within_twice(double a, double b)
+{
+    return a <= 2 * b && b <= 2 * a;
+}
+
+/* Attention kernels of one side stand for products of the other (two each forward, four or five backward, where they have
+ * helpers), and all else that it multiplies is the same. */
+static bool is_attention(const struct work *work)
+{
+    enum { MOST = 5 };
+    double kernels = work->attention[GP_DIFF_CUR] - work->attention[GP_DIFF_BASE];
+    double calls = work->calls[GP_DIFF_CUR] - work->calls[GP_DIFF_BASE];
+    double products = kernels - calls; /* that are gone where KERNELS are new */
+    int side = kernels > 0 ? GP_DIFF_CUR : GP_DIFF_BASE;
+    if (kernels == 0 || products / kernels < 1 || products / kernels > MOST) return false;
+    return work->common[side] * 2 >= work->products[side]; /* its other products are still there */
+}
+
+/* One side calls a few products over and over where the other has as many of another shape, and what is not products is
+ * on both sides, or next to nothing. */
+static bool is_loop(const struct work *work)
+{
+    enum { TURNS = 4 };
+    int more = work->calls[GP_DIFF_CUR] > work->calls[GP_DIFF_BASE];
+    if (work->calls[more] < TURNS * work->calls[!more] || !work->calls[!more]) return false;
+    if (work->calls[more] < TURNS * work->runs[more] || work->calls[!more] > 2 * work->runs[!more])
+        return false;
+    if (!within_twice(work->runs[GP_DIFF_BASE], work->runs[GP_DIFF_CUR])) return false;
+    for (int side = 0; side < GP_DIFF_SIDES; side++) {
+        if (work->common[side] * 2 > work->products[side]) return false; /* more of the same */
+        if (work->known[side] * 2 < work->rest[side] && work->rest[side] * 10 > work->ns[side]) return false;
+    }
+    return true;
+}
+
+/* A compiler made most of the kernels of one side only: their names do not tell what they replace. */
+static bool is_compiled(const struct work *work)
+{
+    bool most[GP_DIFF_SIDES];
+    for (int side = 0; side < GP_DIFF_SIDES; side++)
+        most[side] = work->fused[side] * 2 > work->ns[side] + work->rest[side];
+    return most[GP_DIFF_BASE] != most[GP_DIFF_CUR];
+}
+
+/* Compilers and libraries split products and join them, but not to half or double their number, unless they choose another
+ * algorithm. */
+static bool is_other(const struct work *work)
+{
+    double a = work->calls[GP_DIFF_BASE], b = work->calls[GP_DIFF_CUR];
+    double more = a > b ? a : b, less = a > b ? b : a;
+    bool nothing_shared = is_little(work->shared, work);
+    bool explained = is_attention(work) || is_loop(work);
+    if (more >= PRODUCTS_FEW && less * 2 < more) return !explained && !is_most(work->shared, work, 0.5);
+    if (!nothing_shared || explained) return false;
+    return more < PRODUCTS_FEW ? !is_compiled(work) : less * 4 < more * 3;
+}
+
+/* What replaced what, if that explains the change of the number of products. 0: it does not. */
+static gp_sid algorithm_of(struct gp_diff *d, const struct work *work)
+{
+    const char *unit = gp_diff_unit_name((enum gp_diff_unit)d->unit);
+    double was = work->calls[GP_DIFF_BASE], is = work->calls[GP_DIFF_CUR];
+    double kernels = work->attention[GP_DIFF_CUR] - work->attention[GP_DIFF_BASE],
+           products = kernels - (is - was);
+    if (is_attention(work) && kernels > 0)
+        return gp_diff_text(d, "another algorithm: %.4g attention kernel%s per %s instead of %.4g products",
+                            kernels, kernels == 1 ? "" : "s", unit, products);
+    if (is_attention(work))
+        return gp_diff_text(d, "another algorithm: %.4g products per %s instead of %.4g attention kernel%s",
+                            -products, unit, -kernels, kernels == -1 ? "" : "s");
+    if (is_loop(work) || !within_twice(was, is))
+        return gp_diff_text(d, "another algorithm: %.4g product%s per %s instead of %.4g", is,
+                            is == 1 ? "" : "s", unit, was);
+    return 0;
+}
+
+static void say_other(struct gp_diff *d, double was, double is)
+{
+    gp_sid text = 0;
+    if (was >= PRODUCTS_FEW || is >= PRODUCTS_FEW)
+        text = gp_diff_text(
+            d, "different work: %.4g and %.4g matrix products, attention kernels and collectives per %s", was,
+            is, gp_diff_unit_name((enum gp_diff_unit)d->unit));
+    else text = gp_diff_text(d, "different work: hardly any operation is on both sides");
+    gp_diff_reason(d, "work", !d->opts.any_work, d->opts.any_work ? 0 : GP_DIFF_ALL_CLASSES, text);
+}
+
+void gp_diff_check_work(struct gp_diff_work *w)
+{
+    struct gp_diff *d = w->d;
+    struct work work;
+    if (!w->side[GP_DIFF_BASE].samples.n || !w->side[GP_DIFF_CUR].samples.n) return;
+    bool sized = check_size(w);
+    count_work(w, &work);
+    double was = work.calls[GP_DIFF_BASE], is = work.calls[GP_DIFF_CUR];
+    gp_sid algorithm = sized ? 0 : algorithm_of(d, &work);
+    if (is_other(&work)) {
+        say_other(d, was, is);
+    } else if (algorithm) {
+        gp_diff_reason(d, "algorithm", false, 0, algorithm);
+    } else if (fabs(was - is) > 0.01 * larger_of(was, is)) {
+        gp_diff_reason(
+            d, "work_changed", false, 0,
+            gp_diff_text(d,
+                         "slightly different work: %.4g and %.4g matrix products, attention kernels "
+                         "and collectives per %s",
+                         was, is, gp_diff_unit_name((enum gp_diff_unit)d->unit)));
+    }
+}
+
+void gp_diff_check_program(struct gp_diff *d)
+{
+    enum { KERNELS_FEW = 8 };
+    const struct gp_diff_summary *s = &d->summary;
+    size_t apart = (size_t)s->added + s->removed;
+    if (!d->comparable || d->ops.n < KERNELS_FEW || apart * 2 <= d->ops.n) return;
+    gp_diff_reason(d, "few_in_common", false, 0,
+                   gp_diff_text(d,
+                                "these may be different programs: %" PRIu32
+                                " operations are gone and %" PRIu32 " new, %zu %s on both sides",
+                                s->removed, s->added, d->ops.n - apart,
+                                d->ops.n - apart == 1 ? "is" : "are"));
+}
