@@ -5,6 +5,7 @@ test_description='trace-convert: any trace in, any format out, nothing lost on t
 data=$GP_SOURCE/tests/cli/data
 same=$GP_SOURCE/tests/cli/same_events.py
 command -v python3 >/dev/null && test_set_prereq PYTHON
+"$GP_SOURCE/tests/tap/on_terminal.py" 0 true 2>/dev/null && test_set_prereq TERMINAL
 
 # in_terminal COMMAND: run it with a terminal as standard input and output; what it says goes to `out`.
 in_terminal() {
@@ -209,7 +210,7 @@ test_expect_success '-v tells what was read' '
     grep -q ", clean$" err
 '
 
-test_expect_success PYTHON 'no binary for a terminal' '
+test_expect_success TERMINAL 'no binary for a terminal' '
     in_terminal trace-convert every.json &&
     grep -q "^trace-convert: gpuprof, compression none: not written to a terminal" out &&
     grep -q "^status 2$" out &&
@@ -219,7 +220,7 @@ test_expect_success PYTHON 'no binary for a terminal' '
     grep -q "^status 0$" out
 '
 
-test_expect_success PYTHON 'no operand at a terminal does not hang' '
+test_expect_success TERMINAL 'no operand at a terminal does not hang' '
     in_terminal trace-convert --to chrome &&
     grep -q "^status 2$" out
 '

@@ -230,6 +230,7 @@ test_expect_success 'a graph that an H200 replayed folds under the ranges that c
     awk "/;capture;(clear;Memset|layer;(increment|square)|Memcpy)/ { n += \$NF } END { exit n != 25 * 42 }" folded
 '
 
+"$GP_SOURCE/tests/tap/on_terminal.py" 0 true 2>/dev/null && test_set_prereq TERMINAL
 # in_terminal COLUMNS COMMAND...: run it where standard output is a terminal of that width.
 in_terminal() {
     python3 - "$@" <<'END'
@@ -254,7 +255,7 @@ END
 }
 widest() { python3 -c 'import sys; print(max(len(line.rstrip("\n")) for line in sys.stdin))'; }
 
-test_expect_success 'text is as wide as the terminal, and 80 columns where there is none' '
+test_expect_success TERMINAL 'text is as wide as the terminal, and 80 columns where there is none' '
     trace=$samples/h200/eager.json.gz &&
     trace-hta $trace >piped && test $(widest <piped) -le 80 && grep "…" piped &&
     in_terminal 160 env -u COLUMNS NO_COLOR=1 trace-hta --progress=never $trace >wide &&

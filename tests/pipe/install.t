@@ -30,7 +30,7 @@ test_expect_success MOCK 'the collector finds its library there' '
     "$build/tests/mock/facts" t | grep -Fx "gpu 10"
 '
 
-command -v dpkg-shlibdeps >/dev/null && command -v dpkg-deb >/dev/null && command -v cpack >/dev/null && test_set_prereq DEB
+command -v dpkg-shlibdeps >/dev/null && command -v file >/dev/null && command -v dpkg-deb >/dev/null && command -v cpack >/dev/null && test_set_prereq DEB
 test_expect_success DEB 'the Debian package holds the same, below /usr, and names the libraries it needs' '
     cpack --config "$build/CPackConfig.cmake" -G DEB -B deb >log 2>&1 || { cat log; return 1; }
     dpkg-deb --field deb/*.deb Depends >depends && grep "libc6 (>=" depends && grep -w libzstd1 depends &&
