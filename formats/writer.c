@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include "formats/chrome/chrome_write.h"
 #include "formats/gpt/gpt_write.h"
+#include "formats/perfetto/perfetto_write.h"
 #include "formats/base/pack.h"
 
 static int to_output(void *ctx, const void *data, size_t n)
@@ -33,10 +34,19 @@ static void write_chrome(struct gp_trace *t, const struct gp_write_opts *wanted,
     gp_pack_free(pack);
 }
 
+/* The format has compressed pieces of its own. */
+static void write_perfetto(struct gp_trace *t, const struct gp_write_opts *wanted, struct gp_output *out)
+{
+    int threads = wanted->threads ? wanted->threads : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (gp_perfetto_write(t, wanted->plain_name, threads, to_output, out))
+        return; /* OUT remembers a failure */
+}
+
 static const struct gp_writer gpuprof = {"gpuprof", "none|zstd|zlib", true, write_gpt};
 static const struct gp_writer chrome = {"chrome", "none|gzip|zstd", false, write_chrome};
+static const struct gp_writer perfetto = {"perfetto", "none", true, write_perfetto};
 
-const struct gp_writer *const gp_writers[] = {&gpuprof, &chrome, NULL};
+const struct gp_writer *const gp_writers[] = {&gpuprof, &chrome, &perfetto, NULL};
 
 const char *gp_writer_name(size_t i)
 {

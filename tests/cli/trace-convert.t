@@ -173,7 +173,7 @@ test_expect_success 'input that is not a trace is refused' '
 '
 
 test_expect_success 'misuse is reported in one line and a hint' '
-    for args in "--to perfetto every.json" "--compress lzma every.json" "--no-such-option" "every.json every.json"; do
+    for args in "--to otf2 every.json" "--compress lzma every.json" "--no-such-option" "every.json every.json"; do
         status_of trace-convert $args &&
         test "$status" = 2 &&
         test ! -s out &&
@@ -183,7 +183,7 @@ test_expect_success 'misuse is reported in one line and a hint' '
 
 test_expect_success 'a full disk is an error' '
     test -w /dev/full || return 0
-    for format in gpuprof chrome; do
+    for format in gpuprof chrome perfetto; do
         status=0 && { trace-convert --to "$format" every.json >/dev/full 2>err || status=$?; } &&
         test "$status" = 2 &&
         test "$(wc -l <err)" = 1 &&

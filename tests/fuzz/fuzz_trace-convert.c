@@ -10,6 +10,7 @@ static const struct fuzz_way ways[] = {
     {FUZZ_PACKED, {"--to", "chrome", "--compress", "gzip", NULL}},
     {FUZZ_PACKED, {"--to", "chrome", "--compress", "zstd", NULL}},
     {FUZZ_JSON, {"--to", "chrome", "--strict", NULL}},
+    {FUZZ_PACKETS, {"--to", "perfetto", NULL}},
 };
 
 static const struct fuzz_tool tool = {

@@ -223,6 +223,22 @@ static void check_packed(const char *p, size_t n)
     gp_input_close(in);
 }
 
+/* Messages that fill the file: the tag of field 1, a length, as many bytes. */
+static void check_packets(const char *p, size_t n)
+{
+    for (size_t at = 0; at < n;) {
+        uint64_t length = 0;
+        FUZZ_CHECK(p[at++] == (1 << 3 | 2));
+        for (unsigned shift = 0;; shift += 7) {
+            FUZZ_CHECK(at < n && shift < 64);
+            length |= (uint64_t)(p[at] & 0x7f) << shift;
+            if (!(p[at++] & 0x80)) break;
+        }
+        FUZZ_CHECK(length <= n - at);
+        at += length;
+    }
+}
+
 void fuzz_check_output(enum fuzz_form form, const char *p, size_t n)
 {
     switch (form) {
@@ -254,6 +270,9 @@ void fuzz_check_output(enum fuzz_form form, const char *p, size_t n)
         break;
     case FUZZ_PACKED:
         check_packed(p, n);
+        break;
+    case FUZZ_PACKETS:
+        check_packets(p, n);
         break;
     }
 }

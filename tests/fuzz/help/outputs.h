@@ -10,15 +10,16 @@
 #include <stdint.h>
 
 enum fuzz_form {
-    FUZZ_TEXT,   /* lines for a terminal */
-    FUZZ_JSON,   /* one value */
-    FUZZ_HTML,   /* a page */
-    FUZZ_SVG,    /* a picture */
-    FUZZ_DOT,    /* a graph */
-    FUZZ_CSV,    /* as many fields in each row as in the first */
-    FUZZ_FOLDED, /* "frame;frame N" */
-    FUZZ_TRACE,  /* our binary format */
-    FUZZ_PACKED, /* gzip or zstd of something */
+    FUZZ_TEXT,    /* lines for a terminal */
+    FUZZ_JSON,    /* one value */
+    FUZZ_HTML,    /* a page */
+    FUZZ_SVG,     /* a picture */
+    FUZZ_DOT,     /* a graph */
+    FUZZ_CSV,     /* as many fields in each row as in the first */
+    FUZZ_FOLDED,  /* "frame;frame N" */
+    FUZZ_TRACE,   /* our binary format */
+    FUZZ_PACKED,  /* gzip or zstd of something */
+    FUZZ_PACKETS, /* of a trace of Perfetto */
 };
 
 void fuzz_check_output(enum fuzz_form form, const char *p, size_t n);

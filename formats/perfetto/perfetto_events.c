@@ -1,0 +1,255 @@
+/* Events in the order of their tracks. On a thread, spans nest; what does not nest, and work of a stream that overlaps, goes to
+ * further tracks, one span at a time, so that no viewer has to drop any. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "formats/perfetto/perfetto_priv.h"
+
+/* The events of a track of the model go to these tracks of ours. */
+enum group { MAIN, SYNCS, RANGES, GROUPS };
+
+struct lane {
+    GP_VEC(struct gp_pf_ref) refs;
+    int64_t end_ns; /* of the last span */
+};
+
+struct order {
+    struct gp_pf *w;
+    GP_VEC(struct gp_pf_ref) refs, merged;
+    GP_VEC(struct lane) lanes;
+    GP_VEC(int64_t) open;  /* ends of the spans that are open */
+    GP_VEC(uint32_t) heap; /* lanes from 1 on, the one that ends first on top */
+};
+
+static int64_t start_of(const struct gp_pf *w, struct gp_pf_ref r)
+{
+    return w->t->events[r.table].start_ns[r.row];
+}
+
+static int64_t end_of(const struct gp_pf *w, struct gp_pf_ref r)
+{
+    const struct gp_events *e = &w->t->events[r.table];
+    return e->start_ns[r.row] + e->dur_ns[r.row];
+}
+
+/* Instants: marks, allocations, arrows, records of CUDA events, and the ends of asynchronous events. */
+static bool is_instant(const struct gp_pf *w, struct gp_pf_ref r)
+{
+    const struct gp_events *e = &w->t->events[r.table];
+    if (r.table == GP_MARK || r.table == GP_MEMORY || r.table == GP_FLOW) return true;
+    if (r.table == GP_SYNC)
+        return gp_get_cat(e, r.row) && !strcmp(gp_trace_str(w->t, gp_get_cat(e, r.row)), "cuda_event");
+    if (r.table != GP_OTHER) return false;
+    uint32_t phase = gp_get_phase(e, r.row) & 0x7f;
+    return phase && phase != 'X';
+}
+
+/* ---- lanes ---- */
+
+static void sift(struct order *o, size_t i)
+{
+    for (;;) {
+        size_t least = i, left = 2 * i + 1;
+        for (size_t k = left; k < left + 2 && k < o->heap.n; k++)
+            if (o->lanes.at[o->heap.at[k]].end_ns < o->lanes.at[o->heap.at[least]].end_ns) least = k;
+        if (least == i) return;
+        uint32_t was = o->heap.at[i];
+        o->heap.at[i] = o->heap.at[least];
+        o->heap.at[least] = was;
+        i = least;
+    }
+}
+
+/* A lane from 1 on that is free at START; a new one if there is none. */
+static uint32_t free_lane(struct order *o, int64_t start_ns, int64_t end_ns)
+{
+    if (o->heap.n && o->lanes.at[o->heap.at[0]].end_ns <= start_ns) {
+        uint32_t lane = o->heap.at[0];
+        o->lanes.at[lane].end_ns = end_ns;
+        sift(o, 0);
+        return lane;
+    }
+    uint32_t lane = (uint32_t)o->lanes.n;
+    GP_VEC_PUSH(&o->lanes, ((struct lane){.end_ns = end_ns}));
+    GP_VEC_PUSH(&o->heap, lane);
+    for (size_t i = o->heap.n - 1; i && o->lanes.at[o->heap.at[(i - 1) / 2]].end_ns > end_ns;
+         i = (i - 1) / 2) {
+        o->heap.at[i] = o->heap.at[(i - 1) / 2];
+        o->heap.at[(i - 1) / 2] = lane;
+    }
+    return lane;
+}
+
+/* Put each event into a lane: 0 if it nests there, or, with FLAT, if nothing is open. */
+static void divide(struct order *o, bool flat)
+{
+    for (size_t i = 0; i < o->refs.n; i++) {
+        struct gp_pf_ref r = o->refs.at[i];
+        int64_t start = start_of(o->w, r), end = end_of(o->w, r);
+        uint32_t lane = 0;
+        while (o->open.n && o->open.at[o->open.n - 1] <= start) o->open.n--;
+        if (!is_instant(o->w, r)) {
+            if (o->open.n && (flat || o->open.at[o->open.n - 1] < end)) lane = free_lane(o, start, end);
+            else GP_VEC_PUSH(&o->open, end);
+        }
+        GP_VEC_PUSH(&o->lanes.at[lane].refs, r);
+    }
+}
+
+/* ---- packets of a lane ---- */
+
+static void put_end(struct gp_pf *w, int64_t at_ns)
+{
+    gp_pf_prepare(w, at_ns);
+    gp_put_number(&w->event, GP_PF_TYPE, GP_PF_END);
+    gp_pf_event(w, at_ns);
+}
+
+static void put_flow(struct gp_pf *w, uint32_t tag, uint64_t id)
+{
+    char *to = gp_buf_reserve(&w->event, GP_FIELD_MOST);
+    w->event.n += (size_t)(gp_put_fixed64(to, tag, id) - to);
+}
+
+/* An arrow from a call to each GPU event that it launched: its id is the row of that event. */
+static void put_flows(struct gp_pf *w, struct gp_pf_ref r)
+{
+    if (r.table == GP_GPU && w->launch_of && w->launch_of[r.row] != GP_PF_NONE)
+        put_flow(w, GP_PF_FLOW_END, (uint64_t)r.row + 1);
+    if (r.table == GP_API && w->first)
+        for (uint32_t i = w->first[r.row]; i < w->first[r.row + 1]; i++)
+            put_flow(w, GP_PF_FLOW, (uint64_t)w->launches[i] + 1);
+}
+
+static void put_begin(struct gp_pf *w, struct gp_pf_ref r)
+{
+    const struct gp_events *e = &w->t->events[r.table];
+    int64_t at_ns = e->start_ns[r.row];
+    gp_sid cat = gp_get_cat(e, r.row);
+    gp_pf_prepare(w, at_ns);
+    gp_put_number(&w->event, GP_PF_TYPE, is_instant(w, r) ? GP_PF_INSTANT : GP_PF_BEGIN);
+    gp_put_number(&w->event, GP_PF_NAME_IID, gp_pf_intern(w, GP_PF_NAMES, e->name[r.row]));
+    if (r.table == GP_GPU && !cat) cat = gp_gpu_config(w->t, r.row)->cat;
+    if (!cat) {
+        const char *usual = r.table == GP_GPU
+                                ? gp_gpu_kind_category((enum gp_gpu_kind)gp_gpu_config(w->t, r.row)->kind)
+                                : gp_table_category((enum gp_table)r.table);
+        if (*usual)
+            cat = w->usual[r.table == GP_GPU ? GP_TABLE_COUNT + gp_gpu_config(w->t, r.row)->kind : r.table];
+    }
+    if (cat) gp_put_number(&w->event, GP_PF_CATEGORY_IID, gp_pf_intern(w, GP_PF_CATEGORIES, cat));
+    gp_pf_args(w, (enum gp_table)r.table, r.row);
+    put_flows(w, r);
+    gp_pf_event(w, at_ns);
+}
+
+static void put_lane(struct order *o, const struct lane *lane, uint64_t uuid)
+{
+    struct gp_pf *w = o->w;
+    gp_pf_begin(w, uuid, start_of(w, lane->refs.at[0]));
+    o->open.n = 0;
+    for (size_t i = 0; i < lane->refs.n && !w->chunks.stopped; i++) {
+        struct gp_pf_ref r = lane->refs.at[i];
+        int64_t start = start_of(w, r);
+        while (o->open.n && o->open.at[o->open.n - 1] <= start) put_end(w, o->open.at[--o->open.n]);
+        put_begin(w, r);
+        if (!is_instant(w, r)) GP_VEC_PUSH(&o->open, end_of(w, r));
+    }
+    while (o->open.n) put_end(w, o->open.at[--o->open.n]);
+}
+
+/* ---- tracks ---- */
+
+static void put_group(struct order *o, uint32_t track, enum group group)
+{
+    static const char *const names[] = {"", " waits", " ranges"};
+    struct gp_pf *w = o->w;
+    char suffix[40];
+    bool stream = w->t->tracks.at[track].kind == GP_TRACK_STREAM;
+    if (!o->refs.n) return;
+    GP_VEC_PUSH(&o->lanes, ((struct lane){.end_ns = INT64_MIN}));
+    divide(o, stream && group == MAIN);
+    for (uint32_t i = 0; i < o->lanes.n; i++) {
+        struct lane *lane = &o->lanes.at[i];
+        if (i) snprintf(suffix, sizeof suffix, "%s, beside %u", names[group], (unsigned)i);
+        else snprintf(suffix, sizeof suffix, "%s", names[group]);
+        if (lane->refs.n) put_lane(o, lane, gp_pf_track(w, track, suffix));
+        GP_VEC_FREE(&lane->refs);
+    }
+    o->lanes.n = o->heap.n = o->open.n = o->refs.n = 0;
+}
+
+static bool comes_first(const struct gp_pf *w, struct gp_pf_ref a, struct gp_pf_ref b)
+{
+    int64_t x = start_of(w, a), y = start_of(w, b);
+    return x != y ? x < y : end_of(w, a) >= end_of(w, b);
+}
+
+/* Merge refs FIRST.. of `refs`, sorted, into those before, which are sorted, too. */
+static void merge(struct order *o, size_t first)
+{
+    size_t a = 0, b = first, n = o->refs.n;
+    if (!first || first == n || comes_first(o->w, o->refs.at[first - 1], o->refs.at[first])) return;
+    o->merged.n = 0;
+    GP_VEC_RESERVE(&o->merged, n);
+    while (a < first && b < n) {
+        bool left = comes_first(o->w, o->refs.at[a], o->refs.at[b]);
+        o->merged.at[o->merged.n++] = o->refs.at[left ? a++ : b++];
+    }
+    memcpy(o->merged.at + o->merged.n, o->refs.at + a, (first - a) * sizeof *o->refs.at);
+    o->merged.n += first - a;
+    memcpy(o->refs.at, o->merged.at, o->merged.n * sizeof *o->refs.at);
+}
+
+static enum group group_of(enum gp_table table, const struct gp_track *k)
+{
+    if (k->kind != GP_TRACK_STREAM) return MAIN;
+    return table == GP_SYNC ? SYNCS : table == GP_GPU_RANGE ? RANGES : MAIN;
+}
+
+/* The rows of each table in the order of their tracks: those of track K are rows[first[K]] up to first[K + 1]. */
+struct by_track {
+    uint32_t *rows, *first;
+};
+
+static void sort_by_track(struct by_track *b, const struct gp_trace *t, enum gp_table table)
+{
+    const struct gp_events *e = &t->events[table];
+    b->first = gp_zalloc((t->tracks.n + 2) * sizeof *b->first);
+    b->rows = gp_alloc((e->n + 1) * sizeof *b->rows);
+    for (size_t i = 0; i < e->n; i++) b->first[e->track[i] + 2]++;
+    for (size_t k = 2; k < t->tracks.n + 2; k++) b->first[k] += b->first[k - 1];
+    for (size_t i = 0; i < e->n; i++) b->rows[b->first[e->track[i] + 1]++] = (uint32_t)i;
+}
+
+/* At equal times, what comes first here is outside. */
+static const enum gp_table order[] = {GP_OTHER,    GP_RANGE,     GP_PYTHON, GP_OP,     GP_API,  GP_SYNC,
+                                      GP_OVERHEAD, GP_GPU_RANGE, GP_GPU,    GP_MEMORY, GP_MARK, GP_FLOW};
+
+void gp_pf_tracks_of_events(struct gp_pf *w)
+{
+    struct order o = {.w = w};
+    struct by_track by[GP_COUNT(order)];
+    for (size_t i = 0; i < GP_COUNT(order); i++) sort_by_track(&by[i], w->t, order[i]);
+    for (uint32_t k = 0; k < w->t->tracks.n; k++) {
+        for (int group = MAIN; group < GROUPS; group++) {
+            for (size_t i = 0; i < GP_COUNT(order); i++) {
+                size_t first = o.refs.n;
+                if (order[i] == GP_FLOW && w->launch_of) continue; /* made from the correlation ids instead */
+                if (group_of(order[i], &w->t->tracks.at[k]) != (enum group)group) continue;
+                for (uint32_t r = by[i].first[k]; r < by[i].first[k + 1]; r++)
+                    GP_VEC_PUSH(&o.refs, ((struct gp_pf_ref){order[i], by[i].rows[r]}));
+                merge(&o, first);
+            }
+            put_group(&o, k, (enum group)group);
+        }
+    }
+    for (size_t i = 0; i < GP_COUNT(order); i++) {
+        free(by[i].rows);
+        free(by[i].first);
+    }
+    GP_VEC_FREE(&o.refs);
+    GP_VEC_FREE(&o.merged);
+    GP_VEC_FREE(&o.lanes);
+    GP_VEC_FREE(&o.open);
+    GP_VEC_FREE(&o.heap);
+}

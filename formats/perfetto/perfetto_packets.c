@@ -1,0 +1,142 @@
+/* Packets of one sequence: what they share is said once a segment, and a segment ends with its chunk. */
+#include "formats/base/utf8.h"
+#include "formats/perfetto/perfetto_priv.h"
+
+void gp_pf_packet(struct gp_pf *w, uint32_t tag, const struct gp_buf *message)
+{
+    struct gp_buf packet = {0};
+    gp_put_bytes(&packet, tag, message->n ? message->data : "", message->n);
+    gp_put_number(&packet, GP_PF_SEQUENCE, 1);
+    gp_put_bytes(gp_pf_raw(&w->chunks), GP_PF_PACKET, packet.data, packet.n);
+    gp_buf_release(&packet);
+}
+
+/* ---- segments ---- */
+
+static void put_clock(struct gp_buf *b, uint64_t id, int64_t at_ns, bool deltas)
+{
+    struct gp_buf clock = {0};
+    gp_put_number(&clock, GP_PF_CLOCK_ID, id);
+    gp_put_number(&clock, GP_PF_CLOCK_TIME, (uint64_t)at_ns);
+    if (deltas) gp_put_number(&clock, GP_PF_CLOCK_IS_DELTA, 1);
+    gp_put_bytes(b, GP_PF_CLOCK, clock.data, clock.n);
+    gp_buf_release(&clock);
+}
+
+/* The first packet of a segment: nothing before it counts; the track and the clock that the others have. */
+static void begin_segment(struct gp_pf *w, int64_t at_ns)
+{
+    struct gp_buf packet = {0}, part = {0}, event = {0};
+    w->segment++;
+    w->last_ns = at_ns;
+    for (int i = 0; i < GP_PF_KINDS; i++) w->iids[i] = 0;
+    w->interned.n = 0;
+    gp_put_number(&packet, GP_PF_SEQUENCE, w->sequences);
+    gp_put_number(&packet, GP_PF_FLAGS, GP_PF_CLEARED | GP_PF_NEEDS);
+    put_clock(&part, GP_PF_BOOTTIME, at_ns + w->shift_ns, false);
+    put_clock(&part, GP_PF_DELTAS, at_ns + w->shift_ns, true);
+    gp_put_bytes(&packet, GP_PF_CLOCK_SNAPSHOT, part.data, part.n);
+    part.n = 0;
+    gp_put_number(&event, GP_PF_DEFAULT_TRACK, w->uuid);
+    gp_put_bytes(&part, GP_PF_DEFAULT_EVENT, event.data, event.n);
+    gp_put_number(&part, GP_PF_DEFAULT_CLOCK, GP_PF_DELTAS);
+    gp_put_bytes(&packet, GP_PF_DEFAULTS, part.data, part.n);
+    gp_put_bytes(gp_pf_raw(&w->chunks), GP_PF_PACKET, packet.data, packet.n);
+    gp_buf_release(&packet);
+    gp_buf_release(&part);
+    gp_buf_release(&event);
+}
+
+/* Sequence 1 is that of the packets that describe tracks. */
+void gp_pf_begin(struct gp_pf *w, uint64_t uuid, int64_t at_ns)
+{
+    if (gp_pf_is_full(&w->chunks)) gp_pf_next_chunk(&w->chunks);
+    w->uuid = uuid;
+    w->sequences++;
+    begin_segment(w, at_ns);
+}
+
+void gp_pf_prepare(struct gp_pf *w, int64_t at_ns)
+{
+    w->event.n = 0;
+    if (!gp_pf_is_full(&w->chunks)) return;
+    gp_pf_next_chunk(&w->chunks);
+    begin_segment(w, at_ns);
+}
+
+void gp_pf_event(struct gp_pf *w, int64_t at_ns)
+{
+    enum { HEAD = 4 * GP_FIELD_MOST };
+    struct gp_buf *raw = gp_pf_raw(&w->chunks);
+    char head[HEAD], *p = head;
+    int64_t step = at_ns - w->last_ns;
+    p = gp_put_field(p, GP_PF_TIMESTAMP, (uint64_t)step);
+    p = gp_put_field(p, GP_PF_SEQUENCE, w->sequences);
+    p = gp_put_field(p, GP_PF_FLAGS, GP_PF_NEEDS);
+    if (w->interned.n) {
+        char size[GP_FIELD_MOST];
+        size_t tag_n = (size_t)(gp_put_field(size, GP_PF_INTERNED, w->interned.n) - size);
+        size_t event_n = (size_t)(gp_put_field(size, GP_PF_TRACK_EVENT, w->event.n) - size);
+        gp_put_number(raw, GP_PF_PACKET, (size_t)(p - head) + tag_n + w->interned.n + event_n + w->event.n);
+        gp_buf_put(raw, head, (size_t)(p - head));
+        gp_put_bytes(raw, GP_PF_INTERNED, w->interned.data, w->interned.n);
+        gp_put_bytes(raw, GP_PF_TRACK_EVENT, w->event.data, w->event.n);
+        w->interned.n = 0;
+    } else {
+        p = gp_put_field(p, GP_PF_TRACK_EVENT, w->event.n);
+        size_t n = (size_t)(p - head), room = GP_FIELD_MOST + n + w->event.n;
+        char *to = GP_LIKELY(raw->cap - raw->n >= room) ? raw->data + raw->n : gp_buf_reserve(raw, room),
+             *at = gp_put_field(to, GP_PF_PACKET, n + w->event.n);
+        memcpy(at, head, n);
+        memcpy(at + n, w->event.data, w->event.n);
+        raw->n += (size_t)(at - to) + n + w->event.n;
+    }
+    w->last_ns = at_ns;
+}
+
+/* ---- texts ---- */
+
+gp_sid gp_pf_text(struct gp_pf *w, const char *text, size_t n)
+{
+    return w->t->strings.n + gp_intern(&w->own, text, n);
+}
+
+static void put_text(struct gp_pf *w, struct gp_buf *b, enum gp_pf_kind kind, gp_sid sid)
+{
+    const struct gp_strings *s = &w->t->strings;
+    bool own = sid >= s->n;
+    const char *text = own ? gp_string(&w->own, sid - s->n) : gp_string(s, sid);
+    size_t n = own ? gp_string_len(&w->own, sid - s->n) : gp_string_len(s, sid);
+    struct gp_buf plain = {0};
+    if (kind == GP_PF_NAMES && w->plain_name && n > 2 && text[0] == '_' && text[1] == 'Z') {
+        w->plain_name(&plain, text, n);
+        text = plain.n ? plain.data : "";
+        n = plain.n;
+    }
+    struct gp_buf clean = {0};
+    gp_utf8_repair(&clean, text, n);
+    gp_put_bytes(b, GP_PF_TEXT, clean.n ? clean.data : "", clean.n);
+    gp_buf_release(&clean);
+    gp_buf_release(&plain);
+}
+
+uint32_t gp_pf_intern(struct gp_pf *w, enum gp_pf_kind kind, gp_sid sid)
+{
+    static const uint32_t tags[] = {GP_PF_INTERNED_NAME, GP_PF_INTERNED_KEY, GP_PF_INTERNED_CATEGORY,
+                                    GP_PF_INTERNED_TEXT};
+    if (sid >= w->known[kind].n) {
+        size_t n = w->known[kind].n;
+        GP_VEC_RESERVE(&w->known[kind], (size_t)sid + 1);
+        w->known[kind].n = w->known[kind].cap;
+        memset(w->known[kind].at + n, 0, (w->known[kind].n - n) * sizeof *w->known[kind].at);
+    }
+    struct gp_pf_known *k = &w->known[kind].at[sid];
+    if (k->segment == w->segment) return k->iid;
+    *k = (struct gp_pf_known){w->segment, ++w->iids[kind]};
+    struct gp_buf entry = {0};
+    gp_put_number(&entry, GP_PF_IID, k->iid);
+    put_text(w, &entry, kind, sid);
+    gp_put_bytes(&w->interned, tags[kind], entry.data, entry.n);
+    gp_buf_release(&entry);
+    return w->known[kind].at[sid].iid;
+}
