@@ -3,6 +3,7 @@
 #include <string.h>
 #include "render/hta/hta_html.h"
 #include "render/hta/hta_json.h"
+#include "render/hta/hta_openmetrics.h"
 #include "render/hta/hta_tables.h"
 #include "render/hta/path_dot.h"
 #include "render/report/report_csv.h"
@@ -87,12 +88,21 @@ static void write_dot(void *answer, struct gp_output *to)
     gp_answer_put(to, &b);
 }
 
+static void write_openmetrics(void *answer, struct gp_output *to)
+{
+    const struct gp_hta_answer *a = answer;
+    struct gp_buf b = {0};
+    gp_hta_openmetrics(&b, a->h);
+    gp_answer_put(to, &b);
+}
+
 const struct gp_answer_format gp_hta_formats[] = {
     {"text", 10, GP_HTA_TAKES_TABLE, write_text},
     {"json", 10, 0, write_json},
     {"csv", 0, GP_HTA_TAKES_TABLE, write_csv},
     {"html", 100, GP_HTA_TAKES_LINKS, write_html},
     {"dot", 0, 0, write_dot},
+    {"openmetrics", 0, 0, write_openmetrics},
     {0},
 };
 
