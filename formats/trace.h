@@ -272,6 +272,8 @@ struct gp_input_info {
 #define GP_NEED_EXTRA_WORK (1u << 29)
 /* Of the `extra` columns, only those of ranges. */
 #define GP_NEED_EXTRA_RANGES (1u << 27)
+/* And of operators, where the shapes of their inputs are. */
+#define GP_NEED_EXTRA_OPS (1u << 24)
 /* Columns that only other profilers' tools read: recfn, py_id, py_parent, py_module, addr. */
 #define GP_NEED_IDS (1u << 28)
 /* Where GPU events stand in the input, for messages about them; not part of GP_NEED_ALL. */
@@ -284,7 +286,7 @@ struct gp_input_info {
 static inline bool gp_needs_extra(uint32_t need, enum gp_table table)
 {
     return need & GP_NEED_EXTRA || (need & GP_NEED_EXTRA_WORK && (table == GP_GPU || table == GP_MEMORY)) ||
-           (need & GP_NEED_EXTRA_RANGES && table == GP_RANGE);
+           (need & GP_NEED_EXTRA_RANGES && table == GP_RANGE) || (need & GP_NEED_EXTRA_OPS && table == GP_OP);
 }
 
 struct gp_trace {

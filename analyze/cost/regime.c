@@ -112,6 +112,33 @@ void gp_regime_of_kernel(struct gp_regime_answer *a, const struct gp_regime_kern
     else a->regime = regime_of_work(a, k, c);
 }
 
+/* ---- work as a device did it ---- */
+
+void gp_work_settle_arith(struct gp_work *w, enum gp_matrix_use use, const struct gp_ceiling *flops,
+                          int64_t ns, bool amd)
+{
+    double fp32 = flops[GP_ARITH_FP32].per_s;
+    if (w->arith != GP_ARITH_FP32 || !w->products || amd) return;
+    bool faster = fp32 > 0 && w->flops / fp32 * 1e9 > (double)ns;
+    if (use == GP_MATRIX_YES || (use == GP_MATRIX_UNKNOWN && faster)) w->arith = GP_ARITH_TF32;
+}
+
+void gp_regime_limit(struct gp_work *w, const struct gp_ceilings *c, bool fit_cache, int64_t ns)
+{
+    double most = c->memory.per_s * (double)ns / 1e9;
+    if (fit_cache || c->memory.per_s <= 0 || w->bytes_high <= most) return;
+    w->bytes_high = most > w->bytes_low ? most : w->bytes_low;
+}
+
+double gp_regime_ceiling_ns(const struct gp_work *w, const struct gp_ceilings *c, bool fit_cache)
+{
+    const struct gp_ceiling *flops = w->arith < GP_ARITH_COUNT ? &c->flops[w->arith] : NULL;
+    double compute = flops && flops->per_s > 0 ? w->flops / flops->per_s * 1e9 : 0, memory = 0;
+    if (c->memory.per_s > 0 && !fit_cache)
+        memory = (w->bytes_low + w->bytes_high) / 2 / c->memory.per_s * 1e9;
+    return compute > memory ? compute : memory;
+}
+
 /* ---- steps ---- */
 
 enum gp_regime gp_regime_of_step(const struct gp_regime_step *s)

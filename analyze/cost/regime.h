@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include "analyze/names/frame_kind.h"
 #include "analyze/cost/ceilings.h"
+#include "analyze/cost/occupancy.h"
 #include "analyze/cost/work.h"
 
 /* X(enum, name in JSON, what a person reads) */
@@ -77,6 +78,16 @@ struct gp_regime_answer {
 /* Regime of one launch of a kernel. Ceilings of 0 are unknown. */
 void gp_regime_of_kernel(struct gp_regime_answer *a, const struct gp_regime_kernel *k,
                          const struct gp_ceilings *c);
+
+/* NVIDIA's matrix units run FP32 as TF32: set W's type to that where a kernel's name shows that it uses them (USE), or it
+ * took NS, less than the ceilings FLOPS, by type, allow for FP32. Not for AMD's units, which take FP32 as it is. */
+void gp_work_settle_arith(struct gp_work *w, enum gp_matrix_use use, const struct gp_ceiling *flops,
+                          int64_t ns, bool amd);
+/* Limit W's bytes to what memory delivers in NS, unless they FIT_CACHE. */
+void gp_regime_limit(struct gp_work *w, const struct gp_ceilings *c, bool fit_cache, int64_t ns);
+/* What W takes in ns at the nearer of the ceilings: of its arithmetic, and of memory for the mean of its bytes unless they
+ * FIT_CACHE. 0: not known. */
+double gp_regime_ceiling_ns(const struct gp_work *w, const struct gp_ceilings *c, bool fit_cache);
 
 /* Where the time of a step goes; the parts sum to at most whole_ns. */
 struct gp_regime_step {

@@ -19,6 +19,7 @@ static void release_maps(struct gp_hta_maps *m)
     if (!m) return;
     gp_map_release(&m->kernels);
     gp_map_release(&m->owners);
+    gp_map_release(&m->op_shapes);
     gp_map_release(&m->api);
     gp_map_release(&m->copies);
     gp_map_release(&m->range_memory);
@@ -29,6 +30,7 @@ void gp_hta_release(struct gp_hta *h)
 {
     gp_hta_release_devices(h);
     gp_hta_release_kernels(h);
+    GP_VEC_FREE(&h->op_shapes);
     gp_hta_release_launches(h);
     gp_hta_release_graphs(h);
     gp_hta_release_steps(h);
@@ -65,6 +67,7 @@ int gp_hta_add_viewed(struct gp_hta *h, struct gp_trace *t, struct gp_view *v, s
     gp_hta_start_idle(&idle, &h->opts, v);
     gp_hta_add_devices(h, v);
     gp_hta_add_kernels(h, v, first_device);
+    gp_hta_add_op_shapes(h, v);
     gp_hta_add_launches(h, v);
     gp_hta_add_graphs(h, v);
     int failed = gp_hta_add_steps(h, v, err);
@@ -99,6 +102,7 @@ void gp_hta_merge(struct gp_hta *to, struct gp_hta *from)
     struct gp_hta_opts opts = from->opts;
     gp_hta_merge_devices(to, from);
     gp_hta_merge_kernels(to, from);
+    gp_hta_merge_op_shapes(to, from);
     gp_hta_merge_launches(to, from);
     gp_hta_merge_graphs(to, from);
     gp_hta_merge_steps(to, from);
@@ -164,6 +168,7 @@ void gp_hta_finish(struct gp_hta *h)
 {
     gp_hta_finish_devices(h);
     gp_hta_finish_kernels(h);
+    gp_hta_finish_op_shapes(h);
     gp_hta_finish_launches(h);
     gp_hta_finish_graphs(h);
     gp_hta_finish_steps(h);
@@ -183,6 +188,7 @@ static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
     gp_xfer_i32(x, &h->world_size);
     gp_hta_xfer_devices(x, h);
     gp_hta_xfer_kernels(x, h);
+    gp_hta_xfer_op_shapes(x, h);
     gp_hta_xfer_launches(x, h);
     gp_hta_xfer_graphs(x, h);
     gp_hta_xfer_steps(x, h);
@@ -192,7 +198,7 @@ static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
     gp_hta_xfer_paths(x, h);
 }
 
-static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 4, "partial result"};
+static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 5, "partial result"};
 
 bool gp_hta_is_saved(const void *data, size_t n)
 {

@@ -26,6 +26,7 @@
 #include "analyze/hta/hta_steps.h"
 #include "analyze/hta/kernel_stats.h"
 #include "analyze/hta/launches.h"
+#include "analyze/hta/op_shapes.h"
 #include "analyze/hta/range_memory.h"
 #include "analyze/math/dist.h"
 #include "analyze/math/sums.h"
@@ -58,6 +59,7 @@ struct gp_hta {
     GP_VEC(struct gp_hta_device) devices;  /* by (rank, producer, device) after finish */
     GP_VEC(struct gp_kernel_stat) kernels; /* by total, then name, after finish */
     GP_VEC(struct gp_owner_stat) owners;   /* by sort, then total */
+    GP_VEC(struct gp_op_shape) op_shapes;  /* by total, then name and shapes */
     GP_VEC(struct gp_api_stat) api;        /* by total */
     struct gp_hta_launches launches;
     GP_VEC(struct gp_graph_stat) graphs;
@@ -81,7 +83,7 @@ struct gp_hta {
 /* OPTS is copied; may be NULL. */
 void gp_hta_init(struct gp_hta *h, const struct gp_hta_opts *opts);
 /* The tables that gp_hta_add_trace looks at. */
-#define GP_HTA_NEED GP_VIEW_NEED
+#define GP_HTA_NEED (GP_VIEW_NEED | GP_NEED_EXTRA_OPS)
 
 /* Add everything from a finished trace T. With opts.repair, T's GPU events are first repaired and sorted
  * again. Returns -1 if the step marker is not a valid regular expression. */

@@ -16,7 +16,7 @@
 
 /* Finds the row for a key while adding: the key is a hash of sids, the value an index into the vector. */
 struct gp_hta_maps {
-    struct gp_map kernels, owners, api, copies, range_memory;
+    struct gp_map kernels, owners, op_shapes, api, copies, range_memory;
 };
 
 /* breakdown.c: adds one gp_hta_device for each device of the view, in the view's order; the others find theirs at
@@ -40,7 +40,8 @@ struct gp_hta_idle {
 void gp_hta_start_idle(struct gp_hta_idle *idle, const struct gp_hta_opts *opts, const struct gp_view *v);
 void gp_hta_finish_idle(struct gp_hta_idle *idle, struct gp_hta *h, size_t first_device);
 void gp_hta_add_kernels(struct gp_hta *h, const struct gp_view *v, size_t first_device); /* kernels, owners */
-void gp_hta_add_launches(struct gp_hta *h, const struct gp_view *v);                     /* launches, api */
+void gp_hta_add_op_shapes(struct gp_hta *h, const struct gp_view *v);
+void gp_hta_add_launches(struct gp_hta *h, const struct gp_view *v); /* launches, api */
 void gp_hta_add_graphs(struct gp_hta *h, const struct gp_view *v);
 int gp_hta_add_steps(struct gp_hta *h, const struct gp_view *v, struct gp_err *err);
 void gp_hta_add_copies(struct gp_hta *h, const struct gp_view *v); /* copies, memory */
@@ -50,6 +51,7 @@ void gp_hta_add_path(struct gp_hta *h, const struct gp_view *v, size_t first_ste
 
 void gp_hta_merge_devices(struct gp_hta *to, struct gp_hta *from);
 void gp_hta_merge_kernels(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_op_shapes(struct gp_hta *to, struct gp_hta *from);
 void gp_hta_merge_launches(struct gp_hta *to, struct gp_hta *from);
 void gp_hta_merge_graphs(struct gp_hta *to, struct gp_hta *from);
 void gp_hta_merge_steps(struct gp_hta *to, struct gp_hta *from);
@@ -60,6 +62,7 @@ void gp_hta_merge_paths(struct gp_hta *to, struct gp_hta *from);
 
 void gp_hta_finish_devices(struct gp_hta *h);
 void gp_hta_finish_kernels(struct gp_hta *h);
+void gp_hta_finish_op_shapes(struct gp_hta *h);
 void gp_hta_finish_launches(struct gp_hta *h);
 void gp_hta_finish_graphs(struct gp_hta *h);
 void gp_hta_finish_steps(struct gp_hta *h);
@@ -73,6 +76,7 @@ void gp_hta_finish_findings(struct gp_hta *h); /* last: reads all the others */
 void gp_hta_xfer_figures(struct gp_xfer *x, struct gp_breakdown *b);
 void gp_hta_xfer_devices(struct gp_xfer *x, struct gp_hta *h);
 void gp_hta_xfer_kernels(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_op_shapes(struct gp_xfer *x, struct gp_hta *h);
 void gp_hta_xfer_launches(struct gp_xfer *x, struct gp_hta *h);
 void gp_hta_xfer_graphs(struct gp_xfer *x, struct gp_hta *h);
 void gp_hta_xfer_steps(struct gp_xfer *x, struct gp_hta *h);

@@ -96,17 +96,6 @@ static void find_ops(struct find *f)
     free(at);
 }
 
-/* NVIDIA's matrix units run FP32 as TF32; the kernel's name or its speed shows that it uses them. */
-static void decide_arith(struct find *f, struct op *op)
-{
-    const struct gp_ceiling *fp32 = &f->c->s->ceilings.flops[GP_ARITH_FP32];
-    bool amd = f->c->props && f->c->props->warp_size == 64; /* whose matrix units take FP32 as it is */
-    if (op->work.arith != GP_ARITH_FP32 || !op->work.products || amd) return;
-    enum gp_matrix_use use = config_of(f, op->longest)->matrix;
-    bool faster = fp32->per_s > 0 && op->work.flops / fp32->per_s * 1e9 > (double)op->total_ns;
-    if (use == GP_MATRIX_YES || (use == GP_MATRIX_UNKNOWN && faster)) op->work.arith = GP_ARITH_TF32;
-}
-
 static void know_ops(struct find *f)
 {
     const struct gp_trace *t = f->c->t;
@@ -117,7 +106,9 @@ static void know_ops(struct find *f)
         const char *kernel = gp_trace_str(t, t->configs.at[f->c->items[op->longest].config].name);
         op->known =
             gp_work_of_op(&op->work, gp_trace_str(t, t->events[GP_OP].name[op->row]), &shapes, kernel);
-        if (op->known) decide_arith(f, op);
+        if (op->known)
+            gp_work_settle_arith(&op->work, config_of(f, op->longest)->matrix, f->c->s->ceilings.flops,
+                                 op->total_ns, f->c->props && f->c->props->warp_size == 64);
     }
 }
 
@@ -206,14 +197,6 @@ static void know_device(struct find *f)
 
 /* ---- regimes ---- */
 
-/* The bytes moved cannot exceed what the memory delivers in that time. */
-static void limit(struct gp_item_work *w, const struct gp_ceilings *top, int64_t dur_ns)
-{
-    double most = top->memory.per_s * (double)dur_ns / 1e9;
-    if (w->bound.fits_cache || top->memory.per_s <= 0 || w->share.bytes_high <= most) return;
-    w->share.bytes_high = most > w->share.bytes_low ? most : w->share.bytes_low;
-}
-
 static void decide(struct find *f)
 {
     const struct gp_rule_ctx *c = f->c;
@@ -228,7 +211,8 @@ static void decide(struct find *f)
         k.part = w->part;
         k.beside = beside[row] || talking[row];
         gp_regime_of_kernel(&w->bound, &k, &c->s->ceilings);
-        if (k.work && !w->bound.impossible) limit(w, &c->s->ceilings, gp_rule_dur(c, i));
+        if (k.work && !w->bound.impossible)
+            gp_regime_limit(&w->share, &c->s->ceilings, w->bound.fits_cache, gp_rule_dur(c, i));
     }
 }
 

@@ -58,7 +58,7 @@ static const struct theme themes[] = {
     {"gpu-work",
      "What the GPUs did",
      {gp_hta_chart_kernels, gp_hta_chart_durations},
-     {"kernels", "operators", "ranges", "modules"},
+     {"kernels", "operators", "operators_by_shape", "ranges", "modules"},
      "kernel tensor gemm occupancy grid"},
     {"launching",
      "Launches",

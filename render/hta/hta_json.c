@@ -592,6 +592,43 @@ static void put_findings(struct out *o)
     gp_doc_end(&o->d, ']');
 }
 
+static void put_share_of(struct out *o, const char *key, double v, int64_t ns, double scale)
+{
+    if (v > 0 && ns > 0) gp_doc_real(&o->d, key, v / (double)ns * scale);
+    else gp_doc_null(&o->d, key);
+}
+
+static void put_op_shape(struct out *o, const struct gp_op_shape *s, int64_t all_ns)
+{
+    gp_doc_element(&o->d);
+    gp_doc_name(&o->d, "name", s->name);
+    gp_doc_name(&o->d, "shapes", s->shapes);
+    gp_doc_u64(&o->d, "calls", s->calls);
+    gp_doc_u64(&o->d, "gpu_events", s->gpu_events);
+    gp_doc_i64(&o->d, "gpu_ns", s->gpu_ns);
+    gp_doc_real(&o->d, "share_pct", gp_pct(s->gpu_ns, all_ns));
+    gp_doc_i64(&o->d, "known_ns", s->known_ns);
+    gp_doc_i64(&o->d, "flops", s->flops);
+    gp_doc_i64(&o->d, "bytes_low", s->bytes_low);
+    gp_doc_i64(&o->d, "bytes_high", s->bytes_high);
+    put_share_of(o, "tflops", (double)s->flops, s->known_ns, 1e-3);
+    put_share_of(o, "gbps", ((double)s->bytes_low + (double)s->bytes_high) / 2, s->known_ns, 1);
+    put_share_of(o, "ceiling_pct", (double)s->ceiling_ns, s->ceiling_known_ns, 100);
+    gp_doc_cstr(&o->d, "arithmetic", gp_arith_name((enum gp_arith)s->arith));
+    gp_doc_end(&o->d, '}');
+}
+
+static void put_op_shapes(struct out *o)
+{
+    const struct gp_hta *h = o->h;
+    int64_t all_ns = 0;
+    for (size_t i = 0; i < h->op_shapes.n; i++) all_ns += h->op_shapes.at[i].gpu_ns;
+    gp_doc_list(&o->d, "operators_by_shape");
+    for (size_t i = 0; i < h->op_shapes.n && (!o->top || i < o->top); i++)
+        put_op_shape(o, &h->op_shapes.at[i], all_ns);
+    gp_doc_end(&o->d, ']');
+}
+
 static void put_summary(struct out *o)
 {
     struct gp_report r = {0};
@@ -616,6 +653,7 @@ void gp_hta_json_write(struct gp_buf *b, const struct gp_hta *h, const struct gp
     put_paths(&o);
     put_ranks(&o);
     put_owners(&o, GP_OWNER_OP, "operators");
+    put_op_shapes(&o);
     put_owners(&o, GP_OWNER_RANGE, "ranges");
     put_owners(&o, GP_OWNER_MODULE, "modules");
     put_api(&o);

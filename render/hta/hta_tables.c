@@ -73,6 +73,7 @@ static const struct builder builders[] = {
     {"culprits", false, gp_hta_table_culprits},
     {"kernels", false, gp_hta_table_kernels},
     {"operators", false, gp_hta_table_operators},
+    {"operators_by_shape", false, gp_hta_table_op_shapes},
     {"ranges", false, gp_hta_table_ranges},
     {"modules", false, gp_hta_table_modules},
     {"launches", false, gp_hta_table_launches},

@@ -14,7 +14,7 @@
  *   idle_list *         a row per device and cause
  *   culprits            what the host was doing while devices were idle, all devices together
  *   kernels             a row per name and class
- *   operators, ranges, modules    GPU time by what launched it
+ *   operators, operators_by_shape, ranges, modules    GPU time by what launched it
  *   launches            figures: figure, value, unit
  *   launch_times        distributions: launch delay, launch calls, queue length
  *   api                 runtime calls

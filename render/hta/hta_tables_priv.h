@@ -59,6 +59,7 @@ void gp_hta_table_culprits(struct gp_hta_tables *m);
 /* hta_tables_work.c, */
 void gp_hta_table_kernels(struct gp_hta_tables *m);
 void gp_hta_table_operators(struct gp_hta_tables *m);
+void gp_hta_table_op_shapes(struct gp_hta_tables *m);
 void gp_hta_table_ranges(struct gp_hta_tables *m);
 void gp_hta_table_modules(struct gp_hta_tables *m);
 void gp_hta_table_launches(struct gp_hta_tables *m);

@@ -129,6 +129,79 @@ void gp_hta_table_operators(struct gp_hta_tables *m)
     add_owners(m, GP_OWNER_OP, "operators", "GPU time by operator");
 }
 
+/* V per NS of what is known, times SCALE; unknown without either. */
+static void put_rate(struct gp_report_table *t, double v, int64_t ns, double scale)
+{
+    if (v > 0 && ns > 0) gp_report_put_real(t, v / (double)ns * scale);
+    else gp_report_put_none(t);
+}
+
+static void op_shape_columns(struct gp_report_table *t)
+{
+    COLUMN(t, "name", "Operator", GP_CELL_NAME, 0, NULL);
+    COLUMN(t, "shapes", "Inputs", GP_CELL_NAME, 0,
+           "type and size of its tensors, as far as they were recorded");
+    COLUMN(t, "calls", "Calls", GP_CELL_COUNT, 0, "that launched GPU events");
+    COLUMN(t, "gpu_events", "Kernels", GP_CELL_COUNT, GP_COLUMN_SPARE, "GPU events launched");
+    COLUMN(t, "gpu_ns", "Time", GP_CELL_NS, 0,
+           "on the GPU: sum of the durations of its kernels, copies and sets");
+    COLUMN(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_SPARE, "of the durations of all GPU events");
+    COLUMN(t, "tflops", "TFLOP/s", GP_CELL_REAL, 0, "from the shapes: analyze/cost/README.md, Work");
+    COLUMN(t, "gbps", "GB/s", GP_CELL_REAL, 0, "bytes of its inputs and results, per second");
+    COLUMN(t, "ceiling_pct", "Ceiling", GP_CELL_PCT, 0,
+           "share of what the device can do by its data sheet, of the nearer of arithmetic and memory");
+    COLUMN(t, "arithmetic", "Type", GP_CELL_TEXT, GP_COLUMN_WIDE, "that products are computed in");
+    COLUMN(t, "known_ns", "Known", GP_CELL_NS, GP_COLUMN_WIDE, "time of kernels whose work the shapes show");
+    COLUMN(t, "flops", "FLOP", GP_CELL_COUNT, GP_COLUMN_WIDE, "in all calls");
+    COLUMN(t, "bytes_low", "Bytes, least", GP_CELL_BYTES, GP_COLUMN_WIDE, "each input and result moved once");
+    COLUMN(t, "bytes_high", "Bytes, most", GP_CELL_BYTES, GP_COLUMN_WIDE, "if caches keep nothing");
+}
+
+static void put_op_shape(struct gp_hta_tables *m, struct gp_report_table *t, const struct gp_op_shape *o,
+                         int64_t all_ns)
+{
+    if (o->name) gp_hta_put_sid(m, t, o->name);
+    else gp_report_put_name(m->r, t, "", 0, GP_TEXT("(outside any)"));
+    gp_hta_put_sid(m, t, o->shapes);
+    gp_report_put(t, (int64_t)o->calls);
+    gp_report_put(t, (int64_t)o->gpu_events);
+    gp_report_put(t, o->gpu_ns);
+    gp_report_put_real(t, gp_pct(o->gpu_ns, all_ns));
+    put_rate(t, (double)o->flops, o->known_ns, 1e-3);
+    put_rate(t, ((double)o->bytes_low + (double)o->bytes_high) / 2, o->known_ns, 1);
+    put_rate(t, (double)o->ceiling_ns, o->ceiling_known_ns, 100);
+    if (o->arith == GP_ARITH_NONE) gp_report_put_none(t);
+    else gp_report_put_text(m->r, t, gp_arith_name((enum gp_arith)o->arith));
+    if (!o->known_ns) {
+        for (int i = 0; i < 4; i++) gp_report_put_none(t);
+        return;
+    }
+    gp_report_put(t, o->known_ns);
+    gp_report_put(t, o->flops);
+    gp_report_put(t, o->bytes_low);
+    gp_report_put(t, o->bytes_high);
+}
+
+void gp_hta_table_op_shapes(struct gp_hta_tables *m)
+{
+    const struct gp_hta *h = m->h;
+    int64_t all_ns = 0, left = 0;
+    size_t shaped = 0, n = gp_hta_rows_shown(m, h->op_shapes.n);
+    for (size_t i = 0; i < h->op_shapes.n; i++) {
+        all_ns += h->op_shapes.at[i].gpu_ns;
+        shaped += h->op_shapes.at[i].shapes != 0;
+    }
+    if (!shaped) return;
+    struct gp_report_table *t =
+        gp_report_add(m->r, "operators_by_shape", "GPU time by operator and input shape");
+    op_shape_columns(t);
+    for (size_t i = 0; i < h->op_shapes.n; i++) {
+        if (i < n) put_op_shape(m, t, &h->op_shapes.at[i], all_ns);
+        else left += h->op_shapes.at[i].gpu_ns;
+    }
+    gp_hta_note_more(m, t, h->op_shapes.n - n, left);
+}
+
 void gp_hta_table_ranges(struct gp_hta_tables *m)
 {
     add_owners(m, GP_OWNER_RANGE, "ranges", "GPU time by range");

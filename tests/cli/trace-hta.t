@@ -258,7 +258,7 @@ widest() { python3 -c 'import sys; print(max(len(line.rstrip("\n")) for line in 
 test_expect_success TERMINAL 'text is as wide as the terminal, and 80 columns where there is none' '
     trace=$samples/h200/eager.json.gz &&
     trace-hta $trace >piped && test $(widest <piped) -le 80 && grep "…" piped &&
-    in_terminal 160 env -u COLUMNS NO_COLOR=1 trace-hta --progress=never $trace >wide &&
+    in_terminal 160 env -u COLUMNS NO_COLOR=1 trace-hta --progress=never -t kernels $trace >wide &&
     test $(widest <wide) -gt 100 && test $(widest <wide) -le 160 && ! grep "…" wide &&
     in_terminal 160 env COLUMNS=120 NO_COLOR=1 trace-hta --progress=never $trace >set &&
     test $(widest <set) -gt 80 && test $(widest <set) -le 120 &&
@@ -281,6 +281,43 @@ test_expect_success 'no two kernels of the table read the same, at any width' '
         trace-hta --top 0 -t kernels --width $width $samples/h200/eager.json.gz |
             sed "1,3d; s/^ *//; s/   *.*//" | sort | uniq -d >twice && test_must_be_empty twice || return 1
     done
+'
+
+# One product of 64 x 128 with 128 x 256 in bf16: 2 * 64 * 128 * 256 FLOP, and (64 * 128 + 128 * 256 + 64 * 256) * 2 bytes at
+# least. Its call launches two kernels of 6 and 4 us, and another of the same shape one of 10 us.
+cat >shapes.json <<'END'
+{"deviceProperties": [{"id": 0, "name": "NVIDIA H200"}], "traceEvents": [
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 8, "args": {"External id": 1,
+ "Input Dims": [[64, 128], [128, 256]], "Input type": ["c10::BFloat16", "c10::BFloat16"]}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "args": {"correlation": 1}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 4, "dur": 2, "args": {"correlation": 2}},
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 8, "args": {"External id": 2,
+ "Input Dims": [[64, 128], [128, 256]], "Input type": ["c10::BFloat16", "c10::BFloat16"]}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 11, "dur": 2, "args": {"correlation": 3}},
+{"ph": "X", "cat": "cpu_op", "name": "aten::secret", "pid": 1, "tid": 1, "ts": 20, "dur": 8, "args": {"External id": 3,
+ "Input Dims": [[7], []], "Input type": ["long int", "Scalar"]}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 21, "dur": 2, "args": {"correlation": 4}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 30, "dur": 6, "args": {"device": 0, "stream": 7, "correlation": 1}},
+{"ph": "X", "cat": "kernel", "name": "splitk", "pid": 0, "tid": 7, "ts": 40, "dur": 4, "args": {"device": 0, "stream": 7, "correlation": 2}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 50, "dur": 10, "args": {"device": 0, "stream": 7, "correlation": 3}},
+{"ph": "X", "cat": "kernel", "name": "s", "pid": 0, "tid": 7, "ts": 60, "dur": 5, "args": {"device": 0, "stream": 7, "correlation": 4}},
+{"ph": "X", "cat": "kernel", "name": "s", "pid": 0, "tid": 7, "ts": 70, "dur": 1, "args": {"device": 0, "stream": 7}}
+]}
+END
+
+test_expect_success 'operators by input shape: count, time, arithmetic, bytes and the share of the ceiling' '
+    trace-hta -q -f json shapes.json >json &&
+    jq -e ".operators_by_shape | length == 3 and (.[0] |
+        .name == \"aten::mm\" and .shapes == \"bf16[64,128] [128,256]\" and .calls == 2 and .gpu_events == 3 and
+        .gpu_ns == 20000 and .known_ns == 20000 and .flops == 2 * 4194304 and .bytes_low == 2 * 114688 and
+        (.tflops - 0.4194304 | fabs) < 1e-9 and .ceiling_pct > 0.03 and .ceiling_pct < 0.05) and
+        (.[1] | .name == \"aten::secret\" and .shapes == \"int64[7]\" and .gpu_ns == 5000 and .tflops == null) and
+        (.[2] | .name == null and .gpu_ns == 1000)" json &&
+    trace-hta -q -t operators_by_shape shapes.json >text && grep "aten::mm *bf16.64,128. .128,256. *2 *20.0 .*s *0.42" text &&
+    trace-hta -q -f csv -t operators_by_shape shapes.json | grep "^aten::mm,\"bf16.64,128. .128,256.\",2,3,20000," &&
+    trace-hta -q --save-partial part shapes.json && trace-hta -q --merge -f json part >merged &&
+    jq -c .operators_by_shape json >expect && jq -c .operators_by_shape merged >out && test_cmp expect out &&
+    trace-hta -q -f html shapes.json | grep "GPU time by operator and input shape"
 '
 
 test_done

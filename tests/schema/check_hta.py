@@ -62,7 +62,7 @@ class Check(Described):
         self.equal('kernels: time', sum(k['total_ns'] for k in report['kernels']), time)
         self.equal('inputs: GPU events', sum(i['gpu_events'] for i in report['inputs']), count)
         self.equal('launches: GPU events', report['launches']['gpu_events'], count)
-        for owner in ('operators', 'ranges', 'modules'):
+        for owner in ('operators', 'operators_by_shape', 'ranges', 'modules'):
             if report[owner]:
                 self.equal(owner + ': time', sum(o['gpu_ns'] for o in report[owner]), time)
                 self.equal(owner + ': events', sum(o['gpu_events'] for o in report[owner]), count)

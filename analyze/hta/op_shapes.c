@@ -1,0 +1,304 @@
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/cost/ceilings.h"
+#include "analyze/cost/occupancy.h"
+#include "analyze/cost/regime.h"
+#include "analyze/cost/shapes.h"
+#include "analyze/cost/work.h"
+#include "analyze/hta/hta_priv.h"
+#include "analyze/names/known.h"
+#include "analyze/names/names.h"
+#include "analyze/view/host_memo.h"
+
+#define NONE UINT32_MAX
+
+/* ---- rows ---- */
+
+static uint64_t row_key(gp_sid name, gp_sid shapes)
+{
+    return (uint64_t)name << 32 | shapes;
+}
+
+static uint32_t row_of(struct gp_hta *h, gp_sid name, gp_sid shapes)
+{
+    uint32_t *known = gp_map_put(&h->maps->op_shapes, row_key(name, shapes), (uint32_t)h->op_shapes.n);
+    if (*known == h->op_shapes.n) {
+        struct gp_op_shape o = {.name = name, .shapes = shapes, .arith = GP_ARITH_NONE};
+        GP_VEC_PUSH(&h->op_shapes, o);
+    }
+    return *known;
+}
+
+static void add(int64_t *to, int64_t v)
+{
+    *to = gp_add_saturated(*to, v);
+}
+
+static int64_t whole(double v)
+{
+    return v < 0 ? 0 : v < 9e18 ? (int64_t)(v + 0.5) : INT64_MAX;
+}
+
+/* ---- calls ---- */
+
+/* An operator that launched GPU events itself, not through another operator within. */
+struct call {
+    uint32_t op;      /* row of GP_OP */
+    uint32_t longest; /* GPU event that computes; NONE */
+    uint64_t events;
+    int64_t gpu_ns, compute_ns;
+    uint32_t device; /* of the view, that `longest` ran on */
+    bool replays;    /* a graph: its kernels are not the operator's */
+};
+
+struct finder {
+    struct gp_hta *h;
+    const struct gp_view *v;
+    struct gp_host_memo inner;
+    uint32_t *call_of; /* by row of GP_OP: index into calls + 1 */
+    GP_VEC(struct call) calls;
+    struct gp_map models;         /* name of an operator -> is its work known? */
+    struct gp_ceilings *ceilings; /* by device of the view */
+    struct gp_buf text;
+};
+
+/* The row of the innermost operator around the launch of a GPU event; NONE. */
+static uint32_t op_of(struct finder *f, uint32_t row)
+{
+    uint32_t node = gp_host_memo_innermost(&f->inner, f->v->at.node[row], GP_OP);
+    return node == GP_HOST_NONE ? NONE : f->v->hs.nodes[node].row;
+}
+
+static struct call *call_of(struct finder *f, uint32_t op)
+{
+    if (!f->call_of[op]) {
+        GP_VEC_PUSH(&f->calls, ((struct call){.op = op, .longest = NONE}));
+        f->call_of[op] = (uint32_t)f->calls.n;
+    }
+    return &f->calls.at[f->call_of[op] - 1];
+}
+
+static void add_event(struct finder *f, uint32_t row, uint32_t device, uint32_t outside)
+{
+    const struct gp_trace *t = f->v->t;
+    const struct gp_events *gpu = &t->events[GP_GPU];
+    uint32_t op = op_of(f, row), api = gp_view_launch(f->v, row);
+    if (op == NONE) {
+        struct gp_op_shape *o = &f->h->op_shapes.at[outside];
+        o->gpu_events++;
+        add(&o->gpu_ns, gpu->dur_ns[row]);
+        return;
+    }
+    struct call *c = call_of(f, op);
+    c->events++;
+    add(&c->gpu_ns, gpu->dur_ns[row]);
+    if (api != NONE) c->replays |= gp_call_launches_graph(gp_trace_str(t, t->events[GP_API].name[api]));
+    if (gp_class_of(gp_view_kind(f->v, row)) != GP_CLASS_COMPUTE) return;
+    add(&c->compute_ns, gpu->dur_ns[row]);
+    if (c->longest != NONE && gpu->dur_ns[row] <= gpu->dur_ns[c->longest]) return;
+    c->longest = row;
+    c->device = device;
+}
+
+/* ---- shapes as text ---- */
+
+static const char *type_of(const struct gp_element *e)
+{
+    if (e->arith != GP_ARITH_NONE && e->size) return gp_arith_name(e->arith);
+    return e->size == 8   ? "int64"
+           : e->size == 4 ? "int32"
+           : e->size == 2 ? "int16"
+           : e->size == 1 ? "bool"
+                          : "";
+}
+
+/* "bf16[4096,1024] [1024,4096] list(12)": a type is written where it changes; single values are left out. */
+static void put_shapes(struct gp_buf *b, const struct gp_shapes *s)
+{
+    const char *last = "";
+    for (int i = 0; i < s->n; i++) {
+        const struct gp_shape *in = &s->in[i];
+        const char *type = type_of(&in->element);
+        if (in->sort == GP_SHAPE_NOTHING || (in->sort == GP_SHAPE_TENSOR && !in->n)) continue;
+        if (b->n) gp_buf_putc(b, ' ');
+        if (in->sort != GP_SHAPE_TENSOR) {
+            gp_buf_puts(b, "list");
+            if (in->sort == GP_SHAPE_LIST) gp_buf_printf(b, "(%.0f)", in->elements);
+            continue;
+        }
+        if (strcmp(type, last) != 0) gp_buf_puts(b, type);
+        last = type;
+        gp_buf_putc(b, '[');
+        for (int k = 0; k < in->n; k++) gp_buf_printf(b, "%s%lld", k ? "," : "", (long long)in->size[k]);
+        gp_buf_puts(b, in->n < 0 ? "...]" : "]");
+    }
+}
+
+/* ---- work ---- */
+
+static bool has_model(struct finder *f, gp_sid name)
+{
+    uint32_t *known = gp_map_put(&f->models, name, NONE);
+    if (*known == NONE) *known = gp_work_knows_op(gp_trace_str(f->v->t, name));
+    return *known;
+}
+
+/* The work of C, whose inputs are S, and what the ceilings of its device are for it. */
+static void add_work(struct finder *f, struct gp_op_shape *o, const struct call *c, const struct gp_shapes *s)
+{
+    const struct gp_trace *t = f->v->t;
+    struct gp_work w;
+    struct gp_regime_answer a;
+    if (c->longest == NONE || c->replays || c->compute_ns <= 0 || !has_model(f, t->events[GP_OP].name[c->op]))
+        return;
+    const struct gp_config *config = gp_gpu_config(t, c->longest);
+    const char *kernel = gp_trace_str(t, config->name);
+    const struct gp_ceilings *top = &f->ceilings[c->device];
+    const struct gp_device *props = f->v->devices.at[c->device].props;
+    if (!gp_work_of_op(&w, gp_trace_str(t, t->events[GP_OP].name[c->op]), s, kernel)) return;
+    f->text.n = 0;
+    gp_name_demangle(&f->text, kernel, strlen(kernel));
+    gp_work_settle_arith(&w, gp_matrix_use_of(f->text.n ? f->text.data : "", f->text.n), top->flops,
+                         c->compute_ns, props && props->warp_size == 64);
+    struct gp_regime_kernel k = {.kind = gp_view_kind(f->v, c->longest), .dur_ns = c->compute_ns, .work = &w};
+    gp_regime_of_kernel(&a, &k, top);
+    if (a.impossible) return;
+    gp_regime_limit(&w, top, a.fits_cache, c->compute_ns);
+    add(&o->known_ns, c->compute_ns);
+    add(&o->flops, whole(w.flops));
+    add(&o->bytes_low, whole(w.bytes_low));
+    add(&o->bytes_high, whole(w.bytes_high));
+    if (w.flops > 0) o->arith = w.arith;
+    double ns = gp_regime_ceiling_ns(&w, top, a.fits_cache);
+    if (ns <= 0) return;
+    add(&o->ceiling_known_ns, c->compute_ns);
+    add(&o->ceiling_ns, whole(ns));
+}
+
+static void add_call(struct finder *f, const struct call *c)
+{
+    const struct gp_trace *t = f->v->t;
+    const struct gp_events *ops = &t->events[GP_OP];
+    struct gp_shapes shapes;
+    struct gp_strings *strings = &f->h->strings;
+    gp_sid name, text = 0;
+    bool known = gp_shapes_read(&shapes, gp_trace_str(t, gp_get_extra(ops, c->op)));
+    f->text.n = 0;
+    gp_name_op_label(&f->text, gp_trace_str(t, ops->name[c->op]),
+                     gp_string_len(&t->strings, ops->name[c->op]));
+    name = f->text.n ? gp_intern(strings, f->text.data, f->text.n) : gp_intern_cstr(strings, "[no name]");
+    f->text.n = 0;
+    if (known) put_shapes(&f->text, &shapes);
+    if (f->text.n) text = gp_intern(strings, f->text.data, f->text.n);
+    uint32_t at = row_of(f->h, name, text); /* which may move them */
+    struct gp_op_shape *o = &f->h->op_shapes.at[at];
+    o->calls++;
+    o->gpu_events += c->events;
+    add(&o->gpu_ns, c->gpu_ns);
+    if (known) add_work(f, o, c, &shapes);
+}
+
+void gp_hta_add_op_shapes(struct gp_hta *h, const struct gp_view *v)
+{
+    const struct gp_trace *t = v->t;
+    struct finder f = {.h = h, .v = v, .inner = {.hs = &v->hs}};
+    if (!t->events[GP_OP].n || !t->events[GP_GPU].n) return;
+    f.call_of = gp_zalloc(t->events[GP_OP].n * sizeof *f.call_of);
+    f.ceilings = gp_zalloc((v->devices.n + 1) * sizeof *f.ceilings);
+    uint32_t outside = row_of(h, 0, 0);
+    for (uint32_t d = 0; d < v->devices.n; d++) {
+        const struct gp_view_device *from = &v->devices.at[d];
+        gp_ceilings_of_device(&f.ceilings[d], from->props ? gp_trace_str(t, from->props->name) : NULL,
+                              from->props);
+        for (size_t i = 0; i < from->n; i++) add_event(&f, v->rows[from->first + i], d, outside);
+    }
+    for (size_t i = 0; i < f.calls.n; i++) add_call(&f, &f.calls.at[i]);
+    GP_VEC_FREE(&f.calls);
+    gp_map_release(&f.models);
+    gp_host_memo_release(&f.inner);
+    gp_buf_release(&f.text);
+    free(f.ceilings);
+    free(f.call_of);
+}
+
+/* ---- merging, order, saving ---- */
+
+void gp_hta_merge_op_shapes(struct gp_hta *to, struct gp_hta *from)
+{
+    for (size_t i = 0; i < from->op_shapes.n; i++) {
+        const struct gp_op_shape *o = &from->op_shapes.at[i];
+        gp_sid name = gp_intern_from(&to->strings, &from->strings, o->name);
+        gp_sid shapes = gp_intern_from(&to->strings, &from->strings, o->shapes);
+        uint32_t at = row_of(to, name, shapes); /* which may move them */
+        struct gp_op_shape *into = &to->op_shapes.at[at];
+        into->calls += o->calls;
+        into->gpu_events += o->gpu_events;
+        add(&into->gpu_ns, o->gpu_ns);
+        add(&into->known_ns, o->known_ns);
+        add(&into->flops, o->flops);
+        add(&into->bytes_low, o->bytes_low);
+        add(&into->bytes_high, o->bytes_high);
+        add(&into->ceiling_ns, o->ceiling_ns);
+        add(&into->ceiling_known_ns, o->ceiling_known_ns);
+        if (o->arith < into->arith) into->arith = o->arith; /* the same whatever the order */
+    }
+}
+
+/* A row and its sort keys: qsort has no context. */
+struct order {
+    int64_t gpu_ns;
+    const char *name, *shapes;
+    uint32_t index;
+};
+
+static int compare_order(const void *a, const void *b)
+{
+    const struct order *x = a, *y = b;
+    if (x->gpu_ns != y->gpu_ns) return x->gpu_ns > y->gpu_ns ? -1 : 1;
+    int names = strcmp(x->name, y->name), shapes = strcmp(x->shapes, y->shapes);
+    return names ? names : shapes ? shapes : x->index < y->index ? -1 : x->index > y->index;
+}
+
+void gp_hta_finish_op_shapes(struct gp_hta *h)
+{
+    size_t n = h->op_shapes.n;
+    if (!n) return;
+    struct order *order = gp_alloc(n * sizeof *order);
+    struct gp_op_shape *sorted = gp_alloc(n * sizeof *sorted);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct gp_op_shape *o = &h->op_shapes.at[i];
+        order[i] = (struct order){o->gpu_ns, gp_hta_str(h, o->name), gp_hta_str(h, o->shapes), i};
+    }
+    qsort(order, n, sizeof *order, compare_order);
+    for (size_t i = 0; i < n; i++) sorted[i] = h->op_shapes.at[order[i].index];
+    memcpy(h->op_shapes.at, sorted, n * sizeof *sorted);
+    free(sorted);
+    free(order);
+}
+
+static void xfer_op_shape(struct gp_xfer *x, struct gp_op_shape *o)
+{
+    gp_xfer_str(x, &o->name);
+    gp_xfer_str(x, &o->shapes);
+    gp_xfer_u64(x, &o->calls);
+    gp_xfer_u64(x, &o->gpu_events);
+    gp_xfer_i64(x, &o->gpu_ns);
+    gp_xfer_i64(x, &o->known_ns);
+    gp_xfer_i64(x, &o->flops);
+    gp_xfer_i64(x, &o->bytes_low);
+    gp_xfer_i64(x, &o->bytes_high);
+    gp_xfer_i64(x, &o->ceiling_ns);
+    gp_xfer_i64(x, &o->ceiling_known_ns);
+    gp_xfer_u32(x, &o->arith);
+    if (o->arith <= GP_ARITH_NONE) return;
+    x->failed = true;
+    o->arith = GP_ARITH_NONE;
+}
+
+void gp_hta_xfer_op_shapes(struct gp_xfer *x, struct gp_hta *h)
+{
+    GP_XFER_VEC(x, &h->op_shapes, xfer_op_shape);
+    if (x->save) return;
+    for (uint32_t i = 0; i < h->op_shapes.n; i++)
+        gp_map_put(&h->maps->op_shapes, row_key(h->op_shapes.at[i].name, h->op_shapes.at[i].shapes), i);
+}
