@@ -12,7 +12,7 @@
 
 struct opts {
     struct gp_front_opts front; /* first */
-    const char *at, *by, *steps, *base, *table;
+    const char *at, *by, *steps, *base, *table, *flame, *timeline;
     const char *device;
     uint64_t min_bytes, device_memory;
 };
@@ -33,6 +33,10 @@ static const struct gp_option options[] = {
      offsetof(struct opts, device_memory)},
     {'t', "table", "NAME", "one table only; CSV also has allocations (its default) and stacks", GP_OPT_STRING,
      offsetof(struct opts, table)},
+    {0, "flame", "FILE", "trace2flame page that an HTML report links to", GP_OPT_STRING,
+     offsetof(struct opts, flame)},
+    {0, "timeline", "FILE", "trace2timeline page that an HTML report links to", GP_OPT_STRING,
+     offsetof(struct opts, timeline)},
     GP_OPTION_TOP("maximum number of rows per table, 0 for all (default: 10)"),
     GP_OPTION_WIDTH,
     GP_OPTIONS_COMMON,
@@ -90,21 +94,9 @@ static int read_input(struct gp_front *f, const char *path, struct gp_memory *m,
 
 /* ---- options ---- */
 
-static enum gp_memory_key key_of(const char *word)
-{
-    static const char *const words[] = {
-#define X(id, name) name,
-        GP_MEMORY_KEYS(X)
-#undef X
-    };
-    int k = 0;
-    while (word && k < GP_MEMORY_KEY_COUNT - 1 && strcmp(words[k], word) != 0) k++;
-    return (enum gp_memory_key)k;
-}
-
 static int take_options(const struct opts *o, struct gp_memory_opts *to, struct gp_err *err)
 {
-    *to = (struct gp_memory_opts){.by = key_of(o->by),
+    *to = (struct gp_memory_opts){.by = gp_memory_key_named(o->by),
                                   .device = -1,
                                   .steps = o->steps,
                                   .min_bytes = (int64_t)(o->min_bytes & INT64_MAX),
@@ -130,13 +122,20 @@ static int take_options(const struct opts *o, struct gp_memory_opts *to, struct 
 static int write_answer(struct gp_front *f, const struct opts *o, const struct gp_answer_format *format,
                         struct gp_memory *m, struct gp_err *err)
 {
+    struct gp_buf typed = {0};
+    gp_cli_put_given(&typed, f->tool, o, "at by base device steps min-bytes device-memory top");
     struct gp_memory_answer a = {.m = m,
+                                 .options = typed.n ? gp_buf_str(&typed) : NULL,
+                                 .flame = o->flame,
+                                 .timeline = o->timeline,
                                  .top = gp_answer_rows(format, o->front.top),
                                  .table = o->table,
                                  .color = gp_front_color(f),
                                  .width = gp_front_width(f),
                                  .verbose = o->front.common.verbose};
-    if (gp_answer_write(format, &a, o->front.common.output, err)) return -1;
+    int failed = gp_answer_write(format, &a, o->front.common.output, err);
+    gp_buf_release(&typed);
+    if (failed) return -1;
     if (a.empty) return gp_fail(err, GP_E_USAGE, -1, "--table: no table \"%s\" in this answer", o->table);
     return 0;
 }
@@ -159,7 +158,9 @@ static int run(struct gp_front *f, const struct opts *o, struct gp_memory *m, st
     const struct gp_answer_format *format = gp_answer_format(gp_memory_formats, o->front.common.format);
     struct gp_memory_opts mo;
     if (take_options(o, &mo, err) ||
-        (o->table && gp_answer_check(gp_memory_formats, format, GP_MEMORY_TAKES_TABLE, "--table", err)))
+        (o->table && gp_answer_check(gp_memory_formats, format, GP_MEMORY_TAKES_TABLE, "--table", err)) ||
+        (o->flame && gp_answer_check(gp_memory_formats, format, GP_MEMORY_TAKES_PAGES, "--flame", err)) ||
+        (o->timeline && gp_answer_check(gp_memory_formats, format, GP_MEMORY_TAKES_PAGES, "--timeline", err)))
         return -1;
     gp_memory_init(m, &mo);
     for (size_t i = 0; i < f->n; i++)

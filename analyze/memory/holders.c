@@ -94,15 +94,29 @@ static int most_first(const void *a, const void *b)
     return x->h.site < y->h.site ? -1 : x->h.site > y->h.site;
 }
 
-static void sort(struct holding *h)
+static void sort(const struct gp_memory *m, gp_memory_holders *to, size_t first)
 {
-    size_t n = h->to->n - h->first;
+    size_t n = to->n - first;
     if (n < 2) return;
     struct order *all = gp_alloc(n * sizeof *all);
-    for (size_t i = 0; i < n; i++) all[i] = (struct order){h->m, h->to->at[h->first + i]};
+    for (size_t i = 0; i < n; i++) all[i] = (struct order){m, to->at[first + i]};
     qsort(all, n, sizeof *all, most_first);
-    for (size_t i = 0; i < n; i++) h->to->at[h->first + i] = all[i].h;
+    for (size_t i = 0; i < n; i++) to->at[first + i] = all[i].h;
     free(all);
+}
+
+/* Add O to TO. */
+static void add_holder(struct gp_memory_holder *to, const struct gp_memory_holder *o)
+{
+    to->blocks += o->blocks;
+    to->bytes += o->bytes;
+    to->requested += o->requested;
+    if (o->since_ns < to->since_ns) {
+        to->since_ns = o->since_ns;
+        to->since_step = o->since_step;
+    }
+    if (o->category != to->category) to->category = GP_CAT_MIXED;
+    to->category_recorded &= o->category_recorded;
 }
 
 /* Those that hold less than the limit become one. */
@@ -114,18 +128,7 @@ static void fold_small(struct holding *h)
     struct gp_memory_holder sum = h->to->at[keep];
     struct gp_buf b = {0};
     gp_buf_printf(&b, "[%zu smaller]", h->to->n - keep);
-    for (size_t i = keep + 1; i < h->to->n; i++) {
-        const struct gp_memory_holder *o = &h->to->at[i];
-        sum.blocks += o->blocks;
-        sum.bytes += o->bytes;
-        sum.requested += o->requested;
-        if (o->since_ns < sum.since_ns) {
-            sum.since_ns = o->since_ns;
-            sum.since_step = o->since_step;
-        }
-        if (o->category != sum.category) sum.category = GP_CAT_MIXED;
-        sum.category_recorded &= o->category_recorded;
-    }
+    for (size_t i = keep + 1; i < h->to->n; i++) add_holder(&sum, &h->to->at[i]);
     sum.key = gp_intern(&h->m->strings, b.data, b.n);
     sum.site = UINT32_MAX;
     gp_buf_release(&b);
@@ -142,7 +145,25 @@ void gp_memory_holders_at(struct gp_memory *m, uint32_t device, uint32_t positio
         const struct gp_memory_life *l = &d->lives.at[i];
         if (l->begin <= position && position < l->end) add_life(&h, d, l);
     }
-    sort(&h);
+    sort(m, to, h.first);
     if (m->opts.min_bytes > 0) fold_small(&h);
     gp_map_release(&h.index);
+}
+
+void gp_holders_name(struct gp_memory *m)
+{
+    struct gp_map index = {0};
+    size_t first = 0;
+    for (size_t i = 0; i < m->holders.n; i++) {
+        const struct gp_memory_holder *o = &m->holders.at[i];
+        if (m->named.n && m->named.at[m->named.n - 1].device != o->device) {
+            sort(m, &m->named, first);
+            first = m->named.n;
+        }
+        uint32_t *at = gp_map_put(&index, (uint64_t)o->device << 32 | o->key, (uint32_t)m->named.n);
+        if (*at < m->named.n) add_holder(&m->named.at[*at], o);
+        else GP_VEC_PUSH(&m->named, *o);
+    }
+    sort(m, &m->named, first);
+    gp_map_release(&index);
 }

@@ -7,6 +7,16 @@
 
 GP_WORD(gp_history_name, enum gp_history, GP_HISTORIES, 1)
 GP_WORD(gp_oom_verdict_name, enum gp_oom_verdict, GP_VERDICTS, 1)
+GP_WORD(gp_oom_verdict_text, enum gp_oom_verdict, GP_VERDICTS, 2)
+static GP_WORD(key_name, enum gp_memory_key, GP_MEMORY_KEYS, 1)
+
+    enum gp_memory_key gp_memory_key_named(const char *word)
+{
+    int k = GP_MEMORY_KEY_COUNT;
+    while (word && k-- > 0)
+        if (!strcmp(key_name((enum gp_memory_key)k), word)) return (enum gp_memory_key)k;
+    return GP_BY_STACK;
+}
 
 void gp_memory_init(struct gp_memory *m, const struct gp_memory_opts *opts)
 {
@@ -125,6 +135,7 @@ int gp_memory_finish(struct gp_memory *m, struct gp_err *err)
         gp_memory_holders_at(m, i, position, m->opts.by, &all);
     }
     m->holders = all;
+    gp_holders_name(m);
     return 0;
 }
 
@@ -139,6 +150,7 @@ void gp_memory_release(struct gp_memory *m)
     GP_VEC_FREE(&m->sources);
     GP_VEC_FREE(&m->inputs);
     GP_VEC_FREE(&m->holders);
+    GP_VEC_FREE(&m->named);
     GP_VEC_FREE(&m->at_positions);
     GP_VEC_FREE(&m->outside);
     GP_VEC_FREE(&m->changes);

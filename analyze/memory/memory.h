@@ -57,6 +57,9 @@ enum gp_category {
 #undef X
         GP_CATEGORY_COUNT
 };
+/* The key of a word of --by; GP_BY_STACK for NULL and other words. */
+enum gp_memory_key gp_memory_key_named(const char *word);
+
 const char *gp_category_name(enum gp_category c);
 const char *gp_category_text(enum gp_category c);
 
@@ -73,17 +76,20 @@ enum gp_history {
 };
 const char *gp_history_name(enum gp_history h);
 
-/* X(enum, word of JSON) */
+/* X(enum, word of JSON, what a person reads) */
 #define GP_VERDICTS(X)                                                                                       \
-    X(GP_OOM_FRAGMENTATION, "fragmentation") /* enough was cached, in pieces too small */                    \
-    X(GP_OOM_TOO_LARGE, "too_large")         /* more than the device has besides what was in use */          \
-    X(GP_OOM_OTHERS, "other_processes")      /* it would have fitted if others held less */
+    X(GP_OOM_FRAGMENTATION, "fragmentation", "fragmentation") /* enough was cached, in pieces too small */   \
+    X(GP_OOM_TOO_LARGE, "too_large",                                                                         \
+      "too large for the device") /* more than the device has besides what was in use */                     \
+    X(GP_OOM_OTHERS, "other_processes",                                                                      \
+      "other processes hold the rest") /* it would have fitted if others held less */
 enum gp_oom_verdict {
-#define X(id, name) id,
+#define X(id, name, text) id,
     GP_VERDICTS(X)
 #undef X
 };
 const char *gp_oom_verdict_name(enum gp_oom_verdict v);
+const char *gp_oom_verdict_text(enum gp_oom_verdict v);
 
 #define GP_NO_SPAN UINT32_MAX
 
@@ -284,6 +290,7 @@ struct gp_memory {
     GP_VEC(struct gp_snapshot *) sources;
     GP_VEC(struct gp_memory_device) devices; /* by input, then number */
     gp_memory_holders holders;               /* by device, then most bytes first */
+    gp_memory_holders named;                 /* the same, holders of one name as one: stacks that end alike */
     GP_VEC(uint32_t) at_positions;           /* by device: where the holders are of */
     GP_VEC(struct gp_memory_outside) outside;
     bool compared;

@@ -59,6 +59,11 @@ void gp_join(struct gp_memory *m);
 /* What the driver gave to others than the allocator, into M->outside; the devices that told it go. */
 void gp_outside_find(struct gp_memory *m);
 
+/* ---- holders.c ---- */
+
+/* Holders of one name as one, from M->holders into M->named. */
+void gp_holders_name(struct gp_memory *m);
+
 /* ---- growth.c, fragments.c, uses.c ---- */
 void gp_growth_find(struct gp_memory_device *d);
 void gp_fragments_find(struct gp_memory_device *d);

@@ -45,10 +45,17 @@ static const struct gp_snapshot_frame *frame_at(const struct gp_snapshot *s, uin
     return &s->frames.at[s->stack_frames.at[s->stacks.at[stack].first + i]];
 }
 
-/* Compiled code has no lines. */
+static bool ends_in(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && !strcmp(s + n - m, end);
+}
+
+/* C++: without a line, in no file of Python. */
 static bool is_native(const struct gp_snapshot *s, const struct gp_snapshot_frame *f)
 {
-    return f->kind == GP_SNAP_CODE && f->line < 0 && !strcmp(gp_string(&s->strings, f->file), "??");
+    const char *file = gp_string(&s->strings, f->file);
+    return f->kind == GP_SNAP_CODE && f->line <= 0 && *file != '<' && !ends_in(file, ".py");
 }
 
 /* A library's file, not the program's own. */
@@ -76,15 +83,23 @@ static void put_frame(struct gp_buf *b, const struct gp_snapshot *s, const struc
     gp_buf_puts(b, gp_string(&s->strings, f->name));
 }
 
-/* The most informative frame: the innermost Python frame, otherwise the operator. */
+/* What allocates and what records stacks: on top of every stack. */
+static bool is_allocator(const char *name)
+{
+    static const char *const parts[] = {"torch::unwind", "CapturedTraceback", "gather", "CachingAllocator"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(name, parts[i])) return true;
+    return false;
+}
+
+/* The most informative frame: the innermost of Python, otherwise the one that asks for memory. */
 static uint32_t main_frame(const struct gp_snapshot *s, uint32_t stack)
 {
-    uint32_t n = s->stacks.at[stack].n, op = 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (!is_native(s, frame_at(s, stack, i))) return i;
-    for (uint32_t i = 0; i < n; i++)
-        if (strstr(text_of(s, frame_at(s, stack, i)->name).p, "at::_ops::")) op = i;
-    return op;
+    uint32_t n = s->stacks.at[stack].n, i = 0;
+    for (uint32_t k = 0; k < n; k++)
+        if (!is_native(s, frame_at(s, stack, k))) return k;
+    while (i + 1 < n && is_allocator(text_of(s, frame_at(s, stack, i)->name).p)) i++;
+    return i;
 }
 
 /* The innermost frame of the program's own code from frame I on; n: none. */
@@ -99,9 +114,54 @@ static uint32_t own_frame(const struct gp_snapshot *s, uint32_t stack, uint32_t 
     return i;
 }
 
+/* "at::_ops::empty_like::call(...)": append "aten::empty_like". */
+static bool put_native_operator(struct gp_buf *b, const char *name)
+{
+    static const char space[] = "at::_ops::";
+    const char *at = strstr(name, space);
+    if (!at) return false;
+    b->n = 0;
+    gp_buf_puts(b, "aten::");
+    gp_buf_put(b, at + sizeof space - 1, strcspn(at + sizeof space - 1, ":("));
+    return true;
+}
+
+/* "...::AddmmBackward0::apply(...)": append "AddmmBackward0". */
+static bool put_autograd_node(struct gp_buf *b, const char *name)
+{
+    static const char word[] = "Backward";
+    const char *at = strstr(name, word), *begin = at;
+    if (!at) return false;
+    const char *end = at + sizeof word - 1;
+    while (*end >= '0' && *end <= '9') end++;
+    if (end == at + sizeof word - 1 || (*end != ':' && *end != '(' && *end != '_')) return false;
+    while (begin > name && begin[-1] != ':' && begin[-1] != ' ') begin--;
+    gp_buf_put(b, begin, (size_t)(end - begin));
+    return true;
+}
+
+/* A stack of C++ only: "aten::mm < AddmmBackward0", the outermost operator and the node of autograd that runs. */
+static bool put_native(struct gp_buf *b, const struct gp_snapshot *s, uint32_t stack)
+{
+    struct gp_buf op = {0}, node = {0};
+    for (uint32_t i = 0; i < s->stacks.at[stack].n; i++) {
+        const char *name = gp_string(&s->strings, frame_at(s, stack, i)->name);
+        put_native_operator(&op, name);
+        if (!node.n) put_autograd_node(&node, name);
+    }
+    bool any = op.n || node.n;
+    gp_buf_put(b, op.n ? op.data : "", op.n);
+    if (op.n && node.n) gp_buf_puts(b, " < ");
+    gp_buf_put(b, node.n ? node.data : "", node.n);
+    gp_buf_release(&op);
+    gp_buf_release(&node);
+    return any;
+}
+
 void gp_site_key(struct gp_buf *b, const struct gp_snapshot *s, uint32_t stack)
 {
     uint32_t i = main_frame(s, stack), own = own_frame(s, stack, i);
+    if (is_native(s, frame_at(s, stack, i)) && put_native(b, s, stack)) return;
     put_frame(b, s, frame_at(s, stack, i));
     if (own == i || own >= s->stacks.at[stack].n) return;
     gp_buf_puts(b, " < ");
@@ -146,17 +206,10 @@ static enum gp_phase phase_of(const struct gp_snapshot *s, uint32_t stack)
     return found;
 }
 
-/* "at::_ops::empty_like::call(...)": "aten::empty_like". */
 static gp_sid native_operator(struct gp_memory *m, const char *name)
 {
-    const char *at = strstr(name, "at::_ops::");
-    if (!at) return 0;
-    at += strlen("at::_ops::");
-    size_t n = strcspn(at, ":(");
     struct gp_buf b = {0};
-    gp_buf_puts(&b, "aten::");
-    gp_buf_put(&b, at, n);
-    gp_sid sid = gp_intern(&m->strings, b.data, b.n);
+    gp_sid sid = put_native_operator(&b, name) ? gp_intern(&m->strings, b.data, b.n) : 0;
     gp_buf_release(&b);
     return sid;
 }

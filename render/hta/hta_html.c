@@ -377,18 +377,6 @@ static void put_label(struct page *p, const char *name, size_t n)
     gp_buf_release(&label);
 }
 
-/* Append N bytes as part of an address; SAFE are marks that stay. */
-static void put_encoded(struct gp_buf *b, const char *s, size_t n, const char *safe)
-{
-    for (size_t i = 0; i < n; i++) {
-        char c = s[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     (c && strchr(safe, c));
-        if (plain) gp_buf_putc(b, c);
-        else gp_buf_printf(b, "%%%02x", (unsigned char)c);
-    }
-}
-
 /* The name that a finding is about; where a table of its theme has rows with it, a link that leaves these. */
 static void put_where(struct page *p, const struct theme *t, const char *name, size_t n)
 {
@@ -397,7 +385,7 @@ static void put_where(struct page *p, const struct theme *t, const char *name, s
         if (tells(gp_report_find(p->r, t->tables[i]), name, n)) table = t->tables[i];
     if (table) {
         gp_buf_printf(&p->text, "#%s=", table);
-        put_encoded(&p->text, name, n, "-._~");
+        gp_page_address_put(&p->text, name, n, "-._~");
         gp_page_open(&p->w, "a", NULL);
         gp_svg_attr_n(&p->w, "href", p->text.data, p->text.n);
         p->text.n = 0;
@@ -423,10 +411,9 @@ static void put_evidence(struct page *p, const char *page, const char *text, con
     }
     gp_page_text(&p->w, " \xC2\xB7 ");
     gp_page_open(&p->w, "a", NULL);
-    if (page[0] != '/') gp_buf_puts(&p->text, "./");
-    put_encoded(&p->text, page, strlen(page), "/-._~");
+    gp_page_file_put(&p->text, page);
     gp_buf_printf(&p->text, "#%ss=", view);
-    put_encoded(&p->text, pattern.data, pattern.n, "-._~");
+    gp_page_address_put(&p->text, pattern.data, pattern.n, "-._~");
     gp_svg_attr_n(&p->w, "href", p->text.data, p->text.n);
     p->text.n = 0;
     gp_page_text(&p->w, text);

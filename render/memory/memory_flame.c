@@ -3,17 +3,22 @@
 #include <string.h>
 #include "render/flame/folded_write.h"
 
-static gp_sid frame_name(struct gp_flame *flame, const struct gp_snapshot *s,
-                         const struct gp_snapshot_frame *f, struct gp_buf *b)
+void gp_memory_frame_put(struct gp_buf *b, const struct gp_snapshot *s, const struct gp_snapshot_frame *f)
 {
     const char *file = gp_string(&s->strings, f->file), *slash = strrchr(file, '/');
-    b->n = 0;
     gp_buf_put(b, gp_string(&s->strings, f->name), gp_string_len(&s->strings, f->name));
     if (*file && strcmp(file, "??") != 0) {
         gp_buf_printf(b, " (%s", slash ? slash + 1 : file);
         if (f->line > 0) gp_buf_printf(b, ":%d", (int)f->line);
         gp_buf_putc(b, ')');
     }
+}
+
+static gp_sid frame_name(struct gp_flame *flame, const struct gp_snapshot *s,
+                         const struct gp_snapshot_frame *f, struct gp_buf *b)
+{
+    b->n = 0;
+    gp_memory_frame_put(b, s, f);
     return gp_intern(&flame->strings, b->n ? b->data : "", b->n);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "render/memory/memory_csv.h"
 #include "render/memory/memory_flame.h"
+#include "render/memory/memory_html.h"
 #include "render/memory/memory_json.h"
 #include "render/memory/memory_report.h"
 #include "render/report/report_csv.h"
@@ -26,9 +27,7 @@ static void write_text(void *answer, struct gp_output *to)
 static void write_json(void *answer, struct gp_output *to)
 {
     const struct gp_memory_answer *a = answer;
-    struct gp_buf b = {0};
-    gp_memory_json(&b, a->m, GP_VERSION);
-    gp_answer_put(to, &b);
+    gp_memory_json(to, a->m, GP_VERSION);
 }
 
 static void write_csv(void *answer, struct gp_output *to)
@@ -58,10 +57,33 @@ static void write_folded(void *answer, struct gp_output *to)
     gp_memory_folded(to, a->m);
 }
 
+/* "a.pickle", "a.pickle and 2 more". */
+static void put_inputs(struct gp_buf *b, const struct gp_memory *m)
+{
+    if (m->inputs.n) gp_buf_puts(b, gp_memory_str(m, m->inputs.at[0].path));
+    if (m->inputs.n > 1) gp_buf_printf(b, " and %zu more", m->inputs.n - 1);
+}
+
+static void write_html(void *answer, struct gp_output *to)
+{
+    const struct gp_memory_answer *a = answer;
+    struct gp_buf b = {0}, input = {0};
+    put_inputs(&input, a->m);
+    gp_memory_html_write(&b, a->m,
+                         &(struct gp_memory_html_opts){.input = gp_buf_str(&input),
+                                                       .options = a->options,
+                                                       .flame = a->flame,
+                                                       .timeline = a->timeline,
+                                                       .top = a->top});
+    gp_buf_release(&input);
+    gp_answer_put(to, &b);
+}
+
 const struct gp_answer_format gp_memory_formats[] = {
     {"text", 10, GP_MEMORY_TAKES_TABLE, write_text},
     {"json", 0, 0, write_json},
     {"csv", 0, GP_MEMORY_TAKES_TABLE, write_csv},
+    {"html", 200, GP_MEMORY_TAKES_PAGES, write_html},
     {"folded", 0, 0, write_folded},
     {0},
 };

@@ -8,8 +8,23 @@
 struct json {
     struct gp_doc d;
     struct gp_memory *m;
-    struct gp_buf text; /* scratch */
+    struct gp_buf text;   /* scratch */
+    struct gp_output *to; /* where what is written goes from time to time; NULL: it stays */
+    size_t most;          /* bytes, if it stays; 0: any number */
 };
+
+enum { CHUNK = 1 << 20 };
+
+/* Before another element: is there room for it? */
+static bool has_room(struct json *j)
+{
+    struct gp_buf *b = j->d.b;
+    if (j->to && b->n > CHUNK) {
+        gp_output_write(j->to, b->data, b->n);
+        b->n = 0;
+    }
+    return !j->most || b->n <= j->most;
+}
 
 static void time_or_null(struct gp_doc *d, const char *key, int64_t ns)
 {
@@ -115,7 +130,7 @@ static void put_holders(struct json *j)
     static const char *const ats[] = {"peak", "end", "oom", "time"};
     gp_doc_cstr(&j->d, "at", ats[j->m->opts.at]);
     gp_doc_list(&j->d, "holders");
-    for (size_t i = 0; i < j->m->holders.n; i++) {
+    for (size_t i = 0; i < j->m->holders.n && has_room(j); i++) {
         const struct gp_memory_holder *h = &j->m->holders.at[i];
         const struct gp_memory_device *d = &j->m->devices.at[h->device];
         gp_doc_element(&j->d);
@@ -139,7 +154,7 @@ static void put_growth(struct json *j)
     gp_doc_list(&j->d, "growth");
     for (size_t i = 0; i < j->m->devices.n; i++) {
         const struct gp_memory_device *d = &j->m->devices.at[i];
-        for (size_t k = 0; k < d->growth.n; k++) {
+        for (size_t k = 0; k < d->growth.n && has_room(j); k++) {
             const struct gp_memory_growth *g = &d->growth.at[k];
             gp_doc_element(&j->d);
             put_owner(j, d);
@@ -224,7 +239,7 @@ static void put_oom_holders(struct json *j, uint32_t device, const struct gp_mem
     gp_memory_holders all = {0};
     gp_memory_holders_at(j->m, device, o->position, GP_BY_STACK, &all);
     gp_doc_list(&j->d, "holders");
-    for (size_t i = 0; i < all.n; i++) {
+    for (size_t i = 0; i < all.n && has_room(j); i++) {
         gp_doc_element(&j->d);
         gp_doc_sid(&j->d, "key", all.at[i].key);
         gp_doc_u64(&j->d, "blocks", all.at[i].blocks);
@@ -240,7 +255,7 @@ static void put_ooms(struct json *j)
     gp_doc_list(&j->d, "ooms");
     for (size_t i = 0; i < j->m->devices.n; i++) {
         const struct gp_memory_device *d = &j->m->devices.at[i];
-        for (size_t k = 0; k < d->ooms.n; k++) {
+        for (size_t k = 0; k < d->ooms.n && has_room(j); k++) {
             const struct gp_memory_oom *o = &d->ooms.at[k];
             gp_doc_element(&j->d);
             put_owner(j, d);
@@ -269,7 +284,7 @@ static void put_series(struct json *j)
     gp_doc_list(&j->d, "series");
     for (size_t i = 0; i < j->m->devices.n; i++) {
         const struct gp_memory_device *d = &j->m->devices.at[i];
-        for (size_t k = 0; k < d->series.n; k++) {
+        for (size_t k = 0; k < d->series.n && has_room(j); k++) {
             const struct gp_memory_point *p = &d->series.at[k];
             gp_doc_element(&j->d);
             put_owner(j, d);
@@ -289,7 +304,7 @@ static void put_uses(struct json *j, const char *key, bool operators)
     for (size_t i = 0; i < j->m->devices.n; i++) {
         const struct gp_memory_device *d = &j->m->devices.at[i];
         const gp_memory_uses *uses = operators ? &d->operators : &d->ranges;
-        for (size_t k = 0; k < uses->n; k++) {
+        for (size_t k = 0; k < uses->n && has_room(j); k++) {
             const struct gp_memory_use *u = &uses->at[k];
             gp_doc_element(&j->d);
             put_owner(j, d);
@@ -356,7 +371,7 @@ static void put_comparison(struct json *j)
     gp_doc_i64(&j->d, "bytes", now);
     gp_doc_i64(&j->d, "change_bytes", now - j->m->base_bytes);
     gp_doc_list(&j->d, "holders");
-    for (size_t i = 0; i < j->m->changes.n; i++) {
+    for (size_t i = 0; i < j->m->changes.n && has_room(j); i++) {
         const struct gp_memory_changed *c = &j->m->changes.at[i];
         gp_doc_element(&j->d);
         gp_doc_sid(&j->d, "device", c->device);
@@ -375,7 +390,7 @@ static void put_comparison(struct json *j)
 static void put_outside(struct json *j)
 {
     gp_doc_list(&j->d, "outside");
-    for (size_t i = 0; i < j->m->outside.n; i++) {
+    for (size_t i = 0; i < j->m->outside.n && has_room(j); i++) {
         const struct gp_memory_outside *o = &j->m->outside.at[i];
         gp_doc_element(&j->d);
         gp_doc_i64(&j->d, "device", o->number);
@@ -396,25 +411,42 @@ static void put_summary(struct json *j)
     gp_report_release(&r);
 }
 
-void gp_memory_json(struct gp_buf *b, struct gp_memory *m, const char *version)
+static void put_all(struct json *j, const char *version)
 {
-    struct json j = {.d = {.b = b, .strings = &m->strings}, .m = m};
-    gp_doc_begin(&j.d, '{');
-    gp_doc_head(&j.d, "trace-memory", version, m->inputs.at, m->inputs.n);
-    put_summary(&j);
-    put_devices(&j);
-    put_holders(&j);
-    put_comparison(&j);
-    put_growth(&j);
-    put_fragmentation(&j);
-    put_ooms(&j);
-    put_uses(&j, "ranges", false);
-    put_uses(&j, "operators", true);
-    put_churn(&j);
-    put_lifetimes(&j);
-    put_outside(&j);
-    put_series(&j);
-    gp_doc_end(&j.d, '}');
-    gp_buf_putc(b, '\n');
-    gp_buf_release(&j.text);
+    gp_doc_begin(&j->d, '{');
+    gp_doc_head(&j->d, "trace-memory", version, j->m->inputs.at, j->m->inputs.n);
+    put_summary(j);
+    put_devices(j);
+    put_holders(j);
+    put_comparison(j);
+    put_growth(j);
+    put_fragmentation(j);
+    put_ooms(j);
+    put_uses(j, "ranges", false);
+    put_uses(j, "operators", true);
+    put_churn(j);
+    put_lifetimes(j);
+    put_outside(j);
+    put_series(j);
+    gp_doc_end(&j->d, '}');
+    gp_buf_putc(j->d.b, '\n');
+    gp_buf_release(&j->text);
+}
+
+void gp_memory_json(struct gp_output *to, struct gp_memory *m, const char *version)
+{
+    struct gp_buf b = {0};
+    struct json j = {.d = {.b = &b, .strings = &m->strings}, .m = m, .to = to};
+    put_all(&j, version);
+    if (b.n) gp_output_write(to, b.data, b.n);
+    gp_buf_release(&b);
+}
+
+bool gp_memory_json_short(struct gp_buf *b, struct gp_memory *m, const char *version, size_t most)
+{
+    struct json j = {.d = {.b = b, .strings = &m->strings}, .m = m, .most = most};
+    put_all(&j, version);
+    if (b->n <= most) return true;
+    b->n = 0;
+    return false;
 }

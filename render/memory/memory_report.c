@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "formats/base/scale.h"
+#include "render/draw/text.h"
 
 struct tables {
     struct gp_report *r;
@@ -34,7 +35,16 @@ static void put_text(struct tables *t, struct gp_report_table *table)
 
 static void put_sid(struct tables *t, struct gp_report_table *table, gp_sid sid)
 {
-    gp_report_put_name(t->r, table, gp_memory_str(t->m, sid), gp_string_len(&t->m->strings, sid), NULL, 0);
+    const char *s = gp_memory_str(t->m, sid);
+    size_t n = gp_string_len(&t->m->strings, sid);
+    if (t->o->names && n > t->o->names) {
+        t->text.n = 0;
+        gp_text_fit(&t->text, s, n, t->o->names);
+        gp_report_put_name(t->r, table, t->text.n ? t->text.data : "", t->text.n, NULL, 0);
+        t->text.n = 0;
+        return;
+    }
+    gp_report_put_name(t->r, table, s, n, NULL, 0);
 }
 
 static void put_known(struct gp_report_table *table, bool known, int64_t v)
@@ -136,7 +146,7 @@ static void put_holders(struct tables *t)
     const struct gp_memory *m = t->m;
     size_t row = 0, more = 0;
     int64_t rest = 0;
-    if (!m->holders.n) return;
+    if (!m->named.n) return;
     struct gp_report_table *table = add(t, "holders", title_of(m));
     gp_report_column(table, "key", headings[m->opts.by], GP_CELL_NAME, 0,
                      "innermost frame < the program's own code");
@@ -148,9 +158,9 @@ static void put_holders(struct tables *t)
     gp_report_column(table, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR | GP_COLUMN_SPARE,
                      "of what was allocated");
     gp_report_column(table, "since", "Since", GP_CELL_TEXT, 0, "when the oldest of the blocks was made");
-    for (size_t i = 0; i < m->holders.n; i++) {
-        const struct gp_memory_holder *h = &m->holders.at[i];
-        if (i && m->holders.at[i - 1].device != h->device) row = 0;
+    for (size_t i = 0; i < m->named.n; i++) {
+        const struct gp_memory_holder *h = &m->named.at[i];
+        if (i && m->named.at[i - 1].device != h->device) row = 0;
         if (shown(t, row++)) {
             put_holder(t, table, h, held_by(m, h->device));
             continue;
@@ -288,7 +298,7 @@ static void put_ooms(struct tables *t)
             gp_report_put(table, o->allocated);
             gp_report_put(table, o->reserved);
             gp_report_put(table, o->device_free);
-            gp_buf_printf(&t->text, "%s%s", gp_oom_verdict_name(o->verdict), o->guessed ? "?" : "");
+            gp_buf_printf(&t->text, "%s%s", gp_oom_verdict_text(o->verdict), o->guessed ? "?" : "");
             put_text(t, table);
         }
     }

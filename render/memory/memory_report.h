@@ -13,6 +13,7 @@
 struct gp_memory_report_opts {
     size_t top;   /* rows of long tables; 0: all */
     bool verbose; /* with the tables that matter to few */
+    size_t names; /* columns of a name at most; 0: all */
 };
 
 void gp_memory_report(struct gp_report *r, const struct gp_memory *m, const struct gp_memory_report_opts *o);
@@ -21,6 +22,9 @@ void gp_memory_verdict(struct gp_report *r, const struct gp_memory *m);
 
 /* The name of device D: "cuda:0", with its input where there are several. */
 void gp_memory_device_put(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d);
+/* "step 3": the name of step STEP of D, or its number where steps are found by the optimizer. */
+void gp_memory_step_put(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d,
+                        uint32_t step);
 /* "+1.23 MB", "-4 B", "same". */
 void gp_memory_change_put(struct gp_buf *b, int64_t change);
 /* "step 3", "the start", "1.23 ms". */

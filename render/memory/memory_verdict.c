@@ -1,10 +1,11 @@
 /* The sentences of the answer: what a person who knows the program would say first. */
 #include <string.h>
 #include "formats/base/scale.h"
+#include "render/draw/text.h"
 #include "render/memory/memory_report.h"
 #include "render/report/quality_text.h"
 
-enum { DEVICES_MOST = 8, NAMED_MOST = 2 };
+enum { DEVICES_MOST = 8, NAMED_MOST = 2, STEPS_MOST = 1000000, NAME_MOST = 120 };
 
 static void put_bytes(struct gp_buf *b, int64_t v)
 {
@@ -23,6 +24,11 @@ static void warn(struct gp_report *r, struct gp_buf *b)
     b->n = 0;
 }
 
+static void put_name(struct gp_buf *b, const struct gp_memory *m, gp_sid sid)
+{
+    gp_text_fit(b, gp_memory_str(m, sid), gp_string_len(&m->strings, sid), NAME_MOST);
+}
+
 static bool same_label_elsewhere(const struct gp_memory *m, const struct gp_memory_device *d)
 {
     for (size_t i = 0; i < m->devices.n; i++)
@@ -33,7 +39,12 @@ static bool same_label_elsewhere(const struct gp_memory *m, const struct gp_memo
 void gp_memory_device_put(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d)
 {
     gp_buf_puts(b, gp_memory_str(m, d->label));
-    if (d->kind) gp_buf_printf(b, " %s", gp_memory_str(m, d->kind));
+    if (d->kind) {
+        gp_buf_putc(b, ' ');
+        for (const char *k = gp_memory_str(m, d->kind); *k; k++)
+            gp_buf_putc(b, *k >= 'A' && *k <= 'Z' ? (char)(*k + 32) : *k);
+        gp_buf_puts(b, " memory");
+    }
     if (same_label_elsewhere(m, d)) {
         const char *path = gp_memory_str(m, m->inputs.at[d->input].path), *slash = strrchr(path, '/');
         gp_buf_printf(b, " of %s", slash && slash[1] ? slash + 1 : path);
@@ -47,7 +58,7 @@ void gp_memory_since_put(struct gp_buf *b, const struct gp_memory *m, const stru
         gp_buf_puts(b, "before");
     } else if (h->since_step != UINT32_MAX) {
         if (d->steps_by_optimizer) gp_buf_printf(b, "step %u", (unsigned)h->since_step);
-        else gp_buf_puts(b, gp_memory_str(m, d->steps.at[h->since_step].name));
+        else put_name(b, m, d->steps.at[h->since_step].name);
     } else if (d->steps.n && h->since_ns < d->steps.at[0].begin_ns) {
         gp_buf_puts(b, "start");
     } else {
@@ -55,11 +66,11 @@ void gp_memory_since_put(struct gp_buf *b, const struct gp_memory *m, const stru
     }
 }
 
-static void put_step(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d,
-                     uint32_t step)
+void gp_memory_step_put(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d,
+                        uint32_t step)
 {
     if (d->steps_by_optimizer) gp_buf_printf(b, "step %u", (unsigned)step);
-    else gp_buf_puts(b, gp_memory_str(m, d->steps.at[step].name));
+    else put_name(b, m, d->steps.at[step].name);
 }
 
 void gp_memory_change_put(struct gp_buf *b, int64_t change)
@@ -91,7 +102,8 @@ static void say_changes(struct gp_report *r, struct gp_buf *b, const struct gp_m
     if (m->changes.n && m->changes.at[0].bytes != m->changes.at[0].base_bytes) {
         gp_buf_puts(b, "; the largest change is ");
         gp_memory_change_put(b, m->changes.at[0].bytes - m->changes.at[0].base_bytes);
-        gp_buf_printf(b, " by %s", gp_memory_str(m, m->changes.at[0].key));
+        gp_buf_puts(b, " by ");
+        put_name(b, m, m->changes.at[0].key);
     }
     gp_buf_puts(b, ".");
     say(r, now > m->base_bytes ? GP_TONE_WARN : GP_TONE_PLAIN, b);
@@ -129,7 +141,8 @@ static void say_oom(struct gp_report *r, struct gp_buf *b, const struct gp_memor
         gp_buf_puts(b, " free: ");
         gp_buf_puts(b, o->verdict == GP_OOM_OTHERS ? "others hold the rest of the device"
                                                    : "too large for the device");
-        if (o->guessed) gp_buf_puts(b, " (a guess: the size of the device is not recorded)");
+        if (o->guessed)
+            gp_buf_puts(b, " (a guess: the size of the device is not recorded; --device-memory states it)");
     }
     gp_buf_puts(b, ".");
     say(r, GP_TONE_BAD, b);
@@ -152,12 +165,13 @@ static void say_growth(struct gp_report *r, struct gp_buf *b, const struct gp_me
         put_bytes(b, g->bytes_per_step);
         gp_buf_printf(b, " per step (%lld block%s): ", (long long)g->blocks_per_step,
                       g->blocks_per_step == 1 ? "" : "s");
-        gp_buf_puts(b, gp_memory_str(m, d->sites.at[g->site].key));
+        put_name(b, m, d->sites.at[g->site].key);
         gp_buf_printf(b, " allocates what is never freed, in %u of %u steps", (unsigned)g->rises,
                       (unsigned)g->steps);
-        if (d->total_bytes > d->peak_bytes && g->bytes_per_step > 0) {
+        int64_t left = g->bytes_per_step > 0 ? (d->total_bytes - d->peak_bytes) / g->bytes_per_step : 0;
+        if (left > 0 && left < STEPS_MOST) {
             gp_buf_puts(b, "; the device is full after ");
-            gp_scale_put_count(b, (uint64_t)((d->total_bytes - d->peak_bytes) / g->bytes_per_step));
+            gp_scale_put_count(b, (uint64_t)left);
             gp_buf_puts(b, " more steps");
         }
         gp_buf_puts(b, ".");
@@ -169,8 +183,8 @@ static void say_growth(struct gp_report *r, struct gp_buf *b, const struct gp_me
 
 static const struct gp_memory_holder *largest(const struct gp_memory *m, const struct gp_memory_device *d)
 {
-    for (size_t i = 0; i < m->holders.n; i++)
-        if (&m->devices.at[m->holders.at[i].device] == d) return &m->holders.at[i];
+    for (size_t i = 0; i < m->named.n; i++)
+        if (&m->devices.at[m->named.at[i].device] == d) return &m->named.at[i];
     return NULL;
 }
 
@@ -184,34 +198,75 @@ static void put_peak_place(struct gp_buf *b, const struct gp_memory *m, const st
     gp_buf_puts(b, ", ");
     gp_scale_put(b, GP_UNIT_NS, d->peak_ns - (in_step ? d->steps.at[d->peak_step].begin_ns : d->begin_ns));
     gp_buf_puts(b, in_step ? " into " : " into the history");
-    if (in_step) put_step(b, m, d, d->peak_step);
+    if (in_step) gp_memory_step_put(b, m, d, d->peak_step);
     if (d->peak_span != GP_NO_SPAN &&
-        (!in_step || d->spans.at[d->peak_span].name != d->steps.at[d->peak_step].name))
-        gp_buf_printf(b, ", in %s", gp_memory_str(m, d->spans.at[d->peak_span].name));
+        (!in_step || d->spans.at[d->peak_span].name != d->steps.at[d->peak_step].name)) {
+        gp_buf_puts(b, ", in ");
+        put_name(b, m, d->spans.at[d->peak_span].name);
+    }
+}
+
+/* "[allocated before the trace]" without its brackets. */
+static void put_key(struct gp_buf *b, const struct gp_memory *m, gp_sid key)
+{
+    size_t begin = b->n;
+    put_name(b, m, key);
+    if (b->n < begin + 2 || b->data[begin] != '[' || b->data[b->n - 1] != ']') return;
+    b->n -= 2;
+    memmove(b->data + begin, b->data + begin + 1, b->n - begin);
+}
+
+/* Whose the largest part of the peak is. */
+static void put_largest(struct gp_buf *b, const struct gp_memory *m, const struct gp_memory_device *d,
+                        const struct gp_memory_holder *h)
+{
+    const struct gp_memory_site *site = h->site == UINT32_MAX ? NULL : &d->sites.at[h->site];
+    if (site && site->stand_in && !site->range) return; /* nothing is known */
+    gp_buf_puts(b, "; ");
+    gp_scale_put_share(b, h->bytes, d->peak_bytes);
+    gp_buf_puts(b, " of it: ");
+    if (site && site->stand_in) {
+        put_name(b, m, site->range);
+        gp_buf_puts(b, ", whose stacks are not recorded");
+    } else {
+        put_key(b, m, h->key);
+    }
+    if (h->category == GP_CAT_UNKNOWN || m->opts.by == GP_BY_CATEGORY ||
+        !strcmp(gp_memory_str(m, h->key), gp_category_name(h->category)))
+        return;
+    gp_buf_printf(b, " (%s%s)", h->category_recorded ? "" : "probably ", gp_category_text(h->category));
+}
+
+static bool is_state(const struct gp_memory_device *d)
+{
+    return d->history == GP_HISTORY_NONE || d->history == GP_HISTORY_STATE;
+}
+
+/* What the driver gave besides, such as the code of kernels, if it is next to nothing. */
+static bool is_minor(const struct gp_memory *m, const struct gp_memory_device *d)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < m->devices.n; i++)
+        if (m->devices.at[i].peak_bytes > most) most = m->devices.at[i].peak_bytes;
+    return d->kind && d->peak_bytes < most / 100;
 }
 
 static void say_peak(struct gp_report *r, struct gp_buf *b, const struct gp_memory *m,
                      const struct gp_memory_device *d)
 {
     const struct gp_memory_holder *h = m->opts.at == GP_AT_PEAK ? largest(m, d) : NULL;
+    if (is_minor(m, d)) return;
     gp_memory_device_put(b, m, d);
-    gp_buf_puts(b,
-                d->history == GP_HISTORY_NONE || d->history == GP_HISTORY_STATE ? " held " : " peaked at ");
+    gp_buf_puts(b, is_state(d) ? " held " : " peaked at ");
     put_bytes(b, d->peak_bytes);
     if (d->reserved_at_peak > 0) {
         gp_buf_puts(b, " allocated of ");
         put_bytes(b, d->reserved_at_peak);
         gp_buf_puts(b, " reserved");
     }
+    if (is_state(d)) gp_buf_puts(b, " when the snapshot was taken");
     put_peak_place(b, m, d);
-    if (h && h->bytes > 0) {
-        gp_buf_puts(b, "; ");
-        gp_scale_put_share(b, h->bytes, d->peak_bytes);
-        gp_buf_printf(b, " of it: %s", gp_memory_str(m, h->key));
-        if (h->category != GP_CAT_UNKNOWN && m->opts.by != GP_BY_CATEGORY)
-            gp_buf_printf(b, " (%s%s)", h->category_recorded ? "" : "probably ",
-                          gp_category_text(h->category));
-    }
+    if (h && h->bytes > 0) put_largest(b, m, d, h);
     gp_buf_puts(b, ".");
     say(r, GP_TONE_PLAIN, b);
 }
@@ -242,7 +297,7 @@ static void say_outside(struct gp_report *r, struct gp_buf *b, const struct gp_m
     if (!sum) return;
     put_bytes(b, sum);
     gp_buf_puts(b, " lie outside the allocator, as the driver's records have it; most of it by ");
-    gp_buf_puts(b, gp_memory_str(m, m->outside.at[0].who));
+    put_name(b, m, m->outside.at[0].who);
     gp_buf_puts(b, ".");
     say(r, GP_TONE_PLAIN, b);
 }
@@ -271,7 +326,7 @@ static void say_history(struct gp_report *r, struct gp_buf *b, const struct gp_m
         gp_buf_puts(b, ": the history begins when ");
         put_bytes(b, d->base_bytes);
         if (d->known_base < 0) gp_buf_printf(b, " in %llu blocks", (unsigned long long)d->base_blocks);
-        gp_buf_puts(b, " were there already");
+        gp_buf_puts(b, " were allocated already");
     }
     if (b->n > begin) warn(r, b);
     b->n = 0;

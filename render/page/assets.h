@@ -19,6 +19,7 @@ extern const struct gp_asset gp_asset_shell_css, gp_asset_shell_js;        /* of
 extern const struct gp_asset gp_asset_report_css, gp_asset_report_js;
 extern const struct gp_asset gp_asset_flame_page_css, gp_asset_flame_page_js; /* of a flame graph's page */
 extern const struct gp_asset gp_asset_suggest_css;                            /* of cards of suggestions */
+extern const struct gp_asset gp_asset_memory_css, gp_asset_memory_js;         /* of memory over time */
 extern const struct gp_asset gp_asset_roofline_css; /* of roofline plots, also standalone */
 extern const struct gp_asset gp_asset_timeline_css, gp_asset_timeline_js;
 

@@ -4,19 +4,23 @@
 #include "render/page/assets.h"
 #include "render/draw/palette.h"
 
-const struct gp_page_parts gp_page_report = {&gp_asset_report_css, &gp_asset_report_js, {NULL}};
-const struct gp_page_parts gp_page_diff = {&gp_asset_report_css, &gp_asset_report_js, {&gp_asset_change_css}};
+const struct gp_page_parts gp_page_report = {&gp_asset_report_css, &gp_asset_report_js, {NULL}, NULL};
+const struct gp_page_parts gp_page_diff = {
+    &gp_asset_report_css, &gp_asset_report_js, {&gp_asset_change_css}, NULL};
 const struct gp_page_parts gp_page_suggest = {
-    &gp_asset_report_css, &gp_asset_report_js, {&gp_asset_roofline_css, &gp_asset_suggest_css}};
+    &gp_asset_report_css, &gp_asset_report_js, {&gp_asset_roofline_css, &gp_asset_suggest_css}, NULL};
+const struct gp_page_parts gp_page_memory = {
+    &gp_asset_report_css, &gp_asset_report_js, {&gp_asset_memory_css}, &gp_asset_memory_js};
 
 /* Nothing is ever loaded, and only our scripts run, whatever a name might try. */
 static void put_policy(struct gp_buf *out, const struct gp_page_parts *parts)
 {
     gp_buf_printf(out,
                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-                  "'unsafe-inline'; script-src 'sha256-%s' 'sha256-%s'; base-uri 'none'; form-action "
-                  "'none'\">\n",
+                  "'unsafe-inline'; script-src 'sha256-%s' 'sha256-%s'",
                   gp_asset_shell_js.sha256, parts->js->sha256);
+    if (parts->more_js) gp_buf_printf(out, " 'sha256-%s'", parts->more_js->sha256);
+    gp_buf_puts(out, "; base-uri 'none'; form-action 'none'\">\n");
 }
 
 static void put_color(struct gp_buf *b, struct gp_color c)
@@ -106,6 +110,7 @@ void gp_page_end(struct gp_svg *w, const struct gp_page_parts *parts)
     while (w->depth > 2) gp_svg_close(w);
     put_script(w->out, &gp_asset_shell_js);
     put_script(w->out, parts->js);
+    if (parts->more_js) put_script(w->out, parts->more_js);
     gp_svg_newline(w);
     gp_svg_end(w);
 }

@@ -21,10 +21,12 @@
 struct gp_page_parts {
     const struct gp_asset *css, *js;
     const struct gp_asset *more_css[2]; /* NULL: none */
+    const struct gp_asset *more_js;     /* after js; NULL: none */
 };
 extern const struct gp_page_parts gp_page_report;  /* pages that are read from top to bottom */
 extern const struct gp_page_parts gp_page_diff;    /* such a page with charts of what changed */
 extern const struct gp_page_parts gp_page_suggest; /* such a page with cards of suggestions */
+extern const struct gp_page_parts gp_page_memory;  /* such a page with memory over time */
 
 /* Set up W to append to OUT and write the head, with the style, and the start of the body. TITLE is escaped. Classes of the
  * palette ("gemm", gp_palette_class) are the variables --k-gemm and --k-gemm-ink (text on it); shapes of class "k-gemm" are

@@ -171,7 +171,7 @@ assert q[\"bad_value\"] >= 3 and q[\"bad_time\"] == 1, q"
 test_expect_success 'no history, only the state, a tail: each is named, and sums close' '
     trace-memory "$memory"/off.pickle.gz | tr "\n" " " | grep "no history was recorded" &&
     trace-memory "$memory"/state.pickle.gz | tr "\n" " " | grep "only the state at the end was recorded" &&
-    trace-memory "$memory"/tail.pickle.gz | tr "\n" " " | grep "the history begins when 90.7 MB in 53 blocks were there already"
+    trace-memory "$memory"/tail.pickle.gz | tr "\n" " " | grep "the history begins when 90.7 MB in 53 blocks were allocated already"
 '
 
 test_expect_success 'a trace of torch.profiler: the chain of totals, its peak, backward blocks under their forward code' '
@@ -327,6 +327,35 @@ r = json.load(open(\"json\"))
 assert [d[\"device\"] for d in r[\"devices\"]] == [\"cuda:0\", \"cuda:1\"]
 for i, d in enumerate(r[\"devices\"]):
     assert sum(h[\"bytes\"] for h in r[\"holders\"] if h[\"device_index\"] == i) == d[\"peak_bytes\"]"
+'
+
+test_expect_success 'the page of every sample loads nothing, closes its tags, and is small' '
+    for f in "$memory"/*.pickle.gz "$memory"/profile.json.gz "$memory"/leak.trace; do
+        trace-memory -q -f html "$f" >page.html && test "$(wc -c <page.html)" -lt 1000000 &&
+        python3 "$GP_SOURCE"/tests/cli/check_page.py page.html || return 1
+    done
+'
+
+test_expect_success 'a page has 3 MB at most, whatever the input: devices, names, stacks, segments' '
+    make huge.pickle <<-\END &&
+	import random
+	random.seed(7)
+	one = s["device_traces"][0]
+	def frames(i):
+	    return [{"filename": "/dir/%d.py" % (i % 97), "line": i % 1000 + 1, "name": "f%d_" % i + "x" * 60000 * (i % 300 == 0) + "<&>" * 20} for i in range(i, i + 70)]
+	many = []
+	for k in range(1500):
+	    many.append({"action": "alloc", "addr": 1 << 44 | k << 20, "size": 512 + 512 * random.randrange(900), "stream": 0, "time_us": 1000000 + 7 * k, "frames": frames(k)})
+	s["device_traces"] = [many] * 12 + [one]
+	blocks = [{"address": 1 << 44 | k << 20, "size": 1 << 20, "requested_size": 1 << 20, "state": "active_allocated" if k % 3 else "inactive", "frames": []} for k in range(1500)]
+	s["segments"] = [{"device": d, "address": 1 << 44, "total_size": 1500 << 20, "allocated_size": 0, "active_size": 0, "requested_size": 0, "stream": 0,
+	                  "segment_type": "large", "segment_pool_id": (0, 0), "is_expandable": False, "frames": [], "blocks": blocks} for d in range(12)]
+	s["external_annotations"] = [{"stage": st, "name": "range %d " % k + "y" * 50000 * (k % 100 == 0), "device": 0, "time_us": 1000000 + 14 * k + o}
+	                             for k in range(3000) for st, o in (("START", 0), ("END", 9))]
+	END
+    trace-memory -q -f html huge.pickle >page.html && size=$(wc -c <page.html) &&
+    { test "$size" -le 3000000 || { echo "$size bytes"; false; }; } &&
+    python3 "$GP_SOURCE"/tests/cli/check_page.py page.html
 '
 
 test_done

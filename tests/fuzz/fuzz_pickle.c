@@ -53,7 +53,7 @@ static void analyse(const uint8_t *data, size_t size, enum gp_memory_key by, enu
     FUZZ_CHECK(!gp_memory_finish(&m, NULL));
     m.opts.min_bytes = 0;
     for (uint32_t i = 0; i < m.devices.n; i++) check_device(&m, i, by);
-    gp_memory_json(&json, &m, "0");
+    gp_memory_json_short(&json, &m, "0", SIZE_MAX);
     fuzz_check_output(FUZZ_JSON, json.data, json.n);
     gp_buf_release(&json);
     gp_memory_release(&m);

@@ -11,11 +11,12 @@ static const struct fuzz_way ways[] = {
     {FUZZ_CSV, {"-f", "csv", "-t", "stacks", NULL}},
     {FUZZ_TEXT, {"-v", "--by", "op", "--at", "end", "--top", "0", "--steps", "Step|step", NULL}},
     {FUZZ_JSON, {"-f", "json", "--by", "category", "--at", "1ms", "--min-bytes", "1k", NULL}},
+    {FUZZ_HTML, {"-f", "html", NULL}},
 };
 
 static const struct fuzz_tool tool = {
     .name = "trace-memory", .ways = ways, .n = sizeof ways / sizeof *ways, .head = 1};
-const struct fuzz_heads fuzz_heads = {7, 1};
+const struct fuzz_heads fuzz_heads = {8, 1};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,0 +1,497 @@
+#include "render/memory/memory_html.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "analyze/memory/moments.h"
+#include "formats/base/scale.h"
+#include "render/draw/chart_svg.h"
+#include "render/flame/flame_svg.h"
+#include "render/memory/memory_curve.h"
+#include "render/memory/memory_flame.h"
+#include "render/memory/memory_json.h"
+#include "render/memory/memory_map.h"
+#include "render/memory/memory_pack.h"
+#include "render/memory/memory_report.h"
+#include "render/page/page_html.h"
+#include "render/page/page_pack.h"
+#include "render/page/page_report.h"
+#include "render/page/table_html.h"
+
+/* How much a page has: the first that fits is written. */
+static const struct size {
+    size_t points, moments, sites, ranges, boxes, devices, rows, json, names;
+    uint32_t frames;
+} sizes[] = {
+    {1500, 600, 200, 600, 3000, 8, 1000, 1000000, 2000, 400},
+    {1200, 300, 120, 300, 2000, 8, 300, 400000, 600, 250},
+    {600, 150, 60, 150, 1000, 4, 100, 0, 300, 120},
+    {200, 60, 30, 60, 400, 2, 40, 0, 160, 60},
+};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+struct page {
+    struct gp_svg w;
+    struct gp_buf text; /* scratch */
+    struct gp_memory *m;
+    const struct gp_memory_html_opts *o;
+    const struct size *size;
+    size_t devices; /* that are drawn */
+    struct gp_report r;
+};
+
+static void put(struct page *p, const char *element, const char *class, const char *text)
+{
+    gp_page_element(&p->w, element, class, text, strlen(text));
+}
+
+static void put_scratch(struct page *p, const char *element, const char *class)
+{
+    gp_page_element(&p->w, element, class, p->text.n ? p->text.data : "", p->text.n);
+    p->text.n = 0;
+}
+
+static void close_line(struct page *p)
+{
+    gp_svg_close(&p->w);
+    gp_svg_newline(&p->w);
+}
+
+static size_t share(const struct page *p, size_t of_one)
+{
+    size_t each = of_one / (p->devices ? p->devices : 1);
+    return each < 20 ? 20 : each;
+}
+
+/* ---- the top ---- */
+
+static void put_header(struct page *p)
+{
+    const struct gp_memory *m = p->m;
+    uint64_t allocations = 0, frees = 0;
+    for (size_t i = 0; i < m->devices.n; i++) {
+        allocations += m->devices.at[i].allocations;
+        frees += m->devices.at[i].frees;
+    }
+    gp_page_open(&p->w, "header", NULL);
+    put(p, "p", "brand", "gpuprof trace-memory");
+    put(p, "h1", NULL, p->o->input ? p->o->input : "standard input");
+    gp_buf_printf(&p->text, "%zu device%s", m->devices.n, m->devices.n == 1 ? "" : "s");
+    for (size_t i = 0; i < m->devices.n && m->devices.n == 1; i++) {
+        p->text.n = 0;
+        gp_memory_device_put(&p->text, m, &m->devices.at[i]);
+    }
+    gp_buf_puts(&p->text, " \xC2\xB7 ");
+    gp_scale_put_count(&p->text, allocations);
+    gp_buf_puts(&p->text, " allocations \xC2\xB7 ");
+    gp_scale_put_count(&p->text, frees);
+    gp_buf_puts(&p->text, " frees");
+    put_scratch(p, "p", "facts");
+    if (p->o->flame || p->o->timeline) {
+        gp_page_open(&p->w, "p", "facts");
+        gp_page_text(&p->w, "The same run as a ");
+        if (p->o->timeline) gp_page_href(&p->w, p->o->timeline, "timeline");
+        if (p->o->flame && p->o->timeline) gp_page_text(&p->w, " and a ");
+        if (p->o->flame) gp_page_href(&p->w, p->o->flame, "flame graph");
+        gp_svg_close(&p->w);
+    }
+    close_line(p);
+}
+
+/* A figure whose value is the scratch text. */
+static void put_figure(struct page *p, const char *name, const char *words)
+{
+    gp_page_open(&p->w, "div", "kpi");
+    put(p, "dt", NULL, name);
+    gp_page_open(&p->w, "dd", NULL);
+    put_scratch(p, "b", NULL);
+    gp_svg_close(&p->w);
+    put(p, "dd", "of", words);
+    close_line(p);
+}
+
+/* The device whose figures stand at the top: the one with the highest peak. */
+static const struct gp_memory_device *fullest(const struct gp_memory *m)
+{
+    const struct gp_memory_device *most = NULL;
+    for (size_t i = 0; i < m->devices.n; i++)
+        if (!most || m->devices.at[i].peak_bytes > most->peak_bytes) most = &m->devices.at[i];
+    return most;
+}
+
+static void put_bytes_figure(struct page *p, const char *name, int64_t bytes, const char *of, int64_t whole)
+{
+    struct gp_buf words = {0};
+    gp_scale_put(&p->text, GP_UNIT_BYTES, bytes > 0 ? bytes : 0);
+    if (whole > 0) {
+        gp_buf_puts(&words, "of ");
+        gp_scale_put(&words, GP_UNIT_BYTES, whole);
+        gp_buf_putc(&words, ' ');
+    }
+    gp_buf_puts(&words, of);
+    put_figure(p, name, gp_buf_str(&words));
+    gp_buf_release(&words);
+}
+
+static void put_figures(struct page *p)
+{
+    const struct gp_memory_device *d = fullest(p->m);
+    if (!d) return;
+    const struct gp_memory_fragmentation *f = &d->fragmentation;
+    gp_page_open(&p->w, "dl", "kpis");
+    put_bytes_figure(p, "Peak", d->peak_bytes, d->reserved_at_peak > 0 ? "reserved" : "allocated",
+                     d->reserved_at_peak);
+    put_bytes_figure(p, "At the end", d->end_bytes, f->known ? "reserved" : "allocated",
+                     f->known ? f->reserved : 0);
+    if (d->growth.n) {
+        const struct gp_memory_growth *g = &d->growth.at[0];
+        put_bytes_figure(p, g->certain ? "Leak per step" : "Growth per step", g->bytes_per_step,
+                         gp_memory_str(p->m, d->sites.at[g->site].key), 0);
+    }
+    if (d->ooms.n)
+        put_bytes_figure(p, "Could not be allocated", d->ooms.at[d->ooms.n - 1].requested,
+                         gp_oom_verdict_text(d->ooms.at[d->ooms.n - 1].verdict), 0);
+    if (f->known) {
+        put_bytes_figure(p, "Cached, free", f->free_whole + f->free_split, "that the allocator keeps", 0);
+        put_bytes_figure(p, "Largest free block", f->largest_free, "at the end", 0);
+    }
+    close_line(p);
+}
+
+/* ---- over time ---- */
+
+static bool is_held(const struct gp_memory_moments *at, enum gp_category c)
+{
+    for (size_t i = 0; i < at->curve.n; i++)
+        if (gp_memory_moments_category(at, c, i) > 0) return true;
+    return false;
+}
+
+static void put_key(struct page *p, const char *class, const char *name)
+{
+    gp_page_open(&p->w, "span", NULL);
+    gp_page_swatch(&p->w, class);
+    gp_page_text(&p->w, name);
+    gp_svg_close(&p->w);
+    gp_svg_text(&p->w, " ", 1);
+}
+
+static void put_legend(struct page *p, const struct gp_memory_device *d, const struct gp_memory_moments *at)
+{
+    gp_page_open(&p->w, "p", "legend");
+    for (int k = 0; k < GP_CATEGORY_COUNT; k++) {
+        enum gp_category c = (enum gp_category)gp_memory_stacking[k];
+        if (is_held(at, c)) put_key(p, gp_memory_category_color(c), gp_category_text(c));
+    }
+    if (d->reserved_peak > 0) put_key(p, "idle", "reserved, not allocated");
+    close_line(p);
+}
+
+static bool is_guessed(const struct gp_memory_device *d)
+{
+    for (size_t i = 0; i < d->lives.n; i++) {
+        bool recorded;
+        if (gp_memory_category(d, &d->lives.at[i], &recorded) != GP_CAT_UNKNOWN && !recorded) return true;
+    }
+    return false;
+}
+
+static void put_curve(struct page *p, uint32_t device, const struct gp_memory_moments *at)
+{
+    const struct gp_memory_device *d = &p->m->devices.at[device];
+    gp_page_open(&p->w, "figure", "pan over-time");
+    gp_page_open(&p->w, "figcaption", NULL);
+    gp_memory_device_put(&p->text, p->m, d);
+    put_scratch(p, "strong", NULL);
+    put(p, "span", NULL,
+        is_guessed(d)
+            ? " allocated bytes over time; what they hold is a guess from when they were made and freed"
+            : " allocated bytes over time");
+    gp_svg_close(&p->w);
+    put_legend(p, d, at);
+    gp_memory_curve(&p->w, p->m, device, at);
+    close_line(p);
+}
+
+static void put_flame(struct page *p, uint32_t device)
+{
+    const struct gp_memory_device *d = &p->m->devices.at[device];
+    struct gp_flame flame;
+    gp_memory_flame(&flame, p->m, device, d->peak_position);
+    gp_page_open(&p->w, "figure", "pan stacks");
+    gp_page_open(&p->w, "figcaption", NULL);
+    put(p, "strong", NULL, "Who held the peak ");
+    put(p, "span", NULL, "stacks from the outermost call down, as wide as their bytes");
+    gp_svg_close(&p->w);
+    gp_flame_svg_write(p->w.out, &flame,
+                       &(struct gp_flame_svg_opts){.title = "Memory by stack",
+                                                   .measure = "memory",
+                                                   .unit = GP_UNIT_BYTES,
+                                                   .empty = "Nothing was allocated",
+                                                   .still = true,
+                                                   .width = 1160,
+                                                   .max_frames = (uint32_t)share(p, p->size->frames)});
+    gp_flame_release(&flame);
+    close_line(p);
+}
+
+static void put_device(struct page *p, uint32_t device)
+{
+    struct gp_memory_moments at;
+    struct gp_buf packed = {0};
+    const struct size *s = p->size;
+    gp_memory_moments_init(
+        &at, p->m, device,
+        &(struct gp_memory_moments_opts){share(p, s->points), share(p, s->moments), share(p, s->sites)});
+    if (at.curve.n) {
+        char id[32];
+        snprintf(id, sizeof id, "memory-%u", (unsigned)device);
+        gp_memory_pack(&packed, p->m, device, &at, share(p, s->ranges));
+        gp_page_open(&p->w, "div", "device");
+        gp_svg_attr(&p->w, "data-memory", id);
+        gp_svg_newline(&p->w);
+        put_curve(p, device, &at);
+        put_flame(p, device);
+        gp_page_pack(&p->w, id, packed.data, packed.n);
+        close_line(p);
+    }
+    gp_buf_release(&packed);
+    gp_memory_moments_release(&at);
+}
+
+static void put_time(struct page *p)
+{
+    for (size_t i = 0; i < p->devices; i++) put_device(p, (uint32_t)i);
+    if (p->devices == p->m->devices.n) return;
+    gp_buf_printf(&p->text, "%zu more devices are in the tables only.", p->m->devices.n - p->devices);
+    put_scratch(p, "p", "note");
+}
+
+/* ---- growth ---- */
+
+enum { MOST_COLUMNS = 60 };
+
+static gp_sid growing(const struct gp_memory_device *d)
+{
+    return d->sites.at[d->growth.at[0].site].key;
+}
+
+/* What the site that grows most held at the end of each step. */
+static void put_growth_of(struct page *p, const struct gp_memory_device *d)
+{
+    size_t n = d->steps.n, each = n / MOST_COLUMNS + 1, columns = (n + each - 1) / each;
+    int64_t *values = gp_zalloc((columns + 1) * sizeof *values);
+    struct gp_chart_row *rows = gp_zalloc((columns + 1) * sizeof *rows);
+    const char **ticks = gp_zalloc((columns + 1) * sizeof *ticks);
+    for (size_t i = 0; i < columns; i++) {
+        size_t step = (i + 1) * each - 1 < n ? (i + 1) * each - 1 : n - 1;
+        for (size_t k = 0; k < d->lives.n; k++) {
+            const struct gp_memory_life *l = &d->lives.at[k];
+            if (d->sites.at[l->site].key == growing(d) && l->begin <= d->steps.at[step].end &&
+                d->steps.at[step].end < l->end)
+                values[i] += l->bytes;
+        }
+        rows[i] =
+            (struct gp_chart_row){.label = gp_memory_str(p->m, d->steps.at[step].name), .values = &values[i]};
+        if (i == 0 || i + 1 == columns) ticks[i] = rows[i].label;
+    }
+    gp_page_open(&p->w, "figure", NULL);
+    gp_page_open(&p->w, "figcaption", NULL);
+    gp_memory_device_put(&p->text, p->m, d);
+    put_scratch(p, "strong", NULL);
+    gp_buf_printf(&p->text, " bytes of %s at the end of each step", gp_memory_str(p->m, growing(d)));
+    put_scratch(p, "span", NULL);
+    gp_svg_close(&p->w);
+    struct gp_chart_series series = {NULL, "communication"};
+    gp_chart_columns(&p->w, &(struct gp_chart){.label = "Bytes held at the end of each step",
+                                               .unit = GP_UNIT_BYTES,
+                                               .series = &series,
+                                               .series_n = 1,
+                                               .rows = rows,
+                                               .rows_n = columns,
+                                               .ticks = ticks});
+    close_line(p);
+    free(values);
+    free(rows);
+    free(ticks);
+}
+
+static void put_growth(struct page *p)
+{
+    gp_page_open(&p->w, "div", "charts");
+    for (size_t i = 0; i < p->devices; i++)
+        if (p->m->devices.at[i].growth.n && p->m->devices.at[i].steps.n)
+            put_growth_of(p, &p->m->devices.at[i]);
+    close_line(p);
+}
+
+/* ---- out of memory ---- */
+
+static void put_oom_of(struct page *p, const struct gp_memory_device *d)
+{
+    const struct gp_memory_oom *o = &d->ooms.at[d->ooms.n - 1];
+    const struct gp_chart_series series[] = {{"allocated", "gemm"},
+                                             {"freed, still used by a stream", "communication"},
+                                             {"cached, free", "idle"},
+                                             {"free on the device", "api"},
+                                             {"requested", "memcpy"}};
+    int64_t cached = o->reserved - o->active;
+    int64_t has[] = {o->allocated, o->active - o->allocated, cached > 0 ? cached : 0, o->device_free, 0};
+    int64_t wants[] = {0, 0, 0, 0, o->requested};
+    for (int i = 0; i < 5; i++)
+        if (has[i] < 0) has[i] = 0;
+    const struct gp_chart_row rows[] = {{.label = "reachable", .values = has},
+                                        {.label = "requested", .values = wants}};
+    gp_page_open(&p->w, "figure", NULL);
+    gp_page_open(&p->w, "figcaption", NULL);
+    gp_memory_device_put(&p->text, p->m, d);
+    put_scratch(p, "strong", NULL);
+    gp_buf_printf(&p->text, " when memory ran out: %s", gp_oom_verdict_text(o->verdict));
+    put_scratch(p, "span", NULL);
+    gp_svg_close(&p->w);
+    gp_page_open(&p->w, "p", "legend");
+    for (int i = 0; i < 5; i++)
+        if (has[i] || wants[i]) put_key(p, series[i].k, series[i].name);
+    close_line(p);
+    gp_chart_rows(&p->w, &(struct gp_chart){.label = "What was reachable, and what was requested",
+                                            .unit = GP_UNIT_BYTES,
+                                            .series = series,
+                                            .series_n = 5,
+                                            .rows = rows,
+                                            .rows_n = 2});
+    close_line(p);
+}
+
+static void put_ooms(struct page *p)
+{
+    gp_page_open(&p->w, "div", "charts");
+    for (size_t i = 0; i < p->devices; i++)
+        if (p->m->devices.at[i].ooms.n) put_oom_of(p, &p->m->devices.at[i]);
+    close_line(p);
+}
+
+/* ---- segments ---- */
+
+static void put_maps(struct page *p)
+{
+    for (size_t i = 0; i < p->devices; i++) {
+        const struct gp_memory_device *d = &p->m->devices.at[i];
+        if (!d->fragmentation.known) continue;
+        if (p->devices > 1) {
+            gp_memory_device_put(&p->text, p->m, d);
+            put_scratch(p, "h3", NULL);
+        }
+        gp_page_open(&p->w, "div", "maps");
+        gp_memory_map(&p->w, p->m, (uint32_t)i, share(p, p->size->boxes));
+        close_line(p);
+    }
+}
+
+/* ---- sections ---- */
+
+enum { MOST_TABLES = 4 };
+static const struct section {
+    const char *id, *title;
+    void (*draw)(struct page *p);
+    const char *tables[MOST_TABLES];
+} sections[] = {
+    {"out-of-memory", "Out of memory", put_ooms, {"ooms"}},
+    {"over-time", "Over time", put_time, {"devices"}},
+    {"held-by", "Held by", NULL, {"holders", "comparison"}},
+    {"from-step-to-step", "Growth", put_growth, {"growth"}},
+    {"segments", "Segments and fragmentation", put_maps, {"fragmentation", "pools", "outside"}},
+    {"allocations-frees", "Allocations and frees", NULL, {"ranges", "operators", "churn", "lifetimes"}},
+};
+enum { SECTIONS = sizeof sections / sizeof *sections };
+
+static const struct gp_report_table *table_of(const struct page *p, const struct section *s, int i)
+{
+    const struct gp_report_table *t = s->tables[i] ? gp_report_find(&p->r, s->tables[i]) : NULL;
+    return t && gp_report_rows(t) ? t : NULL;
+}
+
+static bool is_there(const struct page *p, const struct section *s)
+{
+    if (s->draw == put_time) return p->devices > 0;
+    for (int i = 0; i < MOST_TABLES; i++)
+        if (table_of(p, s, i)) return true;
+    return false;
+}
+
+static void put_section(struct page *p, const struct section *s)
+{
+    if (!is_there(p, s)) return;
+    gp_page_open(&p->w, "section", "theme");
+    gp_svg_attr(&p->w, "id", s->id);
+    put(p, "h2", NULL, s->title);
+    if (s->draw) s->draw(p);
+    for (int i = 0; i < MOST_TABLES; i++)
+        if (table_of(p, s, i))
+            gp_table_html_write(&p->w, table_of(p, s, i),
+                                &(struct gp_table_html_opts){.open = !i, .max_rows = p->size->rows});
+    close_line(p);
+}
+
+static void put_contents(struct page *p)
+{
+    gp_page_open(&p->w, "nav", NULL);
+    gp_svg_attr(&p->w, "aria-label", "Contents");
+    for (int i = 0; i < SECTIONS; i++) {
+        if (!is_there(p, &sections[i])) continue;
+        gp_page_link(&p->w, sections[i].id, sections[i].title);
+        gp_svg_newline(&p->w);
+    }
+    close_line(p);
+}
+
+static void put_footer(struct page *p, bool json)
+{
+    gp_page_open(&p->w, "footer", NULL);
+    gp_buf_puts(&p->text, "trace-memory (gpuprof) " GP_VERSION);
+    if (p->o->options) gp_buf_puts(&p->text, p->o->options);
+    put_scratch(p, "p", NULL);
+    if (json)
+        put(p, "p", NULL, "This file has the same answer for programs in the script element gpuprof-answer.");
+    gp_svg_close(&p->w);
+}
+
+static void write_page(struct gp_buf *b, struct gp_memory *m, const struct gp_memory_html_opts *o,
+                       const struct size *size, const struct gp_buf *json)
+{
+    struct page p = {.m = m, .o = o, .size = size};
+    bool has_json = json->n && json->n <= size->json;
+    p.devices = m->devices.n < size->devices ? m->devices.n : size->devices;
+    gp_memory_report(
+        &p.r, m,
+        &(struct gp_memory_report_opts){.top = o->top && o->top < size->rows ? o->top : size->rows,
+                                        .names = size->names,
+                                        .verbose = true});
+    gp_buf_printf(&p.text, "trace-memory: %s", o->input ? o->input : "standard input");
+    gp_page_begin(&p.w, b, gp_buf_str(&p.text), &gp_page_memory);
+    p.text.n = 0;
+    gp_page_open(&p.w, "main", NULL);
+    put_header(&p);
+    gp_page_quality(&p.w, &p.r);
+    gp_page_verdict(&p.w, &p.r);
+    put_figures(&p);
+    put_contents(&p);
+    for (int i = 0; i < SECTIONS; i++) put_section(&p, &sections[i]);
+    put_footer(&p, has_json);
+    gp_svg_close(&p.w);
+    if (has_json) gp_page_json(&p.w, "gpuprof-answer", json->data, json->n);
+    gp_page_end(&p.w, &gp_page_memory);
+    gp_report_release(&p.r);
+    gp_buf_release(&p.text);
+}
+
+void gp_memory_html_write(struct gp_buf *b, struct gp_memory *m, const struct gp_memory_html_opts *o)
+{
+    struct gp_buf json = {0};
+    size_t before = b->n;
+    bool fits = gp_memory_json_short(&json, m, GP_VERSION, sizes[0].json);
+    for (int i = 0; i < SIZES; i++) {
+        b->n = before;
+        write_page(b, m, o, &sizes[i], fits ? &json : &(struct gp_buf){0});
+        if (b->n - before <= GP_MEMORY_PAGE_BYTES) break;
+    }
+    gp_buf_release(&json);
+}
