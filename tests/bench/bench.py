@@ -14,6 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 MEGABYTES = 150
 FOLDED_LINES = 1000000
 COMPILE_MEGABYTES = 15
+SNAPSHOT_ENTRIES = 1818000
 
 
 class Bench:
@@ -239,9 +240,24 @@ def bench_compile(bench):
         print('  %d bytes, %.0f MB/s (aim: at least 200, 0.10 s and 32 MB)' % (size, size / figures[0].seconds / 1e6))
 
 
+def bench_memory(bench):
+    ours = bench.tool('trace-memory')
+    if not ours:
+        print('skipped: trace-memory is missing')
+        return
+    small = os.path.join(ROOT, 'samples', 'memory', 'steady.pickle.gz')
+    snapshot = bench.file('memory.pickle', [sys.executable, os.path.join(HERE, 'make_snapshot.py'), small, str(SNAPSHOT_ENTRIES), 'OUT'])
+    peer = [sys.executable, '-c', 'import pickle, sys; pickle.load(open(sys.argv[1], "rb"))', snapshot]
+    figures = run_against(bench, 'memory', [ours, '-q', '-o', os.path.join(bench.scratch, 'memory.txt'), snapshot], [peer],
+                          ' (aim: at most 1/9)')
+    size = os.path.getsize(snapshot)
+    print('  %d bytes, %d entries, %.0f MB/s; peak memory %.0f MB (aim: 0.8 s and 120 MB)' %
+          (size, SNAPSHOT_ENTRIES, size / figures[0].seconds / 1e6, figures[0].peak_bytes / 1e6))
+
+
 BENCHES = {'convert': bench_convert, 'gzip': bench_gzip, 'write': bench_write, 'decode': bench_decode,
            'size': bench_size, 'hta': bench_hta, 'suggest': bench_suggest, 'flame': bench_flame, 'timeline': bench_timeline,
-           'compile': bench_compile}
+           'compile': bench_compile, 'memory': bench_memory}
 
 
 def main():
