@@ -76,13 +76,12 @@ enum gp_history {
 };
 const char *gp_history_name(enum gp_history h);
 
-/* X(enum, word of JSON, what a person reads) */
+/* Why an allocation failed: enough was cached, in pieces too small; it asked for more than the device has besides what was
+ * in use; it would have fitted if others held less. X(enum, word of JSON, what a person reads) */
 #define GP_VERDICTS(X)                                                                                       \
-    X(GP_OOM_FRAGMENTATION, "fragmentation", "fragmentation") /* enough was cached, in pieces too small */   \
-    X(GP_OOM_TOO_LARGE, "too_large",                                                                         \
-      "too large for the device") /* more than the device has besides what was in use */                     \
-    X(GP_OOM_OTHERS, "other_processes",                                                                      \
-      "other processes hold the rest") /* it would have fitted if others held less */
+    X(GP_OOM_FRAGMENTATION, "fragmentation", "fragmentation")                                                \
+    X(GP_OOM_TOO_LARGE, "too_large", "too large for the device")                                             \
+    X(GP_OOM_OTHERS, "other_processes", "other processes hold the rest")
 enum gp_oom_verdict {
 #define X(id, name, text) id,
     GP_VERDICTS(X)

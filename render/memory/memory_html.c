@@ -172,7 +172,7 @@ static void put_key(struct page *p, const char *class, const char *name)
     gp_page_swatch(&p->w, class);
     gp_page_text(&p->w, name);
     gp_svg_close(&p->w);
-    gp_svg_text(&p->w, " ", 1);
+    gp_page_text(&p->w, " ");
 }
 
 static void put_legend(struct page *p, const struct gp_memory_device *d, const struct gp_memory_moments *at)
