@@ -207,15 +207,16 @@ static void put_interval(struct gp_buf *b, const struct gp_diff_decision *e)
     if (!isnan(e->q)) gp_buf_printf(b, "\nq = %.2g, %s", e->q, gp_diff_test_name((enum gp_diff_test)e->test));
 }
 
-/* Operations that a test looked at and that are on both sides, by their estimated change. */
+/* Operations that a test looked at, and those that changed for certain: by count, new, gone, replaced. */
 static size_t fill_dots(const struct gp_diff *d, struct gp_arena *mem, struct gp_volcano_dot *dots)
 {
     struct gp_buf b = {0};
     size_t n = 0;
     for (size_t i = 0; i < d->ops.n && n < DOTS; i++) {
         const struct gp_diff_op *op = &d->ops.at[i];
-        double change = isfinite(op->d.estimate_pct) ? op->d.estimate_pct : op->change_pct;
-        if (isnan(op->d.q) || !isfinite(change)) continue;
+        bool tested = !isnan(op->d.q) && isfinite(op->d.estimate_pct);
+        double change = tested ? op->d.estimate_pct : isnan(op->change_pct) ? INFINITY : op->change_pct;
+        if (!tested && !op->d.significant) continue;
         gp_text_clean(&b, gp_diff_str(d, op->name), gp_string_len(&d->strings, op->name));
         gp_buf_putc(&b, '\n');
         gp_diff_put_change(&b, "ns", op->change_ns);
@@ -225,7 +226,7 @@ static size_t fill_dots(const struct gp_diff *d, struct gp_arena *mem, struct gp
         dots[n++] = (struct gp_volcano_dot){.label = gp_diff_str(d, op->label),
                                             .full = kept(mem, &b),
                                             .change_pct = change,
-                                            .q = op->d.q,
+                                            .q = tested ? op->d.q : 0,
                                             .weight = (double)(was > is ? was : is),
                                             .k = class_of(op)};
     }
@@ -239,11 +240,13 @@ void gp_diff_chart_volcano(struct gp_svg *w, const struct gp_diff *d)
     struct gp_volcano_dot *dots = gp_arena_alloc(&mem, DOTS * sizeof *dots);
     size_t n = fill_dots(d, &mem, dots);
     if (n) {
-        open_figure(
-            w, "Size and certainty",
-            "each dot is an operation, sized by GPU time; above the dashed line, changes are not by chance");
-        put_entry(w, "worse", "slower");
-        put_entry(w, "better", "faster");
+        open_figure(w, "Size and certainty",
+                    "each dot is an operation, sized by GPU time; what changed lies above the dashed line, "
+                    "outside the noise "
+                    "in grey, and is large enough to matter. What is counted is at the top, what is new or "
+                    "gone in its corners");
+        put_entry(w, "worse", "more time");
+        put_entry(w, "better", "less time");
         put_entry(w, "same", "shown to be the same");
         put_entry(w, "unsure", "undecided");
         gp_svg_close(w);

@@ -2,12 +2,24 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include "formats/base/count.h"
+#include "formats/base/mem.h"
 #include "render/draw/text.h"
 
 /* The grid, in pixels. */
-enum { LEFT = 46, RIGHT = 18, TOP = 14, BOTTOM = 44, PAD = 12, LABELS = 8, LABEL_COLUMNS = 28, LINE = 14 };
+enum {
+    LEFT = 46,
+    RIGHT = 18,
+    TOP = 14,
+    BOTTOM = 44,
+    PAD = 12,
+    LABELS = 8,
+    LABEL_COLUMNS = 28,
+    LINE = 14,
+    PLACED = 300
+};
 enum { PLOT_WIDTH = GP_VOLCANO_WIDTH - LEFT - RIGHT, PLOT_HEIGHT = GP_VOLCANO_HEIGHT - TOP - BOTTOM };
 enum { ADVANCE = 6 };                                 /* mean width of a character of a label */
 static const double LEAST_PCT = 6, MOST_PCT = 300;    /* the range of changes that is drawn */
@@ -19,6 +31,7 @@ struct plot {
     double reach; /* log of the ratio at the right edge; the left one is its inverse */
     double sure;  /* -log10(q) at the top */
     double most_weight;
+    struct spot *spots; /* by dot */
     struct gp_buf text;
 };
 
@@ -33,6 +46,7 @@ struct box {
 
 static double ratio_log(double change_pct)
 {
+    if (change_pct == INFINITY) return log(1000);
     double ratio = 1 + change_pct / 100;
     return ratio > 0.001 ? log(ratio) : log(0.001);
 }
@@ -49,7 +63,7 @@ static void find_range(struct plot *p)
     for (size_t i = 0; i < p->v->dots_n; i++) {
         double r = fabs(ratio_log(p->v->dots[i].change_pct)), s = sureness(p->v->dots[i].q);
         if (r > reach) reach = r;
-        if (s > sure) sure = s;
+        if (s > sure && p->v->dots[i].q > 0) sure = s;
         if (p->v->dots[i].weight > p->most_weight) p->most_weight = p->v->dots[i].weight;
     }
     p->reach = fmin(reach * 1.08, ratio_log(MOST_PCT));
@@ -71,10 +85,29 @@ static struct spot spot_of(const struct plot *p, const struct gp_volcano_dot *d)
     struct spot s = {x_of(p, d->change_pct), y_of(p, d->q), 4, false};
     if (p->most_weight > 0) s.r = 3 + (int)lround(9 * sqrt(d->weight / p->most_weight));
     int right = LEFT + PLOT_WIDTH;
-    s.beyond = s.x < LEFT || s.x > right || s.y < TOP;
+    s.beyond = s.x < LEFT || s.x > right || (s.y < TOP && d->q > 0);
     s.x = s.x < LEFT ? LEFT : s.x > right ? right : s.x;
     if (s.y < TOP) s.y = TOP;
     return s;
+}
+
+/* Dots that are certain share the top line: those that would hide each other go below, as far as there is room.
+ * The first dots are the ones that changed most. */
+static void place_dots(struct plot *p)
+{
+    int lowest = TOP + PLOT_HEIGHT / 2;
+    for (size_t i = 0; i < p->v->dots_n; i++) {
+        struct spot *s = &p->spots[i];
+        *s = spot_of(p, &p->v->dots[i]);
+        if (p->v->dots[i].q > 0 || i >= PLACED) continue;
+        for (size_t k = 0; k < i && s->y < lowest; k++) {
+            const struct spot *t = &p->spots[k];
+            int gap = s->r + t->r + 1;
+            if (p->v->dots[k].q > 0 || abs(s->x - t->x) >= gap || abs(s->y - t->y) >= gap) continue;
+            s->y = t->y + gap;
+            k = (size_t)-1; /* it may now be on another one */
+        }
+    }
 }
 
 static void draw_line(struct plot *p, const char *class, int x1, int y1, int x2, int y2)
@@ -102,6 +135,19 @@ static void draw_text(struct plot *p, const char *class, int x, int y)
 
 /* ---- the axes ---- */
 
+/* The word for an edge at which dots have no number, if there are some: -100%, or from nothing. */
+static void draw_edge(struct plot *p, const char *word, const char *class, int x, double change)
+{
+    bool any = false;
+    for (size_t i = 0; i < p->v->dots_n; i++) {
+        double c = p->v->dots[i].change_pct;
+        any |= change > 0 ? c == INFINITY : c <= -100;
+    }
+    if (!any) return;
+    gp_buf_puts(&p->text, word);
+    draw_text(p, class, x, GP_VOLCANO_HEIGHT - 8);
+}
+
 /* Round changes, those that are apart enough to have a label. */
 static void draw_columns(struct plot *p)
 {
@@ -118,6 +164,8 @@ static void draw_columns(struct plot *p)
         else gp_buf_printf(&p->text, "%s%.0f%%", at[i] < 0 ? "\xE2\x88\x92" : "+", fabs(at[i]));
         draw_text(p, "tick mid", x, TOP + PLOT_HEIGHT + 16);
     }
+    draw_edge(p, "gone", "tick", LEFT, -INFINITY);
+    draw_edge(p, "new", "tick end", LEFT + PLOT_WIDTH, INFINITY);
     gp_buf_puts(&p->text, "change in GPU time (logarithmic)");
     draw_text(p, "tick mid", LEFT + PLOT_WIDTH / 2, GP_VOLCANO_HEIGHT - 8);
 }
@@ -153,9 +201,8 @@ static void draw_guards(struct plot *p)
 
 /* ---- the dots ---- */
 
-static void draw_dot(struct plot *p, const struct gp_volcano_dot *d)
+static void draw_dot(struct plot *p, const struct gp_volcano_dot *d, struct spot s)
 {
-    struct spot s = spot_of(p, d);
     gp_svg_open(p->w, "circle");
     gp_buf_printf(&p->text, "v-%s%s", d->k, s.beyond ? " beyond" : "");
     gp_svg_attr_n(p->w, "class", p->text.data, p->text.n);
@@ -189,11 +236,11 @@ static bool is_named(const struct gp_volcano_dot *d)
 /* Neither on other names, nor on dots that count. */
 static bool is_free(const struct plot *p, const struct box *taken, size_t n, struct box b)
 {
-    if (b.x < LEFT || b.x + b.width > LEFT + PLOT_WIDTH || b.y < TOP + LINE) return false;
+    if (b.x < LEFT || b.x + b.width > LEFT + PLOT_WIDTH || b.y < TOP) return false;
     for (size_t i = 0; i < n; i++)
         if (!is_apart(b, taken[i])) return false;
     for (size_t i = 0; i < p->v->dots_n; i++) {
-        struct spot s = spot_of(p, &p->v->dots[i]);
+        struct spot s = p->spots[i];
         if (is_named(&p->v->dots[i]) && !is_apart(b, (struct box){s.x - s.r, s.y + 4, 2 * s.r})) return false;
     }
     return true;
@@ -207,7 +254,7 @@ static void draw_labels(struct plot *p)
     for (size_t i = 0; i < p->v->dots_n && n < LABELS; i++) {
         const struct gp_volcano_dot *d = &p->v->dots[i];
         if (!is_named(d)) continue;
-        struct spot s = spot_of(p, d);
+        struct spot s = p->spots[i];
         gp_text_fit_name(&p->text, d->label, strlen(d->label), LABEL_COLUMNS);
         int width = (int)gp_text_width(p->text.data ? p->text.data : "", p->text.n) * ADVANCE + 8;
         struct box right = {s.x + s.r + 4, s.y + 4, width}, left = {s.x - s.r - 4 - width, s.y + 4, width};
@@ -224,6 +271,8 @@ void gp_volcano_svg(struct gp_svg *w, const struct gp_volcano *v)
 {
     struct plot p = {.w = w, .v = v};
     find_range(&p);
+    p.spots = gp_alloc((v->dots_n + 1) * sizeof *p.spots);
+    place_dots(&p);
     gp_svg_newline(w);
     gp_svg_open(w, "svg");
     gp_svg_attr(w, "class", "chart volcano");
@@ -235,8 +284,9 @@ void gp_volcano_svg(struct gp_svg *w, const struct gp_volcano *v)
     draw_guards(&p);
     draw_columns(&p);
     draw_rows(&p);
-    for (size_t i = v->dots_n; i-- > 0;) draw_dot(&p, &v->dots[i]);
+    for (size_t i = v->dots_n; i-- > 0;) draw_dot(&p, &v->dots[i], p.spots[i]);
     draw_labels(&p);
     gp_svg_close(w);
+    free(p.spots);
     gp_buf_release(&p.text);
 }

@@ -13,11 +13,11 @@
 /* Strings may come from a trace. */
 struct gp_volcano_dot {
     const char *label;
-    const char *full; /* the tooltip, lines of text */
-    double change_pct;
-    double q;      /* 0 < q <= 1 */
-    double weight; /* its area; >= 0 */
-    const char *k; /* "worse", "better", "same", "unsure" */
+    const char *full;  /* the tooltip, lines of text */
+    double change_pct; /* INFINITY: there was nothing before */
+    double q;          /* at most 1; 0: it is certain, and drawn at the top */
+    double weight;     /* its area; >= 0 */
+    const char *k;     /* "worse", "better", "same", "unsure" */
 };
 
 struct gp_volcano {

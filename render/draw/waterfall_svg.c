@@ -17,7 +17,7 @@ enum {
     PLOT = GP_WATERFALL_WIDTH - LABEL - VALUE,
     TEAR = 14, /* where a bar whose left end is not zero is torn */
 };
-enum { ADVANCE = 690 };          /* mean width of a character, hundredths of a pixel */
+enum { ADVANCE = 780 };          /* width of a character of a wide name, hundredths of a pixel */
 enum { ZERO_FROM_PERCENT = 35 }; /* changes from this size on are visible beside the whole */
 
 struct plot {

@@ -39,7 +39,7 @@ enum {
     SCALE_STEP = 26,
     SCALE_WIDTH = SCALE_STEP * (2 * GP_PALETTE_CHANGES + 1),
     SCALE_ROW = 30,
-    CLAMP_PERCENT = 98
+    MEANING_WIDTH = 190 /* of the words beside the scale of a comparison */
 };
 
 /* One entry of the legend, in pixels. */
@@ -378,34 +378,26 @@ static int64_t change_of(const struct picture *p, const struct gp_flame_frame *f
     return diff->tree_is_base ? -more : more;
 }
 
-static int least_first(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* The change that is larger than almost all: single outliers must not make everything else look the same. */
+/* The scale ends at the largest change. */
 static void find_clamp(struct picture *p)
 {
-    int64_t *all = gp_alloc((p->layout.frames.n + 1) * sizeof *all);
-    size_t n = 0;
+    p->clamp = 0;
     for (size_t i = 0; i < p->layout.frames.n; i++) {
         const struct gp_flame_frame *f = &p->layout.frames.at[i];
-        if (!f->more && p->opts->diff->other[f->node]) all[n++] = magnitude(change_of(p, f));
+        if (f->more || !p->opts->diff->other[f->node]) continue;
+        int64_t change = magnitude(p->opts->diff->counts[f->node]);
+        if (change > p->clamp) p->clamp = change;
     }
-    qsort(all, n, sizeof *all, least_first);
-    p->clamp = n ? all[(n - 1) * CLAMP_PERCENT / 100] : 0;
-    if (p->clamp <= 0) p->clamp = 1;
-    free(all);
 }
 
 static struct change_class change_class_of(const struct picture *p, const struct gp_flame_frame *f)
 {
     if (!p->opts->diff->other[f->node])
         return p->opts->diff->tree_is_base ? (struct change_class){"gone"} : (struct change_class){"new"};
-    int64_t change = change_of(p, f), part = magnitude(change);
-    if (part > p->clamp) part = p->clamp;
-    int level = (int)((double)part / (double)p->clamp * GP_PALETTE_CHANGES + 0.5);
+    int64_t change = p->opts->diff->counts[f->node];
+    if (!change) return class_of_level(0);
+    int level = (int)((double)magnitude(change) / (double)p->clamp * GP_PALETTE_CHANGES + 0.5);
+    if (!level) level = 1; /* grey is what did not change */
     return class_of_level(change < 0 ? -level : level);
 }
 
@@ -476,15 +468,19 @@ static void draw_scale(struct picture *p)
     gp_svg_attr(&p->svg, "class", "scale");
     gp_buf_printf(&p->text, "translate(%d %d)", MARGIN, p->chart_y - SCALE_ROW - 8);
     attr_scratch(p, "transform");
-    for (int level = -GP_PALETTE_CHANGES; level <= GP_PALETTE_CHANGES; level++)
+    for (int level = -GP_PALETTE_CHANGES; level <= GP_PALETTE_CHANGES && p->clamp; level++)
         draw_swatch(p, class_of_level(level).name, (level + GP_PALETTE_CHANGES) * SCALE_STEP, SCALE_STEP);
-    draw_tick(p, "low", 0, -p->clamp);
-    draw_tick(p, "mid", SCALE_WIDTH / 2, 0);
-    draw_tick(p, "high", SCALE_WIDTH, p->clamp);
+    if (p->clamp) {
+        draw_tick(p, "low", 0, -p->clamp);
+        draw_tick(p, "mid", SCALE_WIDTH / 2, 0);
+        draw_tick(p, "high", SCALE_WIDTH, p->clamp);
+    }
     gp_svg_close(&p->svg);
-    if (p->opts->diff->tree_is_base)
-        draw_meaning(p, "gone", "gone: only in the baseline", MARGIN + SCALE_WIDTH + 24);
-    else draw_meaning(p, "new", "new: only in the current trace", MARGIN + SCALE_WIDTH + 24);
+    int x = p->clamp ? MARGIN + SCALE_WIDTH + 24 : MARGIN;
+    draw_meaning(p, "dp0", "no change, or undecided", x);
+    x += MEANING_WIDTH;
+    if (p->opts->diff->tree_is_base) draw_meaning(p, "gone", "gone: only in the baseline", x);
+    else draw_meaning(p, "new", "new: only in the current trace", x);
     gp_svg_close(&p->svg);
     gp_svg_newline(&p->svg);
 }
@@ -532,6 +528,7 @@ static void put_comparison(struct picture *p, const struct gp_flame_frame *f)
     put_signed(&p->text, p->opts->unit, change);
     if (!change) return;
     gp_buf_printf(&p->text, " (%+.1f%%)", 100 * (double)change / (double)(is_base ? f->weight : other));
+    if (!p->opts->diff->counts[f->node]) gp_buf_puts(&p->text, ", no change that is decided");
 }
 
 /* First line: the full name; then the figures, then any notes. */

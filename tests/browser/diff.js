@@ -50,7 +50,10 @@ async function content(page) {
   is(await page.eval("document.querySelectorAll('svg.gpf')[0].querySelectorAll('.frames > .new').length > 0"), true, "what is new is marked");
   is(await page.eval("document.querySelectorAll('svg.gpf')[1].querySelectorAll('.frames > .gone').length > 0"), true, "and what is gone");
   ok(await page.eval("document.querySelectorAll('svg.volcano circle').length > 5"), "operations are dots of a volcano");
-  is(await page.eval("document.querySelectorAll('svg.volcano .v-worse').length"), 1, "one of which is worse");
+  const decided = "JSON.parse(document.getElementById('gpuprof-answer').textContent).operations.filter(o => o.significant)";
+  for (const [dot, sign, word] of [["worse", 1, "takes more"], ["better", -1, "takes less"]])
+    is(await page.eval(`document.querySelectorAll('svg.volcano .v-${dot}').length`),
+       await page.eval(`${decided}.filter(o => o.change_ns * ${sign} > 0).length`), `every one that is decided and ${word} is there`);
   is(await page.eval("JSON.parse(document.getElementById('gpuprof-answer').textContent).schema"), "gpuprof/trace-diff/1", "the answer for programs is there");
   is(await page.eval("document.querySelectorAll('img').length"), 0, "no name became an element");
   is(await page.eval("performance.getEntriesByType('resource').length"), 0, "nothing is loaded");

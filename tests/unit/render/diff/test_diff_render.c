@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "formats/base/json_write.h"
+#include "render/diff/diff_charts.h"
 #include "render/diff/diff_dot.h"
 #include "render/diff/diff_flame.h"
 #include "render/diff/diff_folded.h"
@@ -135,6 +136,70 @@ static void flames_mark_what_is_new_in_one_direction_and_gone_in_the_other(void 
     gp_diff_release(&d);
 }
 
+// gemm grew by 150 but is undecided, and so is what contains nothing but it: grey; what is new and gone still counts.
+static void flames_are_grey_where_nothing_is_decided(void **state)
+{
+    (void)state;
+    struct gp_diff d;
+    struct gp_buf b = {0};
+    make(&d);
+    GP_VEC_PUSH(&d.ops, (struct gp_diff_op){.change = GP_CHANGE_INCONCLUSIVE});
+    d.stacks.at[0].op = 0;
+    gp_diff_flame_svg(&b, &d, &(struct gp_diff_flame_opts){.side = GP_DIFF_CUR});
+    assert_non_null(strstr(gp_buf_str(&b), "<g class=\"dp0\" data-d=\"3\" data-v=\"250\""));
+    assert_non_null(
+        strstr(gp_buf_str(&b), "was 100 ns \xC2\xB7 +150 ns (+150.0%), no change that is decided"));
+    // 30 - 40 in all, which is where the scale ends
+    assert_non_null(strstr(gp_buf_str(&b), "<g class=\"dm5\" data-d=\"0\""));
+    assert_non_null(strstr(gp_buf_str(&b), "\xE2\x88\x92"
+                                           "10 ns ("));
+    gp_buf_release(&b);
+    gp_diff_release(&d);
+}
+
+// Every operation that is decided has a dot: tested, counted, new and gone; what is not decided and not tested has none.
+static void the_volcano_has_every_decided_operation(void **state)
+{
+    (void)state;
+    struct gp_diff d;
+    struct gp_buf b = {0};
+    struct gp_svg w = {.out = &b, .html = true};
+    gp_diff_init(&d, NULL);
+    const struct gp_diff_op ops[] = {
+        {.change = GP_CHANGE_REGRESSION,
+         .change_ns = 20,
+         .change_pct = 20,
+         .d = {.q = 0.01, .estimate_pct = 20, .significant = true}},
+        {.change = GP_CHANGE_IMPROVEMENT,
+         .change_ns = -50,
+         .change_pct = -50,
+         .d = {.q = NAN, .estimate_pct = NAN, .significant = true}},
+        {.change = GP_CHANGE_NEW, .change_ns = 30, .change_pct = NAN, .d = {.q = NAN, .significant = true}},
+        {.change = GP_CHANGE_FUSED,
+         .change_ns = -30,
+         .change_pct = -100,
+         .d = {.q = NAN, .significant = true}},
+        {.change = GP_CHANGE_INCONCLUSIVE, .change_ns = 1, .change_pct = 1, .d = {.q = NAN}},
+    };
+    for (size_t i = 0; i < GP_COUNT(ops); i++) {
+        GP_VEC_PUSH(&d.ops, ops[i]);
+        d.ops.at[i].name = d.ops.at[i].label = name(&d, "gemm");
+        d.ops.at[i].side[GP_DIFF_BASE].total_ns = 100;
+    }
+    gp_diff_chart_volcano(&w, &d);
+    size_t worse = 0, better = 0, all = 0;
+    for (const char *s = gp_buf_str(&b); (s = strstr(s, "<circle class=\"v-")) != NULL; s++) {
+        worse += !strncmp(s + 17, "worse", 5);
+        better += !strncmp(s + 17, "better", 6);
+        all++;
+    }
+    assert_true(worse == 2 && better == 2 && all == 4);
+    assert_non_null(strstr(gp_buf_str(&b), ">new</text>"));
+    assert_non_null(strstr(gp_buf_str(&b), ">gone</text>"));
+    gp_buf_release(&b);
+    gp_diff_release(&d);
+}
+
 static void json_is_json_even_when_nothing_is_known(void **state)
 {
     (void)state;
@@ -202,6 +267,8 @@ int main(void)
         cmocka_unit_test(the_waterfall_of_the_text_adds_up_line_by_line),
         cmocka_unit_test(folded_stacks_have_both_columns_and_no_stray_numbers),
         cmocka_unit_test(flames_mark_what_is_new_in_one_direction_and_gone_in_the_other),
+        cmocka_unit_test(flames_are_grey_where_nothing_is_decided),
+        cmocka_unit_test(the_volcano_has_every_decided_operation),
         cmocka_unit_test(json_is_json_even_when_nothing_is_known),
         cmocka_unit_test(blocks_are_drawn_escaped_and_the_rest_is_told),
         cmocka_unit_test(outcomes_of_predictions),
