@@ -192,6 +192,7 @@ static bool welcome(struct gp_hub *hub, struct conn *c, const struct gp_hub_proc
                                 .buffer_bytes = w.buffer_bytes,
                                 .room_mb = room_mb,
                                 .kernel = hub->opts.kernel,
+                                .redact = hub->opts.redact,
                                 .now_ns = now_ns(),
                                 .on_block = hub->opts.on_block,
                                 .ctx = hub->opts.ctx};

@@ -31,6 +31,7 @@ typedef bool gp_hub_joined(void *ctx, const struct gp_hub_process *process);
 struct gp_hub_opts {
     struct gp_wire_welcome welcome; /* what is sent to each process, with its producer number filled in */
     const char *kernel;             /* see gp_filter_name(); owned by the caller */
+    bool redact;                    /* see formats/redact.h */
     gp_session_block *on_block;
     gp_hub_joined *on_joined; /* called before the first block of a process; may be NULL */
     /* Must no more blocks be produced at the moment? May be NULL. */

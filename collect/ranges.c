@@ -5,26 +5,30 @@
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "formats/meta_keys.h"
+#include "formats/redact.h"
 
 enum { MAX_EARLY_STOPS = 4096 };
 
 static gp_sid range_name(struct gp_ranges *g, const struct gp_note *note)
 {
-    struct gp_trace *t = &g->records->trace;
     const char *text = gp_note_text(note);
-    if (!*note->domain) return gp_intern_cstr(&t->strings, text);
+    if (!*note->domain) return gp_records_own_text(g->records, text, strlen(text), gp_redact_name);
     struct gp_buf b = {0};
     gp_buf_puts(&b, note->domain);
     gp_buf_putc(&b, ':');
     gp_buf_puts(&b, text);
-    gp_sid sid = gp_intern(&t->strings, b.data, b.n);
+    gp_sid sid = gp_records_own_text(g->records, b.data, b.n, gp_redact_name);
     gp_buf_release(&b);
     return sid;
 }
 
+/* Those of NCCL name communicators and reductions, which analyses need. */
 static gp_sid note_args(struct gp_ranges *g, const struct gp_note *note)
 {
-    return note->args_n ? gp_intern(&g->records->trace.strings, gp_note_args(note), note->args_n) : 0;
+    if (!note->args_n) return 0;
+    if (!strcmp(note->domain, "NCCL"))
+        return gp_intern(&g->records->trace.strings, gp_note_args(note), note->args_n);
+    return gp_records_own_text(g->records, gp_note_args(note), note->args_n, gp_redact_args);
 }
 
 static size_t thread_index(struct gp_ranges *g, int64_t tid)

@@ -363,18 +363,6 @@ static void add_jit(struct gp_records *r, const void *rec)
                   gp_records_thread(r, tid ? tid : r->opts.pid), gp_intern_cstr(&r->trace.strings, name));
 }
 
-static gp_sid device_extra(struct gp_records *r, const uint8_t *uuid)
-{
-    struct gp_buf b = {0};
-    gp_buf_puts(&b, "{\"uuid\":\"GPU-");
-    for (int i = 0; i < 16; i++)
-        gp_buf_printf(&b, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
-    gp_buf_puts(&b, "\"}");
-    gp_sid sid = gp_trace_intern(&r->trace, b.data, b.n);
-    gp_buf_release(&b);
-    return sid;
-}
-
 static void add_device(struct gp_records *r, const void *rec)
 {
     const char *name = get_text(r, rec, GP_AT_DEVICE_name);
@@ -397,7 +385,6 @@ static void add_device(struct gp_records *r, const void *rec)
     d.l2_bytes = AT(u32, rec, DEVICE_l2CacheSize);
     d.core_clock_khz = AT(u32, rec, DEVICE_coreClockRate);
     d.memory_bandwidth_bps = (int64_t)AT(u64, rec, DEVICE_globalMemoryBandwidth) * 1000; /* given in kB/s */
-    d.extra = device_extra(r, (const uint8_t *)rec + GP_AT_DEVICE_uuid);
     GP_VEC_PUSH(&r->trace.devices, d);
 }
 
@@ -637,12 +624,10 @@ void gp_records_init(struct gp_records *r, const struct gp_records_opts *opts)
     r->opts = *opts;
     r->last_track = UINT32_MAX;
     gp_trace_init(&r->trace, GP_NEED_ALL);
-    char name[64] = "";
-    if (opts->thread_name) opts->thread_name(opts->ctx, opts->pid, name, sizeof name);
     struct gp_process p = gp_process_unknown();
     p.pid = opts->pid;
     p.rank = opts->rank;
-    p.name = gp_trace_intern(&r->trace, name, strlen(name));
+    p.name = gp_records_thread_name(r, opts->pid);
     r->process = gp_trace_process(&r->trace, &p);
 }
 

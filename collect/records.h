@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include "collect/ring.h"
 #include "collect/wire.h"
+#include "formats/base/buf.h"
 #include "formats/base/map.h"
 #include "formats/trace.h"
 
@@ -84,6 +85,7 @@ struct gp_records_opts {
     bool memory;           /* allocations are recorded, so their calls are kept as well */
     /* pattern of the kernels that are kept, NULL or "" all of them; owned by the caller */
     const char *kernel;
+    bool redact; /* names of threads, processes and ranges are stored as hashes, see formats/redact.h */
     /* The text at an address in a record (see gp_record_points()); NULL if it is unknown. Records are read in
      * another process than they were written, so an address is only a key. */
     const char *(*text)(void *ctx, uint64_t address);
@@ -217,6 +219,11 @@ void gp_records_tick(struct gp_records *r, int64_t now_ns);
 void gp_records_commit(struct gp_records *r, bool all);
 /* The track of thread TID, created and named if it is new. */
 uint32_t gp_records_thread(struct gp_records *r, int64_t tid);
+/* The name of thread TID, or of the process, as it is stored. */
+gp_sid gp_records_thread_name(struct gp_records *r, int64_t tid);
+/* A text of the program as it is stored: with opts.redact what REDACT makes of it. */
+gp_sid gp_records_own_text(struct gp_records *r, const char *text, size_t n,
+                           void (*redact)(struct gp_buf *to, const char *s, size_t n));
 /* Is REC the record of a node of a CUDA graph? */
 bool gp_record_is_node(const void *rec);
 /* From AT_NS on, graphs are recorded as wholes, because there are too many nodes: the nodes of each launch

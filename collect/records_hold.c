@@ -3,20 +3,37 @@
 #include <stdlib.h>
 #include <string.h>
 #include "collect/records_priv.h"
+#include "formats/redact.h"
 
 /* ---- tracks ---- */
+
+gp_sid gp_records_thread_name(struct gp_records *r, int64_t tid)
+{
+    char name[64] = "";
+    if (r->opts.thread_name) r->opts.thread_name(r->opts.ctx, tid, name, sizeof name);
+    return gp_records_own_text(r, name, strlen(name), gp_redact_name);
+}
+
+gp_sid gp_records_own_text(struct gp_records *r, const char *text, size_t n,
+                           void (*redact)(struct gp_buf *to, const char *s, size_t n))
+{
+    if (!r->opts.redact) return gp_trace_intern(&r->trace, text, n);
+    struct gp_buf b = {0};
+    redact(&b, text, n);
+    gp_sid sid = gp_trace_intern(&r->trace, gp_buf_str(&b), b.n);
+    gp_buf_release(&b);
+    return sid;
+}
 
 uint32_t gp_records_thread(struct gp_records *r, int64_t tid)
 {
     uint32_t *slot = gp_map_put(&r->threads, (uint64_t)tid, UINT32_MAX);
     if (*slot != UINT32_MAX) return *slot;
-    char name[64] = "";
-    if (r->opts.thread_name) r->opts.thread_name(r->opts.ctx, tid, name, sizeof name);
     struct gp_track k = gp_track_unknown();
     k.kind = GP_TRACK_THREAD;
     k.process = r->process;
     k.tid = tid;
-    k.name = gp_trace_intern(&r->trace, name, strlen(name));
+    k.name = gp_records_thread_name(r, tid);
     return *slot = gp_trace_track(&r->trace, &k);
 }
 

@@ -119,6 +119,7 @@ static void begin(struct gp_session *s)
                                 .api = (enum gp_api_level)s->opts.api,
                                 .memory = s->opts.memory,
                                 .kernel = s->opts.kernel,
+                                .redact = s->opts.redact,
                                 .text = text_at,
                                 .call_name = call_name,
                                 .thread_name = thread_name,

@@ -31,6 +31,7 @@ struct gp_session_opts {
     uint32_t buffer_bytes; /* of one activity buffer */
     uint32_t room_mb;      /* what the memory may take up of the process's addresses, 0: no limit */
     const char *kernel;    /* see gp_filter_name(); owned by the caller */
+    bool redact;           /* the program's own texts are stored as hashes, see formats/redact.h */
     int64_t now_ns;        /* CLOCK_MONOTONIC */
     gp_session_block *on_block;
     void *ctx;

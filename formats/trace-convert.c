@@ -5,11 +5,13 @@
 #include "analyze/front/front.h"
 #include "analyze/names/names.h"
 #include "analyze/view/repair.h"
+#include "formats/redact.h"
 #include "formats/writer.h"
 
 struct opts {
     struct gp_front_opts front;
     const char *compress;
+    bool redact;
 };
 
 static const struct gp_option options[] = {
@@ -17,6 +19,8 @@ static const struct gp_option options[] = {
     {0, "compress", "none|gzip|zstd|zlib",
      "compress the output: gpuprof blocks with zstd or zlib, Chrome JSON with gzip or zstd (default: none)",
      GP_OPT_CHOICE, offsetof(struct opts, compress)},
+    {0, "redact", NULL, "replace names of ranges and texts among args by hashes, leave the command line out",
+     GP_OPT_FLAG, offsetof(struct opts, redact)},
     GP_OPTIONS_COMMON,
     {0},
 };
@@ -64,6 +68,7 @@ static int convert(struct gp_front *f, const struct opts *o, const struct gp_wri
     if (gp_front_trace(f, 0, GP_NEED_ALL | GP_NEED_PLACES, &t, err)) return -1;
     if (o->front.common.verbose) describe(f->tool, &t);
     int failed = judge(f, &t, err);
+    if (o->redact) gp_redact_trace(&t);
     struct gp_output *out = failed ? NULL : gp_output_open(o->front.common.output, err);
     if (out) w->write(&t, &wo, out);
     failed = !out || gp_output_close(out, true, err);

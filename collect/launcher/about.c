@@ -69,10 +69,10 @@ void gp_about_begin(struct gp_output *o, const struct gp_collect_opts *opts, con
     if (opts->command) set_command(t, args, nargs);
     set_text(t, "api_level", opts->api);
     set_number(t, "flush_interval_ns", opts->flush_ns);
-    set_text(t, "start", opts->start);
-    set_text(t, "stop", opts->stop);
+    if (!opts->redact) set_text(t, "start", opts->start);
+    if (!opts->redact) set_text(t, "stop", opts->stop);
     set_number(t, "duration_ns", opts->duration_ns);
-    set_text(t, "filter", opts->filter);
+    if (!opts->redact) set_text(t, "filter", opts->filter);
     set_number(t, "last_ns", opts->last_ns);
     set_number(t, "start_realtime_ns", gp_clock_ns(CLOCK_REALTIME));
     note_clock(t);

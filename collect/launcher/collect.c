@@ -200,6 +200,7 @@ static struct gp_hub *new_hub(struct gp_collect *c)
                                         .graph_rate = c->plan.graph_rate,
                                         .gate = c->plan.control.gate},
                             .kernel = c->plan.filter.kernel,
+                            .redact = c->opts->redact,
                             .on_block = on_block,
                             .on_joined = on_joined,
                             .is_full = is_full,

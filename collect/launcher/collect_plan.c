@@ -50,6 +50,8 @@ static int check_sizes(const struct gp_collect_opts *o, struct gp_err *err)
         return gp_fail(err, GP_E_USAGE, -1, "--buffer-size: must be between 64K and 64M");
     if (o->duration_ns < 0) return gp_fail(err, GP_E_USAGE, -1, "--duration: must not be negative");
     if (o->last_ns < 0) return gp_fail(err, GP_E_USAGE, -1, "--last: must not be negative");
+    if (o->command && o->redact)
+        return gp_fail(err, GP_E_USAGE, -1, "--redact leaves out the command line that --command stores");
     return 0;
 }
 

@@ -105,6 +105,24 @@ test_expect_success 'no cell of a table is a formula' '
     for f in outputs/*.csv; do ! grep -E "(^|,)\"?[=+@]" $f && ! grep -E "(^|,)\"?-[^0-9]" $f || { echo $f; return 1; }; done
 '
 
+# ---- what is private ----
+
+test_expect_success 'trace-convert --redact: own texts are gone, and the figures are the same' '
+    sed "s/=cmd|[^\"]*A0/SECRET/g; s/@SUM[^\"]*/SECRET 7/g" names.json >secret.json && grep SECRET secret.json >/dev/null &&
+    trace-convert -q --redact --to chrome -o hidden.json secret.json && trace-convert -q --redact --to gpuprof -o hidden.trace secret.json &&
+    trace-hta -q -f json --top 0 secret.json >secret.hta && trace-hta -q -f json --top 0 hidden.json >hidden.hta &&
+    trace-hta -q -f json --top 0 hidden.trace >hidden2.hta &&
+    python3 - hidden.json secret.hta hidden.hta hidden2.hta <<END
+import json, sys
+trace, *reports = (json.load(open(p)) for p in sys.argv[1:])
+for e in trace["traceEvents"]:
+    if e.get("cat") not in ("kernel", "cpu_op", "cuda_runtime") and e["ph"] != "C":
+        assert "SECRET" not in json.dumps(e), e
+figures = [([{k: v for k, v in d.items() if isinstance(v, int)} for d in r["devices"]], [(k["name"], k["count"], k["total_ns"]) for k in r["kernels"]], len(r["steps"])) for r in reports]
+assert figures[0] == figures[1] == figures[2] and len(figures[0][1]) > 20
+END
+'
+
 # ---- what is not what it is called ----
 
 # Of a file that is not what it should be, only the beginning is read: /dev/zero has no end.

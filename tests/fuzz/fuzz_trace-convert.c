@@ -11,6 +11,8 @@ static const struct fuzz_way ways[] = {
     {FUZZ_PACKED, {"--to", "chrome", "--compress", "zstd", NULL}},
     {FUZZ_JSON, {"--to", "chrome", "--strict", NULL}},
     {FUZZ_PACKETS, {"--to", "perfetto", NULL}},
+    {FUZZ_JSON, {"--to", "chrome", "--redact", NULL}},
+    {FUZZ_TRACE, {"--to", "gpuprof", "--redact", NULL}},
 };
 
 static const struct fuzz_tool tool = {

@@ -118,6 +118,16 @@ test_expect_success 'the command line is not stored; with --command it is, witho
     grep -F "\"--api-key=***\",\"--token\",\"***\",\"HF_TOKEN=***\",\"id=***\",\"x=***\",\"--lr=0.1\",\"--data=/a/b/c\"" out.json
 '
 
+test_expect_success '--redact: names of ranges, threads and processes are not stored, and the figures are the same' '
+    $collect -q -o plain $app graph late && $collect -q --redact -o hidden $app graph late &&
+    grep -a "attention" plain && ! grep -a "attention\|warm-up\|uuid" hidden &&
+    trace-convert -q --redact -o made plain && ! grep -a "attention\|warm-up" made &&
+    for t in plain hidden made; do trace2flame -q -f folded $t | sed "s/.* //" | sort -n >$t.sums || return 1; done &&
+    test_cmp plain.sums hidden.sums && test_cmp plain.sums made.sums &&
+    trace2flame -q -f folded hidden >hidden.folded && trace2flame -q -f folded made >made.folded && test_cmp hidden.folded made.folded &&
+    grep "r-[0-9a-f]*;mlp 1800" made.folded && status_of $collect --redact --command -o t true && test $status = 125 && grep "redact" err
+'
+
 # ---- files ----
 
 # The file has what was put whole: it is read without a word but that it ends early.

@@ -1,0 +1,281 @@
+#include "formats/redact.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "formats/base/count.h"
+
+/* ---- names ---- */
+
+/* What libraries call ranges and frames; analyses look for some of them. */
+static const char *const library_names[] = {
+    "ProfilerStep#",
+    "NCCL:",
+    "nccl:",
+    "aten::",
+    "c10d::",
+    "autograd::",
+    "Optimizer.",
+    "enumerate(DataLoader)",
+    "Torch-Compiled Region",
+    "DistributedDataParallel.",
+    "torch/",
+    "<built-in",
+    "PyTorch Profiler",
+    "Iteration Start",
+    "recording starts",
+    "recording ends",
+    "CUDA graphs are recorded whole",
+};
+
+static bool starts(const char *s, size_t n, const char *with)
+{
+    size_t len = strlen(with);
+    return n >= len && !memcmp(s, with, len);
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static void put_hash(struct gp_buf *to, const char *s, size_t n)
+{
+    gp_buf_printf(to, "r-%012" PRIx64, gp_hash_bytes(s, n) >> 16);
+}
+
+static bool is_library(const char *s, size_t n)
+{
+    for (size_t i = 0; i < GP_COUNT(library_names); i++)
+        if (starts(s, n, library_names[i])) return true;
+    return false;
+}
+
+void gp_redact_name(struct gp_buf *to, const char *s, size_t n)
+{
+    static const char module[] = "nn.Module: ";
+    if (!n) return;
+    if (is_library(s, n)) {
+        gp_buf_put(to, s, n);
+        return;
+    }
+    bool is_module = starts(s, n, module);
+    if (is_module) {
+        gp_buf_puts(to, module);
+        s += sizeof module - 1;
+        n -= sizeof module - 1;
+    }
+    size_t digits = n, text;
+    while (digits && is_digit(s[digits - 1])) digits--;
+    text = digits;
+    while (text && text < n && strchr(" #_:=-.", s[text - 1])) text--;
+    if (digits && text == digits) digits = text = n; /* "conv1" is one word */
+    if (text) put_hash(to, s, text);
+    if (text && digits < n) gp_buf_putc(to, is_module ? '_' : '#');
+    gp_buf_put(to, s + digits, n - digits);
+}
+
+/* ---- args ---- */
+
+/* The end of the JSON string that begins at S, after its quote; N where it is cut. */
+static size_t string_end(const char *s, size_t n)
+{
+    size_t i = 1;
+    while (i < n && s[i] != '"') i += s[i] == '\\' ? 2 : 1;
+    return i < n ? i + 1 : n;
+}
+
+static bool is_numbers(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!is_digit(s[i]) && !strchr(" .,:[]+-x", s[i])) return false;
+    return true;
+}
+
+/* Is the text of KEY, a JSON string, that of a library? */
+static bool is_known_key(const char *key, size_t n)
+{
+    static const char *const known[] = {"\"Collective name\"", "\"dtype\"", "\"Input type\"",
+                                        "\"Reduction operation\""};
+    for (size_t i = 0; i < GP_COUNT(known); i++)
+        if (strlen(known[i]) == n && !memcmp(key, known[i], n)) return true;
+    return false;
+}
+
+static size_t skip_space(const char *s, size_t n, size_t i)
+{
+    while (i < n && strchr(" \t\r\n", s[i]) && s[i]) i++;
+    return i;
+}
+
+void gp_redact_args(struct gp_buf *to, const char *s, size_t n)
+{
+    bool known = false;
+    for (size_t i = 0; i < n;) {
+        if (s[i] != '"') {
+            gp_buf_putc(to, s[i++]);
+            continue;
+        }
+        size_t len = string_end(s + i, n - i), next = skip_space(s, n, i + len);
+        bool key = next < n && s[next] == ':';
+        if (key) known = is_known_key(s + i, len);
+        if (key || known || len < 2 || is_numbers(s + i + 1, len - 2)) {
+            gp_buf_put(to, s + i, len);
+        } else {
+            gp_buf_putc(to, '"');
+            put_hash(to, s + i + 1, len - 2);
+            gp_buf_putc(to, '"');
+        }
+        i += len;
+    }
+}
+
+/* ---- a trace ---- */
+
+struct redaction {
+    struct gp_trace *t;
+    struct gp_strings strings; /* of what stays */
+    gp_sid *names, *args;      /* by sid of the trace: what stands for it, + 1; 0: not made yet */
+    struct gp_buf text;
+};
+
+static gp_sid kept(struct redaction *r, gp_sid sid)
+{
+    return gp_intern_from(&r->strings, &r->t->strings, sid);
+}
+
+static gp_sid new_text(struct redaction *r)
+{
+    gp_sid sid = r->text.n ? gp_intern(&r->strings, r->text.data, r->text.n) : 0;
+    r->text.n = 0;
+    return sid;
+}
+
+static gp_sid put_instead(struct redaction *r, gp_sid *known, gp_sid sid,
+                          void (*put)(struct gp_buf *to, const char *s, size_t n))
+{
+    if (!sid || sid >= r->t->strings.n) return 0;
+    if (!known[sid]) {
+        put(&r->text, gp_trace_str(r->t, sid), gp_string_len(&r->t->strings, sid));
+        known[sid] = new_text(r) + 1;
+    }
+    return known[sid] - 1;
+}
+
+static gp_sid name_of(struct redaction *r, gp_sid sid)
+{
+    return put_instead(r, r->names, sid, gp_redact_name);
+}
+
+static gp_sid args_of(struct redaction *r, gp_sid sid)
+{
+    return put_instead(r, r->args, sid, gp_redact_args);
+}
+
+static gp_sid captured_of(struct redaction *r, gp_sid sid)
+{
+    const char *at = gp_trace_str(r->t, sid), *end = at + gp_string_len(&r->t->strings, sid), *name;
+    if (!sid) return 0;
+    for (size_t n; (name = gp_captured_next(&at, end, &n));) {
+        if (r->text.n) gp_buf_putc(&r->text, GP_CAPTURED_END);
+        gp_redact_name(&r->text, name, n);
+    }
+    return new_text(r);
+}
+
+static bool has_own_names(enum gp_table table)
+{
+    return table == GP_RANGE || table == GP_GPU_RANGE || table == GP_MARK || table == GP_PYTHON ||
+           table == GP_OTHER;
+}
+
+static void redact_rows(struct redaction *r, enum gp_table table)
+{
+    struct gp_events *e = &r->t->events[table];
+    const struct gp_strings *s = &r->t->strings;
+    bool own = has_own_names(table);
+    for (size_t i = 0; i < e->n; i++) {
+        bool args = e->extra && e->extra[i];
+        bool library = args && own && is_library(gp_string(s, e->name[i]), gp_string_len(s, e->name[i]));
+        if (args) e->extra[i] = library ? kept(r, e->extra[i]) : args_of(r, e->extra[i]);
+        e->name[i] = own ? name_of(r, e->name[i]) : kept(r, e->name[i]);
+        if (e->cat) e->cat[i] = kept(r, e->cat[i]);
+        if (e->id_text) e->id_text[i] = kept(r, e->id_text[i]);
+        if (e->series) e->series[i] = kept(r, e->series[i]);
+        if (e->captured) e->captured[i] = captured_of(r, e->captured[i]);
+    }
+}
+
+static void redact_rest(struct redaction *r)
+{
+    struct gp_trace *t = r->t;
+    for (size_t i = 0; i < t->configs.n; i++) {
+        struct gp_config *c = &t->configs.at[i];
+        c->name = kept(r, c->name);
+        c->cat = kept(r, c->cat);
+        c->extra = args_of(r, c->extra);
+    }
+    for (size_t i = 0; i < t->processes.n; i++) {
+        struct gp_process *p = &t->processes.at[i];
+        bool device = starts(gp_trace_str(t, p->labels), gp_string_len(&t->strings, p->labels), "GPU ");
+        p->pid_text = kept(r, p->pid_text);
+        p->name = name_of(r, p->name);
+        p->labels = device ? kept(r, p->labels) : name_of(r, p->labels);
+    }
+    for (size_t i = 0; i < t->tracks.n; i++) {
+        struct gp_track *k = &t->tracks.at[i];
+        k->tid_text = kept(r, k->tid_text);
+        k->name = k->kind == GP_TRACK_THREAD ? name_of(r, k->name) : kept(r, k->name);
+    }
+    for (size_t i = 0; i < t->devices.n; i++) {
+        t->devices.at[i].name = kept(r, t->devices.at[i].name);
+        t->devices.at[i].extra = 0;
+    }
+    for (size_t i = 0; i < t->losses.n; i++) {
+        t->losses.at[i].what = kept(r, t->losses.at[i].what);
+        t->losses.at[i].reason = kept(r, t->losses.at[i].reason);
+    }
+    for (size_t i = 0; i < t->node_runs.n; i++)
+        t->node_runs.at[i].captured = captured_of(r, t->node_runs.at[i].captured);
+}
+
+static bool is_any(const char *key, const char *const *of, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(key, of[i])) return true;
+    return false;
+}
+
+static void redact_meta(struct redaction *r)
+{
+    static const char *const removed[] = {"command", "traceName", "filter", "start", "stop"};
+    static const char *const same[] = {"collector", "api_level", "displayTimeUnit", "deviceProperties"};
+    struct gp_trace *t = r->t;
+    size_t n = 0;
+    for (size_t i = 0; i < t->meta.n; i++) {
+        struct gp_meta m = t->meta.at[i];
+        const char *key = gp_trace_str(t, m.key);
+        if (is_any(key, removed, GP_COUNT(removed))) continue;
+        m.value = is_any(key, same, GP_COUNT(same)) ? kept(r, m.value) : args_of(r, m.value);
+        m.key = kept(r, m.key);
+        t->meta.at[n++] = m;
+    }
+    t->meta.n = n;
+}
+
+void gp_redact_trace(struct gp_trace *t)
+{
+    struct redaction r = {.t = t};
+    r.names = gp_zalloc((t->strings.n + 1) * sizeof *r.names);
+    r.args = gp_zalloc((t->strings.n + 1) * sizeof *r.args);
+    for (int table = 0; table < GP_TABLE_COUNT; table++) redact_rows(&r, (enum gp_table)table);
+    redact_rest(&r);
+    redact_meta(&r);
+    if (t->input.path)
+        t->input.path = gp_arena_strndup(&r.strings.bytes, t->input.path, strlen(t->input.path));
+    gp_strings_release(&t->strings);
+    t->strings = r.strings;
+    free(r.names);
+    free(r.args);
+    gp_buf_release(&r.text);
+}
