@@ -172,7 +172,8 @@ static unsigned long long ull(uint64_t v)
 static void put_nothing(struct gp_buf *b, const struct gp_about *a)
 {
     const struct gp_hub_totals *t = &a->totals;
-    if (a->opts->filter && strstr(a->opts->filter, "rank:"))
+    if (a->reader_left) gp_buf_puts(b, "stopped because the reader exited before a process was recorded: ");
+    else if (a->opts->filter && strstr(a->opts->filter, "rank:"))
         gp_buf_puts(b, "no rank of --filter used CUDA: ");
     else if (!t->unserved && !t->refused && !t->garbled)
         gp_buf_puts(b, "no process used CUDA, or none could reach the launcher: ");

@@ -107,6 +107,11 @@ test_expect_success PLAIN 'a process with few addresses gets less memory' '
     ! grep untraced err
 '
 
+test_expect_success 'a reader that exits before anything is recorded is named as the reason' '
+    { $collect sh -c "sleep 1" 2>err; } | true && cat err &&
+    grep "stopped because the reader exited before a process was recorded: nothing was recorded" err
+'
+
 # ---- what is private ----
 
 # Markers and values are texts of the trace: nothing of the command line is among them unless it is asked for.
