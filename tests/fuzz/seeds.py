@@ -286,6 +286,14 @@ def for_pickles():
     put("pickle", "cut", b"\1", pickle.dumps(small("leak", 12, 2), 4)[:-400])
 
 
+def for_logs():
+    """Logs of torch.compile, which are kept in the corpus of their reader."""
+    folder = os.path.join(TO, "..", "compile_log")
+    for way, name in enumerate(sorted(os.listdir(folder)) * 2):
+        with open(os.path.join(folder, name), "rb") as f:
+            put("trace-compile", f"{name.split('.')[0]}_{way % 6}", bytes([way % 6]), f.read())
+
+
 def main():
     tool = os.path.join(sys.argv[1], "trace-convert")
     os.makedirs(TO, exist_ok=True)
@@ -298,6 +306,7 @@ def main():
     for_tools(sys.argv[1])
     for_readers(sys.argv[1])
     for_collector()
+    for_logs()
     for_pickles()
 
 
