@@ -40,6 +40,11 @@ bool gp_record_points(const void *rec, struct gp_record_pointer *p)
     return p->address;
 }
 
+uint64_t gp_record_source(const void *rec, uint32_t cupti)
+{
+    return cupti >= 130000 && gp_get_u32(rec, 0) == GP_ACTIVITY_MEMORY2 ? AT(u64, rec, MEMORY_source) : 0;
+}
+
 int64_t gp_record_thread(const void *rec)
 {
     enum { OBJECT_THREAD = 2 };
@@ -63,6 +68,12 @@ static bool has(const char *name, const char *part)
     return strstr(name, part) != NULL;
 }
 
+/* Memory that is mapped into a range of addresses: the expandable segments of PyTorch. */
+static bool maps_memory(const char *name)
+{
+    return !strcmp(name, "cuMemMap") || !strcmp(name, "cuMemCreate");
+}
+
 enum gp_call_class gp_call_classify(const char *name)
 {
     if (has(name, "GraphLaunch")) return GP_CALL_LAUNCH;
@@ -75,6 +86,7 @@ enum gp_call_class gp_call_classify(const char *name)
     if (has(name, "Malloc") || has(name, "MemAlloc") || has(name, "HostAlloc")) return GP_CALL_MEMORY;
     if (has(name, "PoolCreate") || has(name, "PoolDestroy") || has(name, "PoolTrim")) return GP_CALL_MEMORY;
     if (has(name, "cudaFree") || has(name, "cuMemFree")) return GP_CALL_MEMORY;
+    if (maps_memory(name) || has(name, "cuMemUnmap")) return GP_CALL_MEMORY;
     if (has(name, "EventRecord")) return GP_CALL_EVENT;
     if (has(name, "Synchronize") || has(name, "StreamWaitEvent")) return GP_CALL_SYNC;
     return GP_CALL_OTHER;
@@ -266,6 +278,8 @@ static void add_set(struct gp_records *r, const void *rec)
 
 /* ---- memory ---- */
 
+enum { MEMORY_ALLOCATES = 1 }; /* CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION */
+
 /* The size of the memory at an address; not every free has it. */
 static int64_t *size_at(struct gp_records *r, uint64_t address)
 {
@@ -274,16 +288,35 @@ static int64_t *size_at(struct gp_records *r, uint64_t address)
     return &r->sizes.at[*at];
 }
 
+/* Append the file name of the library that asked for the memory; its length. */
+static int put_source(const struct gp_records *r, const void *rec, char *to, size_t size)
+{
+    enum { NAME_MOST = 80 };
+    uint64_t address = gp_record_source(rec, r->opts.cupti);
+    const char *path = address && r->opts.text ? r->opts.text(r->opts.ctx, address) : NULL, *slash;
+    char name[NAME_MOST + 1];
+    size_t n = 0;
+    if (!path || r->opts.api == GP_API_LEVEL_NONE ||
+        AT(u32, rec, MEMORY_memoryOperationType) != MEMORY_ALLOCATES)
+        return 0;
+    if ((slash = strrchr(path, '/'))) path = slash + 1;
+    for (; path[n] && n < NAME_MOST; n++)
+        name[n] = path[n] > ' ' && path[n] < 127 && !strchr("\"\\", path[n]) ? path[n] : '_';
+    name[n] = 0;
+    return n ? snprintf(to, size, ",\"Source\":\"%s\"", name) : 0;
+}
+
 static gp_sid memory_extra(struct gp_records *r, const void *rec, uint64_t pool)
 {
     enum { KIND_PAGEABLE = 1, KIND_PINNED = 2 };
     uint32_t kind = AT(u32, rec, MEMORY_memoryKind), device = AT(u32, rec, MEMORY_deviceId);
     bool host = kind == KIND_PAGEABLE || kind == KIND_PINNED;
-    char text[160];
+    char text[256];
     int n = snprintf(text, sizeof text, "{\"Device Type\":%d,\"Device Id\":%d,\"Memory\":\"%s\"", !host,
                      host ? -1 : (int)device, gp_cuda_memory_kind(kind));
     if (pool) n += snprintf(text + n, sizeof text - (size_t)n, ",\"Pool\":%llu", (unsigned long long)pool);
     if (AT(u32, rec, MEMORY_isAsync)) n += snprintf(text + n, sizeof text - (size_t)n, ",\"Async\":true");
+    n += put_source(r, rec, text + n, sizeof text - (size_t)n);
     n += snprintf(text + n, sizeof text - (size_t)n, "}");
     return gp_trace_intern(&r->trace, text, (size_t)n);
 }
@@ -564,6 +597,16 @@ static void write_calls(struct gp_records *r, bool all)
     r->calls.n = kept;
 }
 
+/* CUPTI names a library for what cuMemMap maps as well: that of the allocation before it. So it goes. */
+static gp_sid mapped_extra(struct gp_records *r, gp_sid extra)
+{
+    const char *text = gp_trace_str(&r->trace, extra), *source = strstr(text, ",\"Source\"");
+    size_t n = source ? (size_t)(source - text) : strlen(text) - 1;
+    char mapped[256];
+    int len = snprintf(mapped, sizeof mapped, "%.*s,\"Mapped\":true}", (int)n, text);
+    return gp_trace_intern(&r->trace, mapped, (size_t)len);
+}
+
 /* On the track of the thread that made the call. */
 static void write_memory(struct gp_records *r, bool all)
 {
@@ -589,7 +632,8 @@ static void write_memory(struct gp_records *r, bool all)
         gp_set_bytes(e, row, m->bytes);
         gp_set_addr(e, row, m->address);
         gp_set_reserved(e, row, m->reserved);
-        gp_set_extra(e, row, m->extra);
+        bool maps = call && maps_memory(gp_trace_str(&r->trace, call_info(r, call->driver, call->cbid).name));
+        gp_set_extra(e, row, maps && m->extra ? mapped_extra(r, m->extra) : m->extra);
         r->stats.allocations += m->bytes > 0;
     }
     r->memory.n = kept;

@@ -200,6 +200,28 @@ static uint32_t stack_of(struct adding *a, struct group *g, uint32_t node)
     return stack;
 }
 
+/* STACK below the library that asked for the memory, if the args of the row name one. */
+static uint32_t below_source(struct adding *a, struct group *g, uint32_t stack, gp_sid args)
+{
+    uint32_t frames[DEPTH_MOST], n = 0;
+    struct gp_arg arg;
+    bool found = false;
+    for (const char *at = gp_trace_str(a->t, args); !found && gp_args_next(&at, &arg);)
+        found = gp_arg_is(&arg, "Source") && arg.n;
+    if (!found) return stack;
+    struct gp_snapshot_frame f = {
+        .line = -1, .kind = GP_SNAP_OP, .name = gp_intern(&g->s->strings, arg.value, arg.n)};
+    uint32_t *known = gp_map_put(&g->frame_of_name, UINT64_MAX - f.name, 0);
+    if (!*known) {
+        GP_VEC_PUSH(&g->s->frames, f);
+        *known = (uint32_t)g->s->frames.n;
+    }
+    frames[n++] = *known - 1;
+    const struct gp_snapshot_stack *s = &g->s->stacks.at[stack];
+    for (uint32_t i = 0; i < s->n && n < DEPTH_MOST; i++) frames[n++] = g->s->stack_frames.at[s->first + i];
+    return add_stack(g, frames, n);
+}
+
 /* ---- rows ---- */
 
 static void put_row(struct group *g, uint8_t action, uint64_t addr, int64_t size, int64_t time_ns,
@@ -244,6 +266,7 @@ static void add_row(struct adding *a, uint32_t row)
         g->reserved = reserved;
     }
     uint32_t stack = stack_of(a, g, gp_host_at(&a->hs, e->track[row], e->start_ns[row]));
+    if (bytes > 0 && g->kind) stack = below_source(a, g, stack, gp_get_extra(e, row));
     put_row(g, bytes > 0 ? GP_ACT_ALLOC : GP_ACT_FREE_COMPLETED, gp_get_addr(e, row),
             bytes < 0 ? -bytes : bytes, time_ns, stack);
     if (allocator && reserved < g->reserved && reserved >= 0) {

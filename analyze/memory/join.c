@@ -163,8 +163,12 @@ void gp_join(struct gp_memory *m)
 
 static bool is_segment(const struct gp_memory_device *d, uint64_t addr)
 {
-    for (size_t i = 0; i < d->s->segments.n; i++)
-        if (d->s->segments.at[i].device == d->number && d->s->segments.at[i].address == addr) return true;
+    for (size_t i = 0; i < d->s->segments.n; i++) {
+        const struct gp_snapshot_segment *g = &d->s->segments.at[i];
+        bool within =
+            addr - g->address < (uint64_t)g->total_size; /* expandable ones are mapped piece by piece */
+        if (g->device == d->number && (g->address == addr || (g->expandable && within))) return true;
+    }
     return false;
 }
 

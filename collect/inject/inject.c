@@ -229,6 +229,8 @@ static void look_at(void *ctx, const void *record)
     self.nodes += gp_record_is_node(record);
     int64_t tid = gp_record_thread(record);
     if (tid && tid != k->tid) log_thread(k->tid = tid);
+    uint64_t source = gp_record_source(record, gp_tracer_version());
+    if (source) log_text(source);
     if (!gp_record_points(record, &p)) return;
     if (p.text) log_text(p.address);
     if (self.owns && p.ours) free((void *)(uintptr_t)p.address);

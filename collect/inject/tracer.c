@@ -67,6 +67,7 @@ enum { MAX_CBID = 2048, MAX_GAP = 200, ATTR_PER_THREAD_BUFFER = 9, FIRST_REQUEST
 #define OPTIONAL(X)                                                                                          \
     X(cuptiSetThreadIdType)                                                                                  \
     X(cuptiActivityRegisterTimestampCallback)                                                                \
+    X(cuptiActivityEnableAllocationSource)                                                                   \
     X(cuptiActivityEnableRuntimeApi)                                                                         \
     X(cuptiActivityEnableDriverApi)                                                                          \
     X(cuptiActivityConfigureUnifiedMemoryCounter)                                                            \
@@ -584,6 +585,8 @@ static CUptiResult switch_kinds(bool on)
     if (cupti.whole_graphs) switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
     if (cupti.memory) {
         switch_kind(CUPTI_ACTIVITY_KIND_MEMORY2, on);
+        if (cupti.cuptiActivityEnableAllocationSource && cupti.version >= 130000)
+            cupti.cuptiActivityEnableAllocationSource(on);
         switch_kind(CUPTI_ACTIVITY_KIND_MEMORY_POOL, on);
     }
     if (atomic_load(&cupti.unified)) switch_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, on);

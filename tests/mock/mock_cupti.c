@@ -46,6 +46,7 @@ static struct {
     _Atomic uint64_t event_records[16]; /* the number of the latest record of an event */
     _Atomic uint64_t events;
     _Atomic bool no_queries; /* records of queries that found nothing done are switched off */
+    _Atomic bool sources;    /* memory names who asked for it */
     _Atomic bool down, torn;
 } mock = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -356,6 +357,7 @@ static void put_memory(const struct mock_event *e, uint32_t correlation, uint64_
     m.timestamp = time;
     m.processId = (uint32_t)getpid();
     m.isAsync = async;
+    if (mock.sources && !release && !host && !async) m.source = "/opt/lib/libmock\"s.so";
     if (async) {
         m.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
         m.memoryPoolConfig.address = 0x1234;
@@ -819,6 +821,12 @@ CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscrib
     (void)subscriber;
     if (cbid >= MAX_CBID) return CUPTI_ERROR_INVALID_PARAMETER;
     mock.callbacks[domain][cbid] = enable;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnableAllocationSource(uint8_t enable)
+{
+    mock.sources = enable;
     return CUPTI_SUCCESS;
 }
 

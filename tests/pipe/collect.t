@@ -53,7 +53,7 @@ test_expect_success 'the record layouts of CUDA 12' '
 test_expect_success '--memory: allocations and frees with sizes, addresses, kinds and pools, on the thread that made them' '
     $collect --memory $app memory >t 2>err && facts t && has verdict:clean 1 && has memory 7 && has gpu 5 &&
     sed -n "s/^memory://p" facts >rows && device="{\"Device Type\":1,\"Device Id\":0,\"Memory\":\"Device\"" &&
-    for n in 1 2 3; do grep -F "$device}:7f000000${n}000:0:thread" rows | grep " 1000$" || return 1; done &&
+    for n in 1 2 3; do grep -F "$device,\"Source\":\"libmock_s.so\"}:7f000000${n}000:0:thread" rows | grep " 1000$" || return 1; done &&
     grep -F "{\"Device Type\":0,\"Device Id\":-1,\"Memory\":\"Pinned\"}:7f0000004000:0:thread" rows | grep " 500$" &&
     grep -F "$device,\"Pool\":4660,\"Async\":true}:7f0000005000:4096:thread" rows | grep " 200$" &&
     grep -F "$device}:7f0000001000:0:thread" rows | grep " -1000$" &&
