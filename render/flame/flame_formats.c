@@ -8,6 +8,7 @@
 #include "render/flame/flame_html.h"
 #include "render/flame/flame_svg.h"
 #include "render/flame/folded_write.h"
+#include "render/flame/hatchet_write.h"
 #include "render/flame/pprof_write.h"
 #include "render/flame/speedscope_write.h"
 
@@ -142,6 +143,14 @@ static void write_folded(void *answer, struct gp_output *to)
     gp_folded_write(to, &a->flames[0].tree, &a->flames[0].strings);
 }
 
+static void write_hatchet(void *answer, struct gp_output *to)
+{
+    const struct gp_flame_answer *a = answer;
+    struct gp_buf b = {0};
+    gp_hatchet_write(&b, &a->flames[0].tree, &a->flames[0].strings);
+    gp_answer_put(to, &b);
+}
+
 static void write_speedscope(void *answer, struct gp_output *to)
 {
     const struct gp_flame_answer *a = answer;
@@ -174,6 +183,7 @@ const struct gp_answer_format gp_flame_formats[] = {
     {"folded", 0, GP_FLAME_TAKES_GROUPS, write_folded},
     {"speedscope", 0, GP_FLAME_FIGURES | GP_FLAME_TAKES_GROUPS, write_speedscope},
     {"pprof", 0, GP_FLAME_PAIR | GP_FLAME_EXTRA | GP_FLAME_PLACES, write_pprof},
+    {"hatchet", 0, GP_FLAME_TAKES_GROUPS, write_hatchet},
     {0},
 };
 

@@ -33,9 +33,10 @@ violations() {
         n = split(tools, t, " ")
         for (i = 1; i <= n; i++) is_tool[t[i]] = 1
         row("formats/base", "")
-        row("formats", "formats/chrome formats/gpt formats/perfetto formats/sqlite formats/nsys")
+        row("formats", "formats/chrome formats/gpt formats/hatchet formats/perfetto formats/sqlite formats/nsys")
         row("formats/chrome", "formats/trace.h formats/nodes.h formats/reader.h")
         row("formats/gpt", "formats/trace.h formats/nodes.h formats/reader.h")
+        row("formats/hatchet", "formats/trace.h formats/reader.h")
         row("formats/perfetto", "formats/trace.h")
         row("formats/pickle", "formats/trace.h")
         row("formats/sqlite", "formats/trace.h formats/reader.h")

@@ -1,0 +1,18 @@
+/* fuzz_hatchet.c -- hostile trees of Proton. Whatever can be read of one must keep the promises of the model. */
+#include <string.h>
+#include "formats/reader.h"
+#include "tests/fuzz/help/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct gp_read_opts opts = {.threads = 1};
+    struct gp_err err = {0};
+    struct gp_trace t;
+    if (gp_trace_read_memory(&t, data, size, &opts, &err)) return 0;
+    if (gp_trace_check(&t, &err)) fprintf(stderr, "fuzz_hatchet: %s\n", err.msg);
+    FUZZ_CHECK(!err.code);
+    if (!strcmp(t.input.format, "hatchet"))
+        FUZZ_CHECK(t.events[GP_GPU].n <= 1000000 + size && t.events[GP_RANGE].n <= size);
+    gp_trace_release(&t);
+    return 0;
+}
