@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include "analyze/compile/break_ids_table.h"
 
 static const char check_breaks[] = "run again with TORCH_TRACE and compare: the break is gone";
 static const char check_sync[] =
@@ -56,8 +57,8 @@ const struct gp_break_family_row gp_break_families[GP_BREAK_FAMILY_COUNT] = {
          check_breaks, "medium"},
     [GP_FAMILY_TENSOR] =
         {"tensor", "tensor or module", "leave it out",
-         "Leave this module or tensor (recurrent, sparse, nested) out of the compiled function and compile "
-         "what is around it",
+         "Leave this module or tensor operation (recurrent, sparse, nested, changed in place) out of the "
+         "compiled function and compile what is around it",
          check_breaks, "medium"},
     [GP_FAMILY_HIGHER_ORDER] =
         {"higher_order", "higher-order operator", "make it pure",
@@ -99,40 +100,10 @@ const struct gp_break_family_row gp_break_families[GP_BREAK_FAMILY_COUNT] = {
                          check_breaks, "medium"},
 };
 
-struct numbers {
-    int32_t first, last;
-    enum gp_break_family family;
-};
-
-/* The first row that holds the number counts. */
-static const struct numbers by_number[] = {
-    {3, 3, GP_FAMILY_ITERATOR},        {0, 2, GP_FAMILY_OBJECT},           {4, 6, GP_FAMILY_OBJECT},
-    {7, 9, GP_FAMILY_FOREIGN},         {14, 16, GP_FAMILY_TENSOR},         {25, 25, GP_FAMILY_ASKED},
-    {29, 29, GP_FAMILY_AUTOGRAD},      {30, 30, GP_FAMILY_ASKED},          {31, 32, GP_FAMILY_OBJECT},
-    {33, 33, GP_FAMILY_SCALAR},        {34, 35, GP_FAMILY_BRANCH},         {36, 37, GP_FAMILY_SHAPE},
-    {39, 39, GP_FAMILY_RECOMPILES},    {40, 41, GP_FAMILY_HIGHER_ORDER},   {44, 44, GP_FAMILY_TENSOR},
-    {50, 51, GP_FAMILY_EXCEPTION},     {52, 52, GP_FAMILY_RECOMPILES},     {53, 53, GP_FAMILY_DISTRIBUTED},
-    {57, 57, GP_FAMILY_EXCEPTION},     {64, 64, GP_FAMILY_BACKEND},        {66, 66, GP_FAMILY_CONTEXT},
-    {67, 67, GP_FAMILY_HIGHER_ORDER},  {73, 73, GP_FAMILY_HIGHER_ORDER},   {83, 83, GP_FAMILY_AUTOGRAD},
-    {87, 87, GP_FAMILY_BACKEND},       {88, 88, GP_FAMILY_EXCEPTION},      {90, 90, GP_FAMILY_BACKEND},
-    {92, 92, GP_FAMILY_CAUSED},        {98, 99, GP_FAMILY_ASKED},          {105, 106, GP_FAMILY_SCALAR},
-    {109, 109, GP_FAMILY_SCALAR},      {111, 111, GP_FAMILY_EXCEPTION},    {112, 112, GP_FAMILY_BACKEND},
-    {113, 113, GP_FAMILY_OBJECT},      {114, 115, GP_FAMILY_ITERATOR},     {123, 123, GP_FAMILY_AUTOGRAD},
-    {124, 124, GP_FAMILY_SCALAR},      {142, 142, GP_FAMILY_CONTEXT},      {144, 145, GP_FAMILY_AUTOGRAD},
-    {147, 147, GP_FAMILY_FOREIGN},     {157, 159, GP_FAMILY_NUMPY},        {170, 170, GP_FAMILY_BRANCH},
-    {172, 172, GP_FAMILY_DISTRIBUTED}, {177, 177, GP_FAMILY_FOREIGN},      {210, 210, GP_FAMILY_DISTRIBUTED},
-    {216, 216, GP_FAMILY_TRITON},      {219, 219, GP_FAMILY_BACKEND},      {231, 232, GP_FAMILY_NUMPY},
-    {233, 233, GP_FAMILY_TENSOR},      {246, 246, GP_FAMILY_SHAPE},        {250, 250, GP_FAMILY_NUMPY},
-    {253, 253, GP_FAMILY_ITERATOR},    {256, 256, GP_FAMILY_OBJECT},       {262, 263, GP_FAMILY_CONTEXT},
-    {269, 269, GP_FAMILY_ASKED},       {277, 277, GP_FAMILY_TENSOR},       {291, 291, GP_FAMILY_OUTPUT},
-    {296, 296, GP_FAMILY_OUTPUT},      {290, 300, GP_FAMILY_NUMPY},        {310, 310, GP_FAMILY_BRANCH},
-    {317, 317, GP_FAMILY_SHAPE},       {301, 351, GP_FAMILY_HIGHER_ORDER}, {361, 361, GP_FAMILY_TRITON},
-    {364, 369, GP_FAMILY_OBJECT},      {374, 374, GP_FAMILY_TENSOR},       {1042, 1042, GP_FAMILY_AUTOGRAD},
-    {1297, 1297, GP_FAMILY_CAUSED},    {2533, 2533, GP_FAMILY_CONTEXT},    {2549, 2549, GP_FAMILY_ITERATOR},
-    {2669, 2669, GP_FAMILY_CAUSED},    {3326, 3326, GP_FAMILY_TRITON},     {4026, 4026, GP_FAMILY_TRITON},
-    {4297, 4297, GP_FAMILY_ASKED},     {4636, 4636, GP_FAMILY_ASKED},      {5696, 5696, GP_FAMILY_ITERATOR},
-    {7000, 7000, GP_FAMILY_CAUSED},    {7054, 7054, GP_FAMILY_AUTOGRAD},   {8335, 8335, GP_FAMILY_ITERATOR},
-    {9186, 9186, GP_FAMILY_AUTOGRAD},
+static const struct gp_break_id_range by_number[] = {
+#define X(first, last, family) {first, last, GP_FAMILY_##family},
+    GP_BREAK_IDS(X)
+#undef X
 };
 
 struct words {
@@ -195,7 +166,7 @@ static const struct words by_words[] = {
     {"fake tensor", GP_FAMILY_BACKEND},
     {"faketensor", GP_FAMILY_BACKEND},
     {"meta kernel", GP_FAMILY_BACKEND},
-    {"backend compiler", GP_FAMILY_BACKEND},
+    {"backend compiler", GP_FAMILY_COMPILER},
     {"exception", GP_FAMILY_EXCEPTION},
     {"raise", GP_FAMILY_EXCEPTION},
     {"skipfiles", GP_FAMILY_FOREIGN},
@@ -238,12 +209,31 @@ static enum gp_break_family of_builtin(const char *context)
                                                                                     : GP_FAMILY_FOREIGN;
 }
 
+/* The row that holds the number, or NULL. */
+static const struct gp_break_id_range *row_of(int32_t number)
+{
+    size_t low = 0, high = sizeof by_number / sizeof *by_number;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (number < by_number[mid].first) high = mid;
+        else if (number > by_number[mid].last) low = mid + 1;
+        else return &by_number[mid];
+    }
+    return NULL;
+}
+
+size_t gp_break_ids(const struct gp_break_id_range **to)
+{
+    *to = by_number;
+    return sizeof by_number / sizeof *by_number;
+}
+
 enum gp_break_family gp_break_family_of(int32_t number, const char *kind, const char *context)
 {
     enum { BUILTIN = 59 };
+    const struct gp_break_id_range *row = row_of(number);
     if (number == BUILTIN) return of_builtin(context);
-    for (size_t i = 0; number >= 0 && i < sizeof by_number / sizeof *by_number; i++)
-        if (number >= by_number[i].first && number <= by_number[i].last) return by_number[i].family;
+    if (row) return row->family;
     if (contains(kind, "builtin operator")) return of_builtin(context);
     for (size_t i = 0; i < sizeof by_words / sizeof *by_words; i++)
         if (contains(kind, by_words[i].words)) return by_words[i].family;

@@ -260,6 +260,7 @@ struct gp_compile_advice {
     gp_sid operation, description, action, place;
     int64_t saving_ns; /* per step, at most; 0 unknown */
     uint32_t index;    /* of the break or the recompile; GP_CLOG_NONE */
+    uint32_t row;      /* of the table of breaks, whose order it keeps; GP_CLOG_NONE */
 };
 
 /* ---- all of it ---- */

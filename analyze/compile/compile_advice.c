@@ -20,10 +20,12 @@ static gp_sid place_of(struct gp_compile *c, gp_sid file, int32_t line, gp_sid f
 static struct gp_compile_advice *add(struct gp_compile *c, const char *rule,
                                      enum gp_compile_priority priority, gp_sid place)
 {
-    GP_VEC_PUSH(
-        &c->advice,
-        (struct gp_compile_advice){
-            .rule = rule, .priority = priority, .place = place, .operation = place, .index = GP_CLOG_NONE});
+    GP_VEC_PUSH(&c->advice, (struct gp_compile_advice){.rule = rule,
+                                                       .priority = priority,
+                                                       .place = place,
+                                                       .operation = place,
+                                                       .index = GP_CLOG_NONE,
+                                                       .row = GP_CLOG_NONE});
     return &c->advice.at[c->advice.n - 1];
 }
 
@@ -95,6 +97,8 @@ static void advise_recompile(struct gp_compile *c, uint32_t i)
     a->description = text;
     a->action = action;
     a->index = i;
+    for (uint32_t k = 0; k < c->breaks.n && a->row == GP_CLOG_NONE; k++)
+        if (c->breaks.at[k].recompile == i) a->row = k;
     gp_buf_release(&time);
 }
 
@@ -106,14 +110,14 @@ static void advise_break(struct gp_compile *c, uint32_t i)
     const struct gp_break_family_row *f = &gp_break_families[b->family];
     if (b->caused_by != GP_CLOG_NONE || (b->family == GP_FAMILY_RECOMPILES && b->recompile != GP_CLOG_NONE))
         return;
-    bool vain = b->family == GP_FAMILY_COMPILER && b->count > 1;
+    bool vain = gp_compile_in_vain(b);
     enum gp_compile_priority priority = vain || b->family == GP_FAMILY_RECOMPILES ? GP_COMPILE_CRITICAL
                                         : b->whole_frame || b->cost_ns > 0        ? GP_COMPILE_HIGH
                                                                                   : GP_COMPILE_MEDIUM;
     gp_sid place = place_of(c, b->file, b->line, b->function), text;
     if (vain)
-        text = gp_compile_print(c, "the compiler fails with %s, %u times in vain", gp_compile_str(c, b->kind),
-                                b->count);
+        text =
+            gp_compile_print(c, "the compiler fails %u times with %s", b->count, gp_compile_str(c, b->kind));
     else
         text =
             gp_compile_print(c, "%s (%s)%s", b->whole_frame ? "runs without being compiled" : "graph break",
@@ -123,7 +127,7 @@ static void advise_break(struct gp_compile *c, uint32_t i)
     a->description = text;
     a->action = action;
     a->saving_ns = b->cost_ns > 0 ? b->cost_ns : 0;
-    a->index = i;
+    a->index = a->row = i;
 }
 
 /* ---- the rest ---- */
@@ -171,8 +175,7 @@ static void advise_stalls(struct gp_compile *c)
     struct gp_buf time = {0};
     uint32_t explained = 0;
     for (size_t i = 0; i < c->recompiles.n; i++) explained += c->recompiles.at[i].stalls;
-    for (size_t i = 0; i < c->breaks.n; i++)
-        explained += c->breaks.at[i].family == GP_FAMILY_COMPILER && c->breaks.at[i].count > 1;
+    for (size_t i = 0; i < c->breaks.n; i++) explained += gp_compile_in_vain(&c->breaks.at[i]);
     if (c->time.stalls && !explained) {
         gp_scale_put(&time, GP_UNIT_NS, c->time.stall_ns);
         gp_sid text = gp_compile_print(c, "%s of compile time lie inside steady steps", gp_buf_str(&time));
@@ -185,11 +188,14 @@ static void advise_stalls(struct gp_compile *c)
     gp_buf_release(&time);
 }
 
+/* Of the same priority: as the table of breaks has them, and then what has no row there. */
 static int by_priority(const void *a, const void *b)
 {
     const struct gp_compile_advice *x = a, *y = b;
     if (x->priority != y->priority) return x->priority > y->priority ? -1 : 1;
+    if (x->priority == GP_COMPILE_CRITICAL && x->row != y->row) return x->row < y->row ? -1 : 1;
     if (x->saving_ns != y->saving_ns) return x->saving_ns > y->saving_ns ? -1 : 1;
+    if (x->row != y->row) return x->row < y->row ? -1 : 1;
     int rules = strcmp(x->rule, y->rule);
     if (rules) return rules;
     return (x->index > y->index) - (x->index < y->index);

@@ -154,6 +154,11 @@ static void find_recompile(struct gp_compile *c, struct gp_compile_break *k)
     }
 }
 
+bool gp_compile_in_vain(const struct gp_compile_break *b)
+{
+    return b->family == GP_FAMILY_COMPILER && b->number < 0 && b->count > 1;
+}
+
 void gp_compile_find_breaks(struct gp_compile *c)
 {
     struct gp_compile_log *log = c->log;

@@ -166,19 +166,19 @@ struct order {
     uint32_t index;
 };
 
+/* Most urgent first; gp_compile_advise() keeps this order. */
 static int by_cost(const void *a, const void *b)
 {
     const struct order *oa = a, *ob = b;
     const struct gp_compile *c = oa->c;
     const struct gp_compile_break *x = &c->breaks.at[oa->index], *y = &c->breaks.at[ob->index];
     bool limit_x = x->family == GP_FAMILY_RECOMPILES, limit_y = y->family == GP_FAMILY_RECOMPILES;
-    bool vain_x = x->family == GP_FAMILY_COMPILER && x->count > 1,
-         vain_y = y->family == GP_FAMILY_COMPILER && y->count > 1;
+    bool vain_x = gp_compile_in_vain(x), vain_y = gp_compile_in_vain(y);
     int64_t cost_x = x->cost_ns > 0 ? x->cost_ns : 0, cost_y = y->cost_ns > 0 ? y->cost_ns : 0;
     if (limit_x != limit_y) return limit_x ? -1 : 1;
     if (vain_x != vain_y) return vain_x ? -1 : 1;
-    if (x->whole_frame != y->whole_frame) return x->whole_frame ? -1 : 1;
     if (cost_x != cost_y) return cost_x > cost_y ? -1 : 1;
+    if (x->whole_frame != y->whole_frame) return x->whole_frame ? -1 : 1;
     if (x->count != y->count) return x->count > y->count ? -1 : 1;
     int files = strcmp(gp_compile_str(c, x->file), gp_compile_str(c, y->file));
     if (files) return files;

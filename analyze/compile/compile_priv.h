@@ -21,6 +21,8 @@ void gp_compile_advise(struct gp_compile *c);
 struct gp_compile_frame *gp_compile_frame_of(struct gp_compile *c, uint32_t process, gp_sid compile_id);
 /* Does a steady step hold AT_NS? */
 bool gp_compile_in_steps(const struct gp_compile_trace *t, int64_t at_ns);
+/* Is it a failure of the compiler that comes back with each compile of the function? One with a number is an ordinary break. */
+bool gp_compile_in_vain(const struct gp_compile_break *b);
 /* A printed string in the log's table. */
 gp_sid gp_compile_print(struct gp_compile *c, const char *fmt, ...) GP_PRINTF(2, 3);
 /* "f" of "torch_dynamo_resume_in_f_at_10", whose line becomes *LINE; otherwise the name as it is, and -1. */

@@ -93,14 +93,17 @@ static void say_cut(struct gp_report *r, const struct gp_compile *c)
     if (c->last_frame != GP_CLOG_NONE) {
         const struct gp_compile_frame *f = &c->frames.at[c->last_frame];
         gp_compile_put_place(&b, c, f->file, f->line, f->function);
-        gp_buf_puts(&b, " is being compiled, in ");
+        gp_buf_puts(&b, " is being compiled");
     }
     if (c->last_span != GP_CLOG_NONE)
-        gp_buf_printf(&b, "%s%s", gp_compile_str(c, c->log->spans.at[c->last_span].name),
-                      c->last_frame == GP_CLOG_NONE ? " is going on" : "");
-    else gp_buf_puts(&b, "a record is being written");
-    gp_report_verdict(r, GP_TONE_WARN, "The log ends while %s: figures go as far as it does.",
-                      gp_buf_str(&b));
+        gp_buf_printf(&b, c->last_frame == GP_CLOG_NONE ? "%s is running" : " (in %s)",
+                      gp_compile_str(c, c->log->spans.at[c->last_span].name));
+    else if (c->last_frame == GP_CLOG_NONE) gp_buf_puts(&b, "a record is being written");
+    gp_report_verdict(
+        r, GP_TONE_WARN,
+        "The log ends while %s: the process was killed, or is still compiling. The figures cover "
+        "what was logged.",
+        gp_buf_str(&b));
     gp_buf_release(&b);
 }
 
