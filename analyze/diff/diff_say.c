@@ -118,12 +118,10 @@ static void say_cause(struct gp_buf *b, const struct gp_diff *d)
     put_change(b, c->change_ns);
 }
 
-/* Is the change of the step time known, and more than one part of PARTS? 0: any. */
-static bool wall_counts(const struct gp_diff *d, int64_t parts)
+static bool is_step_known(const struct gp_diff *d)
 {
     const struct gp_diff_metric *m = &d->metrics[GP_METRIC_STEP];
-    if (!m->known || m->refused || !m->side[GP_DIFF_BASE]) return false;
-    return !parts || llabs(m->change) > m->side[GP_DIFF_BASE] / parts;
+    return m->known && !m->refused && m->side[GP_DIFF_BASE];
 }
 
 /* "1 run per side", "5 and 1 runs" */
@@ -193,8 +191,7 @@ static void say_headline(struct gp_diff *d)
             gp_buf_puts(&b, "; ");
             say_whole(&b, d, GP_METRIC_GPU);
         }
-        bool open = d->summary.verdict == GP_CHANGE_INCONCLUSIVE; /* its reader asks about the step */
-        if (d->summary.by != GP_METRIC_STEP && wall_counts(d, open ? 0 : 50)) {
+        if (d->summary.by != GP_METRIC_STEP && is_step_known(d)) { /* its reader asks about the step */
             gp_buf_puts(&b, "; ");
             say_whole(&b, d, GP_METRIC_STEP);
         }

@@ -373,6 +373,24 @@ static void test_no_change_means_no_row(void **state)
     gp_diff_release(&d);
 }
 
+/* The GPU works less, and the step does not notice: the headline must not hide that. */
+static void test_the_step_is_always_named(void **state)
+{
+    (void)state;
+    struct program base = waiting;
+    base.kernels[0].wobble[1] = 300;
+    struct program cur = base;
+    cur.kernels[0].dur -= 40000;
+    cur.gap += 80000;
+    struct gp_diff d = compare(&base, &cur, NULL);
+    assert_string_equal(gp_diff_str(&d, d.summary.word), "IMPROVEMENT");
+    const char *headline = gp_diff_str(&d, d.summary.headline);
+    assert_memory_equal(headline, "GPU time 260 \xC2\xB5s -> 180", 23);
+    assert_non_null(
+        strstr(headline, "step time 760 \xC2\xB5s -> 760 \xC2\xB5s (0%), not decided (1 run per side)"));
+    gp_diff_release(&d);
+}
+
 /* One part faster and one slower, while their sum is the same. */
 static void test_parts_that_disagree(void **state)
 {
@@ -964,6 +982,7 @@ int main(void)
         cmocka_unit_test(test_the_whole_decides_before_a_part),
         cmocka_unit_test(test_few_runs_decide_what_is_far_apart),
         cmocka_unit_test(test_no_change_means_no_row),
+        cmocka_unit_test(test_the_step_is_always_named),
         cmocka_unit_test(test_parts_that_disagree),
         cmocka_unit_test(test_percentages),
         cmocka_unit_test(test_calls_are_paired_where_there_are_many),
