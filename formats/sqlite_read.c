@@ -7,13 +7,14 @@
 #ifdef GP_HAVE_SQLITE
 
 #include "formats/nsys/nsys_read.h"
+#include "formats/rocpd/rocpd_read.h"
 #include "formats/sqlite/sqlite_db.h"
 
 static const struct {
     const char *name;
     bool (*matches)(const struct gp_sqlite *db);
     void (*read)(struct gp_trace *t, struct gp_sqlite *db);
-} kinds[] = {{"nsys", gp_nsys_matches, gp_nsys_read}};
+} kinds[] = {{"rocpd", gp_rocpd_matches, gp_rocpd_read}, {"nsys", gp_nsys_matches, gp_nsys_read}};
 
 static int read_sqlite(struct gp_trace *t, struct gp_input *in, const struct gp_read_opts *opts,
                        struct gp_err *err)
@@ -52,5 +53,5 @@ static bool sniff(const uint8_t *head, size_t n)
     return gp_begin(head, n, "SQLite format 3");
 }
 
-const struct gp_reader gp_reader_sqlite = {"sqlite", "an SQLite export of Nsight Systems", sniff,
-                                           read_sqlite};
+const struct gp_reader gp_reader_sqlite = {"sqlite", "an SQLite database of Nsight Systems or rocprofv3",
+                                           sniff, read_sqlite};

@@ -135,7 +135,7 @@ test_expect_success 'a file that another process has locked is read, and what it
 
 test_expect_success 'foreign databases, wrong types and missing columns' '
     python3 "$hostile" foreign foreign.sqlite &&
-    status_of trace-hta foreign.sqlite && test "$status" = 2 && grep "without the tables of Nsight Systems" err &&
+    status_of trace-hta foreign.sqlite && test "$status" = 2 && grep "without the tables of Nsight Systems or rocpd" err &&
     python3 "$hostile" types types.sqlite &&
     trace-hta -f json types.sqlite 2>err >types.json && grep "wrong type" err &&
     jq -e ".inputs[0].gpu_events == 3" types.json

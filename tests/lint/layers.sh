@@ -33,7 +33,7 @@ violations() {
         n = split(tools, t, " ")
         for (i = 1; i <= n; i++) is_tool[t[i]] = 1
         row("formats/base", "")
-        row("formats", "formats/chrome formats/gpt formats/hatchet formats/perfetto formats/sqlite formats/nsys")
+        row("formats", "formats/chrome formats/gpt formats/hatchet formats/perfetto formats/sqlite formats/nsys formats/rocpd")
         row("formats/chrome", "formats/trace.h formats/nodes.h formats/reader.h")
         row("formats/gpt", "formats/trace.h formats/nodes.h formats/reader.h")
         row("formats/hatchet", "formats/trace.h formats/reader.h")
@@ -41,6 +41,7 @@ violations() {
         row("formats/pickle", "formats/trace.h")
         row("formats/sqlite", "formats/trace.h formats/reader.h")
         row("formats/nsys", "formats/trace.h formats/cuda_names.h formats/sqlite")
+        row("formats/rocpd", "formats/trace.h formats/cuda_names.h formats/sqlite")
         row("collect", "formats formats/gpt")
         row("collect/inject", "collect formats formats/gpt")
         row("collect/launcher", "collect formats formats/gpt")
