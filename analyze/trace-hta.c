@@ -20,6 +20,7 @@ static const struct gp_option options[] = {
     {'t', "table", "NAME", "print only this table; \"help\" lists them (default for CSV: kernels)",
      GP_OPT_STRING, offsetof(struct opts, table)},
     {'s', "steps", NULL, "include figures for every step", GP_OPT_FLAG, offsetof(struct opts, steps)},
+    GP_OPTION_WHOLE,
     {0, "repair", "clip|drop|none", "what to do with impossible times: fix, drop, or keep (default: none)",
      GP_OPT_CHOICE, offsetof(struct opts, repair)},
     GP_OPTIONS_ANALYSIS,
@@ -90,21 +91,15 @@ static int read_inputs(struct job *j, struct gp_err *err)
 
 /* ---- writing ---- */
 
-static int write_partial(struct job *j, struct gp_err *err)
-{
-    struct gp_buf b = {0};
-    gp_hta_save(&j->h, &b);
-    return gp_answer_file(j->opts->save_partial, &b, err);
-}
-
 static int write_answer(const struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
     struct gp_buf typed = {0};
-    gp_cli_put_given(&typed, j->front.tool, o, "top step-marker repair classes");
+    gp_cli_put_given(&typed, j->front.tool, o, "top whole step-marker repair classes");
     struct gp_hta_answer a = {.h = &j->h,
                               .top = gp_answer_rows(j->format, o->front.top),
                               .steps = o->steps,
+                              .whole = o->front.whole,
                               .color = gp_front_color(&j->front),
                               .width = gp_front_width(&j->front),
                               .table = o->table,
@@ -129,9 +124,13 @@ static void warn_quality(const struct job *j)
 
 static int analyze(struct job *j, struct gp_err *err)
 {
+    struct gp_buf partial = {0};
     if (read_inputs(j, err)) return -1;
     gp_front_describe(&j->front, &j->h.strings, j->h.inputs.at, j->h.inputs.n, 0);
-    if (j->opts->save_partial) return write_partial(j, err);
+    if (j->opts->save_partial) {
+        gp_hta_save(&j->h, &partial);
+        return gp_answer_file(j->opts->save_partial, &partial, err);
+    }
     gp_hta_finish(&j->h);
     warn_quality(j);
     uint64_t gpu_events = gp_input_quality_gpu_events(j->h.inputs.at, j->h.inputs.n);

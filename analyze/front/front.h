@@ -32,6 +32,7 @@ struct gp_front_opts {
     uint64_t top;                      /* GP_ROWS_UNSET: not given */
     uint64_t width;                    /* columns of text; 0: not given */
     bool allow_empty;
+    bool whole; /* about everything, not only the steps */
 };
 
 // clang-format off
@@ -49,6 +50,9 @@ struct gp_front_opts {
 #define GP_OPTION_ALLOW_EMPTY                                                                                \
     {0, "allow-empty", NULL, "do not fail if there are no GPU events", GP_OPT_FLAG,                          \
         offsetof(struct gp_front_opts, allow_empty)}
+#define GP_OPTION_WHOLE                                                                                      \
+    {0, "whole", NULL, "cover the whole trace, not only its steps", GP_OPT_FLAG,                             \
+        offsetof(struct gp_front_opts, whole)}
 /* What nearly every analysis needs. */
 #define GP_OPTIONS_ANALYSIS GP_OPTION_STEP_MARKER, GP_OPTION_CLASSES
 // clang-format on

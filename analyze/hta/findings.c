@@ -12,7 +12,8 @@ static const double WORTH_PCT = 2.0;
 
 /* Sums over all devices, which every rule needs. */
 struct whole {
-    struct gp_hta *h;
+    struct gp_hta *h;         /* whose findings these are, and of which the sums are */
+    const struct gp_hta *all; /* with stragglers and steps */
     int64_t span_ns, busy_ns, idle_ns, kernel_ns, gemm_ns, tensor_core_ns, sm_span_ns;
     int64_t exposed_communication_ns, exposed_memory_ns, overlap_ns;
     int64_t idle_cause_ns[GP_IDLE_CAUSE_COUNT];
@@ -20,9 +21,9 @@ struct whole {
     int32_t rank; /* of the only one, -1 when there are several */
 };
 
-static struct whole sum_devices(struct gp_hta *h)
+static struct whole sum_devices(struct gp_hta *h, const struct gp_hta *all)
 {
-    struct whole w = {.h = h, .rank = h->devices.n ? h->devices.at[0].rank : -1};
+    struct whole w = {.h = h, .all = all, .rank = h->devices.n ? h->devices.at[0].rank : -1};
     for (size_t i = 0; i < h->devices.n; i++) {
         const struct gp_hta_device *d = &h->devices.at[i];
         if (d->rank != w.rank) w.rank = -1;
@@ -321,8 +322,8 @@ static void find_small_grids(struct whole *w)
 
 static void find_straggler(struct whole *w)
 {
-    if (!w->h->stragglers.n) return;
-    const struct gp_straggler *s = &w->h->stragglers.at[0];
+    if (!w->all->stragglers.n) return;
+    const struct gp_straggler *s = &w->all->stragglers.at[0];
     if (s->times_last * 2 < s->matched || !worth(w, s->caused_wait_ns)) return;
     struct gp_buf text = {0};
     gp_buf_printf(&text, "Rank %d came last in ", (int)s->rank);
@@ -353,8 +354,8 @@ static void find_slow_step(struct whole *w, size_t first, size_t end)
     GP_VEC(int64_t) lengths = {0};
     const struct gp_hta_step *slowest = NULL;
     for (size_t i = first; i < end; i++) {
-        const struct gp_hta_step *s = &w->h->steps.at[i];
-        if (s->partial) continue;
+        const struct gp_hta_step *s = &w->all->steps.at[i];
+        if (s->partial || s->warm_up) continue;
         GP_VEC_PUSH(&lengths, length(s));
         if (!slowest || length(s) > length(slowest)) slowest = s;
     }
@@ -370,7 +371,8 @@ static void find_slow_step(struct whole *w, size_t first, size_t end)
             gp_buf_puts(&text, " steps is ");
             put_time(&text, median);
             gp_buf_puts(&text, ".");
-            add(w, "slow_step", longer, slowest->name, &text);
+            add(w, "slow_step", longer, gp_intern_from(&w->h->strings, &w->all->strings, slowest->name),
+                &text);
             w->h->findings.at[w->h->findings.n - 1].rank = slowest->rank;
         }
     }
@@ -379,10 +381,10 @@ static void find_slow_step(struct whole *w, size_t first, size_t end)
 
 static void find_slow_steps(struct whole *w)
 {
-    for (size_t i = 0, end; i < w->h->steps.n; i = end) {
-        const struct gp_hta_step *s = &w->h->steps.at[i];
-        for (end = i + 1; end < w->h->steps.n; end++) {
-            const struct gp_hta_step *other = &w->h->steps.at[end];
+    for (size_t i = 0, end; i < w->all->steps.n; i = end) {
+        const struct gp_hta_step *s = &w->all->steps.at[i];
+        for (end = i + 1; end < w->all->steps.n; end++) {
+            const struct gp_hta_step *other = &w->all->steps.at[end];
             if (other->rank != s->rank || other->producer != s->producer || other->device != s->device) break;
         }
         find_slow_step(w, i, end);
@@ -396,9 +398,9 @@ static int by_time(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-void gp_hta_finish_findings(struct gp_hta *h)
+static void find_in(struct gp_hta *h, const struct gp_hta *all)
 {
-    struct whole w = sum_devices(h);
+    struct whole w = sum_devices(h, all);
     find_idle(&w);
     find_exposed_communication(&w);
     find_exposed_memory(&w);
@@ -408,4 +410,10 @@ void gp_hta_finish_findings(struct gp_hta *h)
     find_straggler(&w);
     find_slow_steps(&w);
     if (h->findings.n) qsort(h->findings.at, h->findings.n, sizeof *h->findings.at, by_time);
+}
+
+void gp_hta_finish_findings(struct gp_hta *h)
+{
+    find_in(h, h);
+    if (h->focus) find_in(h->focus, h);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
+#include "analyze/view/focus.h"
 
 /* ---- life ---- */
 
@@ -42,6 +43,8 @@ void gp_hta_release(struct gp_hta *h)
     GP_VEC_FREE(&h->findings);
     GP_VEC_FREE(&h->missing_ranks);
     GP_VEC_FREE(&h->repeated_ranks);
+    if (h->focus) gp_hta_release(h->focus);
+    free(h->focus);
     gp_strings_release(&h->strings);
     release_maps(h->maps);
     memset(h, 0, sizeof *h);
@@ -57,26 +60,84 @@ static void add_input(struct gp_hta *h, const struct gp_trace *t)
     if (t->world_size > h->world_size) h->world_size = t->world_size;
 }
 
-int gp_hta_add_viewed(struct gp_hta *h, struct gp_trace *t, struct gp_view *v, struct gp_err *err)
+/* ---- the steps of the inputs ---- */
+
+static struct gp_hta *new_focus(const struct gp_hta *h)
+{
+    struct gp_hta *focus = gp_zalloc(sizeof *focus);
+    gp_hta_init(focus, &h->opts);
+    return focus;
+}
+
+/* Where something lies outside of the step windows of the trace of V, the only one in H. */
+static void add_focus(struct gp_hta *h, const struct gp_view *v, const struct gp_steps *steps)
+{
+    struct gp_focus f;
+    if (gp_focus_make(&f, v, steps)) {
+        h->focus = new_focus(h);
+        GP_VEC_PUSH(&h->focus->inputs,
+                    gp_input_quality_copy(&h->inputs.at[0], &h->focus->strings, &h->strings));
+        gp_hta_add_inside(h->focus, &f.t, v);
+    }
+    gp_focus_release(&f);
+}
+
+/* All of H as its own focus: nothing of it lies outside of steps, or it has none. */
+static struct gp_hta *all_of(struct gp_hta *h)
+{
+    struct gp_buf bytes = {0};
+    struct gp_err err;
+    struct gp_hta *copy = new_focus(h);
+    gp_hta_save(h, &bytes);
+    if (gp_hta_load(copy, bytes.data, bytes.n, &err)) gp_hta_init(copy, &h->opts); /* cannot be */
+    gp_buf_release(&bytes);
+    return copy;
+}
+
+static void merge_focus(struct gp_hta *to, struct gp_hta *from)
+{
+    if (!to->focus && !from->focus) return;
+    if (!from->focus) from->focus = all_of(from);
+    if (!to->focus) to->focus = to->inputs.n ? all_of(to) : new_focus(to);
+    gp_hta_merge(to->focus, from->focus);
+}
+
+/* ---- adding ---- */
+
+/* H is empty. */
+static int add_first(struct gp_hta *h, struct gp_trace *t, struct gp_view *v, struct gp_err *err)
 {
     struct gp_hta_idle idle;
-    size_t first_device = h->devices.n, first_step = h->steps.n;
+    struct gp_steps steps;
     add_input(h, t);
     gp_repair(t, h->opts.repair);
     gp_view_init(v, t, h->opts.classes);
     gp_hta_start_idle(&idle, &h->opts, v);
     gp_hta_add_devices(h, v);
-    gp_hta_add_kernels(h, v, first_device);
+    gp_hta_add_kernels(h, v, 0);
     gp_hta_add_op_shapes(h, v);
     gp_hta_add_launches(h, v);
     gp_hta_add_graphs(h, v);
-    int failed = gp_hta_add_steps(h, v, err);
+    int failed = gp_hta_add_steps(h, v, &steps, err);
     gp_hta_add_collectives(h, v);
     gp_hta_add_copies(h, v);
     gp_hta_add_range_memory(h, v);
-    gp_hta_add_path(h, v, first_step);
-    gp_hta_finish_idle(&idle, h, first_device);
-    gp_input_quality_judge(&h->inputs.at[h->inputs.n - 1], &h->strings, t, v);
+    gp_hta_add_path(h, v, 0);
+    gp_hta_finish_idle(&idle, h, 0);
+    gp_input_quality_judge(&h->inputs.at[0], &h->strings, t, v);
+    if (!failed) add_focus(h, v, &steps);
+    gp_steps_release(&steps);
+    return failed;
+}
+
+int gp_hta_add_viewed(struct gp_hta *h, struct gp_trace *t, struct gp_view *v, struct gp_err *err)
+{
+    if (!h->inputs.n) return add_first(h, t, v, err);
+    struct gp_hta one;
+    gp_hta_init(&one, &h->opts);
+    int failed = add_first(&one, t, v, err);
+    gp_hta_merge(h, &one);
+    gp_hta_release(&one);
     return failed;
 }
 
@@ -100,6 +161,7 @@ static void merge_inputs(struct gp_hta *to, struct gp_hta *from)
 void gp_hta_merge(struct gp_hta *to, struct gp_hta *from)
 {
     struct gp_hta_opts opts = from->opts;
+    merge_focus(to, from);
     gp_hta_merge_devices(to, from);
     gp_hta_merge_kernels(to, from);
     gp_hta_merge_op_shapes(to, from);
@@ -164,8 +226,18 @@ static void check_ranks(struct gp_hta *h)
     free(ranks);
 }
 
+static void finish_focus(struct gp_hta *h)
+{
+    gp_hta_finish_devices(h);
+    gp_hta_finish_kernels(h);
+    gp_hta_finish_op_shapes(h);
+    gp_hta_finish_launches(h);
+    gp_hta_finish_copies(h);
+}
+
 void gp_hta_finish(struct gp_hta *h)
 {
+    if (h->focus) finish_focus(h->focus);
     gp_hta_finish_devices(h);
     gp_hta_finish_kernels(h);
     gp_hta_finish_op_shapes(h);
@@ -182,6 +254,30 @@ void gp_hta_finish(struct gp_hta *h)
 
 /* ---- saving ---- */
 
+static void xfer_all(struct gp_xfer *x, struct gp_hta *h);
+
+/* A focus has none itself: what it holds of steps is empty. */
+static void xfer_focus(struct gp_xfer *x, struct gp_hta *h)
+{
+    struct gp_strings *strings = x->strings;
+    bool there = h->focus != NULL;
+    gp_xfer_bool(x, &there);
+    if (!there || x->failed) return;
+    if (!x->save) {
+        if (x->inside) {
+            x->failed = true;
+            return;
+        }
+        h->focus = gp_zalloc(sizeof *h->focus);
+        gp_hta_init(h->focus, &h->opts);
+    }
+    x->strings = &h->focus->strings;
+    x->inside = true;
+    xfer_all(x, h->focus);
+    x->inside = false;
+    x->strings = strings;
+}
+
 static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
 {
     GP_XFER_VEC(x, &h->inputs, gp_input_quality_xfer);
@@ -196,6 +292,7 @@ static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
     gp_hta_xfer_copies(x, h);
     gp_hta_xfer_range_memory(x, h);
     gp_hta_xfer_paths(x, h);
+    xfer_focus(x, h);
 }
 
 static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 5, "partial result"};

@@ -76,7 +76,11 @@ struct gp_hta {
     GP_VEC(struct gp_hta_path) paths;            /* one per rank: the median step, or the whole trace */
     GP_VEC(struct gp_finding) findings;          /* largest first */
     GP_VEC(int32_t) missing_ranks, repeated_ranks;
-    int32_t world_size;       /* -1 unknown */
+    int32_t world_size;               /* -1 unknown */
+    GP_VEC(struct gp_hta_part) parts; /* of devices with steps; by (rank, producer, device, begin) */
+    /* The step windows only: inputs, devices, kernels, owners, api, launches, copies and findings. NULL: there are no
+     * steps, or nothing lies outside of them. gp_hta_about() chooses. */
+    struct gp_hta *focus;
     struct gp_hta_maps *maps; /* private: where equal names are found while adding */
 };
 
@@ -104,6 +108,12 @@ void gp_hta_save(struct gp_hta *h, struct gp_buf *to);
 /* Can the N bytes at DATA be the beginning of such bytes? */
 bool gp_hta_is_saved(const void *data, size_t n);
 GP_MUST_CHECK int gp_hta_load(struct gp_hta *h, const void *data, size_t n, struct gp_err *err);
+
+/* What headlines and first findings are about: the steps where steps were found, otherwise everything. */
+static inline const struct gp_hta *gp_hta_about(const struct gp_hta *h, bool whole)
+{
+    return h->focus && !whole ? h->focus : h;
+}
 
 /* Do its devices, two or more, all have the same number and rank in several processes? They may or may not be
  * one GPU. */

@@ -43,7 +43,8 @@ void gp_hta_add_kernels(struct gp_hta *h, const struct gp_view *v, size_t first_
 void gp_hta_add_op_shapes(struct gp_hta *h, const struct gp_view *v);
 void gp_hta_add_launches(struct gp_hta *h, const struct gp_view *v); /* launches, api */
 void gp_hta_add_graphs(struct gp_hta *h, const struct gp_view *v);
-int gp_hta_add_steps(struct gp_hta *h, const struct gp_view *v, struct gp_err *err);
+/* FOUND gets the steps and is to be released, also on failure. */
+int gp_hta_add_steps(struct gp_hta *h, const struct gp_view *v, struct gp_steps *found, struct gp_err *err);
 void gp_hta_add_copies(struct gp_hta *h, const struct gp_view *v); /* copies, memory */
 void gp_hta_add_range_memory(struct gp_hta *h, const struct gp_view *v);
 /* STEPS: the slice of h->steps of this trace, n 0 when it has none. */
@@ -70,7 +71,12 @@ void gp_hta_finish_collectives(struct gp_hta *h); /* offsets, matches, stats, st
 void gp_hta_finish_copies(struct gp_hta *h);
 void gp_hta_finish_range_memory(struct gp_hta *h);
 void gp_hta_finish_paths(struct gp_hta *h);
-void gp_hta_finish_findings(struct gp_hta *h); /* last: reads all the others */
+/* Last: reads all the others. The findings of H, and those of its focus; stragglers and slow steps are those of H. */
+void gp_hta_finish_findings(struct gp_hta *h);
+
+/* hta_focus.c: add what the step windows are about of T, which focus.h made from the trace of V, to H, which is empty but
+ * for its input. */
+void gp_hta_add_inside(struct gp_hta *h, const struct gp_trace *t, const struct gp_view *v);
 
 /* The figures of a breakdown, without its begin and end. */
 void gp_hta_xfer_figures(struct gp_xfer *x, struct gp_breakdown *b);

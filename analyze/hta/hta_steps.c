@@ -2,74 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
+#include "analyze/view/steps_device.h"
 
 /* ---- steps of a device ---- */
-
-/* What a window means for one device. */
-struct share {
-    int64_t begin_ns, last_ns; /* start of its first GPU event, end of its last one to end */
-    uint64_t events, launches;
-};
-
-/* The shares of each device in turn. Reused between devices, so that many devices with few GPU events do not
- * each scan all windows. */
-struct sharing {
-    GP_VEC(struct share) of_window; /* all zero but the touched ones */
-    GP_VEC(uint32_t) touched;       /* windows, in order */
-    uint8_t *seen; /* a bit for each call: one that starts several GPU events is one launch */
-};
-
-static int compare_windows(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static void share_event(struct sharing *sh, const struct gp_view *v, uint32_t row, size_t w)
-{
-    const struct gp_events *gpu = &v->t->events[GP_GPU];
-    int64_t start = gpu->start_ns[row], end = start + gpu->dur_ns[row];
-    struct share *s = &sh->of_window.at[w];
-    uint32_t call = gp_view_launch(v, row);
-    if (!s->events++) {
-        s->begin_ns = start;
-        s->last_ns = end;
-        GP_VEC_PUSH(&sh->touched, (uint32_t)w);
-    }
-    if (end > s->last_ns) s->last_ns = end;
-    if (call == UINT32_MAX || sh->seen[call / 8] & 1 << call % 8) return;
-    sh->seen[call / 8] |= (uint8_t)(1 << call % 8);
-    s->launches++;
-}
-
-static void share_out(struct sharing *sh, const struct gp_view *v, const struct gp_view_device *d,
-                      const struct gp_steps_program *p)
-{
-    size_t w = 0, n = sh->of_window.n;
-    if (n < p->windows.n) {
-        GP_VEC_RESERVE(&sh->of_window, p->windows.n);
-        memset(sh->of_window.at + n, 0, (p->windows.n - n) * sizeof *sh->of_window.at);
-        sh->of_window.n = p->windows.n;
-    }
-    for (size_t i = d->first; i < d->first + d->n; i++) {
-        int64_t begin, end;
-        if (!gp_steps_launch_time(v, v->rows[i], p->by_gpu_time, &begin, &end)) continue;
-        w = gp_steps_window_at(p, begin, w);
-        if (w < p->windows.n) share_event(sh, v, v->rows[i], w);
-    }
-    if (sh->touched.n) qsort(sh->touched.at, sh->touched.n, sizeof *sh->touched.at, compare_windows);
-}
-
-static void forget_shares(struct sharing *sh, const struct gp_view *v, const struct gp_view_device *d)
-{
-    for (size_t i = 0; i < sh->touched.n; i++)
-        memset(&sh->of_window.at[sh->touched.at[i]], 0, sizeof *sh->of_window.at);
-    sh->touched.n = 0;
-    for (size_t i = d->first; i < d->first + d->n; i++) {
-        uint32_t call = gp_view_launch(v, v->rows[i]);
-        if (call != UINT32_MAX) sh->seen[call / 8] = 0;
-    }
-}
 
 /* GPU events that are still running where a step ends go on into the next one. */
 struct running {
@@ -139,13 +74,12 @@ static gp_sid name_step(struct gp_hta *h, const struct gp_view *v, const struct 
 }
 
 static void add_steps(struct gp_hta *h, const struct gp_view *v, const struct gp_view_device *d,
-                      const struct gp_steps_program *p, struct sharing *sh)
+                      const struct gp_steps_program *p, const struct gp_device_steps *steps)
 {
-    size_t first = h->steps.n;
-    share_out(sh, v, d, p);
-    for (size_t i = 0; i < sh->touched.n; i++) {
-        const struct gp_step_window *w = &p->windows.at[sh->touched.at[i]];
-        const struct share *share = &sh->of_window.at[sh->touched.at[i]];
+    struct running running = {0};
+    for (size_t i = 0; i < steps->v.n; i++) {
+        const struct gp_device_step *from = &steps->v.at[i];
+        const struct gp_step_window *w = &p->windows.at[from->window];
         struct gp_hta_step s;
         memset(&s, 0, sizeof s);
         s.rank = d->rank;
@@ -153,46 +87,67 @@ static void add_steps(struct gp_hta *h, const struct gp_view *v, const struct gp
         s.device = d->device;
         s.name = name_step(h, v, p, w);
         s.source = p->source;
-        s.partial = w->partial;
+        s.partial = from->partial;
+        s.warm_up = from->warm_up;
         s.host_begin_ns = w->begin_ns;
         s.host_end_ns = w->host_end_ns;
-        s.begin_ns = share->begin_ns;
-        if (i && h->steps.at[h->steps.n - 1].begin_ns > s.begin_ns) /* overtaken on the GPU */
-            s.begin_ns = h->steps.at[h->steps.n - 1].begin_ns;
-        s.end_ns = share->last_ns;
-        s.launches = share->launches;
+        s.begin_ns = from->begin_ns;
+        s.end_ns = from->end_ns;
+        s.launches = from->launches;
+        measure(&s.b, &running, v, d, s.begin_ns, s.end_ns);
         GP_VEC_PUSH(&h->steps, s);
-    }
-    forget_shares(sh, v, d);
-    struct running running = {0};
-    for (size_t i = first; i < h->steps.n; i++) {
-        struct gp_hta_step *s = &h->steps.at[i];
-        bool last = i + 1 == h->steps.n;
-        if (!last) s->end_ns = h->steps.at[i + 1].begin_ns;
-        if (s->end_ns < s->begin_ns) s->end_ns = s->begin_ns;
-        s->partial |= last;
-        measure(&s->b, &running, v, d, s->begin_ns, s->end_ns);
     }
     GP_VEC_FREE(&running.rows);
 }
 
-/* ---- the part ---- */
+/* ---- the parts of a device's time ---- */
 
-int gp_hta_add_steps(struct gp_hta *h, const struct gp_view *v, struct gp_err *err)
+static void add_part(struct gp_hta *h, const struct gp_view *v, const struct gp_view_device *d,
+                     enum gp_hta_part_kind kind, int64_t begin_ns, int64_t end_ns, uint64_t steps)
 {
-    struct gp_steps steps;
-    struct sharing sharing;
-    int status = gp_steps_find(&steps, v, h->opts.step_marker, err);
-    memset(&sharing, 0, sizeof sharing);
-    sharing.seen = gp_zalloc(v->t->events[GP_API].n / 8 + 1);
+    struct gp_hta_part part;
+    if (begin_ns >= end_ns) return;
+    memset(&part, 0, sizeof part);
+    part.rank = d->rank;
+    part.producer = d->producer;
+    part.device = d->device;
+    part.kind = kind;
+    part.steps = steps;
+    gp_breakdown_rows(&part.b, v, v->rows + d->first, d->n, begin_ns, end_ns);
+    GP_VEC_PUSH(&h->parts, part);
+}
+
+/* Start-up, warm-up, the step window and the rest: together the span of the device. */
+static void add_parts(struct gp_hta *h, const struct gp_view *v, const struct gp_view_device *d,
+                      const struct gp_device_steps *steps)
+{
+    struct gp_step_stretch w = gp_device_steps_window(steps);
+    struct gp_breakdown all;
+    if (w.first == w.end) return;
+    gp_breakdown_rows(&all, v, v->rows + d->first, d->n, 0, 0);
+    int64_t warm_ns = steps->v.at[0].begin_ns;
+    add_part(h, v, d, GP_PART_START_UP, all.begin_ns, warm_ns, 0);
+    add_part(h, v, d, GP_PART_WARM_UP, warm_ns, w.begin_ns, w.first);
+    add_part(h, v, d, GP_PART_STEPS, w.begin_ns, w.end_ns, w.end - w.first);
+    add_part(h, v, d, GP_PART_AFTER, w.end_ns, all.end_ns, 0);
+}
+
+/* ---- all ---- */
+
+int gp_hta_add_steps(struct gp_hta *h, const struct gp_view *v, struct gp_steps *found, struct gp_err *err)
+{
+    struct gp_step_sharing sharing = {0};
+    int status = gp_steps_find(found, v, h->opts.step_marker, err);
     for (size_t i = 0; i < v->devices.n && !status; i++) {
         const struct gp_view_device *d = &v->devices.at[i];
-        add_steps(h, v, d, gp_steps_of(&steps, d->producer), &sharing);
+        const struct gp_steps_program *p = gp_steps_of(found, d->producer);
+        struct gp_device_steps steps;
+        gp_device_steps_find(&steps, &sharing, v, d, p);
+        add_steps(h, v, d, p, &steps);
+        add_parts(h, v, d, &steps);
+        gp_device_steps_release(&steps);
     }
-    GP_VEC_FREE(&sharing.of_window);
-    GP_VEC_FREE(&sharing.touched);
-    free(sharing.seen);
-    gp_steps_release(&steps);
+    gp_step_sharing_release(&sharing);
     return status;
 }
 
@@ -203,6 +158,7 @@ void gp_hta_merge_steps(struct gp_hta *to, struct gp_hta *from)
         s.name = gp_intern_from(&to->strings, &from->strings, s.name);
         GP_VEC_PUSH(&to->steps, s);
     }
+    for (size_t i = 0; i < from->parts.n; i++) GP_VEC_PUSH(&to->parts, from->parts.at[i]);
     gp_hta_release_steps(from);
 }
 
@@ -223,8 +179,28 @@ static int compare_steps(const void *a, const void *b)
     return 0;
 }
 
+static int compare_parts(const void *a, const void *b)
+{
+    const struct gp_hta_part *x = a, *y = b;
+    COMPARE(x->rank, y->rank);
+    COMPARE(x->producer, y->producer);
+    COMPARE(x->device, y->device);
+    COMPARE(x->b.begin_ns, y->b.begin_ns);
+    COMPARE(x->kind, y->kind);
+    COMPARE(x->b.end_ns, y->b.end_ns);
+    COMPARE(x->b.gpu_ns, y->b.gpu_ns);
+    return 0;
+}
+
+const char *gp_hta_part_name(enum gp_hta_part_kind kind)
+{
+    static const char *const names[] = {"start_up", "warm_up", "steps", "after"};
+    return names[kind];
+}
+
 void gp_hta_finish_steps(struct gp_hta *h)
 {
+    if (h->parts.n) qsort(h->parts.at, h->parts.n, sizeof *h->parts.at, compare_parts);
     if (h->steps.n) qsort(h->steps.at, h->steps.n, sizeof *h->steps.at, compare_steps);
 }
 
@@ -241,6 +217,7 @@ static void xfer_step(struct gp_xfer *x, struct gp_hta_step *s)
         s->source = GP_STEPS_NONE;
     }
     gp_xfer_bool(x, &s->partial);
+    gp_xfer_bool(x, &s->warm_up);
     gp_xfer_i64(x, &s->host_begin_ns);
     gp_xfer_i64(x, &s->host_end_ns);
     gp_xfer_i64(x, &s->begin_ns);
@@ -251,12 +228,30 @@ static void xfer_step(struct gp_xfer *x, struct gp_hta_step *s)
     b->end_ns = s->end_ns;
 }
 
+static void xfer_part(struct gp_xfer *x, struct gp_hta_part *p)
+{
+    gp_xfer_i32(x, &p->rank);
+    gp_xfer_u32(x, &p->producer);
+    gp_xfer_i64(x, &p->device);
+    gp_xfer_u32(x, &p->kind);
+    if (p->kind > GP_PART_AFTER) {
+        x->failed = true;
+        p->kind = GP_PART_START_UP;
+    }
+    gp_xfer_u64(x, &p->steps);
+    gp_xfer_i64(x, &p->b.begin_ns);
+    gp_xfer_i64(x, &p->b.end_ns);
+    gp_hta_xfer_figures(x, &p->b);
+}
+
 void gp_hta_xfer_steps(struct gp_xfer *x, struct gp_hta *h)
 {
     GP_XFER_VEC(x, &h->steps, xfer_step);
+    GP_XFER_VEC(x, &h->parts, xfer_part);
 }
 
 void gp_hta_release_steps(struct gp_hta *h)
 {
     GP_VEC_FREE(&h->steps);
+    GP_VEC_FREE(&h->parts);
 }

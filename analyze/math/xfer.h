@@ -24,6 +24,7 @@ struct gp_xfer {
     const uint8_t *load, *end;  /* loading: what is left */
     struct gp_strings *strings; /* of the result that is saved or filled */
     bool failed;                /* loading: the bytes made no sense; everything after is zero */
+    bool inside;                /* for the caller: within a part that must not contain another one like it */
 };
 
 void gp_xfer_u64(struct gp_xfer *x, uint64_t *v);

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/nth.h"
+#include "analyze/math/sums.h"
 #include "analyze/view/steps_priv.h"
 
 const char *gp_step_source_name(enum gp_step_source s)
@@ -164,11 +166,53 @@ static void find_ranges(struct gp_steps *ps, const struct gp_view *v)
     free(program_of_track);
 }
 
+/* ---- warm-up ---- */
+
+enum { WARM_UP_MOST = 100, ENOUGH = 3 };
+
+static int64_t median_of(int64_t *v, size_t n)
+{
+    return gp_nth(v, n, (n - 1) / 2);
+}
+
+/* How long a step may be that is followed by N steps of these LENGTHS, if it is as steady as they are. */
+static int64_t longest_steady(const int64_t *lengths, size_t n, int64_t *scratch)
+{
+    memcpy(scratch, lengths, n * sizeof *scratch);
+    int64_t middle = median_of(scratch, n);
+    if (n < ENOUGH) return gp_add_saturated(middle, middle);
+    for (size_t i = 0; i < n; i++) scratch[i] = llabs(lengths[i] - middle);
+    int64_t off = median_of(scratch, n), spread = gp_add_saturated(gp_add_saturated(off, off), off);
+    return gp_add_saturated(middle, spread > middle / 5 ? spread : middle / 5);
+}
+
+/* Whole steps that come first and take much longer than those after them: at most half of all. */
+static void find_steady(struct gp_steps_program *p)
+{
+    GP_VEC(int64_t) lengths = {0};
+    GP_VEC(uint32_t) windows = {0};
+    for (size_t i = 0; i + 1 < p->windows.n; i++) {
+        if (p->windows.at[i].partial) continue;
+        GP_VEC_PUSH(&lengths, p->windows.at[i + 1].begin_ns - p->windows.at[i].begin_ns);
+        GP_VEC_PUSH(&windows, (uint32_t)i);
+    }
+    int64_t *scratch = gp_alloc((lengths.n + 1) * sizeof *scratch);
+    size_t warm_up = 0, most = lengths.n / 2 < WARM_UP_MOST ? lengths.n / 2 : WARM_UP_MOST;
+    while (warm_up < most &&
+           lengths.at[warm_up] > longest_steady(lengths.at + warm_up + 1, lengths.n - warm_up - 1, scratch))
+        warm_up++;
+    p->steady = warm_up ? windows.at[warm_up] : 0;
+    free(scratch);
+    GP_VEC_FREE(&lengths);
+    GP_VEC_FREE(&windows);
+}
+
 static int find_windows(struct gp_steps_program *p, const struct gp_view *v, const char *marker,
                         struct gp_err *err)
 {
     if (gp_steps_by_marker(p, v, marker, err)) return -1;
     if (!p->windows.n && !marker) gp_steps_by_launches(p, v);
+    find_steady(p);
     return 0;
 }
 

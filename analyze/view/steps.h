@@ -40,6 +40,7 @@ struct gp_steps_program {
     size_t n_ranges;
     bool by_gpu_time; /* too few launches are known: everything, in order of time on the GPU */
     uint32_t source;  /* enum gp_step_source */
+    uint32_t steady;  /* first window that is not warm-up; 0 if there are none */
     GP_VEC(struct gp_step_window) windows;
 };
 

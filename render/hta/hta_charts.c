@@ -508,7 +508,7 @@ static void steps_of_one(struct figure *f, const struct gp_hta *h, const struct 
     size_t seen = 0;
     for (size_t i = 0; i < s->count; i++) {
         const struct gp_hta_step *st = &s->first[i];
-        if (st->partial && s->used < s->count) continue;
+        if ((st->partial || st->warm_up) && s->used < s->count) continue;
         bool fresh = seen++ % each == 0;
         if (!fresh && st->b.span_ns <= values_of(f, f->rows.n - 1)[PARTS]) continue;
         struct gp_chart_row *row = fresh ? add_row(f, PARTS + 1) : &f->rows.at[f->rows.n - 1];
@@ -519,8 +519,8 @@ static void steps_of_one(struct figure *f, const struct gp_hta *h, const struct 
         gp_scale_put(&f->text, GP_UNIT_NS, st->b.span_ns);
         row->label = keep(f);
     }
-    gp_scale_put(&f->text, GP_UNIT_NS, s->median_ns);
-    gp_buf_puts(&f->text, " median");
+    gp_scale_put(&f->text, GP_UNIT_NS, s->step_ns);
+    gp_buf_puts(&f->text, " mean");
     gp_chart_columns(f->w, &(struct gp_chart){.label = "Parts of the time of each step",
                                               .x_axis = "steps, in order",
                                               .unit = GP_UNIT_NS,
@@ -528,7 +528,7 @@ static void steps_of_one(struct figure *f, const struct gp_hta *h, const struct 
                                               .series_n = PARTS,
                                               .rows = f->rows.at,
                                               .rows_n = f->rows.n,
-                                              .mark = s->median_ns,
+                                              .mark = s->step_ns,
                                               .mark_text = keep(f)});
 }
 
@@ -578,7 +578,7 @@ static void steps_of_many(struct figure *f, const gp_step_spreads *spreads, size
 void gp_hta_chart_steps(struct gp_svg *w, const struct gp_hta *h)
 {
     gp_step_spreads spreads = {0};
-    gp_hta_step_spreads(h, &spreads);
+    gp_hta_step_spreads(h, false, &spreads);
     size_t most = 0;
     for (size_t i = 0; i < spreads.n; i++)
         if (spreads.at[i].count > most) most = spreads.at[i].count;
@@ -587,7 +587,7 @@ void gp_hta_chart_steps(struct gp_svg *w, const struct gp_hta *h)
         size_t each = (most + MAX_COLUMNS - 1) / MAX_COLUMNS;
         bool one = spreads.n == 1;
         if (each > 1) gp_buf_printf(&f.text, "the slowest of every %zu", each);
-        else gp_buf_puts(&f.text, "whole steps only");
+        else gp_buf_puts(&f.text, "whole steps only, without warm-up");
         begin_figure(&f, w, "Step times", one ? keep(&f) : "median over the GPUs, from fastest to slowest");
         f.text.n = 0;
         int64_t sums[PARTS] = {0};

@@ -9,10 +9,11 @@
 #include "render/report/report_csv.h"
 #include "render/report/report_text.h"
 
-static void make_report(struct gp_report *r, const struct gp_hta_answer *a, const char *table)
+static void make_report(struct gp_report *r, const struct gp_hta_answer *a, const char *table, bool whole)
 {
     struct gp_hta_report_opts o = {.top = a->top,
                                    .steps = a->steps || (table && !strcmp(table, "step_list")),
+                                   .whole = whole,
                                    .brief = true,
                                    .only = table};
     gp_hta_report(r, a->h, &o);
@@ -24,7 +25,7 @@ static void write_text(void *answer, struct gp_output *to)
     struct gp_report r = {0};
     struct gp_buf b = {0};
     struct gp_report_text_opts o = {.color = a->color, .width = a->width};
-    make_report(&r, a, a->table);
+    make_report(&r, a, a->table, a->whole);
     const struct gp_report_table *t = a->table ? gp_report_find(&r, a->table) : NULL;
     if (t) gp_report_text_table(&b, t, &o);
     else if (!a->table) gp_report_text_write(&b, &r, &o);
@@ -39,7 +40,7 @@ static void write_csv(void *answer, struct gp_output *to)
     const char *table = a->table ? a->table : "kernels";
     struct gp_report r = {0};
     struct gp_buf b = {0};
-    make_report(&r, a, table);
+    make_report(&r, a, table, true); /* as JSON has it */
     const struct gp_report_table *t = gp_report_find(&r, table);
     gp_report_csv_write(&b, t);
     a->empty = !t;
@@ -50,7 +51,8 @@ static void write_csv(void *answer, struct gp_output *to)
 static void put_json(struct gp_buf *b, const struct gp_hta_answer *a)
 {
     gp_hta_json_write(b, a->h,
-                      &(struct gp_hta_json_opts){.version = GP_VERSION, .top = a->top, .steps = a->steps});
+                      &(struct gp_hta_json_opts){
+                          .version = GP_VERSION, .top = a->top, .steps = a->steps, .whole = a->whole});
 }
 
 static void write_json(void *answer, struct gp_output *to)
@@ -65,14 +67,15 @@ static void write_html(void *answer, struct gp_output *to)
     const struct gp_hta_answer *a = answer;
     struct gp_report r = {0};
     struct gp_buf json = {0}, b = {0};
-    gp_hta_report(
-        &r, a->h,
-        &(struct gp_hta_report_opts){.top = a->top, .steps = true, .step_rows = a->steps ? 0 : a->top});
+    gp_hta_report(&r, a->h,
+                  &(struct gp_hta_report_opts){
+                      .top = a->top, .steps = true, .whole = a->whole, .step_rows = a->steps ? 0 : a->top});
     put_json(&json, a);
     gp_hta_html_write(&b, a->h, &r,
                       &(struct gp_hta_html_opts){.json = json.data,
                                                  .json_n = json.n,
                                                  .options = a->options,
+                                                 .whole = a->whole,
                                                  .flame = a->flame,
                                                  .timeline = a->timeline});
     gp_buf_release(&json);

@@ -20,6 +20,7 @@ struct gp_hta_answer {
     const struct gp_hta *h;       /* finished */
     size_t top;                   /* rows of long tables, 0: all */
     bool steps;                   /* also the figures of every step */
+    bool whole;                   /* headline and first tables about everything, not only the steps */
     bool color;                   /* of text */
     size_t width;                 /* of text, in columns; 0: 80 */
     const char *table;            /* the only table to write; NULL: all, but of csv only "kernels" */

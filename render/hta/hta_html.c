@@ -15,8 +15,9 @@
 
 struct page {
     struct gp_svg w;
-    struct gp_buf text; /* scratch */
-    const struct gp_hta *h;
+    struct gp_buf text;         /* scratch */
+    const struct gp_hta *h;     /* what the page is about first: the steps where there are any */
+    const struct gp_hta *whole; /* everything */
     const struct gp_report *r;
     const struct gp_hta_html_opts *o;
     struct gp_hta_totals all;
@@ -42,6 +43,7 @@ struct theme {
     void (*charts[MAX_CHARTS])(struct gp_svg *w, const struct gp_hta *h);
     const char *tables[MAX_TABLES]; /* ids; the first is unfolded */
     const char *findings;           /* words in the ids of findings that belong here */
+    bool steps;                     /* the charts are about the steps */
 };
 
 static const struct theme themes[] = {
@@ -49,39 +51,46 @@ static const struct theme themes[] = {
      "Where the time went",
      {gp_hta_chart_devices},
      {"breakdown", "devices", "streams"},
-     "exposed_memory"},
+     "exposed_memory",
+     true},
     {"why-idle",
      "Why the GPUs were idle",
      {gp_hta_chart_idle, gp_hta_chart_culprits},
      {"culprits", "idle", "idle_list"},
-     "idle"},
+     "idle",
+     true},
     {"gpu-work",
      "What the GPUs did",
      {gp_hta_chart_kernels, gp_hta_chart_durations},
      {"kernels", "operators", "operators_by_shape", "ranges", "modules"},
-     "kernel tensor gemm occupancy grid"},
+     "kernel tensor gemm occupancy grid",
+     true},
     {"launching",
      "Launches",
      {NULL},
      {"launches", "launch_times", "api", "graphs"},
-     "launch short api queue graph"},
-    {"over-steps", "Steps", {gp_hta_chart_steps}, {"steps", "step_list"}, "step"},
+     "launch short api queue graph",
+     true},
+    {"over-steps", "Steps", {gp_hta_chart_steps}, {"parts", "steps", "step_list"}, "step", false},
     {"between-ranks",
      "Communication",
      {gp_hta_chart_stragglers, gp_hta_chart_skew},
      {"collectives", "stragglers", "offsets", "collective_list"},
-     "communication straggler collective"},
+     "communication straggler collective",
+     false},
     {"transfers",
      "Copies and memory",
      {NULL},
      {"copies", "memory", "range_memory"},
-     "copy copies pageable memory"},
+     "copy copies pageable memory",
+     false},
     {"path",
      "Critical path",
      {gp_hta_chart_path, gp_hta_chart_path_graph},
      {"critical_path", "critical_names", "critical_pieces"},
-     "critical path"},
-    {"read", "What was read", {NULL}, {"inputs", "quality"}, "quality"},
+     "critical path",
+     false},
+    {"read", "What was read", {NULL}, {"inputs", "quality"}, "quality", false},
 };
 enum { THEMES = GP_COUNT(themes) };
 
@@ -124,7 +133,8 @@ static const struct theme *theme_of(const struct page *p, const char *id)
 
 static void put_facts(struct page *p)
 {
-    const struct gp_hta *h = p->h;
+    const struct gp_hta *h = p->whole;
+    struct gp_hta_totals all = gp_hta_totals(h);
     if (p->all.ranks > 1) gp_buf_printf(&p->text, "%zu ranks \xC2\xB7 ", p->all.ranks);
     if (gp_hta_only_processes(h)) gp_buf_printf(&p->text, "%zu processes", p->all.devices);
     else gp_buf_printf(&p->text, "%zu GPU%s", p->all.devices, plural(p->all.devices));
@@ -133,9 +143,9 @@ static void put_facts(struct page *p)
         if (h->devices.at[i].name != name) name = 0;
     if (name) gp_buf_printf(&p->text, " (%s)", gp_hta_str(h, name));
     gp_buf_puts(&p->text, " \xC2\xB7 ");
-    gp_scale_put_count(&p->text, p->all.b.gpu_events);
-    gp_buf_printf(&p->text, " GPU event%s \xC2\xB7 ", plural(p->all.b.gpu_events));
-    gp_scale_put(&p->text, GP_UNIT_NS, p->all.b.gpu_ns);
+    gp_scale_put_count(&p->text, all.b.gpu_events);
+    gp_buf_printf(&p->text, " GPU event%s \xC2\xB7 ", plural(all.b.gpu_events));
+    gp_scale_put(&p->text, GP_UNIT_NS, all.b.gpu_ns);
     gp_buf_puts(&p->text, " of GPU work");
     put_scratch(p, "p", "facts");
 }
@@ -145,7 +155,7 @@ static void put_header(struct page *p)
     gp_page_open(&p->w, "header", NULL);
     gp_page_element(&p->w, "p", "brand", GP_TEXT("gpuprof trace-hta"));
     gp_page_open(&p->w, "h1", NULL);
-    const struct gp_hta *h = p->h;
+    const struct gp_hta *h = p->whole;
     for (size_t i = 0; i < h->inputs.n && i < 3; i++) {
         if (i) gp_page_text(&p->w, ", ");
         const char *path = gp_hta_str(h, h->inputs.at[i].path), *slash = strrchr(path, '/');
@@ -290,18 +300,22 @@ static void put_tensor_cores(struct page *p)
 static void put_steps(struct page *p)
 {
     gp_step_spreads spreads = {0};
-    gp_hta_step_spreads(p->h, &spreads);
+    gp_hta_step_spreads(p->whole, false, &spreads);
     const struct gp_step_spread *slow = NULL;
     for (size_t i = 0; i < spreads.n; i++)
-        if (!slow || spreads.at[i].median_ns > slow->median_ns) slow = &spreads.at[i];
+        if (!slow || spreads.at[i].step_ns > slow->step_ns) slow = &spreads.at[i];
     if (slow && slow->slowest && slow->used) {
-        open_figure(p, "Median step",
-                    "from its first GPU event to the first of the next step, on the slowest device");
-        put_time(p, slow->median_ns);
+        open_figure(
+            p, "Step time",
+            "mean time from a step's first GPU event to that of the next step, on the slowest device");
+        put_time(p, slow->step_ns);
         put_scratch(p, "b", NULL);
-        gp_buf_printf(&p->text, "of %zu step%s", slow->used, plural(slow->used));
+        gp_buf_printf(&p->text, slow->used > 1 ? "mean of %zu step%s" : "of %zu step%s", slow->used,
+                      plural(slow->used));
         if (slow->used > 1) {
-            gp_buf_puts(&p->text, "; the slowest ");
+            gp_buf_puts(&p->text, "; median ");
+            put_time(p, slow->median_ns);
+            gp_buf_puts(&p->text, ", slowest ");
             put_time(p, slow->slowest->b.span_ns);
         }
         close_figure(p);
@@ -312,8 +326,8 @@ static void put_steps(struct page *p)
 static void put_peak(struct page *p)
 {
     const struct gp_memory_stat *most = NULL;
-    for (size_t i = 0; i < p->h->memory.n; i++) {
-        const struct gp_memory_stat *m = &p->h->memory.at[i];
+    for (size_t i = 0; i < p->whole->memory.n; i++) {
+        const struct gp_memory_stat *m = &p->whole->memory.at[i];
         if (m->device >= 0 && (!most || m->peak_bytes > most->peak_bytes)) most = m;
     }
     if (!most || most->peak_bytes <= 0) return;
@@ -323,7 +337,7 @@ static void put_peak(struct page *p)
     gp_buf_puts(&p->text, "on ");
     if (most->rank >= 0) gp_buf_printf(&p->text, "rank %d, ", most->rank);
     gp_buf_printf(&p->text, "GPU %lld", (long long)most->device);
-    if (most->peak_op) gp_buf_printf(&p->text, ", in %s", gp_hta_str(p->h, most->peak_op));
+    if (most->peak_op) gp_buf_printf(&p->text, ", in %s", gp_hta_str(p->whole, most->peak_op));
     close_figure(p);
 }
 
@@ -501,7 +515,7 @@ static void put_theme(struct page *p, const struct theme *t)
     gp_svg_attr(&p->w, "id", t->id);
     gp_page_element(&p->w, "h2", NULL, t->title, strlen(t->title));
     gp_page_open(&p->w, "div", "charts");
-    for (int i = 0; i < MAX_CHARTS && t->charts[i]; i++) t->charts[i](&p->w, p->h);
+    for (int i = 0; i < MAX_CHARTS && t->charts[i]; i++) t->charts[i](&p->w, t->steps ? p->h : p->whole);
     gp_svg_close(&p->w);
     gp_svg_newline(&p->w);
     bool open = true;
@@ -540,7 +554,8 @@ static void put_footer(struct page *p)
 void gp_hta_html_write(struct gp_buf *out, const struct gp_hta *h, const struct gp_report *r,
                        const struct gp_hta_html_opts *o)
 {
-    struct page p = {.h = h, .r = r, .o = o, .all = gp_hta_totals(h)};
+    const struct gp_hta *about = gp_hta_about(h, o->whole);
+    struct page p = {.h = about, .whole = h, .r = r, .o = o, .all = gp_hta_totals(about)};
     gp_page_begin(&p.w, out, r->title ? r->title : "trace-hta", &gp_page_report);
     gp_page_open(&p.w, "main", NULL);
     put_header(&p);

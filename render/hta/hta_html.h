@@ -19,6 +19,7 @@ struct gp_hta_html_opts {
     /* pages of the same traces that findings link to, as paths from this page; NULL: none */
     const char *flame, *timeline;
     size_t max_rows; /* of a table; 0: GP_TABLE_HTML_ROWS */
+    bool whole;      /* about everything, not only the steps */
 };
 
 /* Append the page to OUT. H is finished, R was made from it (gp_hta_report). Equal input gives equal bytes. */

@@ -12,7 +12,7 @@ struct out {
     struct gp_doc d;
     const struct gp_hta *h;
     size_t top;
-    bool steps;
+    bool steps, whole;
 };
 
 /* ---- members ---- */
@@ -332,6 +332,7 @@ static void put_step(struct out *o, const struct gp_hta_step *s)
     gp_doc_element(&o->d);
     gp_doc_name(&o->d, "name", s->name);
     gp_doc_bool(&o->d, "cut", s->partial);
+    gp_doc_bool(&o->d, "warm_up", s->warm_up);
     gp_doc_i64(&o->d, "host_begin_ns", s->host_begin_ns);
     gp_doc_i64(&o->d, "host_end_ns", s->host_end_ns);
     gp_doc_u64(&o->d, "launches", s->launches);
@@ -340,7 +341,8 @@ static void put_step(struct out *o, const struct gp_hta_step *s)
     gp_doc_end(&o->d, '}');
 }
 
-static void put_spread(struct out *o, const struct gp_step_spread *s)
+/* S is of all whole steps; STEADY, of the same device, without warm-up. */
+static void put_spread(struct out *o, const struct gp_step_spread *s, const struct gp_step_spread *steady)
 {
     gp_doc_element(&o->d);
     gp_doc_known(&o->d, "rank", s->first->rank);
@@ -349,6 +351,10 @@ static void put_spread(struct out *o, const struct gp_step_spread *s)
     gp_doc_cstr(&o->d, "source", gp_step_source_name((enum gp_step_source)s->first->source));
     gp_doc_u64(&o->d, "count", s->count);
     gp_doc_u64(&o->d, "whole", s->used);
+    gp_doc_u64(&o->d, "warm_up", s->warm_up);
+    gp_doc_u64(&o->d, "timed", steady->used);
+    gp_doc_i64(&o->d, "step_ns", steady->step_ns);
+    gp_doc_i64(&o->d, "step_median_ns", steady->median_ns);
     gp_doc_i64(&o->d, "median_ns", s->median_ns);
     gp_doc_real(&o->d, "mean_ns", s->mean_ns);
     gp_doc_real(&o->d, "stddev_ns", s->stddev_ns);
@@ -369,12 +375,47 @@ static void put_spread(struct out *o, const struct gp_step_spread *s)
 
 static void put_steps(struct out *o)
 {
-    gp_step_spreads all = {0};
-    gp_hta_step_spreads(o->h, &all);
+    gp_step_spreads all = {0}, steady = {0};
+    gp_hta_step_spreads(o->h, true, &all);
+    gp_hta_step_spreads(o->h, false, &steady);
     gp_doc_list(&o->d, "steps");
-    for (size_t i = 0; i < all.n; i++) put_spread(o, &all.at[i]);
+    for (size_t i = 0; i < all.n; i++) put_spread(o, &all.at[i], &steady.at[i]);
     gp_doc_end(&o->d, ']');
     GP_VEC_FREE(&all);
+    GP_VEC_FREE(&steady);
+}
+
+/* The device of a part in the answer about the steps: its idle time there by cause. */
+static const struct gp_hta_device *device_of(const struct gp_hta *about, const struct gp_hta_part *p)
+{
+    for (size_t i = 0; i < about->devices.n; i++) {
+        const struct gp_hta_device *d = &about->devices.at[i];
+        if (d->rank == p->rank && d->producer == p->producer && d->device == p->device &&
+            d->b.idle_ns == p->b.idle_ns)
+            return d;
+    }
+    return NULL;
+}
+
+static void put_parts(struct out *o)
+{
+    gp_doc_list(&o->d, "parts");
+    for (size_t i = 0; i < o->h->parts.n; i++) {
+        const struct gp_hta_part *p = &o->h->parts.at[i];
+        const struct gp_hta_device *d =
+            p->kind == GP_PART_STEPS ? device_of(gp_hta_about(o->h, false), p) : NULL;
+        gp_doc_element(&o->d);
+        gp_doc_known(&o->d, "rank", p->rank);
+        gp_doc_known(&o->d, "device", p->device);
+        gp_doc_u64(&o->d, "process", p->producer);
+        gp_doc_cstr(&o->d, "part", gp_hta_part_name((enum gp_hta_part_kind)p->kind));
+        gp_doc_u64(&o->d, "steps", p->steps);
+        put_breakdown(o, &p->b);
+        if (d) put_causes(o, d->idle_cause_ns);
+        put_window(o, &p->b);
+        gp_doc_end(&o->d, '}');
+    }
+    gp_doc_end(&o->d, ']');
 }
 
 /* ---- communication ---- */
@@ -577,9 +618,14 @@ static void put_paths(struct out *o)
 
 static void put_findings(struct out *o)
 {
+    const struct gp_hta *h = gp_hta_about(o->h, o->whole);
+    struct gp_doc *d = &o->d;
+    const struct gp_strings *strings = d->strings;
+    gp_doc_cstr(d, "about", h == o->h ? "trace" : "steps");
+    d->strings = &h->strings;
     gp_doc_list(&o->d, "findings");
-    for (size_t i = 0; i < o->h->findings.n; i++) {
-        const struct gp_finding *f = &o->h->findings.at[i];
+    for (size_t i = 0; i < h->findings.n; i++) {
+        const struct gp_finding *f = &h->findings.at[i];
         gp_doc_element(&o->d);
         gp_doc_sid(&o->d, "id", f->id);
         gp_doc_known(&o->d, "rank", f->rank);
@@ -590,6 +636,7 @@ static void put_findings(struct out *o)
         gp_doc_end(&o->d, '}');
     }
     gp_doc_end(&o->d, ']');
+    d->strings = strings;
 }
 
 static void put_share_of(struct out *o, const char *key, double v, int64_t ns, double scale)
@@ -632,21 +679,25 @@ static void put_op_shapes(struct out *o)
 static void put_summary(struct out *o)
 {
     struct gp_report r = {0};
-    const struct gp_hta_totals all = gp_hta_totals(o->h);
-    gp_hta_say(&r, o->h, &all);
+    gp_hta_say(&r, o->h, o->whole);
     gp_doc_summary(&o->d, &r);
     gp_report_release(&r);
 }
 
 void gp_hta_json_write(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_json_opts *opts)
 {
-    struct out o = {.d = {.b = b, .strings = &h->strings}, .h = h, .top = opts->top, .steps = opts->steps};
+    struct out o = {.d = {.b = b, .strings = &h->strings},
+                    .h = h,
+                    .top = opts->top,
+                    .steps = opts->steps,
+                    .whole = opts->whole};
     gp_doc_begin(&o.d, '{');
     gp_doc_head(&o.d, "trace-hta", opts->version, h->inputs.at, h->inputs.n);
     put_summary(&o);
     put_devices(&o);
     put_kernels(&o);
     put_launches(&o);
+    put_parts(&o);
     put_steps(&o);
     put_collectives(&o);
     put_stragglers(&o);

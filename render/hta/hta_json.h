@@ -13,6 +13,7 @@ struct gp_hta_json_opts {
     const char *version; /* of the suite */
     size_t top;          /* elements of lists that grow with the number of names; 0: all */
     bool steps;          /* every step, not only their spread */
+    bool whole;          /* findings about everything, not only the steps */
 };
 
 /* H must be finished. Appends the object and a newline. */

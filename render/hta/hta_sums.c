@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include "formats/base/map.h"
 
-static void add_breakdown(struct gp_breakdown *to, const struct gp_breakdown *b)
+void gp_hta_add_breakdown(struct gp_breakdown *to, const struct gp_breakdown *b)
 {
     to->span_ns += b->span_ns;
     to->busy_ns += b->busy_ns;
@@ -24,7 +24,7 @@ struct gp_hta_totals gp_hta_totals(const struct gp_hta *h)
     struct gp_hta_totals all = {0};
     for (size_t i = 0; i < h->devices.n; i++) {
         const struct gp_hta_device *d = &h->devices.at[i];
-        add_breakdown(&all.b, &d->b);
+        gp_hta_add_breakdown(&all.b, &d->b);
         for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) all.idle_cause_ns[c] += d->idle_cause_ns[c];
         all.ranks += i == 0 || d->rank != d[-1].rank;
     }
@@ -45,23 +45,31 @@ static bool same_device(const struct gp_hta_step *a, const struct gp_hta_step *b
     return a->rank == b->rank && a->producer == b->producer && a->device == b->device;
 }
 
-static struct gp_step_spread spread_of(const struct gp_hta_step *first, size_t n)
+static bool is_steady(const struct gp_hta_step *s)
+{
+    return !s->partial && !s->warm_up;
+}
+
+static struct gp_step_spread spread_of(const struct gp_hta_step *first, size_t n, bool warm_up)
 {
     struct gp_step_spread s = {.first = first, .count = n};
     int64_t *wall = gp_alloc(n * sizeof *wall);
     size_t whole = 0;
-    for (size_t i = 0; i < n; i++) whole += !first[i].partial;
+    for (size_t i = 0; i < n; i++) whole += warm_up ? !first[i].partial : is_steady(&first[i]);
     for (size_t i = 0; i < n; i++) {
         const struct gp_hta_step *st = &first[i];
-        if (st->partial && whole) continue;
+        s.warm_up += st->warm_up;
+        s.cut += st->partial;
+        if (whole && !(warm_up ? !st->partial : is_steady(st))) continue;
         wall[s.used++] = st->b.span_ns;
-        add_breakdown(&s.sum, &st->b);
+        gp_hta_add_breakdown(&s.sum, &st->b);
         if (!s.fastest || st->b.span_ns < s.fastest->b.span_ns) s.fastest = st;
         if (!s.slowest || st->b.span_ns > s.slowest->b.span_ns) s.slowest = st;
     }
     qsort(wall, s.used, sizeof *wall, by_value);
     s.median_ns = wall[(s.used - 1) / 2];
     s.mean_ns = (double)s.sum.span_ns / (double)s.used;
+    s.step_ns = s.sum.span_ns / (int64_t)s.used;
     double squares = 0;
     for (size_t i = 0; i < s.used; i++) {
         double off = (double)wall[i] - s.mean_ns;
@@ -72,12 +80,12 @@ static struct gp_step_spread spread_of(const struct gp_hta_step *first, size_t n
     return s;
 }
 
-void gp_hta_step_spreads(const struct gp_hta *h, gp_step_spreads *out)
+void gp_hta_step_spreads(const struct gp_hta *h, bool warm_up, gp_step_spreads *out)
 {
     for (size_t i = 0, end; i < h->steps.n; i = end) {
         for (end = i + 1; end < h->steps.n && same_device(&h->steps.at[i], &h->steps.at[end]); end++)
             continue;
-        GP_VEC_PUSH(out, spread_of(&h->steps.at[i], end - i));
+        GP_VEC_PUSH(out, spread_of(&h->steps.at[i], end - i, warm_up));
     }
 }
 

@@ -60,40 +60,42 @@ static void add_quality(struct gp_hta_tables *m)
 struct builder {
     const char *id;
     bool detail; /* not for text */
+    bool steps;  /* of the steps only, where there are any */
     void (*build)(struct gp_hta_tables *m);
 };
 
 static const struct builder builders[] = {
-    {"findings", false, gp_hta_table_findings},
-    {"breakdown", false, gp_hta_table_breakdown},
-    {"devices", false, gp_hta_table_devices},
-    {"streams", true, gp_hta_table_streams},
-    {"idle", false, gp_hta_table_idle},
-    {"idle_list", true, gp_hta_table_idle_list},
-    {"culprits", false, gp_hta_table_culprits},
-    {"kernels", false, gp_hta_table_kernels},
-    {"operators", false, gp_hta_table_operators},
-    {"operators_by_shape", false, gp_hta_table_op_shapes},
-    {"ranges", false, gp_hta_table_ranges},
-    {"modules", false, gp_hta_table_modules},
-    {"launches", false, gp_hta_table_launches},
-    {"launch_times", false, gp_hta_table_launch_times},
-    {"api", false, gp_hta_table_api},
-    {"graphs", false, gp_hta_table_graphs},
-    {"steps", false, gp_hta_table_steps},
-    {"step_list", false, gp_hta_table_step_list},
-    {"collectives", false, gp_hta_table_collectives},
-    {"collective_list", true, gp_hta_table_matches},
-    {"stragglers", false, gp_hta_table_stragglers},
-    {"offsets", false, gp_hta_table_offsets},
-    {"copies", false, gp_hta_table_copies},
-    {"memory", false, gp_hta_table_memory},
-    {"range_memory", false, gp_hta_table_range_memory},
-    {"critical_path", false, gp_hta_table_path_bounds},
-    {"critical_names", false, gp_hta_table_path_names},
-    {"critical_pieces", true, gp_hta_table_path_pieces},
-    {"inputs", true, add_inputs},
-    {"quality", true, add_quality},
+    {"findings", false, true, gp_hta_table_findings},
+    {"breakdown", false, true, gp_hta_table_breakdown},
+    {"devices", false, true, gp_hta_table_devices},
+    {"streams", true, true, gp_hta_table_streams},
+    {"idle", false, true, gp_hta_table_idle},
+    {"idle_list", true, true, gp_hta_table_idle_list},
+    {"culprits", false, true, gp_hta_table_culprits},
+    {"kernels", false, true, gp_hta_table_kernels},
+    {"operators", false, true, gp_hta_table_operators},
+    {"operators_by_shape", false, true, gp_hta_table_op_shapes},
+    {"ranges", false, true, gp_hta_table_ranges},
+    {"modules", false, true, gp_hta_table_modules},
+    {"launches", false, true, gp_hta_table_launches},
+    {"launch_times", false, true, gp_hta_table_launch_times},
+    {"api", false, false, gp_hta_table_api},
+    {"graphs", false, false, gp_hta_table_graphs},
+    {"parts", false, false, gp_hta_table_parts},
+    {"steps", false, false, gp_hta_table_steps},
+    {"step_list", false, false, gp_hta_table_step_list},
+    {"collectives", false, false, gp_hta_table_collectives},
+    {"collective_list", true, false, gp_hta_table_matches},
+    {"stragglers", false, false, gp_hta_table_stragglers},
+    {"offsets", false, false, gp_hta_table_offsets},
+    {"copies", false, false, gp_hta_table_copies},
+    {"memory", false, false, gp_hta_table_memory},
+    {"range_memory", false, false, gp_hta_table_range_memory},
+    {"critical_path", false, false, gp_hta_table_path_bounds},
+    {"critical_names", false, false, gp_hta_table_path_names},
+    {"critical_pieces", true, false, gp_hta_table_path_pieces},
+    {"inputs", true, false, add_inputs},
+    {"quality", true, false, add_quality},
 };
 
 const char *gp_hta_table_id(size_t i)
@@ -119,17 +121,24 @@ static void drop_empty(struct gp_report *r)
     r->tables.n = n;
 }
 
+/* The wide formats that programs read cover everything, unless a person reads the same table. */
+static void build(struct gp_hta_tables *m, const struct builder *b, const struct gp_hta *h)
+{
+    m->h = b->steps ? gp_hta_about(h, m->whole) : h;
+    m->all = gp_hta_totals(m->h);
+    b->build(m);
+}
+
 void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_report_opts *o)
 {
-    struct gp_hta_tables m = {.r = r, .h = h, .top = o->top, .step_rows = o->step_rows};
-    m.all = gp_hta_totals(h);
+    struct gp_hta_tables m = {.r = r, .whole = o->whole, .top = o->top, .step_rows = o->step_rows};
     for (size_t i = 0; i < h->devices.n; i++)
         m.merged |= h->devices.at[i].producer != h->devices.at[0].producer;
-    gp_hta_say(r, h, &m.all);
+    gp_hta_say(r, h, o->whole);
     for (size_t i = 0; i < GP_COUNT(builders); i++) {
         const struct builder *b = &builders[i];
         if (o->only ? strcmp(o->only, b->id) != 0 : b->detail && o->brief) continue;
-        if (strcmp(b->id, "step_list") != 0 || o->steps) b->build(&m);
+        if (strcmp(b->id, "step_list") != 0 || o->steps) build(&m, b, h);
     }
     drop_empty(r);
     gp_buf_release(&m.label);

@@ -19,6 +19,7 @@
  *   launch_times        distributions: launch delay, launch calls, queue length
  *   api                 runtime calls
  *   graphs              CUDA graphs
+ *   parts               start-up, warm-up, steps and the rest, where there is more than steps
  *   steps               spread over the steps of a device
  *   step_list *         a row per step (needs .steps)
  *   collectives         by operation, group, type
@@ -39,8 +40,9 @@
 
 /* A zeroed struct shows everything. */
 struct gp_hta_report_opts {
-    size_t top;       /* rows of tables that grow with the number of names; 0: all */
-    bool steps;       /* a row for each step */
+    size_t top; /* rows of tables that grow with the number of names; 0: all */
+    bool steps; /* a row for each step */
+    bool whole; /* everything; otherwise headline and first tables are about the steps where there are any */
     size_t step_rows; /* ... of the longest ones, as many at most; 0: all */
     bool brief;       /* without the tables that text leaves out (*) */
     const char *only; /* only this table; NULL: all */

@@ -8,7 +8,8 @@
 /* What all builders need. */
 struct gp_hta_tables {
     struct gp_report *r;
-    const struct gp_hta *h;
+    const struct gp_hta *h; /* what the table is about: everything, or the steps */
+    bool whole;             /* everything was asked for */
     size_t top, step_rows;
     bool merged; /* device numbers repeat: several processes' traces were merged */
     struct gp_hta_totals all;
@@ -71,6 +72,7 @@ void gp_hta_table_memory(struct gp_hta_tables *m);
 void gp_hta_table_range_memory(struct gp_hta_tables *m);
 
 /* and hta_tables_ranks.c. */
+void gp_hta_table_parts(struct gp_hta_tables *m);
 void gp_hta_table_steps(struct gp_hta_tables *m);
 void gp_hta_table_step_list(struct gp_hta_tables *m);
 void gp_hta_table_collectives(struct gp_hta_tables *m);

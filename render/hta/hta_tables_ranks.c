@@ -8,16 +8,19 @@
 void gp_hta_table_steps(struct gp_hta_tables *m)
 {
     gp_step_spreads all = {0};
-    gp_hta_step_spreads(m->h, &all);
+    gp_hta_step_spreads(m->h, false, &all);
     if (all.n) {
         struct gp_report_table *t = gp_report_add(m->r, "steps", "Steps");
-        t->note = "GPU time from a step's first GPU event to the next step's first; whole steps only.";
+        t->note =
+            "From a step's first GPU event to the next step's first; whole steps only, without warm-up.";
         gp_hta_rank_columns(t);
         COLUMN(t, "source", "Found by", GP_CELL_TEXT, 0, "marker, graph or period");
-        COLUMN(t, "steps", "Steps", GP_CELL_COUNT, 0, "including cut steps");
+        COLUMN(t, "steps", "Steps", GP_CELL_COUNT, 0, "including cut steps and warm-up");
         COLUMN(t, "cut", "Cut", GP_CELL_COUNT, GP_COLUMN_WIDE, "by the edge of the trace");
+        COLUMN(t, "warm_up", "Warm-up", GP_CELL_COUNT, GP_COLUMN_WIDE,
+               "first steps that take much longer than later ones");
+        COLUMN(t, "mean_ns", "Step time", GP_CELL_NS, 0, "the mean");
         COLUMN(t, "median_ns", "Median", GP_CELL_NS, 0, NULL);
-        COLUMN(t, "mean_ns", "Mean", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
         COLUMN(t, "stddev_ns", "Std. dev.", GP_CELL_NS, 0, "population standard deviation");
         COLUMN(t, "min_ns", "Min", GP_CELL_NS, 0, NULL);
         COLUMN(t, "max_ns", "Max", GP_CELL_NS, 0, NULL);
@@ -28,9 +31,10 @@ void gp_hta_table_steps(struct gp_hta_tables *m)
             gp_hta_put_place(m, t, s->first->rank, s->first->producer, s->first->device);
             gp_report_put_text(m->r, t, gp_step_source_name((enum gp_step_source)s->first->source));
             gp_report_put(t, (int64_t)s->count);
-            gp_report_put(t, (int64_t)(s->count - s->used));
+            gp_report_put(t, (int64_t)s->cut);
+            gp_report_put(t, (int64_t)s->warm_up);
+            gp_report_put(t, s->step_ns);
             gp_report_put(t, s->median_ns);
-            gp_report_put(t, (int64_t)(s->mean_ns + 0.5));
             gp_report_put(t, (int64_t)(s->stddev_ns + 0.5));
             gp_report_put(t, s->fastest->b.span_ns);
             gp_report_put(t, s->slowest->b.span_ns);
@@ -39,6 +43,35 @@ void gp_hta_table_steps(struct gp_hta_tables *m)
         }
     }
     GP_VEC_FREE(&all);
+}
+
+/* A row for each part of the devices' time, all devices together; shown where there is more than the steps. */
+void gp_hta_table_parts(struct gp_hta_tables *m)
+{
+    static const char *const words[] = {"start-up, before the first step", "warm-up steps", "steps",
+                                        "after the last step"};
+    if (!m->h->focus) return;
+    struct gp_report_table *t = gp_report_add(m->r, "parts", "Start-up, steps and the rest");
+    if (!m->whole) t->note = "The findings and times above cover the steps; --whole covers everything.";
+    COLUMN(t, "part", "Part", GP_CELL_TEXT, 0, NULL);
+    COLUMN(t, "id", "Id", GP_CELL_TEXT, GP_COLUMN_RAW, NULL);
+    COLUMN(t, "steps", "Steps", GP_CELL_COUNT, 0, NULL);
+    gp_hta_breakdown_columns(t);
+    for (int kind = GP_PART_START_UP; kind <= GP_PART_AFTER; kind++) {
+        struct gp_breakdown sum = {0};
+        uint64_t steps = 0;
+        for (size_t i = 0; i < m->h->parts.n; i++) {
+            if (m->h->parts.at[i].kind != (uint32_t)kind) continue;
+            gp_hta_add_breakdown(&sum, &m->h->parts.at[i].b);
+            steps += m->h->parts.at[i].steps;
+        }
+        if (!sum.span_ns) continue;
+        gp_report_put_text(m->r, t, words[kind]);
+        gp_report_put_text(m->r, t, gp_hta_part_name((enum gp_hta_part_kind)kind));
+        if (steps) gp_report_put(t, (int64_t)steps);
+        else gp_report_put_none(t);
+        gp_hta_put_breakdown(t, &sum);
+    }
 }
 
 static int longest_first(const void *a, const void *b)
@@ -76,6 +109,7 @@ void gp_hta_table_step_list(struct gp_hta_tables *m)
     COLUMN(t, "host_ns", "Host time", GP_CELL_NS, GP_COLUMN_WIDE,
            "the marker, or first launch to last launch");
     COLUMN(t, "cut", "Cut", GP_CELL_TEXT, GP_COLUMN_WIDE, "by the edge of the trace");
+    COLUMN(t, "warm_up", "Warm-up", GP_CELL_TEXT, GP_COLUMN_WIDE, "takes much longer than later steps");
     for (size_t i = 0; i < h->steps.n; i++) {
         const struct gp_hta_step *s = &h->steps.at[i];
         if (s->b.span_ns < least || (m->step_rows && rows == m->step_rows)) {
@@ -92,6 +126,7 @@ void gp_hta_table_step_list(struct gp_hta_tables *m)
         gp_report_put(t, s->end_ns);
         gp_report_put(t, s->host_end_ns - s->host_begin_ns);
         gp_report_put_text(m->r, t, s->partial ? "yes" : "no");
+        gp_report_put_text(m->r, t, s->warm_up ? "yes" : "no");
     }
     if (left) t->note = "The longest steps, in order of time; --steps lists all.";
     gp_hta_note_more(m, t, left, left_ns);

@@ -70,7 +70,30 @@ void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h, bool damage
 
 /* ---- verdict ---- */
 
-static void put_span(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_totals *all)
+/* How many steps the time is of, where it is that of steps: most that a device ran. */
+static uint64_t steps_in(const struct gp_hta *h)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < h->parts.n; i++) {
+        const struct gp_hta_part *p = &h->parts.at[i];
+        if (p->kind == GP_PART_STEPS && p->steps > most) most = p->steps;
+    }
+    return most;
+}
+
+/* " over 12 ms", or " in 6 steps, 12 ms" */
+static void put_time_of(struct gp_buf *b, uint64_t steps, int64_t span_ns)
+{
+    gp_buf_puts(b, steps ? " in " : " over ");
+    if (steps) {
+        gp_scale_put_count(b, steps);
+        gp_buf_puts(b, steps > 1 ? " steps, " : " step, ");
+    }
+    gp_scale_put(b, GP_UNIT_NS, span_ns);
+}
+
+static void put_span(struct gp_buf *b, const struct gp_hta *h, uint64_t steps,
+                     const struct gp_hta_totals *all)
 {
     const char *name = gp_hta_str(h, h->devices.at[0].name);
     for (size_t i = 1; i < h->devices.n; i++)
@@ -80,16 +103,15 @@ static void put_span(struct gp_buf *b, const struct gp_hta *h, const struct gp_h
         if (ranked)
             gp_buf_printf(b, "Rank %" PRId32 " of %" PRId32 ", ", h->devices.at[0].rank, h->world_size);
         gp_buf_puts(b, *name ? name : ranked ? "one GPU" : "The GPU");
-        gp_buf_puts(b, " over ");
-        gp_scale_put(b, GP_UNIT_NS, all->b.span_ns);
+        put_time_of(b, steps, all->b.span_ns);
         return;
     }
     if (gp_hta_only_processes(h)) {
         gp_buf_puts(b, *name ? name : "The GPU");
         gp_buf_puts(b, " in ");
         gp_scale_put_count(b, all->devices);
-        gp_buf_puts(b, " processes over ");
-        gp_scale_put(b, GP_UNIT_NS, all->b.span_ns / (int64_t)all->devices);
+        gp_buf_puts(b, " processes");
+        put_time_of(b, steps, all->b.span_ns / (int64_t)all->devices);
         gp_buf_puts(b, " each");
         return;
     }
@@ -101,16 +123,15 @@ static void put_span(struct gp_buf *b, const struct gp_hta *h, const struct gp_h
         gp_scale_put_count(b, all->ranks);
         gp_buf_puts(b, " ranks");
     }
-    gp_buf_puts(b, " over ");
-    gp_scale_put(b, GP_UNIT_NS, all->b.span_ns / (int64_t)all->devices);
+    put_time_of(b, steps, all->b.span_ns / (int64_t)all->devices);
     gp_buf_puts(b, " each");
 }
 
-static void say_shares(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all,
-                       struct gp_buf *b)
+static void say_shares(struct gp_report *r, const struct gp_hta *h, uint64_t steps,
+                       const struct gp_hta_totals *all, struct gp_buf *b)
 {
     const struct gp_breakdown *d = &all->b;
-    put_span(b, h, all);
+    put_span(b, h, steps, all);
     gp_buf_puts(b, ": computing ");
     gp_scale_put_share(b, d->compute_ns, d->span_ns);
     if (d->exposed_communication_ns) {
@@ -185,42 +206,72 @@ static void say_idle(struct gp_report *r, const struct gp_hta *h, const struct g
     put_verdict(r, GP_TONE_PLAIN, b);
 }
 
-/* The steps of the device whose median step is the longest. */
+/* The step time of the device whose steps are the longest. */
 static void say_steps(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
 {
     gp_step_spreads all = {0};
-    gp_hta_step_spreads(h, &all);
+    gp_hta_step_spreads(h, false, &all);
     const struct gp_step_spread *s = NULL;
     for (size_t i = 0; i < all.n; i++)
-        if (!s || all.at[i].median_ns > s->median_ns) s = &all.at[i];
-    if (s && s->used == 2) {
-        gp_buf_puts(b, "Steps take ");
-        gp_scale_put(b, GP_UNIT_NS, s->fastest->b.span_ns);
-        gp_buf_puts(b, " and ");
-        gp_scale_put(b, GP_UNIT_NS, s->slowest->b.span_ns);
-    } else if (s && s->used > 2) {
+        if (!s || all.at[i].step_ns > s->step_ns) s = &all.at[i];
+    bool whole = s && s->used && !s->fastest->partial;
+    if (whole) {
         gp_buf_puts(b, "A step takes ");
-        gp_scale_put(b, GP_UNIT_NS, s->median_ns);
-        gp_buf_puts(b, " (median of ");
+        gp_scale_put(b, GP_UNIT_NS, s->step_ns);
+        if (all.n > 1 && s->first->rank >= 0)
+            gp_buf_printf(b, " on rank %" PRId32 ", the slowest", s->first->rank);
+        gp_buf_puts(b, s->used > 1 ? " (mean of " : " (");
         gp_scale_put_count(b, s->used);
-        gp_buf_puts(b, "; ");
+        gp_buf_puts(b, s->used > 1 ? " whole steps; " : " whole step");
+    }
+    if (whole && s->used > 2) {
+        gp_buf_puts(b, "median ");
+        gp_scale_put(b, GP_UNIT_NS, s->median_ns);
+        gp_buf_puts(b, ", ");
+    }
+    if (whole && s->used > 1) {
         gp_scale_put(b, GP_UNIT_NS, s->fastest->b.span_ns);
         gp_buf_puts(b, " to ");
         gp_scale_put(b, GP_UNIT_NS, s->slowest->b.span_ns);
-        gp_buf_puts(b, ")");
     }
-    if (b->n) {
-        if (all.n > 1 && s->first->rank >= 0)
-            gp_buf_printf(b, " on rank %" PRId32 ", the slowest", s->first->rank);
-        gp_buf_puts(b, ".");
+    if (whole) {
+        gp_buf_puts(b, ").");
         put_verdict(r, GP_TONE_PLAIN, b);
     }
     GP_VEC_FREE(&all);
 }
 
-static void say_straggler(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
+/* What the answer is not about, in one line. */
+static void say_rest(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
 {
-    if (h->findings.n) return; /* it is one of them where it matters */
+    static const char *const words[] = {"before them", "of warm-up", "", "after them"};
+    struct gp_breakdown of[GP_PART_AFTER + 1] = {{0}}, rest = {0};
+    int64_t devices = 0;
+    for (size_t i = 0; i < h->parts.n; i++) {
+        const struct gp_hta_part *p = &h->parts.at[i];
+        gp_hta_add_breakdown(&of[p->kind], &p->b);
+        devices += p->kind == GP_PART_STEPS;
+        if (p->kind != GP_PART_STEPS) gp_hta_add_breakdown(&rest, &p->b);
+    }
+    if (!devices) return;
+    gp_buf_puts(b, "Outside of the steps:");
+    bool any = false;
+    for (int kind = GP_PART_START_UP; kind <= GP_PART_AFTER; kind++) {
+        if (kind == GP_PART_STEPS || !of[kind].span_ns) continue;
+        gp_buf_puts(b, any ? ", " : " ");
+        gp_scale_put(b, GP_UNIT_NS, of[kind].span_ns / devices);
+        gp_buf_printf(b, " %s", words[kind]);
+        any = true;
+    }
+    gp_buf_puts(b, devices > 1 ? ", per GPU; idle " : "; idle ");
+    gp_scale_put_share(b, rest.idle_ns, rest.span_ns);
+    gp_buf_puts(b, ".");
+    put_verdict(r, GP_TONE_PLAIN, b);
+}
+
+static void say_straggler(struct gp_report *r, const struct gp_hta *h, bool whole, struct gp_buf *b)
+{
+    if (gp_hta_about(h, whole)->findings.n) return; /* it is one of them where it matters */
     if (h->stragglers.n < 2 || !h->stragglers.at[0].times_last || !h->stragglers.at[0].caused_wait_ns) return;
     const struct gp_straggler *s = &h->stragglers.at[0];
     if (s->times_last * h->stragglers.n <= s->matched) return; /* no more often than its share */
@@ -234,18 +285,21 @@ static void say_straggler(struct gp_report *r, const struct gp_hta *h, struct gp
     put_verdict(r, GP_TONE_WARN, b);
 }
 
-void gp_hta_say(struct gp_report *r, const struct gp_hta *h, const struct gp_hta_totals *all)
+void gp_hta_say(struct gp_report *r, const struct gp_hta *h, bool whole)
 {
     struct gp_buf b = {0};
+    const struct gp_hta *about = gp_hta_about(h, whole);
     gp_hta_say_quality(r, h, false);
-    if (!h->devices.n) {
+    if (!about->devices.n) {
         gp_report_verdict(r, GP_TONE_BAD, "There are no GPU events.");
     } else {
-        say_shares(r, h, all, &b);
-        if (all->devices > 1) say_spread(r, h, &b);
-        say_idle(r, h, all, &b);
+        struct gp_hta_totals all = gp_hta_totals(about);
+        say_shares(r, about, whole && h->focus ? 0 : steps_in(h), &all, &b);
+        if (all.devices > 1) say_spread(r, about, &b);
+        say_idle(r, about, &all, &b);
         say_steps(r, h, &b);
-        say_straggler(r, h, &b);
+        if (about != h) say_rest(r, h, &b);
+        say_straggler(r, h, whole, &b);
     }
     gp_buf_release(&b);
 }

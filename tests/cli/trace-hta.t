@@ -34,6 +34,47 @@ test_expect_success 'the text begins with the verdict' '
     grep -E "^  gemm  " out
 '
 
+# Start-up 10.05 ms, a first step of 5 ms, five of 1 ms with a kernel of 300 us at 50 us, and 10.75 ms after them. The step
+# window runs from 15.05 to 19.35 ms: 4.3 ms, of which 1.5 ms busy. Four of its steps are whole.
+started=$GP_SOURCE/tests/cli/data/start_up.json
+
+test_expect_success 'what is said first is about the steps, the rest is one line and one table' '
+    trace-hta $started >out && tr "\n" " " <out >line &&
+    head -n 1 out | grep -F "The GPU in 5 steps, 4.30 ms: computing 34.9%, idle 65.1% (2.80 ms)." &&
+    grep -F "A step takes 1.00 ms (mean of 4 whole steps; median 1.00 ms, 1.00 ms to 1.00 ms)." line &&
+    grep -F "Outside of the steps: 10.1 ms before them, 5.00 ms of warm-up, 10.8 ms after them; idle 94.6%." line &&
+    grep -E "^  start-up, before the first step +- +10.1 ms +9.95%" out &&
+    grep -E "^  warm-up steps +1 +5.00 ms +6.00%" out &&
+    grep -E "^  steps +5 +4.30 ms +34.9%" out &&
+    grep -E "^  after the last step +- +10.8 ms +0.93%" out &&
+    grep -E "^  work +compute +5 +1.50 ms +100.0%" out && ! grep "^  teardown" out
+'
+
+test_expect_success '--whole is about everything' '
+    trace-hta --whole $started >out &&
+    head -n 1 out | grep -F "The GPU over 30.1 ms: computing 9.63%, idle 90.4% (27.2 ms)." &&
+    ! grep -F "Outside of the steps" out && grep -E "^  teardown +compute +1 " out
+'
+
+test_expect_success 'JSON and CSV keep their figures of everything, with the parts beside them' '
+    trace-hta -f json $started >out &&
+    jq -e ".devices[0].span_ns == 30100000 and .devices[0].busy_ns == 2900000 and (.kernels | map(.count) | add) == 8" out &&
+    jq -e "[.parts[] | [.part, .steps, .span_ns, .busy_ns]] == [[\"start_up\", 0, 10050000, 1000000],
+        [\"warm_up\", 1, 5000000, 300000], [\"steps\", 5, 4300000, 1500000], [\"after\", 0, 10750000, 100000]]" out &&
+    jq -e "(.parts[2].idle | add) == 2800000 and .about == \"steps\"" out &&
+    jq -e ".findings[0].time_ns <= 2800000" out &&
+    jq -e ".steps[0] | .step_ns == 1000000 and .timed == 4 and .warm_up == 1 and .whole == 5 and .mean_ns == 1800000" out &&
+    trace-hta -f json --whole $started | jq -e ".about == \"trace\" and .findings[0].time_ns > 2800000" &&
+    trace-hta -f csv --table kernels $started | grep "^teardown,"
+'
+
+test_expect_success 'ranks with and without start-up: merged, saved and loaded, the same' '
+    trace-hta --save-partial a.part $started && trace-hta --save-partial b.part alone.json &&
+    trace-hta $started alone.json >direct && trace-hta --merge a.part b.part >merged && test_cmp direct merged &&
+    trace-hta alone.json $started >turned && trace-hta --merge b.part a.part >merged && test_cmp turned merged &&
+    head -n 1 direct | grep -F "in 5 steps, 2.20 ms each"
+'
+
 test_expect_success 'the same figures in JSON' '
     trace-hta -f json alone.json >out &&
     jq -e ".devices[0] | .span_ns == 100000 and .busy_ns == 65000 and .compute_ns == 40000

@@ -66,7 +66,9 @@ static int add(struct gp_hta *h, struct maker *m, struct gp_err *err)
     struct gp_view v;
     gp_trace_finish(&m->t);
     gp_view_init(&v, &m->t, NULL);
-    int status = gp_hta_add_steps(h, &v, err);
+    struct gp_steps found;
+    int status = gp_hta_add_steps(h, &v, &found, err);
+    gp_steps_release(&found);
     gp_view_release(&v);
     gp_trace_release(&m->t);
     return status;

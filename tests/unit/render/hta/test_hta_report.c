@@ -287,7 +287,7 @@ static void cut_steps_do_not_count_for_the_spread(void **state)
     add_step(&h, "a", true, 1);
     add_step(&h, "b", false, 30);
     add_step(&h, "c", false, 10);
-    gp_hta_step_spreads(&h, &all);
+    gp_hta_step_spreads(&h, false, &all);
     assert_int_equal(all.n, 1);
     assert_int_equal(all.at[0].count, 3);
     assert_int_equal(all.at[0].used, 2);
