@@ -38,7 +38,8 @@ static const struct gp_option options[] = {
      offsetof(struct opts, s.show_api)},
     {0, "show-glue", NULL, "show Python frames that only pass on calls", GP_OPT_FLAG,
      offsetof(struct opts, s.show_python_glue)},
-    GP_OPTION_CLASSES,
+    GP_OPTION_WHOLE,
+    GP_OPTIONS_ANALYSIS,
     {0, "title", "TEXT", "heading of the picture", GP_OPT_STRING, offsetof(struct opts, title)},
     {0, "width", "PIXELS", "width of the picture (default: 1200, or the window's width where scripts run)",
      GP_OPT_UINT, offsetof(struct opts, width)},
@@ -73,6 +74,8 @@ static int open_stacks(struct job *j, struct gp_err *err)
         so.extra = needs & GP_FLAME_EXTRA && weights[i] == GP_WEIGHT_GPU;
         so.places = needs & GP_FLAME_PLACES;
         so.classes = j->front.classes;
+        so.steps = needs & GP_FLAME_STEPS && !o->front.whole;
+        so.step_marker = o->front.step_marker;
         j->stacks[i] = gp_stacks_new(&so, err);
         if (!j->stacks[i]) return -1;
     }
@@ -85,7 +88,7 @@ static int add_trace(struct job *j, struct gp_input *in, struct gp_err *err)
     if (gp_front_trace_input(&j->front, in, GP_STACKS_NEED, &t, err)) return -1;
     j->answer.damaged |= gp_front_warn_issues(&j->front, &t);
     int failed = gp_front_check_usable(&t, err);
-    if (!failed) gp_stacks_add_trace_to(j->stacks, j->answer.n, &t, j->front.n > 1);
+    if (!failed) failed = gp_stacks_add_trace_to(j->stacks, j->answer.n, &t, j->front.n > 1, err);
     j->answer.traces = true;
     gp_trace_release(&t);
     return failed;

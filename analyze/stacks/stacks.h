@@ -58,12 +58,14 @@ struct gp_stacks_opts {
     double group_small_pct; /* siblings below this share of the whole become one leaf "N more"; 0: none */
     const char *filter; /* POSIX extended regular expression: only stacks with a matching frame; NULL: all */
     bool filter_ignore_case;
-    bool invert;           /* leaves first */
-    bool raw;              /* names as recorded (only _Z... is demangled) and every Python frame */
-    bool show_api;         /* cudaLaunchKernel and the like as frames */
-    bool extra;            /* also count the events and bytes of GPU work, in tree.extra */
-    bool places;           /* a last node in each stack shows where the work ran, see gp_flame.places */
-    bool show_python_glue; /* _call_impl, built-ins, launcher frames */
+    bool invert;             /* leaves first */
+    bool raw;                /* names as recorded (only _Z... is demangled) and every Python frame */
+    bool show_api;           /* cudaLaunchKernel and the like as frames */
+    bool extra;              /* also count the events and bytes of GPU work, in tree.extra */
+    bool places;             /* a last node in each stack shows where the work ran, see gp_flame.places */
+    bool show_python_glue;   /* _call_impl, built-ins, launcher frames */
+    bool steps;              /* only GPU events in the step windows, if there are any; CPU time: all */
+    const char *step_marker; /* as in gp_steps_find(); borrowed until finish */
     /* the user's classes; NULL: the built-in table. Borrowed until finish. */
     const struct gp_classes *classes;
 };
@@ -77,6 +79,9 @@ struct gp_stacks_stats {
     uint64_t overlapping;
     uint64_t duplicate_corr; /* launch records that share a correlation id with another; the first counts */
     uint64_t filtered;       /* stacks that the filter left out, counted by event */
+    /* with opts.steps, sums over devices: steps, their time, and the time outside of them */
+    uint64_t steps;
+    int64_t steps_ns, outside_ns;
 };
 
 /* Where work ran; -1: not known. */
@@ -110,8 +115,10 @@ struct gp_stacks *gp_stacks_new(const struct gp_stacks_opts *opts, struct gp_err
 void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool several);
 
 /* The same for N sets at once that differ, for example, in their weights: nesting and launches are determined
- * only once. All must have the same classes. */
-void gp_stacks_add_trace_to(struct gp_stacks *const *b, size_t n, const struct gp_trace *t, bool several);
+ * only once. All must have the same classes, and the same steps. Returns -1 if the step marker is not a valid regular
+ * expression. */
+GP_MUST_CHECK int gp_stacks_add_trace_to(struct gp_stacks *const *b, size_t n, const struct gp_trace *t,
+                                         bool several, struct gp_err *err);
 
 /* Add one folded stack: N bytes "frame;frame;frame" at LINE. WEIGHT >= 0. Frame kinds are GP_FRAME_UNKNOWN
  * and names are taken as they are, except that with !raw nothing is changed either: folded text has been made

@@ -9,6 +9,7 @@
 #include "analyze/view/host_memo.h"
 #include "analyze/names/classify.h"
 #include "analyze/view/host_stack.h"
+#include "analyze/view/focus.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/names/names.h"
 #include "analyze/stacks/stacks_priv.h"
@@ -609,16 +610,46 @@ static void add_known(struct gp_stacks *b, const struct gp_trace *t, const struc
     free(w.process_frame);
 }
 
-void gp_stacks_add_trace_to(struct gp_stacks *const *b, size_t n, const struct gp_trace *t, bool several)
+static void add_to(struct gp_stacks *const *b, size_t n, const struct gp_trace *t, bool several)
 {
-    if (!n) return;
     struct known k;
     known_init(&k, b, n, t);
     for (size_t i = 0; i < n; i++) add_known(b[i], t, &k, several);
     known_release(&k);
 }
 
+/* Only what lies in the step windows, where there are any. */
+static int add_steps(struct gp_stacks *const *b, size_t n, const struct gp_trace *t, bool several,
+                     struct gp_err *err)
+{
+    struct gp_view v;
+    struct gp_steps steps;
+    struct gp_focus f;
+    gp_view_init(&v, t, b[0]->opts.classes);
+    int failed = gp_steps_find(&steps, &v, b[0]->opts.step_marker, err);
+    if (!failed) {
+        add_to(b, n, gp_focus_make(&f, &v, &steps) ? &f.t : t, several);
+        for (size_t i = 0; i < n; i++) {
+            b[i]->stats.steps += f.steps;
+            b[i]->stats.steps_ns += f.span_ns;
+            b[i]->stats.outside_ns += f.outside_ns;
+        }
+        gp_focus_release(&f);
+    }
+    gp_steps_release(&steps);
+    gp_view_release(&v);
+    return failed;
+}
+
+int gp_stacks_add_trace_to(struct gp_stacks *const *b, size_t n, const struct gp_trace *t, bool several,
+                           struct gp_err *err)
+{
+    if (n && b[0]->opts.steps) return add_steps(b, n, t, several, err);
+    if (n) add_to(b, n, t, several);
+    return 0;
+}
+
 void gp_stacks_add_trace(struct gp_stacks *b, const struct gp_trace *t, bool several)
 {
-    gp_stacks_add_trace_to(&b, 1, t, several);
+    add_to(&b, 1, t, several);
 }

@@ -60,27 +60,6 @@ static void add_step(struct gp_plan *p, const struct gp_step_window *w, int64_t 
                 ((struct gp_plan_step){.begin_ns = w->begin_ns, .end_ns = end_ns, .name = w->marker}));
 }
 
-/* Steps that come first and take much longer than most are warming up. */
-static void drop_warm_up(struct gp_plan *p)
-{
-    struct numbers lengths = {0}, off = {0};
-    for (size_t i = 0; i < p->steps.n; i++)
-        GP_VEC_PUSH(&lengths, p->steps.at[i].end_ns - p->steps.at[i].begin_ns);
-    int64_t middle = median(&lengths, 0);
-    for (size_t i = 0; i < lengths.n; i++) GP_VEC_PUSH(&off, llabs(lengths.at[i] - middle));
-    int64_t usual = median(&off, 0), spread = gp_add_saturated(gp_add_saturated(usual, usual), usual);
-    int64_t most = gp_add_saturated(middle, spread > middle / 5 ? spread : middle / 5);
-    while (p->warm_up + 2 < p->steps.n &&
-           p->steps.at[p->warm_up].end_ns - p->steps.at[p->warm_up].begin_ns > most)
-        p->warm_up++;
-    if (p->warm_up) {
-        p->steps.n -= p->warm_up;
-        memmove(p->steps.at, p->steps.at + p->warm_up, p->steps.n * sizeof *p->steps.at);
-    }
-    GP_VEC_FREE(&lengths);
-    GP_VEC_FREE(&off);
-}
-
 /* The longest run of whole steps. A step lasts until the next one begins. */
 static void choose_steps(struct build *b)
 {
@@ -91,13 +70,16 @@ static void choose_steps(struct build *b)
         if (n > best_n) best = i, best_n = n;
     }
     for (size_t i = best; i < best + best_n; i++) {
+        if (i < program->steady && i + 1 < best + best_n) {
+            b->p->warm_up++;
+            continue;
+        }
         const struct gp_step_window *w = &program->windows.at[i];
         bool followed = i + 1 < program->windows.n;
         add_step(b->p, w, followed ? w[1].begin_ns : w->host_end_ns);
     }
     b->p->found_steps = best_n > 0;
     b->p->source = program->source;
-    if (best_n) drop_warm_up(b->p);
 }
 
 /* Everything that was launched, as one step. */
@@ -440,6 +422,7 @@ bool gp_plan_build(struct gp_plan *p, const struct gp_view *v, const struct gp_s
     memset(p, 0, sizeof *p);
     p->v = v;
     p->producer = program->producer;
+    p->program = program;
     if (program->by_gpu_time || !program->n) return false;
     choose_steps(&b);
     if (!p->steps.n) choose_whole(&b);

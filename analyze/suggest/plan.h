@@ -43,6 +43,7 @@ struct gp_plan_call {
 
 struct gp_plan {
     const struct gp_view *v;
+    const struct gp_steps_program *program;
     uint32_t producer;
     bool found_steps; /* false: the whole trace is one "step" */
     uint32_t source;  /* enum gp_step_source */

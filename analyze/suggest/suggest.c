@@ -6,6 +6,7 @@
 #include <string.h>
 #include "analyze/math/sums.h"
 #include "analyze/view/idle_walk.h"
+#include "analyze/view/steps_device.h"
 #include "analyze/names/names.h"
 #include "analyze/math/nth.h"
 #include "analyze/suggest/rules_priv.h"
@@ -209,13 +210,20 @@ static int64_t median_queue(const struct gp_rule_ctx *c)
     return median;
 }
 
-/* Mean time from one step's first GPU event to the next one's; with a single step, its whole length. */
-static int64_t step_length(const struct gp_plan *p)
+/* The step time of all tools, on the device that works most; without steps, all of the plan. */
+static int64_t step_length(struct gp_rule_ctx *c)
 {
-    const struct gp_plan_step *first = &p->steps.at[0], *last = &p->steps.at[p->steps.n - 1];
-    if (p->steps.n < 2 || !first->n_items || !last->n_items) return p->recorded_ns / (int64_t)p->steps.n;
-    return (p->items.at[last->first_item].start_ns - p->items.at[first->first_item].start_ns) /
-           (int64_t)(p->steps.n - 1);
+    struct gp_step_sharing sharing = {0};
+    struct gp_device_steps steps;
+    int64_t whole_ns = c->p->recorded_ns / (int64_t)c->p->steps.n;
+    if (!c->p->found_steps) return whole_ns;
+    gp_device_steps_find(&steps, &sharing, c->v, &c->v->devices.at[c->device], c->p->program);
+    struct gp_step_stretch w = gp_device_steps_window(&steps);
+    c->s->step.timed = (uint32_t)w.timed;
+    c->s->step.median_ns = w.median_ns;
+    gp_device_steps_release(&steps);
+    gp_step_sharing_release(&sharing);
+    return w.mean_ns > 0 ? w.mean_ns : whole_ns;
 }
 
 static void tell_step(struct gp_rule_ctx *c)
@@ -228,7 +236,7 @@ static void tell_step(struct gp_rule_ctx *c)
     s->warm_up = p->warm_up;
     s->first =
         p->steps.at[0].name ? gp_intern_cstr(&c->s->strings, gp_trace_str(c->t, p->steps.at[0].name)) : 0;
-    s->step_ns = step_length(p);
+    s->step_ns = step_length(c);
     s->busy_ns = gp_rule_per_step(c, c->busy_ns);
     s->gpu_ns = gp_rule_per_step(c, c->gpu_ns);
     for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) s->idle_ns[i] = gp_rule_per_step(c, c->idle_ns[i]);

@@ -26,6 +26,7 @@ enum {
     GP_FLAME_TURNS = 32,         /* it turns stacks over itself, so --invert leaves the trees as they are */
     GP_FLAME_LIMITED = 64,       /* it shows at most --max-frames frames, so others need not be kept */
     GP_FLAME_TAKES_GROUPS = 128, /* --group-small applies */
+    GP_FLAME_STEPS = 256,        /* a person looks at it: it is about the steps, unless --whole is given */
 };
 
 /* What is written, and how. Strings are borrowed. */

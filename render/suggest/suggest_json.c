@@ -67,7 +67,9 @@ static void put_step(struct gp_doc *d, const struct gp_suggest *s)
     gp_doc_cstr(d, "source", gp_step_source_name((enum gp_step_source)t->source));
     gp_doc_u64(d, "steps", t->steps);
     gp_doc_u64(d, "warm_up", t->warm_up);
+    gp_doc_u64(d, "timed", t->timed);
     gp_doc_i64(d, "step_ns", t->step_ns);
+    gp_doc_i64(d, "step_median_ns", t->found ? t->median_ns : t->step_ns);
     gp_doc_i64(d, "busy_ns", t->busy_ns);
     gp_doc_i64(d, "gpu_ns", t->gpu_ns);
     gp_doc_object(d, "idle");

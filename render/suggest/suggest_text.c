@@ -106,8 +106,10 @@ static void tell_step(struct gp_report *r, const struct gp_suggest *s, bool thre
     if (s->step.found) {
         gp_buf_puts(&b, "A step takes ");
         put_ns(&b, s->step.step_ns);
-        if (s->step.steps > 1) gp_buf_printf(&b, " (mean of %u", s->step.steps);
-        else gp_buf_puts(&b, " (the only step");
+        if (s->step.timed > 1) gp_buf_printf(&b, " (mean of %u whole steps", s->step.timed);
+        else gp_buf_puts(&b, s->step.steps > 1 ? " (1 whole step" : " (the only step");
+        if (s->step.timed > 2) gp_buf_puts(&b, "; median ");
+        if (s->step.timed > 2) put_ns(&b, s->step.median_ns);
         gp_buf_puts(&b, s->step.warm_up ? ", without the warm-up)" : ")");
     } else {
         gp_buf_puts(&b, "The trace takes ");

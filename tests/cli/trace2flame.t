@@ -45,7 +45,7 @@ test_expect_success 'idle time by cause' '
     { echo "idle: host;[shorter than 1 ms] 58000"; echo "idle: launch latency;[shorter than 1 ms] 10000"
       echo "idle: unknown;[shorter than 1 ms] 9500"; } >expect &&
     trace2flame -f folded --weight idle --min-duration 1ms idle.json >out && test_cmp expect out &&
-    trace2flame --weight idle idle.json >idle.svg && well_formed idle.svg &&
+    trace2flame --whole --weight idle idle.json >idle.svg && well_formed idle.svg &&
     grep "idle time 77.5 .* host 74.8%, launch latency 12.9%, unknown 12.3%" idle.svg &&
     grep "url(#gpf-idle)" idle.svg && grep "<pattern id=\"gpf-idle\"" idle.svg &&
     trace2flame plain.folded >plain.svg && ! grep "<pattern id=\"gpf-idle\"" plain.svg
@@ -89,11 +89,23 @@ test_expect_success 'several ranks are one picture' '
 '
 
 test_expect_success 'the picture: well-formed, with title, figures and legend' '
-    trace2flame --title "My <run>" tiny.json >tiny.svg && well_formed tiny.svg &&
+    trace2flame --whole --title "My <run>" tiny.json >tiny.svg && well_formed tiny.svg &&
     grep ">My &lt;run&gt;</text>" tiny.svg &&
     grep ">GPU time 32.5 .*s .* 2 events .* 6.15% without a launch record .* tiny.json</text>" tiny.svg &&
     grep "memory copy<tspan dx=\"5\">6.15%</tspan>" tiny.svg &&
     grep "<title>void gemm&lt;float, 128&gt;(float\*)" tiny.svg
+'
+
+# Of eight kernels the five of the step window, 300 us each; the steps take 4.3 of 30.1 ms.
+test_expect_success 'pictures are about the steps, what programs read is about everything' '
+    started=$GP_SOURCE/tests/cli/data/start_up.json &&
+    trace2flame $started >steps.svg && grep ">GPU time 1.50 ms .* 5 events .* in 5 steps, 4.30 ms; 25.8 ms outside of them" steps.svg &&
+    ! grep -E "teardown|init" steps.svg &&
+    trace2flame -f html $started | grep "in 5 steps, 4.30 ms" &&
+    trace2flame --whole $started >whole.svg && grep ">GPU time 2.90 ms .* 8 events" whole.svg && grep "teardown" whole.svg &&
+    printf "%s\n" "ProfilerStep;work 1800000" "init 1000000" "teardown 100000" >expect &&
+    trace2flame -f folded $started >out && test_cmp expect out &&
+    trace2flame -q --step-marker "Step#[56]" $started | grep "in 2 steps, 1.30 ms"
 '
 
 test_expect_success 'folded stacks are read as they are, from standard input and compressed' '
@@ -208,7 +220,7 @@ test_expect_success 'misuse' '
 '
 
 test_expect_success 'the page: nothing is loaded, and names stay text' '
-    trace2flame -f html --title "My <run>" tiny.json >tiny.html &&
+    trace2flame -f html --whole --title "My <run>" tiny.json >tiny.html &&
     grep "<title>trace2flame: My &lt;run&gt;</title>" tiny.html && grep "default-src .none." tiny.html &&
     ! grep -E "<link|<img|(src|href)=\"(https?:|//)" tiny.html &&
     grep "GPU time 32.5 .*s in 2 events .* CPU time 100 .*s .* 6.15% without a launch record .* tiny.json</p>" tiny.html &&
@@ -226,7 +238,7 @@ test_expect_success 'the number of boxes is limited and sums still close' '
 '
 
 test_expect_success 'user classes colour kernels' '
-    echo "^void gemm communication" >classes && trace2flame --classes classes tiny.json | grep "communication<tspan dx=\"5\">93.8%" &&
+    echo "^void gemm communication" >classes && trace2flame --whole --classes classes tiny.json | grep "communication<tspan dx=\"5\">93.8%" &&
     echo "[ communication" >classes && status_of trace2flame --classes classes tiny.json && test $status = 2 &&
     grep "^trace2flame: classes: " err
 '

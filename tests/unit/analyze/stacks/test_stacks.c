@@ -437,7 +437,7 @@ static void several_sets_from_one_look_at_a_trace_are_those_of_many(void **state
     gp_trace_finish(&m.t);
     struct gp_stacks *sets[3];
     for (int i = 0; i < 3; i++) sets[i] = gp_stacks_new(&(struct gp_stacks_opts){.weight = weights[i]}, NULL);
-    gp_stacks_add_trace_to(sets, 3, &m.t, true);
+    assert_int_equal(gp_stacks_add_trace_to(sets, 3, &m.t, true, NULL), 0);
     for (int i = 0; i < 3; i++) {
         struct gp_stacks *alone = gp_stacks_new(&(struct gp_stacks_opts){.weight = weights[i]}, NULL);
         gp_stacks_add_trace(alone, &m.t, true);
