@@ -110,7 +110,7 @@ static void print_option(struct gp_buf *b, const struct gp_tool *tool, const str
     size_t start = b->n;
     if (o->letter) gp_buf_printf(b, "  -%c, --%s", o->letter, o->name);
     else gp_buf_printf(b, "      --%s", o->name);
-    if (o->arg) gp_buf_printf(b, "=%s", o->arg);
+    if (o->arg) gp_buf_printf(b, o->kind == GP_OPT_MAYBE ? "[=%s]" : "=%s", o->arg);
     int column = (int)(b->n - start);
     if (column > HELP_INDENT - 2) {
         gp_buf_putc(b, '\n');
@@ -242,6 +242,13 @@ static int store(struct gp_tool *tool, const struct gp_option *o, const char *va
     case GP_OPT_PROBABILITY:
         bad = gp_parse_probability(value, at, &err);
         break;
+    case GP_OPT_MAYBE:
+        *(const char **)at = "";
+        if (!value) break;
+        if (!strchr(o->arg, '|')) {
+            *(const char **)at = value;
+            break;
+        } /* fall through */
     case GP_OPT_CHOICE:
     case GP_OPT_FORMAT:
         bad = choose(tool, o, value, at, &err);
@@ -327,7 +334,7 @@ static int parse_long(struct gp_tool *tool, int argc, char **argv, int *i, void 
     if (!o) return -1;
     const char *value = name[n] == '=' ? name + n + 1 : NULL;
     if (o->kind == GP_OPT_FLAG && value) return misuse(tool, "option '--%s' takes no value", o->name);
-    if (o->kind != GP_OPT_FLAG && !value) {
+    if (o->kind != GP_OPT_FLAG && o->kind != GP_OPT_MAYBE && !value) {
         if (*i + 1 >= argc) return needs_value(tool, o, "--", o->name);
         value = argv[++*i];
     }
@@ -418,6 +425,10 @@ static void put_value(struct gp_buf *b, const struct gp_option *o, const void *a
     case GP_OPT_CHOICE:
     case GP_OPT_FORMAT:
         gp_buf_printf(b, " --%s %s", o->name, *(const char *const *)at);
+        break;
+    case GP_OPT_MAYBE:
+        gp_buf_printf(b, " --%s%s%s", o->name, **(const char *const *)at ? "=" : "",
+                      *(const char *const *)at);
         break;
     case GP_OPT_COLUMNS:
     case GP_OPT_UINT:

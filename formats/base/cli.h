@@ -33,6 +33,7 @@ enum gp_opt_kind {
     GP_OPT_PERCENT,     /* double, in percent; "5%" or "5" */
     GP_OPT_PROBABILITY, /* double, between 0 and 1 */
     GP_OPT_CHOICE,      /* const char *, one of the words in `arg`, separated by '|' */
+    GP_OPT_MAYBE, /* const char *, "" for "--name", the word of "--name=word"; if `arg` has '|', one of its words */
     GP_OPT_FORMAT, /* const char *, one of the words of the tool's format_name(), the first unless given */
     GP_OPT_LIST,   /* struct gp_opt_list: each time it is given, one more */
     GP_OPT_FILES,  /* struct gp_opt_list: its value and all operands up to the next option */

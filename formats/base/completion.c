@@ -37,16 +37,22 @@ static void put_words(struct gp_buf *b, const char *choices)
     for (; *choices; choices++) gp_buf_putc(b, *choices == '|' ? ' ' : *choices);
 }
 
+/* A value that may be left out is typed by those who want it. */
+static bool takes_value(const struct gp_option *o)
+{
+    return o->arg && o->kind != GP_OPT_MAYBE;
+}
+
 static bool takes_file(const struct gp_option *o)
 {
-    return o->arg && (strstr(o->arg, "FILE") || strstr(o->arg, "DIR") || o->kind == GP_OPT_FILES);
+    return takes_value(o) && (strstr(o->arg, "FILE") || strstr(o->arg, "DIR") || o->kind == GP_OPT_FILES);
 }
 
 /* ---- bash ---- */
 
 static void bash_name(struct gp_buf *b, const struct gp_option *o)
 {
-    gp_buf_printf(b, " --%s%s", o->name, o->arg ? "=" : "");
+    gp_buf_printf(b, " --%s%s", o->name, takes_value(o) ? "=" : "");
 }
 
 static void bash_pattern(struct gp_buf *b, const struct gp_option *o)
@@ -59,7 +65,7 @@ static void bash_pattern(struct gp_buf *b, const struct gp_option *o)
 /* What may follow an option that takes a value. */
 static void bash_value(struct gp_buf *b, const struct gp_option *o)
 {
-    if (!o->arg) return;
+    if (!takes_value(o)) return;
     bash_pattern(b, o);
     if (o->kind == GP_OPT_CHOICE) {
         gp_buf_puts(b, "COMPREPLY=($(compgen -W \"");
@@ -118,11 +124,12 @@ static void zsh_option(struct gp_buf *b, const struct gp_option *o)
     if (again) gp_buf_puts(b, "'*'");
     else if (o->letter) gp_buf_printf(b, "'(-%c --%s)'", o->letter, o->name);
     if (o->letter)
-        gp_buf_printf(b, "{-%c%s,--%s%s}'[", o->letter, o->arg ? "+" : "", o->name, o->arg ? "=" : "");
-    else gp_buf_printf(b, "'--%s%s[", o->name, o->arg ? "=" : "");
+        gp_buf_printf(b, "{-%c%s,--%s%s}'[", o->letter, takes_value(o) ? "+" : "", o->name,
+                      takes_value(o) ? "=" : "");
+    else gp_buf_printf(b, "'--%s%s[", o->name, takes_value(o) ? "=" : "");
     put_zsh_text(b, o->help);
     gp_buf_putc(b, ']');
-    if (o->arg) {
+    if (takes_value(o)) {
         gp_buf_putc(b, ':');
         put_zsh_text(b, o->kind == GP_OPT_CHOICE ? o->name : o->arg);
         gp_buf_putc(b, ':');
@@ -158,7 +165,7 @@ static void fish_option(struct gp_buf *b, const struct gp_option *o)
         gp_buf_puts(b, " -x -a '");
         put_words(b, o->arg);
         gp_buf_putc(b, '\'');
-    } else if (o->arg) {
+    } else if (takes_value(o)) {
         gp_buf_puts(b, takes_file(o) ? " -r -F" : " -x");
     }
     gp_buf_puts(b, " -d '");
