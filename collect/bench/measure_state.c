@@ -1,0 +1,121 @@
+#include <stdio.h>
+#include <time.h>
+#include "collect/bench/measure.h"
+#include "collect/bench/product.h"
+#include "collect/bench/say.h"
+
+/* RC is of a call of NVML's that wrote VALUE: not every device and not every user may have it. */
+static void say_value(const char *name, int rc, unsigned value)
+{
+    if (!rc) gp_say_fact_u64(name, value);
+}
+
+static void say_clock(struct gp_gpu *g, const char *name, int clock)
+{
+    unsigned v = 0;
+    if (!g->driver->nvml.nvmlDeviceGetClockInfo) return;
+    int rc = g->driver->nvml.nvmlDeviceGetClockInfo(g->nvml, clock, &v);
+    say_value(name, rc, v);
+}
+
+/* A number that NVML tells of a device without further questions. */
+static void say_number(struct gp_gpu *g, const char *name, int (*call)(void *device, unsigned *value))
+{
+    unsigned v = 0;
+    int rc = call ? call(g->nvml, &v) : -1;
+    say_value(name, rc, v);
+}
+
+static void say_state(struct gp_gpu *g)
+{
+    const struct gp_nvml *n = &g->driver->nvml;
+    unsigned v = 0;
+    if (!g->nvml) return;
+    say_clock(g, "sm_mhz", GP_NVML_CLOCK_SM);
+    say_clock(g, "memory_mhz", GP_NVML_CLOCK_MEMORY);
+    say_number(g, "power_mw", n->nvmlDeviceGetPowerUsage);
+    int rc =
+        n->nvmlDeviceGetTemperature ? n->nvmlDeviceGetTemperature(g->nvml, GP_NVML_TEMPERATURE_GPU, &v) : -1;
+    say_value("temperature_c", rc, v);
+}
+
+static void say_settings(struct gp_gpu *g)
+{
+    const struct gp_nvml *n = &g->driver->nvml;
+    char text[96];
+    int ecc = 0, pending_ecc = 0, rc;
+    unsigned mig = 0, pending = 0;
+    if (!g->nvml) return;
+    if (n->nvmlSystemGetDriverVersion && !n->nvmlSystemGetDriverVersion(text, sizeof text))
+        gp_say_fact("driver", text);
+    say_number(g, "power_limit_mw", n->nvmlDeviceGetEnforcedPowerLimit);
+    say_number(g, "default_power_limit_mw", n->nvmlDeviceGetPowerManagementDefaultLimit);
+    rc = n->nvmlDeviceGetMigMode ? n->nvmlDeviceGetMigMode(g->nvml, &mig, &pending) : -1;
+    say_value("mig", rc, mig);
+    rc = n->nvmlDeviceGetEccMode ? n->nvmlDeviceGetEccMode(g->nvml, &ecc, &pending_ecc) : -1;
+    say_value("ecc", rc, ecc != 0);
+}
+
+void gp_measure_conditions(struct gp_gpu *g)
+{
+    char text[32];
+    gp_say_fact_u64("devices", (uint64_t)g->count);
+    gp_say_fact("device", g->name);
+    gp_say_fact("pci", g->pci);
+    snprintf(text, sizeof text, "%d.%d", g->major, g->minor);
+    gp_say_fact("compute_capability", text);
+    gp_say_fact_u64("sms", (uint64_t)g->sms);
+    if (g->l2_bytes) gp_say_fact_u64("l2_bytes", g->l2_bytes);
+    if (g->users >= 0) gp_say_fact_u64("users", (uint64_t)g->users);
+    say_settings(g);
+    say_state(g);
+}
+
+enum { SIDE = 8192 };
+
+static double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* N products that are queued, and not waited for. */
+static int queue(struct gp_gpu *g, struct gp_product *p, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        if (gp_product_run(g, p)) return -1;
+    return 0;
+}
+
+/* The same product for e->soak_ns, a tenth of a second at a time; of the last third, rates and the state of the device, which
+ * is asked for while it works, are reported. The launcher takes their medians. */
+static int soak(struct gp_gpu *g, struct gp_product *p, const struct gp_effort *e)
+{
+    uint64_t n = gp_gpu_repeats(g, gp_product_run, p, 1e8, 10000);
+    double begin = now_ns(), passed = 0;
+    if (!n) return -1;
+    do {
+        passed = now_ns() - begin;
+        bool late = passed >= 2 * e->soak_ns / 3;
+        double ns;
+        if (queue(g, p, n)) return -1;
+        if (late) say_state(g);
+        if (gp_gpu_time(g, gp_product_run, p, n, &ns)) return -1;
+        if (late) gp_say_figure("sustained_bf16", p->operations * (double)n / ns * 1e9);
+    } while (now_ns() - begin < e->soak_ns);
+    return 0;
+}
+
+void gp_measure_soak(struct gp_gpu *g, const struct gp_effort *e)
+{
+    struct gp_product p;
+    int failed = gp_product_open(&p, g, gp_product_type("bf16"), SIDE, SIDE, SIDE);
+    if (!failed) {
+        gp_say_fact("phase", "soak");
+        failed = soak(g, &p, e);
+        gp_product_close(&p);
+    }
+    gp_gpu_free_all(g);
+    if (failed) gp_say_missing("sustained_bf16", g->err.msg);
+}
