@@ -1,8 +1,16 @@
 /* gpuprof-collect -- runs a command and writes what it does on the GPU as a binary trace. */
 #include <stdlib.h>
+#include <unistd.h>
+#include "collect/calibrate/command.h"
 #include "collect/launcher/collect.h"
 #include "collect/launcher/environment.h"
 #include "formats/base/cli.h"
+
+/* The options of a recording come first: those of the launcher know nothing of the others. */
+struct opts {
+    struct gp_collect_opts collect;
+    struct gp_calibrate_opts measure;
+};
 
 static const struct gp_option options[] = {
     {'o', "output", "FILE",
@@ -46,6 +54,32 @@ static const struct gp_option options[] = {
      GP_OPT_SECONDS, offsetof(struct gp_collect_opts, flush_ns)},
     {0, "buffer-size", "SIZE", "size of one activity buffer (default: 8M)", GP_OPT_UINT,
      offsetof(struct gp_collect_opts, buffer_bytes)},
+    {0, "calibrate", "quick|full",
+     "measure what the device can do instead of running a command: a document to standard output or FILE, "
+     "a table to the terminal (default: quick)",
+     GP_OPT_MAYBE, offsetof(struct opts, measure.calibrate)},
+    {0, "compare", "FILE|sheet|siblings",
+     "with --calibrate: exit 1 if a figure is lower than that of a document, of the data sheet, or of the "
+     "other "
+     "devices",
+     GP_OPT_STRING, offsetof(struct opts, measure.compare)},
+    {0, "tolerance", "PERCENT", "with --compare: by how much (default: 5%)", GP_OPT_PERCENT,
+     offsetof(struct opts, measure.tolerance)},
+    {0, "device", "LIST", "with --calibrate and --op: only these, as in 0,2 (default: all; --op: 0)",
+     GP_OPT_STRING, offsetof(struct opts, measure.device)},
+    {0, "force", NULL, "with --calibrate and --op: also a device that is in use, divided, or capped",
+     GP_OPT_FLAG, offsetof(struct opts, measure.force)},
+    {0, "op", "NAME[,NAME...]",
+     "measure operations over their sizes: copy, fill, add, exp, cos, sum, softmax, layernorm, transpose, "
+     "matmul",
+     GP_OPT_STRING, offsetof(struct opts, measure.op)},
+    {0, "sizes", "SIZES",
+     "with --op: numbers of elements, FROM:TO:xFACTOR, FROM:TO:+STEP or a list (default: 1K:1G:x2)",
+     GP_OPT_STRING, offsetof(struct opts, measure.sizes)},
+    {0, "dtype", "TYPE", "with --op: fp32, fp16, bf16; matmul also: tf32, fp64, fp8, int8 (default: fp32)",
+     GP_OPT_STRING, offsetof(struct opts, measure.type)},
+    {'f', "format", "text|json|svg|html", "with --op: output format (default: text)", GP_OPT_CHOICE,
+     offsetof(struct opts, measure.format)},
     {0},
 };
 
@@ -92,6 +126,22 @@ static void report(const struct gp_about *about)
     gp_buf_release(&b);
 }
 
+/* --calibrate and --op: what the device can do. */
+static int measure(const struct gp_tool *tool, const struct opts *o)
+{
+    struct gp_err err = {0};
+    struct gp_common_opts common = {.color = "auto"};
+    struct gp_calibrate_io io = {.output = o->collect.output,
+                                 .quiet = o->collect.quiet,
+                                 .color = gp_cli_color(&common, STDOUT_FILENO),
+                                 .width = gp_cli_width(0, STDOUT_FILENO),
+                                 .terminal = isatty(STDOUT_FILENO),
+                                 .say = o->collect.quiet ? stay_silent : say};
+    int status = gp_calibrate_command(&o->measure, &io, &err);
+    if (err.code) gp_cli_error(tool, &err);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct gp_tool tool = {
@@ -99,19 +149,31 @@ int main(int argc, char **argv)
         .summary = "run a command and write what it does on the GPU as a binary trace to standard output",
         .operands = "[--] CMD [ARG...]",
         .example = "gpuprof-collect ./app | trace2flame > flame.svg\n"
-                   "gpuprof-collect -o train.trace python3 train.py\n",
+                   "gpuprof-collect -o train.trace python3 train.py\n"
+                   "gpuprof-collect --calibrate -o ceilings.json\n",
         .options = options,
-        .min_operands = 1,
         .max_operands = -1,
         .stop_at_operand = true,
         .error_status = GP_LAUNCH_FAILED,
     };
-    struct gp_collect_opts opts = {GP_COLLECT_DEFAULTS};
+    struct opts opts = {.collect = {GP_COLLECT_DEFAULTS}, .measure = {.tolerance = 5}};
     struct gp_about about;
     struct gp_err err = {0};
     if (gp_cli_parse(&tool, argc, argv, &opts)) return tool.status;
-    struct gp_collect c = {
-        .opts = &opts, .args = tool.args, .nargs = (size_t)tool.nargs, .say = opts.quiet ? stay_silent : say};
+    if (gp_calibrate_wanted(&opts.measure)) {
+        if (!tool.nargs) return measure(&tool, &opts);
+        gp_fail(&err, GP_E_USAGE, -1, "%s: no command is run then", opts.measure.op ? "--op" : "--calibrate");
+    } else if (!tool.nargs) {
+        gp_fail(&err, GP_E_USAGE, -1, "nothing to run: name a command, or --calibrate");
+    }
+    if (err.code) {
+        gp_cli_error(&tool, &err);
+        return GP_LAUNCH_FAILED;
+    }
+    struct gp_collect c = {.opts = &opts.collect,
+                           .args = tool.args,
+                           .nargs = (size_t)tool.nargs,
+                           .say = opts.collect.quiet ? stay_silent : say};
     if (set_up(&c, &err)) {
         gp_cli_error(&tool, &err);
         return GP_LAUNCH_FAILED;

@@ -91,3 +91,31 @@ int gp_ceilings_read(struct gp_ceilings_file *f, const char *text, size_t n, str
     gp_buf_release(&padded);
     return failed;
 }
+
+/* The number of member PATH of the object whose members begin at P; a dot leads into a member. */
+static double number_at(const char *p, const char *end, const char *path)
+{
+    struct gp_json_value key, v;
+    size_t first = strcspn(path, ".");
+    double d = 0;
+    while (gp_json_next(&p, end, &key, &v)) {
+        if (key.n != first || memcmp(key.p, path, first)) continue;
+        if (path[first]) return v.kind == GP_JSON_OBJECT ? number_at(v.p + 1, end, path + first + 1) : 0;
+        return v.kind == GP_JSON_NUMBER && gp_double_from_text(v.p, v.n, &d) && isfinite(d) && d > 0 ? d : 0;
+    }
+    return 0;
+}
+
+double gp_ceilings_number(const char *text, size_t n, const char *path)
+{
+    struct gp_buf padded = {0};
+    struct gp_json_value root;
+    const char *at;
+    double d = 0;
+    gp_buf_put(&padded, text, n);
+    memset(gp_buf_reserve(&padded, GP_JSON_PAD), 0, GP_JSON_PAD);
+    if (gp_json_value(padded.data, padded.data + n, &root, &at) && root.kind == GP_JSON_OBJECT)
+        d = number_at(root.p + 1, padded.data + n, path);
+    gp_buf_release(&padded);
+    return d;
+}

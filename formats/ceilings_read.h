@@ -31,4 +31,8 @@ struct gp_ceilings_file {
 GP_MUST_CHECK int gp_ceilings_read(struct gp_ceilings_file *f, const char *text, size_t n,
                                    struct gp_err *err);
 
+/* The number at PATH ("memory_bytes_per_s", "flops_per_s.bf16") of the document of N bytes at TEXT, which
+ * gp_ceilings_read() has read; 0 if it has none, or none above 0. */
+double gp_ceilings_number(const char *text, size_t n, const char *path);
+
 #endif

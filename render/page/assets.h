@@ -21,6 +21,7 @@ extern const struct gp_asset gp_asset_flame_page_css, gp_asset_flame_page_js; /*
 extern const struct gp_asset gp_asset_suggest_css;                            /* of cards of suggestions */
 extern const struct gp_asset gp_asset_memory_css, gp_asset_memory_js;         /* of memory over time */
 extern const struct gp_asset gp_asset_roofline_css; /* of roofline plots, also standalone */
+extern const struct gp_asset gp_asset_sweep_css;    /* of operations over their sizes, also standalone */
 extern const struct gp_asset gp_asset_timeline_css, gp_asset_timeline_js;
 
 #endif

@@ -18,7 +18,9 @@ GP_BIN=$(cd "${GP_BIN:-$GP_SOURCE/build/release/bin}" && pwd) || {
 GP_LIB=${GP_LIB:-$GP_BIN/../lib}
 GP_SANITIZED=${GP_SANITIZED:-}
 samples=$GP_SOURCE/samples
-export GP_SOURCE GP_BIN GP_LIB GP_SANITIZED samples
+# What was measured on this machine is nothing that a test may depend on.
+XDG_CACHE_HOME=/nonexistent
+export GP_SOURCE GP_BIN GP_LIB GP_SANITIZED XDG_CACHE_HOME samples
 
 # Scratch directories belong to the build and to the folder of the test: two builds can be tested at the same time, and
 # so can cli/trace-hta.t and schema/trace-hta.t.

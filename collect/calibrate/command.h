@@ -1,0 +1,43 @@
+/* command.h -- what gpuprof-collect does instead of running a command when it is asked to measure the device: --calibrate,
+ * --compare, --op. Writes documents, tables and pictures.
+ *
+ *     struct gp_calibrate_opts o = {.calibrate = "", .tolerance = 5};
+ *     if (gp_calibrate_wanted(&o)) return gp_calibrate_command(&o, &io, &err);
+ */
+#ifndef GP_COLLECT_CALIBRATE_COMMAND_H
+#define GP_COLLECT_CALIBRATE_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "formats/base/err.h"
+
+/* Options as typed in; NULL where not given. */
+struct gp_calibrate_opts {
+    const char *calibrate; /* "", "quick", "full" */
+    const char *compare;   /* a document, "sheet" or "siblings" */
+    const char *device;    /* "0,2" */
+    const char *op, *type, *sizes;
+    const char *format; /* of --op: "text", "json", "svg", "html" */
+    double tolerance;   /* percent */
+    bool force;
+};
+
+/* Where results go. */
+struct gp_calibrate_io {
+    const char *output; /* NULL: standard output */
+    bool quiet, color;
+    size_t width;  /* of text */
+    bool terminal; /* standard output is one */
+    void (*say)(const char *message);
+};
+
+static inline bool gp_calibrate_wanted(const struct gp_calibrate_opts *o)
+{
+    return o->calibrate || o->op;
+}
+
+/* 0 done, 1 slower than what it is compared with, 2 with ERR. */
+int gp_calibrate_command(const struct gp_calibrate_opts *o, const struct gp_calibrate_io *io,
+                         struct gp_err *err);
+
+#endif

@@ -1,0 +1,355 @@
+#include "render/calibrate/sweep_svg.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "formats/base/scale.h"
+#include "render/calibrate/calibrate_report.h"
+#include "render/draw/text.h"
+#include "render/page/assets.h"
+#include "render/page/chart_roofline.h"
+#include "render/page/page_html.h"
+
+enum { LEFT = 58, TOP = 30, RIGHT = 14, BOTTOM = 40, LINE = 18, MARGIN = 24, COLUMNS = 120 };
+
+struct plot {
+    struct gp_svg *w;
+    const struct gp_sweep *s;
+    enum gp_sweep_panel panel;
+    double x0, x1, y0, y1; /* log10 of the edges, but bytes per second as they are */
+    struct gp_buf text;    /* scratch */
+};
+
+static int64_t px(double v)
+{
+    return llround(v * 100);
+}
+
+static size_t series(const struct plot *p)
+{
+    return p->s->ops.n < GP_SWEEP_SERIES ? p->s->ops.n : GP_SWEEP_SERIES;
+}
+
+/* What the panel shows of a point. */
+static double value(const struct plot *p, const struct gp_sweep_point *q)
+{
+    if (p->panel == GP_SWEEP_TIME) return q->ns;
+    return (double)(p->panel == GP_SWEEP_THROUGHPUT ? q->elements : q->bytes) / q->ns * 1e9;
+}
+
+static double x_of(const struct plot *p, double elements)
+{
+    return LEFT + (log10(elements) - p->x0) / (p->x1 - p->x0) * (GP_SWEEP_WIDTH - LEFT - RIGHT);
+}
+
+static double y_of(const struct plot *p, double v)
+{
+    double at = p->panel == GP_SWEEP_BANDWIDTH ? v : log10(v), height = GP_SWEEP_HEIGHT - TOP - BOTTOM;
+    return TOP + (p->y1 - at) / (p->y1 - p->y0) * height;
+}
+
+static void find_range(struct plot *p)
+{
+    double x0 = INFINITY, x1 = 0, y0 = INFINITY, y1 = 0;
+    for (size_t i = 0; i < series(p); i++)
+        for (size_t k = 0; k < p->s->ops.at[i].points.n; k++) {
+            const struct gp_sweep_point *q = &p->s->ops.at[i].points.at[k];
+            x0 = fmin(x0, (double)q->elements);
+            x1 = fmax(x1, (double)q->elements);
+            y0 = fmin(y0, value(p, q));
+            y1 = fmax(y1, value(p, q));
+        }
+    if (!(x1 > 0)) x0 = x1 = y0 = y1 = 1;
+    if (x1 <= x0) x1 = x0 * 10;
+    p->x0 = log10(x0);
+    p->x1 = log10(x1);
+    if (p->panel == GP_SWEEP_BANDWIDTH) {
+        p->y0 = 0;
+        p->y1 = 1.06 * fmax(y1, p->s->memory_per_s);
+    } else {
+        p->y0 = log10(y0 / 1.5);
+        p->y1 = log10(y1 * 1.5);
+    }
+}
+
+/* ---- marks ---- */
+
+static void draw_line(struct plot *p, const char *class, double x1, double y1, double x2, double y2)
+{
+    gp_page_open(p->w, "line", class);
+    gp_svg_px(p->w, "x1", px(x1));
+    gp_svg_px(p->w, "y1", px(y1));
+    gp_svg_px(p->w, "x2", px(x2));
+    gp_svg_px(p->w, "y2", px(y2));
+    gp_svg_close(p->w);
+}
+
+/* The scratch text, which is empty after. */
+static void draw_text(struct plot *p, const char *class, double x, double y)
+{
+    gp_page_open(p->w, "text", class);
+    gp_svg_px(p->w, "x", px(x));
+    gp_svg_px(p->w, "y", px(y));
+    gp_svg_text(p->w, p->text.data ? p->text.data : "", p->text.n);
+    gp_svg_close(p->w);
+    p->text.n = 0;
+}
+
+/* "1.00 M" is "1 M" at an axis. */
+static void drop_zeros(struct gp_buf *b)
+{
+    char *point = b->n ? memchr(b->data, '.', b->n) : NULL;
+    if (!point) return;
+    size_t digits = strspn(point + 1, "0"), at = (size_t)(point - b->data), end = at + 1 + digits;
+    if (end < b->n && b->data[end] >= '0' && b->data[end] <= '9') return;
+    memmove(point, b->data + end, b->n - end);
+    b->n -= end - at;
+}
+
+static void put_tick(struct plot *p, double v)
+{
+    gp_buf_str(&p->text); /* ends it for strspn() */
+    if (p->panel == GP_SWEEP_TIME) gp_scale_put(&p->text, GP_UNIT_NS, llround(v));
+    else gp_roofline_put_rate(&p->text, v, p->panel == GP_SWEEP_BANDWIDTH ? "B/s" : "");
+    gp_buf_str(&p->text);
+    drop_zeros(&p->text);
+}
+
+static void draw_x_axis(struct plot *p)
+{
+    double bottom = GP_SWEEP_HEIGHT - BOTTOM;
+    int step = p->x1 - p->x0 > 5 ? 2 : 1;
+    for (int power = (int)ceil(p->x0); power <= p->x1; power++) {
+        double x = x_of(p, pow(10, power));
+        draw_line(p, "rule", x, TOP, x, bottom);
+        if (power % step) continue;
+        gp_calibrate_put_elements(&p->text, pow(10, power));
+        gp_buf_str(&p->text);
+        drop_zeros(&p->text);
+        draw_text(p, "tick mid", x, bottom + 15);
+    }
+    draw_line(p, "base", LEFT, bottom, GP_SWEEP_WIDTH - RIGHT, bottom);
+    gp_buf_puts(&p->text, "elements");
+    draw_text(p, "tick mid", (LEFT + GP_SWEEP_WIDTH - RIGHT) / 2.0, bottom + 31);
+}
+
+/* The least of 1, 2, 5, 10 ... times a power of ten that needs at most six steps up to MOST. */
+static double tick_step(double most)
+{
+    double unit = pow(10, floor(log10(most / 6)));
+    return most / unit <= 6 ? unit : most / unit <= 12 ? 2 * unit : most / unit <= 30 ? 5 * unit : 10 * unit;
+}
+
+static void draw_tick(struct plot *p, double v)
+{
+    draw_line(p, "rule", LEFT, y_of(p, v), GP_SWEEP_WIDTH - RIGHT, y_of(p, v));
+    put_tick(p, v);
+    draw_text(p, "tick end", LEFT - 6, y_of(p, v) + 4);
+}
+
+static void draw_y_axis(struct plot *p)
+{
+    if (p->panel == GP_SWEEP_BANDWIDTH) {
+        double step = tick_step(p->y1);
+        for (int i = 1; i * step <= p->y1; i++) draw_tick(p, i * step);
+    } else {
+        for (int power = (int)ceil(p->y0); power <= p->y1; power++) draw_tick(p, pow(10, power));
+    }
+    draw_line(p, "base", LEFT, TOP, LEFT, GP_SWEEP_HEIGHT - BOTTOM);
+}
+
+static void put_title(struct plot *p, const struct gp_sweep_op *o, const struct gp_sweep_point *q)
+{
+    gp_buf_printf(&p->text, "%s %s, ", o->name, o->type);
+    gp_scale_put_count(&p->text, q->elements);
+    gp_buf_puts(&p->text, " elements: ");
+    gp_scale_put(&p->text, GP_UNIT_NS, llround(q->ns));
+    gp_buf_puts(&p->text, ", ");
+    gp_roofline_put_rate(&p->text, (double)q->bytes / q->ns * 1e9, "B/s");
+    gp_page_element(p->w, "title", NULL, p->text.data, p->text.n);
+    p->text.n = 0;
+}
+
+static void draw_points(struct plot *p, const struct gp_sweep_op *o, const char *class, const char *whisker)
+{
+    for (size_t k = 0; k < o->points.n; k++) {
+        const struct gp_sweep_point *q = &o->points.at[k];
+        double x = x_of(p, (double)q->elements);
+        if (p->panel == GP_SWEEP_TIME && q->high_ns > q->low_ns)
+            draw_line(p, whisker, x, y_of(p, q->low_ns), x, y_of(p, q->high_ns));
+        gp_page_open(p->w, "circle", class);
+        gp_svg_px(p->w, "cx", px(x));
+        gp_svg_px(p->w, "cy", px(y_of(p, value(p, q))));
+        gp_svg_attr(p->w, "r", "2.6");
+        put_title(p, o, q);
+        gp_svg_close(p->w);
+    }
+}
+
+static void draw_series(struct plot *p, size_t i)
+{
+    const struct gp_sweep_op *o = &p->s->ops.at[i];
+    char class[8], whisker[24];
+    snprintf(class, sizeof class, "s%zu", i);
+    snprintf(whisker, sizeof whisker, "whisker s%zu", i);
+    for (size_t k = 0; k < o->points.n; k++)
+        gp_buf_printf(&p->text, "%s%.2f,%.2f", k ? " " : "", x_of(p, (double)o->points.at[k].elements),
+                      y_of(p, value(p, &o->points.at[k])));
+    gp_page_open(p->w, "polyline", class);
+    gp_svg_attr_n(p->w, "points", p->text.data, p->text.n);
+    gp_svg_close(p->w);
+    p->text.n = 0;
+    draw_points(p, o, class, whisker);
+}
+
+static void draw_ceiling(struct plot *p)
+{
+    if (p->panel != GP_SWEEP_BANDWIDTH || p->s->memory_per_s <= 0) return;
+    double y = y_of(p, p->s->memory_per_s);
+    draw_line(p, "ceiling", LEFT, y, GP_SWEEP_WIDTH - RIGHT, y);
+    gp_buf_puts(&p->text, "memory ");
+    gp_roofline_put_rate(&p->text, p->s->memory_per_s, "B/s");
+    draw_text(p, "tick", LEFT + 6, y - 5);
+}
+
+/* The names of the series, in the corner where lines are not: times and rates rise to the right. */
+static void draw_names(struct plot *p)
+{
+    for (size_t i = 0; i < series(p); i++) {
+        char class[8];
+        double y = TOP + 14 + 15 * (double)i;
+        snprintf(class, sizeof class, "s%zu", i);
+        gp_page_open(p->w, "rect", class);
+        gp_svg_box(p->w, px(LEFT + 10), px(y - 8), px(10), px(8));
+        gp_svg_close(p->w);
+        gp_buf_printf(&p->text, "%s %s", p->s->ops.at[i].name, p->s->ops.at[i].type);
+        draw_text(p, "tick", LEFT + 26, y);
+    }
+}
+
+/* ---- what bounds them: a band per operation ---- */
+
+static void draw_band(struct plot *p, enum gp_sweep_regime r, double from, double to, double y, double height)
+{
+    static const char *const words[] = {"launch", "L2 cache", "memory", "arithmetic", "unknown"};
+    double x = x_of(p, from), width = x_of(p, to) - x;
+    gp_page_open(p->w, "rect", gp_sweep_regime_name(r));
+    gp_svg_box(p->w, px(x), px(y), px(width), px(height));
+    gp_page_element(p->w, "title", NULL, words[r], strlen(words[r]));
+    gp_svg_close(p->w);
+    if (width < 8.0 * (double)strlen(words[r])) return;
+    gp_buf_puts(&p->text, words[r]);
+    draw_text(p, r == GP_SWEEP_MEMORY ? "on light mid" : "on mid", x + width / 2, y + height / 2 + 4);
+}
+
+static void draw_bounds(struct plot *p)
+{
+    double room = (double)(GP_SWEEP_HEIGHT - TOP - BOTTOM) / (double)(series(p) ? series(p) : 1);
+    for (size_t i = 0; i < series(p); i++) {
+        const struct gp_sweep_op *o = &p->s->ops.at[i];
+        double height = fmin(room - 18, 30), y = TOP + room * (double)i + 16;
+        gp_buf_printf(&p->text, "%s %s", o->name, o->type);
+        draw_text(p, "tick", LEFT, y - 4);
+        if (!o->points.n) continue;
+        double from = (double)o->points.at[0].elements;
+        for (size_t k = 0; k < o->borders.n; k++) {
+            draw_band(p, o->borders.at[k].below, from, o->borders.at[k].elements, y, height);
+            from = o->borders.at[k].elements;
+        }
+        const struct gp_sweep_point *last = &o->points.at[o->points.n - 1];
+        draw_band(p, last->regime, from, (double)last->elements, y, height);
+    }
+}
+
+void gp_sweep_panel(struct gp_svg *w, const struct gp_sweep *s, enum gp_sweep_panel panel)
+{
+    static const char *const titles[] = {"Time of a call", "Elements per second",
+                                         "Bytes read and written per second", "What bounds it"};
+    struct plot p = {.w = w, .s = s, .panel = panel};
+    find_range(&p);
+    gp_svg_open(w, "svg");
+    gp_svg_attr(w, "class", "sweep");
+    gp_svg_attr(w, "role", "img");
+    gp_svg_attr(w, "aria-label", titles[panel]);
+    gp_buf_printf(&p.text, "0 0 %d %d", GP_SWEEP_WIDTH, GP_SWEEP_HEIGHT);
+    gp_svg_attr_n(w, "viewBox", p.text.data, p.text.n);
+    gp_svg_int(w, "width", GP_SWEEP_WIDTH);
+    gp_svg_int(w, "height", GP_SWEEP_HEIGHT);
+    p.text.n = 0;
+    gp_buf_puts(&p.text, titles[panel]);
+    draw_text(&p, "title", LEFT, 16);
+    draw_x_axis(&p);
+    if (panel == GP_SWEEP_BOUND) {
+        draw_bounds(&p);
+    } else {
+        draw_y_axis(&p);
+        draw_ceiling(&p);
+        for (size_t i = 0; i < series(&p); i++) draw_series(&p, i);
+        if (panel == GP_SWEEP_TIME) draw_names(&p);
+    }
+    gp_svg_close(w);
+    gp_svg_newline(w);
+    gp_buf_release(&p.text);
+}
+
+/* ---- a picture of its own ---- */
+
+static void put_style(struct gp_svg *w)
+{
+    struct gp_buf css = {0};
+    gp_buf_put(&css, gp_asset_change_svg_css.data, gp_asset_change_svg_css.n);
+    gp_buf_put(&css, gp_asset_sweep_css.data, gp_asset_sweep_css.n);
+    gp_svg_style(w, css.data, css.n);
+    gp_svg_open(w, "rect");
+    gp_svg_attr(w, "class", "page");
+    gp_svg_attr(w, "width", "100%");
+    gp_svg_attr(w, "height", "100%");
+    gp_svg_close(w);
+    gp_svg_newline(w);
+    gp_buf_release(&css);
+}
+
+static void put_line(struct gp_svg *w, const char *class, int y, const char *text, size_t n)
+{
+    gp_page_open(w, "text", class);
+    gp_svg_int(w, "x", MARGIN);
+    gp_svg_int(w, "y", y);
+    gp_svg_text(w, text, n);
+    gp_svg_close(w);
+    gp_svg_newline(w);
+}
+
+void gp_sweep_svg(struct gp_buf *out, const struct gp_calibration *c)
+{
+    struct gp_svg w = {.out = out};
+    struct gp_buf title = {0}, words = {0};
+    size_t n = c->sweep.ops.n < GP_SWEEP_SERIES ? c->sweep.ops.n : GP_SWEEP_SERIES;
+    int head = 48 + LINE * (int)n + 8;
+    gp_buf_puts(&title, "Operations over their sizes: ");
+    gp_text_fit(&title, c->devices[0].device, strlen(c->devices[0].device), COLUMNS / 2);
+    gp_svg_begin(&w, 2 * GP_SWEEP_WIDTH + 3 * MARGIN, head + 2 * (GP_SWEEP_HEIGHT + MARGIN),
+                 gp_buf_str(&title));
+    gp_svg_attr(&w, "style", "max-width:100%;height:auto");
+    gp_svg_newline(&w);
+    put_style(&w);
+    put_line(&w, "h1", 34, title.data, title.n);
+    for (size_t i = 0; i < n; i++) {
+        const struct gp_sweep_op *o = &c->sweep.ops.at[i];
+        words.n = 0;
+        gp_buf_printf(&words, "%s %s: ", o->name, o->type);
+        gp_sweep_put_words(&words, o);
+        put_line(&w, "h2", 56 + LINE * (int)i, words.data, words.n);
+    }
+    for (int p = 0; p < GP_SWEEP_PANELS; p++) {
+        words.n = 0;
+        gp_buf_printf(&words, "translate(%d %d)", MARGIN + p % 2 * (GP_SWEEP_WIDTH + MARGIN),
+                      head + p / 2 * (GP_SWEEP_HEIGHT + MARGIN));
+        gp_svg_open(&w, "g");
+        gp_svg_attr_n(&w, "transform", words.data, words.n);
+        gp_sweep_panel(&w, &c->sweep, (enum gp_sweep_panel)p);
+        gp_svg_close(&w);
+    }
+    gp_svg_end(&w);
+    gp_buf_release(&title);
+    gp_buf_release(&words);
+}
