@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/front/front.h"
+#include "analyze/front/front_ceilings.h"
 #include "analyze/suggest/suggest.h"
-#include "formats/ceilings_read.h"
 #include "render/suggest/roofline_page.h"
 #include "render/suggest/suggest_formats.h"
 #include "render/suggest/suggest_json.h"
@@ -30,8 +30,9 @@ static const struct gp_option options[] = {
     {0, "roofline", "FILE", "write a roofline chart to FILE, as SVG", GP_OPT_STRING,
      offsetof(struct opts, roofline)},
     GP_OPTIONS_ANALYSIS,
-    {0, "ceilings", "FILE",
-     "measured peak rates of the device, as JSON (default: from the trace, or from data sheets)",
+    {0, "ceilings", "FILE|none",
+     "peak rates of the device, from gpuprof-collect --calibrate (default: kept ones of its kind, the trace, "
+     "or data sheets)",
      GP_OPT_STRING, offsetof(struct opts, ceilings)},
     {0, "three-regimes", NULL, "distinguish only overhead, memory and compute", GP_OPT_FLAG,
      offsetof(struct opts, three_regimes)},
@@ -52,12 +53,6 @@ struct job {
 
 /* ---- reading ---- */
 
-static int parse_ceilings(void *ctx, const char *text, size_t n, struct gp_err *err)
-{
-    struct gp_ceilings_file f;
-    return gp_ceilings_read(&f, text, n, err) ? -1 : gp_ceilings_of_file(ctx, &f, err);
-}
-
 static int check_rules(const struct opts *o, struct gp_err *err)
 {
     for (size_t i = 0; i < o->rules.n; i++)
@@ -71,16 +66,19 @@ static int suggest(struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
     struct gp_trace t;
+    bool measured = false;
     struct gp_suggest_opts so = {.classes = j->front.classes,
                                  .step_marker = o->front.step_marker,
                                  .rules = o->rules.at,
                                  .n_rules = o->rules.n,
-                                 .ceilings = o->ceilings ? &j->ceilings : NULL,
                                  .min_saving_ns = o->min_saving_ns};
     if (gp_front_trace(&j->front, 0, GP_SUGGEST_NEED, &t, err)) return -1;
+    const char *device = t.devices.n ? gp_trace_str(&t, t.devices.at[0].name) : "";
+    int failed = gp_front_ceilings(&j->front, o->ceilings, device, &j->ceilings, &measured, err);
+    if (measured) so.ceilings = &j->ceilings;
     gp_suggest_init(&j->suggest, &so);
-    int failed =
-        gp_front_check_empty(&j->front, t.events[GP_GPU].n, err) || gp_suggest_run(&j->suggest, &t, err);
+    failed = failed || gp_front_check_empty(&j->front, t.events[GP_GPU].n, err) ||
+             gp_suggest_run(&j->suggest, &t, err);
     gp_trace_release(&t);
     return failed;
 }
@@ -143,10 +141,7 @@ static int run(struct job *j, const struct gp_tool *tool, int *status, struct gp
     const struct gp_suggest *s = &j->suggest;
     if (o->list_rules) return list_rules(o, err);
     j->format = gp_answer_format(gp_suggest_formats, o->front.common.format);
-    if (check_rules(o, err) || gp_front_open(&j->front, tool, &o->front, err) ||
-        (o->ceilings && gp_front_file(o->ceilings, GP_SMALL_FILE_BYTES, parse_ceilings, &j->ceilings, err)) ||
-        suggest(j, err))
-        return -1;
+    if (check_rules(o, err) || gp_front_open(&j->front, tool, &o->front, err) || suggest(j, err)) return -1;
     gp_front_warn_inputs(&j->front, &s->strings, &s->input, 1);
     if (write_answer(j, err)) return -1;
     if (o->fail_on && s->suggestions.n && s->suggestions.at[0].priority >= priority_of(o->fail_on))
