@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/mem.h"
+#include "formats/base/str.h"
 
 void gp_calibration_devices(struct gp_calibration *c, const int *ids, size_t n)
 {
@@ -38,7 +39,7 @@ void gp_calibration_line(struct gp_calibration *c, size_t i, const char *line)
 {
     struct gp_err ignored = {0};
     int failed = 0;
-    if (!strncmp(line, "op ", 3)) failed = gp_sweep_line(&c->sweep, line, &ignored);
+    if (gp_starts(line, "op ")) failed = gp_sweep_line(&c->sweep, line, &ignored);
     else if (!take_peer(c, line)) failed = gp_figures_line(&c->devices[i], line, &ignored);
     c->strange += failed != 0;
 }

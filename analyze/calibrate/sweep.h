@@ -18,7 +18,7 @@
 
 /* What bounds one call. */
 enum gp_sweep_regime {
-    GP_SWEEP_LAUNCH,  /* it takes less than twice what the smallest size takes: smaller ones are no faster */
+    GP_SWEEP_LAUNCH,  /* it takes less than twice what the smallest size takes */
     GP_SWEEP_CACHE,   /* it moves bytes faster than memory can, and they have room in the L2 cache */
     GP_SWEEP_MEMORY,  /* the share of the memory's rate is the larger one */
     GP_SWEEP_COMPUTE, /* the share of the rate of arithmetic is */
@@ -40,8 +40,8 @@ struct gp_sweep_point {
 struct gp_sweep_border {
     enum gp_sweep_regime below, above;
     uint64_t from, to; /* elements of the last measured size below and the first above */
-    double
-        elements; /* between them: where the time is twice that of the smallest size, or the middle of both sizes (their geometric mean) */
+    /* between them: where the time is twice that of the smallest size, or the geometric mean of both */
+    double elements;
 };
 
 struct gp_sweep_op {

@@ -16,8 +16,8 @@ struct gp_effort {
     int rounds;      /* results per figure and way of measuring it */
     double batch_ns; /* GPU time that a result should come from */
     bool full;       /* every way of measuring, not only those that are best on most devices */
-    double
-        rest_ns; /* before each result of what needs much power: a device that is warm and loaded is slower */
+    /* Before each result of what needs much power: a device that is warm and loaded is slower. */
+    double rest_ns;
     double soak_ns; /* of sustained work */
 };
 

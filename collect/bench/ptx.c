@@ -16,7 +16,7 @@ static void thread_number(struct gp_buf *b)
 }
 
 /* %rdREGISTER = the address in parameter NAME. */
-static void address(struct gp_buf *b, const char *name, int reg)
+static void address(struct gp_buf *b, int reg, const char *name)
 {
     gp_buf_printf(b, "\tld.param.u64 %%rd%d, [%s];\n\tcvta.to.global.u64 %%rd%d, %%rd%d;\n", reg, name, reg,
                   reg);
@@ -32,7 +32,7 @@ void gp_ptx_fill(struct gp_buf *b)
     gp_buf_puts(b, ".visible .entry fill(.param .u64 p, .param .u64 n, .param .u32 seed, .param .u32 a0,\n"
                    "\t.param .u32 o0, .param .u32 a1, .param .u32 o1)\n{\n");
     registers(b, 16, 8);
-    address(b, "p", 2);
+    address(b, 2, "p");
     thread_number(b);
     gp_buf_puts(b, "\tld.param.u64 %rd3, [n];\n\tsetp.ge.u64 %p0, %rd0, %rd3;\n\t@%p0 ret;\n"
                    "\tld.param.u32 %r3, [seed];\n\tcvt.u32.u64 %r4, %rd0;\n\txor.b32 %r5, %r4, %r3;\n");
@@ -72,8 +72,8 @@ static void begin_stream(struct gp_buf *b, const char *name, int unroll)
 {
     gp_buf_printf(b, ".visible .entry %s%d(.param .u64 to, .param .u64 from)\n{\n", name, unroll);
     registers(b, 8 + 4 * unroll, 8);
-    address(b, "to", 2);
-    address(b, "from", 3);
+    address(b, 2, "to");
+    address(b, 3, "from");
     first_vector(b, unroll);
 }
 
@@ -123,7 +123,7 @@ void gp_ptx_again(struct gp_buf *b)
 {
     gp_buf_puts(b, ".visible .entry again(.param .u64 p, .param .u32 rounds, .param .u32 passes)\n{\n");
     registers(b, 32, 12);
-    address(b, "p", 2);
+    address(b, 2, "p");
     thread_number(b);
     gp_buf_puts(b, "\tmov.u32 %r3, %nctaid.x;\n\tmul.wide.u32 %rd4, %r3, %r1;\n\tshl.b64 %rd4, %rd4, 4;\n"
                    "\tshl.b64 %rd0, %rd0, 4;\n\tadd.u64 %rd2, %rd2, %rd0;\n\tld.param.u32 %r4, [rounds];\n"
@@ -152,7 +152,7 @@ void gp_ptx_fma(struct gp_buf *b, int bits)
     gp_buf_printf(b, ".visible .entry fma%d(.param .u64 p, .param .u32 rounds)\n{\n\t.reg .%s %%f<16>;\n",
                   bits, t);
     registers(b, 8, 8);
-    address(b, "p", 2);
+    address(b, 2, "p");
     thread_number(b);
     gp_buf_printf(b,
                   "\tld.param.u32 %%r3, [rounds];\n\tcvt.rn.%s.u32 %%f8, %%r2;\n\tmul.%s %%f8, %%f8, %s;\n"

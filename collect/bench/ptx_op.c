@@ -14,10 +14,7 @@ static const struct gp_op ops[] = {
     {"transpose", GP_OP_TRANSPOSE, 1, 1, 0},
 };
 
-static const struct {
-    const char *name;
-    unsigned size;
-} types[GP_OP_TYPES] = {{"fp32", 4}, {"fp16", 2}, {"bf16", 2}};
+static const char *const type_names[GP_OP_TYPES] = {"fp32", "fp16", "bf16"};
 
 const struct gp_op *gp_op_at(size_t i)
 {
@@ -34,18 +31,18 @@ const struct gp_op *gp_op_called(const char *name)
 enum gp_op_type gp_op_type_called(const char *name)
 {
     enum gp_op_type t = 0;
-    while (t < GP_OP_TYPES && strcmp(types[t].name, name)) t++;
+    while (t < GP_OP_TYPES && strcmp(type_names[t], name)) t++;
     return t;
 }
 
 const char *gp_op_type_name(enum gp_op_type t)
 {
-    return types[t].name;
+    return type_names[t];
 }
 
 unsigned gp_op_type_size(enum gp_op_type t)
 {
-    return types[t].size;
+    return t == GP_OP_FP32 ? 4 : 2;
 }
 
 static uint64_t up(uint64_t n, uint64_t unit)
@@ -62,7 +59,7 @@ static uint32_t square_side(uint64_t wanted)
 
 struct gp_op_shape gp_op_shape(const struct gp_op *op, enum gp_op_type t, uint64_t wanted)
 {
-    uint64_t vector = GP_PTX_VECTOR / types[t].size;
+    uint64_t vector = GP_PTX_VECTOR / gp_op_type_size(t);
     struct gp_op_shape s = {0};
     switch (op->kind) {
     case GP_OP_ELEMENTWISE:
@@ -80,7 +77,7 @@ struct gp_op_shape gp_op_shape(const struct gp_op *op, enum gp_op_type t, uint64
         s.blocks = (uint64_t)(s.side / GP_OP_TILE) * (s.side / GP_OP_TILE);
         break;
     }
-    s.bytes = s.elements * (op->reads + op->writes) * types[t].size;
+    s.bytes = s.elements * (op->reads + op->writes) * gp_op_type_size(t);
     s.flops = s.elements * op->flops;
     return s;
 }
@@ -88,7 +85,7 @@ struct gp_op_shape gp_op_shape(const struct gp_op *op, enum gp_op_type t, uint64
 uint64_t gp_op_count(const struct gp_op *op, enum gp_op_type t, const struct gp_op_shape *s)
 {
     if (op->kind == GP_OP_ROWS) return s->elements / GP_OP_ROW;
-    return op->kind == GP_OP_TRANSPOSE ? s->side : s->elements * types[t].size / GP_PTX_VECTOR;
+    return op->kind == GP_OP_TRANSPOSE ? s->side : s->elements * gp_op_type_size(t) / GP_PTX_VECTOR;
 }
 
 /* ---- words of 32 bits to floats and back; %fF is the first ---- */
@@ -157,7 +154,7 @@ static void store(struct gp_buf *b, const char *at, int r)
 
 static unsigned per_word(enum gp_op_type t)
 {
-    return 4 / types[t].size;
+    return 4 / gp_op_type_size(t);
 }
 
 /* %rd6 = number of this thread's first vector; a block's vectors lie side by side. */
@@ -258,7 +255,7 @@ static void reduce(struct gp_buf *b, enum gp_op_type t)
 
 static void row_address(struct gp_buf *b, enum gp_op_type t)
 {
-    unsigned bytes = types[t].size;
+    unsigned bytes = gp_op_type_size(t);
     gp_buf_printf(
         b,
         "\tmul.wide.u32 %%rd6, %%r0, %u;\n\tmul.wide.u32 %%rd7, %%r1, %u;\n\tadd.u64 %%rd6, %%rd6, %%rd7;\n"
@@ -313,7 +310,7 @@ static void rows(struct gp_buf *b, const struct gp_op *op, enum gp_op_type t)
 
 static void transpose_half(struct gp_buf *b, enum gp_op_type t, bool in)
 {
-    unsigned bytes = types[t].size, bits = 8 * bytes;
+    unsigned bytes = gp_op_type_size(t), bits = 8 * bytes;
     const char *reg = bytes == 4 ? "%r20" : "%h0";
     /* %r14, %r15: column and row of the tile's corner; of the output they change places */
     gp_buf_printf(

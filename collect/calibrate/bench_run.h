@@ -2,7 +2,7 @@
  * crashes, or says nothing for too long and is killed, ends with a line that says so. Knows nothing of measurements.
  *
  *     struct gp_bench_job jobs[] = {{.args = {"figures", "0", "quick"}}, {.args = {"figures", "1", "quick"}}};
- *     if (gp_bench_run(program, jobs, 2, 60 * GP_SECOND, take_line, &context, &err)) ...
+ *     if (gp_bench_run(program, jobs, 2, INT64_C(60000000000), take_line, &context, &err)) ...
  */
 #ifndef GP_COLLECT_BENCH_RUN_H
 #define GP_COLLECT_BENCH_RUN_H

@@ -36,7 +36,7 @@ static int read_document(const char *path, double *base, struct gp_err *err)
     return failed ? -1 : 0;
 }
 
-/* The base is read before anything is measured, so that a wrong name is told at once. */
+/* The base is read before anything is measured, so that a wrong name is reported at once. */
 static int read_base(const struct gp_calibrate_opts *o, double *base, struct gp_err *err)
 {
     if (!o->compare || !strcmp(o->compare, "sheet") || !strcmp(o->compare, "siblings")) return 0;

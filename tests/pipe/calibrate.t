@@ -60,16 +60,16 @@ test_expect_success 'in full: sustained load, and the state of the device under 
     grep "^Under sustained load bf16 keeps 100% of that, at 1980 MHz, 121 W and 35" table
 '
 
-test_expect_success 'trace-suggest judges by what was kept, says so, and by what it is told' '
+test_expect_success 'trace-suggest judges by what was kept, and reports it, or by a file that is named' '
     sed "s/Mock H200/NVIDIA H200/" quick.json >cache/gpuprof/ceilings/nvidia-h200.json &&
     trace-suggest -f json "$samples/pairs/bf16.json.gz" >kept 2>err &&
     grep "^trace-suggest: ceilings: measured on this machine, $XDG_CACHE_HOME/gpuprof/ceilings/nvidia-h200.json" err &&
     trace-suggest -f json --ceilings quick.json "$samples/pairs/bf16.json.gz" >told 2>err && test_must_be_empty err &&
     trace-suggest -f json --ceilings none "$samples/pairs/bf16.json.gz" >none 2>err && test_must_be_empty err &&
-    jq .ceilings kept >a && jq .ceilings told >b && test_cmp a b && jq .ceilings none >c && ! cmp -s a c &&
+    jq .regime kept >a && jq .regime told >b && test_cmp a b && jq .regime none >c && ! cmp -s a c &&
     echo "{" >cache/gpuprof/ceilings/nvidia-h200.json &&
     trace-suggest -f json "$samples/pairs/bf16.json.gz" >damaged 2>err && grep "nvidia-h200.json.*not used" err &&
-    jq .ceilings damaged >d && test_cmp c d
+    jq .regime damaged >d && test_cmp c d
 '
 
 test_expect_success 'a device that is as fast as before is 0, a slower one is 1 and named' '
