@@ -77,7 +77,7 @@ static int suggest(struct job *j, struct gp_err *err)
     int failed = gp_front_ceilings(&j->front, o->ceilings, device, &j->ceilings, &measured, err);
     if (measured) so.ceilings = &j->ceilings;
     gp_suggest_init(&j->suggest, &so);
-    failed = failed || gp_front_check_empty(&j->front, t.events[GP_GPU].n, err) ||
+    failed = failed || gp_front_check_empty(&j->front, t.events[GP_GPU].n, gp_trace_truncated(&t), err) ||
              gp_suggest_run(&j->suggest, &t, err);
     gp_trace_release(&t);
     return failed;

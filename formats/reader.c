@@ -4,6 +4,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
+#include "formats/foreign.h"
 
 enum { HEAD = 4096 };
 
@@ -29,6 +30,7 @@ static const struct gp_reader *find_reader(struct gp_input *in, struct gp_err *e
         if (gp_readers[i]->sniff(head, n)) return gp_readers[i];
     if (!n && gp_input_status(in, err)) return NULL;
     if (!n) gp_fail(err, GP_E_FORMAT, 0, "empty input");
+    else if (gp_foreign_what(head, n)) gp_fail(err, GP_E_FORMAT, 0, "%s", gp_foreign_what(head, n));
     else refuse_format(err);
     return NULL;
 }

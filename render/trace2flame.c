@@ -88,6 +88,8 @@ static int add_trace(struct job *j, struct gp_input *in, struct gp_err *err)
     if (gp_front_trace_input(&j->front, in, GP_STACKS_NEED, &t, err)) return -1;
     j->answer.damaged |= gp_front_warn_issues(&j->front, &t);
     int failed = gp_front_check_usable(&t, err);
+    bool host_only = j->opts->weight && !strcmp(j->opts->weight, "cpu");
+    if (!failed && !host_only) gp_front_warn_empty(&j->front, &t);
     if (!failed) failed = gp_stacks_add_trace_to(j->stacks, j->answer.n, &t, j->front.n > 1, err);
     j->answer.traces = true;
     gp_trace_release(&t);
@@ -131,6 +133,8 @@ static int write_answer(struct job *j, struct gp_err *err)
         j->stacks[i] = NULL;
     }
     gp_flame_put_stats(&stats, &j->flames[0]);
+    if (o->s.filter && j->flames[0].tree.nodes.n < 2 && j->flames[0].stats.filtered && !o->front.common.quiet)
+        gp_cli_warn(j->front.tool, "--filter: no frame matches '%s', so the picture is empty", o->s.filter);
     if (o->front.common.verbose) gp_cli_say(j->front.tool, gp_buf_str(&stats));
     gp_buf_release(&stats);
     gp_front_put_inputs(&j->front, &inputs);

@@ -67,6 +67,9 @@ static int find_windows(struct job *j, struct gp_err *err)
     int64_t origin = gp_lanes_origin(&j->t);
     if (o->steps && gp_timeline_steps(view, o->steps, &j->h, err)) return -1;
     if (o->range && gp_timeline_range(view, "range", o->range, strlen(o->range), origin, err)) return -1;
+    if (o->front.step_marker && !j->h.steps.n && !o->front.common.quiet)
+        gp_cli_warn(j->front.tool, "--step-marker: no range matches '%s', so there are no steps",
+                    o->front.step_marker);
     gp_lanes_build(&j->l, &j->v, &j->h, &(struct gp_lanes_opts){view->begin_ns, view->end_ns});
     if (!(j->format->needs & GP_TIMELINE_DETAIL)) return 0;
     return gp_timeline_detail(&j->windows, o->detail, &j->l, &j->h, origin, err);
@@ -103,6 +106,9 @@ static int write_answer(struct job *j, struct gp_err *err)
     gp_timeline_put_stats(&line, &j->l);
     if (o->front.common.verbose) gp_cli_say(j->front.tool, gp_buf_str(&line));
     int failed = gp_answer_write(j->format, a, o->front.common.output, err);
+    if (!failed && !j->l.n && o->range && !o->front.common.quiet)
+        gp_cli_warn(j->front.tool, "--range: %s: nothing was recorded there", o->range);
+    if (!failed) gp_front_warn_empty(&j->front, &j->t);
     if (!failed && !o->front.common.quiet) {
         warn_left_out(j);
         gp_cli_warn(j->front.tool, "%s: %s", a->input, gp_buf_str(&facts));

@@ -148,11 +148,24 @@ int gp_front_check_usable(const struct gp_trace *t, struct gp_err *err)
     return gp_fail(err, GP_E_FORMAT, -1, "%s: contains nothing that can be used", t->input.path);
 }
 
-int gp_front_check_empty(const struct gp_front *f, uint64_t gpu_events, struct gp_err *err)
+/* Why there are no GPU events, where the input shows it. */
+static const char *why_empty(bool cut)
+{
+    return cut ? "; the input ends early, and profilers write GPU events last" : "";
+}
+
+int gp_front_check_empty(const struct gp_front *f, uint64_t gpu_events, bool cut, struct gp_err *err)
 {
     if (gpu_events || f->opts->allow_empty) return 0;
-    if (f->n > 1) return gp_fail(err, GP_E_FORMAT, -1, "none of %zu inputs has GPU events", f->n);
-    return gp_fail(err, GP_E_FORMAT, -1, "%s: no GPU events", f->paths[0]);
+    if (f->n > 1)
+        return gp_fail(err, GP_E_FORMAT, -1, "none of %zu inputs has GPU events%s", f->n, why_empty(cut));
+    return gp_fail(err, GP_E_FORMAT, -1, "%s: no GPU events%s", f->paths[0], why_empty(cut));
+}
+
+void gp_front_warn_empty(const struct gp_front *f, const struct gp_trace *t)
+{
+    if (t->events[GP_GPU].n || f->opts->common.quiet) return;
+    gp_cli_warn(f->tool, "%s: no GPU events%s", t->input.path, why_empty(gp_trace_truncated(t)));
 }
 
 /* ---- messages ---- */

@@ -124,8 +124,12 @@ GP_MUST_CHECK int gp_front_saved(const char *path, bool (*is_saved)(const void *
 
 /* An error if nothing in T can be used. */
 GP_MUST_CHECK int gp_front_check_usable(const struct gp_trace *t, struct gp_err *err);
-/* An error unless the inputs have GPU events, GPU_EVENTS in all, or --allow-empty is given. */
-GP_MUST_CHECK int gp_front_check_empty(const struct gp_front *f, uint64_t gpu_events, struct gp_err *err);
+/* An error unless the inputs have GPU events, GPU_EVENTS in all, or --allow-empty is given. CUT: one of them ends early,
+ * which explains it, as profilers write GPU events last. */
+GP_MUST_CHECK int gp_front_check_empty(const struct gp_front *f, uint64_t gpu_events, bool cut,
+                                       struct gp_err *err);
+/* The reason why a picture of T is empty, on standard error unless --quiet, where T has no GPU events. */
+void gp_front_warn_empty(const struct gp_front *f, const struct gp_trace *t);
 
 /* Is the answer text for a person at a terminal? It then shows itself what is wrong with the inputs. */
 bool gp_front_is_terminal(const struct gp_front *f);

@@ -285,7 +285,8 @@ struct gp_input *gp_input_open(const char *path, int threads, struct gp_err *err
         return NULL;
     }
     if (S_ISDIR(st.st_mode)) {
-        gp_fail(err, GP_E_IO, -1, "%s: is a directory", name);
+        gp_fail(err, GP_E_IO, -1, "%s: is a directory: name the files in it, such as %s/*.json.gz", name,
+                name);
         if (!is_stdin) close(fd);
         return NULL;
     }

@@ -186,4 +186,39 @@ test_expect_success 'a time without a unit is an error that shows how to write i
     status_of trace-diff --gate op:3 one.json one.json && test $status = 2 && grep "it has no unit" err
 '
 
+test_expect_success 'what people hand in by mistake is named, with the way on' '
+    cp "$(command -v cat)" program && printf "<!DOCTYPE html><html></html>" >page &&
+    printf "Time,Name,Duration\n1,gemm,2\n" >table && mkdir a_folder && printf "\200\004\225abc" >snapshot &&
+    for wrong in "program:a program, not a trace: record it with gpuprof-collect" "page:a page, as our tools write" \
+        "table:a table (CSV), not a trace" "snapshot:a pickle, not a trace: trace-memory reads" \
+        "a_folder:is a directory: name the files in it, such as a_folder/"; do
+        for tool in trace-hta trace2flame trace2timeline trace-suggest; do
+            status_of $tool "${wrong%%:*}" && test $status = 2 && test_must_be_empty out &&
+            grep -F "${wrong#*:}" err && test $(wc -l <err) = 1 || return 1
+        done
+    done
+'
+
+test_expect_success 'nothing is silent: no GPU events, a file that is cut before them, nothing that matches' '
+    cat >host.json <<-\END &&
+	{"traceEvents": [
+	{"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 10, "dur": 5, "args": {}}
+	]}
+	END
+    sed "\$d" host.json >cut.json &&
+    for tool in trace2flame trace2timeline; do
+        $tool host.json 2>err >out && test -s out && grep "^$tool: host.json: no GPU events$" err &&
+        $tool cut.json 2>err >out &&
+        grep "^$tool: cut.json: no GPU events; the input ends early, and profilers write GPU events last" err || return 1
+    done &&
+    for tool in trace-hta trace-suggest; do
+        status_of $tool cut.json && test $status = 2 && grep "no GPU events; the input ends early" err || return 1
+    done &&
+    trace2flame --filter nosuch one.json 2>err >out && grep "^trace2flame: --filter: no frame matches .nosuch." err &&
+    trace2timeline --range 5s-6s one.json 2>err >out && grep "^trace2timeline: --range: 5s-6s: nothing was recorded" err &&
+    for tool in trace2timeline trace-hta; do
+        $tool --step-marker nosuch one.json 2>err >out && grep "^$tool: --step-marker: no range matches .nosuch." err || return 1
+    done
+'
+
 test_done

@@ -323,14 +323,14 @@ static void nothing_on_the_gpu_is_an_error_unless_allowed(void **state)
     struct gp_front f;
     struct gp_err err = {0};
     assert_int_equal(gp_front_open(&f, &tool, &o, &err), 0);
-    assert_int_equal(gp_front_check_empty(&f, 1, &err), 0);
-    assert_int_equal(gp_front_check_empty(&f, 0, &err), -1);
+    assert_int_equal(gp_front_check_empty(&f, 1, false, &err), 0);
+    assert_int_equal(gp_front_check_empty(&f, 0, false, &err), -1);
     assert_string_equal(err.msg, "-: no GPU events");
     gp_front_inputs(&f, paths, 2);
-    assert_int_equal(gp_front_check_empty(&f, 0, &err), -1);
+    assert_int_equal(gp_front_check_empty(&f, 0, false, &err), -1);
     assert_string_equal(err.msg, "none of 2 inputs has GPU events");
     o.allow_empty = true;
-    assert_int_equal(gp_front_check_empty(&f, 0, &err), 0);
+    assert_int_equal(gp_front_check_empty(&f, 0, false, &err), 0);
     gp_front_close(&f);
 }
 
