@@ -122,13 +122,6 @@ static void warn_quality(const struct job *j)
     gp_report_release(&r);
 }
 
-static void warn_marker(const struct job *j)
-{
-    const char *marker = j->opts->front.step_marker;
-    if (marker && !j->h.steps.n && !j->opts->front.common.quiet)
-        gp_cli_warn(j->front.tool, "--step-marker: no range matches '%s', so there are no steps", marker);
-}
-
 static int analyze(struct job *j, struct gp_err *err)
 {
     struct gp_buf partial = {0};
@@ -140,11 +133,8 @@ static int analyze(struct job *j, struct gp_err *err)
     }
     gp_hta_finish(&j->h);
     warn_quality(j);
-    uint64_t gpu_events = gp_input_quality_gpu_events(j->h.inputs.at, j->h.inputs.n);
-    bool cut = false;
-    for (size_t i = 0; i < j->h.inputs.n; i++) cut |= j->h.inputs.at[i].truncated;
-    warn_marker(j);
-    return gp_front_check_empty(&j->front, gpu_events, cut, err) ? -1 : write_answer(j, err);
+    gp_front_warn_marker(&j->front, j->h.steps.n);
+    return gp_front_check_inputs(&j->front, j->h.inputs.at, j->h.inputs.n, err) ? -1 : write_answer(j, err);
 }
 
 /* ---- options ---- */

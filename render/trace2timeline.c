@@ -67,9 +67,7 @@ static int find_windows(struct job *j, struct gp_err *err)
     int64_t origin = gp_lanes_origin(&j->t);
     if (o->steps && gp_timeline_steps(view, o->steps, &j->h, err)) return -1;
     if (o->range && gp_timeline_range(view, "range", o->range, strlen(o->range), origin, err)) return -1;
-    if (o->front.step_marker && !j->h.steps.n && !o->front.common.quiet)
-        gp_cli_warn(j->front.tool, "--step-marker: no range matches '%s', so there are no steps",
-                    o->front.step_marker);
+    gp_front_warn_marker(&j->front, j->h.steps.n);
     gp_lanes_build(&j->l, &j->v, &j->h, &(struct gp_lanes_opts){view->begin_ns, view->end_ns});
     if (!(j->format->needs & GP_TIMELINE_DETAIL)) return 0;
     return gp_timeline_detail(&j->windows, o->detail, &j->l, &j->h, origin, err);

@@ -162,6 +162,19 @@ int gp_front_check_empty(const struct gp_front *f, uint64_t gpu_events, bool cut
     return gp_fail(err, GP_E_FORMAT, -1, "%s: no GPU events%s", f->paths[0], why_empty(cut));
 }
 
+int gp_front_check_inputs(const struct gp_front *f, const struct gp_input_quality *in, size_t n,
+                          struct gp_err *err)
+{
+    return gp_front_check_empty(f, gp_input_quality_gpu_events(in, n), gp_input_quality_cut(in, n), err);
+}
+
+void gp_front_warn_marker(const struct gp_front *f, size_t steps)
+{
+    const char *marker = f->opts->step_marker;
+    if (marker && !steps && !f->opts->common.quiet)
+        gp_cli_warn(f->tool, "--step-marker: no range matches '%s', so there are no steps", marker);
+}
+
 void gp_front_warn_empty(const struct gp_front *f, const struct gp_trace *t)
 {
     if (t->events[GP_GPU].n || f->opts->common.quiet) return;

@@ -128,6 +128,11 @@ GP_MUST_CHECK int gp_front_check_usable(const struct gp_trace *t, struct gp_err 
  * which explains it, as profilers write GPU events last. */
 GP_MUST_CHECK int gp_front_check_empty(const struct gp_front *f, uint64_t gpu_events, bool cut,
                                        struct gp_err *err);
+/* The same of N inputs as they were judged. */
+GP_MUST_CHECK int gp_front_check_inputs(const struct gp_front *f, const struct gp_input_quality *in, size_t n,
+                                        struct gp_err *err);
+/* On standard error, unless --quiet: that --step-marker was given, but there are no STEPS. */
+void gp_front_warn_marker(const struct gp_front *f, size_t steps);
 /* The reason why a picture of T is empty, on standard error unless --quiet, where T has no GPU events. */
 void gp_front_warn_empty(const struct gp_front *f, const struct gp_trace *t);
 

@@ -41,6 +41,13 @@ static inline uint64_t gp_input_quality_gpu_events(const struct gp_input_quality
     for (size_t i = 0; i < n; i++) sum += in[i].gpu_events;
     return sum;
 }
+/* Does one of N inputs end early? */
+static inline bool gp_input_quality_cut(const struct gp_input_quality *in, size_t n)
+{
+    bool cut = false;
+    for (size_t i = 0; i < n; i++) cut |= in[i].truncated;
+    return cut;
+}
 /* Save or load, as X says. */
 void gp_input_quality_xfer(struct gp_xfer *x, struct gp_input_quality *in);
 
