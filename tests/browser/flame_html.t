@@ -11,7 +11,7 @@ trap 'rm -rf "$scratch"' EXIT
 # Every sample as a page, and as folded stacks by each weight to compare with.
 for sample in "$here"/../../samples/h200/*.trace "$here"/../../samples/h200/*.json.gz; do
     name=sample-${sample##*/}
-    "$flame" -q -f html "$sample" >"$scratch/$name.html" || exit 1
+    "$flame" -q -f html --whole "$sample" >"$scratch/$name.html" || exit 1
     for weight in gpu cpu count bytes idle; do
         "$flame" -q -f folded -w $weight "$sample" >"$scratch/$name.$weight" || exit 1
     done
@@ -23,22 +23,22 @@ step;forward;mm;gemm 300
 step;forward;gelu;elementwise 100
 step;backward;mm;gemm 200
 END
-"$flame" -f html plain.folded >plain.html || exit 1
+"$flame" -f html --whole plain.folded >plain.html || exit 1
 "$flame" plain.folded >plain.svg || exit 1
-"$flame" -f html --invert plain.folded >inverted.html || exit 1
-(cat plain.folded && echo "step;forward;extra 50" && echo "other 900") | "$flame" -f html >wider.html || exit 1
+"$flame" -f html --whole --invert plain.folded >inverted.html || exit 1
+(cat plain.folded && echo "step;forward;extra 50" && echo "other 900") | "$flame" -f html --whole >wider.html || exit 1
 printf '%s\n' '</title></script><script>alert(1)</script>]]><img src=x onerror=alert(2)>;a 5' \
     "main;;b'\"\\&lt<!-- 3" >names.folded
-"$flame" -f html --title '</title><script>alert(3)</script>' names.folded >names.html || exit 1
+"$flame" -f html --whole --title '</title><script>alert(3)</script>' names.folded >names.html || exit 1
 cat >kinds.json <<'END'
 [{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum_f32_RING_LL","pid":0,"tid":7,"ts":1,"dur":3,"args":{"stream":7}},
  {"ph":"X","cat":"kernel","name":"my_kernel","pid":0,"tid":7,"ts":5,"dur":6,"args":{"stream":7}},
  {"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Pageable -> Device)","pid":0,"tid":7,"ts":11,"dur":1,"args":{"stream":7,"bytes":4096}}]
 END
-"$flame" -q -f html kinds.json >kinds.html || exit 1
-echo '{"traceEvents":[]}' | "$flame" -q -f html >empty.html || exit 1
+"$flame" -q -f html --whole kinds.json >kinds.html || exit 1
+echo '{"traceEvents":[]}' | "$flame" -q -f html --whole >empty.html || exit 1
 awk 'BEGIN { for (i = 0; i < 20000; i++) printf "all work;leaf_%d %d\n", i, 10 + i % 7 }' >many.folded
-"$flame" -f html many.folded >many.html || exit 1
+"$flame" -f html --whole many.folded >many.html || exit 1
 
 . "$here/tries.sh"
 tries node "$here/flame_html.js" "$scratch"
