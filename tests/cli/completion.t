@@ -29,7 +29,7 @@ for tool in $tools; do
 done
 
 test_expect_success 'choices, after a blank and after =' '
-    printf "%s\n" folded html pprof speedscope svg >expect &&
+    printf "%s\n" folded hatchet html pprof speedscope svg >expect &&
     complete trace2flame --format "" >out && test_cmp expect out &&
     complete trace2flame -f "" >out && test_cmp expect out &&
     complete trace2flame --format = "" >out && test_cmp expect out &&

@@ -87,9 +87,9 @@ static void what_cannot_be_had_is_refused_with_a_reason(void **state)
                    "--graphs: 'auto:' is not one of node, graph, auto, auto:RATE");
     assert_refused((struct gp_collect_opts){.graphs = "auto:0"},
                    "--graphs: 'auto:0' is not one of node, graph, auto, auto:RATE");
-    assert_refused(
-        (struct gp_collect_opts){.start = "later"},
-        "--start: 'later' is not one of profiler, range:NAME, launch:N, SIGUSR1, SIGUSR2, or a time");
+    assert_refused((struct gp_collect_opts){.start = "later"},
+                   "--start: 'later' is not one of profiler, range:NAME, launch:N, SIGUSR1, SIGUSR2, or a "
+                   "time such as 10 (seconds) or 500ms");
     assert_refused((struct gp_collect_opts){.flush_ns = 999999},
                    "--flush-interval: must be between 1ms and 60s");
     assert_refused((struct gp_collect_opts){.buffer_bytes = 1}, "--buffer-size: must be between 64K and 64M");
@@ -98,7 +98,7 @@ static void what_cannot_be_had_is_refused_with_a_reason(void **state)
     assert_refused((struct gp_collect_opts){.dump = "SIGUSR1", .start = "SIGUSR1", .last_ns = 5},
                    "--dump: SIGUSR1 already starts or stops the recording");
     assert_refused((struct gp_collect_opts){.dump = "idle:x", .last_ns = 5},
-                   "--dump: 'idle:x' is not one of SIGUSR1, SIGUSR2, idle:DURATION");
+                   "--dump: 'idle:x' is not one of SIGUSR1, SIGUSR2, idle:TIME");
     assert_refused((struct gp_collect_opts){.stop = "range:a", .no_nvtx = true},
                    "--no-nvtx: a range cannot start or stop the recording then");
 }
