@@ -53,7 +53,7 @@ static int64_t run_steps(struct scene *s, const int64_t *lengths, size_t n)
 {
     int64_t at = 1000;
     for (size_t i = 0; i < n; i++) {
-        char name[32];
+        char name[48];
         snprintf(name, sizeof name, "ProfilerStep#%zu", i);
         mk_host(&s->t, GP_RANGE, s->main, at, at + lengths[i], name);
         work(s, at + 1, at + 20, at + 30);
