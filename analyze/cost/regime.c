@@ -51,7 +51,6 @@ static bool know_roofs(struct gp_regime_answer *a, const struct gp_work *w, cons
     a->compute_ns = top > 0 ? w->flops / top * 1e9 : 0;
     a->memory_low_ns = w->bytes_low / c->memory.per_s * 1e9;
     a->memory_high_ns = w->bytes_high / c->memory.per_s * 1e9;
-    a->fits_cache = w->bytes_high < c->l2_bytes;
     double middle = (a->memory_low_ns + a->memory_high_ns) / 2;
     a->roof = a->compute_ns >= middle ? GP_REGIME_COMPUTE : GP_REGIME_MEMORY;
     return true;
@@ -105,6 +104,7 @@ void gp_regime_of_kernel(struct gp_regime_answer *a, const struct gp_regime_kern
     enum gp_class class = gp_class_of((enum gp_frame_kind)k->kind);
     memset(a, 0, sizeof *a);
     a->roof = GP_REGIME_UNKNOWN;
+    a->fits_cache = k->work && k->work->bytes_high < c->l2_bytes;
     if (class == GP_CLASS_COMMUNICATION) a->regime = GP_REGIME_COMMUNICATION;
     else if (class == GP_CLASS_MEMORY) a->regime = GP_REGIME_TRANSFER;
     else if ((double)k->dur_ns <= 2 * c->empty_ns + (double)TICK_NS) a->regime = GP_REGIME_OVERHEAD;

@@ -296,7 +296,7 @@ void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s, const s
     gp_suggest_tell(&r, s, o->three_regimes);
     gp_report_text_write(b, &r, &to);
     gp_report_release(&r);
-    if (o->verbose) put_ceilings(b, s, gp_report_prose_width(o->width));
+    if (o->verbose || o->three_regimes) put_ceilings(b, s, gp_report_prose_width(o->width));
     for (size_t i = 0; i < gp_suggest_worth(s); i++) put_suggestion(b, s, i, o);
     put_rest(b, s, o);
 }

@@ -180,11 +180,19 @@ test_expect_success '--ceilings comes before other sources, and errors in it are
 
 test_expect_success '--three-regimes holds for the first sentence, too' '
     trace-suggest "$pairs/mlp_pageable.json.gz" | tr "\n" " " >out && grep "bound by copies" out &&
-    trace-suggest --three-regimes "$pairs/mlp_pageable.json.gz" | tr "\n" " " >out && grep "bound by memory bandwidth" out && ! grep "bound by copies" out &&
+    trace-suggest --three-regimes "$pairs/mlp_pageable.json.gz" | tr "\n" " " >out && grep "bound by memory bandwidth" out && grep "Kernels are compared with" out && ! grep "bound by copies" out &&
     trace-suggest -q -f json --top 0 --three-regimes "$pairs/train.json.gz" >out &&
     jq -e "[.regime.kernels[].regime] | unique == [\"compute_bound\", \"memory_bound\", \"overhead_bound\"]" out
 '
 
+
+test_expect_success 'no kernel computes faster than its device was measured to' '
+    for f in "$samples"/h200/eager.json.gz "$pairs"/bf16.json.gz "$pairs"/fp32.json.gz "$pairs"/tf32.json.gz; do
+        trace-suggest -q -f json --top 0 --ceilings "$samples/calibrate/h200.ceilings.json" "$f" >out &&
+        jq -e "[.regime.kernels[] | select(.roof != null and .roof != \"memory\").roof_pct] | length > 0 and max <= 102" out ||
+            return 1
+    done
+'
 test_expect_success 'the first lines tell what bounds it, what to do first, what that saves' '
     trace-suggest -q "$pairs/decode.trace" | sed "/^\$/q" | tr "\n" " " >out &&
     grep -E "bound by overhead: [0-9.]+% idle, .* First: capture the step as a CUDA graph\. That saves 1\.[0-9]+ to 1\.[0-9]+ ms per step\." out &&
