@@ -19,7 +19,7 @@ GP_LIB=${GP_LIB:-$GP_BIN/../lib}
 GP_SANITIZED=${GP_SANITIZED:-}
 samples=$GP_SOURCE/samples
 # What was measured on this machine is nothing that a test may depend on.
-XDG_CACHE_HOME=/nonexistent
+XDG_CACHE_HOME=${GP_BIN%/bin}/tests/scratch/cache
 export GP_SOURCE GP_BIN GP_LIB GP_SANITIZED XDG_CACHE_HOME samples
 
 # Scratch directories belong to the build and to the folder of the test: two builds can be tested at the same time, and
