@@ -214,10 +214,19 @@ static void note_wait(struct gp_ranges *g, const struct gp_note *note)
     gp_records_add_wait(g->records, note->time_ns, &wait);
 }
 
+static void note_call(struct gp_ranges *g, int64_t tid, const struct gp_note *note)
+{
+    struct gp_note_call call;
+    if (note->args_n != sizeof call) return;
+    memcpy(&call, gp_note_args(note), sizeof call);
+    gp_records_add_call(g->records, tid, note->time_ns, &call);
+}
+
 void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note)
 {
-    if (note->op == GP_NOTE_WAIT) {
-        note_wait(g, note);
+    if (note->op == GP_NOTE_WAIT || note->op == GP_NOTE_CALL) {
+        if (note->op == GP_NOTE_WAIT) note_wait(g, note);
+        else note_call(g, tid, note);
         return;
     }
     size_t index = thread_index(g, tid);

@@ -124,6 +124,19 @@ static struct gp_call_info call_info(struct gp_records *r, bool driver, uint32_t
     return *info;
 }
 
+static void hold_call(struct gp_records *r, const struct gp_held_call *c)
+{
+    if (!gp_call_wanted((enum gp_call_class)call_info(r, c->driver, c->cbid).cls, r->opts.api,
+                        r->opts.memory))
+        return;
+    if (c->start_ns <= 0 || c->end_ns < c->start_ns) {
+        gp_records_lose(r, "API calls", "no usable time", 1);
+        return;
+    }
+    gp_records_note_time(r, c->end_ns);
+    GP_VEC_PUSH(&r->calls, *c);
+}
+
 static void add_call(struct gp_records *r, const void *rec, bool driver)
 {
     struct gp_held_call c = {
@@ -136,14 +149,22 @@ static void add_call(struct gp_records *r, const void *rec, bool driver)
         .tick = r->tick,
         .driver = driver,
     };
-    if (!gp_call_wanted((enum gp_call_class)call_info(r, driver, c.cbid).cls, r->opts.api, r->opts.memory))
-        return;
-    if (c.start_ns <= 0 || c.end_ns < c.start_ns) {
-        gp_records_lose(r, "API calls", "no usable time", 1);
-        return;
-    }
-    gp_records_note_time(r, c.end_ns);
-    GP_VEC_PUSH(&r->calls, c);
+    hold_call(r, &c);
+}
+
+void gp_records_add_call(struct gp_records *r, int64_t tid, int64_t start_ns, const struct gp_note_call *call)
+{
+    struct gp_held_call c = {
+        .start_ns = start_ns,
+        .end_ns = call->end_ns,
+        .corr = call->corr,
+        .tid = (uint32_t)tid,
+        .cbid = call->cbid,
+        .ret = call->ret,
+        .tick = r->tick,
+        .driver = call->driver != 0,
+    };
+    hold_call(r, &c);
 }
 
 /* ---- GPU work ---- */

@@ -216,6 +216,9 @@ void gp_records_add(struct gp_records *r, const void *record);
 /* Add a call that began at START_NS and waited, or recorded an event: for use if CUPTI does not record
  * that. */
 void gp_records_add_wait(struct gp_records *r, int64_t start_ns, const struct gp_note_wait *wait);
+/* Add a call of thread TID that began at START_NS: for use if CUPTI does not record it. */
+void gp_records_add_call(struct gp_records *r, int64_t tid, int64_t start_ns,
+                         const struct gp_note_call *call);
 /* A flush began at NOW_NS, on the clock of the records: everything held is one tick older. */
 void gp_records_tick(struct gp_records *r, int64_t now_ns);
 /* Move what is ready into the trace's tables; with ALL, everything. O(held). */

@@ -27,6 +27,7 @@ enum gp_note_op {
     GP_NOTE_CLONE, /* node ID was made after node OTHER, whose ranges it has */
     /* a call that waits, or records an event that others wait for: the args are a struct gp_note_wait */
     GP_NOTE_WAIT,
+    GP_NOTE_CALL, /* a call that launches, copies or waits: the args are a struct gp_note_call */
 };
 
 /* Numbers of CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_; a record of an event is not one of those. */
@@ -38,6 +39,14 @@ struct gp_note_wait {
     uint64_t event;                 /* handle of the CUDA event, 0 none */
     uint32_t corr, context, stream; /* CUPTI's numbers, UINT32_MAX unknown */
     uint32_t type;                  /* enum gp_wait */
+};
+
+/* From time_ns of its note to END_NS. */
+struct gp_note_call {
+    int64_t end_ns;
+    uint32_t corr, cbid; /* CUPTI's numbers */
+    int32_t ret;
+    uint32_t driver; /* of the driver, otherwise of the runtime */
 };
 
 /* What happened. If TEXT is NULL, the text follows the struct, NUL-terminated; then the args follow. */

@@ -108,7 +108,7 @@ static bool clip(void *ctx, int64_t *start_ns, int64_t *end_ns)
     return gp_gate_clip(&s->windows, start_ns, end_ns);
 }
 
-/* Its first frame: by now its own name is in the log. */
+/* Its first frame: by now its own name is in the log, after those of calls. */
 static void begin(struct gp_session *s)
 {
     if (s->begun) return;

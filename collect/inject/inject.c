@@ -3,6 +3,7 @@
  * names that the launcher cannot look up itself. Whatever goes wrong here, the program keeps running. */
 #include "collect/inject/inject.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/intern.h"
 #include "formats/base/map.h"
+#include "formats/base/str.h"
 
 enum {
     FIRST_BUFFERS = 2,       /* created before cuInit() continues */
@@ -547,9 +549,18 @@ static bool start_thread(void)
     return false;
 }
 
+/* Does libcuda call from there? If it does not, it has been loaded and initialized before. */
+static bool is_cuda(const void *caller)
+{
+    Dl_info where;
+    if (!dladdr(caller, &where) || !where.dli_fname) return true;
+    const char *slash = strrchr(where.dli_fname, '/');
+    return gp_starts(slash ? slash + 1 : where.dli_fname, "libcuda.so");
+}
+
 GP_EXPORT int InitializeInjection(void);
 
-/* Called by libcuda inside cuInit(). Always returns success (not 0), so that the program continues in any
+/* Called by libcuda inside cuInit(), or by whoever loads this library later. Always returns success (not 0), so that the program continues in any
  * case. */
 GP_EXPORT int InitializeInjection(void)
 {
@@ -558,8 +569,8 @@ GP_EXPORT int InitializeInjection(void)
         gp_nvtx_off(); /* nobody will ever read its notes */
         return 1;
     }
+    bool late = !is_cuda(__builtin_return_address(0));
     self.pid = getpid();
-    log_thread(self.pid);
     struct gp_pool_opts p = {
         .shared = &self.shared,
         .ready = READY_BUFFERS,
@@ -571,13 +582,16 @@ GP_EXPORT int InitializeInjection(void)
     struct gp_tracer_opts t = {(enum gp_api_level)self.opts.api,
                                self.opts.memory,
                                self.opts.graphs == GP_GRAPHS_WHOLE,
+                               late,
                                outlast,
                                self.pool,
                                &self.shared};
     static const struct gp_inject_switches switches = {gp_tracer_record, gp_tracer_count_launches,
                                                        gp_nvtx_watch};
     gp_rate_init(&self.rate, self.opts.graph_rate);
-    bool ready = gp_tracer_start(&t), ok = ready && gp_inject_gate_start(&self.opts.gate, &switches);
+    bool ready = gp_tracer_start(&t);
+    log_thread(self.pid); /* after the names of calls: when the launcher has this one, it has those */
+    bool ok = ready && gp_inject_gate_start(&self.opts.gate, &switches);
     if (!ok) {
         if (ready) gp_tracer_stop();
         gp_nvtx_off();

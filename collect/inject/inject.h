@@ -77,6 +77,7 @@ struct gp_tracer_opts {
     enum gp_api_level api;
     bool memory;       /* allocations as well */
     bool whole_graphs; /* one record per launch of a CUDA graph, none of its nodes */
+    bool late;         /* CUDA is initialized already */
     void (*up)(void);  /* called once CUDA is initialized, and for each new context */
     struct gp_pool *pool;
     struct gp_shared *shared; /* gets the names of calls and the sizes of records that are known in advance */
@@ -114,6 +115,8 @@ void gp_tracer_forked(void);
 void gp_nvtx_node(uint64_t node, uint64_t original);
 /* This thread's call, from START_NS on, has waited for something, or recorded an event. */
 void gp_nvtx_wait(int64_t start_ns, const struct gp_note_wait *wait);
+/* This thread's call, from START_NS on, has returned. */
+void gp_nvtx_call(int64_t start_ns, const struct gp_note_call *call);
 /* Hand over the notes of all threads, each thread's in order. Returns how many were refused since the last call. */
 uint64_t gp_nvtx_drain(void (*take)(void *ctx, int64_t tid, const struct gp_note *note), void *ctx);
 /* From now on report ranges to gp_inject_range_begins() and its like, or stop doing so. */

@@ -575,17 +575,26 @@ void gp_nvtx_node(uint64_t node, uint64_t original)
     if (!put(t, &note, "", (size_t)(t->open + 1) * POP_BYTES)) gp_ring_refuse(t->ring);
 }
 
-/* ---- waits ---- */
+/* ---- calls ---- */
 
-void gp_nvtx_wait(int64_t start_ns, const struct gp_note_wait *wait)
+static inline void put_args(enum gp_note_op op, int64_t start_ns, const void *args, size_t n)
 {
     struct nvtx_thread *t = get_thread();
     if (!t) return;
-    struct gp_note note = {
-        .op = GP_NOTE_WAIT, .args_n = sizeof *wait, .time_ns = start_ns, .domain = "", .text = ""};
+    struct gp_note note = {.op = op, .args_n = (uint16_t)n, .time_ns = start_ns, .domain = "", .text = ""};
     size_t reserve = (size_t)(t->open + 1) * POP_BYTES;
-    if (!gp_ring_put(t->ring, &note, "", 0, (const char *)wait, reserve)) gp_ring_refuse(t->ring);
+    if (!gp_ring_put(t->ring, &note, "", 0, args, reserve)) gp_ring_refuse(t->ring);
     wake(t);
+}
+
+void gp_nvtx_wait(int64_t start_ns, const struct gp_note_wait *wait)
+{
+    put_args(GP_NOTE_WAIT, start_ns, wait, sizeof *wait);
+}
+
+void gp_nvtx_call(int64_t start_ns, const struct gp_note_call *call)
+{
+    put_args(GP_NOTE_CALL, start_ns, call, sizeof *call);
 }
 
 /* ---- the payload extension ----

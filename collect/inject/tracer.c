@@ -103,7 +103,9 @@ static struct {
     bool memory, whole_graphs;
     void (*is_up)(void);
     uint8_t hooks[2][MAX_CBID];      /* enum hook; runtime, driver */
-    bool wanted[2][MAX_CBID];        /* calls that are recorded one by one */
+    bool wanted[2][MAX_CBID];        /* calls that are recorded */
+    _Atomic bool noting;             /* by us, at both ends of each */
+    _Atomic bool counting;           /* launches are counted */
     _Atomic bool recording, unified; /* unified: the counters of unified memory are configured */
     _Atomic bool up;                 /* cuInit() is over */
     _Atomic bool stopped, forked;
@@ -352,6 +354,33 @@ static uint32_t stream_number(const CUpti_CallbackData *call, const void *stream
     return number;
 }
 
+/* ---- calls ----
+ * Once CUDA is initialized, CUPTI records either all calls, of which a program in Python makes ten for each
+ * launch, or none. So the calls that are wanted are noted here, at both of their ends. Of this thread: a driver
+ * call inside a runtime call is part of it. */
+static _Thread_local struct {
+    unsigned depth, period;
+    int64_t start_ns;
+} calls;
+
+static void call_begins(void)
+{
+    unsigned period = atomic_load_explicit(&cupti.period, memory_order_relaxed);
+    if (calls.period != period) calls.depth = 0;
+    calls.period = period;
+    if (!calls.depth++) calls.start_ns = gp_now_ns();
+}
+
+static void call_ends(bool driver, uint32_t cbid, const CUpti_CallbackData *call)
+{
+    if (calls.period != atomic_load_explicit(&cupti.period, memory_order_relaxed)) return;
+    if (!calls.depth || --calls.depth) return;
+    struct gp_note_call c = {
+        .end_ns = gp_now_ns(), .corr = call->correlationId, .cbid = cbid, .driver = driver};
+    if (call->functionReturnValue) memcpy(&c.ret, call->functionReturnValue, sizeof c.ret);
+    gp_nvtx_call(calls.start_ns, &c);
+}
+
 static void on_wait(unsigned which, const CUpti_CallbackData *call)
 {
     unsigned period = atomic_load_explicit(&cupti.period, memory_order_relaxed);
@@ -381,11 +410,32 @@ static bool on_hook(uint8_t hook, const CUpti_CallbackData *call)
     bool enter = call->callbackSite == CUPTI_API_ENTER;
     if (hook == HOOK_PROFILER_START && !enter) gp_inject_profiler(true);
     if (hook == HOOK_PROFILER_STOP && enter) gp_inject_profiler(false);
-    if (hook == HOOK_LAUNCH) gp_inject_launch(enter);
+    if (hook == HOOK_LAUNCH && atomic_load_explicit(&cupti.counting, memory_order_relaxed))
+        gp_inject_launch(enter);
     if (hook == HOOK_CAPTURE_BEGIN && enter) waits.capturing = 1;
     if (hook == HOOK_CAPTURE_END && !enter) waits.capturing = 0;
     if (hook >= HOOK_WAIT) on_wait(hook - HOOK_WAIT, call);
     return (hook != HOOK_PROFILER_STOP && hook != HOOK_RESET) || !enter;
+}
+
+/* The call that begins a recording belongs to it, as does the one that ends it. */
+static bool on_api(bool driver, uint32_t cbid, const CUpti_CallbackData *call)
+{
+    bool enter = call->callbackSite == CUPTI_API_ENTER;
+    uint8_t hook = cbid < MAX_CBID ? cupti.hooks[driver][cbid] : HOOK_NONE;
+    bool wanted = cbid < MAX_CBID && cupti.wanted[driver][cbid];
+    if (wanted && !enter && atomic_load_explicit(&cupti.noting, memory_order_relaxed))
+        call_ends(driver, cbid, call);
+    bool done = on_hook(hook, call);
+    if (wanted && enter && atomic_load_explicit(&cupti.noting, memory_order_relaxed)) call_begins();
+    return done;
+}
+
+static void on_up(void)
+{
+    atomic_store(&cupti.up, true);
+    configure_unified();
+    cupti.is_up();
 }
 
 /* Events of CUDA that need action: it is initialized, or records may soon be out of reach. */
@@ -401,14 +451,11 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
         return;
     }
     if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid != CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
-        atomic_store(&cupti.up, true);
-        configure_unified();
-        cupti.is_up();
+        on_up();
         return;
     }
     if (domain != CUPTI_CB_DOMAIN_RESOURCE) {
-        uint8_t hook = cbid < MAX_CBID ? cupti.hooks[domain == CUPTI_CB_DOMAIN_DRIVER_API][cbid] : HOOK_NONE;
-        if (on_hook(hook, data)) return;
+        if (on_api(domain == CUPTI_CB_DOMAIN_DRIVER_API, cbid, data)) return;
     }
     cupti.cuptiActivityFlushAll(0);
     gp_inject_wake(true);
@@ -528,18 +575,40 @@ static void find_calls(bool driver)
     }
 }
 
-/* Switch the records of API calls; returns how many calls are switched one by one. Once CUDA is initialized,
- * CUPTI accepts that and does nothing, so all calls are recorded then; unwanted ones are left out when their
- * records are read. */
+/* Is the call reported to us for another reason than its own record? */
+static bool has_other_use(bool driver, uint32_t cbid)
+{
+    uint8_t hook = cupti.hooks[driver][cbid];
+    if (hook == HOOK_LAUNCH) return atomic_load(&cupti.counting);
+    if (hook >= HOOK_CAPTURE_BEGIN) return atomic_load(&cupti.recording) && cupti.api == GP_API_LEVEL_SYNC;
+    return hook != HOOK_NONE;
+}
+
+/* Report the calls that are wanted to us, or only those of them that are hooks. */
+static unsigned note_calls(bool driver, bool on)
+{
+    unsigned n = 0;
+    for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
+        if (cupti.wanted[driver][cbid])
+            n += cupti.cuptiEnableCallback(on || has_other_use(driver, cbid), cupti.subscriber,
+                                           domain_of(driver), cbid) == CUPTI_SUCCESS;
+    return n;
+}
+
+/* Switch the records of API calls; returns how many calls are switched one by one: by CUPTI, or, once CUDA is
+ * initialized and CUPTI accepts that and does nothing, by us. */
 static unsigned switch_calls(bool driver, bool on)
 {
     __typeof__(&cuptiActivityEnableRuntimeApi) enable =
         driver ? cupti.cuptiActivityEnableDriverApi : cupti.cuptiActivityEnableRuntimeApi;
     unsigned n = 0;
     if (cupti.api == GP_API_LEVEL_NONE) return 0;
-    bool whole = !enable || cupti.api == GP_API_LEVEL_ALL || atomic_load(&cupti.up);
-    if (whole) switch_kind(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME, on);
-    if (!enable || (whole && on)) return 0;
+    if (cupti.api == GP_API_LEVEL_ALL)
+        switch_kind(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME, on);
+    bool by_us = !enable || atomic_load(&cupti.up);
+    if (cupti.api != GP_API_LEVEL_ALL && by_us && on) atomic_store(&cupti.noting, true);
+    if (atomic_load(&cupti.noting)) n = note_calls(driver, on);
+    if (!enable || (on && (by_us || cupti.api == GP_API_LEVEL_ALL))) return n;
     for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
         if (cupti.wanted[driver][cbid]) n += enable(cbid, on) == CUPTI_SUCCESS;
     return n;
@@ -547,9 +616,11 @@ static unsigned switch_calls(bool driver, bool on)
 
 void gp_tracer_count_launches(bool on)
 {
+    atomic_store(&cupti.counting, on);
     for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
         if (cupti.hooks[1][cbid] == HOOK_LAUNCH)
-            cupti.cuptiEnableCallback(on, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, cbid);
+            cupti.cuptiEnableCallback(on || atomic_load(&cupti.noting), cupti.subscriber,
+                                      CUPTI_CB_DOMAIN_DRIVER_API, cbid);
 }
 
 /* Copies and sets are always recorded with kernels: graphs have all three, and records that were not enabled
@@ -608,6 +679,7 @@ bool gp_tracer_record(bool on)
         return false;
     }
     unsigned runtime = switch_calls(false, on), driver = switch_calls(true, on);
+    if (!on) atomic_store(&cupti.noting, false);
     gp_debug("%s: %u runtime calls, %u driver calls", on ? "enabled" : "disabled", runtime, driver);
     return true;
 }
@@ -692,7 +764,10 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts)
     cupti.whole_graphs = opts->whole_graphs;
     cupti.is_up = opts->up;
     if (!open_cupti()) return false;
-    if (get_ready()) return true;
+    if (get_ready()) {
+        if (opts->late) on_up();
+        return true;
+    }
     atomic_store(&cupti.stopped, true);
     if (cupti.cuptiUnsubscribe) cupti.cuptiUnsubscribe(cupti.subscriber);
     return false;
@@ -750,6 +825,7 @@ void gp_tracer_stop(void)
     for (size_t i = 0; i < GP_COUNT(always); i++) switch_kind(always[i], false);
     switch_calls(false, false);
     switch_calls(true, false);
+    atomic_store(&cupti.noting, false);
     gp_debug("tracing stopped");
 }
 

@@ -63,12 +63,12 @@ static int do_launch(int argc, char **argv)
 }
 
 /* mix: 3 copies of 1000 bytes, 1 peer copy, 2 sets of 50 bytes, 4 waits, 5 allocations, 2 graphs of 10 nodes,
- * 6 driver launches, 1 kernel that starts early, 1 without times. */
+ * 6 driver launches, 1 kernel that starts early, 1 without times. With "window", profiling is started first. */
 static int do_mix(int argc, char **argv)
 {
-    (void)argc;
     (void)argv;
     cuInit(0);
+    if (argc > 2) once(MOCK_PROFILER_START, 0, 0);
     for (int i = 0; i < 3; i++) once(MOCK_COPY, 1000, 0);
     once(MOCK_PEER_COPY, 500, 0);
     for (int i = 0; i < 2; i++) once(MOCK_SET, 50, 0);

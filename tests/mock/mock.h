@@ -9,6 +9,7 @@
  *   MOCK_CUPTI_TAIL=1      hand out whole buffers whose rest was never filled
  *   MOCK_CUPTI_CUT=1       hand out buffers whose last record is cut
  *   MOCK_CUPTI_REFUSE=1    do not record kernels
+ *   MOCK_CUPTI_NO_WHOLE=1  do not record all calls of the runtime or the driver
  *   MOCK_CUPTI_HANG=1      never return from the forced flush; 2: from any flush
  */
 #ifndef GP_TESTS_MOCK_H

@@ -14,12 +14,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pid_t owner; /* the process that initialised CUDA; its fork children cannot */
 static void (*_Atomic sink)(const struct mock_event *e);
 static void (*up)(void), (*down)(void);
+static bool is_up;
 
 void mock_attach(void (*to)(const struct mock_event *e), void (*on_up)(void), void (*on_down)(void))
 {
     sink = to;
     up = on_up;
     down = on_down;
+    if (is_up) up(); /* CUPTI comes late */
 }
 
 /* The driver goes down before handlers that were registered before cuInit() was done. */
@@ -56,6 +58,7 @@ int cuInit(unsigned flags)
         owner = getpid();
         inject();
         atexit(go_down);
+        is_up = true;
         if (up) up();
     }
     pthread_mutex_unlock(&lock);

@@ -512,12 +512,15 @@ CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_t
     return CUPTI_SUCCESS;
 }
 
-/* A launch by the driver: is its kernel recorded? That is settled when the launch begins, for the call when it ends. */
-static bool launch_by_driver(uint32_t cbid, uint32_t correlation)
+/* A launch, by the runtime unless that is 0, and by the driver: is its kernel recorded? That is settled when the
+ * launch begins, for the call when it ends. */
+static bool launch(uint32_t runtime, uint32_t driver, uint32_t correlation)
 {
-    call_back(true, cbid, correlation, CUPTI_API_ENTER);
+    if (runtime) call_back(false, runtime, correlation, CUPTI_API_ENTER);
+    call_back(true, driver, correlation, CUPTI_API_ENTER);
     bool recorded = mock.kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL];
-    call_back(true, cbid, correlation, CUPTI_API_EXIT);
+    call_back(true, driver, correlation, CUPTI_API_EXIT);
+    if (runtime) call_back(false, runtime, correlation, CUPTI_API_EXIT);
     return recorded;
 }
 
@@ -624,6 +627,12 @@ static void on_wait(const struct mock_event *e, uint32_t c, uint64_t t)
     }
 }
 
+static void trim(uint32_t c, uint64_t t)
+{
+    both_call_back(388, 0, c, 0, 0);
+    put_call(false, 388, c, t, t + 300);
+}
+
 static void on_event(const struct mock_event *e)
 {
     pthread_mutex_lock(&mock.lock);
@@ -643,7 +652,7 @@ static void on_event(const struct mock_event *e)
     case MOCK_STUCK:
     case MOCK_BAD_TIME:
     case MOCK_EARLY:
-        recorded = launch_by_driver(307, c);
+        recorded = launch(505, 307, c);
         put_call(true, 307, c, t + 100, t + 900);
         put_call(false, 505, c, t, t + 1000);
         if (!recorded) break;
@@ -654,24 +663,27 @@ static void on_event(const struct mock_event *e)
                    e->op == MOCK_STUCK || e->op == MOCK_BAD_TIME ? 0 : t + 2500, 0);
         break;
     case MOCK_DRIVER_LAUNCH:
-        recorded = launch_by_driver(307, c);
+        recorded = launch(0, 307, c);
         put_call(true, 307, c, t, t + 1000);
         if (recorded) put_kernel(e, c, t + 1500, t + 2500, 0);
         break;
     case MOCK_COPY:
+        both_call_back(41, 0, c, 0, 0);
         put_call(false, 41, c, t, t + 1000);
         put_copy(e, c, t + 1200);
         break;
     case MOCK_PEER_COPY:
+        both_call_back(161, 0, c, 0, 0);
         put_call(false, 161, c, t, t + 1000);
         put_peer_copy(e, c, t + 1200);
         break;
     case MOCK_SET:
+        both_call_back(51, 0, c, 0, 0);
         put_call(false, 51, c, t, t + 1000);
         put_set(e, c, t + 1200);
         break;
     case MOCK_GRAPH:
-        recorded = launch_by_driver(514, c);
+        recorded = launch(311, 514, c);
         mock.graph_ran |= recorded;
         put_call(true, 514, c, t + 100, t + 900);
         put_call(false, 311, c, t, t + 1000);
@@ -687,7 +699,7 @@ static void on_event(const struct mock_event *e)
         instantiate(e);
         break;
     case MOCK_REPLAY:
-        recorded = launch_by_driver(514, c);
+        recorded = launch(311, 514, c);
         mock.graph_ran |= recorded;
         put_call(true, 514, c, t + 100, t + 900);
         put_call(false, 311, c, t, t + 1000);
@@ -697,8 +709,7 @@ static void on_event(const struct mock_event *e)
         put_unified(e, t);
         break;
     case MOCK_POOL:
-        if (e->count == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED)
-            put_call(false, 388, c, t, t + 300);
+        if (e->count == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED) trim(c, t);
         put_pool(e, c, t + 100);
         break;
     case MOCK_JIT:
@@ -715,6 +726,7 @@ static void on_event(const struct mock_event *e)
         on_wait(e, c, t);
         break;
     case MOCK_MALLOC:
+        both_call_back(20, 243, c, 0, 0);
         put_call(true, 243, c, t + 100, t + 600);
         put_call(false, 20, c, t, t + 700);
         put_memory(e, c, t + 200);
@@ -722,6 +734,7 @@ static void on_event(const struct mock_event *e)
     case MOCK_FREE:
     case MOCK_MALLOC_HOST:
     case MOCK_MALLOC_ASYNC:
+        both_call_back(e->op == MOCK_FREE ? 22 : e->op == MOCK_MALLOC_HOST ? 27 : 400, 0, c, 0, 0);
         put_call(false, e->op == MOCK_FREE ? 22 : e->op == MOCK_MALLOC_HOST ? 27 : 400, c, t, t + 700);
         put_memory(e, c, t + 200);
         break;
@@ -861,6 +874,9 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
     if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && setting("MOCK_CUPTI_REFUSE"))
         return CUPTI_ERROR_NOT_COMPATIBLE;
     if (kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE && mock.graph_ran) abort(); /* as CUPTI 13.0 does */
+    if ((kind == CUPTI_ACTIVITY_KIND_RUNTIME || kind == CUPTI_ACTIVITY_KIND_DRIVER) &&
+        setting("MOCK_CUPTI_NO_WHOLE"))
+        return CUPTI_ERROR_NOT_COMPATIBLE;
     mock.kinds[kind] = true;
     return CUPTI_SUCCESS;
 }

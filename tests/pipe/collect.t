@@ -127,6 +127,15 @@ test_expect_success '--start profiler: between cudaProfilerStart and Stop, as of
     gated && has gpu 63 && has range 4 && has mark 0
 '
 
+test_expect_success 'a window records the calls that are wanted, without recording all calls' '
+    MOCK_CUPTI_NO_WHOLE=1 gated --start profiler && has gpu 24 && has api 24 && has api:__cudaLaunchKernel 24 && has joined 24 &&
+    MOCK_CUPTI_NO_WHOLE=1 $collect --start launch:1 $app mix >t 2>err && facts t && has gpu 6 && has joined 6 && has api 7 &&
+    has api:cuLaunchKernel 5 && has api:__cudaLaunchKernel 2 &&
+    MOCK_CUPTI_NO_WHOLE=1 $collect --start profiler $app mix window >t 2>err && facts t && has gpu 33 && has joined 33 && has api 20 &&
+    has api:cuLaunchKernel 6 && has api:cudaMemcpyAsync 3 && has api:cudaMemcpyPeerAsync 1 && has api:cudaMemsetAsync 2 &&
+    has api:cudaGraphLaunch 2 && has api:cudaStreamSynchronize 4 && has "sync:Stream Sync" 4
+'
+
 test_expect_success '--start range:NAME: in every range of that name, only in the N-th, by name and domain' '
     gated --start range:train && has gpu 19 && has joined 19 && has range:train 2 && has range:inner 1 && has range 3 &&
     gated --start range:train@2 && has gpu 11 && has range:train 1 && has range 1 &&
@@ -395,6 +404,26 @@ test_expect_success PYTHON 'a Python program' '
 	EOF
     $collect -o t env ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=exitcode=0 LD_PRELOAD="$preload" python3 train.py $mock/libcuda.so.1 >out 2>err &&
     echo trained >expect && test_cmp expect out && facts t && has gpu 25 && has joined 25 && has verdict:clean 1
+'
+
+test_expect_success PYTHON 'a process that loads the library after cuInit(): calls and kernels from then on' '
+    cat >late.py <<-\EOF &&
+	import ctypes, os, sys
+	class Event(ctypes.Structure):
+	    _fields_ = [("op", ctypes.c_int), ("stream", ctypes.c_uint32), ("kernel", ctypes.c_char_p),
+	                ("grid", ctypes.c_uint32), ("count", ctypes.c_uint32), ("bytes", ctypes.c_uint64)]
+	library = os.environ.pop("CUDA_INJECTION64_PATH")
+	cuda = ctypes.CDLL(sys.argv[1])
+	cuda.cuInit(0)
+	def launch(n):
+	    for i in range(n):
+	        cuda.mock_do(ctypes.byref(Event(0, 7, b"python_kernel", 1, 0, 0)))
+	launch(5)
+	assert ctypes.CDLL(library).InitializeInjection() == 1
+	launch(20)
+	EOF
+    MOCK_CUPTI_NO_WHOLE=1 $collect -o t env ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=exitcode=0 LD_PRELOAD="$preload" python3 late.py $mock/libcuda.so.1 >out 2>err &&
+    facts t && has gpu 20 && has api 20 && has api:__cudaLaunchKernel 20 && has joined 20 && has verdict:clean 1
 '
 
 # ---- status and command line ----
