@@ -51,6 +51,8 @@ static int read_member(struct gp_ceilings_file *f, const struct gp_json_value *k
         const char *key;
         size_t offset;
     } numbers[] = {{"memory_bytes_per_s", offsetof(struct gp_ceilings_file, memory_bytes_per_s)},
+                   {"memory_read_bytes_per_s", offsetof(struct gp_ceilings_file, memory_read_bytes_per_s)},
+                   {"memory_write_bytes_per_s", offsetof(struct gp_ceilings_file, memory_write_bytes_per_s)},
                    {"l2_bytes_per_s", offsetof(struct gp_ceilings_file, l2_bytes_per_s)},
                    {"l2_bytes", offsetof(struct gp_ceilings_file, l2_bytes)},
                    {"empty_kernel_ns", offsetof(struct gp_ceilings_file, empty_kernel_ns)}};
@@ -75,7 +77,8 @@ static int read_document(struct gp_ceilings_file *f, const char *text, const cha
         if (read_member(f, &key, &v, end, err)) return -1;
     }
     if (!named) return gp_fail(err, GP_E_FORMAT, -1, "the schema is not \"gpuprof/ceilings/1\"");
-    if (!f->n && f->memory_bytes_per_s <= 0 && f->l2_bytes_per_s <= 0 && f->l2_bytes <= 0 &&
+    if (!f->n && f->memory_bytes_per_s <= 0 && f->memory_read_bytes_per_s <= 0 &&
+        f->memory_write_bytes_per_s <= 0 && f->l2_bytes_per_s <= 0 && f->l2_bytes <= 0 &&
         f->empty_kernel_ns <= 0)
         return gp_fail(err, GP_E_FORMAT, -1, "no ceilings");
     return 0;

@@ -18,7 +18,8 @@ enum {
 
 /* Members that the file does not have are 0. */
 struct gp_ceilings_file {
-    double memory_bytes_per_s, l2_bytes_per_s, l2_bytes, empty_kernel_ns;
+    double memory_bytes_per_s, memory_read_bytes_per_s, memory_write_bytes_per_s;
+    double l2_bytes_per_s, l2_bytes, empty_kernel_ns;
     struct {
         char type[GP_CEILINGS_TYPE_BYTES]; /* "bf16" */
         double per_s;

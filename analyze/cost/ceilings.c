@@ -8,7 +8,7 @@
 
 static const double TABLE_REACHED = 0.8, /* of the data sheet */
     TRACE_LEAST = 0.6,                   /* of the data sheet */
-    QUANTILE = 0.99;
+    QUANTILE = 0.99, CACHE_FACTOR = 4;   /* times as fast as memory an L2 cache of unknown bandwidth may be */
 
 GP_WORD(gp_ceiling_source_name, enum gp_ceiling_source, GP_CEILING_SOURCES, 1)
 GP_WORD(gp_ceiling_source_text, enum gp_ceiling_source, GP_CEILING_SOURCES, 2)
@@ -106,6 +106,8 @@ void gp_ceilings_of_device(struct gp_ceilings *c, const char *name, const struct
 int gp_ceilings_of_file(struct gp_ceilings *c, const struct gp_ceilings_file *f, struct gp_err *err)
 {
     *c = (struct gp_ceilings){.memory = {f->memory_bytes_per_s, GP_CEILING_FILE},
+                              .memory_read_per_s = f->memory_read_bytes_per_s,
+                              .memory_write_per_s = f->memory_write_bytes_per_s,
                               .l2 = {f->l2_bytes_per_s, GP_CEILING_FILE},
                               .l2_bytes = f->l2_bytes,
                               .empty_ns = f->empty_kernel_ns,
@@ -121,12 +123,65 @@ int gp_ceilings_of_file(struct gp_ceilings *c, const struct gp_ceilings_file *f,
 
 void gp_ceilings_prefer(struct gp_ceilings *c, const struct gp_ceilings *other)
 {
-    if (other->memory.per_s > 0) c->memory = other->memory;
+    if (other->memory.per_s > 0) {
+        c->memory = other->memory;
+        c->memory_read_per_s = other->memory_read_per_s;
+        c->memory_write_per_s = other->memory_write_per_s;
+    }
     if (other->l2.per_s > 0) c->l2 = other->l2;
     for (int i = 0; i < GP_ARITH_COUNT; i++)
         if (other->flops[i].per_s > 0) c->flops[i] = other->flops[i];
     if (other->l2_bytes > 0) c->l2_bytes = other->l2_bytes;
     if (other->empty_ns > 0) c->empty_ns = other->empty_ns, c->empty_source = other->empty_source;
+}
+
+/* ---- reads and writes ---- */
+
+static double or_copy(double per_s, const struct gp_ceilings *c)
+{
+    return per_s > 0 ? per_s : c->memory.per_s;
+}
+
+static double fastest(const struct gp_ceilings *c)
+{
+    double read = or_copy(c->memory_read_per_s, c), write = or_copy(c->memory_write_per_s, c);
+    double most = read > write ? read : write;
+    return most > c->memory.per_s ? most : c->memory.per_s;
+}
+
+double gp_ceilings_memory_ns(const struct gp_ceilings *c, double bytes, double written)
+{
+    if (c->memory.per_s <= 0) return 0;
+    if (written < 0) return bytes / fastest(c) * 1e9;
+    double read = bytes > written ? bytes - written : 0, both = read < written ? read : written;
+    return (2 * both / c->memory.per_s + (read - both) / or_copy(c->memory_read_per_s, c) +
+            (written - both) / or_copy(c->memory_write_per_s, c)) *
+           1e9;
+}
+
+double gp_ceilings_memory_bytes(const struct gp_ceilings *c, double ns, double written)
+{
+    double s = ns / 1e9, copied = c->memory.per_s > 0 ? 2 * written / c->memory.per_s : 0;
+    if (written < 0) return fastest(c) * s;
+    if (s >= copied) return 2 * written + (s - copied) * or_copy(c->memory_read_per_s, c);
+    /* fewer are read than written; with none read it takes this long: */
+    double write = or_copy(c->memory_write_per_s, c), only = written / write;
+    if (s <= only) return write * s;
+    return written + (s - only) / (2 / c->memory.per_s - 1 / write);
+}
+
+double gp_ceilings_cache_per_s(const struct gp_ceilings *c)
+{
+    return c->l2.per_s > 0 ? c->l2.per_s : CACHE_FACTOR * c->memory.per_s;
+}
+
+double gp_ceilings_cached_ns(const struct gp_ceilings *c, double bytes, double written)
+{
+    double cached = bytes < c->l2_bytes ? bytes : c->l2_bytes;
+    if (c->memory.per_s <= 0 || bytes <= 0) return 0;
+    double part = (bytes - cached) / bytes; /* of the bytes, and of what is written */
+    return gp_ceilings_memory_ns(c, part * bytes, written < 0 ? written : part * written) +
+           cached / gp_ceilings_cache_per_s(c) * 1e9;
 }
 
 /* ---- what a trace shows ---- */

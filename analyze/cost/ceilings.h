@@ -23,7 +23,8 @@ struct gp_ceiling {
 };
 
 struct gp_ceilings {
-    struct gp_ceiling memory, l2;
+    struct gp_ceiling memory, l2; /* memory: half of the bytes are read, the other half written */
+    double memory_read_per_s, memory_write_per_s; /* of bytes that are only read or written; 0: as MEMORY */
     struct gp_ceiling flops[GP_ARITH_COUNT];
     double l2_bytes;       /* size of the cache; 0 unknown */
     double empty_ns;       /* duration of an empty kernel; 0 unknown */
@@ -42,6 +43,17 @@ void gp_ceilings_of_device(struct gp_ceilings *c, const char *name, const struct
 /* C as file F has it, which was read; what it lacks is 0. -1 with ERR naming a type of numbers that does not exist. */
 GP_MUST_CHECK int gp_ceilings_of_file(struct gp_ceilings *c, const struct gp_ceilings_file *f,
                                       struct gp_err *err);
+
+/* The least time in ns in which memory moves BYTES, of which WRITTEN are written: as many as are both read and written
+ * at the rate of a copy, the others at the rate of what they are. WRITTEN < 0: not known, and the fastest of the three
+ * rates counts. 0 if the ceiling is not known. */
+double gp_ceilings_memory_ns(const struct gp_ceilings *c, double bytes, double written);
+/* The inverse: the most that memory moves in NS, if WRITTEN of it (at most as many as NS allow) are written. */
+double gp_ceilings_memory_bytes(const struct gp_ceilings *c, double ns, double written);
+/* Bytes per second of the L2 cache; 4 times those of memory if they are not known. */
+double gp_ceilings_cache_per_s(const struct gp_ceilings *c);
+/* gp_ceilings_memory_ns() of bytes that may be in the L2 cache: as many as it holds move at its rate. */
+double gp_ceilings_cached_ns(const struct gp_ceilings *c, double bytes, double written);
 
 /* Overwrite C with the values that OTHER knows, usually from a file. */
 void gp_ceilings_prefer(struct gp_ceilings *c, const struct gp_ceilings *other);

@@ -9,8 +9,7 @@ enum { HALF_PCT = 50, CLOSE_PCT = 10 };
 
 static const double POSSIBLE = 1.15, /* times its duration: the most that a model may claim */
     BOUND = 0.4,                     /* of the duration without t0, from when on a roof explains it */
-    SHORT = 0.25,                    /* of it, below which a small grid only waits for itself */
-    CACHE_FACTOR = 4;                /* times as fast as memory an L2 cache of unknown bandwidth may be */
+    SHORT = 0.25;                    /* of it, below which a small grid only waits for itself */
 static const int64_t TICK_NS = 1000, GRID_NS = 10000; /* what is longer has time for more blocks */
 
 GP_WORD(gp_regime_name, enum gp_regime, GP_REGIMES, 1)
@@ -49,19 +48,11 @@ static bool know_roofs(struct gp_regime_answer *a, const struct gp_work *w, cons
     double top = w->arith < GP_ARITH_COUNT ? c->flops[w->arith].per_s : 0;
     if (w->products && w->flops > 0 && top <= 0) return false;
     a->compute_ns = top > 0 ? w->flops / top * 1e9 : 0;
-    a->memory_low_ns = w->bytes_low / c->memory.per_s * 1e9;
-    a->memory_high_ns = w->bytes_high / c->memory.per_s * 1e9;
+    a->memory_low_ns = gp_ceilings_memory_ns(c, w->bytes_low, w->written);
+    a->memory_high_ns = gp_ceilings_memory_ns(c, w->bytes_high, w->written);
     double middle = (a->memory_low_ns + a->memory_high_ns) / 2;
     a->roof = a->compute_ns >= middle ? GP_REGIME_COMPUTE : GP_REGIME_MEMORY;
     return true;
-}
-
-/* The least time for its bytes: as many as fit come from the cache. */
-static double fastest_memory_ns(const struct gp_work *w, const struct gp_ceilings *c)
-{
-    double cached = w->bytes_low < c->l2_bytes ? w->bytes_low : c->l2_bytes;
-    double cache = c->l2.per_s > 0 ? c->l2.per_s : CACHE_FACTOR * c->memory.per_s;
-    return ((w->bytes_low - cached) / c->memory.per_s + cached / cache) * 1e9;
 }
 
 static enum gp_inefficient reason_of(const struct gp_regime_answer *a, const struct gp_regime_kernel *k,
@@ -78,7 +69,8 @@ static enum gp_inefficient reason_of(const struct gp_regime_answer *a, const str
 static enum gp_regime regime_of_work(struct gp_regime_answer *a, const struct gp_regime_kernel *k,
                                      const struct gp_ceilings *c)
 {
-    double fastest = fastest_memory_ns(k->work, c), left = (double)k->dur_ns - c->empty_ns;
+    double fastest = gp_ceilings_cached_ns(c, k->work->bytes_low, k->work->written),
+           left = (double)k->dur_ns - c->empty_ns;
     if (a->compute_ns > fastest) fastest = a->compute_ns;
     /* the operator's work was divided by time, including the start-up time of its kernels */
     double start = k->part > 0 && k->part < 1 ? 0 : c->empty_ns;
@@ -125,8 +117,9 @@ void gp_work_settle_arith(struct gp_work *w, enum gp_matrix_use use, const struc
 
 void gp_regime_limit(struct gp_work *w, const struct gp_ceilings *c, bool fit_cache, int64_t ns)
 {
-    double most = c->memory.per_s * (double)ns / 1e9;
-    if (fit_cache || c->memory.per_s <= 0 || w->bytes_high <= most) return;
+    double most = fit_cache ? gp_ceilings_cache_per_s(c) * (double)ns / 1e9
+                            : gp_ceilings_memory_bytes(c, (double)ns, w->written);
+    if (c->memory.per_s <= 0 || w->bytes_high <= most) return;
     w->bytes_high = most > w->bytes_low ? most : w->bytes_low;
 }
 
@@ -134,8 +127,7 @@ double gp_regime_ceiling_ns(const struct gp_work *w, const struct gp_ceilings *c
 {
     const struct gp_ceiling *flops = w->arith < GP_ARITH_COUNT ? &c->flops[w->arith] : NULL;
     double compute = flops && flops->per_s > 0 ? w->flops / flops->per_s * 1e9 : 0, memory = 0;
-    if (c->memory.per_s > 0 && !fit_cache)
-        memory = (w->bytes_low + w->bytes_high) / 2 / c->memory.per_s * 1e9;
+    if (!fit_cache) memory = gp_ceilings_memory_ns(c, (w->bytes_low + w->bytes_high) / 2, w->written);
     return compute > memory ? compute : memory;
 }
 

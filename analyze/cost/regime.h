@@ -83,7 +83,7 @@ void gp_regime_of_kernel(struct gp_regime_answer *a, const struct gp_regime_kern
  * took NS, less than the ceilings FLOPS, by type, allow for FP32. Not for AMD's units, which take FP32 as it is. */
 void gp_work_settle_arith(struct gp_work *w, enum gp_matrix_use use, const struct gp_ceiling *flops,
                           int64_t ns, bool amd);
-/* Limit W's bytes to what memory delivers in NS, unless they FIT_CACHE. */
+/* Limit W's bytes to what memory delivers in NS, or the L2 cache if they FIT_CACHE. */
 void gp_regime_limit(struct gp_work *w, const struct gp_ceilings *c, bool fit_cache, int64_t ns);
 /* What W takes in ns at the nearer of the ceilings: of its arithmetic, and of memory for the mean of its bytes unless they
  * FIT_CACHE. 0: not known. */

@@ -108,7 +108,7 @@ static bool of_multi_tensor(struct gp_work *w, const char *name, uint32_t blocks
     uint32_t most = lists <= 5 ? tensors[lists - 1] : tensors[4];
     double whole = blocks > most ? (double)(blocks - most) * CHUNK : 0, all = (double)blocks * CHUNK;
     double each = (double)size * (double)passes;
-    gp_work_set_bytes(w, whole * each, all * each);
+    gp_work_set_bytes(w, whole * each, all * each, -1);
     return true;
 }
 
@@ -118,13 +118,14 @@ bool gp_work_of_kernel(struct gp_work *w, const char *name, uint32_t blocks)
     struct gp_pointwise p;
     memset(w, 0, sizeof *w);
     w->arith = GP_ARITH_NONE;
+    w->written = -1;
     if (gp_kernel_is_multi_tensor(name)) return of_multi_tensor(w, name, blocks);
     if (!gp_pointwise_of(&p, name, blocks)) return false;
     double elements = (double)p.elements, written = elements * p.out_size;
     double read = elements * p.inputs * p.in_size;
     /* a broadcast operand is smaller than the longest one, which is all that the grid shows */
     bool may_broadcast = p.inputs > 1 && gp_kernel_is_strided(name);
-    gp_work_set_bytes(w, (may_broadcast ? elements * p.in_size : read) + written, read + written);
+    gp_work_set_bytes(w, (may_broadcast ? elements * p.in_size : read) + written, read + written, written);
     return true;
 }
 
@@ -151,6 +152,7 @@ bool gp_work_of_op(struct gp_work *w, const char *op, const struct gp_shapes *s,
     const struct gp_work_model *m = model_of(op, &in_place);
     memset(w, 0, sizeof *w);
     w->arith = GP_ARITH_NONE;
+    w->written = -1;
     if (m) {
         struct gp_work_model one = *m;
         one.in_place |= in_place;
@@ -166,5 +168,6 @@ bool gp_work_of_op(struct gp_work *w, const char *op, const struct gp_shapes *s,
     if (known) return true;
     memset(w, 0, sizeof *w);
     w->arith = GP_ARITH_NONE;
+    w->written = -1;
     return false;
 }

@@ -34,6 +34,7 @@ struct gp_work {
     double flops; /* 0: none, or not known */
     /* what must be moved, and what is moved if caches keep nothing between passes */
     double bytes_low, bytes_high;
+    double written;            /* how many of either are written, in one pass; < 0: not known */
     enum gp_arith arith;       /* type of the arithmetic, as far as the input types show it */
     struct gp_element element; /* of the tensor that most of the bytes are of; size 0: not known */
     bool products;             /* the arithmetic is that of matrices, which special units may do */

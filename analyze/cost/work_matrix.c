@@ -20,7 +20,7 @@ static bool set_product(struct gp_work *w, gp_tensor a, struct gp_work_product p
     w->flops = (complex ? 8 : 2) * out * (double)p.k;
     /* what comes out of 8 bits has 16 or 32 */
     double size = a->element.size == 1 ? 2 : a->element.size;
-    gp_work_set_bytes(w, a_bytes + b_bytes + out * size, a_bytes + b_bytes + out * size);
+    gp_work_set_bytes(w, a_bytes + b_bytes + out * size, a_bytes + b_bytes + out * size, out * size);
     w->arith = a->element.arith;
     w->products = true;
     w->product = p;
@@ -178,7 +178,7 @@ bool gp_of_convolution(struct gp_work *w, const struct gp_shapes *s, const struc
     if (out <= 0) return false;
     w->flops = convolution_flops(&c, c.transposed ? c.in->elements : out);
     double moved = gp_work_bytes_of(c.in) + gp_work_bytes_of(c.weight) + out * c.in->element.size;
-    gp_work_set_bytes(w, moved, moved);
+    gp_work_set_bytes(w, moved, moved, out * c.in->element.size);
     w->arith = c.in->element.arith;
     w->products = true;
     return true;
@@ -202,7 +202,7 @@ bool gp_of_convolution_backward(struct gp_work *w, const struct gp_shapes *s, co
         w->flops += one, moved += gp_work_bytes_of(grad) + gp_work_bytes_of(weight) + gp_work_bytes_of(in);
     if (mask[2]) w->flops += grad->elements, moved += gp_work_bytes_of(grad);
     if (moved <= 0) return false;
-    gp_work_set_bytes(w, moved, moved);
+    gp_work_set_bytes(w, moved, moved, -1);
     w->arith = grad->element.arith;
     w->products = true;
     return true;
@@ -250,9 +250,9 @@ bool gp_of_attention(struct gp_work *w, const struct gp_shapes *s, const struct 
         /* reads everything that forward had, plus the gradient; writes three. The query's is first summed in
          * FP32. */
         double moved = 2 * in_bytes + 2 * out_bytes + sums;
-        gp_work_set_bytes(w, moved, moved + 2 * 4 * q->elements + out_bytes * 2);
+        gp_work_set_bytes(w, moved, moved + 2 * 4 * q->elements + out_bytes * 2, -1);
     } else {
-        gp_work_set_bytes(w, in_bytes + out_bytes, in_bytes + out_bytes + sums);
+        gp_work_set_bytes(w, in_bytes + out_bytes, in_bytes + out_bytes + sums, out_bytes);
     }
     w->arith = q->element.arith;
     w->products = true;

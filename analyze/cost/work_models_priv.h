@@ -129,10 +129,12 @@ static inline enum gp_arith gp_work_vector_arith(gp_tensor t)
     return t->element.arith == GP_ARITH_FP64 ? GP_ARITH_FP64 : GP_ARITH_FP32;
 }
 
-static inline void gp_work_set_bytes(struct gp_work *w, double low, double high)
+/* Of LOW to HIGH bytes, WRITTEN are written; < 0: not known. */
+static inline void gp_work_set_bytes(struct gp_work *w, double low, double high, double written)
 {
     w->bytes_low = low;
     w->bytes_high = high;
+    w->written = written;
 }
 
 #endif

@@ -14,7 +14,7 @@ bool gp_of_norm(struct gp_work *w, const struct gp_shapes *s, const struct gp_wo
     gp_tensor t = gp_shapes_tensor(s, m->norm.input);
     if (!t || !t->element.size || t->n < 1) return false;
     double one = t->elements * t->element.size;
-    gp_work_set_bytes(w, m->norm.least * one, m->norm.most * one);
+    gp_work_set_bytes(w, m->norm.least * one, m->norm.most * one, one);
     w->flops = m->norm.flops * t->elements;
     w->arith = gp_work_vector_arith(t);
     return true;
@@ -30,7 +30,8 @@ bool gp_of_norm_backward(struct gp_work *w, const struct gp_shapes *s, const str
     bool input = !known || mask[0], weight = !known || mask[1] || (known > 2 && mask[2]);
     double one = t->elements * t->element.size;
     if (!input && !weight) return false;
-    gp_work_set_bytes(w, input ? 3 * one : 2 * one, (input ? 3 * one : 0) + (weight ? 2 * one : 0));
+    gp_work_set_bytes(w, input ? 3 * one : 2 * one, (input ? 3 * one : 0) + (weight ? 2 * one : 0),
+                      input ? one : 0);
     w->flops = (input + weight) * (double)GP_NORM_FLOPS * t->elements;
     w->arith = gp_work_vector_arith(t);
     return true;
@@ -45,7 +46,7 @@ bool gp_of_softmax(struct gp_work *w, const struct gp_shapes *s, const struct gp
     if (!t || !t->element.size || t->n < 1) return false;
     if (m->softmax.inputs == 1) gp_shapes_bool(s, 2, &to_float);
     double one = t->elements * t->element.size, out = t->elements * (to_float ? 4 : t->element.size);
-    gp_work_set_bytes(w, m->softmax.inputs * one + out, m->softmax.reads * one + out);
+    gp_work_set_bytes(w, m->softmax.inputs * one + out, m->softmax.reads * one + out, out);
     w->flops = GP_SOFTMAX_FLOPS * t->elements;
     w->arith = gp_work_vector_arith(t);
     return true;
@@ -103,8 +104,8 @@ bool gp_of_elementwise(struct gp_work *w, const struct gp_shapes *s, const struc
     double out = m->in_place ? first->elements : elements_of(&all);
     double size = m->in_place ? first->element.size : widest;
     if (m->elementwise.out_bytes) size = m->elementwise.out_bytes;
-    double moved = read + out * (size + m->elementwise.more_bytes);
-    gp_work_set_bytes(w, moved, moved);
+    double written = out * (size + m->elementwise.more_bytes);
+    gp_work_set_bytes(w, read + written, read + written, written);
     w->flops = m->elementwise.flops * out;
     if (m->elementwise.flops == 0) w->arith = GP_ARITH_NONE;
     return true;
@@ -116,8 +117,8 @@ bool gp_of_copy(struct gp_work *w, const struct gp_shapes *s, const struct gp_wo
     gp_tensor to = gp_shapes_tensor(s, 0), from = gp_shapes_tensor(s, 1);
     (void)m;
     if (!to || !from || !to->element.size || !from->element.size) return false;
-    double moved = gp_work_bytes_of(from) + to->elements * to->element.size;
-    gp_work_set_bytes(w, moved, moved);
+    double read = gp_work_bytes_of(from), written = to->elements * to->element.size;
+    gp_work_set_bytes(w, read + written, read + written, written);
     return true;
 }
 
@@ -127,7 +128,7 @@ bool gp_of_fill(struct gp_work *w, const struct gp_shapes *s, const struct gp_wo
     gp_tensor t = gp_shapes_tensor(s, 0);
     (void)m;
     if (!t || !t->element.size) return false;
-    gp_work_set_bytes(w, gp_work_bytes_of(t), gp_work_bytes_of(t));
+    gp_work_set_bytes(w, gp_work_bytes_of(t), gp_work_bytes_of(t), gp_work_bytes_of(t));
     return true;
 }
 
@@ -136,7 +137,7 @@ bool gp_of_cat(struct gp_work *w, const struct gp_shapes *s, const struct gp_wor
 {
     if (s->n < 1 || s->in[0].sort != GP_SHAPE_LIST || !m->list_size) return false;
     double moved = 2 * s->in[0].elements * m->list_size;
-    gp_work_set_bytes(w, moved, moved);
+    gp_work_set_bytes(w, moved, moved, moved / 2);
     return true;
 }
 
@@ -164,7 +165,7 @@ bool gp_of_reduction(struct gp_work *w, const struct gp_shapes *s, const struct 
     if (!t || !t->element.size || t->n < 1) return false;
     double read = gp_work_bytes_of(t),
            out = (m->reduction.scans ? t->elements : reduced(s, t)) * t->element.size;
-    gp_work_set_bytes(w, read + out, m->reduction.reads * read + out);
+    gp_work_set_bytes(w, read + out, m->reduction.reads * read + out, out);
     w->flops = t->elements;
     w->arith = gp_work_vector_arith(t);
     return true;
@@ -188,7 +189,7 @@ bool gp_of_gather(struct gp_work *w, const struct gp_shapes *s, const struct gp_
         piece = SECTOR;
     }
     double written = out * table->element.size, indices = gp_work_bytes_of(index);
-    gp_work_set_bytes(w, written + indices, written + indices + out * piece);
+    gp_work_set_bytes(w, written + indices, written + indices + out * piece, written);
     return true;
 }
 
@@ -199,7 +200,7 @@ bool gp_of_embedding(struct gp_work *w, const struct gp_shapes *s, const struct 
     (void)m;
     if (!weight || !index || weight->n != 2 || !weight->element.size) return false;
     double rows = index->elements * (double)weight->size[1] * weight->element.size;
-    gp_work_set_bytes(w, rows + gp_work_bytes_of(index), 2 * rows + gp_work_bytes_of(index));
+    gp_work_set_bytes(w, rows + gp_work_bytes_of(index), 2 * rows + gp_work_bytes_of(index), rows);
     return true;
 }
 
@@ -209,7 +210,7 @@ bool gp_of_scatter(struct gp_work *w, const struct gp_shapes *s, const struct gp
     gp_tensor values = gp_shapes_tensor(s, m->scatter.values), index = gp_shapes_tensor(s, m->scatter.index);
     if (!values || !index || !values->element.size) return false;
     double read = gp_work_bytes_of(values) + gp_work_bytes_of(index);
-    gp_work_set_bytes(w, read, read + 2 * values->elements * SECTOR);
+    gp_work_set_bytes(w, read, read + 2 * values->elements * SECTOR, -1);
     w->flops = values->elements;
     w->arith = gp_work_vector_arith(values);
     return true;
@@ -222,7 +223,7 @@ bool gp_of_rows(struct gp_work *w, const struct gp_shapes *s, const struct gp_wo
     if (!scores || !targets || !scores->element.size) return false;
     double rows = targets->elements;
     gp_work_set_bytes(w, gp_work_bytes_of(targets) + rows * scores->element.size,
-                      gp_work_bytes_of(targets) + rows * SECTOR);
+                      gp_work_bytes_of(targets) + rows * SECTOR, -1);
     w->flops = rows;
     w->arith = gp_work_vector_arith(scores);
     return true;
@@ -244,9 +245,10 @@ bool gp_of_lists(struct gp_work *w, const struct gp_shapes *s, const struct gp_w
     int writes = lists > 1 && m->lists.written > lists - 1
                      ? lists - 1
                      : m->lists.written; /* the gradient is never written */
-    double written = writes * s->in[0].elements;
+    double written = writes * s->in[0].elements * m->list_size;
     if (m->lists.writes_first) read -= s->in[0].elements; /* the first input is only written */
-    gp_work_set_bytes(w, (read + written) * m->list_size, (read + written) * m->list_size);
+    read *= m->list_size;
+    gp_work_set_bytes(w, read + written, read + written, written);
     w->flops = m->lists.flops * s->in[0].elements;
     w->arith = m->list_size == 8 ? GP_ARITH_FP64 : GP_ARITH_FP32;
     return true;
@@ -269,6 +271,6 @@ bool gp_of_triton(struct gp_work *w, const struct gp_shapes *s, const char *op)
         most = gp_work_max2(most, gp_work_bytes_of(t));
     }
     if (moved <= 0) return false;
-    gp_work_set_bytes(w, moved, moved + most);
+    gp_work_set_bytes(w, moved, moved + most, -1);
     return true;
 }

@@ -119,6 +119,7 @@ static void share(struct gp_work *w, double part)
     w->flops *= part;
     w->bytes_low *= part;
     w->bytes_high *= part;
+    if (part < 1) w->written = -1; /* one kernel may read what another writes */
 }
 
 static void know_items(struct find *f)
@@ -128,6 +129,7 @@ static void know_items(struct find *f)
         struct gp_item_work *w = &c->work[i];
         const struct op *op = f->op_of[i] != UINT32_MAX ? &f->ops.at[f->op_of[i]] : NULL;
         w->share.arith = GP_ARITH_NONE;
+        w->share.written = -1;
         if (!gp_rule_computes(c, i)) continue;
         if (op && op->known) {
             w->share = op->work;

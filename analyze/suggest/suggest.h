@@ -176,8 +176,10 @@ struct gp_suggest_kernel {
     double flops, bytes_low, bytes_high;
     bool fits_cache; /* what a launch moves may stay in the L2 cache */
     /* Of the known work: the nearer roof, an enum gp_arith or GP_ARITH_NONE for memory, and the share of it
-     * that was reached; 0: unknown. Above 100 if caches help. */
+     * that was reached; 0: unknown. Kernels that memory cannot have been so fast for are compared with the
+     * memory and the L2 cache together (FROM_CACHE). */
     uint32_t roof_arith;
+    bool from_cache;
     double roof_pct;
 };
 

@@ -430,7 +430,8 @@ static void collect_kernels(struct page *p)
     gp_report_column(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the total kernel time");
     gp_report_column(t, "mean_ns", "Mean", GP_CELL_NS, 0, "total / count");
     gp_report_column(t, "roof_pct", "Of its roof", GP_CELL_PCT, 0,
-                     "of the device's arithmetic or memory limit, whichever is nearer");
+                     "of the device's arithmetic or memory limit, whichever is nearer; with the L2 cache for "
+                     "what was faster than memory");
     gp_report_column(t, "evidence", "Evidence", GP_CELL_TEXT, 0,
                      "how its work is known, for most of its time");
     for (size_t i = 0; i < s->kernels.n; i++) all += s->kernels.at[i].total_ns;

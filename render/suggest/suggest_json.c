@@ -110,6 +110,10 @@ static void put_ceilings(struct gp_doc *d, const struct gp_ceilings *c)
     gp_doc_object(d, "ceilings");
     if (c->sheet) gp_doc_cstr(d, "data_sheet", c->sheet);
     put_ceiling(d, "memory", &c->memory, 1e9);
+    const struct gp_ceiling read = {c->memory_read_per_s, c->memory.source};
+    const struct gp_ceiling write = {c->memory_write_per_s, c->memory.source};
+    put_ceiling(d, "memory_read", &read, 1e9);
+    put_ceiling(d, "memory_write", &write, 1e9);
     put_ceiling(d, "l2", &c->l2, 1e9);
     if (c->l2_bytes > 0) gp_doc_i64(d, "l2_bytes", (int64_t)c->l2_bytes);
     for (int a = 0; a < GP_ARITH_COUNT; a++)
@@ -122,7 +126,8 @@ static void put_reached(struct gp_doc *d, const struct gp_suggest_kernel *k, con
     bool memory = k->roof_arith == GP_ARITH_NONE;
     const struct gp_ceiling *roof = memory ? &c->memory : &c->flops[k->roof_arith];
     if (k->roof_pct <= 0) return;
-    gp_doc_cstr(d, "roof", memory ? "memory" : gp_arith_name((enum gp_arith)k->roof_arith));
+    const char *name = k->from_cache ? "cache" : "memory";
+    gp_doc_cstr(d, "roof", memory ? name : gp_arith_name((enum gp_arith)k->roof_arith));
     gp_doc_real(d, "roof_pct", k->roof_pct);
     gp_doc_cstr(d, "roof_source", gp_ceiling_source_name((enum gp_ceiling_source)roof->source));
 }

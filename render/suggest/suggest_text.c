@@ -257,8 +257,13 @@ static void put_rest(struct gp_buf *b, const struct gp_suggest *s, const struct 
 static void put_roof(struct gp_buf *b, const struct gp_suggest *s, const struct gp_roof *roof)
 {
     const char *unit = roof->memory ? "B/s of" : "FLOP/s in";
-    gp_buf_printf(b, "%.3g T%s %s (%s)", roof->per_s / 1e12, unit, gp_suggest_str(s, roof->name),
-                  gp_ceiling_source_text((enum gp_ceiling_source)roof->source));
+    const char *name = gp_suggest_str(s, roof->name);
+    const struct gp_ceilings *c = &s->ceilings;
+    gp_buf_printf(b, "%.3g T%s %s", roof->per_s / 1e12, unit, name);
+    if (roof->memory && !strcmp(name, "memory") && c->memory_read_per_s > 0 && c->memory_write_per_s > 0)
+        gp_buf_printf(b, " for a copy, %.3g for reads, %.3g for writes", c->memory_read_per_s / 1e12,
+                      c->memory_write_per_s / 1e12);
+    gp_buf_printf(b, " (%s)", gp_ceiling_source_text((enum gp_ceiling_source)roof->source));
 }
 
 void gp_suggest_put_ceilings(struct gp_buf *b, const struct gp_suggest *s)

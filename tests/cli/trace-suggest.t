@@ -185,14 +185,18 @@ test_expect_success '--three-regimes holds for the first sentence, too' '
     jq -e "[.regime.kernels[].regime] | unique == [\"compute_bound\", \"memory_bound\", \"overhead_bound\"]" out
 '
 
-
-test_expect_success 'no kernel computes faster than its device was measured to' '
-    for f in "$samples"/h200/eager.json.gz "$pairs"/bf16.json.gz "$pairs"/fp32.json.gz "$pairs"/tf32.json.gz; do
-        trace-suggest -q -f json --top 0 --ceilings "$samples/calibrate/h200.ceilings.json" "$f" >out &&
-        jq -e "[.regime.kernels[] | select(.roof != null and .roof != \"memory\").roof_pct] | length > 0 and max <= 102" out ||
-            return 1
-    done
+# Every sample was recorded on the kind of device that these ceilings are of. What two thirds of must come from memory,
+# because the cache holds 62.9 MB, is never faster than memory, and nothing is faster than the two together.
+test_expect_success 'no kernel of any sample is faster than its device was measured to be' '
+    for f in "$samples"/h200/*.json.gz "$samples"/h200/*.trace "$pairs"/*.json.gz "$pairs"/*.trace "$samples"/long/*.trace; do
+        trace-suggest -q -f json --top 0 --ceilings "$samples/calibrate/h200.ceilings.json" "$f" || test $? -eq 2 || return 1
+    done >all 2>err &&
+    jq -n "[inputs.regime.kernels[] | select(.roof_pct != null)] | length > 2000 and all(.[]; .roof_pct <= 102) and
+        all(.[] | select(.roof == \"cache\"); .low_bytes / .count < 3 * 62914560) and
+        ([.[].roof] | index(\"memory\") and index(\"cache\") and index(\"bf16\") and index(\"tf32\"))" all >out &&
+    grep -qx true out
 '
+
 test_expect_success 'the first lines tell what bounds it, what to do first, what that saves' '
     trace-suggest -q "$pairs/decode.trace" | sed "/^\$/q" | tr "\n" " " >out &&
     grep -E "bound by overhead: [0-9.]+% idle, .* First: capture the step as a CUDA graph\. That saves 1\.[0-9]+ to 1\.[0-9]+ ms per step\." out &&

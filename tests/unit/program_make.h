@@ -98,8 +98,9 @@ static inline void call(struct program *p, const char *name, int64_t dur)
     host(p, dur);
 }
 
-/* Ten steps, each written by STEP. */
-static inline void run(struct program *p, void (*step)(struct program *))
+/* Ten steps, each written by STEP, on a device of which these ceilings were MEASURED; may be NULL. */
+static inline void run_on(struct program *p, void (*step)(struct program *),
+                          const struct gp_ceilings *measured)
 {
     begin(p);
     for (p->steps = 0; p->steps < 10; p->steps++) {
@@ -111,10 +112,15 @@ static inline void run(struct program *p, void (*step)(struct program *))
     }
     struct gp_err err;
     gp_trace_finish(&p->t);
-    gp_suggest_init(&p->s, NULL);
+    gp_suggest_init(&p->s, &(struct gp_suggest_opts){.ceilings = measured});
     assert_int_equal(gp_suggest_run(&p->s, &p->t, &err), 0);
     assert_true(p->s.step.found);
     assert_true(p->s.step.trusted);
+}
+
+static inline void run(struct program *p, void (*step)(struct program *))
+{
+    run_on(p, step, NULL);
 }
 
 static inline void end(struct program *p)

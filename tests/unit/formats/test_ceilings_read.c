@@ -18,10 +18,12 @@ static void all_members(void **state)
     struct gp_err err = {0};
     static const char text[] =
         FILE_OF("\"device\": \"NVIDIA H200\", \"memory_bytes_per_s\": 4.3e12, \"later\": [1],"
+                "\"memory_read_bytes_per_s\": 4.6e12, \"memory_write_bytes_per_s\": 4.7e12, "
                 "\"l2_bytes_per_s\": 9e12, \"l2_bytes\": 62914560, \"empty_kernel_ns\": 1500,"
                 "\"flops_per_s\": {\"bf16\": 7.9e14, \"tf32\": 400000000000000}");
     assert_int_equal(gp_ceilings_read(&f, text, sizeof text - 1, &err), 0);
     assert_true(f.memory_bytes_per_s == 4.3e12 && f.l2_bytes_per_s == 9e12 && f.l2_bytes == 62914560);
+    assert_true(f.memory_read_bytes_per_s == 4.6e12 && f.memory_write_bytes_per_s == 4.7e12);
     assert_true(f.empty_kernel_ns == 1500 && f.n == 2);
     assert_string_equal(f.flops[0].type, "bf16");
     assert_true(f.flops[0].per_s == 7.9e14 && f.flops[1].per_s == 4e14);

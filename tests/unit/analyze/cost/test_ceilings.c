@@ -134,6 +134,65 @@ static void a_file_goes_first(void **state)
     assert_true(gp_ceiling_attainable(&c.flops[GP_ARITH_FP16]) == 0.8 * 989.4e12);
 }
 
+/* A device that copies 4 TB/s, reads 5, writes 8, and has a cache of 10 MB at 10 TB/s: 1 MB of a copy takes 250 ns, of
+ * reads 200, of writes 125, of the cache 100. */
+static struct gp_ceilings mixed(void)
+{
+    return (struct gp_ceilings){.memory = {4e12, GP_CEILING_FILE},
+                                .memory_read_per_s = 5e12,
+                                .memory_write_per_s = 8e12,
+                                .l2 = {10e12, GP_CEILING_FILE},
+                                .l2_bytes = 10e6};
+}
+
+static bool near(double a, double b)
+{
+    return a > b * (1 - 1e-12) - 1e-12 && a < b * (1 + 1e-12) + 1e-12;
+}
+
+static void memory_is_as_fast_as_the_mix_of_reads_and_writes(void **state)
+{
+    (void)state;
+    struct gp_ceilings c = mixed();
+    static const struct {
+        double mb, written_mb, ns;
+    } cases[] = {
+        {100, 0, 20000},   // 100 read
+        {100, 100, 12500}, // 100 written
+        {100, 50, 25000},  // a copy of 50
+        {90, 30, 21000},   // a sum of two: 60 MB of a copy, 15 us, and 30 read, 6 us
+        {90, 60, 18750},   // 60 MB of a copy, and 30 written, 3.75 us
+        {100, -1, 12500},  // not known: the fastest
+        {0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double bytes = cases[i].mb * 1e6, written = cases[i].written_mb * 1e6;
+        assert_true(near(gp_ceilings_memory_ns(&c, bytes, written), cases[i].ns));
+        assert_true(near(gp_ceilings_memory_bytes(&c, cases[i].ns, written), bytes));
+    }
+    // fewer than are written cannot be: half of the time for half of them
+    assert_true(near(gp_ceilings_memory_bytes(&c, 6250, 100e6), 50e6));
+    // a device of which only the copy was measured, and one of which nothing was
+    c.memory_read_per_s = c.memory_write_per_s = 0;
+    assert_true(near(gp_ceilings_memory_ns(&c, 90e6, 30e6), 22500));
+    assert_true(near(gp_ceilings_memory_ns(&c, 90e6, -1), 22500));
+    c.memory.per_s = 0;
+    assert_true(gp_ceilings_memory_ns(&c, 90e6, 30e6) == 0 && gp_ceilings_cached_ns(&c, 90e6, 30e6) == 0);
+}
+
+static void the_cache_gives_as_much_as_it_holds(void **state)
+{
+    (void)state;
+    struct gp_ceilings c = mixed();
+    assert_true(near(gp_ceilings_cached_ns(&c, 8e6, 4e6), 800));
+    // 10 of 40 MB from the cache, 1 us; of the other 30, 15 are written: a copy, 7.5 us
+    assert_true(near(gp_ceilings_cached_ns(&c, 40e6, 20e6), 8500));
+    // 30 MB at the fastest rate, 3.75 us
+    assert_true(near(gp_ceilings_cached_ns(&c, 40e6, -1), 4750));
+    c.l2.per_s = 0; // four times the copy: 10 MB in 625 ns
+    assert_true(near(gp_ceilings_cached_ns(&c, 40e6, 20e6), 8125));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +200,8 @@ int main(void)
         cmocka_unit_test(a_device_that_nobody_knows_by_its_properties),
         cmocka_unit_test(what_a_trace_reaches),
         cmocka_unit_test(a_file_goes_first),
+        cmocka_unit_test(memory_is_as_fast_as_the_mix_of_reads_and_writes),
+        cmocka_unit_test(the_cache_gives_as_much_as_it_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

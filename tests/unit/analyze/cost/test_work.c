@@ -461,6 +461,40 @@ static void compilers_kernels(void **state)
     assert_false(work_of(&w, "triton_tem_fused_mm_0", "[20, 30], [30], [20, 30], []", types, "", NULL));
 }
 
+/* Of the bytes above; the others are read. */
+static void what_is_written(void **state)
+{
+    (void)state;
+    static const char two[] = "\"float\", \"float\"", three[] = "\"float\", \"float\", \"float\"";
+    static const struct {
+        const char *op, *dims, *types, *values, *kernel;
+        double written;
+    } cases[] = {
+        {"aten::mm", "[64, 128], [128, 32]", two, "", NULL, 64 * 32 * 4},
+        {"aten::conv2d", IMAGE, TYPES3, "\"\", \"\", \"\", \"[1, 1]\", \"[0, 0]\", \"[2, 2]\", \"1\"", NULL,
+         384 * 4},
+        {"aten::cudnn_batch_norm", "[8, 4, 8, 8], [4]", two, "", NULL, 8 * 4 * 8 * 8 * 4},
+        {"aten::_log_softmax_backward_data", "[10, 100], [10, 100], [], []", two, "", NULL, 4000},
+        {"aten::add", "[20, 30], [20, 30], []", two, "", NULL, 2400},
+        {"aten::lt", "[20, 30], [20, 30]", two, "", NULL, 600},
+        {"aten::where", "[20, 30], [20, 30], [20, 30]", three, "", NULL, 2400},
+        {"aten::copy_", "[20, 30], [20, 30], []", "\"float\", \"" HALF "\"", "", NULL, 2400},
+        {"aten::fill_", "[20, 30], []", two, "", NULL, 2400},
+        {"aten::sum", "[20, 30], []", two, "\"\", \"[0]\"", NULL, 120},
+        {"aten::cumsum", "[20, 30], []", two, "\"\", \"0\"", NULL, 2400},
+        {"aten::embedding", "[1000000, 64], [16]", "\"float\", \"long int\"", "", NULL, 16 * 64 * 4},
+        {"aten::scatter_add_", "[1000], [], [16], [16]", "\"float\", \"\", \"long int\", \"float\"", "", NULL,
+         -1},
+        {"triton_poi_fused_add_gelu_0", "[20, 30], [20, 30]", two, "", NULL, -1},
+    };
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
+        struct gp_work w;
+        assert_true(
+            work_of(&w, cases[i].op, cases[i].dims, cases[i].types, cases[i].values, cases[i].kernel));
+        if (w.written != cases[i].written) fail_msg("%s writes %.1f bytes", cases[i].op, w.written);
+    }
+}
+
 static void hostile_sizes(void **state)
 {
     (void)state;
@@ -591,6 +625,7 @@ int main(void)
         cmocka_unit_test(optimizers),
         cmocka_unit_test(kernels_without_shapes),
         cmocka_unit_test(compilers_kernels),
+        cmocka_unit_test(what_is_written),
         cmocka_unit_test(hostile_sizes),
         cmocka_unit_test(every_operator_is_found),
     };
