@@ -1,5 +1,5 @@
-// Constants: launch geometry of PyTorch's elementwise kernels as measured with 2.6 to 2.11, whose names
-// contain std::array<char*, operands>. Earlier releases differ and have at::detail::Array: they are unknown
+// Constants: launch geometry of PyTorch's elementwise kernels as measured with 2.11, whose names
+// contain std::array<char*, operands>; vectorized ones of 2.6 have half as many elements. Earlier releases differ and have at::detail::Array: they are unknown
 // here.
 #include "analyze/cost/pointwise.h"
 
@@ -72,6 +72,11 @@ bool gp_pointwise_of(struct gp_pointwise *p, const char *name, uint32_t blocks)
     p->inputs = k - 1;
     set_sizes(p, name, size);
     return true;
+}
+
+bool gp_pointwise_is_vectorized(const char *name)
+{
+    return strstr(name, "vectorized_elementwise_kernel<") != NULL;
 }
 
 bool gp_pointwise_fills(const char *name)

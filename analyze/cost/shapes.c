@@ -50,6 +50,12 @@ static void take_size(struct walk *w, int depth, int64_t v)
     else shape->n = -1;
 }
 
+/* Between sizes; lists that a tool has pretty-printed go over several lines. */
+static bool is_between(char c)
+{
+    return c == ',' || c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
 static bool read_dims(struct gp_shapes *s, struct text text)
 {
     struct walk w = {.s = s};
@@ -66,7 +72,7 @@ static bool read_dims(struct gp_shapes *s, struct text text)
             if (depth == 2) s->n++;
             if (--depth < 0) return false;
             i++;
-        } else if (c == ',' || c == ' ') {
+        } else if (is_between(c)) {
             i++;
         } else if (depth < 2 || !read_size(text, &i, &v)) {
             return false;
@@ -191,7 +197,7 @@ int gp_shapes_ints(const struct gp_shapes *s, int i, int64_t *v, int cap)
     if (!value_of(s, i, &text) || text.n < 2 || text.at[0] != '[' || text.at[text.n - 1] != ']') return 0;
     text.n--;
     for (size_t k = 1; k < text.n;) {
-        if (text.at[k] == ',' || text.at[k] == ' ') {
+        if (is_between(text.at[k])) {
             k++;
             continue;
         }

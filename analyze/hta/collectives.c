@@ -250,12 +250,13 @@ static void add_stat(struct gp_hta *h, const struct sample *samples, size_t n, c
     s.group = first->group;
     s.dtype = first->dtype;
     s.group_size = first->group_size;
+    s.bytes = -1;
     for (size_t i = 0; i < n; i++) {
         const struct gp_collective *c = &h->collectives.at[samples[i].index];
         uint32_t m = match_of[samples[i].index];
         s.count++;
         s.calls += c->calls;
-        if (c->bytes > 0) s.bytes = gp_add_saturated(s.bytes, c->bytes);
+        if (c->bytes >= 0) s.bytes = gp_add_saturated(s.bytes < 0 ? 0 : s.bytes, c->bytes);
         gp_dist_add(&s.dur, c->end_ns - c->start_ns);
         if (m == GP_NO_MATCH || match_seen[m]) continue;
         match_seen[m] = true;

@@ -56,7 +56,7 @@ struct gp_collective_stat {
     uint32_t group_size;
     uint64_t count;
     uint64_t calls; /* of NCCL that they served, where known */
-    int64_t bytes;  /* in all, where known */
+    int64_t bytes;  /* in all, where known; -1 nowhere */
     struct gp_dist dur;
     struct gp_dist skew;           /* start skew, matched ones */
     double algbw_gbps, busbw_gbps; /* of the median-duration one; 0 unknown */

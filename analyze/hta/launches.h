@@ -28,7 +28,7 @@ struct gp_hta_launches {
     uint64_t before_launch; /* GPU events that start before their launch call does */
     int64_t worst_before_ns;
     uint64_t max_queue; /* most GPU events launched and not started, on one stream */
-    /* time with 1024 or more queued on a stream: union over a device's streams, summed over devices */
+    /* time with 1000 or more queued on a stream: union over a device's streams, summed over devices */
     int64_t queue_full_ns;
     struct gp_dist queue_len; /* queue length seen by each launch on its stream */
 };

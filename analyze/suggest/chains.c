@@ -80,7 +80,10 @@ static const struct known *know(struct find *f, uint32_t item)
     k->copies = gp_pointwise_copies(name);
     k->softmax = gp_kernel_is_softmax(name);
     k->rows = k->role == ROLE_ROWS ? config->grid[0] : 0;
-    if (config->grid[1] <= 1 && config->grid[2] <= 1) gp_pointwise_of(&k->size, name, config->grid[0]);
+    if (config->grid[1] <= 1 && config->grid[2] <= 1 && f->c->grid_part > 0)
+        gp_pointwise_of(&k->size, name, config->grid[0]);
+    if (gp_pointwise_is_vectorized(name))
+        k->size.elements = (int64_t)((double)k->size.elements * f->c->grid_part);
     return k;
 }
 

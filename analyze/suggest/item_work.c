@@ -3,16 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
+#include "analyze/cost/pointwise.h"
+#include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "analyze/cost/occupancy.h"
 #include "analyze/suggest/rules_priv.h"
 #include "formats/base/map.h"
 
 enum {
-    EMPTY_NS = 2000,        /* an empty kernel takes less on any current device */
-    SAMPLE_NS = 20000,      /* products that are shorter are bound by their launch */
-    MEMORY_SAMPLE = 1 << 25 /* bytes of kernels that show what memory can do */
+    EMPTY_NS = 2000,         /* an empty kernel takes less on any current device */
+    SAMPLE_NS = 20000,       /* products that are shorter are bound by their launch */
+    MEMORY_SAMPLE = 1 << 25, /* bytes of kernels that show what memory can do */
+    BLOCKS_LEAST = 16,       /* so that the last block, which may be part empty, does not matter */
 };
+
+/* Times what the memory can do: with twice the bytes, kernels at 70% of it seem to move more. */
+static const double TOO_FAST = 1.4;
 
 /* An operator that launched kernels of the plan. */
 struct op {
@@ -27,7 +33,9 @@ struct op {
 /* What the name and launch of a kernel show. */
 struct config {
     bool done, known;
+    bool pointwise, vectorized; /* its work is that of its grid; and may be half of that */
     struct gp_work work;
+    uint32_t blocks;
     double waves;
     enum gp_matrix_use matrix;
 };
@@ -56,6 +64,9 @@ static const struct config *config_of(struct find *f, uint32_t item)
     const char *name = gp_buf_str(&f->name);
     if (config->grid[1] <= 1 && config->grid[2] <= 1)
         k->known = gp_work_of_kernel(&k->work, name, config->grid[0]);
+    k->vectorized = gp_pointwise_is_vectorized(name);
+    k->pointwise = k->known && !gp_kernel_is_multi_tensor(name);
+    k->blocks = config->grid[0];
     k->matrix = gp_matrix_use_of(name, strlen(name));
     gp_occupancy_of(&o, c->t, config, c->props);
     k->waves = o.waves;
@@ -112,6 +123,49 @@ static void know_ops(struct find *f)
     }
 }
 
+/* ---- what a grid stands for ---- */
+
+/* Against the shapes of operators with a single, vectorized kernel: half as much? 0: there are none. */
+static double part_by_shapes(struct find *f)
+{
+    size_t half = 0, whole = 0;
+    for (size_t k = 0; k < f->ops.n; k++) {
+        const struct op *op = &f->ops.at[k];
+        const struct config *config = config_of(f, op->longest);
+        if (!op->known || op->kernels != 1 || !config->pointwise || !config->vectorized) continue;
+        if (config->blocks < BLOCKS_LEAST || op->work.bytes_high <= 0) continue;
+        double ratio = config->work.bytes_high / op->work.bytes_high;
+        half += ratio > 1.6 && ratio < 2.5;
+        whole += ratio > 0.8 && ratio < 1.25;
+    }
+    return half > whole ? GP_POINTWISE_HALF : whole ? 1 : 0;
+}
+
+/* Would most large kernels move more than the device can, by its data sheet? Then they moved half of it. */
+static double part_by_rate(struct find *f)
+{
+    const struct gp_rule_ctx *c = f->c;
+    const struct gp_ceilings *top = &c->s->ceilings;
+    size_t over = 0, n = 0;
+    for (uint32_t i = 0; i < c->p->items.n && top->memory.per_s > 0; i++) {
+        if (!gp_rule_computes(c, i)) continue;
+        const struct config *config = config_of(f, i);
+        if (!config->pointwise || !config->vectorized || config->work.bytes_low < 2 * top->l2_bytes) continue;
+        n++;
+        over += config->work.bytes_low * 1e9 > TOO_FAST * top->memory.per_s * (double)gp_rule_dur(c, i);
+    }
+    return over * 2 > n ? GP_POINTWISE_HALF : 1;
+}
+
+static void find_grid_part(struct find *f)
+{
+    struct gp_rule_ctx *c = f->c;
+    c->grid_part = 0;
+    if (c->props && c->props->warp_size == 64) return;
+    c->grid_part = part_by_shapes(f);
+    if (c->grid_part <= 0) c->grid_part = part_by_rate(f);
+}
+
 /* ---- items ---- */
 
 static void share(struct gp_work *w, double part)
@@ -138,8 +192,9 @@ static void know_items(struct find *f)
             w->part =
                 op->total_ns > 0 ? (double)gp_rule_dur(c, i) / (double)op->total_ns : 1 / (double)op->kernels;
             share(&w->share, w->part);
-        } else if (config_of(f, i)->known) {
+        } else if (config_of(f, i)->known && (c->grid_part > 0 || !config_of(f, i)->pointwise)) {
             w->share = config_of(f, i)->work;
+            if (config_of(f, i)->pointwise && config_of(f, i)->vectorized) share(&w->share, c->grid_part);
             w->alone = true;
             w->tier = GP_WORK_NAMES;
         }
@@ -227,6 +282,7 @@ void gp_item_work_find(struct gp_rule_ctx *c)
     know_device(&f);
     find_ops(&f);
     know_ops(&f);
+    find_grid_part(&f);
     know_items(&f);
     measure_ceilings(&f);
     measure_empty(&f);

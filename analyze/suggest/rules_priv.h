@@ -58,7 +58,10 @@ struct gp_rule_ctx {
     int64_t compute_ns, exposed_communication_ns, exposed_memory_ns; /* as in struct gp_breakdown */
     uint8_t *launches_here; /* by track: a thread that launches items */
     uint8_t **beside;       /* by class, results of gp_rule_rows_beside; NULL: not computed yet */
-    bool same_steps;        /* every step runs the same kernels with the same grids in the same order */
+    /* Elements of a vectorized elementwise kernel, of those that its grid shows: 1 or 0.5, by what the trace shows of its
+     * PyTorch; 0: the device is of another vendor, whose grids show nothing. */
+    double grid_part;
+    bool same_steps; /* every step runs the same kernels with the same grids in the same order */
 };
 
 /* Add a suggestion of the running rule. The pointer is valid until the next one is added. */

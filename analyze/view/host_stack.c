@@ -89,7 +89,8 @@ static int advance(struct cursor *c, int n, int i)
 
 /* The open events of a thread are the innermost one and its parents. Each ends no later than its parent: an
  * event that ends later than open ones closes them, because any later event inside one of those is also
- * inside this one, which began later. */
+ * inside this one, which began later. But a Python frame closes frames only: its end is late by what the
+ * recorder missed, and what is an operator's stays the operator's. */
 struct nest {
     struct gp_host_stack *hs;
     uint32_t *open;  /* by track: the innermost open event, GP_HOST_NONE: none */
@@ -134,6 +135,10 @@ static void open_event(struct nest *n, uint32_t track, uint32_t id)
             break;
         }
         crossed = true;
+        if (ev->table == GP_PYTHON && top->table != GP_PYTHON) {
+            ev->end_ns = top->end_ns;
+            break;
+        }
         around = top->parent;
         n->depth[track]--;
     }

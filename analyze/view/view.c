@@ -118,12 +118,27 @@ static void index_props(struct gp_map *props, const struct gp_trace *t)
         gp_map_put(props, device_key(t->devices.at[i].producer, t->devices.at[i].id), i);
 }
 
+/* The first of PRODUCER's listed devices if all are of one model, otherwise NULL: recorders list only the devices that the
+ * program sees, and may number them apart from the rows. */
+static const struct gp_device *one_model(const struct gp_trace *t, uint32_t producer)
+{
+    const struct gp_device *first = NULL;
+    for (size_t i = 0; i < t->devices.n; i++) {
+        const struct gp_device *d = &t->devices.at[i];
+        if (d->producer != producer) continue;
+        if (!first) first = d;
+        if (d->name != first->name || d->sms != first->sms || d->memory_bytes != first->memory_bytes)
+            return NULL;
+    }
+    return first;
+}
+
 static const struct gp_device *find_props(const struct gp_map *props, const struct gp_trace *t,
                                           const struct place *p)
 {
     const uint32_t *i = gp_map_get(props, device_key(p->producer, p->device));
     const struct gp_device *d = i ? &t->devices.at[*i] : NULL;
-    return d && d->producer == p->producer && d->id == p->device ? d : NULL;
+    return d && d->producer == p->producer && d->id == p->device ? d : one_model(t, p->producer);
 }
 
 /* Two places are one stream when they have its number and do not name two contexts; a place that names none comes

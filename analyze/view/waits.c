@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/nth.h"
 #include "analyze/names/known.h"
+#include "formats/base/mem.h"
 #include "formats/base/map.h"
 
 #define NONE UINT32_MAX
@@ -10,6 +12,9 @@
 /* Profilers round both ends of both clocks: an event may appear to end this long after the call that waited
  * for it. */
 enum { CLOCK_SLACK_NS = 2000, LOOK_BACK = 256 };
+
+/* A launch waits for room if it takes so many times the median, and so long. */
+enum { SLOW_TIMES = 10, SLOW_NS = 50000 };
 
 static int64_t gpu_end(const struct gp_view *v, uint32_t row)
 {
@@ -155,6 +160,14 @@ static uint32_t outlasting(const struct gp_view *v, uint32_t row)
     return call != NONE && gpu_end(v, row) <= api->start_ns[call] + api->dur_ns[call] ? call : NONE;
 }
 
+/* Such a copy never waits for itself: where its call outlasts it, the call was slow. */
+static bool is_asynchronous(const struct gp_view *v, uint32_t row, uint32_t call)
+{
+    const char *copy = gp_trace_str(v->t, gp_gpu_config(v->t, row)->name);
+    if (!strstr(gp_trace_str(v->t, v->t->events[GP_API].name[call]), "Async")) return false;
+    return gp_copy_is_pinned(copy) || strstr(copy, "DtoD") != NULL;
+}
+
 /* A short kernel may end before its launch call returns, although the call did not wait for it; unless nearly
  * all do, as with CUDA_LAUNCH_BLOCKING. */
 static void add_blocking(struct gp_waits *w, const struct gp_view *v)
@@ -169,8 +182,66 @@ static void add_blocking(struct gp_waits *w, const struct gp_view *v)
     for (size_t i = 0; i < w->by_end.n; i++) {
         uint32_t row = w->by_end.at[i].row, call = outlasting(v, row);
         if (call == NONE) continue;
-        if (gp_gpu_config(v->t, row)->kind == GP_MEMCPY || outlasted * 10 > kernels * 9)
-            add_call(w, v, call, row, true);
+        bool copy = gp_gpu_config(v->t, row)->kind == GP_MEMCPY && !is_asynchronous(v, row, call);
+        if (copy || outlasted * 10 > kernels * 9) add_call(w, v, call, row, true);
+    }
+}
+
+/* ---- full queues ---- */
+
+struct queued {
+    uint32_t call, row; /* of GP_API; the first event that it launched */
+};
+
+/* The calls that put something on stream S, in the order of their events. */
+static size_t queue_of(const struct gp_view *v, const struct gp_view_stream *s, struct queued *q)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        uint32_t row = v->stream_rows[s->first + i], call = gp_view_launch(v, row);
+        if (call == NONE || (n && q[n - 1].call == call)) continue;
+        q[n++] = (struct queued){call, row};
+    }
+    return n;
+}
+
+/* Ten times the median duration of the calls in Q, at least SLOW_NS. */
+static int64_t slow_from(const struct gp_view *v, const struct queued *q, size_t n)
+{
+    int64_t *dur = gp_alloc((n + 1) * sizeof *dur), median;
+    for (size_t i = 0; i < n; i++) dur[i] = v->t->events[GP_API].dur_ns[q[i].call];
+    median = gp_nth(dur, n, n / 2);
+    free(dur);
+    return median > SLOW_NS / SLOW_TIMES ? median * SLOW_TIMES : SLOW_NS;
+}
+
+/* A launch that finds the queue of its stream full returns when an event has started and made room. */
+static void add_full_queue(struct gp_waits *w, const struct gp_view *v, const struct gp_view_stream *s,
+                           int64_t begin_ns, int64_t end_ns)
+{
+    const struct gp_events *api = &v->t->events[GP_API];
+    struct queued *q = gp_alloc((s->n + 1) * sizeof *q);
+    size_t n = queue_of(v, s, q), over = 0;
+    int64_t slow_ns = n >= GP_QUEUE_FULL ? slow_from(v, q, n) : 0;
+    for (size_t i = GP_QUEUE_FULL; i < n; i++) {
+        int64_t begin = api->start_ns[q[i].call], end = begin + api->dur_ns[q[i].call];
+        while (over < i && gpu_end(v, q[over].row) <= begin) over++;
+        if (i - over < GP_QUEUE_FULL || end - begin < slow_ns || begin < begin_ns || begin >= end_ns)
+            continue;
+        size_t last = over;
+        while (last + 1 < i && gpu_end(v, q[last + 1].row) <= end) last++;
+        if (gpu_end(v, q[last].row) <= end) add_call(w, v, q[i].call, q[last].row, false);
+    }
+    free(q);
+}
+
+static void add_full_queues(struct gp_waits *w, const struct gp_view *v, uint32_t producer, int64_t begin_ns,
+                            int64_t end_ns)
+{
+    for (size_t i = 0; i < v->streams.n; i++) {
+        const struct gp_view_stream *s = &v->streams.at[i];
+        if (s->n >= GP_QUEUE_FULL && v->devices.at[s->device].producer == producer)
+            add_full_queue(w, v, s, begin_ns, end_ns);
     }
 }
 
@@ -181,6 +252,7 @@ void gp_waits_find(struct gp_waits *w, const struct gp_view *v, const struct gp_
     index_ends(w, v, producer, begin_ns, end_ns);
     add_synchronising(w, v, index, producer, begin_ns, end_ns);
     add_blocking(w, v);
+    add_full_queues(w, v, producer, begin_ns, end_ns);
     if (w->calls.n) qsort(w->calls.at, w->calls.n, sizeof *w->calls.at, by_track_and_end);
 }
 

@@ -249,7 +249,7 @@ void gp_hta_table_launches(struct gp_hta_tables *m)
     }
     put_figure(m, t, "longest queue of a stream", GP_CELL_COUNT, (int64_t)l->max_queue, "events");
     if (l->queue_full_ns)
-        put_figure(m, t, "time with 1,024 or more queued", GP_CELL_NS, l->queue_full_ns, "ns");
+        put_figure(m, t, "time with 1,000 or more queued", GP_CELL_NS, l->queue_full_ns, "ns");
 }
 
 static void put_dist(struct gp_hta_tables *m, struct gp_report_table *t, const char *what,

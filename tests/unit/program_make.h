@@ -81,7 +81,7 @@ static inline void copy(struct program *p, const char *name, int64_t dur, int64_
     p->corr++;
     int64_t over = enqueue(p, dur, GP_MEMCPY, name, bytes);
     int64_t back = blocks ? over + 3 * US : p->now + 5 * US;
-    mk_call(&p->t, p->main, p->now, back, "cudaMemcpyAsync", p->corr);
+    mk_call(&p->t, p->main, p->now, back, blocks ? "cudaMemcpy" : "cudaMemcpyAsync", p->corr);
     p->now = back;
 }
 

@@ -32,6 +32,24 @@ static void tensors_lists_and_values_are_told_apart(void **state)
     assert_null(gp_shapes_tensor(&s, -1));
 }
 
+static void lists_may_go_over_several_lines(void **state)
+{
+    (void)state;
+    struct gp_shapes s;
+    int64_t v[2];
+    // as jq and json.tool indent it: with spaces, tabs, and the line ends of another system
+    assert_true(gp_shapes_read(
+        &s, "{\n  \"Input Dims\": [\n    [\n      2,\n      3\n    "
+            "],\r\n\t[],\r\n\t[\r\n\t\t[\t4\t]\r\n\t]\n  ],\n"
+            "  \"Concrete Inputs\": [\n    \"\",\n    \"[1,\\n 2]\",\n    \"\"\n  ],\n"
+            "  \"Input type\": [\n    \"float\",\n    \"Scalar\",\n    \"TensorList\"\n  ]\n}"));
+    assert_int_equal(s.n, 3);
+    assert_true(s.in[0].n == 2 && s.in[0].size[0] == 2 && s.in[0].size[1] == 3 && s.in[0].element.size == 4);
+    assert_int_equal(s.in[1].sort, GP_SHAPE_NOTHING);
+    assert_true(s.in[2].sort == GP_SHAPE_LIST && s.in[2].elements == 4);
+    assert_int_equal(gp_shapes_ints(&s, 1, v, 2), 0); // an escape within a value does not count as space
+}
+
 static void what_is_broadcast_lies_in_memory_once(void **state)
 {
     (void)state;
@@ -105,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensors_lists_and_values_are_told_apart),
+        cmocka_unit_test(lists_may_go_over_several_lines),
         cmocka_unit_test(what_is_broadcast_lies_in_memory_once),
         cmocka_unit_test(values_are_read_by_place),
         cmocka_unit_test(nonsense_is_refused),

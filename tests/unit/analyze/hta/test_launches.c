@@ -182,11 +182,11 @@ static void fill(struct scene *s, uint32_t stream, int64_t from, int64_t start, 
 static void test_time_on_a_full_queue_of_any_stream(void **state) /* the last stream alone in another tool */
 {
     struct scene *s = *state;
-    fill(s, s->s9, 0, 5000, 1030, 1);        /* 1024 at 1023; 1023 left when the 7th starts, at 5060 */
-    fill(s, s->s7, 3000, 5030, 1025, 10000); /* 1024 at 4023; 1023 left when the 2nd starts, at 5040 */
+    fill(s, s->s9, 0, 5000, 1030, 1);        /* 1000 at 999; 999 left when the 31st starts, at 5300 */
+    fill(s, s->s7, 3000, 5030, 1025, 10000); /* 1000 at 3999; 999 left when the 26th starts, at 5280 */
     run(s);
     assert_int_equal(s->h.launches.max_queue, 1030);
-    assert_int_equal(s->h.launches.queue_full_ns, 5060 - 1023); /* together, not twice */
+    assert_int_equal(s->h.launches.queue_full_ns, 5300 - 999); /* together, not twice */
 }
 
 static void test_a_graph_is_one_entry_of_a_full_queue(void **state)

@@ -235,6 +235,58 @@ static void a_roof_follows_reads_writes_and_the_cache(void **state)
     }
 }
 
+/* 100000 blocks of 512 elements, as their operator's shapes show, and one more without an operator. */
+static void half_by_shapes(struct program *p)
+{
+    on_h200(p);
+    int64_t from = p->now;
+    kernel_of(p, ADD, 100000, 300 * US);
+    operator_since(p, from, "aten::add", "{\"Input Dims\": [[51200000], [51200000]], " FLOATS);
+    kernel_of(p, ADD, 200000, 600 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+/* With 1024 elements a block it would move 1228.8 MB in 150 us: 8.2 TB/s. */
+static void half_by_rate(struct program *p)
+{
+    on_h200(p);
+    kernel_of(p, ADD, 100000, 150 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void on_another_vendors(struct program *p)
+{
+    if (!p->t.devices.n) {
+        struct gp_device d = gp_device_unknown();
+        d.id = 0;
+        d.warp_size = 64;
+        d.name = mk_name(&p->t, "AMD Instinct MI300X VF");
+        GP_VEC_PUSH(&p->t.devices, d);
+    }
+    kernel_of(p, ADD, 100000, 300 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void the_trace_decides_what_a_block_stands_for(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, half_by_shapes);
+    const struct gp_suggest_kernel *k = find(&p, "CUDAFunctor_add", false);
+    // half of 10 launches of 614.4 MB by shapes, half of 1228.8 MB by their grid
+    assert_true(near(k->bytes_high, (614.4e6 + 1228.8e6) / 2 * (double)k->count));
+    end(&p);
+    run(&p, half_by_rate);
+    k = find(&p, "CUDAFunctor_add", false);
+    assert_true(near(k->bytes_high, 614.4e6 * (double)k->count) && k->impossible_ns == 0);
+    end(&p);
+    run(&p, on_another_vendors);
+    k = find(&p, "CUDAFunctor_add", false);
+    assert_true(k->tier == GP_WORK_UNKNOWN && k->known_ns == 0);
+    assert_true(p.s.ceilings.memory.per_s == 5.3e12 && !strcmp(p.s.ceilings.sheet, "AMD Instinct MI300X"));
+    end(&p);
+}
+
 static void one_of_each(struct program *p)
 {
     split_product(p);
@@ -277,6 +329,7 @@ int main(void)
         cmocka_unit_test(names_tell_bytes_without_shapes),
         cmocka_unit_test(the_plot_has_every_kernel_once),
         cmocka_unit_test(a_roof_follows_reads_writes_and_the_cache),
+        cmocka_unit_test(the_trace_decides_what_a_block_stands_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,6 +185,64 @@ static bool waits_for_all(const char *name, int64_t end_ns)
     return all;
 }
 
+/* A copy of 5 us whose call lasts 40 us. */
+static bool waits_for_copy(const char *call, const char *copy)
+{
+    struct fixture f;
+    begin(&f);
+    mk_call(&f.t, f.main, 0, 40000, call, 1);
+    mk_gpu(&f.t, f.stream, 10000, 15000, GP_MEMCPY, copy, 1);
+    mk_call(&f.t, f.main, 41000, 43000, "cudaLaunchKernel", 2);
+    mk_kernel(&f.t, f.stream, 50000, 51000, "k", 2);
+    assert_true(planned(&f));
+    bool waits = f.p.calls.at[0].waited_for == 0;
+    end(&f);
+    return waits;
+}
+
+static void an_asynchronous_copy_does_not_wait(void **state)
+{
+    (void)state;
+    assert_false(waits_for_copy("cudaMemcpyAsync", "Memcpy DtoD (Device -> Device)"));
+    assert_false(waits_for_copy("cudaMemcpyAsync", "Memcpy HtoD (Pinned -> Device)"));
+    /* through a driver buffer */
+    assert_true(waits_for_copy("cudaMemcpyAsync", "Memcpy HtoD (Pageable -> Device)"));
+    assert_true(waits_for_copy("cudaMemcpy", "Memcpy HtoD (Pinned -> Device)"));
+    assert_true(waits_for_copy("hipMemcpyWithStream", "Memcpy DtoH (Device -> Pageable)"));
+}
+
+/* Launches every us of kernels of 10 us: QUEUED of them are on the stream when the last call begins, which takes LONG. */
+static uint32_t waits_with_queue(int queued, int64_t long_ns, int64_t *own_ns)
+{
+    struct fixture f;
+    begin(&f);
+    mk_call(&f.t, f.main, 0, 500, "cudaLaunchKernel", 1);
+    mk_kernel(&f.t, f.stream, 1000000, 1010000, "k", 1); // nothing is over before all are launched
+    for (int i = 1; i <= queued; i++) {
+        bool last = i == queued;
+        mk_call(&f.t, f.main, i * 1000, i * 1000 + (last ? long_ns : 500), "cudaLaunchKernel",
+                (uint64_t)i + 1);
+        mk_kernel(&f.t, f.stream, 1000000 + i * 10000, 1010000 + i * 10000, "k", (uint64_t)i + 1);
+    }
+    assert_true(planned(&f));
+    uint32_t item = f.p.calls.at[queued].waited_for;
+    *own_ns = f.p.replay.calls.at[queued].own_ns;
+    end(&f);
+    return item;
+}
+
+static void a_launch_into_a_full_queue_waits(void **state)
+{
+    (void)state;
+    int64_t own;
+    assert_int_equal(waits_with_queue(1005, 30000, &own), GP_REPLAY_NONE); // less than 50 us
+    // from 1,005 to 1,065 us: those that end at 1,010, 1,020 ... 1,060 are over
+    assert_int_equal(waits_with_queue(1005, 60000, &own), 5);
+    assert_int_equal(own, 2000); // what a call that waits takes at least
+    assert_int_equal(waits_with_queue(900, 200000, &own), GP_REPLAY_NONE); // there is room
+    assert_int_equal(own, 200000);
+}
+
 static void calls_that_wait_for_a_device_wait_for_all_of_it(void **state)
 {
     (void)state;
@@ -233,6 +291,8 @@ int main(void)
         cmocka_unit_test(the_first_step_warms_up),
         cmocka_unit_test(a_kernel_waits_for_another_stream),
         cmocka_unit_test(a_copy_that_blocks_is_waited_for_by_its_own_call),
+        cmocka_unit_test(an_asynchronous_copy_does_not_wait),
+        cmocka_unit_test(a_launch_into_a_full_queue_waits),
         cmocka_unit_test(calls_that_wait_for_a_device_wait_for_all_of_it),
         cmocka_unit_test(kernels_of_a_graph_follow_each_other),
         cmocka_unit_test(without_launches_there_is_no_plan),

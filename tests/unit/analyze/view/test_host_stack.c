@@ -147,6 +147,29 @@ static void events_that_truly_cross_lie_beside_each_other(void **state)
     done(&m);
 }
 
+static void a_python_frame_that_crosses_closes_frames_only(void **state)
+{
+    (void)state;
+    struct made m = make();
+    mk_host(&m.t, GP_OP, m.thread, 0, 50000, "region");
+    mk_host(&m.t, GP_PYTHON, m.thread, 1000, 20000, "frame");
+    /* recorded 40 us longer than the operator around it */
+    mk_host(&m.t, GP_PYTHON, m.thread, 10000, 90000, "next");
+    mk_host(&m.t, GP_OP, m.thread, 30000, 31000, "inner");
+    mk_host(&m.t, GP_OP, m.thread, 60000, 61000, "after");
+    build(&m);
+    expect_inside(&m, "next", "region");
+    expect_inside(&m, "inner", "next");
+    expect_inside(&m, "after", NULL);
+    assert_int_equal(m.hs.nodes[node_of(&m, "next")].end_ns, 50000);
+    assert_int_equal(m.hs.overlapping, 1);
+    /* the region has 0..1, the frame 1..10, what crosses it 10..50 less the operator within */
+    assert_int_equal(self_of(&m, "region"), 1000);
+    assert_int_equal(self_of(&m, "frame"), 9000);
+    assert_int_equal(self_of(&m, "next"), 39000);
+    done(&m);
+}
+
 static void the_tolerance_is_just_a_microsecond(void **state)
 {
     (void)state;
@@ -319,6 +342,7 @@ int main(void)
         cmocka_unit_test(a_child_that_ends_a_microsecond_late_is_a_child),
         cmocka_unit_test(a_child_that_ends_one_nanosecond_late_is_a_child),
         cmocka_unit_test(events_that_truly_cross_lie_beside_each_other),
+        cmocka_unit_test(a_python_frame_that_crosses_closes_frames_only),
         cmocka_unit_test(the_tolerance_is_just_a_microsecond),
         cmocka_unit_test(events_without_duration_are_children_and_hold_nothing),
         cmocka_unit_test(threads_are_nested_on_their_own),

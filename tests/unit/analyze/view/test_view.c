@@ -93,6 +93,42 @@ static void test_ordinals_are_of_a_producer(void **state)
     end(&v, &t);
 }
 
+static void test_devices_of_one_model_are_described_by_any_of_them(void **state)
+{
+    (void)state;
+    struct gp_trace t = begin();
+    uint32_t p = mk_process(&t, 2, 0);
+    mk_kernel(&t, mk_stream(&t, p, 2, 7), 1, 2, "a", 1); /* only device 0 is listed */
+    struct gp_device d = gp_device_unknown();
+    d.producer = 0;
+    d.id = 0;
+    d.sms = 304;
+    GP_VEC_PUSH(&t.devices, d);
+    struct gp_view v;
+    view(&v, &t);
+    assert_int_equal(v.devices.at[0].props->sms, 304);
+    end(&v, &t);
+}
+
+static void test_devices_of_two_models_are_not(void **state)
+{
+    (void)state;
+    struct gp_trace t = begin();
+    uint32_t p = mk_process(&t, 2, 0);
+    mk_kernel(&t, mk_stream(&t, p, 2, 7), 1, 2, "a", 1);
+    for (int i = 0; i < 2; i++) {
+        struct gp_device d = gp_device_unknown();
+        d.producer = 0;
+        d.id = i;
+        d.sms = i ? 132 : 108;
+        GP_VEC_PUSH(&t.devices, d);
+    }
+    struct gp_view v;
+    view(&v, &t);
+    assert_null(v.devices.at[0].props);
+    end(&v, &t);
+}
+
 static void test_a_row_group_stands_for_its_device(void **state)
 {
     (void)state;
@@ -182,6 +218,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_devices_and_streams_in_order),
         cmocka_unit_test(test_ordinals_are_of_a_producer),
+        cmocka_unit_test(test_devices_of_one_model_are_described_by_any_of_them),
+        cmocka_unit_test(test_devices_of_two_models_are_not),
         cmocka_unit_test(test_a_row_group_stands_for_its_device),
         cmocka_unit_test(test_a_stream_number_is_of_a_context),
         cmocka_unit_test(test_classes_and_launches),
