@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/front/front.h"
 #include "analyze/front/front_ceilings.h"
+#include "analyze/front/join.h"
 #include "analyze/suggest/suggest.h"
 #include "render/suggest/roofline_page.h"
 #include "render/suggest/suggest_formats.h"
@@ -49,6 +50,8 @@ struct job {
     struct gp_front front;
     struct gp_ceilings ceilings;
     struct gp_suggest suggest;
+    struct gp_buf title;
+    const char *input; /* what to call the inputs */
 };
 
 /* ---- reading ---- */
@@ -66,32 +69,33 @@ static int suggest(struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
     struct gp_trace t;
+    struct gp_front_joined in = {0};
     bool measured = false;
     struct gp_suggest_opts so = {.classes = j->front.classes,
                                  .step_marker = o->front.step_marker,
                                  .rules = o->rules.at,
                                  .n_rules = o->rules.n,
                                  .min_saving_ns = o->min_saving_ns};
-    if (gp_front_trace(&j->front, 0, GP_SUGGEST_NEED, &t, err)) return -1;
+    int failed = gp_front_join(&j->front, GP_SUGGEST_NEED, &t, &in, err);
+    if (failed) {
+        gp_front_joined_release(&in);
+        return -1;
+    }
     const char *device = t.devices.n ? gp_trace_str(&t, t.devices.at[0].name) : "";
-    int failed = gp_front_ceilings(&j->front, o->ceilings, device, &j->ceilings, &measured, err);
+    failed = gp_front_ceilings(&j->front, o->ceilings, device, &j->ceilings, &measured, err);
     if (measured) so.ceilings = &j->ceilings;
     gp_suggest_init(&j->suggest, &so);
     failed = failed || gp_front_check_empty(&j->front, t.events[GP_GPU].n, gp_trace_truncated(&t), err) ||
              gp_suggest_run(&j->suggest, &t, err);
+    gp_suggest_set_inputs(&j->suggest, in.inputs.at, in.inputs.n, &in.strings);
     gp_trace_release(&t);
+    gp_front_joined_release(&in);
+    gp_front_put_title(&j->front, &j->title);
+    j->input = gp_buf_str(&j->title);
     return failed;
 }
 
 /* ---- writing ---- */
-
-/* NULL: standard input. */
-static const char *input_of(const struct job *j)
-{
-    const char *path = j->front.paths[0], *slash = strrchr(path, '/');
-    if (slash && slash[1]) path = slash + 1;
-    return strcmp(path, "-") != 0 ? path : NULL;
-}
 
 static int write_answer(const struct job *j, struct gp_err *err)
 {
@@ -104,7 +108,7 @@ static int write_answer(const struct job *j, struct gp_err *err)
                                   .color = gp_front_color(&j->front),
                                   .width = gp_front_width(&j->front),
                                   .verbose = o->front.common.verbose,
-                                  .input = input_of(j),
+                                  .input = j->input,
                                   .options = gp_buf_str(&b)};
     int failed = gp_answer_write(j->format, &a, o->front.common.output, err);
     gp_buf_release(&b);
@@ -113,7 +117,7 @@ static int write_answer(const struct job *j, struct gp_err *err)
         failed = gp_answer_file(o->expect, &b, err);
     }
     if (!failed && o->roofline) {
-        gp_roofline_svg(&b, &j->suggest.roofline, &j->suggest.strings, input_of(j));
+        gp_roofline_svg(&b, &j->suggest.roofline, &j->suggest.strings, j->input);
         failed = gp_answer_file(o->roofline, &b, err);
     }
     return failed;
@@ -142,7 +146,9 @@ static int run(struct job *j, const struct gp_tool *tool, int *status, struct gp
     if (o->list_rules) return list_rules(o, err);
     j->format = gp_answer_format(gp_suggest_formats, o->front.common.format);
     if (check_rules(o, err) || gp_front_open(&j->front, tool, &o->front, err) || suggest(j, err)) return -1;
-    gp_front_warn_inputs(&j->front, &s->strings, &s->input, 1);
+    size_t inputs;
+    const struct gp_input_quality *in = gp_suggest_inputs(s, &inputs);
+    gp_front_warn_inputs(&j->front, &s->strings, in, inputs);
     if (write_answer(j, err)) return -1;
     if (o->fail_on && s->suggestions.n && s->suggestions.at[0].priority >= priority_of(o->fail_on))
         *status = GP_EXIT_FINDING;
@@ -154,15 +160,16 @@ int main(int argc, char **argv)
     struct gp_tool tool = {
         .name = "trace-suggest",
         .summary = "suggest what to do next, how much it would save, and why",
-        .operands = "[FILE]",
+        .operands = "[FILE...]",
         .example = "trace-suggest trace.json.gz\n"
+                   "trace-suggest rank*.json.gz\n"
                    "gpuprof-collect ./app | trace-suggest -v\n"
                    "trace-suggest -f html -o suggestions.html app.trace\n"
                    "trace-suggest -f dot trace.json.gz | dot -Tsvg -o chains.svg\n"
                    "trace-suggest --rule cuda_graph --expect graph.json before.trace\n",
         .options = options,
         .format_name = gp_suggest_format_name,
-        .max_operands = 1,
+        .max_operands = -1,
         .stdin_default = true,
     };
     struct opts o = {.front = {GP_FRONT_DEFAULTS}};
@@ -172,6 +179,7 @@ int main(int argc, char **argv)
     if (gp_cli_parse(&tool, argc, argv, &o)) status = tool.status;
     else failed = run(&j, &tool, &status, &err);
     gp_suggest_release(&j.suggest);
+    gp_buf_release(&j.title);
     gp_front_close(&j.front);
     GP_VEC_FREE(&o.rules);
     return gp_cli_end(&tool, failed, &err, status);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "analyze/front/front.h"
+#include "analyze/front/join.h"
 #include "analyze/names/names.h"
 #include "analyze/view/repair.h"
 #include "formats/redact.h"
@@ -25,16 +26,17 @@ static const struct gp_option options[] = {
     {0},
 };
 
-static void describe(const struct gp_tool *tool, const struct gp_trace *t)
+static void describe(const struct gp_tool *tool, const struct gp_trace *t, bool several)
 {
     const struct gp_input_info *in = &t->input;
-    gp_cli_warn(tool, "%s: %s, compression %s, %" PRIu64 " bytes, %" PRIu64 " events, %s", in->path,
-                in->format, in->compression, in->bytes, in->events, gp_trace_verdict(t));
+    const char *what = several ? "together" : in->path;
+    if (!several)
+        gp_cli_warn(tool, "%s: %s, compression %s, %" PRIu64 " bytes, %" PRIu64 " events, %s", in->path,
+                    in->format, in->compression, in->bytes, in->events, gp_trace_verdict(t));
     for (int table = 0; table < GP_TABLE_COUNT; table++)
         if (t->events[table].n)
-            gp_cli_warn(tool, "%s: %s: %zu", in->path, gp_table_name((enum gp_table)table),
-                        t->events[table].n);
-    gp_cli_warn(tool, "%s: tracks: %zu, launch configurations: %zu", in->path, t->tracks.n, t->configs.n);
+            gp_cli_warn(tool, "%s: %s: %zu", what, gp_table_name((enum gp_table)table), t->events[table].n);
+    gp_cli_warn(tool, "%s: tracks: %zu, launch configurations: %zu", what, t->tracks.n, t->configs.n);
 }
 
 static int check_output(const struct gp_writer *w, const struct opts *o, struct gp_err *err)
@@ -60,14 +62,34 @@ static int judge(struct gp_front *f, struct gp_trace *t, struct gp_err *err)
     return failed ? gp_err_context(err, "%s", t->input.path) : 0;
 }
 
+/* The same of several inputs, each of which was judged when it was read. */
+static int judge_inputs(struct gp_front *f, const struct gp_front_joined *in, struct gp_trace *t,
+                        struct gp_err *err)
+{
+    gp_events_drop(&t->events[GP_GPU], GP_COL_PLACE);
+    gp_front_warn_inputs(f, &in->strings, in->inputs.at, in->inputs.n);
+    for (size_t i = 0; i < in->inputs.n && f->opts->common.strict; i++) {
+        struct gp_trace as_judged = {0};
+        memcpy(as_judged.issues, in->inputs.at[i].issues, sizeof as_judged.issues);
+        as_judged.issues[GP_Q_NO_CORRELATION].count = as_judged.issues[GP_Q_BEFORE_LAUNCH].count = 0;
+        if (gp_trace_refuse_damage(&as_judged, err)) return gp_err_context(err, "%s", f->paths[i]);
+    }
+    return 0;
+}
+
 static int convert(struct gp_front *f, const struct opts *o, const struct gp_writer *w, struct gp_err *err)
 {
     struct gp_trace t;
     struct gp_write_opts wo = {
         .compression = o->compress, .plain_name = gp_name_demangle, .threads = f->threads.each};
-    if (gp_front_trace(f, 0, GP_NEED_ALL | GP_NEED_PLACES, &t, err)) return -1;
-    if (o->front.common.verbose) describe(f->tool, &t);
-    int failed = judge(f, &t, err);
+    struct gp_front_joined in = {0};
+    if (gp_front_join(f, GP_NEED_ALL | GP_NEED_PLACES, &t, &in, err)) {
+        gp_front_joined_release(&in);
+        return -1;
+    }
+    if (o->front.common.verbose) describe(f->tool, &t, f->n > 1);
+    int failed = f->n == 1 ? judge(f, &t, err) : judge_inputs(f, &in, &t, err);
+    gp_front_joined_release(&in);
     if (o->redact) gp_redact_trace(&t);
     struct gp_output *out = failed ? NULL : gp_output_open(o->front.common.output, err);
     if (out) w->write(&t, &wo, out);
@@ -80,13 +102,14 @@ int main(int argc, char **argv)
 {
     struct gp_tool tool = {
         .name = "trace-convert",
-        .summary = "convert a GPU trace of any format to another format",
-        .operands = "[FILE]",
+        .summary = "convert GPU traces of any format to one of another format",
+        .operands = "[FILE...]",
         .example = "trace-convert --to gpuprof kineto.json.gz > run.trace\n"
-                   "gpuprof-collect ./app | trace-convert --to chrome > app.json\n",
+                   "gpuprof-collect ./app | trace-convert --to chrome > app.json\n"
+                   "trace-convert --to perfetto -o ranks.pftrace rank*.json.gz\n",
         .options = options,
         .format_name = gp_writer_name,
-        .max_operands = 1,
+        .max_operands = -1,
         .stdin_default = true,
     };
     struct opts o = {.compress = "none"};

@@ -458,10 +458,15 @@ static void bound_times(struct gp_trace *t, struct gp_events *e)
     if (longest > GP_DURATIONS_MOST / (int64_t)(e->n + 1)) bound_durations(t, e);
 }
 
-void gp_trace_finish(struct gp_trace *t)
+void gp_trace_sort(struct gp_trace *t)
 {
     for (int i = 0; i < GP_TABLE_COUNT; i++) bound_times(t, &t->events[i]);
     for (int i = 0; i < GP_TABLE_COUNT; i++) gp_events_sort(&t->events[i]);
+}
+
+void gp_trace_finish(struct gp_trace *t)
+{
+    gp_trace_sort(t);
     uint64_t lost = 0;
     for (size_t i = 0; i < t->losses.n; i++) lost += t->losses.at[i].count;
     gp_trace_issue(t, GP_Q_LOSS, lost, -1);

@@ -382,6 +382,8 @@ void gp_trace_issue(struct gp_trace *t, enum gp_issue_kind kind, uint64_t n, int
  * (GP_Q_BAD_DURATION), the longest first. Then sort every table by (start, longer first, insertion order). Call once, after
  * all events were added. O(n) for sorted tables, O(n log n) otherwise. */
 void gp_trace_finish(struct gp_trace *t);
+/* Bound the times and sort again, after events of a finished trace were added or moved. */
+void gp_trace_sort(struct gp_trace *t);
 
 /* ---- reading ---- */
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/front/front.h"
+#include "analyze/front/join.h"
 #include "analyze/hta/hta.h"
 #include "analyze/lanes/lanes.h"
 #include "render/timeline/timeline_formats.h"
@@ -45,6 +46,7 @@ struct job {
     struct gp_lanes l;
     struct gp_timeline_windows windows;
     struct gp_timeline_answer answer;
+    struct gp_buf input; /* what to call the inputs */
 };
 
 static int read_input(struct job *j, struct gp_err *err)
@@ -52,8 +54,12 @@ static int read_input(struct job *j, struct gp_err *err)
     unsigned needs = j->format->needs;
     uint32_t extra = needs & GP_TIMELINE_ARGS && !j->opts->no_args ? GP_NEED_EXTRA : 0;
     uint32_t need = needs & GP_TIMELINE_ALL ? GP_NEED_ALL : GP_LANES_NEED | extra;
-    if (gp_front_trace(&j->front, 0, need, &j->t, err)) return -1;
-    gp_front_warn_issues(&j->front, &j->t);
+    struct gp_front_joined in = {0};
+    int failed = gp_front_join(&j->front, need, &j->t, &in, err);
+    if (!failed && j->front.n == 1) gp_front_warn_issues(&j->front, &j->t);
+    else if (!failed) gp_front_warn_inputs(&j->front, &in.strings, in.inputs.at, in.inputs.n);
+    gp_front_joined_release(&in);
+    if (failed) return -1;
     if (!gp_front_check_usable(&j->t, err)) return 0;
     gp_trace_release(&j->t);
     return -1;
@@ -94,7 +100,8 @@ static int write_answer(struct job *j, struct gp_err *err)
     a->v = &j->v;
     a->l = &j->l;
     a->windows = &j->windows;
-    a->input = j->front.paths[0];
+    gp_front_put_title(&j->front, &j->input);
+    a->input = gp_buf_str(&j->input);
     a->title = o->title;
     a->max_bytes = o->max_size;
     a->args = !o->no_args;
@@ -112,6 +119,7 @@ static int write_answer(struct job *j, struct gp_err *err)
         gp_cli_warn(j->front.tool, "%s: %s", a->input, gp_buf_str(&facts));
     }
     gp_buf_release(&line);
+    gp_buf_release(&j->input);
     gp_buf_release(&facts);
     return failed;
 }
@@ -150,13 +158,14 @@ int main(int argc, char **argv)
     struct gp_tool tool = {
         .name = "trace2timeline",
         .summary = "draw a GPU trace as a timeline",
-        .operands = "[FILE]",
+        .operands = "[FILE...]",
         .example = "gpuprof-collect ./app | trace2timeline > timeline.html\n"
+                   "trace2timeline -o ranks.html rank*.json.gz\n"
                    "trace2timeline --steps 3-5 -o steps.html kineto.json.gz\n"
                    "trace2timeline -f svg --range 12ms-14ms app.trace > range.svg\n",
         .options = options,
         .format_name = gp_timeline_format_name,
-        .max_operands = 1,
+        .max_operands = -1,
         .stdin_default = true,
     };
     struct opts o = {

@@ -47,6 +47,7 @@ void gp_suggest_release(struct gp_suggest *s)
 {
     for (size_t i = 0; i < s->suggestions.n; i++) release_suggestion(&s->suggestions.at[i]);
     GP_VEC_FREE(&s->suggestions);
+    GP_VEC_FREE(&s->inputs);
     GP_VEC_FREE(&s->notes);
     GP_VEC_FREE(&s->kernels);
     GP_VEC_FREE(&s->ops);
@@ -56,6 +57,19 @@ void gp_suggest_release(struct gp_suggest *s)
     GP_VEC_FREE(&s->chain_kernels);
     gp_strings_release(&s->strings);
     memset(s, 0, sizeof *s);
+}
+
+void gp_suggest_set_inputs(struct gp_suggest *s, const struct gp_input_quality *in, size_t n,
+                           const struct gp_strings *strings)
+{
+    for (size_t i = 0; i < n; i++)
+        GP_VEC_PUSH(&s->inputs, gp_input_quality_copy(&in[i], &s->strings, strings));
+}
+
+const struct gp_input_quality *gp_suggest_inputs(const struct gp_suggest *s, size_t *n)
+{
+    *n = s->inputs.n ? s->inputs.n : 1;
+    return s->inputs.n ? s->inputs.at : &s->input;
 }
 
 /* ---- facts ---- */

@@ -206,6 +206,8 @@ struct gp_suggest {
     struct gp_suggest_opts opts;
     struct gp_strings strings; /* all sids */
     struct gp_input_quality input;
+    GP_VEC(struct gp_input_quality)
+    inputs; /* of a trace that several files were joined to; otherwise empty */
     struct gp_suggest_step step;
     uint32_t regime;                    /* enum gp_regime, of the step */
     struct gp_regime_step regime_parts; /* that it was decided on; over all steps */
@@ -227,6 +229,11 @@ void gp_suggest_init(struct gp_suggest *s, const struct gp_suggest_opts *opts);
 /* Analyse a finished trace T, once. Removes impossible times from T first. Returns -1 if the step marker is
  * not a valid regular expression. */
 GP_MUST_CHECK int gp_suggest_run(struct gp_suggest *s, struct gp_trace *t, struct gp_err *err);
+/* The trace was joined from these N inputs, two or more, whose sids are of STRINGS. */
+void gp_suggest_set_inputs(struct gp_suggest *s, const struct gp_input_quality *in, size_t n,
+                           const struct gp_strings *strings);
+/* The inputs, one or more, and how many they are. */
+const struct gp_input_quality *gp_suggest_inputs(const struct gp_suggest *s, size_t *n);
 void gp_suggest_release(struct gp_suggest *s);
 
 static inline const char *gp_suggest_str(const struct gp_suggest *s, gp_sid sid)

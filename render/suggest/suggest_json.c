@@ -221,7 +221,9 @@ void gp_suggest_json_write(struct gp_buf *b, const struct gp_suggest *s, const s
 {
     struct gp_doc d = {.b = b, .strings = &s->strings};
     gp_doc_begin(&d, '{');
-    gp_doc_head(&d, "trace-suggest", o->version, &s->input, 1);
+    size_t inputs;
+    const struct gp_input_quality *in = gp_suggest_inputs(s, &inputs);
+    gp_doc_head(&d, "trace-suggest", o->version, in, inputs);
     put_summary(&d, s, o->three_regimes);
     put_suggestions(&d, s, "suggestions", true);
     gp_doc_object(&d, "together");

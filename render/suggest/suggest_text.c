@@ -181,7 +181,9 @@ static void tell_joint(struct gp_report *r, const struct gp_suggest *s)
 
 void gp_suggest_tell(struct gp_report *r, const struct gp_suggest *s, bool three_regimes)
 {
-    gp_inputs_say(r, &s->strings, &s->input, 1, true);
+    size_t inputs;
+    const struct gp_input_quality *in = gp_suggest_inputs(s, &inputs);
+    gp_inputs_say(r, &s->strings, in, inputs, true);
     for (size_t i = 0; i < s->notes.n; i++)
         gp_report_note(r, GP_TONE_WARN, "%s", gp_suggest_str(s, s->notes.at[i]));
     if (!s->step.steps) return;

@@ -57,6 +57,32 @@ test_expect_success 'a file that was written is written again byte for byte' '
     test_cmp every.json again.json
 '
 
+# What trace-hta finds in the ranks, but for which process of the file they are.
+test_expect_success 'the ranks of a job become one trace, on one clock' '
+    ranks=$(echo "$GP_SOURCE"/samples/h200/ddp.rank*.json.gz) &&
+    trace-convert -v $ranks 2>err >ranks.trace &&
+    grep "rank1.json.gz: clock: moved back by 394 ns, aligned by 9 collectives, which agree to within 126 ns" err &&
+    find="[.devices, .kernels, .launches] | walk(if type == \"object\" then with_entries(select(.key | test(\"begin|end_ns|at_ns|process|producer\") | not)) else . end)" &&
+    trace-hta -f json --top 0 $ranks | jq "$find" >expect &&
+    trace-hta -f json --top 0 ranks.trace | jq "$find" >out &&
+    test_cmp expect out &&
+    trace-hta -f json ranks.trace | jq -e "[.clock_offsets[] | .offset_ns] == [0, 0]"
+'
+
+test_expect_success 'what was not recorded at the same time is put side by side, and -q does not report it' '
+    echo "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"pid\":0,\"tid\":7,\"ts\":5,\"dur\":1}]" >early.json &&
+    echo "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"b\",\"pid\":0,\"tid\":7,\"ts\":900,\"dur\":1}]" >late.json &&
+    trace-convert --to chrome early.json late.json >both.json 2>err &&
+    grep "1 of 2 inputs were not recorded at the same time as early.json" err &&
+    test "$(grep -c "\"ts\":5," both.json)" -eq 2 &&
+    trace-convert -q early.json late.json 2>err >both.trace && test_must_be_empty err
+'
+
+test_expect_success 'one of several inputs that cannot be read is named' '
+    test_expect_code 2 trace-convert early.json missing.json late.json 2>err >out &&
+    grep "^trace-convert: missing.json: " err && test_must_be_empty out
+'
+
 test_expect_success PYTHON 'every committed sample comes back' '
     for f in "$samples"/*/*.json "$samples"/*/*.json.gz; do
         # Statistics and time lines of allocators are not traces; second recordings of a program have nothing that the first lacks.
@@ -173,7 +199,7 @@ test_expect_success 'input that is not a trace is refused' '
 '
 
 test_expect_success 'misuse is reported in one line and a hint' '
-    for args in "--to otf2 every.json" "--compress lzma every.json" "--no-such-option" "every.json every.json"; do
+    for args in "--to otf2 every.json" "--compress lzma every.json" "--no-such-option"; do
         status_of trace-convert $args &&
         test "$status" = 2 &&
         test ! -s out &&

@@ -22,6 +22,39 @@ test_expect_success 'the step time is that of trace-hta, and says of which steps
     grep -F "A step takes 1.00 ms (mean of 4 whole steps; median 1.00 ms, without the" out
 '
 
+test_expect_success 'the ranks of a job are one program' '
+    trace-suggest -f json "$GP_SOURCE"/samples/pairs/ddp_bucket1.rank*.json.gz >out &&
+    jq -e ".inputs | length == 2 and all(.gpu_events > 0) and ([.[].rank] == [0, 1])" out &&
+    jq -e "[.suggestions[].rule] | index(\"small_collectives\") != null" out
+'
+
+# Two ranks of four steps, rank 1 on a clock 7 s ahead: its kernel takes 80 of 100 us, and rank 0 waits for it.
+late_rank() {
+    awk -v rank="$1" -v work="$2" "BEGIN {
+        printf \"{\\\"distributedInfo\\\":{\\\"rank\\\":%d,\\\"world_size\\\":2},\\\"traceEvents\\\":[\\n\", rank
+        for (i = 0; i < 6; i++) {
+            t = 1000 + i * 1000 + rank * 7000000; c = 10 * i + 1
+            event(\"user_annotation\", \"ProfilerStep#\" i, 1, 1, t, 1000, \"\")
+            event(\"cuda_runtime\", \"cudaLaunchKernel\", 1, 1, t + 10, 5, \"\\\"correlation\\\":\" c)
+            event(\"kernel\", \"gemm\", 0, 7, t + 20, work, gpu(c))
+            event(\"cuda_runtime\", \"cudaLaunchKernel\", 1, 1, t + 18, 2, \"\\\"correlation\\\":\" c + 1)
+            event(\"kernel\", \"ncclDevKernel_AllReduce_Sum_f32_RING_LL\", 0, 7, t + 21 + work, 920 - work, gpu(c + 1))
+        }
+        print \"{}]}\"
+    }
+    function gpu(c) { return \"\\\"device\\\":0,\\\"stream\\\":7,\\\"correlation\\\":\" c }
+    function event(cat, name, pid, tid, ts, dur, args) {
+        printf \"{\\\"ph\\\":\\\"X\\\",\\\"cat\\\":\\\"%s\\\",\\\"name\\\":\\\"%s\\\",\\\"pid\\\":%d,\\\"tid\\\":%d,\\\"ts\\\":%d,\\\"dur\\\":%d,\\\"args\\\":{%s}},\\n\", cat, name, pid, tid, ts, dur, args
+    }"
+}
+
+test_expect_success 'a rank that the others wait for is found in files whose clocks differ' '
+    late_rank 0 200 >rank0.json && late_rank 1 800 >rank1.json &&
+    trace-suggest -v -f json rank0.json rank1.json >out 2>err &&
+    grep "rank1.json: clock: moved back by 7.00 s, aligned by 6 collectives" err &&
+    jq -e "[.suggestions[], .not_worth_it[] | select(.rule == \"straggler\") | .operation] == [\"rank 1\"]" out
+'
+
 test_expect_success 'lines fit a terminal' '
     for f in "$pairs"/*.trace; do trace-suggest -v "$f" || return 1; done >out &&
     ! LC_ALL=C.UTF-8 grep -E "^.{81}" out

@@ -20,6 +20,13 @@ cat >steps.json <<'END'
 {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":1140,"dur":30,"args":{"device":0,"stream":7,"correlation":2}}]}
 END
 
+test_expect_success NODE 'ranks in several files are one view' '
+    trace2timeline -q -o ranks.html "$GP_SOURCE"/samples/h200/ddp.rank*.json.gz &&
+    node "$dump" ranks.html >out &&
+    grep -F "Rank 0, GPU 0, NVIDIA H200" out && grep -F "Rank 1, GPU 1, NVIDIA H200" out &&
+    grep -F "<title>ddp.rank0.json.gz, ddp.rank1.json.gz" ranks.html
+'
+
 # Two kernels of 5 us, the first before time 0 of the clock: 10 us in 95.
 test_expect_success 'times before 0 count like any others' '
     cat >early.json <<END &&
