@@ -2,33 +2,10 @@
 // The directory holds what tests/browser/compile.t made.
 "use strict";
 const fs = require("node:fs"), path = require("node:path");
-const { open } = require("./page.js");
+const { where, ok, is, pages, main } = require("./tap.js");
 const { contrasts, overlaps } = require("./look.js");
 
-const where = path.resolve(process.argv[2]);
-let number = 0, failed = 0;
-
-function ok(yes, what, why = "") {
-  console.log((yes ? "ok " : "not ok ") + ++number + " - " + what);
-  if (yes) return;
-  failed++;
-  console.log("# " + why);
-}
-const is = (got, expected, what) => ok(got === expected, what, `got ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
-
-async function withPage(name, options, run) {
-  const page = await open("file://" + path.join(where, name) + (options.hash || ""), { width: 1280, height: 800, ...options });
-  try {
-    await page.call("Log.enable");
-    await run(page, name);
-    is(JSON.stringify(page.problems().map((e) => e.method)), "[]", `${name}: no exception and no dialog`);
-    const said = page.events.filter((e) => e.method === "Log.entryAdded" || e.method === "Runtime.consoleAPICalled");
-    is(JSON.stringify(said.map((e) => e.params.entry?.text || e.params.type)), "[]", `${name}: the console is silent`);
-    if (options.scripts !== false) is(await page.eval("performance.getEntriesByType('resource').length"), 0, `${name}: nothing is loaded`);
-  } finally {
-    await page.close();
-  }
-}
+const withPage = pages({ width: 1280 });
 
 const answerOf = (name) => JSON.parse(fs.readFileSync(path.join(where, name.replace(".html", ".json")), "utf8"));
 const cells = (table, column) => `(() => { const t = document.getElementById("${table}"), heads = [...t.querySelectorAll("th")];
@@ -113,7 +90,7 @@ async function attacks(page) {
   ok(await page.eval("document.body.innerText.includes('<script>alert(1)')"), "and are shown as they are");
 }
 
-(async () => {
+main(async () => {
   await withPage("zoo.html", {}, async (page, name) => {
     await agrees(page, name);
     await bar(page, name);
@@ -141,9 +118,4 @@ async function attacks(page) {
   await withPage("code.html", {}, async (page) => ok(await page.eval("document.querySelector('#code pre').textContent.includes('tl.load')"), "code is there when asked for"));
   await withPage("names.html", {}, attacks);
   await withPage("nothing.html", {}, (page) => top(page, "nothing", "Nothing was compiled"));
-  console.log("1.." + number);
-  process.exit(failed ? 1 : 0);
-})().catch((e) => {
-  console.log("Bail out! " + e.stack.replace(/\n/g, "\n# "));
-  process.exit(1);
 });

@@ -1,33 +1,10 @@
 // diff.js -- the page and the pictures of trace-diff in a real browser, as TAP. usage: node diff.js DIRECTORY
 // The directory holds what tests/browser/diff.t made.
 "use strict";
-const path = require("node:path");
-const { open } = require("./page.js");
+const { ok, is, pages, main } = require("./tap.js");
 const { contrasts, overlaps } = require("./look.js");
 
-const where = path.resolve(process.argv[2]);
-let number = 0, failed = 0;
-
-function ok(yes, what, why = "") {
-  console.log((yes ? "ok " : "not ok ") + ++number + " - " + what);
-  if (yes) return;
-  failed++;
-  console.log("# " + why);
-}
-const is = (got, expected, what) => ok(got === expected, what, `got ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
-
-async function withPage(name, options, run) {
-  const page = await open("file://" + path.join(where, name), { width: 1280, height: 800, ...options });
-  try {
-    await page.call("Log.enable");
-    await run(page);
-    is(JSON.stringify(page.problems().map((e) => e.method)), "[]", `${name}: no exception and no dialog`);
-    const said = page.events.filter((e) => e.method === "Log.entryAdded" || e.method === "Runtime.consoleAPICalled");
-    is(JSON.stringify(said.map((e) => e.params.entry?.text || e.params.type)), "[]", `${name}: the console is silent`);
-  } finally {
-    await page.close();
-  }
-}
+const withPage = pages({ width: 1280 });
 
 // The right ends of a chart's bars, from top to bottom; where the last change ends is where the last bar must.
 const lastEnds = `(() => {
@@ -89,7 +66,7 @@ async function blocks(page, width) {
 
 const paper = "getComputedStyle(document.querySelector('.w-worse')).fill";
 
-(async () => {
+main(async () => {
   await withPage("names.html", {}, async (page) => {
     await content(page);
     await waterfall(page, "names");
@@ -140,9 +117,4 @@ const paper = "getComputedStyle(document.querySelector('.w-worse')).fill";
   });
   await withPage("flame-base.svg", {}, async (page) =>
     ok(await page.eval("document.querySelectorAll('.frames > .gone').length > 0"), "what is gone is in the other direction"));
-  console.log("1.." + number);
-  process.exit(failed ? 1 : 0);
-})().catch((e) => {
-  console.log("Bail out! " + e.stack.replace(/\n/g, "\n# "));
-  process.exit(1);
 });

@@ -1,21 +1,7 @@
 // flame.js -- the script of the flame graph in a real browser, as TAP. usage: node flame.js DIRECTORY
 // The directory holds pictures that tests/browser/flame.t made.
 "use strict";
-const path = require("node:path");
-const { open } = require("./page.js");
-
-const where = path.resolve(process.argv[2]);
-const url = (name, hash = "") => "file://" + path.join(where, name) + hash;
-let number = 0, failed = 0;
-
-function ok(yes, what, why = "") {
-  console.log((yes ? "ok " : "not ok ") + ++number + " - " + what);
-  if (!yes) {
-    failed++;
-    console.log("# " + why);
-  }
-}
-const is = (got, expected, what) => ok(got === expected, what, `got ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
+const { ok, is, pages, main } = require("./tap.js");
 
 // What the tests ask of a picture; runs in the page.
 const helpers = `
@@ -29,16 +15,7 @@ const helpers = `
   window.bar = () => [...document.querySelectorAll(".bar text")].map((t) => t.textContent).join(" | ");
 `;
 
-async function withPage(name, options, run) {
-  const page = await open(url(name, options.hash), options);
-  try {
-    await page.eval(helpers);
-    await run(page);
-    is(JSON.stringify(page.problems().map((e) => e.method)), "[]", `${name}: no exception and no dialog`);
-  } finally {
-    await page.close();
-  }
-}
+const withPage = pages({ helpers });
 
 async function clickOn(page, name) {
   const [x, y, w] = await page.eval(`boxOf(${JSON.stringify(name)})`);
@@ -127,7 +104,7 @@ async function large(page) {
   ok((await page.eval("shown()")).split(" ").length < 300, "and zooms");
 }
 
-(async () => {
+main(async () => {
   let hash = "";
   await withPage("plain.svg", {}, async (page) => { hash = await mouse(page); });
   await withPage("plain.svg", { hash }, async (page) => is(await page.eval("shown()"),
@@ -160,9 +137,4 @@ async function large(page) {
       "all step forward mm gemm gelu elementwisenull", "the moving zoom ends where the still one does");
   });
   await withPage("large.svg", {}, large);
-  console.log("1.." + number);
-  process.exit(failed ? 1 : 0);
-})().catch((e) => {
-  console.log("Bail out! " + e.stack.replace(/\n/g, "\n# "));
-  process.exit(1);
 });

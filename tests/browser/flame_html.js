@@ -2,19 +2,7 @@
 // The directory holds pages that tests/browser/flame_html.t made. Where a box is on the canvas is worked out from its share.
 "use strict";
 const fs = require("node:fs"), path = require("node:path");
-const { open } = require("./page.js");
-
-const where = path.resolve(process.argv[2]);
-let number = 0, failed = 0;
-
-function ok(yes, what, why = "") {
-  console.log((yes ? "ok " : "not ok ") + ++number + " - " + what);
-  if (!yes) {
-    failed++;
-    console.log("# " + why);
-  }
-}
-const is = (got, expected, what) => ok(got === expected, what, `got ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
+const { where, ok, is, pages, main } = require("./tap.js");
 
 // What the tests ask of a page; runs in it.
 const helpers = `
@@ -29,53 +17,9 @@ const helpers = `
   window.saved = () => { let all = null; const save = gp.save; gp.save = (name, type, ...parts) => { all = parts.join(""); }; press("Save stacks"); gp.save = save; return all; };
 `;
 
-async function ready(page) {
-  for (let i = 0; i < 4000; i++) {
-    if (await page.eval("document.documentElement.classList.contains('live')")) break;
-    await page.sleep(20);
-  }
-  await page.eval(helpers);
-}
-
-// What nobody should say, and what should not be loaded.
-function judge(page, name) {
-  const bad = ["Runtime.exceptionThrown", "Page.javascriptDialogOpening", "Log.entryAdded", "Runtime.consoleAPICalled"];
-  const said = page.events.filter((e) => bad.includes(e.method));
-  is(JSON.stringify(said.map((e) => e.params.entry?.text || e.params.exceptionDetails?.exception?.description || e.method)), "[]", `${name}: no exception, no dialog, a silent console`);
-  const loaded = page.events.filter((e) => e.method === "Network.requestWillBeSent" && !/^(blob|data):/.test(e.params.request.url) && e.params.type !== "Document");
-  is(JSON.stringify(loaded.map((e) => e.params.request.url)), "[]", `${name}: nothing is loaded`);
-}
-
-// One browser shows all pages, one after the other.
-let browser = null;
-async function show(name, { width = 1200, height = 800, dark = false, reducedMotion = true, scripts = true, hash = "" }) {
-  const url = "file://" + path.join(where, name) + hash;
-  if (!browser) {
-    browser = await open("about:blank");
-    await browser.call("Log.enable");
-    await browser.call("Network.enable");
-  }
-  await browser.call("Emulation.setEmulatedMedia", { media: "", features: [
-    { name: "prefers-color-scheme", value: dark ? "dark" : "light" },
-    { name: "prefers-reduced-motion", value: reducedMotion ? "reduce" : "no-preference" }] });
-  await browser.call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });
-  await browser.call("Emulation.setScriptExecutionDisabled", { value: !scripts });
-  await browser.go("about:blank");
-  browser.events.length = 0;
-  await browser.go(url);
-  return browser;
-}
-
-async function withPage(name, options, run) {
-  const page = await show(name, options);
-  if (options.still) await page.eval(helpers);
-  else if (options.scripts !== false) await ready(page);
-  page.under = async (part, row) => { await page.move(...await page.eval(`point(${part}, ${row})`)); return page.eval("tip()"); };
-  page.press = async (part, row) => { await page.click(...await page.eval(`point(${part}, ${row})`)); };
-  await run(page);
-  judge(page, name);
-  await page.eval("localStorage.clear()");
-}
+const withPage = pages({ helpers, ready: "document.documentElement.classList.contains('live')" });
+const under = async (page, part, row) => { await page.move(...await page.eval(`point(${part}, ${row})`)); return page.eval("tip()"); };
+const press = async (page, part, row) => page.click(...await page.eval(`point(${part}, ${row})`));
 
 // ---- every sample: the page has the stacks that the tool writes ----
 
@@ -118,20 +62,20 @@ async function sample(page, name) {
 // ---- step(600) > forward(400) > mm(300: gemm 300) + gelu(100: elementwise 100); backward(200) > mm(200: gemm 200) ----
 
 async function mouse(page) {
-  is(await page.under(0.3, 2), "forward", "the pointer tells what it is over");
+  is(await under(page, 0.3, 2), "forward", "the pointer tells what it is over");
   is(await page.eval("[...document.querySelectorAll('.tip span')][0].textContent"), "400 samples \u00b7 66.7% of all", "and its figures");
-  is(await page.under(0.9, 2), "backward", "also beside it");
-  await page.press(0.3, 2);
-  is(await page.under(0.9, 2), "forward", "a click makes the frame as wide as the page");
-  is(await page.under(0.9, 1), "step", "what is above it stays");
-  is(await page.under(0.9, 3), "gelu", "and what is below it has room");
+  is(await under(page, 0.9, 2), "backward", "also beside it");
+  await press(page, 0.3, 2);
+  is(await under(page, 0.9, 2), "forward", "a click makes the frame as wide as the page");
+  is(await under(page, 0.9, 1), "step", "what is above it stays");
+  is(await under(page, 0.9, 3), "gelu", "and what is below it has room");
   is(await page.eval("current()"), "forward", "its details are pinned");
   ok((await page.eval("text('.panel dl')")).includes("of all66.7%"), "with its share");
   const hash = await page.eval("location.hash");
   ok(/^#z=[0-9a-z]+$/.test(hash), "the address says where we are", hash);
   await page.eval("history.back()");
   await page.sleep(100);
-  is(await page.under(0.9, 2), "backward", "back is back");
+  is(await under(page, 0.9, 2), "backward", "back is back");
   return hash;
 }
 
@@ -148,20 +92,20 @@ async function keyboard(page) {
   is(await page.eval("[...document.querySelectorAll('.stage [role=treeitem]')].map((e) => e.getAttribute('aria-level') + e.textContent.split(',')[0]).join(' ')"),
     "1all 2step 3forward 3backward 4mm", "with what is around it");
   await page.key("Enter");
-  is(await page.under(0.1, 2), "backward", "Enter zooms");
+  is(await under(page, 0.1, 2), "backward", "Enter zooms");
   await page.key("0");
-  is(await page.under(0.1, 2), "forward", "0 is the whole picture");
+  is(await under(page, 0.1, 2), "forward", "0 is the whole picture");
   await page.key("i");
-  is(await page.under(0.1, 1), "gemm", "i turns it over");
-  is(await page.under(0.9, 1), "elementwise", "the tips first");
-  is(await page.under(0.1, 3), "forward", "and below them what led to them");
-  is(await page.under(0.6, 3), "backward", "in each case");
+  is(await under(page, 0.1, 1), "gemm", "i turns it over");
+  is(await under(page, 0.9, 1), "elementwise", "the tips first");
+  is(await under(page, 0.1, 3), "forward", "and below them what led to them");
+  is(await under(page, 0.6, 3), "backward", "in each case");
   await page.key("i");
   await page.key("k");
-  is(await page.under(0.5, 1), "frames", "k groups by class");
-  is(await page.under(0.1, 2), "gemm", "then by name");
-  is(await page.under(0.1, 3), "step", "and below that the stacks from their outer end");
-  is(await page.under(0.6, 4), "backward", "as they are");
+  is(await under(page, 0.5, 1), "frames", "k groups by class");
+  is(await under(page, 0.1, 2), "gemm", "then by name");
+  is(await under(page, 0.1, 3), "step", "and below that the stacks from their outer end");
+  is(await under(page, 0.6, 4), "backward", "as they are");
   await page.key("k");
   await page.key("?");
   is(await page.eval("document.querySelectorAll('dialog dt').length > 12"), true, "? lists the keys");
@@ -194,18 +138,18 @@ async function searching(page) {
 }
 
 async function sandwich(page) {
-  is(await page.under(0.5, 2), "mm", "the name in the middle");
-  is(await page.under(0.1, 1), "forward", "who calls it stands above: 300 of 500");
-  is(await page.under(0.7, 1), "backward", "and 200 of 500");
-  is(await page.under(0.5, 0), "step", "and their callers");
-  is(await page.under(0.5, 3), "gemm", "what it calls hangs below");
+  is(await under(page, 0.5, 2), "mm", "the name in the middle");
+  is(await under(page, 0.1, 1), "forward", "who calls it stands above: 300 of 500");
+  is(await under(page, 0.7, 1), "backward", "and 200 of 500");
+  is(await under(page, 0.5, 0), "step", "and their callers");
+  is(await under(page, 0.5, 3), "gemm", "what it calls hangs below");
   await page.key("ArrowDown");
   await page.key("ArrowUp");
   is(await page.eval("current()"), "forward", "the arrows go up to the callers");
   await page.key("ArrowDown");
   is(await page.eval("current()"), "mm", "and down again");
   await page.key("s");
-  is(await page.under(0.5, 0), "all", "s goes back");
+  is(await under(page, 0.5, 0), "all", "s goes back");
 }
 
 async function table(page) {
@@ -225,13 +169,13 @@ async function kinds(page) {
   await page.eval(`${entry("communication")}.click()`);
   is(await page.eval("answer()"), "30.0% in 1 frame", "a click leaves one class");
   is(await page.eval("location.hash"), "#c=communication", "and is in the address");
-  await page.press(0.5, 2);
+  await press(page, 0.5, 2);
   is(await page.eval("answer()"), "30.0% of view in 1 frame", "which a zoom counts anew");
   await page.key("0");
   await page.eval(`${entry("communication")}.click()`);
   is(await page.eval("answer() + location.hash"), "", "a second click brings all back");
   await page.eval("document.querySelector('[data-id=bytes]').click()");
-  is(await page.under(0.5, 3), "Memcpy HtoD (Pageable -> Device)", "by bytes there is the copy alone");
+  is(await under(page, 0.5, 3), "Memcpy HtoD (Pageable -> Device)", "by bytes there is the copy alone");
   ok((await page.eval("text('.tip')")).includes("4.10 kB"), "with its bytes");
   await page.key("1");
   await page.key("Escape");
@@ -265,7 +209,7 @@ async function attacks(page) {
   await page.key("Escape");
   await page.eval("location.hash = '#n=' + encodeURIComponent('b\\'\"\\\\&lt<!--')");
   await page.sleep(60);
-  is(await page.under(0.5, 1), "b'\"\\&lt<!--", "also by the address");
+  is(await under(page, 0.5, 1), "b'\"\\&lt<!--", "also by the address");
 }
 
 async function still(page) {
@@ -275,11 +219,11 @@ async function still(page) {
 }
 
 async function many(page) {
-  ok(/^20,000 more$/.test(await page.under(0.5, 2)), "frames that are too narrow are grouped", await page.under(0.5, 2));
-  await page.press(0.5, 2);
-  ok(/^\d+ more$/.test(await page.under(0.5, 3)), "a click takes it apart", await page.under(0.5, 3));
-  await page.press(0.5, 3);
-  ok(/^leaf_\d+$/.test(await page.under(0.5, 4)), "down to single frames", await page.under(0.5, 4));
+  ok(/^20,000 more$/.test(await under(page, 0.5, 2)), "frames that are too narrow are grouped", await under(page, 0.5, 2));
+  await press(page, 0.5, 2);
+  ok(/^\d+ more$/.test(await under(page, 0.5, 3)), "a click takes it apart", await under(page, 0.5, 3));
+  await press(page, 0.5, 3);
+  ok(/^leaf_\d+$/.test(await under(page, 0.5, 4)), "down to single frames", await under(page, 0.5, 4));
   await page.key("/");
   await page.type("leaf_12345$");
   is(await page.eval("answer()"), "nothing matches in view", "a search is for what is in view");
@@ -295,43 +239,37 @@ async function narrow(page) {
   is(await page.eval("document.documentElement.scrollWidth + ' ' + document.documentElement.scrollHeight"), "600 700", "a small window needs no scrolling of the page");
 }
 
-(async () => {
+main(async () => {
   const samples = fs.readdirSync(where).filter((f) => f.startsWith("sample-") && f.endsWith(".html")).sort();
   for (const file of samples) await withPage(file, { width: 1280 }, (page) => sample(page, file.slice(0, -5)));
   let hash = "";
   await withPage("plain.html", {}, async (page) => { hash = await mouse(page); });
   await withPage("plain.html", { hash }, async (page) => {
-    is(await page.under(0.9, 3), "gelu", "the address opens the same view");
+    is(await under(page, 0.9, 3), "gelu", "the address opens the same view");
     await page.call("Page.reload");
     await page.sleep(100);
-    await ready(page);
-    is(await page.under(0.9, 3), "gelu", "also after a reload");
+    await page.ready();
+    is(await under(page, 0.9, 3), "gelu", "also after a reload");
   });
-  await withPage("wider.html", { hash, width: 800 }, async (page) => is(await page.under(0.9, 2), "forward", "and in another picture of another width"));
-  await withPage("plain.svg", { still: true, hash }, async (page) => is(await page.eval("[...document.querySelectorAll('.frames > g')].filter((g) => g.getAttribute('display') !== 'none').length"), 7,
+  await withPage("wider.html", { hash, width: 800 }, async (page) => is(await under(page, 0.9, 2), "forward", "and in another picture of another width"));
+  await withPage("plain.svg", { ready: "true", hash }, async (page) => is(await page.eval("[...document.querySelectorAll('.frames > g')].filter((g) => g.getAttribute('display') !== 'none').length"), 7,
     "and in the picture that stands alone"));
   await withPage("plain.html", {}, keyboard);
   await withPage("plain.html", {}, searching);
   await withPage("plain.html", { hash: "#n=mm" }, sandwich);
   await withPage("plain.html", { hash: "#t=1" }, table);
-  await withPage("inverted.html", {}, async (page) => is(await page.under(0.1, 1), "gemm", "--invert opens it turned over"));
+  await withPage("inverted.html", {}, async (page) => is(await under(page, 0.1, 1), "gemm", "--invert opens it turned over"));
   await withPage("kinds.html", {}, kinds);
   await withPage("plain.html", {}, themes);
   await withPage("plain.html", { dark: true }, async (page) => is(await page.eval(pageColour), "rgb(20, 23, 28)", "dark where the reader's machine is"));
   await withPage("names.html", {}, attacks);
   await withPage("plain.html", { scripts: false }, still);
-  await withPage("empty.html", { still: true }, async (page) => ok((await page.eval("text('.still')")).includes("No GPU events in this trace"), "an empty trace says so"));
+  await withPage("empty.html", { ready: "true" }, async (page) => ok((await page.eval("text('.still')")).includes("No GPU events in this trace"), "an empty trace says so"));
   await withPage("many.html", {}, many);
   await withPage("plain.html", { width: 600, height: 700 }, narrow);
   await withPage("plain.html", { reducedMotion: false }, async (page) => {
-    await page.press(0.3, 2);
+    await press(page, 0.3, 2);
     await page.sleep(600);
-    is(await page.under(0.9, 3), "gelu", "the moving zoom ends where the still one does");
+    is(await under(page, 0.9, 3), "gelu", "the moving zoom ends where the still one does");
   });
-  await browser.close();
-  console.log("1.." + number);
-  process.exit(failed ? 1 : 0);
-})().catch((e) => {
-  console.log("Bail out! " + e.stack.replace(/\n/g, "\n# "));
-  process.exit(1);
 });

@@ -2,21 +2,10 @@
 // The directory holds pages that tests/browser/memory.t made.
 "use strict";
 const fs = require("node:fs"), path = require("node:path");
-const { open } = require("./page.js");
+const { where, ok, is, pages, main } = require("./tap.js");
 const { contrasts, overlaps } = require("./look.js");
 
-const where = path.resolve(process.argv[2]);
 const EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'";
-let number = 0, failed = 0;
-
-function ok(yes, what, why = "") {
-  console.log((yes ? "ok " : "not ok ") + ++number + " - " + what);
-  if (!yes) {
-    failed++;
-    console.log("# " + why);
-  }
-}
-const is = (got, expected, what) => ok(got === expected, what, `got ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
 
 const helpers = `
   window.curve = (i = 0) => document.querySelectorAll("svg.chart.memory")[i];
@@ -28,22 +17,7 @@ const helpers = `
   window.ticks = () => [...curve().querySelectorAll(".tick.mid")].map((e) => e.textContent).join(" ");
 `;
 
-async function withPage(name, options, run) {
-  const page = await open("file://" + path.join(where, name) + (options.hash || ""), options);
-  try {
-    await page.call("Log.enable");
-    if (options.scripts !== false) {
-      await page.eval(helpers);
-      for (let i = 0; i < 500 && !(await page.eval("document.querySelectorAll('svg.flame.memory').length")); i++) await page.sleep(20);
-    }
-    await run(page);
-    is(JSON.stringify(page.problems().map((e) => e.method)), "[]", `${name}: no exception and no dialog`);
-    const said = page.events.filter((e) => e.method === "Log.entryAdded" || e.method === "Runtime.consoleAPICalled");
-    is(JSON.stringify(said.map((e) => e.params.entry?.text || e.params.type)), "[]", `${name}: the console is silent`);
-  } finally {
-    await page.close();
-  }
-}
+const withPage = pages({ helpers, ready: "document.querySelectorAll('svg.flame.memory').length" });
 
 async function clickOn(page, expression) {
   const [x, y] = await page.eval(`centre(${expression})`);
@@ -160,7 +134,7 @@ async function printing(page) {
   ok(Buffer.from(data, "base64").length > 20000, "it prints");
 }
 
-(async () => {
+main(async () => {
   await withPage("evil.html", {}, async (page) => {
     await verdict(page);
     await attacks(page);
@@ -178,9 +152,4 @@ async function printing(page) {
   await withPage("leak.html", {}, printing);
   await withPage("leak.html", { width: 400 }, async (page) => is(await page.eval("document.documentElement.scrollWidth"), 400, "a narrow window needs no scrolling sideways"));
   await withPage("ranks.html", {}, async (page) => is(await page.eval("document.querySelectorAll('svg.flame.memory').length"), 2, "two ranks have a picture each"));
-  console.log(`1..${number}`);
-  process.exit(failed ? 1 : 0);
-})().catch((e) => {
-  console.log("Bail out! " + e.stack.replace(/\n/g, "\n# "));
-  process.exit(1);
 });

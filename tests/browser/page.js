@@ -4,6 +4,7 @@
 //     await page.eval("document.title");       // JSON of the value, promises awaited
 //     await page.key("/");  await page.click(x, y);  await page.screenshot("a.png");
 //     await page.close();
+//     await quit();                            // the browser, which all pages share: starting one takes a second
 "use strict";
 const { spawn } = require("node:child_process");
 const fs = require("node:fs"), os = require("node:os"), path = require("node:path");
@@ -16,41 +17,66 @@ function findBrowser() {
   return null;
 }
 
-async function open(url, { width = 1200, height = 800, dark = false, reducedMotion = true, scripts = true } = {}) {
+// Starts the browser. send(method, params, session) asks it; a session's page gets its events by listen(session, list).
+async function start() {
   const profile = fs.mkdtempSync(path.join(os.tmpdir(), "gpuprof-browser-"));
   const child = spawn(findBrowser(), ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
-    `--user-data-dir=${profile}`, "--remote-debugging-pipe", `--window-size=${width},${height}`, "about:blank"],
-  { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
-  const waiting = new Map(), events = [];
+    `--user-data-dir=${profile}`, "--remote-debugging-pipe", "about:blank"], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+  const waiting = new Map(), listeners = new Map();
   let last = 0, text = "";
   child.stdio[4].setEncoding("utf8").on("data", (chunk) => {
     const parts = (text + chunk).split("\0");
     text = parts.pop();
     for (const part of parts) {
       const m = JSON.parse(part);
-      if (!m.id) { events.push(m); continue; }
+      if (!m.id) { listeners.get(m.sessionId)?.push(m); continue; }
       const [yes, no] = waiting.get(m.id);
       waiting.delete(m.id);
       if (m.error) no(new Error(m.error.message)); else yes(m.result);
     }
   });
   child.stdio[3].on("error", () => {});
-  const send = (method, params = {}, sessionId) => new Promise((yes, no) => {
+  const send = (method, params = {}, sessionId = undefined) => new Promise((yes, no) => {
     waiting.set(++last, [yes, no]);
     child.stdio[3].write(JSON.stringify({ id: last, method, params, sessionId }) + "\0");
   });
-  const { targetInfos } = await send("Target.getTargets");
-  const { sessionId } = await send("Target.attachToTarget",
-    { targetId: targetInfos.find((t) => t.type === "page").targetId, flatten: true });
+  child.once("exit", () => { for (const [, no] of waiting.values()) no(new Error("the browser is gone")); });
+  return {
+    send,
+    listen: (sessionId, events) => listeners.set(sessionId, events),
+    async stop() {
+      const gone = new Promise((r) => child.once("exit", r));
+      send("Browser.close").catch(() => {});
+      const timer = setTimeout(() => child.kill("SIGKILL"), 5000);
+      await gone;
+      clearTimeout(timer);
+      fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    },
+  };
+}
+
+let browser = null; // a promise, once there is a page
+
+async function quit() {
+  await (await browser)?.stop();
+  browser = null;
+}
+
+// A page with nothing stored, in a window of its own.
+async function open(url, { width = 1200, height = 800, dark = false, reducedMotion = true, scripts = true } = {}) {
+  const { send, listen } = await (browser ||= start());
+  const events = [];
+  const { browserContextId } = await send("Target.createBrowserContext");
+  const { targetId } = await send("Target.createTarget", { url: "about:blank", browserContextId, width, height, newWindow: true });
+  const { sessionId } = await send("Target.attachToTarget", { targetId, flatten: true });
+  listen(sessionId, events);
   const call = (method, params) => send(method, params, sessionId);
-  await call("Page.enable");
-  await call("Runtime.enable");
+  for (const domain of ["Page", "Runtime", "Log", "Network"]) await call(domain + ".enable");
   await call("Emulation.setEmulatedMedia", { features: [
     { name: "prefers-color-scheme", value: dark ? "dark" : "light" },
     { name: "prefers-reduced-motion", value: reducedMotion ? "reduce" : "no-preference" }] });
   await call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });
-
   if (!scripts) await call("Emulation.setScriptExecutionDisabled", { value: true });
 
   const page = {
@@ -88,17 +114,10 @@ async function open(url, { width = 1200, height = 800, dark = false, reducedMoti
     },
     // What went wrong on the page: exceptions and dialogs (a name that ran as a script would open one).
     problems: () => events.filter((e) => ["Runtime.exceptionThrown", "Page.javascriptDialogOpening"].includes(e.method)),
-    async close() {
-      const gone = new Promise((r) => child.once("exit", r));
-      send("Browser.close").catch(() => {});
-      const timer = setTimeout(() => child.kill("SIGKILL"), 5000);
-      await gone;
-      clearTimeout(timer);
-      fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-    },
+    async close() { await send("Target.disposeBrowserContext", { browserContextId }); },
   };
   await page.go(url);
   return page;
 }
 
-module.exports = { open, findBrowser };
+module.exports = { open, quit, findBrowser };

@@ -2,21 +2,10 @@
 // The directory holds pages that tests/browser/report.t made.
 "use strict";
 const fs = require("node:fs"), path = require("node:path");
-const { open } = require("./page.js");
+const { where, ok, is, pages, main } = require("./tap.js");
 const { contrasts } = require("./look.js");
 
-const where = path.resolve(process.argv[2]);
 const EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'";
-let number = 0, failed = 0;
-
-function ok(yes, what, why = "") {
-  console.log((yes ? "ok " : "not ok ") + ++number + " - " + what);
-  if (!yes) {
-    failed++;
-    console.log("# " + why);
-  }
-}
-const is = (got, expected, what) => ok(got === expected, what, `got ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
 
 // What the tests ask of a page; runs in it.
 const helpers = `
@@ -30,20 +19,7 @@ const helpers = `
   window.byText = (id, text) => [...document.getElementById(id).querySelectorAll("button")].find((b) => b.textContent === text);
 `;
 
-async function withPage(name, options, run) {
-  const page = await open("file://" + path.join(where, name) + (options.hash || ""), options);
-  try {
-    await page.call("Log.enable");
-    if (options.scripts !== false) await page.eval(helpers);
-    await run(page);
-    is(JSON.stringify(page.problems().map((e) => e.method)), "[]", `${name}: no exception and no dialog`);
-    const said = page.events.filter((e) => e.method === "Log.entryAdded" || e.method === "Runtime.consoleAPICalled");
-    if (!options.noisy)
-      is(JSON.stringify(said.map((e) => e.params.entry?.text || e.params.type)), "[]", `${name}: the console is silent`);
-  } finally {
-    await page.close();
-  }
-}
+const withPage = pages({ helpers });
 
 async function clickOn(page, expression) {
   const [x, y] = await page.eval(`centre(${expression})`);
@@ -212,7 +188,7 @@ async function narrow(page) {
   is(await page.eval("document.documentElement.scrollWidth"), 420, "a narrow window needs no scrolling sideways");
 }
 
-(async () => {
+main(async () => {
   await withPage("names.html", { width: 1400 }, async (page) => {
     await attacks(page);
     await copying(page);
@@ -244,9 +220,4 @@ async function narrow(page) {
         link + " " + await page.eval("document.querySelector('.search output').textContent"));
     }
   });
-  console.log("1.." + number);
-  process.exit(failed ? 1 : 0);
-})().catch((e) => {
-  console.log("Bail out! " + e.stack.replace(/\n/g, "\n# "));
-  process.exit(1);
 });

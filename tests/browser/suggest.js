@@ -2,33 +2,10 @@
 // The directory holds what tests/browser/suggest.t made.
 "use strict";
 const fs = require("node:fs"), path = require("node:path");
-const { open } = require("./page.js");
+const { where, ok, is, pages, main } = require("./tap.js");
 const { contrasts, overlaps } = require("./look.js");
 
-const where = path.resolve(process.argv[2]);
-let number = 0, failed = 0;
-
-function ok(yes, what, why = "") {
-  console.log((yes ? "ok " : "not ok ") + ++number + " - " + what);
-  if (yes) return;
-  failed++;
-  console.log("# " + why);
-}
-const is = (got, expected, what) => ok(got === expected, what, `got ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
-
-async function withPage(name, options, run) {
-  const page = await open("file://" + path.join(where, name), { width: 1280, height: 800, ...options });
-  try {
-    await page.call("Log.enable");
-    await run(page);
-    is(JSON.stringify(page.problems().map((e) => e.method)), "[]", `${name}: no exception and no dialog`);
-    const said = page.events.filter((e) => e.method === "Log.entryAdded" || e.method === "Runtime.consoleAPICalled");
-    is(JSON.stringify(said.map((e) => e.params.entry?.text || e.params.type)), "[]", `${name}: the console is silent`);
-    if (options.scripts !== false) is(await page.eval("performance.getEntriesByType('resource').length"), 0, `${name}: nothing is loaded`);
-  } finally {
-    await page.close();
-  }
-}
+const withPage = pages({ width: 1280 });
 
 // What the picture of a card shows, in percent of the step: at least, at most, ceiling.
 const drawn = `[...document.querySelectorAll(".card")].map((card) => {
@@ -104,7 +81,7 @@ async function readable(page, theme) {
   ok(worst >= 4.5, `${theme}: all text has a contrast of 4.5 at least`, `${worst.toFixed(2)} of ${who}`);
 }
 
-(async () => {
+main(async () => {
   await withPage("names.html", {}, names);
   for (const name of ["decode", "ddp_bucket1", "gemm"])
     await withPage(name + ".html", {}, async (page) => {
@@ -165,9 +142,4 @@ async function readable(page, theme) {
     is(await page.eval("[...document.querySelectorAll('.hit')].map((e) => e.className.split(' ')[0]).join()"), "card", "the search finds suggestions"));
   await withPage("empty.html", {}, async (page) =>
     is(await page.eval("document.querySelectorAll('.card, .step').length"), 0, "of nothing there is a page without suggestions"));
-  console.log("1.." + number);
-  process.exit(failed ? 1 : 0);
-})().catch((e) => {
-  console.log("Bail out! " + e.stack.replace(/\n/g, "\n# "));
-  process.exit(1);
 });

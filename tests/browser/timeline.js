@@ -2,19 +2,9 @@
 // The directory holds pages that tests/browser/timeline.t made, SAMPLES the traces that some were made from.
 "use strict";
 const fs = require("node:fs"), path = require("node:path"), zlib = require("node:zlib");
-const { open } = require("./page.js");
+const { ok, same, pages, main } = require("./tap.js");
 
-const where = path.resolve(process.argv[2]), samples = path.resolve(process.argv[3]);
-let number = 0, failed = 0;
-
-function ok(yes, what, why = "") {
-  console.log((yes ? "ok " : "not ok ") + ++number + " - " + what);
-  if (!yes) {
-    failed++;
-    console.log("# " + String(why).replace(/\n/g, "\n# "));
-  }
-}
-const same = (got, expected, what) => ok(JSON.stringify(got) === JSON.stringify(expected), what, `got ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
+const samples = path.resolve(process.argv[3]);
 
 // What the tests ask of a page; runs in it.
 const helpers = `
@@ -37,30 +27,7 @@ const helpers = `
     const ctx = one.getContext("2d"); ctx.drawImage(c, Math.round(b[0] - x), Math.round(b[1] - y)); return [...ctx.getImageData(0, 0, 1, 1).data.slice(0, 3)]; };
 `;
 
-async function ready(page) {
-  for (let i = 0; i < 4000; i++) {
-    if (await page.eval("document.body.dataset.ready || !!document.querySelector('.opening.bad')")) break;
-    await page.sleep(25);
-  }
-  await page.eval(helpers);
-}
-
-async function withPage(name, options, run) {
-  const page = await open("file://" + path.join(where, name) + (options.hash || ""), { width: 1280, ...options });
-  try {
-    await page.call("Log.enable");
-    await page.call("Network.enable");
-    if (options.scripts !== false) await ready(page);
-    await run(page);
-    same(page.problems().map((e) => e.params.exceptionDetails?.exception?.description || e.method), [], `${name}: no exception and no dialog`);
-    const said = page.events.filter((e) => e.method === "Log.entryAdded" || e.method === "Runtime.consoleAPICalled");
-    same(said.map((e) => e.params.entry?.text || e.params.type), [], `${name}: the console is silent`);
-    const asked = page.events.filter((e) => e.method === "Network.requestWillBeSent" && !/^(file|data|blob):/.test(e.params.request.url));
-    same(asked.map((e) => e.params.request.url), [], `${name}: nothing is asked of a network`);
-  } finally {
-    await page.close();
-  }
-}
+const withPage = pages({ width: 1280, helpers, ready: "document.body.dataset.ready || !!document.querySelector('.opening.bad')" });
 
 // ---- the small trace: every figure is computed by hand ----
 
@@ -254,7 +221,7 @@ async function restored(page) {
   const state = "JSON.stringify([shown(), P.state.range, told(), P.state.search && P.state.search.total, [...P.view.closed]])";
   const before = await page.eval(state);
   await page.go((await page.eval("location.href")).replace("#", "?#"));
-  await ready(page);
+  await page.ready();
   same(await page.eval(state), before, "the address brings back window, selection, event, search and folds");
   ok(/gelu/i.test(before), "(and they were there)", before);
 }
@@ -346,7 +313,7 @@ async function sample(page, file) {
   ok(await page.eval("Math.min(...[1, 2, 3, 4, 5].map(() => P.paint()))") < 100, "a frame is drawn in no time");
 }
 
-(async () => {
+main(async () => {
   const small = (run, options = {}) => withPage("small.html", options, run);
   await small(async (page) => {
     await events(page);
@@ -377,9 +344,4 @@ async function sample(page, file) {
   for (const file of fs.readdirSync(samples).filter((f) => /\.(trace|json\.gz)$/.test(f)).sort()) {
     await withPage(file + ".html", {}, (page) => sample(page, file));
   }
-  console.log("1.." + number);
-  process.exit(failed ? 1 : 0);
-})().catch((e) => {
-  console.log("Bail out! " + e.stack.replace(/\n/g, "\n# "));
-  process.exit(1);
 });
