@@ -26,20 +26,19 @@ def load(path):
 
 
 def ns(us):
-    return int((decimal.Decimal(us) * 1000).quantize(decimal.Decimal(1), rounding=decimal.ROUND_HALF_UP))
+    if isinstance(us, int):
+        return us * 1000
+    return int((decimal.Decimal(us) * 1000).to_integral_value(decimal.ROUND_HALF_UP))
+
+
+def number(decimal_number):
+    whole = int(decimal_number)
+    return whole if whole == decimal_number else ['not whole', str(decimal_number.normalize())]
 
 
 def plain(value):
-    """The same value for the same JSON, whatever its spelling; hashable."""
-    if isinstance(value, dict):
-        return tuple(sorted((k, plain(v)) for k, v in value.items()))
-    if isinstance(value, list):
-        return ('list',) + tuple(plain(v) for v in value)
-    if isinstance(value, bool) or value is None:
-        return ('word', value)
-    if isinstance(value, (int, decimal.Decimal)):
-        return ('number', decimal.Decimal(value).normalize())
-    return value
+    """The same text for the same JSON, whatever its spelling."""
+    return json.dumps(value, sort_keys=True, default=number)
 
 
 def row(event, key):

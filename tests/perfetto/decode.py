@@ -12,6 +12,8 @@ BEGIN, END, INSTANT, COUNT = 1, 2, 3, 4
 
 
 def varint(data, at):
+    if data[at] < 0x80:
+        return data[at], at + 1  # most are
     value = shift = 0
     while True:
         byte = data[at]
@@ -118,7 +120,9 @@ class Trace:
         self.tracks[uuid] = {"name": name.decode("utf-8"), "parent": parent, "counter": first(data, 8) is not None}
 
     def event(self, s, data):
-        track, kind = s.track, first(data, 9)
+        every = list(fields(data))
+        f = dict(every)
+        track, kind = s.track, f.get(9)
         assert track in self.tracks
         stack = self.open[track]
         if kind == END:
@@ -127,22 +131,22 @@ class Trace:
             self.total[cat] += s.now - start
             self.by_name[name] += 1
         elif kind == COUNT:
-            value = first(data, 30)
-            assert self.tracks[track]["counter"] and (value is not None or first(data, 44) is not None)
+            value = f.get(30)
+            assert self.tracks[track]["counter"] and (value is not None or 44 in f)
             if value is None:
-                value = struct.unpack("<d", first(data, 44))[0]
+                value = struct.unpack("<d", f[44])[0]
             elif value >> 63:
                 value -= 1 << 64
             self.counters[self.tracks[track]["name"]] += 1
             self.last_value[self.tracks[track]["name"]] = value
         else:
-            name = s.names[2][first(data, 10)]
-            cat = s.names[1].get(first(data, 3), "")
-            for number, value in fields(data):
+            name = s.names[2][f[10]]
+            cat = s.names[1].get(f.get(3), "")
+            for number, value in every:
                 if number == 4:
-                    key = s.names[3][first(value, 1)]
-                    text = first(value, 17)
-                    self.args[cat].add(key)
+                    arg = dict(fields(value))
+                    text = arg.get(17)
+                    self.args[cat].add(s.names[3][arg[1]])
                     assert text is None or text in s.names[29]
                 elif number in (47, 48):
                     flow = struct.unpack("<Q", value)[0]
