@@ -11,6 +11,7 @@
 
 #include "collect/bench/ptx.h"
 #include "collect/bench/ptx_op.h"
+#include "tests/unit/lacks.h"
 
 static const char *assembler(void)
 {
@@ -41,7 +42,7 @@ static void kernels_assemble(void **state)
     const char *as = assembler();
     struct gp_buf b = {0};
     const struct gp_op *op;
-    if (!as) skip();
+    if (gp_lacks(!as, "ptxas")) return;
     gp_ptx_begin(&b);
     gp_ptx_fill(&b);
     gp_ptx_empty(&b);

@@ -8,6 +8,7 @@
 
 #include "render/draw/dot.h"
 #include "render/page/graph_svg.h"
+#include "tests/unit/lacks.h"
 
 static bool draw(struct gp_buf *b, const char *dot, const struct gp_graph_opts *o)
 {
@@ -30,7 +31,7 @@ static void a_box_has_the_least_size_of_graphviz(void **state)
 {
     (void)state;
     struct gp_buf b = {0};
-    if (!gp_graph_can()) skip();
+    if (gp_lacks(!gp_graph_can(), "Graphviz")) return;
     assert_true(draw(&b, "digraph { a [label=\"ab\"] }", &(struct gp_graph_opts){.label = "one <box>"}));
     const char *svg = gp_buf_str(&b);
     // three quarters by half an inch, and 4 pixels around
@@ -45,7 +46,7 @@ static void boxes_are_as_wide_as_their_longest_line(void **state)
 {
     (void)state;
     struct gp_buf b = {0};
-    if (!gp_graph_can()) skip();
+    if (gp_lacks(!gp_graph_can(), "Graphviz")) return;
     // 20 columns of 7.2, of which Graphviz says 7.1988, and 8 whole points for 0.11 inches at both ends
     assert_true(draw(&b, "digraph { a [label=\"12345678901234567890\\nab\\nc\"] }", NULL));
     assert_non_null(strstr(gp_buf_str(&b), " width=\"159.98\""));
@@ -57,7 +58,7 @@ static void lines_that_begin_at_the_left_do(void **state)
 {
     (void)state;
     struct gp_buf b = {0};
-    if (!gp_graph_can()) skip();
+    if (gp_lacks(!gp_graph_can(), "Graphviz")) return;
     assert_true(draw(&b, "digraph { a [label=\"ab\\lcd\\l\"] }", NULL));
     // 9 pixels from the box, which begins at 4; 14 from line to line
     assert_non_null(strstr(gp_buf_str(&b), "<text class=\"left\"><tspan x=\"13\" y="));
@@ -69,7 +70,7 @@ static void edges_clusters_tooltips_and_classes(void **state)
 {
     (void)state;
     struct gp_buf b = {0};
-    if (!gp_graph_can()) skip();
+    if (gp_lacks(!gp_graph_can(), "Graphviz")) return;
     assert_true(draw(
         &b,
         "digraph { graph [rankdir=LR, label=\"not drawn\"];\n"
@@ -100,7 +101,7 @@ static void names_are_text(void **state)
     (void)state;
     static const char evil[] = "</svg><script>alert(1)</script>\"];evil->x[\\\\N\\n&lt;&#65;<B>\x01\xff%s";
     struct gp_buf b = {0}, dot = {0};
-    if (!gp_graph_can()) skip();
+    if (gp_lacks(!gp_graph_can(), "Graphviz")) return;
     gp_buf_puts(&dot, "digraph { subgraph cluster_0 { label=\"");
     gp_dot_text(&dot, evil, sizeof evil - 1);
     gp_buf_puts(&dot, "\"; a [label=\"");
@@ -125,7 +126,7 @@ static void the_same_graph_is_the_same_picture(void **state)
     (void)state;
     static const char dot[] = "digraph { a -> b -> c; a -> c [label=\"x\"]; b -> d }";
     struct gp_buf one = {0}, two = {0};
-    if (!gp_graph_can()) skip();
+    if (gp_lacks(!gp_graph_can(), "Graphviz")) return;
     assert_true(draw(&one, dot, NULL));
     assert_true(draw(&two, dot, NULL));
     assert_int_equal(one.n, two.n);
@@ -147,7 +148,7 @@ static void what_would_take_long_is_not_drawn(void **state)
 {
     (void)state;
     struct gp_buf b = {0}, dot = {0};
-    if (!gp_graph_can()) skip();
+    if (gp_lacks(!gp_graph_can(), "Graphviz")) return;
     chain(&dot, GP_GRAPH_NODES, false);
     assert_true(draw(&b, gp_buf_str(&dot), NULL));
     chain(&dot, GP_GRAPH_NODES + 1, false);
