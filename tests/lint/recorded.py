@@ -3,15 +3,16 @@
 Prints 'FILE: what' for each. Looks into gzip, zstd and the blocks of binary traces, as far as damaged ones go."""
 import re, struct, subprocess, sys, zlib
 
+FOLDERS = [b"home", b"root", b"Users", b"work", b"mnt", b"scratch"]  # in which people have theirs
 PRIVATE = re.compile(
-    rb"(?<![A-Za-z0-9_.$}/-])/(?:home|root|Users|work|mnt|scratch)/[\w.][\w./-]*"  # folders of people
+    rb"(?<![A-Za-z0-9_.$}/-])/(?:" + b"|".join(FOLDERS) + rb")/[\w.][\w./-]*"
     rb"|/tmp/tmp[._]?(?!x{8}|X{10})[A-Za-z0-9_]{8,10}(?![A-Za-z0-9_])"  # of one run
+    rb"|/tmp/(?!tmp[._]?[xX]{8}|torchinductor_)[\w.-]+/[\w.]"  # of one machine
     rb"|torchinductor_(?!user\b)\w+"  # named after who ran it
     rb"|GPU-(?!0{8}-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     rb"|\"host_?name\"\s*:\s*\"[^\"]+\"")
 # What each of these begins with: found faster than the whole.
-BEGINNINGS = [b"/home/", b"/root/", b"/Users/", b"/work/", b"/mnt/", b"/scratch/", b"/tmp/tmp", b"torchinductor_", b"GPU-",
-              b'"host_name"', b'"hostname"']
+BEGINNINGS = [b"/%b/" % f for f in FOLDERS] + [b"/tmp/", b"torchinductor_", b"GPU-", b'"host_name"', b'"hostname"']
 MAGIC, HEAD = b"\x89GPT", 40
 PLAIN, ZSTD, ZLIB = 0, 1, 2
 

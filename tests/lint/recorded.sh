@@ -18,6 +18,7 @@ plant() {
     gzip -c path.json >path.gz
     zstd -qc path.json >path.zst
     printf '{"traceName": "/tmp/tm%s.json"}' pk5q1_x2z >run.json
+    printf '{"command": "/tm%s/collected"}' p/mine >folder.json
     printf '{"traceName": "/tmp/tmpxxxxxxxx.json"}' >clean.json
     printf '"uuid": "GPU-%s-4c8e-11ee-8000-0123456789ab"' 1f3a9b2c >uuid.json
     python3 - path.json <<'END'
@@ -33,7 +34,7 @@ END
 
 clean "samples and corpora hold nothing of the machine that recorded them" recorded
 for fault in "path.json: /ho.e/me/run.py" "path.gz: /ho.e/me" "path.zst: /ho.e/me" "plain.trace: /ho.e/me" "packed.trace: /ho.e/me" \
-    "run.json: /tmp/tm" "uuid.json: GPU-1f3a"; do
+    "run.json: /tmp/tm" "folder.json: /tmp/mine/c" "uuid.json: GPU-1f3a"; do
     finds "planted: $fault" "$fault" eval '(plant)'
 done
 clean "what was made neutral passes" eval '(plant | grep clean.json; :)'
