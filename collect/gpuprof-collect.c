@@ -54,6 +54,11 @@ static const struct gp_option options[] = {
      GP_OPT_SECONDS, offsetof(struct gp_collect_opts, flush_ns)},
     {0, "buffer-size", "SIZE", "size of one activity buffer (default: 8M)", GP_OPT_UINT,
      offsetof(struct gp_collect_opts, buffer_bytes)},
+    {0, "hub", NULL,
+     "run no command: serve programs that record themselves (gpuprof.h, gputrace) until standard input ends; "
+     "print "
+     "the address for " GP_ENV_SOCKET,
+     GP_OPT_FLAG, offsetof(struct gp_collect_opts, hub)},
     {0, "calibrate", "quick|full",
      "measure what the device can do instead of running a command: a document to standard output or FILE, "
      "a table to the terminal (default: quick)",
@@ -109,7 +114,7 @@ static int set_up(struct gp_collect *c, struct gp_err *err)
     struct gp_buf library = {0};
     int failed = gp_collect_plan(&c->plan, c->opts, err) || gp_environment_library(&library, err) ||
                  gp_collect_open(c, err);
-    if (!failed) {
+    if (!failed && !c->opts->hub) {
         set_variable("CUDA_INJECTION64_PATH", gp_buf_str(&library));
         if (!c->opts->no_nvtx) set_variable("NVTX_INJECTION64_PATH", gp_buf_str(&library));
     }
@@ -163,7 +168,9 @@ int main(int argc, char **argv)
     if (gp_calibrate_wanted(&opts.measure)) {
         if (!tool.nargs) return measure(&tool, &opts);
         gp_fail(&err, GP_E_USAGE, -1, "%s: no command is run then", opts.measure.op ? "--op" : "--calibrate");
-    } else if (!tool.nargs) {
+    } else if (opts.collect.hub && tool.nargs) {
+        gp_fail(&err, GP_E_USAGE, -1, "--hub: no command is run then");
+    } else if (!tool.nargs && !opts.collect.hub) {
         gp_fail(&err, GP_E_USAGE, -1, "nothing to run: name a command, or --calibrate");
     }
     if (err.code) {
@@ -178,7 +185,7 @@ int main(int argc, char **argv)
         gp_cli_error(&tool, &err);
         return GP_LAUNCH_FAILED;
     }
-    int failed = gp_collect_run(&c, &about, &err);
+    int failed = opts.collect.hub ? gp_collect_serve(&c, &about, &err) : gp_collect_run(&c, &about, &err);
     if (about.ended) report(&about);
     if (!failed) return c.launch.status;
     gp_cli_error(&tool, &err);

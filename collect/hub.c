@@ -231,6 +231,9 @@ static bool take_frame(struct gp_hub *hub, struct conn *c, uint32_t type, const 
     if (!c->greeted) return type == GP_WIRE_HELLO && greet(hub, c, p, n);
     if (!gp_session_take(c->session, type, p, n)) return false;
     c->said_bye |= type == GP_WIRE_BYE;
+    struct gp_wire_cut_done done;
+    if (gp_session_answer(c->session, &done) && gp_wire_send(c->fd, GP_WIRE_CUT_DONE, &done, sizeof done))
+        return false; /* it cannot take so few bytes: it is about to be closed */
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "collect/cut/cuts.h"
 #include "collect/notes.h"
 #include "collect/ranges.h"
 #include "collect/records.h"
@@ -39,6 +40,9 @@ struct gp_session {
     struct gp_gpt_writer *writer;
     size_t bytes;                 /* of records, since rows were written */
     struct gp_wire_stats nothing; /* if it has not begun */
+    struct gp_cuts cuts;
+    struct gp_wire_cut_done answer;
+    bool answers;
 };
 
 /* ---- names ---- */
@@ -98,6 +102,7 @@ static void write_rows(struct gp_session *s, bool all)
 {
     gp_records_commit(&s->records, all);
     gp_gpt_flush(s->writer, &s->records.trace); /* our sink never stops */
+    gp_cuts_put(&s->cuts, &s->records.trace);
     gp_trace_clear_events(&s->records.trace);
     s->bytes = 0;
 }
@@ -259,6 +264,7 @@ void gp_session_end(struct gp_session *s, enum gp_session_end how, int64_t now_n
     salvage(s, how == GP_END_CUT, now_ns);
     gp_ranges_close(&s->ranges, s->records.latest_ns);
     write_rows(s, true);
+    gp_cuts_finish(&s->cuts, &s->records.trace);
 }
 
 /* ---- frames ---- */
@@ -333,8 +339,27 @@ static bool take_bye(struct gp_session *s, const struct gp_wire_bye *b)
 {
     gp_ranges_close(&s->ranges, b->end_ns);
     write_rows(s, true);
+    gp_cuts_finish(&s->cuts, &s->records.trace);
     gp_gpt_end(s->writer, &s->records.trace);
     return true;
+}
+
+/* What came before is written without the cut, or with it. */
+static bool take_cut(struct gp_session *s, const struct gp_wire_cut *c)
+{
+    if (c->end_ns && !gp_cuts_until(&s->cuts, c)) return false;
+    write_rows(s, c->end_ns != 0);
+    if (!c->end_ns) return gp_cuts_begin(&s->cuts, c, s->opts.producer);
+    gp_cuts_end(&s->cuts, c->id, &s->records.trace, &s->answer);
+    return s->answers = true;
+}
+
+bool gp_session_answer(struct gp_session *s, struct gp_wire_cut_done *answer)
+{
+    bool any = s->answers;
+    s->answers = false;
+    if (any) *answer = s->answer;
+    return any;
 }
 
 /* The payload, which may be unaligned, as its struct. */
@@ -375,6 +400,8 @@ bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, s
         FRAME(gp_wire_loss, take_loss);
     case GP_WIRE_WRITE:
         FRAME(gp_wire_write, take_write);
+    case GP_WIRE_CUT:
+        FRAME(gp_wire_cut, take_cut);
     case GP_WIRE_BYE:
         FRAME(gp_wire_bye, take_bye);
     default:
@@ -432,6 +459,7 @@ void gp_session_free(struct gp_session *s)
     if (!s) return;
     if (s->fd >= 0) close(s->fd);
     gp_shared_unmap(&s->shared);
+    gp_cuts_release(&s->cuts);
     if (s->begun) {
         gp_gpt_writer_free(s->writer);
         gp_ranges_release(&s->ranges);

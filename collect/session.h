@@ -52,6 +52,8 @@ uint32_t gp_session_slots(const struct gp_session *s);
 void gp_session_sent(struct gp_session *s);
 /* Handle one frame of N bytes. False if it is not a frame that a process sends, or is implausible. */
 bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, size_t n);
+/* Is there an answer to send to the process? */
+bool gp_session_answer(struct gp_session *s, struct gp_wire_cut_done *answer);
 /* Nothing more will come, as of NOW_NS. Call once. */
 void gp_session_end(struct gp_session *s, enum gp_session_end how, int64_t now_ns);
 const struct gp_wire_stats *gp_session_stats(const struct gp_session *s);

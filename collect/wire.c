@@ -190,6 +190,20 @@ bool gp_wire_readable(int fd)
     return poll(&p, 1, 0) > 0;
 }
 
+uint32_t gp_wire_next(int fd, int timeout_ms)
+{
+    struct gp_wire_head head = {0, 0};
+    int64_t until_ms = now_ms() + timeout_ms;
+    for (int64_t left_ms = timeout_ms; left_ms >= 0; left_ms = until_ms - now_ms()) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        if (poll(&p, 1, (int)left_ms) <= 0) continue;
+        ssize_t n = recv(fd, &head, sizeof head, MSG_PEEK);
+        if (n == (ssize_t)sizeof head) return head.type;
+        if (n <= 0) return 0;
+    }
+    return 0;
+}
+
 static int receive(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms, int *passed)
 {
     struct gp_wire_head head;

@@ -3,7 +3,8 @@
  * (its producer number and the options) with the shared memory (shared.h). At each flush (TICK) it reports
  * which of its slots it has FILLED, sends everything that is not in them, and ends the flush with WRITE; BYE
  * means that it ended in order. The launcher may send RECORD at any time; if it closes its end, tracing
- * stops. Knows nothing about CUPTI.
+ * stops. CUT begins and ends a trace of a part of the process; the launcher answers its end with CUT_DONE.
+ * Knows nothing about CUPTI.
  *
  *     int fd = gp_wire_connect(getenv(GP_ENV_SOCKET));
  *     gp_wire_send(fd, GP_WIRE_HELLO, &hello, sizeof hello);
@@ -23,7 +24,7 @@
 #define GP_ENV_INJECT   "GPUPROF_INJECT"   /* path of the injected library */
 #define GP_ENV_LIBCUPTI "GPUPROF_LIBCUPTI" /* path of the libcupti to use */
 
-enum { GP_WIRE_VERSION = 5, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
+enum { GP_WIRE_VERSION = 6, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
 
 /* What WELCOME may ask for, and how long a process waits in cuInit(): for room in the launcher's queue, and for its answer. */
 enum {
@@ -47,7 +48,9 @@ enum gp_wire_type {
     GP_WIRE_WRITE,
     GP_WIRE_BYE,
     GP_WIRE_RECORD,
-    GP_WIRE_GRAPHS
+    GP_WIRE_GRAPHS,
+    GP_WIRE_CUT,
+    GP_WIRE_CUT_DONE
 };
 
 /* Which API calls are recorded; each level includes those before it. */
@@ -77,8 +80,8 @@ struct gp_wire_welcome {
     uint32_t memory;       /* record allocations */
     uint32_t slots;        /* of the shared memory */
     uint32_t graphs;       /* enum gp_graph_mode */
-    uint32_t reserved;
-    uint64_t graph_rate; /* maximum nodes per second */
+    uint32_t alone;        /* the launcher runs no command: it serves processes that attach themselves */
+    uint64_t graph_rate;   /* maximum nodes per second */
     struct gp_gate_opts gate;
 };
 
@@ -128,6 +131,20 @@ struct gp_wire_graphs {
     int64_t at_ns;
 };
 
+/* What happens from START_NS on is also written to a trace at PATH, whose producer this is; sent again with END_NS, after the
+ * WRITE of a flush, when that is complete. */
+struct gp_wire_cut {
+    uint64_t id;
+    int64_t start_ns, end_ns; /* END_NS 0: it begins */
+    char path[1024];          /* absolute */
+};
+
+/* From the launcher: the trace is there, unless WHY says why it is not. */
+struct gp_wire_cut_done {
+    uint64_t id;
+    char why[200];
+};
+
 struct gp_wire_bye {
     int64_t end_ns; /* ranges that are still open end there */
 };
@@ -164,6 +181,8 @@ int gp_wire_send(int fd, enum gp_wire_type type, const void *data, size_t n) GP_
 int gp_wire_send_fd(int fd, enum gp_wire_type type, const void *data, size_t n, int passed) GP_MUST_CHECK;
 /* Is there anything to receive, or is the other side gone? Does not wait. */
 bool gp_wire_readable(int fd);
+/* The type of the next frame, within TIMEOUT_MS; 0 if none arrives or the other side is gone. */
+uint32_t gp_wire_next(int fd, int timeout_ms);
 /* Receive one frame of exactly this type and size within TIMEOUT_MS. -1 if none arrives. */
 int gp_wire_receive(int fd, enum gp_wire_type type, void *to, size_t n, int timeout_ms) GP_MUST_CHECK;
 /* The same with a descriptor, which the caller must close. */

@@ -30,7 +30,7 @@ enum {
 };
 static const int64_t GIVE_UP_NS = 3000000000, CLOCK_NS = 1000000000;
 
-enum state { IDLE, RUNNING, CLOSING, DONE, DISABLED };
+enum state { IDLE, RUNNING, CLOSING, DONE, DISABLED, FORKED };
 
 static struct {
     pthread_mutex_t lock;
@@ -44,6 +44,8 @@ static struct {
     dev_t fd_dev;
     ino_t fd_ino;
     pthread_t thread;
+    bool again;   /* what fails may be tried again: the program asked for it */
+    bool reached; /* a launcher listens, whatever it says */
     struct gp_wire_welcome opts;
     struct gp_shared shared;
     struct gp_pool *pool;
@@ -300,6 +302,38 @@ static void hear(void)
     }
 }
 
+/* ---- what the program asks for ---- */
+
+static void flush_all(void)
+{
+    gp_tracer_flush(false);
+    send_tick(false);
+    send_losses();
+    drain();
+    send_write();
+}
+
+/* Orders to record may come first. */
+static bool hear_cut(struct gp_wire_cut_done *done)
+{
+    enum { CUT_MS = 60000 };
+    struct gp_wire_record r;
+    uint32_t type;
+    while (!self.broken && socket_is_ours() && (type = gp_wire_next(self.fd, CUT_MS)) != 0) {
+        if (type == GP_WIRE_CUT_DONE) return !gp_wire_receive(self.fd, type, done, sizeof *done, HEAR_MS);
+        if (gp_wire_receive(self.fd, GP_WIRE_RECORD, &r, sizeof r, HEAR_MS)) break;
+        gp_inject_gate_set(r.open);
+    }
+    self.broken = self.gone = true;
+    return false;
+}
+
+static void serve(void)
+{
+    static const struct gp_inject_flusher flusher = {flush_all, send_frame, hear_cut};
+    gp_inject_cuts_serve(&flusher);
+}
+
 /* ---- the flush thread ---- */
 
 /* While there are new names, the next flush comes sooner: if the program dies before it, they are lost. */
@@ -365,6 +399,7 @@ static void *flush_thread(void *arg)
         int64_t now_ns = gp_now_ns();
         gp_inject_gate_tick(now_ns);
         hear();
+        serve();
         bool due = now_ns >= due_ns;
         if (due) {
             gp_tracer_flush(false);
@@ -378,6 +413,7 @@ static void *flush_thread(void *arg)
         self.names_new = false;
         preparing = gp_pool_prepare(self.pool, 1);
     }
+    gp_inject_cuts_close();
     if (self.broken) abandon();
     else finish();
     pthread_mutex_lock(&self.lock);
@@ -428,10 +464,11 @@ static void outlast(void)
 static void in_child(void)
 {
     bool traced = self.state != IDLE;
+    gp_inject_cuts_forked();
     if (self.fd >= 0 && socket_is_ours()) close(self.fd);
     self.fd = -1;
     pthread_mutex_init(&self.lock, NULL);
-    if (traced) self.state = DISABLED;
+    if (traced) self.state = FORKED;
     if (traced) {
         gp_shared_forget(&self.shared);
         gp_tracer_forked();
@@ -507,6 +544,7 @@ static bool connect_launcher(void)
 {
     struct stat st;
     int memory = -1, fd = gp_wire_connect(getenv(GP_ENV_SOCKET));
+    self.reached = fd >= 0;
     if (fd < 0 && errno == EAGAIN) gp_say("the launcher does not answer: this process runs untraced");
     if (fd < 0) {
         gp_debug("no launcher at %s: %s", getenv(GP_ENV_SOCKET) ? getenv(GP_ENV_SOCKET) : "(unset)",
@@ -558,18 +596,36 @@ static bool is_cuda(const void *caller)
     return gp_starts(slash ? slash + 1 : where.dli_fname, "libcuda.so");
 }
 
-GP_EXPORT int InitializeInjection(void);
-
-/* Called by libcuda inside cuInit(), or by whoever loads this library later. Always returns success (not 0), so that the program continues in any
- * case. */
-GP_EXPORT int InitializeInjection(void)
+/* Nothing is recorded: NVTX is not either, and whether that may change. */
+static void fail_start(void)
 {
-    if (self.state != IDLE) return 1;
+    if (!self.again) gp_nvtx_off(); /* nobody will ever read its notes */
+    if (self.fd < 0) return;
+    self.state = self.again ? IDLE : DISABLED;
+    send_frame(GP_WIRE_BYE, NULL, 0);
+    close(self.fd);
+    self.fd = -1;
+}
+
+enum gp_inject_state gp_inject_state(void)
+{
+    pthread_mutex_lock(&self.lock);
+    enum state s = self.state;
+    pthread_mutex_unlock(&self.lock);
+    return s == IDLE      ? GP_INJECT_NONE
+           : s == RUNNING ? GP_INJECT_RUNS
+           : s == FORKED  ? GP_INJECT_FORKED
+                          : GP_INJECT_OVER;
+}
+
+/* LATE: CUDA is up. */
+static void begin(bool late)
+{
+    if (self.state != IDLE) return;
     if (!connect_launcher()) {
-        gp_nvtx_off(); /* nobody will ever read its notes */
-        return 1;
+        fail_start();
+        return;
     }
-    bool late = !is_cuda(__builtin_return_address(0));
     self.pid = getpid();
     struct gp_pool_opts p = {
         .shared = &self.shared,
@@ -594,16 +650,36 @@ GP_EXPORT int InitializeInjection(void)
     bool ok = ready && gp_inject_gate_start(&self.opts.gate, &switches);
     if (!ok) {
         if (ready) gp_tracer_stop();
-        gp_nvtx_off();
-        self.state = DISABLED;
-        send_frame(GP_WIRE_BYE, NULL, 0);
-        close(self.fd);
-        self.fd = -1;
-        return 1;
+        fail_start();
+        return;
     }
     self.owns = gp_tracer_version() >= 130000;
+    gp_inject_cuts_start(self.opts.alone);
     if (start_thread()) outlast();
     gp_debug("tracing as producer %u, flush every %lld ms", (unsigned)self.opts.producer,
              (long long)(self.opts.flush_ns / 1000000));
+}
+
+int gp_inject_attach(bool late)
+{
+    gp_say_quiet(true);
+    self.again = true;
+    bool opened = self.state != IDLE || gp_tracer_open(); /* first, so that a failure costs no memory */
+    if (opened) begin(late);
+    if (opened && self.state == IDLE) gp_tracer_shut();
+    self.again = false;
+    gp_say_quiet(false);
+    if (self.state == RUNNING) return GPUPROF_OK;
+    if (opened) return self.reached ? GPUPROF_E_SHUT : GPUPROF_E_LAUNCH;
+    return gp_tracer_holder() ? GPUPROF_E_HELD : GPUPROF_E_CUPTI;
+}
+
+GP_EXPORT int InitializeInjection(void);
+
+/* Called by libcuda inside cuInit(), or by whoever loads this library later. Always returns success (not 0), so that the
+ * program continues in any case. */
+GP_EXPORT int InitializeInjection(void)
+{
+    begin(!is_cuda(__builtin_return_address(0)));
     return 1;
 }

@@ -9,7 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
+#define GPUPROF_TYPES_ONLY
 #include "collect/gate.h"
+#include "collect/gpuprof.h"
 #include "collect/inject/pool.h"
 #include "collect/ring.h"
 #include "collect/shared.h"
@@ -29,6 +31,9 @@ static inline int64_t gp_now_ns(void)
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
+
+/* Print nothing from now on, or print again: somebody asks for reasons instead. */
+void gp_say_quiet(bool quiet);
 
 /* ---- inject_bell.c ---- */
 
@@ -61,6 +66,8 @@ bool gp_inject_gate_start(const struct gp_gate_opts *opts, const struct gp_injec
 void gp_inject_profiler(bool start);
 void gp_inject_launch(bool begins); /* otherwise it has ended */
 void gp_inject_gate_set(bool open);
+/* Is the process being recorded? */
+bool gp_inject_gate_is_open(void);
 /* See gp_gate_range_begins(). */
 bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns);
 void gp_inject_range_ends(unsigned which, int64_t ns);
@@ -70,6 +77,35 @@ void gp_inject_gate_tick(int64_t now_ns);
 /* Report each window that has begun or ended since the last call; flush thread only. */
 void gp_inject_gate_windows(void (*tell)(void *ctx, const struct gp_wire_window *w), void *ctx);
 void gp_inject_gate_forked(void);
+
+/* ---- inject_cuts.c: sessions of the program, and recording switched by it ---- */
+
+/* What the flush thread offers for that. */
+struct gp_inject_flusher {
+    void (*flush)(void); /* hand over everything that there is */
+    void (*send)(enum gp_wire_type type, const void *data, size_t n);
+    bool (*hear)(struct gp_wire_cut_done *done); /* wait for the answer; false if there will be none */
+};
+
+enum gp_ask { GP_ASK_BEGIN, GP_ASK_END, GP_ASK_RECORD, GP_ASK_STOP };
+
+/* Ask the flush thread, and wait until it has answered. FRAME is of the first two, WHY what a launcher complains of. Returns
+ * 0 or an enum gpuprof_error. */
+int gp_inject_ask(enum gp_ask ask, struct gp_wire_cut *frame, bool memory, struct gp_wire_cut_done *done);
+/* ALONE: nobody else records this process, so CUPTI is lent when nothing is recorded. */
+void gp_inject_cuts_start(bool alone);
+/* Answer whoever has asked; flush thread only. */
+void gp_inject_cuts_serve(const struct gp_inject_flusher *f);
+/* There will be no more answers. */
+void gp_inject_cuts_close(void);
+void gp_inject_cuts_forked(void);
+
+/* ---- inject.c, for the program's own calls ---- */
+
+enum gp_inject_state { GP_INJECT_NONE, GP_INJECT_RUNS, GP_INJECT_OVER, GP_INJECT_FORKED };
+enum gp_inject_state gp_inject_state(void);
+/* As libcuda does, but quietly, and it may be tried again. 0 or an enum gpuprof_error; GPUPROF_E_LAUNCH: nobody listens. LATE: CUDA is up. */
+int gp_inject_attach(bool late);
 
 /* ---- tracer.c: everything that calls CUPTI ---- */
 
@@ -83,6 +119,9 @@ struct gp_tracer_opts {
     struct gp_shared *shared; /* gets the names of calls and the sizes of records that are known in advance */
 };
 
+/* Find and open libcupti and subscribe, before gp_tracer_start(), which does that otherwise; and undo it. */
+bool gp_tracer_open(void);
+void gp_tracer_shut(void);
 /* Find and open libcupti, subscribe, get ready; nothing is recorded yet. False, after a message, if the
  * program must run untraced. */
 bool gp_tracer_start(const struct gp_tracer_opts *opts);
@@ -91,6 +130,15 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts);
 bool gp_tracer_record(bool on);
 /* Call gp_inject_launch() at both ends of each launch, or stop doing so. */
 void gp_tracer_count_launches(bool on);
+/* Give CUPTI up, so that another tool can have it, until gp_tracer_take(); nothing is being recorded. False if it was not
+ * ours. Flush thread only, as the next one. */
+bool gp_tracer_lend(void);
+/* False, after a message, if it cannot be had. True if it was not lent. */
+bool gp_tracer_take(void);
+/* Who holds CUPTI, if that is why it cannot be had; otherwise NULL. */
+const char *gp_tracer_holder(void);
+/* Record allocations, too, or no longer, from the next recording on. */
+void gp_tracer_want_memory(bool on);
 /* cuptiGetVersion(). */
 uint32_t gp_tracer_version(void);
 /* The CUDA version of the driver (13000), 0 unknown. */
@@ -121,6 +169,13 @@ void gp_nvtx_call(int64_t start_ns, const struct gp_note_call *call);
 uint64_t gp_nvtx_drain(void (*take)(void *ctx, int64_t tid, const struct gp_note *note), void *ctx);
 /* From now on report ranges to gp_inject_range_begins() and its like, or stop doing so. */
 void gp_nvtx_watch(bool on);
+/* What gpuprof.h calls; see there. */
+uint64_t gp_nvtx_own_name(const char *text);
+void gp_nvtx_own_push(uint64_t name, const struct gpuprof_metric *m, size_t n);
+void gp_nvtx_own_pop(void);
+uint64_t gp_nvtx_own_start(uint64_t name, const struct gpuprof_metric *m, size_t n);
+void gp_nvtx_own_stop(uint64_t range);
+void gp_nvtx_own_mark(uint64_t name, const uint64_t *value, const struct gpuprof_metric *m, size_t n);
 /* In a fork child: discard the parent's threads; with OFF, record nothing. */
 void gp_nvtx_forked(bool off);
 void gp_nvtx_off(void);

@@ -73,6 +73,14 @@ void gp_inject_gate_set(bool open)
     MOVE(gp_gate_set(&self.gate, open, gp_now_ns()));
 }
 
+bool gp_inject_gate_is_open(void)
+{
+    pthread_mutex_lock(&self.lock);
+    bool open = atomic_load(&self.up) && self.gate.open;
+    pthread_mutex_unlock(&self.lock);
+    return open;
+}
+
 bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns)
 {
     bool mine = false, changed = false;

@@ -19,9 +19,17 @@ GP_PRINTF(1, 0) static void print_line(const char *fmt, va_list ap)
     (void)rc;
 }
 
+static _Atomic bool quiet;
+
+void gp_say_quiet(bool on)
+{
+    quiet = on;
+}
+
 void gp_say(const char *fmt, ...)
 {
     va_list ap;
+    if (quiet) return;
     va_start(ap, fmt);
     print_line(fmt, ap);
     va_end(ap);

@@ -597,6 +597,86 @@ void gp_nvtx_call(int64_t start_ns, const struct gp_note_call *call)
     put_args(GP_NOTE_CALL, start_ns, call, sizeof *call);
 }
 
+/* ---- gpuprof.h ---- */
+
+enum { MAX_METRICS = 16 };
+
+/* The args of a range or mark of ours. */
+static __attribute__((noinline)) void add_metrics(struct nvtx_thread *t, const uint64_t *value,
+                                                  const gpuprof_metric_t *m, size_t n, struct gp_note *note)
+{
+    static const char *const rules[] = {"", " (max)", " (mean)"};
+    struct gp_buf *args = new_args(t);
+    if (!args) return;
+    if (value) gp_payload_put_value("Payload", GP_PAYLOAD_UINT64, value, args);
+    for (size_t i = 0; m && i < n && i < MAX_METRICS; i++) {
+        char key[128];
+        unsigned rule = m[i].rule > 0 && m[i].rule < (int)GP_COUNT(rules) ? (unsigned)m[i].rule : 0;
+        snprintf(key, sizeof key, "%.100s%s", m[i].name ? m[i].name : "", rules[rule]);
+        gp_payload_put_value(key, GP_PAYLOAD_DOUBLE, &m[i].value, args);
+    }
+    note->args_n = (uint16_t)args->n;
+}
+
+static inline bool put_own(struct nvtx_thread *t, struct gp_note *note, bool refuse)
+{
+    if (GP_UNLIKELY(is_watching())) watch_begin(t, note, note->text);
+    bool ok = !refuse && put(t, note, note->text, (size_t)(t->open + 1) * POP_BYTES);
+    if (GP_UNLIKELY(!ok)) gp_ring_refuse(t->ring);
+    return ok;
+}
+
+static inline struct gp_note own_note(enum gp_note_op op, uint64_t name)
+{
+    const struct nvtx_string *s = (const struct nvtx_string *)(uintptr_t)name;
+    return (struct gp_note){.op = op, .time_ns = gp_now_ns(), .domain = "", .text = s ? s->text : ""};
+}
+
+uint64_t gp_nvtx_own_name(const char *text)
+{
+    return (uint64_t)(uintptr_t)register_string(NULL, text);
+}
+
+void gp_nvtx_own_push(uint64_t name, const gpuprof_metric_t *m, size_t n)
+{
+    struct nvtx_thread *t = get_thread();
+    if (GP_UNLIKELY(!t)) return;
+    struct gp_note note = own_note(GP_NOTE_PUSH, name);
+    if (GP_UNLIKELY(n) && !t->skipped) add_metrics(t, NULL, m, n, &note);
+    if (put_own(t, &note, t->skipped)) t->open++;
+    else t->skipped++;
+}
+
+void gp_nvtx_own_pop(void)
+{
+    pop_with(NULL, NULL);
+}
+
+uint64_t gp_nvtx_own_start(uint64_t name, const gpuprof_metric_t *m, size_t n)
+{
+    struct nvtx_thread *t = get_thread();
+    if (!t) return 0;
+    struct gp_note note = own_note(GP_NOTE_START, name);
+    note.id = atomic_fetch_add(&nvtx.next_id, 1) + 1;
+    if (n) add_metrics(t, NULL, m, n, &note);
+    put_own(t, &note, false);
+    return note.id;
+}
+
+void gp_nvtx_own_stop(uint64_t range)
+{
+    stop_with(NULL, range, NULL);
+}
+
+void gp_nvtx_own_mark(uint64_t name, const uint64_t *value, const gpuprof_metric_t *m, size_t n)
+{
+    struct nvtx_thread *t = get_thread();
+    if (!t) return;
+    struct gp_note note = own_note(GP_NOTE_MARK, name);
+    if (value || n) add_metrics(t, value, m, n, &note);
+    put_own(t, &note, false);
+}
+
 /* ---- the payload extension ----
  * NCCL pushes its ranges with the plain calls and pops some with nvtxRangePopPayload: without these entry points such
  * ranges would never end. An event without another message has the name of its payload's schema. */

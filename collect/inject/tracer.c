@@ -109,6 +109,11 @@ static struct {
     _Atomic bool recording, unified; /* unified: the counters of unified memory are configured */
     _Atomic bool up;                 /* cuInit() is over */
     _Atomic bool stopped, forked;
+    _Atomic bool lent; /* CUPTI is free for others */
+    bool opened;       /* subscribed, for the first time */
+    bool called;       /* the calls have been found and logged */
+    char holder[128];  /* who has CUPTI instead */
+    bool held;
     _Atomic unsigned requests; /* the first of them */
     _Atomic unsigned period;   /* of recording */
 } cupti;
@@ -486,6 +491,13 @@ static bool tried_before(struct search *s, void *lib)
     return false;
 }
 
+static void held_by(const char *holder)
+{
+    cupti.held = true;
+    snprintf(cupti.holder, sizeof cupti.holder, "%s", *holder ? holder : "another tool");
+    gp_say("CUPTI is held by %s: this process runs untraced", cupti.holder);
+}
+
 /* 1: subscribed; 0: try another; -1: another tool holds CUPTI. */
 static int try_library(struct search *s, const char *path, bool mapped)
 {
@@ -499,7 +511,7 @@ static int try_library(struct search *s, const char *path, bool mapped)
              mapped ? ", already mapped" : "", (int)rc, result_text(rc));
     if (rc == CUPTI_SUCCESS) return 1;
     if (rc == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-        gp_say("CUPTI is held by %s: this process runs untraced", *holder ? holder : "another tool");
+        held_by(holder);
         return -1;
     }
     snprintf(s->why, sizeof s->why, "%s (%d) from %s", result_text(rc), (int)rc, path);
@@ -568,7 +580,7 @@ static void find_calls(bool driver)
         if (!name) continue;
         cupti.hooks[driver][cbid] = (uint8_t)find_hook(driver, name);
         cupti.wanted[driver][cbid] = gp_call_wanted(gp_call_classify(name), cupti.api, cupti.memory);
-        if (cupti.wanted[driver][cbid])
+        if (cupti.wanted[driver][cbid] && !cupti.called)
             gp_shared_log(cupti.shared, driver ? GP_NAME_DRIVER : GP_NAME_RUNTIME, cbid, name);
         if (cupti.hooks[driver][cbid] != HOOK_NONE && cupti.hooks[driver][cbid] < HOOK_LAUNCH)
             cupti.cuptiEnableCallback(1, cupti.subscriber, domain_of(driver), cbid);
@@ -748,11 +760,27 @@ static bool get_ready(void)
     for (size_t i = 0; i < GP_COUNT(always); i++) switch_kind(always[i], true);
     find_calls(false);
     find_calls(true);
+    cupti.called = true;
     for (size_t i = 0; i < GP_COUNT(events); i++)
         cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE, events[i]);
     for (size_t i = 0; cupti.cuptiGetGraphNodeId && i < GP_COUNT(nodes); i++)
         cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE, nodes[i]);
     return true;
+}
+
+bool gp_tracer_open(void)
+{
+    if (!cupti.opened) {
+        cupti.held = false;
+        cupti.opened = open_cupti();
+    }
+    return cupti.opened;
+}
+
+void gp_tracer_shut(void)
+{
+    if (cupti.opened && cupti.cuptiUnsubscribe) cupti.cuptiUnsubscribe(cupti.subscriber);
+    cupti.opened = false;
 }
 
 bool gp_tracer_start(const struct gp_tracer_opts *opts)
@@ -763,7 +791,7 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts)
     cupti.memory = opts->memory;
     cupti.whole_graphs = opts->whole_graphs;
     cupti.is_up = opts->up;
-    if (!open_cupti()) return false;
+    if (!gp_tracer_open()) return false;
     if (get_ready()) {
         if (opts->late) on_up();
         return true;
@@ -771,6 +799,42 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts)
     atomic_store(&cupti.stopped, true);
     if (cupti.cuptiUnsubscribe) cupti.cuptiUnsubscribe(cupti.subscriber);
     return false;
+}
+
+/* ---- lending ---- */
+
+bool gp_tracer_lend(void)
+{
+    if (!cupti.cuptiUnsubscribe || atomic_load(&cupti.stopped) || atomic_load(&cupti.lent)) return false;
+    cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* no buffer of ours stays there */
+    for (size_t i = 0; i < GP_COUNT(always); i++) switch_kind(always[i], false);
+    if (cupti.cuptiActivityRegisterTimestampCallback) cupti.cuptiActivityRegisterTimestampCallback(NULL);
+    if (cupti.cuptiUnsubscribe(cupti.subscriber) == CUPTI_SUCCESS) atomic_store(&cupti.lent, true);
+    return true;
+}
+
+bool gp_tracer_take(void)
+{
+    char holder[sizeof cupti.holder] = "";
+    if (!atomic_load(&cupti.lent)) return !atomic_load(&cupti.stopped);
+    CUptiResult rc = subscribe(holder, sizeof holder);
+    holder[sizeof holder - 1] = 0;
+    cupti.held = false;
+    if (rc == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) held_by(holder);
+    else if (rc != CUPTI_SUCCESS) gp_say("cannot subscribe to CUPTI: %s (%d)", result_text(rc), (int)rc);
+    if (rc != CUPTI_SUCCESS) return false;
+    atomic_store(&cupti.lent, false);
+    return get_ready();
+}
+
+const char *gp_tracer_holder(void)
+{
+    return cupti.held ? cupti.holder : NULL;
+}
+
+void gp_tracer_want_memory(bool on)
+{
+    if (!atomic_load(&cupti.recording)) cupti.memory = on;
 }
 
 /* ---- the rest ---- */
@@ -791,6 +855,7 @@ int gp_tracer_driver_version(void)
 
 void gp_tracer_flush(bool forced)
 {
+    if (atomic_load(&cupti.lent)) return;
     CUptiResult rc = cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
     if (rc != CUPTI_SUCCESS) gp_debug("flush: %d %s", (int)rc, result_text(rc));
 }
@@ -810,6 +875,7 @@ uint64_t gp_tracer_read(uint8_t *data, size_t valid, void (*take)(void *ctx, con
 uint64_t gp_tracer_dropped(void)
 {
     size_t n = 0;
+    if (atomic_load(&cupti.lent)) return 0;
     return cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &n) == CUPTI_SUCCESS ? n : 0;
 }
 
@@ -820,7 +886,7 @@ void gp_tracer_mute(void)
 
 void gp_tracer_stop(void)
 {
-    if (atomic_exchange(&cupti.stopped, true)) return;
+    if (atomic_exchange(&cupti.stopped, true) || atomic_load(&cupti.lent)) return;
     switch_kinds(false);
     for (size_t i = 0; i < GP_COUNT(always); i++) switch_kind(always[i], false);
     switch_calls(false, false);

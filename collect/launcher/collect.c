@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -50,11 +52,23 @@ static int open_trace(struct gp_collect *c, struct gp_err *err)
     return ok ? 0 : -1;
 }
 
+/* Whoever started us waits for us, and must not have a child that it does not know; nor do we belong to its terminal. */
+static int go_to_background(struct gp_err *err)
+{
+    pid_t pid = fork();
+    if (pid < 0) return gp_fail(err, GP_E_IO, -1, "--hub: %s", strerror(errno));
+    if (pid > 0) _exit(0);
+    setsid();
+    return 0;
+}
+
 int gp_collect_open(struct gp_collect *c, struct gp_err *err)
 {
-    if (take_stdout(c, err) || make_wake(c, err)) return -1;
+    bool hub = c->opts->hub;
+    c->trace_fd = -1;
+    if ((hub ? go_to_background(err) : take_stdout(c, err)) || make_wake(c, err)) return -1;
     c->listen_fd = gp_environment_listen(err);
-    return c->listen_fd < 0 ? -1 : open_trace(c, err);
+    return c->listen_fd < 0 ? -1 : hub ? 0 : open_trace(c, err);
 }
 
 /* ---- where blocks go ---- */
@@ -123,7 +137,7 @@ enum { ENDED, WAKE, READER, OURS }; /* the first descriptors to wait for; those 
 /* Fill FDS with what to wait for; returns how many those of the hub are. */
 static size_t poll_fds(const struct gp_collect *c, struct pollfd *fds)
 {
-    bool watched = !c->plan.output && !c->reader_left;
+    bool watched = !c->plan.output && !c->opts->hub && !c->reader_left;
     fds[ENDED] = (struct pollfd){.fd = c->launch.events_fd, .events = POLLIN};
     fds[WAKE] = (struct pollfd){.fd = c->wake[0], .events = POLLIN};
     fds[READER] = (struct pollfd){.fd = watched ? c->trace_fd : -1}; /* an error when the reader exits */
@@ -148,6 +162,16 @@ static void drain(int fd)
     (void)rc;
 }
 
+/* Standard input is held open by whoever started us, and says nothing. */
+static void hear_owner(struct gp_collect *c)
+{
+    char drop[64];
+    ssize_t n = read(c->launch.events_fd, drop, sizeof drop);
+    if (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN))) return;
+    c->launch.ended = true;
+    c->launch.events_fd = -1;
+}
+
 /* One round: wait for something to happen, at most until DUE_NS (0: for ever). */
 static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t due_ns)
 {
@@ -160,7 +184,8 @@ static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t
     size_t n = poll_fds(c, p);
     if (poll(p, (nfds_t)(n + OURS), timeout_ms(c, due_ns)) < 0)
         return; /* a signal; what it is about comes through events_fd */
-    if (p[ENDED].revents) gp_launch_events(&c->launch);
+    if (p[ENDED].revents && c->opts->hub) hear_owner(c);
+    else if (p[ENDED].revents) gp_launch_events(&c->launch);
     if (gp_control_turn(&c->plan.control, c->launch.arrived, gp_clock_ns(CLOCK_MONOTONIC)))
         gp_hub_record(c->hub, c->plan.control.gate.open);
     maybe_dump(c);
@@ -198,6 +223,7 @@ static struct gp_hub *new_hub(struct gp_collect *c)
                                         .memory = c->opts->memory,
                                         .graphs = c->plan.graphs,
                                         .graph_rate = c->plan.graph_rate,
+                                        .alone = c->opts->hub,
                                         .gate = c->plan.control.gate},
                             .kernel = c->plan.filter.kernel,
                             .redact = c->opts->redact,
@@ -264,4 +290,35 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
     if (failed || (!closed && !c->output_err.code)) return failed;
     *err = c->output_err.code ? c->output_err : write_err;
     return -1;
+}
+
+/* ---- without a command ---- */
+
+/* The only line on standard output. */
+static int print_address(struct gp_err *err)
+{
+    const char *address = getenv(GP_ENV_SOCKET);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int failed = dprintf(STDOUT_FILENO, "%s\n", address) < 0 || null < 0 || dup2(null, STDOUT_FILENO) < 0;
+    if (null >= 0) close(null);
+    return failed ? gp_fail(err, GP_E_IO, -1, "standard output: %s", strerror(errno)) : 0;
+}
+
+int gp_collect_serve(struct gp_collect *c, struct gp_about *about, struct gp_err *err)
+{
+    struct pollfd *fds = NULL;
+    size_t cap = 0;
+    memset(about, 0, sizeof *about);
+    signal(SIGPIPE, SIG_IGN);
+    if (print_address(err)) return -1;
+    c->launch.events_fd = STDIN_FILENO;
+    c->hub = new_hub(c);
+    raise_limit();
+    while (!c->launch.ended || gp_hub_totals(c->hub).live) turn(c, &fds, &cap, 0);
+    free(fds);
+    gp_hub_stop(c->hub);
+    gp_hub_free(c->hub);
+    struct gp_err ignored = {0};
+    int closed = gp_outputs_close(&c->outs, true, &ignored); /* there are none */
+    return closed;
 }

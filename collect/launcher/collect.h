@@ -45,4 +45,8 @@ GP_MUST_CHECK int gp_collect_open(struct gp_collect *c, struct gp_err *err);
  * trace failed it is the command's. */
 GP_MUST_CHECK int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *err);
 
+/* Without a command: print the address on standard output, go on in the background, and serve processes that attach
+ * themselves until standard input has ended and the last of them is gone. */
+GP_MUST_CHECK int gp_collect_serve(struct gp_collect *c, struct gp_about *about, struct gp_err *err);
+
 #endif

@@ -99,11 +99,23 @@ static int set_dump(struct gp_collect_plan *p, const struct gp_collect_opts *o, 
     return gp_fail(err, GP_E_USAGE, -1, "--dump: '%s' is not one of SIGUSR1, SIGUSR2, idle:TIME", o->dump);
 }
 
+/* A launcher without a command writes only what is asked of it, session by session. */
+static int check_hub(const struct gp_collect_opts *o, struct gp_err *err)
+{
+    if (!o->hub) return 0;
+    if (o->output || o->start || o->stop || o->dump || o->duration_ns || o->last_ns || o->command)
+        return gp_fail(err, GP_E_USAGE, -1,
+                       "--hub: has no command and no trace of its own, so it cannot be combined with options "
+                       "about them");
+    return 0;
+}
+
 int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_collect_opts *o, struct gp_err *err)
 {
     *plan = (struct gp_collect_plan){.api = api_level(o->api)};
-    if (check_sizes(o, err) || set_graphs(plan, o->graphs, err) || set_control(plan, o, err) ||
-        set_dump(plan, o, err) || gp_filter_parse(&plan->filter, o->filter, err))
+    if (check_hub(o, err) || check_sizes(o, err) || set_graphs(plan, o->graphs, err) ||
+        set_control(plan, o, err) || set_dump(plan, o, err) || gp_filter_parse(&plan->filter, o->filter, err))
         return -1;
+    if (o->hub) plan->control.gate.open = false;
     return set_output(plan, o->output, err);
 }

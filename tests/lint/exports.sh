@@ -16,7 +16,7 @@ foreign_dynamic() {
     for so in "$GP_LIB"/*.so; do
         [ -f "$so" ] || continue
         nm -D --defined-only "$so" |
-            awk -v a="${so##*/}" '$NF !~ /^InitializeInjection/ && $2 !~ /^[wWvV]$/ { print a ": " $NF }'
+            awk -v a="${so##*/}" '$NF !~ /^(InitializeInjection.*|gpuprof_table_v1)$/ && $2 !~ /^[wWvV]$/ { print a ": " $NF }'
     done
 }
 

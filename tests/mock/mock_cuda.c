@@ -71,6 +71,18 @@ int cuDriverGetVersion(int *version)
     return 0;
 }
 
+/* As a program sees whether CUDA is up. */
+int cuDeviceGetCount(int *n)
+{
+    *n = 1;
+    return owner == getpid() ? 0 : 3;
+}
+
+int cuCtxSynchronize(void)
+{
+    return owner == getpid() ? 0 : 3;
+}
+
 int mock_do(const struct mock_event *e)
 {
     struct mock_event failed = {.op = MOCK_FAILED};
