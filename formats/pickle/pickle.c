@@ -4,7 +4,7 @@
 #include <string.h>
 #include "formats/base/vec.h"
 
-enum { CHUNK = 1 << 18, NEAR = 16, MEMO_BITS = 27, MEMO_SLACK = 1 << 16 };
+enum { CHUNK = 1 << 18, NEAR = 16, MEMO_BITS = 27, MEMO_SLACK = 1 << 16, HOT_BYTES = 16 };
 #define MEMO_MOST ((uint64_t)1 << MEMO_BITS)
 #define MEMO_FREE UINT32_MAX
 
@@ -22,6 +22,10 @@ struct machine {
     size_t n_marks;
     GP_VEC(uint32_t) memo; /* kind << MEMO_BITS | payload */
     uint64_t at;           /* offset of the opcode */
+    /* the last short text: "N/A" again and again */
+    uint64_t last_text;
+    uint32_t last_size; /* 0: none */
+    gp_sid last_sid;
     bool done;
 };
 
@@ -617,6 +621,158 @@ static inline int run_one(struct machine *m, struct gp_err *err)
     }
 }
 
+/* ---- the opcodes that make up nearly all of a snapshot ---- */
+
+/* Where the run of them is: what a machine has in memory, and here in registers. */
+struct hot {
+    const uint8_t *p, *last;          /* HOT_BYTES follow each opcode before LAST */
+    struct gp_pickle_value *v, *room; /* the next free place of the stack, and where there are none */
+};
+
+static inline void enter(const struct machine *m, struct hot *h)
+{
+    h->p = m->p;
+    h->last = m->end - m->p >= HOT_BYTES ? m->end - HOT_BYTES : m->p;
+    h->v = m->stack.at + m->stack.n;
+    h->room = m->stack.at + m->stack.cap;
+}
+
+static inline void leave(struct machine *m, const struct hot *h)
+{
+    m->p = h->p;
+    m->stack.n = (size_t)(h->v - m->stack.at);
+}
+
+static inline bool hot_put(struct hot *h, uint64_t u, size_t used)
+{
+    *h->v++ = (struct gp_pickle_value){.kind = GP_PICKLE_INT, .u = u};
+    h->p += used;
+    return true;
+}
+
+static inline bool hot_recall(const struct machine *m, struct hot *h, uint32_t index, size_t used)
+{
+    uint32_t code = index < m->memo.n ? m->memo.at[index] : MEMO_FREE;
+    if (code == MEMO_FREE) return false;
+    *h->v++ =
+        (struct gp_pickle_value){.kind = code >> MEMO_BITS, .memo = index + 1, .u = code & (MEMO_MOST - 1)};
+    h->p += used;
+    return true;
+}
+
+static inline bool hot_remember(struct machine *m, struct hot *h)
+{
+    if (m->memo.n == m->memo.cap || m->memo.n >= UINT32_MAX - 1 || h->v <= m->stack.at + floor_of(m))
+        return false;
+    m->memo.at[m->memo.n++] = memo_code(&h->v[-1]);
+    h->v[-1].memo = (uint32_t)m->memo.n;
+    h->p++;
+    return true;
+}
+
+static inline bool hot_mark(struct machine *m, struct hot *h)
+{
+    if (m->n_marks == GP_PICKLE_DEPTH) return false;
+    m->marks[m->n_marks++] = (size_t)(h->v - m->stack.at);
+    h->p++;
+    return true;
+}
+
+static inline bool hot_long(struct hot *h)
+{
+    if (!h->p[1] || h->p[1] > 8) return false;
+    unsigned spare = 64 - 8 * (unsigned)h->p[1];
+    int64_t v = (int64_t)(number8(h->p + 2) << spare);
+    return hot_put(h, (uint64_t)(v >> spare), 2 + (size_t)h->p[1]);
+}
+
+static inline bool hot_text(struct machine *m, struct hot *h)
+{
+    uint32_t n = h->p[1];
+    if (!n || n > 8) return false;
+    uint64_t text = number8(h->p + 2) << (64 - 8 * n);
+    if (n != m->last_size || text != m->last_text) {
+        m->last_sid = gp_intern(m->strings, (const char *)h->p + 2, n);
+        m->last_text = text;
+        m->last_size = n;
+    }
+    hot_put(h, m->last_sid, 2 + (size_t)n);
+    h->v[-1].kind = GP_PICKLE_TEXT;
+    return true;
+}
+
+static inline bool hot_fill(struct machine *m, struct hot *h, bool pairs)
+{
+    leave(m, h);
+    m->at = offset_of(m);
+    m->p++;
+    fill_marked(m, pairs);
+    enter(m, h);
+    return !m->done;
+}
+
+static inline bool hot_empty(struct hot *h, uint32_t kind)
+{
+    hot_put(h, 0, 1);
+    h->v[-1].kind = kind;
+    return true;
+}
+
+/* As run_one() does, as long as there is nothing special: bytes, room, an entry of the memo. What is special is left to
+ * that. */
+static void run_hot(struct machine *m)
+{
+    struct hot h;
+    bool more = true;
+    enter(m, &h);
+    while (more && h.p < h.last && h.v < h.room) {
+        switch (*h.p) {
+        case 'h':
+            more = hot_recall(m, &h, h.p[1], 2);
+            break;
+        case 'j':
+            more = hot_recall(m, &h, number4(h.p + 1), 5);
+            break;
+        case 0x94:
+            more = hot_remember(m, &h);
+            break;
+        case '(':
+            more = hot_mark(m, &h);
+            break;
+        case '}':
+            more = hot_empty(&h, GP_PICKLE_DICT);
+            break;
+        case ']':
+            more = hot_empty(&h, GP_PICKLE_LIST);
+            break;
+        case 'u':
+            more = hot_fill(m, &h, true);
+            break;
+        case 'e':
+            more = hot_fill(m, &h, false);
+            break;
+        case 'K':
+            more = hot_put(&h, h.p[1], 2);
+            break;
+        case 'M':
+            more = hot_put(&h, (uint64_t)h.p[1] | (uint64_t)h.p[2] << 8, 3);
+            break;
+        case 'J':
+            more = hot_put(&h, (uint64_t)(int64_t)(int32_t)number4(h.p + 1), 5);
+            break;
+        case 0x8a:
+            more = hot_long(&h);
+            break;
+        case 0x8c:
+            more = hot_text(m, &h);
+            break;
+        default:
+            more = false;
+        }
+    }
+    leave(m, &h);
+}
+
 /* Behind the end: further stops and zero bytes are what some writers leave there. */
 static void look_behind(struct machine *m)
 {
@@ -642,7 +798,10 @@ int gp_pickle_read(struct gp_input *in, struct gp_strings *strings, const struct
     m.bytes = gp_alloc(CHUNK);
     m.p = m.end = m.bytes;
     int failed = 0;
-    while (!m.done && !failed) failed = run_one(&m, err);
+    while (!m.done && !failed) {
+        run_hot(&m);
+        if (!m.done) failed = run_one(&m, err);
+    }
     if (!failed && (end->truncated || end->damage)) {
         if (end->truncated) end->damage_offset = (int64_t)m.at;
         unwind(&m);

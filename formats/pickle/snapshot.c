@@ -19,6 +19,7 @@ static bool is_number(const struct gp_builder *b, const struct gp_pickle_value *
 static uint32_t kind_of(const struct gp_builder *b, const struct gp_pickle_value *pairs, size_t n)
 {
     uint64_t has = 0;
+    if (gp_key_of(pairs) == GP_KEY_ACTION) return GP_KIND_ROW;
     for (size_t i = 0; i < n; i++) has |= (uint64_t)1 << gp_key_of(pairs + 2 * i);
 #define HAS(key) (has >> GP_KEY_##key & 1)
     if (HAS(ACTION)) return GP_KIND_ROW;

@@ -371,6 +371,66 @@ static void a_cut_pickle_keeps_what_was_there(void **state)
     assert_string_equal(o.text, "[1,2]{9:8}[own11:1]{'a':own10:2,'b':own10:1}=own11:2");
 }
 
+/* The last 16 bytes of an input are read opcode by opcode, what is before them in one loop: zero bytes behind the end, which
+ * change nothing, move an opcode from the one to the other. */
+static void both_ways_to_read_an_opcode_agree(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *text; /* NULL: damage */
+    } cases[] = {
+#define CASE(bytes, text) {bytes, sizeof(bytes) - 1, text}
+        CASE("\x80\x04K\xff.", "=255"),
+        CASE("\x80\x04M\x01\xff.", "=65281"),
+        CASE("\x80\x04J\xfe\xff\xff\xff.", "=-2"),
+        CASE("\x80\x04\x8a\x01\x80.", "=-128"),
+        CASE("\x80\x04\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f.", "=9223372036854775807"),
+        CASE("\x80\x04\x8a\x00.", "=0"),
+        CASE("\x80\x04\x8c\x03N/A.", "='N/A'"),
+        CASE("\x80\x04\x8c\x08"
+             "12345678"
+             ".",
+             "='12345678'"),
+        CASE("\x80\x04\x8c\x00.", "=''"),
+        CASE("\x80\x04].", "=list"),
+        CASE("\x80\x04}.", "=dict"),
+        CASE("\x80\x04]\x94(K\x01h\x00"
+             "e.",
+             "[1,list]=own10:2"),
+        CASE("\x80\x04]\x94(j\x00\x00\x00\x00"
+             "e.",
+             "[list]=own10:1"),
+        CASE("\x80\x04}\x94(K\x01h\x00u.", "{1:dict}=own11:1"),
+        CASE("\x80\x04](\x8c\x01"
+             "a\x8c\x01"
+             "ae.",
+             "['a','a']=own10:2"),
+        CASE("\x80\x04h\x07.", NULL), /* never remembered */
+        CASE("\x80\x04j\xff\xff\xff\xff.", NULL),
+        CASE("\x80\x04\x94.", NULL),   /* nothing to remember */
+        CASE("\x80\x04](\x94.", NULL), /* nothing above the mark */
+        CASE("\x80\x04"
+             "e.",
+             NULL),                           /* no mark */
+        CASE("\x80\x04}(K\x01u.", NULL),      /* a key without a value */
+        CASE("\x80\x04](K\x01K\x02u.", NULL), /* pairs for a list */
+#undef CASE
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char padded[64] = {0};
+        memcpy(padded, cases[i].bytes, cases[i].n);
+        struct outcome slow = run(cases[i].bytes, cases[i].n), fast = run(padded, sizeof padded);
+        assert_int_equal(slow.failed | fast.failed, 0);
+        assert_string_equal(slow.text, fast.text);
+        assert_int_equal(slow.end.damage_offset, fast.end.damage_offset);
+        if (cases[i].text) assert_string_equal(slow.text, cases[i].text);
+        if (cases[i].text) assert_null(slow.end.damage);
+        else assert_string_equal(slow.end.damage, fast.end.damage);
+    }
+}
+
 static void sniffing(void **state)
 {
     (void)state;
@@ -398,6 +458,7 @@ int main(void)
         cmocka_unit_test(long_strings_are_cut),
         cmocka_unit_test(a_length_beyond_the_input_costs_nothing),
         cmocka_unit_test(a_cut_pickle_keeps_what_was_there),
+        cmocka_unit_test(both_ways_to_read_an_opcode_agree),
         cmocka_unit_test(sniffing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
