@@ -178,6 +178,18 @@ static int do_memory(int argc, char **argv)
     return 0;
 }
 
+/* mapped: an allocation of 1000 bytes, and two pieces of 2 MiB that are mapped one behind the other. */
+static int do_mapped(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    cuInit(0);
+    once(MOCK_MALLOC, 1000, 0);
+    for (int i = 0; i < 2; i++) once(MOCK_MAP, 2 << 20, 0);
+    launch(1, 1);
+    return 0;
+}
+
 /* unified: 2 migrations of 4096 bytes to the device, 1 of 1000 back, 1 of 500 between devices, 3 page faults of the CPU,
  * 1 of the GPU (7 groups), 1 thrashing, 1 throttling and 1 remote map of 64; 2 launches. */
 static int do_unified(int argc, char **argv)
@@ -598,12 +610,13 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(int argc, char **argv);
     } modes[] = {
-        {"launch", do_launch},   {"mix", do_mix},     {"die", do_die},           {"stuck", do_stuck},
-        {"fork", do_fork},       {"nvtx", do_nvtx},   {"payload", do_payload},   {"none", do_none},
-        {"long", do_long},       {"reset", do_reset}, {"closefds", do_closefds}, {"ranges", do_ranges},
-        {"killed", do_killed},   {"gate", do_gate},   {"memory", do_memory},     {"graph", do_graph},
-        {"nccl", mock_nccl},     {"args", mock_args}, {"events", do_events},     {"open", do_open},
-        {"unified", do_unified}, {"rare", do_rare},   {"storm", do_storm},       {"scopes", do_scopes},
+        {"launch", do_launch}, {"mix", do_mix},         {"die", do_die},           {"stuck", do_stuck},
+        {"fork", do_fork},     {"nvtx", do_nvtx},       {"payload", do_payload},   {"none", do_none},
+        {"long", do_long},     {"reset", do_reset},     {"closefds", do_closefds}, {"ranges", do_ranges},
+        {"killed", do_killed}, {"gate", do_gate},       {"memory", do_memory},     {"mapped", do_mapped},
+        {"graph", do_graph},   {"nccl", mock_nccl},     {"args", mock_args},       {"events", do_events},
+        {"open", do_open},     {"unified", do_unified}, {"rare", do_rare},         {"storm", do_storm},
+        {"scopes", do_scopes},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);

@@ -41,6 +41,7 @@ enum mock_op {
     MOCK_FREE,      /* cudaFree() of the COUNT-th allocation, of BYTES, or 0 where the record does not say */
     MOCK_MALLOC_HOST,    /* cudaHostAlloc() */
     MOCK_MALLOC_ASYNC,   /* cudaMallocAsync() from a pool that has COUNT bytes then */
+    MOCK_MAP,            /* cuMemMap() of BYTES; its record has the library of the allocation before it */
     MOCK_STUCK,          /* a launch whose kernel never ends */
     MOCK_TORN,           /* the process is killed in the middle of writing a kernel's record */
     MOCK_FAILED,         /* a launch that fails: in a fork child */

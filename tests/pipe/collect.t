@@ -63,6 +63,15 @@ test_expect_success '--memory: allocations and frees with sizes, addresses, kind
     grep ", 5 allocations" err
 '
 
+test_expect_success '--memory: what is mapped is marked, and has no library of its own' '
+    $collect --memory $app mapped >t 2>err && facts t && has verdict:clean 1 && has memory 3 && has api:cuMemMap 2 &&
+    sed -n "s/^memory://p" facts >rows && device="{\"Device Type\":1,\"Device Id\":0,\"Memory\":\"Device\"" &&
+    grep -F "$device,\"Source\":\"libmock_s.so\"}:7f0000001000:0:thread" rows | grep " 1000$" &&
+    for n in 2 3; do grep -F "$device,\"Mapped\":true}:7f000000${n}000:0:thread" rows | grep " 2097152$" || return 1; done &&
+    trace-memory -f json t >json && jq -e ".devices[0] | .peak_bytes == 4195304 and .allocations == 3" json &&
+    jq -e "[.holders[].key] | map(select(test(\"libmock\"))) | length == 1" json
+'
+
 test_expect_success 'no --memory, no allocations; --memory without calls; the record layouts of CUDA 12' '
     $collect $app memory >t 2>err && facts t && has memory 0 && lacks api:cudaMalloc && ! grep allocations err &&
     $collect --memory --api none $app memory >t 2>err && facts t && has memory 7 && has api 0 &&
