@@ -22,6 +22,8 @@ extern const struct gp_asset gp_asset_suggest_css;                            /*
 extern const struct gp_asset gp_asset_memory_css, gp_asset_memory_js;         /* of memory over time */
 extern const struct gp_asset gp_asset_roofline_css; /* of roofline plots, also standalone */
 extern const struct gp_asset gp_asset_sweep_css;    /* of operations over their sizes, also standalone */
+extern const struct gp_asset gp_asset_serve_css, gp_asset_serve_js;         /* of the server's own pages */
+extern const struct gp_asset gp_asset_serve_bar_css, gp_asset_serve_bar_js; /* above the others */
 extern const struct gp_asset gp_asset_timeline_css, gp_asset_timeline_js;
 
 #endif

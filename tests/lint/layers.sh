@@ -73,6 +73,7 @@ violations() {
         row("render/diff", model() " analyze/diff render/flame" below)
         row("render/compile", model() " analyze/compile formats/compile_log analyze/diff" below)
         row("render/suggest", model() " analyze/suggest analyze/cost" below)
+        row("render/serve", "formats/reader.h formats/trace.h formats/pickle formats/compile_log render/page")
         row("render/memory", model() " formats/pickle analyze/memory analyze/stacks render/flame" below)
     }
     {

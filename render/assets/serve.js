@@ -1,0 +1,194 @@
+// serve.js -- trace-serve's own pages. What they show comes from the server's API; names come from files and traces, and are
+// only ever put in as text.
+"use strict";
+(() => {
+const { make } = gp, main = document.querySelector("main"), page = document.body.id;
+const settings = JSON.parse(document.getElementById("settings")?.textContent || "{}");
+const TITLES = { report: "Report", timeline: "Timeline", flame: "Flame graph", advice: "Advice", memory: "Memory", compile: "torch.compile", metrics: "Counters" };
+const link = (href, text, props = {}) => make("a", { href, textContent: text, ...props });
+
+async function ask(path, options) {
+  const r = await fetch(path, { headers: { Accept: "application/json" }, ...options });
+  const body = await r.json().catch(() => ({ error: `status ${r.status}` }));
+  if (!r.ok) throw new Error(body.error || `status ${r.status}`);
+  return body;
+}
+
+// ---- words ----
+
+function ago(ns) {
+  const s = Math.max(0, Date.now() / 1000 - ns / 1e9);
+  for (const [n, word] of [[86400, "d"], [3600, "h"], [60, "min"]]) if (s >= n) return `${Math.floor(s / n)} ${word} ago`;
+  return "just now";
+}
+const split = (name) => { const at = name.lastIndexOf("/") + 1; return [name.slice(0, at), name.slice(at)]; };
+const firstPage = (t) => `/traces/${t.id}/${t.pages[0] || "report"}`;
+function pageLinks(t) {
+  return t.pages.map((p) => link(`/traces/${t.id}/${p}`, TITLES[p] || p));
+}
+
+// ---- the list ----
+
+let traces = [], here = -1, filter = "", shownNewest = "";
+const chosen = { a: new Set(), b: new Set() };
+const asked = new URLSearchParams(location.search);
+for (const side of ["a", "b"]) for (const v of asked.getAll(side)) v.split(",").forEach((id) => chosen[side].add(id));
+
+const body = make("tbody"), count = make("span", { className: "count" }), newest = make("section", { className: "newest", hidden: true, "aria-label": "newest run" });
+const bar = make("div", { className: "compare-bar", hidden: true, role: "region", "aria-label": "comparison" });
+const matching = () => traces.filter((t) => t.name.toLowerCase().includes(filter));
+
+function toggle(side, id) {
+  if (!chosen[side].delete(id)) {
+    chosen[side].add(id);
+    chosen[side === "a" ? "b" : "a"].delete(id);
+  }
+  draw();
+}
+
+function sideButton(t, side) {
+  return make("button", { type: "button", textContent: side.toUpperCase(), title: side === "a" ? "compare: before" : "compare: after",
+    "aria-label": `${t.name} as ${side === "a" ? "before" : "after"}`, "aria-pressed": String(chosen[side].has(t.id)), onclick: () => toggle(side, t.id) });
+}
+
+function row(t, i) {
+  const [folder, name] = split(t.name);
+  const can = t.kind === "trace";
+  return make("tr", { className: i === here ? "here" : "" },
+    make("td", { className: "name" }, folder ? make("span", { className: "folder", textContent: folder }) : null, link(firstPage(t), name)),
+    make("td", { className: "dim", textContent: ago(t.modified_ns), title: new Date(t.modified_ns / 1e6).toLocaleString() }),
+    make("td", { className: "dim number", textContent: gp.bytes(t.size_bytes) }),
+    make("td", { className: "pages" }, ...pageLinks(t)),
+    make("td", { className: "ab" }, can ? sideButton(t, "a") : null, can ? " " : null, can ? sideButton(t, "b") : null));
+}
+
+function drawBar() {
+  const names = (side) => [...chosen[side]].map((id) => traces.find((t) => t.id === id)).filter(Boolean);
+  const a = names("a"), b = names("b");
+  bar.hidden = !a.length && !b.length;
+  const say = (list, none) => list.length ? list.map((t) => split(t.name)[1]).join(", ") : none;
+  bar.replaceChildren(make("span", {}, make("b", { textContent: "Before: " }), say(a, "choose with A")),
+    make("span", {}, make("b", { textContent: "After: " }), say(b, "choose with B")));
+  if (a.length && b.length)
+    bar.append(link(`/compare?a=${a.map((t) => t.id).join(",")}&b=${b.map((t) => t.id).join(",")}`, "Compare"));
+  bar.append(make("button", { type: "button", textContent: "Clear", onclick: () => { chosen.a.clear(); chosen.b.clear(); draw(); } }));
+}
+
+function draw() {
+  const list = matching();
+  body.replaceChildren(...list.map(row));
+  if (!list.length) body.append(make("tr", {}, make("td", { colSpan: 5, className: "empty",
+    textContent: traces.length ? "No name contains this." : "No traces yet. They are listed here as soon as they are in the folder." })));
+  count.textContent = list.length === traces.length ? `${gp.count(traces.length)} files` : `${gp.count(list.length)} of ${gp.count(traces.length)} files`;
+  drawBar();
+}
+
+// What the newest run amounts to: its verdict, what to do first, and what changed since the one before.
+async function drawNewest() {
+  const runs = traces.filter((t) => t.kind === "trace"), t = runs[0];
+  const key = t ? t.id + t.modified_ns : "";
+  if (key === shownNewest) return;
+  shownNewest = key;
+  newest.hidden = !t;
+  if (!t) return;
+  const verdict = make("p", { className: "verdict", textContent: "Reading \u2026" }), list = make("ol"), go = make("div", { className: "go" });
+  newest.replaceChildren(make("h2", {}, "Newest run: ", t.name, make("span", { textContent: ` \u00b7 ${ago(t.modified_ns)}` })), verdict, list, go);
+  go.append(...pageLinks(t));
+  const folder = split(t.name)[0], before = runs.slice(1).find((x) => split(x.name)[0] === folder) || runs[1];
+  if (before) go.append(link(`/compare?a=${before.id}&b=${t.id}`, `Compare with the one before: ${split(before.name)[1]}`));
+  const [report, advice] = await Promise.allSettled([ask(`/api/profiler/hta?trace=${t.id}`), ask(`/api/advice?trace=${t.id}`)]);
+  if (key !== shownNewest) return;
+  verdict.textContent = report.status === "fulfilled" ? report.value.summary.headline : report.reason.message;
+  const first = advice.status === "fulfilled" ? advice.value.suggestions.slice(0, 3) : [];
+  list.replaceChildren(...first.map((s) => make("li", {}, s.action + " ", make("span", { textContent: `saves ${gp.ns(s.saving_low_ns)} to ${gp.ns(s.saving_high_ns)} per step` }))));
+}
+
+async function refresh() {
+  try {
+    const now = await ask("/api/traces");
+    document.querySelector(".problem")?.remove();
+    if (JSON.stringify(now) !== JSON.stringify(traces)) {
+      traces = now;
+      draw();
+    }
+    drawNewest();
+  } catch (e) {
+    if (!document.querySelector(".problem"))
+      main.querySelector("header").after(make("p", { className: "problem", textContent: `The server does not answer: ${e.message}` }));
+  }
+}
+
+function move(by) {
+  const list = matching();
+  if (!list.length) return;
+  here = Math.min(list.length - 1, Math.max(0, here + by));
+  draw();
+  body.rows[here].scrollIntoView({ block: "nearest" });
+  gp.say(list[here].name);
+}
+const atHere = (f) => () => { const t = matching()[here]; if (t) f(t); };
+
+function listPage() {
+  const box = make("input", { type: "search", placeholder: "Part of a name", "aria-label": "show only names that contain this",
+    oninput: () => { filter = box.value.toLowerCase(); here = -1; draw(); } });
+  const head = make("tr", {}, ...[["File"], ["Modified"], ["Size", "number"], ["Pages"], ["Compare", "ab"]].map(([text, className]) =>
+    make("th", { textContent: text, scope: "col", className: className || "" })));
+  main.querySelector("header").append(gp.pageTools());
+  main.append(newest, make("div", { className: "tools" }, box, count), make("table", {}, make("thead", {}, head), body));
+  document.body.append(bar);
+  gp.keys.add([["ArrowDown j", "next file", () => move(1)], ["ArrowUp k", "previous file", () => move(-1)],
+    ["Enter", "open it", atHere((t) => location.assign(firstPage(t)))], ["a", "compare: before", atHere((t) => toggle("a", t.id))],
+    ["b", "compare: after", atHere((t) => toggle("b", t.id))],
+    ["c", "compare those that are chosen", () => bar.querySelector("a")?.click()], ["/", "show only some names", () => box.focus()]]);
+  draw();
+  refresh();
+  setInterval(() => { if (!document.hidden) refresh(); }, 3000);
+}
+
+// ---- the token: it came behind the #, which browsers do not send, and becomes a cookie ----
+
+async function enterPage() {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (!token) return;
+  history.replaceState(null, "", location.pathname + location.search);
+  try {
+    await ask("/api/session", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
+    location.reload();
+  } catch (e) {
+    main.querySelector(".problem").textContent = e.message;
+  }
+}
+
+// ---- Perfetto: a window of it is opened by a click, says that it is ready, and is sent the bytes ----
+
+function perfettoPage() {
+  const id = asked.get("trace"), range = asked.get("range");
+  const file = `/traces/${encodeURIComponent(id)}/perfetto${range ? `?range=${encodeURIComponent(range)}` : ""}`;
+  const say = make("p", { role: "status" });
+  main.querySelector("header").append(gp.pageTools());
+  main.append(make("p", { textContent: range ? `The range ${range} of the trace.` : "The whole trace." }), make("div", { className: "go" }, link(file, "Download the file", { download: "" })), say);
+  if (!settings.perfetto) {
+    say.textContent = "Open the file in Perfetto. With --perfetto URL, this page hands it over itself.";
+    return;
+  }
+  const to = new URL(settings.perfetto);
+  main.querySelector(".go").append(make("button", { type: "button", textContent: `Send it to ${to.host}`, onclick: async () => {
+    const other = open(to.href);
+    say.textContent = "Reading \u2026";
+    const bytes = await (await fetch(file)).arrayBuffer();
+    const knock = setInterval(() => other.postMessage("PING", to.origin), 200);
+    addEventListener("message", (e) => {
+      if (e.source !== other || e.origin !== to.origin || e.data !== "PONG") return;
+      clearInterval(knock);
+      other.postMessage({ perfetto: { buffer: bytes, title: `trace ${id} ${range || ""}` } }, to.origin);
+      say.textContent = "Sent.";
+    });
+  } }));
+}
+
+// The link with the token, opened again in a page that is already let in.
+if (page !== "enter" && location.hash.startsWith("#token=")) history.replaceState(null, "", location.pathname + location.search);
+
+const pages = { list: listPage, compare: listPage, enter: enterPage, perfetto: perfettoPage };
+pages[page]?.();
+})();

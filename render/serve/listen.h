@@ -1,0 +1,21 @@
+/* listen.h -- the sockets on which the server listens: one on TCP, or one in the file system that only its owner can open.
+ *
+ *     int fd = gp_listen_unix("/run/user/1000/gpuprof.sock", &err);
+ *     int other = gp_listen_tcp("127.0.0.1", 0, &port, &err);      // 0: any free port; PORT becomes what it is
+ */
+#ifndef GP_RENDER_SERVE_LISTEN_H
+#define GP_RENDER_SERVE_LISTEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "formats/base/err.h"
+
+/* A socket of mode 0600 at PATH. One that nobody answers is replaced; whatever is there otherwise stays. For programs that have
+ * not started threads yet. -1 with ERR filled. */
+GP_MUST_CHECK int gp_listen_unix(const char *path, struct gp_err *err);
+/* ADDRESS is numeric, IPv4 or IPv6. */
+GP_MUST_CHECK int gp_listen_tcp(const char *address, uint16_t port, uint16_t *got, struct gp_err *err);
+/* Is ADDRESS one that only this machine reaches? */
+bool gp_listen_is_loopback(const char *address);
+
+#endif

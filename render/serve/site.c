@@ -1,0 +1,345 @@
+#include "render/serve/site.h"
+
+#include <string.h>
+#include "formats/base/json_write.h"
+#include "formats/base/str.h"
+#include "render/page/assets.h"
+#include "render/serve/pages.h"
+
+/* ---- the API ---- */
+
+static const char *kind_word(enum gp_shelf_kind kind)
+{
+    return kind == GP_SHELF_TRACE ? "trace" : kind == GP_SHELF_SNAPSHOT ? "memory" : "compile";
+}
+
+static void put_string(struct gp_buf *b, const char *key, const char *text)
+{
+    gp_buf_printf(b, "\"%s\": ", key);
+    gp_json_put_string(b, text, strlen(text));
+}
+
+static void put_file(const struct gp_site *s, struct gp_buf *b, const struct gp_shelf_file *f)
+{
+    gp_buf_printf(b, "{\"id\": \"%s\", ", f->id);
+    put_string(b, "name", f->name);
+    gp_buf_printf(b,
+                  ", \"kind\": \"%s\", \"format\": \"%s\", \"compression\": \"%s\", \"size_bytes\": %llu, ",
+                  kind_word(f->kind), f->format, f->compression, (unsigned long long)f->size_bytes);
+    gp_buf_printf(b, "\"modified_ns\": %lld, \"pages\": [", (long long)f->modified_ns);
+    const char *sep = "";
+    for (const struct gp_question *q = gp_questions; q->name; q++)
+        if (q->page && q->kinds & f->kind && gp_crew_has(s->library->crew, q->tool)) {
+            gp_buf_printf(b, "%s\"%s\"", sep, q->page);
+            sep = ", ";
+        }
+    gp_buf_puts(b, "]}");
+}
+
+static int get_traces(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                      struct gp_err *err)
+{
+    (void)r;
+    (void)err;
+    struct gp_shelf_list *l = gp_shelf_list(s->library->shelf, false);
+    gp_buf_puts(&reply->body, "[");
+    for (size_t i = 0; i < l->n; i++) {
+        gp_buf_puts(&reply->body, i ? ",\n" : "");
+        put_file(s, &reply->body, &l->at[i]);
+    }
+    gp_buf_puts(&reply->body, "]\n");
+    gp_shelf_drop(l);
+    return 0;
+}
+
+static int no_trace(struct gp_err *err)
+{
+    gp_fail(err, GP_E_USAGE, -1, "there is no such trace (any more); /api/traces lists those that are there");
+    return 404;
+}
+
+static int get_trace(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                     struct gp_err *err)
+{
+    struct gp_shelf_list *l = gp_shelf_list(s->library->shelf, false);
+    const struct gp_shelf_file *f = gp_shelf_find(l, r->parts[2]);
+    if (f) put_file(s, &reply->body, f);
+    gp_buf_puts(&reply->body, "\n");
+    gp_shelf_drop(l);
+    return f ? 0 : no_trace(err);
+}
+
+static void put_question(struct gp_buf *b, const struct gp_question *q, bool installed)
+{
+    gp_buf_printf(b, "{\"name\": \"%s\", \"tool\": \"%s\", \"installed\": %s, \"formats\": [", q->name,
+                  q->tool, installed ? "true" : "false");
+    for (const struct gp_form *f = q->forms; f < q->forms + GP_QUESTION_FORMS && f->name; f++)
+        gp_buf_printf(b, "%s\"%s\"", f == q->forms ? "" : ", ", f->name);
+    gp_buf_puts(b, "], \"args\": [");
+    for (size_t i = 0; i < GP_QUESTION_ARGS && q->args[i]; i++)
+        gp_buf_printf(b, "%s\"%s\"", i ? ", " : "", q->args[i] + (*q->args[i] == '!'));
+    gp_buf_puts(b, "]}");
+}
+
+static int get_api(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                   struct gp_err *err)
+{
+    struct gp_buf *b = &reply->body;
+    (void)r;
+    (void)err;
+    gp_buf_puts(
+        b, "{\"schema\": \"gpuprof/trace-serve/1\", \"tool\": \"trace-serve\", \"version\": \"" GP_VERSION
+           "\",\n\"routes\": [");
+    for (const struct gp_route *t = gp_routes; t->method; t++) {
+        gp_buf_printf(b, "%s{\"method\": \"%s\", \"path\": \"%s\", ", t == gp_routes ? "\n" : ",\n",
+                      t->method, t->path);
+        put_string(b, "does", t->does);
+        gp_buf_puts(b, "}");
+    }
+    gp_buf_puts(b, "],\n\"questions\": [");
+    for (const struct gp_question *q = gp_questions; q->name; q++) {
+        gp_buf_puts(b, q == gp_questions ? "\n" : ",\n");
+        put_question(b, q, gp_crew_has(s->library->crew, q->tool));
+    }
+    gp_buf_puts(b, "]}\n");
+    return 0;
+}
+
+/* ---- what the tools answer ---- */
+
+static int send_answer(struct gp_reply *reply, struct gp_ask *ask)
+{
+    reply->blob = ask->blob;
+    reply->type = ask->form->type;
+    if (!strcmp(ask->form->name, "html") || !strcmp(ask->form->name, "svg")) reply->policy = GP_POLICY_TOOLS;
+    gp_reply_header(reply, "Vary", "Accept, Accept-Encoding");
+    return 0;
+}
+
+static int ask(const struct gp_site *s, const struct gp_request *r, const char *question,
+               struct gp_reply *reply, struct gp_err *err)
+{
+    struct gp_ask a = {.question = gp_question_named(question), .request = r};
+    if (!a.question) {
+        gp_fail(err, GP_E_USAGE, -1, "there is no such question; /api lists those that there are");
+        return 404;
+    }
+    int status = gp_library_ask(s->library, &a, err);
+    return status ? status : send_answer(reply, &a);
+}
+
+static int get_profiler(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                        struct gp_err *err)
+{
+    const char *q = r->parts[2];
+    bool elsewhere = !strcmp(q, "advice") || !strcmp(q, "compare") || !strcmp(q, "perfetto");
+    return ask(s, r, elsewhere ? "" : q, reply, err);
+}
+
+static int get_advice(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                      struct gp_err *err)
+{
+    return ask(s, r, "advice", reply, err);
+}
+
+static int get_compare(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                       struct gp_err *err)
+{
+    return ask(s, r, "compare", reply, err);
+}
+
+static int get_trace_page(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                          struct gp_err *err)
+{
+    struct gp_ask a = {
+        .question = gp_question_of_page(r->parts[2]), .request = r, .id = r->parts[1], .format = "html"};
+    if (!a.question) {
+        gp_fail(err, GP_E_USAGE, -1, "traces have no page of that name");
+        return 404;
+    }
+    int status = gp_library_ask(s->library, &a, err);
+    return status ? status : send_answer(reply, &a);
+}
+
+/* The name of a file without what a header or a file system would not like. */
+static void put_file_name(struct gp_buf *b, const char *name)
+{
+    for (const char *p = name; *p; p++)
+        gp_buf_putc(b, strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", *p) ? *p
+                                                                                                       : '_');
+}
+
+/* All of a trace as Perfetto reads it best, or a range of it. */
+static int get_perfetto(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                        struct gp_err *err)
+{
+    bool part = gp_request_arg(r, "range") || gp_request_arg(r, "steps");
+    struct gp_ask a = {.question = gp_question_named(part ? "timeline" : "perfetto"),
+                       .request = r,
+                       .id = r->parts[1],
+                       .format = part ? "json" : "perfetto"};
+    struct gp_buf b = {0};
+    int status = gp_library_ask(s->library, &a, err);
+    if (status) return status;
+    gp_buf_puts(&b, "attachment; filename=\"");
+    put_file_name(&b, a.name);
+    gp_buf_puts(&b, part ? ".json\"" : ".pftrace\"");
+    gp_reply_header(reply, "Content-Disposition", gp_buf_str(&b));
+    gp_buf_release(&b);
+    return send_answer(reply, &a);
+}
+
+/* ---- our own pages ---- */
+
+static int own_page(struct gp_reply *reply, struct gp_page_shell *shell, struct gp_err *err)
+{
+    if (gp_guard_random(reply->nonce, err)) return 500;
+    shell->nonce = reply->nonce;
+    reply->type = "text/html; charset=utf-8";
+    reply->policy = GP_POLICY_OWN;
+    gp_pages_put(&reply->body, shell);
+    return 0;
+}
+
+static void put_settings(const struct gp_site *s, struct gp_buf *b)
+{
+    gp_buf_puts(b, "{\"compile\": ");
+    gp_buf_puts(b, gp_crew_has(s->library->crew, "trace-compile") ? "true" : "false");
+    if (s->perfetto) {
+        gp_buf_puts(b, ", ");
+        put_string(b, "perfetto", s->perfetto);
+    }
+    gp_buf_puts(b, "}");
+}
+
+static int page_of(const struct gp_site *s, const char *id, const char *title, struct gp_reply *reply,
+                   struct gp_err *err)
+{
+    struct gp_buf settings = {0};
+    struct gp_shelf_list *l = strcmp(id, "list") ? NULL : gp_shelf_list(s->library->shelf, false);
+    put_settings(s, &settings);
+    struct gp_page_shell shell = {.title = title, .id = id, .settings = gp_buf_str(&settings), .plain = l};
+    int status = own_page(reply, &shell, err);
+    gp_shelf_drop(l);
+    gp_buf_release(&settings);
+    return status;
+}
+
+static int get_list(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                    struct gp_err *err)
+{
+    (void)r;
+    return page_of(s, "list", "Traces", reply, err);
+}
+
+static int get_compare_page(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                            struct gp_err *err)
+{
+    if (!gp_request_arg(r, "a") || !gp_request_arg(r, "b"))
+        return page_of(s, "compare", "Compare", reply, err);
+    struct gp_ask a = {.question = gp_question_named("compare"), .request = r, .format = "html"};
+    int status = gp_library_ask(s->library, &a, err);
+    return status ? status : send_answer(reply, &a);
+}
+
+static int get_hand_over(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                         struct gp_err *err)
+{
+    (void)r;
+    return page_of(s, "perfetto", "Open in Perfetto", reply, err);
+}
+
+static int post_session(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                        struct gp_err *err)
+{
+    struct gp_buf b = {0};
+    if (s->guard->wants_token && !gp_guard_has_token(s->guard, r)) {
+        gp_fail(err, GP_E_USAGE, -1, "this is not the token of this server");
+        return 401;
+    }
+    gp_guard_put_cookie(s->guard, &b);
+    gp_reply_header(reply, "Set-Cookie", gp_buf_str(&b));
+    gp_buf_release(&b);
+    gp_buf_puts(&reply->body, "{\"entered\": true}\n");
+    return 0;
+}
+
+/* ---- routes ---- */
+
+const struct gp_route gp_routes[] = {
+    {"GET", "/", "the page with all traces", false, true, get_list},
+    {"GET", "/compare", "the page that compares traces a and b", false, true, get_compare_page},
+    {"GET", "/perfetto", "the page that hands a trace, or a range of it, to Perfetto", false, true,
+     get_hand_over},
+    {"GET", "/traces/{id}/perfetto", "a trace, or a range of it, as a file for Perfetto", false, true,
+     get_perfetto},
+    {"GET", "/traces/{id}/{page}", "a page about a trace", false, true, get_trace_page},
+    {"GET", "/api", "routes and questions", false, false, get_api},
+    {"GET", "/api/traces", "all traces, newest first", false, false, get_traces},
+    {"GET", "/api/traces/{id}", "one of them", false, false, get_trace},
+    {"GET", "/api/profiler/{question}", "the answer of a tool about a trace", false, false, get_profiler},
+    {"GET", "/api/advice", "what would make a trace's program faster", false, false, get_advice},
+    {"GET", "/api/compare", "what changed from traces a to traces b", false, false, get_compare},
+    {"POST", "/api/session", "exchange the token for a cookie", true, false, post_session},
+    {0},
+};
+
+/* Does the pattern of T fit the parts of R? */
+static bool fits(const struct gp_route *t, const struct gp_request *r)
+{
+    const char *p = t->path;
+    for (size_t i = 0; i < r->nparts; i++) {
+        if (*p++ != '/' || !*p) return false;
+        size_t n = strcspn(p, "/");
+        if (*p != '{' && !gp_is(p, n, r->parts[i])) return false;
+        p += n;
+    }
+    return !*p || !strcmp(p, "/");
+}
+
+static bool has_method(const struct gp_route *t, enum gp_method m)
+{
+    return *t->method == 'P' ? m == GP_METHOD_POST : m == GP_METHOD_GET || m == GP_METHOD_HEAD;
+}
+
+const struct gp_route *gp_site_route(const struct gp_request *r, bool *other_method)
+{
+    *other_method = false;
+    for (const struct gp_route *t = gp_routes; t->method; t++) {
+        if (!fits(t, r)) continue;
+        if (has_method(t, r->method)) return t;
+        *other_method = true;
+    }
+    return NULL;
+}
+
+/* Is R of a browser that shows what it gets? */
+static bool wants_page(const struct gp_request *r)
+{
+    return r->accept &&
+           gp_header_quality(r->accept, "text/html") > gp_header_quality(r->accept, "application/json");
+}
+
+bool gp_site_admits(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply)
+{
+    struct gp_err err = {0};
+    bool other;
+    const struct gp_route *t = gp_site_route(r, &other);
+    int status = gp_guard_check(s->guard, r, t && t->open, &err);
+    if (status) gp_reply_error(reply, status, wants_page(r) && (!t || t->page), err.msg);
+    return !status;
+}
+
+void gp_site_answer(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply)
+{
+    struct gp_err err = {0};
+    bool other;
+    const struct gp_route *t = gp_site_route(r, &other);
+    reply->status = 200;
+    reply->type = "application/json";
+    int status = t ? t->answer(s, r, reply, &err) : other ? 405 : 404;
+    if (!t)
+        gp_fail(&err, GP_E_USAGE, -1,
+                other ? "not with this method" : "there is no such page; /api lists what there is");
+    if (status) gp_reply_error(reply, status, wants_page(r) && (!t || t->page), err.msg);
+}
