@@ -21,6 +21,7 @@ static const struct gp_option options[] = {
      offsetof(struct opts, range)},
     {'s', "steps", "N|N-M", "show only these steps, by the numbers in their names", GP_OPT_STRING,
      offsetof(struct opts, steps)},
+    GP_OPTION_WHOLE,
     {0, "max-size", "SIZE", "maximum page size; beyond it, events are summarised (default: 64M)", GP_OPT_UINT,
      offsetof(struct opts, max_size)},
     {0, "detail", "LIST",
@@ -74,6 +75,7 @@ static int find_windows(struct job *j, struct gp_err *err)
     if (o->steps && gp_timeline_steps(view, o->steps, &j->h, err)) return -1;
     if (o->range && gp_timeline_range(view, "range", o->range, strlen(o->range), origin, err)) return -1;
     gp_front_warn_marker(&j->front, j->h.steps.n);
+    if (!o->range && !o->steps && !o->front.whole) gp_timeline_all_steps(&j->answer.open, &j->h);
     gp_lanes_build(&j->l, &j->v, &j->h, &(struct gp_lanes_opts){view->begin_ns, view->end_ns});
     if (!(j->format->needs & GP_TIMELINE_DETAIL)) return 0;
     return gp_timeline_detail(&j->windows, o->detail, &j->l, &j->h, origin, err);

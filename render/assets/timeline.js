@@ -54,6 +54,7 @@ function run(data) {
   const present = new Uint8Array(data.kinds.length);
   for (const k of data.kindOf) present[k] = 1;
   const whole = () => data.span < view.span ? [0, view.span] : [data.view[0], data.view[1]];
+  const home = () => data.span < view.span ? whole() : data.open || whole(); // where the page opens
   /* gaps are called what caused them, in full */
   data.kindOf.forEach((k, id) => { if (data.kinds[k].id === "idle") data.names[id] = data.causes[data.causeOf(id)]?.text || data.names[id]; });
 
@@ -199,6 +200,7 @@ function run(data) {
       if (x.dur > 0) select([x.t0, x.t1]);
     },
     look(t0, t1, text) {
+      if (state.chosen) choose(null, false, true); // what was chosen before is not what is looked at
       closeTo(t0, t1, 1.6);
       select([t0, Math.max(t1, t0 + 1)]);
       if (text) gp.say(text);
@@ -236,6 +238,26 @@ function run(data) {
       view.layout();
       moved();
     },
+    pin(row) {
+      const id = row.track.id;
+      if (row.pin) view.pinned = view.pinned.filter((x) => x !== id); else view.pinned.push(id);
+      rearranged(`${row.track.name} ${row.pin ? "unpinned" : "pinned"}`);
+    },
+    hide(row) {
+      if (row.pin && row.track) view.pinned = view.pinned.filter((x) => x !== row.track.id);
+      if (row.pin && !row.track) view.pinned = [];
+      else view.hidden.add((row.track || row.group).id);
+      rearranged(`${(row.track || row.group).name} hidden`);
+    },
+    move(row, by) {
+      if (!view.move(row, by)) return;
+      rearranged("moved " + (by < 0 ? "up" : "down"));
+    },
+    flame() {
+      const [t0, t1] = state.range || [view.t0, view.t1];
+      flame.show(state.range ? "Selection" : view.isWhole() ? "Whole trace" : "In view", Math.round(t0), Math.round(t1));
+      if (flame.element.hidden) swap(flame.element);
+    },
     fold(track) {
       const t = data.tracks[track];
       if (t.sort === "idle" || t.sort !== "counter" && t.lanes.length < 2) return;
@@ -244,11 +266,30 @@ function run(data) {
       moved();
     },
   };
+  function rearranged(words) {
+    view.layout();
+    shows.hidden = !view.hidden.size;
+    shows.textContent = `Show ${view.hidden.size} hidden`;
+    if (words) gp.say(words);
+    moved();
+    if (words) remember();
+  }
+  const shows = make("button", { type: "button", hidden: true, title: "show all tracks again", onclick: () => { view.hidden.clear(); rearranged("all tracks are shown"); } });
+  const flame = gp.timelineFlame(data, { find: (name) => acts.find(name), close: () => swap(null) });
   const about = gp.timelineAbout(data, acts), figures = gp.timelineFigures(data, acts), tables = gp.timelineTables(data, view, acts);
   const showRows = gp.timelineRows(e.rows, data, view, acts);
 
   /* ---- search ---- */
 
+  /* Where the next match is looked for while nothing is chosen: the last event that begins before what is in view. */
+  function here() {
+    let best = null, t = -1;
+    for (const track of data.tracks) for (let l = 0; track.lanes && l < track.lanes.length; l++) {
+      const lane = track.lanes[l], i = gp.firstFrom(lane, view.t0) - 1;
+      if (i >= 0 && lane.start[i] > t) { t = lane.start[i]; best = { track: track.index, lane: l, i }; }
+    }
+    return best;
+  }
   const search = gp.search({
     find(pattern) {
       const answer = pattern && data.search(pattern, true);
@@ -257,11 +298,12 @@ function run(data) {
       state.turn++;
       want(TRACKS | OVER);
       if (!state.search) return "";
-      return state.search.total ? `${gp.share(state.search.share, 1)} of ${data.windows ? "the windows' " : ""}GPU time in ${gp.count(state.search.total)}` : "no match";
+      const n = state.search.total, events = `${gp.count(n)} ${n === 1 ? "event" : "events"}`;
+      return !n ? "no match" : state.search.share > 0 ? `${events}, ${gp.share(state.search.share, 1)} of ${data.windows ? "the windows' " : ""}GPU time` : `${events}, no GPU time`;
     },
     step(by) {
       if (!state.search || !state.search.total) return "no match";
-      const from = state.hit || state.chosen, next = state.search.next(from, by) || state.search.next(null, by);
+      const next = state.search.next(state.hit || state.chosen || here(), by) || state.search.next(null, by);
       if (!next) return "no match";
       choose(next, true, true);
       state.hit = next;
@@ -325,13 +367,16 @@ function run(data) {
   function write(step) {
     clearTimeout(later);
     later = 0;
-    const top = view.rows.find((r) => r.track && r.y + r.h > view.scroll + 1), [w0, w1] = whole();
+    const top = view.rows.find((r) => r.track && !view.stays(r) && view.top(r) + r.h > view.covered() + 1), [w0, w1] = home();
     gp.hash.set({
       t: view.t0 === w0 && view.t1 === w1 ? "" : asMs(Math.round(view.t0)) + "-" + asMs(Math.round(view.t1)),
       r: state.range ? asMs(state.range[0]) + "-" + asMs(state.range[1]) : "",
       e: state.chosen ? keyOf(state.chosen) : "",
       off: asList(data.kinds.filter((k, i) => state.off[i]).map((k) => k.id)),
       x: asList(view.closed),
+      pin: asList(view.pinned),
+      hide: asList(view.hidden),
+      o: [...view.order].map(([id, list]) => [id, ...list].map(escaped).join(",")).join("@"),
       f: asList([...view.folds].map(([id, yes]) => (yes ? "-" : "+") + id)),
       y: view.scroll > 0 && top ? top.track.id : "",
     }, step);
@@ -346,14 +391,17 @@ function run(data) {
     data.kinds.forEach((k, i) => { state.off[i] = off.has(k.id) ? 1 : 0; });
     view.closed = new Set(readList(h.x));
     view.folds = new Map(readList(h.f).map((f) => [f.slice(1), f[0] === "-"]));
-    view.layout();
+    view.pinned = readList(h.pin);
+    view.hidden = new Set(readList(h.hide));
+    view.order = new Map((h.o ? h.o.split("@") : []).map((part) => part.split(",").map(unescaped)).map(([id, ...list]) => [id, list]));
+    rearranged("");
     stop();
-    view.show(...(window || whole()));
+    view.show(...(window || home()));
     const range = readRange(h.r), at = eventOf(h.e), top = h.y && data.find(h.y);
     search.set(h.s || "");
     if (range) select(range, true); else state.range = null;
     if (!gp.samePosition(at, state.chosen) || !at) choose(at, false, true);
-    if (top && view.rowOf.get(top.index)) view.scrollTo(view.rowOf.get(top.index).y);
+    if (top && view.rowOf.get(top.index)) view.scrollTo(view.rowOf.get(top.index).y - view.covered());
     filtered();
     moved(true);
   }
@@ -415,12 +463,18 @@ function run(data) {
   /* Arrow keys scroll what can be scrolled where the focus is in words. */
   const onPicture = (f) => (ev) => ev.target.closest && ev.target.closest(".foot, .tables") ? false : f(ev);
 
+  /* What stands where the tracks are: the tracks, the tables, or a flame graph. */
+  function swap(element) {
+    tables.element.hidden = element !== tables.element;
+    flame.element.hidden = element !== flame.element;
+    e.picture.hidden = !!element;
+    showTable.setAttribute("aria-pressed", String(element === tables.element));
+    if (element) element.focus(); else { resize(); e.stage.focus({ preventScroll: true }); }
+  }
   function toggleTables() {
-    tables.element.hidden = !tables.element.hidden;
-    e.picture.hidden = !tables.element.hidden;
-    showTable.setAttribute("aria-pressed", String(!tables.element.hidden));
-    if (tables.element.hidden) { resize(); e.stage.focus({ preventScroll: true }); }
-    else { tables.follow(); tables.element.focus(); }
+    const shown = tables.element.hidden;
+    swap(shown ? tables.element : null);
+    if (shown) tables.follow();
   }
   function toggleFoot() {
     e.foot.hidden = e.split.hidden = !e.foot.hidden;
@@ -432,6 +486,8 @@ function run(data) {
     ["a d", "earlier, later", (ev) => panBy(ev.key === "a" ? -0.25 : 0.25)],
     ["+ -", "nearer, further", (ev) => zoomBy(ev.key === "+" ? 0.5 : 2)],
     ["0", "the whole trace", () => go(...whole())],
+    ["l", "flame graph of the selection, or of what is in view", () => flame.element.hidden ? acts.flame() : swap(null)],
+    ["k h", "on the name of a track: pin it, hide it; Alt and an arrow move it", () => {}],
     ["Home End", "to the beginning, to the end", (ev) => { const s = view.t1 - view.t0; go(ev.key === "Home" ? 0 : view.span - s, ev.key === "Home" ? s : view.span); }],
     ["ArrowLeft ArrowRight", "previous, next event; with Shift, extend the selection", onPicture((ev) => (ev.shiftKey ? extend : beside)(ev.key === "ArrowLeft" ? -1 : 1))],
     ["ArrowUp ArrowDown", "the lane above, below", onPicture((ev) => across(ev.key === "ArrowUp" ? -1 : 1))],
@@ -450,6 +506,7 @@ function run(data) {
   gp.keys.onEscape(() => { if (view.isWhole()) return false; go(...whole()); return true; });
   gp.keys.onEscape(() => { if (!state.range) return false; select(null); return true; });
   gp.keys.onEscape(() => { if (!state.chosen) return false; choose(null); return true; });
+  gp.keys.onEscape(() => { if (flame.element.hidden) return false; swap(null); return true; });
 
   /* ---- the pointer ---- */
 
@@ -525,14 +582,14 @@ function run(data) {
   e.ways.append(jump("Fit", "the whole trace (0)", () => go(...whole())));
   if (data.devices.some((d) => d.idle !== null)) e.ways.append(jump("Longest gap", "the longest idle gap; again for the next (g)", () => acts.gap(1)));
   if (data.steps.length) e.ways.append(jump("Slowest step", "the slowest step; again for the next (x)", () => acts.slow(1)));
-  e.ways.append(showTable);
+  e.ways.append(shows, showTable);
   const header = main.querySelector("header") || make("header", {}, main.querySelector("h1"));
   main.prepend(header);
   header.append(search.element, gp.pageTools());
   const notes = [...data.notes, ...data.quality.map((q) => `${q.text}: ${gp.count(q.count)}.`)].join(" ");
   if (notes) header.after(make("p", { className: "notes", textContent: notes, title: notes }));
   e.foot.append(about.element, figures.element);
-  main.append(make("div", { className: "bar" }, e.legend, e.ways), e.picture, tables.element, e.split, e.foot);
+  main.append(make("div", { className: "bar" }, e.legend, e.ways), e.picture, tables.element, flame.element, e.split, e.foot);
   document.body.classList.add("live");
   draw.theme();
   gp.theme.on(() => { draw.theme(); state.turn++; want(TRACKS | OVER); });
@@ -542,7 +599,7 @@ function run(data) {
   resize();
   gp.hash.on(recall);
   // for tests and benchmarks
-  Object.assign(gp, { page: { data, view, state, draw, acts, frames, paint: () => { wanted |= TRACKS; paint(); return frames.last; }, get quiet() { return !wanted && !settle && !later; } } });
+  Object.assign(gp, { page: { data, view, state, draw, acts, flame, frames, paint: () => { wanted |= TRACKS; paint(); return frames.last; }, get quiet() { return !wanted && !settle && !later; } } });
   document.body.dataset.ready = String(Math.round(performance.now())); // ms since the page was asked for
 }
 

@@ -12,6 +12,7 @@
 // data.span          ns from time 0 to the end of the last event
 // data.view          [t0, t1] that the page was made for (--range, --steps), or the whole span: where to begin, and where
 //                    "fit" goes
+// data.open          [t0, t1] that is shown first, such as the steps; null: all of data.view
 // data.events        how many events the page stands for;  data.shown: how many it holds (less where there is an overview)
 // data.windows       null: every event is present. Otherwise [[t0, t1], ...]: only in these windows; the rest is an overview
 // data.notes         sentences about what the page leaves out or had to do, for people
@@ -52,6 +53,7 @@
 //                    after the last event of the GPU. Sums of parts of events that lie in the range; kernels by time.
 // await data.details(track, lane, i) -> [[key, text], ...] as recorded, [] where there is nothing or args were left out
 // await data.arrows(track, lane, i) -> [{what: "launch" | "backward" | "cause", from: position, to: position}]
+// await data.launchOf(track, lane, i) -> position of what launched it, or null
 // data.gaps(n, device?)          the N longest idle gaps: [{t0, t1, device, causes: [{name, text, ns}], at: position}]
 // data.slowest()                 the longest whole step, or null
 // data.find(id)                  the track of that id, or undefined
@@ -210,6 +212,7 @@ class Data {
     for (const key of ["span", "events", "shown", "windows", "notes", "input", "quality", "kinds", "names", "groups",
       "devices", "causes", "steps", "findings"]) this[key] = head[key];
     this.view = head.view || [0, head.span];
+    this.open = head.open || null;
     this.labels = head.labels.map((text, i) => text === 0 ? head.names[i] : text);
     this.kindOf = Uint8Array.from(head.kind_of);
     this.cause = new Map(head.cause_of);
@@ -647,6 +650,13 @@ class Data {
       }
       return out;
     });
+  }
+
+  // What launched a GPU event, or null.
+  async launchOf(track, lane, i) {
+    const me = this.tracks[track].lanes[lane].first + i, { segment } = this.head, refs = await this.refs(Math.floor(me / segment));
+    const to = refs && refs[me % segment];
+    return to ? this.position(to - 1) : null;
   }
 
   async arrows(track, lane, i) {

@@ -51,6 +51,7 @@ function timelineDraw(canvas, data, view) {
   const cuts = new Map();
   let scale = 1, w = 0, h = 0, image = null, px = null, line = null, blank = null;
   let busy = null, best = null, tone = null, columnKind = null, columnBusy = null;
+  let floor = 0; // words of rows that go under the pinned ones are left out above it
   let advance = 6.65, labels = [], faded = null, columnMark = null, heading = null;
 
   function theme() {
@@ -160,7 +161,7 @@ function timelineDraw(canvas, data, view) {
   }
 
   function label(id, a, b, y, strong) {
-    labels.push(id, a, b, y, strong ? 1 : 0);
+    if (y >= floor) labels.push(id, a, b, y, strong ? 1 : 0);
   }
 
   function paintLane(lane, y, high, marks, text) {
@@ -217,7 +218,7 @@ function timelineDraw(canvas, data, view) {
 
   /* A row that is folded away still shows where something happens. */
   function paintHeading(row, marks) {
-    const y = Math.round((row.y - view.scroll) * scale), high = Math.round(row.h * scale);
+    const y = Math.round(view.top(row) * scale), high = Math.round(row.h * scale);
     heading.fill(c.soft);
     put(heading, y, high);
     if (row.closed) {
@@ -232,13 +233,13 @@ function timelineDraw(canvas, data, view) {
     if (rule >= 0) px.fill(c.line, rule * w, rule * w + w);
   }
   function paintTrack(row, marks) {
-    const rule = Math.round((row.y + row.h - view.scroll) * scale) - 1;
+    const rule = Math.round((view.top(row) + row.h) * scale) - 1;
     if (rule >= 0 && rule < h) px.fill(c.grid, rule * w, rule * w + w);
-    const top = Math.round((row.y - view.scroll + 2) * scale), track = row.track;
+    const top = Math.round((view.top(row) + 2) * scale), track = row.track;
     if (track.sort === "counter") return paintCounter(track, top, Math.round((row.h - 5) * scale));
     for (let l = 0; l < row.lanes; l++) {
-      const y = Math.round((row.y - view.scroll + 2 + l * row.pitch) * scale);
-      const end = Math.round((row.y - view.scroll + 2 + (l + 1) * row.pitch) * scale);
+      const y = Math.round((view.top(row) + 2 + l * row.pitch) * scale);
+      const end = Math.round((view.top(row) + 2 + (l + 1) * row.pitch) * scale);
       const high = Math.max(1, end - y - (row.pitch >= 5 ? Math.max(1, Math.round(scale)) : 0));
       if (track.sort === "idle") paintGaps(track.lanes[l], y, high, marks);
       else paintLane(track.lanes[l], y, high, marks, row.pitch >= 14);
@@ -295,7 +296,14 @@ function timelineDraw(canvas, data, view) {
       if (x >= 0 && x < w) blank[x] = c.grid;
     }
     put(blank, 0, h);
-    for (const row of view.rows) if (view.isVisible(row)) { if (row.track) paintTrack(row, marks); else paintHeading(row, marks); }
+    const each = (rows) => { for (const row of rows) if (row.track) paintTrack(row, marks); else paintHeading(row, marks); };
+    const visible = view.rows.filter(view.isVisible), top = visible.filter(view.stays), covered = top.length ? Math.round(view.covered() * scale) : 0;
+    floor = covered;
+    each(visible.filter((row) => !view.stays(row)));
+    floor = 0;
+    if (covered) put(blank, 0, covered);
+    each(top);
+    if (covered && covered < h) px.fill(c.dim, (covered - 1) * w, covered * w);
     ctx.putImageData(image, 0, 0);
     writeLabels();
   }

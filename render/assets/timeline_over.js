@@ -217,6 +217,38 @@ function timelineOver(canvas, data, view, draw) {
 
 function timelineRows(element, data, view, acts) {
   const kept = new Map();
+  let at = null; // the row that the tools stand at
+
+  /* What can be done with a row, at its end while it is pointed at or has the focus. */
+  const tool = (text, title, act) => make("button", { type: "button", textContent: text, title, "aria-label": title, tabIndex: -1, onclick: () => { if (at) act(at); } });
+  const pin = tool("\u2912", "pin: keep this track on top (k)", (row) => acts.pin(row));
+  const tools = make("div", { className: "row-tools", hidden: true }, pin, tool("\u2191", "move up (Alt and arrow up)", (row) => acts.move(row, -1)),
+    tool("\u2193", "move down (Alt and arrow down)", (row) => acts.move(row, 1)), tool("\u00d7", "hide (h)", (row) => acts.hide(row)));
+  function place() {
+    tools.hidden = !at || !view.isVisible(at) || view.top(at) < (view.stays(at) ? 0 : view.covered()) || at.pin && !at.track;
+    if (tools.hidden) return;
+    tools.style.transform = `translateY(${view.top(at)}px)`;
+    pin.hidden = !at.track;
+    pin.textContent = at.pin ? "\u2913" : "\u2912";
+    pin.title = at.pin ? "unpin (k)" : "pin: keep this track on top (k)";
+  }
+  element.append(tools);
+  element.addEventListener("pointerleave", () => { at = null; place(); });
+  /* The row of an element, as it is laid out now. */
+  const rowFor = (key) => view.rows.find((row) => keyOf(row) === key) || null;
+  const keyOf = (row) => row.track ? "t" + row.track.index : "g" + row.index;
+  function reached(key, e) {
+    const enter = () => { at = rowFor(key); place(); };
+    e.addEventListener("pointerenter", enter);
+    e.addEventListener("focus", enter);
+    e.addEventListener("keydown", (ev) => {
+      const row = rowFor(key), by = { ArrowUp: -1, ArrowDown: 1 }[ev.key], plain = !ev.altKey && !ev.ctrlKey && !ev.metaKey;
+      if (!row) return;
+      if (by && ev.altKey) acts.move(row, by); else if (plain && ev.key === "k" && row.track) acts.pin(row); else if (plain && ev.key === "h") acts.hide(row); else return;
+      ev.preventDefault();
+      ev.stopPropagation();
+    });
+  }
 
   function heading(row) {
     const b = make("button", { type: "button", className: "heading", onclick: () => acts.close(row.group) });
@@ -242,17 +274,19 @@ function timelineRows(element, data, view, acts) {
     let before = null;
     for (const row of view.rows) {
       if (!view.isVisible(row)) continue;
-      const key = row.track ? "t" + row.track.index : "g" + row.index;
+      const key = keyOf(row);
       let e = kept.get(key);
       if (!e) {
         kept.set(key, e = row.track ? track(row) : heading(row));
+        reached(key, e);
       }
       if (e.parentNode !== element || e.previousElementSibling !== before) { // tab order is the order on the page
         if (before) before.after(e); else element.prepend(e);
       }
       before = e;
       now.add(key);
-      e.style.transform = `translateY(${row.y - view.scroll}px)`;
+      e.classList.toggle("pinned", view.stays(row) || false);
+      e.style.transform = `translateY(${view.top(row)}px)`;
       e.style.height = row.h + "px";
       if (row.track) {
         if (!e.classList.contains("flat")) e.setAttribute("aria-expanded", String(!row.folded));
@@ -261,8 +295,10 @@ function timelineRows(element, data, view, acts) {
         e.lastChild.textContent = row.closed ? `${row.tracks.length} ${row.tracks.length === 1 ? "track" : "tracks"}` : "";
       }
     }
+    if (at) at = rowFor(keyOf(at));
+    place();
     for (const [key, e] of kept) if (!now.has(key)) {
-      if (e === document.activeElement) continue;
+      if (e === document.activeElement && rowFor(key)) continue;
       e.remove();
       kept.delete(key);
     }

@@ -127,9 +127,11 @@ function timelineFigures(data, acts) {
   const zoom = button("Zoom to it", "zoom to the selection (f)", acts.fit);
   const clear = button("Clear", "end the selection (Esc)", () => acts.select(null));
   const copy = gp.copyButton("Copy TSV", () => asTsv(), "exact figures, with full names");
+  const flame = button("Flame graph", "what launched the GPU work of this time, as a flame graph (l)", acts.flame);
   const body = make("div", { className: "columns" });
+  zoom.hidden = clear.hidden = true;
   const element = make("section", { className: "figures", "aria-label": "figures of the range" },
-    make("header", {}, title, when, make("div", { className: "do" }, zoom, clear, copy)), body);
+    make("header", {}, title, when, make("div", { className: "do" }, zoom, clear, flame, copy)), body);
   let last = null, paper = null, shown = [];
 
   function asTsv() {

@@ -27,29 +27,44 @@ function timelineView(data) {
   const view = {
     span: whole, t0: 0, t1: whole, width: 800, height: 400, scroll: 0, rows: [], total: 0,
     closed: new Set(), // ids of groups that are folded away
+    pinned: [],        // ids of tracks that stay on top, in their order
+    hidden: new Set(), // ids of groups and tracks that are not shown
+    order: new Map(),  // id of a group, "" for the groups themselves -> ids, in the order that was chosen
     folds: new Map(),  // id of a track -> whether it is folded, where that was chosen
   };
 
   view.isFolded = (track) => view.folds.get(track.id) ??
     (track.sort !== "counter" && track.lanes.length >= COMPACT_FROM);
 
+  /* LIST as it was arranged; what was not comes after it, as it was. */
+  function arranged(list, key) {
+    const chosen = view.order.get(key);
+    if (!chosen) return list;
+    const place = (x) => { const at = chosen.indexOf(x.id); return at < 0 ? chosen.length : at; };
+    return [...list].sort((a, b) => place(a) - place(b));
+  }
+  const members = new Map(data.groups.map((g) => [g.id, []]));
+  for (const t of data.tracks) members.get(data.groups[t.group].id).push(t);
+  /* What a row stands beside: the groups, the tracks of one, or those that are pinned. */
+  view.siblings = (row) => row.pin ? view.pinned.map((id) => data.find(id)) : row.track ?
+    arranged(members.get(row.of.group.id), row.of.group.id) : arranged(data.groups, "");
+
   view.layout = () => {
+    const put = (row, y, h) => { view.rows.push(Object.assign(row, { y, h })); return y + h; };
+    const group = (y, of, index, tracks, pin) => {
+      const head = { index, group: of, tracks, pin, closed: view.closed.has(of.id) };
+      y = put(head, y, HEADER);
+      if (!head.closed) for (const t of tracks) { const row = rowOfTrack(t, view.isFolded(t)); y = put(Object.assign(row, { of: head, pin }), y, row.h); }
+      return y;
+    };
     view.rows = [];
-    let y = 0, group = null;
-    for (const track of data.tracks) {
-      if (group === null || track.group !== group.index) {
-        group = { index: track.group, group: data.groups[track.group], y, h: HEADER, tracks: [] };
-        group.closed = view.closed.has(group.group.id);
-        view.rows.push(group);
-        y += HEADER;
-      }
-      group.tracks.push(track);
-      if (group.closed) continue;
-      const row = rowOfTrack(track, view.isFolded(track));
-      row.y = y;
-      row.of = group;
-      view.rows.push(row);
-      y += row.h;
+    view.pinned = view.pinned.filter((id) => data.find(id));
+    const pinned = view.pinned.map((id) => data.find(id));
+    let y = pinned.length ? group(0, { id: "pinned", name: "Pinned" }, -1, pinned, true) : 0;
+    view.pinnedHeight = y;
+    for (const g of arranged(data.groups, "")) {
+      const tracks = arranged(members.get(g.id), g.id).filter((t) => !view.hidden.has(t.id) && !view.pinned.includes(t.id));
+      if (tracks.length && !view.hidden.has(g.id)) y = group(y, g, data.groups.indexOf(g), tracks, false);
     }
     view.total = y + 12;
     view.rowOf = new Map();
@@ -67,14 +82,15 @@ function timelineView(data) {
   };
   view.scrollTo = (y) => { view.scroll = clamp(y, 0, Math.max(0, view.total - view.height)); };
 
-  view.isVisible = (row) => row.y + row.h > view.scroll && row.y < view.scroll + view.height;
-  view.rowAt = (y) => {
-    const at = y + view.scroll;
-    return view.rows.find((r) => at >= r.y && at < r.y + r.h) || null;
-  };
-  view.laneAt = (row, y) => row && row.track && row.pitch ? clamp(Math.floor((y + view.scroll - row.y) / row.pitch), 0, row.lanes - 1) : -1;
+  /* Pinned rows stay on top, unless they would leave no room for others. */
+  view.stays = (row) => row.pin && view.pinnedHeight <= 0.7 * view.height;
+  view.covered = () => view.pinnedHeight <= 0.7 * view.height ? view.pinnedHeight : 0;
+  view.top = (row) => view.stays(row) ? row.y : row.y - view.scroll;
+  view.isVisible = (row) => view.top(row) + row.h > (view.stays(row) ? 0 : view.covered()) && view.top(row) < view.height;
+  view.rowAt = (y) => view.rows.find((r) => view.isVisible(r) && y >= view.top(r) && y < view.top(r) + r.h) || null;
+  view.laneAt = (row, y) => row && row.track && row.pitch ? clamp(Math.floor((y - view.top(row)) / row.pitch), 0, row.lanes - 1) : -1;
   /* Where a lane is drawn: [top, height] on the page. */
-  view.laneBox = (row, lane) => row.track ? [row.y - view.scroll + lane * row.pitch, row.pitch] : [row.y - view.scroll, row.h];
+  view.laneBox = (row, lane) => row.track ? [view.top(row) + lane * row.pitch, row.pitch] : [view.top(row), row.h];
 
   view.x = (t) => (t - view.t0) * view.width / (view.t1 - view.t0);
   view.t = (x) => view.t0 + x * (view.t1 - view.t0) / view.width;
@@ -100,14 +116,29 @@ function timelineView(data) {
     view.t0 = clamp(view.t0 + dx * span / view.width, 0, whole - span);
     view.t1 = view.t0 + span;
   };
-  /* Bring a row of a track into sight: opens its group, scrolls no further than needed. */
+  /* Bring a row of a track into sight: shows it, opens its group, scrolls no further than needed. */
   view.reveal = (track, lane) => {
-    if (view.closed.delete(data.groups[data.tracks[track].group].id)) view.layout();
+    const group = data.groups[data.tracks[track].group].id;
+    const changed = [view.closed.delete(group), view.hidden.delete(group), view.hidden.delete(data.tracks[track].id)];
+    if (changed.some((x) => x)) view.layout();
     const row = view.rowOf.get(track);
-    if (!row) return;
+    if (!row || view.stays(row)) return;
     const [top, h] = view.laneBox(row, lane || 0);
-    if (top < 0) view.scrollTo(view.scroll + top - HEADER);
+    if (top < view.covered()) view.scrollTo(view.scroll + top - HEADER - view.covered());
     else if (top + h > view.height) view.scrollTo(view.scroll + top + h - view.height + HEADER);
+  };
+
+  /* Move a row past its neighbour. */
+  view.move = (row, by) => {
+    const ids = view.siblings(row).map((x) => x.id), id = row.track ? row.track.id : row.group.id, from = ids.indexOf(id);
+    const shown = (x) => row.pin || !view.hidden.has(x) && !view.pinned.includes(x);
+    let to = from + by;
+    while (to >= 0 && to < ids.length && !shown(ids[to])) to += by;
+    if (to < 0 || to >= ids.length) return false;
+    ids.splice(to, 0, ids.splice(from, 1)[0]);
+    if (row.pin) view.pinned = ids; else view.order.set(row.track ? row.of.group.id : "", ids);
+    view.layout();
+    return true;
   };
 
   view.layout();

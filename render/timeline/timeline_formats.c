@@ -22,8 +22,18 @@ void gp_timeline_put_activity(struct gp_buf *b, const struct gp_timeline_answer 
         begin = an->view.begin_ns > begin ? an->view.begin_ns : begin;
         end = an->view.end_ns < end ? an->view.end_ns : end;
     }
+    int64_t whole = end > begin ? end - begin : 0;
+    if (an->open.begin_ns < an->open.end_ns) {
+        begin = an->open.begin_ns;
+        end = an->open.end_ns;
+        gp_buf_puts(b, "the steps take ");
+    }
     struct gp_activity a = gp_activity_of(an->v, begin, end > begin ? end : begin);
     gp_scale_put(b, GP_UNIT_NS, a.span_ns);
+    if (an->open.begin_ns < an->open.end_ns) {
+        gp_buf_puts(b, " of ");
+        gp_scale_put(b, GP_UNIT_NS, whole);
+    }
     put_share(b, ": CPU active ", a.cpu_ns, &a);
     put_share(b, ", GPU active ", a.gpu_ns, &a);
     put_share(b, ", both ", a.both_ns, &a);
@@ -60,6 +70,7 @@ static void write_html(void *answer, struct gp_output *to)
                                  .args = a->args,
                                  .threads = a->threads,
                                  .view = a->view,
+                                 .open = a->open,
                                  .windows = a->windows->at,
                                  .windows_n = a->windows->n};
     gp_timeline_pack(&tl, a->l, &o);
@@ -79,10 +90,11 @@ static void write_svg(void *answer, struct gp_output *to)
     const struct gp_timeline_answer *a = answer;
     struct gp_buf svg = {0}, facts = {0};
     gp_timeline_put_activity(&facts, a);
+    const struct gp_timeline_window *w = a->open.begin_ns < a->open.end_ns ? &a->open : &a->view;
     struct gp_timeline_svg_opts o = {.title = title_of(a),
                                      .note = gp_buf_str(&facts),
-                                     .begin_ns = a->view.begin_ns,
-                                     .end_ns = a->view.end_ns < a->l->end_ns ? a->view.end_ns : a->l->end_ns,
+                                     .begin_ns = w->begin_ns,
+                                     .end_ns = w->end_ns < a->l->end_ns ? w->end_ns : a->l->end_ns,
                                      .width = a->width};
     gp_timeline_svg_write(&svg, a->l, &o);
     gp_buf_release(&facts);

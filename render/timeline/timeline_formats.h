@@ -28,6 +28,7 @@ struct gp_timeline_answer {
     const struct gp_view *v;
     const struct gp_lanes *l;
     struct gp_timeline_window view;            /* what to show; begin == end: all */
+    struct gp_timeline_window open;            /* what to show first: the steps; begin == end: all */
     const struct gp_timeline_windows *windows; /* of html: where all events stay */
     const char *input, *title;                 /* TITLE NULL: the input */
     uint64_t max_bytes;                        /* of html */
@@ -43,7 +44,8 @@ extern const struct gp_answer_format gp_timeline_formats[];
 /* Their names, for struct gp_tool. */
 const char *gp_timeline_format_name(size_t i);
 
-/* "1.20 s: CPU active 80.1%, GPU active 45.0%, both 40.2%" of the time that A shows. */
+/* "1.20 s: CPU active 80.1%, GPU active 45.0%, both 40.2%" of the time that A shows first; if those are the steps, "the steps
+ * take 1.20 s of 8.00 s: ...". */
 void gp_timeline_put_activity(struct gp_buf *b, const struct gp_timeline_answer *a);
 /* Append what the lanes hold and what did not fit into them, in one line. */
 void gp_timeline_put_stats(struct gp_buf *b, const struct gp_lanes *l);

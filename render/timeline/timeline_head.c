@@ -376,6 +376,10 @@ void gp_timeline_put_head(const struct gp_timeline *tl, struct gp_buf *b)
         put_key(b, "view");
         put_window(b, tl, &tl->opts.view);
     }
+    if (tl->opts.open.end_ns > tl->opts.open.begin_ns) {
+        put_key(b, "open");
+        put_window(b, tl, &tl->opts.open);
+    }
     put_i64(b, "events", (int64_t)events);
     put_i64(b, "shown", (int64_t)tl->n);
     put_i64(b, "segment", GP_TIMELINE_SEGMENT);

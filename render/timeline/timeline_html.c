@@ -18,9 +18,11 @@ static void put_still(struct gp_svg *w, const struct gp_timeline *tl)
 {
     enum { STILL_RECTS = 1500 };
     struct gp_timeline_svg_opts o = {.still = true, .max_rects = STILL_RECTS};
-    if (tl->opts.view.end_ns > tl->opts.view.begin_ns) {
-        o.begin_ns = tl->opts.view.begin_ns;
-        o.end_ns = tl->opts.view.end_ns;
+    const struct gp_timeline_opts *p = &tl->opts;
+    const struct gp_timeline_window *shown = p->open.end_ns > p->open.begin_ns ? &p->open : &p->view;
+    if (shown->end_ns > shown->begin_ns) {
+        o.begin_ns = shown->begin_ns;
+        o.end_ns = shown->end_ns;
     }
     gp_page_open(w, "figure", "still");
     gp_svg_text(w, "", 0);

@@ -44,6 +44,7 @@ struct gp_timeline_opts {
     bool args;
     int threads;                    /* at least 1; the bytes are the same */
     struct gp_timeline_window view; /* what the page was made for; begin == end: all */
+    struct gp_timeline_window open; /* what it shows first; begin == end: VIEW */
     /* what is to keep its events where not all can, the dearest first */
     const struct gp_timeline_window *windows;
     size_t windows_n;

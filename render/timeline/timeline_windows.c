@@ -75,6 +75,20 @@ int gp_timeline_steps(struct gp_timeline_window *w, const char *text, const stru
                    h->steps.n, gp_hta_str(h, h->steps.at[0].name));
 }
 
+bool gp_timeline_all_steps(struct gp_timeline_window *w, const struct gp_hta *h)
+{
+    struct gp_timeline_window all = {0, 0};
+    for (size_t i = 0; h->focus && i < h->steps.n; i++) {
+        const struct gp_hta_step *s = &h->steps.at[i];
+        if (s->warm_up) continue;
+        widen(&all, s->begin_ns, s->end_ns);
+        if (s->host_end_ns > s->host_begin_ns) widen(&all, s->host_begin_ns, s->host_end_ns);
+    }
+    if (all.begin_ns >= all.end_ns) return false;
+    *w = all;
+    return true;
+}
+
 /* ---- what keeps its events in a page that cannot hold all ---- */
 
 static int longest_first(const void *a, const void *b)

@@ -9,6 +9,7 @@
 #ifndef GP_RENDER_TIMELINE_WINDOWS_H
 #define GP_RENDER_TIMELINE_WINDOWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/hta/hta.h"
@@ -29,6 +30,9 @@ GP_MUST_CHECK int gp_timeline_range(struct gp_timeline_window *w, const char *op
  * device. */
 GP_MUST_CHECK int gp_timeline_steps(struct gp_timeline_window *w, const char *text, const struct gp_hta *h,
                                     struct gp_err *err);
+/* The steps of H without start-up and warm-up, from the host's side of the first to the end of the last on any device. False,
+ * and W stays as it is, if nothing lies outside of them or there are none. */
+bool gp_timeline_all_steps(struct gp_timeline_window *w, const struct gp_hta *h);
 /* "steps:20,gaps:200,1s-2s": append the longest steps of H, the longest gaps of L with some time around them, and ranges. */
 GP_MUST_CHECK int gp_timeline_detail(struct gp_timeline_windows *to, const char *list,
                                      const struct gp_lanes *l, const struct gp_hta *h, int64_t origin_ns,

@@ -178,9 +178,9 @@ async function searching(page) {
   await page.sleep(100);
   same(await page.eval("P.state.search.total"), 3, "a search finds names by regular expression, case ignored");
   // 100 us and 20 us of 220 us
-  same(await page.eval("document.querySelector('.search output').textContent"), "54.5% of GPU time in 3", "and tells their share of GPU time");
+  same(await page.eval("document.querySelector('.search output').textContent"), "3 events, 54.5% of GPU time", "and tells their share of GPU time");
   same(await page.eval("colour(spot('stream 7', 0, 0))"), before, "matches keep their colour");
-  const faded = await page.eval("colour(spot('stream 7', 0, 2))");
+  const faded = await page.eval("colour(spot('stream 7', 0, 2).map((v, i) => v - 6 * i))"); // above its words
   ok(Math.min(...faded) > 190, "the others stand back", faded);
   await page.key("Enter");
   await page.sleep(50);
@@ -224,6 +224,33 @@ async function restored(page) {
   await page.ready();
   same(await page.eval(state), before, "the address brings back window, selection, event, search and folds");
   ok(/gelu/i.test(before), "(and they were there)", before);
+}
+
+// Tracks are arranged, and the address remembers how; the time of a selection becomes a flame graph.
+async function arranging(page) {
+  const order = "P.view.rows.filter((r) => r.track).map((r) => r.track.id)", row = "P.view.rows.find((r) => r.track === trackOf('stream 7'))";
+  const before = await page.eval(order), stream = before.find((id) => id.includes("stream 7"));
+  await page.eval(`P.acts.pin(${row}), rest()`);
+  same(await page.eval(`[P.view.rows[0].group.name, ${order}[0]]`), ["Pinned", stream], "a pinned track stands on top");
+  await page.eval(`P.acts.hide(P.view.rows.find((r) => r.track === trackOf('thread 1'))), rest()`);
+  same(await page.eval("P.view.rowOf.has(trackOf('thread 1').index)"), false, "a hidden one is gone");
+  same(await page.eval("document.querySelector('.jumps button:not([hidden])').textContent !== '' && document.querySelector('.jumps').innerText.includes('Show 1 hidden')"), true, "and can be brought back");
+  await page.eval("P.acts.move(P.view.rows.filter((r) => r.track && !r.pin)[1], -1), rest()");
+  const arranged = await page.eval(order);
+  same(arranged.slice(1, 3), before.filter((id) => id !== stream).slice(0, 2).reverse(), "one that is moved up changes places with its neighbour");
+  await page.go((await page.eval("location.href")).replace("#", "?#"));
+  await ready(page);
+  same(await page.eval(order), arranged, "the address brings all of it back");
+  await page.eval("P.acts.choose({ track: trackOf('thread 1').index, lane: 0, i: 0 }), rest()");
+  same(await page.eval("P.view.rowOf.has(trackOf('thread 1').index)"), true, "what is gone to is shown again");
+  await page.eval("P.acts.choose(null), location.hash = '', P.acts.select([100000, 200000]), P.acts.flame()");
+  await page.sleep(150);
+  // 30 us of the first kernel, and the second one of 20 us
+  same(await page.eval("[P.flame.tree.ns, [...P.flame.tree.in.values()].map((n) => [D.names[n.name], n.ns])]"),
+    [50000, [["aten::mm", 30000], ["aten::gelu", 20000]]], "the selection as a flame graph: what launched the work in it");
+  same(await page.eval("[...document.querySelectorAll('.flame .stacks button')].map((b) => b.style.width).slice(0, 2)"), ["60%", "60%"], "as wide as its time");
+  await page.key("Escape");
+  same(await page.eval("document.querySelector('.flame').hidden"), true, "Esc goes back to the tracks");
 }
 
 async function table(page) {
@@ -308,6 +335,7 @@ async function sample(page, file) {
   same(has.shown, has.events, "none is left out");
   if (file.endsWith(".json.gz")) same(has.gpu, counted(path.join(samples, file)).gpu, "GPU events and their time are those of the trace");
   ok(await page.eval("[...document.querySelectorAll('.rows .track')].length") > 0, "tracks have names");
+  same(await page.eval("shown()"), await page.eval("us(D.open || [0, P.view.span])"), "the page opens on the steps, or on everything");
   same(await page.eval("D.gaps(1).map((g) => g.t1 - g.t0)"), await page.eval("D.gaps(1e6).map((g) => g.t1 - g.t0).slice(0, 1)"), "the longest gap is the longest of all");
   for (const key of ["g", "x", "0"]) { await page.key(key); await page.eval("rest()"); }
   ok(await page.eval("Math.min(...[1, 2, 3, 4, 5].map(() => P.paint()))") < 100, "a frame is drawn in no time");
@@ -324,6 +352,7 @@ main(async () => {
     await searching(page);
     await legend(page);
     await table(page);
+    await arranging(page);
   });
   await small(async (page) => {
     await keyboard(page);
