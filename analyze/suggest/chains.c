@@ -140,7 +140,7 @@ static void add_kernel(struct find *f, uint32_t item, const struct known *before
 static bool host_waits(const struct gp_plan *p, uint32_t from, uint32_t to)
 {
     for (uint32_t k = p->items.at[from].call; k < p->items.at[to].call; k++)
-        if (p->calls.at[k].waited_for != GP_REPLAY_NONE) return true;
+        if (gp_plan_waited_for_result(p, k)) return true;
     return false;
 }
 

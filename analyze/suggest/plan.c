@@ -454,6 +454,13 @@ void gp_plan_release(struct gp_plan *p)
     p->item_of_row = NULL;
 }
 
+bool gp_plan_waited_for_result(const struct gp_plan *p, uint32_t k)
+{
+    const struct gp_replay_call *call = &p->replay.calls.at[k];
+    uint32_t item = p->calls.at[k].waited_for;
+    return item != GP_REPLAY_NONE && (!call->n || item >= call->first);
+}
+
 int64_t gp_plan_length(const struct gp_plan *p)
 {
     return gp_replay_run(&p->replay, NULL, 0, NULL);

@@ -160,7 +160,7 @@ static const char *obstacle(const struct gp_rule_ctx *c)
         const struct gp_plan_step *step = &p->steps.at[p->calls.at[k].step];
         bool last = k + 1 == step->first_call + step->n_calls;
         if (p->replay.calls.at[k].n > 1) return "the trace already has graphs";
-        if (p->calls.at[k].waited_for != GP_REPLAY_NONE && !last) return "the host waits inside a step";
+        if (gp_plan_waited_for_result(p, k) && !last) return "the host waits inside a step";
     }
     return NULL;
 }

@@ -180,6 +180,7 @@ static bool waits_for_all(const char *name, int64_t end_ns)
     assert_true(planned(&f));
     assert_int_equal(f.p.calls.n, 4);
     assert_int_equal(f.p.replay.calls.at[2].waits_for, end_ns > 40000 ? 0 : 1);
+    assert_true(gp_plan_waited_for_result(&f.p, 2));
     bool all = f.p.replay.calls.at[2].waits_for_all;
     end(&f);
     return all;
@@ -227,6 +228,7 @@ static uint32_t waits_with_queue(int queued, int64_t long_ns, int64_t *own_ns)
     assert_true(planned(&f));
     uint32_t item = f.p.calls.at[queued].waited_for;
     *own_ns = f.p.replay.calls.at[queued].own_ns;
+    assert_false(gp_plan_waited_for_result(&f.p, (uint32_t)queued)); // waiting for room gives no result
     end(&f);
     return item;
 }
