@@ -19,23 +19,6 @@ struct page {
     struct gp_report r;
 };
 
-static void put(struct page *p, const char *element, const char *class, const char *text)
-{
-    gp_page_element(&p->w, element, class, text, strlen(text));
-}
-
-static void put_scratch(struct page *p, const char *element, const char *class)
-{
-    gp_page_element(&p->w, element, class, p->text.data, p->text.n);
-    p->text.n = 0;
-}
-
-static void close_line(struct page *p)
-{
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
-}
-
 /* ---- the top ---- */
 
 static void put_header(struct page *p)
@@ -43,27 +26,15 @@ static void put_header(struct page *p)
     const struct gp_compile *c = p->c;
     const char *torch = c->log->processes.n ? gp_compile_str(c, c->log->processes.at[0].torch) : "";
     gp_page_open(&p->w, "header", NULL);
-    put(p, "p", "brand", "gpuprof trace-compile");
-    put(p, "h1", NULL, p->o->input ? p->o->input : "standard input");
+    gp_page_put(&p->w, "p", "brand", "gpuprof trace-compile");
+    gp_page_put(&p->w, "h1", NULL, p->o->input ? p->o->input : "standard input");
     if (*torch) gp_buf_printf(&p->text, "torch %s \xC2\xB7 ", torch);
     if (c->mode) gp_buf_printf(&p->text, "mode %s \xC2\xB7 ", gp_compile_str(c, c->mode));
     gp_compile_put_count(&p->text, c->log->processes.n, "process \xC2\xB7 ", "processes \xC2\xB7 ");
     gp_compile_put_count(&p->text, c->frames.n, "compile \xC2\xB7 ", "compiles \xC2\xB7 ");
     gp_compile_put_count(&p->text, c->graphs.n, "graph", "graphs");
-    put_scratch(p, "p", "facts");
-    close_line(p);
-}
-
-/* A figure whose value is the scratch text. */
-static void put_figure(struct page *p, const char *name, const char *words)
-{
-    gp_page_open(&p->w, "div", "kpi");
-    put(p, "dt", NULL, name);
-    gp_page_open(&p->w, "dd", NULL);
-    put_scratch(p, "b", NULL);
-    gp_svg_close(&p->w);
-    put(p, "dd", "of", words);
-    close_line(p);
+    gp_page_take(&p->w, &p->text, "p", "facts");
+    gp_page_close(&p->w);
 }
 
 static void put_speedup(struct page *p)
@@ -76,7 +47,7 @@ static void put_speedup(struct page *p)
         gp_buf_printf(&p->text, "%.2fx", m->speedup);
         gp_buf_printf(&words, "%s against %s", gp_compile_str(c, m->name),
                       gp_compile_str(c, c->modes.at[0].name));
-        put_figure(p, "Speed-up", gp_buf_str(&words));
+        gp_page_figure(&p->w, "Speed-up", &p->text, gp_buf_str(&words));
         gp_buf_release(&words);
     }
 }
@@ -86,18 +57,18 @@ static void put_figures(struct page *p)
     const struct gp_compile *c = p->c;
     gp_page_open(&p->w, "dl", "kpis");
     gp_scale_put(&p->text, GP_UNIT_NS, c->time.total_ns);
-    put_figure(p, "Compile time",
-               c->caches.warmth ? gp_compile_warmth_name(c->caches.warmth) : "cache unknown");
+    gp_page_figure(&p->w, "Compile time", &p->text,
+                   c->caches.warmth ? gp_compile_warmth_name(c->caches.warmth) : "cache unknown");
     gp_scale_put_count(&p->text, gp_compile_own_breaks(c));
-    put_figure(p, "Graph breaks", "places");
+    gp_page_figure(&p->w, "Graph breaks", &p->text, "places");
     uint64_t times = 0;
     for (size_t i = 0; i < c->recompiles.n; i++) times += c->recompiles.at[i].count;
     gp_scale_put_count(&p->text, times);
-    put_figure(p, "Recompiles", "in all");
+    gp_page_figure(&p->w, "Recompiles", &p->text, "in all");
     gp_scale_put_count(&p->text, c->kernels.n);
-    put_figure(p, "Generated kernels", "in all graphs");
+    gp_page_figure(&p->w, "Generated kernels", &p->text, "in all graphs");
     put_speedup(p);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 /* ---- time ---- */
@@ -112,11 +83,11 @@ static void put_legend(struct page *p)
         gp_page_text(&p->w, gp_compile_class_name((enum gp_compile_class)i));
         gp_page_text(&p->w, " ");
         gp_scale_put(&p->text, GP_UNIT_NS, p->c->time.class_ns[i] > 0 ? p->c->time.class_ns[i] : 0);
-        put_scratch(p, "b", NULL);
+        gp_page_take(&p->w, &p->text, "b", NULL);
         gp_svg_close(&p->w);
         gp_svg_text(&p->w, GP_TEXT(" "));
     }
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static void put_bar(struct page *p)
@@ -131,8 +102,8 @@ static void put_bar(struct page *p)
     struct gp_chart_row row = {.label = "compile time", .values = values};
     gp_page_open(&p->w, "figure", NULL);
     gp_page_open(&p->w, "figcaption", NULL);
-    put(p, "b", NULL, "Where compile time went ");
-    put(p, "span", NULL, "each moment counts once; the classes add up");
+    gp_page_put(&p->w, "b", NULL, "Where compile time went ");
+    gp_page_put(&p->w, "span", NULL, "each moment counts once; the classes add up");
     gp_svg_close(&p->w);
     put_legend(p);
     gp_scale_put(&p->text, GP_UNIT_NS, p->c->time.total_ns);
@@ -144,7 +115,7 @@ static void put_bar(struct page *p)
                                             .rows = &row,
                                             .rows_n = 1});
     p->text.n = 0;
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static void put_icicle(struct page *p)
@@ -154,11 +125,12 @@ static void put_icicle(struct page *p)
     gp_svg_attr(&p->w, "tabindex", "0"); /* so that keys can scroll it */
     gp_svg_attr(&p->w, "aria-label", "Spans of compile time");
     gp_page_open(&p->w, "figcaption", NULL);
-    put(p, "b", NULL, "Spans ");
-    put(p, "span", NULL, "what is inside a span lies below it; the time between compiles is left out");
+    gp_page_put(&p->w, "b", NULL, "Spans ");
+    gp_page_put(&p->w, "span", NULL,
+                "what is inside a span lies below it; the time between compiles is left out");
     gp_svg_close(&p->w);
     gp_compile_icicle(&p->w, p->c);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 /* ---- sections ---- */
@@ -189,7 +161,7 @@ static void put_section(struct page *p, const struct section *s)
     if (!is_there(p, s)) return;
     gp_page_open(&p->w, "section", "theme");
     gp_svg_attr(&p->w, "id", s->id);
-    put(p, "h2", NULL, s->title);
+    gp_page_put(&p->w, "h2", NULL, s->title);
     if (!strcmp(s->id, "compile-time")) {
         put_bar(p);
         put_icicle(p);
@@ -198,7 +170,7 @@ static void put_section(struct page *p, const struct section *s)
         const struct gp_report_table *t = gp_report_find(&p->r, s->tables[i]);
         if (t && gp_report_rows(t)) gp_table_html_write(&p->w, t, &(struct gp_table_html_opts){.open = !i});
     }
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 /* The generated modules, when the log kept them. */
@@ -208,12 +180,12 @@ static void put_code(struct page *p)
     if (!log->keep_code || !log->graphs.n) return;
     gp_page_open(&p->w, "section", "theme");
     gp_svg_attr(&p->w, "id", "code");
-    put(p, "h2", NULL, "Generated code");
+    gp_page_put(&p->w, "h2", NULL, "Generated code");
     for (size_t i = 0; i < log->graphs.n; i++) {
         const struct gp_clog_graph *g = &log->graphs.at[i];
         gp_page_open(&p->w, "details", NULL);
         gp_buf_printf(&p->text, "[%s]", gp_compile_str(p->c, g->compile_id));
-        put_scratch(p, "summary", NULL);
+        gp_page_take(&p->w, &p->text, "summary", NULL);
         gp_page_open(&p->w, "pre", NULL);
         const char *s = gp_compile_str(p->c, g->code), *end;
         for (; *s; s = *end ? end + 1 : end) {
@@ -223,9 +195,9 @@ static void put_code(struct page *p)
             gp_svg_newline(&p->w);
         }
         gp_svg_close(&p->w);
-        close_line(p);
+        gp_page_close(&p->w);
     }
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static void put_contents(struct page *p)
@@ -237,18 +209,7 @@ static void put_contents(struct page *p)
         gp_page_link(&p->w, sections[i].id, sections[i].title);
         gp_svg_newline(&p->w);
     }
-    close_line(p);
-}
-
-static void put_footer(struct page *p)
-{
-    gp_page_open(&p->w, "footer", NULL);
-    gp_buf_puts(&p->text, "trace-compile (gpuprof) " GP_VERSION);
-    if (p->o->options) gp_buf_puts(&p->text, p->o->options);
-    put_scratch(p, "p", NULL);
-    if (p->o->json)
-        put(p, "p", NULL, "This file has the same answer for programs in the script element gpuprof-answer.");
-    gp_svg_close(&p->w);
+    gp_page_close(&p->w);
 }
 
 void gp_compile_html_write(struct gp_buf *b, const struct gp_compile *c, const struct gp_compile_html_opts *o)
@@ -266,7 +227,7 @@ void gp_compile_html_write(struct gp_buf *b, const struct gp_compile *c, const s
     put_contents(&p);
     for (int i = 0; i < SECTIONS; i++) put_section(&p, &sections[i]);
     put_code(&p);
-    put_footer(&p);
+    gp_page_foot(&p.w, "trace-compile", o->options, NULL, o->json != NULL);
     gp_svg_close(&p.w);
     if (o->json) gp_page_json(&p.w, "gpuprof-answer", o->json, o->json_n);
     gp_page_end(&p.w, &gp_page_report);

@@ -15,6 +15,10 @@
 
 enum { FLAME_FRAMES = 1500, BLOCKS = 12 };
 
+static const char NOTE[] =
+    "Times are means over steps, in exact integer nanoseconds; a change is current minus "
+    "baseline, and the changes by cause sum exactly to that of the step.";
+
 struct page {
     struct gp_svg w;
     struct gp_buf text; /* scratch */
@@ -22,13 +26,6 @@ struct page {
     const struct gp_report *r;
     const struct gp_diff_html_opts *o;
 };
-
-/* An element with the scratch text, which is empty after. */
-static void put_scratch(struct page *p, const char *element, const char *class)
-{
-    gp_page_element(&p->w, element, class, p->text.data, p->text.n);
-    p->text.n = 0;
-}
 
 /* ---- pictures ---- */
 
@@ -78,7 +75,7 @@ static void put_blocks(struct page *p)
     if (drawn.n && p->d->blocks.n > BLOCKS) {
         gp_buf_printf(&p->text, "The graph shows the %d blocks that changed most; the table has all %zu.",
                       BLOCKS, p->d->blocks.n);
-        put_scratch(p, "p", "note");
+        gp_page_take(&p->w, &p->text, "p", "note");
     }
     gp_buf_release(&dot);
     gp_buf_release(&drawn);
@@ -167,7 +164,7 @@ static void put_facts(struct page *p)
     gp_buf_printf(&p->text, " \xC2\xB7 %zu and %zu file%s", d->n_base_inputs, d->inputs.n - d->n_base_inputs,
                   d->inputs.n - d->n_base_inputs == 1 ? "" : "s");
     if (a->env.gpu) gp_buf_printf(&p->text, " \xC2\xB7 %s", gp_diff_str(d, a->env.gpu));
-    put_scratch(p, "p", "facts");
+    gp_page_take(&p->w, &p->text, "p", "facts");
 }
 
 static void put_header(struct page *p)
@@ -204,7 +201,7 @@ static void put_figure(struct page *p, enum gp_metric_id id)
     if (isfinite(m->change_pct) && fabs(m->change_pct) < 99.95) gp_diff_put_pct(&p->text, m->change_pct);
     else if (isfinite(m->change_pct)) gp_buf_printf(&p->text, "%+.0f%%", m->change_pct);
     else gp_diff_put_change(&p->text, gp_metric_unit(id), m->change);
-    put_scratch(p, "b", NULL);
+    gp_page_take(&p->w, &p->text, "b", NULL);
     gp_svg_close(&p->w);
     put_value(&p->text, id, m->side[GP_DIFF_BASE]);
     gp_buf_puts(&p->text, " \xE2\x86\x92 ");
@@ -213,7 +210,7 @@ static void put_figure(struct page *p, enum gp_metric_id id)
                   m->refused                     ? "not compared"
                   : m->verdict == GP_CHANGE_NONE ? "no change"
                                                  : gp_change_name((enum gp_change)m->verdict));
-    put_scratch(p, "dd", "of");
+    gp_page_take(&p->w, &p->text, "dd", "of");
     gp_svg_close(&p->w);
     gp_svg_newline(&p->w);
 }
@@ -242,25 +239,6 @@ static void put_contents(struct page *p)
     gp_svg_newline(&p->w);
 }
 
-static void put_footer(struct page *p)
-{
-    gp_page_open(&p->w, "footer", NULL);
-    gp_buf_puts(&p->text, "trace-diff (gpuprof) " GP_VERSION);
-    if (p->o->options && *p->o->options) {
-        gp_buf_putc(&p->text, ',');
-        gp_buf_puts(&p->text, p->o->options);
-    }
-    put_scratch(p, "p", NULL);
-    gp_page_open(&p->w, "p", NULL);
-    gp_page_text(&p->w, "Times are means over steps, in exact integer nanoseconds; a change is current minus "
-                        "baseline, and the changes by cause sum exactly to that of the step. ");
-    if (p->o->json)
-        gp_page_text(&p->w,
-                     "This file has the same answer for programs in the script element gpuprof-answer.");
-    gp_svg_close(&p->w);
-    gp_svg_close(&p->w);
-}
-
 void gp_diff_html_write(struct gp_buf *out, const struct gp_diff *d, const struct gp_report *r,
                         const struct gp_diff_html_opts *o)
 {
@@ -276,7 +254,7 @@ void gp_diff_html_write(struct gp_buf *out, const struct gp_diff *d, const struc
     put_figures(&p);
     put_contents(&p);
     for (int i = 0; i < THEMES; i++) put_theme(&p, &themes[i]);
-    put_footer(&p);
+    gp_page_foot(&p.w, "trace-diff", o->options, NOTE, o->json != NULL);
     gp_svg_close(&p.w);
     if (o->json) gp_page_json(&p.w, "gpuprof-answer", o->json, o->json_n);
     gp_page_end(&p.w, &gp_page_diff);

@@ -13,6 +13,10 @@
 #include "render/page/page_report.h"
 #include "render/page/table_html.h"
 
+static const char NOTE[] =
+    "Times are exact integer nanoseconds, shown to three digits; shares are of the GPUs' "
+    "time from first to last event unless a column says otherwise.";
+
 struct page {
     struct gp_svg w;
     struct gp_buf text;         /* scratch */
@@ -22,13 +26,6 @@ struct page {
     const struct gp_hta_html_opts *o;
     struct gp_hta_totals all;
 };
-
-/* An element with the scratch text, which is empty after. */
-static void put_scratch(struct page *p, const char *element, const char *class)
-{
-    gp_page_element(&p->w, element, class, p->text.data, p->text.n);
-    p->text.n = 0;
-}
 
 static const char *plural(uint64_t n)
 {
@@ -147,7 +144,7 @@ static void put_facts(struct page *p)
     gp_buf_printf(&p->text, " GPU event%s \xC2\xB7 ", plural(all.b.gpu_events));
     gp_scale_put(&p->text, GP_UNIT_NS, all.b.gpu_ns);
     gp_buf_puts(&p->text, " of GPU work");
-    put_scratch(p, "p", "facts");
+    gp_page_take(&p->w, &p->text, "p", "facts");
 }
 
 static void put_header(struct page *p)
@@ -184,7 +181,7 @@ static void open_figure(struct page *p, const char *name, const char *help)
 static void close_figure(struct page *p)
 {
     gp_svg_close(&p->w);
-    put_scratch(p, "dd", "of");
+    gp_page_take(&p->w, &p->text, "dd", "of");
     gp_svg_close(&p->w);
     gp_svg_newline(&p->w);
 }
@@ -309,7 +306,7 @@ static void put_steps(struct page *p)
             p, "Step time",
             "mean time from a step's first GPU event to that of the next step, on the slowest device");
         put_time(p, slow->step_ns);
-        put_scratch(p, "b", NULL);
+        gp_page_take(&p->w, &p->text, "b", NULL);
         gp_buf_printf(&p->text, slow->used > 1 ? "mean of %zu step%s" : "of %zu step%s", slow->used,
                       plural(slow->used));
         if (slow->used > 1) {
@@ -333,7 +330,7 @@ static void put_peak(struct page *p)
     if (!most || most->peak_bytes <= 0) return;
     open_figure(p, "Peak memory", "most bytes allocated at once on one GPU, as recorded by the allocator");
     gp_scale_put(&p->text, GP_UNIT_BYTES, most->peak_bytes);
-    put_scratch(p, "b", NULL);
+    gp_page_take(&p->w, &p->text, "b", NULL);
     gp_buf_puts(&p->text, "on ");
     if (most->rank >= 0) gp_buf_printf(&p->text, "rank %d, ", most->rank);
     gp_buf_printf(&p->text, "GPU %lld", (long long)most->device);
@@ -441,9 +438,9 @@ static void put_finding(struct page *p, const struct gp_finding *f)
     gp_page_open(&p->w, "li", NULL);
     gp_page_open(&p->w, "span", "cost");
     gp_buf_printf(&p->text, f->share_pct < 9.95 ? "%.1f%%" : "%.0f%%", f->share_pct);
-    put_scratch(p, "b", NULL);
+    gp_page_take(&p->w, &p->text, "b", NULL);
     put_time(p, f->time_ns);
-    put_scratch(p, "span", NULL);
+    gp_page_take(&p->w, &p->text, "span", NULL);
     gp_svg_close(&p->w);
     gp_page_open(&p->w, "div", NULL);
     gp_page_element(&p->w, "p", NULL, gp_hta_str(h, f->text), gp_string_len(&h->strings, f->text));
@@ -451,7 +448,7 @@ static void put_finding(struct page *p, const struct gp_finding *f)
     gp_page_open(&p->w, "p", "at");
     if (f->rank >= 0) {
         gp_buf_printf(&p->text, "rank %d ", f->rank);
-        put_scratch(p, "span", NULL);
+        gp_page_take(&p->w, &p->text, "span", NULL);
     }
     if (f->where) {
         gp_page_text(&p->w, f->rank >= 0 ? "\xC2\xB7 see " : "see ");
@@ -532,25 +529,6 @@ static void put_theme(struct page *p, const struct theme *t)
     gp_svg_newline(&p->w);
 }
 
-static void put_footer(struct page *p)
-{
-    gp_page_open(&p->w, "footer", NULL);
-    gp_buf_puts(&p->text, "trace-hta (gpuprof) " GP_VERSION);
-    if (p->o->options && *p->o->options) {
-        gp_buf_puts(&p->text, ", ");
-        gp_buf_puts(&p->text, p->o->options);
-    }
-    put_scratch(p, "p", NULL);
-    gp_page_open(&p->w, "p", NULL);
-    gp_page_text(&p->w, "Times are exact integer nanoseconds, shown to three digits; shares are of the GPUs' "
-                        "time from first to last event unless a column says otherwise. ");
-    if (p->o->json)
-        gp_page_text(&p->w,
-                     "This file has the same answer for programs in the script element gpuprof-answer.");
-    gp_svg_close(&p->w);
-    gp_svg_close(&p->w);
-}
-
 void gp_hta_html_write(struct gp_buf *out, const struct gp_hta *h, const struct gp_report *r,
                        const struct gp_hta_html_opts *o)
 {
@@ -565,7 +543,7 @@ void gp_hta_html_write(struct gp_buf *out, const struct gp_hta *h, const struct 
     put_findings(&p);
     put_contents(&p);
     for (int i = 0; i < THEMES; i++) put_theme(&p, &themes[i]);
-    put_footer(&p);
+    gp_page_foot(&p.w, "trace-hta", o->options, NOTE, o->json != NULL);
     gp_svg_close(&p.w);
     if (o->json) gp_page_json(&p.w, "gpuprof-answer", o->json, o->json_n);
     gp_page_end(&p.w, &gp_page_report);

@@ -39,23 +39,6 @@ struct page {
     struct gp_report r;
 };
 
-static void put(struct page *p, const char *element, const char *class, const char *text)
-{
-    gp_page_element(&p->w, element, class, text, strlen(text));
-}
-
-static void put_scratch(struct page *p, const char *element, const char *class)
-{
-    gp_page_element(&p->w, element, class, p->text.n ? p->text.data : "", p->text.n);
-    p->text.n = 0;
-}
-
-static void close_line(struct page *p)
-{
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
-}
-
 static size_t share(const struct page *p, size_t of_one)
 {
     size_t each = of_one / (p->devices ? p->devices : 1);
@@ -73,8 +56,8 @@ static void put_header(struct page *p)
         frees += m->devices.at[i].frees;
     }
     gp_page_open(&p->w, "header", NULL);
-    put(p, "p", "brand", "gpuprof trace-memory");
-    put(p, "h1", NULL, p->o->input ? p->o->input : "standard input");
+    gp_page_put(&p->w, "p", "brand", "gpuprof trace-memory");
+    gp_page_put(&p->w, "h1", NULL, p->o->input ? p->o->input : "standard input");
     gp_buf_printf(&p->text, "%zu device%s", m->devices.n, m->devices.n == 1 ? "" : "s");
     for (size_t i = 0; i < m->devices.n && m->devices.n == 1; i++) {
         p->text.n = 0;
@@ -85,7 +68,7 @@ static void put_header(struct page *p)
     gp_buf_puts(&p->text, " allocations \xC2\xB7 ");
     gp_scale_put_count(&p->text, frees);
     gp_buf_puts(&p->text, " frees");
-    put_scratch(p, "p", "facts");
+    gp_page_take(&p->w, &p->text, "p", "facts");
     if (p->o->flame || p->o->timeline) {
         gp_page_open(&p->w, "p", "facts");
         gp_page_text(&p->w, "The same run as a ");
@@ -94,19 +77,7 @@ static void put_header(struct page *p)
         if (p->o->flame) gp_page_href(&p->w, p->o->flame, "flame graph");
         gp_svg_close(&p->w);
     }
-    close_line(p);
-}
-
-/* A figure whose value is the scratch text. */
-static void put_figure(struct page *p, const char *name, const char *words)
-{
-    gp_page_open(&p->w, "div", "kpi");
-    put(p, "dt", NULL, name);
-    gp_page_open(&p->w, "dd", NULL);
-    put_scratch(p, "b", NULL);
-    gp_svg_close(&p->w);
-    put(p, "dd", "of", words);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 /* The device whose figures stand at the top: the one with the highest peak. */
@@ -128,7 +99,7 @@ static void put_bytes_figure(struct page *p, const char *name, int64_t bytes, co
         gp_buf_putc(&words, ' ');
     }
     gp_buf_puts(&words, of);
-    put_figure(p, name, gp_buf_str(&words));
+    gp_page_figure(&p->w, name, &p->text, gp_buf_str(&words));
     gp_buf_release(&words);
 }
 
@@ -154,7 +125,7 @@ static void put_figures(struct page *p)
         put_bytes_figure(p, "Cached, free", f->free_whole + f->free_split, "that the allocator keeps", 0);
         put_bytes_figure(p, "Largest free block", f->largest_free, "at the end", 0);
     }
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 /* ---- over time ---- */
@@ -183,7 +154,7 @@ static void put_legend(struct page *p, const struct gp_memory_device *d, const s
         if (is_held(at, c)) put_key(p, gp_memory_category_color(c), gp_category_text(c));
     }
     if (d->reserved_peak > 0) put_key(p, "idle", "reserved, not allocated");
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static bool is_guessed(const struct gp_memory_device *d)
@@ -201,15 +172,16 @@ static void put_curve(struct page *p, uint32_t device, const struct gp_memory_mo
     gp_page_open(&p->w, "figure", "pan over-time");
     gp_page_open(&p->w, "figcaption", NULL);
     gp_memory_device_put(&p->text, p->m, d);
-    put_scratch(p, "strong", NULL);
-    put(p, "span", NULL,
+    gp_page_take(&p->w, &p->text, "strong", NULL);
+    gp_page_put(
+        &p->w, "span", NULL,
         is_guessed(d)
             ? " allocated bytes over time; what they hold is a guess from when they were made and freed"
             : " allocated bytes over time");
     gp_svg_close(&p->w);
     put_legend(p, d, at);
     gp_memory_curve(&p->w, p->m, device, at);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static void put_flame(struct page *p, uint32_t device)
@@ -219,8 +191,8 @@ static void put_flame(struct page *p, uint32_t device)
     gp_memory_flame(&flame, p->m, device, d->peak_position);
     gp_page_open(&p->w, "figure", "pan stacks");
     gp_page_open(&p->w, "figcaption", NULL);
-    put(p, "strong", NULL, "Who held the peak ");
-    put(p, "span", NULL, "stacks from the outermost call down, as wide as their bytes");
+    gp_page_put(&p->w, "strong", NULL, "Who held the peak ");
+    gp_page_put(&p->w, "span", NULL, "stacks from the outermost call down, as wide as their bytes");
     gp_svg_close(&p->w);
     gp_flame_svg_write(p->w.out, &flame,
                        &(struct gp_flame_svg_opts){.title = "Memory by stack",
@@ -231,7 +203,7 @@ static void put_flame(struct page *p, uint32_t device)
                                                    .width = 1160,
                                                    .max_frames = (uint32_t)share(p, p->size->frames)});
     gp_flame_release(&flame);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static void put_device(struct page *p, uint32_t device)
@@ -252,7 +224,7 @@ static void put_device(struct page *p, uint32_t device)
         put_curve(p, device, &at);
         put_flame(p, device);
         gp_page_pack(&p->w, id, packed.data, packed.n);
-        close_line(p);
+        gp_page_close(&p->w);
     }
     gp_buf_release(&packed);
     gp_memory_moments_release(&at);
@@ -263,7 +235,7 @@ static void put_time(struct page *p)
     for (size_t i = 0; i < p->devices; i++) put_device(p, (uint32_t)i);
     if (p->devices == p->m->devices.n) return;
     gp_buf_printf(&p->text, "%zu more devices are in the tables only.", p->m->devices.n - p->devices);
-    put_scratch(p, "p", "note");
+    gp_page_take(&p->w, &p->text, "p", "note");
 }
 
 /* ---- growth ---- */
@@ -297,9 +269,9 @@ static void put_growth_of(struct page *p, const struct gp_memory_device *d)
     gp_page_open(&p->w, "figure", NULL);
     gp_page_open(&p->w, "figcaption", NULL);
     gp_memory_device_put(&p->text, p->m, d);
-    put_scratch(p, "strong", NULL);
+    gp_page_take(&p->w, &p->text, "strong", NULL);
     gp_buf_printf(&p->text, " bytes of %s at the end of each step", gp_memory_str(p->m, growing(d)));
-    put_scratch(p, "span", NULL);
+    gp_page_take(&p->w, &p->text, "span", NULL);
     gp_svg_close(&p->w);
     struct gp_chart_series series = {NULL, "communication"};
     gp_chart_columns(&p->w, &(struct gp_chart){.label = "Bytes held at the end of each step",
@@ -309,7 +281,7 @@ static void put_growth_of(struct page *p, const struct gp_memory_device *d)
                                                .rows = rows,
                                                .rows_n = columns,
                                                .ticks = ticks});
-    close_line(p);
+    gp_page_close(&p->w);
     free(values);
     free(rows);
     free(ticks);
@@ -321,7 +293,7 @@ static void put_growth(struct page *p)
     for (size_t i = 0; i < p->devices; i++)
         if (p->m->devices.at[i].growth.n && p->m->devices.at[i].steps.n)
             put_growth_of(p, &p->m->devices.at[i]);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 /* ---- out of memory ---- */
@@ -344,21 +316,21 @@ static void put_oom_of(struct page *p, const struct gp_memory_device *d)
     gp_page_open(&p->w, "figure", NULL);
     gp_page_open(&p->w, "figcaption", NULL);
     gp_memory_device_put(&p->text, p->m, d);
-    put_scratch(p, "strong", NULL);
+    gp_page_take(&p->w, &p->text, "strong", NULL);
     gp_buf_printf(&p->text, " when memory ran out: %s", gp_oom_verdict_text(o->verdict));
-    put_scratch(p, "span", NULL);
+    gp_page_take(&p->w, &p->text, "span", NULL);
     gp_svg_close(&p->w);
     gp_page_open(&p->w, "p", "legend");
     for (int i = 0; i < 5; i++)
         if (has[i] || wants[i]) put_key(p, series[i].k, series[i].name);
-    close_line(p);
+    gp_page_close(&p->w);
     gp_chart_rows(&p->w, &(struct gp_chart){.label = "What was reachable, and what was requested",
                                             .unit = GP_UNIT_BYTES,
                                             .series = series,
                                             .series_n = 5,
                                             .rows = rows,
                                             .rows_n = 2});
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static void put_ooms(struct page *p)
@@ -366,7 +338,7 @@ static void put_ooms(struct page *p)
     gp_page_open(&p->w, "div", "charts");
     for (size_t i = 0; i < p->devices; i++)
         if (p->m->devices.at[i].ooms.n) put_oom_of(p, &p->m->devices.at[i]);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 /* ---- segments ---- */
@@ -378,11 +350,11 @@ static void put_maps(struct page *p)
         if (!d->fragmentation.known) continue;
         if (p->devices > 1) {
             gp_memory_device_put(&p->text, p->m, d);
-            put_scratch(p, "h3", NULL);
+            gp_page_take(&p->w, &p->text, "h3", NULL);
         }
         gp_page_open(&p->w, "div", "maps");
         gp_memory_map(&p->w, p->m, (uint32_t)i, share(p, p->size->boxes));
-        close_line(p);
+        gp_page_close(&p->w);
     }
 }
 
@@ -422,13 +394,13 @@ static void put_section(struct page *p, const struct section *s)
     if (!is_there(p, s)) return;
     gp_page_open(&p->w, "section", "theme");
     gp_svg_attr(&p->w, "id", s->id);
-    put(p, "h2", NULL, s->title);
+    gp_page_put(&p->w, "h2", NULL, s->title);
     if (s->draw) s->draw(p);
     for (int i = 0; i < MOST_TABLES; i++)
         if (table_of(p, s, i))
             gp_table_html_write(&p->w, table_of(p, s, i),
                                 &(struct gp_table_html_opts){.open = !i, .max_rows = p->size->rows});
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static void put_contents(struct page *p)
@@ -440,18 +412,7 @@ static void put_contents(struct page *p)
         gp_page_link(&p->w, sections[i].id, sections[i].title);
         gp_svg_newline(&p->w);
     }
-    close_line(p);
-}
-
-static void put_footer(struct page *p, bool json)
-{
-    gp_page_open(&p->w, "footer", NULL);
-    gp_buf_puts(&p->text, "trace-memory (gpuprof) " GP_VERSION);
-    if (p->o->options) gp_buf_puts(&p->text, p->o->options);
-    put_scratch(p, "p", NULL);
-    if (json)
-        put(p, "p", NULL, "This file has the same answer for programs in the script element gpuprof-answer.");
-    gp_svg_close(&p->w);
+    gp_page_close(&p->w);
 }
 
 static void write_page(struct gp_buf *b, struct gp_memory *m, const struct gp_memory_html_opts *o,
@@ -475,7 +436,7 @@ static void write_page(struct gp_buf *b, struct gp_memory *m, const struct gp_me
     put_figures(&p);
     put_contents(&p);
     for (int i = 0; i < SECTIONS; i++) put_section(&p, &sections[i]);
-    put_footer(&p, has_json);
+    gp_page_foot(&p.w, "trace-memory", o->options, NULL, has_json);
     gp_svg_close(&p.w);
     if (has_json) gp_page_json(&p.w, "gpuprof-answer", json->data, json->n);
     gp_page_end(&p.w, &gp_page_memory);

@@ -130,6 +130,23 @@ void gp_page_element(struct gp_svg *w, const char *element, const char *class, c
     gp_svg_close(w);
 }
 
+void gp_page_put(struct gp_svg *w, const char *element, const char *class, const char *text)
+{
+    gp_page_element(w, element, class, text, strlen(text));
+}
+
+void gp_page_take(struct gp_svg *w, struct gp_buf *b, const char *element, const char *class)
+{
+    gp_page_element(w, element, class, gp_buf_str(b), b->n);
+    b->n = 0;
+}
+
+void gp_page_close(struct gp_svg *w)
+{
+    gp_svg_close(w);
+    gp_svg_newline(w);
+}
+
 void gp_page_text(struct gp_svg *w, const char *text)
 {
     gp_svg_text(w, text, strlen(text));

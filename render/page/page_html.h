@@ -42,7 +42,12 @@ void gp_page_end(struct gp_svg *w, const struct gp_page_parts *parts);
 void gp_page_open(struct gp_svg *w, const char *element, const char *class);
 /* A whole element with text. */
 void gp_page_element(struct gp_svg *w, const char *element, const char *class, const char *text, size_t n);
+void gp_page_put(struct gp_svg *w, const char *element, const char *class, const char *text);
+/* The same with the text of B, which is empty after. */
+void gp_page_take(struct gp_svg *w, struct gp_buf *b, const char *element, const char *class);
 void gp_page_text(struct gp_svg *w, const char *text);
+/* Close the innermost open element and its line. */
+void gp_page_close(struct gp_svg *w);
 /* A small square of the colour class K ("gemm", "idle"), for legends. */
 void gp_page_swatch(struct gp_svg *w, const char *k);
 /* N bytes of JSON for programs that read the page: a script element of type application/json. JSON keeps its meaning,

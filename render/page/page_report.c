@@ -38,6 +38,35 @@ void gp_page_verdict(struct gp_svg *w, const struct gp_report *r)
     gp_svg_newline(w);
 }
 
+void gp_page_figure(struct gp_svg *w, const char *name, struct gp_buf *value, const char *words)
+{
+    gp_page_open(w, "div", "kpi");
+    gp_page_put(w, "dt", NULL, name);
+    gp_page_open(w, "dd", NULL);
+    gp_page_take(w, value, "b", NULL);
+    gp_svg_close(w);
+    gp_page_put(w, "dd", "of", words);
+    gp_page_close(w);
+}
+
+void gp_page_foot(struct gp_svg *w, const char *tool, const char *options, const char *note, bool answer)
+{
+    gp_page_open(w, "footer", NULL);
+    gp_page_open(w, "p", NULL);
+    gp_page_text(w, tool);
+    gp_page_text(w, " (gpuprof) " GP_VERSION);
+    if (options && *options) {
+        gp_page_text(w, *options == ' ' ? "," : ", ");
+        gp_page_text(w, options);
+    }
+    gp_svg_close(w);
+    if (note) gp_page_put(w, "p", NULL, note);
+    if (answer)
+        gp_page_put(w, "p", NULL,
+                    "This file has the same answer for programs in the script element gpuprof-answer.");
+    gp_svg_close(w);
+}
+
 void gp_page_link(struct gp_svg *w, const char *id, const char *title)
 {
     struct gp_buf href = {0};

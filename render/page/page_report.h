@@ -1,5 +1,5 @@
 /* page_report.h -- common parts of pages that are read from top to bottom: problems of the input, the
- * verdict, links within the page, one figure with its caption. Knows nothing about their content.
+ * verdict, figures, links within the page, pictures, the end. Knows nothing about their content.
  *
  *     gp_page_verdict(&w, &report);
  *     gp_page_link(&w, "kernels", "What the GPUs did");
@@ -13,6 +13,11 @@
 /* The lines of R's quality and of its verdict as sections; nothing if there are none. */
 void gp_page_quality(struct gp_svg *w, const struct gp_report *r);
 void gp_page_verdict(struct gp_svg *w, const struct gp_report *r);
+/* One of the figures at the top: NAME, the text of VALUE, which is empty after, and WORDS of what. */
+void gp_page_figure(struct gp_svg *w, const char *name, struct gp_buf *value, const char *words);
+/* The end: which TOOL wrote it with which OPTIONS, as typed, NULL or empty for none; a NOTE on how to read it, or NULL;
+ * whether the page holds the ANSWER for programs, too. */
+void gp_page_foot(struct gp_svg *w, const char *tool, const char *options, const char *note, bool answer);
 /* A link to the element ID of the same page. */
 void gp_page_link(struct gp_svg *w, const char *id, const char *title);
 /* A link to another page, a file as a user named it. */

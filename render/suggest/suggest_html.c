@@ -13,6 +13,9 @@
 #include "render/suggest/suggest_text.h"
 #include "render/page/table_html.h"
 
+static const char NOTE[] = "A saving is wall time of a step, from a replay of the recorded steps with the "
+                           "change. It is an interval, because a trace does not show everything.";
+
 struct page {
     struct gp_svg w;
     struct gp_buf text; /* scratch */
@@ -23,34 +26,16 @@ struct page {
     const struct gp_report_table *kernels, *chains, *work; /* NULL: there are none */
 };
 
-static void put(struct page *p, const char *element, const char *class, const char *text)
-{
-    gp_page_element(&p->w, element, class, text, strlen(text));
-}
-
 static void put_sid(struct page *p, const char *element, const char *class, gp_sid sid)
 {
     gp_page_element(&p->w, element, class, gp_suggest_str(p->s, sid), gp_string_len(&p->s->strings, sid));
-}
-
-/* An element with the scratch text, which is empty after. */
-static void put_scratch(struct page *p, const char *element, const char *class)
-{
-    gp_page_element(&p->w, element, class, p->text.data, p->text.n);
-    p->text.n = 0;
-}
-
-static void close_line(struct page *p)
-{
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
 }
 
 static void open_section(struct page *p, const char *id, const char *title)
 {
     gp_page_open(&p->w, "section", "theme");
     gp_svg_attr(&p->w, "id", id);
-    put(p, "h2", NULL, title);
+    gp_page_put(&p->w, "h2", NULL, title);
 }
 
 /* ---- the top of the page ---- */
@@ -68,25 +53,25 @@ static void put_facts(struct page *p)
     gp_buf_puts(b, " GPU events and ");
     gp_scale_put_count(b, t->launches);
     gp_buf_puts(b, t->found ? " launches per step" : " launches in all");
-    put_scratch(p, "p", "facts");
+    gp_page_take(&p->w, &p->text, "p", "facts");
 }
 
 static void put_header(struct page *p)
 {
     gp_page_open(&p->w, "header", NULL);
-    put(p, "p", "brand", "gpuprof trace-suggest");
-    put(p, "h1", NULL, p->o->input ? p->o->input : "standard input");
+    gp_page_put(&p->w, "p", "brand", "gpuprof trace-suggest");
+    gp_page_put(&p->w, "h1", NULL, p->o->input ? p->o->input : "standard input");
     put_facts(p);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 /* A figure whose value is the scratch text; PART of WHOLE is drawn when there is a whole. */
 static void put_figure(struct page *p, const char *name, int64_t part, int64_t whole, const char *words)
 {
     gp_page_open(&p->w, "div", "kpi");
-    put(p, "dt", NULL, name);
+    gp_page_put(&p->w, "dt", NULL, name);
     gp_page_open(&p->w, "dd", NULL);
-    put_scratch(p, "b", NULL);
+    gp_page_take(&p->w, &p->text, "b", NULL);
     gp_svg_close(&p->w);
     gp_page_open(&p->w, "dd", "of");
     if (whole > 0) {
@@ -99,7 +84,7 @@ static void put_figure(struct page *p, const char *name, int64_t part, int64_t w
     }
     gp_page_text(&p->w, words);
     gp_svg_close(&p->w);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static double percent(int64_t part, int64_t whole)
@@ -134,7 +119,7 @@ static void put_figures(struct page *p)
     put_figure(p, "Replay error", 0, 0,
                t->trusted ? "within the 2% limit for claiming savings"
                           : "more than 2%, so no saving is claimed");
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static void put_contents(struct page *p)
@@ -153,7 +138,7 @@ static void put_contents(struct page *p)
     if (p->kernels) gp_page_link(&p->w, "roofline", "Roofline");
     gp_svg_newline(&p->w);
     if (p->kernels) gp_page_link(&p->w, "regimes", "What limits the kernels");
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 /* ---- suggestions ---- */
@@ -194,7 +179,7 @@ static void put_evidence_value(struct page *p, const struct gp_evidence *e)
         put_sid(p, "dd", NULL, e->text);
         return;
     }
-    put_scratch(p, "dd", NULL);
+    gp_page_take(&p->w, &p->text, "dd", NULL);
 }
 
 /* Does another piece of evidence have the same name but a different unit? */
@@ -214,17 +199,17 @@ static void put_evidence(struct page *p, const struct gp_suggestion *one)
         gp_page_open(&p->w, "div", NULL);
         if (one->evidence.at[i].unit == GP_EVIDENCE_NS && is_twice(one, i)) gp_buf_puts(&p->text, "time of ");
         put_words(&p->text, one->evidence.at[i].name);
-        put_scratch(p, "dt", NULL);
+        gp_page_take(&p->w, &p->text, "dt", NULL);
         put_evidence_value(p, &one->evidence.at[i]);
         gp_svg_close(&p->w);
     }
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static void put_reason(struct page *p, const char *name, const char *text, size_t n)
 {
     if (!n) return;
-    put(p, "dt", NULL, name);
+    gp_page_put(&p->w, "dt", NULL, name);
     gp_page_element(&p->w, "dd", NULL, text, n);
     gp_svg_newline(&p->w);
 }
@@ -250,35 +235,35 @@ static void put_reasons(struct page *p, const struct gp_suggestion *one)
         put_reason(p, "Saved by the change itself", p->text.data, p->text.n);
         p->text.n = 0;
     }
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static void put_rule(struct page *p, const struct gp_rule *rule)
 {
     gp_page_open(&p->w, "details", "rule");
     gp_buf_printf(&p->text, "The rule %s", rule->name);
-    put_scratch(p, "summary", NULL);
+    gp_page_take(&p->w, &p->text, "summary", NULL);
     gp_page_open(&p->w, "dl", NULL);
     put_reason(p, "Looks for", rule->summary, strlen(rule->summary));
     put_reason(p, "Needs", rule->needs, strlen(rule->needs));
     put_reason(p, "Threshold", rule->threshold, strlen(rule->threshold));
     put_reason(p, "Exceptions", rule->guard, strlen(rule->guard));
     gp_svg_close(&p->w);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static void put_card_head(struct page *p, const struct gp_suggestion *one)
 {
     const char *priority = gp_priority_name(one->priority);
     gp_page_open(&p->w, "header", NULL);
-    put(p, "span", "priority", priority);
+    gp_page_put(&p->w, "span", "priority", priority);
     gp_page_text(&p->w, " ");
     put_words(&p->text, one->rule->name);
-    put_scratch(p, "h3", NULL);
+    gp_page_take(&p->w, &p->text, "h3", NULL);
     gp_page_text(&p->w, " ");
     gp_suggest_put_saving(&p->text, p->s, one);
-    put_scratch(p, "span", "saves");
-    close_line(p);
+    gp_page_take(&p->w, &p->text, "span", "saves");
+    gp_page_close(&p->w);
 }
 
 static void put_card(struct page *p, size_t i)
@@ -298,37 +283,38 @@ static void put_card(struct page *p, size_t i)
         gp_svg_close(&p->w);
     }
     gp_page_open(&p->w, "p", "do");
-    put(p, "strong", NULL, "Do: ");
+    gp_page_put(&p->w, "strong", NULL, "Do: ");
     gp_svg_text(&p->w, gp_suggest_str(p->s, one->action), gp_string_len(&p->s->strings, one->action));
     gp_svg_close(&p->w);
     put_evidence(p, one);
-    close_line(p);
+    gp_page_close(&p->w);
     put_reasons(p, one);
     put_rule(p, one->rule);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static void put_together(struct page *p)
 {
     if (p->worth < 2) return;
     gp_page_open(&p->w, "div", "together");
-    put(p, "h3", NULL, p->worth == 2 ? "Both together" : "All together");
+    gp_page_put(&p->w, "h3", NULL, p->worth == 2 ? "Both together" : "All together");
     gp_suggest_chart_saving(&p->w, p->s, p->s->joint_low_ns, p->s->joint_high_ns, 0);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static void put_suggestions(struct page *p)
 {
     if (!p->worth) return;
     open_section(p, "suggestions", "What to do, most valuable first");
-    put(p, "p", "note",
+    gp_page_put(
+        &p->w, "p", "note",
         "Each bar is the step as recorded; its filled part is what the change saves in a replay of the "
         "recorded steps.");
     put_together(p);
     gp_page_open(&p->w, "ol", "cards");
     for (size_t i = 0; i < p->worth; i++) put_card(p, i);
     gp_svg_close(&p->w);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 /* ---- what would not make it shorter ---- */
@@ -339,31 +325,31 @@ static void put_other(struct page *p, const struct gp_suggestion *one)
     gp_page_open(&p->w, "div", "cost");
     if (one->current_ns > 0) gp_scale_put(&p->text, GP_UNIT_NS, one->current_ns);
     else gp_buf_puts(&p->text, "-");
-    put_scratch(p, "b", NULL);
-    put(p, "span", NULL, p->s->step.found ? "per step" : "in all");
+    gp_page_take(&p->w, &p->text, "b", NULL);
+    gp_page_put(&p->w, "span", NULL, p->s->step.found ? "per step" : "in all");
     gp_svg_close(&p->w);
     gp_page_open(&p->w, "div", NULL);
     gp_page_open(&p->w, "p", NULL);
     put_words(&p->text, one->rule->name);
     gp_buf_puts(&p->text, ": ");
-    put_scratch(p, "strong", NULL);
+    gp_page_take(&p->w, &p->text, "strong", NULL);
     gp_svg_text(&p->w, gp_suggest_str(p->s, one->description),
                 gp_string_len(&p->s->strings, one->description));
     gp_svg_close(&p->w);
     gp_buf_puts(&p->text, "Possible change: ");
     gp_buf_puts(&p->text, gp_suggest_str(p->s, one->action));
-    put_scratch(p, "p", "at");
+    gp_page_take(&p->w, &p->text, "p", "at");
     if (one->formula) {
         gp_buf_puts(&p->text, "Calculated from: ");
         gp_buf_puts(&p->text, gp_suggest_str(p->s, one->formula));
-        put_scratch(p, "p", "at");
+        gp_page_take(&p->w, &p->text, "p", "at");
     }
     if (one->saving_high_ns > 0) {
         gp_suggest_put_saving(&p->text, p->s, one);
-        put_scratch(p, "p", "at");
+        gp_page_take(&p->w, &p->text, "p", "at");
     }
     gp_svg_close(&p->w);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static void put_rest(struct page *p)
@@ -373,15 +359,16 @@ static void put_rest(struct page *p)
     open_section(p, "rest",
                  trusted ? "Found, but not expected to shorten the step"
                          : "Found, but the saving is unknown");
-    put(p, "p", "note",
-        trusted ? "This takes time, but a replay without it makes the step hardly any shorter."
-                : "A replay of the unchanged steps misses the recorded time, so no saving is claimed.");
+    gp_page_put(&p->w, "p", "note",
+                trusted
+                    ? "This takes time, but a replay without it makes the step hardly any shorter."
+                    : "A replay of the unchanged steps misses the recorded time, so no saving is claimed.");
     gp_page_open(&p->w, "div", "findings");
     gp_page_open(&p->w, "ol", NULL);
     for (size_t i = p->worth; i < p->s->suggestions.n; i++) put_other(p, &p->s->suggestions.at[i]);
     gp_svg_close(&p->w);
     gp_svg_close(&p->w);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 /* ---- kernels ---- */
@@ -457,12 +444,12 @@ static void put_kernels(struct page *p)
         gp_buf_puts(&p->text, "An empty kernel takes about ");
         gp_scale_put(&p->text, GP_UNIT_NS, p->s->empty_ns);
         gp_buf_puts(&p->text, " here; kernels barely longer are bound by overhead.");
-        put_scratch(p, "p", "note");
+        gp_page_take(&p->w, &p->text, "p", "note");
     }
     gp_suggest_put_ceilings(&p->text, p->s);
-    if (p->text.n) put_scratch(p, "p", "note");
+    if (p->text.n) gp_page_take(&p->w, &p->text, "p", "note");
     gp_table_html_write(&p->w, p->kernels, &(struct gp_table_html_opts){.open = true, .swatch = kind_swatch});
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static void put_chains(struct page *p)
@@ -470,7 +457,7 @@ static void put_chains(struct page *p)
     if (!p->chains) return;
     open_section(p, "fusion", "Chains of kernels that a single kernel could replace");
     gp_suggest_chains_write(&p->w, p->s, p->chains);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 static void put_roofline(struct page *p)
@@ -478,7 +465,7 @@ static void put_roofline(struct page *p)
     if (!p->kernels) return;
     open_section(p, "roofline", "How close kernels come to the device's limits");
     gp_roofline_section(&p->w, &p->s->roofline, &p->s->strings, p->work);
-    close_line(p);
+    gp_page_close(&p->w);
 }
 
 /* ---- all of it ---- */
@@ -488,26 +475,7 @@ static void put_step(struct page *p)
     open_section(p, "step",
                  p->s->step.found ? "Where the time of a step goes" : "Where the time of the trace goes");
     gp_suggest_chart_step(&p->w, p->s);
-    close_line(p);
-}
-
-static void put_footer(struct page *p)
-{
-    gp_page_open(&p->w, "footer", NULL);
-    gp_buf_puts(&p->text, "trace-suggest (gpuprof) " GP_VERSION);
-    if (p->o->options && *p->o->options) {
-        gp_buf_putc(&p->text, ',');
-        gp_buf_puts(&p->text, p->o->options);
-    }
-    put_scratch(p, "p", NULL);
-    gp_page_open(&p->w, "p", NULL);
-    gp_page_text(&p->w, "A saving is wall time of a step, from a replay of the recorded steps with the "
-                        "change. It is an interval, because a trace does not show everything. ");
-    if (p->o->json)
-        gp_page_text(&p->w,
-                     "This file has the same answer for programs in the script element gpuprof-answer.");
-    gp_svg_close(&p->w);
-    gp_svg_close(&p->w);
+    gp_page_close(&p->w);
 }
 
 void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest *s,
@@ -535,7 +503,7 @@ void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest *s,
     put_chains(&p);
     put_roofline(&p);
     put_kernels(&p);
-    put_footer(&p);
+    gp_page_foot(&p.w, "trace-suggest", o->options, NOTE, o->json != NULL);
     gp_svg_close(&p.w);
     if (o->json) gp_page_json(&p.w, "gpuprof-answer", o->json, o->json_n);
     gp_page_end(&p.w, &gp_page_suggest);
