@@ -18,7 +18,7 @@ struct opts {
 };
 
 static const struct gp_option options[] = {
-    {0, "at", "peak|end|oom|TIME", "when: TIME counts from the start, such as 1.5s (default: peak)",
+    {0, "at", "peak|end|oom|TIME", "moment to report; TIME is from the start, such as 1.5s (default: peak)",
      GP_OPT_STRING, offsetof(struct opts, at)},
     {0, "by", "stack|range|op|module|category", "group what is held by this (default: stack)", GP_OPT_CHOICE,
      offsetof(struct opts, by)},

@@ -32,8 +32,8 @@ static const struct gp_option options[] = {
      offsetof(struct opts, roofline)},
     GP_OPTIONS_ANALYSIS,
     {0, "ceilings", "FILE|none",
-     "peak rates of the device, as gpuprof-collect measures them (default: kept ones of its kind, the trace, "
-     "or data sheets)",
+     "peak rates of the device, as gpuprof-collect measures them (default: those kept for its model, then "
+     "the trace's, then data sheets)",
      GP_OPT_STRING, offsetof(struct opts, ceilings)},
     {0, "three-regimes", NULL, "distinguish only overhead, memory and compute", GP_OPT_FLAG,
      offsetof(struct opts, three_regimes)},

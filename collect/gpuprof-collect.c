@@ -32,7 +32,7 @@ static const struct gp_option options[] = {
     {0, "command", NULL, "store the command line in the trace, without what looks like a secret", GP_OPT_FLAG,
      offsetof(struct gp_collect_opts, command)},
     {0, "redact", NULL,
-     "store hashes instead of names of ranges, threads and processes, and of texts among args", GP_OPT_FLAG,
+     "store hashes instead of names of ranges, threads and processes, and of text arguments", GP_OPT_FLAG,
      offsetof(struct gp_collect_opts, redact)},
     {0, "filter", "WHAT",
      "record only rank:LIST (0,2-3), kernel:PATTERN (*gemm*), or both with a space between them",
@@ -47,7 +47,7 @@ static const struct gp_option options[] = {
     {0, "last", "TIME", "keep only the last TIME, until the command ends or --dump", GP_OPT_SECONDS,
      offsetof(struct gp_collect_opts, last_ns)},
     {0, "dump", "WHEN",
-     "write what --last has kept on SIGUSR1, SIGUSR2, or idle:TIME, when no GPU work has ended for that "
+     "write what --last holds on SIGUSR1, SIGUSR2, or idle:TIME, when no GPU work has ended for that "
      "long",
      GP_OPT_STRING, offsetof(struct gp_collect_opts, dump)},
     {0, "flush-interval", "TIME", "flush this often; a crash loses at most one interval (default: 100ms)",
@@ -72,8 +72,9 @@ static const struct gp_option options[] = {
      offsetof(struct opts, measure.tolerance)},
     {0, "device", "LIST", "with --calibrate and --op: only these, as in 0,2 (default: all; --op: 0)",
      GP_OPT_STRING, offsetof(struct opts, measure.device)},
-    {0, "force", NULL, "with --calibrate and --op: also a device that is in use, divided, or capped",
-     GP_OPT_FLAG, offsetof(struct opts, measure.force)},
+    {0, "force", NULL,
+     "with --calibrate and --op: measure even a device that is in use, partitioned or capped", GP_OPT_FLAG,
+     offsetof(struct opts, measure.force)},
     {0, "op", "NAME[,NAME...]",
      "measure operations over their sizes: copy, fill, add, exp, cos, sum, softmax, layernorm, transpose, "
      "matmul",

@@ -18,12 +18,12 @@ static const struct kind kinds[] = {
     {"#!", 0, "a script, not a trace: record it with gpuprof-collect"},
     {"%PDF", 0, "a PDF document, not a trace"},
     {"\x89PNG", 0, "a picture, not a trace"},
-    {"<svg", 0, "an SVG picture, as trace2flame draws: give the trace that it was drawn from"},
+    {"<svg", 0, "an SVG picture: pass the trace that it was drawn from"},
     {"<?xml", 0, "an XML document, not a trace"},
     {"\x80\x02", 0, "a pickle, not a trace: trace-memory reads snapshots of memory"},
     {"\x80\x04", 0, "a pickle, not a trace: trace-memory reads snapshots of memory"},
-    {"PK\x03\x04", 0, "a zip archive: unpack it, and give the files in it"},
-    {"ustar", 257, "a tar archive: unpack it, and give the files in it"},
+    {"PK\x03\x04", 0, "a zip archive: unpack it, and pass the files in it"},
+    {"ustar", 257, "a tar archive: unpack it, and pass the files in it"},
     {"BZh", 0, "compressed with bzip2: decompress it; gzip and zstd are read as they are"},
     {"\xfd"
      "7zXZ",
@@ -62,7 +62,7 @@ const char *gp_foreign_what(const void *head, size_t n)
     }
     while (n && isspace((unsigned char)*s)) s++, n--;
     if (begins(s, n, "<!doctype html") || begins(s, n, "<html"))
-        return "a page, as our tools write: give the trace that it was made from";
-    return is_csv(s, n) ? "a table (CSV), not a trace: give the trace itself, as JSON or in our binary format"
+        return "an HTML page: pass the trace that it was made from";
+    return is_csv(s, n) ? "a table (CSV), not a trace: pass the trace itself, as JSON or in our binary format"
                         : NULL;
 }

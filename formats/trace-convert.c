@@ -20,7 +20,7 @@ static const struct gp_option options[] = {
     {0, "compress", "none|gzip|zstd|zlib",
      "compress the output: gpuprof blocks with zstd or zlib, Chrome JSON with gzip or zstd (default: none)",
      GP_OPT_CHOICE, offsetof(struct opts, compress)},
-    {0, "redact", NULL, "replace names of ranges and texts among args by hashes, leave the command line out",
+    {0, "redact", NULL, "replace range names and text arguments with hashes, and omit the command line",
      GP_OPT_FLAG, offsetof(struct opts, redact)},
     GP_OPTIONS_COMMON,
     {0},
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 {
     struct gp_tool tool = {
         .name = "trace-convert",
-        .summary = "convert GPU traces of any format to one of another format",
+        .summary = "convert GPU traces between formats",
         .operands = "[FILE...]",
         .example = "trace-convert --to gpuprof kineto.json.gz > run.trace\n"
                    "gpuprof-collect ./app | trace-convert --to chrome > app.json\n"

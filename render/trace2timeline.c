@@ -27,7 +27,7 @@ static const struct gp_option options[] = {
     {0, "detail", "LIST",
      "where a page beyond its size keeps all events: steps:N, gaps:N, FROM-TO (default: steps:20,gaps:200)",
      GP_OPT_STRING, offsetof(struct opts, detail)},
-    {0, "no-args", NULL, "omit what was recorded beside names and times", GP_OPT_FLAG,
+    {0, "no-args", NULL, "omit recorded arguments: names and times only", GP_OPT_FLAG,
      offsetof(struct opts, no_args)},
     GP_OPTIONS_ANALYSIS,
     {0, "title", "TEXT", "heading of the page or picture", GP_OPT_STRING, offsetof(struct opts, title)},

@@ -56,9 +56,9 @@ static gp_sid action_of(struct gp_compile *c, const struct gp_compile_recompile 
     case GP_RECOMPILE_DEVICE:
         return gp_compile_print(c, "Keep %s on one device", e);
     case GP_RECOMPILE_GRAD:
-        return gp_compile_print(
-            c, "Call it with the same need of gradients, or compile one function for training and one for "
-               "inference");
+        return gp_compile_print(c, "Call it either always or never with tensors that require gradients, or "
+                                   "compile one function for training and one for "
+                                   "inference");
     case GP_RECOMPILE_GLOBAL:
         return gp_compile_print(c, "Enter no_grad, autocast and the like in the same way before each call");
     case GP_RECOMPILE_OBJECT:
@@ -143,7 +143,7 @@ static void advise_skips(struct gp_compile *c)
             &c->log->strings,
             strstr(reason, "mutated")
                 ? "Do not change inputs in place: return the new value, or copy the input inside"
-            : strstr(reason, "cpu")     ? "Move the tensors of the CPU to the GPU before the call"
+            : strstr(reason, "cpu")     ? "Move CPU tensors to the GPU before the call"
             : strstr(reason, "dynamic") ? "Use fixed shapes: pad, or compile with dynamic=False"
                                         : "Remove what the reason names from the compiled function");
         struct gp_compile_advice *a = add(c, "cudagraph_skip", GP_COMPILE_HIGH, place);

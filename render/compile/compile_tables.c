@@ -188,9 +188,11 @@ static void add_time(struct maker *m)
     const struct gp_compile_time *time = &m->c->time;
     if (!time->total_ns) return;
     struct gp_report_table *t = gp_report_add(m->r, "time", "Compile time");
-    gp_buf_puts(&m->text, time->from_spans
-                              ? "Each moment counts once; the classes add up to the whole."
-                              : "By the nested fields of the metrics: this version logs no spans.");
+    gp_buf_puts(
+        &m->text,
+        time->from_spans
+            ? "Each moment counts once; the classes add up to the whole."
+            : "From the nested fields of the metrics, because this version of PyTorch logs no spans.");
     if (time->kernel_work_ns) {
         gp_buf_puts(&m->text, " Worker processes spent ");
         gp_scale_put(&m->text, GP_UNIT_NS, time->kernel_work_ns);

@@ -190,7 +190,7 @@ static void put_growth(struct tables *t)
     gp_report_column(table, "blocks_per_step", "Blocks", GP_CELL_COUNT, 0, "per step");
     gp_report_column(table, "bytes", "In all", GP_CELL_BYTES, 0, "after the first step");
     gp_report_column(table, "rises", "Rises", GP_CELL_COUNT, 0,
-                     "ends of steps at which more was held than before");
+                     "steps that end with more memory held than before");
     gp_report_column(table, "steps", "Steps", GP_CELL_COUNT, 0, "that were compared");
     for (size_t i = 0; i < t->m->devices.n; i++) {
         const struct gp_memory_device *d = &t->m->devices.at[i];
@@ -388,7 +388,7 @@ static void put_churn(struct tables *t)
             gp_report_column(table, "allocations", "Allocations", GP_CELL_COUNT, 0, NULL);
             gp_report_column(table, "bytes", "Bytes", GP_CELL_BYTES, 0, "that they asked for, rounded");
             gp_report_column(table, "freed_inside", "Freed inside", GP_CELL_COUNT, 0,
-                             "freed before the range that made them ended");
+                             "freed before their range ended");
             gp_report_column(table, "segment_allocs", "cudaMalloc", GP_CELL_COUNT, 0,
                              "segments taken from the device");
             gp_report_column(table, "segment_allocs_later", "after step 0", GP_CELL_COUNT, 0, NULL);

@@ -190,7 +190,7 @@ test_expect_success 'a time without a unit is an error that shows how to write i
 test_expect_success 'what people hand in by mistake is named, with the way on' '
     cp "$(command -v cat)" program && printf "<!DOCTYPE html><html></html>" >page &&
     printf "Time,Name,Duration\n1,gemm,2\n" >table && mkdir a_folder && printf "\200\004\225abc" >snapshot &&
-    for wrong in "program:a program, not a trace: record it with gpuprof-collect" "page:a page, as our tools write" \
+    for wrong in "program:a program, not a trace: record it with gpuprof-collect" "page:an HTML page: pass the trace that it was made from" \
         "table:a table (CSV), not a trace" "snapshot:a pickle, not a trace: trace-memory reads" \
         "a_folder:is a directory: name the files in it, such as a_folder/"; do
         for tool in trace-hta trace2flame trace2timeline trace-suggest; do
