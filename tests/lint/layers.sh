@@ -44,6 +44,7 @@ violations() {
         row("formats/rocpd", "formats/trace.h formats/cuda_names.h formats/sqlite")
         row("collect", "collect/cut formats formats/gpt")
         row("collect/cut", "collect/wire.h formats formats/gpt")
+        row("collect/python", "collect/gpuprof.h")
         row("collect/inject", "collect formats formats/gpt")
         row("collect/bench", "")
         row("collect/calibrate", "collect/launcher formats/ceilings_cache.h analyze/calibrate render/calibrate")

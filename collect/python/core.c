@@ -1,0 +1,601 @@
+/* The fast part of the Python module gputrace: ranges, which go to whoever listens (gpuprof.h) and into sums per name, and
+ * the calls that begin and end sessions. Uses Python's stable ABI of 3.10; everything here runs under its lock. */
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030A0000
+#include <Python.h>
+#include <pthread.h>
+#include <time.h>
+#include "collect/gpuprof.h"
+
+enum { MAX_METRICS = 16, MAX_NAMES = 4096 };
+
+/* What a name has come to; never freed, at most MAX_NAMES of them and one for the rest. */
+struct sums {
+    struct sums *next;
+    struct gpuprof_site site;
+    PyObject *name;
+    uint64_t count;
+    int64_t total_ns, min_ns, max_ns;
+    double squares; /* of ns */
+};
+
+typedef struct {
+    PyObject_HEAD PyObject *name;
+    struct sums *sums;
+    gpuprof_metric_t *metrics;
+    size_t n;
+} range_object;
+
+/* A range that is open. */
+struct frame {
+    const range_object *range; /* borrowed: whoever leaves it has it */
+    const void *task;          /* of asyncio, or NULL */
+    int64_t start_ns;          /* 0: the sums are off */
+    uint64_t id; /* of a range that is not on the stack of its thread; 0: it is, or nobody listened */
+    int pushed;
+    PyObject *token; /* of the hook, or NULL */
+};
+
+struct stack {
+    struct frame *at;
+    size_t n, cap;
+};
+
+static _Thread_local struct stack *mine;
+
+static struct {
+    struct sums *first;
+    size_t names;
+    PyObject *by_name; /* name -> address of its sums */
+    struct sums *rest; /* for what is one too many */
+    int summing;
+    PyObject *enter, *leave; /* hooks, or NULL */
+    PyObject *decorate;      /* (range, function) -> function */
+    PyObject *running_loop, *current_task;
+    pthread_key_t key;
+} self = {.summing = 1};
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- names ---- */
+
+/* NAME as UTF-8 without NUL, whatever it holds; a new reference to bytes. */
+static PyObject *to_bytes(PyObject *name)
+{
+    PyObject *bytes = PyUnicode_AsEncodedString(name, "utf-8", "backslashreplace");
+    char *p;
+    Py_ssize_t n;
+    if (!bytes || PyBytes_AsStringAndSize(bytes, &p, &n)) {
+        Py_XDECREF(bytes);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!p[i]) p[i] = ' ';
+    return bytes;
+}
+
+static struct sums *new_sums(PyObject *name, const char *text)
+{
+    struct sums *s = calloc(1, sizeof *s);
+    char *copy = strdup(text);
+    if (!s || !copy) {
+        free(s);
+        free(copy);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    Py_INCREF(name);
+    s->name = name;
+    s->site.text = copy;
+    s->next = self.first;
+    return self.first = s;
+}
+
+/* The sums of NAME; where there are too many names, those of the rest. */
+static struct sums *find_sums(PyObject *name)
+{
+    PyObject *known = PyDict_GetItemWithError(self.by_name, name), *bytes;
+    if (known) return PyLong_AsVoidPtr(known);
+    if (PyErr_Occurred()) return NULL;
+    if (self.names == MAX_NAMES) return self.rest;
+    if (!(bytes = to_bytes(name))) return NULL;
+    struct sums *s = new_sums(name, PyBytes_AsString(bytes));
+    PyObject *address = s ? PyLong_FromVoidPtr(s) : NULL;
+    if (!address || PyDict_SetItem(self.by_name, name, address)) s = NULL;
+    Py_XDECREF(address);
+    Py_DECREF(bytes);
+    self.names += s != NULL;
+    return s;
+}
+
+/* ---- the stack of a thread ---- */
+
+static void free_stack(void *p)
+{
+    struct stack *s = p;
+    free(s->at);
+    free(s);
+}
+
+static struct frame *new_frame(void)
+{
+    if (!mine) {
+        mine = calloc(1, sizeof *mine);
+        if (mine) pthread_setspecific(self.key, mine);
+    }
+    if (mine && mine->n == mine->cap) {
+        size_t cap = mine->cap ? mine->cap * 2 : 32;
+        struct frame *at = realloc(mine->at, cap * sizeof *at);
+        if (!at) return NULL;
+        mine->at = at;
+        mine->cap = cap;
+    }
+    return mine ? &mine->at[mine->n++] : NULL;
+}
+
+/* The task of asyncio that runs, as an address; NULL: none. */
+static const void *task(void)
+{
+    if (!self.running_loop) {
+        PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+        PyObject *asyncio = modules ? PyDict_GetItemString(modules, "asyncio") : NULL;
+        if (!asyncio) return NULL;
+        self.running_loop = PyObject_GetAttrString(asyncio, "_get_running_loop");
+        self.current_task = PyObject_GetAttrString(asyncio, "current_task");
+        PyErr_Clear(); /* it is being imported */
+        if (!self.running_loop || !self.current_task) {
+            Py_CLEAR(self.running_loop);
+            Py_CLEAR(self.current_task);
+            return NULL;
+        }
+    }
+    PyObject *loop = PyObject_CallNoArgs(self.running_loop), *t = NULL;
+    if (loop && loop != Py_None) t = PyObject_CallFunctionObjArgs(self.current_task, loop, NULL);
+    PyErr_Clear();
+    const void *address = t && t != Py_None ? t : NULL;
+    Py_XDECREF(loop);
+    Py_XDECREF(t); /* the loop keeps it */
+    return address;
+}
+
+/* ---- ranges ---- */
+
+static void add(struct sums *s, int64_t ns)
+{
+    if (!s->count || ns < s->min_ns) s->min_ns = ns;
+    if (ns > s->max_ns) s->max_ns = ns;
+    s->count++;
+    s->total_ns += ns;
+    s->squares += (double)ns * (double)ns;
+}
+
+static PyObject *enter(range_object *r)
+{
+    const gpuprof_table_t *t = gpuprof_table_();
+    const void *in_task = task();
+    PyObject *token = NULL;
+    if (self.enter) {
+        token = PyObject_CallFunctionObjArgs(self.enter, r, NULL);
+        if (!token) return NULL;
+    }
+    struct frame *f = new_frame();
+    if (!f) {
+        Py_XDECREF(token);
+        return PyErr_NoMemory();
+    }
+    *f = (struct frame){.range = r, .task = in_task, .token = token};
+    if (t) {
+        uint64_t id = gpuprof_id_(t, &r->sums->site);
+        if (in_task) f->id = t->start(id, r->metrics, r->n);
+        else t->push(id, r->metrics, r->n);
+        f->pushed = !in_task;
+    }
+    f->start_ns = self.summing ? now_ns() : 0;
+    Py_INCREF(r);
+    return (PyObject *)r;
+}
+
+/* The latest frame of R in this task: nearly always the last one. */
+static size_t find_frame(const range_object *r)
+{
+    const struct frame *last = mine && mine->n ? &mine->at[mine->n - 1] : NULL;
+    if (!last) return SIZE_MAX;
+    if (last->range == r && !last->task) return mine->n - 1;
+    const void *in_task = task();
+    for (size_t i = mine->n; i-- > 0;)
+        if (mine->at[i].range == r && mine->at[i].task == in_task) return i;
+    return SIZE_MAX;
+}
+
+static PyObject *leave(range_object *r)
+{
+    int64_t end_ns = self.summing ? now_ns() : 0;
+    size_t i = find_frame(r);
+    if (i == SIZE_MAX)
+        return PyErr_Format(PyExc_RuntimeError, "range %R ends on a thread or task that it did not begin on",
+                            r->name);
+    struct frame f = mine->at[i];
+    memmove(&mine->at[i], &mine->at[i + 1], (--mine->n - i) * sizeof f);
+    const gpuprof_table_t *t = gpuprof_table_();
+    if (t && f.id) t->stop(f.id);
+    else if (t && f.pushed) t->pop();
+    if (f.start_ns && end_ns) add(r->sums, end_ns - f.start_ns);
+    if (f.token) {
+        PyObject *done = self.leave ? PyObject_CallFunctionObjArgs(self.leave, r, f.token, NULL) : Py_None;
+        if (done && done != Py_None) Py_DECREF(done);
+        Py_DECREF(f.token);
+        if (!done) return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *range_enter(PyObject *r, PyObject *unused)
+{
+    (void)unused;
+    return enter((range_object *)r);
+}
+
+static PyObject *range_exit(PyObject *r, PyObject *const *args, Py_ssize_t n)
+{
+    (void)args;
+    (void)n;
+    return leave((range_object *)r);
+}
+
+/* {name: value or (value, "sum"|"max"|"mean")} */
+static int set_metrics(range_object *r, PyObject *metrics)
+{
+    static const char *const rules[] = {"sum", "max", "mean"};
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    if (!metrics || metrics == Py_None) return 0;
+    if (!PyDict_Check(metrics) || PyDict_Size(metrics) > MAX_METRICS) {
+        PyErr_Format(PyExc_TypeError, "metrics: a dict of at most %d numbers", MAX_METRICS);
+        return -1;
+    }
+    r->metrics = calloc((size_t)PyDict_Size(metrics) + 1, sizeof *r->metrics);
+    while (r->metrics && PyDict_Next(metrics, &at, &key, &value)) {
+        gpuprof_metric_t *m = &r->metrics[r->n];
+        PyObject *number = value, *rule = NULL;
+        if (PyTuple_Check(value) && PyTuple_Size(value) == 2) {
+            number = PyTuple_GetItem(value, 0);
+            rule = PyTuple_GetItem(value, 1);
+        }
+        PyObject *text = PyUnicode_Check(key) ? to_bytes(key) : NULL;
+        m->value = PyFloat_AsDouble(number);
+        while (rule && PyUnicode_Check(rule) && m->rule < 3 &&
+               PyUnicode_CompareWithASCIIString(rule, rules[m->rule]))
+            m->rule++;
+        if (!text || PyErr_Occurred() || m->rule == 3 || (rule && !PyUnicode_Check(rule))) {
+            Py_XDECREF(text);
+            PyErr_SetString(
+                PyExc_TypeError,
+                "metrics: names are text, values are numbers or (number, \"sum\"|\"max\"|\"mean\")");
+            return -1;
+        }
+        m->name = strdup(PyBytes_AsString(text));
+        Py_DECREF(text);
+        r->n += m->name != NULL;
+    }
+    return r->metrics ? 0 : (PyErr_NoMemory(), -1);
+}
+
+static void range_free(PyObject *o)
+{
+    range_object *r = (range_object *)o;
+    PyTypeObject *type = Py_TYPE(o);
+    for (size_t i = 0; i < r->n; i++) free((char *)(uintptr_t)r->metrics[i].name);
+    free(r->metrics);
+    Py_XDECREF(r->name);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(o);
+    Py_DECREF(type);
+}
+
+/* flops= and bytes= are metrics that have a name of their own. */
+static PyObject *merge(PyObject *metrics, PyObject *flops, PyObject *bytes)
+{
+    PyObject *all = metrics && metrics != Py_None ? PyDict_New() : NULL;
+    if (!all && !flops && !bytes) return NULL;
+    if (!all) all = PyDict_New();
+    if (all && metrics && metrics != Py_None && PyDict_Update(all, metrics)) Py_CLEAR(all);
+    if (all && flops && flops != Py_None) PyDict_SetItemString(all, "flops", flops);
+    if (all && bytes && bytes != Py_None) PyDict_SetItemString(all, "bytes", bytes);
+    return all;
+}
+
+static PyObject *new_range(PyTypeObject *type, PyObject *name, PyObject *metrics)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    PyObject *o = alloc(type, 0);
+    range_object *r = (range_object *)o;
+    if (!r) return NULL;
+    Py_INCREF(name);
+    r->name = name;
+    r->sums = find_sums(name);
+    if (r->sums && !set_metrics(r, metrics)) return o;
+    Py_DECREF(o);
+    return NULL;
+}
+
+static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"name", "flops", "bytes", "metrics", NULL};
+    PyObject *name, *flops = NULL, *bytes = NULL, *metrics = NULL, *o;
+    if (!keywords && PyTuple_Size(args) == 1 && PyUnicode_Check(name = PyTuple_GetItem(args, 0)))
+        return new_range(type, name, NULL);
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OOO:range", names, &name, &flops, &bytes, &metrics))
+        return NULL;
+    PyObject *all = merge(metrics, flops, bytes);
+    if (PyErr_Occurred()) {
+        Py_XDECREF(all);
+        return NULL;
+    }
+    if (PyUnicode_Check(name)) {
+        o = new_range(type, name, all);
+    } else if (PyCallable_Check(name) && self.decorate) { /* @range without a name */
+        PyObject *own = PyObject_GetAttrString(name, "__qualname__");
+        if (!own) {
+            PyErr_Clear();
+            own = PyObject_Str((PyObject *)Py_TYPE(name));
+        }
+        PyObject *r = own ? new_range(type, own, all) : NULL;
+        o = r ? PyObject_CallFunctionObjArgs(self.decorate, r, name, NULL) : NULL;
+        Py_XDECREF(own);
+        Py_XDECREF(r);
+    } else {
+        o = PyErr_Format(PyExc_TypeError, "range: the name is text, or the function to decorate, not %R",
+                         name);
+    }
+    Py_XDECREF(all);
+    return o;
+}
+
+/* A range as a decorator. */
+static PyObject *range_call(PyObject *r, PyObject *args, PyObject *keywords)
+{
+    PyObject *function;
+    (void)keywords;
+    if (!PyArg_ParseTuple(args, "O:range", &function)) return NULL;
+    if (!PyCallable_Check(function))
+        return PyErr_Format(PyExc_TypeError, "range: can decorate a function, not %R", function);
+    return PyObject_CallFunctionObjArgs(self.decorate, r, function, NULL);
+}
+
+static PyObject *range_name(PyObject *r, void *unused)
+{
+    (void)unused;
+    Py_INCREF(((range_object *)r)->name);
+    return ((range_object *)r)->name;
+}
+
+static PyObject *range_repr(PyObject *r)
+{
+    return PyUnicode_FromFormat("gputrace.range(%R)", ((range_object *)r)->name);
+}
+
+static PyMethodDef range_methods[] = {
+    {"__enter__", range_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))range_exit, METH_FASTCALL, NULL},
+    {0},
+};
+
+static PyGetSetDef range_members[] = {{"name", range_name, NULL, "its name", NULL}, {0}};
+
+static PyType_Slot range_slots[] = {
+    {Py_tp_doc,
+     "range(name, *, flops=None, bytes=None, metrics=None)\n--\n\n"
+     "A named part of the program, as a context manager that may be kept, nested and reused by any number "
+     "of\n"
+     "threads and tasks, or as a decorator of functions, methods and coroutines: @range, @range(name).\n"
+     "flops, bytes and metrics {name: value or (value, \"sum\"|\"max\"|\"mean\")} are numbers of one call."},
+    {Py_tp_new, range_new},
+    {Py_tp_dealloc, range_free},
+    {Py_tp_call, range_call},
+    {Py_tp_repr, range_repr},
+    {Py_tp_methods, range_methods},
+    {Py_tp_getset, range_members},
+    {0, NULL},
+};
+
+static PyType_Spec range_spec = {"gputrace.range", sizeof(range_object), 0, Py_TPFLAGS_DEFAULT, range_slots};
+
+/* ---- functions ---- */
+
+static PyObject *mark(PyObject *module, PyObject *args)
+{
+    PyObject *name;
+    unsigned long long value = 0;
+    const gpuprof_table_t *t = gpuprof_table_();
+    (void)module;
+    if (!PyArg_ParseTuple(args, "U|K:mark", &name, &value)) return NULL;
+    struct sums *s = find_sums(name);
+    if (!s) return NULL;
+    uint64_t number = value;
+    if (t) t->mark(gpuprof_id_(t, &s->site), &number, NULL, 0);
+    Py_RETURN_NONE;
+}
+
+/* (error, reason) */
+static PyObject *result(int error)
+{
+    return Py_BuildValue("is", error, gpuprof_reason(error));
+}
+
+static PyObject *record(PyObject *module, PyObject *args)
+{
+    int on, error;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "p:record", &on)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    error = on ? gpuprof_on() : gpuprof_off();
+    Py_END_ALLOW_THREADS;
+    return result(error);
+}
+
+static PyObject *attach(PyObject *module, PyObject *args)
+{
+    gpuprof_options_t o = {NULL};
+    int error;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "|z:attach", &o.library)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    error = gpuprof_attach(&o);
+    Py_END_ALLOW_THREADS;
+    return result(error);
+}
+
+static PyObject *enabled(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyBool_FromLong(gpuprof_enabled());
+}
+
+/* begin(name, path, flags) -> (error, reason, cut, late), where cut is for end(). */
+static PyObject *begin(PyObject *module, PyObject *args)
+{
+    const char *name, *path;
+    int flags, error;
+    gpuprof_cut_t cut;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "ssi:begin", &name, &path, &flags)) return NULL;
+    memset(&cut, 0, sizeof cut);
+    if (strlen(path) >= sizeof cut.path)
+        return PyErr_Format(PyExc_ValueError, "the path of the trace is too long");
+    strcpy(cut.path, path);
+    Py_BEGIN_ALLOW_THREADS;
+    error = gpuprof_begin(&cut, name, flags);
+    Py_END_ALLOW_THREADS;
+    return Py_BuildValue("isy#i", error, gpuprof_reason(error), (const char *)&cut, (Py_ssize_t)sizeof cut,
+                         cut.late);
+}
+
+/* end(cut) -> (error, reason, path, start_ns, end_ns) */
+static PyObject *end(PyObject *module, PyObject *args)
+{
+    const char *bytes;
+    Py_ssize_t n;
+    gpuprof_cut_t cut;
+    int error;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y#:end", &bytes, &n)) return NULL;
+    if (n != sizeof cut) return PyErr_Format(PyExc_ValueError, "not a session");
+    memcpy(&cut, bytes, sizeof cut);
+    Py_BEGIN_ALLOW_THREADS;
+    error = gpuprof_end(&cut);
+    Py_END_ALLOW_THREADS;
+    return Py_BuildValue("issLL", error, gpuprof_reason(error), cut.path, (long long)cut.start_ns,
+                         (long long)cut.end_ns);
+}
+
+/* sums() -> [(name, count, total_ns, min_ns, max_ns, sum of squares)], the latest name first */
+static PyObject *sums(PyObject *module, PyObject *unused)
+{
+    PyObject *list = PyList_New(0);
+    (void)module;
+    (void)unused;
+    for (const struct sums *s = self.first; list && s; s = s->next) {
+        if (!s->count) continue;
+        PyObject *row = Py_BuildValue("OKLLLd", s->name, (unsigned long long)s->count, (long long)s->total_ns,
+                                      (long long)s->min_ns, (long long)s->max_ns, s->squares);
+        if (!row || PyList_Append(list, row)) Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+static PyObject *reset(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    for (struct sums *s = self.first; s; s = s->next) {
+        s->count = 0;
+        s->total_ns = s->min_ns = s->max_ns = 0;
+        s->squares = 0;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *summing(PyObject *module, PyObject *args)
+{
+    (void)module;
+    if (!PyArg_ParseTuple(args, "p:summing", &self.summing)) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *listening(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    const gpuprof_table_t *t = gpuprof_table_();
+    if (t && !t->version) t = gpuprof_find_();
+    return PyUnicode_FromString(!t ? "nobody" : t->begin ? "gpuprof" : "NVTX");
+}
+
+static void set(PyObject **to, PyObject *value)
+{
+    PyObject *old = *to;
+    *to = value == Py_None ? NULL : value;
+    Py_XINCREF(*to);
+    Py_XDECREF(old);
+}
+
+/* hooks(enter, leave): enter(range) -> token, leave(range, token) -> None, or None for none. */
+static PyObject *hooks(PyObject *module, PyObject *args)
+{
+    PyObject *in, *out;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO:hooks", &in, &out)) return NULL;
+    set(&self.enter, in);
+    set(&self.leave, out);
+    Py_RETURN_NONE;
+}
+
+static PyObject *decorator(PyObject *module, PyObject *function)
+{
+    (void)module;
+    set(&self.decorate, function);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"mark", mark, METH_VARARGS, NULL},
+    {"record", record, METH_VARARGS, NULL},
+    {"attach", attach, METH_VARARGS, NULL},
+    {"enabled", enabled, METH_NOARGS, NULL},
+    {"begin", begin, METH_VARARGS, NULL},
+    {"end", end, METH_VARARGS, NULL},
+    {"sums", sums, METH_NOARGS, NULL},
+    {"reset", reset, METH_NOARGS, NULL},
+    {"summing", summing, METH_VARARGS, NULL},
+    {"listening", listening, METH_NOARGS, NULL},
+    {"hooks", hooks, METH_VARARGS, NULL},
+    {"decorator", decorator, METH_O, NULL},
+    {0},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_core", NULL, -1, functions, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__core(void);
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    PyObject *module = PyModule_Create(&definition), *type, *other;
+    if (!module || self.by_name) return module;
+    pthread_key_create(&self.key, free_stack);
+    self.by_name = PyDict_New();
+    other = PyUnicode_FromString("(other names)");
+    self.rest = other ? new_sums(other, "(other names)") : NULL;
+    Py_XDECREF(other);
+    type = PyType_FromSpec(&range_spec);
+    if (self.by_name && self.rest && type && !PyModule_AddObject(module, "range", type)) return module;
+    Py_DECREF(module);
+    return NULL;
+}

@@ -1,0 +1,236 @@
+"""Functions that measure functions, compare sessions and read files."""
+
+import csv
+import io
+import json
+import os
+import sys
+import tempfile
+import time
+from typing import Any, Callable, Tuple
+
+from . import _device, _results, _tools
+from ._session import Session
+
+
+def _name(function):
+    return getattr(function, "__qualname__", None) or type(function).__name__
+
+
+def measure(function: Callable, *args, warmup: int = 3, iterations: int = 10, memory: bool = False, name: str = None,
+            **keywords) -> Session:
+    """Call FUNCTION(*args, **keywords) WARMUP + ITERATIONS times in a session; ``session.result`` is what the last call
+    returned. Keywords of this function's own names cannot be passed on: use a lambda."""
+    s = Session(name or _name(function), warmup=warmup, iterations=iterations, memory=memory)
+    with s:
+        for _ in s:
+            s.result = function(*args, **keywords)
+    return s
+
+
+def profile_with_result(function: Callable, *args, **keywords) -> Tuple[Any, Session]:
+    """Call FUNCTION once in a session; returns what it returned, and the session."""
+    with Session(_name(function)) as s:
+        result = function(*args, **keywords)
+    return result, s
+
+
+def compare(baseline: Session, current: Session) -> _results.Comparison:
+    """What changed between two sessions, by ``trace-diff``. Raises RuntimeError if one has no trace."""
+    for s in (baseline, current):
+        if not isinstance(s, Session):
+            raise TypeError(f"compare: takes two sessions, not {s!r}")
+        if not s.trace:
+            raise RuntimeError(f"session {s.name!r} has no trace to compare: {'; '.join(s._warnings)}")
+    marker = baseline._marker() if baseline.iterations and current.iterations else []
+    document = _tools.document("trace-diff", "--any-work", "--gate", "none", "-n", "0", *marker, "--", baseline.trace,
+                               current.trace, ok=(0, 1, 3))
+    peaks = baseline.peak_bytes, current.peak_bytes
+    return _results.comparison(document, peaks[1] - peaks[0] if None not in peaks else None)
+
+
+_REGIMES = {"overhead_bound": "launch", "memory_bound": "memory", "compute_bound": "compute",
+            "communication_bound": "communication", "transfer_bound": "transfer", "mixed": "neither"}
+_SHORT_NS = 10_000  # events add some microseconds: what is shorter is bound by launching it
+_BOUND = 0.7  # of the ceiling
+
+
+def classify(function: Callable, *args, light: bool = False, iterations: int = 10, flops: float = None,
+             bytes: float = None, ceilings=None, **keywords) -> Tuple[Any, _results.Classification]:
+    """Call FUNCTION and find out what bounds it; returns its result and a Classification::
+
+        product, c = gputrace.classify(torch.mm, a, b)
+        c.regime, c.share_of_ceiling
+
+    By default from a trace, by ``trace-suggest``. With ``light``, from CUDA events only, which needs no CUPTI: the least of at
+    least 20 calls or 50 ms, held against the rates in the file CEILINGS (of ``gpuprof-collect --calibrate``); ``flops`` and
+    ``bytes`` are those of one call, by default what PyTorch's counter and the tensors among arguments and results give.
+    """
+    if light:
+        return _classify_light(function, args, keywords, flops, bytes, ceilings)
+    s = measure(function, *args, warmup=2, iterations=iterations, **keywords)
+    suggest = s.suggest
+    if not suggest or not s.kernels:
+        return s.result, _results.Classification("unknown", s.gpu_ns // iterations or None, None, None, None, False,
+                                                 s.warnings or ("nothing ran on a GPU",))
+    time_ns = s.gpu_ns // max(1, s.iterations)
+    regime = _REGIMES.get(suggest["regime"]["step"], "neither")
+    rates, share = _rates(time_ns, flops, bytes), None
+    peaks = _peaks(ceilings) or _peaks_of(suggest)
+    if any(rates):
+        share = _share(regime, rates, peaks)
+    return s.result, _results.Classification(regime, time_ns, share, *rates, False, s.warnings)
+
+
+def _rates(time_ns, flops, bytes_):
+    per_s = 1e9 / time_ns if time_ns else None
+    return (flops * per_s if flops and per_s else None, bytes_ * per_s if bytes_ and per_s else None)
+
+
+def _share(regime, rates, peaks):
+    if not peaks:
+        return None
+    shares = [r / p if r and p else None for r, p in zip(rates, peaks)]
+    chosen = shares[0] if regime == "compute" else shares[1] if regime == "memory" else None
+    return chosen if chosen is not None else max((s for s in shares if s is not None), default=None)
+
+
+def _peaks(path):
+    """(FLOP/s of the fastest type, bytes/s) from a file of ceilings, or None."""
+    if path is None:
+        return None
+    with open(path, encoding="utf-8") as f:
+        document = json.load(f)
+    rates = [v for k, v in document.items() if k.endswith("_flops_per_s") or (k.endswith("flops") and isinstance(v, (int, float)))]
+    flops = document.get("flops_per_s")
+    if isinstance(flops, dict):
+        rates += [v for v in flops.values() if isinstance(v, (int, float))]
+    memory = document.get("memory_bytes_per_s")
+    return (max(rates) if rates else None, memory)
+
+
+def _peaks_of(suggest):
+    c = suggest["regime"].get("ceilings") or {}
+    tflops = (c.get("bf16") or c.get("fp16") or c.get("fp32") or {}).get("tflops")
+    gbps = (c.get("memory") or {}).get("gbps")
+    return (tflops * 1e12 if tflops else None, gbps * 1e9 if gbps else None)
+
+
+def _tensor_bytes(*values):
+    total = 0
+    for v in values:
+        if isinstance(v, (list, tuple)):
+            total += _tensor_bytes(*v)
+        elif hasattr(v, "element_size") and hasattr(v, "nelement"):
+            total += v.element_size() * v.nelement()
+    return total
+
+
+def _count(function, args, keywords, flops, bytes_):
+    """One call outside of the measurement: its result, and what it computes and moves at least."""
+    torch = _device.torch()
+    if torch and flops is None:
+        try:
+            from torch.utils.flop_counter import FlopCounterMode
+            with FlopCounterMode(display=False) as counter:
+                result = function(*args, **keywords)
+            flops = counter.get_total_flops() or None
+        except ImportError:
+            result = function(*args, **keywords)
+    else:
+        result = function(*args, **keywords)
+    return result, flops, bytes_ if bytes_ is not None else _tensor_bytes(args, tuple(keywords.values()), result) or None
+
+
+def _classify_light(function, args, keywords, flops, bytes_, ceilings):
+    result, flops, bytes_ = _count(function, args, keywords, flops, bytes_)
+    if _device.event() is None:
+        return result, _results.Classification("unknown", None, None, None, None, True,
+                                               ("no GPU is in use here, so there is nothing to time",))
+    times, began = [], time.monotonic()
+    while len(times) < 20 or time.monotonic() - began < 0.05:
+        begin = _device.event()
+        result = function(*args, **keywords)
+        times.append(_device.elapsed_ns(begin, _device.event()))
+    best = min(times)
+    rates, peaks = _rates(best, flops, bytes_), _peaks(ceilings)
+    warnings = []
+    share = _share(None, rates, peaks)
+    if best < _SHORT_NS:
+        regime = "launch"
+    elif not peaks or not any(rates):
+        regime = "unknown"
+        warnings.append("the regime needs ceilings=, a file of gpuprof-collect --calibrate, and flops or bytes of a call")
+    else:
+        shares = [r / p if r and p else 0.0 for r, p in zip(rates, peaks)]
+        regime = "neither" if max(shares) < _BOUND else "compute" if shares[0] >= shares[1] else "memory"
+    return result, _results.Classification(regime, best, share, *rates, True, tuple(warnings))
+
+
+def read(path, table: str = "kernels"):
+    """A trace of any format, or a file of ``to_json()`` or ``to_csv()``, as a pandas DataFrame; without pandas, a list of
+    dicts. TABLE is one of those of ``trace-hta --table help``; of a session's JSON: kernels, ranges, bottlenecks, advice."""
+    path = os.fspath(path)
+    rows = _read_results(path, table)
+    if rows is None:
+        text = _tools.run("trace-hta", "-q", "--allow-empty", "--whole", "-n", "0", "-f", "csv", "-t", table, "--", path)
+        rows = _rows(text)
+    try:
+        import pandas
+    except ImportError:
+        return rows
+    return pandas.DataFrame(rows)
+
+
+def _read_results(path, table):
+    with open(path, "rb") as f:
+        head = f.read(64)
+        if head.startswith(b"name,count,total_ns,"):
+            with open(path, encoding="utf-8", newline="") as text:
+                return _rows(text.read())
+        if b'"schema": "gputrace/' not in head:
+            return None
+    with open(path, encoding="utf-8") as f:
+        document = json.load(f)
+    table = "ranges" if document["schema"].startswith("gputrace/summary/") else table
+    if table not in document or not isinstance(document[table], list):
+        raise ValueError(f"{path}: has no table {table!r}")
+    return document[table]
+
+
+def _rows(text):
+    return [{k: _number(v) for k, v in row.items()} for row in csv.DictReader(io.StringIO(text))]
+
+
+def _number(text):
+    if text == "":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def tool(name: str) -> str:
+    """The path of a program of the suite, such as ``trace2flame``."""
+    return _tools.program(name)
+
+
+def lib() -> str:
+    """The path of the library that records a process. Raises FileNotFoundError."""
+    path = _tools.library()
+    if not path:
+        raise FileNotFoundError("libgpuprof-inject.so was not found: set GPUPROF_INJECT to its path")
+    return path
+
+
+def include() -> str:
+    """The folder that holds gpuprof.h. Raises FileNotFoundError."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    for folder in ("include", "../../include", "../../../../include", "../../../include"):
+        path = os.path.normpath(os.path.join(here, folder))
+        if os.path.exists(os.path.join(path, "gpuprof.h")):
+            return path
+    raise FileNotFoundError("gpuprof.h was not found")

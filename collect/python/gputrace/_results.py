@@ -1,0 +1,154 @@
+"""What the programs of the suite say, as small objects that do not change."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Optional, Tuple
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """All calls of one kernel, copy or set. Times are ns of GPU time."""
+    name: str
+    label: str
+    kind: str  #: "compute", "communication" or "memory"
+    count: int
+    total_ns: int
+    mean_ns: float
+    min_ns: int
+    max_ns: int
+    share_pct: float  #: of the time of all GPU events
+
+
+@dataclass(frozen=True)
+class RangeTime:
+    """All calls of one range in a session, with the GPU work that was launched in it and in no range inside."""
+    name: Optional[str]  #: None: outside of all ranges
+    calls: int
+    gpu_events: int
+    gpu_ns: int
+    host_ns: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Where time goes, the largest first."""
+    id: str
+    text: str
+    time_ns: int
+    share_pct: Optional[float]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to change, and what it saves per step."""
+    rule: str
+    kind: str
+    priority: str  #: "critical", "high", "medium" or "low"
+    text: str
+    action: str
+    saving_low_ns: int
+    saving_high_ns: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a session has cost the program, besides the recording of each launch and range."""
+    begin_ns: int  #: attaching, and starting to record
+    end_ns: int  #: until the trace was there
+    trace_bytes: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """How one kernel differs between two sessions."""
+    name: str
+    change_type: str
+    change_ns: int
+    change_pct: Optional[float]
+    significant: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two sessions, the first being the baseline."""
+    comparable: bool
+    verdict: str
+    text: str
+    unit: str  #: of the times: "step" or "trace"
+    baseline_ns: Optional[int]  #: time per step, otherwise GPU time of the trace
+    current_ns: Optional[int]
+    speedup: Optional[float]  #: baseline over current; above 1 the current one is faster
+    speedup_low: Optional[float]  #: ends of the interval, where there are enough steps for one
+    speedup_high: Optional[float]
+    memory_change_bytes: Optional[int]
+    kernels: Tuple[Change, ...]
+    document: dict = field(repr=False, compare=False)
+
+    def __str__(self):
+        lines = [self.text or self.verdict]
+        if self.speedup is not None:
+            interval = ""
+            if self.speedup_low is not None:
+                interval = f" ({self.speedup_low:.3f} to {self.speedup_high:.3f})"
+            lines.append(f"speed-up {self.speedup:.3f}{interval}, per {self.unit}")
+        if self.memory_change_bytes is not None:
+            lines.append(f"peak memory {self.memory_change_bytes:+,} bytes")
+        for k in self.kernels[:5]:
+            lines.append(f"  {k.change_ns / 1e6:+10.3f} ms  {k.change_type:<12} {k.name[:80]}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Classification:
+    """What bounds a function."""
+    regime: str  #: "launch", "memory", "compute", "communication", "transfer", "neither" or "unknown"
+    time_ns: Optional[int]  #: one call, on the GPU
+    share_of_ceiling: Optional[float]  #: of the rate that bounds it, 0 to 1
+    flops_per_s: Optional[float]
+    bytes_per_s: Optional[float]
+    light: bool  #: from CUDA events, without a trace
+    warnings: Tuple[str, ...]
+
+    def __str__(self):
+        time = f"{self.time_ns / 1e3:.1f} us per call, " if self.time_ns is not None else ""
+        share = f", {100 * self.share_of_ceiling:.0f}% of the ceiling" if self.share_of_ceiling is not None else ""
+        return f"{time}bound by {self.regime}{share}"
+
+
+def kernels(hta):
+    return tuple(Kernel(k["name"], k["label"], k["class"], k["count"], k["total_ns"], k["mean_ns"], k["min_ns"], k["max_ns"],
+                        k["share_pct"]) for k in hta["kernels"])
+
+
+def ranges(hta):
+    return tuple(RangeTime(r["name"], r["calls"], r["gpu_events"], r["gpu_ns"], r["host_ns"]) for r in hta["ranges"])
+
+
+def findings(hta):
+    return tuple(Finding(f["id"], f["text"], f["time_ns"], f["share_pct"]) for f in hta["findings"])
+
+
+def advice(suggest):
+    return tuple(Advice(a["rule"], a["type"], a["priority"], a["description"], a["action"], a["saving_low_ns"],
+                        a["saving_high_ns"]) for a in suggest["suggestions"])
+
+
+def comparison(diff, memory_change):
+    base, current = diff["baseline"], diff["current"]
+    total = diff["total"]
+    by_step = diff["unit"] == "step" and base.get("step_ns") and current.get("step_ns")
+    before, after = (base["step_ns"], current["step_ns"]) if by_step else (total["baseline_ns"], total["current_ns"])
+    low = high = None
+    for metric in diff.get("metrics") or []:
+        if metric.get("name") == "step" and metric.get("ci_low_pct") is not None:
+            high, low = 1 / (1 + metric["ci_low_pct"] / 100), 1 / (1 + metric["ci_high_pct"] / 100)
+    rows = tuple(Change(o["name"], o["change_type"], o["change_ns"], o["change_pct"], o["significant"])
+                 for o in diff["operations"])
+    summary = diff["summary"]
+    text = summary.get("sentence") or "; ".join(str(r) for r in diff.get("reasons") or [])
+    return Comparison(diff["comparable"], summary["verdict"], text, diff["unit"], before, after,
+                      before / after if before and after else None, low, high, memory_change, rows, diff)
+
+
+def plain(value):
+    """For JSON."""
+    return asdict(value)
