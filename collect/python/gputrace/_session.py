@@ -446,7 +446,7 @@ class Session:
             lines += [f"  - [{a.priority}] {a.text}: {a.action} (saves {a.saving_low_ns / 1e6:.3f} to "
                       f"{a.saving_high_ns / 1e6:.3f} ms per {self.suggest['step']['unit']})" for a in self.advice[:3]]
         elif self._trace:
-            lines.append("no advice: nothing was found that would shorten it")
+            lines.append("no advice: nothing was found that would shorten it" if self.kernels else "nothing ran on a GPU")
         lines += [f"note: {w}" for w in self.warnings]
         cost = self.cost
         lines.append(f"this session cost {cost.begin_ns / 1e6:.1f} ms to begin and {cost.end_ns / 1e6:.1f} ms to end"
