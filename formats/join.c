@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "formats/metric.h"
 
 /* Appends FROM to TO. Everything that one refers to by index or sid is found in the other through a table. */
 struct joint {
@@ -130,6 +131,32 @@ static void rename_rows(struct joint *j, struct gp_events *to, size_t first)
         for (size_t i = first; columns[c] && i < to->n; i++) columns[c][i] = sid_of(j, columns[c][i]);
 }
 
+/* Rows of counters from FIRST on: their values, and the sets that say what these are. */
+static void join_values(struct joint *j, struct gp_events *to, size_t first)
+{
+    const struct gp_trace *from = j->from;
+    uint64_t at = j->to->metric_values.n;
+    uint32_t *sets = gp_alloc((from->metric_sets.n + 1) * sizeof *sets);
+    for (size_t s = 0; s < from->metric_sets.n; s++) {
+        const struct gp_metric_set *set = &from->metric_sets.at[s];
+        struct gp_metric metrics[GP_METRICS_MOST];
+        for (uint32_t i = 0; i < set->n; i++) {
+            metrics[i] = from->metrics.at[set->first + i];
+            metrics[i].name = sid_of(j, metrics[i].name);
+            metrics[i].unit = sid_of(j, metrics[i].unit);
+            metrics[i].chip = sid_of(j, metrics[i].chip);
+        }
+        sets[s] = gp_trace_metric_set(j->to, metrics, set->n);
+    }
+    for (size_t i = 0; i < from->metric_values.n; i++)
+        GP_VEC_PUSH(&j->to->metric_values, from->metric_values.at[i]);
+    for (size_t i = first; i < to->n; i++) {
+        gp_set_set(to, i, sets[gp_get_set(&from->events[GP_METRIC], i - first)]);
+        gp_set_values(to, i, at + gp_get_values(&from->events[GP_METRIC], i - first));
+    }
+    free(sets);
+}
+
 static void join_events(struct joint *j, enum gp_table table)
 {
     const struct gp_events *from = &j->from->events[table];
@@ -143,9 +170,11 @@ static void join_events(struct joint *j, enum gp_table table)
         to->start_ns[i] = later(to->start_ns[i], j->later_ns);
         to->track[i] = j->tracks[to->track[i]];
     }
-    for (size_t i = first; table == GP_GPU && i < to->n; i++)
-        gp_set_config(to, i, j->configs[gp_get_config(from, i - first)]);
+    for (size_t i = first; (table == GP_GPU || table == GP_METRIC) && i < to->n; i++)
+        gp_set_config(to, i,
+                      from->config || table == GP_GPU ? j->configs[gp_get_config(from, i - first)] : 0);
     rename_rows(j, to, first);
+    if (table == GP_METRIC) join_values(j, to, first);
 }
 
 static void append(struct gp_trace *to, const struct gp_trace *from, int64_t later_ns)

@@ -235,6 +235,12 @@ static void redact_rest(struct redaction *r)
         t->losses.at[i].what = kept(r, t->losses.at[i].what);
         t->losses.at[i].reason = kept(r, t->losses.at[i].reason);
     }
+    for (size_t i = 0; i < t->metrics.n; i++) {
+        struct gp_metric *m = &t->metrics.at[i];
+        m->name = kept(r, m->name);
+        m->unit = kept(r, m->unit);
+        m->chip = kept(r, m->chip);
+    }
     for (size_t i = 0; i < t->node_runs.n; i++)
         t->node_runs.at[i].captured = captured_of(r, t->node_runs.at[i].captured);
 }

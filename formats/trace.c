@@ -293,6 +293,9 @@ void gp_trace_release(struct gp_trace *t)
     GP_VEC_FREE(&t->losses);
     GP_VEC_FREE(&t->clocks);
     GP_VEC_FREE(&t->node_runs);
+    GP_VEC_FREE(&t->metrics);
+    GP_VEC_FREE(&t->metric_sets);
+    GP_VEC_FREE(&t->metric_values);
     gp_strings_release(&t->strings);
     free(t->slab);
     if (t->index) {
@@ -307,6 +310,7 @@ void gp_trace_release(struct gp_trace *t)
 void gp_trace_clear_events(struct gp_trace *t)
 {
     for (int i = 0; i < GP_TABLE_COUNT; i++) t->events[i].n = 0;
+    t->metric_values.n = 0;
     clear_issues(t);
 }
 
@@ -559,7 +563,13 @@ static int check_indices(const struct gp_trace *t, enum gp_table table, size_t i
         gp_get_series(e, i) >= t->strings.n || gp_get_id_text(e, i) >= t->strings.n ||
         gp_get_captured(e, i) >= t->strings.n)
         return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such string", what, i);
-    if (table == GP_GPU && gp_get_config(e, i) >= t->configs.n)
+    if (table == GP_METRIC && gp_get_set(e, i) >= t->metric_sets.n)
+        return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such set", what, i);
+    if (table == GP_METRIC &&
+        (gp_get_values(e, i) > t->metric_values.n ||
+         t->metric_sets.at[gp_get_set(e, i)].n > t->metric_values.n - gp_get_values(e, i)))
+        return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such values", what, i);
+    if ((table == GP_GPU || (table == GP_METRIC && e->config)) && gp_get_config(e, i) >= t->configs.n)
         return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such config", what, i);
     if (i && !in_order(e, i - 1, i)) return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: not sorted", what, i);
     return 0;

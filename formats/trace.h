@@ -39,7 +39,8 @@
     X(GP_COUNTER, "counter", "") /* one row per series and sample: name, series, value */                    \
     X(GP_FLOW, "flow", "ac2g")   /* arrows; phase is 's', 't' or 'f' */                                      \
     X(GP_MARK, "mark", "")       /* instants */                                                              \
-    X(GP_OTHER, "other", "")     /* spans of unknown category, async and object events; see phase */
+    X(GP_OTHER, "other", "")     /* spans of unknown category, async and object events; see phase */         \
+    X(GP_METRIC, "metric", "")   /* hardware counters of a launch or of a range; see metric.h */
 
 enum gp_table {
 #define X(id, name, cat) id,
@@ -57,7 +58,7 @@ enum gp_table {
     X(GP_COL_DUR, dur_ns, int64_t, 0, "dur_ns")  /* never negative */                                        \
     X(GP_COL_TRACK, track, uint32_t, 0, "track") /* index into trace->tracks */                              \
     X(GP_COL_NAME, name, gp_sid, 0, "name")                                                                  \
-    X(GP_COL_CONFIG, config, uint32_t, 0, "config") /* GP_GPU only: index into trace->configs */             \
+    X(GP_COL_CONFIG, config, uint32_t, 0, "config") /* GP_GPU and GP_METRIC: index into trace->configs */    \
     /* category if it is not the default of the table; 0: the default */                                     \
     X(GP_COL_CAT, cat, gp_sid, 0, "cat")                                                                     \
     X(GP_COL_CORR, corr, uint64_t, GP_NO_ID, "corr") /* correlation id: launch call <-> GPU work, sync */    \
@@ -90,7 +91,10 @@ enum gp_table {
     /* GP_SYNC: corr of the event record that is waited for */                                               \
     X(GP_COL_SOURCE, source, uint64_t, GP_NO_ID, "source")                                                   \
     /* GP_GPU, with GP_NEED_PLACES: byte offset of the event in JSON; not stored in traces */                \
-    X(GP_COL_PLACE, place, uint64_t, GP_NO_ID, "place")
+    X(GP_COL_PLACE, place, uint64_t, GP_NO_ID, "place")                                                      \
+    X(GP_COL_SET, set, uint32_t, 0, "set") /* GP_METRIC: index into trace->metric_sets */                    \
+    /* GP_METRIC: where its values begin in trace->metric_values; not a column of traces */                  \
+    X(GP_COL_VALUES, values, uint64_t, 0, "values")
 
 enum gp_column {
 #define X(id, member, type, dflt, name) id,
@@ -218,6 +222,25 @@ struct gp_node_run {
     uint32_t producer;
 };
 
+/* How the values of a metric are made into one: counters are summed, percentages never are. */
+enum gp_metric_reduce { GP_REDUCE_SUM, GP_REDUCE_MEAN, GP_REDUCE_MAX, GP_REDUCE_MIN };
+enum gp_metric_type { GP_METRIC_COUNTER, GP_METRIC_RATIO, GP_METRIC_THROUGHPUT };
+
+/* One of the values of a set, under its name in NVIDIA's PerfWorks, with rollup. */
+struct gp_metric {
+    gp_sid name;     /* "dram__bytes_read.sum" */
+    gp_sid unit;     /* "byte", "%", "byte/second"; "" if it has none */
+    uint32_t type;   /* enum gp_metric_type */
+    uint32_t reduce; /* enum gp_metric_reduce */
+    uint32_t passes; /* of the whole set: how often each launch was run to measure it */
+    gp_sid chip;     /* "GH100" */
+};
+
+/* What was measured together: metrics[first .. first + n), in the order of the values of a row. */
+struct gp_metric_set {
+    uint32_t first, n;
+};
+
 /* Data quality: what was wrong with the input. X(enum, name in JSON, text for people). */
 #define GP_ISSUES(X)                                                                                         \
     X(GP_Q_TRUNCATED, "truncated", "the input ends early")                                                   \
@@ -301,6 +324,9 @@ struct gp_trace {
     GP_VEC(struct gp_loss) losses;
     GP_VEC(struct gp_clock) clocks;
     GP_VEC(struct gp_node_run) node_runs; /* empty in a trace that was read: its events have them */
+    GP_VEC(struct gp_metric) metrics;     /* of all sets, one after the other */
+    GP_VEC(struct gp_metric_set) metric_sets;
+    GP_VEC(double) metric_values; /* of GP_METRIC, a row's side by side; NaN: was not measured */
     struct gp_issue issues[GP_ISSUE_COUNT];
     int32_t rank;       /* of the whole trace, from metadata; -1 unknown */
     int32_t world_size; /* -1 unknown */

@@ -13,15 +13,16 @@ import zlib
 
 MASK = (1 << 64) - 1
 NONE = MASK
+NAN = 0x7ff8000000000000
 HEADER = struct.Struct('<IIIHBBIIIQI')
 MAGIC = b'\x89GPT\r\n\x1a\n'
-TABLES = ['gpu', 'api', 'op', 'python', 'range', 'gpu_range', 'sync', 'overhead', 'memory', 'counter', 'flow', 'mark', 'other']
+TABLES = ['gpu', 'api', 'op', 'python', 'range', 'gpu_range', 'sync', 'overhead', 'memory', 'counter', 'flow', 'mark', 'other', 'metric']
 # id: (name, default)
 COLUMNS = {1: ('start_ns', 0), 2: ('dur_ns', 0), 3: ('track', 0), 4: ('name', 0), 5: ('config', 0), 6: ('cat', 0), 7: ('corr', NONE),
            8: ('ext', NONE), 9: ('bytes', 0), 10: ('graph', NONE), 11: ('node', NONE), 12: ('seq', NONE), 13: ('recfn', NONE),
            14: ('py_id', NONE), 15: ('py_parent', NONE), 16: ('py_module', NONE), 17: ('id', NONE), 18: ('id_text', 0),
            19: ('phase', 0), 20: ('series', 0), 21: ('value', 0), 22: ('addr', 0), 23: ('total', 0), 24: ('reserved', 0),
-           25: ('ret', 0), 26: ('extra', 0), 27: ('captured', 0), 28: ('event', NONE), 29: ('source', NONE)}
+           25: ('ret', 0), 26: ('extra', 0), 27: ('captured', 0), 28: ('event', NONE), 29: ('source', NONE), 30: ('set', 0)}
 # kind: list of (name, type, default) from id 1 on; type i is zigzag, s a string, p a process
 DICTIONARIES = {
     4: [('pid', 'i', 0), ('pid_text', 's', 0), ('name', 's', 0), ('labels', 's', 0), ('sort_index', 'i', 0),
@@ -32,6 +33,7 @@ DICTIONARIES = {
        [(name + '_' + axis, 'u', 0) for name in ('grid', 'block', 'cluster') for axis in 'xyz'] +
        [(name, 'u', 0) for name in ('registers', 'shared_bytes', 'shared_static_bytes', 'local_bytes', 'copy_kind',
                                     'src_kind', 'dst_kind')] + [('cat', 's', 0), ('extra', 's', 0)],
+    13: [('name', 's', 0), ('unit', 's', 0), ('type', 'u', 0), ('reduce', 'u', 0), ('passes', 'u', 1), ('chip', 's', 0)],
     12: [('first', 'u', 0), ('count', 'u', 1), ('captured', 's', 0), ('producer', 'u', 0), ('original', 'u', 0)],
 }
 
@@ -161,6 +163,15 @@ class Side:
             self.cache[id] = self.decode(id) if id in self.columns else self.default(id)
         return self.cache[id]
 
+    def measured(self):
+        """Of a metric block: the values of each row, not a number where there is no column."""
+        number = self.column(30)[0] if self.n else 0
+        metrics = self.block.producer.entries[13].get(number)
+        if metrics is None or set(self.column(30)) - {number}:
+            raise Damage('not one set of metrics')
+        bits = [self.column(64 + i) if 64 + i in self.columns else [NAN] * self.n for i in range(len(metrics))]
+        return [b','.join(b'%016x' % v for v in row) for row in zip(*bits)]
+
     def local(self, id):
         """Numbers of a column's values within the block: the key, the track."""
         self.column(id)
@@ -260,7 +271,7 @@ class Side:
 class Producer:
     def __init__(self, number):
         self.number = number
-        self.strings, self.entries, self.seq, self.events, self.ended = {0: b''}, {4: {}, 5: {}, 6: {}, 12: {}}, 0, False, False
+        self.strings, self.entries, self.seq, self.events, self.ended = {0: b''}, {4: {}, 5: {}, 6: {}, 12: {}, 13: {}}, 0, False, False
 
     def string(self, number):
         return self.strings.get(number, b'[lost name %d]' % number)
@@ -318,7 +329,7 @@ class Trace:
         if block.seq > p.seq:
             self.issues.append(('missing_block', block.seq - p.seq, ''))
         p.seq = max(p.seq, block.seq + 1)
-        known = 1 <= block.kind <= 12 or block.kind == 16 or 32 <= block.kind <= 44 or block.kind == 63
+        known = 1 <= block.kind <= 13 or block.kind == 16 or 32 <= block.kind <= 45 or block.kind == 63
         if not known and block.flags & 2:
             raise SystemExit('a block of kind %d needs a newer reader' % block.kind)
         if block.nrec > 65536 or block.nrec > 16 + 2 * block.stored:
@@ -335,7 +346,7 @@ class Trace:
             self.take_strings(block, columns)
         elif block.kind in DICTIONARIES:
             self.take_entries(block, columns)
-        elif block.kind == 16 or 32 <= block.kind <= 44:
+        elif block.kind == 16 or 32 <= block.kind <= 45:
             self.take_events(block, columns)
         elif block.kind == 63:
             p.ended = True
@@ -361,6 +372,9 @@ class Trace:
                                                     default << 1 ^ default >> 63)):
                 entry[name] = zz(v) if kind == 'i' else block.producer.string(v) if kind == 's' else v
                 entry[name + '#'] = v
+        if block.kind == 13:
+            block.producer.entries[13][block.base] = entries  # one set
+            return
         for i, entry in enumerate(entries):
             block.producer.entries[block.kind][block.base + i] = entry
 
@@ -401,12 +415,14 @@ class Trace:
         values = {name: side.column(id) for id, (name, _) in COLUMNS.items()}
         for name in ('name', 'cat', 'id_text', 'series', 'extra', 'captured'):
             values[name] = [b'[lost name]' if v is None else p.string(v) for v in values[name]]
+        if table == 'metric':
+            values['values'] = side.measured()
         for row in zip(*values.values()):
             row = dict(zip(values, row))
             if table == 'gpu':
                 self.gpu_tracks.append((p, row['track']))
             row['track'] = self.track_text(p, row['track'])
-            row['config'] = self.config_text(p, row['config']) if table == 'gpu' else ''
+            row['config'] = self.config_text(p, row['config']) if table in ('gpu', 'metric') else ''
             self.tables[table].append(row)
 
     def track_text(self, p, number):

@@ -4,8 +4,8 @@
 #include "formats/gpt/gpt_codec.h"
 
 #define COUNT_ONE(...) +1
-_Static_assert(0 GP_GPT_EVENT_COLUMNS(COUNT_ONE) == GP_COLUMN_COUNT - 1,
-               "every column of the model but place needs a file id");
+_Static_assert(0 GP_GPT_EVENT_COLUMNS(COUNT_ONE) == GP_COLUMN_COUNT - 2,
+               "every column of the model but place and values needs a file id");
 _Static_assert(0 GP_GPT_TABLES(COUNT_ONE) == GP_TABLE_COUNT, "every table of the model needs a file number");
 
 const int8_t gp_gpt_model_column[GP_GPT_COLUMN_END] = {[0] = -1,
@@ -143,6 +143,13 @@ static const struct gp_gpt_field nodes_fields[] = {
     FIELD(5, GP_GPT_UINT, gp_node_run, original, 0),
 };
 const struct gp_gpt_dict gp_gpt_nodes_dict = DICT(GP_GPT_NODES, "nodes", gp_node_run, nodes_fields);
+
+static const struct gp_gpt_field metric_fields[] = {
+    FIELD(1, GP_GPT_STRING, gp_metric, name, 0), FIELD(2, GP_GPT_STRING, gp_metric, unit, 0),
+    FIELD(3, GP_GPT_UINT, gp_metric, type, 0),   FIELD(4, GP_GPT_UINT, gp_metric, reduce, 0),
+    FIELD(5, GP_GPT_UINT, gp_metric, passes, 1), FIELD(6, GP_GPT_STRING, gp_metric, chip, 0),
+};
+const struct gp_gpt_dict gp_gpt_metric_dict = DICT(GP_GPT_METRICS, "metrics", gp_metric, metric_fields);
 
 uint64_t gp_gpt_field_get(const struct gp_gpt_field *f, const void *p)
 {

@@ -22,6 +22,8 @@ enum gp_gpt_kind {
     GP_GPT_CLOCK = 10,
     GP_GPT_ISSUE = 11,
     GP_GPT_NODES = 12,
+    GP_GPT_METRICS =
+        13, /* a set of metrics: its number is the base, its rows are in the order of the values */
     GP_GPT_LAUNCH = 16, /* GPU events, each with the API call that launched it */
     GP_GPT_EVENTS = 32, /* + the number of the table, see GP_GPT_TABLES */
     GP_GPT_END = 63,
@@ -41,8 +43,9 @@ enum gp_gpt_kind {
     X(9, GP_COUNTER)                                                                                         \
     X(10, GP_FLOW)                                                                                           \
     X(11, GP_MARK)                                                                                           \
-    X(12, GP_OTHER)
-enum { GP_GPT_TABLE_COUNT = 13 };
+    X(12, GP_OTHER)                                                                                          \
+    X(13, GP_METRIC)
+enum { GP_GPT_TABLE_COUNT = 14 };
 
 /* The meaning of the numbers of a column. */
 enum gp_gpt_type {
@@ -87,11 +90,13 @@ enum gp_gpt_type {
     X(26, GP_COL_EXTRA, GP_GPT_STRING)                                                                       \
     X(27, GP_COL_CAPTURED, GP_GPT_STRING)                                                                    \
     X(28, GP_COL_EVENT, GP_GPT_UINT)                                                                         \
-    X(29, GP_COL_SOURCE, GP_GPT_UINT)
+    X(29, GP_COL_SOURCE, GP_GPT_UINT)                                                                        \
+    X(30, GP_COL_SET, GP_GPT_UINT)
 enum {
-    GP_GPT_COLUMN_END = 30, /* one more than the largest event column id */
+    GP_GPT_COLUMN_END = 31, /* one more than the largest event column id */
     GP_GPT_SIDE = 64,
-    GP_GPT_PAD = 127, /* a column that only makes the block longer, see gpt-1.md "Limits" */
+    GP_GPT_VALUES = 64, /* metric blocks: + the place in the set, below GP_METRICS_MOST */
+    GP_GPT_PAD = 127,   /* a column that only makes the block longer, see gpt-1.md "Limits" */
 };
 
 /* How a value is made from the number s in the stream and from already decoded values; zz() is the signed
@@ -137,7 +142,8 @@ struct gp_gpt_dict {
 };
 
 extern const struct gp_gpt_dict gp_gpt_process_dict, gp_gpt_track_dict, gp_gpt_config_dict,
-    gp_gpt_device_dict, gp_gpt_meta_dict, gp_gpt_loss_dict, gp_gpt_clock_dict, gp_gpt_nodes_dict;
+    gp_gpt_device_dict, gp_gpt_meta_dict, gp_gpt_loss_dict, gp_gpt_clock_dict, gp_gpt_nodes_dict,
+    gp_gpt_metric_dict;
 
 /* Model column of an event column id: index in the table by id; -1 if there is none. */
 extern const int8_t gp_gpt_model_column[GP_GPT_COLUMN_END];

@@ -1,11 +1,13 @@
 #include "formats/gpt/gpt_decode_priv.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/mem.h"
 #include "formats/gpt/gpt_codec.h"
 #include "formats/gpt/gpt_predict.h"
+#include "formats/metric.h"
 
 enum { LOST_MOST = 10000, WIDE = 9, NARROW = 5, MAX_FIELDS = 32 };
 #define MISSING UINT32_MAX
@@ -98,6 +100,7 @@ void gp_gpt_names_release(struct gp_gpt_names *names)
     free(names->losses.at);
     free(names->clocks.at);
     free(names->nodes.at);
+    free(names->metric_sets.at);
     memset(names, 0, sizeof *names);
 }
 
@@ -540,6 +543,59 @@ static int get_side(struct gp_block_decoder *d, struct side *s, const struct sid
     return 0;
 }
 
+/* ---- values of metrics ---- */
+
+bool gp_block_metric_set(const struct gp_block_job *job, const struct gp_trace *t, uint32_t *set)
+{
+    struct column columns[2][GP_GPT_COLUMN_END];
+    uint64_t number = 0;
+    if (!split_columns(job, columns, false)) return false;
+    const struct column *c = &columns[0][gp_gpt_column_id[GP_COL_SET]];
+    if (c->p && !is_uniform(c, 0, &number)) return false;
+    *set = map_get(&job->names->metric_sets, number);
+    return *set < t->metric_sets.n;
+}
+
+static void split_values(const struct gp_block_job *job, struct column columns[GP_METRICS_MOST])
+{
+    struct gp_cursor c = {job->payload, job->payload + job->header.raw_len, false};
+    memset(columns, 0, GP_METRICS_MOST * sizeof *columns);
+    while (c.p < c.end) {
+        unsigned id = gp_cursor_u8(&c);
+        uint8_t pred = gp_cursor_u8(&c);
+        uint64_t len = gp_cursor_varint(&c);
+        const uint8_t *p = gp_cursor_bytes(&c, len);
+        if (c.bad) return; /* split_columns() has accepted it */
+        unsigned m = id - GP_GPT_VALUES;
+        if (id >= GP_GPT_VALUES && m < GP_METRICS_MOST && !columns[m].p)
+            columns[m] = (struct column){p, len, pred};
+    }
+}
+
+/* The values of the block's rows, a row's side by side; those without a column are not numbers. */
+static int get_values(struct gp_block_decoder *d, struct side *s)
+{
+    struct column columns[GP_METRICS_MOST];
+    uint32_t set, nlocal;
+    if (!s->to) return 0;
+    if (get_reference(d, s, GP_COL_CONFIG, NULL, &nlocal)) return -1;
+    if (!gp_block_metric_set(d->job, d->trace, &set)) return -1;
+    split_values(d->job, columns);
+    uint32_t n = d->trace->metric_sets.at[set].n;
+    double *to = d->trace->metric_values.at + d->job->value;
+    for (uint32_t m = 0; m < n; m++) {
+        struct gp_pred_rows r = {.dflt = 0};
+        if (columns[m].p && get_column(d, s, &columns[m], &r, d->values)) return -1;
+        for (size_t i = 0; columns[m].p && i < d->n; i++) memcpy(&to[i * n + m], &d->values[i], sizeof *to);
+        for (size_t i = 0; !columns[m].p && i < d->n; i++) to[i * n + m] = NAN;
+    }
+    for (size_t i = 0; i < d->n; i++) {
+        s->to->set[s->row + i] = set;
+        s->to->values[s->row + i] = d->job->value + i * n;
+    }
+    return 0;
+}
+
 static void side_init(struct gp_block_decoder *d, int i, enum gp_table table)
 {
     struct side *s = &d->side[i];
@@ -573,6 +629,7 @@ enum gp_block_result gp_block_get_events(struct gp_block_decoder *d, const struc
         if (get_side(d, &d->side[1], NULL)) return GP_BLOCK_BAD;
     }
     if (get_side(d, &d->side[0], launch ? &d->side[1] : NULL)) return GP_BLOCK_BAD;
+    if (d->side[0].table == GP_METRIC && get_values(d, &d->side[0])) return GP_BLOCK_BAD;
     return d->missing ? GP_BLOCK_NAMES : GP_BLOCK_OK;
 }
 
@@ -737,6 +794,17 @@ static void add_entry(const struct gp_block_job *job, uint64_t id, void *entry, 
     }
 }
 
+/* A set is one block; what a reader does not know of it is made harmless. */
+static void add_metric_set(const struct gp_block_job *job, struct gp_metric *metrics, struct gp_trace *t)
+{
+    size_t n = job->header.nrec < GP_METRICS_MOST ? job->header.nrec : GP_METRICS_MOST;
+    for (size_t i = 0; i < n; i++) {
+        bound_kind(job, &metrics[i].type, GP_METRIC_THROUGHPUT, GP_METRIC_COUNTER, t);
+        bound_kind(job, &metrics[i].reduce, GP_REDUCE_MIN, GP_REDUCE_MEAN, t);
+    }
+    map_set(&job->names->metric_sets, job->header.base_ns, gp_trace_metric_set(t, metrics, n));
+}
+
 static int get_dictionary(const struct gp_block_job *job, const struct gp_gpt_dict *dict,
                           const struct column *columns, uint64_t *v, struct gp_trace *t)
 {
@@ -756,7 +824,9 @@ static int get_dictionary(const struct gp_block_job *job, const struct gp_gpt_di
         if (columns[field->id].p || process) map_values(&mapper, field->type, v, n);
         for (size_t i = 0; i < n; i++) gp_gpt_field_set(field, entries + i * dict->size, v[i]);
     }
-    for (size_t i = 0; !rc && i < n; i++)
+    bool set = dict == &gp_gpt_metric_dict;
+    if (!rc && set) add_metric_set(job, (struct gp_metric *)(void *)entries, t);
+    for (size_t i = 0; !rc && !set && i < n; i++)
         add_entry(job, job->header.base_ns + i, entries + i * dict->size, t);
     free(entries);
     return rc;
@@ -765,8 +835,8 @@ static int get_dictionary(const struct gp_block_job *job, const struct gp_gpt_di
 int gp_block_get_small(const struct gp_block_job *job, uint64_t limit, struct gp_trace *t)
 {
     static const struct gp_gpt_dict *const dicts[] = {
-        &gp_gpt_process_dict, &gp_gpt_track_dict, &gp_gpt_config_dict, &gp_gpt_device_dict,
-        &gp_gpt_meta_dict,    &gp_gpt_loss_dict,  &gp_gpt_clock_dict,  &gp_gpt_nodes_dict};
+        &gp_gpt_process_dict, &gp_gpt_track_dict, &gp_gpt_config_dict, &gp_gpt_device_dict, &gp_gpt_meta_dict,
+        &gp_gpt_loss_dict,    &gp_gpt_clock_dict, &gp_gpt_nodes_dict,  &gp_gpt_metric_dict};
     struct column columns[MAX_FIELDS];
     uint64_t n = job->header.nrec;
     int rc = 0;

@@ -21,7 +21,7 @@ struct gp_id_map {
 /* What one producer has defined so far. */
 struct gp_gpt_names {
     uint32_t producer;
-    struct gp_id_map strings, processes, tracks, configs, devices, losses, clocks, nodes;
+    struct gp_id_map strings, processes, tracks, configs, devices, losses, clocks, nodes, metric_sets;
     struct gp_id_map config_names; /* by config, the name as a number of the file */
     uint32_t lost;                 /* entries that were made up because they are not defined */
 };
@@ -34,6 +34,7 @@ struct gp_block_job {
     const uint8_t *payload; /* raw_len bytes; GP_STREAM_SLACK more are readable */
     struct gp_gpt_names *names;
     size_t row[2];  /* where its rows go: the table's, or GPU and API for a launch block */
+    size_t value;   /* metric blocks: where their values go in the trace's metric_values */
     int64_t offset; /* in the input, for messages */
 };
 
@@ -50,6 +51,8 @@ void gp_block_decoder_free(struct gp_block_decoder *d);
 /* Columns that the block has, one bit per model column: [0] of the table or the GPU events, [1] of the API
  * calls. False if the payload is not a sequence of columns. */
 bool gp_block_columns(const struct gp_block_job *job, uint32_t columns[2]);
+/* Of a metric block: the set of T that all of its rows have. False if there is none. */
+bool gp_block_metric_set(const struct gp_block_job *job, const struct gp_trace *t, uint32_t *set);
 /* Decode into the tables of T, whose rows and columns exist; tables that T does not need are not touched.
  * Without DEFINE, the trace's dictionaries are only read, so that blocks can be decoded at the same time;
  * with it, undefined entries that the block refers to become "[lost name 7]" and the like. */

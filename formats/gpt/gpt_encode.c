@@ -1,5 +1,6 @@
 #include "formats/gpt/gpt_encode_priv.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -7,6 +8,7 @@
 #include "formats/base/mem.h"
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_predict.h"
+#include "formats/metric.h"
 
 /* One side of a block: the GPU events or the API calls of a launch block, or the rows of a table. */
 struct side {
@@ -200,6 +202,7 @@ struct choice {
     enum gp_gpt_predictor pred;
     struct gp_pred_rows rows;
     uint64_t cost;
+    bool times; /* which may be multiples of a clock's tick */
 };
 
 /* How many rows decide between predictors; the first half of them only warms up the predictors. */
@@ -214,7 +217,7 @@ static void try_predictor(struct gp_block_encoder *e, enum gp_gpt_predictor pred
     size_t from = r->n > SAMPLE_ROWS ? SAMPLE_ROWS / 2 : 0;
     if (gp_pred_is_signed(pred)) zigzag_all(e->d + from, some.n - from);
     uint64_t cost = gp_stream_cost(e->d + from, some.n - from);
-    if (cost < best->cost) *best = (struct choice){pred, *r, cost};
+    if (cost < best->cost) *best = (struct choice){pred, *r, cost, best->times};
 }
 
 /* Split the differences D into whole quanta and the rest, which is at most half a quantum either way. */
@@ -255,7 +258,7 @@ static void put_chosen(struct gp_block_encoder *e, struct gp_buf *b, uint8_t id,
         gp_pred_forward(pred, r, e->v, e->d);
     }
     uint64_t quantum = 1;
-    bool is_signed = gp_pred_is_signed(pred), time = id % GP_GPT_SIDE <= 2;
+    bool is_signed = gp_pred_is_signed(pred), time = c->times;
     for (size_t i = 0; time && n >= 16 && i < 2 && quantum == 1; i++)
         if (worth_splitting(e->d, n, quanta[i])) quantum = quanta[i];
     e->body.n = 0;
@@ -281,7 +284,7 @@ static void put_dur(struct gp_block_encoder *e, struct gp_buf *b, struct side *s
 {
     memset(s->dur, 0, s->n * sizeof *s->dur);
     if (!gather(s, GP_COL_DUR, s->dur) || all_equal(s->dur, s->n, 0)) return;
-    struct choice best = {.cost = UINT64_MAX};
+    struct choice best = {.cost = UINT64_MAX, .times = true};
     struct gp_pred_rows r = {.n = s->n, .key = s->key, .state = e->state, .nstate = s->nkeys};
     memcpy(e->v, s->dur, s->n * sizeof *e->v);
     try_predictor(e, GP_PRED_PLAIN, &r, &best);
@@ -344,7 +347,7 @@ static void find_launch_constants(struct gp_block_encoder *e, const struct side 
 static void put_start(struct gp_block_encoder *e, struct gp_buf *b, struct side *s, const struct side *api)
 {
     gather(s, GP_COL_START, s->start);
-    struct choice best = {.cost = UINT64_MAX};
+    struct choice best = {.cost = UINT64_MAX, .times = true};
     struct gp_pred_rows r = {.n = s->n,
                              .first = s->base,
                              .track = s->track,
@@ -425,6 +428,7 @@ static void put_side(struct gp_block_encoder *e, struct gp_buf *b, const struct 
     if (s->table == GP_GPU) put_gpu_name(e, b, t, s);
     for (int id = 6; id < GP_GPT_COLUMN_END; id++) {
         enum gp_column col = (enum gp_column)gp_gpt_model_column[id];
+        if (col == GP_COL_SET) continue; /* put_values() writes it */
         if (!gather(s, col, e->v)) {
             if (!api || !gp_events_column(api->events, col)) continue;
             for (uint32_t i = 0; i < s->n; i++) e->v[i] = default_of(col);
@@ -451,12 +455,41 @@ static struct side *side_init(struct gp_block_encoder *e, int i, const struct gp
     return s;
 }
 
+/* A column for each metric of the set of which any row has a value. */
+static void put_values(struct gp_block_encoder *e, struct gp_buf *b, const struct gp_trace *t,
+                       const struct side *s)
+{
+    uint32_t number = gp_get_set(s->events, s->rows[0]);
+    const struct gp_metric_set *set = &t->metric_sets.at[number];
+    for (uint32_t i = 0; i < s->n; i++) e->v[i] = number;
+    if (number) put_plain(b, gp_gpt_column_id[GP_COL_SET], e->v, s->n);
+    if (gather(s, GP_COL_CONFIG, e->v) && !all_equal(e->v, s->n, 0))
+        put_dict_column(e, b, gp_gpt_column_id[GP_COL_CONFIG], e->v, s->n, e->local, GP_PRED_DICT_KEYED,
+                        s->key);
+    for (uint32_t m = 0; m < set->n && m < GP_METRICS_MOST; m++) {
+        bool any = false;
+        for (uint32_t i = 0; i < s->n; i++) {
+            double x = gp_metric_values(t, s->rows[i])[m];
+            if (isnan(x)) x = NAN; /* one of them */
+            else any = true;
+            memcpy(&e->v[i], &x, sizeof x);
+        }
+        struct choice best = {.cost = UINT64_MAX};
+        struct gp_pred_rows r = {.n = s->n, .key = s->key, .state = e->state, .nstate = s->nkeys};
+        try_predictor(e, GP_PRED_PLAIN, &r, &best);
+        try_predictor(e, GP_PRED_KEYED, &r, &best);
+        try_predictor(e, GP_PRED_FLOAT, &r, &best);
+        if (any) put_chosen(e, b, (uint8_t)(GP_GPT_VALUES + m), &best, GP_PRED_KEYED);
+    }
+}
+
 void gp_block_put_events(struct gp_block_encoder *e, struct gp_buf *b, const struct gp_trace *t,
                          enum gp_table table, const uint32_t *rows, uint32_t n)
 {
     struct side *s = side_init(e, 0, t, table, rows, n);
     s->base = (uint64_t)s->events->start_ns[rows[0]];
     put_side(e, b, t, s, NULL);
+    if (table == GP_METRIC) put_values(e, b, t, s);
 }
 
 void gp_block_put_launches(struct gp_block_encoder *e, struct gp_buf *b, const struct gp_trace *t,
@@ -534,8 +567,8 @@ static void schema_add(struct schema *s, unsigned kind, unsigned id, unsigned ty
 uint32_t gp_block_put_schema(struct gp_buf *b)
 {
     static const struct gp_gpt_dict *const dicts[] = {
-        &gp_gpt_process_dict, &gp_gpt_track_dict, &gp_gpt_config_dict, &gp_gpt_device_dict,
-        &gp_gpt_meta_dict,    &gp_gpt_loss_dict,  &gp_gpt_clock_dict,  &gp_gpt_nodes_dict};
+        &gp_gpt_process_dict, &gp_gpt_track_dict, &gp_gpt_config_dict, &gp_gpt_device_dict, &gp_gpt_meta_dict,
+        &gp_gpt_loss_dict,    &gp_gpt_clock_dict, &gp_gpt_nodes_dict,  &gp_gpt_metric_dict};
     enum { MAX = 256 };
     uint64_t kind[MAX], id[MAX], type[MAX], length[MAX];
     struct schema s = {kind, id, type, length, {0}, 0};

@@ -210,7 +210,7 @@ static bool take_block(struct reader *r, const struct gp_gpt_block_header *h)
 
 static bool is_known(uint16_t kind)
 {
-    return is_events(kind) || (kind >= GP_GPT_INFO && kind <= GP_GPT_NODES) || kind == GP_GPT_END;
+    return is_events(kind) || (kind >= GP_GPT_INFO && kind <= GP_GPT_METRICS) || kind == GP_GPT_END;
 }
 
 static int scan(struct reader *r, struct gp_err *err)
@@ -274,6 +274,23 @@ static uint32_t wanted_columns(const struct reader *r, enum gp_table table)
     return ~unwanted;
 }
 
+/* Assign the values of a metric block their place. */
+static void lay_out_values(struct reader *r, struct kept *k)
+{
+    struct gp_trace *t = r->t;
+    uint32_t set;
+    if (k->job.header.kind != GP_GPT_EVENTS + gp_gpt_table_number[GP_METRIC] || k->result == GP_BLOCK_BAD)
+        return;
+    if (!gp_block_metric_set(&k->job, t, &set)) {
+        k->result = GP_BLOCK_BAD;
+        return;
+    }
+    size_t want = t->metric_values.n + (size_t)k->job.header.nrec * t->metric_sets.at[set].n;
+    k->job.value = t->metric_values.n;
+    GP_VEC_RESERVE(&t->metric_values, want);
+    t->metric_values.n = want;
+}
+
 /* Assign rows to every block, and memory to the tables. */
 static size_t lay_out(struct reader *r)
 {
@@ -281,6 +298,7 @@ static size_t lay_out(struct reader *r)
     uint32_t columns[GP_TABLE_COUNT] = {0};
     size_t rows[GP_TABLE_COUNT], total = 0;
     for (int i = 0; i < GP_TABLE_COUNT; i++) rows[i] = 0;
+    t->metric_values.n = 0;
     for (size_t i = 0; i < r->blocks.n; i++) {
         struct kept *k = &r->blocks.at[i];
         enum gp_table table[2];
@@ -289,6 +307,7 @@ static size_t lay_out(struct reader *r)
         k->job.names = &r->producers.at[k->producer].names;
         if (!gp_block_columns(&k->job, mask)) k->result = GP_BLOCK_BAD;
         if (k->job.header.kind == GP_GPT_LAUNCH) mask[0] |= mask[1] & (1u << GP_COL_CORR | 1u << GP_COL_EXT);
+        lay_out_values(r, k);
         for (int s = 0, n = sides_of(k, table); s < n; s++) {
             k->job.row[s] = rows[table[s]];
             if (!(t->need & GP_NEED(table[s]))) continue;
@@ -298,6 +317,7 @@ static size_t lay_out(struct reader *r)
         }
     }
     columns[GP_GPU] |= 1u << GP_COL_CONFIG;
+    columns[GP_METRIC] |= 1u << GP_COL_CONFIG | 1u << GP_COL_SET | 1u << GP_COL_VALUES;
     for (int i = 0; i < GP_TABLE_COUNT; i++) columns[i] &= wanted_columns(r, (enum gp_table)i);
     gp_trace_allocate(t, rows, columns);
     return total;

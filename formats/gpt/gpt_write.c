@@ -30,7 +30,7 @@ struct gp_gpt_writer {
     void *ctx;
     bool stopped;
     uint32_t seq;
-    uint32_t strings;
+    uint32_t strings, metric_sets; /* that were written */
     bool schema_done, info_done;
     int32_t rank, world_size;
     struct shadow processes, tracks, configs, devices, meta, losses, clocks, nodes;
@@ -219,6 +219,16 @@ static void put_info(struct gp_gpt_writer *w, const struct gp_trace *t)
     block_end(w, GP_GPT_INFO, 1, 0);
 }
 
+static void put_metric_sets(struct gp_gpt_writer *w, const struct gp_trace *t)
+{
+    for (; w->metric_sets < t->metric_sets.n; w->metric_sets++) {
+        const struct gp_metric_set *s = &t->metric_sets.at[w->metric_sets];
+        gp_block_put_dict(w->encoders[0], block_begin(w), &gp_gpt_metric_dict, t->metrics.at + s->first,
+                          s->n);
+        block_end(w, GP_GPT_METRICS, s->n, w->metric_sets);
+    }
+}
+
 static void put_dictionaries(struct gp_gpt_writer *w, const struct gp_trace *t)
 {
     if (!w->schema_done) {
@@ -236,6 +246,7 @@ static void put_dictionaries(struct gp_gpt_writer *w, const struct gp_trace *t)
     put_changes(w, &gp_gpt_loss_dict, &w->losses, t->losses.at, t->losses.n);
     put_changes(w, &gp_gpt_clock_dict, &w->clocks, t->clocks.at, t->clocks.n);
     put_changes(w, &gp_gpt_nodes_dict, &w->nodes, t->node_runs.at, t->node_runs.n);
+    put_metric_sets(w, t);
 }
 
 /* ---- events ---- */
@@ -351,15 +362,31 @@ static void put_gpu(struct gp_gpt_writer *w, const struct gp_trace *t)
     w->stats.gpu_events += t->events[GP_GPU].n;
 }
 
+/* A block has the values of one set. */
+static void put_metrics(struct gp_gpt_writer *w, const struct gp_trace *t)
+{
+    const struct gp_events *e = &t->events[GP_METRIC];
+    const uint32_t *sorted = sorted_rows(w, e);
+    uint32_t *rows = gp_alloc(e->n * sizeof *rows);
+    for (uint32_t set = 0; set < t->metric_sets.n; set++) {
+        size_t n = 0;
+        for (size_t i = 0; i < e->n; i++)
+            if (gp_get_set(e, sorted[i]) == set) rows[n++] = sorted[i];
+        if (n) put_rows(w, t, GP_METRIC, rows, n);
+    }
+    free(rows);
+}
+
 int gp_gpt_flush(struct gp_gpt_writer *w, struct gp_trace *t)
 {
     if (w->stopped) return -1;
     put_dictionaries(w, t);
     put_gpu(w, t);
     for (int i = 0; i < GP_TABLE_COUNT; i++) {
-        if (i == GP_GPU || i == GP_API || !t->events[i].n) continue;
+        if (i == GP_GPU || i == GP_API || i == GP_METRIC || !t->events[i].n) continue;
         put_rows(w, t, (enum gp_table)i, sorted_rows(w, &t->events[i]), t->events[i].n);
     }
+    if (t->events[GP_METRIC].n) put_metrics(w, t);
     return w->stopped ? -1 : 0;
 }
 

@@ -35,7 +35,7 @@ violations() {
         row("formats/base", "")
         row("formats", "formats/chrome formats/gpt formats/hatchet formats/perfetto formats/sqlite formats/nsys formats/rocpd")
         row("formats/chrome", "formats/trace.h formats/nodes.h formats/reader.h")
-        row("formats/gpt", "formats/trace.h formats/nodes.h formats/reader.h")
+        row("formats/gpt", "formats/trace.h formats/metric.h formats/nodes.h formats/reader.h")
         row("formats/hatchet", "formats/trace.h formats/reader.h")
         row("formats/perfetto", "formats/trace.h")
         row("formats/pickle", "formats/trace.h")
@@ -61,8 +61,9 @@ violations() {
         row("analyze/diff", model() " formats/expect_read.h analyze/math analyze/names analyze/view analyze/stacks")
         row("formats/compile_log", "")
         row("analyze/compile", model() " formats/compile_log analyze/math analyze/names analyze/cost analyze/view analyze/diff")
-        row("analyze/suggest", model() " analyze/math analyze/names analyze/cost analyze/view analyze/hta")
+        row("analyze/suggest", model() " formats/metric.h analyze/math analyze/names analyze/cost analyze/view analyze/hta")
         row("analyze/memory", model() " formats/pickle analyze/math analyze/names analyze/view")
+        row("analyze/metrics", model() " formats/metric.h analyze/math analyze/names analyze/cost analyze/view")
         row("render/draw", "analyze/names")
         row("render/report", "render/draw analyze/view")
         row("render/page", "render/draw render/report analyze/cost")
@@ -75,6 +76,7 @@ violations() {
         row("render/compile", model() " analyze/compile formats/compile_log analyze/diff" below)
         row("render/suggest", model() " analyze/suggest analyze/cost" below)
         row("render/serve", "formats/reader.h formats/trace.h formats/pickle formats/compile_log render/page")
+        row("render/metrics", model() " formats/metric.h analyze/metrics analyze/cost" below)
         row("render/memory", model() " formats/pickle analyze/memory analyze/stacks render/flame" below)
     }
     {

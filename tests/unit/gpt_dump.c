@@ -49,7 +49,7 @@ static void print_cell(const struct gp_trace *t, enum gp_table table, enum gp_co
         print_track(t, narrow);
         break;
     case GP_COL_CONFIG:
-        if (table == GP_GPU) print_config(t, narrow);
+        if (table == GP_GPU || table == GP_METRIC) print_config(t, narrow);
         break;
     case GP_COL_NAME:
     case GP_COL_CAT:
@@ -106,13 +106,25 @@ static int generate(char **argv)
     return status;
 }
 
+static void print_values(const struct gp_trace *t, size_t row)
+{
+    uint32_t n = t->metric_sets.at[gp_get_set(&t->events[GP_METRIC], row)].n;
+    const double *v = gp_metric_values(t, row);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t bits;
+        memcpy(&bits, &v[i], sizeof bits);
+        printf("%c%016" PRIx64, i ? ',' : ' ', bits);
+    }
+}
+
 static void print_all(const struct gp_trace *t)
 {
     for (int table = 0; table < GP_TABLE_COUNT; table++)
         for (size_t i = 0; i < t->events[table].n; i++) {
             fputs(gp_table_name((enum gp_table)table), stdout);
-            for (int col = 0; col < GP_COL_PLACE; col++)
-                print_cell(t, (enum gp_table)table, (enum gp_column)col, i);
+            for (int col = 0; col < GP_COL_VALUES; col++)
+                if (col != GP_COL_PLACE) print_cell(t, (enum gp_table)table, (enum gp_column)col, i);
+            if (table == GP_METRIC) print_values(t, i);
             putchar('\n');
         }
 }

@@ -2,11 +2,13 @@
 #ifndef GP_TESTS_GPT_UTIL_H
 #define GP_TESTS_GPT_UTIL_H
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/input.h"
 #include "formats/gpt/gpt_write.h"
+#include "formats/metric.h"
 #include "formats/reader.h"
 #include "formats/trace.h"
 
@@ -79,7 +81,13 @@ static inline const char *events_differ(const struct gp_trace *a, const struct g
             snprintf(where, size, "%s: %zu and %zu rows", name, x->n, y->n);
             return where;
         }
-        for (int col = 0; col < GP_COLUMN_COUNT; col++)
+        for (size_t i = 0; table == GP_METRIC && i < x->n; i++)
+            if (memcmp(gp_metric_values(a, i), gp_metric_values(b, i),
+                       a->metric_sets.at[gp_get_set(x, i)].n * sizeof(double))) {
+                snprintf(where, size, "%s row %zu: other values", name, i);
+                return where;
+            }
+        for (int col = 0; col < GP_COL_VALUES; col++)
             for (size_t i = 0; i < x->n; i++) {
                 if (cell(x, col, i) == cell(y, col, i)) continue;
                 snprintf(where, size, "%s row %zu %s: %llx and %llx", name, i, gp_column_infos[col].name,
@@ -109,6 +117,8 @@ static inline const char *rest_differs(const struct gp_trace *a, const struct gp
     if (SMALL_DIFFERS(a, b, meta)) return "meta";
     if (SMALL_DIFFERS(a, b, losses)) return "losses";
     if (SMALL_DIFFERS(a, b, clocks)) return "clocks";
+    if (SMALL_DIFFERS(a, b, metrics)) return "metrics";
+    if (SMALL_DIFFERS(a, b, metric_sets)) return "sets of metrics";
     if (a->rank != b->rank || a->world_size != b->world_size) return "rank";
     return NULL;
 }
@@ -140,7 +150,9 @@ static inline void fill_row(struct gp_trace *t, struct gp_events *e, size_t row,
                             uint64_t *last)
 {
     static const double doubles[] = {0.0, -0.0, 1.5, -3.0, 1e300, 4503599627370497.0};
-    gp_set_config(e, row, e == &t->events[GP_GPU] ? (uint32_t)pick(seed, t->configs.n) : 0);
+    gp_set_config(e, row,
+                  e == &t->events[GP_GPU] || e == &t->events[GP_METRIC] ? (uint32_t)pick(seed, t->configs.n)
+                                                                        : 0);
     gp_set_corr(e, row, some_id(seed, last));
     gp_set_ext(e, row, some_id(seed, last));
     gp_set_graph(e, row, some_id(seed, last));
@@ -231,6 +243,26 @@ static inline void add_rest(struct gp_trace *t)
     t->rank = 3;
 }
 
+/* A set of three metrics, and one of the first and another. */
+static inline void add_metrics(struct gp_trace *t)
+{
+    const struct gp_metric m[] = {{10, 11, GP_METRIC_COUNTER, GP_REDUCE_SUM, 1, 12},
+                                  {13, 0, GP_METRIC_RATIO, GP_REDUCE_MEAN, 1, 12},
+                                  {14, 15, GP_METRIC_THROUGHPUT, GP_REDUCE_MEAN, 1, 12},
+                                  {10, 11, GP_METRIC_COUNTER, GP_REDUCE_SUM, 2, 12},
+                                  {16, 11, GP_METRIC_COUNTER, GP_REDUCE_SUM, 2, 12}};
+    gp_trace_metric_set(t, m, 3);
+    gp_trace_metric_set(t, m + 3, 2);
+}
+
+static inline void fill_values(struct gp_trace *t, size_t row, uint64_t *seed)
+{
+    double v[3];
+    for (int i = 0; i < 3; i++)
+        v[i] = !pick(seed, 6) ? NAN : i ? (double)pick(seed, 1000) / 8 : (double)pick(seed, 1u << 30);
+    gp_metric_put(t, row, (uint32_t)pick(seed, 2), v);
+}
+
 /* ROWS rows in every table; with LAUNCHES, GPU events and API calls share correlation ids. */
 static inline void random_trace(struct gp_trace *t, uint64_t seed, size_t rows)
 {
@@ -239,6 +271,7 @@ static inline void random_trace(struct gp_trace *t, uint64_t seed, size_t rows)
     add_names(t);
     add_tracks(t);
     add_rest(t);
+    add_metrics(t);
     for (int table = 0; table < GP_TABLE_COUNT; table++) {
         struct gp_events *e = &t->events[table];
         int64_t now = (int64_t)1 << 60;
@@ -248,6 +281,7 @@ static inline void random_trace(struct gp_trace *t, uint64_t seed, size_t rows)
             size_t row = gp_events_add(e, now, dur, (uint32_t)pick(&seed, t->tracks.n),
                                        (gp_sid)pick(&seed, t->strings.n));
             fill_row(t, e, row, &seed, &last);
+            if (table == GP_METRIC) fill_values(t, row, &seed);
             if (table <= GP_API) gp_set_corr(e, row, 1000 + i * 3 / 2 + pick(&seed, 2));
         }
     }

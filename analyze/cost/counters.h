@@ -1,0 +1,93 @@
+/* counters.h -- what hardware counters say of the work of a launch, a range, or a sum of launches: arithmetic, bytes at
+ * each level of memory, the ceilings that the same counters state, and how the units were used. Knows names of metrics, not
+ * traces. A figure whose counters are missing is not a number.
+ *
+ *     struct gp_counters c;
+ *     gp_counters_init(&c, names, n);              // once per set
+ *     struct gp_counted k;
+ *     gp_counters_read(&c, values, &k);
+ *     if (!isnan(k.dram_bytes)) use(k.dram_bytes / k.time_ns);
+ *
+ * Formulas: analyze/cost/README.md, "Counters".
+ */
+#ifndef GP_ANALYZE_COUNTERS_H
+#define GP_ANALYZE_COUNTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "analyze/names/element.h"
+
+/* The metrics that have a part of their own. X(enum, name in PerfWorks) */
+#define GP_COUNTER_PARTS(X)                                                                                  \
+    X(GP_PART_TIME, "gpu__time_duration.sum")                                                                \
+    X(GP_PART_DRAM_READ, "dram__bytes_read.sum")                                                             \
+    X(GP_PART_DRAM_WRITE, "dram__bytes_write.sum")                                                           \
+    X(GP_PART_DRAM_OP_READ, "dram__bytes_op_read.sum")                                                       \
+    X(GP_PART_DRAM_OP_WRITE, "dram__bytes_op_write.sum")                                                     \
+    X(GP_PART_DRAM, "dram__bytes.sum")                                                                       \
+    X(GP_PART_L2, "lts__t_bytes.sum")                                                                        \
+    X(GP_PART_L2_SECTORS, "lts__t_sectors.sum")                                                              \
+    X(GP_PART_L2_HITS, "lts__t_sectors_lookup_hit.sum")                                                      \
+    X(GP_PART_L1, "l1tex__t_bytes.sum")                                                                      \
+    X(GP_PART_L1_SECTORS, "l1tex__t_sectors.sum")                                                            \
+    X(GP_PART_L1_HITS, "l1tex__t_sectors_lookup_hit.sum")                                                    \
+    X(GP_PART_OCCUPANCY, "sm__warps_active.avg.pct_of_peak_sustained_active")                                \
+    X(GP_PART_ISSUE, "smsp__issue_active.avg.pct_of_peak_sustained_active")                                  \
+    X(GP_PART_TENSOR, "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed")                     \
+    X(GP_PART_TENSOR_INST, "sm__inst_executed_pipe_tensor.sum")                                              \
+    X(GP_PART_PEAK_DRAM, "dram__bytes.sum.peak_sustained_elapsed.per_second")                                \
+    X(GP_PART_PEAK_L2, "lts__t_bytes.sum.peak_sustained_elapsed.per_second")                                 \
+    X(GP_PART_PEAK_FFMA,                                                                                     \
+      "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained_elapsed.per_second")               \
+    X(GP_PART_FADD, "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum")                                   \
+    X(GP_PART_FMUL, "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum")                                   \
+    X(GP_PART_FFMA, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum")                                   \
+    X(GP_PART_DADD, "smsp__sass_thread_inst_executed_op_dadd_pred_on.sum")                                   \
+    X(GP_PART_DMUL, "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum")                                   \
+    X(GP_PART_DFMA, "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum")                                   \
+    X(GP_PART_HADD, "smsp__sass_thread_inst_executed_op_hadd_pred_on.sum")                                   \
+    X(GP_PART_HMUL, "smsp__sass_thread_inst_executed_op_hmul_pred_on.sum")                                   \
+    X(GP_PART_HFMA, "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum")
+
+enum gp_counter_part {
+#define X(id, name) id,
+    GP_COUNTER_PARTS(X)
+#undef X
+        GP_COUNTER_PART_COUNT
+};
+
+enum { GP_COUNTERS_TENSOR = 16 }; /* counters of matrix operations that are read at most */
+
+/* Where the figures are among the values of a set. */
+struct gp_counters {
+    uint32_t at[GP_COUNTER_PART_COUNT]; /* UINT32_MAX: not there */
+    struct {
+        uint32_t at, peak; /* the operations, and how many there could be per second */
+        uint32_t arith;    /* enum gp_arith of what is multiplied */
+    } tensor[GP_COUNTERS_TENSOR];
+    size_t ntensor;
+};
+
+/* NAN: not counted. */
+struct gp_counted {
+    double time_ns;
+    double dram_bytes, l2_bytes, l1_bytes;
+    double tensor_flops; /* of matrix units, of the types that were counted */
+    double vector_flops; /* of the ordinary units: only with all nine counters of instructions */
+    double flops;        /* of both, as far as they were counted */
+    bool tensor_unknown; /* matrix units worked, but on a type that was not counted */
+    uint32_t arith;      /* enum gp_arith of most of the operations */
+    double l1_hit_pct, l2_hit_pct;
+    double occupancy_pct, issue_pct, tensor_pct;
+    double peak_dram_bps, peak_l2_bps, peak_flops; /* per second; the last of `arith` */
+};
+
+/* Of a set of N metrics with these names. */
+void gp_counters_init(struct gp_counters *c, const char *const *names, size_t n);
+/* The VALUES of that set: of one launch, or counters summed and the others averaged. */
+void gp_counters_read(const struct gp_counters *c, const double *values, struct gp_counted *k);
+/* Are there counters of bytes of memory, or of operations? */
+bool gp_counters_know_work(const struct gp_counters *c);
+
+#endif

@@ -1,0 +1,103 @@
+/* metrics.h -- hardware counters of a trace by kernel, by range or by launch: the answer of trace-metrics as plain
+ * structs. Counters are summed; percentages and rates never are: their mean is weighted by the time of each launch. A
+ * value that was not measured is left out of every figure. Knows nothing of files, text or pictures.
+ *
+ *     struct gp_metrics m;
+ *     gp_metrics_of(&m, &trace, &opts, &err);
+ *     for (size_t g = 0; g < m.groups.n; g++)
+ *         use(gp_metrics_name(&m, g), gp_metrics_stat(&m, g, 0)->sum);
+ *     gp_metrics_release(&m);
+ */
+#ifndef GP_ANALYZE_METRICS_H
+#define GP_ANALYZE_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "analyze/cost/counters.h"
+#include "analyze/view/quality.h"
+#include "formats/base/err.h"
+#include "formats/metric.h"
+#include "formats/trace.h"
+
+/* The tables that are looked at. */
+#define GP_METRICS_NEED (GP_NEED(GP_METRIC) | GP_NEED(GP_GPU))
+/* Of a trace whose durations are taken instead. */
+#define GP_METRICS_TIMING_NEED GP_NEED(GP_GPU)
+
+enum gp_metrics_per { GP_METRICS_PER_KERNEL, GP_METRICS_PER_RANGE, GP_METRICS_PER_LAUNCH };
+
+struct gp_metrics_opts {
+    enum gp_metrics_per per;
+    const char *only; /* names, separated by commas, with or without rollup; NULL: all. Borrowed. */
+    const char *sort; /* the name of a metric; NULL: by time. Borrowed. */
+    size_t top;       /* groups that are kept, 0: all */
+};
+
+/* A metric of any of the trace's sets. */
+struct gp_metrics_column {
+    gp_sid name, unit;
+    uint32_t type, reduce;
+};
+
+/* Of the values of one metric in one group. Without any, n is 0 and the others are not numbers. */
+struct gp_metrics_stat {
+    uint64_t n;
+    double sum, mean, min, max; /* sum: not a number where values must not be added */
+};
+
+struct gp_metrics_group {
+    gp_sid name;             /* as recorded: of a kernel or a range */
+    struct gp_config config; /* name, grid and block of a kernel */
+    bool kernel;             /* otherwise a range */
+    uint64_t count;          /* launches in the trace, or times the range was run; measured or not */
+    uint64_t measured;       /* rows of counters */
+    uint64_t ordinal;        /* per launch: its position among those of its context; otherwise GP_NO_ID */
+    int64_t time_ns;         /* of the measured launches; -1 unknown */
+    int64_t joined_ns;       /* of as many launches in another trace; -1 not known there */
+    bool joined_by_mean;     /* which has another number of them */
+};
+
+struct gp_metrics {
+    struct gp_strings strings; /* all sids */
+    struct gp_input_quality input;
+    GP_VEC(struct gp_metrics_column) columns;
+    GP_VEC(struct gp_metrics_group) groups; /* in the order that was asked for */
+    struct gp_metrics_stat *stats;          /* group after group */
+    struct gp_counters counters;            /* where figures are among the columns */
+    GP_VEC(gp_sid) chips;                   /* in order of appearance */
+    uint32_t passes;                        /* the most that a launch was run */
+    bool distorted;                         /* times between launches mean nothing */
+    uint64_t launches, launches_measured;   /* of kernels */
+    size_t left_out;                        /* groups beyond the top */
+    bool joined;
+    GP_VEC(struct gp_loss) losses; /* with what and reason of STRINGS */
+};
+
+/* Of the finished trace T. -1 if --metrics names none, or the metric to sort by is not there. M must be released in any
+ * case. O(rows x metrics). */
+GP_MUST_CHECK int gp_metrics_of(struct gp_metrics *m, const struct gp_trace *t,
+                                const struct gp_metrics_opts *o, struct gp_err *err);
+/* Times of the groups of kernels from TIMING, a trace of the same program without counters: matched by name, grid and block. */
+void gp_metrics_join(struct gp_metrics *m, const struct gp_trace *timing);
+void gp_metrics_release(struct gp_metrics *m);
+
+static inline const struct gp_metrics_stat *gp_metrics_stat(const struct gp_metrics *m, size_t group,
+                                                            size_t column)
+{
+    return &m->stats[group * m->columns.n + column];
+}
+static inline const char *gp_metrics_str(const struct gp_metrics *m, gp_sid sid)
+{
+    return gp_string(&m->strings, sid);
+}
+/* The value of a column that stands for it: the sum of a counter, the mean of the others. */
+static inline double gp_metrics_usual(const struct gp_metrics *m, size_t group, size_t column)
+{
+    const struct gp_metrics_stat *s = gp_metrics_stat(m, group, column);
+    return m->columns.at[column].reduce == GP_REDUCE_SUM ? s->sum : s->mean;
+}
+/* What the counters of a group say, of its measured launches: nothing of what some of them lack. */
+void gp_metrics_counted(const struct gp_metrics *m, size_t group, struct gp_counted *k);
+
+#endif

@@ -1,0 +1,134 @@
+/* trace-metrics -- a trace with hardware counters in; what the hardware did by kernel, range or launch, out. */
+#include <string.h>
+#include "analyze/front/front.h"
+#include "analyze/metrics/metrics.h"
+#include "render/metrics/metrics_formats.h"
+
+struct opts {
+    struct gp_front_opts front; /* first */
+    const char *per, *metric, *reduce, *sort, *join;
+    bool wide;
+};
+
+static const struct gp_option options[] = {
+    {0, "per", "kernel|range|launch",
+     "a row for each kernel with its grid and block, range, or launch (default: kernel)", GP_OPT_CHOICE,
+     offsetof(struct opts, per)},
+    {0, "metric", "NAME[,NAME...]", "only these metrics, with or without rollup, and their values one by one",
+     GP_OPT_STRING, offsetof(struct opts, metric)},
+    {0, "reduce", "sum|mean|min|max", "only this figure of each metric; percentages have no sum",
+     GP_OPT_CHOICE, offsetof(struct opts, reduce)},
+    {0, "sort", "METRIC", "sort by this metric, largest first (default: GPU time)", GP_OPT_STRING,
+     offsetof(struct opts, sort)},
+    {0, "wide", NULL, "a column per metric instead of a line per value", GP_OPT_FLAG,
+     offsetof(struct opts, wide)},
+    {0, "join", "FILE", "take times from FILE, a trace of the same program without counters", GP_OPT_STRING,
+     offsetof(struct opts, join)},
+    GP_OPTION_TOP("maximum number of rows, 0 for all (default: 20 in text, 500 in HTML)"),
+    GP_OPTION_WIDTH,
+    GP_OPTIONS_COMMON,
+    {0},
+};
+
+static enum gp_metrics_per per_of(const char *word)
+{
+    if (!strcmp(word, "range")) return GP_METRICS_PER_RANGE;
+    return strcmp(word, "launch") != 0 ? GP_METRICS_PER_KERNEL : GP_METRICS_PER_LAUNCH;
+}
+
+static int reduce_of(const char *word)
+{
+    static const char *const words[] = {"sum", "mean", "max", "min"};
+    for (int i = 0; word && i < 4; i++)
+        if (!strcmp(word, words[i])) return i;
+    return -1;
+}
+
+/* A trace without counters is nothing to report on, and the way to get some is not obvious. */
+static int check(const struct gp_trace *t, const struct gp_metrics *m, const struct opts *o,
+                 struct gp_err *err)
+{
+    if (!t->events[GP_METRIC].n)
+        return gp_fail(err, GP_E_FORMAT, -1,
+                       "no hardware counters in this trace: record it with gpuprof-collect --metrics basic");
+    if (!m->groups.n)
+        return gp_fail(err, GP_E_USAGE, -1, "--per %s: the counters of this trace were read per %s", o->per,
+                       strcmp(o->per, "range") ? "range" : "kernel");
+    return 0;
+}
+
+static int join(struct gp_front *f, const char *path, struct gp_metrics *m, struct gp_err *err)
+{
+    struct gp_trace t;
+    gp_front_inputs(f, &path, 1);
+    if (gp_front_trace(f, 0, GP_METRICS_TIMING_NEED, &t, err)) return -1;
+    gp_front_warn_issues(f, &t);
+    gp_metrics_join(m, &t);
+    gp_trace_release(&t);
+    return 0;
+}
+
+static int write_answer(struct gp_front *f, const struct opts *o, const struct gp_answer_format *format,
+                        const struct gp_metrics *m, const char *input, struct gp_err *err)
+{
+    struct gp_buf typed = {0};
+    gp_cli_put_given(&typed, f->tool, o, "per metric reduce sort join top");
+    struct gp_metrics_answer a = {.m = m,
+                                  .input = strcmp(input, "-") != 0 ? input : NULL,
+                                  .options = typed.n ? gp_buf_str(&typed) : NULL,
+                                  .reduce = reduce_of(o->reduce),
+                                  .wide = o->wide,
+                                  .values = o->metric != NULL,
+                                  .color = gp_front_color(f),
+                                  .width = gp_front_width(f)};
+    int failed = gp_answer_write(format, &a, o->front.common.output, err);
+    gp_buf_release(&typed);
+    return failed;
+}
+
+static int run(struct gp_front *f, const struct opts *o, struct gp_err *err)
+{
+    const struct gp_answer_format *format = gp_answer_format(gp_metrics_formats, o->front.common.format);
+    const char *input = f->paths[0];
+    struct gp_metrics m = {0};
+    struct gp_trace t;
+    struct gp_metrics_opts mo = {.per = per_of(o->per),
+                                 .only = o->metric,
+                                 .sort = o->sort,
+                                 .top = gp_answer_rows(format, o->front.top)};
+    if ((o->wide && gp_answer_check(gp_metrics_formats, format, GP_METRICS_TAKES_WIDE, "--wide", err)) ||
+        (o->reduce && gp_answer_check(gp_metrics_formats, format, GP_METRICS_TAKES_REDUCE, "--reduce", err)))
+        return -1;
+    if (gp_front_trace(f, 0, GP_METRICS_NEED, &t, err)) return -1;
+    gp_front_warn_issues(f, &t);
+    int failed = t.events[GP_METRIC].n ? gp_metrics_of(&m, &t, &mo, err) : 0;
+    failed = failed || check(&t, &m, o, err);
+    if (failed) gp_err_context(err, "%s", input);
+    gp_trace_release(&t);
+    if (!failed && o->join) failed = join(f, o->join, &m, err);
+    if (!failed) failed = write_answer(f, o, format, &m, input, err);
+    gp_metrics_release(&m);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    struct gp_tool tool = {
+        .name = "trace-metrics",
+        .summary = "report what hardware counters say of the kernels and ranges of a trace",
+        .operands = "[FILE]",
+        .example = "gpuprof-collect --metrics basic -o app.trace ./app && trace-metrics app.trace\n"
+                   "trace-metrics --per range --top 0 app.trace\n"
+                   "trace-metrics -f csv --wide --join timing.trace app.trace > app.csv\n",
+        .options = options,
+        .format_name = gp_metrics_format_name,
+        .max_operands = 1,
+        .stdin_default = true};
+    struct opts o = {.front = {GP_FRONT_DEFAULTS}, .per = "kernel"};
+    struct gp_front f = {0};
+    struct gp_err err = {0};
+    if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
+    int failed = gp_front_open(&f, &tool, &o.front, &err) || run(&f, &o, &err);
+    gp_front_close(&f);
+    return gp_cli_end(&tool, failed, &err, GP_EXIT_OK);
+}

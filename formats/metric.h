@@ -1,0 +1,38 @@
+/* metric.h -- hardware counters in a trace: sets of metrics that were measured together, and the values of a launch
+ * or of a range as rows of GP_METRIC. A value that was not measured is not a number, never 0.
+ *
+ *     uint32_t set = gp_trace_metric_set(&trace, metrics, 2);
+ *     size_t row = gp_events_add(&trace.events[GP_METRIC], start_ns, dur_ns, track, name);
+ *     gp_metric_put(&trace, row, set, (double[]){1e9, NAN});
+ *     double bytes = gp_metric_values(&trace, row)[0];
+ *
+ * A row of a launch has its config, the corr of the launch where that is known, and in `id` its position among the launches
+ * of its context; its times are those of the launch call on the host, which counters make longer. A row of a range has
+ * GP_METRIC_RANGE as category.
+ */
+#ifndef GP_FORMATS_METRIC_H
+#define GP_FORMATS_METRIC_H
+
+#include "formats/trace.h"
+
+enum { GP_METRICS_MOST = 62 }; /* of a set */
+#define GP_METRIC_RANGE "range"
+
+/* A set of the N METRICS, at most GP_METRICS_MOST; an equal one of the trace if there is one. */
+uint32_t gp_trace_metric_set(struct gp_trace *t, const struct gp_metric *metrics, size_t n);
+/* Give ROW of GP_METRIC the VALUES, as many as SET has metrics. */
+void gp_metric_put(struct gp_trace *t, size_t row, uint32_t set, const double *values);
+
+/* The values of ROW, in the order of its set. */
+static inline const double *gp_metric_values(const struct gp_trace *t, size_t row)
+{
+    return t->metric_values.at + gp_get_values(&t->events[GP_METRIC], row);
+}
+
+/* How values of several launches are made into one: the sum for what a counter counts, over all units or per unit
+ * ("dram__bytes.sum", "sm__cycles_active.avg"), the mean for everything that was divided ("...per_second", "....pct"). */
+enum gp_metric_reduce gp_metric_reduce_of(const char *name);
+/* Was T recorded while counters were read, which changes what its times mean? */
+bool gp_trace_distorted(const struct gp_trace *t);
+
+#endif

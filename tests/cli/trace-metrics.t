@@ -1,0 +1,61 @@
+#!/bin/sh
+test_description='trace-metrics: counters by kernel, range and launch, with numbers worked out by hand (tests/unit/metrics_make.h)'
+. "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+
+"$GP_BIN"/../tests/make_metrics hand.trace
+
+test_expect_success 'text: kernels with traffic, rates and peaks' '
+    trace-metrics hand.trace >out 2>err &&
+    grep "5 of 6 launches measured: 7 metrics on GH100, 1 pass" out &&
+    grep "^ *product .* 3  *8.00 " out &&
+    grep "^ *copy .* 3  *4.00 .*120 kB" out &&
+    ! grep " 3.00 kB" out && grep "launches waited for each other" out
+'
+
+test_expect_success 'CSV, long: a line per value, percentages without a sum, what is missing empty' '
+    trace-metrics -q -f csv hand.trace | tr -d "\r" >out &&
+    grep -c . out >lines && test "$(cat lines)" = $((1 + 2 * (5 * 4 + 2 * 3))) &&
+    grep "^copy,\"grid 16, block 128\",,3,3,4000,dram__bytes_read.sum,byte,sum,60000$" out &&
+    grep "^copy,.*,sm__warps_active.avg.pct_of_peak_sustained_active,%,mean,65$" out &&
+    ! grep "pct_of_peak_sustained_active,%,sum" out &&
+    trace-metrics -q -f csv --per launch hand.trace | tr -d "\r" >launches &&
+    grep "^product,\"grid 132, block 128\",4,1,1,4000,dram__bytes_read.sum,byte,sum,$" launches
+'
+
+test_expect_success 'CSV, wide: a line per group' '
+    trace-metrics -q -f csv --wide --reduce sum hand.trace | tr -d "\r" >out &&
+    head -n 1 out >head && test "$(tr , "\n" <head | wc -l)" = 11 && test "$(wc -l <out)" = 3 &&
+    grep "^copy,\"grid 16, block 128\",,3,3,4000,4000,60000,60000,138000,0$" out
+'
+
+test_expect_success 'ranges, one metric, order and top' '
+    trace-metrics --per range hand.trace >out && grep "^ *step  *2  *10.0 " out &&
+    trace-metrics -q -f csv --metric dram__bytes_read --reduce max --sort dram__bytes_read hand.trace | tr -d "\r" >out &&
+    sed -n 2p out >first && grep "^copy,.*,max,40000$" first &&
+    trace-metrics --top 1 hand.trace >out && grep "and 1 more" out && ! grep "^ *copy" out
+'
+
+test_expect_success '--join takes times from another trace' '
+    trace-metrics -q -f csv --wide --join hand.trace hand.trace | tr -d "\r" >out &&
+    grep "^name,config,ordinal,count,measured,time_ns,timing_ns," out && grep "^copy,\"grid 16, block 128\",,3,3,4000,4000," out &&
+    trace-metrics --join hand.trace hand.trace | tr "\n" " " >text && grep "their times are *means" text
+'
+
+test_expect_success 'the page has the roofline and the answer' '
+    trace-metrics -f html -o page.html hand.trace && grep -c "class=\"roofline\"" page.html && grep "gpuprof-answer" page.html &&
+    trace-metrics -f html hand.trace | cmp - page.html
+'
+
+test_expect_success 'misuse and traces without counters' '
+    status_of trace-metrics "$samples"/h200/streams.trace && test $status = 2 && grep "no hardware counters in this trace: record it with" err &&
+    status_of trace-metrics --metric nonsense hand.trace && test $status = 2 && grep "no such metric in this trace" err &&
+    status_of trace-metrics --sort nonsense hand.trace && test $status = 2 && grep "no such metric in this answer" err &&
+    status_of trace-metrics --wide hand.trace && test $status = 2 && grep "requires --format csv" err
+'
+
+test_expect_success 'trace-convert keeps counters' '
+    trace-convert --to gpuprof hand.trace >again.trace && trace-metrics -q -f csv hand.trace >one && trace-metrics -q -f csv again.trace >two &&
+    test_cmp one two
+'
+
+test_done
