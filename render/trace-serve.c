@@ -1,74 +1,83 @@
 /* trace-serve -- a folder of traces in; reports, timelines, flame graphs and comparisons out, over HTTP. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "formats/base/cli.h"
-#include "formats/base/mem.h"
-#include "render/serve/listen.h"
-#include "render/serve/server.h"
+#include "render/serve/serve.h"
 
 struct opts {
-    const char *listen, *socket, *perfetto;
+    struct gp_serve_opts serve;
     struct gp_opt_list hosts;
-    uint64_t port, jobs, memory, keep, connections;
-    int64_t time_ns, idle_ns;
     bool open, quiet;
 };
 
+#define AT(member) offsetof(struct opts, serve.member)
+
 static const struct gp_option options[] = {
-    {0, "listen", "ADDRESS", "listen on this address (default: 127.0.0.1)", GP_OPT_STRING,
-     offsetof(struct opts, listen)},
-    {0, "port", "N", "listen on this port (default: any that is free)", GP_OPT_UINT,
-     offsetof(struct opts, port)},
+    {0, "listen", "ADDRESS", "listen on this address (default: 127.0.0.1)", GP_OPT_STRING, AT(listen)},
+    {0, "port", "N", "listen on this port (default: any that is free)", GP_OPT_UINT, AT(port)},
     {0, "socket", "PATH", "listen on a Unix socket that only you can open, instead", GP_OPT_STRING,
-     offsetof(struct opts, socket)},
+     AT(socket)},
     {0, "host", "NAME", "another name by which browsers reach this server; may be repeated", GP_OPT_LIST,
      offsetof(struct opts, hosts)},
     {0, "open", NULL, "open the first page in a browser", GP_OPT_FLAG, offsetof(struct opts, open)},
     {0, "perfetto", "URL", "address of a Perfetto to which pages may hand traces", GP_OPT_STRING,
-     offsetof(struct opts, perfetto)},
-    {0, "jobs", "N", "run at most N tools at once (default: 2)", GP_OPT_UINT, offsetof(struct opts, jobs)},
-    {0, "time", "TIME", "end a tool that takes longer (default: 60s)", GP_OPT_SECONDS,
-     offsetof(struct opts, time_ns)},
-    {0, "memory", "SIZE", "memory of a tool, 0 for no limit (default: 8G)", GP_OPT_UINT,
-     offsetof(struct opts, memory)},
-    {0, "keep", "SIZE", "keep answers of this size in all (default: 512M)", GP_OPT_UINT,
-     offsetof(struct opts, keep)},
-    {0, "connections", "N", "at most N connections at once (default: 96)", GP_OPT_UINT,
-     offsetof(struct opts, connections)},
-    {0, "idle", "TIME", "stop after TIME without a request (default: never)", GP_OPT_SECONDS,
-     offsetof(struct opts, idle_ns)},
+     AT(perfetto)},
+    {0, "upload", "DIR", "take files from browsers into DIR, and serve them", GP_OPT_STRING, AT(upload)},
+    {0, "upload-size", "SIZE", "refuse larger files (default: 2G)", GP_OPT_UINT, AT(upload_bytes)},
+    {0, "upload-files", "N", "refuse files when DIR has so many (default: 1000)", GP_OPT_UINT,
+     AT(upload_files)},
+    {0, "jobs", "N", "run at most N tools at once (default: 2)", GP_OPT_UINT, AT(jobs)},
+    {0, "time", "TIME", "end a tool that takes longer (default: 60s)", GP_OPT_SECONDS, AT(time_ns)},
+    {0, "memory", "SIZE", "memory of a tool, 0 for no limit (default: 8G)", GP_OPT_UINT, AT(memory_bytes)},
+    {0, "keep", "SIZE", "keep answers of this size in all (default: 512M)", GP_OPT_UINT, AT(keep_bytes)},
+    {0, "connections", "N", "at most N connections at once (default: 96)", GP_OPT_UINT, AT(connections)},
+    {0, "request-time", "TIME", "close a connection whose request takes longer (default: 10s)",
+     GP_OPT_SECONDS, AT(request_ns)},
+    {0, "idle", "TIME", "stop after TIME without a request (default: never)", GP_OPT_SECONDS, AT(idle_ns)},
     {'q', "quiet", NULL, "print errors only", GP_OPT_FLAG, offsetof(struct opts, quiet)},
     {0},
 };
 
 /* The folder of this program: the tools are beside it. */
-static char *own_folder(struct gp_err *err)
+static int own_folder(char *to, size_t n, struct gp_err *err)
 {
-    char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (n <= 0) {
-        gp_fail(err, GP_E_IO, -1, "/proc/self/exe: %s", strerror(errno));
-        return NULL;
-    }
-    path[n] = 0;
-    *strrchr(path, '/') = 0;
-    return strcpy(gp_alloc((size_t)n + 1), path);
+    ssize_t got = readlink("/proc/self/exe", to, n - 1);
+    if (got <= 0) return gp_fail(err, GP_E_IO, -1, "/proc/self/exe: %s", strerror(errno));
+    to[got] = 0;
+    *strrchr(to, '/') = 0;
+    return 0;
 }
 
-static int open_socket(const struct opts *o, struct gp_guard *g, struct gp_err *err)
+/* What the tools need of our environment: what was measured on this machine is below the first two. */
+static void take_environment(struct gp_buf *texts, const char **env, size_t n)
 {
-    if (o->socket) return gp_listen_unix(o->socket, err);
-    if (o->port > UINT16_MAX)
-        return gp_fail(err, GP_E_USAGE, -1, "--port: not a port: %llu", (unsigned long long)o->port);
-    g->wants_token = true;
-    return gp_listen_tcp(o->listen ? o->listen : "127.0.0.1", (uint16_t)o->port, &g->port, err);
+    static const char *const names[] = {"HOME",         "XDG_CACHE_HOME", "LD_LIBRARY_PATH", "ASAN_OPTIONS",
+                                        "LSAN_OPTIONS", "TSAN_OPTIONS",   "UBSAN_OPTIONS"};
+    gp_buf_puts(texts, "LC_ALL=C");
+    gp_buf_putc(texts, 0);
+    gp_buf_puts(texts, "PATH=/usr/bin:/bin");
+    gp_buf_putc(texts, 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (!value) continue;
+        gp_buf_printf(texts, "%s=%s", names[i], value);
+        gp_buf_putc(texts, 0);
+    }
+    size_t to = 0;
+    for (size_t at = 0; at < texts->n && to + 1 < n; at += strlen(texts->data + at) + 1)
+        env[to++] = texts->data + at;
+    env[to] = NULL;
+}
+
+static const char *scratch_folder(void)
+{
+    const char *run = getenv("XDG_RUNTIME_DIR"), *tmp = getenv("TMPDIR");
+    if (run && *run && !access(run, W_OK)) return run;
+    return tmp && *tmp ? tmp : "/tmp";
 }
 
 /* In a child of its own, which is not waited for. */
@@ -78,87 +87,21 @@ static void open_browser(const char *link)
     if (pid) return;
     int null = open("/dev/null", O_RDWR);
     if (null >= 0) {
-        dup2(null, 1);
-        dup2(null, 2);
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
     }
     execlp("xdg-open", "xdg-open", link, (char *)NULL);
     _exit(127);
 }
 
-/* What to open, on standard output: a link with the token behind the #, which browsers do not send. */
-static int announce(const struct opts *o, const struct gp_guard *g, struct gp_err *err)
+/* The link is the only output. */
+static int on_ready(void *ctx, const char *link, struct gp_err *err)
 {
-    struct gp_buf b = {0};
-    const char *host = o->listen && strcmp(o->listen, "localhost") ? o->listen : "127.0.0.1";
-    if (o->socket) gp_buf_printf(&b, "unix:%s", o->socket);
-    else
-        gp_buf_printf(&b, strchr(host, ':') ? "http://[%s]:%u/#token=%s" : "http://%s:%u/#token=%s", host,
-                      (unsigned)g->port, g->token);
-    bool failed = printf("%s\n", gp_buf_str(&b)) < 0 || fflush(stdout);
-    if (o->open && !o->socket) open_browser(gp_buf_str(&b));
-    gp_buf_release(&b);
-    return failed ? gp_fail(err, GP_E_IO, -1, "standard output: %s", strerror(errno)) : 0;
-}
-
-/* Until a signal asks for the end, or nobody has asked for anything for so long. */
-static void wait_for_end(const struct opts *o, struct gp_server *s, const sigset_t *ends)
-{
-    struct timespec second = {.tv_sec = 1}, now;
-    for (;;) {
-        int sig = sigtimedwait(ends, NULL, &second);
-        if (sig > 0 && sig != SIGCHLD) return;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        int64_t quiet_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - gp_server_last_ns(s);
-        if (o->idle_ns && quiet_ns > o->idle_ns) return;
-    }
-}
-
-static int serve(const struct opts *o, struct gp_site *site, struct gp_guard *guard, struct gp_err *err)
-{
-    struct gp_server_opts so = {
-        .connections = (unsigned)o->connections, .head_ns = 10000000000, .idle_ns = 30000000000};
-    sigset_t ends;
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGINT);
-    sigaddset(&ends, SIGTERM);
-    sigaddset(&ends, SIGHUP);
-    sigprocmask(SIG_BLOCK, &ends, NULL); /* before there are threads, which inherit this */
-    signal(SIGPIPE, SIG_IGN);
-    so.listen_fd = open_socket(o, guard, err);
-    if (so.listen_fd < 0) return -1;
-    struct gp_server *s = gp_server_start(site, &so, err);
-    int failed = !s || announce(o, guard, err);
-    if (!failed) wait_for_end(o, s, &ends);
-    gp_crew_stop(site->library->crew);
-    gp_server_stop(s);
-    if (o->socket) unlink(o->socket);
-    return failed;
-}
-
-static int run(const struct gp_tool *tool, const struct opts *o, struct gp_err *err)
-{
-    struct gp_guard guard = {.hosts = o->hosts.at, .nhosts = o->hosts.n};
-    struct gp_child_limits limits = {.at_once = (unsigned)(o->jobs < 64 ? o->jobs : 64),
-                                     .memory_bytes = o->memory,
-                                     .output_bytes = (uint64_t)1 << 30,
-                                     .time_ns = o->time_ns};
-    struct gp_library *lib = gp_zalloc(sizeof *lib);
-    struct gp_site site = {.guard = &guard, .library = lib, .perfetto = o->perfetto};
-    char *tools = own_folder(err);
-    lib->shelf = gp_shelf_new();
-    lib->keep = gp_keep_new(o->keep);
-    gp_contents_init(&lib->contents);
-    int failed = !tools || gp_guard_init(&guard, err);
-    for (int i = 0; !failed && i < tool->nargs; i++) failed = gp_shelf_add(lib->shelf, tool->args[i], err);
-    if (!failed) failed = !(lib->crew = gp_crew_new(tools, &limits, err));
-    if (!failed) failed = serve(o, &site, &guard, err);
-    gp_crew_free(lib->crew);
-    gp_keep_free(lib->keep);
-    gp_shelf_free(lib->shelf);
-    gp_contents_release(&lib->contents);
-    free(lib);
-    free(tools);
-    return failed;
+    const struct opts *o = ctx;
+    if (printf("%s\n", link) < 0 || fflush(stdout))
+        return gp_fail(err, GP_E_IO, -1, "standard output: %s", strerror(errno));
+    if (o->open && !o->serve.socket) open_browser(link);
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -166,19 +109,29 @@ int main(int argc, char **argv)
     struct gp_tool tool = {.name = "trace-serve",
                            .summary = "serve a folder of traces to browsers: reports, timelines, comparisons",
                            .operands = "DIR|FILE...",
-                           .example = "trace-serve runs/\n"
+                           .example = "trace-serve --open runs/\n"
                                       "trace-serve --socket $XDG_RUNTIME_DIR/gpuprof.sock runs/\n",
                            .options = options,
                            .min_operands = 1,
                            .max_operands = -1};
-    struct opts o = {.jobs = 2,
-                     .memory = (uint64_t)8 << 30,
-                     .keep = 512 << 20,
-                     .connections = 96,
-                     .time_ns = INT64_C(60000000000)};
+    struct opts o = {.serve = {GP_SERVE_DEFAULTS}};
     struct gp_err err = {0};
+    struct gp_buf texts = {0};
+    const char *env[16];
+    char folder[4096];
     if (gp_cli_parse(&tool, argc, argv, &o)) return tool.status;
-    int failed = run(&tool, &o, &err);
+    take_environment(&texts, env, sizeof env / sizeof *env);
+    o.serve.paths = tool.args;
+    o.serve.npaths = (size_t)tool.nargs;
+    o.serve.hosts = o.hosts.at;
+    o.serve.nhosts = o.hosts.n;
+    o.serve.tools = folder;
+    o.serve.scratch = scratch_folder();
+    o.serve.env = env;
+    o.serve.ready = on_ready;
+    o.serve.ctx = &o;
+    int failed = own_folder(folder, sizeof folder, &err) || gp_serve_run(&o.serve, &err);
     GP_VEC_FREE(&o.hosts);
+    gp_buf_release(&texts);
     return gp_cli_end(&tool, failed, &err, GP_EXIT_OK);
 }

@@ -118,6 +118,31 @@ async function refresh() {
   }
 }
 
+// ---- files that are dropped on the page, or chosen ----
+
+const sending = make("p", { role: "status", className: "count" });
+async function send(files) {
+  for (const f of files) {
+    sending.textContent = `Sending ${f.name} \u2026`;
+    try {
+      const t = await ask(`/api/upload?name=${encodeURIComponent(f.name)}`, { method: "POST", body: f });
+      sending.textContent = `${t.name || f.name} is here.`;
+    } catch (e) {
+      sending.textContent = `${f.name}: ${e.message}`;
+      return;
+    }
+  }
+  refresh();
+}
+function uploads() {
+  const pick = make("input", { type: "file", multiple: true, hidden: true, onchange: () => send(pick.files) });
+  const over = (e) => { if (e.dataTransfer?.types.includes("Files")) { e.preventDefault(); document.body.classList.toggle("drop", e.type === "dragover"); } };
+  addEventListener("dragover", over);
+  addEventListener("dragleave", over);
+  addEventListener("drop", (e) => { over(e); if (e.dataTransfer?.files.length) send([...e.dataTransfer.files]); });
+  return [make("button", { type: "button", textContent: "Add files", title: "or drop them on this page", onclick: () => pick.click() }), pick, sending];
+}
+
 function move(by) {
   const list = matching();
   if (!list.length) return;
@@ -134,7 +159,7 @@ function listPage() {
   const head = make("tr", {}, ...[["File"], ["Modified"], ["Size", "number"], ["Pages"], ["Compare", "ab"]].map(([text, className]) =>
     make("th", { textContent: text, scope: "col", className: className || "" })));
   main.querySelector("header").append(gp.pageTools());
-  main.append(newest, make("div", { className: "tools" }, box, count), make("table", {}, make("thead", {}, head), body));
+  main.append(newest, make("div", { className: "tools" }, box, count, ...(settings.upload ? uploads() : [])), make("table", {}, make("thead", {}, head), body));
   document.body.append(bar);
   gp.keys.add([["ArrowDown j", "next file", () => move(1)], ["ArrowUp k", "previous file", () => move(-1)],
     ["Enter", "open it", atHere((t) => location.assign(firstPage(t)))], ["a", "compare: before", atHere((t) => toggle("a", t.id))],

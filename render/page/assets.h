@@ -24,6 +24,7 @@ extern const struct gp_asset gp_asset_roofline_css; /* of roofline plots, also s
 extern const struct gp_asset gp_asset_sweep_css;    /* of operations over their sizes, also standalone */
 extern const struct gp_asset gp_asset_serve_css, gp_asset_serve_js;         /* of the server's own pages */
 extern const struct gp_asset gp_asset_serve_bar_css, gp_asset_serve_bar_js; /* above the others */
+extern const struct gp_asset gp_asset_serve_openapi;                        /* the description of its API */
 extern const struct gp_asset gp_asset_timeline_css, gp_asset_timeline_js;
 
 #endif

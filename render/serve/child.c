@@ -20,10 +20,10 @@
 #include "formats/base/str.h"
 #include "formats/base/utf8.h"
 
-enum { FIRST_FD = 3, MESSAGE_BYTES = 4096, ENV_WORDS = 12 };
+enum { FIRST_FD = 3, MESSAGE_BYTES = 4096 };
 
 struct gp_crew {
-    struct gp_child_limits limits;
+    struct gp_crew_opts limits;
     int tools_fd;
     char *scratch; /* a folder of ours with the names of files, as links to descriptors of children */
     int scratch_fd;
@@ -37,33 +37,29 @@ struct gp_crew {
 
 /* ---- the crew ---- */
 
-static char *make_scratch(struct gp_err *err)
+static char *make_scratch(const char *place, struct gp_err *err)
 {
-    const char *const places[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        struct gp_buf b = {0};
-        if (!places[i] || !*places[i]) continue;
-        gp_buf_printf(&b, "%s/gpuprof-serve-XXXXXX", places[i]);
-        gp_buf_putc(&b, 0);
-        if (mkdtemp(b.data)) return b.data;
-        gp_buf_release(&b);
-    }
-    gp_fail(err, GP_E_IO, -1, "no folder for temporary files: %s; set TMPDIR", strerror(errno));
+    struct gp_buf b = {0};
+    gp_buf_printf(&b, "%s/gpuprof-serve-XXXXXX", place);
+    gp_buf_putc(&b, 0);
+    if (mkdtemp(b.data)) return b.data;
+    gp_buf_release(&b);
+    gp_fail(err, GP_E_IO, -1, "%s: no temporary folder: %s; set TMPDIR", place, strerror(errno));
     return NULL;
 }
 
-struct gp_crew *gp_crew_new(const char *tools, const struct gp_child_limits *limits, struct gp_err *err)
+struct gp_crew *gp_crew_new(const struct gp_crew_opts *opts, struct gp_err *err)
 {
     struct gp_crew *c = gp_zalloc(sizeof *c);
-    c->limits = *limits;
+    c->limits = *opts;
     if (!c->limits.at_once) c->limits.at_once = 1;
     c->running = gp_zalloc(c->limits.at_once * sizeof *c->running);
     c->scratch_fd = -1;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->turn, NULL);
-    c->tools_fd = open(tools, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (c->tools_fd < 0) gp_fail(err, GP_E_IO, -1, "%s: %s", tools, strerror(errno));
-    else if ((c->scratch = make_scratch(err)))
+    c->tools_fd = open(opts->tools, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (c->tools_fd < 0) gp_fail(err, GP_E_IO, -1, "%s: %s", opts->tools, strerror(errno));
+    else if ((c->scratch = make_scratch(opts->scratch, err)))
         c->scratch_fd = open(c->scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (c->scratch_fd >= 0) return c;
     gp_crew_free(c);
@@ -161,7 +157,6 @@ struct start {
     const struct gp_job *job;
     int folder, null, out, say; /* descriptors */
     char *argv[GP_CHILD_WORDS + 2 * GP_CHILD_FILES + 4];
-    char *env[ENV_WORDS + 2];
     pid_t parent;
 };
 
@@ -174,7 +169,7 @@ static void limit(int what, uint64_t most)
 /* After fork() in a process with threads: only system calls. */
 static _Noreturn void become(const struct start *s)
 {
-    const struct gp_child_limits *l = &s->crew->limits;
+    const struct gp_crew_opts *l = &s->crew->limits;
     size_t n = s->job->nfiles;
     int copies[GP_CHILD_FILES], fd = FIRST_FD + GP_CHILD_FILES;
     int tools = fcntl(s->crew->tools_fd, F_DUPFD, fd), out = fcntl(s->out, F_DUPFD, fd),
@@ -201,8 +196,9 @@ static _Noreturn void become(const struct start *s)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     setpriority(PRIO_PROCESS, 0, 5);
-    syscall(SYS_execveat, tools, s->job->tool, s->argv, s->env, 0);
+    syscall(SYS_execveat, tools, s->job->tool, s->argv, l->env, 0);
     _exit(127);
 }
 
@@ -221,22 +217,6 @@ static void fill_words(struct start *s)
         s->argv[n++] = (char *)(uintptr_t)job->files[i].name;
     }
     s->argv[n] = NULL;
-}
-
-/* A child sees only what it needs: what was measured on this machine is below these folders. */
-static void fill_env(struct start *s, char (*room)[4352])
-{
-    static const char *const names[] = {"HOME",         "XDG_CACHE_HOME", "ASAN_OPTIONS",   "LSAN_OPTIONS",
-                                        "TSAN_OPTIONS", "UBSAN_OPTIONS",  "LD_LIBRARY_PATH"};
-    size_t n = 0;
-    s->env[n++] = (char *)(uintptr_t) "LC_ALL=C";
-    s->env[n++] = (char *)(uintptr_t) "PATH=/usr/bin:/bin";
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *v = getenv(names[i]);
-        if (!v || snprintf(room[i], sizeof *room, "%s=%s", names[i], v) >= (int)sizeof *room) continue;
-        s->env[n++] = room[i];
-    }
-    s->env[n] = NULL;
 }
 
 static pid_t start(struct gp_crew *c, struct start *s, unsigned place)
@@ -351,7 +331,6 @@ static void give_place(struct gp_crew *c, int place)
 static int run_in(struct gp_crew *c, struct gp_job *job, int place, const char *name, struct gp_err *err)
 {
     struct start s = {.crew = c, .job = job, .null = -1, .out = -1, .say = -1, .parent = getpid()};
-    char room[ENV_WORDS][4352];
     int result = 503, status = 0;
     s.folder = open_folder(c, job, name, err);
     if (s.folder >= 0) {
@@ -359,7 +338,6 @@ static int run_in(struct gp_crew *c, struct gp_job *job, int place, const char *
         s.out = gp_blob_fd();
         s.say = gp_blob_fd();
         fill_words(&s);
-        fill_env(&s, room);
         pid_t pid = s.null >= 0 && s.out >= 0 && s.say >= 0 ? start(c, &s, (unsigned)place) : -1;
         if (pid < 0) gp_fail(err, GP_E_IO, -1, "%s: cannot be started: %s", job->tool, strerror(errno));
         else {

@@ -2,7 +2,7 @@
  * and number of files, cannot gain privileges, does not outlive us, and has none of our descriptors but those files. Safe in
  * several threads; GP_CHILD_WAITING at most wait while others run.
  *
- *     struct gp_crew *crew = gp_crew_new("build/release/bin", &limits, &err);
+ *     struct gp_crew *crew = gp_crew_new(&opts, &err);
  *     struct gp_job job = {.tool = "trace-hta", .options = options, .noptions = 2, .files = files, .nfiles = 1};
  *     int status = gp_crew_run(crew, &job, &err);         // 0: job.answer; otherwise an HTTP status
  */
@@ -17,11 +17,14 @@
 
 enum { GP_CHILD_FILES = 64, GP_CHILD_WAITING = 64, GP_CHILD_WORDS = 160 };
 
-struct gp_child_limits {
-    unsigned at_once;      /* children */
-    uint64_t memory_bytes; /* of each; 0: no limit */
-    uint64_t output_bytes; /* of each */
-    int64_t time_ns;       /* of each, on the clock; as much of the processor */
+struct gp_crew_opts {
+    unsigned at_once;       /* children */
+    uint64_t memory_bytes;  /* of each; 0: no limit */
+    uint64_t output_bytes;  /* of each */
+    int64_t time_ns;        /* of each, on the clock; as much of the processor */
+    const char *tools;      /* the folder of the programs */
+    const char *scratch;    /* a folder for temporary ones */
+    const char *const *env; /* of the children, NULL at the end */
 };
 
 struct gp_child_file {
@@ -43,9 +46,8 @@ struct gp_job {
 
 struct gp_crew;
 
-/* TOOLS is the folder of the programs. -1 as NULL with ERR filled. */
-struct gp_crew *gp_crew_new(const char *tools, const struct gp_child_limits *limits,
-                            struct gp_err *err) GP_MUST_CHECK;
+/* OPTS' strings are borrowed. NULL with ERR filled. */
+struct gp_crew *gp_crew_new(const struct gp_crew_opts *opts, struct gp_err *err) GP_MUST_CHECK;
 /* 0, or an HTTP status with ERR filled: 422 if the tool refused the files, with its message; 502 if it was ended by a signal,
  * 504 by its time; 503 if too many wait already, or the system has no room. */
 GP_MUST_CHECK int gp_crew_run(struct gp_crew *c, struct gp_job *job, struct gp_err *err);

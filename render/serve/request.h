@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include "formats/base/err.h"
 
+struct gp_upload_job; /* upload.h */
+
 enum gp_method { GP_METHOD_GET, GP_METHOD_HEAD, GP_METHOD_POST, GP_METHOD_OTHER };
 
 enum { GP_TARGET_BYTES = 4096, GP_TARGET_ARGS = 96, GP_TARGET_PARTS = 5 };
@@ -25,7 +27,8 @@ struct gp_request {
     enum gp_method method;
     /* headers as they were sent; NULL where they were not */
     const char *host, *origin, *fetch_site, *fetch_mode, *cookie, *authorization, *accept, *accept_encoding,
-        *if_none_match, *range, *if_range;
+        *if_none_match, *range, *if_range, *length;
+    struct gp_upload_job *upload; /* its body as it comes in; NULL: none is wanted */
     /* filled by gp_request_target(); texts point into `bytes` */
     const char *parts[GP_TARGET_PARTS]; /* of the path, between its slashes */
     size_t nparts;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "formats/base/mem.h"
 #include "render/serve/decorate.h"
+#include "render/serve/upload.h"
 
 enum { HEAD_BYTES = 24 << 10, STACK_BYTES = 512 << 10, MOST_CONNECTIONS = 1024 };
 
@@ -40,7 +41,7 @@ struct gp_server {
 struct exchange {
     struct gp_request request;
     struct gp_reply reply;
-    bool admitted, replied;
+    bool admitted, replied, failed;
     int bad_target; /* status */
     struct gp_err err;
 };
@@ -155,6 +156,7 @@ static void take_headers(struct gp_request *r, struct MHD_Connection *c)
     r->if_none_match = header(c, "If-None-Match");
     r->range = header(c, "Range");
     r->if_range = header(c, "If-Range");
+    r->length = header(c, "Content-Length");
 }
 
 /* ---- the reply ---- */
@@ -259,7 +261,6 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
     struct exchange *e = *state;
     (void)url;
     (void)version;
-    (void)data;
     if (!e) return MHD_NO;
     if (e->replied) return MHD_YES;
     if (!e->admitted) {
@@ -267,15 +268,24 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
         take_headers(&e->request, c);
         if (e->bad_target) gp_reply_error(&e->reply, e->bad_target, false, e->err.msg);
         else if (gp_site_admits(s->site, &e->request, &e->reply)) e->admitted = true;
+        if (e->admitted && !gp_site_begin(s->site, &e->request, &e->reply)) e->admitted = false;
         if (!e->admitted) return send_reply(c, e);
-        return MHD_YES; /* its body comes next, if it has one */
+        if (e->request.upload) note(s, c, true); /* which may take its time */
+        return MHD_YES;                          /* its body comes next, if it has one */
     }
-    if (*n) { /* a body that nobody asked for */
+    if (*n) {
+        size_t size = *n;
         *n = 0;
+        if (!e->failed && !gp_site_take(&e->request, data, size, &e->reply)) {
+            e->failed = true; /* which can be answered only when all of it has come */
+            gp_upload_abort(e->request.upload);
+            e->request.upload = NULL;
+        }
         return MHD_YES;
     }
     note(s, c, true);
-    gp_site_answer(s->site, &e->request, &e->reply);
+    if (!e->failed) gp_site_answer(s->site, &e->request, &e->reply);
+    e->request.upload = NULL; /* the answer has used it */
     return send_reply(c, e);
 }
 
@@ -285,6 +295,7 @@ static void on_done(void *ctx, struct MHD_Connection *c, void **state, enum MHD_
     (void)why;
     *state = NULL;
     if (e) {
+        gp_upload_abort(e->request.upload);
         gp_reply_release(&e->reply);
         free(e);
     }

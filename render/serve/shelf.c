@@ -77,6 +77,13 @@ static const char *last_part(const char *path, size_t *n)
 
 void gp_shelf_add_fd(struct gp_shelf *s, int fd, const char *name)
 {
+    struct stat a, b;
+    for (size_t i = 0; i < s->folders.n; i++)
+        if (!s->folders.at[i].only && !fstat(fd, &a) && !fstat(s->folders.at[i].fd, &b) &&
+            a.st_dev == b.st_dev && a.st_ino == b.st_ino) {
+            close(fd);
+            return;
+        }
     struct folder f = {fd, copy(name, strlen(name)), NULL};
     GP_VEC_PUSH(&s->folders, f);
 }

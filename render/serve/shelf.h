@@ -53,7 +53,8 @@ void gp_shelf_drop(struct gp_shelf_list *l);
 const struct gp_shelf_file *gp_shelf_find(const struct gp_shelf_list *l, const char *id);
 /* A descriptor for reading; -1 with ERR filled if it is not there any more or is not a plain file. */
 GP_MUST_CHECK int gp_shelf_open(struct gp_shelf *s, const struct gp_shelf_file *f, struct gp_err *err);
-/* Append to S the folder with descriptor FD, which is then its own; NAME is put before the names of its files. */
+/* Append to S the folder with descriptor FD, which is then its own, unless it is there; NAME is put before the
+ * names of its files. */
 void gp_shelf_add_fd(struct gp_shelf *s, int fd, const char *name);
 void gp_shelf_free(struct gp_shelf *s);
 

@@ -2,9 +2,11 @@
 
 #include <string.h>
 #include "formats/base/json_write.h"
+#include "formats/base/num.h"
 #include "formats/base/str.h"
 #include "render/page/assets.h"
 #include "render/serve/pages.h"
+#include "render/serve/upload.h"
 
 /* ---- the API ---- */
 
@@ -203,8 +205,7 @@ static int own_page(struct gp_reply *reply, struct gp_page_shell *shell, struct 
 
 static void put_settings(const struct gp_site *s, struct gp_buf *b)
 {
-    gp_buf_puts(b, "{\"compile\": ");
-    gp_buf_puts(b, gp_crew_has(s->library->crew, "trace-compile") ? "true" : "false");
+    gp_buf_printf(b, "{\"upload\": %s", s->upload ? "true" : "false");
     if (s->perfetto) {
         gp_buf_puts(b, ", ");
         put_string(b, "perfetto", s->perfetto);
@@ -264,23 +265,60 @@ static int post_session(const struct gp_site *s, const struct gp_request *r, str
     return 0;
 }
 
+static int get_openapi(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                       struct gp_err *err)
+{
+    (void)s;
+    (void)r;
+    (void)err;
+    gp_buf_put(&reply->body, gp_asset_serve_openapi.data, gp_asset_serve_openapi.n);
+    return 0;
+}
+
+static int post_upload(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                       struct gp_err *err)
+{
+    char name[GP_UPLOAD_NAME];
+    if (!r->upload) {
+        gp_fail(err, GP_E_USAGE, -1, "there is nothing in this request");
+        return 400;
+    }
+    struct gp_upload_job *job = r->upload;
+    int status = gp_upload_end(job, name, err);
+    if (status) return status;
+    reply->status = 201;
+    struct gp_shelf_list *l = gp_shelf_list(s->library->shelf, true);
+    const struct gp_shelf_file *newest = NULL;
+    for (size_t i = 0; i < l->n && !newest; i++) {
+        const char *slash = strrchr(l->at[i].name, '/');
+        if (!strcmp(slash ? slash + 1 : l->at[i].name, name)) newest = &l->at[i];
+    }
+    if (newest) put_file(s, &reply->body, newest);
+    else gp_buf_puts(&reply->body, "{}");
+    gp_buf_puts(&reply->body, "\n");
+    gp_shelf_drop(l);
+    return 0;
+}
+
 /* ---- routes ---- */
 
 const struct gp_route gp_routes[] = {
-    {"GET", "/", "the page with all traces", false, true, get_list},
-    {"GET", "/compare", "the page that compares traces a and b", false, true, get_compare_page},
-    {"GET", "/perfetto", "the page that hands a trace, or a range of it, to Perfetto", false, true,
-     get_hand_over},
-    {"GET", "/traces/{id}/perfetto", "a trace, or a range of it, as a file for Perfetto", false, true,
-     get_perfetto},
-    {"GET", "/traces/{id}/{page}", "a page about a trace", false, true, get_trace_page},
-    {"GET", "/api", "routes and questions", false, false, get_api},
-    {"GET", "/api/traces", "all traces, newest first", false, false, get_traces},
-    {"GET", "/api/traces/{id}", "one of them", false, false, get_trace},
-    {"GET", "/api/profiler/{question}", "the answer of a tool about a trace", false, false, get_profiler},
-    {"GET", "/api/advice", "what would make a trace's program faster", false, false, get_advice},
-    {"GET", "/api/compare", "what changed from traces a to traces b", false, false, get_compare},
-    {"POST", "/api/session", "exchange the token for a cookie", true, false, post_session},
+    {"GET", "/", "the page with all traces", .page = true, .answer = get_list},
+    {"GET", "/compare", "the page that compares traces a and b", .page = true, .answer = get_compare_page},
+    {"GET", "/perfetto", "the page that hands a trace, or a range of it, to Perfetto", .page = true,
+     .answer = get_hand_over},
+    {"GET", "/traces/{id}/perfetto", "a trace, or a range of it, as a file for Perfetto", .page = true,
+     .answer = get_perfetto},
+    {"GET", "/traces/{id}/{page}", "a page about a trace", .page = true, .answer = get_trace_page},
+    {"GET", "/api", "routes and questions", .answer = get_api},
+    {"GET", "/api/openapi.json", "a description of this API", .answer = get_openapi},
+    {"GET", "/api/traces", "all traces, newest first", .answer = get_traces},
+    {"GET", "/api/traces/{id}", "one of them", .answer = get_trace},
+    {"GET", "/api/profiler/{question}", "the answer of a tool about a trace", .answer = get_profiler},
+    {"GET", "/api/advice", "what would make a trace's program faster", .answer = get_advice},
+    {"GET", "/api/compare", "what changed from traces a to traces b", .answer = get_compare},
+    {"POST", "/api/session", "exchange the token for a cookie", .open = true, .answer = post_session},
+    {"POST", "/api/upload", "add a file to the folder of --upload", .body = true, .answer = post_upload},
     {0},
 };
 
@@ -327,6 +365,31 @@ bool gp_site_admits(const struct gp_site *s, const struct gp_request *r, struct 
     const struct gp_route *t = gp_site_route(r, &other);
     int status = gp_guard_check(s->guard, r, t && t->open, &err);
     if (status) gp_reply_error(reply, status, wants_page(r) && (!t || t->page), err.msg);
+    return !status;
+}
+
+bool gp_site_begin(const struct gp_site *s, struct gp_request *r, struct gp_reply *reply)
+{
+    struct gp_err err = {0};
+    bool other;
+    const struct gp_route *t = gp_site_route(r, &other);
+    uint64_t size;
+    if (!t || !t->body) return true;
+    if (!s->upload) {
+        gp_reply_error(reply, 403, false, "this server takes no files: it was started without --upload DIR");
+        return false;
+    }
+    if (!r->length || !gp_u64_from_text(r->length, strlen(r->length), &size)) size = UINT64_MAX;
+    int status = gp_upload_begin(s->upload, gp_request_arg(r, "name"), size, &r->upload, &err);
+    if (status) gp_reply_error(reply, status, false, err.msg);
+    return !status;
+}
+
+bool gp_site_take(struct gp_request *r, const void *data, size_t n, struct gp_reply *reply)
+{
+    struct gp_err err = {0};
+    int status = r->upload ? gp_upload_put(r->upload, data, n, &err) : 0;
+    if (status) gp_reply_error(reply, status, false, err.msg);
     return !status;
 }
 

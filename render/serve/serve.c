@@ -1,0 +1,117 @@
+#include "render/serve/serve.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "formats/base/mem.h"
+#include "render/serve/listen.h"
+#include "render/serve/server.h"
+#include "render/serve/upload.h"
+
+enum { MOST_JOBS = 64, UPLOADS_AT_ONCE = 4, EXPANSION = 200 };
+
+static int open_socket(const struct gp_serve_opts *o, struct gp_guard *g, struct gp_err *err)
+{
+    if (o->socket) return gp_listen_unix(o->socket, err);
+    if (o->port > UINT16_MAX)
+        return gp_fail(err, GP_E_USAGE, -1, "--port: not a port: %llu", (unsigned long long)o->port);
+    g->wants_token = true;
+    return gp_listen_tcp(o->listen ? o->listen : "127.0.0.1", (uint16_t)o->port, &g->port, err);
+}
+
+/* The link has the token behind the #, which browsers do not send. */
+static int announce(const struct gp_serve_opts *o, const struct gp_guard *g, struct gp_err *err)
+{
+    struct gp_buf b = {0};
+    const char *host = o->listen && strcmp(o->listen, "localhost") != 0 ? o->listen : "127.0.0.1";
+    if (o->socket) gp_buf_printf(&b, "unix:%s", o->socket);
+    else {
+        gp_buf_printf(&b, strchr(host, ':') ? "http://[%s]:%u/" : "http://%s:%u/", host, (unsigned)g->port);
+        gp_buf_printf(&b, "#token=%s", g->token);
+    }
+    int failed = o->ready(o->ctx, gp_buf_str(&b), err);
+    gp_buf_release(&b);
+    return failed;
+}
+
+/* Until a signal asks for the end, or nobody has asked for anything for so long. */
+static void wait_for_end(const struct gp_serve_opts *o, struct gp_server *s, const sigset_t *ends)
+{
+    struct timespec second = {.tv_sec = 1}, now;
+    while (sigtimedwait(ends, NULL, &second) < 0) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        int64_t quiet_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - gp_server_last_ns(s);
+        if (o->idle_ns && quiet_ns > o->idle_ns) return;
+    }
+}
+
+static int serve(const struct gp_serve_opts *o, struct gp_site *site, struct gp_guard *guard,
+                 struct gp_err *err)
+{
+    struct gp_server_opts so = {
+        .connections = (unsigned)o->connections, .head_ns = o->request_ns, .idle_ns = 30000000000};
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    sigprocmask(SIG_BLOCK, &ends, NULL); /* before there are threads, which inherit this */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a limit of files is an error like a full disk */
+    so.listen_fd = open_socket(o, guard, err);
+    if (so.listen_fd < 0) return -1;
+    struct gp_server *s = gp_server_start(site, &so, err);
+    int failed = !s || announce(o, guard, err);
+    if (!failed) wait_for_end(o, s, &ends);
+    gp_crew_stop(site->library->crew);
+    gp_server_stop(s);
+    if (o->socket) unlink(o->socket);
+    return failed ? -1 : 0;
+}
+
+/* Where files may be sent, which is served as well. */
+static int open_upload(const struct gp_serve_opts *o, struct gp_site *site, struct gp_err *err)
+{
+    struct gp_upload_limits limits = {.bytes = o->upload_bytes,
+                                      .files = o->upload_files,
+                                      .at_once = UPLOADS_AT_ONCE,
+                                      .expansion = EXPANSION};
+    site->upload = gp_upload_new(o->upload, &limits, err);
+    if (!site->upload) return gp_err_context(err, "--upload");
+    int fd = gp_upload_folder(site->upload);
+    if (fd < 0) return gp_fail(err, GP_E_IO, -1, "--upload: %s: %s", o->upload, strerror(errno));
+    gp_shelf_add_fd(site->library->shelf, fd, "uploads");
+    return 0;
+}
+
+int gp_serve_run(const struct gp_serve_opts *o, struct gp_err *err)
+{
+    struct gp_guard guard = {.hosts = o->hosts, .nhosts = o->nhosts};
+    struct gp_crew_opts crew = {.at_once = (unsigned)(o->jobs < MOST_JOBS ? o->jobs : MOST_JOBS),
+                                .memory_bytes = o->memory_bytes,
+                                .output_bytes = (uint64_t)1 << 30,
+                                .time_ns = o->time_ns,
+                                .tools = o->tools,
+                                .scratch = o->scratch,
+                                .env = o->env};
+    struct gp_library *lib = gp_zalloc(sizeof *lib);
+    struct gp_site site = {.guard = &guard, .library = lib, .perfetto = o->perfetto};
+    lib->shelf = gp_shelf_new();
+    lib->keep = gp_keep_new(o->keep_bytes);
+    gp_contents_init(&lib->contents);
+    int failed = gp_guard_init(&guard, err);
+    for (size_t i = 0; !failed && i < o->npaths; i++) failed = gp_shelf_add(lib->shelf, o->paths[i], err);
+    if (!failed && o->upload) failed = open_upload(o, &site, err);
+    if (!failed) failed = !(lib->crew = gp_crew_new(&crew, err));
+    if (!failed) failed = serve(o, &site, &guard, err);
+    gp_upload_free(site.upload);
+    gp_crew_free(lib->crew);
+    gp_keep_free(lib->keep);
+    gp_shelf_free(lib->shelf);
+    gp_contents_release(&lib->contents);
+    free(lib);
+    return failed ? -1 : 0;
+}
