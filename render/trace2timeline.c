@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/front/front.h"
+#include "analyze/front/front_memory.h"
 #include "analyze/front/join.h"
 #include "analyze/hta/hta.h"
 #include "analyze/lanes/lanes.h"
@@ -56,6 +57,7 @@ static int read_input(struct job *j, struct gp_err *err)
     uint32_t extra = needs & GP_TIMELINE_ARGS && !j->opts->no_args ? GP_NEED_EXTRA : 0;
     uint32_t need = needs & GP_TIMELINE_ALL ? GP_NEED_ALL : GP_LANES_NEED | extra;
     struct gp_front_joined in = {0};
+    j->front.read = gp_front_trace_or_snapshot;
     int failed = gp_front_join(&j->front, need, &j->t, &in, err);
     if (!failed && j->front.n == 1) gp_front_warn_issues(&j->front, &j->t);
     else if (!failed) gp_front_warn_inputs(&j->front, &in.strings, in.inputs.at, in.inputs.n);

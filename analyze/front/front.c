@@ -177,7 +177,8 @@ void gp_front_warn_marker(const struct gp_front *f, size_t steps)
 
 void gp_front_warn_empty(const struct gp_front *f, const struct gp_trace *t)
 {
-    if (t->events[GP_GPU].n || f->opts->common.quiet) return;
+    bool snapshot = !strcmp(t->input.format, "snapshot"); /* never has any */
+    if (t->events[GP_GPU].n || f->opts->common.quiet || snapshot) return;
     gp_cli_warn(f->tool, "%s: no GPU events%s", t->input.path, why_empty(gp_trace_truncated(t)));
 }
 

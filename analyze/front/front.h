@@ -70,6 +70,8 @@ struct gp_front {
     size_t n;
     struct gp_threads threads;
     const struct gp_classes *classes; /* NULL without --classes */
+    /* How gp_front_join() reads input I; NULL: gp_front_trace(). For tools that make traces of other things, too. */
+    int (*read)(struct gp_front *f, size_t i, uint32_t need, struct gp_trace *t, struct gp_err *err);
     /* private */
     struct gp_classes own_classes;
     pthread_mutex_t lock;

@@ -18,10 +18,15 @@ struct reading {
     size_t merged;
 };
 
+static int read_input(struct gp_front *f, size_t i, uint32_t need, struct gp_trace *t, struct gp_err *err)
+{
+    return f->read ? f->read(f, i, need, t, err) : gp_front_trace(f, i, need, t, err);
+}
+
 static int read_part(void *ctx, size_t i, struct gp_err *err)
 {
     struct reading *r = ctx;
-    if (!gp_front_trace(r->f, i, r->need, &r->parts[i], err)) return 0;
+    if (!read_input(r->f, i, r->need, &r->parts[i], err)) return 0;
     memset(&r->parts[i], 0, sizeof r->parts[i]);
     return -1;
 }
@@ -95,7 +100,7 @@ int gp_front_join(struct gp_front *f, uint32_t need, struct gp_trace *t, struct 
 {
     struct reading r = {.f = f, .in = in, .need = need};
     struct gp_read_all all = {.read = read_part, .merge = merge_part, .drop = drop_part, .ctx = &r};
-    if (f->n == 1) return gp_front_trace(f, 0, need, t, err);
+    if (f->n == 1) return read_input(f, 0, need, t, err);
     r.parts = gp_zalloc(f->n * sizeof *r.parts);
     int failed = gp_front_read_all(f, &all, err);
     if (failed) {

@@ -33,8 +33,10 @@ static void add_lives(const struct gp_memory_device *d, struct sums *s)
     }
 }
 
-static int64_t mapped_by(const struct gp_snapshot_rows *rows, size_t row)
+int64_t gp_memory_mapped(const struct gp_memory_device *d, uint32_t position)
 {
+    const struct gp_snapshot_rows *rows = &d->s->rows;
+    size_t row = d->first_row + position - 1;
     switch (rows->action[row]) {
     case GP_ACT_SEGMENT_ALLOC:
     case GP_ACT_SEGMENT_MAP:
@@ -118,7 +120,7 @@ static void walk(struct gp_memory_device *d, struct sums *s)
     for (uint32_t p = 0; p <= d->rows; p++) {
         s->now_allocated += s->allocated[p];
         s->now_active += s->active[p];
-        if (p) s->now_reserved += mapped_by(&d->s->rows, d->first_row + p - 1);
+        if (p) s->now_reserved += gp_memory_mapped(d, p);
         note_peaks(d, s, p);
         fill_oom(d, s, p, &oom);
         struct gp_memory_point here = point_at(d, s, p);

@@ -324,6 +324,8 @@ enum gp_category gp_memory_category(const struct gp_memory_device *d, const stru
                                     bool *recorded);
 /* The time of a position: INT64_MIN for 0 where nothing came before. */
 int64_t gp_memory_time(const struct gp_memory_device *d, uint32_t position);
+/* What the entry before POSITION, which is not 0, adds to what is reserved: segments that are given back are negative. */
+int64_t gp_memory_mapped(const struct gp_memory_device *d, uint32_t position);
 /* The step that holds POSITION, steps.n: none. */
 uint32_t gp_memory_step_at(const struct gp_memory_device *d, uint32_t position);
 

@@ -15,6 +15,12 @@ static void put_share(struct gp_buf *b, const char *what, int64_t part, const st
     gp_scale_put_share(b, part, a->span_ns);
 }
 
+/* Snapshots of an allocator have none. */
+static bool has_activity(const struct gp_trace *t)
+{
+    return t->events[GP_GPU].n || t->events[GP_API].n || t->events[GP_OP].n;
+}
+
 void gp_timeline_put_activity(struct gp_buf *b, const struct gp_timeline_answer *an)
 {
     int64_t begin = gp_lanes_origin(an->t), end = an->l->end_ns;
@@ -34,6 +40,7 @@ void gp_timeline_put_activity(struct gp_buf *b, const struct gp_timeline_answer 
         gp_buf_puts(b, " of ");
         gp_scale_put(b, GP_UNIT_NS, whole);
     }
+    if (!has_activity(an->t)) return;
     put_share(b, ": CPU active ", a.cpu_ns, &a);
     put_share(b, ", GPU active ", a.gpu_ns, &a);
     put_share(b, ", both ", a.both_ns, &a);

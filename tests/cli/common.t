@@ -191,13 +191,17 @@ test_expect_success 'what people hand in by mistake is named, with the way on' '
     cp "$(command -v cat)" program && printf "<!DOCTYPE html><html></html>" >page &&
     printf "Time,Name,Duration\n1,gemm,2\n" >table && mkdir a_folder && printf "\200\004\225abc" >snapshot &&
     for wrong in "program:a program, not a trace: record it with gpuprof-collect" "page:an HTML page: pass the trace that it was made from" \
-        "table:a table (CSV), not a trace" "snapshot:a pickle, not a trace: trace-memory reads" \
-        "a_folder:is a directory: name the files in it, such as a_folder/"; do
+        "table:a table (CSV), not a trace" "a_folder:is a directory: name the files in it, such as a_folder/"; do
         for tool in trace-hta trace2flame trace2timeline trace-suggest; do
             status_of $tool "${wrong%%:*}" && test $status = 2 && test_must_be_empty out &&
             grep -F "${wrong#*:}" err && test $(wc -l <err) = 1 || return 1
         done
-    done
+    done &&
+    for tool in trace-hta trace2flame trace-suggest trace-convert; do
+        status_of $tool snapshot && test $status = 2 && test_must_be_empty out &&
+        grep -F "a pickle, not a trace: trace-memory reads snapshots of memory, trace2timeline draws them" err || return 1
+    done &&
+    status_of trace2timeline snapshot && test $status = 2 && test_must_be_empty out && grep "^trace2timeline: snapshot: byte" err
 '
 
 test_expect_success 'nothing is silent: no GPU events, a file that is cut before them, nothing that matches' '

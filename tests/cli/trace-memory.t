@@ -246,6 +246,40 @@ test_expect_success 'what lies outside the allocator: given by the driver, not a
 	END
 '
 
+test_expect_success 'trace2timeline draws the same: totals, peak, ranges, and where memory ran out' '
+    for name in leak oom_fragmented compiled streams tail cpp off ddp.rank1; do
+        trace2timeline -q -f chrome -o drawn.json "$memory"/$name.pickle.gz && trace-memory -q -f json "$memory"/$name.pickle.gz >json &&
+        trace-memory -q -f json drawn.json >again && python3 - $name <<-\END || return 1
+	import json, sys
+	name = sys.argv[1]
+	events = json.load(open("drawn.json"))["traceEvents"]
+	d, = json.load(open("json"))["devices"]
+	rows = [e["args"] for e in events if e["name"] == "[memory]"]
+	if d["history"] == "none":
+	    assert not rows
+	    sys.exit()
+	total = rows[0]["Total Allocated"] - rows[0]["Bytes"]
+	assert total == d["base_bytes"], (name, total, d)
+	for r in rows:
+	    total += r["Bytes"]
+	    assert total == r["Total Allocated"], (name, r)
+	assert total == d["end_bytes"] and max([d["base_bytes"]] + [r["Total Allocated"] for r in rows]) == d["peak_bytes"]
+	assert max(r["Total Reserved"] for r in rows) == d["reserved_peak_bytes"]
+	assert sum(r["Bytes"] > 0 for r in rows) == d["allocations"] and sum(r["Bytes"] < 0 for r in rows) >= d["frees"]
+	again, = json.load(open("again"))["devices"]
+	assert {k: again[k] for k in ("peak_bytes", "peak_ns", "end_bytes")} == {k: d[k] for k in ("peak_bytes", "peak_ns", "end_bytes")}
+	marks = [e["args"] for e in events if e["name"] == "out of memory"]
+	assert [m["Verdict"] for m in marks] == (["fragmentation"] if name == "oom_fragmented" else []), marks
+	if name == "leak":
+	    assert sum(e["ph"] == "X" and e["name"].startswith("step ") for e in events) == 8
+	END
+    done &&
+    zcat "$memory"/leak.pickle.gz | head -c 100000 >cut && trace2timeline -o cut.html cut 2>err && grep "^trace2timeline: cut: " err &&
+    status_of trace2timeline --strict cut && test $status = 2 && test_must_be_empty out &&
+    status_of trace2timeline shell4 && test $status = 2 && grep "asks to import or call" err &&
+    trace2timeline -q "$memory"/profile.json.gz "$memory"/profile.pickle.gz >both.html && trace2timeline -q -f svg "$memory"/leak.pickle.gz >leak.svg
+'
+
 test_expect_success '--base: the changes sum to the change of the whole, whatever the order' '
     trace-memory -f json --base "$memory"/steady.pickle.gz "$memory"/wide.pickle.gz >more &&
     trace-memory -f json --base "$memory"/wide.pickle.gz "$memory"/steady.pickle.gz >less &&

@@ -54,7 +54,7 @@ violations() {
         row("analyze/cost", model() " formats/ceilings_read.h analyze/names")
         row("analyze/calibrate", "formats/ceilings_read.h analyze/names analyze/cost")
         row("analyze/view", model() " analyze/math analyze/names")
-        row("analyze/front", model() " formats/join.h analyze/hta formats/ceilings_cache.h formats/ceilings_read.h analyze/cost formats/folded_read.h formats/reader.h formats/compile_log analyze/compile analyze/math analyze/names analyze/view")
+        row("analyze/front", model() " formats/join.h formats/pickle analyze/memory analyze/hta formats/ceilings_cache.h formats/ceilings_read.h analyze/cost formats/folded_read.h formats/reader.h formats/compile_log analyze/compile analyze/math analyze/names analyze/view")
         row("analyze/stacks", model() " analyze/math analyze/names analyze/view")
         row("analyze/hta", model() " formats/meta_keys.h analyze/math analyze/names analyze/cost analyze/view")
         row("analyze/lanes", model() " analyze/math analyze/names analyze/view analyze/hta")
