@@ -12,7 +12,7 @@ check() {
         python3 "$decode" a.pf >a.decoded && python3 "$same" a.json a.decoded
 }
 
-test_expect_success 'every sample of an H200: slices in = slices out, sums equal to the nanosecond' '
+test_expect_success PLAIN 'every sample of an H200: slices in = slices out, sums equal to the nanosecond' '
     for f in "$samples"/h200/*; do check "$f" || { echo "$f"; return 1; }; done
 '
 

@@ -12,7 +12,7 @@ test_expect_success 'the most valuable comes first, with what to do' '
 '
 
 # The mean of the four whole steps after the warm-up, as in the other tools; of several processes the one that works most.
-test_expect_success 'the step time is that of trace-hta, and says of which steps' '
+test_expect_success PLAIN 'the step time is that of trace-hta, and says of which steps' '
     for f in "$GP_SOURCE/tests/cli/data/start_up.json" "$pairs"/*.trace; do
         trace-suggest -q -f json "$f" | jq -c ".step | select(.unit == \"step\") | [.step_ns, .step_median_ns, .timed]" >suggest &&
         trace-hta -q -f json "$f" | jq -c ".steps[] | [.step_ns, .step_median_ns, .timed]" >hta || return 1
@@ -103,7 +103,7 @@ test_expect_success '--expect writes what trace-diff reads' '
         and .predictions[0].low_ns < .predictions[0].high_ns and .predictions[0].high_ns < 0" expect.json
 '
 
-test_expect_success 'eight in ten measured savings lie inside what was predicted' '
+test_expect_success PLAIN 'eight in ten measured savings lie inside what was predicted' '
     python3 "$samples/score.py" "$GP_BIN" >out && grep "inside; critical ones that gained less than 1%: 0" out
 '
 
@@ -172,7 +172,7 @@ test_expect_success '--roofline writes a picture of its own, where nothing is kn
     test_expect_code 2 trace-suggest -q --roofline no/such/folder.svg "$pairs/bf16.json.gz" 2>err && grep "^trace-suggest: no/such" err
 '
 
-test_expect_success 'every sample has a page with a roofline or the reason why not' '
+test_expect_success PLAIN 'every sample has a page with a roofline or the reason why not' '
     for f in "$pairs"/*.trace "$samples"/h200/*.trace; do
         trace-suggest -q -f html --roofline one.svg "$f" >page && xmllint --noout one.svg && ! grep -E "[\" >](nan|-?inf)[\"%< ]" one.svg &&
         grep -E "There is no roofline|<svg class=.roofline. " page || return 1
@@ -220,7 +220,7 @@ test_expect_success '--three-regimes holds for the first sentence, too' '
 
 # Every sample was recorded on the kind of device that these ceilings are of. What two thirds of must come from memory,
 # because the cache holds 62.9 MB, is never faster than memory, and nothing is faster than the two together.
-test_expect_success 'no kernel of any sample is faster than its device was measured to be' '
+test_expect_success PLAIN 'no kernel of any sample is faster than its device was measured to be' '
     for f in "$samples"/h200/*.json.gz "$samples"/h200/*.trace "$pairs"/*.json.gz "$pairs"/*.trace "$samples"/long/*.trace; do
         trace-suggest -q -f json --top 0 --ceilings "$samples/calibrate/h200.ceilings.json" "$f" || test $? -eq 2 || return 1
     done >all 2>err &&

@@ -9,6 +9,7 @@
 #   GP_SOURCE   the root of the repository
 #   GP_SANITIZED  not empty in a sanitizer build, where comparisons in Python that the plain build makes are left out
 #   samples     its samples folder
+#   PLAIN       a prerequisite: what compares the figures of every sample, which the plain build does; other tests open them in both
 #   status_of, on_some_try   see below
 GP_SOURCE=$(cd "${GP_SOURCE:-$(dirname "$0")/../..}" && pwd) || exit 1
 GP_BIN=$(cd "${GP_BIN:-$GP_SOURCE/build/release/bin}" && pwd) || {
@@ -35,6 +36,7 @@ if [ ! -r /usr/share/sharness/sharness.sh ]; then
     exit 1
 fi
 . /usr/share/sharness/sharness.sh
+[ -n "$GP_SANITIZED" ] || test_set_prereq PLAIN
 # With --verbose, what a test prints is no TAP, whatever it looks like.
 [ "$verbose" != t ] || exec 3>&2
 
