@@ -494,7 +494,8 @@ static bool tried_before(struct search *s, void *lib)
 static void held_by(const char *holder)
 {
     cupti.held = true;
-    snprintf(cupti.holder, sizeof cupti.holder, "%s", *holder ? holder : "another tool");
+    bool named = *holder && !strstr(holder, "<not provided>"); /* what CUPTI calls who gave no name */
+    snprintf(cupti.holder, sizeof cupti.holder, "%s", named ? holder : "another tool");
     gp_say("CUPTI is held by %s: this process runs untraced", cupti.holder);
 }
 

@@ -41,7 +41,7 @@ struct stack {
     size_t n, cap;
 };
 
-static _Thread_local struct stack *mine;
+static _Thread_local struct stack *mine __attribute__((tls_model("initial-exec")));
 
 static struct {
     struct sums *first;
@@ -49,9 +49,12 @@ static struct {
     PyObject *by_name; /* name -> address of its sums */
     struct sums *rest; /* for what is one too many */
     int summing;
-    PyObject *enter, *leave; /* hooks, or NULL */
-    PyObject *decorate;      /* (range, function) -> function */
+    PyObject *enter, *leave;     /* hooks, or NULL */
+    PyObject *decorate;          /* (range, function) -> function */
+    PyObject *modules, *asyncio; /* sys.modules, and its key */
     PyObject *running_loop, *current_task;
+    allocfunc alloc;
+    freefunc release;
     pthread_key_t key;
 } self = {.summing = 1};
 
@@ -142,8 +145,7 @@ static struct frame *new_frame(void)
 static const void *task(void)
 {
     if (!self.running_loop) {
-        PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
-        PyObject *asyncio = modules ? PyDict_GetItemString(modules, "asyncio") : NULL;
+        PyObject *asyncio = PyDict_GetItemWithError(self.modules, self.asyncio);
         if (!asyncio) return NULL;
         self.running_loop = PyObject_GetAttrString(asyncio, "_get_running_loop");
         self.current_task = PyObject_GetAttrString(asyncio, "current_task");
@@ -292,8 +294,7 @@ static void range_free(PyObject *o)
     for (size_t i = 0; i < r->n; i++) free((char *)(uintptr_t)r->metrics[i].name);
     free(r->metrics);
     Py_XDECREF(r->name);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    release(o);
+    self.release(o);
     Py_DECREF(type);
 }
 
@@ -311,8 +312,7 @@ static PyObject *merge(PyObject *metrics, PyObject *flops, PyObject *bytes)
 
 static PyObject *new_range(PyTypeObject *type, PyObject *name, PyObject *metrics)
 {
-    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    PyObject *o = alloc(type, 0);
+    PyObject *o = self.alloc(type, 0);
     range_object *r = (range_object *)o;
     if (!r) return NULL;
     Py_INCREF(name);
@@ -594,8 +594,14 @@ PyMODINIT_FUNC PyInit__core(void)
     other = PyUnicode_FromString("(other names)");
     self.rest = other ? new_sums(other, "(other names)") : NULL;
     Py_XDECREF(other);
+    self.modules = PyImport_GetModuleDict();
+    self.asyncio = PyUnicode_InternFromString("asyncio");
     type = PyType_FromSpec(&range_spec);
-    if (self.by_name && self.rest && type && !PyModule_AddObject(module, "range", type)) return module;
+    if (type) self.alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)type, Py_tp_alloc);
+    if (type) self.release = (freefunc)PyType_GetSlot((PyTypeObject *)type, Py_tp_free);
+    if (self.by_name && self.rest && self.modules && self.asyncio && type &&
+        !PyModule_AddObject(module, "range", type))
+        return module;
     Py_DECREF(module);
     return NULL;
 }

@@ -10,8 +10,8 @@ import time
 import gputrace as gp
 from gputrace._core_or_pure import fast
 
-ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-N = 20000
+ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 300
+N = 1000
 
 
 def best(run):

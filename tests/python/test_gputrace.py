@@ -157,7 +157,7 @@ class Sessions(unittest.TestCase):
         peak, unused = traced("""
             gpu.start()
             with gp.memory() as m: gpu.allocate(5000); gpu.allocate(2000); gpu.launch()
-            assert str(m) and m.timeline is not None
+            assert str(m) and max(t.bytes for t in m.timeline) == 7000
             out(m.peak_bytes, [h.bytes for h in m.holders])
         """)
         self.assertEqual(peak, 7000)
@@ -260,7 +260,7 @@ class Ladder(unittest.TestCase):
         """)
         self.assertTrue(trace.endswith(".json"))
         self.assertEqual(count, 1)
-        self.assertIn("CUPTI is held by torch.profiler: torch.profiler records this session", warnings[0])
+        self.assertIn("CUPTI is held by torch.profiler, as after any use of torch.profiler: torch.profiler records this session", warnings[0])
 
     def test_record_function_becomes_a_range(self):
         self.assertEqual(traced("""

@@ -63,11 +63,12 @@ def classify(function: Callable, *args, light: bool = False, iterations: int = 1
         c.regime, c.share_of_ceiling
 
     By default from a trace, by ``trace-suggest``. With ``light``, from CUDA events only, which needs no CUPTI: the least of at
-    least 20 calls or 50 ms, held against the rates in the file CEILINGS (of ``gpuprof-collect --calibrate``); ``flops`` and
-    ``bytes`` are those of one call, by default what PyTorch's counter and the tensors among arguments and results give.
+    least 20 calls or 50 ms, held against the rates in the file CEILINGS (of ``gpuprof-collect --calibrate``) or, without it, of
+    a large product and copy of PyTorch; ``flops`` and ``bytes`` are those of one call, by default what PyTorch's counter and the tensors among arguments and results give.
     """
     if light:
         return _classify_light(function, args, keywords, flops, bytes, ceilings)
+    _, flops, bytes = _count(function, args, keywords, flops, bytes)
     s = measure(function, *args, warmup=2, iterations=iterations, **keywords)
     suggest = s.suggest
     if not suggest or not s.kernels:
@@ -76,7 +77,7 @@ def classify(function: Callable, *args, light: bool = False, iterations: int = 1
     time_ns = s.gpu_ns // max(1, s.iterations)
     regime = _REGIMES.get(suggest["regime"]["step"], "neither")
     rates, share = _rates(time_ns, flops, bytes), None
-    peaks = _peaks(ceilings) or _peaks_of(suggest)
+    peaks = _peaks(ceilings, args) or _peaks_of(suggest, args)
     if any(rates):
         share = _share(regime, rates, peaks)
     return s.result, _results.Classification(regime, time_ns, share, *rates, False, s.warnings)
@@ -95,25 +96,46 @@ def _share(regime, rates, peaks):
     return chosen if chosen is not None else max((s for s in shares if s is not None), default=None)
 
 
-def _peaks(path):
-    """(FLOP/s of the fastest type, bytes/s) from a file of ceilings, or None."""
+def _kind(values):
+    """The type that the first tensor among VALUES is computed in, by its name in files of ceilings."""
+    torch = sys.modules.get("torch")
+    names = {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float64": "fp64", "torch.float32": "fp32"}
+    for v in values:
+        name = names.get(str(getattr(v, "dtype", None)))
+        if name == "fp32" and torch and torch.backends.cuda.matmul.allow_tf32:
+            return "tf32"
+        if name:
+            return name
+    return "fp32"
+
+
+def _peaks(path, args):
+    """(FLOP/s of the type of ARGS, bytes/s) from a file of ceilings, or None."""
     if path is None:
         return None
     with open(path, encoding="utf-8") as f:
         document = json.load(f)
-    rates = [v for k, v in document.items() if k.endswith("_flops_per_s") or (k.endswith("flops") and isinstance(v, (int, float)))]
-    flops = document.get("flops_per_s")
-    if isinstance(flops, dict):
-        rates += [v for v in flops.values() if isinstance(v, (int, float))]
-    memory = document.get("memory_bytes_per_s")
-    return (max(rates) if rates else None, memory)
+    return document.get("flops_per_s", {}).get(_kind(args)), document.get("memory_bytes_per_s")
 
 
-def _peaks_of(suggest):
+def _peaks_of(suggest, args):
     c = suggest["regime"].get("ceilings") or {}
-    tflops = (c.get("bf16") or c.get("fp16") or c.get("fp32") or {}).get("tflops")
-    gbps = (c.get("memory") or {}).get("gbps")
-    return (tflops * 1e12 if tflops else None, gbps * 1e9 if gbps else None)
+    tflops, gbps = (c.get(_kind(args)) or {}).get("tflops"), (c.get("memory") or {}).get("gbps")
+    return tflops * 1e12 if tflops else None, gbps * 1e9 if gbps else None
+
+
+_probed = {}
+
+
+def _probe(args):
+    """Without a file of ceilings: what a large product and a large copy reach here, once per process. 64 to 200 MB of memory."""
+    torch, kind = _device.torch(), _kind(args)
+    if torch and kind not in _probed:
+        dtype = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp64": torch.float64}.get(kind, torch.float32)
+        n = 4096 if kind in ("bf16", "fp16") else 2048
+        a, data = torch.randn(n, n, device="cuda").to(dtype), torch.empty(1 << 27, dtype=torch.uint8, device="cuda")
+        _probed[kind] = (2.0 * n ** 3 * 1e9 / _best(lambda: torch.mm(a, a)), 2.0 * data.nelement() * 1e9 / _best(data.clone))
+    return _probed.get(kind)
 
 
 def _tensor_bytes(*values):
@@ -142,25 +164,31 @@ def _count(function, args, keywords, flops, bytes_):
     return result, flops, bytes_ if bytes_ is not None else _tensor_bytes(args, tuple(keywords.values()), result) or None
 
 
+def _best(call):
+    """The least GPU time of at least 20 calls or 50 ms, in ns."""
+    times, began = [], time.monotonic()
+    while len(times) < 20 or time.monotonic() - began < 0.05:
+        begin = _device.event()
+        call()
+        times.append(_device.elapsed_ns(begin, _device.event()))
+    return min(times)
+
+
 def _classify_light(function, args, keywords, flops, bytes_, ceilings):
     result, flops, bytes_ = _count(function, args, keywords, flops, bytes_)
     if _device.event() is None:
         return result, _results.Classification("unknown", None, None, None, None, True,
                                                ("no GPU is in use here, so there is nothing to time",))
-    times, began = [], time.monotonic()
-    while len(times) < 20 or time.monotonic() - began < 0.05:
-        begin = _device.event()
-        result = function(*args, **keywords)
-        times.append(_device.elapsed_ns(begin, _device.event()))
-    best = min(times)
-    rates, peaks = _rates(best, flops, bytes_), _peaks(ceilings)
+    best = _best(lambda: function(*args, **keywords))
+    rates, peaks = _rates(best, flops, bytes_), _peaks(ceilings, args) or _probe(args)
     warnings = []
     share = _share(None, rates, peaks)
     if best < _SHORT_NS:
         regime = "launch"
     elif not peaks or not any(rates):
         regime = "unknown"
-        warnings.append("the regime needs ceilings=, a file of gpuprof-collect --calibrate, and flops or bytes of a call")
+        warnings.append("the regime needs flops= or bytes= of a call, and without PyTorch ceilings=, a file of "
+                        "gpuprof-collect --calibrate")
     else:
         shares = [r / p if r and p else 0.0 for r, p in zip(rates, peaks)]
         regime = "neither" if max(shares) < _BOUND else "compute" if shares[0] >= shares[1] else "memory"

@@ -14,7 +14,8 @@ from ._session import Session
 @dataclass(frozen=True)
 class Holder:
     """Who holds memory at the peak."""
-    stack: Tuple[str, ...]
+    key: str  #: the place that holds it, as well as it is known
+    stack: Tuple[str, ...]  #: innermost first; empty: none was recorded
     category: Optional[str]
     blocks: int
     bytes: int
@@ -22,7 +23,7 @@ class Holder:
 
 @dataclass(frozen=True)
 class Moment:
-    """Allocated bytes at a time in ns from the first event."""
+    """Allocated bytes at a time in ns, on the clock of the recording."""
     time_ns: int
     bytes: int
 
@@ -87,18 +88,18 @@ class Memory:
     @property
     def timeline(self) -> Tuple[Moment, ...]:
         """Allocated bytes over time, as many points as ``trace-memory`` gives."""
-        document = self.document
-        series = document.get("series") if document else None
-        rows = series[0].get("points", []) if series else []
-        return tuple(Moment(*_point(p)) for p in rows)
+        document, device = self.document, self._device()
+        if not device:
+            return ()
+        index = document["devices"].index(device)
+        return tuple(Moment(p["time_ns"], p["allocated_bytes"]) for p in document["series"] if p["device_index"] == index)
 
     @property
     def holders(self) -> Tuple[Holder, ...]:
         """Who holds what at the peak, the largest first."""
         document = self.document
         rows = document["holders"] if document else []
-        return tuple(Holder(tuple(h["stack"]) if isinstance(h["stack"], list) else (h["stack"],), h.get("category"),
-                            h["blocks"], h["bytes"]) for h in rows)
+        return tuple(Holder(h["key"], tuple(h["stack"]), h["category"], h["blocks"], h["bytes"]) for h in rows)
 
     @property
     def path(self) -> Optional[str]:
@@ -126,15 +127,9 @@ class Memory:
         if self.peak_bytes is None:
             return "memory: nothing was recorded" + "".join(f"\nnote: {w}" for w in self.warnings)
         lines = [f"peak memory {self.peak_bytes:,} bytes, held by:"]
-        lines += [f"  {h.bytes:>16,} bytes  {h.blocks:6d} blocks  {h.stack[-1] if h.stack else '(unknown)'}"
+        lines += [f"  {h.bytes:>16,} bytes  {h.blocks:6d} blocks  {h.stack[0] if h.stack else h.key}"
                   for h in self.holders[:5]]
         return "\n".join(lines + [f"note: {w}" for w in self.warnings])
-
-
-def _point(p):
-    if isinstance(p, dict):
-        return p.get("time_ns", p.get("at_ns", 0)), p.get("bytes", p.get("allocated_bytes", 0))
-    return p[0], p[1]
 
 
 def memory(entries: int = 1_000_000) -> Memory:

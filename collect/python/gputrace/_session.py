@@ -205,7 +205,8 @@ class Session:
 
     def _begin_torch(self, path, reason):
         profiler = _device.torch_profiler()
-        self._warn(f"{reason}: torch.profiler records this session; ranges and waits are as it sees them")
+        self._warn(f"{reason}, as after any use of torch.profiler: torch.profiler records this session instead, so that "
+                   "NVTX ranges and waits are missing")
         self._cut = path[:-len(".trace")] + ".json" if path.endswith(".trace") else path
         activity = profiler.ProfilerActivity
         self._profiler = profiler.profile(activities=[activity.CPU, activity.CUDA], record_shapes=self._ops,
