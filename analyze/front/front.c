@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
+#include "analyze/front/operands.h"
 #include "analyze/view/quality_line.h"
 #include "formats/base/input.h"
 
@@ -98,11 +99,47 @@ static struct gp_read_opts read_opts(struct gp_front_meter *m, uint32_t need)
                                  .progress_ctx = m};
 }
 
+struct gp_input *gp_front_input(struct gp_front *f, size_t i, int *child, struct gp_err *err)
+{
+    *child = 0;
+    if (!f->commands || !f->commands[i]) return gp_input_open(f->paths[i], f->threads.each, err);
+    pthread_mutex_lock(&f->lock); /* no other command must inherit the pipe */
+    int fd = gp_command_start(f->paths[i], child, err);
+    pthread_mutex_unlock(&f->lock);
+    return fd < 0 ? NULL : gp_input_open_fd(fd, f->paths[i], f->threads.each);
+}
+
+int gp_front_finish(struct gp_front *f, size_t i, struct gp_input *in, int child, int failed,
+                    struct gp_err *err)
+{
+    gp_input_close(in);
+    if (!child) return failed;
+    struct gp_err why;
+    if (!gp_command_end(child, &why)) return failed;
+    *err = why; /* what it wrote before is of little use, and its own failure explains the other one */
+    return gp_err_context(err, "%s", f->paths[i]);
+}
+
+static int trace_of_command(struct gp_front *f, size_t i, const struct gp_read_opts *o, struct gp_trace *t,
+                            struct gp_err *err)
+{
+    int child;
+    struct gp_input *in = gp_front_input(f, i, &child, err);
+    if (!in) return -1;
+    int unread = gp_trace_read_input(t, in, o, err);
+    if (unread) gp_err_context(err, "%s", f->paths[i]);
+    int failed = gp_front_finish(f, i, in, child, unread, err);
+    if (failed && !unread) gp_trace_release(t);
+    return failed;
+}
+
 int gp_front_trace(struct gp_front *f, size_t i, uint32_t need, struct gp_trace *t, struct gp_err *err)
 {
     struct gp_front_meter m = {.front = f};
     struct gp_read_opts o = read_opts(&m, need);
-    return end_reading(f, t, gp_trace_read(t, f->paths[i], &o, err));
+    bool command = f->commands && f->commands[i];
+    return end_reading(f, t,
+                       command ? trace_of_command(f, i, &o, t, err) : gp_trace_read(t, f->paths[i], &o, err));
 }
 
 int gp_front_trace_input(struct gp_front *f, struct gp_input *in, uint32_t need, struct gp_trace *t,

@@ -68,6 +68,7 @@ struct gp_front {
     const struct gp_front_opts *opts;
     const char *const *paths; /* the inputs in their order; "-": standard input */
     size_t n;
+    const bool *commands; /* by input: its path is a command to read from (operands.h); NULL: none is */
     struct gp_threads threads;
     const struct gp_classes *classes; /* NULL without --classes */
     /* How gp_front_join() reads input I; NULL: gp_front_trace(). For tools that make traces of other things, too. */
@@ -78,6 +79,11 @@ struct gp_front {
     uint64_t bytes;
     struct gp_progress progress;
 };
+
+/* Open input I, a file or a command; gp_front_finish() closes it and fails if its command did. */
+GP_MUST_CHECK struct gp_input *gp_front_input(struct gp_front *f, size_t i, int *child, struct gp_err *err);
+GP_MUST_CHECK int gp_front_finish(struct gp_front *f, size_t i, struct gp_input *in, int child, int failed,
+                                  struct gp_err *err);
 
 /* Make F ready, whatever this returns: its inputs are TOOL's operands, or standard input when there are none. Reads the
  * file of --classes. TOOL and OPTS are borrowed until close. */

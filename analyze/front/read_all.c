@@ -44,7 +44,7 @@ static void *work(void *arg)
         read_part(p, i);
         pthread_mutex_lock(&p->lock);
         p->parts[i].done = true;
-        p->stop |= p->parts[i].failed;
+        p->stop |= p->parts[i].failed && !p->job->skip;
         pthread_cond_broadcast(&p->changed);
     }
     pthread_mutex_unlock(&p->lock);
@@ -78,6 +78,11 @@ static int merge_all(struct pool *p, struct gp_err *err)
     for (size_t i = 0; i < job->n; i++) {
         await(p, i);
         bool failed = p->parts[i].failed;
+        if (failed && job->skip && job->skip(job->ctx, i, &p->parts[i].err)) {
+            if (job->drop) job->drop(job->ctx, i);
+            mark_merged(p, i + 1, false);
+            continue;
+        }
         if (!failed && job->merge) job->merge(job->ctx, i);
         mark_merged(p, i + !failed, failed);
         if (!failed) continue;

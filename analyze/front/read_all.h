@@ -7,6 +7,7 @@
 #ifndef GP_ANALYZE_FRONT_READ_ALL_H
 #define GP_ANALYZE_FRONT_READ_ALL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include "formats/base/err.h"
 
@@ -20,10 +21,13 @@ struct gp_read_all {
     /* Part I was read, successfully or not, and will not be merged, because an earlier part or this one failed. May be
      * NULL. */
     void (*drop)(void *ctx, size_t i);
+    /* Part I could not be read, for this reason: called like merge. True: it is left out, and the others count. NULL: no
+     * part may fail. */
+    bool (*skip)(void *ctx, size_t i, const struct gp_err *err);
     void *ctx;
 };
 
-/* Read and merge all parts. -1 with the error of the first part, in their order, that could not be read; the parts
+/* Read and merge all parts. -1 with the error of the first part, in their order, that could not be read and was not skipped; the parts
  * before it are merged, and no later part is begun once a failure is known. */
 GP_MUST_CHECK int gp_read_all(const struct gp_read_all *job, struct gp_err *err);
 

@@ -228,7 +228,7 @@ static void xfer_device(struct gp_xfer *x, struct gp_hta_device *d)
     gp_xfer_i64(x, &d->tensor_core_ns);
     gp_xfer_i64(x, &d->gemm_ns);
     gp_xfer_i64(x, &d->kernel_ns);
-    gp_xfer_double(x, &d->occupancy_ns);
+    gp_xfer_i64(x, &d->occupancy_ns);
     gp_xfer_i64(x, &d->occupancy_known_ns);
     gp_xfer_double(x, &d->sm_ns);
     gp_xfer_i64(x, &d->sm_known_ns);
@@ -247,6 +247,7 @@ void gp_hta_release_devices(struct gp_hta *h)
         struct gp_hta_device *d = &h->devices.at[i];
         GP_VEC_FREE(&d->streams);
         GP_VEC_FREE(&d->culprits);
+        GP_VEC_FREE(&d->kernels);
         gp_dist_release(&d->gaps);
     }
     GP_VEC_FREE(&h->devices);

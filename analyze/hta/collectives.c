@@ -290,7 +290,7 @@ static void add_stats(struct gp_hta *h, const uint32_t *match_of)
 }
 
 /* Processes of one trace without known ranks, each with its own device. */
-static bool devices_are_ranks(const struct gp_hta *h)
+bool gp_hta_devices_are_ranks(const struct gp_hta *h)
 {
     struct gp_map seen = {0};
     bool distinct = h->devices.n > 1;
@@ -312,7 +312,7 @@ static void sort_collectives(struct gp_hta *h)
 void gp_hta_finish_collectives(struct gp_hta *h)
 {
     if (!h->collectives.n) return;
-    bool by_device = devices_are_ranks(h);
+    bool by_device = gp_hta_devices_are_ranks(h);
     for (size_t i = 0; i < h->collectives.n && by_device; i++)
         h->collectives.at[i].rank = (int32_t)h->collectives.at[i].device;
     sort_collectives(h);

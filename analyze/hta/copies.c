@@ -243,7 +243,11 @@ void gp_hta_finish_copies(struct gp_hta *h)
     for (size_t i = 0; i < h->copies.n; i++)
         rows[i] = (struct named_copy){h->copies.at[i], gp_hta_str(h, h->copies.at[i].name)};
     qsort(rows, h->copies.n, sizeof *rows, compare_copies);
-    for (size_t i = 0; i < h->copies.n; i++) h->copies.at[i] = rows[i].s;
+    gp_map_release(&h->maps->copies);
+    for (size_t i = 0; i < h->copies.n; i++) {
+        h->copies.at[i] = rows[i].s;
+        gp_map_put(&h->maps->copies, rows[i].s.name, (uint32_t)i);
+    }
     free(rows);
     if (h->memory.n) qsort(h->memory.at, h->memory.n, sizeof *h->memory.at, compare_memory);
 }

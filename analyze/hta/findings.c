@@ -2,10 +2,13 @@
 // decides whether they are worth a sentence; it never measures. Definitions: analyze/hta/README.md, "Findings".
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "analyze/hta/hta_priv.h"
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "formats/base/scale.h"
+
+enum { SLOW_MOST = 4 }; /* that are findings; all are in the list */
 
 /* Worth a sentence: this share of the devices' span, in percent. */
 static const double WORTH_PCT = 2.0;
@@ -20,6 +23,25 @@ struct whole {
     double sm_ns;
     int32_t rank; /* of the only one, -1 when there are several */
 };
+
+/* The devices that have no row. */
+static void add_bound(struct whole *w, const struct gp_hta_bound *b)
+{
+    if (!b->devices) return;
+    w->rank = -1;
+    w->span_ns += b->b.span_ns;
+    w->busy_ns += b->b.busy_ns;
+    w->idle_ns += b->b.idle_ns;
+    w->exposed_communication_ns += b->b.exposed_communication_ns;
+    w->exposed_memory_ns += b->b.exposed_memory_ns;
+    w->overlap_ns += b->b.overlap_ns;
+    w->kernel_ns += b->kernel_ns;
+    w->gemm_ns += b->gemm_ns;
+    w->tensor_core_ns += b->tensor_core_ns;
+    w->sm_ns += (double)b->sm_ns;
+    w->sm_span_ns += b->sm_span_ns;
+    for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) w->idle_cause_ns[c] += b->idle_cause_ns[c];
+}
 
 static struct whole sum_devices(struct gp_hta *h, const struct gp_hta *all)
 {
@@ -44,6 +66,7 @@ static struct whole sum_devices(struct gp_hta *h, const struct gp_hta *all)
         }
         for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) w.idle_cause_ns[c] += d->idle_cause_ns[c];
     }
+    add_bound(&w, &h->bound);
     return w;
 }
 
@@ -69,9 +92,10 @@ static void put_part(struct gp_buf *b, const struct whole *w, int64_t ns)
     put_time(b, ns);
     gp_buf_puts(b, " (");
     gp_scale_put_share(b, ns, w->span_ns);
-    if (w->h->devices.n > 1) {
+    size_t devices = w->h->devices.n + w->h->bound.devices;
+    if (devices > 1) {
         gp_buf_puts(b, " of the time of ");
-        gp_scale_put_count(b, w->h->devices.n);
+        gp_scale_put_count(b, devices);
         gp_buf_puts(b, gp_hta_only_processes(w->h) ? " processes" : " GPUs");
     }
     gp_buf_puts(b, ")");
@@ -244,6 +268,7 @@ static int64_t usual_gaps(const struct whole *w, int64_t *limit_ns)
     enum { USUAL_TIMES = 10 };
     struct gp_dist all = {0};
     for (size_t i = 0; i < w->h->devices.n; i++) gp_dist_merge(&all, &w->h->devices.at[i].gaps);
+    gp_dist_merge(&all, &w->h->bound.gaps);
     int64_t median = gp_dist_quantile(&all, 0.5);
     *limit_ns = median < INT64_MAX / USUAL_TIMES ? USUAL_TIMES * median : INT64_MAX;
     int64_t sum = gp_dist_sum_upto(&all, *limit_ns);
@@ -303,7 +328,7 @@ static void find_tensor_cores(struct whole *w)
 
 static bool is_small_grid(const struct gp_kernel_stat *k)
 {
-    return k->occupancy_known_ns > 0 && k->waves_ns < (double)k->occupancy_known_ns;
+    return k->occupancy_known_ns > 0 && k->waves_ns < k->occupancy_known_ns;
 }
 
 static void find_small_grids(struct whole *w)
@@ -320,11 +345,52 @@ static void find_small_grids(struct whole *w)
 
 /* ---- ranks and steps ---- */
 
+/* Who holds up the others comes first, whatever else took more time. */
+static void find_slow(struct whole *w)
+{
+    const struct gp_hta *all = w->all;
+    struct gp_strings *strings = &w->h->strings;
+    for (size_t i = 0; i < all->slow.at.n && i < SLOW_MOST; i++) {
+        const struct gp_slow *s = &all->slow.at.at[i];
+        struct gp_buf text = {0}, id = {0};
+        gp_slow_put(&text, &all->fleet, s);
+        gp_buf_printf(&id, "slow_%s", gp_slow_what_name(s->what));
+        gp_sid where = s->kernel ? gp_intern_from(strings, &all->fleet.strings, s->kernel) : 0;
+        add(w, gp_buf_str(&id), gp_slow_cost_ns(&all->fleet, s), where, &text);
+        w->h->findings.at[w->h->findings.n - 1].rank = s->key.rank;
+        gp_buf_release(&id);
+    }
+    if (!all->slow.in_turn) return;
+    struct gp_buf text = {0};
+    gp_slow_put_in_turn(&text, &all->slow);
+    add(w, "slow_in_turn", 0, 0, &text);
+    w->h->findings.at[w->h->findings.n - 1].rank = -1;
+}
+
+static bool is_told_slow(const struct whole *w, int32_t rank)
+{
+    for (size_t i = 0; i < w->all->slow.at.n; i++) {
+        const struct gp_slow *s = &w->all->slow.at.at[i];
+        if (s->what == GP_SLOW_RANK && s->key.rank == rank) return true;
+    }
+    return false;
+}
+
+/* How well the clocks of the ranks agree: lateness below three times that may be none. */
+static int64_t clock_residual(const struct gp_hta *h)
+{
+    int64_t worst = 0;
+    for (size_t i = 0; i < h->offsets.n; i++)
+        if (h->offsets.at[i].error_ns > worst) worst = h->offsets.at[i].error_ns;
+    return worst;
+}
+
 static void find_straggler(struct whole *w)
 {
     if (!w->all->stragglers.n) return;
     const struct gp_straggler *s = &w->all->stragglers.at[0];
-    if (s->times_last * 2 < s->matched || !worth(w, s->caused_wait_ns)) return;
+    if (s->times_last * 2 < s->matched || !worth(w, s->caused_wait_ns) || is_told_slow(w, s->rank)) return;
+    if (s->lateness_ns / (int64_t)s->times_last < 3 * clock_residual(w->all)) return;
     struct gp_buf text = {0};
     gp_buf_printf(&text, "Rank %d came last in ", (int)s->rank);
     gp_scale_put_count(&text, s->times_last);
@@ -398,6 +464,18 @@ static int by_time(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
+/* The findings from FIRST on come before the others. */
+static void put_first(struct gp_hta *h, size_t first)
+{
+    size_t n = h->findings.n - first;
+    if (!n || !first) return;
+    struct gp_finding *moved = gp_alloc(n * sizeof *moved);
+    memcpy(moved, h->findings.at + first, n * sizeof *moved);
+    memmove(h->findings.at + n, h->findings.at, first * sizeof *moved);
+    memcpy(h->findings.at, moved, n * sizeof *moved);
+    free(moved);
+}
+
 static void find_in(struct gp_hta *h, const struct gp_hta *all)
 {
     struct whole w = sum_devices(h, all);
@@ -409,7 +487,10 @@ static void find_in(struct gp_hta *h, const struct gp_hta *all)
     find_small_grids(&w);
     find_straggler(&w);
     find_slow_steps(&w);
-    if (h->findings.n) qsort(h->findings.at, h->findings.n, sizeof *h->findings.at, by_time);
+    size_t slow = h->findings.n;
+    if (slow) qsort(h->findings.at, slow, sizeof *h->findings.at, by_time);
+    find_slow(&w);
+    put_first(h, slow);
 }
 
 void gp_hta_finish_findings(struct gp_hta *h)

@@ -12,6 +12,7 @@ void gp_hta_init(struct gp_hta *h, const struct gp_hta_opts *opts)
     memset(h, 0, sizeof *h);
     if (opts) h->opts = *opts;
     h->world_size = -1;
+    gp_fleet_init(&h->fleet);
     h->maps = gp_zalloc(sizeof *h->maps);
 }
 
@@ -39,6 +40,9 @@ void gp_hta_release(struct gp_hta *h)
     gp_hta_release_copies(h);
     gp_hta_release_range_memory(h);
     gp_hta_release_paths(h);
+    gp_fleet_release(&h->fleet);
+    gp_slow_release(&h->slow);
+    gp_dist_release(&h->bound.gaps);
     GP_VEC_FREE(&h->inputs);
     GP_VEC_FREE(&h->findings);
     GP_VEC_FREE(&h->missing_ranks);
@@ -82,15 +86,25 @@ static void add_focus(struct gp_hta *h, const struct gp_view *v, const struct gp
     gp_focus_release(&f);
 }
 
+static void save_as_is(struct gp_hta *h, struct gp_buf *to);
+
 /* All of H as its own focus: nothing of it lies outside of steps, or it has none. */
 static struct gp_hta *all_of(struct gp_hta *h)
 {
     struct gp_buf bytes = {0};
     struct gp_err err;
     struct gp_hta *copy = new_focus(h);
-    gp_hta_save(h, &bytes);
+    save_as_is(h, &bytes);
     if (gp_hta_load(copy, bytes.data, bytes.n, &err)) gp_hta_init(copy, &h->opts); /* cannot be */
     gp_buf_release(&bytes);
+    gp_hta_release_graphs(copy); /* what a focus has none of */
+    gp_hta_release_steps(copy);
+    gp_hta_release_collectives(copy);
+    gp_hta_release_range_memory(copy);
+    gp_hta_release_paths(copy);
+    gp_map_release(&copy->maps->range_memory);
+    gp_fleet_release(&copy->fleet);
+    gp_fleet_init(&copy->fleet);
     return copy;
 }
 
@@ -126,6 +140,7 @@ static int add_first(struct gp_hta *h, struct gp_trace *t, struct gp_view *v, st
     gp_hta_finish_idle(&idle, h, 0);
     gp_input_quality_judge(&h->inputs.at[0], &h->strings, t, v);
     if (!failed) add_focus(h, v, &steps);
+    gp_hta_add_fleet(h);
     gp_steps_release(&steps);
     return failed;
 }
@@ -151,6 +166,8 @@ int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct gp_err *err)
 
 /* ---- merging ---- */
 
+enum { MANY_DEVICES = 160 }; /* more than are kept of any number of ranks: now and then some go */
+
 static void merge_inputs(struct gp_hta *to, struct gp_hta *from)
 {
     for (size_t i = 0; i < from->inputs.n; i++)
@@ -173,8 +190,16 @@ void gp_hta_merge(struct gp_hta *to, struct gp_hta *from)
     gp_hta_merge_range_memory(to, from);
     gp_hta_merge_paths(to, from);
     merge_inputs(to, from);
+    gp_hta_merge_bound(&to->bound, &from->bound);
+    gp_fleet_merge(&to->fleet, &from->fleet);
+    if (to->devices.n > MANY_DEVICES) gp_hta_leave_few(to, &to->fleet);
     gp_hta_release(from);
     gp_hta_init(from, &opts);
+}
+
+void gp_hta_skip(struct gp_hta *h, const char *operand, const char *reason)
+{
+    gp_fleet_skip(&h->fleet, operand, reason);
 }
 
 /* ---- finishing ---- */
@@ -207,7 +232,12 @@ static int32_t *find_ranks(const struct gp_hta *h, size_t *n)
 /* A damaged world size must not make a list of two thousand million ranks. */
 enum { MOST_MISSING = 1 << 16 };
 
-static void check_ranks(struct gp_hta *h)
+static void miss_ranks(struct gp_hta *h, int32_t from, int32_t end)
+{
+    for (; from < end && h->missing_ranks.n < MOST_MISSING; from++) GP_VEC_PUSH(&h->missing_ranks, from);
+}
+
+static void check_listed_ranks(struct gp_hta *h)
 {
     size_t n;
     int32_t *ranks = find_ranks(h, &n), next = 0;
@@ -217,13 +247,28 @@ static void check_ranks(struct gp_hta *h)
             if (!told) GP_VEC_PUSH(&h->repeated_ranks, ranks[i]);
             continue;
         }
-        for (; next < ranks[i] && h->missing_ranks.n < MOST_MISSING; next++)
-            GP_VEC_PUSH(&h->missing_ranks, next);
+        miss_ranks(h, next, ranks[i]);
         next = ranks[i] < INT32_MAX ? ranks[i] + 1 : INT32_MAX;
     }
-    for (; n && next < h->world_size && h->missing_ranks.n < MOST_MISSING; next++)
-        GP_VEC_PUSH(&h->missing_ranks, next);
+    if (n) miss_ranks(h, next, h->world_size);
     free(ranks);
+}
+
+/* Where not every rank has a row. */
+static void check_seen_ranks(struct gp_hta *h)
+{
+    int32_t end = h->fleet.last_rank + 1 > h->world_size ? h->fleet.last_rank + 1 : h->world_size;
+    if (h->fleet.by_device || h->fleet.last_rank < 0) return;
+    for (int32_t r = 0; r < end && r < GP_FLEET_BITS; r++) {
+        if (!gp_fleet_has_rank(&h->fleet, r)) GP_VEC_PUSH(&h->missing_ranks, r);
+        if (gp_fleet_repeats_rank(&h->fleet, r)) GP_VEC_PUSH(&h->repeated_ranks, r);
+    }
+}
+
+static void check_ranks(struct gp_hta *h)
+{
+    if (h->bound.bounded) check_seen_ranks(h);
+    else check_listed_ranks(h);
 }
 
 static void finish_focus(struct gp_hta *h)
@@ -237,6 +282,7 @@ static void finish_focus(struct gp_hta *h)
 
 void gp_hta_finish(struct gp_hta *h)
 {
+    gp_hta_settle(h);
     if (h->focus) finish_focus(h->focus);
     gp_hta_finish_devices(h);
     gp_hta_finish_kernels(h);
@@ -249,12 +295,24 @@ void gp_hta_finish(struct gp_hta *h)
     gp_hta_finish_range_memory(h);
     gp_hta_finish_paths(h);
     check_ranks(h);
+    gp_slow_find(&h->slow, &h->fleet);
+    gp_hta_finish_bound(h);
     gp_hta_finish_findings(h); /* looks at all the others */
 }
 
 /* ---- saving ---- */
 
 static void xfer_all(struct gp_xfer *x, struct gp_hta *h);
+
+/* Its names are its own. */
+static void xfer_fleet(struct gp_xfer *x, struct gp_hta *h)
+{
+    struct gp_xfer_seen *outer = x->seen, seen = {0};
+    x->seen = &seen;
+    gp_fleet_xfer(x, &h->fleet);
+    x->seen = outer;
+    gp_xfer_seen_release(&seen);
+}
 
 /* A focus has none itself: what it holds of steps is empty. */
 static void xfer_focus(struct gp_xfer *x, struct gp_hta *h)
@@ -271,11 +329,15 @@ static void xfer_focus(struct gp_xfer *x, struct gp_hta *h)
         h->focus = gp_zalloc(sizeof *h->focus);
         gp_hta_init(h->focus, &h->opts);
     }
+    struct gp_xfer_seen *outer = x->seen, seen = {0};
     x->strings = &h->focus->strings;
+    x->seen = &seen;
     x->inside = true;
     xfer_all(x, h->focus);
     x->inside = false;
     x->strings = strings;
+    x->seen = outer;
+    gp_xfer_seen_release(&seen);
 }
 
 static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
@@ -292,30 +354,42 @@ static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
     gp_hta_xfer_copies(x, h);
     gp_hta_xfer_range_memory(x, h);
     gp_hta_xfer_paths(x, h);
+    gp_hta_xfer_bound(x, h);
+    xfer_fleet(x, h);
     xfer_focus(x, h);
 }
 
-static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 5, "partial result"};
+static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 6, "partial result"};
 
 bool gp_hta_is_saved(const void *data, size_t n)
 {
     return n >= sizeof head.magic && !memcmp(data, head.magic, sizeof head.magic);
 }
 
-void gp_hta_save(struct gp_hta *h, struct gp_buf *to)
+static void save_as_is(struct gp_hta *h, struct gp_buf *to)
 {
     size_t start = gp_xfer_begin(to);
-    struct gp_xfer x = {.save = to, .strings = &h->strings};
+    struct gp_xfer_seen seen = {0};
+    struct gp_xfer x = {.save = to, .strings = &h->strings, .seen = &seen};
     xfer_all(&x, h);
+    gp_xfer_seen_release(&seen);
     gp_xfer_end(to, start, &head);
+}
+
+void gp_hta_save(struct gp_hta *h, struct gp_buf *to)
+{
+    gp_hta_settle(h);
+    save_as_is(h, to);
 }
 
 int gp_hta_load(struct gp_hta *h, const void *data, size_t n, struct gp_err *err)
 {
     struct gp_hta_opts opts = h->opts;
-    struct gp_xfer x = {.strings = &h->strings};
+    struct gp_xfer_seen seen = {0};
+    struct gp_xfer x = {.strings = &h->strings, .seen = &seen};
     if (gp_xfer_open(&x, data, n, &head, err)) return -1;
     xfer_all(&x, h);
+    gp_xfer_seen_release(&seen);
     if (!x.failed && x.load == x.end) return 0;
     gp_hta_release(h);
     gp_hta_init(h, &opts);

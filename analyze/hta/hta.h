@@ -16,12 +16,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "analyze/fleet/fleet.h"
+#include "analyze/fleet/slow.h"
 #include "analyze/hta/breakdown.h"
 #include "analyze/hta/collectives.h"
 #include "analyze/hta/copies.h"
 #include "analyze/hta/critical_path.h"
 #include "analyze/hta/findings.h"
 #include "analyze/hta/graphs.h"
+#include "analyze/hta/hta_bound.h"
 #include "analyze/hta/hta_device.h"
 #include "analyze/hta/hta_steps.h"
 #include "analyze/hta/kernel_stats.h"
@@ -48,8 +51,9 @@ struct gp_hta_opts {
     const struct gp_classes *classes; /* the user's; NULL: built in. Borrowed. */
     /* POSIX extended regular expression for ranges that are steps; NULL: find them */
     const char *step_marker;
-    bool per_step; /* figures of every step, not only their spread */
-    int threads;   /* for adding a trace; 0 and 1: only the caller's; does not change the result */
+    bool per_step;  /* figures of every step, not only their spread */
+    bool all_ranks; /* keep every row of any number of ranks (hta_bound.h) */
+    int threads;    /* for adding a trace; 0 and 1: only the caller's; does not change the result */
 };
 
 struct gp_hta {
@@ -77,6 +81,9 @@ struct gp_hta {
     GP_VEC(struct gp_finding) findings;          /* largest first */
     GP_VEC(int32_t) missing_ranks, repeated_ranks;
     int32_t world_size;               /* -1 unknown */
+    struct gp_fleet fleet;            /* what ranks have in common and what not */
+    struct gp_slow_list slow;         /* who holds up the others, and why; after finish */
+    struct gp_hta_bound bound;        /* what has no row */
     GP_VEC(struct gp_hta_part) parts; /* of devices with steps; by (rank, producer, device, begin) */
     /* The step windows only: inputs, devices, kernels, owners, api, launches, copies and findings. NULL: there are no
      * steps, or nothing lies outside of them. gp_hta_about() chooses. */
@@ -95,9 +102,11 @@ GP_MUST_CHECK int gp_hta_add_trace(struct gp_hta *h, struct gp_trace *t, struct 
 /* The same, and overwrites V with the view of T that was used; the caller releases it, also on failure. */
 GP_MUST_CHECK int gp_hta_add_viewed(struct gp_hta *h, struct gp_trace *t, struct gp_view *v,
                                     struct gp_err *err);
-/* Append everything from FROM, which is also unfinished, to TO; FROM is then empty. Adding traces to two
- * results and merging them in order gives the same as adding them to one. */
+/* Append everything from FROM, which is also unfinished, to TO; FROM is then empty. Every order and grouping gives the
+ * same saved bytes and, but for the order of inputs of no rank and equal path, the same answer. */
 void gp_hta_merge(struct gp_hta *to, struct gp_hta *from);
+/* An operand that could not be read is not part of the answer, but counted and named in it. */
+void gp_hta_skip(struct gp_hta *h, const char *operand, const char *reason);
 /* Compute what needs all ranks, and sort everything. Call it once, last. */
 void gp_hta_finish(struct gp_hta *h);
 void gp_hta_release(struct gp_hta *h);

@@ -31,6 +31,13 @@ struct gp_idle_culprit {
     int64_t longest_at_ns; /* where the longest begins, on the clock of the trace */
 };
 
+/* GPU time of one kernel on one device; only while a trace is added. */
+struct gp_device_kernel {
+    gp_sid name;
+    uint64_t calls;
+    int64_t ns;
+};
+
 struct gp_hta_device {
     int32_t rank;
     uint32_t producer;
@@ -43,13 +50,14 @@ struct gp_hta_device {
     int64_t idle_cause_ns[GP_IDLE_CAUSE_COUNT];   /* sums to b.idle_ns */
     struct gp_dist gaps;                          /* lengths of the idle gaps */
     GP_VEC(struct gp_idle_culprit) culprits;      /* most idle time first; the 100 largest */
+    GP_VEC(struct gp_device_kernel) kernels;      /* computing ones, largest first; private to adding */
     int64_t culprit_rest_ns[GP_IDLE_CAUSE_COUNT]; /* idle time that no culprit in the list has */
     /* Figures equivalent to PyTorch's tb_plugin (kernel_stats.c). Sums over kernels weighted by their time;
      * *_known_ns is the kernel time for which the figure is known, the denominator. */
     int64_t tensor_core_ns; /* kernels that use Tensor Cores by name */
     int64_t gemm_ns;        /* those and the ones that could */
     int64_t kernel_ns;      /* sum of kernel durations without copies and sets */
-    double occupancy_ns;    /* sum of estimated occupancy (0..1) x duration */
+    int64_t occupancy_ns;   /* sum of estimated occupancy (0..1) x duration */
     int64_t occupancy_known_ns;
     double sm_ns;        /* estimated SM efficiency: integral over busy time of min(1, blocks/SM) */
     int64_t sm_known_ns; /* kernel time with a known number of blocks; 0: sm_ns is meaningless */

@@ -78,6 +78,39 @@ void gp_hta_finish_findings(struct gp_hta *h);
  * for its input. */
 void gp_hta_add_inside(struct gp_hta *h, const struct gp_trace *t, const struct gp_view *v);
 
+/* hta_fleet.c: add the devices of H, which holds one trace, to its fleet. */
+void gp_hta_add_fleet(struct gp_hta *h);
+struct gp_fleet_key gp_hta_key_of(const struct gp_hta *h, const struct gp_hta_device *d);
+bool gp_hta_devices_are_ranks(const struct gp_hta *h); /* collectives.c */
+
+/* hta_bound.c: where H has more than a few ranks, leave only the rows that its fleet keeps. Settle: always, and sort
+ * everything, so that equal results have equal bytes. FLEET is that of the whole, which a focus has not. */
+void gp_hta_leave_few(struct gp_hta *h, const struct gp_fleet *fleet);
+void gp_hta_settle(struct gp_hta *h);
+void gp_hta_merge_bound(struct gp_hta_bound *to, const struct gp_hta_bound *from);
+void gp_hta_xfer_bound(struct gp_xfer *x, struct gp_hta *h);
+/* The inputs that have no row, as one. */
+void gp_hta_finish_bound(struct gp_hta *h);
+
+/* hta_names.c: which names have rows of their own when there are too many: those with the lowest hashes, whatever the order they came
+ * in. LIMIT is where the others begin. Cut returns false where all stay; it empties NAMES. */
+struct gp_hta_names {
+    struct gp_hta_name_hash {
+        uint64_t hash;
+        size_t bytes;
+    } * at;
+    size_t n, cap;
+};
+void gp_hta_names_add(struct gp_hta_names *names, const struct gp_hta *h, gp_sid name);
+void gp_hta_names_add_pair(struct gp_hta_names *names, const struct gp_hta *h, gp_sid name, gp_sid shapes);
+bool gp_hta_names_cut(struct gp_hta_names *names, uint64_t *limit);
+/* NAME, or GP_HTA_OTHER. */
+gp_sid gp_hta_names_kept(struct gp_hta *h, gp_sid name, uint64_t limit);
+bool gp_hta_pair_kept(const struct gp_hta *h, gp_sid name, gp_sid shapes, uint64_t limit);
+void gp_hta_cap_kernels(struct gp_hta *h);
+void gp_hta_cap_op_shapes(struct gp_hta *h);
+void gp_hta_cap_range_memory(struct gp_hta *h);
+
 /* The figures of a breakdown, without its begin and end. */
 void gp_hta_xfer_figures(struct gp_xfer *x, struct gp_breakdown *b);
 void gp_hta_xfer_devices(struct gp_xfer *x, struct gp_hta *h);

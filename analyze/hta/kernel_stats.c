@@ -11,10 +11,10 @@
 #define NONE UINT32_MAX
 
 /* A share of a time, in whole ns: sums of integers do not depend on their order. */
-static double whole_ns(double share, int64_t dur_ns)
+static int64_t whole_ns(double share, int64_t dur_ns)
 {
     double v = share * (double)dur_ns;
-    return v < 0x1p53 ? (double)(int64_t)(v + 0.5) : v;
+    return v < 0x1p62 ? (int64_t)(v + 0.5) : INT64_MAX;
 }
 
 /* ---- kernels ---- */
@@ -123,11 +123,11 @@ static void add_event(struct adder *a, struct gp_hta_device *d, const struct con
     if (u->could_matrix) d->gemm_ns = gp_add_saturated(d->gemm_ns, dur);
     count_blocks(k, o->blocks);
     if (!o->known) return;
-    double occupied = whole_ns(o->achieved, dur);
-    k->occupancy_ns += occupied;
-    k->waves_ns += whole_ns(o->waves, dur);
+    int64_t occupied = whole_ns(o->achieved, dur);
+    k->occupancy_ns = gp_add_saturated(k->occupancy_ns, occupied);
+    k->waves_ns = gp_add_saturated(k->waves_ns, whole_ns(o->waves, dur));
     k->occupancy_known_ns = gp_add_saturated(k->occupancy_known_ns, dur);
-    d->occupancy_ns += occupied;
+    d->occupancy_ns = gp_add_saturated(d->occupancy_ns, occupied);
     d->occupancy_known_ns = gp_add_saturated(d->occupancy_known_ns, dur);
 }
 
@@ -174,10 +174,56 @@ static void start_kernel(struct sm_sweep *s, int64_t begin_ns, int64_t end_ns, d
     GP_END_PUSH(&s->heap, struct running, r);
 }
 
+/* ---- the kernels of one device ---- */
+
+struct kernel_sum {
+    uint64_t calls;
+    int64_t ns;
+    const char *name;
+    gp_sid sid;
+};
+
+struct kernel_sums {
+    GP_VEC(struct kernel_sum) at; /* by index of h->kernels */
+};
+
+static void sum_kernel(struct kernel_sums *s, uint32_t kernel, int64_t ns)
+{
+    while (s->at.n <= kernel) GP_VEC_PUSH(&s->at, ((struct kernel_sum){0}));
+    s->at.at[kernel].calls++;
+    s->at.at[kernel].ns = gp_add_saturated(s->at.at[kernel].ns, ns);
+}
+
+static int largest_sum_first(const void *a, const void *b)
+{
+    const struct kernel_sum *x = a, *y = b;
+    if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* The largest computing kernels, for comparisons between ranks. */
+static void keep_sums(const struct gp_hta *h, struct kernel_sums *s, struct gp_hta_device *d)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->at.n; i++) {
+        const struct gp_kernel_stat *k = &h->kernels.at[i];
+        if (!s->at.at[i].calls || gp_class_of((enum gp_frame_kind)k->kind) != GP_CLASS_COMPUTE) continue;
+        s->at.at[n] = s->at.at[i];
+        s->at.at[n].sid = k->name;
+        s->at.at[n++].name = gp_hta_str(h, k->name);
+    }
+    if (n) qsort(s->at.at, n, sizeof *s->at.at, largest_sum_first);
+    for (size_t i = 0; i < n && i < GP_FLEET_KERNELS; i++)
+        GP_VEC_PUSH(&d->kernels,
+                    ((struct gp_device_kernel){s->at.at[i].sid, s->at.at[i].calls, s->at.at[i].ns}));
+    GP_VEC_FREE(&s->at);
+}
+
 static void add_device(struct adder *a, uint32_t device, struct gp_hta_device *d)
 {
     const struct gp_events *gpu = &a->v->t->events[GP_GPU];
     const struct gp_view_device *from = &a->v->devices.at[device];
+    struct kernel_sums sums = {0};
     struct sm_sweep s;
     memset(&s, 0, sizeof s);
     if (from->n) s.at_ns = gpu->start_ns[a->v->rows[from->first]];
@@ -185,6 +231,7 @@ static void add_device(struct adder *a, uint32_t device, struct gp_hta_device *d
         uint32_t row = a->v->rows[from->first + i];
         const struct config_use *u = use_of(a, row, device);
         add_event(a, d, u, row);
+        sum_kernel(&sums, u->kernel, gpu->dur_ns[row]);
         int64_t dur = gpu->dur_ns[row];
         if (u->occupancy.blocks_per_sm <= 0) continue;
         d->sm_known_ns = gp_add_saturated(d->sm_known_ns, dur);
@@ -192,6 +239,7 @@ static void add_device(struct adder *a, uint32_t device, struct gp_hta_device *d
     }
     advance_and_end(&s, INT64_MAX / 2); /* nothing runs any more at the end */
     d->sm_ns = s.sum / ONE_BLOCK;
+    keep_sums(a->h, &sums, d);
     GP_VEC_FREE(&s.heap);
 }
 
@@ -398,8 +446,8 @@ static void merge_kernel(struct gp_kernel_stat *to, const struct gp_kernel_stat 
     gp_dist_merge(&to->dur, &from->dur);
     to->tensor_core = from->tensor_core; /* of one name and kind: the same, or fresh */
     to->bytes = gp_add_saturated(to->bytes, from->bytes);
-    to->occupancy_ns += from->occupancy_ns;
-    to->waves_ns += from->waves_ns;
+    to->occupancy_ns = gp_add_saturated(to->occupancy_ns, from->occupancy_ns);
+    to->waves_ns = gp_add_saturated(to->waves_ns, from->waves_ns);
     to->occupancy_known_ns = gp_add_saturated(to->occupancy_known_ns, from->occupancy_known_ns);
     count_blocks(to, from->grid_blocks_min);
     count_blocks(to, from->grid_blocks_max);
@@ -425,6 +473,51 @@ void gp_hta_merge_kernels(struct gp_hta *to, struct gp_hta *from)
         uint32_t at = owner_of(to, o->sort, gp_intern_from(&to->strings, &from->strings, o->name));
         merge_owner(&to->owners.at[at], o);
     }
+}
+
+/* ---- limits ---- */
+
+static void cap_kernels(struct gp_hta *h)
+{
+    struct gp_hta_names names = {0};
+    for (size_t i = 0; i < h->kernels.n; i++) gp_hta_names_add(&names, h, h->kernels.at[i].name);
+    if (!gp_hta_names_cut(&names, &h->bound.kernel_limit)) return;
+    size_t n = h->kernels.n;
+    struct gp_kernel_stat *all = h->kernels.at;
+    memset(&h->kernels, 0, sizeof h->kernels);
+    gp_map_release(&h->maps->kernels);
+    for (size_t i = 0; i < n; i++) {
+        gp_sid name = gp_hta_names_kept(h, all[i].name, h->bound.kernel_limit);
+        struct gp_kernel_stat *to = kernel_of(h, all[i].kind, name);
+        int32_t tensor_core = name == all[i].name ? all[i].tensor_core : -1;
+        merge_kernel(to, &all[i]);
+        to->tensor_core = tensor_core;
+        gp_dist_release(&all[i].dur);
+    }
+    free(all);
+}
+
+static void cap_owners(struct gp_hta *h)
+{
+    struct gp_hta_names names = {0};
+    for (size_t i = 0; i < h->owners.n; i++) gp_hta_names_add(&names, h, h->owners.at[i].name);
+    if (!gp_hta_names_cut(&names, &h->bound.owner_limit)) return;
+    size_t n = h->owners.n;
+    struct gp_owner_stat *all = h->owners.at;
+    memset(&h->owners, 0, sizeof h->owners);
+    gp_map_release(&h->maps->owners);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t at = owner_of(h, all[i].sort, gp_hta_names_kept(h, all[i].name, h->bound.owner_limit));
+        merge_owner(&h->owners.at[at], &all[i]);
+        gp_dist_release(&all[i].delay);
+    }
+    free(all);
+}
+
+void gp_hta_cap_kernels(struct gp_hta *h)
+{
+    cap_kernels(h);
+    cap_owners(h);
 }
 
 /* ---- order ---- */
@@ -485,10 +578,21 @@ static void sort_owners(struct gp_hta *h)
     free(order);
 }
 
+static void index_rows(struct gp_hta *h)
+{
+    gp_map_release(&h->maps->kernels);
+    gp_map_release(&h->maps->owners);
+    for (uint32_t i = 0; i < h->kernels.n; i++)
+        gp_map_put(&h->maps->kernels, kernel_key(h->kernels.at[i].kind, h->kernels.at[i].name), i);
+    for (uint32_t i = 0; i < h->owners.n; i++)
+        gp_map_put(&h->maps->owners, owner_key(h->owners.at[i].sort, h->owners.at[i].name), i);
+}
+
 void gp_hta_finish_kernels(struct gp_hta *h)
 {
     sort_kernels(h);
     sort_owners(h);
+    index_rows(h);
 }
 
 /* ---- saving ---- */
@@ -504,8 +608,8 @@ static void xfer_kernel(struct gp_xfer *x, struct gp_kernel_stat *k)
     gp_dist_xfer(x, &k->dur);
     gp_xfer_i32(x, &k->tensor_core);
     gp_xfer_i64(x, &k->bytes);
-    gp_xfer_double(x, &k->occupancy_ns);
-    gp_xfer_double(x, &k->waves_ns);
+    gp_xfer_i64(x, &k->occupancy_ns);
+    gp_xfer_i64(x, &k->waves_ns);
     gp_xfer_i64(x, &k->occupancy_known_ns);
     gp_xfer_u64(x, &k->grid_blocks_min);
     gp_xfer_u64(x, &k->grid_blocks_max);
@@ -530,11 +634,7 @@ void gp_hta_xfer_kernels(struct gp_xfer *x, struct gp_hta *h)
 {
     GP_XFER_VEC(x, &h->kernels, xfer_kernel);
     GP_XFER_VEC(x, &h->owners, xfer_owner);
-    if (x->save) return;
-    for (uint32_t i = 0; i < h->kernels.n; i++)
-        gp_map_put(&h->maps->kernels, kernel_key(h->kernels.at[i].kind, h->kernels.at[i].name), i);
-    for (uint32_t i = 0; i < h->owners.n; i++)
-        gp_map_put(&h->maps->owners, owner_key(h->owners.at[i].sort, h->owners.at[i].name), i);
+    if (!x->save) index_rows(h);
 }
 
 void gp_hta_release_kernels(struct gp_hta *h)

@@ -14,9 +14,9 @@ struct gp_kernel_stat {
     gp_sid name;   /* full name as recorded; of our collector's traces demangled */
     uint32_t kind; /* enum gp_frame_kind; its class is gp_class_of() */
     struct gp_dist dur;
-    int32_t tensor_core;           /* 1: uses them, 0: does not, -1: neither name nor kind shows it */
-    int64_t bytes;                 /* copies and sets */
-    double occupancy_ns, waves_ns; /* x duration; waves: blocks / (SMs x blocks that fit an SM) */
+    int32_t tensor_core;            /* 1: uses them, 0: does not, -1: neither name nor kind shows it */
+    int64_t bytes;                  /* copies and sets */
+    int64_t occupancy_ns, waves_ns; /* x duration; waves: blocks / (SMs x blocks that fit an SM) */
     int64_t occupancy_known_ns;
     uint64_t grid_blocks_min, grid_blocks_max;
 };

@@ -278,6 +278,12 @@ static int by_total(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+static void index_rows(struct gp_hta *h)
+{
+    gp_map_release(&h->maps->api);
+    for (size_t i = 0; i < h->api.n; i++) *gp_map_put(&h->maps->api, h->api.at[i].name, 0) = (uint32_t)i;
+}
+
 void gp_hta_finish_launches(struct gp_hta *h)
 {
     if (!h->api.n) return;
@@ -287,6 +293,7 @@ void gp_hta_finish_launches(struct gp_hta *h)
     qsort(all, h->api.n, sizeof *all, by_total);
     for (size_t i = 0; i < h->api.n; i++) h->api.at[i] = all[i].stat;
     free(all);
+    index_rows(h);
 }
 
 static void xfer_api(struct gp_xfer *x, struct gp_api_stat *s)
@@ -315,8 +322,7 @@ void gp_hta_xfer_launches(struct gp_xfer *x, struct gp_hta *h)
     gp_xfer_i64(x, &l->queue_full_ns);
     gp_dist_xfer(x, &l->queue_len);
     GP_XFER_VEC(x, &h->api, xfer_api);
-    if (x->save) return;
-    for (size_t i = 0; i < h->api.n; i++) *gp_map_put(&h->maps->api, h->api.at[i].name, 0) = (uint32_t)i;
+    if (!x->save) index_rows(h);
 }
 
 void gp_hta_release_launches(struct gp_hta *h)

@@ -223,25 +223,55 @@ void gp_hta_add_op_shapes(struct gp_hta *h, const struct gp_view *v)
 
 /* ---- merging, order, saving ---- */
 
+static void merge_row(struct gp_hta *to, gp_sid name, gp_sid shapes, const struct gp_op_shape *o)
+{
+    uint32_t at = row_of(to, name, shapes); /* which may move them */
+    struct gp_op_shape *into = &to->op_shapes.at[at];
+    into->calls += o->calls;
+    into->gpu_events += o->gpu_events;
+    add(&into->gpu_ns, o->gpu_ns);
+    add(&into->known_ns, o->known_ns);
+    add(&into->flops, o->flops);
+    add(&into->bytes_low, o->bytes_low);
+    add(&into->bytes_high, o->bytes_high);
+    add(&into->ceiling_ns, o->ceiling_ns);
+    add(&into->ceiling_known_ns, o->ceiling_known_ns);
+    if (o->arith < into->arith) into->arith = o->arith; /* the same whatever the order */
+}
+
 void gp_hta_merge_op_shapes(struct gp_hta *to, struct gp_hta *from)
 {
     for (size_t i = 0; i < from->op_shapes.n; i++) {
         const struct gp_op_shape *o = &from->op_shapes.at[i];
-        gp_sid name = gp_intern_from(&to->strings, &from->strings, o->name);
-        gp_sid shapes = gp_intern_from(&to->strings, &from->strings, o->shapes);
-        uint32_t at = row_of(to, name, shapes); /* which may move them */
-        struct gp_op_shape *into = &to->op_shapes.at[at];
-        into->calls += o->calls;
-        into->gpu_events += o->gpu_events;
-        add(&into->gpu_ns, o->gpu_ns);
-        add(&into->known_ns, o->known_ns);
-        add(&into->flops, o->flops);
-        add(&into->bytes_low, o->bytes_low);
-        add(&into->bytes_high, o->bytes_high);
-        add(&into->ceiling_ns, o->ceiling_ns);
-        add(&into->ceiling_known_ns, o->ceiling_known_ns);
-        if (o->arith < into->arith) into->arith = o->arith; /* the same whatever the order */
+        merge_row(to, gp_intern_from(&to->strings, &from->strings, o->name),
+                  gp_intern_from(&to->strings, &from->strings, o->shapes), o);
     }
+}
+
+/* Names are counted with each of their shapes; what is left out has none. */
+void gp_hta_cap_op_shapes(struct gp_hta *h)
+{
+    struct gp_hta_names names = {0};
+    for (size_t i = 0; i < h->op_shapes.n; i++)
+        gp_hta_names_add_pair(&names, h, h->op_shapes.at[i].name, h->op_shapes.at[i].shapes);
+    if (!gp_hta_names_cut(&names, &h->bound.shape_limit)) return;
+    size_t n = h->op_shapes.n;
+    struct gp_op_shape *all = h->op_shapes.at;
+    memset(&h->op_shapes, 0, sizeof h->op_shapes);
+    gp_map_release(&h->maps->op_shapes);
+    for (size_t i = 0; i < n; i++) {
+        bool kept = gp_hta_pair_kept(h, all[i].name, all[i].shapes, h->bound.shape_limit);
+        merge_row(h, kept ? all[i].name : gp_intern_cstr(&h->strings, GP_HTA_OTHER), kept ? all[i].shapes : 0,
+                  &all[i]);
+    }
+    free(all);
+}
+
+static void index_rows(struct gp_hta *h)
+{
+    gp_map_release(&h->maps->op_shapes);
+    for (uint32_t i = 0; i < h->op_shapes.n; i++)
+        gp_map_put(&h->maps->op_shapes, row_key(h->op_shapes.at[i].name, h->op_shapes.at[i].shapes), i);
 }
 
 /* A row and its sort keys: qsort has no context. */
@@ -274,6 +304,7 @@ void gp_hta_finish_op_shapes(struct gp_hta *h)
     memcpy(h->op_shapes.at, sorted, n * sizeof *sorted);
     free(sorted);
     free(order);
+    index_rows(h);
 }
 
 static void xfer_op_shape(struct gp_xfer *x, struct gp_op_shape *o)
@@ -298,7 +329,5 @@ static void xfer_op_shape(struct gp_xfer *x, struct gp_op_shape *o)
 void gp_hta_xfer_op_shapes(struct gp_xfer *x, struct gp_hta *h)
 {
     GP_XFER_VEC(x, &h->op_shapes, xfer_op_shape);
-    if (x->save) return;
-    for (uint32_t i = 0; i < h->op_shapes.n; i++)
-        gp_map_put(&h->maps->op_shapes, row_key(h->op_shapes.at[i].name, h->op_shapes.at[i].shapes), i);
+    if (!x->save) index_rows(h);
 }

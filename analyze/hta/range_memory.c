@@ -122,23 +122,47 @@ void gp_hta_add_range_memory(struct gp_hta *h, const struct gp_view *v)
     GP_VEC_FREE(&a.sums);
 }
 
+static void merge_row(struct gp_range_memory *sum, const struct gp_range_memory *m)
+{
+    sum->allocations += m->allocations;
+    sum->frees += m->frees;
+    sum->allocated_bytes = gp_add_saturated(sum->allocated_bytes, m->allocated_bytes);
+    sum->freed_bytes = gp_add_saturated(sum->freed_bytes, m->freed_bytes);
+    if (m->peak_bytes > sum->peak_bytes) sum->peak_bytes = m->peak_bytes;
+    sum->host_allocations += m->host_allocations;
+    sum->host_bytes = gp_add_saturated(sum->host_bytes, m->host_bytes);
+    sum->copies += m->copies;
+    sum->copied_bytes = gp_add_saturated(sum->copied_bytes, m->copied_bytes);
+}
+
 void gp_hta_merge_range_memory(struct gp_hta *to, struct gp_hta *from)
 {
     for (size_t i = 0; i < from->range_memory.n; i++) {
         const struct gp_range_memory *m = &from->range_memory.at[i];
-        struct gp_range_memory *sum =
-            range_of(to, m->name ? gp_intern_from(&to->strings, &from->strings, m->name) : 0);
-        sum->allocations += m->allocations;
-        sum->frees += m->frees;
-        sum->allocated_bytes = gp_add_saturated(sum->allocated_bytes, m->allocated_bytes);
-        sum->freed_bytes = gp_add_saturated(sum->freed_bytes, m->freed_bytes);
-        if (m->peak_bytes > sum->peak_bytes) sum->peak_bytes = m->peak_bytes;
-        sum->host_allocations += m->host_allocations;
-        sum->host_bytes = gp_add_saturated(sum->host_bytes, m->host_bytes);
-        sum->copies += m->copies;
-        sum->copied_bytes = gp_add_saturated(sum->copied_bytes, m->copied_bytes);
+        merge_row(range_of(to, m->name ? gp_intern_from(&to->strings, &from->strings, m->name) : 0), m);
     }
     gp_hta_release_range_memory(from);
+}
+
+void gp_hta_cap_range_memory(struct gp_hta *h)
+{
+    struct gp_hta_names names = {0};
+    for (size_t i = 0; i < h->range_memory.n; i++) gp_hta_names_add(&names, h, h->range_memory.at[i].name);
+    if (!gp_hta_names_cut(&names, &h->bound.range_limit)) return;
+    size_t n = h->range_memory.n;
+    struct gp_range_memory *all = h->range_memory.at;
+    memset(&h->range_memory, 0, sizeof h->range_memory);
+    gp_map_release(&h->maps->range_memory);
+    for (size_t i = 0; i < n; i++)
+        merge_row(range_of(h, gp_hta_names_kept(h, all[i].name, h->bound.range_limit)), &all[i]);
+    free(all);
+}
+
+static void index_rows(struct gp_hta *h)
+{
+    gp_map_release(&h->maps->range_memory);
+    for (size_t i = 0; i < h->range_memory.n; i++)
+        gp_map_put(&h->maps->range_memory, h->range_memory.at[i].name, (uint32_t)i);
 }
 
 struct named {
@@ -165,6 +189,7 @@ void gp_hta_finish_range_memory(struct gp_hta *h)
     qsort(rows, n, sizeof *rows, compare);
     for (size_t i = 0; i < n; i++) h->range_memory.at[i] = rows[i].m;
     free(rows);
+    index_rows(h);
 }
 
 static void xfer(struct gp_xfer *x, struct gp_range_memory *m)
@@ -184,9 +209,7 @@ static void xfer(struct gp_xfer *x, struct gp_range_memory *m)
 void gp_hta_xfer_range_memory(struct gp_xfer *x, struct gp_hta *h)
 {
     GP_XFER_VEC(x, &h->range_memory, xfer);
-    if (x->save) return;
-    for (size_t i = 0; i < h->range_memory.n; i++)
-        gp_map_put(&h->maps->range_memory, h->range_memory.at[i].name, (uint32_t)i);
+    if (!x->save) index_rows(h);
 }
 
 void gp_hta_release_range_memory(struct gp_hta *h)

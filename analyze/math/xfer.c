@@ -81,15 +81,41 @@ void gp_xfer_double(struct gp_xfer *x, double *v)
     memcpy(v, &bits, sizeof bits);
 }
 
+void gp_xfer_seen_release(struct gp_xfer_seen *seen)
+{
+    GP_VEC_FREE(&seen->at);
+    gp_map_release(&seen->place_of);
+}
+
+static void save_str(struct gp_xfer *x, gp_sid v)
+{
+    uint64_t n = gp_string_len(x->strings, v);
+    if (x->seen) {
+        uint32_t *place = gp_map_put(&x->seen->place_of, v, (uint32_t)x->seen->at.n);
+        if (*place < x->seen->at.n) {
+            put_varint(x->save, (uint64_t)*place << 1 | 1);
+            return;
+        }
+        GP_VEC_PUSH(&x->seen->at, v);
+    }
+    put_varint(x->save, x->seen ? n << 1 : n);
+    gp_buf_put(x->save, gp_string(x->strings, v), n);
+}
+
 void gp_xfer_str(struct gp_xfer *x, gp_sid *v)
 {
-    uint64_t n = x->save ? gp_string_len(x->strings, *v) : 0;
-    gp_xfer_u64(x, &n);
     if (x->save) {
-        gp_buf_put(x->save, gp_string(x->strings, *v), n);
+        save_str(x, *v);
         return;
     }
+    uint64_t n = take_varint(x);
     *v = 0;
+    if (x->seen && n & 1) {
+        if (n >> 1 >= x->seen->at.n) x->failed = true;
+        else *v = x->seen->at.at[n >> 1];
+        return;
+    }
+    if (x->seen) n >>= 1;
     if (n > (uint64_t)(x->end - x->load)) {
         x->failed = true;
         x->load = x->end;
@@ -97,6 +123,7 @@ void gp_xfer_str(struct gp_xfer *x, gp_sid *v)
     if (x->failed) return;
     *v = gp_intern(x->strings, (const char *)x->load, n);
     x->load += n;
+    if (x->seen) GP_VEC_PUSH(&x->seen->at, *v);
 }
 
 size_t gp_xfer_count(struct gp_xfer *x, size_t n, size_t min_bytes)

@@ -17,12 +17,20 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/intern.h"
+#include "formats/base/map.h"
 #include "formats/base/vec.h"
+
+/* The strings of one table that were transferred so far: each is written once and then referred to by its place. */
+struct gp_xfer_seen {
+    GP_VEC(gp_sid) at;
+    struct gp_map place_of; /* sid -> index of at */
+};
 
 struct gp_xfer {
     struct gp_buf *save;        /* saving: bytes go here; NULL when loading */
     const uint8_t *load, *end;  /* loading: what is left */
     struct gp_strings *strings; /* of the result that is saved or filled */
+    struct gp_xfer_seen *seen;  /* NULL: strings are written out each time */
     bool failed;                /* loading: the bytes made no sense; everything after is zero */
     bool inside;                /* for the caller: within a part that must not contain another one like it */
 };
@@ -33,8 +41,9 @@ void gp_xfer_u32(struct gp_xfer *x, uint32_t *v);
 void gp_xfer_i32(struct gp_xfer *x, int32_t *v);
 void gp_xfer_bool(struct gp_xfer *x, bool *v);
 void gp_xfer_double(struct gp_xfer *x, double *v); /* by bits */
-/* A string of x->strings, by its bytes. */
+/* A string of x->strings, by its bytes, or by its place in x->seen. */
 void gp_xfer_str(struct gp_xfer *x, gp_sid *v);
+void gp_xfer_seen_release(struct gp_xfer_seen *seen);
 /* The number of elements that follow: writes N, or returns what was saved. At least MIN_BYTES must be left for each
  * element, so that a damaged count cannot ask for more memory than the input is long (times the element's size). */
 size_t gp_xfer_count(struct gp_xfer *x, size_t n, size_t min_bytes);

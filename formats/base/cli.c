@@ -362,9 +362,17 @@ static int parse_short(struct gp_tool *tool, int argc, char **argv, int *i, void
     return 0;
 }
 
+static bool is_given(const struct gp_tool *tool, const char *name)
+{
+    for (size_t i = 0; name && tool->options[i].name; i++)
+        if (!strcmp(tool->options[i].name, name)) return tool->given >> i & 1;
+    return false;
+}
+
 static int check_operands(struct gp_tool *tool)
 {
-    if (tool->nargs == 0 && tool->stdin_default && isatty(STDIN_FILENO)) {
+    bool named = is_given(tool, tool->inputs_option);
+    if (tool->nargs == 0 && tool->stdin_default && !named && isatty(STDIN_FILENO)) {
         print_usage(tool, stderr);
         return misuse(tool, "no input: name a file, or pipe one in");
     }

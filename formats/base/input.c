@@ -301,6 +301,16 @@ struct gp_input *gp_input_open(const char *path, int threads, struct gp_err *err
     return begin(in, threads);
 }
 
+struct gp_input *gp_input_open_fd(int fd, const char *name, int threads)
+{
+    struct gp_input *in = gp_zalloc(sizeof *in);
+    in->path = copy_string(name);
+    in->close_fd = true;
+    in->raw = (struct gp_raw){.fd = fd, .wake_fd = -1, .cap = RAW_BYTES, .buf = gp_alloc(RAW_BYTES)};
+    in->raw.at = in->raw.buf;
+    return begin(in, threads);
+}
+
 struct gp_input *gp_input_memory(const void *data, size_t n, int threads)
 {
     struct gp_input *in = gp_zalloc(sizeof *in);

@@ -20,6 +20,8 @@ struct gp_input;
 /* Open PATH; "-" or NULL is standard input. NULL with ERR filled if it cannot be opened or is a directory.
  * With THREADS 1, decompression is on the caller's thread. */
 struct gp_input *gp_input_open(const char *path, int threads, struct gp_err *err) GP_MUST_CHECK;
+/* Read from FD, which is then the input's own; NAME is its path in messages and answers. */
+struct gp_input *gp_input_open_fd(int fd, const char *name, int threads) GP_MUST_CHECK;
 /* Read N bytes at DATA, which are borrowed until close. */
 struct gp_input *gp_input_memory(const void *data, size_t n, int threads) GP_MUST_CHECK;
 /* The next bytes without consuming them: sets *N to their number, at least WANT unless the input is shorter.

@@ -50,9 +50,10 @@ static void write_csv(void *answer, struct gp_output *to)
 
 static void put_json(struct gp_buf *b, const struct gp_hta_answer *a)
 {
-    gp_hta_json_write(b, a->h,
-                      &(struct gp_hta_json_opts){
-                          .version = GP_VERSION, .top = a->top, .steps = a->steps, .whole = a->whole});
+    gp_hta_json_write(
+        b, a->h,
+        &(struct gp_hta_json_opts){
+            .version = GP_VERSION, .tool = a->tool, .top = a->top, .steps = a->steps, .whole = a->whole});
 }
 
 static void write_json(void *answer, struct gp_output *to)

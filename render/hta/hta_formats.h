@@ -18,6 +18,7 @@ enum { GP_HTA_TAKES_TABLE = 1, GP_HTA_TAKES_LINKS = 2 };
 /* What is written, and how. Strings are borrowed. */
 struct gp_hta_answer {
     const struct gp_hta *h;       /* finished */
+    const char *tool;             /* that writes; NULL: trace-hta */
     size_t top;                   /* rows of long tables, 0: all */
     bool steps;                   /* also the figures of every step */
     bool whole;                   /* headline and first tables about everything, not only the steps */

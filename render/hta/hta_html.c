@@ -6,6 +6,7 @@
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/hta/hta_charts.h"
+#include "render/hta/hta_fleet.h"
 #include "render/hta/hta_sums.h"
 #include "render/hta/hta_verdict.h"
 #include "render/page/page_html.h"
@@ -69,6 +70,12 @@ static const struct theme themes[] = {
      "launch short api queue graph",
      true},
     {"over-steps", "Steps", {gp_hta_chart_steps}, {"parts", "steps", "step_list"}, "step", false},
+    {"slow-ranks",
+     "Who holds up the others",
+     {gp_hta_chart_ranks},
+     {"slow"},
+     "slow_rank slow_node slow_kernel slow_gpu slow_in_turn",
+     false},
     {"between-ranks",
      "Communication",
      {gp_hta_chart_stragglers, gp_hta_chart_skew},

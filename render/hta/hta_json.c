@@ -5,6 +5,7 @@
 #include "analyze/names/names.h"
 #include "formats/base/json_write.h"
 #include "render/hta/hta_sums.h"
+#include "render/hta/hta_fleet.h"
 #include "render/report/json_doc.h"
 #include "render/hta/hta_verdict.h"
 
@@ -186,7 +187,7 @@ static void put_devices(struct out *o)
         put_dist(o, "idle_gaps", &d->gaps, "_ns");
         put_culprits(o, d);
         put_share(o, "sm_efficiency_pct", d->sm_ns, gp_sm_known(d) ? d->b.span_ns : 0);
-        put_share(o, "occupancy_pct", d->occupancy_ns, d->occupancy_known_ns);
+        put_share(o, "occupancy_pct", (double)d->occupancy_ns, d->occupancy_known_ns);
         put_share(o, "tensor_core_pct", (double)d->tensor_core_ns, d->kernel_ns);
         gp_doc_end(&o->d, '}');
     }
@@ -218,8 +219,9 @@ static void put_kernel(struct out *o, const struct gp_kernel_stat *k, int64_t al
     gp_doc_cstr(&o->d, "kind", gp_frame_kind_word((enum gp_frame_kind)k->kind));
     if (k->tensor_core < 0) gp_doc_null(&o->d, "tensor_core");
     else gp_doc_bool(&o->d, "tensor_core", k->tensor_core > 0);
-    put_share(o, "occupancy_pct", k->occupancy_ns, k->occupancy_known_ns);
-    if (k->occupancy_known_ns) gp_doc_real(&o->d, "waves", k->waves_ns / (double)k->occupancy_known_ns);
+    put_share(o, "occupancy_pct", (double)k->occupancy_ns, k->occupancy_known_ns);
+    if (k->occupancy_known_ns)
+        gp_doc_real(&o->d, "waves", (double)k->waves_ns / (double)k->occupancy_known_ns);
     else gp_doc_null(&o->d, "waves");
     gp_doc_known(&o->d, "blocks_min", k->grid_blocks_max ? (int64_t)k->grid_blocks_min : -1);
     gp_doc_known(&o->d, "blocks_max", k->grid_blocks_max ? (int64_t)k->grid_blocks_max : -1);
@@ -692,7 +694,9 @@ void gp_hta_json_write(struct gp_buf *b, const struct gp_hta *h, const struct gp
                     .steps = opts->steps,
                     .whole = opts->whole};
     gp_doc_begin(&o.d, '{');
-    gp_doc_head(&o.d, "trace-hta", opts->version, h->inputs.at, h->inputs.n);
+    gp_doc_head_of(&o.d,
+                   &(struct gp_doc_tool){"trace-hta", opts->tool ? opts->tool : "trace-hta", opts->version},
+                   h->inputs.at, h->bound.listed ? h->bound.listed : h->inputs.n, h->inputs.n);
     put_summary(&o);
     put_devices(&o);
     put_kernels(&o);
@@ -715,6 +719,7 @@ void gp_hta_json_write(struct gp_buf *b, const struct gp_hta *h, const struct gp
     put_memory(&o);
     put_range_memory(&o);
     put_findings(&o);
+    gp_hta_json_fleet(&o.d, h);
     gp_doc_end(&o.d, '}');
     gp_buf_putc(b, '\n');
 }

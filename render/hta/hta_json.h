@@ -11,6 +11,7 @@
 
 struct gp_hta_json_opts {
     const char *version; /* of the suite */
+    const char *tool;    /* that writes; NULL: trace-hta. The document is the same. */
     size_t top;          /* elements of lists that grow with the number of names; 0: all */
     bool steps;          /* every step, not only their spread */
     bool whole;          /* findings about everything, not only the steps */

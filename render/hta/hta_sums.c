@@ -28,7 +28,10 @@ struct gp_hta_totals gp_hta_totals(const struct gp_hta *h)
         for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) all.idle_cause_ns[c] += d->idle_cause_ns[c];
         all.ranks += i == 0 || d->rank != d[-1].rank;
     }
-    all.devices = h->devices.n;
+    gp_hta_add_breakdown(&all.b, &h->bound.b);
+    for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) all.idle_cause_ns[c] += h->bound.idle_cause_ns[c];
+    all.devices = h->devices.n + h->bound.devices;
+    all.ranks += h->bound.devices; /* each its own rank */
     return all;
 }
 

@@ -66,6 +66,7 @@ struct builder {
 
 static const struct builder builders[] = {
     {"findings", false, true, gp_hta_table_findings},
+    {"slow", false, false, gp_hta_table_slow},
     {"breakdown", false, true, gp_hta_table_breakdown},
     {"devices", false, true, gp_hta_table_devices},
     {"streams", true, true, gp_hta_table_streams},

@@ -7,6 +7,7 @@
  *
  * Empty tables are omitted. The others, in this order (*: only CSV and HTML):
  *   findings            the bottlenecks: time_ns, share_pct, rank, finding, where
+ *   slow                ranks, nodes and kernels that hold up the others
  *   breakdown           the exclusive parts of each device's span: a row per device and part
  *   devices             a row per device: all its figures
  *   streams *           the same for each single stream

@@ -83,4 +83,7 @@ void gp_hta_table_path_bounds(struct gp_hta_tables *m);
 void gp_hta_table_path_names(struct gp_hta_tables *m);
 void gp_hta_table_path_pieces(struct gp_hta_tables *m);
 
+/* hta_fleet.c */
+void gp_hta_table_slow(struct gp_hta_tables *m);
+
 #endif

@@ -356,6 +356,8 @@ void gp_hta_table_path_names(struct gp_hta_tables *m)
     for (size_t i = 0; i < h->paths.n; i++) add_path_names(m, &h->paths.at[i], t);
 }
 
+enum { FEW_RUNS = 10 }; /* of each path where there are many */
+
 static void put_run(struct gp_hta_tables *m, struct gp_report_table *t, const struct gp_hta_path *p,
                     const struct gp_path_run *run)
 {
@@ -391,7 +393,8 @@ void gp_hta_table_path_pieces(struct gp_hta_tables *m)
     COLUMN(t, "pieces", "Pieces", GP_CELL_COUNT, GP_COLUMN_WIDE, "in this row; short pieces share one row");
     for (size_t i = 0; i < h->paths.n; i++) {
         gp_path_runs runs = {0};
-        gp_hta_path_fold(&h->paths.at[i], m->top ? 2 * m->top + 1 : 0, &runs);
+        size_t top = h->bound.bounded && m->top > FEW_RUNS ? FEW_RUNS : m->top;
+        gp_hta_path_fold(&h->paths.at[i], top ? 2 * top + 1 : 0, &runs);
         for (size_t j = 0; j < runs.n; j++) put_run(m, t, &h->paths.at[i], &runs.at[j]);
         GP_VEC_FREE(&runs);
     }

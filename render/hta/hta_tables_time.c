@@ -1,3 +1,4 @@
+#include "formats/base/scale.h"
 #include "render/hta/hta_tables_priv.h"
 
 #include <string.h>
@@ -87,9 +88,16 @@ void gp_hta_table_devices(struct gp_hta_tables *m)
         gp_hta_put_sid(m, t, d->name);
         gp_hta_put_breakdown(t, &d->b);
         gp_hta_put_part(t, d->sm_ns, gp_sm_known(d) ? d->b.span_ns : 0);
-        gp_hta_put_part(t, d->occupancy_ns, d->occupancy_known_ns);
+        gp_hta_put_part(t, (double)d->occupancy_ns, d->occupancy_known_ns);
         gp_hta_put_part(t, (double)d->tensor_core_ns, d->kernel_ns);
     }
+    if (!m->h->bound.devices) return;
+    struct gp_buf more = {0};
+    gp_buf_puts(&more, "and ");
+    gp_scale_put_count(&more, m->h->bound.devices);
+    gp_buf_puts(&more, " more, which --all-ranks shows; these are the slowest, the fastest and a sample");
+    t->more = gp_report_str(m->r, more.data, more.n);
+    gp_buf_release(&more);
 }
 
 void gp_hta_table_streams(struct gp_hta_tables *m)

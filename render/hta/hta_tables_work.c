@@ -56,8 +56,8 @@ static void put_kernel_row(struct gp_hta_tables *m, struct gp_report_table *t, c
     gp_report_put_text(m->r, t, gp_frame_kind_word((enum gp_frame_kind)k->kind));
     if (class == GP_CLASS_MEMORY || k->tensor_core < 0) gp_report_put_none(t);
     else gp_report_put_text(m->r, t, k->tensor_core ? "yes" : "no");
-    gp_hta_put_part(t, k->occupancy_ns, k->occupancy_known_ns);
-    if (k->occupancy_known_ns) gp_report_put_real(t, k->waves_ns / (double)k->occupancy_known_ns);
+    gp_hta_put_part(t, (double)k->occupancy_ns, k->occupancy_known_ns);
+    if (k->occupancy_known_ns) gp_report_put_real(t, (double)k->waves_ns / (double)k->occupancy_known_ns);
     else gp_report_put_none(t);
     for (int i = 0; i < 2; i++) {
         uint64_t blocks = i ? k->grid_blocks_max : k->grid_blocks_min;

@@ -6,7 +6,7 @@
 #include "render/draw/text.h"
 #include "render/report/quality_text.h"
 
-enum { RANK_GROUPS = 8, NAME_COLUMNS = 44 };
+enum { RANK_GROUPS = 8, NAME_COLUMNS = 44, SLOW_MOST = 3, SKIPS_SHOWN = 3 };
 
 void gp_hta_culprit_put(struct gp_buf *b, const struct gp_hta *h, const struct gp_idle_culprit *c)
 {
@@ -49,10 +49,25 @@ static void put_note(struct gp_report *r, enum gp_tone tone, struct gp_buf *b)
 
 /* ---- quality ---- */
 
+/* Operands that could not be read. */
+static void say_skipped(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
+{
+    const struct gp_fleet *f = &h->fleet;
+    if (!f->skipped) return;
+    gp_scale_put_count(b, f->skipped);
+    gp_buf_puts(b, f->skipped > 1 ? " inputs were skipped: " : " input was skipped: ");
+    for (size_t i = 0; i < f->skips.n && i < SKIPS_SHOWN; i++)
+        gp_buf_printf(b, "%s%s", i ? "; " : "", gp_string(&f->strings, f->skips.at[i].reason));
+    if (f->skipped > SKIPS_SHOWN)
+        gp_buf_printf(b, "; and %llu more", (unsigned long long)(f->skipped - SKIPS_SHOWN));
+    put_note(r, GP_TONE_WARN, b);
+}
+
 void gp_hta_say_quality(struct gp_report *r, const struct gp_hta *h, bool damage)
 {
     struct gp_buf out = {0}, *b = &out;
     gp_inputs_say(r, &h->strings, h->inputs.at, h->inputs.n, damage);
+    say_skipped(r, h, b);
     if (h->repeated_ranks.n) {
         gp_buf_puts(b, h->repeated_ranks.n > 1 ? "repeated ranks: " : "repeated rank: ");
         put_ranks(b, h->repeated_ranks.at, h->repeated_ranks.n);
@@ -269,6 +284,22 @@ static void say_rest(struct gp_report *r, const struct gp_hta *h, struct gp_buf 
     put_verdict(r, GP_TONE_PLAIN, b);
 }
 
+/* Who holds up the others is the first thing to know. */
+static void say_slow(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
+{
+    for (size_t i = 0; i < h->slow.at.n && i < SLOW_MOST; i++) {
+        gp_slow_put(b, &h->fleet, &h->slow.at.at[i]);
+        put_verdict(r, GP_TONE_BAD, b);
+    }
+    if (h->slow.at.n > SLOW_MOST) {
+        gp_buf_printf(b, "%zu more ranks, nodes or kernels are slow.", h->slow.at.n - SLOW_MOST);
+        put_verdict(r, GP_TONE_BAD, b);
+    }
+    if (!h->slow.in_turn) return;
+    gp_slow_put_in_turn(b, &h->slow);
+    put_verdict(r, GP_TONE_WARN, b);
+}
+
 static void say_straggler(struct gp_report *r, const struct gp_hta *h, bool whole, struct gp_buf *b)
 {
     if (gp_hta_about(h, whole)->findings.n) return; /* it is one of them where it matters */
@@ -294,6 +325,7 @@ void gp_hta_say(struct gp_report *r, const struct gp_hta *h, bool whole)
         gp_report_verdict(r, GP_TONE_BAD, "There are no GPU events.");
     } else {
         struct gp_hta_totals all = gp_hta_totals(about);
+        say_slow(r, h, &b);
         say_shares(r, about, whole && h->focus ? 0 : steps_in(h), &all, &b);
         if (all.devices > 1) say_spread(r, about, &b);
         say_idle(r, about, &all, &b);

@@ -192,15 +192,21 @@ static void put_quality(struct gp_doc *d, const struct gp_input_quality *inputs,
     gp_doc_end(d, '}');
 }
 
+void gp_doc_head_of(struct gp_doc *d, const struct gp_doc_tool *tool, const struct gp_input_quality *inputs,
+                    size_t n, size_t judged)
+{
+    gp_doc_key(d, "schema");
+    gp_buf_printf(d->b, "\"gpuprof/%s/1\"", tool->document);
+    gp_doc_cstr(d, "tool", tool->name);
+    gp_doc_cstr(d, "version", tool->version);
+    put_inputs(d, inputs, n);
+    put_quality(d, inputs, judged);
+}
+
 void gp_doc_head(struct gp_doc *d, const char *tool, const char *version,
                  const struct gp_input_quality *inputs, size_t n)
 {
-    gp_doc_key(d, "schema");
-    gp_buf_printf(d->b, "\"gpuprof/%s/1\"", tool);
-    gp_doc_cstr(d, "tool", tool);
-    gp_doc_cstr(d, "version", version);
-    put_inputs(d, inputs, n);
-    put_quality(d, inputs, n);
+    gp_doc_head_of(d, &(struct gp_doc_tool){tool, tool, version}, inputs, n, n);
 }
 
 void gp_doc_summary(struct gp_doc *d, const struct gp_report *r)

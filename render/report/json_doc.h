@@ -58,6 +58,13 @@ void gp_doc_known(struct gp_doc *d, const char *k, int64_t v);
 /* schema, tool, version, inputs, quality; the object is begun by the caller. */
 void gp_doc_head(struct gp_doc *d, const char *tool, const char *version,
                  const struct gp_input_quality *inputs, size_t n);
+/* Which document it is, and who writes it. */
+struct gp_doc_tool {
+    const char *document, *name, *version;
+};
+/* The same where only N of the JUDGED inputs are listed, and the quality is that of all. */
+void gp_doc_head_of(struct gp_doc *d, const struct gp_doc_tool *tool, const struct gp_input_quality *inputs,
+                    size_t n, size_t judged);
 
 /* "summary": the verdict of R in one string, as a person reads it first; null if there is none. */
 void gp_doc_summary(struct gp_doc *d, const struct gp_report *r);

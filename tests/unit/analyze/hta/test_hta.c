@@ -243,9 +243,9 @@ static void test_ranks(void **state)
     assert_int_equal(h.missing_ranks.at[1], 3);
     assert_int_equal(h.missing_ranks.at[4], 7);
     assert_int_equal(h.devices.at[0].rank, 0);
-    assert_int_equal(h.devices.at[0].input, 3);
-    assert_int_equal(h.devices.at[4].rank, 5); /* in the order of the inputs */
-    assert_int_equal(h.devices.at[4].input, 0);
+    assert_int_equal(h.devices.at[0].input, 0); /* the inputs are sorted by rank */
+    assert_int_equal(h.devices.at[4].rank, 5);
+    assert_int_equal(h.devices.at[4].input, 2);
     assert_int_equal(h.devices.at[9].input, 4);
     gp_hta_release(&h);
 }

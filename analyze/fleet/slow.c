@@ -1,0 +1,472 @@
+#include "analyze/fleet/slow.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "formats/base/scale.h"
+
+/* With fewer members their deviation says little, and the share must do. */
+enum { MANY = 8, ENOUGH = 4, ROWS_MOST = 16 };
+static const double RANK_PCT = 2, RANK_FEW_PCT = 5, RANK_TIMES = 6;
+static const double KERNEL_PCT = 10, KERNEL_TIMES = 8, KERNEL_STEP_PCT = 0.2;
+static const double LINK_PCT = 10, TURN_PCT = 10, OF_STEP_PCT = 1;
+
+const char *gp_slow_cause_name(enum gp_slow_cause c)
+{
+    static const char *const names[] = {
+#define X(id, name, text) name,
+        GP_SLOW_CAUSES(X)
+#undef X
+    };
+    return names[c];
+}
+
+static const char *cause_text(enum gp_slow_cause c)
+{
+    static const char *const texts[] = {
+#define X(id, name, text) text,
+        GP_SLOW_CAUSES(X)
+#undef X
+    };
+    return texts[c];
+}
+
+const char *gp_slow_pattern_name(enum gp_slow_pattern p)
+{
+    static const char *const names[] = {"unknown", "always", "sometimes", "once"};
+    return names[p];
+}
+
+const char *gp_slow_what_name(enum gp_slow_what w)
+{
+    static const char *const names[] = {"rank", "kernel", "node", "gpu"};
+    return names[w];
+}
+
+static int64_t part(int64_t ns, double pct)
+{
+    return (int64_t)((double)ns / 100 * pct);
+}
+
+int64_t gp_slow_limit(const struct gp_spread *s, int64_t middle, double pct, double times)
+{
+    int64_t share = part(middle, pct), apart = 0;
+    if (s->n >= ENOUGH) apart = (int64_t)((double)gp_spread_deviation(s, middle) * times);
+    return middle + (share > apart ? share : apart);
+}
+
+/* ---- one member ---- */
+
+struct judge {
+    const struct gp_fleet *f;
+    struct gp_slow_list *list;
+    int64_t median[GP_FLEET_METRIC_COUNT];
+};
+
+static const struct gp_fleet_kernel *kernel_named(const struct gp_fleet *f, gp_sid name)
+{
+    const uint32_t *at = gp_map_get(&f->names, name);
+    return at ? &f->kernels.at[*at] : NULL;
+}
+
+/* Which kernel explains most of what M computes longer; none where all are slower alike. */
+static void find_kernel(const struct judge *j, const struct gp_fleet_member *m, struct gp_slow *s)
+{
+    int64_t worst_ns = 0, all_ns = 0, slower_ns = 0;
+    double ratio = (double)s->cause_ns / (double)(m->ns[GP_FLEET_COMPUTE] - s->cause_ns + 1);
+    for (size_t i = 0; i < m->kernels.n; i++) {
+        const struct gp_fleet_kernel_time *t = &m->kernels.at[i];
+        const struct gp_fleet_kernel *k = kernel_named(j->f, t->name);
+        if (!k) continue;
+        int64_t median = gp_spread_median(&k->step), call = gp_spread_median(&k->call);
+        all_ns += t->step_ns;
+        if ((double)t->step_ns > (double)median * (1 + ratio / 2)) slower_ns += t->step_ns;
+        if (t->step_ns - median <= worst_ns) continue;
+        worst_ns = t->step_ns - median;
+        s->kernel = t->name;
+        s->kernel_ns = t->step_ns;
+        s->kernel_median_ns = median;
+        s->more_calls = (double)(t->call_ns - call) * 2 * (double)median < (double)worst_ns * (double)call;
+    }
+    bool alike = m->kernels.n > 2 && slower_ns > all_ns / 5 * 4 && worst_ns < s->cause_ns / 2;
+    if (alike || worst_ns < s->cause_ns / 10) s->kernel = 0;
+}
+
+static void find_cause(const struct judge *j, const struct gp_fleet_member *m, struct gp_slow *s)
+{
+    static const struct {
+        enum gp_fleet_metric metric;
+        enum gp_slow_cause cause;
+    } parts[] = {{GP_FLEET_COMPUTE, GP_SLOW_COMPUTE},
+                 {GP_FLEET_COPY, GP_SLOW_COPIES},
+                 {GP_FLEET_HOST, GP_SLOW_HOST},
+                 {GP_FLEET_DATA, GP_SLOW_DATA},
+                 {GP_FLEET_GAP, GP_SLOW_GAPS}};
+    s->cause_ns = INT64_MIN;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        int64_t more = m->ns[parts[i].metric] - j->median[parts[i].metric];
+        if (more <= s->cause_ns) continue;
+        s->cause_ns = more;
+        s->cause = parts[i].cause;
+    }
+    if (s->cause == GP_SLOW_COMPUTE) find_kernel(j, m, s);
+}
+
+/* A column counts where the member is at least half as far behind as it is on average. */
+static void find_pattern(const struct judge *j, struct gp_slow *s)
+{
+    int64_t half = (s->ns - s->median_ns) / 2;
+    for (size_t i = 0; i < j->f->columns.n; i++) {
+        const struct gp_fleet_column *c = &j->f->columns.at[i];
+        if (c->own.n < 2) continue;
+        int64_t limit = gp_spread_median(&c->own) + half;
+        bool slow = false;
+        for (uint32_t k = 0; k < c->worst.n; k++)
+            slow |= c->worst.at[k].value > limit && !gp_fleet_key_compare(c->worst.at[k].key, s->key);
+        bool full = c->worst.n == c->worst.most && c->worst.at[c->worst.n - 1].value > limit;
+        if (full && !slow) continue; /* others fill the list: not known */
+        s->columns++;
+        s->slow_columns += slow;
+    }
+    if (s->columns < 2) return;
+    s->pattern = s->slow_columns * 5 >= s->columns * 4                       ? GP_SLOW_ALWAYS
+                 : s->slow_columns <= 2 || s->slow_columns * 10 < s->columns ? GP_SLOW_ONCE
+                                                                             : GP_SLOW_SOMETIMES;
+}
+
+static void add(struct judge *j, struct gp_slow s)
+{
+    GP_VEC_PUSH(&j->list->at, s);
+}
+
+static bool is_told(const struct judge *j, struct gp_fleet_key key)
+{
+    for (size_t i = 0; i < j->list->at.n; i++)
+        if (!gp_fleet_key_compare(j->list->at.at[i].key, key)) return true;
+    return false;
+}
+
+static void find_ranks(struct judge *j)
+{
+    const struct gp_spread *own = &j->f->spread[GP_FLEET_OWN];
+    int64_t middle = j->median[GP_FLEET_OWN];
+    int64_t limit = gp_slow_limit(own, middle, own->n < MANY ? RANK_FEW_PCT : RANK_PCT, RANK_TIMES);
+    for (size_t i = 0; i < j->f->kept.n; i++) {
+        const struct gp_fleet_member *m = &j->f->kept.at[i];
+        int64_t more = m->ns[GP_FLEET_OWN] - middle;
+        if (m->ns[GP_FLEET_OWN] <= limit || more < part(m->ns[GP_FLEET_STEP], OF_STEP_PCT)) continue;
+        if (!gp_worst_has(&j->f->worst[GP_FLEET_OWN], m->key)) continue;
+        struct gp_slow s = {.what = GP_SLOW_RANK,
+                            .key = m->key,
+                            .device = m->device,
+                            .ranks = 1,
+                            .ns = m->ns[GP_FLEET_OWN],
+                            .median_ns = middle};
+        find_cause(j, m, &s);
+        find_pattern(j, &s);
+        add(j, s);
+    }
+}
+
+/* ---- kernels, links ---- */
+
+static void find_kernels(struct judge *j)
+{
+    int64_t least = part(j->median[GP_FLEET_STEP], KERNEL_STEP_PCT);
+    for (size_t i = 0; i < j->f->kernels.n; i++) {
+        const struct gp_fleet_kernel *k = &j->f->kernels.at[i];
+        if (k->step.n < ENOUGH) continue;
+        int64_t middle = gp_spread_median(&k->step);
+        int64_t limit = gp_slow_limit(&k->step, middle, KERNEL_PCT, KERNEL_TIMES),
+                call = gp_spread_median(&k->call);
+        for (uint32_t w = 0; w < k->worst.n; w++) {
+            const struct gp_worst_entry *e = &k->worst.at[w];
+            if (e->value <= limit || e->value - middle < least || is_told(j, e->key)) continue;
+            struct gp_slow s = {.what = GP_SLOW_KERNEL,
+                                .key = e->key,
+                                .device = -1,
+                                .ranks = 1,
+                                .cause = GP_SLOW_COMPUTE,
+                                .ns = e->value,
+                                .median_ns = middle,
+                                .cause_ns = e->value - middle,
+                                .kernel = k->name,
+                                .kernel_ns = e->value,
+                                .kernel_median_ns = middle};
+            const struct gp_fleet_member *m = gp_fleet_member(j->f, e->key);
+            for (size_t t = 0; m && t < m->kernels.n; t++)
+                if (m->kernels.at[t].name == k->name)
+                    s.more_calls = (double)(m->kernels.at[t].call_ns - call) * 2 * (double)middle <
+                                   (double)s.cause_ns * (double)call;
+            add(j, s);
+        }
+    }
+}
+
+/* Where nobody is late, a rank that communicates for longer than all others has the slower link. */
+static void find_links(struct judge *j)
+{
+    const struct gp_spread *c = &j->f->spread[GP_FLEET_COMMUNICATION];
+    int64_t middle = j->median[GP_FLEET_COMMUNICATION],
+            limit = gp_slow_limit(c, middle, LINK_PCT, RANK_TIMES);
+    const struct gp_worst *w = &j->f->worst[GP_FLEET_COMMUNICATION];
+    if (c->n < ENOUGH || j->list->at.n) return;
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (w->at[i].value <= limit || w->at[i].value - middle < part(j->median[GP_FLEET_STEP], RANK_PCT))
+            continue;
+        const struct gp_fleet_member *m = gp_fleet_member(j->f, w->at[i].key);
+        add(j, (struct gp_slow){.what = GP_SLOW_RANK,
+                                .key = w->at[i].key,
+                                .device = m ? m->device : -1,
+                                .ranks = 1,
+                                .cause = GP_SLOW_LINK,
+                                .ns = w->at[i].value,
+                                .median_ns = middle,
+                                .cause_ns = w->at[i].value - middle});
+    }
+}
+
+/* ---- nodes, GPUs of one number ---- */
+
+/* How many GPUs a node has: numbers in use; ranks follow each other on a node. */
+static uint32_t gpus_of_node(const struct gp_fleet *f)
+{
+    uint32_t n = 0;
+    while (n < GP_FLEET_ORDINALS && f->ordinals[n].n) n++;
+    return n;
+}
+
+static int64_t node_of(const struct gp_slow *s)
+{
+    return (int64_t)s->key.rank - s->device;
+}
+
+/* Where all ranks of a node are slow, the node is. */
+static void join_nodes(struct judge *j)
+{
+    uint32_t gpus = gpus_of_node(j->f);
+    struct gp_slow *at = j->list->at.at;
+    if (gpus < 2 || j->f->members <= gpus) return;
+    for (size_t i = 0; i < j->list->at.n; i++) {
+        if (at[i].what != GP_SLOW_RANK || at[i].device < 0) continue;
+        uint32_t same = 0;
+        for (size_t k = 0; k < j->list->at.n; k++)
+            same += at[k].what == GP_SLOW_RANK && at[k].device >= 0 && node_of(&at[k]) == node_of(&at[i]);
+        if (same < gpus) continue;
+        int64_t node = node_of(&at[i]);
+        at[i].what = GP_SLOW_NODE;
+        at[i].ranks = same;
+        at[i].key.rank = (int32_t)node;
+        size_t n = i + 1;
+        for (size_t k = i + 1; k < j->list->at.n; k++)
+            if (at[k].what != GP_SLOW_RANK || at[k].device < 0 || node_of(&at[k]) != node) at[n++] = at[k];
+        j->list->at.n = n;
+    }
+}
+
+/* The GPUs of one number on all nodes against the others. */
+static void find_ordinals(struct judge *j)
+{
+    const struct gp_fleet *f = j->f;
+    int64_t middle = j->median[GP_FLEET_OWN];
+    uint32_t gpus = gpus_of_node(f);
+    if (gpus < 2) return;
+    int64_t most = 0, second = 0;
+    uint32_t which = 0;
+    for (uint32_t i = 0; i < gpus; i++) {
+        if (f->ordinals[i].n < ENOUGH) return;
+        int64_t mean = f->ordinals[i].own_ns / (int64_t)f->ordinals[i].n;
+        if (mean > most) {
+            second = most;
+            most = mean;
+            which = i;
+        } else if (mean > second) {
+            second = mean;
+        }
+    }
+    if (most <= middle + part(middle, RANK_PCT) || second > middle + (most - middle) / 4) return;
+    uint32_t told = 0;
+    for (size_t i = 0; i < j->list->at.n; i++) told += j->list->at.at[i].device == (int64_t)which;
+    if (told * 2 < f->ordinals[which].n && told < GP_WORST_MOST / 2)
+        return; /* a single rank can move the mean */
+    struct gp_slow s = {.what = GP_SLOW_ORDINAL,
+                        .key = {-1, 0},
+                        .device = which,
+                        .ranks = (uint32_t)f->ordinals[which].n,
+                        .ns = most,
+                        .median_ns = middle,
+                        .cause_ns = most - middle};
+    size_t n = 0;
+    for (size_t i = 0; i < j->list->at.n; i++) {
+        const struct gp_slow *other = &j->list->at.at[i];
+        if (other->device == (int64_t)which && !n) s.cause = other->cause;
+        if (other->device != (int64_t)which) j->list->at.at[n++] = *other;
+    }
+    j->list->at.n = n;
+    add(j, s);
+}
+
+/* ---- in turn ---- */
+
+static void find_in_turn(struct judge *j)
+{
+    struct gp_slow_list *list = j->list;
+    GP_VEC(int32_t) late = {0};
+    for (size_t i = 0; i < j->f->columns.n; i++) {
+        const struct gp_fleet_column *c = &j->f->columns.at[i];
+        if (c->own.n < ENOUGH) continue;
+        int64_t middle = gp_spread_median(&c->own);
+        list->columns++;
+        if (c->worst.at[0].value <= gp_slow_limit(&c->own, middle, TURN_PCT, RANK_TIMES)) continue;
+        list->late++;
+        bool known = false;
+        for (size_t k = 0; k < late.n && !known; k++) known = late.at[k] == c->worst.at[0].key.rank;
+        if (!known) GP_VEC_PUSH(&late, c->worst.at[0].key.rank);
+    }
+    list->ranks = late.n;
+    list->in_turn = list->late >= 4 && list->late * 4 >= list->columns && list->ranks >= 3 &&
+                    list->ranks * 2 >= list->late;
+    GP_VEC_FREE(&late);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct gp_slow *x = a, *y = b;
+    bool of_kernel = x->what == GP_SLOW_KERNEL;
+    if (of_kernel != (y->what == GP_SLOW_KERNEL)) return of_kernel ? 1 : -1;
+    int64_t p = x->ns - x->median_ns, q = y->ns - y->median_ns;
+    if (p != q) return p > q ? -1 : 1;
+    return gp_fleet_key_compare(x->key, y->key);
+}
+
+static bool repeats(const struct gp_fleet *f)
+{
+    for (int32_t r = 0; f->twice && r < GP_FLEET_BITS / 64; r++)
+        if (f->twice[r]) return true;
+    return false;
+}
+
+void gp_slow_find(struct gp_slow_list *list, const struct gp_fleet *f)
+{
+    struct judge j = {.f = f, .list = list};
+    memset(list, 0, sizeof *list);
+    /* Ranks of one job only, and each once. */
+    if (f->members < 2 || f->last_rank < 1 || repeats(f) || f->stepped * 2 < f->members) return;
+    for (int m = 0; m < GP_FLEET_METRIC_COUNT; m++) j.median[m] = gp_spread_median(&f->spread[m]);
+    find_ranks(&j);
+    find_kernels(&j);
+    find_links(&j);
+    join_nodes(&j);
+    find_ordinals(&j);
+    find_in_turn(&j);
+    if (list->at.n) qsort(list->at.at, list->at.n, sizeof *list->at.at, by_time);
+    if (list->at.n > ROWS_MOST) list->at.n = ROWS_MOST;
+}
+
+void gp_slow_release(struct gp_slow_list *list)
+{
+    GP_VEC_FREE(&list->at);
+}
+
+int64_t gp_slow_cost_ns(const struct gp_fleet *f, const struct gp_slow *s)
+{
+    const struct gp_fleet_member *m = gp_fleet_member(f, s->key);
+    double waiting = f->members > s->ranks ? (double)(f->members - s->ranks) : 0;
+    double ns = (double)(s->ns - s->median_ns) * (m && m->steps ? (double)m->steps : 1) * waiting;
+    return ns < 9e18 ? (int64_t)ns : INT64_MAX;
+}
+
+/* ---- sentences ---- */
+
+static void put_ns(struct gp_buf *b, int64_t ns)
+{
+    gp_scale_put(b, GP_UNIT_NS, ns);
+}
+
+static void put_more(struct gp_buf *b, int64_t ns, int64_t than)
+{
+    if (than > 0) gp_buf_printf(b, "%.1f%%", 100 * (double)(ns - than) / (double)than);
+    else gp_buf_puts(b, "more");
+}
+
+static void put_who(struct gp_buf *b, const struct gp_fleet *f, const struct gp_slow *s)
+{
+    const char *rank = f->by_device ? "GPU" : "Rank";
+    if (s->what == GP_SLOW_NODE)
+        gp_buf_printf(b, "The node of ranks %" PRId32 " to %" PRId32, s->key.rank,
+                      s->key.rank + (int32_t)s->ranks - 1);
+    else if (s->what == GP_SLOW_ORDINAL)
+        gp_buf_printf(b, "GPU %" PRId64 " of every node, %" PRIu32 " in all,", s->device, s->ranks);
+    else gp_buf_printf(b, "%s %" PRId32, rank, s->key.rank);
+}
+
+static void put_kernel(struct gp_buf *b, const struct gp_fleet *f, const struct gp_slow *s)
+{
+    gp_buf_puts(b, s->more_calls ? "more calls of " : "");
+    gp_buf_puts(b, gp_string(&f->strings, s->kernel));
+    if (s->more_calls) {
+        gp_buf_puts(b, ", ");
+        put_ns(b, s->kernel_ns);
+        gp_buf_puts(b, " per step instead of ");
+        put_ns(b, s->kernel_median_ns);
+        return;
+    }
+    gp_buf_puts(b, " takes ");
+    put_more(b, s->kernel_ns, s->kernel_median_ns);
+    gp_buf_puts(b, " longer");
+}
+
+static void put_pattern(struct gp_buf *b, const struct gp_fleet *f, const struct gp_slow *s)
+{
+    const char *unit = f->column_shift ? "groups of steps" : "steps";
+    if (s->pattern == GP_SLOW_UNKNOWN) return;
+    if (s->pattern == GP_SLOW_ALWAYS && s->slow_columns == s->columns)
+        gp_buf_printf(b, " It is slow in all %" PRIu64 " %s.", s->columns, unit);
+    else gp_buf_printf(b, " It is slow in %" PRIu64 " of %" PRIu64 " %s.", s->slow_columns, s->columns, unit);
+}
+
+void gp_slow_put(struct gp_buf *b, const struct gp_fleet *f, const struct gp_slow *s)
+{
+    put_who(b, f, s);
+    if (s->what == GP_SLOW_KERNEL) {
+        gp_buf_puts(b, ": ");
+        put_kernel(b, f, s);
+        gp_buf_puts(b, " than on the median rank (");
+        put_ns(b, s->ns);
+        gp_buf_puts(b, " per step instead of ");
+        put_ns(b, s->median_ns);
+        gp_buf_puts(b, ").");
+        return;
+    }
+    bool link = s->cause == GP_SLOW_LINK;
+    gp_buf_puts(b, link ? " communicates for longer than the others: "
+                        : " holds up the others: its own work takes ");
+    put_ns(b, s->ns);
+    gp_buf_puts(b, " per step, ");
+    put_more(b, s->ns, s->median_ns);
+    gp_buf_puts(b, f->by_device ? " more than the median GPU's " : " more than the median rank's ");
+    put_ns(b, s->median_ns);
+    if (link) {
+        gp_buf_puts(b, ". Nobody is late: its link is slow.");
+        return;
+    }
+    gp_buf_printf(b, ". Cause: %s takes ", cause_text(s->cause));
+    put_ns(b, s->cause_ns);
+    gp_buf_puts(b, " longer");
+    if (s->kernel) {
+        gp_buf_puts(b, "; ");
+        put_kernel(b, f, s);
+    } else if (s->cause == GP_SLOW_COMPUTE && s->what == GP_SLOW_RANK) {
+        gp_buf_puts(b, ", in all its kernels alike");
+    }
+    gp_buf_putc(b, '.');
+    put_pattern(b, f, s);
+}
+
+void gp_slow_put_in_turn(struct gp_buf *b, const struct gp_slow_list *list)
+{
+    gp_buf_printf(b,
+                  "Ranks hold up the others in turn: in %" PRIu64 " of %" PRIu64
+                  " steps one is late, %" PRIu64 " different ones.",
+                  list->late, list->columns, list->ranks);
+}

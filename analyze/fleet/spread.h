@@ -1,0 +1,41 @@
+/* spread.h -- a distribution whose quantiles are at most 0.4% off, as a value: merging is exact, commutative and
+ * associative, and its size depends on how many different values there are, not on how many were added.
+ *
+ *     struct gp_spread s = {0};
+ *     gp_spread_add(&s, own_ns);
+ *     int64_t middle_ns = gp_spread_median(&s), apart_ns = gp_spread_deviation(&s, middle_ns);
+ *     gp_spread_release(&s);
+ */
+#ifndef GP_ANALYZE_FLEET_SPREAD_H
+#define GP_ANALYZE_FLEET_SPREAD_H
+
+#include <stdint.h>
+#include "analyze/math/xfer.h"
+#include "formats/base/vec.h"
+
+/* Buckets have fixed borders: 128 per power of two, values below 128 exact. Negative values count as 0. */
+enum { GP_SPREAD_BUCKETS = 128 + 56 * 128 };
+struct gp_spread_bucket {
+    uint32_t index;
+    uint64_t n;
+};
+struct gp_spread {
+    uint64_t n;
+    int64_t sum;                        /* saturates */
+    GP_VEC(struct gp_spread_bucket) at; /* by index */
+};
+
+uint32_t gp_spread_bucket_of(int64_t v);
+/* The middle of bucket INDEX. */
+int64_t gp_spread_middle(uint32_t index);
+void gp_spread_add(struct gp_spread *s, int64_t v);
+void gp_spread_merge(struct gp_spread *to, const struct gp_spread *from);
+/* The lower median; 0 when empty. */
+int64_t gp_spread_median(const struct gp_spread *s);
+/* The median distance from MIDDLE, scaled to the standard deviation of a normal distribution (1.4826). */
+int64_t gp_spread_deviation(const struct gp_spread *s, int64_t middle);
+void gp_spread_release(struct gp_spread *s);
+/* Save or load, as X says. */
+void gp_spread_xfer(struct gp_xfer *x, struct gp_spread *s);
+
+#endif

@@ -1,0 +1,59 @@
+#include "analyze/fleet/worst.h"
+
+#include <string.h>
+
+int gp_fleet_key_compare(struct gp_fleet_key a, struct gp_fleet_key b)
+{
+    if (a.rank != b.rank) return a.rank < b.rank ? -1 : 1;
+    return (a.tag > b.tag) - (a.tag < b.tag);
+}
+
+static bool comes_before(const struct gp_worst_entry *a, const struct gp_worst_entry *b)
+{
+    if (a->value != b->value) return a->value > b->value;
+    return gp_fleet_key_compare(a->key, b->key) < 0;
+}
+
+void gp_worst_add(struct gp_worst *w, int64_t value, struct gp_fleet_key key)
+{
+    struct gp_worst_entry e = {value, key};
+    uint32_t at = w->n;
+    while (at && comes_before(&e, &w->at[at - 1])) at--;
+    if (at >= w->most) return;
+    uint32_t moved = w->n < w->most ? w->n - at : w->n - at - 1;
+    memmove(w->at + at + 1, w->at + at, moved * sizeof *w->at);
+    w->at[at] = e;
+    if (w->n < w->most) w->n++;
+}
+
+void gp_worst_merge(struct gp_worst *to, const struct gp_worst *from)
+{
+    for (uint32_t i = 0; i < from->n; i++) gp_worst_add(to, from->at[i].value, from->at[i].key);
+}
+
+bool gp_worst_has(const struct gp_worst *w, struct gp_fleet_key key)
+{
+    for (uint32_t i = 0; i < w->n; i++)
+        if (!gp_fleet_key_compare(w->at[i].key, key)) return true;
+    return false;
+}
+
+void gp_fleet_key_xfer(struct gp_xfer *x, struct gp_fleet_key *key)
+{
+    gp_xfer_i32(x, &key->rank);
+    gp_xfer_u32(x, &key->tag);
+}
+
+void gp_worst_xfer(struct gp_xfer *x, struct gp_worst *w)
+{
+    uint32_t n = w->n;
+    gp_xfer_u32(x, &n);
+    if (n > w->most) x->failed = true;
+    for (uint32_t i = 0; i < n && !x->failed; i++) {
+        struct gp_worst_entry e = {0};
+        if (x->save) e = w->at[i];
+        gp_xfer_i64(x, &e.value);
+        gp_fleet_key_xfer(x, &e.key);
+        if (!x->save) gp_worst_add(w, e.value, e.key);
+    }
+}

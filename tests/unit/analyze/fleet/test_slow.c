@@ -1,0 +1,192 @@
+// Who is slow, and why: planted faults are named with their causes, and clean jobs raise no alarm.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "analyze/fleet/slow.h"
+#include "tests/fleet/sim_member.h"
+
+static void judge(const struct sim *s, struct gp_fleet *f, struct gp_slow_list *slow)
+{
+    gp_fleet_init(f);
+    for (int32_t rank = 0; rank < s->ranks; rank++) sim_add(s, rank, f);
+    gp_fleet_settle(f);
+    gp_slow_find(slow, f);
+}
+
+static const struct gp_slow *of_rank(const struct gp_slow_list *slow, int32_t rank)
+{
+    for (size_t i = 0; i < slow->at.n; i++)
+        if (slow->at.at[i].key.rank == rank) return &slow->at.at[i];
+    fail_msg("rank %d is not told", (int)rank);
+    return NULL;
+}
+
+static void release(struct gp_fleet *f, struct gp_slow_list *slow)
+{
+    gp_slow_release(slow);
+    gp_fleet_release(f);
+}
+
+static void test_clean_jobs(void **state)
+{
+    (void)state;
+    static const int32_t sizes[] = {2, 3, 4, 8, 16, 64, 512};
+    for (uint64_t run = 0; run < 100; run++) {
+        struct sim s = {.ranks = sizes[run % 7], .steps = 8, .per_node = 8, .seed = run + 1};
+        struct gp_fleet f;
+        struct gp_slow_list slow;
+        judge(&s, &f, &slow);
+        assert_int_equal(slow.at.n, 0);
+        assert_false(slow.in_turn);
+        release(&f, &slow);
+    }
+}
+
+static void test_three_ranks_and_a_kernel(void **state)
+{
+    (void)state;
+    struct sim s = {.ranks = 1000,
+                    .steps = 8,
+                    .per_node = 8,
+                    .seed = 9,
+                    .n_faults = 4,
+                    .faults = {{SIM_COMPUTE, 100, 5, 0},
+                               {SIM_COMPUTE, 401, 5, 0},
+                               {SIM_COMPUTE, 902, 5, 0},
+                               {SIM_KERNEL, 555, 20, 1}}};
+    struct gp_fleet f;
+    struct gp_slow_list slow;
+    judge(&s, &f, &slow);
+    assert_int_equal(slow.at.n, 4);
+    for (int i = 0; i < 3; i++) {
+        const struct gp_slow *r = of_rank(&slow, s.faults[i].rank);
+        assert_int_equal(r->what, GP_SLOW_RANK);
+        assert_int_equal(r->cause, GP_SLOW_COMPUTE);
+        assert_int_equal(r->kernel, 0); /* all of its kernels */
+        assert_int_equal(r->pattern, GP_SLOW_ALWAYS);
+    }
+    const struct gp_slow *k = of_rank(&slow, 555);
+    assert_string_equal(gp_string(&f.strings, k->kernel), "flash_fwd_kernel");
+    assert_false(k->more_calls);
+    assert_true(k->kernel_ns > k->kernel_median_ns / 100 * 117 &&
+                k->kernel_ns < k->kernel_median_ns / 100 * 123);
+    release(&f, &slow);
+}
+
+static void test_causes(void **state)
+{
+    (void)state;
+    struct sim s = {.ranks = 256,
+                    .steps = 8,
+                    .per_node = 8,
+                    .seed = 4,
+                    .n_faults = 3,
+                    .faults = {{SIM_HOST, 30, 6, 0}, {SIM_COPY, 61, 7, 0}, {SIM_ONCE, 200, 80, 5}}};
+    struct gp_fleet f;
+    struct gp_slow_list slow;
+    judge(&s, &f, &slow);
+    assert_int_equal(of_rank(&slow, 30)->cause, GP_SLOW_HOST);
+    assert_int_equal(of_rank(&slow, 61)->cause, GP_SLOW_COPIES);
+    assert_int_equal(of_rank(&slow, 200)->pattern, GP_SLOW_ONCE);
+    assert_int_equal(of_rank(&slow, 200)->slow_columns, 1);
+    assert_int_equal(slow.at.n, 3);
+    release(&f, &slow);
+    s = (struct sim){
+        .ranks = 256, .steps = 8, .per_node = 8, .seed = 4, .n_faults = 1, .faults = {{SIM_LINK, 77, 8, 0}}};
+    judge(&s, &f, &slow);
+    assert_int_equal(slow.at.n, 1);
+    assert_int_equal(of_rank(&slow, 77)->cause, GP_SLOW_LINK);
+    release(&f, &slow);
+}
+
+static void test_node_and_gpu(void **state)
+{
+    (void)state;
+    struct sim s = {.ranks = 128, .steps = 8, .per_node = 8, .seed = 2};
+    struct gp_fleet f;
+    struct gp_slow_list slow;
+    for (int32_t i = 0; i < 8; i++) s.faults[s.n_faults++] = (struct sim_fault){SIM_COMPUTE, 40 + i, 8, 0};
+    judge(&s, &f, &slow);
+    assert_int_equal(slow.at.n, 1);
+    assert_int_equal(slow.at.at[0].what, GP_SLOW_NODE);
+    assert_int_equal(slow.at.at[0].key.rank, 40);
+    assert_int_equal(slow.at.at[0].ranks, 8);
+    release(&f, &slow);
+    s.n_faults = 0;
+    for (int32_t i = 0; i < 16; i++)
+        s.faults[s.n_faults++] = (struct sim_fault){SIM_COMPUTE, 3 + 8 * i, 8, 0};
+    judge(&s, &f, &slow);
+    assert_int_equal(slow.at.n, 1);
+    assert_int_equal(slow.at.at[0].what, GP_SLOW_ORDINAL);
+    assert_int_equal(slow.at.at[0].device, 3);
+    release(&f, &slow);
+}
+
+static void test_in_turn(void **state)
+{
+    (void)state;
+    struct sim s = {
+        .ranks = 64, .steps = 32, .per_node = 8, .seed = 5, .n_faults = 1, .faults = {{SIM_TURN, -1, 40, 0}}};
+    struct gp_fleet f;
+    struct gp_slow_list slow;
+    struct gp_buf text = {0};
+    judge(&s, &f, &slow);
+    assert_true(slow.in_turn);
+    assert_int_equal(slow.late, 32);
+    assert_int_equal(slow.ranks, 32);
+    gp_slow_put_in_turn(&text, &slow);
+    assert_string_equal(
+        gp_buf_str(&text),
+        "Ranks hold up the others in turn: in 32 of 32 steps one is late, 32 different ones.");
+    gp_buf_release(&text);
+    release(&f, &slow);
+}
+
+/* Two ranks of one job, one with a quarter more work, as little as there can be to compare. */
+static void test_two_ranks(void **state)
+{
+    (void)state;
+    struct sim s = {
+        .ranks = 2, .steps = 8, .per_node = 8, .seed = 6, .n_faults = 1, .faults = {{SIM_COMPUTE, 1, 25, 0}}};
+    struct gp_fleet f;
+    struct gp_slow_list slow;
+    struct gp_buf text = {0};
+    judge(&s, &f, &slow);
+    assert_int_equal(slow.at.n, 1);
+    gp_slow_put(&text, &f, &slow.at.at[0]);
+    assert_non_null(strstr(text.data, "Rank 1 holds up the others"));
+    assert_non_null(strstr(text.data, "in all its kernels alike"));
+    assert_non_null(strstr(text.data, "It is slow in all 8 steps."));
+    gp_buf_release(&text);
+    release(&f, &slow);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 4) { /* by hand: test_slow RUNS RANKS STEPS: false alarms in clean runs of any size */
+        uint64_t alarms = 0;
+        for (long run = 0; run < strtol(argv[1], NULL, 10); run++) {
+            struct sim s = {.ranks = (int32_t)strtol(argv[2], NULL, 10),
+                            .steps = (int32_t)strtol(argv[3], NULL, 10),
+                            .per_node = 8,
+                            .seed = (uint64_t)run + 1000};
+            struct gp_fleet f;
+            struct gp_slow_list slow;
+            judge(&s, &f, &slow);
+            alarms += slow.at.n + slow.in_turn;
+            release(&f, &slow);
+        }
+        printf("%lu false alarms\n", (unsigned long)alarms);
+        return alarms != 0;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_clean_jobs), cmocka_unit_test(test_three_ranks_and_a_kernel),
+        cmocka_unit_test(test_causes),     cmocka_unit_test(test_node_and_gpu),
+        cmocka_unit_test(test_in_turn),    cmocka_unit_test(test_two_ranks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
