@@ -55,7 +55,7 @@ violations() {
         row("analyze/calibrate", "formats/ceilings_read.h analyze/names analyze/cost")
         row("analyze/view", model() " analyze/math analyze/names")
         row("analyze/front", model() " formats/join.h formats/pickle analyze/memory analyze/hta formats/ceilings_cache.h formats/ceilings_read.h analyze/cost formats/folded_read.h formats/reader.h formats/compile_log analyze/compile analyze/math analyze/names analyze/view")
-        row("analyze/ranks", model() " formats/reader.h analyze/front analyze/fleet analyze/hta analyze/names analyze/view render/hta render/report")
+        row("analyze/ranks", model() " formats/reader.h analyze/math analyze/front analyze/fleet analyze/hta analyze/names analyze/view render/hta render/report")
         row("analyze/stacks", model() " analyze/math analyze/names analyze/view")
         row("analyze/fleet", "analyze/math")
         row("analyze/hta", model() " formats/meta_keys.h analyze/math analyze/fleet analyze/names analyze/cost analyze/view")
