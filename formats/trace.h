@@ -90,7 +90,7 @@ enum gp_table {
     X(GP_COL_EVENT, event, uint64_t, GP_NO_ID, "event")                                                      \
     /* GP_SYNC: corr of the event record that is waited for */                                               \
     X(GP_COL_SOURCE, source, uint64_t, GP_NO_ID, "source")                                                   \
-    /* GP_GPU, with GP_NEED_PLACES: byte offset of the event in JSON; not stored in traces */                \
+    /* GP_GPU, with GP_NEED_PLACES: byte offset of the event in JSON, of its block in ours; not stored */    \
     X(GP_COL_PLACE, place, uint64_t, GP_NO_ID, "place")                                                      \
     X(GP_COL_SET, set, uint32_t, 0, "set") /* GP_METRIC: index into trace->metric_sets */                    \
     /* GP_METRIC: where its values begin in trace->metric_values; not a column of traces */                  \

@@ -318,6 +318,7 @@ static size_t lay_out(struct reader *r)
     }
     columns[GP_GPU] |= 1u << GP_COL_CONFIG;
     columns[GP_METRIC] |= 1u << GP_COL_CONFIG | 1u << GP_COL_SET | 1u << GP_COL_VALUES;
+    if (t->need & GP_NEED_PLACES) columns[GP_GPU] |= 1u << GP_COL_PLACE;
     for (int i = 0; i < GP_TABLE_COUNT; i++) columns[i] &= wanted_columns(r, (enum gp_table)i);
     gp_trace_allocate(t, rows, columns);
     return total;
@@ -340,9 +341,20 @@ struct worker {
     size_t first;
 };
 
+/* What is found to be wrong with GPU events later is reported with the place of their block. */
+static void put_places(const struct kept *k, struct gp_trace *t)
+{
+    enum gp_table table[2];
+    uint64_t *place = t->events[GP_GPU].place;
+    sides_of(k, table);
+    if (!place || table[0] != GP_GPU || !(t->need & GP_NEED(GP_GPU))) return;
+    for (size_t i = 0; i < k->job.header.nrec; i++) place[k->job.row[0] + i] = (uint64_t)k->job.offset;
+}
+
 static void get_events(struct gp_block_decoder *d, struct kept *k, struct gp_trace *t, bool define)
 {
     k->result = gp_block_get_events(d, &k->job, t, define);
+    if (k->result == GP_BLOCK_OK) put_places(k, t);
     k->bad_time = gp_block_bad_times(d, GP_Q_BAD_TIME);
     k->bad_duration = gp_block_bad_times(d, GP_Q_BAD_DURATION);
 }

@@ -6,6 +6,16 @@ test_description='hostile input: times that cannot be, shapes that are dear, fil
 
 mkdir times && python3 "$GP_SOURCE/tests/cli/make_times.py" times || exit 1
 
+test_expect_success 'times that cannot be have a place in binary traces, too: that of their block' '
+    for f in corrupt_duration early_ts zero_ts; do
+        trace-convert -q --to gpuprof -o outlier.trace "$samples/broken/$f.json" && trace-hta outlier.trace >out 2>err &&
+        at=$(sed -n "s/.*impossible [a-z]*: 1 (first at byte \([0-9]*\)).*/\1/p" err) &&
+        test GPBK = "$(tail -c +$((at + 1)) outlier.trace | head -c 4)" &&
+        test_expect_code 2 trace-convert --strict --to chrome -o out.json outlier.trace 2>err &&
+        grep "outlier.trace: byte $at: GPU events with an impossible" err || return 1
+    done
+'
+
 # What a tool may end with: done, a finding, unusable input, not comparable.
 ends_in_order() {
     status_of "$@"
