@@ -48,7 +48,11 @@ static const struct sample_type {
     {GP_WEIGHT_COUNT, "launches", "count"},       {GP_WEIGHT_BYTES, "bytes", "bytes"},
     {GP_WEIGHT_IDLE, "idle_time", "nanoseconds"},
 };
-enum { TYPES = GP_COUNT(types), FLUSH = 1 << 16 };
+enum {
+    TYPES = GP_COUNT(types),
+    FLUSH = 1 << 16,
+    ENDS = 512, /* frames that a stack has at either end; those between them are left out */
+};
 
 /* A function and, there being no addresses, its only location, which has the same number. */
 struct function {
@@ -66,6 +70,9 @@ struct writer {
     struct gp_map by_name;             /* name << 8 | kind -> number of the function */
     GP_VEC(struct function) functions; /* number - 1 is the index */
     int column[TYPES];                 /* by type: its place among the values; -1: not there */
+    /* of the tree that is written, by node: its function, 0 until it is asked for; its depth, 0 for the root; its ancestor
+     * of depth ENDS, itself if it is not deeper */
+    uint32_t *function, *depth, *outer;
     int columns;
 };
 
@@ -209,15 +216,57 @@ static const struct gp_flame_place *place_of(const struct gp_flame *f, const str
     return at ? &f->places.at[*at] : NULL;
 }
 
+/* What stands for the frames between the ends of a deep stack. */
+static uint32_t left_out(struct writer *w)
+{
+    uint32_t *number = gp_map_put(&w->by_name, UINT64_MAX, 0);
+    if (*number) return *number;
+    *number = (uint32_t)w->functions.n + 1;
+    struct function fn = {.name = (gp_sid)cstring_of(w, "[frames left out]"),
+                          .file = (gp_sid)cstring_of(w, "")};
+    GP_VEC_PUSH(&w->functions, fn);
+    return (uint32_t)w->functions.n;
+}
+
+/* Parents stand before their children. */
+static void measure_depths(struct writer *w, const struct gp_flame *f)
+{
+    size_t n = f->tree.nodes.n;
+    w->function = gp_zalloc((n + 1) * sizeof *w->function);
+    w->depth = gp_zalloc((n + 1) * sizeof *w->depth);
+    w->outer = gp_zalloc((n + 1) * sizeof *w->outer);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t parent = f->tree.nodes.at[i].parent;
+        if (i == GP_CALLTREE_ROOT) continue;
+        w->depth[i] = w->depth[parent] + 1;
+        w->outer[i] = w->depth[i] <= ENDS ? i : w->outer[parent];
+    }
+}
+
+/* The frames from NODE outwards, COUNT at most, into the location ids; the place among them, if any, to PLACE. Returns what
+ * is next. */
+static uint32_t put_frames(struct writer *w, const struct gp_flame *f, const struct gp_map *places,
+                           uint32_t node, uint32_t count, const struct gp_flame_place **place)
+{
+    for (; node != GP_CALLTREE_ROOT && count; node = f->tree.nodes.at[node].parent, count--) {
+        const struct gp_calltree_node *n = &f->tree.nodes.at[node];
+        const struct gp_flame_place *here = w->function[node] ? NULL : place_of(f, places, n);
+        if (here) *place = here;
+        else if (!w->function[node]) w->function[node] = function_of(w, f, n);
+        if (!here) gp_pack_u64(&w->inner, w->function[node]);
+    }
+    return node;
+}
+
 /* The stack of NODE, the innermost frame first, and where it ran. */
 static void put_stack(struct writer *w, const struct gp_flame *f, const struct gp_map *places, uint32_t node)
 {
     const struct gp_flame_place *place = NULL;
-    for (; node != GP_CALLTREE_ROOT; node = f->tree.nodes.at[node].parent) {
-        const struct gp_calltree_node *n = &f->tree.nodes.at[node];
-        const struct gp_flame_place *here = place_of(f, places, n);
-        if (here) place = here;
-        else gp_pack_u64(&w->inner, function_of(w, f, n));
+    bool deep = w->depth[node] > 2 * ENDS;
+    uint32_t next = put_frames(w, f, places, node, deep ? ENDS : UINT32_MAX, &place);
+    if (deep) {
+        gp_pack_u64(&w->inner, left_out(w));
+        put_frames(w, f, places, w->outer[next], UINT32_MAX, &place);
     }
     end_inner(w, SAMPLE_LOCATION);
     if (!place) return;
@@ -247,6 +296,7 @@ static void write_samples(struct writer *w, const struct gp_flame *f)
 {
     struct gp_map places = {0};
     int64_t values[TYPES];
+    measure_depths(w, f);
     for (size_t i = 0; i < f->places.n; i++) *gp_map_put(&places, f->places.at[i].name, 0) = (uint32_t)i;
     for (uint32_t node = 0; node < f->tree.nodes.n; node++) {
         if (!values_of(w, f, node, values)) continue;
@@ -258,6 +308,9 @@ static void write_samples(struct writer *w, const struct gp_flame *f)
         end_message(w, PROFILE_SAMPLE);
     }
     gp_map_release(&places);
+    free(w->function);
+    free(w->depth);
+    free(w->outer);
 }
 
 /* ---- the profile ---- */

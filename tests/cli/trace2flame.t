@@ -149,6 +149,16 @@ test_expect_success 'pprof: what its format asks for, all weights, and where the
     status_of trace2flame -f pprof --group-small 1% tiny.json && test $status = 2 && test_must_be_empty out
 '
 
+test_expect_success 'pprof: of stacks deeper than 1024 frames both ends are kept, and the time for all' '
+    deep() { awk -v n=$1 "BEGIN { for (i = 0; i < n; i++) printf \"f%d%s\", i, i + 1 < n ? \";\" : \" 7\\n\" }"; } &&
+    deep 1024 >limit.folded && deep 1025 >beyond.folded && deep 3000 >>beyond.folded &&
+    trace2flame -q -f pprof limit.folded >limit.pb.gz && check_pprof limit.pb.gz samples >out && test_cmp limit.folded out &&
+    trace2flame -q -f pprof beyond.folded >beyond.pb.gz && check_pprof beyond.pb.gz samples | sort >out &&
+    for n in 1025 3000; do
+        deep $n | tr ";" "\n" | sed "513,$((n - 512))d; 512a[frames left out]" | paste -sd ";" -
+    done | sort >expect && test_cmp expect out
+'
+
 test_expect_success 'pprof: a Python frame has its file and line, and shaped stacks keep their sums' '
     sed "1s/^\[/[{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"a b\/net.py(12): forward\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":90},/" \
         tiny.json >python.json &&
