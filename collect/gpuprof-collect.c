@@ -50,6 +50,8 @@ static const struct gp_option options[] = {
      "write what --last holds on SIGUSR1, SIGUSR2, or idle:TIME, when no GPU work has ended for that "
      "long",
      GP_OPT_STRING, offsetof(struct gp_collect_opts, dump)},
+    {0, "metrics-file", "FILE", "write sums of the recording to FILE every 5 s, for Prometheus (OpenMetrics)",
+     GP_OPT_STRING, offsetof(struct gp_collect_opts, metrics_file)},
     {0, "flush-interval", "TIME", "flush this often; a crash loses at most one interval (default: 100ms)",
      GP_OPT_SECONDS, offsetof(struct gp_collect_opts, flush_ns)},
     {0, "buffer-size", "SIZE", "size of one activity buffer (default: 8M)", GP_OPT_UINT,

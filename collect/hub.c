@@ -195,6 +195,7 @@ static bool welcome(struct gp_hub *hub, struct conn *c, const struct gp_hub_proc
                                 .redact = hub->opts.redact,
                                 .now_ns = now_ns(),
                                 .on_block = hub->opts.on_block,
+                                .on_events = hub->opts.on_events,
                                 .ctx = hub->opts.ctx};
     c->session = gp_session_new(&o, &err);
     if (!c->session) {

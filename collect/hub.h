@@ -33,7 +33,8 @@ struct gp_hub_opts {
     const char *kernel;             /* see gp_filter_name(); owned by the caller */
     bool redact;                    /* see formats/redact.h */
     gp_session_block *on_block;
-    gp_hub_joined *on_joined; /* called before the first block of a process; may be NULL */
+    gp_session_events *on_events; /* may be NULL */
+    gp_hub_joined *on_joined;     /* called before the first block of a process; may be NULL */
     /* Must no more blocks be produced at the moment? May be NULL. */
     bool (*is_full)(void *ctx);
     void *ctx;

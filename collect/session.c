@@ -101,6 +101,7 @@ static int send_block(void *ctx, const void *data, size_t n)
 static void write_rows(struct gp_session *s, bool all)
 {
     gp_records_commit(&s->records, all);
+    if (s->opts.on_events) s->opts.on_events(s->opts.ctx, s->opts.producer, s->opts.rank, &s->records.trace);
     gp_gpt_flush(s->writer, &s->records.trace); /* our sink never stops */
     gp_cuts_put(&s->cuts, &s->records.trace);
     gp_trace_clear_events(&s->records.trace);

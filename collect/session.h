@@ -17,11 +17,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "collect/wire.h"
+#include "formats/trace.h"
 
 struct gp_session;
 
 /* Takes one complete block of N bytes with the right producer number. */
 typedef void gp_session_block(void *ctx, const void *block, size_t n);
+/* Looks at the new events of a process, which are in T and about to become blocks. */
+typedef void gp_session_events(void *ctx, uint32_t producer, int32_t rank, const struct gp_trace *t);
 
 struct gp_session_opts {
     uint32_t producer;     /* of its blocks */
@@ -34,6 +37,7 @@ struct gp_session_opts {
     bool redact;           /* the program's own texts are stored as hashes, see formats/redact.h */
     int64_t now_ns;        /* CLOCK_MONOTONIC */
     gp_session_block *on_block;
+    gp_session_events *on_events; /* may be NULL */
     void *ctx;
 };
 

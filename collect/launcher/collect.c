@@ -11,10 +11,12 @@
 #include <unistd.h>
 #include "collect/launcher/clock.h"
 #include "collect/launcher/environment.h"
+#include "formats/base/answer.h"
 #include "formats/base/buf.h"
 #include "formats/base/mem.h"
 
 enum { LOWEST_FD = 100, KEPT_BYTES = 256 << 20 };
+static const int64_t METRICS_NS = 5000000000; /* how often --metrics-file is written */
 static const int64_t ORPHANS_NS = 5000000000; /* how long to wait for processes that outlive the command */
 
 /* ---- set-up ---- */
@@ -86,6 +88,12 @@ static void on_block(void *ctx, const void *data, size_t n)
     else gp_outputs_put(&c->outs, data, n);
 }
 
+static void on_events(void *ctx, uint32_t producer, int32_t rank, const struct gp_trace *t)
+{
+    struct gp_collect *c = ctx;
+    gp_meter_add(c->meter, producer, rank, t);
+}
+
 static bool is_full(void *ctx)
 {
     const struct gp_collect *c = ctx;
@@ -127,6 +135,28 @@ static void maybe_dump(struct gp_collect *c)
                 : "--dump: wrote what was kept: signal received");
 }
 
+/* Write the sums so far, whole or not at all; a file that cannot be written is reported once. */
+static void write_metrics(struct gp_collect *c)
+{
+    struct gp_buf text = {0};
+    struct gp_err err = {0};
+    struct gp_wire_stats stats = gp_hub_totals(c->hub).stats;
+    gp_meter_write(c->meter, stats.dropped + stats.bad_time, &text);
+    int failed = gp_answer_file(c->opts->metrics_file, &text, &err);
+    gp_buf_release(&text);
+    c->metrics_due_ns = failed ? INT64_MAX : gp_clock_ns(CLOCK_MONOTONIC) + METRICS_NS;
+    if (!failed) return;
+    struct gp_buf words = {0};
+    gp_buf_printf(&words, "--metrics-file: %s", err.msg);
+    c->say(gp_buf_str(&words));
+    gp_buf_release(&words);
+}
+
+static void maybe_write_metrics(struct gp_collect *c)
+{
+    if (c->meter && gp_clock_ns(CLOCK_MONOTONIC) >= c->metrics_due_ns) write_metrics(c);
+}
+
 static void sooner(int64_t *due_ns, int64_t other_ns)
 {
     if (other_ns && (!*due_ns || other_ns < *due_ns)) *due_ns = other_ns;
@@ -150,6 +180,7 @@ static int timeout_ms(const struct gp_collect *c, int64_t due_ns)
     sooner(&due_ns, gp_control_due(&c->plan.control));
     sooner(&due_ns, idle_due(c));
     sooner(&due_ns, gp_hub_due(c->hub));
+    sooner(&due_ns, c->metrics_due_ns == INT64_MAX ? 0 : c->metrics_due_ns);
     if (!due_ns) return -1;
     int64_t left = due_ns - gp_clock_ns(CLOCK_MONOTONIC);
     return left > 0 ? (int)(left / 1000000 + 1) : 0;
@@ -189,6 +220,7 @@ static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t
     if (gp_control_turn(&c->plan.control, c->launch.arrived, gp_clock_ns(CLOCK_MONOTONIC)))
         gp_hub_record(c->hub, c->plan.control.gate.open);
     maybe_dump(c);
+    maybe_write_metrics(c);
     c->launch.arrived = 0;
     if (p[WAKE].revents) drain(c->wake[0]);
     if (p[READER].revents & POLLERR || gp_outputs_failed(&c->outs) == EPIPE) c->reader_left = true;
@@ -217,6 +249,10 @@ static void serve(struct gp_collect *c)
 
 static struct gp_hub *new_hub(struct gp_collect *c)
 {
+    if (c->opts->metrics_file) {
+        c->meter = gp_meter_new();
+        c->metrics_due_ns = gp_clock_ns(CLOCK_MONOTONIC) + METRICS_NS;
+    }
     struct gp_hub_opts h = {.welcome = {.api = c->plan.api,
                                         .buffer_bytes = (uint32_t)c->opts->buffer_bytes,
                                         .flush_ns = c->opts->flush_ns,
@@ -228,6 +264,7 @@ static struct gp_hub *new_hub(struct gp_collect *c)
                             .kernel = c->plan.filter.kernel,
                             .redact = c->opts->redact,
                             .on_block = on_block,
+                            .on_events = c->meter ? on_events : NULL,
                             .on_joined = on_joined,
                             .is_full = is_full,
                             .ctx = c};
@@ -266,6 +303,7 @@ static void finish(struct gp_collect *c, struct gp_about *about)
                                .ended = c->launch.ended,
                                .reader_left = c->reader_left};
     gp_hub_stop(c->hub);
+    if (c->meter && c->metrics_due_ns != INT64_MAX) write_metrics(c);
     if (c->recorder) {
         gp_recorder_end(c->recorder);
         about->crowded_out = gp_recorder_crowded_out(c->recorder);
@@ -286,6 +324,7 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
     finish(c, about);
     gp_hub_free(c->hub);
     gp_recorder_free(c->recorder);
+    gp_meter_free(c->meter);
     int closed = gp_outputs_close(&c->outs, !failed, &write_err);
     if (failed || (!closed && !c->output_err.code)) return failed;
     *err = c->output_err.code ? c->output_err : write_err;
@@ -317,7 +356,9 @@ int gp_collect_serve(struct gp_collect *c, struct gp_about *about, struct gp_err
     while (!c->launch.ended || gp_hub_totals(c->hub).live) turn(c, &fds, &cap, 0);
     free(fds);
     gp_hub_stop(c->hub);
+    if (c->meter && c->metrics_due_ns != INT64_MAX) write_metrics(c);
     gp_hub_free(c->hub);
+    gp_meter_free(c->meter);
     struct gp_err ignored = {0};
     int closed = gp_outputs_close(&c->outs, true, &ignored); /* there are none */
     return closed;

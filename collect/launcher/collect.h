@@ -17,6 +17,7 @@
 #include "collect/launcher/launch.h"
 #include "collect/output.h"
 #include "collect/launcher/collect_plan.h"
+#include "collect/metrics/meter.h"
 #include "collect/recorder.h"
 
 struct gp_collect {
@@ -31,6 +32,8 @@ struct gp_collect {
     struct gp_outputs outs;
     struct gp_hub *hub;
     struct gp_recorder *recorder; /* NULL without --last */
+    struct gp_meter *meter;       /* NULL without --metrics-file */
+    int64_t metrics_due_ns;       /* when that is written next */
     int64_t idle_since_ns;        /* what was dumped for being idle since then */
     struct gp_err output_err;     /* why one of the traces could not be made */
     int trace_fd, listen_fd, wake[2];

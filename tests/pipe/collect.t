@@ -36,6 +36,22 @@ test_expect_success 'a kernel without times is lost and counted; one that starts
     grep "^gpuprof-collect: 27 kernels, 4 copies, 2 sets, 1 process, 1 lost, 1 clock inversion (max 500 ns)" err
 '
 
+test_expect_success PYTHON '--metrics-file has what the trace has, as OpenMetrics text' '
+    $collect --metrics-file sums.txt $app mix >t 2>err && facts t && has gpu 33 &&
+    python3 "$GP_SOURCE/tests/openmetrics/check.py" sums.txt >parsed && jq -e ".series <= 200" parsed &&
+    grep -Fx "gpuprof_gpu_events_total 33" sums.txt && grep -Fx "gpuprof_events_lost_total 1" sums.txt &&
+    trace-hta -q -f json --top 0 t >json &&
+    total() { jq ".families[\"gpuprof_$1\"].samples | map(.[2] | tonumber) | add * 1e9 | round" parsed; } &&
+    test "$(total gpu_busy_seconds)" = "$(jq "[.devices[].busy_ns] | add" json)" &&
+    test "$(total kernel_seconds)" = "$(jq "[.kernels[].total_ns] | add" json)" &&
+    test "$(ls -a | grep -c "sums")" = 1
+'
+
+test_expect_success '--metrics-file that cannot be written is reported once, and the program runs on' '
+    $collect --metrics-file no-such-folder/sums.txt $app launch 100 1 1 >t 2>err && facts t && has gpu 100 &&
+    test "$(grep -c "^gpuprof-collect: --metrics-file: no-such-folder/sums.txt" err)" = 1
+'
+
 test_expect_success '--api: none, launch and all' '
     $collect --api none $app mix >t 2>err && facts t && has gpu 33 && has api 0 && has sync 0 &&
     $collect --api launch $app mix >t 2>err && facts t && has gpu 33 && has api 16 && has sync 0 && lacks api:cudaStreamSync &&
