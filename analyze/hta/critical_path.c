@@ -61,6 +61,18 @@ static gp_sid label_of(struct walk *w, enum gp_table table, gp_sid name)
     return *known;
 }
 
+/* The name in full; of our collector's traces demangled, as everywhere. */
+static gp_sid full_name(struct walk *w, gp_sid name)
+{
+    uint32_t *known = gp_map_put(&w->labels, (uint64_t)GP_TABLE_COUNT << 32 | name, NONE);
+    if (*known != NONE) return *known;
+    struct gp_buf full = {0};
+    gp_name_demangle(&full, gp_trace_str(w->v->t, name), gp_string_len(&w->v->t->strings, name));
+    *known = gp_intern(&w->h->strings, full.data ? full.data : "", full.n);
+    gp_buf_release(&full);
+    return *known;
+}
+
 static gp_sid kernel_label(struct walk *w, uint32_t row)
 {
     const struct gp_config *c = gp_gpu_config(w->v->t, row);
@@ -99,7 +111,7 @@ static void explain_gpu(struct walk *w, int64_t from_ns, uint32_t row, enum gp_p
     const struct gp_track *k = track_of(w, w->v->t->events[GP_GPU].track[row]);
     struct gp_path_piece piece = {
         .bound = bound, .name = kernel_label(w, row), .stream = k->stream, .tid = -1};
-    gp_sid full = gp_intern_from(&w->h->strings, &w->v->t->strings, gp_gpu_config(w->v->t, row)->name);
+    gp_sid full = full_name(w, gp_gpu_config(w->v->t, row)->name);
     piece.full = full == piece.name ? 0 : full;
     explain(w, from_ns, piece);
 }

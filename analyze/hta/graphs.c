@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "analyze/hta/hta_priv.h"
 #include "analyze/names/known.h"
+#include "analyze/names/names.h"
 
 /* A GPU event that a graph launch started. */
 struct node_event {
@@ -148,7 +149,11 @@ static void add_graph(struct adder *a, const struct node_event *e, size_t n)
     s.api = gp_intern_from(&a->h->strings, &a->v->t->strings, g->api);
     s.nodes = nodes.all.n;
     s.worst_node = gp_get_node(gpu, e[0].row) == GP_NO_ID ? GP_NO_ID : worst->id;
-    s.worst_node_name = gp_intern_from(&a->h->strings, &a->v->t->strings, worst->name);
+    struct gp_buf name = {0};
+    gp_name_demangle(&name, gp_trace_str(a->v->t, worst->name),
+                     gp_string_len(&a->v->t->strings, worst->name));
+    s.worst_node_name = gp_intern(&a->h->strings, name.data ? name.data : "", name.n);
+    gp_buf_release(&name);
     s.worst_node_min_ns = worst->min_ns;
     s.worst_node_max_ns = worst->max_ns;
     GP_VEC_PUSH(&a->h->graphs, s);

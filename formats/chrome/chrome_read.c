@@ -13,6 +13,7 @@
  * an empty text means a number.
  */
 #include "formats/chrome/chrome_read.h"
+#include "formats/chrome/chrome_producers_priv.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -357,6 +358,7 @@ int gp_chrome_read_chunked(struct gp_trace *t, struct gp_input *in, const struct
     gp_chrome_merge_begin(&s.merge, t);
     run_workers(&s, thread_count(opts->threads, &s.source));
     gp_chrome_merge_end(&s.merge);
+    gp_chrome_take_producers(t);
     pthread_mutex_destroy(&s.lock);
     pthread_cond_destroy(&s.changed);
     gp_buf_release(&s.source.pending);

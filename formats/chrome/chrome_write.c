@@ -6,6 +6,7 @@
 #include "formats/base/json_write.h"
 #include "formats/base/map.h"
 #include "formats/base/str.h"
+#include "formats/chrome/chrome_producers_priv.h"
 #include "formats/chrome/chrome_rows.h"
 
 enum { FLUSH_SIZE = 128 << 10 };
@@ -333,7 +334,7 @@ static void put_id(struct writer *w, enum gp_table table, size_t i)
     if (id == GP_NO_ID && !text) return;
     PUT(w, ",\"id\":");
     if (text) put_string(w, text);
-    else gp_buf_put_u64(&w->b, id);
+    else gp_buf_put_u64(&w->b, table == GP_FLOW ? gp_chrome_unique_id(&w->rows.tracks[e->track[i]], id) : id);
 }
 
 /* The recorded phase, or the table's own if it is not a letter. */
@@ -680,9 +681,11 @@ static void put_metadata(struct writer *w)
     const struct gp_trace *t = w->t;
     if (!gp_trace_get_meta(t, "schemaVersion")) PUT(w, "\"schemaVersion\":1,\n");
     put_devices(w);
-    if (t->rank >= 0 && !gp_trace_get_meta(t, "distributedInfo")) {
-        gp_buf_printf(&w->b, "\"distributedInfo\":{\"rank\":%d", t->rank);
-        if (t->world_size >= 0) gp_buf_printf(&w->b, ",\"world_size\":%d", t->world_size);
+    if ((t->rank >= 0 || t->world_size >= 0) && !gp_trace_get_meta(t, "distributedInfo")) {
+        PUT(w, "\"distributedInfo\":{");
+        if (t->rank >= 0) gp_buf_printf(&w->b, "\"rank\":%d", t->rank);
+        if (t->world_size >= 0)
+            gp_buf_printf(&w->b, "%s\"world_size\":%d", t->rank >= 0 ? "," : "", t->world_size);
         PUT(w, "},\n");
     }
     if (t->clocks.n && !gp_trace_get_meta(t, "baseTimeNanoseconds"))
@@ -690,6 +693,7 @@ static void put_metadata(struct writer *w)
             &w->b, "\"baseTimeNanoseconds\":%lld,\n",
             (long long)((uint64_t)t->clocks.at[0].realtime_ns - (uint64_t)t->clocks.at[0].trace_ns));
     put_losses(w);
+    gp_chrome_put_producers(&w->b, t, &w->rows);
     for (size_t i = 0; i < t->meta.n; i++) {
         const struct gp_meta *m = &t->meta.at[i];
         if (is_own_key(w, gp_trace_str(t, m->key))) continue;

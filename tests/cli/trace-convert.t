@@ -78,6 +78,27 @@ test_expect_success 'what was not recorded at the same time is put side by side,
     trace-convert -q early.json late.json 2>err >both.trace && test_must_be_empty err
 '
 
+# Processes, ranks, and whose ids are whose have no place of their own in Chrome JSON.
+test_expect_success 'trace-hta finds the same in a trace that went through Chrome JSON' '
+    for f in twoproc_exec ddp managed decode_graph; do
+        trace-convert -q --to chrome "$samples/h200/$f.trace" >way.json && trace-convert -q way.json >back.trace &&
+        trace-hta -q -f json --top 0 --steps "$samples/h200/$f.trace" | jq "del(.inputs)" >expect &&
+        for back in way.json back.trace; do
+            trace-hta -q -f json --top 0 --steps $back | jq "del(.inputs)" >out && test_cmp expect out || return 1
+        done || { echo "$f"; return 1; }
+    done &&
+    trace-convert -q --to chrome ranks.trace >way.json &&
+    trace-hta -q -f json --top 0 ranks.trace | jq "del(.inputs)" >expect &&
+    trace-hta -q -f json --top 0 way.json | jq "del(.inputs)" >out && test_cmp expect out
+'
+
+test_expect_success 'what is wrong in the list of processes is passed over' '
+    echo "{\"gpuprofProcesses\":[[1,2],\"x\",[0,-1,5,9],[0,0,3,99999999999],[0,0,3,2],{}],\"gpuprofDevices\":[\"a\",-1,2],
+        \"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"pid\":0,\"tid\":7,\"ts\":5,\"dur\":1,\"args\":{\"device\":0,\"stream\":7}}]}" >list.json &&
+    trace-hta -q -f json list.json | jq -e "[.devices[] | .rank, .process] == [2, 3]" &&
+    echo "{\"gpuprofProcesses\":7,\"gpuprofDevices\":[[[\",\"traceEvents\":[]}" >list.json && trace-convert list.json >out 2>err || test $? = 2
+'
+
 test_expect_success 'one of several inputs that cannot be read is named' '
     test_expect_code 2 trace-convert early.json missing.json late.json 2>err >out &&
     grep "^trace-convert: missing.json: " err && test_must_be_empty out
