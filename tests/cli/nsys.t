@@ -95,6 +95,8 @@ test_expect_success 'from a pipe and compressed: the same, and -v reports the te
 test_expect_success 'no SQL of a file is run: views, triggers, virtual tables, generated columns' '
     python3 "$hostile" views views.sqlite &&
     status_of trace-hta views.sqlite && test "$status" = 2 && grep "no GPU events" err &&
+    python3 "$hostile" virtual virtual.sqlite &&
+    status_of trace-hta virtual.sqlite && test "$status" = 2 && test_must_be_empty out &&
     python3 "$hostile" triggers triggers.sqlite &&
     answer p3.24.sqlite >plain && answer triggers.sqlite >other && test_cmp plain other &&
     python3 "$hostile" generated generated.sqlite &&

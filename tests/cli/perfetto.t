@@ -16,6 +16,14 @@ test_expect_success PLAIN 'every sample of an H200: slices in = slices out, sums
     for f in "$samples"/h200/*; do check "$f" || { echo "$f"; return 1; }; done
 '
 
+# All pairs take minutes; these have every kind of work.
+test_expect_success 'the same of pairs: compiled, captured, ranks, copies on streams of their own' '
+    for f in activation_compiled.trace ddp_bucket1.rank0.json.gz ddp_even.trace decode_graph.json.gz heads.trace \
+        loading_workers.trace mlp_prefetch.trace pieces_async.json.gz; do
+        check "$samples/pairs/$f" || { echo "$f"; return 1; }
+    done
+'
+
 test_expect_success 'the same of broken files, as far as they can be read' '
     for f in "$samples"/broken/*.json "$GP_SOURCE/tests/cli/data/every_kind.json"; do
         trace-convert -q --to chrome "$f" >/dev/null 2>&1 || continue

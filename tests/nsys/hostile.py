@@ -31,6 +31,17 @@ def large(path, rows=40000, padding=400):
     return db
 
 
+def virtual(path):
+    """Tables that a module of the library, or of nobody, would compute."""
+    db = connect(path)
+    db.execute("PRAGMA writable_schema = 1")
+    for name, module in ((KERNEL, "fts5(start, end, deviceId, demangledName)"), ("NVTX_EVENTS", "csv(filename='/etc/hostname')"),
+                         ("CUPTI_ACTIVITY_KIND_RUNTIME", "no_such_module(1)")):
+        db.execute("INSERT INTO sqlite_master VALUES ('table', ?, ?, 0, ?)",
+                   (name, name, "CREATE VIRTUAL TABLE %s USING %s" % (name, module)))
+    db.commit()
+
+
 def views(path):
     db = connect(path)
     db.execute("CREATE VIEW %s AS SELECT 1 AS start, 2 AS 'end', 0 AS deviceId, 1 AS demangledName" % KERNEL)
