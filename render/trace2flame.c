@@ -2,6 +2,7 @@
 #include <string.h>
 #include "analyze/front/folded.h"
 #include "analyze/front/front.h"
+#include "analyze/front/join.h"
 #include "analyze/stacks/stacks.h"
 #include "formats/base/input.h"
 #include "formats/folded_read.h"
@@ -137,7 +138,7 @@ static int write_answer(struct job *j, struct gp_err *err)
         gp_cli_warn(j->front.tool, "--filter: no frame matches '%s', so the picture is empty", o->s.filter);
     if (o->front.common.verbose) gp_cli_say(j->front.tool, gp_buf_str(&stats));
     gp_buf_release(&stats);
-    gp_front_put_inputs(&j->front, &inputs);
+    gp_front_put_title(&j->front, &inputs);
     a->flames = j->flames;
     a->weight = o->weight;
     a->title = o->title;

@@ -2,6 +2,13 @@
 # bundle.sh DIR: copy the tools, the injected library and the shared libraries that they need into DIR, to be carried
 # to a machine where nothing can be installed. There: LD_LIBRARY_PATH=DIR/lib DIR/bin/gpuprof-collect ...
 set -eu
+case ${1:-} in
+-h | --help)
+    echo "usage: bundle.sh DIR"
+    exit 0
+    ;;
+-*) set -- ;;
+esac
 [ $# -eq 1 ] || { echo "usage: bundle.sh DIR" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 bin=${GPUPROF_BIN:-$here/../build/release/bin}

@@ -7,6 +7,7 @@ As a module: Trace(open(path, 'rb').read()) has .tables (name -> list of rows, a
 dictionaries of each producer, and .issues.
 """
 import bisect
+import os
 import struct
 import sys
 import zlib
@@ -444,6 +445,10 @@ def escape(text):
 
 
 def main():
+    if len(sys.argv) != 2 or sys.argv[1].startswith('-'):
+        asked = sys.argv[1:] in (['-h'], ['--help'])
+        print('usage: gpt_read.py FILE', file=sys.stdout if asked else sys.stderr)
+        sys.exit(0 if asked else 2)
     trace = Trace(open(sys.argv[1], 'rb').read())
     for table, rows in trace.tables.items():
         for row in rows:
@@ -453,4 +458,7 @@ def main():
 
 
 if __name__ == '__main__':
-    main()
+    try:
+        main()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()) # whoever reads has left

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "analyze/front/operands.h"
 #include "analyze/view/quality_line.h"
+#include "formats/base/count.h"
 #include "formats/base/input.h"
 
 /* ---- opening ---- */
@@ -39,6 +40,15 @@ void gp_front_inputs(struct gp_front *f, const char *const *paths, size_t n)
     f->threads = gp_threads_share(f->opts->common.threads, n);
 }
 
+/* Formats that nobody reads as text. */
+static bool is_picture(const char *format)
+{
+    static const char *const names[] = {"html", "svg", "pprof"};
+    for (size_t i = 0; format && i < GP_COUNT(names); i++)
+        if (!strcmp(format, names[i])) return true;
+    return false;
+}
+
 int gp_front_open(struct gp_front *f, const struct gp_tool *tool, const struct gp_front_opts *opts,
                   struct gp_err *err)
 {
@@ -49,6 +59,10 @@ int gp_front_open(struct gp_front *f, const struct gp_tool *tool, const struct g
     gp_cli_progress(tool, &opts->common, &f->progress);
     if (opts->width && strcmp(opts->common.format, "text") != 0)
         return gp_fail(err, GP_E_USAGE, -1, "--width requires --format text");
+    if (!opts->common.output && is_picture(opts->common.format) && isatty(STDOUT_FILENO))
+        return gp_fail(err, GP_E_USAGE, -1,
+                       "%s is not written to a terminal; redirect the output or name a file with -o",
+                       opts->common.format);
     if (!opts->classes) return 0;
     f->classes = &f->own_classes;
     return gp_front_file(opts->classes, GP_SMALL_FILE_BYTES, parse_classes, &f->own_classes, err);

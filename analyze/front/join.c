@@ -5,6 +5,7 @@
 #include "analyze/hta/clocks.h"
 #include "analyze/view/repair.h"
 #include "formats/base/scale.h"
+#include "formats/base/str.h"
 #include "formats/join.h"
 
 enum { TITLE_NAMES = 3 };
@@ -127,6 +128,7 @@ void gp_front_joined_release(struct gp_front_joined *in)
 
 static const char *base_name(const char *path)
 {
+    if (gp_starts(path, "/dev/fd/") || gp_starts(path, "/proc/self/fd/")) return "a pipe";
     const char *slash = strrchr(path, '/');
     if (slash && slash[1]) path = slash + 1;
     return strcmp(path, "-") != 0 ? path : "standard input";

@@ -274,6 +274,46 @@ static const struct gp_option *next_option(const struct gp_tool *tool, size_t i,
     return i < GP_COUNT(always) - 1 ? &always[i] : NULL;
 }
 
+/* How many letters must be put in, left out, changed or swapped with the next one to make A of the N bytes at B; names of
+ * options are short, and of longer ones only the beginning counts. */
+static size_t letters_apart(const char *a, const char *b, size_t n)
+{
+    enum { MOST = 40 };
+    size_t rows[3][MOST + 1], len = strlen(a);
+    if (len > MOST) len = MOST;
+    if (n > MOST) n = MOST;
+    for (size_t k = 0; k <= n; k++) rows[0][k] = k;
+    for (size_t i = 1; i <= len; i++) {
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+        row[0] = i;
+        for (size_t k = 1; k <= n; k++) {
+            row[k] = above[k - 1] + (a[i - 1] != b[k - 1]);
+            if (above[k] + 1 < row[k]) row[k] = above[k] + 1;
+            if (row[k - 1] + 1 < row[k]) row[k] = row[k - 1] + 1;
+            bool swapped = i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1];
+            if (swapped && before[k - 2] + 1 < row[k]) row[k] = before[k - 2] + 1;
+        }
+    }
+    return rows[len % 3][n];
+}
+
+/* No option begins with the N bytes at NAME: name the one that may be meant, if one is close. */
+static void unknown_option(struct gp_tool *tool, const char *name, size_t n)
+{
+    enum { CLOSE = 2, SHORTEST = 4 };
+    const struct gp_option *o, *best = NULL;
+    size_t least = n >= SHORTEST ? CLOSE + 1 : 0, n_own;
+    for (size_t i = 0; (o = next_option(tool, i, &n_own)); i++) {
+        size_t apart = letters_apart(o->name, name, n);
+        if (apart < least) {
+            least = apart;
+            best = o;
+        }
+    }
+    if (best) misuse(tool, "unknown option '--%.*s'; did you mean --%s?", (int)n, name, best->name);
+    else misuse(tool, "unknown option '--%.*s'", (int)n, name);
+}
+
 /* The option whose long name is, or begins with, N bytes at NAME; NULL after a message. */
 static const struct gp_option *find_long(struct gp_tool *tool, const char *name, size_t n)
 {
@@ -291,7 +331,7 @@ static const struct gp_option *find_long(struct gp_tool *tool, const char *name,
         matches++;
         if (all.n < SUGGESTIONS) gp_buf_printf(&all, "%s--%s", all.n ? ", " : "", o->name);
     }
-    if (matches == 0 || n == 0) misuse(tool, "unknown option '--%.*s'", (int)n, name);
+    if (matches == 0 || n == 0) unknown_option(tool, name, n);
     else if (matches > 1) misuse(tool, "option '--%.*s' could be %s", (int)n, name, gp_buf_str(&all));
     gp_buf_release(&all);
     return matches == 1 && n > 0 ? found : NULL;

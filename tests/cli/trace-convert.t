@@ -220,6 +220,12 @@ test_expect_success 'input that is not a trace is refused' '
     done
 '
 
+test_expect_success 'an option that is nearly one is recognised' '
+    test_expect_code 2 trace-convert --fromat chrome every.json 2>err && grep "unknown option .--fromat.; did you mean --format?" err &&
+    test_expect_code 2 trace-convert --compres=gzip --verbos --threds 2 every.json 2>err && grep "did you mean --threads?" err &&
+    test_expect_code 2 trace-convert --elephant every.json 2>err && ! grep "did you mean" err
+'
+
 test_expect_success 'misuse is reported in one line and a hint' '
     for args in "--to otf2 every.json" "--compress lzma every.json" "--no-such-option"; do
         status_of trace-convert $args &&
