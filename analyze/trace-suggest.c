@@ -13,7 +13,7 @@ struct opts {
     struct gp_front_opts front;
     struct gp_opt_list rules;
     const char *ceilings, *fail_on, *expect, *roofline;
-    int64_t min_saving_ns;
+    int64_t min_saving_ns, step_time_ns;
     bool list_rules, three_regimes;
 };
 
@@ -23,6 +23,8 @@ static const struct gp_option options[] = {
      offsetof(struct opts, list_rules)},
     {0, "min-saving", "TIME", "omit suggestions that save less per step, such as 50us", GP_OPT_DURATION,
      offsetof(struct opts, min_saving_ns)},
+    {0, "step-time", "TIME", "how long a step takes without a recorder (default: estimated)", GP_OPT_DURATION,
+     offsetof(struct opts, step_time_ns)},
     {0, "fail-on", "low|medium|high|critical",
      "exit with 1 if a suggestion has this priority or a higher one", GP_OPT_CHOICE,
      offsetof(struct opts, fail_on)},
@@ -75,7 +77,8 @@ static int suggest(struct job *j, struct gp_err *err)
                                  .step_marker = o->front.step_marker,
                                  .rules = o->rules.at,
                                  .n_rules = o->rules.n,
-                                 .min_saving_ns = o->min_saving_ns};
+                                 .min_saving_ns = o->min_saving_ns,
+                                 .unprofiled_ns = o->step_time_ns};
     int failed = gp_front_join(&j->front, GP_SUGGEST_NEED, &t, &in, err);
     if (failed) {
         gp_front_joined_release(&in);
@@ -101,7 +104,8 @@ static int write_answer(const struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
     struct gp_buf b = {0};
-    gp_cli_put_given(&b, j->front.tool, o, "rule min-saving step-marker classes ceilings three-regimes top");
+    gp_cli_put_given(&b, j->front.tool, o,
+                     "rule min-saving step-time step-marker classes ceilings three-regimes top");
     struct gp_suggest_answer a = {.s = &j->suggest,
                                   .top = gp_answer_rows(j->format, o->front.top),
                                   .three_regimes = o->three_regimes,

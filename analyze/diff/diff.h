@@ -175,6 +175,8 @@ struct gp_diff_opts {
     bool cross_gpu;                   /* other GPU models may be compared */
     bool any_work;                    /* other work may be compared */
     const struct gp_expects *expects; /* NULL: none. Borrowed. */
+    /* step times without a recorder, baseline and current, which predictions of the step are about; 0: as recorded */
+    int64_t base_step_ns, current_step_ns;
 };
 
 /* ---- the answer ---- */

@@ -209,7 +209,10 @@ static void check_gate(struct gp_diff *d, const struct gp_gate *gate)
 static void find_expected(struct gp_diff *d, const struct gp_expect *e, const char *op,
                           struct gp_diff_expect *x)
 {
-    if (e->metric < GP_METRIC_COUNT) {
+    int64_t before = d->opts.base_step_ns, after = d->opts.current_step_ns;
+    if (e->metric == GP_METRIC_STEP && before > 0 && after > 0) {
+        x->value = value_of(!e->percent, after - before, gp_diff_change_pct(before, after));
+    } else if (e->metric < GP_METRIC_COUNT) {
         const struct gp_diff_metric *m = &d->metrics[e->metric];
         if (m->known && !m->refused) x->value = value_of(!e->percent, m->change, m->change_pct);
     } else if (e->metric > GP_METRIC_COUNT) {

@@ -468,9 +468,15 @@ int64_t gp_plan_length(const struct gp_plan *p)
 
 int64_t gp_plan_step_ns(const struct gp_plan *p, const struct gp_edit *edits, size_t n)
 {
+    return gp_plan_step_of(p, &p->replay, edits, n);
+}
+
+int64_t gp_plan_step_of(const struct gp_plan *p, const struct gp_replay *r, const struct gp_edit *edits,
+                        size_t n)
+{
     const struct gp_plan_step *first = &p->steps.at[0], *last = &p->steps.at[p->steps.n - 1];
     struct gp_replay_marks marks = {first->first_item, last->first_item, 0, 0};
-    int64_t length = gp_replay_run(&p->replay, edits, n, &marks);
+    int64_t length = gp_replay_run(r, edits, n, &marks);
     if (p->steps.n < 2 || !first->n_items || !last->n_items) return length / (int64_t)p->steps.n;
     return (marks.to_ns - marks.from_ns) / (int64_t)(p->steps.n - 1);
 }

@@ -72,5 +72,8 @@ int64_t gp_plan_length(const struct gp_plan *p);
 /* Mean step of the replay with N edits, ns: from one step's first item to the next one's, so that time before
  * the first step and after the last does not count. With a single step, its whole length. */
 int64_t gp_plan_step_ns(const struct gp_plan *p, const struct gp_edit *edits, size_t n);
+/* The same with R, which has P's items and calls with other times, in place of P's replay. */
+int64_t gp_plan_step_of(const struct gp_plan *p, const struct gp_replay *r, const struct gp_edit *edits,
+                        size_t n);
 
 #endif

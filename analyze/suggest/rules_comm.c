@@ -60,6 +60,7 @@ const struct gp_rule gp_rule_exposed_communication = {
     .threshold = "5% of the time",
     .guard = "the low end is nothing, as one rank does not show what part of it is waiting",
     .run = ask_exposed_communication,
+    .to_know = "record all ranks together, which shows what is waiting",
 };
 
 /* ---- in small pieces ---- */
@@ -117,4 +118,6 @@ const struct gp_rule gp_rule_small_collectives = {
     .threshold = "more than 10 per step below 100 us",
     .guard = "",
     .run = ask_small_collectives,
+    .to_know = "record all ranks together, which shows what is waiting",
+    .measured = true,
 };

@@ -117,6 +117,7 @@ const struct gp_rule gp_rule_pageable_copy = {
     .threshold = "0.5% of the time, or 50 us per step",
     .guard = "copies of at most 64 KB",
     .run = ask_pageable_copy,
+    .measured = true,
 };
 
 /* ---- copies that the host waits for ---- */
@@ -203,6 +204,7 @@ const struct gp_rule gp_rule_synchronous_copy = {
     .guard = "single values (see scalar_read); pageable memory above 64 KB; waits that cost nothing in the "
              "replay save nothing",
     .run = ask_synchronous_copy,
+    .measured = true,
 };
 
 /* ---- copies with nothing beside them ---- */
@@ -278,6 +280,8 @@ const struct gp_rule gp_rule_copy_overlap = {
     .threshold = "2% of the time",
     .guard = "pageable copies, which cannot run beside anything; copies of at most 64 KB",
     .run = ask_copy_overlap,
+    .to_know = "record operators, which show what needs the copied bytes first",
+    .measured = true,
 };
 
 /* ---- many small ones ---- */
@@ -340,4 +344,6 @@ const struct gp_rule gp_rule_small_copies = {
     .threshold = "more than 10 per step below 64 KB",
     .guard = "",
     .run = ask_small_copies,
+    .to_know = "record operators, which show what is copied",
+    .measured = true,
 };

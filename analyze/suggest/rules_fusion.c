@@ -196,6 +196,8 @@ const struct gp_rule gp_rule_fusion = {
              "chain; optimizer kernels are not part of one; a tenth of the kernels already come from a "
              "compiler; where the host is late 20% of the time, compile covers the launches",
     .run = ask_fusion,
+    .to_know = "record operators with shapes, which show what the kernels pass on",
+    .measured = true,
 };
 
 /* ---- what follows a product ---- */
@@ -294,6 +296,8 @@ const struct gp_rule gp_rule_epilogue = {
         "one or two of PyTorch's elementwise kernels after a product, once per step; 1% of the busy time",
     .guard = "copies and fills; longer chains; compiler kernels",
     .run = ask_epilogue,
+    .to_know = "record operators with shapes, which show what the kernels pass on",
+    .measured = true,
 };
 
 /* ---- casts ---- */
@@ -327,6 +331,8 @@ const struct gp_rule gp_rule_cast_churn = {
     .threshold = "once per step, 5% of the busy time",
     .guard = "casts inside other kernels",
     .run = ask_cast_churn,
+    .to_know = "record operators with shapes, which show what is cast again",
+    .measured = true,
 };
 
 /* ---- order of elements ---- */
@@ -358,6 +364,9 @@ const struct gp_rule gp_rule_layout_churn = {
     .threshold = "once per step, 3% of the busy time",
     .guard = "copies that change the type",
     .run = ask_layout_churn,
+    .to_know =
+        "record hardware counters (gpuprof-collect --metrics) of the copies and of the layers around them",
+    .measured = true,
 };
 
 /* ---- fills of gradients ---- */
@@ -454,4 +463,5 @@ const struct gp_rule gp_rule_zero_fill = {
     .threshold = "once per step, 0.5% of the busy time",
     .guard = "fewer than four single fills in a row; fills of the backward pass",
     .run = ask_zero_fill,
+    .measured = true,
 };

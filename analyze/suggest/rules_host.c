@@ -2,10 +2,12 @@
 // data.
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/nth.h"
 #include "analyze/names/known.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
+#include "formats/base/mem.h"
 
 static const double WORTH_PCT = 0.3, INPUT_PCT = 5;
 
@@ -64,6 +66,8 @@ const struct gp_rule gp_rule_allocation = {
     .threshold = "every second step, 0.3% of the time",
     .guard = "stream-ordered allocation (Async); traces without steps, where it may be part of the start-up",
     .run = ask_allocation,
+    .gaps = true,
+    .measured = true,
 };
 
 /* ---- loading code ---- */
@@ -92,6 +96,7 @@ const struct gp_rule gp_rule_module_load = {
     .threshold = "0.3% of the time",
     .guard = "warm-up steps; traces without steps, where it may be part of the start-up",
     .run = ask_module_load,
+    .gaps = true,
 };
 
 /* ---- compiling ---- */
@@ -133,6 +138,7 @@ const struct gp_rule gp_rule_recompilation = {
     .threshold = "0.3% of the time",
     .guard = "warm-up steps; traces without steps, where it may be part of the start-up",
     .run = ask_recompilation,
+    .gaps = true,
 };
 
 /* ---- loading data ---- */
@@ -152,6 +158,43 @@ static bool loads_in_python(const char *name)
     return gp_idle_loads_data(GP_PYTHON, name, strlen(name));
 }
 
+int64_t gp_rule_input_time(const struct gp_rule_ctx *c, int64_t *by_call, int64_t *count)
+{
+    int64_t total = gp_rule_host_time(c, GP_RANGE, loads_in_range, by_call, count);
+    if (!total) total = gp_rule_host_time(c, GP_OP, loads_in_op, by_call, count);
+    if (!total) total = gp_rule_host_time(c, GP_PYTHON, loads_in_python, by_call, count);
+    return total;
+}
+
+/* The median host time before the calls that launch something. */
+static int64_t usual_gap(const struct gp_rule_ctx *c)
+{
+    int64_t *gap = gp_alloc((c->p->calls.n + 1) * sizeof *gap), median = 0;
+    size_t n = 0;
+    for (uint32_t k = 0; k < c->p->calls.n; k++)
+        if (c->p->replay.calls.at[k].n) gap[n++] = c->calls[k].before_ns;
+    if (n) median = gp_nth(gap, n, n / 2);
+    free(gap);
+    return median;
+}
+
+void gp_rule_find_held(struct gp_rule_ctx *c)
+{
+    enum { STEP_PARTS = 20 }; /* 5% of a step */
+    int64_t *input = gp_zalloc((c->p->calls.n + 1) * sizeof *input), usual = usual_gap(c);
+    int64_t least = c->plan_ns / (int64_t)(c->n_steps ? c->n_steps : 1) / STEP_PARTS;
+    if (least < GP_RULE_LONG_NS) least = GP_RULE_LONG_NS;
+    if (least < usual * GP_RULE_LONG_TIMES) least = usual * GP_RULE_LONG_TIMES;
+    gp_rule_input_time(c, input, NULL);
+    for (uint32_t k = 0; k < c->p->calls.n; k++) {
+        struct gp_rule_call *call = &c->calls[k];
+        call->held_ns = input[k] < call->before_ns ? input[k] : call->before_ns;
+        if (call->before_ns >= least && call->held_ns < call->before_ns - usual)
+            call->held_ns = call->before_ns - usual;
+    }
+    free(input);
+}
+
 static void ask_input_stall(struct gp_rule_ctx *c)
 {
     static const struct texts texts = {"The launching thread loads batches",
@@ -163,9 +206,7 @@ static void ask_input_stall(struct gp_rule_ctx *c)
                                        "record again and run trace-diff: expect less idle_data_loading",
                                        50};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
-    int64_t total = gp_rule_host_time(c, GP_RANGE, loads_in_range, by_call, &count);
-    if (!total) total = gp_rule_host_time(c, GP_OP, loads_in_op, by_call, &count);
-    if (!total) total = gp_rule_host_time(c, GP_PYTHON, loads_in_python, by_call, &count);
+    int64_t total = gp_rule_input_time(c, by_call, &count);
     if (gp_pct(total, c->plan_ns) >= INPUT_PCT && c->idle_ns[GP_IDLE_DATA] > 0)
         suggest(c, by_call, total, count, &texts);
     free(by_call);
@@ -179,4 +220,8 @@ const struct gp_rule gp_rule_input_stall = {
     .threshold = "5% of the time",
     .guard = "loading that the GPU does not wait for; worker threads",
     .run = ask_input_stall,
+    .gaps = true,
+    .to_know = "record Python frames (with_stack=True, gpuprof-collect --sample), which show what the "
+               "loading waits for",
+    .measured = true,
 };

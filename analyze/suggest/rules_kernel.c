@@ -90,6 +90,8 @@ const struct gp_rule gp_rule_tensor_cores = {
     .threshold = "5% of the busy time",
     .guard = "double precision; names that do not show it",
     .run = ask_tensor_cores,
+    .to_know = "measure the device (gpuprof-collect --calibrate) for its rates in TF32 and 16 bits",
+    .measured = true,
 };
 
 /* ---- attention in pieces ---- */
@@ -225,6 +227,8 @@ const struct gp_rule gp_rule_attention = {
     .threshold = "once per step, 2% of the busy time",
     .guard = "the softmax of a loss; normalisation in between",
     .run = ask_attention,
+    .to_know = "measure the device (gpuprof-collect --calibrate) for its rates in 16 bits",
+    .measured = true,
 };
 
 /* ---- an optimizer in pieces ---- */
@@ -341,4 +345,6 @@ const struct gp_rule gp_rule_optimizer = {
     .threshold = "more than 4 kernels per step",
     .guard = "fused optimizers",
     .run = ask_optimizer,
+    .to_know = "record operators with shapes, which show the number of parameters",
+    .measured = true,
 };

@@ -146,6 +146,7 @@ const struct gp_rule gp_rule_compile = {
     .threshold = "idle because of the host 20% of the time; half of the kernels find the GPU idle",
     .guard = "a tenth of the kernels already come from a compiler",
     .run = ask_compile,
+    .measured = true,
 };
 
 /* ---- one graph for a step ---- */
@@ -219,6 +220,7 @@ const struct gp_rule gp_rule_cuda_graph = {
     .threshold = "idle because of the host 10% of the time; all steps have the same kernels, grids and order",
     .guard = "the host waits inside a step; the trace already has graphs; grids change",
     .run = ask_cuda_graph,
+    .measured = true,
 };
 
 /* ---- graphs that are too small ---- */
@@ -350,6 +352,9 @@ const struct gp_rule gp_rule_graph_breaks = {
     .threshold = "one change per step from one region to another of the same phase",
     .guard = "a change from forward to backward",
     .run = ask_graph_breaks,
+    .gaps = true,
+    .to_know = "record the compiler's log (TORCH_TRACE) and read it with trace-compile",
+    .measured = true,
 };
 
 /* ---- Python between launches ---- */
@@ -447,4 +452,6 @@ const struct gp_rule gp_rule_python_gap = {
     .threshold = "30 us at the same place in 80% of the steps; 1% of the time in all",
     .guard = "the GPU does not wait for the host",
     .run = ask_python_gap,
+    .gaps = true,
+    .to_know = "record Python frames (with_stack=True, gpuprof-collect --sample)",
 };

@@ -59,6 +59,7 @@ const struct gp_rule gp_rule_memory_access = {
     .threshold = "64 MB or more at less than 40% of the bandwidth (ncu: 60%); 2% of the busy time lost",
     .guard = "unknown bytes; less than one wave of blocks; kernels that run beside others; matrix products",
     .run = ask_memory_access,
+    .to_know = "record hardware counters (gpuprof-collect --metrics)",
 };
 
 /* ---- 32 bits where 16 would do ---- */
@@ -135,4 +136,5 @@ const struct gp_rule gp_rule_low_precision = {
     .threshold = "memory-bound kernels take 50% of the busy time, and FP32 is 50% of their bytes",
     .guard = "optimizer states",
     .run = ask_low_precision,
+    .to_know = "record hardware counters (gpuprof-collect --metrics)",
 };

@@ -13,6 +13,7 @@
 #ifndef GP_ANALYZE_RULES_PRIV_H
 #define GP_ANALYZE_RULES_PRIV_H
 
+#include "analyze/suggest/bare_priv.h"
 #include "analyze/suggest/chains_priv.h"
 #include "analyze/suggest/item_work_priv.h"
 #include "analyze/suggest/plan.h"
@@ -35,6 +36,7 @@ struct gp_rule_call {
     uint32_t node;     /* of the view's host stack; GP_HOST_NONE */
     uint32_t op;       /* row of GP_OP around it; UINT32_MAX */
     int64_t before_ns; /* host time since the previous call, not negative */
+    int64_t held_ns;   /* of it what loading data or one long gap holds: gp_rule_find_held() */
 };
 
 struct gp_rule_ctx {
@@ -61,7 +63,8 @@ struct gp_rule_ctx {
     /* Elements of a vectorized elementwise kernel, of those that its grid shows: 1 or 0.5, by what the trace shows of its
      * PyTorch; 0: the device is of another vendor, whose grids show nothing. */
     double grid_part;
-    bool same_steps; /* every step runs the same kernels with the same grids in the same order */
+    const struct gp_bare *bare; /* the steps without the recorder */
+    bool same_steps;            /* every step runs the same kernels with the same grids in the same order */
 };
 
 /* Add a suggestion of the running rule. The pointer is valid until the next one is added. */
@@ -134,6 +137,14 @@ int64_t gp_rule_time_before_calls(const struct gp_rule_ctx *c, int64_t begin_ns,
                                   int64_t *by_call);
 /* Add edits that subtract BY_CALL from the host time before each call. */
 void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, const int64_t *by_call);
+/* How much longer than the median host time before a launch a gap is that is not spent on launching, and the least. */
+enum { GP_RULE_LONG_TIMES = 20, GP_RULE_LONG_NS = 1000000 };
+/* Is the host time before CALL such a gap, and 5% of a step? Sets held_ns of all calls: the time before them in which data is
+ * loaded, or the whole of such a gap but for a usual one. Needs c->calls. O(events). */
+void gp_rule_find_held(struct gp_rule_ctx *c);
+/* Add to BY_CALL the host time in which the launching threads load data, by ranges, operators or Python frames; returns the
+ * sum. */
+int64_t gp_rule_input_time(const struct gp_rule_ctx *c, int64_t *by_call, int64_t *count);
 /* Time lost because the host is late, in percent of the replayed time. */
 double gp_rule_host_bound_pct(const struct gp_rule_ctx *c);
 

@@ -97,6 +97,8 @@ const struct gp_rule gp_rule_odd_dimensions = {
     .threshold = "K or N not a multiple of 8; 5% of the busy time in such products",
     .guard = "matrices of fewer than 64 columns; the number of rows; products already at the roof",
     .run = ask_odd_dimensions,
+    .to_know = "time the product with padded sizes (gpuprof-collect --op matmul)",
+    .measured = true,
 };
 
 /* ---- far below the roof ---- */
@@ -155,4 +157,5 @@ const struct gp_rule gp_rule_gemm_roof = {
     .guard = "kernels that run beside others or beside communication; operators with several kernels; plain "
              "FP32; odd sizes",
     .run = ask_gemm_roof,
+    .to_know = "record hardware counters (gpuprof-collect --metrics)",
 };

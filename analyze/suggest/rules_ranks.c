@@ -308,6 +308,8 @@ const struct gp_rule gp_rule_straggler = {
     .guard = "broadcasts, sends and other operations that need not wait; clocks that do not agree to within "
              "a quarter of a wait",
     .run = ask_straggler,
+    .to_know = "record more steps, and the clocks of all ranks",
+    .measured = true,
 };
 
 /* ---- through the host ---- */

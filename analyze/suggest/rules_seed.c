@@ -133,6 +133,8 @@ const struct gp_rule gp_rule_batching = {
     .guard = "kernels that fill the device or already process many tensors; the low end is nothing, as the "
              "trace does not show whether they depend on one another",
     .run = ask_batching,
+    .to_know = "record operators with shapes",
+    .measured = true,
 };
 
 /* ---- the CPU works while the device waits ---- */
@@ -469,6 +471,8 @@ const struct gp_rule gp_rule_caching = {
     .guard = "operators that take tensors; the low end is nothing, as the trace does not show whether "
              "something writes to the result",
     .run = ask_caching,
+    .to_know = "record Python frames (with_stack=True), which show who asks for it again",
+    .measured = true,
 };
 
 /* ---- an idle device, and no other rule that helps ---- */
@@ -572,4 +576,5 @@ const struct gp_rule gp_rule_low_utilisation = {
     .threshold = "busy less than half of the time",
     .guard = "other suggestions save a tenth of the step; idle time that nothing recorded explains",
     .run = ask_low_utilisation,
+    .to_know = "record Python frames (with_stack=True, gpuprof-collect --sample)",
 };

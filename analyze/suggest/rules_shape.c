@@ -91,6 +91,7 @@ const struct gp_rule gp_rule_small_grid = {
     .guard = "kernels that run beside others; the low end is nothing, as the trace does not show whether the "
              "kernels can be split",
     .run = ask_small_grid,
+    .to_know = "record hardware counters (gpuprof-collect --metrics)",
 };
 
 /* ---- a last wave that is nearly empty ---- */
@@ -144,6 +145,7 @@ const struct gp_rule gp_rule_wave_quantisation = {
     .threshold = "1 to 3 waves, the last one less than 30% full; 5% of the busy time lost",
     .guard = "clusters; memory-bound kernels; kernels that run beside others",
     .run = ask_wave_quantisation,
+    .to_know = "record hardware counters (gpuprof-collect --metrics)",
 };
 
 /* ---- kernels that communication slows down ---- */
@@ -366,4 +368,5 @@ const struct gp_rule gp_rule_tiny_kernels = {
     .threshold = "more than 30% of the kernels take less than 5 us; 1% of the time in gaps between them",
     .guard = "a late host (see compile and cuda_graph); a tenth of the kernels come from a compiler",
     .run = ask_tiny_kernels,
+    .to_know = "record operators with shapes",
 };

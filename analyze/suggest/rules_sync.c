@@ -144,6 +144,8 @@ const struct gp_rule gp_rule_scalar_read = {
     .threshold = "a copy of at most 16 bytes to the host that the host waits for, every second step",
     .guard = "waits that cost nothing in the replay because the GPU had no work left save nothing",
     .run = ask_scalar_read,
+    .to_know = "record Python frames (with_stack=True), which show what the value decides",
+    .measured = true,
 };
 
 static void ask_blocking_sync(struct gp_rule_ctx *c)
@@ -169,4 +171,6 @@ const struct gp_rule gp_rule_blocking_sync = {
     .guard = "one wait at the end of the recording; waits right after a copy (see synchronous_copy); waits "
              "that cost nothing in the replay save nothing",
     .run = ask_blocking_sync,
+    .to_know = "record Python frames (with_stack=True), which show who waits",
+    .measured = true,
 };

@@ -17,6 +17,9 @@ enum {
     TRUSTED_PCT = 2,
     STEPS_FEW = 3,
     MODEL_PCT = 15, /* of a saving: what a replay of a change may be off, besides */
+    WIDE_PCT = 10,  /* of a step: an interval that is worth making narrower */
+    UNMEASURED_PART = 4,
+    NOTE_PARTS = 5, /* of a step: a recorder that adds less is not worth a note */
     NOISE_PCT = 1   /* of a step, between two runs of the same program; measured on an H200: 0.6 and 0.8 % */
 };
 
@@ -266,6 +269,23 @@ static void tell_step(struct gp_rule_ctx *c)
     s->trusted = s->replay_error_pct <= TRUSTED_PCT && s->replay_error_pct >= -TRUSTED_PCT;
 }
 
+/* The recorded step, less what the replays without the recorder take less. */
+static void tell_bare_step(struct gp_rule_ctx *c)
+{
+    struct gp_suggest_step *s = &c->s->step;
+    const struct gp_bare *b = c->bare;
+    int64_t least_ns = c->busy_ns < 0 ? 0 : gp_rule_per_step(c, c->busy_ns);
+    int64_t low = s->step_ns - (c->replay_step_ns - b->most.step_ns),
+            high = s->step_ns - (c->replay_step_ns - b->least.step_ns);
+    if (low < least_ns) low = least_ns < s->step_ns ? least_ns : s->step_ns;
+    if (high < low) high = low;
+    if (high > s->step_ns) high = s->step_ns;
+    s->recorder = b->recorder ? b->recorder->name : NULL;
+    s->unprofiled_low_ns = low;
+    s->unprofiled_high_ns = high;
+    s->unprofiled_ns = low + (high - low) / 2;
+}
+
 /* ---- chains ---- */
 
 static void tell_chains(struct gp_rule_ctx *c)
@@ -296,13 +316,6 @@ static void tell_chains(struct gp_rule_ctx *c)
 
 /* ---- savings ---- */
 
-static int64_t saved(const struct gp_rule_ctx *c, const struct gp_edit *edits, size_t n)
-{
-    if (!n) return 0;
-    int64_t less = c->replay_step_ns - gp_plan_step_ns(c->p, edits, n);
-    return less > 0 ? less : 0;
-}
-
 static bool same_edits(const struct gp_edit *a, size_t n_a, const struct gp_edit *b, size_t n_b)
 {
     if (n_a != n_b) return false;
@@ -316,45 +329,78 @@ static double speedup(int64_t step_ns, int64_t saving_ns)
     return saving_ns > 0 && saving_ns < step_ns ? (double)step_ns / (double)(step_ns - saving_ns) : 1;
 }
 
-/* By the least saving; a suggestion that may save a percent (MOST_NS, without the addition for noise) is
- * worth a look even if it may save nothing. */
+/* By what is expected. Critical is what is worth doing even at the low end; what may save a percent (MOST_NS, without the addition for noise)
+ * is worth a look in any case. */
 static enum gp_priority priority_of(const struct gp_suggest_step *step, const struct gp_suggestion *s,
                                     int64_t most_ns)
 {
-    double low = gp_pct(s->saving_low_ns, step->step_ns), high = gp_pct(most_ns, step->step_ns);
-    if (low >= 20) return GP_PRIORITY_CRITICAL;
-    if (low >= 5) return GP_PRIORITY_HIGH;
-    if (low >= 1) return GP_PRIORITY_MEDIUM;
-    return low >= 0.3 || high >= 1 ? GP_PRIORITY_LOW : GP_PRIORITY_NONE;
+    double low = gp_pct(s->saving_low_ns, step->unprofiled_ns);
+    double expected = gp_pct(s->saving_ns, step->unprofiled_ns), high = gp_pct(most_ns, step->unprofiled_ns);
+    if (expected >= 20 && low >= 5) return GP_PRIORITY_CRITICAL;
+    if (expected >= 5) return GP_PRIORITY_HIGH;
+    if (expected >= 1) return GP_PRIORITY_MEDIUM;
+    return expected >= 0.3 || high >= 1 ? GP_PRIORITY_LOW : GP_PRIORITY_NONE;
 }
 
-/* The interval of the replays, plus the error of the model itself. */
-static void widen(const struct gp_suggest_step *step, int64_t a, int64_t b, int64_t *low, int64_t *high)
+/* The interval of the replays, plus the error of the model itself; at most what is left above LEAST_NS, where the recorder cost
+ * most at the low end, and where it cost least at the high end. */
+static void widen(const struct gp_suggest_step *step, int64_t a, int64_t b, int64_t least_ns, int64_t *low,
+                  int64_t *high)
 {
-    int64_t noise = step->step_ns / 100 * NOISE_PCT < b ? step->step_ns / 100 * NOISE_PCT : b;
+    int64_t most = step->unprofiled_low_ns - least_ns, whole = step->unprofiled_high_ns;
+    if (a > most) a = most > 0 ? most : 0;
+    most = whole - least_ns;
+    if (b > most) b = most > 0 ? most : 0;
+    int64_t noise = whole / 100 * NOISE_PCT < b ? whole / 100 * NOISE_PCT : b;
     *low = a / 100 * (100 - MODEL_PCT) - noise;
     *high = b / 100 * (100 + MODEL_PCT) + noise;
     if (*low < 0) *low = 0;
-    int64_t most =
-        step->step_ns > b ? b + (step->step_ns - b) / 2 : step->step_ns - 1; /* nothing takes no time */
+    if (most > b + (whole - b) / 2) most = b + (whole - b) / 2; /* nothing takes no time */
+    if (most >= whole) most = whole - 1;
     if (*high > most) *high = most > 0 ? most : 0;
     if (*low > *high) *low = *high;
+}
+
+/* What is expected of an interval: its middle; but where a rule has nothing that is certain and was never held against a
+ * measurement, a quarter of the most. */
+static int64_t expected_of(const struct gp_suggestion *s)
+{
+    if (s->saving_low_ns <= 0 && !s->rule->measured) return s->saving_high_ns / UNMEASURED_PART;
+    return s->saving_low_ns + (s->saving_high_ns - s->saving_low_ns) / 2;
+}
+
+/* What would make a wide interval narrower: the step's time without the recorder, where that makes a third of the difference,
+ * otherwise what the rule asks for. */
+static gp_sid to_know_of(struct gp_rule_ctx *c, const struct gp_suggestion *s, int64_t recorder_ns)
+{
+    int64_t width = s->saving_high_ns - s->saving_low_ns;
+    if (gp_pct(width, c->s->step.unprofiled_ns) < WIDE_PCT) return 0;
+    if (recorder_ns * 3 >= width)
+        return gp_rule_text(c, "time the steps without the recorder and give that with --step-time");
+    return s->rule->to_know ? gp_intern_cstr(&c->s->strings, s->rule->to_know) : 0;
 }
 
 static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
     const struct gp_suggest_step *step = &c->s->step;
+    bool gaps = s->rule->gaps;
     s->speedup_low = s->speedup_high = 1;
     if (!step->trusted) return;
-    int64_t a = saved(c, s->low.at, s->low.n),
-            b = same_edits(s->low.at, s->low.n, s->high.at, s->high.n) ? a : saved(c, s->high.at, s->high.n);
-    widen(step, a < b ? a : b, a < b ? b : a, &s->saving_low_ns, &s->saving_high_ns);
-    s->ceiling_ns =
-        same_edits(s->free.at, s->free.n, s->high.at, s->high.n) ? b : saved(c, s->free.at, s->free.n);
+    struct gp_bare_saving low = gp_bare_saved(c->bare, c, s->low.at, s->low.n, gaps), high = low;
+    if (!same_edits(s->low.at, s->low.n, s->high.at, s->high.n))
+        high = gp_bare_saved(c->bare, c, s->high.at, s->high.n, gaps);
+    int64_t a = low.less_ns < high.less_ns ? low.less_ns : high.less_ns,
+            b = high.more_ns > low.more_ns ? high.more_ns : low.more_ns;
+    widen(step, a, b, gp_bare_least_ns(c, s), &s->saving_low_ns, &s->saving_high_ns);
+    s->saving_ns = expected_of(s);
+    s->ceiling_ns = b;
+    if (!same_edits(s->free.at, s->free.n, s->high.at, s->high.n))
+        s->ceiling_ns = gp_bare_saved(c->bare, c, s->free.at, s->free.n, true).more_ns;
     if (s->ceiling_ns < s->saving_high_ns) s->ceiling_ns = s->saving_high_ns;
-    s->speedup_low = speedup(step->step_ns, s->saving_low_ns);
-    s->speedup_high = speedup(step->step_ns, s->saving_high_ns);
-    s->priority = priority_of(step, s, a < b ? b : a);
+    s->speedup_low = speedup(step->unprofiled_low_ns, s->saving_low_ns);
+    s->speedup_high = speedup(step->unprofiled_high_ns, s->saving_high_ns);
+    s->priority = priority_of(step, s, b);
+    s->to_know = to_know_of(c, s, (high.more_ns - high.less_ns + low.more_ns - low.less_ns) / 2);
     if (s->saving_high_ns > 0)
         GP_VEC_PUSH(&s->predictions,
                     ((struct gp_prediction){"step", 0, -s->saving_high_ns, -s->saving_low_ns}));
@@ -364,6 +410,7 @@ static int compare_suggestions(const void *a, const void *b)
 {
     const struct gp_suggestion *x = a, *y = b;
     if (x->priority != y->priority) return x->priority > y->priority ? -1 : 1;
+    if (x->saving_ns != y->saving_ns) return x->saving_ns > y->saving_ns ? -1 : 1;
     if (x->saving_low_ns != y->saving_low_ns) return x->saving_low_ns > y->saving_low_ns ? -1 : 1;
     if (x->saving_high_ns != y->saving_high_ns) return x->saving_high_ns > y->saving_high_ns ? -1 : 1;
     if (x->resource_high_ns != y->resource_high_ns) return x->resource_high_ns > y->resource_high_ns ? -1 : 1;
@@ -371,15 +418,39 @@ static int compare_suggestions(const void *a, const void *b)
     return order ? order : x->operation < y->operation ? -1 : x->operation > y->operation;
 }
 
-struct edits {
-    struct gp_edit *at;
-    size_t n, cap;
-};
+/* An edit of a rule that leaves long gaps alone leaves them among those of rules that do not, too. */
+static struct gp_edit left_gap(const struct gp_rule_ctx *c, const struct gp_edit *e,
+                               const struct gp_rule *rule)
+{
+    struct gp_edit one = *e;
+    if (e->kind == GP_EDIT_BEFORE && !rule->gaps && one.ns < c->calls[e->index].held_ns)
+        one.ns = c->calls[e->index].held_ns;
+    return one;
+}
+
+/* The joint saving of all that are worth it, replayed as one suggestion. */
+static void value_joint(struct gp_rule_ctx *c)
+{
+    struct gp_suggest *s = c->s;
+    struct gp_suggestion all = {0};
+    for (size_t i = 0; i < s->suggestions.n; i++) {
+        const struct gp_suggestion *one = &s->suggestions.at[i];
+        if (one->priority == GP_PRIORITY_NONE) continue;
+        for (size_t k = 0; k < one->low.n; k++)
+            GP_VEC_PUSH(&all.low, left_gap(c, &one->low.at[k], one->rule));
+        for (size_t k = 0; k < one->high.n; k++)
+            GP_VEC_PUSH(&all.high, left_gap(c, &one->high.at[k], one->rule));
+        for (size_t k = 0; k < one->free.n; k++) GP_VEC_PUSH(&all.free, one->free.at[k]);
+    }
+    int64_t a = gp_bare_saved(c->bare, c, all.low.at, all.low.n, true).less_ns,
+            b = gp_bare_saved(c->bare, c, all.high.at, all.high.n, true).more_ns;
+    widen(&s->step, a, b, gp_bare_least_ns(c, &all), &s->joint_low_ns, &s->joint_high_ns);
+    release_suggestion(&all);
+}
 
 static void value_all(struct gp_rule_ctx *c)
 {
     struct gp_suggest *s = c->s;
-    struct edits low = {0}, high = {0};
     size_t kept = 0;
     for (size_t i = 0; i < s->suggestions.n; i++) {
         struct gp_suggestion *one = &s->suggestions.at[i];
@@ -388,18 +459,11 @@ static void value_all(struct gp_rule_ctx *c)
             release_suggestion(one);
             continue;
         }
-        bool worth = one->priority != GP_PRIORITY_NONE;
-        for (size_t k = 0; k < one->low.n && worth; k++) GP_VEC_PUSH(&low, one->low.at[k]);
-        for (size_t k = 0; k < one->high.n && worth; k++) GP_VEC_PUSH(&high, one->high.at[k]);
         s->suggestions.at[kept++] = *one;
     }
     s->suggestions.n = kept;
-    if (s->step.trusted)
-        widen(&s->step, saved(c, low.at, low.n), saved(c, high.at, high.n), &s->joint_low_ns,
-              &s->joint_high_ns);
+    if (s->step.trusted) value_joint(c);
     if (kept) qsort(s->suggestions.at, kept, sizeof *s->suggestions.at, compare_suggestions);
-    GP_VEC_FREE(&low);
-    GP_VEC_FREE(&high);
 }
 
 /* ---- what limits the answer ---- */
@@ -415,6 +479,30 @@ static bool flag(const struct gp_trace *t, const char *key)
     return value && (value[0] == '1' || value[0] == 't');
 }
 
+/* What the recorder added to a step, and that savings are without it. */
+static void note_recorder(struct gp_rule_ctx *c)
+{
+    const struct gp_suggest_step *s = &c->s->step;
+    static const char *const keys[] = {"with_stack", "record_shapes", "profile_memory"};
+    struct gp_buf flags = {0};
+    for (size_t i = 0; i < GP_COUNT(keys); i++)
+        if (flag(c->t, keys[i])) gp_buf_printf(&flags, "%s%s", flags.n ? ", " : " (", keys[i]);
+    if (flags.n) gp_buf_putc(&flags, ')');
+    if (s->unprofiled_low_ns == s->unprofiled_high_ns)
+        note(c, gp_rule_text(c, "%s%s added %s to each step: savings are those without it",
+                             s->recorder ? s->recorder : "the recorder", gp_buf_str(&flags),
+                             gp_rule_ns(c, s->step_ns - s->unprofiled_ns)));
+    else
+        note(c,
+             gp_rule_text(
+                 c,
+                 "%s%s added %s to %s to each step: savings are those without it; --step-time narrows them",
+                 s->recorder ? s->recorder : "the recorder", gp_buf_str(&flags),
+                 gp_rule_ns(c, s->step_ns - s->unprofiled_high_ns),
+                 gp_rule_ns(c, s->step_ns - s->unprofiled_low_ns)));
+    gp_buf_release(&flags);
+}
+
 static void note_capture(struct gp_rule_ctx *c)
 {
     const struct gp_suggest_step *s = &c->s->step;
@@ -424,16 +512,7 @@ static void note_capture(struct gp_rule_ctx *c)
     else if (s->steps < STEPS_FEW)
         note(c, gp_rule_text(c, "only %u whole %s recorded: record five or more", s->steps,
                              s->steps == 1 ? "step is" : "steps are"));
-    struct gp_buf flags = {0};
-    static const char *const keys[] = {"with_stack", "record_shapes", "profile_memory"};
-    for (size_t i = 0; i < GP_COUNT(keys); i++)
-        if (flag(c->t, keys[i])) gp_buf_printf(&flags, "%s%s", flags.n ? ", " : "", keys[i]);
-    if (flags.n)
-        note(c, gp_rule_text(c,
-                             "the recording itself slowed the host down (%s): savings of host time hold for "
-                             "the recorded run and are smaller without it",
-                             gp_buf_str(&flags)));
-    gp_buf_release(&flags);
+    if (s->step_ns - s->unprofiled_ns >= s->step_ns / NOTE_PARTS) note_recorder(c);
     if (!s->trusted)
         note(c, gp_rule_text(c,
                              "a replay of the unchanged steps misses the recorded time by %.1f%%: no saving "
@@ -474,9 +553,14 @@ static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const st
     know_items(&c, &ops);
     know_calls(&c, &ops);
     gp_host_memo_release(&ops);
+    gp_rule_find_held(&c);
     know_device(&c);
     c.same_steps = all_steps_equal(&c);
     tell_step(&c);
+    struct gp_bare bare;
+    gp_bare_build(&bare, &c, s->opts.unprofiled_ns);
+    c.bare = &bare;
+    tell_bare_step(&c);
     gp_item_work_find(&c);
     gp_suggest_tell_regime(&c);
     note_capture(&c);
@@ -487,6 +571,7 @@ static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const st
     ask_rules(&c);
     value_all(&c);
     gp_chains_release(&chains);
+    gp_bare_release(&bare);
     free(c.items);
     free(c.calls);
     free(c.work);

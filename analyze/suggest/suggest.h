@@ -7,8 +7,8 @@
  *     for (size_t i = 0; i < s.suggestions.n; i++) use(s.suggestions.at[i].saving_low_ns);
  *     gp_suggest_release(&s);
  *
- * A saving is wall time of a step, from a replay of the steps with the change (replay.h), never a kernel's
- * share times a factor. It is an interval, because a trace does not show everything. The time of the kernel
+ * A saving is wall time of a step without the recorder, from a replay of the steps with the change (replay.h), never a
+ * kernel's share times a factor. It is an interval, because a trace does not show everything. The time of the kernel
  * itself, its resource, is reported separately. All times are ns per step unless the name says otherwise;
  * without steps, they cover the whole trace. */
 #ifndef GP_ANALYZE_SUGGEST_H
@@ -39,6 +39,7 @@ struct gp_suggest_opts {
     /* measured ones; values of 0 are determined as without them. NULL: none. Borrowed. */
     const struct gp_ceilings *ceilings;
     int64_t min_saving_ns; /* suggestions whose saving_high_ns is less are left out */
+    int64_t unprofiled_ns; /* how long a step takes without a recorder; 0: estimate it */
 };
 
 /* The tables that gp_suggest_run looks at. */
@@ -70,7 +71,7 @@ enum gp_suggest_type {
 };
 const char *gp_suggest_type_name(enum gp_suggest_type t);
 
-/* By the low end of the saving, in percent of the step: 20, 5, 1, 0.3. */
+/* By the expected saving, in percent of the step without the recorder: 20, 5, 1, 0.3. */
 enum gp_priority {
     GP_PRIORITY_NONE,
     GP_PRIORITY_LOW,
@@ -90,6 +91,9 @@ struct gp_rule {
     const char *threshold; /* from when on it speaks, and where that figure is from */
     const char *guard;     /* when it is silent all the same; "" nothing */
     void (*run)(struct gp_rule_ctx *c);
+    bool gaps;           /* it looks for what holds the host in long gaps, which other rules leave alone */
+    const char *to_know; /* what to record to know its saving better; NULL: nothing would tell */
+    bool measured;       /* samples/score.py holds its predictions against measurements */
 };
 extern const struct gp_rule *const gp_rules[]; /* ends with NULL */
 /* NULL if there is none. */
@@ -132,8 +136,10 @@ struct gp_suggestion {
     int64_t current_ns;                        /* what it takes now, on whatever resource */
     int64_t resource_low_ns, resource_high_ns; /* saved on that resource */
     int64_t saving_low_ns, saving_high_ns;     /* wall time; 0, 0 where none is claimed */
-    int64_t ceiling_ns;                        /* wall time if the resource were free */
-    double speedup_low, speedup_high;          /* of the step; 1 where nothing is claimed */
+    int64_t saving_ns;                         /* what is expected, between the two */
+    gp_sid to_know;     /* what to record for a narrower interval; 0: it is narrow, or nothing */
+    int64_t ceiling_ns; /* wall time if the resource were free */
+    double speedup_low, speedup_high; /* of the step; 1 where nothing is claimed */
     GP_VEC(struct gp_prediction) predictions;
     GP_VEC(struct gp_edit) low, high, free; /* the changes that were replayed */
 };
@@ -152,7 +158,10 @@ struct gp_suggest_step {
     uint64_t kernels, launches; /* per step, rounded */
     int64_t queue_p50_ns;       /* start of a kernel after its call began, the median */
     int64_t launch_ns, gap_ns;  /* on an idle GPU; between kernels that are queued */
-    int64_t replay_ns;          /* unchanged, per step */
+    const char *recorder;       /* NULL: not known, or it costs nothing */
+    /* wall time without the recorder, estimated or as the user measured it; the interval, and its middle */
+    int64_t unprofiled_low_ns, unprofiled_high_ns, unprofiled_ns;
+    int64_t replay_ns; /* unchanged, per step */
     double replay_error_pct;
     bool trusted; /* the replay is within 2 % and may claim wall time */
 };

@@ -108,8 +108,9 @@ static void put_figures(struct page *p)
     gp_scale_put_share(&p->text, t->busy_ns, t->step_ns);
     put_figure(p, "GPU busy", t->busy_ns, t->step_ns, "of the time, with kernels and copies");
     if (t->trusted && p->worth) {
-        put_range(&p->text, percent(s->joint_low_ns, t->step_ns), percent(s->joint_high_ns, t->step_ns));
-        put_figure(p, "Possible saving", s->joint_low_ns, t->step_ns, "with all suggestions together");
+        put_range(&p->text, percent(s->joint_low_ns, t->unprofiled_ns),
+                  percent(s->joint_high_ns, t->unprofiled_ns));
+        put_figure(p, "Possible saving", s->joint_low_ns, t->unprofiled_ns, "with all suggestions together");
     }
     if (t->queue_p50_ns > 0) {
         gp_scale_put(&p->text, GP_UNIT_NS, t->queue_p50_ns);
@@ -225,6 +226,7 @@ static void put_reasons(struct page *p, const struct gp_suggestion *one)
     put_reason_sid(p, "How the saving was calculated", one->formula);
     put_reason_sid(p, "Assumptions", one->assumes);
     put_reason_sid(p, "How to check", one->check);
+    put_reason_sid(p, "For a narrower interval", one->to_know);
     if (one->resource_high_ns > 0) {
         gp_scale_put(&p->text, GP_UNIT_NS, one->resource_low_ns);
         gp_buf_puts(&p->text, " to ");

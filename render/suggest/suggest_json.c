@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "analyze/names/classify.h"
 #include "formats/base/json_write.h"
 #include "render/report/json_doc.h"
@@ -24,7 +25,7 @@ static void put_evidence(struct gp_doc *d, const struct gp_suggestion *s)
     gp_doc_end(d, '}');
 }
 
-static void put_suggestion(struct gp_doc *d, const struct gp_suggestion *s, bool worth)
+static void put_suggestion(struct gp_doc *d, const struct gp_suggestion *s, int64_t step_ns, bool worth)
 {
     gp_doc_element(d);
     gp_doc_cstr(d, "rule", s->rule->name);
@@ -35,8 +36,10 @@ static void put_suggestion(struct gp_doc *d, const struct gp_suggestion *s, bool
     put_evidence(d, s);
     gp_doc_sid(d, "action", s->action);
     gp_doc_i64(d, "current_ns", s->current_ns);
+    gp_doc_i64(d, "saving_ns", s->saving_ns);
     gp_doc_i64(d, "saving_low_ns", s->saving_low_ns);
     gp_doc_i64(d, "saving_high_ns", s->saving_high_ns);
+    gp_doc_real(d, "width_pct", gp_pct(s->saving_high_ns - s->saving_low_ns, step_ns));
     gp_doc_i64(d, "ceiling_ns", s->ceiling_ns);
     gp_doc_i64(d, "resource_low_ns", s->resource_low_ns);
     gp_doc_i64(d, "resource_high_ns", s->resource_high_ns);
@@ -45,6 +48,7 @@ static void put_suggestion(struct gp_doc *d, const struct gp_suggestion *s, bool
     gp_doc_sid(d, "formula", s->formula);
     gp_doc_name(d, "assumes", s->assumes);
     gp_doc_sid(d, "check", s->check);
+    if (s->to_know) gp_doc_sid(d, "to_know", s->to_know);
     gp_doc_end(d, '}');
 }
 
@@ -53,7 +57,7 @@ static void put_suggestions(struct gp_doc *d, const struct gp_suggest *s, const 
     gp_doc_list(d, key);
     for (size_t i = 0; i < s->suggestions.n; i++)
         if ((s->suggestions.at[i].priority != GP_PRIORITY_NONE) == worth)
-            put_suggestion(d, &s->suggestions.at[i], worth);
+            put_suggestion(d, &s->suggestions.at[i], s->step.unprofiled_ns, worth);
     gp_doc_end(d, ']');
 }
 
@@ -70,6 +74,10 @@ static void put_step(struct gp_doc *d, const struct gp_suggest *s)
     gp_doc_u64(d, "timed", t->timed);
     gp_doc_i64(d, "step_ns", t->step_ns);
     gp_doc_i64(d, "step_median_ns", t->found ? t->median_ns : t->step_ns);
+    if (t->recorder) gp_doc_cstr(d, "recorder", t->recorder);
+    gp_doc_i64(d, "unprofiled_ns", t->unprofiled_ns);
+    gp_doc_i64(d, "unprofiled_low_ns", t->unprofiled_low_ns);
+    gp_doc_i64(d, "unprofiled_high_ns", t->unprofiled_high_ns);
     gp_doc_i64(d, "busy_ns", t->busy_ns);
     gp_doc_i64(d, "gpu_ns", t->gpu_ns);
     gp_doc_object(d, "idle");

@@ -63,7 +63,7 @@ void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const s
     gp_buf_puts(b, "saves ");
     put_interval(b, one->saving_low_ns, one->saving_high_ns);
     gp_buf_puts(b, " of ");
-    put_ns(b, s->step.step_ns);
+    put_interval(b, s->step.unprofiled_low_ns, s->step.unprofiled_high_ns);
     gp_buf_printf(b, " %s (", unit_of(s));
     put_speedup(b, one->speedup_low, one->speedup_high);
     gp_buf_puts(b, ")");
@@ -100,6 +100,15 @@ static void put_parts(struct gp_buf *b, const struct gp_regime_step *p)
     }
 }
 
+/* ", about 25 ms without torch.profiler", where that makes a difference. */
+static void put_unprofiled(struct gp_buf *b, const struct gp_suggest_step *s)
+{
+    if (s->step_ns - s->unprofiled_ns < s->step_ns / 20) return;
+    gp_buf_puts(b, s->unprofiled_low_ns == s->unprofiled_high_ns ? ", " : ", about ");
+    put_ns(b, s->unprofiled_ns);
+    gp_buf_printf(b, " without %s,", s->recorder ? s->recorder : "the recorder");
+}
+
 static void tell_step(struct gp_report *r, const struct gp_suggest *s, bool three_regimes)
 {
     struct gp_buf b = {0};
@@ -115,6 +124,7 @@ static void tell_step(struct gp_report *r, const struct gp_suggest *s, bool thre
         gp_buf_puts(&b, "The trace takes ");
         put_ns(&b, s->step.step_ns);
     }
+    put_unprofiled(&b, &s->step);
     enum gp_regime regime = (enum gp_regime)s->regime;
     if (three_regimes) regime = gp_regime_classic(regime, GP_REGIME_UNKNOWN);
     gp_buf_printf(&b, " and is bound by %s: ", gp_regime_text(regime));
@@ -211,6 +221,18 @@ static void put_part(struct gp_buf *b, const char *head, const char *text, size_
     gp_buf_putc(b, '\n');
 }
 
+/* How wide the interval is, and what would make it narrower. */
+static void put_width(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggestion *one,
+                      size_t width)
+{
+    struct gp_buf text = {0};
+    if (!one->to_know) return;
+    gp_scale_put_share(&text, one->saving_high_ns - one->saving_low_ns, s->step.unprofiled_ns);
+    gp_buf_printf(&text, " of the step is uncertain; to know better, %s", gp_suggest_str(s, one->to_know));
+    put_part(b, "Range: ", gp_buf_str(&text), width);
+    gp_buf_release(&text);
+}
+
 static void put_suggestion(struct gp_buf *b, const struct gp_suggest *s, size_t i,
                            const struct gp_suggest_text_opts *o)
 {
@@ -231,6 +253,7 @@ static void put_suggestion(struct gp_buf *b, const struct gp_suggest *s, size_t 
     put_part(b, "", gp_suggest_str(s, one->description), width);
     if (one->operation) put_part(b, "Where: ", gp_suggest_str(s, one->operation), width);
     put_part(b, "Do: ", gp_suggest_str(s, one->action), width);
+    put_width(b, s, one, width);
     if (!o->verbose) return;
     put_part(b, "Saving: ", gp_suggest_str(s, one->formula), width);
     put_part(b, "If: ", gp_suggest_str(s, one->assumes), width);

@@ -324,6 +324,16 @@ test_expect_success 'predictions: met, better, worse' '
     jq -e "[.predictions[].outcome] == [\"better\"]" out
 '
 
+test_expect_success 'predictions of the step are held against unprofiled times where those are given' '
+    expect "{\"metric\": \"step\", \"low_ns\": -300000, \"high_ns\": -200000}" >step.json &&
+    status_of trace-diff -f json --expect step.json --base-step 1ms --current-step 750us slow.json base.json &&
+    jq -e ".predictions[0] | .outcome == \"met\" and .value == -250000" out &&
+    status_of trace-diff --expect step.json --base-step 1ms --current-step 900us slow.json base.json && test "$status" -eq 1 &&
+    expect "{\"metric\": \"step\", \"low_pct\": -30, \"high_pct\": -20}" >pct.json &&
+    status_of trace-diff -f json --expect pct.json --base-step 1ms --current-step 750us slow.json base.json &&
+    jq -e ".predictions[0].outcome == \"met\"" out
+'
+
 test_expect_success 'predictions that make no sense' '
     for text in "" "{}" "[]" "{\"schema\": \"gpuprof/expect/1\"}" "$(expect "")" "$(expect 1)" \
         "$(expect "{\"metric\": \"gpu_time\"}")" "$(expect "{\"metric\": \"speed\", \"low\": 1, \"high\": 2}")" \

@@ -1,0 +1,83 @@
+#include "analyze/suggest/recorder.h"
+
+#include <string.h>
+#include "formats/base/count.h"
+#include "formats/base/str.h"
+
+/* Measured on an H200 with driver 580 and CUDA 13.0, as tests/bench/README.md has it:
+ *
+ * launch      gpuprof-collect adds 908 ns to an empty launch, and 3.1 us to each of the 77 launches of a step of eager decoding
+ *             (238 us in all), where it has to share the caches with Python; torch.profiler, CUDA activities only, adds 10.4 us
+ *             there (808 us), Nsight Systems 971 ns to an empty launch. Programs of transformers and torchvision, recorded in a
+ *             window, took up to 12 us more per launch.
+ * op          with operators and shapes, torch.profiler adds another 0.9 us to each of the 399 operators of that step, and up
+ *             to 3 us in a training step, whose operators take lists of tensors.
+ * range       75 to 88 ns for an NVTX range; a range of torch.profiler is an operator.
+ * frame       with_stack makes the steps of a training twice as long, by 0.5 to 1.5 us per frame.
+ * of a gap    host-bound programs took 0.42 to 0.75 of what torch.profiler recorded, and 0.65 to 0.95 of what
+ *             gpuprof-collect did, when nothing recorded them.
+ */
+static const struct gp_recorder recorders[] = {
+    {.name = "gpuprof-collect",
+     .launch = {900, 10000},
+     .call = {0, 1000},
+     .range = {75, 300},
+     .graph_kernel_ns = 448,
+     .low_pct = 5,
+     .high_pct = 35,
+     .stack_pct = 35,
+     .source = "storm and decode of samples/capture.sh"},
+    {.name = "torch.profiler",
+     .launch = {900, 10400},
+     .call = {100, 1000},
+     .op = {300, 3000},
+     .range = {300, 3000},
+     .frame = {200, 1500},
+     .graph_kernel_ns = 448,
+     .low_pct = 25,
+     .high_pct = 58,
+     .stack_pct = 80,
+     .source = "decode of samples/capture.sh, and pairs with unprofiled times"},
+    {.name = "Nsight Systems",
+     .launch = {971, 10000},
+     .call = {100, 1000},
+     .range = {75, 300},
+     .graph_kernel_ns = 446,
+     .low_pct = 5,
+     .high_pct = 35,
+     .stack_pct = 35,
+     .source = "storm of samples/capture.sh"},
+};
+
+enum { GPUPROF, TORCH, NSYS };
+
+const struct gp_recorder *gp_recorder_of(const struct gp_trace *t)
+{
+    const char *collector = gp_trace_get_meta(t, "collector"), *format = t->input.format;
+    if (collector && *collector == '"') collector++; /* metadata are JSON */
+    if (collector && gp_starts(collector, "gpuprof-collect")) return &recorders[GPUPROF];
+    if (format && !strcmp(format, "nsys")) return &recorders[NSYS];
+    bool torch = gp_trace_get_meta(t, "record_shapes") || gp_trace_get_meta(t, "with_stack") ||
+                 gp_trace_get_meta(t, "schemaVersion");
+    return !collector && torch && t->events[GP_OP].n ? &recorders[TORCH] : NULL;
+}
+
+static int64_t at_most_pct(int64_t cost_ns, int64_t ns, int pct)
+{
+    int64_t most = ns / 100 * pct;
+    return cost_ns < most ? cost_ns : most > 0 ? most : 0;
+}
+
+int64_t gp_recorder_least_ns(const struct gp_recorder *r, const struct gp_recorder_events *n, int64_t ns)
+{
+    int64_t cost = n->launches * r->launch.low_ns + n->calls * r->call.low_ns + n->ops * r->op.low_ns +
+                   n->ranges * r->range.low_ns + n->frames * r->frame.low_ns;
+    return at_most_pct(cost, ns, n->frames ? r->stack_pct / 2 : r->low_pct);
+}
+
+int64_t gp_recorder_most_ns(const struct gp_recorder *r, const struct gp_recorder_events *n, int64_t ns)
+{
+    int64_t cost = n->launches * r->launch.high_ns + n->calls * r->call.high_ns + n->ops * r->op.high_ns +
+                   n->ranges * r->range.high_ns + n->frames * r->frame.high_ns;
+    return at_most_pct(cost, ns, n->frames ? r->stack_pct : r->high_pct);
+}

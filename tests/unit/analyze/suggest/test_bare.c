@@ -1,0 +1,152 @@
+// What a recorder added is taken out of the host's time, and no saving passes what there is to gain. Figures by hand.
+#include "analyze/suggest/recorder.h"
+#include "tests/unit/program_make.h"
+
+#define ELEMENTWISE "void at::native::vectorized_elementwise_kernel<4, F, std::array<char*, 2ul> >(int, F)"
+#define GEMM        "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
+#define OURS        "\"gpuprof-collect 0.2.0\""
+
+static void costs_are_per_event_and_part_of_a_gap(void **state)
+{
+    (void)state;
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL);
+    assert_null(gp_recorder_of(&t));
+    gp_trace_set_meta(&t, "schemaVersion", "1", 1);
+    assert_null(gp_recorder_of(&t)); // without operators it may be anybody's
+    uint32_t main = mk_thread(&t, mk_process(&t, 1, 0), 100);
+    mk_host(&t, GP_OP, main, 0, 1, "aten::add");
+    const struct gp_recorder *torch = gp_recorder_of(&t);
+    assert_string_equal(torch->name, "torch.profiler");
+    gp_trace_set_meta(&t, "collector", OURS, strlen(OURS));
+    const struct gp_recorder *ours = gp_recorder_of(&t);
+    assert_string_equal(ours->name, "gpuprof-collect");
+    gp_trace_set_meta(&t, "collector", "\"another\"", 9);
+    assert_null(gp_recorder_of(&t));
+    gp_trace_release(&t);
+    struct gp_recorder_events n = {.launches = 2, .ops = 3};
+    // 2 launches at 0.9 us and 3 operators at 0.3; at 10.4 us and 3 us
+    assert_int_equal(gp_recorder_least_ns(torch, &n, 1 * MS), 2 * 900 + 3 * 300);
+    assert_int_equal(gp_recorder_most_ns(torch, &n, 1 * MS), 2 * 10400 + 3 * 3000);
+    // no more than 25% and 58% of a short gap
+    assert_int_equal(gp_recorder_least_ns(torch, &n, 4 * US), 1000);
+    assert_int_equal(gp_recorder_most_ns(torch, &n, 10 * US), 5800);
+    assert_int_equal(gp_recorder_least_ns(ours, &n, 1 * MS), 2 * 900);
+    assert_int_equal(gp_recorder_most_ns(ours, &n, 10 * US), 3500);
+    struct gp_recorder_events with_stack = {.launches = 1, .frames = 4};
+    assert_int_equal(gp_recorder_most_ns(torch, &with_stack, 10 * US), 8000); // 80% of the gap
+    assert_int_equal(gp_recorder_most_ns(torch, &n, -5), 0);
+}
+
+/* A step takes 340 us: ten times 30 us of the host and a call of 4 us. */
+static void same_step(struct program *p)
+{
+    for (int i = 0; i < 10; i++) host(p, 30 * US), kernel(p, ELEMENTWISE, 2 * US);
+}
+
+static void the_step_without_the_recorder(void **state)
+{
+    (void)state;
+    struct program p;
+    run_with(&p, same_step, NULL, OURS);
+    const struct gp_suggest_step *s = &p.s.step;
+    assert_string_equal(s->recorder, "gpuprof-collect");
+    assert_int_equal(s->step_ns, 340 * US);
+    // each launch: 0.9 to 10 us of its 34, the step's range at the first of them
+    assert_in_range(s->unprofiled_high_ns, (340 - 9) * US - 400, (340 - 9) * US + 100);
+    assert_in_range(s->unprofiled_low_ns, (340 - 100) * US - 400, (340 - 100) * US + 100);
+    assert_int_equal(s->unprofiled_ns,
+                     s->unprofiled_low_ns + (s->unprofiled_high_ns - s->unprofiled_low_ns) / 2);
+    const struct gp_suggestion *graph = said(&p, "cuda_graph");
+    // all but the 20 us of the GPU, where the recorder cost least
+    assert_int_equal(graph->saving_high_ns, s->unprofiled_high_ns - 20 * US);
+    // at worst 93.5 us are left of 240, less 15% of the model, and 1% of the step
+    assert_in_range(graph->saving_low_ns, 115 * US, 125 * US);
+    assert_int_equal(graph->priority, GP_PRIORITY_CRITICAL);
+    assert_non_null(strstr(gp_suggest_str(&p.s, graph->to_know), "--step-time"));
+    end(&p);
+}
+
+static void a_measured_step_time_decides(void **state)
+{
+    (void)state;
+    struct program p;
+    run_with(&p, same_step, &(struct gp_suggest_opts){.unprofiled_ns = 280 * US}, OURS);
+    assert_in_range(p.s.step.unprofiled_ns, 279900, 280100);
+    assert_int_equal(p.s.step.unprofiled_low_ns, p.s.step.unprofiled_high_ns);
+    assert_int_equal(said(&p, "cuda_graph")->saving_high_ns, p.s.step.unprofiled_ns - 20 * US);
+    end(&p);
+    // as recorded, whatever recorded it; and shorter than the GPU works is not believed
+    run_with(&p, same_step, &(struct gp_suggest_opts){.unprofiled_ns = 340 * US}, NULL);
+    assert_in_range(p.s.step.unprofiled_ns, 339900, 340000);
+    end(&p);
+    run_with(&p, same_step, &(struct gp_suggest_opts){.unprofiled_ns = 1 * US}, NULL);
+    assert_true(p.s.step.unprofiled_ns >= 20 * US && p.s.step.unprofiled_ns < 60 * US);
+    end(&p);
+}
+
+static void unknown_recorders_cost_nothing(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, same_step);
+    assert_null(p.s.step.recorder);
+    assert_int_equal(p.s.step.unprofiled_low_ns, p.s.step.step_ns);
+    assert_int_equal(p.s.step.unprofiled_high_ns, p.s.step.step_ns);
+    end(&p);
+}
+
+/* The copy takes longer than what could run beside it. */
+static void mostly_copies(struct program *p)
+{
+    copy(p, "Memcpy HtoD (Pinned -> Device)", 900 * US, 40 << 20, false);
+    kernel(p, GEMM, 600 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void a_copy_beside_kernels_saves_the_shorter_of_them(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, mostly_copies);
+    const struct gp_suggestion *s = said(&p, "copy_overlap");
+    assert_non_null(s);
+    assert_true(s->saving_high_ns <= p.s.step.step_ns - 900 * US);
+    assert_true(s->speedup_high <= (double)p.s.step.step_ns / (900.0 * US));
+    end(&p);
+}
+
+/* Ten launches in 340 us, and then 8 ms of something else. */
+static void one_long_gap(struct program *p)
+{
+    host(p, 8 * MS);
+    same_step(p);
+}
+
+static void launches_do_not_take_what_one_long_gap_holds(void **state)
+{
+    (void)state;
+    static const char *const rules[] = {"cuda_graph", "compile"};
+    struct program p;
+    run(&p, one_long_gap);
+    assert_in_range(p.s.step.step_ns, 8339 * US, 8341 * US);
+    for (size_t i = 0; i < GP_COUNT(rules); i++) {
+        const struct gp_suggestion *s = said(&p, rules[i]);
+        // the 340 us of launching, 15% of the model and 1% of the step
+        if (s) assert_true(s->saving_high_ns <= 340 * US * 115 / 100 + p.s.step.step_ns / 100);
+    }
+    end(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(costs_are_per_event_and_part_of_a_gap),
+        cmocka_unit_test(the_step_without_the_recorder),
+        cmocka_unit_test(a_measured_step_time_decides),
+        cmocka_unit_test(unknown_recorders_cost_nothing),
+        cmocka_unit_test(a_copy_beside_kernels_saves_the_shorter_of_them),
+        cmocka_unit_test(launches_do_not_take_what_one_long_gap_holds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
