@@ -6,6 +6,7 @@
 #include "formats/base/str.h"
 
 enum { HALF_PCT = 50, CLOSE_PCT = 10 };
+enum { LARGE_TILE = 64, SMALL_TILE = 16 };
 
 static const double POSSIBLE = 1.15, /* times its duration: the most that a model may claim */
     BOUND = 0.4,                     /* of the duration without t0, from when on a roof explains it */
@@ -26,11 +27,15 @@ enum gp_regime gp_regime_classic(enum gp_regime r, enum gp_regime roof)
 
 /* ---- kernels ---- */
 
-/* The regime from the kind of kernel only. */
-static enum gp_regime regime_of_kind(uint32_t kind)
+/* The regime from the kind of kernel only, and of a product from its tile: large tiles are chosen where there is much to do
+ * with each byte, small ones where one side of the product is small. */
+static enum gp_regime regime_of_kind(uint32_t kind, uint32_t tile)
 {
     switch (kind) {
     case GP_FRAME_GEMM:
+        return tile >= LARGE_TILE               ? GP_REGIME_COMPUTE
+               : tile > 0 && tile <= SMALL_TILE ? GP_REGIME_MEMORY
+                                                : GP_REGIME_UNKNOWN;
     case GP_FRAME_ATTENTION:
         return GP_REGIME_COMPUTE;
     case GP_FRAME_ELEMENTWISE:
@@ -100,7 +105,7 @@ void gp_regime_of_kernel(struct gp_regime_answer *a, const struct gp_regime_kern
     if (class == GP_CLASS_COMMUNICATION) a->regime = GP_REGIME_COMMUNICATION;
     else if (class == GP_CLASS_MEMORY) a->regime = GP_REGIME_TRANSFER;
     else if ((double)k->dur_ns <= 2 * c->empty_ns + (double)TICK_NS) a->regime = GP_REGIME_OVERHEAD;
-    else if (!k->work || !know_roofs(a, k->work, c)) a->regime = a->roof = regime_of_kind(k->kind);
+    else if (!k->work || !know_roofs(a, k->work, c)) a->regime = a->roof = regime_of_kind(k->kind, k->tile);
     else a->regime = regime_of_work(a, k, c);
 }
 
@@ -136,25 +141,24 @@ double gp_regime_ceiling_ns(const struct gp_work *w, const struct gp_ceilings *c
 enum gp_regime gp_regime_of_step(const struct gp_regime_step *s)
 {
     if (s->whole_ns <= 0) return GP_REGIME_UNKNOWN;
-    /* what is below both roofs belongs to the nearer one */
-    int64_t memory = s->memory_ns + s->below_memory_ns;
-    int64_t compute = s->compute_ns + s->inefficient_ns - s->below_memory_ns;
     const struct {
         enum gp_regime regime;
         int64_t ns;
-    } parts[] = {{GP_REGIME_OVERHEAD, s->idle_ns + s->latency_ns},
+    } parts[] = {{GP_REGIME_OVERHEAD, s->idle_ns + s->lead_ns + s->latency_ns},
+                 {GP_REGIME_WAITING, s->waiting_ns},
                  {GP_REGIME_COMMUNICATION, s->communication_ns},
                  {GP_REGIME_TRANSFER, s->transfer_ns},
-                 {GP_REGIME_COMPUTE, compute},
-                 {GP_REGIME_MEMORY, memory},
+                 {GP_REGIME_COMPUTE, s->compute_ns},
+                 {GP_REGIME_MEMORY, s->memory_ns},
+                 {GP_REGIME_INEFFICIENT, s->inefficient_ns},
                  {GP_REGIME_UNKNOWN, s->unknown_ns}};
     size_t most = 0;
     for (size_t i = 1; i < GP_COUNT(parts); i++)
         if (parts[i].ns > parts[most].ns) most = i;
     if ((double)parts[most].ns * 100 < (double)s->whole_ns * HALF_PCT) return GP_REGIME_MIXED;
-    if (parts[most].regime != GP_REGIME_COMPUTE && parts[most].regime != GP_REGIME_MEMORY)
-        return parts[most].regime;
-    int64_t busy = compute + memory + s->unknown_ns,
-            apart = compute > memory ? compute - memory : memory - compute;
-    return (double)apart * 100 <= (double)busy * CLOSE_PCT ? GP_REGIME_MIXED : parts[most].regime;
+    int64_t apart =
+        s->compute_ns > s->memory_ns ? s->compute_ns - s->memory_ns : s->memory_ns - s->compute_ns;
+    bool product = parts[most].regime == GP_REGIME_COMPUTE || parts[most].regime == GP_REGIME_MEMORY;
+    bool close = (double)apart * 100 <= (double)(s->compute_ns + s->memory_ns) * CLOSE_PCT;
+    return product && close ? GP_REGIME_MIXED : parts[most].regime;
 }

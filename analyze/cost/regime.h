@@ -24,6 +24,7 @@
     X(GP_REGIME_COMPUTE, "compute_bound", "arithmetic")                                                      \
     X(GP_REGIME_COMMUNICATION, "communication_bound", "communication")                                       \
     X(GP_REGIME_TRANSFER, "transfer_bound", "copies")                                                        \
+    X(GP_REGIME_WAITING, "waiting", "waiting for other work")                                                \
     X(GP_REGIME_MIXED, "mixed", "several things")                                                            \
     X(GP_REGIME_INEFFICIENT, "inefficient", "neither arithmetic nor memory")                                 \
     X(GP_REGIME_UNKNOWN, "unknown", "an unknown resource")
@@ -59,6 +60,7 @@ const char *gp_inefficient_text(enum gp_inefficient i);
 
 struct gp_regime_kernel {
     uint32_t kind; /* enum gp_frame_kind */
+    uint32_t tile; /* of a product: the smaller side of its tile by its name; 0: not shown */
     int64_t dur_ns;
     const struct gp_work *work; /* its share of its operator's; NULL: not known */
     double part;  /* its share of its operator's work, if other kernels have a share as well; 0 or 1: all */
@@ -92,13 +94,17 @@ double gp_regime_ceiling_ns(const struct gp_work *w, const struct gp_ceilings *c
 /* Where the time of a step goes; the parts sum to at most whole_ns. */
 struct gp_regime_step {
     int64_t whole_ns;         /* wall time */
-    int64_t idle_ns;          /* of the GPU, for any cause except waiting for other streams */
+    int64_t idle_ns;          /* of the GPU, for any cause except the next two */
+    int64_t lead_ns;          /* before the first kernel of the only step, on the host */
+    int64_t waiting_ns;       /* for other streams, events, or work launched before the recording */
     int64_t latency_ns;       /* of kernels barely longer than an empty one */
     int64_t communication_ns; /* exposed */
     int64_t transfer_ns;      /* exposed copies and sets */
     int64_t compute_ns, memory_ns, inefficient_ns, unknown_ns; /* of the other kernels, by their regime */
     int64_t below_memory_ns; /* of inefficient_ns: those whose nearer roof is memory */
 };
+/* What takes half of the step or more: of idle and short kernels together, each kind of kernel, those far below both roofs, and
+ * so on; GP_REGIME_MIXED if nothing does. */
 enum gp_regime gp_regime_of_step(const struct gp_regime_step *s);
 
 #endif

@@ -74,6 +74,27 @@ bool gp_kernel_is_log_softmax(const char *name)
     return has(name, "LogSoftMax") || has(name, "log_softmax");
 }
 
+/* A number at P that ends at *END; 0 none. */
+static unsigned small_number(const char *p, const char **end)
+{
+    unsigned v = 0;
+    for (*end = p; **end >= '0' && **end <= '9' && v < 100000; ++*end) v = v * 10 + (unsigned)(**end - '0');
+    return v;
+}
+
+unsigned gp_kernel_tile(const char *name)
+{
+    enum { LEAST = 8, MOST = 512 };
+    if (has(name, "gemv")) return 1;
+    for (const char *x = name; (x = strchr(x, 'x')) != NULL; x++) {
+        const char *from = x, *end;
+        while (from > name && from[-1] >= '0' && from[-1] <= '9') from--;
+        unsigned a = from < x ? small_number(from, &end) : 0, b = small_number(x + 1, &end);
+        if (a >= LEAST && a <= MOST && b >= LEAST && b <= MOST) return a < b ? a : b;
+    }
+    return 0;
+}
+
 bool gp_kernel_is_double(const char *name)
 {
     return has(name, "dgemm") || has(name, "f64");

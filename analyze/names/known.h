@@ -31,6 +31,8 @@ bool gp_kernel_is_elementwise(const char *name);
 bool gp_kernel_is_strided(const char *name);
 bool gp_kernel_is_softmax(const char *name); /* or its logarithm */
 bool gp_kernel_is_log_softmax(const char *name);
+/* The smaller side of the tile in a matrix product's name ("128x64", "MT64x16x128"), 1 of a product with a vector; 0: none. */
+unsigned gp_kernel_tile(const char *name);
 /* Matrix products in double precision. */
 bool gp_kernel_is_double(const char *name);
 

@@ -33,6 +33,8 @@ struct op {
 /* What the name and launch of a kernel show. */
 struct config {
     bool done, known;
+    bool transposes;            /* the order of channels, within a convolution */
+    unsigned tile;              /* of a product */
     bool pointwise, vectorized; /* its work is that of its grid; and may be half of that */
     struct gp_work work;
     uint32_t blocks;
@@ -65,6 +67,8 @@ static const struct config *config_of(struct find *f, uint32_t item)
     if (config->grid[1] <= 1 && config->grid[2] <= 1)
         k->known = gp_work_of_kernel(&k->work, name, config->grid[0]);
     k->vectorized = gp_pointwise_is_vectorized(name);
+    k->transposes = strstr(name, "nchwToNhwc") || strstr(name, "nhwcToNchw");
+    k->tile = gp_kernel_tile(name);
     k->pointwise = k->known && !gp_kernel_is_multi_tensor(name);
     k->blocks = config->grid[0];
     k->matrix = gp_matrix_use_of(name, strlen(name));
@@ -92,7 +96,8 @@ static void find_ops(struct find *f)
         uint32_t row = c->items[i].op;
         f->op_of[i] = UINT32_MAX;
         if (row == UINT32_MAX || !gp_rule_computes(c, i) ||
-            c->p->replay.calls.at[c->p->items.at[i].call].n != 1 || !has_model(f, row))
+            c->p->replay.calls.at[c->p->items.at[i].call].n != 1 || !has_model(f, row) ||
+            config_of(f, i)->transposes)
             continue;
         if (!at[row]) {
             GP_VEC_PUSH(&f->ops, ((struct op){.row = row, .longest = i}));
@@ -265,6 +270,7 @@ static void decide(struct find *f)
         struct gp_regime_kernel k = {.kind = c->items[i].kind, .dur_ns = gp_rule_dur(c, i)};
         if (w->tier != GP_WORK_UNKNOWN) k.work = &w->share;
         if (k.work) k.waves = config_of(f, i)->waves;
+        if (k.kind == GP_FRAME_GEMM) k.tile = config_of(f, i)->tile;
         k.part = w->part;
         k.beside = beside[row] || talking[row];
         gp_regime_of_kernel(&w->bound, &k, &c->s->ceilings);

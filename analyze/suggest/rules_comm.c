@@ -12,6 +12,14 @@ static bool is_collective(const struct gp_rule_ctx *c, uint32_t item)
     return gp_class_of((enum gp_frame_kind)c->items[item].kind) == GP_CLASS_COMMUNICATION;
 }
 
+/* Are gradients reduced? A program with a backward pass has them, and one without exchanges parts of its layers. */
+static bool trains(const struct gp_rule_ctx *c)
+{
+    for (uint32_t i = 0; i < c->p->items.n; i++)
+        if (c->items[i].backward && gp_rule_computes(c, i)) return true;
+    return false;
+}
+
 static uint32_t longest_collective(const struct gp_rule_ctx *c)
 {
     uint32_t longest = UINT32_MAX;
@@ -41,9 +49,15 @@ static void ask_exposed_communication(struct gp_rule_ctx *c)
     s->description = gp_rule_text(
         c, "The GPU communicates for %s per step with no computation beside it (%.0f%% of the time)",
         gp_rule_ns(c, s->resource_high_ns), exposed);
-    s->action =
-        gp_rule_text(c, "try other bucket sizes (bucket_cap_mb), prefetching (FSDP), gradient accumulation "
-                        "or compression; run trace-hta on all ranks to see which rank the others wait for");
+    s->action = gp_intern_cstr(
+        &c->s->strings,
+        trains(c)
+            ? "try other bucket sizes (bucket_cap_mb), prefetching (FSDP), gradient accumulation "
+              "or compression; run trace-hta on all ranks to see which rank the others wait for"
+            : "join collectives of layers with what follows them (fused all-reduce and norm, custom "
+              "all-reduce), "
+              "overlap them with other requests, or split the model over fewer devices; run trace-hta on "
+              "all ranks to see which rank the others wait for");
     s->formula = gp_rule_text(
         c, "between nothing and all of it: one rank does not show how much of it is waiting for other ranks");
     s->assumes = gp_rule_text(c, "some work does not need the result yet");
@@ -99,8 +113,10 @@ static void ask_small_collectives(struct gp_rule_ctx *c)
     s->description = gp_rule_text(c, "%lld collectives per step take less than 100 us each, %s in all",
                                   (long long)gp_rule_per_step(c, count), gp_rule_ns(c, s->current_ns));
     s->action = gp_rule_text(
-        c, "merge the %lld short collectives per step into fewer: larger buckets (bucket_cap_mb), coalescing",
-        (long long)gp_rule_per_step(c, count));
+        c, "merge the %lld short collectives per step into fewer: %s", (long long)gp_rule_per_step(c, count),
+        trains(c) ? "larger buckets (bucket_cap_mb), coalescing"
+                  : "fuse those of one layer, or reduce once per layer; buckets are for gradients, "
+                    "and nothing here has a backward pass");
     s->formula = gp_rule_text(
         c, "between nothing and, for each but one, the shortest one's time (%s) and its host time",
         gp_rule_ns(c, shortest));

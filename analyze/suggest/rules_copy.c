@@ -289,8 +289,9 @@ const struct gp_rule gp_rule_copy_overlap = {
 static bool is_small(const struct gp_rule_ctx *c, uint32_t item, gp_rule_match *direction)
 {
     int64_t bytes = gp_rule_bytes(c, item);
-    return c->items[item].kind == GP_FRAME_MEMCPY && direction(gp_rule_name(c, item)) && bytes > 0 &&
-           bytes < SMALL_BYTES;
+    const char *name = gp_rule_name(c, item);
+    if (bytes <= SCALAR_BYTES && gp_copy_to_host(name)) return false; /* scalar_read has those */
+    return c->items[item].kind == GP_FRAME_MEMCPY && direction(name) && bytes > 0 && bytes < SMALL_BYTES;
 }
 
 static void ask_small_of(struct gp_rule_ctx *c, gp_rule_match *direction, const char *words)
@@ -342,7 +343,7 @@ const struct gp_rule gp_rule_small_copies = {
     .summary = "many small copies in one direction",
     .needs = "copies with bytes",
     .threshold = "more than 10 per step below 64 KB",
-    .guard = "",
+    .guard = "single values that the host reads (see scalar_read)",
     .run = ask_small_copies,
     .to_know = "record operators, which show what is copied",
     .measured = true,

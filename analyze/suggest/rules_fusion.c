@@ -337,6 +337,53 @@ const struct gp_rule gp_rule_cast_churn = {
 
 /* ---- order of elements ---- */
 
+static bool joins_tensors(const char *name)
+{
+    return strstr(name, "CatArrayBatchedCopy") != NULL;
+}
+
+static bool turns_channels(const char *name)
+{
+    return strstr(name, "nchwToNhwc") || strstr(name, "nhwcToNchw");
+}
+
+/* PyTorch's and cuDNN's batch normalization of tensors whose channels come first. */
+static bool is_batch_norm(const char *name)
+{
+    return (strstr(name, "batch_norm") && !strstr(name, "channels_last")) || strstr(name, "bn_fw_") ||
+           strstr(name, "bn_bw_");
+}
+
+/* Where convolutions turn the order of channels, the norms beside them read theirs in small pieces: with channels last at most
+ * what they take beyond their bytes at the bandwidth of the memory, or half where the bytes are unknown. */
+static int64_t edit_norms(struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    uint8_t *norms = match_items(c, is_batch_norm);
+    int64_t lost = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (!norms[i]) continue;
+        const struct gp_item_work *w = &c->work[i];
+        double least = w->tier != GP_WORK_UNKNOWN && !w->bound.impossible
+                           ? (w->bound.memory_low_ns + w->bound.memory_high_ns) / 2
+                           : 0;
+        int64_t dur = gp_rule_dur(c, i), left = least > 0 && least < (double)dur ? (int64_t)least : dur / 2;
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, left}));
+        GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_DUR, i, left}));
+        lost += dur - left;
+    }
+    free(norms);
+    return lost;
+}
+
+static int64_t count_of(struct gp_rule_ctx *c, gp_rule_match *match)
+{
+    uint8_t *items = match_items(c, match);
+    int64_t n = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) n += items[i];
+    free(items);
+    return n;
+}
+
 static void ask_layout_churn(struct gp_rule_ctx *c)
 {
     uint8_t *items = match_items(c, gp_pointwise_reorders);
@@ -346,9 +393,20 @@ static void ask_layout_churn(struct gp_rule_ctx *c)
         s->description =
             gp_rule_text(c, "%lld kernels per step only join tensors or copy them into another order: %s",
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
-        s->action =
-            gp_rule_text(c, "write into one tensor instead of using torch.cat, drop .contiguous() where the "
-                            "next operator accepts strides, and use channels_last for convolutions");
+        bool channels = count_of(c, turns_channels) > 0;
+        int64_t joins = count_of(c, joins_tensors);
+        int64_t norms_ns = channels ? gp_rule_per_step(c, edit_norms(c, s)) : 0;
+        s->resource_high_ns += norms_ns;
+        s->action = gp_rule_text(
+            c, "%s%s%s",
+            channels
+                ? "use channels_last for the model and its input (.to(memory_format=torch.channels_last))"
+                : "",
+            channels && joins ? "; " : "",
+            joins      ? "write into one tensor instead of using torch.cat"
+            : channels ? ""
+                       : "drop .contiguous() where the next operator accepts strides");
+        if (norms_ns) gp_rule_evidence_ns(s, "norms", norms_ns);
         s->formula = gp_rule_text(c, "between nothing and all of them, as some may be needed");
         s->assumes = gp_rule_text(c, "the kernels that read them work as well with the existing order");
         s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer copy kernels");

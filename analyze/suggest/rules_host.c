@@ -9,7 +9,10 @@
 #include "analyze/suggest/rules_table.h"
 #include "formats/base/mem.h"
 
+#include "formats/base/str.h"
+
 static const double WORTH_PCT = 0.3, INPUT_PCT = 5;
+enum { INPUT_BYTES = 65536 };
 
 struct texts {
     /* the count and the time per step are added to the description */
@@ -101,10 +104,21 @@ const struct gp_rule gp_rule_module_load = {
 
 /* ---- compiling ---- */
 
+/* The function of a Python frame, "file.py(12): function". */
+static const char *function_of(const char *frame)
+{
+    const char *at = strstr(frame, "): ");
+    return at ? at + strlen("): ") : "";
+}
+
+/* Files of compilers also have what runs at every launch: only functions that compile count. */
 static bool is_compilation(const char *name)
 {
+    const char *function = function_of(name);
+    if (strstr(name, "triton/compiler/compiler.py"))
+        return gp_starts(function, "compile") || gp_starts(function, "make_");
+    if (strstr(name, "inductor/compile_fx.py")) return strstr(function, "compile") != NULL;
     return strstr(name, "compile_inner") || strstr(name, "_dynamo/convert_frame.py") ||
-           strstr(name, "triton/compiler/compiler.py") || strstr(name, "inductor/compile_fx.py") ||
            gp_call_compiles(name);
 }
 
@@ -195,8 +209,32 @@ void gp_rule_find_held(struct gp_rule_ctx *c)
     free(input);
 }
 
+/* Without anything that names it: long gaps that end in a copy to the device of more than a few values. */
+static int64_t gaps_before_copies(const struct gp_rule_ctx *c, int64_t *by_call, int64_t *count)
+{
+    int64_t total = 0;
+    for (uint32_t k = 0; k < c->p->calls.n; k++) {
+        const struct gp_replay_call *call = &c->p->replay.calls.at[k];
+        if (!c->calls[k].held_ns || !call->n || c->items[call->first].kind != GP_FRAME_MEMCPY) continue;
+        if (!gp_copy_to_device(gp_rule_name(c, call->first)) || gp_rule_bytes(c, call->first) < INPUT_BYTES)
+            continue;
+        by_call[k] = c->calls[k].held_ns;
+        total += by_call[k];
+        ++*count;
+    }
+    return total;
+}
+
 static void ask_input_stall(struct gp_rule_ctx *c)
 {
+    static const struct texts gaps = {
+        "The launching thread does something for a long time before it copies to the GPU",
+        "look at what prepares the input there (gpuprof-collect --sample, with_stack=True), "
+        "and prepare the next batch during the step: DataLoader workers, another thread",
+        "a replay of the steps without half of these gaps, or at most without all of them",
+        "it prepares the input, and another thread or process can do that as fast",
+        "record again and run trace-diff: expect less idle_host",
+        50};
     static const struct texts texts = {"The launching thread loads batches",
                                        "use more DataLoader workers, prefetch_factor and "
                                        "persistent_workers=True; prepare the next batch during the step",
@@ -209,6 +247,11 @@ static void ask_input_stall(struct gp_rule_ctx *c)
     int64_t total = gp_rule_input_time(c, by_call, &count);
     if (gp_pct(total, c->plan_ns) >= INPUT_PCT && c->idle_ns[GP_IDLE_DATA] > 0)
         suggest(c, by_call, total, count, &texts);
+    if (!total) {
+        total = gaps_before_copies(c, by_call, &count);
+        if (count * 2 >= (int64_t)c->n_steps && gp_pct(total, c->plan_ns) >= INPUT_PCT)
+            suggest(c, by_call, total, count, &gaps);
+    }
     free(by_call);
 }
 
@@ -216,7 +259,8 @@ const struct gp_rule gp_rule_input_stall = {
     .name = "input_stall",
     .type = GP_SUGGEST_INPUT,
     .summary = "the GPU waits while the launching thread loads data",
-    .needs = "ranges, operators or Python frames of the data loader",
+    .needs =
+        "ranges, operators or Python frames of the data loader; or a long gap that ends in a copy to the GPU",
     .threshold = "5% of the time",
     .guard = "loading that the GPU does not wait for; worker threads",
     .run = ask_input_stall,

@@ -24,11 +24,11 @@ static int64_t less(int64_t ns, int64_t pct)
 
 /* ---- products without Tensor Cores ---- */
 
-/* How many times as fast as FP32 TF32 is on the device. 0: no TF32, or unknown. */
-static double tf32_factor(const struct gp_rule_ctx *c)
+/* How many times as fast as FP32 the matrix units are in TYPE. 0: they have no such type, or it is unknown. */
+static double factor_of(const struct gp_rule_ctx *c, enum gp_arith type)
 {
     double fp32 = gp_ceiling_attainable(&c->s->ceilings.flops[GP_ARITH_FP32]);
-    return fp32 > 0 ? gp_ceiling_attainable(&c->s->ceilings.flops[GP_ARITH_TF32]) / fp32 : 0;
+    return fp32 > 0 ? gp_ceiling_attainable(&c->s->ceilings.flops[type]) / fp32 : 0;
 }
 
 static bool is_plain_name(const char *name)
@@ -40,7 +40,9 @@ static void ask_tensor_cores(struct gp_rule_ctx *c)
 {
     int64_t total = 0, count = 0;
     uint32_t longest = UINT32_MAX;
-    double factor = tf32_factor(c);
+    double factor = factor_of(c, GP_ARITH_TF32);
+    bool half = factor < TF32_LEAST; /* no TF32: V100, T4 */
+    if (half) factor = factor_of(c, GP_ARITH_FP16);
     if (factor < TF32_LEAST) return;
     uint8_t *plain = gp_rule_match_configs(c, is_plain_name);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
@@ -70,12 +72,17 @@ static void ask_tensor_cores(struct gp_rule_ctx *c)
     s->description =
         gp_rule_text(c, "%lld matrix products per step (%s) run without Tensor Cores, judging by their names",
                      (long long)gp_rule_per_step(c, count), gp_rule_ns(c, s->current_ns));
-    s->action = gp_rule_text(
-        c, "enable TF32 with torch.set_float32_matmul_precision(\"high\"), or use bfloat16 autocast");
+    s->action = gp_intern_cstr(
+        &c->s->strings,
+        half ? "use half precision with torch.autocast(\"cuda\", torch.float16) and torch.amp.GradScaler: "
+               "this device has no TF32"
+             : "enable TF32 with torch.set_float32_matmul_precision(\"high\"), or use bfloat16 autocast");
+    const char *type = half ? "FP16" : "TF32";
     s->formula = gp_rule_text(
-        c, "TF32 is %.1f times as fast as FP32 on this device: at least half that factor, at most all of it",
-        factor);
-    s->assumes = gp_rule_text(c, "the 10 mantissa bits of TF32 are enough; the products are large");
+        c, "%s is %.1f times as fast as FP32 on this device: at least half that factor, at most all of it",
+        type, factor);
+    s->assumes = gp_rule_text(c, "the 10 mantissa bits of %s are enough%s; the products are large", type,
+                              half ? ", and so is its range with scaled losses" : "");
     s->check = gp_rule_text(c, "record again and run trace-diff: expect faster products under other names");
     gp_rule_evidence_count(s, "products", gp_rule_per_step(c, count));
     gp_rule_evidence_ns(s, "products", s->current_ns);
@@ -85,7 +92,7 @@ static void ask_tensor_cores(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_tensor_cores = {
     .name = "tensor_cores",
     .type = GP_SUGGEST_ALGORITHM,
-    .summary = "matrix products in plain FP32 on a device that has TF32",
+    .summary = "matrix products in plain FP32 on a device that has TF32, or Tensor Cores for FP16 only",
     .needs = "kernel names that show it (ffma, simt), device ceilings",
     .threshold = "5% of the busy time",
     .guard = "double precision; names that do not show it",

@@ -106,6 +106,35 @@ static void host_is_free(struct gp_rule_ctx *c, struct gp_suggestion *s)
     }
 }
 
+static uint64_t blocks_of(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_config *k = &c->t->configs.at[c->items[item].config];
+    return (uint64_t)k->grid[0] * k->grid[1] * k->grid[2];
+}
+
+/* Do all steps run the same kernels in the same order, some with grids that only grow, as with a cache that is joined with each
+ * new token? */
+static bool grids_grow(const struct gp_rule_ctx *c)
+{
+    const struct gp_plan_step *steps = c->p->steps.at;
+    bool grown = false;
+    if (c->p->steps.n < GRAPH_STEPS_LEAST || c->same_steps) return false;
+    for (size_t s = 1; s < c->p->steps.n; s++)
+        if (steps[s].n_items != steps[0].n_items) return false;
+    for (uint32_t i = 0; i < steps[0].n_items; i++) {
+        uint32_t first = steps[0].first_item + i;
+        for (size_t s = 1; s < c->p->steps.n; s++) {
+            uint32_t item = steps[s].first_item + i, before = steps[s - 1].first_item + i;
+            if (c->t->configs.at[c->items[item].config].name !=
+                    c->t->configs.at[c->items[first].config].name ||
+                blocks_of(c, item) < blocks_of(c, before))
+                return false;
+            grown |= blocks_of(c, item) > blocks_of(c, before);
+        }
+    }
+    return grown;
+}
+
 static void ask_compile(struct gp_rule_ctx *c)
 {
     double late = gp_rule_host_bound_pct(c);
@@ -124,7 +153,13 @@ static void ask_compile(struct gp_rule_ctx *c)
                      "The GPU is idle %.0f%% of the time because the host is late; %lld of the %lld kernels "
                      "per step are small and form chains that a compiler can fuse",
                      late, (long long)members, (long long)gp_rule_per_step(c, (int64_t)c->p->items.n));
-    s->action = gp_rule_text(c, "use torch.compile(model), or fuse these operators by hand");
+    s->action = gp_intern_cstr(
+        &c->s->strings,
+        grids_grow(c)
+            ? "give generation a static cache (cache_implementation=\"static\"), since sizes grow from step "
+              "to step "
+              "and each would be compiled anew, then use torch.compile(model, mode=\"reduce-overhead\")"
+            : "use torch.compile(model), or fuse these operators by hand");
     s->formula = gp_rule_text(c,
                               "%lld launches per step go away: at least the idle time before each, at most "
                               "all of its host time (%s) and half of the host time before the others",

@@ -63,6 +63,7 @@ struct gp_rule_ctx {
     /* Elements of a vectorized elementwise kernel, of those that its grid shows: 1 or 0.5, by what the trace shows of its
      * PyTorch; 0: the device is of another vendor, whose grids show nothing. */
     double grid_part;
+    double waits_pct; /* of the time, for another rank that comes later: set by the rule straggler */
     const struct gp_bare *bare; /* the steps without the recorder */
     bool same_steps;            /* every step runs the same kernels with the same grids in the same order */
 };

@@ -296,6 +296,8 @@ static void ask_straggler(struct gp_rule_ctx *c)
     if (l.count >= (int64_t)c->n_steps && gp_pct(l.waited_ns, c->plan_ns) >= SKEW_PCT &&
         gp_pct(l.most_ns, l.waited_ns) >= LATE_PCT && r.error_ns <= l.waited_ns / l.count / CLOCK_PART)
         tell_late(c, &r, &l);
+    if (l.count && l.device != c->device && gp_pct(l.most_ns, l.waited_ns) >= LATE_PCT)
+        c->waits_pct = gp_pct(l.most_ns, c->plan_ns);
     release_ranks(&r);
 }
 

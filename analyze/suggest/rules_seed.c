@@ -8,7 +8,7 @@
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 
-static const double BUSY_PCT = 50;      /* of the time, below which the device counts as idle */
+static const double BUSY_PCT = 75;      /* of the time, below which the device counts as idle */
 static const double EXPLAINED_PCT = 10; /* of the step, saved by other suggestions */
 static const double BATCH_PCT = 1;      /* of the busy time */
 static const double CPU_PCT = 1;        /* of the time */
@@ -541,6 +541,14 @@ static const char *action_of(enum gp_idle_cause cause)
     }
 }
 
+/* Does a tenth of the kernels come from a compiler? */
+static bool is_compiled(const struct gp_rule_ctx *c)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) n += c->items[i].compiled;
+    return n && n * 10 >= c->p->items.n;
+}
+
 static void ask_low_utilisation(struct gp_rule_ctx *c)
 {
     int64_t idle = 0;
@@ -555,7 +563,12 @@ static void ask_low_utilisation(struct gp_rule_ctx *c)
     s->description = gp_rule_text(
         c, "The GPU works %.0f%% of the time; it is idle for %s per step, and the main cause is: %s", busy,
         gp_rule_ns(c, gp_rule_per_step(c, idle)), gp_idle_cause_text(cause));
-    s->action = gp_intern_cstr(&c->s->strings, action_of(cause));
+    bool host = cause == GP_IDLE_HOST || cause == GP_IDLE_LAUNCH;
+    s->action =
+        gp_intern_cstr(&c->s->strings,
+                       host && is_compiled(c)
+                           ? "launch compiled regions as CUDA graphs: torch.compile(mode=\"reduce-overhead\")"
+                           : action_of(cause));
     s->formula =
         gp_intern_cstr(&c->s->strings, cause == GP_IDLE_SYNC
                                            ? "between nothing and a replay of the steps without any wait"
@@ -573,7 +586,7 @@ const struct gp_rule gp_rule_low_utilisation = {
     .type = GP_SUGGEST_OVERLAP,
     .summary = "a device that is idle most of the time for a reason that no other rule can remedy",
     .needs = "kernels with their launch calls",
-    .threshold = "busy less than half of the time",
+    .threshold = "busy less than three quarters of the time",
     .guard = "other suggestions save a tenth of the step; idle time that nothing recorded explains",
     .run = ask_low_utilisation,
     .to_know = "record Python frames (with_stack=True, gpuprof-collect --sample)",

@@ -131,8 +131,8 @@ static void ask_scalar_read(struct gp_rule_ctx *c)
         say_size(c, s, &w);
         return;
     }
-    s->action = gp_rule_text(
-        c, "read values only every few steps, or keep them on the GPU: sum and compare losses there");
+    s->action = gp_rule_text(c, "read values only every few steps, or keep them on the GPU and decide there, "
+                                "with torch.where in place of if");
     s->assumes = gp_rule_text(c, "what the host does next does not depend on the value");
 }
 

@@ -17,6 +17,8 @@ enum {
     TRUSTED_PCT = 2,
     STEPS_FEW = 3,
     MODEL_PCT = 15, /* of a saving: what a replay of a change may be off, besides */
+    WAITS_PCT = 20, /* for another rank: what this one saves by itself is then no saving */
+    LEAD_PCT = 5,   /* of an only step, before its first kernel */
     WIDE_PCT = 10,  /* of a step: an interval that is worth making narrower */
     UNMEASURED_PART = 4,
     NOTE_PARTS = 5, /* of a step: a recorder that adds less is not worth a note */
@@ -243,6 +245,39 @@ static int64_t step_length(struct gp_rule_ctx *c)
     return w.mean_ns > 0 ? w.mean_ns : whole_ns;
 }
 
+/* What the launching thread did for most of the host time from BEGIN to END: the innermost event that covers half of it. */
+static gp_sid busy_with(struct gp_rule_ctx *c, int64_t begin_ns, int64_t end_ns)
+{
+    const struct gp_host_stack *hs = &c->v->hs;
+    uint32_t track = c->t->events[GP_API].track[c->p->calls.at[0].row];
+    uint32_t node = gp_host_at(hs, track, begin_ns + (end_ns - begin_ns) / 2);
+    for (; node != GP_HOST_NONE; node = hs->nodes[node].parent) {
+        const struct gp_host_event *e = &hs->nodes[node];
+        int64_t from = e->start_ns > begin_ns ? e->start_ns : begin_ns,
+                to = e->end_ns < end_ns ? e->end_ns : end_ns;
+        if (e->table == GP_API || to - from < (end_ns - begin_ns) / 2) continue;
+        return gp_rule_label(c, (enum gp_table)e->table, c->t->events[e->table].name[e->row]);
+    }
+    return 0;
+}
+
+/* An only step has no step before it to whose end the time before its first kernel would belong. */
+static void tell_lead(struct gp_rule_ctx *c)
+{
+    const struct gp_plan *p = c->p;
+    int64_t begin = p->steps.at[0].begin_ns, first = INT64_MAX;
+    if (!p->found_steps || p->steps.n > 1 || p->warm_up) return;
+    for (size_t i = 0; i < p->items.n; i++)
+        if (p->items.at[i].start_ns < first) first = p->items.at[i].start_ns;
+    if (first <= begin || gp_pct(first - begin, p->recorded_ns) < LEAD_PCT) return;
+    c->s->step.lead_ns = first - begin;
+    c->s->step.lead = busy_with(c, begin, first);
+    GP_VEC_PUSH(&c->s->notes,
+                gp_rule_text(c, "the step begins on the host %s before its first kernel%s%s",
+                             gp_rule_ns(c, first - begin), c->s->step.lead ? ", most of it in " : "",
+                             c->s->step.lead ? gp_suggest_str(c->s, c->s->step.lead) : ""));
+}
+
 static void tell_step(struct gp_rule_ctx *c)
 {
     struct gp_suggest_step *s = &c->s->step;
@@ -315,6 +350,11 @@ static void tell_chains(struct gp_rule_ctx *c)
 }
 
 /* ---- savings ---- */
+
+static void note(struct gp_rule_ctx *c, gp_sid text)
+{
+    GP_VEC_PUSH(&c->s->notes, text);
+}
 
 static bool same_edits(const struct gp_edit *a, size_t n_a, const struct gp_edit *b, size_t n_b)
 {
@@ -400,6 +440,8 @@ static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
     s->speedup_low = speedup(step->unprofiled_low_ns, s->saving_low_ns);
     s->speedup_high = speedup(step->unprofiled_high_ns, s->saving_high_ns);
     s->priority = priority_of(step, s, b);
+    if (c->waits_pct >= WAITS_PCT && strcmp(s->rule->name, "straggler") != 0 && s->priority > GP_PRIORITY_LOW)
+        s->priority = GP_PRIORITY_LOW; /* this rank would wait longer instead */
     s->to_know = to_know_of(c, s, (high.more_ns - high.less_ns + low.more_ns - low.less_ns) / 2);
     if (s->saving_high_ns > 0)
         GP_VEC_PUSH(&s->predictions,
@@ -448,9 +490,23 @@ static void value_joint(struct gp_rule_ctx *c)
     release_suggestion(&all);
 }
 
+/* What a rank that waits saves by itself, it waits longer instead. */
+static void note_waiting_rank(struct gp_rule_ctx *c)
+{
+    if (c->waits_pct >= WAITS_PCT)
+        note(
+            c,
+            gp_rule_text(
+                c,
+                "this rank waits %.0f%% of the time for another one: look at that one first; savings of this "
+                "rank only make it wait longer",
+                c->waits_pct));
+}
+
 static void value_all(struct gp_rule_ctx *c)
 {
     struct gp_suggest *s = c->s;
+    note_waiting_rank(c);
     size_t kept = 0;
     for (size_t i = 0; i < s->suggestions.n; i++) {
         struct gp_suggestion *one = &s->suggestions.at[i];
@@ -467,11 +523,6 @@ static void value_all(struct gp_rule_ctx *c)
 }
 
 /* ---- what limits the answer ---- */
-
-static void note(struct gp_rule_ctx *c, gp_sid text)
-{
-    GP_VEC_PUSH(&c->s->notes, text);
-}
 
 static bool flag(const struct gp_trace *t, const char *key)
 {
@@ -561,6 +612,7 @@ static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const st
     gp_bare_build(&bare, &c, s->opts.unprofiled_ns);
     c.bare = &bare;
     tell_bare_step(&c);
+    tell_lead(&c);
     gp_item_work_find(&c);
     gp_suggest_tell_regime(&c);
     note_capture(&c);

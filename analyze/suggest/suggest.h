@@ -158,6 +158,8 @@ struct gp_suggest_step {
     uint64_t kernels, launches; /* per step, rounded */
     int64_t queue_p50_ns;       /* start of a kernel after its call began, the median */
     int64_t launch_ns, gap_ns;  /* on an idle GPU; between kernels that are queued */
+    int64_t lead_ns;            /* of an only step: from its begin on the host to its first GPU event */
+    gp_sid lead;                /* what the host did in most of that; 0: nothing recorded */
     const char *recorder;       /* NULL: not known, or it costs nothing */
     /* wall time without the recorder, estimated or as the user measured it; the interval, and its middle */
     int64_t unprofiled_low_ns, unprofiled_high_ns, unprofiled_ns;

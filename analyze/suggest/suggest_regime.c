@@ -185,6 +185,9 @@ static void tell_step(struct gp_rule_ctx *c)
         parts->whole_ns += c->idle_ns[i];
         if (i != GP_IDLE_DEPENDENCY) parts->idle_ns += c->idle_ns[i];
     }
+    parts->waiting_ns = c->idle_ns[GP_IDLE_DEPENDENCY];
+    parts->lead_ns = s->step.lead_ns;
+    parts->whole_ns += parts->lead_ns;
     parts->communication_ns = c->exposed_communication_ns;
     parts->transfer_ns = c->exposed_memory_ns;
     parts->latency_ns = (int64_t)((double)by[GP_REGIME_OVERHEAD] * scale);

@@ -192,6 +192,8 @@ static void put_regime(struct gp_doc *d, const struct gp_suggest *s, const struc
     gp_doc_i64(d, "from_names_ns", s->tier_ns[GP_WORK_NAMES]);
     gp_doc_i64(d, "whole_ns", p->whole_ns);
     gp_doc_i64(d, "idle_ns", p->idle_ns);
+    gp_doc_i64(d, "lead_ns", p->lead_ns);
+    gp_doc_i64(d, "waiting_ns", p->waiting_ns);
     gp_doc_i64(d, "latency_ns", p->latency_ns);
     gp_doc_i64(d, "communication_ns", p->communication_ns);
     gp_doc_i64(d, "transfer_ns", p->transfer_ns);

@@ -74,13 +74,15 @@ struct part {
     int64_t ns;
     const char *words;
 };
-enum { PARTS = 8, PARTS_TOLD = 4 };
+enum { PARTS = 10, PARTS_TOLD = 4 };
 
 /* The largest parts that are a hundredth at least, largest first; the largest of all in any case. */
 static void put_parts(struct gp_buf *b, const struct gp_regime_step *p)
 {
     struct part parts[PARTS] = {
         {p->idle_ns, "idle"},
+        {p->lead_ns, "on the host before the first kernel"},
+        {p->waiting_ns, "waiting for other streams or for work launched before the recording"},
         {p->compute_ns, "in compute-bound kernels"},
         {p->memory_ns, "in memory-bound kernels"},
         {p->inefficient_ns, "in kernels far below what the device can do"},

@@ -56,7 +56,7 @@ static void nothing_is_told_of_what_is_not_known(void **state)
     static const struct {
         uint32_t kind;
         enum gp_regime regime;
-    } kinds[] = {{GP_FRAME_GEMM, GP_REGIME_COMPUTE},       {GP_FRAME_ATTENTION, GP_REGIME_COMPUTE},
+    } kinds[] = {{GP_FRAME_GEMM, GP_REGIME_UNKNOWN},       {GP_FRAME_ATTENTION, GP_REGIME_COMPUTE},
                  {GP_FRAME_ELEMENTWISE, GP_REGIME_MEMORY}, {GP_FRAME_REDUCTION, GP_REGIME_MEMORY},
                  {GP_FRAME_COMPUTE, GP_REGIME_UNKNOWN},    {GP_FRAME_COMMUNICATION, GP_REGIME_COMMUNICATION},
                  {GP_FRAME_MEMCPY, GP_REGIME_TRANSFER},    {GP_FRAME_MEMSET, GP_REGIME_TRANSFER}};
@@ -73,8 +73,28 @@ static void nothing_is_told_of_what_is_not_known(void **state)
         .flops = 1e9, .bytes_low = 1e6, .bytes_high = 1e6, .arith = GP_ARITH_FP8, .products = true};
     gp_regime_of_kernel(&a, &(struct gp_regime_kernel){.kind = GP_FRAME_GEMM, .dur_ns = 100000, .work = &w},
                         &c);
-    assert_int_equal(a.regime, GP_REGIME_COMPUTE);
+    assert_int_equal(a.regime, GP_REGIME_UNKNOWN);
     assert_true(a.compute_ns == 0);
+}
+
+static void a_tile_tells_what_bounds_a_product(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t tile;
+        enum gp_regime regime;
+    } cases[] = {{0, GP_REGIME_UNKNOWN},
+                 {1, GP_REGIME_MEMORY},
+                 {16, GP_REGIME_MEMORY},
+                 {32, GP_REGIME_UNKNOWN},
+                 {64, GP_REGIME_COMPUTE}};
+    const struct gp_ceilings none = {.empty_ns = 1500};
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
+        struct gp_regime_answer a;
+        struct gp_regime_kernel k = {.kind = GP_FRAME_GEMM, .dur_ns = 100000, .tile = cases[i].tile};
+        gp_regime_of_kernel(&a, &k, &none);
+        assert_int_equal(a.regime, cases[i].regime);
+    }
 }
 
 static void short_kernels_are_overhead(void **state)
@@ -232,10 +252,13 @@ static void a_step_is_bound_by_what_makes_up_half_of_it(void **state)
         // 50 of 1000 apart are no more than 10 %, 102 are
         {{.compute_ns = 525, .memory_ns = 475}, GP_REGIME_MIXED},
         {{.compute_ns = 551, .memory_ns = 449}, GP_REGIME_COMPUTE},
-        // inefficient kernels count for their nearer roof: 300 + 350 against 350
-        {{.compute_ns = 350, .memory_ns = 300, .inefficient_ns = 350, .below_memory_ns = 350},
-         GP_REGIME_MEMORY},
-        {{.compute_ns = 350, .memory_ns = 300, .inefficient_ns = 350}, GP_REGIME_COMPUTE},
+        // kernels far below both roofs are bound by neither
+        {{.compute_ns = 350, .memory_ns = 300, .inefficient_ns = 350}, GP_REGIME_MIXED},
+        {{.compute_ns = 240, .memory_ns = 200, .inefficient_ns = 560, .below_memory_ns = 560},
+         GP_REGIME_INEFFICIENT},
+        // waiting for other work does not count as overhead; time before the only step's first kernel is
+        {{.waiting_ns = 978, .compute_ns = 17}, GP_REGIME_WAITING},
+        {{.lead_ns = 570, .memory_ns = 200, .compute_ns = 150}, GP_REGIME_OVERHEAD},
     };
     for (size_t i = 0; i < GP_COUNT(cases); i++)
         if (step(cases[i].step) != cases[i].want) fail_msg("case %zu", i);
@@ -245,6 +268,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_told_of_what_is_not_known),
+        cmocka_unit_test(a_tile_tells_what_bounds_a_product),
         cmocka_unit_test(short_kernels_are_overhead),
         cmocka_unit_test(what_cannot_be_is_unknown),
         cmocka_unit_test(what_fits_the_cache_may_be_faster_than_memory),

@@ -89,9 +89,24 @@ static void test_waits(void **state)
     assert_false(gp_call_compiles("cuModuleLoadDataEx"));
 }
 
+static void the_tile_of_a_product_is_in_its_name(void **state)
+{
+    (void)state;
+    assert_int_equal(gp_kernel_tile("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT"), 128);
+    assert_int_equal(gp_kernel_tile("nvjet_sm90_tst_64x8_64x16_1x2_h_bz_TNT"), 8);
+    assert_int_equal(gp_kernel_tile("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_ffma"),
+                     128);
+    assert_int_equal(gp_kernel_tile("Cijk_Alik_Bljk_BBS_BH_MT16x16x512_MI16x16x32x1_SN"), 16);
+    assert_int_equal(gp_kernel_tile("void gemvNSP_kernel<float, 1, 32>(int)"), 1);
+    assert_int_equal(gp_kernel_tile("cublasLt::splitKreduce_kernel<32, 16, int>"), 0);
+    assert_int_equal(gp_kernel_tile("max_pool_2x2"), 0);
+    assert_int_equal(gp_kernel_tile(""), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_tile_of_a_product_is_in_its_name),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_copies),
         cmocka_unit_test(test_launches),

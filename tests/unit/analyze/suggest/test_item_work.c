@@ -287,6 +287,36 @@ static void the_trace_decides_what_a_block_stands_for(void **state)
     end(&p);
 }
 
+#define CONVOLUTION                                                                                          \
+    "{\"Input Dims\": [[8, 64, 56, 56], [64, 64, 3, 3], [], [], [], [], [], [], []], \"Input type\": "       \
+    "[\"float\", "                                                                                           \
+    "\"float\", \"\", \"ScalarList\", \"ScalarList\", \"ScalarList\", \"Scalar\", \"ScalarList\", "          \
+    "\"Scalar\"], "                                                                                          \
+    "\"Concrete Inputs\": [\"\", \"\", \"\", \"[1, 1]\", \"[1, 1]\", \"[1, 1]\", \"False\", \"[0, 0]\", "    \
+    "\"1\"]}"
+
+static void turned_convolution(struct program *p)
+{
+    on_h200(p);
+    int64_t from = p->now;
+    kernel(p, "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>(int)", 100 * US);
+    kernel(p, GEMM, 300 * US);
+    operator_since(p, from, "aten::cudnn_convolution", CONVOLUTION);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void a_transpose_has_no_operations(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, turned_convolution);
+    const struct gp_suggest_kernel *turn = find(&p, "nchwToNhwc", false), *product = find(&p, "nvjet", false);
+    assert_true(turn->flops == 0 && turn->regime != GP_REGIME_COMPUTE);
+    // 2 * 8 * 64 * 56 * 56 * 64 * 9, all of it the product's
+    if (product->known_ns > 0) assert_true(near(product->flops, 1849688064.0 * (double)product->count));
+    end(&p);
+}
+
 static void one_of_each(struct program *p)
 {
     split_product(p);
@@ -330,6 +360,7 @@ int main(void)
         cmocka_unit_test(the_plot_has_every_kernel_once),
         cmocka_unit_test(a_roof_follows_reads_writes_and_the_cache),
         cmocka_unit_test(the_trace_decides_what_a_block_stands_for),
+        cmocka_unit_test(a_transpose_has_no_operations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -529,7 +529,7 @@ static void hardly_busy(struct program *p)
 
 static void busy_enough(struct program *p)
 {
-    busy_for(p, 500 * US, 300 * US);
+    busy_for(p, 380 * US, 300 * US);
 }
 
 static void hardly_busy_for_a_known_reason(struct program *p)

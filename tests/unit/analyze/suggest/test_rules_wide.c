@@ -1,0 +1,305 @@
+// Advice that programs of other people brought up: each rule fires on one trace, and not on its near miss.
+#include "tests/unit/program_make.h"
+
+#define ELEMENTWISE "void at::native::vectorized_elementwise_kernel<4, F, std::array<char*, 2ul> >(int, F)"
+#define GEMM        "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
+#define PLAIN       "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4"
+
+static const char *action_of(const struct program *p, const char *rule)
+{
+    const struct gp_suggestion *s = said(p, rule);
+    assert_non_null(s);
+    return gp_suggest_str(&p->s, s->action);
+}
+
+/* What RULE says to do has WORDS, or if !THERE has not. */
+static void advises(void (*step)(struct program *), const char *rule, const char *words, bool there)
+{
+    struct program p;
+    run(&p, step);
+    assert_true((strstr(action_of(&p, rule), words) != NULL) == there);
+    end(&p);
+}
+
+static void on_device(struct program *p, const char *name)
+{
+    if (p->t.devices.n) return;
+    struct gp_device d = gp_device_unknown();
+    d.id = 0;
+    d.name = mk_name(&p->t, name);
+    GP_VEC_PUSH(&p->t.devices, d);
+}
+
+// ---- compiling ----
+
+static void in_python(struct program *p, const char *name)
+{
+    mk_host(&p->t, GP_PYTHON, p->main, p->now, p->now + 200 * US, name);
+    host(p, 200 * US), kernel(p, GEMM, 50 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void compiling(struct program *p)
+{
+    in_python(p, "triton/compiler/compiler.py(240): compile");
+}
+
+static void making_code(struct program *p)
+{
+    in_python(p, "triton/compiler/compiler.py(300): make_cubin");
+}
+
+static void launching(struct program *p)
+{
+    in_python(p, "triton/compiler/compiler.py(487): launch_metadata");
+}
+
+static void what_helps_a_launch_does_not_compile(void **state)
+{
+    (void)state;
+    speaks(compiling, "recompilation", 200 * US, 200 * US);
+    speaks(making_code, "recompilation", 200 * US, 200 * US);
+    is_silent(launching, "recompilation");
+}
+
+// ---- collectives ----
+
+static void collectives(struct program *p)
+{
+    kernel(p, GEMM, 500 * US);
+    for (int i = 0; i < 11; i++) kernel(p, "ncclDevKernel_AllReduce_Sum_f32_RING_LL()", 20 * US);
+}
+
+static void collectives_of_gradients(struct program *p)
+{
+    int64_t from = p->now;
+    kernel(p, GEMM, 100 * US);
+    mk_host(&p->t, GP_OP, p->main, from, p->now, "autograd::engine::evaluate_function: MmBackward0");
+    collectives(p);
+}
+
+static void buckets_are_for_gradients(void **state)
+{
+    (void)state;
+    advises(collectives_of_gradients, "small_collectives", "bucket_cap_mb", true);
+    advises(collectives, "small_collectives", "bucket_cap_mb", false);
+    advises(collectives_of_gradients, "exposed_communication", "bucket_cap_mb", true);
+    advises(collectives, "exposed_communication", "bucket_cap_mb", false);
+}
+
+// ---- copies ----
+
+static void copies_of(struct program *p, int64_t bytes)
+{
+    kernel(p, GEMM, 100 * US);
+    for (int i = 0; i < 12; i++) copy(p, "Memcpy DtoH (Device -> Pinned)", 2 * US, bytes, false);
+}
+
+static void many_values(struct program *p)
+{
+    copies_of(p, 1);
+}
+
+static void many_small_copies(struct program *p)
+{
+    copies_of(p, 400);
+}
+
+static void values_are_not_copies_to_pack(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, many_small_copies);
+    assert_non_null(said(&p, "small_copies"));
+    end(&p);
+    is_silent(many_values, "small_copies");
+}
+
+// ---- input ----
+
+static void gap_before_a_copy(struct program *p)
+{
+    host(p, 20 * MS);
+    copy(p, "Memcpy HtoD (Pinned -> Device)", 100 * US, 4 << 20, false);
+    for (int i = 0; i < 10; i++) host(p, 10 * US), kernel(p, GEMM, 100 * US);
+}
+
+static void gap_before_a_kernel(struct program *p)
+{
+    host(p, 20 * MS);
+    for (int i = 0; i < 10; i++) host(p, 10 * US), kernel(p, GEMM, 100 * US);
+    copy(p, "Memcpy HtoD (Pinned -> Device)", 100 * US, 4 << 20, false);
+}
+
+static void gap_before_a_value(struct program *p)
+{
+    host(p, 20 * MS);
+    copy(p, "Memcpy HtoD (Pinned -> Device)", 2 * US, 64, false);
+    for (int i = 0; i < 10; i++) host(p, 10 * US), kernel(p, GEMM, 100 * US);
+}
+
+static void a_long_gap_that_ends_in_a_copy_is_input(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, gap_before_a_copy);
+    const struct gp_suggestion *s = said(&p, "input_stall");
+    assert_non_null(s);
+    // the gap, but for the usual 10 us; half of it at least, 15% and 1% of the step less
+    assert_in_range(s->current_ns, 19900 * US * 9 / 10, 20 * MS);
+    assert_true(s->saving_low_ns > 6 * MS && s->saving_high_ns < 21 * MS);
+    end(&p);
+    is_silent(gap_before_a_kernel, "input_stall");
+    is_silent(gap_before_a_value, "input_stall");
+}
+
+// ---- types ----
+
+static void plain_on_volta(struct program *p)
+{
+    on_device(p, "Tesla V100-SXM2-32GB");
+    kernel(p, PLAIN, 1000 * US), kernel(p, ELEMENTWISE, 100 * US);
+}
+
+static void plain_on_hopper(struct program *p)
+{
+    on_device(p, "NVIDIA H100 80GB HBM3");
+    kernel(p, PLAIN, 1000 * US), kernel(p, ELEMENTWISE, 100 * US);
+}
+
+static void half_precision_where_there_is_no_tf32(void **state)
+{
+    (void)state;
+    advises(plain_on_volta, "tensor_cores", "torch.float16", true);
+    advises(plain_on_hopper, "tensor_cores", "torch.float16", false);
+    advises(plain_on_hopper, "tensor_cores", "TF32", true);
+}
+
+// ---- an idle device ----
+
+static void idle_between(struct program *p, const char *kernel_name)
+{
+    mk_host(&p->t, GP_OP, p->main, p->now, p->now + 500 * US, "Torch-Compiled Region: 0/0");
+    host(p, 500 * US), kernel(p, p->steps % 2 ? kernel_name : GEMM, 300 * US);
+}
+
+static void idle_compiled(struct program *p)
+{
+    idle_between(p, "triton_poi_fused_add_0");
+}
+
+static void idle_eager(struct program *p)
+{
+    idle_between(p, ELEMENTWISE);
+}
+
+static void compiled_regions_become_graphs(void **state)
+{
+    (void)state;
+    advises(idle_compiled, "low_utilisation", "reduce-overhead", true);
+    advises(idle_eager, "low_utilisation", "reduce-overhead", false);
+}
+
+// ---- generation ----
+
+static void token(struct program *p, int blocks)
+{
+    for (int i = 0; i < 6; i++) {
+        host(p, 30 * US);
+        kernel_of(p, i == 3 ? "void at::native::CatArrayBatchedCopy<F>(int)" : ELEMENTWISE,
+                  i == 3 ? (uint32_t)blocks : 10, 2 * US);
+    }
+}
+
+static void growing(struct program *p)
+{
+    token(p, 10 + p->steps);
+}
+
+static void up_and_down(struct program *p)
+{
+    token(p, 10 + p->steps % 2);
+}
+
+static void a_cache_that_grows_should_be_static(void **state)
+{
+    (void)state;
+    advises(growing, "compile", "static cache", true);
+    advises(up_and_down, "compile", "static cache", false);
+}
+
+// ---- order of channels ----
+
+static void norms(struct program *p)
+{
+    kernel(p, GEMM, 300 * US);
+    kernel(p, "void at::native::batch_norm_collect_statistics_kernel<at::native::InvStd>(int)", 200 * US);
+}
+
+static void turned_channels(struct program *p)
+{
+    kernel(p, "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>(int)", 100 * US);
+    norms(p);
+}
+
+static void joined_tensors(struct program *p)
+{
+    kernel(p, "void at::native::CatArrayBatchedCopy<OpaqueType<4u>, unsigned int, 3, 64, 64>(int)", 100 * US);
+    norms(p);
+}
+
+static void channels_last_counts_the_norms(void **state)
+{
+    (void)state;
+    // all of the transpose with the gap after it, and half of the norm, of which no bytes are known
+    speaks(turned_channels, "layout_churn", 0, 201 * US);
+    speaks(joined_tensors, "layout_churn", 0, 101 * US);
+    advises(turned_channels, "layout_churn", "channels_last", true);
+    advises(turned_channels, "layout_churn", "torch.cat", false);
+    advises(joined_tensors, "layout_churn", "channels_last", false);
+}
+
+// ---- the only step ----
+
+static void one_step(struct program *p, int64_t before)
+{
+    begin(p);
+    mk_host(&p->t, GP_PYTHON, p->main, 100 * US, before, "pipeline.py(12): preprocess");
+    p->now = before;
+    for (int i = 0; i < 10; i++) kernel(p, GEMM, 100 * US);
+    mk_host(&p->t, GP_RANGE, p->main, 0, p->now, "ProfilerStep#7");
+    struct gp_err err;
+    gp_trace_finish(&p->t);
+    gp_suggest_init(&p->s, NULL);
+    assert_int_equal(gp_suggest_run(&p->s, &p->t, &err), 0);
+}
+
+static void what_comes_before_the_first_kernel_counts(void **state)
+{
+    (void)state;
+    struct program p;
+    one_step(&p, 2 * MS);
+    assert_int_equal(p.s.step.lead_ns, 2 * MS + 7 * US);
+    assert_string_equal(gp_suggest_str(&p.s, p.s.step.lead), "pipeline.py(12): preprocess");
+    assert_int_equal(p.s.regime, GP_REGIME_OVERHEAD);
+    end(&p);
+    one_step(&p, 20 * US);
+    assert_int_equal(p.s.step.lead_ns, 0);
+    end(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_helps_a_launch_does_not_compile),
+        cmocka_unit_test(buckets_are_for_gradients),
+        cmocka_unit_test(values_are_not_copies_to_pack),
+        cmocka_unit_test(a_long_gap_that_ends_in_a_copy_is_input),
+        cmocka_unit_test(half_precision_where_there_is_no_tf32),
+        cmocka_unit_test(compiled_regions_become_graphs),
+        cmocka_unit_test(a_cache_that_grows_should_be_static),
+        cmocka_unit_test(channels_last_counts_the_norms),
+        cmocka_unit_test(what_comes_before_the_first_kernel_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
