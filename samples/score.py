@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Predicted against measured savings of trace-suggest: the tables of samples/pairs/SCORES.md.
 
-usage: samples/score.py [BIN_DIR]
+usage: samples/score.py [--jury] [BIN_DIR]
 
 For each pair of samples of a rule, the saving is predicted from the first trace only. It was measured by the programs' own
 clocks, without a recorder: rows "plain_NAME" of steps.tsv. Where a program was not timed, the times are those that
@@ -12,6 +12,7 @@ savings lie inside the predicted interval, or if a critical suggestion gained le
 
 import json
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -101,7 +102,40 @@ class Score:
         return sum(good for good, _ in rows), len(rows), statistics.median([w for _, w in rows] or [0])
 
 
+def jury(tool):
+    """Changes in programs of other people's libraries: pytorch/jury_programs.py has them, pairs/jury the recordings before each."""
+    folder, score, agreed, both = HERE / "pairs/jury", Score(), 0, 0
+    plain = times(folder / "steps.tsv")
+    source = (HERE / "pytorch/jury_programs.py").read_text()
+    print("| change | rule | recorder | priority | predicted | measured | inside |")
+    print("|---|---|---|---|---|---|---|")
+    for name, rule, what in re.findall(r'@pair\("(\w+)", "(\w+)", "([^"]*)"\)', source):
+        if name not in plain or f"{name}_after" not in plain:
+            continue
+        first = []
+        for file, recorder in ((f"{name}.kineto.trace", "Kineto"), (f"{name}.trace", "gpuprof")):
+            if not (folder / file).exists():
+                continue
+            priority, low, high, now = predict(tool, folder / file, rule)
+            everything = answer(tool, folder / file)["suggestions"]
+            first.append(everything[0]["rule"] if everything else None)
+            step, saved = plain[name], plain[name] - plain[f"{name}_after"]
+            good = score.add(rule, priority, low, high, saved, step, step - now["busy_ns"])
+            print(f"| {what} | `{rule}` | {recorder} | {priority} | {low / 1e6:.2f} to {high / 1e6:.2f} ms "
+                  f"| {saved / 1e6:.2f} of {step / 1e6:.2f} ms | {'yes' if good else 'no'} |")
+        if len(first) == 2:
+            both += 1
+            agreed += first[0] == first[1]
+    inside, scored, width = score.total()
+    print(f"\n{inside} of {scored} inside, median width {width:.0f}% of the step; low ends of critical or high ones beyond what there was to gain: {score.beyond}; "
+          f"both recordings agree on the first advice in {agreed} of {both}")
+
+
 def main():
+    args = [a for a in sys.argv[1:] if a != "--jury"]
+    if len(args) < len(sys.argv) - 1:
+        jury(pathlib.Path(args[0] if args else HERE / "../build/release/bin") / "trace-suggest")
+        return 0
     tool = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else HERE / "../build/release/bin") / "trace-suggest"
     plain, score = times(HERE / "pairs/steps.tsv"), Score()
     print("| change | rule | priority | predicted | measured | inside |")

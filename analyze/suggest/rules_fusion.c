@@ -18,16 +18,22 @@ enum {
     FILLS_LEAST = 4,   /* in a row, if no name shows their purpose */
 };
 
-/* The launch of a kernel that is gone. Where the host is late, compile covers it. */
-static void launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item)
+/* The launch of a kernel that is gone, with the host time before it. */
+static void operator_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item)
 {
     uint32_t call = c->p->items.at[item].call;
-    if (c->p->replay.calls.at[call].n != 1 || gp_rule_host_bound_pct(c) >= HOST_BOUND_PCT) return;
+    if (c->p->replay.calls.at[call].n != 1) return;
     for (int i = 0; i < 2; i++) {
         struct gp_edit edit = {i ? GP_EDIT_BEFORE : GP_EDIT_OWN, call, 0};
         GP_VEC_PUSH(&s->high, edit);
         GP_VEC_PUSH(&s->free, edit);
     }
+}
+
+/* The same of a kernel that becomes part of another one. Where the host is late, compile covers it. */
+static void launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item)
+{
+    if (gp_rule_host_bound_pct(c) < HOST_BOUND_PCT) operator_no_more(c, s, item);
 }
 
 /* Does a kernel's name show that a rule covers it? */
@@ -82,7 +88,7 @@ static struct gp_suggestion *without(struct gp_rule_ctx *c, const uint8_t *items
         if (sure) GP_VEC_PUSH(&s->low, gone);
         GP_VEC_PUSH(&s->high, gone);
         GP_VEC_PUSH(&s->free, gone);
-        launch_no_more(c, s, i);
+        operator_no_more(c, s, i);
     }
     s->operation = gp_rule_item_label(c, sum.longest);
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, sum.ns);

@@ -1,0 +1,533 @@
+"""Changes in programs of other people's libraries: each program is a function that makes one step, before or after one change.
+
+PAIRS: name, the rule whose advice the change is, what was changed, the function; called with False before and True after the change.
+Random weights; nothing is downloaded. Half of the pairs, every second one, is the set that no rule was looked at with.
+"""
+
+import functools
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+PAIRS = []
+CUDA = "cuda"
+
+
+def pair(name, rule, what):
+    def add(make):
+        PAIRS.append((name, rule, what, make))
+        return make
+
+    return add
+
+
+def graphed(step):
+    """The step captured as a CUDA graph."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
+
+
+def training(model, inputs, loss, optimizer, zero=True, after=None):
+    def step():
+        value = loss(model(inputs()))
+        value.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=zero)
+        if after:
+            after(value)
+
+    return step
+
+
+def inferring(model, x):
+    model.eval()
+
+    def step():
+        with torch.no_grad():
+            return model(x)
+
+    return step
+
+
+# ---- transformers ----
+
+
+def bert(layers=4, hidden=512, attention="sdpa"):
+    from transformers import BertConfig, BertModel
+
+    config = BertConfig(hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=8, intermediate_size=4 * hidden, vocab_size=8192)
+    config._attn_implementation = attention
+    return BertModel(config).to(CUDA)
+
+
+def gpt2(layers=4, width=512, vocab=8192, attention="sdpa", length=512):
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    config = GPT2Config(n_layer=layers, n_embd=width, n_head=8, vocab_size=vocab, n_positions=length, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0)
+    config._attn_implementation = attention
+    return GPT2LMHeadModel(config).to(CUDA)
+
+
+def llama(layers=4, hidden=512):
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=8, num_key_value_heads=8, intermediate_size=1408, vocab_size=8192)
+    return LlamaForCausalLM(config).to(CUDA)
+
+
+def tokens(batch, length, vocab=8192):
+    return torch.randint(vocab, (batch, length), device=CUDA)
+
+
+@pair("bert_adamw", "optimizer", "BERT training: fused AdamW, not a loop over parameters")
+def bert_adamw(after):
+    model, ids = bert(), tokens(8, 128)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, **({"fused": True} if after else {"foreach": False}))
+    return training(model, lambda: ids, lambda out: out.last_hidden_state.float().square().mean(), optimizer)
+
+
+@pair("gpt2_attention", "attention", "GPT-2 training: SDPA, not eager attention")
+def gpt2_attention(after):
+    model, ids = gpt2(attention="sdpa" if after else "eager", length=1024).to(torch.bfloat16), tokens(8, 1024)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    return training(lambda x: model(x, labels=x), lambda: ids, lambda out: out.loss, optimizer)
+
+
+@pair("bert_tf32", "tensor_cores", "BERT inference: TF32 products")
+def bert_tf32(after):
+    torch.set_float32_matmul_precision("high" if after else "highest")
+    return inferring(bert(layers=6), tokens(32, 256))
+
+
+@pair("bert_graph", "cuda_graph", "BERT inference of one sentence: a CUDA graph")
+def bert_graph(after):
+    model, ids = bert().half(), tokens(1, 64)
+    model.eval()
+
+    def one():
+        with torch.no_grad():
+            model(ids)
+
+    return graphed(one) if after else one
+
+
+@pair("llama_adamw", "optimizer", "Llama training: fused AdamW, not foreach")
+def llama_adamw(after):
+    model, ids = llama().to(torch.bfloat16), tokens(4, 256)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, **({"fused": True} if after else {"foreach": True}))
+    return training(lambda x: model(x, labels=x), lambda: ids, lambda out: out.loss, optimizer)
+
+
+@pair("gpt2_read", "scalar_read", "GPT-2 training: the loss is not read in each step")
+def gpt2_read(after):
+    model, ids = gpt2(layers=6, width=1024, length=512).to(torch.bfloat16), tokens(16, 512)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, foreach=True)
+    return training(lambda x: model(x, labels=x), lambda: ids, lambda out: out.loss, optimizer, after=None if after else lambda loss: loss.item())
+
+
+@pair("gpt2_vocabulary", "odd_dimensions", "GPT-2 training in bf16: 50304 words, not 50257")
+def gpt2_vocabulary(after):
+    vocab = 50304 if after else 50257
+    model, ids = gpt2(layers=2, vocab=vocab, length=512).to(torch.bfloat16), tokens(8, 512, vocab)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, fused=True)
+    return training(lambda x: model(x, labels=x), lambda: ids, lambda out: out.loss, optimizer)
+
+
+@pair("t5_zeros", "zero_fill", "T5 training: gradients set to None")
+def t5_zeros(after):
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    model = T5ForConditionalGeneration(T5Config(vocab_size=16384, d_model=768, d_ff=3072, num_layers=3, num_heads=12, d_kv=64, decoder_start_token_id=0)).to(CUDA)
+    ids = tokens(4, 128)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, foreach=True)
+    return training(lambda x: model(input_ids=x, labels=x), lambda: ids, lambda out: out.loss, optimizer, zero=after)
+
+
+@pair("vit_pinned", "pageable_copy", "ViT inference: pinned images, non_blocking")
+def vit_pinned(after):
+    from transformers import ViTConfig, ViTModel
+
+    model = ViTModel(ViTConfig(num_hidden_layers=4)).to(CUDA, torch.bfloat16).eval()
+    images = [torch.randn(64, 3, 224, 224) for _ in range(2)]
+    images = [i.pin_memory() for i in images] if after else images
+
+    def step():
+        images.reverse()
+        with torch.no_grad():
+            model(images[0].to(CUDA, non_blocking=after).to(torch.bfloat16))
+
+    return step
+
+
+@pair("gpt2_clip", "scalar_read", "GPT-2 training: clipping without a check for infinite norms")
+def gpt2_clip(after):
+    model, ids = gpt2(layers=6, width=1024, length=512).to(torch.bfloat16), tokens(8, 512)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+
+    def step():
+        model(ids, labels=ids).loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0, error_if_nonfinite=not after)
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return step
+
+
+@pair("roberta_casts", "cast_churn", "RoBERTa inference: weights in bf16, not autocast")
+def roberta_casts(after):
+    from transformers import RobertaConfig, RobertaModel
+
+    model = RobertaModel(RobertaConfig(vocab_size=8192, hidden_size=1024, num_attention_heads=16, intermediate_size=4096, num_hidden_layers=4)).to(CUDA).eval()
+    model, ids = (model.to(torch.bfloat16) if after else model), tokens(8, 128)
+
+    def step():
+        with torch.no_grad(), torch.autocast("cuda", torch.bfloat16, enabled=not after):
+            model(ids)
+
+    return step
+
+
+@pair("llama_graph", "cuda_graph", "Llama, one token with a static cache: a CUDA graph")
+def llama_graph(after):
+    from transformers import StaticCache
+
+    model = llama(layers=6).to(torch.bfloat16).eval()
+    cache = StaticCache(config=model.config, max_cache_len=128)
+    one, at = tokens(1, 1), torch.tensor([16], device=CUDA)
+
+    def step():
+        with torch.no_grad():
+            model(one, past_key_values=cache, cache_position=at, position_ids=at[None], use_cache=True)
+
+    return graphed(step) if after else step
+
+
+# ---- torchvision ----
+
+
+def images(batch, size=224, dtype=torch.float32):
+    return torch.randn(batch, 3, size, size, device=CUDA, dtype=dtype)
+
+
+@pair("resnet_last", "layout_churn", "ResNet-50 training in bf16: channels_last")
+def resnet_last(after):
+    import torchvision
+
+    layout = torch.channels_last if after else torch.contiguous_format
+    model = torchvision.models.resnet50().to(CUDA, torch.bfloat16).to(memory_format=layout)
+    x, y = images(64, dtype=torch.bfloat16).to(memory_format=layout), torch.randint(1000, (64,), device=CUDA)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, fused=True)
+    return training(model, lambda: x, lambda out: F.cross_entropy(out.float(), y), optimizer)
+
+
+@pair("resnet_graph", "cuda_graph", "ResNet-18 inference of one image: a CUDA graph")
+def resnet_graph(after):
+    import torchvision
+
+    step = inferring(torchvision.models.resnet18().to(CUDA), images(1))
+    return graphed(step) if after else step
+
+
+@pair("mobilenet_graph", "cuda_graph", "MobileNetV3 inference of four images: a CUDA graph")
+def mobilenet_graph(after):
+    import torchvision
+
+    step = inferring(torchvision.models.mobilenet_v3_small().to(CUDA).half(), images(4, dtype=torch.float16))
+    return graphed(step) if after else step
+
+
+@pair("convnext_tf32", "tensor_cores", "ConvNeXt inference: TF32 products and convolutions")
+def convnext_tf32(after):
+    import torchvision
+
+    torch.set_float32_matmul_precision("high" if after else "highest")
+    torch.backends.cudnn.allow_tf32 = after
+    return inferring(torchvision.models.convnext_tiny().to(CUDA), images(32))
+
+
+@pair("resnet_synchronize", "blocking_sync", "ResNet-50 training: no wait at the end of a step")
+def resnet_synchronize(after):
+    import torchvision
+
+    model, x, y = torchvision.models.resnet50().to(CUDA), images(16), torch.randint(1000, (16,), device=CUDA)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, fused=True)
+    return training(model, lambda: x, lambda out: F.cross_entropy(out, y), optimizer, after=None if after else lambda _: torch.cuda.synchronize())
+
+
+@pair("resnet_loader", "input_stall", "ResNet-18 training: eight workers load, not none")
+def resnet_loader(after):
+    import torchvision
+    from torch.utils.data import DataLoader, Dataset
+
+    class Pictures(Dataset):
+        turn = torchvision.transforms.Compose([torchvision.transforms.RandomResizedCrop(160), torchvision.transforms.RandomHorizontalFlip()])
+
+        def __len__(self):
+            return 1 << 16
+
+        def __getitem__(self, i):
+            return self.turn(torch.rand(3, 256, 256, generator=torch.Generator().manual_seed(i))), i % 1000
+
+    torch.set_num_threads(1)
+    loader = DataLoader(Pictures(), 32, num_workers=8 if after else 0, pin_memory=True, persistent_workers=after, prefetch_factor=4 if after else None)
+    batches = iter(loader)
+    model = torchvision.models.resnet18().to(CUDA)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, fused=True)
+
+    def step():
+        x, y = next(batches)
+        loss = F.cross_entropy(model(x.to(CUDA, non_blocking=True)), y.to(CUDA, non_blocking=True))
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return step
+
+
+@pair("vgg_cache", "allocation", "VGG inference: cached memory is kept")
+def vgg_cache(after):
+    import torchvision
+
+    model, x = torchvision.models.vgg11().to(CUDA).eval(), images(16)
+
+    def step():
+        with torch.no_grad():
+            model(x)
+        if not after:
+            torch.cuda.empty_cache()
+
+    return step
+
+
+@pair("segment_prefetch", "copy_overlap", "DeepLab inference: the next images are copied on a stream of their own")
+def segment_prefetch(after):
+    import torchvision
+
+    model = torchvision.models.segmentation.lraspp_mobilenet_v3_large(weights=None, weights_backbone=None).to(CUDA).half().eval()
+    host = [torch.randn(64, 3, 256, 256).half().pin_memory() for _ in range(2)]
+    device = [torch.empty(64, 3, 256, 256, device=CUDA, dtype=torch.float16) for _ in range(2)]
+    side, done, ready = torch.cuda.Stream(), torch.cuda.Event(), torch.cuda.Event()
+    done.record()
+
+    def fetch():
+        with torch.cuda.stream(side):
+            side.wait_event(done)
+            device[1].copy_(host[1], non_blocking=True)
+            ready.record()
+
+    if after:
+        fetch()
+
+    def step():
+        host.reverse()
+        if after:
+            torch.cuda.current_stream().wait_event(ready)
+            done.record()
+            device.reverse()
+            fetch()
+        else:
+            device[0].copy_(host[0], non_blocking=True)
+        with torch.no_grad():
+            model(device[0])
+
+    return step
+
+
+# ---- timm, torch_geometric, torchaudio ----
+
+
+@pair("timm_adamw", "optimizer", "timm's ViT training: fused AdamW, not a loop over parameters")
+def timm_adamw(after):
+    import timm
+
+    model = timm.create_model("vit_tiny_patch16_224", depth=6).to(CUDA, torch.bfloat16)
+    x, y = images(32, dtype=torch.bfloat16), torch.randint(1000, (32,), device=CUDA)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, **({"fused": True} if after else {"foreach": False}))
+    return training(model, lambda: x, lambda out: F.cross_entropy(out.float(), y), optimizer)
+
+
+@pair("timm_graph", "cuda_graph", "timm's EfficientNet inference of one image: a CUDA graph")
+def timm_graph(after):
+    import timm
+
+    step = inferring(timm.create_model("efficientnet_lite0").to(CUDA).half(), images(1, dtype=torch.float16))
+    return graphed(step) if after else step
+
+
+@pair("timm_attention", "attention", "timm's ViT inference: fused attention")
+def timm_attention(after):
+    import timm
+
+    timm.layers.set_fused_attn(after)
+    return inferring(timm.create_model("vit_small_patch16_384", depth=4).to(CUDA, torch.bfloat16), images(32, 384, torch.bfloat16))
+
+
+@pair("gcn_read", "scalar_read", "GCN training: the loss is not read in each step")
+def gcn_read(after):
+    from torch_geometric.nn import GCNConv
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(GCNConv(256, 256, cached=True) for _ in range(3))
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x, edges).relu()
+            return x
+
+    edges, x = torch.randint(20000, (2, 200000), device=CUDA), torch.randn(20000, 256, device=CUDA)
+    model = Net().to(CUDA)
+    optimizer = torch.optim.Adam(model.parameters(), fused=True)
+    return training(model, lambda: x, lambda out: out.square().mean(), optimizer, after=None if after else lambda loss: loss.item())
+
+
+@pair("sage_packed", "small_copies", "GraphSAGE: one copy of 40 features, not 40")
+def sage_packed(after):
+    from torch_geometric.nn import SAGEConv
+
+    edges = torch.randint(4096, (2, 65536), device=CUDA)
+    parts = [torch.randn(4096, 2).pin_memory() for _ in range(40)]
+    whole = torch.cat(parts, 1).pin_memory()
+    model = nn.ModuleList([SAGEConv(80, 128), SAGEConv(128, 64)]).to(CUDA)
+
+    def step():
+        x = whole.to(CUDA, non_blocking=True) if after else torch.cat([p.to(CUDA, non_blocking=True) for p in parts], 1)
+        with torch.no_grad():
+            model[1](model[0](x, edges).relu(), edges)
+
+    return step
+
+
+@pair("conformer_adamw", "optimizer", "Conformer training: fused Adam, not foreach")
+def conformer_adamw(after):
+    import torchaudio
+
+    model = torchaudio.models.Conformer(80, 4, 512, 4, 31).to(CUDA)
+    x, n = torch.randn(4, 200, 80, device=CUDA), torch.full((4,), 200, device=CUDA)
+    optimizer = torch.optim.Adam(model.parameters(), **({"fused": True} if after else {"foreach": True}))
+    return training(lambda x: model(x, n)[0], lambda: x, lambda out: out.square().mean(), optimizer)
+
+
+# ---- diffusion, tables, sparse work ----
+
+
+class Denoiser(nn.Module):
+    """A U-Net of ResNet blocks with time, as diffusion models have."""
+
+    def __init__(self, width=128):
+        super().__init__()
+        self.enter = nn.Conv2d(3, width, 3, padding=1)
+        self.blocks = nn.ModuleList(nn.Sequential(nn.GroupNorm(8, width), nn.SiLU(), nn.Conv2d(width, width, 3, padding=1)) for _ in range(8))
+        self.time = nn.Linear(64, width)
+        self.leave = nn.Conv2d(width, 3, 3, padding=1)
+
+    def forward(self, x, t):
+        angle = t[:, None] * torch.arange(32, device=t.device)
+        h = self.enter(x) + self.time(torch.cat([angle.sin(), angle.cos()], 1).to(x.dtype))[:, :, None, None]
+        for block in self.blocks:
+            h = h + block(h)
+        return self.leave(h)
+
+
+@pair("diffusion_graph", "cuda_graph", "a denoising step of one small picture: a CUDA graph")
+def diffusion_graph(after):
+    model, x, t = Denoiser(64).to(CUDA).half().eval(), torch.randn(1, 3, 32, 32, device=CUDA).half(), torch.tensor([7.0], device=CUDA)
+
+    def step():
+        with torch.no_grad():
+            noise = model(x, t)
+            x.copy_(x - 0.01 * noise)
+
+    return graphed(step) if after else step
+
+
+@pair("diffusion_last", "layout_churn", "denoising in half precision: channels_last")
+def diffusion_last(after):
+    layout = torch.channels_last if after else torch.contiguous_format
+    model = Denoiser(256).to(CUDA).half().to(memory_format=layout)
+    x, t = torch.randn(16, 3, 128, 128, device=CUDA).half().to(memory_format=layout), torch.rand(16, device=CUDA)
+
+    def step():
+        with torch.no_grad():
+            model(x, t)
+
+    return step
+
+
+@pair("tables_batched", "batching", "26 products of small layers as one batch")
+def tables_batched(after):
+    x, w = torch.randn(26, 256, 64, device=CUDA), torch.randn(26, 64, 64, device=CUDA)
+
+    def step():
+        if after:
+            torch.bmm(x, w)
+        else:
+            for i in range(26):
+                torch.mm(x[i], w[i])
+
+    return step
+
+
+@pair("torchdiffeq_constants", "caching", "an integrator that makes its constants once")
+def torchdiffeq_constants(after):
+    field = nn.Sequential(nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 64)).to(CUDA).eval()
+    y, kept = torch.randn(512, 64, device=CUDA), [torch.full((), 1 / (i + 1), device=CUDA) for i in range(110)]
+
+    def step():
+        h = y
+        with torch.no_grad():
+            for i in range(110):
+                h = h + (kept[i] if after else torch.full((), 1 / (i + 1), device=CUDA)) * 1e-3
+            field(h)
+
+    return step
+
+
+@pair("cupy_batched", "batching", "CuPy: one batch of 48 products")
+def cupy_batched(after):
+    import cupy
+
+    a, b = cupy.random.rand(48, 128, 128, dtype=cupy.float32), cupy.random.rand(48, 128, 128, dtype=cupy.float32)
+
+    def step():
+        if after:
+            cupy.matmul(a, b)
+        else:
+            for i in range(48):
+                cupy.matmul(a[i], b[i])
+
+    return step
+
+
+@pair("cupy_fused", "fusion", "CuPy: elementwise work as one kernel")
+def cupy_fused(after):
+    import cupy
+
+    x = cupy.random.rand(1 << 26, dtype=cupy.float32)
+
+    def work(v):
+        return cupy.sqrt(v * v + 1) * 0.5 + cupy.exp(-v) * v
+
+    call = cupy.fuse(work) if after else work
+    return functools.partial(call, x)
+
+
+@pair("norms_compiled", "fusion", "LayerNorm, GELU and residual, compiled")
+def norms_compiled(after):
+    x, r = torch.randn(32768, 2048, device=CUDA), torch.randn(32768, 2048, device=CUDA)
+
+    def work(x, r):
+        return F.gelu(F.layer_norm(x * 1.1 + r, (2048,))) * 0.5 + x
+
+    call = torch.compile(work) if after else work
+    return lambda: call(x, r)
