@@ -260,21 +260,44 @@ void gp_hta_chart_idle(struct gp_svg *w, const struct gp_hta *h)
     end_figure(&f);
 }
 
-/* The most informative frame, innermost first, and all frames. */
-static void name_culprit(struct figure *f, const struct gp_hta *h, const struct gp_idle_culprit *c,
-                         struct gp_chart_row *row)
+/* The innermost frame, and the one around it; 0: there is none. */
+static gp_sid innermost(const struct gp_idle_culprit *c, gp_sid *around)
 {
     const gp_sid frames[] = {c->range, c->python, c->op, c->api};
     gp_sid inner = 0;
+    *around = 0;
+    for (size_t i = 0; i < GP_COUNT(frames); i++) {
+        if (!frames[i] || frames[i] == inner) continue;
+        *around = inner;
+        inner = frames[i];
+    }
+    return inner;
+}
+
+/* Would another one of the first N be called as number I is? */
+static bool is_twin(const struct gp_idle_culprit *list, size_t n, size_t i)
+{
+    gp_sid around, inner = innermost(&list[i], &around);
+    for (size_t k = 0; k < n; k++)
+        if (k != i && list[k].cause == list[i].cause && innermost(&list[k], &around) == inner) return true;
+    return false;
+}
+
+/* The most informative frame, innermost first, and all frames; of a TWIN the frame around it, too. */
+static void name_culprit(struct figure *f, const struct gp_hta *h, const struct gp_idle_culprit *c, bool twin,
+                         struct gp_chart_row *row)
+{
+    const gp_sid frames[] = {c->range, c->python, c->op, c->api};
+    gp_sid around, inner = innermost(c, &around);
     gp_buf_puts(&f->text, short_cause((enum gp_idle_cause)c->cause));
     for (size_t i = 0; i < GP_COUNT(frames); i++) {
         if (!frames[i]) continue;
-        inner = frames[i];
         gp_buf_puts(&f->text, "\xE2\x80\x82\xE2\x80\xBA\xE2\x80\x82"); /* en space, angle, en space */
         gp_buf_puts(&f->text, gp_hta_str(h, frames[i]));
     }
     row->full = keep(f);
     gp_buf_puts(&f->text, inner ? gp_hta_str(h, inner) : "nothing recorded");
+    if (twin && around) gp_buf_printf(&f->text, " in %s", gp_hta_str(h, around));
     if (c->cause != GP_IDLE_HOST) { /* the usual cause is omitted */
         gp_buf_puts(&f->text, ", ");
         gp_buf_puts(&f->text, short_cause((enum gp_idle_cause)c->cause));
@@ -294,7 +317,8 @@ void gp_hta_chart_culprits(struct gp_svg *w, const struct gp_hta *h)
         for (size_t i = 0; i < list.n && i < TOP_CULPRITS; i++) {
             struct gp_chart_row *row = add_row(&f, 1);
             values_of(&f, i)[0] = list.at[i].idle_ns;
-            name_culprit(&f, h, &list.at[i], row);
+            name_culprit(&f, h, &list.at[i],
+                         is_twin(list.at, list.n < TOP_CULPRITS ? list.n : TOP_CULPRITS, i), row);
             row->text = time_and_share(&f, list.at[i].idle_ns, all.b.span_ns);
         }
         draw_bars(&f, "Idle time by what the host was doing", &series);
