@@ -93,6 +93,9 @@ class Replay:
         self.peak = self.peak_requested = self.allocated = self.requested = 0
         self.reserved = self.reserved_peak = self.churn = 0
         self.allocs = self.frees = 0
+        self.requested_ever = self.in_use = self.in_use_peak = 0
+        sizes = {}
+        self.snapshots = []
         heap = Heap(snapshot['allocator_settings'].get('expandable_segments', False))
         for e in snapshot['device_traces'][device]:
             action, size, address = e['action'], e['size'], e.get('addr')
@@ -107,6 +110,10 @@ class Replay:
                 self.live[address] = (block, size, e['frames'])
                 self.allocated += block
                 self.requested += size
+                self.in_use += size
+                self.in_use_peak = max(self.in_use_peak, self.in_use)
+                sizes[address] = size
+                self.requested_ever += size
                 self.churn += block
                 self.allocs += 1
             elif action == 'free_requested':
@@ -115,8 +122,14 @@ class Replay:
                 self.requested -= size
                 heap.change(address, 'pending')
             elif action == 'free_completed':
+                segment, i = heap.around(address)
+                block = segment['blocks'][i]
+                assert block[0] == address and block[2] == 'pending', 'a free without its request'
                 heap.change(address, 'free')
+                self.in_use -= sizes.pop(address)  # the counter of what is requested waits for the other streams
                 self.frees += 1
+            elif action == 'snapshot':
+                self.snapshots.append((size, self.allocated))
             if self.allocated > self.peak:
                 self.peak, self.peak_requested = self.allocated, self.requested
             self.reserved_peak = max(self.reserved_peak, self.reserved)
@@ -172,7 +185,7 @@ def end_agrees(check, snapshot, device, report):
                 max([b['size'] for _, b in blocks if b['state'] == 'inactive'], default=0))
 
 
-def history_agrees(check, snapshot, device, report):
+def history_agrees(check, snapshot, device, report, stats):
     ours = report['devices'][0]
     r = Replay(snapshot, device)
     check.equal('layout at the end', r.layout, sorted((b['address'], b['size']) for s in snapshot['segments']
@@ -184,6 +197,14 @@ def history_agrees(check, snapshot, device, report):
         check.equal('size of a live block', size, live[address]['size'])
         check.equal('requested of a live block', requested, live[address]['requested_size'])
         check.equal('frames of a live block', frames, live[address]['frames'])
+    check.equal('segments by the history', r.reserved,
+                sum(s['total_size'] for s in snapshot['segments'] if s['device'] == device))
+    for said, theirs in r.snapshots:
+        check.equal('allocated at a snapshot', said, theirs)
+    if stats:
+        check.equal('requested ever', r.requested_ever, stats['requested_bytes.all.allocated'])
+        check.equal('peak of what is requested', r.in_use_peak, stats['requested_bytes.all.peak'])
+        check.equal('peak by the counters', ours['peak_bytes'], stats['allocated_bytes.all.peak'])
     for key, theirs in (('peak_bytes', r.peak), ('peak_requested_bytes', r.peak_requested), ('allocations', r.allocs),
                         ('frees', r.frees), ('reserved_peak_bytes', r.reserved_peak), ('base_bytes', 0),
                         ('history', 'whole'), ('sizes_exact', True), ('lost', 0)):
@@ -237,11 +258,13 @@ def main():
     segments_agree(check, snapshot, device)
     end_agrees(check, snapshot, device, report)
     outputs_agree(check, binary, path, report)
-    if report['devices'][0]['history'] == 'whole':
-        history_agrees(check, snapshot, device, report)
+    stats = None
     if len(sys.argv) > 3:
         with open(sys.argv[3], encoding='utf-8') as file:
-            counters_agree(check, json.load(file), report)
+            stats = json.load(file)
+        counters_agree(check, stats, report)
+    if report['devices'][0]['history'] == 'whole':
+        history_agrees(check, snapshot, device, report, stats['stats'] if stats else None)
     sys.exit(check.wrong != 0)
 
 
