@@ -52,6 +52,8 @@ static const struct gp_option options[] = {
      GP_OPT_STRING, offsetof(struct gp_collect_opts, dump)},
     {0, "metrics-file", "FILE", "write sums of the recording to FILE every 5 s, for Prometheus (OpenMetrics)",
      GP_OPT_STRING, offsetof(struct gp_collect_opts, metrics_file)},
+    {0, "serve", "SOCKET", "show the last minute of the recording to trace-serve --live while it runs",
+     GP_OPT_STRING, offsetof(struct gp_collect_opts, serve)},
     {0, "flush-interval", "TIME", "flush this often; a crash loses at most one interval (default: 100ms)",
      GP_OPT_SECONDS, offsetof(struct gp_collect_opts, flush_ns)},
     {0, "buffer-size", "SIZE", "size of one activity buffer (default: 8M)", GP_OPT_UINT,

@@ -27,6 +27,8 @@ static const struct gp_option options[] = {
     {0, "perfetto", "URL", "address of a Perfetto to which pages may hand traces", GP_OPT_STRING,
      AT(perfetto)},
     {0, "upload", "DIR", "take files from browsers into DIR, and serve them", GP_OPT_STRING, AT(upload)},
+    {0, "live", "SOCKET", "show the recording of gpuprof-collect --serve SOCKET while it runs", GP_OPT_STRING,
+     AT(live)},
     {0, "upload-size", "SIZE", "refuse larger files (default: 2G)", GP_OPT_UINT, AT(upload_bytes)},
     {0, "upload-files", "N", "refuse files when DIR has so many (default: 1000)", GP_OPT_UINT,
      AT(upload_files)},

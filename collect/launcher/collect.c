@@ -69,6 +69,7 @@ int gp_collect_open(struct gp_collect *c, struct gp_err *err)
     bool hub = c->opts->hub;
     c->trace_fd = -1;
     if ((hub ? go_to_background(err) : take_stdout(c, err)) || make_wake(c, err)) return -1;
+    if (c->opts->serve && !(c->live = gp_live_open(c->opts->serve, err))) return -1;
     c->listen_fd = gp_environment_listen(err);
     return c->listen_fd < 0 ? -1 : hub ? 0 : open_trace(c, err);
 }
@@ -84,6 +85,7 @@ static void to_outputs(void *ctx, const void *data, size_t n)
 static void on_block(void *ctx, const void *data, size_t n)
 {
     struct gp_collect *c = ctx;
+    if (c->live) gp_live_put(c->live, data, n, gp_clock_ns(CLOCK_MONOTONIC));
     if (c->recorder) gp_recorder_put(c->recorder, data, n, gp_clock_ns(CLOCK_MONOTONIC));
     else gp_outputs_put(&c->outs, data, n);
 }
@@ -206,14 +208,14 @@ static void hear_owner(struct gp_collect *c)
 /* One round: wait for something to happen, at most until DUE_NS (0: for ever). */
 static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t due_ns)
 {
-    size_t want = gp_hub_poll_size(c->hub) + OURS;
+    size_t want = gp_hub_poll_size(c->hub) + OURS + GP_LIVE_FDS;
     if (*cap < want) {
         *cap = want * 2;
         *fds = gp_realloc(*fds, *cap * sizeof **fds);
     }
     struct pollfd *p = *fds;
-    size_t n = poll_fds(c, p);
-    if (poll(p, (nfds_t)(n + OURS), timeout_ms(c, due_ns)) < 0)
+    size_t n = poll_fds(c, p), live = gp_live_poll_fds(c->live, p + OURS + n);
+    if (poll(p, (nfds_t)(n + OURS + live), timeout_ms(c, due_ns)) < 0)
         return; /* a signal; what it is about comes through events_fd */
     if (p[ENDED].revents && c->opts->hub) hear_owner(c);
     else if (p[ENDED].revents) gp_launch_events(&c->launch);
@@ -226,6 +228,7 @@ static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t
     if (p[READER].revents & POLLERR || gp_outputs_failed(&c->outs) == EPIPE) c->reader_left = true;
     if (c->reader_left || gp_outputs_failed(&c->outs)) gp_hub_stop(c->hub);
     gp_hub_serve(c->hub, p + OURS, n);
+    gp_live_serve(c->live, p + OURS + n, live, gp_clock_ns(CLOCK_MONOTONIC));
 }
 
 static void serve(struct gp_collect *c)
@@ -325,6 +328,7 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
     gp_hub_free(c->hub);
     gp_recorder_free(c->recorder);
     gp_meter_free(c->meter);
+    gp_live_close(c->live);
     int closed = gp_outputs_close(&c->outs, !failed, &write_err);
     if (failed || (!closed && !c->output_err.code)) return failed;
     *err = c->output_err.code ? c->output_err : write_err;

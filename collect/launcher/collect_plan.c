@@ -103,7 +103,7 @@ static int set_dump(struct gp_collect_plan *p, const struct gp_collect_opts *o, 
 static int check_hub(const struct gp_collect_opts *o, struct gp_err *err)
 {
     if (!o->hub) return 0;
-    if (o->output || o->start || o->stop || o->dump || o->duration_ns || o->last_ns || o->command)
+    if (o->output || o->start || o->stop || o->dump || o->duration_ns || o->last_ns || o->command || o->serve)
         return gp_fail(err, GP_E_USAGE, -1,
                        "--hub: has no command and no trace of its own, so it cannot be combined with options "
                        "about them");

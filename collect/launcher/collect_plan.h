@@ -18,7 +18,7 @@
 
 /* The options; strings are borrowed, NULL where not given. */
 struct gp_collect_opts {
-    const char *output, *api, *graphs, *start, *stop, *dump, *filter, *metrics_file;
+    const char *output, *api, *graphs, *start, *stop, *dump, *filter, *metrics_file, *serve;
     bool quiet, verbose, no_nvtx, memory, command, redact, hub;
     int64_t flush_ns, duration_ns, last_ns;
     uint64_t buffer_bytes;

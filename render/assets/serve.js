@@ -159,7 +159,7 @@ function listPage() {
   const head = make("tr", {}, ...[["File"], ["Modified"], ["Size", "number"], ["Pages"], ["Compare", "ab"]].map(([text, className]) =>
     make("th", { textContent: text, scope: "col", className: className || "" })));
   main.querySelector("header").append(gp.pageTools());
-  main.append(newest, make("div", { className: "tools" }, box, count, ...(settings.upload ? uploads() : [])), make("table", {}, make("thead", {}, head), body));
+  main.append(newest, make("div", { className: "tools" }, box, count, ...(settings.live ? [link("/live", "Running now")] : []), ...(settings.upload ? uploads() : [])), make("table", {}, make("thead", {}, head), body));
   document.body.append(bar);
   gp.keys.add([["ArrowDown j", "next file", () => move(1)], ["ArrowUp k", "previous file", () => move(-1)],
     ["Enter", "open it", atHere((t) => location.assign(firstPage(t)))], ["a", "compare: before", atHere((t) => toggle("a", t.id))],
@@ -214,6 +214,48 @@ function perfettoPage() {
 // The link with the token, opened again in a page that is already let in.
 if (page !== "enter" && location.hash.startsWith("#token=")) history.replaceState(null, "", location.pathname + location.search);
 
-const pages = { list: listPage, compare: listPage, enter: enterPage, perfetto: perfettoPage };
+// ---- a program that runs ----
+
+function livePage() {
+  const state = make("p", { role: "status", textContent: "Waiting for the recording \u2026" }), tiles = make("div", { className: "tiles" });
+  const kernels = make("tbody"), steps = [], svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), path = document.createElementNS(svg.namespaceURI, "path");
+  svg.setAttribute("class", "curve");
+  svg.setAttribute("viewBox", "0 0 119 100");
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", "step time of the last two minutes");
+  svg.append(path);
+  const tile = (name, value) => make("div", { className: "tile" }, make("span", { textContent: name }), make("b", { textContent: value }));
+  const sum = (list, key) => (list || []).reduce((a, d) => a + (d[key] || 0), 0);
+  const percent = (v) => `${v.toFixed(1)}%`;
+  function show(r) {
+    const d = r.devices || [], span = sum(d, "span_ns"), s = (r.steps || []).find((x) => x.step_ns), lost = (r.quality.issues || []).reduce((a, i) => a + i.count, 0);
+    const memory = Math.max(0, ...(r.range_memory || r.memory || []).map?.((m) => m.peak_bytes || 0) || [0]);
+    state.textContent = d.length ? `${d.length} ${d.length === 1 ? "device" : "devices"}, the last seconds` : "The program runs; no GPU work in the last seconds.";
+    tiles.replaceChildren(tile("step time", s ? gp.ns(s.step_ns) : "none"), tile("idle", span ? percent(100 * sum(d, "idle_ns") / span) : "none"),
+      tile("computing", span ? percent(100 * sum(d, "compute_ns") / span) : "none"), tile("GPU events", gp.count(sum(r.inputs, "gpu_events"))),
+      ...(memory ? [tile("peak memory", gp.bytes(memory))] : []), tile("lost or repaired", gp.count(lost)));
+    kernels.replaceChildren(...(r.kernels || []).slice(0, 8).map((k) => make("tr", {}, make("td", { className: "name", textContent: gp.cutName(k.name, 70), title: k.name }),
+      make("td", { className: "number", textContent: gp.count(k.count) }), make("td", { className: "number", textContent: gp.ns(k.total_ns) }), make("td", { className: "number", textContent: percent(k.share_pct) }))));
+    steps.push(s ? s.step_ns : null);
+    if (steps.length > 120) steps.shift();
+    const most = Math.max(1, ...steps);
+    path.setAttribute("d", steps.map((v, i) => v === null ? "" : `${i && steps[i - 1] !== null ? "L" : "M"}${i + 120 - steps.length} ${98 - 90 * v / most}`).join(""));
+  }
+  const keep = async (last) => {
+    state.textContent = "Keeping \u2026";
+    try { const t = await ask(`/api/live/keep?last=${last}`, { method: "POST" }); location.assign(firstPage(t)); } catch (e) { state.textContent = e.message; }
+  };
+  main.querySelector("header").append(gp.pageTools());
+  main.append(make("div", { className: "go" }, link("/", "All traces"), ...(settings.upload ? ["5s", "10s", "60s"].map((t) => make("button", { type: "button", textContent: `Keep the last ${t.slice(0, -1)} s`, onclick: () => keep(t) })) : [])),
+    state, tiles, make("figure", {}, svg, make("figcaption", { textContent: "step time, one point per second" })),
+    make("table", {}, make("thead", {}, make("tr", {}, ...["Kernel", "Calls", "Time", "Share"].map((t, i) => make("th", { scope: "col", textContent: t, className: i ? "number" : "" })))), kernels));
+  const events = new EventSource("/api/live");
+  events.addEventListener("report", (e) => show(JSON.parse(e.data)));
+  events.addEventListener("gone", (e) => { state.textContent = JSON.parse(e.data).error; });
+  gp.keys.add([["g", "all traces", () => location.assign("/")], ["Enter", "keep the last ten seconds", () => settings.upload && keep("10s")]]);
+}
+
+const pages = { live: livePage, list: listPage, compare: listPage, enter: enterPage, perfetto: perfettoPage };
 pages[page]?.();
 })();

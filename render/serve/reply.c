@@ -5,6 +5,7 @@
 #include "formats/base/json_write.h"
 #include "formats/base/mem.h"
 #include "render/serve/guard.h"
+#include "render/serve/live.h"
 #include "render/serve/pages.h"
 
 void gp_reply_header(struct gp_reply *r, const char *name, const char *value)
@@ -71,5 +72,6 @@ void gp_reply_release(struct gp_reply *r)
     for (size_t i = 0; i < r->nheaders; i++) free(r->headers[i].value);
     gp_buf_release(&r->body);
     gp_blob_drop(r->blob);
+    gp_live_stream_close(r->stream);
     memset(r, 0, sizeof *r);
 }

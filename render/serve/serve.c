@@ -7,7 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "formats/base/mem.h"
-#include "render/serve/listen.h"
+#include "formats/listen.h"
+#include "render/serve/live.h"
 #include "render/serve/server.h"
 #include "render/serve/upload.h"
 
@@ -15,7 +16,7 @@ enum { MOST_JOBS = 64, UPLOADS_AT_ONCE = 4, EXPANSION = 200 };
 
 static int open_socket(const struct gp_serve_opts *o, struct gp_guard *g, struct gp_err *err)
 {
-    if (o->socket) return gp_listen_unix(o->socket, err);
+    if (o->socket) return gp_listen_unix(o->socket, "--socket", err);
     if (o->port > UINT16_MAX)
         return gp_fail(err, GP_E_USAGE, -1, "--port: not a port: %llu", (unsigned long long)o->port);
     g->wants_token = true;
@@ -66,6 +67,7 @@ static int serve(const struct gp_serve_opts *o, struct gp_site *site, struct gp_
     struct gp_server *s = gp_server_start(site, &so, err);
     int failed = !s || announce(o, guard, err);
     if (!failed) wait_for_end(o, s, &ends);
+    gp_live_view_stop(site->live);
     gp_crew_stop(site->library->crew);
     gp_server_stop(s);
     if (o->socket) unlink(o->socket);
@@ -106,7 +108,9 @@ int gp_serve_run(const struct gp_serve_opts *o, struct gp_err *err)
     for (size_t i = 0; !failed && i < o->npaths; i++) failed = gp_shelf_add(lib->shelf, o->paths[i], err);
     if (!failed && o->upload) failed = open_upload(o, &site, err);
     if (!failed) failed = !(lib->crew = gp_crew_new(&crew, err));
+    if (!failed && o->live) site.live = gp_live_view_new(o->live, lib->crew);
     if (!failed) failed = serve(o, &site, &guard, err);
+    gp_live_view_free(site.live);
     gp_upload_free(site.upload);
     gp_crew_free(lib->crew);
     gp_keep_free(lib->keep);

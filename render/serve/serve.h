@@ -19,7 +19,7 @@ struct gp_serve_opts {
     uint64_t port;               /* 0: any */
     const char *const *hosts;    /* more names that the server has */
     size_t nhosts;
-    const char *perfetto, *upload;
+    const char *perfetto, *upload, *live; /* LIVE: the socket of a recording that runs */
     uint64_t upload_bytes, upload_files, jobs, memory_bytes, keep_bytes, connections;
     int64_t time_ns, request_ns, idle_ns; /* of a tool; of a request; without requests, 0: for ever */
     const char *tools;                    /* the folder of the suite's programs */

@@ -12,9 +12,10 @@
 #include <unistd.h>
 #include "formats/base/mem.h"
 #include "render/serve/decorate.h"
+#include "render/serve/live.h"
 #include "render/serve/upload.h"
 
-enum { HEAD_BYTES = 24 << 10, STACK_BYTES = 512 << 10, MOST_CONNECTIONS = 1024 };
+enum { HEAD_BYTES = 24 << 10, STACK_BYTES = 512 << 10, STREAM_BYTES = 32 << 10, MOST_CONNECTIONS = 1024 };
 
 static const int64_t ANSWER_NS = INT64_C(900000000000); /* in which an answer must be made and sent */
 
@@ -236,6 +237,27 @@ static struct MHD_Response *of_blob(const struct gp_request *q, struct gp_reply 
     return m;
 }
 
+static ssize_t on_stream(void *ctx, uint64_t at, char *to, size_t size)
+{
+    (void)at;
+    long n = gp_live_stream_read(ctx, to, size);
+    return n < 0 ? MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)n;
+}
+
+static void on_stream_end(void *ctx)
+{
+    gp_live_stream_close(ctx);
+}
+
+/* Events until one of us has enough. */
+static struct MHD_Response *of_stream(struct gp_reply *r)
+{
+    struct MHD_Response *m = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BYTES, on_stream,
+                                                               r->stream, on_stream_end);
+    if (m) r->stream = NULL;
+    return m;
+}
+
 static enum MHD_Result send_reply(struct MHD_Connection *c, struct exchange *e)
 {
     struct gp_reply *r = &e->reply;
@@ -243,6 +265,7 @@ static enum MHD_Result send_reply(struct MHD_Connection *c, struct exchange *e)
     struct MHD_Response *m;
     e->replied = true;
     if (r->blob && status == 200) m = of_blob(&e->request, r, &status);
+    else if (r->stream && e->request.method == GP_METHOD_GET) m = of_stream(r);
     else
         m = MHD_create_response_from_buffer(r->body.n, r->body.n ? r->body.data : (char *)(uintptr_t) "",
                                             MHD_RESPMEM_MUST_COPY);

@@ -1,10 +1,12 @@
 #include "render/serve/site.h"
 
 #include <string.h>
+#include "formats/base/amount.h"
 #include "formats/base/json_write.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"
 #include "render/page/assets.h"
+#include "render/serve/live.h"
 #include "render/serve/pages.h"
 #include "render/serve/upload.h"
 
@@ -205,7 +207,8 @@ static int own_page(struct gp_reply *reply, struct gp_page_shell *shell, struct 
 
 static void put_settings(const struct gp_site *s, struct gp_buf *b)
 {
-    gp_buf_printf(b, "{\"upload\": %s", s->upload ? "true" : "false");
+    gp_buf_printf(b, "{\"upload\": %s, \"live\": %s", s->upload ? "true" : "false",
+                  s->live ? "true" : "false");
     if (s->perfetto) {
         gp_buf_puts(b, ", ");
         put_string(b, "perfetto", s->perfetto);
@@ -275,20 +278,12 @@ static int get_openapi(const struct gp_site *s, const struct gp_request *r, stru
     return 0;
 }
 
-static int post_upload(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
-                       struct gp_err *err)
+/* A file that has just come. */
+static int send_new(const struct gp_site *s, const char *name, struct gp_reply *reply)
 {
-    char name[GP_UPLOAD_NAME];
-    if (!r->upload) {
-        gp_fail(err, GP_E_USAGE, -1, "there is nothing in this request");
-        return 400;
-    }
-    struct gp_upload_job *job = r->upload;
-    int status = gp_upload_end(job, name, err);
-    if (status) return status;
-    reply->status = 201;
     struct gp_shelf_list *l = gp_shelf_list(s->library->shelf, true);
     const struct gp_shelf_file *newest = NULL;
+    reply->status = 201;
     for (size_t i = 0; i < l->n && !newest; i++) {
         const char *slash = strrchr(l->at[i].name, '/');
         if (!strcmp(slash ? slash + 1 : l->at[i].name, name)) newest = &l->at[i];
@@ -298,6 +293,78 @@ static int post_upload(const struct gp_site *s, const struct gp_request *r, stru
     gp_buf_puts(&reply->body, "\n");
     gp_shelf_drop(l);
     return 0;
+}
+
+/* ---- a recording that runs ---- */
+
+static int no_live(struct gp_err *err)
+{
+    gp_fail(err, GP_E_USAGE, -1,
+            "no recording is shown: start trace-serve with --live and gpuprof-collect with --serve");
+    return 404;
+}
+
+static int get_live_page(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                         struct gp_err *err)
+{
+    (void)r;
+    return s->live ? page_of(s, "live", "Running now", reply, err) : no_live(err);
+}
+
+static int get_live(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                    struct gp_err *err)
+{
+    (void)r;
+    if (!s->live) return no_live(err);
+    reply->type = "text/event-stream";
+    reply->stream = gp_live_stream_open(s->live, err);
+    return reply->stream ? 0 : 503;
+}
+
+/* All of FD into the folder of uploads. */
+static int store(const struct gp_site *s, int fd, char *name, struct gp_err *err)
+{
+    struct gp_upload_job *job;
+    struct gp_blob *blob = gp_blob_take(fd);
+    uint64_t n = gp_blob_whole(blob)->n;
+    int status = gp_upload_begin(s->upload, "live.trace", n, &job, err);
+    if (!status) {
+        status = gp_upload_put(job, gp_blob_map(blob), n, err);
+        if (status) gp_upload_abort(job);
+        else status = gp_upload_end(job, name, err);
+    }
+    gp_blob_drop(blob);
+    return status;
+}
+
+static int post_keep(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                     struct gp_err *err)
+{
+    char name[GP_UPLOAD_NAME];
+    int64_t last_ns = INT64_C(10000000000);
+    const char *last = gp_request_arg(r, "last");
+    if (!s->live) return no_live(err);
+    if (last && (gp_parse_seconds(last, &last_ns, err) || last_ns <= 0)) return 400;
+    if (!s->upload) {
+        gp_fail(err, GP_E_USAGE, -1, "there is no folder to keep it in: start trace-serve with --upload DIR");
+        return 403;
+    }
+    int fd = gp_live_fetch(s->live, last_ns, err);
+    if (fd < 0) return 502;
+    int status = store(s, fd, name, err);
+    return status ? status : send_new(s, name, reply);
+}
+
+static int post_upload(const struct gp_site *s, const struct gp_request *r, struct gp_reply *reply,
+                       struct gp_err *err)
+{
+    char name[GP_UPLOAD_NAME];
+    if (!r->upload) {
+        gp_fail(err, GP_E_USAGE, -1, "there is nothing in this request");
+        return 400;
+    }
+    int status = gp_upload_end(r->upload, name, err);
+    return status ? status : send_new(s, name, reply);
 }
 
 /* ---- routes ---- */
@@ -318,6 +385,9 @@ const struct gp_route gp_routes[] = {
     {"GET", "/api/advice", "what would make a trace's program faster", .answer = get_advice},
     {"GET", "/api/compare", "what changed from traces a to traces b", .answer = get_compare},
     {"POST", "/api/session", "exchange the token for a cookie", .open = true, .answer = post_session},
+    {"GET", "/live", "the page of a running program", .page = true, .answer = get_live_page},
+    {"GET", "/api/live", "what a running program does, as events", .answer = get_live},
+    {"POST", "/api/live/keep", "keep the last seconds of a running program as a trace", .answer = post_keep},
     {"POST", "/api/upload", "add a file to the folder of --upload", .body = true, .answer = post_upload},
     {0},
 };

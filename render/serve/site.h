@@ -13,13 +13,15 @@
 #include "render/serve/reply.h"
 #include "render/serve/request.h"
 
-struct gp_upload; /* upload.h */
+struct gp_upload;    /* upload.h */
+struct gp_live_view; /* live.h */
 
 struct gp_site {
     const struct gp_guard *guard;
     struct gp_library *library;
-    const char *perfetto;     /* address of a page that takes traces, NULL: none */
-    struct gp_upload *upload; /* where files may be sent, NULL: nowhere */
+    const char *perfetto;      /* address of a page that takes traces, NULL: none */
+    struct gp_upload *upload;  /* where files may be sent, NULL: nowhere */
+    struct gp_live_view *live; /* a recording that runs, NULL: none */
 };
 
 /* One route; {} in its path stands for any part. */

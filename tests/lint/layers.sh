@@ -49,7 +49,8 @@ violations() {
         row("collect/metrics", model() " formats/openmetrics.h analyze/names analyze/view")
         row("collect/bench", "")
         row("collect/calibrate", "collect/launcher formats/ceilings_cache.h analyze/calibrate render/calibrate")
-        row("collect/launcher", "collect/metrics collect formats formats/gpt")
+        row("collect/live", "formats/listen.h formats/gpt")
+        row("collect/launcher", "collect/metrics collect/live collect formats formats/gpt")
         row("analyze/math", "")
         row("analyze/names", model())
         row("analyze/cost", model() " formats/ceilings_read.h analyze/names")
@@ -78,7 +79,7 @@ violations() {
         row("render/diff", model() " analyze/diff render/flame" below)
         row("render/compile", model() " analyze/compile formats/compile_log analyze/diff" below)
         row("render/suggest", model() " analyze/suggest analyze/cost" below)
-        row("render/serve", "formats/reader.h formats/trace.h formats/pickle formats/compile_log render/page")
+        row("render/serve", "formats/reader.h formats/listen.h formats/trace.h formats/pickle formats/compile_log render/page")
         row("render/metrics", model() " formats/metric.h analyze/metrics analyze/cost" below)
         row("render/memory", model() " formats/pickle analyze/memory analyze/stacks render/flame" below)
     }

@@ -77,7 +77,7 @@ plant() {
     clean "no name becomes markup, no text a script" eval 'markup $(page_scripts) || true'
     # trace-serve's own pages ask the server that they came from; their policy stops everything beyond that.
     clean "nothing reaches for the network" eval \
-        'network $(page_scripts) $(ls render/assets/*.css) | grep -v "^render/assets/serve\.js:.*fetch(" || true'
+        'network $(page_scripts) $(ls render/assets/*.css) | grep -v "^render/assets/serve\.js:.*\(fetch\|EventSource\)(" || true'
     clean "what is declared is used" eval 'unused $(page_scripts)'
 }
 clean "no text of the timeline's scripts spans lines" texts_of_lines

@@ -1,4 +1,4 @@
-#include "render/serve/listen.h"
+#include "formats/listen.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "formats/base/str.h"
 
 enum { BACKLOG = 128 };
 
@@ -26,22 +25,22 @@ static bool is_left_behind(const struct sockaddr_un *a)
     return dead;
 }
 
-int gp_listen_unix(const char *path, struct gp_err *err)
+int gp_listen_unix(const char *path, const char *option, struct gp_err *err)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof a.sun_path)
-        return gp_fail(err, GP_E_USAGE, -1, "--socket: %s: longer than %zu bytes", path,
+        return gp_fail(err, GP_E_USAGE, -1, "%s: %s: longer than %zu bytes", option, path,
                        sizeof a.sun_path - 1);
     strcpy(a.sun_path, path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return gp_fail(err, GP_E_IO, -1, "--socket: %s", strerror(errno));
+    if (fd < 0) return gp_fail(err, GP_E_IO, -1, "%s: %s", option, strerror(errno));
     if (is_left_behind(&a)) unlink(path);
     mode_t before = umask(0177);
     int failed = bind(fd, (const struct sockaddr *)&a, sizeof a);
     int why = errno;
     umask(before);
     if (failed || listen(fd, BACKLOG)) {
-        gp_fail(err, GP_E_IO, -1, "--socket: %s: %s", path, strerror(failed ? why : errno));
+        gp_fail(err, GP_E_IO, -1, "%s: %s: %s", option, path, strerror(failed ? why : errno));
         close(fd);
         return -1;
     }
@@ -83,9 +82,4 @@ int gp_listen_tcp(const char *address, uint16_t port, uint16_t *got, struct gp_e
     freeaddrinfo(a);
     if (fd >= 0) *got = port_of(fd);
     return fd;
-}
-
-bool gp_listen_is_loopback(const char *address)
-{
-    return gp_starts(address, "127.") || !strcmp(address, "::1") || !strcmp(address, "localhost");
 }
