@@ -21,7 +21,7 @@ enum {
     LEAD_PCT = 5,   /* of an only step, before its first kernel */
     WIDE_PCT = 10,  /* of a step: an interval that is worth making narrower */
     UNMEASURED_PART = 4,
-    NOTE_PARTS = 5, /* of a step: a recorder that adds less is not worth a note */
+    NOTE_PARTS = 3, /* of a step: a recorder that adds less is not worth a note */
     NOISE_PCT = 1   /* of a step, between two runs of the same program; measured on an H200: 0.6 and 0.8 % */
 };
 
