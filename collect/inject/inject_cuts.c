@@ -24,6 +24,7 @@ static struct {
     bool open;           /* under lock: somebody answers */
     /* flush thread only */
     bool alone;
+    bool gone;     /* the launcher did not answer */
     bool on;       /* the program has switched recording on */
     bool opened;   /* the gate was opened for a session */
     unsigned cuts; /* sessions that are open */
@@ -87,6 +88,7 @@ void gp_inject_cuts_start(bool alone)
 /* Record, if that is not so already. */
 static int open_gate(bool memory)
 {
+    if (self.gone) return GPUPROF_E_GONE;
     gp_say_quiet(true); /* the program asks for the reason */
     bool taken = gp_tracer_take();
     gp_say_quiet(false);
@@ -132,6 +134,7 @@ static int end(const struct gp_inject_flusher *f, const struct gp_wire_cut *fram
     f->flush();
     f->send(GP_WIRE_CUT, frame, sizeof *frame);
     bool heard = f->hear(done);
+    self.gone = !heard;
     self.cuts--;
     close_gate();
     lend(f);

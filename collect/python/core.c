@@ -4,10 +4,19 @@
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <time.h>
 #include "collect/gpuprof.h"
 
 enum { MAX_METRICS = 16, MAX_NAMES = 4096 };
+
+/* A number of the calls of a name. */
+struct number {
+    char *name;
+    int rule;
+    uint64_t count;
+    double value; /* the sum, or the largest */
+};
 
 /* What a name has come to; never freed, at most MAX_NAMES of them and one for the rest. */
 struct sums {
@@ -17,6 +26,8 @@ struct sums {
     uint64_t count;
     int64_t total_ns, min_ns, max_ns;
     double squares; /* of ns */
+    struct number numbers[MAX_METRICS];
+    size_t n;
 };
 
 typedef struct {
@@ -176,6 +187,29 @@ static void add(struct sums *s, int64_t ns)
     s->squares += (double)ns * (double)ns;
 }
 
+static struct number *find_number(struct sums *s, const gpuprof_metric_t *m)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->numbers[i].rule == m->rule && !strcmp(s->numbers[i].name, m->name)) return &s->numbers[i];
+    char *copy = s->n < MAX_METRICS ? strdup(m->name) : NULL;
+    if (!copy) return NULL;
+    s->numbers[s->n] = (struct number){.name = copy, .rule = m->rule};
+    return &s->numbers[s->n++];
+}
+
+/* The numbers of one more call; what is one too many for a name is left out. */
+static void add_numbers(struct sums *s, const gpuprof_metric_t *m, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct number *to = find_number(s, &m[i]);
+        if (!to) continue;
+        bool more = to->rule != GPUPROF_MAX || !to->count || m[i].value > to->value;
+        if (to->rule != GPUPROF_MAX) to->value += m[i].value;
+        else if (more) to->value = m[i].value;
+        to->count++;
+    }
+}
+
 static PyObject *enter(range_object *r)
 {
     const gpuprof_table_t *t = gpuprof_table_();
@@ -227,6 +261,7 @@ static PyObject *leave(range_object *r)
     if (t && f.id) t->stop(f.id);
     else if (t && f.pushed) t->pop();
     if (f.start_ns && end_ns) add(r->sums, end_ns - f.start_ns);
+    if (r->n && f.start_ns && end_ns) add_numbers(r->sums, r->metrics, r->n);
     if (f.token) {
         PyObject *done = self.leave ? PyObject_CallFunctionObjArgs(self.leave, r, f.token, NULL) : Py_None;
         if (done && done != Py_None) Py_DECREF(done);
@@ -494,7 +529,22 @@ static PyObject *end(PyObject *module, PyObject *args)
                          (long long)cut.end_ns);
 }
 
-/* sums() -> [(name, count, total_ns, min_ns, max_ns, sum of squares)], the latest name first */
+/* {name: value}, by the rule of each */
+static PyObject *numbers_of(const struct sums *s)
+{
+    PyObject *all = PyDict_New();
+    for (size_t i = 0; all && i < s->n; i++) {
+        const struct number *k = &s->numbers[i];
+        if (!k->count) continue;
+        double v = k->rule == GPUPROF_MEAN ? k->value / (double)k->count : k->value;
+        PyObject *value = PyFloat_FromDouble(v);
+        if (!value || PyDict_SetItemString(all, k->name, value)) Py_CLEAR(all);
+        Py_XDECREF(value);
+    }
+    return all;
+}
+
+/* sums() -> [(name, count, total_ns, min_ns, max_ns, sum of squares, metrics)], the latest name first */
 static PyObject *sums(PyObject *module, PyObject *unused)
 {
     PyObject *list = PyList_New(0);
@@ -502,8 +552,9 @@ static PyObject *sums(PyObject *module, PyObject *unused)
     (void)unused;
     for (const struct sums *s = self.first; list && s; s = s->next) {
         if (!s->count) continue;
-        PyObject *row = Py_BuildValue("OKLLLd", s->name, (unsigned long long)s->count, (long long)s->total_ns,
-                                      (long long)s->min_ns, (long long)s->max_ns, s->squares);
+        PyObject *row =
+            Py_BuildValue("OKLLLdN", s->name, (unsigned long long)s->count, (long long)s->total_ns,
+                          (long long)s->min_ns, (long long)s->max_ns, s->squares, numbers_of(s));
         if (!row || PyList_Append(list, row)) Py_CLEAR(list);
         Py_XDECREF(row);
     }
@@ -518,6 +569,10 @@ static PyObject *reset(PyObject *module, PyObject *unused)
         s->count = 0;
         s->total_ns = s->min_ns = s->max_ns = 0;
         s->squares = 0;
+        for (size_t i = 0; i < s->n; i++) {
+            s->numbers[i].count = 0;
+            s->numbers[i].value = 0;
+        }
     }
     Py_RETURN_NONE;
 }

@@ -90,6 +90,19 @@ static int do_misuse(void)
     return 0;
 }
 
+/* Only ranges: whoever listens gets them. */
+static int do_plain(void)
+{
+    cuInit(0);
+    for (int i = 0; i < 3; i++) {
+        GPUPROF_RANGE("plain");
+        launch(1);
+    }
+    gpuprof_stop(gpuprof_start(gpuprof_name("started"), NULL, 0));
+    gpuprof_mark(gpuprof_name("here"), 7);
+    return 0;
+}
+
 static jmp_buf out;
 
 /* Metrics, marks, ranges of two threads, and leaving by longjmp: the range stays open, and its parent's pop ends it. */
@@ -170,7 +183,7 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(void);
     } modes[] = {{"sessions", do_sessions}, {"late", do_late}, {"overlap", do_overlap}, {"misuse", do_misuse},
-                 {"ranges", do_ranges},     {"fork", do_fork}, {"orphan", do_orphan}};
+                 {"ranges", do_ranges},     {"fork", do_fork}, {"orphan", do_orphan},   {"plain", do_plain}};
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run();

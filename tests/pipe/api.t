@@ -73,6 +73,13 @@ test_expect_success 'nothing to attach to: GPUPROF_OFF, no library, no launcher,
     MOCK_CUPTI_HOLDER=Tool $api late >out 2>err; grep -x "begin: 5 CUPTI is held by Tool" out && test_must_be_empty err
 '
 
+test_expect_success 'another tool listens to NVTX: ranges go there; under gpuprof-collect only into the trace' '
+    NVTX_INJECTION64_PATH=$mock/nvtx_tool.so $api plain 2>err && grep -x "heard 3 3 1 1 1" err && grep -x "push plain" err &&
+    grep -x "mark here 7" err && $api plain 2>err && test_must_be_empty err &&
+    $collect -o plain.trace env NVTX_INJECTION64_PATH="$mock/nvtx_tool.so" $api plain 2>err &&
+    facts plain.trace && has range:plain 3 && has range:started 1 && has mark:here 1 && ! grep heard err
+'
+
 # ---- the header ----
 
 cat >part.c <<'END'
@@ -87,7 +94,8 @@ void PART(void)
 END
 cat >main.c <<'END'
 void one(void); void two(void);
-int main(void) { one(); two(); return 0; }
+int cuInit(unsigned flags);
+int main(void) { cuInit(0); one(); two(); return 0; }
 END
 warnings='-Wall -Wextra -Wpedantic -Wshadow -Werror -fPIC -shared -I'
 
@@ -96,8 +104,9 @@ test_expect_success COMPILERS 'the header as C11 and as C++17, in two shared obj
     "${CC:-cc}" -std=c11 $warnings "$GP_SOURCE" -DPART=one part.c -o libone.so &&
     { echo "extern \"C\" {"; sed 1d part.c; echo "}"; } | { echo "#include \"collect/gpuprof.h\""; cat; } >part.cpp &&
     "${CXX:-c++}" -std=c++17 $warnings "$GP_SOURCE" -DPART=two part.cpp -o libtwo.so &&
-    "${CC:-cc}" -std=c11 -Wall -Werror main.c -L. -lone -ltwo -Wl,-rpath,"$PWD" -o both &&
-    ./both && GPUPROF_OFF=1 ./both
+    "${CC:-cc}" -std=c11 -Wall -Werror main.c -L. -lone -ltwo "$mock/libcuda.so.1" -Wl,-rpath,"$PWD:$mock" -o both &&
+    ./both && GPUPROF_OFF=1 ./both && $collect -o both.trace ./both 2>err && facts both.trace &&
+    has range:part 2 && has range:again 2 && has mark:mark 2
 '
 
 test_done

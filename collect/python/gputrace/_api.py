@@ -77,7 +77,7 @@ def classify(function: Callable, *args, light: bool = False, iterations: int = 1
     time_ns = s.gpu_ns // max(1, s.iterations)
     regime = _REGIMES.get(suggest["regime"]["step"], "neither")
     rates, share = _rates(time_ns, flops, bytes), None
-    peaks = _peaks(ceilings, args) or _peaks_of(suggest, args)
+    peaks = _peaks(ceilings, args) or _peaks_of(suggest, args) or _probe(args)
     if any(rates):
         share = _share(regime, rates, peaks)
     return s.result, _results.Classification(regime, time_ns, share, *rates, False, s.warnings)
@@ -121,7 +121,7 @@ def _peaks(path, args):
 def _peaks_of(suggest, args):
     c = suggest["regime"].get("ceilings") or {}
     tflops, gbps = (c.get(_kind(args)) or {}).get("tflops"), (c.get("memory") or {}).get("gbps")
-    return tflops * 1e12 if tflops else None, gbps * 1e9 if gbps else None
+    return (tflops * 1e12 if tflops else None, gbps * 1e9 if gbps else None) if tflops or gbps else None
 
 
 _probed = {}

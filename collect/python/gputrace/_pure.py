@@ -104,6 +104,7 @@ class _Sums:
     def clear(self):
         self.count = self.total_ns = self.min_ns = self.max_ns = 0
         self.squares = 0.0
+        self.numbers = {}
 
     def add(self, ns):
         self.min_ns = ns if not self.count else min(self.min_ns, ns)
@@ -111,6 +112,18 @@ class _Sums:
         self.count += 1
         self.total_ns += ns
         self.squares += float(ns) * ns
+
+    def add_numbers(self, metrics):
+        for m in metrics:
+            key = (m.name, m.rule)
+            if key not in self.numbers and len(self.numbers) >= _MAX_METRICS:
+                continue
+            count, value = self.numbers.get(key, (0, 0.0))
+            value = m.value if m.rule == 1 and (not count or m.value > value) else value if m.rule == 1 else value + m.value
+            self.numbers[key] = (count + 1, value)
+
+    def metrics(self):
+        return {n.decode(): v / c if rule == 2 else v for (n, rule), (c, v) in self.numbers.items()}
 
     def of(self, table):
         if not self.id:
@@ -206,6 +219,8 @@ class range:
             _table.pop()
         if start and end:
             self._sums.add(end - start)
+            if self._metrics:
+                self._sums.add_numbers(self._metrics)
         if token is not None and _leave:
             _leave(self, token)
 
@@ -251,7 +266,7 @@ def end(cut):
 
 def sums():
     rows = list(_names.values()) + [_rest]
-    return [(s.name, s.count, s.total_ns, s.min_ns, s.max_ns, s.squares) for s in rows if s.count]
+    return [(s.name, s.count, s.total_ns, s.min_ns, s.max_ns, s.squares, s.metrics()) for s in rows if s.count]
 
 
 def reset():

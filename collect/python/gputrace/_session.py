@@ -310,7 +310,9 @@ class Session:
         """What this session lacks, and why."""
         lost = []
         if self._state == "ended" and self._trace:
-            for issue in (self.hta or {}).get("quality", {}).get("issues", []):
+            if any(d["name"] is None for d in self.hta["devices"]):
+                lost.append("CUPTI did not report what the device is, so that advice has no ceilings of it")
+            for issue in self.hta["quality"]["issues"]:
                 lost.append(f"trace: {issue['kind']}: {issue['count']}")
         return tuple(self._warnings + lost)
 

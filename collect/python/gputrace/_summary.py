@@ -7,7 +7,7 @@ import math
 import os
 import threading
 from collections import deque
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Dict, List, Optional, Tuple
 
 from . import _device
@@ -40,6 +40,7 @@ class RangeSummary:
     memory_stddev_bytes: Optional[float] = None
     allocations: Optional[int] = None
     frees: Optional[int] = None
+    metrics: Dict[str, float] = field(default_factory=dict)  #: of the calls' numbers, each the sum, maximum or mean
 
 
 class _Numbers:
@@ -161,7 +162,7 @@ def summary() -> Tuple[RangeSummary, ...]:
     rows = []
     with _lock:
         _read("all")
-        for name, count, total, least, most, squares in core.sums():
+        for name, count, total, least, most, squares, metrics in core.sums():
             more = _more.get(name)
             extra = ()
             if more:
@@ -169,7 +170,8 @@ def summary() -> Tuple[RangeSummary, ...]:
                 counted = more.memory.count > 0
                 extra = (more.gpu.count or None, *gpu, *memory, more.allocations if counted else None,
                          more.frees if counted else None)
-            rows.append(RangeSummary(name, count, total, total / count, least, most, _spread(count, total, squares), *extra))
+            rows.append(RangeSummary(name, count, total, total / count, least, most, _spread(count, total, squares), *extra,
+                                     metrics=metrics))
     return tuple(sorted(rows, key=lambda r: (-r.total_ns, r.name)))
 
 
@@ -221,8 +223,12 @@ def to_csv(path=None) -> str:
     names: List[str] = [f.name for f in fields(RangeSummary)]
     writer.writerow(names)
     for r in summary():
-        writer.writerow(["" if getattr(r, n) is None else getattr(r, n) for n in names])
+        writer.writerow([_cell(getattr(r, n)) for n in names])
     return _write(buffer.getvalue(), path)
+
+
+def _cell(value):
+    return "" if value is None else json.dumps(value) if isinstance(value, dict) else value
 
 
 def _write(text, path):
