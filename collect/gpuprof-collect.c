@@ -4,6 +4,7 @@
 #include "collect/calibrate/command.h"
 #include "collect/launcher/collect.h"
 #include "collect/launcher/environment.h"
+#include "collect/launcher/metrics_options.h"
 #include "formats/base/cli.h"
 
 /* The options of a recording come first: those of the launcher know nothing of the others. */
@@ -63,6 +64,7 @@ static const struct gp_option options[] = {
      "print "
      "the address for " GP_ENV_SOCKET,
      GP_OPT_FLAG, offsetof(struct gp_collect_opts, hub)},
+    GP_COLLECT_METRICS_OPTIONS,
     {0, "calibrate", "quick|full",
      "measure what the device can do instead of running a command: a document to standard output or FILE, "
      "a table to the terminal (default: quick)",
@@ -170,23 +172,20 @@ int main(int argc, char **argv)
     struct gp_about about;
     struct gp_err err = {0};
     if (gp_cli_parse(&tool, argc, argv, &opts)) return tool.status;
-    if (gp_calibrate_wanted(&opts.measure)) {
+    if (opts.collect.list_metrics && !gp_collect_list(&opts.collect, &err)) return 0;
+    if (!err.code && gp_calibrate_wanted(&opts.measure)) {
         if (!tool.nargs) return measure(&tool, &opts);
         gp_fail(&err, GP_E_USAGE, -1, "%s: no command is run then", opts.measure.op ? "--op" : "--calibrate");
     } else if (opts.collect.hub && tool.nargs) {
         gp_fail(&err, GP_E_USAGE, -1, "--hub: no command is run then");
-    } else if (!tool.nargs && !opts.collect.hub) {
+    } else if (!err.code && !tool.nargs && !opts.collect.hub) {
         gp_fail(&err, GP_E_USAGE, -1, "nothing to run: name a command, or --calibrate");
-    }
-    if (err.code) {
-        gp_cli_error(&tool, &err);
-        return GP_LAUNCH_FAILED;
     }
     struct gp_collect c = {.opts = &opts.collect,
                            .args = tool.args,
                            .nargs = (size_t)tool.nargs,
                            .say = opts.collect.quiet ? stay_silent : say};
-    if (set_up(&c, &err)) {
+    if (err.code || set_up(&c, &err)) {
         gp_cli_error(&tool, &err);
         return GP_LAUNCH_FAILED;
     }

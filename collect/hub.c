@@ -189,6 +189,7 @@ static bool welcome(struct gp_hub *hub, struct conn *c, const struct gp_hub_proc
                                 .rank = joined->rank,
                                 .api = w.api,
                                 .memory = w.memory,
+                                .measured = w.metrics.per != GP_MEASURE_OFF,
                                 .buffer_bytes = w.buffer_bytes,
                                 .room_mb = room_mb,
                                 .kernel = hub->opts.kernel,

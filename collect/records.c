@@ -662,6 +662,7 @@ static void write_memory(struct gp_records *r, bool all)
 
 void gp_records_commit(struct gp_records *r, bool all)
 {
+    if (all) gp_records_lose(r, "GPU events", "no usable time", gp_records_end_timeless(r));
     gp_records_end_launches(r, all);
     if (!r->calls.n && !r->work.n && !r->memory.n && !r->unwanted.n && !r->held_events.n &&
         !r->held_waits.n && !r->told_waits.n)
@@ -698,6 +699,7 @@ void gp_records_init(struct gp_records *r, const struct gp_records_opts *opts)
 
 void gp_records_release(struct gp_records *r)
 {
+    gp_records_release_timeless(r);
     gp_trace_release(&r->trace);
     gp_records_release_events(r);
     gp_map_release(&r->graphs);

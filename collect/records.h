@@ -85,6 +85,7 @@ struct gp_records_opts {
     /* cuptiGetVersion(): fields that records of this version do not have are not read */
     uint32_t cupti;
     enum gp_api_level api; /* which calls are kept; unless none are, GPU work waits for its call */
+    bool measured;         /* hardware counters are read of kernels */
     bool memory;           /* allocations are recorded, so their calls are kept as well */
     /* pattern of the kernels that are kept, NULL or "" all of them; owned by the caller */
     const char *kernel;
@@ -172,6 +173,10 @@ struct gp_call_info {
     uint8_t cls;
 };
 
+struct gp_measured_time {
+    int64_t start_ns, end_ns;
+};
+
 struct gp_records {
     struct gp_trace trace;
     struct gp_records_opts opts;
@@ -184,8 +189,11 @@ struct gp_records {
     GP_VEC(struct gp_held_call) calls;
     GP_VEC(struct gp_held_work) work;
     GP_VEC(struct gp_unwanted) unwanted;
-    struct gp_map fits; /* name of a kernel -> 1 if it is kept, otherwise 0 */
-    uint64_t left_out;  /* kernels, since the last commit */
+    GP_VEC(struct gp_held_work) timeless;     /* kernels that were measured, until their counters come */
+    GP_VEC(struct gp_measured_time) measured; /* or the other way round */
+    struct gp_map timeless_at, measured_at;   /* correlation id -> index */
+    struct gp_map fits;                       /* name of a kernel -> 1 if it is kept, otherwise 0 */
+    uint64_t left_out;                        /* kernels, since the last commit */
     GP_VEC(struct gp_held_memory) memory;
     GP_VEC(struct gp_held_event) held_events;
     GP_VEC(struct gp_held_wait) held_waits;
@@ -223,6 +231,8 @@ void gp_records_add_call(struct gp_records *r, int64_t tid, int64_t start_ns,
 void gp_records_tick(struct gp_records *r, int64_t now_ns);
 /* Move what is ready into the trace's tables; with ALL, everything. O(held). */
 void gp_records_commit(struct gp_records *r, bool all);
+/* The kernel with that correlation id was measured: if its record has no times, these are they. */
+void gp_records_measured(struct gp_records *r, uint32_t corr, int64_t start_ns, int64_t end_ns);
 /* The track of thread TID, created and named if it is new. */
 uint32_t gp_records_thread(struct gp_records *r, int64_t tid);
 /* The name of thread TID, or of the process, as it is stored. */

@@ -87,6 +87,23 @@ bool gp_records_fold(struct gp_records *r, const struct gp_held_work *w);
 /* Write rows for launches that are certainly over; with ALL, for all. */
 void gp_records_end_launches(struct gp_records *r, bool all);
 
+/* ---- records_measured.c ---- */
+
+/* CUPTI runs a kernel of its own behind each that it measures. */
+static inline bool gp_record_is_of_counters(const char *kernel)
+{
+    return !strcmp(kernel, "WaitNs");
+}
+/* A kernel with times came. */
+void gp_records_timed(struct gp_records *r, uint32_t corr);
+/* A kernel without times: it waits for its counters, or for its other record. */
+void gp_records_hold_timeless(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c);
+/* Hold work of KIND, whose config and times are known. */
+void gp_records_hold_known(struct gp_records *r, struct gp_held_work *w, uint32_t kind);
+/* Nothing more comes. Returns how many have no times. */
+uint64_t gp_records_end_timeless(struct gp_records *r);
+void gp_records_release_timeless(struct gp_records *r);
+
 /* ---- records_memory.c ---- */
 
 void gp_records_add_unified(struct gp_records *r, const void *rec);

@@ -36,6 +36,7 @@ struct gp_session {
     struct gp_records records;
     struct gp_notes notes;
     struct gp_ranges ranges;
+    struct gp_measured measured;
     struct gp_gate windows; /* only its windows */
     struct gp_gpt_writer *writer;
     size_t bytes;                 /* of records, since rows were written */
@@ -114,6 +115,18 @@ static bool clip(void *ctx, int64_t *start_ns, int64_t *end_ns)
     return gp_gate_clip(&s->windows, start_ns, end_ns);
 }
 
+static uint32_t track_of_thread(void *ctx, int64_t tid)
+{
+    struct gp_session *s = ctx;
+    return gp_records_thread(&s->records, tid);
+}
+
+static void measured_launch(void *ctx, uint32_t corr, int64_t start_ns, int64_t end_ns)
+{
+    struct gp_session *s = ctx;
+    gp_records_measured(&s->records, corr, start_ns, end_ns);
+}
+
 /* Its first frame: by now its own name is in the log, after those of calls. */
 static void begin(struct gp_session *s)
 {
@@ -124,6 +137,7 @@ static void begin(struct gp_session *s)
                                 .rank = s->opts.rank,
                                 .api = (enum gp_api_level)s->opts.api,
                                 .memory = s->opts.memory,
+                                .measured = s->opts.measured,
                                 .kernel = s->opts.kernel,
                                 .redact = s->opts.redact,
                                 .text = text_at,
@@ -136,6 +150,8 @@ static void begin(struct gp_session *s)
     s->ranges.records = &s->records;
     s->ranges.clip = clip;
     s->ranges.ctx = s;
+    s->measured = (struct gp_measured){
+        .trace = &s->records.trace, .thread = track_of_thread, .launch = measured_launch, .ctx = s};
     s->writer = gp_gpt_writer_new(&w, send_block, s);
 }
 
@@ -395,6 +411,10 @@ bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, s
         FRAME(gp_wire_graphs, take_graphs);
     case GP_WIRE_WINDOW:
         FRAME(gp_wire_window, take_window);
+    case GP_WIRE_METRIC_SET:
+        return gp_measured_take_set(&s->measured, payload, n);
+    case GP_WIRE_METRIC_ROWS:
+        return gp_measured_take_rows(&s->measured, payload, n);
     case GP_WIRE_NOTES:
         return take_notes(s, payload, n);
     case GP_WIRE_LOSS:
@@ -466,6 +486,7 @@ void gp_session_free(struct gp_session *s)
         gp_ranges_release(&s->ranges);
         gp_records_release(&s->records);
     }
+    gp_measured_release(&s->measured);
     gp_notes_release(&s->notes);
     GP_VEC_FREE(&s->windows.windows);
     gp_strings_release(&s->texts);

@@ -31,6 +31,7 @@ struct gp_session_opts {
     int32_t pid, rank;     /* as in the process's own view; rank: -1 unknown */
     uint32_t api;          /* enum gp_api_level */
     uint32_t memory;       /* allocations are recorded */
+    bool measured;         /* hardware counters are read of kernels */
     uint32_t buffer_bytes; /* of one activity buffer */
     uint32_t room_mb;      /* what the memory may take up of the process's addresses, 0: no limit */
     const char *kernel;    /* see gp_filter_name(); owned by the caller */

@@ -90,6 +90,7 @@ bool gp_wire_welcome_fits(const struct gp_wire_welcome *w)
     if (w->flush_ns < GP_WIRE_FLUSH_LEAST_NS || w->flush_ns > GP_WIRE_FLUSH_MOST_NS) return false;
     if (w->buffer_bytes < GP_WIRE_BUFFER_LEAST || w->buffer_bytes > GP_WIRE_BUFFER_MOST) return false;
     if (!w->slots || w->slots > gp_shared_size(w->buffer_bytes).slots) return false;
+    if (!gp_measure_opts_fit(&w->metrics)) return false;
     return trigger_fits(&w->gate.start) && trigger_fits(&w->gate.stop) && w->gate.duration_ns >= 0;
 }
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include "collect/filter.h"
 #include "collect/gate.h"
+#include "collect/counters/measured.h"
 #include "formats/base/err.h"
 
 #define GP_ENV_SOCKET   "GPUPROF_SOCKET" /* set by the launcher: its address; "@name" is an abstract address */
@@ -24,7 +25,7 @@
 #define GP_ENV_INJECT   "GPUPROF_INJECT"   /* path of the injected library */
 #define GP_ENV_LIBCUPTI "GPUPROF_LIBCUPTI" /* path of the libcupti to use */
 
-enum { GP_WIRE_VERSION = 6, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
+enum { GP_WIRE_VERSION = 7, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
 
 /* What WELCOME may ask for, and how long a process waits in cuInit(): for room in the launcher's queue, and for its answer. */
 enum {
@@ -50,7 +51,9 @@ enum gp_wire_type {
     GP_WIRE_RECORD,
     GP_WIRE_GRAPHS,
     GP_WIRE_CUT,
-    GP_WIRE_CUT_DONE
+    GP_WIRE_CUT_DONE,
+    GP_WIRE_METRIC_SET, /* see collect/counters/measured.h */
+    GP_WIRE_METRIC_ROWS
 };
 
 /* Which API calls are recorded; each level includes those before it. */
@@ -83,6 +86,7 @@ struct gp_wire_welcome {
     uint32_t alone;        /* the launcher runs no command: it serves processes that attach themselves */
     uint64_t graph_rate;   /* maximum nodes per second */
     struct gp_gate_opts gate;
+    struct gp_measure_opts metrics;
 };
 
 /* A fact about the whole process. */

@@ -6,6 +6,7 @@
 #include "analyze/front/operands.h"
 #include "analyze/view/quality_line.h"
 #include "formats/base/count.h"
+#include "formats/metric.h"
 #include "formats/base/input.h"
 
 /* ---- opening ---- */
@@ -101,6 +102,9 @@ static int end_reading(struct gp_front *f, const struct gp_trace *t, int failed)
     if (!failed && t->input.spooled && f->opts->common.verbose)
         gp_cli_warn(f->tool, "%s: read through a temporary file, because %s needs seeks", t->input.path,
                     t->input.format);
+    if (!failed && gp_trace_distorted(t) && !f->opts->common.quiet)
+        gp_cli_warn(f->tool, "%s: recorded while counters were read: times between launches mean nothing",
+                    t->input.path);
     return failed;
 }
 

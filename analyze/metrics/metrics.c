@@ -86,7 +86,11 @@ static void find_conditions(struct find *f)
         struct gp_loss l = f->t->losses.at[i];
         l.what = keep(f, l.what);
         l.reason = keep(f, l.reason);
-        GP_VEC_PUSH(&m->losses, l);
+        size_t at = 0;
+        while (at < m->losses.n && (m->losses.at[at].what != l.what || m->losses.at[at].reason != l.reason))
+            at++;
+        if (at < m->losses.n) m->losses.at[at].count += l.count;
+        else GP_VEC_PUSH(&m->losses, l);
     }
 }
 

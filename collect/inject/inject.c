@@ -286,6 +286,7 @@ static void drain(void)
     uint64_t refused = gp_nvtx_drain(take_note, NULL);
     send_notes();
     send_loss("ranges", "too many at once", refused);
+    gp_inject_metrics_drain(send_frame, send_loss);
 }
 
 /* Handle frames from the launcher. If it is gone, sending will show it. */
@@ -430,6 +431,7 @@ static void *flush_thread(void *arg)
 static void on_exit_wait(void)
 {
     if (getpid() != self.pid) return;
+    gp_inject_metrics_finish();
     pthread_mutex_lock(&self.lock);
     if (self.state == RUNNING) {
         self.state = CLOSING;
@@ -476,6 +478,7 @@ static void in_child(void)
     gp_inject_bell_forked(traced);
     gp_nvtx_forked(traced);
     gp_inject_gate_forked();
+    gp_inject_metrics_forked();
 }
 
 /* Runs when the library is loaded, for CUDA or for NVTX. */
@@ -618,6 +621,13 @@ enum gp_inject_state gp_inject_state(void)
                           : GP_INJECT_OVER;
 }
 
+static void start_metrics(void)
+{
+    if (!gp_inject_metrics_start(&self.opts.metrics, gp_tracer_library())) return;
+    if (self.opts.metrics.per == GP_MEASURE_RANGES) gp_nvtx_watch(true);
+    else gp_tracer_measure();
+}
+
 /* LATE: CUDA is up. */
 static void begin(bool late)
 {
@@ -655,6 +665,7 @@ static void begin(bool late)
     }
     self.owns = gp_tracer_version() >= 130000;
     gp_inject_cuts_start(self.opts.alone);
+    start_metrics();
     if (start_thread()) outlast();
     gp_debug("tracing as producer %u, flush every %lld ms", (unsigned)self.opts.producer,
              (long long)(self.opts.flush_ns / 1000000));

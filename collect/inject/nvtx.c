@@ -185,10 +185,12 @@ static void watch_push(struct nvtx_thread *t, const struct gp_note *note, const 
         else if (gp_inject_range_begins(which, note->domain, text, note->time_ns))
             *w = (struct nvtx_watch){note->domain, 0};
     }
+    gp_inject_metrics_range(true, note->domain, text);
 }
 
 static void watch_pop(struct nvtx_thread *t, const struct gp_note *note)
 {
+    gp_inject_metrics_range(false, note->domain, "");
     for (unsigned which = 0; which < 2; which++) {
         struct nvtx_watch *w = &t->watch[which];
         if (!w->domain || strcmp(w->domain, note->domain)) continue;

@@ -102,10 +102,12 @@ static struct {
     enum gp_api_level api;
     bool memory, whole_graphs;
     void (*is_up)(void);
-    uint8_t hooks[2][MAX_CBID];      /* enum hook; runtime, driver */
-    bool wanted[2][MAX_CBID];        /* calls that are recorded */
-    _Atomic bool noting;             /* by us, at both ends of each */
-    _Atomic bool counting;           /* launches are counted */
+    uint8_t hooks[2][MAX_CBID]; /* enum hook; runtime, driver */
+    bool wanted[2][MAX_CBID];   /* calls that are recorded */
+    _Atomic bool noting;        /* by us, at both ends of each */
+    _Atomic bool counting;      /* launches are counted */
+    _Atomic bool measuring;     /* hardware counters are read of them */
+    void *library;
     _Atomic bool recording, unified; /* unified: the counters of unified memory are configured */
     _Atomic bool up;                 /* cuInit() is over */
     _Atomic bool stopped, forked;
@@ -240,6 +242,7 @@ static void load_symbol(void *lib, const char *name, void *to)
 
 static bool load_symbols(void *lib, const char *path)
 {
+    cupti.library = lib;
 #define X(fn) load_symbol(lib, #fn, &cupti.fn);
     NEEDED(X)
     OPTIONAL(X)
@@ -409,6 +412,19 @@ static void on_wait(unsigned which, const CUpti_CallbackData *call)
     gp_nvtx_wait(waits.start_ns, &w);
 }
 
+static void on_launch(bool enter, const CUpti_CallbackData *call)
+{
+    int result = 0;
+    if (!enter && call->functionReturnValue) memcpy(&result, call->functionReturnValue, sizeof result);
+    struct gp_launch_call l = {.context = call->context,
+                               .corr = call->correlationId,
+                               .failed = result != 0,
+                               .call = call->functionName ? call->functionName : "",
+                               .kernel = call->symbolName,
+                               .params = call->functionParams};
+    gp_inject_metrics_launch(enter, &l);
+}
+
 /* True if that was everything to do. */
 static bool on_hook(uint8_t hook, const CUpti_CallbackData *call)
 {
@@ -417,6 +433,8 @@ static bool on_hook(uint8_t hook, const CUpti_CallbackData *call)
     if (hook == HOOK_PROFILER_STOP && enter) gp_inject_profiler(false);
     if (hook == HOOK_LAUNCH && atomic_load_explicit(&cupti.counting, memory_order_relaxed))
         gp_inject_launch(enter);
+    if (hook == HOOK_LAUNCH && atomic_load_explicit(&cupti.measuring, memory_order_relaxed))
+        on_launch(enter, call);
     if (hook == HOOK_CAPTURE_BEGIN && enter) waits.capturing = 1;
     if (hook == HOOK_CAPTURE_END && !enter) waits.capturing = 0;
     if (hook >= HOOK_WAIT) on_wait(hook - HOOK_WAIT, call);
@@ -455,6 +473,8 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
                       ((const CUpti_ResourceData *)data)->resourceDescriptor);
         return;
     }
+    if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)
+        gp_inject_metrics_context_ends(((const CUpti_ResourceData *)data)->context);
     if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid != CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
         on_up();
         return;
@@ -592,7 +612,7 @@ static void find_calls(bool driver)
 static bool has_other_use(bool driver, uint32_t cbid)
 {
     uint8_t hook = cupti.hooks[driver][cbid];
-    if (hook == HOOK_LAUNCH) return atomic_load(&cupti.counting);
+    if (hook == HOOK_LAUNCH) return atomic_load(&cupti.counting) || atomic_load(&cupti.measuring);
     if (hook >= HOOK_CAPTURE_BEGIN) return atomic_load(&cupti.recording) && cupti.api == GP_API_LEVEL_SYNC;
     return hook != HOOK_NONE;
 }
@@ -627,13 +647,29 @@ static unsigned switch_calls(bool driver, bool on)
     return n;
 }
 
+static void call_back_at_launches(void)
+{
+    bool on = atomic_load(&cupti.counting) || atomic_load(&cupti.measuring) || atomic_load(&cupti.noting);
+    for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
+        if (cupti.hooks[1][cbid] == HOOK_LAUNCH)
+            cupti.cuptiEnableCallback(on, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, cbid);
+}
+
 void gp_tracer_count_launches(bool on)
 {
     atomic_store(&cupti.counting, on);
-    for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
-        if (cupti.hooks[1][cbid] == HOOK_LAUNCH)
-            cupti.cuptiEnableCallback(on || atomic_load(&cupti.noting), cupti.subscriber,
-                                      CUPTI_CB_DOMAIN_DRIVER_API, cbid);
+    call_back_at_launches();
+}
+
+void gp_tracer_measure(void)
+{
+    atomic_store(&cupti.measuring, true);
+    call_back_at_launches();
+}
+
+void *gp_tracer_library(void)
+{
+    return cupti.library;
 }
 
 /* Copies and sets are always recorded with kernels: graphs have all three, and records that were not enabled

@@ -1,7 +1,9 @@
 #include "collect/launcher/collect_plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "collect/counters/sets.h"
 #include "collect/output.h"
 #include "formats/base/amount.h"
 #include "formats/base/str.h"
@@ -110,11 +112,57 @@ static int check_hub(const struct gp_collect_opts *o, struct gp_err *err)
     return 0;
 }
 
+static int set_metrics_per(struct gp_measure_opts *m, const char *per, bool no_nvtx, struct gp_err *err)
+{
+    m->per = GP_MEASURE_KERNELS;
+    if (!per || !strcmp(per, "kernel")) return 0;
+    m->per = GP_MEASURE_RANGES;
+    if (no_nvtx)
+        return gp_fail(err, GP_E_USAGE, -1, "--no-nvtx: there are no ranges to read counters of then");
+    if (!strcmp(per, "range")) return 0;
+    if (!gp_starts(per, "range:") || !per[6])
+        return gp_fail(err, GP_E_USAGE, -1, "--metrics-per: '%s' is not one of kernel, range, range:NAME",
+                       per);
+    if (strlen(per + 6) >= sizeof m->range)
+        return gp_fail(err, GP_E_USAGE, -1, "--metrics-per: the name is too long");
+    snprintf(m->range, sizeof m->range, "%s", per + 6);
+    return 0;
+}
+
+static int set_metrics(struct gp_collect_plan *p, const struct gp_collect_opts *o, struct gp_err *err)
+{
+    struct gp_measure_opts *m = &p->metrics;
+    struct gp_metric_names names = {0};
+    bool any = o->metrics_per || o->metrics_passes || o->metrics_every || o->metrics_count;
+    m->every = 1;
+    if (!o->metrics && any) return gp_fail(err, GP_E_USAGE, -1, "--metrics-...: requires --metrics");
+    if (!o->metrics) return 0;
+    if (o->last_ns || o->hub || p->graphs == GP_GRAPHS_WHOLE)
+        return gp_fail(err, GP_E_USAGE, -1,
+                       "--metrics: cannot be combined with --last, --hub or --graphs graph");
+    if (o->metrics_passes > 100) return gp_fail(err, GP_E_USAGE, -1, "--metrics-passes: 100 at most");
+    if (strlen(o->metrics) >= sizeof m->set)
+        return gp_fail(err, GP_E_USAGE, -1, "--metrics: the list is too long");
+    if (set_metrics_per(m, o->metrics_per, o->no_nvtx, err)) return -1;
+    if (m->per == GP_MEASURE_RANGES && o->metrics_passes > 1)
+        return gp_fail(err, GP_E_USAGE, -1,
+                       "--metrics-passes: ranges run once, so their counters must fit one pass");
+    int failed = gp_metric_names_parse(&names, o->metrics, "", err); /* the chip is not known yet */
+    gp_metric_names_release(&names);
+    snprintf(m->set, sizeof m->set, "%s", o->metrics);
+    snprintf(m->kernel, sizeof m->kernel, "%s", p->filter.kernel);
+    m->passes = o->metrics_passes ? (uint32_t)o->metrics_passes : 1;
+    m->every = o->metrics_every ? o->metrics_every : 1;
+    m->count = o->metrics_count;
+    return failed;
+}
+
 int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_collect_opts *o, struct gp_err *err)
 {
     *plan = (struct gp_collect_plan){.api = api_level(o->api)};
     if (check_hub(o, err) || check_sizes(o, err) || set_graphs(plan, o->graphs, err) ||
-        set_control(plan, o, err) || set_dump(plan, o, err) || gp_filter_parse(&plan->filter, o->filter, err))
+        set_control(plan, o, err) || set_dump(plan, o, err) ||
+        gp_filter_parse(&plan->filter, o->filter, err) || set_metrics(plan, o, err))
         return -1;
     if (o->hub) plan->control.gate.open = false;
     return set_output(plan, o->output, err);

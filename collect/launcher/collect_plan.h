@@ -19,6 +19,8 @@
 /* The options; strings are borrowed, NULL where not given. */
 struct gp_collect_opts {
     const char *output, *api, *graphs, *start, *stop, *dump, *filter, *metrics_file, *serve;
+    const char *metrics, *metrics_per, *list_metrics;
+    uint64_t metrics_passes, metrics_every, metrics_count;
     bool quiet, verbose, no_nvtx, memory, command, redact, hub;
     int64_t flush_ns, duration_ns, last_ns;
     uint64_t buffer_bytes;
@@ -27,6 +29,7 @@ struct gp_collect_opts {
 #define GP_COLLECT_DEFAULTS .api = "sync", .flush_ns = 100000000, .buffer_bytes = 8 << 20
 
 struct gp_collect_plan {
+    struct gp_measure_opts metrics;
     enum gp_api_level api;
     enum gp_graph_mode graphs;
     uint64_t graph_rate; /* nodes per second */

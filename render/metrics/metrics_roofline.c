@@ -1,6 +1,7 @@
 #include "render/metrics/metrics_roofline.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "analyze/names/names.h"
 #include "formats/base/str.h"
@@ -10,6 +11,7 @@
 
 enum {
     WIDTH = 880,
+    NARROW = 360, /* for a narrow window */
     HEIGHT = 460,
     LEFT = 74,
     RIGHT = 16,
@@ -33,7 +35,10 @@ struct plot {
     size_t n;
     double x0, x1, y0, y1; /* log10 of the edges */
     double slope[2], roof; /* peaks of device memory, L2 and arithmetic; 0 unknown */
+    int width;
     struct gp_buf text;
+    int64_t named[NAMED]; /* heights at which names stand */
+    size_t n_named;
 };
 
 /* ---- what there is ---- */
@@ -85,7 +90,7 @@ static void find_range(struct plot *p)
 static int64_t x_of(const struct plot *p, double intensity)
 {
     double part = (log10(intensity) - p->x0) / (p->x1 - p->x0);
-    return llround(100 * (LEFT + fmin(fmax(part, 0), 1) * (WIDTH - LEFT - RIGHT)));
+    return llround(100 * (LEFT + fmin(fmax(part, 0), 1) * (p->width - LEFT - RIGHT)));
 }
 
 static int64_t y_of(const struct plot *p, double flops)
@@ -126,7 +131,7 @@ static void words(struct plot *p, const char *class, int64_t x, int64_t y)
 
 static void put_axes(struct plot *p)
 {
-    const int64_t bottom = (HEIGHT - BOTTOM) * 100, right = (WIDTH - RIGHT) * 100;
+    const int64_t bottom = (HEIGHT - BOTTOM) * 100, right = (p->width - RIGHT) * 100;
     for (int e = (int)p->x0; e <= (int)p->x1; e++) {
         int64_t x = x_of(p, pow(10, e));
         rule(p, "rule", x, TOP * 100, x, bottom);
@@ -167,11 +172,11 @@ static void put_roof(struct plot *p)
     double from = p->slope[0] > 0 ? p->roof / p->slope[0] : pow(10, p->x0);
     gp_svg_open(&p->w, "g");
     gp_svg_attr(&p->w, "class", "roof");
-    line(p, x_of(p, from), y_of(p, p->roof), (WIDTH - RIGHT) * 100, y_of(p, p->roof));
+    line(p, x_of(p, from), y_of(p, p->roof), (p->width - RIGHT) * 100, y_of(p, p->roof));
     gp_svg_close(&p->w);
     gp_svg_close(&p->w);
     gp_roofline_put_rate(&p->text, p->roof, "FLOP/s");
-    words(p, "halo end", (WIDTH - RIGHT) * 100, y_of(p, p->roof) - 500);
+    words(p, "halo end", (p->width - RIGHT) * 100, y_of(p, p->roof) - 500);
 }
 
 static void put_mark(struct plot *p, int level, int64_t x, int64_t y)
@@ -216,6 +221,17 @@ static void put_title(struct plot *p, const struct point *q)
     gp_buf_release(&name);
 }
 
+/* Is there room for a name at Y? Then it is taken. */
+static bool has_room(struct plot *p, int64_t y)
+{
+    enum { LINE = 1400 };
+    for (size_t i = 0; i < p->n_named; i++)
+        if (llabs(p->named[i] - y) < LINE) return false;
+    if (p->n_named == NAMED) return false;
+    p->named[p->n_named++] = y;
+    return true;
+}
+
 static void put_point(struct plot *p, size_t at)
 {
     const struct point *q = &p->points[at];
@@ -233,13 +249,13 @@ static void put_point(struct plot *p, size_t at)
     for (int i = LEVELS - 1; i >= 0; i--)
         if (q->intensity[i] > 0) put_mark(p, i, x_of(p, q->intensity[i]), y);
     gp_svg_close(&p->w);
-    if (at >= NAMED) return;
+    if (at >= NAMED || p->width < WIDTH || !has_room(p, y)) return;
     struct gp_buf name = {0};
     gp_metrics_put_name(&name, p->m, q->group);
     if (p->m->groups.at[q->group].kernel) gp_name_kernel_label(&p->text, gp_buf_str(&name), name.n);
     else gp_buf_put(&p->text, name.data, name.n);
     if (p->text.n > 30) p->text.n = 30;
-    bool beyond = right > (int64_t)(WIDTH - 220) * 100;
+    bool beyond = right > (int64_t)(p->width - 220) * 100;
     words(p, beyond ? "halo end" : "halo", beyond ? left - 900 : right + 900, y + 400);
     gp_buf_release(&name);
 }
@@ -257,21 +273,29 @@ static void put_legend(struct plot *p)
     }
 }
 
-bool gp_metrics_roofline(struct gp_buf *b, const struct gp_metrics *m)
+static void draw(struct gp_buf *b, const struct gp_metrics *m, int width, const char *class)
 {
-    struct plot p = {.w = {.out = b, .html = true}, .m = m};
+    struct plot p = {.w = {.out = b, .html = true}, .m = m, .width = width};
     collect(&p);
-    if (!p.n) return false;
     find_range(&p);
-    gp_svg_begin(&p.w, WIDTH, HEIGHT, "Operations per byte against their rate");
-    gp_svg_attr(&p.w, "class", "roofline");
+    gp_svg_begin(&p.w, width, HEIGHT, "Operations per byte against their rate");
+    gp_svg_attr(&p.w, "class", class);
     put_axes(&p);
     put_slope(&p, p.slope[0], "device memory", false);
     put_slope(&p, p.slope[1], "L2", true);
     put_roof(&p);
-    for (size_t i = p.n; i-- > 0;) put_point(&p, i);
+    for (size_t i = 0; i < p.n; i++) put_point(&p, i);
     put_legend(&p);
     gp_svg_end(&p.w);
     gp_buf_release(&p.text);
+}
+
+bool gp_metrics_roofline(struct gp_buf *b, const struct gp_metrics *m)
+{
+    struct plot p = {.m = m};
+    collect(&p);
+    if (!p.n) return false;
+    draw(b, m, WIDTH, "roofline");
+    draw(b, m, NARROW, "roofline narrow");
     return true;
 }

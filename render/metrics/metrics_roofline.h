@@ -1,4 +1,4 @@
-/* metrics_roofline.h -- the roofline of measured kernels at three levels of memory, as one SVG element: for each kernel a mark
+/* metrics_roofline.h -- the roofline of measured kernels at three levels of memory, as two SVG elements, for wide and for narrow windows: for each kernel a mark
  * per level at its operations per byte, all at the rate it reached, under the peaks that the counters state. Its style is
  * assets/roofline.css.
  *

@@ -65,7 +65,7 @@ static void put_value(struct gp_report_table *t, const char *unit, double v)
 {
     if (isnan(v)) gp_report_put_none(t);
     else if (!strcmp(unit, "byte") && is_whole(v)) gp_report_put_as(t, GP_CELL_BYTES, (int64_t)v);
-    else if (!strcmp(unit, "ns") && is_whole(v)) gp_report_put_as(t, GP_CELL_NS, (int64_t)v);
+    else if (!strcmp(unit, "nanosecond") && is_whole(v)) gp_report_put_as(t, GP_CELL_NS, (int64_t)v);
     else if (is_whole(v)) gp_report_put_as(t, GP_CELL_COUNT, (int64_t)v);
     else gp_report_put_real(t, v);
 }
@@ -250,7 +250,7 @@ static void tell_conditions(struct tables *k)
         gp_report_note(k->r, GP_TONE_WARN,
                        "--join: some kernels have another number of launches there: their times are means");
     for (size_t i = 0; i < m->losses.n; i++)
-        gp_report_note(k->r, GP_TONE_WARN, "%llu %s lost: %s", (unsigned long long)m->losses.at[i].count,
+        gp_report_note(k->r, GP_TONE_WARN, "%llu %s: %s", (unsigned long long)m->losses.at[i].count,
                        gp_metrics_str(m, m->losses.at[i].what), gp_metrics_str(m, m->losses.at[i].reason));
 }
 

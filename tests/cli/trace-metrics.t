@@ -42,8 +42,16 @@ test_expect_success '--join takes times from another trace' '
 '
 
 test_expect_success 'the page has the roofline and the answer' '
-    trace-metrics -f html -o page.html hand.trace && grep -c "class=\"roofline\"" page.html && grep "gpuprof-answer" page.html &&
+    trace-metrics -f html -o page.html hand.trace && grep -c "class=\"roofline\"" page.html && grep -c "class=\"roofline narrow\"" page.html && grep "gpuprof-answer" page.html &&
     trace-metrics -f html hand.trace | cmp - page.html
+'
+
+# 1 GB is copied three times; 132 blocks of 128 threads do 1000 FFMAs each, or 1000 HFMA2s and two that move constants.
+test_expect_success 'recorded on an H200: bytes and instructions of kernels that are known' '
+    trace-metrics -q -f csv --reduce sum "$GP_SOURCE"/tests/cli/data/h200_counters.trace | tr -d "\r" >out &&
+    grep "^\"ffma.*block 128.*op_ffma_pred_on.sum,instruction,sum,16896000$" out &&
+    grep "^\"half2fma.*op_hfma_pred_on.sum,instruction,sum,16929792$" out &&
+    awk -F, "/copy1g/ && /dram__bytes_(read|write).sum,/ {n++; if (\$NF < 2.94e9 || \$NF > 3.06e9) exit 1} END {exit n != 2}" out
 '
 
 test_expect_success 'misuse and traces without counters' '

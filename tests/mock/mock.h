@@ -67,6 +67,7 @@ int cuInit(unsigned flags);
 int cuDriverGetVersion(int *version);
 int cuDeviceGetCount(int *n);
 int cuCtxSynchronize(void);
+int cuCtxGetCurrent(void **context);
 #endif
 int mock_do(const struct mock_event *e);
 /* For libcupti.so.13: where events go; what to call when cuInit() is done, and when the driver goes down at exit. */

@@ -78,6 +78,13 @@ int cuDeviceGetCount(int *n)
     return owner == getpid() ? 0 : 3;
 }
 
+int cuCtxGetCurrent(void **context)
+{
+    static int one;
+    *context = &one;
+    return 0;
+}
+
 int cuCtxSynchronize(void)
 {
     return owner == getpid() ? 0 : 3;

@@ -3,6 +3,7 @@
  * records that are not finished held back until a forced flush. */
 #define MOCK_HAVE_CUDA_H
 #include "mock.h"
+#include "tests/mock/mock_perfworks.h"
 
 #include <cupti.h>
 #include <dlfcn.h>
@@ -474,6 +475,8 @@ static void put_device(void)
     put_overhead(CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL, now());
 }
 
+static _Thread_local const struct mock_event *launching; /* what the calls of this thread launch */
+
 static void call_back_with(bool driver, uint32_t cbid, uint32_t correlation, CUpti_ApiCallbackSite site,
                            const uintptr_t *params)
 {
@@ -485,6 +488,15 @@ static void call_back_with(bool driver, uint32_t cbid, uint32_t correlation, CUp
     data.functionParams = params;
     data.context = (CUcontext)(void *)&mock;
     data.contextUid = 1;
+    /* as cuLaunchKernel has them */
+    struct {
+        void *function;
+        unsigned grid[3], block[3], shared;
+        void *stream;
+    } launched = {NULL, {launching ? launching->grid : 0, 1, 1}, {128, 1, 1}, 0, NULL};
+    data.functionName = driver && cbid == 514 ? "cuGraphLaunch" : "cuLaunchKernel";
+    data.symbolName = launching ? launching->kernel : NULL;
+    if (launching && driver) data.functionParams = &launched;
     if (mock.callback && mock.callbacks[domain][cbid]) mock.callback(NULL, domain, cbid, &data);
 }
 
@@ -504,6 +516,7 @@ static void both_call_back(uint32_t runtime, uint32_t driver, uint32_t correlati
 }
 
 static _Thread_local bool capturing;
+static _Thread_local bool measured; /* the launch before: its record has no times */
 
 /* Streams and events have handles that are their numbers, events' with HANDLE added. */
 enum { HANDLE = 0x7000 };
@@ -518,13 +531,16 @@ CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_t
 
 /* A launch, by the runtime unless that is 0, and by the driver: is its kernel recorded? That is settled when the
  * launch begins, for the call when it ends. */
-static bool launch(uint32_t runtime, uint32_t driver, uint32_t correlation)
+static bool launch(uint32_t runtime, uint32_t driver, uint32_t correlation, const struct mock_event *e)
 {
+    launching = driver == 307 ? e : NULL;
     if (runtime) call_back(false, runtime, correlation, CUPTI_API_ENTER);
     call_back(true, driver, correlation, CUPTI_API_ENTER);
     bool recorded = mock.kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL];
+    measured = e && driver == 307 && mock_perfworks_launch(e->kernel, e->grid);
     call_back(true, driver, correlation, CUPTI_API_EXIT);
     if (runtime) call_back(false, runtime, correlation, CUPTI_API_EXIT);
+    launching = NULL;
     return recorded;
 }
 
@@ -666,20 +682,20 @@ static void on_event(const struct mock_event *e)
     case MOCK_STUCK:
     case MOCK_BAD_TIME:
     case MOCK_EARLY:
-        recorded = launch(505, 307, c);
+        recorded = launch(505, 307, c, e);
         put_call(true, 307, c, t + 100, t + 900);
         put_call(false, 505, c, t, t + 1000);
         if (!recorded) break;
         put_kernel(e, c,
-                   e->op == MOCK_BAD_TIME ? 0
-                   : e->op == MOCK_EARLY  ? t - 500
-                                          : t + 1500,
-                   e->op == MOCK_STUCK || e->op == MOCK_BAD_TIME ? 0 : t + 2500, 0);
+                   e->op == MOCK_BAD_TIME || measured ? 0
+                   : e->op == MOCK_EARLY              ? t - 500
+                                                      : t + 1500,
+                   e->op == MOCK_STUCK || e->op == MOCK_BAD_TIME || measured ? 0 : t + 2500, 0);
         break;
     case MOCK_DRIVER_LAUNCH:
-        recorded = launch(0, 307, c);
+        recorded = launch(0, 307, c, e);
         put_call(true, 307, c, t, t + 1000);
-        if (recorded) put_kernel(e, c, t + 1500, t + 2500, 0);
+        if (recorded) put_kernel(e, c, measured ? 0 : t + 1500, measured ? 0 : t + 2500, 0);
         break;
     case MOCK_COPY:
         both_call_back(41, 0, c, 0, 0);
@@ -697,7 +713,7 @@ static void on_event(const struct mock_event *e)
         put_set(e, c, t + 1200);
         break;
     case MOCK_GRAPH:
-        recorded = launch(311, 514, c);
+        recorded = launch(311, 514, c, NULL);
         mock.graph_ran |= recorded;
         put_call(true, 514, c, t + 100, t + 900);
         put_call(false, 311, c, t, t + 1000);
@@ -713,7 +729,7 @@ static void on_event(const struct mock_event *e)
         instantiate(e);
         break;
     case MOCK_REPLAY:
-        recorded = launch(311, 514, c);
+        recorded = launch(311, 514, c, NULL);
         mock.graph_ran |= recorded;
         put_call(true, 514, c, t + 100, t + 900);
         put_call(false, 311, c, t, t + 1000);

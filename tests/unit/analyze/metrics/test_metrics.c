@@ -53,7 +53,7 @@ static void kernels(void **state)
     gp_metrics_counted(&m, 0, &k);
     check(k.flops, 16e6);
     assert_int_equal(k.arith, GP_ARITH_BF16);
-    check(k.peak_flops, 1e16);
+    check(k.peak_flops, 0.5e16); /* the counter is about sparse matrices */
     gp_metrics_release(&m);
 }
 

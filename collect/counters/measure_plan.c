@@ -1,0 +1,144 @@
+#include "collect/counters/measure_plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "formats/base/mem.h"
+
+static void *host_of(struct gp_perfworks *p, const char *chip, const uint8_t *availability, int *code)
+{
+    struct gp_pw_host h = {GP_PW_SIZE(struct gp_pw_host, host), NULL, 0, chip, availability, NULL};
+    *code = p->host_begin(&h);
+    return *code ? NULL : h.host;
+}
+
+static void end_host(struct gp_perfworks *p, void *host)
+{
+    struct gp_pw_object o = {sizeof o, NULL, host};
+    if (host) p->host_end(&o);
+}
+
+/* Add all N names to HOST at once: two calls would not share passes. Returns the passes and, in CONFIG, the image; 0 with CODE. */
+static uint32_t configure(struct gp_perfworks *p, void *host, const char *const *names, size_t n,
+                          uint8_t **config, size_t *bytes, int *code)
+{
+    struct gp_pw_add a = {sizeof a, NULL, host, (const char **)(uintptr_t)names, n};
+    if ((*code = p->add_metrics(&a))) return 0;
+    struct gp_pw_config_size s = {sizeof s, NULL, host, 0};
+    if ((*code = p->config_size(&s))) return 0;
+    *config = gp_alloc(s.bytes + 1);
+    *bytes = s.bytes;
+    struct gp_pw_config c = {sizeof c, NULL, host, s.bytes, *config};
+    struct gp_pw_passes k = {sizeof k, NULL, s.bytes, *config, 0};
+    *code = p->config_image(&c);
+    if (!*code) *code = p->passes(&k);
+    return *code ? 0 : (uint32_t)k.passes;
+}
+
+uint32_t gp_measure_passes(struct gp_perfworks *p, const char *chip, const uint8_t *availability,
+                           const char *const *names, size_t n, int *code)
+{
+    uint8_t *config = NULL;
+    size_t bytes;
+    void *host = host_of(p, chip, availability, code); /* a fresh one: a bad name makes it unusable */
+    if (!host) return 0;
+    uint32_t passes = configure(p, host, names, n, &config, &bytes, code);
+    free(config);
+    end_host(p, host);
+    return passes;
+}
+
+/* Append names of CHIP that begin like NAME does. */
+static void put_near(struct gp_perfworks *p, void *host, const char *name, char *to, size_t size)
+{
+    size_t used = 0, found = 0;
+    for (size_t len = strcspn(name, "."); len >= 4 && !found; len--) {
+        for (uint32_t type = 0; type < 3; type++) {
+            struct gp_pw_base b = {sizeof b, NULL, host, type, NULL, 0};
+            if (p->base_metrics(&b)) continue;
+            for (size_t i = 0; i < b.n && found < 3; i++) {
+                if (strncmp(b.names[i], name, len) != 0) continue;
+                int k = snprintf(to + used, size - used, "%s%s", found ? ", " : "; near: ", b.names[i]);
+                if (k < 0 || (size_t)k >= size - used) return;
+                used += (size_t)k;
+                found++;
+            }
+        }
+    }
+}
+
+/* Every name must exist, with its rollup, before any is added. */
+static int check_names(struct gp_measure_plan *plan, struct gp_perfworks *p, const char *chip,
+                       struct gp_err *err)
+{
+    plan->units = gp_zalloc((plan->names.n + 1) * sizeof *plan->units);
+    plan->types = gp_zalloc((plan->names.n + 1) * sizeof *plan->types);
+    for (size_t i = 0; i < plan->names.n; i++) {
+        struct gp_pw_metric m = {
+            GP_PW_SIZE(struct gp_pw_metric, type), NULL, plan->host, plan->names.at[i], NULL, NULL, NULL, 0};
+        char near[240] = "";
+        if (p->metric_properties(&m)) {
+            put_near(p, plan->host, plan->names.at[i], near, sizeof near);
+            return gp_fail(err, GP_E_USAGE, -1, "no metric '%s' on %s%s", plan->names.at[i], chip, near);
+        }
+        plan->units[i] = m.unit ? m.unit : "";
+        plan->types[i] = m.type;
+    }
+    return 0;
+}
+
+/* Say which metrics must go: those that do not fit beside the ones before them. */
+static int refuse(const struct gp_measure_plan *plan, struct gp_perfworks *p, const char *chip,
+                  const char *text, uint32_t most, const uint8_t *availability, struct gp_err *err)
+{
+    const char **kept = gp_zalloc((plan->names.n + 1) * sizeof *kept);
+    char dropped[260] = "";
+    size_t n = 0, used = 0;
+    int code;
+    for (size_t i = 0; i < plan->names.n; i++) {
+        kept[n] = plan->names.at[i];
+        uint32_t passes = gp_measure_passes(p, chip, availability, kept, n + 1, &code);
+        if (passes && passes <= most) {
+            n++;
+            continue;
+        }
+        int k = snprintf(dropped + used, sizeof dropped - used, "%s%s", used ? ", " : "", kept[n]);
+        if (k > 0 && (size_t)k < sizeof dropped - used) used += (size_t)k;
+        else dropped[used] = 0;
+    }
+    free(kept);
+    return gp_fail(err, GP_E_USAGE, -1,
+                   "'%s' needs %u passes on %s, %u allowed: drop %s, or give --metrics-passes %u",
+                   *text ? text : "basic", (unsigned)plan->passes, chip, (unsigned)most, dropped,
+                   (unsigned)plan->passes);
+}
+
+int gp_measure_plan_make(struct gp_measure_plan *plan, struct gp_perfworks *p, const char *chip,
+                         const char *text, uint32_t most, const uint8_t *availability, struct gp_err *err)
+{
+    int code = 0;
+    char why[200];
+    memset(plan, 0, sizeof *plan);
+    if (gp_metric_names_parse(&plan->names, text, chip, err)) return -1;
+    plan->host = host_of(p, chip, availability, &code);
+    if (!code && check_names(plan, p, chip, err)) return -1;
+    if (!code)
+        plan->passes = configure(p, plan->host, (const char *const *)plan->names.at, plan->names.n,
+                                 &plan->config, &plan->config_bytes, &code);
+    if (code) {
+        gp_perfworks_why(why, sizeof why, code, p, chip);
+        return gp_fail(err, GP_E_USAGE, -1, "cannot read counters: %s", why);
+    }
+    if (most && plan->passes > most) return refuse(plan, p, chip, text, most, availability, err);
+    return 0;
+}
+
+void gp_measure_plan_release(struct gp_measure_plan *plan, struct gp_perfworks *p)
+{
+    end_host(p, plan->host);
+    gp_metric_names_release(&plan->names);
+    free(plan->units);
+    free(plan->types);
+    free(plan->config);
+    memset(plan, 0, sizeof *plan);
+}

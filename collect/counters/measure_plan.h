@@ -1,0 +1,36 @@
+/* measure_plan.h -- from a request and a chip to what is measured: names that exist there with units and types, the passes they
+ * take, and the configuration for the hardware. Needs no GPU. Cheap to ask, but the first question of a process takes 0.15 s.
+ *
+ *     struct gp_measure_plan plan;
+ *     if (gp_measure_plan_make(&plan, &perfworks, "GH100", "basic", 1, NULL, &err)) ...
+ *     use(plan.passes, plan.config, plan.config_bytes);
+ *     gp_measure_plan_release(&plan, &perfworks);
+ */
+#ifndef GP_COLLECT_MEASURE_PLAN_H
+#define GP_COLLECT_MEASURE_PLAN_H
+
+#include <stdint.h>
+#include "collect/counters/perfworks.h"
+#include "collect/counters/sets.h"
+
+struct gp_measure_plan {
+    struct gp_metric_names names;
+    const char **units; /* by name; of the host library */
+    uint32_t *types;    /* 0 counter, 1 ratio, 2 throughput */
+    uint32_t passes;
+    uint8_t *config;
+    size_t config_bytes;
+    void *host; /* that evaluates */
+};
+
+/* For TEXT as --metrics has it. More than MOST passes (0: any number) are refused, with the largest part of the request that
+ * fits. AVAILABILITY: the counters of a device, NULL: all of its kind. */
+GP_MUST_CHECK int gp_measure_plan_make(struct gp_measure_plan *plan, struct gp_perfworks *p, const char *chip,
+                                       const char *text, uint32_t most, const uint8_t *availability,
+                                       struct gp_err *err);
+void gp_measure_plan_release(struct gp_measure_plan *plan, struct gp_perfworks *p);
+/* The passes that N metrics take together on CHIP; 0: they cannot be measured together, with *CODE of CUPTI. */
+uint32_t gp_measure_passes(struct gp_perfworks *p, const char *chip, const uint8_t *availability,
+                           const char *const *names, size_t n, int *code);
+
+#endif
