@@ -30,6 +30,8 @@ static const struct gp_option options[] = {
      GP_OPT_STRING, offsetof(struct gp_collect_opts, graphs)},
     {0, "memory", NULL, "record allocations and frees with sizes and addresses", GP_OPT_FLAG,
      offsetof(struct gp_collect_opts, memory)},
+    {0, "sample", "RATE", "sample the Python stacks of the command RATE times per second (default: 200)",
+     GP_OPT_MAYBE, offsetof(struct gp_collect_opts, sample)},
     {0, "command", NULL, "store the command line in the trace, without what looks like a secret", GP_OPT_FLAG,
      offsetof(struct gp_collect_opts, command)},
     {0, "redact", NULL,

@@ -372,6 +372,11 @@ bool gp_hub_next_cut(const struct gp_hub *hub, size_t *from, struct gp_hub_cut *
     return true;
 }
 
+uint32_t gp_hub_producer(struct gp_hub *hub)
+{
+    return ++hub->producers;
+}
+
 void gp_hub_free(struct gp_hub *hub)
 {
     if (!hub) return;

@@ -76,6 +76,8 @@ struct gp_hub_totals gp_hub_totals(const struct gp_hub *hub);
 /* The next process that ended without BYE, of the first 4096 of them (the totals count all); *FROM moves past it (begin
  * with 0). False if there is none left. */
 bool gp_hub_next_cut(const struct gp_hub *hub, size_t *from, struct gp_hub_cut *cut);
+/* A number for a producer of blocks that is not a process of the hub. */
+uint32_t gp_hub_producer(struct gp_hub *hub);
 void gp_hub_free(struct gp_hub *hub);
 
 #endif

@@ -12,6 +12,7 @@ struct joint {
     uint32_t producer; /* the first one of FROM */
     gp_sid *sids;      /* 0: not looked up yet */
     uint32_t *processes, *tracks, *configs;
+    uint32_t stacks; /* what is added to the number of a stack */
 };
 
 static gp_sid sid_of(struct joint *j, gp_sid sid)
@@ -110,6 +111,21 @@ static void join_facts(struct joint *j)
         gp_trace_issue(to, (enum gp_issue_kind)i, from->issues[i].count, -1);
 }
 
+/* Entry 0 is none in both. */
+static void join_stacks(struct joint *j)
+{
+    struct gp_trace *to = j->to;
+    if (j->from->stacks.n && !to->stacks.n) GP_VEC_PUSH(&to->stacks, (struct gp_stack){0});
+    j->stacks = to->stacks.n ? (uint32_t)to->stacks.n - 1 : 0;
+    for (size_t i = 1; i < j->from->stacks.n; i++) {
+        struct gp_stack s = j->from->stacks.at[i];
+        s.name = sid_of(j, s.name);
+        s.file = sid_of(j, s.file);
+        if (s.parent) s.parent += j->stacks;
+        GP_VEC_PUSH(&to->stacks, s);
+    }
+}
+
 /* ---- events ---- */
 
 static void append_column(struct gp_events *to, const struct gp_events *from, enum gp_column col)
@@ -173,6 +189,8 @@ static void join_events(struct joint *j, enum gp_table table)
     for (size_t i = first; (table == GP_GPU || table == GP_METRIC) && i < to->n; i++)
         gp_set_config(to, i,
                       from->config || table == GP_GPU ? j->configs[gp_get_config(from, i - first)] : 0);
+    for (size_t i = first; table == GP_SAMPLE && i < to->n; i++)
+        if (gp_sample_stack(from, i - first)) gp_set_id(to, i, gp_sample_stack(from, i - first) + j->stacks);
     rename_rows(j, to, first);
     if (table == GP_METRIC) join_values(j, to, first);
 }
@@ -188,6 +206,7 @@ static void append(struct gp_trace *to, const struct gp_trace *from, int64_t lat
     join_tracks(&j);
     join_configs(&j);
     join_facts(&j);
+    join_stacks(&j);
     for (int i = 0; i < GP_TABLE_COUNT; i++) join_events(&j, (enum gp_table)i);
     if (from->world_size > to->world_size) to->world_size = from->world_size;
     to->input.events += from->input.events;

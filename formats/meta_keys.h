@@ -15,5 +15,7 @@
 #define GP_META_METRIC_SET    "metrics.set"
 #define GP_META_METRIC_PER    "metrics.per"
 #define GP_META_METRIC_PASSES "metrics.passes"
+/* ns between two samples of a thread. */
+#define GP_META_SAMPLE_PERIOD "sample_period_ns"
 
 #endif

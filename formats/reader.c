@@ -5,6 +5,7 @@
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
 #include "formats/foreign.h"
+#include "formats/samples.h"
 
 enum { HEAD = 4096 };
 
@@ -57,7 +58,9 @@ static int fill(struct gp_trace *t, struct gp_input *in, const struct gp_read_op
     const char *path = gp_input_path(in);
     /* not among the interned strings: a writer writes those, and the same content must give the same bytes */
     t->input.path = gp_arena_strndup(&t->strings.bytes, path, strlen(path));
+    if (t->need & GP_NEED(GP_PYTHON)) t->need |= GP_NEED(GP_SAMPLE);
     if (reader->read(t, in, opts, err)) return -1;
+    if (!(t->need & GP_NEED_RAW_SAMPLES)) gp_samples_expand(t);
     struct gp_err damage = {0};
     if (gp_input_status(in, &damage)) gp_trace_issue(t, GP_Q_COMPRESSION, 1, damage.offset);
     gp_trace_finish(t);

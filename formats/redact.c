@@ -243,6 +243,10 @@ static void redact_rest(struct redaction *r)
     }
     for (size_t i = 0; i < t->node_runs.n; i++)
         t->node_runs.at[i].captured = captured_of(r, t->node_runs.at[i].captured);
+    for (size_t i = 0; i < t->stacks.n; i++) {
+        t->stacks.at[i].name = name_of(r, t->stacks.at[i].name);
+        t->stacks.at[i].file = name_of(r, t->stacks.at[i].file);
+    }
 }
 
 static bool is_any(const char *key, const char *const *of, size_t n)

@@ -82,8 +82,10 @@ static int convert(struct gp_front *f, const struct opts *o, const struct gp_wri
     struct gp_trace t;
     struct gp_write_opts wo = {
         .compression = o->compress, .plain_name = gp_name_demangle, .threads = f->threads.each};
+    /* only our own format has samples; others show what they are worth */
+    uint32_t samples = strcmp(w->name, "gpuprof") != 0 ? GP_NEED_RAW_SAMPLES : 0;
     struct gp_front_joined in = {0};
-    if (gp_front_join(f, GP_NEED_ALL | GP_NEED_PLACES, &t, &in, err)) {
+    if (gp_front_join(f, (GP_NEED_ALL & ~samples) | GP_NEED_PLACES, &t, &in, err)) {
         gp_front_joined_release(&in);
         return -1;
     }

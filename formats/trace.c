@@ -296,6 +296,7 @@ void gp_trace_release(struct gp_trace *t)
     GP_VEC_FREE(&t->metrics);
     GP_VEC_FREE(&t->metric_sets);
     GP_VEC_FREE(&t->metric_values);
+    GP_VEC_FREE(&t->stacks);
     gp_strings_release(&t->strings);
     free(t->slab);
     if (t->index) {
@@ -563,6 +564,8 @@ static int check_indices(const struct gp_trace *t, enum gp_table table, size_t i
         gp_get_series(e, i) >= t->strings.n || gp_get_id_text(e, i) >= t->strings.n ||
         gp_get_captured(e, i) >= t->strings.n)
         return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such string", what, i);
+    if (table == GP_SAMPLE && gp_sample_stack(e, i) && gp_sample_stack(e, i) >= t->stacks.n)
+        return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such stack", what, i);
     if (table == GP_METRIC && gp_get_set(e, i) >= t->metric_sets.n)
         return gp_fail(err, GP_E_SYNTAX, -1, "%s row %zu: no such set", what, i);
     if (table == GP_METRIC &&
@@ -586,6 +589,10 @@ int gp_trace_check(const struct gp_trace *t, struct gp_err *err)
     for (size_t i = 0; i < t->node_runs.n; i++)
         if (t->node_runs.at[i].captured >= t->strings.n)
             return gp_fail(err, GP_E_SYNTAX, -1, "graph nodes %zu: no such string", i);
+    for (size_t i = 0; i < t->stacks.n; i++)
+        if (t->stacks.at[i].name >= t->strings.n || t->stacks.at[i].file >= t->strings.n ||
+            (t->stacks.at[i].parent && t->stacks.at[i].parent >= i))
+            return gp_fail(err, GP_E_SYNTAX, -1, "stack %zu: no such string or parent", i);
     for (int table = 0; table < GP_TABLE_COUNT; table++)
         for (size_t i = 0; i < t->events[table].n; i++)
             if (check_indices(t, (enum gp_table)table, i, err)) return -1;

@@ -40,7 +40,8 @@
     X(GP_FLOW, "flow", "ac2g")   /* arrows; phase is 's', 't' or 'f' */                                      \
     X(GP_MARK, "mark", "")       /* instants */                                                              \
     X(GP_OTHER, "other", "")     /* spans of unknown category, async and object events; see phase */         \
-    X(GP_METRIC, "metric", "")   /* hardware counters of a launch or of a range; see metric.h */
+    X(GP_METRIC, "metric", "")   /* hardware counters of a launch or of a range; see metric.h */             \
+    X(GP_SAMPLE, "sample", "")   /* samples of a thread's stack; the name is what it was doing */
 
 enum gp_table {
 #define X(id, name, cat) id,
@@ -72,6 +73,7 @@ enum gp_table {
     X(GP_COL_PYPARENT, py_parent, uint64_t, GP_NO_ID, "py_parent") /* Python parent id */                    \
     /* Python module id: the nn.Module instance */                                                           \
     X(GP_COL_PYMODULE, py_module, uint64_t, GP_NO_ID, "py_module")                                           \
+    /* of flows, async and object events; GP_SAMPLE: index into trace->stacks */                             \
     X(GP_COL_ID, id, uint64_t, GP_NO_ID, "id")       /* flow, async or object id */                          \
     X(GP_COL_ID_TEXT, id_text, gp_sid, 0, "id_text") /* the id as written, if it is not a plain u64 */       \
     /* Chrome phase if the table does not imply it; GP_MARK: | scope << 8, 'g' or 'p', 0 = thread */         \
@@ -79,7 +81,8 @@ enum gp_table {
     X(GP_COL_SERIES, series, gp_sid, 0, "series") /* GP_COUNTER: which series of the counter */              \
     X(GP_COL_VALUE, value, double, 0, "value")    /* GP_COUNTER */                                           \
     X(GP_COL_ADDR, addr, uint64_t, 0, "addr")     /* GP_MEMORY */                                            \
-    X(GP_COL_TOTAL, total, int64_t, 0, "total")   /* GP_MEMORY: total bytes allocated after this event */    \
+    /* GP_SAMPLE: how many equal samples followed */                                                         \
+    X(GP_COL_TOTAL, total, int64_t, 0, "total") /* GP_MEMORY: total bytes allocated after this event */      \
     /* GP_MEMORY: total bytes reserved after this event */                                                   \
     X(GP_COL_RESERVED, reserved, int64_t, 0, "reserved")                                                     \
     X(GP_COL_RET, ret, int32_t, 0, "ret")      /* GP_API: return value, 0 = success */                       \
@@ -241,6 +244,14 @@ struct gp_metric_set {
     uint32_t first, n;
 };
 
+/* A Python frame below another: a stack is one of them and all above it. Entry 0 means none; parents come
+ * first. See formats/samples.h. */
+struct gp_stack {
+    uint32_t parent; /* index in trace->stacks, 0: it is the outermost */
+    gp_sid name, file;
+    uint32_t line; /* 0 unknown */
+};
+
 /* Data quality: what was wrong with the input. X(enum, name in JSON, text for people). */
 #define GP_ISSUES(X)                                                                                         \
     X(GP_Q_TRUNCATED, "truncated", "the input ends early")                                                   \
@@ -299,6 +310,9 @@ struct gp_input_info {
 #define GP_NEED_EXTRA_OPS (1u << 24)
 /* Columns that only other profilers' tools read: recfn, py_id, py_parent, py_module, addr. */
 #define GP_NEED_IDS (1u << 28)
+/* Samples stay what they are, for a copy of the trace; otherwise Python rows are made of them, see
+ * formats/samples.h. */
+#define GP_NEED_RAW_SAMPLES (1u << 25)
 /* Where GPU events stand in the input, for messages about them; not part of GP_NEED_ALL. */
 #define GP_NEED_PLACES (1u << 26)
 /* Reduces the need, and is not part of GP_NEED_ALL: no arrows and no External ids if
@@ -327,6 +341,7 @@ struct gp_trace {
     GP_VEC(struct gp_metric) metrics;     /* of all sets, one after the other */
     GP_VEC(struct gp_metric_set) metric_sets;
     GP_VEC(double) metric_values; /* of GP_METRIC, a row's side by side; NaN: was not measured */
+    GP_VEC(struct gp_stack) stacks;
     struct gp_issue issues[GP_ISSUE_COUNT];
     int32_t rank;       /* of the whole trace, from metadata; -1 unknown */
     int32_t world_size; /* -1 unknown */
@@ -383,6 +398,13 @@ void gp_events_release(struct gp_events *e);
     }
 GP_COLUMNS(X)
 #undef X
+
+/* The stack of a sample, as index into trace->stacks; 0: none. */
+static inline uint32_t gp_sample_stack(const struct gp_events *e, size_t row)
+{
+    uint64_t id = gp_get_id(e, row);
+    return id < UINT32_MAX ? (uint32_t)id : 0;
+}
 
 /* Index of an equal config, process, track; added if it is new. O(1). Only the identifying fields are
  * compared: (producer, pid, pid_text); (kind, process, tid, tid_text, device, context, stream); every byte of

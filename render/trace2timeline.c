@@ -55,7 +55,7 @@ static int read_input(struct job *j, struct gp_err *err)
 {
     unsigned needs = j->format->needs;
     uint32_t extra = needs & GP_TIMELINE_ARGS && !j->opts->no_args ? GP_NEED_EXTRA : 0;
-    uint32_t need = needs & GP_TIMELINE_ALL ? GP_NEED_ALL : GP_LANES_NEED | extra;
+    uint32_t need = needs & GP_TIMELINE_ALL ? GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES : GP_LANES_NEED | extra;
     struct gp_front_joined in = {0};
     j->front.read = gp_front_trace_or_snapshot;
     int failed = gp_front_join(&j->front, need, &j->t, &in, err);

@@ -17,7 +17,8 @@ NONE = MASK
 NAN = 0x7ff8000000000000
 HEADER = struct.Struct('<IIIHBBIIIQI')
 MAGIC = b'\x89GPT\r\n\x1a\n'
-TABLES = ['gpu', 'api', 'op', 'python', 'range', 'gpu_range', 'sync', 'overhead', 'memory', 'counter', 'flow', 'mark', 'other', 'metric']
+TABLES = ['gpu', 'api', 'op', 'python', 'range', 'gpu_range', 'sync', 'overhead', 'memory', 'counter', 'flow', 'mark', 'other', 'metric',
+          'sample']
 # id: (name, default)
 COLUMNS = {1: ('start_ns', 0), 2: ('dur_ns', 0), 3: ('track', 0), 4: ('name', 0), 5: ('config', 0), 6: ('cat', 0), 7: ('corr', NONE),
            8: ('ext', NONE), 9: ('bytes', 0), 10: ('graph', NONE), 11: ('node', NONE), 12: ('seq', NONE), 13: ('recfn', NONE),
@@ -36,6 +37,7 @@ DICTIONARIES = {
                                     'src_kind', 'dst_kind')] + [('cat', 's', 0), ('extra', 's', 0)],
     13: [('name', 's', 0), ('unit', 's', 0), ('type', 'u', 0), ('reduce', 'u', 0), ('passes', 'u', 1), ('chip', 's', 0)],
     12: [('first', 'u', 0), ('count', 'u', 1), ('captured', 's', 0), ('producer', 'u', 0), ('original', 'u', 0)],
+    14: [('parent', 'u', 0), ('name', 's', 0), ('file', 's', 0), ('line', 'u', 0)],
 }
 
 
@@ -272,7 +274,7 @@ class Side:
 class Producer:
     def __init__(self, number):
         self.number = number
-        self.strings, self.entries, self.seq, self.events, self.ended = {0: b''}, {4: {}, 5: {}, 6: {}, 12: {}, 13: {}}, 0, False, False
+        self.strings, self.entries, self.seq, self.events, self.ended = {0: b''}, {4: {}, 5: {}, 6: {}, 12: {}, 13: {}, 14: {}}, 0, False, False
 
     def string(self, number):
         return self.strings.get(number, b'[lost name %d]' % number)
@@ -330,7 +332,7 @@ class Trace:
         if block.seq > p.seq:
             self.issues.append(('missing_block', block.seq - p.seq, ''))
         p.seq = max(p.seq, block.seq + 1)
-        known = 1 <= block.kind <= 13 or block.kind == 16 or 32 <= block.kind <= 45 or block.kind == 63
+        known = 1 <= block.kind <= 14 or block.kind == 16 or 32 <= block.kind <= 46 or block.kind == 63
         if not known and block.flags & 2:
             raise SystemExit('a block of kind %d needs a newer reader' % block.kind)
         if block.nrec > 65536 or block.nrec > 16 + 2 * block.stored:
@@ -347,7 +349,7 @@ class Trace:
             self.take_strings(block, columns)
         elif block.kind in DICTIONARIES:
             self.take_entries(block, columns)
-        elif block.kind == 16 or 32 <= block.kind <= 45:
+        elif block.kind == 16 or 32 <= block.kind <= 46:
             self.take_events(block, columns)
         elif block.kind == 63:
             p.ended = True
@@ -423,6 +425,8 @@ class Trace:
             if table == 'gpu':
                 self.gpu_tracks.append((p, row['track']))
             row['track'] = self.track_text(p, row['track'])
+            if table == 'sample':
+                row['id'] = self.stack_text(p, row['id'])
             row['config'] = self.config_text(p, row['config']) if table in ('gpu', 'metric') else ''
             self.tables[table].append(row)
 
@@ -432,6 +436,15 @@ class Trace:
             return 'lost'
         process = p.entries[4].get(k['process'], {'pid': 'lost'})
         return '%s:%d:%d:%d:%d:%d' % (process['pid'], k['kind'], k['tid'], k['device'], k['context'], k['stream'])
+
+    def stack_text(self, p, number):
+        """The frames from the innermost on; a parent has a lower number than what it called."""
+        frames = []
+        while number and number in p.entries[14]:
+            frame = p.entries[14][number]
+            frames.append('%s:%s:%d' % (escape(frame['name']), escape(frame['file']), frame['line']))
+            number = frame['parent'] if frame['parent'] < number else 0
+        return ';'.join(frames) or '-'
 
     def config_text(self, p, number):
         c = p.entries[6].get(number)

@@ -30,7 +30,8 @@ enum { GP_LANES_MOST = 255, GP_LANES_SAMPLES = 32768 };
 
 /* The tables of the trace that a timeline shows. */
 #define GP_LANES_NEED                                                                                        \
-    ((GP_NEED_ALL & ~(GP_NEED_IDS | GP_NEED_EXTRA)) | GP_NEED_EXTRA_WORK | GP_NEED_FEW_ARROWS)
+    ((GP_NEED_ALL & ~(GP_NEED_IDS | GP_NEED_EXTRA | GP_NEED_RAW_SAMPLES)) | GP_NEED_EXTRA_WORK |             \
+     GP_NEED_FEW_ARROWS)
 
 /* Values of gp_lanes.table for items that are not rows of the trace. */
 enum { GP_LANES_IDLE = GP_TABLE_COUNT, GP_LANES_STEP };

@@ -118,6 +118,16 @@ static void set_count(struct gp_trace *t, const char *key, uint64_t count)
     gp_buf_release(&b);
 }
 
+static void put_samples(struct gp_output *o, const struct gp_sampler_counts *c)
+{
+    set_count(&o->trace, "samples", c->samples.whole + c->samples.partial + c->samples.skipped);
+    set_count(&o->trace, "samples_partial", c->samples.partial);
+    set_count(&o->trace, "samples_torn", c->samples.torn);
+    set_count(&o->trace, "samples_late", c->late);
+    set_count(&o->trace, "sampler_cpu_ns", (uint64_t)c->cpu_ns);
+    note_loss(o, "runs of samples", "too many at once", c->runs_lost);
+}
+
 void gp_about_end(struct gp_output *o, const struct gp_about *a)
 {
     struct gp_trace *t = &o->trace;
@@ -129,6 +139,7 @@ void gp_about_end(struct gp_output *o, const struct gp_about *a)
     set_count(t, "collector_cpu_ns", (uint64_t)all->stats.cpu_ns);
     set_count(t, "launcher_cpu_ns", (uint64_t)gp_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
     if (all->cut) set_count(t, "salvaged_records", all->stats.salvaged);
+    if (a->sampled) put_samples(o, &a->samples);
     note_cuts(o, a);
     note_loss(o, "blocks of events", "over the memory limit of --last", a->crowded_out);
     note_clock(t);
@@ -151,6 +162,21 @@ static void say_count(void (*say)(const char *), uint32_t n, const char *one, co
     gp_buf_release(&b);
 }
 
+static void missing_samples(const struct gp_sampler_counts *c, void (*say)(const char *message))
+{
+    struct gp_buf b = {0};
+    if (c->forbidden)
+        gp_buf_printf(
+            &b,
+            "--sample: the system does not permit reading the memory of process %ld: no samples of it "
+            "(kernel.yama.ptrace_scope above 1, or a program that may not be traced)",
+            (long)c->forbidden_pid);
+    else if (c->unknown && !c->processes) gp_buf_printf(&b, "--sample: no samples: %s", c->unknown);
+    else if (!c->processes) gp_buf_puts(&b, "--sample: no samples: no process ran CPython 3.9 to 3.14");
+    if (b.n) say(gp_buf_str(&b));
+    gp_buf_release(&b);
+}
+
 void gp_about_missing(const struct gp_about *a, void (*say)(const char *message))
 {
     const struct gp_hub_totals *t = &a->totals;
@@ -159,6 +185,7 @@ void gp_about_missing(const struct gp_about *a, void (*say)(const char *message)
               "connections of other users were refused", "");
     say_count(say, t->garbled, "connection was refused: it is not from a traced process",
               "connections were refused: they are not from traced processes", "");
+    if (a->sampled) missing_samples(&a->samples, say);
 }
 
 /* ---- the sum ---- */
@@ -209,6 +236,10 @@ void gp_about_sum(struct gp_buf *b, const struct gp_about *a)
         gp_buf_printf(b, " (%llu dropped, %llu without a time), %llu calls, %llu ranges", ull(s->dropped),
                       ull(s->bad_time), ull(s->calls), ull(s->ranges));
     if (a->kept) gp_buf_printf(b, ", the last %g s kept", (double)a->opts->last_ns / 1e9);
+    if (a->sampled)
+        gp_buf_printf(
+            b, ", %llu samples",
+            ull(a->samples.samples.whole + a->samples.samples.partial + a->samples.samples.skipped));
     if (a->opts->memory) gp_buf_printf(b, ", %llu allocations", ull(s->allocations));
     if (t->cut) gp_buf_printf(b, ", %u ended early", t->cut);
     if (t->cut && verbose) gp_buf_printf(b, " (%llu records salvaged)", ull(s->salvaged));

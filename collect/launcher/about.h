@@ -15,6 +15,7 @@
 #include "collect/hub.h"
 #include "collect/output.h"
 #include "collect/launcher/collect_plan.h"
+#include "collect/sample/sampler.h"
 #include "formats/base/buf.h"
 
 /* A run that is over. */
@@ -26,7 +27,8 @@ struct gp_about {
     uint64_t crowded_out; /* blocks of events that had no room there */
     int32_t pid;          /* of the command */
     int status, signal;   /* how it ended; SIGNAL 0: by itself */
-    bool ended, reader_left;
+    bool ended, reader_left, sampled;
+    struct gp_sampler_counts samples; /* where SAMPLED */
 };
 
 /* Put what is known before the command starts into O's trace: collector, command, options, clocks. */

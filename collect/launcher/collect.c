@@ -183,6 +183,7 @@ static int timeout_ms(const struct gp_collect *c, int64_t due_ns)
     sooner(&due_ns, idle_due(c));
     sooner(&due_ns, gp_hub_due(c->hub));
     sooner(&due_ns, c->metrics_due_ns == INT64_MAX ? 0 : c->metrics_due_ns);
+    sooner(&due_ns, gp_host_due(c->host));
     if (!due_ns) return -1;
     int64_t left = due_ns - gp_clock_ns(CLOCK_MONOTONIC);
     return left > 0 ? (int)(left / 1000000 + 1) : 0;
@@ -223,6 +224,7 @@ static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t
         gp_hub_record(c->hub, c->plan.control.gate.open);
     maybe_dump(c);
     maybe_write_metrics(c);
+    gp_host_turn(c->host, gp_clock_ns(CLOCK_MONOTONIC));
     c->launch.arrived = 0;
     if (p[WAKE].revents) drain(c->wake[0]);
     if (p[READER].revents & POLLERR || gp_outputs_failed(&c->outs) == EPIPE) c->reader_left = true;
@@ -275,6 +277,24 @@ static struct gp_hub *new_hub(struct gp_collect *c)
     return gp_hub_new(c->listen_fd, &h);
 }
 
+static uint32_t new_producer(void *ctx)
+{
+    struct gp_collect *c = ctx;
+    return gp_hub_producer(c->hub);
+}
+
+static int start_host(struct gp_collect *c, struct gp_err *err)
+{
+    if (!c->plan.sample_ns) return 0;
+    struct gp_sample_writer_opts o = {.period_ns = c->plan.sample_ns,
+                                      .redact = c->opts->redact,
+                                      .producer = new_producer,
+                                      .on_block = on_block,
+                                      .ctx = c};
+    c->host = gp_host_new(&o);
+    return gp_host_start(c->host, c->launch.pid, err);
+}
+
 static int start(struct gp_collect *c, struct gp_err *err)
 {
     char **argv = gp_zalloc((c->nargs + 1) * sizeof *argv); /* as execvp() wants it */
@@ -283,6 +303,8 @@ static int start(struct gp_collect *c, struct gp_err *err)
     int failed = gp_launch_start(&c->launch, argv, !c->plan.output, err);
     free(argv);
     gp_control_begin(&c->plan.control, gp_clock_ns(CLOCK_MONOTONIC));
+    struct gp_err no_samples = {0};
+    if (!failed && start_host(c, &no_samples)) c->say(no_samples.msg);
     return failed;
 }
 
@@ -308,6 +330,9 @@ static void finish(struct gp_collect *c, struct gp_about *about)
                                .reader_left = c->reader_left};
     gp_hub_stop(c->hub);
     if (c->meter && c->metrics_due_ns != INT64_MAX) write_metrics(c);
+    gp_host_end(c->host);
+    about->sampled = c->host != NULL;
+    if (c->host) about->samples = gp_host_counts(c->host);
     if (c->recorder) {
         gp_recorder_end(c->recorder);
         about->crowded_out = gp_recorder_crowded_out(c->recorder);
@@ -326,6 +351,7 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
     if (!failed) raise_limit();
     if (!failed) serve(c);
     finish(c, about);
+    gp_host_free(c->host);
     gp_hub_free(c->hub);
     gp_recorder_free(c->recorder);
     gp_meter_free(c->meter);

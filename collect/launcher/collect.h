@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include "collect/launcher/about.h"
 #include "collect/hub.h"
+#include "collect/launcher/host.h"
 #include "collect/launcher/launch.h"
 #include "collect/live/live.h"
 #include "collect/output.h"
@@ -36,6 +37,7 @@ struct gp_collect {
     struct gp_meter *meter;       /* NULL without --metrics-file */
     int64_t metrics_due_ns;       /* when that is written next */
     struct gp_live *live;         /* NULL without --serve */
+    struct gp_host *host;         /* NULL without --sample */
     int64_t idle_since_ns;        /* what was dumped for being idle since then */
     struct gp_err output_err;     /* why one of the traces could not be made */
     int trace_fd, listen_fd, wake[2];

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "collect/counters/sets.h"
 #include "collect/output.h"
+#include "collect/sample/sampler.h"
 #include "formats/base/amount.h"
 #include "formats/base/str.h"
 
@@ -105,7 +106,8 @@ static int set_dump(struct gp_collect_plan *p, const struct gp_collect_opts *o, 
 static int check_hub(const struct gp_collect_opts *o, struct gp_err *err)
 {
     if (!o->hub) return 0;
-    if (o->output || o->start || o->stop || o->dump || o->duration_ns || o->last_ns || o->command || o->serve)
+    if (o->output || o->start || o->stop || o->dump || o->duration_ns || o->last_ns || o->command ||
+        o->serve || o->sample)
         return gp_fail(err, GP_E_USAGE, -1,
                        "--hub: has no command and no trace of its own, so it cannot be combined with options "
                        "about them");
@@ -157,13 +159,33 @@ static int set_metrics(struct gp_collect_plan *p, const struct gp_collect_opts *
     return failed;
 }
 
+static int set_sample(struct gp_collect_plan *p, const struct gp_collect_opts *o, struct gp_err *err)
+{
+    char *end;
+    if (!o->sample) return 0;
+    unsigned long rate = GP_SAMPLE_RATE;
+    if (*o->sample) {
+        rate = *o->sample >= '0' && *o->sample <= '9' ? strtoul(o->sample, &end, 10) : 0;
+        if (!rate || (*end && strcmp(end, "Hz") != 0) || rate > GP_SAMPLE_RATE_MOST)
+            return gp_fail(err, GP_E_USAGE, -1,
+                           "--sample: '%s' is not a rate from %d to %d samples per second", o->sample,
+                           GP_SAMPLE_RATE_LEAST, GP_SAMPLE_RATE_MOST);
+    }
+    p->sample_ns = 1000000000 / (int64_t)rate;
+    return 0;
+}
+
 int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_collect_opts *o, struct gp_err *err)
 {
     *plan = (struct gp_collect_plan){.api = api_level(o->api)};
     if (check_hub(o, err) || check_sizes(o, err) || set_graphs(plan, o->graphs, err) ||
-        set_control(plan, o, err) || set_dump(plan, o, err) ||
-        gp_filter_parse(&plan->filter, o->filter, err) || set_metrics(plan, o, err))
+        set_control(plan, o, err) || set_dump(plan, o, err) || set_sample(plan, o, err) ||
+        gp_filter_parse(&plan->filter, o->filter, err) || set_metrics(plan, o, err) ||
+        set_output(plan, o->output, err))
         return -1;
     if (o->hub) plan->control.gate.open = false;
-    return set_output(plan, o->output, err);
+    return plan->pattern && plan->sample_ns
+               ? gp_fail(err, GP_E_USAGE, -1,
+                         "--sample: needs one trace of all processes, not one for each (-o '%s')", o->output)
+               : 0;
 }

@@ -18,7 +18,7 @@
 
 /* The options; strings are borrowed, NULL where not given. */
 struct gp_collect_opts {
-    const char *output, *api, *graphs, *start, *stop, *dump, *filter, *metrics_file, *serve;
+    const char *output, *api, *graphs, *start, *stop, *dump, *filter, *metrics_file, *serve, *sample;
     const char *metrics, *metrics_per, *list_metrics;
     uint64_t metrics_passes, metrics_every, metrics_count;
     bool quiet, verbose, no_nvtx, memory, command, redact, hub;
@@ -39,6 +39,7 @@ struct gp_collect_plan {
     uint64_t dump_signal; /* that writes what is kept, as a bit; 0: none */
     int64_t idle_ns;      /* write what is kept after so long without GPU work; 0: never */
     const char *output;   /* NULL: standard output */
+    int64_t sample_ns;    /* between samples of the host; 0: none */
     bool pattern;         /* OUTPUT names a trace per process */
 };
 

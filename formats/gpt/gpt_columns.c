@@ -151,6 +151,14 @@ static const struct gp_gpt_field metric_fields[] = {
 };
 const struct gp_gpt_dict gp_gpt_metric_dict = DICT(GP_GPT_METRICS, "metrics", gp_metric, metric_fields);
 
+static const struct gp_gpt_field stacks_fields[] = {
+    FIELD(1, GP_GPT_STACK_REF, gp_stack, parent, 0),
+    FIELD(2, GP_GPT_STRING, gp_stack, name, 0),
+    FIELD(3, GP_GPT_STRING, gp_stack, file, 0),
+    FIELD(4, GP_GPT_UINT, gp_stack, line, 0),
+};
+const struct gp_gpt_dict gp_gpt_stacks_dict = DICT(GP_GPT_STACKS, "stacks", gp_stack, stacks_fields);
+
 uint64_t gp_gpt_field_get(const struct gp_gpt_field *f, const void *p)
 {
     const char *at = (const char *)p + f->offset;

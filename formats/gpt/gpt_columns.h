@@ -24,6 +24,7 @@ enum gp_gpt_kind {
     GP_GPT_NODES = 12,
     GP_GPT_METRICS =
         13, /* a set of metrics: its number is the base, its rows are in the order of the values */
+    GP_GPT_STACKS = 14,
     GP_GPT_LAUNCH = 16, /* GPU events, each with the API call that launched it */
     GP_GPT_EVENTS = 32, /* + the number of the table, see GP_GPT_TABLES */
     GP_GPT_END = 63,
@@ -44,8 +45,9 @@ enum gp_gpt_kind {
     X(10, GP_FLOW)                                                                                           \
     X(11, GP_MARK)                                                                                           \
     X(12, GP_OTHER)                                                                                          \
-    X(13, GP_METRIC)
-enum { GP_GPT_TABLE_COUNT = 14 };
+    X(13, GP_METRIC)                                                                                         \
+    X(14, GP_SAMPLE)
+enum { GP_GPT_TABLE_COUNT = 15 };
 
 /* The meaning of the numbers of a column. */
 enum gp_gpt_type {
@@ -55,8 +57,9 @@ enum gp_gpt_type {
     GP_GPT_TRACK_REF = 3,
     GP_GPT_CONFIG_REF = 4,
     GP_GPT_PROCESS_REF = 5,
-    GP_GPT_FLOAT = 6, /* bits of an IEEE double */
-    GP_GPT_TEXT = 7,  /* bytes, only in STRINGS */
+    GP_GPT_FLOAT = 6,     /* bits of an IEEE double */
+    GP_GPT_TEXT = 7,      /* bytes, only in STRINGS */
+    GP_GPT_STACK_REF = 8, /* number of a stack, 0: none */
 };
 
 /* Column ids of event blocks: X(id, column, type). In a LAUNCH block the API call's columns have GP_GPT_SIDE
@@ -143,7 +146,7 @@ struct gp_gpt_dict {
 
 extern const struct gp_gpt_dict gp_gpt_process_dict, gp_gpt_track_dict, gp_gpt_config_dict,
     gp_gpt_device_dict, gp_gpt_meta_dict, gp_gpt_loss_dict, gp_gpt_clock_dict, gp_gpt_nodes_dict,
-    gp_gpt_metric_dict;
+    gp_gpt_metric_dict, gp_gpt_stacks_dict;
 
 /* Model column of an event column id: index in the table by id; -1 if there is none. */
 extern const int8_t gp_gpt_model_column[GP_GPT_COLUMN_END];

@@ -101,6 +101,7 @@ void gp_gpt_names_release(struct gp_gpt_names *names)
     free(names->clocks.at);
     free(names->nodes.at);
     free(names->metric_sets.at);
+    free(names->stacks.at);
     memset(names, 0, sizeof *names);
 }
 
@@ -185,6 +186,8 @@ static const struct gp_id_map *map_of(const struct gp_gpt_names *names, int type
         return &names->configs;
     case GP_GPT_PROCESS_REF:
         return &names->processes;
+    case GP_GPT_STACK_REF:
+        return &names->stacks;
     default:
         return NULL;
     }
@@ -201,6 +204,7 @@ static void map_values(struct gp_block_decoder *d, int type, uint64_t *v, size_t
         if (GP_UNLIKELY(to == MISSING)) {
             if (type == GP_GPT_STRING && !id) to = 0;
             else if (type == GP_GPT_PROCESS_REF && id == UINT32_MAX) to = UINT32_MAX; /* none */
+            else if (type == GP_GPT_STACK_REF) to = 0; /* none, or lost: then the sample has no stack */
             else if (d->define) to = lost_entry(d->trace, names, type, id);
             else d->missing = true, to = 0;
         }
@@ -539,6 +543,8 @@ static int get_side(struct gp_block_decoder *d, struct side *s, const struct sid
         if (!gp_events_column(s->to, col)) continue;
         bool reference = gp_gpt_column_type[col] == GP_GPT_STRING;
         if (reference ? get_reference(d, s, col, NULL, &nlocal) : get_number(d, s, api, col)) return -1;
+        if (col == GP_COL_ID && s->table == GP_SAMPLE)
+            map_values(d, GP_GPT_STACK_REF, s->to->id + s->row, d->n);
     }
     return 0;
 }
@@ -738,6 +744,19 @@ static void bound_kind(const struct gp_block_job *job, uint32_t *kind, uint32_t 
     gp_trace_issue(t, GP_Q_BAD_VALUE, 1, job->offset);
 }
 
+/* Parents come first, in the file and in the trace. Entry 0 is none. An entry that is written again stays what
+ * it was: others build on it. */
+static void add_stack(struct gp_gpt_names *names, uint64_t id, const struct gp_stack *s, struct gp_trace *t)
+{
+    struct gp_stack own = *s;
+    if (!id || map_get(&names->stacks, id) != MISSING) return;
+    if (!t->stacks.n) GP_VEC_PUSH(&t->stacks, (struct gp_stack){0});
+    own.parent = id > s->parent ? map_get(&names->stacks, s->parent) : 0;
+    if (own.parent == MISSING) own.parent = 0;
+    map_set(&names->stacks, id, (uint32_t)t->stacks.n);
+    GP_VEC_PUSH(&t->stacks, own);
+}
+
 /* Put one decoded struct into the trace and remember its number. */
 static void add_entry(const struct gp_block_job *job, uint64_t id, void *entry, struct gp_trace *t)
 {
@@ -789,6 +808,9 @@ static void add_entry(const struct gp_block_job *job, uint64_t id, void *entry, 
         PUT_ENTRY(&t->node_runs, &names->nodes, id, *r);
         break;
     }
+    case GP_GPT_STACKS:
+        add_stack(names, id, entry, t);
+        break;
     default:
         break;
     }
@@ -821,7 +843,8 @@ static int get_dictionary(const struct gp_block_job *job, const struct gp_gpt_di
                 map_set(&job->names->config_names, job->header.base_ns + i, (uint32_t)v[i]);
         /* An absent column means the producer's process 0, which need not be process 0 of the trace. */
         bool process = field->type == GP_GPT_PROCESS_REF;
-        if (columns[field->id].p || process) map_values(&mapper, field->type, v, n);
+        bool parent = field->type == GP_GPT_STACK_REF; /* which may be in this block: mapped entry by entry */
+        if ((columns[field->id].p || process) && !parent) map_values(&mapper, field->type, v, n);
         for (size_t i = 0; i < n; i++) gp_gpt_field_set(field, entries + i * dict->size, v[i]);
     }
     bool set = dict == &gp_gpt_metric_dict;
@@ -835,8 +858,9 @@ static int get_dictionary(const struct gp_block_job *job, const struct gp_gpt_di
 int gp_block_get_small(const struct gp_block_job *job, uint64_t limit, struct gp_trace *t)
 {
     static const struct gp_gpt_dict *const dicts[] = {
-        &gp_gpt_process_dict, &gp_gpt_track_dict, &gp_gpt_config_dict, &gp_gpt_device_dict, &gp_gpt_meta_dict,
-        &gp_gpt_loss_dict,    &gp_gpt_clock_dict, &gp_gpt_nodes_dict,  &gp_gpt_metric_dict};
+        &gp_gpt_process_dict, &gp_gpt_track_dict, &gp_gpt_config_dict, &gp_gpt_device_dict,
+        &gp_gpt_meta_dict,    &gp_gpt_loss_dict,  &gp_gpt_clock_dict,  &gp_gpt_nodes_dict,
+        &gp_gpt_metric_dict,  &gp_gpt_stacks_dict};
     struct column columns[MAX_FIELDS];
     uint64_t n = job->header.nrec;
     int rc = 0;

@@ -21,7 +21,7 @@ struct gp_id_map {
 /* What one producer has defined so far. */
 struct gp_gpt_names {
     uint32_t producer;
-    struct gp_id_map strings, processes, tracks, configs, devices, losses, clocks, nodes, metric_sets;
+    struct gp_id_map strings, processes, tracks, configs, devices, losses, clocks, nodes, metric_sets, stacks;
     struct gp_id_map config_names; /* by config, the name as a number of the file */
     uint32_t lost;                 /* entries that were made up because they are not defined */
 };

@@ -567,8 +567,9 @@ static void schema_add(struct schema *s, unsigned kind, unsigned id, unsigned ty
 uint32_t gp_block_put_schema(struct gp_buf *b)
 {
     static const struct gp_gpt_dict *const dicts[] = {
-        &gp_gpt_process_dict, &gp_gpt_track_dict, &gp_gpt_config_dict, &gp_gpt_device_dict, &gp_gpt_meta_dict,
-        &gp_gpt_loss_dict,    &gp_gpt_clock_dict, &gp_gpt_nodes_dict,  &gp_gpt_metric_dict};
+        &gp_gpt_process_dict, &gp_gpt_track_dict, &gp_gpt_config_dict, &gp_gpt_device_dict,
+        &gp_gpt_meta_dict,    &gp_gpt_loss_dict,  &gp_gpt_clock_dict,  &gp_gpt_nodes_dict,
+        &gp_gpt_metric_dict,  &gp_gpt_stacks_dict};
     enum { MAX = 256 };
     uint64_t kind[MAX], id[MAX], type[MAX], length[MAX];
     struct schema s = {kind, id, type, length, {0}, 0};

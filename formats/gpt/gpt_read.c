@@ -210,7 +210,7 @@ static bool take_block(struct reader *r, const struct gp_gpt_block_header *h)
 
 static bool is_known(uint16_t kind)
 {
-    return is_events(kind) || (kind >= GP_GPT_INFO && kind <= GP_GPT_METRICS) || kind == GP_GPT_END;
+    return is_events(kind) || (kind >= GP_GPT_INFO && kind <= GP_GPT_STACKS) || kind == GP_GPT_END;
 }
 
 static int scan(struct reader *r, struct gp_err *err)

@@ -33,7 +33,7 @@ struct gp_gpt_writer {
     uint32_t strings, metric_sets; /* that were written */
     bool schema_done, info_done;
     int32_t rank, world_size;
-    struct shadow processes, tracks, configs, devices, meta, losses, clocks, nodes;
+    struct shadow processes, tracks, configs, devices, meta, losses, clocks, nodes, stacks;
     uint64_t rows[GP_GPT_TABLE_COUNT];
     struct gp_gpt_stats stats;
     struct gp_buf block, packed;
@@ -63,8 +63,8 @@ static void shadow_release(struct shadow *s)
 void gp_gpt_writer_free(struct gp_gpt_writer *w)
 {
     if (!w) return;
-    struct shadow *all[] = {&w->processes, &w->tracks, &w->configs, &w->devices,
-                            &w->meta,      &w->losses, &w->clocks,  &w->nodes};
+    struct shadow *all[] = {&w->processes, &w->tracks, &w->configs, &w->devices, &w->meta,
+                            &w->losses,    &w->clocks, &w->nodes,   &w->stacks};
     for (size_t i = 0; i < GP_COUNT(all); i++) shadow_release(all[i]);
     gp_buf_release(&w->block);
     gp_buf_release(&w->packed);
@@ -247,6 +247,7 @@ static void put_dictionaries(struct gp_gpt_writer *w, const struct gp_trace *t)
     put_changes(w, &gp_gpt_clock_dict, &w->clocks, t->clocks.at, t->clocks.n);
     put_changes(w, &gp_gpt_nodes_dict, &w->nodes, t->node_runs.at, t->node_runs.n);
     put_metric_sets(w, t);
+    put_changes(w, &gp_gpt_stacks_dict, &w->stacks, t->stacks.at, t->stacks.n);
 }
 
 /* ---- events ---- */

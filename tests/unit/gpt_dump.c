@@ -34,6 +34,19 @@ static void print_config(const struct gp_trace *t, uint32_t config)
     print_text(t, c->extra);
 }
 
+/* From the innermost frame on. */
+static void print_stack(const struct gp_trace *t, uint32_t stack)
+{
+    if (!stack) putchar('-');
+    for (uint32_t s = stack; s; s = t->stacks.at[s].parent) {
+        if (s != stack) putchar(';');
+        print_text(t, t->stacks.at[s].name);
+        putchar(':');
+        print_text(t, t->stacks.at[s].file);
+        printf(":%u", (unsigned)t->stacks.at[s].line);
+    }
+}
+
 static void print_cell(const struct gp_trace *t, enum gp_table table, enum gp_column col, size_t row)
 {
     const struct gp_events *e = &t->events[table];
@@ -50,6 +63,10 @@ static void print_cell(const struct gp_trace *t, enum gp_table table, enum gp_co
         break;
     case GP_COL_CONFIG:
         if (table == GP_GPU || table == GP_METRIC) print_config(t, narrow);
+        break;
+    case GP_COL_ID:
+        if (table == GP_SAMPLE) print_stack(t, gp_sample_stack(e, row));
+        else printf("%" PRIu64, v);
         break;
     case GP_COL_NAME:
     case GP_COL_CAT:
@@ -94,6 +111,20 @@ static void add_graph_nodes(struct gp_trace *t)
     for (size_t i = 0; i < GP_COUNT(runs); i++) GP_VEC_PUSH(&t->node_runs, runs[i]);
 }
 
+/* A tree of stacks, and samples of them on the track of the first call. */
+static void add_samples(struct gp_trace *t)
+{
+    struct gp_events *e = &t->events[GP_SAMPLE];
+    GP_VEC_PUSH(&t->stacks, (struct gp_stack){0});
+    for (uint32_t i = 1; i < 300; i++)
+        GP_VEC_PUSH(&t->stacks, ((struct gp_stack){i % 9 ? i / 2 : 0, 1 + i % 3, 1 + i % 2, i % 40}));
+    for (uint32_t i = 0; i < 2000; i++) {
+        size_t row = gp_events_add(e, 5000 * (int64_t)i, i % 5 * 700, t->events[GP_API].track[0], 1 + i % 2);
+        gp_set_id(e, row, i * 7 % 300);
+        gp_set_total(e, row, i % 5);
+    }
+}
+
 static int generate(char **argv)
 {
     struct gp_trace t;
@@ -101,6 +132,7 @@ static int generate(char **argv)
     if (seed % 2) random_trace(&t, seed, strtoul(argv[1], NULL, 10));
     else launch_trace(&t, atoi(argv[1]));
     if (seed % 2 == 0) add_graph_nodes(&t);
+    if (seed % 2 == 0 && t.events[GP_API].n) add_samples(&t);
     int status = write_small_blocks(&t, argv[2], GP_GPT_PLAIN);
     gp_trace_release(&t);
     return status;

@@ -162,7 +162,7 @@ static inline void fill_row(struct gp_trace *t, struct gp_events *e, size_t row,
     gp_set_py_id(e, row, some_id(seed, last));
     gp_set_py_parent(e, row, some_id(seed, last));
     gp_set_py_module(e, row, some_id(seed, last));
-    gp_set_id(e, row, some_id(seed, last));
+    if (e != &t->events[GP_SAMPLE]) gp_set_id(e, row, some_id(seed, last)); /* there a stack */
     gp_set_addr(e, row, next_random(seed) >> pick(seed, 64));
     gp_set_bytes(e, row, (int64_t)(next_random(seed) >> pick(seed, 64)));
     gp_set_total(e, row, (int64_t)next_random(seed));

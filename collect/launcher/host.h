@@ -1,0 +1,30 @@
+/* host.h -- what the host does while a command runs: a sampler and what writes down what it finds. Prints
+ * nothing.
+ *
+ *     struct gp_host *h = gp_host_new(&opts);
+ *     gp_host_start(h, pid, &err);
+ *     gp_host_turn(h, now_ns);                     // at gp_host_due()
+ *     gp_host_end(h);
+ *     gp_host_about(h, say);
+ *     gp_host_free(h);
+ */
+#ifndef GP_COLLECT_HOST_H
+#define GP_COLLECT_HOST_H
+
+#include "collect/sample/sample_writer.h"
+#include "collect/sample/sampler.h"
+
+struct gp_host;
+
+struct gp_host *gp_host_new(const struct gp_sample_writer_opts *opts);
+int gp_host_start(struct gp_host *h, pid_t pid, struct gp_err *err) GP_MUST_CHECK;
+/* When to call gp_host_turn(); 0 if H is NULL. */
+int64_t gp_host_due(const struct gp_host *h);
+/* Write down what was found, if it is time to. H may be NULL. */
+void gp_host_turn(struct gp_host *h, int64_t now_ns);
+/* Stop, and write down the rest. H may be NULL. */
+void gp_host_end(struct gp_host *h);
+struct gp_sampler_counts gp_host_counts(struct gp_host *h);
+void gp_host_free(struct gp_host *h);
+
+#endif

@@ -1,0 +1,45 @@
+/* python.h -- the Python threads of one process, sampled from outside. Knows no clock and no file: whoever calls
+ * it decides when, and takes what it finds.
+ *
+ *     struct gp_py *p = gp_py_new(pid, remote, &reader, &stacks);
+ *     if (gp_py_attach(p, &place)) gp_py_sample(p, take, ctx);
+ *     gp_py_free(p);
+ */
+#ifndef GP_COLLECT_SAMPLE_PYTHON_H
+#define GP_COLLECT_SAMPLE_PYTHON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "collect/sample/python_find.h"
+#include "collect/sample/python_stacks.h"
+#include "collect/sample/python_thread.h"
+#include "collect/sample/thread_state.h"
+
+struct gp_py;
+
+/* What one thread was doing. */
+struct gp_py_sample {
+    int64_t tid;
+    uint32_t stack; /* of struct gp_stacks */
+    enum gp_thread_does does;
+    bool partial; /* inner frames are missing */
+};
+
+/* Since the process was attached to. */
+struct gp_py_counts {
+    uint64_t whole, partial, torn, empty, skipped;
+};
+
+/* READER and STACKS are shared with other processes, one at a time. */
+struct gp_py *gp_py_new(pid_t pid, struct gp_remote remote, struct gp_py_reader *reader,
+                        struct gp_stacks *stacks);
+/* Find its interpreter. False if there is none (yet), or its version is not known: then *WHY is set, a static text. */
+bool gp_py_attach(struct gp_py *p, const struct gp_py_place *place, const char **why);
+/* Look at each thread once. False if the process can no longer be read. */
+bool gp_py_sample(struct gp_py *p, void (*take)(void *ctx, const struct gp_py_sample *sample), void *ctx);
+const struct gp_py_counts *gp_py_counts(const struct gp_py *p);
+unsigned gp_py_minor(const struct gp_py *p);
+void gp_py_free(struct gp_py *p);
+
+#endif

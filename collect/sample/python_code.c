@@ -1,0 +1,218 @@
+#include "collect/sample/python_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "collect/sample/bytes.h"
+#include "collect/sample/python_lines.h"
+#include "formats/base/mem.h"
+
+enum { CHARS_MOST = 1000, TABLE_MOST = 1 << 20, CODE_BYTES_MOST = 16 << 20, CHECKED_AT_ONCE = 128 };
+
+/* ---- texts ---- */
+
+static size_t put_utf8(char *to, uint32_t c)
+{
+    if (c < 0x20) c = '?';
+    if (c < 0x80) {
+        to[0] = (char)c;
+        return 1;
+    }
+    unsigned more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    static const unsigned heads[] = {0, 0xc0, 0xe0, 0xf0};
+    for (unsigned i = more; i; i--, c >>= 6) to[i] = (char)(0x80 | (c & 63));
+    to[0] = (char)(heads[more] | c);
+    return more + 1;
+}
+
+static uint32_t char_at(const uint8_t *chars, size_t i, unsigned kind)
+{
+    uint16_t two;
+    uint32_t four;
+    if (kind == 1) return chars[i];
+    if (kind == 2) {
+        memcpy(&two, chars + 2 * i, sizeof two);
+        return two;
+    }
+    memcpy(&four, chars + 4 * i, sizeof four);
+    return four > 0x10ffff ? '?' : four;
+}
+
+/* The width of its characters, in a field after 2 bits, or, in some builds, after 16 or 8; then one bit that it
+ * is compact, which all names are. */
+static bool kind_of(uint32_t state, unsigned *kind, unsigned *ascii)
+{
+    static const unsigned shifts[] = {2, 16, 8};
+    for (size_t i = 0; i < GP_COUNT(shifts); i++) {
+        *kind = state >> shifts[i] & 7;
+        *ascii = state >> (shifts[i] + 4) & 1;
+        if ((*kind == 1 || *kind == 2 || *kind == 4) && state >> (shifts[i] + 3) & 1) return true;
+    }
+    return false;
+}
+
+bool gp_py_text(const struct gp_py_layout *o, const struct gp_remote *remote, uint64_t at, char *to,
+                size_t size)
+{
+    uint8_t head[128], chars[4 * CHARS_MOST];
+    if (o->str_ascii > sizeof head || !gp_remote_get(remote, at, head, o->str_ascii)) return false;
+    uint64_t length = gp_take_u64(head, o->str_length);
+    uint32_t state = gp_take_u32(head, o->str_state);
+    unsigned kind, ascii;
+    if (length > 1 << 20 || !kind_of(state, &kind, &ascii)) return false;
+    size_t n = length < CHARS_MOST ? (size_t)length : CHARS_MOST, used = 0;
+    if (!gp_remote_get(remote, at + (ascii ? o->str_ascii : o->str_other), chars, n * kind)) return false;
+    for (size_t i = 0; i < n && used + 8 < size; i++) used += put_utf8(to + used, char_at(chars, i, kind));
+    to[used] = 0;
+    if (n < length && used + 4 <= size) strcpy(to + used, "...");
+    return true;
+}
+
+/* ---- objects ---- */
+
+static void take_marks(const struct gp_py_layout *o, const uint8_t *code, uint64_t marks[GP_PY_MARKS])
+{
+    marks[0] = gp_take_u64(code, 8);
+    marks[1] = gp_take_u64(code, o->code_file);
+    marks[2] = gp_take_u64(code, o->code_name);
+    marks[3] = gp_take_u64(code, o->code_lines);
+    marks[4] = gp_take_u32(code, o->code_first);
+    marks[5] = gp_take_u64(code, 16);
+    marks[6] = gp_take_u64(code, 32);
+}
+
+static bool load_lines(struct gp_py_codes *codes, struct gp_py_code *c, uint64_t at)
+{
+    const struct gp_py_layout *o = codes->layout;
+    uint8_t head[72];
+    if (!gp_remote_get(codes->remote, at, head, o->bytes_data)) return false;
+    uint64_t n = gp_take_u64(head, o->bytes_size);
+    free(c->table);
+    c->table = NULL;
+    c->table_n = 0;
+    bool fits = n <= TABLE_MOST; /* otherwise every instruction has the first line */
+    c->table = gp_alloc(fits ? n + 1 : 1);
+    if (!fits) return true;
+    c->table_n = (uint32_t)n;
+    return gp_remote_get(codes->remote, at + o->bytes_data, c->table, n);
+}
+
+static bool load_start(struct gp_py_codes *codes, struct gp_py_code *c, const uint8_t *code)
+{
+    const struct gp_py_layout *o = codes->layout;
+    uint8_t head[72];
+    if (o->minor >= 11) {
+        c->start = c->at + o->code_start;
+        c->bytes = (gp_take_u64(code, 16) & UINT32_MAX) * 2;
+    } else {
+        uint64_t instructions = gp_take_u64(code, o->code_start);
+        if (!gp_remote_get(codes->remote, instructions, head, o->bytes_data)) return false;
+        c->start = 0;
+        c->bytes = gp_take_u64(head, o->bytes_size);
+    }
+    return c->bytes <= CODE_BYTES_MOST;
+}
+
+static bool load(struct gp_py_codes *codes, struct gp_py_code *c)
+{
+    const struct gp_py_layout *o = codes->layout;
+    uint8_t code[GP_PY_CODE_MOST], again[GP_PY_CODE_MOST];
+    uint64_t marks[GP_PY_MARKS];
+    char text[4 * CHARS_MOST + 16];
+    if (!gp_remote_get(codes->remote, c->at, code, o->code_bytes)) return false;
+    take_marks(o, code, c->marks);
+    if (codes->code_type && c->marks[0] != codes->code_type) return false;
+    c->first = (int32_t)gp_take_u32(code, o->code_first);
+    if (!gp_py_text(o, codes->remote, c->marks[2], text, sizeof text)) return false;
+    c->name = gp_intern_cstr(codes->strings, text);
+    if (!gp_py_text(o, codes->remote, c->marks[1], text, sizeof text)) return false;
+    c->file = gp_intern_cstr(codes->strings, text);
+    if (!load_lines(codes, c, c->marks[3]) || !load_start(codes, c, code)) return false;
+    if (!gp_remote_get(codes->remote, c->at, again, o->code_bytes)) return false;
+    take_marks(o, again, marks);
+    codes->loaded++;
+    return !memcmp(marks, c->marks, sizeof marks); /* it was the same object all the time */
+}
+
+static void free_code(struct gp_py_code *c)
+{
+    free(c->table);
+    free(c);
+}
+
+const struct gp_py_code *gp_py_code(struct gp_py_codes *codes, uint64_t at)
+{
+    if (!gp_is_address(at)) return NULL;
+    const uint32_t *known = gp_map_get(&codes->index, at);
+    if (known && codes->list.at[*known]->table) return codes->list.at[*known];
+    struct gp_py_code *c = known ? codes->list.at[*known] : gp_zalloc(sizeof *c);
+    c->at = at;
+    bool ok = load(codes, c);
+    if (!ok && known) {
+        free(c->table);
+        c->table = NULL;
+    } else if (!ok) {
+        free_code(c);
+    } else if (!known) {
+        *gp_map_put(&codes->index, at, 0) = (uint32_t)codes->list.n;
+        GP_VEC_PUSH(&codes->list, c);
+    }
+    return ok ? c : NULL;
+}
+
+bool gp_py_codes_check(struct gp_py_codes *codes, const struct gp_py_code *const *list, size_t n)
+{
+    const struct gp_py_layout *o = codes->layout;
+    uint8_t buf[CHECKED_AT_ONCE][GP_PY_CODE_MOST];
+    struct gp_remote_range ranges[CHECKED_AT_ONCE];
+    uint64_t marks[GP_PY_MARKS];
+    for (size_t from = 0; from < n; from += CHECKED_AT_ONCE) {
+        size_t k = n - from < CHECKED_AT_ONCE ? n - from : CHECKED_AT_ONCE;
+        for (size_t i = 0; i < k; i++)
+            ranges[i] = (struct gp_remote_range){list[from + i]->at, buf[i],
+                                                 o->code_lines + 8u > 40 ? o->code_lines + 8u : 40};
+        if (codes->remote->read(codes->remote->ctx, ranges, k) != k) return false;
+        for (size_t i = 0; i < k; i++) {
+            take_marks(o, buf[i], marks);
+            if (!memcmp(marks, list[from + i]->marks, sizeof marks)) continue;
+            codes->stale++;
+            struct gp_py_code *c = codes->list.at[*gp_map_get(&codes->index, list[from + i]->at)];
+            if (load(codes, c)) continue;
+            free(c->table);
+            c->table = NULL; /* read again when it is met again */
+            return false;
+        }
+    }
+    return true;
+}
+
+uint32_t gp_py_code_line(const struct gp_py_codes *codes, const struct gp_py_code *c, uint64_t ip, bool *ok)
+{
+    const struct gp_py_layout *o = codes->layout;
+    int64_t unit;
+    if (o->minor >= 11) {
+        *ok = o->free_threaded || (ip + 2 >= c->start && ip < c->start + c->bytes);
+        unit = ip < c->start || ip >= c->start + c->bytes ? -1 : (int64_t)(ip - c->start) / 2;
+    } else {
+        int32_t last = (int32_t)(uint32_t)ip;
+        unit = o->minor == 10 ? last : last < 0 ? -1 : last / 2;
+        *ok = unit >= -1 && unit < (int64_t)(c->bytes / 2);
+    }
+    if (!*ok) return 0;
+    int64_t line = unit < 0 || !c->table_n
+                       ? c->first
+                       : gp_py_line(o->minor, c->table, c->table_n, c->first, (uint32_t)unit);
+    return line > 0 && line < UINT32_MAX ? (uint32_t)line : 0;
+}
+
+void gp_py_codes_release(struct gp_py_codes *codes)
+{
+    for (size_t i = 0; i < codes->list.n; i++) free_code(codes->list.at[i]);
+    GP_VEC_FREE(&codes->list);
+    gp_map_release(&codes->index);
+    memset(&codes->index, 0, sizeof codes->index);
+}
+
+void gp_py_codes_trim(struct gp_py_codes *codes)
+{
+    if (codes->list.n > GP_PY_CODES_MOST) gp_py_codes_release(codes);
+}

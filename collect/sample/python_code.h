@@ -1,0 +1,57 @@
+/* python_code.h -- the code objects of a CPython process, read once each and recognised again: their function,
+ * file and lines. A code object may be freed and another one made at its address, so what is known is checked
+ * against a few fields of the object before it is used.
+ *
+ *     struct gp_py_codes codes = {.layout = &o, .remote = &remote, .strings = &stacks.strings};
+ *     const struct gp_py_code *c = gp_py_code(&codes, address);       // NULL: it is none, or cannot be read
+ *     line = gp_py_code_line(&codes, c, instruction, &ok);
+ */
+#ifndef GP_COLLECT_SAMPLE_PYTHON_CODE_H
+#define GP_COLLECT_SAMPLE_PYTHON_CODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "collect/sample/python_layout.h"
+#include "collect/sample/remote.h"
+#include "formats/base/intern.h"
+#include "formats/base/map.h"
+#include "formats/base/vec.h"
+
+enum { GP_PY_CODES_MOST = 1 << 16, GP_PY_MARKS = 7 };
+
+struct gp_py_code {
+    uint64_t at;
+    uint64_t marks[GP_PY_MARKS]; /* fields of the object by which it is recognised */
+    gp_sid name, file;
+    int64_t first;         /* line */
+    uint64_t start, bytes; /* of the instructions; before 3.11 they are counted from 0 */
+    uint8_t *table;        /* of lines */
+    uint32_t table_n;
+};
+
+/* Fill the first five and zero the rest. */
+struct gp_py_codes {
+    const struct gp_py_layout *layout;
+    const struct gp_remote *remote;
+    struct gp_strings *strings;
+    uint64_t code_type; /* address of PyCode_Type, 0 unknown */
+    uint64_t loaded, stale;
+    struct gp_map index; /* address -> index */
+    GP_VEC(struct gp_py_code *) list;
+};
+
+/* Valid until gp_py_codes_trim(). */
+const struct gp_py_code *gp_py_code(struct gp_py_codes *codes, uint64_t at);
+/* Are the N code objects still those that they were? What has changed is read again. False if one is none any more. */
+bool gp_py_codes_check(struct gp_py_codes *codes, const struct gp_py_code *const *list, size_t n);
+/* The line of the instruction, 0 if it has none. *OK is false if it is not in the code. */
+uint32_t gp_py_code_line(const struct gp_py_codes *codes, const struct gp_py_code *c, uint64_t ip, bool *ok);
+/* Forget everything if there is too much of it. Between samples. */
+void gp_py_codes_trim(struct gp_py_codes *codes);
+void gp_py_codes_release(struct gp_py_codes *codes);
+
+/* The text of the str at AT, as UTF-8, cut after 1000 characters; false if there is none. */
+bool gp_py_text(const struct gp_py_layout *o, const struct gp_remote *remote, uint64_t at, char *to,
+                size_t size);
+
+#endif

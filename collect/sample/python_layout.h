@@ -1,0 +1,49 @@
+/* python_layout.h -- where things lie in the memory of a CPython interpreter, 3.9 to 3.14, on 64-bit Linux.
+ * Before 3.13 that is fixed by the version; from 3.13 on the process has a table of it (_Py_DebugOffsets),
+ * whose own shape depends on the version. Pure.
+ *
+ *     struct gp_py_layout o;
+ *     if (!gp_py_layout(&o, version, table, n)) ...        // this version is not known
+ */
+#ifndef GP_COLLECT_SAMPLE_PYTHON_LAYOUT_H
+#define GP_COLLECT_SAMPLE_PYTHON_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GP_PY_NONE UINT32_MAX /* there is no such field */
+
+/* The most that is read of the structs, and what _PyRuntime begins with from 3.13 on. */
+enum {
+    GP_PY_THREAD_MOST = 2048,
+    GP_PY_FRAME_MOST = 128,
+    GP_PY_CODE_MOST = 512,
+    GP_PY_TABLE_BYTES = 800,
+    GP_PY_FIRST_MINOR = 9,
+    GP_PY_LAST_MINOR = 14
+};
+
+/* Offsets in bytes. */
+struct gp_py_layout {
+    unsigned minor;     /* 3.MINOR */
+    bool free_threaded; /* no GIL; threads may run private copies of bytecode */
+    uint32_t runtime_head;
+    uint32_t interp_next, interp_threads, interp_collecting;
+    /* the GIL: in the interpreter there is a pointer to it, or it is part of the runtime */
+    uint32_t gil_pointer, gil_holder, gil_locked;
+    uint32_t thread_next, thread_interp, thread_native_id, thread_pthread;
+    uint32_t thread_frame;             /* the top frame, or none: */
+    uint32_t thread_cframe, cframe_at; /* then it is behind a pointer to a C frame */
+    uint32_t thread_chunk, thread_top, thread_bytes;
+    uint32_t frame_previous, frame_code, frame_ip, frame_owner, frame_bytes;
+    uint32_t code_first, code_file, code_name, code_lines, code_start, code_bytes;
+    uint32_t str_length, str_state, str_ascii, str_other;
+    uint32_t bytes_size, bytes_data;
+};
+
+/* Fill O for VERSION (PY_VERSION_HEX). TABLE is what the N bytes at _PyRuntime hold, used from 3.13 on. False
+ * if the version is not known or the table cannot be one. */
+bool gp_py_layout(struct gp_py_layout *o, uint32_t version, const void *table, size_t n);
+
+#endif

@@ -1,0 +1,266 @@
+#include "collect/sample/python_thread.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "collect/sample/bytes.h"
+#include "formats/base/mem.h"
+
+/* A part of the stack (a chunk) has a header, and the oldest one a free word before its first frame. */
+enum { CHUNK_HEADER = 24, FIRST_FRAME = 32, CHUNK_BYTES = 16 << 10, AHEAD = 640, TURNS = 3 };
+enum { OWNED_BY_C = 3, OWNER_MOST = 4 };
+
+/* ---- what to read ---- */
+
+/* The older parts of the stack, which change rarely. */
+static void find_parts(struct gp_py_reader *r, struct gp_py_thread *t, uint64_t chunk)
+{
+    uint64_t head[3], at = chunk;
+    t->root = 0;
+    t->parts = 1;
+    while (t->parts < GP_PY_PARTS && gp_remote_get(r->remote, at, head, sizeof head)) {
+        if (!head[0]) {
+            t->root = at;
+            return;
+        }
+        at = head[0];
+        if (!gp_is_address(at) || !gp_remote_get(r->remote, at, head, sizeof head)) return;
+        if (head[2] > GP_PY_PART_BYTES / 8 - 3) return;
+        t->part[t->parts] = at;
+        t->part_n[t->parts++] = (uint32_t)(CHUNK_HEADER + head[2] * 8);
+    }
+}
+
+/* Next time read the newest part up to a bit above the frame at TOP. */
+static void guess(struct gp_py_reader *r, struct gp_py_thread *t, uint64_t top)
+{
+    const struct gp_py_layout *o = r->layout;
+    uint64_t chunk = o->thread_chunk == GP_PY_NONE ? 0 : gp_take_u64(r->state, o->thread_chunk);
+    if (!gp_is_address(chunk)) {
+        t->parts = 0;
+        t->root = 0;
+        return;
+    }
+    bool same = t->parts && t->part[0] == chunk && t->root;
+    uint64_t used = top >= chunk && top < chunk + GP_PY_PART_BYTES ? top - chunk + AHEAD : 1024;
+    if (used > CHUNK_BYTES && top < chunk + CHUNK_BYTES) used = CHUNK_BYTES;
+    if (used > GP_PY_PART_BYTES) used = GP_PY_PART_BYTES;
+    t->part[0] = chunk;
+    t->part_n[0] = (uint32_t)used;
+    if (!same) find_parts(r, t, chunk);
+}
+
+static size_t add_copy(struct gp_py_reader *r, const struct gp_py_thread *t, struct gp_remote_range *to,
+                       size_t n, int copy)
+{
+    /* the second time in another order: what both agree on was so for a while */
+    if (!copy && t->cframe) to[n++] = (struct gp_remote_range){t->cframe, r->cframes[copy], 16};
+    for (uint32_t i = 0; i < t->parts; i++)
+        to[n++] = (struct gp_remote_range){t->part[i], r->parts[copy][i], t->part_n[i]};
+    if (copy && t->cframe) to[n++] = (struct gp_remote_range){t->cframe, r->cframes[copy], 16};
+    for (uint32_t i = 0; i < t->odds; i++)
+        to[n++] = (struct gp_remote_range){t->odd[i], r->odds[copy][i], r->layout->frame_bytes};
+    return n;
+}
+
+/* Read the state of the thread and both copies of what is guessed. False if even the state cannot be read. */
+static bool read_guessed(struct gp_py_reader *r, const struct gp_py_thread *t)
+{
+    struct gp_remote_range ranges[1 + 2 * (1 + GP_PY_PARTS + GP_PY_ODD)];
+    ranges[0] = (struct gp_remote_range){t->at, r->state, r->layout->thread_bytes};
+    r->cframe = t->cframe;
+    size_t first = add_copy(r, t, ranges, 1, 0), all = add_copy(r, t, ranges, first, 1);
+    size_t got = r->remote->read(r->remote->ctx, ranges, all);
+    r->have[0] = got >= first;
+    r->have[1] = got == all;
+    return got >= 1;
+}
+
+/* ---- walking ---- */
+
+struct walk {
+    int copy;
+    struct gp_py_frame *to;
+    uint32_t n;
+    uint8_t frame[GP_PY_FRAME_MOST]; /* one that was not guessed */
+};
+
+/* The bytes of the frame at AT in that copy, or read now. *IN: it lies in the newest part of the stack; *ODD: in none. */
+static const uint8_t *frame_at(struct gp_py_reader *r, const struct gp_py_thread *t, struct walk *w,
+                               uint64_t at, bool *in, bool *odd)
+{
+    uint32_t bytes = r->layout->frame_bytes;
+    *in = *odd = false;
+    for (uint32_t i = 0; i < t->parts && r->have[w->copy]; i++) {
+        if (at < t->part[i] || at - t->part[i] + bytes > t->part_n[i]) continue;
+        *in = !i;
+        return r->parts[w->copy][i] + (at - t->part[i]);
+    }
+    /* just above what was read of the newest part is still the stack */
+    *in = t->parts && at >= t->part[0] && at - t->part[0] < GP_PY_PART_BYTES;
+    *odd = !*in;
+    for (uint32_t i = 0; i < t->odds && r->have[w->copy]; i++)
+        if (t->odd[i] == at) return r->odds[w->copy][i];
+    r->singles++;
+    return gp_remote_get(r->remote, at, w->frame, bytes) ? w->frame : NULL;
+}
+
+static void note_place(struct gp_py_reader *r, uint64_t at, bool in, bool odd)
+{
+    if (in && at > r->top) r->top = at;
+    if (odd && r->new_odds < GP_PY_ODD) r->new_odds += (r->new_odd[r->new_odds] = at, 1);
+}
+
+/* Follow the frames from AT. False if that is not a stack. */
+static bool walk(struct gp_py_reader *r, const struct gp_py_thread *t, struct walk *w, uint64_t at)
+{
+    const struct gp_py_layout *o = r->layout;
+    w->n = 0;
+    r->new_odds = 0;
+    r->top = 0;
+    for (uint32_t depth = 0; at; depth++) {
+        bool in, odd;
+        if (depth >= GP_PY_DEPTH || !gp_is_address(at)) return false;
+        const uint8_t *b = frame_at(r, t, w, at, &in, &odd);
+        if (!b) return false;
+        note_place(r, at, in, odd);
+        uint64_t previous = gp_take_u64(b, o->frame_previous),
+                 code = gp_take_u64(b, o->frame_code) & ~UINT64_C(3);
+        uint64_t ip = o->minor >= 11 ? gp_take_u64(b, o->frame_ip) : gp_take_u32(b, o->frame_ip);
+        unsigned owner = o->frame_owner == GP_PY_NONE ? 0 : b[o->frame_owner];
+        if (owner > OWNER_MOST) return false;
+        if (o->minor >= 12 && owner >= OWNED_BY_C) { /* stands for a call from C */
+            at = previous;
+            continue;
+        }
+        if (in && previous >= at && previous - t->part[0] < t->part_n[0])
+            return false; /* callers lie below */
+        if (!code) return false;
+        w->to[w->n++] = (struct gp_py_frame){code, at, ip};
+        at = previous;
+    }
+    if (!w->n) return false;
+    return !t->root || w->to[w->n - 1].at == t->root + FIRST_FRAME;
+}
+
+/* The innermost frame; 0: there is none. */
+static uint64_t innermost(struct gp_py_reader *r, struct gp_py_thread *t, int copy)
+{
+    const struct gp_py_layout *o = r->layout;
+    uint64_t frame = 0;
+    if (o->thread_frame != GP_PY_NONE) return gp_take_u64(r->state, o->thread_frame);
+    uint64_t cframe = gp_take_u64(r->state, o->thread_cframe);
+    if (r->have[copy] && cframe && cframe == r->cframe) return gp_take_u64(r->cframes[copy], o->cframe_at);
+    t->cframe = gp_is_address(cframe) ? cframe : 0;
+    r->singles++;
+    return gp_remote_get(r->remote, cframe + o->cframe_at, &frame, sizeof frame) ? frame : 0;
+}
+
+/* ---- two copies ---- */
+
+static bool equal(const struct gp_py_frame *a, const struct gp_py_frame *b, bool ip)
+{
+    return a->code == b->code && a->at == b->at && (!ip || a->ip == b->ip);
+}
+
+/* The innermost frame may have moved on. */
+static bool copies_agree(const struct gp_py_reader *r)
+{
+    if (r->n != r->second_n) return false;
+    for (uint32_t i = 0; i < r->n; i++)
+        if (!equal(&r->stack[i], &r->second[i], i > 0)) return false;
+    return true;
+}
+
+/* Leave the outer frames that both copies have; their number. */
+static uint32_t keep_common(struct gp_py_reader *r)
+{
+    uint32_t n = 0;
+    while (n < r->n && n < r->second_n &&
+           equal(&r->stack[r->n - 1 - n], &r->second[r->second_n - 1 - n], true))
+        n++;
+    memmove(r->stack, r->stack + r->n - n, n * sizeof *r->stack);
+    return r->n = n;
+}
+
+/* Where no copy could be followed: the outer frames of the latest whole stack that still stand, in both. */
+static uint32_t keep_standing(struct gp_py_reader *r, const struct gp_py_thread *t)
+{
+    const struct gp_py_layout *o = r->layout;
+    uint32_t n = 0;
+    for (uint32_t k = t->last_n; k-- > 0 && r->have[0] && r->have[1];) {
+        const struct gp_py_frame *f = &t->last[k];
+        const uint8_t *a = NULL, *b = NULL;
+        for (uint32_t i = 0; i < t->parts; i++) {
+            if (f->at < t->part[i] || f->at - t->part[i] + o->frame_bytes > t->part_n[i]) continue;
+            a = r->parts[0][i] + (f->at - t->part[i]);
+            b = r->parts[1][i] + (f->at - t->part[i]);
+        }
+        if (!a || o->minor < 11 || (gp_take_u64(a, o->frame_code) & ~UINT64_C(3)) != f->code) break;
+        if (memcmp(a + o->frame_code, b + o->frame_code, 8) != 0 ||
+            memcmp(a + o->frame_ip, b + o->frame_ip, 8) != 0 ||
+            memcmp(a + o->frame_previous, b + o->frame_previous, 8) != 0)
+            break;
+        r->second[n++] = (struct gp_py_frame){f->code, f->at, gp_take_u64(a, o->frame_ip)};
+    }
+    for (uint32_t i = 0; i < n; i++) r->stack[i] = r->second[n - 1 - i];
+    return r->n = n;
+}
+
+/* One attempt: GP_PY_WHOLE, GP_PY_EMPTY, GP_PY_PARTIAL where the copies differ, or GP_PY_TORN. */
+static enum gp_py_read attempt(struct gp_py_reader *r, struct gp_py_thread *t)
+{
+    struct walk first = {.copy = 0, .to = r->stack}, second = {.copy = 1, .to = r->second};
+    uint64_t at = innermost(r, t, 0);
+    r->n = r->second_n = 0;
+    if (!at) return GP_PY_EMPTY;
+    bool ok = walk(r, t, &first, at);
+    r->n = first.n;
+    if (!ok || !r->have[0] || !r->have[1]) return GP_PY_TORN;
+    ok = walk(r, t, &second, innermost(r, t, 1));
+    r->second_n = second.n;
+    return !ok ? GP_PY_TORN : copies_agree(r) ? GP_PY_WHOLE : GP_PY_PARTIAL;
+}
+
+enum gp_py_read gp_py_thread_read(struct gp_py_reader *r, struct gp_py_thread *t)
+{
+    enum gp_py_read got = GP_PY_TORN;
+    for (int turn = 0; turn <= TURNS; turn++) {
+        if (!read_guessed(r, t)) return GP_PY_GONE;
+        bool fits = turn || r->layout->thread_chunk == GP_PY_NONE ||
+                    (t->parts && gp_take_u64(r->state, r->layout->thread_chunk) == t->part[0]);
+        if (!fits) { /* it grew into another part, or this is the first time */
+            guess(r, t, 0);
+            if (!read_guessed(r, t)) return GP_PY_GONE;
+        }
+        got = attempt(r, t);
+        if (got == GP_PY_EMPTY) break;
+        guess(r, t, r->top);
+        memcpy(t->odd, r->new_odd, r->new_odds * sizeof *t->odd);
+        t->odds = r->new_odds;
+        if (got == GP_PY_WHOLE) break;
+        r->retries++;
+    }
+    if (got == GP_PY_PARTIAL) return keep_common(r) ? GP_PY_PARTIAL : GP_PY_TORN;
+    if (got == GP_PY_TORN) return keep_standing(r, t) ? GP_PY_PARTIAL : GP_PY_TORN;
+    return got;
+}
+
+/* ---- between samples ---- */
+
+bool gp_py_thread_same(const struct gp_py_reader *r, const struct gp_py_thread *t)
+{
+    return r->n == t->last_n && !memcmp(r->stack, t->last, r->n * sizeof *r->stack);
+}
+
+void gp_py_thread_keep(const struct gp_py_reader *r, struct gp_py_thread *t)
+{
+    if (r->n != t->last_n) t->last = gp_realloc(t->last, (r->n ? r->n : 1) * sizeof *t->last);
+    memcpy(t->last, r->stack, r->n * sizeof *t->last);
+    t->last_n = r->n;
+}
+
+void gp_py_thread_release(struct gp_py_thread *t)
+{
+    free(t->last);
+    memset(t, 0, sizeof *t);
+}

@@ -1,0 +1,261 @@
+#include "formats/samples.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "formats/base/buf.h"
+#include "formats/base/map.h"
+#include "formats/meta_keys.h"
+
+static const int64_t USUAL_NS = 5000000, LEAST_NS = 100000, MOST_NS = 10000000000;
+
+int64_t gp_samples_period(const struct gp_trace *t)
+{
+    const char *text = gp_trace_get_meta(t, GP_META_SAMPLE_PERIOD);
+    if (!t->events[GP_SAMPLE].n) return 0;
+    int64_t ns = text ? strtoll(text, NULL, 10) : 0;
+    return ns >= LEAST_NS && ns <= MOST_NS ? ns : USUAL_NS;
+}
+
+/* The part of a path that tells files apart for a reader. */
+static const char *short_path(const char *path)
+{
+    static const char *const places[] = {"/site-packages/", "/dist-packages/", "/lib/python3."};
+    for (size_t i = 0; i < GP_COUNT(places); i++) {
+        const char *at = strstr(path, places[i]);
+        if (!at) continue;
+        at += strlen(places[i]);
+        if (i < 2) return at;
+        at = strchr(at, '/');
+        if (at) return at + 1;
+    }
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static gp_sid name_frame(struct gp_trace *t, const struct gp_stack *s, uint32_t line)
+{
+    struct gp_buf b = {0};
+    gp_buf_puts(&b, short_path(gp_trace_str(t, s->file)));
+    if (line) gp_buf_printf(&b, "(%u)", (unsigned)line);
+    gp_buf_puts(&b, ": ");
+    gp_buf_puts(&b, gp_trace_str(t, s->name));
+    gp_sid sid = gp_trace_intern(t, gp_buf_str(&b), b.n);
+    gp_buf_release(&b);
+    return sid;
+}
+
+/* ---- functions ---- */
+
+struct function {
+    uint32_t stack, line; /* one of its frames, and the line that most samples are at */
+    uint64_t samples;     /* at that line */
+};
+
+struct functions {
+    uint32_t *of; /* by stack: index in list */
+    GP_VEC(struct function) list;
+};
+
+/* How many samples each stack is part of. */
+static uint64_t *weigh(const struct gp_trace *t)
+{
+    const struct gp_events *e = &t->events[GP_SAMPLE];
+    uint64_t *weight = gp_zalloc((t->stacks.n + 1) * sizeof *weight);
+    for (size_t i = 0; i < e->n; i++) weight[gp_sample_stack(e, i)] += 1 + (uint64_t)gp_get_total(e, i);
+    for (size_t i = t->stacks.n; i-- > 1;) weight[t->stacks.at[i].parent] += weight[i];
+    return weight;
+}
+
+/* Each function of each file once, with its line. */
+static void find_functions(struct functions *f, const struct gp_trace *t)
+{
+    struct gp_map known = {0}, lines = {0};
+    uint64_t *weight = weigh(t);
+    GP_VEC(uint64_t) at_line = {0};
+    f->of = gp_zalloc((t->stacks.n + 1) * sizeof *f->of);
+    for (size_t i = 1; i < t->stacks.n; i++) {
+        const struct gp_stack *s = &t->stacks.at[i];
+        uint32_t *k = gp_map_put(&known, (uint64_t)s->name << 32 | s->file, (uint32_t)f->list.n);
+        f->of[i] = *k;
+        if (*k == f->list.n) GP_VEC_PUSH(&f->list, ((struct function){.stack = (uint32_t)i}));
+        uint32_t *l = gp_map_put(&lines, (uint64_t)f->of[i] << 32 | s->line, (uint32_t)at_line.n);
+        if (*l == at_line.n) GP_VEC_PUSH(&at_line, 0);
+        uint64_t sum = at_line.at[*l] += weight[i];
+        struct function *fn = &f->list.at[f->of[i]];
+        if (sum > fn->samples || (sum == fn->samples && s->line < fn->line) || !fn->line) {
+            fn->samples = sum;
+            fn->line = s->line;
+        }
+    }
+    GP_VEC_FREE(&at_line);
+    gp_map_release(&known);
+    gp_map_release(&lines);
+    free(weight);
+}
+
+/* ---- tracks ---- */
+
+/* For each track the one of the same thread that another writer of the trace knows, or itself. Of several the first. */
+static uint32_t *join_tracks(const struct gp_trace *t)
+{
+    uint32_t *to = gp_alloc((t->tracks.n + 1) * sizeof *to);
+    uint8_t *sampled = gp_zalloc(t->tracks.n + 1);
+    struct gp_map threads = {0}; /* pid and tid -> track */
+    const struct gp_events *e = &t->events[GP_SAMPLE];
+    for (size_t i = 0; i < e->n; i++) sampled[e->track[i]] = 1;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < t->tracks.n; i++) {
+            const struct gp_track *k = &t->tracks.at[i];
+            uint64_t key = (uint64_t)t->processes.at[k->process].pid << 32 ^ (uint64_t)k->tid;
+            bool thread = k->kind == GP_TRACK_THREAD && !k->tid_text && !t->processes.at[k->process].pid_text;
+            const uint32_t *known = thread ? gp_map_get(&threads, key) : NULL;
+            if (!pass) to[i] = (uint32_t)i;
+            if (!pass && thread && !sampled[i]) gp_map_put(&threads, key, (uint32_t)i);
+            if (pass && known && sampled[i]) to[i] = *known;
+        }
+    gp_map_release(&threads);
+    free(sampled);
+    return to;
+}
+
+/* ---- rows ---- */
+
+struct open_frame {
+    uint32_t function; /* UINT32_MAX: garbage is collected */
+    int64_t start_ns;
+};
+
+struct expander {
+    struct gp_trace *t;
+    int64_t period_ns;
+    gp_sid category, garbage;
+    struct functions functions;
+    gp_sid *names;                  /* by function, 0: not named yet */
+    GP_VEC(struct open_frame) open; /* of the track, outermost first */
+    GP_VEC(struct open_frame) next;
+    size_t rows;
+};
+
+static gp_sid frame_name(struct expander *x, uint32_t function)
+{
+    if (function == UINT32_MAX) return x->garbage;
+    const struct function *f = &x->functions.list.at[function];
+    if (!x->names[function]) x->names[function] = name_frame(x->t, &x->t->stacks.at[f->stack], f->line);
+    return x->names[function];
+}
+
+static void close_from(struct expander *x, uint32_t track, size_t depth, int64_t end_ns)
+{
+    struct gp_events *e = &x->t->events[GP_PYTHON];
+    for (size_t i = depth; i < x->open.n; i++) {
+        const struct open_frame *f = &x->open.at[i];
+        if (end_ns <= f->start_ns || f->start_ns < -GP_TIME_MOST || end_ns > GP_TIME_MOST) continue;
+        size_t row = gp_events_add(e, f->start_ns, end_ns - f->start_ns, track, frame_name(x, f->function));
+        gp_set_cat(e, row, x->category);
+    }
+    x->open.n = depth;
+}
+
+/* The frames of a sample, outermost first. */
+static void unfold(struct expander *x, size_t row)
+{
+    const struct gp_events *e = &x->t->events[GP_SAMPLE];
+    size_t n = 0;
+    for (uint32_t s = gp_sample_stack(e, row); s; s = x->t->stacks.at[s].parent) n++;
+    bool garbage = e->name[row] == x->garbage && n;
+    GP_VEC_RESERVE(&x->next, n + garbage);
+    x->next.n = n + garbage;
+    if (garbage) x->next.at[n].function = UINT32_MAX;
+    for (uint32_t s = gp_sample_stack(e, row); s; s = x->t->stacks.at[s].parent)
+        x->next.at[--n].function = x->functions.of[s];
+}
+
+/* From BEGIN on the thread has the stack of ROW. */
+static void change(struct expander *x, uint32_t track, size_t row, int64_t begin_ns)
+{
+    size_t same = 0;
+    unfold(x, row);
+    while (same < x->open.n && same < x->next.n && x->open.at[same].function == x->next.at[same].function)
+        same++;
+    close_from(x, track, same, begin_ns);
+    for (size_t i = same; i < x->next.n; i++)
+        GP_VEC_PUSH(&x->open, ((struct open_frame){x->next.at[i].function, begin_ns}));
+}
+
+/* The samples ROWS[0..N-1] of one track, in order of time. */
+static void expand_track(struct expander *x, uint32_t track, const uint32_t *rows, size_t n)
+{
+    const struct gp_events *e = &x->t->events[GP_SAMPLE];
+    int64_t last_ns = 0, half = x->period_ns / 2;
+    for (size_t i = 0; i < n; i++) {
+        int64_t at = e->start_ns[rows[i]], end = at + e->dur_ns[rows[i]];
+        bool near = i && at - last_ns <= GP_SAMPLE_GAP * x->period_ns;
+        if (i && !near) close_from(x, track, 0, last_ns + half);
+        change(x, track, rows[i], near ? last_ns + (at - last_ns) / 2 : at - half);
+        if (!i || end > last_ns) last_ns = end;
+    }
+    if (n) close_from(x, track, 0, last_ns + half);
+}
+
+struct ordered {
+    const struct gp_events *e;
+    uint32_t row;
+};
+
+static int by_track_and_time(const void *a, const void *b)
+{
+    const struct ordered *x = a, *y = b;
+    const struct gp_events *e = x->e;
+    if (e->track[x->row] != e->track[y->row]) return e->track[x->row] < e->track[y->row] ? -1 : 1;
+    if (e->start_ns[x->row] != e->start_ns[y->row]) return e->start_ns[x->row] < e->start_ns[y->row] ? -1 : 1;
+    return x->row < y->row ? -1 : 1;
+}
+
+static uint32_t *sort_rows(const struct gp_events *e)
+{
+    struct ordered *o = gp_alloc(e->n * sizeof *o);
+    uint32_t *rows = gp_alloc(e->n * sizeof *rows);
+    for (size_t i = 0; i < e->n; i++) o[i] = (struct ordered){e, (uint32_t)i};
+    qsort(o, e->n, sizeof *o, by_track_and_time);
+    for (size_t i = 0; i < e->n; i++) rows[i] = o[i].row;
+    free(o);
+    return rows;
+}
+
+/* Times that gp_trace_finish() would refuse tell nothing. */
+static void drop_wild(struct gp_events *e)
+{
+    uint8_t *keep = gp_alloc(e->n);
+    for (size_t i = 0; i < e->n; i++)
+        keep[i] = gp_time_fits(e->start_ns[i]) && e->dur_ns[i] >= 0 && e->dur_ns[i] <= GP_DURATION_MOST;
+    gp_events_keep(e, keep);
+    free(keep);
+}
+
+void gp_samples_expand(struct gp_trace *t)
+{
+    struct gp_events *e = &t->events[GP_SAMPLE];
+    if (!e->n || !(t->need & GP_NEED(GP_PYTHON))) return;
+    drop_wild(e);
+    if (!e->n) return;
+    struct expander x = {.t = t,
+                         .period_ns = gp_samples_period(t),
+                         .category = gp_intern_cstr(&t->strings, GP_SAMPLED_CATEGORY),
+                         .garbage = gp_intern_cstr(&t->strings, GP_SAMPLED_GARBAGE)};
+    uint32_t *to = join_tracks(t);
+    find_functions(&x.functions, t);
+    x.names = gp_zalloc((x.functions.list.n + 1) * sizeof *x.names);
+    for (size_t i = 0; i < e->n; i++) e->track[i] = to[e->track[i]];
+    uint32_t *rows = sort_rows(e);
+    for (size_t i = 0, k; i < e->n; i = k) {
+        for (k = i; k < e->n && e->track[rows[k]] == e->track[rows[i]]; k++) continue;
+        expand_track(&x, e->track[rows[i]], rows + i, k - i);
+    }
+    free(rows);
+    free(to);
+    GP_VEC_FREE(&x.open);
+    GP_VEC_FREE(&x.next);
+    GP_VEC_FREE(&x.functions.list);
+    free(x.functions.of);
+    free(x.names);
+}

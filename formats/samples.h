@@ -1,0 +1,28 @@
+/* samples.h -- what samples of stacks say about time: rows of GP_PYTHON that are as long as consecutive samples
+ * of a thread share a frame. Between two samples the border is in the middle; where none was taken for more than
+ * GP_SAMPLE_GAP periods, nothing is known. How often a function was called is not known from samples. A row is named "train.py(12): step",
+ * where 12 is the line of the function that most samples are at; of files in a place for libraries the path from
+ * there on is kept, of others the name.
+ *
+ *     gp_samples_expand(&trace);                 // after reading, before gp_trace_finish()
+ *     int64_t period_ns = gp_samples_period(&trace);
+ */
+#ifndef GP_FORMATS_SAMPLES_H
+#define GP_FORMATS_SAMPLES_H
+
+#include "formats/trace.h"
+
+/* The category of rows that are made of samples, and the name of the innermost of them while Python collects garbage. */
+#define GP_SAMPLED_CATEGORY "python_sampled"
+#define GP_SAMPLED_GARBAGE  "garbage collection"
+/* The names of other samples that analyses know. */
+#define GP_SAMPLED_RUNNING "running"
+
+enum { GP_SAMPLE_GAP = 4 };
+
+/* Add rows of GP_PYTHON for the samples of T, on the track of the same thread that has other events, if there is
+ * one; the samples move there, too. Does nothing if T holds no samples or does not need Python. */
+void gp_samples_expand(struct gp_trace *t);
+/* The time between two samples, 0 if there are none. */
+int64_t gp_samples_period(const struct gp_trace *t);
+#endif

@@ -1,0 +1,204 @@
+// Stacks out of memory that is made up, as CPython 3.11 and 3.13 lay it out: whole ones, generators, stacks that
+// change while they are read, and memory that leads nowhere.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "collect/sample/python_thread.h"
+
+enum {
+    BASE = 0x100000,
+    BYTES = 0x8000,
+    THREAD = BASE,
+    CFRAME = BASE + 0x800,
+    CHUNK = BASE + 0x1000,
+    ODD = BASE + 0xa00
+};
+
+/* Memory from BASE on. CHANGE is called before each range of a read. */
+struct memory {
+    uint8_t bytes[BYTES];
+    void (*change)(struct memory *m, unsigned nth);
+    unsigned reads, ranges;
+};
+
+static size_t read_memory(void *ctx, const struct gp_remote_range *r, size_t n)
+{
+    struct memory *m = ctx;
+    m->reads++;
+    for (size_t i = 0; i < n; i++) {
+        if (m->change) m->change(m, m->ranges);
+        m->ranges++;
+        if (r[i].at < BASE || r[i].n > BYTES || r[i].at - BASE > BYTES - r[i].n) return i;
+        memcpy(r[i].to, m->bytes + (r[i].at - BASE), r[i].n);
+    }
+    return n;
+}
+
+static void put(struct memory *m, uint64_t at, uint64_t value)
+{
+    memcpy(m->bytes + (at - BASE), &value, sizeof value);
+}
+
+struct fixture {
+    struct memory m;
+    struct gp_py_layout o;
+    struct gp_remote remote;
+    struct gp_py_reader reader;
+    struct gp_py_thread thread;
+};
+
+static uint64_t frame_address(unsigned i)
+{
+    return CHUNK + 32 + 0x80 * (uint64_t)i;
+}
+
+static void put_frame(struct fixture *f, uint64_t at, uint64_t previous, uint64_t code, uint64_t ip)
+{
+    put(&f->m, at + f->o.frame_previous, previous);
+    put(&f->m, at + f->o.frame_code, code);
+    put(&f->m, at + f->o.frame_ip, ip);
+}
+
+static void set_top(struct fixture *f, uint64_t frame)
+{
+    if (f->o.thread_frame != GP_PY_NONE) put(&f->m, THREAD + f->o.thread_frame, frame);
+    else put(&f->m, CFRAME + f->o.cframe_at, frame);
+}
+
+/* N frames, of codes 0x1000, 0x2000, ... from the outermost on. */
+static struct fixture *begin(unsigned minor, unsigned n)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    assert_true(gp_py_layout(&f->o, 3u << 24 | (minor < 13 ? minor : 12) << 16, NULL, 0));
+    if (minor == 13) { /* differs from 3.12 here: the thread points at its frame */
+        f->o.minor = 13;
+        f->o.thread_frame = 72;
+        f->o.thread_cframe = GP_PY_NONE;
+    } else {
+        put(&f->m, THREAD + f->o.thread_cframe, CFRAME);
+    }
+    put(&f->m, THREAD + f->o.thread_chunk, CHUNK);
+    for (unsigned i = 0; i < n; i++)
+        put_frame(f, frame_address(i), i ? frame_address(i - 1) : 0, 0x1000 * (uint64_t)(i + 1), 0x5000 + i);
+    set_top(f, frame_address(n - 1));
+    f->remote = (struct gp_remote){read_memory, &f->m};
+    f->reader.layout = &f->o;
+    f->reader.remote = &f->remote;
+    f->thread.at = THREAD;
+    return f;
+}
+
+static void end(struct fixture *f)
+{
+    gp_py_thread_release(&f->thread);
+    free(f);
+}
+
+static void check_stack(const struct fixture *f, unsigned n)
+{
+    assert_int_equal(f->reader.n, n);
+    for (unsigned i = 0; i < n; i++) {
+        assert_int_equal(f->reader.stack[i].code, 0x1000 * (uint64_t)(n - i));
+        assert_int_equal(f->reader.stack[i].at, frame_address(n - 1 - i));
+        assert_int_equal(f->reader.stack[i].ip, 0x5000 + n - 1 - i);
+    }
+}
+
+static void a_stack_that_stands_still_is_read_whole(void **state)
+{
+    (void)state;
+    for (unsigned minor = 11; minor <= 13; minor++) {
+        struct fixture *f = begin(minor, 20);
+        assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_WHOLE);
+        check_stack(f, 20);
+        assert_false(gp_py_thread_same(&f->reader, &f->thread));
+        gp_py_thread_keep(&f->reader, &f->thread);
+        f->m.reads = 0;
+        assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_WHOLE);
+        assert_true(gp_py_thread_same(&f->reader, &f->thread));
+        assert_int_equal(f->m.reads, 1); /* all in one call, once it is known */
+        end(f);
+    }
+}
+
+static void a_thread_without_python_code_is_empty(void **state)
+{
+    (void)state;
+    struct fixture *f = begin(13, 3);
+    set_top(f, 0);
+    assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_EMPTY);
+    f->thread.at = 0x10;
+    assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_GONE);
+    end(f);
+}
+
+/* The frame of a generator lies elsewhere; 3.12 has frames that stand for a call from C. */
+static void frames_of_generators_and_of_c_are_followed(void **state)
+{
+    (void)state;
+    struct fixture *f = begin(12, 3);
+    put_frame(f, ODD, frame_address(1), 0x9000, 0x77);
+    f->m.bytes[ODD - BASE + f->o.frame_owner] = 1;
+    put_frame(f, ODD + 0x100, ODD, 0, 0);
+    f->m.bytes[ODD + 0x100 - BASE + f->o.frame_owner] = 3;
+    put_frame(f, frame_address(2), ODD + 0x100, 0x3000, 0x5002);
+    for (int turn = 0; turn < 2; turn++) {
+        assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_WHOLE);
+        assert_int_equal(f->reader.n, 4);
+        assert_int_equal(f->reader.stack[1].code, 0x9000);
+        assert_int_equal(f->reader.stack[2].code, 0x2000);
+    }
+    assert_int_equal(f->thread.odds, 2); /* guessed next time */
+    end(f);
+}
+
+/* The innermost function is another one each time that memory is read. */
+static void flutter(struct memory *m, unsigned nth)
+{
+    uint64_t code = 0x10000 + 0x1000 * (uint64_t)(nth % 7);
+    memcpy(m->bytes + (frame_address(4) + 32 - BASE), &code, sizeof code); /* 3.11 */
+}
+
+static void what_changes_too_fast_keeps_the_outer_frames(void **state)
+{
+    (void)state;
+    struct fixture *f = begin(11, 5);
+    assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_WHOLE);
+    gp_py_thread_keep(&f->reader, &f->thread);
+    f->m.change = flutter;
+    assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_PARTIAL);
+    assert_int_equal(f->reader.n, 4);
+    for (unsigned i = 0; i < 4; i++) assert_int_equal(f->reader.stack[i].code, 0x1000 * (uint64_t)(4 - i));
+    end(f);
+}
+
+/* The chain leads to where no stack begins. */
+static void a_chain_that_misses_the_base_is_torn(void **state)
+{
+    (void)state;
+    struct fixture *f = begin(11, 5);
+    put(&f->m, frame_address(2) + f->o.frame_previous, 0);
+    assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_TORN);
+    put(&f->m, frame_address(2) + f->o.frame_previous, frame_address(4)); /* a circle */
+    assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_TORN);
+    put(&f->m, frame_address(2) + f->o.frame_previous, 0x7fff00000000); /* nowhere */
+    assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_TORN);
+    end(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stack_that_stands_still_is_read_whole),
+        cmocka_unit_test(a_thread_without_python_code_is_empty),
+        cmocka_unit_test(frames_of_generators_and_of_c_are_followed),
+        cmocka_unit_test(what_changes_too_fast_keeps_the_outer_frames),
+        cmocka_unit_test(a_chain_that_misses_the_base_is_torn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
