@@ -5,7 +5,7 @@
  *     struct gp_metrics m;
  *     gp_metrics_of(&m, &trace, &opts, &err);
  *     for (size_t g = 0; g < m.groups.n; g++)
- *         use(gp_metrics_name(&m, g), gp_metrics_stat(&m, g, 0)->sum);
+ *         use(gp_metrics_str(&m, m.groups.at[g].name), gp_metrics_stat(&m, g, 0)->sum);
  *     gp_metrics_release(&m);
  */
 #ifndef GP_ANALYZE_METRICS_H

@@ -89,8 +89,8 @@ static int advance(struct cursor *c, int n, int i)
 
 /* The open events of a thread are the innermost one and its parents. Each ends no later than its parent: an
  * event that ends later than open ones closes them, because any later event inside one of those is also
- * inside this one, which began later. But a Python frame closes frames only: its end is late by what the
- * recorder missed, and what is an operator's stays the operator's. */
+ * inside this one, which began later. But a Python frame that ends in something larger closes frames only: its
+ * end is late by what the recorder missed, and what is an operator's stays the operator's. */
 struct nest {
     struct gp_host_stack *hs;
     uint32_t *open;  /* by track: the innermost open event, GP_HOST_NONE: none */
@@ -119,6 +119,14 @@ static void close_until(struct nest *n, uint32_t track, int64_t at_ns)
     }
 }
 
+/* Is a parent of AROUND open up to END_NS? Then no time is lost where an event is cut at AROUND's end. */
+static bool is_covered(const struct nest *n, uint32_t around, int64_t end_ns)
+{
+    while (around != GP_HOST_NONE && n->hs->nodes[around].end_ns < end_ns)
+        around = n->hs->nodes[around].parent;
+    return around != GP_HOST_NONE;
+}
+
 static void open_event(struct nest *n, uint32_t track, uint32_t id)
 {
     struct gp_host_event *ev = &n->hs->nodes[id];
@@ -135,7 +143,7 @@ static void open_event(struct nest *n, uint32_t track, uint32_t id)
             break;
         }
         crossed = true;
-        if (ev->table == GP_PYTHON && top->table != GP_PYTHON) {
+        if (ev->table == GP_PYTHON && top->table != GP_PYTHON && is_covered(n, around, ev->end_ns)) {
             ev->end_ns = top->end_ns;
             break;
         }

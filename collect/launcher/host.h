@@ -5,7 +5,7 @@
  *     gp_host_start(h, pid, &err);
  *     gp_host_turn(h, now_ns);                     // at gp_host_due()
  *     gp_host_end(h);
- *     gp_host_about(h, say);
+ *     struct gp_sampler_counts c = gp_host_counts(h);
  *     gp_host_free(h);
  */
 #ifndef GP_COLLECT_HOST_H

@@ -239,7 +239,7 @@ async function arranging(page) {
   const arranged = await page.eval(order);
   same(arranged.slice(1, 3), before.filter((id) => id !== stream).slice(0, 2).reverse(), "one that is moved up changes places with its neighbour");
   await page.go((await page.eval("location.href")).replace("#", "?#"));
-  await ready(page);
+  await page.ready();
   same(await page.eval(order), arranged, "the address brings all of it back");
   await page.eval("P.acts.choose({ track: trackOf('thread 1').index, lane: 0, i: 0 }), rest()");
   same(await page.eval("P.view.rowOf.has(trackOf('thread 1').index)"), true, "what is gone to is shown again");

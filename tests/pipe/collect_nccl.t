@@ -58,7 +58,7 @@ test_expect_success 'payloads by schema: names, offsets, sizes, and enumerations
 test_expect_success 'operations, full messages and bus bandwidth; the calls of a group in one kernel' '
     collectives t >got && cat >expected <<-END &&
 	all_gather None 4 1 1 4000 3
-	all_reduce bf16 None 1 None 0 None
+	all_reduce bf16 None 1 None None None
 	all_reduce bf16 4 1 3 600 0.9
 	all_reduce bf16 4 1 1 4096 6.144
 	broadcast None 4 1 1 300 0.3
@@ -77,7 +77,7 @@ test_expect_success 'the same from a Chrome trace of it' '
 test_expect_success 'two processes of one communicator' '
     $collect sh -c "for r in 0 1; do RANK=\$r $app nccl; done" >two 2>err && collectives two >got && cat >expected <<-END &&
 	all_gather None 4 2 2 8000 3
-	all_reduce bf16 None 2 None 0 None
+	all_reduce bf16 None 2 None None None
 	all_reduce bf16 4 2 6 1200 0.9
 	all_reduce bf16 4 2 2 8192 6.144
 	broadcast None 4 2 2 600 0.3

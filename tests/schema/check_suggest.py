@@ -24,19 +24,24 @@ class Check(Described):
             self.complain(where + ': a saving is claimed though the replay is not trusted')
         for end in ('low', 'high'):
             saving = s['saving_%s_ns' % end]
-            if 0 < saving < step['step_ns']:
-                factor = step['step_ns'] / (step['step_ns'] - saving)
+            whole = step['unprofiled_%s_ns' % end]  # savings and factors are those without the recorder
+            if 0 < saving < whole:
+                factor = whole / (whole - saving)
                 if abs(factor - s['speedup_' + end]) > 1e-9 * factor:
                     self.complain('%s: speedup_%s' % (where, end))
 
     def agrees(self, report):
         step = report['step']
+        if not step['unprofiled_low_ns'] <= step['unprofiled_ns'] <= step['unprofiled_high_ns'] <= step['step_ns']:
+            self.complain('the step without the recorder is no interval within the recorded one')
         last = None
         for s in report['suggestions']:
             self.suggestion(step, s)
-            if 100 * s['saving_low_ns'] < LEAST_PCT[s['priority']] * step['step_ns']:
+            if not s['saving_low_ns'] <= s['saving_ns'] <= s['saving_high_ns']:
+                self.complain(s['rule'] + ': what is expected lies outside the interval')
+            if 100 * s['saving_ns'] < LEAST_PCT[s['priority']] * step['unprofiled_ns']:
                 self.complain(s['rule'] + ': too little for ' + s['priority'])
-            key = (ORDER.index(s['priority']), -s['saving_low_ns'])
+            key = (ORDER.index(s['priority']), -s['saving_ns'])
             if last is not None and key < last:
                 self.complain(s['rule'] + ': out of order')
             last = key

@@ -151,6 +151,7 @@ static void a_python_frame_that_crosses_closes_frames_only(void **state)
 {
     (void)state;
     struct made m = make();
+    mk_host(&m.t, GP_RANGE, m.thread, 0, 100000, "step"); /* has what the frame loses */
     mk_host(&m.t, GP_OP, m.thread, 0, 50000, "region");
     mk_host(&m.t, GP_PYTHON, m.thread, 1000, 20000, "frame");
     /* recorded 40 us longer than the operator around it */
@@ -160,10 +161,12 @@ static void a_python_frame_that_crosses_closes_frames_only(void **state)
     build(&m);
     expect_inside(&m, "next", "region");
     expect_inside(&m, "inner", "next");
-    expect_inside(&m, "after", NULL);
+    expect_inside(&m, "region", "step");
+    expect_inside(&m, "after", "step");
     assert_int_equal(m.hs.nodes[node_of(&m, "next")].end_ns, 50000);
     assert_int_equal(m.hs.overlapping, 1);
     /* the region has 0..1, the frame 1..10, what crosses it 10..50 less the operator within */
+    assert_int_equal(self_of(&m, "step"), 49000);
     assert_int_equal(self_of(&m, "region"), 1000);
     assert_int_equal(self_of(&m, "frame"), 9000);
     assert_int_equal(self_of(&m, "next"), 39000);
