@@ -87,5 +87,6 @@ int gp_metrics_list(struct gp_buf *b, struct gp_perfworks *p, const char *chip, 
     gp_buf_printf(b, "metrics of %s\n", chip);
     put_sets(b, p, chip);
     for (uint32_t type = 0; type < 3; type++) put_metrics(b, p, h.host, type);
+    p->host_end(&(struct gp_pw_object){sizeof(struct gp_pw_object), NULL, h.host});
     return 0;
 }

@@ -100,7 +100,7 @@ END
 warnings='-Wall -Wextra -Wpedantic -Wshadow -Werror -fPIC -shared -I'
 
 command -v "${CXX:-c++}" >/dev/null && command -v "${CC:-cc}" >/dev/null && test_set_prereq COMPILERS
-test_expect_success COMPILERS 'the header as C11 and as C++17, in two shared objects of one program, in both traced once' '
+test_expect_success COMPILERS,PLAIN 'the header as C11 and as C++17, in two shared objects of one program, in both traced once' '
     "${CC:-cc}" -std=c11 $warnings "$GP_SOURCE" -DPART=one part.c -o libone.so &&
     { echo "extern \"C\" {"; sed 1d part.c; echo "}"; } | { echo "#include \"collect/gpuprof.h\""; cat; } >part.cpp &&
     "${CXX:-c++}" -std=c++17 $warnings "$GP_SOURCE" -DPART=two part.cpp -o libtwo.so &&
