@@ -108,9 +108,11 @@ static void put_figures(struct page *p)
     gp_scale_put_share(&p->text, t->busy_ns, t->step_ns);
     put_figure(p, "GPU busy", t->busy_ns, t->step_ns, "of the time, with kernels and copies");
     if (t->trusted && p->worth) {
-        put_range(&p->text, percent(s->joint_low_ns, t->unprofiled_ns),
-                  percent(s->joint_high_ns, t->unprofiled_ns));
-        put_figure(p, "Possible saving", s->joint_low_ns, t->unprofiled_ns, "with all suggestions together");
+        /* each end of the step that it was worked out for */
+        put_range(&p->text, percent(s->joint_low_ns, t->unprofiled_low_ns),
+                  percent(s->joint_high_ns, t->unprofiled_high_ns));
+        put_figure(p, "Possible saving", s->joint_low_ns, t->unprofiled_low_ns,
+                   "with all suggestions together");
     }
     if (t->queue_p50_ns > 0) {
         gp_scale_put(&p->text, GP_UNIT_NS, t->queue_p50_ns);
