@@ -291,8 +291,9 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
         take_headers(&e->request, c);
         if (e->bad_target) gp_reply_error(&e->reply, e->bad_target, false, e->err.msg);
         else if (gp_site_admits(s->site, &e->request, &e->reply)) e->admitted = true;
-        if (e->admitted && !gp_site_begin(s->site, &e->request, &e->reply)) e->admitted = false;
         if (!e->admitted) return send_reply(c, e);
+        /* A client that is still sending may not see an answer before all of its body has been taken. */
+        e->failed = !gp_site_begin(s->site, &e->request, &e->reply);
         if (e->request.upload) note(s, c, true); /* which may take its time */
         return MHD_YES;                          /* its body comes next, if it has one */
     }
