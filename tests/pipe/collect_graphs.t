@@ -2,17 +2,7 @@
 # CUDA graphs are captured in one place and replayed in another: what each kernel folds under is written down here by hand.
 test_description='gpuprof-collect: graphs, with the ranges that their nodes were captured under'
 . "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
-
-mock=${GP_BIN%/bin}/tests/mock
-if [ ! -x "$mock/app" ]; then
-    skip_all='built without the headers of CUDA'
-    test_done
-fi
-GPUPROF_LIBCUPTI=$mock/libcupti.so.13
-export GPUPROF_LIBCUPTI
-unset RANK LOCAL_RANK SLURM_PROCID OMPI_COMM_WORLD_RANK PMI_RANK GPUPROF_DEBUG CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH
-collect='gpuprof-collect --flush-interval 50ms'
-app="env ASAN_OPTIONS=detect_leaks=0 $mock/app"
+. "$GP_SOURCE/tests/pipe/mock.sh"
 
 # folded FILE -- its stacks, with names as they were recorded.
 folded() { trace2flame -f folded --raw "$@" 2>draw.err; }

@@ -3,17 +3,7 @@
 # written per block. "app launch 30" launches gemm, relu and an all-reduce in turn, over 1 to 5 blocks.
 test_description='gpuprof-collect --metrics: what is measured, what is not, and every way to fail'
 . "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
-
-mock=${GP_BIN%/bin}/tests/mock
-if [ ! -x "$mock/app" ]; then
-    skip_all='built without the headers of CUDA'
-    test_done
-fi
-GPUPROF_LIBCUPTI=$mock/libcupti.so.13
-export GPUPROF_LIBCUPTI
-unset RANK LOCAL_RANK SLURM_PROCID OMPI_COMM_WORLD_RANK PMI_RANK GPUPROF_DEBUG CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH
-collect='gpuprof-collect --flush-interval 50ms'
-app="env ASAN_OPTIONS=detect_leaks=0 $mock/app"
+. "$GP_SOURCE/tests/pipe/mock.sh"
 
 # sum METRIC FILE [OPTION...] -- over all groups; nothing where it is missing
 sum() {

@@ -2,17 +2,7 @@
 # What libraries say in NVTX payloads, from a pretended NCCL to the figures of trace-hta.
 test_description='gpuprof-collect: payloads of NVTX ranges, and NCCL operations from them'
 . "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
-
-mock=${GP_BIN%/bin}/tests/mock
-if [ ! -x "$mock/app" ]; then
-    skip_all='built without the headers of CUDA'
-    test_done
-fi
-GPUPROF_LIBCUPTI=$mock/libcupti.so.13
-export GPUPROF_LIBCUPTI
-unset RANK LOCAL_RANK SLURM_PROCID OMPI_COMM_WORLD_RANK PMI_RANK GPUPROF_DEBUG CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH
-collect='gpuprof-collect --flush-interval 50ms'
-app="env ASAN_OPTIONS=detect_leaks=0 $mock/app"
+. "$GP_SOURCE/tests/pipe/mock.sh"
 
 # ranges TRACE -- its ranges as lines "name args", with the args in order.
 ranges() {

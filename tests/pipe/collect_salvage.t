@@ -2,24 +2,13 @@
 # Processes that end without a farewell, in all the ways there are: what was in their buffers must be in the trace, once.
 test_description='gpuprof-collect: what is left of processes that are killed, abort, hang or leave'
 . "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
+. "$GP_SOURCE/tests/pipe/mock.sh"
 
-mock=${GP_BIN%/bin}/tests/mock
-if [ ! -x "$mock/app" ]; then
-    skip_all='built without the headers of CUDA'
-    test_done
-fi
-GPUPROF_LIBCUPTI=$mock/libcupti.so.13
-export GPUPROF_LIBCUPTI
-unset RANK LOCAL_RANK SLURM_PROCID OMPI_COMM_WORLD_RANK PMI_RANK GPUPROF_DEBUG CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH
 collect='gpuprof-collect -v --flush-interval 50ms'
 late='gpuprof-collect -v --flush-interval 30s'
 # The pretended programs end as they like, and no sanitizer is to tell us how.
 app="env ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_abort=0 TSAN_OPTIONS=handle_segv=0:handle_abort=0 $mock/app"
 
-# facts FILE -- what is in the trace, as "what count" lines in the file `facts`.
-facts() { "$mock/facts" "$1" >facts; }
-# has WHAT COUNT -- the trace holds so many.
-has() { grep -Fx "$1 $2" facts >/dev/null || { echo "expected: $1 $2"; cat facts; return 1; }; }
 # cut_short HOW -- the trace is valid, was cut short, and says how the process ended.
 cut_short() { grep "^lost:ends of processes:process [0-9]* $1: [0-9]* records salvaged" facts && has issue:truncated 1 && ! grep broken: facts; }
 # salvaged COUNT -- the last line says that so many records were.
