@@ -105,6 +105,17 @@ void gp_openmetrics_number(struct gp_openmetrics *m, double v)
     gp_buf_putc(m->b, '\n');
 }
 
+void gp_openmetrics_total(struct gp_openmetrics *m, const char *name, const char *unit, const char *help,
+                          int64_t v)
+{
+    char series[64];
+    gp_openmetrics_family(m, name, "counter", unit, help);
+    snprintf(series, sizeof series, "%s_total", name);
+    if (!gp_openmetrics_series(m, series)) return;
+    if (*unit) gp_openmetrics_seconds(m, v);
+    else gp_openmetrics_count(m, (uint64_t)v);
+}
+
 void gp_openmetrics_put_steps(struct gp_openmetrics *m, const struct gp_openmetrics_steps *s)
 {
     enum { LINES = GP_OPENMETRICS_STEPS + 3 };

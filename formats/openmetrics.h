@@ -42,6 +42,9 @@ void gp_openmetrics_label_int(struct gp_openmetrics *m, const char *name, int64_
 void gp_openmetrics_seconds(struct gp_openmetrics *m, int64_t ns); /* exactly */
 void gp_openmetrics_count(struct gp_openmetrics *m, uint64_t v);
 void gp_openmetrics_number(struct gp_openmetrics *m, double v);
+/* The family of one counter, whole: V is in ns if UNIT is given, which is then "seconds". */
+void gp_openmetrics_total(struct gp_openmetrics *m, const char *name, const char *unit, const char *help,
+                          int64_t v);
 /* The family of step times, whole; left out whole if there is no room. */
 void gp_openmetrics_put_steps(struct gp_openmetrics *m, const struct gp_openmetrics_steps *s);
 /* How many series there was no room for, and the end mark. */

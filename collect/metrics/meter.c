@@ -218,26 +218,15 @@ static void put_devices(struct gp_openmetrics *o, const struct gp_meter *m)
         }
 }
 
-static void put_total(struct gp_openmetrics *o, const char *name, const char *unit, const char *help,
-                      int64_t v)
-{
-    char series[64];
-    gp_openmetrics_family(o, name, "counter", unit, help);
-    snprintf(series, sizeof series, "%s_total", name);
-    if (!gp_openmetrics_series(o, series)) return;
-    if (*unit) gp_openmetrics_seconds(o, v);
-    else gp_openmetrics_count(o, (uint64_t)v);
-}
-
 static void put_totals(struct gp_openmetrics *o, const struct gp_meter *m, uint64_t lost)
 {
-    put_total(o, "processes", "", "Processes that were recorded.", (int64_t)m->processes);
-    put_total(o, "launches", "", "Calls that give work to a GPU.", (int64_t)m->launches);
-    put_total(o, "launch_seconds", "seconds", "Time of threads in such calls.", m->launch_ns);
-    put_total(o, "gpu_events", "", "Kernels, copies and sets.", (int64_t)m->events);
-    put_total(o, "events_lost", "", "Events that the recorder knows it lost.", (int64_t)lost);
-    put_total(o, "collective_seconds", "seconds", "Time of communication kernels on the GPU.",
-              m->collective_ns);
+    gp_openmetrics_total(o, "processes", "", "Processes that were recorded.", (int64_t)m->processes);
+    gp_openmetrics_total(o, "launches", "", "Calls that give work to a GPU.", (int64_t)m->launches);
+    gp_openmetrics_total(o, "launch_seconds", "seconds", "Time of threads in such calls.", m->launch_ns);
+    gp_openmetrics_total(o, "gpu_events", "", "Kernels, copies and sets.", (int64_t)m->events);
+    gp_openmetrics_total(o, "events_lost", "", "Events that the recorder knows it lost.", (int64_t)lost);
+    gp_openmetrics_total(o, "collective_seconds", "seconds", "Time of communication kernels on the GPU.",
+                         m->collective_ns);
 }
 
 static int by_time(const void *a, const void *b)

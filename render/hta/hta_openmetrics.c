@@ -82,17 +82,6 @@ static void put_steps(struct gp_openmetrics *m, const struct gp_hta *h)
     gp_openmetrics_put_steps(m, &steps);
 }
 
-static void put_total(struct gp_openmetrics *m, const char *name, const char *unit, const char *help,
-                      int64_t v)
-{
-    char series[64];
-    gp_openmetrics_family(m, name, "counter", unit, help);
-    snprintf(series, sizeof series, "%s_total", name);
-    if (!gp_openmetrics_series(m, series)) return;
-    if (*unit) gp_openmetrics_seconds(m, v);
-    else gp_openmetrics_count(m, (uint64_t)v);
-}
-
 static void put_totals(struct gp_openmetrics *m, const struct gp_hta *h)
 {
     uint64_t lost = 0, skipped = 0;
@@ -100,14 +89,16 @@ static void put_totals(struct gp_openmetrics *m, const struct gp_hta *h)
         lost += h->inputs.at[i].issues[GP_Q_LOSS].count;
         skipped += h->inputs.at[i].skipped;
     }
-    put_total(m, "launches", "", "Calls that launched GPU work.", (int64_t)h->launches.calls);
-    put_total(m, "launch_seconds", "seconds", "Time of threads in calls that launch GPU work.",
-              h->launches.api_dur.sum);
-    put_total(m, "launch_delay_seconds", "seconds",
-              "Time between the end of a launch and the start of its work.", h->launches.delay.sum);
-    put_total(m, "gpu_events", "", "Kernels, copies and sets.", (int64_t)h->launches.gpu_events);
-    put_total(m, "events_lost", "", "Events that the recorder knows it lost.", (int64_t)lost);
-    put_total(m, "events_skipped", "", "Events of the inputs that could not be used.", (int64_t)skipped);
+    gp_openmetrics_total(m, "launches", "", "Calls that launched GPU work.", (int64_t)h->launches.calls);
+    gp_openmetrics_total(m, "launch_seconds", "seconds", "Time of threads in calls that launch GPU work.",
+                         h->launches.api_dur.sum);
+    gp_openmetrics_total(m, "launch_delay_seconds", "seconds",
+                         "Time between the end of a launch and the start of its work.",
+                         h->launches.delay.sum);
+    gp_openmetrics_total(m, "gpu_events", "", "Kernels, copies and sets.", (int64_t)h->launches.gpu_events);
+    gp_openmetrics_total(m, "events_lost", "", "Events that the recorder knows it lost.", (int64_t)lost);
+    gp_openmetrics_total(m, "events_skipped", "", "Events of the inputs that could not be used.",
+                         (int64_t)skipped);
 }
 
 static void put_copies(struct gp_openmetrics *m, const struct gp_hta *h)
