@@ -34,6 +34,7 @@ PAIRS = [
     ("ddp_bucket1", "ddp_bucket25", "small_collectives", "25 MB buckets instead of 1 MB"),
     ("pointwise", "pointwise_compiled", "fusion", "elementwise operators compiled"),
     ("activation", "activation_compiled", "fusion", "the same in training"),
+    ("decode_graph", "decode_compiled_graph", "fusion", "compiled before it is captured"),
     ("epilogue", "epilogue_fused", "epilogue", "GELU by the product's kernel"),
     ("casts", "casts_none", "cast_churn", "weights in bf16, not cast each step"),
     ("conv", "conv_last", "layout_churn", "channels_last"),

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "analyze/names/names.h"
 #include "formats/base/scale.h"
+#include "formats/base/str.h"
 
 struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c)
 {
@@ -337,4 +338,40 @@ void gp_rule_evidence_pct(struct gp_suggestion *s, const char *name, double pct)
 void gp_rule_evidence_text(struct gp_suggestion *s, const char *name, gp_sid text)
 {
     GP_VEC_PUSH(&s->evidence, ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_TEXT, .text = text}));
+}
+
+/* ---- pieces of an optimizer ---- */
+
+/* A range, frame or operator that is called an optimizer. */
+static bool is_optimizer(const char *name)
+{
+    return gp_starts(name, "Optimizer.step") || !strcmp(name, "optimizer");
+}
+
+static bool in_optimizer(const struct gp_rule_ctx *c, struct gp_host_memo *memo, uint32_t item)
+{
+    uint32_t node = c->calls[c->p->items.at[item].call].node;
+    return gp_rule_outermost(c, memo, node, GP_NEED_ALL, is_optimizer) != GP_HOST_NONE;
+}
+
+static bool is_foreach(const char *name)
+{
+    return gp_kernel_is_multi_tensor(name) && !gp_kernel_is_fused_optimizer(name);
+}
+
+uint8_t *gp_rule_optimizer_pieces(const struct gp_rule_ctx *c)
+{
+    uint8_t *foreach = gp_rule_match_configs(c, is_foreach),
+            *fused = gp_rule_match_configs(c, gp_kernel_is_fused_optimizer),
+            *pieces = gp_zalloc(c->p->items.n + 1);
+    struct gp_host_memo optimizers = {.hs = &c->v->hs};
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        uint32_t kind = c->items[i].kind, config = c->items[i].config;
+        if (gp_class_of((enum gp_frame_kind)kind) != GP_CLASS_COMPUTE || fused[config]) continue;
+        pieces[i] = foreach[config] || (kind == GP_FRAME_ELEMENTWISE && in_optimizer(c, &optimizers, i));
+    }
+    gp_host_memo_release(&optimizers);
+    free(foreach);
+    free(fused);
+    return pieces;
 }

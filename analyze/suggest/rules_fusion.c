@@ -203,6 +203,7 @@ const struct gp_rule gp_rule_fusion = {
              "compiler; where the host is late 20% of the time, compile covers the launches",
     .run = ask_fusion,
     .to_know = "record operators with shapes, which show what the kernels pass on",
+    .sizes = true,
     .measured = true,
 };
 
@@ -303,6 +304,7 @@ const struct gp_rule gp_rule_epilogue = {
     .guard = "copies and fills; longer chains; compiler kernels",
     .run = ask_epilogue,
     .to_know = "record operators with shapes, which show what the kernels pass on",
+    .sizes = true,
     .measured = true,
 };
 
@@ -338,6 +340,7 @@ const struct gp_rule gp_rule_cast_churn = {
     .guard = "casts inside other kernels",
     .run = ask_cast_churn,
     .to_know = "record operators with shapes, which show what is cast again",
+    .sizes = true,
     .measured = true,
 };
 
@@ -390,9 +393,23 @@ static int64_t count_of(struct gp_rule_ctx *c, gp_rule_match *match)
     return n;
 }
 
+/* In a backward pass tensors are joined as the gradient of a split: nobody wrote torch.cat. */
+static int64_t drop_gradients_of_splits(struct gp_rule_ctx *c, uint8_t *items)
+{
+    uint8_t *joins = match_items(c, joins_tensors);
+    int64_t left = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (joins[i] && c->items[i].backward) items[i] = 0;
+        left += joins[i] && items[i];
+    }
+    free(joins);
+    return left;
+}
+
 static void ask_layout_churn(struct gp_rule_ctx *c)
 {
     uint8_t *items = match_items(c, gp_pointwise_reorders);
+    int64_t joins = drop_gradients_of_splits(c, items);
     struct sum sum = sum_of(c, items);
     if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= LAYOUT_PCT) {
         struct gp_suggestion *s = without(c, items, sum, false);
@@ -400,7 +417,6 @@ static void ask_layout_churn(struct gp_rule_ctx *c)
             gp_rule_text(c, "%lld kernels per step only join tensors or copy them into another order: %s",
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
         bool channels = count_of(c, turns_channels) > 0;
-        int64_t joins = count_of(c, joins_tensors);
         int64_t norms_ns = channels ? gp_rule_per_step(c, edit_norms(c, s)) : 0;
         s->resource_high_ns += norms_ns;
         s->action = gp_rule_text(
@@ -426,7 +442,7 @@ const struct gp_rule gp_rule_layout_churn = {
     .summary = "kernels that only join tensors or copy them into another order",
     .needs = "kernel names",
     .threshold = "once per step, 3% of the busy time",
-    .guard = "copies that change the type",
+    .guard = "copies that change the type; joins in a backward pass, which are gradients of splits",
     .run = ask_layout_churn,
     .to_know =
         "record hardware counters (gpuprof-collect --metrics) of the copies and of the layers around them",

@@ -240,41 +240,6 @@ const struct gp_rule gp_rule_attention = {
 
 /* ---- an optimizer in pieces ---- */
 
-/* A range, frame or operator that is called an optimizer. */
-static bool is_optimizer(const char *name)
-{
-    return gp_starts(name, "Optimizer.step") || !strcmp(name, "optimizer");
-}
-
-static bool in_optimizer(const struct gp_rule_ctx *c, struct gp_host_memo *memo, uint32_t item)
-{
-    uint32_t node = c->calls[c->p->items.at[item].call].node;
-    return gp_rule_outermost(c, memo, node, GP_NEED_ALL, is_optimizer) != GP_HOST_NONE;
-}
-
-static bool is_foreach(const char *name)
-{
-    return gp_kernel_is_multi_tensor(name) && !gp_kernel_is_fused_optimizer(name);
-}
-
-/* By item: is it a piece of an optimizer? */
-static uint8_t *optimizer_pieces(const struct gp_rule_ctx *c)
-{
-    uint8_t *foreach = gp_rule_match_configs(c, is_foreach),
-            *fused = gp_rule_match_configs(c, gp_kernel_is_fused_optimizer),
-            *pieces = gp_zalloc(c->p->items.n + 1);
-    struct gp_host_memo optimizers = {.hs = &c->v->hs};
-    for (uint32_t i = 0; i < c->p->items.n; i++) {
-        uint32_t kind = c->items[i].kind, config = c->items[i].config;
-        if (gp_class_of((enum gp_frame_kind)kind) != GP_CLASS_COMPUTE || fused[config]) continue;
-        pieces[i] = foreach[config] || (kind == GP_FRAME_ELEMENTWISE && in_optimizer(c, &optimizers, i));
-    }
-    gp_host_memo_release(&optimizers);
-    free(foreach);
-    free(fused);
-    return pieces;
-}
-
 struct pieces {
     int64_t count, gpu_ns, host_ns;
 };
@@ -334,7 +299,7 @@ static void tell_pieces(struct gp_rule_ctx *c, struct gp_suggestion *s, const st
 
 static void ask_optimizer(struct gp_rule_ctx *c)
 {
-    uint8_t *pieces = optimizer_pieces(c);
+    uint8_t *pieces = gp_rule_optimizer_pieces(c);
     struct pieces sum = find_pieces(c, pieces, NULL);
     if (sum.count > (int64_t)(OPTIMIZER_LEAST * c->n_steps)) {
         struct gp_suggestion *s = gp_rule_suggest(c);
@@ -353,5 +318,6 @@ const struct gp_rule gp_rule_optimizer = {
     .guard = "fused optimizers",
     .run = ask_optimizer,
     .to_know = "record operators with shapes, which show the number of parameters",
+    .sizes = true,
     .measured = true,
 };

@@ -201,30 +201,43 @@ static const char *obstacle(const struct gp_rule_ctx *c)
     return NULL;
 }
 
+/* One launch per step; at least of all but the optimizer, which counts its steps on the host unless it is made capturable.
+ * Returns whether there is one. */
+static bool edit_graph(struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    const struct gp_plan *p = c->p;
+    uint8_t *pieces = gp_rule_optimizer_pieces(c);
+    bool any = false;
+    for (uint32_t k = 0; k < p->calls.n; k++) {
+        const struct gp_replay_call *call = &p->replay.calls.at[k];
+        const struct gp_plan_step *step = &p->steps.at[p->calls.at[k].step];
+        if (!call->n) continue;
+        if (call->first == step->first_item) {
+            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_OWN, k, GRAPH_LAUNCH_NS}));
+            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DELAY, call->first, GRAPH_START_NS}));
+            continue;
+        }
+        struct gp_edit before = {GP_EDIT_BEFORE, k, 0}, own = {GP_EDIT_OWN, k, 0};
+        GP_VEC_PUSH(&s->high, before);
+        GP_VEC_PUSH(&s->high, own);
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_GAP, call->first, GRAPH_GAP_LOW_NS}));
+        any |= pieces[call->first];
+        if (pieces[call->first]) continue;
+        GP_VEC_PUSH(&s->low, before);
+        GP_VEC_PUSH(&s->low, own);
+        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_GAP, call->first, GRAPH_GAP_HIGH_NS}));
+    }
+    free(pieces);
+    return any;
+}
+
 static void ask_cuda_graph(struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
     double late = gp_rule_host_bound_pct(c);
     if (late < HOST_BOUND_PCT / 2 || obstacle(c)) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
-    for (uint32_t k = 0; k < p->calls.n; k++) {
-        const struct gp_replay_call *call = &p->replay.calls.at[k];
-        const struct gp_plan_step *step = &p->steps.at[p->calls.at[k].step];
-        if (!call->n) continue;
-        bool first = call->first == step->first_item;
-        if (first) {
-            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_OWN, k, GRAPH_LAUNCH_NS}));
-            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DELAY, call->first, GRAPH_START_NS}));
-            continue;
-        }
-        struct gp_edit before = {GP_EDIT_BEFORE, k, 0}, own = {GP_EDIT_OWN, k, 0};
-        GP_VEC_PUSH(&s->low, before);
-        GP_VEC_PUSH(&s->low, own);
-        GP_VEC_PUSH(&s->high, before);
-        GP_VEC_PUSH(&s->high, own);
-        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_GAP, call->first, GRAPH_GAP_HIGH_NS}));
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_GAP, call->first, GRAPH_GAP_LOW_NS}));
-    }
+    bool optimizer = edit_graph(c, s);
     host_is_free(c, s);
     int64_t n = gp_rule_per_step(c, (int64_t)p->items.n);
     s->current_ns = gp_rule_per_step(c, c->idle_ns[GP_IDLE_HOST] + c->idle_ns[GP_IDLE_LAUNCH]);
@@ -232,11 +245,15 @@ static void ask_cuda_graph(struct gp_rule_ctx *c)
                                   "All %zu steps launch the same %lld kernels with the same grids, and the "
                                   "GPU is idle %.0f%% of the time because the host is late",
                                   p->steps.n, (long long)n, late);
-    s->action = gp_rule_text(c, "capture the step as a CUDA graph: torch.cuda.graph, or "
-                                "torch.compile(mode=\"reduce-overhead\")");
+    s->action = gp_rule_text(c,
+                             "capture the step as a CUDA graph: torch.cuda.graph%s, or "
+                             "torch.compile(mode=\"reduce-overhead\")",
+                             optimizer ? " with an optimizer made with capturable=True" : "");
     s->formula = gp_rule_text(
-        c, "one launch instead of %lld: the busy time, %lld gaps of at most 1.5 us, and up to 60 us to start",
-        (long long)gp_rule_per_step(c, (int64_t)p->calls.n), (long long)n);
+        c,
+        "one launch instead of %lld: the busy time, %lld gaps of at most 1.5 us, and up to 60 us to start%s",
+        (long long)gp_rule_per_step(c, (int64_t)p->calls.n), (long long)n,
+        optimizer ? "; at least without the optimizer, which stays as it is" : "");
     s->assumes =
         gp_rule_text(c, "shapes do not change; nothing in a step depends on values that the host reads");
     s->check = gp_rule_text(
@@ -489,4 +506,5 @@ const struct gp_rule gp_rule_python_gap = {
     .run = ask_python_gap,
     .gaps = true,
     .to_know = "record Python frames (with_stack=True, gpuprof-collect --sample)",
+    .looks = true,
 };

@@ -128,6 +128,9 @@ uint32_t gp_rule_outermost(const struct gp_rule_ctx *c, struct gp_host_memo *mem
                            uint32_t tables, gp_rule_match *match);
 /* By index into trace->configs: does the recorded name match? The caller frees the result. O(configs). */
 uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match);
+/* By item: is it one of the kernels of an optimizer that needs many? Known by its name, or by a range, frame or operator around
+ * it. The caller frees the result. O(items). */
+uint8_t *gp_rule_optimizer_pieces(const struct gp_rule_ctx *c);
 /* Add to BY_CALL, which has one entry per call, the host time on the launching threads inside events of TABLE
  * whose names match, as far as it precedes a call of the plan. Of nested matching events only the outermost
  * counts. *COUNT grows by the number of events. Returns the sum. O(rows of the table). */

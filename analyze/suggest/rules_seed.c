@@ -134,6 +134,7 @@ const struct gp_rule gp_rule_batching = {
              "trace does not show whether they depend on one another",
     .run = ask_batching,
     .to_know = "record operators with shapes",
+    .sizes = true,
     .measured = true,
 };
 

@@ -369,4 +369,5 @@ const struct gp_rule gp_rule_tiny_kernels = {
     .guard = "a late host (see compile and cuda_graph); a tenth of the kernels come from a compiler",
     .run = ask_tiny_kernels,
     .to_know = "record operators with shapes",
+    .sizes = true,
 };

@@ -409,6 +409,13 @@ static int64_t expected_of(const struct gp_suggestion *s)
     return s->saving_low_ns + (s->saving_high_ns - s->saving_low_ns) / 2;
 }
 
+/* Are the sizes recorded for most of the GPU's work? */
+static bool sizes_known(const struct gp_rule_ctx *c)
+{
+    const int64_t *of = c->s->tier_ns;
+    return of[GP_WORK_SHAPES] > of[GP_WORK_NAMES] + of[GP_WORK_UNKNOWN];
+}
+
 /* What would make a wide interval narrower: the step's time without the recorder, where that makes a third of the difference,
  * otherwise what the rule asks for. */
 static gp_sid to_know_of(struct gp_rule_ctx *c, const struct gp_suggestion *s, int64_t recorder_ns)
@@ -417,7 +424,8 @@ static gp_sid to_know_of(struct gp_rule_ctx *c, const struct gp_suggestion *s, i
     if (gp_pct(width, c->s->step.unprofiled_ns) < WIDE_PCT) return 0;
     if (recorder_ns * 3 >= width)
         return gp_rule_text(c, "time the steps without the recorder and give that with --step-time");
-    return s->rule->to_know ? gp_intern_cstr(&c->s->strings, s->rule->to_know) : 0;
+    if (!s->rule->to_know || (s->rule->sizes && sizes_known(c))) return 0;
+    return gp_intern_cstr(&c->s->strings, s->rule->to_know);
 }
 
 static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
@@ -442,6 +450,7 @@ static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
     s->priority = priority_of(step, s, b);
     if (c->waits_pct >= WAITS_PCT && strcmp(s->rule->name, "straggler") != 0 && s->priority > GP_PRIORITY_LOW)
         s->priority = GP_PRIORITY_LOW; /* this rank would wait longer instead */
+    if (s->rule->looks && s->priority > GP_PRIORITY_LOW) s->priority = GP_PRIORITY_LOW;
     s->to_know = to_know_of(c, s, (high.more_ns - high.less_ns + low.more_ns - low.less_ns) / 2);
     if (s->saving_high_ns > 0)
         GP_VEC_PUSH(&s->predictions,

@@ -94,6 +94,8 @@ struct gp_rule {
     bool gaps;           /* it looks for what holds the host in long gaps, which other rules leave alone */
     const char *to_know; /* what to record to know its saving better; NULL: nothing would tell */
     bool measured;       /* samples/score.py holds its predictions against measurements */
+    bool looks;          /* it asks for another recording, not for a change: never above low */
+    bool sizes;          /* to_know asks for sizes: nothing to record where they are known */
 };
 extern const struct gp_rule *const gp_rules[]; /* ends with NULL */
 /* NULL if there is none. */

@@ -50,6 +50,10 @@ static void put_interval(struct gp_buf *b, int64_t low, int64_t high)
     while (unit > from && b->data[unit - 1] != ' ') unit--;
     struct gp_buf most = {0};
     put_ns(&most, high);
+    if (most.n == b->n - from && !memcmp(most.data, b->data + from, most.n)) {
+        gp_buf_release(&most);
+        return;
+    }
     size_t n = b->n - unit; /* printed once if both have it */
     if (most.n > n && !memcmp(most.data + most.n - n, b->data + unit, n) && most.data[most.n - n - 1] == ' ')
         b->n = unit - 1;

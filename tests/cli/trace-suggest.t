@@ -72,6 +72,28 @@ test_expect_success 'a program that no rule can improve gets no suggestion' '
     done
 '
 
+# What was done is not advised again, not above low: compiled steps, graphs, large products, ranks that are equal.
+done_already() {
+    trace-suggest -q -f json "$pairs/$1" >out || return 1
+    shift
+    for rule; do
+        jq -e --arg rule "$rule" "[.suggestions[] | select(.rule == \$rule and .priority != \"low\")] == []" out || return 1
+    done
+}
+test_expect_success 'nothing above low is to be done again' '
+    for f in small_compiled.trace small_compiled.json.gz small_compiled_2.trace small_compiled_2.json.gz \
+        activation_compiled.trace activation_compiled.json.gz pointwise_compiled.trace pointwise_compiled.json.gz; do
+        done_already "$f" compile fusion graph_breaks recompilation python_gap || return 1
+    done &&
+    for f in decode_graph.trace decode_graph.json.gz decode_graph_2.trace decode_compiled_graph.trace; do
+        done_already "$f" cuda_graph compile small_graphs python_gap || return 1
+    done &&
+    done_already ddp_even.trace straggler exposed_communication small_collectives &&
+    for f in gemm.trace gemm.json.gz gemm_2.trace gemm_2.json.gz heads_batched.trace heads_batched.json.gz; do
+        trace-suggest -q --fail-on medium "$pairs/$f" >out || return 1
+    done
+'
+
 test_expect_success 'a wait that costs nothing is not a suggestion' '
     trace-suggest -f json "$pairs/train_previous.trace" >out &&
     jq -e "[.suggestions[].rule] | index(\"blocking_sync\") == null" out &&
