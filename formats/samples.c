@@ -5,6 +5,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
 #include "formats/meta_keys.h"
+#include "formats/spans.h"
 
 static const int64_t USUAL_NS = 5000000, LEAST_NS = 100000, MOST_NS = 10000000000;
 
@@ -133,7 +134,9 @@ struct expander {
     gp_sid *names;                  /* by function, 0: not named yet */
     GP_VEC(struct open_frame) open; /* of the track, outermost first */
     GP_VEC(struct open_frame) next;
-    size_t rows;
+    struct gp_spans calls;  /* a thread has one stack from begin to end of a call */
+    struct gp_spans ranges; /* and operators: what lies across their borders is a row on either side */
+    int64_t border_ns;      /* of the track: where the stack changed last */
 };
 
 static gp_sid frame_name(struct expander *x, uint32_t function)
@@ -144,14 +147,50 @@ static gp_sid frame_name(struct expander *x, uint32_t function)
     return x->names[function];
 }
 
-static void close_from(struct expander *x, uint32_t track, size_t depth, int64_t end_ns)
+enum { MOST_CUTS = 16 }; /* per end of a row */
+
+/* Put the borders of ranges that cut [BEGIN, END) into CUTS, in order: the ends of those that are open at its begin, then the
+ * begins of those that are open at its end. Returns how many. */
+static int find_cuts(const struct expander *x, uint32_t track, int64_t begin_ns, int64_t end_ns,
+                     int64_t cuts[2 * MOST_CUTS])
+{
+    const struct gp_spans *r = &x->ranges;
+    int n = 0, most = MOST_CUTS;
+    for (uint32_t i = gp_spans_at(r, track, begin_ns); i != GP_SPAN_NONE && most--;
+         i = r->list.at[i].parent) {
+        int64_t at = r->list.at[i].end_ns;
+        if (at >= end_ns) break;
+        if (at > (n ? cuts[n - 1] : begin_ns)) cuts[n++] = at;
+    }
+    int64_t after = n ? cuts[n - 1] : begin_ns, begins[MOST_CUTS];
+    most = MOST_CUTS;
+    int k = 0;
+    for (uint32_t i = gp_spans_at(r, track, end_ns); i != GP_SPAN_NONE && most--; i = r->list.at[i].parent) {
+        int64_t at = r->list.at[i].begin_ns;
+        if (at <= after) break;
+        if (!k || at < begins[k - 1]) begins[k++] = at;
+    }
+    while (k) cuts[n++] = begins[--k];
+    return n;
+}
+
+static void add_row(struct expander *x, uint32_t track, int64_t begin_ns, int64_t end_ns, gp_sid name)
 {
     struct gp_events *e = &x->t->events[GP_PYTHON];
+    size_t row = gp_events_add(e, begin_ns, end_ns - begin_ns, track, name);
+    gp_set_cat(e, row, x->category);
+}
+
+static void close_from(struct expander *x, uint32_t track, size_t depth, int64_t end_ns)
+{
     for (size_t i = depth; i < x->open.n; i++) {
         const struct open_frame *f = &x->open.at[i];
         if (end_ns <= f->start_ns || f->start_ns < -GP_TIME_MOST || end_ns > GP_TIME_MOST) continue;
-        size_t row = gp_events_add(e, f->start_ns, end_ns - f->start_ns, track, frame_name(x, f->function));
-        gp_set_cat(e, row, x->category);
+        int64_t cuts[2 * MOST_CUTS], begin = f->start_ns;
+        int n = find_cuts(x, track, begin, end_ns, cuts);
+        for (int k = 0; k < n; begin = cuts[k++])
+            add_row(x, track, begin, cuts[k], frame_name(x, f->function));
+        add_row(x, track, begin, end_ns, frame_name(x, f->function));
     }
     x->open.n = depth;
 }
@@ -182,19 +221,37 @@ static void change(struct expander *x, uint32_t track, size_t row, int64_t begin
         GP_VEC_PUSH(&x->open, ((struct open_frame){x->next.at[i].function, begin_ns}));
 }
 
+/* Where the stack changed between samples at FROM and TO: in the middle, or if the thread was in a call then, at the end of the
+ * call that is nearer and lies between the samples. Never before the border before. */
+static int64_t border_between(struct expander *x, uint32_t track, int64_t from_ns, int64_t to_ns)
+{
+    int64_t at = from_ns + (to_ns - from_ns) / 2;
+    uint32_t i = gp_spans_at(&x->calls, track, at);
+    while (i != GP_SPAN_NONE && x->calls.list.at[i].parent != GP_SPAN_NONE) i = x->calls.list.at[i].parent;
+    if (i != GP_SPAN_NONE) {
+        const struct gp_span *call = &x->calls.list.at[i];
+        bool begins = call->begin_ns >= from_ns, ends = call->end_ns <= to_ns;
+        bool back = begins && (!ends || at - call->begin_ns < call->end_ns - at);
+        at = back ? call->begin_ns : call->end_ns;
+    }
+    if (at < x->border_ns) at = x->border_ns;
+    return x->border_ns = at;
+}
+
 /* The samples ROWS[0..N-1] of one track, in order of time. */
 static void expand_track(struct expander *x, uint32_t track, const uint32_t *rows, size_t n)
 {
     const struct gp_events *e = &x->t->events[GP_SAMPLE];
     int64_t last_ns = 0, half = x->period_ns / 2;
+    x->border_ns = INT64_MIN;
     for (size_t i = 0; i < n; i++) {
         int64_t at = e->start_ns[rows[i]], end = at + e->dur_ns[rows[i]];
         bool near = i && at - last_ns <= GP_SAMPLE_GAP * x->period_ns;
-        if (i && !near) close_from(x, track, 0, last_ns + half);
-        change(x, track, rows[i], near ? last_ns + (at - last_ns) / 2 : at - half);
+        if (i && !near) close_from(x, track, 0, border_between(x, track, last_ns, last_ns + 2 * half));
+        change(x, track, rows[i], border_between(x, track, near ? last_ns : at - 2 * half, at));
         if (!i || end > last_ns) last_ns = end;
     }
-    if (n) close_from(x, track, 0, last_ns + half);
+    if (n) close_from(x, track, 0, border_between(x, track, last_ns, last_ns + 2 * half));
 }
 
 struct ordered {
@@ -245,7 +302,11 @@ void gp_samples_expand(struct gp_trace *t)
     uint32_t *to = join_tracks(t);
     find_functions(&x.functions, t);
     x.names = gp_zalloc((x.functions.list.n + 1) * sizeof *x.names);
-    for (size_t i = 0; i < e->n; i++) e->track[i] = to[e->track[i]];
+    uint8_t *sampled = gp_zalloc(t->tracks.n + 1);
+    for (size_t i = 0; i < e->n; i++) sampled[e->track[i] = to[e->track[i]]] = 1;
+    gp_spans_build(&x.calls, t, GP_NEED(GP_API), sampled);
+    gp_spans_build(&x.ranges, t, GP_NEED(GP_RANGE) | GP_NEED(GP_OP), sampled);
+    free(sampled);
     uint32_t *rows = sort_rows(e);
     for (size_t i = 0, k; i < e->n; i = k) {
         for (k = i; k < e->n && e->track[rows[k]] == e->track[rows[i]]; k++) continue;
@@ -255,6 +316,8 @@ void gp_samples_expand(struct gp_trace *t)
     free(to);
     GP_VEC_FREE(&x.open);
     GP_VEC_FREE(&x.next);
+    gp_spans_release(&x.calls);
+    gp_spans_release(&x.ranges);
     GP_VEC_FREE(&x.functions.list);
     free(x.functions.of);
     free(x.names);

@@ -1,6 +1,7 @@
 /* samples.h -- what samples of stacks say about time: rows of GP_PYTHON that are as long as consecutive samples
- * of a thread share a frame. Between two samples the border is in the middle; where none was taken for more than
- * GP_SAMPLE_GAP periods, nothing is known. How often a function was called is not known from samples. A row is named "train.py(12): step",
+ * of a thread share a frame. Between two samples the border is in the middle, or where the middle is in a call, at an end of
+ * the call: a call has one stack from begin to end. Where none was taken for more than GP_SAMPLE_GAP periods, nothing is known.
+ * A frame that crosses the border of a range or an operator is a row on either side of it. How often a function was called is not known from samples. A row is named "train.py(12): step",
  * where 12 is the line of the function that most samples are at; of files in a place for libraries the path from
  * there on is kept, of others the name.
  *

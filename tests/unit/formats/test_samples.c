@@ -120,6 +120,78 @@ static void samples_go_through_a_file(void **state)
     gp_buf_release(&file);
 }
 
+static void add_row(struct gp_trace *t, enum gp_table table, uint32_t track, int64_t start, int64_t end,
+                    const char *name)
+{
+    gp_events_add(&t->events[table], start, end - start, track, gp_intern_cstr(&t->strings, name));
+}
+
+/* A call in which the middle between two samples lies has one stack: the border moves to its nearer end that lies between the
+ * samples, or if it is longer than that, to its end. */
+static void calls_do_not_end_frames(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t begin, end, border;
+    } cases[] = {
+        {1050000, 1050001, 1050000}, /* not in it */
+        {1010000, 1060000, 1060000}, /* its end is nearer */
+        {1045000, 1090000, 1045000}, /* its begin is */
+        {900000, 1070000, 1070000},  /* the first sample is in it */
+        {1020000, 1170000, 1020000}, /* the second is */
+        {900000, 1130000, 1130000},  /* both are */
+    };
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
+        struct gp_trace t;
+        gp_trace_init(&t, GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES);
+        gp_trace_set_meta(&t, GP_META_SAMPLE_PERIOD, "100000", 6);
+        uint32_t track = add_thread(&t, 1, 9), root = add_stack(&t, 0, "main", "train.py", 1);
+        uint32_t a = add_stack(&t, root, "step", "train.py", 2),
+                 b = add_stack(&t, root, "load", "data.py", 3);
+        add_sample(&t, track, 1000000, 0, 0, a, "running");
+        add_sample(&t, track, 1100000, 200000, 2, b, "running");
+        add_row(&t, GP_API, track, cases[i].begin, cases[i].end, "cudaLaunchKernel");
+        gp_samples_expand(&t);
+        gp_trace_finish(&t);
+        assert_int_equal(t.events[GP_PYTHON].n, 3);
+        int64_t first =
+            cases[i].begin < 950000 ? cases[i].begin : 950000; /* half a period before, or all of the call */
+        check_row(&t, 0, first, 1350000, "train.py(1): main", track);
+        check_row(&t, 1, first, cases[i].border, "train.py(2): step", track);
+        check_row(&t, 2, cases[i].border, 1350000, "data.py(3): load", track);
+        gp_trace_release(&t);
+    }
+}
+
+/* Ranges are exact and borders of samples are not: what crosses is a row on either side. */
+static void frames_are_cut_at_ranges(void **state)
+{
+    (void)state;
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES);
+    gp_trace_set_meta(&t, GP_META_SAMPLE_PERIOD, "100000", 6);
+    uint32_t track = add_thread(&t, 1, 9), root = add_stack(&t, 0, "main", "train.py", 1);
+    uint32_t a = add_stack(&t, root, "step", "train.py", 2), b = add_stack(&t, root, "load", "data.py", 3);
+    add_sample(&t, track, 1000000, 0, 0, a, "running");
+    add_sample(&t, track, 1100000, 200000, 2, b, "running");
+    add_row(&t, GP_RANGE, track, 980000, 1070000, "forward"); /* step was opened before, load in it */
+    add_row(&t, GP_OP, track, 1000000, 1060000, "inner");
+    add_row(&t, GP_RANGE, track, 1330000, 1500000, "next"); /* begins in load, ends after it */
+    gp_samples_expand(&t);
+    gp_trace_finish(&t);
+    assert_int_equal(t.events[GP_PYTHON].n, 9);
+    check_row(&t, 0, 950000, 1330000, "train.py(1): main", track);
+    check_row(&t, 1, 950000, 980000, "train.py(2): step", track);
+    check_row(&t, 2, 980000, 1000000, "train.py(2): step", track);
+    check_row(&t, 3, 1000000, 1050000, "train.py(2): step", track);
+    check_row(&t, 4, 1050000, 1060000, "data.py(3): load", track);
+    check_row(&t, 5, 1060000, 1070000, "data.py(3): load", track);
+    check_row(&t, 6, 1070000, 1330000, "data.py(3): load", track);
+    check_row(&t, 7, 1330000, 1350000, "train.py(1): main", track);
+    check_row(&t, 8, 1330000, 1350000, "data.py(3): load", track);
+    gp_trace_release(&t);
+}
+
 /* 100,000 samples of 500 stacks in runs of 10: the aim is 2 bytes for each. */
 static void samples_are_small(void **state)
 {
@@ -145,6 +217,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(consecutive_samples_are_one_row),
+        cmocka_unit_test(calls_do_not_end_frames),
+        cmocka_unit_test(frames_are_cut_at_ranges),
         cmocka_unit_test(samples_go_through_a_file),
         cmocka_unit_test(samples_are_small),
     };
