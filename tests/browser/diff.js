@@ -109,11 +109,9 @@ main(async () => {
     is(await page.eval("document.querySelectorAll('parsererror').length"), 0, "the waterfall alone is well-formed");
   });
   await withPage("flame.svg", {}, async (page) => {
-    const before = await page.eval("document.querySelectorAll('.frames > g')[3].children[1].getBoundingClientRect().width");
+    const width = "document.querySelectorAll('.frames > g')[3].children[1].getBoundingClientRect().width", before = await page.eval(width);
     await page.eval("document.querySelectorAll('.frames > g')[3].dispatchEvent(new MouseEvent('click', { bubbles: true }))");
-    await page.sleep(300);
-    const after = await page.eval("document.querySelectorAll('.frames > g')[3].children[1].getBoundingClientRect().width");
-    ok(after > before, "a click zooms the differential flame graph", `${before} and ${after}`);
+    ok(await page.until(`${width} > ${before}`), "a click zooms the differential flame graph", `${before} and ${await page.eval(width)}`);
   });
   await withPage("flame-base.svg", {}, async (page) =>
     ok(await page.eval("document.querySelectorAll('.frames > .gone').length > 0"), "what is gone is in the other direction"));

@@ -1,7 +1,7 @@
 // flame.js -- the script of the flame graph in a real browser, as TAP. usage: node flame.js DIRECTORY
 // The directory holds pictures that tests/browser/flame.t made.
 "use strict";
-const { ok, is, pages, main } = require("./tap.js");
+const { ok, is, becomes, pages, main } = require("./tap.js");
 
 // What the tests ask of a picture; runs in the page.
 const helpers = `
@@ -36,8 +36,7 @@ async function mouse(page) {
   ok(/^#z=[0-9a-z]+$/.test(await page.eval("location.hash")), "the address says where we are");
   const hash = await page.eval("location.hash");
   await page.eval("history.back()");
-  await page.sleep(100);
-  is(await page.eval("shown()"), "all step forward mm gemm gelu elementwise backward mm gemm", "back is back");
+  await becomes(page, "shown()", "all step forward mm gemm gelu elementwise backward mm gemm", "back is back");
   return hash;
 }
 
@@ -132,8 +131,7 @@ main(async () => {
   });
   await withPage("plain.svg", { reducedMotion: false }, async (page) => {
     await clickOn(page, "forward");
-    await page.sleep(600);
-    is(await page.eval("shown() + document.querySelector('.frames').getAttribute('transform')"),
+    await becomes(page, "shown() + document.querySelector('.frames').getAttribute('transform')",
       "all step forward mm gemm gelu elementwisenull", "the moving zoom ends where the still one does");
   });
   await withPage("large.svg", {}, large);

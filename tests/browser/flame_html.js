@@ -2,7 +2,7 @@
 // The directory holds pages that tests/browser/flame_html.t made. Where a box is on the canvas is worked out from its share.
 "use strict";
 const fs = require("node:fs"), path = require("node:path");
-const { where, ok, is, pages, main } = require("./tap.js");
+const { where, ok, is, becomes, pages, main } = require("./tap.js");
 
 // What the tests ask of a page; runs in it.
 const helpers = `
@@ -45,8 +45,7 @@ async function sample(page, name) {
       continue;
     }
     await page.eval(`location.hash = "#s=.&v=${weight}"`);
-    await page.sleep(30);
-    is(await page.eval(`${button}.getAttribute("aria-checked")`), "true", `${name}: shows ${weight}`);
+    await becomes(page, `${button}.getAttribute("aria-checked")`, "true", `${name}: shows ${weight}`);
     const got = linesOf(await page.eval("saved()")), want = linesOf(expected);
     is(got.join("\n") === want.join("\n"), true, `${name}: ${want.length} stacks by ${weight} are those of the tool`);
     is(await page.eval("answer()"), `100% in ${grouped(frames)} frame${frames === 1 ? "" : "s"}`, `${name}: ${frames} frames`);
@@ -74,8 +73,7 @@ async function mouse(page) {
   const hash = await page.eval("location.hash");
   ok(/^#z=[0-9a-z]+$/.test(hash), "the address says where we are", hash);
   await page.eval("history.back()");
-  await page.sleep(100);
-  is(await under(page, 0.9, 2), "backward", "back is back");
+  await becomes(page, () => under(page, 0.9, 2), "backward", "back is back");
   return hash;
 }
 
@@ -208,8 +206,7 @@ async function attacks(page) {
   is(await page.eval("answer().split(' ')[0]"), "62.5%", "and can be searched for");
   await page.key("Escape");
   await page.eval("location.hash = '#n=' + encodeURIComponent('b\\'\"\\\\&lt<!--')");
-  await page.sleep(60);
-  is(await under(page, 0.5, 1), "b'\"\\&lt<!--", "also by the address");
+  await becomes(page, () => under(page, 0.5, 1), "b'\"\\&lt<!--", "also by the address");
 }
 
 async function still(page) {
@@ -246,8 +243,7 @@ main(async () => {
   await withPage("plain.html", {}, async (page) => { hash = await mouse(page); });
   await withPage("plain.html", { hash }, async (page) => {
     is(await under(page, 0.9, 3), "gelu", "the address opens the same view");
-    await page.call("Page.reload");
-    await page.sleep(100);
+    await page.reload();
     await page.ready();
     is(await under(page, 0.9, 3), "gelu", "also after a reload");
   });
@@ -269,7 +265,6 @@ main(async () => {
   await withPage("plain.html", { width: 600, height: 700 }, narrow);
   await withPage("plain.html", { reducedMotion: false }, async (page) => {
     await press(page, 0.3, 2);
-    await page.sleep(600);
-    is(await under(page, 0.9, 3), "gelu", "the moving zoom ends where the still one does");
+    await becomes(page, () => under(page, 0.9, 3), "gelu", "the moving zoom ends where the still one does");
   });
 });

@@ -7,19 +7,18 @@ const { open } = require("./page.js");
 const { contrasts } = require("./look.js");
 
 const link = fs.readFileSync(path.join(where, "link"), "utf8").trim(), origin = new URL(link).origin;
-const until = async (page, expression) => { for (let i = 0; i < 400 && !await page.eval(expression); i++) await page.sleep(50); return page.eval(expression); };
 const tile = (name) => `[...document.querySelectorAll('.tile')].find((t) => t.firstChild.textContent === '${name}')?.lastChild.textContent`;
 
 async function watches(page) {
-  await until(page, "location.hash === '' && document.readyState === 'complete'");
+  await page.until("location.hash === '' && document.readyState === 'complete'");
   await page.go(origin + "/live");
-  ok(await until(page, "/^1 device, the last seconds/.test(document.querySelector('[role=status]')?.textContent)"), "work is seen as it comes",
+  ok(await page.until("/^1 device, the last seconds/.test(document.querySelector('[role=status]')?.textContent)"), "work is seen as it comes",
     await page.eval("document.querySelector('[role=status]')?.textContent"));
-  ok(await until(page, "document.querySelectorAll('tbody tr').length > 0"), "kernels have rows");
-  ok(await until(page, `/%$/.test(${tile("idle")})`), "the idle share is shown", await page.eval(tile("idle")));
+  ok(await page.until("document.querySelectorAll('tbody tr').length > 0"), "kernels have rows");
+  ok(await page.until(`/%$/.test(${tile("idle")})`), "the idle share is shown", await page.eval(tile("idle")));
   is(await page.eval(tile("lost or repaired")), "0", "nothing is lost");
   const first = await page.eval("document.querySelector('.curve path').getAttribute('d').length + document.querySelector('tbody').textContent");
-  ok(await until(page, `document.querySelector('.curve path').getAttribute('d').length + document.querySelector('tbody').textContent !== ${JSON.stringify(first)}`), "and change without a reload");
+  ok(await page.until(`document.querySelector('.curve path').getAttribute('d').length + document.querySelector('tbody').textContent !== ${JSON.stringify(first)}`), "and change without a reload");
 }
 
 async function readable(page, width, dark) {
@@ -33,7 +32,7 @@ async function readable(page, width, dark) {
 
 async function keeps(page) {
   await page.eval("[...document.querySelectorAll('.go button')].find((b) => b.textContent === 'Keep the last 10 s').click()");
-  ok(await until(page, "location.pathname !== '/live' && !!document.querySelector('.gp-bar')"), "the last seconds are kept as a trace, which opens");
+  ok(await page.until("location.pathname !== '/live' && !!document.querySelector('.gp-bar')"), "the last seconds are kept as a trace, which opens");
   const kept = fs.readdirSync(path.join(where, "runs")).filter((f) => f.endsWith(".trace"));
   is(kept.length, 1, "it is a file in the folder");
 }

@@ -2,6 +2,7 @@
 //
 //     const page = await open(url, {width: 1200, height: 800});
 //     await page.eval("document.title");       // JSON of the value, promises awaited
+//     await page.until("rows()", 5);           // once it is 5: what a page does by and by; no fixed time is long enough
 //     await page.key("/");  await page.click(x, y);  await page.screenshot("a.png");
 //     await page.close();
 //     await quit();                            // the browser, which all pages share: starting one takes a second
@@ -79,16 +80,30 @@ async function open(url, { width = 1200, height = 800, dark = false, reducedMoti
   await call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });
   if (!scripts) await call("Emulation.setScriptExecutionDisabled", { value: true });
 
+  async function load(how, params) {
+    const seen = events.length;
+    await call(how, params);
+    for (let i = 0; i < 4000; i++) {
+      if (events.slice(seen).some((e) => e.method === "Page.loadEventFired")) return;
+      await page.sleep(25);
+    }
+    throw new Error("the page did not load");
+  }
+
   const page = {
     call, events,
-    async go(to) {
-      const seen = events.length;
-      await call("Page.navigate", { url: to });
-      for (let i = 0; i < 4000; i++) {
-        if (events.slice(seen).some((e) => e.method === "Page.loadEventFired")) return;
+    go: (to) => load("Page.navigate", { url: to }),
+    reload: () => load("Page.reload", {}),
+    // The value of the expression, or of what a function here gives, once it is wanted, or true if nothing is; after a
+    // minute, what it is then.
+    async until(what, wanted) {
+      const end = Date.now() + 60000;
+      for (;;) {
+        const value = await (what.call ? what() : page.eval(what)).catch((e) => { if (Date.now() > end) throw e; }); // between two pages
+        if (wanted === undefined ? value : value === wanted) return value;
+        if (Date.now() > end) return value;
         await page.sleep(25);
       }
-      throw new Error("the page did not load");
     },
     sleep: (ms) => new Promise((r) => setTimeout(r, ms)),
     async eval(expression) {

@@ -76,7 +76,7 @@ async function names(page) {
 async function copying(page) {
   await page.eval("window.copied = ''; navigator.clipboard.writeText = async (t) => { copied = t; }");
   await clickOn(page, "byText('kernels', 'Copy TSV')");
-  await page.sleep(50);
+  await page.until("copied");
   const lines = (await page.eval("copied")).trimEnd().split("\n").map((l) => l.split("\t"));
   const name = lines[0].indexOf("name"), total = lines[0].indexOf("total_ns");
   is(lines.length, 12, "a heading and all rows are copied");
@@ -107,7 +107,7 @@ async function saving(page) {
   await page.call("Page.setDownloadBehavior", { behavior: "allow", downloadPath: where });
   await clickOn(page, "[...document.querySelectorAll('.page-tools button')].find((b) => b.textContent === 'JSON')");
   const made = () => fs.readdirSync(where).find((f) => /^trace-hta.*\.json$/.test(f));
-  for (let i = 0; i < 3000 && !made(); i++) await page.sleep(20);
+  await page.until(async () => made());
   const text = made() ? fs.readFileSync(path.join(where, made()), "utf8") : "{}";
   is(JSON.parse(text).tool, "trace-hta", "the data are saved as a file");
 }
@@ -125,8 +125,7 @@ async function theme(page) {
   await choose(page, "contrast");
   is(await page.eval(pageColour), "rgb(0, 0, 0)", "or of high contrast");
   await readable(page, "high contrast", 7);
-  await page.call("Page.reload");
-  await page.sleep(400);
+  await page.reload();
   is(await page.eval(pageColour), "rgb(0, 0, 0)", "which is remembered");
   await page.call("Emulation.setEmulatedMedia", { media: "print" });
   is(await page.eval(pageColour), "rgb(255, 255, 255)", "paper is white whatever was chosen");
@@ -215,8 +214,7 @@ main(async () => {
     for (const link of links) {
       await page.go("about:blank");
       await page.go(link);
-      for (let i = 0; i < 3000 && !await page.eval("document.documentElement.classList.contains('live')"); i++) await page.sleep(20);
-      ok(/^[\d.]+% in \d+ frame/.test(await page.eval("document.querySelector('.search output').textContent")), "which finds what they are about",
+      ok(await page.until("/^[\\d.]+% in \\d+ frame/.test(document.querySelector('.search output').textContent)"), "which finds what they are about",
         link + " " + await page.eval("document.querySelector('.search output').textContent"));
     }
   });

@@ -7,19 +7,18 @@ const { open } = require("./page.js");
 const { contrasts } = require("./look.js");
 
 const link = fs.readFileSync(path.join(where, "link"), "utf8").trim(), origin = new URL(link).origin;
-const until = async (page, expression) => { for (let i = 0; i < 400 && !await page.eval(expression); i++) await page.sleep(50); return page.eval(expression); };
 const faults = (page) => page.events.filter((e) => e.method === "Runtime.exceptionThrown" || (e.method === "Log.entryAdded" && !/status of 401/.test(e.params.entry.text))).map((e) => JSON.stringify(e.params)).join();
 
 async function list(page) {
-  ok(await until(page, "document.querySelectorAll('tbody tr .name a').length === 4"), "the link lets in, and the files are listed");
+  ok(await page.until("document.querySelectorAll('tbody tr .name a').length === 4"), "the link lets in, and the files are listed");
   is(await page.eval("location.href"), origin + "/", "the token is not in the address any more");
-  ok(await until(page, "/GPU|H200/.test(document.querySelector('.verdict')?.textContent || '')"), "the newest run has its verdict");
+  ok(await page.until("/GPU|H200/.test(document.querySelector('.verdict')?.textContent || '')"), "the newest run has its verdict");
   is(await page.eval("document.querySelector('.newest h2').firstChild.textContent + document.querySelector('.newest h2').childNodes[1].textContent"),
     "Newest run: runs/newest.trace", "it is the newest");
   ok(await page.eval("document.querySelector('.newest .go').textContent.includes('Compare with the one before')"), "and can be compared with the one before");
   ok(!await page.eval("document.querySelector('b.evil, img')"), "a name that is markup is text");
   fs.copyFileSync(path.join(where, "runs/newest.trace"), path.join(where, "runs/later.trace"));
-  ok(await until(page, "document.querySelectorAll('tbody tr .name a').length === 5"), "a new file appears without a reload");
+  ok(await page.until("document.querySelectorAll('tbody tr .name a').length === 5"), "a new file appears without a reload");
   const worst = await page.eval(contrasts);
   ok(worst[0] >= 4.5, "texts have contrast", worst);
   is(faults(page), "", "no script fails");
@@ -29,19 +28,19 @@ async function compare(page) {
   await page.eval("[...document.querySelectorAll('td.ab button')].slice(0, 4).filter((b, i) => i === 0 || i === 3).forEach((b) => b.click())");
   ok(await page.eval("!document.querySelector('.compare-bar').hidden && document.querySelector('.compare-bar a')"), "A and B choose what to compare");
   await page.eval("document.querySelector('.compare-bar a').click()");
-  ok(await until(page, "document.querySelector('.gp-bar') && document.querySelector('main h1')?.textContent.includes('\u2192')"), "and the comparison is shown");
+  ok(await page.until("document.querySelector('.gp-bar') && document.querySelector('main h1')?.textContent.includes('\u2192')"), "and the comparison is shown");
   ok(await page.eval("document.querySelectorAll('.gp-bar b a').length") === 2, "with links to both traces");
 }
 
 // From the list to the reason of the slowest step: Timeline, Slowest step, and the figures beside it name the cause.
 async function threeClicks(page) {
   await page.go(origin + "/");
-  await until(page, "document.querySelector('.newest .go a')");
+  await page.until("document.querySelector('.newest .go a')");
   await page.eval("[...document.querySelectorAll('.newest .go a')].find((a) => a.textContent === 'Timeline').click()");
-  ok(await until(page, "[...document.querySelectorAll('button, a')].some((b) => b.textContent.startsWith('Slowest step'))"), "the timeline opens");
+  ok(await page.until("[...document.querySelectorAll('button, a')].some((b) => b.textContent.startsWith('Slowest step'))"), "the timeline opens");
   await page.eval("[...document.querySelectorAll('button, a')].find((b) => b.textContent.startsWith('Slowest step')).click()");
-  ok(await until(page, "/idle/.test(document.querySelector('.figures')?.textContent || '')"), "and shows why the slowest step was slow");
-  ok(await until(page, "(document.querySelector('.gp-perfetto').dispatchEvent(new Event('pointerenter')), document.querySelector('.gp-perfetto').href.includes('range='))"),
+  ok(await page.until("/idle/.test(document.querySelector('.figures')?.textContent || '')"), "and shows why the slowest step was slow");
+  ok(await page.until("(document.querySelector('.gp-perfetto').dispatchEvent(new Event('pointerenter')), document.querySelector('.gp-perfetto').href.includes('range='))"),
     "its range can be handed to Perfetto");
   const height = await page.eval("document.documentElement.scrollHeight <= innerHeight");
   ok(height, "the bar takes no room that the timeline needs");
@@ -49,11 +48,11 @@ async function threeClicks(page) {
 
 async function upload(page) {
   await page.go(origin + "/");
-  await until(page, "document.querySelectorAll('tbody tr .name a').length >= 5");
+  await page.until("document.querySelectorAll('tbody tr .name a').length >= 5");
   const bytes = [...fs.readFileSync(path.join(where, "runs/newest.trace"))];
   await page.eval(`(() => { const t = new DataTransfer(); t.items.add(new File([new Uint8Array(${JSON.stringify(bytes)})], "dropped.trace"));
     dispatchEvent(new DragEvent("drop", { dataTransfer: t, bubbles: true, cancelable: true })); })()`);
-  ok(await until(page, "[...document.querySelectorAll('td.name a')].some((a) => a.textContent === 'dropped.trace')"), "a file that is dropped is uploaded and listed");
+  ok(await page.until("[...document.querySelectorAll('td.name a')].some((a) => a.textContent === 'dropped.trace')"), "a file that is dropped is uploaded and listed");
   ok(fs.existsSync(path.join(where, "up/dropped.trace")), "and is in the folder");
 }
 
@@ -61,7 +60,7 @@ async function narrow(page) {
   await page.call("Emulation.setDeviceMetricsOverride", { width: 400, height: 800, deviceScaleFactor: 1, mobile: false });
   await page.call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: "dark" }] });
   await page.go(origin + "/");
-  await until(page, "document.querySelectorAll('tbody tr .name a').length >= 5");
+  await page.until("document.querySelectorAll('tbody tr .name a').length >= 5");
   ok(await page.eval("document.documentElement.scrollWidth <= 400"), "at 400 pixels nothing is cut", await page.eval("[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > 400).map((e) => e.tagName + '.' + e.className + ' ' + e.textContent.slice(0, 40)).join('\\n')"));
   const worst = await page.eval(contrasts);
   ok(worst[0] >= 4.5, "in the dark, texts have contrast", worst);

@@ -18,6 +18,8 @@ function ok(yes, what, why = "") {
   console.log("# " + String(why).replace(/\n/g, "\n# "));
 }
 const is = (got, expected, what) => ok(got === expected, what, `got ${JSON.stringify(got)}, expected ${JSON.stringify(expected)}`);
+// For what a page does by and by: is() once it is so.
+const becomes = async (page, question, expected, what) => is(await page.until(question, expected), expected, what);
 const same = (got, expected, what) => is(JSON.stringify(got), JSON.stringify(expected), what);
 
 // The function with which a script opens its pages. helpers: what its checks ask of a page, run in it; ready: an expression
@@ -28,7 +30,7 @@ const pages = (defaults) => async (name, options, run) => {
   const { helpers = "", ready = "true", hash = "", noisy = false, ...rest } = { ...defaults, ...options };
   const page = await open("file://" + path.join(where, name) + hash, rest);
   page.ready = async () => { // also to be called after another load
-    for (let i = 0; i < 4000 && !(await page.eval(ready)); i++) await page.sleep(25);
+    await page.until(ready);
     await page.eval(helpers);
   };
   try {
@@ -59,4 +61,4 @@ async function main(checks) {
   process.exit(failed ? 1 : 0);
 }
 
-module.exports = { where, ok, is, same, pages, main };
+module.exports = { where, ok, is, becomes, same, pages, main };

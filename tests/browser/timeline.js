@@ -2,7 +2,7 @@
 // The directory holds pages that tests/browser/timeline.t made, SAMPLES the traces that some were made from.
 "use strict";
 const fs = require("node:fs"), path = require("node:path"), zlib = require("node:zlib");
-const { ok, same, pages, main } = require("./tap.js");
+const { ok, becomes, same, pages, main } = require("./tap.js");
 
 const samples = path.resolve(process.argv[3]);
 
@@ -75,19 +75,16 @@ async function pointing(page) {
   await page.move(...spot);
   ok((await page.eval("document.querySelector('.tip').innerText")).startsWith("ampere_sgemm_128x64_nn"), "what is pointed at is shown");
   await page.click(...spot);
-  await page.sleep(100);
-  same(await page.eval("told()"), "ampere_sgemm_128x64_nn", "a click chooses");
+  await becomes(page, "told()", "ampere_sgemm_128x64_nn", "a click chooses");
   const details = await page.eval("document.querySelector('.about').innerText");
   ok(/100 µs \(100,000 ns\)/.test(details), "with its exact duration", details);
   ok(/grid/i.test(details) && /4/.test(details), "and what was recorded of it", details);
   ok(/launched by\s*cudaLaunchKernel/.test(details), "and what launched it", details);
   same(await page.eval("P.state.arrows.length"), 1, "an arrow leads there");
   await page.key(",");
-  await page.sleep(100);
-  same(await page.eval("told()"), "cudaLaunchKernel", "a key follows it");
+  await becomes(page, "told()", "cudaLaunchKernel", "a key follows it");
   await page.key(".");
-  await page.sleep(100);
-  same(await page.eval("told()"), "ampere_sgemm_128x64_nn", "and comes back");
+  await becomes(page, "told()", "ampere_sgemm_128x64_nn", "and comes back");
   await page.key("Escape");
   same(await page.eval("told()"), null, "Esc ends that");
 }
@@ -175,19 +172,16 @@ async function searching(page) {
   const before = await page.eval("colour(spot('stream 7', 0, 0))");
   await page.key("/");
   await page.type("sgemm|gelu");
-  await page.sleep(100);
-  same(await page.eval("P.state.search.total"), 3, "a search finds names by regular expression, case ignored");
+  await becomes(page, "P.state.search?.total", 3, "a search finds names by regular expression, case ignored");
   // 100 us and 20 us of 220 us
   same(await page.eval("document.querySelector('.search output').textContent"), "3 events, 54.5% of GPU time", "and tells their share of GPU time");
   same(await page.eval("colour(spot('stream 7', 0, 0))"), before, "matches keep their colour");
   const faded = await page.eval("colour(spot('stream 7', 0, 2).map((v, i) => v - 6 * i))"); // above its words
   ok(Math.min(...faded) > 190, "the others stand back", faded);
   await page.key("Enter");
-  await page.sleep(50);
-  same(await page.eval("[told(), document.querySelector('.search output').textContent]"), ["ampere_sgemm_128x64_nn", "1 of 3"], "Enter: the first match");
+  await becomes(page, "[told(), document.querySelector('.search output').textContent].join()", "ampere_sgemm_128x64_nn,1 of 3", "Enter: the first match");
   await page.key("Enter");
-  await page.sleep(50);
-  same(await page.eval("[told(), document.querySelector('.search output').textContent]"), ["aten::gelu", "2 of 3"], "again: the next in time");
+  await becomes(page, "[told(), document.querySelector('.search output').textContent].join()", "aten::gelu,2 of 3", "again: the next in time");
   await page.key("Escape");
   same(await page.eval("P.state.search"), null, "Esc ends the search");
   await page.key("/");
@@ -244,7 +238,7 @@ async function arranging(page) {
   await page.eval("P.acts.choose({ track: trackOf('thread 1').index, lane: 0, i: 0 }), rest()");
   same(await page.eval("P.view.rowOf.has(trackOf('thread 1').index)"), true, "what is gone to is shown again");
   await page.eval("P.acts.choose(null), location.hash = '', P.acts.select([100000, 200000]), P.acts.flame()");
-  await page.sleep(150);
+  await page.until("P.flame.tree?.ns", 50000);
   // 30 us of the first kernel, and the second one of 20 us
   same(await page.eval("[P.flame.tree.ns, [...P.flame.tree.in.values()].map((n) => [D.names[n.name], n.ns])]"),
     [50000, [["aten::mm", 30000], ["aten::gelu", 20000]]], "the selection as a flame graph: what launched the work in it");
@@ -269,12 +263,10 @@ async function attacks(page) {
   same(await page.eval("[...document.querySelectorAll('script')].filter((s) => !s.type).length"), 2, "and no script");
   for (const at of ["{ track: trackOf('thread 1').index, lane: 0, i: 2 }", "{ track: trackOf('stream 7').index, lane: 0, i: 2 }"]) {
     await page.eval(`P.acts.choose(${at})`);
-    await page.sleep(120);
-    ok((await page.eval("told()")).startsWith("</script><script>alert("), "a name full of markup is shown as it is");
+    ok(await page.until("told()?.startsWith('</scr' + 'ipt><scr' + 'ipt>alert(')"), "a name full of markup is shown as it is");
   }
   await page.eval("P.acts.choose({ track: trackOf('thread 1').index, lane: 0, i: 2 })");
-  await page.sleep(120);
-  ok((await page.eval("document.querySelector('.about').innerText")).includes("alert(4)"), "and so are its args");
+  ok(await page.until("document.querySelector('.about').innerText.includes('alert(4)')"), "and so are its args");
   await page.key("t");
   await page.move(...await page.eval("[640, 300]"));
   await page.key("t");
