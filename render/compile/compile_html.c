@@ -202,13 +202,9 @@ static void put_code(struct page *p)
 
 static void put_contents(struct page *p)
 {
-    gp_page_open(&p->w, "nav", NULL);
-    gp_svg_attr(&p->w, "aria-label", "Contents");
-    for (int i = 0; i < SECTIONS; i++) {
-        if (!is_there(p, &sections[i])) continue;
-        gp_page_link(&p->w, sections[i].id, sections[i].title);
-        gp_svg_newline(&p->w);
-    }
+    gp_page_contents(&p->w);
+    for (int i = 0; i < SECTIONS; i++)
+        if (is_there(p, &sections[i])) gp_page_entry(&p->w, sections[i].id, sections[i].title);
     gp_page_close(&p->w);
 }
 

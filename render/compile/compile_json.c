@@ -28,20 +28,6 @@ static void put_path(struct writer *w, const char *k, gp_sid file)
     else gp_doc_null(&w->d, k);
 }
 
-static void put_string(struct writer *w, gp_sid sid)
-{
-    gp_doc_next(&w->d);
-    gp_json_put_string(w->d.b, gp_compile_str(w->c, sid), gp_string_len(&w->log->strings, sid));
-}
-
-/* N strings of the list AT from FIRST on. */
-static void put_strings(struct writer *w, const char *k, const gp_sid *at, uint32_t first, uint32_t n)
-{
-    gp_doc_list(&w->d, k);
-    for (uint32_t i = 0; i < n; i++) put_string(w, at[first + i]);
-    gp_doc_end(&w->d, ']');
-}
-
 static void put_classes(struct gp_doc *d, const char *k, const int64_t *ns)
 {
     char name[64];
@@ -67,14 +53,9 @@ static bool is_damaged(const struct gp_clog_input *in)
 static void put_issues(struct gp_doc *d, const struct gp_clog_issue *issues)
 {
     gp_doc_list(d, "issues");
-    for (int k = 0; k < GP_CLOG_ISSUE_COUNT; k++) {
-        if (!issues[k].count) continue;
-        gp_doc_element(d);
-        gp_doc_cstr(d, "kind", gp_clog_issue_name((enum gp_clog_issue_kind)k));
-        gp_doc_u64(d, "count", issues[k].count);
-        gp_doc_known(d, "first_offset", issues[k].first_offset);
-        gp_doc_end(d, '}');
-    }
+    for (int k = 0; k < GP_CLOG_ISSUE_COUNT; k++)
+        gp_doc_issue(d, gp_clog_issue_name((enum gp_clog_issue_kind)k), issues[k].count,
+                     issues[k].first_offset);
     gp_doc_end(d, ']');
 }
 
@@ -294,7 +275,7 @@ static void put_break(struct writer *w, const struct gp_compile_break *b)
     put_path(w, "via_file", b->via_file);
     gp_doc_known(d, "via_line", b->via_file ? b->via_line : -1);
     gp_doc_u64(d, "count", b->count);
-    put_strings(w, "compile_ids", w->c->ids.at, b->first_id, b->n_ids);
+    gp_doc_sids(&w->d, "compile_ids", w->c->ids.at + b->first_id, b->n_ids);
     gp_doc_list(d, "ranks");
     for (uint32_t i = 0; i < b->n_ranks; i++) {
         gp_doc_next(d);
@@ -325,9 +306,9 @@ static void put_recompile(struct writer *w, const struct gp_compile_recompile *r
     gp_doc_known(d, "line", r->line);
     gp_doc_cstr(d, "kind", gp_recompile_kind_name((enum gp_recompile_kind)r->kind));
     gp_doc_name(d, "expression", r->expression);
-    put_strings(w, "values", w->c->values.at, r->first_value, r->n_values);
+    gp_doc_sids(&w->d, "values", w->c->values.at + r->first_value, r->n_values);
     gp_doc_u64(d, "count", r->count);
-    put_strings(w, "compile_ids", w->c->ids.at, r->first_id, r->n_ids);
+    gp_doc_sids(&w->d, "compile_ids", w->c->ids.at + r->first_id, r->n_ids);
     gp_doc_i64(d, "compile_ns", r->compile_ns);
     gp_doc_bool(d, "limit", r->limit);
     gp_doc_u64(d, "stalls", r->stalls);
@@ -352,7 +333,7 @@ static void put_caches(struct writer *w)
     gp_doc_cstr(&w->d, "state", gp_compile_warmth_name(w->c->caches.warmth));
     put_cache(w, "fx", GP_CLOG_FX);
     put_cache(w, "aot", GP_CLOG_AOT);
-    put_strings(w, "bypass_reasons", w->c->caches.bypass.at, 0, (uint32_t)w->c->caches.bypass.n);
+    gp_doc_sids(&w->d, "bypass_reasons", w->c->caches.bypass.at, w->c->caches.bypass.n);
     gp_doc_end(&w->d, '}');
 }
 
@@ -376,7 +357,7 @@ static void put_kernel(struct writer *w, uint32_t i)
     gp_doc_element(d);
     gp_doc_sid(d, "name", k->name);
     gp_doc_cstr(d, "category", category_of(gp_compile_str(w->c, k->name)));
-    put_strings(w, "operators", w->log->operators.at, k->first_operator, k->n_operators);
+    gp_doc_sids(&w->d, "operators", w->log->operators.at + k->first_operator, k->n_operators);
     gp_doc_u64(d, "source_nodes", k->sources);
     gp_doc_u64(d, "calls", k->calls);
     gp_doc_known(d, "compile_ns", k->compile_ns);

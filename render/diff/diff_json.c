@@ -29,16 +29,6 @@ static struct field metric_field(const char *word, uint32_t metric)
     return f;
 }
 
-static void put_strings(struct gp_doc *o, const struct gp_diff *d, const char *k, uint32_t first, uint32_t n)
-{
-    gp_doc_list(o, k);
-    for (uint32_t i = first; i < first + n && i < d->names.n; i++) {
-        gp_doc_next(o);
-        gp_json_put_string(o->b, gp_diff_str(d, d->names.at[i]), gp_string_len(&d->strings, d->names.at[i]));
-    }
-    gp_doc_end(o, ']');
-}
-
 /* ---- the sides ---- */
 
 static void put_env(struct gp_doc *o, const struct gp_profile_env *e)
@@ -169,7 +159,7 @@ static void put_figure(struct gp_doc *o, const struct gp_diff *d, const char *k,
     gp_doc_i64(o, "sum_ns", f->sum_ns);
     gp_doc_i64(o, "bytes", f->bytes);
     if (d->opts.by != GP_DIFF_BY_KERNEL) gp_doc_real(o, "host_count", f->host_count);
-    put_strings(o, d, "names", f->names, f->n_names);
+    gp_doc_sids(o, "names", d->names.at + f->names, f->n_names);
     gp_doc_end(o, '}');
 }
 
@@ -263,7 +253,7 @@ static void put_block(struct gp_doc *o, const struct gp_diff *d, const struct gp
         gp_doc_object(o, side_names[s]);
         gp_doc_real(o, "kernels", k->kernels[s]);
         gp_doc_i64(o, "total_ns", k->side_ns[s]);
-        put_strings(o, d, "names", k->first_name[s], k->n_names[s]);
+        gp_doc_sids(o, "names", d->names.at + k->first_name[s], k->n_names[s]);
         gp_doc_end(o, '}');
     }
     gp_doc_i64(o, "change_ns", k->change_ns);

@@ -492,15 +492,10 @@ static void put_findings(struct page *p)
 
 static void put_contents(struct page *p)
 {
-    gp_page_open(&p->w, "nav", NULL);
-    gp_svg_attr(&p->w, "aria-label", "Contents");
-    for (int i = 0; i < THEMES; i++) {
-        if (!is_there(p, &themes[i])) continue;
-        gp_page_link(&p->w, themes[i].id, themes[i].title);
-        gp_svg_newline(&p->w);
-    }
-    gp_svg_close(&p->w);
-    gp_svg_newline(&p->w);
+    gp_page_contents(&p->w);
+    for (int i = 0; i < THEMES; i++)
+        if (is_there(p, &themes[i])) gp_page_entry(&p->w, themes[i].id, themes[i].title);
+    gp_page_close(&p->w);
 }
 
 static const char *class_swatch(int class)

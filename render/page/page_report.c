@@ -67,6 +67,12 @@ void gp_page_foot(struct gp_svg *w, const char *tool, const char *options, const
     gp_svg_close(w);
 }
 
+void gp_page_contents(struct gp_svg *w)
+{
+    gp_page_open(w, "nav", NULL);
+    gp_svg_attr(w, "aria-label", "Contents");
+}
+
 void gp_page_link(struct gp_svg *w, const char *id, const char *title)
 {
     struct gp_buf href = {0};
@@ -76,6 +82,12 @@ void gp_page_link(struct gp_svg *w, const char *id, const char *title)
     gp_page_text(w, title);
     gp_svg_close(w);
     gp_buf_release(&href);
+}
+
+void gp_page_entry(struct gp_svg *w, const char *id, const char *title)
+{
+    gp_page_link(w, id, title);
+    gp_svg_newline(w);
 }
 
 void gp_page_address_put(struct gp_buf *b, const char *s, size_t n, const char *safe)

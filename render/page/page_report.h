@@ -2,7 +2,9 @@
  * verdict, figures, links within the page, pictures, the end. Knows nothing about their content.
  *
  *     gp_page_verdict(&w, &report);
- *     gp_page_link(&w, "kernels", "What the GPUs did");
+ *     gp_page_contents(&w);
+ *     gp_page_entry(&w, "kernels", "What the GPUs did");
+ *     gp_page_close(&w);
  */
 #ifndef GP_RENDER_PAGE_REPORT_H
 #define GP_RENDER_PAGE_REPORT_H
@@ -20,6 +22,9 @@ void gp_page_figure(struct gp_svg *w, const char *name, struct gp_buf *value, co
 void gp_page_foot(struct gp_svg *w, const char *tool, const char *options, const char *note, bool answer);
 /* A link to the element ID of the same page. */
 void gp_page_link(struct gp_svg *w, const char *id, const char *title);
+/* The table of contents, up to gp_page_close(), and a line of it. */
+void gp_page_contents(struct gp_svg *w);
+void gp_page_entry(struct gp_svg *w, const char *id, const char *title);
 /* A link to another page, a file as a user named it. */
 void gp_page_href(struct gp_svg *w, const char *file, const char *text);
 /* Append N bytes as part of an address; SAFE are marks that stay. */

@@ -113,10 +113,30 @@ void gp_doc_name(struct gp_doc *d, const char *k, gp_sid sid)
     else gp_doc_null(d, k);
 }
 
+void gp_doc_sids(struct gp_doc *d, const char *k, const gp_sid *at, size_t n)
+{
+    gp_doc_list(d, k);
+    for (size_t i = 0; i < n; i++) {
+        gp_doc_next(d);
+        gp_json_put_string(d->b, gp_string(d->strings, at[i]), gp_string_len(d->strings, at[i]));
+    }
+    gp_doc_end(d, ']');
+}
+
 void gp_doc_known(struct gp_doc *d, const char *k, int64_t v)
 {
     if (v < 0) gp_doc_null(d, k);
     else gp_doc_i64(d, k, v);
+}
+
+void gp_doc_issue(struct gp_doc *d, const char *kind, uint64_t count, int64_t offset)
+{
+    if (!count) return;
+    gp_doc_element(d);
+    gp_doc_cstr(d, "kind", kind);
+    gp_doc_u64(d, "count", count);
+    gp_doc_known(d, "first_offset", offset);
+    gp_doc_end(d, '}');
 }
 
 /* ---- inputs and quality ---- */
@@ -124,14 +144,8 @@ void gp_doc_known(struct gp_doc *d, const char *k, int64_t v)
 static void put_issues(struct gp_doc *d, const struct gp_issue issues[GP_ISSUE_COUNT])
 {
     gp_doc_list(d, "issues");
-    for (int k = 0; k < GP_ISSUE_COUNT; k++) {
-        if (!issues[k].count) continue;
-        gp_doc_element(d);
-        gp_doc_cstr(d, "kind", gp_issue_name((enum gp_issue_kind)k));
-        gp_doc_u64(d, "count", issues[k].count);
-        gp_doc_known(d, "first_offset", issues[k].first_offset);
-        gp_doc_end(d, '}');
-    }
+    for (int k = 0; k < GP_ISSUE_COUNT; k++)
+        gp_doc_issue(d, gp_issue_name((enum gp_issue_kind)k), issues[k].count, issues[k].first_offset);
     gp_doc_end(d, ']');
 }
 

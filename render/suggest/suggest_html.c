@@ -127,20 +127,14 @@ static void put_figures(struct page *p)
 
 static void put_contents(struct page *p)
 {
-    gp_page_open(&p->w, "nav", NULL);
-    gp_svg_attr(&p->w, "aria-label", "Contents");
-    gp_page_link(&p->w, "step", p->s->step.found ? "The step" : "The trace");
-    gp_svg_newline(&p->w);
-    if (p->worth) gp_page_link(&p->w, "suggestions", "What to do");
-    gp_svg_newline(&p->w);
+    gp_page_contents(&p->w);
+    gp_page_entry(&p->w, "step", p->s->step.found ? "The step" : "The trace");
+    if (p->worth) gp_page_entry(&p->w, "suggestions", "What to do");
     if (p->worth < p->s->suggestions.n)
-        gp_page_link(&p->w, "rest", p->s->step.trusted ? "What would not help" : "What was found");
-    gp_svg_newline(&p->w);
-    if (p->chains) gp_page_link(&p->w, "fusion", "Chains of kernels");
-    gp_svg_newline(&p->w);
-    if (p->kernels) gp_page_link(&p->w, "roofline", "Roofline");
-    gp_svg_newline(&p->w);
-    if (p->kernels) gp_page_link(&p->w, "regimes", "What limits the kernels");
+        gp_page_entry(&p->w, "rest", p->s->step.trusted ? "What would not help" : "What was found");
+    if (p->chains) gp_page_entry(&p->w, "fusion", "Chains of kernels");
+    if (p->kernels) gp_page_entry(&p->w, "roofline", "Roofline");
+    if (p->kernels) gp_page_entry(&p->w, "regimes", "What limits the kernels");
     gp_page_close(&p->w);
 }
 
