@@ -50,11 +50,14 @@ static const struct gp_option options[] = {
     {0, "last", "TIME", "keep only the last TIME, until the command ends or --dump", GP_OPT_SECONDS,
      offsetof(struct gp_collect_opts, last_ns)},
     {0, "dump", "WHEN",
-     "write what --last holds on SIGUSR1, SIGUSR2, or idle:TIME, when no GPU work has ended for that "
-     "long",
+     "write what --last holds on SIGUSR1, SIGUSR2, or idle:TIME, after so long without GPU work",
      GP_OPT_STRING, offsetof(struct gp_collect_opts, dump)},
     {0, "metrics-file", "FILE", "write sums of the recording to FILE every 5 s, for Prometheus (OpenMetrics)",
      GP_OPT_STRING, offsetof(struct gp_collect_opts, metrics_file)},
+    {0, "digest", "ADDRESS", "send digests to trace-fleet at HOST:PORT, or at a socket's path with a \"/\"",
+     GP_OPT_STRING, offsetof(struct gp_collect_opts, digest)},
+    {0, "digest-secret", "FILE", "with --digest: sign with the secret in FILE", GP_OPT_STRING,
+     offsetof(struct gp_collect_opts, digest_secret)},
     {0, "serve", "SOCKET", "show the last minute of the recording to trace-serve --live while it runs",
      GP_OPT_STRING, offsetof(struct gp_collect_opts, serve)},
     {0, "flush-interval", "TIME", "flush this often; a crash loses at most one interval (default: 100ms)",
@@ -62,9 +65,8 @@ static const struct gp_option options[] = {
     {0, "buffer-size", "SIZE", "size of one activity buffer (default: 8M)", GP_OPT_UINT,
      offsetof(struct gp_collect_opts, buffer_bytes)},
     {0, "hub", NULL,
-     "run no command: serve programs that record themselves (gpuprof.h, gputrace) until standard input ends; "
-     "print "
-     "the address for " GP_ENV_SOCKET,
+     "run no command: serve programs that record themselves (gpuprof.h, gputrace) until standard input "
+     "ends; print the address for " GP_ENV_SOCKET,
      GP_OPT_FLAG, offsetof(struct gp_collect_opts, hub)},
     GP_COLLECT_METRICS_OPTIONS,
     {0, "calibrate", "quick|full",
@@ -72,9 +74,8 @@ static const struct gp_option options[] = {
      "a table to the terminal (default: quick)",
      GP_OPT_MAYBE, offsetof(struct opts, measure.calibrate)},
     {0, "compare", "FILE|sheet|siblings",
-     "with --calibrate: exit 1 if a figure is lower than that of a document, of the data sheet, or of the "
-     "other "
-     "devices",
+     "with --calibrate: exit 1 if a figure is lower than that of a document, of the data sheet, or of "
+     "the other devices",
      GP_OPT_STRING, offsetof(struct opts, measure.compare)},
     {0, "tolerance", "PERCENT", "with --compare: by how much (default: 5%)", GP_OPT_PERCENT,
      offsetof(struct opts, measure.tolerance)},

@@ -185,6 +185,9 @@ void gp_about_missing(const struct gp_about *a, void (*say)(const char *message)
               "connections of other users were refused", "");
     say_count(say, t->garbled, "connection was refused: it is not from a traced process",
               "connections were refused: they are not from traced processes", "");
+    say_count(say, a->feed_dropped < UINT32_MAX ? (uint32_t)a->feed_dropped : UINT32_MAX,
+              "block of the recording is not in the digests: ",
+              "blocks of the recording are not in the digests: ", "trace-fleet could not keep up, or ended");
     if (a->sampled) missing_samples(&a->samples, say);
 }
 

@@ -29,6 +29,7 @@ struct gp_about {
     int status, signal;   /* how it ended; SIGNAL 0: by itself */
     bool ended, reader_left, sampled;
     struct gp_sampler_counts samples; /* where SAMPLED */
+    uint64_t feed_dropped;            /* blocks that --digest did not get */
 };
 
 /* Put what is known before the command starts into O's trace: collector, command, options, clocks. */

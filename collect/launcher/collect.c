@@ -70,6 +70,7 @@ int gp_collect_open(struct gp_collect *c, struct gp_err *err)
     c->trace_fd = -1;
     if ((hub ? go_to_background(err) : take_stdout(c, err)) || make_wake(c, err)) return -1;
     if (c->opts->serve && !(c->live = gp_live_open(c->opts->serve, err))) return -1;
+    if (c->opts->digest && !(c->feed = gp_feed_open(c->opts->digest, c->opts->digest_secret, err))) return -1;
     c->listen_fd = gp_environment_listen(err);
     return c->listen_fd < 0 ? -1 : hub ? 0 : open_trace(c, err);
 }
@@ -86,6 +87,7 @@ static void on_block(void *ctx, const void *data, size_t n)
 {
     struct gp_collect *c = ctx;
     if (c->live) gp_live_put(c->live, data, n, gp_clock_ns(CLOCK_MONOTONIC));
+    gp_feed_put(c->feed, data, n);
     if (c->recorder) gp_recorder_put(c->recorder, data, n, gp_clock_ns(CLOCK_MONOTONIC));
     else gp_outputs_put(&c->outs, data, n);
 }
@@ -164,7 +166,7 @@ static void sooner(int64_t *due_ns, int64_t other_ns)
     if (other_ns && (!*due_ns || other_ns < *due_ns)) *due_ns = other_ns;
 }
 
-enum { ENDED, WAKE, READER, OURS }; /* the first descriptors to wait for; those of the hub follow */
+enum { ENDED, WAKE, READER, FEED, OURS }; /* the first descriptors to wait for; those of the hub follow */
 
 /* Fill FDS with what to wait for; returns how many those of the hub are. */
 static size_t poll_fds(const struct gp_collect *c, struct pollfd *fds)
@@ -173,6 +175,7 @@ static size_t poll_fds(const struct gp_collect *c, struct pollfd *fds)
     fds[ENDED] = (struct pollfd){.fd = c->launch.events_fd, .events = POLLIN};
     fds[WAKE] = (struct pollfd){.fd = c->wake[0], .events = POLLIN};
     fds[READER] = (struct pollfd){.fd = watched ? c->trace_fd : -1}; /* an error when the reader exits */
+    gp_feed_poll_fd(c->feed, &fds[FEED]);
     return gp_hub_poll_fds(c->hub, fds + OURS, !gp_outputs_full(&c->outs));
 }
 
@@ -226,6 +229,7 @@ static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t
     maybe_write_metrics(c);
     gp_host_turn(c->host, gp_clock_ns(CLOCK_MONOTONIC));
     c->launch.arrived = 0;
+    if (p[FEED].revents) gp_feed_turn(c->feed);
     if (p[WAKE].revents) drain(c->wake[0]);
     if (p[READER].revents & POLLERR || gp_outputs_failed(&c->outs) == EPIPE) c->reader_left = true;
     if (c->reader_left || gp_outputs_failed(&c->outs)) gp_hub_stop(c->hub);
@@ -331,6 +335,8 @@ static void finish(struct gp_collect *c, struct gp_about *about)
     gp_hub_stop(c->hub);
     if (c->meter && c->metrics_due_ns != INT64_MAX) write_metrics(c);
     gp_host_end(c->host);
+    gp_feed_end(c->feed);
+    about->feed_dropped = gp_feed_dropped(c->feed);
     about->sampled = c->host != NULL;
     if (c->host) about->samples = gp_host_counts(c->host);
     if (c->recorder) {
@@ -353,6 +359,7 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
     finish(c, about);
     gp_host_free(c->host);
     gp_hub_free(c->hub);
+    gp_feed_free(c->feed);
     gp_recorder_free(c->recorder);
     gp_meter_free(c->meter);
     gp_live_close(c->live);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "collect/launcher/about.h"
+#include "collect/digest/feed.h"
 #include "collect/hub.h"
 #include "collect/launcher/host.h"
 #include "collect/launcher/launch.h"
@@ -37,6 +38,7 @@ struct gp_collect {
     struct gp_meter *meter;       /* NULL without --metrics-file */
     int64_t metrics_due_ns;       /* when that is written next */
     struct gp_live *live;         /* NULL without --serve */
+    struct gp_feed *feed;         /* NULL without --digest */
     struct gp_host *host;         /* NULL without --sample */
     int64_t idle_since_ns;        /* what was dumped for being idle since then */
     struct gp_err output_err;     /* why one of the traces could not be made */

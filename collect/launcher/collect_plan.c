@@ -107,11 +107,21 @@ static int check_hub(const struct gp_collect_opts *o, struct gp_err *err)
 {
     if (!o->hub) return 0;
     if (o->output || o->start || o->stop || o->dump || o->duration_ns || o->last_ns || o->command ||
-        o->serve || o->sample)
+        o->serve || o->sample || o->digest)
         return gp_fail(err, GP_E_USAGE, -1,
                        "--hub: has no command and no trace of its own, so it cannot be combined with options "
                        "about them");
     return 0;
+}
+
+/* Whether anybody listens there turns out later, and may change. */
+static int check_digest(const struct gp_collect_opts *o, struct gp_err *err)
+{
+    if (o->digest_secret && !o->digest)
+        return gp_fail(err, GP_E_USAGE, -1, "--digest-secret: requires --digest");
+    if (!o->digest || strchr(o->digest, '/') || strchr(o->digest, ':')) return 0;
+    return gp_fail(err, GP_E_USAGE, -1,
+                   "--digest: '%s' is not HOST:PORT or the path of a socket with a \"/\"", o->digest);
 }
 
 static int set_metrics_per(struct gp_measure_opts *m, const char *per, bool no_nvtx, struct gp_err *err)
@@ -178,10 +188,10 @@ static int set_sample(struct gp_collect_plan *p, const struct gp_collect_opts *o
 int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_collect_opts *o, struct gp_err *err)
 {
     *plan = (struct gp_collect_plan){.api = api_level(o->api)};
-    if (check_hub(o, err) || check_sizes(o, err) || set_graphs(plan, o->graphs, err) ||
-        set_control(plan, o, err) || set_dump(plan, o, err) || set_sample(plan, o, err) ||
-        gp_filter_parse(&plan->filter, o->filter, err) || set_metrics(plan, o, err) ||
-        set_output(plan, o->output, err))
+    if (check_hub(o, err) || check_digest(o, err) || check_sizes(o, err) ||
+        set_graphs(plan, o->graphs, err) || set_control(plan, o, err) || set_dump(plan, o, err) ||
+        set_sample(plan, o, err) || gp_filter_parse(&plan->filter, o->filter, err) ||
+        set_metrics(plan, o, err) || set_output(plan, o->output, err))
         return -1;
     if (o->hub) plan->control.gate.open = false;
     return plan->pattern && plan->sample_ns

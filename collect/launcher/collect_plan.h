@@ -19,6 +19,7 @@
 /* The options; strings are borrowed, NULL where not given. */
 struct gp_collect_opts {
     const char *output, *api, *graphs, *start, *stop, *dump, *filter, *metrics_file, *serve, *sample;
+    const char *digest, *digest_secret;
     const char *metrics, *metrics_per, *list_metrics;
     uint64_t metrics_passes, metrics_every, metrics_count;
     bool quiet, verbose, no_nvtx, memory, command, redact, hub;

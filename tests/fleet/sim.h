@@ -31,7 +31,7 @@ static const int64_t sim_ns[SIM_KERNELS] = {700000,  900000,  400000,  120000, 1
 enum { SIM_HOST_NS = 60000, SIM_COPY_NS = 40000, SIM_LINK_NS = 600000, SIM_STEP_NS = 14000000 };
 
 struct sim {
-    int32_t ranks, steps, per_node;
+    int32_t ranks, steps, per_node, first; /* the number of the first step */
     uint64_t seed;
     struct sim_fault faults[SIM_FAULTS];
     int n_faults;

@@ -17,7 +17,7 @@ static inline void sim_add(const struct sim *s, int32_t rank, struct gp_fleet *f
     for (int32_t i = 0; i < s->steps; i++) {
         steps[i] = (struct gp_fleet_step){i + 3, m.ns[GP_FLEET_COPY] + m.ns[GP_FLEET_HOST]};
         for (int k = 0; k < SIM_KERNELS; k++) {
-            int64_t ns = sim_kernel_ns(s, rank, i, k);
+            int64_t ns = sim_kernel_ns(s, rank, s->first + i, k);
             kernels[k] += ns;
             steps[i].own_ns += ns;
             compute += ns;

@@ -1,0 +1,159 @@
+#include "analyze/watch/digest.h"
+
+#include <string.h>
+#include "analyze/math/xfer.h"
+
+enum { HEAD = 12 };
+static const char magic[4] = {'G', 'P', 'D', '1'};
+
+/* ---- the tag: SipHash-2-4, a keyed hash that is made for short messages ---- */
+
+static uint64_t turn(uint64_t v, int by)
+{
+    return v << by | v >> (64 - by);
+}
+
+static void mix(uint64_t v[4], int rounds)
+{
+    while (rounds--) {
+        v[0] += v[1];
+        v[2] += v[3];
+        v[1] = turn(v[1], 13) ^ v[0];
+        v[3] = turn(v[3], 16) ^ v[2];
+        v[0] = turn(v[0], 32);
+        v[2] += v[1];
+        v[0] += v[3];
+        v[1] = turn(v[1], 17) ^ v[2];
+        v[3] = turn(v[3], 21) ^ v[0];
+        v[2] = turn(v[2], 32);
+    }
+}
+
+static uint64_t tag_of(const uint8_t *p, size_t n, const struct gp_digest_key *key)
+{
+    uint64_t v[4] = {key->k[0] ^ 0x736f6d6570736575u, key->k[1] ^ 0x646f72616e646f6du,
+                     key->k[0] ^ 0x6c7967656e657261u, key->k[1] ^ 0x7465646279746573u};
+    for (size_t at = 0; at <= n; at += 8) {
+        uint64_t word = at + 8 > n ? (uint64_t)n << 56 : 0;
+        for (size_t i = 0; i < 8 && at + i < n; i++) word |= (uint64_t)p[at + i] << 8 * i;
+        v[3] ^= word;
+        mix(v, 2);
+        v[0] ^= word;
+    }
+    v[2] ^= 0xff;
+    mix(v, 4);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+struct gp_digest_key gp_digest_key_of(const void *secret, size_t n)
+{
+    static const struct gp_digest_key low = {{1, 2}}, high = {{3, 4}};
+    return (struct gp_digest_key){{tag_of(secret, n, &low), tag_of(secret, n, &high)}};
+}
+
+/* ---- the message ---- */
+
+static void xfer_text(struct gp_xfer *x, gp_sid *name)
+{
+    uint64_t n = x->save ? gp_string_len(x->strings, *name) : 0;
+    if (n > GP_DIGEST_NAME) n = GP_DIGEST_NAME;
+    gp_xfer_u64(x, &n);
+    if (x->save) {
+        gp_buf_put(x->save, gp_string(x->strings, *name), n);
+        return;
+    }
+    if (n > GP_DIGEST_NAME || n > (uint64_t)(x->end - x->load)) x->failed = true;
+    if (x->failed) return;
+    *name = gp_intern(x->strings, (const char *)x->load, n);
+    x->load += n;
+}
+
+static void xfer_time(struct gp_xfer *x, int64_t *ns)
+{
+    gp_xfer_i64(x, ns);
+    if (*ns >= 0 && *ns < INT64_C(1) << 50) return;
+    x->failed = true; /* no step takes a week */
+    *ns = 0;
+}
+
+static void xfer_kernel(struct gp_xfer *x, struct gp_fleet_kernel_time *t)
+{
+    xfer_text(x, &t->name);
+    gp_xfer_u64(x, &t->calls);
+    xfer_time(x, &t->step_ns);
+    xfer_time(x, &t->call_ns);
+}
+
+static void xfer(struct gp_xfer *x, struct gp_digest *d, size_t kernels)
+{
+    struct gp_fleet_member *m = &d->member;
+    gp_xfer_u64(x, &d->run);
+    gp_xfer_u64(x, &d->seq);
+    gp_xfer_i64(x, &d->time_ns);
+    gp_xfer_i64(x, &d->last_step);
+    gp_xfer_u64(x, &d->dropped);
+    gp_fleet_key_xfer(x, &m->key);
+    gp_xfer_i64(x, &m->device);
+    xfer_text(x, &m->gpu);
+    gp_xfer_u64(x, &m->steps);
+    for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) xfer_time(x, &m->ns[i]);
+    size_t n = gp_xfer_count(x, kernels, 5);
+    if (n > GP_DIGEST_KERNELS) x->failed = true;
+    for (size_t i = 0; i < n && !x->failed; i++) {
+        if (!x->save) GP_VEC_PUSH(&m->kernels, ((struct gp_fleet_kernel_time){0}));
+        xfer_kernel(x, &m->kernels.at[i]);
+        xfer_time(x, &d->usual_ns[i]);
+    }
+}
+
+static void put_u64(uint8_t *p, uint64_t v)
+{
+    for (int i = 0; i < 8; i++) p[i] = (uint8_t)(v >> 8 * i);
+}
+
+void gp_digest_put(struct gp_buf *to, const struct gp_digest *d, const struct gp_strings *names,
+                   const struct gp_digest_key *key)
+{
+    struct gp_digest copy = *d; /* its vectors are only read */
+    size_t start = to->n, kernels = d->member.kernels.n;
+    if (kernels > GP_DIGEST_KERNELS) kernels = GP_DIGEST_KERNELS;
+    do {
+        to->n = start;
+        gp_buf_put(to, magic, sizeof magic);
+        gp_buf_put(to, "\0\0\0\0\0\0\0\0", HEAD - sizeof magic);
+        struct gp_xfer x = {.save = to, .strings = (struct gp_strings *)(uintptr_t)names};
+        xfer(&x, &copy, kernels);
+    } while (to->n - start > GP_DIGEST_BYTES && kernels--);
+    gp_digest_sign(to, start, key);
+}
+
+void gp_digest_sign(struct gp_buf *b, size_t start, const struct gp_digest_key *key)
+{
+    uint8_t *p = (uint8_t *)b->data + start;
+    put_u64(p + sizeof magic, tag_of(p + HEAD, b->n - start - HEAD, key));
+}
+
+int gp_digest_get(struct gp_digest *d, struct gp_strings *names, const void *data, size_t n,
+                  const struct gp_digest_key *key, struct gp_err *err)
+{
+    const uint8_t *p = data;
+    uint8_t tag[8];
+    memset(d, 0, sizeof *d);
+    if (n < HEAD || n > GP_DIGEST_BYTES || memcmp(p, magic, sizeof magic))
+        return gp_fail(err, GP_E_FORMAT, 0, "not a digest");
+    put_u64(tag, tag_of(p + HEAD, n - HEAD, key));
+    uint8_t differs = 0;
+    for (int i = 0; i < 8; i++) differs |= (uint8_t)(tag[i] ^ p[sizeof magic + (size_t)i]);
+    if (differs) return gp_fail(err, GP_E_FORMAT, 4, "a digest that is damaged, or of another secret");
+    struct gp_xfer x = {.load = p + HEAD, .end = p + n, .strings = names};
+    xfer(&x, d, 0);
+    if (!x.failed && x.load == x.end && d->member.key.rank >= 0) return 0;
+    gp_digest_release(d);
+    return gp_fail(err, GP_E_SYNTAX, HEAD, "the digest is inconsistent");
+}
+
+void gp_digest_release(struct gp_digest *d)
+{
+    GP_VEC_FREE(&d->member.kernels);
+    memset(d, 0, sizeof *d);
+}

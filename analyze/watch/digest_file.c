@@ -1,0 +1,29 @@
+#include "analyze/watch/digest.h"
+#include "formats/base/input.h"
+
+int gp_digest_read(const char *path, gp_digest_message_fn *message, void *ctx, struct gp_err *err)
+{
+    uint8_t data[(1 << 16) + 2];
+    int64_t at = 0;
+    int failed = 0;
+    size_t got = 0;
+    struct gp_input *in = gp_input_open(path, 1, err);
+    if (!in) return -1;
+    while (!failed && (got = gp_input_read(in, data, 2)) == 2) {
+        size_t n = (size_t)data[0] | (size_t)data[1] << 8;
+        if (gp_input_read(in, data + 2, n) == n) message(ctx, data + 2, n);
+        else failed = gp_fail(err, GP_E_SYNTAX, at, "%s: ends within a digest", path);
+        at += (int64_t)n + 2;
+    }
+    if (!failed && got) failed = gp_fail(err, GP_E_SYNTAX, at, "%s: ends within a digest", path);
+    if (!failed && !at) failed = gp_fail(err, GP_E_FORMAT, 0, "%s: is empty", path);
+    gp_input_close(in);
+    return failed;
+}
+
+void gp_digest_frame(struct gp_buf *to, const void *data, size_t n)
+{
+    gp_buf_putc(to, (char)(n & 255));
+    gp_buf_putc(to, (char)(n >> 8));
+    gp_buf_put(to, data, n);
+}

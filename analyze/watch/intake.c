@@ -1,0 +1,54 @@
+#include "analyze/watch/intake.h"
+
+#include <errno.h>
+#include <string.h>
+#include "analyze/watch/net.h"
+
+int64_t gp_intake_clock_ns(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void record(FILE *to, const void *data, size_t n)
+{
+    struct gp_buf framed = {0};
+    gp_digest_frame(&framed, data, n);
+    fwrite(framed.data, 1, framed.n, to);
+    fflush(to);
+    gp_buf_release(&framed);
+}
+
+void gp_intake_message(void *ctx, const void *data, size_t n)
+{
+    struct gp_intake *in = ctx;
+    struct gp_digest d;
+    struct gp_strings names = {0};
+    if (gp_digest_get(&d, &names, data, n, &in->key, NULL)) {
+        in->refused++;
+    } else {
+        in->used++;
+        if (in->record) record(in->record, data, n);
+        int64_t now_ns = in->replay ? d.time_ns : gp_intake_clock_ns(CLOCK_MONOTONIC);
+        if (in->watch) gp_watch_add(in->watch, &d, &names, now_ns);
+        else if (!gp_net_send(in->forward, data, n)) in->dropped++;
+    }
+    gp_digest_release(&d);
+    gp_strings_release(&names);
+}
+
+int gp_intake_open(const char *path, FILE **to, struct gp_err *err)
+{
+    if (!path || (*to = fopen(path, "w"))) return 0;
+    return gp_fail(err, GP_E_IO, -1, "%s: cannot write: %s", path, strerror(errno));
+}
+
+int gp_intake_close(const char *path, FILE *file, int failed, struct gp_err *err)
+{
+    if (!file) return failed;
+    bool whole = !ferror(file) && !(file == stdout ? fflush(file) : fclose(file));
+    if (failed || whole) return failed;
+    return gp_fail(err, GP_E_IO, -1, "%s: cannot write: %s", path ? path : "standard output",
+                   strerror(errno));
+}

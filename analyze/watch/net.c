@@ -1,0 +1,145 @@
+#include "analyze/watch/net.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "formats/base/input.h"
+
+enum { ROOM = 8 << 20, SECRET_MOST = 4096, SECRET_LEAST = 8 };
+
+static int refuse(int fd, const char *address, const char *what, struct gp_err *err)
+{
+    int why = errno;
+    if (fd >= 0) close(fd);
+    return gp_fail(err, GP_E_IO, -1, "%s: %s: %s", address, what, strerror(why));
+}
+
+static int datagrams(int family)
+{
+    int fd = socket(family, SOCK_DGRAM, 0), room = ROOM;
+    if (fd < 0) return -1;
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room); /* as much as is allowed */
+    return fd;
+}
+
+static int unix_socket(const char *path, bool listen, struct gp_err *err)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof a.sun_path)
+        return gp_fail(err, GP_E_USAGE, -1, "%s: the path is too long", path);
+    strcpy(a.sun_path, path);
+    int fd = datagrams(AF_UNIX);
+    if (fd < 0) return refuse(fd, path, "cannot make a socket", err);
+    if (!connect(fd, (const struct sockaddr *)&a, sizeof a)) {
+        if (!listen) return fd;
+        close(fd);
+        return gp_fail(err, GP_E_IO, -1, "%s: another program listens there", path);
+    }
+    if (!listen) return refuse(fd, path, "cannot connect", err);
+    struct stat st;
+    if (!lstat(path, &st) && S_ISSOCK(st.st_mode)) unlink(path);
+    mode_t before = umask(0177);
+    int failed = bind(fd, (const struct sockaddr *)&a, sizeof a);
+    umask(before);
+    return failed ? refuse(fd, path, "cannot listen", err) : fd;
+}
+
+/* Does A lead to this machine only? */
+static bool is_loopback(const struct sockaddr *a)
+{
+    if (a->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const void *)a;
+        return ntohl(in->sin_addr.s_addr) >> 24 == 127;
+    }
+    const struct sockaddr_in6 *in6 = (const void *)a;
+    return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+}
+
+static int find_host(const char *address, struct addrinfo **found, struct gp_err *err)
+{
+    char host[256];
+    const char *colon = strrchr(address, ':');
+    size_t n = colon ? (size_t)(colon - address) : 0;
+    if (!colon || !n || n >= sizeof host || !colon[1])
+        return gp_fail(err, GP_E_USAGE, -1, "%s: expected HOST:PORT, or the path of a socket with a \"/\"",
+                       address);
+    memcpy(host, address, n);
+    host[n] = '\0';
+    if (*host == '[' && host[n - 1] == ']') {
+        memmove(host, host + 1, n - 2);
+        host[n - 2] = '\0';
+    }
+    struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
+    int why = getaddrinfo(host, colon + 1, &hints, found);
+    return why ? gp_fail(err, GP_E_IO, -1, "%s: %s", address, gai_strerror(why)) : 0;
+}
+
+static int udp(const char *address, bool listen, bool *remote, struct gp_err *err)
+{
+    struct addrinfo *found = NULL;
+    if (find_host(address, &found, err)) return -1;
+    int fd = datagrams(found->ai_family);
+    int failed = fd < 0 ? -1
+                        : (listen ? bind(fd, found->ai_addr, found->ai_addrlen)
+                                  : connect(fd, found->ai_addr, found->ai_addrlen));
+    *remote = !is_loopback(found->ai_addr);
+    if (failed) fd = refuse(fd, address, listen ? "cannot listen" : "cannot connect", err);
+    freeaddrinfo(found);
+    return fd;
+}
+
+int gp_net_listen(const char *address, bool *remote, struct gp_err *err)
+{
+    *remote = false;
+    return strchr(address, '/') ? unix_socket(address, true, err) : udp(address, true, remote, err);
+}
+
+int gp_net_connect(const char *address, struct gp_err *err)
+{
+    bool remote;
+    return strchr(address, '/') ? unix_socket(address, false, err) : udp(address, false, &remote, err);
+}
+
+bool gp_net_send(int fd, const void *data, size_t n)
+{
+    return send(fd, data, n, MSG_NOSIGNAL) == (ssize_t)n;
+}
+
+void gp_net_receive(int fd, gp_digest_message_fn *message, void *ctx)
+{
+    enum { AT_ONCE = 4096 };
+    uint8_t data[GP_DIGEST_BYTES + 1];
+    for (int i = 0; i < AT_ONCE; i++) {
+        ssize_t n = recv(fd, data, sizeof data, 0);
+        if (n < 0 && errno != ECONNREFUSED && errno != EINTR) return;
+        if (n >= 0) message(ctx, data, (size_t)n);
+    }
+}
+
+int gp_net_secret(const char *path, struct gp_digest_key *key, struct gp_err *err)
+{
+    struct gp_buf text = {0};
+    struct stat st;
+    memset(key, 0, sizeof *key);
+    if (!path) return 0;
+    if (!stat(path, &st) && st.st_mode & 077)
+        return gp_fail(err, GP_E_USAGE, -1, "%s: others can read this secret: chmod 600 %s", path, path);
+    if (gp_input_all(path, NULL, SECRET_MOST, &text, err)) {
+        gp_buf_release(&text);
+        return -1;
+    }
+    while (text.n && (text.data[text.n - 1] == '\n' || text.data[text.n - 1] == '\r')) text.n--;
+    bool enough = text.n >= SECRET_LEAST;
+    if (enough) *key = gp_digest_key_of(text.data, text.n);
+    gp_buf_release(&text);
+    return enough ? 0
+                  : gp_fail(err, GP_E_USAGE, -1, "%s: a secret needs %d bytes or more", path, SECRET_LEAST);
+}

@@ -1,0 +1,201 @@
+#include "analyze/watch/watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/watch/watch_priv.h"
+
+enum { NAMES_MOST = 1 << 15 };
+static const int64_t FORGET_NS = INT64_C(3600000000000), GAP_MOST_NS = INT64_C(60000000000);
+
+const char *gp_watch_kind_name(enum gp_watch_kind kind)
+{
+    static const char *const names[] = {"slow", "recovered", "changed", "silent", "back", "all_slower"};
+    return names[kind];
+}
+
+struct gp_watch *gp_watch_new(gp_watch_event_fn *on_event, void *ctx)
+{
+    struct gp_watch *w = gp_zalloc(sizeof *w);
+    w->on_event = on_event;
+    w->ctx = ctx;
+    gp_fleet_init(&w->fleet);
+    return w;
+}
+
+void gp_watch_free(struct gp_watch *w)
+{
+    if (!w) return;
+    for (size_t i = 0; i < w->ranks.n; i++) free(w->ranks.at[i].kernels);
+    GP_VEC_FREE(&w->ranks);
+    GP_VEC_FREE(&w->found);
+    GP_VEC_FREE(&w->now);
+    gp_fleet_release(&w->fleet);
+    gp_strings_release(&w->names);
+    gp_map_release(&w->rank_of);
+    free(w);
+}
+
+/* ---- ranks ---- */
+
+static struct gp_watch_rank *new_rank(struct gp_watch *w, const struct gp_digest *d)
+{
+    if (w->ranks.n == GP_WATCH_RANKS) return NULL;
+    struct gp_watch_rank r = {.key = d->member.key, .run = d->run, .seq = d->seq - 1, .heard_ns = w->now_ns};
+    r.kernels = gp_zalloc(GP_DIGEST_KERNELS * sizeof *r.kernels);
+    gp_map_put(&w->rank_of, gp_watch_id(r.key), (uint32_t)w->ranks.n);
+    GP_VEC_PUSH(&w->ranks, r);
+    return &w->ranks.at[w->ranks.n - 1];
+}
+
+/* Forget ranks that have sent nothing for an hour. */
+static void forget_ranks(struct gp_watch *w)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->ranks.n; i++) n += w->now_ns - w->ranks.at[i].heard_ns <= FORGET_NS;
+    if (n == w->ranks.n) return;
+    gp_map_release(&w->rank_of);
+    memset(&w->rank_of, 0, sizeof w->rank_of);
+    n = 0;
+    for (size_t i = 0; i < w->ranks.n; i++) {
+        struct gp_watch_rank r = w->ranks.at[i];
+        if (w->now_ns - r.heard_ns > FORGET_NS) {
+            free(r.kernels);
+            continue;
+        }
+        gp_map_put(&w->rank_of, gp_watch_id(r.key), (uint32_t)n);
+        w->ranks.at[n++] = r;
+    }
+    w->ranks.n = n;
+}
+
+/* ---- names ---- */
+
+/* Names that never end would fill the memory: later ones are not compared until those that nobody uses are forgotten. */
+static gp_sid name_of(struct gp_watch *w, const struct gp_strings *names, gp_sid name)
+{
+    const char *text = gp_string(names, name);
+    size_t n = gp_string_len(names, name);
+    if (w->names.n < NAMES_MOST) return gp_intern(&w->names, text, n);
+    gp_sid known = gp_intern_find(&w->names, text, n);
+    return known == UINT32_MAX ? 0 : known;
+}
+
+static void forget_names(struct gp_watch *w)
+{
+    struct gp_strings fresh = {0};
+    if (w->names.n < NAMES_MOST / 2) return;
+    for (size_t i = 0; i < w->ranks.n; i++) {
+        struct gp_watch_rank *r = &w->ranks.at[i];
+        r->gpu = gp_intern_from(&fresh, &w->names, r->gpu);
+        for (size_t k = 0; k < r->n_kernels; k++)
+            r->kernels[k].name = gp_intern_from(&fresh, &w->names, r->kernels[k].name);
+    }
+    gp_strings_release(&w->names);
+    w->names = fresh;
+}
+
+/* ---- digests ---- */
+
+static void add_kernel(struct gp_watch_rank *r, gp_sid name, const struct gp_fleet_kernel_time *t,
+                       int64_t usual_ns)
+{
+    size_t i = 0;
+    while (i < r->n_kernels && r->kernels[i].name != name) i++;
+    if (i == GP_DIGEST_KERNELS) return;
+    if (i == r->n_kernels) r->kernels[r->n_kernels++] = (struct gp_watch_kernel){.name = name};
+    struct gp_watch_kernel *k = &r->kernels[i];
+    double change = usual_ns > 0 ? 1000 * ((double)t->call_ns - (double)usual_ns) / (double)usual_ns : 0;
+    k->n++;
+    k->change_pm = (int16_t)(change > INT16_MAX ? INT16_MAX : change);
+    k->step_ns += t->step_ns;
+    k->call_ns += t->call_ns;
+}
+
+/* Of the run that sends now; what is old, or came before, is refused: it may be a message that was caught on its way. */
+static bool is_news(const struct gp_watch_rank *r, const struct gp_digest *d)
+{
+    return r->run == d->run ? d->seq > r->seq : d->time_ns > r->sent_ns;
+}
+
+static void hear(struct gp_watch *w, struct gp_watch_rank *r, const struct gp_digest *d)
+{
+    int64_t gap_ns = w->now_ns - r->heard_ns;
+    bool same = r->run == d->run;
+    if (same && d->seq - r->seq < UINT32_MAX) w->missing += d->seq - r->seq - 1;
+    if (!same) w->dropped += d->dropped;
+    else if (d->dropped > r->dropped) w->dropped += d->dropped - r->dropped;
+    r->gap_ns -= r->gap_ns / 8;
+    if (gap_ns > r->gap_ns) r->gap_ns = gap_ns < GAP_MOST_NS ? gap_ns : GAP_MOST_NS;
+    r->run = d->run;
+    r->seq = d->seq;
+    r->dropped = d->dropped;
+    r->sent_ns = d->time_ns;
+    r->heard_ns = w->now_ns;
+    r->device = (int32_t)(d->member.device < INT32_MAX ? d->member.device : -1);
+}
+
+void gp_watch_add(struct gp_watch *w, const struct gp_digest *d, const struct gp_strings *names,
+                  int64_t now_ns)
+{
+    enum { MOST = 1 << 12 }; /* digests between two comparisons: sums of as many cannot overflow */
+    if (!w->first_ns) {
+        w->first_ns = now_ns;
+        w->due_ns = now_ns + GP_WATCH_EVERY_NS;
+    }
+    gp_watch_tick(w, now_ns);
+    struct gp_watch_rank *r = gp_watch_rank(w, d->member.key);
+    if (!r && !(r = new_rank(w, d))) {
+        w->crowded++;
+        return;
+    }
+    if (!is_news(r, d)) {
+        w->late++;
+        return;
+    }
+    w->digests++;
+    hear(w, r, d);
+    if (!d->member.steps) { /* it is there, but nothing can be compared */
+        w->stepless++;
+        r->gap_ns = GAP_MOST_NS;
+        return;
+    }
+    r->gpu = name_of(w, names, d->member.gpu);
+    if (!r->fresh) {
+        r->fresh = true;
+        r->n = r->n_kernels = 0;
+        memset(r->ns, 0, sizeof r->ns);
+    }
+    if (r->n == MOST) return;
+    r->n++;
+    for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) r->ns[i] += d->member.ns[i];
+    for (size_t i = 0; i < d->member.kernels.n && i < GP_DIGEST_KERNELS; i++) {
+        gp_sid name = name_of(w, names, d->member.kernels.at[i].name);
+        if (name) add_kernel(r, name, &d->member.kernels.at[i], d->usual_ns[i]);
+    }
+}
+
+void gp_watch_tick(struct gp_watch *w, int64_t now_ns)
+{
+    if (now_ns > w->now_ns) w->now_ns = now_ns;
+    if (!w->due_ns || w->now_ns < w->due_ns) return;
+    gp_watch_compare(w);
+    forget_ranks(w);
+    forget_names(w);
+    int64_t behind = w->now_ns - w->due_ns;
+    w->due_ns = (behind > GP_WATCH_EVERY_NS ? w->now_ns : w->due_ns) + GP_WATCH_EVERY_NS;
+}
+
+struct gp_watch_state gp_watch_state(const struct gp_watch *w)
+{
+    struct gp_watch_state s = {.digests = w->digests,
+                               .late = w->late,
+                               .crowded = w->crowded,
+                               .stepless = w->stepless,
+                               .missing = w->missing,
+                               .dropped = w->dropped,
+                               .ranks = (uint32_t)w->fleet.members,
+                               .slow = w->now.at,
+                               .n_slow = w->now.n};
+    for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) s.ns[i] = gp_spread_median(&w->fleet.spread[i]);
+    return s;
+}

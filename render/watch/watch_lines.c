@@ -1,0 +1,102 @@
+#include "render/watch/watch_lines.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include "formats/base/json_write.h"
+#include "formats/openmetrics.h"
+
+static void put_text(struct gp_buf *b, const char *key, const char *text)
+{
+    gp_buf_printf(b, ",\"%s\":", key);
+    if (text) gp_json_put_string(b, text, strlen(text));
+    else gp_buf_puts(b, "null");
+}
+
+static void put_number(struct gp_buf *b, const char *key, int64_t v, bool known)
+{
+    if (known) gp_buf_printf(b, ",\"%s\":%" PRId64, key, v);
+    else gp_buf_printf(b, ",\"%s\":null", key);
+}
+
+void gp_watch_line(struct gp_buf *b, const struct gp_watch_event *e, bool json)
+{
+    const struct gp_slow *s = e->slow;
+    if (!json) {
+        gp_buf_printf(b, "+%" PRId64 " s  %s\n", e->time_ns / 1000000000, e->text);
+        return;
+    }
+    gp_buf_printf(b, "{\"schema\":\"gpuprof/trace-fleet/1\",\"event\":\"%s\",\"time_ns\":%" PRId64,
+                  gp_watch_kind_name(e->kind), e->time_ns);
+    put_number(b, "rank", e->rank, e->rank >= 0);
+    put_number(b, "ranks", e->ranks, true);
+    put_text(b, "what", s ? gp_slow_what_name(s->what) : NULL);
+    put_text(b, "cause", e->cause);
+    put_number(b, "own_ns", s ? s->ns : 0, s != NULL);
+    put_number(b, "usual_ns", s ? s->median_ns : 0, s != NULL);
+    put_number(b, "cause_ns", s ? s->cause_ns : 0, s != NULL);
+    put_text(b, "kernel", e->kernel);
+    put_text(b, "text", e->text);
+    gp_buf_puts(b, "}\n");
+}
+
+/* ---- OpenMetrics ---- */
+
+static void put_gauge(struct gp_openmetrics *m, const char *name, const char *help, uint64_t v)
+{
+    gp_openmetrics_family(m, name, "gauge", "", help);
+    if (gp_openmetrics_series(m, name)) gp_openmetrics_count(m, v);
+}
+
+static void put_label(struct gp_openmetrics *m, const char *name, const char *text)
+{
+    gp_openmetrics_label(m, name, text, strlen(text));
+}
+
+static void put_medians(struct gp_openmetrics *m, const struct gp_watch_state *s)
+{
+    static const char name[] = "fleet_median_seconds";
+    gp_openmetrics_family(m, name, "gauge", "seconds",
+                          "Time per step of the median rank, by what it is spent on.");
+    for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) {
+        if (!gp_openmetrics_series(m, name)) continue;
+        put_label(m, "part", gp_fleet_metric_name((enum gp_fleet_metric)i));
+        gp_openmetrics_seconds(m, s->ns[i]);
+    }
+}
+
+static void put_slow(struct gp_openmetrics *m, const struct gp_watch_state *s)
+{
+    static const char name[] = "fleet_slow_seconds";
+    gp_openmetrics_family(m, name, "gauge", "seconds",
+                          "How much longer per step than the median rank, or before.");
+    for (size_t i = 0; i < s->n_slow; i++) {
+        const struct gp_slow *slow = &s->slow[i].slow;
+        if (!gp_openmetrics_series(m, name)) continue;
+        put_label(m, "what", gp_slow_what_name(slow->what));
+        gp_openmetrics_label_int(m, "rank", slow->key.rank);
+        gp_openmetrics_label_int(m, "device", slow->device);
+        put_label(m, "cause", gp_slow_cause_name(slow->cause));
+        put_label(m, "kernel", s->slow[i].kernel);
+        gp_openmetrics_seconds(m, slow->ns - slow->median_ns);
+    }
+}
+
+void gp_watch_openmetrics(struct gp_buf *b, const struct gp_watch_state *s)
+{
+    enum { SERIES_MOST = 200 };
+    struct gp_openmetrics m = {.b = b, .most = SERIES_MOST};
+    put_gauge(&m, "fleet_ranks", "Devices that send.", s->ranks);
+    gp_openmetrics_total(&m, "fleet_digests", "", "Digests that were used.", (int64_t)s->digests);
+    gp_openmetrics_total(&m, "fleet_late", "",
+                         "Digests that came twice, out of order or from an earlier run.", (int64_t)s->late);
+    gp_openmetrics_total(&m, "fleet_stepless", "", "Digests without steps, which cannot be compared.",
+                         (int64_t)s->stepless);
+    gp_openmetrics_total(&m, "fleet_missing", "", "Digests that never came.", (int64_t)s->missing);
+    gp_openmetrics_total(&m, "fleet_dropped", "", "Digests and blocks of recordings that senders dropped.",
+                         (int64_t)s->dropped);
+    gp_openmetrics_total(&m, "fleet_crowded", "", "Digests of more ranks than are watched.",
+                         (int64_t)s->crowded);
+    put_medians(&m, s);
+    put_slow(&m, s);
+    gp_openmetrics_end(&m);
+}
