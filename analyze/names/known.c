@@ -1,5 +1,6 @@
 #include "analyze/names/known.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "formats/base/count.h"
 #include "formats/base/str.h"
@@ -46,6 +47,22 @@ bool gp_kernel_is_fused_optimizer(const char *name)
 {
     static const char *const parts[] = {"FusedOptimizer", "FusedAdam", "fused_adam", NULL};
     return has_any(name, parts);
+}
+
+unsigned gp_kernel_alignment(const char *name)
+{
+    const char *at = strstr(name, "_align");
+    if (!at) return 0;
+    at += strlen("_align");
+    return *at >= '1' && *at <= '9' ? (unsigned)strtoul(at, NULL, 10) : 0;
+}
+
+bool gp_kernel_is_half_tensorop(const char *name)
+{
+    const char *at = strstr(name, "tensorop_");
+    if (!at) return false;
+    at += strlen("tensorop_");
+    return gp_starts(at, "bf16_") || gp_starts(at, "f16_") || gp_starts(at, "h");
 }
 
 bool gp_kernel_is_of_library(const char *name)

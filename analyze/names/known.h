@@ -33,6 +33,10 @@ bool gp_kernel_is_softmax(const char *name); /* or its logarithm */
 bool gp_kernel_is_log_softmax(const char *name);
 /* The smaller side of the tile in a matrix product's name ("128x64", "MT64x16x128"), 1 of a product with a vector; 0: none. */
 unsigned gp_kernel_tile(const char *name);
+/* The elements that a product of CUTLASS loads at once, by its name ("..._tn_align1"); 0: it does not show. */
+unsigned gp_kernel_alignment(const char *name);
+/* A product of CUTLASS of 16-bit elements on matrix units ("cutlass_75_tensorop_bf16_s1688gemm_..."). */
+bool gp_kernel_is_half_tensorop(const char *name);
 /* Matrix products in double precision. */
 bool gp_kernel_is_double(const char *name);
 

@@ -13,6 +13,7 @@
 enum {
     CALL_NS = 2000,        /* what a call that waits takes at least */
     JITTER_NS = 5000,      /* a start later than this after all known causes has another reason */
+    GAPS_LEAST = 5,        /* of one kind that are worth a median of their own */
     SANE_NS = 1000000,     /* latencies and gaps longer than this do not count as such */
     GAP_NS = 1000,         /* between queued kernels where none were */
     CLOCK_SLACK_NS = 2000, /* the clocks of host and GPU may differ by */
@@ -300,34 +301,53 @@ static void measure_launches(struct build *b)
     GP_VEC_FREE(&launch);
 }
 
+/* What a gap lies between: before single items by whether those before and after it are kernels or copies and sets, which
+ * another engine of the device may do; before graphs; inside graphs. */
+enum { AFTER_COPY = 2, BEFORE_COPY = 1, GRAPH_FIRST = 4, GRAPH_GAP, GAP_KINDS };
+
+/* By item. The caller frees the result. */
+static uint8_t *kinds_of_gaps(const struct build *b)
+{
+    const struct gp_plan *p = b->p;
+    uint8_t *kinds = gp_alloc(p->items.n + 1), *copied = gp_zalloc(b->v->streams.n + 1);
+    for (uint32_t i = 0; i < p->items.n; i++) {
+        uint8_t *last = &copied[p->replay.items.at[i].stream];
+        bool copy = gp_gpu_config(b->v->t, p->items.at[i].row)->kind != GP_KERNEL;
+        uint8_t between = (uint8_t)((*last ? AFTER_COPY : 0) | (copy ? BEFORE_COPY : 0));
+        kinds[i] = !is_first(p, i) ? GRAPH_GAP : many(p, i) ? GRAPH_FIRST : between;
+        *last = copy;
+    }
+    free(copied);
+    return kinds;
+}
+
 /* Gaps between items of a stream where the later item was launched in time. */
 static void measure_gaps(struct build *b)
 {
     struct gp_plan *p = b->p;
-    /* before single kernels, the first of a graph, those inside a graph */
-    struct numbers gap = {0}, graph_first = {0}, graph_gap = {0};
+    struct numbers gaps[GAP_KINDS] = {{0}}, single = {0};
+    int64_t typical[GAP_KINDS];
+    uint8_t *kinds = kinds_of_gaps(b);
     forget_times(b);
     for (uint32_t i = 0; i < p->items.n; i++) {
         int64_t *free_ns = &b->free_ns[p->replay.items.at[i].stream], start = p->items.at[i].start_ns;
         int64_t ready = b->api->start_ns[p->calls.at[p->items.at[i].call].row] + p->replay.launch_ns;
-        bool graph = is_first(p, i) && many(p, i);
-        int64_t most = graph ? SANE_NS : JITTER_NS; /* graphs take their time to begin */
+        int64_t most = kinds[i] == GRAPH_FIRST ? SANE_NS : JITTER_NS; /* graphs take their time to begin */
         if (*free_ns >= ready && start >= *free_ns && start - *free_ns <= most) {
-            struct numbers *of = graph ? &graph_first : is_first(p, i) ? &gap : &graph_gap;
-            GP_VEC_PUSH(of, start - *free_ns);
+            GP_VEC_PUSH(&gaps[kinds[i]], start - *free_ns);
+            if (kinds[i] < GRAPH_FIRST) GP_VEC_PUSH(&single, start - *free_ns);
         }
         if (gpu_end(b, p->items.at[i].row) > *free_ns) *free_ns = gpu_end(b, p->items.at[i].row);
     }
-    int64_t between = median(&gap, GAP_NS);
-    p->graph_gap_ns = median(&graph_gap, between);
-    int64_t between_graphs = median(&graph_first, between);
-    for (uint32_t i = 0; i < p->items.n; i++)
-        p->replay.items.at[i].gap_ns = !is_first(p, i) ? p->graph_gap_ns
-                                       : many(p, i)    ? between_graphs
-                                                       : between;
-    GP_VEC_FREE(&gap);
-    GP_VEC_FREE(&graph_first);
-    GP_VEC_FREE(&graph_gap);
+    int64_t between = median(&single, GAP_NS);
+    for (int k = 0; k < GAP_KINDS; k++) {
+        typical[k] = gaps[k].n < GAPS_LEAST && k < GRAPH_FIRST ? between : median(&gaps[k], between);
+        GP_VEC_FREE(&gaps[k]);
+    }
+    p->graph_gap_ns = typical[GRAPH_GAP];
+    for (uint32_t i = 0; i < p->items.n; i++) p->replay.items.at[i].gap_ns = typical[kinds[i]];
+    free(kinds);
+    GP_VEC_FREE(&single);
 }
 
 /* Of the items launched before I on other streams, the one that ended last between AFTER and the start of I. */

@@ -475,6 +475,7 @@ static void ask_python_gap(struct gp_rule_ctx *c)
         struct gp_suggestion *s = gp_rule_suggest(c);
         gp_rule_save_host(c, s, by_call);
         s->low.n = 0; /* it may be needed: at least nothing */
+        s->looks = true;
         s->current_ns = s->resource_high_ns = gp_rule_per_step(c, total);
         if (c->calls[worst].op != UINT32_MAX)
             s->operation = gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[c->calls[worst].op]);
@@ -506,5 +507,4 @@ const struct gp_rule gp_rule_python_gap = {
     .run = ask_python_gap,
     .gaps = true,
     .to_know = "record Python frames (with_stack=True, gpuprof-collect --sample)",
-    .looks = true,
 };

@@ -1,6 +1,7 @@
 // Matrix products of known sizes: those far below what the device can do, and those of inefficient sizes.
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/names/known.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 
@@ -37,13 +38,17 @@ static double roof_ns(const struct gp_rule_ctx *c, const struct gp_work *w)
     return compute > memory ? compute : memory;
 }
 
-/* The same, but NULL unless the item has the device to itself. */
-static const struct gp_work *lone_product_of(const struct gp_rule_ctx *c, uint32_t item)
+static bool is_lone(const struct gp_rule_ctx *c, uint32_t item)
 {
     uint32_t row = c->p->items.at[item].row;
-    if (gp_rule_rows_beside(c, GP_CLASS_COMPUTE)[row] || gp_rule_rows_beside(c, GP_CLASS_COMMUNICATION)[row])
-        return NULL;
-    return product_of(c, item);
+    return !gp_rule_rows_beside(c, GP_CLASS_COMPUTE)[row] &&
+           !gp_rule_rows_beside(c, GP_CLASS_COMMUNICATION)[row];
+}
+
+/* The same as product_of(), but NULL unless the item has the device to itself. */
+static const struct gp_work *lone_product_of(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return is_lone(c, item) ? product_of(c, item) : NULL;
 }
 
 /* ---- sizes that are not multiples of 8 ---- */
@@ -55,12 +60,47 @@ static bool is_odd(const struct gp_work *w)
     return is_half(w) && p->k >= NARROW && p->n >= NARROW && (p->k % ALIGNED || p->n % ALIGNED);
 }
 
+/* The elements that a 16-bit product loads at once, if its name shows that they are fewer than ALIGNED; 0: it does not. */
+static unsigned few_at_once(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const char *name = gp_rule_name(c, item);
+    if (c->items[item].kind != GP_FRAME_GEMM || !gp_kernel_is_half_tensorop(name)) return 0;
+    unsigned n = gp_kernel_alignment(name);
+    return n < ALIGNED ? n : 0;
+}
+
+/* At most all but what the device needs for the work; where that is unknown, all but the loads that are left if each loads
+ * ALIGNED elements. */
 static int64_t lost_to_odd(const struct gp_rule_ctx *c, uint32_t item)
 {
+    unsigned few = few_at_once(c, item);
     const struct gp_work *w = lone_product_of(c, item);
-    if (!w) return 0;
-    double dur = (double)gp_rule_dur(c, item), roof = roof_ns(c, w);
-    return roof > 0 && roof < dur && is_odd(w) ? (int64_t)(dur - roof) : 0;
+    double dur = (double)gp_rule_dur(c, item), roof = w && (few || is_odd(w)) ? roof_ns(c, w) : 0;
+    if (roof > 0) return roof < dur ? (int64_t)(dur - roof) : 0;
+    return few && is_lone(c, item) ? gp_rule_dur(c, item) / ALIGNED * (int64_t)(ALIGNED - few) : 0;
+}
+
+/* What is odd about the worst product: its sizes, or its loads. */
+static gp_sid odd_text(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t worst, int64_t count)
+{
+    const struct gp_work *w = product_of(c, worst);
+    gp_rule_evidence_count(s, "products", count);
+    if (!w || !is_odd(w)) {
+        gp_rule_evidence_count(s, "elements_at_once", few_at_once(c, worst));
+        return gp_rule_text(
+            c,
+            "%lld 16-bit matrix products per step (%s) load fewer than %d elements at once, as "
+            "their sizes or offsets are not multiples of %d; the worst loads %u, by its name",
+            (long long)count, gp_rule_ns(c, s->current_ns), ALIGNED, ALIGNED, few_at_once(c, worst));
+    }
+    const struct gp_work_product p = w->product;
+    gp_rule_evidence_count(s, "k", p.k);
+    gp_rule_evidence_count(s, "n", p.n);
+    return gp_rule_text(c,
+                        "%lld 16-bit matrix products per step (%s) have sizes that are not "
+                        "multiples of 8; the worst is %lld x %lld times %lld x %lld",
+                        (long long)count, gp_rule_ns(c, s->current_ns), (long long)p.m, (long long)p.k,
+                        (long long)p.k, (long long)p.n);
 }
 
 static void ask_odd_dimensions(struct gp_rule_ctx *c)
@@ -68,33 +108,26 @@ static void ask_odd_dimensions(struct gp_rule_ctx *c)
     struct gp_rule_lost sum = gp_rule_find_lost(c, lost_to_odd, NULL);
     if (sum.worst == UINT32_MAX || gp_pct(sum.total_ns, c->busy_ns) < PRODUCT_PCT) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
-    const struct gp_work_product p = product_of(c, sum.worst)->product;
     gp_rule_find_lost(c, lost_to_odd, s);
     s->operation = gp_rule_item_label(c, sum.worst);
     s->current_ns = gp_rule_per_step(c, sum.total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum.lost_ns);
-    s->description = gp_rule_text(c,
-                                  "%lld 16-bit matrix products per step (%s) have sizes that are not "
-                                  "multiples of 8; the worst is %lld x %lld times %lld x %lld",
-                                  (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns),
-                                  (long long)p.m, (long long)p.k, (long long)p.k, (long long)p.n);
+    s->description = odd_text(c, s, sum.worst, gp_rule_per_step(c, sum.count));
     s->action =
         gp_rule_text(c, "pad these sizes (vocabulary, heads, features) to multiples of 8, or better, 64");
     s->formula = gp_rule_text(c, "between nothing and what the device can do in arithmetic or memory "
-                                 "bandwidth, whichever takes longer");
+                                 "bandwidth, whichever takes longer; without sizes, the share of its loads "
+                                 "that loading 8 elements at once saves");
     s->assumes = gp_rule_text(c, "because of these sizes, the kernel loads in smaller pieces");
     s->check = gp_rule_text(c, "record again and run trace-diff: expect other, faster kernels");
-    gp_rule_evidence_count(s, "products", gp_rule_per_step(c, sum.count));
-    gp_rule_evidence_count(s, "k", p.k);
-    gp_rule_evidence_count(s, "n", p.n);
 }
 
 const struct gp_rule gp_rule_odd_dimensions = {
     .name = "odd_dimensions",
     .type = GP_SUGGEST_ALGORITHM,
     .summary = "16-bit matrix products whose sizes are not multiples of 8",
-    .needs = "operators with shapes (record_shapes), device ceilings",
-    .threshold = "K or N not a multiple of 8; 5% of the busy time in such products",
+    .needs = "operators with shapes (record_shapes) and device ceilings, or names that show the alignment",
+    .threshold = "K or N not a multiple of 8, or loads of fewer than 8 elements; 5% of the busy time",
     .guard = "matrices of fewer than 64 columns; the number of rows; products already at the roof",
     .run = ask_odd_dimensions,
     .to_know = "time the product with padded sizes (gpuprof-collect --op matmul)",
@@ -109,7 +142,7 @@ static int64_t lost_below_roof(const struct gp_rule_ctx *c, uint32_t item)
     const struct gp_work *w = lone_product_of(c, item);
     if (!w) return 0;
     double roof = roof_ns(c, w);
-    if (is_odd(w) || w->arith == GP_ARITH_FP32 || w->arith == GP_ARITH_FP64) return 0;
+    if (is_odd(w) || few_at_once(c, item) || w->arith == GP_ARITH_FP32 || w->arith == GP_ARITH_FP64) return 0;
     if (roof < ROOF_NS_LEAST || roof >= BELOW_ROOF * (double)gp_rule_dur(c, item)) return 0;
     return gp_rule_dur(c, item) - (int64_t)roof;
 }

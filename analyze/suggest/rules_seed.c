@@ -565,6 +565,7 @@ static void ask_low_utilisation(struct gp_rule_ctx *c)
         c, "The GPU works %.0f%% of the time; it is idle for %s per step, and the main cause is: %s", busy,
         gp_rule_ns(c, gp_rule_per_step(c, idle)), gp_idle_cause_text(cause));
     bool host = cause == GP_IDLE_HOST || cause == GP_IDLE_LAUNCH;
+    s->looks = !(host && is_compiled(c));
     s->action =
         gp_intern_cstr(&c->s->strings,
                        host && is_compiled(c)

@@ -450,7 +450,7 @@ static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
     s->priority = priority_of(step, s, b);
     if (c->waits_pct >= WAITS_PCT && strcmp(s->rule->name, "straggler") != 0 && s->priority > GP_PRIORITY_LOW)
         s->priority = GP_PRIORITY_LOW; /* this rank would wait longer instead */
-    if (s->rule->looks && s->priority > GP_PRIORITY_LOW) s->priority = GP_PRIORITY_LOW;
+    if (s->looks && s->priority > GP_PRIORITY_LOW) s->priority = GP_PRIORITY_LOW;
     s->to_know = to_know_of(c, s, (high.more_ns - high.less_ns + low.more_ns - low.less_ns) / 2);
     if (s->saving_high_ns > 0)
         GP_VEC_PUSH(&s->predictions,

@@ -94,7 +94,6 @@ struct gp_rule {
     bool gaps;           /* it looks for what holds the host in long gaps, which other rules leave alone */
     const char *to_know; /* what to record to know its saving better; NULL: nothing would tell */
     bool measured;       /* samples/score.py holds its predictions against measurements */
-    bool looks;          /* it asks for another recording, not for a change: never above low */
     bool sizes;          /* to_know asks for sizes: nothing to record where they are known */
 };
 extern const struct gp_rule *const gp_rules[]; /* ends with NULL */
@@ -139,6 +138,7 @@ struct gp_suggestion {
     int64_t resource_low_ns, resource_high_ns; /* saved on that resource */
     int64_t saving_low_ns, saving_high_ns;     /* wall time; 0, 0 where none is claimed */
     int64_t saving_ns;                         /* what is expected, between the two */
+    bool looks;         /* it asks for another recording, not for a change: never above low */
     gp_sid to_know;     /* what to record for a narrower interval; 0: it is narrow, or nothing */
     int64_t ceiling_ns; /* wall time if the resource were free */
     double speedup_low, speedup_high; /* of the step; 1 where nothing is claimed */

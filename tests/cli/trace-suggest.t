@@ -91,7 +91,8 @@ test_expect_success 'nothing above low is to be done again' '
     done_already ddp_even.trace straggler exposed_communication small_collectives &&
     for f in gemm.trace gemm.json.gz gemm_2.trace gemm_2.json.gz heads_batched.trace heads_batched.json.gz; do
         trace-suggest -q --fail-on medium "$pairs/$f" >out || return 1
-    done
+    done &&
+    done_already heads_batched_2.json.gz batching low_utilisation
 '
 
 test_expect_success 'a wait that costs nothing is not a suggestion' '

@@ -103,9 +103,24 @@ static void the_tile_of_a_product_is_in_its_name(void **state)
     assert_int_equal(gp_kernel_tile(""), 0);
 }
 
+static void what_a_product_loads_at_once_is_in_its_name(void **state)
+{
+    (void)state;
+    const char *half = "void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_nn_align1>(P)";
+    assert_int_equal(gp_kernel_alignment(half), 1);
+    assert_true(gp_kernel_is_half_tensorop(half));
+    assert_int_equal(gp_kernel_alignment("cutlass_80_tensorop_s1688gemm_128x128_32x3_nt_align4"), 4);
+    assert_false(gp_kernel_is_half_tensorop("cutlass_80_tensorop_s1688gemm_128x128_32x3_nt_align4"));
+    assert_true(gp_kernel_is_half_tensorop("cutlass_80_tensorop_h16816gemm_128x64_32x6_nn_align2"));
+    assert_int_equal(gp_kernel_alignment("sm80_xmma_gemm_f32f32_f32f32_ffma_aligna4_alignc4"), 0);
+    assert_int_equal(gp_kernel_alignment("CatArrayBatchedCopy_alignedK_contig"), 0);
+    assert_false(gp_kernel_is_half_tensorop("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_product_loads_at_once_is_in_its_name),
         cmocka_unit_test(the_tile_of_a_product_is_in_its_name),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_copies),

@@ -274,6 +274,32 @@ static void kernels_of_a_graph_follow_each_other(void **state)
     end(&f);
 }
 
+/* Ten times a kernel, a copy, and a kernel, all launched before any of them runs: 1 us before a copy, 3 us after it. */
+static void gaps_beside_copies_are_their_own(void **state)
+{
+    (void)state;
+    struct fixture f;
+    uint64_t corr = 1;
+    begin(&f);
+    for (int i = 0; i < 30; i++)
+        mk_call(&f.t, f.main, i * 1000, i * 1000 + 500, i % 3 == 1 ? "cudaMemcpyAsync" : "cudaLaunchKernel",
+                (uint64_t)i + 1);
+    int64_t at = 40000;
+    for (int i = 0; i < 10; i++) {
+        mk_kernel(&f.t, f.stream, at, at + 10000, "before", corr++);
+        mk_gpu(&f.t, f.stream, at + 11000, at + 21000, GP_MEMCPY, "Memcpy HtoD (Pinned -> Device)", corr++);
+        mk_kernel(&f.t, f.stream, at + 24000, at + 34000, "after", corr++);
+        at += 34000 + 2000;
+    }
+    assert_true(planned(&f));
+    assert_int_equal(f.p.replay.items.n, 30);
+    assert_int_equal(f.p.replay.items.at[3].gap_ns, 2000);
+    assert_int_equal(f.p.replay.items.at[4].gap_ns, 1000);
+    assert_int_equal(f.p.replay.items.at[5].gap_ns, 3000);
+    assert_int_equal(gp_plan_length(&f.p), f.p.recorded_ns);
+    end(&f);
+}
+
 static void without_launches_there_is_no_plan(void **state)
 {
     (void)state;
@@ -297,6 +323,7 @@ int main(void)
         cmocka_unit_test(a_launch_into_a_full_queue_waits),
         cmocka_unit_test(calls_that_wait_for_a_device_wait_for_all_of_it),
         cmocka_unit_test(kernels_of_a_graph_follow_each_other),
+        cmocka_unit_test(gaps_beside_copies_are_their_own),
         cmocka_unit_test(without_launches_there_is_no_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
