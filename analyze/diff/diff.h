@@ -70,7 +70,8 @@ const char *gp_change_name(enum gp_change c);
     X(GP_BY_WELCH, "welch")               /* t test on logarithms, for sums of many kernels */               \
     X(GP_BY_MODERATED, "moderated_t")     /* the same, with a spread informed by all operations */           \
     X(GP_BY_THRESHOLD, "threshold")       /* --mode simple: no test */                                       \
-    X(GP_BY_SEPARATION, "separation") /* few runs, but all steps differ by more than runs of a program do */
+    X(GP_BY_SEPARATION, "separation") /* few runs, but all steps differ by more than runs of a program do */ \
+    X(GP_BY_WAITS, "waits") /* few runs, but calls that wait are on one side only, and explain the change */
 
 enum gp_diff_test {
 #define X(id, name) id,

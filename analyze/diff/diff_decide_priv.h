@@ -14,6 +14,7 @@ enum {
     RUNS_ENOUGH = 5,  /* runs per side that suffice to decide host-dependent times */
     WINDOWS_ENOUGH =
         3,           /* step times per side; of fewer, only twice as large a change is decided by few runs */
+    WAITS_PART = 50, /* of a step, or less, in which the GPU waits for the host: it hardly does */
     NOISE_STEPS = 4, /* steps per side whose halves show the noise of all operations together */
     OWN_NOISE_STEPS = 8,    /* ... of one operation */
     MANY_CALLS = 1000,      /* per step: even a few ns each matter */

@@ -177,7 +177,8 @@ static void gate_metric(struct gp_diff *d, struct gp_diff_gate *g)
     }
     g->value = value_of(g->absolute, m->change, m->change_pct);
     if (!(g->value > g->limit)) return;
-    bool few = m->d.test == GP_BY_SEPARATION; /* enough for the verdict, but gates are strict */
+    bool few = m->d.test == GP_BY_SEPARATION ||
+               m->d.test == GP_BY_WAITS; /* enough for the verdict, but gates are strict */
     bool real = m->verdict == GP_CHANGE_REGRESSION && !few;
     if (class == GP_METRIC_WALL && d->opts.gate_wall_single && m->d.within_run) real |= m->d.ci_low_pct > 0;
     g->broken = real;

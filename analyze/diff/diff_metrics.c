@@ -59,16 +59,33 @@ static int64_t relaunched_ns(const struct gp_diff *d)
     return llround(calls * LEAST_RELAUNCHED);
 }
 
+/* By how much the device itself may have differed between the sides: what kernels that both run equally often changed by, twice
+ * that and the least noise at least. Where they are less than a tenth of the GPU time: the noise within a side. */
+static double noise_of_device(const struct gp_decider *t)
+{
+    const struct gp_diff *d = t->d;
+    double sum[GP_DIFF_SIDES] = {0};
+    for (size_t i = 0; i < d->ops.n; i++) {
+        const struct gp_diff_op *op = &d->ops.at[i];
+        if (!gp_decide_on_both(op) || op->count_changed || t->w->waits[i]) continue;
+        for (int side = 0; side < GP_DIFF_SIDES; side++) sum[side] += (double)op->side[side].total_ns;
+    }
+    for (int side = 0; side < GP_DIFF_SIDES; side++)
+        if (sum[side] <= 0 || sum[side] * 10 < (double)d->side[side].gpu_ns) return t->eps;
+    double eps = fmax(2 * fabs(log(sum[GP_DIFF_CUR] / sum[GP_DIFF_BASE])), d->opts.noise_pct / 100);
+    return fmin(eps, t->eps);
+}
+
 static void judge_kernel_metric(struct gp_decider *t, struct gp_diff_metric *m, const int64_t *a, size_t n,
                                 const int64_t *b, size_t k)
 {
     test_sums(t, &m->d, a, n, b, k);
     m->verdict = judge_interval(&m->d, t->d->opts.alpha, t->eps);
-    bool small = fabs(m->change_pct) <= 100 * t->eps;
-    double structure = structural_change(t->d);
+    double structure = structural_change(t->d), eps = noise_of_device(t);
+    bool small = fabs(m->change_pct) <= 100 * eps;
     bool total = m->id == GP_METRIC_GPU || m->id == GP_METRIC_BUSY;
     /* The program does different work, and every step shows it: chance does not explain that. */
-    if (total && m->verdict == GP_CHANGE_INCONCLUSIVE && !small && gp_stat_apart(a, n, b, k, 1 + t->eps) &&
+    if (total && m->verdict == GP_CHANGE_INCONCLUSIVE && !small && gp_stat_apart(a, n, b, k, 1 + eps) &&
         fabs(structure) >= fabs((double)m->change) / 2 && (structure > 0) == (m->change > 0)) {
         m->verdict = gp_decide_direction(m->change);
         m->d.test = GP_BY_EQUALITY;
@@ -139,6 +156,46 @@ static bool is_far_apart(const struct gp_decider *t, const int64_t *a, size_t n,
     return (means > bound && medians > bound) || (means < -bound && medians < -bound);
 }
 
+/* ---- waits that only one side has ---- */
+
+/* How long the GPU waits for the host in a step. */
+static int64_t waits_for_host(const struct gp_diff_side *s)
+{
+    return s->idle_ns[GP_IDLE_HOST] + s->idle_ns[GP_IDLE_SYNC] + s->idle_ns[GP_IDLE_LAUNCH] +
+           s->idle_ns[GP_IDLE_DATA] + s->idle_ns[GP_IDLE_ALLOCATION];
+}
+
+/* Do all steps of side SLOW call ID more often than all of the other one? */
+static bool calls_more(const struct gp_decider *t, enum gp_metric_id id, int slow)
+{
+    const struct gp_diff_metric *m = &t->d->metrics[id];
+    if (!m->known || m->refused || (m->change > 0) != (slow == GP_DIFF_CUR) || !m->change) return false;
+    size_t room = gp_decide_steps(t, GP_DIFF_BASE) + gp_decide_steps(t, GP_DIFF_CUR) + 1;
+    int64_t *a = gp_alloc(2 * room * sizeof *a), *b = a + room;
+    size_t n = gp_diff_metric_values(t->w, GP_DIFF_BASE, id, a),
+           k = gp_diff_metric_values(t->w, GP_DIFF_CUR, id, b);
+    bool apart = n && k && gp_stat_apart(a, n, b, k, 1);
+    free(a);
+    return apart;
+}
+
+/* Is the step longer because the GPU is kept waiting by calls that the other side does not make? All steps of one side are
+ * beyond all of the other, the slower one waits for the GPU more often, and what it is slower by is time in which the GPU waits
+ * for the host, which it hardly does on the other side: so how fast the host is decides how much the step changed, but not
+ * whether it did (README.md, "Waits"). */
+static bool is_explained_by_waits(const struct gp_decider *t, const struct gp_diff_metric *m,
+                                  const int64_t *a, size_t n, const int64_t *b, size_t k)
+{
+    const struct gp_diff *d = t->d;
+    int slow = m->change > 0 ? GP_DIFF_CUR : GP_DIFF_BASE, fast = GP_DIFF_SIDES - 1 - slow;
+    double bound = fmax(d->opts.threshold_pct, isnan(d->noise_wall_pct) ? 0 : 2 * d->noise_wall_pct);
+    if (d->unit != GP_DIFF_PER_STEP || n < WINDOWS_ENOUGH || k < WINDOWS_ENOUGH) return false;
+    if (!gp_stat_apart(a, n, b, k, 1) || fabs(m->change_pct) <= bound) return false;
+    if (!calls_more(t, GP_METRIC_SYNCS, slow) && !calls_more(t, GP_METRIC_BLOCKING, slow)) return false;
+    int64_t most = waits_for_host(&d->side[slow]), least = waits_for_host(&d->side[fast]);
+    return least <= d->side[fast].step_ns / WAITS_PART && most - least >= llabs(m->change) / 2;
+}
+
 static void judge_few_runs(struct gp_decider *t, struct gp_diff_metric *m, const int64_t *a, size_t n,
                            const int64_t *b, size_t k)
 {
@@ -149,6 +206,14 @@ static void judge_few_runs(struct gp_decider *t, struct gp_diff_metric *m, const
         m->verdict = gp_decide_direction(m->change);
         m->d.test = GP_BY_SEPARATION;
         m->d.why = gp_diff_text(d, "all steps differ, and by more than %.3g%%", d->step_bound_pct);
+        return;
+    }
+    if (m->id == GP_METRIC_STEP && is_explained_by_waits(t, m, a, n, b, k)) {
+        m->verdict = gp_decide_direction(m->change);
+        m->d.test = GP_BY_WAITS;
+        m->d.why =
+            gp_diff_text(d, "all steps differ: one side makes the GPU wait for calls that the other does "
+                            "not make");
         return;
     }
     m->d.needed = RUNS_ENOUGH;

@@ -247,6 +247,10 @@ static void note_runs(struct gp_diff *d)
                  "host-dependent times come from %u and %u run%s: they are reported but break no gate",
                  d->side[GP_DIFF_BASE].runs, d->side[GP_DIFF_CUR].runs,
                  d->side[GP_DIFF_CUR].runs == 1 && d->side[GP_DIFF_BASE].runs == 1 ? "" : "s");
+    if (m->d.test == GP_BY_WAITS)
+        gp_diff_note(d, "step_waits",
+                     "the step time is decided nevertheless: one side makes the GPU wait at calls that the "
+                     "other does not make; by how much depends on how fast the host is");
     if (m->d.test != GP_BY_SEPARATION) return;
     gp_diff_note(
         d, "step_apart",
