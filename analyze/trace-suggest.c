@@ -3,6 +3,7 @@
 #include <string.h>
 #include "analyze/front/front.h"
 #include "analyze/front/front_ceilings.h"
+#include "analyze/front/front_counters.h"
 #include "analyze/front/join.h"
 #include "analyze/suggest/suggest.h"
 #include "render/suggest/roofline_page.h"
@@ -12,7 +13,7 @@
 struct opts {
     struct gp_front_opts front;
     struct gp_opt_list rules;
-    const char *ceilings, *fail_on, *expect, *roofline;
+    const char *ceilings, *counters, *fail_on, *expect, *roofline;
     int64_t min_saving_ns, step_time_ns;
     bool list_rules, three_regimes;
 };
@@ -37,6 +38,11 @@ static const struct gp_option options[] = {
      "peak rates of the device, as gpuprof-collect measures them (default: those kept for its model, then "
      "the trace's, then data sheets)",
      GP_OPT_STRING, offsetof(struct opts, ceilings)},
+    {0, "counters", "FILE",
+     "measured FLOPs and bytes from FILE, a trace of the same program with hardware counters (default: those "
+     "in "
+     "the input)",
+     GP_OPT_STRING, offsetof(struct opts, counters)},
     {0, "three-regimes", NULL, "distinguish only overhead, memory and compute", GP_OPT_FLAG,
      offsetof(struct opts, three_regimes)},
     GP_OPTION_TOP("maximum number of kernels in the regimes of JSON, 0 for all (default: 20)"),
@@ -70,7 +76,7 @@ static int check_rules(const struct opts *o, struct gp_err *err)
 static int suggest(struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
-    struct gp_trace t;
+    struct gp_trace t, counters = {0};
     struct gp_front_joined in = {0};
     bool measured = false;
     struct gp_suggest_opts so = {.classes = j->front.classes,
@@ -84,14 +90,17 @@ static int suggest(struct job *j, struct gp_err *err)
         gp_front_joined_release(&in);
         return -1;
     }
+    if (o->counters) so.counters = &counters;
+    if (o->counters) failed = gp_front_counters(&j->front, o->counters, &counters, err);
     const char *device = t.devices.n ? gp_trace_str(&t, t.devices.at[0].name) : "";
-    failed = gp_front_ceilings(&j->front, o->ceilings, device, &j->ceilings, &measured, err);
+    failed = failed || gp_front_ceilings(&j->front, o->ceilings, device, &j->ceilings, &measured, err);
     if (measured) so.ceilings = &j->ceilings;
     gp_suggest_init(&j->suggest, &so);
     failed = failed || gp_front_check_empty(&j->front, t.events[GP_GPU].n, gp_trace_truncated(&t), err) ||
              gp_suggest_run(&j->suggest, &t, err);
     gp_suggest_set_inputs(&j->suggest, in.inputs.at, in.inputs.n, &in.strings);
     gp_trace_release(&t);
+    gp_trace_release(&counters);
     gp_front_joined_release(&in);
     gp_front_put_title(&j->front, &j->title);
     j->input = gp_buf_str(&j->title);
@@ -105,7 +114,7 @@ static int write_answer(const struct job *j, struct gp_err *err)
     const struct opts *o = j->opts;
     struct gp_buf b = {0};
     gp_cli_put_given(&b, j->front.tool, o,
-                     "rule min-saving step-time step-marker classes ceilings three-regimes top");
+                     "rule min-saving step-time step-marker classes ceilings counters three-regimes top");
     struct gp_suggest_answer a = {.s = &j->suggest,
                                   .top = gp_answer_rows(j->format, o->front.top),
                                   .three_regimes = o->three_regimes,

@@ -204,6 +204,7 @@ void gp_ceiling_measure(struct gp_ceiling *top, double *rates, size_t n)
 
 double gp_ceiling_attainable(const struct gp_ceiling *c)
 {
-    return c->source == GP_CEILING_TABLE || c->source == GP_CEILING_DEVICE ? TABLE_REACHED * c->per_s
-                                                                           : c->per_s;
+    bool peak =
+        c->source == GP_CEILING_TABLE || c->source == GP_CEILING_DEVICE || c->source == GP_CEILING_COUNTERS;
+    return peak ? TABLE_REACHED * c->per_s : c->per_s;
 }

@@ -1,6 +1,7 @@
 #include "analyze/cost/counters.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include "formats/base/count.h"
 #include "formats/base/str.h"
@@ -18,6 +19,12 @@ static const struct {
     {"tf32", GP_ARITH_TF32},   {"fp64", GP_ARITH_FP64},           {"fp8", GP_ARITH_FP8},
     {"fp4_fp6", GP_ARITH_FP8},
 };
+
+static const char stall_prefix[] = "smsp__average_warps_issue_stalled_";
+static const char stall_suffix[] = "_per_issue_active.ratio";
+
+GP_WORD(gp_stall_name, enum gp_stall, GP_STALLS, 1)
+GP_WORD(gp_stall_text, enum gp_stall, GP_STALLS, 2)
 
 static uint32_t find(const char *const *names, size_t n, const char *name, size_t len)
 {
@@ -49,6 +56,16 @@ static bool has_parent(const char *const *names, size_t n, const char *name)
     return find(names, n, parent, head + tail) != NOWHERE;
 }
 
+static void find_stalls(struct gp_counters *c, const char *const *names, size_t n)
+{
+    for (int s = 0; s < GP_STALL_COUNT; s++) {
+        char name[100];
+        int len = snprintf(name, sizeof name, "%s%s%s", stall_prefix, gp_stall_name((enum gp_stall)s),
+                           stall_suffix);
+        c->stall[s] = find(names, n, name, (size_t)len);
+    }
+}
+
 void gp_counters_init(struct gp_counters *c, const char *const *names, size_t n)
 {
     static const char *const parts[] = {
@@ -58,6 +75,7 @@ void gp_counters_init(struct gp_counters *c, const char *const *names, size_t n)
     };
     memset(c, 0, sizeof *c);
     for (size_t p = 0; p < GP_COUNT(parts); p++) c->at[p] = find(names, n, parts[p], strlen(parts[p]));
+    find_stalls(c, names, n);
     for (size_t i = 0; i < n && c->ntensor < GP_COUNTERS_TENSOR; i++) {
         size_t len = strlen(names[i]);
         enum gp_arith arith = tensor_type(names[i]);
@@ -89,9 +107,12 @@ static double share_pct(double some, double all)
 
 static void read_memory(const struct gp_counters *c, const double *v, struct gp_counted *k)
 {
-    k->dram_bytes = part(c, v, GP_PART_DRAM_READ) + part(c, v, GP_PART_DRAM_WRITE);
-    if (isnan(k->dram_bytes))
-        k->dram_bytes = part(c, v, GP_PART_DRAM_OP_READ) + part(c, v, GP_PART_DRAM_OP_WRITE);
+    k->dram_written = part(c, v, GP_PART_DRAM_WRITE);
+    k->dram_bytes = part(c, v, GP_PART_DRAM_READ) + k->dram_written;
+    if (isnan(k->dram_bytes)) {
+        k->dram_written = part(c, v, GP_PART_DRAM_OP_WRITE);
+        k->dram_bytes = part(c, v, GP_PART_DRAM_OP_READ) + k->dram_written;
+    }
     if (isnan(k->dram_bytes)) k->dram_bytes = part(c, v, GP_PART_DRAM);
     k->l2_bytes = part(c, v, GP_PART_L2);
     k->l1_bytes = part(c, v, GP_PART_L1);
@@ -147,6 +168,18 @@ static void read_work(const struct gp_counters *c, const double *v, struct gp_co
     k->peak_flops = k->arith == GP_ARITH_NONE ? NAN : peak[k->arith];
 }
 
+static void read_stalls(const struct gp_counters *c, const double *v, struct gp_counted *k)
+{
+    k->stall = GP_STALL_COUNT;
+    k->stall_warps = NAN;
+    for (uint32_t s = 0; s < GP_STALL_COUNT; s++) {
+        double warps = c->stall[s] == NOWHERE ? NAN : v[c->stall[s]];
+        if (isnan(warps) || (k->stall != GP_STALL_COUNT && warps <= k->stall_warps)) continue;
+        k->stall = s;
+        k->stall_warps = warps;
+    }
+}
+
 void gp_counters_read(const struct gp_counters *c, const double *values, struct gp_counted *k)
 {
     memset(k, 0, sizeof *k);
@@ -156,6 +189,7 @@ void gp_counters_read(const struct gp_counters *c, const double *values, struct 
     k->tensor_pct = part(c, values, GP_PART_TENSOR);
     read_memory(c, values, k);
     read_work(c, values, k);
+    read_stalls(c, values, k);
 }
 
 bool gp_counters_know_work(const struct gp_counters *c)

@@ -57,6 +57,36 @@ enum gp_counter_part {
         GP_COUNTER_PART_COUNT
 };
 
+/* Why warps do not issue: the word between "stalled_" and "_per_issue_active" in the metric's name. X(enum, word, text) */
+#define GP_STALLS(X)                                                                                         \
+    X(GP_STALL_LONG_SCOREBOARD, "long_scoreboard", "data from memory or the L2 cache")                       \
+    X(GP_STALL_SHORT_SCOREBOARD, "short_scoreboard", "data from shared memory or special functions")         \
+    X(GP_STALL_BARRIER, "barrier", "other warps of the block at a barrier")                                  \
+    X(GP_STALL_MATH_PIPE, "math_pipe_throttle", "a busy arithmetic unit")                                    \
+    X(GP_STALL_LG, "lg_throttle", "a full queue of memory instructions")                                     \
+    X(GP_STALL_MIO, "mio_throttle", "a full queue of shared memory instructions")                            \
+    X(GP_STALL_TEX, "tex_throttle", "a full queue of texture instructions")                                  \
+    X(GP_STALL_GMMA, "gmma", "matrix operations of the warp group")                                          \
+    X(GP_STALL_WAIT, "wait", "an instruction of fixed latency")                                              \
+    X(GP_STALL_NOT_SELECTED, "not_selected", "other warps that issue")                                       \
+    X(GP_STALL_DRAIN, "drain", "stores to memory at the end")                                                \
+    X(GP_STALL_BRANCH, "branch_resolving", "a branch")                                                       \
+    X(GP_STALL_DISPATCH, "dispatch_stall", "the dispatcher")                                                 \
+    X(GP_STALL_IMC, "imc_miss", "constants from memory")                                                     \
+    X(GP_STALL_MEMBAR, "membar", "a memory fence")                                                           \
+    X(GP_STALL_INSTRUCTION, "no_instruction", "instructions from memory")                                    \
+    X(GP_STALL_SLEEPING, "sleeping", "the end of a sleep")                                                   \
+    X(GP_STALL_MISC, "misc", "other reasons")
+
+enum gp_stall {
+#define X(id, word, text) id,
+    GP_STALLS(X)
+#undef X
+        GP_STALL_COUNT
+};
+const char *gp_stall_name(enum gp_stall s); /* "long_scoreboard" */
+const char *gp_stall_text(enum gp_stall s); /* "data from memory or the L2 cache": what warps wait for */
+
 enum { GP_COUNTERS_TENSOR = 16 }; /* counters of matrix operations that are read at most */
 
 /* Where the figures are among the values of a set. */
@@ -67,12 +97,14 @@ struct gp_counters {
         uint32_t arith;    /* enum gp_arith of what is multiplied */
     } tensor[GP_COUNTERS_TENSOR];
     size_t ntensor;
+    uint32_t stall[GP_STALL_COUNT]; /* UINT32_MAX: not there */
 };
 
 /* NAN: not counted. */
 struct gp_counted {
     double time_ns;
     double dram_bytes, l2_bytes, l1_bytes;
+    double dram_written; /* of dram_bytes */
     double tensor_flops; /* of matrix units, of the types that were counted */
     double vector_flops; /* of the ordinary units: only with all nine counters of instructions */
     double flops;        /* of both, as far as they were counted */
@@ -81,6 +113,8 @@ struct gp_counted {
     double l1_hit_pct, l2_hit_pct;
     double occupancy_pct, issue_pct, tensor_pct;
     double peak_dram_bps, peak_l2_bps, peak_flops; /* per second; the last of `arith` */
+    uint32_t stall;     /* enum gp_stall that was largest; GP_STALL_COUNT: not counted */
+    double stall_warps; /* warps in it per instruction issued, on average */
 };
 
 /* Of a set of N metrics with these names. */

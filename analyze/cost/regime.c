@@ -95,18 +95,48 @@ static enum gp_regime regime_of_work(struct gp_regime_answer *a, const struct gp
     return GP_REGIME_INEFFICIENT;
 }
 
+/* The units were busy, whatever they worked on; by Nsight Compute's rule of thumb, 60% of what they can issue is much. */
+static bool units_busy(const struct gp_counted *k)
+{
+    enum { ISSUE_PCT = 60 };
+    return k->tensor_pct >= 100 * BOUND || k->issue_pct >= ISSUE_PCT;
+}
+
+/* Bytes are measured, so nothing is impossible. Operations may not be: those of ordinary units only count with all of their
+ * counters, and elementwise kernels and reductions do too few of them to matter. */
+static enum gp_regime regime_of_counters(struct gp_regime_answer *a, const struct gp_regime_kernel *k,
+                                         const struct gp_ceilings *c)
+{
+    double left = (double)k->dur_ns - c->empty_ns, per_s = gp_ceilings_cache_per_s(c);
+    if (per_s > 0 && k->counted->l2_bytes > 0) a->cache_ns = k->counted->l2_bytes / per_s * 1e9;
+    double memory = a->memory_high_ns > a->cache_ns ? a->memory_high_ns : a->cache_ns;
+    double most = a->compute_ns > memory ? a->compute_ns : memory;
+    a->roof = a->compute_ns >= memory ? GP_REGIME_COMPUTE : GP_REGIME_MEMORY;
+    bool busy = units_busy(k->counted), few = k->waves > 0 && k->waves < 1;
+    if (!busy && k->dur_ns <= GRID_NS && most < SHORT * left && few) return GP_REGIME_OVERHEAD;
+    if (most >= BOUND * left) return a->roof;
+    if (busy) return a->roof = GP_REGIME_COMPUTE;
+    bool light = k->kind == GP_FRAME_ELEMENTWISE || k->kind == GP_FRAME_REDUCTION;
+    if (!k->work->flops_known && !light) {
+        enum gp_regime by_kind = regime_of_kind(k->kind, k->tile);
+        return a->roof = by_kind == GP_REGIME_MEMORY ? GP_REGIME_UNKNOWN : by_kind;
+    }
+    a->reason = reason_of(a, k, c, most);
+    return GP_REGIME_INEFFICIENT;
+}
+
 void gp_regime_of_kernel(struct gp_regime_answer *a, const struct gp_regime_kernel *k,
                          const struct gp_ceilings *c)
 {
     enum gp_class class = gp_class_of((enum gp_frame_kind)k->kind);
     memset(a, 0, sizeof *a);
     a->roof = GP_REGIME_UNKNOWN;
-    a->fits_cache = k->work && k->work->bytes_high < c->l2_bytes;
+    a->fits_cache = k->work && !k->counted && k->work->bytes_high < c->l2_bytes;
     if (class == GP_CLASS_COMMUNICATION) a->regime = GP_REGIME_COMMUNICATION;
     else if (class == GP_CLASS_MEMORY) a->regime = GP_REGIME_TRANSFER;
     else if ((double)k->dur_ns <= 2 * c->empty_ns + (double)TICK_NS) a->regime = GP_REGIME_OVERHEAD;
     else if (!k->work || !know_roofs(a, k->work, c)) a->regime = a->roof = regime_of_kind(k->kind, k->tile);
-    else a->regime = regime_of_work(a, k, c);
+    else a->regime = k->counted ? regime_of_counters(a, k, c) : regime_of_work(a, k, c);
 }
 
 /* ---- work as a device did it ---- */

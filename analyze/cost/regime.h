@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include "analyze/names/frame_kind.h"
 #include "analyze/cost/ceilings.h"
+#include "analyze/cost/counters.h"
 #include "analyze/cost/occupancy.h"
 #include "analyze/cost/work.h"
 
@@ -63,6 +64,8 @@ struct gp_regime_kernel {
     uint32_t tile; /* of a product: the smaller side of its tile by its name; 0: not shown */
     int64_t dur_ns;
     const struct gp_work *work; /* its share of its operator's; NULL: not known */
+    /* What counters say of it; then WORK has their bytes of device memory. NULL: it was not measured. */
+    const struct gp_counted *counted;
     double part;  /* its share of its operator's work, if other kernels have a share as well; 0 or 1: all */
     double waves; /* blocks by those that the device holds at once; 0 not known */
     bool beside;  /* runs while another kernel does */
@@ -75,6 +78,7 @@ struct gp_regime_answer {
     bool impossible; /* unknown, because the stated work would take longer than the kernel did */
     bool fits_cache; /* its bytes may never leave the L2 cache: claim nothing about memory bandwidth */
     double compute_ns, memory_low_ns, memory_high_ns; /* at the roofs; 0 not known */
+    double cache_ns; /* what its measured bytes of the L2 cache take there; 0: not measured */
 };
 
 /* Regime of one launch of a kernel. Ceilings of 0 are unknown. */

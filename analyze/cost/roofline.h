@@ -17,6 +17,7 @@
 #define GP_CEILING_SOURCES(X)                                                                                \
     X(GP_CEILING_FILE, "file", "the ceilings file")                                                          \
     X(GP_CEILING_TRACE, "trace", "the best kernels of this trace")                                           \
+    X(GP_CEILING_COUNTERS, "counters", "the peaks that the counters state")                                  \
     X(GP_CEILING_TABLE, "table", "the device's data sheet")                                                  \
     X(GP_CEILING_DEVICE, "device", "the device's recorded properties")                                       \
     X(GP_CEILING_ASSUMED, "assumed", "typical values of current devices")
@@ -44,14 +45,18 @@ struct gp_roofline_point {
     uint64_t count;
     int64_t total_ns;
     double flops;
-    double bytes_low, bytes_high; /* the least and the most it moves; equal if known from shapes */
+    /* the least and the most it moves; equal if known from shapes, or measured */
+    double bytes_low, bytes_high;
+    int64_t measured_ns;       /* of total_ns: its bytes were measured */
+    double l2_bytes, l1_bytes; /* that passed the caches, if all was measured; otherwise 0 */
 };
 
 struct gp_roofline {
     GP_VEC(struct gp_roof) roofs;            /* memory first, then flat, each from the highest down */
     GP_VEC(struct gp_roofline_point) points; /* by total_ns, longest first, then label */
-    int64_t latency_ns; /* busy time of kernels barely longer than an empty one: no points */
-    int64_t unknown_ns; /* busy time of kernels whose work is unknown: no points */
+    int64_t latency_ns;  /* busy time of kernels barely longer than an empty one: no points */
+    int64_t unknown_ns;  /* busy time of kernels whose work is unknown: no points */
+    int64_t measured_ns; /* of all of these kernels: hardware counters measured what they read and wrote */
 };
 
 /* FLOP per byte, for the middle of the byte range; 0 without FLOPs or bytes. */

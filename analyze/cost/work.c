@@ -13,7 +13,7 @@ static const double FLOPS_MOST = 1e24, BYTES_MOST = 1e21; /* more cannot come fr
 
 const char *gp_work_tier_name(enum gp_work_tier t)
 {
-    static const char *const names[] = {"kind", "name and grid", "shapes"};
+    static const char *const names[] = {"kind", "name and grid", "shapes", "counters"};
     return names[t];
 }
 

@@ -16,14 +16,16 @@
 #include "analyze/names/element.h"
 #include "analyze/cost/shapes.h"
 
-/* The evidence for a figure, best last. No supported trace format has hardware counters (tier 3). */
+/* The evidence for a figure, best last. */
 enum gp_work_tier {
-    GP_WORK_UNKNOWN, /* nothing: the sort of kernel at most */
-    GP_WORK_NAMES,   /* tier 1: kernel name and grid */
-    GP_WORK_SHAPES,  /* tier 2: shapes of the operator's inputs */
+    GP_WORK_UNKNOWN,  /* nothing: the sort of kernel at most */
+    GP_WORK_NAMES,    /* tier 1: kernel name and grid */
+    GP_WORK_SHAPES,   /* tier 2: shapes of the operator's inputs */
+    GP_WORK_COUNTERS, /* tier 3: hardware counters of the launch itself; no model */
+    GP_WORK_TIERS
 };
 
-const char *gp_work_tier_name(enum gp_work_tier t); /* "kind", "name and grid", "shapes" */
+const char *gp_work_tier_name(enum gp_work_tier t); /* "kind", "name and grid", "shapes", "counters" */
 
 /* [BATCH x] M x K times K x N */
 struct gp_work_product {
@@ -37,6 +39,7 @@ struct gp_work {
     double written;            /* how many of either are written, in one pass; < 0: not known */
     enum gp_arith arith;       /* type of the arithmetic, as far as the input types show it */
     struct gp_element element; /* of the tensor that most of the bytes are of; size 0: not known */
+    bool flops_known;          /* 0 means none; only asked for where bytes are measured */
     bool products;             /* the arithmetic is that of matrices, which special units may do */
     struct gp_work_product product;
 };

@@ -102,7 +102,7 @@ static int end_reading(struct gp_front *f, const struct gp_trace *t, int failed)
     if (!failed && t->input.spooled && f->opts->common.verbose)
         gp_cli_warn(f->tool, "%s: read through a temporary file, because %s needs seeks", t->input.path,
                     t->input.format);
-    if (!failed && gp_trace_distorted(t) && !f->opts->common.quiet)
+    if (!failed && gp_trace_distorted(t) && !f->counters_only && !f->opts->common.quiet)
         gp_cli_warn(f->tool, "%s: recorded while counters were read: times between launches mean nothing",
                     t->input.path);
     return failed;

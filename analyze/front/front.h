@@ -71,6 +71,8 @@ struct gp_front {
     const bool *commands; /* by input: its path is a command to read from (operands.h); NULL: none is */
     struct gp_threads threads;
     const struct gp_classes *classes; /* NULL without --classes */
+    /* Of what is read now, times are not looked at: no warning if reading counters disturbed them. */
+    bool counters_only;
     /* How gp_front_join() reads input I; NULL: gp_front_trace(). For tools that make traces of other things, too. */
     int (*read)(struct gp_front *f, size_t i, uint32_t need, struct gp_trace *t, struct gp_err *err);
     /* private */

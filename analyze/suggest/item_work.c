@@ -1,5 +1,6 @@
 #include "analyze/suggest/item_work_priv.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
@@ -7,6 +8,7 @@
 #include "analyze/names/known.h"
 #include "analyze/names/names.h"
 #include "analyze/cost/occupancy.h"
+#include "analyze/metrics/measured.h"
 #include "analyze/suggest/rules_priv.h"
 #include "formats/base/map.h"
 
@@ -42,12 +44,19 @@ struct config {
     enum gp_matrix_use matrix;
 };
 
+/* What counters state the peak of. */
+enum { PEAK_MEMORY = GP_ARITH_COUNT, PEAK_L2, PEAKS };
+
 struct find {
     struct gp_rule_ctx *c;
     GP_VEC(struct op) ops;
     uint32_t *op_of; /* by item: index into ops; UINT32_MAX */
     struct config *configs;
     struct gp_map models; /* name of an operator -> is its work known? */
+    struct gp_measured measured;
+    struct {
+        double at_peak, ns; /* sums of peak x time, and of the times */
+    } peaks[PEAKS];
     struct gp_buf name;
 };
 
@@ -189,11 +198,13 @@ static void know_items(struct find *f)
         const struct op *op = f->op_of[i] != UINT32_MAX ? &f->ops.at[f->op_of[i]] : NULL;
         w->share.arith = GP_ARITH_NONE;
         w->share.written = -1;
+        w->counted = UINT32_MAX;
         if (!gp_rule_computes(c, i)) continue;
         if (op && op->known) {
             w->share = op->work;
             w->alone = op->kernels == 1;
             w->tier = GP_WORK_SHAPES;
+            w->shaped = true;
             w->part =
                 op->total_ns > 0 ? (double)gp_rule_dur(c, i) / (double)op->total_ns : 1 / (double)op->kernels;
             share(&w->share, w->part);
@@ -204,6 +215,69 @@ static void know_items(struct find *f)
             w->tier = GP_WORK_NAMES;
         }
     }
+}
+
+/* ---- counters ---- */
+
+/* The counters of memory take the place of any model; those of operations where the item's operations were counted. Of what
+ * was only counted in part, the shapes know more. */
+static void measure_item(struct gp_item_work *w, const struct gp_counted *k)
+{
+    bool matrices = k->tensor_flops > 0;
+    double shape_flops = w->share.flops;
+    w->flops_measured = !k->tensor_unknown && (matrices || !isnan(k->vector_flops));
+    if (w->flops_measured) {
+        w->share.flops = k->flops;
+        w->share.arith = k->arith;
+        w->share.products = matrices;
+    }
+    w->share.flops_known = w->flops_measured || shape_flops > 0;
+    w->share.bytes_low = w->share.bytes_high = k->dram_bytes;
+    w->share.written = isnan(k->dram_written) ? -1 : k->dram_written;
+    w->part = 0;
+    w->tier = GP_WORK_COUNTERS;
+}
+
+static void add_peak(struct find *f, int at, double per_s, double ns)
+{
+    if (!(per_s > 0) || !(ns > 0)) return;
+    f->peaks[at].at_peak += per_s * ns;
+    f->peaks[at].ns += ns;
+}
+
+static void measure_items(struct find *f)
+{
+    struct gp_rule_ctx *c = f->c;
+    const struct gp_trace *counters = c->s->opts.counters ? c->s->opts.counters : c->t;
+    if (!counters->events[GP_METRIC].n) return;
+    gp_measured_init(&f->measured, counters, c->t);
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        struct gp_item_work *w = &c->work[i];
+        struct gp_counted k;
+        double ns = (double)gp_rule_dur(c, i);
+        if (!gp_rule_computes(c, i)) continue;
+        enum gp_measured_as as = gp_measured_at(&f->measured, c->p->items.at[i].row, &k);
+        if (as == GP_MEASURED_NOT) continue;
+        w->counted = (uint32_t)c->counted.n;
+        w->by_mean = as == GP_MEASURED_MEAN;
+        GP_VEC_PUSH(&c->counted, k);
+        if (!isnan(k.dram_bytes)) measure_item(w, &k);
+        add_peak(f, PEAK_MEMORY, k.peak_dram_bps, ns);
+        add_peak(f, PEAK_L2, k.peak_l2_bps, ns);
+        if (k.arith < GP_ARITH_COUNT) add_peak(f, (int)k.arith, k.peak_flops, ns);
+    }
+    gp_measured_release(&f->measured);
+}
+
+/* At the clock that the launches ran at, weighted by their time. A file with ceilings was measured, and goes first. */
+static void take_peaks(struct find *f)
+{
+    struct gp_ceilings *top = &f->c->s->ceilings;
+    struct gp_ceiling *of[PEAKS] = {[PEAK_MEMORY] = &top->memory, [PEAK_L2] = &top->l2};
+    for (int a = 0; a < GP_ARITH_COUNT; a++) of[a] = &top->flops[a];
+    for (int i = 0; i < PEAKS; i++)
+        if (f->peaks[i].ns > 0 && (of[i]->per_s <= 0 || of[i]->source != GP_CEILING_FILE))
+            *of[i] = (struct gp_ceiling){f->peaks[i].at_peak / f->peaks[i].ns, GP_CEILING_COUNTERS};
 }
 
 /* ---- ceilings ---- */
@@ -223,7 +297,8 @@ static void measure_ceilings(struct find *f)
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         const struct gp_work *w = &c->work[i].share;
         double s = (double)gp_rule_dur(c, i) / 1e9;
-        if (!gp_rule_is_here(c, i) || s <= 0 || !c->work[i].alone) continue;
+        if (!gp_rule_is_here(c, i) || s <= 0) continue;
+        if (!c->work[i].alone && c->work[i].tier != GP_WORK_COUNTERS) continue;
         if (!w->products && w->bytes_low > least) GP_VEC_PUSH(&memory, w->bytes_low / s);
         if (w->products && w->arith < GP_ARITH_COUNT && gp_rule_dur(c, i) >= SAMPLE_NS)
             GP_VEC_PUSH(&flops[w->arith], w->flops / s);
@@ -269,12 +344,13 @@ static void decide(struct find *f)
         uint32_t row = c->p->items.at[i].row;
         struct gp_regime_kernel k = {.kind = c->items[i].kind, .dur_ns = gp_rule_dur(c, i)};
         if (w->tier != GP_WORK_UNKNOWN) k.work = &w->share;
+        if (w->tier == GP_WORK_COUNTERS) k.counted = gp_item_counted(c, i);
         if (k.work) k.waves = config_of(f, i)->waves;
         if (k.kind == GP_FRAME_GEMM) k.tile = config_of(f, i)->tile;
         k.part = w->part;
         k.beside = beside[row] || talking[row];
         gp_regime_of_kernel(&w->bound, &k, &c->s->ceilings);
-        if (k.work && !w->bound.impossible)
+        if (k.work && !k.counted && !w->bound.impossible)
             gp_regime_limit(&w->share, &c->s->ceilings, w->bound.fits_cache, gp_rule_dur(c, i));
     }
 }
@@ -290,6 +366,8 @@ void gp_item_work_find(struct gp_rule_ctx *c)
     know_ops(&f);
     find_grid_part(&f);
     know_items(&f);
+    measure_items(&f);
+    take_peaks(&f);
     measure_ceilings(&f);
     measure_empty(&f);
     decide(&f);

@@ -2,6 +2,7 @@
 #include "analyze/names/known.h"
 #include "analyze/suggest/rules_priv.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -338,6 +339,18 @@ void gp_rule_evidence_pct(struct gp_suggestion *s, const char *name, double pct)
 void gp_rule_evidence_text(struct gp_suggestion *s, const char *name, gp_sid text)
 {
     GP_VEC_PUSH(&s->evidence, ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_TEXT, .text = text}));
+}
+
+void gp_rule_evidence_counted(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item)
+{
+    const struct gp_counted *k = gp_item_counted(c, item);
+    if (!k) return;
+    if (!isnan(k->occupancy_pct)) gp_rule_evidence_pct(s, "occupancy", k->occupancy_pct);
+    if (!isnan(k->issue_pct)) gp_rule_evidence_pct(s, "issue", k->issue_pct);
+    if (!isnan(k->tensor_pct)) gp_rule_evidence_pct(s, "tensor", k->tensor_pct);
+    if (k->stall != GP_STALL_COUNT)
+        gp_rule_evidence_text(s, "warps_wait_for",
+                              gp_intern_cstr(&c->s->strings, gp_stall_text((enum gp_stall)k->stall)));
 }
 
 /* ---- pieces of an optimizer ---- */

@@ -49,6 +49,7 @@ static void ask_memory_access(struct gp_rule_ctx *c)
     gp_rule_evidence_bytes(s, "worst_moves", (int64_t)w->bytes_high);
     gp_rule_evidence_ns(s, "worst", gp_rule_dur(c, sum.worst));
     gp_rule_evidence_pct(s, "of_bandwidth", 100 * gbps * 1e9 / top->per_s);
+    gp_rule_evidence_counted(c, s, sum.worst);
 }
 
 const struct gp_rule gp_rule_memory_access = {
@@ -69,8 +70,8 @@ static bool is_fp32(const struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_item_work *w = &c->work[item];
     const char *name = gp_trace_str(c->t, c->t->configs.at[c->items[item].config].name);
-    return w->tier == GP_WORK_SHAPES && w->share.element.arith == GP_ARITH_FP32 &&
-           w->share.element.size == 4 && !gp_kernel_is_multi_tensor(name);
+    return w->shaped && w->share.element.arith == GP_ARITH_FP32 && w->share.element.size == 4 &&
+           !gp_kernel_is_multi_tensor(name);
 }
 
 struct stored {

@@ -45,9 +45,10 @@ struct gp_rule_ctx {
     const struct gp_trace *t;
     const struct gp_view *v;
     const struct gp_plan *p;
-    struct gp_rule_item *items; /* by item of the plan */
-    struct gp_rule_call *calls; /* by call of the plan */
-    struct gp_item_work *work;  /* by item of the plan */
+    struct gp_rule_item *items;        /* by item of the plan */
+    struct gp_rule_call *calls;        /* by call of the plan */
+    struct gp_item_work *work;         /* by item of the plan */
+    GP_VEC(struct gp_counted) counted; /* what counters say of the items that were measured */
     const struct gp_chains *chains;
     const struct gp_device *props; /* of the device; NULL unknown */
     size_t n_steps;
@@ -93,6 +94,12 @@ static inline int64_t gp_rule_bytes(const struct gp_rule_ctx *c, uint32_t item)
 static inline bool gp_rule_computes(const struct gp_rule_ctx *c, uint32_t item)
 {
     return gp_class_of((enum gp_frame_kind)c->items[item].kind) == GP_CLASS_COMPUTE;
+}
+
+/* What counters say of an item; NULL: it was not measured. */
+static inline const struct gp_counted *gp_item_counted(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return c->work[item].counted < c->counted.n ? &c->counted.at[c->work[item].counted] : NULL;
 }
 
 /* Is it on the device that works most? */
@@ -170,6 +177,8 @@ void gp_rule_evidence_count(struct gp_suggestion *s, const char *name, int64_t c
 void gp_rule_evidence_bytes(struct gp_suggestion *s, const char *name, int64_t bytes);
 void gp_rule_evidence_pct(struct gp_suggestion *s, const char *name, double pct);
 void gp_rule_evidence_text(struct gp_suggestion *s, const char *name, gp_sid text);
+/* How ITEM used the device, of what was counted: occupancy, issue slots, matrix units, what warps wait for. */
+void gp_rule_evidence_counted(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item);
 
 /* Label of a kernel, operator or range, as in flame graphs, in the strings of the answer. */
 gp_sid gp_rule_label(struct gp_rule_ctx *c, enum gp_table table, gp_sid name);

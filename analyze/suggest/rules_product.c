@@ -19,7 +19,7 @@ enum {
 static const struct gp_work *product_of(const struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_item_work *w = &c->work[item];
-    bool known = c->items[item].kind == GP_FRAME_GEMM && w->tier == GP_WORK_SHAPES && w->alone;
+    bool known = c->items[item].kind == GP_FRAME_GEMM && w->shaped && w->alone;
     return known && w->share.product.k > 0 && w->share.arith < GP_ARITH_COUNT ? &w->share : NULL;
 }
 

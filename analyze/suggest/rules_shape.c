@@ -50,6 +50,7 @@ static struct gp_suggestion *suggest_shape(struct gp_rule_ctx *c, gp_rule_loss *
     gp_rule_evidence_ns(s, "kernels", s->current_ns);
     gp_rule_evidence_count(s, "blocks", (int64_t)occupancy_of(c, sum->worst).blocks);
     gp_rule_evidence_count(s, "multiprocessors", c->props->sms);
+    gp_rule_evidence_counted(c, s, sum->worst);
     return s;
 }
 

@@ -425,6 +425,7 @@ static gp_sid to_know_of(struct gp_rule_ctx *c, const struct gp_suggestion *s, i
     if (recorder_ns * 3 >= width)
         return gp_rule_text(c, "time the steps without the recorder and give that with --step-time");
     if (!s->rule->to_know || (s->rule->sizes && sizes_known(c))) return 0;
+    if (c->counted.n && strstr(s->rule->to_know, "--metrics")) return 0;
     return gp_intern_cstr(&c->s->strings, s->rule->to_know);
 }
 
@@ -636,6 +637,7 @@ static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const st
     free(c.items);
     free(c.calls);
     free(c.work);
+    GP_VEC_FREE(&c.counted);
     free(c.launches_here);
     for (int i = 0; i < GP_CLASS_COUNT; i++) free(beside[i]);
 }

@@ -38,12 +38,14 @@ struct gp_suggest_opts {
     size_t n_rules;
     /* measured ones; values of 0 are determined as without them. NULL: none. Borrowed. */
     const struct gp_ceilings *ceilings;
+    /* Of another run of the program, with hardware counters of its kernels; NULL: those of the trace itself, if any. Borrowed. */
+    const struct gp_trace *counters;
     int64_t min_saving_ns; /* suggestions whose saving_high_ns is less are left out */
     int64_t unprofiled_ns; /* how long a step takes without a recorder; 0: estimate it */
 };
 
 /* The tables that gp_suggest_run looks at. */
-#define GP_SUGGEST_NEED (GP_VIEW_NEED | GP_NEED_EXTRA)
+#define GP_SUGGEST_NEED (GP_VIEW_NEED | GP_NEED_EXTRA | GP_NEED(GP_METRIC))
 
 /* ---- rules ---- */
 
@@ -194,6 +196,12 @@ struct gp_suggest_kernel {
     uint32_t roof_arith;
     bool from_cache;
     double roof_pct;
+    /* Of launches whose bytes hardware counters measured: their time, that of those whose operations were measured as well,
+     * and that of launches for which others of the kernel stand. What was not counted is not a number. */
+    int64_t measured_ns, flops_measured_ns, by_mean_ns;
+    double l2_bytes, l1_bytes;                   /* of all measured launches */
+    double occupancy_pct, issue_pct, tensor_pct; /* weighted by time */
+    uint32_t stall; /* enum gp_stall: what warps wait for most of the time; GP_STALL_COUNT: not counted */
 };
 
 /* A kernel of a chain, as in its first run. */
@@ -227,7 +235,9 @@ struct gp_suggest {
     int64_t empty_ns;                   /* what an empty kernel takes here, at most */
     struct gp_ceilings ceilings;
     struct gp_roofline roofline;
-    int64_t tier_ns[3];                       /* GPU time of kernels by enum gp_work_tier; over all steps */
+    int64_t tier_ns[GP_WORK_TIERS];           /* GPU time of kernels by enum gp_work_tier; over all steps */
+    int64_t flops_measured_ns;                /* of GP_WORK_COUNTERS: their operations are measured, too */
+    int64_t by_mean_ns;                       /* of GP_WORK_COUNTERS: from other launches of the kernel */
     GP_VEC(struct gp_suggest_kernel) kernels; /* by total, then name */
     GP_VEC(struct gp_suggest_kernel) ops;     /* operators that launched kernels, the same */
     GP_VEC(struct gp_suggest_chain) chains;   /* by total, then signature */

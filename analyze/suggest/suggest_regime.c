@@ -1,5 +1,6 @@
 #include "analyze/suggest/suggest_regime_priv.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include "analyze/math/sums.h"
 #include "analyze/suggest/rules_priv.h"
@@ -7,11 +8,21 @@
 
 /* ---- kernels and operators: sums over launches with one key ---- */
 
+/* Weighted by time; WEIGHT 0: never counted. */
+struct mean {
+    double sum, weight;
+};
+
 /* Extra data of a struct gp_suggest_kernel while it is summed up. */
 struct sums {
     int64_t regime_ns[GP_REGIME_COUNT];
     int64_t reason_ns[GP_INEFFICIENT_ARITHMETIC + 1];
-    int64_t tier_ns[GP_WORK_SHAPES + 1];
+    int64_t tier_ns[GP_WORK_TIERS];
+    int64_t stall_ns[GP_STALL_COUNT + 1];
+    double l2_ns; /* what the measured bytes of the L2 cache take there */
+    double l2_bytes, l1_bytes;
+    struct mean occupancy, issue, tensor;
+    int64_t counted_ns;
     int64_t arith_ns[GP_ARITH_COUNT + 1];
     int64_t below_memory_ns; /* inefficient, with memory as the nearer roof */
     int64_t cached_ns, longest_ns;
@@ -29,6 +40,36 @@ struct groups {
 static void add(int64_t *to, int64_t ns)
 {
     *to = gp_add_saturated(*to, ns);
+}
+
+static void add_mean(struct mean *m, double v, int64_t ns)
+{
+    if (isnan(v)) return;
+    m->sum += v * (double)ns;
+    m->weight += (double)ns;
+}
+
+static double mean_of(const struct mean *m)
+{
+    return m->weight > 0 ? m->sum / m->weight : NAN;
+}
+
+/* What counters say of an item; NULL: nothing. */
+static void add_counted(struct gp_suggest_kernel *k, struct sums *s, const struct gp_item_work *w, int64_t ns,
+                        const struct gp_counted *counted)
+{
+    if (!counted) return;
+    add(&s->stall_ns[counted->stall], ns);
+    add_mean(&s->occupancy, counted->occupancy_pct, ns);
+    add_mean(&s->issue, counted->issue_pct, ns);
+    add_mean(&s->tensor, counted->tensor_pct, ns);
+    if (w->tier != GP_WORK_COUNTERS) return;
+    add(&k->measured_ns, ns);
+    if (w->flops_measured) add(&k->flops_measured_ns, ns);
+    if (w->by_mean) add(&k->by_mean_ns, ns);
+    s->l2_bytes += counted->l2_bytes;
+    s->l1_bytes += counted->l1_bytes;
+    s->l2_ns += w->bound.cache_ns;
 }
 
 static void add_item(struct gp_suggest_kernel *k, struct sums *s, const struct gp_item_work *w, int64_t ns,
@@ -65,11 +106,23 @@ static uint32_t largest(const int64_t *ns, uint32_t from, uint32_t n)
     return best;
 }
 
+static void settle_counted(struct gp_suggest_kernel *k, const struct sums *s)
+{
+    k->l2_bytes = k->measured_ns > 0 ? s->l2_bytes : NAN;
+    k->l1_bytes = k->measured_ns > 0 ? s->l1_bytes : NAN;
+    k->occupancy_pct = mean_of(&s->occupancy);
+    k->issue_pct = mean_of(&s->issue);
+    k->tensor_pct = mean_of(&s->tensor);
+    k->stall = largest(s->stall_ns, 0, GP_STALL_COUNT);
+    if (!s->stall_ns[k->stall]) k->stall = GP_STALL_COUNT;
+}
+
 static void settle(struct gp_suggest_kernel *k, const struct sums *s)
 {
     k->regime = largest(s->regime_ns, 0, GP_REGIME_COUNT);
     k->roof = GP_REGIME_UNKNOWN;
-    k->tier = largest(s->tier_ns, 0, GP_WORK_SHAPES + 1);
+    k->tier = largest(s->tier_ns, 0, GP_WORK_TIERS);
+    settle_counted(k, s);
     k->arith = k->known_ns > 0 ? largest(s->arith_ns, 0, GP_ARITH_COUNT + 1) : (uint32_t)GP_ARITH_NONE;
     k->fits_cache = s->cached_ns > 0 && s->cached_ns >= k->known_ns - s->cached_ns;
     if (k->regime != GP_REGIME_INEFFICIENT) return;
@@ -86,8 +139,11 @@ static void measure(struct gp_suggest_kernel *k, const struct sums *sums, const 
     k->roof_arith = GP_ARITH_NONE;
     if (k->known_ns <= 0) return;
     double compute = flops && flops->per_s > 0 ? k->flops / flops->per_s * 1e9 / ns : 0;
-    k->from_cache = sums->memory_ns > FASTER * ns && sums->cache_ns < sums->memory_ns;
-    double memory = (k->from_cache ? sums->cache_ns : sums->memory_ns) / ns;
+    bool all_measured = k->measured_ns == k->known_ns; /* its bytes of memory do come from there */
+    bool faster = sums->memory_ns > FASTER * ns && sums->cache_ns < sums->memory_ns;
+    k->from_cache = all_measured ? sums->l2_ns > sums->memory_ns : faster;
+    double cached = all_measured ? sums->l2_ns : sums->cache_ns;
+    double memory = (k->from_cache ? cached : sums->memory_ns) / ns;
     if (compute > 0 && compute >= memory) k->roof_arith = k->arith;
     k->roof_pct = 100 * (compute > memory ? compute : memory);
 }
@@ -133,6 +189,7 @@ static void tell_kernels(struct gp_rule_ctx *c)
             k->kind = c->items[i].kind;
         }
         add_item(k, &g.sums.at[at], &c->work[i], gp_rule_dur(c, i), &c->s->ceilings);
+        add_counted(k, &g.sums.at[at], &c->work[i], gp_rule_dur(c, i), gp_item_counted(c, i));
     }
     end_groups(&g, &c->s->ceilings);
     c->s->kernels.at = g.all.at, c->s->kernels.n = g.all.n, c->s->kernels.cap = g.all.cap;
@@ -155,6 +212,7 @@ static void tell_ops(struct gp_rule_ctx *c)
             k->kind = c->items[i].kind;
         }
         add_item(k, &g.sums.at[at], &c->work[i], gp_rule_dur(c, i), &c->s->ceilings);
+        add_counted(k, &g.sums.at[at], &c->work[i], gp_rule_dur(c, i), gp_item_counted(c, i));
     }
     end_groups(&g, &c->s->ceilings);
     c->s->ops.at = g.all.at, c->s->ops.n = g.all.n, c->s->ops.cap = g.all.cap;
@@ -174,8 +232,11 @@ static void tell_step(struct gp_rule_ctx *c)
         by[a->regime] += gp_rule_dur(c, i);
         if (a->regime == GP_REGIME_INEFFICIENT && a->roof == GP_REGIME_MEMORY)
             below_memory += gp_rule_dur(c, i);
-        if (gp_class_of((enum gp_frame_kind)c->items[i].kind) == GP_CLASS_COMPUTE)
-            s->tier_ns[c->work[i].tier] += gp_rule_dur(c, i);
+        if (gp_class_of((enum gp_frame_kind)c->items[i].kind) != GP_CLASS_COMPUTE) continue;
+        s->tier_ns[c->work[i].tier] += gp_rule_dur(c, i);
+        if (c->work[i].tier != GP_WORK_COUNTERS) continue;
+        if (c->work[i].flops_measured) s->flops_measured_ns += gp_rule_dur(c, i);
+        if (c->work[i].by_mean) s->by_mean_ns += gp_rule_dur(c, i);
     }
     for (int r = 0; r < GP_REGIME_COUNT; r++)
         if (r != GP_REGIME_COMMUNICATION && r != GP_REGIME_TRANSFER) computing += by[r];
@@ -247,6 +308,23 @@ static void tell_roofs(struct gp_rule_ctx *c, uint32_t roof_of[GP_ARITH_COUNT + 
     }
 }
 
+static void add_levels(struct gp_roofline_point *p, const struct gp_item_work *w, int64_t ns,
+                       const struct gp_counted *counted)
+{
+    if (w->tier != GP_WORK_COUNTERS || !counted) return;
+    add(&p->measured_ns, ns);
+    p->l2_bytes += counted->l2_bytes;
+    p->l1_bytes += counted->l1_bytes;
+}
+
+/* A sum without one of its parts is not one. */
+static void settle_levels(struct gp_roofline_point *p)
+{
+    bool all = p->measured_ns == p->total_ns;
+    if (!all || isnan(p->l2_bytes)) p->l2_bytes = 0;
+    if (!all || isnan(p->l1_bytes)) p->l1_bytes = 0;
+}
+
 /* A point for each kernel and type, and what has none. */
 static void tell_roofline(struct gp_rule_ctx *c)
 {
@@ -259,6 +337,7 @@ static void tell_roofline(struct gp_rule_ctx *c)
         enum gp_regime regime = w->bound.regime;
         int64_t ns = gp_rule_dur(c, i);
         if (regime == GP_REGIME_COMMUNICATION || regime == GP_REGIME_TRANSFER) continue;
+        if (w->tier == GP_WORK_COUNTERS) add(&r->measured_ns, ns);
         if (regime == GP_REGIME_OVERHEAD) add(&r->latency_ns, ns);
         else if (w->tier == GP_WORK_UNKNOWN || w->bound.impossible) add(&r->unknown_ns, ns);
         if (regime == GP_REGIME_OVERHEAD || w->tier == GP_WORK_UNKNOWN || w->bound.impossible) continue;
@@ -277,8 +356,10 @@ static void tell_roofline(struct gp_rule_ctx *c)
         p->flops += w->share.flops;
         p->bytes_low += w->share.bytes_low;
         p->bytes_high += w->share.bytes_high;
+        add_levels(p, w, ns, gp_item_counted(c, i));
     }
     gp_map_release(&at);
+    for (size_t i = 0; i < r->points.n; i++) settle_levels(&r->points.at[i]);
     if (r->points.n) qsort(r->points.at, r->points.n, sizeof *r->points.at, compare_points);
 }
 

@@ -18,6 +18,7 @@ enum {
     LABEL_COLUMNS = 30,
     NO_FLOP = 13, /* kernels without arithmetic are that far from the left edge */
     RUG = 12,
+    LEVELS_LEAST = 5, /* pixels: the radius from which on a circle has marks for the caches */
 };
 static const double LEAST_X = 1e-3, MOST_X = 1e5; /* FLOP per byte that are drawn */
 static const double DECADES = 7;                  /* of FLOP/s that are drawn */
@@ -138,6 +139,8 @@ static void find_range(struct plot *p)
         if (!counts(p, i)) continue;
         widen(&x0, &x1, gp_roofline_intensity(q) / 1.5);
         widen(&x0, &x1, gp_roofline_intensity(q) * 1.5);
+        if (q->flops > 0 && q->l2_bytes > 0) widen(&x0, &x1, q->flops / q->l2_bytes / 1.3);
+        if (q->flops > 0 && q->l1_bytes > 0) widen(&x0, &x1, q->flops / q->l1_bytes / 1.3);
         widen(&y0, &y1, gp_roofline_flops_per_s(q));
     }
     for (size_t i = 0; i < p->r->roofs.n && i < ROOFS; i++) {
@@ -468,6 +471,19 @@ static void put_bytes_range(struct plot *p, const struct gp_roofline_point *q)
     gp_buf_puts(&p->text, " FLOP per byte");
 }
 
+/* "measured: 12.0 FLOP per byte of L2, 3.10 of L1" */
+static void put_levels(struct plot *p, const struct gp_roofline_point *q)
+{
+    gp_buf_puts(&p->text, q->measured_ns == q->total_ns ? "bytes measured" : "bytes measured in part");
+    for (int l1 = 0; l1 < 2 && q->flops > 0; l1++) {
+        double bytes = l1 ? q->l1_bytes : q->l2_bytes;
+        if (!(bytes > 0)) continue;
+        gp_buf_puts(&p->text, ", ");
+        gp_roofline_put_intensity(&p->text, q->flops / bytes);
+        gp_buf_puts(&p->text, l1 ? " FLOP per byte of L1" : " FLOP per byte of L2");
+    }
+}
+
 static void title_line(struct plot *p, bool first)
 {
     if (!first) gp_svg_newline(p->w);
@@ -495,6 +511,10 @@ static void draw_title(struct plot *p, const struct gp_roofline_point *q)
     title_line(p, false);
     gp_roofline_put_rate(&p->text, gp_roofline_bytes_per_s(q), "B/s of memory");
     title_line(p, false);
+    if (q->measured_ns > 0) {
+        put_levels(p, q);
+        title_line(p, false);
+    }
     gp_buf_printf(&p->text, "bound by %s", gp_regime_text((enum gp_regime)q->regime));
     if (q->regime != GP_REGIME_UNKNOWN) title_line(p, false);
     p->text.n = 0;
@@ -518,6 +538,29 @@ static void draw_bar(struct plot *p, size_t i)
     gp_svg_close(p->w);
 }
 
+/* Its operations per byte of the L2 cache and of L1, where those bytes were measured: a square and a triangle on a line
+ * through the circle, at the same rate. */
+static void draw_level(struct plot *p, struct spot s, double x, bool l1)
+{
+    enum { SIZE = 4 };
+    bool beyond = false;
+    x = clamped(x, p->at.x, p->at.x + p->at.width, &beyond);
+    draw_line(p, "lead", x, s.y, s.x, s.y);
+    gp_page_open(p->w, "path", "level");
+    if (l1) gp_buf_printf(&p->text, "M%.2f %.2fl%d %dh-%dz", x, s.y - SIZE, SIZE, 2 * SIZE, 2 * SIZE);
+    else gp_buf_printf(&p->text, "M%.2f %.2fh%dv%dh-%dz", x - SIZE, s.y - SIZE, 2 * SIZE, 2 * SIZE, 2 * SIZE);
+    gp_svg_attr_n(p->w, "d", p->text.data, p->text.n);
+    p->text.n = 0;
+    gp_svg_close(p->w);
+}
+
+static void draw_levels(struct plot *p, const struct gp_roofline_point *q, struct spot s)
+{
+    if (!(q->flops > 0) || s.beyond || s.r < LEVELS_LEAST) return;
+    if (q->l2_bytes > 0) draw_level(p, s, x_of(p, q->flops / q->l2_bytes), false);
+    if (q->l1_bytes > 0) draw_level(p, s, x_of(p, q->flops / q->l1_bytes), true);
+}
+
 static void draw_point(struct plot *p, size_t i)
 {
     const struct gp_roofline_point *q = &p->r->points.at[i];
@@ -533,6 +576,7 @@ static void draw_point(struct plot *p, size_t i)
     gp_svg_px(p->w, "r", px(s.r));
     gp_svg_close(p->w);
     draw_bar(p, i);
+    draw_levels(p, q, s);
     gp_svg_close(p->w);
     gp_svg_newline(p->w);
 }
@@ -693,6 +737,26 @@ static void legend_entry(struct plot *p, struct legend *l, const char *class, do
     l->x += width;
 }
 
+/* The mark of a cache, where the plot has one. */
+static void legend_level(struct plot *p, struct legend *l, bool l1, bool draw)
+{
+    bool any = false;
+    for (size_t i = 0; i < p->points; i++) {
+        const struct gp_roofline_point *q = &p->r->points.at[i];
+        any |= q->flops > 0 && p->spots[i].r >= LEVELS_LEAST && (l1 ? q->l1_bytes : q->l2_bytes) > 0;
+    }
+    if (!any) return;
+    gp_buf_puts(&p->text, l1 ? "per byte of L1" : "per byte of L2");
+    double width = 10 + 6 + text_width(p) + 14;
+    place(l, width);
+    if (draw) {
+        draw_text(p, NULL, l->x + 16, l->y);
+        draw_level(p, (struct spot){.x = l->x + 5, .y = l->y - 4}, l->x + 5, l1);
+    }
+    p->text.n = 0;
+    l->x += width;
+}
+
 /* The kinds, then what areas and bars mean. Where the next row would be. */
 static double put_legend(struct plot *p, double y, bool draw)
 {
@@ -709,6 +773,8 @@ static double put_legend(struct plot *p, double y, bool draw)
     legend_entry(p, &l, "size", radius(p, p->all_ns / 100), "1%", draw);
     legend_entry(p, &l, "size", radius(p, p->all_ns / 10),
                  p->c->narrow ? "10% of the time" : "10% of the kernel time", draw);
+    legend_level(p, &l, false, draw);
+    legend_level(p, &l, true, draw);
     if (draw) gp_svg_close(p->w);
     return l.y + radius(p, p->all_ns / 10);
 }

@@ -38,6 +38,10 @@ static void put_coverage(struct gp_buf *b, const struct gp_roofline *r)
         gp_buf_puts(b, " the work is unknown");
     }
     gp_buf_putc(b, '.');
+    if (r->measured_ns <= 0) return;
+    gp_buf_puts(b, " Of all kernel time, ");
+    gp_scale_put_share(b, r->measured_ns, all);
+    gp_buf_puts(b, " is placed by measured bytes, not by a model.");
 }
 
 /* "Roofs, from the data sheet of the device: memory 4.80 TB/s, bf16 989 TFLOP/s." */
@@ -119,6 +123,10 @@ static void put_row(struct gp_report *rep, struct gp_report_table *t, const stru
     put_real(t, flops / q->bytes_high);
     put_real(t, flops / q->bytes_low);
     put_roof_cell(rep, t, r, names, q);
+    if (r->measured_ns <= 0) return;
+    gp_report_put_real(t, q->total_ns > 0 ? 100 * (double)q->measured_ns / (double)q->total_ns : 0);
+    put_real(t, flops / q->l2_bytes);
+    put_real(t, flops / q->l1_bytes);
 }
 
 const struct gp_report_table *gp_roofline_tell(struct gp_report *rep, const struct gp_roofline *r,
@@ -132,9 +140,9 @@ const struct gp_report_table *gp_roofline_tell(struct gp_report *rep, const stru
     gp_report_column(t, "total_ns", "Total", GP_CELL_NS, GP_COLUMN_WIDE, "sum of durations over all steps");
     gp_report_column(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, "of the total kernel time");
     gp_report_column(t, "tflops", "TFLOP/s", GP_CELL_REAL, 0,
-                     "its arithmetic, from the shapes of its operands");
+                     "its arithmetic, measured or from the shapes of its operands");
     gp_report_column(t, "gbps", "Memory", GP_CELL_GBPS, 0,
-                     "what it reads and writes: middle of the possible range");
+                     "what it reads and writes: measured, or the middle of the possible range");
     gp_report_column(t, "intensity_low", "FLOP/byte", GP_CELL_REAL, 0,
                      "if it reads and writes as much as possible");
     gp_report_column(t, "intensity_high", "at most", GP_CELL_REAL, GP_COLUMN_WIDE,
@@ -142,6 +150,13 @@ const struct gp_report_table *gp_roofline_tell(struct gp_report *rep, const stru
     gp_report_column(t, "roof", "Nearest roof", GP_CELL_TEXT, 0, "of the roofs that apply to it");
     gp_report_column(t, "reached_pct", "Reached", GP_CELL_PCT, GP_COLUMN_BAR,
                      "share of that roof; above 100% it worked in a cache");
+    if (r->measured_ns > 0) {
+        gp_report_column(t, "measured_pct", "Measured", GP_CELL_PCT, 0,
+                         "share of its time with measured bytes");
+        gp_report_column(t, "l2_intensity", "per L2 byte", GP_CELL_REAL, 0, "FLOP per byte of the L2 cache");
+        gp_report_column(t, "l1_intensity", "per L1 byte", GP_CELL_REAL, GP_COLUMN_WIDE,
+                         "FLOP per byte of L1");
+    }
     for (size_t i = 0; i < r->points.n; i++) put_row(rep, t, r, names, &r->points.at[i]);
     return t;
 }

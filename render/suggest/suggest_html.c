@@ -371,6 +371,25 @@ static void put_rest(struct page *p)
 
 /* ---- kernels ---- */
 
+/* What counters say of how kernels used the device. */
+enum figure { OCCUPANCY, ISSUE, TENSOR, STALL };
+
+static bool has_figure(const struct gp_suggest *s, enum figure f)
+{
+    for (size_t i = 0; i < s->kernels.n; i++) {
+        const struct gp_suggest_kernel *k = &s->kernels.at[i];
+        const double v[] = {k->occupancy_pct, k->issue_pct, k->tensor_pct};
+        if (f == STALL ? k->stall != GP_STALL_COUNT : !isnan(v[f])) return true;
+    }
+    return false;
+}
+
+static void put_measured(struct gp_report_table *t, double v)
+{
+    if (isnan(v)) gp_report_put_none(t);
+    else gp_report_put_real(t, v);
+}
+
 static void put_kernel_row(struct page *p, struct gp_report_table *t, const struct gp_suggest_kernel *k,
                            int64_t all)
 {
@@ -398,6 +417,28 @@ static void put_kernel_row(struct page *p, struct gp_report_table *t, const stru
     if (k->roof_pct > 0) gp_report_put_real(t, k->roof_pct);
     else gp_report_put_none(t);
     gp_report_put_text(&p->r, t, gp_work_tier_name((enum gp_work_tier)k->tier));
+    if (has_figure(p->s, OCCUPANCY)) put_measured(t, k->occupancy_pct);
+    if (has_figure(p->s, ISSUE)) put_measured(t, k->issue_pct);
+    if (has_figure(p->s, TENSOR)) put_measured(t, k->tensor_pct);
+    if (!has_figure(p->s, STALL)) return;
+    if (k->stall == GP_STALL_COUNT) gp_report_put_none(t);
+    else gp_report_put_text(&p->r, t, gp_stall_text((enum gp_stall)k->stall));
+}
+
+static void put_figure_columns(const struct gp_suggest *s, struct gp_report_table *t)
+{
+    if (has_figure(s, OCCUPANCY))
+        gp_report_column(t, "occupancy_pct", "Occupancy", GP_CELL_PCT, GP_COLUMN_WIDE,
+                         "measured: warps on active multiprocessors, of those that fit");
+    if (has_figure(s, ISSUE))
+        gp_report_column(t, "issue_pct", "Issue", GP_CELL_PCT, GP_COLUMN_WIDE,
+                         "measured: cycles in which an instruction was issued");
+    if (has_figure(s, TENSOR))
+        gp_report_column(t, "tensor_pct", "Tensor", GP_CELL_PCT, GP_COLUMN_WIDE,
+                         "measured: cycles in which the matrix units worked");
+    if (has_figure(s, STALL))
+        gp_report_column(t, "stall", "Warps wait for", GP_CELL_TEXT, GP_COLUMN_WIDE,
+                         "measured: the most frequent of the reasons that were counted");
 }
 
 static void collect_kernels(struct page *p)
@@ -419,6 +460,7 @@ static void collect_kernels(struct page *p)
                      "what was faster than memory");
     gp_report_column(t, "evidence", "Evidence", GP_CELL_TEXT, 0,
                      "how its work is known, for most of its time");
+    put_figure_columns(s, t);
     for (size_t i = 0; i < s->kernels.n; i++) all += s->kernels.at[i].total_ns;
     for (size_t i = 0; i < s->kernels.n && i < most; i++) put_kernel_row(p, t, &s->kernels.at[i], all);
     if (s->kernels.n > most) {

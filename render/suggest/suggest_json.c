@@ -1,5 +1,6 @@
 #include "render/suggest/suggest_json.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "analyze/math/sums.h"
@@ -157,6 +158,27 @@ static void put_work(struct gp_doc *d, const struct gp_suggest_kernel *k, const 
     put_reached(d, k, c);
 }
 
+/* A figure that was not counted is left out. */
+static void put_counted(struct gp_doc *d, const char *key, double v)
+{
+    if (isfinite(v)) gp_doc_real(d, key, v);
+}
+
+static void put_counters(struct gp_doc *d, const struct gp_suggest_kernel *k)
+{
+    if (k->measured_ns > 0) {
+        gp_doc_i64(d, "measured_ns", k->measured_ns);
+        gp_doc_i64(d, "flops_measured_ns", k->flops_measured_ns);
+        gp_doc_i64(d, "by_mean_ns", k->by_mean_ns);
+        put_counted(d, "l2_bytes", k->l2_bytes);
+        put_counted(d, "l1_bytes", k->l1_bytes);
+    }
+    put_counted(d, "occupancy_pct", k->occupancy_pct);
+    put_counted(d, "issue_pct", k->issue_pct);
+    put_counted(d, "tensor_pct", k->tensor_pct);
+    if (k->stall != GP_STALL_COUNT) gp_doc_cstr(d, "stall", gp_stall_name((enum gp_stall)k->stall));
+}
+
 static void put_kernel(struct gp_doc *d, const struct gp_suggest *s, const struct gp_suggest_kernel *k,
                        bool fold)
 {
@@ -170,16 +192,28 @@ static void put_kernel(struct gp_doc *d, const struct gp_suggest *s, const struc
     gp_doc_u64(d, "count", k->count);
     gp_doc_i64(d, "total_ns", k->total_ns);
     put_work(d, k, &s->ceilings);
+    put_counters(d, k);
     gp_doc_end(d, '}');
 }
 
 /* What most of the time of kernels rests on. */
 static const char *evidence_of(const struct gp_suggest *s)
 {
-    int best = GP_WORK_SHAPES;
-    for (int i = GP_WORK_NAMES; i >= 0; i--)
+    int best = GP_WORK_COUNTERS;
+    for (int i = GP_WORK_SHAPES; i >= 0; i--)
         if (s->tier_ns[i] > s->tier_ns[best]) best = i;
     return gp_work_tier_name((enum gp_work_tier)best);
+}
+
+/* How much of the kernels' time is measured and not modelled. */
+static void put_measured(struct gp_doc *d, const struct gp_suggest *s)
+{
+    int64_t all = 0;
+    for (int i = 0; i < GP_WORK_TIERS; i++) all += s->tier_ns[i];
+    gp_doc_i64(d, "from_counters_ns", s->tier_ns[GP_WORK_COUNTERS]);
+    gp_doc_i64(d, "flops_from_counters_ns", s->flops_measured_ns);
+    gp_doc_i64(d, "by_mean_ns", s->by_mean_ns);
+    gp_doc_real(d, "measured_pct", gp_pct(s->tier_ns[GP_WORK_COUNTERS], all));
 }
 
 static void put_regime(struct gp_doc *d, const struct gp_suggest *s, const struct gp_suggest_json_opts *o)
@@ -188,6 +222,7 @@ static void put_regime(struct gp_doc *d, const struct gp_suggest *s, const struc
     gp_doc_object(d, "regime");
     put_regime_name(d, "step", s->regime, GP_REGIME_UNKNOWN, o->three_regimes);
     gp_doc_cstr(d, "evidence", evidence_of(s));
+    put_measured(d, s);
     gp_doc_i64(d, "from_shapes_ns", s->tier_ns[GP_WORK_SHAPES]);
     gp_doc_i64(d, "from_names_ns", s->tier_ns[GP_WORK_NAMES]);
     gp_doc_i64(d, "whole_ns", p->whole_ns);

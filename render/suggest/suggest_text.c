@@ -297,18 +297,38 @@ static void put_roof(struct gp_buf *b, const struct gp_suggest *s, const struct 
     gp_buf_printf(b, " (%s)", gp_ceiling_source_text((enum gp_ceiling_source)roof->source));
 }
 
+/* What is measured, and that the rest is a model. */
+static void put_measured(struct gp_buf *b, const struct gp_suggest *s, int64_t all)
+{
+    gp_buf_puts(b, "Hardware counters measured their bytes for ");
+    gp_scale_put_share(b, s->tier_ns[GP_WORK_COUNTERS], all);
+    gp_buf_puts(b, " of their time and their operations for ");
+    gp_scale_put_share(b, s->flops_measured_ns, all);
+    if (s->by_mean_ns > 0) {
+        gp_buf_puts(b, " (for ");
+        gp_scale_put_share(b, s->by_mean_ns, all);
+        gp_buf_puts(b, ", other launches of the kernel stand for the one)");
+    }
+    gp_buf_puts(b, ". The rest is modelled: ");
+}
+
 void gp_suggest_put_ceilings(struct gp_buf *b, const struct gp_suggest *s)
 {
-    int64_t all = s->tier_ns[GP_WORK_UNKNOWN] + s->tier_ns[GP_WORK_NAMES] + s->tier_ns[GP_WORK_SHAPES];
+    int64_t all = 0;
+    for (int i = 0; i < GP_WORK_TIERS; i++) all += s->tier_ns[i];
     if (!s->roofline.roofs.n || all <= 0) return;
     gp_buf_puts(b, "Kernels are compared with ");
     for (size_t i = 0; i < s->roofline.roofs.n; i++) {
         if (i) gp_buf_puts(b, i + 1 == s->roofline.roofs.n ? " and " : ", ");
         put_roof(b, s, &s->roofline.roofs.at[i]);
     }
-    gp_buf_puts(b, ". Their work is known from shapes for ");
+    gp_buf_puts(b, ". ");
+    if (s->tier_ns[GP_WORK_COUNTERS] > 0) put_measured(b, s, all);
+    else gp_buf_puts(b, "Their work is known ");
+    gp_buf_puts(b, "from shapes for ");
     gp_scale_put_share(b, s->tier_ns[GP_WORK_SHAPES], all);
-    gp_buf_puts(b, " of their time, from names and grids for ");
+    gp_buf_puts(b, s->tier_ns[GP_WORK_COUNTERS] > 0 ? ", from names and grids for "
+                                                    : " of their time, from names and grids for ");
     gp_scale_put_share(b, s->tier_ns[GP_WORK_NAMES], all);
     gp_buf_puts(b, ".");
 }
@@ -332,7 +352,8 @@ void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s, const s
     gp_suggest_tell(&r, s, o->three_regimes);
     gp_report_text_write(b, &r, &to);
     gp_report_release(&r);
-    if (o->verbose || o->three_regimes) put_ceilings(b, s, gp_report_prose_width(o->width));
+    if (o->verbose || o->three_regimes || s->tier_ns[GP_WORK_COUNTERS] > 0)
+        put_ceilings(b, s, gp_report_prose_width(o->width));
     for (size_t i = 0; i < gp_suggest_worth(s); i++) put_suggestion(b, s, i, o);
     put_rest(b, s, o);
 }

@@ -54,6 +54,23 @@ test_expect_success 'recorded on an H200: bytes and instructions of kernels that
     awk -F, "/copy1g/ && /dram__bytes_(read|write).sum,/ {n++; if (\$NF < 2.94e9 || \$NF > 3.06e9) exit 1} END {exit n != 2}" out
 '
 
+# Three copies of 1 GB; two products of 2048 x 2048 x 2048 in each type, 2 x 2048^3 operations each.
+test_expect_success 'recorded on an H200: a copy counts what it copies, a product 2MNK' '
+    trace-metrics -q -f csv --reduce sum "$samples"/counters/copies.trace | tr -d "\r" >out &&
+    awk -F, "/copy1g/ && /dram__bytes_(read|write).sum,/ {n++; if (\$NF < 2.94e9 || \$NF > 3.06e9) exit 1} END {exit n != 2}" out &&
+    for f in products products_fp64; do trace-metrics -q -f csv --reduce sum "$samples"/counters/$f.trace || return 1; done | tr -d "\r" >out &&
+    for type in hgmma_src_bf16_dst_fp32 hgmma_src_fp16 hgmma_src_tf32_dst_fp32 src_fp64; do
+        grep ",sm__ops_path_tensor_.*$type.sum,math_op,sum,34359738368\$" out || return 1
+    done && grep "src_fp8.sum,math_op,sum,17179869184$" out
+'
+
+test_expect_success 'recorded on an H200: a training step per kernel and per range' '
+    trace-metrics -q "$samples"/counters/step.trace >out && grep "^715 of 715 launches measured" out &&
+    trace-metrics -q -f csv --per range --reduce sum "$samples"/counters/range.trace | tr -d "\r" >out &&
+    grep "^step,,,3,3,433555168,sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum,math_op,sum,2216203124736$" out &&
+    trace-metrics -q -f csv --wide --join "$samples"/counters/timing.trace "$samples"/counters/step.trace >out
+'
+
 test_expect_success 'misuse and traces without counters' '
     status_of trace-metrics "$samples"/h200/streams.trace && test $status = 2 && grep "no hardware counters in this trace: record it with" err &&
     status_of trace-metrics --metric nonsense hand.trace && test $status = 2 && grep "no such metric in this trace" err &&

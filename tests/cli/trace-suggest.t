@@ -275,6 +275,33 @@ test_expect_success 'the first lines tell what bounds it, what to do first, what
     grep -E "bound by copies: [0-9.]+% in exposed copies, .*First: pin the memory .*non_blocking=True\. That saves" out
 '
 
+# A training step of PyTorch without shapes: all of its 716 kernels but one were measured, in another run of the same program.
+measured=$samples/counters
+test_expect_success PLAIN 'counters go before models: of the trace itself, or of another run, by position' '
+    trace-suggest -q -f json --top 0 "$measured/step.trace" >same && trace-suggest -q -f json --top 0 --counters "$measured/step.trace" "$measured/timing.trace" >other &&
+    for f in same other; do
+        jq -e ".regime | .measured_pct >= 95 and .by_mean_ns == 0 and .evidence == \"counters\" and
+            ([.kernels[] | select(.class == \"compute\") | .evidence] | unique == [\"counters\"]) and
+            .ceilings.memory.source == \"counters\" and .ceilings.memory.gbps > 4800 and .ceilings.memory.gbps < 4820" $f || return 1
+    done &&
+    jq -e ".inputs | length == 1" other && trace-suggest -q -f json --top 0 "$measured/timing.trace" >without &&
+    jq -e ".regime.from_counters_ns == 0" without &&
+    jq -c "[.step.step_ns, .regime.kernels[0].total_ns]" other >a && jq -c "[.step.step_ns, .regime.kernels[0].total_ns]" without >b && test_cmp a b
+'
+
+test_expect_success 'what is measured and what is modelled is in the text and on the page' '
+    trace-suggest -q --counters "$measured/step.trace" "$measured/timing.trace" | tr "\n" " " >out &&
+    grep "Hardware counters measured their bytes for 100% of their time and their operations for" out && grep "the peaks that the counters state" out &&
+    trace-suggest --counters "$measured/step.trace" -o page.html -f html "$measured/timing.trace" 2>err && test_must_be_empty err &&
+    grep -q "is placed by measured bytes" page.html && grep -q "class=\"level\"" page.html && grep -q "FLOP per byte of L2" page.html
+'
+
+test_expect_success 'a trace without counters cannot lend any' '
+    test_expect_code 2 trace-suggest --counters "$measured/timing.trace" "$measured/step.trace" >out 2>err && test_must_be_empty out &&
+    grep "timing.trace: no hardware counters: record it with gpuprof-collect --metrics roofline" err &&
+    test_expect_code 2 trace-suggest --counters nowhere.trace "$measured/step.trace" 2>err && grep "nowhere.trace" err
+'
+
 test_expect_success 'pages that unified memory moves are launches that nobody misses' '
     trace-suggest -q "$samples/h200/managed.trace" >out && ! grep "no launch record" out && grep "2 kernels (4.20 ms) run with nothing beside them" out
 '

@@ -69,7 +69,7 @@ violations() {
         row("analyze/diff", model() " formats/expect_read.h analyze/math analyze/names analyze/view analyze/stacks")
         row("formats/compile_log", "")
         row("analyze/compile", model() " formats/compile_log analyze/math analyze/names analyze/cost analyze/view analyze/diff")
-        row("analyze/suggest", model() " formats/metric.h analyze/math analyze/names analyze/cost analyze/view analyze/hta")
+        row("analyze/suggest", model() " formats/metric.h analyze/math analyze/names analyze/cost analyze/metrics analyze/view analyze/hta")
         row("analyze/memory", model() " formats/pickle analyze/math analyze/names analyze/view")
         row("analyze/metrics", model() " formats/metric.h analyze/math analyze/names analyze/cost analyze/view")
         row("render/draw", "analyze/names")

@@ -12,6 +12,10 @@ test_expect_success JSONSCHEMA 'reports per kernel, range and launch are what th
     done &&
     trace-metrics -q -f json --join hand.trace hand.trace >reports/join &&
     trace-metrics -q -f json --metric dram__bytes_read hand.trace >reports/some &&
+    for f in copies products step; do
+        trace-metrics -q -f json "$samples"/counters/$f.trace >reports/$f || return 1
+    done &&
+    trace-metrics -q -f json --per range "$samples"/counters/range.trace >reports/recorded &&
     check reports/*
 '
 

@@ -16,6 +16,7 @@ test_expect_success 'all samples can be reported on, or cannot be used' '
         *) return 1 ;;
         esac || return 1
     done &&
+    trace-suggest -q -f json -n 0 --counters "$samples"/counters/step.trace "$samples"/counters/timing.trace >reports/counters.report &&
     test "$(ls reports | wc -l)" -gt 80 && ! grep -v "^\(no_events\|truncated\)" unusable
 '
 

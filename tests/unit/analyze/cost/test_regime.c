@@ -1,5 +1,6 @@
 // What bounds a kernel, on both sides of each threshold, on a device of round numbers: 1 TB/s, 100 TFLOP/s in 16 bits, 10 in
 // FP32, a cache of 10 MB, and 1 us for an empty kernel. So 1 MB takes 1 us, and 100 MFLOP in 16 bits do.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -264,6 +265,49 @@ static void a_step_is_bound_by_what_makes_up_half_of_it(void **state)
         if (step(cases[i].step) != cases[i].want) fail_msg("case %zu", i);
 }
 
+/* Measured bytes: of memory as W has them, of the L2 cache at 4 TB/s; NAN was not counted. */
+static struct gp_regime_answer measured(struct gp_work w, struct gp_counted k, double us, uint32_t kind)
+{
+    struct gp_ceilings c = device();
+    c.l2 = (struct gp_ceiling){4e12, GP_CEILING_COUNTERS};
+    w.arith = w.flops > 0 ? GP_ARITH_BF16 : GP_ARITH_NONE;
+    struct gp_regime_kernel in = {
+        .kind = kind, .dur_ns = (int64_t)(us * 1000), .work = &w, .counted = &k, .waves = 4};
+    struct gp_regime_answer a;
+    gp_regime_of_kernel(&a, &in, &c);
+    return a;
+}
+
+static void counters_decide_by_what_was_measured(void **state)
+{
+    (void)state;
+    const struct gp_counted plain = {.l2_bytes = NAN, .issue_pct = NAN, .tensor_pct = NAN};
+    struct gp_counted cached = plain, issuing = plain;
+    cached.l2_bytes = 300e6; // 75 us
+    issuing.issue_pct = 61;
+    const struct gp_work some = {.bytes_low = 20e6, .bytes_high = 20e6, .flops_known = true};
+    struct gp_work half = some, partly = some;
+    half.bytes_low = half.bytes_high = 50e6;
+    partly.flops_known = false;
+    const uint32_t other = GP_FRAME_OTHER, gemm = GP_FRAME_GEMM;
+    assert_int_equal(measured(half, plain, 101, other).regime, GP_REGIME_MEMORY);
+    // 5 MB would fit the cache, but were read from memory
+    struct gp_work little = {.bytes_low = 5e6, .bytes_high = 5e6, .flops_known = true};
+    assert_false(measured(little, plain, 101, other).fits_cache);
+    // faster than memory can be: measured is measured
+    assert_false(measured(half, plain, 30, other).impossible);
+    assert_int_equal(measured(half, plain, 30, other).regime, GP_REGIME_MEMORY);
+    // little of memory, much of the cache
+    struct gp_regime_answer a = measured(some, cached, 101, other);
+    assert_true(a.regime == GP_REGIME_MEMORY && a.cache_ns == 75000);
+    // nothing explains it, unless what was not counted does
+    assert_int_equal(measured(some, plain, 101, other).regime, GP_REGIME_INEFFICIENT);
+    assert_int_equal(measured(some, issuing, 101, other).regime, GP_REGIME_COMPUTE);
+    assert_int_equal(measured(partly, plain, 101, other).regime, GP_REGIME_UNKNOWN);
+    assert_int_equal(measured(partly, plain, 101, gemm).regime, GP_REGIME_UNKNOWN);
+    assert_int_equal(measured(partly, plain, 101, GP_FRAME_ELEMENTWISE).regime, GP_REGIME_INEFFICIENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +320,7 @@ int main(void)
         cmocka_unit_test(small_grids_of_little_work_only_wait),
         cmocka_unit_test(inefficient_kernels_have_a_reason),
         cmocka_unit_test(a_part_of_an_operator_is_not_blamed_for_the_others),
+        cmocka_unit_test(counters_decide_by_what_was_measured),
         cmocka_unit_test(three_regimes),
         cmocka_unit_test(a_step_is_bound_by_what_makes_up_half_of_it),
     };

@@ -1,4 +1,5 @@
 // Whose work it is: what an operator does is charged once, to the kernels that it launched, and held against the device.
+#include "tests/unit/metrics_make.h"
 #include "tests/unit/program_make.h"
 
 #define GEMM   "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
@@ -349,6 +350,74 @@ static void the_plot_has_every_kernel_once(void **state)
     end(&p);
 }
 
+/* A product that its shapes make bound by arithmetic: 137.4 GFLOP in 300 us, 46% of 989 TFLOP/s. */
+static void measured_product(struct program *p)
+{
+    on_h200(p);
+    int64_t from = p->now;
+    kernel(p, GEMM, 300 * US);
+    operator_since(p, from, "aten::mm", SQUARE HALVES);
+    kernel(p, "other", 100 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+/* Counters of another run, in which each of ten products read 900 MB, wrote 300 MB and did 450 G operations, of 5 P that the
+ * units could per second. */
+static void counters_of_product(struct gp_trace *t)
+{
+    static const double values[] = {300e3, 900e6, 300e6, 2.4e9, 450e9, 1e16, 25};
+    struct mm k;
+    struct gp_config c;
+    mm_begin(&k, t);
+    memset(&c, 0, sizeof c);
+    c.name = mk_name(t, GEMM);
+    for (int i = 0; i < 10; i++) {
+        struct gp_events *e = &t->events[GP_METRIC];
+        size_t row = gp_events_add(e, i * 1000000, 300000, k.thread, c.name);
+        gp_set_config(e, row, gp_trace_config(t, &c));
+        gp_metric_put(t, row, k.set, values);
+    }
+    gp_trace_finish(t);
+}
+
+static void counters_go_before_models(void **state)
+{
+    (void)state;
+    struct program p;
+    struct gp_trace counters;
+    counters_of_product(&counters);
+    run_with(&p, measured_product, &(struct gp_suggest_opts){.counters = &counters}, NULL);
+    const struct gp_suggest_kernel *gemm = find(&p, "nvjet", false);
+    double n = (double)gemm->count;
+    assert_int_equal(gemm->tier, GP_WORK_COUNTERS);
+    assert_true(near(gemm->flops, 450e9 * n) && near(gemm->bytes_low, 1.2e9 * n));
+    assert_true(near(gemm->bytes_high, 1.2e9 * n) && near(gemm->l2_bytes, 2.4e9 * n) &&
+                isnan(gemm->l1_bytes));
+    // 1.2 GB take 250 of 300 us at 4.8 TB/s; 1.5 PFLOP/s are 30% of what the counters state
+    assert_int_equal(gemm->regime, GP_REGIME_MEMORY);
+    assert_true(gemm->roof_arith == GP_ARITH_NONE && near(gemm->roof_pct, 100 * 250.0 / 300));
+    const struct gp_ceiling *bf16 = &p.s.ceilings.flops[GP_ARITH_BF16];
+    assert_true(bf16->source == GP_CEILING_COUNTERS && near(bf16->per_s, 5e15));
+    assert_true(near(gemm->occupancy_pct, 25) && isnan(gemm->issue_pct) && gemm->stall == GP_STALL_COUNT);
+    // 300 of 400 us, and the operations of all of them
+    int64_t all = 0;
+    for (int i = 0; i < GP_WORK_TIERS; i++) all += p.s.tier_ns[i];
+    assert_int_equal(p.s.tier_ns[GP_WORK_COUNTERS] * 4, all * 3);
+    assert_int_equal(p.s.flops_measured_ns, p.s.tier_ns[GP_WORK_COUNTERS]);
+    assert_int_equal(p.s.roofline.measured_ns, p.s.tier_ns[GP_WORK_COUNTERS]);
+    assert_int_equal(find(&p, "aten::mm", true)->tier, GP_WORK_COUNTERS);
+    end(&p);
+    // a ceiling that was measured on the device goes before the peak
+    struct gp_ceilings file = {.empty_ns = 0};
+    file.flops[GP_ARITH_BF16] = (struct gp_ceiling){1.6e15, GP_CEILING_FILE};
+    run_with(&p, measured_product, &(struct gp_suggest_opts){.counters = &counters, .ceilings = &file}, NULL);
+    gemm = find(&p, "nvjet", false);
+    assert_int_equal(gemm->regime, GP_REGIME_COMPUTE);
+    assert_true(gemm->roof_arith == GP_ARITH_BF16 && near(gemm->roof_pct, 100 * 1.5 / 1.6));
+    end(&p);
+    gp_trace_release(&counters);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +430,7 @@ int main(void)
         cmocka_unit_test(a_roof_follows_reads_writes_and_the_cache),
         cmocka_unit_test(the_trace_decides_what_a_block_stands_for),
         cmocka_unit_test(a_transpose_has_no_operations),
+        cmocka_unit_test(counters_go_before_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
