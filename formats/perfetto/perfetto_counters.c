@@ -5,10 +5,9 @@
 
 static void put_count(struct gp_pf *w, int64_t at_ns, int64_t v)
 {
-    gp_pf_prepare(w, at_ns);
-    gp_put_number(&w->event, GP_PF_TYPE, GP_PF_COUNT);
-    gp_put_number(&w->event, GP_PF_COUNTER_VALUE, (uint64_t)v);
-    gp_pf_event(w, at_ns);
+    char *p = gp_pf_prepare(w, at_ns, 0);
+    p = gp_put_field(p, GP_PF_TYPE, GP_PF_COUNT);
+    gp_pf_event(w, at_ns, gp_put_field(p, GP_PF_COUNTER_VALUE, (uint64_t)v));
 }
 
 static void put_value(struct gp_pf *w, int64_t at_ns, double v)
@@ -20,11 +19,9 @@ static void put_value(struct gp_pf *w, int64_t at_ns, double v)
     }
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
-    gp_pf_prepare(w, at_ns);
-    gp_put_number(&w->event, GP_PF_TYPE, GP_PF_COUNT);
-    char *to = gp_buf_reserve(&w->event, GP_FIELD_MOST);
-    w->event.n += (size_t)(gp_put_fixed64(to, GP_PF_DOUBLE_VALUE, bits) - to);
-    gp_pf_event(w, at_ns);
+    char *p = gp_pf_prepare(w, at_ns, 0);
+    p = gp_put_field(p, GP_PF_TYPE, GP_PF_COUNT);
+    gp_pf_event(w, at_ns, gp_put_fixed64(p, GP_PF_DOUBLE_VALUE, bits));
 }
 
 /* ---- counters of the trace ---- */

@@ -79,7 +79,8 @@ static uint32_t free_lane(struct order *o, int64_t start_ns, int64_t end_ns)
     return lane;
 }
 
-/* Put each event into a lane: 0 if it nests there, or, with FLAT, if nothing is open. */
+/* Put each event into a lane: 0 if it nests there, or, with FLAT, if nothing is open. As long as there is no other, all are in
+ * lane 0, and nothing is copied. */
 static void divide(struct order *o, bool flat)
 {
     for (size_t i = 0; i < o->refs.n; i++) {
@@ -91,70 +92,76 @@ static void divide(struct order *o, bool flat)
             if (o->open.n && (flat || o->open.at[o->open.n - 1] < end)) lane = free_lane(o, start, end);
             else GP_VEC_PUSH(&o->open, end);
         }
-        GP_VEC_PUSH(&o->lanes.at[lane].refs, r);
+        if (o->lanes.n == 1) continue;
+        struct lane *to = &o->lanes.at[lane];
+        if (!o->lanes.at[0].refs.n && i) {
+            GP_VEC_RESERVE(&o->lanes.at[0].refs, o->refs.n);
+            memcpy(o->lanes.at[0].refs.at, o->refs.at, i * sizeof r);
+            o->lanes.at[0].refs.n = i;
+        }
+        GP_VEC_PUSH(&to->refs, r);
     }
 }
 
 /* ---- packets of a lane ---- */
 
-static void put_end(struct gp_pf *w, int64_t at_ns)
+/* How many GPU events a call launched. */
+static uint32_t launches(const struct gp_pf *w, struct gp_pf_ref r)
 {
-    gp_pf_prepare(w, at_ns);
-    gp_put_number(&w->event, GP_PF_TYPE, GP_PF_END);
-    gp_pf_event(w, at_ns);
-}
-
-static void put_flow(struct gp_pf *w, uint32_t tag, uint64_t id)
-{
-    char *to = gp_buf_reserve(&w->event, GP_FIELD_MOST);
-    w->event.n += (size_t)(gp_put_fixed64(to, tag, id) - to);
+    return r.table == GP_API && w->first ? w->first[r.row + 1] - w->first[r.row] : 0;
 }
 
 /* An arrow from a call to each GPU event that it launched: its id is the row of that event. */
-static void put_flows(struct gp_pf *w, struct gp_pf_ref r)
+static char *put_flows(struct gp_pf *w, char *p, struct gp_pf_ref r)
 {
     if (r.table == GP_GPU && w->launch_of && w->launch_of[r.row] != GP_PF_NONE)
-        put_flow(w, GP_PF_FLOW_END, (uint64_t)r.row + 1);
-    if (r.table == GP_API && w->first)
-        for (uint32_t i = w->first[r.row]; i < w->first[r.row + 1]; i++)
-            put_flow(w, GP_PF_FLOW, (uint64_t)w->launches[i] + 1);
+        p = gp_put_fixed64(p, GP_PF_FLOW_END, (uint64_t)r.row + 1);
+    for (uint32_t i = 0, n = launches(w, r); i < n; i++)
+        p = gp_put_fixed64(p, GP_PF_FLOW, (uint64_t)w->launches[w->first[r.row] + i] + 1);
+    return p;
 }
 
-static void put_begin(struct gp_pf *w, struct gp_pf_ref r)
+/* The category of events that have none of their own, 0 if they are without. */
+static gp_sid usual_category(struct gp_pf *w, struct gp_pf_ref r)
+{
+    if (r.table != GP_GPU) return *gp_table_category((enum gp_table)r.table) ? w->usual[r.table] : 0;
+    struct gp_pf_config *known = gp_pf_config(w, gp_get_config(&w->t->events[GP_GPU], r.row));
+    if (known->category) return known->category;
+    const struct gp_config *c = gp_gpu_config(w->t, r.row);
+    if (c->cat) known->category = c->cat;
+    else if (*gp_gpu_kind_category((enum gp_gpu_kind)c->kind))
+        known->category = w->usual[GP_TABLE_COUNT + c->kind];
+    return known->category;
+}
+
+static void put_begin(struct gp_pf *w, struct gp_pf_ref r, bool instant)
 {
     const struct gp_events *e = &w->t->events[r.table];
     int64_t at_ns = e->start_ns[r.row];
     gp_sid cat = gp_get_cat(e, r.row);
-    gp_pf_prepare(w, at_ns);
-    gp_put_number(&w->event, GP_PF_TYPE, is_instant(w, r) ? GP_PF_INSTANT : GP_PF_BEGIN);
-    gp_put_number(&w->event, GP_PF_NAME_IID, gp_pf_intern(w, GP_PF_NAMES, e->name[r.row]));
-    if (r.table == GP_GPU && !cat) cat = gp_gpu_config(w->t, r.row)->cat;
-    if (!cat) {
-        const char *usual = r.table == GP_GPU
-                                ? gp_gpu_kind_category((enum gp_gpu_kind)gp_gpu_config(w->t, r.row)->kind)
-                                : gp_table_category((enum gp_table)r.table);
-        if (*usual)
-            cat = w->usual[r.table == GP_GPU ? GP_TABLE_COUNT + gp_gpu_config(w->t, r.row)->kind : r.table];
-    }
-    if (cat) gp_put_number(&w->event, GP_PF_CATEGORY_IID, gp_pf_intern(w, GP_PF_CATEGORIES, cat));
-    gp_pf_args(w, (enum gp_table)r.table, r.row);
-    put_flows(w, r);
-    gp_pf_event(w, at_ns);
+    char *p = gp_pf_prepare(w, at_ns, (size_t)launches(w, r) * GP_FIELD_MOST);
+    p = gp_put_field(p, GP_PF_TYPE, instant ? GP_PF_INSTANT : GP_PF_BEGIN);
+    p = gp_put_field(p, GP_PF_NAME_IID, gp_pf_intern(w, GP_PF_NAMES, e->name[r.row]));
+    if (!cat) cat = usual_category(w, r);
+    if (cat) p = gp_put_field(p, GP_PF_CATEGORY_IID, gp_pf_intern(w, GP_PF_CATEGORIES, cat));
+    p = gp_pf_args(w, p, (enum gp_table)r.table, r.row);
+    gp_pf_event(w, at_ns, put_flows(w, p, r));
 }
 
-static void put_lane(struct order *o, const struct lane *lane, uint64_t uuid)
+static void put_lane(struct order *o, const struct gp_pf_ref *refs, size_t n, uint64_t uuid)
 {
     struct gp_pf *w = o->w;
-    gp_pf_begin(w, uuid, start_of(w, lane->refs.at[0]));
+    gp_pf_begin(w, uuid, start_of(w, refs[0]));
     o->open.n = 0;
-    for (size_t i = 0; i < lane->refs.n && !w->chunks.stopped; i++) {
-        struct gp_pf_ref r = lane->refs.at[i];
+    for (size_t i = 0; i < n && !w->chunks.stopped; i++) {
+        struct gp_pf_ref r = refs[i];
         int64_t start = start_of(w, r);
-        while (o->open.n && o->open.at[o->open.n - 1] <= start) put_end(w, o->open.at[--o->open.n]);
-        put_begin(w, r);
-        if (!is_instant(w, r)) GP_VEC_PUSH(&o->open, end_of(w, r));
+        while (o->open.n && o->open.at[o->open.n - 1] <= start) gp_pf_end(w, o->open.at[--o->open.n]);
+        bool instant = is_instant(w, r);
+        put_begin(w, r, instant);
+        if (!instant) GP_VEC_PUSH(&o->open, end_of(w, r));
     }
-    while (o->open.n) put_end(w, o->open.at[--o->open.n]);
+    while (o->open.n) gp_pf_end(w, o->open.at[--o->open.n]);
 }
 
 /* ---- tracks ---- */
@@ -168,11 +175,12 @@ static void put_group(struct order *o, uint32_t track, enum group group)
     if (!o->refs.n) return;
     GP_VEC_PUSH(&o->lanes, ((struct lane){.end_ns = INT64_MIN}));
     divide(o, stream && group == MAIN);
+    if (o->lanes.n == 1) put_lane(o, o->refs.at, o->refs.n, gp_pf_track(w, track, names[group]));
     for (uint32_t i = 0; i < o->lanes.n; i++) {
         struct lane *lane = &o->lanes.at[i];
         if (i) snprintf(suffix, sizeof suffix, "%s, beside %u", names[group], (unsigned)i);
         else snprintf(suffix, sizeof suffix, "%s", names[group]);
-        if (lane->refs.n) put_lane(o, lane, gp_pf_track(w, track, suffix));
+        if (lane->refs.n) put_lane(o, lane->refs.at, lane->refs.n, gp_pf_track(w, track, suffix));
         GP_VEC_FREE(&lane->refs);
     }
     o->lanes.n = o->heap.n = o->open.n = o->refs.n = 0;

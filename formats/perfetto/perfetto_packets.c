@@ -23,6 +23,8 @@ static void put_clock(struct gp_buf *b, uint64_t id, int64_t at_ns, bool deltas)
     gp_buf_release(&clock);
 }
 
+enum { END_N = 2, END_PACKET_MOST = 64 }; /* bytes of the event that ends a slice, and of its packet */
+
 /* The first packet of a segment: nothing before it counts; the track and the clock that the others have. */
 static void begin_segment(struct gp_pf *w, int64_t at_ns)
 {
@@ -31,6 +33,11 @@ static void begin_segment(struct gp_pf *w, int64_t at_ns)
     w->last_ns = at_ns;
     for (int i = 0; i < GP_PF_KINDS; i++) w->iids[i] = 0;
     w->interned.n = 0;
+    char *p = gp_put_field(w->head, GP_PF_SEQUENCE, w->sequences);
+    p = gp_put_field(p, GP_PF_FLAGS, GP_PF_NEEDS);
+    w->head_n = (size_t)(p - w->head);
+    p = gp_put_field(p, GP_PF_TRACK_EVENT, END_N);
+    gp_put_field(p, GP_PF_TYPE, GP_PF_END);
     gp_put_number(&packet, GP_PF_SEQUENCE, w->sequences);
     gp_put_number(&packet, GP_PF_FLAGS, GP_PF_CLEARED | GP_PF_NEEDS);
     put_clock(&part, GP_PF_BOOTTIME, at_ns + w->shift_ns, false);
@@ -56,41 +63,54 @@ void gp_pf_begin(struct gp_pf *w, uint64_t uuid, int64_t at_ns)
     begin_segment(w, at_ns);
 }
 
-void gp_pf_prepare(struct gp_pf *w, int64_t at_ns)
+char *gp_pf_prepare(struct gp_pf *w, int64_t at_ns, size_t extra)
 {
-    w->event.n = 0;
-    if (!gp_pf_is_full(&w->chunks)) return;
-    gp_pf_next_chunk(&w->chunks);
-    begin_segment(w, at_ns);
+    if (GP_UNLIKELY(gp_pf_is_full(&w->chunks))) {
+        gp_pf_next_chunk(&w->chunks);
+        begin_segment(w, at_ns);
+    }
+    size_t room = GP_PF_EVENT_MOST + extra;
+    return GP_LIKELY(w->event.cap >= room) ? w->event.data : gp_buf_reserve(&w->event, room);
 }
 
-void gp_pf_event(struct gp_pf *w, int64_t at_ns)
+/* A packet is its time, what all packets of the sequence have, new texts, and the event. */
+void gp_pf_event(struct gp_pf *w, int64_t at_ns, const char *end)
 {
-    enum { HEAD = 4 * GP_FIELD_MOST };
     struct gp_buf *raw = gp_pf_raw(&w->chunks);
-    char head[HEAD], *p = head;
-    int64_t step = at_ns - w->last_ns;
-    p = gp_put_field(p, GP_PF_TIMESTAMP, (uint64_t)step);
-    p = gp_put_field(p, GP_PF_SEQUENCE, w->sequences);
-    p = gp_put_field(p, GP_PF_FLAGS, GP_PF_NEEDS);
-    if (w->interned.n) {
-        char size[GP_FIELD_MOST];
-        size_t tag_n = (size_t)(gp_put_field(size, GP_PF_INTERNED, w->interned.n) - size);
-        size_t event_n = (size_t)(gp_put_field(size, GP_PF_TRACK_EVENT, w->event.n) - size);
-        gp_put_number(raw, GP_PF_PACKET, (size_t)(p - head) + tag_n + w->interned.n + event_n + w->event.n);
-        gp_buf_put(raw, head, (size_t)(p - head));
-        gp_put_bytes(raw, GP_PF_INTERNED, w->interned.data, w->interned.n);
-        gp_put_bytes(raw, GP_PF_TRACK_EVENT, w->event.data, w->event.n);
+    size_t n = (size_t)(end - w->event.data), texts = w->interned.n;
+    uint64_t step = (uint64_t)(at_ns - w->last_ns);
+    size_t size = 1 + gp_varint_size(step) + w->head_n + 1 + gp_varint_size(n) + n;
+    if (GP_UNLIKELY(texts)) size += 1 + gp_varint_size(texts) + texts;
+    size_t room = size + 2 * GP_FIELD_MOST;
+    char *to = GP_LIKELY(raw->cap - raw->n >= room) ? raw->data + raw->n : gp_buf_reserve(raw, room), *p = to;
+    p = gp_put_field(p, GP_PF_PACKET, size);
+    p = gp_put_field(p, GP_PF_TIMESTAMP, step);
+    memcpy(p, w->head, GP_FIELD_MOST); /* more than it has; there is room, and the rest comes over it */
+    p += w->head_n;
+    if (GP_UNLIKELY(texts)) {
+        p = gp_put_field(p, GP_PF_INTERNED, texts);
+        memcpy(p, w->interned.data, texts);
+        p += texts;
         w->interned.n = 0;
-    } else {
-        p = gp_put_field(p, GP_PF_TRACK_EVENT, w->event.n);
-        size_t n = (size_t)(p - head), room = GP_FIELD_MOST + n + w->event.n;
-        char *to = GP_LIKELY(raw->cap - raw->n >= room) ? raw->data + raw->n : gp_buf_reserve(raw, room),
-             *at = gp_put_field(to, GP_PF_PACKET, n + w->event.n);
-        memcpy(at, head, n);
-        memcpy(at + n, w->event.data, w->event.n);
-        raw->n += (size_t)(at - to) + n + w->event.n;
     }
+    p = gp_put_field(p, GP_PF_TRACK_EVENT, n);
+    memcpy(p, w->event.data, n);
+    raw->n += (size_t)(p - to) + n;
+    w->last_ns = at_ns;
+}
+
+void gp_pf_end(struct gp_pf *w, int64_t at_ns)
+{
+    gp_pf_prepare(w, at_ns, 0);
+    struct gp_buf *raw = gp_pf_raw(&w->chunks);
+    uint64_t step = (uint64_t)(at_ns - w->last_ns);
+    size_t rest = w->head_n + 2 + END_N;
+    char *to = GP_LIKELY(raw->cap - raw->n >= END_PACKET_MOST) ? raw->data + raw->n
+                                                               : gp_buf_reserve(raw, END_PACKET_MOST);
+    char *p = gp_put_field(to, GP_PF_PACKET, 1 + gp_varint_size(step) + rest);
+    p = gp_put_field(p, GP_PF_TIMESTAMP, step);
+    memcpy(p, w->head, GP_FIELD_MOST); /* more than it is, without a call */
+    raw->n += (size_t)(p - to) + rest;
     w->last_ns = at_ns;
 }
 
@@ -120,7 +140,7 @@ static void put_text(struct gp_pf *w, struct gp_buf *b, enum gp_pf_kind kind, gp
     gp_buf_release(&plain);
 }
 
-uint32_t gp_pf_intern(struct gp_pf *w, enum gp_pf_kind kind, gp_sid sid)
+uint32_t gp_pf_intern_new(struct gp_pf *w, enum gp_pf_kind kind, gp_sid sid)
 {
     static const uint32_t tags[] = {GP_PF_INTERNED_NAME, GP_PF_INTERNED_KEY, GP_PF_INTERNED_CATEGORY,
                                     GP_PF_INTERNED_TEXT};
@@ -131,12 +151,11 @@ uint32_t gp_pf_intern(struct gp_pf *w, enum gp_pf_kind kind, gp_sid sid)
         memset(w->known[kind].at + n, 0, (w->known[kind].n - n) * sizeof *w->known[kind].at);
     }
     struct gp_pf_known *k = &w->known[kind].at[sid];
-    if (k->segment == w->segment) return k->iid;
     *k = (struct gp_pf_known){w->segment, ++w->iids[kind]};
     struct gp_buf entry = {0};
     gp_put_number(&entry, GP_PF_IID, k->iid);
     put_text(w, &entry, kind, sid);
     gp_put_bytes(&w->interned, tags[kind], entry.data, entry.n);
     gp_buf_release(&entry);
-    return w->known[kind].at[sid].iid;
+    return k->iid;
 }

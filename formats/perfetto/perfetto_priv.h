@@ -1,7 +1,9 @@
 /* perfetto_priv.h -- private to perfetto_*.c: events in the order of their tracks, the packets of one sequence, and chunks.
  *
  *     gp_pf_begin(&w, uuid, first_ns);
- *     gp_pf_event(&w, time_ns, body, n);
+ *     char *p = gp_pf_prepare(&w, time_ns, 0);                  // room for GP_PF_EVENT_MOST bytes
+ *     p = gp_put_field(p, GP_PF_TYPE, GP_PF_INSTANT);
+ *     gp_pf_event(&w, time_ns, p);                              // the packet whose body ends at p
  */
 #ifndef GP_FORMATS_PERFETTO_PRIV_H
 #define GP_FORMATS_PERFETTO_PRIV_H
@@ -15,12 +17,18 @@
 
 #define GP_PF_NONE UINT32_MAX
 
+enum { GP_PF_CHUNK = 1 << 20 }; /* bytes of packets after which a chunk is complete */
+enum {
+    GP_PF_EVENT_MOST = 1 << 10
+}; /* bytes of the body of an event without arrows: two dozen fields and args */
+
 /* What is interned: each kind has numbers of its own. */
 enum gp_pf_kind { GP_PF_NAMES, GP_PF_KEYS, GP_PF_CATEGORIES, GP_PF_TEXTS, GP_PF_KINDS };
 
-/* A piece of packets, before and after it is compressed. */
+/* A piece of packets, before and after it is compressed; `packed` counts from byte `from` on. */
 struct gp_pf_chunk {
-    struct gp_buf raw, packed;
+    struct gp_buf raw, packed, work;
+    size_t from;
 };
 
 struct gp_pf_chunks {
@@ -63,10 +71,11 @@ enum gp_pf_key {
         GP_PF_KEY_COUNT
 };
 
-/* The args of a configuration in a segment: where they are in `config_args`. */
+/* What events of a configuration share: texts, and the bytes of its args in a segment. */
 struct gp_pf_config {
-    uint32_t segment;
-    size_t at, n;
+    uint32_t segment, at, n; /* the args are config_args[at] up to config_args[at + n] */
+    gp_sid category;         /* of events that have none; 0 until it is asked for */
+    gp_sid grid, block, cluster;
 };
 
 /* What texts of a sequence have been written since its state was cleared. */
@@ -84,6 +93,8 @@ struct gp_pf {
     uint32_t sequences, segment;
     uint64_t uuid;
     int64_t last_ns;
+    char head[GP_FIELD_MOST * 2]; /* of each packet, after its time; then the event that ends a slice */
+    size_t head_n;
     struct gp_buf interned;                        /* of the next packet */
     struct gp_buf event;                           /* its body */
     GP_VEC(struct gp_pf_known) known[GP_PF_KINDS]; /* by sid */
@@ -108,9 +119,15 @@ struct gp_pf {
 
 void gp_pf_chunks_init(struct gp_pf_chunks *c, int threads, gp_perfetto_sink *sink, void *ctx);
 /* Where packets go. */
-struct gp_buf *gp_pf_raw(struct gp_pf_chunks *c);
+static inline struct gp_buf *gp_pf_raw(struct gp_pf_chunks *c)
+{
+    return &c->at.at[c->used].raw;
+}
 /* Is the chunk full? Then the next packet must be the first of a segment. */
-bool gp_pf_is_full(const struct gp_pf_chunks *c);
+static inline bool gp_pf_is_full(const struct gp_pf_chunks *c)
+{
+    return c->at.at[c->used].raw.n >= GP_PF_CHUNK;
+}
 /* The chunk is complete. */
 void gp_pf_next_chunk(struct gp_pf_chunks *c);
 /* Write what is left. */
@@ -121,14 +138,26 @@ void gp_pf_chunks_release(struct gp_pf_chunks *c);
 
 /* Begin the sequence of the track UUID, whose events follow in the order of their times. */
 void gp_pf_begin(struct gp_pf *w, uint64_t uuid, int64_t at_ns);
+/* Number text SID, which the current segment lacks. */
+uint32_t gp_pf_intern_new(struct gp_pf *w, enum gp_pf_kind kind, gp_sid sid);
 /* The number of text SID in the current segment. */
-uint32_t gp_pf_intern(struct gp_pf *w, enum gp_pf_kind kind, gp_sid sid);
+static inline uint32_t gp_pf_intern(struct gp_pf *w, enum gp_pf_kind kind, gp_sid sid)
+{
+    if (GP_LIKELY(sid < w->known[kind].n)) {
+        const struct gp_pf_known *k = &w->known[kind].at[sid];
+        if (GP_LIKELY(k->segment == w->segment)) return k->iid;
+    }
+    return gp_pf_intern_new(w, kind, sid);
+}
 /* A sid of a text of our own. */
 gp_sid gp_pf_text(struct gp_pf *w, const char *text, size_t n);
-/* Call before the body of an event is made: the segment may have to end before it. */
-void gp_pf_prepare(struct gp_pf *w, int64_t at_ns);
-/* Write a packet with w->event as its body. */
-void gp_pf_event(struct gp_pf *w, int64_t at_ns);
+/* Where the body of an event goes: there is room for GP_PF_EVENT_MOST + EXTRA bytes. The segment may end before the event,
+ * so its texts must be interned after this call. */
+char *gp_pf_prepare(struct gp_pf *w, int64_t at_ns, size_t extra);
+/* Write the packet whose body begins where gp_pf_prepare() said and ends before END. */
+void gp_pf_event(struct gp_pf *w, int64_t at_ns, const char *end);
+/* Write the packet that ends the innermost slice. */
+void gp_pf_end(struct gp_pf *w, int64_t at_ns);
 /* A packet outside of sequences. */
 void gp_pf_packet(struct gp_pf *w, uint32_t tag, const struct gp_buf *message);
 
@@ -145,8 +174,10 @@ void gp_pf_clocks(struct gp_pf *w);
 /* ---- perfetto_events.c, perfetto_args.c, perfetto_counters.c ---- */
 
 void gp_pf_tracks_of_events(struct gp_pf *w);
-/* Append the args of an event to w->event. */
-void gp_pf_args(struct gp_pf *w, enum gp_table table, uint32_t row);
+/* Put the args of an event at P; returns where they end. */
+char *gp_pf_args(struct gp_pf *w, char *p, enum gp_table table, uint32_t row);
+/* What events of a configuration share. Valid until the next call. */
+struct gp_pf_config *gp_pf_config(struct gp_pf *w, uint32_t config);
 void gp_pf_counters(struct gp_pf *w);
 
 #endif

@@ -103,8 +103,17 @@ static inline char *gp_put_field(char *p, uint32_t tag, uint64_t v)
 static inline char *gp_put_fixed64(char *p, uint32_t tag, uint64_t v)
 {
     p = gp_put_varint(p, tag);
-    for (int i = 0; i < 8; i++) *p++ = (char)(v >> 8 * i);
-    return p;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    memcpy(p, &v, sizeof v);
+    return p + sizeof v;
+}
+
+/* Bytes of V as a varint. */
+static inline size_t gp_varint_size(uint64_t v)
+{
+    return (size_t)(70 - __builtin_clzll(v | 1)) / 7;
 }
 
 /* A message or text of N bytes. */

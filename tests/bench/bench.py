@@ -123,6 +123,20 @@ def bench_write(bench):
     os.unlink(out)
 
 
+def bench_perfetto(bench):
+    ours, make = bench.tool('trace-convert'), bench.own('make_trace')
+    if not make:
+        print('skipped: make_trace is missing')
+        return
+    trace = bench.file('perfetto.trace', [make, '3000000'])  # of these events, a third are kernels
+    outs = [os.path.join(bench.scratch, 'out.' + name) for name in ('pftrace', 'json')]
+    commands = [[ours, '-q', '--to', name, '-o', out, trace] for name, out in zip(('perfetto', 'chrome'), outs)]
+    run_against(bench, 'perfetto', commands[0], [commands[1]], ' (aim: at most 0.5 s for a million kernels)')
+    print('  %d bytes' % os.path.getsize(outs[0]))
+    for out in outs:
+        os.unlink(out)
+
+
 def bench_decode(bench):
     ours, peer = bench.own('bench_gpt'), bench.peer('simdjson_walk')
     if not ours:
@@ -255,8 +269,8 @@ def bench_memory(bench):
           (size, SNAPSHOT_ENTRIES, size / figures[0].seconds / 1e6, figures[0].peak_bytes / 1e6))
 
 
-BENCHES = {'convert': bench_convert, 'gzip': bench_gzip, 'write': bench_write, 'decode': bench_decode,
-           'size': bench_size, 'hta': bench_hta, 'suggest': bench_suggest, 'flame': bench_flame, 'timeline': bench_timeline,
+BENCHES = {'convert': bench_convert, 'gzip': bench_gzip, 'write': bench_write, 'perfetto': bench_perfetto,
+           'decode': bench_decode, 'size': bench_size, 'hta': bench_hta, 'suggest': bench_suggest, 'flame': bench_flame, 'timeline': bench_timeline,
            'compile': bench_compile, 'memory': bench_memory}
 
 
