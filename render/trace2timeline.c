@@ -32,7 +32,7 @@ static const struct gp_option options[] = {
      offsetof(struct opts, no_args)},
     GP_OPTIONS_ANALYSIS,
     {0, "title", "TEXT", "heading of the page or picture", GP_OPT_STRING, offsetof(struct opts, title)},
-    {0, "width", "PIXELS", "width of the SVG picture (default: 1200)", GP_OPT_UINT,
+    {0, "width", "PIXELS", "width of the SVG picture (default: 0, that is 1200)", GP_OPT_UINT,
      offsetof(struct opts, width)},
     GP_OPTIONS_COMMON,
     {0},

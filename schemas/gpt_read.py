@@ -25,6 +25,7 @@ COLUMNS = {1: ('start_ns', 0), 2: ('dur_ns', 0), 3: ('track', 0), 4: ('name', 0)
            14: ('py_id', NONE), 15: ('py_parent', NONE), 16: ('py_module', NONE), 17: ('id', NONE), 18: ('id_text', 0),
            19: ('phase', 0), 20: ('series', 0), 21: ('value', 0), 22: ('addr', 0), 23: ('total', 0), 24: ('reserved', 0),
            25: ('ret', 0), 26: ('extra', 0), 27: ('captured', 0), 28: ('event', NONE), 29: ('source', NONE), 30: ('set', 0)}
+WITHOUT = {name for name, default in COLUMNS.values() if default == NONE}  # columns in which NONE means that there is no value
 # kind: list of (name, type, default) from id 1 on; type i is zigzag, s a string, p a process
 DICTIONARIES = {
     4: [('pid', 'i', 0), ('pid_text', 's', 0), ('name', 's', 0), ('labels', 's', 0), ('sort_index', 'i', 0),
@@ -457,6 +458,13 @@ def escape(text):
     return ''.join(chr(c) if 32 < c < 127 and c != 92 else '\\%02x' % c for c in text)
 
 
+def text(name, value):
+    """A value of a column as main() prints it."""
+    if isinstance(value, bytes):
+        return escape(value)
+    return 'none' if value == NONE and name in WITHOUT else value
+
+
 def main():
     if len(sys.argv) != 2 or sys.argv[1].startswith('-'):
         asked = sys.argv[1:] in (['-h'], ['--help'])
@@ -465,7 +473,7 @@ def main():
     trace = Trace(open(sys.argv[1], 'rb').read())
     for table, rows in trace.tables.items():
         for row in rows:
-            print(table, *(escape(v) if isinstance(v, bytes) else v for v in row.values()))
+            print(table, *(text(name, v) for name, v in row.items()))
     for issue in trace.issues:
         print('issue', *issue)
 

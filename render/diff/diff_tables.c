@@ -8,6 +8,7 @@
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/diff/diff_verdict.h"
+#include "render/report/apart.h"
 #include "analyze/view/idle_cause.h"
 
 #define COLUMN gp_report_column
@@ -569,10 +570,8 @@ static void add_settings(struct gp_report *r, const struct gp_diff *d)
     put_setting(r, t, "clock tick of durations", d->tick_ns, " ns");
 }
 
-void gp_diff_report(struct gp_report *r, const struct gp_diff *d, const struct gp_diff_report_opts *o)
+static void add_tables(struct gp_report *r, const struct gp_diff *d, const struct gp_diff_report_opts *o)
 {
-    r->title = "trace-diff";
-    gp_diff_tell(r, d);
     if (d->comparable) add_waterfall(r, d, o->top);
     add_gates(r, d);
     add_predictions(r, d);
@@ -593,4 +592,12 @@ void gp_diff_report(struct gp_report *r, const struct gp_diff *d, const struct g
     add_sides(r, d);
     add_steps(r, d);
     add_settings(r, d);
+}
+
+void gp_diff_report(struct gp_report *r, const struct gp_diff *d, const struct gp_diff_report_opts *o)
+{
+    r->title = "trace-diff";
+    gp_diff_tell(r, d);
+    add_tables(r, d, o);
+    gp_report_apart(r);
 }

@@ -11,6 +11,7 @@
 #include "render/hta/hta_sums.h"
 #include "render/page/page_html.h"
 #include "render/page/page_report.h"
+#include "render/report/apart.h"
 #include "render/draw/palette.h"
 #include "render/hta/path_dot.h"
 
@@ -342,8 +343,27 @@ static void put_kinds(struct figure *f, const struct gp_hta *h)
     put_legend(f, kinds, GP_FRAME_KIND_COUNT, sums);
 }
 
+/* The labels of the first N kernels, no two alike, which F keeps. */
+static void label_kernels(struct figure *f, const struct gp_hta *h, const char *labels[TOP_KERNELS], size_t n)
+{
+    struct gp_apart names[TOP_KERNELS] = {{0}};
+    for (size_t i = 0; i < n; i++) {
+        gp_sid name = h->kernels.at[i].name;
+        names[i] = (struct gp_apart){.full = gp_hta_str(h, name), .full_n = gp_string_len(&h->strings, name)};
+        gp_name_kernel_label(&f->text, names[i].full, names[i].full_n);
+        names[i].label = keep(f);
+        names[i].label_n = strlen(names[i].label);
+    }
+    gp_apart(names, n);
+    for (size_t i = 0; i < n; i++) {
+        gp_buf_printf(&f->text, "%s%s", names[i].label, names[i].tag);
+        labels[i] = keep(f);
+    }
+}
+
 void gp_hta_chart_kernels(struct gp_svg *w, const struct gp_hta *h)
 {
+    const char *labels[TOP_KERNELS];
     static const struct gp_chart_series series = {NULL, "compute"};
     struct figure f = {0};
     int64_t whole = 0;
@@ -351,12 +371,12 @@ void gp_hta_chart_kernels(struct gp_svg *w, const struct gp_hta *h)
     if (!whole) return;
     begin_figure(&f, w, "Kernels, copies and sets with the most GPU time", "and their share of it");
     put_kinds(&f, h);
+    label_kernels(&f, h, labels, h->kernels.n < TOP_KERNELS ? h->kernels.n : TOP_KERNELS);
     for (size_t i = 0; i < h->kernels.n && i < TOP_KERNELS; i++) {
         const struct gp_kernel_stat *k = &h->kernels.at[i];
         struct gp_chart_row *row = add_row(&f, 1);
         values_of(&f, i)[0] = k->dur.sum;
-        gp_name_kernel_label(&f.text, gp_hta_str(h, k->name), gp_string_len(&h->strings, k->name));
-        row->label = keep(&f);
+        row->label = labels[i];
         row->full = gp_hta_str(h, k->name);
         row->k = gp_palette_class((enum gp_frame_kind)k->kind);
         row->text = time_and_share(&f, k->dur.sum, whole);

@@ -154,19 +154,25 @@ static void put_facts(struct page *p)
     gp_page_take(&p->w, &p->text, "p", "facts");
 }
 
+/* What the page is about: "a.trace, b.trace", without the folders. */
+static void put_inputs(struct gp_buf *b, const struct gp_hta *h)
+{
+    for (size_t i = 0; i < h->inputs.n && i < 3; i++) {
+        const char *path = gp_hta_str(h, h->inputs.at[i].path), *slash = strrchr(path, '/');
+        if (i) gp_buf_puts(b, ", ");
+        if (!strcmp(path, "-")) gp_buf_puts(b, "standard input");
+        else gp_buf_puts(b, slash && slash[1] ? slash + 1 : path);
+    }
+    if (h->inputs.n > 3) gp_buf_printf(b, " and %zu more", h->inputs.n - 3);
+}
+
 static void put_header(struct page *p)
 {
     gp_page_open(&p->w, "header", NULL);
     gp_page_element(&p->w, "p", "brand", GP_TEXT("gpuprof trace-hta"));
     gp_page_open(&p->w, "h1", NULL);
-    const struct gp_hta *h = p->whole;
-    for (size_t i = 0; i < h->inputs.n && i < 3; i++) {
-        if (i) gp_page_text(&p->w, ", ");
-        const char *path = gp_hta_str(h, h->inputs.at[i].path), *slash = strrchr(path, '/');
-        gp_page_text(&p->w, slash && slash[1] ? slash + 1 : path);
-    }
-    if (h->inputs.n > 3) gp_buf_printf(&p->text, " and %zu more", h->inputs.n - 3);
-    gp_svg_text(&p->w, p->text.data, p->text.n);
+    put_inputs(&p->text, p->whole);
+    gp_svg_text(&p->w, p->text.n ? p->text.data : "", p->text.n);
     p->text.n = 0;
     gp_svg_close(&p->w);
     put_facts(p);
@@ -536,7 +542,10 @@ void gp_hta_html_write(struct gp_buf *out, const struct gp_hta *h, const struct 
 {
     const struct gp_hta *about = gp_hta_about(h, o->whole);
     struct page p = {.h = about, .whole = h, .r = r, .o = o, .all = gp_hta_totals(about)};
-    gp_page_begin(&p.w, out, r->title ? r->title : "trace-hta", &gp_page_report);
+    gp_buf_puts(&p.text, "trace-hta: ");
+    put_inputs(&p.text, h);
+    gp_page_begin(&p.w, out, gp_buf_str(&p.text), &gp_page_report);
+    p.text.n = 0;
     gp_page_open(&p.w, "main", NULL);
     put_header(&p);
     gp_page_quality(&p.w, r);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "render/hta/hta_tables_priv.h"
 #include "render/hta/hta_verdict.h"
+#include "render/report/apart.h"
 
 /* ---- inputs ---- */
 
@@ -142,6 +143,7 @@ void gp_hta_report(struct gp_report *r, const struct gp_hta *h, const struct gp_
         if (strcmp(b->id, "step_list") != 0 || o->steps) build(&m, b, h);
     }
     drop_empty(r);
+    gp_report_apart(r);
     gp_buf_release(&m.label);
     gp_buf_release(&m.plain);
 }

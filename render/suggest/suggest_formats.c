@@ -1,11 +1,13 @@
 #include "render/suggest/suggest_formats.h"
 
+#include <string.h>
+#include "render/draw/text.h"
 #include "render/suggest/suggest_dot.h"
 #include "render/suggest/suggest_html.h"
 #include "render/suggest/suggest_json.h"
 #include "render/suggest/suggest_text.h"
 
-enum { TOP = 20 };
+enum { TOP = 20, FACT_INDENT = 13, RULES_COLUMNS = 80 };
 
 static void put_json(struct gp_buf *b, const struct gp_suggest_answer *a)
 {
@@ -68,12 +70,22 @@ const char *gp_suggest_format_name(size_t i)
     return gp_suggest_formats[i].name;
 }
 
+/* A line of a rule, wrapped behind its name. */
+static void put_fact(struct gp_buf *b, const char *name, const char *text)
+{
+    gp_buf_printf(b, "  %-9s  ", name);
+    gp_text_wrap(b, text, strlen(text), FACT_INDENT, RULES_COLUMNS);
+    gp_buf_putc(b, '\n');
+}
+
 void gp_suggest_rules_write(struct gp_buf *b)
 {
     for (size_t i = 0; gp_rules[i]; i++) {
         const struct gp_rule *r = gp_rules[i];
-        gp_buf_printf(b, "%s%s (%s)\n  looks for  %s\n  needs      %s\n  threshold  %s\n", i ? "\n" : "",
-                      r->name, gp_suggest_type_name(r->type), r->summary, r->needs, r->threshold);
-        if (*r->guard) gp_buf_printf(b, "  except     %s\n", r->guard);
+        gp_buf_printf(b, "%s%s (%s)\n", i ? "\n" : "", r->name, gp_suggest_type_name(r->type));
+        put_fact(b, "looks for", r->summary);
+        put_fact(b, "needs", r->needs);
+        put_fact(b, "threshold", r->threshold);
+        if (*r->guard) put_fact(b, "except", r->guard);
     }
 }

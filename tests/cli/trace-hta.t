@@ -217,7 +217,8 @@ test_expect_success 'the critical path as a graph' '
 '
 
 test_expect_success 'the page is HTML and has the figures' '
-    trace-hta -f html alone.json >out && head -c 15 out | grep -i "<!doctype html>" && grep -q "ncclDevKernel" out
+    trace-hta -f html alone.json >out && head -c 15 out | grep -i "<!doctype html>" && grep -q "ncclDevKernel" out &&
+    grep -q "<title>trace-hta: alone.json<" out && trace-hta -f html <alone.json | grep -q "<title>trace-hta: standard input<"
 '
 
 test_expect_success 'findings lead to pages of the same traces' '

@@ -73,7 +73,7 @@ violations() {
         row("analyze/memory", model() " formats/pickle analyze/math analyze/names analyze/view")
         row("analyze/metrics", model() " formats/metric.h analyze/math analyze/names analyze/cost analyze/view")
         row("render/draw", "analyze/names")
-        row("render/report", "render/draw analyze/view")
+        row("render/report", "render/draw analyze/names analyze/view")
         row("render/page", "render/draw render/report analyze/cost")
         below = " analyze/math analyze/names analyze/view render/draw render/report render/page "
         row("render/calibrate", "analyze/calibrate" below)

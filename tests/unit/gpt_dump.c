@@ -47,6 +47,12 @@ static void print_stack(const struct gp_trace *t, uint32_t stack)
     }
 }
 
+static void print_number(enum gp_column col, uint64_t v)
+{
+    if (v == GP_NO_ID && gp_column_infos[col].dflt == GP_NO_ID) printf("none");
+    else printf("%" PRIu64, v);
+}
+
 static void print_cell(const struct gp_trace *t, enum gp_table table, enum gp_column col, size_t row)
 {
     const struct gp_events *e = &t->events[table];
@@ -66,7 +72,7 @@ static void print_cell(const struct gp_trace *t, enum gp_table table, enum gp_co
         break;
     case GP_COL_ID:
         if (table == GP_SAMPLE) print_stack(t, gp_sample_stack(e, row));
-        else printf("%" PRIu64, v);
+        else print_number(col, v);
         break;
     case GP_COL_NAME:
     case GP_COL_CAT:
@@ -77,7 +83,7 @@ static void print_cell(const struct gp_trace *t, enum gp_table table, enum gp_co
         print_text(t, narrow);
         break;
     default:
-        printf("%" PRIu64, v);
+        print_number(col, v);
     }
 }
 

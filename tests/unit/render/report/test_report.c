@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "formats/base/utf8.h"
+#include "render/report/apart.h"
 #include "render/report/report.h"
 #include "render/report/report_csv.h"
 #include "render/report/report_text.h"
@@ -327,6 +328,50 @@ static void names_that_other_cells_set_apart_have_no_number(void **state)
     gp_report_release(&r);
 }
 
+/* The tag of each of N names with the label "f". */
+static void expect_tags(const char *const *names, const char *const *tags, size_t n)
+{
+    struct gp_apart a[8] = {{0}};
+    for (size_t i = 0; i < n; i++)
+        a[i] = (struct gp_apart){.full = names[i], .full_n = strlen(names[i]), .label = "f", .label_n = 1};
+    gp_apart(a, n);
+    for (size_t i = 0; i < n; i++) assert_string_equal(a[i].tag, tags[i]);
+}
+
+static void names_with_one_label_show_the_argument_that_differs(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"void at::f<8, c10::BFloat16>(int)", "void at::f<4, float>(int)"};
+    expect_tags(types, (const char *const[]){" [BFloat16]", " [float]"}, 2); // rather a word than a number
+    static const char *const numbers[] = {"f<128, 2, g>()", "f<128, 4, g>()", "f<128, 2, g>()"};
+    expect_tags(numbers, (const char *const[]){" [128, 2]", " [128, 4]", " [128, 2]"}, 3);
+    static const char *const both[] = {"f<a, x>", "f<b, x>", "f<a, y>"};
+    expect_tags(both, (const char *const[]){" [a, x]", " [b]", " [a, y]"}, 3);
+    static const char *const forms[] = {"f<a, b<c>, d>", "f<a, e>"};
+    expect_tags(forms, (const char *const[]){" [b]", " [e]"}, 2);
+    static const char *const mangled[] = {"_Z1fIiEvT_",
+                                          "_Z1fIfEvT_"}; // void f<int>(int), void f<float>(float)
+    expect_tags(mangled, (const char *const[]){" [int]", " [float]"}, 2);
+    static const char *const same[] = {"f<a>", "f<a>", "f<a >"};
+    expect_tags(same, (const char *const[]){"", "", ""}, 3);
+}
+
+static void tags_are_in_the_labels_of_a_report(void **state)
+{
+    (void)state;
+    struct gp_report r = {0};
+    struct gp_report_table *t = gp_report_add(&r, "t", "T");
+    gp_report_column(t, "name", "Name", GP_CELL_NAME, 0, NULL);
+    gp_report_put_name(&r, t, "f<int>", 6, "f", 1);
+    gp_report_put_name(&r, t, "g<int>", 6, "g", 1);
+    gp_report_put_none(t);
+    gp_report_put_name(&r, t, "f<long>", 7, "f", 1);
+    gp_report_apart(&r);
+    expect_text(&r, 80, "\nT\n  Name\n  f [int]\n  g\n  -\n  f [long]\n");
+    assert_string_equal(gp_report_cell(t, 0, 0)->text, "f<int>");
+    gp_report_release(&r);
+}
+
 static void full_width_cuts_and_wraps_nothing(void **state)
 {
     (void)state;
@@ -366,6 +411,8 @@ int main(void)
         cmocka_unit_test(names_cannot_speak_to_the_terminal),
         cmocka_unit_test(no_two_rows_read_the_same),
         cmocka_unit_test(names_that_other_cells_set_apart_have_no_number),
+        cmocka_unit_test(names_with_one_label_show_the_argument_that_differs),
+        cmocka_unit_test(tags_are_in_the_labels_of_a_report),
         cmocka_unit_test(full_width_cuts_and_wraps_nothing),
     };
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);
