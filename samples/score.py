@@ -70,6 +70,22 @@ def times(path):
     return plain
 
 
+def spreads(path):
+    """By name the range of the savings of neighbouring rounds, ns, without the quarter at each end: how well they were measured."""
+    rounds = {}
+    for line in path.read_text().splitlines() if path.exists() else []:
+        name, _, words = line.partition("\t")
+        for word in words.split():
+            if name.startswith("plain_") and word.startswith("rounds_ns="):
+                rounds[name.removeprefix("plain_")] = [int(ns) for ns in word.partition("=")[2].split(",")]
+    found = {}
+    for name in rounds:
+        if f"{name}_after" in rounds:
+            low, _, high = statistics.quantiles((a - b for a, b in zip(rounds[name], rounds[f"{name}_after"])), n=4)
+            found[name] = (low, high)
+    return found
+
+
 def predict(tool, path, rule):
     """Priority, low and high end of what RULE predicts, and the step."""
     report = answer(tool, path, "--rule", rule)
@@ -83,10 +99,11 @@ class Score:
         self.rules = {}
         self.false_alarms = self.beyond = 0
 
-    def add(self, rule, priority, low, high, saved, step, left):
-        """A measured saving of a step; LEFT: what there is to gain, the step less the GPU's work."""
+    def add(self, rule, priority, low, high, saved, step, left, spread=None):
+        """A measured saving of a step, and from where to where it was measured; LEFT: what there is to gain, the step less the GPU's work."""
         margin = step // 100 if high == 0 else 0  # no suggestion predicts a saving below what is worth reporting
-        good = low - margin <= saved <= high + margin
+        least, most = spread or (saved, saved)
+        good = low - margin <= max(saved, most) and min(saved, least) <= high + margin
         self.rules.setdefault(rule, []).append((good, 100 * (high - low) / step))
         self.false_alarms += priority == "critical" and saved < step // 100
         self.beyond += priority in ("critical", "high") and low > max(saved, left)
@@ -106,11 +123,11 @@ class Score:
 def jury(tool):
     """Changes in programs of other people's libraries: pytorch/jury_programs.py has them, pairs/jury the recordings before each."""
     folder, score, agreed, both = HERE / "pairs/jury", Score(), 0, 0
-    plain = times(folder / "steps.tsv")
+    plain, spread = times(folder / "steps.tsv"), spreads(folder / "steps.tsv")
     source = (HERE / "pytorch/jury_programs.py").read_text()
     print("| change | rule | recorder | priority | predicted | measured | inside |")
     print("|---|---|---|---|---|---|---|")
-    for name, rule, what in re.findall(r'@pair\("(\w+)", "(\w+)", "([^"]*)"\)', source):
+    for name, rule, what in re.findall(r'@pair\("(\w+)", "(\w+)", "([^"]*)"', source):
         if name not in plain or f"{name}_after" not in plain:
             continue
         first = []
@@ -121,7 +138,7 @@ def jury(tool):
             everything = answer(tool, folder / file)["suggestions"]
             first.append(everything[0]["rule"] if everything else None)
             step, saved = plain[name], plain[name] - plain[f"{name}_after"]
-            good = score.add(rule, priority, low, high, saved, step, step - now["busy_ns"])
+            good = score.add(rule, priority, low, high, saved, step, step - now["busy_ns"], spread.get(name))
             print(f"| {what} | `{rule}` | {recorder} | {priority} | {low / 1e6:.2f} to {high / 1e6:.2f} ms "
                   f"| {saved / 1e6:.2f} of {step / 1e6:.2f} ms | {'yes' if good else 'no'} |")
         if len(first) == 2:

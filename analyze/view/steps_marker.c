@@ -55,6 +55,15 @@ static const struct {
 /* What is named so is part of a step although it may call itself one. */
 static const char *const parts[] = {"optim", "sched", "zero_grad", "backward", "forward", "dataload"};
 
+/* How vLLM calls a step of its engine: "execute_context_1(888)_generation_0(0)", or with a number after the first word. Its layers
+ * may be launched as equal graphs, which must not be taken for steps. */
+static bool is_engine_step(const char *name, size_t n, const char *lower)
+{
+    static const char first[] = "execute_";
+    return n >= sizeof first && !memcmp(name, first, sizeof first - 1) && strstr(lower, "context_") &&
+           strstr(lower, "generation_");
+}
+
 int gp_step_name_rank(const char *name, size_t n, size_t *base, uint64_t *number)
 {
     char lower[128];
@@ -64,6 +73,11 @@ int gp_step_name_rank(const char *name, size_t n, size_t *base, uint64_t *number
     for (size_t i = end > sizeof lower - 1 ? end - (sizeof lower - 1) : 0; i < end; i++)
         lower[k++] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] + 32) : name[i] ? name[i] : ' ';
     lower[k] = 0;
+    if (is_engine_step(name, n, lower)) {
+        *base = strlen("execute");
+        *number = GP_NO_ID;
+        return 0;
+    }
     bool letters = false;
     for (size_t i = 0; i < k; i++) letters |= is_letter(lower[i]);
     if (!letters) return GP_STEP_NEVER;
@@ -136,9 +150,9 @@ static const struct marker_name *read_name(struct markers *m, gp_sid name)
     } else {
         r.rank = gp_step_name_rank(s, n, &base, &r.number);
         bool numbered = r.number != GP_NO_ID;
-        if (!numbered && r.rank != 1 && r.rank != 2) r.rank = GP_STEP_NEVER;
+        if (!numbered && r.rank > 2) r.rank = GP_STEP_NEVER;
         if (r.rank != GP_STEP_NEVER) r.base = intern_base(m, s, base, numbered);
-        if (!numbered) r.rank += 4; /* after those with numbers */
+        if (!numbered && r.rank) r.rank += 4; /* after those with numbers */
     }
     GP_VEC_PUSH(&m->names, r);
     return &m->names.at[m->names.n - 1];

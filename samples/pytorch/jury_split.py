@@ -3,20 +3,21 @@
 usage: jury_split.py TRACE_CONVERT WINDOW.trace OUT
 """
 
+import decimal
 import json
 import pathlib
 import subprocess
 import sys
 
 
-def main():
-    tool, source, out = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+def split(tool, source, out):
     text = subprocess.run([tool, "-q", "--to", "chrome", source], check=True, capture_output=True).stdout
     doc = json.loads(text, parse_float=str)
     events = doc.pop("traceEvents")
-    windows = [(e["name"].partition(":")[2], float(e["ts"]), float(e["ts"]) + float(e["dur"])) for e in events if e.get("ph") == "X" and e["name"].startswith("program:")]
-    for name, begin, end in windows:
-        kept = [e for e in events if e.get("ph") == "M" or begin <= float(e.get("ts", -1)) < end]
+    windows = [(e["name"].partition(":")[2], e["ts"], e["dur"]) for e in events if e.get("ph") == "X" and e["name"].startswith("program:")]
+    for name, ts, dur in windows:
+        begin, end = decimal.Decimal(ts), decimal.Decimal(ts) + decimal.Decimal(dur)
+        kept = [e for e in events if e.get("ph") == "M" or begin <= decimal.Decimal(str(e.get("ts", -1))) < end]
         kept = [e for e in kept if not str(e.get("name", "")).startswith("program:")]
         whole = dict(doc, traceEvents=kept)
         path = out / f"{name}.json"
@@ -42,4 +43,4 @@ def dump(doc):
 
 
 if __name__ == "__main__":
-    main()
+    split(sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]))

@@ -169,6 +169,9 @@ static void test_names_of_steps(void **state)
 {
     (void)state;
     assert_rank("ProfilerStep#12", 0, 12);
+    assert_rank("execute_context_1(888_788544)_generation_0(0)", 0, -1);
+    assert_rank("execute_32_context_0(sq0sk0)_generation_32(sq32sk55086)", 0, -1);
+    assert_rank("execute_model", 3, -1);
     assert_rank("train_step_3", 1, 3);
     assert_rank("iteration 17/100", 1, 17);
     assert_rank("[Step 5]", 1, 5);
@@ -202,6 +205,22 @@ static void test_steps_among_other_ranges(void **state)
     assert_int_equal(h.steps.n, 4);
     assert_step(&h, 1, "iter 1", 115, 215, 2, false);
     assert_step(&h, 3, "iter 3", 315, 370, 2, true);
+    release(&h);
+}
+
+/* The launches of 300 equal layers repeat as those of steps do. */
+static void test_layers_of_an_engine_are_one_step(void **state)
+{
+    (void)state;
+    struct maker m = begin();
+    range(&m, 0, 6050, "execute_context_1(888_788544)_generation_0(0)");
+    for (int i = 0; i < 300; i++) {
+        launch(&m, i * 20 + 10, i * 20 + 12, i * 20 + 18, "attention");
+        launch(&m, i * 20 + 20, i * 20 + 22, i * 20 + 24, "product");
+    }
+    struct gp_hta h = finish(&m, NULL);
+    assert_int_equal(h.steps.n, 1);
+    assert_int_equal(h.steps.at[0].b.gpu_events, 600);
     release(&h);
 }
 
@@ -441,6 +460,7 @@ int main(void)
         cmocka_unit_test(test_kernel_across_the_end),
         cmocka_unit_test(test_names_of_steps),
         cmocka_unit_test(test_steps_among_other_ranges),
+        cmocka_unit_test(test_layers_of_an_engine_are_one_step),
         cmocka_unit_test(test_numbers_alone_are_no_steps),
         cmocka_unit_test(test_marker_of_the_user),
         cmocka_unit_test(test_marker_that_fits_nothing_or_is_wrong),
