@@ -110,7 +110,7 @@ static void ask_small_collectives(struct gp_rule_ctx *c)
     s->operation = gp_rule_item_label(c, longest_collective(c));
     s->current_ns = gp_rule_per_step(c, total);
     s->resource_high_ns = gp_rule_per_step(c, shortest * (count - (int64_t)c->n_steps));
-    s->description = gp_rule_text(c, "%lld collectives per step take less than 100 us each, %s in all",
+    s->description = gp_rule_text(c, "Collectives that take less than 100 us each: %lld per step, %s in all",
                                   (long long)gp_rule_per_step(c, count), gp_rule_ns(c, s->current_ns));
     s->action = gp_rule_text(
         c, "merge the %lld short collectives per step into fewer: %s", (long long)gp_rule_per_step(c, count),

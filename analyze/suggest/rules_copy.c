@@ -319,8 +319,9 @@ static void ask_small_of(struct gp_rule_ctx *c, gp_rule_match *direction, const 
         }
     }
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, dur);
-    s->description = gp_rule_text(c, "%lld copies per step %s move %lld bytes each on average",
-                                  (long long)gp_rule_per_step(c, count), words, (long long)(bytes / count));
+    s->description = gp_rule_text(c, "%lld copies per step %s move %lld byte%s each on average",
+                                  (long long)gp_rule_per_step(c, count), words, (long long)(bytes / count),
+                                  bytes / count == 1 ? "" : "s");
     s->action = gp_rule_text(c, "pack the %lld small copies per step into one",
                              (long long)gp_rule_per_step(c, count));
     s->formula =

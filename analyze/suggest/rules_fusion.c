@@ -317,7 +317,7 @@ static void ask_cast_churn(struct gp_rule_ctx *c)
     if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= CAST_PCT) {
         struct gp_suggestion *s = without(c, items, sum, false);
         s->description =
-            gp_rule_text(c, "%lld kernels per step only convert tensors to another type: %s",
+            gp_rule_text(c, "Kernels that only convert tensors to another type: %lld per step, %s",
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
         s->action =
             gp_rule_text(c, "keep the parameters in the type that the matrix products need, cast unchanging "
@@ -413,9 +413,9 @@ static void ask_layout_churn(struct gp_rule_ctx *c)
     struct sum sum = sum_of(c, items);
     if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= LAYOUT_PCT) {
         struct gp_suggestion *s = without(c, items, sum, false);
-        s->description =
-            gp_rule_text(c, "%lld kernels per step only join tensors or copy them into another order: %s",
-                         (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
+        s->description = gp_rule_text(
+            c, "Kernels that only join tensors or copy them into another order: %lld per step, %s",
+            (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
         bool channels = count_of(c, turns_channels) > 0;
         int64_t norms_ns = channels ? gp_rule_per_step(c, edit_norms(c, s)) : 0;
         s->resource_high_ns += norms_ns;
@@ -519,7 +519,7 @@ static void ask_zero_fill(struct gp_rule_ctx *c)
     if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= FILL_PCT) {
         struct gp_suggestion *s = without(c, items, sum, true);
         s->description =
-            gp_rule_text(c, "%lld kernels per step fill gradients with zeros: %s",
+            gp_rule_text(c, "Kernels that fill gradients with zeros: %lld per step, %s",
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
         s->action =
             gp_rule_text(c, "use optimizer.zero_grad(set_to_none=True), the default since PyTorch 2.0");

@@ -70,7 +70,7 @@ static void ask_tensor_cores(struct gp_rule_ctx *c)
     s->resource_high_ns = less(s->current_ns, (int64_t)(100 / factor));
     s->resource_low_ns = factor > 2 ? less(s->current_ns, (int64_t)(200 / factor)) : 0;
     s->description =
-        gp_rule_text(c, "%lld matrix products per step (%s) run without Tensor Cores, judging by their names",
+        gp_rule_text(c, "Matrix products without Tensor Cores, judging by their names: %lld per step, %s",
                      (long long)gp_rule_per_step(c, count), gp_rule_ns(c, s->current_ns));
     s->action = gp_intern_cstr(
         &c->s->strings,

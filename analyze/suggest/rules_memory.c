@@ -36,7 +36,7 @@ static void ask_memory_access(struct gp_rule_ctx *c)
     s->current_ns = gp_rule_per_step(c, sum.total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum.lost_ns);
     s->description = gp_rule_text(
-        c, "%lld kernels per step (%s) move a lot of memory slowly: the worst reaches %.0f of %.0f GB/s",
+        c, "Kernels (%lld per step, %s) move a lot of memory slowly: the worst reaches %.0f of %.0f GB/s",
         (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), gbps, top->per_s / 1e9);
     s->action = gp_rule_text(c, "make the inputs contiguous where they are created, or read and write whole "
                                 "rows; use compiled or vectorised kernels instead");

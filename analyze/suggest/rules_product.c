@@ -89,7 +89,7 @@ static gp_sid odd_text(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t 
         gp_rule_evidence_count(s, "elements_at_once", few_at_once(c, worst));
         return gp_rule_text(
             c,
-            "%lld 16-bit matrix products per step (%s) load fewer than %d elements at once, as "
+            "16-bit matrix products (%lld per step, %s) load fewer than %d elements at once, as "
             "their sizes or offsets are not multiples of %d; the worst loads %u, by its name",
             (long long)count, gp_rule_ns(c, s->current_ns), ALIGNED, ALIGNED, few_at_once(c, worst));
     }
@@ -97,7 +97,7 @@ static gp_sid odd_text(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t 
     gp_rule_evidence_count(s, "k", p.k);
     gp_rule_evidence_count(s, "n", p.n);
     return gp_rule_text(c,
-                        "%lld 16-bit matrix products per step (%s) have sizes that are not "
+                        "16-bit matrix products (%lld per step, %s) have sizes that are not "
                         "multiples of 8; the worst is %lld x %lld times %lld x %lld",
                         (long long)count, gp_rule_ns(c, s->current_ns), (long long)p.m, (long long)p.k,
                         (long long)p.k, (long long)p.n);
@@ -160,7 +160,7 @@ static void ask_gemm_roof(struct gp_rule_ctx *c)
     s->resource_high_ns = gp_rule_per_step(c, sum.lost_ns);
     double tflops = worst->flops / (double)gp_rule_dur(c, sum.worst) / 1e3;
     s->description = gp_rule_text(c,
-                                  "%lld matrix products per step (%s) run far below what the device can do; "
+                                  "Matrix products (%lld per step, %s) run far below what the device can do; "
                                   "the worst, %lld x %lld times %lld x %lld, runs at %.0f TFLOP/s",
                                   (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns),
                                   (long long)p.m, (long long)p.k, (long long)p.k, (long long)p.n, tflops);

@@ -106,11 +106,11 @@ static void ask_batching(struct gp_rule_ctx *c)
     s->operation = gp_rule_item_label(c, sum.longest);
     s->current_ns = gp_rule_per_step(c, sum.total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum.saved_ns);
-    s->description =
-        gp_rule_text(c,
-                     "%lld kernels per step (%s) are launched in runs of equal kernels with equal grids that "
-                     "fill only part of the device; the longest run has %u",
-                     (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), sum.most);
+    s->description = gp_rule_text(
+        c,
+        "Kernels (%lld per step, %s) are launched in runs of equal kernels with equal grids that "
+        "fill only part of the device; the longest run has %u",
+        (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), sum.most);
     s->action = gp_rule_text(c, "replace each run of equal kernels with one launch: bmm, torch.stack, "
                                 "torch.vmap, or a _foreach_ operator");
     s->formula = gp_rule_text(c, "between nothing and all launches but one per run, with kernels running "

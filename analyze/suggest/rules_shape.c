@@ -71,7 +71,7 @@ static void ask_small_grid(struct gp_rule_ctx *c)
     struct gp_suggestion *s = suggest_shape(c, lost_to_small_grid, &sum);
     if (!s) return;
     s->description = gp_rule_text(c,
-                                  "%lld kernels per step (%s) run with nothing beside them and with fewer "
+                                  "Kernels (%lld per step, %s) run with nothing beside them and with fewer "
                                   "blocks than the device's %d multiprocessors; the worst has %lld",
                                   (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns),
                                   c->props->sms, (long long)occupancy_of(c, sum.worst).blocks);
@@ -126,7 +126,7 @@ static void ask_wave_quantisation(struct gp_rule_ctx *c)
     double waves = occupancy_of(c, sum.worst).waves;
     s->description =
         gp_rule_text(c,
-                     "%lld matrix product or attention kernels per step (%s) need one more wave of blocks "
+                     "Matrix product or attention kernels (%lld per step, %s) need one more wave of blocks "
                      "that is nearly empty; the worst runs %.2f waves",
                      (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), waves);
     s->action = gp_rule_text(
@@ -261,7 +261,7 @@ static void ask_contention(struct gp_rule_ctx *c)
     s->resource_high_ns = gp_rule_per_step(c, sum.excess_ns);
     s->description =
         gp_rule_text(c,
-                     "%lld kernels per step are slower while the device communicates, by %s in all; the "
+                     "Kernels are slower while the device communicates: %lld per step, by %s in all; the "
                      "worst takes %s instead of %s",
                      (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->resource_high_ns),
                      gp_rule_ns(c, sum.beside_ns), gp_rule_ns(c, sum.alone_ns));

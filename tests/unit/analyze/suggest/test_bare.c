@@ -67,6 +67,28 @@ static void the_step_without_the_recorder(void **state)
     end(&p);
 }
 
+/* The only step has a hole of 43 ms between two kernels of its optimizer: no rule but those that look for holes takes it. */
+static void one_long_gap_is_left_alone(void **state)
+{
+    (void)state;
+    struct program p;
+    struct gp_err err;
+    begin(&p);
+    for (int i = 0; i < 40; i++) {
+        host(&p, i == 20 ? 43 * MS : 50 * US);
+        kernel(&p, "void at::native::multi_tensor_apply_kernel<TensorListMetadata<3>, F>(F)", 20 * US);
+    }
+    mk_host(&p.t, GP_RANGE, p.main, 0, p.now, "ProfilerStep#0");
+    gp_trace_finish(&p.t);
+    gp_suggest_init(&p.s, NULL);
+    assert_int_equal(gp_suggest_run(&p.s, &p.t, &err), 0);
+    const struct gp_suggestion *s = said(&p, "optimizer");
+    assert_non_null(s);
+    // at most 40 times 54 us of the host, 15% of that, and 1% of the step of 45 ms
+    assert_in_range(s->saving_high_ns, 1, 40 * 54 * US * 115 / 100 + 460 * US);
+    end(&p);
+}
+
 static void a_measured_step_time_decides(void **state)
 {
     (void)state;
@@ -144,6 +166,7 @@ int main(void)
         cmocka_unit_test(costs_are_per_event_and_part_of_a_gap),
         cmocka_unit_test(the_step_without_the_recorder),
         cmocka_unit_test(a_measured_step_time_decides),
+        cmocka_unit_test(one_long_gap_is_left_alone),
         cmocka_unit_test(unknown_recorders_cost_nothing),
         cmocka_unit_test(a_copy_beside_kernels_saves_the_shorter_of_them),
         cmocka_unit_test(launches_do_not_take_what_one_long_gap_holds),
