@@ -314,6 +314,28 @@ class Processes(unittest.TestCase):
         """)
         self.assertEqual((own, children), (2, ["4 True\n"] * 3))
 
+    def test_ranks_of_torchrun_are_read_together(self):
+        """What torchrun does: four processes with a rank each in their environment."""
+        rank = "import gpu, os, gputrace as gp\ngpu.start()\n" \
+               "with gp.session('train') as s: gpu.launch(1 + int(os.environ['RANK']))\nprint(s.trace)"
+        names, counts, ranks, refused = traced(f"""
+            import os, subprocess
+            children = [subprocess.Popen([sys.executable, "-c", {rank!r}], stdout=subprocess.PIPE, text=True,
+                                         env={{**os.environ, "RANK": str(i), "LOCAL_RANK": str(i % 2), "WORLD_SIZE": "4"}})
+                        for i in range(4)]
+            traces = [c.communicate()[0].strip() for c in children]
+            def rows(x): return x if isinstance(x, list) else x.to_dict("records")
+            try: gp.read([])
+            except ValueError as e: refused = str(e)
+            out([".".join(os.path.basename(t).split(".")[:2]) for t in traces],
+                [[row["count"] for row in rows(gp.read(t))] for t in traces + [traces]],
+                [row["rank"] for row in rows(gp.read(traces, "devices"))], refused)
+        """)
+        self.assertEqual(names, ["train.rank0", "train.rank1", "train.rank2", "train.rank3"])
+        self.assertEqual(counts, [[1], [2], [3], [4], [10]])
+        self.assertEqual(ranks, [0, 1, 2, 3])
+        self.assertEqual(refused, "read: no file is given")
+
     def test_exit_in_a_session(self):
         self.assertIn("SystemExit", traced("gpu.start()\ns = gp.session('s').__enter__()\ngpu.launch(2)\nout('SystemExit')\nsys.exit(0)")[0])
         traced("import os\ngpu.start()\ns = gp.session('s').__enter__()\ngpu.launch(2)\nout(1)\nsys.stdout.flush()\nos._exit(0)")

@@ -197,12 +197,19 @@ def _classify_light(function, args, keywords, flops, bytes_, ceilings):
 
 def read(path, table: str = "kernels"):
     """A trace of any format, or a file of ``to_json()`` or ``to_csv()``, as a pandas DataFrame; without pandas, a list of
-    dicts. TABLE is one of those of ``trace-hta --table help``; of a session's JSON: kernels, ranges, bottlenecks, advice."""
-    path = os.fspath(path)
-    rows = _read_results(path, table)
-    if rows is None:
-        text = _tools.run("trace-hta", "-q", "--allow-empty", "--whole", "-n", "0", "-f", "csv", "-t", table, "--", path)
+    dicts. TABLE is one of those of ``trace-hta --table help``; of a session's JSON: kernels, ranges, bottlenecks, advice.
+    PATH may be several paths: traces of ranks are read together, and rows of results follow one another."""
+    paths = [os.fspath(p) for p in ([path] if isinstance(path, (str, bytes, os.PathLike)) else path)]
+    if not paths:
+        raise ValueError("read: no file is given")
+    results = [_read_results(p, table) for p in paths]
+    if all(r is None for r in results):
+        text = _tools.run("trace-hta", "-q", "--allow-empty", "--whole", "-n", "0", "-f", "csv", "-t", table, "--", *paths)
         rows = _rows(text)
+    elif any(r is None for r in results):
+        raise ValueError(f"{paths[results.index(None)]} is a trace, and others are results: read them separately")
+    else:
+        rows = [row for r in results for row in r]
     try:
         import pandas
     except ImportError:

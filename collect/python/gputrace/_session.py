@@ -25,6 +25,15 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: globals().update(_folder=None, _lock=threading.Lock()))
 
 
+def _rank():
+    """".rank3" where a launcher of several processes gives a rank, as the trace has it, else ""."""
+    for variable in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "LOCAL_RANK"):
+        value = os.environ.get(variable, "")
+        if value.isascii() and value.isdigit() and int(value) < 2**31 - 1:
+            return f".rank{int(value)}"
+    return ""
+
+
 def _path(name):
     """Where a trace goes: $GPUPROF_DIR, or a folder of this process among the temporary files, which stays."""
     global _folder
@@ -37,7 +46,7 @@ def _path(name):
                 _folder = tempfile.mkdtemp(prefix="gputrace-")
         folder = _folder
     plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:100] or "session"
-    return os.path.join(folder, f"{plain}.{os.getpid()}.{next(_numbers)}.trace")
+    return os.path.join(folder, f"{plain}{_rank()}.{os.getpid()}.{next(_numbers)}.trace")
 
 
 def _ms(ns):
