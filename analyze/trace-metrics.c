@@ -57,13 +57,14 @@ static int check(const struct gp_trace *t, const struct gp_metrics *m, const str
     return 0;
 }
 
-static int join(struct gp_front *f, const char *path, struct gp_metrics *m, struct gp_err *err)
+static int join(struct gp_front *f, const char *path, const struct gp_trace *counters, struct gp_metrics *m,
+                struct gp_err *err)
 {
     struct gp_trace t;
     gp_front_inputs(f, &path, 1);
     if (gp_front_trace(f, 0, GP_METRICS_TIMING_NEED, &t, err)) return -1;
     gp_front_warn_issues(f, &t);
-    gp_metrics_join(m, &t);
+    gp_metrics_join(m, counters, &t);
     gp_trace_release(&t);
     return 0;
 }
@@ -104,8 +105,8 @@ static int run(struct gp_front *f, const struct opts *o, struct gp_err *err)
     int failed = t.events[GP_METRIC].n ? gp_metrics_of(&m, &t, &mo, err) : 0;
     failed = failed || check(&t, &m, o, err);
     if (failed) gp_err_context(err, "%s", input);
+    if (!failed && o->join) failed = join(f, o->join, &t, &m, err);
     gp_trace_release(&t);
-    if (!failed && o->join) failed = join(f, o->join, &m, err);
     if (!failed) failed = write_answer(f, o, format, &m, input, err);
     gp_metrics_release(&m);
     return failed;

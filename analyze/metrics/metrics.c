@@ -16,7 +16,6 @@ struct find {
     uint32_t *column_of; /* by entry of the trace's metrics: column, UINT32_MAX: not asked for */
     uint32_t *time_of;   /* by set: which of its values is the time; UINT32_MAX */
     struct gp_launch_keys keys;
-    uint32_t *group_of;   /* by row of GP_METRIC */
     double *weights;      /* by group and column: the sum of what means are weighted by */
     int64_t *recorded_ns; /* by group of kernels: durations of GPU events */
 };
@@ -145,13 +144,13 @@ static void find_groups(struct find *f)
     const struct gp_events *e = &f->t->events[GP_METRIC];
     struct gp_map ranges = {0};
     uint32_t last_config = UINT32_MAX, last = UINT32_MAX; /* launches of one kernel often follow each other */
-    f->group_of = gp_alloc((e->n + 1) * sizeof *f->group_of);
+    f->m->group_of = gp_alloc((e->n + 1) * sizeof *f->m->group_of);
     for (size_t row = 0; row < e->n; row++) {
         uint32_t config = gp_get_config(e, row);
         bool again = config == last_config && !gp_get_cat(e, row);
-        f->group_of[row] = again ? last : group_row(f, &ranges, row);
+        f->m->group_of[row] = again ? last : group_row(f, &ranges, row);
         last_config = gp_get_cat(e, row) ? UINT32_MAX : config;
-        last = f->group_of[row];
+        last = f->m->group_of[row];
     }
     gp_map_release(&ranges);
 }
@@ -273,17 +272,17 @@ static void split_launches(struct find *f)
     struct place *rows = gp_alloc((e->n + 1) * sizeof *rows);
     size_t n = 0;
     for (size_t row = 0; row < e->n; row++)
-        if (f->group_of[row] != UINT32_MAX) rows[n++] = (struct place){sort_value(f, row), (uint32_t)row};
+        if (f->m->group_of[row] != UINT32_MAX) rows[n++] = (struct place){sort_value(f, row), (uint32_t)row};
     f->m->launches_measured = n;
     qsort(rows, n, sizeof *rows, compare_places);
     size_t kept = f->o->top && f->o->top < n ? f->o->top : n;
     f->m->left_out = n - kept;
     f->m->groups.n = 0;
-    for (size_t row = 0; row < e->n; row++) f->group_of[row] = UINT32_MAX;
+    for (size_t row = 0; row < e->n; row++) f->m->group_of[row] = UINT32_MAX;
     for (size_t i = 0; i < kept; i++) {
         const struct gp_config *config = config_of(f->t, rows[i].at);
         uint32_t g = add_group(f, config->name, config);
-        f->group_of[rows[i].at] = g;
+        f->m->group_of[rows[i].at] = g;
         f->m->groups.at[g].ordinal = gp_get_id(e, rows[i].at);
     }
     free(rows);
@@ -299,8 +298,18 @@ static int find_sort_column(const struct gp_metrics *m, const char *sort, size_t
     return gp_fail(err, GP_E_USAGE, -1, "--sort: no such metric in this answer: %s", sort);
 }
 
+/* Group PLACES[G].at is now group G, or beyond the top. */
+static void renumber(struct gp_metrics *m, const struct place *places, size_t n, size_t rows)
+{
+    uint32_t *to = gp_alloc((n + 1) * sizeof *to);
+    for (size_t g = 0; g < n; g++) to[places[g].at] = g < m->groups.n ? (uint32_t)g : UINT32_MAX;
+    for (size_t row = 0; row < rows; row++)
+        if (m->group_of[row] != UINT32_MAX) m->group_of[row] = to[m->group_of[row]];
+    free(to);
+}
+
 /* Sort the groups, and cut all beyond the top. */
-static int sort_groups(struct gp_metrics *m, const struct gp_metrics_opts *o, struct gp_err *err)
+static int sort_groups(struct gp_metrics *m, const struct gp_metrics_opts *o, size_t rows, struct gp_err *err)
 {
     size_t n = m->groups.n, columns = m->columns.n, by = 0;
     if (o->sort && find_sort_column(m, o->sort, &by, err)) return -1;
@@ -322,6 +331,7 @@ static int sort_groups(struct gp_metrics *m, const struct gp_metrics_opts *o, st
         m->left_out += n - o->top;
         m->groups.n = o->top;
     }
+    renumber(m, places, n, rows);
     free(groups);
     free(places);
     return 0;
@@ -359,19 +369,18 @@ int gp_metrics_of(struct gp_metrics *m, const struct gp_trace *t, const struct g
         if (o->per == GP_METRICS_PER_LAUNCH) split_launches(&f);
         begin_stats(&f);
         for (size_t row = 0; row < t->events[GP_METRIC].n; row++)
-            if (f.group_of[row] != UINT32_MAX) add_row(&f, row, f.group_of[row]);
+            if (m->group_of[row] != UINT32_MAX) add_row(&f, row, m->group_of[row]);
         if (o->per == GP_METRICS_PER_LAUNCH) {
             free(f.recorded_ns);
             f.recorded_ns = NULL;
         }
         end_stats(&f);
         know_figures(m);
-        failed = sort_groups(m, o, err);
+        failed = sort_groups(m, o, t->events[GP_METRIC].n, err);
     }
     gp_launch_keys_release(&f.keys);
     free(f.column_of);
     free(f.time_of);
-    free(f.group_of);
     free(f.weights);
     free(f.recorded_ns);
     return failed;
@@ -396,5 +405,6 @@ void gp_metrics_release(struct gp_metrics *m)
     GP_VEC_FREE(&m->chips);
     GP_VEC_FREE(&m->losses);
     free(m->stats);
+    free(m->group_of);
     memset(m, 0, sizeof *m);
 }

@@ -64,12 +64,13 @@ struct gp_metrics {
     GP_VEC(struct gp_metrics_column) columns;
     GP_VEC(struct gp_metrics_group) groups; /* in the order that was asked for */
     struct gp_metrics_stat *stats;          /* group after group */
-    struct gp_counters counters;            /* where figures are among the columns */
-    GP_VEC(gp_sid) chips;                   /* in order of appearance */
-    uint32_t passes;                        /* the most that a launch was run */
-    bool distorted;                         /* times between launches mean nothing */
-    uint64_t launches, launches_measured;   /* of kernels */
-    size_t left_out;                        /* groups beyond the top */
+    uint32_t *group_of;          /* by row of GP_METRIC; UINT32_MAX: in none, or in one that was left out */
+    struct gp_counters counters; /* where figures are among the columns */
+    GP_VEC(gp_sid) chips;        /* in order of appearance */
+    uint32_t passes;             /* the most that a launch was run */
+    bool distorted;              /* times between launches mean nothing */
+    uint64_t launches, launches_measured; /* of kernels */
+    size_t left_out;                      /* groups beyond the top */
     bool joined;
     GP_VEC(struct gp_loss) losses; /* with what and reason of STRINGS */
 };
@@ -78,8 +79,9 @@ struct gp_metrics {
  * case. O(rows x metrics). */
 GP_MUST_CHECK int gp_metrics_of(struct gp_metrics *m, const struct gp_trace *t,
                                 const struct gp_metrics_opts *o, struct gp_err *err);
-/* Times of the groups of kernels from TIMING, a trace of the same program without counters: matched by name, grid and block. */
-void gp_metrics_join(struct gp_metrics *m, const struct gp_trace *timing);
+/* Times of the groups of kernels from TIMING, a trace of the same program without counters: each measured launch of COUNTERS, of
+ * which M is, has the time of the launch at its position (launch_match.h), or the mean of those of its kernel. */
+void gp_metrics_join(struct gp_metrics *m, const struct gp_trace *counters, const struct gp_trace *timing);
 void gp_metrics_release(struct gp_metrics *m);
 
 static inline const struct gp_metrics_stat *gp_metrics_stat(const struct gp_metrics *m, size_t group,

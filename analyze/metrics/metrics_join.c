@@ -1,45 +1,53 @@
-#include <string.h>
-#include "analyze/metrics/launch_key.h"
+#include <stdlib.h>
+#include "analyze/metrics/launch_match.h"
 #include "analyze/metrics/metrics.h"
 
-/* The times of one kernel, grid and block in the other trace. */
+/* The times of what one measured launch is in the other trace, or of all launches of its kernel there. */
 struct timing {
-    uint64_t count;
-    int64_t total_ns;
+    double total_ns; /* exact up to 2^53 ns, 104 days */
+    uint64_t n;
 };
 
-void gp_metrics_join(struct gp_metrics *m, const struct gp_trace *timing)
+static void add(struct timing *t, int64_t ns)
+{
+    t->total_ns += (double)ns;
+    t->n++;
+}
+
+/* Launches that are not one measured launch count for their kernel only. */
+static void add_times(struct timing *rows, struct timing *kernels, const struct gp_launch_match *match,
+                      const struct gp_trace *timing)
 {
     const struct gp_events *gpu = &timing->events[GP_GPU];
-    struct gp_launch_keys keys = {0};
-    GP_VEC(struct timing) times = {0};
     for (size_t i = 0; i < gpu->n; i++) {
-        const struct gp_config *c = gp_gpu_config(timing, i);
-        if (c->kind != GP_KERNEL) continue;
-        uint32_t *at = gp_launch_keys_put(&keys, c);
-        if (*at == UINT32_MAX) {
-            *at = (uint32_t)times.n;
-            GP_VEC_PUSH(&times, (struct timing){0, 0});
-        }
-        times.at[*at].count++;
-        times.at[*at].total_ns += gpu->dur_ns[i];
+        if (match->group[i] == UINT32_MAX) continue;
+        add(&kernels[match->group[i]], gpu->dur_ns[i]);
+        if (match->row[i] != UINT32_MAX) add(&rows[match->row[i]], gpu->dur_ns[i]);
     }
+}
+
+void gp_metrics_join(struct gp_metrics *m, const struct gp_trace *counters, const struct gp_trace *timing)
+{
+    struct gp_launch_match match;
+    gp_launch_match_find(&match, counters, timing);
+    struct timing *rows = gp_zalloc((counters->events[GP_METRIC].n + 1) * sizeof *rows),
+                  *kernels = gp_zalloc((match.groups.n + 1) * sizeof *kernels);
+    double *ns = gp_zalloc((m->groups.n + 1) * sizeof *ns);
+    add_times(rows, kernels, &match, timing);
     m->joined = true;
-    for (size_t g = 0; g < m->groups.n; g++) {
-        struct gp_metrics_group *group = &m->groups.at[g];
-        struct gp_config c = group->config;
-        if (!group->kernel) continue;
-        c.name = gp_intern_find(&timing->strings, gp_metrics_str(m, group->name),
-                                gp_string_len(&m->strings, group->name));
-        const uint32_t *at = c.name != UINT32_MAX ? gp_launch_keys_get(&keys, &c) : NULL;
-        if (!at) continue;
-        const struct timing *k = &times.at[*at];
-        group->joined_by_mean = k->count != group->measured;
-        group->joined_ns =
-            group->joined_by_mean
-                ? (int64_t)((double)k->total_ns / (double)k->count * (double)group->measured + 0.5)
-                : k->total_ns;
+    for (size_t k = 0; k < match.groups.n; k++) {
+        const struct gp_launch_group *g = &match.groups.at[k];
+        for (uint32_t i = 0; i < g->n && kernels[k].n; i++) {
+            uint32_t row = match.rows[g->first + i], at = m->group_of[row];
+            if (at == UINT32_MAX) continue;
+            const struct timing *t = rows[row].n ? &rows[row] : &kernels[k];
+            ns[at] += t->total_ns / (double)t->n;
+            m->groups.at[at].joined_by_mean |= t->n != 1 || !rows[row].n;
+            m->groups.at[at].joined_ns = (int64_t)(ns[at] + 0.5);
+        }
     }
-    GP_VEC_FREE(&times);
-    gp_launch_keys_release(&keys);
+    free(rows);
+    free(kernels);
+    free(ns);
+    gp_launch_match_release(&match);
 }

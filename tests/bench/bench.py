@@ -15,6 +15,7 @@ MEGABYTES = 150
 FOLDED_LINES = 1000000
 COMPILE_MEGABYTES = 15
 SNAPSHOT_ENTRIES = 1818000
+METRIC_LAUNCHES = 1000000
 
 
 class Bench:
@@ -269,9 +270,20 @@ def bench_memory(bench):
           (size, SNAPSHOT_ENTRIES, size / figures[0].seconds / 1e6, figures[0].peak_bytes / 1e6))
 
 
+def bench_metrics(bench):
+    ours, make, peer = bench.tool('trace-metrics'), bench.own('make_metrics'), bench.tool('trace-hta')
+    if not ours or not make:
+        print('skipped: trace-metrics or make_metrics is missing')
+        return
+    trace = bench.file('metrics.trace', [make, 'OUT', str(METRIC_LAUNCHES)])
+    figures = run_against(bench, 'metrics', [ours, '-q', '-o', os.path.join(bench.scratch, 'metrics.txt'), trace],
+                          [[peer, '-q', '-o', os.path.join(bench.scratch, 'metrics-hta.txt'), trace]] if peer else [], '')
+    print('  %d launches with 15 metrics; peak memory %.0f MB (aim: 1 s)' % (METRIC_LAUNCHES, figures[0].peak_bytes / 1e6))
+
+
 BENCHES = {'convert': bench_convert, 'gzip': bench_gzip, 'write': bench_write, 'perfetto': bench_perfetto,
            'decode': bench_decode, 'size': bench_size, 'hta': bench_hta, 'suggest': bench_suggest, 'flame': bench_flame, 'timeline': bench_timeline,
-           'compile': bench_compile, 'memory': bench_memory}
+           'compile': bench_compile, 'memory': bench_memory, 'metrics': bench_metrics}
 
 
 def main():

@@ -100,21 +100,35 @@ static void times_of_another_trace(void **state)
 {
     (void)state;
     struct gp_metrics m;
-    struct gp_trace t;
+    struct gp_trace t, counters;
     struct mm k;
-    of(&m, &(struct gp_metrics_opts){.per = GP_METRICS_PER_KERNEL});
+    struct gp_err err;
+    mm_trace(&counters);
+    assert_int_equal(
+        gp_metrics_of(&m, &counters, &(struct gp_metrics_opts){.per = GP_METRICS_PER_KERNEL}, &err), 0);
     mm_begin(&k, &t);
     for (int i = 0; i < 3; i++) mm_launch(&k, 1000 + i * 1000, 300 + i, "copy", 16, NULL);
     for (int i = 0; i < 4; i++) mm_launch(&k, 9000 + i * 2000, 1000, "product", 132, NULL);
     mm_launch(&k, 30000, 7, "copy", 17, NULL); /* another grid */
     gp_trace_finish(&t);
-    gp_metrics_join(&m, &t);
+    gp_metrics_join(&m, &counters, &t);
     assert_int_equal(m.groups.at[1].joined_ns, 903);
     assert_false(m.groups.at[1].joined_by_mean);
     assert_int_equal(m.groups.at[0].joined_ns, 2000);
     assert_true(m.groups.at[0].joined_by_mean);
-    gp_trace_release(&t);
     gp_metrics_release(&m);
+    // the longest three launches, each with its own time: two products and the third copy
+    struct gp_metrics_opts launches = {.per = GP_METRICS_PER_LAUNCH, .top = 3};
+    assert_int_equal(gp_metrics_of(&m, &counters, &launches, &err), 0);
+    gp_metrics_join(&m, &counters, &t);
+    assert_int_equal(m.groups.n, 3);
+    assert_int_equal(m.groups.at[0].joined_ns, 1000);
+    assert_int_equal(m.groups.at[2].ordinal, 2);
+    assert_int_equal(m.groups.at[2].joined_ns, 302);
+    assert_false(m.groups.at[2].joined_by_mean);
+    gp_metrics_release(&m);
+    gp_trace_release(&t);
+    gp_trace_release(&counters);
 }
 
 static void reductions(void **state)
