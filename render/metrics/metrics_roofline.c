@@ -13,7 +13,7 @@ enum {
     WIDTH = 880,
     NARROW = 360, /* for a narrow window */
     HEIGHT = 460,
-    LEFT = 74,
+    LEFT = 86,
     RIGHT = 16,
     TOP = 16,
     BOTTOM = 44,

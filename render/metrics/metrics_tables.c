@@ -237,6 +237,21 @@ static void tell_uncounted(struct tables *k)
             n, n == 1 ? "kernel" : "kernels");
 }
 
+/* Metrics that were asked for and never had a value. */
+static void tell_missing(struct tables *k)
+{
+    const struct gp_metrics *m = k->m;
+    for (size_t c = 0; c < m->columns.n && m->groups.n && !m->left_out; c++) {
+        uint64_t n = 0;
+        for (size_t g = 0; g < m->groups.n; g++) n += gp_metrics_stat(m, g, c)->n;
+        if (!n)
+            gp_report_note(
+                k->r, GP_TONE_WARN,
+                "%s has no value in any launch: the device does not count it, or not in a MIG instance",
+                gp_metrics_str(m, m->columns.at[c].name));
+    }
+}
+
 static void tell_conditions(struct tables *k)
 {
     const struct gp_metrics *m = k->m;
@@ -249,6 +264,7 @@ static void tell_conditions(struct tables *k)
     if (by_mean)
         gp_report_note(k->r, GP_TONE_WARN,
                        "--join: some kernels have another number of launches there: their times are means");
+    tell_missing(k);
     for (size_t i = 0; i < m->losses.n; i++)
         gp_report_note(k->r, GP_TONE_WARN, "%llu %s: %s", (unsigned long long)m->losses.at[i].count,
                        gp_metrics_str(m, m->losses.at[i].what), gp_metrics_str(m, m->losses.at[i].reason));

@@ -59,7 +59,8 @@ test_expect_success 'ranges: each by its own name, outermost or by name' '
 
 test_expect_success 'a value that the device does not give is missing' '
     $collect --metrics missing__x.sum,dram__bytes_read.sum -o t $app launch 3 2>/dev/null &&
-    trace-metrics -q -f csv --metric missing__x --reduce sum t | tr -d "\r" | grep -c ",sum,$"
+    trace-metrics -q -f csv --metric missing__x --reduce sum t | tr -d "\r" | grep -c ",sum,$" &&
+    trace-metrics t | tr "\n" " " >out && grep "missing__x.sum has no value in any launch" out
 '
 
 # fails TEXT CODE@CALL: that message, the program runs on, and its status is passed on
@@ -75,7 +76,16 @@ test_expect_success 'each way to fail is one line with the way out, and the prog
     fails "libnvperf_host.so is not beside libcupti" 15@host &&
     fails "another tool uses CUPTI in this process" 39@enable &&
     fails "MIG" 43@enable && fails "virtual GPU" 40@enable && fails "confidential" 41@enable && fails "WSL" 45@start &&
+    fails "virtual GPU" 33@enable && fails "mining GPUs" 42@enable && fails "with SLI" 44@set_config &&
+    fails "another profiling API is in use in this process" 36@enable && fails "only the old interface" 38@enable &&
+    fails "refused in this state" 7@start && fails "invalid parameter" 1@set_config && fails "error 12345 of CUPTI" 12345@enable &&
+    fails "internal error of CUPTI" 999@initialize && fails "not permitted (needs root, CAP_SYS_ADMIN" 35@set_config &&
     fails "internal error of CUPTI" 999@decode
+'
+
+test_expect_success 'a chip that this CUPTI does not know is named' '
+    MOCK_METRICS_ERROR=46@host status_of $collect --metrics basic -o t $app launch 30 && test $status = 0 &&
+    grep "GH100: this CUPTI does not know the chip; a later CUDA may" err && grep " kernels, 0 copies" err
 '
 
 test_expect_success 'names that do not exist, and sets that need more passes' '
