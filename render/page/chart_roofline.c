@@ -18,6 +18,7 @@ enum {
     LABEL_COLUMNS = 30,
     NO_FLOP = 13, /* kernels without arithmetic are that far from the left edge */
     RUG = 12,
+    LEVEL = 4,        /* half the size of a mark for a cache */
     LEVELS_LEAST = 5, /* pixels: the radius from which on a circle has marks for the caches */
 };
 static const double LEAST_X = 1e-3, MOST_X = 1e5; /* FLOP per byte that are drawn */
@@ -43,7 +44,8 @@ struct plot {
     size_t points;         /* that are drawn */
     struct spot spots[GP_ROOFLINE_POINTS];
     struct box bars[GP_ROOFLINE_POINTS];
-    struct box taken[TAKEN]; /* by words */
+    struct box levels[GP_ROOFLINE_POINTS]; /* from the marks of the caches to the circle */
+    struct box taken[TAKEN];               /* by words */
     size_t n_taken;
     struct gp_buf text; /* scratch */
 };
@@ -203,6 +205,31 @@ static struct box bar_of(const struct plot *p, const struct gp_roofline_point *q
     return (struct box){from, s.y - 3, to - from, 6};
 }
 
+/* Is there a mark for the L2 cache, or for L1? */
+static bool has_level(const struct gp_roofline_point *q, struct spot s, bool l1)
+{
+    return q->flops > 0 && !s.beyond && s.r >= LEVELS_LEAST && (l1 ? q->l1_bytes : q->l2_bytes) > 0;
+}
+
+static double level_x(const struct plot *p, const struct gp_roofline_point *q, bool l1)
+{
+    bool beyond = false;
+    return clamped(x_of(p, q->flops / (l1 ? q->l1_bytes : q->l2_bytes)), p->at.x, p->at.x + p->at.width,
+                   &beyond);
+}
+
+/* What the marks of the caches cover, to the middle of the circle; without width if there are none. */
+static struct box levels_of(const struct plot *p, const struct gp_roofline_point *q, struct spot s)
+{
+    struct box b = {s.x, s.y, 0, 0};
+    for (int l1 = 0; l1 < 2; l1++) {
+        if (!has_level(q, s, l1)) continue;
+        double x = level_x(p, q, l1), left = fmin(b.x, x - LEVEL), right = fmax(b.x + b.width, x + LEVEL);
+        b = (struct box){left, s.y - LEVEL, right - left, 2 * LEVEL};
+    }
+    return b;
+}
+
 /* ---- marks ---- */
 
 static int64_t px(double v)
@@ -356,7 +383,7 @@ static double room_of(const struct plot *p, struct box box)
         double dy = fmax(fmax(box.y - s.y, s.y - box.y - box.height), 0);
         double d = hypot(dx, dy) - s.r;
         if (d < least) least = d;
-        if (meet(box, p->bars[i])) return 0;
+        if (meet(box, p->bars[i]) || meet(box, p->levels[i])) return 0;
     }
     return least > 0 ? least : 0;
 }
@@ -539,16 +566,16 @@ static void draw_bar(struct plot *p, size_t i)
 }
 
 /* Its operations per byte of the L2 cache and of L1, where those bytes were measured: a square and a triangle on a line
- * through the circle, at the same rate. */
+ * to the circle, at the same rate. */
 static void draw_level(struct plot *p, struct spot s, double x, bool l1)
 {
-    enum { SIZE = 4 };
-    bool beyond = false;
-    x = clamped(x, p->at.x, p->at.x + p->at.width, &beyond);
-    draw_line(p, "lead", x, s.y, s.x, s.y);
+    if (x < s.x - s.r) draw_line(p, "lead", x, s.y, s.x - s.r, s.y);
+    if (x > s.x + s.r) draw_line(p, "lead", s.x + s.r, s.y, x, s.y);
     gp_page_open(p->w, "path", "level");
-    if (l1) gp_buf_printf(&p->text, "M%.2f %.2fl%d %dh-%dz", x, s.y - SIZE, SIZE, 2 * SIZE, 2 * SIZE);
-    else gp_buf_printf(&p->text, "M%.2f %.2fh%dv%dh-%dz", x - SIZE, s.y - SIZE, 2 * SIZE, 2 * SIZE, 2 * SIZE);
+    if (l1) gp_buf_printf(&p->text, "M%.2f %.2fl%d %dh-%dz", x, s.y - LEVEL, LEVEL, 2 * LEVEL, 2 * LEVEL);
+    else
+        gp_buf_printf(&p->text, "M%.2f %.2fh%dv%dh-%dz", x - LEVEL, s.y - LEVEL, 2 * LEVEL, 2 * LEVEL,
+                      2 * LEVEL);
     gp_svg_attr_n(p->w, "d", p->text.data, p->text.n);
     p->text.n = 0;
     gp_svg_close(p->w);
@@ -556,9 +583,8 @@ static void draw_level(struct plot *p, struct spot s, double x, bool l1)
 
 static void draw_levels(struct plot *p, const struct gp_roofline_point *q, struct spot s)
 {
-    if (!(q->flops > 0) || s.beyond || s.r < LEVELS_LEAST) return;
-    if (q->l2_bytes > 0) draw_level(p, s, x_of(p, q->flops / q->l2_bytes), false);
-    if (q->l1_bytes > 0) draw_level(p, s, x_of(p, q->flops / q->l1_bytes), true);
+    for (int l1 = 0; l1 < 2; l1++)
+        if (has_level(q, s, l1)) draw_level(p, s, level_x(p, q, l1), l1);
 }
 
 static void draw_point(struct plot *p, size_t i)
@@ -743,7 +769,7 @@ static void legend_level(struct plot *p, struct legend *l, bool l1, bool draw)
     bool any = false;
     for (size_t i = 0; i < p->points; i++) {
         const struct gp_roofline_point *q = &p->r->points.at[i];
-        any |= q->flops > 0 && p->spots[i].r >= LEVELS_LEAST && (l1 ? q->l1_bytes : q->l2_bytes) > 0;
+        any |= has_level(q, p->spots[i], l1);
     }
     if (!any) return;
     gp_buf_puts(&p->text, l1 ? "per byte of L1" : "per byte of L2");
@@ -792,6 +818,7 @@ static void begin(struct plot *p, const struct gp_chart_roofline *c)
     for (size_t i = 0; i < p->points; i++) {
         p->spots[i] = spot_of(p, &c->r->points.at[i]);
         p->bars[i] = bar_of(p, &c->r->points.at[i], p->spots[i]);
+        p->levels[i] = levels_of(p, &c->r->points.at[i], p->spots[i]);
     }
 }
 

@@ -124,6 +124,25 @@ static void bars_go_from_the_most_bytes_to_the_least(void **state)
     drop(&m);
 }
 
+static void measured_caches_have_marks_at_their_own_intensity(void **state)
+{
+    (void)state;
+    struct sample m;
+    make(&m);
+    m.r.points.at[0].measured_ns = m.r.points.at[0].total_ns;
+    m.r.points.at[0].l2_bytes = 2e9; // 5 FLOP/B
+    m.r.points.at[0].l1_bytes = 4e9; // 2.5, so that the axis begins at 2.5 / 1.3 / 1.6
+    const char *svg = plot(&m, false);
+    // 52 + 684 lg(2.08 x 2) / lg(650 x 2.08 / 2.5), 20 + 420 lg 18 / lg(1.8 1.8 x 208 / 2.5), less 4 pixels each
+    assert_non_null(strstr(svg, "<path class=\"level\" d=\"M202.94 232.90h8v8h-8z\"/>"));
+    assert_non_null(strstr(svg, "<path class=\"level\" d=\"M131.60 232.90l4 8h-8z\"/>"));
+    assert_non_null(strstr(svg, "bytes measured, 5.00 FLOP per byte of L2, 2.50 FLOP per byte of L1\n"));
+    assert_non_null(strstr(svg, ">per byte of L2</text>"));
+    m.r.points.at[0].l1_bytes = 0;
+    assert_null(strstr(plot(&m, false), "per byte of L1"));
+    drop(&m);
+}
+
 static void without_arithmetic_it_is_at_the_left_below_the_slope(void **state)
 {
     (void)state;
@@ -282,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_circle_stands_where_its_figures_are),
         cmocka_unit_test(roofs_bend_where_arithmetic_equals_memory),
         cmocka_unit_test(bars_go_from_the_most_bytes_to_the_least),
+        cmocka_unit_test(measured_caches_have_marks_at_their_own_intensity),
         cmocka_unit_test(without_arithmetic_it_is_at_the_left_below_the_slope),
         cmocka_unit_test(what_is_too_short_is_a_column_of_its_share),
         cmocka_unit_test(names_are_text),
