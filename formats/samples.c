@@ -121,15 +121,17 @@ static uint32_t *join_tracks(const struct gp_trace *t)
 
 /* ---- rows ---- */
 
+#define STATE (UINT32_C(1) << 31)
+
 struct open_frame {
-    uint32_t function; /* UINT32_MAX: garbage is collected */
+    uint32_t function; /* or the name of what the thread does, with STATE */
     int64_t start_ns;
 };
 
 struct expander {
     struct gp_trace *t;
     int64_t period_ns;
-    gp_sid category, garbage;
+    gp_sid category, running, garbage;
     struct functions functions;
     gp_sid *names;                  /* by function, 0: not named yet */
     GP_VEC(struct open_frame) open; /* of the track, outermost first */
@@ -141,7 +143,7 @@ struct expander {
 
 static gp_sid frame_name(struct expander *x, uint32_t function)
 {
-    if (function == UINT32_MAX) return x->garbage;
+    if (function & STATE) return function & ~STATE;
     const struct function *f = &x->functions.list.at[function];
     if (!x->names[function]) x->names[function] = name_frame(x->t, &x->t->stacks.at[f->stack], f->line);
     return x->names[function];
@@ -195,25 +197,37 @@ static void close_from(struct expander *x, uint32_t track, size_t depth, int64_t
     x->open.n = depth;
 }
 
-/* The frames of a sample, outermost first. */
-static void unfold(struct expander *x, size_t row)
+/* The frames of a sample, outermost first, and what the thread does in the innermost. */
+static void unfold(struct expander *x, size_t row, gp_sid does)
 {
     const struct gp_events *e = &x->t->events[GP_SAMPLE];
     size_t n = 0;
     for (uint32_t s = gp_sample_stack(e, row); s; s = x->t->stacks.at[s].parent) n++;
-    bool garbage = e->name[row] == x->garbage && n;
-    GP_VEC_RESERVE(&x->next, n + garbage);
-    x->next.n = n + garbage;
-    if (garbage) x->next.at[n].function = UINT32_MAX;
+    bool state = n && does && does != x->running && !(does & STATE);
+    GP_VEC_RESERVE(&x->next, n + state);
+    x->next.n = n + state;
+    if (state) x->next.at[n].function = does | STATE;
     for (uint32_t s = gp_sample_stack(e, row); s; s = x->t->stacks.at[s].parent)
         x->next.at[--n].function = x->functions.of[s];
 }
 
-/* From BEGIN on the thread has the stack of ROW. */
-static void change(struct expander *x, uint32_t track, size_t row, int64_t begin_ns)
+/* What the thread does in ROW. Of the first samples of a stack the sampler did not ask, so the run after them decides; NEXT is
+ * that run, of the same thread. */
+static gp_sid does_in(const struct expander *x, uint32_t row, const uint32_t *next)
+{
+    const struct gp_events *e = &x->t->events[GP_SAMPLE];
+    bool asked = e->name[row] != x->running || gp_get_total(e, row) >= GP_SAMPLE_STILL;
+    if (asked || !next || e->name[*next] == x->garbage) return e->name[row]; /* garbage is known at once */
+    if (gp_sample_stack(e, row) != gp_sample_stack(e, *next)) return e->name[row];
+    int64_t end = e->start_ns[row] + e->dur_ns[row];
+    return e->start_ns[*next] - end <= GP_SAMPLE_GAP * x->period_ns ? e->name[*next] : e->name[row];
+}
+
+/* From BEGIN on the thread has the stack of ROW and does DOES. */
+static void change(struct expander *x, uint32_t track, size_t row, gp_sid does, int64_t begin_ns)
 {
     size_t same = 0;
-    unfold(x, row);
+    unfold(x, row, does);
     while (same < x->open.n && same < x->next.n && x->open.at[same].function == x->next.at[same].function)
         same++;
     close_from(x, track, same, begin_ns);
@@ -229,7 +243,7 @@ static int64_t border_between(struct expander *x, uint32_t track, int64_t from_n
     uint32_t i = gp_spans_at(&x->calls, track, at);
     while (i != GP_SPAN_NONE && x->calls.list.at[i].parent != GP_SPAN_NONE) i = x->calls.list.at[i].parent;
     if (i != GP_SPAN_NONE) {
-        const struct gp_span *call = &x->calls.list.at[i];
+        const struct gp_row_span *call = &x->calls.list.at[i];
         bool begins = call->begin_ns >= from_ns, ends = call->end_ns <= to_ns;
         bool back = begins && (!ends || at - call->begin_ns < call->end_ns - at);
         at = back ? call->begin_ns : call->end_ns;
@@ -248,7 +262,8 @@ static void expand_track(struct expander *x, uint32_t track, const uint32_t *row
         int64_t at = e->start_ns[rows[i]], end = at + e->dur_ns[rows[i]];
         bool near = i && at - last_ns <= GP_SAMPLE_GAP * x->period_ns;
         if (i && !near) close_from(x, track, 0, border_between(x, track, last_ns, last_ns + 2 * half));
-        change(x, track, rows[i], border_between(x, track, near ? last_ns : at - 2 * half, at));
+        gp_sid does = does_in(x, rows[i], i + 1 < n ? &rows[i + 1] : NULL);
+        change(x, track, rows[i], does, border_between(x, track, near ? last_ns : at - 2 * half, at));
         if (!i || end > last_ns) last_ns = end;
     }
     if (n) close_from(x, track, 0, border_between(x, track, last_ns, last_ns + 2 * half));
@@ -298,7 +313,8 @@ void gp_samples_expand(struct gp_trace *t)
     struct expander x = {.t = t,
                          .period_ns = gp_samples_period(t),
                          .category = gp_intern_cstr(&t->strings, GP_SAMPLED_CATEGORY),
-                         .garbage = gp_intern_cstr(&t->strings, GP_SAMPLED_GARBAGE)};
+                         .garbage = gp_intern_cstr(&t->strings, GP_SAMPLED_GARBAGE),
+                         .running = gp_intern_cstr(&t->strings, GP_SAMPLED_RUNNING)};
     uint32_t *to = join_tracks(t);
     find_functions(&x.functions, t);
     x.names = gp_zalloc((x.functions.list.n + 1) * sizeof *x.names);

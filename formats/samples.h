@@ -13,13 +13,28 @@
 
 #include "formats/trace.h"
 
-/* The category of rows that are made of samples, and the name of the innermost of them while Python collects garbage. */
+/* The category of rows that are made of samples. */
 #define GP_SAMPLED_CATEGORY "python_sampled"
-#define GP_SAMPLED_GARBAGE  "garbage collection"
-/* The names of other samples that analyses know. */
+/* What a thread was doing, the name of a sample: running, or X(part of an identifier, name). All but the first are also names of
+ * rows, inside the row of the innermost function. */
 #define GP_SAMPLED_RUNNING "running"
+#define GP_SAMPLED_LOCK    "waiting for a lock"
+#define GP_SAMPLED_GIL     "waiting for the GIL"
+#define GP_SAMPLED_GARBAGE "garbage collection"
+#define GP_SAMPLED_STATES(X)                                                                                 \
+    X(LOCK, GP_SAMPLED_LOCK)                                                                                 \
+    X(GIL, GP_SAMPLED_GIL)                                                                                   \
+    X(READ, "waiting for input")                                                                             \
+    X(WRITE, "waiting for output")                                                                           \
+    X(SLEEP, "sleeping")                                                                                     \
+    X(DRIVER, "in the driver")                                                                               \
+    X(CHILD, "waiting for a process")                                                                        \
+    X(COLLECT, GP_SAMPLED_GARBAGE)                                                                           \
+    X(OTHER, "in the kernel")
 
 enum { GP_SAMPLE_GAP = 4 };
+/* So many equal stacks the sampler sees before it asks the kernel what a thread does; until then it calls it running. */
+enum { GP_SAMPLE_STILL = 2 };
 
 /* Add rows of GP_PYTHON for the samples of T, on the track of the same thread that has other events, if there is
  * one; the samples move there, too. Does nothing if T holds no samples or does not need Python. */

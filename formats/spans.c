@@ -4,7 +4,7 @@
 
 static int by_track_and_begin(const void *a, const void *b)
 {
-    const struct gp_span *x = a, *y = b;
+    const struct gp_row_span *x = a, *y = b;
     if (x->track != y->track) return x->track < y->track ? -1 : 1;
     if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns ? -1 : 1;
     return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
@@ -15,7 +15,7 @@ static void add_table(struct gp_spans *s, const struct gp_events *e, const uint8
     for (size_t i = 0; i < e->n && s->list.n < GP_SPAN_NONE; i++) {
         int64_t begin = e->start_ns[i], dur = e->dur_ns[i];
         if (!wanted[e->track[i]] || !gp_time_fits(begin) || dur <= 0 || dur > GP_DURATION_MOST) continue;
-        GP_VEC_PUSH(&s->list, ((struct gp_span){begin, begin + dur, e->track[i], GP_SPAN_NONE}));
+        GP_VEC_PUSH(&s->list, ((struct gp_row_span){begin, begin + dur, e->track[i], GP_SPAN_NONE}));
     }
 }
 
@@ -23,7 +23,7 @@ static void nest(struct gp_spans *s)
 {
     uint32_t open = GP_SPAN_NONE;
     for (uint32_t i = 0; i < s->list.n; i++) {
-        struct gp_span *p = &s->list.at[i];
+        struct gp_row_span *p = &s->list.at[i];
         if (open != GP_SPAN_NONE && s->list.at[open].track != p->track) open = GP_SPAN_NONE;
         while (open != GP_SPAN_NONE && s->list.at[open].end_ns < p->end_ns) open = s->list.at[open].parent;
         p->parent = open;

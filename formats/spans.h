@@ -13,15 +13,15 @@
 
 #define GP_SPAN_NONE UINT32_MAX
 
-struct gp_span {
+struct gp_row_span {
     int64_t begin_ns, end_ns;
     uint32_t track;
     uint32_t parent; /* the innermost span that began before and ends no earlier; GP_SPAN_NONE: none */
 };
 
 struct gp_spans {
-    GP_VEC(struct gp_span) list; /* by track, then by begin, longer ones first */
-    uint32_t *first;             /* by track: its first span; one more than there are tracks */
+    GP_VEC(struct gp_row_span) list; /* by track, then by begin, longer ones first */
+    uint32_t *first;                 /* by track: its first span; one more than there are tracks */
 };
 
 /* The rows of the tables in TABLES (bits as in GP_NEED) on the tracks that WANTED marks. Rows whose times are wild are left

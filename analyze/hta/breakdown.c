@@ -208,6 +208,7 @@ static void xfer_culprit(struct gp_xfer *x, struct gp_idle_culprit *c)
     gp_xfer_i64(x, &c->idle_ns);
     gp_xfer_i64(x, &c->longest_ns);
     gp_xfer_u64(x, &c->gaps);
+    gp_xfer_u64(x, &c->samples);
     gp_xfer_i64(x, &c->longest_at_ns);
 }
 

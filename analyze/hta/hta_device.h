@@ -27,8 +27,8 @@ struct gp_idle_culprit {
     uint32_t cause;                /* enum gp_idle_cause */
     gp_sid range, python, op, api; /* labels as in flame graphs; 0: none was open */
     int64_t idle_ns, longest_ns;
-    uint64_t gaps;
-    int64_t longest_at_ns; /* where the longest begins, on the clock of the trace */
+    uint64_t gaps, samples; /* samples: of the thread's stack, in that time; 0: none were taken */
+    int64_t longest_at_ns;  /* where the longest begins, on the clock of the trace */
 };
 
 /* GPU time of one kernel on one device; only while a trace is added. */

@@ -3,7 +3,9 @@
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
 #include "analyze/view/idle_walk.h"
+#include "analyze/names/known.h"
 #include "analyze/names/names.h"
+#include "analyze/view/sample_count.h"
 
 /* ---- the innermost frames of each sort ---- */
 
@@ -26,13 +28,14 @@ struct sum {
 struct adder {
     struct gp_hta_idle *idle;
     const struct gp_view *v;
+    struct gp_sample_count samples;
     uint32_t *stack_of; /* by host event: number of its stack, NO_STACK: not known yet */
     GP_VEC(struct stack) stacks;
     GP_VEC(uint32_t) chain;  /* for stack_of(); empty */
     struct gp_map inner;     /* hash of a stack -> its number */
     struct gp_map inside;    /* stack, sort and name of an event inside it -> the stack of that */
     GP_VEC(struct sum) sums; /* of the device at hand */
-    GP_VEC(uint32_t) sum_of; /* by stack << 3 | cause: 1 + its sum, 0: none */
+    GP_VEC(uint32_t) sum_of; /* by stack << CAUSE_BITS | cause: 1 + its sum, 0: none */
     uint32_t device;
     int64_t gap_begin_ns; /* the gap at hand */
     bool in_gap;
@@ -40,6 +43,7 @@ struct adder {
 };
 
 #define NO_STACK UINT32_MAX
+enum { CAUSE_BITS = 4 };
 
 #define NOT_SHOWN UINT32_MAX
 
@@ -48,7 +52,8 @@ static gp_sid make_label(struct adder *a, enum sort sort, gp_sid name)
     const char *text = gp_trace_str(a->v->t, name);
     size_t n = gp_string_len(&a->v->t->strings, name);
     struct gp_buf label = {0};
-    if (!name || (sort == SORT_PYTHON && gp_name_is_glue(text, n))) return NOT_SHOWN;
+    if (!name || (sort == SORT_PYTHON && (gp_name_is_glue(text, n) || gp_frame_is_state(text))))
+        return NOT_SHOWN;
     if (sort == SORT_RANGE) gp_name_range_label(&label, text, n);
     else if (sort == SORT_PYTHON) gp_name_python_label(&label, text, n);
     else if (sort == SORT_OP) gp_name_op_label(&label, text, n);
@@ -124,7 +129,7 @@ static void close_gap_of(struct sum *s)
 static void add_to_culprit(struct adder *a, const struct gp_idle_piece *p)
 {
     uint32_t stack = stack_of(a, p->node);
-    size_t key = (size_t)stack << 3 | p->cause;
+    size_t key = (size_t)stack << CAUSE_BITS | p->cause;
     if (key >= a->sum_of.n) {
         GP_VEC_RESERVE(&a->sum_of, key + 1);
         memset(a->sum_of.at + a->sum_of.n, 0, (a->sum_of.cap - a->sum_of.n) * sizeof *a->sum_of.at);
@@ -147,6 +152,9 @@ static void add_to_culprit(struct adder *a, const struct gp_idle_piece *p)
     }
     s->gap_ns += p->end_ns - p->begin_ns;
     s->c.idle_ns += p->end_ns - p->begin_ns;
+    if (p->node != GP_HOST_NONE)
+        s->c.samples +=
+            gp_sample_count(&a->samples, gp_host_track(&a->v->hs, p->node), p->begin_ns, p->end_ns);
 }
 
 static int by_time(const void *a, const void *b)
@@ -158,7 +166,7 @@ static int by_time(const void *a, const void *b)
 }
 
 enum { MOST_CULPRITS = 100 };
-_Static_assert(GP_IDLE_CAUSE_COUNT <= 8, "three bits hold a cause");
+_Static_assert(GP_IDLE_CAUSE_COUNT <= 1 << CAUSE_BITS, "these bits hold a cause");
 
 /* What was added up for the device at hand becomes its culprits. */
 static void finish_device(struct adder *a)
@@ -184,7 +192,7 @@ static void finish_device(struct adder *a)
     }
     free(c);
     for (size_t i = 0; i < a->sums.n; i++)
-        a->sum_of.at[(size_t)a->sums.at[i].stack << 3 | a->sums.at[i].c.cause] = 0;
+        a->sum_of.at[(size_t)a->sums.at[i].stack << CAUSE_BITS | a->sums.at[i].c.cause] = 0;
     a->sums.n = 0;
 }
 
@@ -212,10 +220,12 @@ static void *add_idle(void *arg)
     struct adder a = {.idle = idle, .v = v};
     a.stack_of = gp_alloc(((size_t)v->hs.n + 1) * sizeof *a.stack_of);
     memset(a.stack_of, 0xff, ((size_t)v->hs.n + 1) * sizeof *a.stack_of);
+    gp_sample_count_init(&a.samples, v->t);
     GP_VEC_PUSH(&a.stacks, (struct stack){{0}});
     gp_idle_walk(v, add_piece, &a);
     finish_device(&a);
     free(a.stack_of);
+    gp_sample_count_release(&a.samples);
     for (int i = 0; i < SORT_COUNT; i++) free(a.label_of[i]);
     GP_VEC_FREE(&a.stacks);
     GP_VEC_FREE(&a.sums);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "formats/base/count.h"
 #include "formats/base/str.h"
+#include "formats/samples.h"
 
 static bool has(const char *name, const char *part)
 {
@@ -155,6 +156,53 @@ bool gp_copy_is_pageable(const char *name)
 bool gp_copy_is_pinned(const char *name)
 {
     return has(name, "Pinned") || has(name, "pinned");
+}
+
+/* ---- Python frames ---- */
+
+enum gp_host_work gp_frame_work(const char *name)
+{
+    enum where { WHOLE, BEGINS, PART };
+    static const struct {
+        const char *text;
+        enum where where;
+        enum gp_host_work work;
+    } known[] = {
+        {GP_SAMPLED_GARBAGE, WHOLE, GP_WORK_GARBAGE},
+        {"<built-in function collect>", WHOLE, GP_WORK_GARBAGE},
+        {"<built-in method collect of module", BEGINS, GP_WORK_GARBAGE},
+        {GP_SAMPLED_LOCK, WHOLE, GP_WORK_LOCK},
+        {GP_SAMPLED_GIL, WHOLE, GP_WORK_LOCK},
+        {"<built-in method acquire of _thread.", BEGINS, GP_WORK_LOCK},
+        {"<built-in method __enter__ of _thread.", BEGINS, GP_WORK_LOCK},
+        {"logging/", BEGINS, GP_WORK_LOGGING},
+        {"/logging/__init__.py(", PART, GP_WORK_LOGGING},
+        {"/logging/handlers.py(", PART, GP_WORK_LOGGING},
+        {"loguru/_", BEGINS, GP_WORK_LOGGING},
+        {"<frozen importlib.", BEGINS, GP_WORK_IMPORT},
+        {"importlib/__init__.py(", BEGINS, GP_WORK_IMPORT},
+        {"/importlib/__init__.py(", PART, GP_WORK_IMPORT},
+    };
+    for (size_t i = 0; i < GP_COUNT(known); i++) {
+        const char *text = known[i].text;
+        bool same = known[i].where == WHOLE    ? !strcmp(name, text)
+                    : known[i].where == BEGINS ? gp_starts(name, text)
+                                               : has(name, text);
+        if (same) return known[i].work;
+    }
+    return GP_WORK_OTHER;
+}
+
+bool gp_frame_is_state(const char *name)
+{
+    static const char *const states[] = {
+#define X(id, text) text,
+        GP_SAMPLED_STATES(X)
+#undef X
+    };
+    for (size_t i = 0; i < GP_COUNT(states); i++)
+        if (!strcmp(name, states[i])) return true;
+    return false;
 }
 
 /* ---- calls: "cudaLaunchKernel", "cuLaunchKernelEx", "hipModuleLaunchKernel" ---- */

@@ -54,6 +54,16 @@ bool gp_copy_on_device(const char *name);
 bool gp_copy_is_pageable(const char *name);
 bool gp_copy_is_pinned(const char *name);
 
+/* ---- Python frames ---- */
+
+/* What a frame of the host does instead of launching work. */
+enum gp_host_work { GP_WORK_OTHER, GP_WORK_GARBAGE, GP_WORK_LOCK, GP_WORK_LOGGING, GP_WORK_IMPORT };
+
+/* By the name of a frame as profilers and samples write it ("logging/__init__.py(1624): _log"). */
+enum gp_host_work gp_frame_work(const char *name);
+/* Not a function, but what a thread was doing when it was sampled: see formats/samples.h. */
+bool gp_frame_is_state(const char *name);
+
 /* ---- calls ---- */
 
 bool gp_call_launches_graph(const char *name);

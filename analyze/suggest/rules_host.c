@@ -155,6 +155,111 @@ const struct gp_rule gp_rule_recompilation = {
     .gaps = true,
 };
 
+/* ---- what Python does instead of launching ---- */
+
+static bool collects_garbage(const char *name)
+{
+    return gp_frame_work(name) == GP_WORK_GARBAGE;
+}
+
+static bool waits_for_lock(const char *name)
+{
+    return gp_frame_work(name) == GP_WORK_LOCK;
+}
+
+static bool writes_log(const char *name)
+{
+    return gp_frame_work(name) == GP_WORK_LOGGING;
+}
+
+static bool imports(const char *name)
+{
+    return gp_frame_work(name) == GP_WORK_IMPORT;
+}
+
+/* The kinds of such work: rules are made of them below. */
+static const struct pause {
+    bool (*is)(const char *name);
+    enum gp_idle_cause cause;
+    struct texts texts;
+} pauses[] = {
+    {collects_garbage,
+     GP_IDLE_GARBAGE,
+     {"Python collects garbage while the GPU waits",
+      "call gc.freeze() after the set-up and gc.disable() in the loop, and gc.collect() where no step waits "
+      "for it",
+      "a replay of the steps with that host time, or without it",
+      "memory that only cycles hold may stay longer",
+      "record again and run trace-diff: expect less idle_garbage_collection", 50}},
+    {waits_for_lock,
+     GP_IDLE_LOCK,
+     {"The launching thread waits for a lock or for another thread",
+      "look at what holds the lock (trace2timeline shows the samples of all threads): do less while it is "
+      "held, or do "
+      "it in another process if it is Python's own lock",
+      "a replay of the steps with that host time, or without it",
+      "the other thread's work can be done elsewhere or later",
+      "record again and run trace-diff: expect less idle_lock", 0}},
+    {writes_log,
+     GP_IDLE_LOGGING,
+     {"The launching thread writes log messages",
+      "log less often, or use logging.handlers.QueueHandler so that another thread formats and writes",
+      "a replay of the steps with that host time, or without it", "another thread can write them",
+      "record again and run trace-diff: expect less idle_logging", 50}},
+    {imports,
+     GP_IDLE_IMPORT,
+     {"The launching thread imports modules inside steps",
+      "import them before the first step, at the top of the file",
+      "a replay of the steps with that host time, or without it",
+      "it happens throughout the run, not only in these steps",
+      "record again and run trace-diff: expect less idle_import", 50}},
+};
+
+static void ask_pause(struct gp_rule_ctx *c, const struct pause *p)
+{
+    int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
+    int64_t total = gp_rule_host_time(c, GP_PYTHON, p->is, by_call, &count);
+    if (gp_pct(total, c->plan_ns) >= INPUT_PCT && c->idle_ns[p->cause] > 0)
+        suggest(c, by_call, total, count, &p->texts);
+    free(by_call);
+}
+
+static void ask_garbage_collection(struct gp_rule_ctx *c)
+{
+    ask_pause(c, &pauses[0]);
+}
+
+static void ask_lock_wait(struct gp_rule_ctx *c)
+{
+    ask_pause(c, &pauses[1]);
+}
+
+static void ask_logging(struct gp_rule_ctx *c)
+{
+    ask_pause(c, &pauses[2]);
+}
+
+static void ask_import(struct gp_rule_ctx *c)
+{
+    ask_pause(c, &pauses[3]);
+}
+
+#define PAUSE_RULE(NAME, TYPE, SUMMARY)                                                                      \
+    const struct gp_rule gp_rule_##NAME = {                                                                  \
+        .name = #NAME,                                                                                       \
+        .type = TYPE,                                                                                        \
+        .summary = SUMMARY,                                                                                  \
+        .needs = "Python frames, or samples of them (gpuprof-collect --sample)",                             \
+        .threshold = "5% of the time",                                                                       \
+        .guard = "what the GPU does not wait for; other threads",                                            \
+        .run = ask_##NAME,                                                                                   \
+        .gaps = true,                                                                                        \
+    }
+PAUSE_RULE(garbage_collection, GP_SUGGEST_OVERLAP, "the GPU waits while Python collects garbage");
+PAUSE_RULE(lock_wait, GP_SUGGEST_SYNC, "the GPU waits while the launching thread waits for a lock");
+PAUSE_RULE(logging, GP_SUGGEST_OVERLAP, "the GPU waits while the launching thread writes log messages");
+PAUSE_RULE(import, GP_SUGGEST_OVERLAP, "the GPU waits while the launching thread imports modules");
+
 /* ---- loading data ---- */
 
 static bool loads_in_range(const char *name)
@@ -200,6 +305,7 @@ void gp_rule_find_held(struct gp_rule_ctx *c)
     if (least < GP_RULE_LONG_NS) least = GP_RULE_LONG_NS;
     if (least < usual * GP_RULE_LONG_TIMES) least = usual * GP_RULE_LONG_TIMES;
     gp_rule_input_time(c, input, NULL);
+    for (size_t i = 0; i < GP_COUNT(pauses); i++) gp_rule_host_time(c, GP_PYTHON, pauses[i].is, input, NULL);
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         struct gp_rule_call *call = &c->calls[k];
         call->held_ns = input[k] < call->before_ns ? input[k] : call->before_ns;

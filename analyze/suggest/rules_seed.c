@@ -507,6 +507,10 @@ static bool edit_cause(const struct gp_rule_ctx *c, enum gp_idle_cause cause, st
     case GP_IDLE_HOST:
     case GP_IDLE_LAUNCH:
     case GP_IDLE_DATA:
+    case GP_IDLE_GARBAGE:
+    case GP_IDLE_LOCK:
+    case GP_IDLE_LOGGING:
+    case GP_IDLE_IMPORT:
     case GP_IDLE_ALLOCATION:
         for (uint32_t k = 0; s && k < c->p->calls.n; k++) {
             GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, k, c->calls[k].before_ns / 2}));

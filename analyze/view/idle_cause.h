@@ -12,6 +12,11 @@
     X(GP_IDLE_DEPENDENCY, "dependency", "queued work waited for another stream or event",                    \
       "waited for another stream")                                                                           \
     X(GP_IDLE_DATA, "data_loading", "the host was loading data", "the host loaded data")                     \
+    X(GP_IDLE_GARBAGE, "garbage_collection", "Python collected garbage", "Python collected garbage")         \
+    X(GP_IDLE_LOCK, "lock", "the host waited for a lock, another thread or Python's own lock",               \
+      "waited for a lock")                                                                                   \
+    X(GP_IDLE_LOGGING, "logging", "the host was writing log messages", "the host wrote log messages")        \
+    X(GP_IDLE_IMPORT, "import", "the host was importing modules", "the host imported modules")               \
     X(GP_IDLE_ALLOCATION, "blocking_call", "the host was in a blocking allocation, free or copy",            \
       "blocking allocation or copy")                                                                         \
     X(GP_IDLE_QUEUED, "kernel_gap", "the GPU paused between queued kernels", "between queued kernels")       \

@@ -61,6 +61,7 @@ static const int64_t EARLIEST = -(INT64_MAX / 2), LATEST = INT64_MAX / 2;
 
 /* What is known about a name, so that each is looked at once. */
 enum { AS_CALL = 1, AS_CALL_WAITS = 2, AS_FRAME = 4, AS_FRAME_LOADS = 8, AS_RANGE = 16, AS_RANGE_LOADS = 32 };
+enum { WORK_SHIFT = 8 };        /* three bits: enum gp_host_work of a Python frame */
 #define SECOND (UINT32_MAX - 1) /* no thread: see tell_thread */
 enum { CALL_SHIFT = 6 };        /* two bits: 0 host, 1 synchronises, 2 blocks */
 
@@ -82,7 +83,7 @@ struct walk {
     const struct gp_view *v;
     gp_idle_fn *fn;
     void *ctx;
-    uint8_t *of_name;        /* by sid: AS_* */
+    uint16_t *of_name;       /* by sid: AS_* */
     uint8_t *of_node;        /* by host event: 1 + cause of time in it; 0: not looked at yet */
     GP_VEC(uint32_t) chain;  /* for cause_of_node(); empty */
     uint32_t *stream_of;     /* by track: index into view->streams */
@@ -142,17 +143,17 @@ static void tell(struct walk *w, int64_t end_ns, enum gp_idle_cause cause, uint3
 
 /* ---- what the host was doing ---- */
 
-static uint8_t look_at_name(struct walk *w, enum gp_table table, gp_sid name)
+static unsigned look_at_name(struct walk *w, enum gp_table table, gp_sid name)
 {
-    uint8_t *known = &w->of_name[name], bit = table == GP_API     ? AS_CALL
-                                              : table == GP_RANGE ? AS_RANGE
-                                                                  : AS_FRAME;
+    uint16_t *known = &w->of_name[name];
+    uint16_t bit = table == GP_API ? AS_CALL : table == GP_RANGE ? AS_RANGE : AS_FRAME;
     if (*known & bit) return *known;
     const char *text = gp_trace_str(w->v->t, name);
     *known |= bit;
+    if (bit == AS_FRAME) *known |= (uint16_t)((unsigned)gp_frame_work(text) << WORK_SHIFT);
     if (table == GP_API) {
         enum gp_idle_cause cause = gp_idle_call_cause(text);
-        if (cause != GP_IDLE_HOST) *known |= (uint8_t)((cause == GP_IDLE_SYNC ? 1u : 2u) << CALL_SHIFT);
+        if (cause != GP_IDLE_HOST) *known |= (uint16_t)((cause == GP_IDLE_SYNC ? 1u : 2u) << CALL_SHIFT);
         if (gp_call_orders_wait(text)) *known |= AS_CALL_WAITS;
     } else if (gp_idle_loads_data(table, text, gp_string_len(&w->v->t->strings, name))) {
         *known |= table == GP_RANGE ? AS_RANGE_LOADS : AS_FRAME_LOADS;
@@ -160,16 +161,29 @@ static uint8_t look_at_name(struct walk *w, enum gp_table table, gp_sid name)
     return *known;
 }
 
+/* Garbage is collected wherever it is; other work of frames is what is around it, if that is known. */
+static enum gp_idle_cause cause_of_work(enum gp_host_work work, enum gp_idle_cause around)
+{
+    static const enum gp_idle_cause causes[] = {[GP_WORK_OTHER] = GP_IDLE_HOST,
+                                                [GP_WORK_GARBAGE] = GP_IDLE_GARBAGE,
+                                                [GP_WORK_LOCK] = GP_IDLE_LOCK,
+                                                [GP_WORK_LOGGING] = GP_IDLE_LOGGING,
+                                                [GP_WORK_IMPORT] = GP_IDLE_IMPORT};
+    return around == GP_IDLE_HOST || work == GP_WORK_GARBAGE ? causes[work] : around;
+}
+
 /* The cause of host time in node ID, from that of the node around it. */
 static enum gp_idle_cause cause_inside(struct walk *w, uint32_t id, enum gp_idle_cause around)
 {
     const struct gp_host_event *ev = &w->v->hs.nodes[id];
-    uint8_t known = look_at_name(w, (enum gp_table)ev->table, w->v->t->events[ev->table].name[ev->row]);
+    unsigned known = look_at_name(w, (enum gp_table)ev->table, w->v->t->events[ev->table].name[ev->row]);
     if (ev->table == GP_API) {
-        unsigned call = known >> CALL_SHIFT;
+        unsigned call = known >> CALL_SHIFT & 3;
         return call == 1 ? GP_IDLE_SYNC : call == 2 ? GP_IDLE_ALLOCATION : around;
     }
-    return known & (ev->table == GP_RANGE ? AS_RANGE_LOADS : AS_FRAME_LOADS) ? GP_IDLE_DATA : around;
+    if (known & (ev->table == GP_RANGE ? AS_RANGE_LOADS : AS_FRAME_LOADS)) return GP_IDLE_DATA;
+    if (ev->table != GP_PYTHON) return around;
+    return cause_of_work((enum gp_host_work)(known >> WORK_SHIFT & 7), around);
 }
 
 /* Each node is worked out once: the parents that are not known yet are few, or never come again. */
@@ -478,7 +492,7 @@ void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx)
 {
     const struct gp_trace *t = v->t;
     struct walk w = {.v = v, .fn = fn, .ctx = ctx};
-    w.of_name = gp_zalloc(t->strings.n + 1);
+    w.of_name = gp_zalloc((t->strings.n + 1) * sizeof *w.of_name);
     w.of_node = gp_zalloc((size_t)v->hs.n + 1);
     w.stream_of = gp_zalloc((t->tracks.n + 1) * sizeof *w.stream_of);
     w.cursor = gp_zalloc((t->tracks.n + 1) * sizeof *w.cursor);

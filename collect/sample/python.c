@@ -7,8 +7,9 @@
 #include "formats/base/mem.h"
 #include "formats/base/str.h"
 #include "formats/base/vec.h"
+#include "formats/samples.h"
 
-enum { THREADS_MOST = 256, INTERPRETERS_MOST = 16, STILL = 2, GLIBC_FIELDS = 1024 };
+enum { THREADS_MOST = 256, INTERPRETERS_MOST = 16, GLIBC_FIELDS = 1024 };
 /* Where there are more threads than FEW, one whose stack was the same QUIET times is looked at every EVERY times. */
 enum { FEW = 8, QUIET = 16, EVERY = 8 };
 
@@ -257,8 +258,9 @@ static struct interpreter look_at(struct gp_py *p, uint64_t at)
 static enum gp_thread_does state_of(struct gp_py *p, struct thread *t, const struct interpreter *i)
 {
     if (i->collecting && (!i->holder || (i->holder == t->py.at && i->locked))) return GP_DOES_COLLECT;
-    if (t->quiet < STILL) return t->does = GP_DOES_RUN;
-    if (t->quiet == STILL || !(t->quiet % EVERY)) t->does = gp_thread_does(&t->file, p->pid, (pid_t)t->tid);
+    if (t->quiet < GP_SAMPLE_STILL) return t->does = GP_DOES_RUN;
+    if (t->quiet == GP_SAMPLE_STILL || !(t->quiet % EVERY))
+        t->does = gp_thread_does(&t->file, p->pid, (pid_t)t->tid);
     bool waits = t->does == GP_DOES_LOCK && i->locked && i->holder && i->holder != t->py.at;
     return waits ? GP_DOES_GIL : t->does;
 }

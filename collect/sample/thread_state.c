@@ -31,9 +31,9 @@ static const struct {
 
 const char *gp_thread_does_name(enum gp_thread_does does)
 {
-    static const char *const names[] = {
+    static const char *const names[] = {GP_SAMPLED_RUNNING,
 #define X(id, name) name,
-        GP_THREAD_DOES(X)
+                                        GP_SAMPLED_STATES(X)
 #undef X
     };
     return (unsigned)does < GP_COUNT(names) ? names[does] : "";

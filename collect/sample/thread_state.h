@@ -10,23 +10,12 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
-
-/* X(enum, name as it is stored). */
-#define GP_THREAD_DOES(X)                                                                                    \
-    X(GP_DOES_RUN, "running")                                                                                \
-    X(GP_DOES_LOCK, "waiting for a lock")                                                                    \
-    X(GP_DOES_GIL, "waiting for the GIL")                                                                    \
-    X(GP_DOES_READ, "waiting for input")                                                                     \
-    X(GP_DOES_WRITE, "waiting for output")                                                                   \
-    X(GP_DOES_SLEEP, "sleeping")                                                                             \
-    X(GP_DOES_DRIVER, "in the driver")                                                                       \
-    X(GP_DOES_CHILD, "waiting for a process")                                                                \
-    X(GP_DOES_COLLECT, "garbage collection")                                                                 \
-    X(GP_DOES_OTHER, "in the kernel")
+#include "formats/samples.h"
 
 enum gp_thread_does {
-#define X(id, name) id,
-    GP_THREAD_DOES(X)
+    GP_DOES_RUN,
+#define X(id, name) GP_DOES_##id,
+    GP_SAMPLED_STATES(X)
 #undef X
         GP_THREAD_DOES_COUNT
 };

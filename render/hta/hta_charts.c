@@ -1,5 +1,6 @@
 #include "render/hta/hta_charts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/names.h"
@@ -235,6 +236,10 @@ static const char *short_cause(enum gp_idle_cause c)
                                                            [GP_IDLE_LAUNCH] = "launch latency",
                                                            [GP_IDLE_DEPENDENCY] = "other stream or event",
                                                            [GP_IDLE_DATA] = "loading data",
+                                                           [GP_IDLE_GARBAGE] = "garbage collection",
+                                                           [GP_IDLE_LOCK] = "waiting for a lock",
+                                                           [GP_IDLE_LOGGING] = "logging",
+                                                           [GP_IDLE_IMPORT] = "importing modules",
                                                            [GP_IDLE_ALLOCATION] = "blocking host call",
                                                            [GP_IDLE_QUEUED] = "between queued kernels",
                                                            [GP_IDLE_UNKNOWN] = "unknown"};
@@ -296,6 +301,7 @@ static void name_culprit(struct figure *f, const struct gp_hta *h, const struct 
         gp_buf_puts(&f->text, "\xE2\x80\x82\xE2\x80\xBA\xE2\x80\x82"); /* en space, angle, en space */
         gp_buf_puts(&f->text, gp_hta_str(h, frames[i]));
     }
+    if (c->samples) gp_buf_printf(&f->text, ", %" PRIu64 " samples", c->samples);
     row->full = keep(f);
     gp_buf_puts(&f->text, inner ? gp_hta_str(h, inner) : "nothing recorded");
     if (twin && around) gp_buf_printf(&f->text, " in %s", gp_hta_str(h, around));

@@ -149,6 +149,7 @@ static void put_culprits(struct out *o, const struct gp_hta_device *d)
         gp_doc_name(&o->d, "api", c->api);
         gp_doc_i64(&o->d, "idle_ns", c->idle_ns);
         gp_doc_u64(&o->d, "gaps", c->gaps);
+        gp_doc_u64(&o->d, "samples", c->samples);
         gp_doc_i64(&o->d, "longest_ns", c->longest_ns);
         gp_doc_i64(&o->d, "longest_at_ns", c->longest_at_ns);
         gp_doc_end(&o->d, '}');

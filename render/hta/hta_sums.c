@@ -132,6 +132,7 @@ void gp_hta_culprit_sums(const struct gp_hta *h, gp_idle_culprits *out)
         }
         to->idle_ns += c->idle_ns;
         to->gaps += c->gaps;
+        to->samples += c->samples;
         if (c->longest_ns > to->longest_ns) {
             to->longest_ns = c->longest_ns;
             to->longest_at_ns = c->longest_at_ns;

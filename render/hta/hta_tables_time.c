@@ -173,6 +173,13 @@ static void put_host(struct gp_hta_tables *m, struct gp_report_table *t, const s
     gp_report_put_name(m->r, t, m->label.data, m->label.n, NULL, 0);
 }
 
+static bool has_samples(const gp_idle_culprits *all)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (all->at[i].samples) return true;
+    return false;
+}
+
 void gp_hta_table_culprits(struct gp_hta_tables *m)
 {
     gp_idle_culprits all = {0};
@@ -184,6 +191,8 @@ void gp_hta_table_culprits(struct gp_hta_tables *m)
         COLUMN(t, "idle_ns", "Idle", GP_CELL_NS, 0, NULL);
         COLUMN(t, "gaps", "Gaps", GP_CELL_COUNT, 0, "number of idle gaps");
         COLUMN(t, "longest_ns", "Longest", GP_CELL_NS, 0, NULL);
+        COLUMN(t, "samples", "Samples", GP_CELL_COUNT, has_samples(&all) ? 0 : GP_COLUMN_WIDE,
+               "samples of the thread's stack in that time");
         COLUMN(t, "longest_at_ns", "Longest at", GP_CELL_ID, GP_COLUMN_WIDE, "on the clock of the trace, ns");
         COLUMN(t, "range", "Range", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
         COLUMN(t, "python", "Python", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
@@ -202,6 +211,7 @@ void gp_hta_table_culprits(struct gp_hta_tables *m)
             gp_report_put(t, c->idle_ns);
             gp_report_put(t, (int64_t)c->gaps);
             gp_report_put(t, c->longest_ns);
+            gp_report_put(t, (int64_t)c->samples);
             gp_report_put(t, c->longest_at_ns);
             gp_hta_put_sid(m, t, c->range);
             gp_hta_put_sid(m, t, c->python);

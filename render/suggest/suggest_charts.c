@@ -80,6 +80,9 @@ static const char *idle_swatch(enum gp_idle_cause c)
 {
     switch (c) {
     case GP_IDLE_HOST:
+    case GP_IDLE_GARBAGE:
+    case GP_IDLE_LOGGING:
+    case GP_IDLE_IMPORT:
         return "host";
     case GP_IDLE_SYNC:
         return "sync";
@@ -87,6 +90,7 @@ static const char *idle_swatch(enum gp_idle_cause c)
         return "launch";
     case GP_IDLE_DATA:
         return "data";
+    case GP_IDLE_LOCK:
     case GP_IDLE_ALLOCATION:
         return "blocked";
     default:

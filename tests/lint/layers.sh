@@ -55,7 +55,7 @@ violations() {
         row("collect/launcher", "collect/metrics collect/digest collect/live collect/sample collect collect/counters formats formats/gpt")
         row("collect/sample", "formats formats/gpt")
         row("analyze/math", "")
-        row("analyze/names", model())
+        row("analyze/names", model() " formats/samples.h")
         row("analyze/cost", model() " formats/ceilings_read.h analyze/names")
         row("analyze/calibrate", "formats/ceilings_read.h analyze/names analyze/cost")
         row("analyze/view", model() " analyze/math analyze/names")

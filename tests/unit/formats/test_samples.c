@@ -163,6 +163,34 @@ static void calls_do_not_end_frames(void **state)
     }
 }
 
+/* What a thread does is known from its third equal stack on, and holds for those before; the collection of garbage is
+ * known at once. */
+static void what_a_thread_does_is_a_row(void **state)
+{
+    (void)state;
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES);
+    gp_trace_set_meta(&t, GP_META_SAMPLE_PERIOD, "100000", 6);
+    uint32_t track = add_thread(&t, 1, 9), a = add_stack(&t, 0, "take", "train.py", 2),
+             b = add_stack(&t, 0, "spin", "train.py", 3);
+    add_sample(&t, track, 1000000, 100000, 1, a, "running"); /* twice: not asked yet */
+    add_sample(&t, track, 1200000, 200000, 2, a, GP_SAMPLED_LOCK);
+    add_sample(&t, track, 1500000, 200000, 2, b, "running"); /* three times: asked */
+    add_sample(&t, track, 1800000, 0, 0, b, "sleeping");
+    add_sample(&t, track, 1900000, 0, 0, a, "running");
+    add_sample(&t, track, 2000000, 0, 0, a, GP_SAMPLED_GARBAGE);
+    gp_samples_expand(&t);
+    gp_trace_finish(&t);
+    assert_int_equal(t.events[GP_PYTHON].n, 6);
+    check_row(&t, 0, 950000, 1450000, "train.py(2): take", track);
+    check_row(&t, 1, 950000, 1450000, GP_SAMPLED_LOCK, track);
+    check_row(&t, 2, 1450000, 1850000, "train.py(3): spin", track);
+    check_row(&t, 3, 1750000, 1850000, "sleeping", track);
+    check_row(&t, 4, 1850000, 2050000, "train.py(2): take", track);
+    check_row(&t, 5, 1950000, 2050000, GP_SAMPLED_GARBAGE, track);
+    gp_trace_release(&t);
+}
+
 /* Ranges are exact and borders of samples are not: what crosses is a row on either side. */
 static void frames_are_cut_at_ranges(void **state)
 {
@@ -216,11 +244,9 @@ static void samples_are_small(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(consecutive_samples_are_one_row),
-        cmocka_unit_test(calls_do_not_end_frames),
-        cmocka_unit_test(frames_are_cut_at_ranges),
-        cmocka_unit_test(samples_go_through_a_file),
-        cmocka_unit_test(samples_are_small),
+        cmocka_unit_test(consecutive_samples_are_one_row), cmocka_unit_test(calls_do_not_end_frames),
+        cmocka_unit_test(frames_are_cut_at_ranges),        cmocka_unit_test(what_a_thread_does_is_a_row),
+        cmocka_unit_test(samples_go_through_a_file),       cmocka_unit_test(samples_are_small),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include "analyze/hta/hta_priv.h"
 #include "analyze/view/idle_walk.h"
+#include "formats/samples.h"
 #include "tests/unit/trace_make.h"
 
 struct scene {
@@ -319,6 +320,41 @@ static void test_data_loading(void **state)
     assert_string_equal(label(s, culprit(s, 0)->op), "aten::stack");
 }
 
+/* What samples show of a frame is its cause, and the function is the culprit; samples of the time are counted. Around 20000 to
+ * 30000 data is loaded, and garbage is collected in it all the same. */
+static void test_work_of_frames(void **state)
+{
+    struct scene *s = *state;
+    struct gp_events *e = &s->t.events[GP_SAMPLE];
+    first_kernel(s);
+    mk_host(&s->t, GP_PYTHON, s->main, 0, 90000, "train.py(3): step");
+    mk_host(&s->t, GP_PYTHON, s->main, 12000, 20000, GP_SAMPLED_LOCK);
+    mk_host(&s->t, GP_PYTHON, s->main, 20000, 30000, "torch/utils/data/dataloader.py(9): next");
+    mk_host(&s->t, GP_PYTHON, s->main, 24000, 28000, GP_SAMPLED_GARBAGE);
+    mk_host(&s->t, GP_PYTHON, s->main, 28000, 29000, GP_SAMPLED_GIL);
+    mk_host(&s->t, GP_PYTHON, s->main, 40000, 50000, "logging/__init__.py(1489): info");
+    mk_host(&s->t, GP_PYTHON, s->main, 60000, 65000, "<frozen importlib._bootstrap>(1): _find_and_load");
+    size_t row = gp_events_add(e, 11000, 8000, s->main, gp_intern_cstr(&s->t.strings, "running"));
+    gp_set_total(e, row, 8); /* every 1000 from 11000 to 19000 */
+    launch(s, s->main, 100000, s->s7, 105000, 2);
+    run(s);
+    assert_int_equal(cause(s, GP_IDLE_LOCK), 8000);
+    assert_int_equal(cause(s, GP_IDLE_DATA), 6000);
+    assert_int_equal(cause(s, GP_IDLE_GARBAGE), 4000);
+    assert_int_equal(cause(s, GP_IDLE_LOGGING), 10000);
+    assert_int_equal(cause(s, GP_IDLE_IMPORT), 5000);
+    assert_int_equal(cause(s, GP_IDLE_HOST), 2000 + 10000 + 10000 + 35000);
+    for (size_t i = 0; i < s->h.devices.at[0].culprits.n; i++) {
+        const struct gp_idle_culprit *c = culprit(s, i);
+        if (c->cause == GP_IDLE_LOCK) assert_string_equal(label(s, c->python), "train.py(3): step");
+        if (c->cause == GP_IDLE_GARBAGE)
+            assert_string_equal(label(s, c->python), "torch/utils/data/dataloader.py(9): next");
+        assert_int_equal(c->samples, c->cause == GP_IDLE_LOCK                ? 8
+                                     : c->cause == GP_IDLE_HOST && c->python ? 1
+                                                                             : 0);
+    }
+}
+
 static void test_graph_launch(void **state)
 {
     struct scene *s = *state;
@@ -589,6 +625,7 @@ int main(void)
         T(test_stack_changes_split_the_gap),
         T(test_names_with_one_label_are_one),
         T(test_data_loading),
+        T(test_work_of_frames),
         T(test_graph_launch),
         T(test_slow_launch_call_is_the_hosts),
         T(test_a_blocking_copy_is_no_launch_on_its_way),

@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""planted_check.py REPORT.json TRUTH CAUSE FUNCTION -- is FUNCTION with CAUSE the first culprit of the idle time of a report of
+trace-hta, with its line, its samples, and within five points of the share that the program measured itself?"""
+import json
+import re
+import sys
+
+report, truth, cause, function = sys.argv[1:]
+device = json.load(open(report, encoding="utf-8"))["devices"][0]
+share_pct = int(open(truth, encoding="utf-8").read()) / 1e4
+# A busy machine runs the sampler late: what no sample was taken of is in neither share.
+known = [c for c in device["idle_culprits"] if c["range"] or c["python"] or c["operator"] or c["api"]]
+first = known[0]
+found_pct = 100 * sum(c["idle_ns"] for c in known if c["cause"] == cause) / sum(c["idle_ns"] for c in known)
+wrong = []
+if first["cause"] != cause:
+    wrong.append("cause is not " + cause)
+if not re.fullmatch(r".*\([1-9][0-9]*\): " + function, first["python"] or ""):
+    wrong.append("function is not " + function)
+if first["samples"] < 5:
+    wrong.append("too few samples")
+if sum(device["idle"].values()) != device["idle_ns"]:
+    wrong.append("causes do not sum to idle_ns")
+if abs(found_pct - share_pct) > 5:
+    wrong.append("share is off by more than 5 points")
+print("%s: %.1f%%, measured by the program %.1f%%, first: %s" % (cause, found_pct, share_pct, first))
+if wrong:
+    sys.exit("; ".join(wrong))
