@@ -68,7 +68,10 @@ test_expect_success 'the scripts of samples/fleet give the same report and resum
     for i in 0 1 2; do
         PATH=$PWD/fake:$PATH SLURM_ARRAY_TASK_ID=$i SLURM_ARRAY_TASK_COUNT=3 sh "$samples/fleet/array.sbatch" job/list \
             array.json || return 1
-    done && cmp expect.json array.json
+    done && cmp expect.json array.json &&
+    printf "#!/bin/sh\nshift\nexec mpirun -n 3 trace-hta-mpi --merge \"\$@\"\n" >fake/srun && chmod +x fake/srun &&
+    PATH=$PWD/fake:$PATH sh "$samples/fleet/mpi.sbatch" job/list mpi.json &&
+    sed "s/\"tool\": *\"trace-hta-mpi\"/\"tool\": \"trace-hta\"/" mpi.json | cmp expect.json - && test -d mpi.json.spill
 '
 
 test_done
