@@ -343,6 +343,7 @@ void gp_fleet_merge(struct gp_fleet *to, const struct gp_fleet *from)
     to->members += from->members;
     to->stepped += from->stepped;
     to->by_device |= from->by_device;
+    to->host_slowed |= from->host_slowed;
     for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) {
         gp_spread_merge(&to->spread[i], &from->spread[i]);
         gp_worst_merge(&to->worst[i], &from->worst[i]);

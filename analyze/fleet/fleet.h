@@ -106,6 +106,7 @@ struct gp_fleet {
     struct gp_strings strings;
     uint64_t members, stepped; /* all; those with steps */
     bool by_device;            /* ranks are device numbers: no ranks are recorded */
+    bool host_slowed;          /* every operator of the host was recorded, which makes the host slower */
     struct gp_spread spread[GP_FLEET_METRIC_COUNT];
     struct gp_worst worst[GP_FLEET_METRIC_COUNT], best, sample; /* sample: by a hash of the key */
     GP_VEC(struct gp_fleet_member) kept;    /* those of the lists above, by key after gp_fleet_settle() */

@@ -150,6 +150,7 @@ void gp_fleet_xfer(struct gp_xfer *x, struct gp_fleet *f)
     gp_xfer_u64(x, &f->members);
     gp_xfer_u64(x, &f->stepped);
     gp_xfer_bool(x, &f->by_device);
+    gp_xfer_bool(x, &f->host_slowed);
     if (f->members > INT64_MAX || f->stepped > f->members) x->failed = true;
     xfer_lists(x, f);
     for (size_t i = 0; i < f->kernels.n && !x->save; i++)

@@ -92,6 +92,24 @@ static void find_kernel(const struct judge *j, const struct gp_fleet_member *m, 
     if (alike || worst_ns < s->cause_ns / 10) s->kernel = 0;
 }
 
+/* Where every operator of the host is recorded, hosts are late by what that costs them, and not by the same on each rank. A
+ * rank with more work still computes for longer, and its kernels say so. */
+static void look_behind_host(const struct judge *j, const struct gp_fleet_member *m, struct gp_slow *s)
+{
+    struct gp_slow compute = *s;
+    int64_t median = j->median[GP_FLEET_COMPUTE];
+    compute.cause = GP_SLOW_COMPUTE;
+    compute.cause_ns = m->ns[GP_FLEET_COMPUTE] - median;
+    compute.host_ns = s->cause_ns;
+    if (compute.cause_ns <= part(median, RANK_PCT)) return;
+    if (j->f->spread[GP_FLEET_COMPUTE].n >= ENOUGH &&
+        m->ns[GP_FLEET_COMPUTE] <=
+            gp_slow_limit(&j->f->spread[GP_FLEET_COMPUTE], median, RANK_PCT, RANK_TIMES))
+        return;
+    find_kernel(j, m, &compute);
+    *s = compute;
+}
+
 static void find_cause(const struct judge *j, const struct gp_fleet_member *m, struct gp_slow *s)
 {
     static const struct {
@@ -110,6 +128,8 @@ static void find_cause(const struct judge *j, const struct gp_fleet_member *m, s
         s->cause = parts[i].cause;
     }
     if (s->cause == GP_SLOW_COMPUTE) find_kernel(j, m, s);
+    if (j->f->host_slowed && (s->cause == GP_SLOW_HOST || s->cause == GP_SLOW_GAPS))
+        look_behind_host(j, m, s);
 }
 
 /* A column counts where the member is at least half as far behind as it is on average. */
@@ -460,6 +480,11 @@ void gp_slow_put(struct gp_buf *b, const struct gp_fleet *f, const struct gp_slo
         gp_buf_puts(b, ", in all its kernels alike");
     }
     gp_buf_putc(b, '.');
+    if (s->host_ns) {
+        gp_buf_puts(b, " It also waits ");
+        put_ns(b, s->host_ns);
+        gp_buf_puts(b, " longer for its host, which the recording of every operator slows down.");
+    }
     put_pattern(b, f, s);
 }
 

@@ -7,6 +7,7 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/names/names.h"
 #include "analyze/hta/nccl.h"
+#include "formats/base/scale.h"
 
 /* The data type that a kernel is compiled for: the first word of its name that is a type. Operations that
  * only move bytes are compiled for bytes, which shows nothing. */
@@ -322,6 +323,31 @@ void gp_hta_finish_collectives(struct gp_hta *h)
     if (!by_device) return;
     for (size_t i = 0; i < h->collectives.n; i++) h->collectives.at[i].rank = -1;
     sort_collectives(h);
+}
+
+/* ---- what the clocks leave open ---- */
+
+int64_t gp_hta_clock_residual(const struct gp_hta *h)
+{
+    int64_t worst = 0;
+    for (size_t i = 0; i < h->offsets.n; i++)
+        if (h->offsets.at[i].error_ns > worst) worst = h->offsets.at[i].error_ns;
+    return worst;
+}
+
+bool gp_hta_is_late(const struct gp_hta *h, const struct gp_straggler *s)
+{
+    int64_t residual = gp_hta_clock_residual(h);
+    return s->times_last && s->lateness_ns / (int64_t)s->times_last / 3 >= residual;
+}
+
+void gp_hta_put_residual(struct gp_buf *b, const struct gp_hta *h)
+{
+    int64_t residual = gp_hta_clock_residual(h);
+    if (!residual) return;
+    gp_buf_puts(b, " The clocks of the ranks agree to within ");
+    gp_scale_put(b, GP_UNIT_NS, residual);
+    gp_buf_putc(b, '.');
 }
 
 /* ---- saving ---- */

@@ -376,21 +376,12 @@ static bool is_told_slow(const struct whole *w, int32_t rank)
     return false;
 }
 
-/* How well the clocks of the ranks agree: lateness below three times that may be none. */
-static int64_t clock_residual(const struct gp_hta *h)
-{
-    int64_t worst = 0;
-    for (size_t i = 0; i < h->offsets.n; i++)
-        if (h->offsets.at[i].error_ns > worst) worst = h->offsets.at[i].error_ns;
-    return worst;
-}
-
 static void find_straggler(struct whole *w)
 {
     if (!w->all->stragglers.n) return;
     const struct gp_straggler *s = &w->all->stragglers.at[0];
     if (s->times_last * 2 < s->matched || !worth(w, s->caused_wait_ns) || is_told_slow(w, s->rank)) return;
-    if (s->lateness_ns / (int64_t)s->times_last < 3 * clock_residual(w->all)) return;
+    if (!gp_hta_is_late(w->all, s)) return;
     struct gp_buf text = {0};
     gp_buf_printf(&text, "Rank %d came last in ", (int)s->rank);
     gp_scale_put_count(&text, s->times_last);
@@ -399,6 +390,7 @@ static void find_straggler(struct whole *w)
     gp_buf_puts(&text, " collectives; the others waited ");
     put_time(&text, s->caused_wait_ns);
     gp_buf_puts(&text, " for it in total.");
+    gp_hta_put_residual(&text, w->all);
     add(w, "straggler", s->caused_wait_ns, 0, &text);
     w->h->findings.at[w->h->findings.n - 1].rank = s->rank;
 }

@@ -141,6 +141,7 @@ static int add_first(struct gp_hta *h, struct gp_trace *t, struct gp_view *v, st
     gp_input_quality_judge(&h->inputs.at[0], &h->strings, t, v);
     if (!failed) add_focus(h, v, &steps);
     gp_hta_add_fleet(h);
+    h->fleet.host_slowed = t->events[GP_OP].n != 0;
     gp_steps_release(&steps);
     return failed;
 }

@@ -35,6 +35,7 @@ static void put_slow(struct gp_doc *d, const struct gp_fleet *f, const struct gp
     gp_doc_i64(d, "step_ns", s->ns);
     gp_doc_i64(d, "median_ns", s->median_ns);
     gp_doc_i64(d, "cause_ns", s->cause_ns);
+    gp_doc_i64(d, "host_ns", s->host_ns);
     gp_doc_name(d, "kernel", s->kernel);
     gp_doc_known(d, "kernel_ns", s->kernel ? s->kernel_ns : -1);
     gp_doc_known(d, "kernel_median_ns", s->kernel ? s->kernel_median_ns : -1);

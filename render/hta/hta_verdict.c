@@ -306,6 +306,7 @@ static void say_straggler(struct gp_report *r, const struct gp_hta *h, bool whol
     if (h->stragglers.n < 2 || !h->stragglers.at[0].times_last || !h->stragglers.at[0].caused_wait_ns) return;
     const struct gp_straggler *s = &h->stragglers.at[0];
     if (s->times_last * h->stragglers.n <= s->matched) return; /* no more often than its share */
+    if (!gp_hta_is_late(h, s)) return;
     gp_buf_printf(b, "Rank %" PRId32 " came last in ", s->rank);
     gp_scale_put_count(b, s->times_last);
     gp_buf_puts(b, " of ");
@@ -313,6 +314,7 @@ static void say_straggler(struct gp_report *r, const struct gp_hta *h, bool whol
     gp_buf_puts(b, " collectives; the others waited ");
     gp_scale_put(b, GP_UNIT_NS, s->caused_wait_ns);
     gp_buf_puts(b, " for it.");
+    gp_hta_put_residual(b, h);
     put_verdict(r, GP_TONE_WARN, b);
 }
 

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "analyze/fleet/slow.h"
@@ -165,6 +166,36 @@ static void test_two_ranks(void **state)
     release(&f, &slow);
 }
 
+/* Two ranks, of which one computes 1% or 5% longer, and waits for its host by 20% of a step. */
+static void test_slowed_host(void **state)
+{
+    (void)state;
+    for (int run = 0; run < 4; run++) {
+        bool recorded = run & 1, more = run & 2;
+        struct sim s = {.ranks = 2, .steps = 8, .per_node = 8, .seed = 5, .n_faults = 2};
+        struct gp_fleet f;
+        struct gp_slow_list slow = {0};
+        struct gp_buf text = {0};
+        s.faults[0] = (struct sim_fault){SIM_KERNEL, 1, more ? 27 : 5, 8}; /* 1.5 of 8 ms */
+        s.faults[1] = (struct sim_fault){SIM_HOST, 1, 20, 0};
+        gp_fleet_init(&f);
+        for (int32_t rank = 0; rank < 2; rank++) sim_add(&s, rank, &f);
+        f.host_slowed = recorded;
+        gp_fleet_settle(&f);
+        gp_slow_find(&slow, &f);
+        const struct gp_slow *found = of_rank(&slow, 1);
+        assert_int_equal(found->cause, recorded && more ? GP_SLOW_COMPUTE : GP_SLOW_HOST);
+        assert_int_equal(found->host_ns != 0, recorded && more);
+        gp_slow_put(&text, &f, found);
+        if (recorded && more) {
+            assert_string_equal(gp_string(&f.strings, found->kernel), sim_names[8]);
+            assert_non_null(strstr(gp_buf_str(&text), "It also waits 2.80 ms longer for its host"));
+        }
+        gp_buf_release(&text);
+        release(&f, &slow);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 4) { /* by hand: test_slow RUNS RANKS STEPS: false alarms in clean runs of any size */
@@ -184,9 +215,10 @@ int main(int argc, char **argv)
         return alarms != 0;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clean_jobs), cmocka_unit_test(test_three_ranks_and_a_kernel),
-        cmocka_unit_test(test_causes),     cmocka_unit_test(test_node_and_gpu),
-        cmocka_unit_test(test_in_turn),    cmocka_unit_test(test_two_ranks),
+        cmocka_unit_test(test_clean_jobs),  cmocka_unit_test(test_three_ranks_and_a_kernel),
+        cmocka_unit_test(test_causes),      cmocka_unit_test(test_node_and_gpu),
+        cmocka_unit_test(test_in_turn),     cmocka_unit_test(test_two_ranks),
+        cmocka_unit_test(test_slowed_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -200,11 +200,23 @@ static void a_rank_that_is_often_last_is_named(void **state)
     assert_non_null(find(&h, "straggler"));
     assert_int_equal(find(&h, "straggler")->rank, 3);
     assert_non_null(strstr(gp_hta_str(&h, find(&h, "straggler")->text), "Rank 3 came last in 9 of 10"));
+    assert_null(strstr(gp_hta_str(&h, find(&h, "straggler")->text), "clocks"));
     h.findings.n = 0;
+    h.stragglers.at[0].lateness_ns = 9 * 3000; // three residuals each time
+    GP_VEC_PUSH(&h.offsets, ((struct gp_rank_offset){.rank = 3, .error_ns = 1000, .pairs = 10}));
+    gp_hta_finish_findings(&h);
+    assert_non_null(strstr(gp_hta_str(&h, find(&h, "straggler")->text),
+                           "The clocks of the ranks agree to within 1.00 µs."));
+    h.findings.n = 0;
+    h.stragglers.at[0].lateness_ns = 9 * 3000 - 9;
+    gp_hta_finish_findings(&h);
+    assert_null(find(&h, "straggler"));
+    h.offsets.at[0].error_ns = 0;
     h.stragglers.at[0].times_last = 4; // as often first as last: nobody's fault
     gp_hta_finish_findings(&h);
     assert_null(find(&h, "straggler"));
     GP_VEC_FREE(&h.stragglers);
+    GP_VEC_FREE(&h.offsets);
     gp_hta_release(&h);
 }
 
