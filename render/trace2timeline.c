@@ -77,7 +77,9 @@ static int find_windows(struct job *j, struct gp_err *err)
     if (o->steps && gp_timeline_steps(view, o->steps, &j->h, err)) return -1;
     if (o->range && gp_timeline_range(view, "range", o->range, strlen(o->range), origin, err)) return -1;
     gp_front_warn_marker(&j->front, j->h.steps.n);
-    if (!o->range && !o->steps && !o->front.whole) gp_timeline_all_steps(&j->answer.open, &j->h);
+    bool part = !o->range && !o->steps && !o->front.whole;
+    if (part && j->t.events[GP_GPU].n) gp_timeline_all_steps(&j->answer.open, &j->h);
+    else if (part) gp_timeline_named_steps(&j->answer.open, &j->t);
     gp_lanes_build(&j->l, &j->v, &j->h, &(struct gp_lanes_opts){view->begin_ns, view->end_ns});
     if (!(j->format->needs & GP_TIMELINE_DETAIL)) return 0;
     return gp_timeline_detail(&j->windows, o->detail, &j->l, &j->h, origin, err);

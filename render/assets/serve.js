@@ -229,12 +229,12 @@ function livePage() {
   const sum = (list, key) => (list || []).reduce((a, d) => a + (d[key] || 0), 0);
   const percent = (v) => `${v.toFixed(1)}%`;
   function show(r) {
-    const d = r.devices || [], span = sum(d, "span_ns"), s = (r.steps || []).find((x) => x.step_ns), lost = (r.quality.issues || []).reduce((a, i) => a + i.count, 0);
+    const d = r.devices || [], span = sum(d, "span_ns"), s = (r.steps || []).find((x) => x.step_ns), issues = (r.quality.issues || []).reduce((a, i) => a + i.count, 0);
     const memory = Math.max(0, ...(r.memory || []).map((m) => m.peak_bytes || 0)); // of what the last seconds allocated
     state.textContent = d.length ? `${d.length} ${d.length === 1 ? "device" : "devices"}, the last seconds` : "The program runs; no GPU work in the last seconds.";
     tiles.replaceChildren(tile("step time", s ? gp.ns(s.step_ns) : "none"), tile("idle", span ? percent(100 * sum(d, "idle_ns") / span) : "none"),
       tile("computing", span ? percent(100 * sum(d, "compute_ns") / span) : "none"), tile("GPU events", gp.count(sum(r.inputs, "gpu_events"))),
-      ...(memory ? [tile("new memory, peak", gp.bytes(memory))] : []), tile("lost or repaired", gp.count(lost)));
+      ...(memory ? [tile("new memory, peak", gp.bytes(memory))] : []), tile("quality issues", gp.count(issues)));
     kernels.replaceChildren(...(r.kernels || []).slice(0, 8).map((k) => make("tr", {}, make("td", { className: "name", textContent: gp.cutName(k.name, 70), title: k.name }),
       make("td", { className: "number", textContent: gp.count(k.count) }), make("td", { className: "number", textContent: gp.ns(k.total_ns) }), make("td", { className: "number", textContent: percent(k.share_pct) }))));
     steps.push(s ? s.step_ns : null);

@@ -404,6 +404,9 @@ function run(data) {
     if (top && view.rowOf.get(top.index)) view.scrollTo(view.rowOf.get(top.index).y - view.covered());
     filtered();
     moved(true);
+    const found = h.find && data.findings.find((f) => f.id === h.find && f.t0 !== null);
+    if (found) acts.look(found.t0, found.t1, found.text); // its place takes over in the address
+    if (h.find) gp.hash.set({ find: "" });
   }
 
   /* ---- keys ---- */

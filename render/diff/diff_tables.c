@@ -364,7 +364,9 @@ static void put_block(struct gp_report *r, struct gp_report_table *t, const stru
 {
     put_sid(r, t, d, k->label, 0);
     gp_report_put_text(r, t, gp_change_name((enum gp_change)k->change));
-    gp_buf_printf(b, "%.3g to %.3g", k->kernels[GP_DIFF_BASE], k->kernels[GP_DIFF_CUR]);
+    bool same = k->kernels[GP_DIFF_BASE] == k->kernels[GP_DIFF_CUR];
+    if (same) gp_buf_printf(b, "%.3g", k->kernels[GP_DIFF_BASE]);
+    else gp_buf_printf(b, "%.3g to %.3g", k->kernels[GP_DIFF_BASE], k->kernels[GP_DIFF_CUR]);
     put_scratch(r, t, b);
     gp_report_put(t, k->times);
     gp_report_put(t, k->change_ns);

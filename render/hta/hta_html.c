@@ -445,6 +445,20 @@ static void put_evidence(struct page *p, const char *page, const char *text, con
     gp_buf_release(&pattern);
 }
 
+/* A link to the place of the finding ID in the timeline: the longest gap of its cause. */
+static void put_place(struct page *p, const char *page, const char *id)
+{
+    gp_page_text(&p->w, " \xC2\xB7 ");
+    gp_page_open(&p->w, "a", NULL);
+    gp_page_file_put(&p->text, page);
+    gp_buf_puts(&p->text, "#find=");
+    gp_page_address_put(&p->text, id, strlen(id), "-._~");
+    gp_svg_attr_n(&p->w, "href", p->text.data, p->text.n);
+    p->text.n = 0;
+    gp_page_text(&p->w, "timeline");
+    gp_svg_close(&p->w);
+}
+
 static void put_finding(struct page *p, const struct gp_finding *f)
 {
     const struct gp_hta *h = p->h;
@@ -474,7 +488,9 @@ static void put_finding(struct page *p, const struct gp_finding *f)
     bool idle = t && !strcmp(t->id, "why-idle");
     if (f->where && p->o->flame)
         put_evidence(p, p->o->flame, "flame graph", idle ? "v=idle&" : "", gp_hta_str(h, f->where));
-    if (f->where && p->o->timeline) put_evidence(p, p->o->timeline, "timeline", "", gp_hta_str(h, f->where));
+    if (idle && p->o->timeline) put_place(p, p->o->timeline, gp_hta_str(h, f->id));
+    else if (f->where && p->o->timeline)
+        put_evidence(p, p->o->timeline, "timeline", "", gp_hta_str(h, f->where));
     gp_svg_close(&p->w);
     gp_svg_close(&p->w);
     gp_svg_close(&p->w);

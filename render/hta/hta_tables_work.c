@@ -5,19 +5,19 @@
 
 /* ---- kernels ---- */
 
-/* The class of a kernel, and the colour of the row. */
+/* The class of a kernel, of which people see the kind, and the colour of the row. */
 static void put_class(struct gp_hta_tables *m, struct gp_report_table *t, enum gp_class c, uint32_t kind)
 {
-    static const char *const brief[GP_CLASS_COUNT] = {"compute", "comm.", "memory"};
-    const char *name = gp_class_name(c);
-    gp_report_put_name(m->r, t, name, strlen(name), brief[c], strlen(brief[c]));
+    const char *name = gp_class_name(c), *word = gp_frame_kind_word((enum gp_frame_kind)kind);
+    gp_report_put_name(m->r, t, name, strlen(name), word, strlen(word));
     GP_VEC_PUSH(&t->classes, gp_row_of_kind(kind, c));
 }
 
 static void kernel_columns(struct gp_report_table *t)
 {
     COLUMN(t, "name", "Kernel, copy or set", GP_CELL_NAME, 0, NULL);
-    COLUMN(t, "class", "Class", GP_CELL_TEXT, 0, "compute, communication or memory");
+    COLUMN(t, "class", "Class", GP_CELL_TEXT, 0,
+           "the kind of work; in CSV: compute, communication or memory");
     COLUMN(t, "count", "Count", GP_CELL_COUNT, 0, NULL);
     COLUMN(t, "total_ns", "Total", GP_CELL_NS, 0, "sum of durations");
     COLUMN(t, "share_pct", "Share", GP_CELL_PCT, 0, "of the durations of all GPU events");
@@ -27,7 +27,7 @@ static void kernel_columns(struct gp_report_table *t)
     COLUMN(t, "stddev_ns", "Std. dev.", GP_CELL_NS_REAL, GP_COLUMN_WIDE, "population standard deviation");
     COLUMN(t, "p50_ns", "Median", GP_CELL_NS, GP_COLUMN_WIDE, "within 1/16");
     COLUMN(t, "p99_ns", "p99", GP_CELL_NS, GP_COLUMN_WIDE, "within 1/16");
-    COLUMN(t, "kind", "Kind", GP_CELL_TEXT, GP_COLUMN_WIDE, "gemm, attention, elementwise, ...");
+    COLUMN(t, "kind", "Kind", GP_CELL_TEXT, GP_COLUMN_RAW, "gemm, attention, elementwise, ...");
     COLUMN(t, "tensor_core", "Tensor Cores", GP_CELL_TEXT, GP_COLUMN_WIDE,
            "by name; none: the name does not show it");
     COLUMN(t, "occupancy_pct", "Occupancy", GP_CELL_PCT, GP_COLUMN_WIDE, "estimated, weighted by time");

@@ -3,10 +3,11 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/view/steps.h"
 #include "formats/base/amount.h"
 #include "formats/base/mem.h"
 
-enum { MOST_WINDOWS = 10000 };
+enum { MOST_WINDOWS = 10000, RANK_OF_NO_STEP = 3 };
 
 /* ---- words to times ---- */
 
@@ -83,6 +84,27 @@ bool gp_timeline_all_steps(struct gp_timeline_window *w, const struct gp_hta *h)
         if (s->warm_up) continue;
         widen(&all, s->begin_ns, s->end_ns);
         if (s->host_end_ns > s->host_begin_ns) widen(&all, s->host_begin_ns, s->host_end_ns);
+    }
+    if (all.begin_ns >= all.end_ns) return false;
+    *w = all;
+    return true;
+}
+
+bool gp_timeline_named_steps(struct gp_timeline_window *w, const struct gp_trace *t)
+{
+    const struct gp_events *e = &t->events[GP_RANGE];
+    struct gp_timeline_window all = {0, 0};
+    int best = RANK_OF_NO_STEP;
+    for (size_t i = 0; i < e->n; i++) {
+        size_t base = 0;
+        uint64_t number = GP_NO_ID;
+        gp_sid name = e->name[i];
+        int rank =
+            gp_step_name_rank(gp_string(&t->strings, name), gp_string_len(&t->strings, name), &base, &number);
+        if (rank > best || rank == RANK_OF_NO_STEP) continue;
+        if (rank < best) all = (struct gp_timeline_window){0, 0};
+        best = rank;
+        widen(&all, e->start_ns[i], e->start_ns[i] + e->dur_ns[i]);
     }
     if (all.begin_ns >= all.end_ns) return false;
     *w = all;

@@ -33,6 +33,9 @@ GP_MUST_CHECK int gp_timeline_steps(struct gp_timeline_window *w, const char *te
 /* The steps of H without start-up and warm-up, from the host's side of the first to the end of the last on any device. False,
  * and W stays as it is, if nothing lies outside of them or there are none. */
 bool gp_timeline_all_steps(struct gp_timeline_window *w, const struct gp_hta *h);
+/* Where nothing ran on a GPU, as in a snapshot of an allocator: from the first to the last range of T whose name is that of
+ * a step. False, and W stays as it is, if there are none. */
+bool gp_timeline_named_steps(struct gp_timeline_window *w, const struct gp_trace *t);
 /* "steps:20,gaps:200,1s-2s": append the longest steps of H, the longest gaps of L with some time around them, and ranges. */
 GP_MUST_CHECK int gp_timeline_detail(struct gp_timeline_windows *to, const char *list,
                                      const struct gp_lanes *l, const struct gp_hta *h, int64_t origin_ns,

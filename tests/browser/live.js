@@ -16,7 +16,7 @@ async function watches(page) {
     await page.eval("document.querySelector('[role=status]')?.textContent"));
   ok(await page.until("document.querySelectorAll('tbody tr').length > 0"), "kernels have rows");
   ok(await page.until(`/%$/.test(${tile("idle")})`), "the idle share is shown", await page.eval(tile("idle")));
-  is(await page.eval(tile("lost or repaired")), "0", "nothing is lost");
+  is(await page.eval(tile("quality issues")), "0", "no event is lost or repaired");
   const first = await page.eval("document.querySelector('.curve path').getAttribute('d').length + document.querySelector('tbody').textContent");
   ok(await page.until(`document.querySelector('.curve path').getAttribute('d').length + document.querySelector('tbody').textContent !== ${JSON.stringify(first)}`), "and change without a reload");
 }

@@ -12,7 +12,11 @@ trace2flame -q -f html "$samples/h200/eager.json.gz" >pages/flame.html &&
     trace-suggest -q -f html "$samples/h200/eager.json.gz" >pages/suggest.html &&
     trace-diff -q -f html --gate none "$samples/pairs/small_fused.trace" "$samples/pairs/small_forloop.trace" >pages/diff.html &&
     trace-compile -q -f html "$samples/compile/h200/zoo" >pages/compile.html &&
-    trace-memory -q -f html "$samples/memory/leak.pickle.gz" >pages/memory.html || exit 1
+    trace-memory -q -f html "$samples/memory/leak.pickle.gz" >pages/memory.html &&
+    trace2timeline -q "$samples/memory/leak.pickle.gz" >pages/snapshot.html &&
+    trace-hta -q -f html "$samples/h200/ddp.rank0.json.gz" "$samples/h200/ddp.rank1.json.gz" >pages/ranks.html &&
+    trace-suggest -q --roofline pages/roofline.html "$samples/h200/eager.json.gz" >/dev/null &&
+    "$GP_BIN/../tests/make_metrics" hand.trace && trace-metrics -q -f html hand.trace >pages/metrics.html || exit 1
 pages=$(cd pages && ls | sed "s/\.html$//")
 
 # All of them on one sheet, 500 pixels each: a browser takes seconds to start. The last one is empty.
