@@ -32,7 +32,7 @@ static const struct gp_option options[] = {
      offsetof(struct gp_collect_opts, memory)},
     {0, "sample", "RATE", "sample the Python stacks of the command RATE times per second (default: 200)",
      GP_OPT_MAYBE, offsetof(struct gp_collect_opts, sample)},
-    {0, "command", NULL, "store the command line in the trace, without what looks like a secret", GP_OPT_FLAG,
+    {0, "command", NULL, "store the command line in the trace, except what looks like a secret", GP_OPT_FLAG,
      offsetof(struct gp_collect_opts, command)},
     {0, "redact", NULL,
      "store hashes instead of names of ranges, threads and processes, and of text arguments", GP_OPT_FLAG,
@@ -79,8 +79,9 @@ static const struct gp_option options[] = {
      GP_OPT_STRING, offsetof(struct opts, measure.compare)},
     {0, "tolerance", "PERCENT", "with --compare: by how much (default: 5%)", GP_OPT_PERCENT,
      offsetof(struct opts, measure.tolerance)},
-    {0, "device", "LIST", "with --calibrate and --op: only these, as in 0,2 (default: all; --op: 0)",
-     GP_OPT_STRING, offsetof(struct opts, measure.device)},
+    {0, "device", "LIST",
+     "with --calibrate and --op: use only these devices, such as 0,2 (default: all; --op: 0)", GP_OPT_STRING,
+     offsetof(struct opts, measure.device)},
     {0, "force", NULL,
      "with --calibrate and --op: measure even a device that is in use, partitioned or capped", GP_OPT_FLAG,
      offsetof(struct opts, measure.force)},
@@ -180,7 +181,7 @@ int main(int argc, char **argv)
         if (!tool.nargs) return measure(&tool, &opts);
         gp_fail(&err, GP_E_USAGE, -1, "%s: no command is run then", opts.measure.op ? "--op" : "--calibrate");
     } else if (opts.collect.hub && tool.nargs) {
-        gp_fail(&err, GP_E_USAGE, -1, "--hub: no command is run then");
+        gp_fail(&err, GP_E_USAGE, -1, "--hub does not run a command");
     } else if (!err.code && !tool.nargs && !opts.collect.hub) {
         gp_fail(&err, GP_E_USAGE, -1, "nothing to run: name a command, or --calibrate");
     }

@@ -42,9 +42,9 @@ struct gp_ranks_opts {
     GP_OPTION_ALLOW_EMPTY,                                                                                   \
     {0, "from", "FILE", "read the names of more inputs from FILE, one per line; |COMMAND reads its output",  \
      GP_OPT_STRING, offsetof(struct gp_ranks_opts, from)},                                                   \
-    {0, "keep-going", NULL, "leave out inputs that cannot be read, and name and count them", GP_OPT_FLAG,    \
+    {0, "keep-going", NULL, "skip inputs that cannot be read; count and name them", GP_OPT_FLAG,    \
      offsetof(struct gp_ranks_opts, keep_going)},                                                            \
-    {0, "max-skipped", "PCT", "fail if more inputs than this are left out (default: 100%)", GP_OPT_PERCENT,  \
+    {0, "max-skipped", "PCT", "fail if more than this share of the inputs is skipped (default: 100%)", GP_OPT_PERCENT,  \
      offsetof(struct gp_ranks_opts, max_skipped)},                                                           \
     {0, "all-ranks", NULL, "keep every rank in full, whatever the size (default: of more than 32, some)",    \
      GP_OPT_FLAG, offsetof(struct gp_ranks_opts, all_ranks)},                                                \

@@ -193,7 +193,7 @@ int gp_ranks_mpi_read(struct gp_ranks_mpi *m, const char *spill_dir, struct gp_e
     gp_hta_init(&m->batch, &m->r.hta_opts);
     gp_spills_open(&m->spills, &m->r, spill_dir);
     if (spill_dir && !m->rank && gp_spills_load(&m->spills, &m->r.h) && m->r.opts->front.common.verbose)
-        gp_cli_warn(m->r.front.tool, "%s: went on from what was read before", spill_dir);
+        gp_cli_warn(m->r.front.tool, "%s: resumed from what was read before", spill_dir);
     int failed = 0;
     if (m->rank) work(m);
     else failed = deal(m, err);

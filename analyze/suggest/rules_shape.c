@@ -282,8 +282,8 @@ const struct gp_rule gp_rule_contention = {
     .type = GP_SUGGEST_COMMUNICATION,
     .summary = "kernels that are slower while the device communicates",
     .needs = "kernel names and grids",
-    .threshold = "a fifth slower than the same kernel with the same grid without communication, five of "
-                 "each; 1% of the busy time",
+    .threshold = "20% slower than the same kernel and grid without communication, five launches of each; 1% "
+                 "of the busy time",
     .guard = "kernels whose time varies even without communication; different sizes, where operators record "
              "them; the low end is nothing, as communication may then take longer",
     .run = ask_contention,

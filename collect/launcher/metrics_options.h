@@ -18,7 +18,7 @@
         GP_OPT_STRING, offsetof(struct gp_collect_opts, metrics_per)},                                       \
     {0, "metrics-passes", "N", "run each measured kernel at most N times to read all counters (default: 1)", \
         GP_OPT_UINT, offsetof(struct gp_collect_opts, metrics_passes)},                                      \
-    {0, "metrics-every", "N", "of launches with the same name and grid, measure only every Nth",             \
+    {0, "metrics-every", "N", "measure only every Nth launch with the same name and grid",             \
         GP_OPT_UINT, offsetof(struct gp_collect_opts, metrics_every)},                                       \
     {0, "metrics-count", "N", "measure at most N launches or ranges per process",                            \
         GP_OPT_UINT, offsetof(struct gp_collect_opts, metrics_count)},                                       \

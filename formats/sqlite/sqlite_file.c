@@ -282,7 +282,7 @@ int gp_sqlite_file_open(struct gp_sqlite_file *file, struct gp_input *in, struct
     };
     if (sqlite3_vfs_register(&file->vfs, 0) == SQLITE_OK) return 0;
     gp_sqlite_file_close(file);
-    return gp_fail(err, GP_E_IO, -1, "SQLite cannot be started");
+    return gp_fail(err, GP_E_IO, -1, "cannot initialise SQLite");
 }
 
 void gp_sqlite_file_close(struct gp_sqlite_file *file)

@@ -278,7 +278,7 @@ static int judge(struct gp_job *job, struct start *s, int status, bool late, boo
     char said[MESSAGE_BYTES];
     off_t n = lseek(s->out, 0, SEEK_END);
     job->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    if (stopped) gp_fail(err, GP_E_IO, -1, "the server is being stopped");
+    if (stopped) gp_fail(err, GP_E_IO, -1, "the server is shutting down");
     else if (late) gp_fail(err, GP_E_LIMIT, -1, "%s took too long and was ended; see --time", job->tool);
     else if (!WIFEXITED(status) && WTERMSIG(status) == SIGXFSZ)
         gp_fail(err, GP_E_LIMIT, -1, "the answer of %s is too large", job->tool);
@@ -303,7 +303,7 @@ static int get_place(struct gp_crew *c, uint64_t *number, struct gp_err *err)
     int place = -1;
     pthread_mutex_lock(&c->lock);
     if (c->waiting >= GP_CHILD_WAITING)
-        gp_fail(err, GP_E_LIMIT, -1, "too many questions at once: ask again later");
+        gp_fail(err, GP_E_LIMIT, -1, "too many requests at once: try again later");
     else {
         c->waiting++;
         while (place < 0 && !c->stopped) {
@@ -312,7 +312,7 @@ static int get_place(struct gp_crew *c, uint64_t *number, struct gp_err *err)
             if (place < 0) pthread_cond_wait(&c->turn, &c->lock);
         }
         c->waiting--;
-        if (place < 0) gp_fail(err, GP_E_IO, -1, "the server is being stopped");
+        if (place < 0) gp_fail(err, GP_E_IO, -1, "the server is shutting down");
         else c->running[place] = -1; /* taken, but not to be ended */
         *number = c->jobs++;
     }

@@ -19,7 +19,7 @@ int gp_guard_random(char *to, struct gp_err *err)
 {
     unsigned char bytes[(GP_TOKEN_TEXT - 1) / 2];
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return gp_fail(err, GP_E_IO, -1, "no random numbers: %s", strerror(errno));
+        return gp_fail(err, GP_E_IO, -1, "cannot get random numbers: %s", strerror(errno));
     for (size_t i = 0; i < sizeof bytes; i++) {
         to[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
         to[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
@@ -104,7 +104,7 @@ bool gp_guard_has_token(const struct gp_guard *g, const struct gp_request *r)
 int gp_guard_check(const struct gp_guard *g, const struct gp_request *r, bool open, struct gp_err *err)
 {
     if (!r->host || !is_our_host(g, r->host, strlen(r->host))) {
-        gp_fail(err, GP_E_USAGE, -1, "this server does not have that name: add it with --host");
+        gp_fail(err, GP_E_USAGE, -1, "unknown host name: add it with --host");
         return 421;
     }
     int status = check_site(g, r, err);

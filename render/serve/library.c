@@ -90,7 +90,7 @@ static int add_named(struct work *w, const char *name, const char *before, struc
         any = true;
     }
     if (any) return 0;
-    gp_fail(err, GP_E_USAGE, -1, "the address lacks %s=ID", name);
+    gp_fail(err, GP_E_USAGE, -1, "the address has no %s=ID", name);
     return 400;
 }
 

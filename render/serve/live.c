@@ -167,7 +167,7 @@ static void make_locked(struct gp_live_view *v)
     pthread_cond_broadcast(&v->changed);
 }
 
-/* An event after number AFTER, for the caller to keep; NULL when the server is being stopped. */
+/* An event after number AFTER, for the caller to keep; NULL when the server is shutting down. */
 static struct event *next_event(struct gp_live_view *v, uint64_t after)
 {
     pthread_mutex_lock(&v->lock);
@@ -196,7 +196,7 @@ struct gp_live_stream *gp_live_stream_open(struct gp_live_view *v, struct gp_err
     uint64_t seen = v->last ? v->last->number : 0;
     pthread_mutex_unlock(&v->lock);
     if (!room) {
-        gp_fail(err, GP_E_LIMIT, -1, "too many look at the recording already");
+        gp_fail(err, GP_E_LIMIT, -1, "the recording has too many viewers already");
         return NULL;
     }
     struct gp_live_stream *s = gp_zalloc(sizeof *s);

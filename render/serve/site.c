@@ -360,7 +360,7 @@ static int post_upload(const struct gp_site *s, const struct gp_request *r, stru
 {
     char name[GP_UPLOAD_NAME];
     if (!r->upload) {
-        gp_fail(err, GP_E_USAGE, -1, "there is nothing in this request");
+        gp_fail(err, GP_E_USAGE, -1, "the request is empty");
         return 400;
     }
     int status = gp_upload_end(r->upload, name, err);
