@@ -332,6 +332,8 @@ function matchedText() {
   if (!stands) return "";
   const s = sides[0], [weight, seen] = s.zoom === s.root && sandwich ? matched(sides[1].zoom)[0] > matched(s.zoom)[0] ? matched(sides[1].zoom) : matched(s.zoom) : matched(s.zoom);
   const view = s.zoom === s.root ? "" : " of view";
+  const whole = weight || !view ? 0 : matched(s.root)[0];
+  if (whole) return `nothing matches in view, ${gp.share(whole, s.root.total)} of all does`;
   if (!weight) return "nothing matches" + (view ? " in view" : "");
   return gp.share(weight, s.zoom.total) + view + (seen > 0 ? ` in ${gp.count(seen)} frame${seen === 1 ? "" : "s"}` : "");
 }
