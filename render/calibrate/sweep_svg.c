@@ -216,7 +216,7 @@ static void draw_ceiling(struct plot *p)
 static void draw_names(struct plot *p)
 {
     for (size_t i = 0; i < series(p); i++) {
-        char class[8];
+        char class[24];
         double y = TOP + 14 + 15 * (double)i;
         snprintf(class, sizeof class, "s%zu", i);
         gp_page_open(p->w, "rect", class);

@@ -21,7 +21,7 @@ const withPage = pages({ helpers, ready: "document.documentElement.classList.con
 const under = async (page, part, row) => { await page.move(...await page.eval(`point(${part}, ${row})`)); return page.eval("tip()"); };
 const press = async (page, part, row) => page.click(...await page.eval(`point(${part}, ${row})`));
 
-// ---- every sample: the page has the stacks that the tool writes ----
+// ---- samples: the page has the stacks that the tool writes ----
 
 const linesOf = (s) => s.split("\n").filter(Boolean).sort();
 function figuresOf(text) {

@@ -8,9 +8,9 @@ flame=${GP_BIN:-$here/../../build/release/bin}/trace2flame
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
-# Every sample as a page, and as folded stacks by each weight to compare with.
-for sample in "$here"/../../samples/h200/*.trace "$here"/../../samples/h200/*.json.gz; do
-    name=sample-${sample##*/}
+# A sample of each kind as a page, and as folded stacks by each weight to compare with.
+for name in eager.json.gz ddp.rank0.json.gz compiled.trace decode_graph.trace managed.trace nccl.trace twoproc_exec.trace; do
+    sample=$here/../../samples/h200/$name name=sample-$name
     "$flame" -q -f html --whole "$sample" >"$scratch/$name.html" || exit 1
     for weight in gpu cpu count bytes idle; do
         "$flame" -q -f folded -w $weight "$sample" >"$scratch/$name.$weight" || exit 1

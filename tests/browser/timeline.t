@@ -29,12 +29,13 @@ cat >small.json <<'END'
   "args":{"device":0,"stream":7,"correlation":3}}]
 END
 "$timeline" -q small.json >small.html || exit 1
-for sample in "$samples"/h200/*.json.gz "$samples"/h200/*.trace; do
-    "$timeline" -q "$sample" >"$(basename "$sample").html" || exit 1
+mkdir traces
+for sample in eager.json.gz ddp.rank0.json.gz compiled.trace decode_graph.trace managed.trace nccl.trace twoproc_exec.trace; do
+    cp "$samples/h200/$sample" traces && "$timeline" -q "traces/$sample" >"$sample.html" || exit 1
 done
 echo '[]' | "$timeline" -q >empty.html || exit 1
 echo '[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":5,"dur":0,"args":{"device":0,"stream":7}}]' |
     "$timeline" -q >instant.html || exit 1
 
 . "$here/tries.sh"
-tries node "$here/timeline.js" "$scratch" "$samples/h200"
+tries node "$here/timeline.js" "$scratch" "$scratch/traces"
