@@ -43,10 +43,26 @@ bool gp_ring_look(struct gp_ring *r)
     return r->next - r->seen_tail > r->size / 2;
 }
 
-void gp_ring_refuse(struct gp_ring *r)
+void gp_ring_refuse(struct gp_ring *r, unsigned op)
 {
-    uint64_t n = atomic_load_explicit(&r->refused, memory_order_relaxed); /* only the writer changes it */
-    atomic_store_explicit(&r->refused, n + 1, memory_order_relaxed);
+    uint64_t n = atomic_load_explicit(&r->refused[op], memory_order_relaxed); /* only the writer changes it */
+    atomic_store_explicit(&r->refused[op], n + 1, memory_order_relaxed);
+}
+
+const char *gp_note_plural(unsigned op)
+{
+    static const char *const plurals[GP_NOTE_OPS] = {
+        [GP_NOTE_PUSH] = "ranges",
+        [GP_NOTE_POP] = "ends of ranges",
+        [GP_NOTE_START] = "ranges",
+        [GP_NOTE_STOP] = "ends of ranges",
+        [GP_NOTE_MARK] = "marks",
+        [GP_NOTE_NODE] = "ranges of graph nodes",
+        [GP_NOTE_CLONE] = "ranges of graph nodes",
+        [GP_NOTE_WAIT] = "waits and event records",
+        [GP_NOTE_CALL] = "API calls",
+    };
+    return op < GP_NOTE_OPS && plurals[op] ? plurals[op] : "notes";
 }
 
 const struct gp_note *gp_ring_peek(struct gp_ring *r)

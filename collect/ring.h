@@ -5,6 +5,7 @@
  *     struct gp_ring *r = gp_ring_new(1 << 20);
  *     gp_ring_put(r, &note, text, n, NULL, 0);                            // the one writer
  *     while ((note = gp_ring_peek(r))) { use(note); gp_ring_pop(r, note); } // the one reader
+ *     atomic_load(&r->refused[GP_NOTE_MARK])                              // marks that did not fit so far
  */
 #ifndef GP_COLLECT_RING_H
 #define GP_COLLECT_RING_H
@@ -29,6 +30,7 @@ enum gp_note_op {
     GP_NOTE_WAIT,
     GP_NOTE_CALL, /* a call that launches, copies or waits: the args are a struct gp_note_call */
 };
+enum { GP_NOTE_OPS = GP_NOTE_CALL + 1 };
 
 /* Numbers of CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_; a record of an event is not one of those. */
 enum gp_wait { GP_WAIT_RECORD, GP_WAIT_EVENT, GP_WAIT_STREAM_EVENT, GP_WAIT_STREAM, GP_WAIT_CONTEXT };
@@ -67,11 +69,11 @@ struct gp_note {
  * side reads the other's only if the last value that it saw is not enough. */
 struct gp_ring {
     uint8_t *data;
-    size_t size;                        /* a power of two */
-    _Alignas(64) _Atomic uint64_t head; /* the writer's: the end of what can be read */
-    uint64_t next, seen_tail;           /* where the next note goes: the head, or after padding */
-    _Atomic uint64_t refused;
-    _Alignas(64) _Atomic uint64_t tail; /* the reader's */
+    size_t size;                           /* a power of two */
+    _Alignas(64) _Atomic uint64_t head;    /* the writer's: the end of what can be read */
+    uint64_t next, seen_tail;              /* where the next note goes: the head, or after padding */
+    _Atomic uint64_t refused[GP_NOTE_OPS]; /* the writer's, per enum gp_note_op */
+    _Alignas(64) _Atomic uint64_t tail;    /* the reader's */
     uint64_t seen_head;
 };
 
@@ -81,8 +83,10 @@ struct gp_ring *gp_ring_new(size_t size);
  * False if there is no room. */
 static inline bool gp_ring_put(struct gp_ring *r, const struct gp_note *note, const char *text, size_t n,
                                const char *args, size_t reserve);
-/* Count a note that did not fit; called by the writer. */
-void gp_ring_refuse(struct gp_ring *r);
+/* Count a note of OP, an enum gp_note_op, that did not fit; called by the writer. */
+void gp_ring_refuse(struct gp_ring *r, unsigned op);
+/* What is lost with notes of OP, for a message: "ranges", "API calls"; static. */
+const char *gp_note_plural(unsigned op);
 /* The oldest note, or NULL. */
 const struct gp_note *gp_ring_peek(struct gp_ring *r);
 void gp_ring_pop(struct gp_ring *r, const struct gp_note *note);

@@ -283,9 +283,11 @@ static void drain(void)
 {
     hand_over_buffers();
     watch_graphs();
-    uint64_t refused = gp_nvtx_drain(take_note, NULL);
+    uint64_t refused[GP_NOTE_OPS];
+    gp_nvtx_drain(take_note, NULL, refused);
     send_notes();
-    send_loss("ranges", "too many at once", refused);
+    for (unsigned op = 0; op < GP_NOTE_OPS; op++)
+        send_loss(gp_note_plural(op), "too many at once", refused[op]);
     gp_inject_metrics_drain(send_frame, send_loss);
 }
 

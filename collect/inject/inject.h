@@ -197,8 +197,10 @@ void gp_nvtx_node(uint64_t node, uint64_t original);
 void gp_nvtx_wait(int64_t start_ns, const struct gp_note_wait *wait);
 /* This thread's call, from START_NS on, has returned. */
 void gp_nvtx_call(int64_t start_ns, const struct gp_note_call *call);
-/* Hand over the notes of all threads, each thread's in order. Returns how many were refused since the last call. */
-uint64_t gp_nvtx_drain(void (*take)(void *ctx, int64_t tid, const struct gp_note *note), void *ctx);
+/* Hand over the notes of all threads, each thread's in order. REFUSED: how many of each enum gp_note_op did not fit
+ * since the last call. */
+void gp_nvtx_drain(void (*take)(void *ctx, int64_t tid, const struct gp_note *note), void *ctx,
+                   uint64_t refused[GP_NOTE_OPS]);
 /* From now on report ranges to gp_inject_range_begins() and its like, or stop doing so. */
 void gp_nvtx_watch(bool on);
 /* What gpuprof.h calls; see there. */

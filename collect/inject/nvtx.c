@@ -63,8 +63,8 @@ static struct {
     struct gp_payloads payloads;
     pthread_key_t key;
     pthread_once_t once;
-    uint64_t refused_gone; /* by freed threads; flush thread only */
-    uint64_t refused_told;
+    uint64_t refused_gone[GP_NOTE_OPS]; /* by freed threads; flush thread only */
+    uint64_t refused_told[GP_NOTE_OPS];
     _Alignas(64) _Atomic unsigned epoch; /* changes in a fork child, and when recording ends for good */
     _Atomic bool off;
     _Atomic bool used;              /* some thread has a ring */
@@ -295,7 +295,7 @@ static inline bool put_text(struct nvtx_thread *t, nvtxDomainHandle_t d, struct 
     if (GP_UNLIKELY(attr && (attr->payloadType || attr->category || attr->colorType)) && !refuse)
         add_args(t, d, attr, note);
     bool ok = !refuse && put(t, note, text, reserve);
-    if (GP_UNLIKELY(!ok)) gp_ring_refuse(t->ring);
+    if (GP_UNLIKELY(!ok)) gp_ring_refuse(t->ring, note->op);
     return ok;
 }
 
@@ -362,7 +362,7 @@ static inline void put_end(struct nvtx_thread *t, nvtxDomainHandle_t d, struct g
         if (note->args_n && put(t, note, "", reserve + POP_BYTES)) return;
         note->args_n = 0;
     }
-    if (GP_UNLIKELY(!put(t, note, "", reserve))) gp_ring_refuse(t->ring);
+    if (GP_UNLIKELY(!put(t, note, "", reserve))) gp_ring_refuse(t->ring, note->op);
 }
 
 static inline int pop_with(nvtxDomainHandle_t d, const nvtxEventAttributes_t *attr)
@@ -574,7 +574,7 @@ void gp_nvtx_node(uint64_t node, uint64_t original)
                            .text = "",
                            .id = node,
                            .other = original};
-    if (!put(t, &note, "", (size_t)(t->open + 1) * POP_BYTES)) gp_ring_refuse(t->ring);
+    if (!put(t, &note, "", (size_t)(t->open + 1) * POP_BYTES)) gp_ring_refuse(t->ring, note.op);
 }
 
 /* ---- calls ---- */
@@ -585,7 +585,7 @@ static inline void put_args(enum gp_note_op op, int64_t start_ns, const void *ar
     if (!t) return;
     struct gp_note note = {.op = op, .args_n = (uint16_t)n, .time_ns = start_ns, .domain = "", .text = ""};
     size_t reserve = (size_t)(t->open + 1) * POP_BYTES;
-    if (!gp_ring_put(t->ring, &note, "", 0, args, reserve)) gp_ring_refuse(t->ring);
+    if (!gp_ring_put(t->ring, &note, "", 0, args, reserve)) gp_ring_refuse(t->ring, note.op);
     wake(t);
 }
 
@@ -624,7 +624,7 @@ static inline bool put_own(struct nvtx_thread *t, struct gp_note *note, bool ref
 {
     if (GP_UNLIKELY(is_watching())) watch_begin(t, note, note->text);
     bool ok = !refuse && put(t, note, note->text, (size_t)(t->open + 1) * POP_BYTES);
-    if (GP_UNLIKELY(!ok)) gp_ring_refuse(t->ring);
+    if (GP_UNLIKELY(!ok)) gp_ring_refuse(t->ring, note->op);
     return ok;
 }
 
@@ -891,21 +891,26 @@ static void drain_thread(struct nvtx_thread *t, take_note *take, void *ctx)
     }
 }
 
-uint64_t gp_nvtx_drain(take_note *take, void *ctx)
+static void add_refused(uint64_t sum[GP_NOTE_OPS], const struct gp_ring *r)
+{
+    for (size_t op = 0; op < GP_NOTE_OPS; op++) sum[op] += atomic_load(&r->refused[op]);
+}
+
+void gp_nvtx_drain(take_note *take, void *ctx, uint64_t refused[GP_NOTE_OPS])
 {
     pthread_mutex_lock(&nvtx.lock);
     struct nvtx_thread *first = nvtx.threads;
     pthread_mutex_unlock(&nvtx.lock);
-    uint64_t refused = nvtx.refused_gone;
+    memcpy(refused, nvtx.refused_gone, sizeof nvtx.refused_gone);
     struct nvtx_thread *before = NULL;
     for (struct nvtx_thread *t = first, *next; t; t = next) {
         bool gone = atomic_load(&t->gone); /* read before draining, so that nothing is written after */
         next = t->next;
         drain_thread(t, take, ctx);
-        uint64_t n = atomic_load(&t->ring->refused);
-        refused += n;
-        if (gone && before) { /* the first one stays: a new thread may just be linking to it */
-            nvtx.refused_gone += n;
+        bool frees = gone && before; /* the first one stays: a new thread may just be linking to it */
+        add_refused(refused, t->ring);
+        if (frees) {
+            add_refused(nvtx.refused_gone, t->ring);
             before->next = next;
             gp_ring_free(t->ring);
             free(t->args.data);
@@ -914,9 +919,11 @@ uint64_t gp_nvtx_drain(take_note *take, void *ctx)
             before = t;
         }
     }
-    uint64_t fresh = refused - nvtx.refused_told;
-    nvtx.refused_told = refused;
-    return fresh;
+    for (size_t op = 0; op < GP_NOTE_OPS; op++) {
+        uint64_t all = refused[op];
+        refused[op] -= nvtx.refused_told[op];
+        nvtx.refused_told[op] = all;
+    }
 }
 
 void gp_nvtx_off(void)

@@ -559,6 +559,17 @@ static int do_ranges(int argc, char **argv)
     return 0;
 }
 
+/* deep N: N open ranges, whose ends have their room kept; then N marks; the ranges end. */
+static int do_deep(int argc, char **argv)
+{
+    unsigned n = arg(argc, argv, 2, 1000);
+    cuInit(0);
+    for (unsigned i = 0; i < n; i++) nvtxRangePushA("one of many");
+    for (unsigned i = 0; i < n; i++) nvtxMarkA("one of many");
+    for (unsigned i = 0; i < n; i++) nvtxRangePop();
+    return 0;
+}
+
 /* none: CUDA is never touched. */
 static int do_none(int argc, char **argv)
 {
@@ -616,7 +627,7 @@ int main(int argc, char **argv)
         {"killed", do_killed}, {"gate", do_gate},       {"memory", do_memory},     {"mapped", do_mapped},
         {"graph", do_graph},   {"nccl", mock_nccl},     {"args", mock_args},       {"events", do_events},
         {"open", do_open},     {"unified", do_unified}, {"rare", do_rare},         {"storm", do_storm},
-        {"scopes", do_scopes},
+        {"scopes", do_scopes}, {"deep", do_deep},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);

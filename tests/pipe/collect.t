@@ -140,6 +140,12 @@ test_expect_success 'a hundred thousand ranges in a storm: recorded or counted a
     awk "/^range /{n=\$2} /^lost:ranges/{n+=\$NF} END{exit n!=100001}" facts
 '
 
+test_expect_success 'what does not fit beside the ends of open ranges is counted by its kind' '
+    $collect $app deep 100000 >t 2>err && facts t && ! grep "^lost:ends of ranges" facts &&
+    awk "/^range /{n+=\$2} /^lost:ranges/{n+=\$NF} /^mark /{m+=\$2} /^lost:marks/{m+=\$NF}
+        END{exit n!=100000 || m!=100000}" facts
+'
+
 # ---- starting and stopping ----
 
 # gated OPTIONS... -- a run of the phases of `gate`.

@@ -46,8 +46,15 @@ static void a_full_ring_refuses_and_counts_but_keeps_its_reserve(void **state)
     unsigned pushed = 0, popped = 0;
     while (gp_ring_put(r, &push, NULL, 0, NULL, 2 * sizeof push * (pushed + 1))) pushed++;
     assert_true(pushed > 10);
-    gp_ring_refuse(r);
-    assert_int_equal(atomic_load(&r->refused), 1);
+    gp_ring_refuse(r, GP_NOTE_PUSH);
+    gp_ring_refuse(r, GP_NOTE_CALL);
+    gp_ring_refuse(r, GP_NOTE_CALL);
+    for (unsigned op = 0; op < GP_NOTE_OPS; op++)
+        assert_int_equal(atomic_load(&r->refused[op]), op == GP_NOTE_PUSH ? 1 : op == GP_NOTE_CALL ? 2 : 0);
+    assert_string_equal(gp_note_plural(GP_NOTE_PUSH), "ranges");
+    assert_string_equal(gp_note_plural(GP_NOTE_STOP), "ends of ranges");
+    assert_string_equal(gp_note_plural(GP_NOTE_MARK), "marks");
+    assert_string_equal(gp_note_plural(GP_NOTE_CALL), "API calls");
     while (popped < pushed && gp_ring_put(r, &pop, NULL, 0, NULL, 0)) popped++;
     assert_int_equal(popped, pushed);
     gp_ring_free(r);
