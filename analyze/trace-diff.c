@@ -90,6 +90,7 @@ static int read_part(void *ctx, size_t i, struct gp_err *err)
         failed =
             gp_profile_load(p, saved.data, saved.n, err) ? gp_err_context(err, "%s", j->front.paths[i]) : 0;
     } else if (!failed) {
+        gp_front_phase(&j->front, "analysing");
         failed = gp_profile_add_trace(p, &t, err);
         gp_trace_release(&t);
     }
@@ -115,8 +116,6 @@ static int read_all(struct job *j, const struct gp_tool *tool, struct gp_err *er
     return gp_front_read_all(&j->front, &all, err);
 }
 
-/* ---- the answer ---- */
-
 /* Why the exit status is not 0, unless the text says it; standard output may go where nobody looks. */
 static void warn_verdict(const struct job *j)
 {
@@ -129,7 +128,7 @@ static void warn_verdict(const struct job *j)
     gp_report_release(&r);
 }
 
-static int write_answer(const struct job *j, struct gp_err *err)
+static int write_answer(struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
     const struct gp_answer_format *f = gp_answer_format(gp_diff_formats, o->front.common.format);
@@ -144,7 +143,7 @@ static int write_answer(const struct job *j, struct gp_err *err)
                                .view = o->view,
                                .sides = &j->c.sides,
                                .options = gp_buf_str(&typed)};
-    int failed = gp_answer_write(f, &a, o->front.common.output, err);
+    int failed = gp_front_answer(&j->front, f, &a, err);
     gp_buf_release(&typed);
     return failed;
 }

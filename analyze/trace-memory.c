@@ -133,7 +133,7 @@ static int write_answer(struct gp_front *f, const struct opts *o, const struct g
                                  .color = gp_front_color(f),
                                  .width = gp_front_width(f),
                                  .verbose = o->front.common.verbose};
-    int failed = gp_answer_write(format, &a, o->front.common.output, err);
+    int failed = gp_front_answer(f, format, &a, err);
     gp_buf_release(&typed);
     if (failed) return -1;
     if (a.empty) return gp_fail(err, GP_E_USAGE, -1, "--table: no table \"%s\" in this answer", o->table);

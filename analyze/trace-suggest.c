@@ -96,8 +96,10 @@ static int suggest(struct job *j, struct gp_err *err)
     failed = failed || gp_front_ceilings(&j->front, o->ceilings, device, &j->ceilings, &measured, err);
     if (measured) so.ceilings = &j->ceilings;
     gp_suggest_init(&j->suggest, &so);
+    gp_front_phase(&j->front, "analysing");
     failed = failed || gp_front_check_empty(&j->front, t.events[GP_GPU].n, gp_trace_truncated(&t), err) ||
              gp_suggest_run(&j->suggest, &t, err);
+    gp_front_phase(&j->front, NULL);
     gp_suggest_set_inputs(&j->suggest, in.inputs.at, in.inputs.n, &in.strings);
     gp_trace_release(&t);
     gp_trace_release(&counters);
@@ -109,7 +111,7 @@ static int suggest(struct job *j, struct gp_err *err)
 
 /* ---- writing ---- */
 
-static int write_answer(const struct job *j, struct gp_err *err)
+static int write_answer(struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
     struct gp_buf b = {0};
@@ -123,7 +125,7 @@ static int write_answer(const struct job *j, struct gp_err *err)
                                   .verbose = o->front.common.verbose,
                                   .input = j->input,
                                   .options = gp_buf_str(&b)};
-    int failed = gp_answer_write(j->format, &a, o->front.common.output, err);
+    int failed = gp_front_answer(&j->front, j->format, &a, err);
     gp_buf_release(&b);
     if (!failed && o->expect) {
         gp_suggest_expect_write(&b, &j->suggest);
@@ -142,8 +144,6 @@ static int list_rules(const struct opts *o, struct gp_err *err)
     gp_suggest_rules_write(&b);
     return gp_answer_file(o->front.common.output, &b, err);
 }
-
-/* ---- all of it ---- */
 
 static enum gp_priority priority_of(const char *name)
 {

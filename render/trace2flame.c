@@ -91,6 +91,7 @@ static int add_trace(struct job *j, struct gp_input *in, struct gp_err *err)
     int failed = gp_front_check_usable(&t, err);
     bool host_only = j->opts->weight && !strcmp(j->opts->weight, "cpu");
     if (!failed && !host_only) gp_front_warn_empty(&j->front, &t);
+    if (!failed) gp_front_phase(&j->front, "analysing");
     if (!failed) failed = gp_stacks_add_trace_to(j->stacks, j->answer.n, &t, j->front.n > 1, err);
     j->answer.traces = true;
     gp_trace_release(&t);
@@ -146,7 +147,7 @@ static int write_answer(struct job *j, struct gp_err *err)
     a->invert = o->s.invert;
     a->width = o->width;
     a->max_frames = o->max_frames;
-    int failed = gp_answer_write(j->format, a, o->front.common.output, err);
+    int failed = gp_front_answer(&j->front, j->format, a, err);
     for (size_t i = 0; i < a->n; i++) gp_flame_release(&j->flames[i]);
     gp_buf_release(&inputs);
     return failed;

@@ -116,7 +116,7 @@ static int write_answer(struct job *j, struct gp_err *err)
     gp_timeline_put_activity(&facts, a);
     gp_timeline_put_stats(&line, &j->l);
     if (o->front.common.verbose) gp_cli_say(j->front.tool, gp_buf_str(&line));
-    int failed = gp_answer_write(j->format, a, o->front.common.output, err);
+    int failed = gp_front_answer(&j->front, j->format, a, err);
     if (!failed && !j->l.n && o->range && !o->front.common.quiet)
         gp_cli_warn(j->front.tool, "--range: %s: nothing was recorded there", o->range);
     if (!failed) gp_front_warn_empty(&j->front, &j->t);
@@ -137,12 +137,12 @@ static int draw(struct job *j, struct gp_err *err)
                             .per_step = true,
                             .threads = j->front.threads.each};
     if (read_input(j, err)) return -1;
+    gp_front_phase(&j->front, "analysing");
     gp_hta_init(&j->h, &o);
     int failed = gp_hta_add_viewed(&j->h, &j->t, &j->v, err);
-    if (!failed) {
-        gp_hta_finish(&j->h);
-        failed = find_windows(j, err) || write_answer(j, err);
-    }
+    if (!failed) gp_hta_finish(&j->h);
+    gp_front_phase(&j->front, NULL);
+    if (!failed) failed = find_windows(j, err) || write_answer(j, err);
     gp_lanes_release(&j->l);
     GP_VEC_FREE(&j->windows);
     gp_view_release(&j->v);

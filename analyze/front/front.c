@@ -2,9 +2,11 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "analyze/front/operands.h"
 #include "analyze/view/quality_line.h"
+#include "formats/base/answer.h"
 #include "formats/base/count.h"
 #include "formats/metric.h"
 #include "formats/base/input.h"
@@ -83,12 +85,25 @@ void gp_front_close(struct gp_front *f)
 
 /* ---- reading ---- */
 
+/* Of all inputs together; 0 if the size of one is not known. */
+static uint64_t total_of(const struct gp_front *f)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        uint64_t n = f->commands && f->commands[i] ? 0 : gp_input_total(f->paths[i]);
+        if (!n) return 0;
+        sum += n;
+    }
+    return sum;
+}
+
 void gp_front_bytes(void *ctx, uint64_t bytes)
 {
     struct gp_front_meter *m = ctx;
     struct gp_front *f = m->front;
     if (!f->progress.enabled) return;
     pthread_mutex_lock(&f->lock);
+    if (!f->progress.began_ns) f->progress.total = total_of(f);
     f->bytes += bytes - m->last;
     m->last = bytes;
     gp_progress_bytes(&f->progress, f->bytes);
@@ -235,6 +250,32 @@ void gp_front_warn_empty(const struct gp_front *f, const struct gp_trace *t)
     bool snapshot = !strcmp(t->input.format, "snapshot"); /* never has any */
     if (t->events[GP_GPU].n || f->opts->common.quiet || snapshot) return;
     gp_cli_warn(f->tool, "%s: no GPU events%s", t->input.path, why_empty(gp_trace_truncated(t)));
+}
+
+/* ---- the answer ---- */
+
+void gp_front_phase(struct gp_front *f, const char *phase)
+{
+    pthread_mutex_lock(&f->lock); /* several inputs are read and analysed at once */
+    if (phase) gp_progress_phase(&f->progress, phase);
+    else gp_progress_end(&f->progress);
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* Does the answer go to a file? What reads a pipe may write to the terminal itself. */
+static bool to_file(const struct gp_front *f)
+{
+    struct stat st;
+    return f->opts->common.output || (!fstat(STDOUT_FILENO, &st) && S_ISREG(st.st_mode));
+}
+
+int gp_front_answer(struct gp_front *f, const struct gp_answer_format *format, void *answer,
+                    struct gp_err *err)
+{
+    gp_front_phase(f, to_file(f) ? "writing" : NULL);
+    int failed = gp_answer_write(format, answer, f->opts->common.output, err);
+    gp_front_phase(f, NULL);
+    return failed;
 }
 
 /* ---- messages ---- */

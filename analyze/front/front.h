@@ -146,6 +146,12 @@ void gp_front_warn_marker(const struct gp_front *f, size_t steps);
 /* The reason why a picture of T is empty, on standard error unless --quiet, where T has no GPU events. */
 void gp_front_warn_empty(const struct gp_front *f, const struct gp_trace *t);
 
+/* Show on the progress line what is done after reading, such as "analysing"; NULL wipes it, as is due before any message. */
+void gp_front_phase(struct gp_front *f, const char *phase);
+/* gp_answer_write() to --output, with the phase "writing" where that is a file. */
+GP_MUST_CHECK int gp_front_answer(struct gp_front *f, const struct gp_answer_format *format, void *answer,
+                                  struct gp_err *err);
+
 /* Is the answer text for a person at a terminal? It then shows itself what is wrong with the inputs. */
 bool gp_front_is_terminal(const struct gp_front *f);
 /* Report what is wrong with the inputs on standard error, one line per input, unless --quiet: of a trace as it was read.

@@ -94,7 +94,9 @@ int gp_ranks_read(struct gp_ranks *r, size_t i, struct gp_hta *to, struct gp_err
     gp_hta_init(to, &r->hta_opts);
     if (r->opts->merge) return load_partial(r, i, to, err);
     if (gp_front_trace(&r->front, i, GP_HTA_NEED, &t, err)) return -1;
+    gp_front_phase(&r->front, "analysing");
     int failed = gp_hta_add_trace(to, &t, err);
+    gp_front_phase(&r->front, NULL);
     gp_trace_release(&t);
     return failed;
 }
@@ -164,7 +166,7 @@ static int write_answer(struct gp_ranks *r, struct gp_err *err)
                               .options = gp_buf_str(&typed),
                               .flame = o->flame,
                               .timeline = o->timeline};
-    int failed = gp_answer_write(r->format, &a, o->front.common.output, err);
+    int failed = gp_front_answer(&r->front, r->format, &a, err);
     if (a.empty && !o->front.common.quiet) gp_cli_warn(r->front.tool, "%s: this table is empty", a.table);
     gp_buf_release(&typed);
     return failed;
@@ -201,7 +203,9 @@ int gp_ranks_end(struct gp_ranks *r, struct gp_err *err)
         gp_hta_save(&r->h, &partial);
         return gp_answer_file(r->opts->save_partial, &partial, err);
     }
+    gp_front_phase(&r->front, "analysing");
     gp_hta_finish(&r->h);
+    gp_front_phase(&r->front, NULL);
     warn_quality(r);
     gp_front_warn_marker(&r->front, r->h.steps.n);
     return gp_front_check_inputs(&r->front, r->h.inputs.at, r->h.inputs.n, err) ? -1 : write_answer(r, err);

@@ -336,6 +336,18 @@ int gp_input_fd(const struct gp_input *in, uint64_t *size)
     return in->raw.fd;
 }
 
+uint64_t gp_input_total(const char *path)
+{
+    struct stat st;
+    struct gp_err err;
+    uint64_t size = 0;
+    if (!strcmp(path, "-") || stat(path, &st) || !S_ISREG(st.st_mode)) return 0;
+    struct gp_input *in = gp_input_open(path, 1, &err);
+    bool plain = in && gp_input_fd(in, &size) >= 0;
+    gp_input_close(in);
+    return plain ? size : 0;
+}
+
 int gp_input_status(const struct gp_input *in, struct gp_err *err)
 {
     if (!in->ended || in->err.code == GP_E_NONE) return 0;

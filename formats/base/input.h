@@ -36,6 +36,9 @@ const char *gp_input_path(const struct gp_input *in);
 /* For plain regular files: the descriptor for pread() by several threads and the file's size; -1 otherwise. What
  * gp_input_read returns is not affected. */
 int gp_input_fd(const struct gp_input *in, uint64_t *size);
+/* How many bytes reading the file PATH gives, where that is known before: the size of a plain regular file. 0 otherwise:
+ * standard input, pipes, compressed files, what cannot be opened. */
+uint64_t gp_input_total(const char *path);
 /* After the end: was the compressed stream cut or damaged, or did the system fail to read? 0 no; -1 yes, with
  * the reason and the offset in the compressed input in ERR. */
 int gp_input_status(const struct gp_input *in, struct gp_err *err);

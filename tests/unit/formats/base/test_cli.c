@@ -333,11 +333,55 @@ static void progress_waits_and_wipes_itself(void **state)
     gp_progress_end(&p);
     end_capture(stderr, f, saved, text, sizeof text);
     assert_int_equal(early, 0);
-    assert_string_equal(text, "\rtrace2flame: 300000 MB, 150 MB/s\033[K\r\033[K");
+    assert_string_equal(text, "\rtrace2flame: reading, 300000 MB, 150 MB/s\033[K\r\033[K");
     gp_cli_progress(&tool, &(struct gp_common_opts){.progress = "never"}, &p);
     assert_false(p.enabled);
     gp_cli_progress(&tool, &(struct gp_common_opts){.progress = "auto", .quiet = true}, &p);
     assert_false(p.enabled);
+}
+
+static void check_progress(uint64_t total, uint64_t bytes, int64_t elapsed_ns, const char *expected)
+{
+    struct gp_buf line = {0};
+    gp_progress_put(&line, &(struct gp_progress){.total = total}, bytes, elapsed_ns);
+    assert_string_equal(gp_buf_str(&line), expected);
+    gp_buf_release(&line);
+}
+
+static void progress_has_percent_and_time_left(void **state)
+{
+    (void)state;
+    const int64_t s = 1000000000;
+    check_progress(0, 1656000000, 14 * s, "reading, 1656 MB, 118 MB/s");
+    check_progress(2000000000, 840000000, 7 * s, "reading, 42%, 120 MB/s, 10 s left"); /* 9.67 */
+    check_progress(2000000000, 1990000000, 199 * s, "reading, 99%, 10 MB/s, 1 s left");
+    check_progress(2000000000, 2000000000, 20 * s, "reading, 100%, 100 MB/s");
+    check_progress(1000000000, 100000000, 10 * s, "reading, 10%, 10 MB/s, 2 min left"); /* 90 s */
+    check_progress(70000000000, 10000000000, 1000 * s, "reading, 14%, 10 MB/s, 1 h 40 min left");
+    check_progress(1000, 1001, 1 * s, "reading, 0 MB, 0 MB/s"); /* the file has grown */
+    check_progress(1000, 0, 1 * s, "reading, 0%, 0 MB/s");
+    check_progress(1000, 0, 0, "reading, 0%, 0 MB/s");
+    check_progress(UINT64_C(1) << 60, 1, 1 * s, "reading, 0%, 0 MB/s"); /* no honest time left */
+}
+
+static void progress_has_phases(void **state)
+{
+    (void)state;
+    int saved;
+    char text[400];
+    struct gp_progress p = {.enabled = true, .tool = "trace-hta"};
+    FILE *f = begin_capture(stderr, &saved);
+    gp_progress_phase(&p, "analysing"); /* nothing was long so far */
+    gp_progress_bytes(&p, 1);
+    p.began_ns -= 2 * INT64_C(1000000000);
+    gp_progress_phase(&p, "analysing");
+    gp_progress_phase(&p, "writing");
+    gp_progress_end(&p);
+    p.enabled = false;
+    gp_progress_phase(&p, "analysing");
+    gp_progress_end(&p);
+    end_capture(stderr, f, saved, text, sizeof text);
+    assert_string_equal(text, "\rtrace-hta: analysing\033[K\rtrace-hta: writing\033[K\r\033[K");
 }
 
 int main(void)
@@ -358,6 +402,8 @@ int main(void)
         cmocka_unit_test(messages_are_one_line_whatever_is_in_them),
         cmocka_unit_test(colour_obeys_the_option_then_the_environment),
         cmocka_unit_test(progress_waits_and_wipes_itself),
+        cmocka_unit_test(progress_has_percent_and_time_left),
+        cmocka_unit_test(progress_has_phases),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

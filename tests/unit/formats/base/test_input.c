@@ -614,6 +614,21 @@ static void a_plain_file_lends_its_descriptor(void **state)
     gp_buf_release(&packed);
 }
 
+static void sizes_are_known_of_plain_files(void **state)
+{
+    (void)state;
+    write_file("0123456789", 10);
+    assert_int_equal(gp_input_total(path), 10);
+    struct gp_buf packed = {0};
+    put_gzip(&packed, "0123456789", 10, 1);
+    write_file(packed.data, packed.n);
+    gp_buf_release(&packed);
+    assert_int_equal(gp_input_total(path), 0);
+    assert_int_equal(gp_input_total("-"), 0);
+    assert_int_equal(gp_input_total("/dev/null"), 0);
+    assert_int_equal(gp_input_total("/no/such/file"), 0);
+}
+
 static void standard_input_that_was_read_from_is_not_lent(void **state)
 {
     (void)state;
@@ -686,6 +701,7 @@ int main(void)
         cmocka_unit_test(closing_early_ends_a_thread_that_waits_for_input),
         cmocka_unit_test(closing_early_ends_a_thread_that_is_far_ahead),
         cmocka_unit_test(a_plain_file_lends_its_descriptor),
+        cmocka_unit_test(sizes_are_known_of_plain_files),
         cmocka_unit_test(standard_input_that_was_read_from_is_not_lent),
         cmocka_unit_test(what_cannot_be_read_is_told_with_its_name),
         cmocka_unit_test(a_read_error_is_told_after_the_end),
