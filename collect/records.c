@@ -417,14 +417,19 @@ static void add_jit(struct gp_records *r, const void *rec)
                   gp_records_thread(r, tid ? tid : r->opts.pid), gp_intern_cstr(&r->trace.strings, name));
 }
 
+void gp_records_add_device(struct gp_records *r, const struct gp_device *device)
+{
+    for (size_t i = 0; i < r->trace.devices.n; i++)
+        if (r->trace.devices.at[i].id == device->id) return;
+    GP_VEC_PUSH(&r->trace.devices, *device);
+}
+
 static void add_device(struct gp_records *r, const void *rec)
 {
     const char *name = get_text(r, rec, GP_AT_DEVICE_name);
     struct gp_device d = gp_device_unknown();
     d.id = AT(u32, rec, DEVICE_id);
     d.name = name ? gp_intern_cstr(&r->trace.strings, name) : 0;
-    for (size_t i = 0; i < r->trace.devices.n; i++)
-        if (r->trace.devices.at[i].id == d.id) return;
     d.cc_major = (int32_t)AT(u32, rec, DEVICE_computeCapabilityMajor);
     d.cc_minor = (int32_t)AT(u32, rec, DEVICE_computeCapabilityMinor);
     d.sms = (int32_t)AT(u32, rec, DEVICE_numMultiprocessors);
@@ -439,7 +444,7 @@ static void add_device(struct gp_records *r, const void *rec)
     d.l2_bytes = AT(u32, rec, DEVICE_l2CacheSize);
     d.core_clock_khz = AT(u32, rec, DEVICE_coreClockRate);
     d.memory_bandwidth_bps = (int64_t)AT(u64, rec, DEVICE_globalMemoryBandwidth) * 1000; /* given in kB/s */
-    GP_VEC_PUSH(&r->trace.devices, d);
+    gp_records_add_device(r, &d);
 }
 
 void gp_records_add(struct gp_records *r, const void *rec)

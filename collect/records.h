@@ -221,6 +221,8 @@ void gp_records_init(struct gp_records *r, const struct gp_records_opts *opts);
 void gp_records_release(struct gp_records *r);
 /* Add one record, which starts with its kind. Everything needed is copied. */
 void gp_records_add(struct gp_records *r, const void *record);
+/* Add a device, unless there is one of that number; its name is of the trace's strings. */
+void gp_records_add_device(struct gp_records *r, const struct gp_device *device);
 /* Add a call that began at START_NS and waited, or recorded an event: for use if CUPTI does not record
  * that. */
 void gp_records_add_wait(struct gp_records *r, int64_t start_ns, const struct gp_note_wait *wait);

@@ -296,6 +296,33 @@ static bool take_fact(struct gp_session *s, struct gp_wire_fact *f)
     return true;
 }
 
+/* Every number of a device is stored once, so there are at most so many. */
+static bool take_device(struct gp_session *s, struct gp_wire_device *w)
+{
+    enum { MAX_DEVICES = 1024 };
+    struct gp_device d = gp_device_unknown();
+    if (w->id < 0 || w->id >= MAX_DEVICES || w->memory_bytes < 0 || w->memory_bandwidth_bps < 0) return false;
+    w->name[sizeof w->name - 1] = 0;
+    d.id = w->id;
+    d.name = gp_intern_cstr(&s->records.trace.strings, w->name);
+    d.cc_major = w->cc_major;
+    d.cc_minor = w->cc_minor;
+    d.sms = w->sms;
+    d.warp_size = w->warp_size;
+    d.max_threads_per_sm = w->max_threads_per_sm;
+    d.max_threads_per_block = w->max_threads_per_block;
+    d.regs_per_sm = w->regs_per_sm;
+    d.regs_per_block = w->regs_per_block;
+    d.shared_per_sm = w->shared_per_sm;
+    d.shared_per_block = w->shared_per_block;
+    d.memory_bytes = w->memory_bytes;
+    d.l2_bytes = w->l2_bytes;
+    d.core_clock_khz = w->core_clock_khz;
+    d.memory_bandwidth_bps = w->memory_bandwidth_bps;
+    gp_records_add_device(&s->records, &d);
+    return true;
+}
+
 static bool take_tick(struct gp_session *s, const struct gp_wire_tick *t)
 {
     gp_records_tick(&s->records, t->now_ns);
@@ -403,6 +430,8 @@ bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, s
     switch (type) {
     case GP_WIRE_FACT:
         FRAME(gp_wire_fact, take_fact);
+    case GP_WIRE_DEVICE:
+        FRAME(gp_wire_device, take_device);
     case GP_WIRE_TICK:
         FRAME(gp_wire_tick, take_tick);
     case GP_WIRE_FILLED:

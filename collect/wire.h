@@ -25,7 +25,7 @@
 #define GP_ENV_INJECT   "GPUPROF_INJECT"   /* path of the injected library */
 #define GP_ENV_LIBCUPTI "GPUPROF_LIBCUPTI" /* path of the libcupti to use */
 
-enum { GP_WIRE_VERSION = 7, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
+enum { GP_WIRE_VERSION = 8, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
 
 /* What WELCOME may ask for, and how long a process waits in cuInit(): for room in the launcher's queue, and for its answer. */
 enum {
@@ -53,7 +53,8 @@ enum gp_wire_type {
     GP_WIRE_CUT,
     GP_WIRE_CUT_DONE,
     GP_WIRE_METRIC_SET, /* see collect/counters/measured.h */
-    GP_WIRE_METRIC_ROWS
+    GP_WIRE_METRIC_ROWS,
+    GP_WIRE_DEVICE
 };
 
 /* Which API calls are recorded; each level includes those before it. */
@@ -93,6 +94,15 @@ struct gp_wire_welcome {
 struct gp_wire_fact {
     char key[32]; /* in the trace's metadata */
     int64_t value;
+};
+
+/* A device as the driver describes it, where CUPTI makes no record of it; unknown: 0. The units are those of struct gp_device. */
+struct gp_wire_device {
+    char name[128];
+    int64_t memory_bytes, memory_bandwidth_bps;
+    int32_t id, cc_major, cc_minor, sms, warp_size, max_threads_per_sm, max_threads_per_block;
+    int32_t regs_per_sm, regs_per_block, shared_per_sm, shared_per_block, l2_bytes, core_clock_khz;
+    uint32_t reserved;
 };
 
 /* A flush begins. */

@@ -100,6 +100,11 @@ static void send_fact(const char *key, int64_t value)
     send_frame(GP_WIRE_FACT, &f, sizeof f);
 }
 
+static void send_device(const struct gp_wire_device *device)
+{
+    send_frame(GP_WIRE_DEVICE, device, sizeof *device);
+}
+
 static void send_loss(const char *what, const char *why, uint64_t count)
 {
     struct gp_wire_loss l = {.count = count};
@@ -659,6 +664,7 @@ static void begin(bool late)
     gp_rate_init(&self.rate, self.opts.graph_rate);
     bool ready = gp_tracer_start(&t);
     log_thread(self.pid); /* after the names of calls: when the launcher has this one, it has those */
+    if (ready && late) gp_inject_devices(send_device); /* before our calls of the driver would be recorded */
     bool ok = ready && gp_inject_gate_start(&self.opts.gate, &switches);
     if (!ok) {
         if (ready) gp_tracer_stop();

@@ -107,6 +107,11 @@ enum gp_inject_state gp_inject_state(void);
 /* As libcuda does, but quietly, and it may be tried again. 0 or an enum gpuprof_error; GPUPROF_E_LAUNCH: nobody listens. LATE: CUDA is up. */
 int gp_inject_attach(bool late);
 
+/* ---- inject_device.c ---- */
+
+/* Call TELL for each device that the driver shows this process; for none if CUDA is not up. */
+void gp_inject_devices(void (*tell)(const struct gp_wire_device *device));
+
 /* ---- tracer.c: everything that calls CUPTI ---- */
 
 struct gp_tracer_opts {

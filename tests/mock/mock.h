@@ -10,6 +10,7 @@
  *   MOCK_CUPTI_CUT=1       hand out buffers whose last record is cut
  *   MOCK_CUPTI_REFUSE=1    do not record kernels
  *   MOCK_CUPTI_NO_WHOLE=1  do not record all calls of the runtime or the driver
+ *   MOCK_CUPTI_NO_DEVICE=1 make no record of the device if that is asked for after cuInit()
  *   MOCK_CUPTI_HANG=1      never return from the forced flush; 2: from any flush
  */
 #ifndef GP_TESTS_MOCK_H
@@ -66,6 +67,10 @@ struct mock_event {
 int cuInit(unsigned flags);
 int cuDriverGetVersion(int *version);
 int cuDeviceGetCount(int *n);
+int cuDeviceGet(int *device, int ordinal);
+int cuDeviceGetName(char *name, int size, int device);
+int cuDeviceGetAttribute(int *value, int attribute, int device);
+int cuDeviceTotalMem_v2(size_t *bytes, int device);
 int cuCtxSynchronize(void);
 int cuCtxGetCurrent(void **context);
 #endif

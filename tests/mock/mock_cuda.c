@@ -78,6 +78,39 @@ int cuDeviceGetCount(int *n)
     return owner == getpid() ? 0 : 3;
 }
 
+int cuDeviceGet(int *device, int ordinal)
+{
+    *device = ordinal;
+    return 0;
+}
+
+int cuDeviceGetName(char *name, int size, int device)
+{
+    (void)device;
+    snprintf(name, (size_t)size, "Mock H200 of the driver");
+    return 0;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+    enum { SM_CLOCK_KHZ = 13, SMS = 16, MEMORY_CLOCK_KHZ = 36, BUS_BITS = 37, CC_MAJOR = 75 };
+    (void)device;
+    *value = attribute == SMS                ? 132
+             : attribute == SM_CLOCK_KHZ     ? 1980000
+             : attribute == MEMORY_CLOCK_KHZ ? 3201000
+             : attribute == BUS_BITS         ? 6144
+             : attribute == CC_MAJOR         ? 9
+                                             : 0;
+    return 0;
+}
+
+int cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+    (void)device;
+    *bytes = (size_t)141 << 30;
+    return 0;
+}
+
 int cuCtxGetCurrent(void **context)
 {
     static int one;

@@ -41,7 +41,7 @@ static struct {
     _Atomic bool callbacks[CUPTI_CB_DOMAIN_SIZE][MAX_CBID];
     _Atomic uint32_t correlation;
     _Atomic size_t dropped;
-    bool device_told, up;
+    bool device_told, no_device, up;
     _Atomic bool unified[CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT]; /* configured */
     _Atomic bool event_times;
     _Atomic uint64_t event_records[16]; /* the number of the latest record of an event */
@@ -467,7 +467,7 @@ static void put_device(void)
     d.computeCapabilityMajor = 9;
     d.coreClockRate = 1980000;
     d.name = version() >= 130000 ? strdup("Mock H200") : "Mock H200";
-    put(&d, false);
+    if (!mock.no_device) put(&d, false);
     memset(&c, 0, sizeof c);
     c.kind = CUPTI_ACTIVITY_KIND_CONTEXT;
     c.contextId = 1;
@@ -906,6 +906,7 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
     if ((kind == CUPTI_ACTIVITY_KIND_RUNTIME || kind == CUPTI_ACTIVITY_KIND_DRIVER) &&
         setting("MOCK_CUPTI_NO_WHOLE"))
         return CUPTI_ERROR_NOT_COMPATIBLE;
+    if (kind == CUPTI_ACTIVITY_KIND_DEVICE && mock.up) mock.no_device = setting("MOCK_CUPTI_NO_DEVICE");
     mock.kinds[kind] = true;
     return CUPTI_SUCCESS;
 }

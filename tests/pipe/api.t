@@ -36,6 +36,13 @@ test_expect_success 'a process that is attached after cuInit(): kernels are reco
 '
 rm -f ./*.trace
 
+test_expect_success 'a device of which CUPTI makes no record, since it came late, is what the driver describes' '
+    MOCK_CUPTI_NO_DEVICE=1 $api late >out 2>err && test_must_be_empty err && one late && has gpu 4 &&
+    has "device:Mock H200 of the driver:132_sms:4916736000000_bytes_per_s" 1 && lacks "device:Mock H200:" &&
+    trace-hta -f json late.*.trace >json && grep "Mock H200 of the driver" json
+'
+rm -f ./*.trace
+
 test_expect_success 'sessions overlap: each has what starts in it' '
     $api overlap >out && one a && has gpu 8 && one b && has gpu 12
 '

@@ -256,6 +256,34 @@ static void a_process_that_never_got_far_leaves_nothing(void **state)
     gp_buf_release(&f.file);
 }
 
+static void a_device_is_stored_once_as_the_driver_describes_it(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gp_wire_device d = {
+        .id = 1, .sms = 132, .memory_bytes = 151397597184, .memory_bandwidth_bps = 4916736000000};
+    begin(&f);
+    memset(d.name, 'x', sizeof d.name); /* not terminated */
+    assert_true(send(&f, GP_WIRE_DEVICE, &d, sizeof d));
+    d.sms = 1;
+    assert_true(send(&f, GP_WIRE_DEVICE, &d, sizeof d));
+    assert_false(send(&f, GP_WIRE_DEVICE, &d, sizeof d - 4));
+    d.id = -1;
+    assert_false(send(&f, GP_WIRE_DEVICE, &d, sizeof d));
+    d.id = 1024;
+    assert_false(send(&f, GP_WIRE_DEVICE, &d, sizeof d));
+    bye(&f, NOW + 10);
+    struct gp_trace t = end(&f);
+    assert_int_equal(t.devices.n, 1);
+    const struct gp_device *g = &t.devices.at[0];
+    assert_int_equal(g->id, 1);
+    assert_int_equal(g->sms, 132);
+    assert_int_equal(g->memory_bytes, 151397597184);
+    assert_int_equal(g->memory_bandwidth_bps, 4916736000000);
+    assert_int_equal(strlen(gp_trace_str(&t, g->name)), sizeof d.name - 1);
+    gp_trace_release(&t);
+}
+
 /* Frames of all types and lengths full of all kinds of bytes, over memory that is full of them, too. */
 static void nothing_that_a_process_does_harms_us(void **state)
 {
@@ -277,7 +305,7 @@ static void nothing_that_a_process_does_harms_us(void **state)
             slot->names = seed << 3;
             atomic_store(&slot->state, GP_SLOT_OUT + i % 3);
         }
-        for (uint32_t type = 0; type < 16; type++)
+        for (uint32_t type = 0; type <= GP_WIRE_DEVICE; type++)
             for (size_t n = 0; n < sizeof bytes; n += 4) {
                 for (size_t k = 0; k < n; k++) {
                     seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -355,6 +383,7 @@ int main(void)
         cmocka_unit_test(open_ranges_end_with_the_last_that_was_seen),
         cmocka_unit_test(windows_cut_ranges_and_are_marked),
         cmocka_unit_test(a_process_that_never_got_far_leaves_nothing),
+        cmocka_unit_test(a_device_is_stored_once_as_the_driver_describes_it),
         cmocka_unit_test(nothing_that_a_process_does_harms_us),
         cmocka_unit_test(notes_arrive_as_they_were),
     };
