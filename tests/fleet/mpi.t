@@ -48,7 +48,7 @@ test_expect_success 'a worker is killed: the next run goes on from what was spil
     status_of processes 2 trace-hta-mpi --merge --from killing --spill spill && test "$status" -ne 0 &&
     test_must_be_empty out && n=$(find spill -name "*.spill" | wc -l) && test "$n" -ge 1 && : >again &&
     processes 2 trace-hta-mpi -v --merge --from killing --spill spill -f json -o got.json 2>err &&
-    grep "spill: went on from what was read before" err && test "$(jq .fleet.members got.json)" -eq 80 &&
+    grep "spill: resumed from what was read before" err && test "$(jq .fleet.members got.json)" -eq 80 &&
     jq "del(.inputs, .fleet.skipped, .fleet.skipped_inputs, .tool)" got.json >left &&
     jq "del(.inputs, .fleet.skipped, .fleet.skipped_inputs, .tool)" expect.json >right && test_cmp right left
 '
