@@ -61,17 +61,18 @@ function timelineDraw(canvas, data, view) {
       c[name + "Text"] = gp.colour(variable);
       c[name] = parse(c[name + "Text"]);
     }
+    const ink = c.ink; /* c.ink becomes that of each kind's words */
     c.grid = mix(c.page, c.line, 110);
     c.fill = new Uint32Array(data.names.length);
     /* what leads to GPU work is nearly grey: a little darker, it stays apart from the page, and more so where lanes are thin */
-    const APART = document.documentElement.dataset.theme === "contrast" ? 60 : gp.theme.dark ? 34 : 14, THIN = gp.theme.dark ? 90 : 56, apart = (k, v, by) => k.gpu ? v : mix(v, c.ink, by);
+    const APART = document.documentElement.dataset.theme === "contrast" ? 60 : gp.theme.dark ? 34 : 14, THIN = gp.theme.dark ? 90 : 56, apart = (k, v, by) => k.gpu ? v : mix(v, ink, by);
     c.kind = Uint32Array.from(data.kinds, (k) => apart(k, parse((palette[k.id] || palette.frame).fill[0]), APART));
     c.ink = data.kinds.map((k) => (palette[k.id] || palette.frame).ink);
     for (let i = 0; i < c.fill.length; i++) {
       const of = palette[data.kinds[data.kindOf[i]].id] || palette.frame;
       c.fill[i] = apart(data.kinds[data.kindOf[i]], parse(of.fill[gp.shade(data.names[i], of.fill.length)]), APART);
     }
-    c.thin = { fill: c.fill.map((v, i) => data.kinds[data.kindOf[i]].gpu ? v : mix(v, c.ink, THIN)), kind: c.kind.map((v, i) => apart(data.kinds[i], v, THIN)) };
+    c.thin = { fill: c.fill.map((v, i) => apart(data.kinds[data.kindOf[i]], v, THIN)), kind: c.kind.map((v, i) => apart(data.kinds[i], v, THIN)) };
     faded = null;
   }
 

@@ -277,8 +277,13 @@ async function attacks(page) {
 }
 
 const PAGE = "colour([box('.stage')[0] + 300, box('.stage')[1] + box('.stage')[3] - 3])";
+// of each name of the host whether its colour is opaque, and further from the page where lanes are thin
+const THIN = `(() => { const c = P.draw.colours, sum = (v) => (v & 255) + (v >> 8 & 255) + (v >> 16 & 255), far = (v) => Math.abs(sum(v) - sum(c.page));
+  const host = [...c.fill.keys()].filter((i) => !D.kinds[D.kindOf[i]].gpu);
+  return host.length > 0 && host.every((i) => c.thin.fill[i] >>> 24 === 255 && far(c.thin.fill[i]) > far(c.fill[i])); })()`;
 async function themes(page, dark) {
   same(await page.eval(PAGE), dark ? [20, 23, 28] : [255, 255, 255], (dark ? "dark" : "light") + " as the system is");
+  ok(await page.eval(THIN), "thin lanes stand out from the page");
   await page.eval("gp.theme.set('contrast'), rest()");
   same(await page.eval(PAGE), [0, 0, 0], "high contrast when asked for");
   await page.eval("gp.theme.set(''), rest()");
