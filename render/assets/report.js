@@ -211,10 +211,10 @@ gp.hash.on((h) => {
   }
 });
 
-// On paper everything is unfolded.
+// On paper, tables are as the reader left them; what their columns mean is always there, as nothing can be pointed at.
 let folded = [];
 addEventListener("beforeprint", () => {
-  folded = [...document.querySelectorAll("details:not([open])")];
+  folded = [...document.querySelectorAll("details.definitions:not([open])")];
   for (const d of folded) d.open = true;
 });
 addEventListener("afterprint", () => {

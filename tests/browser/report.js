@@ -162,7 +162,8 @@ async function readable(page, theme, least = 4.5) {
 
 async function printing(page) {
   await page.eval("dispatchEvent(new Event('beforeprint'))");
-  is(await page.eval("document.querySelectorAll('details:not([open])').length"), 0, "printing unfolds everything");
+  is(await page.eval("document.querySelectorAll('details.definitions:not([open])').length"), 0, "printing unfolds what columns mean");
+  ok(await page.eval("document.querySelectorAll('details.table:not([open])').length") > 0, "closed tables stay closed");
   await page.call("Emulation.setEmulatedMedia", { media: "print" });
   is(await page.eval("[...document.querySelectorAll('nav, .tools, .page-tools')].filter((e) => getComputedStyle(e).display !== 'none').length"),
     0, "there is nothing to press on paper");
