@@ -158,13 +158,6 @@ static bool is_far_apart(const struct gp_decider *t, const int64_t *a, size_t n,
 
 /* ---- waits that only one side has ---- */
 
-/* How long the GPU waits for the host in a step. */
-static int64_t waits_for_host(const struct gp_diff_side *s)
-{
-    return s->idle_ns[GP_IDLE_HOST] + s->idle_ns[GP_IDLE_SYNC] + s->idle_ns[GP_IDLE_LAUNCH] +
-           s->idle_ns[GP_IDLE_DATA] + s->idle_ns[GP_IDLE_ALLOCATION];
-}
-
 /* Do all steps of side SLOW call ID more often than all of the other one? */
 static bool calls_more(const struct gp_decider *t, enum gp_metric_id id, int slow)
 {
@@ -192,7 +185,8 @@ static bool is_explained_by_waits(const struct gp_decider *t, const struct gp_di
     if (d->unit != GP_DIFF_PER_STEP || n < WINDOWS_ENOUGH || k < WINDOWS_ENOUGH) return false;
     if (!gp_stat_apart(a, n, b, k, 1) || fabs(m->change_pct) <= bound) return false;
     if (!calls_more(t, GP_METRIC_SYNCS, slow) && !calls_more(t, GP_METRIC_BLOCKING, slow)) return false;
-    int64_t most = waits_for_host(&d->side[slow]), least = waits_for_host(&d->side[fast]);
+    int64_t most = gp_idle_for_host_ns(d->side[slow].idle_ns),
+            least = gp_idle_for_host_ns(d->side[fast].idle_ns);
     return least <= d->side[fast].step_ns / WAITS_PART && most - least >= llabs(m->change) / 2;
 }
 

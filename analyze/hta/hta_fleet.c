@@ -84,10 +84,7 @@ static void read_times(struct reading *r, const struct gp_hta_device *about)
     ns[GP_FLEET_COMPUTE] = b->compute_ns / n;
     ns[GP_FLEET_COPY] = b->exposed_memory_ns / n;
     ns[GP_FLEET_DATA] = share(cause[GP_IDLE_DATA], of, idle);
-    ns[GP_FLEET_HOST] =
-        share(gp_add_saturated(gp_add_saturated(cause[GP_IDLE_HOST], cause[GP_IDLE_SYNC]),
-                               gp_add_saturated(cause[GP_IDLE_LAUNCH], cause[GP_IDLE_ALLOCATION])),
-              of, idle);
+    ns[GP_FLEET_HOST] = share(gp_idle_for_host_ns(cause) - cause[GP_IDLE_DATA], of, idle);
     ns[GP_FLEET_GAP] = idle - ns[GP_FLEET_DATA] - ns[GP_FLEET_HOST];
     for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++)
         if (ns[i] < 0) ns[i] = 0; /* damaged times */

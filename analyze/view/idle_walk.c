@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/dist.h"
+#include "analyze/math/sums.h"
 #include "analyze/names/known.h"
 #include "formats/base/str.h"
 
@@ -508,4 +509,14 @@ void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx)
     free(w.stream_of);
     free(w.cursor);
     free(w.last);
+}
+
+int64_t gp_idle_for_host_ns(const int64_t ns[GP_IDLE_CAUSE_COUNT])
+{
+    static const enum gp_idle_cause of_host[] = {GP_IDLE_HOST,    GP_IDLE_SYNC,    GP_IDLE_LAUNCH,
+                                                 GP_IDLE_DATA,    GP_IDLE_GARBAGE, GP_IDLE_LOCK,
+                                                 GP_IDLE_LOGGING, GP_IDLE_IMPORT,  GP_IDLE_ALLOCATION};
+    int64_t sum = 0;
+    for (size_t i = 0; i < GP_COUNT(of_host); i++) sum = gp_add_saturated(sum, ns[of_host[i]]);
+    return sum;
 }

@@ -606,6 +606,19 @@ static void test_many_devices_take_bounded_time(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
+/* Bit by bit: the host waits or works in these, whatever it does; other streams, the queue and what is unknown are not its. */
+static void what_waits_for_the_host(void **state)
+{
+    (void)state;
+    int64_t ns[GP_IDLE_CAUSE_COUNT];
+    for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) ns[c] = INT64_C(1) << c;
+    assert_int_equal(gp_idle_for_host_ns(ns),
+                     (INT64_C(1) << GP_IDLE_CAUSE_COUNT) - 1 - (INT64_C(1) << GP_IDLE_DEPENDENCY) -
+                         (INT64_C(1) << GP_IDLE_QUEUED) - (INT64_C(1) << GP_IDLE_UNKNOWN));
+    ns[GP_IDLE_LOGGING] = ns[GP_IDLE_LOCK] = INT64_MAX;
+    assert_true(gp_idle_for_host_ns(ns) == INT64_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -638,6 +651,7 @@ int main(void)
         T(test_overlap_on_a_stream_is_no_gap),
         T(test_each_piece_is_told_by_what_was_open),
         T(test_many_devices_take_bounded_time),
+        cmocka_unit_test(what_waits_for_the_host),
         cmocka_unit_test(test_names_of_calls),
         cmocka_unit_test(test_names_of_data_loading),
     };
