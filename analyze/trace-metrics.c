@@ -1,12 +1,13 @@
 /* trace-metrics -- a trace with hardware counters in; what the hardware did by kernel, range or launch, out. */
 #include <string.h>
 #include "analyze/front/front.h"
+#include "analyze/front/front_ceilings.h"
 #include "analyze/metrics/metrics.h"
 #include "render/metrics/metrics_formats.h"
 
 struct opts {
     struct gp_front_opts front; /* first */
-    const char *per, *metric, *reduce, *sort, *join;
+    const char *per, *metric, *reduce, *sort, *join, *ceilings;
     bool wide;
 };
 
@@ -24,6 +25,11 @@ static const struct gp_option options[] = {
      offsetof(struct opts, wide)},
     {0, "join", "FILE", "read times from FILE, a trace of the same program without counters", GP_OPT_STRING,
      offsetof(struct opts, join)},
+    {0, "ceilings", "FILE|none",
+     "draw the roofline of the page below these rates, as gpuprof-collect --calibrate measures them "
+     "(default: "
+     "those kept for the device, then the peaks that the counters report)",
+     GP_OPT_STRING, offsetof(struct opts, ceilings)},
     GP_OPTION_TOP("maximum number of rows, 0 for all (default: 20 in text, 500 in HTML)"),
     GP_OPTION_WIDTH,
     GP_OPTIONS_COMMON,
@@ -70,11 +76,13 @@ static int join(struct gp_front *f, const char *path, const struct gp_trace *cou
 }
 
 static int write_answer(struct gp_front *f, const struct opts *o, const struct gp_answer_format *format,
-                        const struct gp_metrics *m, const char *input, struct gp_err *err)
+                        const struct gp_metrics *m, const struct gp_ceilings *measured, const char *input,
+                        struct gp_err *err)
 {
     struct gp_buf typed = {0};
-    gp_cli_put_given(&typed, f->tool, o, "per metric reduce sort join top");
+    gp_cli_put_given(&typed, f->tool, o, "per metric reduce sort join ceilings top");
     struct gp_metrics_answer a = {.m = m,
+                                  .measured = measured,
                                   .input = strcmp(input, "-") != 0 ? input : NULL,
                                   .options = typed.n ? gp_buf_str(&typed) : NULL,
                                   .reduce = reduce_of(o->reduce),
@@ -92,13 +100,18 @@ static int run(struct gp_front *f, const struct opts *o, struct gp_err *err)
     const struct gp_answer_format *format = gp_answer_format(gp_metrics_formats, o->front.common.format);
     const char *input = f->paths[0];
     struct gp_metrics m = {0};
+    struct gp_ceilings ceilings;
+    bool measured = false;
     struct gp_trace t;
     struct gp_metrics_opts mo = {.per = per_of(o->per),
                                  .only = o->metric,
                                  .sort = o->sort,
                                  .top = gp_answer_rows(format, o->front.top)};
     if ((o->wide && gp_answer_check(gp_metrics_formats, format, GP_METRICS_TAKES_WIDE, "--wide", err)) ||
-        (o->reduce && gp_answer_check(gp_metrics_formats, format, GP_METRICS_TAKES_REDUCE, "--reduce", err)))
+        (o->reduce &&
+         gp_answer_check(gp_metrics_formats, format, GP_METRICS_TAKES_REDUCE, "--reduce", err)) ||
+        (o->ceilings &&
+         gp_answer_check(gp_metrics_formats, format, GP_METRICS_TAKES_CEILINGS, "--ceilings", err)))
         return -1;
     if (gp_front_trace(f, 0, GP_METRICS_NEED, &t, err)) return -1;
     gp_front_warn_issues(f, &t);
@@ -106,8 +119,11 @@ static int run(struct gp_front *f, const struct opts *o, struct gp_err *err)
     failed = failed || check(&t, &m, o, err);
     if (failed) gp_err_context(err, "%s", input);
     if (!failed && o->join) failed = join(f, o->join, &t, &m, err);
+    const char *device = t.devices.n ? gp_trace_str(&t, t.devices.at[0].name) : "";
+    if (!failed && (format->needs & GP_METRICS_TAKES_CEILINGS))
+        failed = gp_front_ceilings(f, o->ceilings, device, &ceilings, &measured, err);
     gp_trace_release(&t);
-    if (!failed) failed = write_answer(f, o, format, &m, input, err);
+    if (!failed) failed = write_answer(f, o, format, &m, measured ? &ceilings : NULL, input, err);
     gp_metrics_release(&m);
     return failed;
 }

@@ -38,7 +38,7 @@ static void write_html(void *answer, struct gp_output *to)
 {
     const struct gp_metrics_answer *a = answer;
     struct gp_buf b = {0};
-    gp_metrics_html_write(&b, a->m, a->input, a->options);
+    gp_metrics_html_write(&b, a->m, a->measured, a->input, a->options);
     gp_answer_put(to, &b);
 }
 
@@ -46,7 +46,7 @@ const struct gp_answer_format gp_metrics_formats[] = {
     {"text", 20, 0, write_text},
     {"csv", 0, GP_METRICS_TAKES_WIDE | GP_METRICS_TAKES_REDUCE, write_csv},
     {"json", 0, 0, write_json},
-    {"html", 500, 0, write_html},
+    {"html", 500, GP_METRICS_TAKES_CEILINGS, write_html},
     {0},
 };
 

@@ -7,17 +7,19 @@
 #define GP_RENDER_METRICS_FORMATS_H
 
 #include <stdbool.h>
+#include "analyze/cost/ceilings.h"
 #include "analyze/metrics/metrics.h"
 #include "formats/base/answer.h"
 
-enum { GP_METRICS_TAKES_WIDE = 1, GP_METRICS_TAKES_REDUCE = 2 };
+enum { GP_METRICS_TAKES_WIDE = 1, GP_METRICS_TAKES_REDUCE = 2, GP_METRICS_TAKES_CEILINGS = 4 };
 
 struct gp_metrics_answer {
     const struct gp_metrics *m;
-    const char *input, *options; /* for the page; INPUT NULL: standard input */
-    int reduce;                  /* of CSV: enum gp_metric_reduce, only this figure; -1: all */
-    bool wide;                   /* of CSV: a column per metric */
-    bool values;                 /* of text: single values as well */
+    const struct gp_ceilings *measured; /* of the device, for the page; NULL: none */
+    const char *input, *options;        /* for the page; INPUT NULL: standard input */
+    int reduce;                         /* of CSV: enum gp_metric_reduce, only this figure; -1: all */
+    bool wide;                          /* of CSV: a column per metric */
+    bool values;                        /* of text: single values as well */
     bool color;
     size_t width; /* of text, in columns; 0: 80 */
 };

@@ -25,19 +25,35 @@ static void put_header(struct gp_svg *w, const struct gp_metrics *m, const char 
     gp_buf_release(&text);
 }
 
-static void put_roofline(struct gp_svg *w, const struct gp_metrics *m)
+/* Kernels without counted operations have no place on it. */
+static void put_left_out(struct gp_svg *w, size_t shown, size_t all)
+{
+    struct gp_buf text = {0};
+    if (shown == all) return;
+    gp_buf_printf(&text,
+                  "%zu of %zu kernels are drawn. The others did no operations that these counters count, or "
+                  "took less time.",
+                  shown, all);
+    put(w, "p", "note", gp_buf_str(&text));
+    gp_buf_release(&text);
+}
+
+static void put_roofline(struct gp_svg *w, const struct gp_metrics *m, const struct gp_ceilings *measured)
 {
     struct gp_buf drawn = {0};
-    if (!gp_metrics_roofline(&drawn, m)) return;
+    size_t shown = gp_metrics_roofline(&drawn, m, measured);
+    if (!shown) return;
     gp_page_open(w, "section", "theme");
     gp_svg_attr(w, "id", "roofline");
     put(w, "h2", NULL, "Roofline, as measured");
     put(w, "p", NULL,
         "Each kernel has a circle for device memory, a square for the L2 cache and a triangle for L1, at the "
-        "operations per "
-        "byte of that level. All are at the rate that the kernel reached. The farther they are apart, the "
-        "more a cache saves.");
+        "operations per byte of that level. All are at the rate that the kernel reached. The farther they "
+        "are "
+        "apart, the more a cache saves. The lines are what the device can do: as gpuprof-collect --calibrate "
+        "measured it, or else the peaks that the counters report.");
     gp_page_graph(w, &drawn, "Roofline of the kernels at three levels of memory");
+    put_left_out(w, shown, m->groups.n);
     gp_svg_close(w);
     gp_buf_release(&drawn);
 }
@@ -54,8 +70,8 @@ static void put_footer(struct gp_svg *w, const char *options)
     gp_buf_release(&text);
 }
 
-void gp_metrics_html_write(struct gp_buf *b, const struct gp_metrics *m, const char *input,
-                           const char *options)
+void gp_metrics_html_write(struct gp_buf *b, const struct gp_metrics *m, const struct gp_ceilings *measured,
+                           const char *input, const char *options)
 {
     struct gp_svg w;
     struct gp_report r = {0};
@@ -67,7 +83,7 @@ void gp_metrics_html_write(struct gp_buf *b, const struct gp_metrics *m, const c
     put_header(&w, m, input);
     gp_page_quality(&w, &r);
     gp_page_verdict(&w, &r);
-    put_roofline(&w, m);
+    put_roofline(&w, m, measured);
     for (size_t i = 0; i < r.tables.n; i++)
         if (gp_report_rows(r.tables.at[i]))
             gp_table_html_write(&w, r.tables.at[i], &(struct gp_table_html_opts){.open = !i});

@@ -49,6 +49,15 @@ test_expect_success 'the page has the roofline and the answer' '
     trace-metrics -f html hand.trace | cmp - page.html
 '
 
+test_expect_success 'the roofline lies below measured ceilings where there are any, and each line says which it is' '
+    trace-metrics -q -f html --ceilings none "$samples"/counters/step.trace >peaks.html &&
+    grep "L2 15.4 TB/s, peak" peaks.html && grep ">955 TFLOP/s, peak" peaks.html && ! grep ", measured<" peaks.html &&
+    trace-metrics -q -f html --ceilings "$samples"/calibrate/h200.ceilings.json "$samples"/counters/step.trace >measured.html &&
+    grep "L2 8.64 TB/s, measured" measured.html && grep "device memory 4.30 TB/s, measured" measured.html &&
+    grep ">834 TFLOP/s, measured" measured.html && grep "10 of 54 kernels are drawn" measured.html &&
+    status_of trace-metrics --ceilings none hand.trace && test $status = 2 && grep "requires --format html" err
+'
+
 # 1 GB is copied three times; 132 blocks of 128 threads do 1000 FFMAs each, or 1000 HFMA2s and two that move constants.
 test_expect_success 'recorded on an H200: bytes and instructions of kernels that are known' '
     trace-metrics -q -f csv --reduce sum "$GP_SOURCE"/tests/cli/data/h200_counters.trace | tr -d "\r" >out &&
