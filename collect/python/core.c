@@ -57,7 +57,8 @@ static _Thread_local struct stack *mine __attribute__((tls_model("initial-exec")
 static struct {
     struct sums *first;
     size_t names;
-    PyObject *by_name; /* name -> address of its sums */
+    PyObject *by_name; /* name -> its range without numbers, which is kept */
+    PyObject *type;    /* of ranges */
     struct sums *rest; /* for what is one too many */
     int summing;
     PyObject *enter, *leave;     /* hooks, or NULL */
@@ -110,21 +111,38 @@ static struct sums *new_sums(PyObject *name, const char *text)
     return self.first = s;
 }
 
-/* The sums of NAME; where there are too many names, those of the rest. */
-static struct sums *find_sums(PyObject *name)
+/* A range of NAME, which adds to SUMS. */
+static range_object *new_range(PyObject *name, struct sums *sums)
+{
+    range_object *r = (range_object *)self.alloc((PyTypeObject *)self.type, 0);
+    if (!r) return NULL;
+    Py_INCREF(name);
+    r->name = name;
+    r->sums = sums;
+    return r;
+}
+
+/* The range of NAME without numbers: a new reference to the one that is kept, as ranges have no state of their own. Where
+ * there are too many names, one that adds to the sums of the rest. */
+static range_object *find_range(PyObject *name)
 {
     PyObject *known = PyDict_GetItemWithError(self.by_name, name), *bytes;
-    if (known) return PyLong_AsVoidPtr(known);
+    if (known) {
+        Py_INCREF(known);
+        return (range_object *)known;
+    }
     if (PyErr_Occurred()) return NULL;
-    if (self.names == MAX_NAMES) return self.rest;
+    if (self.names == MAX_NAMES) return new_range(name, self.rest);
     if (!(bytes = to_bytes(name))) return NULL;
     struct sums *s = new_sums(name, PyBytes_AsString(bytes));
-    PyObject *address = s ? PyLong_FromVoidPtr(s) : NULL;
-    if (!address || PyDict_SetItem(self.by_name, name, address)) s = NULL;
-    Py_XDECREF(address);
+    range_object *r = s ? new_range(name, s) : NULL;
     Py_DECREF(bytes);
-    self.names += s != NULL;
-    return s;
+    if (!r || PyDict_SetItem(self.by_name, name, (PyObject *)r)) {
+        Py_XDECREF((PyObject *)r);
+        return NULL;
+    }
+    self.names++;
+    return r;
 }
 
 /* ---- the stack of a thread ---- */
@@ -345,49 +363,66 @@ static PyObject *merge(PyObject *metrics, PyObject *flops, PyObject *bytes)
     return all;
 }
 
-static PyObject *new_range(PyTypeObject *type, PyObject *name, PyObject *metrics)
+static PyObject *range_with(PyObject *name, PyObject *metrics)
 {
-    PyObject *o = self.alloc(type, 0);
-    range_object *r = (range_object *)o;
-    if (!r) return NULL;
-    Py_INCREF(name);
-    r->name = name;
-    r->sums = find_sums(name);
-    if (r->sums && !set_metrics(r, metrics)) return o;
-    Py_DECREF(o);
-    return NULL;
+    range_object *plain = find_range(name);
+    if (!plain || !metrics) return (PyObject *)plain;
+    range_object *r = new_range(name, plain->sums);
+    Py_DECREF((PyObject *)plain);
+    if (r && set_metrics(r, metrics)) {
+        Py_DECREF((PyObject *)r);
+        r = NULL;
+    }
+    return (PyObject *)r;
+}
+
+/* @range without a name */
+static PyObject *decorate(PyObject *function, PyObject *metrics)
+{
+    PyObject *own = PyObject_GetAttrString(function, "__qualname__");
+    if (!own) {
+        PyErr_Clear();
+        own = PyObject_Str((PyObject *)Py_TYPE(function));
+    }
+    PyObject *r = own ? range_with(own, metrics) : NULL;
+    PyObject *o = r ? PyObject_CallFunctionObjArgs(self.decorate, r, function, NULL) : NULL;
+    Py_XDECREF(own);
+    Py_XDECREF(r);
+    return o;
 }
 
 static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"name", "flops", "bytes", "metrics", NULL};
-    PyObject *name, *flops = NULL, *bytes = NULL, *metrics = NULL, *o;
-    if (!keywords && PyTuple_Size(args) == 1 && PyUnicode_Check(name = PyTuple_GetItem(args, 0)))
-        return new_range(type, name, NULL);
+    PyObject *name, *flops = NULL, *bytes = NULL, *metrics = NULL, *o = NULL;
+    (void)type;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OOO:range", names, &name, &flops, &bytes, &metrics))
         return NULL;
     PyObject *all = merge(metrics, flops, bytes);
-    if (PyErr_Occurred()) {
-        Py_XDECREF(all);
-        return NULL;
-    }
-    if (PyUnicode_Check(name)) {
-        o = new_range(type, name, all);
-    } else if (PyCallable_Check(name) && self.decorate) { /* @range without a name */
-        PyObject *own = PyObject_GetAttrString(name, "__qualname__");
-        if (!own) {
-            PyErr_Clear();
-            own = PyObject_Str((PyObject *)Py_TYPE(name));
-        }
-        PyObject *r = own ? new_range(type, own, all) : NULL;
-        o = r ? PyObject_CallFunctionObjArgs(self.decorate, r, name, NULL) : NULL;
-        Py_XDECREF(own);
-        Py_XDECREF(r);
-    } else {
-        o = PyErr_Format(PyExc_TypeError, "range: the name is text, or the function to decorate, not %R",
-                         name);
-    }
+    if (PyErr_Occurred()) o = NULL;
+    else if (PyUnicode_Check(name)) o = range_with(name, all);
+    else if (PyCallable_Check(name) && self.decorate) o = decorate(name, all);
+    else
+        PyErr_Format(PyExc_TypeError, "range: the name is text, or the function to decorate, not %R", name);
     Py_XDECREF(all);
+    return o;
+}
+
+/* range(...) as it is called: with only a name, which is common, no arguments are packed. */
+static PyObject *call_range(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *keywords)
+{
+    (void)module;
+    if (n == 1 && !keywords && PyUnicode_Check(args[0])) return (PyObject *)find_range(args[0]);
+    PyObject *packed = PyTuple_New(n), *named = keywords ? PyDict_New() : NULL, *o = NULL;
+    for (Py_ssize_t i = 0; packed && i < n; i++) {
+        Py_INCREF(args[i]);
+        PyTuple_SetItem(packed, i, args[i]);
+    }
+    for (Py_ssize_t i = 0; named && i < PyTuple_Size(keywords); i++)
+        if (PyDict_SetItem(named, PyTuple_GetItem(keywords, i), args[n + i])) Py_CLEAR(named);
+    if (packed && (named || !keywords)) o = PyObject_Call(self.type, packed, named);
+    Py_XDECREF(packed);
+    Py_XDECREF(named);
     return o;
 }
 
@@ -422,13 +457,14 @@ static PyMethodDef range_methods[] = {
 
 static PyGetSetDef range_members[] = {{"name", range_name, NULL, "its name", NULL}, {0}};
 
+static const char range_doc[] =
+    "range(name, *, flops=None, bytes=None, metrics=None)\n--\n\n"
+    "A named part of the program, as a context manager that may be kept, nested and reused by any number of\n"
+    "threads and tasks, or as a decorator of functions, methods and coroutines: @range, @range(name).\n"
+    "flops, bytes and metrics {name: value or (value, \"sum\"|\"max\"|\"mean\")} are numbers of one call.";
+
 static PyType_Slot range_slots[] = {
-    {Py_tp_doc,
-     "range(name, *, flops=None, bytes=None, metrics=None)\n--\n\n"
-     "A named part of the program, as a context manager that may be kept, nested and reused by any number "
-     "of\n"
-     "threads and tasks, or as a decorator of functions, methods and coroutines: @range, @range(name).\n"
-     "flops, bytes and metrics {name: value or (value, \"sum\"|\"max\"|\"mean\")} are numbers of one call."},
+    {Py_tp_doc, (void *)range_doc},
     {Py_tp_new, range_new},
     {Py_tp_dealloc, range_free},
     {Py_tp_call, range_call},
@@ -449,10 +485,11 @@ static PyObject *mark(PyObject *module, PyObject *args)
     const gpuprof_table_t *t = gpuprof_table_();
     (void)module;
     if (!PyArg_ParseTuple(args, "U|K:mark", &name, &value)) return NULL;
-    struct sums *s = find_sums(name);
-    if (!s) return NULL;
+    range_object *r = find_range(name);
+    if (!r) return NULL;
     uint64_t number = value;
-    if (t) t->mark(gpuprof_id_(t, &s->site), &number, NULL, 0);
+    if (t) t->mark(gpuprof_id_(t, &r->sums->site), &number, NULL, 0);
+    Py_DECREF((PyObject *)r);
     Py_RETURN_NONE;
 }
 
@@ -620,6 +657,7 @@ static PyObject *decorator(PyObject *module, PyObject *function)
 }
 
 static PyMethodDef functions[] = {
+    {"range", (PyCFunction)(void (*)(void))call_range, METH_FASTCALL | METH_KEYWORDS, range_doc},
     {"mark", mark, METH_VARARGS, NULL},
     {"record", record, METH_VARARGS, NULL},
     {"attach", attach, METH_VARARGS, NULL},
@@ -642,7 +680,7 @@ PyMODINIT_FUNC PyInit__core(void);
 
 PyMODINIT_FUNC PyInit__core(void)
 {
-    PyObject *module = PyModule_Create(&definition), *type, *other;
+    PyObject *module = PyModule_Create(&definition), *other;
     if (!module || self.by_name) return module;
     pthread_key_create(&self.key, free_stack);
     self.by_name = PyDict_New();
@@ -651,12 +689,10 @@ PyMODINIT_FUNC PyInit__core(void)
     Py_XDECREF(other);
     self.modules = PyImport_GetModuleDict();
     self.asyncio = PyUnicode_InternFromString("asyncio");
-    type = PyType_FromSpec(&range_spec);
-    if (type) self.alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)type, Py_tp_alloc);
-    if (type) self.release = (freefunc)PyType_GetSlot((PyTypeObject *)type, Py_tp_free);
-    if (self.by_name && self.rest && self.modules && self.asyncio && type &&
-        !PyModule_AddObject(module, "range", type))
-        return module;
+    self.type = PyType_FromSpec(&range_spec);
+    if (self.type) self.alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)self.type, Py_tp_alloc);
+    if (self.type) self.release = (freefunc)PyType_GetSlot((PyTypeObject *)self.type, Py_tp_free);
+    if (self.by_name && self.rest && self.modules && self.asyncio && self.type) return module;
     Py_DECREF(module);
     return NULL;
 }
