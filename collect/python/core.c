@@ -402,8 +402,7 @@ static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     if (PyErr_Occurred()) o = NULL;
     else if (PyUnicode_Check(name)) o = range_with(name, all);
     else if (PyCallable_Check(name) && self.decorate) o = decorate(name, all);
-    else
-        PyErr_Format(PyExc_TypeError, "range: the name is text, or the function to decorate, not %R", name);
+    else PyErr_Format(PyExc_TypeError, "range: the name is text, or the function to decorate, not %R", name);
     Py_XDECREF(all);
     return o;
 }
@@ -464,14 +463,10 @@ static const char range_doc[] =
     "flops, bytes and metrics {name: value or (value, \"sum\"|\"max\"|\"mean\")} are numbers of one call.";
 
 static PyType_Slot range_slots[] = {
-    {Py_tp_doc, (void *)range_doc},
-    {Py_tp_new, range_new},
-    {Py_tp_dealloc, range_free},
-    {Py_tp_call, range_call},
-    {Py_tp_repr, range_repr},
-    {Py_tp_methods, range_methods},
-    {Py_tp_getset, range_members},
-    {0, NULL},
+    {Py_tp_doc, (void *)range_doc}, {Py_tp_new, range_new},
+    {Py_tp_dealloc, range_free},    {Py_tp_call, range_call},
+    {Py_tp_repr, range_repr},       {Py_tp_methods, range_methods},
+    {Py_tp_getset, range_members},  {0, NULL},
 };
 
 static PyType_Spec range_spec = {"gputrace.range", sizeof(range_object), 0, Py_TPFLAGS_DEFAULT, range_slots};
