@@ -23,15 +23,16 @@ static const struct gp_option options[] = {
      GP_OPT_STRING, offsetof(struct opts, listen)},
     {0, "secret", "FILE", "accept only digests that are signed with the secret in FILE, and sign with it",
      GP_OPT_STRING, offsetof(struct opts, secret)},
-    {0, "forward", "ADDRESS", "pass digests on to another trace-fleet instead of comparing ranks",
-     GP_OPT_STRING, offsetof(struct opts, forward)},
+    {0, "forward", "ADDRESS", "merge digests and pass them on to another trace-fleet", GP_OPT_STRING,
+     offsetof(struct opts, forward)},
     {0, "record", "FILE", "also write the digests to FILE, which trace-fleet reads as an operand",
      GP_OPT_STRING, offsetof(struct opts, record)},
     {0, "send", "ADDRESS", "send digests of the recording on standard input to ADDRESS", GP_OPT_STRING,
      offsetof(struct opts, send)},
     {0, "duration", "TIME", "end after this long (default: at a signal)", GP_OPT_SECONDS,
      offsetof(struct opts, duration_ns)},
-    GP_OPTIONS_COMMON,
+    GP_OPTIONS_OUTPUT,
+    GP_OPTION_STRICT,
     {0},
 };
 
@@ -79,9 +80,8 @@ static int serve_until(struct fleet *f, int fd, const sigset_t *stop, struct gp_
         struct pollfd p = {.fd = fd, .events = POLLIN};
         if (poll(&p, 1, 200) > 0) gp_net_receive(fd, gp_intake_message, &f->in);
         now_ns = gp_intake_clock_ns(CLOCK_MONOTONIC);
-        if (f->in.watch) gp_watch_tick(f->in.watch, now_ns);
-        if (f->in.watch && f->metrics && f->opts->common.output &&
-            now_ns - f->written_ns > GP_WATCH_EVERY_NS) {
+        gp_watch_tick(f->in.watch, now_ns);
+        if (f->metrics && f->opts->common.output && now_ns - f->written_ns > GP_WATCH_EVERY_NS) {
             f->written_ns = now_ns;
             failed = write_metrics(f, err);
         }
@@ -113,13 +113,15 @@ static int serve(struct fleet *f, struct gp_err *err)
 static int report_refused(const struct fleet *f, struct gp_err *err)
 {
     static const char why[] = "damaged, or not signed with this secret";
-    unsigned long long refused = f->in.refused, used = f->in.used, dropped = f->in.dropped;
+    unsigned long long refused = f->in.refused, used = f->in.used, dropped = f->in.dropped,
+                       forwarded = f->in.forwarded;
     if (f->in.replay && (!used || (refused && f->opts->common.strict)))
         return gp_fail(err, GP_E_FORMAT, -1, "%s: refused %llu of %llu messages: %s", f->tool->args[0],
                        refused, refused + used, why);
     if (f->opts->common.quiet) return 0;
     if (refused) gp_cli_warn(f->tool, "refused %llu of %llu messages: %s", refused, refused + used, why);
-    if (dropped) gp_cli_warn(f->tool, "%s: dropped %llu of %llu digests", f->opts->forward, dropped, used);
+    if (dropped)
+        gp_cli_warn(f->tool, "%s: dropped %llu of %llu merged digests", f->opts->forward, dropped, forwarded);
     return 0;
 }
 
@@ -130,12 +132,13 @@ static int watch(struct fleet *f, struct gp_err *err)
     f->in.replay = f->tool->nargs > 0;
     if (!failed) failed = gp_intake_open(f->metrics || f->in.replay ? NULL : o->common.output, &f->out, err);
     if (!failed) failed = gp_intake_open(o->record, &f->in.record, err);
-    if (f->in.forward < 0) f->in.watch = gp_watch_new(on_event, f);
+    f->in.watch = o->forward ? gp_watch_new_merging(gp_intake_forward, &f->in) : gp_watch_new(on_event, f);
     for (int i = 0; i < f->tool->nargs && !failed; i++)
         failed = gp_digest_read(f->tool->args[i], gp_intake_message, &f->in, err);
     if (!failed && !f->in.replay) failed = serve(f, err);
+    gp_watch_end(f->in.watch);
     if (!failed) failed = report_refused(f, err);
-    if (!failed && f->metrics && f->in.watch) failed = write_metrics(f, err);
+    if (!failed && f->metrics) failed = write_metrics(f, err);
     else if (!failed && f->in.replay) failed = gp_answer_file(o->common.output, &f->lines, err);
     failed = gp_intake_close(o->common.output, f->out, failed, err);
     failed = gp_intake_close(o->record, f->in.record, failed, err);

@@ -4,7 +4,7 @@
 #include "analyze/math/xfer.h"
 
 enum { HEAD = 12 };
-static const char magic[4] = {'G', 'P', 'D', '1'};
+static const char magic[4] = {'G', 'P', 'D', '2'};
 
 /* ---- the tag: SipHash-2-4, a keyed hash that is made for short messages ---- */
 
@@ -92,6 +92,8 @@ static void xfer(struct gp_xfer *x, struct gp_digest *d, size_t kernels)
     gp_xfer_i64(x, &d->time_ns);
     gp_xfer_i64(x, &d->last_step);
     gp_xfer_u64(x, &d->dropped);
+    gp_xfer_u64(x, &d->merged);
+    if (!d->merged || d->merged > GP_DIGEST_MERGED) x->failed = true;
     gp_fleet_key_xfer(x, &m->key);
     gp_xfer_i64(x, &m->device);
     xfer_text(x, &m->gpu);

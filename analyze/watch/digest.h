@@ -1,7 +1,7 @@
 /* digest.h -- what a rank reports of its last steps while it runs: a message of at most 3 KB with the figures that a fleet
  * compares, authenticated by a secret that sender and receiver share. Knows no sockets.
  *
- *     struct gp_digest d = {.seq = 7, .time_ns = now, .member = member};
+ *     struct gp_digest d = {.seq = 7, .merged = 1, .time_ns = now, .member = member};
  *     gp_digest_put(&buf, &d, &key);                              // one message
  *     if (gp_digest_get(&d, &strings, data, n, &key, &err)) ...   // refused: damaged, or of another secret
  *     gp_digest_release(&d);
@@ -15,7 +15,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 
-enum { GP_DIGEST_BYTES = 3072, GP_DIGEST_KERNELS = 16, GP_DIGEST_NAME = 120 };
+enum { GP_DIGEST_BYTES = 3072, GP_DIGEST_KERNELS = 16, GP_DIGEST_NAME = 120, GP_DIGEST_MERGED = 1 << 12 };
 
 /* Of the secret; all zero without one. Who knows it can send anything, and who does not nothing; digests can be read. */
 struct gp_digest_key {
@@ -27,6 +27,7 @@ struct gp_digest {
     int64_t time_ns;   /* CLOCK_REALTIME of the sender */
     int64_t last_step; /* number of the last step that it is about */
     uint64_t dropped;  /* messages that could not be sent before */
+    uint64_t merged;   /* messages that this one stands for, itself included; the last of them has this SEQ */
     struct gp_fleet_member member;
     /* Of a call of each of its kernels on this rank before; 0: not known. */
     int64_t usual_ns[GP_DIGEST_KERNELS];

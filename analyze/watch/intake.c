@@ -31,11 +31,20 @@ void gp_intake_message(void *ctx, const void *data, size_t n)
         in->used++;
         if (in->record) record(in->record, data, n);
         int64_t now_ns = in->replay ? d.time_ns : gp_intake_clock_ns(CLOCK_MONOTONIC);
-        if (in->watch) gp_watch_add(in->watch, &d, &names, now_ns);
-        else if (!gp_net_send(in->forward, data, n)) in->dropped++;
+        gp_watch_add(in->watch, &d, &names, now_ns);
     }
     gp_digest_release(&d);
     gp_strings_release(&names);
+}
+
+void gp_intake_forward(void *ctx, const struct gp_digest *d, const struct gp_strings *names)
+{
+    struct gp_intake *in = ctx;
+    struct gp_buf b = {0};
+    gp_digest_put(&b, d, names, &in->key);
+    in->forwarded++;
+    if (!gp_net_send(in->forward, b.data, b.n)) in->dropped++;
+    gp_buf_release(&b);
 }
 
 int gp_intake_open(const char *path, FILE **to, struct gp_err *err)

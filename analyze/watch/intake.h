@@ -1,4 +1,4 @@
-/* intake.h -- what becomes of a message: checked, counted, recorded, and compared or passed on.
+/* intake.h -- what becomes of a message: checked, counted, recorded, and compared or merged and passed on.
  *
  *     struct gp_intake in = {.key = key, .watch = watch, .forward = -1};
  *     gp_net_receive(fd, gp_intake_message, &in);
@@ -12,15 +12,18 @@
 
 struct gp_intake {
     struct gp_digest_key key;
-    struct gp_watch *watch; /* NULL: messages are passed on to FORWARD */
+    struct gp_watch *watch; /* compares, or merges and passes on to FORWARD */
     int forward;
     FILE *record; /* or NULL */
     bool replay;  /* time is what digests say */
-    uint64_t used, refused, dropped;
+    uint64_t used, refused;
+    uint64_t forwarded, dropped; /* merged digests that were to be passed on; those that could not be */
 };
 
 /* CTX is a struct gp_intake. */
 void gp_intake_message(void *ctx, const void *data, size_t n);
+/* Pass D on: for gp_watch_new_merging(), with a struct gp_intake. */
+void gp_intake_forward(void *ctx, const struct gp_digest *d, const struct gp_strings *names);
 int64_t gp_intake_clock_ns(clockid_t id);
 
 /* Open PATH for writing, unless it is NULL; and close what is open, if it is. FAILED is passed on. */

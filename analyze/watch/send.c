@@ -43,6 +43,7 @@ static void send_member(struct gp_sender *s, const struct gp_fleet *f, const str
     struct gp_buf b = {0};
     struct gp_digest d = {.run = s->run,
                           .seq = ++s->seq,
+                          .merged = 1,
                           .time_ns = real_ns,
                           .last_step = f->last_step,
                           .dropped = s->dropped + s->window.lost,

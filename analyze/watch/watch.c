@@ -18,7 +18,16 @@ struct gp_watch *gp_watch_new(gp_watch_event_fn *on_event, void *ctx)
     struct gp_watch *w = gp_zalloc(sizeof *w);
     w->on_event = on_event;
     w->ctx = ctx;
+    w->every_ns = GP_WATCH_EVERY_NS;
     gp_fleet_init(&w->fleet);
+    return w;
+}
+
+struct gp_watch *gp_watch_new_merging(gp_watch_digest_fn *on_digest, void *ctx)
+{
+    struct gp_watch *w = gp_watch_new(NULL, ctx);
+    w->on_digest = on_digest;
+    w->every_ns = GP_WATCH_MERGE_NS;
     return w;
 }
 
@@ -96,8 +105,9 @@ static void forget_names(struct gp_watch *w)
 
 /* ---- digests ---- */
 
+/* Of MERGED digests. */
 static void add_kernel(struct gp_watch_rank *r, gp_sid name, const struct gp_fleet_kernel_time *t,
-                       int64_t usual_ns)
+                       int64_t usual_ns, uint32_t merged)
 {
     size_t i = 0;
     while (i < r->n_kernels && r->kernels[i].name != name) i++;
@@ -105,10 +115,10 @@ static void add_kernel(struct gp_watch_rank *r, gp_sid name, const struct gp_fle
     if (i == r->n_kernels) r->kernels[r->n_kernels++] = (struct gp_watch_kernel){.name = name};
     struct gp_watch_kernel *k = &r->kernels[i];
     double change = usual_ns > 0 ? 1000 * ((double)t->call_ns - (double)usual_ns) / (double)usual_ns : 0;
-    k->n++;
+    k->n = (uint16_t)(k->n + merged);
     k->change_pm = (int16_t)(change > INT16_MAX ? INT16_MAX : change);
-    k->step_ns += t->step_ns;
-    k->call_ns += t->call_ns;
+    k->step_ns += t->step_ns * merged;
+    k->call_ns += t->call_ns * merged;
 }
 
 /* Of the run that sends now; what is old, or came before, is refused: it may be a message that was caught on its way. */
@@ -121,7 +131,8 @@ static void hear(struct gp_watch *w, struct gp_watch_rank *r, const struct gp_di
 {
     int64_t gap_ns = w->now_ns - r->heard_ns;
     bool same = r->run == d->run;
-    if (same && d->seq - r->seq < UINT32_MAX) w->missing += d->seq - r->seq - 1;
+    uint64_t ahead = d->seq - r->seq;
+    if (same && ahead > d->merged && ahead < UINT32_MAX) w->missing += ahead - d->merged;
     if (!same) w->dropped += d->dropped;
     else if (d->dropped > r->dropped) w->dropped += d->dropped - r->dropped;
     r->gap_ns -= r->gap_ns / 8;
@@ -130,6 +141,7 @@ static void hear(struct gp_watch *w, struct gp_watch_rank *r, const struct gp_di
     r->seq = d->seq;
     r->dropped = d->dropped;
     r->sent_ns = d->time_ns;
+    if (w->on_digest) r->merged += (uint32_t)d->merged;
     r->heard_ns = w->now_ns;
     r->device = (int32_t)(d->member.device < INT32_MAX ? d->member.device : -1);
 }
@@ -137,10 +149,11 @@ static void hear(struct gp_watch *w, struct gp_watch_rank *r, const struct gp_di
 void gp_watch_add(struct gp_watch *w, const struct gp_digest *d, const struct gp_strings *names,
                   int64_t now_ns)
 {
-    enum { MOST = 1 << 12 }; /* digests between two comparisons: sums of as many cannot overflow */
+    enum { MOST = GP_DIGEST_MERGED }; /* digests between two comparisons: sums of as many cannot overflow */
+    uint32_t merged = (uint32_t)d->merged;
     if (!w->first_ns) {
         w->first_ns = now_ns;
-        w->due_ns = now_ns + GP_WATCH_EVERY_NS;
+        w->due_ns = now_ns + w->every_ns;
     }
     gp_watch_tick(w, now_ns);
     struct gp_watch_rank *r = gp_watch_rank(w, d->member.key);
@@ -152,10 +165,10 @@ void gp_watch_add(struct gp_watch *w, const struct gp_digest *d, const struct gp
         w->late++;
         return;
     }
-    w->digests++;
+    w->digests += merged;
     hear(w, r, d);
     if (!d->member.steps) { /* it is there, but nothing can be compared */
-        w->stepless++;
+        w->stepless += merged;
         r->gap_ns = GAP_MOST_NS;
         return;
     }
@@ -163,14 +176,17 @@ void gp_watch_add(struct gp_watch *w, const struct gp_digest *d, const struct gp
     if (!r->fresh) {
         r->fresh = true;
         r->n = r->n_kernels = 0;
+        r->steps = 0;
         memset(r->ns, 0, sizeof r->ns);
     }
-    if (r->n == MOST) return;
-    r->n++;
-    for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) r->ns[i] += d->member.ns[i];
+    if (r->n + merged > MOST) return;
+    r->n += merged;
+    r->steps += d->member.steps;
+    r->last_step = d->last_step;
+    for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) r->ns[i] += d->member.ns[i] * merged;
     for (size_t i = 0; i < d->member.kernels.n && i < GP_DIGEST_KERNELS; i++) {
         gp_sid name = name_of(w, names, d->member.kernels.at[i].name);
-        if (name) add_kernel(r, name, &d->member.kernels.at[i], d->usual_ns[i]);
+        if (name) add_kernel(r, name, &d->member.kernels.at[i], d->usual_ns[i], merged);
     }
 }
 
@@ -178,11 +194,17 @@ void gp_watch_tick(struct gp_watch *w, int64_t now_ns)
 {
     if (now_ns > w->now_ns) w->now_ns = now_ns;
     if (!w->due_ns || w->now_ns < w->due_ns) return;
-    gp_watch_compare(w);
+    if (w->on_digest) gp_watch_pass_on(w);
+    else gp_watch_compare(w);
     forget_ranks(w);
     forget_names(w);
     int64_t behind = w->now_ns - w->due_ns;
-    w->due_ns = (behind > GP_WATCH_EVERY_NS ? w->now_ns : w->due_ns) + GP_WATCH_EVERY_NS;
+    w->due_ns = (behind > w->every_ns ? w->now_ns : w->due_ns) + w->every_ns;
+}
+
+void gp_watch_end(struct gp_watch *w)
+{
+    if (w->on_digest) gp_watch_pass_on(w);
 }
 
 struct gp_watch_state gp_watch_state(const struct gp_watch *w)
@@ -193,7 +215,7 @@ struct gp_watch_state gp_watch_state(const struct gp_watch *w)
                                .stepless = w->stepless,
                                .missing = w->missing,
                                .dropped = w->dropped,
-                               .ranks = (uint32_t)w->fleet.members,
+                               .ranks = (uint32_t)(w->on_digest ? w->ranks.n : w->fleet.members),
                                .slow = w->now.at,
                                .n_slow = w->now.n};
     for (int i = 0; i < GP_FLEET_METRIC_COUNT; i++) s.ns[i] = gp_spread_median(&w->fleet.spread[i]);

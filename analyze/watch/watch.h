@@ -14,6 +14,7 @@
 #include "analyze/watch/digest.h"
 
 #define GP_WATCH_EVERY_NS INT64_C(5000000000)
+#define GP_WATCH_MERGE_NS INT64_C(3000000000)
 enum { GP_WATCH_HOUR = 360, GP_WATCH_RANKS = 1 << 17, GP_WATCH_ROWS = 8 };
 
 /* SLOW and RECOVERED are of a rank, a kernel, a node or a GPU number; CHANGED of a kernel that fewer than four ranks run, against
@@ -61,12 +62,18 @@ struct gp_watch_state {
 
 struct gp_watch;
 struct gp_watch *gp_watch_new(gp_watch_event_fn *on_event, void *ctx);
+/* Compares nothing, but merges the digests of each rank, and gives ON_DIGEST one for all of every GP_WATCH_MERGE_NS: the means
+ * of their steps. Its names are of NAMES. */
+typedef void gp_watch_digest_fn(void *ctx, const struct gp_digest *d, const struct gp_strings *names);
+struct gp_watch *gp_watch_new_merging(gp_watch_digest_fn *on_digest, void *ctx);
 void gp_watch_free(struct gp_watch *w);
 /* Take D, whose names are of NAMES and which stays the caller's. NOW_NS is positive; an earlier time than before counts as that. */
 void gp_watch_add(struct gp_watch *w, const struct gp_digest *d, const struct gp_strings *names,
                   int64_t now_ns);
 /* Compare the ranks if it is time to. */
 void gp_watch_tick(struct gp_watch *w, int64_t now_ns);
+/* Nothing more comes: what was merged so far is passed on. */
+void gp_watch_end(struct gp_watch *w);
 /* Valid until the next call of the others. */
 struct gp_watch_state gp_watch_state(const struct gp_watch *w);
 

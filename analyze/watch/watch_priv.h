@@ -21,7 +21,10 @@ struct gp_watch_rank {
     int64_t sent_ns, heard_ns; /* by its clock and by ours */
     int64_t gap_ns;            /* the longest usual time between two digests */
     uint32_t n;                /* digests in the sums */
-    bool fresh;                /* one came since the last comparison */
+    uint32_t merged;           /* digests since the last one that was passed on */
+    uint64_t steps;            /* of those in the sums */
+    int64_t last_step;
+    bool fresh; /* one with steps came since the last comparison */
     bool silent;
     uint16_t n_kernels;
     int64_t ns[GP_FLEET_METRIC_COUNT];
@@ -39,7 +42,9 @@ struct gp_watch_found {
 
 struct gp_watch {
     gp_watch_event_fn *on_event;
+    gp_watch_digest_fn *on_digest; /* or NULL: ranks are compared */
     void *ctx;
+    int64_t every_ns;
     struct gp_strings names;
     struct gp_map rank_of;
     GP_VEC(struct gp_watch_rank) ranks;
@@ -61,5 +66,7 @@ static inline uint64_t gp_watch_id(struct gp_fleet_key key)
 /* The rank of KEY, or NULL. */
 struct gp_watch_rank *gp_watch_rank(const struct gp_watch *w, struct gp_fleet_key key);
 void gp_watch_compare(struct gp_watch *w);
+/* What each rank has sent since the last time, as one digest to on_digest. */
+void gp_watch_pass_on(struct gp_watch *w);
 
 #endif

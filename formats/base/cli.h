@@ -69,7 +69,7 @@ struct gp_common_opts {
 
 // clang-format off
 /* `common` must be the name of the struct gp_common_opts member and the first. */
-#define GP_OPTIONS_COMMON                                                                                    \
+#define GP_OPTIONS_OUTPUT                                                                                    \
     {'o', "output", "FILE", "write to FILE instead of standard output", GP_OPT_STRING,                       \
         offsetof(struct gp_common_opts, output)},                                                            \
     {'f', "format", NULL, "output format", GP_OPT_FORMAT, offsetof(struct gp_common_opts, format)},          \
@@ -77,10 +77,14 @@ struct gp_common_opts {
     {'v', "verbose", NULL, "report more about the input and the work", GP_OPT_FLAG,                          \
         offsetof(struct gp_common_opts, verbose)},                                                           \
     {0, "color", "auto|always|never", "colour messages and text (default: auto)", GP_OPT_CHOICE,             \
-        offsetof(struct gp_common_opts, color)},                                                             \
+        offsetof(struct gp_common_opts, color)}
+#define GP_OPTION_STRICT                                                                                     \
+    {0, "strict", NULL, "treat damaged input as an error", GP_OPT_FLAG, offsetof(struct gp_common_opts, strict)}
+#define GP_OPTIONS_COMMON                                                                                    \
+    GP_OPTIONS_OUTPUT,                                                                                       \
     {0, "progress", "auto|always|never", "show progress on standard error (default: auto)", GP_OPT_CHOICE,   \
         offsetof(struct gp_common_opts, progress)},                                                          \
-    {0, "strict", NULL, "treat damaged input as an error", GP_OPT_FLAG, offsetof(struct gp_common_opts, strict)}, \
+    GP_OPTION_STRICT,                                                                                        \
     {0, "threads", "N", "use N threads (default: one per processor, at most 8)", GP_OPT_UINT,                \
         offsetof(struct gp_common_opts, threads)}
 // clang-format on

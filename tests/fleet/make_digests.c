@@ -14,6 +14,7 @@ static void write_digest(const struct sim *s, int32_t rank, const struct gp_dige
     sim_add(s, rank, &f);
     struct gp_digest d = {.run = 1,
                           .seq = (uint64_t)s->first + 1,
+                          .merged = 1,
                           .last_step = s->first,
                           .time_ns = INT64_C(1000000000000) + (int64_t)s->first * 1000000000 + rank * 1000,
                           .member = f.kept.at[0]};

@@ -16,7 +16,7 @@ static void ignore(void *ctx, const struct gp_watch_event *e)
 static int take(const uint8_t *data, size_t size, struct gp_digest *d, struct gp_strings *names)
 {
     static const struct gp_digest_key key = {{5, 6}};
-    struct gp_digest none = {.member.key.rank = 1};
+    struct gp_digest none = {.merged = 1, .member.key.rank = 1};
     struct gp_strings empty = {0};
     struct gp_buf b = {0}, signed_again = {0};
     gp_digest_put(&b, &none, &empty, &key);

@@ -13,7 +13,8 @@ static const struct gp_digest_key key = {{5, 6}};
 
 static struct gp_digest make(struct gp_strings *names, size_t kernels, size_t name_length)
 {
-    struct gp_digest d = {.run = 9, .seq = 3, .time_ns = 1234567890123456789, .last_step = 77, .dropped = 2};
+    struct gp_digest d = {
+        .run = 9, .seq = 3, .merged = 1, .time_ns = 1234567890123456789, .last_step = 77, .dropped = 2};
     char name[400];
     d.member = (struct gp_fleet_member){.key = {4, 11}, .device = 4, .steps = 10};
     d.member.gpu = gp_intern_cstr(names, "NVIDIA H200");
@@ -82,7 +83,7 @@ static void test_tag_is_siphash(void **state)
     static const uint8_t expected[8] = {0xe5, 0x45, 0xbe, 0x49, 0x61, 0xca, 0x29, 0xa1};
     const struct gp_digest_key vector = {{0x0706050403020100, 0x0f0e0d0c0b0a0908}};
     struct gp_buf b = {0};
-    gp_buf_put(&b, "GPD1\0\0\0\0\0\0\0\0", 12);
+    gp_buf_put(&b, "GPD2\0\0\0\0\0\0\0\0", 12);
     for (int i = 0; i < 15; i++) gp_buf_putc(&b, (char)i);
     gp_digest_sign(&b, 0, &vector);
     assert_memory_equal(b.data + 4, expected, sizeof expected);

@@ -34,8 +34,11 @@ static void add(struct gp_watch *w, struct sim *s, int32_t rank, int32_t second,
     gp_fleet_init(&f);
     s->first = second;
     sim_add(s, rank, &f);
-    struct gp_digest d = {
-        .run = run, .seq = (uint64_t)second + 1, .time_ns = (second + 100) * SECOND, .member = f.kept.at[0]};
+    struct gp_digest d = {.run = run,
+                          .seq = (uint64_t)second + 1,
+                          .merged = 1,
+                          .time_ns = (second + 100) * SECOND,
+                          .member = f.kept.at[0]};
     gp_watch_add(w, &d, &f.strings, now_ns);
     gp_fleet_release(&f);
 }
@@ -109,6 +112,61 @@ static void test_long_steps(void **state)
     gp_watch_free(w);
 }
 
+struct tree {
+    struct gp_watch *root;
+    int64_t now_ns;
+    int messages;
+    uint64_t merged, steps;
+};
+
+static void to_root(void *ctx, const struct gp_digest *d, const struct gp_strings *names)
+{
+    static const struct gp_digest_key key = {{7, 8}};
+    struct tree *t = ctx;
+    struct gp_buf b = {0};
+    struct gp_digest got;
+    struct gp_strings strings = {0};
+    gp_digest_put(&b, d, names, &key);
+    assert_int_equal(gp_digest_get(&got, &strings, b.data, b.n, &key, NULL), 0);
+    t->messages++;
+    t->merged += got.merged;
+    t->steps += got.member.steps;
+    gp_watch_add(t->root, &got, &strings, t->now_ns);
+    gp_digest_release(&got);
+    gp_strings_release(&strings);
+    gp_buf_release(&b);
+}
+
+/* Ranks below two that merge: a third of the messages, and the root finds the same. */
+static void test_tree(void **state)
+{
+    (void)state;
+    enum { RANKS = 64, SECONDS = 45, FROM = 20 };
+    struct seen seen = {0};
+    struct tree t = {.root = gp_watch_new(on_event, &seen)};
+    struct gp_watch *leaf[2] = {gp_watch_new_merging(to_root, &t), gp_watch_new_merging(to_root, &t)};
+    struct sim s = {.ranks = RANKS, .steps = 1, .per_node = 8, .seed = 3};
+    for (int32_t second = 0; second < SECONDS; second++) {
+        t.now_ns = (second + 1) * SECOND;
+        if (second == FROM) s.faults[s.n_faults++] = (struct sim_fault){SIM_COMPUTE, 50, 5, 0};
+        for (int32_t rank = 0; rank < RANKS; rank++) add(leaf[rank >= 32], &s, rank, second, 1, t.now_ns);
+        gp_watch_tick(t.root, t.now_ns);
+        if (!seen.n[GP_WATCH_SLOW]) assert_true(second < FROM + 15);
+    }
+    for (int i = 0; i < 2; i++) gp_watch_end(leaf[i]);
+    assert_int_equal(t.messages, RANKS * SECONDS / 3);
+    assert_int_equal(t.merged, RANKS * SECONDS);
+    assert_int_equal(t.steps, RANKS * SECONDS);
+    assert_int_equal(gp_watch_state(t.root).digests, RANKS * SECONDS);
+    assert_int_equal(gp_watch_state(t.root).missing, 0);
+    assert_int_equal(gp_watch_state(leaf[0]).ranks, 32);
+    assert_int_equal(seen.n[GP_WATCH_SLOW], 1);
+    assert_int_equal(seen.last.rank, 50);
+    assert_string_equal(seen.last.cause, "compute");
+    for (int i = 0; i < 2; i++) gp_watch_free(leaf[i]);
+    gp_watch_free(t.root);
+}
+
 static void test_node(void **state)
 {
     (void)state;
@@ -149,6 +207,7 @@ int main(void)
         cmocka_unit_test(test_a_moment_is_not_reported),
         cmocka_unit_test(test_old_and_repeated_digests),
         cmocka_unit_test(test_long_steps),
+        cmocka_unit_test(test_tree),
         cmocka_unit_test(test_node),
         cmocka_unit_test(test_an_hour_later),
     };
