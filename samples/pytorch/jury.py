@@ -27,13 +27,16 @@ import time
 import traceback
 
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
-WARMUP, TURNS, RECORDED = 4, 3, 4
-ROUND_S = 0.1  # a round of timing lasts so long
+os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # is_available() of an import would begin CUDA, and no forked process could use it
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+WARMUP, TURNS, RECORDED = 4, 3, 3
+ROUND_S, ROUND_STEPS = 0.1, 200  # a round of timing lasts so long, and has so many steps at most
 LIMIT_S = 25  # for a pair, unless it has a limit of its own
-WINDOW_PART = 0.3  # of the time is for gpuprof-collect
+WINDOW_PART = 0.35  # of the time is for gpuprof-collect
 END_S = 10  # that a process has for its end
 LARGEST = 4 << 20
-MODULES = ("torch", "torch.profiler", "transformers", "transformers.models.gpt2.modeling_gpt2", "transformers.models.bert.modeling_bert",
+MODELS = ("bert", "gpt2", "llama", "t5", "whisper")
+MODULES = ("torch", "torch.profiler", "transformers", *(f"transformers.models.{m}.modeling_{m}" for m in MODELS),
            "torchvision", "timm", "torch_geometric.nn", "torchaudio", "cupy")  # fmt: skip
 
 
@@ -41,13 +44,26 @@ def say(*words):
     print("\t".join(str(w) for w in words), flush=True)
 
 
+def cuda_begun():
+    """Has this process begun to use CUDA? A process forked from it cannot."""
+    try:
+        return ctypes.CDLL("libcuda.so.1").cuCtxGetCurrent(ctypes.byref(ctypes.c_void_p())) == 0
+    except OSError:
+        return False
+
+
 def load():
     """Import what the programs need, without a use of CUDA: forked processes share it."""
-    for module in MODULES:
+    left = [m for m in MODULES if m not in os.environ.get("JURY_LEFT_OUT", "").split(",")]
+    for module in left:
         try:
             importlib.import_module(module)
         except Exception as e:
             say("absent", module, str(e)[:200])
+        if cuda_begun():  # begin again without it: the programs import it themselves
+            say("begins CUDA", module)
+            os.environ["JURY_LEFT_OUT"] = ",".join([m for m in MODULES if m not in left] + [module])
+            os.execv(sys.executable, [sys.executable, *sys.argv])
 
 
 def chosen(names):
@@ -120,7 +136,7 @@ def window(step, name):
 def serve(pair, after, orders, answers):
     """Carry out orders, a line each, until there are no more."""
     step = warmed(pair, after)
-    n = max(4, min(50, int(ROUND_S * 1e9 / max(1, timed(step, 2)))))
+    n = max(4, min(ROUND_STEPS, int(ROUND_S * 1e9 / max(1, timed(step, 2)))))
     answers.write("ready\n")
     word = ""
     for order in orders:

@@ -2,7 +2,7 @@
 
 PAIRS: name, the rule whose advice the change is, what was changed, the function, called with False before and True after the change, and
 how many seconds the pair may take, None for the usual limit. A program that cannot run raises: it is named and left out.
-Random weights; nothing is downloaded. Half of the pairs, every second one, is the set that no rule was looked at with.
+Random weights; nothing is downloaded. The first eleven were recorded first; pairs/SCORES.md says which sets there are.
 """
 
 import collections
@@ -531,3 +531,146 @@ def norms_compiled(after):
 
     call = torch.compile(work) if after else work
     return lambda: call(x, r)
+
+
+# ---- added for the second set ----
+
+
+@pair("whisper_pinned", "pageable_copy", "Whisper's encoder: pinned spectrograms, non_blocking")
+def whisper_pinned(after):
+    from transformers import WhisperConfig, WhisperModel
+
+    model = WhisperModel(WhisperConfig(d_model=384, encoder_layers=4, decoder_layers=1, encoder_attention_heads=6, decoder_attention_heads=6))
+    encoder = model.get_encoder().to(CUDA, torch.bfloat16).eval()
+    sounds = [torch.randn(16, 80, 3000) for _ in range(2)]
+    sounds = [s.pin_memory() for s in sounds] if after else sounds
+
+    def step():
+        sounds.reverse()
+        with torch.no_grad():
+            encoder(sounds[0].to(CUDA, non_blocking=after).to(torch.bfloat16))
+
+    return step
+
+
+@pair("t5_casts", "cast_churn", "T5's encoder: weights in bf16, not autocast")
+def t5_casts(after):
+    from transformers import T5Config, T5EncoderModel
+
+    model = T5EncoderModel(T5Config(vocab_size=16384, d_model=1024, d_ff=4096, num_layers=4, num_heads=16, d_kv=64)).to(CUDA).eval()
+    model, ids = (model.to(torch.bfloat16) if after else model), tokens(16, 256)
+
+    def step():
+        with torch.no_grad(), torch.autocast("cuda", torch.bfloat16, enabled=not after):
+            model(input_ids=ids)
+
+    return step
+
+
+@pair("llama_width", "odd_dimensions", "Llama training in bf16: layers of 2736, not 2731")
+def llama_width(after):
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    width = 2736 if after else 2731
+    config = LlamaConfig(hidden_size=1024, num_hidden_layers=3, num_attention_heads=16, num_key_value_heads=16, intermediate_size=width, vocab_size=8192)
+    model, ids = LlamaForCausalLM(config).to(CUDA, torch.bfloat16), tokens(16, 512)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, fused=True)
+    return training(lambda x: model(x, labels=x), lambda: ids, lambda out: out.loss, optimizer)
+
+
+@pair("gpt2_stop", "scalar_read", "GPT-2, eight tokens at a time: the end is looked for after them, not after each")
+def gpt2_stop(after):
+    model, end = gpt2(layers=4, width=768).to(torch.bfloat16).eval(), torch.tensor(8191, device=CUDA)
+    start = tokens(4, 256)
+
+    def step():
+        ids = start
+        with torch.no_grad():
+            for i in range(8):
+                ids = torch.cat([ids, model(ids, use_cache=False).logits[:, -1:].argmax(-1)], 1)
+                if (not after or i == 7) and bool((ids[:, -1] == end).all()):
+                    break
+
+    return step
+
+
+@pair("bert_compiled", "compile", "BERT inference of one sentence: torch.compile", limit=120)
+def bert_compiled(after):
+    model = bert(layers=3).half().eval()
+    return inferring(torch.compile(model) if after else model, tokens(1, 64))
+
+
+@pair("unet_zeros", "zero_fill", "training of a denoiser: gradients set to None")
+def unet_zeros(after):
+    model, x, t = Denoiser(128).to(CUDA, torch.bfloat16), torch.randn(16, 3, 64, 64, device=CUDA).bfloat16(), torch.rand(16, device=CUDA)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, fused=True)
+    return training(lambda v: model(v, t), lambda: x, lambda out: (out - x).float().square().mean(), optimizer, zero=after)
+
+
+@pair("unet_result", "synchronous_copy", "denoising: the pictures before are waited for, not the new ones")
+def unet_result(after):
+    model, x, t = Denoiser(128).to(CUDA).half().eval(), torch.randn(64, 3, 128, 128, device=CUDA).half(), torch.rand(64, device=CUDA)
+    host, done = [torch.empty(64, 3, 128, 128, dtype=torch.float16).pin_memory() for _ in range(2)], [torch.cuda.Event() for _ in range(2)]
+
+    def step():
+        host.reverse()
+        done.reverse()
+        with torch.no_grad():
+            host[0].copy_(model(x, t), non_blocking=after)
+        done[0].record()
+        done[1].synchronize()
+
+    return step
+
+
+@pair("sparse_read", "scalar_read", "power iteration on a sparse matrix: looked at after 16 products, not after each")
+def sparse_read(after):
+    n, entries = 1 << 18, 1 << 22
+    indices = torch.randint(n, (2, entries), device=CUDA)
+    matrix = torch.sparse_coo_tensor(indices, torch.rand(entries, device=CUDA), (n, n)).coalesce().to_sparse_csr()
+
+    def step():
+        x = torch.ones(n, 1, device=CUDA)
+        for i in range(16):
+            y = matrix @ x
+            norm = y.norm()
+            if (not after or i == 15) and norm.item() < 1e-30:
+                break
+            x = y / norm
+
+    return step
+
+
+@pair("gat_fused", "optimizer", "a graph attention network: fused AdamW, not a loop over parameters")
+def gat_fused(after):
+    from torch_geometric.nn import GATConv
+
+    edges, x = torch.randint(8192, (2, 65536), device=CUDA), torch.randn(8192, 128, device=CUDA)
+    layers = nn.ModuleList([GATConv(128, 64, heads=4), GATConv(256, 64, heads=4), GATConv(256, 64, heads=4), GATConv(256, 32)]).to(CUDA)
+
+    def forward(h):
+        for layer in layers:
+            h = layer(h, edges).relu()
+        return h
+
+    optimizer = torch.optim.AdamW(layers.parameters(), lr=1e-3, **({"fused": True} if after else {"foreach": False}))
+    return training(forward, lambda: x, lambda out: out.square().mean(), optimizer)
+
+
+@pair("jax_jit", "compile", "JAX: layers as one compiled function", limit=60)
+def jax_jit(after):
+    import jax
+    import jax.numpy as jnp
+
+    keys = jax.random.split(jax.random.PRNGKey(0), 9)
+    weights, x = [jax.random.normal(k, (512, 512)) * 0.04 for k in keys[:8]], jax.random.normal(keys[8], (256, 512))
+
+    def work(x):
+        for w in weights:
+            h = jnp.dot(x, w)
+            h = (h - h.mean(1, keepdims=True)) / jnp.sqrt(h.var(1, keepdims=True) + 1e-5)
+            x = x + h * jax.nn.sigmoid(h)
+        return x
+
+    call = jax.jit(work) if after else work
+    return lambda: call(x).block_until_ready()
