@@ -120,9 +120,13 @@ class Score:
         return sum(good for good, _ in rows), len(rows), statistics.median([w for _, w in rows] or [0])
 
 
-def jury(tool):
-    """Changes in programs of other people's libraries: pytorch/jury_programs.py has them, pairs/jury the recordings before each."""
-    folder, score, agreed, both = HERE / "pairs/jury", Score(), 0, 0
+# Rules that ask for more than a window of gpuprof-collect records: all calls of the driver, inputs of operators.
+NOT_IN_WINDOWS = ("allocation", "caching")
+
+
+def jury(tool, folder):
+    """Changes in programs of other people's libraries: pytorch/jury_programs.py has them, FOLDER the recordings before each."""
+    score, agreed, both = Score(), 0, 0
     plain, spread = times(folder / "steps.tsv"), spreads(folder / "steps.tsv")
     source = (HERE / "pytorch/jury_programs.py").read_text()
     print("| change | rule | recorder | priority | predicted | measured | inside |")
@@ -132,11 +136,14 @@ def jury(tool):
             continue
         first = []
         for file, recorder in ((f"{name}.kineto.trace", "Kineto"), (f"{name}.trace", "gpuprof")):
-            if not (folder / file).exists():
+            path = next(folder.glob(f"{file}*"), None)  # compressed or not
+            if not path:
                 continue
-            priority, low, high, now = predict(tool, folder / file, rule)
-            everything = answer(tool, folder / file)["suggestions"]
+            everything = answer(tool, path)["suggestions"]
             first.append(everything[0]["rule"] if everything else None)
+            if recorder == "gpuprof" and rule in NOT_IN_WINDOWS:
+                continue
+            priority, low, high, now = predict(tool, path, rule)
             step, saved = plain[name], plain[name] - plain[f"{name}_after"]
             good = score.add(rule, priority, low, high, saved, step, step - now["busy_ns"], spread.get(name))
             print(f"| {what} | `{rule}` | {recorder} | {priority} | {low / 1e6:.2f} to {high / 1e6:.2f} ms "
@@ -144,6 +151,7 @@ def jury(tool):
         if len(first) == 2:
             both += 1
             agreed += first[0] == first[1]
+    score.print_rules()
     inside, scored, width = score.total()
     print(f"\n{inside} of {scored} inside, median width {width:.0f}% of the step; low ends of critical or high ones beyond what there was to gain: {score.beyond}; "
           f"both recordings agree on the first advice in {agreed} of {both}")
@@ -152,7 +160,9 @@ def jury(tool):
 def main():
     args = [a for a in sys.argv[1:] if a != "--jury"]
     if len(args) < len(sys.argv) - 1:
-        jury(pathlib.Path(args[0] if args else HERE / "../build/release/bin") / "trace-suggest")
+        for folder in sorted(HERE.glob("pairs/jury*")):
+            print(f"{folder.name}:")
+            jury(pathlib.Path(args[0] if args else HERE / "../build/release/bin") / "trace-suggest", folder)
         return 0
     tool = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else HERE / "../build/release/bin") / "trace-suggest"
     plain, score = times(HERE / "pairs/steps.tsv"), Score()

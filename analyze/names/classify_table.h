@@ -16,6 +16,15 @@ static const struct gp_class_pattern {
     {"^triton_red_", GP_FRAME_REDUCTION},
     {"^triton_per_", GP_FRAME_REDUCTION},
     {"^triton_tem_", GP_FRAME_GEMM},
+    {"^wrapped_reduce", GP_FRAME_REDUCTION}, /* XLA: one operation, and several */
+    {"^wrapped_", GP_FRAME_ELEMENTWISE},
+    {"^input_", GP_FRAME_REDUCTION},
+    {"^loop_", GP_FRAME_ELEMENTWISE},
+    {"^cupy_sum", GP_FRAME_REDUCTION},
+    {"^cupy_mean", GP_FRAME_REDUCTION},
+    {"^cupy_amax", GP_FRAME_REDUCTION},
+    {"^cupy_amin", GP_FRAME_REDUCTION},
+    {"^cupy_", GP_FRAME_ELEMENTWISE},
 
     {"warp_all_reduce", GP_FRAME_REDUCTION}, /* within one GPU */
     {"block_all_reduce", GP_FRAME_REDUCTION},

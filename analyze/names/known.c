@@ -39,6 +39,22 @@ bool gp_kernel_is_triton_fused(const char *name)
     return starts_any(name, begins);
 }
 
+bool gp_kernel_is_jax_single(const char *name)
+{
+    return gp_starts(name, "wrapped_");
+}
+
+bool gp_kernel_is_cupy(const char *name)
+{
+    return gp_starts(name, "cupy_");
+}
+
+bool gp_kernel_is_compiled(const char *name)
+{
+    return gp_kernel_is_triton(name) ||
+           ((gp_starts(name, "loop_") || gp_starts(name, "input_")) && has(name, "_fusion"));
+}
+
 bool gp_kernel_is_multi_tensor(const char *name)
 {
     return has(name, "multi_tensor_apply");
@@ -48,6 +64,11 @@ bool gp_kernel_is_fused_optimizer(const char *name)
 {
     static const char *const parts[] = {"FusedOptimizer", "FusedAdam", "fused_adam", NULL};
     return has_any(name, parts);
+}
+
+bool gp_kernel_ends_update(const char *name)
+{
+    return has(name, "addcdiv_cuda_kernel");
 }
 
 unsigned gp_kernel_alignment(const char *name)

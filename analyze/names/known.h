@@ -19,10 +19,17 @@
 bool gp_kernel_is_triton(const char *name);
 /* Of torch.compile, which joined pointwise operators or reductions in it. */
 bool gp_kernel_is_triton_fused(const char *name);
+/* A single operation of JAX outside of jax.jit, and one of CuPy's. */
+bool gp_kernel_is_jax_single(const char *name);
+bool gp_kernel_is_cupy(const char *name);
+/* Made by a compiler from several operations: Triton's, and fusions of XLA. */
+bool gp_kernel_is_compiled(const char *name);
 /* PyTorch's foreach operators and optimizers, which take many tensors at once. */
 bool gp_kernel_is_multi_tensor(const char *name);
 /* Optimizers that do all of their work in one kernel. */
 bool gp_kernel_is_fused_optimizer(const char *name);
+/* The last kernel with which Adam, RMSprop or Adagrad update one tensor in a loop: it divides two tensors and adds. */
+bool gp_kernel_ends_update(const char *name);
 /* Belongs to what a library does in several kernels, so that nothing of the program's can be joined with it. */
 bool gp_kernel_is_of_library(const char *name);
 /* PyTorch's elementwise kernels. */

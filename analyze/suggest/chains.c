@@ -53,7 +53,7 @@ static enum role role_of(uint32_t kind, const char *name)
     static const char *const moves[] = {"CatArrayBatchedCopy", "gather_kernel", "index_elementwise", NULL};
     static const char *const rows[] = {
         "layer_norm_kernel", "layer_norm_grad_input", "SoftMax", "softmax_warp", "RMSNorm", "rms_norm", NULL};
-    if (gp_kernel_is_of_library(name) || gp_kernel_is_multi_tensor(name) || gp_kernel_is_triton(name))
+    if (gp_kernel_is_of_library(name) || gp_kernel_is_multi_tensor(name) || gp_kernel_is_compiled(name))
         return ROLE_STOP;
     if (has(name, moves)) return ROLE_MOVE;
     if (kind == GP_FRAME_ELEMENTWISE) return ROLE_POINTWISE;

@@ -10,6 +10,11 @@
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 
+enum {
+    UPDATES_LEAST = 3, /* of tensors one after the other, to be those of an optimizer */
+    UPDATE_KERNELS_MOST = 16
+};
+
 struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c)
 {
     GP_VEC_PUSH(&c->s->suggestions, ((struct gp_suggestion){.rule = c->rule}));
@@ -353,6 +358,24 @@ void gp_rule_evidence_counted(struct gp_rule_ctx *c, struct gp_suggestion *s, ui
                               gp_intern_cstr(&c->s->strings, gp_stall_text((enum gp_stall)k->stall)));
 }
 
+/* ---- who compiles ---- */
+
+/* Does any kernel of the steps have a name that IS likes? */
+static bool any_kernel(const struct gp_rule_ctx *c, gp_rule_match *is)
+{
+    uint8_t *match = gp_rule_match_configs(c, is);
+    bool any = false;
+    for (uint32_t i = 0; i < c->p->items.n && !any; i++) any = match[c->items[i].config];
+    free(match);
+    return any;
+}
+
+const char *gp_rule_compiler(const struct gp_rule_ctx *c)
+{
+    if (any_kernel(c, gp_kernel_is_jax_single)) return "jax.jit on the whole step";
+    return any_kernel(c, gp_kernel_is_cupy) ? "cupy.fuse" : "torch.compile(model)";
+}
+
 /* ---- pieces of an optimizer ---- */
 
 /* A range, frame or operator that is called an optimizer. */
@@ -372,6 +395,46 @@ static bool is_foreach(const char *name)
     return gp_kernel_is_multi_tensor(name) && !gp_kernel_is_fused_optimizer(name);
 }
 
+/* Items that are one run: of one step, on one stream. */
+static bool same_run(const struct gp_rule_ctx *c, uint32_t a, uint32_t b)
+{
+    return c->p->items.at[a].step == c->p->items.at[b].step &&
+           c->p->replay.items.at[a].stream == c->p->replay.items.at[b].stream;
+}
+
+/* The last of the elementwise kernels that update one tensor of parameters? */
+static bool ends_update(const struct gp_rule_ctx *c, const uint8_t *updates, uint32_t item)
+{
+    return c->items[item].kind == GP_FRAME_ELEMENTWISE && updates[c->items[item].config];
+}
+
+/* Elementwise kernels from BEGIN to END, a run: each update is as long as the one before it, the first as long as the second. */
+static void mark_updates(const struct gp_rule_ctx *c, const uint8_t *updates, uint32_t begin, uint32_t end,
+                         uint8_t *pieces)
+{
+    uint32_t last = UINT32_MAX, n = 0, first = 0;
+    for (uint32_t i = begin; i < end; i++) {
+        if (!ends_update(c, updates, i)) continue;
+        if (n++ == 1) first = 2 * last + 1 > i + begin ? 2 * last + 1 - i : begin;
+        last = i;
+    }
+    if (n < UPDATES_LEAST || (last - first) / n > UPDATE_KERNELS_MOST) return;
+    memset(pieces + first, 1, last + 1 - first);
+}
+
+/* An optimizer that updates its parameters tensor by tensor, by the names of its kernels only. */
+static void mark_loops(const struct gp_rule_ctx *c, uint8_t *pieces)
+{
+    uint8_t *updates = gp_rule_match_configs(c, gp_kernel_ends_update);
+    for (uint32_t i = 0; i < c->p->items.n;) {
+        uint32_t begin = i;
+        while (i < c->p->items.n && c->items[i].kind == GP_FRAME_ELEMENTWISE && same_run(c, begin, i)) i++;
+        mark_updates(c, updates, begin, i, pieces);
+        if (i == begin) i++;
+    }
+    free(updates);
+}
+
 uint8_t *gp_rule_optimizer_pieces(const struct gp_rule_ctx *c)
 {
     uint8_t *foreach = gp_rule_match_configs(c, is_foreach),
@@ -383,6 +446,7 @@ uint8_t *gp_rule_optimizer_pieces(const struct gp_rule_ctx *c)
         if (gp_class_of((enum gp_frame_kind)kind) != GP_CLASS_COMPUTE || fused[config]) continue;
         pieces[i] = foreach[config] || (kind == GP_FRAME_ELEMENTWISE && in_optimizer(c, &optimizers, i));
     }
+    mark_loops(c, pieces);
     gp_host_memo_release(&optimizers);
     free(foreach);
     free(fused);

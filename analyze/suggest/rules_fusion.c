@@ -137,8 +137,8 @@ static void tell_chains(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t 
                                   "%s per step: %lld kernels, %s, where one kernel per chain would do",
                                   n, n == 1 ? "chain" : "chains", (long long)gp_rule_per_step(c, kernels),
                                   gp_rule_ns(c, s->current_ns));
-    s->action = gp_rule_text(
-        c, "use torch.compile(model), or write one Triton kernel per chain; --format dot shows the chains");
+    s->action = gp_rule_text(c, "use %s, or write one Triton kernel per chain; --format dot shows the chains",
+                             gp_rule_compiler(c));
     s->formula = gp_rule_text(c,
                               "at least what is not read again where sizes are certain (%s); at most, each "
                               "chain shrinks to its longest kernel or its memory time (%s less)",
@@ -212,7 +212,7 @@ const struct gp_rule gp_rule_fusion = {
 static bool is_epilogue(const char *name)
 {
     return gp_kernel_is_elementwise(name) && !gp_pointwise_fills(name) && !gp_pointwise_copies(name) &&
-           !gp_kernel_is_multi_tensor(name) && !gp_kernel_is_triton(name);
+           !gp_kernel_is_multi_tensor(name) && !gp_kernel_is_compiled(name);
 }
 
 static bool is_aside(const struct gp_rule_ctx *c, uint32_t item)

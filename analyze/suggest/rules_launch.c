@@ -153,13 +153,14 @@ static void ask_compile(struct gp_rule_ctx *c)
                      "The GPU is idle %.0f%% of the time because the host is late; %lld of the %lld kernels "
                      "per step are small and form chains that a compiler can fuse",
                      late, (long long)members, (long long)gp_rule_per_step(c, (int64_t)c->p->items.n));
-    s->action = gp_intern_cstr(
-        &c->s->strings,
+    s->action =
         grids_grow(c)
-            ? "give generation a static cache (cache_implementation=\"static\"), since sizes grow from step "
-              "to step "
-              "and each would be compiled anew, then use torch.compile(model, mode=\"reduce-overhead\")"
-            : "use torch.compile(model), or fuse these operators by hand");
+            ? gp_intern_cstr(
+                  &c->s->strings,
+                  "give generation a static cache (cache_implementation=\"static\"), since sizes grow from "
+                  "step to step and each would be compiled anew, then use torch.compile(model, "
+                  "mode=\"reduce-overhead\")")
+            : gp_rule_text(c, "use %s, or fuse these operators by hand", gp_rule_compiler(c));
     s->formula = gp_rule_text(c,
                               "%lld launches per step go away: at least the idle time before each, at most "
                               "all of its host time (%s) and half of the host time before the others",

@@ -66,6 +66,7 @@ struct gp_rule_ctx {
     double grid_part;
     double waits_pct; /* of the time, for another rank that comes later: set by the rule straggler */
     const struct gp_bare *bare; /* the steps without the recorder */
+    int64_t noise_ns;           /* of a step, between two runs of the program */
     bool same_steps;            /* every step runs the same kernels with the same grids in the same order */
 };
 
@@ -138,6 +139,9 @@ uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match
 /* By item: is it one of the kernels of an optimizer that needs many? Known by its name, or by a range, frame or operator around
  * it. The caller frees the result. O(items). */
 uint8_t *gp_rule_optimizer_pieces(const struct gp_rule_ctx *c);
+
+/* What compiles this program, by the names of its kernels: "torch.compile(model)". */
+const char *gp_rule_compiler(const struct gp_rule_ctx *c);
 /* Add to BY_CALL, which has one entry per call, the host time on the launching threads inside events of TABLE
  * whose names match, as far as it precedes a call of the plan. Of nested matching events only the outermost
  * counts. *COUNT grows by the number of events. Returns the sum. O(rows of the table). */

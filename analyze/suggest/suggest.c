@@ -22,7 +22,9 @@ enum {
     WIDE_PCT = 10,  /* of a step: an interval that is worth making narrower */
     UNMEASURED_PART = 4,
     NOTE_PARTS = 3, /* of a step: a recorder that adds less is not worth a note */
-    NOISE_PCT = 1   /* of a step, between two runs of the same program; measured on an H200: 0.6 and 0.8 % */
+    NOISE_PCT = 1,  /* of a step, between two runs of the same program; measured on an H200: 0.6 and 0.8 % */
+    HOST_NOISE_PCT =
+        3 /* of what the GPU waits: hosts differ more from run to run, by 13 to 23 % in five programs of the jury */
 };
 
 GP_WORD(gp_suggest_type_name, enum gp_suggest_type, GP_SUGGEST_TYPES, 1)
@@ -113,7 +115,7 @@ static bool launched_aside(const struct gp_rule_ctx *c, uint32_t item)
 static void know_items(struct gp_rule_ctx *c, struct gp_host_memo *ops)
 {
     const struct gp_plan *p = c->p;
-    uint8_t *compiled = gp_rule_match_configs(c, gp_kernel_is_triton);
+    uint8_t *compiled = gp_rule_match_configs(c, gp_kernel_is_compiled);
     c->items = gp_zalloc((p->items.n + 1) * sizeof *c->items);
     for (uint32_t i = 0; i < p->items.n; i++) {
         struct gp_rule_item *item = &c->items[i];
@@ -382,16 +384,28 @@ static enum gp_priority priority_of(const struct gp_suggest_step *step, const st
     return expected >= 0.3 || high >= 1 ? GP_PRIORITY_LOW : GP_PRIORITY_NONE;
 }
 
+/* By how much two runs of the program differ: the host more than the GPU, but for what loading data or one long gap holds. */
+static int64_t noise_of(const struct gp_rule_ctx *c)
+{
+    const struct gp_suggest_step *step = &c->s->step;
+    int64_t held_ns = 0;
+    for (uint32_t k = 0; k < c->p->calls.n; k++) held_ns = gp_add_saturated(held_ns, c->calls[k].held_ns);
+    int64_t waits_ns = step->unprofiled_high_ns - step->busy_ns - gp_rule_per_step(c, held_ns);
+    int64_t noise_ns = step->unprofiled_high_ns / 100 * NOISE_PCT;
+    return waits_ns > 0 ? noise_ns + waits_ns / 100 * HOST_NOISE_PCT : noise_ns;
+}
+
 /* The interval of the replays, plus the error of the model itself; at most what is left above LEAST_NS, where the recorder cost
  * most at the low end, and where it cost least at the high end. */
-static void widen(const struct gp_suggest_step *step, int64_t a, int64_t b, int64_t least_ns, int64_t *low,
+static void widen(const struct gp_rule_ctx *c, int64_t a, int64_t b, int64_t least_ns, int64_t *low,
                   int64_t *high)
 {
+    const struct gp_suggest_step *step = &c->s->step;
     int64_t most = step->unprofiled_low_ns - least_ns, whole = step->unprofiled_high_ns;
     if (a > most) a = most > 0 ? most : 0;
     most = whole - least_ns;
     if (b > most) b = most > 0 ? most : 0;
-    int64_t noise = whole / 100 * NOISE_PCT < b ? whole / 100 * NOISE_PCT : b;
+    int64_t noise = c->noise_ns < b ? c->noise_ns : b;
     *low = a / 100 * (100 - MODEL_PCT) - noise;
     *high = b / 100 * (100 + MODEL_PCT) + noise;
     if (*low < 0) *low = 0;
@@ -440,7 +454,7 @@ static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
         high = gp_bare_saved(c->bare, c, s->high.at, s->high.n, gaps);
     int64_t a = low.less_ns < high.less_ns ? low.less_ns : high.less_ns,
             b = high.more_ns > low.more_ns ? high.more_ns : low.more_ns;
-    widen(step, a, b, gp_bare_least_ns(c, s), &s->saving_low_ns, &s->saving_high_ns);
+    widen(c, a, b, gp_bare_least_ns(c, s), &s->saving_low_ns, &s->saving_high_ns);
     s->saving_ns = expected_of(s);
     s->ceiling_ns = b;
     if (!same_edits(s->free.at, s->free.n, s->high.at, s->high.n))
@@ -496,7 +510,7 @@ static void value_joint(struct gp_rule_ctx *c)
     }
     int64_t a = gp_bare_saved(c->bare, c, all.low.at, all.low.n, true).less_ns,
             b = gp_bare_saved(c->bare, c, all.high.at, all.high.n, true).more_ns;
-    widen(&s->step, a, b, gp_bare_least_ns(c, &all), &s->joint_low_ns, &s->joint_high_ns);
+    widen(c, a, b, gp_bare_least_ns(c, &all), &s->joint_low_ns, &s->joint_high_ns);
     release_suggestion(&all);
 }
 
@@ -622,6 +636,7 @@ static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const st
     gp_bare_build(&bare, &c, s->opts.unprofiled_ns);
     c.bare = &bare;
     tell_bare_step(&c);
+    c.noise_ns = noise_of(&c);
     tell_lead(&c);
     gp_item_work_find(&c);
     gp_suggest_tell_regime(&c);

@@ -55,6 +55,11 @@ static void names_that_only_look_like_communication_are_not(void **state)
     EXPECT(GP_FRAME_ELEMENTWISE, "triton_poi_fused__all_reduce_add_0");
     EXPECT(GP_FRAME_ELEMENTWISE, "copy_tile_with_shmem"); /* shared memory */
     EXPECT(GP_FRAME_REDUCTION, "void blockAllReduceSum<float>(float*)");
+    EXPECT(GP_FRAME_REDUCTION, "input_all_reduce_fusion"); /* XLA's own names are of its operations */
+    EXPECT(GP_FRAME_ELEMENTWISE, "loop_add_fusion");
+    EXPECT(GP_FRAME_ELEMENTWISE, "wrapped_add");
+    EXPECT(GP_FRAME_ELEMENTWISE, "cupy_multiply__float32_float32_float32");
+    EXPECT(GP_FRAME_REDUCTION, "cupy_sum");
     EXPECT(GP_FRAME_ELEMENTWISE, "void at::native::vectorized_elementwise_kernel<4, ncclThing, x>(int)");
     EXPECT(GP_FRAME_REDUCTION, "void at::native::batch_norm_backward_kernel<SyncBatchNorm>(int)");
     EXPECT(GP_FRAME_GEMM, "hipblas_gemm_dma_kernel");

@@ -19,6 +19,12 @@ static void test_kernels(void **state)
     assert_true(gp_kernel_is_triton_fused("triton_per_fused_native_layer_norm_3"));
     assert_false(gp_kernel_is_triton_fused("triton_tem_fused_mm_3")); /* a template of a product */
     assert_false(gp_kernel_is_triton_fused("triton_mm"));
+    assert_true(gp_kernel_is_compiled("loop_add_multiply_fusion_3"));
+    assert_false(gp_kernel_is_compiled("wrapped_add"));
+    assert_true(gp_kernel_is_jax_single("wrapped_add"));
+    assert_true(gp_kernel_is_cupy("cupy_multiply__float32_float32_float32"));
+    assert_true(
+        gp_kernel_ends_update("void at::native::elementwise_kernel<4, at::native::addcdiv_cuda_kernel>()"));
     assert_true(gp_kernel_is_multi_tensor(foreach));
     assert_false(gp_kernel_is_multi_tensor(strided));
     assert_true(

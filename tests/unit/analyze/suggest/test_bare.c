@@ -25,11 +25,11 @@ static void costs_are_per_event_and_part_of_a_gap(void **state)
     assert_null(gp_recorder_of(&t));
     gp_trace_release(&t);
     struct gp_recorder_events n = {.launches = 2, .ops = 3};
-    // 2 launches at 0.9 us and 3 operators at 0.3; at 10.4 us and 3.7 us
-    assert_int_equal(gp_recorder_least_ns(torch, &n, 1 * MS), 2 * 900 + 3 * 300);
+    // 2 launches at 3 us and 3 operators at 0.9; at 10.4 us and 3.7 us
+    assert_int_equal(gp_recorder_least_ns(torch, &n, 1 * MS), 2 * 3000 + 3 * 900);
     assert_int_equal(gp_recorder_most_ns(torch, &n, 1 * MS), 2 * 10400 + 3 * 3700);
-    // no more than 25% and 58% of a short gap
-    assert_int_equal(gp_recorder_least_ns(torch, &n, 4 * US), 1000);
+    // no more than 33% and 58% of a short gap
+    assert_int_equal(gp_recorder_least_ns(torch, &n, 4 * US), 1320);
     assert_int_equal(gp_recorder_most_ns(torch, &n, 10 * US), 5800);
     assert_int_equal(gp_recorder_least_ns(ours, &n, 1 * MS), 2 * 900);
     assert_int_equal(gp_recorder_most_ns(ours, &n, 10 * US), 5000);
@@ -60,8 +60,8 @@ static void the_step_without_the_recorder(void **state)
     const struct gp_suggestion *graph = said(&p, "cuda_graph");
     // all but the 20 us of the GPU, where the recorder cost least
     assert_int_equal(graph->saving_high_ns, s->unprofiled_high_ns - 20 * US);
-    // at worst 93.5 us are left of 198, less 15% of the model, and 1% of the step
-    assert_in_range(graph->saving_low_ns, 80 * US, 90 * US);
+    // at worst 93.5 us are left of 198, less 15% of the model, 1% of the step and 3% of what the GPU waits
+    assert_in_range(graph->saving_low_ns, 70 * US, 80 * US);
     assert_int_equal(graph->priority, GP_PRIORITY_CRITICAL);
     assert_non_null(strstr(gp_suggest_str(&p.s, graph->to_know), "--step-time"));
     end(&p);
@@ -154,8 +154,8 @@ static void launches_do_not_take_what_one_long_gap_holds(void **state)
     assert_in_range(p.s.step.step_ns, 8339 * US, 8341 * US);
     for (size_t i = 0; i < GP_COUNT(rules); i++) {
         const struct gp_suggestion *s = said(&p, rules[i]);
-        // the 340 us of launching, 15% of the model and 1% of the step
-        if (s) assert_true(s->saving_high_ns <= 340 * US * 115 / 100 + p.s.step.step_ns / 100);
+        // the 340 us of launching, 15% of the model, 1% of the step and 3% of what the GPU waits for launches
+        if (s) assert_true(s->saving_high_ns <= 340 * US * 118 / 100 + p.s.step.step_ns / 100);
     }
     end(&p);
 }
