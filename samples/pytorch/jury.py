@@ -116,7 +116,8 @@ def kineto(step, path):
             with record_function(f"ProfilerStep#{i}"):
                 step()
         synchronize()
-    p.export_chrome_trace(str(path))
+    os.chdir(path.parent)  # the trace holds the name that it is given
+    p.export_chrome_trace(path.name)
 
 
 def window(step, name):
