@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
+#include "analyze/math/sums.h"
 #include "analyze/names/known.h"
 #include "analyze/view/waits.h"
 
@@ -68,8 +69,7 @@ static void count_outliers(struct adder *a)
     const struct gp_events *api = &a->v->t->events[GP_API];
     int64_t *limit = gp_alloc((a->stats.n + 1) * sizeof *limit);
     for (size_t i = 0; i < a->stats.n; i++) {
-        int64_t median = gp_dist_quantile(&a->stats.at[i].dur, 0.5);
-        limit[i] = median > INT64_MAX / SLOW_CALL_TIMES ? INT64_MAX : median * SLOW_CALL_TIMES;
+        limit[i] = gp_mul_saturated(gp_dist_quantile(&a->stats.at[i].dur, 0.5), SLOW_CALL_TIMES);
         if (limit[i] < SLOW_CALL_NS) limit[i] = SLOW_CALL_NS;
     }
     for (size_t i = 0; i < api->n; i++) {

@@ -16,6 +16,20 @@ static inline int64_t gp_add_saturated(int64_t a, int64_t b)
     return sum;
 }
 
+/* A x B, saturating. */
+static inline int64_t gp_mul_saturated(int64_t a, int64_t b)
+{
+    int64_t product;
+    if (__builtin_mul_overflow(a, b, &product)) return (a < 0) != (b < 0) ? INT64_MIN : INT64_MAX;
+    return product;
+}
+
+/* A x NUM / DEN, rounded towards zero as if the product could not overflow; saturating. NUM and DEN: 1 to 1,000,000. */
+static inline int64_t gp_part(int64_t a, int64_t num, int64_t den)
+{
+    return gp_add_saturated(gp_mul_saturated(a / den, num), a % den * num / den);
+}
+
 /* A / B in percent; 0 when B is 0. */
 static inline double gp_pct(int64_t a, int64_t b)
 {

@@ -268,15 +268,15 @@ static void ask_epilogue(struct gp_rule_ctx *c)
         for (uint32_t i = 0; i < c->p->items.n; i++) {
             if (!items[i]) continue;
             int64_t dur = gp_rule_dur(c, i);
-            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, dur - dur * 3 / 10}));
-            GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, dur - dur * 9 / 10}));
+            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, dur - gp_part(dur, 3, 10)}));
+            GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_DUR, i, dur - gp_part(dur, 9, 10)}));
             GP_VEC_PUSH(&s->free, ((struct gp_edit){GP_EDIT_GONE, i, 0}));
             launch_no_more(c, s, i);
         }
         s->operation = gp_rule_item_label(c, sum.longest);
         s->current_ns = gp_rule_per_step(c, sum.ns);
-        s->resource_low_ns = s->current_ns * 3 / 10;
-        s->resource_high_ns = s->current_ns * 9 / 10;
+        s->resource_low_ns = gp_part(s->current_ns, 3, 10);
+        s->resource_high_ns = gp_part(s->current_ns, 9, 10);
         s->description =
             gp_rule_text(c,
                          "One or two elementwise kernels after a matrix product read its result again: %lld "

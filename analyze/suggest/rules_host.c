@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/nth.h"
+#include "analyze/math/sums.h"
 #include "analyze/names/known.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/suggest/rules_priv.h"
@@ -28,10 +29,10 @@ static void suggest(struct gp_rule_ctx *c, const int64_t *by_call, int64_t total
     gp_rule_save_host(c, s, by_call);
     for (size_t i = 0; i < s->low.n; i++) {
         uint32_t call = s->low.at[i].index;
-        s->low.at[i].ns = c->calls[call].before_ns - by_call[call] * t->least_pct / 100;
+        s->low.at[i].ns = c->calls[call].before_ns - gp_part(by_call[call], t->least_pct, 100);
     }
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, total);
-    s->resource_low_ns = s->current_ns * t->least_pct / 100;
+    s->resource_low_ns = gp_part(s->current_ns, t->least_pct, 100);
     s->description = gp_rule_text(c, "%s, %s: %s per step on the launching threads", t->description,
                                   gp_rule_times(c, count), gp_rule_ns(c, s->current_ns));
     s->action = gp_intern_cstr(&c->s->strings, t->action);
@@ -303,7 +304,8 @@ void gp_rule_find_held(struct gp_rule_ctx *c)
     int64_t *input = gp_zalloc((c->p->calls.n + 1) * sizeof *input), usual = usual_gap(c);
     int64_t least = c->plan_ns / (int64_t)(c->n_steps ? c->n_steps : 1) / STEP_PARTS;
     if (least < GP_RULE_LONG_NS) least = GP_RULE_LONG_NS;
-    if (least < usual * GP_RULE_LONG_TIMES) least = usual * GP_RULE_LONG_TIMES;
+    int64_t unusual = gp_mul_saturated(usual, GP_RULE_LONG_TIMES);
+    if (least < unusual) least = unusual;
     gp_rule_input_time(c, input, NULL);
     for (size_t i = 0; i < GP_COUNT(pauses); i++) gp_rule_host_time(c, GP_PYTHON, pauses[i].is, input, NULL);
     for (uint32_t k = 0; k < c->p->calls.n; k++) {

@@ -1,5 +1,6 @@
 // The host waits for the GPU, and the GPU then for the host.
 #include <stdlib.h>
+#include "analyze/math/sums.h"
 #include "analyze/names/known.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
@@ -127,7 +128,7 @@ static void ask_scalar_read(struct gp_rule_ctx *c)
     s->description = gp_rule_text(
         c, "The host reads single values from the GPU %s (as .item() does) and waits %s per step for them",
         gp_rule_times(c, w.count), gp_rule_ns(c, s->current_ns));
-    if (w.sized != UINT32_MAX && w.sized_ns * 2 > w.waited_ns) {
+    if (w.sized != UINT32_MAX && gp_mul_saturated(w.sized_ns, 2) > w.waited_ns) {
         say_size(c, s, &w);
         return;
     }

@@ -436,7 +436,7 @@ static gp_sid to_know_of(struct gp_rule_ctx *c, const struct gp_suggestion *s, i
 {
     int64_t width = s->saving_high_ns - s->saving_low_ns;
     if (gp_pct(width, c->s->step.unprofiled_ns) < WIDE_PCT) return 0;
-    if (recorder_ns * 3 >= width)
+    if (gp_mul_saturated(recorder_ns, 3) >= width)
         return gp_rule_text(c, "time the steps without the recorder and give that with --step-time");
     if (!s->rule->to_know || (s->rule->sizes && sizes_known(c))) return 0;
     if (c->counted.n && strstr(s->rule->to_know, "--metrics")) return 0;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/nth.h"
+#include "analyze/math/sums.h"
 #include "analyze/names/known.h"
 #include "formats/base/mem.h"
 #include "formats/base/map.h"
@@ -212,7 +213,7 @@ static int64_t slow_from(const struct gp_view *v, const struct queued *q, size_t
     for (size_t i = 0; i < n; i++) dur[i] = v->t->events[GP_API].dur_ns[q[i].call];
     median = gp_nth(dur, n, n / 2);
     free(dur);
-    return median > SLOW_NS / SLOW_TIMES ? median * SLOW_TIMES : SLOW_NS;
+    return median > SLOW_NS / SLOW_TIMES ? gp_mul_saturated(median, SLOW_TIMES) : SLOW_NS;
 }
 
 /* A launch that finds the queue of its stream full returns when an event has started and made room. */
