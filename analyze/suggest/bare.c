@@ -55,6 +55,7 @@ static void find_costs(struct gp_bare *b, const struct gp_rule_ctx *c, int64_t *
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         int64_t ns = stretch_of(c, k);
         struct gp_recorder_events n = events_of(c, k, at);
+        n.waits = k && c->p->calls.at[k - 1].waited_for != GP_REPLAY_NONE;
         least[k] = b->recorder ? gp_recorder_least_ns(b->recorder, &n, ns) : 0;
         b->cost_ns[k] = b->recorder ? gp_recorder_most_ns(b->recorder, &n, ns) : ns / 100 * ANY_PCT;
     }

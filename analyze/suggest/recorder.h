@@ -18,8 +18,8 @@ struct gp_recorder_cost {
 
 struct gp_recorder {
     const char *name; /* "torch.profiler" */
-    /* calls that start GPU work, other calls, operators, ranges, Python frames */
-    struct gp_recorder_cost launch, call, op, range, frame;
+    /* calls that start GPU work, other calls, operators, ranges, Python frames, what follows a call that waited */
+    struct gp_recorder_cost launch, call, op, range, frame, wait;
     int64_t graph_kernel_ns; /* added to each kernel of a CUDA graph */
     /* Of the host's time between two launches, so many percent may be the recorder's. */
     int low_pct, high_pct, stack_pct; /* the last one where Python frames are recorded */
@@ -28,7 +28,7 @@ struct gp_recorder {
 
 /* What was recorded in a stretch of host time. */
 struct gp_recorder_events {
-    uint32_t launches, calls, ops, ranges, frames;
+    uint32_t launches, calls, ops, ranges, frames, waits;
 };
 
 /* By the metadata and the tables of T; NULL: none that is known. */

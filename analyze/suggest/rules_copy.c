@@ -348,4 +348,5 @@ const struct gp_rule gp_rule_small_copies = {
     .run = ask_small_copies,
     .to_know = "record operators, which show what is copied",
     .measured = true,
+    .least_pct = 50,
 };

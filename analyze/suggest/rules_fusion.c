@@ -205,6 +205,7 @@ const struct gp_rule gp_rule_fusion = {
     .to_know = "record operators with shapes, which show what the kernels pass on",
     .sizes = true,
     .measured = true,
+    .least_pct = 30,
 };
 
 /* ---- what follows a product ---- */
@@ -306,6 +307,7 @@ const struct gp_rule gp_rule_epilogue = {
     .to_know = "record operators with shapes, which show what the kernels pass on",
     .sizes = true,
     .measured = true,
+    .least_pct = 30,
 };
 
 /* ---- casts ---- */
@@ -447,6 +449,7 @@ const struct gp_rule gp_rule_layout_churn = {
     .to_know =
         "record hardware counters (gpuprof-collect --metrics) of the copies and of the layers around them",
     .measured = true,
+    .least_pct = 40,
 };
 
 /* ---- fills of gradients ---- */

@@ -72,6 +72,7 @@ const struct gp_rule gp_rule_allocation = {
     .run = ask_allocation,
     .gaps = true,
     .measured = true,
+    .least_pct = 40,
 };
 
 /* ---- loading code ---- */
@@ -376,4 +377,5 @@ const struct gp_rule gp_rule_input_stall = {
     .to_know = "record Python frames (with_stack=True, gpuprof-collect --sample), which show what the "
                "loading waits for",
     .measured = true,
+    .least_pct = 25,
 };

@@ -236,6 +236,7 @@ const struct gp_rule gp_rule_attention = {
     .run = ask_attention,
     .to_know = "measure the device (gpuprof-collect --calibrate) for its rates in 16 bits",
     .measured = true,
+    .least_pct = 55,
 };
 
 /* ---- an optimizer in pieces ---- */

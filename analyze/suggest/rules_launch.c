@@ -39,13 +39,14 @@ static int64_t idle_before(const struct gp_rule_ctx *c, uint32_t item, uint32_t 
 }
 
 /* The remaining kernels are launched from compiled code, with no operators around them: at best in half the
- * time. */
+ * time, and in none where XLA runs the whole step as one program. */
 static void hurry(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item,
                   const uint8_t *optimizer)
 {
     uint32_t call = c->p->items.at[item].call;
     if (c->p->replay.calls.at[call].n == 1 && !optimizer[c->items[item].config])
-        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, call, c->calls[call].before_ns / 2}));
+        GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, call,
+                                                c->single_ops ? 0 : c->calls[call].before_ns / 2}));
 }
 
 struct chains {
@@ -187,19 +188,31 @@ const struct gp_rule gp_rule_compile = {
 
 /* ---- one graph for a step ---- */
 
+/* How often per step the host reads a value or two in the middle of it, if it waits for nothing else there; UINT32_MAX: it does. */
+static uint32_t reads_inside(const struct gp_rule_ctx *c)
+{
+    const struct gp_plan *p = c->p;
+    uint32_t reads = 0;
+    for (uint32_t k = 0; k < p->calls.n; k++) {
+        const struct gp_plan_step *step = &p->steps.at[p->calls.at[k].step];
+        if (!gp_plan_waited_for_result(p, k) || k + 1 == step->first_call + step->n_calls) continue;
+        uint32_t copy = gp_rule_copy_waited_for(c, k);
+        if (copy == GP_REPLAY_NONE || !gp_rule_is_scalar_read(c, copy)) return UINT32_MAX;
+        reads++;
+    }
+    uint32_t steps = p->steps.n ? (uint32_t)p->steps.n : 1;
+    return (reads + steps - 1) / steps;
+}
+
 /* What prevents capturing a step as it is; NULL: nothing. */
 static const char *obstacle(const struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
     if (p->steps.n < GRAPH_STEPS_LEAST || !p->found_steps) return "too few steps";
     if (!c->same_steps) return "the steps differ";
-    for (uint32_t k = 0; k < p->calls.n; k++) {
-        const struct gp_plan_step *step = &p->steps.at[p->calls.at[k].step];
-        bool last = k + 1 == step->first_call + step->n_calls;
+    for (uint32_t k = 0; k < p->calls.n; k++)
         if (p->replay.calls.at[k].n > 1) return "the trace already has graphs";
-        if (gp_plan_waited_for_result(p, k) && !last) return "the host waits inside a step";
-    }
-    return NULL;
+    return reads_inside(c) > 1 ? "the host waits inside a step" : NULL;
 }
 
 /* One launch per step; at least of all but the optimizer, which counts its steps on the host unless it is made capturable.
@@ -238,7 +251,8 @@ static void ask_cuda_graph(struct gp_rule_ctx *c)
     double late = gp_rule_host_bound_pct(c);
     if (late < HOST_BOUND_PCT / 2 || obstacle(c)) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
-    bool optimizer = edit_graph(c, s);
+    bool optimizer = edit_graph(c, s), reads = reads_inside(c) > 0;
+    if (reads) s->low.n = 0; /* the value may be needed: at least nothing */
     host_is_free(c, s);
     int64_t n = gp_rule_per_step(c, (int64_t)p->items.n);
     s->current_ns = gp_rule_per_step(c, c->idle_ns[GP_IDLE_HOST] + c->idle_ns[GP_IDLE_LAUNCH]);
@@ -247,8 +261,9 @@ static void ask_cuda_graph(struct gp_rule_ctx *c)
                                   "GPU is idle %.0f%% of the time because the host is late",
                                   p->steps.n, (long long)n, late);
     s->action = gp_rule_text(c,
-                             "capture the step as a CUDA graph: torch.cuda.graph%s, or "
+                             "%scapture the step as a CUDA graph: torch.cuda.graph%s, or "
                              "torch.compile(mode=\"reduce-overhead\")",
+                             reads ? "read no value in the middle of the step, then " : "",
                              optimizer ? " with an optimizer made with capturable=True" : "");
     s->formula = gp_rule_text(
         c,
@@ -271,9 +286,11 @@ const struct gp_rule gp_rule_cuda_graph = {
     .summary = "the host is late, and every step launches the same kernels",
     .needs = "kernels with their launch calls, three steps",
     .threshold = "idle because of the host 10% of the time; all steps have the same kernels, grids and order",
-    .guard = "the host waits inside a step; the trace already has graphs; grids change",
+    .guard = "the host waits inside a step, but for one value that it reads; the trace already has graphs; "
+             "grids change",
     .run = ask_cuda_graph,
     .measured = true,
+    .least_pct = 30,
 };
 
 /* ---- graphs that are too small ---- */

@@ -67,6 +67,7 @@ struct gp_rule_ctx {
     double waits_pct; /* of the time, for another rank that comes later: set by the rule straggler */
     const struct gp_bare *bare; /* the steps without the recorder */
     int64_t noise_ns;           /* of a step, between two runs of the program */
+    bool single_ops;            /* of JAX run one by one, each compiled by itself */
     bool same_steps;            /* every step runs the same kernels with the same grids in the same order */
 };
 
@@ -139,6 +140,9 @@ uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match
 /* By item: is it one of the kernels of an optimizer that needs many? Known by its name, or by a range, frame or operator around
  * it. The caller frees the result. O(items). */
 uint8_t *gp_rule_optimizer_pieces(const struct gp_rule_ctx *c);
+
+/* Is ITEM a copy of a value or two to the host? */
+bool gp_rule_is_scalar_read(const struct gp_rule_ctx *c, uint32_t item);
 
 /* What compiles this program, by the names of its kernels: "torch.compile(model)". */
 const char *gp_rule_compiler(const struct gp_rule_ctx *c);

@@ -136,6 +136,7 @@ const struct gp_rule gp_rule_batching = {
     .to_know = "record operators with shapes",
     .sizes = true,
     .measured = true,
+    .least_pct = 40,
 };
 
 /* ---- the CPU works while the device waits ---- */
@@ -394,18 +395,18 @@ struct constants {
     int64_t *by_call; /* host time in the operators before each call */
 };
 
-/* N equal constants, by call: all but the first of each step can go. */
-static void add_constants(const struct gp_rule_ctx *c, const struct constant *at, size_t n,
+/* N equal constants, by call: all but the first of each step can go. If they are made once per step, RECUR, all can be kept from
+ * step to step. */
+static void add_constants(const struct gp_rule_ctx *c, const struct constant *at, size_t n, bool recur,
                           struct constants *sum, struct gp_suggestion *s)
 {
     uint32_t step = UINT32_MAX;
-    if (n < CONSTANTS_LEAST * c->n_steps) return;
     if (n > sum->most) sum->most = n, sum->op = at[0].op;
     for (size_t i = 0; i < n; i++) {
         const struct gp_replay_call *call = &c->p->replay.calls.at[at[i].call];
         bool first = c->p->calls.at[at[i].call].step != step;
         step = c->p->calls.at[at[i].call].step;
-        if (first) continue;
+        if (first && !recur) continue;
         const struct gp_events *ops = &c->t->events[GP_OP];
         int64_t begin = ops->start_ns[at[i].op], end = begin + ops->dur_ns[at[i].op];
         sum->count++;
@@ -417,18 +418,39 @@ static void add_constants(const struct gp_rule_ctx *c, const struct constant *at
     }
 }
 
+/* The end of the constants that equal the one at FROM. */
+static size_t equal_until(const struct constant *all, size_t n, size_t from)
+{
+    size_t to = from + 1;
+    while (to < n && all[to].name == all[from].name && all[to].given.n == all[from].given.n &&
+           !memcmp(all[to].given.inputs, all[from].given.inputs, all[from].given.n))
+        to++;
+    return to;
+}
+
+/* Constants of many values, each of which is made once in every step. */
+static size_t count_recurring(const struct gp_rule_ctx *c, const struct constant *all, size_t n)
+{
+    size_t count = 0;
+    for (size_t from = 0, to; from < n; from = to) {
+        to = equal_until(all, n, from);
+        if (to - from == c->n_steps && c->n_steps > 1) count += to - from;
+    }
+    return count;
+}
+
 /* Store in BY_CALL the host time of the operators that can go. */
 static struct constants sum_constants(const struct gp_rule_ctx *c, const struct constant *all, size_t n,
                                       int64_t *by_call, struct gp_suggestion *s)
 {
     struct constants sum = {.op = UINT32_MAX, .by_call = by_call};
+    bool recurring = count_recurring(c, all, n) >= CONSTANTS_LEAST * c->n_steps;
     memset(by_call, 0, (c->p->calls.n + 1) * sizeof *by_call);
     for (size_t from = 0, to; from < n; from = to) {
-        for (to = from + 1; to < n && all[to].name == all[from].name &&
-                            all[to].given.n == all[from].given.n &&
-                            !memcmp(all[to].given.inputs, all[from].given.inputs, all[from].given.n);)
-            to++;
-        add_constants(c, all + from, to - from, &sum, s);
+        to = equal_until(all, n, from);
+        bool recur = recurring && to - from == c->n_steps;
+        if (recur || to - from >= CONSTANTS_LEAST * c->n_steps)
+            add_constants(c, all + from, to - from, recur, &sum, s);
     }
     return sum;
 }
@@ -453,7 +475,9 @@ static void ask_caching(struct gp_rule_ctx *c)
                          "launching threads",
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
         s->action = gp_rule_text(c, "create the constants once and keep them (in a module buffer)");
-        s->formula = gp_rule_text(c, "between nothing and all of them but one per step");
+        s->formula = gp_rule_text(
+            c,
+            "between nothing and all of them, but one per step of those that are made several times in it");
         s->assumes = gp_rule_text(c, "nothing writes to the constants");
         s->check = gp_rule_text(c, "record again and run trace-diff: expect fewer launches");
         gp_rule_evidence_count(s, "made_again", gp_rule_per_step(c, sum.count));
@@ -468,12 +492,14 @@ const struct gp_rule gp_rule_caching = {
     .type = GP_SUGGEST_CACHING,
     .summary = "constants that are created again and again",
     .needs = "operators with their inputs (record_shapes)",
-    .threshold = "100 equal operators per step that fill a tensor from equal numbers only",
+    .threshold = "per step, 100 equal operators that fill a tensor from numbers only, or 100 that are the "
+                 "same in each step",
     .guard = "operators that take tensors; the low end is nothing, as the trace does not show whether "
              "something writes to the result",
     .run = ask_caching,
     .to_know = "record Python frames (with_stack=True), which show who asks for it again",
     .measured = true,
+    .least_pct = 40,
 };
 
 /* ---- an idle device, and no other rule that helps ---- */

@@ -9,8 +9,7 @@ enum { SCALAR_BYTES = 16 };
 
 static const double WAIT_PCT = 2; /* of the time, spent waiting */
 
-/* A copy of a value or two to the host. */
-static bool is_scalar(const struct gp_rule_ctx *c, uint32_t item)
+bool gp_rule_is_scalar_read(const struct gp_rule_ctx *c, uint32_t item)
 {
     int64_t bytes = gp_rule_bytes(c, item);
     return c->items[item].kind == GP_FRAME_MEMCPY && bytes > 0 && bytes <= SCALAR_BYTES &&
@@ -22,7 +21,7 @@ static bool is_scalar(const struct gp_rule_ctx *c, uint32_t item)
 static bool is_about(const struct gp_rule_ctx *c, uint32_t call, bool scalars)
 {
     uint32_t copy = gp_rule_copy_waited_for(c, call);
-    if (scalars) return copy != GP_REPLAY_NONE && is_scalar(c, copy);
+    if (scalars) return copy != GP_REPLAY_NONE && gp_rule_is_scalar_read(c, copy);
     return copy == GP_REPLAY_NONE && gp_call_synchronizes(c->calls[call].name);
 }
 
@@ -51,6 +50,15 @@ static void note_size(const struct gp_rule_ctx *c, struct waits *w, uint32_t cal
     if (w->sized == UINT32_MAX || waited_ns > c->p->calls.at[w->sized].waited_ns) w->sized = call;
 }
 
+/* At most the host's work for the whole read goes away. */
+static void forget_read(const struct gp_rule_ctx *c, uint32_t call, struct gp_suggestion *s)
+{
+    uint32_t item = gp_rule_copy_waited_for(c, call), copying = c->p->items.at[item].call;
+    GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, copying, c->calls[copying].before_ns / 2}));
+    GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_OWN, copying, 0}));
+    if (call != copying) GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, call, 0}));
+}
+
 /* The calls that waited, either those that read scalars or the others; adds their edits to S unless it is
  * NULL. */
 static struct waits find_waits(struct gp_rule_ctx *c, bool scalars, struct gp_suggestion *s)
@@ -68,6 +76,7 @@ static struct waits find_waits(struct gp_rule_ctx *c, bool scalars, struct gp_su
                 w.longest = k;
         }
         if (!s) continue;
+        if (scalars) forget_read(c, k, s);
         struct gp_edit edit = {GP_EDIT_NO_WAIT, k, 0};
         GP_VEC_PUSH(&s->low, edit);
         GP_VEC_PUSH(&s->high, edit);

@@ -17,12 +17,14 @@ enum {
     TRUSTED_PCT = 2,
     STEPS_FEW = 3,
     MODEL_PCT = 15, /* of a saving: what a replay of a change may be off, besides */
+    HOST_PCT = 30,  /* of the least that a change of the host's work saves: unrecorded, waits are shorter */
     WAITS_PCT = 20, /* for another rank: what this one saves by itself is then no saving */
     LEAD_PCT = 5,   /* of an only step, before its first kernel */
     WIDE_PCT = 10,  /* of a step: an interval that is worth making narrower */
     UNMEASURED_PART = 4,
-    NOTE_PARTS = 3, /* of a step: a recorder that adds less is not worth a note */
-    NOISE_PCT = 1,  /* of a step, between two runs of the same program; measured on an H200: 0.6 and 0.8 % */
+    SINGLE_OPS_PART = 7, /* of the kernels */
+    NOTE_PARTS = 3,      /* of a step: a recorder that adds less is not worth a note */
+    NOISE_PCT = 1, /* of a step, between two runs of the same program; measured on an H200: 0.6 and 0.8 % */
     HOST_NOISE_PCT =
         3 /* of what the GPU waits: hosts differ more from run to run, by 13 to 23 % in five programs of the jury */
 };
@@ -112,10 +114,23 @@ static bool launched_aside(const struct gp_rule_ctx *c, uint32_t item)
     return api->track[p->calls.at[p->items.at[item].call].row] != api->track[p->calls.at[first].row];
 }
 
+/* Do single operations of JAX make up a part of the kernels that no compiled step has? What jax.numpy itself compiled, such as
+ * jnp.var, is then a small part of a step. */
+static bool runs_single_ops(const struct gp_rule_ctx *c)
+{
+    uint8_t *single = gp_rule_match_configs(c, gp_kernel_is_jax_single);
+    size_t count = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++)
+        count += single[gp_get_config(&c->t->events[GP_GPU], c->p->items.at[i].row)];
+    free(single);
+    return count * SINGLE_OPS_PART >= c->p->items.n && c->p->items.n;
+}
+
 static void know_items(struct gp_rule_ctx *c, struct gp_host_memo *ops)
 {
     const struct gp_plan *p = c->p;
-    uint8_t *compiled = gp_rule_match_configs(c, gp_kernel_is_compiled);
+    c->single_ops = runs_single_ops(c);
+    uint8_t *compiled = gp_rule_match_configs(c, c->single_ops ? gp_kernel_is_triton : gp_kernel_is_compiled);
     c->items = gp_zalloc((p->items.n + 1) * sizeof *c->items);
     for (uint32_t i = 0; i < p->items.n; i++) {
         struct gp_rule_item *item = &c->items[i];
@@ -395,18 +410,19 @@ static int64_t noise_of(const struct gp_rule_ctx *c)
     return waits_ns > 0 ? noise_ns + waits_ns / 100 * HOST_NOISE_PCT : noise_ns;
 }
 
-/* The interval of the replays, plus the error of the model itself; at most what is left above LEAST_NS, where the recorder cost
+/* The interval of the replays, plus the error of the model itself, PCT at the low end; at most what is left above LEAST_NS, where the recorder cost
  * most at the low end, and where it cost least at the high end. */
-static void widen(const struct gp_rule_ctx *c, int64_t a, int64_t b, int64_t least_ns, int64_t *low,
+static void widen(const struct gp_rule_ctx *c, int pct, int64_t a, int64_t b, int64_t least_ns, int64_t *low,
                   int64_t *high)
 {
+
     const struct gp_suggest_step *step = &c->s->step;
     int64_t most = step->unprofiled_low_ns - least_ns, whole = step->unprofiled_high_ns;
     if (a > most) a = most > 0 ? most : 0;
     most = whole - least_ns;
     if (b > most) b = most > 0 ? most : 0;
     int64_t noise = c->noise_ns < b ? c->noise_ns : b;
-    *low = a / 100 * (100 - MODEL_PCT) - noise;
+    *low = a / 100 * (100 - pct) - noise;
     *high = b / 100 * (100 + MODEL_PCT) + noise;
     if (*low < 0) *low = 0;
     if (most > b + (whole - b) / 2) most = b + (whole - b) / 2; /* nothing takes no time */
@@ -421,6 +437,25 @@ static int64_t expected_of(const struct gp_suggestion *s)
 {
     if (s->saving_low_ns <= 0 && !s->rule->measured) return s->saving_high_ns / UNMEASURED_PART;
     return s->saving_low_ns + (s->saving_high_ns - s->saving_low_ns) / 2;
+}
+
+/* What a kind of change gained of the high end wherever it was measured, it gains at least, if there is so much to gain. */
+static void raise_low(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t least_ns)
+{
+    int64_t low = s->saving_high_ns / 100 * s->rule->least_pct - c->noise_ns;
+    int64_t most = (c->s->step.unprofiled_low_ns - least_ns) / 100 * (100 - HOST_PCT) - c->noise_ns;
+    if (low > most) low = most;
+    if (low <= s->saving_low_ns) return;
+    s->saving_low_ns = low;
+    s->formula =
+        gp_rule_text(c, "%s; at least %d%% of the most, which every measured change of this kind gained",
+                     gp_suggest_str(c->s, s->formula), s->rule->least_pct);
+}
+
+/* Does the saving depend on how fast the host is? Pageable memory is copied by it. */
+static bool is_of_host(const struct gp_rule_ctx *c, const struct gp_suggestion *s, int64_t least_ns)
+{
+    return s->rule->type == GP_SUGGEST_TRANSFER || least_ns == gp_rule_per_step(c, c->busy_ns);
 }
 
 /* Are the sizes recorded for most of the GPU's work? */
@@ -454,7 +489,10 @@ static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
         high = gp_bare_saved(c->bare, c, s->high.at, s->high.n, gaps);
     int64_t a = low.less_ns < high.less_ns ? low.less_ns : high.less_ns,
             b = high.more_ns > low.more_ns ? high.more_ns : low.more_ns;
-    widen(c, a, b, gp_bare_least_ns(c, s), &s->saving_low_ns, &s->saving_high_ns);
+    int64_t least_ns = gp_bare_least_ns(c, s);
+    widen(c, is_of_host(c, s, least_ns) ? HOST_PCT : MODEL_PCT, a, b, least_ns, &s->saving_low_ns,
+          &s->saving_high_ns);
+    raise_low(c, s, least_ns);
     s->saving_ns = expected_of(s);
     s->ceiling_ns = b;
     if (!same_edits(s->free.at, s->free.n, s->high.at, s->high.n))
@@ -510,7 +548,7 @@ static void value_joint(struct gp_rule_ctx *c)
     }
     int64_t a = gp_bare_saved(c->bare, c, all.low.at, all.low.n, true).less_ns,
             b = gp_bare_saved(c->bare, c, all.high.at, all.high.n, true).more_ns;
-    widen(c, a, b, gp_bare_least_ns(c, &all), &s->joint_low_ns, &s->joint_high_ns);
+    widen(c, MODEL_PCT, a, b, gp_bare_least_ns(c, &all), &s->joint_low_ns, &s->joint_high_ns);
     release_suggestion(&all);
 }
 

@@ -96,7 +96,8 @@ struct gp_rule {
     bool gaps;           /* it looks for what holds the host in long gaps, which other rules leave alone */
     const char *to_know; /* what to record to know its saving better; NULL: nothing would tell */
     bool measured;       /* samples/score.py holds its predictions against measurements */
-    bool sizes;          /* to_know asks for sizes: nothing to record where they are known */
+    int least_pct; /* of the high end: every change that was measured gained a third more than that at least; 0: not so */
+    bool sizes; /* to_know asks for sizes: nothing to record where they are known */
 };
 extern const struct gp_rule *const gp_rules[]; /* ends with NULL */
 /* NULL if there is none. */

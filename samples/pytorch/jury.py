@@ -35,7 +35,7 @@ LIMIT_S = 25  # for a pair, unless it has a limit of its own
 WINDOW_PART = 0.35  # of the time is for gpuprof-collect
 END_S = 10  # that a process has for its end
 LARGEST = 4 << 20
-MODELS = ("bert", "gpt2", "llama", "t5", "whisper")
+MODELS = ("bert", "distilbert", "gpt2", "llama", "t5", "whisper")
 MODULES = ("torch", "torch.profiler", "transformers", *(f"transformers.models.{m}.modeling_{m}" for m in MODELS),
            "torchvision", "timm", "torch_geometric.nn", "torchaudio", "cupy")  # fmt: skip
 

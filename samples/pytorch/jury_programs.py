@@ -674,3 +674,121 @@ def jax_jit(after):
 
     call = jax.jit(work) if after else work
     return lambda: call(x).block_until_ready()
+
+
+# ---- added for the third set ----
+
+
+@pair("vit_tf32", "tensor_cores", "torchvision's ViT inference: TF32 products")
+def vit_tf32(after):
+    import torchvision
+
+    torch.set_float32_matmul_precision("high" if after else "highest")
+    return inferring(torchvision.models.VisionTransformer(224, 16, 4, 12, 768, 3072).to(CUDA), images(16))
+
+
+@pair("swin_pinned", "pageable_copy", "Swin inference: pinned images, non_blocking")
+def swin_pinned(after):
+    import torchvision
+
+    model = torchvision.models.swin_t().to(CUDA).half().eval()
+    host = [torch.randn(96, 3, 224, 224) for _ in range(2)]
+    host = [i.pin_memory() for i in host] if after else host
+
+    def step():
+        host.reverse()
+        with torch.no_grad():
+            model(host[0].to(CUDA, non_blocking=after).half())
+
+    return step
+
+
+@pair("distilbert_casts", "cast_churn", "DistilBERT inference: weights in bf16, not autocast")
+def distilbert_casts(after):
+    from transformers import DistilBertConfig, DistilBertModel
+
+    model = DistilBertModel(DistilBertConfig(vocab_size=8192, dim=1024, n_heads=16, hidden_dim=4096, n_layers=4)).to(CUDA).eval()
+    model, ids = (model.to(torch.bfloat16) if after else model), tokens(32, 256)
+
+    def step():
+        with torch.no_grad(), torch.autocast("cuda", torch.bfloat16, enabled=not after):
+            model(input_ids=ids)
+
+    return step
+
+
+@pair("gin_read", "scalar_read", "training of a graph isomorphism network: the accuracy is not read in each step")
+def gin_read(after):
+    from torch_geometric.nn import GINConv
+
+    edges, x, y = torch.randint(16384, (2, 262144), device=CUDA), torch.randn(16384, 128, device=CUDA), torch.randint(64, (16384,), device=CUDA)
+    layers = nn.ModuleList(GINConv(nn.Sequential(nn.Linear(128, 256), nn.ReLU(), nn.Linear(256, 128))) for _ in range(4)).to(CUDA)
+    leave = nn.Linear(128, 64).to(CUDA)
+    optimizer = torch.optim.Adam([*layers.parameters(), *leave.parameters()], fused=True)
+
+    def step():
+        h = x
+        for layer in layers:
+            h = layer(h, edges).relu()
+        out = leave(h)
+        F.cross_entropy(out, y).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        correct = (out.argmax(1) == y).sum()
+        if not after:
+            correct.item()
+
+    return step
+
+
+@pair("vae_prefetch", "copy_overlap", "a convolutional encoder: the next images are copied on a stream of their own")
+def vae_prefetch(after):
+    widths = (3, 64, 128, 256, 256)
+    model = nn.Sequential(*(m for a, b in zip(widths, widths[1:]) for m in (nn.Conv2d(a, b, 3, 2, 1), nn.BatchNorm2d(b), nn.SiLU()))).to(CUDA).half().eval()
+    host = [torch.randn(128, 3, 256, 256).half().pin_memory() for _ in range(2)]
+    device = [torch.empty(128, 3, 256, 256, device=CUDA, dtype=torch.float16) for _ in range(2)]
+    side, done, ready = torch.cuda.Stream(), torch.cuda.Event(), torch.cuda.Event()
+    done.record()
+
+    def fetch():
+        with torch.cuda.stream(side):
+            side.wait_event(done)
+            device[1].copy_(host[1], non_blocking=True)
+            ready.record()
+
+    if after:
+        fetch()
+
+    def step():
+        host.reverse()
+        if after:
+            torch.cuda.current_stream().wait_event(ready)
+            done.record()
+            device.reverse()
+            fetch()
+        else:
+            device[0].copy_(host[0], non_blocking=True)
+        with torch.no_grad():
+            model(device[0])
+
+    return step
+
+
+@pair("sd_attention", "attention", "a block of a diffusion model: attention in one kernel")
+def sd_attention(after):
+    width, heads = 640, 10
+    lay = nn.ModuleDict({n: nn.Linear(width, width) for n in ("q", "k", "v", "o")}).to(CUDA, torch.float16)
+    norm = nn.LayerNorm(width).to(CUDA, torch.float16)
+    x = torch.randn(8, 2304, width, device=CUDA, dtype=torch.float16)
+
+    def step():
+        with torch.no_grad():
+            h = norm(x)
+            q, k, v = (lay[n](h).unflatten(-1, (heads, -1)).transpose(1, 2) for n in "qkv")
+            if after:
+                h = F.scaled_dot_product_attention(q, k, v)
+            else:
+                h = torch.softmax(q @ k.transpose(-1, -2) * (width // heads) ** -0.5, -1) @ v
+            return x + lay["o"](h.transpose(1, 2).flatten(2))
+
+    return step

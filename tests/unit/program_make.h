@@ -166,8 +166,8 @@ static inline int64_t most_of(const struct program *p, int64_t high, int64_t noi
     return high * 115 / 100 + noise < most ? high * 115 / 100 + noise : most;
 }
 
-/* STEP makes RULE say that LOW to HIGH ns of each step are saved; the model's own 15 % and what runs differ by on both
- * sides are added here, at the high end half of what is left at most. */
+/* STEP makes RULE say that LOW to HIGH ns of each step are saved; the model's own 15 %, or 30 of what hosts save at least, and what
+ * runs differ by on both sides are added here, at the high end half of what is left at most. */
 static inline void speaks(void (*step)(struct program *), const char *rule, int64_t low, int64_t high)
 {
     struct program p;
@@ -175,8 +175,9 @@ static inline void speaks(void (*step)(struct program *), const char *rule, int6
     const struct gp_suggestion *s = said(&p, rule);
     assert_non_null(s);
     int64_t noise = noise_of(&p, high, true), less = noise_of(&p, high, false);
-    assert_in_range(s->saving_low_ns, less_noise(less_noise(low * 85 / 100, noise), 200),
-                    less_noise(low * 85 / 100, less) + 200);
+    int64_t least = less_noise(low * 85 / 100, less), share = s->saving_high_ns / 100 * s->rule->least_pct;
+    assert_in_range(s->saving_low_ns, less_noise(less_noise(low * 70 / 100, noise), 200),
+                    (least > share ? least : share) + 200);
     int64_t most = most_of(&p, high, noise);
     /* no more than there is to gain: test_bare.c has the bounds */
     assert_in_range(s->saving_high_ns, high > most ? most - 200 : high > 200 ? high - 200 : 0, most + 200);

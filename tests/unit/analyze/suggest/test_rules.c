@@ -80,7 +80,7 @@ static void equal_steps_become_a_graph(void **state)
     assert_non_null(s);
     assert_int_equal(s->priority, GP_PRIORITY_CRITICAL);
     assert_int_equal(s->saving_high_ns, 320 * US); // and none of the 20 us that the GPU works
-    assert_in_range(s->saving_low_ns, 195 * US, 203 * US);
+    assert_in_range(s->saving_low_ns, 156 * US, 163 * US);
     end(&p);
     is_silent(changing_step, "cuda_graph");
     is_silent(step_that_waits_inside, "cuda_graph");
@@ -296,7 +296,7 @@ static void many_small_copies_become_one(void **state)
     run(&p, eleven_copies);
     const struct gp_suggestion *s = said(&p, "small_copies");
     assert_non_null(s);
-    assert_int_equal(s->saving_low_ns, 0);
+    assert_in_range(s->saving_low_ns, 32 * US, 36 * US); // half of that, less what two runs differ by
     assert_in_range(s->saving_high_ns, 70 * US, 73 * US); // 60 us, 15 %, and what two runs differ by
     end(&p);
     is_silent(ten_copies, "small_copies");
