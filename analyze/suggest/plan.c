@@ -61,6 +61,17 @@ static void add_step(struct gp_plan *p, const struct gp_step_window *w, int64_t 
                 ((struct gp_plan_step){.begin_ns = w->begin_ns, .end_ns = end_ns, .name = w->marker}));
 }
 
+/* A recording often ends with a step in which nothing was launched any more. */
+static void drop_empty_tail(struct build *b)
+{
+    int64_t last = INT64_MIN;
+    for (size_t i = 0; i < b->program->n; i++) {
+        uint32_t call = gp_view_launch(b->v, b->program->rows[i]);
+        if (call != UINT32_MAX && b->api->start_ns[call] > last) last = b->api->start_ns[call];
+    }
+    while (b->p->steps.n > 1 && b->p->steps.at[b->p->steps.n - 1].begin_ns > last) b->p->steps.n--;
+}
+
 /* The longest run of whole steps. A step lasts until the next one begins. */
 static void choose_steps(struct build *b)
 {
@@ -79,6 +90,7 @@ static void choose_steps(struct build *b)
         bool followed = i + 1 < program->windows.n;
         add_step(b->p, w, followed ? w[1].begin_ns : w->host_end_ns);
     }
+    drop_empty_tail(b);
     b->p->found_steps = best_n > 0;
     b->p->source = program->source;
 }

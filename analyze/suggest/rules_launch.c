@@ -252,7 +252,8 @@ static void ask_cuda_graph(struct gp_rule_ctx *c)
     if (late < HOST_BOUND_PCT / 2 || obstacle(c)) return;
     struct gp_suggestion *s = gp_rule_suggest(c);
     bool optimizer = edit_graph(c, s), reads = reads_inside(c) > 0;
-    if (reads) s->low.n = 0; /* the value may be needed: at least nothing */
+    s->unsure = reads; /* the value may be needed: at least nothing */
+    if (reads) s->low.n = 0;
     host_is_free(c, s);
     int64_t n = gp_rule_per_step(c, (int64_t)p->items.n);
     s->current_ns = gp_rule_per_step(c, c->idle_ns[GP_IDLE_HOST] + c->idle_ns[GP_IDLE_LAUNCH]);

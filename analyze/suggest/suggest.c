@@ -442,6 +442,7 @@ static int64_t expected_of(const struct gp_suggestion *s)
 /* What a kind of change gained of the high end wherever it was measured, it gains at least, if there is so much to gain. */
 static void raise_low(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t least_ns)
 {
+    if (s->unsure) return;
     int64_t low = s->saving_high_ns / 100 * s->rule->least_pct - c->noise_ns;
     int64_t most = (c->s->step.unprofiled_low_ns - least_ns) / 100 * (100 - HOST_PCT) - c->noise_ns;
     if (low > most) low = most;

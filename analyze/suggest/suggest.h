@@ -96,8 +96,8 @@ struct gp_rule {
     bool gaps;           /* it looks for what holds the host in long gaps, which other rules leave alone */
     const char *to_know; /* what to record to know its saving better; NULL: nothing would tell */
     bool measured;       /* samples/score.py holds its predictions against measurements */
-    int least_pct; /* of the high end: every change that was measured gained a third more than that at least; 0: not so */
-    bool sizes; /* to_know asks for sizes: nothing to record where they are known */
+    int least_pct;       /* of the high end: every change that was measured gained more; 0: none is known */
+    bool sizes;          /* to_know asks for sizes: nothing to record where they are known */
 };
 extern const struct gp_rule *const gp_rules[]; /* ends with NULL */
 /* NULL if there is none. */
@@ -142,6 +142,7 @@ struct gp_suggestion {
     int64_t saving_low_ns, saving_high_ns;     /* wall time; 0, 0 where none is claimed */
     int64_t saving_ns;                         /* what is expected, between the two */
     bool looks;         /* it asks for another recording, not for a change: never above low */
+    bool unsure;        /* not of the kind that was measured: the rule's least_pct does not hold */
     gp_sid to_know;     /* what to record for a narrower interval; 0: it is narrow, or nothing */
     int64_t ceiling_ns; /* wall time if the resource were free */
     double speedup_low, speedup_high; /* of the step; 1 where nothing is claimed */

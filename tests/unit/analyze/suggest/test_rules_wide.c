@@ -228,6 +228,65 @@ static void a_cache_that_grows_should_be_static(void **state)
     advises(up_and_down, "compile", "static cache", false);
 }
 
+// ---- JAX outside of jax.jit ----
+
+static void launches(struct program *p, const char *name, int n)
+{
+    for (int i = 0; i < n; i++) host(p, 30 * US), kernel(p, name, 2 * US);
+}
+
+/* jax.numpy compiles what it is made of by itself. */
+static void single_operations(struct program *p)
+{
+    launches(p, "wrapped_add", 6), launches(p, "loop_divide_fusion", 6);
+}
+
+static void compiled_operations(struct program *p)
+{
+    launches(p, "wrapped_add", 1), launches(p, "loop_divide_fusion", 12);
+}
+
+static void single_operations_of_jax_are_compiled(void **state)
+{
+    (void)state;
+    advises(single_operations, "compile", "jax.jit", true);
+    is_silent(compiled_operations, "compile");
+}
+
+// ---- a value that is read inside a step ----
+
+static void reads(struct program *p, int n)
+{
+    for (int i = 0; i < n; i++) {
+        launches(p, GEMM, 5);
+        copy(p, "Memcpy DtoH (Device -> Pageable)", 1 * US, 4, true);
+    }
+    launches(p, GEMM, 5);
+}
+
+static void one_read(struct program *p)
+{
+    reads(p, 1);
+}
+
+static void two_reads(struct program *p)
+{
+    reads(p, 2);
+}
+
+static void a_graph_once_a_value_is_not_read(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, one_read);
+    const struct gp_suggestion *s = said(&p, "cuda_graph");
+    assert_non_null(s);
+    assert_int_equal(s->saving_low_ns, 0); // the value may be needed
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "read no value in the middle of the step"));
+    end(&p);
+    is_silent(two_reads, "cuda_graph");
+}
+
 // ---- order of channels ----
 
 static void norms(struct program *p)
@@ -246,6 +305,32 @@ static void joined_tensors(struct program *p)
 {
     kernel(p, "void at::native::CatArrayBatchedCopy<OpaqueType<4u>, unsigned int, 3, 64, 64>(int)", 100 * US);
     norms(p);
+}
+
+static void turned_around_group_norms(struct program *p)
+{
+    turned_channels(p);
+    kernel(p, "void at::native::(anonymous namespace)::ComputeFusedParamsCUDAKernel<float>(long)", 5 * US);
+}
+
+/* Whose convolutions want channels last and whose norms do not: a look at most, and the low end is nothing. */
+static void group_norms_are_slower_with_channels_last(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, turned_around_group_norms);
+    const struct gp_suggestion *s = said(&p, "layout_churn");
+    assert_non_null(s);
+    assert_int_equal(s->saving_low_ns, 0);
+    assert_int_equal(s->priority, GP_PRIORITY_LOW);
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "replace group normalization"));
+    end(&p);
+    run(&p, turned_channels);
+    s = said(&p, "layout_churn");
+    // 40% of the high end, less what two runs differ by
+    int64_t share = s->saving_high_ns / 100 * 40 - noise_of(&p, s->saving_high_ns, true);
+    assert_in_range(s->saving_low_ns, share - 100, share + 100);
+    end(&p);
 }
 
 static void channels_last_counts_the_norms(void **state)
@@ -288,6 +373,25 @@ static void what_comes_before_the_first_kernel_counts(void **state)
     end(&p);
 }
 
+/* The tenth step has no work: the recording ended in it. */
+static void ends_without_work(struct program *p)
+{
+    host(p, 50 * US);
+    if (p->steps == 9) return;
+    host(p, 50 * US), kernel(p, GEMM, 500 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void an_empty_last_step_is_none(void **state)
+{
+    (void)state;
+    struct program p;
+    run(&p, ends_without_work);
+    assert_int_equal(p.s.step.steps, 9);
+    assert_in_range(p.s.step.step_ns, 610 * US - 100, 610 * US + 100); // 100 + 7 + 500 + 3
+    end(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +403,10 @@ int main(void)
         cmocka_unit_test(compiled_regions_become_graphs),
         cmocka_unit_test(a_cache_that_grows_should_be_static),
         cmocka_unit_test(channels_last_counts_the_norms),
+        cmocka_unit_test(group_norms_are_slower_with_channels_last),
+        cmocka_unit_test(an_empty_last_step_is_none),
+        cmocka_unit_test(single_operations_of_jax_are_compiled),
+        cmocka_unit_test(a_graph_once_a_value_is_not_read),
         cmocka_unit_test(what_comes_before_the_first_kernel_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
