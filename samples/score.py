@@ -103,7 +103,7 @@ class Score:
         """A measured saving of a step, and from where to where it was measured; LEFT: what there is to gain, the step less the GPU's work."""
         margin = step // 100 if high == 0 else 0  # no suggestion predicts a saving below what is worth reporting
         least, most = spread or (saved, saved)
-        # Where nothing is suggested, a change that makes the step longer is no miss.
+        # Where nothing is suggested, a change that makes the step longer does not count as a miss.
         good = (high == 0 or low - margin <= max(saved, most)) and min(saved, least) <= high + margin
         self.rules.setdefault(rule, []).append((good, 100 * (high - low) / step))
         self.false_alarms += priority == "critical" and saved < step // 100
