@@ -296,7 +296,7 @@ static void many_small_copies_become_one(void **state)
     run(&p, eleven_copies);
     const struct gp_suggestion *s = said(&p, "small_copies");
     assert_non_null(s);
-    assert_in_range(s->saving_low_ns, 32 * US, 36 * US); // half of that, less what two runs differ by
+    assert_in_range(s->saving_low_ns, 32 * US, 36 * US);  // half of that, less what two runs differ by
     assert_in_range(s->saving_high_ns, 70 * US, 73 * US); // 60 us, 15 %, and what two runs differ by
     end(&p);
     is_silent(ten_copies, "small_copies");
