@@ -186,6 +186,8 @@ bool gp_inject_metrics_start(const struct gp_measure_opts *opts, void *libcupti)
 void gp_inject_metrics_launch(bool begins, const struct gp_launch_call *l);
 /* A range was pushed on this thread, or popped. */
 void gp_inject_metrics_range(bool begins, const char *domain, const char *text);
+/* What was measured so far is decoded, but where it is being measured; on a thread of the program. */
+void gp_inject_metrics_settle(void);
 /* CONTEXT is about to go, or the process: what was measured is decoded. */
 void gp_inject_metrics_context_ends(void *context);
 void gp_inject_metrics_finish(void);

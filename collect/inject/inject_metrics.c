@@ -527,6 +527,17 @@ void gp_inject_metrics_finish(void)
     for (size_t i = 0; i < atomic_load(&self.ncontexts); i++) end_context(self.contexts[i]);
 }
 
+void gp_inject_metrics_settle(void)
+{
+    if (self.opts.per == GP_MEASURE_OFF) return;
+    for (size_t i = 0; i < atomic_load(&self.ncontexts); i++) {
+        struct context *c = self.contexts[i];
+        if (pending == c || pthread_mutex_trylock(&c->lock)) continue; /* a range is open there */
+        if (!c->open) end_batch(c);
+        pthread_mutex_unlock(&c->lock);
+    }
+}
+
 void gp_inject_metrics_context_ends(void *context)
 {
     for (size_t i = 0; i < atomic_load(&self.ncontexts); i++) {

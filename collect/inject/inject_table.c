@@ -262,6 +262,7 @@ static int end(gpuprof_cut_t *cut)
     cut->end_ns = frame.end_ns = gp_now_ns();
     cut->id = 0;
     if (gp_inject_state() == GP_INJECT_FORKED) return GPUPROF_E_FORKED;
+    gp_inject_metrics_settle();
     int error = gp_inject_ask(GP_ASK_END, &frame, false, &done);
     done.why[sizeof done.why - 1] = 0;
     return error == GPUPROF_E_FILE ? fail(error, done.why) : error;

@@ -86,6 +86,32 @@ class Sessions(unittest.TestCase):
         self.assertEqual(done.stdout, b"5 0\n")
         self.assertIn(b"10 kernels", done.stderr)
 
+    def test_counters_are_summed_up_per_range(self):
+        """Each launch reads 1,000 bytes on the mock; and what is missing where no counters are read."""
+        collect = os.path.join(os.environ["GP_BIN"], "gpuprof-collect")
+        text = textwrap.dedent("""
+            import json, warnings, gputrace as gp, gpu
+            gpu.start()
+            missing = gp.on(counters=True)
+            for n in (2, 3):
+                with gp.session("s"):
+                    for m in (n, 1):
+                        with gp.range("train"): gpu.launch(m)
+                    with gp.range("other"): gpu.launch()
+            with warnings.catch_warnings(record=True) as caught:
+                c = {r.name: r.counters for r in gp.summary()}
+            t = c["train"]
+            print(json.dumps([len(missing), t.get("gpu__time_duration.sum"), t.get("dram__bytes_read.sum"),
+                              t.get("smsp__issue_active.avg.pct_of_peak_sustained_active"), c["other"], len(caught)]))
+        """)
+        env = {**os.environ, "PYTHONPATH": os.environ["PYTHONPATH"] + os.pathsep + HERE}
+        results = []
+        for how in ([collect, "-q", "--metrics", "basic", "--metrics-per", "range:train", "-o", os.devnull], []):
+            done = subprocess.run([*how, sys.executable, "-c", text], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            results.append(json.loads(done.stdout))
+        self.assertEqual(results, [[0, 4000, 7000, 50.0, {}, 0], [1, None, None, None, {}, 2]])
+
     def test_the_loop_without_with(self):
         self.assertEqual(traced("""
             gpu.start()
@@ -454,7 +480,7 @@ class Ranges(unittest.TestCase):
             one = {r.name: r.metrics for r in gp.summary()}
             gp.reset()
             with gp.range("r", flops=2): pass
-            out(one, gp.summary()[0].metrics, gp.to_csv().splitlines()[1].endswith('"{""flops"": 2.0}"'))
+            out(one, gp.summary()[0].metrics, gp.to_csv().splitlines()[1].endswith('"{""flops"": 2.0}",{}'))
         """), [{"r": {"flops": 9.0, "most": 5.0, "mean": 3.0}, "none": {}}, {"flops": 2.0}, True])
 
     def test_metrics_are_in_the_trace(self):

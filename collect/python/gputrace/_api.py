@@ -77,7 +77,7 @@ def classify(function: Callable, *args, light: bool = False, iterations: int = 1
     time_ns = s.gpu_ns // max(1, s.iterations)
     regime = _REGIMES.get(suggest["regime"]["step"], "neither")
     rates, share = _rates(time_ns, flops, bytes), None
-    peaks = _peaks(ceilings, args) or _peaks_of(suggest, args) or _probe(args)
+    peaks = _peaks(ceilings, args) or _peaks_of(suggest, args) or _probe(args, rates)
     if any(rates):
         share = _share(regime, rates, peaks)
     return s.result, _results.Classification(regime, time_ns, share, *rates, False, s.warnings)
@@ -127,14 +127,18 @@ def _peaks_of(suggest, args):
 _probed = {}
 
 
-def _probe(args):
-    """Without a file of ceilings: what a large product and a large copy reach here, once per process. 64 to 200 MB of memory."""
+def _probe(args, rates):
+    """Without a file of ceilings: what a large product and a large copy reach here, measured once per process, or what a call
+    has reached, if that is more. Up to 1.4 GB of memory, but an eighth of what is free."""
     torch, kind = _device.torch(), _kind(args)
     if torch and kind not in _probed:
         dtype = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp64": torch.float64}.get(kind, torch.float32)
-        n = 4096 if kind in ("bf16", "fp16") else 2048
-        a, data = torch.randn(n, n, device="cuda").to(dtype), torch.empty(1 << 27, dtype=torch.uint8, device="cuda")
+        free, _ = torch.cuda.mem_get_info()
+        n = 8192 if kind in ("bf16", "fp16") and free > 8 << 30 else 2048 if kind == "fp64" else 4096
+        a, data = torch.randn(n, n, device="cuda").to(dtype), torch.empty(min(1 << 29, free // 16), dtype=torch.uint8, device="cuda")
         _probed[kind] = (2.0 * n ** 3 * 1e9 / _best(lambda: torch.mm(a, a)), 2.0 * data.nelement() * 1e9 / _best(data.clone))
+    if kind in _probed:
+        _probed[kind] = tuple(max(p, r or 0) for p, r in zip(_probed[kind], rates))
     return _probed.get(kind)
 
 
@@ -180,8 +184,8 @@ def _classify_light(function, args, keywords, flops, bytes_, ceilings):
         return result, _results.Classification("unknown", None, None, None, None, True,
                                                ("no GPU is in use here, so there is nothing to time",))
     best = _best(lambda: function(*args, **keywords))
-    rates, peaks = _rates(best, flops, bytes_), _peaks(ceilings, args) or _probe(args)
-    warnings = []
+    rates = _rates(best, flops, bytes_)
+    peaks, warnings = _peaks(ceilings, args) or _probe(args, rates), []
     share = _share(None, rates, peaks)
     if best < _SHORT_NS:
         regime = "launch"

@@ -127,7 +127,7 @@ class Memory:
         if self.peak_bytes is None:
             return "memory: nothing was recorded" + "".join(f"\nnote: {w}" for w in self.warnings)
         lines = [f"peak memory {self.peak_bytes:,} bytes, held by:"]
-        lines += [f"  {h.bytes:>16,} bytes  {h.blocks:6d} blocks  {h.stack[0] if h.stack else h.key}"
+        lines += [f"  {h.bytes:>16,} bytes  {h.blocks:6d} blocks  {h.key}"
                   for h in self.holders[:5]]
         return "\n".join(lines + [f"note: {w}" for w in self.warnings])
 

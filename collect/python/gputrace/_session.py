@@ -12,7 +12,7 @@ import threading
 import time
 from typing import Iterator, Optional, Tuple
 
-from . import _device, _results, _tools
+from . import _device, _results, _summary, _tools
 from ._core_or_pure import core
 
 _SYNC, _MEMORY = 1, 2
@@ -264,6 +264,7 @@ class Session:
             self._source = None
             return
         self._trace = path
+        _summary.session_ended(path)
 
     def _end_torch(self):
         self._profiler.__exit__(None, None, None)
@@ -478,7 +479,7 @@ class Session:
     def _repr_html_(self):
         """For notebooks: the text, and the flame graph."""
         import html
-        text = f"<pre>{html.escape(str(self))}</pre>"
+        text = f'<pre style="white-space:pre-wrap;word-break:normal">{html.escape(str(self))}</pre>'
         if self._state != "ended" or not self._trace or not self.kernels:
             return text
         picture = base64.b64encode(self.svg().encode()).decode()

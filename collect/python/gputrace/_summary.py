@@ -6,11 +6,12 @@ import json
 import math
 import os
 import threading
+import warnings
 from collections import deque
 from dataclasses import asdict, dataclass, field, fields
 from typing import Dict, List, Optional, Tuple
 
-from . import _device
+from . import _device, _tools
 from ._core_or_pure import core
 
 _PENDING = 4096  # pairs of events that may wait to be read
@@ -41,6 +42,7 @@ class RangeSummary:
     allocations: Optional[int] = None
     frees: Optional[int] = None
     metrics: Dict[str, float] = field(default_factory=dict)  #: of the calls' numbers, each the sum, maximum or mean
+    counters: Dict[str, float] = field(default_factory=dict)  #: of the GPU's counters, each the sum, maximum or mean of its calls
 
 
 class _Numbers:
@@ -77,10 +79,33 @@ class _More:
         self.gpu, self.memory, self.allocations, self.frees = _Numbers(), _Numbers(), 0, 0
 
 
+class _Counter:
+    """A metric of a range, combined over its calls and over sessions by RULE."""
+    __slots__ = ("rule", "value", "measured")
+
+    def __init__(self, rule):
+        self.rule, self.value, self.measured = rule, None, 0
+
+    def add(self, value, measured):
+        if value is None or not measured:
+            return
+        if self.value is None:
+            self.value = value
+        elif self.rule == "sum":
+            self.value += value
+        elif self.rule == "mean":
+            self.value = (self.value * self.measured + value * measured) / (self.measured + measured)
+        else:
+            self.value = max(self.value, value) if self.rule == "max" else min(self.value, value)
+        self.measured += measured
+
+
 _lock = threading.RLock()
 _more: Dict[str, _More] = {}
 _pending: deque = deque()
-_wants = {"gpu": False, "memory": False}
+_counters: Dict[str, Dict[str, _Counter]] = {}  # by range and metric
+_traces: deque = deque()  # of sessions, whose counters were not read yet
+_wants = {"gpu": False, "memory": False, "counters": False}
 
 
 def _enter(range_):
@@ -113,18 +138,44 @@ def _read(wait):
             wait = wait == "all"
 
 
-def on(*, gpu: bool = False, memory: bool = False) -> Tuple[str, ...]:
+def session_ended(path):
+    """A session has left its trace at PATH, which may hold counters."""
+    if _wants["counters"]:
+        with _lock:
+            _traces.append(path)
+
+
+def _read_counters():
+    while _traces:
+        path = _traces.popleft()
+        try:
+            document = _tools.document("trace-metrics", "--per", "range", "-n", "0", "--", path)
+        except RuntimeError as error:
+            warnings.warn(f"no counters per range: {error}", RuntimeWarning, stacklevel=4)
+            continue
+        rules = {m["name"]: m["reduce"] for m in document["metrics"]}
+        for group in document["groups"]:
+            of_range = _counters.setdefault(group["name"], {})
+            for metric, values in group["values"].items():
+                counter = of_range.setdefault(metric, _Counter(rules[metric]))
+                counter.add(values.get(counter.rule), group["measured"])
+
+
+def on(*, gpu: bool = False, memory: bool = False, counters: bool = False) -> Tuple[str, ...]:
     """Sum up ranges from now on (which is so from the start), with ``gpu`` also GPU time by CUDA events and with ``memory``
-    the growth, allocations and frees of PyTorch's allocator; these cost some microseconds per range. Under gpuprof-collect
-    recording continues, too. Returns what is missing."""
+    the growth, allocations and frees of PyTorch's allocator; these cost some microseconds per range. With ``counters`` also
+    what the GPU's counters measure in sessions, in the ranges that are named to ``gpuprof-collect --metrics SET --metrics-per
+    range:NAME``, which starts the program. Under gpuprof-collect recording continues, too. Returns what is missing."""
     missing = []
-    _wants.update(gpu=gpu, memory=memory)
+    _wants.update(gpu=gpu, memory=memory, counters=counters)
     core.hooks(*((_enter, _leave) if gpu or memory else (None, None)))
     core.summing(True)
     if gpu and _device.event() is None:
         missing.append("GPU time: no GPU is in use here so far")
     if memory and _device.torch() is None:
         missing.append("memory: PyTorch does not use a GPU here so far")
+    if counters and core.listening() != "gpuprof":
+        missing.append("counters: start this program with gpuprof-collect --metrics SET --metrics-per range:NAME")
     if core.listening() == "gpuprof":
         error, reason = core.record(True)
         if error:
@@ -146,6 +197,8 @@ def reset() -> None:
         core.reset()
         _pending.clear()
         _more.clear()
+        _counters.clear()
+        _traces.clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -154,6 +207,8 @@ if hasattr(os, "register_at_fork"):
         _lock = threading.RLock()
         _pending.clear()
         _more.clear()
+        _counters.clear()
+        _traces.clear()
     os.register_at_fork(after_in_child=_forked)
 
 
@@ -162,16 +217,18 @@ def summary() -> Tuple[RangeSummary, ...]:
     rows = []
     with _lock:
         _read("all")
+        _read_counters()
         for name, count, total, least, most, squares, metrics in core.sums():
             more = _more.get(name)
             extra = ()
+            counted = {m: c.value for m, c in _counters.get(name, {}).items() if c.value is not None}
             if more:
                 gpu, memory = more.gpu.row(), more.memory.row()
                 counted = more.memory.count > 0
                 extra = (more.gpu.count or None, *gpu, *memory, more.allocations if counted else None,
                          more.frees if counted else None)
             rows.append(RangeSummary(name, count, total, total / count, least, most, _spread(count, total, squares), *extra,
-                                     metrics=metrics))
+                                     metrics=metrics, counters=counted))
     return tuple(sorted(rows, key=lambda r: (-r.total_ns, r.name)))
 
 
