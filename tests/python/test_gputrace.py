@@ -183,6 +183,15 @@ class Sessions(unittest.TestCase):
         self.assertIn(regime, ("launch", "neither", "memory", "compute"))
         self.assertTrue(verdict)
 
+    def test_light_leaves_cupti_alone(self):
+        self.assertEqual(traced("""
+            gpu.start()
+            def f(n): gpu.launch(n); return gp.enabled()
+            seen, s = gp.profile_with_result(f, 2, light=True)
+            t = gp.measure(f, 2, iterations=4, light=True)
+            out(seen, s.trace, s.total_ns > 0, t.iterations, t.kernels, all("no trace" not in w for w in s.warnings))
+        """), [False, None, True, 4, [], True])
+
     def test_memory(self):
         peak, unused = traced("""
             gpu.start()

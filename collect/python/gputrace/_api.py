@@ -18,19 +18,19 @@ def _name(function):
 
 
 def measure(function: Callable, *args, warmup: int = 3, iterations: int = 10, memory: bool = False, name: str = None,
-            **keywords) -> Session:
+            light: bool = False, **keywords) -> Session:
     """Call FUNCTION(*args, **keywords) WARMUP + ITERATIONS times in a session; ``session.result`` is what the last call
     returned. Keywords of this function's own names cannot be passed on: use a lambda."""
-    s = Session(name or _name(function), warmup=warmup, iterations=iterations, memory=memory)
+    s = Session(name or _name(function), warmup=warmup, iterations=iterations, memory=memory, light=light)
     with s:
         for _ in s:
             s.result = function(*args, **keywords)
     return s
 
 
-def profile_with_result(function: Callable, *args, **keywords) -> Tuple[Any, Session]:
-    """Call FUNCTION once in a session; returns what it returned, and the session."""
-    with Session(_name(function)) as s:
+def profile_with_result(function: Callable, *args, light: bool = False, **keywords) -> Tuple[Any, Session]:
+    """Call FUNCTION once in a session, with ``light`` one that needs no CUPTI; returns what it returned, and the session."""
+    with Session(_name(function), light=light) as s:
         result = function(*args, **keywords)
     return result, s
 

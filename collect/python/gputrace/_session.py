@@ -60,7 +60,7 @@ class Session:
     no trace; ``warnings`` says why.
     """
 
-    def __init__(self, name, warmup=0, iterations=None, sync=True, memory=False, trace=None, ops=False):
+    def __init__(self, name, warmup=0, iterations=None, sync=True, memory=False, trace=None, ops=False, light=False):
         if not isinstance(name, str):
             raise TypeError(f"session: the name is text, not {name!r}")
         if isinstance(warmup, bool) or not isinstance(warmup, int) or warmup < 0:
@@ -70,6 +70,7 @@ class Session:
         self.name = name
         self.warmup, self.iterations = warmup, 0
         self._planned, self._sync, self._memory, self._ops = iterations, sync, memory, ops
+        self._light = light
         self._trace_path = os.path.abspath(os.fspath(trace)) if trace is not None else None
         self._state = "new"
         self._source = None  # "trace", "torch", "events" or None
@@ -90,7 +91,7 @@ class Session:
         self._state = "open"
         if not self.warmup and self._planned is None:
             self._begin()
-        elif not _device.torch_profiler_runs():
+        elif not self._light and not _device.torch_profiler_runs():
             core.attach(_tools.library())  # so that the warm-up is seen; nothing is recorded before the measurement
         return self
 
@@ -163,6 +164,8 @@ class Session:
 
     def _attach(self):
         """The ladder: a trace of our own, else torch.profiler, else CUDA events, else the clock."""
+        if self._light:
+            return self._or_events()
         if _device.torch_profiler_runs():
             self._warn("torch.profiler is recording and holds CUPTI: times are of the clock and of CUDA events; "
                        "for kernels, export its trace and call session.add(path)")
@@ -487,7 +490,7 @@ class Session:
 
 
 def session(name: str, *, warmup: int = 0, iterations: Optional[int] = None, sync: bool = True, memory: bool = False,
-            trace=None, ops: bool = False) -> Session:
+            trace=None, ops: bool = False, light: bool = False) -> Session:
     """Measure a block, or the iterations of a loop::
 
         with session("step") as s:
@@ -499,7 +502,8 @@ def session(name: str, *, warmup: int = 0, iterations: Optional[int] = None, syn
 
     ``warmup`` iterations come first and are not measured. ``sync`` waits for the device at both ends. ``memory`` records
     allocations, and the peak of PyTorch's allocator, whose peak statistics it resets. ``trace`` is where the trace goes.
-    ``ops`` records PyTorch's operators with their shapes, which costs some microseconds each. Sessions may nest, and other
-    threads may have their own; each has the work of the whole process in its time.
+    ``ops`` records PyTorch's operators with their shapes, which costs some microseconds each. ``light`` records nothing and
+    leaves CUPTI alone: wall and processor time, and GPU time by CUDA events. Sessions may nest, and other threads may have
+    their own; each has the work of the whole process in its time.
     """
-    return Session(name, warmup, iterations, sync, memory, trace, ops)
+    return Session(name, warmup, iterations, sync, memory, trace, ops, light)
