@@ -33,6 +33,15 @@ test_expect_success 'every order and grouping: the same bytes, of partial result
     test "$(wc -c <all.part)" -lt 1000000 && test "$(wc -c <all.json)" -lt 1000000
 '
 
+# Two H200s, of which the second has the larger batches; recorded with the start of the program, which is cut off here.
+test_expect_success 'real traces: the GPU with more work is named first, with and without the start of the program' '
+    trace2timeline -q -f chrome --steps 3-11 -o late.json "$samples/pairs/ddp_skewed.trace" &&
+    for trace in "$samples/pairs/ddp_skewed.trace" late.json; do
+        trace-hta -q -f json "$trace" | jq -e ".findings[0].id == \"slow_rank\" and (.summary.headline |
+            startswith(\"GPU 1 holds up the others\") and contains(\"Cause: computing takes 4.5\"))" || return 1
+    done
+'
+
 test_expect_success '--all-ranks: every rank has its row' '
     trace-hta --merge --all-ranks --from job/list -f json -o full.json &&
     test "$(jq ".devices | length" full.json)" -eq 120 &&
