@@ -131,6 +131,7 @@ static void note_changed(struct gp_watch *w, struct gp_buf *text)
             const struct gp_watch_rank *r = gp_watch_rank(w, k->worst.at[n].key);
             if (!r || !r->n) continue;
             double change = change_of(w, r, name), ns = (double)k->worst.at[n].value;
+            if (change < CHANGED_PM) continue;
             struct gp_slow s = {.what = GP_SLOW_KERNEL,
                                 .key = r->key,
                                 .device = r->device,
@@ -141,7 +142,7 @@ static void note_changed(struct gp_watch *w, struct gp_buf *text)
                                 .kernel = k->name};
             s.cause_ns = s.ns - s.median_ns;
             double least = (double)(r->ns[GP_FLEET_STEP] / r->n) / 100 * CHANGED_STEP_PCT;
-            if (change >= CHANGED_PM && (double)s.cause_ns >= least) note(w, GP_WATCH_CHANGED, &s, text);
+            if ((double)s.cause_ns >= least) note(w, GP_WATCH_CHANGED, &s, text);
         }
     }
 }
