@@ -246,8 +246,8 @@ def memory_and_operators():
     kept = os.environ.get("OUT")
     if kept:
         t.save(os.path.join(kept, "ops.trace"))
-    names = collections.Counter(r.name for r in t.ranges)
-    return facts(t, peak=s.peak_bytes, operators=len(names), some=[n for n in names if n and "mm" in n][:4])
+    return facts(t, peak=s.peak_bytes, operators=[(o.name, o.calls, o.gpu_events) for o in t.operators][:6],
+                 names=sorted({r.name for r in t.ranges if r.name})[:6])
 
 
 @case

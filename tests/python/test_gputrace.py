@@ -319,6 +319,34 @@ class Ladder(unittest.TestCase):
         """), [2, True])
 
 
+    def test_operators_by_emit_nvtx(self):
+        """It makes ranges of record_function itself, so that there must not be two of each."""
+        self.assertEqual(traced("""
+            import types
+            calls = []
+            class Annotation:
+                def __init__(self, name): self.name = name
+                def __enter__(self): return self
+                def __exit__(self, *e): pass
+            class Emit:
+                def __init__(self, record_shapes): calls.append(record_shapes)
+                def __enter__(self): calls.append("in")
+                def __exit__(self, *e): calls.append("out")
+            torch = types.ModuleType("torch")
+            torch.cuda = types.SimpleNamespace(is_initialized=lambda: True, _is_in_bad_fork=lambda: False, synchronize=lambda: None)
+            torch.autograd = types.SimpleNamespace(_profiler_enabled=lambda: False,
+                                                   profiler=types.SimpleNamespace(record_function=Annotation, emit_nvtx=Emit))
+            sys.modules["torch"] = torch
+            gpu.start()
+            with gp.session("s", ops=True) as s:
+                with Annotation("train"): gpu.launch(2)
+            torch.cuda.is_initialized = lambda: False
+            with gp.session("early", ops=True) as t: pass
+            out(calls, [r.name for r in s.ranges if r.name == "train"], s.operators, [w for w in own(t) if "operators" in w])
+        """), [[True, "in", "out"], [], [],
+               ["operators are not recorded: PyTorch used no GPU when the session began; give it a warmup"]])
+
+
 class Processes(unittest.TestCase):
     def test_fork(self):
         parent, child = traced("""

@@ -16,7 +16,7 @@ Names that end in _ns are integer nanoseconds, _ms floating milliseconds, _bytes
 from ._api import classify, compare, include, lib, measure, profile_with_result, read, tool
 from ._core_or_pure import core as _core
 from ._memory import Memory, memory
-from ._results import Advice, Change, Classification, Comparison, Cost, Finding, Kernel, RangeTime
+from ._results import Advice, Change, Classification, Comparison, Cost, Finding, Kernel, Operator, RangeTime
 from ._session import Session, session
 from ._summary import (bottlenecks, off, on, print_summary, reset, summary, to_csv, to_json, RangeSummary)
 
@@ -34,7 +34,7 @@ def enabled() -> bool:
 
 
 __version__ = "0.1.0"
-__all__ = ["Advice", "Change", "Classification", "Comparison", "Cost", "Finding", "Kernel", "Memory", "RangeSummary",
+__all__ = ["Advice", "Change", "Classification", "Comparison", "Cost", "Finding", "Kernel", "Memory", "Operator", "RangeSummary",
            "RangeTime", "Session", "bottlenecks", "classify", "compare", "enabled", "include", "lib", "mark", "measure",
            "memory", "off", "on", "print_summary", "profile_with_result", "range", "read", "reset", "session", "summary",
            "to_csv", "to_json", "tool"]

@@ -201,7 +201,7 @@ def _classify_light(function, args, keywords, flops, bytes_, ceilings):
 
 def read(path, table: str = "kernels"):
     """A trace of any format, or a file of ``to_json()`` or ``to_csv()``, as a pandas DataFrame; without pandas, a list of
-    dicts. TABLE is one of those of ``trace-hta --table help``; of a session's JSON: kernels, ranges, bottlenecks, advice.
+    dicts. TABLE is one of those of ``trace-hta --table help``; of a session's JSON: kernels, ranges, operators, bottlenecks, advice.
     PATH may be several paths: traces of ranks are read together, and rows of results follow one another."""
     paths = [os.fspath(p) for p in ([path] if isinstance(path, (str, bytes, os.PathLike)) else path)]
     if not paths:

@@ -29,6 +29,16 @@ class RangeTime:
 
 
 @dataclass(frozen=True)
+class Operator:
+    """All calls of one operator in a session, with the GPU work that was launched in it and in no operator inside."""
+    name: Optional[str]  #: None: outside of all operators
+    calls: int
+    gpu_events: int
+    gpu_ns: int
+    host_ns: int
+
+
+@dataclass(frozen=True)
 class Finding:
     """Where time goes, the largest first."""
     id: str
@@ -121,6 +131,11 @@ def kernels(hta):
 
 def ranges(hta):
     return tuple(RangeTime(r["name"], r["calls"], r["gpu_events"], r["gpu_ns"], r["host_ns"]) for r in hta["ranges"])
+
+
+def operators(hta):
+    rows = tuple(Operator(o["name"], o["calls"], o["gpu_events"], o["gpu_ns"], o["host_ns"]) for o in hta["operators"])
+    return rows if any(r.name for r in rows) else ()
 
 
 def findings(hta):

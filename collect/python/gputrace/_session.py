@@ -74,7 +74,7 @@ class Session:
         self._trace_path = os.path.abspath(os.fspath(trace)) if trace is not None else None
         self._state = "new"
         self._source = None  # "trace", "torch", "events" or None
-        self._cut = self._events = self._profiler = self._annotations = self._nvtx = None
+        self._cut = self._events = self._profiler = self._annotations = None
         self._range = core.range(name)
         self._step = None
         self._warnings = []
@@ -201,11 +201,14 @@ class Session:
 
     def _annotate(self, late):
         """Ranges of others, for the time of the session; and what a late start has missed."""
-        self._annotations = _device.Annotations().__enter__()
-        found = _device.torch()
-        if self._ops and found:
-            self._nvtx = found.autograd.profiler.emit_nvtx(record_shapes=True)
-            self._nvtx.__enter__()
+        found = _device.torch() if self._ops else None
+        if found:  # makes ranges of record_function itself
+            self._annotations = found.autograd.profiler.emit_nvtx(record_shapes=True)
+            self._annotations.__enter__()
+        else:
+            self._annotations = _device.Annotations().__enter__()
+        if self._ops and not found:
+            self._warn("operators are not recorded: PyTorch used no GPU when the session began; give it a warmup")
         if late:
             self._warn("attached after CUDA was initialized: graphs that were captured before have no ranges, modules that "
                        "have used NVTX before stay silent, and earlier allocations are unknown")
@@ -249,10 +252,9 @@ class Session:
         found = _device.torch()
         if self._memory and found:
             self._peak = found.cuda.max_memory_allocated()
-        for part in (self._nvtx, self._annotations):
-            if part:
-                part.__exit__(None, None, None)
-        self._nvtx = self._annotations = None
+        if self._annotations:
+            self._annotations.__exit__(None, None, None)
+        self._annotations = None
         if self._source == "trace":
             self._end_trace()
         elif self._source == "torch":
@@ -383,6 +385,11 @@ class Session:
         return _results.ranges(self.hta) if self.hta else ()
 
     @property
+    def operators(self) -> Tuple[_results.Operator, ...]:
+        """PyTorch's operators, the longest GPU time first; with ops=True, or from a trace of torch.profiler."""
+        return _results.operators(self.hta) if self.hta else ()
+
+    @property
     def bottlenecks(self) -> Tuple[_results.Finding, ...]:
         """Where the time went, the largest first."""
         return _results.findings(self.hta) if self.hta else ()
@@ -436,6 +443,7 @@ class Session:
             "schema": "gputrace/session/1", "name": self.name, "iterations": self.iterations, "total_ns": self.total_ns,
             "gpu_ns": self.gpu_ns, "cpu_ns": self.cpu_ns, "peak_bytes": self.peak_bytes, "trace": self.trace,
             "kernels": [_results.plain(k) for k in self.kernels], "ranges": [_results.plain(r) for r in self.ranges],
+            "operators": [_results.plain(o) for o in self.operators],
             "bottlenecks": [_results.plain(b) for b in self.bottlenecks],
             "advice": [_results.plain(a) for a in self.advice], "warnings": list(self.warnings),
             "cost": _results.plain(cost)}, indent=2)
