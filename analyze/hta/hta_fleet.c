@@ -7,7 +7,7 @@
 /* The tag distinguishes devices of one rank, and traces of no rank. */
 struct gp_fleet_key gp_hta_key_of(const struct gp_hta *h, const struct gp_hta_device *d)
 {
-    uint32_t tag = d->producer * 64u + (uint32_t)(d->device + 1);
+    uint32_t tag = d->producer * 64u + (uint32_t)d->device + 1;
     if (d->rank < 0 && d->input < h->inputs.n) {
         const char *path = gp_hta_str(h, h->inputs.at[d->input].path);
         tag ^= (uint32_t)gp_hash_bytes(path, strlen(path));
