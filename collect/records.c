@@ -667,7 +667,11 @@ static void write_memory(struct gp_records *r, bool all)
 
 void gp_records_commit(struct gp_records *r, bool all)
 {
-    if (all) gp_records_lose(r, "GPU events", "no usable time", gp_records_end_timeless(r));
+    if (all) {
+        uint64_t vanished = gp_records_vanished(r);
+        gp_records_lose(r, "GPU events", "no usable time", gp_records_end_timeless(r));
+        gp_records_lose(r, "kernels", "no kernel records while counters are on", vanished);
+    }
     gp_records_end_launches(r, all);
     if (!r->calls.n && !r->work.n && !r->memory.n && !r->unwanted.n && !r->held_events.n &&
         !r->held_waits.n && !r->told_waits.n)

@@ -36,6 +36,11 @@ void gp_records_measured(struct gp_records *r, uint32_t corr, int64_t start_ns, 
     GP_VEC_PUSH(&r->measured, (struct gp_measured_time){start_ns, end_ns});
 }
 
+uint64_t gp_records_vanished(const struct gp_records *r)
+{
+    return r->stats.kernels || r->timeless.n ? 0 : r->measured.n;
+}
+
 uint64_t gp_records_end_timeless(struct gp_records *r)
 {
     uint64_t lost = 0;

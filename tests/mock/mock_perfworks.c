@@ -4,6 +4,7 @@
  *
  *   MOCK_METRICS_ERROR=CODE@CALL  CALL (initialize, chip, host, enable, set_config, start, decode) fails with CODE
  *   MOCK_METRICS_LOSE=N           the first N ranges are lost
+ *   MOCK_METRICS_QUIET=1          no kernel has a record
  *   MOCK_METRICS_ONCE=1           Start after Stop is refused without a new configuration
  */
 #include <math.h>

@@ -49,6 +49,12 @@ test_expect_success 'a range that is missing: launches of its batch have no coun
     $GP_BIN/../tests/mock/facts t >facts; grep "could not be matched" err facts json
 '
 
+test_expect_success 'kernel records that vanish while counters are on are told, with their number' '
+    MOCK_METRICS_QUIET=1 $collect --metrics basic -o t $app launch 3 2>err && test "$(measured t)" = 2 &&
+    trace-metrics t | tr "\n" " " >out && grep "2 kernels: no kernel records while counters are on" out &&
+    $collect --metrics basic -o t $app launch 3 2>err && trace-metrics t >out && ! grep "no kernel records" out
+'
+
 test_expect_success 'ranges: each by its own name, outermost or by name' '
     $collect --metrics basic --metrics-per range -o t $app scopes 2>err && trace-metrics --per range t >out &&
     grep "^ *step  *2  *2.00 " out && ! grep "could not be matched" out &&
