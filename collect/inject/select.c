@@ -1,5 +1,6 @@
 #include "collect/inject/select.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "collect/filter.h"
 
@@ -23,11 +24,34 @@ static uint64_t hash_of(const char *name, const uint32_t grid[3])
     return h;
 }
 
-enum gp_selected gp_select_launch(struct gp_select *s, const char *name, const uint32_t grid[3])
+static enum gp_selected judge(const struct gp_select *s, const char *name)
 {
     if (communicates(name)) return GP_SELECT_COMMUNICATION;
-    if (*s->opts->kernel && !gp_filter_name(s->opts->kernel, name)) return GP_SELECT_SKIP;
-    if (s->opts->every <= 1) return GP_SELECT_MEASURE;
+    return *s->opts->kernel && !gp_filter_name(s->opts->kernel, name) ? GP_SELECT_SKIP : GP_SELECT_MEASURE;
+}
+
+/* What NAME stands for, found once: names are long, and each launch asks. They lie in modules; when one is unloaded, another
+ * name may come to lie there, so the text is compared. */
+static enum gp_selected judged(struct gp_select *s, const char *name)
+{
+    uint32_t *at = gp_map_put(&s->known_at, (uint64_t)(uintptr_t)name, UINT32_MAX);
+    if (*at != UINT32_MAX && !strcmp(s->known.at[*at].name, name)) return s->known.at[*at].verdict;
+    struct gp_select_name k = {strdup(name), judge(s, name)};
+    if (!k.name) return k.verdict;
+    if (*at == UINT32_MAX) {
+        *at = (uint32_t)s->known.n;
+        GP_VEC_PUSH(&s->known, k);
+    } else {
+        free(s->known.at[*at].name);
+        s->known.at[*at] = k;
+    }
+    return k.verdict;
+}
+
+enum gp_selected gp_select_launch(struct gp_select *s, const char *name, const uint32_t grid[3])
+{
+    enum gp_selected verdict = judged(s, name);
+    if (verdict != GP_SELECT_MEASURE || s->opts->every <= 1) return verdict;
     uint32_t *n = gp_map_put(&s->seen, hash_of(name, grid), 0);
     return (*n)++ % s->opts->every ? GP_SELECT_SKIP : GP_SELECT_MEASURE;
 }
@@ -43,5 +67,8 @@ bool gp_select_range(const struct gp_measure_opts *opts, const char *domain, con
 
 void gp_select_release(struct gp_select *s)
 {
+    for (size_t i = 0; i < s->known.n; i++) free(s->known.at[i].name);
+    GP_VEC_FREE(&s->known);
+    gp_map_release(&s->known_at);
     gp_map_release(&s->seen);
 }
