@@ -386,10 +386,13 @@ static void launch_begins(const struct gp_launch_call *l)
     bool runs = true;
     if (!c) return;
     pthread_mutex_lock(&c->lock);
-    int before = relax(RELAXED);
-    bool measure = atomic_load(&self.on) && wanted(c, l, &config, &runs) && get_ready(c) && start(c);
-    if (!measure && runs) stop(c); /* or this launch would be measured */
-    relax(before);
+    bool measure = atomic_load(&self.on) && wanted(c, l, &config, &runs);
+    if (measure ? !c->started : runs && c->started) {
+        int before = relax(RELAXED);
+        measure = measure && get_ready(c) && start(c);
+        if (!measure) stop(c); /* or this launch would be measured */
+        relax(before);
+    }
     if (!measure) {
         pthread_mutex_unlock(&c->lock);
         return;
@@ -418,10 +421,13 @@ static void launch_ends(bool failed)
         c->rows[c->n++].row.end_ns = now_ns;
         atomic_fetch_add(&self.taken, 1);
     }
-    int before = relax(RELAXED);
-    if (self.plan.passes > 1) stop(c); /* copies between launches would be ranges, too */
-    if (c->n == BATCH || (c->n && now_ns - c->batch_ns > BATCH_NS)) end_batch(c);
-    relax(before);
+    bool full = c->n == BATCH || (c->n && now_ns - c->batch_ns > BATCH_NS);
+    if (full || self.plan.passes > 1) {
+        int before = relax(RELAXED);
+        if (self.plan.passes > 1) stop(c); /* copies between launches would be ranges, too */
+        if (full) end_batch(c);
+        relax(before);
+    }
     pthread_mutex_unlock(&c->lock);
 }
 
