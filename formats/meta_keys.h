@@ -15,6 +15,8 @@
 #define GP_META_METRIC_SET    "metrics.set"
 #define GP_META_METRIC_PER    "metrics.per"
 #define GP_META_METRIC_PASSES "metrics.passes"
+/* ns between two samples of the counters of a GPU. */
+#define GP_META_COUNTER_PERIOD "metrics.sample_period_ns"
 /* ns between two samples of a thread. */
 #define GP_META_SAMPLE_PERIOD "sample_period_ns"
 

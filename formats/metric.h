@@ -17,6 +17,9 @@
 
 enum { GP_METRICS_MOST = 62 }; /* of a set */
 #define GP_METRIC_RANGE "range"
+/* The category of rows of GP_COUNTER that hardware counters were sampled for: the name is that of the metric, the series its unit, and
+ * the value holds from its time until that of the next row of the same. Their process stands for a GPU, their track has its number. */
+#define GP_METRIC_SAMPLED "hardware"
 
 /* A set of the N METRICS, at most GP_METRICS_MOST; an equal one of the trace if there is one. */
 uint32_t gp_trace_metric_set(struct gp_trace *t, const struct gp_metric *metrics, size_t n);

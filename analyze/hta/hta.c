@@ -39,6 +39,7 @@ void gp_hta_release(struct gp_hta *h)
     gp_hta_release_collectives(h);
     gp_hta_release_copies(h);
     gp_hta_release_range_memory(h);
+    gp_hta_release_sampled(h);
     gp_hta_release_paths(h);
     gp_fleet_release(&h->fleet);
     gp_slow_release(&h->slow);
@@ -101,6 +102,7 @@ static struct gp_hta *all_of(struct gp_hta *h)
     gp_hta_release_steps(copy);
     gp_hta_release_collectives(copy);
     gp_hta_release_range_memory(copy);
+    gp_hta_release_sampled(copy);
     gp_hta_release_paths(copy);
     gp_map_release(&copy->maps->range_memory);
     gp_fleet_release(&copy->fleet);
@@ -136,6 +138,7 @@ static int add_first(struct gp_hta *h, struct gp_trace *t, struct gp_view *v, st
     gp_hta_add_collectives(h, v);
     gp_hta_add_copies(h, v);
     gp_hta_add_range_memory(h, v);
+    gp_hta_add_sampled(h, v);
     gp_hta_add_path(h, v, 0);
     gp_hta_finish_idle(&idle, h, 0);
     gp_input_quality_judge(&h->inputs.at[0], &h->strings, t, v);
@@ -189,6 +192,7 @@ void gp_hta_merge(struct gp_hta *to, struct gp_hta *from)
     gp_hta_merge_collectives(to, from);
     gp_hta_merge_copies(to, from);
     gp_hta_merge_range_memory(to, from);
+    gp_hta_merge_sampled(to, from);
     gp_hta_merge_paths(to, from);
     merge_inputs(to, from);
     gp_hta_merge_bound(&to->bound, &from->bound);
@@ -294,6 +298,7 @@ void gp_hta_finish(struct gp_hta *h)
     gp_hta_finish_collectives(h);
     gp_hta_finish_copies(h);
     gp_hta_finish_range_memory(h);
+    gp_hta_finish_sampled(h);
     gp_hta_finish_paths(h);
     check_ranks(h);
     gp_slow_find(&h->slow, &h->fleet);
@@ -354,13 +359,14 @@ static void xfer_all(struct gp_xfer *x, struct gp_hta *h)
     gp_hta_xfer_collectives(x, h);
     gp_hta_xfer_copies(x, h);
     gp_hta_xfer_range_memory(x, h);
+    gp_hta_xfer_sampled(x, h);
     gp_hta_xfer_paths(x, h);
     gp_hta_xfer_bound(x, h);
     xfer_fleet(x, h);
     xfer_focus(x, h);
 }
 
-static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 7, "partial result"};
+static const struct gp_xfer_head head = {{'g', 'p', 'h', 't', 'a', '\r', '\n', 0x1a}, 8, "partial result"};
 
 bool gp_hta_is_saved(const void *data, size_t n)
 {

@@ -31,6 +31,7 @@
 #include "analyze/hta/launches.h"
 #include "analyze/hta/op_shapes.h"
 #include "analyze/hta/range_memory.h"
+#include "analyze/hta/sampled.h"
 #include "analyze/math/dist.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/classify.h"
@@ -77,6 +78,7 @@ struct gp_hta {
     GP_VEC(struct gp_copy_stat) copies;
     GP_VEC(struct gp_memory_stat) memory;
     GP_VEC(struct gp_range_memory) range_memory; /* by bytes allocated and copied, then name */
+    GP_VEC(struct gp_sampled) sampled; /* by (rank, device, over), then time, name and metric */
     GP_VEC(struct gp_hta_path) paths;            /* one per rank: the median step, or the whole trace */
     GP_VEC(struct gp_finding) findings;          /* largest first */
     GP_VEC(int32_t) missing_ranks, repeated_ranks;
@@ -94,7 +96,7 @@ struct gp_hta {
 /* OPTS is copied; may be NULL. */
 void gp_hta_init(struct gp_hta *h, const struct gp_hta_opts *opts);
 /* The tables that gp_hta_add_trace looks at. */
-#define GP_HTA_NEED (GP_VIEW_NEED | GP_NEED_EXTRA_OPS)
+#define GP_HTA_NEED (GP_VIEW_NEED | GP_NEED_EXTRA_OPS | GP_NEED(GP_COUNTER))
 
 /* Add everything from a finished trace T. With opts.repair, T's GPU events are first repaired and sorted
  * again. Returns -1 if the step marker is not a valid regular expression. */

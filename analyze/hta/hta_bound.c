@@ -228,6 +228,16 @@ static void leave_memory(struct keeper *k)
     h->memory.n = n;
 }
 
+static void leave_sampled(struct keeper *k)
+{
+    struct gp_hta *h = k->h;
+    size_t n = 0;
+    for (size_t i = 0; i < h->sampled.n; i++)
+        if (h->sampled.at[i].rank >= 0 && keeps_rank(k, h->sampled.at[i].rank))
+            h->sampled.at[n++] = h->sampled.at[i];
+    h->sampled.n = n;
+}
+
 /* ---- paths ---- */
 
 static int longest_first(const void *a, const void *b)
@@ -398,6 +408,7 @@ void gp_hta_leave_few(struct gp_hta *h, const struct gp_fleet *fleet)
     leave_collectives(&k);
     leave_graphs(&k);
     leave_memory(&k);
+    leave_sampled(&k);
     leave_paths(&k);
     leave_inputs(h, true);
     gp_hta_cap_kernels(h);
@@ -421,6 +432,7 @@ static void sort_rows(struct gp_hta *h)
     sort_collectives(h);
     gp_hta_finish_copies(h);
     gp_hta_finish_range_memory(h);
+    gp_hta_finish_sampled(h);
     gp_hta_finish_paths(h);
 }
 

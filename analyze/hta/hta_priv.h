@@ -47,6 +47,7 @@ void gp_hta_add_graphs(struct gp_hta *h, const struct gp_view *v);
 int gp_hta_add_steps(struct gp_hta *h, const struct gp_view *v, struct gp_steps *found, struct gp_err *err);
 void gp_hta_add_copies(struct gp_hta *h, const struct gp_view *v); /* copies, memory */
 void gp_hta_add_range_memory(struct gp_hta *h, const struct gp_view *v);
+void gp_hta_add_sampled(struct gp_hta *h, const struct gp_view *v); /* after the steps */
 /* STEPS: the slice of h->steps of this trace, n 0 when it has none. */
 void gp_hta_add_path(struct gp_hta *h, const struct gp_view *v, size_t first_step);
 
@@ -59,6 +60,7 @@ void gp_hta_merge_steps(struct gp_hta *to, struct gp_hta *from);
 void gp_hta_merge_collectives(struct gp_hta *to, struct gp_hta *from);
 void gp_hta_merge_copies(struct gp_hta *to, struct gp_hta *from);
 void gp_hta_merge_range_memory(struct gp_hta *to, struct gp_hta *from);
+void gp_hta_merge_sampled(struct gp_hta *to, struct gp_hta *from);
 void gp_hta_merge_paths(struct gp_hta *to, struct gp_hta *from);
 
 void gp_hta_finish_devices(struct gp_hta *h);
@@ -70,6 +72,7 @@ void gp_hta_finish_steps(struct gp_hta *h);
 void gp_hta_finish_collectives(struct gp_hta *h); /* offsets, matches, stats, stragglers */
 void gp_hta_finish_copies(struct gp_hta *h);
 void gp_hta_finish_range_memory(struct gp_hta *h);
+void gp_hta_finish_sampled(struct gp_hta *h);
 void gp_hta_finish_paths(struct gp_hta *h);
 /* Last: reads all the others. The findings of H, and those of its focus; stragglers and slow steps are those of H. */
 void gp_hta_finish_findings(struct gp_hta *h);
@@ -122,6 +125,7 @@ void gp_hta_xfer_steps(struct gp_xfer *x, struct gp_hta *h);
 void gp_hta_xfer_collectives(struct gp_xfer *x, struct gp_hta *h);
 void gp_hta_xfer_copies(struct gp_xfer *x, struct gp_hta *h);
 void gp_hta_xfer_range_memory(struct gp_xfer *x, struct gp_hta *h);
+void gp_hta_xfer_sampled(struct gp_xfer *x, struct gp_hta *h);
 void gp_hta_xfer_paths(struct gp_xfer *x, struct gp_hta *h);
 
 /* Free what the vectors of that part own (the vectors themselves too). */
@@ -133,6 +137,7 @@ void gp_hta_release_steps(struct gp_hta *h);
 void gp_hta_release_collectives(struct gp_hta *h);
 void gp_hta_release_copies(struct gp_hta *h);
 void gp_hta_release_range_memory(struct gp_hta *h);
+void gp_hta_release_sampled(struct gp_hta *h);
 void gp_hta_release_paths(struct gp_hta *h);
 
 #endif

@@ -14,7 +14,8 @@ static void put_sets(struct gp_buf *b, struct gp_perfworks *p, const char *chip)
         int code = 0;
         uint32_t passes = 0;
         if (!gp_metric_names_parse(&names, name, chip, &err))
-            passes = gp_measure_passes(p, chip, NULL, (const char *const *)names.at, names.n, &code);
+            passes =
+                gp_measure_passes(p, GP_PLAN_RANGES, chip, (const char *const *)names.at, names.n, &code);
         if (passes)
             gp_buf_printf(b, "  %-10s %2u %-6s %2zu metrics: %s\n", name, (unsigned)passes,
                           passes == 1 ? "pass" : "passes", names.n, what);

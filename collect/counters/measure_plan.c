@@ -5,9 +5,9 @@
 #include <string.h>
 #include "formats/base/mem.h"
 
-static void *host_of(struct gp_perfworks *p, const char *chip, const uint8_t *availability, int *code)
+static void *host_of(struct gp_perfworks *p, enum gp_plan_kind kind, const char *chip, int *code)
 {
-    struct gp_pw_host h = {GP_PW_SIZE(struct gp_pw_host, host), NULL, 0, chip, availability, NULL};
+    struct gp_pw_host h = {GP_PW_SIZE(struct gp_pw_host, host), NULL, (uint32_t)kind, chip, NULL, NULL};
     *code = p->host_begin(&h);
     return *code ? NULL : h.host;
 }
@@ -35,12 +35,12 @@ static uint32_t configure(struct gp_perfworks *p, void *host, const char *const 
     return *code ? 0 : (uint32_t)k.passes;
 }
 
-uint32_t gp_measure_passes(struct gp_perfworks *p, const char *chip, const uint8_t *availability,
+uint32_t gp_measure_passes(struct gp_perfworks *p, enum gp_plan_kind kind, const char *chip,
                            const char *const *names, size_t n, int *code)
 {
     uint8_t *config = NULL;
     size_t bytes;
-    void *host = host_of(p, chip, availability, code); /* a fresh one: a bad name makes it unusable */
+    void *host = host_of(p, kind, chip, code); /* a fresh one: a bad name makes it unusable */
     if (!host) return 0;
     uint32_t passes = configure(p, host, names, n, &config, &bytes, code);
     free(config);
@@ -67,8 +67,15 @@ static void put_near(struct gp_perfworks *p, void *host, const char *name, char 
     }
 }
 
-/* Every name must exist, with its rollup, before any is added. */
-static int check_names(struct gp_measure_plan *plan, struct gp_perfworks *p, const char *chip,
+static void drop_name(struct gp_metric_names *names, size_t i)
+{
+    free(names->at[i]);
+    memmove(&names->at[i], &names->at[i + 1], (names->n - i - 1) * sizeof *names->at);
+    names->n--;
+}
+
+/* Every name must exist, with its rollup, before any is added; with LENIENT those that do not are dropped. */
+static int check_names(struct gp_measure_plan *plan, struct gp_perfworks *p, const char *chip, bool lenient,
                        struct gp_err *err)
 {
     plan->units = gp_zalloc((plan->names.n + 1) * sizeof *plan->units);
@@ -77,7 +84,12 @@ static int check_names(struct gp_measure_plan *plan, struct gp_perfworks *p, con
         struct gp_pw_metric m = {
             GP_PW_SIZE(struct gp_pw_metric, type), NULL, plan->host, plan->names.at[i], NULL, NULL, NULL, 0};
         char near[240] = "";
-        if (p->metric_properties(&m)) {
+        bool known = !p->metric_properties(&m);
+        if (!known && lenient) {
+            drop_name(&plan->names, i--);
+            continue;
+        }
+        if (!known) {
             put_near(p, plan->host, plan->names.at[i], near, sizeof near);
             return gp_fail(err, GP_E_USAGE, -1, "no metric '%s' on %s%s", plan->names.at[i], chip, near);
         }
@@ -88,8 +100,8 @@ static int check_names(struct gp_measure_plan *plan, struct gp_perfworks *p, con
 }
 
 /* Say which metrics must go: those that do not fit beside the ones before them. */
-static int refuse(const struct gp_measure_plan *plan, struct gp_perfworks *p, const char *chip,
-                  const char *text, uint32_t most, const uint8_t *availability, struct gp_err *err)
+static int refuse(const struct gp_measure_plan *plan, struct gp_perfworks *p, enum gp_plan_kind kind,
+                  const char *chip, const char *text, uint32_t most, struct gp_err *err)
 {
     const char **kept = gp_zalloc((plan->names.n + 1) * sizeof *kept);
     char dropped[260] = "";
@@ -97,7 +109,7 @@ static int refuse(const struct gp_measure_plan *plan, struct gp_perfworks *p, co
     int code;
     for (size_t i = 0; i < plan->names.n; i++) {
         kept[n] = plan->names.at[i];
-        uint32_t passes = gp_measure_passes(p, chip, availability, kept, n + 1, &code);
+        uint32_t passes = gp_measure_passes(p, kind, chip, kept, n + 1, &code);
         if (passes && passes <= most) {
             n++;
             continue;
@@ -107,21 +119,27 @@ static int refuse(const struct gp_measure_plan *plan, struct gp_perfworks *p, co
         else dropped[used] = 0;
     }
     free(kept);
+    if (kind == GP_PLAN_SAMPLES)
+        return gp_fail(err, GP_E_USAGE, -1, "'%s' needs %u passes on %s, samples have one: drop %s",
+                       *text ? text : "the default", (unsigned)plan->passes, chip, dropped);
     return gp_fail(err, GP_E_USAGE, -1,
                    "'%s' needs %u passes on %s, %u allowed: drop %s, or give --metrics-passes %u",
                    *text ? text : "basic", (unsigned)plan->passes, chip, (unsigned)most, dropped,
                    (unsigned)plan->passes);
 }
 
-int gp_measure_plan_make(struct gp_measure_plan *plan, struct gp_perfworks *p, const char *chip,
-                         const char *text, uint32_t most, const uint8_t *availability, struct gp_err *err)
+int gp_measure_plan_make(struct gp_measure_plan *plan, struct gp_perfworks *p, enum gp_plan_kind kind,
+                         const char *chip, const char *text, uint32_t most, struct gp_err *err)
 {
     int code = 0;
     char why[200];
+    bool samples = kind == GP_PLAN_SAMPLES;
     memset(plan, 0, sizeof *plan);
-    if (gp_metric_names_parse(&plan->names, text, chip, err)) return -1;
-    plan->host = host_of(p, chip, availability, &code);
-    if (!code && check_names(plan, p, chip, err)) return -1;
+    if (samples ? gp_sampled_names_parse(&plan->names, text, chip, err)
+                : gp_metric_names_parse(&plan->names, text, chip, err))
+        return -1;
+    plan->host = host_of(p, kind, chip, &code);
+    if (!code && check_names(plan, p, chip, samples && !*text, err)) return -1;
     if (!code)
         plan->passes = configure(p, plan->host, (const char *const *)plan->names.at, plan->names.n,
                                  &plan->config, &plan->config_bytes, &code);
@@ -129,7 +147,7 @@ int gp_measure_plan_make(struct gp_measure_plan *plan, struct gp_perfworks *p, c
         gp_perfworks_why(why, sizeof why, code, p, chip);
         return gp_fail(err, GP_E_USAGE, -1, "cannot read counters: %s", why);
     }
-    if (most && plan->passes > most) return refuse(plan, p, chip, text, most, availability, err);
+    if (most && plan->passes > most) return refuse(plan, p, kind, chip, text, most, err);
     return 0;
 }
 

@@ -2,7 +2,7 @@
  * take, and the configuration for the hardware. Needs no GPU. Cheap to ask, but the first question of a process takes 0.15 s.
  *
  *     struct gp_measure_plan plan;
- *     if (gp_measure_plan_make(&plan, &perfworks, "GH100", "basic", 1, NULL, &err)) ...
+ *     if (gp_measure_plan_make(&plan, &perfworks, GP_PLAN_RANGES, "GH100", "basic", 1, &err)) ...
  *     use(plan.passes, plan.config, plan.config_bytes);
  *     gp_measure_plan_release(&plan, &perfworks);
  */
@@ -23,14 +23,17 @@ struct gp_measure_plan {
     void *host; /* that evaluates */
 };
 
-/* For TEXT as --metrics has it. More than MOST passes (0: any number) are refused, with the largest part of the request that
- * fits. AVAILABILITY: the counters of a device, NULL: all of its kind. */
-GP_MUST_CHECK int gp_measure_plan_make(struct gp_measure_plan *plan, struct gp_perfworks *p, const char *chip,
-                                       const char *text, uint32_t most, const uint8_t *availability,
-                                       struct gp_err *err);
+/* What is read: counters of launches and ranges, or all the time, at equal distances. */
+enum gp_plan_kind { GP_PLAN_RANGES, GP_PLAN_SAMPLES };
+
+/* For TEXT as --metrics or --sample-metrics have it. More than MOST passes (0: any number) are refused, with the largest part of the
+ * request that fits. Of the default of samples, what the chip does not count is left out. */
+GP_MUST_CHECK int gp_measure_plan_make(struct gp_measure_plan *plan, struct gp_perfworks *p,
+                                       enum gp_plan_kind kind, const char *chip, const char *text,
+                                       uint32_t most, struct gp_err *err);
 void gp_measure_plan_release(struct gp_measure_plan *plan, struct gp_perfworks *p);
 /* The passes that N metrics take together on CHIP; 0: they cannot be measured together, with *CODE of CUPTI. */
-uint32_t gp_measure_passes(struct gp_perfworks *p, const char *chip, const uint8_t *availability,
+uint32_t gp_measure_passes(struct gp_perfworks *p, enum gp_plan_kind kind, const char *chip,
                            const char *const *names, size_t n, int *code);
 
 #endif

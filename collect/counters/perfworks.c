@@ -63,6 +63,7 @@ static void open_beside(void *symbol, const char *name, char *to, size_t size)
 int gp_perfworks_open(struct gp_perfworks *p, void *library, struct gp_err *err)
 {
     memset(p, 0, sizeof *p);
+    p->library = library;
     void *symbol;
 #define X(member, name, type)                                                                                \
     symbol = dlsym(library, #name);                                                                          \

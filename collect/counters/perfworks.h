@@ -189,6 +189,7 @@ struct gp_perfworks {
 #define X(member, symbol, type) int (*member)(struct type *);
     GP_PW_CALLS(X)
 #undef X
+    void *library;          /* where they are */
     bool driver;            /* gp_perfworks_find(): there is one */
     char host_library[400]; /* that was opened; "" none was beside libcupti */
 };

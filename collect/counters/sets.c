@@ -89,6 +89,16 @@ static const char *const stalls[] = {"long_scoreboard",
                                      "misc",
                                      NULL};
 
+/* What is sampled by default: all of it at once in one pass. */
+static const char *const sampled[] = {
+    "gr__cycles_active.sum.pct_of_peak_sustained_elapsed",
+    "sm__cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "sm__inst_executed_realtime.avg.pct_of_peak_sustained_elapsed",
+    "sm__pipe_tensor_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed",
+    "%R",
+    "%W",
+    NULL};
+
 static const struct {
     const char *name, *what;
 } sets[] = {
@@ -221,19 +231,42 @@ static int add_word(struct gp_metric_names *to, const char *word, const char *ch
         word);
 }
 
-int gp_metric_names_parse(struct gp_metric_names *to, const char *text, const char *chip, struct gp_err *err)
+/* Add each of the words of TEXT with ADD_ONE. */
+static int add_words(struct gp_metric_names *to, const char *text, const char *chip,
+                     int (*add_one)(struct gp_metric_names *to, const char *word, const char *chip,
+                                    struct gp_err *err),
+                     struct gp_err *err)
 {
     char word[160];
-    if (!*text) text = "basic";
     for (const char *at = text; *at;) {
         size_t n = strcspn(at, ",");
         if (n >= sizeof word) return gp_fail(err, GP_E_USAGE, -1, "--metrics: a name of %zu characters", n);
         memcpy(word, at, n);
         word[n] = 0;
-        if (n && add_word(to, word, chip, err)) return -1;
+        if (n && add_one(to, word, chip, err)) return -1;
         at += n + (at[n] == ',');
     }
+    return 0;
+}
+
+int gp_metric_names_parse(struct gp_metric_names *to, const char *text, const char *chip, struct gp_err *err)
+{
+    if (add_words(to, *text ? text : "basic", chip, add_word, err)) return -1;
     return add(to, "gpu__time_duration.sum", err); /* what means are weighted by */
+}
+
+static int add_sampled(struct gp_metric_names *to, const char *word, const char *chip, struct gp_err *err)
+{
+    (void)chip;
+    if (strchr(word, '.') && strstr(word, "__")) return add(to, word, err);
+    return gp_fail(err, GP_E_USAGE, -1,
+                   "--sample-metrics: '%s' is not a metric with a rollup, such as dram__bytes_read.sum",
+                   word);
+}
+
+int gp_sampled_names_parse(struct gp_metric_names *to, const char *text, const char *chip, struct gp_err *err)
+{
+    return *text ? add_words(to, text, chip, add_sampled, err) : add_list(to, sampled, chip, err);
 }
 
 void gp_metric_names_release(struct gp_metric_names *names)

@@ -21,6 +21,9 @@ struct gp_metric_names {
  * rollup, too many. */
 GP_MUST_CHECK int gp_metric_names_parse(struct gp_metric_names *to, const char *text, const char *chip,
                                         struct gp_err *err);
+/* TEXT as --sample-metrics has it: names with rollup, or "" for what is sampled by default. */
+GP_MUST_CHECK int gp_sampled_names_parse(struct gp_metric_names *to, const char *text, const char *chip,
+                                         struct gp_err *err);
 void gp_metric_names_release(struct gp_metric_names *names);
 /* The I-th set, NULL behind the last, and what it is for. */
 const char *gp_metric_set_name(size_t i, const char **what);

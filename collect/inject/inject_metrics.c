@@ -123,7 +123,8 @@ static bool make_plan(struct context *c)
     }
     snprintf(self.chip, sizeof self.chip, "%s", chip.name);
     int64_t begin_ns = gp_now_ns();
-    if (gp_measure_plan_make(&self.plan, &self.api, self.chip, self.opts.set, self.opts.passes, NULL, &err)) {
+    if (gp_measure_plan_make(&self.plan, &self.api, GP_PLAN_RANGES, self.chip, self.opts.set,
+                             self.opts.passes, &err)) {
         atomic_store(&self.on, false);
         gp_say("--metrics: %s", err.msg);
         return false;

@@ -27,8 +27,9 @@ struct gp_about {
     uint64_t crowded_out; /* blocks of events that had no room there */
     int32_t pid;          /* of the command */
     int status, signal;   /* how it ended; SIGNAL 0: by itself */
-    bool ended, reader_left, sampled;
+    bool ended, reader_left, sampled, counters_sampled;
     struct gp_sampler_counts samples; /* where SAMPLED */
+    uint64_t counter_samples;         /* where COUNTERS_SAMPLED */
     uint64_t feed_dropped;            /* blocks that --digest did not get */
 };
 

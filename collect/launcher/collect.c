@@ -187,6 +187,7 @@ static int timeout_ms(const struct gp_collect *c, int64_t due_ns)
     sooner(&due_ns, gp_hub_due(c->hub));
     sooner(&due_ns, c->metrics_due_ns == INT64_MAX ? 0 : c->metrics_due_ns);
     sooner(&due_ns, gp_host_due(c->host));
+    sooner(&due_ns, gp_pm_due(c->pm));
     if (!due_ns) return -1;
     int64_t left = due_ns - gp_clock_ns(CLOCK_MONOTONIC);
     return left > 0 ? (int)(left / 1000000 + 1) : 0;
@@ -228,6 +229,7 @@ static void turn(struct gp_collect *c, struct pollfd **fds, size_t *cap, int64_t
     maybe_dump(c);
     maybe_write_metrics(c);
     gp_host_turn(c->host, gp_clock_ns(CLOCK_MONOTONIC));
+    gp_pm_turn(c->pm, gp_clock_ns(CLOCK_MONOTONIC));
     c->launch.arrived = 0;
     if (p[FEED].revents) gp_feed_turn(c->feed);
     if (p[WAKE].revents) drain(c->wake[0]);
@@ -299,11 +301,28 @@ static int start_host(struct gp_collect *c, struct gp_err *err)
     return gp_host_start(c->host, c->launch.pid, err);
 }
 
+/* Before the command: its first kernels are sampled, too. Without samples it runs all the same. */
+static void start_counters(struct gp_collect *c)
+{
+    const char *libcupti = getenv(GP_ENV_LIBCUPTI);
+    struct gp_buf why = {0};
+    struct gp_pm_opts o = {.period_ns = c->plan.counters_ns,
+                           .metrics = c->plan.sampled,
+                           .libcupti = libcupti && *libcupti ? libcupti : NULL};
+    struct gp_pm_writer_opts to = {
+        .period_ns = c->plan.counters_ns, .producer = new_producer, .on_block = on_block, .ctx = c};
+    if (!c->plan.counters_ns) return;
+    c->pm = gp_pm_start(&o, &to, &why);
+    if (why.n) c->say(gp_buf_str(&why));
+    gp_buf_release(&why);
+}
+
 static int start(struct gp_collect *c, struct gp_err *err)
 {
     char **argv = gp_zalloc((c->nargs + 1) * sizeof *argv); /* as execvp() wants it */
     for (size_t i = 0; i < c->nargs; i++) argv[i] = (char *)(uintptr_t)c->args[i];
     c->launch.kept = c->plan.signals;
+    start_counters(c);
     int failed = gp_launch_start(&c->launch, argv, !c->plan.output, err);
     free(argv);
     gp_control_begin(&c->plan.control, gp_clock_ns(CLOCK_MONOTONIC));
@@ -321,6 +340,15 @@ static void raise_limit(void)
     if (setrlimit(RLIMIT_NOFILE, &l)) return; /* then with those that there are */
 }
 
+static void end_counters(struct gp_collect *c, struct gp_about *about)
+{
+    if (!c->pm) return;
+    gp_pm_end(c->pm);
+    about->counters_sampled = true;
+    about->counter_samples = gp_pm_samples(c->pm);
+    if (*gp_pm_said(c->pm)) c->say(gp_pm_said(c->pm));
+}
+
 static void finish(struct gp_collect *c, struct gp_about *about)
 {
     *about = (struct gp_about){.opts = c->opts,
@@ -335,6 +363,7 @@ static void finish(struct gp_collect *c, struct gp_about *about)
     gp_hub_stop(c->hub);
     if (c->meter && c->metrics_due_ns != INT64_MAX) write_metrics(c);
     gp_host_end(c->host);
+    end_counters(c, about);
     gp_feed_end(c->feed);
     about->feed_dropped = gp_feed_dropped(c->feed);
     about->sampled = c->host != NULL;
@@ -358,6 +387,7 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
     if (!failed) serve(c);
     finish(c, about);
     gp_host_free(c->host);
+    gp_pm_free(c->pm);
     gp_hub_free(c->hub);
     gp_feed_free(c->feed);
     gp_recorder_free(c->recorder);

@@ -21,6 +21,7 @@
 #include "collect/output.h"
 #include "collect/launcher/collect_plan.h"
 #include "collect/metrics/meter.h"
+#include "collect/pm/pm_process.h"
 #include "collect/recorder.h"
 
 struct gp_collect {
@@ -40,6 +41,7 @@ struct gp_collect {
     struct gp_live *live;         /* NULL without --serve */
     struct gp_feed *feed;         /* NULL without --digest */
     struct gp_host *host;         /* NULL without --sample */
+    struct gp_pm *pm;             /* NULL without --sample-metrics */
     int64_t idle_since_ns;        /* what was dumped for being idle since then */
     struct gp_err output_err;     /* why one of the traces could not be made */
     int trace_fd, listen_fd, wake[2];

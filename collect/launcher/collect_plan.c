@@ -7,6 +7,7 @@
 #include "collect/output.h"
 #include "collect/sample/sampler.h"
 #include "formats/base/amount.h"
+#include "formats/base/num.h"
 #include "formats/base/str.h"
 
 enum { GRAPH_RATE = 2000000 };
@@ -185,17 +186,54 @@ static int set_sample(struct gp_collect_plan *p, const struct gp_collect_opts *o
     return 0;
 }
 
+enum { COUNTER_RATE = 10000, COUNTER_RATE_LEAST = 1, COUNTER_RATE_MOST = 100000 };
+
+/* "10kHz", "500"; 0: not a rate. */
+static uint64_t counter_rate(const char *text)
+{
+    uint64_t rate;
+    size_t digits = strspn(text, "0123456789");
+    const char *unit = text + digits;
+    bool kilo = *unit == 'k';
+    unit += kilo;
+    if ((*unit && strcmp(unit, "Hz") != 0) || !gp_u64_from_text(text, digits, &rate)) return 0;
+    if (rate > COUNTER_RATE_MOST) return 0;
+    return kilo ? rate * 1000 : rate;
+}
+
+/* NAMES[@RATE] */
+static int set_sample_metrics(struct gp_collect_plan *p, const struct gp_collect_opts *o, struct gp_err *err)
+{
+    struct gp_metric_names names = {0};
+    const char *text = o->sample_metrics, *at = text ? strchr(text, '@') : NULL;
+    uint64_t rate = at ? counter_rate(at + 1) : COUNTER_RATE;
+    size_t n = at ? (size_t)(at - text) : text ? strlen(text) : 0;
+    if (!text) return 0;
+    if (o->metrics || o->hub)
+        return gp_fail(err, GP_E_USAGE, -1, "--sample-metrics: cannot be combined with --metrics or --hub");
+    if (rate < COUNTER_RATE_LEAST || rate > COUNTER_RATE_MOST)
+        return gp_fail(err, GP_E_USAGE, -1, "--sample-metrics: '%s' is not a rate from 1Hz to 100kHz",
+                       at + 1);
+    if (n >= sizeof p->sampled) return gp_fail(err, GP_E_USAGE, -1, "--sample-metrics: the list is too long");
+    memcpy(p->sampled, text, n);
+    p->counters_ns = 1000000000 / (int64_t)rate;
+    int failed = gp_sampled_names_parse(&names, p->sampled, "", err);
+    gp_metric_names_release(&names);
+    return failed;
+}
+
 int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_collect_opts *o, struct gp_err *err)
 {
     *plan = (struct gp_collect_plan){.api = api_level(o->api)};
     if (check_hub(o, err) || check_digest(o, err) || check_sizes(o, err) ||
         set_graphs(plan, o->graphs, err) || set_control(plan, o, err) || set_dump(plan, o, err) ||
         set_sample(plan, o, err) || gp_filter_parse(&plan->filter, o->filter, err) ||
-        set_metrics(plan, o, err) || set_output(plan, o->output, err))
+        set_metrics(plan, o, err) || set_sample_metrics(plan, o, err) || set_output(plan, o->output, err))
         return -1;
     if (o->hub) plan->control.gate.open = false;
-    return plan->pattern && plan->sample_ns
+    const char *whole = plan->sample_ns ? "--sample" : plan->counters_ns ? "--sample-metrics" : NULL;
+    return plan->pattern && whole
                ? gp_fail(err, GP_E_USAGE, -1,
-                         "--sample: needs one trace of all processes, not one for each (-o '%s')", o->output)
+                         "%s: needs one trace of all processes, not one for each (-o '%s')", whole, o->output)
                : 0;
 }

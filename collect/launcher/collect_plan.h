@@ -20,7 +20,7 @@
 struct gp_collect_opts {
     const char *output, *api, *graphs, *start, *stop, *dump, *filter, *metrics_file, *serve, *sample;
     const char *digest, *digest_secret;
-    const char *metrics, *metrics_per, *list_metrics;
+    const char *metrics, *metrics_per, *list_metrics, *sample_metrics;
     uint64_t metrics_passes, metrics_every, metrics_count;
     bool quiet, verbose, no_nvtx, memory, command, redact, hub;
     int64_t flush_ns, duration_ns, last_ns;
@@ -41,6 +41,8 @@ struct gp_collect_plan {
     int64_t idle_ns;      /* write what is kept after so long without GPU work; 0: never */
     const char *output;   /* NULL: standard output */
     int64_t sample_ns;    /* between samples of the host; 0: none */
+    int64_t counters_ns;  /* between samples of the counters of all GPUs; 0: none */
+    char sampled[600];    /* which; "": the default */
     bool pattern;         /* OUTPUT names a trace per process */
 };
 

@@ -94,6 +94,7 @@ static const struct theme themes[] = {
      {"critical_path", "critical_names", "critical_pieces"},
      "critical path",
      false},
+    {"hardware", "Hardware counters", {NULL}, {"sampled"}, "sampled", false},
     {"read", "What was read", {NULL}, {"inputs", "quality"}, "quality", false},
 };
 enum { THEMES = GP_COUNT(themes) };

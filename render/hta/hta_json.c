@@ -578,6 +578,26 @@ static void put_range_memory(struct out *o)
     gp_doc_end(&o->d, ']');
 }
 
+static void put_sampled(struct out *o)
+{
+    gp_doc_list(&o->d, "sampled");
+    for (size_t i = 0; i < o->h->sampled.n; i++) {
+        const struct gp_sampled *s = &o->h->sampled.at[i];
+        const char *over = gp_sampled_over_name((enum gp_sampled_over)s->over);
+        gp_doc_element(&o->d);
+        gp_doc_known(&o->d, "rank", s->rank);
+        gp_doc_i64(&o->d, "device", s->device);
+        gp_doc_cstr(&o->d, "over", over);
+        gp_doc_name(&o->d, "name", s->name);
+        gp_doc_name(&o->d, "metric", s->metric);
+        gp_doc_name(&o->d, "unit", s->unit);
+        gp_doc_i64(&o->d, "sampled_ns", s->ns);
+        gp_doc_real(&o->d, "mean", s->mean);
+        gp_doc_end(&o->d, '}');
+    }
+    gp_doc_end(&o->d, ']');
+}
+
 static void put_path(struct out *o, const struct gp_hta_path *p)
 {
     gp_path_sums sums = {0};
@@ -719,6 +739,7 @@ void gp_hta_json_write(struct gp_buf *b, const struct gp_hta *h, const struct gp
     put_copies(&o);
     put_memory(&o);
     put_range_memory(&o);
+    put_sampled(&o);
     put_findings(&o);
     gp_hta_json_fleet(&o.d, h);
     gp_doc_end(&o.d, '}');

@@ -93,6 +93,7 @@ static const struct builder builders[] = {
     {"copies", false, false, gp_hta_table_copies},
     {"memory", false, false, gp_hta_table_memory},
     {"range_memory", false, false, gp_hta_table_range_memory},
+    {"sampled", false, false, gp_hta_table_sampled},
     {"critical_path", false, false, gp_hta_table_path_bounds},
     {"critical_names", false, false, gp_hta_table_path_names},
     {"critical_pieces", true, false, gp_hta_table_path_pieces},

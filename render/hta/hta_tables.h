@@ -28,6 +28,7 @@
  *   stragglers, offsets ranks
  *   copies, memory      transfers, allocator
  *   range_memory        allocations and copies by range
+ *   sampled             means of sampled hardware counters, by device, steps and ranges
  *   critical_path       a row per rank and bound
  *   critical_names      what the path consists of, by name
  *   critical_pieces *   the pieces of the path

@@ -70,6 +70,7 @@ void gp_hta_table_graphs(struct gp_hta_tables *m);
 void gp_hta_table_copies(struct gp_hta_tables *m);
 void gp_hta_table_memory(struct gp_hta_tables *m);
 void gp_hta_table_range_memory(struct gp_hta_tables *m);
+void gp_hta_table_sampled(struct gp_hta_tables *m);
 
 /* and hta_tables_ranks.c. */
 void gp_hta_table_parts(struct gp_hta_tables *m);

@@ -457,3 +457,95 @@ void gp_hta_table_range_memory(struct gp_hta_tables *m)
         gp_report_put(t, s->copied_bytes);
     }
 }
+
+/* ---- sampled counters ---- */
+
+enum { SAMPLED_COLUMNS = 8 };
+
+/* The headings of what is sampled by default; other metrics are called by their name without rollup. */
+static const struct {
+    const char *metric, *title;
+} sampled_titles[] = {
+    {"gr__cycles_active.sum.pct_of_peak_sustained_elapsed", "GPU active"},
+    {"sm__cycles_active.avg.pct_of_peak_sustained_elapsed", "SMs active"},
+    {"sm__inst_executed_realtime.avg.pct_of_peak_sustained_elapsed", "Issue"},
+    {"sm__pipe_tensor_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed", "Tensor"},
+    {"dram__bytes_read.sum", "DRAM read"},
+    {"dram__bytes_op_read.sum", "DRAM read"},
+    {"dram__bytes_write.sum", "DRAM written"},
+    {"dram__bytes_op_write.sum", "DRAM written"},
+};
+
+static const char *sampled_title(struct gp_hta_tables *m, gp_sid metric)
+{
+    const char *name = gp_hta_str(m->h, metric);
+    for (size_t i = 0; i < GP_COUNT(sampled_titles); i++)
+        if (!strcmp(sampled_titles[i].metric, name)) return sampled_titles[i].title;
+    return gp_report_str(m->r, name, strcspn(name, "."));
+}
+
+static bool is_bytes(struct gp_hta_tables *m, gp_sid unit)
+{
+    return !strcmp(gp_hta_str(m->h, unit), "byte/second");
+}
+
+/* The metrics, in the order of their first rows. */
+static size_t sampled_metrics(struct gp_hta_tables *m, gp_sid metrics[SAMPLED_COLUMNS],
+                              struct gp_report_table *t)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->h->sampled.n; i++) {
+        const struct gp_sampled *s = &m->h->sampled.at[i];
+        size_t k = 0;
+        while (k < n && metrics[k] != s->metric) k++;
+        if (k < n || n == SAMPLED_COLUMNS) continue;
+        metrics[n++] = s->metric;
+        bool pct = !strcmp(gp_hta_str(m->h, s->unit), "%");
+        gp_report_column(t, gp_hta_str(m->h, s->metric), sampled_title(m, s->metric),
+                         pct                    ? GP_CELL_PCT
+                         : is_bytes(m, s->unit) ? GP_CELL_GBPS
+                                                : GP_CELL_REAL,
+                         0, gp_hta_str(m->h, s->metric));
+    }
+    return n;
+}
+
+static bool same_row(const struct gp_sampled *a, const struct gp_sampled *b)
+{
+    return a->rank == b->rank && a->device == b->device && a->over == b->over && a->name == b->name;
+}
+
+static void put_sampled(struct gp_hta_tables *m, struct gp_report_table *t, const struct gp_sampled *rows,
+                        size_t n, const gp_sid *metrics, size_t columns)
+{
+    static const char *const overs[] = {"(all of it)", "(whole steps)", NULL};
+    gp_hta_put_place(m, t, rows->rank, 0, rows->device);
+    if (rows->name) gp_hta_put_sid(m, t, rows->name);
+    else gp_report_put_text(m->r, t, overs[rows->over]);
+    gp_report_put(t, rows->ns);
+    for (size_t c = 0; c < columns; c++) {
+        size_t i = 0;
+        while (i < n && rows[i].metric != metrics[c]) i++;
+        if (i == n) gp_report_put_none(t);
+        else gp_report_put_real(t, is_bytes(m, rows[i].unit) ? rows[i].mean / 1e9 : rows[i].mean);
+    }
+}
+
+void gp_hta_table_sampled(struct gp_hta_tables *m)
+{
+    const struct gp_hta *h = m->h;
+    gp_sid metrics[SAMPLED_COLUMNS];
+    if (!h->sampled.n) return;
+    struct gp_report_table *t = gp_report_add(m->r, "sampled", "Hardware counters");
+    t->note = "Means over time of counters that were sampled beside the recording; of ranges, while what "
+              "they launched ran.";
+    gp_hta_rank_columns(t);
+    COLUMN(t, "name", "Over", GP_CELL_NAME, 0,
+           "the device's time, its whole steps, or the kernels, copies and sets of a range");
+    COLUMN(t, "sampled_ns", "Time", GP_CELL_NS, 0, "that the means are over");
+    size_t columns = sampled_metrics(m, metrics, t), shown = 0, most = gp_hta_rows_shown(m, h->sampled.n);
+    for (size_t i = 0, end; i < h->sampled.n && shown < most; i = end, shown++) {
+        for (end = i + 1; end < h->sampled.n && same_row(&h->sampled.at[i], &h->sampled.at[end]);) end++;
+        put_sampled(m, t, &h->sampled.at[i], end - i, metrics, columns);
+    }
+}

@@ -883,6 +883,11 @@ CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *size
     return *size && value ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
+uint64_t mock_now(void)
+{
+    return mock.clock ? mock.clock() : 1;
+}
+
 CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc f)
 {
     mock.clock = f;

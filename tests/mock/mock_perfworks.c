@@ -2,7 +2,7 @@
  * profiler as the real one was seen to be: launches between Start and Stop get ranges in their order, records of measured
  * kernels have no times, a bad name makes a host object useless, and calls in the wrong order are refused.
  *
- *   MOCK_METRICS_ERROR=CODE@CALL  CALL (initialize, chip, host, enable, set_config, start, decode) fails with CODE
+ *   MOCK_METRICS_ERROR=CODE@CALL  CALL (initialize, chip, host, enable, set_config, start, decode, pm_enable ...) fails with CODE
  *   MOCK_METRICS_LOSE=N           the first N ranges are lost
  *   MOCK_METRICS_QUIET=1          no kernel has a record
  *   MOCK_METRICS_ONCE=1           Start after Stop is refused without a new configuration
@@ -28,7 +28,7 @@ static struct {
     bool lose_known;
 } mock;
 
-static int error_of(const char *call)
+int mock_perfworks_error(const char *call)
 {
     const char *e = getenv("MOCK_METRICS_ERROR"), *at = e ? strchr(e, '@') : NULL;
     return at && !strcmp(at + 1, call) ? atoi(e) : 0;
@@ -56,7 +56,7 @@ bool mock_perfworks_launch(const char *kernel, uint32_t grid)
     static int symbol##_body(struct type *p);                                                                \
     EXPORT int symbol(struct type *p)                                                                        \
     {                                                                                                        \
-        int code = error_of(name);                                                                           \
+        int code = mock_perfworks_error(name);                                                               \
         if (p->size < sizeof(size_t) + sizeof(void *) || p->priv) return BAD;                                \
         return code ? code : symbol##_body(p);                                                               \
     }                                                                                                        \
@@ -85,6 +85,7 @@ CALL(cuptiProfilerHostGetSupportedChips, gp_pw_chips, "chips")
 }
 
 struct host {
+    uint32_t type; /* 1: of samples */
     bool poisoned;
     size_t n;
     bool sass, throughput, links, others;
@@ -94,7 +95,8 @@ CALL(cuptiProfilerHostInitialize, gp_pw_host, "host")
 {
     (void)p;
     if (strncmp(p->chip, "G", 1)) return 46;
-    p->host = calloc(1, sizeof(struct host));
+    struct host *h = p->host = calloc(1, sizeof *h);
+    h->type = p->type;
     return 0;
 }
 
@@ -123,10 +125,10 @@ CALL(cuptiProfilerHostGetMetricProperties, gp_pw_metric, "properties")
 {
     (void)p;
     if (!is_metric(p->name)) return UNKNOWN;
-    p->unit = strstr(p->name, "bytes")  ? "byte"
-              : strstr(p->name, "time") ? "nanosecond"
-              : strstr(p->name, "pct")  ? "percent"
-                                        : "";
+    p->unit = strstr(p->name, "pct")     ? "percent"
+              : strstr(p->name, "bytes") ? "byte"
+              : strstr(p->name, "time")  ? "nanosecond"
+                                         : "";
     p->description = "of the mock";
     p->type = strstr(p->name, "throughput") ? 2 : 0;
     return 0;
@@ -186,7 +188,10 @@ static double value_of(const char *name, uint32_t grid)
 CALL(cuptiProfilerHostEvaluateToGpuValues, gp_pw_evaluate, "evaluate")
 {
     (void)p;
-    for (size_t i = 0; i < p->n; i++) p->values[i] = value_of(p->names[i], mock.grids[p->range]);
+    const struct host *h = p->host;
+    for (size_t i = 0; i < p->n; i++)
+        p->values[i] =
+            h->type ? mock_pm_value(p->names[i], p->range) : value_of(p->names[i], mock.grids[p->range]);
     return 0;
 }
 

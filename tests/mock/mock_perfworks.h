@@ -3,9 +3,16 @@
 #define GP_TESTS_MOCK_PERFWORKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* KERNEL is launched with GRID blocks. True if it is measured: its record then has no times. */
 bool mock_perfworks_launch(const char *kernel, uint32_t grid);
+/* What MOCK_METRICS_ERROR makes of CALL; 0: it works. */
+int mock_perfworks_error(const char *call);
+/* Of a metric in sample I of the image. */
+double mock_pm_value(const char *name, size_t i);
+/* The clock that was registered. */
+uint64_t mock_now(void);
 
 #endif

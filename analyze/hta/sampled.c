@@ -1,0 +1,314 @@
+/* Means of sampled hardware counters: each is a step function of time, whose integral is kept at each of its points. */
+#include "analyze/hta/sampled.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/hta/hta_priv.h"
+#include "analyze/math/sums.h"
+#include "analyze/names/names.h"
+#include "analyze/view/host_memo.h"
+#include "formats/metric.h"
+
+const char *gp_sampled_over_name(enum gp_sampled_over over)
+{
+    static const char *const names[] = {"whole", "steps", "range"};
+    return names[over];
+}
+
+/* ---- one counter ---- */
+
+struct point {
+    int64_t at_ns;
+    double value, before; /* from here on; the integral until here */
+};
+
+struct series {
+    int64_t device;
+    gp_sid metric, unit;       /* of the trace */
+    int64_t first_ns, last_ns; /* of all counters of the device: one that does not change has few points */
+    GP_VEC(struct point) points;
+};
+
+struct sum {
+    int64_t ns;
+    double area;
+};
+
+static void add_point(struct series *s, int64_t at_ns, double value)
+{
+    struct point p = {at_ns, value, 0};
+    if (s->points.n) {
+        struct point *last = &s->points.at[s->points.n - 1];
+        p.before = last->before + last->value * (double)(at_ns - last->at_ns);
+    }
+    GP_VEC_PUSH(&s->points, p);
+}
+
+/* The integral until AT_NS, which is not before the first point. */
+static double area_until(const struct series *s, int64_t at_ns)
+{
+    size_t low = 0, high = s->points.n;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (s->points.at[middle].at_ns <= at_ns) low = middle;
+        else high = middle;
+    }
+    const struct point *p = &s->points.at[low];
+    return p->before + p->value * (double)(at_ns - p->at_ns);
+}
+
+/* Add what lies between the two times, as far as there are samples. */
+static void add_between(struct sum *to, const struct series *s, int64_t begin_ns, int64_t end_ns)
+{
+    if (begin_ns < s->first_ns) begin_ns = s->first_ns;
+    if (end_ns > s->last_ns) end_ns = s->last_ns;
+    if (end_ns <= begin_ns) return;
+    to->ns += end_ns - begin_ns;
+    to->area += area_until(s, end_ns) - area_until(s, begin_ns);
+}
+
+/* ---- those of a trace ---- */
+
+struct adding {
+    struct gp_hta *h;
+    const struct gp_view *v;
+    GP_VEC(struct series) series;
+};
+
+static void find_extents(struct adding *a)
+{
+    for (size_t i = 0; i < a->series.n; i++) {
+        struct series *s = &a->series.at[i];
+        s->first_ns = INT64_MIN;
+        s->last_ns = INT64_MIN;
+        for (size_t k = 0; k < a->series.n; k++) {
+            const struct series *o = &a->series.at[k];
+            if (o->device != s->device) continue;
+            if (o->points.at[0].at_ns > s->first_ns) s->first_ns = o->points.at[0].at_ns;
+            if (o->points.at[o->points.n - 1].at_ns > s->last_ns)
+                s->last_ns = o->points.at[o->points.n - 1].at_ns;
+        }
+    }
+}
+
+static void find_series(struct adding *a)
+{
+    const struct gp_trace *t = a->v->t;
+    const struct gp_events *e = &t->events[GP_COUNTER];
+    struct gp_map metrics = {0}, found = {0}; /* of (name, unit); of (device, that) */
+    uint32_t known = 0;
+    for (size_t row = 0; row < e->n; row++) {
+        if (strcmp(gp_trace_str(t, gp_get_cat(e, row)), GP_METRIC_SAMPLED) != 0) continue;
+        gp_sid unit = gp_get_series(e, row);
+        int64_t device = t->tracks.at[e->track[row]].device;
+        uint32_t metric = *gp_map_put(&metrics, (uint64_t)e->name[row] << 32 | unit, known);
+        known += metric == known;
+        uint32_t at = *gp_map_put(&found, (uint64_t)metric << 32 | (uint32_t)device, (uint32_t)a->series.n);
+        if (at == a->series.n) {
+            struct series s = {.device = device, .metric = e->name[row], .unit = unit};
+            GP_VEC_PUSH(&a->series, s);
+        }
+        add_point(&a->series.at[at], e->start_ns[row], gp_get_value(e, row));
+    }
+    gp_map_release(&metrics);
+    gp_map_release(&found);
+    find_extents(a);
+}
+
+static void put_row(struct adding *a, const struct series *s, const struct gp_view_device *d,
+                    enum gp_sampled_over over, const char *name, struct sum sum)
+{
+    struct gp_hta *h = a->h;
+    if (!sum.ns) return;
+    struct gp_sampled row = {.rank = d->rank,
+                             .device = d->device,
+                             .over = over,
+                             .name = name ? gp_intern_cstr(&h->strings, name) : 0,
+                             .metric = gp_intern_from(&h->strings, &a->v->t->strings, s->metric),
+                             .unit = gp_intern_from(&h->strings, &a->v->t->strings, s->unit),
+                             .ns = sum.ns,
+                             .mean = sum.area / (double)sum.ns};
+    GP_VEC_PUSH(&h->sampled, row);
+}
+
+/* ---- ranges ---- */
+
+struct range {
+    gp_sid name; /* of the trace */
+    int64_t ns;
+    struct sum *sums; /* by series of the device */
+};
+
+static int most_time_first(const void *a, const void *b)
+{
+    const struct range *x = a, *y = b;
+    if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/* Of each GPU event of D the innermost range around its launch; those without one are left out. */
+static void add_ranges(struct adding *a, const struct gp_view_device *d, const struct series *const *of,
+                       size_t n)
+{
+    const struct gp_view *v = a->v;
+    const struct gp_events *gpu = &v->t->events[GP_GPU];
+    struct gp_host_memo memo = {.hs = &v->hs};
+    struct gp_map found = {0};
+    struct {
+        struct range *at;
+        size_t n, cap;
+    } ranges = {0};
+    for (size_t i = d->first; i < d->first + d->n; i++) {
+        uint32_t row = v->rows[i], call = gp_view_launch(v, row);
+        uint32_t node = call == UINT32_MAX ? GP_HOST_NONE : gp_host_node(&v->hs, GP_API, call);
+        node = gp_host_memo_innermost(&memo, node, GP_RANGE);
+        if (node == GP_HOST_NONE) continue;
+        gp_sid name = v->t->events[GP_RANGE].name[v->hs.nodes[node].row];
+        uint32_t at = *gp_map_put(&found, name, (uint32_t)ranges.n);
+        if (at == ranges.n)
+            GP_VEC_PUSH(&ranges, ((struct range){.name = name, .sums = gp_zalloc(n * sizeof(struct sum))}));
+        struct range *r = &ranges.at[at];
+        r->ns = gp_add_saturated(r->ns, gpu->dur_ns[row]);
+        for (size_t s = 0; s < n; s++)
+            add_between(&r->sums[s], of[s], gpu->start_ns[row], gpu->start_ns[row] + gpu->dur_ns[row]);
+    }
+    if (ranges.n) qsort(ranges.at, ranges.n, sizeof *ranges.at, most_time_first);
+    for (size_t i = 0; i < ranges.n; i++) {
+        struct gp_buf label = {0};
+        gp_name_range_label(&label, gp_trace_str(v->t, ranges.at[i].name),
+                            gp_string_len(&v->t->strings, ranges.at[i].name));
+        for (size_t s = 0; s < n && i < GP_SAMPLED_RANGES; s++)
+            put_row(a, of[s], d, GP_SAMPLED_RANGE, label.n ? gp_buf_str(&label) : "[no name]",
+                    ranges.at[i].sums[s]);
+        gp_buf_release(&label);
+        free(ranges.at[i].sums);
+    }
+    GP_VEC_FREE(&ranges);
+    gp_map_release(&found);
+    gp_host_memo_release(&memo);
+}
+
+/* ---- devices ---- */
+
+static struct sum over_steps(const struct adding *a, const struct series *s, const struct gp_view_device *d)
+{
+    struct sum sum = {0};
+    for (size_t i = 0; i < a->h->steps.n; i++) {
+        const struct gp_hta_step *step = &a->h->steps.at[i];
+        if (step->device != d->device || step->producer != d->producer || step->partial || step->warm_up)
+            continue;
+        add_between(&sum, s, step->begin_ns, step->end_ns);
+    }
+    return sum;
+}
+
+static struct sum over_all(const struct adding *a, const struct series *s, const struct gp_view_device *d)
+{
+    const struct gp_events *gpu = &a->v->t->events[GP_GPU];
+    int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
+    struct sum sum = {0};
+    for (size_t i = d->first; i < d->first + d->n; i++) {
+        uint32_t row = a->v->rows[i];
+        if (gpu->start_ns[row] < begin_ns) begin_ns = gpu->start_ns[row];
+        if (gpu->start_ns[row] + gpu->dur_ns[row] > end_ns) end_ns = gpu->start_ns[row] + gpu->dur_ns[row];
+    }
+    if (d->n) add_between(&sum, s, begin_ns, end_ns);
+    return sum;
+}
+
+static void add_device(struct adding *a, const struct gp_view_device *d)
+{
+    const struct series **of = gp_alloc((a->series.n + 1) * sizeof *of);
+    size_t n = 0;
+    for (size_t i = 0; i < a->series.n; i++)
+        if (a->series.at[i].device == d->device) of[n++] = &a->series.at[i];
+    for (size_t i = 0; i < n; i++) {
+        put_row(a, of[i], d, GP_SAMPLED_WHOLE, NULL, over_all(a, of[i], d));
+        put_row(a, of[i], d, GP_SAMPLED_STEPS, NULL, over_steps(a, of[i], d));
+    }
+    if (n) add_ranges(a, d, of, n);
+    free(of);
+}
+
+void gp_hta_add_sampled(struct gp_hta *h, const struct gp_view *v)
+{
+    struct adding a = {.h = h, .v = v};
+    find_series(&a);
+    for (size_t i = 0; i < v->devices.n && a.series.n; i++) add_device(&a, &v->devices.at[i]);
+    for (size_t i = 0; i < a.series.n; i++) GP_VEC_FREE(&a.series.at[i].points);
+    GP_VEC_FREE(&a.series);
+}
+
+/* ---- the same for all traces ---- */
+
+void gp_hta_merge_sampled(struct gp_hta *to, struct gp_hta *from)
+{
+    for (size_t i = 0; i < from->sampled.n; i++) {
+        struct gp_sampled s = from->sampled.at[i];
+        if (s.name) s.name = gp_intern_from(&to->strings, &from->strings, s.name);
+        s.metric = gp_intern_from(&to->strings, &from->strings, s.metric);
+        s.unit = gp_intern_from(&to->strings, &from->strings, s.unit);
+        GP_VEC_PUSH(&to->sampled, s);
+    }
+    gp_hta_release_sampled(from);
+}
+
+struct named {
+    struct gp_sampled s;
+    const char *name, *metric;
+};
+
+static int order(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Names as bytes, since sids depend on what was read before. */
+static int compare(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    int by = order(x->s.rank, y->s.rank);
+    if (!by) by = order(x->s.device, y->s.device);
+    if (!by) by = order(x->s.over, y->s.over);
+    if (!by && x->s.over == GP_SAMPLED_RANGE) by = order(y->s.ns, x->s.ns);
+    if (!by) by = strcmp(x->name, y->name);
+    if (!by) by = strcmp(x->metric, y->metric);
+    if (!by) by = order(y->s.ns, x->s.ns);
+    return by ? by : (x->s.mean > y->s.mean) - (x->s.mean < y->s.mean);
+}
+
+void gp_hta_finish_sampled(struct gp_hta *h)
+{
+    size_t n = h->sampled.n;
+    struct named *rows = gp_alloc((n + 1) * sizeof *rows);
+    for (size_t i = 0; i < n; i++) {
+        struct gp_sampled s = h->sampled.at[i];
+        rows[i] = (struct named){s, s.name ? gp_hta_str(h, s.name) : "", gp_hta_str(h, s.metric)};
+    }
+    if (n) qsort(rows, n, sizeof *rows, compare);
+    for (size_t i = 0; i < n; i++) h->sampled.at[i] = rows[i].s;
+    free(rows);
+}
+
+static void xfer(struct gp_xfer *x, struct gp_sampled *s)
+{
+    gp_xfer_i32(x, &s->rank);
+    gp_xfer_i64(x, &s->device);
+    gp_xfer_u32(x, &s->over);
+    gp_xfer_str(x, &s->name);
+    gp_xfer_str(x, &s->metric);
+    gp_xfer_str(x, &s->unit);
+    gp_xfer_i64(x, &s->ns);
+    gp_xfer_double(x, &s->mean);
+    if (s->over > GP_SAMPLED_RANGE) x->failed = true;
+}
+
+void gp_hta_xfer_sampled(struct gp_xfer *x, struct gp_hta *h)
+{
+    GP_XFER_VEC(x, &h->sampled, xfer);
+}
+
+void gp_hta_release_sampled(struct gp_hta *h)
+{
+    GP_VEC_FREE(&h->sampled);
+}
