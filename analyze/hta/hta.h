@@ -78,7 +78,7 @@ struct gp_hta {
     GP_VEC(struct gp_copy_stat) copies;
     GP_VEC(struct gp_memory_stat) memory;
     GP_VEC(struct gp_range_memory) range_memory; /* by bytes allocated and copied, then name */
-    GP_VEC(struct gp_sampled) sampled; /* by (rank, device, over), then time, name and metric */
+    GP_VEC(struct gp_sampled) sampled;           /* by (rank, device, over), then time, name and metric */
     GP_VEC(struct gp_hta_path) paths;            /* one per rank: the median step, or the whole trace */
     GP_VEC(struct gp_finding) findings;          /* largest first */
     GP_VEC(int32_t) missing_ranks, repeated_ranks;

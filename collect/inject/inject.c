@@ -656,6 +656,7 @@ static void begin(bool late)
                                self.opts.memory,
                                self.opts.graphs == GP_GRAPHS_WHOLE,
                                late,
+                               self.opts.metrics.per == GP_MEASURE_KERNELS,
                                outlast,
                                self.pool,
                                &self.shared};

@@ -18,8 +18,10 @@
 #include "formats/base/str.h"
 
 enum {
-    RELAXED = 2, /* CU_STREAM_CAPTURE_MODE_RELAXED */
-    BATCH = 128, /* ranges that are decoded at once: an image has 100 KB for each */
+    RELAXED = 2,       /* CU_STREAM_CAPTURE_MODE_RELAXED */
+    BATCH_LEAST = 128, /* ranges that are decoded at once: the more, the cheaper each is */
+    BATCH_MOST = 1000,
+    IMAGE_BYTES = 32 << 20, /* a range has 1 to 100 KB there */
     QUEUE_BYTES = 512 << 10,
     MAX_CONTEXTS = 64,
 };
@@ -39,8 +41,8 @@ struct context {
     bool spent; /* it was stopped since it was configured */
     uint8_t *data;
     size_t data_bytes;
-    struct measured_launch rows[BATCH];
-    size_t n;
+    struct measured_launch *rows;
+    size_t n, batch; /* how many there are, and can be */
     uint64_t ordinal;
     int64_t batch_ns;
     struct gp_select select;
@@ -135,6 +137,19 @@ static bool make_plan(struct context *c)
     return self.planned = true;
 }
 
+static int image_bytes(struct context *c, size_t ranges, size_t *bytes)
+{
+    struct gp_pw_data_size s = {.size = sizeof s,
+                                .object = c->object,
+                                .names = (const char **)(uintptr_t)self.plan.names.at,
+                                .n = self.plan.names.n,
+                                .ranges = ranges,
+                                .nodes = (uint32_t)ranges};
+    int code = self.api.data_size(&s);
+    *bytes = s.bytes;
+    return code;
+}
+
 /* An empty image, and the configuration with it. */
 static int configure(struct context *c)
 {
@@ -149,13 +164,27 @@ static int configure(struct context *c)
                                  .range = kernels ? GP_PW_AUTO_RANGE : GP_PW_USER_RANGE,
                                  .replay = kernels && self.plan.passes > 1 ? GP_PW_KERNEL_REPLAY
                                                                            : GP_PW_USER_REPLAY,
-                                 .ranges_per_pass = BATCH,
+                                 .ranges_per_pass = c->batch,
                                  .levels = 1,
                                  .least_level = 1,
                                  .target_level = 1};
     int code = self.api.data_init(&init);
     c->spent = false;
     return code ? code : self.api.set_config(&s);
+}
+
+/* Room for a batch. */
+static int make_image(struct context *c)
+{
+    size_t bytes = 0;
+    int code = image_bytes(c, BATCH_LEAST, &bytes);
+    size_t each = bytes / BATCH_LEAST + 1, batch = IMAGE_BYTES / each;
+    c->batch = batch < BATCH_LEAST ? BATCH_LEAST : batch > BATCH_MOST ? BATCH_MOST : batch;
+    if (!code) code = image_bytes(c, c->batch, &c->data_bytes);
+    if (code) return code;
+    c->data = malloc(c->data_bytes);
+    c->rows = calloc(c->batch, sizeof *c->rows);
+    return c->data && c->rows ? 0 : 8;
 }
 
 static bool get_ready(struct context *c)
@@ -169,18 +198,8 @@ static bool get_ready(struct context *c)
     int64_t begin_ns = gp_now_ns();
     int code = self.api.enable(&e);
     c->object = e.object;
-    struct gp_pw_data_size s = {.size = sizeof s,
-                                .object = c->object,
-                                .names = (const char **)(uintptr_t)self.plan.names.at,
-                                .n = self.plan.names.n,
-                                .ranges = BATCH,
-                                .nodes = BATCH};
-    if (!code) code = self.api.data_size(&s);
-    if (!code) {
-        c->data_bytes = s.bytes;
-        c->data = malloc(s.bytes);
-        code = c->data ? configure(c) : 8;
-    }
+    if (!code) code = make_image(c);
+    if (!code) code = configure(c);
     if (code) fail("enable", code);
     gp_debug("counters: context ready in %lld us, image of %zu bytes: %d",
              (long long)(gp_now_ns() - begin_ns) / 1000, c->data_bytes, code);
@@ -422,7 +441,7 @@ static void launch_ends(bool failed)
         c->rows[c->n++].row.end_ns = now_ns;
         atomic_fetch_add(&self.taken, 1);
     }
-    bool full = c->n == BATCH || (c->n && now_ns - c->batch_ns > BATCH_NS);
+    bool full = c->n == c->batch || (c->n && now_ns - c->batch_ns > BATCH_NS);
     if (full || self.plan.passes > 1) {
         int before = relax(RELAXED);
         if (self.plan.passes > 1) stop(c); /* copies between launches would be ranges, too */
@@ -489,7 +508,7 @@ static void range_ends(void)
     c->open = false;
     c->rows[c->n++].row.end_ns = gp_now_ns();
     atomic_fetch_add(&self.taken, 1);
-    if (c->n == BATCH || c->rows[c->n - 1].row.end_ns - c->batch_ns > BATCH_NS) end_batch(c);
+    if (c->n == c->batch || c->rows[c->n - 1].row.end_ns - c->batch_ns > BATCH_NS) end_batch(c);
     pthread_mutex_unlock(&c->lock);
 }
 

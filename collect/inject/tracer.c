@@ -101,6 +101,7 @@ static struct {
     struct gp_shared *shared;
     enum gp_api_level api;
     bool memory, whole_graphs;
+    bool one_by_one; /* as in gp_tracer_opts */
     void (*is_up)(void);
     uint8_t hooks[2][MAX_CBID]; /* enum hook; runtime, driver */
     bool wanted[2][MAX_CBID];   /* calls that are recorded */
@@ -698,7 +699,10 @@ static void switch_waits(bool on)
 
 static CUptiResult switch_kinds(bool on)
 {
-    CUptiResult rc = switch_kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on);
+    /* To record kernels that run side by side CUPTI puts code into them: 8 instructions per warp and a store, which hardware counters
+     * count, and times without the beginnings and ends. */
+    CUptiResult rc = switch_kind(
+        cupti.one_by_one ? CUPTI_ACTIVITY_KIND_KERNEL : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on);
     if (rc != CUPTI_SUCCESS && on) return rc;
     for (size_t i = 0; i < GP_COUNT(beside_kernels); i++) switch_kind(beside_kernels[i], on);
     atomic_store(&cupti.recording, on);
@@ -749,6 +753,7 @@ static void tell_sizes(void)
         {CUPTI_ACTIVITY_KIND_DEVICE, sizeof(STRUCT_DEVICE)},
         {CUPTI_ACTIVITY_KIND_CONTEXT, sizeof(STRUCT_CONTEXT)},
         {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(STRUCT_KERNEL)},
+        {CUPTI_ACTIVITY_KIND_KERNEL, sizeof(STRUCT_KERNEL)},
         {CUPTI_ACTIVITY_KIND_OVERHEAD, sizeof(STRUCT_OVERHEAD)},
         {CUPTI_ACTIVITY_KIND_MEMCPY2, sizeof(STRUCT_PEER)},
         {CUPTI_ACTIVITY_KIND_STREAM, sizeof(CUpti_ActivityStream)},
@@ -827,6 +832,7 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts)
     cupti.api = opts->api;
     cupti.memory = opts->memory;
     cupti.whole_graphs = opts->whole_graphs;
+    cupti.one_by_one = opts->one_by_one;
     cupti.is_up = opts->up;
     if (!gp_tracer_open()) return false;
     if (get_ready()) {

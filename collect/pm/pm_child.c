@@ -88,8 +88,8 @@ static bool decode(struct child *c, struct gp_pm_device *d)
     send_samples(c, d->index);
     if (d->lost > lost) send(c, GP_PM_LOST, d->index, &(uint64_t){d->lost - lost}, sizeof lost);
     if (code) {
-        char why[200], text[300];
-        gp_perfworks_why(why, sizeof why, code, &c->api, d->chip);
+        char why[200] = "they came too fast, and sampling could not begin again", text[300];
+        if (code != GP_PM_ENDED) gp_perfworks_why(why, sizeof why, code, &c->api, d->chip);
         snprintf(text, sizeof text, "GPU %zu: no more samples of counters: %s", d->index, why);
         say(c, text);
     }
@@ -170,7 +170,8 @@ static void sample(struct child *c, int control)
 
 _Noreturn void gp_pm_child_run(const struct gp_pm_opts *o, int out, int control)
 {
-    static struct child c;
+    struct child c;
+    memset(&c, 0, sizeof c);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid(); /* what the terminal interrupts is the command */
     signal(SIGPIPE, SIG_IGN);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/str.h"
 #include "formats/metric.h"
 #include "formats/trace.h"
 
@@ -27,7 +28,7 @@ static int result(const struct gp_pm_device *d, int code, struct gp_err *err)
 /* Chips that cannot count nanoseconds count cycles of the system clock, which vary: about 1.5 per ns. */
 static void set_interval(const struct gp_pm_device *d, struct gp_pm_set_config *c)
 {
-    bool cycles = !strncmp(d->chip, "TU", 2) || !strcmp(d->chip, "GA100");
+    bool cycles = gp_starts(d->chip, "TU") || !strcmp(d->chip, "GA100");
     c->trigger = cycles ? GP_PM_SYSTEM_CLOCK : GP_PM_NANOSECONDS;
     c->interval = (uint64_t)(cycles ? d->period_ns * 3 / 2 : d->period_ns);
 }
@@ -36,6 +37,26 @@ static int clear(struct gp_pm_device *d)
 {
     struct gp_pm_data i = {sizeof i, NULL, d->object, d->data_bytes, d->data};
     return d->calls->data_init(&i);
+}
+
+/* The image for samples, empty. CUPTI wants to be asked for its size whenever sampling begins. */
+static int make_image(struct gp_pm_device *d, struct gp_err *err)
+{
+    int64_t samples = DECODED_NS / d->period_ns;
+    struct gp_pm_data_size s = {.size = sizeof s,
+                                .object = d->object,
+                                .names = (const char **)(uintptr_t)d->plan.names.at,
+                                .n = d->plan.names.n,
+                                .samples = (uint32_t)(samples > SAMPLES_LEAST ? samples : SAMPLES_LEAST)};
+    if (result(d, d->calls->data_size(&s), err)) return -1;
+    if (s.bytes > d->data_bytes) {
+        free(d->data);
+        d->data = malloc(s.bytes);
+    }
+    d->data_bytes = s.bytes;
+    if (!d->data)
+        return gp_fail(err, GP_E_IO, -1, "GPU %zu: cannot sample counters: out of memory", d->index);
+    return result(d, clear(d), err);
 }
 
 /* Sampling begins. */
@@ -54,21 +75,7 @@ static int begin(struct gp_pm_device *d, struct gp_err *err)
     d->begun = false;
     set_interval(d, &c);
     struct gp_pw_object o = {sizeof o, NULL, d->object};
-    if (result(d, d->calls->set_config(&c), err)) return -1;
-    if (!d->data) {
-        int64_t samples = DECODED_NS / d->period_ns;
-        struct gp_pm_data_size s = {.size = sizeof s,
-                                    .object = d->object,
-                                    .names = (const char **)(uintptr_t)d->plan.names.at,
-                                    .n = d->plan.names.n,
-                                    .samples = (uint32_t)(samples > SAMPLES_LEAST ? samples : SAMPLES_LEAST)};
-        if (result(d, d->calls->data_size(&s), err)) return -1;
-        d->data_bytes = s.bytes;
-        d->data = malloc(s.bytes);
-        if (!d->data)
-            return gp_fail(err, GP_E_IO, -1, "GPU %zu: cannot sample counters: out of memory", d->index);
-    }
-    if (result(d, clear(d), err)) return -1;
+    if (result(d, d->calls->set_config(&c), err) || make_image(d, err)) return -1;
     return result(d, d->calls->start(&o), err);
 }
 
@@ -141,7 +148,7 @@ int gp_pm_device_take(struct gp_pm_device *d, gp_pm_take *take, void *ctx)
     if (!full) return clear(d);
     d->lost++; /* it stays full until sampling begins again */
     end(d);
-    return begin(d, &ignored) ? 999 : 0;
+    return begin(d, &ignored) ? GP_PM_ENDED : 0;
 }
 
 void gp_pm_device_stop(struct gp_pm_device *d)

@@ -31,6 +31,8 @@ struct gp_pm_device {
 /* VALUES are in the order of the plan's names, NAN where there is none; times are on the clock that was given to CUPTI. */
 typedef void gp_pm_take(void *ctx, int64_t start_ns, int64_t end_ns, const double *values);
 
+enum { GP_PM_ENDED = -1 }; /* beside the results of CUPTI: after a loss, sampling could not begin again */
+
 /* TEXT: what to sample, as gp_sampled_names_parse() takes it. -1 with ERR: refused, and nothing to close. */
 GP_MUST_CHECK int gp_pm_device_open(struct gp_pm_device *d, struct gp_perfworks *api,
                                     struct gp_pm_calls *calls, size_t index, const char *text,

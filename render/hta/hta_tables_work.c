@@ -474,6 +474,8 @@ static const struct {
     {"dram__bytes_op_read.sum", "DRAM read"},
     {"dram__bytes_write.sum", "DRAM written"},
     {"dram__bytes_op_write.sum", "DRAM written"},
+    {"pcie__read_bytes.sum", "PCIe read"},
+    {"pcie__write_bytes.sum", "PCIe written"},
 };
 
 static const char *sampled_title(struct gp_hta_tables *m, gp_sid metric)

@@ -64,7 +64,7 @@ violations() {
         row("analyze/ranks", model() " formats/reader.h analyze/math analyze/front analyze/fleet analyze/hta analyze/names analyze/view render/hta render/report")
         row("analyze/stacks", model() " analyze/math analyze/names analyze/view")
         row("analyze/fleet", "analyze/math")
-        row("analyze/hta", model() " formats/meta_keys.h analyze/math analyze/fleet analyze/names analyze/cost analyze/view")
+        row("analyze/hta", model() " formats/meta_keys.h formats/metric.h analyze/math analyze/fleet analyze/names analyze/cost analyze/view")
         row("analyze/watch", model() " formats/reader.h formats/gpt analyze/math analyze/fleet analyze/hta")
         row("analyze/lanes", model() " analyze/math analyze/names analyze/view analyze/hta")
         row("analyze/diff", model() " formats/expect_read.h analyze/math analyze/names analyze/view analyze/stacks")

@@ -115,6 +115,7 @@ static size_t record_size(CUpti_ActivityKind kind)
 {
     bool old = version() < 130000;
     switch (kind) {
+    case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
         return old ? sizeof(CUpti_ActivityKernel9) : sizeof(CUpti_ActivityKernel10);
     case CUPTI_ACTIVITY_KIND_MEMCPY:
@@ -221,12 +222,17 @@ static void put_call(bool driver, uint32_t cbid, uint32_t correlation, uint64_t 
     put(&a, false);
 }
 
+bool mock_side_by_side(void)
+{
+    return mock.kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL];
+}
+
 static void put_kernel(const struct mock_event *e, uint32_t correlation, uint64_t start, uint64_t end,
                        uint64_t node)
 {
     CUpti_ActivityKernel10 k; /* Kernel9 is its beginning */
     memset(&k, 0, sizeof k);
-    k.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+    k.kind = mock_side_by_side() ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL : CUPTI_ACTIVITY_KIND_KERNEL;
     k.start = start;
     k.end = end;
     k.contextId = 1;
@@ -536,7 +542,7 @@ static bool launch(uint32_t runtime, uint32_t driver, uint32_t correlation, cons
     launching = driver == 307 ? e : NULL;
     if (runtime) call_back(false, runtime, correlation, CUPTI_API_ENTER);
     call_back(true, driver, correlation, CUPTI_API_ENTER);
-    bool recorded = mock.kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL];
+    bool recorded = mock_side_by_side() || mock.kinds[CUPTI_ACTIVITY_KIND_KERNEL];
     measured = e && driver == 307 && mock_perfworks_launch(e->kernel, e->grid);
     call_back(true, driver, correlation, CUPTI_API_EXIT);
     if (runtime) call_back(false, runtime, correlation, CUPTI_API_EXIT);

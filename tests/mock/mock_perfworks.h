@@ -12,6 +12,8 @@ bool mock_perfworks_launch(const char *kernel, uint32_t grid);
 int mock_perfworks_error(const char *call);
 /* Of a metric in sample I of the image. */
 double mock_pm_value(const char *name, size_t i);
+/* Kernels are recorded as those are that run side by side: then they count more instructions. */
+bool mock_side_by_side(void);
 /* The clock that was registered. */
 uint64_t mock_now(void);
 

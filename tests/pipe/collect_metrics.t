@@ -19,7 +19,7 @@ test_expect_success 'kernels: every launch once, communication left out, times o
     test "$(measured t)" = 20 && grep "30 kernels" err && grep "10 lost" err &&
     trace-metrics -q -f json t | grep "communication would hang if it was measured" &&
     test "$(sum dram__bytes_read t)" = 60000 && test "$(sum dram__bytes_write t)" = 120000 &&
-    test "$(sum gpu__time_duration t)" = 20000 &&
+    test "$(sum gpu__time_duration t)" = 20000 && test "$(sum smsp__inst_executed t)" = 1000 &&
     trace-hta -q -f json --top 0 t | tr -d " " | grep "\"name\":\"gemm(float\*)\",.*\"count\":10,"
 '
 
@@ -49,7 +49,7 @@ test_expect_success 'a range that is missing: launches of its batch have no coun
     $GP_BIN/../tests/mock/facts t >facts; grep "could not be matched" err facts json
 '
 
-test_expect_success 'kernel records that vanish while counters are on are told, with their number' '
+test_expect_success 'kernel records that vanish while counters are on are reported, with their number' '
     MOCK_METRICS_QUIET=1 $collect --metrics basic -o t $app launch 3 2>err && test "$(measured t)" = 2 &&
     trace-metrics t | tr "\n" " " >out && grep "2 kernels: no kernel records while counters are on" out &&
     $collect --metrics basic -o t $app launch 3 2>err && trace-metrics t >out && ! grep "no kernel records" out
