@@ -4,8 +4,10 @@
 #include "analyze/hta/breakdown.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/args.h"
+#include "analyze/names/metric_title.h"
 #include "analyze/lanes/lanes_priv.h"
 #include "formats/base/str.h"
+#include "formats/metric.h"
 
 enum { BUSY_BUCKETS = 1024 };
 
@@ -267,12 +269,37 @@ static void add_memory(struct gp_lanes_build *b)
     GP_VEC_FREE(&all);
 }
 
+/* Sampled beside the recording: among the tracks of its GPU, if anything ran there. */
+static uint32_t new_sampled(struct gp_lanes_build *b, uint32_t row)
+{
+    const struct gp_trace *t = b->l->v->t;
+    const struct gp_events *e = &t->events[GP_COUNTER];
+    const struct gp_track *k = &t->tracks.at[e->track[row]];
+    const char *metric = gp_trace_str(t, e->name[row]), *unit = gp_trace_str(t, gp_get_series(e, row));
+    const char *title = gp_metric_title(metric);
+    uint32_t group = UINT32_MAX;
+    struct gp_buf id = {0};
+    for (size_t i = 0; i < b->l->v->devices.n && group == UINT32_MAX; i++)
+        if (b->l->v->devices.at[i].device == k->device)
+            group = gp_lanes_device_group(b, b->l->v->devices.at[i].producer, k->device);
+    if (group == UINT32_MAX) group = gp_lanes_process_group(b, k->process);
+    if (!title) title = metric;
+    gp_buf_printf(&id, "sampled %s", metric);
+    uint32_t c = add_counter(b, group, gp_buf_str(&id), title, strlen(title),
+                             !strcmp(unit, "%")             ? GP_LANES_PERCENT
+                             : !strcmp(unit, "byte/second") ? GP_LANES_GBPS
+                                                            : GP_LANES_COUNT);
+    gp_buf_release(&id);
+    return c;
+}
+
 static uint32_t new_series(struct gp_lanes_build *b, uint32_t row)
 {
     const struct gp_trace *t = b->l->v->t;
     const struct gp_events *e = &t->events[GP_COUNTER];
     struct gp_buf id = {0}, name = {0};
     gp_sid series = gp_get_series(e, row);
+    if (!strcmp(gp_trace_str(t, gp_get_cat(e, row)), GP_METRIC_SAMPLED)) return new_sampled(b, row);
     gp_buf_put(&name, gp_trace_str(t, e->name[row]), gp_string_len(&t->strings, e->name[row]));
     if (series) {
         gp_buf_puts(&name, ", ");
@@ -302,7 +329,10 @@ void gp_lanes_recorded_counters(struct gp_lanes_build *b)
         uint32_t process = t->tracks.at[e->track[row]].process;
         uint32_t c = *gp_map_put(&found, (uint64_t)process << 32 | name, UINT32_MAX);
         if (c == UINT32_MAX) *gp_map_put(&found, (uint64_t)process << 32 | name, 0) = c = new_series(b, row);
-        add_sample(&b->l->counters.at[c], e->start_ns[row], gp_get_value(e, row));
+        struct gp_lanes_counter *to = &b->l->counters.at[c];
+        double value = gp_get_value(e, row);
+        add_sample(to, e->start_ns[row],
+                   to->unit == GP_LANES_GBPS ? value / 1e9 : value); /* of bytes per second */
     }
     for (size_t i = first; i < b->l->counters.n; i++) join_samples(&b->l->counters.at[i]);
     gp_map_release(&names);

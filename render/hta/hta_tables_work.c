@@ -1,4 +1,5 @@
 #include "render/hta/hta_tables_priv.h"
+#include "analyze/names/metric_title.h"
 #include "formats/base/str.h"
 
 #include <string.h>
@@ -462,28 +463,12 @@ void gp_hta_table_range_memory(struct gp_hta_tables *m)
 
 enum { SAMPLED_COLUMNS = 8 };
 
-/* The headings of what is sampled by default; other metrics are called by their name without rollup. */
-static const struct {
-    const char *metric, *title;
-} sampled_titles[] = {
-    {"gr__cycles_active.sum.pct_of_peak_sustained_elapsed", "GPU active"},
-    {"sm__cycles_active.avg.pct_of_peak_sustained_elapsed", "SMs active"},
-    {"sm__inst_executed_realtime.avg.pct_of_peak_sustained_elapsed", "Issue"},
-    {"sm__pipe_tensor_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed", "Tensor"},
-    {"dram__bytes_read.sum", "DRAM read"},
-    {"dram__bytes_op_read.sum", "DRAM read"},
-    {"dram__bytes_write.sum", "DRAM written"},
-    {"dram__bytes_op_write.sum", "DRAM written"},
-    {"pcie__read_bytes.sum", "PCIe read"},
-    {"pcie__write_bytes.sum", "PCIe written"},
-};
-
+/* Metrics that people have no other name for are called by theirs, without rollup. */
 static const char *sampled_title(struct gp_hta_tables *m, gp_sid metric)
 {
     const char *name = gp_hta_str(m->h, metric);
-    for (size_t i = 0; i < GP_COUNT(sampled_titles); i++)
-        if (!strcmp(sampled_titles[i].metric, name)) return sampled_titles[i].title;
-    return gp_report_str(m->r, name, strcspn(name, "."));
+    const char *title = gp_metric_title(name);
+    return title ? title : gp_report_str(m->r, name, strcspn(name, "."));
 }
 
 static bool is_bytes(struct gp_hta_tables *m, gp_sid unit)
