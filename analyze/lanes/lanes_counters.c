@@ -331,8 +331,8 @@ void gp_lanes_recorded_counters(struct gp_lanes_build *b)
         if (c == UINT32_MAX) *gp_map_put(&found, (uint64_t)process << 32 | name, 0) = c = new_series(b, row);
         struct gp_lanes_counter *to = &b->l->counters.at[c];
         double value = gp_get_value(e, row);
-        add_sample(to, e->start_ns[row],
-                   to->unit == GP_LANES_GBPS ? value / 1e9 : value); /* of bytes per second */
+        if (to->unit == GP_LANES_GBPS) value /= 1e9; /* from bytes per second */
+        add_sample(to, e->start_ns[row], value);
     }
     for (size_t i = first; i < b->l->counters.n; i++) join_samples(&b->l->counters.at[i]);
     gp_map_release(&names);

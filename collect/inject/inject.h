@@ -119,9 +119,8 @@ struct gp_tracer_opts {
     bool memory;       /* allocations as well */
     bool whole_graphs; /* one record per launch of a CUDA graph, none of its nodes */
     bool late;         /* CUDA is initialized already */
-    bool
-        one_by_one; /* kernels wait for each other anyway: records of them need no code in the kernels themselves */
-    void (*up)(void); /* called once CUDA is initialized, and for each new context */
+    bool one_by_one;   /* kernels wait for each other anyway, and are recorded as such */
+    void (*up)(void);  /* called once CUDA is initialized, and for each new context */
     struct gp_pool *pool;
     struct gp_shared *shared; /* gets the names of calls and the sizes of records that are known in advance */
 };
