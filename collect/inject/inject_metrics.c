@@ -612,7 +612,7 @@ void gp_inject_metrics_drain(gp_inject_metrics_send *send, gp_inject_metrics_los
     gp_buf_release(&set);
     gp_buf_release(&rows);
     tell_loss(lose, &self.unmatched, "launches without counters", "could not be matched");
-    tell_loss(lose, &self.graphs, "launches without counters", "CUDA graphs are not measured");
+    tell_loss(lose, &self.graphs, "launches without counters", "CUDA graphs are not measured, and their kernels have no times meanwhile: use --metrics-per range");
     tell_loss(lose, &self.talking, "launches without counters",
               "communication would hang if it was measured");
     tell_loss(lose, &self.overlapping, "ranges without counters", "another one is measured in the context");
