@@ -5,6 +5,7 @@
 #include "analyze/compile/finding_store.h"
 #include "analyze/front/compile_inputs.h"
 #include "analyze/front/front.h"
+#include "analyze/front/join.h"
 #include "formats/compile_log/compile_log.h"
 #include "render/compile/compile_formats.h"
 #include "render/compile/compile_verdict.h"
@@ -84,32 +85,20 @@ static int report_quality(struct job *j, struct gp_err *err)
     return failed;
 }
 
-/* What the heading of a page says: "logs and 2 more". */
-static void put_inputs(struct gp_buf *to, const struct gp_front *f)
-{
-    const char *path = f->paths[0], *end = path + strlen(path);
-    if (!strcmp(path, "-")) return;
-    while (end > path + 1 && end[-1] == '/') end--;
-    const char *name = end;
-    while (name > path && name[-1] != '/') name--;
-    gp_buf_put(to, name, (size_t)(end - name));
-    if (f->n > 1) gp_buf_printf(to, " and %zu more", f->n - 1);
-}
-
 static int write_answer(struct job *j, struct gp_err *err)
 {
     const struct opts *o = j->opts;
     const struct gp_answer_format *format = gp_answer_format(gp_compile_formats, o->front.common.format);
     struct gp_buf typed = {0}, inputs = {0};
-    put_inputs(&inputs, j->front);
+    gp_front_put_title(j->front, &inputs);
     gp_cli_put_given(&typed, j->front->tool, o, "eager mode against code step-marker classes");
     struct gp_compile_answer a = {.c = &j->c,
-                                  .input = inputs.n ? gp_buf_str(&inputs) : NULL,
+                                  .input = gp_buf_str(&inputs),
                                   .options = typed.n ? gp_buf_str(&typed) : NULL,
                                   .top = gp_answer_rows(format, o->front.top),
                                   .color = gp_front_color(j->front),
                                   .width = gp_front_width(j->front)};
-    int failed = gp_answer_write(format, &a, o->front.common.output, err);
+    int failed = gp_front_answer(j->front, format, &a, err);
     gp_buf_release(&typed);
     gp_buf_release(&inputs);
     return failed;
@@ -129,7 +118,9 @@ static int run(struct job *j, int *status, struct gp_err *err)
                                               .n_known = j->known.at.n});
     j->in = (struct gp_compile_inputs){.front = j->front, .log = &j->log, .c = &j->c};
     if (gp_compile_inputs_read(&j->in, o->eager, o->modes.at, o->modes.n, err)) return -1;
+    gp_front_phase(j->front, "analysing");
     gp_compile_finish(&j->c);
+    gp_front_phase(j->front, NULL);
     if (report_quality(j, err) || write_answer(j, err)) return -1;
     if (o->save && gp_findings_save(&j->c, o->folder, o->save, err)) return -1;
     for (size_t i = 0; i < o->fail_on.n; i++)

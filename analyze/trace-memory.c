@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "analyze/front/front.h"
+#include "analyze/front/join.h"
 #include "analyze/memory/memory.h"
 #include "formats/base/amount.h"
 #include "formats/base/num.h"
@@ -122,9 +123,11 @@ static int take_options(const struct opts *o, struct gp_memory_opts *to, struct 
 static int write_answer(struct gp_front *f, const struct opts *o, const struct gp_answer_format *format,
                         struct gp_memory *m, struct gp_err *err)
 {
-    struct gp_buf typed = {0};
+    struct gp_buf typed = {0}, title = {0};
+    gp_front_put_title(f, &title);
     gp_cli_put_given(&typed, f->tool, o, "at by base device steps min-bytes device-memory top");
     struct gp_memory_answer a = {.m = m,
+                                 .input = gp_buf_str(&title),
                                  .options = typed.n ? gp_buf_str(&typed) : NULL,
                                  .flame = o->flame,
                                  .timeline = o->timeline,
@@ -135,6 +138,7 @@ static int write_answer(struct gp_front *f, const struct opts *o, const struct g
                                  .verbose = o->front.common.verbose};
     int failed = gp_front_answer(f, format, &a, err);
     gp_buf_release(&typed);
+    gp_buf_release(&title);
     if (failed) return -1;
     if (a.empty) return gp_fail(err, GP_E_USAGE, -1, "--table: no table \"%s\" in this answer", o->table);
     return 0;
@@ -146,6 +150,7 @@ static int compare(struct gp_front *f, const struct opts *o, struct gp_memory *m
     struct gp_memory base;
     gp_memory_init(&base, &m->opts);
     int failed = read_input(f, o->base, &base, err);
+    gp_front_phase(f, NULL);
     if (!failed) gp_front_warn_inputs(f, &base.strings, base.inputs.at, base.inputs.n);
     if (!failed) failed = gp_memory_finish(&base, err);
     if (!failed) gp_memory_compare(m, &base);
@@ -165,7 +170,9 @@ static int run(struct gp_front *f, const struct opts *o, struct gp_memory *m, st
     gp_memory_init(m, &mo);
     for (size_t i = 0; i < f->n; i++)
         if (read_input(f, f->paths[i], m, err)) return -1;
+    gp_front_phase(f, NULL);
     gp_front_warn_inputs(f, &m->strings, m->inputs.at, m->inputs.n);
+    gp_front_phase(f, "analysing");
     if (gp_memory_finish(m, err) || (o->base && compare(f, o, m, err))) return -1;
     return write_answer(f, o, format, m, err);
 }

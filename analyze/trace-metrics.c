@@ -2,6 +2,7 @@
 #include <string.h>
 #include "analyze/front/front.h"
 #include "analyze/front/front_ceilings.h"
+#include "analyze/front/join.h"
 #include "analyze/metrics/metrics.h"
 #include "render/metrics/metrics_formats.h"
 
@@ -76,21 +77,21 @@ static int join(struct gp_front *f, const char *path, const struct gp_trace *cou
 }
 
 static int write_answer(struct gp_front *f, const struct opts *o, const struct gp_answer_format *format,
-                        const struct gp_metrics *m, const struct gp_ceilings *measured, const char *input,
+                        const struct gp_metrics *m, const struct gp_ceilings *measured, const char *title,
                         struct gp_err *err)
 {
     struct gp_buf typed = {0};
     gp_cli_put_given(&typed, f->tool, o, "per metric reduce sort join ceilings top");
     struct gp_metrics_answer a = {.m = m,
                                   .measured = measured,
-                                  .input = strcmp(input, "-") != 0 ? input : NULL,
+                                  .input = title,
                                   .options = typed.n ? gp_buf_str(&typed) : NULL,
                                   .reduce = reduce_of(o->reduce),
                                   .wide = o->wide,
                                   .values = o->metric != NULL,
                                   .color = gp_front_color(f),
                                   .width = gp_front_width(f)};
-    int failed = gp_answer_write(format, &a, o->front.common.output, err);
+    int failed = gp_front_answer(f, format, &a, err);
     gp_buf_release(&typed);
     return failed;
 }
@@ -99,6 +100,7 @@ static int run(struct gp_front *f, const struct opts *o, struct gp_err *err)
 {
     const struct gp_answer_format *format = gp_answer_format(gp_metrics_formats, o->front.common.format);
     const char *input = f->paths[0];
+    struct gp_buf title = {0};
     struct gp_metrics m = {0};
     struct gp_ceilings ceilings;
     bool measured = false;
@@ -115,6 +117,8 @@ static int run(struct gp_front *f, const struct opts *o, struct gp_err *err)
         return -1;
     if (gp_front_trace(f, 0, GP_METRICS_NEED, &t, err)) return -1;
     gp_front_warn_issues(f, &t);
+    gp_front_put_title(f, &title);
+    gp_front_phase(f, "analysing");
     int failed = t.events[GP_METRIC].n ? gp_metrics_of(&m, &t, &mo, err) : 0;
     failed = failed || check(&t, &m, o, err);
     if (failed) gp_err_context(err, "%s", input);
@@ -123,7 +127,9 @@ static int run(struct gp_front *f, const struct opts *o, struct gp_err *err)
     if (!failed && (format->needs & GP_METRICS_TAKES_CEILINGS))
         failed = gp_front_ceilings(f, o->ceilings, device, &ceilings, &measured, err);
     gp_trace_release(&t);
-    if (!failed) failed = write_answer(f, o, format, &m, measured ? &ceilings : NULL, input, err);
+    if (!failed)
+        failed = write_answer(f, o, format, &m, measured ? &ceilings : NULL, gp_buf_str(&title), err);
+    gp_buf_release(&title);
     gp_metrics_release(&m);
     return failed;
 }

@@ -167,7 +167,7 @@ int gp_folded_read(struct gp_input *in, gp_folded_sink *sink, void *ctx,
             kept = 0;
         }
         memmove(buf, buf + used, kept);
-        if (progress) progress(progress_ctx, st->bytes);
+        if (progress) progress(progress_ctx, gp_input_done(in, st->bytes));
     }
     if (!r.skipping) take_line(&r, buf, kept, st->bytes - kept);
     if (kept) st->cut = (int64_t)(st->bytes - kept);

@@ -20,7 +20,7 @@ struct gp_read_opts {
     /* 0: as many as there are processors, at most 8; 1: only the caller's. The result is the same. */
     int threads;
     bool strict; /* damaged input is an error */
-    /* Called now and then with the decompressed bytes read so far; may be NULL. */
+    /* Called now and then with the bytes of the file read so far (gp_input_done); may be NULL. */
     void (*progress)(void *ctx, uint64_t bytes);
     void *progress_ctx;
 };

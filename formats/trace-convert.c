@@ -94,7 +94,9 @@ static int convert(struct gp_front *f, const struct opts *o, const struct gp_wri
     gp_front_joined_release(&in);
     if (o->redact) gp_redact_trace(&t);
     struct gp_output *out = failed ? NULL : gp_output_open(o->front.common.output, err);
+    if (out) gp_front_phase(f, "writing");
     if (out) w->write(&t, &wo, out);
+    gp_front_phase(f, NULL);
     failed = !out || gp_output_close(out, true, err);
     gp_trace_release(&t);
     return failed;

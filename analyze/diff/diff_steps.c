@@ -113,6 +113,24 @@ static bool is_warm_up(double value, double usual, double spread)
     return value > usual + (far > least ? far : least);
 }
 
+static void drop_warm_up(struct choice *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        note_step(c, step_of(c, c->left.at[i]), false, "warm-up: longer than later steps");
+    c->d->side[c->side].steps_warm += (uint32_t)n;
+    memmove(c->left.at, c->left.at + n, (c->left.n - n) * sizeof *c->left.at);
+    c->left.n -= n;
+}
+
+/* What all tools call warm-up, so that their step times are the same. */
+static void leave_out_unsteady(struct choice *c)
+{
+    size_t n = 0;
+    while (n < c->left.n && step_of(c, c->left.at[n])->warm_up) n++;
+    if (n < c->left.n) drop_warm_up(c, n);
+}
+
+/* Of many steps also those that are longer by less, but by more than the later ones differ. */
 static void leave_out_warm_up(struct choice *c)
 {
     size_t n = c->left.n, late = n / 2, first = 0;
@@ -130,11 +148,8 @@ static void leave_out_warm_up(struct choice *c)
         if (!is_warm_up((double)s->wall_ns, wall_usual, wall_spread) &&
             !is_warm_up((double)s->gpu_ns, gpu_usual, gpu_spread))
             break;
-        c->d->side[c->side].steps_warm++;
-        note_step(c, s, false, "warm-up: longer than later steps");
     }
-    memmove(c->left.at, c->left.at + first, (n - first) * sizeof *c->left.at);
-    c->left.n -= first;
+    drop_warm_up(c, first);
 }
 
 static void add_sample(struct choice *c, const struct gp_profile_step *s, bool window, uint32_t nth)
@@ -162,6 +177,7 @@ static void choose_in_lane(struct choice *c)
     c->left.n = 0;
     leave_out_cut(c);
     leave_out_others(c);
+    leave_out_unsteady(c);
     leave_out_warm_up(c);
     use_steps(c);
 }
@@ -181,6 +197,31 @@ static void each_lane(struct gp_diff_work *w, int side, void (*fn)(struct choice
             fn(&c);
         }
     GP_VEC_FREE(&c.left);
+}
+
+/* How much of the lane lies outside its steps; settle_outside() makes means of the sums. */
+static void add_outside(struct choice *c)
+{
+    struct gp_diff_side *s = &c->d->side[c->side];
+    uint32_t first = c->lane->first_step, end = first + c->lane->n_steps, steady = first;
+    if (!c->lane->n_steps) return;
+    while (steady + 1 < end && step_of(c, steady)->warm_up) steady++;
+    const struct gp_profile_step *last = step_of(c, end - 1);
+    int64_t before = step_of(c, first)->begin_ns, last_ns = gp_add_saturated(last->begin_ns, last->wall_ns);
+    s->before_ns = gp_add_saturated(s->before_ns, before);
+    s->warm_up_ns = gp_add_saturated(s->warm_up_ns, step_of(c, steady)->begin_ns - before);
+    s->after_ns = gp_add_saturated(s->after_ns, c->lane->whole.wall_ns - last_ns);
+    s->recorded_ns = gp_add_saturated(s->recorded_ns, c->lane->whole.wall_ns);
+    s->stepping++;
+}
+
+static void settle_outside(struct gp_diff_side *s)
+{
+    if (!s->stepping) return;
+    s->before_ns /= s->stepping;
+    s->warm_up_ns /= s->stepping;
+    s->after_ns /= s->stepping;
+    s->recorded_ns /= s->stepping;
 }
 
 static void use_whole(struct choice *c)
@@ -232,6 +273,8 @@ void gp_diff_choose_steps(struct gp_diff_work *w)
     }
     for (int side = 0; side < GP_DIFF_SIDES; side++) {
         order_samples(&w->side[side]);
+        if (d->unit == GP_DIFF_PER_STEP) each_lane(w, side, add_outside);
+        settle_outside(&d->side[side]);
         d->side[side].steps_used = (uint32_t)w->side[side].samples.n;
         d->side[side].windows = w->side[side].windows;
     }

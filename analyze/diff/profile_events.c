@@ -296,6 +296,7 @@ static void add_step(struct maker *m, const struct gp_steps_program *program, ui
     s.lane = lane;
     s.name = name_step(m, program, w);
     s.cut = w->partial;
+    s.warm_up = window < program->steady;
     s.first = (uint32_t)m->p->events.n;
     s.host_ns = w->host_end_ns - w->begin_ns;
     GP_VEC_PUSH(&m->p->steps, s);

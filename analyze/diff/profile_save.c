@@ -66,6 +66,7 @@ static void xfer_step(struct gp_xfer *x, struct gp_profile_step *s)
     gp_xfer_u32(x, &s->lane);
     gp_xfer_str(x, &s->name);
     gp_xfer_bool(x, &s->cut);
+    gp_xfer_bool(x, &s->warm_up);
     gp_xfer_bool(x, &s->open);
     gp_xfer_u32(x, &s->first);
     gp_xfer_u32(x, &s->n);
@@ -245,7 +246,7 @@ static bool holds(const struct gp_profile *p)
 
 /* Magic, version of the content, length and hash of what follows; little endian. The version changes with any struct
  * that is saved. */
-static const struct gp_xfer_head head = {{'g', 'p', 'p', 'r', 'o', 'f', '\n', 0x1a}, 2, "profile"};
+static const struct gp_xfer_head head = {{'g', 'p', 'p', 'r', 'o', 'f', '\n', 0x1a}, 3, "profile"};
 
 bool gp_profile_is_saved(const void *data, size_t n)
 {

@@ -21,7 +21,11 @@ static int sort_input(struct gp_compile_inputs *j, const char *path, struct gp_e
     }
     bool log = !n || gp_compile_log_sniff(head, n);
     if (log) {
+        struct gp_front_meter meter = {.front = j->front};
+        j->log->progress = gp_front_bytes;
+        j->log->progress_ctx = &meter;
         gp_compile_log_read(j->log, in, path);
+        j->log->progress = NULL;
     } else if (!strcmp(path, "-")) { /* it cannot be opened again */
         struct gp_trace t;
         int failed = gp_front_trace_input(j->front, in, GP_COMPILE_NEED, &t, err);

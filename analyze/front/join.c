@@ -126,17 +126,25 @@ void gp_front_joined_release(struct gp_front_joined *in)
     memset(in, 0, sizeof *in);
 }
 
-static const char *base_name(const char *path)
+/* The last part of PATH: "logs" of "runs/logs/". */
+static void put_base_name(struct gp_buf *b, const char *path)
 {
-    if (gp_starts(path, "/dev/fd/") || gp_starts(path, "/proc/self/fd/")) return "a pipe";
-    const char *slash = strrchr(path, '/');
-    if (slash && slash[1]) path = slash + 1;
-    return strcmp(path, "-") != 0 ? path : "standard input";
+    const char *end = path + strlen(path), *name;
+    if (gp_starts(path, "/dev/fd/") || gp_starts(path, "/proc/self/fd/") || !strcmp(path, "-")) {
+        gp_buf_puts(b, *path == '-' ? "standard input" : "a pipe");
+        return;
+    }
+    while (end > path + 1 && end[-1] == '/') end--;
+    for (name = end; name > path && name[-1] != '/'; name--) continue;
+    gp_buf_put(b, name, (size_t)(end - name));
 }
 
 void gp_front_put_title(const struct gp_front *f, struct gp_buf *b)
 {
     size_t shown = f->n > TITLE_NAMES + 1 ? TITLE_NAMES : f->n;
-    for (size_t i = 0; i < shown; i++) gp_buf_printf(b, "%s%s", i ? ", " : "", base_name(f->paths[i]));
+    for (size_t i = 0; i < shown; i++) {
+        if (i) gp_buf_puts(b, ", ");
+        put_base_name(b, f->paths[i]);
+    }
     if (shown < f->n) gp_buf_printf(b, " and %zu more", f->n - shown);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,6 +27,7 @@ struct ring {
     pthread_cond_t changed;
     uint8_t *data[SLOTS];
     size_t n[SLOTS];
+    uint64_t taken[SLOTS];    /* compressed bytes that were read for it and those before */
     unsigned filled, emptied; /* slots, counted from the start */
     bool ended;               /* after the last filled slot nothing comes */
     bool stop;                /* the reader has gone */
@@ -47,6 +49,7 @@ struct gp_input {
     const uint8_t *at; /* decompressed, unread */
     size_t n;
     bool ended;
+    _Atomic uint64_t taken; /* compressed bytes behind what the reader has got; others may ask while it reads */
 };
 
 /* ---- decompressed bytes ---- */
@@ -99,6 +102,7 @@ static void *decompress(void *arg)
         go = n == SLOT_BYTES;
         pthread_mutex_lock(&r->lock);
         r->n[slot] = n;
+        r->taken[slot] = in->raw.offset;
         r->filled++;
         r->ended = !go;
         pthread_cond_broadcast(&r->changed);
@@ -169,6 +173,7 @@ static void refill_from_ring(struct gp_input *in)
         in->slot_held = true;
         in->at = r->data[r->emptied % SLOTS];
         in->n = r->n[r->emptied % SLOTS];
+        atomic_store(&in->taken, r->taken[r->emptied % SLOTS]);
         if (in->n == 0) in->ended = true;
     } else {
         in->ended = true;
@@ -188,6 +193,7 @@ static void refill(struct gp_input *in)
     if (!in->buf) in->buf = gp_alloc(cap);
     in->at = in->buf;
     in->n = produce(in, in->buf, cap);
+    atomic_store(&in->taken, in->raw.offset);
     if (in->n < cap) in->ended = true;
 }
 
@@ -226,6 +232,7 @@ size_t gp_input_read(struct gp_input *in, void *to, size_t n)
             if (!in->ring && n - done >= PEEK_MOST) { /* not copied if it is large */
                 size_t want = n - done < PRODUCE_MOST ? n - done : PRODUCE_MOST;
                 size_t got = produce(in, out + done, want);
+                atomic_store(&in->taken, in->raw.offset);
                 if (got < want) in->ended = true;
                 done += got;
                 continue;
@@ -339,13 +346,12 @@ int gp_input_fd(const struct gp_input *in, uint64_t *size)
 uint64_t gp_input_total(const char *path)
 {
     struct stat st;
-    struct gp_err err;
-    uint64_t size = 0;
-    if (!strcmp(path, "-") || stat(path, &st) || !S_ISREG(st.st_mode)) return 0;
-    struct gp_input *in = gp_input_open(path, 1, &err);
-    bool plain = in && gp_input_fd(in, &size) >= 0;
-    gp_input_close(in);
-    return plain ? size : 0;
+    return strcmp(path, "-") != 0 && !stat(path, &st) && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+}
+
+uint64_t gp_input_done(const struct gp_input *in, uint64_t bytes)
+{
+    return in->decoder ? atomic_load(&in->taken) : bytes;
 }
 
 int gp_input_status(const struct gp_input *in, struct gp_err *err)

@@ -36,9 +36,11 @@ const char *gp_input_path(const struct gp_input *in);
 /* For plain regular files: the descriptor for pread() by several threads and the file's size; -1 otherwise. What
  * gp_input_read returns is not affected. */
 int gp_input_fd(const struct gp_input *in, uint64_t *size);
-/* How many bytes reading the file PATH gives, where that is known before: the size of a plain regular file. 0 otherwise:
- * standard input, pipes, compressed files, what cannot be opened. */
+/* How many bytes the file PATH has; 0 where that is not known before: standard input, pipes, what is not there. */
 uint64_t gp_input_total(const char *path);
+/* How much of the file has been read when the reader has got BYTES of its contents: BYTES, or, if it is compressed, how
+ * many compressed bytes. For progress; any thread may ask. */
+uint64_t gp_input_done(const struct gp_input *in, uint64_t bytes);
 /* After the end: was the compressed stream cut or damaged, or did the system fail to read? 0 no; -1 yes, with
  * the reason and the offset in the compressed input in ERR. */
 int gp_input_status(const struct gp_input *in, struct gp_err *err);

@@ -20,7 +20,7 @@ struct gp_progress {
     int64_t began_ns, last_ns; /* CLOCK_MONOTONIC; 0: not begun */
 };
 
-/* CTX is a struct gp_progress *. BYTES: decompressed bytes read so far. */
+/* CTX is a struct gp_progress *. BYTES: read so far, compressed ones where the input is compressed. */
 void gp_progress_bytes(void *ctx, uint64_t bytes);
 /* What is done now, after reading: shown at once where reading has taken half a second. */
 void gp_progress_phase(struct gp_progress *p, const char *phase);

@@ -249,7 +249,7 @@ static void merge_piece(struct worker *w, const struct gp_chrome_state *guess)
     }
     s->bytes = w->piece.text.offset + w->piece.text.n;
     gp_chrome_merge_chunk(&s->merge, &w->parser, &w->map, &w->chunk);
-    if (s->opts->progress) s->opts->progress(s->opts->progress_ctx, s->bytes);
+    if (s->opts->progress) s->opts->progress(s->opts->progress_ctx, gp_input_done(s->source.in, s->bytes));
 }
 
 static void run(struct worker *w)

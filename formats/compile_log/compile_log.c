@@ -268,6 +268,8 @@ void gp_compile_log_read(struct gp_compile_log *log, struct gp_input *in, const 
     int64_t last = 0;
     GP_VEC_PUSH(&log->inputs, (struct gp_clog_input){.path = gp_intern_cstr(&log->strings, path)});
     gp_log_lines_init(&lines, in);
+    lines.progress = log->progress;
+    lines.progress_ctx = log->progress_ctx;
     while (gp_log_lines_next(&lines, &line)) {
         complete = line.complete;
         last = line.offset;

@@ -200,6 +200,9 @@ struct gp_clog_unfused {
 /* A zeroed struct is empty. */
 struct gp_compile_log {
     bool keep_code; /* set before reading: keep what was generated, and source lines */
+    /* Set before reading: called now and then with the bytes of the file read so far; NULL: not at all. */
+    void (*progress)(void *ctx, uint64_t bytes);
+    void *progress_ctx;
     struct gp_strings strings;
     GP_VEC(struct gp_clog_input) inputs;
     GP_VEC(struct gp_clog_process) processes;

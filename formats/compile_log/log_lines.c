@@ -125,6 +125,7 @@ static bool fill(struct gp_log_lines *l)
     l->n += got;
     l->stats.bytes += got;
     if (!got) l->ended = true;
+    if (l->progress) l->progress(l->progress_ctx, gp_input_done(l->in, l->stats.bytes));
     return got > 0;
 }
 

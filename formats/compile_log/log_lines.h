@@ -52,6 +52,9 @@ struct gp_log_lines {
     size_t at, n, cap;
     int64_t base; /* offset of data[0] */
     bool ended;
+    /* Called now and then with the bytes of the file read so far; NULL: not at all. Set after init. */
+    void (*progress)(void *ctx, uint64_t bytes);
+    void *progress_ctx;
     struct gp_buf text; /* of the record, with zeros behind */
     struct gp_log_stats stats;
 };

@@ -80,7 +80,8 @@ static bool fetch(struct reader *r, size_t upto)
     size_t got = gp_input_read(r->in, r->store + r->n, upto - r->n);
     r->n += got;
     r->ended = r->n < upto;
-    if (r->opts->progress) r->opts->progress(r->opts->progress_ctx, (uint64_t)offset_of(r, r->n));
+    if (r->opts->progress)
+        r->opts->progress(r->opts->progress_ctx, gp_input_done(r->in, (uint64_t)offset_of(r, r->n)));
     return !r->ended;
 }
 

@@ -46,7 +46,7 @@ static void refill(struct machine *m)
     if (n < CHUNK - left) m->ended = true;
     m->p = m->bytes;
     m->end = m->bytes + left + n;
-    if (m->sink->progress) m->sink->progress(m->sink->ctx, m->base + left + n);
+    if (m->sink->progress) m->sink->progress(m->sink->ctx, gp_input_done(m->in, m->base + left + n));
 }
 
 /* Are N more bytes there? N is at most GP_PICKLE_TEXT_MOST. */

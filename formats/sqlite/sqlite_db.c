@@ -292,6 +292,7 @@ static void look_up(struct gp_sqlite_scan *scan)
 {
     const struct gp_read_opts *o = scan->db->opts;
     if (scan->rows % ROWS_A_LOOK || !o || !o->progress) return;
+    if (scan->db->file.spool || scan->db->file.memory.n) return; /* of which the input's size says nothing */
     uint64_t done = scan->db->file.bytes_read, size = scan->db->file.size;
     o->progress(o->progress_ctx, done < size ? done : size);
 }

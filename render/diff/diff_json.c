@@ -61,6 +61,10 @@ static void put_steps(struct gp_doc *o, const struct gp_diff_side *s)
     gp_doc_u64(o, "warm_up", s->steps_warm);
     gp_doc_u64(o, "other_program", s->steps_other);
     gp_doc_bool(o, "drifts", s->drifts);
+    gp_doc_i64(o, "before_ns", s->before_ns);
+    gp_doc_i64(o, "warm_up_ns", s->warm_up_ns);
+    gp_doc_i64(o, "after_ns", s->after_ns);
+    gp_doc_i64(o, "recorded_ns", s->recorded_ns);
     gp_doc_end(o, '}');
 }
 

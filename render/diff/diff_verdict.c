@@ -139,6 +139,44 @@ static void say_counts(struct gp_report *r, const struct gp_diff *d, struct gp_b
     say(r, GP_TONE_PLAIN, b);
 }
 
+/* ---- what is not compared ---- */
+
+/* " 5.20 s before them, 29 ms of warm-up in the baseline" */
+static void put_outside(struct gp_buf *b, const struct gp_diff_side *s, const char *side)
+{
+    const struct {
+        int64_t ns;
+        const char *words;
+    } parts[] = {{s->before_ns, "before them"}, {s->warm_up_ns, "of warm-up"}, {s->after_ns, "after them"}};
+    bool any = false;
+    for (size_t i = 0; i < GP_COUNT(parts); i++) {
+        if (parts[i].ns <= 0) continue;
+        gp_buf_puts(b, any ? ", " : " ");
+        gp_scale_put(b, GP_UNIT_NS, parts[i].ns);
+        gp_buf_printf(b, " %s", parts[i].words);
+        any = true;
+    }
+    gp_buf_printf(b, "%s in the %s", any ? "" : " nothing", side);
+}
+
+static int64_t outside_ns(const struct gp_diff_side *s)
+{
+    return s->before_ns + s->warm_up_ns + s->after_ns;
+}
+
+/* Start-up and the rest, in one line, where it is a hundredth of a recording or more. */
+static void say_outside(struct gp_report *r, const struct gp_diff *d, struct gp_buf *b)
+{
+    const struct gp_diff_side *was = &d->side[GP_DIFF_BASE], *is = &d->side[GP_DIFF_CUR];
+    if (outside_ns(was) <= was->recorded_ns / 100 && outside_ns(is) <= is->recorded_ns / 100) return;
+    gp_buf_puts(b, "Outside the steps, and not compared:");
+    put_outside(b, was, "baseline");
+    gp_buf_putc(b, ';');
+    put_outside(b, is, "current trace");
+    gp_buf_puts(b, was->stepping > 1 || is->stepping > 1 ? ", per GPU." : ".");
+    say(r, GP_TONE_PLAIN, b);
+}
+
 /* ---- what makes the exit status ---- */
 
 static void say_gates(struct gp_report *r, const struct gp_diff *d, struct gp_buf *b)
@@ -171,6 +209,7 @@ void gp_diff_tell(struct gp_report *r, const struct gp_diff *d)
     gp_diff_put_sentence(&b, d);
     say(r, tone_of(d), &b);
     if (d->comparable && !d->identical) say_counts(r, d, &b);
+    if (d->comparable && !d->identical) say_outside(r, d, &b);
     say_gates(r, d, &b);
     gp_inputs_say(r, &d->strings, d->inputs.at, d->inputs.n, true);
     for (size_t i = 0; i < d->reasons.n; i++) {

@@ -269,7 +269,7 @@ static void say_rest(struct gp_report *r, const struct gp_hta *h, struct gp_buf 
         if (p->kind != GP_PART_STEPS) gp_hta_add_breakdown(&rest, &p->b);
     }
     if (!devices) return;
-    gp_buf_puts(b, "Outside of the steps:");
+    gp_buf_puts(b, "Outside the steps:");
     bool any = false;
     for (int kind = GP_PART_START_UP; kind <= GP_PART_AFTER; kind++) {
         if (kind == GP_PART_STEPS || !of[kind].span_ns) continue;

@@ -57,25 +57,16 @@ static void write_folded(void *answer, struct gp_output *to)
     gp_memory_folded(to, a->m);
 }
 
-/* "a.pickle", "a.pickle and 2 more". */
-static void put_inputs(struct gp_buf *b, const struct gp_memory *m)
-{
-    if (m->inputs.n) gp_buf_puts(b, gp_memory_str(m, m->inputs.at[0].path));
-    if (m->inputs.n > 1) gp_buf_printf(b, " and %zu more", m->inputs.n - 1);
-}
-
 static void write_html(void *answer, struct gp_output *to)
 {
     const struct gp_memory_answer *a = answer;
-    struct gp_buf b = {0}, input = {0};
-    put_inputs(&input, a->m);
+    struct gp_buf b = {0};
     gp_memory_html_write(&b, a->m,
-                         &(struct gp_memory_html_opts){.input = gp_buf_str(&input),
+                         &(struct gp_memory_html_opts){.input = a->input,
                                                        .options = a->options,
                                                        .flame = a->flame,
                                                        .timeline = a->timeline,
                                                        .top = a->top});
-    gp_buf_release(&input);
     gp_answer_put(to, &b);
 }
 

@@ -42,7 +42,7 @@ test_expect_success 'what is said first is about the steps, the rest is one line
     trace-hta $started >out && tr "\n" " " <out >line &&
     head -n 1 out | grep -F "The GPU in 5 steps, 4.30 ms: computing 34.9%, idle 65.1% (2.80 ms)." &&
     grep -F "A step takes 1.00 ms (mean of 4 whole steps; median 1.00 ms, 1.00 ms to 1.00 ms)." line &&
-    grep -F "Outside of the steps: 10.1 ms before them, 5.00 ms of warm-up, 10.8 ms after them; idle 94.6%." line &&
+    grep -F "Outside the steps: 10.1 ms before them, 5.00 ms of warm-up, 10.8 ms after them; idle 94.6%." line &&
     grep -E "^  start-up, before the first step +- +10.1 ms +9.95%" out &&
     grep -E "^  warm-up steps +1 +5.00 ms +6.00%" out &&
     grep -E "^  steps +5 +4.30 ms +34.9%" out &&
@@ -53,7 +53,7 @@ test_expect_success 'what is said first is about the steps, the rest is one line
 test_expect_success '--whole is about everything' '
     trace-hta --whole $started >out &&
     head -n 1 out | grep -F "The GPU over 30.1 ms: computing 9.63%, idle 90.4% (27.2 ms)." &&
-    ! grep -F "Outside of the steps" out && grep -E "^  teardown +compute +1 " out
+    ! grep -F "Outside the steps" out && grep -E "^  teardown +compute +1 " out
 '
 
 test_expect_success 'JSON and CSV keep their figures of everything, with the parts beside them' '

@@ -614,19 +614,46 @@ static void a_plain_file_lends_its_descriptor(void **state)
     gp_buf_release(&packed);
 }
 
-static void sizes_are_known_of_plain_files(void **state)
+static void sizes_are_known_of_files(void **state)
 {
     (void)state;
     write_file("0123456789", 10);
     assert_int_equal(gp_input_total(path), 10);
-    struct gp_buf packed = {0};
-    put_gzip(&packed, "0123456789", 10, 1);
-    write_file(packed.data, packed.n);
-    gp_buf_release(&packed);
-    assert_int_equal(gp_input_total(path), 0);
     assert_int_equal(gp_input_total("-"), 0);
     assert_int_equal(gp_input_total("/dev/null"), 0);
     assert_int_equal(gp_input_total("/no/such/file"), 0);
+}
+
+/* Progress counts compressed bytes: it never goes back, and ends with the size of the file. */
+static void how_much_is_read_is_known_of_compressed_files(void **state)
+{
+    (void)state;
+    enum { TEXT = 6 << 20, STEP = 100000 };
+    static char text[TEXT], got[STEP];
+    struct gp_buf packed = {0};
+    struct gp_err err;
+    for (size_t i = 0; i < TEXT; i++) text[i] = (char)(i * i >> 7);
+    put_gzip(&packed, text, TEXT, 1);
+    write_file(packed.data, packed.n);
+    for (int threads = 1; threads <= 2; threads++) {
+        struct gp_input *in = gp_input_open(path, threads, &err);
+        uint64_t last = 0, between = 0;
+        assert_non_null(in);
+        while (gp_input_read(in, got, STEP) == STEP) {
+            uint64_t now = gp_input_done(in, 0);
+            assert_true(now >= last);
+            between += now > 0 && now < packed.n;
+            last = now;
+        }
+        assert_true(between > 0);
+        assert_int_equal(gp_input_done(in, 0), packed.n);
+        gp_input_close(in);
+    }
+    write_file(text, STEP);
+    struct gp_input *in = gp_input_open(path, 1, &err);
+    assert_int_equal(gp_input_done(in, 1234), 1234);
+    gp_input_close(in);
+    gp_buf_release(&packed);
 }
 
 static void standard_input_that_was_read_from_is_not_lent(void **state)
@@ -701,7 +728,8 @@ int main(void)
         cmocka_unit_test(closing_early_ends_a_thread_that_waits_for_input),
         cmocka_unit_test(closing_early_ends_a_thread_that_is_far_ahead),
         cmocka_unit_test(a_plain_file_lends_its_descriptor),
-        cmocka_unit_test(sizes_are_known_of_plain_files),
+        cmocka_unit_test(sizes_are_known_of_files),
+        cmocka_unit_test(how_much_is_read_is_known_of_compressed_files),
         cmocka_unit_test(standard_input_that_was_read_from_is_not_lent),
         cmocka_unit_test(what_cannot_be_read_is_told_with_its_name),
         cmocka_unit_test(a_read_error_is_told_after_the_end),
