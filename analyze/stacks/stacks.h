@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "analyze/stacks/calltree.h"
+#include "analyze/view/steps_device.h"
 #include "formats/base/err.h"
 #include "formats/base/intern.h"
 #include "formats/base/vec.h"
@@ -82,6 +83,7 @@ struct gp_stacks_stats {
     /* with opts.steps, sums over devices: steps, their time, and the time outside of them */
     uint64_t steps;
     int64_t steps_ns, outside_ns;
+    struct gp_step_stretch slowest; /* of the device whose steps take the longest */
 };
 
 /* Where work ran; -1: not known. */

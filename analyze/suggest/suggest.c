@@ -256,6 +256,7 @@ static int64_t step_length(struct gp_rule_ctx *c)
     gp_device_steps_find(&steps, &sharing, c->v, &c->v->devices.at[c->device], c->p->program);
     struct gp_step_stretch w = gp_device_steps_window(&steps);
     c->s->step.timed = (uint32_t)w.timed;
+    c->s->step.whole = w.whole > 0;
     c->s->step.median_ns = w.median_ns;
     gp_device_steps_release(&steps);
     gp_step_sharing_release(&sharing);

@@ -157,7 +157,8 @@ struct gp_suggest_step {
     int32_t rank;
     gp_sid first;            /* name of the first, 0: none */
     int64_t step_ns;         /* wall time: the step time of all tools (view/steps_device.h) */
-    uint32_t timed;          /* whole steps that it is the mean of; 0: no steps */
+    uint32_t timed;          /* steps that it is the mean of; 0: no steps */
+    bool whole;              /* these are whole, not cut by the edge of the trace */
     int64_t median_ns;       /* of the same */
     int64_t busy_ns, gpu_ns; /* union, and sum of durations, of the device that works most */
     int64_t idle_ns[GP_IDLE_CAUSE_COUNT];

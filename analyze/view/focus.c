@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/view/steps_device.h"
 
 struct span {
     int64_t begin_ns, end_ns;
@@ -36,6 +35,7 @@ static struct span *find_spans(struct gp_focus *f, const struct gp_view *v, cons
             int64_t all_ns = spans[i].end_ns - spans[i].begin_ns;
             spans[i] = (struct span){window.begin_ns, window.end_ns, true};
             f->windows++;
+            if (window.mean_ns > f->slowest.mean_ns) f->slowest = window;
             f->steps += window.end - window.first;
             f->span_ns += window.end_ns - window.begin_ns;
             f->outside_ns += all_ns - (window.end_ns - window.begin_ns);

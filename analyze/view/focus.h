@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include "analyze/view/steps.h"
+#include "analyze/view/steps_device.h"
 #include "analyze/view/view.h"
 
 struct gp_focus {
@@ -22,6 +23,7 @@ struct gp_focus {
     size_t windows;     /* devices with a step window */
     size_t steps;       /* steps in the windows of all devices */
     int64_t span_ns;    /* of the windows of all devices */
+    struct gp_step_stretch slowest; /* the window of the device whose steps take the longest */
     int64_t outside_ns; /* of the devices with windows: the rest of their spans */
     uint64_t left_out;  /* GPU events */
 };

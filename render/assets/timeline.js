@@ -217,7 +217,7 @@ function run(data) {
       gp.say(`idle gap ${gapAt + 1} of ${gaps.length}, ${gp.ns(g.t1 - g.t0)}${g.causes.length ? ", " + g.causes[0].text : ""}`);
     },
     slow(by) {
-      slowSteps ??= data.steps.filter((s) => !s.partial).sort((a, b) => b.t1 - b.t0 - a.t1 + a.t0);
+      slowSteps ??= data.steps.filter((s) => !s.partial && !s.warm_up).sort((a, b) => b.t1 - b.t0 - a.t1 + a.t0);
       if (!slowSteps.length) return void gp.say("no steps were found");
       stepAt = (stepAt + by + slowSteps.length) % slowSteps.length;
       const s = slowSteps[stepAt];

@@ -35,7 +35,7 @@
 //   value[i] holds from start[i] to start[i + 1]; joined: several samples became one, the highest
 // data.devices[]     {name, group, idle: track or null, streams: [track], t0, t1}: first to last event of the GPU
 // data.causes[]      {name, text} of idle time; data.causeOf(nameId): index into it
-// data.steps[]       {name, t0, t1, device, partial}, by device and time; data.findings[] {id, text, where, t0, t1}: t0 null
+// data.steps[]       {name, t0, t1, device, partial, warm_up}, by device and time; data.findings[] {id, text, where, t0, t1}: t0 null
 //                    if it has no place in the timeline
 //
 // ---- questions ----
@@ -758,7 +758,7 @@ class Data {
 
   slowest() {
     let best = null;
-    for (const s of this.steps) if (!s.partial && (!best || s.t1 - s.t0 > best.t1 - best.t0)) best = s;
+    for (const s of this.steps) if (!s.partial && !s.warm_up && (!best || s.t1 - s.t0 > best.t1 - best.t0)) best = s;
     return best;
   }
 }

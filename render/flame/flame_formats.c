@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "analyze/stacks/idle_causes.h"
 #include "formats/base/count.h"
 #include "formats/base/scale.h"
@@ -11,6 +12,7 @@
 #include "render/flame/hatchet_write.h"
 #include "render/flame/pprof_write.h"
 #include "render/flame/speedscope_write.h"
+#include "render/report/step_time.h"
 
 /* ---- weights ---- */
 
@@ -61,17 +63,24 @@ static void put_causes(struct gp_buf *b, const struct gp_flame *flame)
     }
 }
 
-/* "in 5 steps, 4.30 ms; 25.8 ms outside of them left out": sums over devices. */
+/* "in 5 steps, 4.30 ms of 30.1 ms (--whole: all); a step takes 860 us (mean of 4 whole steps; median 850 us)": the first two
+ * times are sums over devices. */
 static void put_steps(struct gp_buf *note, const struct gp_stacks_stats *st)
 {
+    const struct gp_step_stretch *s = &st->slowest;
     gp_buf_puts(note, "in ");
     gp_scale_put_count(note, st->steps);
     gp_buf_puts(note, st->steps == 1 ? " step, " : " steps, ");
     gp_scale_put(note, GP_UNIT_NS, st->steps_ns);
-    if (!st->outside_ns) return;
-    gp_buf_puts(note, "; ");
-    gp_scale_put(note, GP_UNIT_NS, st->outside_ns);
-    gp_buf_puts(note, " outside of them left out (--whole)");
+    if (st->outside_ns) {
+        gp_buf_puts(note, " of ");
+        gp_scale_put(note, GP_UNIT_NS, gp_add_saturated(st->steps_ns, st->outside_ns));
+        gp_buf_puts(note, " (--whole: all)");
+    }
+    if (!s->whole) return;
+    gp_buf_puts(note, "; a step takes ");
+    gp_step_time_put(note, s->mean_ns, s->median_ns, s->timed, true);
+    gp_buf_putc(note, ')');
 }
 
 /* Further facts about a tree, in a few words; NULL: none. */

@@ -1,5 +1,5 @@
 /* hta_sums.h -- derived figures that reports show of a finished gp_hta: sums over its rows, all devices
- * together, steps of a device, pieces of a path by name. Reads only the answer.
+ * together, pieces of a path by name. Reads only the answer.
  *
  *     struct gp_hta_totals all = gp_hta_totals(&h);
  *     gp_pct(all.b.idle_ns, all.b.span_ns)
@@ -8,6 +8,7 @@
 #define GP_RENDER_HTA_SUMS_H
 
 #include "analyze/hta/hta.h"
+#include "analyze/hta/hta_spread.h"
 
 /* All devices together; times are sums over the devices. */
 struct gp_hta_totals {
@@ -16,24 +17,6 @@ struct gp_hta_totals {
     size_t devices, ranks;
 };
 struct gp_hta_totals gp_hta_totals(const struct gp_hta *h);
-/* Add the figures of B to TO, which keeps its begin and end. */
-void gp_hta_add_breakdown(struct gp_breakdown *to, const struct gp_breakdown *b);
-
-/* The steps of one device; figures are of the whole steps, which the edge of the trace does not cut, without or with
- * warm-up, or of all steps if there are none of these. */
-struct gp_step_spread {
-    const struct gp_hta_step *first; /* of COUNT in a row: all steps of the device */
-    size_t count, used;              /* all; those that the figures are of */
-    size_t cut, warm_up;             /* of all */
-    int64_t step_ns;                 /* THE step time: the mean, rounded down */
-    int64_t median_ns;               /* of the GPU windows; the lower one of two */
-    double mean_ns, stddev_ns;       /* divided by the number of steps */
-    const struct gp_hta_step *fastest, *slowest;
-    struct gp_breakdown sum; /* of the used ones */
-};
-typedef GP_VEC(struct gp_step_spread) gp_step_spreads;
-/* Append one for each device that has steps. */
-void gp_hta_step_spreads(const struct gp_hta *h, bool warm_up, gp_step_spreads *out);
 
 /* Culprits of all devices together, most idle time first. */
 typedef GP_VEC(struct gp_idle_culprit) gp_idle_culprits;

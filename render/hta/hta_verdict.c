@@ -5,6 +5,7 @@
 #include "formats/base/scale.h"
 #include "render/draw/text.h"
 #include "render/report/quality_text.h"
+#include "render/report/step_time.h"
 
 enum { RANK_GROUPS = 8, NAME_COLUMNS = 44, SLOW_MOST = 3, SKIPS_SHOWN = 3 };
 
@@ -224,36 +225,20 @@ static void say_idle(struct gp_report *r, const struct gp_hta *h, const struct g
 /* The step time of the device whose steps are the longest. */
 static void say_steps(struct gp_report *r, const struct gp_hta *h, struct gp_buf *b)
 {
-    gp_step_spreads all = {0};
-    gp_hta_step_spreads(h, false, &all);
-    const struct gp_step_spread *s = NULL;
-    for (size_t i = 0; i < all.n; i++)
-        if (!s || all.at[i].step_ns > s->step_ns) s = &all.at[i];
-    bool whole = s && s->used && !s->fastest->partial;
-    if (whole) {
-        gp_buf_puts(b, "A step takes ");
-        gp_scale_put(b, GP_UNIT_NS, s->step_ns);
-        if (all.n > 1 && s->first->rank >= 0)
-            gp_buf_printf(b, " on rank %" PRId32 ", the slowest", s->first->rank);
-        gp_buf_puts(b, s->used > 1 ? " (mean of " : " (");
-        gp_scale_put_count(b, s->used);
-        gp_buf_puts(b, s->used > 1 ? " whole steps; " : " whole step");
-    }
-    if (whole && s->used > 2) {
-        gp_buf_puts(b, "median ");
-        gp_scale_put(b, GP_UNIT_NS, s->median_ns);
-        gp_buf_puts(b, ", ");
-    }
-    if (whole && s->used > 1) {
-        gp_scale_put(b, GP_UNIT_NS, s->fastest->b.span_ns);
+    struct gp_step_spread s;
+    if (!gp_hta_step_time(h, &s)) return;
+    gp_buf_puts(b, "A step takes ");
+    gp_step_time_put(b, s.step_ns, s.median_ns, s.used, true);
+    if (s.used > 1) {
+        gp_buf_puts(b, s.used > 2 ? ", " : "; ");
+        gp_scale_put(b, GP_UNIT_NS, s.fastest->b.span_ns);
         gp_buf_puts(b, " to ");
-        gp_scale_put(b, GP_UNIT_NS, s->slowest->b.span_ns);
+        gp_scale_put(b, GP_UNIT_NS, s.slowest->b.span_ns);
     }
-    if (whole) {
-        gp_buf_puts(b, ").");
-        put_verdict(r, GP_TONE_PLAIN, b);
-    }
-    GP_VEC_FREE(&all);
+    gp_buf_putc(b, ')');
+    if (s.first->rank >= 0 && h->devices.n > 1) gp_buf_printf(b, " on rank %" PRId32 ", the slowest", s.first->rank);
+    gp_buf_putc(b, '.');
+    put_verdict(r, GP_TONE_PLAIN, b);
 }
 
 /* What the answer is not about, in one line. */

@@ -4,6 +4,7 @@
 #include "formats/base/scale.h"
 #include "render/report/quality_text.h"
 #include "render/report/report_text.h"
+#include "render/report/step_time.h"
 #include "render/draw/text.h"
 
 enum { INDENT = 4 };
@@ -120,11 +121,7 @@ static void tell_step(struct gp_report *r, const struct gp_suggest *s, bool thre
     struct gp_buf b = {0};
     if (s->step.found) {
         gp_buf_puts(&b, "A step takes ");
-        put_ns(&b, s->step.step_ns);
-        if (s->step.timed > 1) gp_buf_printf(&b, " (mean of %u whole steps", s->step.timed);
-        else gp_buf_puts(&b, s->step.steps > 1 ? " (1 whole step" : " (the only step");
-        if (s->step.timed > 2) gp_buf_puts(&b, "; median ");
-        if (s->step.timed > 2) put_ns(&b, s->step.median_ns);
+        gp_step_time_put(&b, s->step.step_ns, s->step.median_ns, s->step.timed, s->step.whole);
         gp_buf_puts(&b, s->step.warm_up ? ", without the warm-up)" : ")");
     } else {
         gp_buf_puts(&b, "The trace takes ");

@@ -2,10 +2,12 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "analyze/hta/hta_spread.h"
 #include "analyze/names/names.h"
 #include "analyze/view/activity.h"
 #include "formats/base/scale.h"
 #include "formats/writer.h"
+#include "render/report/step_time.h"
 #include "render/timeline/timeline_html.h"
 #include "render/timeline/timeline_svg.h"
 
@@ -29,16 +31,25 @@ void gp_timeline_put_activity(struct gp_buf *b, const struct gp_timeline_answer 
         end = an->view.end_ns < end ? an->view.end_ns : end;
     }
     int64_t whole = end > begin ? end - begin : 0;
+    struct gp_step_spread step;
+    bool steps = gp_hta_step_time(an->l->hta, &step);
+    if (steps) {
+        gp_buf_puts(b, "a step takes ");
+        gp_step_time_put(b, step.step_ns, step.median_ns, step.used, true);
+        gp_buf_puts(b, "); ");
+    }
     if (an->open.begin_ns < an->open.end_ns) {
         begin = an->open.begin_ns;
         end = an->open.end_ns;
-        gp_buf_puts(b, "the steps take ");
+        gp_buf_puts(b, "the steps, with their host time, take ");
     }
     struct gp_activity a = gp_activity_of(an->v, begin, end > begin ? end : begin);
     gp_scale_put(b, GP_UNIT_NS, a.span_ns);
     if (an->open.begin_ns < an->open.end_ns) {
         gp_buf_puts(b, " of ");
         gp_scale_put(b, GP_UNIT_NS, whole);
+    } else if (steps) {
+        gp_buf_puts(b, " in all");
     }
     if (!has_activity(an->t)) return;
     put_share(b, ": CPU active ", a.cpu_ns, &a);

@@ -261,7 +261,9 @@ static void put_steps(struct gp_buf *b, const struct gp_timeline *tl)
                 put_time(b, "t1", tl, gp_lanes_start(l, e) + gp_lanes_dur(l, e));
                 put_i64(b, "device", device);
                 put_key(b, "partial");
-                gp_buf_puts(b, s->partial ? "true}" : "false}");
+                gp_buf_puts(b, s->partial ? "true" : "false");
+                put_key(b, "warm_up");
+                gp_buf_puts(b, s->warm_up ? "true}" : "false}");
             }
     }
     gp_buf_putc(b, ']');
@@ -283,7 +285,8 @@ static const struct gp_idle_culprit *place_of(const struct gp_hta *h, const char
 
 static void put_findings(struct gp_buf *b, const struct gp_timeline *tl)
 {
-    const struct gp_hta *h = tl->l->hta;
+    bool steps = tl->opts.open.end_ns > tl->opts.open.begin_ns; /* what the page opens on */
+    const struct gp_hta *h = gp_hta_about(tl->l->hta, !steps);
     open_list(b, "findings");
     for (size_t i = 0; i < h->findings.n; i++) {
         const struct gp_finding *f = &h->findings.at[i];

@@ -56,7 +56,7 @@ held() { node "$dump" "$1" | awk -F'\t' '$1 != "counter" { print $2 "\t" $3 "\t"
 test_expect_success 'one page, and one line that says how much of the time was used' '
     trace2timeline steps.json >page.html 2>err &&
     head -n 1 page.html | grep -i "<!doctype html>" &&
-    echo "trace2timeline: steps.json: 200 µs: CPU active 40.0%, GPU active 30.0%, both 10.0%" >expect &&
+    echo "trace2timeline: steps.json: a step takes 100 µs (1 whole step); 200 µs in all: CPU active 40.0%, GPU active 30.0%, both 10.0%" >expect &&
     test_cmp expect err
 '
 
