@@ -16,7 +16,7 @@ static const struct gp_option options[] = {
     {0, "per", "kernel|range|launch",
      "one row per kernel with its grid and block, per range, or per launch (default: kernel)", GP_OPT_CHOICE,
      offsetof(struct opts, per)},
-    {0, "metric", "NAME[,NAME...]", "report only these metrics, with or without rollup, value by value",
+    {0, "metric", "NAME[,NAME...]", "list every value of only these metrics, named with or without rollup",
      GP_OPT_STRING, offsetof(struct opts, metric)},
     {0, "reduce", "sum|mean|min|max", "report only this statistic of each metric; percentages have no sum",
      GP_OPT_CHOICE, offsetof(struct opts, reduce)},
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 {
     struct gp_tool tool = {
         .name = "trace-metrics",
-        .summary = "report what hardware counters say of the kernels and ranges of a trace",
+        .summary = "report the hardware counters of kernels and ranges in a trace",
         .operands = "[FILE]",
         .example = "gpuprof-collect --metrics basic -o app.trace ./app && trace-metrics app.trace\n"
                    "trace-metrics --per range --top 0 app.trace\n"

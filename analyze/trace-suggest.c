@@ -45,7 +45,7 @@ static const struct gp_option options[] = {
      GP_OPT_STRING, offsetof(struct opts, counters)},
     {0, "three-regimes", NULL, "distinguish only overhead, memory and compute", GP_OPT_FLAG,
      offsetof(struct opts, three_regimes)},
-    GP_OPTION_TOP("maximum number of kernels in the regimes of JSON, 0 for all (default: 20)"),
+    GP_OPTION_TOP("maximum number of kernels listed in JSON, 0 for all (default: 20)"),
     GP_OPTION_ALLOW_EMPTY,
     GP_OPTION_WIDTH,
     GP_OPTIONS_COMMON,

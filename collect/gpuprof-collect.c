@@ -50,7 +50,7 @@ static const struct gp_option options[] = {
     {0, "last", "TIME", "keep only the last TIME, until the command ends or --dump", GP_OPT_SECONDS,
      offsetof(struct gp_collect_opts, last_ns)},
     {0, "dump", "WHEN",
-     "write what --last holds on SIGUSR1, SIGUSR2, or idle:TIME, after so long without GPU work",
+     "write what --last holds at SIGUSR1 or SIGUSR2, or after TIME without GPU work (idle:TIME)",
      GP_OPT_STRING, offsetof(struct gp_collect_opts, dump)},
     {0, "metrics-file", "FILE", "write sums of the recording to FILE every 5 s, for Prometheus (OpenMetrics)",
      GP_OPT_STRING, offsetof(struct gp_collect_opts, metrics_file)},
@@ -70,15 +70,15 @@ static const struct gp_option options[] = {
      GP_OPT_FLAG, offsetof(struct gp_collect_opts, hub)},
     GP_COLLECT_METRICS_OPTIONS,
     {0, "calibrate", "quick|full",
-     "measure what the device can do instead of running a command: a document to standard output or FILE, "
-     "a table to the terminal (default: quick)",
+     "measure the limits of the device instead of running a command; write JSON to standard output or FILE, "
+     "and a table to the terminal (default: quick)",
      GP_OPT_MAYBE, offsetof(struct opts, measure.calibrate)},
     {0, "compare", "FILE|sheet|siblings",
-     "with --calibrate: exit 1 if a figure is lower than that of a document, of the data sheet, or of "
-     "the other devices",
+     "with --calibrate: exit with 1 if a figure is lower than in FILE, in the data sheet, or on the other "
+     "devices",
      GP_OPT_STRING, offsetof(struct opts, measure.compare)},
-    {0, "tolerance", "PERCENT", "with --compare: by how much (default: 5%)", GP_OPT_PERCENT,
-     offsetof(struct opts, measure.tolerance)},
+    {0, "tolerance", "PERCENT", "with --compare: how much lower a figure may be (default: 5%)",
+     GP_OPT_PERCENT, offsetof(struct opts, measure.tolerance)},
     {0, "device", "LIST", "with --calibrate and --op: only these devices (default: all; --op: 0)",
      GP_OPT_STRING, offsetof(struct opts, measure.device)},
     {0, "force", NULL,

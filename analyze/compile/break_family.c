@@ -6,7 +6,7 @@
 
 static const char check_breaks[] = "run again with TORCH_TRACE and compare: the break is gone";
 static const char check_sync[] =
-    "the break is gone, and a GPU trace has no cudaStreamSynchronize at this place any more";
+    "the break is gone, and a GPU trace no longer has cudaStreamSynchronize at this place";
 static const char check_recompiles[] = "run again with TORCH_TRACE: the function is compiled once or twice";
 
 const struct gp_break_family_row gp_break_families[GP_BREAK_FAMILY_COUNT] = {
@@ -91,12 +91,12 @@ const struct gp_break_family_row gp_break_families[GP_BREAK_FAMILY_COUNT] = {
     [GP_FAMILY_BACKEND] = {"backend", "no fake implementation", "register one",
                            "Register a fake implementation of the operator (torch.library.register_fake)",
                            check_breaks, "medium"},
-    [GP_FAMILY_COMPILER] =
-        {"compiler", "compiler failure", "leave it out",
-         "Leave the function out with torch.compiler.disable; report the failure with the lines of the log",
-         check_breaks, "small"},
+    [GP_FAMILY_COMPILER] = {"compiler", "compiler failure", "leave it out",
+                            "Exclude the function with torch.compiler.disable, and report the failure with "
+                            "these lines of the log",
+                            check_breaks, "small"},
     [GP_FAMILY_OTHER] = {"other", "not supported", "see its hint",
-                         "See the hint of the log; otherwise move the line out of the compiled function",
+                         "See the hint in the log; otherwise move the line out of the compiled function",
                          check_breaks, "medium"},
 };
 

@@ -210,17 +210,19 @@ static void note_steps(struct gp_diff *d, int side)
     const struct gp_diff_side *s = &d->side[side];
     const char *name = side == GP_DIFF_BASE ? "baseline" : "current trace";
     if (s->steps_other)
-        gp_diff_note(d, "other_program",
-                     "%u of %u steps of the %s ran different kernels from most and are left out",
+        gp_diff_note(d, "other_program", "%u of %u steps of the %s are left out: they ran different kernels",
                      s->steps_other, s->steps_found, name);
     if (s->steps_warm)
-        gp_diff_note(d, "warm_up", "the first %u step%s of the %s %s warm-up and left out", s->steps_warm,
+        gp_diff_note(d, "warm_up", "the first %u step%s of the %s %s left out as warm-up", s->steps_warm,
                      s->steps_warm == 1 ? "" : "s", name, s->steps_warm == 1 ? "is" : "are");
     if (s->steps_cut)
-        gp_diff_note(d, "cut", "%u step%s of the %s %s cut off by the edge of the trace and left out",
+        gp_diff_note(d, "cut", "%u step%s of the %s %s left out: the trace begins or ends inside",
                      s->steps_cut, s->steps_cut == 1 ? "" : "s", name, s->steps_cut == 1 ? "is" : "are");
     if (s->drifts)
-        gp_diff_note(d, "unsteady", "step times of the %s shift to another level, which means hide", name);
+        gp_diff_note(
+            d, "unsteady",
+            "step times of the %s change to another level during the recording, which their mean hides",
+            name);
 }
 
 static void find_drift(struct gp_diff_work *w, int side)
@@ -243,20 +245,20 @@ static void note_runs(struct gp_diff *d)
 {
     const struct gp_diff_metric *m = &d->metrics[GP_METRIC_STEP];
     if (d->identical || !m->known || m->refused || !m->d.within_run) return;
-    gp_diff_note(d, "one_run",
-                 "host-dependent times come from %u and %u run%s: they are reported but break no gate",
-                 d->side[GP_DIFF_BASE].runs, d->side[GP_DIFF_CUR].runs,
-                 d->side[GP_DIFF_CUR].runs == 1 && d->side[GP_DIFF_BASE].runs == 1 ? "" : "s");
+    gp_diff_note(
+        d, "one_run",
+        "step, idle and host times come from %u and %u run%s: they are reported, but cannot break a gate",
+        d->side[GP_DIFF_BASE].runs, d->side[GP_DIFF_CUR].runs,
+        d->side[GP_DIFF_CUR].runs == 1 && d->side[GP_DIFF_BASE].runs == 1 ? "" : "s");
     if (m->d.test == GP_BY_WAITS)
         gp_diff_note(d, "step_waits",
-                     "the step time is decided nevertheless: one side makes the GPU wait at calls that the "
-                     "other does not make; by how much depends on how fast the host is");
+                     "the step time is decided all the same: one side makes the GPU wait at calls that the "
+                     "other does not make; how long depends on the speed of the host");
     if (m->d.test != GP_BY_SEPARATION) return;
-    gp_diff_note(
-        d, "step_apart",
-        "the step time is decided nevertheless: all steps differ, and by more than the %.3g%% by which "
-        "runs of one program do",
-        d->step_bound_pct);
+    gp_diff_note(d, "step_apart",
+                 "the step time is decided all the same: all steps differ, and by more than the %.3g%% by "
+                 "which runs of one program differ",
+                 d->step_bound_pct);
 }
 
 /* Where a tenth of the GPU time is concerned. */

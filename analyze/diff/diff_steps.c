@@ -101,7 +101,7 @@ static void leave_out_others(struct choice *c)
             continue;
         }
         c->d->side[c->side].steps_other++;
-        note_step(c, s, false, "ran different kernels from most steps");
+        note_step(c, s, false, "ran other kernels than most steps");
     }
     c->left.n = n;
 }

@@ -467,7 +467,7 @@ void gp_slow_put(struct gp_buf *b, const struct gp_fleet *f, const struct gp_slo
     gp_buf_puts(b, f->by_device ? " more than the median GPU's " : " more than the median rank's ");
     put_ns(b, s->median_ns);
     if (link) {
-        gp_buf_puts(b, ". Nobody is late: its link is slow.");
+        gp_buf_puts(b, ". No rank is late, so its link is slow.");
         return;
     }
     gp_buf_printf(b, ". Cause: %s takes ", cause_text(s->cause));

@@ -118,7 +118,8 @@ static int end_reading(struct gp_front *f, const struct gp_trace *t, int failed)
         gp_cli_warn(f->tool, "%s: read through a temporary file, because %s needs seeks", t->input.path,
                     t->input.format);
     if (!failed && gp_trace_distorted(t) && !f->counters_only && !f->opts->common.quiet)
-        gp_cli_warn(f->tool, "%s: recorded while counters were read: times between launches mean nothing",
+        gp_cli_warn(f->tool,
+                    "%s: recorded while counters were read: the time between launches is meaningless",
                     t->input.path);
     return failed;
 }

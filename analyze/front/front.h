@@ -40,7 +40,7 @@ struct gp_front_opts {
     {0, "step-marker", "REGEX", "ranges to treat as steps (default: auto-detect)", GP_OPT_STRING,            \
         offsetof(struct gp_front_opts, step_marker)}
 #define GP_OPTION_CLASSES                                                                                    \
-    {0, "classes", "FILE", "file mapping kernel-name regexes to classes, as lines of REGEX CLASS",           \
+    {0, "classes", "FILE", "file with lines of REGEX CLASS, which give kernels their classes",           \
         GP_OPT_STRING, offsetof(struct gp_front_opts, classes)}
 #define GP_OPTION_TOP(help)                                                                                  \
     {'n', "top", "N", help, GP_OPT_UINT, offsetof(struct gp_front_opts, top)}

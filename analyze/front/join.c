@@ -87,11 +87,10 @@ static void report_shifts(const struct reading *r)
         gp_buf_release(&b);
     }
     if (apart && !o->quiet)
-        gp_cli_warn(
-            r->f->tool,
-            "%zu of %zu inputs were not recorded at the same time as %s: their first events are put at "
-            "the same time",
-            apart, r->f->n, r->f->paths[0]);
+        gp_cli_warn(r->f->tool,
+                    "%zu of %zu inputs were not recorded at the same time as %s: their first events are "
+                    "aligned instead",
+                    apart, r->f->n, r->f->paths[0]);
 }
 
 /* ---- all ---- */

@@ -233,7 +233,7 @@ static void find_exposed_communication(struct whole *w)
     if (!worth(w, w->exposed_communication_ns)) return;
     const struct gp_kernel_stat *k = largest_kernel(w->h, is_communication);
     struct gp_buf text = {0};
-    gp_buf_puts(&text, "Communication with no computation beside it took ");
+    gp_buf_puts(&text, "Communication not overlapped by computation took ");
     put_part(&text, w, w->exposed_communication_ns);
     gp_buf_puts(&text, "; ");
     gp_scale_put_share(&text, w->overlap_ns, w->overlap_ns + w->exposed_communication_ns);
@@ -249,7 +249,7 @@ static void find_exposed_memory(struct whole *w)
     for (size_t i = 0; i < w->h->copies.n; i++)
         if (w->h->copies.at[i].pageable) pageable_ns += w->h->copies.at[i].dur_ns;
     struct gp_buf text = {0};
-    gp_buf_puts(&text, "Copies and sets with nothing beside them took ");
+    gp_buf_puts(&text, "Copies and sets not overlapped by kernels took ");
     put_part(&text, w, w->exposed_memory_ns);
     if (pageable_ns) {
         gp_buf_puts(&text, "; copies from or to pageable memory took ");

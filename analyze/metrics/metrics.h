@@ -68,7 +68,7 @@ struct gp_metrics {
     struct gp_counters counters; /* where figures are among the columns */
     GP_VEC(gp_sid) chips;        /* in order of appearance */
     uint32_t passes;             /* the most that a launch was run */
-    bool distorted;              /* times between launches mean nothing */
+    bool distorted;              /* the time between launches is meaningless */
     uint64_t launches, launches_measured; /* of kernels */
     size_t left_out;                      /* groups beyond the top */
     bool joined;

@@ -46,7 +46,7 @@ struct gp_ranks_opts {
      offsetof(struct gp_ranks_opts, keep_going)},                                                            \
     {0, "max-skipped", "PCT", "fail if more than this share of the inputs is skipped (default: 100%)", GP_OPT_PERCENT,  \
      offsetof(struct gp_ranks_opts, max_skipped)},                                                           \
-    {0, "all-ranks", NULL, "keep every rank in full, whatever the size (default: of more than 32, some)",    \
+    {0, "all-ranks", NULL, "keep every rank in full (default: of more than 32 ranks, a selection)",    \
      GP_OPT_FLAG, offsetof(struct gp_ranks_opts, all_ranks)},                                                \
     {0, "save-partial", "FILE", "write a partial result for --merge to FILE, and no report", GP_OPT_STRING,  \
      offsetof(struct gp_ranks_opts, save_partial)},                                                          \

@@ -77,13 +77,23 @@ gp_sid gp_rule_text(struct gp_rule_ctx *c, const char *format, ...)
     return sid;
 }
 
-const char *gp_rule_ns(struct gp_rule_ctx *c, int64_t ns)
+static const char *scaled(struct gp_rule_ctx *c, enum gp_unit unit, int64_t value)
 {
     struct gp_buf b = {0};
-    gp_scale_put(&b, GP_UNIT_NS, ns > 0 ? ns : 0);
+    gp_scale_put(&b, unit, value > 0 ? value : 0);
     const char *text = gp_suggest_str(c->s, gp_intern(&c->s->strings, b.data, b.n));
     gp_buf_release(&b);
     return text;
+}
+
+const char *gp_rule_ns(struct gp_rule_ctx *c, int64_t ns)
+{
+    return scaled(c, GP_UNIT_NS, ns);
+}
+
+const char *gp_rule_size(struct gp_rule_ctx *c, int64_t bytes)
+{
+    return scaled(c, GP_UNIT_BYTES, bytes);
 }
 
 gp_sid gp_rule_label(struct gp_rule_ctx *c, enum gp_table table, gp_sid name)

@@ -47,7 +47,7 @@ static void ask_exposed_communication(struct gp_rule_ctx *c)
     s->current_ns = gp_rule_per_step(c, total);
     s->resource_high_ns = gp_rule_per_step(c, c->exposed_communication_ns);
     s->description = gp_rule_text(
-        c, "The GPU communicates for %s per step with no computation beside it (%.0f%% of the time)",
+        c, "The GPU communicates for %s per step without computing at the same time (%.0f%% of the time)",
         gp_rule_ns(c, s->resource_high_ns), exposed);
     s->action = gp_intern_cstr(
         &c->s->strings,
@@ -69,7 +69,7 @@ static void ask_exposed_communication(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_exposed_communication = {
     .name = "exposed_communication",
     .type = GP_SUGGEST_COMMUNICATION,
-    .summary = "communication with no kernel beside it",
+    .summary = "communication not overlapped by kernels",
     .needs = "kernel names",
     .threshold = "5% of the time",
     .guard = "the low end is nothing, as one rank does not show what part of it is waiting",

@@ -88,19 +88,17 @@ static void ask_pageable_copy(struct gp_rule_ctx *c)
     s->resource_low_ns = s->current_ns - gp_rule_per_step(c, bytes * 1000 / low);
     s->resource_high_ns = s->current_ns - gp_rule_per_step(c, bytes * 1000 / high);
     if (s->resource_low_ns < 0) s->resource_low_ns = 0;
-    int64_t times = gp_rule_per_step(c, count);
-    s->description = gp_rule_text(
-        c, "Pageable memory is copied %lld %s per step at %.2f GB/s, which takes %s%s%s", (long long)times,
-        times == 1 ? "time" : "times", copy_ns ? (double)bytes / (double)copy_ns : 0,
-        gp_rule_ns(c, s->current_ns), blocked_ns ? " and blocks the host for " : "",
-        blocked_ns ? gp_rule_ns(c, gp_rule_per_step(c, blocked_ns)) : "");
+    s->description = gp_rule_text(c, "Pageable memory is copied %s at %.2f GB/s, which takes %s%s%s",
+                                  gp_rule_times(c, count), copy_ns ? (double)bytes / (double)copy_ns : 0,
+                                  gp_rule_ns(c, s->current_ns), blocked_ns ? " and blocks the host for " : "",
+                                  blocked_ns ? gp_rule_ns(c, gp_rule_per_step(c, blocked_ns)) : "");
     s->action = gp_rule_text(
         c, "pin the memory (pin_memory=True in the DataLoader, tensor.pin_memory()) and copy with "
            "non_blocking=True");
     s->formula =
-        gp_rule_text(c, "%lld bytes at %lld to %lld GB/s%s, and no wait on the host",
-                     (long long)gp_rule_per_step(c, bytes), (long long)low / 1000, (long long)high / 1000,
-                     seen ? " (the rate of this trace's pinned copies)" : "");
+        gp_rule_text(c, "%s at %lld to %lld GB/s%s, and no wait on the host",
+                     gp_rule_size(c, gp_rule_per_step(c, bytes)), (long long)low / 1000,
+                     (long long)high / 1000, seen ? " (the rate of this trace's pinned copies)" : "");
     s->assumes = gp_rule_text(c, "the memory is pinned once, not for each copy");
     s->check = gp_rule_text(
         c, "record again and run trace-diff: expect copies named Pinned and less idle_blocking_call");
@@ -174,8 +172,8 @@ static void ask_synchronous_copy(struct gp_rule_ctx *c)
     s->operation = gp_rule_item_label(c, waited_copy(c, w.longest));
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, w.waited_ns);
     s->description = gp_rule_text(
-        c, "The host waits for copies %s (%lld bytes on average) and launches nothing meanwhile: %s per step",
-        gp_rule_times(c, w.count), (long long)(w.bytes / w.count), gp_rule_ns(c, s->current_ns));
+        c, "The host waits for copies %s (%s on average) and launches nothing meanwhile: %s per step",
+        gp_rule_times(c, w.count), gp_rule_size(c, w.bytes / w.count), gp_rule_ns(c, s->current_ns));
     s->action = gp_rule_text(
         c, w.to_host == w.count
                ? "copy to pinned memory with non_blocking=True, and wait for an event where the "
@@ -275,7 +273,7 @@ static void ask_copy_overlap(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_copy_overlap = {
     .name = "copy_overlap",
     .type = GP_SUGGEST_OVERLAP,
-    .summary = "pinned copies with nothing beside them",
+    .summary = "pinned copies not overlapped by kernels",
     .needs = "copies with bytes and kind of memory",
     .threshold = "2% of the time",
     .guard = "pageable copies, which cannot run beside anything; copies of at most 64 KB",
@@ -319,9 +317,9 @@ static void ask_small_of(struct gp_rule_ctx *c, gp_rule_match *direction, const 
         }
     }
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, dur);
-    s->description = gp_rule_text(c, "%lld copies per step %s move %lld byte%s each on average",
-                                  (long long)gp_rule_per_step(c, count), words, (long long)(bytes / count),
-                                  bytes / count == 1 ? "" : "s");
+    s->description =
+        gp_rule_text(c, "%lld copies per step %s move %s each on average",
+                     (long long)gp_rule_per_step(c, count), words, gp_rule_size(c, bytes / count));
     s->action = gp_rule_text(c, "pack the %lld small copies per step into one",
                              (long long)gp_rule_per_step(c, count));
     s->formula =

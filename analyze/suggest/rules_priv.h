@@ -177,6 +177,7 @@ gp_sid gp_rule_text(struct gp_rule_ctx *c, const char *format, ...) GP_PRINTF(2,
 const char *gp_rule_times(struct gp_rule_ctx *c, int64_t count);
 /* NS in human-readable form, interned in the strings of the answer, for the arguments of a text. */
 const char *gp_rule_ns(struct gp_rule_ctx *c, int64_t ns);
+const char *gp_rule_size(struct gp_rule_ctx *c, int64_t bytes); /* the same for "38.5 MB" */
 /* TOTAL over all steps, divided by their number and rounded. */
 int64_t gp_rule_per_step(const struct gp_rule_ctx *c, int64_t total);
 

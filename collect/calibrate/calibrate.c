@@ -114,8 +114,8 @@ static int refuse_unfit(struct work *w, struct gp_err *err)
         if (!gp_figures_unfit(f, why, sizeof why)) continue;
         if (!w->plan->force)
             return gp_fail(err, GP_E_IO, -1,
-                           "device %d, %s, is not measured: %s; --force measures it as it is", w->c->ids[i],
-                           f->device, why);
+                           "device %d, %s, is not measured: %s; use --force to measure it anyway",
+                           w->c->ids[i], f->device, why);
     }
     return 0;
 }
@@ -132,7 +132,7 @@ static int measure_ceilings(struct work *w, void (*say)(const char *message), st
     if (w->c->n > 1) say("measuring copies between devices");
     if (between_all(w, err)) return -1;
     if (!w->plan->full) return 0;
-    say("measuring what sustained load leaves of it, for 10 s");
+    say("measuring products under sustained load, for 10 s");
     return on_each(w, "soak", true, err);
 }
 

@@ -48,9 +48,9 @@ static int settle_base(const struct gp_calibrate_opts *o, const struct gp_calibr
 {
     *name = o->compare;
     if (!strcmp(o->compare, "sheet")) {
-        *name = "what can be attained of the data sheet";
+        *name = "attainable share of the data sheet";
         if (!gp_compare_sheet(base, c->devices[0].device))
-            return gp_fail(err, GP_E_USAGE, -1, "--compare sheet: no data sheet of '%s' is known",
+            return gp_fail(err, GP_E_USAGE, -1, "--compare sheet: no data sheet is known for '%s'",
                            c->devices[0].device);
     }
     if (!strcmp(o->compare, "siblings")) {

@@ -15,7 +15,7 @@ static const struct {
     {1, "invalid parameter"},
     {7, "refused in this state"},
     {26, "another profiler (DCGM?) holds them; \"dcgmi profile --pause\" frees them"},
-    {27, "refused in this combination; leave metrics of links (nvl, pcie, c2c) to a run of their own"},
+    {27, "refused in this combination; measure links (nvl, pcie, c2c) in a separate run"},
     {33, "not available on this virtual GPU"},
     {35, "not permitted (needs root, CAP_SYS_ADMIN or NVreg_RestrictProfilingToAdminUsers=0)"},
     {36, "another profiling API is in use in this process"},

@@ -118,10 +118,10 @@ static const struct {
     {"traffic",
      "time and traffic of device memory and the L2 cache: the cheapest, 0.06 ms per launch on an H200"},
     {"roofline", "time, traffic, operations of matrix units, and their peaks; roofline:TYPE for one type"},
-    {"roofline+", "the same, and the operations of ordinary units"},
+    {"roofline+", "the same, plus the operations of ordinary units"},
     {"memory", "traffic, hits and conflicts at each level of memory"},
     {"tensor", "operations of matrix units, by type"},
-    {"occupancy", "how full multiprocessors are, and how often they issue"},
+    {"occupancy", "occupancy of the multiprocessors, and how often they issue instructions"},
     {"stalls", "what warps wait for"},
 };
 

@@ -135,8 +135,8 @@ static void maybe_dump(struct gp_collect *c)
     if (!idle && !asked) return;
     gp_recorder_dump(c->recorder);
     if (idle) c->idle_since_ns = gp_recorder_gpu_ns(c->recorder);
-    c->say(idle ? "--dump: wrote what was kept: no GPU work has ended for a while"
-                : "--dump: wrote what was kept: signal received");
+    c->say(idle ? "--dump: wrote the kept events: no GPU work has ended for a while"
+                : "--dump: wrote the kept events: signal received");
 }
 
 /* Write the sums so far, whole or not at all; a file that cannot be written is reported once. */

@@ -78,7 +78,8 @@ static int set_control(struct gp_collect_plan *p, const struct gp_collect_opts *
     if (parse_trigger("--start", o->start, &start, err) || parse_trigger("--stop", o->stop, &stop, err))
         return -1;
     if (o->no_nvtx && (start.when == GP_WHEN_RANGE || stop.when == GP_WHEN_RANGE))
-        return gp_fail(err, GP_E_USAGE, -1, "--no-nvtx: a range cannot start or stop the recording then");
+        return gp_fail(err, GP_E_USAGE, -1,
+                       "--no-nvtx: without ranges, a range cannot start or stop the recording");
     gp_control_init(&p->control, &start, &stop, o->duration_ns);
     p->signals = gp_control_signals(&p->control);
     return 0;
@@ -131,7 +132,7 @@ static int set_metrics_per(struct gp_measure_opts *m, const char *per, bool no_n
     if (!per || !strcmp(per, "kernel")) return 0;
     m->per = GP_MEASURE_RANGES;
     if (no_nvtx)
-        return gp_fail(err, GP_E_USAGE, -1, "--no-nvtx: there are no ranges to read counters of then");
+        return gp_fail(err, GP_E_USAGE, -1, "--no-nvtx: without ranges, there are no counters per range");
     if (!strcmp(per, "range")) return 0;
     if (!gp_starts(per, "range:") || !per[6])
         return gp_fail(err, GP_E_USAGE, -1, "--metrics-per: '%s' is not one of kernel, range, range:NAME",

@@ -221,10 +221,13 @@ addEventListener("afterprint", () => {
   for (const d of folded) d.open = false;
 });
 
-// Which theme of the page is being read.
+// Which theme of the page is being read: where one ends and the next begins, the next.
 const links = new Map([...document.querySelectorAll("nav a")].map((a) => [a.hash.slice(1), a]));
+const inView = new Set();
 const seen = new IntersectionObserver((entries) => {
-  for (const e of entries) links.get(e.target.id)?.classList.toggle("here", e.isIntersecting);
+  for (const e of entries) inView[e.isIntersecting ? "add" : "delete"](e.target.id);
+  const here = [...links.keys()].filter((id) => inView.has(id)).pop();
+  for (const [id, link] of links) link.classList.toggle("here", id === here);
 }, { rootMargin: "-20% 0px -75% 0px" });
 for (const id of links.keys()) seen.observe(document.getElementById(id));
 })();

@@ -358,7 +358,7 @@ static void put_fusion(struct maker *m, struct gp_report_table *t)
     }
     if (f->kernels_eager >= 0 && f->kernels_compiled >= 0) {
         gp_buf_printf(&m->text,
-                      "%.0f eager, %.0f compiled: the only one of these numbers that says what was gained",
+                      "%.0f eager, %.0f compiled: the only one of these numbers that shows the gain",
                       f->kernels_eager, f->kernels_compiled);
         put_line(m, t, "kernels per step");
     }
@@ -426,7 +426,7 @@ static void add_kernels(struct maker *m)
     COLUMN(t, "kernel", "Kernel", GP_CELL_NAME, 0, NULL);
     COLUMN(t, "compile_id", "Compile", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "calls", "Calls", GP_CELL_COUNT, 0, "in the code of the graph");
-    COLUMN(t, "gpu_ns", "GPU per step", GP_CELL_NS, 0, "where the name is that of one kernel only");
+    COLUMN(t, "gpu_ns", "GPU per step", GP_CELL_NS, 0, "if only one kernel has this name");
     COLUMN(t, "compile_ns", "Compile", GP_CELL_NS, 0, "in a worker process");
     COLUMN(t, "operators_count", "Ops", GP_CELL_COUNT, 0, "ATen operators in it, before decomposition");
     COLUMN(t, "operators", "Operators", GP_CELL_NAME, GP_COLUMN_WIDE, NULL);

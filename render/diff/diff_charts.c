@@ -242,9 +242,8 @@ void gp_diff_chart_volcano(struct gp_svg *w, const struct gp_diff *d)
     if (n) {
         open_figure(w, "Size and certainty",
                     "each dot is an operation, sized by GPU time; what changed lies above the dashed line, "
-                    "outside the noise "
-                    "in grey, and is large enough to matter. What is counted is at the top, what is new or "
-                    "gone in its corners");
+                    "outside the grey band of noise, and is large enough to matter. Changed counts are at "
+                    "the top, new and removed operations in the corners");
         put_entry(w, "worse", "more time");
         put_entry(w, "better", "less time");
         put_entry(w, "same", "shown to be the same");

@@ -169,7 +169,7 @@ static void say_outside(struct gp_report *r, const struct gp_diff *d, struct gp_
 {
     const struct gp_diff_side *was = &d->side[GP_DIFF_BASE], *is = &d->side[GP_DIFF_CUR];
     if (outside_ns(was) <= was->recorded_ns / 100 && outside_ns(is) <= is->recorded_ns / 100) return;
-    gp_buf_puts(b, "Outside the steps, and not compared:");
+    gp_buf_puts(b, "Outside the steps, not compared:");
     put_outside(b, was, "baseline");
     gp_buf_putc(b, ';');
     put_outside(b, is, "current trace");

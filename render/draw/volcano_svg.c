@@ -182,7 +182,7 @@ static void draw_rows(struct plot *p)
         draw_text(p, "tick end", LEFT - 7, y + 4);
     }
     gp_buf_puts(&p->text, "q");
-    draw_text(p, "tick end", LEFT - 7, TOP - 2);
+    draw_text(p, "tick end", LEFT - 18, TOP - 2); /* clear of a dot in the corner */
 }
 
 /* What must be exceeded. */

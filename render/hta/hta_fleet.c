@@ -178,7 +178,7 @@ void gp_hta_table_slow(struct gp_hta_tables *m)
     if (!h->slow.at.n) return;
     struct gp_report_table *t = gp_report_add(m->r, "slow", "Who holds up the others");
     COLUMN(t, "what", "What", GP_CELL_TEXT, 0, NULL);
-    COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, "of a node its first one");
+    COLUMN(t, "rank", "Rank", GP_CELL_ID, 0, "for a node, its first rank");
     COLUMN(t, "ranks", "Ranks", GP_CELL_COUNT, GP_COLUMN_WIDE, NULL);
     COLUMN(t, "cause", "Cause", GP_CELL_TEXT, 0, NULL);
     COLUMN(t, "step_ns", "Per step", GP_CELL_NS, 0, "own time, or the kernel's");
@@ -336,9 +336,8 @@ static void put_caption(struct map *m)
     const char *what = "Own time of ranks by steps";
     gp_page_open(m->w, "figcaption", NULL);
     gp_page_element(m->w, "strong", NULL, what, strlen(what));
-    gp_buf_puts(&m->text,
-                " without what a rank only communicates; the darker, the longer than the median of the step "
-                "(2, 5, 10, 20, 50%)");
+    gp_buf_puts(&m->text, " without time that a rank only communicates; darker cells exceed the median of "
+                          "their step by more (2, 5, 10, 20, 50%)");
     if (f->row_shift) gp_buf_printf(&m->text, "; a row is the worst of %u ranks", 1u << f->row_shift);
     if (f->column_shift)
         gp_buf_printf(&m->text, "; a column is the worst of %u steps", 1u << f->column_shift);

@@ -267,7 +267,7 @@ static void put_communication(struct page *p)
     const struct gp_breakdown *b = &p->all.b;
     if (!b->communication_ns) return;
     open_figure(p, "Exposed communication",
-                "communication with no computing kernel beside it / time of the GPUs");
+                "communication not overlapped by computing kernels / time of the GPUs");
     put_share(p, b->exposed_communication_ns, b->span_ns);
     gp_scale_put_share(&p->text, b->overlap_ns, b->communication_ns);
     gp_buf_puts(&p->text, " of ");
@@ -280,7 +280,7 @@ static void put_memory_time(struct page *p)
 {
     const struct gp_breakdown *b = &p->all.b;
     if (gp_pct(b->exposed_memory_ns, b->span_ns) < 1) return;
-    open_figure(p, "Exposed copies", "copies and sets with no kernel beside them / time of the GPUs");
+    open_figure(p, "Exposed copies", "copies and sets not overlapped by kernels / time of the GPUs");
     put_share(p, b->exposed_memory_ns, b->span_ns);
     put_time(p, b->exposed_memory_ns);
     gp_buf_puts(&p->text, " of ");

@@ -173,11 +173,10 @@ static void put_curve(struct page *p, uint32_t device, const struct gp_memory_mo
     gp_page_open(&p->w, "figcaption", NULL);
     gp_memory_device_put(&p->text, p->m, d);
     gp_page_take(&p->w, &p->text, "strong", NULL);
-    gp_page_put(
-        &p->w, "span", NULL,
-        is_guessed(d)
-            ? " allocated bytes over time; what they hold is a guess from when they were made and freed"
-            : " allocated bytes over time");
+    gp_page_put(&p->w, "span", NULL,
+                is_guessed(d) ? " allocated bytes over time; the categories are guessed from when blocks "
+                                "were allocated and freed"
+                              : " allocated bytes over time");
     gp_svg_close(&p->w);
     put_legend(p, d, at);
     gp_memory_curve(&p->w, p->m, device, at);

@@ -75,13 +75,13 @@ static void put_devices(struct tables *t)
     if (!t->m->devices.n || (!t->several && !t->o->verbose)) return;
     struct gp_report_table *table = gp_report_add(t->r, "devices", "Devices");
     gp_report_column(table, "device", "Device", GP_CELL_TEXT, 0, NULL);
-    gp_report_column(table, "peak_bytes", "Peak", GP_CELL_BYTES, 0, "most that was allocated at one time");
+    gp_report_column(table, "peak_bytes", "Peak", GP_CELL_BYTES, 0, "most memory allocated at once");
     gp_report_column(table, "reserved_peak_bytes", "Reserved", GP_CELL_BYTES, 0,
-                     "most that was reserved of the device");
+                     "most memory reserved on the device");
     gp_report_column(table, "base_bytes", "Before", GP_CELL_BYTES, 0, "allocated before the history begins");
     gp_report_column(table, "end_bytes", "End", GP_CELL_BYTES, 0, "allocated at the end");
     gp_report_column(table, "allocations", "Allocations", GP_CELL_COUNT, 0, NULL);
-    gp_report_column(table, "frees", "Frees", GP_CELL_COUNT, 0, "of what the history allocated");
+    gp_report_column(table, "frees", "Frees", GP_CELL_COUNT, 0, "of blocks that the history allocated");
     gp_report_column(table, "history", "History", GP_CELL_TEXT, 0, "whole, tail, state or none");
     for (size_t i = 0; i < t->m->devices.n; i++) {
         const struct gp_memory_device *d = &t->m->devices.at[i];
@@ -103,11 +103,11 @@ static const char *title_of(const struct gp_memory *m)
 {
     switch (m->opts.at) {
     case GP_AT_END:
-        return "What was held at the end";
+        return "Memory held at the end";
     case GP_AT_OOM:
-        return "What was held when memory ran out";
+        return "Memory held when it ran out";
     case GP_AT_TIME:
-        return "What was held at that time";
+        return "Memory held at that time";
     default:
         return "What held the peak";
     }
@@ -153,11 +153,11 @@ static void put_holders(struct tables *t)
     gp_report_column(table, "blocks", "Blocks", GP_CELL_COUNT, 0, NULL);
     if (m->opts.by != GP_BY_CATEGORY)
         gp_report_column(table, "category", "Holds", GP_CELL_TEXT, 0,
-                         "with a question mark: a guess from when it was made and freed");
+                         "with a question mark: guessed from when it was allocated and freed");
     gp_report_column(table, "bytes", "Bytes", GP_CELL_BYTES, 0, "as the allocator rounds them");
     gp_report_column(table, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR | GP_COLUMN_SPARE,
                      "of what was allocated");
-    gp_report_column(table, "since", "Since", GP_CELL_TEXT, 0, "when the oldest of the blocks was made");
+    gp_report_column(table, "since", "Since", GP_CELL_TEXT, 0, "when the oldest of the blocks was allocated");
     for (size_t i = 0; i < m->named.n; i++) {
         const struct gp_memory_holder *h = &m->named.at[i];
         if (i && m->named.at[i - 1].device != h->device) row = 0;
@@ -365,7 +365,8 @@ static void put_lifetimes(struct tables *t)
                 table = add(t, "lifetimes", "How long blocks live");
                 table->detail = !t->o->verbose;
                 gp_report_column(table, "lifetime", "Lifetime", GP_CELL_TEXT, 0, NULL);
-                gp_report_column(table, "blocks", "Blocks", GP_CELL_COUNT, 0, "that were made and freed");
+                gp_report_column(table, "blocks", "Blocks", GP_CELL_COUNT, 0,
+                                 "that were allocated and freed");
                 gp_report_column(table, "bytes", "Bytes", GP_CELL_BYTES, 0, NULL);
             }
             put_device(t, table, d);

@@ -91,7 +91,7 @@ static void say_changes(struct gp_report *r, struct gp_buf *b, const struct gp_m
     if (!m->compared) return;
     for (size_t i = 0; i < m->holders.n; i++) now += m->holders.at[i].bytes;
     if (now == m->base_bytes) {
-        gp_buf_puts(b, "As much is held as in the base, ");
+        gp_buf_puts(b, "As much memory is held as in the base: ");
         put_bytes(b, now);
     } else {
         put_bytes(b, now);
@@ -139,7 +139,7 @@ static void say_oom(struct gp_report *r, struct gp_buf *b, const struct gp_memor
         gp_buf_puts(b, " were allocated and the device had ");
         put_bytes(b, o->device_free);
         gp_buf_puts(b, " free: ");
-        gp_buf_puts(b, o->verdict == GP_OOM_OTHERS ? "others hold the rest of the device"
+        gp_buf_puts(b, o->verdict == GP_OOM_OTHERS ? "other processes hold the rest of the device"
                                                    : "too large for the device");
         if (o->guessed)
             gp_buf_puts(b, " (a guess: the size of the device is not recorded; --device-memory states it)");
@@ -166,7 +166,7 @@ static void say_growth(struct gp_report *r, struct gp_buf *b, const struct gp_me
         gp_buf_printf(b, " per step (%lld block%s): ", (long long)g->blocks_per_step,
                       g->blocks_per_step == 1 ? "" : "s");
         put_name(b, m, d->sites.at[g->site].key);
-        gp_buf_printf(b, " allocates what is never freed, in %u of %u steps", (unsigned)g->rises,
+        gp_buf_printf(b, " allocates memory that is never freed, in %u of %u steps", (unsigned)g->rises,
                       (unsigned)g->steps);
         int64_t left = g->bytes_per_step > 0 ? (d->total_bytes - d->peak_bytes) / g->bytes_per_step : 0;
         if (left > 0 && left < STEPS_MOST) {
@@ -296,7 +296,7 @@ static void say_outside(struct gp_report *r, struct gp_buf *b, const struct gp_m
     for (size_t i = 0; i < m->outside.n; i++) sum += m->outside.at[i].bytes;
     if (!sum) return;
     put_bytes(b, sum);
-    gp_buf_puts(b, " lie outside the allocator, as the driver's records have it; most of it by ");
+    gp_buf_puts(b, " lie outside the allocator, according to the driver; most of it by ");
     put_name(b, m, m->outside.at[0].who);
     gp_buf_puts(b, ".");
     say(r, GP_TONE_PLAIN, b);

@@ -48,10 +48,9 @@ static void put_roofline(struct gp_svg *w, const struct gp_metrics *m, const str
     put(w, "h2", NULL, "Roofline, as measured");
     put(w, "p", NULL,
         "Each kernel has a circle for device memory, a square for the L2 cache and a triangle for L1, at the "
-        "operations per byte of that level. All are at the rate that the kernel reached. The farther they "
-        "are "
-        "apart, the more a cache saves. The lines are what the device can do: as gpuprof-collect --calibrate "
-        "measured it, or else the peaks that the counters report.");
+        "operations per byte of that level. All three are at the rate that the kernel reached; the farther "
+        "apart they are, the more the caches save. The lines are what the device can do: as gpuprof-collect "
+        "--calibrate measured it, or else the peaks that the counters report.");
     gp_page_graph(w, &drawn, "Roofline of the kernels at three levels of memory");
     put_left_out(w, shown, m->groups.n);
     gp_svg_close(w);

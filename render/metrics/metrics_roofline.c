@@ -6,6 +6,7 @@
 #include "analyze/names/names.h"
 #include "formats/base/str.h"
 #include "render/draw/canvas_svg.h"
+#include "render/draw/text.h"
 #include "render/metrics/metrics_tables.h"
 #include "render/page/chart_roofline.h"
 
@@ -298,13 +299,14 @@ static void put_point_name(struct plot *p, size_t at, int64_t left, int64_t righ
 {
     enum { NAME_MOST = 30, LETTER = 640, GAP = 900 };
     const struct point *q = &p->points[at];
-    struct gp_buf name = {0};
+    struct gp_buf name = {0}, label = {0};
     gp_metrics_put_name(&name, p->m, q->group);
-    if (p->m->groups.at[q->group].kernel) gp_name_kernel_label(&p->text, gp_buf_str(&name), name.n);
-    else gp_buf_put(&p->text, name.data, name.n);
+    if (p->m->groups.at[q->group].kernel) gp_name_kernel_label(&label, gp_buf_str(&name), name.n);
+    else gp_buf_put(&label, gp_buf_str(&name), name.n);
+    gp_text_fit_name(&p->text, gp_buf_str(&label), label.n, NAME_MOST);
+    gp_buf_release(&label);
     gp_buf_release(&name);
-    if (p->text.n > NAME_MOST) p->text.n = NAME_MOST;
-    int64_t wide = (int64_t)p->text.n * LETTER;
+    int64_t wide = (int64_t)gp_text_width(gp_buf_str(&p->text), p->text.n) * LETTER;
     bool after = has_room(p, at, right + GAP, right + GAP + wide, y);
     if (after || has_room(p, at, left - GAP - wide, left - GAP, y)) {
         p->named[p->n_named++] = y;

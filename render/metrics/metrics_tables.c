@@ -98,17 +98,17 @@ static void figure_columns(struct tables *k, struct gp_report_table *t, bool ran
     gp_report_column(t, "count", ranges ? "Times" : "Launches", GP_CELL_COUNT, 0,
                      "launches, measured or not");
     gp_report_column(t, "measured", "Measured", GP_CELL_COUNT, GP_COLUMN_WIDE,
-                     "launches with counters; all other columns are about these");
+                     "launches with counters; all other columns cover only these");
     gp_report_column(t, "time_ns", "GPU time", GP_CELL_NS, 0,
-                     "time on the GPU of the measured launches, as it was while counters were read");
+                     "GPU time of the measured launches while counters were read");
     if (k->m->joined)
         gp_report_column(t, "timing_ns", "Undistorted", GP_CELL_NS, 0,
                          "time of as many launches in the trace of --join");
     gp_report_column(t, "dram_bytes", "DRAM", GP_CELL_BYTES, 0,
                      "bytes read from and written to device memory");
-    gp_report_column(t, "dram_gbps", "DRAM rate", GP_CELL_GBPS, 0, "these bytes by the time");
+    gp_report_column(t, "dram_gbps", "DRAM rate", GP_CELL_GBPS, 0, "these bytes divided by the time");
     gp_report_column(t, "dram_pct", "of peak", GP_CELL_PCT, GP_COLUMN_SPARE,
-                     "of what the counters give as the peak");
+                     "share of the peak, as the counters give it");
     gp_report_column(t, "l2_bytes", "L2", GP_CELL_BYTES, GP_COLUMN_WIDE, "bytes through the L2 cache");
     gp_report_column(t, "l1_bytes", "L1", GP_CELL_BYTES, GP_COLUMN_WIDE, "bytes through the L1 caches");
     gp_report_column(t, "l2_hit_pct", "L2 hits", GP_CELL_PCT, GP_COLUMN_SPARE,
@@ -119,7 +119,7 @@ static void figure_columns(struct tables *k, struct gp_report_table *t, bool ran
                      "10^9 floating point operations, of the types that were counted");
     gp_report_column(t, "tflops", "TFLOP/s", GP_CELL_REAL, 0, "these by the time");
     gp_report_column(t, "flops_pct", "of peak", GP_CELL_PCT, GP_COLUMN_SPARE,
-                     "of what the counters give as the peak of that type");
+                     "share of the peak of that type, as the counters give it");
     gp_report_column(t, "intensity", "FLOP/B", GP_CELL_REAL, GP_COLUMN_SPARE,
                      "operations per byte of device memory");
     gp_report_column(t, "tensor_pct", "Tensor", GP_CELL_PCT, 0, "cycles in which the matrix units worked");
@@ -181,7 +181,7 @@ static void tell_values(struct tables *k, bool shown)
     const struct gp_metrics *m = k->m;
     struct gp_report_table *t = gp_report_add(k->r, "values", "Values");
     t->detail = !shown;
-    t->note = "sums only of what may be added; means of the others are weighted by the time of each launch";
+    t->note = "sums only where values can be added; other means are weighted by the time of each launch";
     gp_report_column(t, "name", what_groups_are(m), GP_CELL_NAME, 0, "full name");
     gp_report_column(t, "config", "Launch", GP_CELL_TEXT, GP_COLUMN_WIDE, "grid and block");
     gp_report_column(t, "metric", "Metric", GP_CELL_TEXT, 0, "name in PerfWorks");
@@ -259,11 +259,12 @@ static void tell_conditions(struct tables *k)
     for (size_t g = 0; g < m->groups.n; g++) by_mean |= m->groups.at[g].joined_by_mean;
     if (m->distorted)
         gp_report_note(k->r, GP_TONE_WARN,
-                       "recorded while counters were read: launches waited for each other, so times between "
-                       "them mean nothing");
+                       "recorded while counters were read: launches waited for each other, so the time "
+                       "between them is meaningless");
     if (by_mean)
-        gp_report_note(k->r, GP_TONE_WARN,
-                       "--join: some kernels have another number of launches there: their times are means");
+        gp_report_note(
+            k->r, GP_TONE_WARN,
+            "--join: some kernels have a different number of launches there; their times are means");
     tell_missing(k);
     for (size_t i = 0; i < m->losses.n; i++)
         gp_report_note(k->r, GP_TONE_WARN, "%llu %s: %s", (unsigned long long)m->losses.at[i].count,

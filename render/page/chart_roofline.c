@@ -668,6 +668,17 @@ static bool find_place(const struct plot *p, struct spot s, double width, bool s
     return false;
 }
 
+/* A ground for a text that had to be put on a roof, which would strike it through. */
+static void draw_back(struct plot *p, struct box b)
+{
+    gp_page_open(p->w, "rect", "back");
+    gp_svg_px(p->w, "x", px(b.x));
+    gp_svg_px(p->w, "y", px(b.y));
+    gp_svg_px(p->w, "width", px(b.width));
+    gp_svg_px(p->w, "height", px(b.height));
+    gp_svg_close(p->w);
+}
+
 static bool label_point(struct plot *p, size_t i)
 {
     const struct gp_roofline_point *q = &p->r->points.at[i];
@@ -682,6 +693,7 @@ static bool label_point(struct plot *p, size_t i)
         return false;
     }
     take(p, l.box);
+    if (is_on_roof(p, l.box)) draw_back(p, l.box);
     if (l.far > 10) draw_line(p, "lead", l.from_x, l.from_y, l.to_x, l.to_y);
     draw_text(p, "halo", l.box.x + 2, l.box.y + LINE - 3);
     return true;

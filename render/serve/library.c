@@ -48,8 +48,7 @@ static int add_file(struct work *w, const char *id, size_t n, const char *before
         f = gp_shelf_find(w->list, text);
     }
     if (!f) {
-        gp_fail(err, GP_E_USAGE, -1,
-                "there is no such trace (any more); /api/traces lists those that are there");
+        gp_fail(err, GP_E_USAGE, -1, "no such trace, or it is gone; /api/traces lists all traces");
         return 404;
     }
     if (!(f->kind & w->ask->question->kinds)) {
@@ -264,7 +263,7 @@ static int answer(struct work *w, struct gp_err *err)
     const char *format = a->format ? a->format : gp_request_arg(a->request, "format");
     a->form = gp_question_form(a->question, format, a->request->accept);
     if (!a->form) {
-        gp_fail(err, GP_E_USAGE, -1, "\"%s\" does not come in that format; /api lists those that there are",
+        gp_fail(err, GP_E_USAGE, -1, "\"%s\" is not available in that format; /api lists the formats",
                 a->question->name);
         return format ? 400 : 406;
     }
@@ -279,7 +278,7 @@ static int answer(struct work *w, struct gp_err *err)
     bool again = true;
     for (int i = 0; i < TRIES && again; i++) status = answer_once(w, &again, err);
     if (!again) return status;
-    gp_fail(err, GP_E_IO, -1, "%s changes all the time: ask again when it is complete", w->found[0]->name);
+    gp_fail(err, GP_E_IO, -1, "%s is still being written: try again when it is complete", w->found[0]->name);
     return 503;
 }
 

@@ -24,7 +24,7 @@ static const char *title_of(int status)
 {
     switch (status) {
     case 401:
-        return "This server wants a token";
+        return "This server needs a token";
     case 403:
     case 421:
         return "Refused";

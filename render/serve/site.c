@@ -58,7 +58,7 @@ static int get_traces(const struct gp_site *s, const struct gp_request *r, struc
 
 static int no_trace(struct gp_err *err)
 {
-    gp_fail(err, GP_E_USAGE, -1, "there is no such trace (any more); /api/traces lists those that are there");
+    gp_fail(err, GP_E_USAGE, -1, "no such trace, or it is gone; /api/traces lists all traces");
     return 404;
 }
 
@@ -125,7 +125,7 @@ static int ask(const struct gp_site *s, const struct gp_request *r, const char *
 {
     struct gp_ask a = {.question = gp_question_named(question), .request = r};
     if (!a.question) {
-        gp_fail(err, GP_E_USAGE, -1, "there is no such question; /api lists those that there are");
+        gp_fail(err, GP_E_USAGE, -1, "no such query; /api lists all queries");
         return 404;
     }
     int status = gp_library_ask(s->library, &a, err);
@@ -346,7 +346,8 @@ static int post_keep(const struct gp_site *s, const struct gp_request *r, struct
     if (!s->live) return no_live(err);
     if (last && (gp_parse_seconds(last, &last_ns, err) || last_ns <= 0)) return 400;
     if (!s->upload) {
-        gp_fail(err, GP_E_USAGE, -1, "there is no folder to keep it in: start trace-serve with --upload DIR");
+        gp_fail(err, GP_E_USAGE, -1,
+                "there is no folder to store it in: start trace-serve with --upload DIR");
         return 403;
     }
     int fd = gp_live_fetch(s->live, last_ns, err);
@@ -382,7 +383,7 @@ const struct gp_route gp_routes[] = {
     {"GET", "/api/traces", "all traces, newest first", .answer = get_traces},
     {"GET", "/api/traces/{id}", "one of them", .answer = get_trace},
     {"GET", "/api/profiler/{question}", "the answer of a tool about a trace", .answer = get_profiler},
-    {"GET", "/api/advice", "what would make a trace's program faster", .answer = get_advice},
+    {"GET", "/api/advice", "suggestions for the program of a trace", .answer = get_advice},
     {"GET", "/api/compare", "what changed from traces a to traces b", .answer = get_compare},
     {"POST", "/api/session", "exchange the token for a cookie", .open = true, .answer = post_session},
     {"GET", "/live", "the page of a running program", .page = true, .answer = get_live_page},
@@ -446,7 +447,8 @@ bool gp_site_begin(const struct gp_site *s, struct gp_request *r, struct gp_repl
     uint64_t size;
     if (!t || !t->body) return true;
     if (!s->upload) {
-        gp_reply_error(reply, 403, false, "this server takes no files: it was started without --upload DIR");
+        gp_reply_error(reply, 403, false,
+                       "this server accepts no uploads: it was started without --upload DIR");
         return false;
     }
     if (!r->length || !gp_u64_from_text(r->length, strlen(r->length), &size)) size = UINT64_MAX;
@@ -473,6 +475,6 @@ void gp_site_answer(const struct gp_site *s, const struct gp_request *r, struct 
     int status = t ? t->answer(s, r, reply, &err) : other ? 405 : 404;
     if (!t)
         gp_fail(&err, GP_E_USAGE, -1,
-                other ? "not with this method" : "there is no such page; /api lists what there is");
+                other ? "not with this method" : "no such page; /api lists all addresses");
     if (status) gp_reply_error(reply, status, wants_page(r) && (!t || t->page), err.msg);
 }

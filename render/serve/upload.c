@@ -196,7 +196,7 @@ static int check_expansion(const struct gp_upload_job *j, struct gp_err *err)
     while (n <= most && (got = gp_input_read(in, chunk, CHUNK)) > 0) n += got;
     free(chunk);
     gp_input_close(in);
-    return n > most ? refuse(err, 413, "the file unpacks to far more than a trace does") : 0;
+    return n > most ? refuse(err, 413, "the file expands to far more than a trace would") : 0;
 }
 
 static int check_content(const struct gp_upload_job *j, struct gp_err *err)

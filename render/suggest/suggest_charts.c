@@ -111,9 +111,9 @@ static void collect(struct parts *p, const struct gp_suggest *s)
     add(p, "Too short for either", "reduction", "kernels barely longer than an empty one",
         r->latency_ns / steps);
     add(p, "Other kernels", "compute", "kernels with an unknown bound", r->unknown_ns / steps);
-    add(p, "Communication", "communication", "collectives with no kernel beside them",
+    add(p, "Communication", "communication", "collectives not overlapped by kernels",
         r->communication_ns / steps);
-    add(p, "Copies", "memcpy", "copies and sets with no kernel beside them", r->transfer_ns / steps);
+    add(p, "Copies", "memcpy", "copies and sets not overlapped by kernels", r->transfer_ns / steps);
     for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++)
         add(p, gp_idle_cause_brief((enum gp_idle_cause)i), idle_swatch((enum gp_idle_cause)i),
             gp_idle_cause_text((enum gp_idle_cause)i), s->step.idle_ns[i]);

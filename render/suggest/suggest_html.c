@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/names/classify.h"
 #include "formats/base/scale.h"
+#include "formats/base/str.h"
 #include "render/page/page_html.h"
 #include "render/page/page_report.h"
 #include "render/draw/palette.h"
@@ -105,8 +106,9 @@ static void put_figures(struct page *p)
     gp_page_open(&p->w, "dl", "kpis");
     gp_scale_put(&p->text, GP_UNIT_NS, t->step_ns);
     put_figure(p, t->found ? "Step" : "Trace", 0, 0, t->found ? "mean wall time" : "wall time");
-    gp_scale_put_share(&p->text, t->busy_ns, t->step_ns);
-    put_figure(p, "GPU busy", t->busy_ns, t->step_ns, "of the time, with kernels and copies");
+    int64_t all_ns = s->regime_parts.whole_ns; /* as long as all steps, of which not all are whole */
+    gp_scale_put_share(&p->text, t->busy_ns, all_ns);
+    put_figure(p, "GPU busy", t->busy_ns, all_ns, "of the time, with kernels and copies");
     if (t->trusted && p->worth) {
         /* each end of the step that it was worked out for */
         put_range(&p->text, percent(s->joint_low_ns, t->unprofiled_low_ns),
@@ -156,8 +158,19 @@ static void put_words(struct gp_buf *b, const char *name)
     }
 }
 
+/* "best_bandwidth_per_us" */
+static bool is_rate(const char *name)
+{
+    return gp_ends(name, strlen(name), "_per_us");
+}
+
 static void put_evidence_value(struct page *p, const struct gp_evidence *e)
 {
+    if (e->unit == GP_EVIDENCE_BYTES && is_rate(e->name)) {
+        gp_buf_printf(&p->text, "%.3g GB/s", (double)e->value / 1000);
+        gp_page_take(&p->w, &p->text, "dd", NULL);
+        return;
+    }
     switch (e->unit) {
     case GP_EVIDENCE_NS:
     case GP_EVIDENCE_BYTES:
@@ -196,6 +209,7 @@ static void put_evidence(struct page *p, const struct gp_suggestion *one)
         gp_page_open(&p->w, "div", NULL);
         if (one->evidence.at[i].unit == GP_EVIDENCE_NS && is_twice(one, i)) gp_buf_puts(&p->text, "time of ");
         put_words(&p->text, one->evidence.at[i].name);
+        if (is_rate(one->evidence.at[i].name)) p->text.n -= strlen(" per us");
         gp_page_take(&p->w, &p->text, "dt", NULL);
         put_evidence_value(p, &one->evidence.at[i]);
         gp_svg_close(&p->w);

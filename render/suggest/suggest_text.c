@@ -69,7 +69,10 @@ void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const s
     put_interval(b, one->saving_low_ns, one->saving_high_ns);
     gp_buf_puts(b, " of ");
     put_interval(b, s->step.unprofiled_low_ns, s->step.unprofiled_high_ns);
-    gp_buf_printf(b, " %s (", unit_of(s));
+    gp_buf_printf(b, " %s", unit_of(s));
+    if (s->step.unprofiled_low_ns < s->step.step_ns)
+        gp_buf_printf(b, " without %s", s->step.recorder ? s->step.recorder : "the recorder");
+    gp_buf_puts(b, " (");
     put_speedup(b, one->speedup_low, one->speedup_high);
     gp_buf_puts(b, ")");
 }

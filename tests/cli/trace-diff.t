@@ -398,7 +398,7 @@ test_expect_success 'the page has the figures, and the object for programs' '
 test_expect_success 'start-up is not compared, and one line says how long it took' '
     sed "s/\"dur\":300/\"dur\":450/" $GP_SOURCE/tests/cli/data/start_up.json >longer.json &&
     trace-diff --gate none $GP_SOURCE/tests/cli/data/start_up.json longer.json >out && tr "\n" " " <out >line &&
-    grep -F "Outside the steps, and not compared: 10.1 ms before them, 5.00 ms of warm-up, 10.8 ms after them in the baseline; 10.1 ms before them, 5.00 ms of warm-up, 10.6 ms after them in the current trace. " line &&
+    grep -F "Outside the steps, not compared: 10.1 ms before them, 5.00 ms of warm-up, 10.8 ms after them in the baseline; 10.1 ms before them, 5.00 ms of warm-up, 10.6 ms after them in the current trace. " line &&
     grep -F "step time 1.00 ms -> 1.00 ms" line &&
     trace-diff --gate none base.json slow.json >out && ! grep "Outside the steps" out
 '

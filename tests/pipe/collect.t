@@ -246,7 +246,7 @@ test_expect_success '--last: a crash leaves what came before it' '
 dumps_on_signal() {
     rm -f pipe && mkfifo pipe && { cat pipe >t & } && { $collect --last 10s --dump SIGUSR2 $app long 1500 >pipe 2>err & } && pid=$! &&
     sleep 0.6 && kill -USR2 $pid && sleep 0.3 && cp t early && { wait $pid; test $? = 6; } && wait &&
-    grep "^gpuprof-collect: --dump: wrote what was kept: signal received" err &&
+    grep "^gpuprof-collect: --dump: wrote the kept events: signal received" err &&
     facts early && grep "^gpu [1-9]" facts && has issue:truncated 1 && facts t && has verdict:clean 1 &&
     awk "/^gpu /{n=\$2} END{exit n != 30000}" facts
 }
@@ -256,7 +256,7 @@ test_expect_success '--dump SIGUSR2: what is kept is written at once, and the co
 dumps_when_idle() {
     rm -f pipe && mkfifo pipe && { cat pipe >t & } && { $collect --last 10s --dump idle:200ms $app die exit 40 900 >pipe 2>err & } &&
     pid=$! && sleep 0.8 && cp t early && { wait $pid; test $? = 4; } && wait &&
-    grep "^gpuprof-collect: --dump: wrote what was kept: no GPU work has ended for a while" err && facts early && has gpu 40 &&
+    grep "^gpuprof-collect: --dump: wrote the kept events: no GPU work has ended for a while" err && facts early && has gpu 40 &&
     facts t && has gpu 40 && has verdict:clean 1
 }
 

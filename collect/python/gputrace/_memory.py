@@ -81,7 +81,7 @@ class Memory:
 
     @property
     def peak_bytes(self) -> Optional[int]:
-        """The most that was allocated at one time, on the device with the highest peak."""
+        """The most memory allocated at once, on the device with the highest peak."""
         device = self._device()
         return device["peak_bytes"] if device else None
 

@@ -100,7 +100,7 @@ static void what_cannot_be_had_is_refused_with_a_reason(void **state)
     assert_refused((struct gp_collect_opts){.dump = "idle:x", .last_ns = 5},
                    "--dump: 'idle:x' is not one of SIGUSR1, SIGUSR2, idle:TIME");
     assert_refused((struct gp_collect_opts){.stop = "range:a", .no_nvtx = true},
-                   "--no-nvtx: a range cannot start or stop the recording then");
+                   "--no-nvtx: without ranges, a range cannot start or stop the recording");
 }
 
 int main(void)
