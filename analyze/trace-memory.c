@@ -89,6 +89,7 @@ static int read_input(struct gp_front *f, const char *path, struct gp_memory *m,
     struct gp_input *in = gp_input_open(path, f->threads.each, err);
     if (!in) return -1;
     int failed = read_open(f, in, m, err);
+    gp_front_phase(f, NULL);
     gp_input_close(in);
     return failed ? gp_err_context(err, "%s", path) : 0;
 }
@@ -118,8 +119,6 @@ static int take_options(const struct opts *o, struct gp_memory_opts *to, struct 
     return 0;
 }
 
-/* ---- all of it ---- */
-
 static int write_answer(struct gp_front *f, const struct opts *o, const struct gp_answer_format *format,
                         struct gp_memory *m, struct gp_err *err)
 {
@@ -139,9 +138,8 @@ static int write_answer(struct gp_front *f, const struct opts *o, const struct g
     int failed = gp_front_answer(f, format, &a, err);
     gp_buf_release(&typed);
     gp_buf_release(&title);
-    if (failed) return -1;
-    if (a.empty) return gp_fail(err, GP_E_USAGE, -1, "--table: no table \"%s\" in this answer", o->table);
-    return 0;
+    if (!failed && a.empty) return gp_fail(err, GP_E_USAGE, -1, "--table: no table \"%s\" in this answer", o->table);
+    return failed;
 }
 
 /* What is held in the file of --base, compared with what is held here. */
@@ -150,9 +148,8 @@ static int compare(struct gp_front *f, const struct opts *o, struct gp_memory *m
     struct gp_memory base;
     gp_memory_init(&base, &m->opts);
     int failed = read_input(f, o->base, &base, err);
-    gp_front_phase(f, NULL);
     if (!failed) gp_front_warn_inputs(f, &base.strings, base.inputs.at, base.inputs.n);
-    if (!failed) failed = gp_memory_finish(&base, err);
+    failed = failed || gp_memory_finish(&base, err);
     if (!failed) gp_memory_compare(m, &base);
     gp_memory_release(&base);
     return failed;
@@ -170,7 +167,6 @@ static int run(struct gp_front *f, const struct opts *o, struct gp_memory *m, st
     gp_memory_init(m, &mo);
     for (size_t i = 0; i < f->n; i++)
         if (read_input(f, f->paths[i], m, err)) return -1;
-    gp_front_phase(f, NULL);
     gp_front_warn_inputs(f, &m->strings, m->inputs.at, m->inputs.n);
     gp_front_phase(f, "analysing");
     if (gp_memory_finish(m, err) || (o->base && compare(f, o, m, err))) return -1;
@@ -199,7 +195,5 @@ int main(int argc, char **argv)
     int failed = gp_front_open(&f, &tool, &o.front, &err) || run(&f, &o, &m, &err);
     gp_memory_release(&m);
     gp_front_close(&f);
-    if (!failed) return GP_EXIT_OK;
-    gp_cli_error(&tool, &err);
-    return GP_EXIT_ERROR;
+    return gp_cli_end(&tool, failed, &err, GP_EXIT_OK);
 }

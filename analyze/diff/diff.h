@@ -195,7 +195,7 @@ struct gp_diff_side {
     /* Of the devices with steps, per device: before the first step, in warm-up steps before the others, after the last
      * step, and all of the recording. */
     int64_t before_ns, warm_up_ns, after_ns, recorded_ns;
-    uint32_t stepping; /* those devices */
+    uint32_t stepping;                    /* those devices */
     int64_t step_ns, busy_ns;             /* window, busy part of it; over `windows` */
     int64_t gpu_ns;                       /* sum of durations; over `steps_used` */
     int64_t idle_ns[GP_IDLE_CAUSE_COUNT]; /* sums to step_ns - busy_ns */

@@ -19,13 +19,13 @@
 #include "analyze/view/view.h"
 
 struct gp_focus {
-    struct gp_trace t;  /* borrows all but its GPU events; never gp_trace_release() it */
-    size_t windows;     /* devices with a step window */
-    size_t steps;       /* steps in the windows of all devices */
-    int64_t span_ns;    /* of the windows of all devices */
+    struct gp_trace t;              /* borrows all but its GPU events; never gp_trace_release() it */
+    size_t windows;                 /* devices with a step window */
+    size_t steps;                   /* steps in the windows of all devices */
+    int64_t span_ns;                /* of the windows of all devices */
     struct gp_step_stretch slowest; /* the window of the device whose steps take the longest */
-    int64_t outside_ns; /* of the devices with windows: the rest of their spans */
-    uint64_t left_out;  /* GPU events */
+    int64_t outside_ns;             /* of the devices with windows: the rest of their spans */
+    uint64_t left_out;              /* GPU events */
 };
 
 /* Restrict the trace of V, which must outlive F. True if F.t differs from it; otherwise F.t must not be used. F is to be

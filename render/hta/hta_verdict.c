@@ -236,7 +236,8 @@ static void say_steps(struct gp_report *r, const struct gp_hta *h, struct gp_buf
         gp_scale_put(b, GP_UNIT_NS, s.slowest->b.span_ns);
     }
     gp_buf_putc(b, ')');
-    if (s.first->rank >= 0 && h->devices.n > 1) gp_buf_printf(b, " on rank %" PRId32 ", the slowest", s.first->rank);
+    if (s.first->rank >= 0 && h->devices.n > 1)
+        gp_buf_printf(b, " on rank %" PRId32 ", the slowest", s.first->rank);
     gp_buf_putc(b, '.');
     put_verdict(r, GP_TONE_PLAIN, b);
 }
