@@ -138,7 +138,8 @@ static int write_answer(struct gp_front *f, const struct opts *o, const struct g
     int failed = gp_front_answer(f, format, &a, err);
     gp_buf_release(&typed);
     gp_buf_release(&title);
-    if (!failed && a.empty) return gp_fail(err, GP_E_USAGE, -1, "--table: no table \"%s\" in this answer", o->table);
+    if (!failed && a.empty)
+        return gp_fail(err, GP_E_USAGE, -1, "--table: no table \"%s\" in this answer", o->table);
     return failed;
 }
 

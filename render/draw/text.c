@@ -102,6 +102,27 @@ void gp_text_fit_name(struct gp_buf *b, const char *s, size_t n, size_t columns)
     gp_text_fit(b, s + skip, n - skip, columns);
 }
 
+/* Where "file.py(12): function" begins in S, without the folders of the file; N: there is no such place in it. */
+static size_t place_in(const char *s, size_t n)
+{
+    size_t found = n, word = 0;
+    for (size_t i = 0; i + 2 < n; i++) {
+        if (s[i] == '/' || s[i] == ' ') word = i + 1;
+        size_t digits = 0;
+        while (s[i] == '(' && i + 1 + digits < n && isdigit((unsigned char)s[i + 1 + digits])) digits++;
+        size_t end = i + 1 + digits;
+        if (digits && end + 2 < n && !memcmp(s + end, "): ", 3)) found = word;
+    }
+    return found;
+}
+
+void gp_text_fit_place(struct gp_buf *b, const char *s, size_t n, size_t columns)
+{
+    size_t place = gp_text_width(s, n) > columns ? place_in(s, n) : n;
+    if (place < n) gp_text_fit(b, s + place, n - place, columns);
+    else gp_text_fit_name(b, s, n, columns);
+}
+
 /* The place from which to show what is at byte FROM: where its word begins, unless that is far back. */
 static size_t word_before(const char *s, size_t n, size_t from)
 {

@@ -37,6 +37,9 @@ void gp_text_fit(struct gp_buf *b, const char *s, size_t n, size_t columns);
 /* The same for the name of a frame: where it is too long, what leads to its last part goes first, so that
  * "aten::linear" and "torch/nn/linear.py(12): forward" become "linear" and "forward" before anything is cut. */
 void gp_text_fit_name(struct gp_buf *b, const char *s, size_t n, size_t columns);
+/* The same, but a Python function keeps the file and line that it is at, as far as there is room: "linear.py(12): forward"
+ * of "torch/nn/linear.py(12): forward". */
+void gp_text_fit_place(struct gp_buf *b, const char *s, size_t n, size_t columns);
 /* The same, but what begins at byte FROM is seen, in the middle or at the end: two names that differ there then read
  * differently. */
 void gp_text_fit_at(struct gp_buf *b, const char *s, size_t n, size_t columns, size_t from);

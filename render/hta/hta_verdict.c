@@ -213,7 +213,7 @@ static void say_idle(struct gp_report *r, const struct gp_hta *h, const struct g
         if (c->cause != (uint32_t)worst) continue;
         if (frame && c->idle_ns > (all->idle_cause_ns[worst] - 1) / 10) {
             gp_buf_puts(b, ", mainly in ");
-            gp_text_fit_name(b, gp_hta_str(h, frame), gp_string_len(&h->strings, frame), NAME_COLUMNS);
+            gp_text_fit_place(b, gp_hta_str(h, frame), gp_string_len(&h->strings, frame), NAME_COLUMNS);
         }
         break;
     }

@@ -224,7 +224,7 @@ static void put_cell(struct pen *p, const struct layout *l, size_t i, const char
         return;
     }
     if (right) spaces(p, w < width ? width - w : 0);
-    if (name) gp_text_fit_name(p->b, s, n, width);
+    if (name) gp_text_fit_place(p->b, s, n, width);
     else gp_buf_put(p->b, s, n);
     if (!right && !is_last(l, i)) {
         w = gp_text_width(p->b->data + at, p->b->n - at);

@@ -70,6 +70,14 @@ static void wide_characters_take_two_columns(void **state)
     expect_fit("\xE6\xB7\xB1\xE5\xBA\xA6\xE5\xAD\xA6", 4, "\xE6\xB7\xB1\xE2\x80\xA6");
 }
 
+static void expect_fit_place(const char *s, size_t columns, const char *shown)
+{
+    struct gp_buf b = {0};
+    gp_text_fit_place(&b, s, strlen(s), columns);
+    assert_string_equal(gp_buf_str(&b), shown);
+    gp_buf_release(&b);
+}
+
 static void expect_fit_name(const char *s, size_t columns, const char *shown)
 {
     struct gp_buf b = {0};
@@ -85,6 +93,12 @@ static void names_lose_what_leads_to_their_last_part_first(void **state)
     expect_fit_name("aten::linear", 11, "linear");
     expect_fit_name("aten::linear", 5, "line\xE2\x80\xA6");
     expect_fit_name("torch/nn/linear.py(12): forward", 20, "forward");
+    expect_fit_place("torch/nn/linear.py(12): forward", 31, "torch/nn/linear.py(12): forward");
+    expect_fit_place("torch/nn/linear.py(12): forward", 30, "linear.py(12): forward");
+    expect_fit_place("step > my/train.py(33): load", 20, "train.py(33): load");
+    expect_fit_place("train.py(33): load_the_next_batch", 20, "train.py(33)\xE2\x80\xA6_batch");
+    expect_fit_place("aten::linear", 11, "linear");
+    expect_fit_place("a (12): ", 5, "a (1\xE2\x80\xA6");
     // 13 = 8 + 1 + 4; nothing is dropped inside brackets
     expect_fit_name("a::reduce<b::Sum>", 13, "reduce<b\xE2\x80\xA6Sum>");
     expect_fit_name("a::", 3, "a::");
