@@ -130,7 +130,7 @@ static void cut(struct gp_unlike *u, size_t row, size_t width, size_t from)
     gp_cell_put(&whole, cell_of(u, row));
     size_t room = width > taken ? width - taken : 0;
     const char *s = whole.n ? whole.data : "";
-    if (from == ANYWHERE) gp_text_fit_name(&u->text, s, whole.n, room);
+    if (from == ANYWHERE) gp_text_fit_place(&u->text, s, whole.n, room);
     else gp_text_fit_at(&u->text, s, whole.n, room, from);
     gp_buf_put(&u->text, number.n ? number.data : "", number.n);
     r->from = from;

@@ -290,7 +290,7 @@ for c in (a, b):
     assert sum(h[\"change_bytes\"] for h in c[\"holders\"]) == c[\"change_bytes\"] == c[\"bytes\"] - c[\"base_bytes\"]
 assert a[\"change_bytes\"] == -b[\"change_bytes\"] == 196608
 assert a[\"holders\"][0][\"key\"] == \"capture.py train\" and a[\"holders\"][0][\"change_bytes\"] == 196608" &&
-    trace-memory --base "$memory"/wide.pickle.gz "$memory"/wide.pickle.gz | head -n 1 | grep "^As much is held as in the base" &&
+    trace-memory --base "$memory"/wide.pickle.gz "$memory"/wide.pickle.gz | head -n 1 | grep "^As much memory is held as in the base" &&
     status_of trace-memory --base nowhere "$memory"/wide.pickle.gz && test $status = 2 && grep "^trace-memory: nowhere: " err
 '
 
