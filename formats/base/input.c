@@ -49,8 +49,8 @@ struct gp_input {
     const uint8_t *at; /* decompressed, unread */
     size_t n;
     bool ended;
-    _Atomic uint64_t
-        taken; /* compressed bytes behind what the reader has got; others may ask while it reads */
+    /* compressed bytes behind what the reader has got; others may ask while it reads */
+    _Atomic uint64_t taken;
 };
 
 /* ---- decompressed bytes ---- */
