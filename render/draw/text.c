@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
+#include "formats/base/str.h"
 #include "formats/base/utf8.h"
 
 enum { ELLIPSIS = 0x2026, CONTROL_PICTURES = 0x2400, MIN_MIDDLE_CUT = 12, ROOM_LEAST = 16 };
@@ -111,7 +112,7 @@ static size_t place_in(const char *s, size_t n)
         size_t digits = 0;
         while (s[i] == '(' && i + 1 + digits < n && isdigit((unsigned char)s[i + 1 + digits])) digits++;
         size_t end = i + 1 + digits;
-        if (digits && end + 2 < n && !memcmp(s + end, "): ", 3)) found = word;
+        if (digits && i > word && gp_begin(s + end, n - end, "): ")) found = word;
     }
     return found;
 }

@@ -96,7 +96,7 @@ static void names_lose_what_leads_to_their_last_part_first(void **state)
     expect_fit_place("torch/nn/linear.py(12): forward", 31, "torch/nn/linear.py(12): forward");
     expect_fit_place("torch/nn/linear.py(12): forward", 30, "linear.py(12): forward");
     expect_fit_place("step > my/train.py(33): load", 20, "train.py(33): load");
-    expect_fit_place("train.py(33): load_the_next_batch", 20, "train.py(33)\xE2\x80\xA6_batch");
+    expect_fit_place("train.py(33): load_the_next_batch", 20, "train.py(33):\xE2\x80\xA6_batch");
     expect_fit_place("aten::linear", 11, "linear");
     expect_fit_place("a (12): ", 5, "a (1\xE2\x80\xA6");
     // 13 = 8 + 1 + 4; nothing is dropped inside brackets
