@@ -74,6 +74,7 @@ static struct {
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local struct context *pending; /* whose lock this thread holds for a launch */
+static _Thread_local bool pending_measured;   /* that launch is */
 static _Thread_local unsigned open_ranges;
 static _Thread_local unsigned measured_at; /* how deep the range that is measured lies, 0 none */
 
@@ -413,8 +414,10 @@ static void launch_begins(const struct gp_launch_call *l)
         if (!measure) stop(c); /* or this launch would be measured */
         relax(before);
     }
-    if (!measure) {
-        pthread_mutex_unlock(&c->lock);
+    pending_measured = measure;
+    if (!measure) { /* until it is over, no other thread may start: it would be measured after all */
+        if (c->ready) pending = c;
+        else pthread_mutex_unlock(&c->lock);
         return;
     }
     struct measured_launch *m = &c->rows[c->n];
@@ -436,6 +439,10 @@ static void launch_ends(bool failed)
     struct context *c = pending;
     if (!c) return;
     pending = NULL;
+    if (!pending_measured) {
+        pthread_mutex_unlock(&c->lock);
+        return;
+    }
     int64_t now_ns = gp_now_ns();
     if (!failed) {
         c->rows[c->n++].row.end_ns = now_ns;
@@ -612,7 +619,9 @@ void gp_inject_metrics_drain(gp_inject_metrics_send *send, gp_inject_metrics_los
     gp_buf_release(&set);
     gp_buf_release(&rows);
     tell_loss(lose, &self.unmatched, "launches without counters", "could not be matched");
-    tell_loss(lose, &self.graphs, "launches without counters", "CUDA graphs are not measured, and their kernels have no times meanwhile: use --metrics-per range");
+    tell_loss(
+        lose, &self.graphs, "launches without counters",
+        "CUDA graphs are not measured, and their kernels have no times meanwhile: use --metrics-per range");
     tell_loss(lose, &self.talking, "launches without counters",
               "communication would hang if it was measured");
     tell_loss(lose, &self.overlapping, "ranges without counters", "another one is measured in the context");
