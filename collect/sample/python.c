@@ -12,6 +12,7 @@
 enum { THREADS_MOST = 256, INTERPRETERS_MOST = 16, GLIBC_FIELDS = 1024 };
 /* Where there are more threads than FEW, one whose stack was the same QUIET times is looked at every EVERY times. */
 enum { FEW = 8, QUIET = 16, EVERY = 8 };
+enum { NAMED_AGAIN = 3 };
 
 struct thread {
     struct gp_py_thread py;
@@ -89,6 +90,10 @@ bool gp_py_attach(struct gp_py *p, const struct gp_py_place *place, const char *
     if (!gp_py_layout(&p->layout, version, table, GP_PY_TABLE_BYTES)) {
         bool begun = version >> 16 < (3u << 8 | 13) || gp_starts((const char *)table, "xdebugpy");
         if (told && begun) *why = "this version of Python is not known";
+        return false;
+    }
+    if (p->layout.free_threaded) {
+        *why = "free-threaded builds of Python cannot be sampled";
         return false;
     }
     p->runtime = place->runtime;
@@ -278,19 +283,28 @@ static bool understand(struct gp_py *p, struct thread *t, bool partial)
     return ok;
 }
 
+/* Read the stack and name it. Code may be freed between the two, so it may take more than one try. */
+static enum gp_py_read read_stack(struct gp_py *p, struct thread *t)
+{
+    enum gp_py_read got = GP_PY_TORN;
+    for (int turn = 0; turn < NAMED_AGAIN; turn++) {
+        got = gp_py_thread_read(p->reader, &t->py);
+        if (got != GP_PY_WHOLE && got != GP_PY_PARTIAL) return got;
+        if (!take_tid(p, t)) return GP_PY_EMPTY;
+        if (understand(p, t, got == GP_PY_PARTIAL)) return got;
+    }
+    return GP_PY_TORN;
+}
+
 /* False if the thread is gone. */
 static bool sample_thread(struct gp_py *p, struct thread *t, struct interpreter *i,
                           void (*take)(void *ctx, const struct gp_py_sample *sample), void *ctx)
 {
-    enum gp_py_read got = gp_py_thread_read(p->reader, &t->py);
+    enum gp_py_read got = read_stack(p, t);
     if (got == GP_PY_GONE) return false;
-    if (!take_tid(p, t) || got == GP_PY_EMPTY) {
-        p->counts.empty++;
-        t->stack = t->quiet = 0;
-        return true;
-    }
-    if (got == GP_PY_TORN || !understand(p, t, got == GP_PY_PARTIAL)) {
-        p->counts.torn++;
+    if (got == GP_PY_EMPTY || got == GP_PY_TORN) {
+        if (got == GP_PY_EMPTY) p->counts.empty++;
+        else p->counts.torn++;
         t->stack = t->quiet = 0;
         return true;
     }

@@ -190,7 +190,7 @@ uint32_t gp_py_code_line(const struct gp_py_codes *codes, const struct gp_py_cod
     const struct gp_py_layout *o = codes->layout;
     int64_t unit;
     if (o->minor >= 11) {
-        *ok = o->free_threaded || (ip + 2 >= c->start && ip < c->start + c->bytes);
+        *ok = ip + 2 >= c->start && ip < c->start + c->bytes;
         unit = ip < c->start || ip >= c->start + c->bytes ? -1 : (int64_t)(ip - c->start) / 2;
     } else {
         int32_t last = (int32_t)(uint32_t)ip;

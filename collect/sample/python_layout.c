@@ -100,7 +100,6 @@ static bool from_table(struct gp_py_layout *o, unsigned minor, const void *table
     o->gil_holder = 8;
     o->gil_locked = 16;
     take_names(o, t, &p);
-    if (o->free_threaded) o->gil_pointer = o->gil_holder = o->gil_locked = NO;
     return true;
 }
 

@@ -27,7 +27,7 @@ enum {
 /* Offsets in bytes. */
 struct gp_py_layout {
     unsigned minor;     /* 3.MINOR */
-    bool free_threaded; /* no GIL; threads may run private copies of bytecode */
+    bool free_threaded; /* a build without the GIL: its objects are laid out in another way */
     uint32_t runtime_head;
     uint32_t interp_next, interp_threads, interp_collecting;
     /* the GIL: in the interpreter there is a pointer to it, or it is part of the runtime */

@@ -7,27 +7,55 @@
 
 /* A part of the stack (a chunk) has a header, and the oldest one a free word before its first frame. */
 enum { CHUNK_HEADER = 24, FIRST_FRAME = 32, CHUNK_BYTES = 16 << 10, AHEAD = 640, TURNS = 3 };
-enum { OWNED_BY_C = 3, OWNER_MOST = 4 };
+enum { OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3, OWNER_MOST = 4 };
+/* In front of the frame in a generator there is what it does; 0 is that it runs. */
+enum { GENERATOR_STATE = 5, STATES_UNTIL_MINOR = 13 };
+/* Before 3.11, the word in front of the instruction of a frame is the generator that it belongs to, or 0. */
+enum { OLD_GENERATOR = 8 };
 
 /* ---- what to read ---- */
 
-/* The older parts of the stack, which change rarely. */
+/* Of the part at AT: the one before it, and how much of it is in use once another one follows. */
+static bool look_at_part(struct gp_py_reader *r, uint64_t at, uint64_t *previous, uint32_t *used)
+{
+    uint64_t head[3];
+    if (!gp_is_address(at) || !gp_remote_get(r->remote, at, head, sizeof head)) return false;
+    bool fits = head[2] <= GP_PY_PART_BYTES / 8 - 3;
+    *previous = head[0];
+    *used = fits ? (uint32_t)(CHUNK_HEADER + head[2] * 8) : 0;
+    return true;
+}
+
+/* The older parts of the stack, which change rarely: mostly the newest one is gone, or another one follows it. */
 static void find_parts(struct gp_py_reader *r, struct gp_py_thread *t, uint64_t chunk)
 {
-    uint64_t head[3], at = chunk;
+    uint64_t at = chunk, known[GP_PY_PARTS];
+    uint32_t known_n[GP_PY_PARTS], n = t->root ? t->parts : 0, used;
+    memcpy(known, t->part, n * sizeof *known);
+    memcpy(known_n, t->part_n, n * sizeof *known_n);
     t->root = 0;
-    t->parts = 1;
-    while (t->parts < GP_PY_PARTS && gp_remote_get(r->remote, at, head, sizeof head)) {
-        if (!head[0]) {
-            t->root = at;
+    for (t->parts = 0; t->parts < GP_PY_PARTS; t->parts++) {
+        uint64_t previous;
+        uint32_t k = 1; /* how much of the newest one is in use has not been known */
+        while (k < n && known[k] != at) k++;
+        if (k < n && t->parts + (n - k) <= GP_PY_PARTS) {
+            memcpy(t->part + t->parts, known + k, (n - k) * sizeof *known);
+            memcpy(t->part_n + t->parts, known_n + k, (n - k) * sizeof *known_n);
+            t->parts += n - k;
+            t->root = t->part[t->parts - 1];
             return;
         }
-        at = head[0];
-        if (!gp_is_address(at) || !gp_remote_get(r->remote, at, head, sizeof head)) return;
-        if (head[2] > GP_PY_PART_BYTES / 8 - 3) return;
+        if (!look_at_part(r, at, &previous, &used) || (t->parts && !used)) break;
         t->part[t->parts] = at;
-        t->part_n[t->parts++] = (uint32_t)(CHUNK_HEADER + head[2] * 8);
+        t->part_n[t->parts] = used;
+        if (!previous) {
+            t->root = at;
+            t->parts++;
+            return;
+        }
+        at = previous;
     }
+    if (!t->parts) t->parts = 1; /* the newest one is tried again */
 }
 
 /* Next time read the newest part up to a bit above the frame at TOP. */
@@ -41,31 +69,43 @@ static void guess(struct gp_py_reader *r, struct gp_py_thread *t, uint64_t top)
         return;
     }
     bool same = t->parts && t->part[0] == chunk && t->root;
-    uint64_t used = top >= chunk && top < chunk + GP_PY_PART_BYTES ? top - chunk + AHEAD : 1024;
+    uint64_t used = top >= chunk && top < chunk + GP_PY_PART_BYTES ? top - chunk + AHEAD
+                    : same                                         ? t->part_n[0]
+                                                                   : CHUNK_BYTES;
     if (used > CHUNK_BYTES && top < chunk + CHUNK_BYTES) used = CHUNK_BYTES;
     if (used > GP_PY_PART_BYTES) used = GP_PY_PART_BYTES;
+    if (!same) find_parts(r, t, chunk);
     t->part[0] = chunk;
     t->part_n[0] = (uint32_t)used;
-    if (!same) find_parts(r, t, chunk);
+    if (t->root) t->base = t->root;
+}
+
+/* Where a thread points at its innermost frame, or at the C frame that does. */
+static uint32_t top_field(const struct gp_py_layout *o)
+{
+    return o->thread_frame != GP_PY_NONE ? o->thread_frame : o->thread_cframe;
 }
 
 static size_t add_copy(struct gp_py_reader *r, const struct gp_py_thread *t, struct gp_remote_range *to,
                        size_t n, int copy)
 {
+    const struct gp_py_layout *o = r->layout;
     /* the second time in another order: what both agree on was so for a while */
     if (!copy && t->cframe) to[n++] = (struct gp_remote_range){t->cframe, r->cframes[copy], 16};
     for (uint32_t i = 0; i < t->parts; i++)
         to[n++] = (struct gp_remote_range){t->part[i], r->parts[copy][i], t->part_n[i]};
     if (copy && t->cframe) to[n++] = (struct gp_remote_range){t->cframe, r->cframes[copy], 16};
     for (uint32_t i = 0; i < t->odds; i++)
-        to[n++] = (struct gp_remote_range){t->odd[i], r->odds[copy][i], r->layout->frame_bytes};
+        to[n++] =
+            (struct gp_remote_range){t->odd[i] - GP_PY_HEAD, r->odds[copy][i], GP_PY_HEAD + o->frame_bytes};
+    if (copy) to[n++] = (struct gp_remote_range){t->at + top_field(o), &r->again, sizeof r->again};
     return n;
 }
 
 /* Read the state of the thread and both copies of what is guessed. False if even the state cannot be read. */
 static bool read_guessed(struct gp_py_reader *r, const struct gp_py_thread *t)
 {
-    struct gp_remote_range ranges[1 + 2 * (1 + GP_PY_PARTS + GP_PY_ODD)];
+    struct gp_remote_range ranges[2 + 2 * (1 + GP_PY_PARTS + GP_PY_ODD)];
     ranges[0] = (struct gp_remote_range){t->at, r->state, r->layout->thread_bytes};
     r->cframe = t->cframe;
     size_t first = add_copy(r, t, ranges, 1, 0), all = add_copy(r, t, ranges, first, 1);
@@ -81,7 +121,7 @@ struct walk {
     int copy;
     struct gp_py_frame *to;
     uint32_t n;
-    uint8_t frame[GP_PY_FRAME_MOST]; /* one that was not guessed */
+    uint8_t frame[GP_PY_HEAD + GP_PY_FRAME_MOST]; /* one that was not guessed */
 };
 
 /* The bytes of the frame at AT in that copy, or read now. *IN: it lies in the newest part of the stack; *ODD: in none. */
@@ -99,9 +139,10 @@ static const uint8_t *frame_at(struct gp_py_reader *r, const struct gp_py_thread
     *in = t->parts && at >= t->part[0] && at - t->part[0] < GP_PY_PART_BYTES;
     *odd = !*in;
     for (uint32_t i = 0; i < t->odds && r->have[w->copy]; i++)
-        if (t->odd[i] == at) return r->odds[w->copy][i];
+        if (t->odd[i] == at) return r->odds[w->copy][i] + GP_PY_HEAD;
     r->singles++;
-    return gp_remote_get(r->remote, at, w->frame, bytes) ? w->frame : NULL;
+    return gp_remote_get(r->remote, at - GP_PY_HEAD, w->frame, GP_PY_HEAD + bytes) ? w->frame + GP_PY_HEAD
+                                                                                   : NULL;
 }
 
 static void note_place(struct gp_py_reader *r, uint64_t at, bool in, bool odd)
@@ -128,13 +169,16 @@ static bool walk(struct gp_py_reader *r, const struct gp_py_thread *t, struct wa
         uint64_t ip = o->minor >= 11 ? gp_take_u64(b, o->frame_ip) : gp_take_u32(b, o->frame_ip);
         unsigned owner = o->frame_owner == GP_PY_NONE ? 0 : b[o->frame_owner];
         if (owner > OWNER_MOST) return false;
+        if (owner == OWNED_BY_GENERATOR && odd && o->minor <= STATES_UNTIL_MINOR && *(b - GENERATOR_STATE))
+            return false;                            /* it has ended, or waits */
         if (o->minor >= 12 && owner >= OWNED_BY_C) { /* stands for a call from C */
             at = previous;
             continue;
         }
         if (in && previous >= at && previous - t->part[0] < t->part_n[0])
             return false; /* callers lie below */
-        if (!code) return false;
+        if (!code || (!previous && o->minor < 11 && gp_take_u64(b, o->frame_ip - OLD_GENERATOR)))
+            return false; /* a generator has a caller while it runs */
         w->to[w->n++] = (struct gp_py_frame){code, at, ip};
         at = previous;
     }
@@ -142,17 +186,14 @@ static bool walk(struct gp_py_reader *r, const struct gp_py_thread *t, struct wa
     return !t->root || w->to[w->n - 1].at == t->root + FIRST_FRAME;
 }
 
-/* The innermost frame; 0: there is none. */
-static uint64_t innermost(struct gp_py_reader *r, struct gp_py_thread *t, int copy)
+/* The innermost frame in that copy; 0: there is none. */
+static uint64_t innermost(const struct gp_py_reader *r, int copy)
 {
     const struct gp_py_layout *o = r->layout;
-    uint64_t frame = 0;
-    if (o->thread_frame != GP_PY_NONE) return gp_take_u64(r->state, o->thread_frame);
-    uint64_t cframe = gp_take_u64(r->state, o->thread_cframe);
-    if (r->have[copy] && cframe && cframe == r->cframe) return gp_take_u64(r->cframes[copy], o->cframe_at);
-    t->cframe = gp_is_address(cframe) ? cframe : 0;
-    r->singles++;
-    return gp_remote_get(r->remote, cframe + o->cframe_at, &frame, sizeof frame) ? frame : 0;
+    uint64_t top = gp_take_u64(r->state, top_field(o));
+    if (copy && r->again != top && o->thread_frame == GP_PY_NONE) return 0; /* another C frame */
+    if (o->thread_frame != GP_PY_NONE) return copy ? r->again : top;
+    return r->cframe ? gp_take_u64(r->cframes[copy], o->cframe_at) : 0;
 }
 
 /* ---- two copies ---- */
@@ -182,25 +223,47 @@ static uint32_t keep_common(struct gp_py_reader *r)
     return r->n = n;
 }
 
+/* Read only what is most likely to stand, the oldest part of the stack; before 3.11, the outermost frames. */
+static bool read_outer(struct gp_py_reader *r, struct gp_py_thread *t)
+{
+    t->parts = t->base != 0;
+    t->odds = 0;
+    t->part[0] = t->base;
+    t->part_n[0] = CHUNK_BYTES;
+    for (uint32_t k = t->last_n; k-- > 0 && !t->base && t->odds < GP_PY_ODD;)
+        t->odd[t->odds++] = t->last[k].at;
+    return (t->parts || t->odds) && read_guessed(r, t) && r->have[0] && r->have[1];
+}
+
+/* The bytes of the NTH frame of the latest whole stack, outermost first, in that copy. */
+static const uint8_t *outer_frame(const struct gp_py_reader *r, const struct gp_py_thread *t, uint32_t nth,
+                                  int copy)
+{
+    uint64_t at = t->last[t->last_n - 1 - nth].at;
+    if (!t->base) return nth < t->odds ? r->odds[copy][nth] + GP_PY_HEAD : NULL;
+    bool in = at >= t->base && at - t->base + r->layout->frame_bytes <= CHUNK_BYTES;
+    return in ? r->parts[copy][0] + (at - t->base) : NULL;
+}
+
 /* Where no copy could be followed: the outer frames of the latest whole stack that still stand, in both. */
-static uint32_t keep_standing(struct gp_py_reader *r, const struct gp_py_thread *t)
+static uint32_t keep_standing(struct gp_py_reader *r, struct gp_py_thread *t)
 {
     const struct gp_py_layout *o = r->layout;
-    uint32_t n = 0;
-    for (uint32_t k = t->last_n; k-- > 0 && r->have[0] && r->have[1];) {
+    uint32_t n = 0, ip_bytes = o->minor >= 11 ? 8 : 4;
+    uint64_t previous = 0;
+    if (!read_outer(r, t)) return r->n = 0;
+    for (uint32_t k = t->last_n; k-- > 0; n++) {
         const struct gp_py_frame *f = &t->last[k];
-        const uint8_t *a = NULL, *b = NULL;
-        for (uint32_t i = 0; i < t->parts; i++) {
-            if (f->at < t->part[i] || f->at - t->part[i] + o->frame_bytes > t->part_n[i]) continue;
-            a = r->parts[0][i] + (f->at - t->part[i]);
-            b = r->parts[1][i] + (f->at - t->part[i]);
-        }
-        if (!a || o->minor < 11 || (gp_take_u64(a, o->frame_code) & ~UINT64_C(3)) != f->code) break;
+        const uint8_t *a = outer_frame(r, t, n, 0), *b = outer_frame(r, t, n, 1);
+        if (!a || (gp_take_u64(a, o->frame_code) & ~UINT64_C(3)) != f->code) break;
         if (memcmp(a + o->frame_code, b + o->frame_code, 8) != 0 ||
-            memcmp(a + o->frame_ip, b + o->frame_ip, 8) != 0 ||
+            memcmp(a + o->frame_ip, b + o->frame_ip, ip_bytes) != 0 ||
             memcmp(a + o->frame_previous, b + o->frame_previous, 8) != 0)
             break;
-        r->second[n++] = (struct gp_py_frame){f->code, f->at, gp_take_u64(a, o->frame_ip)};
+        if (!t->base && gp_take_u64(a, o->frame_previous) != previous) break;
+        previous = f->at;
+        r->second[n] = *f;
+        r->second[n].ip = ip_bytes == 8 ? gp_take_u64(a, o->frame_ip) : gp_take_u32(a, o->frame_ip);
     }
     for (uint32_t i = 0; i < n; i++) r->stack[i] = r->second[n - 1 - i];
     return r->n = n;
@@ -210,15 +273,31 @@ static uint32_t keep_standing(struct gp_py_reader *r, const struct gp_py_thread 
 static enum gp_py_read attempt(struct gp_py_reader *r, struct gp_py_thread *t)
 {
     struct walk first = {.copy = 0, .to = r->stack}, second = {.copy = 1, .to = r->second};
-    uint64_t at = innermost(r, t, 0);
+    uint64_t at = innermost(r, 0);
     r->n = r->second_n = 0;
     if (!at) return GP_PY_EMPTY;
     bool ok = walk(r, t, &first, at);
     r->n = first.n;
     if (!ok || !r->have[0] || !r->have[1]) return GP_PY_TORN;
-    ok = walk(r, t, &second, innermost(r, t, 1));
+    ok = walk(r, t, &second, innermost(r, 1));
     r->second_n = second.n;
     return !ok ? GP_PY_TORN : copies_agree(r) ? GP_PY_WHOLE : GP_PY_PARTIAL;
+}
+
+static void guess_top(const struct gp_py_reader *r, struct gp_py_thread *t)
+{
+    uint64_t cframe =
+        r->layout->thread_frame == GP_PY_NONE ? gp_take_u64(r->state, r->layout->thread_cframe) : 0;
+    t->cframe = gp_is_address(cframe) ? cframe : 0;
+}
+
+/* Was what was read the newest part of the stack, and the C frame that points at its innermost frame? */
+static bool fits(const struct gp_py_reader *r, const struct gp_py_thread *t)
+{
+    const struct gp_py_layout *o = r->layout;
+    if (o->thread_frame == GP_PY_NONE && gp_take_u64(r->state, o->thread_cframe) != t->cframe) return false;
+    return o->thread_chunk == GP_PY_NONE ||
+           (t->parts && gp_take_u64(r->state, o->thread_chunk) == t->part[0]);
 }
 
 enum gp_py_read gp_py_thread_read(struct gp_py_reader *r, struct gp_py_thread *t)
@@ -226,23 +305,23 @@ enum gp_py_read gp_py_thread_read(struct gp_py_reader *r, struct gp_py_thread *t
     enum gp_py_read got = GP_PY_TORN;
     for (int turn = 0; turn <= TURNS; turn++) {
         if (!read_guessed(r, t)) return GP_PY_GONE;
-        bool fits = turn || r->layout->thread_chunk == GP_PY_NONE ||
-                    (t->parts && gp_take_u64(r->state, r->layout->thread_chunk) == t->part[0]);
-        if (!fits) { /* it grew into another part, or this is the first time */
+        if (!fits(r, t)) { /* it grew into another part, or this is the first time */
+            guess_top(r, t);
             guess(r, t, 0);
             if (!read_guessed(r, t)) return GP_PY_GONE;
         }
         got = attempt(r, t);
         if (got == GP_PY_EMPTY) break;
+        if (got == GP_PY_TORN) t->root = 0; /* its parts may be others, too */
         guess(r, t, r->top);
         memcpy(t->odd, r->new_odd, r->new_odds * sizeof *t->odd);
         t->odds = r->new_odds;
         if (got == GP_PY_WHOLE) break;
         r->retries++;
     }
-    if (got == GP_PY_PARTIAL) return keep_common(r) ? GP_PY_PARTIAL : GP_PY_TORN;
-    if (got == GP_PY_TORN) return keep_standing(r, t) ? GP_PY_PARTIAL : GP_PY_TORN;
-    return got;
+    if (got != GP_PY_PARTIAL && got != GP_PY_TORN) return got;
+    bool some = (got == GP_PY_PARTIAL && keep_common(r)) || keep_standing(r, t);
+    return some ? GP_PY_PARTIAL : GP_PY_TORN;
 }
 
 /* ---- between samples ---- */

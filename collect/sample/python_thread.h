@@ -14,7 +14,7 @@
 #include "collect/sample/python_layout.h"
 #include "collect/sample/remote.h"
 
-enum { GP_PY_DEPTH = 1024, GP_PY_PARTS = 6, GP_PY_PART_BYTES = 24 << 10, GP_PY_ODD = 96 };
+enum { GP_PY_DEPTH = 4096, GP_PY_PARTS = 48, GP_PY_PART_BYTES = 24 << 10, GP_PY_ODD = 96, GP_PY_HEAD = 8 };
 
 enum gp_py_read {
     GP_PY_WHOLE,
@@ -36,6 +36,7 @@ struct gp_py_thread {
     uint64_t part[GP_PY_PARTS]; /* of its stack, the newest first, and how much of each is read */
     uint32_t part_n[GP_PY_PARTS], parts;
     uint64_t root;           /* the oldest part, 0 unknown */
+    uint64_t base;           /* the root that was known last: it stays as long as the thread does */
     uint64_t odd[GP_PY_ODD]; /* frames outside of the stack: of generators */
     uint32_t odds;
     struct gp_py_frame *last; /* the latest whole stack, innermost first; owned */
@@ -57,9 +58,10 @@ struct gp_py_reader {
     uint32_t new_odds;
     bool have[2];
     uint64_t cframe; /* that was guessed */
+    uint64_t again;  /* the last that was read: the pointer of the thread that leads to its innermost frame */
     uint8_t cframes[2][16];
     uint8_t parts[2][GP_PY_PARTS][GP_PY_PART_BYTES];
-    uint8_t odds[2][GP_PY_ODD][GP_PY_FRAME_MOST];
+    uint8_t odds[2][GP_PY_ODD][GP_PY_HEAD + GP_PY_FRAME_MOST];
 };
 
 enum gp_py_read gp_py_thread_read(struct gp_py_reader *r, struct gp_py_thread *t);

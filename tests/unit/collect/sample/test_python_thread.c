@@ -191,6 +191,89 @@ static void a_chain_that_misses_the_base_is_torn(void **state)
     end(f);
 }
 
+/* What a generator does stands in front of its frame: one that does not run is left over from before. */
+static void a_generator_that_has_ended_is_in_no_stack(void **state)
+{
+    (void)state;
+    for (unsigned minor = 11; minor <= 13; minor++) {
+        struct fixture *f = begin(minor, 3);
+        put_frame(f, ODD, frame_address(1), 0x9000, 0x77);
+        f->m.bytes[ODD - BASE + f->o.frame_owner] = 1;
+        put_frame(f, frame_address(2), ODD, 0x3000, 0x5002);
+        assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_WHOLE);
+        gp_py_thread_keep(&f->reader, &f->thread);
+        f->m.bytes[ODD - BASE - 5] = 4;
+        assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_PARTIAL);
+        assert_int_equal(f->reader.n, 2); /* those around it stand */
+        end(f);
+    }
+}
+
+enum { PARTS = 20, IN_PART = 3, PART_STRIDE = 0x200 };
+
+static uint64_t part_address(unsigned i)
+{
+    return CHUNK + PART_STRIDE * (uint64_t)i;
+}
+
+/* The first N frames of a stack that is spread over many parts. */
+static void set_depth(struct fixture *f, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t at = part_address(i / IN_PART) + 32 + 0x80 * (uint64_t)(i % IN_PART);
+        uint64_t before = part_address((i - 1) / IN_PART) + 32 + 0x80 * (uint64_t)((i - 1) % IN_PART);
+        put_frame(f, at, i ? before : 0, 0x1000 * (uint64_t)(i + 1), 0x5000 + i);
+        put(&f->m, part_address(i / IN_PART), i < IN_PART ? 0 : part_address(i / IN_PART - 1));
+        put(&f->m, part_address(i / IN_PART) + 16, (32 + 0x80 * IN_PART - 24) / 8);
+        if (i + 1 == n) set_top(f, at);
+    }
+    put(&f->m, THREAD + f->o.thread_chunk, part_address((n - 1) / IN_PART));
+}
+
+static void deep_stacks_that_grow_and_shrink_are_read_in_few_calls(void **state)
+{
+    (void)state;
+    static const unsigned depths[] = {PARTS * IN_PART, 10, 13, 1, 30};
+    struct fixture *f = begin(13, 1);
+    for (unsigned i = 0; i < 5; i++) {
+        set_depth(f, depths[i]);
+        f->m.reads = 0;
+        assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_WHOLE);
+        assert_int_equal(f->reader.n, depths[i]);
+        for (unsigned k = 0; k < depths[i]; k++)
+            assert_int_equal(f->reader.stack[k].code, 0x1000 * (uint64_t)(depths[i] - k));
+        if (i) assert_true(f->m.reads <= 3 + (depths[i] - 1) / IN_PART);
+        if (i == 1) assert_int_equal(f->m.reads, 2); /* the parts below are known */
+    }
+    end(f);
+}
+
+/* The newest part of a deep stack is given back while it is read. */
+static unsigned gone_from;
+
+static size_t read_with_hole(void *ctx, const struct gp_remote_range *r, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (r[i].at >= part_address(gone_from) && r[i].at < BASE + BYTES) return read_memory(ctx, r, i);
+    return read_memory(ctx, r, n);
+}
+
+static void the_oldest_part_stands_when_the_newest_is_gone(void **state)
+{
+    (void)state;
+    struct fixture *f = begin(13, 1);
+    set_depth(f, PARTS * IN_PART);
+    assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_WHOLE);
+    gp_py_thread_keep(&f->reader, &f->thread);
+    gone_from = 5;
+    f->remote.read = read_with_hole;
+    assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_PARTIAL);
+    assert_true(f->reader.n >= IN_PART);
+    for (unsigned i = 0; i < f->reader.n; i++)
+        assert_int_equal(f->reader.stack[i].code, 0x1000 * (uint64_t)(f->reader.n - i));
+    end(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +282,9 @@ int main(void)
         cmocka_unit_test(frames_of_generators_and_of_c_are_followed),
         cmocka_unit_test(what_changes_too_fast_keeps_the_outer_frames),
         cmocka_unit_test(a_chain_that_misses_the_base_is_torn),
+        cmocka_unit_test(a_generator_that_has_ended_is_in_no_stack),
+        cmocka_unit_test(deep_stacks_that_grow_and_shrink_are_read_in_few_calls),
+        cmocka_unit_test(the_oldest_part_stands_when_the_newest_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,68 @@
+// Attaching to interpreters in memory that is made up.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "collect/sample/python.h"
+
+enum { RUNTIME = 0x100000, BYTES = 0x8000 };
+
+static size_t read_memory(void *ctx, const struct gp_remote_range *r, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (r[i].at < RUNTIME || r[i].n > BYTES || r[i].at - RUNTIME > BYTES - r[i].n) return i;
+        memcpy(r[i].to, (uint8_t *)ctx + (r[i].at - RUNTIME), r[i].n);
+    }
+    return n;
+}
+
+/* An interpreter of 3.13 with one thread, whose table says whether it has a GIL. */
+static void make_runtime(uint64_t *m, uint64_t free_threaded)
+{
+    enum { INTERP = RUNTIME + 0x1000, THREAD = RUNTIME + 0x4000 };
+    uint64_t *interp = m + 6, *thread = interp + 13, *frame = thread + 9, *code = frame + 6;
+    memcpy(m, "xdebugpy", 8);
+    m[1] = 0x030d00f0, m[2] = free_threaded, m[5] = 632;
+    interp[2] = 7264, interp[3] = 7344, interp[8] = 16;
+    thread[0] = 304, thread[2] = 8, thread[3] = 16, thread[4] = 72, thread[5] = 152, thread[6] = 160,
+    thread[7] = 232;
+    frame[0] = 88, frame[1] = 8, frame[2] = 0, frame[3] = 56, frame[5] = 70;
+    code[0] = 208, code[1] = 112, code[3] = 128, code[4] = 136, code[5] = 68, code[9] = 200;
+    m[632 / 8 + 16] = 0; /* beyond the table */
+    m[632 / 8] = INTERP;
+    m[(INTERP - RUNTIME + 7344) / 8] = THREAD;
+    m[(THREAD - RUNTIME + 16) / 8] = INTERP;
+}
+
+static void free_threaded_builds_are_refused_with_a_reason(void **state)
+{
+    (void)state;
+    for (uint64_t free_threaded = 0; free_threaded < 2; free_threaded++) {
+        uint64_t *m = calloc(1, BYTES);
+        struct gp_py_reader *reader = calloc(1, sizeof *reader);
+        struct gp_stacks stacks = {0};
+        struct gp_py_place place = {.runtime = RUNTIME};
+        const char *why = NULL;
+        make_runtime(m, free_threaded);
+        struct gp_py *p = gp_py_new(1, (struct gp_remote){read_memory, m}, reader, &stacks);
+        assert_int_equal(gp_py_attach(p, &place, &why), !free_threaded);
+        if (free_threaded) assert_string_equal(why, "free-threaded builds of Python cannot be sampled");
+        else assert_null(why);
+        gp_py_free(p);
+        gp_stacks_release(&stacks);
+        free(reader);
+        free(m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(free_threaded_builds_are_refused_with_a_reason),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
