@@ -5,6 +5,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "formats/meta_keys.h"
+#include "formats/nvtx_op.h"
 #include "formats/redact.h"
 
 enum { MAX_EARLY_STOPS = 4096 };
@@ -29,6 +30,28 @@ static gp_sid note_args(struct gp_ranges *g, const struct gp_note *note)
     if (!strcmp(note->domain, "NCCL"))
         return gp_intern(&g->records->trace.strings, gp_note_args(note), note->args_n);
     return gp_records_own_text(g->records, gp_note_args(note), note->args_n, gp_redact_args);
+}
+
+/* The name and the args of a range that begins with NOTE. */
+static void name_range(struct gp_ranges *g, struct gp_open_range *o, const struct gp_note *note)
+{
+    const char *text = gp_note_text(note);
+    struct gp_nvtx_op op;
+    o->seq = GP_NO_ID;
+    if (*note->domain || !gp_nvtx_op(&op, text, strlen(text))) {
+        o->name = range_name(g, note);
+        return;
+    }
+    o->is_op = op.is_op;
+    o->seq = op.seq;
+    o->name = op.is_op ? gp_trace_intern(&g->records->trace, text, op.name_n)
+                       : gp_records_own_text(g->records, text, op.name_n, gp_redact_name);
+    if (!op.is_op || !op.sizes) return;
+    struct gp_buf b = {0};
+    gp_buf_puts(&b, "\"Input Dims\":");
+    gp_buf_put(&b, op.sizes, op.sizes_n);
+    o->args = gp_trace_intern(&g->records->trace, b.data, b.n);
+    gp_buf_release(&b);
 }
 
 static size_t thread_index(struct gp_ranges *g, int64_t tid)
@@ -90,12 +113,13 @@ static void write_range(struct gp_ranges *g, const struct gp_open_range *o, int6
                         const char *flags)
 {
     struct gp_trace *t = &g->records->trace;
-    struct gp_events *e = &t->events[GP_RANGE];
+    struct gp_events *e = &t->events[o->is_op ? GP_OP : GP_RANGE];
     int64_t start = o->start_ns, end = end_ns > start ? end_ns : start;
     keep_communicator(g, o, end_args);
     if (g->clip && !g->clip(g->ctx, &start, &end)) return;
     bool cut = start != o->start_ns || (end != end_ns && end_ns > o->start_ns);
     size_t row = gp_events_add(e, start, end - start, o->track, o->name);
+    if (o->is_op) gp_set_seq(e, row, o->seq);
     g->records->stats.ranges++;
     const char *parts[] = {gp_string(&t->strings, o->args), gp_string(&t->strings, end_args), flags,
                            cut ? "\"cut\":true" : ""};
@@ -236,7 +260,7 @@ void gp_ranges_note(struct gp_ranges *g, int64_t tid, const struct gp_note *note
     if (note->op != GP_NOTE_POP && note->op != GP_NOTE_STOP) o.args = note_args(g, note);
     switch (note->op) {
     case GP_NOTE_PUSH:
-        o.name = range_name(g, note);
+        name_range(g, &o, note);
         GP_VEC_PUSH(&thread->open, o);
         thread->path_known = false;
         break;

@@ -2,6 +2,7 @@
  * marks into GP_MARK, on the track of the thread that began them. Ranges that are still open at the end are
  * closed there and marked as such. Names carry their domain unless it is the default one; a range gets the
  * args of the note that began it and of the one that ended it. One caller at a time.
+ * Ranges that are operators of PyTorch (see formats/nvtx_op.h) become GP_OP, with the shapes of their inputs.
  *
  *     gp_ranges_note(&ranges, tid, note);       // for every note, each thread's in order
  *     gp_ranges_close(&ranges, now_ns);         // at the end
@@ -25,6 +26,8 @@ struct gp_open_range {
     gp_sid name;
     gp_sid args; /* inside of a JSON object, 0: none */
     uint32_t track;
+    bool is_op;   /* an operator of PyTorch: a row of GP_OP */
+    uint64_t seq; /* its sequence number, GP_NO_ID: none */
 };
 
 struct gp_range_thread {

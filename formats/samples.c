@@ -236,8 +236,9 @@ static void change(struct expander *x, uint32_t track, size_t row, gp_sid does, 
 }
 
 /* Where the stack changed between samples at FROM and TO: in the middle, or if the thread was in a call then, at the end of the
- * call that is nearer and lies between the samples. Never before the border before. */
-static int64_t border_between(struct expander *x, uint32_t track, int64_t from_ns, int64_t to_ns)
+ * call that is nearer and lies between the samples. If none does, at the begin of the call if the sample at TO is the first of
+ * a frame that it OPENS, otherwise at its end. Never before the border before. */
+static int64_t border_between(struct expander *x, uint32_t track, int64_t from_ns, int64_t to_ns, bool opens)
 {
     int64_t at = from_ns + (to_ns - from_ns) / 2;
     uint32_t i = gp_spans_at(&x->calls, track, at);
@@ -245,7 +246,7 @@ static int64_t border_between(struct expander *x, uint32_t track, int64_t from_n
     if (i != GP_SPAN_NONE) {
         const struct gp_row_span *call = &x->calls.list.at[i];
         bool begins = call->begin_ns >= from_ns, ends = call->end_ns <= to_ns;
-        bool back = begins && (!ends || at - call->begin_ns < call->end_ns - at);
+        bool back = begins ? !ends || at - call->begin_ns < call->end_ns - at : !ends && opens;
         at = back ? call->begin_ns : call->end_ns;
     }
     if (at < x->border_ns) at = x->border_ns;
@@ -261,12 +262,12 @@ static void expand_track(struct expander *x, uint32_t track, const uint32_t *row
     for (size_t i = 0; i < n; i++) {
         int64_t at = e->start_ns[rows[i]], end = at + e->dur_ns[rows[i]];
         bool near = i && at - last_ns <= GP_SAMPLE_GAP * x->period_ns;
-        if (i && !near) close_from(x, track, 0, border_between(x, track, last_ns, last_ns + 2 * half));
+        if (i && !near) close_from(x, track, 0, border_between(x, track, last_ns, last_ns + 2 * half, false));
         gp_sid does = does_in(x, rows[i], i + 1 < n ? &rows[i + 1] : NULL);
-        change(x, track, rows[i], does, border_between(x, track, near ? last_ns : at - 2 * half, at));
+        change(x, track, rows[i], does, border_between(x, track, near ? last_ns : at - 2 * half, at, !near));
         if (!i || end > last_ns) last_ns = end;
     }
-    if (n) close_from(x, track, 0, border_between(x, track, last_ns, last_ns + 2 * half));
+    if (n) close_from(x, track, 0, border_between(x, track, last_ns, last_ns + 2 * half, false));
 }
 
 struct ordered {

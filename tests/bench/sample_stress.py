@@ -5,7 +5,7 @@ Programs whose stacks change as fast as they can are sampled at 1,000 Hz, kind b
 SAMPLES samples (default: a million) were read in all. Each program must end with the status that it would have without us, the
 trace must open, and at least 99.9% of all samples must be valid; the others must be counted. It fails if one of these does not
 hold. The column "impossible" is the share of time in stacks that no moment of the program had: of each function it is known who
-calls it. Its name in STRESS_KINDS chooses a kind.
+calls it. STRESS_KINDS has the names of the kinds to run, STRESS_SECONDS how long each runs.
 """
 import json
 import os
@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 
-RATE, SECONDS, COPIES, LEAST_VALID_PCT = 1000, 5, 3, 99.9
+RATE, SECONDS, COPIES, LEAST_VALID_PCT = 1000, float(os.environ.get("STRESS_SECONDS", "5")), 3, 99.9
 
 # ---- the programs ----
 

@@ -627,7 +627,7 @@ int main(int argc, char **argv)
         {"killed", do_killed}, {"gate", do_gate},       {"memory", do_memory},     {"mapped", do_mapped},
         {"graph", do_graph},   {"nccl", mock_nccl},     {"args", mock_args},       {"events", do_events},
         {"open", do_open},     {"unified", do_unified}, {"rare", do_rare},         {"storm", do_storm},
-        {"scopes", do_scopes}, {"deep", do_deep},
+        {"scopes", do_scopes}, {"deep", do_deep},       {"torch", mock_torch},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);

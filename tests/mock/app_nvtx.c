@@ -2,6 +2,7 @@
  * with every kind of attribute. */
 #include "mock.h"
 
+#include <stdio.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 #include <stdlib.h>
@@ -211,5 +212,42 @@ int mock_args(int argc, char **argv)
     nvtxRangePopPayload(d, bad, 2);
     push_with(d, "plain", (nvtxEventAttributes_t){0});
     launch("_Z1kv");
+    return 0;
+}
+
+/* torch: two training steps under PyTorch's emit_nvtx(record_shapes=True). */
+int mock_torch(int argc, char **argv)
+{
+    static unsigned op_id;
+    (void)argc;
+    (void)argv;
+    if (cuInit(0)) return 1;
+    for (unsigned step = 0; step < 2; step++) {
+        char text[256];
+        snprintf(text, sizeof text, "train, op_id = %u", ++op_id);
+        nvtxRangePushA(text);
+        snprintf(text, sizeof text,
+                 "aten::linear, seq = %u, op_id = %u, sizes = [[64, 512], [2048, 512], [2048]]", 10 + step,
+                 op_id + 1);
+        nvtxRangePushA(text);
+        snprintf(text, sizeof text,
+                 "aten::addmm, seq = %u, op_id = %u, sizes = [[2048], [64, 512], [512, 2048], [], []], "
+                 "input_op_ids = [(0,-1), (0,-1), (%u,0), (0,-1), (0,-1)]",
+                 10 + step, op_id + 2, op_id + 1);
+        nvtxRangePushA(text);
+        launch("_Z4gemmv");
+        nvtxRangePop();
+        nvtxRangePop();
+        op_id += 2;
+        snprintf(text, sizeof text, "AddmmBackward0, seq = %u, op_id = %u, sizes = [[64, 2048]]", 10 + step,
+                 ++op_id);
+        nvtxRangePushA(text);
+        snprintf(text, sizeof text, "aten::mm, op_id = %u, sizes = [[64, 2048], [2048, 512]]", ++op_id);
+        nvtxRangePushA(text);
+        launch("_Z4gemmv");
+        nvtxRangePop();
+        nvtxRangePop();
+        nvtxRangePop();
+    }
     return 0;
 }

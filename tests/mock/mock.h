@@ -29,11 +29,11 @@ enum mock_op {
     MOCK_CAPTURE,     /* add a node that runs KERNEL to graph COUNT; a graph that does not exist is created */
     MOCK_INSTANTIATE, /* make graph COUNT out of graph BYTES: a clone of each of its nodes */
     MOCK_REPLAY,      /* launch graph COUNT */
-    MOCK_SYNC,
-    MOCK_UNIFIED,      /* counter COUNT of unified memory, of BYTES; the device lacks "thrashing" (5) */
-    MOCK_POOL,         /* the pool is created (COUNT 1), destroyed (2), or trimmed (3) by a call */
-    MOCK_JIT,          /* the driver loads (COUNT 1), stores (2) or compiles (3) code */
-    MOCK_LOAD,         /* overhead COUNT << 16: 4 loads modules, 5 loads functions */
+    MOCK_SYNC,        /* for BYTES ns */
+    MOCK_UNIFIED,     /* counter COUNT of unified memory, of BYTES; the device lacks "thrashing" (5) */
+    MOCK_POOL,        /* the pool is created (COUNT 1), destroyed (2), or trimmed (3) by a call */
+    MOCK_JIT,         /* the driver loads (COUNT 1), stores (2) or compiles (3) code */
+    MOCK_LOAD,        /* overhead COUNT << 16: 4 loads modules, 5 loads functions */
     MOCK_EVENT_RECORD, /* event COUNT on STREAM; the GPU comes to it 5 us later */
     MOCK_STREAM_WAIT,  /* STREAM waits for event COUNT */
     MOCK_EVENT_SYNC,   /* the host does */
@@ -81,5 +81,6 @@ void mock_attach(void (*sink)(const struct mock_event *e), void (*on_up)(void), 
 /* Modes of the application in app_nvtx.c. */
 int mock_nccl(int argc, char **argv);
 int mock_args(int argc, char **argv);
+int mock_torch(int argc, char **argv);
 
 #endif

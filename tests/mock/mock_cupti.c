@@ -622,14 +622,25 @@ static void go_wrong(const struct mock_event *e, uint32_t correlation, uint64_t 
     else put_call(false, 505, correlation, start, start + 1000);
 }
 
+static void wait_and_call_back(const struct mock_event *e, uint32_t correlation)
+{
+    struct timespec t = {.tv_sec = (time_t)(e->bytes / 1000000000), .tv_nsec = (long)(e->bytes % 1000000000)};
+    uintptr_t params[] = {e->stream, 0};
+    call_back_with(false, 131, correlation, CUPTI_API_ENTER, params);
+    call_back_with(true, 126, correlation, CUPTI_API_ENTER, params);
+    if (e->bytes) nanosleep(&t, NULL);
+    call_back_with(true, 126, correlation, CUPTI_API_EXIT, params);
+    call_back_with(false, 131, correlation, CUPTI_API_EXIT, params);
+}
+
 /* Waits, events and captures: in a capture none of them happens. */
 static void on_wait(const struct mock_event *e, uint32_t c, uint64_t t)
 {
     switch (e->op) {
     case MOCK_SYNC:
-        put_call(true, 126, c, t + 50, t + 350);
-        put_call(false, 131, c, t, t + 400);
-        both_call_back(131, 126, c, e->stream, 0);
+        wait_and_call_back(e, c);
+        put_call(true, 126, c, t + 50, t + 350 + e->bytes);
+        put_call(false, 131, c, t, t + 400 + e->bytes);
         put_sync(e, c, t + 60);
         break;
     case MOCK_EVENT_RECORD:

@@ -131,6 +131,17 @@ test_expect_success 'ranges that are popped with a payload end there' '
         END {exit bad || n[\"lib:all reduce\"] != 2 || n[\"lib:message size\"] != 3}" stacks
 '
 
+test_expect_success 'operators of PyTorch, with the shapes of their inputs' '
+    $collect $app torch >t 2>err && facts t && has gpu 4 && has range:train 2 && has range 2 &&
+    trace-hta -q --whole --top 0 -f json t >t.json && python3 -c "
+import json
+report = json.load(open(\"t.json\"))
+rows = {(r[\"name\"], r[\"shapes\"], r[\"calls\"], r[\"gpu_events\"]) for r in report[\"operators_by_shape\"] if r[\"shapes\"]}
+assert rows == {(\"aten::addmm\", \"[2048] [64,512] [512,2048]\", 2, 2), (\"aten::mm\", \"[64,2048] [2048,512]\", 2, 2)}, rows" &&
+    $collect --redact $app torch >t 2>err && facts t && has range 2 && lacks range:train &&
+    trace-hta -q --whole -f json t | grep "\"aten::addmm\""
+'
+
 test_expect_success '--no-nvtx' '
     $collect --no-nvtx $app nvtx >t 2>err && facts t && has range 0 && has mark 0 && has gpu 6
 '

@@ -409,6 +409,33 @@ static void of_ranges_that_never_end_the_innermost_count(void **state)
     end(&f);
 }
 
+/* PyTorch puts what it knows of an operator into the name of its range. */
+static void operators_are_rows_of_their_own(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    say(&f, 1, GP_NOTE_PUSH, 10, "step, op_id = 1", 0);
+    say(&f, 1, GP_NOTE_PUSH, 20, "aten::mm, seq = 12, op_id = 2, sizes = [[8, 4], [4, 2]]", 0);
+    say(&f, 1, GP_NOTE_POP, 30, "", 0);
+    say(&f, 1, GP_NOTE_PUSH, 40, "aten::empty, op_id = 3", 0);
+    say(&f, 1, GP_NOTE_POP, 50, "", 0);
+    say(&f, 1, GP_NOTE_POP, 60, "", 0);
+    const struct gp_trace *t = &f.records.trace;
+    const struct gp_events *op = &t->events[GP_OP], *range = &t->events[GP_RANGE];
+    assert_int_equal(op->n, 2);
+    assert_string_equal(gp_trace_str(t, op->name[0]), "aten::mm");
+    assert_int_equal(op->seq[0], 12);
+    assert_string_equal(gp_trace_str(t, op->extra[0]), "{\"Input Dims\":[[8, 4], [4, 2]]}");
+    assert_int_equal(op->start_ns[0], 20);
+    assert_int_equal(op->dur_ns[0], 10);
+    assert_string_equal(gp_trace_str(t, op->name[1]), "aten::empty");
+    assert_true(op->seq[1] == GP_NO_ID);
+    assert_int_equal(range->n, 1);
+    assert_string_equal(gp_trace_str(t, range->name[0]), "step");
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -427,6 +454,7 @@ int main(void)
         cmocka_unit_test(what_is_created_last_is_not_forgotten),
         cmocka_unit_test(a_graph_that_is_instantiated_again_takes_one_run),
         cmocka_unit_test(of_ranges_that_never_end_the_innermost_count),
+        cmocka_unit_test(operators_are_rows_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

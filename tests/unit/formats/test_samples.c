@@ -163,6 +163,23 @@ static void calls_do_not_end_frames(void **state)
     }
 }
 
+/* Of a long call in which one sample was taken, the stack is known from begin to end. */
+static void one_sample_in_a_long_call_is_enough(void **state)
+{
+    (void)state;
+    struct gp_trace t;
+    gp_trace_init(&t, GP_NEED_ALL & ~GP_NEED_RAW_SAMPLES);
+    gp_trace_set_meta(&t, GP_META_SAMPLE_PERIOD, "100000", 6);
+    uint32_t track = add_thread(&t, 1, 9), a = add_stack(&t, 0, "wait", "train.py", 2);
+    add_sample(&t, track, 5000000, 0, 0, a, "running");
+    add_row(&t, GP_API, track, 1000000, 9000000, "cudaStreamSynchronize");
+    gp_samples_expand(&t);
+    gp_trace_finish(&t);
+    assert_int_equal(t.events[GP_PYTHON].n, 1);
+    check_row(&t, 0, 1000000, 9000000, "train.py(2): wait", track);
+    gp_trace_release(&t);
+}
+
 /* What a thread does is known from its third equal stack on, and holds for those before; the collection of garbage is
  * known at once. */
 static void what_a_thread_does_is_a_row(void **state)
@@ -244,9 +261,13 @@ static void samples_are_small(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(consecutive_samples_are_one_row), cmocka_unit_test(calls_do_not_end_frames),
-        cmocka_unit_test(frames_are_cut_at_ranges),        cmocka_unit_test(what_a_thread_does_is_a_row),
-        cmocka_unit_test(samples_go_through_a_file),       cmocka_unit_test(samples_are_small),
+        cmocka_unit_test(consecutive_samples_are_one_row),
+        cmocka_unit_test(calls_do_not_end_frames),
+        cmocka_unit_test(one_sample_in_a_long_call_is_enough),
+        cmocka_unit_test(frames_are_cut_at_ranges),
+        cmocka_unit_test(what_a_thread_does_is_a_row),
+        cmocka_unit_test(samples_go_through_a_file),
+        cmocka_unit_test(samples_are_small),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
