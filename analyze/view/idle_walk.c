@@ -240,8 +240,14 @@ static void tell_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t
 static void tell_node(struct walk *w, int64_t end_ns, uint32_t node, uint32_t other)
 {
     if (other == SECOND && !in_framework(&w->v->hs, node)) node = GP_HOST_NONE;
-    if (node == GP_HOST_NONE && other != UINT32_MAX && other != SECOND) tell_thread(w, other, end_ns, SECOND);
-    else tell(w, end_ns, cause_of_node(w, node), node);
+    if (node == GP_HOST_NONE && other != UINT32_MAX && other != SECOND) {
+        tell_thread(w, other, end_ns, SECOND);
+        return;
+    }
+    enum gp_idle_cause cause = cause_of_node(w, node);
+    /* what it waits for is the thread that launches, as backward() does for autograd's */
+    if (other == SECOND && cause == GP_IDLE_LOCK) cause = GP_IDLE_HOST;
+    tell(w, end_ns, cause, node);
 }
 
 /* Add the host time on TRACK from the current end of the gap. OTHER is a thread to consult where this one is

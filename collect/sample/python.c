@@ -232,6 +232,22 @@ static bool name_stack(struct gp_py *p, uint32_t *stack)
     return true;
 }
 
+/* The entry of as many outer frames of the stack that was read as have code that can be named; 0: none. */
+static uint32_t name_outer(struct gp_py *p)
+{
+    const struct gp_py_reader *r = p->reader;
+    uint32_t entry = 0;
+    for (uint32_t i = r->n; i-- > 0;) {
+        bool ok = false;
+        const struct gp_py_code *code = gp_py_code(&p->codes, r->stack[i].code);
+        if (!code || !gp_py_codes_check(&p->codes, &code, 1)) break;
+        uint32_t line = gp_py_code_line(&p->codes, code, r->stack[i].ip, &ok);
+        if (!ok) break;
+        entry = gp_stacks_put(p->stacks, entry, code->name, code->file, line);
+    }
+    return entry;
+}
+
 /* ---- one sample ---- */
 
 struct interpreter {
@@ -264,7 +280,7 @@ static enum gp_thread_does state_of(struct gp_py *p, struct thread *t, const str
 {
     if (i->collecting && (!i->holder || (i->holder == t->py.at && i->locked))) return GP_DOES_COLLECT;
     if (t->quiet < GP_SAMPLE_STILL) return t->does = GP_DOES_RUN;
-    if (t->quiet == GP_SAMPLE_STILL || !(t->quiet % EVERY))
+    if (t->quiet == GP_SAMPLE_STILL || t->does == GP_DOES_RUN || !(t->quiet % EVERY))
         t->does = gp_thread_does(&t->file, p->pid, (pid_t)t->tid);
     bool waits = t->does == GP_DOES_LOCK && i->locked && i->holder && i->holder != t->py.at;
     return waits ? GP_DOES_GIL : t->does;
@@ -293,7 +309,8 @@ static enum gp_py_read read_stack(struct gp_py *p, struct thread *t)
         if (!take_tid(p, t)) return GP_PY_EMPTY;
         if (understand(p, t, got == GP_PY_PARTIAL)) return got;
     }
-    return GP_PY_TORN;
+    t->stack = name_outer(p);
+    return t->stack ? GP_PY_PARTIAL : GP_PY_TORN;
 }
 
 /* False if the thread is gone. */

@@ -7,6 +7,7 @@
 
 /* A part of the stack (a chunk) has a header, and the oldest one a free word before its first frame. */
 enum { CHUNK_HEADER = 24, FIRST_FRAME = 32, CHUNK_BYTES = 16 << 10, AHEAD = 640, TURNS = 3 };
+enum { OLDER_ODDS = 6 };
 enum { OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3, OWNER_MOST = 4 };
 /* In front of the frame in a generator there is what it does; 0 is that it runs. */
 enum { GENERATOR_STATE = 5, STATES_UNTIL_MINOR = 13 };
@@ -245,6 +246,17 @@ static const uint8_t *outer_frame(const struct gp_py_reader *r, const struct gp_
     return in ? r->parts[copy][0] + (at - t->base) : NULL;
 }
 
+/* The first frame of the stack has its place at the base. */
+static uint32_t keep_outermost(struct gp_py_reader *r, const struct gp_py_thread *t)
+{
+    const struct gp_py_layout *o = r->layout;
+    const uint8_t *a = r->parts[0][0] + FIRST_FRAME, *b = r->parts[1][0] + FIRST_FRAME;
+    uint64_t code = gp_take_u64(a, o->frame_code) & ~UINT64_C(3);
+    if (!gp_is_address(code) || memcmp(a + o->frame_code, b + o->frame_code, 8) != 0) return 0;
+    r->stack[0] = (struct gp_py_frame){code, t->base + FIRST_FRAME, gp_take_u64(a, o->frame_ip)};
+    return r->n = 1;
+}
+
 /* Where no copy could be followed: the outer frames of the latest whole stack that still stand, in both. */
 static uint32_t keep_standing(struct gp_py_reader *r, struct gp_py_thread *t)
 {
@@ -266,7 +278,8 @@ static uint32_t keep_standing(struct gp_py_reader *r, struct gp_py_thread *t)
         r->second[n].ip = ip_bytes == 8 ? gp_take_u64(a, o->frame_ip) : gp_take_u32(a, o->frame_ip);
     }
     for (uint32_t i = 0; i < n; i++) r->stack[i] = r->second[n - 1 - i];
-    return r->n = n;
+    r->n = n;
+    return n || !t->base ? n : keep_outermost(r, t);
 }
 
 /* One attempt: GP_PY_WHOLE, GP_PY_EMPTY, GP_PY_PARTIAL where the copies differ, or GP_PY_TORN. */
@@ -282,6 +295,21 @@ static enum gp_py_read attempt(struct gp_py_reader *r, struct gp_py_thread *t)
     ok = walk(r, t, &second, innermost(r, 1));
     r->second_n = second.n;
     return !ok ? GP_PY_TORN : copies_agree(r) ? GP_PY_WHOLE : GP_PY_PARTIAL;
+}
+
+/* Frames outside of the stack: those of now, and some of before, since generators take turns. */
+static void guess_odds(const struct gp_py_reader *r, struct gp_py_thread *t, uint32_t older)
+{
+    uint64_t odd[GP_PY_ODD];
+    uint32_t n = r->new_odds, most = n + older < GP_PY_ODD ? n + older : GP_PY_ODD;
+    memcpy(odd, r->new_odd, n * sizeof *odd);
+    for (uint32_t i = 0; i < t->odds && n < most; i++) {
+        uint32_t k = 0;
+        while (k < n && odd[k] != t->odd[i]) k++;
+        if (k == n) odd[n++] = t->odd[i];
+    }
+    memcpy(t->odd, odd, n * sizeof *odd);
+    t->odds = n;
 }
 
 static void guess_top(const struct gp_py_reader *r, struct gp_py_thread *t)
@@ -310,13 +338,14 @@ enum gp_py_read gp_py_thread_read(struct gp_py_reader *r, struct gp_py_thread *t
             guess(r, t, 0);
             if (!read_guessed(r, t)) return GP_PY_GONE;
         }
+        uint64_t singles = r->singles;
         got = attempt(r, t);
         if (got == GP_PY_EMPTY) break;
         if (got == GP_PY_TORN) t->root = 0; /* its parts may be others, too */
         guess(r, t, r->top);
-        memcpy(t->odd, r->new_odd, r->new_odds * sizeof *t->odd);
-        t->odds = r->new_odds;
-        if (got == GP_PY_WHOLE) break;
+        guess_odds(r, t, got == GP_PY_TORN ? 0 : OLDER_ODDS);
+        /* what was read later than the copies is in both: it must be seen with them */
+        if (got == GP_PY_WHOLE && (r->singles == singles || r->new_odds == GP_PY_ODD)) break;
         r->retries++;
     }
     if (got != GP_PY_PARTIAL && got != GP_PY_TORN) return got;

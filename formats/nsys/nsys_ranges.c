@@ -4,6 +4,7 @@
 #include <string.h>
 #include "formats/base/json_write.h"
 #include "formats/nsys/nsys_priv.h"
+#include "formats/nvtx_op.h"
 
 enum { START, END, TYPE, TEXT, TEXT_ID, THREAD, DOMAIN, JSON, JSON_ID, VALUES };
 
@@ -88,10 +89,28 @@ static gp_sid extra_of(struct reading *r, bool start_end, bool open)
 
 /* ---- events ---- */
 
+/* The name of a range without what PyTorch puts behind it. *EXTRA: the shapes of the inputs of an operator. */
+static gp_sid plain_name(struct reading *r, gp_sid name, struct gp_nvtx_op *op, gp_sid *extra)
+{
+    struct gp_trace *t = r->n->t;
+    if (!gp_nvtx_op(op, gp_trace_str(t, name), gp_string_len(&t->strings, name))) return name;
+    if (op->is_op && op->sizes && gp_needs_extra(t->need, GP_OP)) {
+        r->text.n = 0;
+        gp_buf_puts(&r->text, "{\"Input Dims\":");
+        gp_buf_put(&r->text, op->sizes, op->sizes_n);
+        gp_buf_putc(&r->text, '}');
+        *extra = gp_trace_intern(t, r->text.data, r->text.n);
+    }
+    r->text.n = 0;
+    gp_buf_put(&r->text, gp_trace_str(t, name), op->name_n);
+    return gp_trace_intern(t, r->text.data, r->text.n);
+}
+
 static void add_range(struct reading *r, bool start_end)
 {
     struct gp_nsys *n = r->n;
-    struct gp_events *e = &n->t->events[GP_RANGE];
+    struct gp_nvtx_op op = {.is_op = false};
+    gp_sid extra = 0;
     int64_t start, dur = 0, end, thread = gp_sqlite_int(&r->scan, THREAD, 0);
     struct later later = {.table = GP_RANGE, .push = SIZE_MAX, .row = SIZE_MAX};
     later.open = !gp_sqlite_get(&r->scan, END, &end) || end < 0;
@@ -100,14 +119,19 @@ static void add_range(struct reading *r, bool start_end)
     if (later.domain) later.domain = gp_nsys_key(GP_NSYS_PROCESS(thread), later.domain);
     uint32_t track = gp_nsys_thread(n, thread);
     gp_sid name = text_of(r);
+    if (!later.domain) name = plain_name(r, name, &op, &extra);
+    if (op.is_op) later.table = GP_OP;
     if (r->keep_pushes && !start_end) {
         later.push = n->pushes.n;
         GP_VEC_PUSH(&n->pushes,
                     ((struct gp_nsys_push){start, later.open ? INT64_MAX : start + dur, track, name}));
     }
-    if (n->t->need & GP_NEED(GP_RANGE)) {
+    if (n->t->need & GP_NEED(later.table)) {
+        struct gp_events *e = &n->t->events[later.table];
         later.row = gp_events_add(e, start, dur, track, name);
-        if (gp_needs_extra(n->t->need, GP_RANGE))
+        if (op.is_op) gp_set_seq(e, later.row, op.seq);
+        if (extra) gp_set_extra(e, later.row, extra);
+        else if (gp_needs_extra(n->t->need, later.table))
             gp_set_extra(e, later.row, extra_of(r, start_end, later.open));
     }
     if (later.domain || later.open) GP_VEC_PUSH(&r->later, later);
@@ -206,7 +230,7 @@ void gp_nsys_read_ranges(struct gp_nsys *n)
                                           "jsonTextId", PAYLOADS,    NULL};
     struct reading r = {.n = n};
     r.keep_pushes = n->t->need & GP_NEED(GP_GPU) && gp_sqlite_has(n->db, "CUDA_GRAPH_NODE_EVENTS");
-    if (!r.keep_pushes && !(n->t->need & (GP_NEED(GP_RANGE) | GP_NEED(GP_MARK)))) return;
+    if (!r.keep_pushes && !(n->t->need & (GP_NEED(GP_RANGE) | GP_NEED(GP_OP) | GP_NEED(GP_MARK)))) return;
     if (gp_sqlite_begin(n->db, &r.scan, "NVTX_EVENTS", columns))
         while (gp_sqlite_next(&r.scan)) add_event(&r);
     gp_sqlite_end(&r.scan);

@@ -40,7 +40,7 @@ violations() {
         row("formats/perfetto", "formats/trace.h")
         row("formats/pickle", "formats/trace.h")
         row("formats/sqlite", "formats/trace.h formats/reader.h")
-        row("formats/nsys", "formats/trace.h formats/cuda_names.h formats/sqlite")
+        row("formats/nsys", "formats/trace.h formats/cuda_names.h formats/nvtx_op.h formats/sqlite")
         row("formats/rocpd", "formats/trace.h formats/cuda_names.h formats/sqlite")
         row("collect/counters", "formats/trace.h formats/metric.h formats/meta_keys.h")
         row("collect", "collect/counters collect/cut formats formats/gpt")

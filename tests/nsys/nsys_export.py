@@ -176,7 +176,8 @@ def program(x):
     # NVTX: by text and by id, with and without a domain, open, started and ended
     nvtx = [(300, 400, PUSH_POP, "outer", None, 0, {}), (315, 340, PUSH_POP, None, "inner", 0, {}),
             (600, 700, PUSH_POP, "instantiate", None, 0, {}), (900, 9400, PUSH_POP, "step", None, 2, {}),
-            (950, 990, START_END, "load", None, 0, {"int64Value": 7}), (5000, None, PUSH_POP, "never popped", None, 0, {}),
+            (950, 990, START_END, "load", None, 0, {"int64Value": 7}),
+            (960, 980, PUSH_POP, "aten::mm, seq = 3, op_id = 9, sizes = [[2, 3], [3, 4]]", None, 0, {}), (5000, None, PUSH_POP, "never popped", None, 0, {}),
             (5500, None, MARK, "here", None, 0, {"jsonText": '{"loss": 0.5}'}), (0, None, DOMAIN, "lib", None, 2, {})]
     for i, (start, end, kind, text, by_id, domain, more) in enumerate(nvtx):
         x.add("NVTX_EVENTS", start=start, end=end, eventType=kind, text=text, textId=x.text(by_id) if by_id else None,

@@ -246,6 +246,7 @@ static void test_autograd_thread_launches_while_main_waits(void **state)
     first_kernel(s);
     mk_host(&s->t, GP_RANGE, s->main, 5000, 200000, "backward");
     mk_host(&s->t, GP_PYTHON, s->main, 6000, 200000, "torch/autograd/graph.py(1): run");
+    mk_host(&s->t, GP_PYTHON, s->main, 7000, 200000, "waiting for a lock"); /* for the other thread */
     mk_call(&s->t, s->other, 1000, 1500, "cudaLaunchKernel", 3); /* main is not who launched last */
     mk_kernel(&s->t, s->s9, 2000, 3000, "c", 3);
     mk_host(&s->t, GP_OP, s->other, 40000, 90000, "MmBackward0");
@@ -253,6 +254,7 @@ static void test_autograd_thread_launches_while_main_waits(void **state)
     run(s);
     /* 10000..40000 the other thread sleeps: main tells; 40000..60000 its own operator */
     assert_int_equal(cause(s, GP_IDLE_HOST), 50000);
+    assert_int_equal(cause(s, GP_IDLE_LOCK), 0);
     assert_string_equal(label(s, culprit(s, 0)->range), "backward");
     assert_int_equal(culprit(s, 0)->idle_ns, 30000);
     assert_int_equal(culprit(s, 0)->op, 0);
