@@ -105,6 +105,8 @@ static struct {
     void (*is_up)(void);
     uint8_t hooks[2][MAX_CBID]; /* enum hook; runtime, driver */
     bool wanted[2][MAX_CBID];   /* calls that are recorded */
+    uint32_t unused[2];         /* a call that programs do not make, 0: unknown */
+    bool primed;                /* CUPTI takes orders about single calls, even now */
     _Atomic bool noting;        /* by us, at both ends of each */
     _Atomic bool counting;      /* launches are counted */
     _Atomic bool measuring;     /* hardware counters are read of them */
@@ -364,9 +366,9 @@ static uint32_t stream_number(const CUpti_CallbackData *call, const void *stream
 }
 
 /* ---- calls ----
- * Once CUDA is initialized, CUPTI records either all calls, of which a program in Python makes ten for each
- * launch, or none. So the calls that are wanted are noted here, at both of their ends. Of this thread: a driver
- * call inside a runtime call is part of it. */
+ * If CUDA was initialized before us, CUPTI records either all calls, of which a program in Python makes ten for
+ * each launch, or none. So the calls that are wanted are noted here, at both of their ends. Of this thread: a
+ * driver call inside a runtime call is part of it. */
 static _Thread_local struct {
     unsigned depth, period;
     int64_t start_ns;
@@ -600,6 +602,8 @@ static void find_calls(bool driver)
         const char *name = call_name(driver, cbid);
         gap = name ? 0 : gap + 1;
         if (!name) continue;
+        if (gp_starts(name, driver ? "cuProfilerInitialize" : "cudaProfilerInitialize"))
+            cupti.unused[driver] = cbid;
         cupti.hooks[driver][cbid] = (uint8_t)find_hook(driver, name);
         cupti.wanted[driver][cbid] = gp_call_wanted(gp_call_classify(name), cupti.api, cupti.memory);
         if (cupti.wanted[driver][cbid] && !cupti.called)
@@ -607,6 +611,22 @@ static void find_calls(bool driver)
         if (cupti.hooks[driver][cbid] != HOOK_NONE && cupti.hooks[driver][cbid] < HOOK_LAUNCH)
             cupti.cuptiEnableCallback(1, cupti.subscriber, domain_of(driver), cbid);
     }
+}
+
+/* CUPTI records single calls if that is requested while cuInit() runs. Later it accepts such requests and does
+ * nothing, unless a call is being recorded at that time: so one is, which programs do not make. Seen with
+ * CUPTI 13.0. */
+static void prime(bool late)
+{
+    enum { LEAST_VERSION = 130000 };
+    cupti.primed = false;
+    if (late || cupti.version < LEAST_VERSION) return;
+    for (int driver = 0; driver < 2; driver++) {
+        __typeof__(&cuptiActivityEnableRuntimeApi) enable =
+            driver ? cupti.cuptiActivityEnableDriverApi : cupti.cuptiActivityEnableRuntimeApi;
+        if (!enable || !cupti.unused[driver] || enable(cupti.unused[driver], 1) != CUPTI_SUCCESS) return;
+    }
+    cupti.primed = true;
 }
 
 /* Is the call reported to us for another reason than its own record? */
@@ -629,8 +649,8 @@ static unsigned note_calls(bool driver, bool on)
     return n;
 }
 
-/* Switch the records of API calls; returns how many calls are switched one by one: by CUPTI, or, once CUDA is
- * initialized and CUPTI accepts that and does nothing, by us. */
+/* Switch the records of API calls; returns how many calls are switched one by one: by CUPTI, or, where it
+ * accepts that and does nothing, by us. */
 static unsigned switch_calls(bool driver, bool on)
 {
     __typeof__(&cuptiActivityEnableRuntimeApi) enable =
@@ -639,7 +659,7 @@ static unsigned switch_calls(bool driver, bool on)
     if (cupti.api == GP_API_LEVEL_NONE) return 0;
     if (cupti.api == GP_API_LEVEL_ALL)
         switch_kind(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME, on);
-    bool by_us = !enable || atomic_load(&cupti.up);
+    bool by_us = !enable || (atomic_load(&cupti.up) && !cupti.primed);
     if (cupti.api != GP_API_LEVEL_ALL && by_us && on) atomic_store(&cupti.noting, true);
     if (atomic_load(&cupti.noting)) n = note_calls(driver, on);
     if (!enable || (on && (by_us || cupti.api == GP_API_LEVEL_ALL))) return n;
@@ -770,7 +790,8 @@ static void tell_sizes(void)
 #endif
 }
 
-static bool get_ready(void)
+/* LATE: CUDA is initialized already. */
+static bool get_ready(bool late)
 {
     static const CUpti_CallbackId events[] = {
         CUPTI_CBID_RESOURCE_CU_INIT_FINISHED,
@@ -803,6 +824,7 @@ static bool get_ready(void)
     find_calls(false);
     find_calls(true);
     cupti.called = true;
+    prime(late);
     for (size_t i = 0; i < GP_COUNT(events); i++)
         cupti.cuptiEnableCallback(1, cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE, events[i]);
     for (size_t i = 0; cupti.cuptiGetGraphNodeId && i < GP_COUNT(nodes); i++)
@@ -835,7 +857,7 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts)
     cupti.one_by_one = opts->one_by_one;
     cupti.is_up = opts->up;
     if (!gp_tracer_open()) return false;
-    if (get_ready()) {
+    if (get_ready(opts->late)) {
         if (opts->late) on_up();
         return true;
     }
@@ -867,7 +889,7 @@ bool gp_tracer_take(void)
     else if (rc != CUPTI_SUCCESS) gp_say("cannot subscribe to CUPTI: %s (%d)", result_text(rc), (int)rc);
     if (rc != CUPTI_SUCCESS) return false;
     atomic_store(&cupti.lent, false);
-    return get_ready();
+    return get_ready(true);
 }
 
 const char *gp_tracer_holder(void)

@@ -78,6 +78,7 @@ static const struct {
     {false, 147, "cudaStreamWaitEvent_v3020"},
     {false, 161, "cudaMemcpyPeerAsync_v4000"},
     {false, 164, "cudaDeviceReset_v3020"},
+    {false, 170, "cudaProfilerInitialize_v4000"},
     {false, 211, "cudaLaunchKernel_v7000"},
     {false, 311, "cudaGraphLaunch_v10000"},
     {false, 505, "__cudaLaunchKernel_v13000"},
@@ -86,6 +87,7 @@ static const struct {
     {true, 243, "cuMemAlloc_v2"},
     {true, 307, "cuLaunchKernel"},
     {true, MEM_MAP, "cuMemMap"},
+    {true, 311, "cuProfilerInitialize"},
     {true, 514, "cuGraphLaunch"},
 };
 
@@ -964,18 +966,24 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
     return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable)
+/* Once CUDA is up it says yes and does nothing, unless some call of the domain is being recorded. */
+static CUptiResult enable_call(bool driver, CUpti_CallbackId cbid, bool enable)
 {
     if (cbid >= MAX_CBID) return CUPTI_ERROR_INVALID_PARAMETER;
-    if (!mock.up || !enable) mock.calls[0][cbid] = enable; /* afterwards it says yes and does nothing */
+    bool any = !mock.up;
+    for (unsigned i = 0; i < MAX_CBID && !any; i++) any = mock.calls[driver][i];
+    if (any || !enable) mock.calls[driver][cbid] = enable;
     return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable)
+{
+    return enable_call(false, cbid, enable);
 }
 
 CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable)
 {
-    if (cbid >= MAX_CBID) return CUPTI_ERROR_INVALID_PARAMETER;
-    if (!mock.up || !enable) mock.calls[1][cbid] = enable; /* afterwards it says yes and does nothing */
-    return CUPTI_SUCCESS;
+    return enable_call(true, cbid, enable);
 }
 
 CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *id)
