@@ -56,9 +56,10 @@ void gp_gate_release(struct gp_gate *g)
     GP_VEC_FREE(&g->windows);
 }
 
-bool gp_gate_set(struct gp_gate *g, bool open, int64_t now_ns)
+static bool follow(struct gp_gate *g, int64_t now_ns)
 {
-    if (open == g->open || (open && g->over)) return false;
+    bool open = g->wanted && !g->paused;
+    if (open == g->open) return false;
     g->open = open;
     if (open) {
         GP_VEC_PUSH(&g->windows, (struct gp_window){now_ns, INT64_MAX});
@@ -67,6 +68,19 @@ bool gp_gate_set(struct gp_gate *g, bool open, int64_t now_ns)
         g->windows.at[g->windows.n - 1].end_ns = now_ns;
     }
     return true;
+}
+
+bool gp_gate_set(struct gp_gate *g, bool open, int64_t now_ns)
+{
+    if (open && g->over) return false;
+    g->wanted = open;
+    return follow(g, now_ns);
+}
+
+bool gp_gate_pause(struct gp_gate *g, bool paused, int64_t now_ns)
+{
+    g->paused = paused;
+    return follow(g, now_ns);
 }
 
 bool gp_gate_profiler(struct gp_gate *g, bool start, int64_t now_ns)

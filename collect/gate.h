@@ -47,6 +47,8 @@ enum { GP_GATE_START, GP_GATE_STOP };
 struct gp_gate {
     struct gp_gate_opts opts;
     bool open;
+    bool wanted; /* it would be open, were it not paused */
+    bool paused;
     int64_t due_ns; /* when gp_gate_tick() closes it; 0: never */
     bool over;      /* closed for good */
     uint64_t launches, begun[2];
@@ -60,6 +62,8 @@ void gp_gate_init(struct gp_gate *g, const struct gp_gate_opts *opts, int64_t no
 void gp_gate_release(struct gp_gate *g);
 /* Each of these returns true if it opened or closed the gate. */
 bool gp_gate_set(struct gp_gate *g, bool open, int64_t now_ns);
+/* Close it for a while, whatever else opens it, or no longer. */
+bool gp_gate_pause(struct gp_gate *g, bool paused, int64_t now_ns);
 bool gp_gate_profiler(struct gp_gate *g, bool start, int64_t now_ns);
 /* Before and after each launch. The gate opens after the launch that it counts to, and closes before the next
  * one. */

@@ -81,6 +81,12 @@ static void add_stats(struct gp_wire_stats *to, const struct gp_wire_stats *s)
     to->inversions += s->inversions;
     to->cpu_ns += s->cpu_ns;
     if (s->worst_inversion_ns > to->worst_inversion_ns) to->worst_inversion_ns = s->worst_inversion_ns;
+    for (unsigned i = 0; i < GP_BUDGET_PARTS; i++)
+        if (s->left_out_ns[i] && (!to->left_out_ns[i] || s->left_out_ns[i] < to->left_out_ns[i]))
+            to->left_out_ns[i] = s->left_out_ns[i];
+    to->left_out |= s->left_out;
+    if (s->launch_ns > to->launch_ns) to->launch_ns = s->launch_ns;
+    if (s->share_ppm > to->share_ppm) to->share_ppm = s->share_ppm;
 }
 
 /* Its session ends, and of it only sums stay. */

@@ -24,6 +24,7 @@ enum {
 static const int64_t SLACK_NS = 10000000;
 /* Processor time of a thread: 13 days. Eight thousand processes of it can be added up. */
 static const int64_t CPU_MOST_NS = INT64_C(1) << 50;
+static const int64_t LAUNCH_MOST_NS = 1000000000;
 
 struct gp_session {
     struct gp_session_opts opts;
@@ -286,13 +287,18 @@ void gp_session_end(struct gp_session *s, enum gp_session_end how, int64_t now_n
 
 /* ---- frames ---- */
 
-static bool take_fact(struct gp_session *s, struct gp_wire_fact *f)
+static void set_number(struct gp_session *s, const char *key, int64_t value)
 {
     char json[24];
-    int n = snprintf(json, sizeof json, "%" PRId64, f->value);
+    int n = snprintf(json, sizeof json, "%" PRId64, value);
+    gp_trace_set_meta(&s->records.trace, key, json, (size_t)n);
+}
+
+static bool take_fact(struct gp_session *s, struct gp_wire_fact *f)
+{
     f->key[sizeof f->key - 1] = 0;
     if (!strcmp(f->key, "cupti_version")) s->records.opts.cupti = (uint32_t)f->value;
-    gp_trace_set_meta(&s->records.trace, f->key, json, (size_t)n);
+    set_number(s, f->key, f->value);
     return true;
 }
 
@@ -373,6 +379,39 @@ static bool take_loss(struct gp_session *s, struct gp_wire_loss *l)
     return true;
 }
 
+/* One row for what is new, and the metadata, which every row after it replaces. */
+static bool take_budget(struct gp_session *s, const struct gp_wire_budget *w)
+{
+    static const struct {
+        const char *key, *mark;
+    } parts[GP_BUDGET_PARTS] = {
+        {"memory", "allocations are left out from here on (--budget)"},
+        {"events", "waits and events are left out from here on (--budget)"},
+        {"calls", "API calls are left out from here on (--budget)"},
+        {"windows", "recorded in windows from here on (--budget)"},
+    };
+    struct gp_wire_stats *stats = &s->records.stats;
+    if (w->left_out >> GP_BUDGET_PARTS || w->launch_ns < 0 || w->launch_ns > LAUNCH_MOST_NS || w->at_ns < 0)
+        return false;
+    struct gp_buf json = {0};
+    for (unsigned i = 0; i < GP_BUDGET_PARTS; i++) {
+        if (!(w->left_out >> i & 1)) continue;
+        gp_buf_printf(&json, "%s\"%s\"", json.n ? "," : "[", parts[i].key);
+        if (stats->left_out & 1u << i) continue;
+        if (!stats->left_out_ns[i]) stats->left_out_ns[i] = w->at_ns;
+        mark(s, parts[i].mark, w->at_ns);
+    }
+    gp_buf_puts(&json, json.n ? "]" : "[]");
+    gp_trace_set_meta(&s->records.trace, "budget_left_out", json.data, json.n);
+    gp_buf_release(&json);
+    stats->left_out = w->left_out;
+    stats->share_ppm = w->share_ppm;
+    stats->launch_ns = w->measured ? w->launch_ns : 0;
+    set_number(s, "budget_cost_ppm", w->share_ppm);
+    if (w->measured) set_number(s, "budget_launch_ns", w->launch_ns);
+    return true;
+}
+
 static bool take_graphs(struct gp_session *s, const struct gp_wire_graphs *g)
 {
     gp_records_whole_graphs(&s->records, g->at_ns);
@@ -438,6 +477,8 @@ bool gp_session_take(struct gp_session *s, uint32_t type, const void *payload, s
         FRAME(gp_wire_filled, take_filled);
     case GP_WIRE_GRAPHS:
         FRAME(gp_wire_graphs, take_graphs);
+    case GP_WIRE_BUDGET:
+        FRAME(gp_wire_budget, take_budget);
     case GP_WIRE_WINDOW:
         FRAME(gp_wire_window, take_window);
     case GP_WIRE_METRIC_SET:

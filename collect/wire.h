@@ -25,7 +25,7 @@
 #define GP_ENV_INJECT   "GPUPROF_INJECT"   /* path of the injected library */
 #define GP_ENV_LIBCUPTI "GPUPROF_LIBCUPTI" /* path of the libcupti to use */
 
-enum { GP_WIRE_VERSION = 8, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
+enum { GP_WIRE_VERSION = 9, GP_WIRE_MAX = 1 << 20 /* bytes of a frame's payload */ };
 
 /* What WELCOME may ask for, and how long a process waits in cuInit(): for room in the launcher's queue, and for its answer. */
 enum {
@@ -54,7 +54,8 @@ enum gp_wire_type {
     GP_WIRE_CUT_DONE,
     GP_WIRE_METRIC_SET, /* see collect/counters/measured.h */
     GP_WIRE_METRIC_ROWS,
-    GP_WIRE_DEVICE
+    GP_WIRE_DEVICE,
+    GP_WIRE_BUDGET
 };
 
 /* Which API calls are recorded; each level includes those before it. */
@@ -63,6 +64,15 @@ enum gp_api_level { GP_API_LEVEL_NONE, GP_API_LEVEL_LAUNCH, GP_API_LEVEL_SYNC, G
 /* How CUDA graphs are recorded: node by node, as wholes, or as wholes once there are too many nodes per
  * second. */
 enum gp_graph_mode { GP_GRAPHS_AUTO, GP_GRAPHS_NODE, GP_GRAPHS_WHOLE };
+
+/* What --budget leaves out, in this order. */
+enum gp_budget_part {
+    GP_BUDGET_MEMORY = 1,  /* allocations */
+    GP_BUDGET_EVENTS = 2,  /* waits, and records of events */
+    GP_BUDGET_CALLS = 4,   /* API calls */
+    GP_BUDGET_WINDOWS = 8, /* none of those, but everything between windows of time */
+};
+enum { GP_BUDGET_PARTS = 4 };
 
 struct gp_wire_head {
     uint32_t type, len; /* LEN bytes of payload follow */
@@ -86,6 +96,8 @@ struct gp_wire_welcome {
     uint32_t graphs;       /* enum gp_graph_mode */
     uint32_t alone;        /* the launcher runs no command: it serves processes that attach themselves */
     uint64_t graph_rate;   /* maximum nodes per second */
+    uint32_t budget_ppm;   /* of the process's time that recording may cost, 0: no limit */
+    uint32_t reserved;
     struct gp_gate_opts gate;
     struct gp_measure_opts metrics;
 };
@@ -145,6 +157,16 @@ struct gp_wire_graphs {
     int64_t at_ns;
 };
 
+/* What recording costs: sent when what is left out changes, and at the end. */
+struct gp_wire_budget {
+    int64_t at_ns;
+    uint32_t left_out;  /* enum gp_budget_part, as bits */
+    uint32_t share_ppm; /* of the process's time, before that */
+    int64_t launch_ns;  /* per launch */
+    uint32_t measured;  /* in this process; otherwise LAUNCH_NS is an assumption */
+    uint32_t reserved;
+};
+
 /* What happens from START_NS on is also written to a trace at PATH, whose producer this is; sent again with END_NS, after the
  * WRITE of a flush, when that is complete. */
 struct gp_wire_cut {
@@ -177,6 +199,10 @@ struct gp_wire_stats {
     uint64_t inversions; /* kernels that seem to start before their launch */
     int64_t worst_inversion_ns;
     int64_t cpu_ns; /* of the collector's own thread in it */
+    /* --budget: when each part was first left out (CLOCK_MONOTONIC, 0: never), what is left out now, and the latest costs */
+    int64_t left_out_ns[GP_BUDGET_PARTS];
+    int64_t launch_ns; /* per launch, 0: not measured */
+    uint32_t left_out, share_ppm;
 };
 
 /* A listening socket, non-blocking and close-on-exec, at the abstract address NAME ("@..."). -1 with ERR

@@ -24,7 +24,11 @@ static const char *const library_names[] = {
     "PyTorch Profiler",
     "Iteration Start",
     "recording starts",
-    "recording ends",
+    "recording stops",
+    "recorded in windows",
+    "allocations are left out",
+    "waits and events are left out",
+    "API calls are left out",
     "CUDA graphs are recorded whole",
 };
 

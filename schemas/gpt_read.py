@@ -4,7 +4,7 @@
 usage: gpt_read.py FILE    prints every event as a line of text
 
 As a module: Trace(open(path, 'rb').read()) has .tables (name -> list of rows, a row is a dict of columns), the
-dictionaries of each producer, and .issues.
+dictionaries of each producer, .meta (key -> JSON text), and .issues.
 """
 import bisect
 import os
@@ -36,6 +36,7 @@ DICTIONARIES = {
        [(name + '_' + axis, 'u', 0) for name in ('grid', 'block', 'cluster') for axis in 'xyz'] +
        [(name, 'u', 0) for name in ('registers', 'shared_bytes', 'shared_static_bytes', 'local_bytes', 'copy_kind',
                                     'src_kind', 'dst_kind')] + [('cat', 's', 0), ('extra', 's', 0)],
+    8: [('key', 's', 0), ('value', 's', 0)],
     13: [('name', 's', 0), ('unit', 's', 0), ('type', 'u', 0), ('reduce', 'u', 0), ('passes', 'u', 1), ('chip', 's', 0)],
     12: [('first', 'u', 0), ('count', 'u', 1), ('captured', 's', 0), ('producer', 'u', 0), ('original', 'u', 0)],
     14: [('parent', 'u', 0), ('name', 's', 0), ('file', 's', 0), ('line', 'u', 0)],
@@ -290,7 +291,7 @@ class Trace:
         if data[:8] != MAGIC or data[8] != 1:
             raise Damage('no trace of version 1')
         self.tables = {name: [] for name in TABLES}
-        self.producers, self.issues, self.payload_bytes = {}, [], 0
+        self.meta, self.producers, self.issues, self.payload_bytes = {}, {}, [], 0
         self.gpu_tracks = []  # by row of the GPU events: producer, number of the track
         at = struct.unpack_from('<H', data, 10)[0]
         while at < len(data):
@@ -376,6 +377,9 @@ class Trace:
                                                     default << 1 ^ default >> 63)):
                 entry[name] = zz(v) if kind == 'i' else block.producer.string(v) if kind == 's' else v
                 entry[name + '#'] = v
+        if block.kind == 8:
+            self.meta.update((e['key'], e['value']) for e in entries)
+            return
         if block.kind == 13:
             block.producer.entries[13][block.base] = entries  # one set
             return

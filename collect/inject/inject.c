@@ -56,9 +56,10 @@ static struct {
     uint64_t names_lost, records;
     bool names_new; /* since the last flush */
     int64_t last_clock_ns;
-    struct gp_rate rate; /* of nodes of CUDA graphs */
-    uint64_t nodes;      /* seen since it was reported */
-    bool whole_graphs;   /* they are seen no longer */
+    struct gp_rate rate;        /* of nodes of CUDA graphs */
+    uint64_t nodes;             /* seen since it was reported */
+    struct gp_inject_work work; /* in all */
+    bool whole_graphs;          /* they are seen no longer */
     uint64_t pool_dropped;
     bool owns;   /* some memory that records point at must be freed here */
     bool broken; /* the launcher cannot be reached */
@@ -227,6 +228,12 @@ static void learn(struct look *k, const uint8_t *record)
     k->odd |= *known != bytes;
 }
 
+static bool is_work(uint32_t kind)
+{
+    return kind == GP_ACTIVITY_CONCURRENT_KERNEL || kind == GP_ACTIVITY_MEMCPY ||
+           kind == GP_ACTIVITY_MEMCPY2 || kind == GP_ACTIVITY_MEMSET;
+}
+
 static void look_at(void *ctx, const void *record)
 {
     struct look *k = ctx;
@@ -235,7 +242,10 @@ static void look_at(void *ctx, const void *record)
     k->last = record;
     memcpy(&k->kind, record, sizeof k->kind);
     k->n += !k->odd;
-    self.nodes += gp_record_is_node(record);
+    bool node = gp_record_is_node(record);
+    self.nodes += node;
+    self.work.nodes += node;
+    self.work.launches += !node && is_work(k->kind);
     int64_t tid = gp_record_thread(record);
     if (tid && tid != k->tid) log_thread(k->tid = tid);
     uint64_t source = gp_record_source(record, gp_tracer_version());
@@ -342,6 +352,18 @@ static void serve(void)
     gp_inject_cuts_serve(&flusher);
 }
 
+/* ---- what it costs ---- */
+
+static const struct gp_inject_budget_switches costs = {gp_tracer_leave_out, gp_tracer_time_launches,
+                                                       gp_inject_gate_pause, send_frame};
+
+/* What may be left out of what was asked for. */
+static uint32_t parts_of(const struct gp_wire_welcome *w)
+{
+    return (w->memory ? GP_BUDGET_MEMORY : 0) | (w->api >= GP_API_LEVEL_SYNC ? GP_BUDGET_EVENTS : 0) |
+           (w->api >= GP_API_LEVEL_LAUNCH ? GP_BUDGET_CALLS : 0);
+}
+
 /* ---- the flush thread ---- */
 
 /* While there are new names, the next flush comes sooner: if the program dies before it, they are lost. */
@@ -349,6 +371,12 @@ static int64_t sooner(int64_t due_ns, int64_t now_ns)
 {
     int64_t soon_ns = now_ns + self.opts.flush_ns / 8;
     return due_ns < soon_ns ? due_ns : soon_ns;
+}
+
+/* OTHER_NS may be 0: never. */
+static int64_t first_of(int64_t due_ns, int64_t other_ns)
+{
+    return other_ns && other_ns < due_ns ? other_ns : due_ns;
 }
 
 static bool is_running(void)
@@ -384,6 +412,7 @@ static void finish(void)
     atomic_fetch_add(&self.progress, 1);
     drain();
     send_losses();
+    gp_inject_budget_end(&costs, gp_now_ns());
     send_tick(true);
     send_write();
     struct gp_wire_bye bye = {gp_now_ns()};
@@ -401,11 +430,12 @@ static void *flush_thread(void *arg)
     int64_t due_ns = gp_now_ns() + self.opts.flush_ns;
     bool preparing = true;
     while (!self.broken) {
-        int64_t gate_ns = gp_inject_gate_due(), wait_ns = gate_ns && gate_ns < due_ns ? gate_ns : due_ns;
+        int64_t wait_ns = first_of(first_of(due_ns, gp_inject_gate_due()), gp_inject_budget_due());
         unsigned work = gp_inject_bell_wait(preparing ? gp_now_ns() : wait_ns);
         if (!is_running()) break;
         int64_t now_ns = gp_now_ns();
         gp_inject_gate_tick(now_ns);
+        gp_inject_budget_turn(&costs, now_ns, &self.work);
         hear();
         serve();
         bool due = now_ns >= due_ns;
@@ -657,12 +687,14 @@ static void begin(bool late)
                                self.opts.graphs == GP_GRAPHS_WHOLE,
                                late,
                                self.opts.metrics.per == GP_MEASURE_KERNELS,
+                               self.opts.budget_ppm != 0,
                                outlast,
                                self.pool,
                                &self.shared};
     static const struct gp_inject_switches switches = {gp_tracer_record, gp_tracer_count_launches,
                                                        gp_nvtx_watch};
     gp_rate_init(&self.rate, self.opts.graph_rate);
+    gp_inject_budget_start(self.opts.budget_ppm, parts_of(&self.opts));
     bool ready = gp_tracer_start(&t);
     log_thread(self.pid); /* after the names of calls: when the launcher has this one, it has those */
     if (ready && late) gp_inject_devices(send_device); /* before our calls of the driver would be recorded */

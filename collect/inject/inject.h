@@ -66,8 +66,10 @@ bool gp_inject_gate_start(const struct gp_gate_opts *opts, const struct gp_injec
 void gp_inject_profiler(bool start);
 void gp_inject_launch(bool begins); /* otherwise it has ended */
 void gp_inject_gate_set(bool open);
-/* Is the process being recorded? */
+/* Is the process being recorded, except for pauses? */
 bool gp_inject_gate_is_open(void);
+/* Record nothing for a while, whatever else opens the gate, or no longer. */
+void gp_inject_gate_pause(bool paused);
 /* See gp_gate_range_begins(). */
 bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns);
 void gp_inject_range_ends(unsigned which, int64_t ns);
@@ -77,6 +79,36 @@ void gp_inject_gate_tick(int64_t now_ns);
 /* Report each window that has begun or ended since the last call; flush thread only. */
 void gp_inject_gate_windows(void (*tell)(void *ctx, const struct gp_wire_window *w), void *ctx);
 void gp_inject_gate_forked(void);
+
+/* ---- inject_budget.c: what recording costs this process ---- */
+
+/* Things that are recorded, and cost something: calls other than launches. */
+enum gp_inject_cost { GP_INJECT_CALL, GP_INJECT_WAIT, GP_INJECT_ALLOCATION };
+enum { GP_INJECT_COSTS = GP_INJECT_ALLOCATION + 1 };
+
+/* What the records that have been handed over so far show: kernels, copies and sets that calls have launched, and nodes of
+ * graphs. */
+struct gp_inject_work {
+    uint64_t launches, nodes;
+};
+/* What the budget moves; LEAVE_OUT: enum gp_budget_part, as bits. */
+struct gp_inject_budget_switches {
+    void (*leave_out)(uint32_t parts);
+    void (*time_launches)(bool on);
+    void (*pause)(bool paused);
+    void (*send)(enum gp_wire_type type, const void *data, size_t n);
+};
+/* PARTS: those that are recorded now, as bits. */
+void gp_inject_budget_start(uint32_t limit_ppm, uint32_t parts);
+bool gp_inject_budget_is_on(void);
+/* Called by any thread: one more was recorded; a launch has taken so long. */
+void gp_inject_budget_count(enum gp_inject_cost what);
+void gp_inject_budget_launch(bool recorded, int64_t ns);
+/* When to call gp_inject_budget_turn(), 0: no need. Flush thread only. */
+int64_t gp_inject_budget_due(void);
+void gp_inject_budget_turn(const struct gp_inject_budget_switches *to, int64_t now_ns,
+                           const struct gp_inject_work *work);
+void gp_inject_budget_end(const struct gp_inject_budget_switches *to, int64_t now_ns);
 
 /* ---- inject_cuts.c: sessions of the program, and recording switched by it ---- */
 
@@ -120,6 +152,7 @@ struct gp_tracer_opts {
     bool whole_graphs; /* one record per launch of a CUDA graph, none of its nodes */
     bool late;         /* CUDA is initialized already */
     bool one_by_one;   /* kernels wait for each other anyway, and are recorded as such */
+    bool budget;       /* parts may be left out later, and what is recorded is counted */
     void (*up)(void);  /* called once CUDA is initialized, and for each new context */
     struct gp_pool *pool;
     struct gp_shared *shared; /* gets the names of calls and the sizes of records that are known in advance */
@@ -136,6 +169,11 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts);
 bool gp_tracer_record(bool on);
 /* Call gp_inject_launch() at both ends of each launch, or stop doing so. */
 void gp_tracer_count_launches(bool on);
+/* Call gp_inject_budget_launch() at the end of each launch, or stop doing so. */
+void gp_tracer_time_launches(bool on);
+/* Record no more of these, enum gp_budget_part as bits; what is no longer among them is recorded from the next
+ * gp_tracer_record() on. */
+void gp_tracer_leave_out(uint32_t parts);
 /* Give CUPTI up, so that another tool can have it, until gp_tracer_take(); nothing is being recorded. False if it was not
  * ours. Flush thread only, as the next one. */
 bool gp_tracer_lend(void);

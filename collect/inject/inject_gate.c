@@ -76,9 +76,14 @@ void gp_inject_gate_set(bool open)
 bool gp_inject_gate_is_open(void)
 {
     pthread_mutex_lock(&self.lock);
-    bool open = atomic_load(&self.up) && self.gate.open;
+    bool open = atomic_load(&self.up) && self.gate.wanted;
     pthread_mutex_unlock(&self.lock);
     return open;
+}
+
+void gp_inject_gate_pause(bool paused)
+{
+    MOVE(gp_gate_pause(&self.gate, paused, gp_now_ns()));
 }
 
 bool gp_inject_range_begins(unsigned which, const char *domain, const char *text, int64_t ns)

@@ -100,16 +100,19 @@ static struct {
     struct gp_pool *pool;
     struct gp_shared *shared;
     enum gp_api_level api;
-    bool memory, whole_graphs;
+    bool memory, whole_graphs, budget;
     bool one_by_one; /* as in gp_tracer_opts */
     void (*is_up)(void);
-    uint8_t hooks[2][MAX_CBID]; /* enum hook; runtime, driver */
-    bool wanted[2][MAX_CBID];   /* calls that are recorded */
-    uint32_t unused[2];         /* a call that programs do not make, 0: unknown */
-    bool primed;                /* CUPTI takes orders about single calls, even now */
-    _Atomic bool noting;        /* by us, at both ends of each */
-    _Atomic bool counting;      /* launches are counted */
-    _Atomic bool measuring;     /* hardware counters are read of them */
+    uint8_t hooks[2][MAX_CBID];   /* enum hook; runtime, driver */
+    bool wanted[2][MAX_CBID];     /* calls that are recorded */
+    uint8_t classes[2][MAX_CBID]; /* enum gp_call_class */
+    uint32_t unused[2];           /* a call that programs do not make, 0: unknown */
+    bool primed;                  /* CUPTI takes orders about single calls, even now */
+    _Atomic bool noting;          /* by us, at both ends of each */
+    _Atomic bool counting;        /* launches are counted */
+    _Atomic bool measuring;       /* hardware counters are read of them */
+    _Atomic bool timing;          /* they are timed, to find out what recording costs */
+    _Atomic uint32_t left_out;    /* enum gp_budget_part, as bits */
     void *library;
     _Atomic bool recording, unified; /* unified: the counters of unified memory are configured */
     _Atomic bool up;                 /* cuInit() is over */
@@ -148,6 +151,11 @@ static const struct {
     {"cudaStreamWaitEvent", "cuStreamWaitEvent", GP_WAIT_STREAM_EVENT, 0, 1},
     {"cudaEventRecord", "cuEventRecord", GP_WAIT_RECORD, 1, 0},
 };
+
+static bool is_left_out(uint32_t parts)
+{
+    return atomic_load_explicit(&cupti.left_out, memory_order_relaxed) & parts;
+}
 
 static CUpti_CallbackDomain domain_of(bool driver)
 {
@@ -390,6 +398,20 @@ static void call_ends(bool driver, uint32_t cbid, const CUpti_CallbackData *call
         .end_ns = gp_now_ns(), .corr = call->correlationId, .cbid = cbid, .driver = driver};
     if (call->functionReturnValue) memcpy(&c.ret, call->functionReturnValue, sizeof c.ret);
     gp_nvtx_call(calls.start_ns, &c);
+    uint8_t cls = cupti.classes[driver][cbid];
+    if (cupti.budget && cls != GP_CALL_LAUNCH) /* launches have been counted and timed */
+        gp_inject_budget_count(cls == GP_CALL_MEMORY ? GP_INJECT_ALLOCATION
+                               : cls == GP_CALL_SYNC ? GP_INJECT_WAIT
+                                                     : GP_INJECT_CALL);
+}
+
+/* With what our own callbacks do in it, if it is recorded. */
+static void time_launch(bool enter)
+{
+    static _Thread_local int64_t start_ns;
+    if (enter) start_ns = gp_now_ns();
+    else if (start_ns) gp_inject_budget_launch(atomic_load(&cupti.recording), gp_now_ns() - start_ns);
+    if (!enter) start_ns = 0;
 }
 
 static void on_wait(unsigned which, const CUpti_CallbackData *call)
@@ -413,6 +435,7 @@ static void on_wait(unsigned which, const CUpti_CallbackData *call)
         .type = waiting[which].type,
     };
     gp_nvtx_wait(waits.start_ns, &w);
+    if (cupti.budget) gp_inject_budget_count(GP_INJECT_WAIT);
 }
 
 static void on_launch(bool enter, const CUpti_CallbackData *call)
@@ -438,9 +461,10 @@ static bool on_hook(uint8_t hook, const CUpti_CallbackData *call)
         gp_inject_launch(enter);
     if (hook == HOOK_LAUNCH && atomic_load_explicit(&cupti.measuring, memory_order_relaxed))
         on_launch(enter, call);
+    if (hook == HOOK_LAUNCH && atomic_load_explicit(&cupti.timing, memory_order_relaxed)) time_launch(enter);
     if (hook == HOOK_CAPTURE_BEGIN && enter) waits.capturing = 1;
     if (hook == HOOK_CAPTURE_END && !enter) waits.capturing = 0;
-    if (hook >= HOOK_WAIT) on_wait(hook - HOOK_WAIT, call);
+    if (hook >= HOOK_WAIT && !is_left_out(GP_BUDGET_EVENTS)) on_wait(hook - HOOK_WAIT, call);
     return (hook != HOOK_PROFILER_STOP && hook != HOOK_RESET) || !enter;
 }
 
@@ -605,6 +629,7 @@ static void find_calls(bool driver)
         if (gp_starts(name, driver ? "cuProfilerInitialize" : "cudaProfilerInitialize"))
             cupti.unused[driver] = cbid;
         cupti.hooks[driver][cbid] = (uint8_t)find_hook(driver, name);
+        cupti.classes[driver][cbid] = (uint8_t)gp_call_classify(name);
         cupti.wanted[driver][cbid] = gp_call_wanted(gp_call_classify(name), cupti.api, cupti.memory);
         if (cupti.wanted[driver][cbid] && !cupti.called)
             gp_shared_log(cupti.shared, driver ? GP_NAME_DRIVER : GP_NAME_RUNTIME, cbid, name);
@@ -633,19 +658,32 @@ static void prime(bool late)
 static bool has_other_use(bool driver, uint32_t cbid)
 {
     uint8_t hook = cupti.hooks[driver][cbid];
-    if (hook == HOOK_LAUNCH) return atomic_load(&cupti.counting) || atomic_load(&cupti.measuring);
-    if (hook >= HOOK_CAPTURE_BEGIN) return atomic_load(&cupti.recording) && cupti.api == GP_API_LEVEL_SYNC;
+    if (hook == HOOK_LAUNCH)
+        return atomic_load(&cupti.counting) || atomic_load(&cupti.measuring) || atomic_load(&cupti.timing);
+    if (hook >= HOOK_CAPTURE_BEGIN)
+        return atomic_load(&cupti.recording) && cupti.api == GP_API_LEVEL_SYNC &&
+               !is_left_out(GP_BUDGET_EVENTS);
     return hook != HOOK_NONE;
+}
+
+/* The part of the recording that the call belongs to. */
+static uint32_t part_of(bool driver, uint32_t cbid)
+{
+    uint8_t cls = cupti.classes[driver][cbid];
+    return GP_BUDGET_CALLS | (cls == GP_CALL_MEMORY ? GP_BUDGET_MEMORY : 0) |
+           (cls == GP_CALL_SYNC ? GP_BUDGET_EVENTS : 0);
 }
 
 /* Report the calls that are wanted to us, or only those of them that are hooks. */
 static unsigned note_calls(bool driver, bool on)
 {
     unsigned n = 0;
-    for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
-        if (cupti.wanted[driver][cbid])
-            n += cupti.cuptiEnableCallback(on || has_other_use(driver, cbid), cupti.subscriber,
-                                           domain_of(driver), cbid) == CUPTI_SUCCESS;
+    for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++) {
+        if (!cupti.wanted[driver][cbid]) continue;
+        bool noted = on && !is_left_out(part_of(driver, cbid));
+        n += cupti.cuptiEnableCallback(noted || has_other_use(driver, cbid), cupti.subscriber,
+                                       domain_of(driver), cbid) == CUPTI_SUCCESS;
+    }
     return n;
 }
 
@@ -659,7 +697,8 @@ static unsigned switch_calls(bool driver, bool on)
     if (cupti.api == GP_API_LEVEL_NONE) return 0;
     if (cupti.api == GP_API_LEVEL_ALL)
         switch_kind(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME, on);
-    bool by_us = !enable || (atomic_load(&cupti.up) && !cupti.primed);
+    bool by_us = !enable || cupti.budget || (atomic_load(&cupti.up) && !cupti.primed);
+    if (on && is_left_out(GP_BUDGET_CALLS)) return 0;
     if (cupti.api != GP_API_LEVEL_ALL && by_us && on) atomic_store(&cupti.noting, true);
     if (atomic_load(&cupti.noting)) n = note_calls(driver, on);
     if (!enable || (on && (by_us || cupti.api == GP_API_LEVEL_ALL))) return n;
@@ -670,7 +709,8 @@ static unsigned switch_calls(bool driver, bool on)
 
 static void call_back_at_launches(void)
 {
-    bool on = atomic_load(&cupti.counting) || atomic_load(&cupti.measuring) || atomic_load(&cupti.noting);
+    bool on = atomic_load(&cupti.counting) || atomic_load(&cupti.measuring) || atomic_load(&cupti.timing) ||
+              atomic_load(&cupti.noting);
     for (uint32_t cbid = 1; cbid < MAX_CBID; cbid++)
         if (cupti.hooks[1][cbid] == HOOK_LAUNCH)
             cupti.cuptiEnableCallback(on, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, cbid);
@@ -685,6 +725,12 @@ void gp_tracer_count_launches(bool on)
 void gp_tracer_measure(void)
 {
     atomic_store(&cupti.measuring, true);
+    call_back_at_launches();
+}
+
+void gp_tracer_time_launches(bool on)
+{
+    atomic_store(&cupti.timing, on);
     call_back_at_launches();
 }
 
@@ -717,6 +763,14 @@ static void switch_waits(bool on)
                 cupti.cuptiEnableCallback(on, cupti.subscriber, domain_of(driver), cbid);
 }
 
+static void switch_memory(bool on)
+{
+    switch_kind(CUPTI_ACTIVITY_KIND_MEMORY2, on);
+    if (cupti.cuptiActivityEnableAllocationSource && cupti.version >= 130000)
+        cupti.cuptiActivityEnableAllocationSource(on);
+    switch_kind(CUPTI_ACTIVITY_KIND_MEMORY_POOL, on);
+}
+
 static CUptiResult switch_kinds(bool on)
 {
     /* To record kernels that run side by side CUPTI puts code into them: 8 instructions per warp and a store, which hardware counters
@@ -727,19 +781,25 @@ static CUptiResult switch_kinds(bool on)
     for (size_t i = 0; i < GP_COUNT(beside_kernels); i++) switch_kind(beside_kernels[i], on);
     atomic_store(&cupti.recording, on);
     if (cupti.whole_graphs) switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
-    if (cupti.memory) {
-        switch_kind(CUPTI_ACTIVITY_KIND_MEMORY2, on);
-        if (cupti.cuptiActivityEnableAllocationSource && cupti.version >= 130000)
-            cupti.cuptiActivityEnableAllocationSource(on);
-        switch_kind(CUPTI_ACTIVITY_KIND_MEMORY_POOL, on);
-    }
+    if (cupti.memory && !(on && is_left_out(GP_BUDGET_MEMORY))) switch_memory(on);
     if (atomic_load(&cupti.unified)) switch_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, on);
     if (cupti.api >= GP_API_LEVEL_ALL) {
         switch_kind(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, on);
         switch_kind(CUPTI_ACTIVITY_KIND_CUDA_EVENT, on);
     }
-    switch_waits(on);
+    switch_waits(on && !is_left_out(GP_BUDGET_EVENTS));
     return rc;
+}
+
+void gp_tracer_leave_out(uint32_t parts)
+{
+    uint32_t more = parts & ~atomic_exchange(&cupti.left_out, parts);
+    if (!atomic_load(&cupti.recording) || atomic_load(&cupti.stopped)) return;
+    if (more & GP_BUDGET_MEMORY) switch_memory(false);
+    if (more & GP_BUDGET_EVENTS) switch_waits(false);
+    if (!more || !atomic_load(&cupti.noting)) return;
+    atomic_store(&cupti.noting, !is_left_out(GP_BUDGET_CALLS));
+    for (int driver = 0; driver < 2; driver++) note_calls(driver, !is_left_out(GP_BUDGET_CALLS));
 }
 
 bool gp_tracer_record(bool on)
@@ -855,6 +915,7 @@ bool gp_tracer_start(const struct gp_tracer_opts *opts)
     cupti.memory = opts->memory;
     cupti.whole_graphs = opts->whole_graphs;
     cupti.one_by_one = opts->one_by_one;
+    cupti.budget = opts->budget;
     cupti.is_up = opts->up;
     if (!gp_tracer_open()) return false;
     if (get_ready(opts->late)) {

@@ -39,6 +39,14 @@ static void set_number(struct gp_trace *t, const char *key, int64_t number)
     gp_buf_release(&b);
 }
 
+static void set_percent(struct gp_trace *t, const char *key, double percent)
+{
+    struct gp_buf b = {0};
+    gp_buf_printf(&b, "%g", percent);
+    set_meta(t, key, &b);
+    gp_buf_release(&b);
+}
+
 static void set_command(struct gp_trace *t, const char *const *args, size_t nargs)
 {
     struct gp_buf b = {0}, masked = {0};
@@ -74,6 +82,7 @@ void gp_about_begin(struct gp_output *o, const struct gp_collect_opts *opts, con
     set_number(t, "duration_ns", opts->duration_ns);
     if (!opts->redact) set_text(t, "filter", opts->filter);
     set_number(t, "last_ns", opts->last_ns);
+    if (opts->budget >= 0) set_percent(t, "budget_pct", opts->budget);
     set_number(t, "start_realtime_ns", gp_clock_ns(CLOCK_REALTIME));
     note_clock(t);
     gp_gpt_begin(o->writer);
@@ -223,6 +232,23 @@ static void put_cost(struct gp_buf *b, const struct gp_about *a)
                       (double)s->cpu_ns / 1e9, (double)gp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9);
 }
 
+/* What --budget measured, and what it left out: in all processes together, from the first time on. */
+static void put_budget(struct gp_buf *b, const struct gp_about *a)
+{
+    static const char *const parts[GP_BUDGET_PARTS] = {"allocations", "waits and events", "API calls",
+                                                       "everything outside of windows"};
+    const struct gp_wire_stats *s = &a->totals.stats;
+    const char *before = ", left out: ";
+    gp_buf_printf(b, ", budget %g%%", a->opts->budget);
+    if (s->launch_ns) gp_buf_printf(b, " (%lld ns per launch)", (long long)s->launch_ns);
+    for (unsigned i = 0; i < GP_BUDGET_PARTS; i++) {
+        if (!s->left_out_ns[i]) continue;
+        gp_buf_printf(b, "%s%s from %.1f s", before, parts[i],
+                      (double)(s->left_out_ns[i] - a->began_ns) / 1e9);
+        before = ", ";
+    }
+}
+
 void gp_about_sum(struct gp_buf *b, const struct gp_about *a)
 {
     const struct gp_hub_totals *t = &a->totals;
@@ -245,6 +271,7 @@ void gp_about_sum(struct gp_buf *b, const struct gp_about *a)
             ull(a->samples.samples.whole + a->samples.samples.partial + a->samples.samples.skipped));
     if (a->counters_sampled) gp_buf_printf(b, ", %llu samples of counters", ull(a->counter_samples));
     if (a->opts->memory) gp_buf_printf(b, ", %llu allocations", ull(s->allocations));
+    if (a->opts->budget >= 0) put_budget(b, a);
     if (t->cut) gp_buf_printf(b, ", %u ended early", t->cut);
     if (t->cut && verbose) gp_buf_printf(b, " (%llu records salvaged)", ull(s->salvaged));
     if (t->live) gp_buf_printf(b, ", %u still running", t->live);

@@ -26,6 +26,7 @@ struct gp_about {
     bool kept;            /* only the last events, with --last */
     uint64_t crowded_out; /* blocks of events that had no room there */
     int32_t pid;          /* of the command */
+    int64_t began_ns;     /* CLOCK_MONOTONIC, when that was started */
     int status, signal;   /* how it ended; SIGNAL 0: by itself */
     bool ended, reader_left, sampled, counters_sampled;
     struct gp_sampler_counts samples; /* where SAMPLED */

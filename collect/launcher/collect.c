@@ -270,6 +270,7 @@ static struct gp_hub *new_hub(struct gp_collect *c)
                                         .memory = c->opts->memory,
                                         .graphs = c->plan.graphs,
                                         .graph_rate = c->plan.graph_rate,
+                                        .budget_ppm = c->plan.budget_ppm,
                                         .alone = c->opts->hub,
                                         .gate = c->plan.control.gate,
                                         .metrics = c->plan.metrics},
@@ -356,6 +357,7 @@ static void finish(struct gp_collect *c, struct gp_about *about)
                                .totals = gp_hub_totals(c->hub),
                                .kept = c->recorder != NULL,
                                .pid = c->launch.pid,
+                               .began_ns = c->began_ns,
                                .status = c->launch.status,
                                .signal = c->launch.signal,
                                .ended = c->launch.ended,
@@ -382,6 +384,7 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
     c->hub = new_hub(c);
     if (c->opts->last_ns) c->recorder = gp_recorder_new(c->opts->last_ns, KEPT_BYTES, to_outputs, c);
     if (!c->plan.pattern) gp_about_begin(c->outs.list.at[0], c->opts, c->args, c->nargs);
+    c->began_ns = gp_clock_ns(CLOCK_MONOTONIC);
     int failed = start(c, err);
     if (!failed) raise_limit();
     if (!failed) serve(c);

@@ -46,6 +46,7 @@ struct gp_collect {
     struct gp_err output_err;     /* why one of the traces could not be made */
     int trace_fd, listen_fd, wake[2];
     bool reader_left;
+    int64_t began_ns; /* when the command was started */
 };
 
 /* Make everything ready that can fail before the command starts: standard output, sockets, the trace. The environment of

@@ -11,6 +11,7 @@
 #include "formats/base/str.h"
 
 enum { GRAPH_RATE = 2000000 };
+static const double BUDGET_LEAST = 0.001;
 
 static enum gp_api_level api_level(const char *word)
 {
@@ -223,13 +224,27 @@ static int set_sample_metrics(struct gp_collect_plan *p, const struct gp_collect
     return failed;
 }
 
+/* What it weighs is what the library notes itself: CUPTI's records of every call and counters are not. */
+static int set_budget(struct gp_collect_plan *p, const struct gp_collect_opts *o, struct gp_err *err)
+{
+    if (o->budget < 0) return 0;
+    if (o->budget < BUDGET_LEAST || o->budget > 100)
+        return gp_fail(err, GP_E_USAGE, -1, "--budget: must be between %g%% and 100%%", BUDGET_LEAST);
+    if (o->hub || o->metrics || p->api == GP_API_LEVEL_ALL)
+        return gp_fail(err, GP_E_USAGE, -1,
+                       "--budget: cannot be combined with --hub, --metrics or --api all");
+    p->budget_ppm = (uint32_t)(o->budget * 10000);
+    return 0;
+}
+
 int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_collect_opts *o, struct gp_err *err)
 {
     *plan = (struct gp_collect_plan){.api = api_level(o->api)};
     if (check_hub(o, err) || check_digest(o, err) || check_sizes(o, err) ||
         set_graphs(plan, o->graphs, err) || set_control(plan, o, err) || set_dump(plan, o, err) ||
         set_sample(plan, o, err) || gp_filter_parse(&plan->filter, o->filter, err) ||
-        set_metrics(plan, o, err) || set_sample_metrics(plan, o, err) || set_output(plan, o->output, err))
+        set_metrics(plan, o, err) || set_sample_metrics(plan, o, err) || set_budget(plan, o, err) ||
+        set_output(plan, o->output, err))
         return -1;
     if (o->hub) plan->control.gate.open = false;
     const char *whole = plan->sample_ns ? "--sample" : plan->counters_ns ? "--sample-metrics" : NULL;

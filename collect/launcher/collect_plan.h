@@ -22,12 +22,13 @@ struct gp_collect_opts {
     const char *digest, *digest_secret;
     const char *metrics, *metrics_per, *list_metrics, *sample_metrics;
     uint64_t metrics_passes, metrics_every, metrics_count;
+    double budget; /* percent, negative: not given */
     bool quiet, verbose, no_nvtx, memory, command, redact, hub;
     int64_t flush_ns, duration_ns, last_ns;
     uint64_t buffer_bytes;
 };
 
-#define GP_COLLECT_DEFAULTS .api = "sync", .flush_ns = 100000000, .buffer_bytes = 8 << 20
+#define GP_COLLECT_DEFAULTS .api = "sync", .budget = -1, .flush_ns = 100000000, .buffer_bytes = 8 << 20
 
 struct gp_collect_plan {
     struct gp_measure_opts metrics;
@@ -40,6 +41,7 @@ struct gp_collect_plan {
     uint64_t dump_signal; /* that writes what is kept, as a bit; 0: none */
     int64_t idle_ns;      /* write what is kept after so long without GPU work; 0: never */
     const char *output;   /* NULL: standard output */
+    uint32_t budget_ppm;  /* of each process's time that recording may cost, 0: no limit */
     int64_t sample_ns;    /* between samples of the host; 0: none */
     int64_t counters_ns;  /* between samples of the counters of all GPUs; 0: none */
     char sampled[600];    /* which; "": the default */

@@ -163,7 +163,8 @@ static void send_frame(struct client *c, struct fuzz_take *in)
                                    sizeof(struct gp_wire_bye),
                                    sizeof(struct gp_wire_record),
                                    sizeof(struct gp_wire_graphs),
-                                   [GP_WIRE_DEVICE] = sizeof(struct gp_wire_device)};
+                                   [GP_WIRE_DEVICE] = sizeof(struct gp_wire_device),
+                                   [GP_WIRE_BUDGET] = sizeof(struct gp_wire_budget)};
     uint8_t payload[512] = {0};
     uint32_t type = (uint32_t)fuzz_take_number(in, 1);
     size_t n = type < sizeof sizes / sizeof *sizes && sizes[type] ? sizes[type] : fuzz_take_number(in, 1),

@@ -577,12 +577,14 @@ static int do_none(int argc, char **argv)
     return 7;
 }
 
-/* long MS: launches all the time. */
+/* long MS: launches all the time; with "waits", four times, and waits all the time. */
 static int do_long(int argc, char **argv)
 {
     cuInit(0);
+    if (argc > 3) launch(4, 1);
     for (unsigned ms = arg(argc, argv, 2, 1000); ms; ms--) {
-        launch(20, 1);
+        if (argc <= 3) launch(20, 1);
+        for (int i = 0; argc > 3 && i < 20; i++) once(MOCK_SYNC, 0, 0);
         rest(1);
     }
     puts("done");

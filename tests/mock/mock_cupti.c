@@ -537,6 +537,11 @@ CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_t
     return CUPTI_SUCCESS;
 }
 
+static void spend(long ns)
+{
+    for (uint64_t end = now() + (uint64_t)ns; ns && now() < end;) continue;
+}
+
 /* A launch, by the runtime unless that is 0, and by the driver: is its kernel recorded? That is settled when the
  * launch begins, for the call when it ends. */
 static bool launch(uint32_t runtime, uint32_t driver, uint32_t correlation, const struct mock_event *e)
@@ -545,6 +550,7 @@ static bool launch(uint32_t runtime, uint32_t driver, uint32_t correlation, cons
     if (runtime) call_back(false, runtime, correlation, CUPTI_API_ENTER);
     call_back(true, driver, correlation, CUPTI_API_ENTER);
     bool recorded = mock_side_by_side() || mock.kinds[CUPTI_ACTIVITY_KIND_KERNEL];
+    if (recorded) spend(setting("MOCK_CUPTI_COST"));
     measured = e && driver == 307 && mock_perfworks_launch(e->kernel, e->grid);
     call_back(true, driver, correlation, CUPTI_API_EXIT);
     if (runtime) call_back(false, runtime, correlation, CUPTI_API_EXIT);

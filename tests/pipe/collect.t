@@ -244,6 +244,53 @@ test_expect_success 'what cannot start or stop anything is refused' '
     status_of $collect --duration=-1s true && test $status = 125
 '
 
+# ---- the budget ----
+
+# budget OPTIONS... -- a run that lasts long enough to be weighed; $what it does all the time.
+budget() { status_of $collect "$@" -o t $app long 2500 $what && test $status = 6 && facts t; }
+marks() { awk "/^mark:$1/{n+=\$NF} END{print n+0}" facts; }
+meta() { trace-convert --to chrome t | jq -e "$1"; }
+
+waits_go() {
+    what=waits budget --budget 0.002% && grep ", budget 0.002%, left out: waits and events from [1-9][0-9.]* s" err &&
+    test "$(marks waits.and.events.are.left.out.from.here.on)" = 1 && has mark 1 && has gpu 4 && has api:__cudaLaunchKernel 4 &&
+    n=$(awk "/^api:cudaStreamSynchronize /{print \$2}" facts) && test $n -gt 20 && test $n -lt 40000 &&
+    meta ".budget_pct == 0.002 and .budget_left_out == [\"events\"]" &&
+    python3 -c "
+import sys
+sys.path.insert(0, sys.argv[1])
+import gpt_read
+t = gpt_read.Trace(open(\"t\", \"rb\").read())
+assert t.meta[b\"budget_left_out\"] == b\"[\\\"events\\\"]\", t.meta
+assert sum(m[\"name\"].startswith(b\"waits and events are left out\") for m in t.tables[\"mark\"]) == 1" "$GP_SOURCE/schemas"
+}
+
+test_expect_success '--budget: what costs too much is left out, which is said, marked and in the metadata' 'on_some_try waits_go'
+
+windows_come() {
+    MOCK_CUPTI_COST=20000 what= budget --budget 1% && grep ", left out: everything outside of windows from [1-9]" err &&
+    test "$(marks recorded.in.windows.from.here.on)" = 1 && test "$(marks recording.stops)" -ge 2 &&
+    meta ".budget_left_out == [\"windows\"] and .budget_launch_ns > 10000" && has lost 0
+}
+
+test_expect_success '--budget: launches that cost too much are recorded in windows' 'on_some_try windows_come'
+
+all_stays() {
+    what= budget --budget 100% && grep ", budget 100%" err && ! grep "left out" err &&
+    has mark "$(marks recording)" && meta ".budget_left_out == []" && has lost 0
+}
+
+test_expect_success '--budget that is enough: everything is there, but for the moments that measure' 'on_some_try all_stays'
+
+test_expect_success '--budget that cannot be is refused' '
+    for b in 0 0% 101% -1% x; do
+        status_of $collect --budget=$b true && test $status = 125 && grep "^gpuprof-collect: --budget" err || return 1
+    done &&
+    for with in "--api all" "--hub" "--metrics sm__cycles_active.avg"; do
+        status_of $collect --budget 2% $with true </dev/null && test $status = 125 || return 1
+    done
+'
+
 # ---- the flight recorder ----
 
 # span FILE -- milliseconds from the first kernel to the end of the last.
