@@ -106,7 +106,8 @@ static void put_figures(struct page *p)
     gp_page_open(&p->w, "dl", "kpis");
     gp_scale_put(&p->text, GP_UNIT_NS, t->step_ns);
     put_figure(p, t->found ? "Step" : "Trace", 0, 0, t->found ? "mean wall time" : "wall time");
-    int64_t all_ns = s->regime_parts.whole_ns; /* as long as all steps, of which not all are whole */
+    /* as long as all steps last on average, of which not all are whole */
+    int64_t all_ns = s->regime_parts.whole_ns / (t->steps ? (int64_t)t->steps : 1);
     gp_scale_put_share(&p->text, t->busy_ns, all_ns);
     put_figure(p, "GPU busy", t->busy_ns, all_ns, "of the time, with kernels and copies");
     if (t->trusted && p->worth) {
