@@ -306,4 +306,9 @@ test_expect_success 'pages that unified memory moves are launches that nobody mi
     trace-suggest -q "$samples/h200/managed.trace" >out && ! grep "no launch record" out && grep -F "Kernels (2, 4.20 ms) run with nothing beside" out
 '
 
+test_expect_success 'the page has the busy share that trace-hta has' '
+    trace-hta -q "$GP_SOURCE/tests/cli/data/start_up.json" | grep "computing 34.9%, idle 65.1%" &&
+    trace-suggest -q -f html "$GP_SOURCE/tests/cli/data/start_up.json" | grep "GPU busy</dt><dd><b>34.9%"
+'
+
 test_done
