@@ -26,10 +26,12 @@ static void put_sets(struct gp_buf *b, struct gp_perfworks *p, const char *chip)
 
 static void put_metrics(struct gp_buf *b, struct gp_perfworks *p, void *host, uint32_t type)
 {
-    static const char *const headings[] = {"counters, with rollup .sum, .avg, .min or .max, and then "
-                                           "nothing, .per_second, .pct_of_peak_sustained_elapsed ...:",
-                                           "ratios, with .ratio, .pct or .max_rate:",
-                                           "throughputs, with .avg.pct_of_peak_sustained_elapsed ...:"};
+    static const char *const headings[] = {
+        ("counters, with rollup .sum, .avg, .min or .max, and then "
+         "nothing, .per_second, .pct_of_peak_sustained_elapsed ...:"),
+        "ratios, with .ratio, .pct or .max_rate:",
+        "throughputs, with .avg.pct_of_peak_sustained_elapsed ...:",
+    };
     struct gp_pw_base base = {sizeof base, NULL, host, type, NULL, 0};
     if (p->base_metrics(&base)) return;
     gp_buf_printf(b, "\n%s\n", headings[type]);
