@@ -488,10 +488,10 @@ test_expect_success 'no libcupti: said so once, the program runs' '
     test 1 = $(grep -c "runs untraced" err) && facts t && has gpu 0
 '
 
-# Ten kernels before, ten after; on a busy machine even the first may not have been flushed by then.
+# Ten kernels before, ten after; on a busy machine even the first may not have been flushed by then, nor the process known.
 test_expect_success 'a program that closes every descriptor gets none of our bytes in its files' '
     TSAN_OPTIONS=exitcode=0 $collect $app closefds own >t 2>err && facts t &&
-    awk "\$1 == \"gpu\" {n = \$2} END {exit n > 10}" facts && has verdict:repaired 1 && test_must_be_empty own
+    awk "\$1 == \"gpu\" {n = \$2} END {exit n > 10}" facts && { has gpu 0 || has verdict:repaired 1; } && test_must_be_empty own
 '
 
 test_expect_success PYTHON 'a Python program' '
