@@ -63,7 +63,7 @@ static void add_between(struct sum *to, const struct series *s, int64_t begin_ns
     if (begin_ns < s->first_ns) begin_ns = s->first_ns;
     if (end_ns > s->last_ns) end_ns = s->last_ns;
     if (end_ns <= begin_ns) return;
-    to->ns += end_ns - begin_ns;
+    to->ns = gp_add_saturated(to->ns, end_ns - begin_ns);
     to->area += area_until(s, end_ns) - area_until(s, begin_ns);
 }
 
@@ -77,25 +77,31 @@ struct adding {
 
 static void find_extents(struct adding *a)
 {
+    struct gp_map first_of = {0}; /* by device: its first series */
+    for (size_t i = 0; i < a->series.n; i++) {
+        struct series *s = &a->series.at[i], *d;
+        s->first_ns = s->points.at[0].at_ns;
+        s->last_ns = s->points.at[s->points.n - 1].at_ns;
+        d = &a->series.at[*gp_map_put(&first_of, (uint64_t)s->device, (uint32_t)i)];
+        if (s->first_ns > d->first_ns) d->first_ns = s->first_ns;
+        if (s->last_ns > d->last_ns) d->last_ns = s->last_ns;
+    }
     for (size_t i = 0; i < a->series.n; i++) {
         struct series *s = &a->series.at[i];
-        s->first_ns = INT64_MIN;
-        s->last_ns = INT64_MIN;
-        for (size_t k = 0; k < a->series.n; k++) {
-            const struct series *o = &a->series.at[k];
-            if (o->device != s->device) continue;
-            if (o->points.at[0].at_ns > s->first_ns) s->first_ns = o->points.at[0].at_ns;
-            if (o->points.at[o->points.n - 1].at_ns > s->last_ns)
-                s->last_ns = o->points.at[o->points.n - 1].at_ns;
-        }
+        const struct series *d = &a->series.at[*gp_map_put(&first_of, (uint64_t)s->device, (uint32_t)i)];
+        s->first_ns = d->first_ns;
+        s->last_ns = d->last_ns;
     }
+    gp_map_release(&first_of);
 }
 
+/* A device has no more of them than a recorder samples; what comes after these is made up. */
 static void find_series(struct adding *a)
 {
     const struct gp_trace *t = a->v->t;
     const struct gp_events *e = &t->events[GP_COUNTER];
     struct gp_map metrics = {0}, found = {0}; /* of (name, unit); of (device, that) */
+    struct gp_map of_device = {0};            /* how many series it has */
     uint32_t known = 0;
     for (size_t row = 0; row < e->n; row++) {
         if (strcmp(gp_trace_str(t, gp_get_cat(e, row)), GP_METRIC_SAMPLED) != 0) continue;
@@ -103,15 +109,17 @@ static void find_series(struct adding *a)
         int64_t device = t->tracks.at[e->track[row]].device;
         uint32_t metric = *gp_map_put(&metrics, (uint64_t)e->name[row] << 32 | unit, known);
         known += metric == known;
-        uint32_t at = *gp_map_put(&found, (uint64_t)metric << 32 | (uint32_t)device, (uint32_t)a->series.n);
-        if (at == a->series.n) {
+        uint32_t *at = gp_map_put(&found, (uint64_t)metric << 32 | (uint32_t)device, (uint32_t)a->series.n);
+        if (*at == a->series.n) {
             struct series s = {.device = device, .metric = e->name[row], .unit = unit};
-            GP_VEC_PUSH(&a->series, s);
+            if ((*gp_map_put(&of_device, (uint64_t)device, 0))++ >= GP_METRICS_MOST) *at = UINT32_MAX;
+            else GP_VEC_PUSH(&a->series, s);
         }
-        add_point(&a->series.at[at], e->start_ns[row], gp_get_value(e, row));
+        if (*at != UINT32_MAX) add_point(&a->series.at[*at], e->start_ns[row], gp_get_value(e, row));
     }
     gp_map_release(&metrics);
     gp_map_release(&found);
+    gp_map_release(&of_device);
     find_extents(a);
 }
 
@@ -202,28 +210,32 @@ static struct sum over_steps(const struct adding *a, const struct series *s, con
     return sum;
 }
 
-static struct sum over_all(const struct adding *a, const struct series *s, const struct gp_view_device *d)
+/* From the first event of the device to the end of its last. */
+static void find_span(const struct adding *a, const struct gp_view_device *d, int64_t *begin_ns, int64_t *end_ns)
 {
     const struct gp_events *gpu = &a->v->t->events[GP_GPU];
-    int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
-    struct sum sum = {0};
+    *begin_ns = INT64_MAX;
+    *end_ns = INT64_MIN;
     for (size_t i = d->first; i < d->first + d->n; i++) {
         uint32_t row = a->v->rows[i];
-        if (gpu->start_ns[row] < begin_ns) begin_ns = gpu->start_ns[row];
-        if (gpu->start_ns[row] + gpu->dur_ns[row] > end_ns) end_ns = gpu->start_ns[row] + gpu->dur_ns[row];
+        int64_t end = gpu->start_ns[row] + gpu->dur_ns[row];
+        if (gpu->start_ns[row] < *begin_ns) *begin_ns = gpu->start_ns[row];
+        if (end > *end_ns) *end_ns = end;
     }
-    if (d->n) add_between(&sum, s, begin_ns, end_ns);
-    return sum;
 }
 
 static void add_device(struct adding *a, const struct gp_view_device *d)
 {
     const struct series **of = gp_alloc((a->series.n + 1) * sizeof *of);
+    int64_t begin_ns, end_ns;
     size_t n = 0;
     for (size_t i = 0; i < a->series.n; i++)
         if (a->series.at[i].device == d->device) of[n++] = &a->series.at[i];
+    find_span(a, d, &begin_ns, &end_ns);
     for (size_t i = 0; i < n; i++) {
-        put_row(a, of[i], d, GP_SAMPLED_WHOLE, NULL, over_all(a, of[i], d));
+        struct sum whole = {0};
+        add_between(&whole, of[i], begin_ns, end_ns);
+        put_row(a, of[i], d, GP_SAMPLED_WHOLE, NULL, whole);
         put_row(a, of[i], d, GP_SAMPLED_STEPS, NULL, over_steps(a, of[i], d));
     }
     if (n) add_ranges(a, d, of, n);

@@ -68,7 +68,7 @@ test_expect_success 'what is out of range is counted, with its place' '
 python3 "$GP_SOURCE/tests/cli/make_shapes.py" . "$([ -n "$GP_SANITIZED" ] && echo 20000 || echo 100000)" || exit 1
 
 test_expect_success 'deep nesting and equal times are read once' '
-    for f in nested_ranges.json nested_ops.json same_times.json open_begins.json deep_modules.json late_memory.json; do
+    for f in nested_ranges.json nested_ops.json same_times.json open_begins.json deep_modules.json late_memory.json many_counters.json; do
         (
             ulimit -t 20 &&
             ends_in_order trace-suggest -q -o out $f && ends_in_order trace-hta -q -f html -o out $f &&

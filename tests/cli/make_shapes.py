@@ -65,6 +65,14 @@ def late_memory(n):
         yield kernel(i, n + i)
 
 
-for shape in (nested_ranges, nested_ops, same_times, open_begins, deep_modules, late_memory):
+def many_counters(n):
+    """Hardware counters of thousands of names."""
+    yield from ({"ph": "C", "cat": "hardware", "name": "c%d" % i, "pid": 0, "ts": i, "args": {"%": 1}} for i in range(n // 2))
+    for i in range(n // 4):
+        yield launch(i, n + i * .5)
+        yield kernel(i, n + i * .5 + .2)
+
+
+for shape in (nested_ranges, nested_ops, same_times, open_begins, deep_modules, late_memory, many_counters):
     with open("%s/%s.json" % (sys.argv[1], shape.__name__), "w") as f:
         json.dump({"traceEvents": list(shape(int(sys.argv[2])))}, f)
