@@ -49,7 +49,7 @@ async function icicle(page, name) {
 }
 
 async function top(page, heading, first) {
-  is(await page.eval("document.querySelector('h1').textContent"), heading, "the heading is the base name of the input");
+  is(await page.eval("document.querySelector('h1').textContent"), heading, "the heading has the base names of the inputs");
   const text = await page.eval("document.querySelector('h1').closest('main').innerText");
   ok(text.includes(first), "the verdict begins with " + first, text.slice(0, 400));
 }
@@ -103,7 +103,7 @@ main(async () => {
   await withPage("zoo.html", {}, printing);
   await withPage("zoo.html", { scripts: false }, still);
   await withPage("reduce.html", {}, async (page, name) => {
-    await top(page, "reduce and 1 more", "Nothing to do");
+    await top(page, "reduce, steps.json.gz", "Nothing to do");
     await agrees(page, name);
     await bar(page, name);
     await icicle(page, name);

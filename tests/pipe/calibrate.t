@@ -105,7 +105,7 @@ test_expect_success 'a device that is in use, divided or capped is refused, unle
     for how in "users:2 other processes run on it" "mig:it is divided into instances (MIG)" \
         "capped:its power is capped at 400 of 700 W"; do
         test_expect_code 2 env MOCK_DEVICE="${how%%:*}" gpuprof-collect --calibrate >out 2>err && test_must_be_empty out &&
-        grep -F "device 0, Mock H200, is not measured: ${how#*:}; --force" err || return 1
+        grep -F "device 0, Mock H200, is not measured: ${how#*:}; use --force to measure it anyway" err || return 1
     done &&
     MOCK_DEVICE=users gpuprof-collect -q --calibrate --force >forced.json 2>err && jq -e ".conditions.users == 2" forced.json
 '

@@ -96,12 +96,12 @@ assert got == {\"attention\": (6, 6, 1200), \"layer\": (6, 6, 1800), \"step\": (
 '
 
 test_expect_success 'trace-diff: what was captured in a range matches that range' '
-    trace-diff --gate none --by range -f json t c >diff.json && python3 -c "
+    trace-diff --whole --gate none --by range -f json t c >diff.json && python3 -c "
 import json
 d = json.load(open(\"diff.json\"))
 got = {o[\"name\"]: [(o[s][\"calls\"], o[s][\"sum_ns\"], o[s][\"host_count\"]) for s in (\"baseline\", \"current\")] for o in d[\"operations\"]}
-assert got == {\"attention\": 2 * [(6, 1200, 2)], \"layer\": 2 * [(6, 1800, 2)], \"step\": 2 * [(3, 1500, 1)]}, got
-assert d[\"total\"][\"baseline_ns\"] == d[\"total\"][\"current_ns\"] == 1500"
+assert got == {\"attention\": 2 * [(6, 1200, 6)], \"layer\": 2 * [(6, 1800, 6)], \"step\": 2 * [(3, 1500, 3)]}, got
+assert d[\"total\"][\"baseline_ns\"] == d[\"total\"][\"current_ns\"] == 4500"
 '
 
 command -v node >/dev/null && test_set_prereq NODE

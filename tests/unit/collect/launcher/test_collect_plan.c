@@ -15,6 +15,7 @@ static struct gp_collect_plan plan_of(struct gp_collect_opts o)
     if (!o.api) o.api = "sync";
     if (!o.flush_ns) o.flush_ns = 100000000;
     if (!o.buffer_bytes) o.buffer_bytes = 8 << 20;
+    if (!o.budget) o.budget = -1;
     assert_int_equal(gp_collect_plan(&p, &o, &err), 0);
     return p;
 }
@@ -26,6 +27,7 @@ static void assert_refused(struct gp_collect_opts o, const char *message)
     if (!o.api) o.api = "sync";
     if (!o.flush_ns) o.flush_ns = 100000000;
     if (!o.buffer_bytes) o.buffer_bytes = 8 << 20;
+    if (!o.budget) o.budget = -1;
     assert_int_equal(gp_collect_plan(&p, &o, &err), -1);
     assert_string_equal(err.msg, message);
     assert_int_equal(err.code, GP_E_USAGE);
