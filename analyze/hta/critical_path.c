@@ -397,12 +397,10 @@ static void reverse(struct gp_hta_path *path)
     }
 }
 
-static void find_threads(struct walk *w, uint32_t producer)
+static void find_threads(struct walk *w, const struct gp_wait_index *index, uint32_t producer)
 {
-    const struct gp_host_stack *hs = &w->v->hs;
-    for (uint32_t k = 0; k < w->v->t->tracks.n; k++)
-        if (hs->first[k] < hs->first[k + 1] && gp_track_producer(w->v->t, k) == producer)
-            GP_VEC_PUSH(&w->threads, k);
+    size_t end, i = gp_wait_rows_of(&index->threads, producer, &end);
+    for (; i < end; i++) GP_VEC_PUSH(&w->threads, index->threads.at[i].row);
 }
 
 /* What the paths of all processes have in common. */
@@ -431,7 +429,7 @@ static void add_path(struct gp_hta *h, const struct gp_view *v, const struct gp_
                      .at_ns = path.end_ns,
                      .previous = shared->previous};
     gp_waits_find(&w.waits, v, &shared->index, d->producer, path.begin_ns, path.end_ns);
-    find_threads(&w, d->producer);
+    find_threads(&w, &shared->index, d->producer);
     bool inside;
     uint32_t row = last_event(v, d, path.end_ns, &inside);
     walk_back(&w, row, inside);
@@ -445,27 +443,38 @@ static void add_path(struct gp_hta *h, const struct gp_view *v, const struct gp_
 static int64_t gpu_time(const struct gp_view *v, const struct gp_view_device *d)
 {
     int64_t ns = 0;
-    for (size_t i = 0; i < d->n; i++) ns += v->t->events[GP_GPU].dur_ns[v->rows[d->first + i]];
+    for (size_t i = 0; i < d->n; i++) ns = gp_add_saturated(ns, v->t->events[GP_GPU].dur_ns[v->rows[d->first + i]]);
     return ns;
+}
+
+/* Of each process the device that worked longest, the first of equals: by device, whether it is one. */
+static bool *busiest(const struct gp_view *v, const struct gp_wait_index *index)
+{
+    bool *most = gp_zalloc(v->devices.n + 1);
+    for (size_t i = 0, end; i < index->devices.n; i = end) {
+        int64_t most_ns = -1;
+        size_t best = v->devices.n;
+        gp_wait_rows_of(&index->devices, index->devices.at[i].producer, &end);
+        for (size_t k = i; k < end; k++) {
+            const struct gp_view_device *d = &v->devices.at[index->devices.at[k].row];
+            int64_t ns = d->n ? gpu_time(v, d) : -1;
+            if (ns <= most_ns) continue;
+            best = index->devices.at[k].row;
+            most_ns = ns;
+        }
+        most[best] = true;
+    }
+    return most;
 }
 
 void gp_hta_add_path(struct gp_hta *h, const struct gp_view *v, size_t first_step)
 {
     struct shared shared = {.previous = index_streams(v)};
-    gp_wait_index_build(&shared.index, v->t);
-    // One path per process: that of its busiest device.
-    for (size_t i = 0; i < v->devices.n; i++) {
-        const struct gp_view_device *d = &v->devices.at[i];
-        int64_t own = gpu_time(v, d);
-        bool most = d->n > 0;
-        for (size_t j = 0; j < v->devices.n && most; j++) {
-            const struct gp_view_device *other = &v->devices.at[j];
-            if (j == i || other->producer != d->producer || !other->n) continue;
-            int64_t theirs = gpu_time(v, other);
-            most = own > theirs || (own == theirs && i < j);
-        }
-        if (most) add_path(h, v, d, first_step, &shared);
-    }
+    gp_wait_index_build(&shared.index, v);
+    bool *most = busiest(v, &shared.index); // one path per process
+    for (size_t i = 0; i < v->devices.n; i++)
+        if (most[i]) add_path(h, v, &v->devices.at[i], first_step, &shared);
+    free(most);
     gp_wait_index_release(&shared.index);
     free(shared.previous);
 }

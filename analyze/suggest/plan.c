@@ -205,7 +205,7 @@ static void add_waits(struct build *b)
     struct gp_wait_index index;
     struct gp_waits waits;
     struct numbers wake = {0};
-    gp_wait_index_build(&index, b->v->t);
+    gp_wait_index_build(&index, b->v);
     gp_waits_find(&waits, b->v, &index, p->producer, p->begin_ns, b->end_ns);
     gp_wait_index_release(&index);
     for (size_t i = 0; i < waits.calls.n; i++) {

@@ -23,6 +23,74 @@ static int64_t gpu_end(const struct gp_view *v, uint32_t row)
     return gpu->start_ns[row] + gpu->dur_ns[row];
 }
 
+/* ---- what each process has ---- */
+
+static int by_producer(const void *a, const void *b)
+{
+    const struct gp_wait_row *x = a, *y = b;
+    if (x->producer != y->producer) return x->producer < y->producer ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static void sort_rows(gp_wait_rows *rows)
+{
+    if (rows->n) qsort(rows->at, rows->n, sizeof *rows->at, by_producer);
+}
+
+static void add_rows_of_view(struct gp_wait_index *index, const struct gp_view *v)
+{
+    for (uint32_t i = 0; i < v->devices.n; i++)
+        GP_VEC_PUSH(&index->devices, ((struct gp_wait_row){v->devices.at[i].producer, i}));
+    for (uint32_t i = 0; i < v->streams.n; i++) {
+        const struct gp_view_stream *s = &v->streams.at[i];
+        if (s->n < GP_QUEUE_FULL) continue;
+        GP_VEC_PUSH(&index->queues, ((struct gp_wait_row){v->devices.at[s->device].producer, i}));
+    }
+    for (uint32_t k = 0; k < v->t->tracks.n; k++)
+        if (v->hs.first[k] < v->hs.first[k + 1])
+            GP_VEC_PUSH(&index->threads, ((struct gp_wait_row){gp_track_producer(v->t, k), k}));
+}
+
+void gp_wait_index_build(struct gp_wait_index *index, const struct gp_view *v)
+{
+    const struct gp_trace *t = v->t;
+    const struct gp_events *api = &t->events[GP_API], *sync = &t->events[GP_SYNC];
+    memset(index, 0, sizeof *index);
+    for (uint32_t i = 0; i < api->n; i++)
+        if (gp_call_synchronizes(gp_trace_str(t, api->name[i])))
+            GP_VEC_PUSH(&index->calls, ((struct gp_wait_row){gp_track_producer(t, api->track[i]), i}));
+    for (uint32_t i = 0; i < sync->n; i++)
+        if (gp_get_corr(sync, i) != GP_NO_ID && !strcmp(gp_trace_str(t, sync->name[i]), "Stream Sync"))
+            GP_VEC_PUSH(&index->streams, ((struct gp_wait_row){gp_track_producer(t, sync->track[i]), i}));
+    add_rows_of_view(index, v);
+    sort_rows(&index->calls);
+    sort_rows(&index->streams);
+    sort_rows(&index->devices);
+    sort_rows(&index->queues);
+    sort_rows(&index->threads);
+}
+
+void gp_wait_index_release(struct gp_wait_index *index)
+{
+    GP_VEC_FREE(&index->calls);
+    GP_VEC_FREE(&index->streams);
+    GP_VEC_FREE(&index->devices);
+    GP_VEC_FREE(&index->queues);
+    GP_VEC_FREE(&index->threads);
+}
+
+size_t gp_wait_rows_of(const gp_wait_rows *rows, uint32_t producer, size_t *end)
+{
+    size_t lo = 0, hi = rows->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (rows->at[mid].producer < producer) lo = mid + 1;
+        else hi = mid;
+    }
+    for (*end = lo; *end < rows->n && rows->at[*end].producer == producer;) ++*end;
+    return lo;
+}
+
 /* ---- GPU events by their end ---- */
 
 static int by_end(const void *a, const void *b)
@@ -32,12 +100,12 @@ static int by_end(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static void index_ends(struct gp_waits *w, const struct gp_view *v, uint32_t producer, int64_t begin_ns,
-                       int64_t end_ns)
+static void index_ends(struct gp_waits *w, const struct gp_view *v, const struct gp_wait_index *index,
+                       uint32_t producer, int64_t begin_ns, int64_t end_ns)
 {
-    for (size_t d = 0; d < v->devices.n; d++) {
-        const struct gp_view_device *device = &v->devices.at[d];
-        if (device->producer != producer) continue;
+    size_t end, d = gp_wait_rows_of(&index->devices, producer, &end);
+    for (; d < end; d++) {
+        const struct gp_view_device *device = &v->devices.at[index->devices.at[d].row];
         for (size_t i = device->first; i < device->first + device->n; i++) {
             uint32_t row = v->rows[i];
             if (gpu_end(v, row) > begin_ns && v->t->events[GP_GPU].start_ns[row] <= end_ns)
@@ -93,57 +161,18 @@ static void add_call(struct gp_waits *w, const struct gp_view *v, uint32_t call,
     GP_VEC_PUSH(&w->calls, ((struct gp_wait){api->track[call], call, row, own, begin, end}));
 }
 
-static int by_producer(const void *a, const void *b)
-{
-    const struct gp_wait_row *x = a, *y = b;
-    if (x->producer != y->producer) return x->producer < y->producer ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
-void gp_wait_index_build(struct gp_wait_index *index, const struct gp_trace *t)
-{
-    const struct gp_events *api = &t->events[GP_API], *sync = &t->events[GP_SYNC];
-    memset(index, 0, sizeof *index);
-    for (uint32_t i = 0; i < api->n; i++)
-        if (gp_call_synchronizes(gp_trace_str(t, api->name[i])))
-            GP_VEC_PUSH(&index->calls, ((struct gp_wait_row){gp_track_producer(t, api->track[i]), i}));
-    for (uint32_t i = 0; i < sync->n; i++)
-        if (gp_get_corr(sync, i) != GP_NO_ID && !strcmp(gp_trace_str(t, sync->name[i]), "Stream Sync"))
-            GP_VEC_PUSH(&index->streams, ((struct gp_wait_row){gp_track_producer(t, sync->track[i]), i}));
-    if (index->calls.n) qsort(index->calls.at, index->calls.n, sizeof *index->calls.at, by_producer);
-    if (index->streams.n) qsort(index->streams.at, index->streams.n, sizeof *index->streams.at, by_producer);
-}
-
-void gp_wait_index_release(struct gp_wait_index *index)
-{
-    GP_VEC_FREE(&index->calls);
-    GP_VEC_FREE(&index->streams);
-}
-
-/* The first of N rows that belongs to PRODUCER or a later one. */
-static size_t first_of(const struct gp_wait_row *rows, size_t n, uint32_t producer)
-{
-    size_t lo = 0, hi = n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (rows[mid].producer < producer) lo = mid + 1;
-        else hi = mid;
-    }
-    return lo;
-}
-
 static void add_synchronising(struct gp_waits *w, const struct gp_view *v, const struct gp_wait_index *index,
                               uint32_t producer, int64_t begin_ns, int64_t end_ns)
 {
     const struct gp_events *api = &v->t->events[GP_API], *sync = &v->t->events[GP_SYNC];
     struct gp_map stream_of = {0}; /* correlation id -> track of its "Stream Sync" record */
-    size_t i = first_of(index->streams.at, index->streams.n, producer);
-    for (; i < index->streams.n && index->streams.at[i].producer == producer; i++) {
+    size_t end_of, i = gp_wait_rows_of(&index->streams, producer, &end_of);
+    for (; i < end_of; i++) {
         uint32_t row = index->streams.at[i].row;
         *gp_map_put(&stream_of, gp_get_corr(sync, row), NONE) = sync->track[row];
     }
-    i = first_of(index->calls.at, index->calls.n, producer);
-    for (; i < index->calls.n && index->calls.at[i].producer == producer; i++) {
+    i = gp_wait_rows_of(&index->calls, producer, &end_of);
+    for (; i < end_of; i++) {
         uint32_t row = index->calls.at[i].row;
         int64_t end = api->start_ns[row] + api->dur_ns[row];
         if (end <= begin_ns || api->start_ns[row] >= end_ns) continue;
@@ -236,24 +265,21 @@ static void add_full_queue(struct gp_waits *w, const struct gp_view *v, const st
     free(q);
 }
 
-static void add_full_queues(struct gp_waits *w, const struct gp_view *v, uint32_t producer, int64_t begin_ns,
-                            int64_t end_ns)
+static void add_full_queues(struct gp_waits *w, const struct gp_view *v, const struct gp_wait_index *index,
+                            uint32_t producer, int64_t begin_ns, int64_t end_ns)
 {
-    for (size_t i = 0; i < v->streams.n; i++) {
-        const struct gp_view_stream *s = &v->streams.at[i];
-        if (s->n >= GP_QUEUE_FULL && v->devices.at[s->device].producer == producer)
-            add_full_queue(w, v, s, begin_ns, end_ns);
-    }
+    size_t end, i = gp_wait_rows_of(&index->queues, producer, &end);
+    for (; i < end; i++) add_full_queue(w, v, &v->streams.at[index->queues.at[i].row], begin_ns, end_ns);
 }
 
 void gp_waits_find(struct gp_waits *w, const struct gp_view *v, const struct gp_wait_index *index,
                    uint32_t producer, int64_t begin_ns, int64_t end_ns)
 {
     memset(w, 0, sizeof *w);
-    index_ends(w, v, producer, begin_ns, end_ns);
+    index_ends(w, v, index, producer, begin_ns, end_ns);
     add_synchronising(w, v, index, producer, begin_ns, end_ns);
     add_blocking(w, v);
-    add_full_queues(w, v, producer, begin_ns, end_ns);
+    add_full_queues(w, v, index, producer, begin_ns, end_ns);
     if (w->calls.n) qsort(w->calls.at, w->calls.n, sizeof *w->calls.at, by_track_and_end);
 }
 

@@ -3,7 +3,7 @@
  *
  *     struct gp_wait_index index;
  *     struct gp_waits w;
- *     gp_wait_index_build(&index, &trace);                            // once, for all processes
+ *     gp_wait_index_build(&index, &view);                             // once, for all processes
  *     gp_waits_find(&w, &view, &index, producer, begin_ns, end_ns);
  *     for (size_t i = 0; i < w.calls.n; i++) use(w.calls.at[i].call, w.calls.at[i].row);
  *     gp_waits_release(&w);
@@ -28,14 +28,21 @@ struct gp_wait {
     int64_t begin_ns, end_ns;
 };
 
-/* Of a process: a call that synchronizes (row of GP_API), or the record of a stream that was waited for (of GP_SYNC). */
+/* A row of something that belongs to a process. */
 struct gp_wait_row {
     uint32_t producer, row;
 };
 
-/* A trace can hold thousands of processes, and each is asked for. */
+/* Rows by producer, then by row. */
+typedef GP_VEC(struct gp_wait_row) gp_wait_rows;
+
+/* What each process has. A trace can hold thousands of them, and each is asked for. */
 struct gp_wait_index {
-    GP_VEC(struct gp_wait_row) calls, streams; /* by producer, then by row */
+    gp_wait_rows calls;   /* of GP_API: those that synchronize */
+    gp_wait_rows streams; /* of GP_SYNC: records of streams that were waited for */
+    gp_wait_rows devices; /* of the view */
+    gp_wait_rows queues;  /* streams of the view that can have been full */
+    gp_wait_rows threads; /* tracks on which the host did something */
 };
 
 struct gp_ended {
@@ -58,9 +65,11 @@ void gp_waits_find(struct gp_waits *w, const struct gp_view *v, const struct gp_
                    uint32_t producer, int64_t begin_ns, int64_t end_ns);
 void gp_waits_release(struct gp_waits *w);
 
-/* INDEX is overwritten; T is the trace of the view. O(rows). */
-void gp_wait_index_build(struct gp_wait_index *index, const struct gp_trace *t);
+/* INDEX is overwritten. O(n log n). */
+void gp_wait_index_build(struct gp_wait_index *index, const struct gp_view *v);
 void gp_wait_index_release(struct gp_wait_index *index);
+/* The first of ROWS that belongs to PRODUCER, and the END of those that do. O(log n + what it finds). */
+size_t gp_wait_rows_of(const gp_wait_rows *rows, uint32_t producer, size_t *end);
 
 /* How many of w->by_end end no later than AT. O(log n). */
 size_t gp_waits_ended_by(const struct gp_waits *w, int64_t at_ns);
