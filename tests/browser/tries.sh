@@ -10,7 +10,7 @@ tries() {
         tries_status=0
         "$@" >"$tap" || tries_status=$?
         [ $tries_status -ne 0 ] || break
-        [ "$try" = 3 ] || sed -n '/^not ok/{s/^/# failed, and is tried again: /p;}' "$tap"
+        [ "$try" = 3 ] || awk '/^ok|^1\.\./ {p = 0} /^not ok/ {p = 1} p {print "# failed, and is tried again: " $0}' "$tap"
     done
     cat "$tap"
     rm -f "$tap"
