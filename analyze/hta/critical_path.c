@@ -443,7 +443,8 @@ static void add_path(struct gp_hta *h, const struct gp_view *v, const struct gp_
 static int64_t gpu_time(const struct gp_view *v, const struct gp_view_device *d)
 {
     int64_t ns = 0;
-    for (size_t i = 0; i < d->n; i++) ns = gp_add_saturated(ns, v->t->events[GP_GPU].dur_ns[v->rows[d->first + i]]);
+    for (size_t i = 0; i < d->n; i++)
+        ns = gp_add_saturated(ns, v->t->events[GP_GPU].dur_ns[v->rows[d->first + i]]);
     return ns;
 }
 

@@ -211,7 +211,8 @@ static struct sum over_steps(const struct adding *a, const struct series *s, con
 }
 
 /* From the first event of the device to the end of its last. */
-static void find_span(const struct adding *a, const struct gp_view_device *d, int64_t *begin_ns, int64_t *end_ns)
+static void find_span(const struct adding *a, const struct gp_view_device *d, int64_t *begin_ns,
+                      int64_t *end_ns)
 {
     const struct gp_events *gpu = &a->v->t->events[GP_GPU];
     *begin_ns = INT64_MAX;
