@@ -27,6 +27,14 @@ counted graph kernels=240 graph_kernels=200 memcpy=10 memset=10 graph_launches=1
 counted ranges kernels=65 memcpy=5 memset=5 ranges=60 unranged_kernels=0 processes=1
 counted twoproc_exec kernels=600 memcpy=0 memset=0 processes=2
 
+# The hardware's own count of the time in which the GPU was active, against the records of what ran on it.
+test_expect_success 'sampled.trace: what was sampled is what ran' '
+    trace-hta -q -f json "$samples/h200/sampled.trace" >sampled.json && jq -e "
+        (.devices[0] | 100 * .busy_ns / .span_ns) as \$busy |
+        (.sampled[] | select(.over == \"whole\" and (.metric | startswith(\"gr__cycles_active\"))).mean) as \$active |
+        \$busy > 26 and \$busy < 27 and (\$active - \$busy | fabs) < 0.5" sampled.json
+'
+
 # check_counts.py adds up the durations itself, from the Chrome form, and compares with the stacks.
 for trace in "$samples"/h200/*; do
     test_expect_success "sums of stacks close: ${trace##*/}" '$check "$trace"'
