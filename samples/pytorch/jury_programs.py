@@ -64,6 +64,37 @@ def inferring(model, x):
 # ---- transformers ----
 
 
+def prefetching(model, batch, ahead):
+    """Inference of images in half precision; AHEAD: the next are copied on a stream of their own meanwhile."""
+    host = [torch.randn(batch, 3, 256, 256).half().pin_memory() for _ in range(2)]
+    device = [torch.empty(batch, 3, 256, 256, device=CUDA, dtype=torch.float16) for _ in range(2)]
+    side, done, ready = torch.cuda.Stream(), torch.cuda.Event(), torch.cuda.Event()
+    done.record()
+
+    def fetch():
+        with torch.cuda.stream(side):
+            side.wait_event(done)
+            device[1].copy_(host[1], non_blocking=True)
+            ready.record()
+
+    if ahead:
+        fetch()
+
+    def step():
+        host.reverse()
+        if ahead:
+            torch.cuda.current_stream().wait_event(ready)
+            done.record()
+            device.reverse()
+            fetch()
+        else:
+            device[0].copy_(host[0], non_blocking=True)
+        with torch.no_grad():
+            model(device[0])
+
+    return step
+
+
 def bert(layers=4, hidden=512, attention="sdpa"):
     from transformers import BertConfig, BertModel
 
@@ -313,33 +344,7 @@ def segment_prefetch(after):
     import torchvision
 
     model = torchvision.models.segmentation.lraspp_mobilenet_v3_large(weights=None, weights_backbone=None).to(CUDA).half().eval()
-    host = [torch.randn(64, 3, 256, 256).half().pin_memory() for _ in range(2)]
-    device = [torch.empty(64, 3, 256, 256, device=CUDA, dtype=torch.float16) for _ in range(2)]
-    side, done, ready = torch.cuda.Stream(), torch.cuda.Event(), torch.cuda.Event()
-    done.record()
-
-    def fetch():
-        with torch.cuda.stream(side):
-            side.wait_event(done)
-            device[1].copy_(host[1], non_blocking=True)
-            ready.record()
-
-    if after:
-        fetch()
-
-    def step():
-        host.reverse()
-        if after:
-            torch.cuda.current_stream().wait_event(ready)
-            done.record()
-            device.reverse()
-            fetch()
-        else:
-            device[0].copy_(host[0], non_blocking=True)
-        with torch.no_grad():
-            model(device[0])
-
-    return step
+    return prefetching(model, 64, after)
 
 
 # ---- timm, torch_geometric, torchaudio ----
@@ -745,33 +750,7 @@ def gin_read(after):
 def vae_prefetch(after):
     widths = (3, 64, 128, 256, 256)
     model = nn.Sequential(*(m for a, b in zip(widths, widths[1:]) for m in (nn.Conv2d(a, b, 3, 2, 1), nn.BatchNorm2d(b), nn.SiLU()))).to(CUDA).half().eval()
-    host = [torch.randn(128, 3, 256, 256).half().pin_memory() for _ in range(2)]
-    device = [torch.empty(128, 3, 256, 256, device=CUDA, dtype=torch.float16) for _ in range(2)]
-    side, done, ready = torch.cuda.Stream(), torch.cuda.Event(), torch.cuda.Event()
-    done.record()
-
-    def fetch():
-        with torch.cuda.stream(side):
-            side.wait_event(done)
-            device[1].copy_(host[1], non_blocking=True)
-            ready.record()
-
-    if after:
-        fetch()
-
-    def step():
-        host.reverse()
-        if after:
-            torch.cuda.current_stream().wait_event(ready)
-            done.record()
-            device.reverse()
-            fetch()
-        else:
-            device[0].copy_(host[0], non_blocking=True)
-        with torch.no_grad():
-            model(device[0])
-
-    return step
+    return prefetching(model, 128, after)
 
 
 @pair("sd_attention", "attention", "a block of a diffusion model: attention in one kernel")

@@ -15,8 +15,7 @@
 #include "collect/counters/perfworks.h"
 #include "tests/mock/mock_perfworks.h"
 
-#define EXPORT __attribute__((visibility("default")))
-enum { MOST = 4096, BAD = 1, UNKNOWN = 17, WRONG = 7 };
+enum { MOST = 4096, UNKNOWN = 17, WRONG = 7 };
 
 static struct {
     bool ready, configured, started, spent, in_range;
@@ -49,18 +48,6 @@ bool mock_perfworks_launch(const char *kernel, uint32_t grid)
     if (mock.n < mock.most && mock.n < MOST) mock.grids[mock.n++] = grid;
     return true;
 }
-
-/* An exported call of that name whose body follows, unless it has to fail. */
-#define CALL(symbol, type, name)                                                                             \
-    EXPORT int symbol(struct type *p);                                                                       \
-    static int symbol##_body(struct type *p);                                                                \
-    EXPORT int symbol(struct type *p)                                                                        \
-    {                                                                                                        \
-        int code = mock_perfworks_error(name);                                                               \
-        if (p->size < sizeof(size_t) + sizeof(void *) || p->priv) return BAD;                                \
-        return code ? code : symbol##_body(p);                                                               \
-    }                                                                                                        \
-    static int symbol##_body(struct type *p)
 
 CALL(cuptiProfilerInitialize, gp_pw_plain, "initialize")
 {
@@ -146,7 +133,7 @@ CALL(cuptiProfilerHostConfigAddMetrics, gp_pw_add, "add")
         h->links |= !strncmp(p->names[i], "pcie__", 6);
         h->others |= strncmp(p->names[i], "pcie__", 6) != 0;
     }
-    if (h->poisoned) return BAD;
+    if (h->poisoned) return MOCK_BAD;
     if (!h->type && h->links && h->others) return 27; /* samples mix them */
     h->n += p->n;
     return 0;

@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define EXPORT __attribute__((visibility("default")))
+enum { MOCK_BAD = 1 /* an argument is wrong */ };
+
 /* KERNEL is launched with GRID blocks. True if it is measured: its record then has no times. */
 bool mock_perfworks_launch(const char *kernel, uint32_t grid);
 /* What MOCK_METRICS_ERROR makes of CALL; 0: it works. */
@@ -16,5 +19,17 @@ double mock_pm_value(const char *name, size_t i);
 bool mock_side_by_side(void);
 /* The clock that was registered. */
 uint64_t mock_now(void);
+
+/* An exported call of that name whose body follows, unless it has to fail. */
+#define CALL(symbol, type, name)                                                                             \
+    EXPORT int symbol(struct type *p);                                                                       \
+    static int symbol##_body(struct type *p);                                                                \
+    EXPORT int symbol(struct type *p)                                                                        \
+    {                                                                                                        \
+        int code = mock_perfworks_error(name);                                                               \
+        if (p->size < sizeof(size_t) + sizeof(void *) || p->priv) return MOCK_BAD;                           \
+        return code ? code : symbol##_body(p);                                                               \
+    }                                                                                                        \
+    static int symbol##_body(struct type *p)
 
 #endif

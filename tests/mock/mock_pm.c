@@ -10,8 +10,7 @@
 #include "collect/counters/pm_calls.h"
 #include "tests/mock/mock_perfworks.h"
 
-#define EXPORT __attribute__((visibility("default")))
-enum { BAD = 1, WRONG = 7, FULL = 8, MOST = 100000 };
+enum { WRONG = 7, FULL = 8, MOST = 100000 };
 
 static struct {
     bool enabled, configured, started, full, first;
@@ -22,17 +21,6 @@ static struct {
     } at[MOST];
     int decoded;
 } pm;
-
-#define CALL(symbol, type, name)                                                                             \
-    EXPORT int symbol(struct type *p);                                                                       \
-    static int symbol##_body(struct type *p);                                                                \
-    EXPORT int symbol(struct type *p)                                                                        \
-    {                                                                                                        \
-        int code = mock_perfworks_error(name);                                                               \
-        if (p->size < sizeof(size_t) + sizeof(void *) || p->priv) return BAD;                                \
-        return code ? code : symbol##_body(p);                                                               \
-    }                                                                                                        \
-    static int symbol##_body(struct type *p)
 
 CALL(cuptiPmSamplingEnable, gp_pm_enable, "pm_enable")
 {
@@ -45,14 +33,15 @@ CALL(cuptiPmSamplingEnable, gp_pm_enable, "pm_enable")
 
 CALL(cuptiPmSamplingDisable, gp_pw_object, "pm_disable")
 {
-    if (p->object != &pm || !pm.enabled) return BAD;
+    if (p->object != &pm || !pm.enabled) return MOCK_BAD;
     pm.enabled = pm.started = false;
     return 0;
 }
 
 CALL(cuptiPmSamplingSetConfig, gp_pm_set_config, "pm_set_config")
 {
-    if (p->object != &pm || p->trigger != GP_PM_NANOSECONDS || !p->interval || p->config[0] != 1) return BAD;
+    if (p->object != &pm || p->trigger != GP_PM_NANOSECONDS || !p->interval || p->config[0] != 1)
+        return MOCK_BAD;
     pm.interval = p->interval;
     pm.configured = true;
     return 0;
@@ -60,7 +49,7 @@ CALL(cuptiPmSamplingSetConfig, gp_pm_set_config, "pm_set_config")
 
 CALL(cuptiPmSamplingGetCounterDataSize, gp_pm_data_size, "pm_size")
 {
-    if (p->samples > MOST - 2) return BAD;
+    if (p->samples > MOST - 2) return MOCK_BAD;
     pm.most = p->samples;
     p->bytes = 64;
     return 0;
@@ -68,7 +57,7 @@ CALL(cuptiPmSamplingGetCounterDataSize, gp_pm_data_size, "pm_size")
 
 CALL(cuptiPmSamplingCounterDataImageInitialize, gp_pm_data, "pm_init")
 {
-    if (p->bytes != 64) return BAD;
+    if (p->bytes != 64) return MOCK_BAD;
     pm.n = 0;
     return 0;
 }
@@ -98,7 +87,7 @@ CALL(cuptiPmSamplingDecodeData, gp_pm_decode, "pm_decode")
 {
     const char *overflow = getenv("MOCK_PM_OVERFLOW");
     uint64_t now = mock_now();
-    if (p->object != &pm) return BAD;
+    if (p->object != &pm) return MOCK_BAD;
     pm.full |= overflow && ++pm.decoded == atoi(overflow);
     p->overflow = pm.full;
     if (pm.full) return FULL;
@@ -120,7 +109,7 @@ CALL(cuptiPmSamplingGetCounterDataInfo, gp_pm_info, "pm_info")
 
 CALL(cuptiPmSamplingCounterDataGetSampleInfo, gp_pm_sample, "pm_sample")
 {
-    if (p->index >= pm.n) return BAD;
+    if (p->index >= pm.n) return MOCK_BAD;
     p->start = pm.at[p->index].start;
     p->end = pm.at[p->index].end;
     return 0;
