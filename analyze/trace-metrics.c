@@ -57,7 +57,8 @@ static int check(const struct gp_trace *t, const struct gp_metrics *m, const str
 {
     if (!t->events[GP_METRIC].n)
         return gp_fail(err, GP_E_FORMAT, -1,
-                       "no hardware counters in this trace: record it with gpuprof-collect --metrics basic");
+                       "no hardware counters per kernel or range in this trace: record it with "
+                       "gpuprof-collect --metrics basic");
     if (!m->groups.n)
         return gp_fail(err, GP_E_USAGE, -1, "--per %s: the counters of this trace were read per %s", o->per,
                        strcmp(o->per, "range") ? "range" : "kernel");

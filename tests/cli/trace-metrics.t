@@ -84,7 +84,10 @@ test_expect_success 'recorded on an H200: a training step per kernel and per ran
 '
 
 test_expect_success 'misuse and traces without counters' '
-    status_of trace-metrics "$samples"/h200/streams.trace && test $status = 2 && grep "no hardware counters in this trace: record it with" err &&
+    for trace in streams sampled; do
+        status_of trace-metrics "$samples"/h200/$trace.trace && test $status = 2 &&
+        grep "no hardware counters per kernel or range in this trace: record it with" err || return 1
+    done &&
     status_of trace-metrics --metric nonsense hand.trace && test $status = 2 && grep "no such metric in this trace" err &&
     status_of trace-metrics --sort nonsense hand.trace && test $status = 2 && grep "no such metric in this answer" err &&
     status_of trace-metrics --wide hand.trace && test $status = 2 && grep "requires --format csv" err
