@@ -64,15 +64,32 @@ static int go_to_background(struct gp_err *err)
     return 0;
 }
 
-int gp_collect_open(struct gp_collect *c, struct gp_err *err)
+static void start_counters(struct gp_collect *c)
 {
-    bool hub = c->opts->hub;
-    c->trace_fd = -1;
-    if ((hub ? go_to_background(err) : take_stdout(c, err)) || make_wake(c, err)) return -1;
+    const char *libcupti = getenv(GP_ENV_LIBCUPTI);
+    struct gp_pm_opts o = {.period_ns = c->plan.counters_ns,
+                           .metrics = c->plan.sampled,
+                           .libcupti = libcupti && *libcupti ? libcupti : NULL};
+    if (c->plan.counters_ns) c->pm = gp_pm_start(&o);
+}
+
+static int open_ends(struct gp_collect *c, struct gp_err *err)
+{
     if (c->opts->serve && !(c->live = gp_live_open(c->opts->serve, err))) return -1;
     if (c->opts->digest && !(c->feed = gp_feed_open(c->opts->digest, c->opts->digest_secret, err))) return -1;
     c->listen_fd = gp_environment_listen(err);
-    return c->listen_fd < 0 ? -1 : hub ? 0 : open_trace(c, err);
+    return c->listen_fd < 0 ? -1 : c->opts->hub ? 0 : open_trace(c, err);
+}
+
+int gp_collect_open(struct gp_collect *c, struct gp_err *err)
+{
+    c->trace_fd = -1;
+    if ((c->opts->hub ? go_to_background(err) : take_stdout(c, err)) || make_wake(c, err)) return -1;
+    start_counters(c); /* before there is a thread */
+    if (!open_ends(c, err)) return 0;
+    gp_pm_free(c->pm);
+    c->pm = NULL;
+    return -1;
 }
 
 /* ---- where blocks go ---- */
@@ -303,17 +320,16 @@ static int start_host(struct gp_collect *c, struct gp_err *err)
 }
 
 /* Before the command: its first kernels are sampled, too. Without samples it runs all the same. */
-static void start_counters(struct gp_collect *c)
+static void await_counters(struct gp_collect *c)
 {
-    const char *libcupti = getenv(GP_ENV_LIBCUPTI);
     struct gp_buf why = {0};
-    struct gp_pm_opts o = {.period_ns = c->plan.counters_ns,
-                           .metrics = c->plan.sampled,
-                           .libcupti = libcupti && *libcupti ? libcupti : NULL};
     struct gp_pm_writer_opts to = {
         .period_ns = c->plan.counters_ns, .producer = new_producer, .on_block = on_block, .ctx = c};
     if (!c->plan.counters_ns) return;
-    c->pm = gp_pm_start(&o, &to, &why);
+    if (!gp_pm_await(c->pm, &to, &why)) {
+        gp_pm_free(c->pm);
+        c->pm = NULL;
+    }
     if (why.n) c->say(gp_buf_str(&why));
     gp_buf_release(&why);
 }
@@ -323,7 +339,7 @@ static int start(struct gp_collect *c, struct gp_err *err)
     char **argv = gp_zalloc((c->nargs + 1) * sizeof *argv); /* as execvp() wants it */
     for (size_t i = 0; i < c->nargs; i++) argv[i] = (char *)(uintptr_t)c->args[i];
     c->launch.kept = c->plan.signals;
-    start_counters(c);
+    await_counters(c);
     int failed = gp_launch_start(&c->launch, argv, !c->plan.output, err);
     free(argv);
     gp_control_begin(&c->plan.control, gp_clock_ns(CLOCK_MONOTONIC));

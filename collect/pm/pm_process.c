@@ -151,24 +151,33 @@ static bool start_child(struct gp_pm *pm, const struct gp_pm_opts *opts)
     return pm->pid > 0;
 }
 
-struct gp_pm *gp_pm_start(const struct gp_pm_opts *opts, const struct gp_pm_writer_opts *to,
-                          struct gp_buf *why)
+struct gp_pm *gp_pm_start(const struct gp_pm_opts *opts)
 {
     struct gp_pm *pm = gp_zalloc(sizeof *pm);
     pm->in = pm->control = -1;
-    pm->writer = gp_pm_writer_new(to);
-    int64_t until_ns = now() + READY_NS;
-    if (start_child(pm, opts))
-        while (!pm->ready && now() < until_ns && hear(pm, until_ns) != GONE) continue;
-    bool ready = pm->ready;
-    gp_buf_put(why, pm->said.data, pm->said.n);
-    if (!ready && !pm->said.n) gp_buf_puts(why, "cannot sample counters: the process that does has ended");
-    pm->said.n = 0;
-    pm->due_ns = 1;
-    if (ready) return pm;
-    gp_pm_end(pm);
+    if (start_child(pm, opts)) return pm;
     gp_pm_free(pm);
     return NULL;
+}
+
+bool gp_pm_await(struct gp_pm *pm, const struct gp_pm_writer_opts *to, struct gp_buf *why)
+{
+    int64_t until_ns = now() + READY_NS;
+    if (pm) {
+        pm->writer = gp_pm_writer_new(to);
+        while (!pm->ready && now() < until_ns && hear(pm, until_ns) != GONE) continue;
+        gp_buf_put(why, pm->said.data, pm->said.n);
+    }
+    if (pm && pm->ready) {
+        pm->said.n = 0;
+        pm->due_ns = 1;
+        return true;
+    }
+    if (!why->n)
+        gp_buf_puts(why, pm && pm->in >= 0
+                             ? "cannot sample counters: the process that does is not ready after 20 s"
+                             : "cannot sample counters: the process that does has ended");
+    return false;
 }
 
 int64_t gp_pm_due(const struct gp_pm *pm)
@@ -187,13 +196,14 @@ void gp_pm_turn(struct gp_pm *pm, int64_t now_ns)
 void gp_pm_end(struct gp_pm *pm)
 {
     if (!pm) return;
-    int64_t until_ns = now() + END_NS;
+    int64_t until_ns = now() + (pm->ready ? END_NS : 0);
     close_fd(&pm->control);
     while (now() < until_ns && hear(pm, until_ns) != GONE) continue;
     if (pm->pid > 0 && pm->in >= 0) kill(pm->pid, SIGKILL);
     close_fd(&pm->in);
     while (pm->pid > 0 && waitpid(pm->pid, NULL, 0) < 0 && errno == EINTR) continue;
-    gp_pm_writer_end(pm->writer);
+    pm->pid = 0;
+    if (pm->writer) gp_pm_writer_end(pm->writer);
 }
 
 uint64_t gp_pm_samples(const struct gp_pm *pm)
@@ -209,6 +219,7 @@ const char *gp_pm_said(struct gp_pm *pm)
 void gp_pm_free(struct gp_pm *pm)
 {
     if (!pm) return;
+    if (pm->pid > 0) gp_pm_end(pm);
     gp_pm_writer_free(pm->writer);
     gp_buf_release(&pm->bytes);
     gp_buf_release(&pm->said);
