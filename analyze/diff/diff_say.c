@@ -252,11 +252,11 @@ static void note_runs(struct gp_diff *d)
         d->side[GP_DIFF_CUR].runs == 1 && d->side[GP_DIFF_BASE].runs == 1 ? "" : "s");
     if (m->d.test == GP_BY_WAITS)
         gp_diff_note(d, "step_waits",
-                     "the step time is decided all the same: one side makes the GPU wait at calls that the "
+                     "the step time is decided nevertheless: one side makes the GPU wait at calls that the "
                      "other does not make; how long depends on the speed of the host");
     if (m->d.test != GP_BY_SEPARATION) return;
     gp_diff_note(d, "step_apart",
-                 "the step time is decided all the same: all steps differ, and by more than the %.3g%% by "
+                 "the step time is decided nevertheless: all steps differ, and by more than the %.3g%% by "
                  "which runs of one program differ",
                  d->step_bound_pct);
 }

@@ -269,7 +269,7 @@ void gp_about_sum(struct gp_buf *b, const struct gp_about *a)
         gp_buf_printf(
             b, ", %llu samples",
             ull(a->samples.samples.whole + a->samples.samples.partial + a->samples.samples.skipped));
-    if (a->counters_sampled) gp_buf_printf(b, ", %llu samples of counters", ull(a->counter_samples));
+    if (a->counters_sampled) gp_buf_printf(b, ", %llu counter samples", ull(a->counter_samples));
     if (a->opts->memory) gp_buf_printf(b, ", %llu allocations", ull(s->allocations));
     if (a->opts->budget >= 0) put_budget(b, a);
     if (t->cut) gp_buf_printf(b, ", %u ended early", t->cut);

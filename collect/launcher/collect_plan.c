@@ -250,6 +250,7 @@ int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_collect_opts *
     const char *whole = plan->sample_ns ? "--sample" : plan->counters_ns ? "--sample-metrics" : NULL;
     return plan->pattern && whole
                ? gp_fail(err, GP_E_USAGE, -1,
-                         "%s: needs one trace of all processes, not one for each (-o '%s')", whole, o->output)
+                         "%s: needs one trace of all processes, not one per process (-o '%s')", whole,
+                         o->output)
                : 0;
 }

@@ -88,9 +88,9 @@ static bool decode(struct child *c, struct gp_pm_device *d)
     send_samples(c, d->index);
     if (d->lost > lost) send(c, GP_PM_LOST, d->index, &(uint64_t){d->lost - lost}, sizeof lost);
     if (code) {
-        char why[200] = "they came too fast, and sampling could not begin again", text[300];
+        char why[200] = "they came too fast, and sampling could not be restarted", text[300];
         if (code != GP_PM_ENDED) gp_perfworks_why(why, sizeof why, code, &c->api, d->chip);
-        snprintf(text, sizeof text, "GPU %zu: no more samples of counters: %s", d->index, why);
+        snprintf(text, sizeof text, "GPU %zu: no more counter samples: %s", d->index, why);
         say(c, text);
     }
     return !code;

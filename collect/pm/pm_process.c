@@ -175,8 +175,8 @@ bool gp_pm_await(struct gp_pm *pm, const struct gp_pm_writer_opts *to, struct gp
     }
     if (!why->n)
         gp_buf_puts(why, pm && pm->in >= 0
-                             ? "cannot sample counters: the process that does is not ready after 20 s"
-                             : "cannot sample counters: the process that does has ended");
+                             ? "cannot sample counters: the sampling process is not ready after 20 s"
+                             : "cannot sample counters: the sampling process has ended");
     return false;
 }
 

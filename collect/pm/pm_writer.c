@@ -148,9 +148,8 @@ void gp_pm_writer_lost(struct gp_pm_writer *w, uint32_t number, uint64_t n)
     struct device *d = find_device(w, number);
     if (!d) return;
     put_gap(d);
-    struct gp_loss l = {gp_intern_cstr(&d->trace.strings, "stretches of samples of counters"),
-                        gp_intern_cstr(&d->trace.strings, "the buffer of the hardware was full"), n,
-                        UINT32_MAX};
+    struct gp_loss l = {gp_intern_cstr(&d->trace.strings, "stretches of counter samples"),
+                        gp_intern_cstr(&d->trace.strings, "the hardware buffer was full"), n, UINT32_MAX};
     GP_VEC_PUSH(&d->trace.losses, l);
 }
 

@@ -524,12 +524,12 @@ void gp_hta_table_sampled(struct gp_hta_tables *m)
     gp_sid metrics[SAMPLED_COLUMNS];
     if (!h->sampled.n) return;
     struct gp_report_table *t = gp_report_add(m->r, "sampled", "Hardware counters");
-    t->note = "Means over time of counters that were sampled beside the recording; of ranges, while what "
-              "they launched ran.";
+    t->note = "Averages over time of counters sampled during the recording; for ranges, while the work "
+              "that they launched was running.";
     gp_hta_rank_columns(t);
     COLUMN(t, "name", "Over", GP_CELL_NAME, 0,
            "the device's time, its whole steps, or the kernels, copies and sets of a range");
-    COLUMN(t, "sampled_ns", "Time", GP_CELL_NS, 0, "that the means are over");
+    COLUMN(t, "sampled_ns", "Time", GP_CELL_NS, 0, "covered by the averages");
     size_t columns = sampled_metrics(m, metrics, t), shown = 0, most = gp_hta_rows_shown(m, h->sampled.n);
     for (size_t i = 0, end; i < h->sampled.n && shown < most; i = end, shown++) {
         for (end = i + 1; end < h->sampled.n && same_row(&h->sampled.at[i], &h->sampled.at[end]);) end++;

@@ -108,7 +108,7 @@ static void figure_columns(struct tables *k, struct gp_report_table *t, bool ran
                      "bytes read from and written to device memory");
     gp_report_column(t, "dram_gbps", "DRAM rate", GP_CELL_GBPS, 0, "these bytes divided by the time");
     gp_report_column(t, "dram_pct", "of peak", GP_CELL_PCT, GP_COLUMN_SPARE,
-                     "share of the peak, as the counters give it");
+                     "share of the peak that the counters report");
     gp_report_column(t, "l2_bytes", "L2", GP_CELL_BYTES, GP_COLUMN_WIDE, "bytes through the L2 cache");
     gp_report_column(t, "l1_bytes", "L1", GP_CELL_BYTES, GP_COLUMN_WIDE, "bytes through the L1 caches");
     gp_report_column(t, "l2_hit_pct", "L2 hits", GP_CELL_PCT, GP_COLUMN_SPARE,
@@ -119,7 +119,7 @@ static void figure_columns(struct tables *k, struct gp_report_table *t, bool ran
                      "10^9 floating point operations, of the types that were counted");
     gp_report_column(t, "tflops", "TFLOP/s", GP_CELL_REAL, 0, "these by the time");
     gp_report_column(t, "flops_pct", "of peak", GP_CELL_PCT, GP_COLUMN_SPARE,
-                     "share of the peak of that type, as the counters give it");
+                     "share of that type's peak, as the counters report it");
     gp_report_column(t, "intensity", "FLOP/B", GP_CELL_REAL, GP_COLUMN_SPARE,
                      "operations per byte of device memory");
     gp_report_column(t, "tensor_pct", "Tensor", GP_CELL_PCT, 0, "cycles in which the matrix units worked");

@@ -383,7 +383,7 @@ const struct gp_route gp_routes[] = {
     {"GET", "/api/traces", "all traces, newest first", .answer = get_traces},
     {"GET", "/api/traces/{id}", "one of them", .answer = get_trace},
     {"GET", "/api/profiler/{question}", "the answer of a tool about a trace", .answer = get_profiler},
-    {"GET", "/api/advice", "suggestions for the program of a trace", .answer = get_advice},
+    {"GET", "/api/advice", "suggestions for the traced program", .answer = get_advice},
     {"GET", "/api/compare", "what changed from traces a to traces b", .answer = get_compare},
     {"POST", "/api/session", "exchange the token for a cookie", .open = true, .answer = post_session},
     {"GET", "/live", "the page of a running program", .page = true, .answer = get_live_page},

@@ -14,7 +14,7 @@ samples() {
 }
 
 test_expect_success 'the program is recorded as ever, and counters beside it' '
-    $collect --sample-metrics=@100kHz -o t $app scopes 2>err && grep "3 copies" err && grep ", [1-9][0-9]* samples of counters" err &&
+    $collect --sample-metrics=@100kHz -o t $app scopes 2>err && grep "3 copies" err && grep ", [1-9][0-9]* counter samples" err &&
     grep " 0 lost" err && $collect -o plain $app scopes 2>/dev/null &&
     trace-hta -q -f csv --table copies t >one && trace-hta -q -f csv --table copies plain >two && test "$(cut -d, -f1-5 one)" = "$(cut -d, -f1-5 two)" &&
     test "$(samples t | wc -l)" = 8
@@ -36,8 +36,8 @@ test_expect_success 'only these metrics, at this rate; other formats have them' 
 '
 
 test_expect_success 'a buffer that ran over: the loss is in the trace' '
-    MOCK_PM_OVERFLOW=1 $collect --sample-metrics=@1kHz -o t $app launch 30 2>err && grep "samples of counters" err &&
-    facts t && grep "the buffer of the hardware was full" facts
+    MOCK_PM_OVERFLOW=1 $collect --sample-metrics=@1kHz -o t $app launch 30 2>err && grep "counter samples" err &&
+    facts t && grep "the hardware buffer was full" facts
 '
 
 # fails TEXT CODE@CALL: that message, and the program is recorded all the same
@@ -55,7 +55,7 @@ test_expect_success 'each way to fail is one line, and the program is recorded' 
 
 test_expect_success 'a GPU that stops giving samples is reported at the end' '
     MOCK_METRICS_ERROR=999@pm_decode $collect --sample-metrics -o t $app launch 30 2>err &&
-    grep "GPU 0: no more samples of counters: internal error of CUPTI" err && grep "30 kernels" err
+    grep "GPU 0: no more counter samples: internal error of CUPTI" err && grep "30 kernels" err
 '
 
 test_expect_success 'misuse is refused before the command runs' '
