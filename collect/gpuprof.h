@@ -428,8 +428,8 @@ static inline const char *gpuprof_reason(int error)
         "the recording process could not be started or does not answer",
         "CUPTI was not found or refuses: set GPUPROF_LIBCUPTI to a libcupti",
         "CUPTI is held by another tool",
-        "a fork child of a process that uses CUDA cannot be recorded: use spawn, or fork before the first "
-        "session",
+        ("a fork child of a process that uses CUDA cannot be recorded: use spawn, or fork before the first "
+         "session"),
         "the recording process has ended",
         "the session was not begun, or has ended",
         "the trace could not be written",

@@ -2,7 +2,7 @@
  * them; otherwise the counters know how long it took. */
 #include "collect/records_priv.h"
 
-enum { TIMED = UINT32_MAX - 1 }; /* a record with times was there */
+static const uint32_t TIMED = UINT32_MAX - 1; /* a record with times was there */
 
 void gp_records_hold_known(struct gp_records *r, struct gp_held_work *w, uint32_t kind)
 {
