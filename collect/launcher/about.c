@@ -181,7 +181,7 @@ static void missing_samples(const struct gp_sampler_counts *c, void (*say)(const
             "(kernel.yama.ptrace_scope above 1, or a program that may not be traced)",
             (long)c->forbidden_pid);
     else if (c->unknown && !c->processes) gp_buf_printf(&b, "--sample: no samples: %s", c->unknown);
-    else if (!c->processes) gp_buf_puts(&b, "--sample: no samples: no process ran CPython 3.9 to 3.14");
+    else if (!c->processes) gp_buf_puts(&b, "--sample: no samples: no process ran " GP_PY_VERSIONS);
     if (b.n) say(gp_buf_str(&b));
     gp_buf_release(&b);
 }

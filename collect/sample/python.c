@@ -89,11 +89,7 @@ bool gp_py_attach(struct gp_py *p, const struct gp_py_place *place, const char *
     if (!version) return false;
     if (!gp_py_layout(&p->layout, version, table, GP_PY_TABLE_BYTES)) {
         bool begun = version >> 16 < (3u << 8 | 13) || gp_starts((const char *)table, "xdebugpy");
-        if (told && begun) *why = "this version of Python is not known";
-        return false;
-    }
-    if (p->layout.free_threaded) {
-        *why = "free-threaded builds of Python cannot be sampled";
+        if (told && begun) *why = "this version of Python is not known, only " GP_PY_VERSIONS;
         return false;
     }
     p->runtime = place->runtime;
@@ -252,8 +248,32 @@ static uint32_t name_outer(struct gp_py *p)
 
 struct interpreter {
     uint64_t at, holder;
+    uint64_t collector; /* without the GIL: the thread that collects garbage, 0 unknown */
     bool collecting, locked;
 };
+
+/* Without the GIL all threads but the one that collects are stopped most of the time: the only one that is active. */
+static uint64_t only_active(struct gp_py *p, uint64_t interp)
+{
+    enum { ACTIVE = 1 << 4 };
+    struct gp_remote_range ranges[THREADS_MOST] = {{0}};
+    uint32_t status[THREADS_MOST];
+    uint64_t at[THREADS_MOST], only = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < p->threads.n && n < THREADS_MOST; i++) {
+        if (p->threads.at[i].interp != interp) continue;
+        at[n] = p->threads.at[i].py.at;
+        ranges[n] = (struct gp_remote_range){at[n] + p->layout.thread_status, &status[n], sizeof *status};
+        n++;
+    }
+    if (p->remote.read(p->remote.ctx, ranges, n) != n) return 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!(status[i] & ACTIVE)) continue;
+        if (only) return 0;
+        only = at[i];
+    }
+    return only;
+}
 
 /* What all threads of an interpreter share. */
 static struct interpreter look_at(struct gp_py *p, uint64_t at)
@@ -265,6 +285,7 @@ static struct interpreter look_at(struct gp_py *p, uint64_t at)
     if (o->interp_collecting != GP_PY_NONE)
         gp_remote_get(&p->remote, at + o->interp_collecting, &collecting, sizeof collecting);
     i.collecting = collecting == 1;
+    if (i.collecting && o->thread_status != GP_PY_NONE) i.collector = only_active(p, at);
     if (o->gil_holder == GP_PY_NONE) return i;
     if (o->gil_pointer != GP_PY_NONE &&
         (!gp_remote_get(&p->remote, at + o->gil_pointer, &gil, sizeof gil) || !gp_is_address(gil)))
@@ -275,10 +296,17 @@ static struct interpreter look_at(struct gp_py *p, uint64_t at)
     return i;
 }
 
+/* Does the thread collect the garbage that its interpreter collects? */
+static bool collects(const struct gp_py *p, const struct thread *t, const struct interpreter *i)
+{
+    if (p->layout.thread_status != GP_PY_NONE) return i->collector == t->py.at;
+    return i->collecting && (!i->holder || (i->holder == t->py.at && i->locked));
+}
+
 /* A thread whose stack changes runs; of one whose stack stands still the kernel knows more. */
 static enum gp_thread_does state_of(struct gp_py *p, struct thread *t, const struct interpreter *i)
 {
-    if (i->collecting && (!i->holder || (i->holder == t->py.at && i->locked))) return GP_DOES_COLLECT;
+    if (collects(p, t, i)) return GP_DOES_COLLECT;
     if (t->quiet < GP_SAMPLE_STILL) return t->does = GP_DOES_RUN;
     if (t->quiet == GP_SAMPLE_STILL || t->does == GP_DOES_RUN || !(t->quiet % EVERY))
         t->does = gp_thread_does(&t->file, p->pid, (pid_t)t->tid);

@@ -7,6 +7,7 @@
 #include "formats/base/mem.h"
 
 enum { CHARS_MOST = 1000, TABLE_MOST = 1 << 20, CODE_BYTES_MOST = 16 << 20, CHECKED_AT_ONCE = 128 };
+enum { COPIES_MOST = 1024 };
 
 /* ---- texts ---- */
 
@@ -37,17 +38,13 @@ static uint32_t char_at(const uint8_t *chars, size_t i, unsigned kind)
     return four > 0x10ffff ? '?' : four;
 }
 
-/* The width of its characters, in a field after 2 bits, or, in some builds, after 16 or 8; then one bit that it
- * is compact, which all names are. */
-static bool kind_of(uint32_t state, unsigned *kind, unsigned *ascii)
+/* The width of its characters is a field of the state of a text, then come a bit that it is compact, which all names are,
+ * and one that it is ASCII. */
+static bool kind_of(const struct gp_py_layout *o, uint32_t state, unsigned *kind, unsigned *ascii)
 {
-    static const unsigned shifts[] = {2, 16, 8};
-    for (size_t i = 0; i < GP_COUNT(shifts); i++) {
-        *kind = state >> shifts[i] & 7;
-        *ascii = state >> (shifts[i] + 4) & 1;
-        if ((*kind == 1 || *kind == 2 || *kind == 4) && state >> (shifts[i] + 3) & 1) return true;
-    }
-    return false;
+    *kind = state >> o->str_kind & 7;
+    *ascii = state >> (o->str_kind + 4) & 1;
+    return (*kind == 1 || *kind == 2 || *kind == 4) && state >> (o->str_kind + 3) & 1;
 }
 
 bool gp_py_text(const struct gp_py_layout *o, const struct gp_remote *remote, uint64_t at, char *to,
@@ -58,7 +55,7 @@ bool gp_py_text(const struct gp_py_layout *o, const struct gp_remote *remote, ui
     uint64_t length = gp_take_u64(head, o->str_length);
     uint32_t state = gp_take_u32(head, o->str_state);
     unsigned kind, ascii;
-    if (length > 1 << 20 || !kind_of(state, &kind, &ascii)) return false;
+    if (length > 1 << 20 || !kind_of(o, state, &kind, &ascii)) return false;
     size_t n = length < CHARS_MOST ? (size_t)length : CHARS_MOST, used = 0;
     if (!gp_remote_get(remote, at + (ascii ? o->str_ascii : o->str_other), chars, n * kind)) return false;
     for (size_t i = 0; i < n && used + 8 < size; i++) used += put_utf8(to + used, char_at(chars, i, kind));
@@ -71,13 +68,13 @@ bool gp_py_text(const struct gp_py_layout *o, const struct gp_remote *remote, ui
 
 static void take_marks(const struct gp_py_layout *o, const uint8_t *code, uint64_t marks[GP_PY_MARKS])
 {
-    marks[0] = gp_take_u64(code, 8);
+    marks[0] = gp_take_u64(code, o->object_type);
     marks[1] = gp_take_u64(code, o->code_file);
     marks[2] = gp_take_u64(code, o->code_name);
     marks[3] = gp_take_u64(code, o->code_lines);
     marks[4] = gp_take_u32(code, o->code_first);
-    marks[5] = gp_take_u64(code, 16);
-    marks[6] = gp_take_u64(code, 32);
+    marks[5] = gp_take_u64(code, o->object_size);
+    marks[6] = gp_take_u64(code, o->object_size + 16);
 }
 
 static bool load_lines(struct gp_py_codes *codes, struct gp_py_code *c, uint64_t at)
@@ -102,7 +99,7 @@ static bool load_start(struct gp_py_codes *codes, struct gp_py_code *c, const ui
     uint8_t head[72];
     if (o->minor >= 11) {
         c->start = c->at + o->code_start;
-        c->bytes = (gp_take_u64(code, 16) & UINT32_MAX) * 2;
+        c->bytes = (gp_take_u64(code, o->object_size) & UINT32_MAX) * 2;
     } else {
         uint64_t instructions = gp_take_u64(code, o->code_start);
         if (!gp_remote_get(codes->remote, instructions, head, o->bytes_data)) return false;
@@ -121,6 +118,7 @@ static bool load(struct gp_py_codes *codes, struct gp_py_code *c)
     if (!gp_remote_get(codes->remote, c->at, code, o->code_bytes)) return false;
     take_marks(o, code, c->marks);
     if (codes->code_type && c->marks[0] != codes->code_type) return false;
+    c->copies_n = 0;
     c->first = (int32_t)gp_take_u32(code, o->code_first);
     if (!gp_py_text(o, codes->remote, c->marks[2], text, sizeof text)) return false;
     c->name = gp_intern_cstr(codes->strings, text);
@@ -136,6 +134,7 @@ static bool load(struct gp_py_codes *codes, struct gp_py_code *c)
 static void free_code(struct gp_py_code *c)
 {
     free(c->table);
+    free(c->copies);
     free(c);
 }
 
@@ -168,8 +167,7 @@ bool gp_py_codes_check(struct gp_py_codes *codes, const struct gp_py_code *const
     for (size_t from = 0; from < n; from += CHECKED_AT_ONCE) {
         size_t k = n - from < CHECKED_AT_ONCE ? n - from : CHECKED_AT_ONCE;
         for (size_t i = 0; i < k; i++)
-            ranges[i] = (struct gp_remote_range){list[from + i]->at, buf[i],
-                                                 o->code_lines + 8u > 40 ? o->code_lines + 8u : 40};
+            ranges[i] = (struct gp_remote_range){list[from + i]->at, buf[i], o->code_lines + 8u};
         if (codes->remote->read(codes->remote->ctx, ranges, k) != k) return false;
         for (size_t i = 0; i < k; i++) {
             take_marks(o, buf[i], marks);
@@ -185,13 +183,52 @@ bool gp_py_codes_check(struct gp_py_codes *codes, const struct gp_py_code *const
     return true;
 }
 
-uint32_t gp_py_code_line(const struct gp_py_codes *codes, const struct gp_py_code *c, uint64_t ip, bool *ok)
+/* ---- lines ---- */
+
+static bool is_in(const struct gp_py_code *c, uint64_t start, uint64_t ip)
+{
+    return ip + 2 >= start && ip < start + c->bytes;
+}
+
+/* Where the copy of the instructions begins that IP is in; 0: in none of those that are known. */
+static uint64_t copy_of(const struct gp_py_code *c, uint64_t ip)
+{
+    if (is_in(c, c->start, ip)) return c->start;
+    for (uint32_t i = 0; i < c->copies_n; i++)
+        if (c->copies[i] && is_in(c, c->copies[i], ip)) return c->copies[i];
+    return 0;
+}
+
+/* Read anew which threads have a copy of their own. */
+static void load_copies(struct gp_py_codes *codes, struct gp_py_code *c)
+{
+    uint64_t list = 0, n = 0;
+    c->copies_n = 0;
+    if (!gp_remote_get(codes->remote, c->at + codes->layout->code_copies, &list, sizeof list) ||
+        !gp_is_address(list) || !gp_remote_get(codes->remote, list, &n, sizeof n))
+        return;
+    if (n > COPIES_MOST) n = COPIES_MOST;
+    c->copies = gp_realloc(c->copies, (n + 1) * sizeof *c->copies);
+    if (gp_remote_get(codes->remote, list + 8, c->copies, n * sizeof *c->copies)) c->copies_n = (uint32_t)n;
+}
+
+static uint64_t start_of(struct gp_py_codes *codes, const struct gp_py_code *c, uint64_t ip)
+{
+    uint64_t start = copy_of(c, ip);
+    const uint32_t *known = gp_map_get(&codes->index, c->at);
+    if (start || codes->layout->code_copies == GP_PY_NONE || !known) return start;
+    load_copies(codes, codes->list.at[*known]);
+    return copy_of(codes->list.at[*known], ip);
+}
+
+uint32_t gp_py_code_line(struct gp_py_codes *codes, const struct gp_py_code *c, uint64_t ip, bool *ok)
 {
     const struct gp_py_layout *o = codes->layout;
     int64_t unit;
     if (o->minor >= 11) {
-        *ok = ip + 2 >= c->start && ip < c->start + c->bytes;
-        unit = ip < c->start || ip >= c->start + c->bytes ? -1 : (int64_t)(ip - c->start) / 2;
+        uint64_t start = start_of(codes, c, ip);
+        *ok = start != 0;
+        unit = ip < start ? -1 : (int64_t)(ip - start) / 2;
     } else {
         int32_t last = (int32_t)(uint32_t)ip;
         unit = o->minor == 10 ? last : last < 0 ? -1 : last / 2;

@@ -27,6 +27,8 @@ struct gp_py_code {
     uint64_t start, bytes; /* of the instructions; before 3.11 they are counted from 0 */
     uint8_t *table;        /* of lines */
     uint32_t table_n;
+    uint64_t *copies; /* without the GIL: the instructions that belong to threads, 0 none */
+    uint32_t copies_n;
 };
 
 /* Fill the first five and zero the rest. */
@@ -45,7 +47,7 @@ const struct gp_py_code *gp_py_code(struct gp_py_codes *codes, uint64_t at);
 /* Are the N code objects still those that they were? What has changed is read again. False if one is none any more. */
 bool gp_py_codes_check(struct gp_py_codes *codes, const struct gp_py_code *const *list, size_t n);
 /* The line of the instruction, 0 if it has none. *OK is false if it is not in the code. */
-uint32_t gp_py_code_line(const struct gp_py_codes *codes, const struct gp_py_code *c, uint64_t ip, bool *ok);
+uint32_t gp_py_code_line(struct gp_py_codes *codes, const struct gp_py_code *c, uint64_t ip, bool *ok);
 /* Forget everything if there is too much of it. Between samples. */
 void gp_py_codes_trim(struct gp_py_codes *codes);
 void gp_py_codes_release(struct gp_py_codes *codes);

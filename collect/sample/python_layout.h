@@ -1,6 +1,6 @@
-/* python_layout.h -- where things lie in the memory of a CPython interpreter, 3.9 to 3.14, on 64-bit Linux.
+/* python_layout.h -- where things lie in the memory of a CPython interpreter, 3.9 to 3.15, on 64-bit Linux.
  * Before 3.13 that is fixed by the version; from 3.13 on the process has a table of it (_Py_DebugOffsets),
- * whose own shape depends on the version. Pure.
+ * whose own shape depends on the version. Builds without the GIL are told apart by it. Pure.
  *
  *     struct gp_py_layout o;
  *     if (!gp_py_layout(&o, version, table, n)) ...        // this version is not known
@@ -13,21 +13,22 @@
 #include <stdint.h>
 
 #define GP_PY_NONE UINT32_MAX /* there is no such field */
+/* What a person reads of the versions above. */
+#define GP_PY_VERSIONS "CPython 3.9 to 3.15"
 
 /* The most that is read of the structs, and what _PyRuntime begins with from 3.13 on. */
 enum {
     GP_PY_THREAD_MOST = 2048,
     GP_PY_FRAME_MOST = 128,
     GP_PY_CODE_MOST = 512,
-    GP_PY_TABLE_BYTES = 800,
+    GP_PY_TABLE_BYTES = 832,
     GP_PY_FIRST_MINOR = 9,
-    GP_PY_LAST_MINOR = 14
+    GP_PY_LAST_MINOR = 15
 };
 
 /* Offsets in bytes. */
 struct gp_py_layout {
-    unsigned minor;     /* 3.MINOR */
-    bool free_threaded; /* a build without the GIL: its objects are laid out in another way */
+    unsigned minor; /* 3.MINOR */
     uint32_t runtime_head;
     uint32_t interp_next, interp_threads, interp_collecting;
     /* the GIL: in the interpreter there is a pointer to it, or it is part of the runtime */
@@ -40,6 +41,13 @@ struct gp_py_layout {
     uint32_t code_first, code_file, code_name, code_lines, code_start, code_bytes;
     uint32_t str_length, str_state, str_ascii, str_other;
     uint32_t bytes_size, bytes_data;
+    uint32_t object_type, object_size;
+    uint32_t str_kind; /* bits in front of the width of characters in the state of a text */
+    /* Only without the GIL: each thread may run its own copy of the instructions, and a thread that is not
+     * active runs no Python code. */
+    uint32_t code_copies, thread_status;
+    /* What a generator does is a byte so far in front of its frame; RUNS is that it runs. */
+    uint32_t generator_state, generator_runs;
 };
 
 /* Fill O for VERSION (PY_VERSION_HEX). TABLE is what the N bytes at _PyRuntime hold, used from 3.13 on. False

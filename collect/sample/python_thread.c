@@ -9,8 +9,6 @@
 enum { CHUNK_HEADER = 24, FIRST_FRAME = 32, CHUNK_BYTES = 16 << 10, AHEAD = 640, TURNS = 3 };
 enum { OLDER_ODDS = 6 };
 enum { OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3, OWNER_MOST = 4 };
-/* In front of the frame in a generator there is what it does; 0 is that it runs. */
-enum { GENERATOR_STATE = 5, STATES_UNTIL_MINOR = 13 };
 /* Before 3.11, the word in front of the instruction of a frame is the generator that it belongs to, or 0. */
 enum { OLD_GENERATOR = 8 };
 
@@ -170,7 +168,7 @@ static bool walk(struct gp_py_reader *r, const struct gp_py_thread *t, struct wa
         uint64_t ip = o->minor >= 11 ? gp_take_u64(b, o->frame_ip) : gp_take_u32(b, o->frame_ip);
         unsigned owner = o->frame_owner == GP_PY_NONE ? 0 : b[o->frame_owner];
         if (owner > OWNER_MOST) return false;
-        if (owner == OWNED_BY_GENERATOR && odd && o->minor <= STATES_UNTIL_MINOR && *(b - GENERATOR_STATE))
+        if (owner == OWNED_BY_GENERATOR && odd && *(b - o->generator_state) != o->generator_runs)
             return false;                            /* it has ended, or waits */
         if (o->minor >= 12 && owner >= OWNED_BY_C) { /* stands for a call from C */
             at = previous;
@@ -183,7 +181,7 @@ static bool walk(struct gp_py_reader *r, const struct gp_py_thread *t, struct wa
         w->to[w->n++] = (struct gp_py_frame){code, at, ip};
         at = previous;
     }
-    if (!w->n) return false;
+    if (!w->n) return true; /* from 3.15 on every thread has a frame that stands for C at its base */
     return !t->root || w->to[w->n - 1].at == t->root + FIRST_FRAME;
 }
 
@@ -294,6 +292,7 @@ static enum gp_py_read attempt(struct gp_py_reader *r, struct gp_py_thread *t)
     if (!ok || !r->have[0] || !r->have[1]) return GP_PY_TORN;
     ok = walk(r, t, &second, innermost(r, 1));
     r->second_n = second.n;
+    if (ok && !first.n && !second.n) return GP_PY_EMPTY;
     return !ok ? GP_PY_TORN : copies_agree(r) ? GP_PY_WHOLE : GP_PY_PARTIAL;
 }
 

@@ -1,5 +1,5 @@
 /* fuzz_sample.c -- the memory of a process that holds anything where a Python interpreter should be: every address leads
- * somewhere in it. The first byte says what is looked at: an ELF file, or the threads of version 3.9 to 3.14, with
+ * somewhere in it. The first byte says what is looked at: an ELF file, or the threads of version 3.9 to 3.15, with
  * words that look like addresses or as they are. The reader ends, and says of each sample a stack that there is. */
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void sample(struct memory *m, uint8_t how)
 {
     struct gp_stacks stacks = {0};
     struct gp_py_reader *reader = calloc(1, sizeof *reader);
-    struct gp_py_place place = {.runtime = 0x100000, .minor = 9 + how % 6u};
+    struct gp_py_place place = {.runtime = 0x100000, .minor = 9 + how % 7u};
     const char *why;
     struct gp_py *p = gp_py_new(1, (struct gp_remote){read_memory, m}, reader, &stacks);
     if (gp_py_attach(p, &place, &why))

@@ -7,8 +7,8 @@ if [ -n "$GP_SANITIZED" ]; then
     skip_all='Python does not load sanitized libraries'
     test_done
 fi
-python3 -c 'import sys; sys.exit(not (3, 9) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null || {
-    skip_all='no CPython 3.9 to 3.14'
+python3 -c 'import sys; sys.exit(not (3, 9) <= sys.version_info[:2] <= (3, 15))' 2>/dev/null || {
+    skip_all='no CPython 3.9 to 3.15'
     test_done
 }
 planted=$GP_SOURCE/tests/pipe/planted.py

@@ -38,19 +38,21 @@ static void make_runtime(uint64_t *m, uint64_t free_threaded)
     m[(THREAD - RUNTIME + 16) / 8] = INTERP;
 }
 
-static void free_threaded_builds_are_refused_with_a_reason(void **state)
+/* With the GIL and without; a version that is not known is refused with the reason. */
+static void interpreters_are_attached_to(void **state)
 {
     (void)state;
-    for (uint64_t free_threaded = 0; free_threaded < 2; free_threaded++) {
+    for (uint64_t how = 0; how < 3; how++) {
         uint64_t *m = calloc(1, BYTES);
         struct gp_py_reader *reader = calloc(1, sizeof *reader);
         struct gp_stacks stacks = {0};
         struct gp_py_place place = {.runtime = RUNTIME};
         const char *why = NULL;
-        make_runtime(m, free_threaded);
+        make_runtime(m, how == 1);
+        if (how == 2) m[1] = 0x036300f0;
         struct gp_py *p = gp_py_new(1, (struct gp_remote){read_memory, m}, reader, &stacks);
-        assert_int_equal(gp_py_attach(p, &place, &why), !free_threaded);
-        if (free_threaded) assert_string_equal(why, "free-threaded builds of Python cannot be sampled");
+        assert_int_equal(gp_py_attach(p, &place, &why), how != 2);
+        if (how == 2) assert_string_equal(why, "this version of Python is not known, only " GP_PY_VERSIONS);
         else assert_null(why);
         gp_py_free(p);
         gp_stacks_release(&stacks);
@@ -62,7 +64,7 @@ static void free_threaded_builds_are_refused_with_a_reason(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(free_threaded_builds_are_refused_with_a_reason),
+        cmocka_unit_test(interpreters_are_attached_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

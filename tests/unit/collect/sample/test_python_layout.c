@@ -1,4 +1,4 @@
-// Where things lie in the interpreters: the versions, and the table that 3.13 and 3.14 have of themselves.
+// Where things lie in the interpreters: the versions, and the table that 3.13 to 3.15 have of themselves, with the GIL and without.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,53 +20,80 @@ static void versions_before_3_13_are_known(void **state)
     assert_true(gp_py_layout(&o, 0x03090000, NULL, 0));
     assert_int_equal(o.thread_native_id, GP_PY_NONE);
     assert_false(gp_py_layout(&o, 0x03080000, NULL, 0));
-    assert_false(gp_py_layout(&o, 0x030f0000, NULL, 0));
+    assert_false(gp_py_layout(&o, 0x030f0000, NULL, 0)); /* has no table */
+    assert_false(gp_py_layout(&o, 0x03100000, NULL, 0));
     assert_false(gp_py_layout(&o, 0x020b0000, NULL, 0));
 }
 
-/* The table of 3.13, or with MORE = 1 of 3.14, whose groups are longer. */
-static void make_table(uint64_t t[GP_PY_TABLE_BYTES / 8], unsigned more)
+/* The lengths of the groups in the tables of 3.13, 3.14 and 3.15, in words. */
+static const struct {
+    unsigned interp, thread, frame, code, objects, string, gc;
+} groups[] = {{13, 9, 6, 10, 20, 4, 2}, {16, 9, 8, 11, 24, 4, 2}, {16, 17, 8, 11, 28, 5, 5}};
+
+/* What the table of a build says, found by name in its own. */
+static void make_table(uint64_t t[GP_PY_TABLE_BYTES / 8], unsigned minor, bool free_threaded)
 {
+    unsigned k = minor - 13, main = k > 0;
+    uint64_t *interp = t + 6, *thread = interp + groups[k].interp, *id = thread + (k == 2 ? 8 : 5),
+             *frame = thread + groups[k].thread, *code = frame + groups[k].frame,
+             *object = code + groups[k].code;
+    uint64_t *bytes = object + groups[k].objects, *string = bytes + 3, *gc = string + groups[k].string;
+    uint64_t *generator = gc + groups[k].gc, more = free_threaded ? 16 : 0;
     memset(t, 0, GP_PY_TABLE_BYTES);
     memcpy(t, "xdebugpy", 8);
-    t[1] = 0x030d00f0 + ((uint64_t)more << 16);
+    t[1] = 0x030000f0 + ((uint64_t)minor << 16), t[2] = free_threaded;
     t[4] = 608, t[5] = 632;
-    uint64_t *interp = t + 6, *thread = interp + 13 + 3 * more, *frame = thread + 9,
-             *code = frame + 6 + 2 * more;
-    uint64_t *bytes = code + 10 + more + 20 + 4 * more, *string = bytes + 3, *gc = string + 4;
-    interp[2] = 7264, interp[3] = 7344, interp[4 + more] = 7500, interp[8 + more] = 16;
-    thread[0] = 304, thread[2] = 8, thread[3] = 16, thread[4] = 72, thread[5] = 152, thread[6] = 160,
-    thread[7] = 232;
+    interp[2] = 7264, interp[3] = 7344, interp[4 + main] = 7500, interp[8 + main] = 16;
+    interp[9 + main] = 9000, interp[11 + main] = 9016 + more / 2, interp[12 + main] = 9008 + more / 2;
+    thread[0] = 304, thread[2] = 8, thread[3] = 16, thread[4] = 72;
+    id[0] = 152, id[1] = 160, id[2] = 232, id[3] = 32;
     frame[0] = 88, frame[1] = 8, frame[2] = 0, frame[3] = 56, frame[5] = 70;
-    code[0] = 208, code[1] = 112, code[3] = 128, code[4] = 136, code[5] = 68, code[9] = 200;
-    bytes[1] = 16, bytes[2] = 32;
-    string[1] = 32, string[2] = 16, string[3] = 40;
+    code[0] = 240, code[1] = 112 + more, code[3] = 128 + more, code[4] = 136 + more, code[5] = 68 + more;
+    code[9] = 200 + more;
+    if (main) code[10] = free_threaded ? 208 : UINT64_MAX;
+    object[0] = 16 + more, object[1] = 8 + more;
+    bytes[1] = 16 + more, bytes[2] = 32 + more;
+    string[1] = 32 + more, string[2] = 16 + more, string[3] = 40 + more;
     gc[1] = 100;
+    if (main) generator[2] = 72, generator[3] = 66;
 }
 
 static void later_versions_say_it_themselves(void **state)
 {
     (void)state;
-    for (unsigned more = 0; more < 2; more++) {
+    for (unsigned i = 0; i < 6; i++) {
+        unsigned minor = 13 + i / 2, more = i % 2 ? 16 : 0;
         uint64_t t[GP_PY_TABLE_BYTES / 8];
         struct gp_py_layout o;
-        make_table(t, more);
+        make_table(t, minor, i % 2);
         uint32_t version = (uint32_t)t[1];
         assert_true(gp_py_layout(&o, version, t, sizeof t));
-        assert_int_equal(o.minor, 13 + more);
+        assert_int_equal(o.minor, minor);
         assert_int_equal(o.runtime_head, 632);
         assert_int_equal(o.interp_threads, 7344);
         assert_int_equal(o.interp_collecting, 7600);
         assert_int_equal(o.gil_pointer, 16);
+        assert_int_equal(o.gil_holder, 8 + more / 2);
+        assert_int_equal(o.gil_locked, 16 + more / 2);
         assert_int_equal(o.thread_frame, 72);
         assert_int_equal(o.thread_cframe, GP_PY_NONE);
+        assert_int_equal(o.thread_pthread, 152);
+        assert_int_equal(o.thread_native_id, 160);
         assert_int_equal(o.thread_top, 240);
         assert_int_equal(o.frame_owner, 70);
-        assert_int_equal(o.code_start, 200);
-        assert_int_equal(o.str_other, 56);
+        assert_int_equal(o.code_start, 200 + more);
+        assert_int_equal(o.object_type, 8 + more);
+        assert_int_equal(o.object_size, 16 + more);
+        assert_int_equal(o.bytes_data, 32 + more);
+        assert_int_equal(o.str_other, 56 + more);
+        assert_int_equal(o.str_kind, more && minor > 13 ? 8 : 2);
+        assert_int_equal(o.thread_status, more ? 32 : GP_PY_NONE);
+        assert_int_equal(o.code_copies, more && minor > 13 ? 208 : GP_PY_NONE);
+        assert_int_equal(o.generator_state, minor > 13 ? 6 : 5);
+        assert_int_equal(o.generator_runs, minor > 14 ? 4 : 0);
         assert_false(gp_py_layout(&o, version, t, sizeof t - 1));
         t[1] = 0;
-        t[6 + 13 + 3 * more] = 1 << 19; /* a thread of half a megabyte */
+        t[6 + groups[minor - 13].interp] = 1 << 19; /* a thread of half a megabyte */
         assert_false(gp_py_layout(&o, version, t, sizeof t));
         memcpy(t, "xdebugpx", 8);
         assert_false(gp_py_layout(&o, version, t, sizeof t));

@@ -1,4 +1,4 @@
-// Stacks out of memory that is made up, as CPython 3.11 and 3.13 lay it out: whole ones, generators, stacks that
+// Stacks out of memory that is made up, as CPython 3.11, 3.13 and 3.15 lay it out: whole ones, generators, stacks that
 // change while they are read, and memory that leads nowhere.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,8 +75,9 @@ static struct fixture *begin(unsigned minor, unsigned n)
 {
     struct fixture *f = calloc(1, sizeof *f);
     assert_true(gp_py_layout(&f->o, 3u << 24 | (minor < 13 ? minor : 12) << 16, NULL, 0));
-    if (minor == 13) { /* differs from 3.12 here: the thread points at its frame */
-        f->o.minor = 13;
+    if (minor >= 13) { /* differs from 3.12 here: the thread points at its frame */
+        f->o.minor = minor;
+        f->o.generator_runs = minor > 14 ? 4 : 0;
         f->o.thread_frame = 72;
         f->o.thread_cframe = GP_PY_NONE;
     } else {
@@ -134,6 +135,26 @@ static void a_thread_without_python_code_is_empty(void **state)
     assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_EMPTY);
     f->thread.at = 0x10;
     assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_GONE);
+    end(f);
+}
+
+/* From 3.14 on, two low bits of the pointer to the code say how it is counted; from 3.15 on, the outermost frame stands for C and
+ * is part of the thread, also of one that runs no Python code. */
+static void frames_with_marks_and_a_base_are_read(void **state)
+{
+    (void)state;
+    struct fixture *f = begin(15, 20);
+    put_frame(f, ODD, 0, 0x8000, 0);
+    f->m.bytes[ODD - BASE + f->o.frame_owner] = 3;
+    for (unsigned i = 0; i < 20; i++)
+        put_frame(f, frame_address(i), i ? frame_address(i - 1) : ODD, 0x1000 * (uint64_t)(i + 1) + i % 4,
+                  0x5000 + i);
+    for (int turn = 0; turn < 2; turn++) {
+        assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_WHOLE);
+        check_stack(f, 20);
+    }
+    set_top(f, ODD);
+    assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_EMPTY);
     end(f);
 }
 
@@ -202,14 +223,15 @@ static void a_chain_that_misses_the_base_keeps_the_outermost_frame(void **state)
 static void a_generator_that_has_ended_is_in_no_stack(void **state)
 {
     (void)state;
-    for (unsigned minor = 11; minor <= 13; minor++) {
+    for (unsigned minor = 11; minor <= 15; minor++) {
         struct fixture *f = begin(minor, 3);
         put_frame(f, ODD, frame_address(1), 0x9000, 0x77);
         f->m.bytes[ODD - BASE + f->o.frame_owner] = 1;
+        f->m.bytes[ODD - BASE - f->o.generator_state] = (uint8_t)f->o.generator_runs;
         put_frame(f, frame_address(2), ODD, 0x3000, 0x5002);
         assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_WHOLE);
         gp_py_thread_keep(&f->reader, &f->thread);
-        f->m.bytes[ODD - BASE - 5] = 4;
+        f->m.bytes[ODD - BASE - f->o.generator_state] = (uint8_t)(4 - f->o.generator_runs);
         assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_PARTIAL);
         assert_int_equal(f->reader.n, 2); /* those around it stand */
         end(f);
@@ -286,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stack_that_stands_still_is_read_whole),
         cmocka_unit_test(a_thread_without_python_code_is_empty),
+        cmocka_unit_test(frames_with_marks_and_a_base_are_read),
         cmocka_unit_test(frames_of_generators_and_of_c_are_followed),
         cmocka_unit_test(what_changes_too_fast_keeps_the_outer_frames),
         cmocka_unit_test(a_chain_that_misses_the_base_keeps_the_outermost_frame),
