@@ -89,13 +89,21 @@ bool gp_py_find_elf(const uint8_t *file, size_t n, uint64_t base, struct gp_py_p
 
 /* ---- one process ---- */
 
-static bool find_in_file(pid_t pid, const char *path, uint64_t base, struct gp_py_place *p)
+/* The file of a mapping at PATH. In another mount namespace that is a path of its own; of a program that only changed its
+ * root it is one of ours. */
+static int open_mapped(pid_t pid, const char *path)
 {
     char full[PATH_MAX + 32];
-    struct stat st;
-    bool found = false;
     snprintf(full, sizeof full, "/proc/%ld/root%s", (long)pid, path);
     int fd = open(full, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? open(path, O_RDONLY | O_CLOEXEC) : fd;
+}
+
+static bool find_in_file(pid_t pid, const char *path, uint64_t base, struct gp_py_place *p)
+{
+    struct stat st;
+    bool found = false;
+    int fd = open_mapped(pid, path);
     if (fd < 0) return false;
     if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > (off_t)sizeof(Elf64_Ehdr)) {
         void *m = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
