@@ -5,10 +5,14 @@ Programs whose stacks change as fast as they can are sampled at 1,000 Hz, kind b
 SAMPLES samples (default: a million) were read in all. Each program must end with the status that it would have without us, the
 trace must open, and at least 99.9% of all samples must be valid; the others must be counted. It fails if one of these does not
 hold. The column "impossible" is the share of time in stacks that no moment of the program had: of each function it is known who
-calls it. STRESS_KINDS has the names of the kinds to run, STRESS_SECONDS how long each runs.
+calls it; of the kind "parked", whose stacks stand still, the share in stacks that differ from what the program itself reports in
+a function, a file or a line. STRESS_KINDS has the names of the kinds to run, STRESS_SECONDS how long each runs.
 """
+import ctypes
+import glob
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -173,9 +177,180 @@ def interpreters(end):
     return None
 
 
-KINDS = (flutter, generators, code, recursion, deeper, threads, exits, forks, execs, garbage, interpreters)
+# ---- stacks that stand still: the program itself says what they are ----
+
+
+def by_recursion(park, depth=300):
+    return by_recursion(park, depth - 1) if depth else park()
+
+
+def by_generators(park):
+    def inner():
+        yield park()
+
+    def outer():
+        yield from inner()
+
+    return [x for x in outer()]
+
+
+def by_sorting(park):
+    return sorted([2, 1], key=lambda x: park() if x == 1 else x)
+
+
+def by_matching(park):
+    return re.sub("b", lambda match: park() or "", "abc")
+
+
+def by_property(park):
+    class Thing:
+        @property
+        def value(self):
+            return park()
+
+        def __enter__(self):
+            return self.value
+
+        def __exit__(self, *what):
+            return None
+
+    with Thing() as value:
+        return value
+
+
+def by_coroutine(park):
+    async def inner():
+        return park()
+
+    async def outer():
+        return await inner()
+
+    try:
+        outer().send(None)
+    except StopIteration:
+        pass
+
+
+def by_callback(park):
+    compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    done = []
+    ctypes.CDLL(None).qsort((ctypes.c_int * 2)(2, 1), 2, 4, compare(lambda a, b: done.append(done or park() or 1) or 0))
+
+
+def by_made_code(park):
+    long = "long_" * 300
+    names = {"park": park}
+    exec(compile("def %s():\n    return park()\ndef größe():\n    return %s()\ndef 大きさ():\n    return größe()\n" % (long, long),
+                 "made.py", "exec"), names)
+    return names["大きさ"]()
+
+
+def by_many_lines(park):
+    names = {"park": park}
+    exec(compile("def many_lines():\n    n = 0\n" + "    n += 1\n" * 6000 + "    return park()\n", "lines.py", "exec"), names)
+    return names["many_lines"]()
+
+
+def by_class(park):
+    class Made:
+        value = [park() for _ in range(1)]
+
+    return Made
+
+
+PARKED = (by_recursion, by_generators, by_sorting, by_matching, by_property, by_coroutine, by_callback, by_made_code, by_many_lines,
+          by_class)
+
+
+def frames_of(frame):
+    """Function, file and line, outermost first."""
+    found = []
+    while frame:
+        code = frame.f_code
+        found.append([getattr(code, "co_qualname", code.co_name), code.co_filename, frame.f_lineno])
+        frame = frame.f_back
+    return found[::-1]
+
+
+def parked(end):
+    """Threads stand still while the program writes down what they do: TRUTH is the file."""
+    go, at, ready = threading.Event(), {}, threading.Barrier(len(PARKED) + 1)
+
+    def run_one(how):
+        at[how] = threading.get_native_id()
+        how(lambda: (ready.wait(), go.wait())[0] * 0)
+
+    all_of_them = [threading.Thread(target=run_one, args=(how,)) for how in PARKED]
+    for t in all_of_them:
+        t.start()
+    ready.wait()
+    time.sleep(0.2)  # each gets from the barrier to the event
+    begin = time.monotonic_ns()
+    frames = sys._current_frames()
+    truth = {str(at[how]): frames_of(frames[t.ident]) for how, t in zip(PARKED, all_of_them)}
+    time.sleep(max(end - time.monotonic(), 0.1))
+    with open(os.environ["STRESS_TRUTH"] + ".%d" % os.getpid(), "w", encoding="utf-8") as f:
+        json.dump({"stacks": truth, "qualified": sys.version_info >= (3, 11), "begin": begin, "end": time.monotonic_ns()}, f)
+    go.set()
+    for t in all_of_them:
+        t.join()
+
+
+KINDS = (parked, flutter, generators, code, recursion, deeper, threads, exits, forks, execs, garbage, interpreters)
 
 # ---- sampling them ----
+
+
+def name_of(function, file, line):
+    """As rows made of samples are named."""
+    for place in ("/site-packages/", "/dist-packages/"):
+        file = file.rpartition(place)[2]
+    library = re.search("/lib/python3[.][^/]*/(.*)", file)
+    file = library.group(1) if library else file.rpartition("/")[2]
+    if len(function) > 1000:
+        function = function[:1000] + "..."
+    return "%s(%d): %s" % (file, line, function)
+
+
+def without_line(name):
+    return re.sub("[(][0-9]+[)]: ", ": ", name)
+
+
+def unlike_truth(rows, folder):
+    """Of stacks that stand still: the share of their time in which the trace says something else than the program, in percent."""
+    wrong = total = 0
+    for path in glob.glob(os.path.join(folder, "truth.*")):
+        with open(path, encoding="utf-8") as f:
+            truth = json.load(f)
+        os.unlink(path)
+        for tid, stack in truth["stacks"].items():
+            names = [name_of(*frame) for frame in stack]
+            if not truth["qualified"]:  # functions of one name in a file are one, at one line
+                names = [without_line(name) for name in names]
+            mine = [r for r in rows if r["tid"] == int(tid) and r["end"] > truth["begin"] and r["begin"] < truth["end"]]
+            borders = sorted({max(r["begin"], truth["begin"]) for r in mine} | {min(r["end"], truth["end"]) for r in mine})
+            if not mine:
+                sys.exit("thread %s has no samples" % tid)
+            for begin, end in zip(borders, borders[1:]):
+                found = [r["name"] for r in mine if r["begin"] <= begin and r["end"] >= end]
+                found = found if truth["qualified"] else [without_line(name) for name in found]
+                if not found: # the sampler was late
+                    continue
+                total += end - begin
+                if found[:len(names)] == names and len(found) <= len(names) + 1:
+                    continue
+                wrong += end - begin
+                if os.environ.get("STRESS_SHOW"):
+                    print("\n".join("%-60s %s" % pair for pair in zip(names, found) if pair[0] != pair[1]))
+    return 100 * wrong / total if total else 0.0
+
+
+def sampled_rows(path, build):
+    trace = json.loads(subprocess.run([build + "/bin/trace-convert", "-q", "--to", "chrome", path], stdout=subprocess.PIPE,
+                                      check=True).stdout)
+    rows = [{"tid": e["tid"], "name": e["name"], "begin": round(e["ts"] * 1000), "end": round((e["ts"] + e["dur"]) * 1000)}
+            for e in trace["traceEvents"] if e.get("cat") == "python_sampled"]
+    return trace, sorted(rows, key=lambda r: (r["begin"], -r["end"]))
 
 
 def impossible(path, build):
@@ -195,14 +370,14 @@ def impossible(path, build):
 def sample(build, python, kind, folder):
     """What the trace says that it holds, and the share of time in stacks that cannot be, in percent."""
     path = os.path.join(folder, "stress.trace")
+    environment = dict(os.environ, STRESS_TRUTH=os.path.join(folder, "truth"))
     end = subprocess.run([build + "/bin/gpuprof-collect", "--sample=%d" % RATE, "-q", "-o", path, python, __file__, "--run", kind,
-                          str(SECONDS)], stderr=subprocess.PIPE, check=False)
+                          str(SECONDS)], env=environment, stderr=subprocess.PIPE, check=False)
     if end.returncode:
         sys.exit("%s: %s: status %d: %s" % (python, kind, end.returncode, end.stderr.decode()))
-    meta = json.loads(subprocess.run([build + "/bin/trace-convert", "-q", "--to", "chrome", path], stdout=subprocess.PIPE,
-                                     check=True).stdout)
+    meta, rows = sampled_rows(path, build)
     return {k: int(meta.get(k, 0)) for k in ("samples", "samples_partial", "samples_torn", "samples_late", "sampler_cpu_ns")}, \
-        impossible(path, build)
+        unlike_truth(rows, folder) if kind == "parked" else impossible(path, build)
 
 
 def main():
