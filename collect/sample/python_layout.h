@@ -1,6 +1,6 @@
 /* python_layout.h -- where things lie in the memory of a CPython interpreter, 3.9 to 3.15, on 64-bit Linux.
  * Before 3.13 that is fixed by the version; from 3.13 on the process has a table of it (_Py_DebugOffsets),
- * whose own shape depends on the version. Builds without the GIL are told apart by it. Pure.
+ * whose own shape depends on the version, and which shows whether the build has the GIL. Pure.
  *
  *     struct gp_py_layout o;
  *     if (!gp_py_layout(&o, version, table, n)) ...        // this version is not known
