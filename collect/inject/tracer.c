@@ -162,6 +162,11 @@ static CUpti_CallbackDomain domain_of(bool driver)
     return driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
 }
 
+static CUpti_ActivityKind kind_of_calls(bool driver)
+{
+    return driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
+}
+
 static const char *result_text(CUptiResult rc)
 {
     const char *text = NULL;
@@ -374,8 +379,8 @@ static uint32_t stream_number(const CUpti_CallbackData *call, const void *stream
 }
 
 /* ---- calls ----
- * If CUDA was initialized before us, CUPTI records either all calls, of which a program in Python makes ten for
- * each launch, or none. So the calls that are wanted are noted here, at both of their ends. Of this thread: a
+ * Where CUPTI takes no orders about single calls, it records either all calls, of which a program in Python makes ten
+ * for each launch, or none. So the calls that are wanted are noted here, at both of their ends. Of this thread: a
  * driver call inside a runtime call is part of it. */
 static _Thread_local struct {
     unsigned depth, period;
@@ -638,20 +643,36 @@ static void find_calls(bool driver)
     }
 }
 
-/* CUPTI records single calls if that is requested while cuInit() runs. Later it accepts such requests and does
- * nothing, unless a call is being recorded at that time: so one is, which programs do not make. Seen with
- * CUPTI 13.0. */
+static __typeof__(&cuptiActivityEnableRuntimeApi) call_switch(bool driver)
+{
+    return driver ? cupti.cuptiActivityEnableDriverApi : cupti.cuptiActivityEnableRuntimeApi;
+}
+
+/* Record one call that programs do not make, and no other one. Once CUDA is up, CUPTI takes no order about a single call if none is
+ * recorded: all are switched on, and off again one by one. */
+static bool prime_domain(bool driver, bool late)
+{
+    __typeof__(&cuptiActivityEnableRuntimeApi) enable = call_switch(driver);
+    unsigned gap = 0;
+    if (!enable || !cupti.unused[driver]) return false;
+    if (late && switch_kind(kind_of_calls(driver), true) != CUPTI_SUCCESS) return false;
+    for (uint32_t cbid = 1; late && cbid < MAX_CBID && gap < MAX_GAP; cbid++) {
+        gap = call_name(driver, cbid) ? 0 : gap + 1;
+        if (!gap && cbid != cupti.unused[driver]) enable(cbid, 0);
+    }
+    return enable(cupti.unused[driver], 1) == CUPTI_SUCCESS;
+}
+
+/* Let CUPTI take orders about single calls at any time. LATE: CUDA is up, and a call in which another thread is meanwhile may be
+ * recorded, which the launcher leaves out. Seen with CUPTI 13.0. */
 static void prime(bool late)
 {
     enum { LEAST_VERSION = 130000 };
     cupti.primed = false;
-    if (late || cupti.version < LEAST_VERSION) return;
-    for (int driver = 0; driver < 2; driver++) {
-        __typeof__(&cuptiActivityEnableRuntimeApi) enable =
-            driver ? cupti.cuptiActivityEnableDriverApi : cupti.cuptiActivityEnableRuntimeApi;
-        if (!enable || !cupti.unused[driver] || enable(cupti.unused[driver], 1) != CUPTI_SUCCESS) return;
-    }
-    cupti.primed = true;
+    if (cupti.version < LEAST_VERSION) return;
+    if (late && (cupti.budget || (cupti.api != GP_API_LEVEL_LAUNCH && cupti.api != GP_API_LEVEL_SYNC)))
+        return;
+    cupti.primed = prime_domain(false, late) && prime_domain(true, late);
 }
 
 /* Is the call reported to us for another reason than its own record? */
@@ -691,12 +712,10 @@ static unsigned note_calls(bool driver, bool on)
  * accepts that and does nothing, by us. */
 static unsigned switch_calls(bool driver, bool on)
 {
-    __typeof__(&cuptiActivityEnableRuntimeApi) enable =
-        driver ? cupti.cuptiActivityEnableDriverApi : cupti.cuptiActivityEnableRuntimeApi;
+    __typeof__(&cuptiActivityEnableRuntimeApi) enable = call_switch(driver);
     unsigned n = 0;
     if (cupti.api == GP_API_LEVEL_NONE) return 0;
-    if (cupti.api == GP_API_LEVEL_ALL)
-        switch_kind(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME, on);
+    if (cupti.api == GP_API_LEVEL_ALL) switch_kind(kind_of_calls(driver), on);
     bool by_us = !enable || cupti.budget || (atomic_load(&cupti.up) && !cupti.primed);
     if (on && is_left_out(GP_BUDGET_CALLS)) return 0;
     if (cupti.api != GP_API_LEVEL_ALL && by_us && on) atomic_store(&cupti.noting, true);
@@ -934,6 +953,7 @@ bool gp_tracer_lend(void)
     if (!cupti.cuptiUnsubscribe || atomic_load(&cupti.stopped) || atomic_load(&cupti.lent)) return false;
     cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* no buffer of ours stays there */
     for (size_t i = 0; i < GP_COUNT(always); i++) switch_kind(always[i], false);
+    for (int driver = 0; cupti.primed && driver < 2; driver++) switch_kind(kind_of_calls(driver), false);
     if (cupti.cuptiActivityRegisterTimestampCallback) cupti.cuptiActivityRegisterTimestampCallback(NULL);
     if (cupti.cuptiUnsubscribe(cupti.subscriber) == CUPTI_SUCCESS) atomic_store(&cupti.lent, true);
     return true;

@@ -212,7 +212,7 @@ static void put_call(bool driver, uint32_t cbid, uint32_t correlation, uint64_t 
 {
     CUpti_ActivityKind kind = driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
     CUpti_ActivityAPI a;
-    if (!mock.kinds[kind] && !mock.calls[driver][cbid]) return;
+    if (!mock.calls[driver][cbid]) return;
     memset(&a, 0, sizeof a);
     a.kind = kind;
     a.cbid = cbid;
@@ -927,6 +927,13 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
     return CUPTI_SUCCESS;
 }
 
+/* These two kinds are all single calls. */
+static void set_calls(CUpti_ActivityKind kind, bool on)
+{
+    if (kind != CUPTI_ACTIVITY_KIND_RUNTIME && kind != CUPTI_ACTIVITY_KIND_DRIVER) return;
+    for (unsigned i = 0; i < MAX_CBID; i++) mock.calls[kind == CUPTI_ACTIVITY_KIND_DRIVER][i] = on;
+}
+
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
     if ((int)kind >= MAX_KIND) return CUPTI_ERROR_INVALID_KIND;
@@ -936,6 +943,7 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
     if ((kind == CUPTI_ACTIVITY_KIND_RUNTIME || kind == CUPTI_ACTIVITY_KIND_DRIVER) &&
         setting("MOCK_CUPTI_NO_WHOLE"))
         return CUPTI_ERROR_NOT_COMPATIBLE;
+    set_calls(kind, true);
     if (kind == CUPTI_ACTIVITY_KIND_DEVICE && mock.up) mock.no_device = setting("MOCK_CUPTI_NO_DEVICE");
     mock.kinds[kind] = true;
     return CUPTI_SUCCESS;
@@ -968,6 +976,7 @@ CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable)
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
     if ((int)kind >= MAX_KIND) return CUPTI_ERROR_INVALID_KIND;
+    set_calls(kind, false);
     mock.kinds[kind] = false;
     return CUPTI_SUCCESS;
 }

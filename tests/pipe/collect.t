@@ -510,6 +510,13 @@ test_expect_success PYTHON 'a Python program' '
     echo trained >expect && test_cmp expect out && facts t && has gpu 25 && has joined 25 && has verdict:clean 1
 '
 
+# late_calls SETTING... -- launches before and after the library is loaded; how many durations their calls have: the mock records one.
+late_calls() {
+    env "$@" $collect -o t env ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=exitcode=0 LD_PRELOAD="$preload" python3 late.py $mock/libcuda.so.1 >out 2>err &&
+    facts t && has gpu 20 && has api 20 && has api:__cudaLaunchKernel 20 && has joined 20 && has verdict:clean 1 &&
+    trace-convert --to chrome t | jq "[.traceEvents[] | select(.name == \"__cudaLaunchKernel\") | .dur] | unique | length" >durations
+}
+
 test_expect_success PYTHON 'a process that loads the library after cuInit(): calls and kernels from then on' '
     cat >late.py <<-\EOF &&
 	import ctypes, os, sys
@@ -526,8 +533,12 @@ test_expect_success PYTHON 'a process that loads the library after cuInit(): cal
 	assert ctypes.CDLL(library).InitializeInjection() == 1
 	launch(20)
 	EOF
-    MOCK_CUPTI_NO_WHOLE=1 $collect -o t env ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=exitcode=0 LD_PRELOAD="$preload" python3 late.py $mock/libcuda.so.1 >out 2>err &&
-    facts t && has gpu 20 && has api 20 && has api:__cudaLaunchKernel 20 && has joined 20 && has verdict:clean 1
+    late_calls && test "$(cat durations)" = 1
+'
+
+test_expect_success PYTHON 'the same where CUPTI refuses or is older: the calls are noted' '
+    late_calls MOCK_CUPTI_NO_WHOLE=1 && test "$(cat durations)" -gt 1 &&
+    late_calls MOCK_CUPTI_VERSION=120600 && test "$(cat durations)" -gt 1
 '
 
 # ---- status and command line ----
