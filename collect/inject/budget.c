@@ -6,7 +6,7 @@ static const int64_t EVALUATE_NS = 1000000000; /* what is decided rests on so mu
 static const int64_t WINDOW_NS = 250000000;    /* the shortest window, once it comes to those */
 static const int64_t LONGEST_REST_NS = 60000000000;
 static const int64_t PROBE_NS = 200000000, LONGEST_GAP_NS = 16000000000;
-enum { ENOUGH = 512, LEAST = 64, REST_OF_IT = GP_BUDGET_PARTS };
+enum { ENOUGH = 2048, LEAST = 64, REST_OF_IT = GP_BUDGET_PARTS };
 
 void gp_budget_init(struct gp_budget *b, uint32_t limit_ppm, uint32_t parts)
 {
@@ -104,9 +104,10 @@ static int64_t rest_after(const struct gp_budget *b, int64_t elapsed_ns)
     return rest_ns < (double)LONGEST_REST_NS ? (int64_t)rest_ns : LONGEST_REST_NS;
 }
 
+/* Between windows nothing is recorded anyway. */
 static bool probe_is_due(const struct gp_budget *b, int64_t now_ns, const struct gp_budget_counts *c)
 {
-    return c->with->n >= ENOUGH && now_ns >= b->probe_ns;
+    return c->with->n >= ENOUGH && (in_windows(b) || now_ns >= b->probe_ns);
 }
 
 static void rest_or_record(struct gp_budget *b, int64_t now_ns)
@@ -129,24 +130,44 @@ static void recorded(struct gp_budget *b, int64_t now_ns, const struct gp_budget
     else rest_or_record(b, now_ns);
 }
 
+static int64_t median(const int64_t *value, unsigned n)
+{
+    int64_t sorted[GP_BUDGET_PROBES];
+    for (unsigned i = 0; i < n; i++) {
+        unsigned at = i;
+        for (; at && sorted[at - 1] > value[i]; at--) sorted[at] = sorted[at - 1];
+        sorted[at] = value[i];
+    }
+    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+}
+
+/* One probe differs from the next by more than a launch costs, since a program does not do the same all the time and is not alone on
+ * its machine. */
+static void learn(struct gp_budget *b, int64_t longer_ns)
+{
+    b->longer_ns[b->probes++ % GP_BUDGET_PROBES] = longer_ns;
+    int64_t typical_ns = median(b->longer_ns, b->probes < GP_BUDGET_PROBES ? b->probes : GP_BUDGET_PROBES);
+    b->measured = typical_ns > GP_BUDGET_LAUNCH_NS;
+    b->launch_ns = b->measured ? typical_ns : GP_BUDGET_LAUNCH_NS;
+}
+
 /* A process that launches so little that a probe finds nothing to measure keeps what was known. */
 static void probed(struct gp_budget *b, int64_t now_ns, const struct gp_budget_counts *c)
 {
     if (c->without->n < ENOUGH && now_ns < b->due_ns) return;
     int64_t with_ns = gp_budget_typical(c->with), without_ns = gp_budget_typical(c->without);
-    if (with_ns >= 0 && without_ns >= 0) {
-        b->measured = with_ns - without_ns > GP_BUDGET_LAUNCH_NS;
-        b->launch_ns = b->measured ? with_ns - without_ns : GP_BUDGET_LAUNCH_NS;
-    }
+    if (with_ns >= 0 && without_ns >= 0) learn(b, with_ns - without_ns);
     b->probed = b->forget = true;
     b->probe_ns = now_ns + b->probe_gap_ns;
     if (b->probe_gap_ns < LONGEST_GAP_NS) b->probe_gap_ns *= 2;
+    b->rest_ns -= now_ns - b->since_ns;
     rest_or_record(b, now_ns);
 }
 
 bool gp_budget_times_launches(const struct gp_budget *b, const struct gp_budget_times *with)
 {
-    return b->phase == GP_BUDGET_PROBE || (b->phase == GP_BUDGET_RECORD && with->n < ENOUGH);
+    return b->phase == GP_BUDGET_PROBE ||
+           (b->phase == GP_BUDGET_RECORD && (in_windows(b) || with->n < ENOUGH));
 }
 
 void gp_budget_turn(struct gp_budget *b, int64_t now_ns, const struct gp_budget_counts *c)

@@ -26,9 +26,9 @@ enum {
     GP_BUDGET_NODE_NS = 450
 };
 
-enum { GP_BUDGET_BUCKETS = 512, GP_BUDGET_BUCKET_NS = 32 };
+enum { GP_BUDGET_BUCKETS = 1024, GP_BUDGET_BUCKET_NS = 64, GP_BUDGET_PROBES = 9 };
 
-/* How long calls took: those of at least 16 us are in the last bucket. */
+/* How long it took from the beginning of a launch to that of the next one of the same thread: from 65 us on in the last bucket. */
 struct gp_budget_times {
     uint64_t n;
     uint32_t bucket[GP_BUDGET_BUCKETS];
@@ -54,11 +54,13 @@ struct gp_budget {
     enum gp_budget_phase phase;
     uint32_t left_out;  /* enum gp_budget_part, as bits */
     bool forget;        /* both histograms begin anew */
-    int64_t launch_ns;  /* by how much recording lengthens a launch, GP_BUDGET_LAUNCH_NS at least */
+    int64_t launch_ns;  /* by how much recording lengthens that, GP_BUDGET_LAUNCH_NS at least */
     bool measured;      /* it is not an assumption */
     uint32_t share_ppm; /* of the time, when it was worked out last */
     /* private */
     bool probed;
+    unsigned probes;
+    int64_t longer_ns[GP_BUDGET_PROBES]; /* of the latest of them */
     int64_t since_ns, due_ns, probe_ns, probe_gap_ns, rest_ns;
     int64_t cost_ns[GP_BUDGET_PARTS + 1]; /* by part; the last is what is never left out */
 };

@@ -119,7 +119,12 @@ void gp_inject_budget_turn(const struct gp_inject_budget_switches *to, int64_t n
                                  .without = read_times(false)};
     self.work = *work;
     gp_budget_turn(&self.budget, now_ns, &c);
-    if (self.budget.forget) forget_times();
+    if (self.budget.forget) {
+        gp_debug("budget: %lld ns from launch to launch recorded, %lld ns else (%llu, %llu launches)",
+                 (long long)gp_budget_typical(c.with), (long long)gp_budget_typical(c.without),
+                 (unsigned long long)c.with->n, (unsigned long long)c.without->n);
+        forget_times();
+    }
     follow(to, before, now_ns);
     self.due_ns = now_ns + (self.budget.phase == GP_BUDGET_PROBE ? PROBE_TURN_NS : TURN_NS);
 }

@@ -410,13 +410,18 @@ static void call_ends(bool driver, uint32_t cbid, const CUpti_CallbackData *call
                                                      : GP_INJECT_CALL);
 }
 
-/* With what our own callbacks do in it, if it is recorded. */
-static void time_launch(bool enter)
+/* From the beginning of a launch to that of the next one by the same thread: with all that is done for its record before, after and
+ * beside the call. */
+static void time_launch(void)
 {
-    static _Thread_local int64_t start_ns;
-    if (enter) start_ns = gp_now_ns();
-    else if (start_ns) gp_inject_budget_launch(atomic_load(&cupti.recording), gp_now_ns() - start_ns);
-    if (!enter) start_ns = 0;
+    static _Thread_local int64_t last_ns;
+    static _Thread_local unsigned period;
+    int64_t now_ns = gp_now_ns();
+    unsigned now_period = atomic_load_explicit(&cupti.period, memory_order_relaxed);
+    if (last_ns && period == now_period)
+        gp_inject_budget_launch(atomic_load(&cupti.recording), now_ns - last_ns);
+    last_ns = now_ns;
+    period = now_period;
 }
 
 static void on_wait(unsigned which, const CUpti_CallbackData *call)
@@ -466,7 +471,8 @@ static bool on_hook(uint8_t hook, const CUpti_CallbackData *call)
         gp_inject_launch(enter);
     if (hook == HOOK_LAUNCH && atomic_load_explicit(&cupti.measuring, memory_order_relaxed))
         on_launch(enter, call);
-    if (hook == HOOK_LAUNCH && atomic_load_explicit(&cupti.timing, memory_order_relaxed)) time_launch(enter);
+    if (hook == HOOK_LAUNCH && enter && atomic_load_explicit(&cupti.timing, memory_order_relaxed))
+        time_launch();
     if (hook == HOOK_CAPTURE_BEGIN && enter) waits.capturing = 1;
     if (hook == HOOK_CAPTURE_END && !enter) waits.capturing = 0;
     if (hook >= HOOK_WAIT && !is_left_out(GP_BUDGET_EVENTS)) on_wait(hook - HOOK_WAIT, call);
