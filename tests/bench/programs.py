@@ -1,15 +1,24 @@
 """Programs of other people's libraries whose steps are timed on request, for collect_cost.py; weights are random, nothing is loaded.
 
-usage: programs.py decoder|llama|resnet|gnn|jax|cupy
+usage: programs.py decoder|llama|resnet|gnn|jax|cupy|launches
 
-Prints "ready NS" (per step, roughly), then answers each line of standard input with the ns of each step, up to the end of its work on the
-GPU: "time N" takes N steps, "window N" the same between cudaProfilerStart() and cudaProfilerStop(), "profile N" under torch.profiler, CUDA
-only.
+Prints "ready NS" (per step, roughly), then answers each line "SWITCH STEPS ORDER" of standard input. ORDER is a row of 0 and 1: for each
+of them the switch is off or on while so many steps run. The answer has the ns of each step, up to the end of its work on the GPU, and a
+semicolon between two stretches. Switches:
+
+none      nothing
+window    from cudaProfilerStart() to cudaProfilerStop()
+profile   torch.profiler, CUDA only
+floorN    what bare_cupti.c records, by its parts; it is what CUDA_INJECTION64_PATH names
+launcher  the parent, a gpuprof-collect, runs; else it is stopped
+
+COST_BEGIN begins the window right after cuInit().
 """
 
 import ctypes
 import gc
 import os
+import signal
 import sys
 import time
 
@@ -131,16 +140,54 @@ def cupy():
     return step, cp.cuda.Device().synchronize
 
 
-def profiler_calls():
-    """Those of the driver, which serve programs of every runtime."""
+def launches():
+    lib = ctypes.CDLL(os.environ.get("LAUNCHES", "./launches.so"))
+    return lib.step, lambda: None
+
+
+def window():
+    """By calls of the driver, which serve programs of every runtime."""
     lib = ctypes.CDLL("libcuda.so.1")
-    return lib.cuProfilerStart, lib.cuProfilerStop
+    return lambda on: lib.cuProfilerStart() if on else lib.cuProfilerStop()
+
+
+def profile():
+    import torch.profiler
+
+    running = []
+
+    def switch(on):
+        if on:
+            running.append(torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]))
+            running[0].start()
+        elif running:
+            running.pop().stop()
+
+    return switch
+
+
+def floor(parts):
+    lib = ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"])
+    return lambda on: lib.bare_cupti_record(parts if on else 0)
+
+
+def launcher():
+    return lambda on: os.kill(os.getppid(), signal.SIGCONT if on else signal.SIGSTOP)
+
+
+def find_switch(name):
+    if name.startswith("floor"):
+        return floor(int(name[5:]))
+    return {"none": lambda: lambda on: None, "window": window, "profile": profile, "launcher": launcher}[name]()
 
 
 def main():
-    name = sys.argv[1]
-    step, wait = {"decoder": decoder, "llama": llama, "resnet": resnet, "gnn": gnn, "jax": jax, "cupy": cupy}[name]()
-    done = 0
+    names = {"decoder": decoder, "llama": llama, "resnet": resnet, "gnn": gnn, "jax": jax, "cupy": cupy, "launches": launches}
+    if os.environ.get("COST_BEGIN"):
+        ctypes.CDLL("libcuda.so.1").cuInit(0)
+        window()(True)
+    step, wait = names[sys.argv[1]]()
+    done, switches = 0, {}
 
     def steps(n):
         nonlocal done
@@ -157,26 +204,18 @@ def main():
     steps(4)
     guess = min(steps(4))
     gc.collect()
-    gc.freeze()
+    gc.disable()  # until nothing is timed
     print("ready", guess, flush=True)
-    start, stop = profiler_calls()
     for line in sys.stdin:
-        word, n = line.split()
-        n = int(n)
-        if word == "window":
-            start()
-        if word == "profile":
-            from torch.profiler import ProfilerActivity, profile
-
-            with profile(activities=[ProfilerActivity.CUDA]):
-                steps(max(1, n // 10))
-                ns = steps(n)
-        else:
-            steps(max(1, n // 10))
-            ns = steps(n)
-        if word == "window":
-            stop()
-        print(*ns, flush=True)
+        name, n, order = line.split()
+        switch = switches.get(name) or switches.setdefault(name, find_switch(name))
+        answer = []
+        for on in order:
+            switch(on == "1")
+            answer.append(" ".join(map(str, steps(int(n)))))
+        switch(name == "launcher")
+        gc.collect()
+        print(";".join(answer), flush=True)
     print("steps", done, file=sys.stderr, flush=True)
 
 
