@@ -5,9 +5,9 @@ usage: jury.py list
        jury.py window SECONDS [NAME...]
 
 `record` times both sides of each pair without any recorder, in turns (before, after, after, before), so that whatever slows the host down
-meets both, and writes OUT/steps.tsv: a row per side with the median and all rounds. Of the side before the change it writes
-NAME.kineto.trace by torch.profiler and NAME.trace by gpuprof-collect. BIN has gpuprof-collect and trace-convert. No file is larger than
-4 MB. `window` is what `record` runs under `gpuprof-collect --start profiler`: a few steps of each side before its change, in a range
+meets both, and again at the end in new processes, since two processes of one program differ. It writes OUT/steps.tsv: a row per side with
+the median and all rounds. Of the side before the change it writes NAME.kineto.trace by torch.profiler and NAME.trace by gpuprof-collect. BIN
+has gpuprof-collect and trace-convert. No file is larger than 4 MB. `window` is what `record` runs under `gpuprof-collect --start profiler`: a few steps of each side before its change, in a range
 `program:NAME`, which jury_split.py cuts out.
 
 Each side is a process of its own, forked after the imports and before CUDA begins, with a limit of time: a program that fails, dies or
@@ -29,15 +29,15 @@ import traceback
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # is_available() of an import would begin CUDA, and no forked process could use it
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-WARMUP, TURNS, RECORDED = 4, 3, 3
+WARMUP, TURNS, RECORDED = 4, 4, 5
 ROUND_S, ROUND_STEPS = 0.1, 200  # a round of timing lasts so long, and has so many steps at most
-LIMIT_S = 25  # for a pair, unless it has a limit of its own
-WINDOW_PART = 0.35  # of the time is for gpuprof-collect
+LIMIT_S = 40  # for a pair, unless it has a limit of its own
+AGAIN_PART, WINDOW_PART = 0.3, 0.25  # of the time are for timing again, and for gpuprof-collect
 END_S = 10  # that a process has for its end
 LARGEST = 4 << 20
-MODELS = ("bert", "distilbert", "gpt2", "llama", "t5", "whisper")
+MODELS = ("bert", "clip", "distilbert", "gpt2", "llama", "t5", "whisper")
 MODULES = ("torch", "torch.profiler", "transformers", *(f"transformers.models.{m}.modeling_{m}" for m in MODELS),
-           "torchvision", "timm", "torch_geometric.nn", "torchaudio", "cupy")  # fmt: skip
+           "torchvision", "timm", "torch_geometric.nn", "torchaudio", "torchmetrics", "cupy")  # fmt: skip
 
 
 def say(*words):
@@ -148,6 +148,7 @@ def serve(pair, after, orders, answers):
             kineto(step, pathlib.Path(rest))
             answers.write("done\n")
         elif word == "window":
+            timed(step, n)  # as long at work as a program that torch.profiler records
             window(step, pair.name)
             answers.write("done\n")
     del step
@@ -277,14 +278,17 @@ def rows_of(pair, rounds):
         yield f"plain_{name}\tvariant={name} steps={steps} step_mean_ns={sorted(ns)[len(ns) // 2]} rounds_ns={','.join(map(str, ns))}"
 
 
-def time_pair(pair, seconds, path):
+def time_pair(pair, seconds, path=None):
+    """Time both sides; with PATH, record the first one there with torch.profiler."""
+
     def work(before, after):
         rounds = []
         for _ in range(TURNS):
             for which in (False, True, True, False):
                 n, ns = map(int, (after if which else before).ask("time").split())
                 rounds.append((which, n, ns))
-        before.ask(f"kineto {path}")
+        if path:
+            before.ask(f"kineto {path}")
         return rounds
 
     return with_sides(pair, (False, True), seconds, work)
@@ -322,29 +326,39 @@ def record_window(out, seconds, tools, names):
             path.unlink()
 
 
+def write_rows(path, timed):
+    path.write_text("".join(f"{row}\n" for pair, rounds in timed for row in rows_of(pair, rounds)))
+
+
 def record(out, seconds, tools, names):
-    deadline = time.monotonic() + seconds * (1 - WINDOW_PART)
-    pairs, good = chosen(names), []
+    begin, pairs, timed = time.monotonic(), chosen(names), []
     out.mkdir(parents=True, exist_ok=True)
     load()
-    with open(out / "steps.tsv", "a") as steps:
-        for pair in pairs:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                say("skipped", pair.name)
-                continue
-            path = out / f"{pair.name}.kineto.json"
-            rounds = time_pair(pair, left, path)
-            if rounds:
-                steps.writelines(f"{row}\n" for row in rows_of(pair, rounds))
-                steps.flush()
-                convert(tools / "trace-convert", path, out / f"{pair.name}.kineto.trace")
-                good.append(pair.name)
-            else:
-                path.unlink(missing_ok=True)
-    if good:
-        record_window(out, int(seconds * WINDOW_PART), tools, good)
-    say("recorded", f"{len(good)} of {len(pairs)} pairs")
+
+    def left(part):
+        return begin + seconds * part - time.monotonic()
+
+    for pair in pairs:
+        if left(1 - WINDOW_PART - AGAIN_PART) <= 0:
+            say("skipped", pair.name)
+            continue
+        path = out / f"{pair.name}.kineto.json"
+        rounds = time_pair(pair, left(1 - WINDOW_PART - AGAIN_PART), path)
+        if rounds:
+            timed.append((pair, rounds))
+            write_rows(out / "steps.tsv", timed)
+            convert(tools / "trace-convert", path, out / f"{pair.name}.kineto.trace")
+        else:
+            path.unlink(missing_ok=True)
+    if timed:
+        record_window(out, int(left(1 - AGAIN_PART)), tools, [pair.name for pair, _ in timed])
+    for pair, rounds in timed:
+        if left(1) <= 0:
+            say("timed once", pair.name)
+        else:
+            rounds += time_pair(pair, left(1)) or []
+            write_rows(out / "steps.tsv", timed)
+    say("recorded", f"{len(timed)} of {len(pairs)} pairs")
 
 
 def record_in_window(seconds, names):

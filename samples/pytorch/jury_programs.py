@@ -771,3 +771,273 @@ def sd_attention(after):
             return x + lay["o"](h.transpose(1, 2).flatten(2))
 
     return step
+
+
+# ---- added for the fourth set ----
+
+
+@pair("wav2vec_graph", "cuda_graph", "wav2vec 2.0, one second of sound: a CUDA graph")
+def wav2vec_graph(after):
+    import torchaudio
+
+    model, sound = torchaudio.models.wav2vec2_base().to(CUDA).half().eval(), torch.randn(1, 16000, device=CUDA).half()
+
+    def step():
+        with torch.no_grad():
+            model(sound)
+
+    return graphed(step) if after else step
+
+
+@pair("regnet_sgd", "optimizer", "RegNet training: fused SGD, not foreach")
+def regnet_sgd(after):
+    import torchvision
+
+    model = torchvision.models.regnet_x_400mf().to(CUDA)
+    x, y = images(16), torch.randint(1000, (16,), device=CUDA)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-4, **({"fused": True} if after else {}))
+    return training(model, lambda: x, lambda out: F.cross_entropy(out, y), optimizer)
+
+
+@pair("video_pinned", "pageable_copy", "video classification: pinned clips, non_blocking")
+def video_pinned(after):
+    import torchvision
+
+    model = torchvision.models.video.r3d_18().to(CUDA).half().eval()
+    clips = [torch.randn(8, 3, 16, 112, 112).half() for _ in range(2)]
+    clips = [c.pin_memory() for c in clips] if after else clips
+
+    def step():
+        clips.reverse()
+        with torch.no_grad():
+            model(clips[0].to(CUDA, non_blocking=after))
+
+    return step
+
+
+@pair("speech_loader", "input_stall", "keyword spotting: six workers make spectrograms, not none", limit=90)
+def speech_loader(after):
+    import torchaudio
+    from torch.utils.data import DataLoader, Dataset
+
+    class Words(Dataset):
+        turn = nn.Sequential(torchaudio.transforms.MelSpectrogram(16000, 1024, n_mels=64), torchaudio.transforms.AmplitudeToDB())
+
+        def __len__(self):
+            return 1 << 16
+
+        def __getitem__(self, i):
+            return self.turn(torch.randn(1, 16000, generator=torch.Generator().manual_seed(i))), i % 35
+
+    torch.set_num_threads(1)
+    loader = DataLoader(Words(), 32, num_workers=6 if after else 0, pin_memory=True, persistent_workers=after, prefetch_factor=4 if after else None)
+    batches = iter(loader)
+    widths = (1, 64, 128, 256)
+    convolutions = [m for a, b in zip(widths, widths[1:]) for m in (nn.Conv2d(a, b, 3, 2, 1), nn.BatchNorm2d(b), nn.ReLU())]
+    model = nn.Sequential(*convolutions, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(256, 35)).to(CUDA)
+    optimizer = torch.optim.Adam(model.parameters(), fused=True)
+
+    def step():
+        x, y = next(batches)
+        loss = F.cross_entropy(model(x.to(CUDA, non_blocking=True)), y.to(CUDA, non_blocking=True))
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return step
+
+
+@pair("clip_tf32", "tensor_cores", "training of CLIP's image encoder: TF32 products")
+def clip_tf32(after):
+    from transformers import CLIPVisionConfig, CLIPVisionModel
+
+    torch.set_float32_matmul_precision("high" if after else "highest")
+    model, x = CLIPVisionModel(CLIPVisionConfig(num_hidden_layers=4)).to(CUDA), images(32)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    return training(lambda v: model(pixel_values=v), lambda: x, lambda out: out.pooler_output.square().mean(), optimizer)
+
+
+@pair("densenet_last", "layout_churn", "DenseNet inference in half precision: channels_last")
+def densenet_last(after):
+    import torchvision
+
+    layout = torch.channels_last if after else torch.contiguous_format
+    model = torchvision.models.densenet121().to(CUDA).half().to(memory_format=layout)
+    return inferring(model, images(64, dtype=torch.float16).to(memory_format=layout))
+
+
+@pair("whisper_attention", "attention", "Whisper's encoder: SDPA, not eager attention")
+def whisper_attention(after):
+    from transformers import WhisperConfig, WhisperModel
+
+    config = WhisperConfig(d_model=512, encoder_layers=4, decoder_layers=1, encoder_attention_heads=8, decoder_attention_heads=8)
+    config._attn_implementation = "sdpa" if after else "eager"
+    encoder = WhisperModel(config).get_encoder().to(CUDA, torch.bfloat16)
+    return inferring(encoder, torch.randn(8, 80, 3000, device=CUDA, dtype=torch.bfloat16))
+
+
+@pair("metrics_read", "scalar_read", "ShuffleNet with torchmetrics: the accuracy does not check its arguments")
+def metrics_read(after):
+    import torchmetrics
+    import torchvision
+
+    model, x, y = torchvision.models.shufflenet_v2_x1_0().to(CUDA).half().eval(), images(128, dtype=torch.float16), torch.randint(1000, (128,), device=CUDA)
+    accuracy = torchmetrics.classification.MulticlassAccuracy(1000, validate_args=not after).to(CUDA)
+
+    def step():
+        with torch.no_grad():
+            accuracy.update(model(x).argmax(1), y)
+
+    return step
+
+
+@pair("cupy_gradients", "scalar_read", "CuPy: conjugate gradients, the residual is looked at after 20 iterations, not after each")
+def cupy_gradients(after):
+    import cupy
+
+    n = 4096
+    a = cupy.random.rand(n, n, dtype=cupy.float32)
+    a, b = a @ a.T / n + cupy.eye(n, dtype=cupy.float32), cupy.ones(n, dtype=cupy.float32)
+
+    def step():
+        x, r, p = cupy.zeros_like(b), b.copy(), b.copy()
+        rr = r @ r
+        for i in range(20):
+            ap = a @ p
+            alpha = rr / (p @ ap)
+            x, r = x + alpha * p, r - alpha * ap
+            new = r @ r
+            if (not after or i == 19) and float(new) < 1e-30:
+                break
+            p, rr = r + new / rr * p, new
+
+    return step
+
+
+@pair("experts_batched", "batching", "a mixture of 32 experts: their products as one batch")
+def experts_batched(after):
+    x = torch.randn(32, 64, 512, device=CUDA, dtype=torch.bfloat16)
+    up, down = (torch.randn(32, a, b, device=CUDA, dtype=torch.bfloat16) * 0.03 for a, b in ((512, 1024), (1024, 512)))
+
+    def step():
+        with torch.no_grad():
+            if after:
+                torch.bmm(F.gelu(torch.bmm(x, up)), down)
+            else:
+                hidden = [x[i] @ up[i] for i in range(32)]
+                hidden = F.gelu(torch.stack(hidden))
+                torch.stack([hidden[i] @ down[i] for i in range(32)])
+
+    return step
+
+
+@pair("upscale_overlap", "copy_overlap", "super-resolution: the pictures before are copied back on a stream of their own")
+def upscale_overlap(after):
+    model = nn.Sequential(nn.Conv2d(3, 64, 5, padding=2), nn.ReLU(), nn.Conv2d(64, 64, 3, padding=1), nn.ReLU(), nn.Conv2d(64, 12, 3, padding=1), nn.PixelShuffle(2))
+    model, x = model.to(CUDA).half().eval(), images(16, 256, torch.float16)
+    host = [torch.empty(16, 3, 512, 512, dtype=torch.float16).pin_memory() for _ in range(2)]
+    side, done, old = torch.cuda.Stream(), torch.cuda.Event(), [None]
+
+    def step():
+        host.reverse()
+        with torch.no_grad():
+            if after and old[0] is not None:
+                with torch.cuda.stream(side):
+                    side.wait_event(done)
+                    host[0].copy_(old[0], non_blocking=True)
+                    old[0].record_stream(side)
+            new = model(x)
+            if after:
+                old[0] = new
+                done.record()
+            else:
+                host[0].copy_(new, non_blocking=True)
+
+    return step
+
+
+@pair("timm_timers", "blocking_sync", "timm's ResNet training: no waits for timers around forward, backward and update")
+def timm_timers(after):
+    import timm
+
+    model, x, y = timm.create_model("resnet26").to(CUDA), images(32), torch.randint(1000, (32,), device=CUDA)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, fused=True)
+    wait = (lambda: None) if after else torch.cuda.synchronize
+
+    def step():
+        loss = F.cross_entropy(model(x), y)
+        wait()
+        loss.backward()
+        wait()
+        optimizer.step()
+        optimizer.zero_grad()
+        wait()
+
+    return step
+
+
+@pair("flax_update", "compile", "Flax: the optimizer's update is compiled with the gradients", limit=90)
+def flax_update(after):
+    import flax.linen
+    import jax
+    import jax.numpy as jnp
+    import optax
+
+    class Net(flax.linen.Module):
+        @flax.linen.compact
+        def __call__(self, x):
+            for _ in range(4):
+                x = flax.linen.relu(flax.linen.Dense(512)(x))
+            return flax.linen.Dense(64)(x)
+
+    net, optimizer = Net(), optax.adamw(1e-3)
+    x, y = jnp.ones((256, 512)), jnp.zeros((256, 64))
+    params = net.init(jax.random.PRNGKey(0), x)
+    state = [params, optimizer.init(params)]
+    gradients = jax.value_and_grad(lambda p: jnp.square(net.apply(p, x) - y).mean())
+
+    def work(params, moments):
+        loss, grads = (gradients if after else compiled)(params)
+        updates, moments = optimizer.update(grads, moments, params)
+        return optax.apply_updates(params, updates), moments, loss
+
+    compiled = jax.jit(gradients)
+    call = jax.jit(work) if after else work
+
+    def step():
+        state[0], state[1], loss = call(*state)
+        loss.block_until_ready()
+
+    return step
+
+
+@pair("hue_compiled", "fusion", "images are changed in hue and contrast: compiled", limit=120)
+def hue_compiled(after):
+    from torchvision.transforms.v2 import functional as change
+
+    x = torch.rand(64, 3, 256, 256, device=CUDA)
+
+    def work(v):
+        return change.adjust_contrast(change.adjust_hue(v, 0.1), 1.2)
+
+    return functools.partial(torch.compile(work) if after else work, x)
+
+
+@pair("mixer_compiled", "compile", "timm's MLP-Mixer inference of four images: torch.compile", limit=150)
+def mixer_compiled(after):
+    import timm
+
+    model = timm.create_model("mixer_s32_224").to(CUDA).half().eval()
+    return inferring(torch.compile(model) if after else model, images(4, dtype=torch.float16))
+
+
+@pair("llama_static", "compile", "Llama generates eight tokens: a static cache, which is compiled", limit=150)
+def llama_static(after):
+    model, ids = llama(layers=3).to(torch.bfloat16).eval(), tokens(1, 32)
+    lengths = {"max_new_tokens": 8, "min_new_tokens": 8, "do_sample": False, "pad_token_id": 0}
+
+    def step():
+        with torch.no_grad():
+            model.generate(ids, **lengths, **({"cache_implementation": "static"} if after else {}))
+
+    return step

@@ -68,10 +68,10 @@ test_expect_success 'what cannot run is named, the rest is timed and recorded' '
     ls out | sort >files && printf "%s\n" fine.kineto.trace fine.trace steps.tsv >expected && test_cmp expected files
 '
 
-test_expect_success 'a row has the median of six rounds, before and after in turns' '
+test_expect_success 'a row has the median of sixteen rounds, before and after in turns, in two processes each' '
     test "$(cut -f 1 out/steps.tsv)" = "plain_fine
 plain_fine_after" &&
-    awk -F "[=, \t]" "{ for (i = 1; i <= NF; i++) if (\$i == \"rounds_ns\") { n = NF - i; for (k = i + 1; k <= NF; k++) if (\$k < 1000000) exit 1 } if (n != 6) exit 1 }" out/steps.tsv
+    awk -F "[=, \t]" "{ for (i = 1; i <= NF; i++) if (\$i == \"rounds_ns\") { n = NF - i; for (k = i + 1; k <= NF; k++) if (\$k < 1000000) exit 1 } if (n != 16) exit 1 }" out/steps.tsv
 '
 
 test_expect_success 'a window has only what is in it' '
