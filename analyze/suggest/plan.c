@@ -256,15 +256,21 @@ static void wait_for_devices(struct build *b)
 
 /* ---- streams ---- */
 
-/* What runs when the first step begins, by stream, on the clock of the trace; INT64_MIN: nothing. */
+/* Was ROW launched before the first step begins, or did it run before then, if its launch is not recorded? */
+static bool comes_before(const struct build *b, uint32_t row)
+{
+    uint32_t call = gp_view_launch(b->v, row);
+    return (call == UINT32_MAX ? b->gpu->start_ns[row] : b->api->start_ns[call]) < b->p->begin_ns;
+}
+
+/* Until when streams work on what was there before the first step, on the clock of the trace; INT64_MIN: they do not. */
 static void forget_times(struct build *b)
 {
     for (size_t s = 0; s < b->v->streams.n; s++) b->free_ns[s] = INT64_MIN;
     for (size_t i = 0; i < b->program->n; i++) {
         uint32_t row = b->program->rows[i], s = b->stream_of_row[row];
-        if (b->p->item_of_row[row] != NONE || b->gpu->start_ns[row] >= b->end_ns) continue;
-        if (gpu_end(b, row) > b->p->begin_ns && b->gpu->start_ns[row] < b->p->begin_ns &&
-            gpu_end(b, row) > b->free_ns[s])
+        if (b->p->item_of_row[row] != NONE || !comes_before(b, row)) continue;
+        if (gpu_end(b, row) > b->p->begin_ns && gpu_end(b, row) > b->free_ns[s])
             b->free_ns[s] = gpu_end(b, row);
     }
 }

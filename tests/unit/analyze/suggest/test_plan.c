@@ -300,6 +300,31 @@ static void gaps_beside_copies_are_their_own(void **state)
     end(&f);
 }
 
+/* The host is far ahead: at the begin of the first step nothing runs, but half a millisecond of work is queued. */
+static void what_was_queued_before_the_steps_is_no_latency(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    make_steps(&f, 1, 900000);
+    mk_call(&f.t, f.main, 40000, 42000, "cudaLaunchKernel", 100);
+    mk_kernel(&f.t, f.stream, 903000, 1400000, "queued", 100);
+    for (int i = 0; i < 4; i++) {
+        int64_t at = 900000 + i * 100000, start = 1401000 + i * 200000;
+        char name[32];
+        snprintf(name, sizeof name, "ProfilerStep#%d", i + 1);
+        mk_host(&f.t, GP_RANGE, f.main, at, at + 100000, name);
+        mk_call(&f.t, f.main, at + 1000, at + 3000, "cudaLaunchKernel", 101 + (uint64_t)i);
+        mk_kernel(&f.t, f.stream, start, start + 199000, "first", 101 + (uint64_t)i);
+    }
+    assert_true(planned(&f));
+    assert_int_equal(f.p.begin_ns, 900000);
+    assert_int_equal(f.p.items.n, 4);
+    assert_int_equal(f.p.drained, 0);          // no kernel found the GPU without work,
+    assert_int_equal(f.p.replay.launch_ns, 0); // so that nothing is known of a launch's latency
+    end(&f);
+}
+
 static void without_launches_there_is_no_plan(void **state)
 {
     (void)state;
@@ -324,6 +349,7 @@ int main(void)
         cmocka_unit_test(calls_that_wait_for_a_device_wait_for_all_of_it),
         cmocka_unit_test(kernels_of_a_graph_follow_each_other),
         cmocka_unit_test(gaps_beside_copies_are_their_own),
+        cmocka_unit_test(what_was_queued_before_the_steps_is_no_latency),
         cmocka_unit_test(without_launches_there_is_no_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
