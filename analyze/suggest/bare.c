@@ -193,6 +193,12 @@ static int64_t saved_in(const struct gp_bare_model *m, const struct gp_rule_ctx 
     return less > 0 ? less : 0;
 }
 
+/* Between what the two models have. */
+static int64_t likely(const struct gp_bare *b, int64_t most_ns, int64_t least_ns)
+{
+    return b->recorder ? most_ns + gp_part(least_ns - most_ns, b->recorder->likely_pct, 100) : most_ns;
+}
+
 struct gp_bare_saving gp_bare_saved(const struct gp_bare *b, const struct gp_rule_ctx *c,
                                     const struct gp_edit *edits, size_t n, bool gaps)
 {
@@ -203,6 +209,8 @@ struct gp_bare_saving gp_bare_saved(const struct gp_bare *b, const struct gp_rul
             y = b->same ? x : saved_in(&b->least, c, edits, n, gaps, room);
     s.less_ns = x < y ? x : y;
     s.more_ns = x < y ? y : x;
+    s.likely_ns = likely(b, x, y);
+    s.hurried_ns = x + likely(b, b->most.step_ns, b->least.step_ns) - b->most.step_ns;
     free(room);
     return s;
 }

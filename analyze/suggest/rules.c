@@ -327,6 +327,15 @@ double gp_rule_host_bound_pct(const struct gp_rule_ctx *c)
     return gp_pct(c->idle_ns[GP_IDLE_HOST] + c->idle_ns[GP_IDLE_LAUNCH], idle);
 }
 
+double gp_rule_host_bound_unrecorded_pct(const struct gp_rule_ctx *c)
+{
+    const struct gp_suggest_step *s = &c->s->step;
+    int64_t idle = 0, left = s->unprofiled_ns - s->busy_ns;
+    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) idle += c->idle_ns[i];
+    double late = gp_pct(c->idle_ns[GP_IDLE_HOST] + c->idle_ns[GP_IDLE_LAUNCH], idle);
+    return left > 0 ? late * (double)left / (double)s->unprofiled_ns : 0;
+}
+
 /* ---- evidence ---- */
 
 void gp_rule_evidence_ns(struct gp_suggestion *s, const char *name, int64_t ns)

@@ -33,7 +33,7 @@ static void operator_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *
 /* The same of a kernel that becomes part of another one. Where the host is late, compile covers it. */
 static void launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item)
 {
-    if (gp_rule_host_bound_pct(c) < HOST_BOUND_PCT) operator_no_more(c, s, item);
+    if (gp_rule_host_bound_unrecorded_pct(c) < HOST_BOUND_PCT) operator_no_more(c, s, item);
 }
 
 /* Does a kernel's name show that a rule covers it? */
@@ -205,7 +205,7 @@ const struct gp_rule gp_rule_fusion = {
     .to_know = "record operators with shapes, which show what the kernels pass on",
     .sizes = true,
     .measured = true,
-    .least_pct = 30,
+    .least_pct = 45,
 };
 
 /* ---- what follows a product ---- */
@@ -307,7 +307,7 @@ const struct gp_rule gp_rule_epilogue = {
     .to_know = "record operators with shapes, which show what the kernels pass on",
     .sizes = true,
     .measured = true,
-    .least_pct = 30,
+    .least_pct = 38,
 };
 
 /* ---- casts ---- */

@@ -377,5 +377,5 @@ const struct gp_rule gp_rule_input_stall = {
     .to_know = "record Python frames (with_stack=True, gpuprof-collect --sample), which show what the "
                "loading waits for",
     .measured = true,
-    .least_pct = 25,
+    .least_pct = 20,
 };

@@ -99,6 +99,7 @@ const struct gp_rule gp_rule_tensor_cores = {
     .run = ask_tensor_cores,
     .to_know = "measure the device (gpuprof-collect --calibrate) for its rates in TF32 and 16 bits",
     .measured = true,
+    .least_pct = 60,
 };
 
 /* ---- attention in pieces ---- */
@@ -236,7 +237,7 @@ const struct gp_rule gp_rule_attention = {
     .run = ask_attention,
     .to_know = "measure the device (gpuprof-collect --calibrate) for its rates in 16 bits",
     .measured = true,
-    .least_pct = 55,
+    .least_pct = 60,
 };
 
 /* ---- an optimizer in pieces ---- */

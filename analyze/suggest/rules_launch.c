@@ -184,6 +184,7 @@ const struct gp_rule gp_rule_compile = {
     .guard = "a tenth of the kernels already come from a compiler",
     .run = ask_compile,
     .measured = true,
+    .general = true,
 };
 
 /* ---- one graph for a step ---- */
@@ -291,6 +292,7 @@ const struct gp_rule gp_rule_cuda_graph = {
              "grids change",
     .run = ask_cuda_graph,
     .measured = true,
+    .general = true,
     .least_pct = 30,
 };
 

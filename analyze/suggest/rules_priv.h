@@ -166,6 +166,8 @@ void gp_rule_find_held(struct gp_rule_ctx *c);
 int64_t gp_rule_input_time(const struct gp_rule_ctx *c, int64_t *by_call, int64_t *count);
 /* Time lost because the host is late, in percent of the replayed time. */
 double gp_rule_host_bound_pct(const struct gp_rule_ctx *c);
+/* The same of the step as it is likely to be without the recorder. */
+double gp_rule_host_bound_unrecorded_pct(const struct gp_rule_ctx *c);
 
 /* The copy between host and device that CALL of the plan waits for, if the copy belongs to CALL itself or to
  * the previous call on its thread, as with a copy without non_blocking; otherwise GP_REPLAY_NONE. */

@@ -98,6 +98,7 @@ struct gp_rule {
     bool measured;       /* samples/score.py holds its predictions against measurements */
     int least_pct;       /* of the high end: every change that was measured gained more; 0: none is known */
     bool sizes;          /* to_know asks for sizes: nothing to record where they are known */
+    bool general;        /* it makes all of the host's work cheaper, whatever it is */
 };
 extern const struct gp_rule *const gp_rules[]; /* ends with NULL */
 /* NULL if there is none. */

@@ -229,7 +229,8 @@ static void put_key(struct gp_svg *w, const char *k, const char *words, int64_t 
 void gp_suggest_chart_saving(struct gp_svg *w, const struct gp_suggest *s, int64_t low, int64_t high,
                              int64_t ceiling)
 {
-    int64_t step = s->step.step_ns, a = clamped(low, step), b = clamped(high, step);
+    int64_t most = s->step.unprofiled_high_ns, step = s->step.step_ns > most ? s->step.step_ns : most;
+    int64_t a = clamped(low, step), b = clamped(high, step);
     if (low < 0) low = 0;
     gp_page_open(w, "figure", "saving");
     open_bar(w, "bar", 22, "What the step saves");

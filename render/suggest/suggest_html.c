@@ -319,10 +319,10 @@ static void put_suggestions(struct page *p)
 {
     if (!p->worth) return;
     open_section(p, "suggestions", "What to do, most valuable first");
-    gp_page_put(
-        &p->w, "p", "note",
-        "Each bar is the step as recorded; its filled part is what the change saves in a replay of the "
-        "recorded steps.");
+    gp_page_put(&p->w, "p", "note",
+                "Each bar is the step, as recorded or as long as it may be without the recorder; its filled "
+                "part is what the "
+                "change saves in a replay of the recorded steps.");
     put_together(p);
     gp_page_open(&p->w, "ol", "cards");
     for (size_t i = 0; i < p->worth; i++) put_card(p, i);

@@ -16,7 +16,7 @@ LEAST_PCT = {'critical': 20, 'high': 5, 'medium': 1, 'low': 0}
 class Check(Described):
     def suggestion(self, step, s):
         where = s['rule']
-        if not s['saving_low_ns'] <= s['saving_high_ns'] <= max(step['step_ns'], 1):
+        if not s['saving_low_ns'] <= s['saving_high_ns'] <= max(step['unprofiled_high_ns'], 1):
             self.complain(where + ': the saving is no interval within the step')
         if s['ceiling_ns'] < s['saving_high_ns']:
             self.complain(where + ': saves more than its ceiling')
@@ -32,8 +32,10 @@ class Check(Described):
 
     def agrees(self, report):
         step = report['step']
-        if not step['unprofiled_low_ns'] <= step['unprofiled_ns'] <= step['unprofiled_high_ns'] <= step['step_ns']:
-            self.complain('the step without the recorder is no interval within the recorded one')
+        if not step['unprofiled_low_ns'] <= step['unprofiled_ns'] <= step['unprofiled_high_ns']:
+            self.complain('the step without the recorder is no interval')
+        if step['unprofiled_low_ns'] > step['step_ns']:
+            self.complain('the recorder is said to make the step shorter')
         last = None
         for s in report['suggestions']:
             self.suggestion(step, s)
@@ -41,14 +43,15 @@ class Check(Described):
                 self.complain(s['rule'] + ': what is expected lies outside the interval')
             if 100 * s['saving_ns'] < LEAST_PCT[s['priority']] * step['unprofiled_ns']:
                 self.complain(s['rule'] + ': too little for ' + s['priority'])
-            key = (ORDER.index(s['priority']), -s['saving_ns'])
-            if last is not None and key < last:
+            # what names a cause comes before what saves up to twice as much without one
+            key = (ORDER.index(s['priority']), s['saving_ns'])
+            if last is not None and (key[0] < last[0] or key[0] == last[0] and key[1] > 2 * last[1] + 1):
                 self.complain(s['rule'] + ': out of order')
             last = key
         for s in report['not_worth_it']:
             self.suggestion(step, s)
         together = report['together']
-        if not together['saving_low_ns'] <= together['saving_high_ns'] <= step['step_ns']:
+        if not together['saving_low_ns'] <= together['saving_high_ns'] <= max(step['step_ns'], step['unprofiled_high_ns']):
             self.complain('together: no interval within the step')
         parts = report['regime']
         whole = sum(parts[p + '_ns'] for p in ('idle', 'latency', 'communication', 'transfer', 'compute', 'memory',

@@ -26,12 +26,13 @@ static void costs_are_per_event_and_part_of_a_gap(void **state)
     gp_trace_release(&t);
     struct gp_recorder_events n = {.launches = 2, .ops = 3};
     // 2 launches at 3 us and 3 operators at 0.9; at 14 us and 5 us
-    assert_int_equal(gp_recorder_least_ns(torch, &n, 1 * MS), 2 * 3000 + 3 * 900);
+    // and 5% of the time that an unrecorded run may take longer; 15% where gpuprof-collect recorded
+    assert_int_equal(gp_recorder_least_ns(torch, &n, 1 * MS), 2 * 3000 + 3 * 900 - 50 * US);
     assert_int_equal(gp_recorder_most_ns(torch, &n, 1 * MS), 2 * 14000 + 3 * 5000);
     // no more than 33% and 65% of a short gap
-    assert_int_equal(gp_recorder_least_ns(torch, &n, 4 * US), 1320);
+    assert_int_equal(gp_recorder_least_ns(torch, &n, 4 * US), 1320 - 200);
     assert_int_equal(gp_recorder_most_ns(torch, &n, 10 * US), 6500);
-    assert_int_equal(gp_recorder_least_ns(ours, &n, 1 * MS), 2 * 900);
+    assert_int_equal(gp_recorder_least_ns(ours, &n, 1 * MS), 2 * 900 - 150 * US);
     assert_int_equal(gp_recorder_most_ns(ours, &n, 10 * US), 5000);
     struct gp_recorder_events after_a_wait = {.launches = 1, .waits = 1};
     assert_int_equal(gp_recorder_most_ns(ours, &after_a_wait, 1 * MS), 14200 + 200000);
@@ -54,16 +55,16 @@ static void the_step_without_the_recorder(void **state)
     const struct gp_suggest_step *s = &p.s.step;
     assert_string_equal(s->recorder, "gpuprof-collect");
     assert_int_equal(s->step_ns, 340 * US);
-    // each launch: 0.9 to 14.2 us of its 34, the step's range at the first of them
-    assert_in_range(s->unprofiled_high_ns, (340 - 9) * US - 400, (340 - 9) * US + 100);
+    // each launch: 0.9 to 14.2 us of its 34, the step's range at the first of them; and 15% that the host may be slower in another run
+    assert_in_range(s->unprofiled_high_ns, (340 - 9 + 51) * US - 400, (340 - 9 + 51) * US + 100);
     assert_in_range(s->unprofiled_low_ns, (340 - 142) * US - 400, (340 - 142) * US + 100);
     assert_int_equal(s->unprofiled_ns,
-                     s->unprofiled_low_ns + (s->unprofiled_high_ns - s->unprofiled_low_ns) / 2);
+                     s->unprofiled_low_ns + (s->unprofiled_high_ns - s->unprofiled_low_ns) * 35 / 100);
     const struct gp_suggestion *graph = said(&p, "cuda_graph");
     // all but the 20 us of the GPU, where the recorder cost least
     assert_int_equal(graph->saving_high_ns, s->unprofiled_high_ns - 20 * US);
-    // at worst 93.5 us are left of 198, but 30% of the high end less 12.6 us (1% of the step, 3% of what the GPU waits) are more
-    assert_in_range(graph->saving_low_ns, 80 * US, 81 * US);
+    // at worst 93.5 us are left of 198, but 30% of the high end less 14.7 us (1% of the step, 3% of what the GPU waits) are more
+    assert_in_range(graph->saving_low_ns, 93 * US, 95 * US);
     assert_int_equal(graph->priority, GP_PRIORITY_CRITICAL);
     assert_non_null(strstr(gp_suggest_str(&p.s, graph->to_know), "--step-time"));
     end(&p);

@@ -110,6 +110,38 @@ static void a_value_that_is_read_each_step_holds_the_host_up(void **state)
     is_silent(read_of_much, "scalar_read");
 }
 
+/* Ten kernels that the host launches about as fast as the GPU works; then a value is read. */
+static void read_after_ten(struct program *p)
+{
+    for (int i = 0; i < 10; i++) host(p, 30 * US), kernel(p, GEMM, 30 * US);
+    copy(p, "Memcpy DtoH (Device -> Pageable)", 1 * US, 4, true);
+}
+
+static int64_t most_read_saves(int64_t unprofiled_ns, struct gp_suggest_step *step)
+{
+    struct program p;
+    run_with(&p, read_after_ten, &(struct gp_suggest_opts){.unprofiled_ns = unprofiled_ns},
+             "\"gpuprof-collect\"");
+    const struct gp_suggestion *one = said(&p, "scalar_read");
+    int64_t most = one ? one->saving_high_ns : 0;
+    *step = p.s.step;
+    end(&p);
+    return most;
+}
+
+/* It is slow before the change and fast after it: that saves more than in either model, in which it is as fast before as after. */
+static void a_host_that_does_not_wait_works_faster(void **state)
+{
+    (void)state;
+    struct gp_suggest_step step, same;
+    int64_t most = most_read_saves(0, &step);
+    int64_t slow = most_read_saves(step.unprofiled_high_ns, &same),
+            fast = most_read_saves(step.unprofiled_low_ns, &same);
+    assert_int_equal(same.unprofiled_low_ns, same.unprofiled_high_ns);
+    assert_true(most > (slow > fast ? slow : fast) + 5 * US);
+    assert_true(most < 2 * (slow > fast ? slow : fast) + 5 * US);
+}
+
 /* The wait is in aten::nonzero, which must know how large its result is. */
 static void nonzero_each_step(struct program *p)
 {
@@ -642,6 +674,7 @@ int main(void)
         cmocka_unit_test(a_chain_that_the_host_is_late_for_is_compiled),
         cmocka_unit_test(equal_steps_become_a_graph),
         cmocka_unit_test(a_value_that_is_read_each_step_holds_the_host_up),
+        cmocka_unit_test(a_host_that_does_not_wait_works_faster),
         cmocka_unit_test(an_operator_that_must_know_its_size_gets_other_advice),
         cmocka_unit_test(a_wait_each_step_holds_the_host_up),
         cmocka_unit_test(pageable_memory_is_pinned),

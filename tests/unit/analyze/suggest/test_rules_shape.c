@@ -411,17 +411,27 @@ static void long_work_of_the_cpu_may_move(void **state)
 
 // ---- caching ----
 
+static void one_constant(struct program *p, const char *name, int value)
+{
+    char args[64];
+    int64_t from = p->now;
+    host(p, 10 * US), kernel(p, "void elementwise_kernel_with_index<int>()", 1, 2 * US);
+    size_t row = mk_host(&p->t, GP_OP, p->main, from, p->now, name);
+    snprintf(args, sizeof args, "{\"Concrete Inputs\": [\"%d\", \"4\"]}", value);
+    gp_set_extra(&p->t.events[GP_OP], row, mk_name(&p->t, args));
+}
+
 static void constants(struct program *p, int n, const char *name, bool equal, bool vary)
 {
-    for (int i = 0; i < n; i++) {
-        char args[64];
-        int64_t from = p->now;
-        host(p, 10 * US), kernel(p, "void elementwise_kernel_with_index<int>()", 1, 2 * US);
-        size_t row = mk_host(&p->t, GP_OP, p->main, from, p->now, name);
-        snprintf(args, sizeof args, "{\"Concrete Inputs\": [\"%d\", \"4\"]}",
-                 equal ? 128 : 128 + i + (vary ? 1000 * p->steps : 0));
-        gp_set_extra(&p->t.events[GP_OP], row, mk_name(&p->t, args));
-    }
+    for (int i = 0; i < n; i++) one_constant(p, name, equal ? 128 : 128 + i + (vary ? 1000 * p->steps : 0));
+    host(p, 10 * US), kernel(p, GEMM, 100000, 500 * US);
+    wait(p);
+}
+
+/* The program takes 3 us to ask for each. */
+static void constants_with_pauses(struct program *p)
+{
+    for (int i = 0; i < 120; i++) host(p, 3 * US), one_constant(p, "aten::arange", 128);
     host(p, 10 * US), kernel(p, GEMM, 100000, 500 * US);
     wait(p);
 }
@@ -456,6 +466,8 @@ static void constants_are_made_once(void **state)
     (void)state;
     speaks(many_constants, "caching", 119 * 14 * US); // the host's time for all but one; the GPU waits for it
     speaks(same_in_each_step, "caching", 120 * 14 * US); // all are kept from the step before
+    // what lies between two operators goes along, but not before the first one of a step, after a wait of another kind
+    speaks(constants_with_pauses, "caching", 119 * 17 * US);
     is_silent(fewer_constants, "caching");
     is_silent(different_constants, "caching");
     is_silent(sums_of_tensors, "caching");
