@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <libiberty/demangle.h>
+#include "analyze/names/clang_name.h"
 #include "analyze/names/cxx_name.h"
 #include "formats/base/count.h"
 
@@ -32,6 +33,23 @@ static bool demangle_to(struct gp_buf *to, const char *mangled)
     return cplus_demangle_v3_callback(mangled, flags, take_plain, &p) != 0;
 }
 
+/* The same for names of newer versions of clang, in a form that the demangler knows. */
+static bool demangle_clang_to(struct gp_buf *to, const char *mangled)
+{
+    if (!gp_clang_name_find(mangled)) return false;
+    struct gp_buf head = {0}, plain = {0}, known = {0};
+    size_t begin = to->n;
+    gp_clang_name_head(&head, mangled);
+    bool done = demangle_to(&plain, gp_buf_str(&head)) &&
+                gp_clang_name_plain(&known, mangled, gp_buf_str(&plain)) &&
+                demangle_to(to, gp_buf_str(&known));
+    if (done) gp_clang_name_drop(to, begin, gp_buf_str(&plain));
+    gp_buf_release(&head);
+    gp_buf_release(&plain);
+    gp_buf_release(&known);
+    return done;
+}
+
 void gp_name_demangle(struct gp_buf *to, const char *name, size_t n)
 {
     size_t begin = to->n;
@@ -40,6 +58,8 @@ void gp_name_demangle(struct gp_buf *to, const char *name, size_t n)
         memcpy(mangled, name, n);
         mangled[n] = '\0';
         if (demangle_to(to, mangled) && to->n > begin) return;
+        to->n = begin;
+        if (demangle_clang_to(to, mangled) && to->n > begin) return;
         to->n = begin;
     }
     gp_buf_put(to, name, n);

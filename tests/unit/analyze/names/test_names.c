@@ -27,6 +27,18 @@ static void mangled_names_become_plain(void **state)
     expect(gp_name_demangle, "axpy", "axpy");
     expect(gp_name_demangle, "_Znot a mangled name", "_Znot a mangled name");
     expect(gp_name_demangle, "_Z", "_Z");
+    // clang writes the type of an argument that depends on an earlier one before it
+    expect(gp_name_demangle,
+           "_ZN7sgl_hip10activation18act_and_mul_kernelI14__hip_bfloat16TnPFT_RKS3_EXadL_Z4siluIS2_ES3_S5_"
+           "EEEEvPS3_PS4_i",
+           "void sgl_hip::activation::act_and_mul_kernel<__hip_bfloat16, &(__hip_bfloat16 "
+           "silu<__hip_bfloat16>(__hip_bfloat16 "
+           "const&))>(__hip_bfloat16*, __hip_bfloat16 const*, int)");
+    expect(gp_name_demangle, "_Z1fIsTnPFT_iEXadL_Z1giEEEvS0_", "void f<short, &(g(int))>(short)");
+    expect(gp_name_demangle, "_Z1fITn", "_Z1fITn");
+    expect(gp_name_demangle, "_Z1fITnE", "_Z1fITnE");
+    expect(gp_name_demangle, "_Z1fIsTnT_Tn", "_Z1fIsTnT_Tn");
+    expect(gp_name_demangle, "_Z99fTn", "_Z99fTn");
     expect(gp_name_demangle, "", "");
 }
 
