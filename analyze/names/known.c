@@ -214,6 +214,11 @@ enum gp_host_work gp_frame_work(const char *name)
     return GP_WORK_OTHER;
 }
 
+bool gp_category_is_sampled(const char *category)
+{
+    return !strcmp(category, GP_SAMPLED_CATEGORY);
+}
+
 bool gp_frame_is_state(const char *name)
 {
     static const char *const states[] = {

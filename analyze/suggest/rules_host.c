@@ -309,6 +309,7 @@ void gp_rule_find_held(struct gp_rule_ctx *c)
     if (least < unusual) least = unusual;
     gp_rule_input_time(c, input, NULL);
     for (size_t i = 0; i < GP_COUNT(pauses); i++) gp_rule_host_time(c, GP_PYTHON, pauses[i].is, input, NULL);
+    gp_rule_python_held(c, input);
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         struct gp_rule_call *call = &c->calls[k];
         call->held_ns = input[k] < call->before_ns ? input[k] : call->before_ns;

@@ -161,6 +161,9 @@ enum { GP_RULE_LONG_TIMES = 20, GP_RULE_LONG_NS = 1000000 };
 /* Is the host time before CALL such a gap, and 5% of a step? Sets held_ns of all calls: the time before them in which data is
  * loaded, or the whole of such a gap but for a usual one. Needs c->calls. O(events). */
 void gp_rule_find_held(struct gp_rule_ctx *c);
+/* Add to BY_CALL the host time in Python functions that samples show, in pieces of 1 ms or more that a device waits for. Those of
+ * several devices may overlap. O(n log n) for n events. */
+void gp_rule_python_held(const struct gp_rule_ctx *c, int64_t *by_call);
 /* Add to BY_CALL the host time in which the launching threads load data, by ranges, operators or Python frames; returns the
  * sum. */
 int64_t gp_rule_input_time(const struct gp_rule_ctx *c, int64_t *by_call, int64_t *count);

@@ -547,6 +547,7 @@ static bool edit_cause(const struct gp_rule_ctx *c, enum gp_idle_cause cause, st
     case GP_IDLE_HOST:
     case GP_IDLE_LAUNCH:
     case GP_IDLE_DATA:
+    case GP_IDLE_PYTHON:
     case GP_IDLE_GARBAGE:
     case GP_IDLE_LOCK:
     case GP_IDLE_LOGGING:

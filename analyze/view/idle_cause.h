@@ -14,6 +14,7 @@
     X(GP_IDLE_DEPENDENCY, "dependency", "queued work waited for another stream or event",                    \
       "waited for another stream")                                                                           \
     X(GP_IDLE_DATA, "data_loading", "the host was loading data", "the host loaded data")                     \
+    X(GP_IDLE_PYTHON, "python_overhead", "the host was running Python code", "the host ran Python code")     \
     X(GP_IDLE_GARBAGE, "garbage_collection", "Python collected garbage", "Python collected garbage")         \
     X(GP_IDLE_LOCK, "lock", "the host waited for a lock, another thread or Python's own lock",               \
       "waited for a lock")                                                                                   \

@@ -59,10 +59,13 @@ bool gp_idle_loads_data(enum gp_table table, const char *name, size_t n)
 /* ---- the walk ---- */
 
 static const int64_t EARLIEST = -(INT64_MAX / 2), LATEST = INT64_MAX / 2;
+/* What dispatches operators launches more often. */
+static const int64_t PYTHON_LEAST_NS = 1000000;
 
 /* What is known about a name, so that each is looked at once. */
 enum { AS_CALL = 1, AS_CALL_WAITS = 2, AS_FRAME = 4, AS_FRAME_LOADS = 8, AS_RANGE = 16, AS_RANGE_LOADS = 32 };
 enum { WORK_SHIFT = 8 };        /* three bits: enum gp_host_work of a Python frame */
+enum { IS_STATE = 1 << 11 };    /* a Python frame that is what a thread was doing, not a function */
 #define SECOND (UINT32_MAX - 1) /* no thread: see tell_thread */
 enum { CALL_SHIFT = 6 };        /* two bits: 0 host, 1 synchronises, 2 blocks */
 
@@ -90,6 +93,9 @@ struct walk {
     uint32_t *stream_of;     /* by track: index into view->streams */
     struct last_event *last; /* by stream */
     uint32_t threads[2];     /* the two threads that launched last on the device, UINT32_MAX: none */
+    uint32_t wait, waiter;   /* the call that synchronised last, and the function that it is in */
+    int64_t waited_ns;       /* when it was over */
+    gp_sid sampled;          /* the category of rows that are made of samples, once it is known */
     struct gp_dist latency, queue_gap;
     int64_t latency_ns, latency_limit_ns, queue_limit_ns;
     uint32_t *cursor; /* by track: see next_node */
@@ -152,6 +158,7 @@ static unsigned look_at_name(struct walk *w, enum gp_table table, gp_sid name)
     const char *text = gp_trace_str(w->v->t, name);
     *known |= bit;
     if (bit == AS_FRAME) *known |= (uint16_t)((unsigned)gp_frame_work(text) << WORK_SHIFT);
+    if (bit == AS_FRAME && gp_frame_is_state(text)) *known |= IS_STATE;
     if (table == GP_API) {
         enum gp_idle_cause cause = gp_idle_call_cause(text);
         if (cause != GP_IDLE_HOST) *known |= (uint16_t)((cause == GP_IDLE_SYNC ? 1u : 2u) << CALL_SHIFT);
@@ -233,6 +240,34 @@ static bool in_framework(const struct gp_host_stack *hs, uint32_t node)
     return node != GP_HOST_NONE;
 }
 
+/* Was the thread seen in that function, running? */
+static bool runs_function(struct walk *w, uint32_t node)
+{
+    if (node == GP_HOST_NONE || w->v->hs.nodes[node].table != GP_PYTHON) return false;
+    const struct gp_host_event *ev = &w->v->hs.nodes[node];
+    const struct gp_events *e = &w->v->t->events[GP_PYTHON];
+    gp_sid category = gp_get_cat(e, ev->row);
+    if (!w->sampled && gp_category_is_sampled(gp_trace_str(w->v->t, category))) w->sampled = category;
+    return w->sampled && category == w->sampled && !(look_at_name(w, GP_PYTHON, e->name[ev->row]) & IS_STATE);
+}
+
+/* Host time up to END in function NODE, which was sampled, without a call in it. */
+static enum gp_idle_cause cause_in_function(const struct walk *w, int64_t end_ns, uint32_t node)
+{
+    int64_t begin = w->piece.begin_ns, ns = min_of(end_ns, w->piece.gap_end_ns) - begin;
+    /* it makes its next call soon after one that synchronised, and could have made it before */
+    if (node == w->waiter && begin == w->waited_ns && ns <= w->latency_limit_ns) return GP_IDLE_SYNC;
+    return ns >= PYTHON_LEAST_NS ? GP_IDLE_PYTHON : GP_IDLE_HOST;
+}
+
+static void note_wait(struct walk *w, int64_t end_ns, uint32_t node)
+{
+    w->wait = node;
+    w->waited_ns = end_ns;
+    while (node != GP_HOST_NONE && w->v->hs.nodes[node].table == GP_API) node = w->v->hs.nodes[node].parent;
+    w->waiter = node;
+}
+
 static void tell_thread(struct walk *w, uint32_t track, int64_t end_ns, uint32_t other);
 
 /* Add time during which a thread was in NODE. If it was in nothing, thread OTHER decides; UINT32_MAX: no such
@@ -247,7 +282,9 @@ static void tell_node(struct walk *w, int64_t end_ns, uint32_t node, uint32_t ot
     enum gp_idle_cause cause = cause_of_node(w, node);
     /* what it waits for is the thread that launches, as backward() does for autograd's */
     if (other == SECOND && cause == GP_IDLE_LOCK) cause = GP_IDLE_HOST;
-    tell(w, end_ns, cause, node);
+    if (cause == GP_IDLE_SYNC) note_wait(w, end_ns, node);
+    else if (cause == GP_IDLE_HOST && runs_function(w, node)) cause = cause_in_function(w, end_ns, node);
+    tell(w, end_ns, cause, cause == GP_IDLE_SYNC ? w->wait : node);
 }
 
 /* Add the host time on TRACK from the current end of the gap. OTHER is a thread to consult where this one is
@@ -492,6 +529,7 @@ static void walk_device(struct walk *w, uint32_t device)
     gp_dist_release(&w->latency);
     gp_dist_release(&w->queue_gap);
     w->piece.device = device;
+    w->waiter = GP_HOST_NONE;
     each_gap(w, device, tell_gap);
 }
 
@@ -519,9 +557,9 @@ void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx)
 
 int64_t gp_idle_for_host_ns(const int64_t ns[GP_IDLE_CAUSE_COUNT])
 {
-    static const enum gp_idle_cause of_host[] = {GP_IDLE_HOST,    GP_IDLE_SYNC,    GP_IDLE_LAUNCH,
-                                                 GP_IDLE_DATA,    GP_IDLE_GARBAGE, GP_IDLE_LOCK,
-                                                 GP_IDLE_LOGGING, GP_IDLE_IMPORT,  GP_IDLE_ALLOCATION};
+    static const enum gp_idle_cause of_host[] = {
+        GP_IDLE_HOST,    GP_IDLE_SYNC, GP_IDLE_LAUNCH,  GP_IDLE_DATA,   GP_IDLE_PYTHON,
+        GP_IDLE_GARBAGE, GP_IDLE_LOCK, GP_IDLE_LOGGING, GP_IDLE_IMPORT, GP_IDLE_ALLOCATION};
     int64_t sum = 0;
     for (size_t i = 0; i < GP_COUNT(of_host); i++) sum = gp_add_saturated(sum, ns[of_host[i]]);
     return sum;

@@ -236,6 +236,7 @@ static const char *short_cause(enum gp_idle_cause c)
                                                            [GP_IDLE_LAUNCH] = "launch latency",
                                                            [GP_IDLE_DEPENDENCY] = "other stream or event",
                                                            [GP_IDLE_DATA] = "loading data",
+                                                           [GP_IDLE_PYTHON] = "running Python",
                                                            [GP_IDLE_GARBAGE] = "garbage collection",
                                                            [GP_IDLE_LOCK] = "waiting for a lock",
                                                            [GP_IDLE_LOGGING] = "logging",

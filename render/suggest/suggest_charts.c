@@ -80,6 +80,7 @@ static const char *idle_swatch(enum gp_idle_cause c)
 {
     switch (c) {
     case GP_IDLE_HOST:
+    case GP_IDLE_PYTHON:
     case GP_IDLE_GARBAGE:
     case GP_IDLE_LOGGING:
     case GP_IDLE_IMPORT:

@@ -32,7 +32,7 @@ test_expect_success 'a lock' 'on_some_try "planted lock lock take_lock lock_wait
 test_expect_success 'an import' 'on_some_try "planted import import import_module import"'
 test_expect_success 'workers that are started afresh' 'on_some_try "planted spawned data_loading load_data input_stall"'
 test_expect_success 'a wait for the GPU' 'on_some_try "planted item synchronisation .*item"'
-test_expect_success 'a long call of C that sleeps' 'on_some_try "planted c_call host call_c"'
-test_expect_success 'a long call of C that computes' 'on_some_try "planted busy_c host call_busy_c"'
-test_expect_success 'Python code' 'on_some_try "planted python host run_python"'
+test_expect_success 'a long call of C that sleeps' 'on_some_try "planted c_call host call_c python_overhead"'
+test_expect_success 'a long call of C that computes' 'on_some_try "planted busy_c python_overhead call_busy_c python_overhead"'
+test_expect_success 'Python code' 'on_some_try "planted python python_overhead run_python python_overhead"'
 test_done

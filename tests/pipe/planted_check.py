@@ -20,7 +20,7 @@ else:
     found = [c for c in known if in_function.fullmatch(c["python"] or "")]
 found_pct = 100 * sum(c["idle_ns"] for c in found) / sum(c["idle_ns"] for c in known)
 wrong = []
-if first["cause"] not in causes.split(","):
+if first["cause"] != cause:
     wrong.append("cause is not " + cause)
 if not in_function.fullmatch(first["python"] or ""):
     wrong.append("function is not " + function)

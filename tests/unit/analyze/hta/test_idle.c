@@ -357,6 +357,55 @@ static void test_work_of_frames(void **state)
     }
 }
 
+/* A row that was made of samples. */
+static void sampled(struct scene *s, int64_t begin_ns, int64_t end_ns, const char *name)
+{
+    size_t row = mk_host(&s->t, GP_PYTHON, s->main, begin_ns, end_ns, name);
+    gp_set_cat(&s->t.events[GP_PYTHON], row, gp_intern_cstr(&s->t.strings, GP_SAMPLED_CATEGORY));
+}
+
+/* Python runs for 2.99 ms, waits for 1.2 ms, and runs for 0.8 ms, which is too short to know; a frame that a profiler recorded is
+ * no sample. */
+static void test_python_that_runs_for_long(void **state)
+{
+    struct scene *s = *state;
+    first_kernel(s);
+    sampled(s, 0, 5000000, "train.py(3): step");
+    sampled(s, 3000000, 4200000, "sleeping");
+    launch(s, s->main, 5000000, s->s7, 5006000, 2);
+    mk_host(&s->t, GP_PYTHON, s->main, 5010000, 8000000, "train.py(9): profiled");
+    launch(s, s->main, 8000000, s->s7, 8006000, 3);
+    run(s);
+    assert_int_equal(cause(s, GP_IDLE_PYTHON), 2990000);
+    assert_int_equal(cause(s, GP_IDLE_HOST), 1200000 + 800000 + 2984000);
+    assert_int_equal(cause(s, GP_IDLE_LAUNCH), 2 * 6000);
+    assert_string_equal(label(s, culprit(s, 0)->python), "train.py(3): step");
+    assert_int_equal(culprit(s, 0)->cause, GP_IDLE_PYTHON);
+}
+
+/* What a function does between a wait and its next call belongs to the wait, if it is short: B is 20 us here. */
+static void test_a_function_that_waits_and_launches_again(void **state)
+{
+    struct scene *s = *state;
+    first_kernel(s);
+    sampled(s, 0, 200000, "train.py(7): read_all");
+    mk_call(&s->t, s->main, 1000, 20000, "cudaStreamSynchronize", 0);
+    launch(s, s->main, 24000, s->s7, 29000, 2); /* ends at 39000 */
+    mk_call(&s->t, s->main, 30000, 42000, "cudaStreamSynchronize", 0);
+    launch(s, s->main, 46000, s->s7, 51000, 3); /* ends at 61000 */
+    mk_call(&s->t, s->main, 52000, 64000, "cudaStreamSynchronize", 0);
+    launch(s, s->main, 94000, s->s7, 99000, 4);
+    run(s);
+    assert_int_equal(cause(s, GP_IDLE_SYNC), (10000 + 4000) + (3000 + 4000) + 3000);
+    assert_int_equal(cause(s, GP_IDLE_HOST), 30000);
+    assert_int_equal(cause(s, GP_IDLE_LAUNCH), 3 * 5000);
+    for (size_t i = 0; i < s->h.devices.at[0].culprits.n; i++) {
+        const struct gp_idle_culprit *c = culprit(s, i);
+        if (c->cause == GP_IDLE_SYNC) assert_string_equal(label(s, c->api), "cudaStreamSynchronize");
+        assert_string_equal(label(s, c->python), "train.py(7): read_all");
+    }
+}
+
 static void test_graph_launch(void **state)
 {
     struct scene *s = *state;
@@ -641,6 +690,8 @@ int main(void)
         T(test_names_with_one_label_are_one),
         T(test_data_loading),
         T(test_work_of_frames),
+        T(test_python_that_runs_for_long),
+        T(test_a_function_that_waits_and_launches_again),
         T(test_graph_launch),
         T(test_slow_launch_call_is_the_hosts),
         T(test_a_blocking_copy_is_no_launch_on_its_way),

@@ -1,0 +1,119 @@
+// Host time in Python functions that samples show. The pieces of idle time have it as their cause, so this is the same walk.
+#include <stdlib.h>
+#include "analyze/names/known.h"
+#include "analyze/view/idle_walk.h"
+#include "analyze/suggest/rules_priv.h"
+#include "analyze/suggest/rules_table.h"
+#include "formats/base/buf.h"
+#include "formats/base/mem.h"
+
+static const double WORTH_PCT = 5;
+
+enum sort { RUNS = 1, WAITS = 2 };
+
+struct python_time {
+    const struct gp_rule_ctx *c;
+    unsigned sorts;     /* enum sort: what functions do that count */
+    uint32_t device;    /* that waits; UINT32_MAX: any */
+    int64_t *by_call;   /* host time before it */
+    int64_t *by_name;   /* of functions, by sid; NULL: not asked for */
+    int64_t sum, count; /* of all */
+};
+
+static gp_sid name_of(const struct gp_rule_ctx *c, uint32_t node)
+{
+    return c->t->events[GP_PYTHON].name[c->v->hs.nodes[node].row];
+}
+
+static bool is_python(const struct gp_rule_ctx *c, uint32_t node)
+{
+    return node != GP_HOST_NONE && c->v->hs.nodes[node].table == GP_PYTHON;
+}
+
+static void add_piece(void *ctx, const struct gp_idle_piece *p)
+{
+    struct python_time *time = ctx;
+    const struct gp_rule_ctx *c = time->c;
+    uint32_t function = p->node;
+    if ((time->device != UINT32_MAX && time->device != p->device) || !is_python(c, p->node)) return;
+    bool waits = p->cause == GP_IDLE_HOST && p->end_ns - p->begin_ns >= GP_RULE_LONG_NS &&
+                 gp_frame_is_state(gp_trace_str(c->t, name_of(c, p->node)));
+    unsigned sort = p->cause == GP_IDLE_PYTHON ? RUNS : waits ? WAITS : 0;
+    if (!(time->sorts & sort)) return;
+    if (waits && is_python(c, c->v->hs.nodes[function].parent)) function = c->v->hs.nodes[function].parent;
+    int64_t ns = gp_rule_time_before_calls(c, p->begin_ns, p->end_ns, time->by_call);
+    if (time->by_name) time->by_name[name_of(c, function)] += ns;
+    time->sum += ns;
+    time->count += ns > 0;
+}
+
+void gp_rule_python_held(const struct gp_rule_ctx *c, int64_t *by_call)
+{
+    struct python_time time = {.c = c, .sorts = RUNS | WAITS, .device = UINT32_MAX, .by_call = by_call};
+    if (c->t->events[GP_SAMPLE].n) gp_idle_walk(c->v, add_piece, &time);
+}
+
+static gp_sid longest(const struct python_time *time, size_t n)
+{
+    gp_sid most = 0;
+    for (gp_sid i = 1; i < n; i++)
+        if (time->by_name[i] > time->by_name[most]) most = i;
+    return most;
+}
+
+static void suggest(struct gp_rule_ctx *c, const struct python_time *time)
+{
+    bool runs = time->sorts & RUNS;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    gp_rule_save_host(c, s, time->by_call);
+    for (size_t i = 0; i < s->low.n; i++)
+        s->low.at[i].ns = c->calls[s->low.at[i].index].before_ns - time->by_call[s->low.at[i].index] / 2;
+    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, time->sum);
+    s->resource_low_ns = s->current_ns / 2;
+    s->description = gp_rule_text(c, "The launching thread %s for %s per step, mainly in %s",
+                                  runs ? "runs Python code" : "sleeps or waits", gp_rule_ns(c, s->current_ns),
+                                  gp_trace_str(c->t, longest(time, c->t->strings.n)));
+    s->action = gp_rule_text(c, "%s",
+                             runs ? "move that Python code out of the steps or beside them: compute it once, "
+                                    "let one call of NumPy or PyTorch do what a loop does, or give it to "
+                                    "another thread or process"
+                                  : "let another thread or process wait there, or wait before the steps");
+    s->formula =
+        gp_rule_text(c, "a replay of the steps without half of that host time, or without all of it");
+    s->assumes = gp_rule_text(c, "the next launches do not need all of its results");
+    s->check = gp_rule_text(c, "record again and run trace-diff: expect less idle_%s",
+                            runs ? "python_overhead" : "host");
+    gp_rule_evidence_count(s, "events", time->count);
+    gp_rule_evidence_ns(s, "host_time", s->current_ns);
+}
+
+static void ask(struct gp_rule_ctx *c, enum sort sort)
+{
+    struct python_time time = {.c = c,
+                               .sorts = sort,
+                               .device = c->device,
+                               .by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *time.by_call),
+                               .by_name = gp_zalloc((c->t->strings.n + 1) * sizeof *time.by_name)};
+    gp_idle_walk(c->v, add_piece, &time);
+    if (gp_pct(time.sum, c->plan_ns) >= WORTH_PCT) suggest(c, &time);
+    free(time.by_call);
+    free(time.by_name);
+}
+
+static void ask_python_overhead(struct gp_rule_ctx *c)
+{
+    if (!c->t->events[GP_SAMPLE].n) return;
+    ask(c, RUNS);
+    ask(c, WAITS);
+}
+
+const struct gp_rule gp_rule_python_overhead = {
+    .name = "python_overhead",
+    .type = GP_SUGGEST_OVERLAP,
+    .summary = "the GPU waits while the launching thread runs Python code, or waits in code called from it",
+    .needs = "samples (gpuprof-collect --sample)",
+    .threshold = "5% of the time, in pieces of 1 ms or more without a call of CUDA",
+    .guard = "loading data, garbage, locks, logging and imports, which have rules of their own",
+    .run = ask_python_overhead,
+    .gaps = true,
+};
