@@ -1041,3 +1041,173 @@ def llama_static(after):
             model.generate(ids, **lengths, **({"cache_implementation": "static"} if after else {}))
 
     return step
+
+
+# ---- added for the fifth set ----
+
+
+@pair("convnext_graph", "cuda_graph", "ConvNeXt inference of one image: a CUDA graph")
+def convnext_graph(after):
+    import torchvision
+
+    step = inferring(torchvision.models.convnext_tiny().to(CUDA).half(), images(1, dtype=torch.float16))
+    return graphed(step) if after else step
+
+
+@pair("mobilenet_adam", "optimizer", "MobileNetV3 training: fused Adam, not a loop over parameters")
+def mobilenet_adam(after):
+    import torchvision
+
+    model = torchvision.models.mobilenet_v3_large().to(CUDA)
+    x, y = images(32), torch.randint(1000, (32,), device=CUDA)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, **({"fused": True} if after else {"foreach": False}))
+    return training(model, lambda: x, lambda out: F.cross_entropy(out, y), optimizer)
+
+
+@pair("mixer_tf32", "tensor_cores", "training of timm's MLP-Mixer: TF32 products")
+def mixer_tf32(after):
+    import timm
+
+    torch.set_float32_matmul_precision("high" if after else "highest")
+    model, x, y = timm.create_model("mixer_s16_224").to(CUDA), images(64), torch.randint(1000, (64,), device=CUDA)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, fused=True)
+    return training(model, lambda: x, lambda out: F.cross_entropy(out, y), optimizer)
+
+
+@pair("siglip_attention", "attention", "training of SigLIP's image encoder: SDPA, not eager attention")
+def siglip_attention(after):
+    from transformers import SiglipVisionConfig, SiglipVisionModel
+
+    config = SiglipVisionConfig(num_hidden_layers=4, image_size=384)
+    config._attn_implementation = "sdpa" if after else "eager"
+    model, x = SiglipVisionModel(config).to(CUDA, torch.bfloat16), images(16, 384, torch.bfloat16)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    return training(lambda v: model(pixel_values=v), lambda: x, lambda out: out.last_hidden_state.float().square().mean(), optimizer)
+
+
+@pair("fcn_pinned", "pageable_copy", "segmentation: pinned images, non_blocking")
+def fcn_pinned(after):
+    import torchvision
+
+    model = torchvision.models.segmentation.fcn_resnet50(weights=None, weights_backbone=None).to(CUDA).half().eval()
+    host = [torch.randn(8, 3, 384, 384) for _ in range(2)]
+    host = [h.pin_memory() for h in host] if after else host
+
+    def step():
+        host.reverse()
+        with torch.no_grad():
+            model(host[0].to(CUDA, non_blocking=after).half())
+
+    return step
+
+
+@pair("t5_finite", "scalar_read", "T5 training: no look at whether the loss is finite in each step")
+def t5_finite(after):
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    model = T5ForConditionalGeneration(T5Config(vocab_size=16384, d_model=512, d_ff=2048, num_layers=4, num_heads=8, decoder_start_token_id=0)).to(CUDA, torch.bfloat16)
+    ids = tokens(16, 256)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+
+    def step():
+        loss = model(input_ids=ids, labels=ids).loss
+        if after or bool(loss.isfinite()):
+            loss.backward()
+            optimizer.step()
+        optimizer.zero_grad()
+
+    return step
+
+
+@pair("wide_last", "layout_churn", "Wide ResNet inference in bf16: channels_last")
+def wide_last(after):
+    import torchvision
+
+    layout = torch.channels_last if after else torch.contiguous_format
+    model = torchvision.models.wide_resnet50_2().to(CUDA, torch.bfloat16).to(memory_format=layout)
+    return inferring(model, images(32, dtype=torch.bfloat16).to(memory_format=layout))
+
+
+@pair("adapters_batched", "batching", "24 low-rank adapters: their products as one batch")
+def adapters_batched(after):
+    x, a = torch.randn(24, 128, 768, device=CUDA, dtype=torch.float16), torch.randn(24, 768, 16, device=CUDA, dtype=torch.float16)
+
+    def step():
+        if after:
+            torch.bmm(x, a)
+        else:
+            for i in range(24):
+                x[i] @ a[i]
+
+    return step
+
+
+@pair("deit_casts", "cast_churn", "timm's DeiT inference: weights in bf16, not autocast")
+def deit_casts(after):
+    import timm
+
+    model, x = timm.create_model("deit_base_patch16_224").to(CUDA).eval(), images(16)
+    model, x = (model.to(torch.bfloat16), x.to(torch.bfloat16)) if after else (model, x)
+
+    def step():
+        with torch.no_grad(), torch.autocast("cuda", torch.bfloat16, enabled=not after):
+            model(x)
+
+    return step
+
+
+@pair("mobilenet_prefetch", "copy_overlap", "MobileNetV3 inference: the next images are copied on a stream of their own")
+def mobilenet_prefetch(after):
+    import torchvision
+
+    return prefetching(torchvision.models.mobilenet_v3_large().to(CUDA).half().eval(), 128, after)
+
+
+@pair("bert_vocabulary", "odd_dimensions", "training of BERT's masked language model in bf16: 30528 words, not 30522")
+def bert_vocabulary(after):
+    from transformers import BertConfig, BertForMaskedLM
+
+    vocab = 30528 if after else 30522
+    config = BertConfig(vocab_size=vocab, hidden_size=768, num_hidden_layers=3, num_attention_heads=12)
+    model, ids = BertForMaskedLM(config).to(CUDA, torch.bfloat16), tokens(32, 256, vocab)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, fused=True)
+    return training(lambda x: model(input_ids=x, labels=x), lambda: ids, lambda out: out.loss, optimizer)
+
+
+@pair("swiglu_compiled", "fusion", "RMSNorm and a gate written out by hand: compiled", limit=90)
+def swiglu_compiled(after):
+    x, w = torch.randn(16384, 2048, device=CUDA, dtype=torch.bfloat16), torch.randn(1024, device=CUDA, dtype=torch.bfloat16)
+
+    def work(x):
+        gate, value = x.chunk(2, -1)
+        gate = gate * torch.rsqrt(gate.float().pow(2).mean(-1, keepdim=True) + 1e-6).to(gate.dtype) * w
+        return gate * torch.sigmoid(gate) * value
+
+    return functools.partial(torch.compile(work) if after else work, x)
+
+
+@pair("jax_recurrent", "compile", "JAX: a recurrent cell over 32 time steps as one compiled function", limit=90)
+def jax_recurrent(after):
+    import jax
+    import jax.numpy as jnp
+
+    keys = jax.random.split(jax.random.PRNGKey(0), 3)
+    w, u = (jax.random.normal(k, (256, 256)) * 0.05 for k in keys[:2])
+    xs = jax.random.normal(keys[2], (32, 64, 256))
+
+    def work(xs):
+        h = jnp.zeros((64, 256))
+        for i in range(32):
+            h = jnp.tanh(jnp.dot(xs[i], w) + jnp.dot(h, u))
+        return h
+
+    call = jax.jit(work) if after else work
+    return lambda: call(xs).block_until_ready()
+
+
+@pair("vit_compiled", "compile", "timm's ViT inference of one image: torch.compile", limit=150)
+def vit_compiled(after):
+    import timm
+
+    model = timm.create_model("vit_small_patch16_224", depth=6).to(CUDA).half().eval()
+    return inferring(torch.compile(model) if after else model, images(1, dtype=torch.float16))
