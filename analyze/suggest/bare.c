@@ -210,6 +210,7 @@ struct gp_bare_saving gp_bare_saved(const struct gp_bare *b, const struct gp_rul
     s.less_ns = x < y ? x : y;
     s.more_ns = x < y ? y : x;
     s.likely_ns = likely(b, x, y);
+    s.slow_ns = y;
     s.hurried_ns = x + likely(b, b->most.step_ns, b->least.step_ns) - b->most.step_ns;
     free(room);
     return s;

@@ -441,12 +441,15 @@ static int64_t expected_of(const struct gp_suggestion *s, int64_t low, int64_t h
     return expected < s->saving_high_ns ? expected : s->saving_high_ns;
 }
 
-/* What a kind of change gained of the high end wherever it was measured, it gains at least, if there is so much to gain. */
-static void raise_low(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t least_ns)
+/* What a kind of change gained of the high end wherever it was measured, it gains at least, if there is so much to gain, and if the high end's edits
+ * save so much with a slow host (SLOW_NS): where the GPU has less to do, the host may be what the step waits for. */
+static void raise_low(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t least_ns, int64_t slow_ns)
 {
     if (s->unsure) return;
     int64_t low = s->saving_high_ns / 100 * s->rule->least_pct - c->noise_ns;
     int64_t most = (c->s->step.unprofiled_low_ns - least_ns) / 100 * (100 - HOST_PCT) - c->noise_ns;
+    if (low > most) low = most;
+    most = gp_part(slow_ns, 100 - MODEL_PCT, 100) - c->noise_ns;
     if (low > most) low = most;
     if (low <= s->saving_low_ns) return;
     s->saving_low_ns = low;
@@ -510,7 +513,7 @@ static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
     int64_t least_ns = gp_bare_least_ns(c, s);
     widen(c, is_of_host(c, s, least_ns) ? HOST_PCT : MODEL_PCT, noise_in(c, s), a, b, least_ns,
           &s->saving_low_ns, &s->saving_high_ns);
-    raise_low(c, s, least_ns);
+    raise_low(c, s, least_ns, high.slow_ns);
     s->saving_ns = expected_of(s, low.likely_ns, high.likely_ns);
     s->ceiling_ns = b;
     if (!same_edits(s->free.at, s->free.n, s->high.at, s->high.n))

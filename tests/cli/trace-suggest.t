@@ -171,6 +171,13 @@ test_expect_success 'what names the cause comes before what hides it and saves u
     done
 '
 
+test_expect_success 'what the GPU does faster is not promised where a slow host would then hold it up' '
+    for f in kineto.trace trace; do
+        trace-suggest -q -f json --rule tensor_cores "$pairs/jury4/clip_tf32.$f.zst" >out &&
+        jq -e ".suggestions[0] | .saving_low_ns < 1500000 and .saving_high_ns > 4000000" out || return 1
+    done
+'
+
 test_expect_success 'no GPU events are an error unless they are allowed' '
     test_expect_code 2 trace-suggest "$samples/broken/no_events.json" >out 2>err && test_must_be_empty out &&
     echo "[]" >empty.json && test_expect_code 2 trace-suggest empty.json 2>err && grep "no GPU events" err &&
