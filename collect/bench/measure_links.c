@@ -1,7 +1,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "collect/bench/measure.h"
 #include "collect/bench/say.h"
 
@@ -68,8 +67,8 @@ static int open_link(struct gp_gpu *g, struct link *l)
         if (!(l->device[i] = gp_gpu_alloc(g, l->n, GP_BITS_INT8)) || GP_GPU(g, cuMemHostAlloc, &p, l->n, 0))
             return -1;
         l->host[i] = p;
-        for (size_t k = 0; k < l->n; k += 4)
-            memcpy(l->host[i] + k, &(uint32_t){(uint32_t)k * 2654435761u}, 4);
+        uint32_t *words = p;
+        for (size_t k = 0; k < l->n / sizeof *words; k++) words[k] = (uint32_t)k * 2654435761u;
     }
     return GP_GPU(g, cuStreamCreate, &l->other, GP_CUDA_NON_BLOCKING) ||
            GP_GPU(g, cuEventCreate, &l->ready, 0) || GP_GPU(g, cuEventCreate, &l->done, 0);
