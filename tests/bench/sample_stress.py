@@ -4,7 +4,7 @@
 Programs whose stacks change as fast as they can are sampled at 1,000 Hz, kind by kind and interpreter by interpreter, until
 SAMPLES samples (default: a million) were read in all. Each program must end with the status that it would have without us, the
 trace must open, and at least 99.9% of all samples must be valid; the others must be counted. It fails if one of these does not
-hold. The column "impossible" is the share of time in stacks that no moment of the program had: of each function it is known who
+hold, or if stacks that stand still are not what their program reports. The column "impossible" is the share of time in stacks that no moment of the program had: of each function it is known who
 calls it; of the kind "parked", whose stacks stand still, the share in stacks that differ from what the program itself reports in
 a function, a file or a line. STRESS_KINDS has the names of the kinds to run, STRESS_SECONDS how long each runs.
 """
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 
 RATE, SECONDS, COPIES, LEAST_VALID_PCT = 1000, float(os.environ.get("STRESS_SECONDS", "5")), 3, 99.9
 
@@ -278,17 +279,27 @@ def parked(end):
 
     def run_one(how):
         at[how] = threading.get_native_id()
-        how(lambda: (ready.wait(), go.wait())[0] * 0)
+        try:
+            how(lambda: (ready.wait(), go.wait())[0] * 0)
+        except Exception:  # the others would wait for this one
+            traceback.print_exc()
+            os._exit(1)
 
-    all_of_them = [threading.Thread(target=run_one, args=(how,)) for how in PARKED]
+    all_of_them = [threading.Thread(target=run_one, args=(how,), daemon=True) for how in PARKED]
     for t in all_of_them:
         t.start()
     ready.wait()
-    time.sleep(0.2)  # each gets from the barrier to the event
+
+    def look():
+        frames = sys._current_frames()
+        return {str(at[how]): frames_of(frames[t.ident]) for how, t in zip(PARKED, all_of_them)}
+
+    before, truth = None, look()
+    while truth != before:  # they get from the barrier to the event
+        time.sleep(0.05)
+        before, truth = truth, look()
     begin = time.monotonic_ns()
-    frames = sys._current_frames()
-    truth = {str(at[how]): frames_of(frames[t.ident]) for how, t in zip(PARKED, all_of_them)}
-    time.sleep(max(end - time.monotonic(), 0.1))
+    time.sleep(max(end - time.monotonic(), 0.3))
     with open(os.environ["STRESS_TRUTH"] + ".%d" % os.getpid(), "w", encoding="utf-8") as f:
         json.dump({"stacks": truth, "qualified": sys.version_info >= (3, 11), "begin": begin, "end": time.monotonic_ns()}, f)
     go.set()
@@ -386,6 +397,7 @@ def main():
     pythons = sys.argv[3:] or [sys.executable]
     kinds = os.environ.get("STRESS_KINDS", " ".join(k.__name__ for k in KINDS)).split()
     every = torn = 0
+    unlike = False
     print("%-32s %-12s %9s %8s %6s %8s %10s %6s" % ("interpreter", "kind", "samples", "partial", "torn", "valid %", "impossible",
                                                     "us"))
     with tempfile.TemporaryDirectory() as folder:
@@ -396,10 +408,13 @@ def main():
                     n, bad = got["samples"], got["samples_torn"]
                     every += n
                     torn += bad
+                    unlike |= kind == "parked" and wrong_pct > 0
                     print("%-32s %-12s %9d %8d %6d %8.3f %9.3f%% %6.1f" % (
                         python[-32:], kind, n, got["samples_partial"], bad, 100 * n / max(n + bad, 1), wrong_pct,
                         got["sampler_cpu_ns"] / 1e3 / max(n, 1)), flush=True)
             print("%d samples, %.4f%% of them valid" % (every + torn, 100 * every / max(every + torn, 1)), flush=True)
+    if unlike:
+        sys.exit("stacks that stand still are not what their program reports")
     if 100 * every < LEAST_VALID_PCT * (every + torn):
         sys.exit("fewer than %.1f%% are valid" % LEAST_VALID_PCT)
 

@@ -1,12 +1,24 @@
 /* fuzz_sample.c -- the memory of a process that holds anything where a Python interpreter should be: every address leads
- * somewhere in it. The first byte says what is looked at: an ELF file, or the threads of version 3.9 to 3.15, with
- * words that look like addresses or as they are. The reader ends, and says of each sample a stack that there is. */
+ * somewhere in it. The first byte says what is looked at: an ELF file, or the threads of version 3.9 to 3.15, with the GIL or
+ * without, with words that look like addresses or as they are, and with a table of where things lie or not. The reader ends, and
+ * says of each sample a stack that there is. */
 #include <stdlib.h>
 #include <string.h>
 #include "collect/sample/python.h"
 #include "tests/fuzz/help/fuzz.h"
+#include "tests/unit/python_table.h"
 
-enum { ELF = 0x80, ADDRESSES = 0x40, ROOM = 1 << 14, TURNS = 3, READS_MOST = 200000 };
+enum {
+    ELF = 0x80,
+    ADDRESSES = 0x40,
+    TABLE = 0x20,
+    WITHOUT_GIL = 0x10,
+    VERSIONS = 7,
+    RUNTIME = 0x100000,
+    ROOM = 1 << 14,
+    TURNS = 3,
+    READS_MOST = 200000
+};
 
 struct memory {
     uint8_t bytes[ROOM + GP_PY_PART_BYTES];
@@ -24,6 +36,11 @@ static size_t read_memory(void *ctx, const struct gp_remote_range *ranges, size_
     return n;
 }
 
+static unsigned minor_of(uint8_t how)
+{
+    return 9 + (how & 15) % VERSIONS;
+}
+
 static void take(void *ctx, const struct gp_py_sample *s)
 {
     const struct gp_stacks *stacks = ctx;
@@ -36,7 +53,7 @@ static void sample(struct memory *m, uint8_t how)
 {
     struct gp_stacks stacks = {0};
     struct gp_py_reader *reader = calloc(1, sizeof *reader);
-    struct gp_py_place place = {.runtime = 0x100000, .minor = 9 + how % 7u};
+    struct gp_py_place place = {.runtime = RUNTIME, .minor = minor_of(how)};
     const char *why;
     struct gp_py *p = gp_py_new(1, (struct gp_remote){read_memory, m}, reader, &stacks);
     if (gp_py_attach(p, &place, &why))
@@ -45,6 +62,17 @@ static void sample(struct memory *m, uint8_t how)
     gp_py_free(p);
     gp_stacks_release(&stacks);
     free(reader);
+}
+
+/* The table of a version that has one, where the interpreter begins; the eight bytes that the input begins with change it. */
+static void put_table(struct memory *m, const uint8_t *data)
+{
+    uint64_t t[GP_PY_TABLE_BYTES / 8];
+    unsigned minor = minor_of(*data);
+    if (minor < 13) return;
+    gp_python_table_make(t, minor, *data & WITHOUT_GIL);
+    for (int i = 2; i < 8; i += 2) t[data[i] % (GP_PY_TABLE_BYTES / 8)] ^= data[i + 1];
+    memcpy(m->bytes + RUNTIME % m->n, t, sizeof t);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -62,6 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         m->bytes[i] &= 0xf8;
         memset(m->bytes + i + 3, 0, 5);
     }
+    if (*data & TABLE) put_table(m, data);
     sample(m, *data);
     free(m);
     return 0;

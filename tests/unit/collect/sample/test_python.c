@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "collect/sample/python.h"
+#include "tests/unit/python_table.h"
 
 enum { RUNTIME = 0x100000, BYTES = 0x8000 };
 
@@ -20,20 +21,12 @@ static size_t read_memory(void *ctx, const struct gp_remote_range *r, size_t n)
     return n;
 }
 
-/* An interpreter of 3.13 with one thread, whose table says whether it has a GIL. */
+/* An interpreter of 3.15 with one thread, whose table says whether it has a GIL. */
 static void make_runtime(uint64_t *m, uint64_t free_threaded)
 {
-    enum { INTERP = RUNTIME + 0x1000, THREAD = RUNTIME + 0x4000 };
-    uint64_t *interp = m + 6, *thread = interp + 13, *frame = thread + 9, *code = frame + 6;
-    memcpy(m, "xdebugpy", 8);
-    m[1] = 0x030d00f0, m[2] = free_threaded, m[5] = 632;
-    interp[2] = 7264, interp[3] = 7344, interp[8] = 16;
-    thread[0] = 304, thread[2] = 8, thread[3] = 16, thread[4] = 72, thread[5] = 152, thread[6] = 160,
-    thread[7] = 232;
-    frame[0] = 88, frame[1] = 8, frame[2] = 0, frame[3] = 56, frame[5] = 70;
-    code[0] = 208, code[1] = 112, code[3] = 128, code[4] = 136, code[5] = 68, code[9] = 200;
-    m[632 / 8 + 16] = 0; /* beyond the table */
-    m[632 / 8] = INTERP;
+    enum { HEAD = 1024, INTERP = RUNTIME + 0x1000, THREAD = RUNTIME + 0x4000 };
+    gp_python_table_make(m, 15, free_threaded);
+    m[HEAD / 8] = INTERP;
     m[(INTERP - RUNTIME + 7344) / 8] = THREAD;
     m[(THREAD - RUNTIME + 16) / 8] = INTERP;
 }

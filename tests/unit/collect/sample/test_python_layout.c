@@ -8,6 +8,7 @@
 
 #include "collect/sample/python_layout.h"
 #include "collect/sample/thread_state.h"
+#include "tests/unit/python_table.h"
 
 static void versions_before_3_13_are_known(void **state)
 {
@@ -25,39 +26,6 @@ static void versions_before_3_13_are_known(void **state)
     assert_false(gp_py_layout(&o, 0x020b0000, NULL, 0));
 }
 
-/* The lengths of the groups in the tables of 3.13, 3.14 and 3.15, in words. */
-static const struct {
-    unsigned interp, thread, frame, code, objects, string, gc;
-} groups[] = {{13, 9, 6, 10, 20, 4, 2}, {16, 9, 8, 11, 24, 4, 2}, {16, 17, 8, 11, 28, 5, 5}};
-
-/* What the table of a build says, found by name in its own. */
-static void make_table(uint64_t t[GP_PY_TABLE_BYTES / 8], unsigned minor, bool free_threaded)
-{
-    unsigned k = minor - 13, main = k > 0;
-    uint64_t *interp = t + 6, *thread = interp + groups[k].interp, *id = thread + (k == 2 ? 8 : 5),
-             *frame = thread + groups[k].thread, *code = frame + groups[k].frame,
-             *object = code + groups[k].code;
-    uint64_t *bytes = object + groups[k].objects, *string = bytes + 3, *gc = string + groups[k].string;
-    uint64_t *generator = gc + groups[k].gc, more = free_threaded ? 16 : 0;
-    memset(t, 0, GP_PY_TABLE_BYTES);
-    memcpy(t, "xdebugpy", 8);
-    t[1] = 0x030000f0 + ((uint64_t)minor << 16), t[2] = free_threaded;
-    t[4] = 608, t[5] = 632;
-    interp[2] = 7264, interp[3] = 7344, interp[4 + main] = 7500, interp[8 + main] = 16;
-    interp[9 + main] = 9000, interp[11 + main] = 9016 + more / 2, interp[12 + main] = 9008 + more / 2;
-    thread[0] = 304, thread[2] = 8, thread[3] = 16, thread[4] = 72;
-    id[0] = 152, id[1] = 160, id[2] = 232, id[3] = 32;
-    frame[0] = 88, frame[1] = 8, frame[2] = 0, frame[3] = 56, frame[5] = 70;
-    code[0] = 240, code[1] = 112 + more, code[3] = 128 + more, code[4] = 136 + more, code[5] = 68 + more;
-    code[9] = 200 + more;
-    if (main) code[10] = free_threaded ? 208 : UINT64_MAX;
-    object[0] = 16 + more, object[1] = 8 + more;
-    bytes[1] = 16 + more, bytes[2] = 32 + more;
-    string[1] = 32 + more, string[2] = 16 + more, string[3] = 40 + more;
-    gc[1] = 100;
-    if (main) generator[2] = 72, generator[3] = 66;
-}
-
 static void later_versions_say_it_themselves(void **state)
 {
     (void)state;
@@ -65,11 +33,11 @@ static void later_versions_say_it_themselves(void **state)
         unsigned minor = 13 + i / 2, more = i % 2 ? 16 : 0;
         uint64_t t[GP_PY_TABLE_BYTES / 8];
         struct gp_py_layout o;
-        make_table(t, minor, i % 2);
+        gp_python_table_make(t, minor, i % 2);
         uint32_t version = (uint32_t)t[1];
         assert_true(gp_py_layout(&o, version, t, sizeof t));
         assert_int_equal(o.minor, minor);
-        assert_int_equal(o.runtime_head, 632);
+        assert_int_equal(o.runtime_head, 1024);
         assert_int_equal(o.interp_threads, 7344);
         assert_int_equal(o.interp_collecting, 7600);
         assert_int_equal(o.gil_pointer, 16);
@@ -93,7 +61,7 @@ static void later_versions_say_it_themselves(void **state)
         assert_int_equal(o.generator_runs, minor > 14 ? 4 : 0);
         assert_false(gp_py_layout(&o, version, t, sizeof t - 1));
         t[1] = 0;
-        t[6 + groups[minor - 13].interp] = 1 << 19; /* a thread of half a megabyte */
+        t[gp_python_table_thread(minor)] = 1 << 19; /* a thread of half a megabyte */
         assert_false(gp_py_layout(&o, version, t, sizeof t));
         memcpy(t, "xdebugpx", 8);
         assert_false(gp_py_layout(&o, version, t, sizeof t));
