@@ -97,14 +97,19 @@ def predict(tool, path, rule):
 class Score:
     def __init__(self):
         self.rules = {}
-        self.false_alarms = self.beyond = 0
+        self.false_alarms = self.beyond = self.medians = 0
 
     def add(self, rule, priority, low, high, saved, step, left, spread=None):
         """A measured saving of a step, and from where to where it was measured; LEFT: what there is to gain, the step less the GPU's work."""
         margin = step // 100 if high == 0 else 0  # no suggestion predicts a saving below what is worth reporting
         least, most = spread or (saved, saved)
-        # Where nothing is suggested, a change that makes the step longer does not count as a miss.
-        good = (high == 0 or low - margin <= max(saved, most)) and min(saved, least) <= high + margin
+
+        def inside(from_ns, to_ns):
+            # Where nothing is suggested, a change that makes the step longer does not count as a miss.
+            return (high == 0 or low - margin <= to_ns) and from_ns <= high + margin
+
+        good = inside(min(saved, least), max(saved, most))
+        self.medians += inside(saved, saved)
         self.rules.setdefault(rule, []).append((good, 100 * (high - low) / step))
         self.false_alarms += priority == "critical" and saved < step // 100
         self.beyond += priority in ("critical", "high") and low > max(saved, left)
@@ -154,8 +159,8 @@ def jury(tool, folder):
             agreed += first[0] == first[1]
     score.print_rules()
     inside, scored, width = score.total()
-    print(f"\n{inside} of {scored} inside, median width {width:.0f}% of the step; low ends of critical or high ones beyond what there was to gain: {score.beyond}; "
-          f"both recordings agree on the first advice in {agreed} of {both}")
+    print(f"\n{inside} of {scored} inside ({score.medians} the median itself), median width {width:.0f}% of the step; "
+          f"low ends of critical or high ones beyond what there was to gain: {score.beyond}; both recordings agree on the first advice in {agreed} of {both}")
 
 
 def main():

@@ -117,13 +117,13 @@ static bool differs_unprofiled(const struct gp_suggest_step *s)
     return s->step_ns - s->unprofiled_low_ns > little || s->unprofiled_high_ns - s->step_ns > little;
 }
 
-/* ", 25 to 31 ms without torch.profiler,", where that makes a difference. */
+/* ", 25 to 31 ms in runs without torch.profiler,", where that makes a difference. */
 static void put_unprofiled(struct gp_buf *b, const struct gp_suggest_step *s)
 {
     if (!differs_unprofiled(s)) return;
     gp_buf_puts(b, ", ");
     put_interval(b, s->unprofiled_low_ns, s->unprofiled_high_ns);
-    gp_buf_printf(b, " without %s,", s->recorder ? s->recorder : "the recorder");
+    gp_buf_printf(b, " in runs without %s,", s->recorder ? s->recorder : "the recorder");
 }
 
 static void tell_step(struct gp_report *r, const struct gp_suggest *s, bool three_regimes)
