@@ -15,11 +15,13 @@ python3 -c 'import sys; sys.exit(not (3, 9) <= sys.version_info[:2] <= (3, 15))'
 cat >planted.py <<\EOF
 import ctypes, gc, sys, threading, time
 class Event(ctypes.Structure):
-    _fields_ = [("op", ctypes.c_int), ("stream", ctypes.c_uint32), ("kernel", ctypes.c_char_p),
+    _fields_ = [("op", ctypes.c_int), ("stream", ctypes.c_uint32), ("kernel", ctypes.c_void_p),
                 ("grid", ctypes.c_uint32), ("count", ctypes.c_uint32), ("bytes", ctypes.c_uint64)]
 cuda = ctypes.CDLL(sys.argv[1])
 cuda.cuInit(0)
-event = Event(0, 7, b"step_kernel", 1, 0, 0)
+libc = ctypes.CDLL(None)
+libc.strdup.restype = ctypes.c_void_p
+event = Event(0, 7, libc.strdup(b"step_kernel"), 1, 0, 0)
 def launch():
     for i in range(5):
         cuda.mock_do(ctypes.byref(event))

@@ -15,7 +15,7 @@ STEPS, PAUSE_S = 25, 0.016
 
 
 class Event(ctypes.Structure):
-    _fields_ = [("op", ctypes.c_int), ("stream", ctypes.c_uint32), ("kernel", ctypes.c_char_p),
+    _fields_ = [("op", ctypes.c_int), ("stream", ctypes.c_uint32), ("kernel", ctypes.c_void_p),
                 ("grid", ctypes.c_uint32), ("count", ctypes.c_uint32), ("bytes", ctypes.c_uint64)]
 
 
@@ -25,7 +25,9 @@ class Mock:
     def __init__(self, library):
         self.cuda = ctypes.CDLL(library)
         self.cuda.cuInit(0)
-        self.kernel = Event(0, 7, b"step_kernel", 1, 0, 0)
+        libc = ctypes.CDLL(None)
+        libc.strdup.restype = ctypes.c_void_p
+        self.kernel = Event(0, 7, libc.strdup(b"step_kernel"), 1, 0, 0)  # its name must outlive this interpreter
         self.wait = Event(9, 7, None, 0, 0, int(PAUSE_S * 1e9))
 
     def launch(self):
