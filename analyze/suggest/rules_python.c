@@ -74,10 +74,10 @@ static void suggest(struct gp_rule_ctx *c, const struct python_time *time)
                                   runs ? "runs Python code" : "sleeps or waits", gp_rule_ns(c, s->current_ns),
                                   gp_trace_str(c->t, longest(time, c->t->strings.n)));
     s->action = gp_rule_text(c, "%s",
-                             runs ? "move that Python code out of the steps or beside them: compute it once, "
-                                    "let one call of NumPy or PyTorch do what a loop does, or give it to "
-                                    "another thread or process"
-                                  : "let another thread or process wait there, or wait before the steps");
+                             runs ? "move this Python code out of the steps: compute its results once, let "
+                                    "one call of NumPy or PyTorch "
+                                    "do what a loop does, or run it in another thread or process"
+                                  : "move this wait out of the steps, or to another thread or process");
     s->formula =
         gp_rule_text(c, "a replay of the steps without half of that host time, or without all of it");
     s->assumes = gp_rule_text(c, "the next launches do not need all of its results");

@@ -71,7 +71,7 @@ static void long_python_code_is_named(void **state)
     end(&p);
     run(&p, waiting_step);
     says(&p, "sleeps or waits for 4.50 ms per step, mainly in train.py(20): fetch_rates",
-         "let another thread");
+         "to another thread");
     end(&p);
 }
 
