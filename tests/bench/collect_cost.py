@@ -7,7 +7,8 @@ bare      as it is                                                     with itse
 run       under gpuprof-collect                                        with bare
 whole     the same, but recording begins right after cuInit()          recorded and not, in one process
 window    under gpuprof-collect --start profiler                       in the window and outside, in one process
-sample    under gpuprof-collect --sample, nothing recorded             with the sampler running and stopped, in one process
+sample    under gpuprof-collect --sample, nothing recorded             with the launcher, which samples, running and stopped
+control   the same without --sample                                    likewise
 torch     as it is                                                     under torch.profiler (CUDA only) and without, in one process
 floorN,N  with bare_cupti.c, which only counts what CUPTI records      recording the parts N and nothing, in one process
 budgetP   under gpuprof-collect --budget P                             with bare, in long turns
@@ -47,8 +48,8 @@ SECONDS, TURN_MS, LONG_TURNS = (int(os.environ.get(k, d)) for k, d in (("COST_SE
 STRETCH_NS = 10_000_000  # at least: the longer, the more the machine itself changes between two
 BUDGET_SECONDS, BUDGET_FIRST = 8, 3  # a budget weighs whole seconds of work: of its turns, and until it has done so
 WINDOWS = ["--start", "profiler"]
-OPTIONS = {"run": [], "whole": WINDOWS, "window": WINDOWS, "sample": ["--sample", *WINDOWS]}
-SWITCHES = {"whole": ["window"], "window": ["window"], "sample": ["launcher"], "torch": ["profile"]}
+OPTIONS = {"run": [], "whole": WINDOWS, "window": WINDOWS, "sample": ["--sample", *WINDOWS], "control": WINDOWS}
+SWITCHES = {"whole": ["window"], "window": ["window"], "sample": ["launcher"], "control": ["launcher"], "torch": ["profile"]}
 
 
 class Pairs:
@@ -215,7 +216,8 @@ def measure(program, configs, out):
             for side in alone if i % 2 == 0 else reversed(alone):
                 side.short_turn(guess)
         for side in sides if turn % 2 == 0 else reversed(sides):
-            side.turn(guess)
+            if turn % 3 == 0 or side.kind != "torch":  # what it adds is large
+                side.turn(guess)
         turn += 1
     for turn in range(LONG_TURNS if len(budgets) > 1 else 0):
         for side in budgets if turn % 2 == 0 else reversed(budgets):
