@@ -157,10 +157,12 @@ def profile():
     running = []
 
     def switch(on):
+        if on == bool(running):
+            return
         if on:
             running.append(torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]))
             running[0].start()
-        elif running:
+        else:
             running.pop().stop()
 
     return switch
