@@ -25,6 +25,16 @@ static bool look_at_part(struct gp_py_reader *r, uint64_t at, uint64_t *previous
     return true;
 }
 
+/* Is the part at AT, which has none before it, the oldest one of a stack whose newest is CHUNK? From 3.14 on a part that was given back
+ * and is kept for later has none before it either, but then another one is the newest. */
+static bool is_root(struct gp_py_reader *r, const struct gp_py_thread *t, uint64_t chunk, uint64_t at)
+{
+    uint64_t newest = 0;
+    return at == t->base ||
+           (gp_remote_get(r->remote, t->at + r->layout->thread_chunk, &newest, sizeof newest) &&
+            newest == chunk);
+}
+
 /* The older parts of the stack, which change rarely: mostly the newest one is gone, or another one follows it. */
 static void find_parts(struct gp_py_reader *r, struct gp_py_thread *t, uint64_t chunk)
 {
@@ -48,7 +58,7 @@ static void find_parts(struct gp_py_reader *r, struct gp_py_thread *t, uint64_t 
         t->part[t->parts] = at;
         t->part_n[t->parts] = used;
         if (!previous) {
-            t->root = at;
+            t->root = is_root(r, t, chunk, at) ? at : 0;
             t->parts++;
             return;
         }
@@ -182,7 +192,7 @@ static bool walk(struct gp_py_reader *r, const struct gp_py_thread *t, struct wa
         at = previous;
     }
     if (!w->n) return true; /* from 3.15 on every thread has a frame that stands for C at its base */
-    return !t->root || w->to[w->n - 1].at == t->root + FIRST_FRAME;
+    return !t->base || w->to[w->n - 1].at == t->base + FIRST_FRAME;
 }
 
 /* The innermost frame in that copy; 0: there is none. */

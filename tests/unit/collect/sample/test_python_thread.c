@@ -303,6 +303,33 @@ static void the_oldest_part_stands_when_the_newest_is_gone(void **state)
     end(f);
 }
 
+enum { KEPT = BASE + 0x7000 };
+
+/* Each time that the state of the thread is read, it gives back its newest part right after. */
+static size_t read_before_it_is_given_back(void *ctx, const struct gp_remote_range *r, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        put(ctx, THREAD + 232, r[i].n > 8 && r[i].at == THREAD ? KEPT : CHUNK); /* 3.12 on */
+        if (!read_memory(ctx, r + i, 1)) return i;
+    }
+    return n;
+}
+
+/* From 3.14 on, a part that was given back is kept, and has none before it, as the oldest one has. */
+static void a_part_that_was_given_back_is_not_the_oldest(void **state)
+{
+    (void)state;
+    struct fixture *f = begin(14, 5);
+    assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_WHOLE);
+    gp_py_thread_keep(&f->reader, &f->thread);
+    f->remote.read = read_before_it_is_given_back;
+    assert_int_equal(gp_py_thread_read(&f->reader, &f->thread), GP_PY_PARTIAL);
+    assert_int_equal(f->thread.base, CHUNK);
+    assert_true(f->reader.n >= 1);
+    assert_int_equal(f->reader.stack[f->reader.n - 1].code, 0x1000);
+    end(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +342,7 @@ int main(void)
         cmocka_unit_test(a_generator_that_has_ended_is_in_no_stack),
         cmocka_unit_test(deep_stacks_that_grow_and_shrink_are_read_in_few_calls),
         cmocka_unit_test(the_oldest_part_stands_when_the_newest_is_gone),
+        cmocka_unit_test(a_part_that_was_given_back_is_not_the_oldest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
