@@ -454,7 +454,9 @@ static void raise_low(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t le
     if (low <= s->saving_low_ns) return;
     s->saving_low_ns = low;
     s->formula =
-        gp_rule_text(c, "%s; at least %d%% of the most, which every measured change of this kind gained",
+        gp_rule_text(c,
+                     "%s; at least %d%% of the most, which every measured change of this kind gained "
+                     "where the host kept up",
                      gp_suggest_str(c->s, s->formula), s->rule->least_pct);
 }
 

@@ -96,9 +96,9 @@ struct gp_rule {
     bool gaps;           /* it looks for what holds the host in long gaps, which other rules leave alone */
     const char *to_know; /* what to record to know its saving better; NULL: nothing would tell */
     bool measured;       /* samples/score.py holds its predictions against measurements */
-    int least_pct;       /* of the high end: every change that was measured gained more; 0: none is known */
-    bool sizes;          /* to_know asks for sizes: nothing to record where they are known */
-    bool general;        /* it makes all of the host's work cheaper, whatever it is */
+    int least_pct; /* of the high end: every change that was measured gained more, where the host kept up; 0: none is known */
+    bool sizes;   /* to_know asks for sizes: nothing to record where they are known */
+    bool general; /* it makes all of the host's work cheaper, whatever it is */
 };
 extern const struct gp_rule *const gp_rules[]; /* ends with NULL */
 /* NULL if there is none. */
