@@ -498,12 +498,15 @@ test_expect_success PYTHON 'a Python program' '
     cat >train.py <<-\EOF &&
 	import ctypes, os, sys
 	class Event(ctypes.Structure):
-	    _fields_ = [("op", ctypes.c_int), ("stream", ctypes.c_uint32), ("kernel", ctypes.c_char_p),
+	    _fields_ = [("op", ctypes.c_int), ("stream", ctypes.c_uint32), ("kernel", ctypes.c_void_p),
 	                ("grid", ctypes.c_uint32), ("count", ctypes.c_uint32), ("bytes", ctypes.c_uint64)]
 	cuda = ctypes.CDLL(sys.argv[1])
 	cuda.cuInit(0)
+	libc = ctypes.CDLL(None)
+	libc.strdup.restype = ctypes.c_void_p
+	name = libc.strdup(b"python_kernel") # outlives the interpreter
 	for i in range(25):
-	    cuda.mock_do(ctypes.byref(Event(0, 7, b"python_kernel", 1, 0, 0)))
+	    cuda.mock_do(ctypes.byref(Event(0, 7, name, 1, 0, 0)))
 	print("trained")
 	EOF
     $collect -o t env ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=exitcode=0 LD_PRELOAD="$preload" python3 train.py $mock/libcuda.so.1 >out 2>err &&
@@ -521,14 +524,17 @@ test_expect_success PYTHON 'a process that loads the library after cuInit(): cal
     cat >late.py <<-\EOF &&
 	import ctypes, os, sys
 	class Event(ctypes.Structure):
-	    _fields_ = [("op", ctypes.c_int), ("stream", ctypes.c_uint32), ("kernel", ctypes.c_char_p),
+	    _fields_ = [("op", ctypes.c_int), ("stream", ctypes.c_uint32), ("kernel", ctypes.c_void_p),
 	                ("grid", ctypes.c_uint32), ("count", ctypes.c_uint32), ("bytes", ctypes.c_uint64)]
 	library = os.environ.pop("CUDA_INJECTION64_PATH")
 	cuda = ctypes.CDLL(sys.argv[1])
 	cuda.cuInit(0)
+	libc = ctypes.CDLL(None)
+	libc.strdup.restype = ctypes.c_void_p
+	name = libc.strdup(b"python_kernel") # outlives the interpreter
 	def launch(n):
 	    for i in range(n):
-	        cuda.mock_do(ctypes.byref(Event(0, 7, b"python_kernel", 1, 0, 0)))
+	        cuda.mock_do(ctypes.byref(Event(0, 7, name, 1, 0, 0)))
 	launch(5)
 	assert ctypes.CDLL(library).InitializeInjection() == 1
 	launch(20)

@@ -8,7 +8,7 @@ _LAUNCH, _COPY, _GRAPH, _MALLOC = 0, 2, 5, 18
 
 
 class _Event(ctypes.Structure):
-    _fields_ = [("op", ctypes.c_int), ("stream", ctypes.c_uint32), ("kernel", ctypes.c_char_p), ("grid", ctypes.c_uint32),
+    _fields_ = [("op", ctypes.c_int), ("stream", ctypes.c_uint32), ("kernel", ctypes.c_void_p), ("grid", ctypes.c_uint32),
                 ("count", ctypes.c_uint32), ("bytes", ctypes.c_uint64)]
 
 
@@ -19,7 +19,15 @@ def start():
     assert cuda.cuInit(0) == 0
 
 
-_names = {}  # CUPTI points at names, which stay where they are
+_names = {}  # CUPTI points at names, which stay where they are, also after this interpreter
+_libc = ctypes.CDLL(None)
+_libc.strdup.restype = ctypes.c_void_p
+
+
+def _name(text):
+    if text not in _names:
+        _names[text] = _libc.strdup(text.encode())
+    return _names[text]
 
 
 def _do(op, **fields):
@@ -28,11 +36,11 @@ def _do(op, **fields):
 
 def launch(n=1, kernel="_Z4gemmPf"):
     for _ in range(n):
-        _do(_LAUNCH, kernel=_names.setdefault(kernel, kernel.encode()))
+        _do(_LAUNCH, kernel=_name(kernel))
 
 
 def graph(nodes):
-    _do(_GRAPH, kernel=b"_Z4nodePf", count=nodes)
+    _do(_GRAPH, kernel=_name("_Z4nodePf"), count=nodes)
 
 
 def allocate(size):
