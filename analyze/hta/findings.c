@@ -293,7 +293,7 @@ static void find_short_kernels(struct whole *w)
     put_time(&text, limit_ns);
     gp_buf_puts(&text, " each add up to ");
     put_part(&text, w, waiting_ns);
-    gp_buf_putc(&text, '.');
+    gp_buf_puts(&text, ", which the findings about idle time include.");
     add(w, "short_kernels", waiting_ns, 0, &text);
 }
 

@@ -150,7 +150,7 @@ static void short_kernels_matter_only_where_the_gpu_waits(void **state)
     assert_string_equal(
         gp_hta_str(&h, find(&h, "short_kernels")->text),
         "900 of 1,000 launched GPU events took less time than their launch call; idle gaps of up "
-        "to 140 ns each add up to 112 µs (11.2%).");
+        "to 140 ns each add up to 112 µs (11.2%), which the findings about idle time include.");
     gp_dist_release(&d->gaps);
     gp_hta_release(&h);
 }
