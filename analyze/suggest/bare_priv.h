@@ -33,10 +33,12 @@ struct gp_bare {
     bool measured;    /* by the user's step time */
 };
 
-/* What N edits save per step: in the model where that is less, where it is more, and what is likely; where the host is slowest; and if the host, after the
- * edits, works as fast as it can, having worked as fast as is likely. */
+/* What edits save per step. */
 struct gp_bare_saving {
-    int64_t less_ns, more_ns, likely_ns, slow_ns, hurried_ns;
+    int64_t less_ns, more_ns; /* in the model where that is less, and where it is more */
+    int64_t likely_ns;        /* between the two */
+    int64_t slow_ns;          /* with the slowest host */
+    int64_t hurried_ns;       /* if the host is as fast as is likely before the edits, and as fast as it can be after them */
 };
 
 /* UNPROFILED_NS: how long a step takes without a recorder, 0: unknown. Then both models are the one that takes so long, or as

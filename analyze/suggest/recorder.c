@@ -18,8 +18,8 @@
  *             155 us of a step unrecorded, and for 367 us when gpuprof-collect recorded it (a GCN that reads its loss).
  * range       75 to 88 ns for an NVTX range; a range of torch.profiler is an operator.
  * frame       with_stack makes the steps of a training twice as long, by 0.5 to 1.5 us per frame.
- * of a gap    of the time that the GPU was idle in a recording of torch.profiler, 0.24 to 0.84 were left when nothing recorded the
- *             program, in nine of ten programs; of gpuprof-collect, which adds less than two runs of one program differ by, 0.44 to 1.38.
+ * of a gap    without a recorder, nine of ten programs kept 0.24 to 0.84 of the idle time of the GPU in a recording of
+ *             torch.profiler, and 0.44 to 1.38 of that in one of gpuprof-collect, which adds less than two runs differ by.
  * slower      two processes of one program differ by 13 to 45 % of the host's time; torch.profiler's least cost has that in it.
  */
 static const struct gp_recorder recorders[] = {

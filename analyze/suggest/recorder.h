@@ -23,8 +23,9 @@ struct gp_recorder {
     int64_t graph_kernel_ns; /* added to each kernel of a CUDA graph */
     /* Of the host's time between two launches, so many percent may be the recorder's. */
     int low_pct, high_pct, stack_pct; /* the last one where Python frames are recorded */
-    int likely_pct; /* unrecorded steps were so far on the way from the most that it may cost to the least, in half of the programs */
-    int slower_pct; /* by which the host may be slower in a run that is not recorded, for no reason that a trace has */
+    /* Where unrecorded steps lay, in the median of the programs: 0 if the recorder cost the most it may, 100 if the least. */
+    int likely_pct;
+    int slower_pct; /* how much slower the host may be in an unrecorded run, for reasons that no trace shows */
     const char *source;
 };
 
@@ -36,8 +37,8 @@ struct gp_recorder_events {
 /* By the metadata and the tables of T; NULL: none that is known. */
 const struct gp_recorder *gp_recorder_of(const struct gp_trace *t);
 
-/* The least and the most of NS, a stretch of host time with events N, that an unrecorded run would not take. The least is negative where such a run
- * may take longer. */
+/* Of NS, a stretch of host time with events N: the least and the most that an unrecorded run would save. The least is negative
+ * where such a run may take longer. */
 int64_t gp_recorder_least_ns(const struct gp_recorder *r, const struct gp_recorder_events *n, int64_t ns);
 int64_t gp_recorder_most_ns(const struct gp_recorder *r, const struct gp_recorder_events *n, int64_t ns);
 

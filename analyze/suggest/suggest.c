@@ -386,7 +386,7 @@ static double speedup(int64_t step_ns, int64_t saving_ns)
     return saving_ns > 0 && saving_ns < step_ns ? (double)step_ns / (double)(step_ns - saving_ns) : 1;
 }
 
-/* By what is expected. Critical is what is worth doing even at the low end; what may save a percent (MOST_NS, without the addition for noise)
+/* By the expected saving. Critical is worth doing even at the low end. What may save a percent (MOST_NS, before noise is added)
  * is worth a look in any case. */
 static enum gp_priority priority_of(const struct gp_suggest_step *step, const struct gp_suggestion *s,
                                     int64_t most_ns)
@@ -410,8 +410,8 @@ static int64_t noise_of(const struct gp_rule_ctx *c)
     return waits_ns > 0 ? noise_ns + waits_ns / 100 * HOST_NOISE_PCT : noise_ns;
 }
 
-/* The interval of the replays, plus the error of the model itself, PCT at the low end; at most what is left above LEAST_NS, where the recorder cost
- * most at the low end, and where it cost least at the high end. */
+/* The interval of the replays, A to B, plus the error of the model: PCT at the low end, MODEL_PCT at the high end. No end passes
+ * what is left above LEAST_NS: the low end if the recorder cost most, the high end if it cost least. */
 static void widen(const struct gp_rule_ctx *c, int pct, int64_t noise_ns, int64_t a, int64_t b,
                   int64_t least_ns, int64_t *low, int64_t *high)
 {
@@ -430,8 +430,8 @@ static void widen(const struct gp_rule_ctx *c, int pct, int64_t noise_ns, int64_
     if (*low > *high) *low = *high;
 }
 
-/* What is expected between LOW and HIGH, what is likely of the edits of both ends: the middle; of a rule that was never held against a measurement,
- * a quarter of the way. */
+/* The expected saving: in the middle of LOW and HIGH, the likely savings of the low and the high edits. A rule that was never
+ * compared with a measurement gets a quarter of the way. */
 static int64_t expected_of(const struct gp_suggestion *s, int64_t low, int64_t high)
 {
     int64_t least = s->unsure ? 0 : gp_part(high, s->rule->least_pct, 100);
@@ -441,8 +441,9 @@ static int64_t expected_of(const struct gp_suggestion *s, int64_t low, int64_t h
     return expected < s->saving_high_ns ? expected : s->saving_high_ns;
 }
 
-/* What a kind of change gained of the high end wherever it was measured, it gains at least, if there is so much to gain, and if the high end's edits
- * save so much with a slow host (SLOW_NS): where the GPU has less to do, the host may be what the step waits for. */
+/* Wherever this kind of change was measured, it gained a certain part of the high end: the low end is at least that. Two limits
+ * hold: what there is to gain, and what the high edits save with a slow host (SLOW_NS), since a step whose GPU has less to do may
+ * wait for the host instead. */
 static void raise_low(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t least_ns, int64_t slow_ns)
 {
     if (s->unsure) return;
@@ -533,8 +534,8 @@ static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
                     ((struct gp_prediction){"step", 0, -s->saving_high_ns, -s->saving_low_ns}));
 }
 
-/* A change that makes all of the host's work cheaper comes after one that removes its cause, and what was never measured after what was, if that saves
- * half as much. */
+/* Changes that make all of the host's work cheaper, and rules that were never measured, count half: a change that removes the
+ * cause comes before them if it saves at least half as much. */
 static int64_t weight_of(const struct gp_suggestion *s)
 {
     return s->rule->general || !s->rule->measured ? s->saving_ns / 2 : s->saving_ns;
