@@ -38,7 +38,7 @@ struct gp_bare_saving {
     int64_t less_ns, more_ns; /* in the model where that is less, and where it is more */
     int64_t likely_ns;        /* between the two */
     int64_t slow_ns;          /* with the slowest host */
-    int64_t hurried_ns;       /* if the host is as fast as is likely before the edits, and as fast as it can be after them */
+    int64_t hurried_ns;       /* with a likely host before the edits, and the fastest after them */
 };
 
 /* UNPROFILED_NS: how long a step takes without a recorder, 0: unknown. Then both models are the one that takes so long, or as
