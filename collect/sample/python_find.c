@@ -95,8 +95,8 @@ static int open_mapped(pid_t pid, const char *path)
 {
     char full[PATH_MAX + 32];
     snprintf(full, sizeof full, "/proc/%ld/root%s", (long)pid, path);
-    int fd = open(full, O_RDONLY | O_CLOEXEC);
-    return fd < 0 ? open(path, O_RDONLY | O_CLOEXEC) : fd;
+    int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe of that name must not stop us */
+    return fd < 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : fd;
 }
 
 static bool find_in_file(pid_t pid, const char *path, uint64_t base, struct gp_py_place *p)
