@@ -88,9 +88,8 @@ test_expect_success 'garbage collection is named' 'on_some_try garbage'
 locked() { sampled lock && first "take_lock"; }
 test_expect_success 'a lock that another thread holds' 'on_some_try locked'
 
-test_expect_success 'stacks that stand still are what the program itself reports: functions, files and lines' '
-    STRESS_KINDS=parked STRESS_SECONDS=0.5 python3 "$GP_SOURCE/tests/bench/sample_stress.py" "${GP_BIN%/bin}" 1 python3
-'
+standing() { STRESS_KINDS=parked STRESS_SECONDS=0.5 python3 "$GP_SOURCE/tests/bench/sample_stress.py" "${GP_BIN%/bin}" 1 python3; }
+test_expect_success 'stacks that stand still are what the program itself reports: functions, files and lines' 'on_some_try standing'
 
 test_expect_success 'hashes instead of names with --redact' '
     gpuprof-collect --redact --sample -o secret.trace python3 planted.py "$mock/libcuda.so.1" loader 2>err &&
