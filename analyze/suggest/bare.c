@@ -218,6 +218,19 @@ struct gp_bare_saving gp_bare_saved(const struct gp_bare *b, const struct gp_rul
 
 /* ---- what no edit can pass ---- */
 
+int64_t gp_bare_ideal_ns(const struct gp_bare *b, const struct gp_rule_ctx *c)
+{
+    GP_VEC(struct gp_edit) edits = {0};
+    for (uint32_t k = 0; k < c->p->calls.n; k++) {
+        GP_VEC_PUSH(&edits, ((struct gp_edit){GP_EDIT_BEFORE, k, 0}));
+        GP_VEC_PUSH(&edits, ((struct gp_edit){GP_EDIT_OWN, k, 0}));
+        GP_VEC_PUSH(&edits, ((struct gp_edit){GP_EDIT_NO_WAIT, k, 0}));
+    }
+    int64_t ns = gp_bare_saved(b, c, edits.at, edits.n, false).more_ns;
+    GP_VEC_FREE(&edits);
+    return ns;
+}
+
 /* What becomes of an item. */
 enum { CHANGED = 1, ASIDE = 2 };
 

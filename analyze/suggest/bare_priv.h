@@ -54,5 +54,8 @@ struct gp_bare_saving gp_bare_saved(const struct gp_bare *b, const struct gp_rul
  * no kernel, otherwise the longest stream's, without the kernels that change and with what goes aside as a stream of its own.
  * ns per step. */
 int64_t gp_bare_least_ns(const struct gp_rule_ctx *c, const struct gp_suggestion *s);
+/* What would be saved per step if the host took no time but what is held, and waited for nothing: in the model where that is
+ * more. */
+int64_t gp_bare_ideal_ns(const struct gp_bare *b, const struct gp_rule_ctx *c);
 
 #endif

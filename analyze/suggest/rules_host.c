@@ -315,7 +315,9 @@ void gp_rule_find_held(struct gp_rule_ctx *c)
         call->held_ns = input[k] < call->before_ns ? input[k] : call->before_ns;
         if (call->before_ns >= least && call->held_ns < call->before_ns - usual)
             call->held_ns = call->before_ns - usual;
+        c->held_ns = gp_add_saturated(c->held_ns, call->held_ns);
     }
+    c->held_ns = gp_rule_per_step(c, c->held_ns);
     free(input);
 }
 

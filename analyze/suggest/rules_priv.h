@@ -67,6 +67,7 @@ struct gp_rule_ctx {
     double waits_pct; /* of the time, for another rank that comes later: set by the rule straggler */
     const struct gp_bare *bare; /* the steps without the recorder */
     int64_t noise_ns;           /* of a step, between two runs of the program */
+    int64_t held_ns;            /* of all calls, per step */
     bool single_ops;            /* of JAX run one by one, each compiled by itself */
     bool same_steps;            /* every step runs the same kernels with the same grids in the same order */
 };
@@ -159,7 +160,7 @@ void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, con
 /* How much longer than the median host time before a launch a gap is that is not spent on launching, and the least. */
 enum { GP_RULE_LONG_TIMES = 20, GP_RULE_LONG_NS = 1000000 };
 /* Is the host time before CALL such a gap, and 5% of a step? Sets held_ns of all calls: the time before them in which data is
- * loaded, or the whole of such a gap but for a usual one. Needs c->calls. O(events). */
+ * loaded, or the whole of such a gap but for a usual one; and their sum in C. Needs c->calls. O(events). */
 void gp_rule_find_held(struct gp_rule_ctx *c);
 /* Add to BY_CALL the host time in Python functions that samples show, in pieces of 1 ms or more that a device waits for. Those of
  * several devices may overlap. O(n log n) for n events. */

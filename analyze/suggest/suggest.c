@@ -403,9 +403,7 @@ static enum gp_priority priority_of(const struct gp_suggest_step *step, const st
 static int64_t noise_of(const struct gp_rule_ctx *c)
 {
     const struct gp_suggest_step *step = &c->s->step;
-    int64_t held_ns = 0;
-    for (uint32_t k = 0; k < c->p->calls.n; k++) held_ns = gp_add_saturated(held_ns, c->calls[k].held_ns);
-    int64_t waits_ns = step->unprofiled_high_ns - step->busy_ns - gp_rule_per_step(c, held_ns);
+    int64_t waits_ns = step->unprofiled_high_ns - step->busy_ns - c->held_ns;
     int64_t noise_ns = step->unprofiled_high_ns / 100 * NOISE_PCT;
     return waits_ns > 0 ? noise_ns + waits_ns / 100 * HOST_NOISE_PCT : noise_ns;
 }
@@ -501,6 +499,18 @@ static int64_t unwaited(int64_t b, int64_t hurried_ns)
     return hurried_ns < gp_mul_saturated(b, 2) ? hurried_ns : gp_mul_saturated(b, 2);
 }
 
+/* A change of the host's work cannot take what loading data or one long gap holds, whatever the model does not know. B and
+ * LEAST_NS as in widen(). */
+static void leave_held(const struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t b, int64_t least_ns)
+{
+    if (!c->held_ns || s->rule->gaps || least_ns != gp_rule_per_step(c, c->busy_ns)) return;
+    int64_t most = gp_bare_ideal_ns(c->bare, c);
+    if (b > most) b = most;
+    most = b + (most - b) / 2; /* nothing takes no time */
+    if (s->saving_high_ns > most) s->saving_high_ns = most;
+    if (s->saving_low_ns > most) s->saving_low_ns = most;
+}
+
 static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
     const struct gp_suggest_step *step = &c->s->step;
@@ -516,6 +526,7 @@ static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
     int64_t least_ns = gp_bare_least_ns(c, s);
     widen(c, is_of_host(c, s, least_ns) ? HOST_PCT : MODEL_PCT, noise_in(c, s), a, b, least_ns,
           &s->saving_low_ns, &s->saving_high_ns);
+    leave_held(c, s, b, least_ns);
     raise_low(c, s, least_ns, high.slow_ns);
     s->saving_ns = expected_of(s, low.likely_ns, high.likely_ns);
     s->ceiling_ns = b;
