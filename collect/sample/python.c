@@ -89,7 +89,7 @@ bool gp_py_attach(struct gp_py *p, const struct gp_py_place *place, const char *
     if (!version) return false;
     if (!gp_py_layout(&p->layout, version, table, GP_PY_TABLE_BYTES)) {
         bool begun = version >> 16 < (3u << 8 | 13) || gp_starts((const char *)table, "xdebugpy");
-        if (told && begun) *why = "this version of Python is not known, only " GP_PY_VERSIONS;
+        if (told && begun) *why = "this version of Python is not supported, only " GP_PY_VERSIONS;
         return false;
     }
     p->runtime = place->runtime;
