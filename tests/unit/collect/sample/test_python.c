@@ -45,7 +45,8 @@ static void interpreters_are_attached_to(void **state)
         if (how == 2) m[1] = 0x036300f0;
         struct gp_py *p = gp_py_new(1, (struct gp_remote){read_memory, m}, reader, &stacks);
         assert_int_equal(gp_py_attach(p, &place, &why), how != 2);
-        if (how == 2) assert_string_equal(why, "this version of Python is not supported, only " GP_PY_VERSIONS);
+        if (how == 2)
+            assert_string_equal(why, "this version of Python is not supported, only " GP_PY_VERSIONS);
         else assert_null(why);
         gp_py_free(p);
         gp_stacks_release(&stacks);
