@@ -10,10 +10,11 @@ const link = fs.readFileSync(path.join(where, "link"), "utf8").trim(), origin = 
 const tile = (name) => `[...document.querySelectorAll('.tile')].find((t) => t.firstChild.textContent === '${name}')?.lastChild.textContent`;
 
 async function watches(page) {
-  await page.until("location.hash === '' && document.readyState === 'complete'");
+  // The link asks to be let in, and then loads its page anew: another page has to wait for that.
+  ok(await page.until("document.querySelector('a[href=\"/live\"]')"), "the link lets in, and the running program is offered");
   await page.go(origin + "/live");
-  ok(await page.until("/^1 device, the last seconds/.test(document.querySelector('[role=status]')?.textContent)"), "work is seen as it comes",
-    await page.eval("document.querySelector('[role=status]')?.textContent"));
+  ok(await page.until("/^1 device, the last seconds/.test(document.querySelector('p[role=status]')?.textContent)"), "work is seen as it comes",
+    await page.eval("location.pathname + ' ' + document.querySelector('p[role=status]')?.textContent"));
   ok(await page.until("document.querySelectorAll('tbody tr').length > 0"), "kernels have rows");
   ok(await page.until(`/%$/.test(${tile("idle")})`), "the idle share is shown", await page.eval(tile("idle")));
   is(await page.eval(tile("quality issues")), "0", "no event is lost or repaired");
