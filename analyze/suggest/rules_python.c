@@ -9,15 +9,20 @@
 
 static const double WORTH_PCT = 5;
 
-enum sort { RUNS = 1, WAITS = 2 };
+/* What functions do meanwhile. */
+enum sort { RUNS, WAITS, SORTS };
 
+/* Of one sort, or of several. */
 struct python_time {
-    const struct gp_rule_ctx *c;
-    unsigned sorts;     /* enum sort: what functions do that count */
-    uint32_t device;    /* that waits; UINT32_MAX: any */
     int64_t *by_call;   /* host time before it */
     int64_t *by_name;   /* of functions, by sid; NULL: not asked for */
     int64_t sum, count; /* of all */
+};
+
+struct python_walk {
+    const struct gp_rule_ctx *c;
+    uint32_t device; /* that waits; UINT32_MAX: any */
+    struct python_time *to[SORTS];
 };
 
 static gp_sid name_of(const struct gp_rule_ctx *c, uint32_t node)
@@ -32,14 +37,14 @@ static bool is_python(const struct gp_rule_ctx *c, uint32_t node)
 
 static void add_piece(void *ctx, const struct gp_idle_piece *p)
 {
-    struct python_time *time = ctx;
-    const struct gp_rule_ctx *c = time->c;
+    const struct python_walk *walk = ctx;
+    const struct gp_rule_ctx *c = walk->c;
     uint32_t function = p->node;
-    if ((time->device != UINT32_MAX && time->device != p->device) || !is_python(c, p->node)) return;
+    if ((walk->device != UINT32_MAX && walk->device != p->device) || !is_python(c, p->node)) return;
     bool waits = p->cause == GP_IDLE_HOST && p->end_ns - p->begin_ns >= GP_RULE_LONG_NS &&
                  gp_frame_is_state(gp_trace_str(c->t, name_of(c, p->node)));
-    unsigned sort = p->cause == GP_IDLE_PYTHON ? RUNS : waits ? WAITS : 0;
-    if (!(time->sorts & sort)) return;
+    if (!waits && p->cause != GP_IDLE_PYTHON) return;
+    struct python_time *time = walk->to[waits ? WAITS : RUNS];
     if (waits && is_python(c, c->v->hs.nodes[function].parent)) function = c->v->hs.nodes[function].parent;
     int64_t ns = gp_rule_time_before_calls(c, p->begin_ns, p->end_ns, time->by_call);
     if (time->by_name) time->by_name[name_of(c, function)] += ns;
@@ -49,8 +54,9 @@ static void add_piece(void *ctx, const struct gp_idle_piece *p)
 
 void gp_rule_python_held(const struct gp_rule_ctx *c, int64_t *by_call)
 {
-    struct python_time time = {.c = c, .sorts = RUNS | WAITS, .device = UINT32_MAX, .by_call = by_call};
-    if (c->t->events[GP_SAMPLE].n) gp_idle_walk(c->v, add_piece, &time);
+    struct python_time time = {.by_call = by_call};
+    struct python_walk walk = {c, UINT32_MAX, {&time, &time}};
+    if (c->t->events[GP_SAMPLE].n) gp_idle_walk(c->v, add_piece, &walk);
 }
 
 static gp_sid longest(const struct python_time *time, size_t n)
@@ -61,9 +67,9 @@ static gp_sid longest(const struct python_time *time, size_t n)
     return most;
 }
 
-static void suggest(struct gp_rule_ctx *c, const struct python_time *time)
+static void suggest(struct gp_rule_ctx *c, const struct python_time *time, enum sort sort)
 {
-    bool runs = time->sorts & RUNS;
+    bool runs = sort == RUNS;
     struct gp_suggestion *s = gp_rule_suggest(c);
     gp_rule_save_host(c, s, time->by_call);
     for (size_t i = 0; i < s->low.n; i++)
@@ -87,24 +93,21 @@ static void suggest(struct gp_rule_ctx *c, const struct python_time *time)
     gp_rule_evidence_ns(s, "host_time", s->current_ns);
 }
 
-static void ask(struct gp_rule_ctx *c, enum sort sort)
-{
-    struct python_time time = {.c = c,
-                               .sorts = sort,
-                               .device = c->device,
-                               .by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *time.by_call),
-                               .by_name = gp_zalloc((c->t->strings.n + 1) * sizeof *time.by_name)};
-    gp_idle_walk(c->v, add_piece, &time);
-    if (gp_pct(time.sum, c->plan_ns) >= WORTH_PCT) suggest(c, &time);
-    free(time.by_call);
-    free(time.by_name);
-}
-
 static void ask_python_overhead(struct gp_rule_ctx *c)
 {
+    struct python_time time[SORTS] = {{0}};
+    struct python_walk walk = {c, c->device, {&time[RUNS], &time[WAITS]}};
     if (!c->t->events[GP_SAMPLE].n) return;
-    ask(c, RUNS);
-    ask(c, WAITS);
+    for (int sort = 0; sort < SORTS; sort++) {
+        time[sort].by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *time[sort].by_call);
+        time[sort].by_name = gp_zalloc((c->t->strings.n + 1) * sizeof *time[sort].by_name);
+    }
+    gp_idle_walk(c->v, add_piece, &walk);
+    for (int sort = 0; sort < SORTS; sort++) {
+        if (gp_pct(time[sort].sum, c->plan_ns) >= WORTH_PCT) suggest(c, &time[sort], (enum sort)sort);
+        free(time[sort].by_call);
+        free(time[sort].by_name);
+    }
 }
 
 const struct gp_rule gp_rule_python_overhead = {
