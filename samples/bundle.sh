@@ -18,12 +18,12 @@ for file in "$bin"/*; do
     if [ -f "$file" ] && [ -x "$file" ]; then cp "$file" "$1/bin/"; fi
 done
 if [ -x "$bin/../tests/bench/nvtx_cost" ]; then cp "$bin/../tests/bench/nvtx_cost" "$1/bin/"; fi
-for file in "$bin"/../lib/*.so; do
+for file in "$bin"/../lib/*.so "$bin/../lib/gpuprof-bench"; do
     if [ -f "$file" ]; then cp "$file" "$1/lib/"; fi
 done
 # What every distribution has is left to the other machine: its programs are run with our lib folder in their path.
-for file in "$1"/bin/* "$1"/lib/*.so; do
-    ldd "$file" 2>/dev/null
+for file in "$1"/bin/* "$1"/lib/*.so "$1/lib/gpuprof-bench"; do
+    ldd "$file" 2>/dev/null || :
 done | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
     grep -Ev '/(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|libz|libzstd)\.so' |
     while read -r library; do cp -L "$library" "$1/lib/"; done

@@ -45,6 +45,23 @@ bad_frames() {
     done
 }
 
+# mdoc takes a word that is a macro's name for the macro, also in a heading ("No steps" loses its "No"), and a quote that
+# is opened by a macro within another one swallows the rest of the line. What is wrong with PAGEs as they are printed.
+swallowed() {
+    for page; do
+        grep -nE '^\.S[hs] (.* )?(Ac|Ad|An|Ao|Ap|Aq|Ar|At|Bo|Bq|Bx|Cm|Do|Dq|Em|Er|Ev|Fa|Fl|Fn|Fx|Ic|In|Li|Lk|Ms|Mt|Nm|No|Ns|Nx|Oc|Oo|Op|Ox|Pa|Po|Pq|Ql|Qo|Qq|Sm|So|Sq|St|Sx|Sy|Tn|Ux|Va|Vt|Xr)( |$)' "$page" |
+            sed "s|^|$page:|; s|\$|: write \\\\\&Word|"
+        # shellcheck disable=SC1112 # these are the quotes that are looked for
+        mandoc -Tutf8 -Owidth=1000 "$page" | sed 's/.\x08//g' | grep -nE '’’|‘[^’]*‘' | sed "s|^|$page, as printed: |"
+    done
+}
+
+plant_swallowed() {
+    printf '.Dd June 2, 2025\n.Dt T 7\n.Os gpuprof\n.Sh NAME\n.Nm t\n.Nd t\n.Ss No steps were found\n.Ss \\&No harm\n%s\n' \
+        '.Pq Ql @500 , Ql @20kHz ; No at most' >"$scratch/s.7"
+    swallowed "$scratch/s.7"
+}
+
 plant_frames() {
     mkdir -p "$scratch/tree/formats" "$scratch/tree/analyze"
     cd "$scratch/tree" || exit 1
@@ -85,6 +102,10 @@ for tool in $(tools); do
     else clean "$tool is built" eval "echo $GP_BIN/$tool is missing"; fi
 done
 clean "man pages have one frame and lead to each other" bad_frames
+clean "what a man page prints has all its words, and quotes that end" eval 'swallowed $(our_files | grep -E "\.[1-8]$")'
+finds "planted: a heading that loses its first word" "s.7:7:.Ss No steps" plant_swallowed
+finds "planted: a quote that swallows the rest" "s.7, as printed: .*at most" plant_swallowed
+clean "an escaped word is left alone" eval 'plant_swallowed | grep "No harm"; :'
 for fault in "formats/trace-x.1:1: .*not the date" "formats/trace-x.1:1: .*with a date" "formats/trace-x.1:3: " "trace-x.1: SEE ALSO lacks gpuprof 7" \
     "no such page: trace-gone" "gpuprof.7: lacks .It Xr trace-x 1"; do
     finds "planted: $fault" "$fault" eval '(plant_frames)'

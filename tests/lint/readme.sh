@@ -68,6 +68,23 @@ bad_rooms() {
     done
 }
 
+# Rows of a table that have another number of cells than its head: two rows that ran into each other, or one that was cut.
+bad_tables() {
+    for page; do
+        awk -v page="$page" '/^```/ { code = !code } code { next }
+            /^\|/ { line = $0; gsub(/`[^`]*`/, "", line); gsub(/\\\|/, "", line); cells = gsub(/\|/, "", line)
+                if (!table) { table = 1; want = cells } else if (cells != want)
+                    print page ":" FNR ": " cells - 1 " cells in a table of " want - 1
+                next }
+            { table = 0 }' "$page"
+    done
+}
+
+plant_tables() {
+    printf '| a | b |\n|---|---|\n| `x|y` | 2 |\n| 1 | 2 | 3 |\n' >"$scratch/t.md"
+    bad_tables "$scratch/t.md"
+}
+
 plant_rooms() {
     mkdir -p "$scratch/rooms/formats/x" "$scratch/rooms/analyze/y" "$scratch/rooms/render" "$scratch/rooms/collect"
     cd "$scratch/rooms" || exit 1
@@ -106,6 +123,9 @@ finds "planted: a README of 171 lines" "long.md: 171 lines" eval \
     'yes line | head -n 171 >"$scratch/long.md"; too_long "$scratch/long.md"'
 finds "planted: a link to nothing" "p.md:1: no such file: nowhere.md" plant
 clean "links to elsewhere are left alone" eval 'plant | grep https; :'
+clean "rows of a table have as many cells as its head" eval 'bad_tables $(pages)'
+finds "planted: a row with a cell too many" "t.md:4: 3 cells in a table of 2" plant_tables
+clean "a bar within code is left alone" eval 'plant_tables | grep ":3:"; :'
 clean "every folder has a page, and the modules on it exist" bad_rooms
 finds "planted: a folder without a page" "analyze/y: no README.md" eval '(plant_rooms)'
 finds "planted: a map without a wing" "formats/README.md: its map lacks x" eval '(plant_rooms)'

@@ -54,6 +54,12 @@ test_expect_success '-o has the document, standard output the table' '
     gpuprof-collect -q --calibrate=quick -o own.json >table && jq -e .memory_bytes_per_s own.json && grep "^Ceilings" table
 '
 
+test_expect_success 'a bundle for another machine measures there, too' '
+    GPUPROF_BIN=$GP_BIN "$GP_SOURCE/samples/bundle.sh" bundle >listed && grep gpuprof-bench listed &&
+    (unset GPUPROF_BENCH && LD_LIBRARY_PATH=$PWD/bundle/lib bundle/bin/gpuprof-collect -q --calibrate -o bundled.json >table) &&
+    is bundled.json memory_bytes_per_s 4e12
+'
+
 test_expect_success 'in full: sustained load, and the state of the device under it' '
     gpuprof-collect -q --calibrate=full -o full.json >table && is full.json sustained.bf16_flops_per_s 8e14 &&
     jq -e ".sustained | .sm_mhz == 1980 and .power_w == 120.5 and .temperature_c == 35" full.json &&
