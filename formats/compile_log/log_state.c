@@ -96,12 +96,13 @@ static void check_digest(struct gp_clog_reader *rd)
 
 struct gp_span_text gp_clog_payload(struct gp_clog_reader *rd)
 {
-    static const char zeros[GP_JSON_PAD];
+    static const char zeros[GP_JSON_PAD], of_nothing[] = "d41d8cd98f00b204e9800998ecf8427e";
+    const struct gp_span_text digest = rd->context.digest;
     rd->payload.n = 0;
     if (rd->line->payload) gp_log_payload(rd->line, &rd->payload);
-    else if (rd->context.has_payload && rd->line->complete && rd->context.digest.n &&
-             memcmp(rd->context.digest.p, "d41d8cd98f00b204e9800998ecf8427e", rd->context.digest.n) != 0)
-        gp_clog_issue(rd, GP_CLOG_PAYLOAD, rd->line->offset); /* that is the digest of nothing */
+    else if (rd->context.has_payload && rd->line->complete && digest.n &&
+             !gp_is(digest.p, digest.n, of_nothing))
+        gp_clog_issue(rd, GP_CLOG_PAYLOAD, rd->line->offset);
     rd->payload_n = rd->payload.n;
     gp_buf_put(&rd->payload, zeros, sizeof zeros);
     if (rd->line->payload) check_digest(rd);

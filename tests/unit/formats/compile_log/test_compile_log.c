@@ -359,6 +359,26 @@ static void damage_is_counted_where_it_is(void **state)
     gp_compile_log_release(&log);
 }
 
+/* A record names a payload that is not there, unless the digest is that of nothing. */
+static void only_the_whole_digest_of_nothing_needs_no_payload(void **state)
+{
+    (void)state;
+#define NOTHING "d41d8cd98f00b204e9800998ecf8427e"
+#define BREAK(digest)                                                                                        \
+    P "{\"artifact\": {\"name\": \"dynamo_graph_break_reason\"}, " ID ", \"has_payload\": \"" digest "\"}\n"
+    static const struct {
+        const char *text;
+        uint64_t missing;
+    } cases[] = {{BREAK(NOTHING), 0}, {BREAK("d41d8cd9"), 1}, {BREAK(NOTHING NOTHING), 1}};
+#undef BREAK
+#undef NOTHING
+    for (size_t i = 0; i < GP_COUNT(cases); i++) {
+        struct gp_compile_log log = read_text(cases[i].text);
+        assert_int_equal(issues(&log, GP_CLOG_PAYLOAD), cases[i].missing);
+        gp_compile_log_release(&log);
+    }
+}
+
 static void odd_values_are_survived(void **state)
 {
     (void)state;
@@ -421,6 +441,7 @@ int main(void)
         cmocka_unit_test(a_text_log_belongs_to_its_process),
         cmocka_unit_test(processes_in_one_file_are_told_apart),
         cmocka_unit_test(damage_is_counted_where_it_is),
+        cmocka_unit_test(only_the_whole_digest_of_nothing_needs_no_payload),
         cmocka_unit_test(odd_values_are_survived),
         cmocka_unit_test(a_cut_at_every_byte_is_survived),
     };
