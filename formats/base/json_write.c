@@ -174,14 +174,30 @@ static bool take(struct scan *s, char c)
     return true;
 }
 
+/* The four digits of a "\u". */
+static bool take_u16(struct scan *s, unsigned *code)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    *code = 0;
+    for (int i = 0; i < 4; i++, s->p++) {
+        const char *digit = s->p < s->end && *s->p ? strchr(digits, *s->p) : NULL;
+        if (!digit) return false;
+        *code = *code << 4 | (unsigned)((digit - digits) % 16);
+    }
+    return true;
+}
+
 static bool take_escape(struct scan *s)
 {
+    unsigned code, low;
     if (s->p == s->end) return false;
     char c = *s->p++;
     if (c != 'u') return c && strchr("\"\\/bfnrt", c);
-    for (int i = 0; i < 4; i++, s->p++)
-        if (s->p == s->end || !*s->p || !strchr("0123456789abcdefABCDEF", *s->p)) return false;
-    return true;
+    if (!take_u16(s, &code)) return false;
+    if (code < 0xd800 || code > 0xdfff) return true;
+    /* one half of a character, which needs the other: no text in UTF-8 has it, and strict readers refuse the file */
+    return code < 0xdc00 && take(s, '\\') && take(s, 'u') && take_u16(s, &low) && low >= 0xdc00 &&
+           low <= 0xdfff;
 }
 
 static bool take_string(struct scan *s)

@@ -29,8 +29,8 @@ void gp_json_put_us(struct gp_buf *b, int64_t ns);
 /* The shortest decimal that reads back as V; whole numbers without a point. `null` for NaN and infinities. */
 void gp_json_put_double(struct gp_buf *b, double v);
 
-/* Is the text one JSON value (with white space around it), in UTF-8, nested at most 64 deep? O(n), no memory.
- */
+/* Is the text one JSON value (with white space around it), nested at most 64 deep, all of it UTF-8, also what is escaped (no
+ * single surrogates)? O(n), no memory. */
 bool gp_json_is_valid(const char *s, size_t n);
 /* The members of the JSON object at S without its braces: "a": 1, "b": 2. *LEN is 0 if there are none. NULL
  * if S is not one valid object. The result points into S. */

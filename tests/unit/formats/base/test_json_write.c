@@ -123,6 +123,17 @@ static void valid_json_is_told_from_the_rest(void **state)
     for (size_t i = 0; i < GP_COUNT(bad); i++) assert_false(gp_json_is_valid(bad[i], strlen(bad[i])));
 }
 
+static void half_a_character_is_no_valid_json(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"\"\\ud83d\\ude00\"", "\"\\uDBFF\\uDFFF\"", "\"\\ud7ff\\ue000\""};
+    static const char *const bad[] = {"\"\\ud800\"",       "\"\\udc00\"",        "\"\\ud83dx\"",
+                                      "\"\\ud83d\\n\"",    "\"\\ud83d\\ud83d\"", "\"\\ud83d\\u0041\"",
+                                      "\"\\ud83d\\ude0\"", "{\"\\ud800\":1}"};
+    for (size_t i = 0; i < GP_COUNT(good); i++) assert_true(gp_json_is_valid(good[i], strlen(good[i])));
+    for (size_t i = 0; i < GP_COUNT(bad); i++) assert_false(gp_json_is_valid(bad[i], strlen(bad[i])));
+}
+
 static void nesting_without_end_is_no_valid_json(void **state)
 {
     (void)state;
@@ -169,6 +180,7 @@ int main(void)
         cmocka_unit_test(times_are_exact_decimals),
         cmocka_unit_test(doubles_read_back_as_they_were),
         cmocka_unit_test(valid_json_is_told_from_the_rest),
+        cmocka_unit_test(half_a_character_is_no_valid_json),
         cmocka_unit_test(nesting_without_end_is_no_valid_json),
         cmocka_unit_test(the_members_of_an_object_are_found),
     };
