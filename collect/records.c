@@ -434,7 +434,9 @@ static void add_device(struct gp_records *r, const void *rec)
     d.cc_minor = (int32_t)AT(u32, rec, DEVICE_computeCapabilityMinor);
     d.sms = (int32_t)AT(u32, rec, DEVICE_numMultiprocessors);
     d.warp_size = (int32_t)AT(u32, rec, DEVICE_numThreadsPerWarp);
-    d.max_threads_per_sm = (int32_t)AT(u32, rec, DEVICE_maxWarpsPerMultiprocessor) * d.warp_size;
+    if (__builtin_mul_overflow(AT(u32, rec, DEVICE_maxWarpsPerMultiprocessor), d.warp_size,
+                               &d.max_threads_per_sm))
+        d.max_threads_per_sm = 0; /* the record is the program's: what cannot be is unknown */
     d.max_threads_per_block = (int32_t)AT(u32, rec, DEVICE_maxThreadsPerBlock);
     d.regs_per_sm = AT(u32, rec, DEVICE_maxRegistersPerMultiprocessor);
     d.regs_per_block = AT(u32, rec, DEVICE_maxRegistersPerBlock);
@@ -443,7 +445,8 @@ static void add_device(struct gp_records *r, const void *rec)
     d.memory_bytes = (int64_t)AT(u64, rec, DEVICE_globalMemorySize);
     d.l2_bytes = AT(u32, rec, DEVICE_l2CacheSize);
     d.core_clock_khz = AT(u32, rec, DEVICE_coreClockRate);
-    d.memory_bandwidth_bps = (int64_t)AT(u64, rec, DEVICE_globalMemoryBandwidth) * 1000; /* given in kB/s */
+    if (__builtin_mul_overflow(AT(u64, rec, DEVICE_globalMemoryBandwidth), 1000, &d.memory_bandwidth_bps))
+        d.memory_bandwidth_bps = 0; /* given in kB/s */
     gp_records_add_device(r, &d);
 }
 

@@ -254,7 +254,8 @@ static void salvage(struct gp_session *s, bool all, int64_t now_ns)
     /* in a time namespace its clock differs from ours, but runs at the same rate */
     if (earliest_ns > SLACK_NS) {
         from.earliest_ns = earliest_ns - SLACK_NS;
-        from.latest_ns = earliest_ns + (now_ns - s->opts.now_ns) + SLACK_NS;
+        if (__builtin_add_overflow(earliest_ns, now_ns - s->opts.now_ns + SLACK_NS, &from.latest_ns))
+            from.latest_ns = INT64_MAX; /* it is what the traced program wrote */
     }
     struct left *left = gp_alloc(s->shape.slots * sizeof *left);
     size_t n = find_left(s, left);

@@ -382,6 +382,28 @@ static void copies_are_named_by_direction_and_memory(void **state)
     gp_records_release(&r);
 }
 
+static void a_device_beyond_belief_has_unknown_figures(void **state)
+{
+    (void)state;
+    struct gp_records r = records(GP_API_LEVEL_NONE);
+    uint8_t rec[152] = {0};
+    PUT(rec, 0, uint32_t, GP_ACTIVITY_DEVICE);
+    PUT(rec, GP_AT_DEVICE_globalMemoryBandwidth, uint64_t, 3352320000); /* kB/s */
+    PUT(rec, GP_AT_DEVICE_numThreadsPerWarp, uint32_t, 32);
+    PUT(rec, GP_AT_DEVICE_maxWarpsPerMultiprocessor, uint32_t, 64);
+    gp_records_add(&r, rec);
+    PUT(rec, GP_AT_DEVICE_id, uint32_t, 1);
+    PUT(rec, GP_AT_DEVICE_globalMemoryBandwidth, uint64_t, UINT64_MAX / 1000);
+    PUT(rec, GP_AT_DEVICE_maxWarpsPerMultiprocessor, uint32_t, 1u << 26);
+    gp_records_add(&r, rec);
+    assert_int_equal(r.trace.devices.n, 2);
+    assert_true(r.trace.devices.at[0].memory_bandwidth_bps == 3352320000000);
+    assert_int_equal(r.trace.devices.at[0].max_threads_per_sm, 2048);
+    assert_int_equal(r.trace.devices.at[1].memory_bandwidth_bps, 0);
+    assert_int_equal(r.trace.devices.at[1].max_threads_per_sm, 0);
+    gp_records_release(&r);
+}
+
 static void unknown_records_are_counted(void **state)
 {
     (void)state;
@@ -411,6 +433,7 @@ int main(void)
         cmocka_unit_test(copies_are_named_by_direction_and_memory),
         cmocka_unit_test(an_allocation_is_on_the_thread_of_its_call),
         cmocka_unit_test(a_free_has_the_size_of_what_was_there),
+        cmocka_unit_test(a_device_beyond_belief_has_unknown_figures),
         cmocka_unit_test(unknown_records_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -284,6 +284,23 @@ static void a_device_is_stored_once_as_the_driver_describes_it(void **state)
     gp_trace_release(&t);
 }
 
+/* The time it began at is what it wrote there. */
+static void a_process_that_began_at_the_end_of_time_is_salvaged(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    gp_shared_log(&f.shared, GP_NAME_TEXT, NAME, "gemm");
+    gp_shared_set_earliest(&f.shared, INT64_MAX);
+    uint8_t *p = take_slot(&f, 0);
+    p = make_kernel(p, NAME, 1, INT64_MAX - 20, INT64_MAX - 10); /* as late as it says that it lives */
+    make_kernel(p, NAME, 2, NOW + 200, NOW + 300);               /* before that */
+    gp_session_end(f.session, GP_END_CUT, NOW + 9000);
+    assert_int_equal(gp_session_stats(f.session)->salvaged, 1);
+    struct gp_trace t = end(&f);
+    gp_trace_release(&t);
+}
+
 /* Frames of all types and lengths full of all kinds of bytes, over memory that is full of them, too. */
 static void nothing_that_a_process_does_harms_us(void **state)
 {
@@ -384,6 +401,7 @@ int main(void)
         cmocka_unit_test(windows_cut_ranges_and_are_marked),
         cmocka_unit_test(a_process_that_never_got_far_leaves_nothing),
         cmocka_unit_test(a_device_is_stored_once_as_the_driver_describes_it),
+        cmocka_unit_test(a_process_that_began_at_the_end_of_time_is_salvaged),
         cmocka_unit_test(nothing_that_a_process_does_harms_us),
         cmocka_unit_test(notes_arrive_as_they_were),
     };
