@@ -165,10 +165,11 @@ static void send_frame(struct client *c, struct fuzz_take *in)
                                    sizeof(struct gp_wire_graphs),
                                    [GP_WIRE_DEVICE] = sizeof(struct gp_wire_device),
                                    [GP_WIRE_BUDGET] = sizeof(struct gp_wire_budget)};
-    uint8_t payload[512] = {0};
+    uint8_t payload[2048] = {0};
     uint32_t type = (uint32_t)fuzz_take_number(in, 1);
     size_t n = type < sizeof sizes / sizeof *sizes && sizes[type] ? sizes[type] : fuzz_take_number(in, 1),
            given = n;
+    FUZZ_CHECK(n <= sizeof payload);
     const uint8_t *p = fuzz_take_bytes(in, &given);
     memcpy(payload, p, given);
     push_frame(c, type, payload, n);
