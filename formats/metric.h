@@ -29,7 +29,7 @@ void gp_metric_put(struct gp_trace *t, size_t row, uint32_t set, const double *v
 /* The values of ROW, in the order of its set. */
 static inline const double *gp_metric_values(const struct gp_trace *t, size_t row)
 {
-    return t->metric_values.at + gp_get_values(&t->events[GP_METRIC], row);
+    return GP_VEC_FROM(&t->metric_values, gp_get_values(&t->events[GP_METRIC], row));
 }
 
 /* How values of several launches are made into one: the sum for what a counter counts, over all units or per unit

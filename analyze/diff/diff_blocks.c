@@ -199,7 +199,8 @@ static void average(struct side *s)
     for (size_t i = 0; i < s->g->samples.n; i++) {
         const struct gp_diff_sample *other = &s->g->samples.at[i];
         if (other->s->sequence != s->sample->s->sequence || other->s->n != s->n) continue;
-        const struct gp_profile_event *e = s->g->profiles[other->profile]->events.at + other->s->first;
+        const struct gp_profile_event *e =
+            GP_VEC_FROM(&s->g->profiles[other->profile]->events, other->s->first);
         for (uint32_t k = 0; k < s->n; k++) sum[k] = gp_add_saturated(sum[k], e[k].dur_ns);
         steps++;
     }
@@ -217,7 +218,7 @@ static void choose_side(struct blocks *b, int side)
     s->g = &b->w->side[side];
     s->sample = middle_sample(s->g);
     s->p = s->g->profiles[s->sample->profile];
-    s->event = s->p->events.at + s->sample->s->first;
+    s->event = GP_VEC_FROM(&s->p->events, s->sample->s->first);
     s->n = s->sample->s->n;
     make_items(b, s);
     average(s);

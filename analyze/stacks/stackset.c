@@ -34,7 +34,7 @@ static void expand_all(const struct gp_stackset *set, struct gp_calltree *ct)
     GP_VEC(uint32_t) path = {0}; /* nodes of the stack before */
     const gp_sid *before = NULL;
     for (uint32_t i = 0; i < set->lines.n; i++) {
-        const gp_sid *f = set->frames.at + set->lines.at[i].first;
+        const gp_sid *f = GP_VEC_FROM(&set->frames, set->lines.at[i].first);
         size_t n = length(set, i), k = 0;
         while (k < n && k < path.n && f[k] == before[k]) k++;
         uint32_t node = k ? path.at[k - 1] : GP_CALLTREE_ROOT;

@@ -59,7 +59,7 @@ static const struct gp_captured_path *path_of(struct gp_captured *c, gp_sid capt
 size_t gp_captured_names(struct gp_captured *c, gp_sid captured, const struct gp_captured_name **names)
 {
     const struct gp_captured_path *path = path_of(c, captured);
-    *names = c->names.at + path->first;
+    *names = GP_VEC_FROM(&c->names, path->first);
     return path->n;
 }
 

@@ -85,6 +85,7 @@ static void put_text(struct gp_buf *b, const char *s, size_t n, bool content)
 {
     const unsigned char *p = (const unsigned char *)s;
     size_t done = 0, i = 0;
+    if (!n) return; /* S may be NULL */
     while (i < n) {
         int class = byte_class(p[i]), len = 1;
         uint32_t cp = 0;

@@ -68,8 +68,9 @@ static struct gp_clog_kernel *find_kernel(struct gp_compile_log *log, struct gp_
 /* The elements of "a, b, c]...". */
 static uint32_t each_name(struct gp_clog_reader *rd, struct gp_span_text t, bool keep)
 {
-    const char *end = memchr(t.p, ']', t.n);
     uint32_t n = 0;
+    if (!t.n) return 0;
+    const char *end = memchr(t.p, ']', t.n);
     if (end) t.n = (size_t)(end - t.p);
     while (t.n) {
         const char *comma = memchr(t.p, ',', t.n);

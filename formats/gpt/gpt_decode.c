@@ -588,7 +588,7 @@ static int get_values(struct gp_block_decoder *d, struct side *s)
     if (!gp_block_metric_set(d->job, d->trace, &set)) return -1;
     split_values(d->job, columns);
     uint32_t n = d->trace->metric_sets.at[set].n;
-    double *to = d->trace->metric_values.at + d->job->value;
+    double *to = GP_VEC_FROM(&d->trace->metric_values, d->job->value);
     for (uint32_t m = 0; m < n; m++) {
         struct gp_pred_rows r = {.dflt = 0};
         if (columns[m].p && get_column(d, s, &columns[m], &r, d->values)) return -1;

@@ -223,8 +223,8 @@ static void put_metric_sets(struct gp_gpt_writer *w, const struct gp_trace *t)
 {
     for (; w->metric_sets < t->metric_sets.n; w->metric_sets++) {
         const struct gp_metric_set *s = &t->metric_sets.at[w->metric_sets];
-        gp_block_put_dict(w->encoders[0], block_begin(w), &gp_gpt_metric_dict, t->metrics.at + s->first,
-                          s->n);
+        gp_block_put_dict(w->encoders[0], block_begin(w), &gp_gpt_metric_dict,
+                          GP_VEC_FROM(&t->metrics, s->first), s->n);
         block_end(w, GP_GPT_METRICS, s->n, w->metric_sets);
     }
 }

@@ -797,6 +797,7 @@ int gp_pickle_read(struct gp_input *in, struct gp_strings *strings, const struct
     *end = (struct gp_pickle_end){.damage_offset = -1, .saturated_offset = -1, .cut_offset = -1};
     m.bytes = gp_alloc(CHUNK);
     m.p = m.end = m.bytes;
+    GP_VEC_RESERVE(&m.stack, 1); /* run_hot() counts from its address */
     int failed = 0;
     while (!m.done && !failed) {
         run_hot(&m);

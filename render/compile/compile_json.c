@@ -275,7 +275,7 @@ static void put_break(struct writer *w, const struct gp_compile_break *b)
     put_path(w, "via_file", b->via_file);
     gp_doc_known(d, "via_line", b->via_file ? b->via_line : -1);
     gp_doc_u64(d, "count", b->count);
-    gp_doc_sids(&w->d, "compile_ids", w->c->ids.at + b->first_id, b->n_ids);
+    gp_doc_sids(&w->d, "compile_ids", GP_VEC_FROM(&w->c->ids, b->first_id), b->n_ids);
     gp_doc_list(d, "ranks");
     for (uint32_t i = 0; i < b->n_ranks; i++) {
         gp_doc_next(d);
@@ -306,9 +306,9 @@ static void put_recompile(struct writer *w, const struct gp_compile_recompile *r
     gp_doc_known(d, "line", r->line);
     gp_doc_cstr(d, "kind", gp_recompile_kind_name((enum gp_recompile_kind)r->kind));
     gp_doc_name(d, "expression", r->expression);
-    gp_doc_sids(&w->d, "values", w->c->values.at + r->first_value, r->n_values);
+    gp_doc_sids(&w->d, "values", GP_VEC_FROM(&w->c->values, r->first_value), r->n_values);
     gp_doc_u64(d, "count", r->count);
-    gp_doc_sids(&w->d, "compile_ids", w->c->ids.at + r->first_id, r->n_ids);
+    gp_doc_sids(&w->d, "compile_ids", GP_VEC_FROM(&w->c->ids, r->first_id), r->n_ids);
     gp_doc_i64(d, "compile_ns", r->compile_ns);
     gp_doc_bool(d, "limit", r->limit);
     gp_doc_u64(d, "stalls", r->stalls);
@@ -357,7 +357,7 @@ static void put_kernel(struct writer *w, uint32_t i)
     gp_doc_element(d);
     gp_doc_sid(d, "name", k->name);
     gp_doc_cstr(d, "category", category_of(gp_compile_str(w->c, k->name)));
-    gp_doc_sids(&w->d, "operators", w->log->operators.at + k->first_operator, k->n_operators);
+    gp_doc_sids(&w->d, "operators", GP_VEC_FROM(&w->log->operators, k->first_operator), k->n_operators);
     gp_doc_u64(d, "source_nodes", k->sources);
     gp_doc_u64(d, "calls", k->calls);
     gp_doc_known(d, "compile_ns", k->compile_ns);

@@ -163,7 +163,7 @@ static void put_figure(struct gp_doc *o, const struct gp_diff *d, const char *k,
     gp_doc_i64(o, "sum_ns", f->sum_ns);
     gp_doc_i64(o, "bytes", f->bytes);
     if (d->opts.by != GP_DIFF_BY_KERNEL) gp_doc_real(o, "host_count", f->host_count);
-    gp_doc_sids(o, "names", d->names.at + f->names, f->n_names);
+    gp_doc_sids(o, "names", GP_VEC_FROM(&d->names, f->names), f->n_names);
     gp_doc_end(o, '}');
 }
 
@@ -257,7 +257,7 @@ static void put_block(struct gp_doc *o, const struct gp_diff *d, const struct gp
         gp_doc_object(o, side_names[s]);
         gp_doc_real(o, "kernels", k->kernels[s]);
         gp_doc_i64(o, "total_ns", k->side_ns[s]);
-        gp_doc_sids(o, "names", d->names.at + k->first_name[s], k->n_names[s]);
+        gp_doc_sids(o, "names", GP_VEC_FROM(&d->names, k->first_name[s]), k->n_names[s]);
         gp_doc_end(o, '}');
     }
     gp_doc_i64(o, "change_ns", k->change_ns);
