@@ -1,13 +1,41 @@
 #!/bin/sh
 # run.sh MINUTES [TARGET...] -- runs the fuzz targets, all of them unless some are named, and prints a table. The minutes are
 # shared evenly; FUZZ_JOBS targets run at once (default: one per processor). What a run learned stays in
-# build/fuzz/runs/TARGET/corpus for the next one, findings in build/fuzz/runs/TARGET/findings. Exits with 1 when there are
-# findings, also old ones: delete them when they are mended and in the committed corpus.
+# build/fuzz/runs/TARGET/corpus for the next one, findings in build/fuzz/runs/TARGET/findings, and in
+# build/fuzz/runs/TARGET/executions how many executions have ended well since the last finding.
+# Exits with 1 when there are findings, also old ones (delete them when they are mended and in the committed corpus), and when
+# the executions of a target, those of earlier runs included, are below its minimum: 1,000,000, or 100,000 of whole tools and
+# analyses; FUZZ_LEAST is another number for all. With 0 minutes nothing runs, and the table shows what there is.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=${FUZZ_BUILD:-$root/build/fuzz}
 runs=$build/runs
+
+# The executions without a finding that a target needs.
+least_of() {
+    case $1 in
+    trace* | diff | hta | suggest | pages) echo "${FUZZ_LEAST:-100000}" ;;
+    *) echo "${FUZZ_LEAST:-1000000}" ;;
+    esac
+}
+
+count_findings() {
+    find "$runs/$1/findings" -type f 2>/dev/null | wc -l
+}
+
+# A finding begins the count anew.
+add_up() {
+    ran=$(sed -n 's/^stat::number_of_executed_units: *//p' "$runs/$1/log" | tail -n 1)
+    [ -n "$ran" ] || ran=$(sed -n 's/^#\([0-9]*\).*/\1/p' "$runs/$1/log" | tail -n 1)
+    echo "${ran:-0}" >"$runs/$1/ran"
+    before=$(cat "$runs/$1/executions" 2>/dev/null)
+    if [ "$(cat "$runs/$1/status")" = 0 ] && [ "$(count_findings "$1")" = 0 ]; then
+        echo $((${before:-0} + ${ran:-0})) >"$runs/$1/executions"
+    else
+        echo 0 >"$runs/$1/executions"
+    fi
+}
 
 # One target for so many seconds.
 run_one() {
@@ -26,21 +54,22 @@ run_one() {
     fi
     echo $? >"$dir/status"
     date +%s >"$dir/ended"
+    add_up "$1"
 }
 
 # A line of the table from what a run left behind.
 report_one() {
-    dir=$runs/$1
-    seconds=$(($(cat "$dir/ended") - $(cat "$dir/began")))
-    executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$dir/log" | tail -n 1)
-    [ -n "$executions" ] || executions=$(sed -n 's/^#\([0-9]*\).*/\1/p' "$dir/log" | tail -n 1)
-    edges=$(sed -n 's/^#.* cov: \([0-9]*\) .*/\1/p' "$dir/log" | sed -n '1p;$p' | paste -sd' ' | sed 's/ / -> /')
-    found=$(find "$dir/findings" -type f | wc -l)
-    result=clean
-    [ "$(cat "$dir/status")" = 0 ] || result="ended with $(cat "$dir/status")"
+    dir=$runs/$1 seconds=0 ran=0 total=0 edges='' result=clean least=$(least_of "$1") found=$(count_findings "$1")
+    if [ -f "$dir/ran" ]; then
+        seconds=$(($(cat "$dir/ended") - $(cat "$dir/began")))
+        ran=$(cat "$dir/ran") total=$(cat "$dir/executions")
+        edges=$(sed -n 's/^#.* cov: \([0-9]*\) .*/\1/p' "$dir/log" | sed -n '1p;$p' | paste -sd' ' | sed 's/ / -> /')
+        [ "$(cat "$dir/status")" = 0 ] || result="ended with $(cat "$dir/status")"
+    fi
+    [ "$result" != clean ] || [ "$total" -ge "$least" ] || result="$((least - total)) executions are missing"
     [ "$found" = 0 ] || result="$found in ${dir#"$root"/}/findings"
-    printf '%-16s %7s %11s %9s  %-16s %s\n' "$1" "$seconds" "${executions:-0}" \
-        $((${executions:-0} / (seconds > 0 ? seconds : 1))) "${edges:--}" "$result"
+    printf '%-16s %7s %11s %9s %11s  %-16s %s\n' "$1" "$seconds" "$ran" $((ran / (seconds > 0 ? seconds : 1))) \
+        "$total" "${edges:--}" "$result"
     [ "$result" = clean ]
 }
 
@@ -68,8 +97,8 @@ fi
 jobs=${FUZZ_JOBS:-$(getconf _NPROCESSORS_ONLN)}
 each=$((minutes * 60 * jobs / $#))
 [ "$each" -gt 0 ] || each=1
-printf '%s\n' "$@" | xargs -P "$jobs" -I '{}' "$0" --one '{}' "$each"
+[ "$minutes" = 0 ] || printf '%s\n' "$@" | xargs -P "$jobs" -I '{}' "$0" --one '{}' "$each"
 status=0
-printf '%-16s %7s %11s %9s  %-16s %s\n' target seconds executions "per s" edges result
+printf '%-16s %7s %11s %9s %11s  %-16s %s\n' target seconds executions "per s" "in sum" edges result
 for target; do report_one "$target" || status=1; done
 exit $status
