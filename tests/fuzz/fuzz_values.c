@@ -19,7 +19,8 @@ static void check_numbers(const char *s, size_t n)
     double d;
     if (gp_u64_from_text(s, n, &u) && u <= INT64_MAX)
         FUZZ_CHECK(gp_i64_from_text(s, n, &i) && (uint64_t)i == u);
-    if (gp_i64_from_text(s, n, &i) && i >= 0) FUZZ_CHECK(gp_u64_from_text(s, n, &u) && u == (uint64_t)i);
+    if (gp_i64_from_text(s, n, &i) && s[0] != '-') /* "-0" is one, too, but not of digits only */
+        FUZZ_CHECK(gp_u64_from_text(s, n, &u) && u == (uint64_t)i);
     if (gp_i64_from_text(s, n, &i) && i < INT64_MAX / 1000 && i > INT64_MIN / 1000)
         FUZZ_CHECK(gp_ns_from_us(s, n, &ns) && ns == i * 1000);
     (void)gp_u64_from_hex(s, n, &hex);
