@@ -39,10 +39,10 @@ typedef struct {
 
 /* A range that is open. */
 struct frame {
-    const range_object *range; /* borrowed: whoever leaves it has it */
-    const void *task;          /* of asyncio, or NULL */
-    int64_t start_ns;          /* 0: the sums are off */
-    uint64_t id; /* of a range that is not on the stack of its thread; 0: it is, or nobody listened */
+    range_object *range; /* a reference, as is the task: a later one at the same address is another */
+    PyObject *task;      /* of asyncio, or NULL */
+    int64_t start_ns;    /* 0: the sums are off */
+    uint64_t id;         /* of a range that is not on the stack of its thread; 0: it is, or nobody listened */
     int pushed;
     PyObject *token; /* of the hook, or NULL */
 };
@@ -170,8 +170,8 @@ static struct frame *new_frame(void)
     return mine ? &mine->at[mine->n++] : NULL;
 }
 
-/* The task of asyncio that runs, as an address; NULL: none. */
-static const void *task(void)
+/* The task of asyncio that runs, a new reference; NULL: none. */
+static PyObject *task(void)
 {
     if (!self.running_loop) {
         PyObject *asyncio = PyDict_GetItemWithError(self.modules, self.asyncio);
@@ -188,10 +188,10 @@ static const void *task(void)
     PyObject *loop = PyObject_CallNoArgs(self.running_loop), *t = NULL;
     if (loop && loop != Py_None) t = PyObject_CallFunctionObjArgs(self.current_task, loop, NULL);
     PyErr_Clear();
-    const void *address = t && t != Py_None ? t : NULL;
     Py_XDECREF(loop);
-    Py_XDECREF(t); /* the loop keeps it */
-    return address;
+    if (t != Py_None) return t;
+    Py_DECREF(t);
+    return NULL;
 }
 
 /* ---- ranges ---- */
@@ -231,17 +231,18 @@ static void add_numbers(struct sums *s, const gpuprof_metric_t *m, size_t n)
 static PyObject *enter(range_object *r)
 {
     const gpuprof_table_t *t = gpuprof_table_();
-    const void *in_task = task();
-    PyObject *token = NULL;
-    if (self.enter) {
-        token = PyObject_CallFunctionObjArgs(self.enter, r, NULL);
-        if (!token) return NULL;
+    PyObject *in_task = task(), *token = NULL;
+    if (self.enter && !(token = PyObject_CallFunctionObjArgs(self.enter, r, NULL))) {
+        Py_XDECREF(in_task);
+        return NULL;
     }
     struct frame *f = new_frame();
     if (!f) {
+        Py_XDECREF(in_task);
         Py_XDECREF(token);
         return PyErr_NoMemory();
     }
+    Py_INCREF(r); /* the frame's */
     *f = (struct frame){.range = r, .task = in_task, .token = token};
     if (t) {
         uint64_t id = gpuprof_id_(t, &r->sums->site);
@@ -260,10 +261,11 @@ static size_t find_frame(const range_object *r)
     const struct frame *last = mine && mine->n ? &mine->at[mine->n - 1] : NULL;
     if (!last) return SIZE_MAX;
     if (last->range == r && !last->task) return mine->n - 1;
-    const void *in_task = task();
-    for (size_t i = mine->n; i-- > 0;)
-        if (mine->at[i].range == r && mine->at[i].task == in_task) return i;
-    return SIZE_MAX;
+    PyObject *in_task = task();
+    size_t i = mine->n;
+    while (i && (mine->at[i - 1].range != r || mine->at[i - 1].task != in_task)) i--;
+    Py_XDECREF(in_task);
+    return i ? i - 1 : SIZE_MAX;
 }
 
 static PyObject *leave(range_object *r)
@@ -280,12 +282,14 @@ static PyObject *leave(range_object *r)
     else if (t && f.pushed) t->pop();
     if (f.start_ns && end_ns) add(r->sums, end_ns - f.start_ns);
     if (r->n && f.start_ns && end_ns) add_numbers(r->sums, r->metrics, r->n);
-    if (f.token) {
-        PyObject *done = self.leave ? PyObject_CallFunctionObjArgs(self.leave, r, f.token, NULL) : Py_None;
-        if (done && done != Py_None) Py_DECREF(done);
-        Py_DECREF(f.token);
-        if (!done) return NULL;
-    }
+    PyObject *done = NULL;
+    bool failed =
+        f.token && self.leave && !(done = PyObject_CallFunctionObjArgs(self.leave, r, f.token, NULL));
+    Py_XDECREF(done);
+    Py_XDECREF(f.token);
+    Py_XDECREF(f.task);
+    Py_DECREF(f.range); /* the caller has another */
+    if (failed) return NULL;
     Py_RETURN_NONE;
 }
 

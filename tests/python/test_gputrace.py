@@ -486,6 +486,67 @@ class Ranges(unittest.TestCase):
         """)
         self.assertEqual((counts, means), ({"job": 3, "inside": 3}, True))
 
+    def test_a_range_that_was_never_entered_cannot_be_left(self):
+        """Frames that another thread abandoned point to ranges; a later range may have the address of one of those."""
+        left, at_end = program("""
+            import threading
+            def items(i):
+                with gp.range("items%d" % i, flops=1.0): yield 1
+            def close(items):
+                try: items.close()
+                except RuntimeError: pass
+            left = 0
+            for i in range(200):
+                begun = items(i)
+                next(begun)
+                t = threading.Thread(target=close, args=(begun,))
+                t.start(); t.join()
+                del begun
+                fresh = gp.range("fresh%d" % i, flops=1.0)
+                try: fresh.__exit__(None, None, None); left += 1
+                except RuntimeError: pass
+            out(left, [r.name for r in gp.summary() if r.name.startswith("fresh")])
+        """)
+        self.assertEqual((left, at_end), (0, []))
+
+    def test_files_are_replaced_whole_and_cells_are_no_formulas(self):
+        rows, text, kept, names = program("""
+            import io, os, tempfile
+            from gputrace import _tools
+            os.chdir(tempfile.mkdtemp(dir="."))
+            for name in ("=1+1", "\uff1d1", "@x", "-x", "plain"):
+                with gp.range(name): pass
+            text = gp.to_csv("sums.csv")
+            rows = sorted(line.split(",")[0] for line in text.splitlines()[1:])
+            class Broken(io.BytesIO):
+                def read(self, *n): raise OSError("broken")
+            try: _tools.write("sums.csv", Broken())
+            except OSError: pass
+            kept = open("sums.csv", encoding="utf-8").read()
+            os.symlink("sums.csv", "link.csv")
+            _tools.write("link.csv", "new")
+            out(rows, text, kept, [n for n in sorted(os.listdir(".")) if ".csv" in n] + [open("sums.csv").read()])
+        """)
+        self.assertEqual(rows, ["'-x", "'=1+1", "'@x", "'\uff1d1", "plain"])
+        self.assertEqual(text, kept)
+        self.assertEqual(names, ["link.csv", "sums.csv", "new"])
+
+    def test_what_a_hook_returns_is_released(self):
+        grown = program("""
+            import sys
+            from gputrace._core_or_pure import core
+            class Result: pass
+            result = Result()
+            before = sys.getrefcount(None), sys.getrefcount(result)
+            for value in (None, result):
+                core.hooks(lambda r: 1, lambda r, token: value)
+                for i in range(1000):
+                    with gp.range("x"): pass
+            core.hooks(None, None)
+            out([sys.getrefcount(o) - n > 500 for o, n in zip((None, result), before)])
+        """)[0]
+        self.assertEqual(grown, [False, False])
+
     def test_the_summary_adds_up(self):
         rows, csv, table, after = program("""
             import io

@@ -117,8 +117,7 @@ class Memory:
             raise RuntimeError("nothing was recorded: " + "; ".join(self._warnings))
         text = _tools.run("trace-memory", "-q", "-f", "html", "--", self._path)
         if path is not None:
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(text)
+            _tools.write(path, text)
         return text
 
     def __str__(self):

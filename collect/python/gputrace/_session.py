@@ -5,7 +5,6 @@ import itertools
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
 import threading
@@ -420,8 +419,7 @@ class Session:
             raise RuntimeError(f"session {self.name!r} has no trace: {'; '.join(self._warnings)}")
         text = _tools.run("trace2flame", "-q", "--whole", "-f", form, "--title", _tools.text(self.name), "--", self._trace)
         if path is not None:
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(text)
+            _tools.write(path, text)
         return text
 
     def save(self, path) -> None:
@@ -429,7 +427,8 @@ class Session:
         self._check()
         if not self._trace:
             raise RuntimeError(f"session {self.name!r} has no trace: {'; '.join(self._warnings)}")
-        shutil.copyfile(self._trace, path)
+        with open(self._trace, "rb") as f:
+            _tools.write(path, f)
 
     def compare(self, other: "Session") -> _results.Comparison:
         """This session as the baseline of OTHER."""
@@ -448,8 +447,7 @@ class Session:
             "advice": [_results.plain(a) for a in self.advice], "warnings": list(self.warnings),
             "cost": _results.plain(cost)}, indent=2)
         if path is not None:
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(text + "\n")
+            _tools.write(path, text + "\n")
         return text
 
     def __str__(self):

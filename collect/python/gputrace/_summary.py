@@ -273,6 +273,9 @@ def to_json(path=None) -> str:
     return _write(text + "\n", path)
 
 
+_FORMULAS = tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")  # what begins like this is a formula to a spreadsheet
+
+
 def to_csv(path=None) -> str:
     """The summary as CSV with a heading; written to PATH if given."""
     buffer = io.StringIO()
@@ -285,11 +288,12 @@ def to_csv(path=None) -> str:
 
 
 def _cell(value):
+    if isinstance(value, str) and value.startswith(_FORMULAS):
+        return "'" + value
     return "" if value is None else json.dumps(value) if isinstance(value, dict) else value
 
 
 def _write(text, path):
     if path is not None:
-        with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="") as f:
-            f.write(text)
+        _tools.write(path, text)
     return text

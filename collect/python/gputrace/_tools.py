@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 
 _here = os.path.dirname(os.path.abspath(__file__))
 
@@ -63,3 +64,25 @@ def _environment():
     """Ours, without what would make a child of this program part of the recording."""
     return {k: v for k, v in os.environ.items() if k not in ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH")}
 
+
+
+def write(path, content):
+    """The file PATH becomes CONTENT, a text or a binary file: written beside it and renamed, so that a failure keeps what was
+    there. What is no file, such as /dev/stdout, is written directly."""
+    path = os.path.realpath(path)
+    direct = os.path.exists(path) and not os.path.isfile(path)
+    name = path if direct else f"{path}.{os.getpid()}-{threading.get_ident()}.tmp"
+    try:
+        with open(name, "wb" if direct else "xb") as f:
+            if isinstance(content, str):
+                f.write(content.encode("utf-8", "backslashreplace"))
+            else:
+                shutil.copyfileobj(content, f)
+        if not direct:
+            if os.path.exists(path):
+                shutil.copymode(path, name)
+            os.replace(name, path)
+    except BaseException:
+        if not direct and os.path.exists(name):
+            os.unlink(name)
+        raise
