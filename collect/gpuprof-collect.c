@@ -33,7 +33,7 @@ static const struct gp_option options[] = {
      GP_OPT_MAYBE, offsetof(struct gp_collect_opts, sample)},
     {0, "budget", "PERCENT", "leave out what would cost a process more than PERCENT of its time",
      GP_OPT_PERCENT, offsetof(struct gp_collect_opts, budget)},
-    {0, "command", NULL, "store the command line in the trace, except what looks like a secret", GP_OPT_FLAG,
+    {0, "command", NULL, "store the command line in the trace, without known forms of secrets", GP_OPT_FLAG,
      offsetof(struct gp_collect_opts, command)},
     {0, "redact", NULL, "store hashes of the program's own texts: names of ranges, threads and so on",
      GP_OPT_FLAG, offsetof(struct gp_collect_opts, redact)},
