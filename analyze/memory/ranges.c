@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyze/memory/memory_priv.h"
 #include "analyze/names/names.h"
+#include "analyze/names/pattern.h"
 #include "analyze/view/steps.h"
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
@@ -206,8 +207,9 @@ int gp_ranges_steps(struct gp_memory *m, struct gp_memory_device *d, const char 
         return 0;
     }
     regex_t regex;
-    if (regcomp(&regex, expression, REG_EXTENDED | REG_NOSUB))
-        return gp_fail(err, GP_E_USAGE, -1, "--steps: not a regular expression: %s", expression);
+    char why[GP_PATTERN_WHY];
+    if (gp_pattern_compile(&regex, expression, 0, why))
+        return gp_fail(err, GP_E_USAGE, -1, "--steps: not a regular expression: %s: %s", expression, why);
     for (size_t i = 0; i < d->spans.n; i++)
         if (!regexec(&regex, gp_memory_str(m, d->spans.at[i].name), 0, NULL, 0)) add_step(d, &d->spans.at[i]);
     regfree(&regex);

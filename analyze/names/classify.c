@@ -7,6 +7,7 @@
 #include <string.h>
 #include "analyze/names/classify_table.h"
 #include "analyze/names/names.h"
+#include "analyze/names/pattern.h"
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
 
@@ -145,13 +146,10 @@ static int parse_line(struct gp_classes *c, const char *line, size_t n, size_t n
                        (int)(n - word > 40 ? 40 : n - word), line + word);
     struct gp_buf pattern = {0};
     gp_buf_put(&pattern, line, end);
-    int rc = regcomp(&rule.regex, gp_buf_str(&pattern), REG_EXTENDED | REG_ICASE | REG_NOSUB);
+    char why[GP_PATTERN_WHY];
+    int failed = gp_pattern_compile(&rule.regex, gp_buf_str(&pattern), REG_ICASE, why);
     gp_buf_release(&pattern);
-    if (rc) {
-        char why[128];
-        regerror(rc, &rule.regex, why, sizeof why);
-        return gp_fail(err, GP_E_SYNTAX, offset, "line %zu: bad pattern: %s", number, why);
-    }
+    if (failed) return gp_fail(err, GP_E_SYNTAX, offset, "line %zu: bad pattern: %s", number, why);
     GP_VEC_PUSH(&c->rules, rule);
     return 0;
 }

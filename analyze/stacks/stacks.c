@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/names/pattern.h"
 #include "analyze/stacks/calltree_shape.h"
 #include "analyze/stacks/stacks_priv.h"
 #include "formats/base/str.h"
@@ -74,11 +75,8 @@ struct gp_stacks *gp_stacks_new(const struct gp_stacks_opts *opts, struct gp_err
     b->opts = *opts;
     b->opts.filter = NULL;
     if (opts->filter) {
-        int flags = REG_EXTENDED | REG_NOSUB | (opts->filter_ignore_case ? REG_ICASE : 0);
-        int rc = regcomp(&b->filter, opts->filter, flags);
-        if (rc) {
-            char why[128];
-            regerror(rc, &b->filter, why, sizeof why);
+        char why[GP_PATTERN_WHY];
+        if (gp_pattern_compile(&b->filter, opts->filter, opts->filter_ignore_case ? REG_ICASE : 0, why)) {
             gp_fail(err, GP_E_USAGE, -1, "bad regular expression '%s': %s", opts->filter, why);
             free(b);
             return NULL;

@@ -3,6 +3,7 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/names/pattern.h"
 #include "formats/base/map.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"
@@ -260,14 +261,9 @@ int gp_steps_by_marker(struct gp_steps_program *p, const struct gp_view *v, cons
     memset(&m, 0, sizeof m);
     m.v = v;
     m.by_regex = marker != NULL;
-    if (marker) {
-        char why[128];
-        int status = regcomp(&m.regex, marker, REG_EXTENDED | REG_NOSUB);
-        if (status) {
-            regerror(status, &m.regex, why, sizeof why);
-            return gp_fail(err, GP_E_USAGE, -1, "step marker '%s': %s", marker, why);
-        }
-    }
+    char why[GP_PATTERN_WHY];
+    if (marker && gp_pattern_compile(&m.regex, marker, 0, why))
+        return gp_fail(err, GP_E_USAGE, -1, "step marker '%s': %s", marker, why);
     m.candidate_of = gp_alloc((p->n_ranges + 1) * sizeof *m.candidate_of);
     for (size_t i = 0; i < p->n_ranges; i++) add_range(&m, i, p->ranges[i]);
     try_candidates(p, &m);

@@ -190,6 +190,33 @@ test_expect_success 'a folded file whose last line has no end: its number may ha
     grep "main;b 12" out && status_of trace2flame --strict -f folded cut.folded && test $status = 2
 '
 
+# ---- regular expressions ----
+
+# refused OPTION COMMAND ARG... -- with each pattern that would take long, as the value of OPTION.
+refused() {
+    option=$1
+    shift
+    for pattern in "(a{1,100}){1,100}" "(((((((((((a+)+)+)+)+)+)+)+)+)+)+)+" '(.*)(.*)\1\2'; do
+        status_of "$@" "$option" "$pattern" && test $status = 2 && grep "$pattern_of" err >said && test $(wc -l <said) = 1 &&
+        grep -e "repetition makes it longer than 1,000" -e "back-references are not supported" said || return 1
+    done
+}
+
+test_expect_success 'every option that takes a regular expression refuses what would take gigabytes or hours' '
+    t=$samples/h200/eager.trace pattern_of="regular expression" && refused --filter trace2flame $t &&
+    pattern_of="step marker" && refused --step-marker trace2flame $t && refused --step-marker trace-hta $t &&
+    refused --step-marker trace-suggest $t && refused --step-marker trace2timeline $t && refused --step-marker trace-diff $t $t &&
+    refused --steps trace-memory $samples/memory/steady.pickle.gz || { cat err; false; }
+'
+
+test_expect_success 'a file of classes: the line of such a pattern is named' '
+    printf "my_kernel compute\n(a{1,100}){1,100} compute\n" >long.classes &&
+    for tool in trace-hta trace2flame trace2timeline trace-suggest; do
+        status_of $tool --classes long.classes $samples/h200/eager.trace && test $status = 2 &&
+        grep "long.classes: .*line 2: bad pattern: repetition makes it longer than 1,000" err || return 1
+    done
+'
+
 # ---- outputs ----
 
 test_expect_success 'a limit on the size of files: an error like a full disk, and no half file' '

@@ -1,0 +1,111 @@
+// Regular expressions from outside: what they match, and which ones are refused for what they would cost.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "analyze/names/pattern.h"
+#include "formats/base/buf.h"
+#include "formats/base/count.h"
+
+static void assert_matches(const char *pattern, const char *text)
+{
+    regex_t r;
+    char why[GP_PATTERN_WHY] = "";
+    assert_int_equal(gp_pattern_compile(&r, pattern, 0, why), 0);
+    assert_int_equal(regexec(&r, text, 0, NULL, 0), 0);
+    regfree(&r);
+}
+
+static void assert_refused(const char *pattern, const char *reason)
+{
+    regex_t r;
+    char why[GP_PATTERN_WHY] = "";
+    assert_int_equal(gp_pattern_compile(&r, pattern, 0, why), -1);
+    assert_string_equal(why, reason);
+}
+
+/* N times FIRST, then MIDDLE, then N times LAST: the caller's. */
+static char *nest(const char *first, const char *middle, const char *last, size_t n)
+{
+    struct gp_buf b = {0};
+    for (size_t i = 0; i < n; i++) gp_buf_puts(&b, first);
+    gp_buf_puts(&b, middle);
+    for (size_t i = 0; i < n; i++) gp_buf_puts(&b, last);
+    gp_buf_putc(&b, 0);
+    return b.data;
+}
+
+static void what_people_write_is_compiled(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"my_(all|reduce).*kernel", "my_reduce_f32_kernel"},
+        {"^step [0-9]+$", "step 12"},
+        {"^a{2,3}b{1,}c{2}$", "aabbbcc"},
+        {"^a{,2}$", "aa"},
+        {"^([ab]{1,4}x){1,100}$", "abxbaax"},
+        {"^[]{}()+*]{1,1000}$", "]{}()+*"},
+        {"^[[:alpha:]]+[^]]+$", "ab{"},
+        {"^x\\{1,30000\\}$", "x{1,30000}"},
+        {"^(((a+)+)+)+$", "aaaa"},
+        {"^a{1,1000}$", "aaa"},
+        {"\\(\\\\[(]", "(\\("},
+    };
+    for (size_t i = 0; i < GP_COUNT(pairs); i++) assert_matches(pairs[i][0], pairs[i][1]);
+    char *deep = nest("(", "a", ")", 100);
+    assert_matches(deep, "a");
+    free(deep);
+}
+
+static void what_costs_too_much_is_refused(void **state)
+{
+    (void)state;
+    static const char repetition[] = "repetition makes it longer than 1,000";
+    static const char *const repeated[] = {"((((a{1,255}){1,255}){1,255}){1,255})",
+                                           "a{1,30000}",
+                                           "a{1002}",
+                                           "a{1001,}",
+                                           "(a{1,100}){1,100}",
+                                           "a{500}b{500}c{500}",
+                                           "a{1,99999999999999999999999}",
+                                           "[]]{2000}",
+                                           "[[:alpha:]]{2000}",
+                                           "(ab|cd){400}",
+                                           "((((((((((a+)+)+)+)+)+)+)+)+)+)+",
+                                           "x{,5000}"};
+    for (size_t i = 0; i < GP_COUNT(repeated); i++) assert_refused(repeated[i], repetition);
+    assert_refused("(a*)(a*)(a*)\\1\\2\\3b", "back-references are not supported");
+    char *deep = nest("(", "a", ")", 101), *very_deep = nest("(", "a", ")", 2000),
+         *longest = nest("ab|", "c", "", 1365), *longer = nest("ab|", "cd", "", 1365);
+    assert_refused(deep, "more than 100 nested groups");
+    assert_refused(very_deep, "more than 100 nested groups");
+    assert_matches(longest, "ab");
+    assert_refused(longer, "longer than 4,096 bytes");
+    free(deep);
+    free(very_deep);
+    free(longest);
+    free(longer);
+}
+
+static void what_is_wrong_is_named(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"[", "(", "a{2,1}", "[z-a]", "\\", "[[:nothing:]]", "[[.", "[[:"};
+    for (size_t i = 0; i < GP_COUNT(wrong); i++) {
+        regex_t r;
+        char why[GP_PATTERN_WHY] = "";
+        assert_int_equal(gp_pattern_compile(&r, wrong[i], 0, why), -1);
+        assert_true(*why);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_people_write_is_compiled),
+                                       cmocka_unit_test(what_costs_too_much_is_refused),
+                                       cmocka_unit_test(what_is_wrong_is_named)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
