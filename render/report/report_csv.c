@@ -1,13 +1,19 @@
 #include "render/report/report_csv.h"
 
 #include <string.h>
+#include "formats/base/count.h"
 #include "formats/base/json_write.h"
+#include "formats/base/str.h"
 #include "render/draw/text.h"
 
-/* A spreadsheet reads a cell that begins like this as a formula. */
+/* A spreadsheet reads a cell that begins like this as a formula; some take the full-width forms for the same. */
 static bool is_formula(const char *s, size_t n)
 {
-    return n && strchr("=+-@\t\r", s[0]) && s[0];
+    static const char *const wide[] = {"\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"};
+    if (n && strchr("=+-@\t\r", s[0]) && s[0]) return true;
+    for (size_t i = 0; i < GP_COUNT(wide); i++)
+        if (gp_begin(s, n, wide[i])) return true;
+    return false;
 }
 
 /* Printable ASCII that needs no quotes: almost every name. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "formats/base/count.h"
 #include "formats/base/utf8.h"
 #include "render/report/apart.h"
 #include "render/report/report.h"
@@ -111,6 +112,34 @@ static void csv_is_utf8_whatever_the_names_are(void **state)
 }
 
 /* What a spreadsheet would run, and what a terminal would obey. */
+/* U+FF1D, U+FF0B, U+FF0D and U+FF20; U+FF1E and a cut one begin no formula. */
+static void csv_full_width_formulas_are_quoted(void **state)
+{
+    (void)state;
+    static const char *const cells[][2] = {{"\xEF\xBC\x9D"
+                                            "1",
+                                            "'\xEF\xBC\x9D"
+                                            "1"},
+                                           {"\xEF\xBC\x8B", "'\xEF\xBC\x8B"},
+                                           {"\xEF\xBC\x8D"
+                                            "1",
+                                            "'\xEF\xBC\x8D"
+                                            "1"},
+                                           {"\xEF\xBC\xA0"
+                                            "A",
+                                            "'\xEF\xBC\xA0"
+                                            "A"},
+                                           {"\xEF\xBC\x9E", "\xEF\xBC\x9E"},
+                                           {"\xEF\xBC", "\xEF\xBF\xBD"},
+                                           {"a\xEF\xBC\x9D", "a\xEF\xBC\x9D"}};
+    for (size_t i = 0; i < GP_COUNT(cells); i++) {
+        struct gp_buf b = {0};
+        gp_report_csv_put(&b, cells[i][0], strlen(cells[i][0]));
+        assert_string_equal(gp_buf_str(&b), cells[i][1]);
+        gp_buf_release(&b);
+    }
+}
+
 static void csv_is_safe_to_open_and_to_print(void **state)
 {
     (void)state;
@@ -399,6 +428,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cell_is_shown_by_its_type),
         cmocka_unit_test(csv_quotes_what_must_be_and_keeps_numbers_raw),
+        cmocka_unit_test(csv_full_width_formulas_are_quoted),
         cmocka_unit_test(csv_is_safe_to_open_and_to_print),
         cmocka_unit_test(csv_is_utf8_whatever_the_names_are),
         cmocka_unit_test(numbers_stand_under_each_other),
