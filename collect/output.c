@@ -117,6 +117,13 @@ int gp_outputs_failed(const struct gp_outputs *outs)
     return failed;
 }
 
+bool gp_outputs_replace(const struct gp_outputs *outs)
+{
+    for (size_t i = 0; i < outs->list.n; i++)
+        if (gp_sink_replaces(outs->list.at[i]->sink)) return true;
+    return false;
+}
+
 int gp_outputs_close(struct gp_outputs *outs, bool commit, struct gp_err *err)
 {
     int rc = 0;

@@ -47,6 +47,8 @@ void gp_outputs_put(struct gp_outputs *outs, const void *block, size_t n);
 /* As gp_sink_full() and gp_sink_failed(), of any of them. */
 bool gp_outputs_full(const struct gp_outputs *outs);
 int gp_outputs_failed(const struct gp_outputs *outs);
+/* Would one of them, once it is closed, take the place of a file that holds something? */
+bool gp_outputs_replace(const struct gp_outputs *outs);
 /* Close all of them, as gp_sink_close(), and free their memory. */
 int gp_outputs_close(struct gp_outputs *outs, bool commit, struct gp_err *err) GP_MUST_CHECK;
 

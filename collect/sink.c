@@ -186,6 +186,12 @@ bool gp_sink_full(struct gp_sink *s)
     return full;
 }
 
+bool gp_sink_replaces(const struct gp_sink *s)
+{
+    struct stat st;
+    return s->partial && !stat(s->path, &st) && st.st_size > 0;
+}
+
 int gp_sink_failed(struct gp_sink *s)
 {
     pthread_mutex_lock(&s->lock);

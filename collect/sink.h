@@ -24,6 +24,8 @@ struct gp_sink *gp_sink_open(const char *path, int fd, int wake_fd, struct gp_er
 void gp_sink_put(struct gp_sink *s, const void *data, size_t n);
 /* Is more queued than the limit? */
 bool gp_sink_full(struct gp_sink *s);
+/* Will S, if it is closed with COMMIT, take the place of a file that holds something? */
+bool gp_sink_replaces(const struct gp_sink *s);
 /* 0, or the errno that ended the writing; EPIPE means that the reader closed its end. */
 int gp_sink_failed(struct gp_sink *s);
 /* Write what is queued, close, rename; without COMMIT a file is removed instead. 0, or -1 with ERR filled; it

@@ -29,6 +29,7 @@ struct gp_about {
     int64_t began_ns;     /* CLOCK_MONOTONIC, when that was started */
     int status, signal;   /* how it ended; SIGNAL 0: by itself */
     bool ended, reader_left, sampled, counters_sampled;
+    bool old_kept;                    /* the file at --output is what it was: nothing was recorded */
     struct gp_sampler_counts samples; /* where SAMPLED */
     uint64_t counter_samples;         /* where COUNTERS_SAMPLED */
     uint64_t feed_dropped;            /* blocks that --digest did not get */

@@ -412,7 +412,10 @@ int gp_collect_run(struct gp_collect *c, struct gp_about *about, struct gp_err *
     gp_recorder_free(c->recorder);
     gp_meter_free(c->meter);
     gp_live_close(c->live);
-    int closed = gp_outputs_close(&c->outs, !failed, &write_err);
+    bool empty = !about->totals.processes && !about->samples.samples.whole &&
+                 !about->samples.samples.partial && !about->counter_samples;
+    about->old_kept = !failed && empty && gp_outputs_replace(&c->outs);
+    int closed = gp_outputs_close(&c->outs, !failed && !about->old_kept, &write_err);
     if (failed || (!closed && !c->output_err.code)) return failed;
     *err = c->output_err.code ? c->output_err : write_err;
     return -1;

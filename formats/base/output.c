@@ -56,15 +56,11 @@ static int create_beside(struct gp_output *out, const char *target)
     return -1;
 }
 
-/* Devices, pipes and symbolic links are written in place: renaming would replace them with a file. */
-static int open_file(struct gp_output *out, const char *path)
+/* Devices, pipes and links to nothing are written in place: renaming would replace them with a file. */
+static int open_resolved(struct gp_output *out, const char *path)
 {
     struct stat st;
     bool exists = lstat(path, &st) == 0;
-    if (!*path) {
-        errno = ENOENT;
-        return -1;
-    }
     if (!exists || S_ISREG(st.st_mode)) {
         if (exists && access(path, W_OK)) return -1; /* a rename would bypass the protection of the file */
         if (create_beside(out, path) == 0) {
@@ -77,6 +73,21 @@ static int open_file(struct gp_output *out, const char *path)
     do out->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     while (out->fd < 0 && errno == EINTR);
     return out->fd < 0 ? -1 : 0;
+}
+
+/* A symbolic link stays, and the file that it names is replaced. */
+static int open_file(struct gp_output *out, const char *path)
+{
+    struct stat st;
+    if (!*path) {
+        errno = ENOENT;
+        return -1;
+    }
+    char *target = !lstat(path, &st) && S_ISLNK(st.st_mode) ? realpath(path, NULL) : NULL;
+    int failed = open_resolved(out, target ? target : path), why = errno;
+    free(target);
+    errno = why;
+    return failed;
 }
 
 struct gp_output *gp_output_open(const char *path, struct gp_err *err)

@@ -81,10 +81,10 @@ test_expect_success ROOT 'processes of other users are refused, and counted' '
 '
 
 test_expect_success NETWORK 'processes that cannot reach the launcher: it says that nothing was recorded' '
-    status_of $collect -o t unshare -rn $app die return 10 0 && test $status = 5 &&
+    rm -f t && status_of $collect -o t unshare -rn $app die return 10 0 && test $status = 5 &&
     grep "no process used CUDA, or none could reach the launcher" err && facts t && has gpu 0 &&
-    status_of $collect -o t true && grep "no process used CUDA" err &&
-    status_of $collect -q -o t true && test_must_be_empty err
+    status_of $collect -o t2 true && grep "no process used CUDA" err &&
+    status_of $collect -q -o t3 true && test_must_be_empty err
 '
 
 # The launcher has 64 descriptors. That it waits instead of trying again and again is seen by its processor time, of
@@ -134,6 +134,17 @@ test_expect_success '--redact: names of ranges, threads and processes are not st
 '
 
 # ---- files ----
+
+test_expect_success 'a run that records nothing keeps the trace that was there, and the status of its command' '
+    $collect -q -o good $app launch 10 1 1 && cp good before &&
+    status_of $collect -o good false && test $status = 1 && cmp before good &&
+    grep "^gpuprof-collect: good: kept as it was, because nothing was recorded" err &&
+    status_of $collect -q -o good true && test $status = 0 && cmp before good && grep "good: kept as it was" err &&
+    status_of $collect -o good /nonexistent && test $status = 127 && cmp before good &&
+    ln -s good good.link && status_of $collect -o good.link false && cmp before good && test -L good.link &&
+    : >empty && status_of $collect -o empty false && test -s empty && test "$(echo good* empty*)" = "good good.link empty" &&
+    status_of $collect -o good $app die return 3 0 && test $status = 5 && facts good && has gpu 3
+'
 
 # The file has what was put whole: it is read without a word but that it ends early.
 test_expect_success MOUNT 'a disk of 64 KiB: what fits is kept, and how much that is' '

@@ -131,6 +131,17 @@ static void a_symbolic_link_is_followed_and_stays(void **state)
     assert_file_holds(other, "new");
 }
 
+static void without_commit_the_file_behind_a_link_stays_as_it_was(void **state)
+{
+    (void)state;
+    write_file(other, "old and long");
+    assert_int_equal(symlink("other", path), 0);
+    put(path, "new", false);
+    assert_true(S_ISLNK(mode_of(path)));
+    assert_file_holds(other, "old and long");
+    assert_int_equal(files_in_folder(), 2);
+}
+
 static void large_and_small_writes_keep_their_order(void **state)
 {
     (void)state;
@@ -254,6 +265,7 @@ int main(void)
         cmocka_unit_test_teardown(without_commit_an_old_file_stays_as_it_was, clean),
         cmocka_unit_test_teardown(an_existing_file_keeps_its_mode, clean),
         cmocka_unit_test_teardown(a_symbolic_link_is_followed_and_stays, clean),
+        cmocka_unit_test_teardown(without_commit_the_file_behind_a_link_stays_as_it_was, clean),
         cmocka_unit_test_teardown(large_and_small_writes_keep_their_order, clean),
         cmocka_unit_test(a_device_is_written_where_it_is),
         cmocka_unit_test(a_full_disk_is_an_error),
