@@ -5,6 +5,7 @@
 #include "analyze/view/host_memo.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/math/end_heap.h"
+#include "analyze/result/keep.h"
 #include "analyze/names/names.h"
 #include "analyze/cost/occupancy.h"
 
@@ -15,6 +16,144 @@ static int64_t whole_ns(double share, int64_t dur_ns)
 {
     double v = share * (double)dur_ns;
     return v < 0x1p62 ? (int64_t)(v + 0.5) : INT64_MAX;
+}
+
+/* ---- fields ---- */
+
+#define AT(member) offsetof(struct gp_kernel_stat, member)
+
+static enum gp_class class_of(const struct gp_kernel_stat *k)
+{
+    return gp_class_of((enum gp_frame_kind)k->kind);
+}
+
+GP_GETTER(get_class)
+{
+    const struct gp_kernel_stat *k = row;
+    const char *name = gp_class_name(class_of(k)), *kind = gp_frame_kind_word((enum gp_frame_kind)k->kind);
+    gp_cell_label(c, name, strlen(name), kind, strlen(kind));
+}
+
+GP_GETTER(get_kind)
+{
+    gp_cell_text(c, gp_frame_kind_word((enum gp_frame_kind)((const struct gp_kernel_stat *)row)->kind));
+}
+
+GP_GETTER(get_label)
+{
+    struct gp_row_of labelled = *x;
+    labelled.labels = true;
+    gp_member_kernel(c, f, row, &labelled);
+    gp_cell_label(c, c->label, c->label_len, NULL, 0);
+}
+
+GP_GETTER(get_tensor_core)
+{
+    const struct gp_kernel_stat *k = row;
+    c->none = class_of(k) == GP_CLASS_MEMORY || k->tensor_core < 0;
+    c->i = k->tensor_core;
+}
+
+GP_GETTER(get_occupancy)
+{
+    const struct gp_kernel_stat *k = row;
+    gp_cell_share(c, (double)k->occupancy_ns, (double)k->occupancy_known_ns);
+}
+
+GP_GETTER(get_waves)
+{
+    const struct gp_kernel_stat *k = row;
+    if (k->occupancy_known_ns) gp_cell_real(c, (double)k->waves_ns / (double)k->occupancy_known_ns);
+    else c->none = true;
+}
+
+GP_GETTER(get_blocks)
+{
+    c->none = !((const struct gp_kernel_stat *)row)->blocks_max;
+    if (!c->none) gp_member_u64(c, f, row, x);
+}
+
+GP_GETTER(get_bytes)
+{
+    c->none = class_of(row) != GP_CLASS_MEMORY;
+    if (!c->none) gp_member_i64(c, f, row, x);
+}
+
+GP_GETTER(get_share)
+{
+    gp_cell_real(c, gp_pct(((const struct gp_kernel_stat *)row)->dur.sum, x->whole_ns));
+}
+
+static const char *const classes[] = {"compute", "communication", "memory", NULL};
+static const char *const kinds[] = {"gemm",          "attention", "elementwise", "reduction", "compute",
+                                    "communication", "memcpy",    "memset",      NULL};
+
+static const struct gp_field kernel_fields[] = {
+    {"name", "Kernel, copy or set", GP_CELL_NAME, gp_member_kernel, AT(name), .keep = GP_KEEP_STR},
+    {"class", "Class", GP_CELL_TEXT, get_class, AT(kind),
+     .help = "the kind of work; in CSV and JSON: compute, communication or memory", .words = classes,
+     .keep = GP_KEEP_U32, .below = GP_FRAME_KIND_COUNT},
+    {"count", "Count", GP_CELL_COUNT, gp_member_count, AT(dur), .keep = GP_KEEP_DIST},
+    {"total_ns", "Total", GP_CELL_NS, gp_member_total, AT(dur), .help = "sum of durations"},
+    {"min_ns", "Min", GP_CELL_NS, gp_member_min, AT(dur), .flags = GP_COLUMN_WIDE},
+    {"max_ns", "Max", GP_CELL_NS, gp_member_max, AT(dur), .flags = GP_COLUMN_SPARE},
+    {"mean_ns", "Mean", GP_CELL_NS_REAL, gp_member_mean, AT(dur), .help = "total_ns / count",
+     .after = "total_ns"},
+    {"stddev_ns", "Std. dev.", GP_CELL_NS_REAL, gp_member_stddev, AT(dur),
+     .help = "population standard deviation", .flags = GP_COLUMN_WIDE},
+    {"share_pct", "Share", GP_CELL_PCT, get_share, 0, .help = "of the durations of all GPU events",
+     .after = "total_ns"},
+    {"p50_ns", "Median", GP_CELL_NS, gp_member_p50, AT(dur), .help = "within 1/16", .flags = GP_COLUMN_WIDE},
+    {"p99_ns", "p99", GP_CELL_NS, gp_member_p99, AT(dur), .help = "within 1/16", .flags = GP_COLUMN_WIDE},
+    {"label", NULL, GP_CELL_TEXT, get_label, AT(name), .help = "short name"},
+    {"kind", "Kind", GP_CELL_TEXT, get_kind, 0, .help = "gemm, attention, elementwise, ...",
+     .flags = GP_COLUMN_RAW, .words = kinds},
+    {"tensor_core", "Tensor Cores", GP_CELL_BOOL, get_tensor_core, AT(tensor_core),
+     .help = "by name; unknown if the name does not show it, and of copies and sets",
+     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .keep = GP_KEEP_I32,
+     .merge = GP_MERGE_LAST}, /* of one name and kind: the same, or fresh */
+    {"occupancy_pct", "Occupancy", GP_CELL_PCT, get_occupancy, AT(occupancy_ns),
+     .help = "estimated, weighted by time", .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .keep = GP_KEEP_I64,
+     .merge = GP_MERGE_SUM},
+    {"waves", "Waves", GP_CELL_REAL, get_waves, AT(waves_ns),
+     .help = "blocks / blocks that fit at once, weighted by time", .flags = GP_COLUMN_WIDE | GP_FIELD_NULL,
+     .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
+    {"blocks_min", "Blocks min", GP_CELL_COUNT, get_blocks, AT(blocks_min), .help = "smallest grid",
+     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .keep = GP_KEEP_U64, .merge = GP_MERGE_MIN_SET},
+    {"blocks_max", "Blocks max", GP_CELL_COUNT, get_blocks, AT(blocks_max), .help = "largest grid",
+     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .keep = GP_KEEP_U64, .merge = GP_MERGE_MAX},
+    {"bytes", "Bytes", GP_CELL_BYTES, get_bytes, AT(bytes), .help = "of copies and sets",
+     .flags = GP_COLUMN_WIDE | GP_FIELD_NULL, .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
+    {.at = AT(occupancy_known_ns), .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
+};
+#undef AT
+
+static int64_t kernel_time(const void *row)
+{
+    return ((const struct gp_kernel_stat *)row)->dur.sum;
+}
+
+static uint8_t kernel_colour(const void *row)
+{
+    return gp_row_of_kind(((const struct gp_kernel_stat *)row)->kind, class_of(row));
+}
+
+const struct gp_record gp_hta_kernels = {
+    .id = "kernels",
+    .title = "GPU time by kernel",
+    GP_FIELDS(kernel_fields),
+    .size = sizeof(struct gp_kernel_stat),
+    .note = "every GPU event by full name and class, by total_ns; with --top 0 the sums of count and "
+            "total_ns are the trace's",
+    .time_ns = kernel_time,
+    .colour = kernel_colour,
+};
+
+struct gp_row_of gp_hta_kernels_of(const struct gp_hta *h)
+{
+    int64_t all_ns = 0;
+    for (size_t i = 0; i < h->kernels.n; i++) all_ns = gp_add_saturated(all_ns, h->kernels.at[i].dur.sum);
+    return gp_hta_rows_of(h, all_ns);
 }
 
 /* ---- kernels ---- */
@@ -103,8 +242,8 @@ static struct config_use *use_of(struct adder *a, uint32_t row, uint32_t device)
 static void count_blocks(struct gp_kernel_stat *k, uint64_t blocks)
 {
     if (!blocks) return;
-    if (!k->grid_blocks_max || blocks < k->grid_blocks_min) k->grid_blocks_min = blocks;
-    if (blocks > k->grid_blocks_max) k->grid_blocks_max = blocks;
+    if (!k->blocks_max || blocks < k->blocks_min) k->blocks_min = blocks;
+    if (blocks > k->blocks_max) k->blocks_max = blocks;
 }
 
 static void add_event(struct adder *a, struct gp_hta_device *d, const struct config_use *u, uint32_t row)
@@ -441,18 +580,6 @@ void gp_hta_add_kernels(struct gp_hta *h, const struct gp_view *v, size_t first_
 
 /* ---- merging ---- */
 
-static void merge_kernel(struct gp_kernel_stat *to, const struct gp_kernel_stat *from)
-{
-    gp_dist_merge(&to->dur, &from->dur);
-    to->tensor_core = from->tensor_core; /* of one name and kind: the same, or fresh */
-    to->bytes = gp_add_saturated(to->bytes, from->bytes);
-    to->occupancy_ns = gp_add_saturated(to->occupancy_ns, from->occupancy_ns);
-    to->waves_ns = gp_add_saturated(to->waves_ns, from->waves_ns);
-    to->occupancy_known_ns = gp_add_saturated(to->occupancy_known_ns, from->occupancy_known_ns);
-    count_blocks(to, from->grid_blocks_min);
-    count_blocks(to, from->grid_blocks_max);
-}
-
 static void merge_owner(struct gp_owner_stat *to, const struct gp_owner_stat *from)
 {
     to->calls += from->calls;
@@ -466,7 +593,8 @@ void gp_hta_merge_kernels(struct gp_hta *to, struct gp_hta *from)
 {
     for (size_t i = 0; i < from->kernels.n; i++) {
         const struct gp_kernel_stat *k = &from->kernels.at[i];
-        merge_kernel(kernel_of(to, k->kind, gp_intern_from(&to->strings, &from->strings, k->name)), k);
+        gp_record_merge(&gp_hta_kernels,
+                        kernel_of(to, k->kind, gp_intern_from(&to->strings, &from->strings, k->name)), k);
     }
     for (size_t i = 0; i < from->owners.n; i++) {
         const struct gp_owner_stat *o = &from->owners.at[i];
@@ -490,7 +618,7 @@ static void cap_kernels(struct gp_hta *h)
         gp_sid name = gp_hta_names_kept(h, all[i].name, h->bound.kernel_limit);
         struct gp_kernel_stat *to = kernel_of(h, all[i].kind, name);
         int32_t tensor_core = name == all[i].name ? all[i].tensor_core : -1;
-        merge_kernel(to, &all[i]);
+        gp_record_merge(&gp_hta_kernels, to, &all[i]);
         to->tensor_core = tensor_core;
         gp_dist_release(&all[i].dur);
     }
@@ -597,24 +725,6 @@ void gp_hta_finish_kernels(struct gp_hta *h)
 
 /* ---- saving ---- */
 
-static void xfer_kernel(struct gp_xfer *x, struct gp_kernel_stat *k)
-{
-    gp_xfer_str(x, &k->name);
-    gp_xfer_u32(x, &k->kind);
-    if (k->kind >= GP_FRAME_KIND_COUNT) {
-        x->failed = true;
-        k->kind = GP_FRAME_UNKNOWN;
-    }
-    gp_dist_xfer(x, &k->dur);
-    gp_xfer_i32(x, &k->tensor_core);
-    gp_xfer_i64(x, &k->bytes);
-    gp_xfer_i64(x, &k->occupancy_ns);
-    gp_xfer_i64(x, &k->waves_ns);
-    gp_xfer_i64(x, &k->occupancy_known_ns);
-    gp_xfer_u64(x, &k->grid_blocks_min);
-    gp_xfer_u64(x, &k->grid_blocks_max);
-}
-
 static void xfer_owner(struct gp_xfer *x, struct gp_owner_stat *o)
 {
     gp_xfer_u32(x, &o->sort);
@@ -632,15 +742,14 @@ static void xfer_owner(struct gp_xfer *x, struct gp_owner_stat *o)
 
 void gp_hta_xfer_kernels(struct gp_xfer *x, struct gp_hta *h)
 {
-    GP_XFER_VEC(x, &h->kernels, xfer_kernel);
+    GP_KEEP_VEC(x, &h->kernels, &gp_hta_kernels);
     GP_XFER_VEC(x, &h->owners, xfer_owner);
     if (!x->save) index_rows(h);
 }
 
 void gp_hta_release_kernels(struct gp_hta *h)
 {
-    for (size_t i = 0; i < h->kernels.n; i++) gp_dist_release(&h->kernels.at[i].dur);
     for (size_t i = 0; i < h->owners.n; i++) gp_dist_release(&h->owners.at[i].delay);
-    GP_VEC_FREE(&h->kernels);
+    GP_KEEP_FREE(&h->kernels, &gp_hta_kernels);
     GP_VEC_FREE(&h->owners);
 }

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 #include "analyze/math/dist.h"
+#include "analyze/result/field.h"
 #include "formats/base/intern.h"
 
 struct gp_kernel_stat {
@@ -18,8 +19,12 @@ struct gp_kernel_stat {
     int64_t bytes;                  /* copies and sets */
     int64_t occupancy_ns, waves_ns; /* x duration; waves: blocks / (SMs x blocks that fit an SM) */
     int64_t occupancy_known_ns;
-    uint64_t grid_blocks_min, grid_blocks_max;
+    uint64_t blocks_min, blocks_max; /* of a grid; 0 unknown */
 };
+
+struct gp_hta;
+extern const struct gp_record gp_hta_kernels; /* rows: struct gp_kernel_stat */
+struct gp_row_of gp_hta_kernels_of(const struct gp_hta *h);
 
 /* GPU time by what launched it: operators, ranges, modules (innermost of its sort). */
 enum gp_owner_sort { GP_OWNER_OP, GP_OWNER_RANGE, GP_OWNER_MODULE, GP_OWNER_SORTS };

@@ -7,6 +7,7 @@
 #include "render/hta/hta_sums.h"
 #include "render/hta/hta_fleet.h"
 #include "render/report/json_doc.h"
+#include "render/report/record.h"
 #include "render/hta/hta_verdict.h"
 
 struct out {
@@ -197,49 +198,10 @@ static void put_devices(struct out *o)
 
 /* ---- kernels ---- */
 
-static void put_kernel(struct out *o, const struct gp_kernel_stat *k, int64_t all_ns)
-{
-    struct gp_buf label = {0}, plain = {0};
-    enum gp_class class = gp_class_of((enum gp_frame_kind)k->kind);
-    gp_name_demangle(&plain, gp_hta_str(o->h, k->name), gp_string_len(&o->h->strings, k->name));
-    gp_name_kernel_label(&label, plain.n ? plain.data : "", plain.n);
-    gp_doc_element(&o->d);
-    gp_doc_sid(&o->d, "name", k->name);
-    gp_doc_cstr(&o->d, "class", gp_class_name(class));
-    gp_doc_u64(&o->d, "count", k->dur.n);
-    gp_doc_i64(&o->d, "total_ns", k->dur.sum);
-    gp_doc_i64(&o->d, "min_ns", k->dur.min);
-    gp_doc_i64(&o->d, "max_ns", k->dur.max);
-    gp_doc_real(&o->d, "mean_ns", mean(&k->dur));
-    gp_doc_real(&o->d, "stddev_ns", gp_dist_stddev(&k->dur));
-    gp_doc_real(&o->d, "share_pct", gp_pct(k->dur.sum, all_ns));
-    gp_doc_i64(&o->d, "p50_ns", gp_dist_quantile(&k->dur, 0.5));
-    gp_doc_i64(&o->d, "p99_ns", gp_dist_quantile(&k->dur, 0.99));
-    gp_doc_key(&o->d, "label");
-    gp_json_put_string(o->d.b, label.data, label.n);
-    gp_doc_cstr(&o->d, "kind", gp_frame_kind_word((enum gp_frame_kind)k->kind));
-    if (k->tensor_core < 0) gp_doc_null(&o->d, "tensor_core");
-    else gp_doc_bool(&o->d, "tensor_core", k->tensor_core > 0);
-    put_share(o, "occupancy_pct", (double)k->occupancy_ns, k->occupancy_known_ns);
-    if (k->occupancy_known_ns)
-        gp_doc_real(&o->d, "waves", (double)k->waves_ns / (double)k->occupancy_known_ns);
-    else gp_doc_null(&o->d, "waves");
-    gp_doc_known(&o->d, "blocks_min", k->grid_blocks_max ? (int64_t)k->grid_blocks_min : -1);
-    gp_doc_known(&o->d, "blocks_max", k->grid_blocks_max ? (int64_t)k->grid_blocks_max : -1);
-    gp_doc_i64(&o->d, "bytes", k->bytes);
-    gp_doc_end(&o->d, '}');
-    gp_buf_release(&label);
-    gp_buf_release(&plain);
-}
-
 static void put_kernels(struct out *o)
 {
-    int64_t all_ns = 0;
-    size_t n = shown(o, o->h->kernels.n);
-    for (size_t i = 0; i < o->h->kernels.n; i++) all_ns += o->h->kernels.at[i].dur.sum;
-    gp_doc_list(&o->d, "kernels");
-    for (size_t i = 0; i < n; i++) put_kernel(o, &o->h->kernels.at[i], all_ns);
-    gp_doc_end(&o->d, ']');
+    struct gp_row_of of = gp_hta_kernels_of(o->h);
+    gp_record_json(&o->d, &gp_hta_kernels, o->h->kernels.at, shown(o, o->h->kernels.n), &of);
 }
 
 static void put_owners(struct out *o, enum gp_owner_sort sort, const char *k)

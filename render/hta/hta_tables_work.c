@@ -1,88 +1,16 @@
 #include "render/hta/hta_tables_priv.h"
 #include "analyze/names/metric_title.h"
 #include "formats/base/str.h"
+#include "render/report/record.h"
 
 #include <string.h>
 
 /* ---- kernels ---- */
 
-/* The class of a kernel, of which people see the kind, and the colour of the row. */
-static void put_class(struct gp_hta_tables *m, struct gp_report_table *t, enum gp_class c, uint32_t kind)
-{
-    const char *name = gp_class_name(c), *word = gp_frame_kind_word((enum gp_frame_kind)kind);
-    gp_report_put_name(m->r, t, name, strlen(name), word, strlen(word));
-    GP_VEC_PUSH(&t->classes, gp_row_of_kind(kind, c));
-}
-
-static void kernel_columns(struct gp_report_table *t)
-{
-    COLUMN(t, "name", "Kernel, copy or set", GP_CELL_NAME, 0, NULL);
-    COLUMN(t, "class", "Class", GP_CELL_TEXT, 0,
-           "the kind of work; in CSV: compute, communication or memory");
-    COLUMN(t, "count", "Count", GP_CELL_COUNT, 0, NULL);
-    COLUMN(t, "total_ns", "Total", GP_CELL_NS, 0, "sum of durations");
-    COLUMN(t, "share_pct", "Share", GP_CELL_PCT, 0, "of the durations of all GPU events");
-    COLUMN(t, "mean_ns", "Mean", GP_CELL_NS, 0, "total_ns / count");
-    COLUMN(t, "min_ns", "Min", GP_CELL_NS, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "max_ns", "Max", GP_CELL_NS, GP_COLUMN_SPARE, NULL);
-    COLUMN(t, "stddev_ns", "Std. dev.", GP_CELL_NS_REAL, GP_COLUMN_WIDE, "population standard deviation");
-    COLUMN(t, "p50_ns", "Median", GP_CELL_NS, GP_COLUMN_WIDE, "within 1/16");
-    COLUMN(t, "p99_ns", "p99", GP_CELL_NS, GP_COLUMN_WIDE, "within 1/16");
-    COLUMN(t, "kind", "Kind", GP_CELL_TEXT, GP_COLUMN_RAW, "gemm, attention, elementwise, ...");
-    COLUMN(t, "tensor_core", "Tensor Cores", GP_CELL_TEXT, GP_COLUMN_WIDE,
-           "by name; none: the name does not show it");
-    COLUMN(t, "occupancy_pct", "Occupancy", GP_CELL_PCT, GP_COLUMN_WIDE, "estimated, weighted by time");
-    COLUMN(t, "waves", "Waves", GP_CELL_REAL, GP_COLUMN_WIDE,
-           "blocks / blocks that fit at once, weighted by time");
-    COLUMN(t, "blocks_min", "Blocks min", GP_CELL_COUNT, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "blocks_max", "Blocks max", GP_CELL_COUNT, GP_COLUMN_WIDE, NULL);
-    COLUMN(t, "bytes", "Bytes", GP_CELL_BYTES, GP_COLUMN_WIDE, "copies and sets");
-}
-
-static void put_kernel_row(struct gp_hta_tables *m, struct gp_report_table *t, const struct gp_kernel_stat *k,
-                           int64_t all_ns)
-{
-    const enum gp_class class = gp_class_of((enum gp_frame_kind)k->kind);
-    gp_hta_put_kernel(m, t, k->name);
-    put_class(m, t, class, k->kind);
-    gp_report_put(t, (int64_t)k->dur.n);
-    gp_report_put(t, k->dur.sum);
-    gp_report_put_real(t, gp_pct(k->dur.sum, all_ns));
-    gp_hta_put_mean(t, &k->dur);
-    gp_report_put(t, k->dur.min);
-    gp_report_put(t, k->dur.max);
-    gp_report_put_real(t, gp_dist_stddev(&k->dur));
-    gp_report_put(t, gp_dist_quantile(&k->dur, 0.5));
-    gp_report_put(t, gp_dist_quantile(&k->dur, 0.99));
-    gp_report_put_text(m->r, t, gp_frame_kind_word((enum gp_frame_kind)k->kind));
-    if (class == GP_CLASS_MEMORY || k->tensor_core < 0) gp_report_put_none(t);
-    else gp_report_put_text(m->r, t, k->tensor_core ? "yes" : "no");
-    gp_hta_put_part(t, (double)k->occupancy_ns, k->occupancy_known_ns);
-    if (k->occupancy_known_ns) gp_report_put_real(t, (double)k->waves_ns / (double)k->occupancy_known_ns);
-    else gp_report_put_none(t);
-    for (int i = 0; i < 2; i++) {
-        uint64_t blocks = i ? k->grid_blocks_max : k->grid_blocks_min;
-        if (k->grid_blocks_max) gp_report_put(t, (int64_t)blocks);
-        else gp_report_put_none(t);
-    }
-    if (class == GP_CLASS_MEMORY) gp_report_put(t, k->bytes);
-    else gp_report_put_none(t);
-}
-
 void gp_hta_table_kernels(struct gp_hta_tables *m)
 {
-    const struct gp_hta *h = m->h;
-    if (!h->kernels.n) return;
-    struct gp_report_table *t = gp_report_add(m->r, "kernels", "GPU time by kernel");
-    int64_t all_ns = 0, left = 0;
-    kernel_columns(t);
-    for (size_t i = 0; i < h->kernels.n; i++) all_ns += h->kernels.at[i].dur.sum;
-    size_t n = gp_hta_rows_shown(m, h->kernels.n);
-    for (size_t i = 0; i < h->kernels.n; i++) {
-        if (i < n) put_kernel_row(m, t, &h->kernels.at[i], all_ns);
-        else left += h->kernels.at[i].dur.sum;
-    }
-    gp_hta_note_more(m, t, h->kernels.n - n, left);
+    struct gp_row_of of = gp_hta_kernels_of(m->h);
+    gp_record_table(m->r, &gp_hta_kernels, m->h->kernels.at, m->h->kernels.n, m->top, &of);
 }
 
 /* Owners of one sort; nothing when nothing of that sort launched anything. */

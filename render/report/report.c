@@ -73,6 +73,11 @@ void gp_report_put_as(struct gp_report_table *t, enum gp_cell_type type, int64_t
     c->i = v;
 }
 
+void gp_report_put_cell(struct gp_report_table *t, const struct gp_cell *c)
+{
+    GP_VEC_PUSH(&t->cells, *c);
+}
+
 void gp_report_put_name(struct gp_report *r, struct gp_report_table *t, const char *s, size_t n,
                         const char *label, size_t label_n)
 {
@@ -179,6 +184,9 @@ void gp_cell_put(struct gp_buf *b, const struct gp_cell *c)
     case GP_CELL_TEXT:
         gp_text_clean(b, c->label, c->label_len);
         break;
+    case GP_CELL_BOOL:
+        gp_buf_puts(b, c->i ? "yes" : "no");
+        break;
     case GP_CELL_ID:
         gp_buf_put_i64(b, c->i);
         break;
@@ -218,6 +226,11 @@ void gp_cell_put(struct gp_buf *b, const struct gp_cell *c)
     case GP_CELL_CHANGE_PCT:
         put_change_pct(b, c->d);
         break;
+    case GP_CELL_DIST:
+    case GP_CELL_ROWS:
+    case GP_CELL_ROW:
+    case GP_CELL_PART:
+        break; /* no cells of tables */
     }
 }
 

@@ -15,49 +15,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "analyze/result/cell.h"
 #include "formats/base/buf.h"
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
-
-/* The content of a cell, which determines how it is shown: "1.23 ms", "1,234", "40.5%". In CSV all numbers
- * are raw. */
-enum gp_cell_type {
-    GP_CELL_NAME, /* a name from a trace, which is cut to fit; the label is shown, the full name is kept */
-    GP_CELL_TEXT, /* our own text, never cut: the text format wraps it in the last column; may have a label */
-    GP_CELL_ID,   /* an integer that is not a quantity: a rank, a device, a stream */
-    GP_CELL_COUNT,     /* an integer with thousands separators */
-    GP_CELL_NS,        /* integer nanoseconds */
-    GP_CELL_BYTES,     /* integer bytes */
-    GP_CELL_PCT,       /* real, percent */
-    GP_CELL_GBPS,      /* real, 10^9 bytes per second */
-    GP_CELL_REAL,      /* real, without unit */
-    GP_CELL_NS_REAL,   /* real nanoseconds: a mean or a deviation of times, shown as a time */
-    GP_CELL_US,        /* integer nanoseconds, exactly in microseconds: "1,234.567" */
-    GP_CELL_CHANGE_NS, /* the same three with their sign: "+1.23 ms" */
-    GP_CELL_CHANGE_US,
-    GP_CELL_CHANGE_PCT,
-};
-
-struct gp_cell {
-    uint8_t type; /* enum gp_cell_type; the column's unless the table mixes (figures) */
-    bool none;    /* unknown or meaningless: "-" in text, empty in CSV */
-    uint32_t label_len, text_len;
-    union {
-        int64_t i;        /* ID, COUNT, NS, US, BYTES */
-        double d;         /* PCT, GBPS, REAL, NS_REAL */
-        const char *text; /* NAME: the full name; TEXT. NUL-terminated, but may hold NULs */
-    };
-    const char *label; /* NAME: what is shown; the text itself when no shorter one was given */
-};
-
-/* How a column is shown. */
-enum {
-    GP_COLUMN_WIDE = 1,                  /* only CSV and HTML: text has no room for it */
-    GP_COLUMN_BAR = 2,                   /* a share: text and HTML draw it as a bar as well */
-    GP_COLUMN_BELOW = 4,                 /* text puts it on a separate line below the row */
-    GP_COLUMN_SPARE = 8,                 /* the first to go where a line gets too long */
-    GP_COLUMN_RAW = 16 | GP_COLUMN_WIDE, /* only CSV: the raw form of another column */
-};
 
 struct gp_report_column {
     const char *id;      /* "total_ns": snake_case, ends in its unit; CSV's header */
@@ -78,24 +39,6 @@ struct gp_report_table {
     GP_VEC(uint8_t)
     classes; /* by row: 0, 1 + a colour class (enum gp_class), gp_row_of_kind(); may be shorter */
 };
-
-/* The colour of a row about GPU events of KIND (enum gp_frame_kind), which are of CLASS (enum gp_class): text
- * distinguishes classes, the page kinds. */
-enum { GP_ROW_HAS_KIND = 0x80 };
-static inline uint8_t gp_row_of_kind(unsigned kind, unsigned class)
-{
-    return (uint8_t)(GP_ROW_HAS_KIND | (kind & 31) << 2 | (class & 3));
-}
-/* 1 + the class of such a row; other numbers are unchanged. */
-static inline unsigned gp_row_class(unsigned number)
-{
-    return number & GP_ROW_HAS_KIND ? 1 + (number & 3) : number;
-}
-/* The kind of such a row. */
-static inline unsigned gp_row_kind(unsigned number)
-{
-    return number >> 2 & 31;
-}
 
 /* A line that a reader must see, and how bad it is. */
 enum gp_tone { GP_TONE_PLAIN, GP_TONE_GOOD, GP_TONE_WARN, GP_TONE_BAD };
@@ -129,6 +72,8 @@ void gp_report_put_none(struct gp_report_table *t);
 void gp_report_put_text(struct gp_report *r, struct gp_report_table *t, const char *s);
 void gp_report_put_name(struct gp_report *r, struct gp_report_table *t, const char *s, size_t n,
                         const char *label, size_t label_n);
+/* A cell as a field gave it; its texts must live as long as R. */
+void gp_report_put_cell(struct gp_report_table *t, const struct gp_cell *c);
 /* An integer of another type than the column's. */
 void gp_report_put_as(struct gp_report_table *t, enum gp_cell_type type, int64_t v);
 
@@ -159,7 +104,7 @@ void gp_cell_put(struct gp_buf *b, const struct gp_cell *c);
 /* Is it a number, and so aligned to the right? */
 static inline bool gp_cell_is_number(enum gp_cell_type type)
 {
-    return type > GP_CELL_TEXT;
+    return type > GP_CELL_BOOL;
 }
 
 #endif

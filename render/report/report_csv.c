@@ -63,6 +63,9 @@ static void put_cell(struct gp_buf *b, const struct gp_cell *c)
     case GP_CELL_TEXT:
         gp_report_csv_put(b, c->text, c->text_len);
         break;
+    case GP_CELL_BOOL:
+        gp_buf_puts(b, c->i ? "true" : "false");
+        break;
     case GP_CELL_ID:
     case GP_CELL_COUNT:
     case GP_CELL_NS:
@@ -79,6 +82,11 @@ static void put_cell(struct gp_buf *b, const struct gp_cell *c)
     case GP_CELL_NS_REAL:
         gp_json_put_double(b, c->d);
         break;
+    case GP_CELL_DIST:
+    case GP_CELL_ROWS:
+    case GP_CELL_ROW:
+    case GP_CELL_PART:
+        break; /* no cells of tables */
     }
 }
 

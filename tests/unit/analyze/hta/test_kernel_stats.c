@@ -244,8 +244,8 @@ static void test_occupancy_of_kernels(void **state)
     assert_true(k->occupancy_ns == 0.25 * 100 + 300);
     assert_int_equal(k->occupancy_known_ns, 400);
     assert_true(k->waves_ns == 0.25 * 100 + 1.25 * 300);
-    assert_int_equal(k->grid_blocks_min, 264);
-    assert_int_equal(k->grid_blocks_max, 1320);
+    assert_int_equal(k->blocks_min, 264);
+    assert_int_equal(k->blocks_max, 1320);
     assert_int_equal(kernel(&m, "nothing known")->occupancy_known_ns, 0);
     assert_int_equal(m.h.devices.at[0].occupancy_known_ns, 400);
     end(&m);

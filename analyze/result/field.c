@@ -1,0 +1,261 @@
+#include "analyze/result/field.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "analyze/math/dist.h"
+#include "analyze/math/sums.h"
+#include "analyze/names/names.h"
+#include "formats/base/buf.h"
+#include "formats/base/count.h"
+
+#define GETTER(name)                                                                                         \
+    void name(struct gp_cell *c, GP_UNUSED const struct gp_field *f, GP_UNUSED const void *row,              \
+              GP_UNUSED const struct gp_row_of *x)
+#define MEMBER(type) (*(const type *)gp_member_at(row, f))
+
+/* ---- what getters put ---- */
+
+void gp_cell_text(struct gp_cell *c, const char *s)
+{
+    gp_cell_label(c, s, strlen(s), NULL, 0);
+}
+
+void gp_cell_label(struct gp_cell *c, const char *s, size_t n, const char *label, size_t label_n)
+{
+    c->text = s;
+    c->text_len = (uint32_t)n;
+    c->label = label ? label : s;
+    c->label_len = (uint32_t)(label ? label_n : n);
+}
+
+void gp_cell_real(struct gp_cell *c, double v)
+{
+    c->none = !isfinite(v);
+    c->d = c->none ? 0 : v;
+}
+
+void gp_cell_share(struct gp_cell *c, double part, double whole)
+{
+    if (whole > 0) gp_cell_real(c, 100 * part / whole);
+    else c->none = true;
+}
+
+/* ---- numbers ---- */
+
+GETTER(gp_member_i64)
+{
+    c->i = MEMBER(int64_t);
+}
+
+GETTER(gp_member_u64)
+{
+    uint64_t v = MEMBER(uint64_t);
+    c->i = v < INT64_MAX ? (int64_t)v : INT64_MAX;
+}
+
+GETTER(gp_member_u32)
+{
+    c->i = MEMBER(uint32_t);
+}
+
+GETTER(gp_member_i32)
+{
+    c->i = MEMBER(int32_t);
+}
+
+GETTER(gp_member_bool)
+{
+    c->i = MEMBER(bool);
+}
+
+GETTER(gp_member_double)
+{
+    gp_cell_real(c, MEMBER(double));
+}
+
+GETTER(gp_member_known_i64)
+{
+    gp_member_i64(c, f, row, x);
+    c->none = c->i < 0;
+}
+
+GETTER(gp_member_known_i32)
+{
+    gp_member_i32(c, f, row, x);
+    c->none = c->i < 0;
+}
+
+GETTER(gp_member_id)
+{
+    c->none = MEMBER(uint64_t) == UINT64_MAX;
+    if (!c->none) gp_member_u64(c, f, row, x);
+}
+
+GETTER(gp_member_id32)
+{
+    c->none = MEMBER(uint32_t) == UINT32_MAX;
+    if (!c->none) gp_member_u32(c, f, row, x);
+}
+
+GETTER(gp_member_positive)
+{
+    gp_member_i64(c, f, row, x);
+    c->none = c->i <= 0;
+}
+
+GETTER(gp_member_positive_double)
+{
+    gp_member_double(c, f, row, x);
+    c->none |= c->d <= 0;
+}
+
+GETTER(gp_member_share)
+{
+    gp_cell_real(c, gp_pct(MEMBER(int64_t), x->whole_ns));
+}
+
+GETTER(gp_member_rank)
+{
+    gp_member_known_i32(c, f, row, x);
+}
+
+GETTER(gp_member_device)
+{
+    gp_member_known_i64(c, f, row, x);
+}
+
+GETTER(gp_member_process)
+{
+    gp_member_u32(c, f, row, x);
+}
+
+/* ---- names ---- */
+
+GETTER(gp_member_sid)
+{
+    gp_sid sid = MEMBER(gp_sid);
+    gp_cell_label(c, gp_string(x->strings, sid), gp_string_len(x->strings, sid), NULL, 0);
+}
+
+GETTER(gp_member_name)
+{
+    gp_member_sid(c, f, row, x);
+    c->none = !c->text_len;
+}
+
+GETTER(gp_member_kernel)
+{
+    struct gp_buf plain = {0}, label = {0};
+    gp_member_sid(c, f, row, x);
+    if (!x->labels) return;
+    gp_name_demangle(&plain, c->text, c->text_len);
+    gp_name_kernel_label(&label, plain.n ? plain.data : "", plain.n);
+    gp_cell_label(c, c->text, c->text_len, gp_arena_strndup(x->mem, label.n ? label.data : "", label.n),
+                  label.n);
+    gp_buf_release(&label);
+    gp_buf_release(&plain);
+}
+
+/* ---- distributions ---- */
+
+GETTER(gp_member_dist)
+{
+    c->at = gp_member_at(row, f);
+}
+
+GETTER(gp_member_count)
+{
+    c->i = (int64_t)MEMBER(struct gp_dist).n;
+}
+
+GETTER(gp_member_total)
+{
+    c->i = MEMBER(struct gp_dist).sum;
+}
+
+GETTER(gp_member_min)
+{
+    c->i = MEMBER(struct gp_dist).min;
+}
+
+GETTER(gp_member_max)
+{
+    c->i = MEMBER(struct gp_dist).max;
+}
+
+GETTER(gp_member_mean)
+{
+    const struct gp_dist *d = gp_member_at(row, f);
+    gp_cell_real(c, d->n ? (double)d->sum / (double)d->n : 0);
+}
+
+GETTER(gp_member_mean_known)
+{
+    gp_member_mean(c, f, row, x);
+    c->none |= !MEMBER(struct gp_dist).n;
+}
+
+GETTER(gp_member_stddev)
+{
+    gp_cell_real(c, gp_dist_stddev(gp_member_at(row, f)));
+}
+
+GETTER(gp_member_p50)
+{
+    c->i = gp_dist_quantile(gp_member_at(row, f), 0.5);
+}
+
+GETTER(gp_member_p90)
+{
+    c->i = gp_dist_quantile(gp_member_at(row, f), 0.9);
+}
+
+GETTER(gp_member_p99)
+{
+    c->i = gp_dist_quantile(gp_member_at(row, f), 0.99);
+}
+
+/* ---- columns ---- */
+
+static size_t count_fields(const struct gp_record *rec)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < rec->n; i++)
+        n += rec->fields[i].type == GP_CELL_PART ? count_fields(rec->fields[i].rows) : 1;
+    return n;
+}
+
+/* Where among the columns so far the next one belongs. */
+static size_t place_of(const struct gp_columns *c, const char *after)
+{
+    for (size_t i = 0; after && i < c->n; i++)
+        if (!strcmp(c->at[i].f->id, after)) return i + 1;
+    return c->n;
+}
+
+static void add_columns(struct gp_columns *c, const struct gp_record *rec, size_t base)
+{
+    for (size_t i = 0; i < rec->n; i++) {
+        const struct gp_field *f = &rec->fields[i];
+        if (f->type == GP_CELL_PART) add_columns(c, f->rows, base + f->at);
+        if (f->type == GP_CELL_PART || !f->id || !f->heading) continue;
+        size_t place = place_of(c, f->after);
+        memmove(c->at + place + 1, c->at + place, (c->n++ - place) * sizeof *c->at);
+        c->at[place] = (struct gp_field_column){f, base};
+    }
+}
+
+void gp_columns_find(struct gp_columns *c, const struct gp_record *rec)
+{
+    c->n = 0;
+    c->at = gp_alloc((count_fields(rec) + 1) * sizeof *c->at);
+    add_columns(c, rec, 0);
+}
+
+void gp_columns_release(struct gp_columns *c)
+{
+    free(c->at);
+    c->at = NULL;
+    c->n = 0;
+}

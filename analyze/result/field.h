@@ -1,0 +1,158 @@
+/* field.h -- describes a result once. A field is one figure of a row: its name, heading, unit and meaning, how it is read
+ * from the row, and how two rows with it merge. A record is the list of fields of one sort of row. Columns of tables,
+ * CSV, members of JSON objects, schemas, saved partial results and merging follow from it; render/report/record.h and
+ * keep.h say how. Knows nothing of output syntax.
+ *
+ *     #define AT(member) offsetof(struct gp_kernel_stat, member)
+ *     static const struct gp_field kernel_fields[] = {
+ *         {"name", "Kernel", GP_CELL_NAME, gp_member_sid, AT(name), .keep = GP_KEEP_STR},
+ *         {"bytes", "Bytes", GP_CELL_BYTES, gp_member_i64, AT(bytes), .help = "of copies and sets",
+ *          .flags = GP_COLUMN_WIDE, .keep = GP_KEEP_I64, .merge = GP_MERGE_SUM},
+ *     };
+ *     const struct gp_record gp_hta_kernels = {"kernels", "GPU time by kernel", GP_FIELDS(kernel_fields),
+ *                                              sizeof(struct gp_kernel_stat), .note = "a kernel, copy or set"};
+ *
+ * The first five of a field go by their place, the others by their names.
+ */
+#ifndef GP_ANALYZE_FIELD_H
+#define GP_ANALYZE_FIELD_H
+
+#include <stddef.h>
+#include "analyze/result/cell.h"
+#include "formats/base/count.h"
+#include "formats/base/err.h"
+#include "formats/base/intern.h"
+#include "formats/base/mem.h"
+
+/* What a getter may look at besides the row. */
+struct gp_row_of {
+    const void *of;                   /* the result that the row is part of; of which type, its record says */
+    const struct gp_strings *strings; /* of the row's names */
+    int64_t whole_ns;                 /* of which shares are */
+    struct gp_arena *mem;             /* for texts that are made; freed after the row at the earliest */
+    bool labels;                      /* names want their short form, too: a person reads them */
+    bool merged;                      /* numbers of devices repeat: people need to see the process, too */
+};
+
+struct gp_field;
+/* Set the value of C, whose type is the field's, or C->none if it is not known. */
+typedef void gp_field_get(struct gp_cell *c, const struct gp_field *f, const void *row,
+                          const struct gp_row_of *x);
+
+/* What is saved of a row, and how; and what merging does to it. */
+enum gp_keep {
+    GP_KEEP_NO,
+    GP_KEEP_STR,
+    GP_KEEP_U64,
+    GP_KEEP_I64,
+    GP_KEEP_U32,
+    GP_KEEP_I32,
+    GP_KEEP_BOOL,
+    GP_KEEP_DOUBLE,
+    GP_KEEP_DIST
+};
+enum gp_merge {
+    GP_MERGE_NO,      /* rows that merge have it in common; a distribution always merges */
+    GP_MERGE_SUM,     /* int64_t: stays at INT64_MAX */
+    GP_MERGE_MIN_SET, /* the smaller one of those that are not 0 */
+    GP_MERGE_MAX,
+    GP_MERGE_LAST, /* that of the row that is added */
+    GP_MERGE_OR,
+};
+
+/* The head of a getter of one file's own. */
+#define GP_GETTER(name)                                                                                      \
+    static void name(struct gp_cell *c, GP_UNUSED const struct gp_field *f, GP_UNUSED const void *row,       \
+                     GP_UNUSED const struct gp_row_of *x)
+
+/* Flags of a field, besides GP_COLUMN_... */
+enum {
+    GP_FIELD_NULL = 32,     /* may be unknown: null in JSON, an empty cell elsewhere */
+    GP_FIELD_SIGNED = 64,   /* may be negative */
+    GP_FIELD_TABLES = 128,  /* not in JSON, which has it in an object: "delay_mean_ns" is delay.mean_ns */
+    GP_FIELD_OPTIONAL = 256 /* not in every object: left out where it is unknown */
+};
+
+struct gp_field {
+    const char *id; /* "total_ns": JSON's member, CSV's header; ends in its unit. NULL: kept, not shown */
+    const char *heading; /* "Total": of a column; NULL: only JSON has it */
+    uint16_t type;       /* enum gp_cell_type */
+    gp_field_get *get;
+    size_t at; /* offset of a member of the row: for getters that serve several fields, and to keep it */
+    const char *help;  /* its definition in one line, for schemas and pages; NULL if the heading is enough */
+    uint16_t flags;    /* GP_COLUMN_..., GP_FIELD_... */
+    const char *after; /* tables have the column behind that of this id; NULL: behind the field before it */
+    const char *unit;  /* DIST: "_ns", "_bytes" or "" */
+    const char *const *words;     /* TEXT: all that it can be, NULL at the end; NULL: anything */
+    const struct gp_record *rows; /* ROWS, ROW, PART: what they are */
+    uint8_t keep, merge;          /* enum gp_keep of the member AT; enum gp_merge */
+    uint32_t below;               /* U32: what is saved is less than this; 0: anything */
+};
+
+struct gp_record {
+    const char *id;    /* "kernels": the list in JSON, the table, the anchor of the page */
+    const char *title; /* "GPU time by kernel" */
+    const struct gp_field *fields;
+    size_t n, size;   /* fields; bytes of a row */
+    const char *note; /* what a row is, for schemas; NULL if the title is enough */
+    /* Time of a row, of those that a table leaves out: "and 34 more, together 1.23 ms"; NULL: they have none. */
+    int64_t (*time_ns)(const void *row);
+    uint8_t (*colour)(const void *row); /* of its line, as in gp_report_table.classes; NULL: none */
+};
+#define GP_FIELDS(list) (list), GP_COUNT(list)
+
+/* ---- getters of members; what each leaves unknown ---- */
+
+gp_field_get gp_member_i64, gp_member_u64, gp_member_u32, gp_member_i32, gp_member_bool, gp_member_double;
+gp_field_get gp_member_known_i64, gp_member_known_i32; /* what is negative */
+gp_field_get gp_member_id, gp_member_id32;             /* uint64_t, uint32_t: what has all bits set */
+gp_field_get gp_member_positive;                       /* int64_t: what is 0 or less */
+gp_field_get gp_member_positive_double;                /* the same of a rate */
+gp_field_get gp_member_sid, gp_member_name;            /* a string: never; where it is empty */
+gp_field_get gp_member_kernel;                         /* the name of a kernel, with its label: never */
+gp_field_get gp_member_share;                          /* int64_t in percent of the whole; 0 of 0 is 0 */
+gp_field_get gp_member_dist;                           /* the whole distribution */
+gp_field_get gp_member_count, gp_member_total, gp_member_min,
+    gp_member_max; /* parts of a distribution: never */
+gp_field_get gp_member_mean, gp_member_stddev, gp_member_p50, gp_member_p90, gp_member_p99;
+gp_field_get gp_member_mean_known; /* where it is empty */
+gp_field_get gp_member_rank, gp_member_process,
+    gp_member_device; /* int32_t, negative; uint32_t, never; int64_t, negative */
+
+/* ---- for getters ---- */
+
+/* Our own text, static or in X->mem. */
+void gp_cell_text(struct gp_cell *c, const char *s);
+/* Bytes of a string with a form that people read instead; the same: LABEL is NULL. Both live as long as the row. */
+void gp_cell_label(struct gp_cell *c, const char *s, size_t n, const char *label, size_t label_n);
+/* V if it is finite. */
+void gp_cell_real(struct gp_cell *c, double v);
+/* PART of WHOLE in percent, unknown if WHOLE is not positive. */
+void gp_cell_share(struct gp_cell *c, double part, double whole);
+static inline const void *gp_member_at(const void *row, const struct gp_field *f)
+{
+    return (const char *)row + f->at;
+}
+
+/* ---- fields ---- */
+
+/* The value of field F in ROW. */
+static inline struct gp_cell gp_field_cell(const struct gp_field *f, const void *row,
+                                           const struct gp_row_of *x)
+{
+    struct gp_cell c = {.type = (uint8_t)f->type};
+    f->get(&c, f, row, x);
+    return c;
+}
+/* The fields that are columns of a table, in its order, those of parts of the row included. */
+struct gp_columns {
+    struct gp_field_column {
+        const struct gp_field *f;
+        size_t base; /* offset of the part that it is of */
+    } * at;
+    size_t n;
+};
+void gp_columns_find(struct gp_columns *c, const struct gp_record *rec);
+void gp_columns_release(struct gp_columns *c);
+
+#endif

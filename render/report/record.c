@@ -1,0 +1,202 @@
+#include "render/report/record.h"
+
+#include <string.h>
+#include "analyze/math/dist.h"
+#include "analyze/math/sums.h"
+#include "formats/base/json_write.h"
+#include "formats/base/scale.h"
+
+/* ---- JSON ---- */
+
+/* KEY with its unit, as in "p50_ns". */
+static void put_dist_key(struct gp_doc *d, const char *key, const char *unit)
+{
+    gp_doc_next(d);
+    gp_buf_putc(d->b, '"');
+    gp_buf_puts(d->b, key);
+    gp_buf_puts(d->b, unit);
+    gp_buf_puts(d->b, "\": ");
+}
+
+static void put_dist(struct gp_doc *d, const char *key, const struct gp_dist *v, const char *unit)
+{
+    static const char *const ints[] = {"total", "min", "max"}, *const quantiles[] = {"p50", "p90", "p99"};
+    static const double q[] = {0.5, 0.9, 0.99};
+    const int64_t values[] = {v->sum, v->n ? v->min : 0, v->n ? v->max : 0};
+    gp_doc_object(d, key);
+    gp_doc_u64(d, "count", v->n);
+    for (int i = 0; i < 3; i++) {
+        put_dist_key(d, ints[i], unit);
+        gp_buf_put_i64(d->b, values[i]);
+    }
+    put_dist_key(d, "mean", unit);
+    gp_json_put_double(d->b, v->n ? (double)v->sum / (double)v->n : 0);
+    put_dist_key(d, "stddev", unit);
+    gp_json_put_double(d->b, gp_dist_stddev(v));
+    for (int i = 0; i < 3; i++) {
+        put_dist_key(d, quantiles[i], unit);
+        gp_buf_put_i64(d->b, gp_dist_quantile(v, q[i]));
+    }
+    gp_doc_end(d, '}');
+}
+
+static void put_list(struct gp_doc *d, const struct gp_record *rec, const void *rows, size_t n,
+                     const struct gp_row_of *x)
+{
+    for (size_t i = 0; i < n; i++) {
+        gp_doc_element(d);
+        gp_record_members(d, rec, (const char *)rows + i * rec->size, x);
+        gp_doc_end(d, '}');
+    }
+    gp_doc_end(d, ']');
+}
+
+/* An object or a list. */
+static void put_inner(struct gp_doc *d, const struct gp_field *f, const struct gp_cell *c,
+                      const struct gp_row_of *x)
+{
+    if (f->type == GP_CELL_DIST) {
+        put_dist(d, f->id, c->at, f->unit);
+    } else if (f->type == GP_CELL_ROWS) {
+        gp_doc_list(d, f->id);
+        put_list(d, f->rows, c->at, c->text_len, x);
+    } else {
+        gp_doc_object(d, f->id);
+        gp_record_members(d, f->rows, c->at, x);
+        gp_doc_end(d, '}');
+    }
+}
+
+void gp_field_json(struct gp_doc *d, const struct gp_field *f, const struct gp_cell *c,
+                   const struct gp_row_of *x)
+{
+    if (c->none) {
+        if (!(f->flags & GP_FIELD_OPTIONAL)) gp_doc_null(d, f->id);
+        return;
+    }
+    switch ((enum gp_cell_type)c->type) {
+    case GP_CELL_NAME:
+    case GP_CELL_TEXT:
+        gp_doc_key(d, f->id);
+        gp_json_put_string(d->b, c->text, c->text_len);
+        break;
+    case GP_CELL_BOOL:
+        gp_doc_bool(d, f->id, c->i != 0);
+        break;
+    case GP_CELL_ID:
+    case GP_CELL_COUNT:
+    case GP_CELL_NS:
+    case GP_CELL_US:
+    case GP_CELL_BYTES:
+    case GP_CELL_CHANGE_NS:
+    case GP_CELL_CHANGE_US:
+        gp_doc_i64(d, f->id, c->i);
+        break;
+    case GP_CELL_PCT:
+    case GP_CELL_GBPS:
+    case GP_CELL_REAL:
+    case GP_CELL_NS_REAL:
+    case GP_CELL_CHANGE_PCT:
+        gp_doc_real(d, f->id, c->d);
+        break;
+    case GP_CELL_DIST:
+    case GP_CELL_ROWS:
+    case GP_CELL_ROW:
+        put_inner(d, f, c, x);
+        break;
+    case GP_CELL_PART:
+        break;
+    }
+}
+
+void gp_record_members(struct gp_doc *d, const struct gp_record *rec, const void *row,
+                       const struct gp_row_of *x)
+{
+    for (size_t i = 0; i < rec->n; i++) {
+        const struct gp_field *f = &rec->fields[i];
+        if (f->type == GP_CELL_PART) {
+            gp_record_members(d, f->rows, gp_member_at(row, f), x);
+        } else if (f->id && !(f->flags & GP_FIELD_TABLES)) {
+            struct gp_cell c = gp_field_cell(f, row, x);
+            gp_field_json(d, f, &c, x);
+        }
+    }
+}
+
+void gp_record_json(struct gp_doc *d, const struct gp_record *rec, const void *rows, size_t n,
+                    const struct gp_row_of *x)
+{
+    struct gp_arena mem = {0};
+    struct gp_row_of of = *x;
+    if (!of.mem) of.mem = &mem;
+    gp_doc_list(d, rec->id);
+    put_list(d, rec, rows, n, &of);
+    gp_arena_release(&mem);
+}
+
+/* ---- tables ---- */
+
+struct gp_report_table *gp_columns_table(struct gp_report *r, const struct gp_record *rec,
+                                         const struct gp_columns *c, const struct gp_row_of *x)
+{
+    struct gp_report_table *t = gp_report_add(r, rec->id, rec->title);
+    for (size_t i = 0; i < c->n; i++) {
+        const struct gp_field *f = c->at[i].f;
+        /* Of one process, its number is nothing that a person needs. */
+        unsigned flags =
+            f->get == gp_member_process && !x->merged ? GP_COLUMN_RAW : f->flags & GP_COLUMN_FLAGS;
+        gp_report_column(t, f->id, f->heading, (enum gp_cell_type)f->type, flags, f->help);
+    }
+    return t;
+}
+
+void gp_columns_put(struct gp_report *r, struct gp_report_table *t, const struct gp_columns *c,
+                    const void *row, const struct gp_row_of *x)
+{
+    struct gp_row_of of = *x;
+    of.mem = &r->mem;
+    of.labels = true;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct gp_field *f = c->at[i].f;
+        struct gp_cell cell = gp_field_cell(f, (const char *)row + c->at[i].base, &of);
+        gp_report_put_cell(t, &cell);
+    }
+}
+
+void gp_record_more(struct gp_report *r, struct gp_report_table *t, size_t left, int64_t time_ns)
+{
+    if (!left) return;
+    struct gp_buf b = {0};
+    gp_buf_puts(&b, "and ");
+    gp_scale_put_count(&b, left);
+    gp_buf_puts(&b, " more");
+    if (time_ns > 0) {
+        gp_buf_puts(&b, left > 1 ? ", together " : ", ");
+        gp_scale_put(&b, GP_UNIT_NS, time_ns);
+    }
+    t->more = gp_report_str(r, b.data, b.n);
+    gp_buf_release(&b);
+}
+
+struct gp_report_table *gp_record_table(struct gp_report *r, const struct gp_record *rec, const void *rows,
+                                        size_t n, size_t top, const struct gp_row_of *x)
+{
+    struct gp_columns c;
+    int64_t left_ns = 0;
+    if (!n) return NULL;
+    gp_columns_find(&c, rec);
+    struct gp_report_table *t = gp_columns_table(r, rec, &c, x);
+    size_t shown = top && top < n ? top : n;
+    for (size_t i = 0; i < n; i++) {
+        const void *row = (const char *)rows + i * rec->size;
+        if (i < shown) {
+            gp_columns_put(r, t, &c, row, x);
+            if (rec->colour) GP_VEC_PUSH(&t->classes, rec->colour(row));
+        } else if (rec->time_ns) {
+            left_ns = gp_add_saturated(left_ns, rec->time_ns(row));
+        }
+    }
+    gp_record_more(r, t, n - shown, left_ns);
+    gp_columns_release(&c);
+    return t;
+}

@@ -1,0 +1,45 @@
+/* record.h -- rows as their record describes them (analyze/result/field.h): as members of a JSON document, as a table of a
+ * report, and as JSON Schema.
+ *
+ *     struct gp_row_of of = {.of = h, .strings = &h->strings, .whole_ns = all_ns};
+ *     gp_record_json(&doc, &gp_hta_kernels, h->kernels.at, h->kernels.n, &of);            // "copies": [{...}, ...]
+ *     gp_record_table(&report, &gp_hta_kernels, h->kernels.at, h->kernels.n, top, &of);   // the same to read
+ */
+#ifndef GP_RENDER_RECORD_H
+#define GP_RENDER_RECORD_H
+
+#include "analyze/result/field.h"
+#include "render/report/json_doc.h"
+#include "render/report/report.h"
+
+/* ---- JSON ---- */
+
+/* The members of one row, in an object that the caller began. */
+void gp_record_members(struct gp_doc *d, const struct gp_record *rec, const void *row,
+                       const struct gp_row_of *x);
+/* N rows as the list rec->id. */
+void gp_record_json(struct gp_doc *d, const struct gp_record *rec, const void *rows, size_t n,
+                    const struct gp_row_of *x);
+/* One member, as JSON has it. */
+void gp_field_json(struct gp_doc *d, const struct gp_field *f, const struct gp_cell *c,
+                   const struct gp_row_of *x);
+
+/* ---- tables ---- */
+
+/* A table of the first TOP of N rows (0: of all), and a line about the others. NULL, and no table, where N is 0. */
+struct gp_report_table *gp_record_table(struct gp_report *r, const struct gp_record *rec, const void *rows,
+                                        size_t n, size_t top, const struct gp_row_of *x);
+/* The same in pieces: a table with the columns of C and no rows, and a row for it. The texts of getters live in R. */
+struct gp_report_table *gp_columns_table(struct gp_report *r, const struct gp_record *rec,
+                                         const struct gp_columns *c, const struct gp_row_of *x);
+void gp_columns_put(struct gp_report *r, struct gp_report_table *t, const struct gp_columns *c,
+                    const void *row, const struct gp_row_of *x);
+/* "and 34 more, together 1.23 ms" below T; nothing where LEFT is 0, no time where TIME_NS is. */
+void gp_record_more(struct gp_report *r, struct gp_report_table *t, size_t left, int64_t time_ns);
+
+/* ---- schemas ---- */
+
+/* The JSON Schema of one row; its lines but the first are indented by DEPTH blanks. */
+void gp_record_schema(struct gp_buf *b, const struct gp_record *rec, int depth);
+
+#endif

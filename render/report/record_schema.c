@@ -1,0 +1,184 @@
+/* record_schema.c -- the JSON Schema of what record.c writes. */
+#include <string.h>
+#include "formats/base/json_write.h"
+#include "render/report/record.h"
+
+struct out {
+    struct gp_buf *b;
+    int depth;
+    bool comma;
+};
+
+static void start_line(struct out *o)
+{
+    if (o->comma) gp_buf_putc(o->b, ',');
+    gp_buf_putc(o->b, '\n');
+    for (int i = 0; i < o->depth; i++) gp_buf_putc(o->b, ' ');
+    o->comma = true;
+}
+
+static void open_line(struct out *o, const char *text)
+{
+    start_line(o);
+    gp_buf_puts(o->b, text);
+    o->depth += 2;
+    o->comma = false;
+}
+
+static void close_line(struct out *o, const char *text)
+{
+    o->depth -= 2;
+    o->comma = false;
+    start_line(o);
+    gp_buf_puts(o->b, text);
+}
+
+static void put_type(struct out *o, const char *type, unsigned flags)
+{
+    if (flags & GP_FIELD_NULL) gp_buf_printf(o->b, "\"type\": [\"%s\", \"null\"]", type);
+    else gp_buf_printf(o->b, "\"type\": \"%s\"", type);
+}
+
+static void put_words(struct out *o, const char *const *words, unsigned flags)
+{
+    gp_buf_puts(o->b, "\"enum\": [");
+    for (size_t i = 0; words[i]; i++) gp_buf_printf(o->b, "%s\"%s\"", i ? ", " : "", words[i]);
+    gp_buf_puts(o->b, flags & GP_FIELD_NULL ? ", null]" : "]");
+}
+
+static void put_help(struct out *o, const struct gp_field *f)
+{
+    const char *help = f->help ? f->help : f->rows ? f->rows->note : NULL;
+    if (!help) return;
+    gp_buf_puts(o->b, ", \"description\": ");
+    gp_json_put_string(o->b, help, strlen(help));
+}
+
+static void put_object(struct out *o, const struct gp_record *rec);
+
+static void put_dist(struct out *o, const char *unit)
+{
+    static const struct {
+        const char *name, *type;
+    } parts[] = {{"total", "integer"}, {"min", "integer"}, {"max", "integer"}, {"mean", "number"},
+                 {"stddev", "number"}, {"p50", "integer"}, {"p90", "integer"}, {"p99", "integer"}};
+    gp_buf_puts(o->b,
+                "\"type\": \"object\", \"properties\": {\"count\": {\"type\": \"integer\", \"minimum\": 0}");
+    for (size_t i = 0; i < GP_COUNT(parts); i++)
+        gp_buf_printf(o->b, ", \"%s%s\": {\"type\": \"%s\"}", parts[i].name, unit, parts[i].type);
+    gp_buf_puts(o->b, "}, \"required\": [\"count\"");
+    for (size_t i = 0; i < GP_COUNT(parts); i++) gp_buf_printf(o->b, ", \"%s%s\"", parts[i].name, unit);
+    gp_buf_puts(o->b, "]");
+}
+
+static void put_value(struct out *o, const struct gp_field *f)
+{
+    const unsigned flags = f->flags;
+    switch ((enum gp_cell_type)f->type) {
+    case GP_CELL_NAME:
+    case GP_CELL_TEXT:
+        if (f->words) put_words(o, f->words, flags);
+        else put_type(o, "string", flags);
+        break;
+    case GP_CELL_BOOL:
+        put_type(o, "boolean", flags);
+        break;
+    case GP_CELL_ID:
+    case GP_CELL_COUNT:
+    case GP_CELL_NS:
+    case GP_CELL_US:
+    case GP_CELL_BYTES:
+        put_type(o, "integer", flags);
+        if (!(flags & GP_FIELD_SIGNED)) gp_buf_puts(o->b, ", \"minimum\": 0");
+        break;
+    case GP_CELL_CHANGE_NS:
+    case GP_CELL_CHANGE_US:
+        put_type(o, "integer", flags);
+        break;
+    case GP_CELL_PCT:
+    case GP_CELL_GBPS:
+    case GP_CELL_REAL:
+    case GP_CELL_NS_REAL:
+        put_type(o, "number", flags);
+        if (!(flags & GP_FIELD_SIGNED)) gp_buf_puts(o->b, ", \"minimum\": 0");
+        break;
+    case GP_CELL_CHANGE_PCT:
+        put_type(o, "number", flags);
+        break;
+    case GP_CELL_DIST:
+        put_dist(o, f->unit);
+        break;
+    case GP_CELL_ROWS:
+        gp_buf_puts(o->b, "\"type\": \"array\", \"items\": ");
+        put_object(o, f->rows);
+        break;
+    case GP_CELL_ROW:
+    case GP_CELL_PART:
+        break;
+    }
+}
+
+static bool is_member(const struct gp_field *f)
+{
+    return f->type != GP_CELL_PART && f->id && !(f->flags & GP_FIELD_TABLES);
+}
+
+static void put_properties(struct out *o, const struct gp_record *rec)
+{
+    for (size_t i = 0; i < rec->n; i++) {
+        const struct gp_field *f = &rec->fields[i];
+        if (f->type == GP_CELL_PART) put_properties(o, f->rows);
+        if (!is_member(f)) continue;
+        start_line(o);
+        gp_buf_printf(o->b, "\"%s\": ", f->id);
+        if (f->type == GP_CELL_ROW) {
+            put_object(o, f->rows);
+            continue;
+        }
+        gp_buf_putc(o->b, '{');
+        put_value(o, f);
+        put_help(o, f);
+        gp_buf_putc(o->b, '}');
+    }
+}
+
+static void put_required(struct out *o, const struct gp_record *rec, bool *comma)
+{
+    for (size_t i = 0; i < rec->n; i++) {
+        const struct gp_field *f = &rec->fields[i];
+        if (f->type == GP_CELL_PART) put_required(o, f->rows, comma);
+        if (!is_member(f) || f->flags & GP_FIELD_OPTIONAL) continue;
+        gp_buf_printf(o->b, "%s\"%s\"", *comma ? ", " : "", f->id);
+        *comma = true;
+    }
+}
+
+static void put_object(struct out *o, const struct gp_record *rec)
+{
+    bool comma = false;
+    gp_buf_putc(o->b, '{');
+    o->depth += 2;
+    o->comma = false;
+    start_line(o);
+    gp_buf_puts(o->b, "\"type\": \"object\"");
+    if (rec->note) {
+        start_line(o);
+        gp_buf_puts(o->b, "\"description\": ");
+        gp_json_put_string(o->b, rec->note, strlen(rec->note));
+    }
+    open_line(o, "\"properties\": {");
+    put_properties(o, rec);
+    close_line(o, "}");
+    start_line(o);
+    gp_buf_puts(o->b, "\"required\": [");
+    put_required(o, rec, &comma);
+    gp_buf_putc(o->b, ']');
+    start_line(o);
+    gp_buf_puts(o->b, "\"additionalProperties\": true");
+    close_line(o, "}");
+}
+
+void gp_record_schema(struct gp_buf *b, const struct gp_record *rec, int depth)
+{
+    put_object(&(struct out){b, depth, false}, rec);
+}

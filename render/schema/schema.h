@@ -1,0 +1,22 @@
+/* schema.h -- makes the JSON Schema of a tool from its part in schemas/parts, in which a value is written as
+ *
+ *     "kernels": @list kernels@,       a list of the rows of that record
+ *     "sums": @row kernels@,           one of them
+ *     @file head.json@                 another part, line by line, which begins here
+ *
+ * so that what a record describes is written once. Knows nothing of files: the caller reads them.
+ */
+#ifndef GP_RENDER_SCHEMA_H
+#define GP_RENDER_SCHEMA_H
+
+#include "formats/base/buf.h"
+#include "formats/base/err.h"
+
+/* Appends the bytes of the part NAME; -1 if there is none. */
+typedef int gp_schema_read(void *ctx, const char *name, struct gp_buf *to, struct gp_err *err);
+
+/* Append the schema of TOOL, made from the N bytes of PART. -1 with ERR: a record or part that does not exist. */
+GP_MUST_CHECK int gp_schema_make(struct gp_buf *to, const char *tool, const char *part, size_t n,
+                                 gp_schema_read *read, void *ctx, struct gp_err *err);
+
+#endif
