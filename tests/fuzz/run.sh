@@ -48,8 +48,8 @@ run_one() {
         "$build/tests/fuzz_$1_replay" --expand "$dir/corpus" --traces "$here/corpus/traces" >/dev/null
         # shellcheck disable=SC2046 # empty, or one word
         FUZZ_QUIET=1 ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS="suppressions=$root/tests/lsan.supp:print_suppressions=0" \
-            nice -n 19 "$build/tests/fuzz_$1" -max_total_time="$2" -timeout=10 -rss_limit_mb=2048 -max_len=32768 \
-            -print_final_stats=1 -artifact_prefix="$dir/findings/" "$dir/corpus" \
+            nice -n 19 "$build/tests/fuzz_$1" -max_total_time="$2" -entropic=0 -timeout=10 -rss_limit_mb=2048 \
+            -max_len=32768 -print_final_stats=1 -artifact_prefix="$dir/findings/" "$dir/corpus" \
             $([ -d "$here/corpus/$1" ] && echo "$here/corpus/$1") >"$dir/log" 2>&1
     fi
     echo $? >"$dir/status"
