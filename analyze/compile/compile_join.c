@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
+#include "analyze/math/sums.h"
 
 /* ---- compile time inside steps ---- */
 
@@ -13,8 +14,9 @@ static void find_stalls(struct gp_compile *c, const struct gp_compile_trace *t)
     c->time.stall_ns = 0;
     for (size_t i = 0; i < log->spans.n; i++) {
         const struct gp_clog_span *s = &log->spans.at[i];
-        int64_t begin = s->begin_ns - t->to_unix_ns, end = begin + s->dur_ns, inside = 0;
-        if (s->parent != GP_CLOG_NONE) continue;
+        int64_t begin, end, inside = 0;
+        if (s->parent != GP_CLOG_NONE || __builtin_sub_overflow(s->begin_ns, t->to_unix_ns, &begin)) continue;
+        end = gp_add_saturated(begin, s->dur_ns);
         for (size_t w = 0; w < t->steps.n; w++) {
             int64_t from = begin > t->steps.at[w].begin_ns ? begin : t->steps.at[w].begin_ns;
             int64_t to = end < t->steps.at[w].end_ns ? end : t->steps.at[w].end_ns;

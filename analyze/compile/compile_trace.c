@@ -19,8 +19,8 @@ static void find_clock(struct gp_compile_trace *to, const struct gp_trace *t)
         while (base[n] >= '0' && base[n] <= '9') n++;
         to->has_clock = gp_i64_from_text(base, n, &to->to_unix_ns);
     } else if (t->clocks.n) {
-        to->has_clock = true;
-        to->to_unix_ns = t->clocks.at[0].realtime_ns - t->clocks.at[0].trace_ns;
+        const struct gp_clock *c = &t->clocks.at[0];
+        to->has_clock = !__builtin_sub_overflow(c->realtime_ns, c->trace_ns, &to->to_unix_ns);
     }
 }
 

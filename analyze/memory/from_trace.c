@@ -1,6 +1,7 @@
 /* The memory events of a trace as histories of allocators: one per process, device and kind of memory. */
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "analyze/memory/memory_priv.h"
 #include "analyze/names/args.h"
 #include "analyze/names/names.h"
@@ -280,7 +281,7 @@ static void add_row(struct adding *a, uint32_t row)
 static void put_mark(struct adding *a, struct gp_snapshot *s, const struct gp_host_event *e, bool end)
 {
     gp_sid name = a->t->events[GP_RANGE].name[e->row];
-    struct gp_snapshot_mark k = {.time_ns = (end ? e->end_ns : e->start_ns) + a->to_unix_ns,
+    struct gp_snapshot_mark k = {.time_ns = gp_add_saturated(end ? e->end_ns : e->start_ns, a->to_unix_ns),
                                  .name = gp_intern_from(&s->strings, &a->t->strings, name),
                                  .end = end};
     GP_VEC_PUSH(&s->marks, k);

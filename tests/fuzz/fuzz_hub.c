@@ -14,7 +14,7 @@
 #include "tests/fuzz/help/fuzz.h"
 #include "tests/fuzz/help/shaped.h"
 
-enum { BUFFER = 65536, CLIENTS = 4, SLOTS = 4, MAX_STEPS = 64 };
+enum { BUFFER = 16 << 20, CLIENTS = 4, SLOTS = 4, MAX_STEPS = 64 };
 
 struct client {
     int fd; /* -1: not connected */
