@@ -61,7 +61,7 @@ enum {
     GP_KEYS_WAYS = 3,   /* successors that are cached for each */
     GP_KEYS_EVENT = 0,  /* the node after an event's opening brace */
     GP_KEYS_ARGS = 1,   /* the same of its args */
-    GP_KEYS_NONE = 2,   /* matches nothing */
+    GP_KEYS_NONE = 2,   /* nothing was seen there; like all three it matches the closing brace */
     GP_KEYS_HASH = 1024,
 };
 

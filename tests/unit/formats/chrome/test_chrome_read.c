@@ -520,6 +520,24 @@ static void threads_do_not_change_the_result(void **state)
     }
 }
 
+/* Whatever was learned from the events before. */
+static void no_control_character_ends_an_event(void **state)
+{
+    (void)state;
+#define OP "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," ROW ",\"dur\":1"
+    for (int byte = 1; byte < ' '; byte++) {
+        struct gp_trace t;
+        char text[300];
+        if (strchr("\t\n\r", byte)) continue;
+        snprintf(text, sizeof text, "%s},%s},%s%c}", OP, OP, OP, byte);
+        read_events(&t, text);
+        assert_int_equal(t.events[GP_OP].n, 2);
+        assert_int_equal(t.issues[GP_Q_SYNTAX].count, 1);
+        gp_trace_release(&t);
+    }
+#undef OP
+}
+
 /* All rows as text, so that readings with different numbers for the same strings compare. */
 static void rows_as_text(const struct gp_trace *t, struct gp_buf *b)
 {
@@ -647,6 +665,7 @@ int main(void)
         cmocka_unit_test(links_are_kept_where_ids_do_not_tell),
         cmocka_unit_test(what_is_no_trace_is_refused),
         cmocka_unit_test(threads_do_not_change_the_result),
+        cmocka_unit_test(no_control_character_ends_an_event),
         cmocka_unit_test(chunks_do_not_change_the_result_of_sound_input),
         cmocka_unit_test(every_cut_gives_what_came_before),
         cmocka_unit_test(hostile_input_takes_linear_time),
