@@ -1,17 +1,18 @@
 /* trace-serve -- a folder of traces in; reports, timelines, flame graphs and comparisons out, over HTTP. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "formats/base/cli.h"
+#include "render/serve/browser.h"
 #include "render/serve/serve.h"
 
 struct opts {
     struct gp_serve_opts serve;
     struct gp_opt_list hosts;
     bool open, quiet;
+    char *page; /* that leads the browser to us */
 };
 
 #define AT(member) offsetof(struct opts, serve.member)
@@ -85,27 +86,30 @@ static const char *scratch_folder(void)
     return tmp && *tmp ? tmp : "/tmp";
 }
 
-/* In a child of its own, which is not waited for. */
-static void open_browser(const char *link)
+static void say(const char *message)
 {
-    pid_t pid = fork();
-    if (pid) return;
-    int null = open("/dev/null", O_RDWR);
-    if (null >= 0) {
-        dup2(null, STDOUT_FILENO);
-        dup2(null, STDERR_FILENO);
-    }
-    execlp("xdg-open", "xdg-open", link, (char *)NULL);
-    _exit(127);
+    fprintf(stderr, "trace-serve: %s\n", message);
+}
+
+static void on_warn(void *ctx, const char *message)
+{
+    (void)ctx;
+    say(message);
 }
 
 /* The link is the only output. */
 static int on_ready(void *ctx, const char *link, struct gp_err *err)
 {
-    const struct opts *o = ctx;
+    struct opts *o = ctx;
     if (printf("%s\n", link) < 0 || fflush(stdout))
         return gp_fail(err, GP_E_IO, -1, "standard output: %s", strerror(errno));
-    if (o->open && !o->serve.socket) open_browser(link);
+    if (!o->open || o->serve.socket) return 0;
+    struct gp_err why = {0};
+    o->page = gp_browser_open(o->serve.scratch, link,
+                              "trace-serve: --open: xdg-open found no browser: "
+                              "open the link that was printed\n",
+                              &why);
+    if (!o->page) say(why.msg);
     return 0;
 }
 
@@ -134,8 +138,11 @@ int main(int argc, char **argv)
     o.serve.scratch = scratch_folder();
     o.serve.env = env;
     o.serve.ready = on_ready;
+    o.serve.warn = on_warn;
     o.serve.ctx = &o;
     int failed = own_folder(folder, sizeof folder, &err) || gp_serve_run(&o.serve, &err);
+    if (o.page) unlink(o.page);
+    free(o.page);
     GP_VEC_FREE(&o.hosts);
     gp_buf_release(&texts);
     return gp_cli_end(&tool, failed, &err, GP_EXIT_OK);

@@ -20,7 +20,7 @@
 #include "formats/base/str.h"
 #include "formats/base/utf8.h"
 
-enum { FIRST_FD = 3, MESSAGE_BYTES = 4096 };
+enum { FIRST_FD = 3, MESSAGE_BYTES = 4096, NO_DESCRIPTORS = 126 };
 
 struct gp_crew {
     struct gp_crew_opts limits;
@@ -107,12 +107,14 @@ static int put_link(int folder, const char *name, int fd)
         memcpy(part, name, n < sizeof part ? n : 0);
         part[n < sizeof part ? n : 0] = 0;
         if (mkdirat(at, part, 0700) && errno != EEXIST) break;
-        int next = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int next = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), why = errno;
         close(at);
+        errno = why;
         at = next;
     }
-    int failed = at < 0 || (symlinkat(target, at, name) && errno != EEXIST);
+    int failed = at < 0 || (symlinkat(target, at, name) && errno != EEXIST), why = errno;
     if (at >= 0) close(at);
+    errno = why;
     return failed ? -1 : 0;
 }
 
@@ -129,17 +131,27 @@ static void remove_link(int folder, const char *name)
     gp_buf_release(&b);
 }
 
-static int open_folder(struct gp_crew *c, const struct gp_job *job, const char *name, struct gp_err *err)
+static bool is_full(int why)
+{
+    return why == EMFILE || why == ENFILE;
+}
+
+static int open_folder(struct gp_crew *c, struct gp_job *job, const char *name, struct gp_err *err)
 {
     int fd = mkdirat(c->scratch_fd, name, 0700)
                  ? -1
                  : openat(c->scratch_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (size_t i = 0; fd >= 0 && i < job->nfiles; i++)
         if (put_link(fd, job->files[i].name, FIRST_FD + (int)i)) {
+            int why = errno;
             close(fd);
+            errno = why;
             fd = -1;
         }
-    if (fd < 0) gp_fail(err, GP_E_IO, -1, "%s: %s", c->scratch, strerror(errno));
+    if (fd < 0) {
+        job->no_descriptors = is_full(errno);
+        gp_fail(err, GP_E_IO, -1, "%s: %s", c->scratch, strerror(errno));
+    }
     return fd;
 }
 
@@ -171,11 +183,12 @@ static _Noreturn void become(const struct start *s)
 {
     const struct gp_crew_opts *l = &s->crew->limits;
     size_t n = s->job->nfiles;
-    int copies[GP_CHILD_FILES], fd = FIRST_FD + GP_CHILD_FILES;
+    int copies[GP_CHILD_FILES], fd = FIRST_FD + (int)n;
     int tools = fcntl(s->crew->tools_fd, F_DUPFD, fd), out = fcntl(s->out, F_DUPFD, fd),
         say = fcntl(s->say, F_DUPFD, fd);
     for (size_t i = 0; i < n; i++)
         copies[i] = fcntl(s->job->files[i].fd, F_DUPFD, fd); /* out of each other's way */
+    if (tools < 0 || out < 0 || say < 0 || (n && copies[n - 1] < 0)) _exit(NO_DESCRIPTORS);
     if (fchdir(s->folder) || dup2(s->null, 0) < 0 || dup2(out, 1) < 0 || dup2(say, 2) < 0) _exit(127);
     for (size_t i = 0; i < n; i++) {
         /* Each child has an open file of its own, so that nobody moves the position of another. */
@@ -287,9 +300,11 @@ static int judge(struct gp_job *job, struct start *s, int status, bool late, boo
     else if (job->exit_status == 2 || job->exit_status > 3 || n <= 0) {
         message_of(s->say, job->tool, said, sizeof said);
         gp_fail(err, GP_E_FORMAT, -1, "%s",
-                *said                     ? said
-                : job->exit_status == 127 ? "the tool cannot be started"
-                                          : "no answer");
+                *said                                ? said
+                : job->exit_status == NO_DESCRIPTORS ? "too many files are open"
+                : job->exit_status == 127            ? "the tool cannot be started"
+                                                     : "no answer");
+        job->no_descriptors = job->exit_status == NO_DESCRIPTORS;
         return job->exit_status > 3 ? 502 : 422;
     } else return 0;
     return stopped ? 503 : late ? 504 : 502;
@@ -339,8 +354,10 @@ static int run_in(struct gp_crew *c, struct gp_job *job, int place, const char *
         s.say = gp_blob_fd();
         fill_words(&s);
         pid_t pid = s.null >= 0 && s.out >= 0 && s.say >= 0 ? start(c, &s, (unsigned)place) : -1;
-        if (pid < 0) gp_fail(err, GP_E_IO, -1, "%s: cannot be started: %s", job->tool, strerror(errno));
-        else {
+        if (pid < 0) {
+            job->no_descriptors = is_full(errno);
+            gp_fail(err, GP_E_IO, -1, "%s: cannot be started: %s", job->tool, strerror(errno));
+        } else {
             bool late = wait_for(c, pid, (unsigned)place, &status);
             pthread_mutex_lock(&c->lock);
             bool stopped = c->stopped;
@@ -362,6 +379,7 @@ int gp_crew_run(struct gp_crew *c, struct gp_job *job, struct gp_err *err)
     char name[24];
     job->answer = NULL;
     job->exit_status = -1;
+    job->no_descriptors = false;
     int place = get_place(c, &number, err);
     if (place < 0) return 503;
     snprintf(name, sizeof name, "%llu", (unsigned long long)number);

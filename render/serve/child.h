@@ -42,6 +42,7 @@ struct gp_job {
     /* filled */
     struct gp_blob *answer; /* the caller's */
     int exit_status;        /* of the tool; -1: it was ended, and another try may do better */
+    bool no_descriptors;    /* it failed because too many are open */
 };
 
 struct gp_crew;

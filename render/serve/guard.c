@@ -8,7 +8,7 @@
 #include "formats/base/num.h"
 #include "formats/base/str.h"
 
-/* Cookies do not know ports, so that the name has to. */
+/* Servers of one name and several ports must not take each other's cookie. */
 static const char *cookie_name(const struct gp_guard *g, char *to, size_t n)
 {
     snprintf(to, n, "gpuprof-%u", (unsigned)g->port);
@@ -30,7 +30,11 @@ int gp_guard_random(char *to, struct gp_err *err)
 
 int gp_guard_init(struct gp_guard *g, struct gp_err *err)
 {
-    return gp_guard_random(g->token, err) || gp_guard_random(g->cookie, err) ? -1 : 0;
+    char name[GP_TOKEN_TEXT];
+    if (gp_guard_random(g->token, err) || gp_guard_random(g->cookie, err) || gp_guard_random(name, err))
+        return -1;
+    snprintf(g->name, sizeof g->name, "g%.16s.localhost", name);
+    return 0;
 }
 
 /* In a time that does not depend on where they differ. */
@@ -62,7 +66,10 @@ static bool is_our_host(const struct gp_guard *g, const char *s, size_t n)
     static const char *const ours[] = {"localhost", "127.0.0.1", "[::1]"};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (same_name(s, name, ours[i])) return true;
-    return false;
+    if (g->address && (same_name(s, name, g->address) || (name > 2 && s[0] == '[' && s[name - 1] == ']' &&
+                                                          same_name(s + 1, name - 2, g->address))))
+        return true;
+    return *g->name && same_name(s, name, g->name);
 }
 
 /* "http://HOST" of a page of ours; a proxy may add the s. */
@@ -101,6 +108,15 @@ bool gp_guard_has_token(const struct gp_guard *g, const struct gp_request *r)
     return a && !strncasecmp(a, scheme, n) && same_secret(g->token, a + n, strlen(a + n));
 }
 
+bool gp_guard_lets_in(const struct gp_guard *g, const struct gp_request *r)
+{
+    char name[24];
+    size_t n = 0;
+    if (!g->wants_token || gp_guard_has_token(g, r)) return true;
+    const char *cookie = gp_header_cookie(r->cookie, cookie_name(g, name, sizeof name), &n);
+    return cookie && same_secret(g->cookie, cookie, n);
+}
+
 int gp_guard_check(const struct gp_guard *g, const struct gp_request *r, bool open, struct gp_err *err)
 {
     if (!r->host || !is_our_host(g, r->host, strlen(r->host))) {
@@ -108,11 +124,7 @@ int gp_guard_check(const struct gp_guard *g, const struct gp_request *r, bool op
         return 421;
     }
     int status = check_site(g, r, err);
-    if (status || open || !g->wants_token || gp_guard_has_token(g, r)) return status;
-    char name[24];
-    size_t n = 0;
-    const char *cookie = gp_header_cookie(r->cookie, cookie_name(g, name, sizeof name), &n);
-    if (cookie && same_secret(g->cookie, cookie, n)) return 0;
+    if (status || open || gp_guard_lets_in(g, r)) return status;
     gp_fail(err, GP_E_USAGE, -1,
             "open the link that trace-serve printed, or send \"Authorization: Bearer TOKEN\"");
     return 401;

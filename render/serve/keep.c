@@ -6,8 +6,6 @@
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
 
-enum { MOST_ENTRIES = 2000 };
-
 struct gp_kept {
     char *key;
     struct gp_blob *blob;
@@ -23,12 +21,14 @@ struct gp_keep {
     pthread_cond_t ready;
     GP_VEC(struct gp_kept *) entries;
     uint64_t most_bytes, clock;
+    size_t most_entries;
 };
 
-struct gp_keep *gp_keep_new(uint64_t most_bytes)
+struct gp_keep *gp_keep_new(uint64_t most_bytes, size_t most_entries)
 {
     struct gp_keep *k = gp_zalloc(sizeof *k);
     k->most_bytes = most_bytes;
+    k->most_entries = most_entries;
     pthread_mutex_init(&k->lock, NULL);
     pthread_cond_init(&k->ready, NULL);
     return k;
@@ -64,18 +64,30 @@ static uint64_t sum(const struct gp_keep *k)
     return bytes;
 }
 
-/* Let go of what nobody asked for longest, until the rest fits. */
-static void make_room(struct gp_keep *k)
+/* Let go of what nobody asked for longest, until the rest fits. False if
+ * nothing could go. */
+static bool make_room(struct gp_keep *k, size_t most_entries)
 {
-    while (sum(k) > k->most_bytes || k->entries.n > MOST_ENTRIES) {
+    bool any = false;
+    while (sum(k) > k->most_bytes || k->entries.n > most_entries) {
         size_t oldest = SIZE_MAX;
         for (size_t i = 0; i < k->entries.n; i++) {
             const struct gp_kept *e = k->entries.at[i];
             if (e->ready && (oldest == SIZE_MAX || e->used < k->entries.at[oldest]->used)) oldest = i;
         }
-        if (oldest == SIZE_MAX) return;
+        if (oldest == SIZE_MAX) break;
         take_out(k, oldest);
+        any = true;
     }
+    return any;
+}
+
+bool gp_keep_shed(struct gp_keep *k)
+{
+    pthread_mutex_lock(&k->lock);
+    bool any = make_room(k, k->entries.n / 2);
+    pthread_mutex_unlock(&k->lock);
+    return any;
 }
 
 struct gp_kept *gp_keep_get(struct gp_keep *k, const char *key, bool *mine)
@@ -108,7 +120,7 @@ void gp_keep_set(struct gp_keep *k, struct gp_kept *e, int status, struct gp_blo
             take_out(k, i);
             break;
         }
-    make_room(k);
+    make_room(k, k->most_entries);
     pthread_cond_broadcast(&k->ready);
     pthread_mutex_unlock(&k->lock);
 }

@@ -2,7 +2,7 @@
  * answer, others who ask meanwhile wait for it, and what was not asked for longest goes when there is too much. Safe in
  * several threads.
  *
- *     struct gp_keep *k = gp_keep_new(512 << 20);
+ *     struct gp_keep *k = gp_keep_new(512 << 20, 2000);
  *     struct gp_kept *e = gp_keep_get(k, key, &mine);
  *     if (mine) gp_keep_set(k, e, 0, blob, NULL, true);    // or a status and why
  *     send(gp_kept_blob(e));
@@ -20,7 +20,10 @@
 struct gp_keep;
 struct gp_kept;
 
-struct gp_keep *gp_keep_new(uint64_t most_bytes);
+/* Each answer has up to two descriptors. */
+struct gp_keep *gp_keep_new(uint64_t most_bytes, size_t most_entries);
+/* Let go of half of the answers, those that were asked for longest ago. False if there was none to let go. */
+bool gp_keep_shed(struct gp_keep *k);
 /* The answer of KEY. *MINE: it is not there, and the caller has to set it. Otherwise it is ready, perhaps after a wait. */
 struct gp_kept *gp_keep_get(struct gp_keep *k, const char *key, bool *mine);
 /* E's answer is BLOB, which is then its own, or, where STATUS is not 0, that failure. Only what is LASTING is kept for

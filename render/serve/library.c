@@ -22,6 +22,7 @@ struct work {
     const struct gp_shelf_file *found[GP_CHILD_FILES];
     struct gp_content_state states[GP_CHILD_FILES];
     size_t nfiles;
+    bool no_descriptors; /* what failed, failed because of that */
     struct gp_buf words; /* options, each ends in NUL */
     GP_VEC(const char *) options;
     struct gp_buf key;
@@ -178,7 +179,8 @@ static int make_key(struct work *w, struct gp_err *err)
     for (size_t i = 0; i < w->nfiles; i++) {
         if (w->files[i].fd >= 0) close(w->files[i].fd);
         w->files[i].fd = gp_shelf_open(w->lib->shelf, w->found[i], err);
-        if (w->files[i].fd < 0) return 404;
+        w->no_descriptors = w->files[i].fd < 0 && (errno == EMFILE || errno == ENFILE);
+        if (w->files[i].fd < 0) return w->no_descriptors ? 503 : 404;
         if (gp_content_state(w->files[i].fd, &w->states[i], err) ||
             gp_contents_tag(&w->lib->contents, w->files[i].fd, tag, err))
             return 502;
@@ -220,6 +222,7 @@ static int run(struct work *w, struct gp_blob **blob, struct gp_err *err)
     }
     int status = gp_crew_run(w->lib->crew, &job, err);
     *blob = job.answer;
+    w->no_descriptors = job.no_descriptors;
     if (!status && !strcmp(w->ask->form->name, "html")) {
         struct gp_decoration d = {
             .question = w->ask->question, .files = w->found, .nfiles = w->nfiles, .crew = w->lib->crew};
@@ -284,13 +287,17 @@ static int answer(struct work *w, struct gp_err *err)
 
 int gp_library_ask(struct gp_library *lib, struct gp_ask *ask, struct gp_err *err)
 {
-    struct work *w = gp_zalloc(sizeof *w);
-    w->lib = lib;
-    w->ask = ask;
+    struct work *w = gp_alloc(sizeof *w);
+    bool again = true;
+    int status = 0;
     ask->blob = NULL;
-    *ask->name = 0;
-    int status = answer(w, err);
-    release(w);
+    while (again) {
+        *w = (struct work){.lib = lib, .ask = ask};
+        *ask->name = 0;
+        status = answer(w, err);
+        again = w->no_descriptors && gp_keep_shed(lib->keep); /* each kept answer holds one or two */
+        release(w);
+    }
     free(w);
     return status;
 }

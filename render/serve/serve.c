@@ -1,18 +1,59 @@
 #include "render/serve/serve.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 #include "formats/base/mem.h"
+#include "formats/base/str.h"
 #include "formats/listen.h"
 #include "render/serve/live.h"
 #include "render/serve/server.h"
 #include "render/serve/upload.h"
 
-enum { MOST_JOBS = 64, UPLOADS_AT_ONCE = 4, EXPANSION = 200 };
+enum {
+    MOST_JOBS = 64,
+    UPLOADS_AT_ONCE = 4,
+    EXPANSION = 200,
+    OTHER_DESCRIPTORS = 60,
+    LEAST_KEPT = 4,
+    MOST_KEPT = 2000
+};
+
+/* ---- descriptors ---- */
+
+/* How many there may be, after the soft limit was raised to the hard one. */
+static uint64_t raise_descriptors(void)
+{
+    struct rlimit l;
+    if (getrlimit(RLIMIT_NOFILE, &l)) return 256;
+    rlim_t soft = l.rlim_cur;
+    l.rlim_cur = l.rlim_max;
+    return setrlimit(RLIMIT_NOFILE, &l) ? soft : l.rlim_cur;
+}
+
+/* A connection may have two, its socket and what is sent. */
+static unsigned connections_within(uint64_t descriptors, uint64_t asked)
+{
+    uint64_t most = descriptors / 4;
+    return (unsigned)(asked < most ? asked : most ? most : 1);
+}
+
+/* A kept answer may have two, as it is and packed. */
+static size_t kept_within(uint64_t descriptors, unsigned connections)
+{
+    uint64_t taken = 2 * ((uint64_t)connections + GP_SERVER_ENDING) + OTHER_DESCRIPTORS;
+    if (descriptors < taken + 2 * LEAST_KEPT) return LEAST_KEPT;
+    uint64_t kept = (descriptors - taken) / 2;
+    return kept < MOST_KEPT ? (size_t)kept : MOST_KEPT;
+}
+
+/* ---- the socket ---- */
 
 static int open_socket(const struct gp_serve_opts *o, struct gp_guard *g, struct gp_err *err)
 {
@@ -20,14 +61,59 @@ static int open_socket(const struct gp_serve_opts *o, struct gp_guard *g, struct
     if (o->port > UINT16_MAX)
         return gp_fail(err, GP_E_USAGE, -1, "--port: not a port: %llu", (unsigned long long)o->port);
     g->wants_token = true;
+    g->address = o->listen;
     return gp_listen_tcp(o->listen ? o->listen : "127.0.0.1", (uint16_t)o->port, &g->port, err);
 }
 
+static bool is_loopback(const char *address)
+{
+    return !address || !strcmp(address, "localhost") || gp_starts(address, "127.") || !strcmp(address, "::1");
+}
+
+static bool is_any(const char *address)
+{
+    return address && (!strcmp(address, "0.0.0.0") || !strcmp(address, "::"));
+}
+
+/* Names below localhost lead to 127.0.0.1 and to ::1. Whichever of them we do
+ * not listen on must not be another user's, who would get the token: hold it,
+ * without listening. -1: it is taken; -2: there is no such address here. */
+static int hold_other_loopback(const struct gp_serve_opts *o, uint16_t port)
+{
+    struct sockaddr_in v4 = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in6 v6 = {
+        .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    bool listens6 = o->listen && !strcmp(o->listen, "::1");
+    const struct sockaddr *a = listens6 ? (const void *)&v4 : (const void *)&v6;
+    int fd = socket(a->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return errno == EAFNOSUPPORT ? -2 : -1;
+    if (!bind(fd, a, listens6 ? sizeof v4 : sizeof v6)) return fd;
+    int why = errno;
+    close(fd);
+    return why == EADDRNOTAVAIL ? -2 : -1;
+}
+
+/* Under what a browser finds us: on loopback by a name that only we know;
+ * elsewhere by the address, or a name that was given. */
+static const char *name_of(const struct gp_serve_opts *o, const struct gp_guard *g, bool named)
+{
+    if (is_any(o->listen)) return o->nhosts ? o->hosts[0] : strchr(o->listen, ':') ? "::1" : "127.0.0.1";
+    if (!is_loopback(o->listen)) return o->listen;
+    if (named) return g->name;
+    return o->listen && strcmp(o->listen, "localhost") != 0 ? o->listen : "127.0.0.1";
+}
+
 /* The link has the token behind the #, which browsers do not send. */
-static int announce(const struct gp_serve_opts *o, const struct gp_guard *g, struct gp_err *err)
+static int announce(const struct gp_serve_opts *o, const struct gp_guard *g, bool named, struct gp_err *err)
 {
     struct gp_buf b = {0};
-    const char *host = o->listen && strcmp(o->listen, "localhost") != 0 ? o->listen : "127.0.0.1";
+    const char *host = name_of(o, g, named);
+    if (!o->socket && !is_loopback(o->listen))
+        o->warn(o->ctx, is_any(o->listen) && !o->nhosts
+                            ? "--listen: other machines can connect, without encryption, "
+                              "and need a name: add --host NAME"
+                            : "--listen: other machines can connect, without encryption");
     if (o->socket) gp_buf_printf(&b, "unix:%s", o->socket);
     else {
         gp_buf_printf(&b, strchr(host, ':') ? "http://[%s]:%u/" : "http://%s:%u/", host, (unsigned)g->port);
@@ -50,10 +136,9 @@ static void wait_for_end(const struct gp_serve_opts *o, struct gp_server *s, con
 }
 
 static int serve(const struct gp_serve_opts *o, struct gp_site *site, struct gp_guard *guard,
-                 struct gp_err *err)
+                 unsigned connections, struct gp_err *err)
 {
-    struct gp_server_opts so = {
-        .connections = (unsigned)o->connections, .head_ns = o->request_ns, .idle_ns = 30000000000};
+    struct gp_server_opts so = {.connections = connections, .head_ns = o->request_ns, .idle_ns = 30000000000};
     sigset_t ends;
     sigemptyset(&ends);
     sigaddset(&ends, SIGINT);
@@ -64,12 +149,16 @@ static int serve(const struct gp_serve_opts *o, struct gp_site *site, struct gp_
     signal(SIGXFSZ, SIG_IGN); /* a limit of files is an error like a full disk */
     so.listen_fd = open_socket(o, guard, err);
     if (so.listen_fd < 0) return -1;
+    bool may_name = !o->socket && is_loopback(o->listen) &&
+                    (!o->listen || !gp_starts(o->listen, "127.") || !strcmp(o->listen, "127.0.0.1"));
+    int held = may_name ? hold_other_loopback(o, guard->port) : -1;
     struct gp_server *s = gp_server_start(site, &so, err);
-    int failed = !s || announce(o, guard, err);
+    int failed = !s || announce(o, guard, held != -1, err);
     if (!failed) wait_for_end(o, s, &ends);
     gp_live_view_stop(site->live);
     gp_crew_stop(site->library->crew);
     gp_server_stop(s);
+    if (held >= 0) close(held);
     if (o->socket) unlink(o->socket);
     return failed ? -1 : 0;
 }
@@ -102,14 +191,16 @@ int gp_serve_run(const struct gp_serve_opts *o, struct gp_err *err)
     struct gp_library *lib = gp_zalloc(sizeof *lib);
     struct gp_site site = {.guard = &guard, .library = lib, .perfetto = o->perfetto};
     lib->shelf = gp_shelf_new();
-    lib->keep = gp_keep_new(o->keep_bytes);
+    uint64_t descriptors = raise_descriptors();
+    unsigned connections = connections_within(descriptors, o->connections);
+    lib->keep = gp_keep_new(o->keep_bytes, kept_within(descriptors, connections));
     gp_contents_init(&lib->contents);
     int failed = gp_guard_init(&guard, err);
     for (size_t i = 0; !failed && i < o->npaths; i++) failed = gp_shelf_add(lib->shelf, o->paths[i], err);
     if (!failed && o->upload) failed = open_upload(o, &site, err);
     if (!failed) failed = !(lib->crew = gp_crew_new(&crew, err));
     if (!failed && o->live) site.live = gp_live_view_new(o->live, lib->crew);
-    if (!failed) failed = serve(o, &site, &guard, err);
+    if (!failed) failed = serve(o, &site, &guard, connections, err);
     gp_live_view_free(site.live);
     gp_upload_free(site.upload);
     gp_crew_free(lib->crew);

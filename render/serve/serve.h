@@ -27,6 +27,8 @@ struct gp_serve_opts {
     const char *const *env;               /* NAME=VALUE of the tools, NULL at the end */
     /* The server listens: LINK is what to open. -1 with ERR filled to stop. */
     int (*ready)(void *ctx, const char *link, struct gp_err *err);
+    /* What whoever started it should know, in one line. */
+    void (*warn)(void *ctx, const char *message);
     void *ctx;
 };
 

@@ -15,15 +15,25 @@
 #include "render/serve/live.h"
 #include "render/serve/upload.h"
 
-enum { HEAD_BYTES = 24 << 10, STACK_BYTES = 512 << 10, STREAM_BYTES = 32 << 10, MOST_CONNECTIONS = 1024 };
+enum {
+    HEAD_BYTES = 24 << 10,
+    STACK_BYTES = 512 << 10,
+    STREAM_BYTES = 32 << 10,
+    MOST_CONNECTIONS = 1024,
+    ENDING = GP_SERVER_ENDING,
+    PLACES = MOST_CONNECTIONS + ENDING
+};
 
 static const int64_t ANSWER_NS = INT64_C(900000000000); /* in which an answer must be made and sent */
 
 /* A connection that is open. */
 struct client {
-    int fd;         /* -1: this place is free */
-    int64_t due_ns; /* when what is under way must be done; 0: never */
-    bool busy;      /* an answer is being made or sent */
+    int fd;          /* -1: this place is free */
+    int64_t due_ns;  /* when what is under way must be done; 0: never */
+    uint64_t number; /* of the connection */
+    bool busy;       /* an answer is being made or sent */
+    bool let_in;     /* it has shown that it may ask */
+    bool ending;     /* we have closed it */
 };
 
 struct gp_server {
@@ -35,7 +45,8 @@ struct gp_server {
     pthread_cond_t end;
     bool ending;
     int64_t last_ns;
-    struct client clients[MOST_CONNECTIONS];
+    uint64_t connected; /* connections so far */
+    struct client clients[PLACES];
 };
 
 /* One request while it comes in. */
@@ -56,6 +67,28 @@ static int64_t now_ns(void)
 
 /* ---- time of requests: a client that sends a byte now and then does not hold a connection ---- */
 
+static void end_client(struct client *c)
+{
+    shutdown(c->fd, SHUT_RDWR);
+    c->ending = true;
+}
+
+/* When all connections are taken, the oldest goes that has not shown that it is
+ * let in: whoever can connect cannot keep out who is. If all are let in, the
+ * new one, NEWEST, goes. */
+static void make_place(struct gp_server *s, struct client *newest)
+{
+    struct client *oldest = newest;
+    unsigned open = 0;
+    for (size_t i = 0; i < PLACES; i++) {
+        struct client *c = &s->clients[i];
+        if (c->fd < 0 || c->ending) continue;
+        open++;
+        if (!c->let_in && c->number < oldest->number) oldest = c;
+    }
+    if (open > s->opts.connections) end_client(oldest);
+}
+
 static void on_connection(void *ctx, struct MHD_Connection *c, void **place,
                           enum MHD_ConnectionNotificationCode what)
 {
@@ -63,20 +96,35 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **place,
     pthread_mutex_lock(&s->lock);
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-        for (size_t i = 0; info && !*place && i < MOST_CONNECTIONS; i++)
+        for (size_t i = 0; info && !*place && i < PLACES; i++)
             if (s->clients[i].fd < 0) {
-                s->clients[i] = (struct client){info->connect_fd, now_ns() + s->opts.head_ns, false};
+                s->clients[i] = (struct client){
+                    .fd = info->connect_fd, .due_ns = now_ns() + s->opts.head_ns, .number = s->connected++};
                 *place = &s->clients[i];
             }
+        if (*place) make_place(s, *place);
     } else if (*place) ((struct client *)*place)->fd = -1;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static struct client *client_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+static void note_let_in(struct gp_server *s, struct MHD_Connection *c)
+{
+    struct client *client = client_of(c);
+    pthread_mutex_lock(&s->lock);
+    if (client) client->let_in = true;
     pthread_mutex_unlock(&s->lock);
 }
 
 /* The request of C is there, or its answer is sent and another request may come. */
 static void note(struct gp_server *s, struct MHD_Connection *c, bool answering)
 {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct client *client = info ? info->socket_context : NULL;
+    struct client *client = client_of(c);
     pthread_mutex_lock(&s->lock);
     s->last_ns = now_ns();
     if (client) {
@@ -92,9 +140,9 @@ static void *watch(void *ctx)
     pthread_mutex_lock(&s->lock);
     while (!s->ending) {
         int64_t now = now_ns(), next = now + 1000000000;
-        for (size_t i = 0; i < MOST_CONNECTIONS; i++) {
-            const struct client *c = &s->clients[i];
-            if (c->fd >= 0 && c->due_ns && now >= c->due_ns) shutdown(c->fd, SHUT_RDWR);
+        for (size_t i = 0; i < PLACES; i++) {
+            struct client *c = &s->clients[i];
+            if (c->fd >= 0 && c->due_ns && now >= c->due_ns) end_client(c);
         }
         struct timespec t = {(time_t)(next / 1000000000), (long)(next % 1000000000)};
         pthread_cond_timedwait(&s->end, &s->lock, &t);
@@ -292,6 +340,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
         if (e->bad_target) gp_reply_error(&e->reply, e->bad_target, false, e->err.msg);
         else if (gp_site_admits(s->site, &e->request, &e->reply)) e->admitted = true;
         if (!e->admitted) return send_reply(c, e);
+        if (gp_guard_lets_in(s->site->guard, &e->request)) note_let_in(s, c);
         /* A client that is still sending may not see an answer before all of its body has been taken. */
         e->failed = !gp_site_begin(s->site, &e->request, &e->reply);
         if (e->request.upload) note(s, c, true); /* which may take its time */
@@ -339,13 +388,14 @@ static struct MHD_Daemon *start_daemon(struct gp_server *s)
 {
     unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
                      MHD_USE_ERROR_LOG | MHD_USE_ITC;
-    return MHD_start_daemon(
-        flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s, MHD_OPTION_LISTEN_SOCKET,
-        s->opts.listen_fd, MHD_OPTION_CONNECTION_LIMIT, s->opts.connections, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)(s->opts.idle_ns / 1000000000), MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES,
-        MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
-        MHD_OPTION_NOTIFY_COMPLETED, on_done, s, MHD_OPTION_URI_LOG_CALLBACK, on_target, s,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    return MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
+                            MHD_OPTION_LISTEN_SOCKET, s->opts.listen_fd, MHD_OPTION_CONNECTION_LIMIT,
+                            s->opts.connections + ENDING, MHD_OPTION_CONNECTION_TIMEOUT,
+                            (unsigned)(s->opts.idle_ns / 1000000000), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                            (size_t)HEAD_BYTES, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES,
+                            MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_NOTIFY_COMPLETED,
+                            on_done, s, MHD_OPTION_URI_LOG_CALLBACK, on_target, s,
+                            MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 }
 
 struct gp_server *gp_server_start(const struct gp_site *site, const struct gp_server_opts *opts,
@@ -357,7 +407,7 @@ struct gp_server *gp_server_start(const struct gp_site *site, const struct gp_se
     s->opts = *opts;
     s->last_ns = now_ns();
     if (s->opts.connections > MOST_CONNECTIONS) s->opts.connections = MOST_CONNECTIONS;
-    for (size_t i = 0; i < MOST_CONNECTIONS; i++) s->clients[i].fd = -1;
+    for (size_t i = 0; i < PLACES; i++) s->clients[i].fd = -1;
     pthread_mutex_init(&s->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -379,7 +429,7 @@ struct gp_server *gp_server_start(const struct gp_site *site, const struct gp_se
 int64_t gp_server_last_ns(struct gp_server *s)
 {
     pthread_mutex_lock(&s->lock);
-    for (size_t i = 0; i < MOST_CONNECTIONS; i++)
+    for (size_t i = 0; i < PLACES; i++)
         if (s->clients[i].fd >= 0 && s->clients[i].busy) s->last_ns = now_ns();
     int64_t ns = s->last_ns;
     pthread_mutex_unlock(&s->lock);

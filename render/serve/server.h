@@ -12,6 +12,8 @@
 #include "formats/base/err.h"
 #include "render/serve/site.h"
 
+enum { GP_SERVER_ENDING = 32 }; /* connections that are being closed, besides those that are open */
+
 struct gp_server_opts {
     int listen_fd; /* then the server's */
     unsigned connections;

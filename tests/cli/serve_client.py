@@ -7,6 +7,8 @@ are never finished, answers that are read slowly.
     serve_client.py SOCKET PID half               half requests and slow ones are closed; others are served meanwhile
     serve_client.py SOCKET PID slow PATH          a reader who takes its time gets everything
     serve_client.py SOCKET PID replace FILE A B PATH    FILE is replaced by A and B while it is asked for
+    serve_client.py SOCKET PID questions N PATH   N different questions, more than there may be descriptors
+    serve_client.py - PID crowd LINK PLACES       on TCP, others take all places and more
 """
 import http.client
 import os
@@ -184,5 +186,61 @@ def replace(file, a, b, path):
     print(seen)
 
 
+def questions(n, path):
+    """As many different questions: all are answered, within the descriptors that the server may have."""
+    c = Connection()
+    with open(f"/proc/{pid}/limits") as f:
+        most = int(next(line for line in f if line.startswith("Max open files")).split()[4])
+    for i in range(1, int(n) + 1):
+        status, body = get(c, path + str(i))
+        assert status == 200, (i, status, body)
+    assert int(n) > most > descriptors(), (most, descriptors())
+
+
+def crowd(link, places):
+    """Another user holds more connections than there are, slowly, and comes again: whoever has the token is answered."""
+    host, rest = link.split("//")[1].split(":")
+    port, token = int(rest.split("/")[0]), link.split("token=")[1].strip()
+    address, wanted, count = ("127.0.0.1", port), 2 * int(places), [0]
+    stop, full = threading.Event(), threading.Event()
+
+    def hold():
+        held = [None] * wanted
+        while not stop.wait(0.02):
+            for i, s in enumerate(held):
+                try:
+                    if s is None:
+                        s = held[i] = socket.create_connection(address)
+                        s.sendall(f"GET /api HTTP/1.1\r\nHost: {host}:{port}\r\nX: ".encode())
+                        count[0] += 1
+                    s.sendall(b"a")
+                except OSError:
+                    if s:
+                        s.close()
+                    held[i] = None
+            if count[0] >= wanted:
+                full.set()
+
+    t = threading.Thread(target=hold)
+    t.start()
+    assert full.wait(60)
+    seen = {}
+    for _ in range(60):
+        time.sleep(0.02)  # in which others come again
+        c = http.client.HTTPConnection(*address, timeout=10)
+        try:
+            c.request("GET", "/api/traces", headers={"Host": f"{host}:{port}", "Authorization": f"Bearer {token}"})
+            status = c.getresponse().status
+        except OSError as e:
+            status = type(e).__name__
+        seen[status] = seen.get(status, 0) + 1
+        c.close()
+    stop.set()
+    t.join()
+    print(seen, count[0])
+    assert seen == {200: 60}, seen
+
+
 sock, pid = sys.argv[1], sys.argv[2]
-{"load": load, "many": many, "half": half, "slow": slow, "replace": replace}[sys.argv[3]](*sys.argv[4:])
+{"load": load, "many": many, "half": half, "slow": slow, "replace": replace,
+ "questions": questions, "crowd": crowd}[sys.argv[3]](*sys.argv[4:])

@@ -97,7 +97,37 @@ test_expect_success 'a full disk refuses an upload, leaves nothing, and the serv
 kill $pid
 wait $pid
 
+# ---- what others and what is kept may take ----
+
+before='ulimit -Sn 128; ulimit -Hn 256'
+start runs
+eager=$(id_of eager.trace)
+test_expect_success 'more different questions than descriptors are all answered' '
+    client questions 300 "/api/profiler/flame?trace=$eager&format=folded&max-depth=" && test_must_be_empty err
+'
+kill $pid
+wait $pid
+
+before='ulimit -n 70'
+start runs
+test_expect_success 'where hardly any descriptors are left, what is kept makes room' '
+    client questions 100 "/api/profiler/flame?trace=$eager&format=folded&max-depth=" && test_must_be_empty err
+'
+kill $pid
+wait $pid
+
 before=:
+rm -f link
+trace-serve --idle 60 $limits --connections 16 runs >link 2>err &
+pid=$!
+servers="$servers $pid"
+for i in $(seq 300); do [ ! -s link ] || break; sleep 0.05; done
+test_expect_success 'attack: slow clients of another user take all places, and whoever has the token is answered' '
+    client crowd "$(cat link)" 16
+'
+kill $pid
+wait $pid
+
 start runs
 test_expect_success 'without --upload, nothing is taken' '
     test "$(code /api/upload --data-binary @runs/eager.trace)" = 403

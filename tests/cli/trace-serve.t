@@ -204,11 +204,11 @@ test_expect_success 'attack: headers and addresses without end' '
 
 start tcp runs
 link=$(cat tcp.link) origin=${link%%/#*} token=${link##*=}
-tcp() { path=$1; shift; curl -sS --max-time 60 "$@" "$origin$path"; }
+tcp() { path=$1; shift; curl -sS --max-time 60 --resolve "${origin#http://}:127.0.0.1" "$@" "$origin$path"; }
 tcp_code() { tcp "$@" -o /dev/null -w '%{http_code}'; }
 
 test_expect_success 'on TCP only loopback listens, and nothing is answered without the token' '
-    echo "$link" | grep -Ex "http://127.0.0.1:[0-9]+/#token=[0-9a-f]{32}" &&
+    echo "$link" | grep -Ex "http://g[0-9a-f]{16}\.localhost:[0-9]+/#token=[0-9a-f]{32}" && test_must_be_empty tcp.err &&
     for p in / /api /api/traces /compare "/api/profiler/hta?trace=$eager" /nothing; do test "$(tcp_code "$p")" = 401 || return 1; done &&
     test "$(tcp_code /api/traces -H "Authorization: Bearer $token")" = 200 &&
     test "$(tcp_code /api/traces -H "Authorization: Bearer ${token%?}0x")" = 401 &&
@@ -222,9 +222,73 @@ test_expect_success 'the token becomes a strict cookie, which is not the token' 
     test "$(tcp_code /api/traces -b jar)" = 200 && test "$(tcp_code /api/traces -b "${origin##*:}=x")" = 401
 '
 
+# Cookies know no ports: that of localhost would be sent to every server of the machine. curl keeps to the same rules.
+test_expect_success 'attack: another server of this machine gets no cookie, as the name in the link is known to nobody' '
+    test "$(grep -c . jar)" -ge 1 && grep "^#HttpOnly_g[0-9a-f]*\.localhost.FALSE" jar &&
+    for name in 127.0.0.1 localhost gffffffffffffffff.localhost; do
+        curl -sS --max-time 60 --resolve "$name:${origin##*:}:127.0.0.1" -b jar -v "http://$name:${origin##*:}/api/traces" >answer 2>said &&
+        ! grep -i "^> cookie" said && jq -e ".status == 401 or .status == 421" answer || return 1
+    done &&
+    test "$(curl -s -o answer -w "%{http_code}" -H "Authorization: Bearer $token" "http://127.0.0.1:${origin##*:}/api/traces")" = 200
+'
+
+test_expect_success 'attack: nobody can listen where the name in the link also leads' '
+    python3 - "${origin##*:}" <<-"END"
+	import errno, socket, sys
+	try:
+	    for flags in (0, socket.SO_REUSEADDR):
+	        s = socket.socket(socket.AF_INET6)
+	        if flags: s.setsockopt(socket.SOL_SOCKET, flags, 1)
+	        try: s.bind(("::1", int(sys.argv[1])))
+	        except OSError as e:
+	            assert e.errno in (errno.EADDRINUSE, errno.EADDRNOTAVAIL), e
+	            continue
+	        sys.exit("bound")
+	except OSError as e:
+	    assert e.errno == errno.EAFNOSUPPORT, e
+	END
+'
+
 test_expect_success 'a host with another port is foreign' '
     test "$(tcp_code /api -H "Host: localhost:1" -H "Authorization: Bearer $token")" = 421 &&
     test "$(tcp_code /api -H "Host: localhost:${origin##*:}" -H "Authorization: Bearer $token")" = 200
+'
+
+# ---- addresses, and the browser ----
+
+test_expect_success 'addresses that others can reach: a link that can be opened, and a warning' '
+    start any --listen 0.0.0.0 runs && grep -Ex "http://127.0.0.1:[0-9]+/#token=[0-9a-f]{32}" any.link &&
+    grep "^trace-serve: --listen: other machines can connect, without encryption.*--host" any.err &&
+    any=$(cat any.link) && test "$(curl -s -o answer -w "%{http_code}" -H "Authorization: Bearer ${any##*=}" "${any%%/#*}/api")" = 200 &&
+    start named --listen 0.0.0.0 --host gpubox.example runs && grep -E "^http://gpubox.example:[0-9]+/#token=" named.link &&
+    grep "without encryption$" named.err &&
+    start second --listen 127.0.0.2 runs && second=$(cat second.link) && test "${second%:*}" = http://127.0.0.2 && test_must_be_empty second.err &&
+    test "$(curl -s -o answer -w "%{http_code}" -H "Authorization: Bearer ${second##*=}" "${second%%/#*}/api")" = 200 &&
+    kill $any_pid $named_pid $second_pid
+'
+
+# A server that opens its page by fake/xdg-open; its link in open.link.
+start_open() {
+    path=$PATH XDG_RUNTIME_DIR=$short
+    export XDG_RUNTIME_DIR
+    PATH=$PWD/fake:$PATH
+    start open --open runs
+    PATH=$path
+    unset XDG_RUNTIME_DIR
+    for i in $(seq 300); do [ ! -s "$1" ] || break; sleep 0.05; done
+}
+
+# What xdg-open and the browser get as arguments can be read by every user.
+test_expect_success 'attack: --open shows the token in no argument, but in a file that only its owner can read' '
+    mkdir fake && printf "#!/bin/sh\nstat -c %%a \"\$1\" >mode\ncp \"\$1\" page\nprintf \"%%s\\\\n\" \"\$@\" >args\n" >fake/xdg-open && chmod +x fake/xdg-open &&
+    start_open args && token=$(sed "s/.*token=//" open.link) && test ${#token} = 32 && test "$(wc -l <args)" = 1 && ! grep "$token" args &&
+    test "$(dirname "$(cat args)")" = $short && echo 600 >expect && test_cmp expect mode &&
+    grep -F "content=\"0; url=$(cat open.link)\"" page && test_must_be_empty open.err &&
+    kill $open_pid && wait $open_pid && test ! -e "$(cat args)"
+'
+
+test_expect_success '--open without a browser says so' '
+    printf "#!/bin/sh\nexit 3\n" >fake/xdg-open && start_open open.err && grep "^trace-serve: --open: xdg-open found no browser" open.err && test -s open.link && kill $open_pid && wait $open_pid
 '
 
 test_expect_success 'misuse is refused before anything is served' '
