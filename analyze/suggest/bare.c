@@ -69,15 +69,15 @@ static int64_t part_of(int64_t ns, double part)
     return (int64_t)((double)ns * part);
 }
 
-/* M becomes the plan without PART of COST, which is by call. */
+/* M becomes the plan without PART of COST, which is by call, with KEPT of the host's time that is left. */
 static void take_out(struct gp_bare_model *m, const struct gp_bare *b, const struct gp_rule_ctx *c,
-                     const int64_t *cost, double part)
+                     const int64_t *cost, double part, double kept)
 {
     const struct gp_replay *r = &c->p->replay;
     for (uint32_t k = 0; k < r->calls.n; k++) {
         int64_t ns = stretch_of(c, k);
         double left = ns > 0 ? 1 - part * (double)cost[k] / (double)ns : 1;
-        if (left < 0) left = 0;
+        left = left < 0 ? 0 : left * kept;
         m->replay.calls.at[k] = r->calls.at[k];
         if (r->calls.at[k].before_ns > 0)
             m->replay.calls.at[k].before_ns = part_of(r->calls.at[k].before_ns, left);
@@ -112,13 +112,16 @@ static void begin_model(struct gp_bare_model *m, const struct gp_bare *b, const 
     m->replay.items.at = m->items.at;
 }
 
-/* The part of the cost with which a step takes UNPROFILED_NS. */
+/* The part of the cost with which a step takes UNPROFILED_NS. If the largest is too little, the host was slower for other
+ * reasons as well: all of its time becomes shorter. */
 static void fit(struct gp_bare *b, const struct gp_rule_ctx *c, int64_t unprofiled_ns)
 {
-    double low = 0, high = b->recorder ? PART_MOST : 1;
+    double most = b->recorder ? PART_MOST : 1, low = 0, high = 1;
+    take_out(&b->most, b, c, b->cost_ns, most, 1);
+    bool slower = b->most.step_ns > unprofiled_ns;
     for (int i = 0; i < TRIES; i++) {
         double middle = (low + high) / 2;
-        take_out(&b->most, b, c, b->cost_ns, middle);
+        take_out(&b->most, b, c, b->cost_ns, slower ? most : middle * most, slower ? 1 - middle : 1);
         if (b->most.step_ns > unprofiled_ns) low = middle;
         else high = middle;
     }
@@ -140,8 +143,8 @@ void gp_bare_build(struct gp_bare *b, const struct gp_rule_ctx *c, int64_t unpro
     if (unprofiled_ns > 0) {
         fit(b, c, unprofiled_ns + (c->replay_step_ns - c->s->step.step_ns));
     } else if (b->recorder) {
-        take_out(&b->least, b, c, least, 1);
-        take_out(&b->most, b, c, b->cost_ns, 1);
+        take_out(&b->least, b, c, least, 1, 1);
+        take_out(&b->most, b, c, b->cost_ns, 1, 1);
     } else {
         b->most.step_ns = c->replay_step_ns;
     }

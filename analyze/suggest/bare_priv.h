@@ -41,8 +41,8 @@ struct gp_bare_saving {
     int64_t hurried_ns;       /* with a likely host before the edits, and the fastest after them */
 };
 
-/* UNPROFILED_NS: how long a step takes without a recorder, 0: unknown. Then both models are the one that takes so long, or as
- * near as the host's time can be made to. Needs c->calls and the view. O(events + calls + items). */
+/* UNPROFILED_NS: how long a step takes without a recorder, 0: unknown. Otherwise both models are the one that takes so long, or
+ * as near as the host's time can be made to. Needs c->calls and the view. O(events + calls + items). */
 void gp_bare_build(struct gp_bare *b, const struct gp_rule_ctx *c, int64_t unprofiled_ns);
 void gp_bare_release(struct gp_bare *b);
 

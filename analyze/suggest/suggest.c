@@ -11,10 +11,14 @@
 #include "analyze/math/nth.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/suggest_regime_priv.h"
+#include "formats/base/scale.h"
 #include "formats/base/str.h"
 
 enum {
     TRUSTED_PCT = 2,
+    STEP_PCT =
+        25, /* by which the replayed step may differ from the device's, which begins and ends elsewhere */
+    DAMAGE_PCT = 1, /* of the events, which may be lacking or wrong */
     STEPS_FEW = 3,
     MODEL_PCT = 15, /* of a saving: what a replay of a change may be off, besides */
     HOST_PCT = 30,  /* of the least that a change of the host's work saves: unrecorded, waits are shorter */
@@ -280,20 +284,45 @@ static gp_sid busy_with(struct gp_rule_ctx *c, int64_t begin_ns, int64_t end_ns)
 }
 
 /* An only step has no step before it to whose end the time before its first kernel would belong. */
-static void tell_lead(struct gp_rule_ctx *c)
+static int64_t lead_of(const struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
     int64_t begin = p->steps.at[0].begin_ns, first = INT64_MAX;
-    if (!p->found_steps || p->steps.n > 1 || p->warm_up) return;
+    if (!p->found_steps || p->steps.n > 1 || p->warm_up) return 0;
     for (size_t i = 0; i < p->items.n; i++)
         if (p->items.at[i].start_ns < first) first = p->items.at[i].start_ns;
-    if (first <= begin || gp_pct(first - begin, p->recorded_ns) < LEAD_PCT) return;
-    c->s->step.lead_ns = first - begin;
-    c->s->step.lead = busy_with(c, begin, first);
-    GP_VEC_PUSH(&c->s->notes,
-                gp_rule_text(c, "the step begins on the host %s before its first kernel%s%s",
-                             gp_rule_ns(c, first - begin), c->s->step.lead ? ", most of it in " : "",
-                             c->s->step.lead ? gp_suggest_str(c->s, c->s->step.lead) : ""));
+    return first > begin ? first - begin : 0;
+}
+
+static void tell_lead(struct gp_rule_ctx *c)
+{
+    int64_t lead = lead_of(c), begin = c->p->steps.at[0].begin_ns;
+    if (gp_pct(lead, c->p->recorded_ns) < LEAD_PCT) return;
+    c->s->step.lead_ns = lead;
+    c->s->step.lead = busy_with(c, begin, begin + lead);
+    GP_VEC_PUSH(&c->s->notes, gp_rule_text(c, "the step begins on the host %s before its first kernel%s%s",
+                                           gp_rule_ns(c, lead), c->s->step.lead ? ", most of it in " : "",
+                                           c->s->step.lead ? gp_suggest_str(c->s, c->s->step.lead) : ""));
+}
+
+/* Is the input so damaged that steps may lack events, or have some at wrong times? One that only ends early does not. */
+static bool is_damaged(const struct gp_trace *t)
+{
+    static const enum gp_issue_kind wrong[] = {GP_Q_SYNTAX,        GP_Q_BAD_TIME,         GP_Q_BAD_DURATION,
+                                               GP_Q_UNMATCHED_END, GP_Q_UNMATCHED_BEGIN,  GP_Q_LIMIT,
+                                               GP_Q_OUTLIER_TIME,  GP_Q_OUTLIER_DURATION, GP_Q_LOSS};
+    int64_t count = 0;
+    for (size_t i = 0; i < GP_COUNT(wrong); i++)
+        count = gp_add_saturated(count, (int64_t)t->issues[wrong[i]].count);
+    return t->issues[GP_Q_BAD_BLOCK].count || t->issues[GP_Q_MISSING_BLOCK].count ||
+           gp_pct(count, (int64_t)t->input.events) > DAMAGE_PCT;
+}
+
+/* The replay, without the time before the first kernel of an only step, against the step on the device. */
+static bool is_step_replayed(const struct gp_rule_ctx *c)
+{
+    int64_t off = c->replay_step_ns - lead_of(c) - c->s->step.step_ns;
+    return (off < 0 ? -off : off) <= gp_part(c->s->step.step_ns, STEP_PCT, 100);
 }
 
 static void tell_step(struct gp_rule_ctx *c)
@@ -319,7 +348,9 @@ static void tell_step(struct gp_rule_ctx *c)
     s->gap_ns = p->graph_gap_ns;
     s->replay_ns = c->replay_step_ns;
     s->replay_error_pct = c->plan_ns ? 100.0 * (double)(c->replay_ns - c->plan_ns) / (double)c->plan_ns : 0;
-    s->trusted = s->replay_error_pct <= TRUSTED_PCT && s->replay_error_pct >= -TRUSTED_PCT;
+    s->damaged = is_damaged(c->t);
+    s->trusted = !s->damaged && is_step_replayed(c) && s->replay_error_pct <= TRUSTED_PCT &&
+                 s->replay_error_pct >= -TRUSTED_PCT;
 }
 
 /* The recorded step, less what the replays without the recorder take less. */
@@ -332,6 +363,8 @@ static void tell_bare_step(struct gp_rule_ctx *c)
             high = s->step_ns - (c->replay_step_ns - b->least.step_ns);
     if (low < least_ns) low = least_ns < s->step_ns ? least_ns : s->step_ns;
     if (high < low) high = low;
+    s->given = b->measured;
+    if (s->given) low = high = c->s->opts.unprofiled_ns;
     s->recorder = b->recorder ? b->recorder->name : NULL;
     s->unprofiled_low_ns = low;
     s->unprofiled_high_ns = high;
@@ -425,6 +458,13 @@ static void widen(const struct gp_rule_ctx *c, int pct, int64_t noise_ns, int64_
     if (most > b + (whole - b) / 2) most = b + (whole - b) / 2; /* nothing takes no time */
     if (most >= whole) most = whole - 1;
     if (*high > most) *high = most > 0 ? most : 0;
+    if (*low > *high) *low = *high;
+}
+
+/* An unrecorded step may be longer than the recorded one, but what goes was recorded. */
+static void keep_within_step(const struct gp_suggest_step *step, int64_t *low, int64_t *high)
+{
+    if (*high > step->step_ns) *high = step->step_ns;
     if (*low > *high) *low = *high;
 }
 
@@ -528,6 +568,7 @@ static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
           &s->saving_low_ns, &s->saving_high_ns);
     leave_held(c, s, b, least_ns);
     raise_low(c, s, least_ns, high.slow_ns);
+    keep_within_step(step, &s->saving_low_ns, &s->saving_high_ns);
     s->saving_ns = expected_of(s, low.likely_ns, high.likely_ns);
     s->ceiling_ns = b;
     if (!same_edits(s->free.at, s->free.n, s->high.at, s->high.n))
@@ -591,6 +632,7 @@ static void value_joint(struct gp_rule_ctx *c)
     int64_t a = gp_bare_saved(c->bare, c, all.low.at, all.low.n, true).less_ns,
             b = gp_bare_saved(c->bare, c, all.high.at, all.high.n, true).more_ns;
     widen(c, MODEL_PCT, c->noise_ns, a, b, gp_bare_least_ns(c, &all), &s->joint_low_ns, &s->joint_high_ns);
+    keep_within_step(&s->step, &s->joint_low_ns, &s->joint_high_ns);
     for (size_t i = 0; i < s->suggestions.n; i++) {
         const struct gp_suggestion *one = &s->suggestions.at[i];
         if (one->priority == GP_PRIORITY_NONE) continue; /* together they save at least what each does */
@@ -669,6 +711,22 @@ static void note_recorder(struct gp_rule_ctx *c)
     gp_buf_release(&flags);
 }
 
+/* Why no saving is claimed. */
+static void note_distrust(struct gp_rule_ctx *c)
+{
+    static const char claims[] = "no saving of wall time is claimed, only less work for the GPU or the host";
+    const struct gp_suggest_step *s = &c->s->step;
+    if (s->damaged)
+        note(c,
+             gp_rule_text(c, "events of the input are lost or damaged, so steps may lack some: %s", claims));
+    else if (!is_step_replayed(c))
+        note(c, gp_rule_text(c, "a replayed step takes %s and a recorded one %s: %s",
+                             gp_rule_ns(c, s->replay_ns), gp_rule_ns(c, s->step_ns), claims));
+    else
+        note(c, gp_rule_text(c, "a replay of the unchanged steps misses the recorded time by %.1f%%: %s",
+                             s->replay_error_pct, claims));
+}
+
 static void note_capture(struct gp_rule_ctx *c)
 {
     const struct gp_suggest_step *s = &c->s->step;
@@ -679,11 +737,7 @@ static void note_capture(struct gp_rule_ctx *c)
         note(c, gp_rule_text(c, "only %u whole %s recorded: record five or more", s->steps,
                              s->steps == 1 ? "step is" : "steps are"));
     if (s->step_ns - s->unprofiled_ns >= s->step_ns / NOTE_PARTS) note_recorder(c);
-    if (!s->trusted)
-        note(c, gp_rule_text(c,
-                             "a replay of the unchanged steps misses the recorded time by %.1f%%: no saving "
-                             "of wall time is claimed, only less work for the GPU or the host",
-                             s->replay_error_pct));
+    if (!s->trusted) note_distrust(c);
     uint64_t lost = 0;
     for (size_t i = 0; i < c->t->losses.n; i++) lost += c->t->losses.at[i].count;
     if (lost) note(c, gp_rule_text(c, "%llu events were lost while recording", (unsigned long long)lost));
@@ -707,7 +761,48 @@ static void ask_rules(struct gp_rule_ctx *c)
     }
 }
 
-static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const struct gp_plan *p)
+/* A step time that the user gave must be possible. */
+static int check_given(const struct gp_rule_ctx *c, struct gp_err *err)
+{
+    const struct gp_suggest_step *s = &c->s->step;
+    int64_t given_ns = c->s->opts.unprofiled_ns, bound_ns = s->step_ns;
+    const char *what = "longer than the recorded step";
+    if (given_ns <= 0 || (given_ns >= s->busy_ns && given_ns <= s->step_ns)) return 0;
+    if (given_ns < s->busy_ns) what = "shorter than the GPU works in a step", bound_ns = s->busy_ns;
+    struct gp_buf given = {0}, bound = {0};
+    gp_scale_put(&given, GP_UNIT_NS, given_ns);
+    gp_scale_put(&bound, GP_UNIT_NS, bound_ns);
+    int failed = gp_fail(err, GP_E_USAGE, -1, "--step-time: %s is %s, %s", gp_buf_str(&given), what,
+                         gp_buf_str(&bound));
+    gp_buf_release(&given);
+    gp_buf_release(&bound);
+    return failed;
+}
+
+/* What follows from the facts of C. */
+static void judge_plan(struct gp_rule_ctx *c)
+{
+    struct gp_bare bare;
+    struct gp_chains chains = {0};
+    gp_bare_build(&bare, c, c->s->opts.unprofiled_ns);
+    c->bare = &bare;
+    tell_bare_step(c);
+    c->noise_ns = noise_of(c);
+    tell_lead(c);
+    gp_item_work_find(c);
+    gp_suggest_tell_regime(c);
+    note_capture(c);
+    gp_chains_find(&chains, c);
+    c->chains = &chains;
+    tell_chains(c);
+    ask_rules(c);
+    value_all(c);
+    gp_chains_release(&chains);
+    gp_bare_release(&bare);
+}
+
+static int look_at_plan(struct gp_suggest *s, const struct gp_view *v, const struct gp_plan *p,
+                        struct gp_err *err)
 {
     uint8_t *beside[GP_CLASS_COUNT] = {NULL};
     struct gp_rule_ctx c = {.s = s, .t = v->t, .v = v, .p = p, .beside = beside};
@@ -723,29 +818,15 @@ static void look_at_plan(struct gp_suggest *s, const struct gp_view *v, const st
     know_device(&c);
     c.same_steps = all_steps_equal(&c);
     tell_step(&c);
-    struct gp_bare bare;
-    gp_bare_build(&bare, &c, s->opts.unprofiled_ns);
-    c.bare = &bare;
-    tell_bare_step(&c);
-    c.noise_ns = noise_of(&c);
-    tell_lead(&c);
-    gp_item_work_find(&c);
-    gp_suggest_tell_regime(&c);
-    note_capture(&c);
-    struct gp_chains chains = {0};
-    gp_chains_find(&chains, &c);
-    c.chains = &chains;
-    tell_chains(&c);
-    ask_rules(&c);
-    value_all(&c);
-    gp_chains_release(&chains);
-    gp_bare_release(&bare);
+    int failed = check_given(&c, err);
+    if (!failed) judge_plan(&c);
     free(c.items);
     free(c.calls);
     free(c.work);
     GP_VEC_FREE(&c.counted);
     free(c.launches_here);
     for (int i = 0; i < GP_CLASS_COUNT; i++) free(beside[i]);
+    return failed;
 }
 
 /* The program with the most GPU work. */
@@ -774,7 +855,7 @@ int gp_suggest_run(struct gp_suggest *s, struct gp_trace *t, struct gp_err *err)
     int failed = gp_steps_find(&steps, &v, s->opts.step_marker, err);
     const struct gp_steps_program *program = failed ? NULL : main_program(&steps, &v);
     if (program && gp_plan_build(&plan, &v, program)) {
-        look_at_plan(s, &v, &plan);
+        failed = look_at_plan(s, &v, &plan, err);
         gp_plan_release(&plan);
     } else if (!failed) {
         struct gp_rule_ctx c = {.s = s};

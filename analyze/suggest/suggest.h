@@ -171,9 +171,11 @@ struct gp_suggest_step {
     const char *recorder;       /* NULL: not known, or it costs nothing */
     /* wall time without the recorder, estimated or as the user measured it; the interval, and its middle */
     int64_t unprofiled_low_ns, unprofiled_high_ns, unprofiled_ns;
+    bool given;        /* all three are as the user gave them */
     int64_t replay_ns; /* unchanged, per step */
     double replay_error_pct;
-    bool trusted; /* the replay is within 2 % and may claim wall time */
+    bool damaged; /* the input lacks events */
+    bool trusted; /* the replay is within 2% of the recording and near the step, and may claim wall time */
 };
 
 /* What bounds a kernel or an operator over all its launches: the bound of most of its time. All figures are
@@ -254,7 +256,7 @@ struct gp_suggest {
 /* OPTS is copied; may be NULL. */
 void gp_suggest_init(struct gp_suggest *s, const struct gp_suggest_opts *opts);
 /* Analyse a finished trace T, once. Removes impossible times from T first. Returns -1 if the step marker is
- * not a valid regular expression. */
+ * not a valid regular expression, or unprofiled_ns less than the GPU's busy time of a step or more than the step. */
 GP_MUST_CHECK int gp_suggest_run(struct gp_suggest *s, struct gp_trace *t, struct gp_err *err);
 /* The trace was joined from these N inputs, two or more, whose sids are of STRINGS. */
 void gp_suggest_set_inputs(struct gp_suggest *s, const struct gp_input_quality *in, size_t n,

@@ -110,11 +110,12 @@ static void put_parts(struct gp_buf *b, const struct gp_regime_step *p)
     }
 }
 
-/* Does a run without the recorder take another time than this one, as far as can be known? */
+/* Does a run without the recorder take another time than this one, as far as can be known, or as was given? */
 static bool differs_unprofiled(const struct gp_suggest_step *s)
 {
     int64_t little = s->step_ns / 20;
-    return s->step_ns - s->unprofiled_low_ns > little || s->unprofiled_high_ns - s->step_ns > little;
+    return s->given || s->step_ns - s->unprofiled_low_ns > little ||
+           s->unprofiled_high_ns - s->step_ns > little;
 }
 
 /* ", 25 to 31 ms in runs without torch.profiler,", where that makes a difference. */

@@ -98,9 +98,8 @@ static inline void call(struct program *p, const char *name, int64_t dur)
     host(p, dur);
 }
 
-/* Ten steps, each written by STEP, examined with OPTS; COLLECTOR is the value of that metadata, as JSON text, or NULL. */
-static inline void run_with(struct program *p, void (*step)(struct program *),
-                            const struct gp_suggest_opts *opts, const char *collector)
+/* Ten steps, each written by STEP; COLLECTOR is the value of that metadata, as JSON text, or NULL. */
+static inline void write_steps(struct program *p, void (*step)(struct program *), const char *collector)
 {
     begin(p);
     if (collector) gp_trace_set_meta(&p->t, "collector", collector, strlen(collector));
@@ -111,8 +110,15 @@ static inline void run_with(struct program *p, void (*step)(struct program *),
         step(p);
         mk_host(&p->t, GP_RANGE, p->main, from, p->now, name);
     }
-    struct gp_err err;
     gp_trace_finish(&p->t);
+}
+
+/* The same, examined with OPTS. */
+static inline void run_with(struct program *p, void (*step)(struct program *),
+                            const struct gp_suggest_opts *opts, const char *collector)
+{
+    struct gp_err err;
+    write_steps(p, step, collector);
     gp_suggest_init(&p->s, opts);
     assert_int_equal(gp_suggest_run(&p->s, &p->t, &err), 0);
     assert_true(p->s.step.found);

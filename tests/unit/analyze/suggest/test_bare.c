@@ -61,8 +61,8 @@ static void the_step_without_the_recorder(void **state)
     assert_int_equal(s->unprofiled_ns,
                      s->unprofiled_low_ns + (s->unprofiled_high_ns - s->unprofiled_low_ns) * 35 / 100);
     const struct gp_suggestion *graph = said(&p, "cuda_graph");
-    // all but the 20 us of the GPU, where the recorder cost least
-    assert_int_equal(graph->saving_high_ns, s->unprofiled_high_ns - 20 * US);
+    // all but the 20 us of the GPU, where the recorder cost least, would be 362 us: no more than the recorded step can go
+    assert_int_equal(graph->saving_high_ns, 340 * US);
     // at worst 93.5 us are left of 198, but 30% of the high end less 14.7 us (1% of the step, 3% of what the GPU waits) are more
     assert_in_range(graph->saving_low_ns, 93 * US, 95 * US);
     assert_int_equal(graph->priority, GP_PRIORITY_CRITICAL);
@@ -97,17 +97,61 @@ static void a_measured_step_time_decides(void **state)
     (void)state;
     struct program p;
     run_with(&p, same_step, &(struct gp_suggest_opts){.unprofiled_ns = 280 * US}, OURS);
-    assert_in_range(p.s.step.unprofiled_ns, 279900, 280100);
-    assert_int_equal(p.s.step.unprofiled_low_ns, p.s.step.unprofiled_high_ns);
-    assert_int_equal(said(&p, "cuda_graph")->saving_high_ns, p.s.step.unprofiled_ns - 20 * US);
+    assert_int_equal(p.s.step.unprofiled_ns, 280 * US);
+    assert_int_equal(p.s.step.unprofiled_low_ns, 280 * US);
+    assert_int_equal(p.s.step.unprofiled_high_ns, 280 * US);
+    assert_int_equal(said(&p, "cuda_graph")->saving_high_ns, 280 * US - 20 * US);
     end(&p);
-    // as recorded, whatever recorded it; and shorter than the GPU works is not believed
+    // as recorded, whatever recorded it
     run_with(&p, same_step, &(struct gp_suggest_opts){.unprofiled_ns = 340 * US}, NULL);
-    assert_in_range(p.s.step.unprofiled_ns, 339900, 340000);
+    assert_int_equal(p.s.step.unprofiled_ns, 340 * US);
     end(&p);
-    run_with(&p, same_step, &(struct gp_suggest_opts){.unprofiled_ns = 1 * US}, NULL);
-    assert_true(p.s.step.unprofiled_ns >= 20 * US && p.s.step.unprofiled_ns < 60 * US);
+    // the recorder cost 142 us at most, and 1.7 times that elsewhere: the host was slower for other reasons, too
+    run_with(&p, same_step, &(struct gp_suggest_opts){.unprofiled_ns = 60 * US}, OURS);
+    assert_int_equal(p.s.step.unprofiled_ns, 60 * US);
+    assert_in_range(said(&p, "cuda_graph")->saving_high_ns, 30 * US, 40 * US); // all but 20 us
     end(&p);
+}
+
+static void a_step_time_that_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t given_ns;
+        const char *why;
+    } wrong[] = {
+        {19 * US, "--step-time: 19.0 \xC2\xB5s is shorter than the GPU works in a step, 20.0 \xC2\xB5s"},
+        {341 * US, "--step-time: 341 \xC2\xB5s is longer than the recorded step, 340 \xC2\xB5s"}};
+    for (size_t i = 0; i < GP_COUNT(wrong); i++) {
+        struct program p;
+        struct gp_err err = {0};
+        write_steps(&p, same_step, OURS);
+        gp_suggest_init(&p.s, &(struct gp_suggest_opts){.unprofiled_ns = wrong[i].given_ns});
+        assert_int_equal(gp_suggest_run(&p.s, &p.t, &err), -1);
+        assert_int_equal(err.code, GP_E_USAGE);
+        assert_string_equal(err.msg, wrong[i].why);
+        end(&p);
+    }
+}
+
+static void a_damaged_trace_is_not_trusted(void **state)
+{
+    (void)state;
+    struct program p;
+    struct gp_err err;
+    for (uint64_t lost = 0; lost < 2; lost++) {
+        write_steps(&p, same_step, OURS);
+        p.t.input.events = 210; // ten steps of a range, ten calls and ten kernels
+        gp_trace_issue(&p.t, GP_Q_SYNTAX, 2 + lost, 0);
+        gp_suggest_init(&p.s, NULL);
+        assert_int_equal(gp_suggest_run(&p.s, &p.t, &err), 0);
+        assert_int_equal(p.s.step.trusted, !lost); // 2 of 210 are less than 1%, 3 are more
+        assert_int_equal(p.s.step.damaged, lost);
+        const struct gp_suggestion *s = said(&p, "cuda_graph");
+        assert_non_null(s);
+        assert_int_equal(s->saving_high_ns > 0, !lost);
+        end(&p);
+    }
 }
 
 static void unknown_recorders_cost_nothing(void **state)
@@ -170,6 +214,8 @@ int main(void)
         cmocka_unit_test(costs_are_per_event_and_part_of_a_gap),
         cmocka_unit_test(the_step_without_the_recorder),
         cmocka_unit_test(a_measured_step_time_decides),
+        cmocka_unit_test(a_step_time_that_cannot_be_is_refused),
+        cmocka_unit_test(a_damaged_trace_is_not_trusted),
         cmocka_unit_test(one_long_gap_is_left_alone),
         cmocka_unit_test(unknown_recorders_cost_nothing),
         cmocka_unit_test(a_copy_beside_kernels_saves_the_shorter_of_them),
