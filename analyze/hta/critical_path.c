@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta_priv.h"
+#include "analyze/names/known.h"
 #include "analyze/names/names.h"
+#include "analyze/view/backward.h"
 #include "analyze/view/waits.h"
 #include "formats/base/str.h"
 
@@ -11,6 +13,7 @@ GP_WORD(gp_path_bound_name, enum gp_path_bound, GP_PATH_BOUNDS, 1)
 GP_WORD(gp_path_bound_text, enum gp_path_bound, GP_PATH_BOUNDS, 2)
 
 #define NONE UINT32_MAX
+enum { LOOK_BACK = 256 }; /* events or calls, in search of a certain one */
 
 struct walk {
     const struct gp_view *v;
@@ -205,23 +208,62 @@ static uint32_t busiest_thread(const struct walk *w, int64_t at_ns, struct doing
     return found;
 }
 
+/* Another thread of the process of TRACK, which launched last in [SINCE, AT); NONE: none did, or other processes called more
+ * often since. */
+static uint32_t other_launching_thread(const struct walk *w, uint32_t track, int64_t since_ns, int64_t at_ns)
+{
+    const struct gp_events *api = &w->v->t->events[GP_API];
+    size_t lo = 0, hi = api->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (api->start_ns[mid] < at_ns) lo = mid + 1;
+        else hi = mid;
+    }
+    for (int tries = 0; lo-- && tries < LOOK_BACK && api->start_ns[lo] >= since_ns; tries++)
+        if (api->track[lo] != track && track_of(w, api->track[lo])->process == track_of(w, track)->process &&
+            gp_call_gives_work(gp_trace_str(w->v->t, api->name[lo])))
+            return api->track[lo];
+    return NONE;
+}
+
+/* Explain what TRACK did just before at_ns: D, and if it waited for the backward pass, by the function that ran that. */
+static void explain_doing(struct walk *w, uint32_t track, const struct doing *d)
+{
+    const struct gp_host_event *nodes = w->v->hs.nodes, *e = d->node == GP_HOST_NONE ? NULL : &nodes[d->node];
+    gp_sid name = e ? w->v->t->events[e->table].name[e->row] : 0;
+    if (e && gp_frame_is_state(gp_trace_str(w->v->t, name)) && gp_backward_waits(w->v->t, &w->v->hs, d->node))
+        e = &nodes[e->parent], name = w->v->t->events[e->table].name[e->row];
+    explain_host(w, d->since_ns, track, e ? label_of(w, (enum gp_table)e->table, name) : 0, GP_PATH_HOST);
+}
+
+/* TRACK was in nothing since D->since_ns: another thread may show what the process did. If that one waited for the backward
+ * pass, it was not for longer than TRACK did nothing. */
+static void look_elsewhere(struct walk *w, uint32_t *track, struct doing *d)
+{
+    struct doing nothing = *d;
+    uint32_t found = busiest_thread(w, w->at_ns, d);
+    if (found != NONE && gp_backward_waits(w->v->t, &w->v->hs, d->node) && nothing.since_ns > d->since_ns) {
+        d->since_ns = nothing.since_ns;
+        return;
+    }
+    *track = found;
+}
+
 /* Walk back along the host from at_ns, starting on TRACK, to a call that waited for the GPU. Returns the
  * event that it waited for, or NONE at the beginning of the window. */
 static uint32_t walk_host(struct walk *w, uint32_t track)
 {
     while (w->at_ns > w->begin_ns) {
-        const struct gp_wait *b = last_blocking(w, track, w->at_ns);
         struct doing d = doing_before(w, track, w->at_ns);
-        int64_t waited_until = b ? b->end_ns : INT64_MIN;
-        if (d.node == GP_HOST_NONE && waited_until < w->at_ns) track = busiest_thread(w, w->at_ns, &d);
-        else if (waited_until > d.since_ns || waited_until == w->at_ns) d.since_ns = waited_until;
-        if (d.node != GP_HOST_NONE && w->at_ns > d.since_ns) {
-            const struct gp_host_event *e = &w->v->hs.nodes[d.node];
-            gp_sid name = w->v->t->events[e->table].name[e->row];
-            explain_host(w, d.since_ns, track, label_of(w, (enum gp_table)e->table, name), GP_PATH_HOST);
-        } else if (w->at_ns > d.since_ns) {
-            explain_host(w, d.since_ns, track, 0, GP_PATH_HOST);
+        if (gp_backward_waits(w->v->t, &w->v->hs, d.node)) { /* for what another thread does */
+            uint32_t other = other_launching_thread(w, track, w->v->hs.nodes[d.node].start_ns, w->at_ns);
+            if (other != NONE) d = doing_before(w, track = other, w->at_ns);
         }
+        const struct gp_wait *b = last_blocking(w, track, w->at_ns);
+        int64_t waited_until = b ? b->end_ns : INT64_MIN;
+        if (d.node == GP_HOST_NONE && waited_until < w->at_ns) look_elsewhere(w, &track, &d);
+        else if (waited_until > d.since_ns || waited_until == w->at_ns) d.since_ns = waited_until;
+        if (w->at_ns > d.since_ns) explain_doing(w, track, &d);
         if (b && b->track == track && b->end_ns == w->at_ns) {
             int64_t end = gpu_end(w, b->row) < b->end_ns ? gpu_end(w, b->row) : b->end_ns;
             explain_host(w, end, track, label_of(w, GP_API, w->v->t->events[GP_API].name[b->call]),
@@ -235,7 +277,7 @@ static uint32_t walk_host(struct walk *w, uint32_t track)
 /* ---- from one GPU event to what it waited for ---- */
 
 /* The largest gap between queued kernels on a stream; a longer wait has another reason. */
-enum { KERNEL_GAP_NS = 5000, LOOK_BACK = 256 };
+enum { KERNEL_GAP_NS = 5000 };
 
 /* Of a longer launch call, only this much at its end counts as launching. */
 enum { LAUNCH_CALL_NS = 10000 };

@@ -214,6 +214,12 @@ enum gp_host_work gp_frame_work(const char *name)
     return GP_WORK_OTHER;
 }
 
+bool gp_frame_runs_backward(const char *name)
+{
+    return has(name, ": _engine_run_backward") || has(name, "method run_backward of torch._C._EngineBase") ||
+           (has(name, "torch/autograd/__init__.py(") && (has(name, "): backward") || has(name, "): grad")));
+}
+
 bool gp_category_is_sampled(const char *category)
 {
     return !strcmp(category, GP_SAMPLED_CATEGORY);

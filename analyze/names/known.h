@@ -70,6 +70,8 @@ enum gp_host_work { GP_WORK_OTHER, GP_WORK_GARBAGE, GP_WORK_LOCK, GP_WORK_LOGGIN
 enum gp_host_work gp_frame_work(const char *name);
 /* Not a function, but what a thread was doing when it was sampled: see formats/samples.h. */
 bool gp_frame_is_state(const char *name);
+/* Runs PyTorch's backward pass, whose operators autograd's own thread launches meanwhile. */
+bool gp_frame_runs_backward(const char *name);
 /* Of Python functions that were sampled. */
 bool gp_category_is_sampled(const char *category);
 

@@ -6,9 +6,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "analyze/names/names.h"
+#include "analyze/view/idle_walk.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
+
+static const double HOST_CAUSE_PCT = 5; /* of a step: less is lost between two runs of a program */
 
 enum {
     UPDATES_LEAST = 3, /* of tensors one after the other, to be those of an optimizer */
@@ -267,6 +271,13 @@ int64_t gp_rule_time_before_calls(const struct gp_rule_ctx *c, int64_t begin_ns,
     return sum;
 }
 
+/* Is the row made of samples? */
+static bool is_sampled(const struct gp_rule_ctx *c, enum gp_table table, size_t row)
+{
+    return table == GP_PYTHON &&
+           gp_category_is_sampled(gp_trace_str(c->t, gp_get_cat(&c->t->events[table], row)));
+}
+
 int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_rule_match *match,
                           int64_t *by_call, int64_t *count)
 {
@@ -281,12 +292,73 @@ int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_r
         if (node != GP_HOST_NONE && gp_rule_outermost(c, &outermost, node, GP_NEED(table), match) != node)
             continue;
         int64_t time = gp_rule_time_before_calls(c, e->start_ns[i], e->start_ns[i] + e->dur_ns[i], by_call);
-        if (count) *count += time > 0;
+        if (count) *count += time > 0 && !is_sampled(c, table, i);
         sum += time;
     }
     gp_host_memo_release(&outermost);
     free(asked.answers);
     return sum;
+}
+
+/* ---- what the device waits for ---- */
+
+int64_t gp_rule_idle_per_step(const struct gp_rule_ctx *c, int64_t total)
+{
+    int64_t all = 0, left = c->s->step.step_ns - c->s->step.busy_ns;
+    if (!c->p->found_steps || c->n_steps < 2) return gp_rule_per_step(c, total);
+    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) all = gp_add_saturated(all, c->idle_ns[i]);
+    return all > 0 && left > 0 ? (int64_t)((double)left * ((double)total / (double)all)) : 0;
+}
+
+bool gp_rule_idle_matters(const struct gp_rule_ctx *c, int64_t idle_ns)
+{
+    return gp_pct(idle_ns, c->s->step.step_ns) >= HOST_CAUSE_PCT;
+}
+
+void gp_rule_evidence_idle(const struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t idle_ns)
+{
+    gp_rule_evidence_ns(s, "idle", idle_ns);
+    gp_rule_evidence_pct(s, "idle", gp_pct(idle_ns, c->s->step.step_ns));
+}
+
+struct idle_walk {
+    struct gp_rule_ctx *c;
+    enum gp_idle_cause cause;
+    int64_t *by_call, *by_name; /* by sid of the trace: idle time in functions */
+    int64_t sum;
+};
+
+/* The innermost Python function at NODE or around it; 0: none. */
+static gp_sid function_at(const struct gp_rule_ctx *c, uint32_t node)
+{
+    for (; node != GP_HOST_NONE; node = c->v->hs.nodes[node].parent) {
+        const struct gp_host_event *e = &c->v->hs.nodes[node];
+        if (e->table != GP_PYTHON) continue;
+        gp_sid name = c->t->events[GP_PYTHON].name[e->row];
+        if (!gp_frame_is_state(gp_trace_str(c->t, name))) return name;
+    }
+    return 0;
+}
+
+static void add_idle_of(void *ctx, const struct gp_idle_piece *piece)
+{
+    struct idle_walk *walk = ctx;
+    if (piece->device != walk->c->device || piece->cause != walk->cause) return;
+    int64_t ns = gp_rule_time_before_calls(walk->c, piece->begin_ns, piece->end_ns, walk->by_call);
+    walk->by_name[function_at(walk->c, piece->node)] += ns;
+    walk->sum += ns;
+}
+
+int64_t gp_rule_idle_time(struct gp_rule_ctx *c, enum gp_idle_cause cause, int64_t *by_call, gp_sid *where)
+{
+    struct idle_walk walk = {c, cause, by_call, gp_zalloc((c->t->strings.n + 1) * sizeof(int64_t)), 0};
+    gp_sid most = 0;
+    gp_idle_walk(c->v, add_idle_of, &walk);
+    for (gp_sid i = 1; i < c->t->strings.n; i++)
+        if (walk.by_name[i] > walk.by_name[most] || !most) most = walk.by_name[i] > 0 ? i : most;
+    *where = most ? gp_rule_label(c, GP_PYTHON, most) : 0;
+    free(walk.by_name);
+    return walk.sum;
 }
 
 void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, const int64_t *by_call)

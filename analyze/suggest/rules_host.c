@@ -21,9 +21,9 @@ struct texts {
     int64_t least_pct; /* of that time goes at least */
 };
 
-/* Suggest to take BY_CALL, which sums to TOTAL, from the host. */
-static void suggest(struct gp_rule_ctx *c, const int64_t *by_call, int64_t total, int64_t count,
-                    const struct texts *t)
+/* Suggest to take BY_CALL, which sums to TOTAL, from the host; COUNT is 0 where nothing shows it. */
+static struct gp_suggestion *suggest(struct gp_rule_ctx *c, const int64_t *by_call, int64_t total,
+                                     int64_t count, const struct texts *t)
 {
     struct gp_suggestion *s = gp_rule_suggest(c);
     gp_rule_save_host(c, s, by_call);
@@ -33,14 +33,16 @@ static void suggest(struct gp_rule_ctx *c, const int64_t *by_call, int64_t total
     }
     s->current_ns = s->resource_high_ns = gp_rule_per_step(c, total);
     s->resource_low_ns = gp_part(s->current_ns, t->least_pct, 100);
-    s->description = gp_rule_text(c, "%s, %s: %s per step on the launching threads", t->description,
-                                  gp_rule_times(c, count), gp_rule_ns(c, s->current_ns));
+    s->description =
+        gp_rule_text(c, "%s%s%s: %s per step on the launching threads", t->description, count ? ", " : "",
+                     count ? gp_rule_times(c, count) : "", gp_rule_ns(c, s->current_ns));
     s->action = gp_intern_cstr(&c->s->strings, t->action);
     s->formula = gp_intern_cstr(&c->s->strings, t->formula);
     s->assumes = gp_intern_cstr(&c->s->strings, t->assumes);
     s->check = gp_intern_cstr(&c->s->strings, t->check);
-    gp_rule_evidence_count(s, "events", count);
+    if (count) gp_rule_evidence_count(s, "events", count);
     gp_rule_evidence_ns(s, "host_time", s->current_ns);
+    return s;
 }
 
 /* ---- allocation ---- */
@@ -217,12 +219,20 @@ static const struct pause {
       "record again and run trace-diff: expect less idle_import", 50}},
 };
 
+/* Only what the GPU waits for can be saved. */
 static void ask_pause(struct gp_rule_ctx *c, const struct pause *p)
 {
-    int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
-    int64_t total = gp_rule_host_time(c, GP_PYTHON, p->is, by_call, &count);
-    if (gp_pct(total, c->plan_ns) >= INPUT_PCT && c->idle_ns[p->cause] > 0)
-        suggest(c, by_call, total, count, &p->texts);
+    int64_t idle_ns = c->s->step.idle_ns[p->cause], count = 0;
+    if (!gp_rule_idle_matters(c, idle_ns)) return;
+    int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call);
+    gp_rule_host_time(c, GP_PYTHON, p->is, by_call, &count);
+    memset(by_call, 0, (c->p->calls.n + 1) * sizeof *by_call);
+    gp_sid where;
+    int64_t total = gp_rule_idle_time(c, p->cause, by_call, &where);
+    struct gp_suggestion *s = suggest(c, by_call, total, count, &p->texts);
+    s->operation = where;
+    s->limit_ns = idle_ns;
+    gp_rule_evidence_idle(c, s, idle_ns);
     free(by_call);
 }
 
@@ -252,8 +262,9 @@ static void ask_import(struct gp_rule_ctx *c)
         .type = TYPE,                                                                                        \
         .summary = SUMMARY,                                                                                  \
         .needs = "Python frames, or samples of them (gpuprof-collect --sample)",                             \
-        .threshold = "5% of the time",                                                                       \
-        .guard = "what the GPU does not wait for; other threads",                                            \
+        .threshold = "the GPU is idle for it 5% of the time",                                                \
+        .guard = "what the GPU does not wait for; other threads; a backward pass, which autograd's thread "  \
+                 "launches",                                                                                 \
         .run = ask_##NAME,                                                                                   \
         .gaps = true,                                                                                        \
     }
@@ -321,6 +332,17 @@ void gp_rule_find_held(struct gp_rule_ctx *c)
     free(input);
 }
 
+/* Of the idle time for CAUSE, what passes before the calls that have something in BY_CALL; per step. */
+static int64_t idle_in(struct gp_rule_ctx *c, enum gp_idle_cause cause, const int64_t *by_call)
+{
+    int64_t *idle = gp_zalloc((c->p->calls.n + 1) * sizeof *idle), sum = 0;
+    gp_sid where;
+    gp_rule_idle_time(c, cause, idle, &where);
+    for (uint32_t k = 0; k < c->p->calls.n; k++) sum += idle[k] < by_call[k] ? idle[k] : by_call[k];
+    free(idle);
+    return gp_rule_idle_per_step(c, sum);
+}
+
 /* Without anything that names it: long gaps that end in a copy to the device of more than a few values. */
 static int64_t gaps_before_copies(const struct gp_rule_ctx *c, int64_t *by_call, int64_t *count)
 {
@@ -337,6 +359,16 @@ static int64_t gaps_before_copies(const struct gp_rule_ctx *c, int64_t *by_call,
     return total;
 }
 
+/* The function in which most of the loading passes that the GPU waits for; 0: none was recorded. */
+static gp_sid loading_in(struct gp_rule_ctx *c)
+{
+    int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call);
+    gp_sid where;
+    gp_rule_idle_time(c, GP_IDLE_DATA, by_call, &where);
+    free(by_call);
+    return where;
+}
+
 static void ask_input_stall(struct gp_rule_ctx *c)
 {
     static const struct texts gaps = {
@@ -347,7 +379,7 @@ static void ask_input_stall(struct gp_rule_ctx *c)
         "it prepares the input, and another thread or process can do that as fast",
         "record again and run trace-diff: expect less idle_host",
         50};
-    static const struct texts texts = {"The launching thread loads batches",
+    static const struct texts loads = {"The launching thread loads batches",
                                        "use more DataLoader workers, prefetch_factor and "
                                        "persistent_workers=True; prepare the next batch during the step",
                                        "a replay of the steps without half of that host time, as batches are "
@@ -356,13 +388,17 @@ static void ask_input_stall(struct gp_rule_ctx *c)
                                        "record again and run trace-diff: expect less idle_data_loading",
                                        50};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0;
-    int64_t total = gp_rule_input_time(c, by_call, &count);
-    if (gp_pct(total, c->plan_ns) >= INPUT_PCT && c->idle_ns[GP_IDLE_DATA] > 0)
-        suggest(c, by_call, total, count, &texts);
+    int64_t total = gp_rule_input_time(c, by_call, &count), idle_ns = c->s->step.idle_ns[GP_IDLE_DATA];
+    const struct texts *texts = total ? &loads : &gaps;
     if (!total) {
         total = gaps_before_copies(c, by_call, &count);
-        if (count * 2 >= (int64_t)c->n_steps && gp_pct(total, c->plan_ns) >= INPUT_PCT)
-            suggest(c, by_call, total, count, &gaps);
+        idle_ns = idle_in(c, GP_IDLE_HOST, by_call);
+        if (count * 2 < (int64_t)c->n_steps) total = 0;
+    }
+    if (gp_pct(total, c->plan_ns) >= INPUT_PCT && gp_rule_idle_matters(c, idle_ns)) {
+        struct gp_suggestion *s = suggest(c, by_call, total, count, texts);
+        if (texts == &loads) s->operation = loading_in(c);
+        gp_rule_evidence_idle(c, s, idle_ns);
     }
     free(by_call);
 }
@@ -373,7 +409,7 @@ const struct gp_rule gp_rule_input_stall = {
     .summary = "the GPU waits while the launching thread loads data",
     .needs =
         "ranges, operators or Python frames of the data loader; or a long gap that ends in a copy to the GPU",
-    .threshold = "5% of the time",
+    .threshold = "5% of the time, and the GPU is idle for it 5% of the time",
     .guard = "loading that the GPU does not wait for; worker threads",
     .run = ask_input_stall,
     .gaps = true,

@@ -149,12 +149,22 @@ bool gp_rule_is_scalar_read(const struct gp_rule_ctx *c, uint32_t item);
 const char *gp_rule_compiler(const struct gp_rule_ctx *c);
 /* Add to BY_CALL, which has one entry per call, the host time on the launching threads inside events of TABLE
  * whose names match, as far as it precedes a call of the plan. Of nested matching events only the outermost
- * counts. *COUNT grows by the number of events. Returns the sum. O(rows of the table). */
+ * counts. *COUNT grows by the number of events but those made of samples, which do not show it. Returns the sum. O(rows of the table). */
 int64_t gp_rule_host_time(const struct gp_rule_ctx *c, enum gp_table table, gp_rule_match *match,
                           int64_t *by_call, int64_t *count);
 /* The same, only for the host time from BEGIN to END. */
 int64_t gp_rule_time_before_calls(const struct gp_rule_ctx *c, int64_t begin_ns, int64_t end_ns,
                                   int64_t *by_call);
+/* TOTAL of the device's idle time, per step: its share of all idle time, of which there is none before the first step's first
+ * event. */
+int64_t gp_rule_idle_per_step(const struct gp_rule_ctx *c, int64_t total);
+/* How long the device was idle for CAUSE, as idle_walk.h has it. Adds to BY_CALL the part of that which precedes each call; *WHERE
+ * becomes the label of the Python function in which most of it passed, 0 if none was recorded. */
+int64_t gp_rule_idle_time(struct gp_rule_ctx *c, enum gp_idle_cause cause, int64_t *by_call, gp_sid *where);
+/* Is an idle time of that much per step worth a rule about the host, of which it is the only saving? */
+bool gp_rule_idle_matters(const struct gp_rule_ctx *c, int64_t idle_ns);
+/* S is about so much idle time per step: its evidence. */
+void gp_rule_evidence_idle(const struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t idle_ns);
 /* Add edits that subtract BY_CALL from the host time before each call. */
 void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, const int64_t *by_call);
 /* How much longer than the median host time before a launch a gap is that is not spent on launching, and the least. */

@@ -1,22 +1,21 @@
 // Host time in Python functions that samples show. The pieces of idle time have it as their cause, so this is the same walk.
 #include <stdlib.h>
 #include "analyze/names/known.h"
+#include "analyze/view/backward.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 #include "formats/base/buf.h"
 #include "formats/base/mem.h"
 
-static const double WORTH_PCT = 5;
-
 /* What functions do meanwhile. */
 enum sort { RUNS, WAITS, SORTS };
 
 /* Of one sort, or of several. */
 struct python_time {
-    int64_t *by_call;   /* host time before it */
-    int64_t *by_name;   /* of functions, by sid; NULL: not asked for */
-    int64_t sum, count; /* of all */
+    int64_t *by_call; /* host time before it */
+    int64_t *by_name; /* of functions, by sid; NULL: not asked for */
+    int64_t sum;      /* of all */
 };
 
 struct python_walk {
@@ -45,11 +44,12 @@ static void add_piece(void *ctx, const struct gp_idle_piece *p)
                  gp_frame_is_state(gp_trace_str(c->t, name_of(c, p->node)));
     if (!waits && p->cause != GP_IDLE_PYTHON) return;
     struct python_time *time = walk->to[waits ? WAITS : RUNS];
+    if (waits && gp_backward_waits(c->t, &c->v->hs, p->node))
+        return; /* for autograd's thread, which launches */
     if (waits && is_python(c, c->v->hs.nodes[function].parent)) function = c->v->hs.nodes[function].parent;
     int64_t ns = gp_rule_time_before_calls(c, p->begin_ns, p->end_ns, time->by_call);
     if (time->by_name) time->by_name[name_of(c, function)] += ns;
     time->sum += ns;
-    time->count += ns > 0;
 }
 
 void gp_rule_python_held(const struct gp_rule_ctx *c, int64_t *by_call)
@@ -74,7 +74,7 @@ static void suggest(struct gp_rule_ctx *c, const struct python_time *time, enum 
     gp_rule_save_host(c, s, time->by_call);
     for (size_t i = 0; i < s->low.n; i++)
         s->low.at[i].ns = c->calls[s->low.at[i].index].before_ns - time->by_call[s->low.at[i].index] / 2;
-    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, time->sum);
+    s->current_ns = s->resource_high_ns = s->limit_ns = gp_rule_idle_per_step(c, time->sum);
     s->resource_low_ns = s->current_ns / 2;
     s->description = gp_rule_text(c, "The launching thread %s for %s per step, mainly in %s",
                                   runs ? "runs Python code" : "sleeps or waits", gp_rule_ns(c, s->current_ns),
@@ -89,8 +89,8 @@ static void suggest(struct gp_rule_ctx *c, const struct python_time *time, enum 
     s->assumes = gp_rule_text(c, "the next launches do not need all of its results");
     s->check = gp_rule_text(c, "record again and run trace-diff: expect less idle_%s",
                             runs ? "python_overhead" : "host");
-    gp_rule_evidence_count(s, "events", time->count);
     gp_rule_evidence_ns(s, "host_time", s->current_ns);
+    gp_rule_evidence_idle(c, s, s->current_ns);
 }
 
 static void ask_python_overhead(struct gp_rule_ctx *c)
@@ -104,7 +104,8 @@ static void ask_python_overhead(struct gp_rule_ctx *c)
     }
     gp_idle_walk(c->v, add_piece, &walk);
     for (int sort = 0; sort < SORTS; sort++) {
-        if (gp_pct(time[sort].sum, c->plan_ns) >= WORTH_PCT) suggest(c, &time[sort], (enum sort)sort);
+        if (gp_rule_idle_matters(c, gp_rule_idle_per_step(c, time[sort].sum)))
+            suggest(c, &time[sort], (enum sort)sort);
         free(time[sort].by_call);
         free(time[sort].by_name);
     }
@@ -116,7 +117,9 @@ const struct gp_rule gp_rule_python_overhead = {
     .summary = "the GPU waits while the launching thread runs Python code, or waits in code called from it",
     .needs = "samples (gpuprof-collect --sample)",
     .threshold = "5% of the time, in pieces of 1 ms or more without a call of CUDA",
-    .guard = "loading data, garbage, locks, logging and imports, which have rules of their own",
+    .guard = "loading data, garbage, locks, logging and imports, which have rules of their own; a thread "
+             "that waits for the "
+             "backward pass",
     .run = ask_python_overhead,
     .gaps = true,
 };

@@ -338,7 +338,7 @@ static void tell_step(struct gp_rule_ctx *c)
     s->step_ns = step_length(c);
     s->busy_ns = gp_rule_per_step(c, c->busy_ns);
     s->gpu_ns = gp_rule_per_step(c, c->gpu_ns);
-    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) s->idle_ns[i] = gp_rule_per_step(c, c->idle_ns[i]);
+    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) s->idle_ns[i] = gp_rule_idle_per_step(c, c->idle_ns[i]);
     s->kernels = (uint64_t)gp_rule_per_step(c, (int64_t)p->items.n);
     uint64_t launching = 0;
     for (size_t k = 0; k < p->calls.n; k++) launching += p->replay.calls.at[k].n > 0;
@@ -461,10 +461,10 @@ static void widen(const struct gp_rule_ctx *c, int pct, int64_t noise_ns, int64_
     if (*low > *high) *low = *high;
 }
 
-/* An unrecorded step may be longer than the recorded one, but what goes was recorded. */
-static void keep_within_step(const struct gp_suggest_step *step, int64_t *low, int64_t *high)
+/* An unrecorded step may be longer than the recorded one, but what goes was recorded: MOST_NS. */
+static void keep_within(int64_t most_ns, int64_t *low, int64_t *high)
 {
-    if (*high > step->step_ns) *high = step->step_ns;
+    if (*high > most_ns) *high = most_ns;
     if (*low > *high) *low = *high;
 }
 
@@ -568,7 +568,8 @@ static void value(struct gp_rule_ctx *c, struct gp_suggestion *s)
           &s->saving_low_ns, &s->saving_high_ns);
     leave_held(c, s, b, least_ns);
     raise_low(c, s, least_ns, high.slow_ns);
-    keep_within_step(step, &s->saving_low_ns, &s->saving_high_ns);
+    keep_within(step->step_ns, &s->saving_low_ns, &s->saving_high_ns);
+    if (s->limit_ns > 0) keep_within(s->limit_ns, &s->saving_low_ns, &s->saving_high_ns);
     s->saving_ns = expected_of(s, low.likely_ns, high.likely_ns);
     s->ceiling_ns = b;
     if (!same_edits(s->free.at, s->free.n, s->high.at, s->high.n))
@@ -632,7 +633,7 @@ static void value_joint(struct gp_rule_ctx *c)
     int64_t a = gp_bare_saved(c->bare, c, all.low.at, all.low.n, true).less_ns,
             b = gp_bare_saved(c->bare, c, all.high.at, all.high.n, true).more_ns;
     widen(c, MODEL_PCT, c->noise_ns, a, b, gp_bare_least_ns(c, &all), &s->joint_low_ns, &s->joint_high_ns);
-    keep_within_step(&s->step, &s->joint_low_ns, &s->joint_high_ns);
+    keep_within(s->step.step_ns, &s->joint_low_ns, &s->joint_high_ns);
     for (size_t i = 0; i < s->suggestions.n; i++) {
         const struct gp_suggestion *one = &s->suggestions.at[i];
         if (one->priority == GP_PRIORITY_NONE) continue; /* together they save at least what each does */

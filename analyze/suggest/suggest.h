@@ -146,6 +146,7 @@ struct gp_suggestion {
     bool unsure;        /* not of the kind that was measured: the rule's least_pct does not hold */
     gp_sid to_know;     /* what to record for a narrower interval; 0: it is narrow, or nothing */
     int64_t ceiling_ns; /* wall time if the resource were free */
+    int64_t limit_ns;   /* no saving passes it: the idle time that it is about; 0: none */
     double speedup_low, speedup_high; /* of the step; 1 where nothing is claimed */
     GP_VEC(struct gp_prediction) predictions;
     GP_VEC(struct gp_edit) low, high, free; /* the changes that were replayed */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/names/known.h"
 #include "analyze/names/names.h"
 
 enum { SEQ_BITS = 44 };
@@ -54,4 +55,17 @@ void gp_backward_release(struct gp_backward *bw)
 {
     gp_map_release(&bw->origin);
     memset(bw, 0, sizeof *bw);
+}
+
+static const char *python_name(const struct gp_trace *t, const struct gp_host_stack *hs, uint32_t node)
+{
+    if (node == GP_HOST_NONE || hs->nodes[node].table != GP_PYTHON) return "";
+    return gp_trace_str(t, t->events[GP_PYTHON].name[hs->nodes[node].row]);
+}
+
+bool gp_backward_waits(const struct gp_trace *t, const struct gp_host_stack *hs, uint32_t node)
+{
+    const char *name = python_name(t, hs, node);
+    if (gp_frame_is_state(name)) name = python_name(t, hs, hs->nodes[node].parent);
+    return gp_frame_runs_backward(name);
 }

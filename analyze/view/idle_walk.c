@@ -6,6 +6,7 @@
 #include "analyze/math/dist.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/known.h"
+#include "analyze/view/backward.h"
 #include "formats/base/str.h"
 
 GP_WORD(gp_idle_cause_name, enum gp_idle_cause, GP_IDLE_CAUSES, 1)
@@ -191,7 +192,9 @@ static enum gp_idle_cause cause_inside(struct walk *w, uint32_t id, enum gp_idle
     }
     if (known & (ev->table == GP_RANGE ? AS_RANGE_LOADS : AS_FRAME_LOADS)) return GP_IDLE_DATA;
     if (ev->table != GP_PYTHON) return around;
-    return cause_of_work((enum gp_host_work)(known >> WORK_SHIFT & 7), around);
+    enum gp_host_work work = (enum gp_host_work)(known >> WORK_SHIFT & 7);
+    if (work == GP_WORK_LOCK && gp_backward_waits(w->v->t, &w->v->hs, id)) work = GP_WORK_OTHER;
+    return cause_of_work(work, around);
 }
 
 /* Each node is worked out once: the parents that are not known yet are few, or never come again. */

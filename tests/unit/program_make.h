@@ -187,6 +187,7 @@ static inline void speaks(void (*step)(struct program *), const char *rule, int6
     assert_in_range(s->saving_low_ns, less_noise(less_noise(low * 70 / 100, noise), 200),
                     (least > share ? least : share) + 200);
     int64_t most = most_of(&p, high, noise);
+    if (s->limit_ns > 0 && most > s->limit_ns) most = s->limit_ns;
     /* no more than there is to gain: test_bare.c has the bounds */
     assert_in_range(s->saving_high_ns, high > most ? most - 200 : high > 200 ? high - 200 : 0, most + 200);
     assert_true(s->saving_low_ns <= s->saving_high_ns &&

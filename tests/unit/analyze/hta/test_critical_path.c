@@ -259,6 +259,44 @@ static void host_time_goes_to_the_thread_that_was_at_work(void **state)
     end(&f);
 }
 
+/* The main thread waits in backward() from 40 to 100 while autograd's launches. */
+static void a_thread_that_waits_for_the_backward_pass_leads_to_the_one_that_launches_it(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    uint32_t autograd = mk_thread(&f.t, mk_process(&f.t, 1, 0), 200);
+    mk_host(&f.t, GP_PYTHON, f.main, 0, 120, "train.py(1): step");
+    mk_host(&f.t, GP_PYTHON, f.main, 40, 100, "torch/autograd/graph.py(869): _engine_run_backward");
+    mk_host(&f.t, GP_PYTHON, f.main, 40, 100, "waiting for a lock");
+    mk_call(&f.t, f.main, 10, 20, "cudaLaunchKernel", 1);
+    mk_call(&f.t, autograd, 60, 70, "cudaLaunchKernel", 2);
+    mk_call(&f.t, f.main, 110, 115, "cudaLaunchKernel", 3);
+    mk_kernel(&f.t, f.stream, 30, 35, "forward", 1);
+    mk_kernel(&f.t, f.stream, 75, 80, "backward", 2);
+    mk_kernel(&f.t, f.stream, 120, 130, "update", 3);
+    const struct gp_hta_path *p = path_of(&f);
+    // from the first kernel on; back from 110: the step to 100, what runs the backward pass to 70, its call to 60, and before that the wait
+    static const struct {
+        int64_t begin_ns, end_ns;
+        const char *name;
+        int64_t tid;
+    } expected[] = {{30, 40, "train.py(1): step", 100},
+                    {40, 60, "torch/autograd/graph.py(869): _engine_run_backward", 100},
+                    {60, 70, "cudaLaunchKernel", 200},
+                    {70, 100, "torch/autograd/graph.py(869): _engine_run_backward", 200},
+                    {100, 110, "train.py(1): step", 100}};
+    assert_true(GP_COUNT(expected) <= p->pieces.n);
+    for (size_t i = 0; i < GP_COUNT(expected); i++) {
+        const struct gp_path_piece *piece = &p->pieces.at[i];
+        assert_int_equal(piece->begin_ns, expected[i].begin_ns);
+        assert_int_equal(piece->end_ns, expected[i].end_ns);
+        assert_string_equal(gp_hta_str(&f.h, piece->name), expected[i].name);
+        assert_int_equal(piece->tid, expected[i].tid);
+    }
+    end(&f);
+}
+
 static void without_launch_records_the_stream_still_explains(void **state)
 {
     (void)state;
@@ -320,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_copy_that_blocks_the_host_is_waited_for),
         cmocka_unit_test(a_long_wait_of_a_queued_kernel_leads_to_the_other_stream),
         cmocka_unit_test(host_time_goes_to_the_thread_that_was_at_work),
+        cmocka_unit_test(a_thread_that_waits_for_the_backward_pass_leads_to_the_one_that_launches_it),
         cmocka_unit_test(without_launch_records_the_stream_still_explains),
         cmocka_unit_test(events_without_duration_do_not_hold_up_the_walk),
         cmocka_unit_test(the_median_step_is_the_window),

@@ -263,6 +263,21 @@ static void test_autograd_thread_launches_while_main_waits(void **state)
     assert_int_equal(culprit(s, 1)->range, 0);
 }
 
+/* After the last launch of the backward pass the main thread still waits for it, then launches. */
+static void test_main_waits_for_the_backward_pass_and_no_lock(void **state)
+{
+    struct scene *s = *state;
+    first_kernel(s);
+    mk_host(&s->t, GP_PYTHON, s->main, 5000, 60000, "torch/autograd/graph.py(869): _engine_run_backward");
+    mk_host(&s->t, GP_PYTHON, s->main, 5000, 60000, "waiting for a lock");
+    mk_host(&s->t, GP_PYTHON, s->main, 60000, 80000, "train.py(3): report");
+    mk_host(&s->t, GP_PYTHON, s->main, 62000, 80000, "waiting for the GIL");
+    launch(s, s->main, 90000, s->s7, 98000, 2);
+    run(s);
+    assert_int_equal(cause(s, GP_IDLE_LOCK), 18000); /* 62000..80000: it does not run the backward pass */
+    assert_int_equal(cause(s, GP_IDLE_HOST), 80000 - 18000); /* the rest of 10000..90000 */
+}
+
 static void test_a_thread_that_merely_waits_is_not_asked(void **state)
 {
     struct scene *s = *state;
@@ -685,6 +700,7 @@ int main(void)
         T(test_wait_record_of_another_stream_tells_nothing),
         T(test_launch_on_its_way_when_the_gap_begins),
         T(test_autograd_thread_launches_while_main_waits),
+        T(test_main_waits_for_the_backward_pass_and_no_lock),
         T(test_a_thread_that_merely_waits_is_not_asked),
         T(test_stack_changes_split_the_gap),
         T(test_names_with_one_label_are_one),
